@@ -652,120 +652,556 @@ typedef enum pz_async_error_reason {
 	DAT_PZ_OTHER_ERROR			= 0
 } DAT_PZ_ASYNC_ERROR_REASON;
 
+/* ---- opening an adapter ---- */
+
+/*
+ * Opens the adapter ia_name and returns an instance of it; the same adapter may be opened again.
+ * *async_evd_handle says where asynchronous events go and is written on success:
+ *	DAT_HANDLE_NULL		an EVD of at least async_evd_min_qlen events is made and returned;
+ *				it goes away with the instance
+ *	an EVD			made with DAT_EVD_ASYNC_FLAG on this adapter; it is used as it is,
+ *				async_evd_min_qlen is not looked at, and it stays the Consumer's
+ *	DAT_EVD_ASYNC_EXISTS	another instance of the adapter has one already;
+ *				DAT_EVD_OUT_OF_SCOPE is returned
+ * dat_major has to match the provider's, dat_minor may not exceed it, both values of thread_safety
+ * are served (ruling G7). ia_name is read during the call only; for names that are not in the
+ * registry see ruling G10.
+ * Errors: DAT_INVALID_PARAMETER (NULL, a queue length < 1 where it counts), DAT_INVALID_HANDLE
+ * (EVD), DAT_PROVIDER_NOT_FOUND (subtype: name, major, minor or thread safety),
+ * DAT_INSUFFICIENT_RESOURCES. Rulings G6, G7, G9, G10.
+ */
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 			DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safety);
+
+/* The same with the version and thread safety of the headers a program was compiled with */
 #define dat_ia_open(name, qlen, async_evd, ia)					\
 	dat_ia_openv((name), (qlen), (async_evd), (ia),				\
 		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
+
+/*
+ * Tells limits and identity of the adapter, abilities of the provider, and the asynchronous EVD
+ * (DAT_EVD_OUT_OF_SCOPE if the instance has none). Under a zero mask the pointer beside it may be
+ * NULL. Strings, lists and the address that the structures point to are the library's and valid
+ * until the instance is closed.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in a mask, NULL).
+ * Rulings G4, G9, E10.
+ */
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
 			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
 			DAT_PROVIDER_ATTR_MASK provider_attr_mask,
 			DAT_PROVIDER_ATTR *provider_attr);
+
+/*
+ * Closes an instance. DAT_CLOSE_ABRUPT_FLAG destroys everything made through it; threads waiting on
+ * its EVDs return DAT_ABORT, those waiting on its CNOs return with a NULL EVD, and agents are
+ * called with one. DAT_CLOSE_GRACEFUL_FLAG closes only if nothing but the asynchronous EVD is left.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (flag), DAT_INVALID_STATE (graceful, and
+ * objects are left), DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags);
+
+/*
+ * Lists the adapters that can be opened. provider_list is an array of max_to_return pointers to
+ * structures of the caller's; *entries_returned of them are filled. If the array is too small, the
+ * call fails and *entries_returned is the number needed.
+ * Errors: DAT_INVALID_PARAMETER (too small, NULL), DAT_INTERNAL_ERROR (no registry). Ruling G2.
+ */
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
 				       DAT_PROVIDER_INFO *(provider_list[]));
+
+/* ---- any object ---- */
+
+/*
+ * Text for a return value: major_message for its type, minor_message for its subtype. The strings
+ * are constants. DAT_SUCCESS has texts too.
+ * Errors: DAT_INVALID_PARAMETER (no such type or subtype, NULL).
+ */
 DAT_RETURN dat_strerror(DAT_RETURN ret, const char **major_message, const char **minor_message);
+
+/*
+ * Hangs a value of the Consumer's on an object of any of the eleven types, in place of the one that
+ * was there; a NULL context takes it off. The library never looks at it.
+ * Errors: DAT_INVALID_HANDLE. Ruling G8.
+ */
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
+
+/*
+ * Reads that value; a new object has NULL.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL). Ruling G8.
+ */
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
+
+/*
+ * Tells which type an object is, CNOs and SRQs included.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL). Ruling G8.
+ */
 DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type);
+
+/* ---- Protection Zones ---- */
+
+/*
+ * Makes a Protection Zone: memory and Endpoints work together only if their zones are the same.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
+
+/*
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
 			DAT_PZ_PARAM *pz_param);
+
+/*
+ * Frees a zone that no EP, SRQ, LMR or RMR uses any more.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (in use).
+ */
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
+
+/* ---- Local Memory Regions; dat_lmr_create is in dat/udat.h ---- */
+
+/*
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param);
+
+/*
+ * Ends a registration; the memory is the Consumer's alone again. What still uses the region fails:
+ * a local DTO completes DAT_DTO_ERR_LOCAL_PROTECTION, an access of the peer's breaks the
+ * connection.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound to it). Ruling A3.
+ */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
+
+/*
+ * Makes what the program wrote into the segments visible to RDMA Reads that follow. Needed only
+ * where the provider says lmr_sync_req. num_segments counts array elements; segments may be of
+ * different LMRs and zones.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (a segment outside its LMR, an unknown LMR).
+ */
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments);
+
+/*
+ * The other way: makes what RDMA Writes left in the segments visible to the program.
+ * Errors: as dat_lmr_sync_rdma_read.
+ */
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments);
+
+/* ---- Remote Memory Regions ---- */
+
+/*
+ * Makes an RMR, bound to nothing yet.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
+
+/*
+ * Triplet, privileges and context mean something only while the RMR is bound.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param);
+
+/*
+ * Posts a bind on the request queue of a connected EP: opens the bytes of *lmr_triplet to the peer
+ * with the remote privileges in mem_priv, or, with segment_length 0, closes the RMR. The new
+ * context is written to *rmr_context (which may be NULL) at once but is good only from the
+ * completion on, DAT_RMR_BIND_COMPLETION_EVENT on the request EVD; the old context is dead from
+ * then on. Requests posted later on that EP wait for the bind. Remote read needs local read on the
+ * LMR, remote write needs local write. *lmr_triplet is read during the call only.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (range, flags), DAT_INVALID_STATE (neither
+ * CONNECTED nor DISCONNECTED), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings A2, A3.
+ */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
 			DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle,
 			DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
 			DAT_RMR_CONTEXT *rmr_context);
+
+/*
+ * Frees an RMR, bound or not; a bound one is closed to the peer first.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
+
+/* ---- Event Dispatchers; creating and waiting are in dat/udat.h ---- */
+
+/*
+ * Makes room for at least evd_min_qlen events, more or less than before; no event is lost.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (< 1), DAT_INVALID_STATE (more events queued
+ * than that), DAT_INSUFFICIENT_RESOURCES (above max_evd_qlen, memory).
+ */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
+
+/*
+ * Queues a software event. event_number has to be DAT_SOFTWARE_EVENT; the pointer in it is handed
+ * on unread, the structure is copied. Any EVD takes them (ruling A2a). A full EVD is not an
+ * overflow here.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (another number, NULL), DAT_QUEUE_FULL.
+ */
 DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
+
+/*
+ * Takes the oldest event off the EVD, notification or not, without waiting. What *event points to
+ * (private data, addresses) is the library's, see the structures.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INVALID_STATE (a thread is in
+ * dat_evd_wait), DAT_QUEUE_EMPTY (bare, ruling G1).
+ */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
+
+/*
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
 			 DAT_EVD_PARAM *evd_param);
+
+/*
+ * Frees an EVD that nothing feeds any more; events on it are thrown away and count as reaped.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, a listener or the IA still uses it).
+ */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
+
+/* ---- Endpoints ---- */
+
+/*
+ * Makes an Endpoint in state UNCONNECTED. Completions of Receives go to recv_evd_handle, those of
+ * Sends, RDMAs and binds to request_evd_handle, connection events to connect_evd_handle; each EVD
+ * needs the flag of its stream and may be DAT_HANDLE_NULL where no such events are wanted.
+ * ep_attributes may be NULL for the defaults of ruling A1 and is read during the call only.
+ * Errors: DAT_INVALID_HANDLE (an EVD without the flag too), DAT_INVALID_PARAMETER (NULL output, an
+ * attribute out of range), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3a, A1,
+ * A2, H5.
+ */
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			 DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
 			 DAT_EVD_HANDLE connect_evd_handle, const DAT_EP_ATTR *ep_attributes,
 			 DAT_EP_HANDLE *ep_handle);
+
+/*
+ * The same for an Endpoint that takes its Receives from srq_handle for as long as it lives.
+ * ep_attributes may not be NULL; max_recv_iov in it is not looked at, srq_soft_hw sets the soft
+ * high watermark (0 and DAT_HW_DEFAULT: none), max_recv_dtos sets no watermark.
+ * Errors: as dat_ep_create; zones of EP and SRQ that differ, where srq_ep_pz_difference_supported
+ * is false, are DAT_INVALID_PARAMETER. Rulings A1, H5, E6.
+ */
 DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 				  DAT_EVD_HANDLE recv_evd_handle,
 				  DAT_EVD_HANDLE request_evd_handle,
 				  DAT_EVD_HANDLE connect_evd_handle, DAT_SRQ_HANDLE srq_handle,
 				  const DAT_EP_ATTR *ep_attributes, DAT_EP_HANDLE *ep_handle);
+
+/*
+ * Tells state, addresses, objects and attributes of an Endpoint, sizes as they are in force. The
+ * remote address and port mean something from the time the EP is connecting or has a request until
+ * it is disconnected. Addresses are the library's and valid until the EP is freed.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL).
+ * Rulings G4, A1, H5.
+ */
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			DAT_EP_PARAM *ep_param);
+
+/*
+ * Changes the parameters whose bits are set, all of them or none (ruling M6). When they may change:
+ *	never			IA, state, addresses, port qualifiers, SRQ, srq_soft_hw
+ *	UNCONNECTED, TENTATIVE	the PZ
+ *	UNCONNECTED, RESERVED,	EVDs, service type, sizes, QoS, completion flags, counts of DTOs, of
+ *	PASSIVE, TENTATIVE	segments and of RDMA Reads; Receive flags before the first Receive
+ *	UNCONNECTED		transport and provider attributes
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown or unchangeable bit, a value out of
+ * range, a bad handle in the structure), DAT_INVALID_STATE (subtype: the state the EP is in; also
+ * max_recv_dtos below what is posted). Rulings G3a, M1 to M6, A1.
+ */
 DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param);
+
+/*
+ * Starts to connect an UNCONNECTED Endpoint to the listener at remote_ia_address and
+ * remote_conn_qual; the outcome is an event on the connect EVD: ESTABLISHED, PEER_REJECTED,
+ * NON_PEER_REJECTED, UNREACHABLE or TIMED_OUT (ruling E4). timeout is in microseconds, not 0;
+ * DAT_TIMEOUT_INFINITE waits as long as it takes. Address and private data are copied;
+ * private_data_size is 0 .. max_private_data_size bytes and arrives exact (ruling A5).
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_ADDRESS (a family or form that makes no sense),
+ * DAT_INVALID_PARAMETER (timeout 0, private data, flags), DAT_INVALID_STATE,
+ * DAT_MODEL_NOT_SUPPORTED (QoS, multipath), DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 			  DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
 			  DAT_COUNT private_data_size, const DAT_PVOID private_data,
 			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags);
+
+/*
+ * Connects to the place that dup_ep_handle, a CONNECTED Endpoint of this process, is connected to,
+ * with its connect flags.
+ * Errors: as dat_ep_connect, without DAT_INVALID_ADDRESS; DAT_INVALID_STATE for either EP.
+ */
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
 			      DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
 			      const DAT_PVOID private_data, DAT_QOS qos);
+
+/*
+ * Ends a connection: DAT_CLOSE_ABRUPT_FLAG at once, DAT_CLOSE_GRACEFUL_FLAG after the requests
+ * already posted. What is left is flushed, then DAT_CONNECTION_EVENT_DISCONNECTED follows at both
+ * ends. A connection that is being set up is given up (ruling E5); on a DISCONNECTED Endpoint, and
+ * gracefully for the second time, nothing happens.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (flag), DAT_INVALID_STATE (UNCONNECTED,
+ * RESERVED, PASSIVE, TENTATIVE), DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags);
+
+/*
+ * Posts a message; it fills one Receive at the other end. No segments (local_iov NULL) make an
+ * empty message. The segments' memory needs local read and may not change before the completion;
+ * the array is the caller's again at return. On a DISCONNECTED Endpoint the Send is flushed at
+ * once. completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (too many segments, a segment outside its LMR,
+ * too long, a flag the EP is not configured for), DAT_INVALID_STATE (neither CONNECTED nor
+ * DISCONNECTED), DAT_PROTECTION_VIOLATION (LMR and EP of different zones), DAT_PRIVILEGES_VIOLATION
+ * (no such LMR, no local read), DAT_INSUFFICIENT_RESOURCES (max_request_dtos outstanding). Rulings
+ * A2, A3, Q6.
+ */
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags);
+
+/*
+ * Posts a buffer for one message, in any state; on a DISCONNECTED Endpoint it is flushed at once.
+ * Segments are filled front to back and need local write; they belong to the library until the
+ * completion. A longer message completes DAT_DTO_ERR_LOCAL_LENGTH and breaks the connection.
+ * completion_flags: UNSIGNALLED.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (the EP has an SRQ),
+ * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (max_recv_dtos
+ * outstanding). Rulings A2, A3, Q5, Q6.
+ */
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags);
+
+/*
+ * Posts a read of the peer's memory *remote_buffer into the local segments, which need local write
+ * and room for segment_length bytes of *remote_buffer. The peer's region needs remote read; if it
+ * refuses, the read completes DAT_DTO_ERR_REMOTE_ACCESS and the connection breaks. *remote_buffer
+ * is read during the call only. completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE.
+ * Errors: as dat_ep_post_send, with local write in place of read; DAT_LENGTH_ERROR (the local
+ * segments are too short).
+ */
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				 const DAT_RMR_TRIPLET *remote_buffer,
 				 DAT_COMPLETION_FLAGS completion_flags);
+
+/*
+ * Posts a write of the local segments into the peer's memory *remote_buffer, which needs remote
+ * write and room for them; the peer gets no event. completion_flags as for RDMA Read.
+ * Errors: as dat_ep_post_send; DAT_LENGTH_ERROR (the remote buffer is too short).
+ */
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_buffer,
 				  DAT_COMPLETION_FLAGS completion_flags);
+
+/*
+ * Tells the state, and whether no Receive and no request is under way. Each output may be NULL.
+ * Errors: DAT_INVALID_HANDLE. Ruling G3.
+ */
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle);
+
+/*
+ * Brings a DISCONNECTED Endpoint back to UNCONNECTED. Its completions that nobody reaped are thrown
+ * away; an SRQ and the watermarks stay with it, their counts restart. On an UNCONNECTED Endpoint
+ * nothing happens and Receives stay posted.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (any other state). Rulings Q4, H3.
+ */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
+
+/*
+ * Frees an Endpoint; a connection or a setup under way is ended. None of its DTO and bind
+ * completions surfaces afterwards, a connection event already queued stays (ruling Q4).
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (RESERVED, PASSIVE, TENTATIVE).
+ */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle);
+
+/*
+ * Counts the Receive buffers at an Endpoint. *nbufs_allocated: there and not completed, on a plain
+ * EP from the post on, on an SRQ EP from the taking on. *bufs_alloc_span: number of the latest
+ * message with a buffer minus number of the latest completed one; more than the first when messages
+ * arrive out of order. One of the two may be NULL. DAT_VALUE_UNKNOWN where the provider cannot
+ * tell.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (both NULL), DAT_MODEL_NOT_SUPPORTED (it never
+ * can). Ruling V1.
+ */
 DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span);
+
+/*
+ * Sets and arms both high watermarks, in any state. What they are compared with is the number of
+ * Receive buffers this Endpoint has taken and nobody has reaped (ruling H1).
+ * soft: when exceeded, DAT_ASYNC_EP_SOFT_HIGH_WATERMARK on the IA's asynchronous EVD, once per
+ * call.
+ * hard: when exceeded, the connection breaks and the message that crossed the mark is not
+ * delivered. Either may happen inside the call. Values are 0 and up, soft may exceed hard;
+ * DAT_WATERMARK_INFINITE, the default, switches a mark off.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (another negative value),
+ * DAT_MODEL_NOT_SUPPORTED. Rulings H1 to H6, W1, W2.
+ */
 DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark);
+
+/* ---- Shared Receive Queues ---- */
+
+/*
+ * Makes a queue of Receives that several Endpoints draw from. A low watermark above 0 is armed at
+ * once and, as the queue is empty, fires at once (ruling L6); DAT_SRQ_LW_DEFAULT is the usual
+ * value. *srq_attr is read during the call only.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, a size < 1 or above the adapter's limit,
+ * low_watermark outside 0 .. max_recv_dtos), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
+ * Rulings Q2a, L6, G3a.
+ */
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_SRQ_ATTR *srq_attr,
 			  DAT_SRQ_HANDLE *srq_handle);
+
+/*
+ * Frees a queue that no Endpoint uses any more; buffers still on it are the Consumer's again.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (subtype DAT_INVALID_STATE_SRQ_IN_USE). Ruling Q5.
+ */
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
+
+/*
+ * Posts a buffer for one message of any connection of the queue's Endpoints. The segments' LMRs are
+ * of the SRQ's zone and need local write; the memory belongs to the library until the completion,
+ * which goes to the recv EVD of the Endpoint that took the buffer. A buffer taken never returns to
+ * the queue. The array is the caller's again at return.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (num_segments above max_recv_iov, a segment
+ * outside its LMR), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES
+ * (subtype DAT_RESOURCE_SRQ: max_recv_dtos outstanding, unreaped completions included).
+ * Rulings Q2, Q4, Q5, Q6, A3.
+ */
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
+
+/*
+ * Tells size, low watermark, state and the two counts of ruling Q1. A count the provider cannot
+ * give is DAT_VALUE_UNKNOWN (ruling Q3).
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
 			 DAT_SRQ_PARAM *srq_param);
+
+/*
+ * Sets how many Receives may be outstanding, up or down, with messages in flight; none is lost.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (< 1, above max_recv_per_srq),
+ * DAT_INVALID_STATE (below the number outstanding or below the low watermark; equal is legal),
+ * DAT_INSUFFICIENT_RESOURCES. A failure leaves the queue as it was. Rulings Z1 to Z3, L5.
+ */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto);
+
+/*
+ * Sets and arms the low watermark, 0 .. max_recv_dtos; 0 (DAT_SRQ_LW_DEFAULT) disarms. The first
+ * time fewer buffers than that are available (strictly fewer, and the call itself looks), one
+ * DAT_ASYNC_SRQ_LOW_WATERMARK goes to the IA's asynchronous EVD. Only another call arms it again.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (out of range), DAT_MODEL_NOT_SUPPORTED.
+ * Rulings L1 to L5, W1, W2.
+ */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
+
+/* ---- listening ---- */
+
+/*
+ * Listens on conn_qual until freed. Each request is a DAT_CONNECTION_REQUEST_EVENT on evd_handle,
+ * which needs DAT_EVD_CR_FLAG and whose length is the backlog. DAT_PSP_CONSUMER_FLAG: the Consumer
+ * brings an Endpoint to dat_cr_accept. DAT_PSP_PROVIDER_FLAG: the request brings one, TENTATIVE,
+ * without PZ and EVDs.
+ * Errors: DAT_INVALID_HANDLE (an EVD without that flag too), DAT_INVALID_PARAMETER (NULL,
+ * psp_flags), DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED (a flag
+ * ep_creator rules out).
+ */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
 			  DAT_PSP_HANDLE *psp_handle);
+
+/*
+ * The same on a free qualifier, which is written to *conn_qual.
+ * Errors: as dat_psp_create, with DAT_CONN_QUAL_UNAVAILABLE in place of DAT_CONN_QUAL_IN_USE.
+ */
 DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
 			      DAT_PSP_HANDLE *psp_handle);
+
+/*
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
 			 DAT_PSP_PARAM *psp_param);
+
+/*
+ * Stops listening. Requests that were delivered can still be answered.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
+
+/*
+ * Listens on conn_qual for one request, which can be accepted by ep_handle only; the Endpoint goes
+ * from UNCONNECTED to RESERVED and, when the request comes, to PASSIVE_CONNECTION_PENDING. A second
+ * request is rejected as if nobody listened. The RSP stays until freed (ruling E3).
+ * DAT_HANDLE_NULL as ep_handle asks the provider for an Endpoint.
+ * Errors: DAT_INVALID_HANDLE (an EVD without DAT_EVD_CR_FLAG too), DAT_INVALID_PARAMETER (NULL),
+ * DAT_INVALID_STATE (the EP is not UNCONNECTED), DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
 			  DAT_RSP_HANDLE *rsp_handle);
+
+/*
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
 			 DAT_RSP_PARAM *rsp_param);
+
+/*
+ * Stops listening. A RESERVED Endpoint is UNCONNECTED again; one whose request has come stays
+ * PASSIVE_CONNECTION_PENDING until the request is answered (ruling E3).
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
+
+/* ---- answering a Connection Request; each answer but a query ends the CR ---- */
+
+/*
+ * Tells where a request comes from, its private data and, from an RSP or a PSP that makes
+ * Endpoints, the Endpoint it is for.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
 			DAT_CR_PARAM *cr_param);
+
+/*
+ * Accepts a request with ep_handle, an UNCONNECTED Endpoint, or DAT_HANDLE_NULL for the Endpoint
+ * the request is for. The outcome is an event on that EP's connect EVD: ESTABLISHED, or
+ * ACCEPT_COMPLETION_ERROR when the other end has gone. Private data is copied, 0 ..
+ * max_private_data_size bytes, and reaches the peer with its ESTABLISHED event. A call that fails
+ * leaves the CR, the EP and the peer untouched.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (private data, no EP, another than the
+ * request's), DAT_INVALID_STATE (the EP's state). Rulings A5, E5, E7.
+ */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data);
+
+/*
+ * Rejects a request; the peer gets DAT_CONNECTION_EVENT_PEER_REJECTED. An Endpoint of an RSP is
+ * UNCONNECTED again, one that a PSP made returns to the provider.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
+
+/*
+ * Moves a request to the listener on another qualifier of the same adapter, where it arrives as
+ * new.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody listens there; the CR is untouched).
+ * Ruling E4.
+ */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
 
 #ifdef __cplusplus

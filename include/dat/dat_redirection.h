@@ -18,9 +18,9 @@ extern "C" {
 typedef struct dat_provider DAT_PROVIDER;
 
 /*
- * The first word of a provider's object points to the provider's table. This holds for the handles
- * inside a provider only: those a program gets from this library cannot be dereferenced. A provider
- * that keeps its table elsewhere defines the macro before it includes this file.
+ * The first word of a provider's object points to the provider's table. This holds for providers
+ * that were registered; handles of the built-in one cannot be dereferenced. A provider that keeps
+ * its table elsewhere defines the macro before it includes this file.
  */
 #ifndef DAT_HANDLE_TO_PROVIDER
 #define DAT_HANDLE_TO_PROVIDER(handle)	(*(DAT_PROVIDER **)(handle))

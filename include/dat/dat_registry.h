@@ -17,15 +17,15 @@ extern "C" {
 
 /*
  * Adds the adapter info->ia_name, served by the functions of *provider. The information is copied,
- * the table is not: it has to stay until it is removed. A name, version and thread safety together
- * may be there once.
- * -> INSUFFICIENT_RESOURCES, INVALID_PARAMETER, PROVIDER_ALREADY_REGISTERED
+ * the table is not and has to stay until it is removed. A name can be there once.
+ * Errors: DAT_INVALID_PARAMETER (NULL), DAT_PROVIDER_ALREADY_REGISTERED,
+ * DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_registry_add_provider(DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info);
 
 /*
  * Takes it away again; the table is the caller's from then on.
- * -> INVALID_PARAMETER (not there), PROVIDER_IN_USE (an IA is open)
+ * Errors: DAT_INVALID_PARAMETER (NULL, not there), DAT_PROVIDER_IN_USE (an IA is open).
  */
 DAT_RETURN dat_registry_remove_provider(DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info);
 

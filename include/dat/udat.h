@@ -2,11 +2,13 @@
 /*
  * dat/udat.h - the one header that a uDAPL 1.2 program includes.
  *
- * Every call returns a DAT_RETURN (dat/dat_error.h). The comment above a call lists the types it
- * returns beside DAT_SUCCESS; any call may also return DAT_INTERNAL_ERROR. Checks come in a fixed
- * order: handle, parameters from left to right, state, resources; a call that fails changes nothing
- * and writes no output unless its comment says otherwise (ruling G2). "Ruling" with a number points
- * into the manual's list of readings of the specification.
+ * Every call returns a DAT_RETURN, see dat/dat_error.h, and follows the page of its name in section
+ * 3DAT of the manual; where a page is silent or contradicts itself a ruling decides, and the
+ * comment names it ("ruling L1"). "Errors" lists the types a call returns beside DAT_SUCCESS; any
+ * call may also return DAT_INTERNAL_ERROR. Checks come in a fixed order: handle, parameters from
+ * left to right, state, resources. A call that fails changes nothing and writes no output, unless
+ * its comment says otherwise (ruling G2). A query fills what its mask asks for and under a zero
+ * mask nothing, the structure may be NULL then (ruling G4).
  *
  * Words used throughout: a Receive buffer is "taken" when an arriving message claims it,
  * "completed" when its completion is on an EVD, "reaped" when that completion was dequeued or
@@ -80,8 +82,8 @@ extern "C" {
 typedef DAT_HANDLE		DAT_CNO_HANDLE;		/* Consumer Notification Object */
 
 /*
- * A function that a CNO calls once when one of its EVDs notifies; evd_handle is that EVD. It runs
- * on a thread of the library's, outside every lock of the library's (ruling E2).
+ * A function that a CNO calls once when one of its EVDs notifies; evd_handle is that EVD. It may
+ * run on any thread; no lock of the library's is held meanwhile (ruling E2).
  */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
 
@@ -232,28 +234,124 @@ struct dat_provider_attr {
 #define DAT_PROVIDER_FIELD_ALL					UINT64_C(0x3ffffff)
 #define DAT_PROVIDER_FIELD_NONE					UINT64_C(0x0000000)
 
+/* ---- registering memory ---- */
+
+/*
+ * Registers memory and returns the region. region_description, by value, and length, in bytes, say
+ * what: VIRTUAL an address of this process; LMR a region whose pages are registered once more, with
+ * a zone and privileges of its own, length not looked at; SHARED_VIRTUAL memory that other
+ * processes register with the same 40-byte cookie. *lmr_context goes into local segments,
+ * *rmr_context to the peer; without a remote privilege it is 0. The range registered may be larger
+ * than asked for and is returned in the last two. The four outputs after the handle may be NULL.
+ * The memory has to stay mapped until dat_lmr_free.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (type, privileges, NULL, a range no memory can
+ * have), DAT_LENGTH_ERROR (length 0), DAT_INVALID_STATE (memory not shared),
+ * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3, G10, A3, A4.
+ */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
 			  DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS mem_privileges,
 			  DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
 			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
 			  DAT_VADDR *registered_address);
+
+/* ---- Event Dispatchers ---- */
+
+/*
+ * Makes an EVD for at least evd_min_qlen events of the streams in evd_flags (any mixture, not 0),
+ * enabled and waitable. cno_handle, or DAT_HANDLE_NULL, is the CNO it triggers. An EVD that its
+ * streams overfill reports DAT_ASYNC_ERROR_EVD_OVERFLOW and breaks the EPs that feed it (ruling
+ * E9).
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (evd_min_qlen < 1, flags, NULL),
+ * DAT_INSUFFICIENT_RESOURCES (subtype DAT_RESOURCE_TEVD: above max_evd_qlen, or too many EVDs).
+ * No page describes this call: rulings E8, G6, A2a.
+ */
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			  DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
 			  DAT_EVD_HANDLE *evd_handle);
+
+/*
+ * Hangs an EVD on another CNO, or with DAT_HANDLE_NULL on none. A notification under way may still
+ * reach the old one; disable the EVD around the call where that matters.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle);
+
+/*
+ * From now on notifications trigger the CNO. An enabled EVD stays as it is.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
+
+/*
+ * From now on they do not. Events arrive, and dat_evd_wait and dat_evd_dequeue work as before.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
+
+/*
+ * Wakes a thread in dat_evd_wait with DAT_INVALID_STATE and refuses later ones. Events arrive, the
+ * CNO is triggered, and dat_evd_dequeue works as before.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
+
+/*
+ * Allows dat_evd_wait again.
+ * Errors: DAT_INVALID_HANDLE.
+ */
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
+
+/*
+ * Waits until threshold events are queued, returns the oldest and in *nmore (which may be NULL) how
+ * many are left. timeout is in microseconds; 0 looks once, DAT_TIMEOUT_INFINITE waits for ever. An
+ * event already there is returned at once; a thread that had to block is woken by notifications
+ * (ruling A2a). While it waits the EVD is its own: nobody else may wait or dequeue, and the CNO is
+ * not triggered.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (threshold < 1 or above the queue length, event
+ * NULL), DAT_INVALID_STATE (another thread waits, unwaitable, threshold above 1 where UNSIGNALLED
+ * or SOLICITED_WAIT streams feed the EVD), DAT_TIMEOUT_EXPIRED (*nmore is written, no event taken),
+ * DAT_ABORT (IA closed, EVD gone), DAT_INTERRUPTED_CALL (*nmore is written). Rulings G2, E1, A2a.
+ */
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			DAT_EVENT *event, DAT_COUNT *nmore);
+
+/* ---- Consumer Notification Objects: waiting for many EVDs at once ---- */
+
+/*
+ * Makes a CNO. agent is a function to call at the first trigger, or DAT_OS_WAIT_PROXY_AGENT_NULL;
+ * it is called once and then taken off (ruling E2), instance_data has to live until then.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INSUFFICIENT_RESOURCES.
+ */
 DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
 			  DAT_CNO_HANDLE *cno_handle);
+
+/*
+ * Puts another agent in place of the one that was there, or with DAT_OS_WAIT_PROXY_AGENT_NULL none.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER. Ruling E2.
+ */
 DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent);
+
+/*
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ */
 DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param_mask,
 			 DAT_CNO_PARAM *cno_param);
+
+/*
+ * Frees a CNO that no EVD hangs on and no thread waits on.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (it is in use).
+ */
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
+
+/*
+ * Waits until one of the CNO's EVDs notifies and returns that EVD; EVDs that did earlier come
+ * first, each once (ruling C1). It is a hint: others may hold events too. timeout is in
+ * microseconds, 0 looks once. If the IA is closed or the last EVD is freed meanwhile, the call
+ * succeeds with *evd_handle DAT_HANDLE_NULL.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_QUEUE_EMPTY (timeout; bare, and
+ * *evd_handle is DAT_HANDLE_NULL: rulings G1, G2), DAT_INTERRUPTED_CALL.
+ */
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			DAT_EVD_HANDLE *evd_handle);
 

@@ -2,9 +2,9 @@
 /*
  * dat/udat_redirection.h - the function table of a provider.
  *
- * For provider libraries. The order of the members is an ABI: providers built against other
- * DAT 1.2 headers fill the same table. A member a provider does not fill is NULL, and its call then
- * returns DAT_NOT_IMPLEMENTED. Meaning and errors of the calls are in dat/udat.h and dat/dat.h.
+ * For provider libraries. The order of the members is an ABI: providers built against other DAT 1.2
+ * headers fill the same table. A call a provider does not have is NULL there. Meaning and errors of
+ * the calls are in dat/udat.h and dat/dat.h.
  */
 #ifndef _UDAT_REDIRECTION_H_
 #define _UDAT_REDIRECTION_H_
