@@ -1,0 +1,98 @@
+# Compiler and linker flags: probes, and the options that add some.
+
+# DAT_TRY_FLAGS(FLAGS, WHAT, [IF-YES], [IF-NO])
+# Can the compiler compile and link a program with FLAGS? Warnings about FLAGS are a no.
+AC_DEFUN([DAT_TRY_FLAGS], [
+  AS_VAR_PUSHDEF([dat_var], [dat_cv_flags_$1])
+  AC_CACHE_CHECK([whether $CC takes $2], [dat_var], [
+    dat_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror $1"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+      [AS_VAR_SET([dat_var], [yes])], [AS_VAR_SET([dat_var], [no])])
+    CFLAGS=$dat_save_CFLAGS
+  ])
+  AS_VAR_IF([dat_var], [yes], [$3], [$4])
+  AS_VAR_POPDEF([dat_var])
+])
+
+# DAT_ADD_CFLAGS(VARIABLE, FLAG...)
+# Append each FLAG that the compiler takes to VARIABLE. -Wno-x is probed as -Wx: compilers accept
+# any unknown -Wno-.
+AC_DEFUN([DAT_ADD_CFLAGS], [
+  m4_foreach_w([dat_flag], [$2], [
+    DAT_TRY_FLAGS(m4_bpatsubst(m4_defn([dat_flag]), [^-Wno-], [-W]), m4_defn([dat_flag]),
+      [AS_VAR_APPEND([$1], [" m4_defn([dat_flag])"])])
+  ])
+])
+
+# DAT_WARNINGS: sets WARN_CFLAGS; --enable-werror.
+# No -Wsign-conversion: DAT_COUNT is signed and sizes are not, so every honest length would need a
+# cast. -Wconversion still finds what loses bits.
+AC_DEFUN([DAT_WARNINGS], [
+  WARN_CFLAGS=
+  DAT_ADD_CFLAGS([WARN_CFLAGS], [-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+    -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla])
+  AC_ARG_ENABLE([werror],
+    [AS_HELP_STRING([--enable-werror], [make every compiler warning an error])],
+    [], [enable_werror=no])
+  AS_CASE([$enable_werror], [yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"], [no], [],
+    [AC_MSG_ERROR([--enable-werror is yes or no, not '$enable_werror'])])
+  AC_SUBST([WARN_CFLAGS])
+])
+
+# DAT_SANITIZERS: --enable-sanitizers=LIST; sets SANITIZER_CFLAGS (used to compile and to link).
+# What a sanitizer finds ends the program: a report nobody reads is no report.
+AC_DEFUN([DAT_SANITIZERS], [
+  AC_ARG_ENABLE([sanitizers],
+    [AS_HELP_STRING([--enable-sanitizers=LIST],
+      [build with sanitizers: address,undefined or thread (comma separated)])],
+    [], [enable_sanitizers=no])
+  SANITIZER_CFLAGS=
+  AS_CASE([$enable_sanitizers],
+    [no], [],
+    [yes], [enable_sanitizers=address,undefined])
+  AS_IF([test "x$enable_sanitizers" != xno], [
+    for dat_name in `echo "$enable_sanitizers" | tr ',' ' '`; do
+      AS_CASE([$dat_name], [address|undefined|thread|leak], [],
+        [AC_MSG_ERROR([unknown sanitizer '$dat_name'; --enable-sanitizers knows address, undefined, thread and leak])])
+    done
+    SANITIZER_CFLAGS="-fsanitize=$enable_sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer"
+    AC_MSG_CHECKING([whether $CC can build with $enable_sanitizers sanitizers])
+    dat_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS $SANITIZER_CFLAGS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [AC_MSG_RESULT([yes])], [
+      AC_MSG_RESULT([no])
+      AC_MSG_ERROR([$CC cannot build with -fsanitize=$enable_sanitizers (see config.log)])])
+    CFLAGS=$dat_save_CFLAGS
+  ])
+  AC_SUBST([SANITIZER_CFLAGS])
+])
+
+# DAT_COVERAGE: --enable-coverage; sets COVERAGE_CFLAGS.
+AC_DEFUN([DAT_COVERAGE], [
+  AC_ARG_ENABLE([coverage],
+    [AS_HELP_STRING([--enable-coverage], [build for gcov; best with CFLAGS='-O0 -g', as ./check --coverage does])],
+    [], [enable_coverage=no])
+  COVERAGE_CFLAGS=
+  AS_IF([test "x$enable_coverage" != xno], [
+    COVERAGE_CFLAGS='--coverage -fprofile-update=atomic'
+    DAT_TRY_FLAGS([--coverage -fprofile-update=atomic], [--coverage], [],
+      [AC_MSG_ERROR([$CC cannot build with --coverage])])
+  ])
+  AC_SUBST([COVERAGE_CFLAGS])
+])
+
+# DAT_VERSION_SCRIPT: libdat.so must export the names in lib/libdat.map and no others.
+AC_DEFUN([DAT_VERSION_SCRIPT], [
+  AC_CACHE_CHECK([whether the linker takes version scripts], [dat_cv_version_script], [
+    echo 'TEST_1 { global: main; local: *; };' > conftest.map
+    dat_save_LDFLAGS=$LDFLAGS
+    LDFLAGS="$LDFLAGS -Wl,--version-script=conftest.map"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])],
+      [dat_cv_version_script=yes], [dat_cv_version_script=no])
+    LDFLAGS=$dat_save_LDFLAGS
+    rm -f conftest.map
+  ])
+  AS_IF([test "$dat_cv_version_script" = no],
+    [AC_MSG_ERROR([libdat needs a linker with --version-script (GNU ld, gold or lld)])])
+])
