@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# Sourced by ./check and ./demo: the Debian packages they need, and how to get them.
+#
+# packages_need GROUP...  makes sure that all of these groups is there: says nothing and calls no apt
+# if it is; installs what is missing if it may (root, or sudo that asks for no password); else says
+# what is missing and how to get it, and fails.
+
+# GROUP PACKAGE HOW-TO-FIND-IT
+packages_table='
+build       gcc             command gcc
+build       libc6-dev       header stdio.h
+build       make            command make
+build       autoconf        command autoreconf
+build       automake        command automake
+build       libtool         command libtoolize
+build       pkg-config      command pkg-config
+passthrough libibverbs-dev  module libibverbs
+passthrough librdmacm-dev   module librdmacm
+passthrough libev-dev       header ev.h
+test        check           module check
+valgrind    valgrind        command valgrind
+valgrind    libc6-dbg       run valgrind -q true
+clang       clang           command clang
+format      clang-format    command clang-format
+coverage    lcov            command lcov
+'
+
+packages_have() {
+	case $1 in
+	command) command -v "$2" ;;
+	module) pkg-config --exists "$2" ;;
+	header) echo "#include <$2>" | gcc -E - ;;
+	run) shift && "$@" ;;
+	esac > /dev/null 2>&1 < /dev/null
+}
+
+# packages_missing GROUP...: the packages, one a line
+packages_missing() {
+	echo "$packages_table" | while read -r group package probe; do
+		case " $* " in *" $group "*) ;; *) continue ;; esac
+		# shellcheck disable=SC2086
+		packages_have $probe || echo "$package"
+	done
+}
+
+packages_need() {
+	local missing root=
+	missing=$(packages_missing "$@" | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+
+	if ! command -v apt-get > /dev/null; then
+		echo "Missing: $missing" >&2
+		echo "These are Debian's names, and there is no apt-get here: please install what they hold." >&2
+		return 1
+	fi
+	if [ "$(id -u)" -ne 0 ]; then
+		if ! sudo -n true > /dev/null 2>&1; then
+			echo "Missing packages: $missing" >&2
+			echo "Please install them:  sudo apt-get install --no-install-recommends $missing" >&2
+			return 1
+		fi
+		root='sudo -n'
+	fi
+
+	echo "Installing packages: $missing"
+	mkdir -p build/log
+	# shellcheck disable=SC2086
+	packages_install "$root" $missing > build/log/packages.log 2>&1 < /dev/null
+	missing=$(packages_missing "$@" | tr '\n' ' ')
+	[ -n "$missing" ] || return 0
+	tail -n 15 build/log/packages.log >&2
+	echo "Could not install: $missing" >&2
+	echo "Please do:  apt-get update && apt-get install --no-install-recommends $missing" >&2
+	return 1
+}
+
+# packages_install ROOT PACKAGE...: an update that fails for one source may still do for another.
+packages_install() {
+	local apt="$1 env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=2 -o Acquire::http::Timeout=30"
+	shift
+	$apt update
+	$apt install -y --no-install-recommends "$@"
+}

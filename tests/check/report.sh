@@ -1,0 +1,133 @@
+# shellcheck shell=bash
+# Sourced by ./check: run stages, count, and say what happened.
+#
+# A stage is a function. Its output goes to build/log/STAGE.log. It may leave in build/log
+#   STAGE.counts  "passed failed skipped", if it ran tests; other stages count as one
+#   STAGE.failed  what a person must see when it failed
+#   STAGE.note    a line to show in any case
+# Status 77 means that there is nothing to run; the note says why.
+
+log=build/log
+total_passed=0
+total_failed=0
+total_skipped=0
+failed_stages=
+running=
+if [ -t 1 ]; then terminal=yes; else terminal=no; fi
+
+# run_stage NUMBER STAGE TITLE
+run_stage() {
+	local stage=$2 start=$SECONDS status passed failed skipped verdict
+	mkdir -p $log
+	rm -f $log/"$stage".*
+	echo "[$1] $stage: $3"
+
+	set -m # a process group of its own, which stop_stage can end
+	("stage_$stage" "$stage") > "$log/$stage.log" 2>&1 < /dev/null &
+	set +m
+	running=$!
+	[ $terminal = no ] || show_progress $running "$log/$stage.log"
+	wait $running
+	status=$?
+	running=
+
+	if [ -s "$log/$stage.counts" ]; then
+		read -r passed failed skipped < "$log/$stage.counts"
+		[ $status -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+	else
+		case $status in
+		0) passed=1 failed=0 skipped=0 ;;
+		77) passed=0 failed=0 skipped=1 ;;
+		*) passed=0 failed=1 skipped=0 ;;
+		esac
+	fi
+	total_passed=$((total_passed + passed))
+	total_failed=$((total_failed + failed))
+	total_skipped=$((total_skipped + skipped))
+
+	verdict=ok
+	[ $status -ne 77 ] || verdict=skipped
+	if [ "$failed" -gt 0 ]; then
+		verdict=FAILED
+		failed_stages="$failed_stages $stage"
+		show_failure "$stage"
+	fi
+	[ ! -s "$log/$stage.note" ] || sed 's/^/      /' "$log/$stage.note"
+	echo "      $verdict: $passed passed, $failed failed, $skipped skipped ($((SECONDS - start)) s)"
+}
+
+# After an interrupt
+stop_stage() {
+	[ -z "$running" ] || kill -- -"$running"
+	echo
+	echo "interrupted"
+	total_failed=$((total_failed + 1))
+	report_total
+	exit 130
+}
+
+# While process $1 runs, keep the last line of file $2 on the terminal.
+show_progress() {
+	local columns start=$SECONDS line
+	columns=$(tput cols 2> /dev/null || echo 80)
+	while kill -0 "$1" 2> /dev/null; do
+		line=$(tail -n 1 "$2" 2> /dev/null | tr -cd '[:print:]')
+		line="      $((SECONDS - start)) s  $line"
+		printf '\r\033[K%s' "${line:0:columns - 1}"
+		sleep 0.3
+	done
+	printf '\r\033[K'
+}
+
+# What a tired person needs: the failing tests and what they said; else the errors; else the end.
+show_failure() {
+	local stage=$1
+	echo
+	if [ -s "$log/$stage.failed" ]; then
+		cat "$log/$stage.failed"
+	elif grep -qE '(error|Error|undefined reference|\*\*\*)' "$log/$stage.log"; then
+		grep -nE -B1 -A4 '([Ee]rror:|undefined reference|No rule to make|ERROR:|FAIL:)' "$log/$stage.log" |
+			head -n 60 | sed 's/^/    /'
+		echo "    ..."
+		tail -n 6 "$log/$stage.log" | sed 's/^/    /'
+	else
+		tail -n 30 "$log/$stage.log" | sed 's/^/    /'
+	fi
+	[ "$(wc -l < "$log/$stage.log")" -le 1 ] || echo "    (all of it: $log/$stage.log)"
+	echo
+}
+
+# count_tests STAGE BUILD: sum up the tests that just ran in folder BUILD, and keep what the failing
+# ones said.
+count_tests() {
+	local trs name
+	find "$2" -name '*.trs' -print0 | xargs -0 -r awk -f tests/check/tap-sum.awk > "$log/$1.counts"
+	find "$2" -name '*.trs' | sort | while read -r trs; do
+		grep -qE '^:test-result: (FAIL|XPASS|ERROR)' "$trs" || continue
+		name=${trs#"$2"/}
+		echo "  FAILED ${name%.trs}"
+		failing_lines "${trs%.trs}.log"
+	done > "$log/$1.failed"
+}
+
+# A test's log without what passed, and without the TAP line that the driver's own line repeats.
+failing_lines() {
+	grep -vE '^(ok |not ok |PASS: |1\.\.[0-9]+$)' "$1" > "$1.cut"
+	head -n 40 "$1.cut" | sed 's/^/    /'
+	[ "$(wc -l < "$1.cut")" -le 40 ] || echo "    ... (more in $1)"
+	rm -f "$1.cut"
+}
+
+report_total() {
+	local stage
+	if [ -n "$failed_stages" ]; then
+		echo
+		echo "Failed stages:$failed_stages"
+		for stage in $failed_stages; do
+			[ ! -s "$log/$stage.failed" ] || grep -h '^  FAILED' "$log/$stage.failed" |
+				sed "s/^  FAILED/  $stage:/"
+		done
+	fi
+	echo
+	echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+}

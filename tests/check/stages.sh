@@ -1,0 +1,116 @@
+# shellcheck shell=bash
+# Sourced by ./check: what each stage does. $1 is the stage's name.
+
+jobs=$(nproc 2> /dev/null || echo 2)
+
+# ---- building ----
+
+bootstrap_if_needed() {
+	local newer
+	if [ -f configure ]; then
+		newer=$(find configure.ac Makefile.am m4/*.m4 ./*/configure.m4 -newer configure)
+		[ -n "$newer" ] || return 0
+	fi
+	./bootstrap
+}
+
+# build_tree NAME TARGET CONFIGURE-ARGS...: build/NAME is configured so, and TARGET is built.
+build_tree() {
+	local dir=build/$1 target=$2
+	shift 2
+	if [ -f config.status ]; then
+		echo "Error: the source tree itself is configured, so it cannot be built elsewhere: make distclean"
+		return 1
+	fi
+	bootstrap_if_needed || return
+	mkdir -p "$dir"
+	if [ ! -f "$dir/config.status" ] || [ "$(cat "$dir/configured-with" 2> /dev/null)" != "$*" ]; then
+		(cd "$dir" && ../../configure -q "$@") || return
+		echo "$*" > "$dir/configured-with"
+	fi
+	make -C "$dir" --no-print-directory -j"$jobs" "$target"
+}
+
+build_normal() {
+	case " $failed_stages " in
+	*" build "*)
+		echo "not run, because stage build failed"
+		return 1
+		;;
+	esac
+	build_tree check check-build --enable-werror
+}
+
+# ---- testing ----
+
+# test_in BUILD STAGE MAKE-ARGS...: run tests in build/BUILD and count them.
+test_in() {
+	local dir=build/$1 stage=$2 status
+	shift 2
+	find "$dir" -name '*.trs' -delete
+	make -C "$dir" --no-print-directory -j"$jobs" "$@"
+	status=$?
+	count_tests "$stage" "$dir"
+	return $status
+}
+
+# script STAGE FILE: run one script that prints TAP, if it is there.
+script() {
+	if [ ! -e "$2" ]; then
+		echo "$2 is not there yet" > "$log/$1.note"
+		return 77
+	fi
+	build_normal && test_in check "$1" check TESTS="$2"
+}
+
+# ---- the stages ----
+
+stage_build() { build_normal; }
+stage_tests() { build_normal && test_in check "$1" check; }
+stage_asan() {
+	build_tree asan check-build --enable-werror --enable-sanitizers=address,undefined &&
+		test_in asan "$1" check
+}
+stage_valgrind() { build_normal && test_in check "$1" check-valgrind; }
+stage_clang() { build_tree clang check-build --enable-werror CC=clang; }
+stage_determinism() { script "$1" tests/determinism.sh; }
+stage_instructions() { script "$1" bench/instructions.sh; }
+stage_distcheck() { build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck; }
+stage_format() { script "$1" tests/house/format.sh; }
+
+stage_campaign() {
+	script "$1" tests/campaign.sh || return
+	mkdir -p doc/results
+	{
+		echo "Long campaign, $(date -u +%Y-%m-%d), $(git describe --always --dirty 2> /dev/null)"
+		echo "$(uname -sr), $(gcc --version | head -n 1)"
+		echo
+		grep -vE '^(PASS|SKIP): ' build/check/tests/campaign.log
+	} > doc/results/campaign.txt
+	echo "written to doc/results/campaign.txt" > "$log/$1.note"
+}
+
+stage_coverage() {
+	local dir=build/coverage
+	build_tree coverage check-build --enable-coverage CFLAGS='-O0 -g' || return
+	find $dir -name '*.gcda' -delete
+	test_in coverage "$1" check || return
+	lcov -q -c -i -d $dir -o $dir/zero.info &&
+		lcov -q -c -d $dir -o $dir/ran.info &&
+		lcov -q -a $dir/zero.info -a $dir/ran.info -o $dir/all.info || return
+	for folder in lib emu; do
+		lcov -q -e $dir/all.info "$PWD/$folder/*" -o $dir/$folder.info
+		echo "line coverage of $folder/: $(line_coverage $dir/$folder.info)"
+	done > "$log/$1.note"
+	lcov -q -e $dir/all.info "$PWD/lib/*" "$PWD/emu/*" -o $dir/both.info &&
+		echo "line coverage of both: $(line_coverage $dir/both.info)" >> "$log/$1.note" &&
+		genhtml -q -o $dir/html $dir/both.info &&
+		echo "line by line: $dir/html/index.html" >> "$log/$1.note"
+}
+
+# The percentage of a .info file
+line_coverage() {
+	awk -F: '/^LF:/ { lines += $2 } /^LH:/ { hit += $2 }
+		END { if (lines) printf "%.1f %% (%d of %d lines)\n", 100 * hit / lines, hit, lines
+		      else print "no lines" }' "$1"
+}
