@@ -513,7 +513,7 @@ typedef enum dat_cr_param_mask {
 
 /* ---- events ---- */
 
-/* The thousands digit and those above it tell the stream. */
+/* The bits above the low twelve tell the stream. */
 typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 	DAT_RMR_BIND_COMPLETION_EVENT			= 0x01001,
@@ -584,8 +584,8 @@ typedef struct dat_cr_arrival_event_data {
 } DAT_CR_ARRIVAL_EVENT_DATA;
 
 /*
- * Private data comes with ESTABLISHED on the active side and with PEER_REJECTED where the transport
- * can; it is valid until the EP is freed or UNCONNECTED again.
+ * Private data comes with ESTABLISHED on the active side only; it is valid until the EP is freed or
+ * UNCONNECTED again.
  */
 typedef struct dat_connection_event_data {
 	DAT_EP_HANDLE			ep_handle;
@@ -747,6 +747,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
 
 /*
+ * Tells the IA of a zone.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
@@ -761,6 +762,7 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
 /* ---- Local Memory Regions; dat_lmr_create is in dat/udat.h ---- */
 
 /*
+ * Tells what was registered, how, and the contexts and range it got.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
@@ -853,6 +855,7 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 
 /*
+ * Tells length, state, flags and CNO of an EVD.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
@@ -1131,6 +1134,7 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_PSP_HANDLE *psp_handle);
 
 /*
+ * Tells what a listener was made with.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
@@ -1155,6 +1159,7 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_RSP_HANDLE *rsp_handle);
 
 /*
+ * Tells what a listener was made with.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,

@@ -59,7 +59,7 @@ typedef enum dat_return_type {
 typedef enum dat_return_subtype {
 	DAT_NO_SUBTYPE,
 
-	/* DAT_ABORT, DAT_INTERRUPTED_CALL */
+	/* DAT_ABORT: by a signal or the like */
 	DAT_SUB_INTERRUPTED,
 
 	/* DAT_INSUFFICIENT_RESOURCES: what ran out */
