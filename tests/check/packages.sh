@@ -18,6 +18,7 @@ passthrough libibverbs-dev  module libibverbs
 passthrough librdmacm-dev   module librdmacm
 passthrough libev-dev       header ev.h
 test        check           module check
+test        g++             command g++
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang
@@ -76,7 +77,7 @@ packages_need() {
 
 # packages_install ROOT PACKAGE...: an update that fails for one source may still do for another.
 packages_install() {
-	local apt="$1 env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=2 -o Acquire::http::Timeout=30"
+	local apt="$1 env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o DPkg::Lock::Timeout=120"
 	shift
 	$apt update
 	$apt install -y --no-install-recommends "$@"

@@ -104,8 +104,8 @@ count_tests() {
 	find "$2" -name '*.trs' -print0 | xargs -0 -r awk -f tests/check/tap-sum.awk > "$log/$1.counts"
 	find "$2" -name '*.trs' | sort | while read -r trs; do
 		grep -qE '^:test-result: (FAIL|XPASS|ERROR)' "$trs" || continue
-		name=${trs#"$2"/}
-		echo "  FAILED ${name%.trs}"
+		name=$(sed -nE 's/^(FAIL|XPASS|ERROR): ([^ ]*) .*/\2/p' "${trs%.trs}.log" | head -n 1)
+		echo "  FAILED ${name:-$trs}"
 		failing_lines "${trs%.trs}.log"
 	done > "$log/$1.failed"
 }
