@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+
+#define POOL_SMALLEST (16ul << 20)
+
+/*
+ * The mapping is mostly never touched: tables and pool are reserved whole, the kernel gives pages as
+ * they are used. Where reserving is refused (strict overcommit, ulimit -v) a smaller pool is tried.
+ */
+struct emu_fabric *emu_arena_map(size_t *size)
+{
+	for (size_t pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
+		size_t bytes = sizeof(struct emu_fabric) + pool;
+		struct emu_fabric *fab;
+
+		fab = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (fab == MAP_FAILED)
+			continue;
+		fab->size = bytes;
+		fab->pool_next = 1;
+		fab->pool_end = (uint32_t)(pool / EMU_POOL_UNIT);
+		*size = bytes;
+		return fab;
+	}
+	return NULL;
+}
+
+void emu_arena_unmap(struct emu_fabric *fab, size_t size)
+{
+	munmap(fab, size);
+}
+
+/*
+ * Size classes in pool units: 1..16 each its own, above that four to a doubling, so that no block
+ * wastes more than a fifth. *units gets the class's true size.
+ */
+static uint32_t pool_class(size_t bytes, uint32_t *units)
+{
+	size_t n = (bytes + EMU_POOL_UNIT - 1) / EMU_POOL_UNIT;
+	uint32_t shift, quarter;
+
+	if (n == 0)
+		n = 1;
+	if (n <= 16) {
+		*units = (uint32_t)n;
+		return (uint32_t)n;
+	}
+	shift = 63u - (uint32_t)__builtin_clzl(n - 1) - 2; /* n - 1 = quarter.rest in [4, 8) << shift */
+	quarter = (uint32_t)((n - 1) >> shift) + 1;	   /* 5..8 */
+	*units = quarter << shift;
+	return 16 + (shift - 2) * 4 + (quarter - 4);
+}
+
+emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes)
+{
+	uint32_t units, class;
+	emu_ref ref;
+
+	if (bytes > (1ul << 36))
+		return 0;
+	class = pool_class(bytes, &units);
+	assert(class < EMU_POOL_CLASSES);
+	ref = fab->pool_free[class];
+	if (ref) {
+		uint8_t *block = fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
+
+		memcpy(&fab->pool_free[class], block, sizeof(emu_ref));
+		return ref;
+	}
+	if (units > fab->pool_end - fab->pool_next)
+		return 0;
+	ref = fab->pool_next;
+	fab->pool_next += units;
+	return ref;
+}
+
+void emu_pool_free(struct emu_fabric *fab, emu_ref ref, size_t bytes)
+{
+	uint32_t units, class;
+
+	if (!ref)
+		return;
+	class = pool_class(bytes, &units);
+	assert(ref < fab->pool_next);
+	memcpy(fab->pool + (uint64_t)ref * EMU_POOL_UNIT, &fab->pool_free[class], sizeof(emu_ref));
+	fab->pool_free[class] = ref;
+}
+
+static struct emu_head *entry_head(void *entries, size_t stride, uint32_t index)
+{
+	return (struct emu_head *)((uint8_t *)entries + (size_t)index * stride);
+}
+
+uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, uint32_t limit)
+{
+	uint32_t index = table->free;
+	struct emu_head *head;
+
+	if (index) {
+		head = entry_head(entries, stride, index);
+		table->free = head->next_free;
+	} else if (table->high < limit) {
+		index = ++table->high;
+		head = entry_head(entries, stride, index);
+	} else {
+		return 0;
+	}
+	assert(!head->live);
+	head->live = 1;
+	table->live++;
+	return index;
+}
+
+void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint32_t index)
+{
+	struct emu_head *head = entry_head(entries, stride, index);
+
+	assert(index && index <= table->high && head->live);
+	head->live = 0;
+	head->next_free = table->free;
+	table->free = index;
+	table->live--;
+}
+
+static uint32_t ring_mask(uint32_t max)
+{
+	uint32_t slots = 1;
+
+	while (slots < max)
+		slots <<= 1;
+	return slots - 1;
+}
+
+static size_t ring_bytes(uint32_t mask, uint32_t stride)
+{
+	return ((size_t)mask + 1) * stride;
+}
+
+int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride)
+{
+	uint32_t mask = ring_mask(max);
+	emu_ref ring = 0;
+
+	/* A queue nobody may post to needs no ring. */
+	if (max) {
+		ring = emu_pool_alloc(w->fab, ring_bytes(mask, stride));
+		if (!ring)
+			return -ENOMEM;
+	}
+	*wq = (struct emu_wq){ .ring = ring, .mask = mask, .stride = stride, .max = max };
+	return 0;
+}
+
+int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride)
+{
+	struct emu_wq grown;
+	uint32_t queued = emu_wq_count(wq);
+	uint32_t bytes = stride < wq->stride ? stride : wq->stride;
+	int err;
+
+	assert(queued <= max);
+	if (ring_mask(max) == wq->mask && stride == wq->stride && wq->ring && max) {
+		wq->max = max;
+		return 0;
+	}
+	err = emu_wq_init(w, &grown, max, stride);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < queued; i++)
+		memcpy(emu_wqe(w, &grown, wq->get + i), emu_wqe(w, wq, wq->get + i), bytes);
+	grown.get = wq->get;
+	grown.put = wq->put;
+	emu_wq_fini(w, wq);
+	*wq = grown;
+	return 0;
+}
+
+void emu_wq_fini(struct emu_world *w, struct emu_wq *wq)
+{
+	emu_pool_free(w->fab, wq->ring, ring_bytes(wq->mask, wq->stride));
+	wq->ring = 0;
+	wq->put = wq->get = 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * arena.h - memory inside the fabric: table entries and pool blocks.
+ *
+ * Both are recycled through free lists held in the arena itself. Nothing is returned to the kernel
+ * before the fabric ends; what was freed is handed out again first, last freed first, so memory stays
+ * flat and allocation is the same in every run.
+ */
+#ifndef EMU_ARENA_H
+#define EMU_ARENA_H
+
+#include "fabric.h"
+
+/* Map a zeroed fabric; NULL when the machine has no room for it. */
+struct emu_fabric *emu_arena_map(size_t *size);
+void emu_arena_unmap(struct emu_fabric *fab, size_t size);
+
+/* A block of at least `bytes`, not zeroed; 0 when the pool is exhausted. */
+emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes);
+/* `bytes` as given to alloc. ref 0 is fine. */
+void emu_pool_free(struct emu_fabric *fab, emu_ref ref, size_t bytes);
+
+/*
+ * Take an entry of a table whose entries are `stride` bytes and begin with struct emu_head. Its other
+ * fields are as the last user left them: generations and epochs go on counting. 0: `limit` are live.
+ */
+uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, uint32_t limit);
+void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint32_t index);
+
+#define EMU_TAKE(fab, table, entries, limit) \
+	emu_entry_take(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (limit))
+#define EMU_FREE(fab, table, entries, index) \
+	emu_entry_free(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (index))
+
+/* Make wq a ring of max slots of stride bytes; -ENOMEM leaves it untouched. */
+int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride);
+/* Change both, keeping what is queued, oldest first. */
+int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride);
+void emu_wq_fini(struct emu_world *w, struct emu_wq *wq);
+
+#endif /* EMU_ARENA_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * clock.h - virtual time and the one queue of events.
+ *
+ * Events run in order of (time, sequence number). Running one is the only way anything happens on the
+ * wire. In a single-threaded process time jumps to what is asked for; with several threads it
+ * follows the monotonic clock that lib passes in (fabric.h: world.following).
+ */
+#ifndef EMU_CLOCK_H
+#define EMU_CLOCK_H
+
+#include "fabric.h"
+
+/* Queue an event for `time` (not before now). Never fails: posting checks emu_clock_has_room first. */
+void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind, uint32_t qp,
+		  uint32_t epoch, uint32_t index, uint32_t packet);
+/* Queue a held event again, for now. */
+void emu_reschedule(struct emu_world *w, const struct emu_event *event);
+/* Posting may add events only while this holds; the rest is kept for answers and teardown. */
+bool emu_clock_has_room(const struct emu_world *w);
+
+/* A QP has at most one timer; its event is EMU_EV_RNR_TIMER or EMU_EV_CM_TIMEOUT. */
+void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
+		     enum emu_event_kind kind);
+/* Call it before the epoch or the state that the timer belongs to changes. */
+void emu_timer_stop(struct emu_world *w, struct emu_qp *qp);
+
+uint64_t emu_now(struct nic *nic);
+enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
+bool emu_step(struct emu_world *w);
+/* Live events, and when the first is due. */
+uint32_t emu_pending(struct nic *nic, uint64_t *next_ns);
+/* While following the monotonic clock: bring now up to it and run what is due. */
+void emu_follow(struct emu_world *w, struct nic *nic);
+
+static inline enum emu_event_kind emu_event_kind(const struct emu_event *event)
+{
+	return (enum emu_event_kind)(event->order & 0xff);
+}
+
+#endif /* EMU_CLOCK_H */

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "cm.h"
+#include "link.h"
+#include "qp.h"
+#include "trace.h"
+#include "world.h"
+
+/* Ports that the backend picks lie above those that programs choose themselves. */
+#define PORT_PICKED_FIRST 0x10000ul
+
+/* ---- listeners ---- */
+
+static uint32_t *bucket(struct emu_world *w, uint16_t adapter, uint64_t port)
+{
+	return &w->fab->listen_hash[(port * 31 + adapter) % EMU_LISTEN_BUCKETS];
+}
+
+static uint32_t find_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
+{
+	uint32_t index = *bucket(w, adapter, port);
+
+	while (index) {
+		const struct emu_listener *l = &w->fab->listener[index];
+
+		if (l->adapter == adapter && l->port == port)
+			break;
+		index = l->next;
+	}
+	return index;
+}
+
+static uint64_t pick_port(struct emu_world *w, uint16_t adapter)
+{
+	uint64_t port;
+
+	do
+		port = PORT_PICKED_FIRST + (emu_random(w) & 0xffff);
+	while (find_listener(w, adapter, port));
+	return port;
+}
+
+int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener)
+{
+	struct emu_world *w = emu_world_of(nic);
+	uint16_t adapter = emu_nic(nic)->adapter;
+	struct emu_listener *entry;
+	uint32_t index;
+
+	if (*port && find_listener(w, adapter, *port))
+		return -EADDRINUSE;
+	if (w->fab->adapters[adapter].listeners >= EMU_MAX_LISTENER)
+		return -ENOMEM;
+	index = EMU_TAKE(w->fab, listeners, listener, EMU_LISTENERS);
+	if (!index)
+		return -ENOMEM;
+	w->fab->adapters[adapter].listeners++;
+	if (!*port)
+		*port = pick_port(w, adapter);
+	entry = &w->fab->listener[index];
+	entry->port = *port;
+	entry->adapter = adapter;
+	entry->next = *bucket(w, adapter, *port);
+	*bucket(w, adapter, *port) = index;
+	w->listener[index] = (struct nic_listener){ .nic = nic, .ctx = ctx };
+	*listener = &w->listener[index];
+	return 0;
+}
+
+void emu_unlisten(struct nic_listener *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	uint32_t index = EMU_INDEX(w, listener, base), *link;
+	struct emu_listener *entry = &w->fab->listener[index];
+
+	link = bucket(w, entry->adapter, entry->port);
+	while (*link != index)
+		link = &w->fab->listener[*link].next;
+	*link = entry->next;
+	w->fab->adapters[entry->adapter].listeners--;
+	EMU_FREE(w->fab, listeners, listener, index);
+}
+
+/* ---- requests ---- */
+
+static void conn_free(struct emu_world *w, uint32_t index)
+{
+	EMU_FREE(w->fab, conns, conn, index);
+}
+
+static void set_private_data(struct emu_conn *conn, const struct nic_conn_param *param)
+{
+	conn->size = (uint16_t)param->private_data_size;
+	if (conn->size)
+		memcpy(conn->data, param->private_data, conn->size);
+}
+
+int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port, uint64_t deadline,
+		const struct nic_conn_param *param)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_conn *conn;
+	uint32_t index;
+	uint64_t when;
+	uint16_t to;
+	int err;
+
+	if (qp->state != EMU_QP_IDLE || param->private_data_size > EMU_PRIVATE_DATA)
+		return -EINVAL;
+	to = emu_adapter_by_address(w, remote, &err);
+	if (err)
+		return err;
+	if (!emu_clock_has_room(w))
+		return -ENOMEM;
+	index = EMU_TAKE(w->fab, conns, conn, EMU_CONNS);
+	if (!index)
+		return -ENOMEM;
+	conn = &w->fab->conn[index];
+	qp->state = EMU_QP_CONNECTING;
+	qp->epoch++;
+	qp->peer = 0;
+	qp->conn = index;
+	qp->peer_adapter = to ? to : qp->adapter;
+	*conn = (struct emu_conn){ .head = conn->head,
+				   .qp = emu_qp_index(w, qp),
+				   .epoch = qp->epoch,
+				   .port = port,
+				   .from = qp->adapter,
+				   .to = qp->peer_adapter };
+	set_private_data(conn, param);
+	when = emu_link_answer(w, conn->from, conn->to);
+	if (to)
+		emu_schedule(w, when, EMU_EV_CM_REQUEST, 0, 0, index, 0);
+	else
+		emu_schedule(w, when, EMU_EV_CM_REPLY, conn->qp, conn->epoch, index,
+			     NIC_END_UNREACHABLE + 1);
+	if (deadline != NIC_TIME_NEVER)
+		emu_timer_start(w, qp, deadline > w->fab->now ? deadline : w->fab->now,
+				EMU_EV_CM_TIMEOUT);
+	return 0;
+}
+
+/* Send the answer; `outcome` 0: accepted, else why not, plus one. */
+static void reply(struct emu_world *w, uint32_t index, uint32_t outcome)
+{
+	struct emu_conn *conn = &w->fab->conn[index];
+
+	emu_schedule(w, emu_link_answer(w, conn->to, conn->from), EMU_EV_CM_REPLY, conn->qp,
+		     conn->epoch, index, outcome);
+}
+
+int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_conn_param *param)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, qp_base));
+	uint32_t index = EMU_INDEX(w, conn, base);
+	struct emu_conn *conn = &w->fab->conn[index];
+
+	if (qp->state != EMU_QP_IDLE || param->private_data_size > EMU_PRIVATE_DATA)
+		return -EINVAL;
+	if (!emu_clock_has_room(w))
+		return -ENOMEM;
+	qp->state = EMU_QP_CONNECTING;
+	qp->epoch++;
+	qp->peer = conn->qp;
+	qp->peer_epoch = conn->epoch;
+	qp->peer_adapter = conn->from;
+	conn->passive_qp = emu_qp_index(w, qp);
+	conn->passive_epoch = qp->epoch;
+	set_private_data(conn, param);
+	reply(w, index, 0);
+	return 0;
+}
+
+void emu_reject(struct nic_conn *base, bool by_program)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+
+	reply(w, EMU_INDEX(w, conn, base),
+	      (by_program ? NIC_END_REJECTED : NIC_END_NO_LISTENER) + 1u);
+}
+
+static void hand_up(struct emu_world *w, uint32_t index, uint32_t listener)
+{
+	struct emu_conn *conn = &w->fab->conn[index];
+	struct nic_conn *base = &w->conn[index];
+
+	*base = (struct nic_conn){ .nic = emu_nic_at(w, conn->to),
+				   .remote_port = conn->qp,
+				   .private_data = conn->data,
+				   .private_data_size = conn->size };
+	emu_adapter_address(w, conn->from, &base->remote);
+	base->nic->up->conn_request(w->listener[listener].ctx, base);
+}
+
+int emu_handoff(struct nic_conn *base, uint64_t port)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	uint32_t index = EMU_INDEX(w, conn, base), listener;
+
+	listener = find_listener(w, w->fab->conn[index].to, port);
+	if (!listener)
+		return -ENOENT;
+	hand_up(w, index, listener);
+	return 0;
+}
+
+/* ---- packets ---- */
+
+static void on_request(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_conn *conn = &w->fab->conn[event->index];
+	uint32_t listener;
+
+	emu_trace(w, "%s packet to=%s op=CM_REQ qual=%lu",
+		  emu_adapter_name(w, conn->from), emu_adapter_name(w, conn->to), conn->port);
+	if (!w->fab->adapters[conn->to].open) {
+		reply(w, event->index, NIC_END_UNREACHABLE + 1u);
+		return;
+	}
+	listener = find_listener(w, conn->to, conn->port);
+	if (listener)
+		hand_up(w, event->index, listener);
+	else
+		reply(w, event->index, NIC_END_NO_LISTENER + 1u);
+}
+
+static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_conn *conn)
+{
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
+
+	emu_timer_stop(w, qp);
+	qp->state = EMU_QP_CONNECTED;
+	qp->peer = conn->passive_qp;
+	qp->peer_epoch = conn->passive_epoch;
+	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
+	base->nic->up->established(base->ctx, conn->data, conn->size);
+}
+
+static void on_reply(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_conn *conn = &w->fab->conn[event->index];
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	bool waiting = !emu_qp_stale(qp, event) && qp->state == EMU_QP_CONNECTING;
+
+	emu_trace(w, "%s packet to=%s op=%s", emu_adapter_name(w, conn->to),
+		  emu_adapter_name(w, conn->from), event->packet == 0 ? "CM_REP" : "CM_REJ");
+	if (waiting && event->packet == 0)
+		establish_active(w, qp, conn);
+	else if (waiting)
+		emu_qp_end(w, qp, (enum nic_conn_end)(event->packet - 1));
+	else if (event->packet == 0)
+		emu_schedule(w, emu_link_answer(w, conn->from, conn->to), EMU_EV_CM_GONE,
+			     conn->passive_qp, conn->passive_epoch, 0, 0);
+	conn_free(w, event->index);
+}
+
+static void on_ready(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	struct nic_qp *base = &w->qp[event->qp];
+
+	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
+		return;
+	emu_trace(w, "%s packet to=%s.ep%u op=CM_RTU", emu_adapter_name(w, qp->peer_adapter),
+		  emu_adapter_name(w, qp->adapter), qp->name);
+	qp->state = EMU_QP_CONNECTED;
+	base->nic->up->established(base->ctx, NULL, 0);
+}
+
+static void on_gone(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
+		return;
+	emu_trace(w, "%s packet to=%s.ep%u op=CM_GONE", emu_adapter_name(w, qp->peer_adapter),
+		  emu_adapter_name(w, qp->adapter), qp->name);
+	emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED);
+}
+
+static void on_timeout(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
+		return;
+	qp->timer = false;
+	emu_qp_end(w, qp, NIC_END_TIMED_OUT);
+}
+
+void emu_cm_event(struct emu_world *w, const struct emu_event *event)
+{
+	switch (emu_event_kind(event)) {
+	case EMU_EV_CM_REQUEST:
+		on_request(w, event);
+		break;
+	case EMU_EV_CM_REPLY:
+		on_reply(w, event);
+		break;
+	case EMU_EV_CM_READY:
+		on_ready(w, event);
+		break;
+	case EMU_EV_CM_GONE:
+		on_gone(w, event);
+		break;
+	case EMU_EV_CM_TIMEOUT:
+		on_timeout(w, event);
+		break;
+	default:
+		assert(!"not an event of connection management");
+	}
+}

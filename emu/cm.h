@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cm.h - connection management: listeners, and requests on their way from connect to an answer.
+ *
+ *   active                         passive
+ *   connect   -- CM_REQUEST -->    conn_request upcall
+ *                <-- CM_REPLY --   accept or reject
+ *   established -- CM_READY -->    established
+ *                (CM_GONE when the active side no longer waits)
+ *
+ * A struct emu_conn lives from connect until its reply has arrived; lib holds it in between.
+ */
+#ifndef EMU_CM_H
+#define EMU_CM_H
+
+#include "fabric.h"
+
+int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
+void emu_unlisten(struct nic_listener *listener);
+int emu_connect(struct nic_qp *qp, const struct sockaddr *remote, uint64_t port, uint64_t deadline,
+		const struct nic_conn_param *param);
+int emu_accept(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_param *param);
+void emu_reject(struct nic_conn *conn, bool by_program);
+int emu_handoff(struct nic_conn *conn, uint64_t port);
+
+void emu_cm_event(struct emu_world *w, const struct emu_event *event);
+
+#endif /* EMU_CM_H */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "cq.h"
+#include "trace.h"
+#include "world.h"
+
+static struct emu_cq *cq_of(struct nic_cq *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+
+	return &w->fab->cq[EMU_INDEX(w, cq, base)];
+}
+
+static struct emu_cqe *cq_ring(struct emu_world *w, const struct emu_cq *cq)
+{
+	return emu_at(w, cq->ring);
+}
+
+static size_t cq_bytes(uint32_t mask)
+{
+	return ((size_t)mask + 1) * sizeof(struct emu_cqe);
+}
+
+static uint32_t cq_mask(uint32_t depth)
+{
+	uint32_t slots = 1;
+
+	while (slots < depth)
+		slots <<= 1;
+	return slots - 1;
+}
+
+int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
+	struct emu_cq *entry;
+	uint32_t index;
+	emu_ref ring;
+
+	if (depth == 0 || depth > EMU_MAX_CQE)
+		return -EINVAL;
+	if (adapter->cqs >= EMU_MAX_CQ)
+		return -ENOMEM;
+	ring = emu_pool_alloc(w->fab, cq_bytes(cq_mask(depth)));
+	if (!ring)
+		return -ENOMEM;
+	index = EMU_TAKE(w->fab, cqs, cq, EMU_CQS);
+	if (!index) {
+		emu_pool_free(w->fab, ring, cq_bytes(cq_mask(depth)));
+		return -ENOMEM;
+	}
+	adapter->cqs++;
+	entry = &w->fab->cq[index];
+	entry->ring = ring;
+	entry->mask = cq_mask(depth);
+	entry->put = entry->get = 0;
+	entry->depth = entry->limit = depth;
+	entry->adapter = emu_nic(nic)->adapter;
+	entry->armed = false;
+	w->cq[index] = (struct nic_cq){ .nic = nic, .ctx = ctx };
+	*cq = &w->cq[index];
+	return 0;
+}
+
+int emu_cq_resize(struct nic_cq *base, uint32_t depth)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_cq *cq = cq_of(base);
+	uint32_t count = cq->put - cq->get, mask = cq_mask(depth);
+
+	if (depth == 0 || depth > EMU_MAX_CQE || depth < count)
+		return -EINVAL;
+	if (mask != cq->mask) {
+		emu_ref ring = emu_pool_alloc(w->fab, cq_bytes(mask));
+		struct emu_cqe *to;
+
+		if (!ring)
+			return -ENOMEM;
+		to = emu_at(w, ring);
+		for (uint32_t i = cq->get; i != cq->put; i++)
+			to[i & mask] = cq_ring(w, cq)[i & cq->mask];
+		emu_pool_free(w->fab, cq->ring, cq_bytes(cq->mask));
+		cq->ring = ring;
+		cq->mask = mask;
+	}
+	cq->depth = cq->limit = depth;
+	return 0;
+}
+
+void emu_cq_destroy(struct nic_cq *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_cq *cq = cq_of(base);
+
+	w->fab->adapters[cq->adapter].cqs--;
+	emu_pool_free(w->fab, cq->ring, cq_bytes(cq->mask));
+	EMU_FREE(w->fab, cqs, cq, EMU_INDEX(w, cq, base));
+}
+
+int emu_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_cq *cq = cq_of(base);
+	int got = 0;
+
+	for (; got < n && cq->get != cq->put; got++) {
+		const struct emu_cqe *cqe = &cq_ring(w, cq)[cq->get++ & cq->mask];
+
+		wc[got] = (struct nic_wc){
+			.wr_id = cqe->wr_id,
+			.qp = &w->qp[cqe->qp],
+			.length = cqe->length,
+			.opcode = cqe->opcode,
+			.status = cqe->status,
+			.flags = cqe->flags,
+		};
+	}
+	return got;
+}
+
+uint32_t emu_cq_count(struct nic_cq *base)
+{
+	struct emu_cq *cq = cq_of(base);
+
+	return cq->put - cq->get;
+}
+
+void emu_cq_limit(struct nic_cq *base, uint32_t n)
+{
+	struct emu_cq *cq = cq_of(base);
+
+	cq->limit = n < cq->depth ? n : cq->depth;
+}
+
+void emu_cq_arm(struct nic_cq *base)
+{
+	cq_of(base)->armed = true;
+}
+
+static void overflow(struct emu_world *w, uint32_t index, const struct emu_cqe *cqe)
+{
+	struct nic_cq *base = &w->cq[index];
+	struct emu_qp *qp = emu_qp_at(w, cqe->qp);
+
+	/* We may be deep inside that QP's business: it breaks when the next event runs. */
+	if (qp->state == EMU_QP_CONNECTED || qp->state == EMU_QP_DRAINING)
+		emu_schedule(w, w->fab->now, EMU_EV_BREAK, cqe->qp, qp->epoch, 0, 0);
+	base->nic->up->cq_overflow(base->ctx, w->qp[cqe->qp].ctx, (enum nic_opcode)cqe->opcode);
+}
+
+void emu_cq_push(struct emu_world *w, uint32_t index, const struct emu_cqe *cqe)
+{
+	struct emu_cq *cq = &w->fab->cq[index];
+
+	if (!index)
+		return;
+	if (cq->put - cq->get >= cq->limit) {
+		overflow(w, index, cqe);
+		return;
+	}
+	cq_ring(w, cq)[cq->put++ & cq->mask] = *cqe;
+	if (cq->armed) {
+		struct nic_cq *base = &w->cq[index];
+
+		cq->armed = false;
+		base->nic->up->cq_notify(base->ctx);
+	}
+}

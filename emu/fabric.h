@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabric.h - the simulated world: every structure of the emulator, in one place.
+ *
+ * struct emu_fabric is the whole state: adapters, links, queue pairs, completion queues, memory
+ * regions, one event queue, one clock, one generator, one trace. It is one mapping (the arena), holds
+ * indices and offsets and never a pointer, so that several processes can map it at different
+ * addresses. Index 0 of every table means "none".
+ *
+ * struct emu_world is one process's view of it: the mapping, the nic objects lib holds (arrays that
+ * run parallel to the fabric's tables), and nothing that the simulation depends on.
+ *
+ * Lock: lib's backend lock covers everything here (lib/nic.h).
+ */
+#ifndef EMU_FABRIC_H
+#define EMU_FABRIC_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/nic.h"
+
+#define EMU_ADAPTERS	  16u
+#define EMU_PDS		  16384u
+#define EMU_MRS		  131072u
+#define EMU_CQS		  65536u
+#define EMU_SRQS	  8192u
+#define EMU_QPS		  65536u
+#define EMU_LISTENERS	  8192u
+#define EMU_CONNS	  65536u
+#define EMU_EVENTS	  (1u << 22)
+#define EMU_EVENTS_RESERVE 4096u /* kept free for what must not fail: answers, teardown */
+#define EMU_TRACE_BYTES	  (256ul << 20)
+#define EMU_POOL_BYTES	  (4ul << 30)
+#define EMU_POOL_UNIT	  64u	/* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
+#define EMU_POOL_CLASSES  128u
+#define EMU_LISTEN_BUCKETS 1024u
+#define EMU_HOLDS	  16u	/* messages of one QP held at a time */
+#define EMU_PRIVATE_DATA  256u	/* ruling A5 */
+#define EMU_NAME	  32u
+
+/* Per adapter, reported by query and enforced: ruling G9. */
+#define EMU_MAX_QP	  8192
+#define EMU_MAX_QP_WR	  8192
+#define EMU_MAX_SGE	  16
+#define EMU_MAX_RD	  128
+#define EMU_MAX_CQ	  8192
+#define EMU_MAX_CQE	  65536
+#define EMU_MAX_SRQ	  1024
+#define EMU_MAX_SRQ_WR	  32768
+#define EMU_MAX_MR	  16384
+#define EMU_MAX_PD	  2048
+#define EMU_MAX_LISTENER  1024
+#define EMU_MAX_MSG	  (1ul << 30)
+#define EMU_MAX_MR_SIZE	  (1ul << 46)
+
+typedef uint32_t emu_ref; /* a block of the pool; 0: none */
+
+/* First member of every table entry. */
+struct emu_head {
+	uint32_t next_free; /* while free: the next free index */
+	uint32_t live;	    /* 0 or 1 */
+};
+
+struct emu_table {
+	uint32_t high; /* entries ever used; index 1..high */
+	uint32_t free;
+	uint32_t live;
+};
+
+struct emu_pd {
+	struct emu_head head;
+	uint32_t adapter;
+};
+
+struct emu_mr {
+	struct emu_head head;
+	uint64_t addr, length;
+	uint32_t pd;
+	uint32_t access; /* enum nic_access */
+	uint8_t gen;	 /* low byte of its keys, so that a freed key stays wrong for 255 reuses */
+};
+
+struct emu_cqe {
+	uint64_t wr_id;
+	uint32_t qp;
+	uint32_t length;
+	uint8_t opcode, status, flags;
+};
+
+struct emu_cq {
+	struct emu_head head;
+	emu_ref ring; /* struct emu_cqe[mask + 1] */
+	uint32_t mask;
+	uint32_t put, get; /* free-running */
+	uint32_t depth;	   /* asked for, exact */
+	uint32_t limit;	   /* accepted now, <= depth */
+	uint16_t adapter;
+	bool armed;
+};
+
+/* A receive work request on a queue; sge follow. */
+struct emu_rwqe {
+	uint64_t wr_id;
+	uint32_t num_sge;
+	uint32_t flags;
+	struct nic_sge sge[];
+};
+
+/* A send work request on a queue; it stays there until acknowledged. */
+struct emu_swqe {
+	uint64_t wr_id;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t message; /* number among the connection's messages, low 32 bits */
+	uint8_t opcode, flags, num_sge;
+	struct nic_sge sge[];
+};
+
+/* A ring of work requests: power of two slots of `stride` bytes, free-running put and get. */
+struct emu_wq {
+	emu_ref ring;
+	uint32_t mask;
+	uint32_t stride;
+	uint32_t max; /* asked for, exact */
+	uint32_t put, get;
+};
+
+struct emu_srq {
+	struct emu_head head;
+	struct emu_wq wq;
+	uint32_t pd;
+	uint32_t limit; /* armed low limit; 0: not */
+	uint32_t name;
+	uint32_t max_sge;
+	uint32_t users; /* QPs */
+	uint16_t adapter;
+};
+
+/* A message that took its buffer and is not complete. In order: at most one of a QP. */
+struct emu_rx {
+	emu_ref next; /* by message number */
+	emu_ref self;
+	uint32_t index;	  /* of the sender's work request */
+	uint32_t message;
+	uint32_t next_packet;
+	uint32_t length;
+	bool whole; /* all packets arrived, those of an earlier message did not */
+	uint8_t solicited;
+	struct emu_rwqe wqe;
+};
+
+enum emu_qp_state {
+	EMU_QP_IDLE,	   /* receives may be posted */
+	EMU_QP_CONNECTING, /* active: request sent; passive: accept sent */
+	EMU_QP_CONNECTED,
+	EMU_QP_DRAINING,   /* graceful disconnect: finishing its requests */
+	EMU_QP_ERROR,	   /* disconnected: everything posted is flushed at once */
+};
+
+struct emu_hold_rule {
+	uint32_t message; /* 0: free */
+	uint32_t packets; /* still to pass */
+};
+
+struct emu_qp {
+	struct emu_head head;
+	struct emu_wq sq, rq; /* sq.get: oldest unacknowledged */
+	uint32_t sq_next;     /* next to transmit */
+	uint32_t rx_next;     /* work request of the peer expected next (in order) */
+	uint32_t pd, send_cq, recv_cq, srq;
+	uint32_t name;
+	uint32_t epoch;	     /* of the connection: events of an earlier one are stale */
+	uint32_t peer, peer_epoch;
+	uint32_t conn;	     /* request under way, active side */
+	uint32_t tx_messages, rx_taken, rx_completed; /* message numbers */
+	uint32_t unreaped;
+	int32_t soft, hard;  /* NIC_LIMIT_NONE: disarmed or fired */
+	emu_ref rx;	     /* list of struct emu_rx, by message number */
+	uint32_t rx_count;
+	emu_ref holds;	     /* struct emu_hold_rule[EMU_HOLDS] */
+	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
+	uint16_t adapter, peer_adapter;
+	uint8_t state; /* enum emu_qp_state */
+	uint8_t rnr_tries;
+	bool timer;	   /* one is queued for this QP: connect timeout or RNR retry */
+	bool rnr_wait;	   /* nothing is sent until the retry timer fires */
+	bool rx_gap;	   /* rx_next was answered RNR: what follows is dropped */
+	uint8_t max_send_sge, max_recv_sge, max_rd_in, max_rd_out;
+};
+
+struct emu_listener {
+	struct emu_head head;
+	uint64_t port;
+	uint32_t next; /* of its hash bucket */
+	uint16_t adapter;
+};
+
+/* A connection request, from connect to its answer. */
+struct emu_conn {
+	struct emu_head head;
+	uint32_t qp, epoch; /* active side; epoch mismatch: it is gone */
+	uint32_t passive_qp, passive_epoch; /* set by accept */
+	uint64_t port;
+	uint16_t from, to; /* adapters */
+	uint16_t size;	   /* of data: the request's, from accept on the answer's */
+	uint8_t data[EMU_PRIVATE_DATA];
+};
+
+enum emu_event_kind {
+	EMU_EV_NONE,
+	EMU_EV_DATA,	    /* packet `packet` alone of the peer's work request `index` */
+	EMU_EV_DATA_REST,   /* that packet and all that follow */
+	EMU_EV_ACK,	    /* all up to and with `index` */
+	EMU_EV_RNR,	    /* receiver not ready for `index` */
+	EMU_EV_NAK,	    /* `index` failed with status `packet` */
+	EMU_EV_TERMINATE,   /* the peer broke off */
+	EMU_EV_RNR_TIMER,   /* retry from sq.get */
+	EMU_EV_BREAK,	    /* break this QP now: deferred from where it cannot be done */
+	EMU_EV_CM_REQUEST,  /* index: conn */
+	EMU_EV_CM_REPLY,    /* to the active side; index: conn, packet: 0 accepted, else nic_conn_end + 1 */
+	EMU_EV_CM_READY,    /* to the passive side */
+	EMU_EV_CM_GONE,	    /* to the passive side: the active side is gone */
+	EMU_EV_CM_TIMEOUT,  /* index: conn */
+	EMU_EV_DISCONNECT,  /* the peer disconnected */
+	EMU_EV_COUNT
+};
+
+/* Ordered by (time, order); order = sequence number << 8 | kind, so there are no ties. */
+struct emu_event {
+	uint64_t time;
+	uint64_t order;
+	uint32_t qp; /* destination */
+	uint32_t epoch;
+	uint32_t index;
+	uint32_t packet;
+};
+
+/* An event taken off the wire by a hold. */
+struct emu_held {
+	emu_ref next;
+	uint32_t message; /* hold of a message: which; hold of a link: 0 */
+	struct emu_event event;
+};
+
+struct emu_link {
+	uint64_t latency_ns;
+	uint64_t bandwidth_bps;
+	uint64_t busy_until; /* the wire is serialising until then */
+	emu_ref held, held_tail;
+	uint32_t pass; /* holding: packets still to pass */
+	bool holding;
+};
+
+struct emu_adapter {
+	bool open;
+	char name[EMU_NAME];
+	int qps, cqs, srqs, mrs, pds, listeners;
+};
+
+struct emu_config {
+	bool in_order;
+	char profile[16];
+	uint64_t seed;
+	uint64_t latency_ns, bandwidth_bps;
+	uint64_t rnr_timer_ns, poll_quantum_ns;
+	uint32_t mtu, rnr_retry;
+};
+
+struct emu_fabric {
+	uint64_t size; /* of the mapping */
+	struct emu_config config;
+
+	uint64_t now;
+	uint64_t sequence;
+	uint64_t random[4];
+	uint32_t events;
+	uint32_t stale_timers; /* queued, but stopped */
+	uint32_t holds; /* links holding + QPs with rules: 0 lets every packet pass unlooked at */
+
+	struct emu_table pds, mrs, cqs, srqs, qps, listeners, conns;
+	struct emu_adapter adapters[EMU_ADAPTERS + 1]; /* 1-based */
+	struct emu_link links[EMU_ADAPTERS + 1][EMU_ADAPTERS + 1];
+
+	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
+
+	uint64_t trace_length;
+	uint32_t trace_lines;
+	bool trace_on, trace_full;
+
+	uint32_t pool_next; /* first ref never handed out */
+	uint32_t pool_end;
+	emu_ref pool_free[EMU_POOL_CLASSES];
+
+	struct emu_pd pd[EMU_PDS + 1];
+	struct emu_mr mr[EMU_MRS + 1];
+	struct emu_cq cq[EMU_CQS + 1];
+	struct emu_srq srq[EMU_SRQS + 1];
+	struct emu_qp qp[EMU_QPS + 1];
+	struct emu_listener listener[EMU_LISTENERS + 1];
+	struct emu_conn conn[EMU_CONNS + 1];
+	struct emu_event heap[EMU_EVENTS];
+	char trace[EMU_TRACE_BYTES];
+	_Alignas(EMU_POOL_UNIT) uint8_t pool[]; /* up to size */
+};
+
+/* ---- one process's view ---- */
+
+struct emu_nic {
+	struct nic base;
+	struct emu_world *world;
+	uint16_t adapter; /* 0: the control nic */
+};
+
+struct emu_world {
+	struct emu_fabric *fab;
+	size_t fab_size;
+	char *trace_file;
+	bool following;	      /* virtual time follows the monotonic clock */
+	uint64_t mono_base;   /* monotonic time at virtual 0, while following */
+
+	struct emu_nic nics[EMU_ADAPTERS + 1];
+	struct nic_pd pd[EMU_PDS + 1];
+	struct nic_mr mr[EMU_MRS + 1];
+	struct nic_cq cq[EMU_CQS + 1];
+	struct nic_srq srq[EMU_SRQS + 1];
+	struct nic_qp qp[EMU_QPS + 1];
+	struct nic_listener listener[EMU_LISTENERS + 1];
+	struct nic_conn conn[EMU_CONNS + 1];
+};
+
+static inline struct emu_nic *emu_nic(struct nic *nic)
+{
+	return nic_container_of(nic, struct emu_nic, base);
+}
+
+/* Base objects and fabric entries have the same index. */
+#define EMU_INDEX(world, table, base) ((uint32_t)((base) - (world)->table))
+
+static inline struct emu_world *emu_world_of(struct nic *nic)
+{
+	return emu_nic(nic)->world;
+}
+
+static inline struct nic *emu_nic_at(struct emu_world *w, uint16_t adapter)
+{
+	return &w->nics[adapter].base;
+}
+
+static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
+{
+	assert(index <= EMU_QPS);
+	return &w->fab->qp[index];
+}
+
+static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp)
+{
+	return (uint32_t)(qp - w->fab->qp);
+}
+
+static inline void *emu_at(struct emu_world *w, emu_ref ref)
+{
+	assert(ref != 0 && ref < w->fab->pool_end);
+	return w->fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
+}
+
+static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
+{
+	return (uint8_t *)emu_at(w, wq->ring) + (size_t)(index & wq->mask) * wq->stride;
+}
+
+static inline uint32_t emu_wq_count(const struct emu_wq *wq)
+{
+	return wq->put - wq->get;
+}
+
+#endif /* EMU_FABRIC_H */

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "link.h"
+#include "trace.h"
+#include "world.h"
+
+uint64_t emu_link_serialise(const struct emu_link *link, uint64_t bytes)
+{
+	if (link->bandwidth_bps == 0)
+		return 0;
+	/* bytes <= EMU_MAX_MSG, so the product stays below 2^63. */
+	return bytes * 8000000000ul / link->bandwidth_bps;
+}
+
+uint64_t emu_link_transmit(struct emu_world *w, uint16_t from, uint16_t to, uint64_t bytes,
+			   uint64_t head)
+{
+	struct emu_link *link = &w->fab->links[from][to];
+	uint64_t start = w->fab->now > link->busy_until ? w->fab->now : link->busy_until;
+
+	link->busy_until = start + emu_link_serialise(link, bytes);
+	return start + emu_link_serialise(link, head) + link->latency_ns;
+}
+
+uint64_t emu_link_answer(struct emu_world *w, uint16_t from, uint16_t to)
+{
+	return w->fab->now + w->fab->links[from][to].latency_ns;
+}
+
+/* Which way a packet travels; false: the event is a timer, nobody's packet. */
+static bool packet_route(struct emu_world *w, const struct emu_event *event, uint16_t *from,
+			 uint16_t *to)
+{
+	const struct emu_conn *conn;
+	const struct emu_qp *qp;
+
+	switch (emu_event_kind(event)) {
+	case EMU_EV_DATA:
+	case EMU_EV_DATA_REST:
+	case EMU_EV_ACK:
+	case EMU_EV_RNR:
+	case EMU_EV_NAK:
+	case EMU_EV_TERMINATE:
+	case EMU_EV_DISCONNECT:
+	case EMU_EV_CM_READY:
+	case EMU_EV_CM_GONE:
+		qp = emu_qp_at(w, event->qp);
+		*from = qp->peer_adapter;
+		*to = qp->adapter;
+		return true;
+	case EMU_EV_CM_REQUEST:
+		conn = &w->fab->conn[event->index];
+		*from = conn->from;
+		*to = conn->to;
+		return true;
+	case EMU_EV_CM_REPLY:
+		conn = &w->fab->conn[event->index];
+		*from = conn->to;
+		*to = conn->from;
+		return true;
+	case EMU_EV_RNR_TIMER:
+	case EMU_EV_BREAK:
+	case EMU_EV_CM_TIMEOUT:
+	case EMU_EV_NONE:
+	case EMU_EV_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* ---- lists of held packets ---- */
+
+static bool held_append(struct emu_world *w, emu_ref *head, emu_ref *tail, uint32_t message,
+			const struct emu_event *event)
+{
+	emu_ref ref = emu_pool_alloc(w->fab, sizeof(struct emu_held));
+	struct emu_held *held;
+
+	if (!ref)
+		return false; /* no memory to hold it: it arrives */
+	held = emu_at(w, ref);
+	*held = (struct emu_held){ .message = message, .event = *event };
+	if (*tail)
+		((struct emu_held *)emu_at(w, *tail))->next = ref;
+	else
+		*head = ref;
+	*tail = ref;
+	return true;
+}
+
+/* Empty a list, oldest first; with `deliver` its packets go back on the wire, to arrive now. */
+static void held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deliver)
+{
+	emu_ref ref = *head;
+
+	*head = *tail = 0;
+	while (ref) {
+		struct emu_held *held = emu_at(w, ref);
+		emu_ref next = held->next;
+
+		if (deliver)
+			emu_reschedule(w, &held->event);
+		emu_pool_free(w->fab, ref, sizeof(*held));
+		ref = next;
+	}
+}
+
+/* ---- the two kinds of hold, looked at when a packet is about to arrive ---- */
+
+static bool link_holds(struct emu_world *w, struct emu_event *event)
+{
+	struct emu_link *link;
+	uint16_t from, to;
+
+	if (!packet_route(w, event, &from, &to))
+		return false;
+	link = &w->fab->links[from][to];
+	if (!link->holding)
+		return false;
+	if (link->pass > 0) {
+		link->pass--;
+		if (emu_event_kind(event) == EMU_EV_DATA_REST)
+			event->order = (event->order & ~0xfful) | EMU_EV_DATA;
+		return false;
+	}
+	return held_append(w, &link->held, &link->held_tail, 0, event);
+}
+
+static struct emu_hold_rule *hold_rule(struct emu_world *w, const struct emu_qp *sender,
+				       uint32_t message)
+{
+	struct emu_hold_rule *rules;
+
+	if (!sender->holds)
+		return NULL;
+	rules = emu_at(w, sender->holds);
+	for (uint32_t i = 0; i < EMU_HOLDS; i++)
+		if (rules[i].message == message)
+			return &rules[i];
+	return NULL;
+}
+
+static bool message_holds(struct emu_world *w, struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+	struct emu_hold_rule *rule;
+	struct emu_swqe *wqe;
+	struct emu_qp *sender;
+
+	if (kind != EMU_EV_DATA && kind != EMU_EV_DATA_REST)
+		return false;
+	sender = emu_qp_at(w, emu_qp_at(w, event->qp)->peer);
+	if (!sender->holds && !sender->held)
+		return false;
+	if (event->index - sender->sq.get >= emu_wq_count(&sender->sq))
+		return false; /* stale; the receiver drops it */
+	wqe = emu_wqe(w, &sender->sq, event->index);
+	rule = wqe->message ? hold_rule(w, sender, wqe->message) : NULL;
+	if (rule && rule->packets > 0) {
+		rule->packets--;
+		event->order = (event->order & ~0xfful) | EMU_EV_DATA;
+		rule = NULL;
+	}
+	/* In order, whatever was sent behind a held packet waits behind it. */
+	if (!rule && !(w->fab->config.in_order && sender->held))
+		return false;
+	return held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
+}
+
+bool emu_link_holds(struct emu_world *w, struct emu_event *event)
+{
+	if (w->fab->holds == 0)
+		return false;
+	return link_holds(w, event) || message_holds(w, event);
+}
+
+bool emu_link_observed(struct emu_world *w, const struct emu_qp *sender)
+{
+	return w->fab->holds > 0 &&
+	       (sender->holds || w->fab->links[sender->adapter][sender->peer_adapter].holding);
+}
+
+/* ---- what a test asks for ---- */
+
+static struct emu_link *find_link(struct emu_world *w, const char *from, const char *to)
+{
+	uint16_t a = emu_adapter_find(w, from), b = emu_adapter_find(w, to);
+
+	return a && b ? &w->fab->links[a][b] : NULL;
+}
+
+int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t packets)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_link *link = find_link(w, from, to);
+
+	if (!link)
+		return -ENOENT;
+	if (!link->holding)
+		w->fab->holds++;
+	link->holding = true;
+	link->pass = packets;
+	emu_trace(w, "%s>%s hold packets=%u", from, to, packets);
+	return 0;
+}
+
+int emu_release_link(struct nic *nic, const char *from, const char *to)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_link *link = find_link(w, from, to);
+
+	if (!link)
+		return -ENOENT;
+	if (!link->holding)
+		return 0;
+	link->holding = false;
+	w->fab->holds--;
+	emu_trace(w, "%s>%s release", from, to);
+	held_drain(w, &link->held, &link->held_tail, true);
+	return 0;
+}
+
+int emu_set_link(struct nic *nic, const char *from, const char *to, uint64_t latency_ns,
+		 uint64_t bandwidth_bps)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_link *link = find_link(w, from, to);
+
+	if (!link)
+		return -ENOENT;
+	link->latency_ns = latency_ns;
+	link->bandwidth_bps = bandwidth_bps;
+	emu_trace(w, "%s>%s set latency_ns=%lu bandwidth_bps=%lu", from, to, latency_ns,
+		  bandwidth_bps);
+	return 0;
+}
+
+int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_hold_rule *rule;
+
+	if (message == 0 || message > UINT32_MAX)
+		return -EINVAL;
+	if (!qp->holds) {
+		emu_ref ref = emu_pool_alloc(w->fab, sizeof(*rule) * EMU_HOLDS);
+
+		if (!ref)
+			return -ENOMEM;
+		qp->holds = ref;
+		memset(emu_at(w, ref), 0, sizeof(*rule) * EMU_HOLDS);
+		w->fab->holds++;
+	}
+	rule = hold_rule(w, qp, (uint32_t)message);
+	if (!rule)
+		rule = hold_rule(w, qp, 0);
+	if (!rule)
+		return -ENOMEM;
+	rule->message = (uint32_t)message;
+	rule->packets = packets;
+	emu_trace(w, "%s.ep%u hold message=%lu packets=%u", emu_adapter_name(w, qp->adapter),
+		  qp->name, message, packets);
+	return 0;
+}
+
+int emu_release_message(struct nic_qp *base, uint64_t message)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_hold_rule *rule;
+
+	if (message == 0 || message > UINT32_MAX)
+		return -EINVAL;
+	rule = hold_rule(w, qp, (uint32_t)message);
+	if (!rule)
+		return 0;
+	rule->message = 0;
+	emu_trace(w, "%s.ep%u release message=%lu", emu_adapter_name(w, qp->adapter), qp->name,
+		  message);
+	/* All of them: what another rule still holds is held again when it arrives. */
+	held_drain(w, &qp->held, &qp->held_tail, true);
+	return 0;
+}
+
+void emu_hold_forget(struct emu_world *w, struct emu_qp *qp, bool rules)
+{
+	held_drain(w, &qp->held, &qp->held_tail, false);
+	if (!rules || !qp->holds)
+		return;
+	emu_pool_free(w->fab, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
+	qp->holds = 0;
+	w->fab->holds--;
+}

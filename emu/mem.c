@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "mem.h"
+
+int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
+	uint32_t index;
+
+	if (adapter->pds >= EMU_MAX_PD)
+		return -ENOMEM;
+	index = EMU_TAKE(w->fab, pds, pd, EMU_PDS);
+	if (!index)
+		return -ENOMEM;
+	adapter->pds++;
+	w->fab->pd[index].adapter = emu_nic(nic)->adapter;
+	w->pd[index].nic = nic;
+	*pd = &w->pd[index];
+	return 0;
+}
+
+void emu_pd_free(struct nic_pd *pd)
+{
+	struct emu_world *w = emu_world_of(pd->nic);
+	uint32_t index = EMU_INDEX(w, pd, pd);
+
+	w->fab->adapters[w->fab->pd[index].adapter].pds--;
+	EMU_FREE(w->fab, pds, pd, index);
+}
+
+int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
+	       struct nic_mr **mr)
+{
+	struct emu_world *w = emu_world_of(pd->nic);
+	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(pd->nic)->adapter];
+	struct emu_mr *entry;
+	uint32_t index;
+
+	if (length > EMU_MAX_MR_SIZE || addr + length < addr)
+		return -EINVAL;
+	if (adapter->mrs >= EMU_MAX_MR)
+		return -ENOMEM;
+	index = EMU_TAKE(w->fab, mrs, mr, EMU_MRS);
+	if (!index)
+		return -ENOMEM;
+	adapter->mrs++;
+	entry = &w->fab->mr[index];
+	entry->addr = addr;
+	entry->length = length;
+	entry->pd = EMU_INDEX(w, pd, pd);
+	entry->access = access;
+	entry->gen++;
+	w->mr[index].nic = pd->nic;
+	w->mr[index].lkey = w->mr[index].rkey = index << 8 | entry->gen;
+	*mr = &w->mr[index];
+	return 0;
+}
+
+void emu_mr_dereg(struct nic_mr *mr)
+{
+	struct emu_world *w = emu_world_of(mr->nic);
+
+	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
+	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
+}
+
+static bool key_allows(struct emu_world *w, const struct emu_sgl *sgl, const struct nic_sge *sge)
+{
+	uint32_t index = sge->lkey >> 8;
+	const struct emu_mr *mr;
+
+	if (index > EMU_MRS)
+		return false;
+	mr = &w->fab->mr[index];
+	return mr->head.live && mr->gen == (sge->lkey & 0xff) && mr->pd == sgl->pd &&
+	       (mr->access & sgl->access) && sge->addr >= mr->addr &&
+	       sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length;
+}
+
+static void *memory(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+/* A place inside a list of segments. */
+struct cursor {
+	const struct emu_sgl *sgl;
+	uint32_t sge;
+	uint64_t offset; /* within the segment */
+};
+
+/* Move on to the segment that holds the byte; false: the list ends before. */
+static bool cursor_seek(struct cursor *c, uint64_t forward)
+{
+	c->offset += forward;
+	while (c->sge < c->sgl->num_sge && c->offset >= c->sgl->sge[c->sge].length)
+		c->offset -= c->sgl->sge[c->sge++].length;
+	return c->sge < c->sgl->num_sge;
+}
+
+static enum emu_copy copy_segments(struct emu_world *w, const struct emu_sgl *dst,
+				   const struct emu_sgl *src, uint64_t from, uint64_t to)
+{
+	struct cursor d = { .sgl = dst }, s = { .sgl = src };
+	uint64_t left = to - from, n = from;
+
+	while (left > 0) {
+		const struct nic_sge *dsge, *ssge;
+
+		if (!cursor_seek(&s, n))
+			return EMU_COPY_BAD_SOURCE;
+		if (!cursor_seek(&d, n))
+			return EMU_COPY_TOO_LONG;
+		ssge = &src->sge[s.sge];
+		dsge = &dst->sge[d.sge];
+		if (!key_allows(w, src, ssge))
+			return EMU_COPY_BAD_SOURCE;
+		if (!key_allows(w, dst, dsge))
+			return EMU_COPY_BAD_TARGET;
+		n = left;
+		if (n > ssge->length - s.offset)
+			n = ssge->length - s.offset;
+		if (n > dsge->length - d.offset)
+			n = dsge->length - d.offset;
+		memmove(memory(dsge->addr + d.offset), memory(ssge->addr + s.offset), n);
+		left -= n;
+	}
+	return EMU_COPY_OK;
+}
+
+enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *dst, const struct emu_sgl *src,
+		       uint64_t from, uint64_t to)
+{
+	/* Nearly every message: one segment each, all of it. */
+	if (dst->num_sge == 1 && src->num_sge == 1 && from == 0 && to > 0) {
+		if (to > src->sge->length || !key_allows(w, src, src->sge))
+			return EMU_COPY_BAD_SOURCE;
+		if (to > dst->sge->length)
+			return EMU_COPY_TOO_LONG;
+		if (!key_allows(w, dst, dst->sge))
+			return EMU_COPY_BAD_TARGET;
+		memmove(memory(dst->sge->addr), memory(src->sge->addr), to);
+		return EMU_COPY_OK;
+	}
+	return copy_segments(w, dst, src, from, to);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "cq.h"
+#include "link.h"
+#include "qp.h"
+#include "rx.h"
+#include "srq.h"
+#include "trace.h"
+#include "tx.h"
+#include "world.h"
+
+static struct emu_qp *qp_of(struct nic_qp *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+
+	return emu_qp_at(w, EMU_INDEX(w, qp, base));
+}
+
+static uint32_t send_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct emu_swqe) + max_sge * sizeof(struct nic_sge));
+}
+
+static bool caps_fit(const struct nic_qp_cap *cap)
+{
+	return cap->max_send_wr <= EMU_MAX_QP_WR && cap->max_recv_wr <= EMU_MAX_QP_WR &&
+	       cap->max_send_sge <= EMU_MAX_SGE && cap->max_recv_sge <= EMU_MAX_SGE &&
+	       cap->max_rd_in <= EMU_MAX_RD && cap->max_rd_out <= EMU_MAX_RD;
+}
+
+/* What create and modify set alike, all but the rings. */
+static void apply_init(struct emu_world *w, struct emu_qp *qp, const struct nic_qp_init *init)
+{
+	qp->pd = EMU_INDEX(w, pd, init->pd);
+	qp->send_cq = init->send_cq ? EMU_INDEX(w, cq, init->send_cq) : 0;
+	qp->recv_cq = init->recv_cq ? EMU_INDEX(w, cq, init->recv_cq) : 0;
+	qp->max_send_sge = (uint8_t)init->cap.max_send_sge;
+	qp->max_recv_sge = (uint8_t)init->cap.max_recv_sge;
+	qp->max_rd_in = (uint8_t)init->cap.max_rd_in;
+	qp->max_rd_out = (uint8_t)init->cap.max_rd_out;
+}
+
+int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
+	uint32_t recv_wr = init->srq ? 0 : init->cap.max_recv_wr;
+	struct emu_qp *entry;
+	struct emu_wq sq, rq;
+	uint32_t index;
+
+	if (!caps_fit(&init->cap))
+		return -EINVAL;
+	if (adapter->qps >= EMU_MAX_QP)
+		goto no_room;
+	if (emu_wq_init(w, &sq, init->cap.max_send_wr, send_stride(init->cap.max_send_sge)))
+		goto no_room;
+	if (emu_wq_init(w, &rq, recv_wr, emu_recv_stride(init->cap.max_recv_sge)))
+		goto free_sq;
+	index = EMU_TAKE(w->fab, qps, qp, EMU_QPS);
+	if (!index)
+		goto free_rq;
+	adapter->qps++;
+	entry = emu_qp_at(w, index);
+	*entry = (struct emu_qp){ .head = entry->head, .epoch = entry->epoch + 1 };
+	entry->sq = sq;
+	entry->rq = rq;
+	entry->name = init->name;
+	entry->adapter = emu_nic(nic)->adapter;
+	entry->soft = entry->hard = NIC_LIMIT_NONE;
+	apply_init(w, entry, init);
+	if (init->srq) {
+		entry->srq = EMU_INDEX(w, srq, init->srq);
+		w->fab->srq[entry->srq].users++;
+	}
+	w->qp[index] = (struct nic_qp){ .nic = nic, .ctx = ctx };
+	*qp = &w->qp[index];
+	return 0;
+
+free_rq:
+	emu_wq_fini(w, &rq);
+free_sq:
+	emu_wq_fini(w, &sq);
+no_room:
+	return -ENOMEM;
+}
+
+int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+	struct emu_wq sq = { 0 };
+	int err;
+
+	if (qp->state != EMU_QP_IDLE || !caps_fit(&init->cap))
+		return -EINVAL;
+	if (!qp->srq && init->cap.max_recv_wr < emu_wq_count(&qp->rq))
+		return -EINVAL;
+	/* The send queue of an unconnected QP is empty; the receive queue may not be. */
+	err = emu_wq_init(w, &sq, init->cap.max_send_wr, send_stride(init->cap.max_send_sge));
+	if (err)
+		return err;
+	if (!qp->srq) {
+		err = emu_wq_resize(w, &qp->rq, init->cap.max_recv_wr,
+				    emu_recv_stride(init->cap.max_recv_sge));
+		if (err) {
+			emu_wq_fini(w, &sq);
+			return err;
+		}
+	}
+	emu_wq_fini(w, &qp->sq);
+	qp->sq = sq;
+	qp->sq_next = 0;
+	apply_init(w, qp, init);
+	return 0;
+}
+
+/* Everything a connection left behind goes, completions excepted. */
+uint32_t emu_qp_reset(struct nic_qp *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+	uint32_t from_srq;
+
+	if (emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer))
+		emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+	from_srq = emu_rx_forget(w, qp);
+	emu_hold_forget(w, qp, true);
+	emu_timer_stop(w, qp);
+	qp->epoch++;
+	qp->state = EMU_QP_IDLE;
+	qp->peer = qp->conn = 0;
+	qp->sq.get = qp->sq_next = qp->sq.put;
+	qp->rq.get = qp->rq.put;
+	qp->rx_next = 0;
+	qp->tx_messages = qp->rx_taken = qp->rx_completed = 0;
+	qp->unreaped = 0;
+	qp->rnr_tries = 0;
+	qp->rnr_wait = qp->rx_gap = false;
+	return from_srq;
+}
+
+void emu_qp_destroy(struct nic_qp *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+
+	assert(qp->state == EMU_QP_IDLE && emu_wq_count(&qp->rq) == 0);
+	if (qp->srq)
+		w->fab->srq[qp->srq].users--;
+	emu_hold_forget(w, qp, true);
+	emu_wq_fini(w, &qp->sq);
+	emu_wq_fini(w, &qp->rq);
+	w->fab->adapters[qp->adapter].qps--;
+	EMU_FREE(w->fab, qps, qp, EMU_INDEX(w, qp, base));
+}
+
+void emu_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
+{
+	const struct emu_qp *qp = qp_of(base);
+
+	*counts = (struct nic_qp_counts){
+		.send_posted = emu_wq_count(&qp->sq),
+		.recv_posted = emu_wq_count(&qp->rq),
+		.recv_taken = qp->rx_count,
+		.unreaped = qp->unreaped,
+		.last_taken = qp->rx_taken,
+		.last_completed = qp->rx_completed,
+	};
+}
+
+void emu_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+
+	qp->soft = soft;
+	qp->hard = hard;
+	if (soft != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)soft) {
+		qp->soft = NIC_LIMIT_NONE;
+		base->nic->up->qp_soft_limit(base->ctx);
+	}
+	if (hard != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)hard && emu_qp_running(qp)) {
+		qp->hard = NIC_LIMIT_NONE;
+		emu_qp_break(w, qp);
+	}
+}
+
+void emu_qp_reaped(struct nic_qp *base, uint32_t n)
+{
+	struct emu_qp *qp = qp_of(base);
+
+	/* Flushed receives were never taken, yet they are reaped. */
+	qp->unreaped -= n < qp->unreaped ? n : qp->unreaped;
+}
+
+const char *emu_status_name(enum nic_wc_status status)
+{
+	static const char *const names[NIC_WC_COUNT] = {
+		[NIC_WC_SUCCESS] = "SUCCESS",
+		[NIC_WC_FLUSHED] = "FLUSHED",
+		[NIC_WC_LOCAL_LENGTH] = "LOCAL_LENGTH",
+		[NIC_WC_LOCAL_QP] = "LOCAL_EP",
+		[NIC_WC_LOCAL_PROTECTION] = "LOCAL_PROTECTION",
+		[NIC_WC_BAD_RESPONSE] = "BAD_RESPONSE",
+		[NIC_WC_REMOTE_ACCESS] = "REMOTE_ACCESS",
+		[NIC_WC_REMOTE_OPERATION] = "REMOTE_RESPONDER",
+		[NIC_WC_RETRY_EXCEEDED] = "TRANSPORT",
+		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
+		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
+	};
+
+	return names[status];
+}
+
+void emu_complete_send(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *wqe,
+		       enum nic_wc_status status)
+{
+	static const char *const names[] = { "SEND", "RDMA_WRITE", "RDMA_READ", "BIND", "RECV" };
+	struct emu_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.qp = emu_qp_index(w, qp),
+		.length = status == NIC_WC_SUCCESS ? wqe->length : 0,
+		.opcode = wqe->opcode,
+		.status = (uint8_t)status,
+		.flags = wqe->flags & NIC_WR_QUIET,
+	};
+
+	emu_trace(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
+		  emu_adapter_name(w, qp->adapter), qp->name, names[wqe->opcode],
+		  emu_status_name(status), cqe.length, wqe->message);
+	if (status == NIC_WC_SUCCESS && (wqe->flags & NIC_WR_SUPPRESS))
+		return;
+	emu_cq_push(w, qp->send_cq, &cqe);
+}
+
+void emu_complete_recv(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+		       enum nic_wc_status status, uint32_t length, uint8_t solicited)
+{
+	struct emu_cqe cqe = {
+		.wr_id = wqe->wr_id,
+		.qp = emu_qp_index(w, qp),
+		.length = length,
+		.opcode = NIC_OP_RECV,
+		.status = (uint8_t)status,
+		.flags = (uint8_t)((wqe->flags & NIC_WR_QUIET) | solicited),
+	};
+
+	emu_trace(w, "%s.ep%u complete op=RECV status=%s bytes=%u message=%u",
+		  emu_adapter_name(w, qp->adapter), qp->name, emu_status_name(status), length,
+		  qp->rx_completed);
+	emu_cq_push(w, qp->recv_cq, &cqe);
+}
+
+void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind kind,
+		      uint32_t index, uint32_t packet)
+{
+	emu_schedule(w, emu_link_answer(w, qp->adapter, qp->peer_adapter), kind, qp->peer,
+		     qp->peer_epoch, index, packet);
+}
+
+void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
+{
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
+
+	emu_timer_stop(w, qp);
+	qp->state = EMU_QP_ERROR;
+	qp->epoch++;
+	qp->rnr_wait = false;
+	emu_hold_forget(w, qp, false);
+	emu_tx_flush(w, qp);
+	emu_rx_flush(w, qp);
+	base->nic->up->conn_end(base->ctx, why);
+}
+
+void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
+{
+	emu_qp_tell_peer(w, qp, EMU_EV_TERMINATE, 0, 0);
+	emu_qp_end(w, qp, NIC_END_BROKEN);
+}
+
+void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	if (emu_qp_stale(qp, event))
+		return;
+	if (kind != EMU_EV_BREAK)
+		emu_trace(w, "%s packet to=%s.ep%u op=%s", emu_adapter_name(w, qp->peer_adapter),
+			  emu_adapter_name(w, qp->adapter), qp->name,
+			  kind == EMU_EV_TERMINATE ? "TERMINATE" : "CM_DREQ");
+	if (kind == EMU_EV_BREAK)
+		emu_qp_break(w, qp);
+	else
+		emu_qp_end(w, qp,
+			   kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED);
+}
+
+void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)
+{
+	emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+	emu_qp_end(w, qp, NIC_END_DISCONNECTED);
+}
+
+void emu_qp_disconnect(struct nic_qp *base, bool abrupt)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+
+	if (qp->state == EMU_QP_CONNECTING) {
+		/* The active side's request stays on its way and will find nobody (epoch). */
+		if (qp->peer)
+			emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+		emu_qp_end(w, qp, NIC_END_DISCONNECTED);
+		return;
+	}
+	if (!emu_qp_running(qp))
+		return;
+	if (!abrupt && emu_wq_count(&qp->sq) > 0) {
+		qp->state = EMU_QP_DRAINING;
+		return;
+	}
+	emu_qp_drained(w, qp);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "link.h"
+#include "mem.h"
+#include "qp.h"
+#include "rx.h"
+#include "srq.h"
+#include "trace.h"
+#include "world.h"
+
+/* One packet (or the rest of a message at once) on its way through the responder. */
+struct arrival {
+	struct emu_qp *qp, *sender;
+	const struct emu_swqe *swqe;
+	uint32_t index;	   /* of swqe */
+	uint32_t packet;   /* first packet that came */
+	uint32_t packets;  /* of the whole message */
+	uint64_t from, to; /* bytes of the message that came */
+	bool last;
+};
+
+int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+
+	if (qp->srq || wr->num_sge > qp->max_recv_sge)
+		return -EINVAL;
+	if (qp->state == EMU_QP_ERROR) {
+		struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = wr->flags };
+
+		emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED, 0, 0);
+		return 0;
+	}
+	if (emu_wq_count(&qp->rq) >= qp->rq.max)
+		return -EAGAIN;
+	emu_recv_put(w, &qp->rq, wr);
+	return 0;
+}
+
+/* ---- step 1: a buffer ---- */
+
+static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
+{
+	const struct emu_wq *wq = qp->srq ? &w->fab->srq[qp->srq].wq : &qp->rq;
+	char from[EMU_NAME + 16] = "rq";
+
+	if (qp->srq)
+		snprintf(from, sizeof(from), "%s.srq%u", emu_adapter_name(w, qp->adapter),
+			 w->fab->srq[qp->srq].name);
+	emu_trace_line(w, "%s.ep%u take from=%s message=%u available=%u taken=%u",
+		       emu_adapter_name(w, qp->adapter), qp->name, from, message,
+		       emu_wq_count(wq), qp->unreaped);
+}
+
+static void check_srq_limit(struct emu_world *w, struct emu_qp *qp)
+{
+	struct emu_srq *srq = &w->fab->srq[qp->srq];
+	struct nic_srq *base = &w->srq[qp->srq];
+
+	if (emu_wq_count(&srq->wq) >= srq->limit)
+		return;
+	srq->limit = 0;
+	base->nic->up->srq_limit(base->ctx);
+}
+
+static struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint32_t message)
+{
+	struct emu_rwqe *wqe;
+
+	if (qp->srq)
+		wqe = emu_srq_take(w, qp->srq);
+	else
+		wqe = emu_wq_count(&qp->rq) ? emu_wqe(w, &qp->rq, qp->rq.get++) : NULL;
+	if (!wqe)
+		return NULL;
+	qp->unreaped++;
+	if (message > qp->rx_taken)
+		qp->rx_taken = message;
+	if (__builtin_expect(w->fab->trace_on, 0))
+		trace_take(w, qp, message);
+	if (qp->srq)
+		check_srq_limit(w, qp);
+	if (qp->soft != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)qp->soft) {
+		struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
+
+		qp->soft = NIC_LIMIT_NONE;
+		base->nic->up->qp_soft_limit(base->ctx);
+	}
+	return wqe;
+}
+
+/* ---- refusals ---- */
+
+/* Answer the message with an error and break the connection. */
+static void refuse(struct emu_world *w, const struct arrival *a, enum nic_wc_status sender_status)
+{
+	emu_qp_tell_peer(w, a->qp, EMU_EV_NAK, a->index, sender_status);
+	emu_qp_end(w, a->qp, NIC_END_BROKEN);
+}
+
+static void no_buffer(struct emu_world *w, const struct arrival *a)
+{
+	if (!w->fab->config.in_order) {
+		refuse(w, a, NIC_WC_RNR_EXCEEDED);
+		return;
+	}
+	a->qp->rx_gap = true;
+	emu_qp_tell_peer(w, a->qp, EMU_EV_RNR, a->index, 0);
+}
+
+/* ---- step 2: the payload ---- */
+
+/* How a receive ends, and how its send. */
+struct verdict {
+	enum nic_wc_status recv, send;
+};
+
+static struct verdict place(struct emu_world *w, const struct arrival *a, struct emu_rwqe *wqe)
+{
+	struct emu_sgl src = { .sge = a->swqe->sge,
+			       .num_sge = a->swqe->num_sge,
+			       .pd = a->sender->pd,
+			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+	struct emu_sgl dst = { .sge = wqe->sge,
+			       .num_sge = wqe->num_sge,
+			       .pd = a->qp->srq ? w->fab->srq[a->qp->srq].pd : a->qp->pd,
+			       .access = NIC_ACCESS_LOCAL_WRITE };
+	static const struct verdict verdicts[] = {
+		[EMU_COPY_OK] = { NIC_WC_SUCCESS, NIC_WC_SUCCESS },
+		[EMU_COPY_BAD_SOURCE] = { NIC_WC_FLUSHED, NIC_WC_LOCAL_PROTECTION },
+		[EMU_COPY_BAD_TARGET] = { NIC_WC_LOCAL_PROTECTION, NIC_WC_REMOTE_OPERATION },
+		[EMU_COPY_TOO_LONG] = { NIC_WC_LOCAL_LENGTH, NIC_WC_REMOTE_OPERATION },
+	};
+
+	return verdicts[emu_copy(w, &dst, &src, a->from, a->to)];
+}
+
+/* ---- messages under way: they have a buffer and are not complete ---- */
+
+static uint32_t rx_bytes(const struct emu_rwqe *wqe)
+{
+	return (uint32_t)(sizeof(struct emu_rx) + wqe->num_sge * sizeof(struct nic_sge));
+}
+
+static struct emu_rx *rx_find(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
+{
+	for (emu_ref ref = qp->rx; ref;) {
+		struct emu_rx *rx = emu_at(w, ref);
+
+		if (rx->message == message)
+			return rx;
+		ref = rx->next;
+	}
+	return NULL;
+}
+
+static void rx_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
+{
+	emu_ref *link = &qp->rx;
+
+	while (*link != rx->self)
+		link = &((struct emu_rx *)emu_at(w, *link))->next;
+	*link = rx->next;
+	qp->rx_count--;
+	emu_pool_free(w->fab, rx->self, rx_bytes(&rx->wqe));
+}
+
+/* Remember the buffer of a message that is not complete; the list is kept by message number. */
+static struct emu_rx *rx_add(struct emu_world *w, const struct arrival *a,
+			     const struct emu_rwqe *wqe)
+{
+	emu_ref self = emu_pool_alloc(w->fab, rx_bytes(wqe)), *link = &a->qp->rx;
+	struct emu_rx *rx;
+
+	if (!self)
+		return NULL;
+	while (*link && ((struct emu_rx *)emu_at(w, *link))->message < a->swqe->message)
+		link = &((struct emu_rx *)emu_at(w, *link))->next;
+	rx = emu_at(w, self);
+	memset(rx, 0, sizeof(*rx));
+	memcpy(&rx->wqe, wqe, sizeof(*wqe) + wqe->num_sge * sizeof(struct nic_sge));
+	rx->self = self;
+	rx->next = *link;
+	rx->index = a->index;
+	rx->message = a->swqe->message;
+	rx->solicited = a->swqe->flags & NIC_WR_SOLICITED;
+	rx->length = a->swqe->length;
+	*link = self;
+	a->qp->rx_count++;
+	return rx;
+}
+
+/* ---- step 3: completion, in message order ---- */
+
+static void finish(struct emu_world *w, const struct arrival *a, const struct emu_rwqe *wqe,
+		   uint32_t index, uint32_t length, uint8_t solicited)
+{
+	struct emu_qp *qp = a->qp;
+
+	qp->rx_completed++;
+	qp->rx_next = index + 1;
+	emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
+	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
+}
+
+/* Messages that were whole and waited for the one just completed. */
+static void finish_waiting(struct emu_world *w, const struct arrival *a)
+{
+	while (a->qp->rx) {
+		struct emu_rx *rx = emu_at(w, a->qp->rx);
+
+		if (!rx->whole || rx->message != a->qp->rx_completed + 1)
+			return;
+		finish(w, a, &rx->wqe, rx->index, rx->length, rx->solicited);
+		rx_drop(w, a->qp, rx);
+	}
+}
+
+/* ---- one packet through the steps ---- */
+
+static void expect_next(struct emu_world *w, const struct arrival *a)
+{
+	struct emu_link *link = &w->fab->links[a->sender->adapter][a->qp->adapter];
+	uint64_t mtu = w->fab->config.mtu, left = a->swqe->length - a->to;
+	bool observed = emu_link_observed(w, a->sender);
+	uint64_t bytes = observed && left > mtu ? mtu : left;
+
+	emu_schedule(w, w->fab->now + emu_link_serialise(link, bytes),
+		     observed ? EMU_EV_DATA : EMU_EV_DATA_REST, emu_qp_index(w, a->qp),
+		     a->qp->epoch, a->index, a->packet + 1);
+}
+
+static void receive_first(struct emu_world *w, const struct arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+	struct emu_rwqe *wqe = take(w, qp, a->swqe->message);
+	struct verdict verdict = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION };
+	struct emu_rx *rx;
+
+	if (!wqe) {
+		no_buffer(w, a);
+		return;
+	}
+	if (qp->hard != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)qp->hard) {
+		qp->hard = NIC_LIMIT_NONE;
+		goto refuse;
+	}
+	verdict = place(w, a, wqe);
+	if (verdict.recv != NIC_WC_SUCCESS)
+		goto refuse;
+	if (a->last && a->swqe->message == qp->rx_completed + 1) {
+		finish(w, a, wqe, a->index, a->swqe->length, a->swqe->flags & NIC_WR_SOLICITED);
+		finish_waiting(w, a);
+		return;
+	}
+	rx = rx_add(w, a, wqe);
+	if (!rx) {
+		verdict = (struct verdict){ NIC_WC_LOCAL_QP, NIC_WC_REMOTE_OPERATION };
+		goto refuse;
+	}
+	rx->whole = a->last;
+	rx->next_packet = a->packet + 1;
+	if (!rx->whole)
+		expect_next(w, a);
+	return;
+
+refuse:
+	emu_complete_recv(w, qp, wqe, verdict.recv, 0, 0);
+	refuse(w, a, verdict.send);
+}
+
+static void receive_next(struct emu_world *w, const struct arrival *a)
+{
+	struct emu_rx *rx = rx_find(w, a->qp, a->swqe->message);
+	struct verdict verdict;
+
+	if (!rx || rx->whole || rx->next_packet != a->packet)
+		return; /* a repetition */
+	verdict = place(w, a, &rx->wqe);
+	if (verdict.recv != NIC_WC_SUCCESS) {
+		emu_complete_recv(w, a->qp, &rx->wqe, verdict.recv, 0, 0);
+		rx_drop(w, a->qp, rx);
+		refuse(w, a, verdict.send);
+		return;
+	}
+	if (!a->last) {
+		rx->next_packet++;
+		expect_next(w, a);
+		return;
+	}
+	rx->whole = true;
+	finish_waiting(w, a);
+}
+
+static void trace_data(struct emu_world *w, const struct arrival *a)
+{
+	const char *op = a->packets == 1 ? "SEND_ONLY" : a->packet == 0 ? "SEND_FIRST" : a->last ?
+			 "SEND_LAST" : "SEND_MIDDLE";
+
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u packet=%u bytes=%lu",
+		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
+		       emu_adapter_name(w, a->qp->adapter), a->qp->name, op, a->swqe->message,
+		       a->packet, a->to - a->from);
+}
+
+/* Profile ib: is this the message expected next? */
+static bool in_turn(struct emu_world *w, const struct arrival *a, const struct emu_event *event)
+{
+	if (a->index == a->qp->rx_next) {
+		a->qp->rx_gap = false;
+		return true;
+	}
+	/*
+	 * Behind an RNR it is dropped, for it will be sent again. Otherwise the last packet of the message
+	 * before is due at this very nanosecond: let that go first.
+	 */
+	if (!a->qp->rx_gap && (int32_t)(a->index - a->qp->rx_next) > 0)
+		emu_schedule(w, w->fab->now + 1, emu_event_kind(event), event->qp, event->epoch,
+			     event->index, event->packet);
+	return false;
+}
+
+void emu_rx_data(struct emu_world *w, const struct emu_event *event)
+{
+	struct arrival a = { .qp = emu_qp_at(w, event->qp),
+			     .index = event->index,
+			     .packet = event->packet };
+	uint32_t mtu = w->fab->config.mtu;
+
+	if (emu_qp_stale(a.qp, event) || !emu_qp_running(a.qp))
+		return;
+	a.sender = emu_qp_at(w, a.qp->peer);
+	if (a.sender->epoch != a.qp->peer_epoch ||
+	    a.index - a.sender->sq.get >= emu_wq_count(&a.sender->sq))
+		return;
+	a.swqe = emu_wqe(w, &a.sender->sq, a.index);
+	if (w->fab->config.in_order && !in_turn(w, &a, event))
+		return;
+	a.packets = a.swqe->length > mtu ? (a.swqe->length + mtu - 1) / mtu : 1;
+	a.from = (uint64_t)a.packet * mtu;
+	a.to = a.from + mtu;
+	if (emu_event_kind(event) == EMU_EV_DATA_REST || a.to > a.swqe->length)
+		a.to = a.swqe->length;
+	a.last = a.to == a.swqe->length;
+	if (__builtin_expect(w->fab->trace_on, 0))
+		trace_data(w, &a);
+	if (a.packet == 0)
+		receive_first(w, &a);
+	else
+		receive_next(w, &a);
+}
+
+/* ---- the end of a connection ---- */
+
+void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
+{
+	while (qp->rx) {
+		struct emu_rx *rx = emu_at(w, qp->rx);
+
+		emu_complete_recv(w, qp, &rx->wqe, rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
+				  rx->whole ? rx->length : 0, rx->whole ? rx->solicited : 0);
+		rx_drop(w, qp, rx);
+	}
+	while (emu_wq_count(&qp->rq) > 0) {
+		emu_complete_recv(w, qp, emu_wqe(w, &qp->rq, qp->rq.get), NIC_WC_FLUSHED, 0, 0);
+		qp->rq.get++;
+	}
+}
+
+uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp)
+{
+	uint32_t from_srq = qp->srq ? qp->rx_count : 0;
+
+	while (qp->rx)
+		rx_drop(w, qp, emu_at(w, qp->rx));
+	return from_srq;
+}

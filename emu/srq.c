@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "srq.h"
+
+static struct emu_srq *srq_of(struct nic_srq *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+
+	return &w->fab->srq[EMU_INDEX(w, srq, base)];
+}
+
+uint32_t emu_recv_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct emu_rwqe) + max_sge * sizeof(struct nic_sge));
+}
+
+int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
+		   struct nic_srq **srq)
+{
+	struct emu_world *w = emu_world_of(pd->nic);
+	uint16_t adapter = emu_nic(pd->nic)->adapter;
+	struct emu_srq *entry;
+	uint32_t index;
+	struct emu_wq wq;
+	int err;
+
+	if (max_wr == 0 || max_wr > EMU_MAX_SRQ_WR || max_sge > EMU_MAX_SGE)
+		return -EINVAL;
+	if (w->fab->adapters[adapter].srqs >= EMU_MAX_SRQ)
+		return -ENOMEM;
+	err = emu_wq_init(w, &wq, max_wr, emu_recv_stride(max_sge));
+	if (err)
+		return err;
+	index = EMU_TAKE(w->fab, srqs, srq, EMU_SRQS);
+	if (!index) {
+		emu_wq_fini(w, &wq);
+		return -ENOMEM;
+	}
+	w->fab->adapters[adapter].srqs++;
+	entry = &w->fab->srq[index];
+	entry->wq = wq;
+	entry->pd = EMU_INDEX(w, pd, pd);
+	entry->limit = 0;
+	entry->name = name;
+	entry->max_sge = max_sge;
+	entry->users = 0;
+	entry->adapter = adapter;
+	w->srq[index] = (struct nic_srq){ .nic = pd->nic, .ctx = ctx };
+	*srq = &w->srq[index];
+	return 0;
+}
+
+int emu_srq_resize(struct nic_srq *base, uint32_t max_wr)
+{
+	struct emu_srq *srq = srq_of(base);
+
+	if (max_wr == 0 || max_wr > EMU_MAX_SRQ_WR || max_wr < emu_wq_count(&srq->wq))
+		return -EINVAL;
+	return emu_wq_resize(emu_world_of(base->nic), &srq->wq, max_wr, srq->wq.stride);
+}
+
+void emu_srq_destroy(struct nic_srq *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_srq *srq = srq_of(base);
+
+	assert(srq->users == 0);
+	w->fab->adapters[srq->adapter].srqs--;
+	emu_wq_fini(w, &srq->wq);
+	EMU_FREE(w->fab, srqs, srq, EMU_INDEX(w, srq, base));
+}
+
+void emu_recv_put(struct emu_world *w, struct emu_wq *wq, const struct nic_recv_wr *wr)
+{
+	struct emu_rwqe *wqe = emu_wqe(w, wq, wq->put);
+
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = wr->num_sge;
+	wqe->flags = wr->flags;
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		wqe->sge[i] = wr->sge[i];
+	wq->put++;
+}
+
+int emu_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
+{
+	struct emu_srq *srq = srq_of(base);
+
+	if (wr->num_sge > srq->max_sge)
+		return -EINVAL;
+	if (emu_wq_count(&srq->wq) >= srq->wq.max)
+		return -EAGAIN;
+	emu_recv_put(emu_world_of(base->nic), &srq->wq, wr);
+	return 0;
+}
+
+int emu_srq_limit(struct nic_srq *base, uint32_t limit)
+{
+	struct emu_srq *srq = srq_of(base);
+
+	if (limit > srq->wq.max)
+		return -EINVAL;
+	srq->limit = limit;
+	return 0;
+}
+
+uint32_t emu_srq_count(struct nic_srq *base)
+{
+	return emu_wq_count(&srq_of(base)->wq);
+}
+
+struct emu_rwqe *emu_srq_take(struct emu_world *w, uint32_t index)
+{
+	struct emu_srq *srq = &w->fab->srq[index];
+
+	if (emu_wq_count(&srq->wq) == 0)
+		return NULL;
+	return emu_wqe(w, &srq->wq, srq->wq.get++);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* srq.h - shared receive queues. */
+#ifndef EMU_SRQ_H
+#define EMU_SRQ_H
+
+#include "fabric.h"
+
+int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
+		   struct nic_srq **srq);
+int emu_srq_resize(struct nic_srq *srq, uint32_t max_wr);
+void emu_srq_destroy(struct nic_srq *srq);
+int emu_srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr);
+int emu_srq_limit(struct nic_srq *srq, uint32_t limit);
+uint32_t emu_srq_count(struct nic_srq *srq);
+
+/* Bytes of a receive slot with room for max_sge segments. */
+uint32_t emu_recv_stride(uint32_t max_sge);
+/* Copy a receive onto a queue that has room. */
+void emu_recv_put(struct emu_world *w, struct emu_wq *wq, const struct nic_recv_wr *wr);
+/* The oldest receive leaves the SRQ; it stays readable until the next post. NULL: empty. */
+struct emu_rwqe *emu_srq_take(struct emu_world *w, uint32_t index);
+
+#endif /* EMU_SRQ_H */

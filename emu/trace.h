@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * trace.h - what happened, as text, one line an event, inside the fabric.
+ *
+ * A line is "<ns> <object> <verb> key=value ..."; nothing in it depends on addresses, wall time or the
+ * locale, so equal runs give equal bytes. The format is in doc/trace.md.
+ */
+#ifndef EMU_TRACE_H
+#define EMU_TRACE_H
+
+#include "fabric.h"
+
+/* Begin the text with its header. */
+void emu_trace_begin(struct emu_world *w);
+void emu_trace_line(struct emu_world *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void emu_trace_vline(struct nic *nic, const char *format, va_list args);
+int emu_trace_read(struct nic *nic, const char **text, size_t *length);
+void emu_trace_switch(struct nic *nic, bool on);
+/* Write the whole text to the world's trace file, if it has one. */
+void emu_trace_save(struct emu_world *w);
+
+#define emu_trace(w, ...)                                     \
+	do {                                                  \
+		if (__builtin_expect((w)->fab->trace_on, 0))  \
+			emu_trace_line((w), __VA_ARGS__);     \
+	} while (0)
+
+#endif /* EMU_TRACE_H */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "clock.h"
+#include "link.h"
+#include "qp.h"
+#include "trace.h"
+#include "tx.h"
+#include "world.h"
+
+#define RNR_RETRY_FOREVER 7u
+
+/* Put a request on the wire: one event for its first packet, or for all of it when that is one. */
+static void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	uint32_t mtu = w->fab->config.mtu;
+	uint32_t head = wqe->length < mtu ? wqe->length : mtu;
+	uint64_t arrival;
+
+	arrival = emu_link_transmit(w, qp->adapter, qp->peer_adapter, wqe->length, head);
+	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
+}
+
+static void kick(struct emu_world *w, struct emu_qp *qp)
+{
+	while (!qp->rnr_wait && qp->sq_next != qp->sq.put)
+		transmit(w, qp, qp->sq_next++);
+}
+
+static void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr)
+{
+	wqe->wr_id = wr->wr_id;
+	wqe->remote_addr = wr->remote_addr;
+	wqe->rkey = wr->rkey;
+	wqe->length = wr->length;
+	wqe->message = 0;
+	wqe->opcode = (uint8_t)wr->opcode;
+	wqe->flags = (uint8_t)wr->flags;
+	wqe->num_sge = (uint8_t)wr->num_sge;
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		wqe->sge[i] = wr->sge[i];
+}
+
+int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_swqe *wqe;
+
+	if (wr->num_sge > qp->max_send_sge || wr->length > EMU_MAX_MSG)
+		return -EINVAL;
+	if (qp->state == EMU_QP_ERROR) {
+		struct emu_swqe flushed = { .wr_id = wr->wr_id,
+					    .opcode = (uint8_t)wr->opcode,
+					    .flags = (uint8_t)wr->flags };
+
+		emu_complete_send(w, qp, &flushed, NIC_WC_FLUSHED);
+		return 0;
+	}
+	if (qp->state != EMU_QP_CONNECTED)
+		return -EINVAL;
+	if (wr->opcode != NIC_OP_SEND)
+		return -EOPNOTSUPP;
+	if (emu_wq_count(&qp->sq) >= qp->sq.max)
+		return -EAGAIN;
+	if (!emu_clock_has_room(w))
+		return -ENOMEM;
+	wqe = emu_wqe(w, &qp->sq, qp->sq.put);
+	fill(wqe, wr);
+	wqe->message = ++qp->tx_messages;
+	qp->sq.put++;
+	emu_trace(w, "%s.ep%u post_send bytes=%u segments=%u message=%u",
+		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge,
+		  wqe->message);
+	kick(w, qp);
+	return 0;
+}
+
+static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
+{
+	while (qp->sq.get != end) {
+		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), NIC_WC_SUCCESS);
+		qp->sq.get++;
+	}
+}
+
+static void on_ack(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	complete_until(w, qp, index + 1);
+	qp->rnr_tries = 0;
+	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
+		emu_qp_drained(w, qp);
+}
+
+static void on_fail(struct emu_world *w, struct emu_qp *qp, uint32_t index,
+		    enum nic_wc_status status)
+{
+	complete_until(w, qp, index);
+	emu_complete_send(w, qp, emu_wqe(w, &qp->sq, index), status);
+	qp->sq.get++;
+	emu_qp_end(w, qp, NIC_END_BROKEN);
+}
+
+static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	const struct emu_config *config = &w->fab->config;
+
+	complete_until(w, qp, index);
+	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
+		/* The receiver does not count: it is told that we gave up. */
+		emu_qp_tell_peer(w, qp, EMU_EV_TERMINATE, 0, 0);
+		on_fail(w, qp, index, NIC_WC_RNR_EXCEEDED);
+		return;
+	}
+	qp->rnr_tries++;
+	qp->rnr_wait = true;
+	qp->sq_next = index;
+	emu_timer_start(w, qp, w->fab->now + config->rnr_timer_ns, EMU_EV_RNR_TIMER);
+}
+
+static void trace_answer(struct emu_world *w, const struct emu_qp *qp,
+			 const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, event->index);
+	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
+
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u",
+		       emu_adapter_name(w, qp->peer_adapter), peer->name,
+		       emu_adapter_name(w, qp->adapter), qp->name,
+		       kind == EMU_EV_ACK ? "ACK" : (kind == EMU_EV_RNR ? "RNR_NAK" : "NAK"),
+		       wqe->message);
+}
+
+void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	if (emu_qp_stale(qp, event) || !emu_qp_running(qp))
+		return;
+	if (kind == EMU_EV_RNR_TIMER) {
+		qp->timer = qp->rnr_wait = false;
+		kick(w, qp);
+		return;
+	}
+	/* Answers to what is no longer outstanding are repetitions. */
+	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))
+		return;
+	if (__builtin_expect(w->fab->trace_on, 0))
+		trace_answer(w, qp, event);
+	if (kind == EMU_EV_ACK)
+		on_ack(w, qp, event->index);
+	else if (kind == EMU_EV_RNR)
+		on_rnr(w, qp, event->index);
+	else
+		on_fail(w, qp, event->index, (enum nic_wc_status)event->packet);
+}
+
+void emu_tx_flush(struct emu_world *w, struct emu_qp *qp)
+{
+	while (qp->sq.get != qp->sq.put) {
+		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), NIC_WC_FLUSHED);
+		qp->sq.get++;
+	}
+	qp->sq_next = qp->sq.put;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "trace.h"
+#include "world.h"
+
+#define EMU_ADDRESS_BASE 0xc6120000u /* 198.18.0.0, the range set aside for test networks */
+#define EMU_ADAPTER_LAST 253u	     /* emu253 = 198.18.0.254 */
+#define EMU_LISTED	 2u	     /* adapters that are listed before anybody opens one */
+
+struct nic_world {
+	struct emu_world emu;
+};
+
+static uint64_t splitmix(uint64_t *x)
+{
+	uint64_t z = (*x += 0x9e3779b97f4a7c15ul);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ul;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebul;
+	return z ^ (z >> 31);
+}
+
+static uint64_t rotl(uint64_t x, int k)
+{
+	return x << k | x >> (64 - k);
+}
+
+uint64_t emu_random(struct emu_world *w)
+{
+	uint64_t *s = w->fab->random;
+	uint64_t result = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rotl(s[3], 45);
+	return result;
+}
+
+static void configure(struct emu_fabric *fab, const struct nic_config *config)
+{
+	struct emu_config *c = &fab->config;
+	uint64_t x = config->seed;
+
+	c->in_order = config->in_order;
+	snprintf(c->profile, sizeof(c->profile), "%s", config->profile);
+	c->seed = config->seed;
+	c->latency_ns = config->latency_ns;
+	c->bandwidth_bps = config->bandwidth_bps;
+	c->rnr_timer_ns = config->rnr_timer_ns;
+	c->poll_quantum_ns = config->poll_quantum_ns;
+	c->mtu = config->mtu;
+	c->rnr_retry = config->rnr_retry;
+	for (int i = 0; i < 4; i++)
+		fab->random[i] = splitmix(&x);
+}
+
+static void init_nic(struct emu_world *w, uint16_t adapter)
+{
+	w->nics[adapter] = (struct emu_nic){
+		.base = {
+			.ops = &emu_ops,
+			.caps = EMU_CAPS,
+			.poll_quantum_ns = w->fab->config.poll_quantum_ns,
+			.tracing = w->fab->trace_on,
+		},
+		.world = w,
+		.adapter = adapter,
+	};
+}
+
+static int world_create(const struct nic_config *config, struct nic_world **world)
+{
+	struct emu_world *w;
+	int err = -ENOMEM;
+
+	/* Zero pages until used: most of the parallel arrays never are. */
+	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (w == MAP_FAILED)
+		goto fail;
+	w->fab = emu_arena_map(&w->fab_size);
+	if (!w->fab)
+		goto unmap_world;
+	if (config->trace_file) {
+		w->trace_file = strdup(config->trace_file);
+		if (!w->trace_file)
+			goto unmap_arena;
+	}
+	configure(w->fab, config);
+	w->fab->trace_on = config->trace;
+	emu_trace_begin(w);
+	init_nic(w, 0);
+	*world = (struct nic_world *)w;
+	return 0;
+
+unmap_arena:
+	emu_arena_unmap(w->fab, w->fab_size);
+unmap_world:
+	munmap(w, sizeof(*w));
+fail:
+	return err;
+}
+
+static void world_destroy(struct nic_world *world)
+{
+	struct emu_world *w = &world->emu;
+
+	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
+		assert(!w->fab->adapters[i].open);
+	emu_trace_save(w);
+	free(w->trace_file);
+	emu_arena_unmap(w->fab, w->fab_size);
+	munmap(w, sizeof(*w));
+}
+
+/* "emu0" .. "emu253"; -1: no such name. */
+static int parse_name(const char *name)
+{
+	char *end;
+	unsigned long n;
+
+	if (strncmp(name, "emu", 3) != 0 || name[3] < '0' || name[3] > '9')
+		return -1;
+	if (name[3] == '0' && name[4] != '\0')
+		return -1;
+	n = strtoul(name + 3, &end, 10);
+	return *end == '\0' && n <= EMU_ADAPTER_LAST ? (int)n : -1;
+}
+
+static bool adapter_name(struct nic_world *world, unsigned int i, char *name, size_t size)
+{
+	(void)world;
+	if (i >= EMU_LISTED)
+		return false;
+	snprintf(name, size, "emu%u", i);
+	return true;
+}
+
+uint16_t emu_adapter_find(struct emu_world *w, const char *name)
+{
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		if (w->fab->adapters[i].open && strcmp(w->fab->adapters[i].name, name) == 0)
+			return i;
+	return 0;
+}
+
+const char *emu_adapter_name(struct emu_world *w, uint16_t adapter)
+{
+	return w->fab->adapters[adapter].name;
+}
+
+void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)addr;
+	uint32_t number = (uint32_t)parse_name(emu_adapter_name(w, adapter));
+
+	memset(addr, 0, sizeof(*addr));
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(EMU_ADDRESS_BASE + number + 1);
+}
+
+uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, int *err)
+{
+	uint32_t ip, number;
+	char name[EMU_NAME];
+
+	*err = 0;
+	if (addr->sa_family == AF_INET) {
+		ip = ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
+	} else if (addr->sa_family == AF_INET6) {
+		const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+		if (!IN6_IS_ADDR_V4MAPPED(in6))
+			return 0;
+		memcpy(&ip, in6->s6_addr + 12, sizeof(ip));
+		ip = ntohl(ip);
+	} else {
+		*err = -EAFNOSUPPORT;
+		return 0;
+	}
+	/* No host has the wildcard, multicast or broadcast as its address. */
+	if (ip == INADDR_ANY || ip >= 0xe0000000u) {
+		*err = -EADDRNOTAVAIL;
+		return 0;
+	}
+	number = ip - EMU_ADDRESS_BASE - 1;
+	if (number > EMU_ADAPTER_LAST)
+		return 0;
+	snprintf(name, sizeof(name), "emu%u", number);
+	return emu_adapter_find(w, name);
+}
+
+static int adapter_open(struct nic_world *world, const char *name, const struct nic_upcalls *up,
+			void *ctx, struct nic **nic)
+{
+	struct emu_world *w = &world->emu;
+	struct emu_adapter *adapter;
+	uint16_t index = 0;
+
+	if (parse_name(name) < 0)
+		return -ENODEV;
+	for (uint16_t i = EMU_ADAPTERS; i > 0; i--)
+		if (!w->fab->adapters[i].open)
+			index = i;
+	if (!index)
+		return -ENOMEM;
+	adapter = &w->fab->adapters[index];
+	*adapter = (struct emu_adapter){ .open = true };
+	snprintf(adapter->name, sizeof(adapter->name), "%s", name);
+	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
+		struct emu_link fresh = { .latency_ns = w->fab->config.latency_ns,
+					  .bandwidth_bps = w->fab->config.bandwidth_bps };
+
+		w->fab->links[index][i] = w->fab->links[i][index] = fresh;
+	}
+	init_nic(w, index);
+	w->nics[index].base.up = up;
+	w->nics[index].base.ctx = ctx;
+	*nic = &w->nics[index].base;
+	return 0;
+}
+
+static struct nic *control(struct nic_world *world)
+{
+	return &world->emu.nics[0].base;
+}
+
+const struct nic_backend emu_backend = {
+	.size = sizeof(struct nic_backend),
+	.name = "emu",
+	.world_create = world_create,
+	.world_destroy = world_destroy,
+	.adapter_name = adapter_name,
+	.open = adapter_open,
+	.control = control,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * world.h - a fabric as a backend of lib: creating it, opening adapters on it.
+ */
+#ifndef EMU_WORLD_H
+#define EMU_WORLD_H
+
+#include "fabric.h"
+
+#define EMU_CONFIG_DEFAULT                                                                   \
+	{                                                                                    \
+		.in_order = true, .profile = "ib", .seed = 1, .latency_ns = 1000,            \
+		.bandwidth_bps = 100000000000ul, .rnr_timer_ns = 100000,                     \
+		.poll_quantum_ns = 2000, .mtu = 4096, .rnr_retry = 6                         \
+	}
+
+/* Index of an open adapter; 0: none of that name. */
+uint16_t emu_adapter_find(struct emu_world *w, const char *name);
+/* Index of the open adapter with that address; 0: none. -1 in *err: an address form we do not know. */
+uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, int *err);
+const char *emu_adapter_name(struct emu_world *w, uint16_t adapter);
+void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr);
+
+/* The fabric's generator (xoshiro256**), the only source of chance. */
+uint64_t emu_random(struct emu_world *w);
+
+/* The table behind the door; in ops.c. */
+extern const struct nic_ops emu_ops;
+#define EMU_CAPS                                                                                  \
+	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |               \
+	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM)
+
+#endif /* EMU_WORLD_H */
