@@ -27,10 +27,10 @@ AC_DEFUN([DAT_ADD_CFLAGS], [
 
 # DAT_WARNINGS: sets WARN_CFLAGS; --enable-werror.
 # No -Wsign-conversion: DAT_COUNT is signed and sizes are not, so every honest length would need a
-# cast. -Wconversion still finds what loses bits.
+# cast. -Wconversion still finds what loses bits. With clang it also objects to assert(!"reason").
 AC_DEFUN([DAT_WARNINGS], [
   WARN_CFLAGS=
-  DAT_ADD_CFLAGS([WARN_CFLAGS], [-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+  DAT_ADD_CFLAGS([WARN_CFLAGS], [-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-string-conversion
     -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla])
   AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [make every compiler warning an error])],
