@@ -110,9 +110,26 @@ rule_open_ends() {
 		xargs -r grep -nHwE 'TODO|FIXME|XXX|HACK'
 }
 
+rule_listed() {
+	for room in include lib emu fault passthrough tools/datsim; do
+		sources "$room" | while read -r file; do
+			grep -qE "%D%/${file#"$room"/}([[:space:]]|\$)" "$room/Makefile.inc.am" 2> /dev/null ||
+				echo "$file"
+		done
+	done
+}
+
+# C tests are listed as programs, without .c.
+rule_tests_listed() {
+	find tests -name 'test_*.c' -o -name '*.sh' -o -name '*.dsim' | sort | while read -r file; do
+		name=${file#tests/}
+		grep -qE "%D%/${name%.c}([[:space:]]|\$)" tests/Makefile.inc.am || echo "$file"
+	done
+}
+
 # A tree in which each rule is broken once, at least.
 mkdir -p "$plant/lib" "$plant/emu" "$plant/fault" "$plant/passthrough" "$plant/tools/datsim" \
-	"$plant/examples" "$plant/include/dat"
+	"$plant/examples" "$plant/include/dat" "$plant/tests/ep"
 : > "$plant/lib/ep.h"
 : > "$plant/lib/nic.h"
 : > "$plant/emu/fabric.h"
@@ -125,6 +142,8 @@ echo '#include "lib/nic.h"' > "$plant/include/dat/bad.h"
 echo '	x = time(NULL);' > "$plant/emu/clock.c"
 echo '	printf("%-12p", x);' > "$plant/emu/address.c"
 echo '/* XXX later */' > "$plant/examples/bad.c"
+echo 'sh_tests = %D%/ep/states.sh' > "$plant/tests/Makefile.inc.am"
+: > "$plant/tests/ep/test_states.c"
 
 n=0
 rule() {
@@ -140,7 +159,7 @@ rule() {
 	[ -z "$found" ] || echo "$found" | sed 's/^/#   /'
 }
 
-echo 1..9
+echo 1..11
 rule rule_lib "lib/ includes include/dat and lib/ only"
 rule rule_emu "emu/ includes lib/nic.h and its own headers only"
 rule rule_fault "fault/ includes lib/nic.h and its own headers only"
@@ -150,3 +169,5 @@ rule rule_headers "public headers include public headers and the system's only"
 rule rule_clocks "no wall clock and no foreign entropy in emu/ and fault/"
 rule rule_addresses "no address is printed where a trace could show it"
 rule rule_open_ends "nothing is left open in the sources (TODO and its kin)"
+rule rule_listed "every source file is named in its folder's Makefile.inc.am"
+rule rule_tests_listed "every test is named in tests/Makefile.inc.am"
