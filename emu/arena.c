@@ -50,8 +50,9 @@ static uint32_t pool_class(size_t bytes, uint32_t *units)
 		*units = (uint32_t)n;
 		return (uint32_t)n;
 	}
-	shift = 63u - (uint32_t)__builtin_clzl(n - 1) - 2; /* n - 1 = quarter.rest in [4, 8) << shift */
-	quarter = (uint32_t)((n - 1) >> shift) + 1;	   /* 5..8 */
+	shift = 63u - (uint32_t)__builtin_clzl(n - 1) -
+		2;                                  /* n - 1 = quarter.rest in [4, 8) << shift */
+	quarter = (uint32_t)((n - 1) >> shift) + 1; /* 5..8 */
 	*units = quarter << shift;
 	return 16 + (shift - 2) * 4 + (quarter - 4);
 }

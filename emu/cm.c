@@ -99,8 +99,8 @@ static void set_private_data(struct emu_conn *conn, const struct nic_conn_param 
 		memcpy(conn->data, param->private_data, conn->size);
 }
 
-int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port, uint64_t deadline,
-		const struct nic_conn_param *param)
+int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port,
+		uint64_t deadline, const struct nic_conn_param *param)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
@@ -217,8 +217,8 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 	struct emu_conn *conn = &w->fab->conn[event->index];
 	uint32_t listener;
 
-	emu_trace(w, "%s packet to=%s op=CM_REQ qual=%lu",
-		  emu_adapter_name(w, conn->from), emu_adapter_name(w, conn->to), conn->port);
+	emu_trace(w, "%s packet to=%s op=CM_REQ qual=%lu", emu_adapter_name(w, conn->from),
+		  emu_adapter_name(w, conn->to), conn->port);
 	if (!w->fab->adapters[conn->to].open) {
 		reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;

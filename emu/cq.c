@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "arena.h"
-#include "clock.h"
 #include "cq.h"
+#include "qp.h"
 #include "trace.h"
 #include "world.h"
 
@@ -144,11 +144,8 @@ void emu_cq_arm(struct nic_cq *base)
 static void overflow(struct emu_world *w, uint32_t index, const struct emu_cqe *cqe)
 {
 	struct nic_cq *base = &w->cq[index];
-	struct emu_qp *qp = emu_qp_at(w, cqe->qp);
 
-	/* We may be deep inside that QP's business: it breaks when the next event runs. */
-	if (qp->state == EMU_QP_CONNECTED || qp->state == EMU_QP_DRAINING)
-		emu_schedule(w, w->fab->now, EMU_EV_BREAK, cqe->qp, qp->epoch, 0, 0);
+	emu_qp_ask_break(&w->qp[cqe->qp]);
 	base->nic->up->cq_overflow(base->ctx, w->qp[cqe->qp].ctx, (enum nic_opcode)cqe->opcode);
 }
 

@@ -22,46 +22,46 @@
 
 #include "lib/nic.h"
 
-#define EMU_ADAPTERS	  16u
-#define EMU_PDS		  16384u
-#define EMU_MRS		  131072u
-#define EMU_CQS		  65536u
-#define EMU_SRQS	  8192u
-#define EMU_QPS		  65536u
-#define EMU_LISTENERS	  8192u
-#define EMU_CONNS	  65536u
-#define EMU_EVENTS	  (1u << 22)
+#define EMU_ADAPTERS       16u
+#define EMU_PDS            16384u
+#define EMU_MRS            131072u
+#define EMU_CQS            65536u
+#define EMU_SRQS           8192u
+#define EMU_QPS            65536u
+#define EMU_LISTENERS      8192u
+#define EMU_CONNS          65536u
+#define EMU_EVENTS         (1u << 22)
 #define EMU_EVENTS_RESERVE 4096u /* kept free for what must not fail: answers, teardown */
-#define EMU_TRACE_BYTES	  (256ul << 20)
-#define EMU_POOL_BYTES	  (4ul << 30)
-#define EMU_POOL_UNIT	  64u	/* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
-#define EMU_POOL_CLASSES  128u
+#define EMU_TRACE_BYTES    (256ul << 20)
+#define EMU_POOL_BYTES     (4ul << 30)
+#define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
+#define EMU_POOL_CLASSES   128u
 #define EMU_LISTEN_BUCKETS 1024u
-#define EMU_HOLDS	  16u	/* messages of one QP held at a time */
-#define EMU_PRIVATE_DATA  256u	/* ruling A5 */
-#define EMU_NAME	  32u
+#define EMU_HOLDS          16u  /* messages of one QP held at a time */
+#define EMU_PRIVATE_DATA   256u /* ruling A5 */
+#define EMU_NAME           32u
 
 /* Per adapter, reported by query and enforced: ruling G9. */
-#define EMU_MAX_QP	  8192
-#define EMU_MAX_QP_WR	  8192
-#define EMU_MAX_SGE	  16
-#define EMU_MAX_RD	  128
-#define EMU_MAX_CQ	  8192
-#define EMU_MAX_CQE	  65536
-#define EMU_MAX_SRQ	  1024
-#define EMU_MAX_SRQ_WR	  32768
-#define EMU_MAX_MR	  16384
-#define EMU_MAX_PD	  2048
-#define EMU_MAX_LISTENER  1024
-#define EMU_MAX_MSG	  (1ul << 30)
-#define EMU_MAX_MR_SIZE	  (1ul << 46)
+#define EMU_MAX_QP       8192
+#define EMU_MAX_QP_WR    8192
+#define EMU_MAX_SGE      16
+#define EMU_MAX_RD       128
+#define EMU_MAX_CQ       8192
+#define EMU_MAX_CQE      65536
+#define EMU_MAX_SRQ      1024
+#define EMU_MAX_SRQ_WR   32768
+#define EMU_MAX_MR       16384
+#define EMU_MAX_PD       2048
+#define EMU_MAX_LISTENER 1024
+#define EMU_MAX_MSG      (1ul << 30)
+#define EMU_MAX_MR_SIZE  (1ul << 46)
 
 typedef uint32_t emu_ref; /* a block of the pool; 0: none */
 
 /* First member of every table entry. */
 struct emu_head {
 	uint32_t next_free; /* while free: the next free index */
-	uint32_t live;	    /* 0 or 1 */
+	uint32_t live;      /* 0 or 1 */
 };
 
 struct emu_table {
@@ -80,7 +80,7 @@ struct emu_mr {
 	uint64_t addr, length;
 	uint32_t pd;
 	uint32_t access; /* enum nic_access */
-	uint8_t gen;	 /* low byte of its keys, so that a freed key stays wrong for 255 reuses */
+	uint8_t gen;     /* low byte of its keys, so that a freed key stays wrong for 255 reuses */
 };
 
 struct emu_cqe {
@@ -95,8 +95,8 @@ struct emu_cq {
 	emu_ref ring; /* struct emu_cqe[mask + 1] */
 	uint32_t mask;
 	uint32_t put, get; /* free-running */
-	uint32_t depth;	   /* asked for, exact */
-	uint32_t limit;	   /* accepted now, <= depth */
+	uint32_t depth;    /* asked for, exact */
+	uint32_t limit;    /* accepted now, <= depth */
 	uint16_t adapter;
 	bool armed;
 };
@@ -144,7 +144,7 @@ struct emu_srq {
 struct emu_rx {
 	emu_ref next; /* by message number */
 	emu_ref self;
-	uint32_t index;	  /* of the sender's work request */
+	uint32_t index; /* of the sender's work request */
 	uint32_t message;
 	uint32_t next_packet;
 	uint32_t length;
@@ -154,11 +154,11 @@ struct emu_rx {
 };
 
 enum emu_qp_state {
-	EMU_QP_IDLE,	   /* receives may be posted */
+	EMU_QP_IDLE,       /* receives may be posted */
 	EMU_QP_CONNECTING, /* active: request sent; passive: accept sent */
 	EMU_QP_CONNECTED,
-	EMU_QP_DRAINING,   /* graceful disconnect: finishing its requests */
-	EMU_QP_ERROR,	   /* disconnected: everything posted is flushed at once */
+	EMU_QP_DRAINING, /* graceful disconnect: finishing its requests */
+	EMU_QP_ERROR,    /* disconnected: everything posted is flushed at once */
 };
 
 struct emu_hold_rule {
@@ -173,22 +173,22 @@ struct emu_qp {
 	uint32_t rx_next;     /* work request of the peer expected next (in order) */
 	uint32_t pd, send_cq, recv_cq, srq;
 	uint32_t name;
-	uint32_t epoch;	     /* of the connection: events of an earlier one are stale */
+	uint32_t epoch; /* of the connection: events of an earlier one are stale */
 	uint32_t peer, peer_epoch;
-	uint32_t conn;	     /* request under way, active side */
+	uint32_t conn;                                /* request under way, active side */
 	uint32_t tx_messages, rx_taken, rx_completed; /* message numbers */
 	uint32_t unreaped;
-	int32_t soft, hard;  /* NIC_LIMIT_NONE: disarmed or fired */
-	emu_ref rx;	     /* list of struct emu_rx, by message number */
+	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
+	emu_ref rx;         /* list of struct emu_rx, by message number */
 	uint32_t rx_count;
-	emu_ref holds;	     /* struct emu_hold_rule[EMU_HOLDS] */
+	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
 	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
 	uint16_t adapter, peer_adapter;
 	uint8_t state; /* enum emu_qp_state */
 	uint8_t rnr_tries;
-	bool timer;	   /* one is queued for this QP: connect timeout or RNR retry */
-	bool rnr_wait;	   /* nothing is sent until the retry timer fires */
-	bool rx_gap;	   /* rx_next was answered RNR: what follows is dropped */
+	bool timer;    /* one is queued for this QP: connect timeout or RNR retry */
+	bool rnr_wait; /* nothing is sent until the retry timer fires */
+	bool rx_gap;   /* rx_next was answered RNR: what follows is dropped */
 	uint8_t max_send_sge, max_recv_sge, max_rd_in, max_rd_out;
 };
 
@@ -202,30 +202,30 @@ struct emu_listener {
 /* A connection request, from connect to its answer. */
 struct emu_conn {
 	struct emu_head head;
-	uint32_t qp, epoch; /* active side; epoch mismatch: it is gone */
+	uint32_t qp, epoch;                 /* active side; epoch mismatch: it is gone */
 	uint32_t passive_qp, passive_epoch; /* set by accept */
 	uint64_t port;
 	uint16_t from, to; /* adapters */
-	uint16_t size;	   /* of data: the request's, from accept on the answer's */
+	uint16_t size;     /* of data: the request's, from accept on the answer's */
 	uint8_t data[EMU_PRIVATE_DATA];
 };
 
 enum emu_event_kind {
 	EMU_EV_NONE,
-	EMU_EV_DATA,	    /* packet `packet` alone of the peer's work request `index` */
-	EMU_EV_DATA_REST,   /* that packet and all that follow */
-	EMU_EV_ACK,	    /* all up to and with `index` */
-	EMU_EV_RNR,	    /* receiver not ready for `index` */
-	EMU_EV_NAK,	    /* `index` failed with status `packet` */
-	EMU_EV_TERMINATE,   /* the peer broke off */
-	EMU_EV_RNR_TIMER,   /* retry from sq.get */
-	EMU_EV_BREAK,	    /* break this QP now: deferred from where it cannot be done */
-	EMU_EV_CM_REQUEST,  /* index: conn */
-	EMU_EV_CM_REPLY,    /* to the active side; index: conn, packet: 0 accepted, else nic_conn_end + 1 */
-	EMU_EV_CM_READY,    /* to the passive side */
-	EMU_EV_CM_GONE,	    /* to the passive side: the active side is gone */
-	EMU_EV_CM_TIMEOUT,  /* index: conn */
-	EMU_EV_DISCONNECT,  /* the peer disconnected */
+	EMU_EV_DATA,       /* packet `packet` alone of the peer's work request `index` */
+	EMU_EV_DATA_REST,  /* that packet and all that follow */
+	EMU_EV_ACK,        /* all up to and with `index` */
+	EMU_EV_RNR,        /* receiver not ready for `index` */
+	EMU_EV_NAK,        /* `index` failed with status `packet` */
+	EMU_EV_TERMINATE,  /* the peer broke off */
+	EMU_EV_RNR_TIMER,  /* retry from sq.get */
+	EMU_EV_BREAK,      /* break this QP now: deferred from where it cannot be done */
+	EMU_EV_CM_REQUEST, /* index: conn */
+	EMU_EV_CM_REPLY, /* to the active side; index: conn, packet: 0 accepted, else nic_conn_end + 1 */
+	EMU_EV_CM_READY,   /* to the passive side */
+	EMU_EV_CM_GONE,    /* to the passive side: the active side is gone */
+	EMU_EV_CM_TIMEOUT, /* index: conn */
+	EMU_EV_DISCONNECT, /* the peer disconnected */
 	EMU_EV_COUNT
 };
 
@@ -319,8 +319,8 @@ struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
 	char *trace_file;
-	bool following;	      /* virtual time follows the monotonic clock */
-	uint64_t mono_base;   /* monotonic time at virtual 0, while following */
+	bool following;     /* virtual time follows the monotonic clock */
+	uint64_t mono_base; /* monotonic time at virtual 0, while following */
 
 	struct emu_nic nics[EMU_ADAPTERS + 1];
 	struct nic_pd pd[EMU_PDS + 1];

@@ -77,8 +77,8 @@ static bool key_allows(struct emu_world *w, const struct emu_sgl *sgl, const str
 		return false;
 	mr = &w->fab->mr[index];
 	return mr->head.live && mr->gen == (sge->lkey & 0xff) && mr->pd == sgl->pd &&
-	       (mr->access & sgl->access) && sge->addr >= mr->addr &&
-	       sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length;
+	       (mr->access & sgl->access) && sge->addr >= mr->addr && sge->length <= mr->length &&
+	       sge->addr - mr->addr <= mr->length - sge->length;
 }
 
 static void *memory(uint64_t addr)

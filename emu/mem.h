@@ -21,7 +21,12 @@ struct emu_sgl {
 	uint32_t access; /* any of these bits suffices */
 };
 
-enum emu_copy { EMU_COPY_OK, EMU_COPY_BAD_SOURCE, EMU_COPY_BAD_TARGET, EMU_COPY_TOO_LONG };
+enum emu_copy {
+	EMU_COPY_OK,
+	EMU_COPY_BAD_SOURCE,
+	EMU_COPY_BAD_TARGET,
+	EMU_COPY_TOO_LONG
+};
 
 /* Copy bytes [from, to) of the message that src gathers to where dst scatters them. */
 enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *dst, const struct emu_sgl *src,

@@ -20,8 +20,8 @@ static void close_adapter(struct nic *nic)
 	struct emu_world *w = emu_world_of(nic);
 	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
 
-	assert(adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 &&
-	       adapter->mrs == 0 && adapter->pds == 0 && adapter->listeners == 0);
+	assert(adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 && adapter->mrs == 0 &&
+	       adapter->pds == 0 && adapter->listeners == 0);
 	adapter->open = false;
 }
 
@@ -90,6 +90,7 @@ const struct nic_ops emu_ops = {
 	.qp_query = emu_qp_query,
 	.qp_taken_limit = emu_qp_taken_limit,
 	.qp_reaped = emu_qp_reaped,
+	.qp_break = emu_qp_ask_break,
 
 	.post_send = emu_post_send,
 	.post_recv = emu_post_recv,

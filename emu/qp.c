@@ -104,8 +104,12 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	if (err)
 		return err;
 	if (!qp->srq) {
-		err = emu_wq_resize(w, &qp->rq, init->cap.max_recv_wr,
-				    emu_recv_stride(init->cap.max_recv_sge));
+		uint32_t stride = emu_recv_stride(init->cap.max_recv_sge);
+
+		/* Receives already posted keep all their segments. */
+		if (emu_wq_count(&qp->rq) > 0 && stride < qp->rq.stride)
+			stride = qp->rq.stride;
+		err = emu_wq_resize(w, &qp->rq, init->cap.max_recv_wr, stride);
 		if (err) {
 			emu_wq_fini(w, &sq);
 			return err;
@@ -296,14 +300,23 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_BREAK)
 		emu_qp_break(w, qp);
 	else
-		emu_qp_end(w, qp,
-			   kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED);
+		emu_qp_end(w, qp, kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED);
 }
 
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)
 {
 	emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
 	emu_qp_end(w, qp, NIC_END_DISCONNECTED);
+}
+
+/* Not at once: the caller may be deep inside this QP's business. */
+void emu_qp_ask_break(struct nic_qp *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+
+	if (emu_qp_running(qp))
+		emu_schedule(w, w->fab->now, EMU_EV_BREAK, EMU_INDEX(w, qp, base), qp->epoch, 0, 0);
 }
 
 void emu_qp_disconnect(struct nic_qp *base, bool abrupt)

@@ -15,6 +15,7 @@ void emu_qp_destroy(struct nic_qp *qp);
 void emu_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
 void emu_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
 void emu_qp_reaped(struct nic_qp *qp, uint32_t n);
+void emu_qp_ask_break(struct nic_qp *qp);
 void emu_qp_disconnect(struct nic_qp *qp, bool abrupt);
 
 /* A connection of which both ends may move data. */

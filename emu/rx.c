@@ -17,7 +17,7 @@
 struct arrival {
 	struct emu_qp *qp, *sender;
 	const struct emu_swqe *swqe;
-	uint32_t index;	   /* of swqe */
+	uint32_t index;    /* of swqe */
 	uint32_t packet;   /* first packet that came */
 	uint32_t packets;  /* of the whole message */
 	uint64_t from, to; /* bytes of the message that came */
@@ -54,8 +54,8 @@ static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t me
 		snprintf(from, sizeof(from), "%s.srq%u", emu_adapter_name(w, qp->adapter),
 			 w->fab->srq[qp->srq].name);
 	emu_trace_line(w, "%s.ep%u take from=%s message=%u available=%u taken=%u",
-		       emu_adapter_name(w, qp->adapter), qp->name, from, message,
-		       emu_wq_count(wq), qp->unreaped);
+		       emu_adapter_name(w, qp->adapter), qp->name, from, message, emu_wq_count(wq),
+		       qp->unreaped);
 }
 
 static void check_srq_limit(struct emu_world *w, struct emu_qp *qp)
@@ -300,8 +300,10 @@ static void receive_next(struct emu_world *w, const struct arrival *a)
 
 static void trace_data(struct emu_world *w, const struct arrival *a)
 {
-	const char *op = a->packets == 1 ? "SEND_ONLY" : a->packet == 0 ? "SEND_FIRST" : a->last ?
-			 "SEND_LAST" : "SEND_MIDDLE";
+	const char *op = a->packets == 1  ? "SEND_ONLY"
+			 : a->packet == 0 ? "SEND_FIRST"
+			 : a->last        ? "SEND_LAST"
+					  : "SEND_MIDDLE";
 
 	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u packet=%u bytes=%lu",
 		       emu_adapter_name(w, a->sender->adapter), a->sender->name,

@@ -7,7 +7,7 @@
 #include "world.h"
 
 #define TRACE_FULL_NOTE "- note the trace is full: later lines are missing\n"
-#define TRACE_ROOM	1024u /* kept free for the note that it is full */
+#define TRACE_ROOM      1024u /* kept free for the note that it is full */
 
 static void append(struct emu_fabric *fab, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -20,10 +20,10 @@ void emu_trace_switch(struct nic *nic, bool on);
 /* Write the whole text to the world's trace file, if it has one. */
 void emu_trace_save(struct emu_world *w);
 
-#define emu_trace(w, ...)                                     \
-	do {                                                  \
-		if (__builtin_expect((w)->fab->trace_on, 0))  \
-			emu_trace_line((w), __VA_ARGS__);     \
+#define emu_trace(w, ...)                                    \
+	do {                                                 \
+		if (__builtin_expect((w)->fab->trace_on, 0)) \
+			emu_trace_line((w), __VA_ARGS__);    \
 	} while (0)
 
 #endif /* EMU_TRACE_H */

@@ -13,8 +13,8 @@
 #include "world.h"
 
 #define EMU_ADDRESS_BASE 0xc6120000u /* 198.18.0.0, the range set aside for test networks */
-#define EMU_ADAPTER_LAST 253u	     /* emu253 = 198.18.0.254 */
-#define EMU_LISTED	 2u	     /* adapters that are listed before anybody opens one */
+#define EMU_ADAPTER_LAST 253u        /* emu253 = 198.18.0.254 */
+#define EMU_LISTED       2u          /* adapters that are listed before anybody opens one */
 
 struct nic_world {
 	struct emu_world emu;

@@ -7,11 +7,11 @@
 
 #include "fabric.h"
 
-#define EMU_CONFIG_DEFAULT                                                                   \
-	{                                                                                    \
-		.in_order = true, .profile = "ib", .seed = 1, .latency_ns = 1000,            \
-		.bandwidth_bps = 100000000000ul, .rnr_timer_ns = 100000,                     \
-		.poll_quantum_ns = 2000, .mtu = 4096, .rnr_retry = 6                         \
+#define EMU_CONFIG_DEFAULT                                                                        \
+	{                                                                                         \
+		.in_order = true, .profile = "ib", .seed = 1, .latency_ns = 1000,                 \
+		.bandwidth_bps = 100000000000ul, .rnr_timer_ns = 100000, .poll_quantum_ns = 2000, \
+		.mtu = 4096, .rnr_retry = 6                                                       \
 	}
 
 /* Index of an open adapter; 0: none of that name. */
@@ -26,8 +26,8 @@ uint64_t emu_random(struct emu_world *w);
 
 /* The table behind the door; in ops.c. */
 extern const struct nic_ops emu_ops;
-#define EMU_CAPS                                                                                  \
-	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |               \
+#define EMU_CAPS                                                                    \
+	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT | \
 	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM)
 
 #endif /* EMU_WORLD_H */

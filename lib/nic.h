@@ -23,8 +23,8 @@
  * does. A backend with threads of its own takes the lock by the `lock` upcall before any other upcall.
  * In a single-threaded process the lock is no operation at all.
  *
- * Upcalls may come from inside any call. They must not call back into `wait`; they may post, poll and
- * query.
+ * Upcalls may come from inside any call. They may poll and count completion queues, query, and ask for
+ * qp_break or reject; nothing else.
  */
 #ifndef LIB_NIC_H
 #define LIB_NIC_H
@@ -35,7 +35,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define nic_container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define nic_container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
 #define NIC_TIME_NEVER UINT64_MAX /* a deadline that never comes */
 #define NIC_LIMIT_NONE (-1)       /* an unarmed qp_taken_limit */
@@ -102,12 +102,13 @@ enum nic_cap {
 	NIC_CAP_SRQ = 1u << 0,
 	NIC_CAP_SRQ_RESIZE = 1u << 1,
 	NIC_CAP_SRQ_LIMIT = 1u << 2,
-	NIC_CAP_SRQ_COUNT = 1u << 3,	/* srq_query is exact at any moment */
-	NIC_CAP_TAKEN_LIMIT = 1u << 4,	/* taken limits act when a buffer is taken, not when drained */
+	NIC_CAP_SRQ_COUNT = 1u << 3, /* srq_query is exact at any moment */
+	NIC_CAP_TAKEN_LIMIT =
+		1u << 4, /* taken limits act when a buffer is taken, not when drained */
 	NIC_CAP_MW = 1u << 5,
 	NIC_CAP_CQ_RESIZE = 1u << 6,
 	NIC_CAP_HANDOFF = 1u << 7,
-	NIC_CAP_SIM = 1u << 8,		/* virtual time: the sim_* group works */
+	NIC_CAP_SIM = 1u << 8, /* virtual time: the sim_* group works */
 	NIC_CAP_PACKET_RULES = 1u << 9,
 };
 
@@ -157,10 +158,10 @@ enum nic_wc_status {
 };
 
 enum nic_wr_flag {
-	NIC_WR_SUPPRESS = 1u << 0,	/* no completion if it succeeds */
-	NIC_WR_SOLICITED = 1u << 1,	/* asks that the matching receive be a solicited completion */
-	NIC_WR_FENCE = 1u << 2,		/* start only when earlier reads are done */
-	NIC_WR_QUIET = 1u << 3,		/* completion that is no notification; echoed in the wc */
+	NIC_WR_SUPPRESS = 1u << 0,  /* no completion if it succeeds */
+	NIC_WR_SOLICITED = 1u << 1, /* asks that the matching receive be a solicited completion */
+	NIC_WR_FENCE = 1u << 2,     /* start only when earlier reads are done */
+	NIC_WR_QUIET = 1u << 3,     /* completion that is no notification; echoed in the wc */
 };
 
 struct nic_sge {
@@ -239,10 +240,10 @@ enum nic_conn_end {
 
 /* Result of wait. */
 enum nic_wait {
-	NIC_WAIT_RAN,		/* something happened: look again */
-	NIC_WAIT_DEADLINE,	/* the deadline was reached, the clock stands on it */
-	NIC_WAIT_INTERRUPTED,	/* a signal came */
-	NIC_WAIT_HOPELESS	/* no deadline, and nothing pending can ever end this wait */
+	NIC_WAIT_RAN,         /* something happened: look again */
+	NIC_WAIT_DEADLINE,    /* the deadline was reached, the clock stands on it */
+	NIC_WAIT_INTERRUPTED, /* a signal came */
+	NIC_WAIT_HOPELESS     /* no deadline, and nothing pending can ever end this wait */
 };
 
 struct nic_ops {
@@ -301,7 +302,8 @@ struct nic_ops {
 
 	/* ---- queue pairs ---- */
 
-	int (*qp_create)(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp);
+	int (*qp_create)(struct nic *nic, const struct nic_qp_init *init, void *ctx,
+			 struct nic_qp **qp);
 	/* Change PD, CQs and capacities of an unconnected QP; posted receives stay. The SRQ is ignored. */
 	int (*qp_modify)(struct nic_qp *qp, const struct nic_qp_init *init);
 	/*
@@ -321,6 +323,8 @@ struct nic_ops {
 	 * FLUSHED and its send REMOTE_OPERATION. NIC_LIMIT_NONE disarms.
 	 */
 	void (*qp_taken_limit)(struct nic_qp *qp, int32_t soft, int32_t hard);
+	/* Break a running connection from this side; the end is an upcall, soon. */
+	void (*qp_break)(struct nic_qp *qp);
 	/* lib handed n receive completions of this QP to the program, or threw them away. */
 	void (*qp_reaped)(struct nic_qp *qp, uint32_t n);
 
@@ -447,8 +451,8 @@ struct nic_backend {
 	/* The i-th adapter name there is to list; false: no more. An open may accept further names. */
 	bool (*adapter_name)(struct nic_world *world, unsigned int i, char *name, size_t size);
 	/* -ENODEV: no adapter of that name can be. */
-	int (*open)(struct nic_world *world, const char *name, const struct nic_upcalls *up, void *ctx,
-		    struct nic **nic);
+	int (*open)(struct nic_world *world, const char *name, const struct nic_upcalls *up,
+		    void *ctx, struct nic **nic);
 	/* Any nic call of the sim_* group before an adapter is open goes through this one. */
 	struct nic *(*control)(struct nic_world *world);
 };

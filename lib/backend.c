@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api.h"
+#include "backend.h"
+#include "cr.h"
+#include "ep.h"
+#include "evd.h"
+#include "knob.h"
+#include "object.h"
+#include "say.h"
+#include "srq.h"
+
+#define IDLE_CALLS_MAX 1000u
+
+/* One per kind, for the life of the process; see backend.h. */
+static struct backend emu = {
+	.kind = &emu_backend,
+	.adapters = TAILQ_HEAD_INITIALIZER(emu.adapters),
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+static pthread_once_t emu_once = PTHREAD_ONCE_INIT;
+
+/* Every entry a backend leaves out answers for itself: no NULL behind the door. */
+static void complete_ops(struct nic_ops *ops, const struct nic_ops *backend)
+{
+	void (*const *from)(void) = (void (*const *)(void))((const char *)backend + sizeof(size_t));
+	void (**to)(void) = (void (**)(void))((char *)ops + sizeof(size_t));
+	size_t entries = (backend->size - sizeof(size_t)) / sizeof(*to);
+
+	assert(backend->size <= sizeof(*ops));
+	*ops = nic_unsupported;
+	for (size_t i = 0; i < entries; i++)
+		if (from[i])
+			to[i] = from[i];
+}
+
+static void init_emu(void)
+{
+	pthread_condattr_t attr;
+
+	/* Sleeps are bounded by monotonic times. */
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&emu.wake, &attr);
+	pthread_condattr_destroy(&attr);
+	emu.provider = dat__provider;
+	emu.provider.device_name = emu.kind->name;
+}
+
+DAT_RETURN backend_chosen(struct backend **backend)
+{
+	const char *wanted = getenv("DAT_PROVIDER");
+
+	if (wanted && strcmp(wanted, "hw") == 0) {
+		say("DAT_PROVIDER=hw: this build has no hardware passthrough yet; unset DAT_PROVIDER or "
+		    "set it to emu");
+		return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	}
+	if (wanted && strcmp(wanted, "emu") != 0) {
+		say("DAT_PROVIDER=%s: expected emu or hw", wanted);
+		return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	}
+	pthread_once(&emu_once, init_emu);
+	*backend = &emu;
+	return DAT_SUCCESS;
+}
+
+struct backend *backend_next(struct backend *after)
+{
+	pthread_once(&emu_once, init_emu);
+	return after ? NULL : &emu;
+}
+
+/* ---- services of the host process, for the NIC behind the door ---- */
+
+static struct backend *backend_of_nic(void *nic_ctx)
+{
+	return ((struct adapter *)nic_ctx)->backend;
+}
+
+static void host_lock(void *nic_ctx)
+{
+	backend_enter(backend_of_nic(nic_ctx));
+}
+
+static void host_unlock(void *nic_ctx)
+{
+	backend_leave(backend_of_nic(nic_ctx));
+}
+
+static bool host_threaded(void *nic_ctx)
+{
+	(void)nic_ctx;
+	return !__libc_single_threaded;
+}
+
+static uint64_t host_monotonic_ns(void *nic_ctx)
+{
+	struct timespec ts;
+
+	(void)nic_ctx;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ul + (uint64_t)ts.tv_nsec;
+}
+
+static enum nic_wait host_sleep(void *nic_ctx, uint64_t until)
+{
+	struct backend *b = backend_of_nic(nic_ctx);
+	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000ul),
+			       .tv_nsec = (long)(until % 1000000000ul) };
+
+	if (until == NIC_TIME_NEVER)
+		pthread_cond_wait(&b->wake, &b->lock);
+	else
+		pthread_cond_timedwait(&b->wake, &b->lock, &ts);
+	return NIC_WAIT_RAN;
+}
+
+static void host_wake(void *nic_ctx)
+{
+	struct backend *b = backend_of_nic(nic_ctx);
+
+	if (!__libc_single_threaded)
+		pthread_cond_broadcast(&b->wake);
+}
+
+/* ---- the rest of the upcalls ---- */
+
+static void adapter_failed(void *nic_ctx)
+{
+	struct adapter *adapter = nic_ctx;
+	struct ia *ia;
+
+	if (adapter->failed)
+		return;
+	adapter->failed = true;
+	TAILQ_FOREACH(ia, &adapter->ias, link)
+		evd_post_catastrophe(ia);
+}
+
+static const struct nic_upcalls upcalls = {
+	.cq_notify = evd_on_notify,
+	.cq_overflow = evd_on_overflow,
+	.srq_limit = srq_on_limit,
+	.qp_soft_limit = ep_on_soft_limit,
+	.conn_request = cr_on_request,
+	.established = ep_on_established,
+	.conn_end = ep_on_conn_end,
+	.adapter_failed = adapter_failed,
+	.lock = host_lock,
+	.unlock = host_unlock,
+	.threaded = host_threaded,
+	.monotonic_ns = host_monotonic_ns,
+	.sleep = host_sleep,
+	.wake = host_wake,
+};
+
+/* ---- the world and its adapters ---- */
+
+DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config)
+{
+	struct nic_config env;
+	int err;
+
+	assert(!b->world);
+	if (!config) {
+		if (!knob_config(&env))
+			return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+		config = &env;
+	}
+	err = b->kind->world_create(config, &b->world);
+	if (err)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	complete_ops(&b->ops, b->kind->control(b->world)->ops);
+	b->kind->control(b->world)->ops = &b->ops;
+	return DAT_SUCCESS;
+}
+
+void backend_end_world(struct backend *b)
+{
+	assert(b->world && TAILQ_EMPTY(&b->adapters));
+	b->kind->world_destroy(b->world);
+	b->world = NULL;
+	b->made_by_test = false;
+	b->idle = 0;
+	if (b->sim != DAT_HANDLE_NULL)
+		handle_retire(b->sim);
+	b->sim = DAT_HANDLE_NULL;
+}
+
+static void say_no_adapter(struct backend *b, const char *name)
+{
+	char list[256] = "", one[DAT_NAME_MAX_LENGTH];
+	size_t length = 0;
+
+	for (unsigned int i = 0; b->kind->adapter_name(b->world, i, one, sizeof(one)); i++)
+		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
+					   i ? ", " : "", one);
+	say("there is no adapter \"%.64s\"; backend %s has %s", name, b->kind->name, list);
+}
+
+static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter **out)
+{
+	struct adapter *adapter = calloc(1, sizeof(*adapter));
+	DAT_RETURN ret;
+	int err;
+
+	if (!adapter)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	adapter->backend = b;
+	TAILQ_INIT(&adapter->ias);
+	snprintf(adapter->name, sizeof(adapter->name), "%s", name);
+	err = b->kind->open(b->world, name, &upcalls, adapter, &adapter->nic);
+	if (err) {
+		ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		if (err == -ENODEV) {
+			say_no_adapter(b, name);
+			ret = DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+		}
+		free(adapter);
+		return ret;
+	}
+	adapter->nic->ops = &b->ops;
+	b->ops.query(adapter->nic, &adapter->attr);
+	TAILQ_INSERT_TAIL(&b->adapters, adapter, link);
+	*out = adapter;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN backend_open_adapter(struct backend *b, const char *name, struct adapter **out)
+{
+	struct adapter *adapter;
+	DAT_RETURN ret;
+
+	TAILQ_FOREACH(adapter, &b->adapters, link)
+		if (strcmp(adapter->name, name) == 0)
+			break;
+	if (!adapter) {
+		ret = open_fresh(b, name, &adapter);
+		if (ret != DAT_SUCCESS)
+			return ret;
+	}
+	adapter->opens++;
+	*out = adapter;
+	return DAT_SUCCESS;
+}
+
+void backend_close_adapter(struct adapter *adapter)
+{
+	struct backend *b = adapter->backend;
+
+	if (--adapter->opens > 0)
+		return;
+	TAILQ_REMOVE(&b->adapters, adapter, link);
+	b->ops.close(adapter->nic);
+	free(adapter->lmrs);
+	free(adapter);
+}
+
+void backend_idle(struct backend *b, struct nic *nic)
+{
+	uint64_t deadline;
+
+	if (++b->idle <= IDLE_CALLS_MAX)
+		return;
+	b->idle = 0;
+	deadline = b->ops.now(nic) + nic->poll_quantum_ns;
+	while (b->ops.wait(nic, NULL, deadline) == NIC_WAIT_RAN)
+		;
+}

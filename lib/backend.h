@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * backend.h - one kind of NIC in this process: its world, its open adapters, its lock.
+ *
+ * There is one struct backend per kind ("emu", "hw"), made when first needed and kept until the
+ * process ends, so that the provider in the first word of every handle, live or stale, stays valid.
+ * The world inside comes and goes: made by the first open (or dat_sim_create), ended by the last close
+ * (or dat_sim_destroy).
+ *
+ * Lock: `lock` covers the backend, its adapters and all their objects, and everything behind the door.
+ * It is skipped while the process has a single thread (ruling G7).
+ */
+#ifndef LIB_BACKEND_H
+#define LIB_BACKEND_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/single_threaded.h>
+
+#include <dat/udat.h>
+#include <dat/udat_redirection.h>
+
+#include "nic.h"
+
+struct ia;
+struct lmr;
+TAILQ_HEAD(ia_list, ia);
+
+/* An adapter while at least one IA is open on it. */
+struct adapter {
+	TAILQ_ENTRY(adapter) link;
+	struct backend *backend;
+	struct nic *nic;
+	struct nic_attr attr;
+	struct ia_list ias;
+	char name[DAT_NAME_MAX_LENGTH];
+	unsigned int opens;
+	uint32_t last_id[16]; /* per object type */
+	struct lmr **lmrs;    /* by lmr_context >> 8; see lmr.h */
+	uint32_t lmr_slots, lmr_free;
+	int evds;
+	bool failed;
+};
+
+TAILQ_HEAD(adapter_list, adapter);
+
+struct backend {
+	DAT_PROVIDER provider; /* what handles point at */
+	const struct nic_backend *kind;
+	struct nic_ops ops;      /* the kind's table, laid over nic_unsupported */
+	struct nic_world *world; /* NULL: none now */
+	struct adapter_list adapters;
+	DAT_HANDLE sim;        /* dat_sim handle of the world, issued when first asked for */
+	bool made_by_test;     /* by dat_sim_create: the last close does not end the world */
+	unsigned int live[16]; /* objects, per type */
+	unsigned int idle;     /* polls and queries in a row in which nothing happened */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+};
+
+/* The backend that DAT_PROVIDER names; its complaint about a bad value goes to stderr. */
+DAT_RETURN backend_chosen(struct backend **backend);
+/* All that were ever made, for counting; NULL ends. */
+struct backend *backend_next(struct backend *after);
+
+static inline struct backend *backend_of_provider(DAT_PROVIDER *provider)
+{
+	return (struct backend *)provider; /* first member */
+}
+
+static inline void backend_enter(struct backend *b)
+{
+	if (!__libc_single_threaded)
+		pthread_mutex_lock(&b->lock);
+}
+
+static inline void backend_leave(struct backend *b)
+{
+	if (!__libc_single_threaded)
+		pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- with the lock held ---- */
+
+/* Make the world as config says; NULL: as the environment says. */
+DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config);
+void backend_end_world(struct backend *b);
+/* Open an adapter, or share it where it is open; *adapter->opens grows by one. */
+DAT_RETURN backend_open_adapter(struct backend *b, const char *name, struct adapter **adapter);
+void backend_close_adapter(struct adapter *adapter);
+/* A poll or query that changed nothing: after a thousand in a row a quantum of time passes. */
+void backend_idle(struct backend *b, struct nic *nic);
+
+static inline void backend_busy(struct backend *b)
+{
+	b->idle = 0;
+}
+
+#endif /* LIB_BACKEND_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Posting data transfers on an Endpoint. The path of every message: no allocation, no system call.
+ */
+#include <errno.h>
+
+#include "api.h"
+#include "ep.h"
+#include "lmr.h"
+#include "pz.h"
+#include "srq.h"
+
+#define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+#define SEND_FLAGS                                                                      \
+	((uint32_t)(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG | \
+		    DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG))
+#define RECV_FLAGS ((uint32_t)DAT_COMPLETION_UNSIGNALLED_FLAG)
+
+static uint32_t wr_flags(DAT_COMPLETION_FLAGS flags)
+{
+	uint32_t wr = 0;
+
+	if (flags == DAT_COMPLETION_DEFAULT_FLAG)
+		return 0;
+	if (flags & DAT_COMPLETION_SUPPRESS_FLAG)
+		wr |= NIC_WR_SUPPRESS;
+	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		wr |= NIC_WR_SOLICITED;
+	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+		wr |= NIC_WR_QUIET;
+	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+		wr |= NIC_WR_FENCE;
+	return wr;
+}
+
+/* Known flags only; UNSIGNALLED only where the EP was made for it (A2). */
+static bool flags_ok(DAT_COMPLETION_FLAGS flags, uint32_t known, DAT_COMPLETION_FLAGS ep_flags)
+{
+	if ((uint32_t)flags & ~known)
+		return false;
+	return !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG) ||
+	       (ep_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
+static DAT_RETURN no_room(int err)
+{
+	return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES,
+			err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY);
+}
+
+static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct nic_sge sge[LMR_SEGMENTS_MAX];
+	struct nic_send_wr wr = { .wr_id = cookie.as_64, .sge = sge, .opcode = NIC_OP_SEND };
+	struct lmr_need need = { .pz = ep->pz, .access = LMR_NEED_READ, .first_arg = 2 };
+	DAT_VLEN length;
+	DAT_RETURN ret;
+	int err;
+
+	if (segments < 0 || segments > ep->attr.max_request_iov)
+		return BAD_ARG(2);
+	ret = lmr_translate(ep->obj.ia->adapter, &need, segments, iov, sge, &length);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (length > ep->attr.max_message_size)
+		return BAD_ARG(3);
+	if (!flags_ok(flags, SEND_FLAGS, ep->attr.request_completion_flags))
+		return BAD_ARG(5);
+	if (!ep_in(ep, EP_POST_STATES))
+		return ep_state_error(ep->state);
+	wr.num_sge = (uint32_t)segments;
+	wr.length = (uint32_t)length;
+	wr.flags = wr_flags(flags);
+	err = ep->nic->nic->ops->post_send(ep->nic, &wr);
+	if (err)
+		return no_room(err);
+	backend_busy(obj_backend(&ep->obj));
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+
+	if (!obj)
+		return BAD_EP;
+	return obj_leave(b, obj, "dat_ep_post_send",
+			 send_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
+}
+
+static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct nic_sge sge[LMR_SEGMENTS_MAX];
+	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };
+	struct lmr_need need = { .pz = ep->pz, .access = LMR_NEED_WRITE, .first_arg = 2 };
+	DAT_VLEN length;
+	DAT_RETURN ret;
+	int err;
+
+	if (segments < 0 || (!ep->srq && segments > ep->attr.max_recv_iov))
+		return BAD_ARG(2);
+	/* Its Receives come from the SRQ, for life: ruling Q5. */
+	if (ep->srq)
+		return ep_state_error(ep->state);
+	ret = lmr_translate(ep->obj.ia->adapter, &need, segments, iov, sge, &length);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (!flags_ok(flags, RECV_FLAGS, ep->attr.recv_completion_flags))
+		return BAD_ARG(5);
+	if (ep->recv_outstanding >= ep->attr.max_recv_dtos)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	wr.num_sge = (uint32_t)segments;
+	wr.flags = wr_flags(flags);
+	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
+	err = ep->nic->nic->ops->post_recv(ep->nic, &wr);
+	if (err) {
+		ep->recv_outstanding--;
+		return no_room(err);
+	}
+	ep->recv_posted = true;
+	backend_busy(obj_backend(&ep->obj));
+	obj_trace(ep, "post_recv bytes=%lu segments=%d outstanding=%d", length, segments,
+		  ep->recv_outstanding);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+
+	if (!obj)
+		return BAD_EP;
+	return obj_leave(b, obj, "dat_ep_post_recv",
+			 recv_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creating, ending and asking Endpoints. Connecting is in connect.c, posting in dto.c. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "ep.h"
+#include "pz.h"
+#include "srq.h"
+
+#define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+static const struct nic_ops *ep_ops(const struct ep *ep)
+{
+	return ep->nic->nic->ops;
+}
+
+void ep_change_state(struct ep *ep, enum ep_cause cause)
+{
+	int next = ep_state_next(ep->state, cause);
+
+	assert(next >= 0);
+	obj_trace(ep, "state from=%s to=%s by=%s", ep_state_name(ep->state),
+		  ep_state_name((DAT_EP_STATE)next), ep_cause_name(cause));
+	ep->state = (DAT_EP_STATE)next;
+}
+
+/* ---- streams ---- */
+
+/* Ruling E1: such a stream's completions do not all wake a waiter. */
+static bool is_selective(DAT_COMPLETION_FLAGS flags)
+{
+	return flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+}
+
+void ep_attach(struct evd *evd, DAT_COMPLETION_FLAGS flags)
+{
+	if (!evd)
+		return;
+	evd->refs++;
+	if (is_selective(flags))
+		evd->selective++;
+}
+
+void ep_detach(struct evd *evd, DAT_COMPLETION_FLAGS flags)
+{
+	if (!evd)
+		return;
+	evd->refs--;
+	if (is_selective(flags))
+		evd->selective--;
+}
+
+/* SOLICITED_WAIT in the request flags means nothing (A2). */
+DAT_COMPLETION_FLAGS ep_request_stream_flags(const DAT_EP_ATTR *attr)
+{
+	return (DAT_COMPLETION_FLAGS)(attr->request_completion_flags &
+				      DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
+bool ep_feeds(const struct ep *ep, const struct evd *evd)
+{
+	return ep->recv_evd == evd || ep->request_evd == evd || ep->connect_evd == evd;
+}
+
+void ep_break_feeding(struct evd *evd)
+{
+	struct adapter *adapter = evd->obj.ia->adapter;
+	struct obj *obj;
+	struct ia *ia;
+
+	TAILQ_FOREACH(ia, &adapter->ias, link) {
+		TAILQ_FOREACH(obj, &ia->objects, in_ia) {
+			struct ep *ep = obj_as(struct ep, obj);
+
+			if (obj->type != DAT_HANDLE_TYPE_EP || !ep_in(ep, EP_CONNECTED_STATES) ||
+			    (ep->recv_evd != evd && ep->request_evd != evd) || ep->breaking)
+				continue;
+			ep->breaking = true;
+			ep_ops(ep)->qp_break(ep->nic);
+		}
+	}
+}
+
+void ep_reaped(struct ep *ep)
+{
+	if (ep->srq)
+		ep->srq->outstanding--;
+	else
+		ep->recv_outstanding--;
+	ep_ops(ep)->qp_reaped(ep->nic, 1);
+}
+
+/* ---- create ---- */
+
+void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init)
+{
+	*init = (struct nic_qp_init){
+		.pd = ep->pz->nic,
+		.send_cq = ep->request_evd ? ep->request_evd->cq : NULL,
+		.recv_cq = ep->recv_evd ? ep->recv_evd->cq : NULL,
+		.srq = ep->srq ? ep->srq->nic : NULL,
+		.cap = {
+			.max_send_wr = (uint32_t)attr->max_request_dtos,
+			.max_recv_wr = ep->srq ? 0 : (uint32_t)attr->max_recv_dtos,
+			.max_send_sge = (uint32_t)attr->max_request_iov,
+			.max_recv_sge = ep->srq ? 0 : (uint32_t)attr->max_recv_iov,
+			.max_rd_in = (uint32_t)attr->max_rdma_read_in,
+			.max_rd_out = (uint32_t)attr->max_rdma_read_out,
+		},
+		.name = ep->obj.id,
+	};
+}
+
+/* The handles a new EP is given, in the order of the arguments. */
+struct ep_handles {
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE recv, request, connect;
+	DAT_SRQ_HANDLE srq;
+	bool with_srq;
+};
+
+static bool find_evd(struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream, struct evd **evd)
+{
+	*evd = NULL;
+	if (handle == DAT_HANDLE_NULL)
+		return true;
+	*evd = obj_as(struct evd, obj_find(ia->adapter->backend, handle, DAT_HANDLE_TYPE_EVD));
+	return *evd && (*evd)->obj.ia == ia && ((*evd)->flags & stream);
+}
+
+static DAT_RETURN resolve(struct ia *ia, const struct ep_handles *h, struct ep *ep)
+{
+	struct backend *b = ia->adapter->backend;
+
+	ep->pz = obj_as(struct pz, obj_find(b, h->pz, DAT_HANDLE_TYPE_PZ));
+	if (!ep->pz || ep->pz->obj.ia != ia)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (!find_evd(ia, h->recv, DAT_EVD_DTO_FLAG, &ep->recv_evd))
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
+	if (!find_evd(ia, h->request, DAT_EVD_DTO_FLAG, &ep->request_evd))
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (!find_evd(ia, h->connect, DAT_EVD_CONNECTION_FLAG, &ep->connect_evd))
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+	if (!h->with_srq)
+		return DAT_SUCCESS;
+	ep->srq = obj_as(struct srq, obj_find(b, h->srq, DAT_HANDLE_TYPE_SRQ));
+	if (!ep->srq || ep->srq->obj.ia != ia)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN make(struct ia *ia, const struct ep *wanted, DAT_EP_HANDLE *out)
+{
+	struct nic *nic = ia->adapter->nic;
+	struct nic_qp_init init;
+	struct ep *ep = malloc(sizeof(*ep));
+	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+
+	if (!ep)
+		goto fail;
+	*ep = *wanted;
+	ret = obj_init(&ep->obj, ia, DAT_HANDLE_TYPE_EP);
+	if (ret != DAT_SUCCESS)
+		goto free_ep;
+	ep_nic_init(ep, &ep->attr, &init);
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	if (nic->ops->qp_create(nic, &init, ep, &ep->nic))
+		goto fini_obj;
+	ep->pz->users++;
+	ep_attach(ep->recv_evd, ep->attr.recv_completion_flags);
+	ep_attach(ep->request_evd, ep_request_stream_flags(&ep->attr));
+	ep_attach(ep->connect_evd, DAT_COMPLETION_DEFAULT_FLAG);
+	if (ep->srq)
+		ep->srq->eps++;
+	ep->soft = ep->attr.srq_soft_hw;
+	ep->hard = DAT_WATERMARK_INFINITE;
+	if (ep->soft != DAT_WATERMARK_INFINITE)
+		nic->ops->qp_taken_limit(ep->nic, ep->soft, NIC_LIMIT_NONE);
+	obj_trace(ep, "create");
+	*out = ep->obj.handle;
+	return DAT_SUCCESS;
+
+fini_obj:
+	obj_fini(&ep->obj);
+free_ep:
+	free(ep);
+fail:
+	return ret;
+}
+
+static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct ep_handles *handles,
+			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out, const char *call)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia_handle, DAT_HANDLE_TYPE_IA, &b);
+	int attr_arg = handles->with_srq ? 7 : 6;
+	struct ep wanted = { .state = DAT_EP_STATE_UNCONNECTED };
+	struct ia *ia = obj_as(struct ia, obj);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ret = resolve(ia, handles, &wanted);
+	if (ret != DAT_SUCCESS)
+		goto leave;
+	if (attr)
+		ret = ep_attr_check(ia->adapter, attr, handles->with_srq, attr_arg, &wanted.attr);
+	else if (handles->with_srq)
+		ret = BAD_ARG(7);
+	else
+		ep_attr_default(ia->adapter, &wanted.attr);
+	if (ret != DAT_SUCCESS)
+		goto leave;
+	ret = out ? make(ia, &wanted, out)
+		  : DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (unsigned int)attr_arg);
+leave:
+	return obj_leave(b, obj, call, ret);
+}
+
+DAT_RETURN dat__ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, const DAT_EP_ATTR *attr,
+			  DAT_EP_HANDLE *ep)
+{
+	struct ep_handles handles = { .pz = pz,
+				      .recv = recv,
+				      .request = request,
+				      .connect = connect };
+
+	return create(ia, &handles, attr, ep, "dat_ep_create");
+}
+
+DAT_RETURN dat__ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+				   DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
+				   DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep)
+{
+	struct ep_handles handles = { .pz = pz,
+				      .recv = recv,
+				      .request = request,
+				      .connect = connect,
+				      .srq = srq,
+				      .with_srq = true };
+
+	return create(ia, &handles, attr, ep, "dat_ep_create_with_srq");
+}
+
+/* ---- reset and free ---- */
+
+void ep_forget_peer(struct ep *ep)
+{
+	free(ep->remote);
+	free(ep->private_data);
+	ep->remote = NULL;
+	ep->private_data = NULL;
+}
+
+/* The QP back to its beginning; its unreaped completions count as reaped (ruling Q4). */
+static void wipe(struct ep *ep)
+{
+	uint32_t lost = ep_ops(ep)->qp_reset(ep->nic);
+
+	if (ep->srq)
+		ep->srq->outstanding -= (DAT_COUNT)lost;
+	evd_purge(ep->recv_evd, ep);
+	if (ep->request_evd != ep->recv_evd)
+		evd_purge(ep->request_evd, ep);
+	ep->recv_outstanding = 0;
+	ep->recv_posted = false;
+	ep->breaking = false;
+	ep_forget_peer(ep);
+}
+
+void ep_destroy(struct ep *ep)
+{
+	wipe(ep);
+	obj_trace(ep, "free");
+	async_drop(&ep->soft_note);
+	ep_ops(ep)->qp_destroy(ep->nic);
+	ep->pz->users--;
+	ep_detach(ep->recv_evd, ep->attr.recv_completion_flags);
+	ep_detach(ep->request_evd, ep_request_stream_flags(&ep->attr));
+	ep_detach(ep->connect_evd, DAT_COMPLETION_DEFAULT_FLAG);
+	if (ep->srq)
+		ep->srq->eps--;
+	obj_fini(&ep->obj);
+	free(ep);
+}
+
+DAT_RETURN dat__ep_free(DAT_EP_HANDLE handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct ep *ep = obj_as(struct ep, obj);
+
+	if (!obj)
+		return BAD_EP;
+	/* Somebody else still has a claim on these: an RSP, or a connection request. */
+	if (ep_in(ep, EP_STATE_BIT(RESERVED) | EP_STATE_BIT(PASSIVE_CONNECTION_PENDING) |
+			      EP_STATE_BIT(TENTATIVE_CONNECTION_PENDING)))
+		return obj_leave(b, obj, "dat_ep_free", ep_state_error(ep->state));
+	ep_destroy(ep);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN reset_locked(struct ep *ep)
+{
+	if (ep->state == DAT_EP_STATE_UNCONNECTED)
+		return DAT_SUCCESS;
+	if (ep_state_next(ep->state, EP_RESET) < 0)
+		return ep_state_error(ep->state);
+	wipe(ep);
+	ep_change_state(ep, EP_RESET);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ep_reset(DAT_EP_HANDLE handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+
+	if (!obj)
+		return BAD_EP;
+	return obj_leave(b, obj, "dat_ep_reset", reset_locked(obj_as(struct ep, obj)));
+}

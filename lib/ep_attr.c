@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which attributes an Endpoint may have: rulings A1, A2, H5, M5. */
+#include "ep.h"
+
+#define DEFAULT_DTOS      16
+#define DEFAULT_IOV       4
+#define DEFAULT_RD_ATOMIC 8
+
+/* How completions wake a waiter is one choice of three. */
+#define NOTIFY_FLAGS                                                                       \
+	((uint32_t)(DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG | \
+		    DAT_COMPLETION_EVD_THRESHOLD_FLAG))
+/* Requests support these per post whatever the EP says, so saying so means nothing. */
+#define ALWAYS_FLAGS                                                                    \
+	((uint32_t)(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG | \
+		    DAT_COMPLETION_BARRIER_FENCE_FLAG))
+
+static bool one_of(uint32_t flags, uint32_t choices)
+{
+	return !(flags & ~choices) && (flags & (flags - 1)) == 0;
+}
+
+bool ep_recv_flags_ok(DAT_COMPLETION_FLAGS flags)
+{
+	return one_of((uint32_t)flags, NOTIFY_FLAGS);
+}
+
+bool ep_request_flags_ok(DAT_COMPLETION_FLAGS flags)
+{
+	return one_of((uint32_t)flags & ~ALWAYS_FLAGS,
+		      (uint32_t)(DAT_COMPLETION_UNSIGNALLED_FLAG |
+				 DAT_COMPLETION_EVD_THRESHOLD_FLAG));
+}
+
+void ep_attr_default(const struct adapter *adapter, DAT_EP_ATTR *attr)
+{
+	*attr = (DAT_EP_ATTR){
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = adapter->attr.max_msg_size,
+		.max_rdma_size = adapter->attr.max_msg_size,
+		.qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = DEFAULT_DTOS,
+		.max_request_dtos = DEFAULT_DTOS,
+		.max_recv_iov = DEFAULT_IOV,
+		.max_request_iov = DEFAULT_IOV,
+		.max_rdma_read_in = DEFAULT_RD_ATOMIC,
+		.max_rdma_read_out = DEFAULT_RD_ATOMIC,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+		.max_rdma_read_iov = adapter->attr.max_sge,
+		.max_rdma_write_iov = adapter->attr.max_sge,
+	};
+}
+
+static bool within(DAT_COUNT value, int limit)
+{
+	return value >= 0 && value <= limit;
+}
+
+static bool counts_ok(const struct nic_attr *limit, const DAT_EP_ATTR *attr, bool with_srq)
+{
+	/* On an SRQ the receive side is the SRQ's: DAT_HW_DEFAULT says so, max_recv_iov is ignored. */
+	if (!(with_srq && attr->max_recv_dtos == DAT_HW_DEFAULT) &&
+	    !within(attr->max_recv_dtos, limit->max_qp_wr))
+		return false;
+	if (!with_srq && !within(attr->max_recv_iov, limit->max_sge))
+		return false;
+	return within(attr->max_request_dtos, limit->max_qp_wr) &&
+	       within(attr->max_request_iov, limit->max_sge) &&
+	       within(attr->max_rdma_read_in, limit->max_rd_atomic_in) &&
+	       within(attr->max_rdma_read_out, limit->max_rd_atomic_out) &&
+	       within(attr->max_rdma_read_iov, limit->max_sge) &&
+	       within(attr->max_rdma_write_iov, limit->max_sge);
+}
+
+DAT_RETURN ep_attr_check(const struct adapter *adapter, const DAT_EP_ATTR *attr, bool with_srq,
+			 int arg, DAT_EP_ATTR *fixed)
+{
+	const struct nic_attr *limit = &adapter->attr;
+	DAT_RETURN bad = DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (unsigned int)arg - 1);
+	DAT_EP_ATTR a = *attr;
+
+	if (a.service_type != DAT_SERVICE_TYPE_RC)
+		return bad;
+	if (a.qos & ~(uint32_t)(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY |
+				DAT_QOS_PREMIUM))
+		return bad;
+	if (a.max_message_size > limit->max_msg_size || a.max_rdma_size > limit->max_msg_size)
+		return bad;
+	if (!ep_recv_flags_ok(a.recv_completion_flags) ||
+	    !ep_request_flags_ok(a.request_completion_flags))
+		return bad;
+	if (!counts_ok(limit, &a, with_srq))
+		return bad;
+	if (a.srq_soft_hw < 0 && a.srq_soft_hw != DAT_HW_DEFAULT)
+		return bad;
+	if (a.ep_transport_specific_count != 0 || a.ep_provider_specific_count != 0)
+		return bad;
+	if (a.qos != DAT_QOS_BEST_EFFORT)
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (a.max_message_size == 0)
+		a.max_message_size = limit->max_msg_size;
+	if (a.max_rdma_size == 0)
+		a.max_rdma_size = limit->max_msg_size;
+	if (a.max_rdma_read_iov == 0)
+		a.max_rdma_read_iov = limit->max_sge;
+	if (a.max_rdma_write_iov == 0)
+		a.max_rdma_write_iov = limit->max_sge;
+	if (a.srq_soft_hw == 0)
+		a.srq_soft_hw = DAT_HW_DEFAULT;
+	a.ep_transport_specific = NULL;
+	a.ep_provider_specific = NULL;
+	*fixed = a;
+	return DAT_SUCCESS;
+}

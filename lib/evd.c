@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The queue itself: what goes on it, what comes off it. Calls on it are in evd_api.c. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "ep.h"
+#include "evd.h"
+#include "ia.h"
+#include "srq.h"
+
+static uint32_t ring_mask(DAT_COUNT qlen)
+{
+	uint32_t slots = 1;
+
+	while (slots < (uint32_t)qlen)
+		slots <<= 1;
+	return slots - 1;
+}
+
+DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
+{
+	struct nic *nic = ia->adapter->nic;
+	struct evd *evd = calloc(1, sizeof(*evd));
+	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+
+	if (!evd)
+		goto fail;
+	evd->flags = flags;
+	evd->qlen = qlen;
+	evd->enabled = evd->waitable = true;
+	TAILQ_INIT(&evd->notes);
+	evd->mask = ring_mask(qlen);
+	evd->ring = calloc((size_t)evd->mask + 1, sizeof(*evd->ring));
+	if (!evd->ring)
+		goto free_evd;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	if (ia->adapter->evds >= ia->adapter->attr.max_cq)
+		goto free_ring;
+	if ((flags & EVD_STREAM_CQ) && nic->ops->cq_create(nic, (uint32_t)qlen, evd, &evd->cq))
+		goto free_ring;
+	ret = obj_init(&evd->obj, ia, DAT_HANDLE_TYPE_EVD);
+	if (ret != DAT_SUCCESS)
+		goto destroy_cq;
+	ia->adapter->evds++;
+	*out = evd;
+	return DAT_SUCCESS;
+
+destroy_cq:
+	if (evd->cq)
+		nic->ops->cq_destroy(evd->cq);
+free_ring:
+	free(evd->ring);
+free_evd:
+	free(evd);
+fail:
+	return ret;
+}
+
+static uint32_t queued(const struct evd *evd)
+{
+	return evd->put - evd->get;
+}
+
+uint32_t evd_count(struct evd *evd)
+{
+	uint32_t n = queued(evd);
+
+	if (evd->cq)
+		n += obj_nic(&evd->obj)->ops->cq_count(evd->cq);
+	return n;
+}
+
+/* The CQ may hold what the queue leaves free. */
+static void update_limit(struct evd *evd)
+{
+	if (evd->cq)
+		obj_nic(&evd->obj)->ops->cq_limit(evd->cq, (uint32_t)evd->qlen - queued(evd));
+}
+
+static void push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin)
+{
+	struct evd_entry *entry = &evd->ring[evd->put++ & evd->mask];
+
+	assert(queued(evd) <= (uint32_t)evd->qlen);
+	entry->event = *event;
+	entry->origin = (uint8_t)origin;
+}
+
+/* ---- completions ---- */
+
+static DAT_DTO_COMPLETION_STATUS dto_status(uint8_t status)
+{
+	static const DAT_DTO_COMPLETION_STATUS map[NIC_WC_COUNT] = {
+		[NIC_WC_SUCCESS] = DAT_DTO_SUCCESS,
+		[NIC_WC_FLUSHED] = DAT_DTO_ERR_FLUSHED,
+		[NIC_WC_LOCAL_LENGTH] = DAT_DTO_ERR_LOCAL_LENGTH,
+		[NIC_WC_LOCAL_QP] = DAT_DTO_ERR_LOCAL_EP,
+		[NIC_WC_LOCAL_PROTECTION] = DAT_DTO_ERR_LOCAL_PROTECTION,
+		[NIC_WC_BAD_RESPONSE] = DAT_DTO_ERR_BAD_RESPONSE,
+		[NIC_WC_REMOTE_ACCESS] = DAT_DTO_ERR_REMOTE_ACCESS,
+		[NIC_WC_REMOTE_OPERATION] = DAT_DTO_ERR_REMOTE_RESPONDER,
+		[NIC_WC_RETRY_EXCEEDED] = DAT_DTO_ERR_TRANSPORT,
+		[NIC_WC_RNR_EXCEEDED] = DAT_DTO_ERR_RECEIVER_NOT_READY,
+		[NIC_WC_BIND_FAILED] = DAT_RMR_OPERATION_FAILED,
+	};
+
+	return map[status];
+}
+
+static void completion_event(const struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
+{
+	const struct ep *ep = wc->qp->ctx;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->evd_handle = evd->obj.handle;
+	dto->ep_handle = ep->obj.handle;
+	dto->user_cookie.as_64 = wc->wr_id;
+	dto->status = dto_status(wc->status);
+	dto->transfered_length = wc->length;
+}
+
+/* Ruling A2a: does this completion wake a blocked waiter? Errors always do. */
+static bool is_notification(const struct nic_wc *wc)
+{
+	const struct ep *ep = wc->qp->ctx;
+
+	if (wc->status != NIC_WC_SUCCESS)
+		return true;
+	if (wc->flags & NIC_WR_QUIET)
+		return false;
+	if (wc->opcode == NIC_OP_RECV &&
+	    (ep->attr.recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return wc->flags & NIC_WR_SOLICITED;
+	return true;
+}
+
+static enum evd_origin wc_origin(const struct nic_wc *wc)
+{
+	return wc->opcode == NIC_OP_RECV ? EVD_RECV : EVD_REQUEST;
+}
+
+void evd_drain(struct evd *evd)
+{
+	struct nic_wc wc;
+	DAT_EVENT event;
+
+	if (!evd->cq)
+		return;
+	while (obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
+		completion_event(evd, &wc, &event);
+		push(evd, &event, wc_origin(&wc));
+		if (is_notification(&wc))
+			evd->notified = true;
+	}
+	update_limit(evd);
+}
+
+static struct ep *entry_ep(const struct evd_entry *entry)
+{
+	struct slot *slot = entry->event.event_data.dto_completion_event_data.ep_handle;
+
+	return obj_as(struct ep, slot->object);
+}
+
+static void trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
+		       const DAT_EVENT *event)
+{
+	static const char *const words[] = { "?", "RECV", "REQUEST" };
+	char evd_text[64], srq_text[128] = "";
+
+	obj_name(&evd->obj, evd_text, sizeof(evd_text));
+	if (origin == EVD_RECV && ep->srq)
+		srq_trace_counts(ep->srq, srq_text, sizeof(srq_text));
+	obj_trace_line(&ep->obj, "reap op=%s status=%s evd=%s%s", words[origin],
+		       dto_status_name(event->event_data.dto_completion_event_data.status),
+		       evd_text, srq_text);
+}
+
+static void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin, const DAT_EVENT *event)
+{
+	if (origin == EVD_RECV)
+		ep_reaped(ep);
+	if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
+		trace_reap(evd, ep, origin, event);
+}
+
+/* ---- asynchronous events that wait for room ---- */
+
+static void queue_waiting_notes(struct evd *evd)
+{
+	struct async_note *note;
+
+	while ((note = TAILQ_FIRST(&evd->notes)) != NULL && evd_post(evd, &note->event)) {
+		TAILQ_REMOVE(&evd->notes, note, link);
+		note->waits_for = NULL;
+	}
+}
+
+void async_drop(struct async_note *note)
+{
+	if (note->waits_for)
+		TAILQ_REMOVE(&note->waits_for->notes, note, link);
+	note->waits_for = NULL;
+}
+
+void async_send(struct ia *ia, struct async_note *note, struct obj *owner, DAT_EVENT_NUMBER number,
+		DAT_COUNT reason)
+{
+	struct evd *evd = ia_async_evd(ia);
+	DAT_ASYNCH_ERROR_EVENT_DATA *data = &note->event.event_data.asynch_error_event_data;
+
+	async_drop(note);
+	if (!evd)
+		return;
+	note->event = (DAT_EVENT){ .event_number = number };
+	data->dat_handle = owner->handle;
+	data->reason = reason;
+	if (TAILQ_EMPTY(&evd->notes) && evd_post(evd, &note->event))
+		return;
+	note->waits_for = evd;
+	TAILQ_INSERT_TAIL(&evd->notes, note, link);
+}
+
+/* ---- the queue ---- */
+
+static void trace_event(const struct evd *evd, const char *verb, const DAT_EVENT *event)
+{
+	char object[64] = "";
+	DAT_HANDLE handle = DAT_HANDLE_NULL;
+	struct slot *slot;
+
+	if (event->event_number & 0x4000u)
+		handle = event->event_data.connect_event_data.ep_handle;
+	else if (event->event_number & 0x8000u)
+		handle = event->event_data.asynch_error_event_data.dat_handle;
+	else if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+		handle = event->event_data.cr_arrival_event_data.cr_handle;
+	slot = handle_slot(handle);
+	if (slot && slot->object)
+		obj_name(slot->object, object, sizeof(object));
+	obj_trace_line(&evd->obj, "%s number=%s%s%s", verb, event_name(event->event_number),
+		       object[0] ? " object=" : "", object);
+}
+
+bool evd_post(struct evd *evd, DAT_EVENT *event)
+{
+	if (evd_count(evd) >= (uint32_t)evd->qlen)
+		return false;
+	evd_drain(evd);
+	event->evd_handle = evd->obj.handle;
+	push(evd, event, EVD_OTHER);
+	update_limit(evd);
+	evd->notified = true;
+	backend_busy(obj_backend(&evd->obj));
+	if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
+		trace_event(evd, "event", event);
+	evd_wake(evd);
+	return true;
+}
+
+void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
+{
+	if (!evd_post(evd, event))
+		evd_on_overflow(evd, NULL, NIC_OP_COUNT);
+}
+
+static bool take_direct(struct evd *evd, DAT_EVENT *event)
+{
+	struct nic_wc wc;
+
+	if (obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) != 1)
+		return false;
+	completion_event(evd, &wc, event);
+	reaped(evd, wc.qp->ctx, wc_origin(&wc), event);
+	return true;
+}
+
+static bool take_queued(struct evd *evd, DAT_EVENT *event)
+{
+	const struct evd_entry *entry;
+	enum evd_origin origin;
+
+	if (queued(evd) == 0)
+		evd_drain(evd);
+	if (queued(evd) == 0)
+		return false;
+	entry = &evd->ring[evd->get & evd->mask];
+	*event = entry->event;
+	origin = (enum evd_origin)entry->origin;
+	evd->get++;
+	update_limit(evd);
+	if (origin != EVD_OTHER)
+		reaped(evd, entry_ep(entry), origin, event);
+	else if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
+		trace_event(evd, "dequeue", event);
+	return true;
+}
+
+bool evd_take(struct evd *evd, DAT_EVENT *event)
+{
+	bool taken;
+
+	if (queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ))
+		taken = take_direct(evd, event);
+	else
+		taken = take_queued(evd, event);
+	if (taken) {
+		evd->overflowed = false;
+		backend_busy(obj_backend(&evd->obj));
+		if (!TAILQ_EMPTY(&evd->notes))
+			queue_waiting_notes(evd);
+	}
+	return taken;
+}
+
+/* Remove the entries of ep (NULL: of all), keeping the order of the rest. */
+static void sweep(struct evd *evd, const struct ep *ep)
+{
+	uint32_t kept = evd->get;
+
+	for (uint32_t i = evd->get; i != evd->put; i++) {
+		struct evd_entry *entry = &evd->ring[i & evd->mask];
+		struct ep *owner = entry->origin == EVD_OTHER ? NULL : entry_ep(entry);
+
+		if (owner && (!ep || owner == ep)) {
+			reaped(evd, owner, (enum evd_origin)entry->origin, &entry->event);
+			continue;
+		}
+		evd->ring[kept++ & evd->mask] = *entry;
+	}
+	evd->put = kept;
+}
+
+void evd_purge(struct evd *evd, struct ep *ep)
+{
+	if (!evd)
+		return;
+	evd_drain(evd);
+	sweep(evd, ep);
+	update_limit(evd);
+	if (!TAILQ_EMPTY(&evd->notes))
+		queue_waiting_notes(evd);
+}
+
+void evd_destroy(struct evd *evd)
+{
+	struct adapter *adapter = evd->obj.ia->adapter;
+	struct async_note *note;
+
+	evd_drain(evd);
+	sweep(evd, NULL);
+	while ((note = TAILQ_FIRST(&evd->notes)) != NULL)
+		async_drop(note);
+	async_drop(&evd->overflow);
+	if (evd->cq)
+		adapter->nic->ops->cq_destroy(evd->cq);
+	adapter->evds--;
+	obj_trace(evd, "free");
+	obj_fini(&evd->obj);
+	free(evd->ring);
+	free(evd);
+}
+
+/* ---- upcalls ---- */
+
+void evd_on_notify(void *cq_ctx)
+{
+	struct evd *evd = cq_ctx;
+
+	/* Where some completions are no notifications, the waiter drains and sees for itself. */
+	if (!evd->selective)
+		evd->notified = true;
+	backend_busy(obj_backend(&evd->obj));
+	evd_wake(evd);
+}
+
+void evd_on_overflow(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
+{
+	struct evd *evd = cq_ctx;
+
+	if (lost == NIC_OP_RECV)
+		ep_reaped(qp_ctx);
+	/* Once per overflow, not per event lost: the flag falls when something is taken. */
+	if (evd->overflowed)
+		return;
+	evd->overflowed = true;
+	obj_trace(evd, "overflow");
+	async_send(evd->obj.ia, &evd->overflow, &evd->obj, DAT_ASYNC_ERROR_EVD_OVERFLOW,
+		   DAT_EVD_OVERFLOW_ERROR);
+	ep_break_feeding(evd);
+}
+
+void evd_post_catastrophe(struct ia *ia)
+{
+	struct evd *evd = ia_async_evd(ia);
+	DAT_EVENT event = { .event_number = DAT_ASYNC_ERROR_IA_CATASTROPHIC };
+
+	event.event_data.asynch_error_event_data.dat_handle = ia->obj.handle;
+	event.event_data.asynch_error_event_data.reason = DAT_IA_CATASTROPHIC_ERROR;
+	if (evd)
+		evd_post(evd, &event);
+}
+
+const char *event_name(DAT_EVENT_NUMBER number)
+{
+	switch ((int)number) {
+	case DAT_DTO_COMPLETION_EVENT:
+		return "DTO_COMPLETION";
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		return "RMR_BIND_COMPLETION";
+	case DAT_CONNECTION_REQUEST_EVENT:
+		return "CONNECTION_REQUEST";
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		return "CONNECTION_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		return "CONNECTION_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return "CONNECTION_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+		return "CONNECTION_ACCEPT_COMPLETION_ERROR";
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+		return "CONNECTION_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN:
+		return "CONNECTION_BROKEN";
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		return "CONNECTION_TIMED_OUT";
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return "CONNECTION_UNREACHABLE";
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+		return "ASYNC_EVD_OVERFLOW";
+	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
+		return "ASYNC_IA_CATASTROPHIC";
+	case DAT_ASYNC_SRQ_LOW_WATERMARK:
+		return "ASYNC_SRQ_LOW_WATERMARK";
+	case DAT_ASYNC_EP_SOFT_HIGH_WATERMARK:
+		return "ASYNC_EP_SOFT_HIGH_WATERMARK";
+	case DAT_SOFTWARE_EVENT:
+		return "SOFTWARE";
+	default:
+		return "?";
+	}
+}

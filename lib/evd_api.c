@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls on event dispatchers; waiting is in evd_wait.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "evd.h"
+
+#define BAD_EVD   DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
+#define ALL_FLAGS ((DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG))
+
+static DAT_RETURN create_locked(struct ia *ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+				DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *out)
+{
+	struct evd *evd;
+	DAT_RETURN ret;
+
+	if (cno != DAT_HANDLE_NULL)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+	if (qlen < 1)
+		return BAD_ARG(2);
+	if (flags == 0 || (flags & ~ALL_FLAGS))
+		return BAD_ARG(4);
+	if (!out)
+		return BAD_ARG(5);
+	if (qlen > ia->adapter->attr.max_cqe)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	ret = evd_make(ia, qlen, flags, &evd);
+	if (ret == DAT_SUCCESS) {
+		obj_trace(evd, "create qlen=%d", qlen);
+		*out = evd->obj.handle;
+	}
+	return ret;
+}
+
+DAT_RETURN dat__evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+			   DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	return obj_leave(b, obj, "dat_evd_create",
+			 create_locked(obj_as(struct ia, obj), qlen, cno, flags, evd));
+}
+
+static DAT_EVD_STATE evd_state(const struct evd *evd)
+{
+	uint32_t state = evd->enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
+
+	state |= evd->waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
+	state |= evd->selective ? DAT_EVD_STATE_CONFIG_SOLICITED : DAT_EVD_STATE_CONFIG_NOTIFY;
+	return (DAT_EVD_STATE)state;
+}
+
+static DAT_RETURN query_locked(struct evd *evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+{
+	if (mask & ~DAT_EVD_FIELD_ALL)
+		return BAD_ARG(2);
+	if (mask == 0)
+		return DAT_SUCCESS;
+	if (!param)
+		return BAD_ARG(3);
+	*param = (DAT_EVD_PARAM){ .ia_handle = evd->obj.ia->obj.handle,
+				  .evd_qlen = evd->qlen,
+				  .evd_state = evd_state(evd),
+				  .cno_handle = DAT_HANDLE_NULL,
+				  .evd_flags = evd->flags };
+	backend_idle(obj_backend(&evd->obj), obj_nic(&evd->obj));
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+
+	if (!obj)
+		return BAD_EVD;
+	return obj_leave(b, obj, "dat_evd_query",
+			 query_locked(obj_as(struct evd, obj), mask, param));
+}
+
+/* Loses nothing, grows and shrinks; what is queued must fit. */
+static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
+{
+	const struct nic_ops *ops = obj_nic(&evd->obj)->ops;
+	uint32_t mask = 0, n;
+	struct evd_entry *ring;
+
+	if (qlen < 1)
+		return BAD_ARG(2);
+	if (qlen > evd->obj.ia->adapter->attr.max_cqe)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	if (evd_count(evd) > (uint32_t)qlen)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	while (mask + 1 < (uint32_t)qlen)
+		mask = mask << 1 | 1;
+	ring = calloc((size_t)mask + 1, sizeof(*ring));
+	if (!ring)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (evd->cq && ops->cq_resize(evd->cq, (uint32_t)qlen)) {
+		free(ring);
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	}
+	n = evd->put - evd->get;
+	for (uint32_t i = 0; i < n; i++)
+		ring[i & mask] = evd->ring[(evd->get + i) & evd->mask];
+	free(evd->ring);
+	evd->ring = ring;
+	evd->mask = mask;
+	evd->get = 0;
+	evd->put = n;
+	evd->qlen = qlen;
+	if (evd->cq)
+		ops->cq_limit(evd->cq, (uint32_t)qlen - n);
+	obj_trace(evd, "resize qlen=%d", qlen);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+
+	if (!obj)
+		return BAD_EVD;
+	return obj_leave(b, obj, "dat_evd_resize", resize_locked(obj_as(struct evd, obj), qlen));
+}
+
+static DAT_RETURN post_se_locked(struct evd *evd, const DAT_EVENT *event)
+{
+	DAT_EVENT copy;
+
+	if (!event || event->event_number != DAT_SOFTWARE_EVENT)
+		return BAD_ARG(2);
+	copy = *event;
+	/* A full queue refuses the event; that is no overflow. */
+	if (!evd_post(evd, &copy))
+		return DAT_FAIL(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+
+	if (!obj)
+		return BAD_EVD;
+	return obj_leave(b, obj, "dat_evd_post_se", post_se_locked(obj_as(struct evd, obj), event));
+}
+
+static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
+{
+	if (!event)
+		return BAD_ARG(2);
+	if (evd->waiting)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	if (evd_take(evd, event))
+		return DAT_SUCCESS;
+	if (evd_poll(evd) && evd_take(evd, event))
+		return DAT_SUCCESS;
+	return DAT_QUEUE_EMPTY; /* bare: ruling G1 */
+}
+
+DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+
+	if (!obj)
+		return BAD_EVD;
+	return obj_leave(b, obj, "dat_evd_dequeue", dequeue_locked(obj_as(struct evd, obj), event));
+}
+
+DAT_RETURN dat__evd_free(DAT_EVD_HANDLE handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+	struct evd *evd = obj_as(struct evd, obj);
+
+	if (!obj)
+		return BAD_EVD;
+	if (evd->refs > 0)
+		return obj_leave(b, obj, "dat_evd_free",
+				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
+	if (evd->waiting)
+		return obj_leave(b, obj, "dat_evd_free",
+				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER));
+	evd_destroy(evd);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}

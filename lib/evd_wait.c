@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting for events: the one place where a call lets time pass.
+ *
+ * A caller is handed at once what is queued already, notification or not; once it has had to block, it
+ * is woken by notifications, by its deadline, or by the EVD's end (ruling A2a).
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "ep.h"
+#include "evd.h"
+#include "say.h"
+
+#define NS_PER_US 1000ul
+
+void evd_wake(struct evd *evd)
+{
+	struct nic *nic = obj_nic(&evd->obj);
+
+	if (evd->waiting)
+		nic->up->wake(nic->ctx);
+}
+
+bool evd_poll(struct evd *evd)
+{
+	struct nic *nic = obj_nic(&evd->obj);
+	uint64_t deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
+
+	do {
+		if (evd_count(evd) > 0)
+			return true;
+	} while (nic->ops->wait(nic, evd->cq, deadline) == NIC_WAIT_RAN);
+	return evd_count(evd) > 0;
+}
+
+/* ---- "nothing can wake you" ---- */
+
+static void describe_feeders(struct evd *evd, char *text, size_t size)
+{
+	struct obj *obj;
+	size_t length = 0;
+
+	text[0] = '\0';
+	TAILQ_FOREACH(obj, &evd->obj.ia->objects, in_ia) {
+		struct ep *ep = obj_as(struct ep, obj);
+		char name[64];
+
+		if (obj->type != DAT_HANDLE_TYPE_EP || !ep_feeds(ep, evd) || length + 1 >= size)
+			continue;
+		obj_name(obj, name, sizeof(name));
+		length += (size_t)snprintf(text + length, size - length, "%s%s is %s",
+					   length ? ", " : "; fed by: ", name,
+					   ep_state_name(ep->state));
+	}
+}
+
+/*
+ * The only thread of a private fabric waits for ever and no event is pending. A signal handler is all
+ * that can still happen; the person who wonders why is told, once per wait.
+ */
+static void hopeless(struct evd *evd)
+{
+	char name[64], feeders[512];
+
+	obj_name(&evd->obj, name, sizeof(name));
+	describe_feeders(evd, feeders, sizeof(feeders));
+	say("dat_evd_wait on %s waits for ever, nothing is under way on the simulated fabric and no "
+	    "other thread is there: nothing can wake it%s",
+	    name, feeders);
+	pause();
+}
+
+/* ---- the wait ---- */
+
+static DAT_RETURN ready(struct evd *evd, DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	bool taken = evd_take(evd, event);
+
+	assert(taken);
+	if (nmore)
+		*nmore = (DAT_COUNT)evd_count(evd);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN give_up(struct evd *evd, DAT_COUNT *nmore, DAT_RETURN ret)
+{
+	if (nmore)
+		*nmore = (DAT_COUNT)evd_count(evd);
+	return ret;
+}
+
+/* Block until `threshold` events are there and a notification came. evd->waiting is set. */
+static DAT_RETURN block(struct evd *evd, uint64_t deadline, uint32_t threshold, DAT_EVENT *event,
+			DAT_COUNT *nmore)
+{
+	struct nic *nic = obj_nic(&evd->obj);
+
+	for (;;) {
+		enum nic_wait outcome;
+
+		if (evd->cq)
+			nic->ops->cq_arm(evd->cq);
+		outcome = nic->ops->wait(nic, evd->cq, deadline);
+		if (evd->dying)
+			return DAT_FAIL(DAT_ABORT, DAT_NO_SUBTYPE);
+		if (!evd->waitable)
+			return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+		if (evd->selective)
+			evd_drain(evd);
+		if ((evd->notified || outcome == NIC_WAIT_DEADLINE) && evd_count(evd) >= threshold)
+			return ready(evd, event, nmore);
+		switch (outcome) {
+		case NIC_WAIT_RAN:
+			break;
+		case NIC_WAIT_DEADLINE:
+			return give_up(evd, nmore, DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE));
+		case NIC_WAIT_HOPELESS:
+			hopeless(evd);
+			__attribute__((fallthrough)); /* a signal came */
+		case NIC_WAIT_INTERRUPTED:
+			return give_up(evd, nmore,
+				       DAT_FAIL(DAT_INTERRUPTED_CALL, DAT_SUB_INTERRUPTED));
+		}
+	}
+}
+
+static DAT_RETURN check_wait(const struct evd *evd, DAT_COUNT threshold, const DAT_EVENT *event)
+{
+	if (threshold < 1 || threshold > evd->qlen)
+		return BAD_ARG(3);
+	if (!event)
+		return BAD_ARG(4);
+	if (!evd->waitable)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	if (evd->waiting)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	if (threshold != 1 && evd->selective)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			      DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct nic *nic = obj_nic(&evd->obj);
+	uint64_t deadline = NIC_TIME_NEVER;
+	DAT_RETURN ret = check_wait(evd, threshold, event);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (evd_count(evd) >= (uint32_t)threshold)
+		return ready(evd, event, nmore);
+	/* A timeout of 0 polls: as much time may pass as in any vain poll. */
+	if (timeout == 0)
+		deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
+	else if (timeout != DAT_TIMEOUT_INFINITE)
+		deadline = nic->ops->now(nic) + timeout * NS_PER_US;
+	evd->waiting = true;
+	evd->notified = false;
+	ret = block(evd, deadline, (uint32_t)threshold, event, nmore);
+	evd->waiting = false;
+	/* Who destroys the EVD waits for us to be out of it. */
+	nic->up->wake(nic->ctx);
+	return ret;
+}
+
+DAT_RETURN dat__evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			 DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	ret = wait_locked(obj_as(struct evd, obj), timeout, threshold, event, nmore);
+	/* After DAT_ABORT the EVD belongs to whoever destroys it. */
+	if (DAT_GET_TYPE(ret) == DAT_INVALID_STATE || DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER)
+		return obj_leave(b, obj, "dat_evd_wait", ret);
+	backend_leave(b);
+	return ret;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "cr.h"
+#include "ep.h"
+#include "ia.h"
+#include "lmr.h"
+#include "pz.h"
+#include "sp.h"
+#include "srq.h"
+
+#define IA_OPENS_MAX 64 /* per adapter: ruling G9 */
+
+struct evd *ia_async_evd(struct ia *ia)
+{
+	struct ia *other;
+
+	if (ia->async)
+		return ia->async;
+	TAILQ_FOREACH(other, &ia->adapter->ias, link)
+		if (other->async)
+			return other->async;
+	return NULL;
+}
+
+/* ---- open ---- */
+
+/*
+ * The async EVD of a new opening: made here, handed in, or somebody else's. *evd is NULL in the first
+ * and last case.
+ */
+static DAT_RETURN choose_async(struct ia *ia, DAT_EVD_HANDLE wanted, DAT_COUNT qlen,
+			       struct evd **evd)
+{
+	struct obj *obj;
+
+	*evd = NULL;
+	if (wanted == DAT_HANDLE_NULL)
+		return qlen < 1 ? BAD_ARG(2) : DAT_SUCCESS;
+	if (wanted == DAT_EVD_ASYNC_EXISTS)
+		return ia_async_evd(ia)
+			       ? DAT_SUCCESS
+			       : DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	obj = obj_find(ia->adapter->backend, wanted, DAT_HANDLE_TYPE_EVD);
+	if (!obj || obj->ia->adapter != ia->adapter ||
+	    !(obj_as(struct evd, obj)->flags & DAT_EVD_ASYNC_FLAG))
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	*evd = obj_as(struct evd, obj);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN make_async(struct ia *ia, DAT_COUNT qlen)
+{
+	DAT_RETURN ret;
+
+	if (qlen > ia->adapter->attr.max_cqe)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	ret = evd_make(ia, qlen, DAT_EVD_ASYNC_FLAG, &ia->own_async);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ia->async = ia->own_async;
+	ia->async->refs++;
+	return DAT_SUCCESS;
+}
+
+/* The adapter is open and counted; on failure it stays so. */
+static DAT_RETURN open_on(struct adapter *adapter, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			  DAT_IA_HANDLE *out)
+{
+	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	struct ia *ia = calloc(1, sizeof(*ia));
+	struct evd *given;
+
+	if (!ia)
+		goto fail;
+	ia->adapter = adapter;
+	TAILQ_INIT(&ia->objects);
+	ret = choose_async(ia, *async, qlen, &given);
+	if (ret != DAT_SUCCESS)
+		goto free_ia;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	if (adapter->opens > IA_OPENS_MAX)
+		goto free_ia;
+	ret = obj_init(&ia->obj, ia, DAT_HANDLE_TYPE_IA);
+	if (ret != DAT_SUCCESS)
+		goto free_ia;
+	if (given) {
+		ia->async = given;
+		given->refs++;
+	} else if (*async == DAT_HANDLE_NULL) {
+		ret = make_async(ia, qlen);
+		if (ret != DAT_SUCCESS)
+			goto fini_obj;
+	}
+	*async = ia_async_evd(ia) ? ia_async_evd(ia)->obj.handle : *async;
+	TAILQ_INSERT_TAIL(&adapter->ias, ia, link);
+	*out = ia->obj.handle;
+	return DAT_SUCCESS;
+
+fini_obj:
+	obj_fini(&ia->obj);
+free_ia:
+	free(ia);
+fail:
+	return ret;
+}
+
+static DAT_RETURN open_locked(struct backend *b, const char *name, DAT_COUNT qlen,
+			      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
+{
+	bool made_world = !b->world;
+	struct adapter *adapter;
+	DAT_RETURN ret;
+
+	if (made_world) {
+		ret = backend_make_world(b, NULL);
+		if (ret != DAT_SUCCESS)
+			return ret;
+	}
+	ret = backend_open_adapter(b, name, &adapter);
+	if (ret != DAT_SUCCESS)
+		goto end_world;
+	ret = open_on(adapter, qlen, async, ia);
+	if (ret != DAT_SUCCESS)
+		goto close_adapter;
+	return DAT_SUCCESS;
+
+close_adapter:
+	backend_close_adapter(adapter);
+end_world:
+	if (made_world)
+		backend_end_world(b);
+	return ret;
+}
+
+DAT_RETURN dat__ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			DAT_IA_HANDLE *ia)
+{
+	struct backend *b;
+	DAT_RETURN ret;
+
+	if (!name)
+		return BAD_ARG(1);
+	if (!async)
+		return BAD_ARG(3);
+	if (!ia)
+		return BAD_ARG(4);
+	ret = backend_chosen(&b);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	backend_enter(b);
+	ret = open_locked(b, name, qlen, async, ia);
+	backend_leave(b);
+	return ret;
+}
+
+/* ---- query ---- */
+
+static DAT_RETURN query_locked(struct ia *ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
+			       DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+			       DAT_PROVIDER_ATTR *provider_attr)
+{
+	struct evd *evd = ia_async_evd(ia);
+
+	if ((uint64_t)ia_mask & ~(uint64_t)DAT_IA_FIELD_ALL)
+		return BAD_ARG(3);
+	if (ia_mask && !ia_attr)
+		return BAD_ARG(4);
+	if ((uint64_t)provider_mask & ~(uint64_t)DAT_PROVIDER_FIELD_ALL)
+		return BAD_ARG(5);
+	if (provider_mask && !provider_attr)
+		return BAD_ARG(6);
+	if (async)
+		*async = evd ? evd->obj.handle : DAT_EVD_OUT_OF_SCOPE;
+	if (ia_mask)
+		ia_fill_attr(ia->adapter, ia_attr);
+	if (provider_mask)
+		ia_fill_provider_attr(ia->adapter, provider_attr);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
+			 DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+			 DAT_PROVIDER_ATTR *provider_attr)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_IA, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	return obj_leave(b, obj, "dat_ia_query",
+			 query_locked(obj_as(struct ia, obj), async, ia_mask, ia_attr,
+				      provider_mask, provider_attr));
+}
+
+/* ---- close ---- */
+
+static void destroy_object(struct obj *obj)
+{
+	switch ((DAT_HANDLE_TYPE)obj->type) {
+	case DAT_HANDLE_TYPE_CR:
+		cr_destroy(obj_as(struct cr, obj), false);
+		break;
+	case DAT_HANDLE_TYPE_PSP:
+		psp_destroy(obj_as(struct psp, obj));
+		break;
+	case DAT_HANDLE_TYPE_EP:
+		ep_destroy(obj_as(struct ep, obj));
+		break;
+	case DAT_HANDLE_TYPE_SRQ:
+		srq_destroy(obj_as(struct srq, obj));
+		break;
+	case DAT_HANDLE_TYPE_LMR:
+		lmr_destroy(obj_as(struct lmr, obj));
+		break;
+	case DAT_HANDLE_TYPE_PZ:
+		pz_destroy(obj_as(struct pz, obj));
+		break;
+	case DAT_HANDLE_TYPE_EVD:
+		evd_destroy(obj_as(struct evd, obj));
+		break;
+	default:
+		break;
+	}
+}
+
+/* Other openings of the adapter may send their events to an EVD that goes now. */
+static void orphan_async(struct ia *ia)
+{
+	struct ia *other;
+
+	TAILQ_FOREACH(other, &ia->adapter->ias, link)
+		if (other != ia && other->async && other->async->obj.ia == ia) {
+			other->async->refs--;
+			other->async = NULL;
+		}
+}
+
+/* Threads in dat_evd_wait leave with DAT_ABORT before their EVD goes. */
+static void release_waiters(struct ia *ia)
+{
+	struct nic *nic = ia->adapter->nic;
+	struct obj *obj;
+
+again:
+	TAILQ_FOREACH(obj, &ia->objects, in_ia) {
+		struct evd *evd = obj_as(struct evd, obj);
+
+		if (obj->type != DAT_HANDLE_TYPE_EVD || !evd->waiting)
+			continue;
+		evd->dying = true;
+		nic->up->wake(nic->ctx);
+		nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
+		goto again;
+	}
+}
+
+/* Users before what they use. */
+static const DAT_HANDLE_TYPE teardown_order[] = {
+	DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_SRQ,
+	DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD,
+};
+
+static void destroy_all(struct ia *ia)
+{
+	struct obj *obj, *next;
+
+	for (size_t i = 0; i < sizeof(teardown_order) / sizeof(teardown_order[0]); i++) {
+		for (obj = TAILQ_FIRST(&ia->objects); obj; obj = next) {
+			next = TAILQ_NEXT(obj, in_ia);
+			if (obj->type == teardown_order[i])
+				destroy_object(obj);
+		}
+	}
+}
+
+static bool only_async_left(const struct ia *ia)
+{
+	const struct obj *obj;
+
+	TAILQ_FOREACH(obj, &ia->objects, in_ia)
+		if (!ia->own_async || obj != &ia->own_async->obj)
+			return false;
+	/* Its own reference, and none of another opening. */
+	return !ia->own_async || (ia->own_async->refs == 1 && !ia->own_async->waiting);
+}
+
+static void close_locked(struct ia *ia)
+{
+	struct adapter *adapter = ia->adapter;
+	struct backend *b = adapter->backend;
+
+	release_waiters(ia);
+	orphan_async(ia);
+	if (ia->async)
+		ia->async->refs--;
+	ia->async = NULL;
+	destroy_all(ia);
+	TAILQ_REMOVE(&adapter->ias, ia, link);
+	obj_fini(&ia->obj);
+	free(ia);
+	backend_close_adapter(adapter);
+	if (TAILQ_EMPTY(&b->adapters) && !b->made_by_test)
+		backend_end_world(b);
+}
+
+DAT_RETURN dat__ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_IA, &b);
+	struct ia *ia = obj_as(struct ia, obj);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
+		return obj_leave(b, obj, "dat_ia_close", BAD_ARG(2));
+	if (flags == DAT_CLOSE_GRACEFUL_FLAG && !only_async_left(ia))
+		return obj_leave(b, obj, "dat_ia_close",
+				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
+	close_locked(ia);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}

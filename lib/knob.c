@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "knob.h"
+#include "say.h"
+
+#define MTU_MIN       256u
+#define MTU_MAX       65536u
+#define RNR_RETRY_MAX 7u
+#define TIME_MAX      (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
+#define BANDWIDTH_MAX (1ul << 60)
+
+static const struct {
+	const char *name;
+	size_t offset;
+	size_t size;
+	uint64_t min, max;
+} numbers[] = {
+#define NUMBER(env, field, low, high)                                                            \
+	{                                                                                        \
+		env, offsetof(DAT_SIM_CONFIG, field), sizeof(((DAT_SIM_CONFIG *)0)->field), low, \
+			high                                                                     \
+	}
+	NUMBER("DATSIM_SEED", seed, 0, UINT64_MAX),
+	NUMBER("DATSIM_LATENCY_NS", latency_ns, 0, TIME_MAX),
+	NUMBER("DATSIM_BANDWIDTH_BPS", bandwidth_bps, 0, BANDWIDTH_MAX),
+	NUMBER("DATSIM_MTU", mtu, MTU_MIN, MTU_MAX),
+	NUMBER("DATSIM_RNR_RETRY", rnr_retry, 0, RNR_RETRY_MAX),
+	NUMBER("DATSIM_RNR_TIMER_NS", rnr_timer_ns, 0, TIME_MAX),
+	NUMBER("DATSIM_POLL_QUANTUM_NS", poll_quantum_ns, 0, TIME_MAX),
+};
+
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+static uint64_t get_number(const DAT_SIM_CONFIG *config, size_t i)
+{
+	const char *field = (const char *)config + numbers[i].offset;
+	uint32_t small;
+	uint64_t large;
+
+	if (numbers[i].size == sizeof(small)) {
+		memcpy(&small, field, sizeof(small));
+		return small;
+	}
+	memcpy(&large, field, sizeof(large));
+	return large;
+}
+
+static void set_number(DAT_SIM_CONFIG *config, size_t i, uint64_t value)
+{
+	char *field = (char *)config + numbers[i].offset;
+	uint32_t small = (uint32_t)value;
+
+	if (numbers[i].size == sizeof(small))
+		memcpy(field, &small, sizeof(small));
+	else
+		memcpy(field, &value, sizeof(value));
+}
+
+static bool read_number(DAT_SIM_CONFIG *config, size_t i)
+{
+	const char *text = getenv(numbers[i].name);
+	unsigned long long value;
+	char *end;
+
+	if (!text)
+		return true;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno == ERANGE ||
+	    value < numbers[i].min || value > numbers[i].max) {
+		say("%s=%.64s: expected a whole number from %lu to %lu", numbers[i].name, text,
+		    numbers[i].min, numbers[i].max);
+		return false;
+	}
+	set_number(config, i, value);
+	return true;
+}
+
+bool knob_sim_config(DAT_SIM_CONFIG *config)
+{
+	const char *profile = getenv("DATSIM_PROFILE");
+	DAT_SIM_CONFIG c = {
+		.profile = DAT_SIM_PROFILE_IB,
+		.seed = 1,
+		.latency_ns = 1000,
+		.bandwidth_bps = 100000000000ul,
+		.mtu = 4096,
+		.rnr_retry = 6,
+		.rnr_timer_ns = 100000,
+		.poll_quantum_ns = 2000,
+		.trace = getenv("DATSIM_TRACE") ? DAT_TRUE : DAT_FALSE,
+	};
+
+	if (profile && strcmp(profile, "iwarp") == 0) {
+		c.profile = DAT_SIM_PROFILE_IWARP;
+	} else if (profile && strcmp(profile, "ib") != 0) {
+		say("DATSIM_PROFILE=%.64s: expected ib or iwarp", profile);
+		return false;
+	}
+	for (size_t i = 0; i < NUMBERS; i++)
+		if (!read_number(&c, i))
+			return false;
+	*config = c;
+	return true;
+}
+
+bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
+{
+	if (config->profile != DAT_SIM_PROFILE_IB && config->profile != DAT_SIM_PROFILE_IWARP)
+		return false;
+	if (config->trace != DAT_TRUE && config->trace != DAT_FALSE)
+		return false;
+	for (size_t i = 0; i < NUMBERS; i++) {
+		uint64_t value = get_number(config, i);
+
+		if (value < numbers[i].min || value > numbers[i].max)
+			return false;
+	}
+	*nic = (struct nic_config){
+		.in_order = config->profile == DAT_SIM_PROFILE_IB,
+		.profile = config->profile == DAT_SIM_PROFILE_IB ? "ib" : "iwarp",
+		.seed = config->seed,
+		.latency_ns = config->latency_ns,
+		.bandwidth_bps = config->bandwidth_bps,
+		.mtu = config->mtu,
+		.rnr_retry = config->rnr_retry,
+		.rnr_timer_ns = config->rnr_timer_ns,
+		.poll_quantum_ns = config->poll_quantum_ns,
+		.trace = config->trace == DAT_TRUE,
+		.trace_file = getenv("DATSIM_TRACE"),
+	};
+	return true;
+}
+
+bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
+{
+	return latency_ns <= TIME_MAX && bandwidth_bps <= BANDWIDTH_MAX;
+}
+
+bool knob_config(struct nic_config *nic)
+{
+	DAT_SIM_CONFIG config;
+
+	return knob_sim_config(&config) && knob_nic_config(&config, nic);
+}

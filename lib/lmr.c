@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "lmr.h"
+#include "pz.h"
+
+#define CONTEXT_GEN_BITS 8
+#define TABLE_FIRST      64u
+#define FREE_BIT         1u /* a free table entry holds next << 9 | generation << 1 | 1 */
+
+/* ---- the table of contexts ---- */
+
+/*
+ * Entries are pointers to live LMRs (never odd) or links of the free list. Index 0 is never used, so
+ * that no context is 0.
+ */
+static uintptr_t free_entry(uint32_t next, uint32_t gen)
+{
+	return (uintptr_t)next << (CONTEXT_GEN_BITS + 1) | (uintptr_t)(gen & 0xff) << 1 | FREE_BIT;
+}
+
+static bool grow(struct adapter *adapter)
+{
+	uint32_t old = adapter->lmr_slots, slots = old ? old * 2 : TABLE_FIRST;
+	struct lmr **table = realloc(adapter->lmrs, slots * sizeof(*table));
+
+	if (!table)
+		return false;
+	for (uint32_t i = slots - 1; i >= (old ? old : 1); i--) {
+		table[i] = (struct lmr *)free_entry(adapter->lmr_free, 0);
+		adapter->lmr_free = i;
+	}
+	if (!old)
+		table[0] = (struct lmr *)free_entry(0, 0);
+	adapter->lmrs = table;
+	adapter->lmr_slots = slots;
+	return true;
+}
+
+static bool context_take(struct adapter *adapter, struct lmr *lmr)
+{
+	uint32_t index, gen;
+	uintptr_t entry;
+
+	if (!adapter->lmr_free && !grow(adapter))
+		return false;
+	index = adapter->lmr_free;
+	entry = (uintptr_t)adapter->lmrs[index];
+	gen = (uint32_t)(entry >> 1) & 0xff;
+	adapter->lmr_free = (uint32_t)(entry >> (CONTEXT_GEN_BITS + 1));
+	adapter->lmrs[index] = lmr;
+	lmr->context = index << CONTEXT_GEN_BITS | gen;
+	return true;
+}
+
+static void context_drop(struct adapter *adapter, const struct lmr *lmr)
+{
+	uint32_t index = lmr->context >> CONTEXT_GEN_BITS;
+
+	adapter->lmrs[index] = (struct lmr *)free_entry(adapter->lmr_free, lmr->context + 1);
+	adapter->lmr_free = index;
+}
+
+static struct lmr *context_find(const struct adapter *adapter, DAT_LMR_CONTEXT context)
+{
+	uint32_t index = context >> CONTEXT_GEN_BITS;
+	struct lmr *lmr;
+
+	if (index >= adapter->lmr_slots)
+		return NULL;
+	lmr = adapter->lmrs[index];
+	return !((uintptr_t)lmr & FREE_BIT) && lmr->context == context ? lmr : NULL;
+}
+
+/* ---- the segments of a post ---- */
+
+static DAT_RETURN bad_arg(int n)
+{
+	return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (unsigned int)n - 1);
+}
+
+static DAT_RETURN check_segment(const struct lmr *lmr, const struct lmr_need *need,
+				const DAT_LMR_TRIPLET *t)
+{
+	bool write = need->access == LMR_NEED_WRITE;
+
+	if (!lmr)
+		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION,
+				write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+	if (t->segment_length > lmr->length ||
+	    t->virtual_address - (uintptr_t)lmr->address > lmr->length - t->segment_length)
+		return bad_arg(need->first_arg + 1);
+	if (lmr->pz != need->pz)
+		return DAT_FAIL(DAT_PROTECTION_VIOLATION,
+				write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
+	if (write && !(lmr->privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	if (!(lmr->privileges & (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_LOCAL_READ_FLAG)))
+		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_READ);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need, DAT_COUNT segments,
+			 const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total)
+{
+	DAT_VLEN sum = 0;
+
+	if (segments > 0 && !iov)
+		return bad_arg(need->first_arg + 1);
+	for (DAT_COUNT i = 0; i < segments; i++) {
+		const DAT_LMR_TRIPLET *t = &iov[i];
+		struct lmr *lmr = NULL;
+
+		/* A segment of no bytes touches no memory: its other fields mean nothing. */
+		if (t->segment_length > 0) {
+			DAT_RETURN ret;
+
+			lmr = context_find(adapter, t->lmr_context);
+			ret = check_segment(lmr, need, t);
+			if (ret != DAT_SUCCESS)
+				return ret;
+			if (t->segment_length > adapter->attr.max_msg_size - sum)
+				return bad_arg(need->first_arg + 1);
+		}
+		sge[i].addr = t->virtual_address;
+		sge[i].length = (uint32_t)t->segment_length;
+		sge[i].lkey = lmr ? lmr->nic->lkey : 0;
+		sum += t->segment_length;
+	}
+	if (total)
+		*total = sum;
+	return DAT_SUCCESS;
+}
+
+/* ---- calls ---- */
+
+#define PRIV_ALL ((uint32_t)DAT_MEM_PRIV_ALL_FLAG | (uint32_t)DAT_MEM_PRIV_RO_DISABLE_FLAG)
+
+static uint32_t nic_access(DAT_MEM_PRIV_FLAGS privileges)
+{
+	uint32_t access = 0;
+
+	if (privileges & DAT_MEM_PRIV_LOCAL_READ_FLAG)
+		access |= NIC_ACCESS_LOCAL_READ;
+	if (privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+		access |= NIC_ACCESS_LOCAL_WRITE;
+	if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+		access |= NIC_ACCESS_REMOTE_READ;
+	if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+		access |= NIC_ACCESS_REMOTE_WRITE;
+	return access;
+}
+
+static DAT_RETURN check_create(const struct adapter *adapter, DAT_MEM_TYPE type, DAT_PVOID address,
+			       DAT_VLEN length, DAT_MEM_PRIV_FLAGS privileges)
+{
+	if (type == DAT_MEM_TYPE_LMR || type == DAT_MEM_TYPE_SHARED_VIRTUAL)
+		return DAT_FAIL(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+	if (type != DAT_MEM_TYPE_VIRTUAL && type != DAT_MEM_TYPE_SO_VIRTUAL)
+		return BAD_ARG(2);
+	if (!address)
+		return BAD_ARG(3);
+	if (length == 0)
+		return DAT_FAIL(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	if (length > adapter->attr.max_mr_size || (uintptr_t)address + length < length)
+		return BAD_ARG(4);
+	if ((uint32_t)privileges & ~PRIV_ALL)
+		return BAD_ARG(6);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN make(struct ia *ia, struct pz *pz, DAT_PVOID address, DAT_VLEN length,
+		       DAT_MEM_PRIV_FLAGS privileges, struct lmr **out)
+{
+	struct adapter *adapter = ia->adapter;
+	const struct nic_ops *ops = adapter->nic->ops;
+	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	struct lmr *lmr = calloc(1, sizeof(*lmr));
+
+	if (!lmr)
+		goto fail;
+	lmr->pz = pz;
+	lmr->mem_type = DAT_MEM_TYPE_VIRTUAL;
+	lmr->privileges = privileges;
+	lmr->address = address;
+	lmr->length = length;
+	if (!context_take(adapter, lmr))
+		goto free_lmr;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	if (ops->mr_reg(pz->nic, (uintptr_t)address, length, nic_access(privileges), &lmr->nic))
+		goto drop_context;
+	if (privileges & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+		lmr->rmr_context = lmr->nic->rkey;
+	ret = obj_init(&lmr->obj, ia, DAT_HANDLE_TYPE_LMR);
+	if (ret != DAT_SUCCESS)
+		goto dereg;
+	pz->users++;
+	*out = lmr;
+	return DAT_SUCCESS;
+
+dereg:
+	ops->mr_dereg(lmr->nic);
+drop_context:
+	context_drop(adapter, lmr);
+free_lmr:
+	free(lmr);
+fail:
+	return ret;
+}
+
+DAT_RETURN dat__lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+			   DAT_VLEN length, DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
+			   DAT_LMR_HANDLE *handle, DAT_LMR_CONTEXT *context,
+			   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+			   DAT_VADDR *registered_address)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	struct adapter *adapter;
+	struct lmr *lmr = NULL;
+	struct pz *pz;
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	adapter = obj->ia->adapter;
+	pz = obj_as(struct pz, obj_find(b, pz_handle, DAT_HANDLE_TYPE_PZ));
+	if (!pz || pz->obj.ia != obj->ia) {
+		ret = DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto leave;
+	}
+	ret = check_create(adapter, type, region.for_va, length, privileges);
+	if (ret == DAT_SUCCESS && !handle)
+		ret = BAD_ARG(7);
+	if (ret == DAT_SUCCESS)
+		ret = make(obj_as(struct ia, obj), pz, region.for_va, length, privileges, &lmr);
+	if (ret != DAT_SUCCESS)
+		goto leave;
+	*handle = lmr->obj.handle;
+	if (context)
+		*context = lmr->context;
+	if (rmr_context)
+		*rmr_context = lmr->rmr_context;
+	if (registered_length)
+		*registered_length = length;
+	if (registered_address)
+		*registered_address = (uintptr_t)lmr->address;
+leave:
+	return obj_leave(b, obj, "dat_lmr_create", ret);
+}
+
+static DAT_RETURN query_locked(const struct lmr *lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
+{
+	if (mask & ~DAT_LMR_FIELD_ALL)
+		return BAD_ARG(2);
+	if (mask == 0)
+		return DAT_SUCCESS;
+	if (!param)
+		return BAD_ARG(3);
+	*param = (DAT_LMR_PARAM){
+		.ia_handle = lmr->obj.ia->obj.handle,
+		.mem_type = lmr->mem_type,
+		.region_desc.for_va = lmr->address,
+		.length = lmr->length,
+		.pz_handle = lmr->pz->obj.handle,
+		.mem_priv = lmr->privileges,
+		.lmr_context = lmr->context,
+		.rmr_context = lmr->rmr_context,
+		.registered_size = lmr->length,
+		.registered_address = (uintptr_t)lmr->address,
+	};
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_LMR, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	return obj_leave(b, obj, "dat_lmr_query",
+			 query_locked(obj_as(struct lmr, obj), mask, param));
+}
+
+void lmr_destroy(struct lmr *lmr)
+{
+	struct adapter *adapter = lmr->obj.ia->adapter;
+
+	adapter->nic->ops->mr_dereg(lmr->nic);
+	context_drop(adapter, lmr);
+	lmr->pz->users--;
+	obj_fini(&lmr->obj);
+	free(lmr);
+}
+
+DAT_RETURN dat__lmr_free(DAT_LMR_HANDLE handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_LMR, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	lmr_destroy(obj_as(struct lmr, obj));
+	backend_leave(b);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "object.h"
+
+DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
+{
+	struct adapter *adapter = ia->adapter;
+
+	obj->ia = ia;
+	obj->type = (uint8_t)type;
+	obj->context.as_64 = 0;
+	obj->handle = handle_issue(&adapter->backend->provider, obj);
+	if (obj->handle == DAT_HANDLE_NULL)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	obj->id = ++adapter->last_id[type];
+	adapter->backend->live[type]++;
+	if (type != DAT_HANDLE_TYPE_IA)
+		TAILQ_INSERT_TAIL(&ia->objects, obj, in_ia);
+	return DAT_SUCCESS;
+}
+
+void obj_fini(struct obj *obj)
+{
+	handle_retire(obj->handle);
+	obj_backend(obj)->live[obj->type]--;
+	if (obj->type != DAT_HANDLE_TYPE_IA)
+		TAILQ_REMOVE(&obj->ia->objects, obj, in_ia);
+}
+
+const char *obj_type_word(DAT_HANDLE_TYPE type)
+{
+	static const char *const words[OBJ_TYPES] = {
+		[DAT_HANDLE_TYPE_CR] = "cr",   [DAT_HANDLE_TYPE_EP] = "ep",
+		[DAT_HANDLE_TYPE_EVD] = "evd", [DAT_HANDLE_TYPE_IA] = "ia",
+		[DAT_HANDLE_TYPE_LMR] = "lmr", [DAT_HANDLE_TYPE_PSP] = "psp",
+		[DAT_HANDLE_TYPE_PZ] = "pz",   [DAT_HANDLE_TYPE_RMR] = "rmr",
+		[DAT_HANDLE_TYPE_RSP] = "rsp", [DAT_HANDLE_TYPE_CNO] = "cno",
+		[DAT_HANDLE_TYPE_SRQ] = "srq",
+	};
+
+	return words[type];
+}
+
+int obj_name(const struct obj *obj, char *name, size_t size)
+{
+	return snprintf(name, size, "%s.%s%u", obj->ia->adapter->name,
+			obj_type_word((DAT_HANDLE_TYPE)obj->type), obj->id);
+}
+
+struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend)
+{
+	struct slot *slot = handle_slot(handle);
+	struct obj *obj;
+
+	if (!slot || !slot->provider)
+		return NULL;
+	*backend = backend_of_provider(slot->provider);
+	backend_enter(*backend);
+	obj = slot->object;
+	if (obj && obj->type < OBJ_TYPES)
+		return obj;
+	backend_leave(*backend);
+	return NULL;
+}
+
+/* The door takes a va_list; this makes one. */
+static void trace_text(struct nic *nic, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void trace_text(struct nic *nic, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	nic->ops->trace(nic, format, args);
+	va_end(args);
+}
+
+void obj_trace_line(const struct obj *obj, const char *format, ...)
+{
+	char name[DAT_NAME_MAX_LENGTH + 32], text[512];
+	va_list args;
+
+	obj_name(obj, name, sizeof(name));
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	trace_text(obj_nic(obj), "%s %s", name, text);
+}
+
+DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret)
+{
+	const char *type = "?", *subtype = "?";
+
+	/* Empty queues and timeouts are everyday news. */
+	if (!obj_nic(obj)->tracing || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
+		return ret;
+	dat_strerror(ret, &type, &subtype);
+	obj_trace_line(obj, "refuse call=%s type=%.*s subtype=%.*s", call, (int)strcspn(type, ":"),
+		       type, (int)strcspn(subtype, ":"), subtype);
+	return ret;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * object.h - what all eleven kinds of DAT object have in common.
+ *
+ * Every object embeds struct obj first, belongs to one opening of an adapter (struct ia, itself an
+ * object) and has one handle. Calls begin with OBJ_ENTER, which takes the backend's lock and turns the
+ * handle into the object or answers DAT_INVALID_HANDLE, and end with backend_leave.
+ */
+#ifndef LIB_OBJECT_H
+#define LIB_OBJECT_H
+
+#include <sys/queue.h>
+
+#include "backend.h"
+#include "handle.h"
+#include "nic.h"
+
+struct evd;
+
+#define OBJ_TYPES 11 /* DAT_HANDLE_TYPE_CR .. DAT_HANDLE_TYPE_SRQ */
+
+struct obj {
+	DAT_HANDLE handle;
+	struct ia *ia;
+	DAT_CONTEXT context; /* the Consumer's */
+	TAILQ_ENTRY(obj) in_ia;
+	uint32_t id;  /* emu0.ep<id>: counts per adapter and type from 1, never reused */
+	uint8_t type; /* DAT_HANDLE_TYPE */
+};
+
+TAILQ_HEAD(obj_list, obj);
+
+/* Every error return is built here: ruling G1. */
+#define DAT_FAIL(type, subtype) \
+	((DAT_RETURN)((uint32_t)DAT_CLASS_ERROR | (uint32_t)(type) | (uint32_t)(subtype)))
+#define BAD_ARG(n) DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+
+/* Issue a handle and enter the object into its IA; DAT_INSUFFICIENT_RESOURCES leaves nothing behind. */
+DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type);
+/* The handle dies, the IA forgets the object. The memory is the caller's to free. */
+void obj_fini(struct obj *obj);
+/* "emu1.srq1"; returns what snprintf would. */
+int obj_name(const struct obj *obj, char *name, size_t size);
+/* "srq": the word for a type. */
+const char *obj_type_word(DAT_HANDLE_TYPE type);
+
+/*
+ * One opening of an adapter: the owner of all objects made through it.
+ *
+ * The async EVD is made by the open (owned by the IA) or handed in (referenced); NULL while somebody
+ * else handles asynchronous events (DAT_EVD_ASYNC_EXISTS).
+ */
+struct ia {
+	struct obj obj;
+	TAILQ_ENTRY(ia) link;
+	struct adapter *adapter;
+	struct obj_list objects; /* all of this opening but itself */
+	struct evd *async;       /* where its events go; NULL: to the adapter's */
+	struct evd *own_async;   /* made by the open, destroyed by the close */
+};
+
+static inline struct backend *obj_backend(const struct obj *obj)
+{
+	return obj->ia->adapter->backend;
+}
+
+static inline struct nic *obj_nic(const struct obj *obj)
+{
+	return obj->ia->adapter->nic;
+}
+
+/*
+ * Resolve a handle of ours. On success the lock of its backend is held and *backend set; on failure
+ * nothing is held.
+ */
+static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+				    struct backend **backend)
+{
+	struct slot *slot = handle_slot(handle);
+	DAT_PROVIDER *provider = slot ? __atomic_load_n(&slot->provider, __ATOMIC_RELAXED) : NULL;
+	struct obj *obj;
+
+	if (__builtin_expect(!provider, 0))
+		return NULL;
+	*backend = backend_of_provider(provider);
+	backend_enter(*backend);
+	obj = slot->object;
+	if (__builtin_expect(obj && obj->type == type, 1))
+		return obj;
+	backend_leave(*backend);
+	return NULL;
+}
+
+/* Resolve a further handle argument of a call that holds the lock; NULL: not that type, or foreign. */
+static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct slot *slot = handle_slot(handle);
+	struct obj *obj;
+
+	if (!slot || !slot->provider || backend_of_provider(slot->provider) != backend)
+		return NULL;
+	obj = slot->object;
+	return obj && obj->type == type ? obj : NULL;
+}
+
+/* All handle types are valid here: context and type calls, ruling G8. */
+struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend);
+
+/* The object of a struct that embeds it first, or NULL. */
+#define obj_as(type, ptr) ((type *)(ptr))
+
+/* ---- trace ---- */
+
+/* "<object> <verb> ..." into the trace; call only when traced. */
+void obj_trace_line(const struct obj *obj, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A call on obj failed: leave a line, hand the return through. */
+DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret);
+
+#define obj_trace(what, ...)                                             \
+	do {                                                             \
+		if (__builtin_expect(obj_nic(&(what)->obj)->tracing, 0)) \
+			obj_trace_line(&(what)->obj, __VA_ARGS__);       \
+	} while (0)
+
+/* The end of every call on an object that may fail: trace a refusal, release the lock. */
+static inline DAT_RETURN obj_leave(struct backend *backend, const struct obj *obj, const char *call,
+				   DAT_RETURN ret)
+{
+	if (__builtin_expect(ret != DAT_SUCCESS, 0))
+		obj_refuse(obj, call, ret);
+	backend_leave(backend);
+	return ret;
+}
+
+#endif /* LIB_OBJECT_H */

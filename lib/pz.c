@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "pz.h"
+
+static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE *out)
+{
+	struct nic *nic = ia->adapter->nic;
+	struct pz *pz;
+	DAT_RETURN ret;
+
+	if (!out)
+		return BAD_ARG(2);
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	pz = calloc(1, sizeof(*pz));
+	if (!pz)
+		goto fail;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
+	if (nic->ops->pd_alloc(nic, &pz->nic))
+		goto free_pz;
+	ret = obj_init(&pz->obj, ia, DAT_HANDLE_TYPE_PZ);
+	if (ret != DAT_SUCCESS)
+		goto free_pd;
+	*out = pz->obj.handle;
+	return DAT_SUCCESS;
+
+free_pd:
+	nic->ops->pd_free(pz->nic);
+free_pz:
+	free(pz);
+fail:
+	return ret;
+}
+
+DAT_RETURN dat__pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	return obj_leave(b, obj, "dat_pz_create", create_locked(obj_as(struct ia, obj), pz));
+}
+
+static DAT_RETURN query_locked(struct pz *pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
+{
+	if (mask & ~DAT_PZ_FIELD_ALL)
+		return BAD_ARG(2);
+	if (mask == 0)
+		return DAT_SUCCESS;
+	if (!param)
+		return BAD_ARG(3);
+	param->ia_handle = pz->obj.ia->obj.handle;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_PZ, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	return obj_leave(b, obj, "dat_pz_query", query_locked(obj_as(struct pz, obj), mask, param));
+}
+
+void pz_destroy(struct pz *pz)
+{
+	assert(pz->users == 0);
+	obj_nic(&pz->obj)->ops->pd_free(pz->nic);
+	obj_fini(&pz->obj);
+	free(pz);
+}
+
+DAT_RETURN dat__pz_free(DAT_PZ_HANDLE handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_PZ, &b);
+	struct pz *pz = obj_as(struct pz, obj);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (pz->users > 0)
+		return obj_leave(b, obj, "dat_pz_free",
+				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE));
+	pz_destroy(pz);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* <dat/sim.h>: the calls of that header, each of them a step through the door. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <dat/sim.h>
+
+#include "api.h"
+#include "evd.h"
+#include "ep.h"
+#include "knob.h"
+#include "object.h"
+
+/* A world's handle is a slot like any other; its object is the backend, told by this type. */
+#define SIM_TYPE 0xfe
+
+#define BAD_SIM DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
+
+/* ---- the handle of a world ---- */
+
+static DAT_RETURN sim_handle(struct backend *b, DAT_SIM_HANDLE *sim)
+{
+	static struct obj world = { .type = SIM_TYPE };
+
+	if (b->sim == DAT_HANDLE_NULL)
+		b->sim = handle_issue(&b->provider, &world);
+	if (b->sim == DAT_HANDLE_NULL)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	*sim = b->sim;
+	return DAT_SUCCESS;
+}
+
+/* The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world. */
+static struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
+{
+	if (!obj_enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
+		return NULL;
+	return (*b)->kind->control((*b)->world);
+}
+
+/* What the door answered, as a DAT_RETURN. `name_arg`: the argument that -ENOENT is about. */
+static DAT_RETURN from_errno(int err, unsigned int name_arg)
+{
+	switch (err) {
+	case 0:
+		return DAT_SUCCESS;
+	case -EOPNOTSUPP:
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	case -ENOMEM:
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	default:
+		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + name_arg - 1);
+	}
+}
+
+/* ---- making and ending one ---- */
+
+DAT_RETURN dat_sim_config_init(DAT_SIM_CONFIG *config)
+{
+	if (!config || !knob_sim_config(config))
+		return BAD_ARG(1);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_sim_create(const DAT_SIM_CONFIG *config, DAT_SIM_HANDLE *sim)
+{
+	struct nic_config nic;
+	struct backend *b;
+	DAT_RETURN ret;
+
+	if (config && !knob_nic_config(config, &nic))
+		return BAD_ARG(1);
+	if (!sim)
+		return BAD_ARG(2);
+	ret = backend_chosen(&b);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	backend_enter(b);
+	if (b->world)
+		ret = DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	else
+		ret = backend_make_world(b, config ? &nic : NULL);
+	if (ret == DAT_SUCCESS) {
+		ret = sim_handle(b, sim);
+		b->made_by_test = true;
+		if (ret != DAT_SUCCESS)
+			backend_end_world(b);
+	}
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_destroy(DAT_SIM_HANDLE sim)
+{
+	struct backend *b;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!sim_enter(sim, &b))
+		return BAD_SIM;
+	if (!TAILQ_EMPTY(&b->adapters))
+		ret = DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	else
+		backend_end_world(b);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!sim)
+		ret = BAD_ARG(2);
+	else if (!(obj_nic(obj)->caps & NIC_CAP_SIM))
+		ret = DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	else
+		ret = sim_handle(b, sim);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_backend(DAT_IA_HANDLE ia, const char **name)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (name)
+		*name = b->kind->name;
+	else
+		ret = BAD_ARG(2);
+	backend_leave(b);
+	return ret;
+}
+
+/* ---- time ---- */
+
+DAT_RETURN dat_sim_now(DAT_SIM_HANDLE sim, DAT_UINT64 *now_ns)
+{
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (now_ns)
+		*now_ns = nic->ops->now(nic);
+	else
+		ret = BAD_ARG(2);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_pending(DAT_SIM_HANDLE sim, DAT_COUNT *events, DAT_UINT64 *next_ns)
+{
+	uint64_t next = NIC_TIME_NEVER;
+	struct backend *b;
+	struct nic *nic;
+	uint32_t n;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	n = nic->ops->sim_pending(nic, &next);
+	if (events)
+		*events = (DAT_COUNT)n;
+	if (next_ns)
+		*next_ns = next;
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim)
+{
+	struct backend *b;
+	struct nic *nic;
+	bool ran;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	ran = nic->ops->sim_step(nic);
+	backend_leave(b);
+	return ran ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
+}
+
+DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns)
+{
+	struct backend *b;
+	struct nic *nic;
+	uint64_t deadline;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	deadline = nic->ops->now(nic) + ns;
+	if (deadline < ns || deadline == NIC_TIME_NEVER) {
+		backend_leave(b);
+		return BAD_ARG(2);
+	}
+	while (nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
+		;
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	uint64_t deadline, next;
+	struct backend *b;
+	struct nic *nic;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	deadline = nic->ops->now(nic) + limit_ns;
+	if (deadline < limit_ns)
+		deadline = NIC_TIME_NEVER - 1;
+	while (nic->ops->sim_pending(nic, &next) > 0) {
+		if (next > deadline) {
+			nic->ops->wait(nic, NULL, deadline);
+			ret = DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+			break;
+		}
+		nic->ops->sim_step(nic);
+	}
+	backend_leave(b);
+	return ret;
+}
+
+/* ---- the wire ---- */
+
+DAT_RETURN dat_sim_set_link(DAT_SIM_HANDLE sim, const char *from, const char *to,
+			    DAT_UINT64 latency_ns, DAT_UINT64 bandwidth_bps)
+{
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (!from)
+		ret = BAD_ARG(2);
+	else if (!to)
+		ret = BAD_ARG(3);
+	else if (!knob_in_range(latency_ns, bandwidth_bps))
+		ret = BAD_ARG(4);
+	else
+		ret = from_errno(nic->ops->sim_set_link(nic, from, to, latency_ns, bandwidth_bps),
+				 2);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_hold_link(DAT_SIM_HANDLE sim, const char *from, const char *to,
+			     DAT_COUNT packets)
+{
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (!from)
+		ret = BAD_ARG(2);
+	else if (!to)
+		ret = BAD_ARG(3);
+	else if (packets < 0)
+		ret = BAD_ARG(4);
+	else
+		ret = from_errno(nic->ops->sim_hold_link(nic, from, to, (uint32_t)packets), 2);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_release_link(DAT_SIM_HANDLE sim, const char *from, const char *to)
+{
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (!from)
+		ret = BAD_ARG(2);
+	else if (!to)
+		ret = BAD_ARG(3);
+	else
+		ret = from_errno(nic->ops->sim_release_link(nic, from, to), 2);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_hold_message(DAT_EP_HANDLE handle, DAT_COUNT message, DAT_COUNT packets)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct ep *ep = obj_as(struct ep, obj);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (message < 1)
+		ret = BAD_ARG(2);
+	else if (packets < 0)
+		ret = BAD_ARG(3);
+	else
+		ret = from_errno(obj_nic(obj)->ops->sim_hold_message(ep->nic, (uint64_t)message,
+								     (uint32_t)packets),
+				 2);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_release_message(DAT_EP_HANDLE handle, DAT_COUNT message)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct ep *ep = obj_as(struct ep, obj);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (message < 1)
+		ret = BAD_ARG(2);
+	else
+		ret = from_errno(obj_nic(obj)->ops->sim_release_message(ep->nic, (uint64_t)message),
+				 2);
+	backend_leave(b);
+	return ret;
+}
+
+/* ---- what is there ---- */
+
+DAT_RETURN dat_sim_count_objects(DAT_HANDLE_TYPE type, DAT_COUNT *count)
+{
+	unsigned int n = 0;
+
+	if (type != DAT_SIM_ALL_HANDLE_TYPES && (unsigned int)type >= OBJ_TYPES)
+		return BAD_ARG(1);
+	if (!count)
+		return BAD_ARG(2);
+	for (struct backend *b = backend_next(NULL); b; b = backend_next(b)) {
+		backend_enter(b);
+		for (unsigned int i = 0; i < OBJ_TYPES; i++)
+			if (type == DAT_SIM_ALL_HANDLE_TYPES || (unsigned int)type == i)
+				n += b->live[i];
+		backend_leave(b);
+	}
+	*count = (DAT_COUNT)n;
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_sim_name(DAT_HANDLE handle, char *name, size_t size)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter_any(handle, &b);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!obj)
+		return BAD_SIM;
+	if (!name)
+		ret = BAD_ARG(2);
+	else if (size == 0)
+		ret = BAD_ARG(3);
+	else
+		obj_name(obj, name, size);
+	backend_leave(b);
+	return ret;
+}
+
+/* ---- the trace ---- */
+
+DAT_RETURN dat_sim_trace(DAT_SIM_HANDLE sim, DAT_BOOLEAN on)
+{
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (on == DAT_TRUE || on == DAT_FALSE)
+		nic->ops->sim_trace(nic, on == DAT_TRUE);
+	else
+		ret = BAD_ARG(2);
+	backend_leave(b);
+	return ret;
+}
+
+DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *length)
+{
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (!text)
+		ret = BAD_ARG(2);
+	else if (!length)
+		ret = BAD_ARG(3);
+	else
+		ret = from_errno(nic->ops->sim_trace_read(nic, text, length), 2);
+	backend_leave(b);
+	return ret;
+}
+
+static void trace_note(struct nic *nic, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void trace_note(struct nic *nic, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	nic->ops->trace(nic, format, args);
+	va_end(args);
+}
+
+DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
+{
+	char line[512];
+	struct backend *b;
+	struct nic *nic;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	nic = sim_enter(sim, &b);
+	if (!nic)
+		return BAD_SIM;
+	if (text) {
+		snprintf(line, sizeof(line), "%s", text);
+		for (char *c = line; *c; c++)
+			if ((unsigned char)*c < ' ' || *c == 0x7f)
+				*c = ' ';
+		if (nic->tracing)
+			trace_note(nic, "- note %s", line);
+	} else {
+		ret = BAD_ARG(2);
+	}
+	backend_leave(b);
+	return ret;
+}

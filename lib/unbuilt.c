@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls that are not built yet. They say so, and the status table of the README lists them; the file
+ * goes when the list is empty.
+ */
+#include "api.h"
+#include "object.h"
+
+#define NOT_YET DAT_FAIL(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
+
+DAT_RETURN dat__lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
+				   DAT_VLEN num_segments)
+{
+	(void)ia_handle;
+	(void)local_segments;
+	(void)num_segments;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
+				    DAT_VLEN num_segments)
+{
+	(void)ia_handle;
+	(void)local_segments;
+	(void)num_segments;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
+{
+	(void)pz_handle;
+	(void)rmr_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
+			  DAT_RMR_PARAM *rmr_param)
+{
+	(void)rmr_handle;
+	(void)rmr_param_mask;
+	(void)rmr_param;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_triplet,
+			 DAT_MEM_PRIV_FLAGS mem_priv, DAT_EP_HANDLE ep_handle,
+			 DAT_RMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
+			 DAT_RMR_CONTEXT *rmr_context)
+{
+	(void)rmr_handle;
+	(void)lmr_triplet;
+	(void)mem_priv;
+	(void)ep_handle;
+	(void)user_cookie;
+	(void)completion_flags;
+	(void)rmr_context;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rmr_free(DAT_RMR_HANDLE rmr_handle)
+{
+	(void)rmr_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
+			       DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
+			       const DAT_PVOID private_data, DAT_QOS qos)
+{
+	(void)ep_handle;
+	(void)dup_ep_handle;
+	(void)timeout;
+	(void)private_data_size;
+	(void)private_data;
+	(void)qos;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				  const DAT_RMR_TRIPLET *remote_buffer,
+				  DAT_COMPLETION_FLAGS completion_flags)
+{
+	(void)ep_handle;
+	(void)num_segments;
+	(void)local_iov;
+	(void)user_cookie;
+	(void)remote_buffer;
+	(void)completion_flags;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				   DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				   const DAT_RMR_TRIPLET *remote_buffer,
+				   DAT_COMPLETION_FLAGS completion_flags)
+{
+	(void)ep_handle;
+	(void)num_segments;
+	(void)local_iov;
+	(void)user_cookie;
+	(void)remote_buffer;
+	(void)completion_flags;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
+			       DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
+			       DAT_PSP_HANDLE *psp_handle)
+{
+	(void)ia_handle;
+	(void)conn_qual;
+	(void)evd_handle;
+	(void)psp_flags;
+	(void)psp_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
+			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
+			   DAT_RSP_HANDLE *rsp_handle)
+{
+	(void)ia_handle;
+	(void)conn_qual;
+	(void)ep_handle;
+	(void)evd_handle;
+	(void)rsp_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
+			  DAT_RSP_PARAM *rsp_param)
+{
+	(void)rsp_handle;
+	(void)rsp_param_mask;
+	(void)rsp_param;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__rsp_free(DAT_RSP_HANDLE rsp_handle)
+{
+	(void)rsp_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
+{
+	(void)cr_handle;
+	(void)handoff;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle)
+{
+	(void)evd_handle;
+	(void)cno_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__evd_enable(DAT_EVD_HANDLE evd_handle)
+{
+	(void)evd_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__evd_disable(DAT_EVD_HANDLE evd_handle)
+{
+	(void)evd_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__evd_set_unwaitable(DAT_EVD_HANDLE evd_handle)
+{
+	(void)evd_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle)
+{
+	(void)evd_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
+			   DAT_CNO_HANDLE *cno_handle)
+{
+	(void)ia_handle;
+	(void)agent;
+	(void)cno_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent)
+{
+	(void)cno_handle;
+	(void)agent;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param_mask,
+			  DAT_CNO_PARAM *cno_param)
+{
+	(void)cno_handle;
+	(void)cno_param_mask;
+	(void)cno_param;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__cno_free(DAT_CNO_HANDLE cno_handle)
+{
+	(void)cno_handle;
+	return NOT_YET;
+}
+
+DAT_RETURN dat__cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE *evd_handle)
+{
+	(void)cno_handle;
+	(void)timeout;
+	(void)evd_handle;
+	return NOT_YET;
+}
