@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The world of a test: a fabric, two adapters with what a connection needs, the clock. And the main
+ * function of the programs.
+ */
+#include <stdlib.h>
+
+#include "tests/support/support.h"
+
+#define GUARD_BYTE 0xa5
+
+struct world w;
+
+/* ---- the fabric ---- */
+
+/* A poll moves no time here, and no environment variable has a say. */
+DAT_SIM_CONFIG fabric_config(DAT_SIM_PROFILE profile)
+{
+	DAT_SIM_CONFIG config = {
+		.profile = profile,
+		.seed = 1,
+		.latency_ns = LATENCY_NS,
+		.bandwidth_bps = 0,
+		.mtu = MTU,
+		.rnr_retry = 6,
+		.rnr_timer_ns = 100000,
+		.poll_quantum_ns = 0,
+		.trace = DAT_TRUE,
+	};
+
+	return config;
+}
+
+void fabric_create(const DAT_SIM_CONFIG *config)
+{
+	DAT_COUNT pending = -1;
+
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
+	must(dat_sim_create(config, &w.sim));
+	ck_assert_uint_eq(now_ns(), 0);
+	must(dat_sim_pending(w.sim, &pending, NULL));
+	ck_assert_int_eq(pending, 0);
+}
+
+static void setup_profile(DAT_SIM_PROFILE profile)
+{
+	DAT_SIM_CONFIG config = fabric_config(profile);
+
+	fabric_create(&config);
+}
+
+void setup_fabric(void)
+{
+	setup_profile(DAT_SIM_PROFILE_IB);
+}
+
+void setup_sides(void)
+{
+	setup_fabric();
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+}
+
+void setup_sides_iwarp(void)
+{
+	setup_profile(DAT_SIM_PROFILE_IWARP);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+}
+
+void teardown(void)
+{
+	side_close(&w.a);
+	side_close(&w.b);
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
+	if (w.sim)
+		must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+}
+
+DAT_COUNT objects(DAT_HANDLE_TYPE type)
+{
+	DAT_COUNT count = -1;
+
+	must(dat_sim_count_objects(type, &count));
+	return count;
+}
+
+/* ---- time and the wire ---- */
+
+DAT_UINT64 now_ns(void)
+{
+	DAT_UINT64 ns = UINT64_MAX;
+
+	must(dat_sim_now(w.sim, &ns));
+	return ns;
+}
+
+/* Ten seconds of virtual time are for ever. */
+void run_quiet(void)
+{
+	must(dat_sim_run_until_quiet(w.sim, UINT64_C(10000000000)));
+}
+
+void advance_us(DAT_UINT64 us)
+{
+	must(dat_sim_advance(w.sim, us * 1000));
+}
+
+void hold_link(const char *from, const char *to)
+{
+	must(dat_sim_hold_link(w.sim, from, to, 0));
+}
+
+void release_link(const char *from, const char *to)
+{
+	must(dat_sim_release_link(w.sim, from, to));
+}
+
+/* ---- a side ---- */
+
+static void register_memory(struct side *side)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = slot(side, 0) };
+
+	memset(side->memory, 0, sizeof(side->memory));
+	memset(side->memory, GUARD_BYTE, GUARD);
+	memset(side->memory + sizeof(side->memory) - GUARD, GUARD_BYTE, GUARD);
+	must(dat_lmr_create(side->ia, DAT_MEM_TYPE_VIRTUAL, region, SLOTS * SLOT_SIZE, side->pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &side->lmr, &side->context, NULL, NULL, NULL));
+}
+
+DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags)
+{
+	DAT_EVD_HANDLE evd = NO_HANDLE;
+
+	must(dat_evd_create(side->ia, length, NO_HANDLE, (DAT_EVD_FLAGS)flags, &evd));
+	return evd;
+}
+
+void side_open(struct side *side, const char *adapter)
+{
+	char name[DAT_NAME_MAX_LENGTH];
+
+	snprintf(name, sizeof(name), "%s", adapter);
+	side->async = NO_HANDLE;
+	must(dat_ia_open(name, EVD_LENGTH, &side->async, &side->ia));
+	must(dat_pz_create(side->ia, &side->pz));
+	side->recv = make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG);
+	side->request = make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	side->connect = make_evd(side, EVD_LENGTH, DAT_EVD_CONNECTION_FLAG);
+	side->cr = make_evd(side, EVD_LENGTH, DAT_EVD_CR_FLAG);
+	register_memory(side);
+}
+
+static void check_guard(const unsigned char *guard)
+{
+	size_t i;
+
+	for (i = 0; i < GUARD; i++)
+		ck_assert_msg(guard[i] == GUARD_BYTE, "guard byte %zu was written", i);
+}
+
+/* Abruptly, as tests leave all sorts of things behind. A side that is not open stays so. */
+void side_close(struct side *side)
+{
+	if (!side->ia)
+		return;
+	check_guard(side->memory);
+	check_guard(side->memory + sizeof(side->memory) - GUARD);
+	must(dat_ia_close(side->ia, DAT_CLOSE_ABRUPT_FLAG));
+	side->ia = NO_HANDLE;
+}
+
+DAT_IA_ATTR ia_attr(struct side *side)
+{
+	DAT_IA_ATTR attr;
+
+	memset(&attr, 0, sizeof(attr));
+	must(dat_ia_query(side->ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+	return attr;
+}
+
+DAT_IA_ADDRESS_PTR address(struct side *side)
+{
+	return ia_attr(side).ia_address_ptr;
+}
+
+/* ---- suites ---- */
+
+/* One test case a test, so that CK_RUN_CASE runs one. */
+void unit_add(Suite *suite, const TTest *test, int times, SFun setup)
+{
+	TCase *tcase = tcase_create(test->name);
+
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_loop_test(tcase, test, 0, times);
+	suite_add_tcase(suite, tcase);
+}
+
+int unit_run(const char *name, void (*fill)(Suite *suite))
+{
+	Suite *suite = suite_create(name);
+	SRunner *runner;
+	int failed;
+
+	fill(suite);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
