@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
 #include "cm.h"
+#include "cq.h"
 #include "link.h"
 #include "qp.h"
 #include "rx.h"
@@ -14,27 +15,11 @@ static bool earlier(const struct emu_event *a, const struct emu_event *b)
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-static void heap_push(struct emu_fabric *fab, const struct emu_event *event)
+/* Put `event` where the hole at i belongs: children that are earlier move up. */
+static void sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
 {
-	uint32_t i = fab->events++;
-
-	while (i > 0) {
-		uint32_t parent = (i - 1) / HEAP_ARITY;
-
-		if (!earlier(event, &fab->heap[parent]))
-			break;
-		fab->heap[i] = fab->heap[parent];
-		i = parent;
-	}
-	fab->heap[i] = *event;
-}
-
-static struct emu_event heap_pop(struct emu_fabric *fab)
-{
-	struct emu_event top = fab->heap[0];
-	uint32_t n = --fab->events;
-	const struct emu_event *last = &fab->heap[n];
-	uint32_t i = 0;
+	struct emu_event *heap = fab->heap;
+	uint32_t n = fab->events;
 
 	for (;;) {
 		uint32_t child = i * HEAP_ARITY + 1, least = child, end = child + HEAP_ARITY;
@@ -44,43 +29,64 @@ static struct emu_event heap_pop(struct emu_fabric *fab)
 		if (end > n)
 			end = n;
 		while (++child < end)
-			if (earlier(&fab->heap[child], &fab->heap[least]))
+			if (earlier(&heap[child], &heap[least]))
 				least = child;
-		if (!earlier(&fab->heap[least], last))
+		if (!earlier(&heap[least], event))
 			break;
-		fab->heap[i] = fab->heap[least];
+		heap[i] = heap[least];
 		i = least;
 	}
-	fab->heap[i] = *last;
-	return top;
+	heap[i] = *event;
+}
+
+static inline void heap_pop(struct emu_fabric *fab, struct emu_event *top)
+{
+	uint32_t n = --fab->events;
+
+	*top = fab->heap[0];
+	if (n > 0)
+		sift_down(fab, 0, &fab->heap[n]);
+}
+
+static void heap_remove(struct emu_fabric *fab, uint32_t i)
+{
+	struct emu_event last = fab->heap[--fab->events];
+
+	if (i == fab->events)
+		return;
+	while (i > 0 && earlier(&last, &fab->heap[(i - 1) / HEAP_ARITY])) {
+		fab->heap[i] = fab->heap[(i - 1) / HEAP_ARITY];
+		i = (i - 1) / HEAP_ARITY;
+	}
+	sift_down(fab, i, &last);
 }
 
 void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind, uint32_t qp,
 		  uint32_t epoch, uint32_t index, uint32_t packet)
 {
 	struct emu_fabric *fab = w->fab;
-	struct emu_event event = {
-		.time = time,
-		.order = fab->sequence++ << 8 | kind,
-		.qp = qp,
-		.epoch = epoch,
-		.index = index,
-		.packet = packet,
-	};
+	struct emu_event *heap = fab->heap, *event;
+	uint32_t i = fab->events++;
 
-	assert(time >= fab->now && fab->events < EMU_EVENTS);
-	heap_push(fab, &event);
+	assert(time >= fab->now && i < EMU_EVENTS);
+	/* The newest event has the highest sequence number: it goes behind all of its time. */
+	while (i > 0 && time < heap[(i - 1) / HEAP_ARITY].time) {
+		heap[i] = heap[(i - 1) / HEAP_ARITY];
+		i = (i - 1) / HEAP_ARITY;
+	}
+	event = &heap[i];
+	event->time = time;
+	event->order = fab->sequence++ << 8 | kind;
+	event->qp = qp;
+	event->epoch = epoch;
+	event->index = index;
+	event->packet = packet;
 }
 
 void emu_reschedule(struct emu_world *w, const struct emu_event *event)
 {
 	emu_schedule(w, w->fab->now, emu_event_kind(event), event->qp, event->epoch, event->index,
 		     event->packet);
-}
-
-bool emu_clock_has_room(const struct emu_world *w)
-{
-	return w->fab->events < EMU_EVENTS - EMU_EVENTS_RESERVE;
 }
 
 static void dispatch(struct emu_world *w, struct emu_event *event)
@@ -116,21 +122,6 @@ static void dispatch(struct emu_world *w, struct emu_event *event)
 	}
 }
 
-/* A timer whose reason is gone; it stays queued, for taking it out of the middle would cost more. */
-static bool timer_stale(struct emu_world *w, const struct emu_event *event)
-{
-	const struct emu_qp *qp = emu_qp_at(w, event->qp);
-
-	switch (emu_event_kind(event)) {
-	case EMU_EV_CM_TIMEOUT:
-		return emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING;
-	case EMU_EV_RNR_TIMER:
-		return emu_qp_stale(qp, event);
-	default:
-		return false;
-	}
-}
-
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind)
 {
@@ -139,55 +130,58 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 	emu_schedule(w, time, kind, emu_qp_index(w, qp), qp->epoch, 0, 0);
 }
 
+/* Found by looking: timers are stopped when connections come and go, not per message. */
 void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
 {
-	if (qp->timer)
-		w->fab->stale_timers++;
-	qp->timer = false;
-}
-
-/* Whether anything is left to happen; dead timers in front are thrown away, without moving time. */
-static bool pending(struct emu_world *w)
-{
 	struct emu_fabric *fab = w->fab;
+	uint32_t i = 0;
 
-	while (fab->stale_timers > 0 && fab->events > 0 && timer_stale(w, &fab->heap[0])) {
-		heap_pop(fab);
-		fab->stale_timers--;
-	}
-	return fab->events > 0;
+	if (!qp->timer)
+		return;
+	qp->timer = false;
+	while (emu_event_kind(&fab->heap[i]) < EMU_EV_RNR_TIMER ||
+	       fab->heap[i].qp != emu_qp_index(w, qp))
+		i++;
+	assert(i < fab->events);
+	heap_remove(fab, i);
 }
 
 uint32_t emu_pending(struct nic *nic, uint64_t *next_ns)
 {
-	struct emu_world *w = emu_world_of(nic);
+	struct emu_fabric *fab = emu_world_of(nic)->fab;
 
-	if (!pending(w))
-		return 0;
-	*next_ns = w->fab->heap[0].time;
-	return w->fab->events - w->fab->stale_timers;
+	if (fab->events > 0)
+		*next_ns = fab->heap[0].time;
+	return fab->events;
 }
 
-bool emu_step(struct emu_world *w)
+static inline void run_first(struct emu_world *w)
 {
 	struct emu_event event;
 
-	if (!pending(w))
-		return false;
-	event = heap_pop(w->fab);
+	heap_pop(w->fab, &event);
 	assert(event.time >= w->fab->now || w->following);
 	if (event.time > w->fab->now)
 		w->fab->now = event.time;
 	dispatch(w, &event);
+}
+
+bool emu_step(struct emu_world *w)
+{
+	if (w->fab->events == 0)
+		return false;
+	run_first(w);
 	return true;
 }
+
+static struct nic *host_of(struct emu_world *w, struct nic *nic);
 
 uint64_t emu_now(struct nic *nic)
 {
 	struct emu_world *w = emu_world_of(nic);
 
-	if (w->following)
-		emu_follow(w, nic);
+	if (w->following && host_of(w, nic))
+		emu_follow(w, host_of(w, nic));
 	return w->fab->now;
 }
 
@@ -195,7 +189,7 @@ void emu_follow(struct emu_world *w, struct nic *nic)
 {
 	uint64_t mono = nic->up->monotonic_ns(nic->ctx) - w->mono_base;
 
-	while (pending(w) && w->fab->heap[0].time <= mono)
+	while (w->fab->events > 0 && w->fab->heap[0].time <= mono)
 		emu_step(w);
 	if (mono > w->fab->now)
 		w->fab->now = mono;
@@ -212,35 +206,79 @@ static enum nic_wait wait_following(struct emu_world *w, struct nic *nic, uint64
 		return NIC_WAIT_RAN;
 	if (w->fab->now >= deadline)
 		return NIC_WAIT_DEADLINE;
-	if (pending(w) && w->fab->heap[0].time < until)
+	if (w->fab->events > 0 && w->fab->heap[0].time < until)
 		until = w->fab->heap[0].time;
 	if (until != NIC_TIME_NEVER)
 		until += w->mono_base;
 	return nic->up->sleep(nic->ctx, until);
 }
 
-enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline)
+/* Once several threads are about, time is nobody's to jump with any more. */
+static void start_following(struct emu_world *w, struct nic *host)
+{
+	w->following = true;
+	w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
+	for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
+		w->nics[i].base.poll_quantum_ns = 0;
+}
+
+/* A nic with services of the host: any open adapter's stands in for the control nic. NULL: none. */
+static struct nic *host_of(struct emu_world *w, struct nic *nic)
+{
+	for (uint32_t i = 1; !nic->up && i <= EMU_ADAPTERS; i++)
+		if (w->fab->adapters[i].open)
+			nic = &w->nics[i].base;
+	return nic->up ? nic : NULL;
+}
+
+static bool follows(struct emu_world *w, struct nic *host)
+{
+	if (!w->following && host && host->up->threaded(host->ctx))
+		start_following(w, host);
+	return w->following && host;
+}
+
+enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadline)
 {
 	struct emu_world *w = emu_world_of(nic);
 	struct emu_fabric *fab = w->fab;
+	const struct emu_cq *cq = cq_base ? &fab->cq[EMU_INDEX(w, cq, cq_base)] : NULL;
+	struct nic *host = host_of(w, nic);
+	uint32_t put = cq ? cq->put : 0;
 
-	(void)cq;
-	if (!w->following && nic->up->threaded(nic->ctx)) {
-		/* Once several threads are about, time is nobody's to jump with any more. */
-		w->following = true;
-		w->mono_base = nic->up->monotonic_ns(nic->ctx) - fab->now;
-		for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
-			w->nics[i].base.poll_quantum_ns = 0;
-	}
-	if (w->following)
-		return wait_following(w, nic, deadline);
-	if (pending(w) && fab->heap[0].time <= deadline) {
-		emu_step(w);
-		return NIC_WAIT_RAN;
+	if (follows(w, host))
+		return wait_following(w, host, deadline);
+	while (fab->events > 0 && fab->heap[0].time <= deadline) {
+		run_first(w);
+		if (!cq || cq->put != put || nic->attention)
+			return NIC_WAIT_RAN;
 	}
 	if (deadline == NIC_TIME_NEVER)
 		return NIC_WAIT_HOPELESS;
 	if (deadline > fab->now)
 		fab->now = deadline;
 	return NIC_WAIT_DEADLINE;
+}
+
+bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
+{
+	struct nic *nic = base->nic;
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_fabric *fab = w->fab;
+	struct emu_cq *cq = &fab->cq[EMU_INDEX(w, cq, base)];
+	uint64_t deadline;
+
+	if (cq->put == cq->get) {
+		if (follows(w, nic))
+			emu_follow(w, nic);
+		deadline = fab->now + nic->poll_quantum_ns;
+		while (cq->put == cq->get && fab->events > 0 && fab->heap[0].time <= deadline)
+			run_first(w);
+		if (cq->put == cq->get) {
+			fab->now = deadline;
+			return false;
+		}
+	}
+	emu_cq_get(w, cq, wc);
+	return true;
 }

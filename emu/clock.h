@@ -17,18 +17,21 @@ void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind, 
 /* Queue a held event again, for now. */
 void emu_reschedule(struct emu_world *w, const struct emu_event *event);
 /* Posting may add events only while this holds; the rest is kept for answers and teardown. */
-bool emu_clock_has_room(const struct emu_world *w);
+static inline bool emu_clock_has_room(const struct emu_world *w)
+{
+	return w->fab->events < EMU_EVENTS - EMU_EVENTS_RESERVE;
+}
 
 /* A QP has at most one timer; its event is EMU_EV_RNR_TIMER or EMU_EV_CM_TIMEOUT. */
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind);
-/* Call it before the epoch or the state that the timer belongs to changes. */
+/* Take it out of the queue, if it runs. */
 void emu_timer_stop(struct emu_world *w, struct emu_qp *qp);
 
 uint64_t emu_now(struct nic *nic);
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
 bool emu_step(struct emu_world *w);
-/* Live events, and when the first is due. */
+/* How many events are queued, and when the first is due. */
 uint32_t emu_pending(struct nic *nic, uint64_t *next_ns);
 /* While following the monotonic clock: bring now up to it and run what is due. */
 void emu_follow(struct emu_world *w, struct nic *nic);

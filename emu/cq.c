@@ -107,18 +107,8 @@ int emu_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
 	struct emu_cq *cq = cq_of(base);
 	int got = 0;
 
-	for (; got < n && cq->get != cq->put; got++) {
-		const struct emu_cqe *cqe = &cq_ring(w, cq)[cq->get++ & cq->mask];
-
-		wc[got] = (struct nic_wc){
-			.wr_id = cqe->wr_id,
-			.qp = &w->qp[cqe->qp],
-			.length = cqe->length,
-			.opcode = cqe->opcode,
-			.status = cqe->status,
-			.flags = cqe->flags,
-		};
-	}
+	while (got < n && cq->get != cq->put)
+		emu_cq_get(w, cq, &wc[got++]);
 	return got;
 }
 
@@ -141,29 +131,18 @@ void emu_cq_arm(struct nic_cq *base)
 	cq_of(base)->armed = true;
 }
 
-static void overflow(struct emu_world *w, uint32_t index, const struct emu_cqe *cqe)
+void emu_cq_overflow(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opcode opcode)
 {
 	struct nic_cq *base = &w->cq[index];
 
-	emu_qp_ask_break(&w->qp[cqe->qp]);
-	base->nic->up->cq_overflow(base->ctx, w->qp[cqe->qp].ctx, (enum nic_opcode)cqe->opcode);
+	emu_qp_ask_break(&w->qp[qp]);
+	base->nic->up->cq_overflow(base->ctx, w->qp[qp].ctx, opcode);
 }
 
-void emu_cq_push(struct emu_world *w, uint32_t index, const struct emu_cqe *cqe)
+void emu_cq_notify(struct emu_world *w, uint32_t index)
 {
-	struct emu_cq *cq = &w->fab->cq[index];
+	struct nic_cq *base = &w->cq[index];
 
-	if (!index)
-		return;
-	if (cq->put - cq->get >= cq->limit) {
-		overflow(w, index, cqe);
-		return;
-	}
-	cq_ring(w, cq)[cq->put++ & cq->mask] = *cqe;
-	if (cq->armed) {
-		struct nic_cq *base = &w->cq[index];
-
-		cq->armed = false;
-		base->nic->up->cq_notify(base->ctx);
-	}
+	w->fab->cq[index].armed = false;
+	base->nic->up->cq_notify(base->ctx);
 }

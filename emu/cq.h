@@ -13,7 +13,51 @@ uint32_t emu_cq_count(struct nic_cq *cq);
 void emu_cq_limit(struct nic_cq *cq, uint32_t n);
 void emu_cq_arm(struct nic_cq *cq);
 
+/* In clock.c, for it is a wait: see nic.h. */
+bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
+
+/* No room: the completion is lost, lib is told, the QP breaks soon. */
+void emu_cq_overflow(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode opcode);
+/* One shot: lib asked to be told of the next completion. */
+void emu_cq_notify(struct emu_world *w, uint32_t cq);
+
 /* Add a completion of qp to cq (0: nobody wants it). A full CQ overflows and breaks the QP. */
-void emu_cq_push(struct emu_world *w, uint32_t cq, const struct emu_cqe *cqe);
+static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp, uint64_t wr_id,
+			       uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
+			       uint32_t flags)
+{
+	struct emu_cq *cq = &w->fab->cq[index];
+	struct emu_cqe *cqe;
+
+	if (__builtin_expect(cq->put - cq->get >= cq->limit, 0)) {
+		/* Entry 0 of the table has no room at all. */
+		if (index)
+			emu_cq_overflow(w, index, qp, opcode);
+		return;
+	}
+	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (cq->put++ & cq->mask);
+	cqe->wr_id = wr_id;
+	cqe->qp = qp;
+	cqe->length = length;
+	cqe->opcode = (uint8_t)opcode;
+	cqe->status = (uint8_t)status;
+	cqe->flags = (uint8_t)flags;
+	if (__builtin_expect(cq->armed, 0))
+		emu_cq_notify(w, index);
+}
+
+/* Take the oldest completion of a CQ that has one. */
+static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+{
+	const struct emu_cqe *cqe;
+
+	cqe = (const struct emu_cqe *)emu_at(w, cq->ring) + (cq->get++ & cq->mask);
+	wc->wr_id = cqe->wr_id;
+	wc->qp = &w->qp[cqe->qp];
+	wc->length = cqe->length;
+	wc->opcode = cqe->opcode;
+	wc->status = cqe->status;
+	wc->flags = cqe->flags;
+}
 
 #endif /* EMU_CQ_H */

@@ -177,9 +177,9 @@ struct emu_qp {
 	uint32_t peer, peer_epoch;
 	uint32_t conn;                                /* request under way, active side */
 	uint32_t tx_messages, rx_taken, rx_completed; /* message numbers */
-	uint32_t unreaped;
-	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
-	emu_ref rx;         /* list of struct emu_rx, by message number */
+	uint32_t taken, reaped; /* receive buffers; unreaped is the difference */
+	int32_t soft, hard;     /* NIC_LIMIT_NONE: disarmed or fired */
+	emu_ref rx;             /* list of struct emu_rx, by message number */
 	uint32_t rx_count;
 	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
 	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
@@ -249,7 +249,8 @@ struct emu_held {
 struct emu_link {
 	uint64_t latency_ns;
 	uint64_t bandwidth_bps;
-	uint64_t busy_until; /* the wire is serialising until then */
+	uint64_t ns_per_byte; /* of 2^-32 ns, rounded up; 0: no limit */
+	uint64_t busy_until;  /* the wire is serialising until then */
 	emu_ref held, held_tail;
 	uint32_t pass; /* holding: packets still to pass */
 	bool holding;
@@ -278,7 +279,6 @@ struct emu_fabric {
 	uint64_t sequence;
 	uint64_t random[4];
 	uint32_t events;
-	uint32_t stale_timers; /* queued, but stopped */
 	uint32_t holds; /* links holding + QPs with rules: 0 lets every packet pass unlooked at */
 
 	struct emu_table pds, mrs, cqs, srqs, qps, listeners, conns;
@@ -354,6 +354,12 @@ static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
 {
 	assert(index <= EMU_QPS);
 	return &w->fab->qp[index];
+}
+
+/* Receives that a flush ended were never taken, yet they are reaped: never less than none. */
+static inline uint32_t emu_unreaped(const struct emu_qp *qp)
+{
+	return qp->taken > qp->reaped ? qp->taken - qp->reaped : 0;
 }
 
 static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp)

@@ -8,27 +8,17 @@
 #include "trace.h"
 #include "world.h"
 
-uint64_t emu_link_serialise(const struct emu_link *link, uint64_t bytes)
+void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidth_bps)
 {
-	if (link->bandwidth_bps == 0)
-		return 0;
-	/* bytes <= EMU_MAX_MSG, so the product stays below 2^63. */
-	return bytes * 8000000000ul / link->bandwidth_bps;
-}
+	unsigned __int128 per_byte = (unsigned __int128)8000000000u << 32;
 
-uint64_t emu_link_transmit(struct emu_world *w, uint16_t from, uint16_t to, uint64_t bytes,
-			   uint64_t head)
-{
-	struct emu_link *link = &w->fab->links[from][to];
-	uint64_t start = w->fab->now > link->busy_until ? w->fab->now : link->busy_until;
-
-	link->busy_until = start + emu_link_serialise(link, bytes);
-	return start + emu_link_serialise(link, head) + link->latency_ns;
-}
-
-uint64_t emu_link_answer(struct emu_world *w, uint16_t from, uint16_t to)
-{
-	return w->fab->now + w->fab->links[from][to].latency_ns;
+	link->latency_ns = latency_ns;
+	link->bandwidth_bps = bandwidth_bps;
+	link->ns_per_byte = 0;
+	if (bandwidth_bps == 0)
+		return;
+	per_byte = (per_byte + bandwidth_bps - 1) / bandwidth_bps;
+	link->ns_per_byte = per_byte > UINT64_MAX ? UINT64_MAX : (uint64_t)per_byte;
 }
 
 /* Which way a packet travels; false: the event is a timer, nobody's packet. */
@@ -171,10 +161,8 @@ static bool message_holds(struct emu_world *w, struct emu_event *event)
 	return held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
 }
 
-bool emu_link_holds(struct emu_world *w, struct emu_event *event)
+bool emu_link_looks(struct emu_world *w, struct emu_event *event)
 {
-	if (w->fab->holds == 0)
-		return false;
 	return link_holds(w, event) || message_holds(w, event);
 }
 
@@ -232,8 +220,7 @@ int emu_set_link(struct nic *nic, const char *from, const char *to, uint64_t lat
 
 	if (!link)
 		return -ENOENT;
-	link->latency_ns = latency_ns;
-	link->bandwidth_bps = bandwidth_bps;
+	emu_link_init(link, latency_ns, bandwidth_bps);
 	emu_trace(w, "%s>%s set latency_ns=%lu bandwidth_bps=%lu", from, to, latency_ns,
 		  bandwidth_bps);
 	return 0;

@@ -8,19 +8,43 @@
 
 #include "fabric.h"
 
+void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidth_bps);
+
 /* Nanoseconds that `bytes` occupy the wire. */
-uint64_t emu_link_serialise(const struct emu_link *link, uint64_t bytes);
+static inline uint64_t emu_link_serialise(const struct emu_link *link, uint64_t bytes)
+{
+	return (uint64_t)((unsigned __int128)bytes * link->ns_per_byte >> 32);
+}
+
 /*
  * Put `bytes` on the wire now, of which the first `head` make the first packet: when that packet has
  * arrived. The wire stays busy for all of them.
  */
-uint64_t emu_link_transmit(struct emu_world *w, uint16_t from, uint16_t to, uint64_t bytes,
-			   uint64_t head);
+static inline uint64_t emu_link_transmit(struct emu_world *w, uint16_t from, uint16_t to,
+					 uint64_t bytes, uint64_t head)
+{
+	struct emu_link *link = &w->fab->links[from][to];
+	uint64_t start = w->fab->now > link->busy_until ? w->fab->now : link->busy_until;
+
+	link->busy_until = start + emu_link_serialise(link, bytes);
+	return start + emu_link_serialise(link, head) + link->latency_ns;
+}
+
 /* When a packet without payload sent now arrives; it does not wait for the wire. */
-uint64_t emu_link_answer(struct emu_world *w, uint16_t from, uint16_t to);
+static inline uint64_t emu_link_answer(struct emu_world *w, uint16_t from, uint16_t to)
+{
+	return w->fab->now + w->fab->links[from][to].latency_ns;
+}
+
+/* emu_link_holds where there are holds. */
+bool emu_link_looks(struct emu_world *w, struct emu_event *event);
 
 /* A hold keeps this packet back: it was taken over. A lump may be cut to its first packet instead. */
-bool emu_link_holds(struct emu_world *w, struct emu_event *event);
+static inline bool emu_link_holds(struct emu_world *w, struct emu_event *event)
+{
+	return w->fab->holds > 0 && emu_link_looks(w, event);
+}
+
 /* Packet by packet arrival matters on the way to qp: a hold counts packets. */
 bool emu_link_observed(struct emu_world *w, const struct emu_qp *sender);
 

@@ -68,24 +68,6 @@ void emu_mr_dereg(struct nic_mr *mr)
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
 }
 
-static bool key_allows(struct emu_world *w, const struct emu_sgl *sgl, const struct nic_sge *sge)
-{
-	uint32_t index = sge->lkey >> 8;
-	const struct emu_mr *mr;
-
-	if (index > EMU_MRS)
-		return false;
-	mr = &w->fab->mr[index];
-	return mr->head.live && mr->gen == (sge->lkey & 0xff) && mr->pd == sgl->pd &&
-	       (mr->access & sgl->access) && sge->addr >= mr->addr && sge->length <= mr->length &&
-	       sge->addr - mr->addr <= mr->length - sge->length;
-}
-
-static void *memory(uint64_t addr)
-{
-	return (void *)(uintptr_t)addr;
-}
-
 /* A place inside a list of segments. */
 struct cursor {
 	const struct emu_sgl *sgl;
@@ -102,8 +84,8 @@ static bool cursor_seek(struct cursor *c, uint64_t forward)
 	return c->sge < c->sgl->num_sge;
 }
 
-static enum emu_copy copy_segments(struct emu_world *w, const struct emu_sgl *dst,
-				   const struct emu_sgl *src, uint64_t from, uint64_t to)
+enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
+				const struct emu_sgl *src, uint64_t from, uint64_t to)
 {
 	struct cursor d = { .sgl = dst }, s = { .sgl = src };
 	uint64_t left = to - from, n = from;
@@ -117,34 +99,17 @@ static enum emu_copy copy_segments(struct emu_world *w, const struct emu_sgl *ds
 			return EMU_COPY_TOO_LONG;
 		ssge = &src->sge[s.sge];
 		dsge = &dst->sge[d.sge];
-		if (!key_allows(w, src, ssge))
+		if (!emu_key_allows(w, src, ssge))
 			return EMU_COPY_BAD_SOURCE;
-		if (!key_allows(w, dst, dsge))
+		if (!emu_key_allows(w, dst, dsge))
 			return EMU_COPY_BAD_TARGET;
 		n = left;
 		if (n > ssge->length - s.offset)
 			n = ssge->length - s.offset;
 		if (n > dsge->length - d.offset)
 			n = dsge->length - d.offset;
-		memmove(memory(dsge->addr + d.offset), memory(ssge->addr + s.offset), n);
+		memmove(emu_memory(dsge->addr + d.offset), emu_memory(ssge->addr + s.offset), n);
 		left -= n;
 	}
 	return EMU_COPY_OK;
-}
-
-enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *dst, const struct emu_sgl *src,
-		       uint64_t from, uint64_t to)
-{
-	/* Nearly every message: one segment each, all of it. */
-	if (dst->num_sge == 1 && src->num_sge == 1 && from == 0 && to > 0) {
-		if (to > src->sge->length || !key_allows(w, src, src->sge))
-			return EMU_COPY_BAD_SOURCE;
-		if (to > dst->sge->length)
-			return EMU_COPY_TOO_LONG;
-		if (!key_allows(w, dst, dst->sge))
-			return EMU_COPY_BAD_TARGET;
-		memmove(memory(dst->sge->addr), memory(src->sge->addr), to);
-		return EMU_COPY_OK;
-	}
-	return copy_segments(w, dst, src, from, to);
 }

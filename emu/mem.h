@@ -5,6 +5,8 @@
 #ifndef EMU_MEM_H
 #define EMU_MEM_H
 
+#include <string.h>
+
 #include "fabric.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd);
@@ -28,8 +30,40 @@ enum emu_copy {
 	EMU_COPY_TOO_LONG
 };
 
+static inline void *emu_memory(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl,
+				  const struct nic_sge *sge)
+{
+	const struct emu_mr *mr = &w->fab->mr[sge->lkey >> 8 <= EMU_MRS ? sge->lkey >> 8 : 0];
+
+	return mr->head.live && mr->gen == (uint8_t)sge->lkey && mr->pd == sgl->pd &&
+	       (mr->access & sgl->access) && sge->addr >= mr->addr && sge->length <= mr->length &&
+	       sge->addr - mr->addr <= mr->length - sge->length;
+}
+
+/* The general case of emu_copy. */
+enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
+				const struct emu_sgl *src, uint64_t from, uint64_t to);
+
 /* Copy bytes [from, to) of the message that src gathers to where dst scatters them. */
-enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *dst, const struct emu_sgl *src,
-		       uint64_t from, uint64_t to);
+static inline enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *dst,
+				     const struct emu_sgl *src, uint64_t from, uint64_t to)
+{
+	/* Nearly every message: one segment each, all of it. */
+	if (dst->num_sge != 1 || src->num_sge != 1 || from != 0 || to == 0)
+		return emu_copy_segments(w, dst, src, from, to);
+	if (to > src->sge->length || !emu_key_allows(w, src, src->sge))
+		return EMU_COPY_BAD_SOURCE;
+	if (to > dst->sge->length)
+		return EMU_COPY_TOO_LONG;
+	if (!emu_key_allows(w, dst, dst->sge))
+		return EMU_COPY_BAD_TARGET;
+	memmove(emu_memory(dst->sge->addr), emu_memory(src->sge->addr), to);
+	return EMU_COPY_OK;
+}
 
 #endif /* EMU_MEM_H */

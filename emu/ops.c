@@ -72,6 +72,7 @@ const struct nic_ops emu_ops = {
 	.cq_resize = emu_cq_resize,
 	.cq_destroy = emu_cq_destroy,
 	.cq_poll = emu_cq_poll,
+	.cq_spin = emu_cq_spin,
 	.cq_count = emu_cq_count,
 	.cq_limit = emu_cq_limit,
 	.cq_arm = emu_cq_arm,
@@ -89,7 +90,6 @@ const struct nic_ops emu_ops = {
 	.qp_destroy = emu_qp_destroy,
 	.qp_query = emu_qp_query,
 	.qp_taken_limit = emu_qp_taken_limit,
-	.qp_reaped = emu_qp_reaped,
 	.qp_break = emu_qp_ask_break,
 
 	.post_send = emu_post_send,

@@ -76,7 +76,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		entry->srq = EMU_INDEX(w, srq, init->srq);
 		w->fab->srq[entry->srq].users++;
 	}
-	w->qp[index] = (struct nic_qp){ .nic = nic, .ctx = ctx };
+	w->qp[index] = (struct nic_qp){ .nic = nic, .ctx = ctx, .reaped = &entry->reaped };
 	*qp = &w->qp[index];
 	return 0;
 
@@ -141,7 +141,7 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	qp->rq.get = qp->rq.put;
 	qp->rx_next = 0;
 	qp->tx_messages = qp->rx_taken = qp->rx_completed = 0;
-	qp->unreaped = 0;
+	qp->taken = qp->reaped = 0;
 	qp->rnr_tries = 0;
 	qp->rnr_wait = qp->rx_gap = false;
 	return from_srq;
@@ -170,7 +170,7 @@ void emu_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
 		.send_posted = emu_wq_count(&qp->sq),
 		.recv_posted = emu_wq_count(&qp->rq),
 		.recv_taken = qp->rx_count,
-		.unreaped = qp->unreaped,
+		.unreaped = emu_unreaped(qp),
 		.last_taken = qp->rx_taken,
 		.last_completed = qp->rx_completed,
 	};
@@ -183,22 +183,14 @@ void emu_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
 
 	qp->soft = soft;
 	qp->hard = hard;
-	if (soft != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)soft) {
+	if (soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)soft) {
 		qp->soft = NIC_LIMIT_NONE;
 		base->nic->up->qp_soft_limit(base->ctx);
 	}
-	if (hard != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)hard && emu_qp_running(qp)) {
+	if (hard != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)hard && emu_qp_running(qp)) {
 		qp->hard = NIC_LIMIT_NONE;
 		emu_qp_break(w, qp);
 	}
-}
-
-void emu_qp_reaped(struct nic_qp *base, uint32_t n)
-{
-	struct emu_qp *qp = qp_of(base);
-
-	/* Flushed receives were never taken, yet they are reaped. */
-	qp->unreaped -= n < qp->unreaped ? n : qp->unreaped;
 }
 
 const char *emu_status_name(enum nic_wc_status status)
@@ -220,50 +212,17 @@ const char *emu_status_name(enum nic_wc_status status)
 	return names[status];
 }
 
-void emu_complete_send(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *wqe,
-		       enum nic_wc_status status)
+void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
+			  enum nic_wc_status status, uint32_t length, uint32_t message)
 {
-	static const char *const names[] = { "SEND", "RDMA_WRITE", "RDMA_READ", "BIND", "RECV" };
-	struct emu_cqe cqe = {
-		.wr_id = wqe->wr_id,
-		.qp = emu_qp_index(w, qp),
-		.length = status == NIC_WC_SUCCESS ? wqe->length : 0,
-		.opcode = wqe->opcode,
-		.status = (uint8_t)status,
-		.flags = wqe->flags & NIC_WR_QUIET,
+	static const char *const names[NIC_OP_COUNT] = {
+		[NIC_OP_SEND] = "SEND", [NIC_OP_WRITE] = "RDMA_WRITE", [NIC_OP_READ] = "RDMA_READ",
+		[NIC_OP_BIND] = "BIND", [NIC_OP_RECV] = "RECV",
 	};
 
-	emu_trace(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
-		  emu_adapter_name(w, qp->adapter), qp->name, names[wqe->opcode],
-		  emu_status_name(status), cqe.length, wqe->message);
-	if (status == NIC_WC_SUCCESS && (wqe->flags & NIC_WR_SUPPRESS))
-		return;
-	emu_cq_push(w, qp->send_cq, &cqe);
-}
-
-void emu_complete_recv(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
-		       enum nic_wc_status status, uint32_t length, uint8_t solicited)
-{
-	struct emu_cqe cqe = {
-		.wr_id = wqe->wr_id,
-		.qp = emu_qp_index(w, qp),
-		.length = length,
-		.opcode = NIC_OP_RECV,
-		.status = (uint8_t)status,
-		.flags = (uint8_t)((wqe->flags & NIC_WR_QUIET) | solicited),
-	};
-
-	emu_trace(w, "%s.ep%u complete op=RECV status=%s bytes=%u message=%u",
-		  emu_adapter_name(w, qp->adapter), qp->name, emu_status_name(status), length,
-		  qp->rx_completed);
-	emu_cq_push(w, qp->recv_cq, &cqe);
-}
-
-void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind kind,
-		      uint32_t index, uint32_t packet)
-{
-	emu_schedule(w, emu_link_answer(w, qp->adapter, qp->peer_adapter), kind, qp->peer,
-		     qp->peer_epoch, index, packet);
+	emu_trace_line(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
+		       emu_adapter_name(w, qp->adapter), qp->name, names[opcode],
+		       emu_status_name(status), length, message);
 }
 
 void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)

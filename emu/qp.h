@@ -6,6 +6,8 @@
 #ifndef EMU_QP_H
 #define EMU_QP_H
 
+#include "clock.h"
+#include "cq.h"
 #include "fabric.h"
 
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp);
@@ -14,7 +16,6 @@ uint32_t emu_qp_reset(struct nic_qp *qp);
 void emu_qp_destroy(struct nic_qp *qp);
 void emu_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
 void emu_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
-void emu_qp_reaped(struct nic_qp *qp, uint32_t n);
 void emu_qp_ask_break(struct nic_qp *qp);
 void emu_qp_disconnect(struct nic_qp *qp, bool abrupt);
 
@@ -38,16 +39,41 @@ void emu_qp_break(struct emu_world *w, struct emu_qp *qp);
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event);
 /* The last request of a draining QP was acknowledged. */
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp);
-/* One packet without payload to the peer, if there is one. */
-void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind kind,
-		      uint32_t index, uint32_t packet);
+void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
+			  enum nic_wc_status status, uint32_t length, uint32_t message);
+
+/* One packet without payload to the peer; it does not wait for the wire. */
+static inline void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp,
+				    enum emu_event_kind kind, uint32_t index, uint32_t packet)
+{
+	emu_schedule(w, w->fab->now + w->fab->links[qp->adapter][qp->peer_adapter].latency_ns, kind,
+		     qp->peer, qp->peer_epoch, index, packet);
+}
 
 /* Queue the completion of a send work request, unless it is suppressed. */
-void emu_complete_send(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *wqe,
-		       enum nic_wc_status status);
+static inline void emu_complete_send(struct emu_world *w, struct emu_qp *qp,
+				     const struct emu_swqe *wqe, enum nic_wc_status status)
+{
+	uint32_t length = status == NIC_WC_SUCCESS ? wqe->length : 0;
+
+	if (__builtin_expect(w->fab->trace_on, 0))
+		emu_trace_completion(w, qp, wqe->opcode, status, length, wqe->message);
+	if (status == NIC_WC_SUCCESS && (wqe->flags & NIC_WR_SUPPRESS))
+		return;
+	emu_cq_push(w, qp->send_cq, emu_qp_index(w, qp), wqe->wr_id, length, wqe->opcode, status,
+		    wqe->flags & NIC_WR_QUIET);
+}
+
 /* Queue the completion of a receive. */
-void emu_complete_recv(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
-		       enum nic_wc_status status, uint32_t length, uint8_t solicited);
+static inline void emu_complete_recv(struct emu_world *w, struct emu_qp *qp,
+				     const struct emu_rwqe *wqe, enum nic_wc_status status,
+				     uint32_t length, uint32_t solicited)
+{
+	if (__builtin_expect(w->fab->trace_on, 0))
+		emu_trace_completion(w, qp, NIC_OP_RECV, status, length, qp->rx_completed);
+	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, length, NIC_OP_RECV, status,
+		    (wqe->flags & NIC_WR_QUIET) | solicited);
+}
 
 const char *emu_status_name(enum nic_wc_status status);
 

@@ -55,7 +55,7 @@ static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t me
 			 w->fab->srq[qp->srq].name);
 	emu_trace_line(w, "%s.ep%u take from=%s message=%u available=%u taken=%u",
 		       emu_adapter_name(w, qp->adapter), qp->name, from, message, emu_wq_count(wq),
-		       qp->unreaped);
+		       emu_unreaped(qp));
 }
 
 static void check_srq_limit(struct emu_world *w, struct emu_qp *qp)
@@ -69,7 +69,7 @@ static void check_srq_limit(struct emu_world *w, struct emu_qp *qp)
 	base->nic->up->srq_limit(base->ctx);
 }
 
-static struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint32_t message)
+static inline struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint32_t message)
 {
 	struct emu_rwqe *wqe;
 
@@ -79,14 +79,14 @@ static struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint32_t me
 		wqe = emu_wq_count(&qp->rq) ? emu_wqe(w, &qp->rq, qp->rq.get++) : NULL;
 	if (!wqe)
 		return NULL;
-	qp->unreaped++;
+	qp->taken++;
 	if (message > qp->rx_taken)
 		qp->rx_taken = message;
 	if (__builtin_expect(w->fab->trace_on, 0))
 		trace_take(w, qp, message);
 	if (qp->srq)
 		check_srq_limit(w, qp);
-	if (qp->soft != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)qp->soft) {
+	if (qp->soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)qp->soft) {
 		struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
 
 		qp->soft = NIC_LIMIT_NONE;
@@ -98,20 +98,21 @@ static struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint32_t me
 /* ---- refusals ---- */
 
 /* Answer the message with an error and break the connection. */
-static void refuse(struct emu_world *w, const struct arrival *a, enum nic_wc_status sender_status)
+static void refuse(struct emu_world *w, struct emu_qp *qp, uint32_t index,
+		   enum nic_wc_status sender_status)
 {
-	emu_qp_tell_peer(w, a->qp, EMU_EV_NAK, a->index, sender_status);
-	emu_qp_end(w, a->qp, NIC_END_BROKEN);
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK, index, sender_status);
+	emu_qp_end(w, qp, NIC_END_BROKEN);
 }
 
-static void no_buffer(struct emu_world *w, const struct arrival *a)
+static void no_buffer(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	if (!w->fab->config.in_order) {
-		refuse(w, a, NIC_WC_RNR_EXCEEDED);
+		refuse(w, qp, index, NIC_WC_RNR_EXCEEDED);
 		return;
 	}
-	a->qp->rx_gap = true;
-	emu_qp_tell_peer(w, a->qp, EMU_EV_RNR, a->index, 0);
+	qp->rx_gap = true;
+	emu_qp_tell_peer(w, qp, EMU_EV_RNR, index, 0);
 }
 
 /* ---- step 2: the payload ---- */
@@ -121,24 +122,29 @@ struct verdict {
 	enum nic_wc_status recv, send;
 };
 
-static struct verdict place(struct emu_world *w, const struct arrival *a, struct emu_rwqe *wqe)
+static const struct verdict verdicts[] = {
+	[EMU_COPY_OK] = { NIC_WC_SUCCESS, NIC_WC_SUCCESS },
+	[EMU_COPY_BAD_SOURCE] = { NIC_WC_FLUSHED, NIC_WC_LOCAL_PROTECTION },
+	[EMU_COPY_BAD_TARGET] = { NIC_WC_LOCAL_PROTECTION, NIC_WC_REMOTE_OPERATION },
+	[EMU_COPY_TOO_LONG] = { NIC_WC_LOCAL_LENGTH, NIC_WC_REMOTE_OPERATION },
+};
+static const struct verdict over_hard_limit = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION };
+static const struct verdict out_of_memory = { NIC_WC_LOCAL_QP, NIC_WC_REMOTE_OPERATION };
+
+static inline enum emu_copy place(struct emu_world *w, const struct emu_qp *qp,
+				  const struct emu_qp *sender, const struct emu_swqe *swqe,
+				  const struct emu_rwqe *wqe, uint64_t from, uint64_t to)
 {
-	struct emu_sgl src = { .sge = a->swqe->sge,
-			       .num_sge = a->swqe->num_sge,
-			       .pd = a->sender->pd,
+	struct emu_sgl src = { .sge = swqe->sge,
+			       .num_sge = swqe->num_sge,
+			       .pd = sender->pd,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 	struct emu_sgl dst = { .sge = wqe->sge,
 			       .num_sge = wqe->num_sge,
-			       .pd = a->qp->srq ? w->fab->srq[a->qp->srq].pd : a->qp->pd,
+			       .pd = qp->srq ? w->fab->srq[qp->srq].pd : qp->pd,
 			       .access = NIC_ACCESS_LOCAL_WRITE };
-	static const struct verdict verdicts[] = {
-		[EMU_COPY_OK] = { NIC_WC_SUCCESS, NIC_WC_SUCCESS },
-		[EMU_COPY_BAD_SOURCE] = { NIC_WC_FLUSHED, NIC_WC_LOCAL_PROTECTION },
-		[EMU_COPY_BAD_TARGET] = { NIC_WC_LOCAL_PROTECTION, NIC_WC_REMOTE_OPERATION },
-		[EMU_COPY_TOO_LONG] = { NIC_WC_LOCAL_LENGTH, NIC_WC_REMOTE_OPERATION },
-	};
 
-	return verdicts[emu_copy(w, &dst, &src, a->from, a->to)];
+	return emu_copy(w, &dst, &src, from, to);
 }
 
 /* ---- messages under way: they have a buffer and are not complete ---- */
@@ -198,11 +204,9 @@ static struct emu_rx *rx_add(struct emu_world *w, const struct arrival *a,
 
 /* ---- step 3: completion, in message order ---- */
 
-static void finish(struct emu_world *w, const struct arrival *a, const struct emu_rwqe *wqe,
-		   uint32_t index, uint32_t length, uint8_t solicited)
+static inline void finish(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+			  uint32_t index, uint32_t length, uint32_t solicited)
 {
-	struct emu_qp *qp = a->qp;
-
 	qp->rx_completed++;
 	qp->rx_next = index + 1;
 	emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
@@ -210,19 +214,61 @@ static void finish(struct emu_world *w, const struct arrival *a, const struct em
 }
 
 /* Messages that were whole and waited for the one just completed. */
-static void finish_waiting(struct emu_world *w, const struct arrival *a)
+static void finish_waiting(struct emu_world *w, struct emu_qp *qp)
 {
-	while (a->qp->rx) {
-		struct emu_rx *rx = emu_at(w, a->qp->rx);
+	while (qp->rx) {
+		struct emu_rx *rx = emu_at(w, qp->rx);
 
-		if (!rx->whole || rx->message != a->qp->rx_completed + 1)
+		if (!rx->whole || rx->message != qp->rx_completed + 1)
 			return;
-		finish(w, a, &rx->wqe, rx->index, rx->length, rx->solicited);
-		rx_drop(w, a->qp, rx);
+		finish(w, qp, &rx->wqe, rx->index, rx->length, rx->solicited);
+		rx_drop(w, qp, rx);
 	}
 }
 
-/* ---- one packet through the steps ---- */
+/* The receive and the send of a message end badly, and the connection with them. */
+static void fail(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe, uint32_t index,
+		 const struct verdict *verdict)
+{
+	emu_complete_recv(w, qp, wqe, verdict->recv, 0, 0);
+	refuse(w, qp, index, verdict->send);
+}
+
+static inline bool over_hard(struct emu_qp *qp)
+{
+	if (qp->hard == NIC_LIMIT_NONE || emu_unreaped(qp) <= (uint32_t)qp->hard)
+		return false;
+	qp->hard = NIC_LIMIT_NONE;
+	return true;
+}
+
+/* ---- a message of one packet, the usual case: all steps at once ---- */
+
+static inline void receive_only(struct emu_world *w, struct emu_qp *qp, struct emu_qp *sender,
+				const struct emu_swqe *swqe, uint32_t index)
+{
+	struct emu_rwqe *wqe = take(w, qp, swqe->message);
+	enum emu_copy copied;
+
+	if (__builtin_expect(!wqe, 0)) {
+		no_buffer(w, qp, index);
+		return;
+	}
+	if (__builtin_expect(over_hard(qp), 0)) {
+		fail(w, qp, wqe, index, &over_hard_limit);
+		return;
+	}
+	copied = place(w, qp, sender, swqe, wqe, 0, swqe->length);
+	if (__builtin_expect(copied != EMU_COPY_OK, 0)) {
+		fail(w, qp, wqe, index, &verdicts[copied]);
+		return;
+	}
+	finish(w, qp, wqe, index, swqe->length, swqe->flags & NIC_WR_SOLICITED);
+	if (__builtin_expect(qp->rx != 0, 0))
+		finish_waiting(w, qp);
+}
+
+/* ---- a message of several packets, or one that came before its turn ---- */
 
 static void expect_next(struct emu_world *w, const struct arrival *a)
 {
@@ -240,53 +286,45 @@ static void receive_first(struct emu_world *w, const struct arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 	struct emu_rwqe *wqe = take(w, qp, a->swqe->message);
-	struct verdict verdict = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION };
+	enum emu_copy copied;
 	struct emu_rx *rx;
 
 	if (!wqe) {
-		no_buffer(w, a);
+		no_buffer(w, qp, a->index);
 		return;
 	}
-	if (qp->hard != NIC_LIMIT_NONE && qp->unreaped > (uint32_t)qp->hard) {
-		qp->hard = NIC_LIMIT_NONE;
-		goto refuse;
+	if (over_hard(qp)) {
+		fail(w, qp, wqe, a->index, &over_hard_limit);
+		return;
 	}
-	verdict = place(w, a, wqe);
-	if (verdict.recv != NIC_WC_SUCCESS)
-		goto refuse;
-	if (a->last && a->swqe->message == qp->rx_completed + 1) {
-		finish(w, a, wqe, a->index, a->swqe->length, a->swqe->flags & NIC_WR_SOLICITED);
-		finish_waiting(w, a);
+	copied = place(w, qp, a->sender, a->swqe, wqe, a->from, a->to);
+	if (copied != EMU_COPY_OK) {
+		fail(w, qp, wqe, a->index, &verdicts[copied]);
 		return;
 	}
 	rx = rx_add(w, a, wqe);
 	if (!rx) {
-		verdict = (struct verdict){ NIC_WC_LOCAL_QP, NIC_WC_REMOTE_OPERATION };
-		goto refuse;
+		fail(w, qp, wqe, a->index, &out_of_memory);
+		return;
 	}
 	rx->whole = a->last;
 	rx->next_packet = a->packet + 1;
 	if (!rx->whole)
 		expect_next(w, a);
-	return;
-
-refuse:
-	emu_complete_recv(w, qp, wqe, verdict.recv, 0, 0);
-	refuse(w, a, verdict.send);
 }
 
 static void receive_next(struct emu_world *w, const struct arrival *a)
 {
 	struct emu_rx *rx = rx_find(w, a->qp, a->swqe->message);
-	struct verdict verdict;
+	enum emu_copy copied;
 
 	if (!rx || rx->whole || rx->next_packet != a->packet)
 		return; /* a repetition */
-	verdict = place(w, a, &rx->wqe);
-	if (verdict.recv != NIC_WC_SUCCESS) {
-		emu_complete_recv(w, a->qp, &rx->wqe, verdict.recv, 0, 0);
+	copied = place(w, a->qp, a->sender, a->swqe, &rx->wqe, a->from, a->to);
+	if (copied != EMU_COPY_OK) {
+		emu_complete_recv(w, a->qp, &rx->wqe, verdicts[copied].recv, 0, 0);
 		rx_drop(w, a->qp, rx);
-		refuse(w, a, verdict.send);
+		refuse(w, a->qp, a->index, verdicts[copied].send);
 		return;
 	}
 	if (!a->last) {
@@ -295,7 +333,7 @@ static void receive_next(struct emu_world *w, const struct arrival *a)
 		return;
 	}
 	rx->whole = true;
-	finish_waiting(w, a);
+	finish_waiting(w, a->qp);
 }
 
 static void trace_data(struct emu_world *w, const struct arrival *a)
@@ -311,51 +349,69 @@ static void trace_data(struct emu_world *w, const struct arrival *a)
 		       a->packet, a->to - a->from);
 }
 
-/* Profile ib: is this the message expected next? */
-static bool in_turn(struct emu_world *w, const struct arrival *a, const struct emu_event *event)
+/*
+ * Profile ib, and not the message expected next. Behind an RNR it is dropped, for it will be sent again.
+ * Otherwise the last packet of the message before is due at this very nanosecond: that goes first.
+ */
+static void out_of_turn(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)
 {
-	if (a->index == a->qp->rx_next) {
-		a->qp->rx_gap = false;
-		return true;
-	}
-	/*
-	 * Behind an RNR it is dropped, for it will be sent again. Otherwise the last packet of the message
-	 * before is due at this very nanosecond: let that go first.
-	 */
-	if (!a->qp->rx_gap && (int32_t)(a->index - a->qp->rx_next) > 0)
+	if (!qp->rx_gap && (int32_t)(event->index - qp->rx_next) > 0)
 		emu_schedule(w, w->fab->now + 1, emu_event_kind(event), event->qp, event->epoch,
 			     event->index, event->packet);
-	return false;
+}
+
+static void receive_piece(struct emu_world *w, struct emu_qp *qp, struct emu_qp *sender,
+			  const struct emu_swqe *swqe, const struct emu_event *event)
+{
+	uint64_t mtu = w->fab->config.mtu, from = event->packet * mtu;
+	struct arrival a = {
+		.qp = qp,
+		.sender = sender,
+		.swqe = swqe,
+		.index = event->index,
+		.packet = event->packet,
+		.packets = swqe->length > mtu ? (uint32_t)((swqe->length + mtu - 1) / mtu) : 1,
+		.from = from,
+		.to = from + mtu,
+	};
+
+	if (emu_event_kind(event) == EMU_EV_DATA_REST || a.to > swqe->length)
+		a.to = swqe->length;
+	a.last = a.to == swqe->length;
+	if (w->fab->trace_on)
+		trace_data(w, &a);
+	if (a.packet > 0)
+		receive_next(w, &a);
+	else if (a.last && swqe->message == qp->rx_completed + 1)
+		receive_only(w, qp, sender, swqe, a.index);
+	else
+		receive_first(w, &a);
 }
 
 void emu_rx_data(struct emu_world *w, const struct emu_event *event)
 {
-	struct arrival a = { .qp = emu_qp_at(w, event->qp),
-			     .index = event->index,
-			     .packet = event->packet };
-	uint32_t mtu = w->fab->config.mtu;
+	struct emu_fabric *fab = w->fab;
+	struct emu_qp *qp = emu_qp_at(w, event->qp), *sender;
+	const struct emu_swqe *swqe;
+	uint32_t index = event->index;
 
-	if (emu_qp_stale(a.qp, event) || !emu_qp_running(a.qp))
+	if (emu_qp_stale(qp, event) || !emu_qp_running(qp))
 		return;
-	a.sender = emu_qp_at(w, a.qp->peer);
-	if (a.sender->epoch != a.qp->peer_epoch ||
-	    a.index - a.sender->sq.get >= emu_wq_count(&a.sender->sq))
+	sender = emu_qp_at(w, qp->peer);
+	if (sender->epoch != qp->peer_epoch || index - sender->sq.get >= emu_wq_count(&sender->sq))
 		return;
-	a.swqe = emu_wqe(w, &a.sender->sq, a.index);
-	if (w->fab->config.in_order && !in_turn(w, &a, event))
+	swqe = emu_wqe(w, &sender->sq, index);
+	if (index == qp->rx_next) {
+		qp->rx_gap = false;
+		if (event->packet == 0 && swqe->length <= fab->config.mtu && !fab->trace_on) {
+			receive_only(w, qp, sender, swqe, index);
+			return;
+		}
+	} else if (fab->config.in_order) {
+		out_of_turn(w, qp, event);
 		return;
-	a.packets = a.swqe->length > mtu ? (a.swqe->length + mtu - 1) / mtu : 1;
-	a.from = (uint64_t)a.packet * mtu;
-	a.to = a.from + mtu;
-	if (emu_event_kind(event) == EMU_EV_DATA_REST || a.to > a.swqe->length)
-		a.to = a.swqe->length;
-	a.last = a.to == a.swqe->length;
-	if (__builtin_expect(w->fab->trace_on, 0))
-		trace_data(w, &a);
-	if (a.packet == 0)
-		receive_first(w, &a);
-	else
-		receive_next(w, &a);
+	}
+	receive_piece(w, qp, sender, swqe, event);
 }
 
 /* ---- the end of a connection ---- */

@@ -73,18 +73,6 @@ void emu_srq_destroy(struct nic_srq *base)
 	EMU_FREE(w->fab, srqs, srq, EMU_INDEX(w, srq, base));
 }
 
-void emu_recv_put(struct emu_world *w, struct emu_wq *wq, const struct nic_recv_wr *wr)
-{
-	struct emu_rwqe *wqe = emu_wqe(w, wq, wq->put);
-
-	wqe->wr_id = wr->wr_id;
-	wqe->num_sge = wr->num_sge;
-	wqe->flags = wr->flags;
-	for (uint32_t i = 0; i < wr->num_sge; i++)
-		wqe->sge[i] = wr->sge[i];
-	wq->put++;
-}
-
 int emu_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
 {
 	struct emu_srq *srq = srq_of(base);

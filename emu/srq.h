@@ -16,7 +16,18 @@ uint32_t emu_srq_count(struct nic_srq *srq);
 /* Bytes of a receive slot with room for max_sge segments. */
 uint32_t emu_recv_stride(uint32_t max_sge);
 /* Copy a receive onto a queue that has room. */
-void emu_recv_put(struct emu_world *w, struct emu_wq *wq, const struct nic_recv_wr *wr);
+static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
+				const struct nic_recv_wr *wr)
+{
+	struct emu_rwqe *wqe = emu_wqe(w, wq, wq->put++);
+
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = wr->num_sge;
+	wqe->flags = wr->flags;
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		wqe->sge[i] = wr->sge[i];
+}
+
 /* The oldest receive leaves the SRQ; it stays readable until the next post. NULL: empty. */
 struct emu_rwqe *emu_srq_take(struct emu_world *w, uint32_t index);
 

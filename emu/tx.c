@@ -11,30 +11,32 @@
 #define RNR_RETRY_FOREVER 7u
 
 /* Put a request on the wire: one event for its first packet, or for all of it when that is one. */
-static void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t length)
 {
-	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	uint32_t mtu = w->fab->config.mtu;
-	uint32_t head = wqe->length < mtu ? wqe->length : mtu;
+	uint32_t head = length < mtu ? length : mtu;
 	uint64_t arrival;
 
-	arrival = emu_link_transmit(w, qp->adapter, qp->peer_adapter, wqe->length, head);
+	arrival = emu_link_transmit(w, qp->adapter, qp->peer_adapter, length, head);
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
 }
 
 static void kick(struct emu_world *w, struct emu_qp *qp)
 {
-	while (!qp->rnr_wait && qp->sq_next != qp->sq.put)
-		transmit(w, qp, qp->sq_next++);
+	while (!qp->rnr_wait && qp->sq_next != qp->sq.put) {
+		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
+
+		transmit(w, qp, qp->sq_next++, wqe->length);
+	}
 }
 
-static void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr)
+static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message)
 {
 	wqe->wr_id = wr->wr_id;
 	wqe->remote_addr = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length = wr->length;
-	wqe->message = 0;
+	wqe->message = message;
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)wr->flags;
 	wqe->num_sge = (uint8_t)wr->num_sge;
@@ -42,42 +44,48 @@ static void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr)
 		wqe->sge[i] = wr->sge[i];
 }
 
+/* A disconnected QP takes requests and ends them at once. */
+static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	struct emu_swqe flushed = { .wr_id = wr->wr_id,
+				    .opcode = (uint8_t)wr->opcode,
+				    .flags = (uint8_t)wr->flags };
+
+	emu_complete_send(w, qp, &flushed, NIC_WC_FLUSHED);
+	return 0;
+}
+
 int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
-	struct emu_swqe *wqe;
+	uint32_t put = qp->sq.put;
 
 	if (wr->num_sge > qp->max_send_sge || wr->length > EMU_MAX_MSG)
 		return -EINVAL;
-	if (qp->state == EMU_QP_ERROR) {
-		struct emu_swqe flushed = { .wr_id = wr->wr_id,
-					    .opcode = (uint8_t)wr->opcode,
-					    .flags = (uint8_t)wr->flags };
-
-		emu_complete_send(w, qp, &flushed, NIC_WC_FLUSHED);
-		return 0;
-	}
 	if (qp->state != EMU_QP_CONNECTED)
-		return -EINVAL;
+		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
 	if (wr->opcode != NIC_OP_SEND)
 		return -EOPNOTSUPP;
 	if (emu_wq_count(&qp->sq) >= qp->sq.max)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
-	wqe = emu_wqe(w, &qp->sq, qp->sq.put);
-	fill(wqe, wr);
-	wqe->message = ++qp->tx_messages;
-	qp->sq.put++;
+	fill(emu_wqe(w, &qp->sq, put), wr, ++qp->tx_messages);
+	qp->sq.put = put + 1;
 	emu_trace(w, "%s.ep%u post_send bytes=%u segments=%u message=%u",
 		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge,
-		  wqe->message);
-	kick(w, qp);
+		  qp->tx_messages);
+	/* What waits for a retry timer goes first, in order. */
+	if (qp->rnr_wait)
+		return 0;
+	assert(qp->sq_next == put);
+	qp->sq_next = put + 1;
+	transmit(w, qp, put, wr->length);
 	return 0;
 }
 
-static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
+static inline void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
 	while (qp->sq.get != end) {
 		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), NIC_WC_SUCCESS);
@@ -85,7 +93,7 @@ static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 	}
 }
 
-static void on_ack(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+static inline void on_ack(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	complete_until(w, qp, index + 1);
 	qp->rnr_tries = 0;
@@ -150,7 +158,7 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 		return;
 	if (__builtin_expect(w->fab->trace_on, 0))
 		trace_answer(w, qp, event);
-	if (kind == EMU_EV_ACK)
+	if (__builtin_expect(kind == EMU_EV_ACK, 1))
 		on_ack(w, qp, event->index);
 	else if (kind == EMU_EV_RNR)
 		on_rnr(w, qp, event->index);

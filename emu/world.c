@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "link.h"
 #include "trace.h"
 #include "world.h"
 
@@ -220,9 +221,9 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 	*adapter = (struct emu_adapter){ .open = true };
 	snprintf(adapter->name, sizeof(adapter->name), "%s", name);
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
-		struct emu_link fresh = { .latency_ns = w->fab->config.latency_ns,
-					  .bandwidth_bps = w->fab->config.bandwidth_bps };
+		struct emu_link fresh = { 0 };
 
+		emu_link_init(&fresh, w->fab->config.latency_ns, w->fab->config.bandwidth_bps);
 		w->fab->links[index][i] = w->fab->links[i][index] = fresh;
 	}
 	init_nic(w, index);

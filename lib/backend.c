@@ -188,7 +188,6 @@ void backend_end_world(struct backend *b)
 	b->kind->world_destroy(b->world);
 	b->world = NULL;
 	b->made_by_test = false;
-	b->idle = 0;
 	if (b->sim != DAT_HANDLE_NULL)
 		handle_retire(b->sim);
 	b->sim = DAT_HANDLE_NULL;
@@ -263,14 +262,14 @@ void backend_close_adapter(struct adapter *adapter)
 	free(adapter);
 }
 
-void backend_idle(struct backend *b, struct nic *nic)
+void backend_idle(struct nic *nic)
 {
 	uint64_t deadline;
 
-	if (++b->idle <= IDLE_CALLS_MAX)
+	if (++nic->idle <= IDLE_CALLS_MAX)
 		return;
-	b->idle = 0;
-	deadline = b->ops.now(nic) + nic->poll_quantum_ns;
-	while (b->ops.wait(nic, NULL, deadline) == NIC_WAIT_RAN)
+	nic->idle = 0;
+	deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
+	while (nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
 		;
 }

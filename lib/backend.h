@@ -54,7 +54,6 @@ struct backend {
 	DAT_HANDLE sim;        /* dat_sim handle of the world, issued when first asked for */
 	bool made_by_test;     /* by dat_sim_create: the last close does not end the world */
 	unsigned int live[16]; /* objects, per type */
-	unsigned int idle;     /* polls and queries in a row in which nothing happened */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 };
@@ -90,11 +89,11 @@ void backend_end_world(struct backend *b);
 DAT_RETURN backend_open_adapter(struct backend *b, const char *name, struct adapter **adapter);
 void backend_close_adapter(struct adapter *adapter);
 /* A poll or query that changed nothing: after a thousand in a row a quantum of time passes. */
-void backend_idle(struct backend *b, struct nic *nic);
+void backend_idle(struct nic *nic);
 
-static inline void backend_busy(struct backend *b)
+static inline void backend_busy(struct nic *nic)
 {
-	b->idle = 0;
+	nic->idle = 0;
 }
 
 #endif /* LIB_BACKEND_H */

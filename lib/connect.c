@@ -84,7 +84,7 @@ static DAT_RETURN connect_locked(struct ep *ep, const DAT_SOCK_ADDR *remote, DAT
 	ep->remote = copy;
 	ep->remote_port = qual;
 	ep_change_state(ep, EP_CONNECT);
-	backend_busy(obj_backend(&ep->obj));
+	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
 }
 
@@ -126,7 +126,7 @@ static DAT_RETURN disconnect_locked(struct ep *ep, DAT_CLOSE_FLAGS flags)
 		return DAT_SUCCESS;
 	if (ep->state == DAT_EP_STATE_CONNECTED)
 		ep_change_state(ep, EP_DISCONNECT);
-	backend_busy(obj_backend(&ep->obj));
+	backend_busy(ep->obj.nic);
 	ep->nic->nic->ops->disconnect(ep->nic, abrupt);
 	return DAT_SUCCESS;
 }

@@ -104,7 +104,7 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, const struct nic_c
 	ep_forget_peer(ep);
 	ep->remote = remote;
 	ep_change_state(ep, EP_ACCEPT);
-	backend_busy(obj_backend(&ep->obj));
+	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
 }
 
@@ -151,7 +151,7 @@ DAT_RETURN dat__cr_reject(DAT_CR_HANDLE handle)
 
 	if (!obj)
 		return BAD_CR;
-	backend_busy(b);
+	backend_busy(obj->nic);
 	cr_destroy(obj_as(struct cr, obj), true);
 	backend_leave(b);
 	return DAT_SUCCESS;

@@ -54,7 +54,7 @@ static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_send_wr wr = { .wr_id = cookie.as_64, .sge = sge, .opcode = NIC_OP_SEND };
-	struct lmr_need need = { .pz = ep->pz, .access = LMR_NEED_READ, .first_arg = 2 };
+	struct lmr_need need = { .pz = ep->pz, .privileges = LMR_NEED_READ, .first_arg = 2 };
 	DAT_VLEN length;
 	DAT_RETURN ret;
 	int err;
@@ -76,7 +76,7 @@ static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	err = ep->nic->nic->ops->post_send(ep->nic, &wr);
 	if (err)
 		return no_room(err);
-	backend_busy(obj_backend(&ep->obj));
+	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
 }
 
@@ -97,7 +97,7 @@ static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };
-	struct lmr_need need = { .pz = ep->pz, .access = LMR_NEED_WRITE, .first_arg = 2 };
+	struct lmr_need need = { .pz = ep->pz, .privileges = LMR_NEED_WRITE, .first_arg = 2 };
 	DAT_VLEN length;
 	DAT_RETURN ret;
 	int err;
@@ -123,7 +123,7 @@ static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 		return no_room(err);
 	}
 	ep->recv_posted = true;
-	backend_busy(obj_backend(&ep->obj));
+	backend_busy(ep->obj.nic);
 	obj_trace(ep, "post_recv bytes=%lu segments=%d outstanding=%d", length, segments,
 		  ep->recv_outstanding);
 	return DAT_SUCCESS;

@@ -89,7 +89,7 @@ void ep_reaped(struct ep *ep)
 		ep->srq->outstanding--;
 	else
 		ep->recv_outstanding--;
-	ep_ops(ep)->qp_reaped(ep->nic, 1);
+	++*ep->nic->reaped;
 }
 
 /* ---- create ---- */

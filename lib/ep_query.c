@@ -49,7 +49,7 @@ static DAT_RETURN query_locked(struct ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	backend_idle(obj_backend(&ep->obj), obj_nic(&ep->obj));
+	backend_idle(ep->obj.nic);
 	fill_param(ep, param);
 	return DAT_SUCCESS;
 }
@@ -85,7 +85,7 @@ DAT_RETURN dat__ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOO
 
 	if (!obj)
 		return BAD_EP;
-	backend_idle(b, obj_nic(obj));
+	backend_idle(obj->nic);
 	counts = counts_of(ep);
 	if (state)
 		*state = ep->state;
@@ -124,7 +124,7 @@ DAT_RETURN dat__ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs_allocated,
 		return BAD_EP;
 	if (!nbufs_allocated && !bufs_alloc_span)
 		return obj_leave(b, obj, "dat_ep_recv_query", BAD_ARG(2));
-	backend_idle(b, obj_nic(obj));
+	backend_idle(obj->nic);
 	recv_counts(obj_as(struct ep, obj), &allocated, &span);
 	if (nbufs_allocated)
 		*nbufs_allocated = allocated;

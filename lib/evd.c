@@ -252,7 +252,8 @@ bool evd_post(struct evd *evd, DAT_EVENT *event)
 	push(evd, event, EVD_OTHER);
 	update_limit(evd);
 	evd->notified = true;
-	backend_busy(obj_backend(&evd->obj));
+	evd->obj.nic->attention = true;
+	backend_busy(evd->obj.nic);
 	if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
 		trace_event(evd, "event", event);
 	evd_wake(evd);
@@ -265,15 +266,14 @@ void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
 		evd_on_overflow(evd, NULL, NIC_OP_COUNT);
 }
 
-static bool take_direct(struct evd *evd, DAT_EVENT *event)
+static void hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
 {
-	struct nic_wc wc;
-
-	if (obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) != 1)
-		return false;
-	completion_event(evd, &wc, event);
-	reaped(evd, wc.qp->ctx, wc_origin(&wc), event);
-	return true;
+	completion_event(evd, wc, event);
+	reaped(evd, wc->qp->ctx, wc_origin(wc), event);
+	evd->overflowed = false;
+	backend_busy(evd->obj.nic);
+	if (__builtin_expect(!TAILQ_EMPTY(&evd->notes), 0))
+		queue_waiting_notes(evd);
 }
 
 static bool take_queued(struct evd *evd, DAT_EVENT *event)
@@ -297,21 +297,41 @@ static bool take_queued(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
+/* Nothing is queued, and nothing but completions can come: they need not pass through the queue. */
+static bool is_direct(const struct evd *evd)
+{
+	return queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ);
+}
+
 bool evd_take(struct evd *evd, DAT_EVENT *event)
 {
-	bool taken;
+	struct nic_wc wc;
 
-	if (queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ))
-		taken = take_direct(evd, event);
-	else
-		taken = take_queued(evd, event);
-	if (taken) {
-		evd->overflowed = false;
-		backend_busy(obj_backend(&evd->obj));
-		if (!TAILQ_EMPTY(&evd->notes))
-			queue_waiting_notes(evd);
+	if (is_direct(evd)) {
+		if (evd->obj.nic->ops->cq_poll(evd->cq, &wc, 1) != 1)
+			return false;
+		hand_over(evd, &wc, event);
+		return true;
 	}
-	return taken;
+	if (!take_queued(evd, event))
+		return false;
+	evd->overflowed = false;
+	backend_busy(evd->obj.nic);
+	if (!TAILQ_EMPTY(&evd->notes))
+		queue_waiting_notes(evd);
+	return true;
+}
+
+bool evd_dequeue(struct evd *evd, DAT_EVENT *event)
+{
+	struct nic_wc wc;
+
+	if (!is_direct(evd))
+		return evd_take(evd, event) || evd_poll(evd, event);
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return false;
+	hand_over(evd, &wc, event);
+	return true;
 }
 
 /* Remove the entries of ep (NULL: of all), keeping the order of the rest. */
@@ -371,7 +391,7 @@ void evd_on_notify(void *cq_ctx)
 	/* Where some completions are no notifications, the waiter drains and sees for itself. */
 	if (!evd->selective)
 		evd->notified = true;
-	backend_busy(obj_backend(&evd->obj));
+	backend_busy(evd->obj.nic);
 	evd_wake(evd);
 }
 

@@ -77,6 +77,8 @@ bool evd_post(struct evd *evd, DAT_EVENT *event);
 void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event);
 /* Take the next event, if there is one, and account for it. */
 bool evd_take(struct evd *evd, DAT_EVENT *event);
+/* The same, after a vain poll's worth of time where there is none yet. */
+bool evd_dequeue(struct evd *evd, DAT_EVENT *event);
 /* Throw away all completions of ep; they count as reaped. */
 void evd_purge(struct evd *evd, struct ep *ep);
 
@@ -92,8 +94,8 @@ void evd_on_overflow(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 
 /* evd_wait.c: wake the waiter so that it looks at what changed. */
 void evd_wake(struct evd *evd);
-/* Look at one vain poll's worth of virtual time; true: there is an event now. */
-bool evd_poll(struct evd *evd);
+/* Let a vain poll's worth of virtual time pass, or less: take the event that comes. */
+bool evd_poll(struct evd *evd, DAT_EVENT *event);
 
 const char *event_name(DAT_EVENT_NUMBER number);
 

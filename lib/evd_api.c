@@ -67,7 +67,7 @@ static DAT_RETURN query_locked(struct evd *evd, DAT_EVD_PARAM_MASK mask, DAT_EVD
 				  .evd_state = evd_state(evd),
 				  .cno_handle = DAT_HANDLE_NULL,
 				  .evd_flags = evd->flags };
-	backend_idle(obj_backend(&evd->obj), obj_nic(&evd->obj));
+	backend_idle(evd->obj.nic);
 	return DAT_SUCCESS;
 }
 
@@ -158,11 +158,8 @@ static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
 		return BAD_ARG(2);
 	if (evd->waiting)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-	if (evd_take(evd, event))
-		return DAT_SUCCESS;
-	if (evd_poll(evd) && evd_take(evd, event))
-		return DAT_SUCCESS;
-	return DAT_QUEUE_EMPTY; /* bare: ruling G1 */
+	/* DAT_QUEUE_EMPTY comes bare: ruling G1 */
+	return evd_dequeue(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
 }
 
 DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)

@@ -25,16 +25,19 @@ void evd_wake(struct evd *evd)
 		nic->up->wake(nic->ctx);
 }
 
-bool evd_poll(struct evd *evd)
+bool evd_poll(struct evd *evd, DAT_EVENT *event)
 {
-	struct nic *nic = obj_nic(&evd->obj);
+	struct nic *nic = evd->obj.nic;
 	uint64_t deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
+	enum nic_wait outcome;
 
 	do {
-		if (evd_count(evd) > 0)
+		nic->attention = false;
+		outcome = nic->ops->wait(nic, evd->cq, deadline);
+		if (evd_take(evd, event))
 			return true;
-	} while (nic->ops->wait(nic, evd->cq, deadline) == NIC_WAIT_RAN);
-	return evd_count(evd) > 0;
+	} while (outcome == NIC_WAIT_RAN);
+	return false;
 }
 
 /* ---- "nothing can wake you" ---- */
@@ -104,6 +107,7 @@ static DAT_RETURN block(struct evd *evd, uint64_t deadline, uint32_t threshold, 
 
 		if (evd->cq)
 			nic->ops->cq_arm(evd->cq);
+		nic->attention = false;
 		outcome = nic->ops->wait(nic, evd->cq, deadline);
 		if (evd->dying)
 			return DAT_FAIL(DAT_ABORT, DAT_NO_SUBTYPE);

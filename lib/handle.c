@@ -99,6 +99,16 @@ void handle_retire(DAT_HANDLE handle)
 	pthread_mutex_unlock(&issue.lock);
 }
 
+struct slot *handle_slot_later_ranges(DAT_HANDLE handle)
+{
+	unsigned int count = __atomic_load_n(&handle_table.count, __ATOMIC_ACQUIRE);
+	struct slot *slot = NULL;
+
+	for (unsigned int i = 1; i < count && !slot; i++)
+		slot = handle_slot_in(&handle_table.range[i], handle);
+	return slot;
+}
+
 DAT_PROVIDER *handle_foreign_provider(DAT_HANDLE handle)
 {
 	return registry_foreign_provider(handle);

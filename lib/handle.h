@@ -46,20 +46,25 @@ struct handle_table {
 
 extern struct handle_table handle_table;
 
+/* Whether the value lies in one range; *spent or not*. */
+static inline struct slot *handle_slot_in(const struct handle_range *r, DAT_HANDLE handle)
+{
+	uintptr_t offset = (uintptr_t)handle - (uintptr_t)r->first;
+
+	if (offset >= (uintptr_t)r->end - (uintptr_t)r->first)
+		return NULL;
+	return offset % sizeof(struct slot) == 0 ? (struct slot *)handle : NULL;
+}
+
+struct slot *handle_slot_later_ranges(DAT_HANDLE handle);
+
 /* The slot a value names if it lies in our ranges, spent or not; else NULL. */
 static inline struct slot *handle_slot(DAT_HANDLE handle)
 {
-	uintptr_t value = (uintptr_t)handle;
-	unsigned int count = __atomic_load_n(&handle_table.count, __ATOMIC_ACQUIRE);
+	/* An unused range is empty: no value lies in it. */
+	struct slot *slot = handle_slot_in(&handle_table.range[0], handle);
 
-	for (unsigned int i = 0; i < count; i++) {
-		const struct handle_range *r = &handle_table.range[i];
-		uintptr_t offset = value - (uintptr_t)r->first;
-
-		if (offset < (uintptr_t)r->end - (uintptr_t)r->first)
-			return offset % sizeof(struct slot) == 0 ? (struct slot *)handle : NULL;
-	}
-	return NULL;
+	return __builtin_expect(slot != NULL, 1) ? slot : handle_slot_later_ranges(handle);
 }
 
 /*

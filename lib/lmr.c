@@ -6,9 +6,7 @@
 #include "lmr.h"
 #include "pz.h"
 
-#define CONTEXT_GEN_BITS 8
-#define TABLE_FIRST      64u
-#define FREE_BIT         1u /* a free table entry holds next << 9 | generation << 1 | 1 */
+#define TABLE_FIRST 64u
 
 /* ---- the table of contexts ---- */
 
@@ -18,7 +16,8 @@
  */
 static uintptr_t free_entry(uint32_t next, uint32_t gen)
 {
-	return (uintptr_t)next << (CONTEXT_GEN_BITS + 1) | (uintptr_t)(gen & 0xff) << 1 | FREE_BIT;
+	return (uintptr_t)next << (LMR_CONTEXT_GEN_BITS + 1) | (uintptr_t)(gen & 0xff) << 1 |
+	       LMR_FREE_BIT;
 }
 
 static bool grow(struct adapter *adapter)
@@ -49,29 +48,18 @@ static bool context_take(struct adapter *adapter, struct lmr *lmr)
 	index = adapter->lmr_free;
 	entry = (uintptr_t)adapter->lmrs[index];
 	gen = (uint32_t)(entry >> 1) & 0xff;
-	adapter->lmr_free = (uint32_t)(entry >> (CONTEXT_GEN_BITS + 1));
+	adapter->lmr_free = (uint32_t)(entry >> (LMR_CONTEXT_GEN_BITS + 1));
 	adapter->lmrs[index] = lmr;
-	lmr->context = index << CONTEXT_GEN_BITS | gen;
+	lmr->context = index << LMR_CONTEXT_GEN_BITS | gen;
 	return true;
 }
 
 static void context_drop(struct adapter *adapter, const struct lmr *lmr)
 {
-	uint32_t index = lmr->context >> CONTEXT_GEN_BITS;
+	uint32_t index = lmr->context >> LMR_CONTEXT_GEN_BITS;
 
 	adapter->lmrs[index] = (struct lmr *)free_entry(adapter->lmr_free, lmr->context + 1);
 	adapter->lmr_free = index;
-}
-
-static struct lmr *context_find(const struct adapter *adapter, DAT_LMR_CONTEXT context)
-{
-	uint32_t index = context >> CONTEXT_GEN_BITS;
-	struct lmr *lmr;
-
-	if (index >= adapter->lmr_slots)
-		return NULL;
-	lmr = adapter->lmrs[index];
-	return !((uintptr_t)lmr & FREE_BIT) && lmr->context == context ? lmr : NULL;
 }
 
 /* ---- the segments of a post ---- */
@@ -84,26 +72,25 @@ static DAT_RETURN bad_arg(int n)
 static DAT_RETURN check_segment(const struct lmr *lmr, const struct lmr_need *need,
 				const DAT_LMR_TRIPLET *t)
 {
-	bool write = need->access == LMR_NEED_WRITE;
+	bool write = need->privileges == LMR_NEED_WRITE;
 
 	if (!lmr)
 		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION,
 				write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
-	if (t->segment_length > lmr->length ||
-	    t->virtual_address - (uintptr_t)lmr->address > lmr->length - t->segment_length)
+	if (!lmr_covers(lmr, t))
 		return bad_arg(need->first_arg + 1);
 	if (lmr->pz != need->pz)
 		return DAT_FAIL(DAT_PROTECTION_VIOLATION,
 				write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
-	if (write && !(lmr->privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
-		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
-	if (!(lmr->privileges & (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_LOCAL_READ_FLAG)))
-		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_READ);
+	if (!((uint32_t)lmr->privileges & need->privileges))
+		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION,
+				write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need, DAT_COUNT segments,
-			 const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total)
+DAT_RETURN lmr_translate_list(struct adapter *adapter, const struct lmr_need *need,
+			      DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, struct nic_sge *sge,
+			      DAT_VLEN *total)
 {
 	DAT_VLEN sum = 0;
 
@@ -111,13 +98,13 @@ DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need, D
 		return bad_arg(need->first_arg + 1);
 	for (DAT_COUNT i = 0; i < segments; i++) {
 		const DAT_LMR_TRIPLET *t = &iov[i];
-		struct lmr *lmr = NULL;
+		const struct lmr *lmr = NULL;
 
 		/* A segment of no bytes touches no memory: its other fields mean nothing. */
 		if (t->segment_length > 0) {
 			DAT_RETURN ret;
 
-			lmr = context_find(adapter, t->lmr_context);
+			lmr = lmr_find(adapter, t->lmr_context);
 			ret = check_segment(lmr, need, t);
 			if (ret != DAT_SUCCESS)
 				return ret;
@@ -126,11 +113,10 @@ DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need, D
 		}
 		sge[i].addr = t->virtual_address;
 		sge[i].length = (uint32_t)t->segment_length;
-		sge[i].lkey = lmr ? lmr->nic->lkey : 0;
+		sge[i].lkey = lmr ? lmr->lkey : 0;
 		sum += t->segment_length;
 	}
-	if (total)
-		*total = sum;
+	*total = sum;
 	return DAT_SUCCESS;
 }
 
@@ -191,6 +177,7 @@ static DAT_RETURN make(struct ia *ia, struct pz *pz, DAT_PVOID address, DAT_VLEN
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 	if (ops->mr_reg(pz->nic, (uintptr_t)address, length, nic_access(privileges), &lmr->nic))
 		goto drop_context;
+	lmr->lkey = lmr->nic->lkey;
 	if (privileges & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		lmr->rmr_context = lmr->nic->rkey;
 	ret = obj_init(&lmr->obj, ia, DAT_HANDLE_TYPE_LMR);

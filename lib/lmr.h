@@ -17,6 +17,7 @@ struct lmr {
 	struct obj obj;
 	struct pz *pz;
 	struct nic_mr *nic;
+	uint32_t lkey; /* nic's, a load nearer */
 	DAT_MEM_TYPE mem_type;
 	DAT_MEM_PRIV_FLAGS privileges;
 	DAT_PVOID address;
@@ -27,24 +28,67 @@ struct lmr {
 
 #define LMR_SEGMENTS_MAX 64 /* above any adapter's limit */
 
-enum lmr_access {
-	LMR_NEED_READ,
-	LMR_NEED_WRITE
-};
-
 /* What a post demands of its local segments. */
 struct lmr_need {
 	const struct pz *pz;
-	enum lmr_access access;
+	uint32_t privileges; /* any of these suffices: LMR_NEED_xxx */
 	int first_arg; /* position of num_segments, for DAT_INVALID_ARGn; the iov comes next */
 };
 
+/* Local write implies local read: ruling A3. */
+#define LMR_NEED_WRITE ((uint32_t)DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+#define LMR_NEED_READ  ((uint32_t)(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_LOCAL_READ_FLAG))
+
+#define LMR_CONTEXT_GEN_BITS 8
+#define LMR_FREE_BIT         1u /* table entries that hold no LMR are odd; see lmr.c */
+
 void lmr_destroy(struct lmr *lmr);
+
+/* The LMR a context names on this adapter, or NULL. */
+static inline const struct lmr *lmr_find(const struct adapter *adapter, DAT_LMR_CONTEXT context)
+{
+	uint32_t index = context >> LMR_CONTEXT_GEN_BITS;
+	const struct lmr *lmr;
+
+	if (index >= adapter->lmr_slots)
+		return NULL;
+	lmr = adapter->lmrs[index];
+	return !((uintptr_t)lmr & LMR_FREE_BIT) && lmr->context == context ? lmr : NULL;
+}
+
+static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
+{
+	return t->segment_length <= lmr->length &&
+	       t->virtual_address - (uintptr_t)lmr->address <= lmr->length - t->segment_length;
+}
+
+/* lmr_translate for any number of segments, and for finding out what is wrong with one. */
+DAT_RETURN lmr_translate_list(struct adapter *adapter, const struct lmr_need *need,
+			      DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, struct nic_sge *sge,
+			      DAT_VLEN *total);
+
 /*
- * Check `segments` triplets and turn them into what the NIC takes; *total (may be NULL) is their sum.
- * `segments` is within the caller's limit and LMR_SEGMENTS_MAX.
+ * Check `segments` triplets and turn them into what the NIC takes; *total is their sum. `segments` is
+ * within the caller's limit and LMR_SEGMENTS_MAX.
  */
-DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need, DAT_COUNT segments,
-			 const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total);
+static inline DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need,
+				       DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+				       struct nic_sge *sge, DAT_VLEN *total)
+{
+	const struct lmr *lmr;
+
+	if (segments != 1 || !iov)
+		return lmr_translate_list(adapter, need, segments, iov, sge, total);
+	lmr = lmr_find(adapter, iov->lmr_context);
+	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != need->pz ||
+	    !((uint32_t)lmr->privileges & need->privileges) || iov->segment_length == 0 ||
+	    iov->segment_length > adapter->attr.max_msg_size)
+		return lmr_translate_list(adapter, need, segments, iov, sge, total);
+	sge->addr = iov->virtual_address;
+	sge->length = (uint32_t)iov->segment_length;
+	sge->lkey = lmr->lkey;
+	*total = iov->segment_length;
+	return DAT_SUCCESS;
+}
 
 #endif /* LIB_LMR_H */

@@ -50,6 +50,8 @@ struct nic {
 	uint64_t caps;            /* enum nic_cap; fixed at open */
 	uint64_t poll_quantum_ns; /* most that a vain poll lets pass; 0: polls move no time */
 	bool tracing;             /* so that an untraced path costs one load */
+	unsigned int idle;        /* lib's: polls and queries in a row in which nothing happened */
+	bool attention; /* lib sets it in an upcall to end a wait: it has seen to something */
 };
 
 struct nic_pd {
@@ -80,6 +82,7 @@ struct nic_srq {
 struct nic_qp {
 	struct nic *nic;
 	void *ctx;
+	uint32_t *reaped; /* lib counts here: receive completions handed out or thrown away */
 };
 
 struct nic_listener {
@@ -217,7 +220,7 @@ struct nic_qp_counts {
 	uint32_t send_posted;    /* posted, not completed */
 	uint32_t recv_posted;    /* on its own receive queue, not taken */
 	uint32_t recv_taken;     /* taken, not completed */
-	uint32_t unreaped;       /* taken, not reaped (qp_reaped) */
+	uint32_t unreaped;       /* taken, not reaped */
 	uint64_t last_taken;     /* latest message number that took a buffer; counts from 1 */
 	uint64_t last_completed; /* latest message number completed */
 };
@@ -275,6 +278,11 @@ struct nic_ops {
 	void (*cq_destroy)(struct nic_cq *cq);
 	/* Hand out up to n completions, oldest first; the number handed out. Never blocks. */
 	int (*cq_poll)(struct nic_cq *cq, struct nic_wc *wc, int n);
+	/*
+	 * The next completion. A vain look lets up to one poll quantum of virtual time pass and looks
+	 * again; a clock that goes by itself is not waited for.
+	 */
+	bool (*cq_spin)(struct nic_cq *cq, struct nic_wc *wc);
 	uint32_t (*cq_count)(struct nic_cq *cq);
 	/*
 	 * Accept at most n unpolled completions from now on (n <= depth): lib keeps part of the event
@@ -325,8 +333,6 @@ struct nic_ops {
 	void (*qp_taken_limit)(struct nic_qp *qp, int32_t soft, int32_t hard);
 	/* Break a running connection from this side; the end is an upcall, soon. */
 	void (*qp_break)(struct nic_qp *qp);
-	/* lib handed n receive completions of this QP to the program, or threw them away. */
-	void (*qp_reaped)(struct nic_qp *qp, uint32_t n);
 
 	/* ---- posting: never blocks, never allocates ---- */
 
@@ -365,8 +371,9 @@ struct nic_ops {
 
 	uint64_t (*now)(struct nic *nic);
 	/*
-	 * Let the world go on by one step, or until the deadline. May block (real time) and then
-	 * releases the lock. cq: the one the caller is interested in, or NULL.
+	 * Let the world go on until cq gains a completion, lib asks for attention (it clears the flag
+	 * before), or the deadline; never more than one step where cq is NULL. May block (real time)
+	 * and then releases the lock.
 	 */
 	enum nic_wait (*wait)(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
 

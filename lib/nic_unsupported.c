@@ -157,6 +157,7 @@ const struct nic_ops nic_unsupported = {
 	.cq_resize = no_cq_resize,
 	MISSING(cq_destroy),
 	MISSING(cq_poll),
+	MISSING(cq_spin),
 	MISSING(cq_count),
 	MISSING(cq_limit),
 	MISSING(cq_arm),
@@ -172,7 +173,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(qp_destroy),
 	MISSING(qp_query),
 	MISSING(qp_taken_limit),
-	MISSING(qp_reaped),
+
 	MISSING(qp_break),
 	MISSING(post_send),
 	MISSING(post_recv),

@@ -10,6 +10,7 @@ DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 	struct adapter *adapter = ia->adapter;
 
 	obj->ia = ia;
+	obj->nic = adapter->nic;
 	obj->type = (uint8_t)type;
 	obj->context.as_64 = 0;
 	obj->handle = handle_issue(&adapter->backend->provider, obj);

@@ -22,6 +22,7 @@ struct evd;
 struct obj {
 	DAT_HANDLE handle;
 	struct ia *ia;
+	struct nic *nic;     /* ia->adapter->nic: one load on the path of every message */
 	DAT_CONTEXT context; /* the Consumer's */
 	TAILQ_ENTRY(obj) in_ia;
 	uint32_t id;  /* emu0.ep<id>: counts per adapter and type from 1, never reused */
@@ -66,23 +67,21 @@ static inline struct backend *obj_backend(const struct obj *obj)
 
 static inline struct nic *obj_nic(const struct obj *obj)
 {
-	return obj->ia->adapter->nic;
+	return obj->nic;
 }
 
 /*
- * Resolve a handle of ours. On success the lock of its backend is held and *backend set; on failure
+ * Resolve the first handle of a call that came through our provider table, so it names a slot of ours
+ * (api.c saw to that). On success the lock of its backend is held and *backend set; on failure
  * nothing is held.
  */
 static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 				    struct backend **backend)
 {
-	struct slot *slot = handle_slot(handle);
-	DAT_PROVIDER *provider = slot ? __atomic_load_n(&slot->provider, __ATOMIC_RELAXED) : NULL;
+	struct slot *slot = handle;
 	struct obj *obj;
 
-	if (__builtin_expect(!provider, 0))
-		return NULL;
-	*backend = backend_of_provider(provider);
+	*backend = backend_of_provider(slot->provider);
 	backend_enter(*backend);
 	obj = slot->object;
 	if (__builtin_expect(obj && obj->type == type, 1))

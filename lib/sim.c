@@ -32,10 +32,18 @@ static DAT_RETURN sim_handle(struct backend *b, DAT_SIM_HANDLE *sim)
 	return DAT_SUCCESS;
 }
 
+/* These calls go through no provider table: whether the value names a slot is seen here. */
+static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend **b)
+{
+	struct slot *slot = handle_slot(handle);
+
+	return slot && slot->provider ? obj_enter(handle, type, b) : NULL;
+}
+
 /* The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world. */
 static struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
 {
-	if (!obj_enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
+	if (!enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
 		return NULL;
 	return (*b)->kind->control((*b)->world);
 }
@@ -110,7 +118,7 @@ DAT_RETURN dat_sim_destroy(DAT_SIM_HANDLE sim)
 DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim)
 {
 	struct backend *b;
-	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	struct obj *obj = enter(ia, DAT_HANDLE_TYPE_IA, &b);
 	DAT_RETURN ret;
 
 	if (!obj)
@@ -128,7 +136,7 @@ DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim)
 DAT_RETURN dat_sim_backend(DAT_IA_HANDLE ia, const char **name)
 {
 	struct backend *b;
-	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	struct obj *obj = enter(ia, DAT_HANDLE_TYPE_IA, &b);
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	if (!obj)
@@ -307,7 +315,7 @@ DAT_RETURN dat_sim_release_link(DAT_SIM_HANDLE sim, const char *from, const char
 DAT_RETURN dat_sim_hold_message(DAT_EP_HANDLE handle, DAT_COUNT message, DAT_COUNT packets)
 {
 	struct backend *b;
-	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct obj *obj = enter(handle, DAT_HANDLE_TYPE_EP, &b);
 	struct ep *ep = obj_as(struct ep, obj);
 	DAT_RETURN ret;
 
@@ -328,7 +336,7 @@ DAT_RETURN dat_sim_hold_message(DAT_EP_HANDLE handle, DAT_COUNT message, DAT_COU
 DAT_RETURN dat_sim_release_message(DAT_EP_HANDLE handle, DAT_COUNT message)
 {
 	struct backend *b;
-	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct obj *obj = enter(handle, DAT_HANDLE_TYPE_EP, &b);
 	struct ep *ep = obj_as(struct ep, obj);
 	DAT_RETURN ret;
 

@@ -164,7 +164,7 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };
-	struct lmr_need need = { .pz = srq->pz, .access = LMR_NEED_WRITE, .first_arg = 2 };
+	struct lmr_need need = { .pz = srq->pz, .privileges = LMR_NEED_WRITE, .first_arg = 2 };
 	DAT_VLEN length;
 	DAT_RETURN ret;
 
@@ -179,7 +179,7 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 	if (srq_ops(srq)->srq_post(srq->nic, &wr))
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 	srq->outstanding++;
-	backend_busy(obj_backend(&srq->obj));
+	backend_busy(srq->obj.nic);
 	obj_trace(srq, "post_recv bytes=%lu segments=%d available=%d outstanding=%d", length,
 		  segments, available(srq), srq->outstanding);
 	return DAT_SUCCESS;
@@ -207,7 +207,7 @@ static DAT_RETURN query_locked(struct srq *srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	backend_idle(obj_backend(&srq->obj), obj_nic(&srq->obj));
+	backend_idle(srq->obj.nic);
 	*param = (DAT_SRQ_PARAM){
 		.ia_handle = srq->obj.ia->obj.handle,
 		.srq_state = DAT_SRQ_STATE_OPERATIONAL,
