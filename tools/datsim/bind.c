@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_setup(const struct statement *st)
+{
+	return st->kind == STATEMENT_FABRIC || st->kind == STATEMENT_USE;
+}
+
+/* Where in the order of a script a statement may stand. */
+static bool check_order(struct binder *binder, const struct statement *st)
+{
+	const char *wrong = NULL;
+
+	if (binder->ended)
+		wrong = "nothing comes after \"end\"";
+	else if (st->kind == STATEMENT_FABRIC && binder->script->actor_count)
+		wrong = "\"fabric\" comes before the first \"use\"";
+	else if (is_setup(st) && binder->acted)
+		wrong = "\"use\" and \"fabric\" come before everything else";
+	if (!wrong)
+		return true;
+	diag_add(&binder->script->diag, st->at, "%s", wrong);
+	return false;
+}
+
+static bool check_when(struct binder *binder, const struct statement *st)
+{
+	const char *wrong = NULL;
+
+	if (st->when.kind == WHEN_DEFAULT)
+		return true;
+	if (is_setup(st))
+		wrong = "set-up takes no time: time begins with the first other line";
+	else if (st->when.kind == WHEN_AT || st->kind == STATEMENT_EVENT)
+		wrong = NULL;
+	else if (st->when.kind == WHEN_ANY)
+		wrong = "\"*\" is for events; everything else happens when you say";
+	else
+		wrong = "a range is for events; everything else happens when you say";
+	if (st->kind == STATEMENT_EVENT && st->event.absent && st->when.kind == WHEN_WITHIN)
+		wrong = "\"no event\" takes one moment or \"*\", not a range";
+	if (!wrong)
+		return true;
+	diag_add(&binder->script->diag, st->when.at, "%s", wrong);
+	return false;
+}
+
+static bool bind_gate(struct binder *binder, struct statement *st)
+{
+	struct gate *gate = &st->gate;
+
+	if (gate->ep) {
+		if (gate->ep->kind != VALUE_NAME) {
+			diag_add(&binder->script->diag, gate->ep->at, "expected actor.ep");
+			return false;
+		}
+		if (!bind_object(binder, gate->ep))
+			return false;
+		if (gate->message >= 1)
+			return true;
+		diag_add(&binder->script->diag, gate->ep->at, "messages count from 1");
+		return false;
+	}
+	gate->from_actor = bind_actor(binder, gate->from, gate->from_at);
+	if (gate->from_actor < 0)
+		return false;
+	gate->to_actor = bind_actor(binder, gate->to, gate->to_at);
+	if (gate->to_actor < 0)
+		return false;
+	return st->kind != STATEMENT_LINK || bind_link(binder, st);
+}
+
+static bool bind_statement(struct binder *binder, struct statement *st)
+{
+	binder->st = st;
+	if (!check_order(binder, st) || !check_when(binder, st))
+		return false;
+	if (!is_setup(st))
+		binder->acted = true;
+	if (st->actor) {
+		st->actor_index = bind_actor(binder, st->actor, st->actor_at);
+		if (st->actor_index < 0)
+			return false;
+	}
+	switch (st->kind) {
+	case STATEMENT_FABRIC:
+		return bind_fabric(binder, st);
+	case STATEMENT_USE:
+		return bind_use(binder, st);
+	case STATEMENT_CALL:
+		return bind_call(binder, st);
+	case STATEMENT_EVENT:
+		return bind_event(binder, st);
+	case STATEMENT_HOLD:
+	case STATEMENT_RELEASE:
+	case STATEMENT_LINK:
+		return bind_gate(binder, st);
+	case STATEMENT_END:
+		binder->ended = true;
+		return true;
+	case STATEMENT_NOTE:
+	case STATEMENT_QUIET:
+		return true;
+	}
+	return false;
+}
+
+void script_bind(struct script *script)
+{
+	struct binder binder = { .script = script };
+	struct statement *st;
+	uint64_t steps = 0;
+
+	for (st = script->statements; st; st = st->next) {
+		steps += st->repeat;
+		if (steps > SCRIPT_STEPS_MAX) {
+			diag_add(&script->diag, st->at,
+				 "expected at most %d steps, repeats counted", SCRIPT_STEPS_MAX);
+			return;
+		}
+		/* A name that a bad line would have made would make every later line bad too. */
+		if (bind_statement(&binder, st))
+			continue;
+		if (!script->diag.count)
+			diag_add(&script->diag, st->at, "expected something else here");
+		return;
+	}
+}
+
+bool script_load(struct script *script, const char *name, const char *text, size_t length,
+		 const DAT_SIM_CONFIG *config)
+{
+	memset(script, 0, sizeof(*script));
+	script->source.name = name;
+	script->source.text = text;
+	script->source.length = length;
+	script->diag.source = &script->source;
+	script->config = *config;
+	if (length > SCRIPT_BYTES_MAX) {
+		text_add(&script->diag.text, "%s: expected at most %u bytes\n", name,
+			 SCRIPT_BYTES_MAX);
+		script->diag.count++;
+		return false;
+	}
+	script_parse(script);
+	if (!script->diag.count)
+		script_bind(script);
+	diag_finish(&script->diag);
+	return !script->diag.count;
+}
+
+void script_free(struct script *script)
+{
+	arena_free(&script->arena);
+	text_free(&script->diag.text);
+	free(script->symbols);
+	script->symbols = NULL;
+}

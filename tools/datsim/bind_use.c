@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The set-up lines: fabric, use, link. */
+#include "bind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool unknown_key(struct binder *binder, const struct setting *setting,
+			const char *const *keys)
+{
+	struct suggest suggest;
+	struct text list = { 0 };
+	size_t i;
+
+	suggest_start(&suggest, setting->key, (int)strlen(setting->key));
+	for (i = 0; keys[i]; i++) {
+		suggest_try(&suggest, keys[i]);
+		text_add(&list, "%s%s", i ? ", " : "", keys[i]);
+	}
+	diag_add(&binder->script->diag, setting->at, "expected one of %s, found \"%s\"",
+		 text_of(&list), setting->key);
+	diag_suggest(&binder->script->diag, &suggest);
+	text_free(&list);
+	return false;
+}
+
+static bool plain_equal(struct binder *binder, const struct setting *setting)
+{
+	if (!setting->unequal)
+		return true;
+	diag_add(&binder->script->diag, setting->at, "expected %s=value", setting->key);
+	return false;
+}
+
+/* ---- fabric ---- */
+
+static const char *const fabric_keys[] = { "profile",   "latency", "bandwidth", "mtu", "rnr_retry",
+					   "rnr_timer", "quantum", "seed",      NULL };
+
+static bool bind_profile(struct binder *binder, const struct value *value)
+{
+	if (value->kind == VALUE_NAME && !strcmp(value->text, "ib"))
+		binder->script->config.profile = DAT_SIM_PROFILE_IB;
+	else if (value->kind == VALUE_NAME && !strcmp(value->text, "iwarp"))
+		binder->script->config.profile = DAT_SIM_PROFILE_IWARP;
+	else {
+		diag_add(&binder->script->diag, value->at, "expected ib or iwarp");
+		return false;
+	}
+	return true;
+}
+
+static bool bind_fabric_number(struct binder *binder, const char *key, const struct value *value)
+{
+	DAT_SIM_CONFIG *config = &binder->script->config;
+	int64_t number;
+
+	if (!strcmp(key, "mtu")) {
+		if (!value_between(binder, value, 256, 65536, &number))
+			return false;
+		config->mtu = (DAT_UINT32)number;
+	} else if (!strcmp(key, "rnr_retry")) {
+		if (!value_between(binder, value, 0, 7, &number))
+			return false;
+		config->rnr_retry = (DAT_UINT32)number;
+	} else {
+		if (!value_between(binder, value, 0, INT64_MAX, &number))
+			return false;
+		config->seed = (DAT_UINT64)number;
+	}
+	return true;
+}
+
+bool bind_fabric(struct binder *binder, struct statement *st)
+{
+	DAT_SIM_CONFIG *config = &binder->script->config;
+	struct setting *setting;
+	const char *key;
+	size_t i;
+	bool good;
+
+	for (setting = st->fabric; setting; setting = setting->next) {
+		key = setting->key;
+		for (i = 0; fabric_keys[i] && strcmp(fabric_keys[i], key); i++)
+			;
+		if (!fabric_keys[i])
+			return unknown_key(binder, setting, fabric_keys);
+		if (!plain_equal(binder, setting))
+			return false;
+		if (!strcmp(key, "profile"))
+			good = bind_profile(binder, setting->value);
+		else if (!strcmp(key, "latency"))
+			good = value_ns(binder, setting->value, &config->latency_ns);
+		else if (!strcmp(key, "rnr_timer"))
+			good = value_ns(binder, setting->value, &config->rnr_timer_ns);
+		else if (!strcmp(key, "quantum"))
+			good = value_ns(binder, setting->value, &config->poll_quantum_ns);
+		else if (!strcmp(key, "bandwidth"))
+			good = value_rate(binder, setting->value, &config->bandwidth_bps);
+		else
+			good = bind_fabric_number(binder, key, setting->value);
+		if (!good)
+			return false;
+	}
+	return true;
+}
+
+bool bind_link(struct binder *binder, struct statement *st)
+{
+	static const char *const keys[] = { "latency", "bandwidth", NULL };
+	struct setting *setting;
+	uint64_t number;
+
+	for (setting = st->gate.settings; setting; setting = setting->next) {
+		if (!plain_equal(binder, setting))
+			return false;
+		if (!strcmp(setting->key, "latency")) {
+			if (!value_ns(binder, setting->value, &number))
+				return false;
+		} else if (!strcmp(setting->key, "bandwidth")) {
+			if (!value_rate(binder, setting->value, &number))
+				return false;
+		} else {
+			return unknown_key(binder, setting, keys);
+		}
+		setting->value->number = number;
+	}
+	return true;
+}
+
+/* ---- use ---- */
+
+enum use_number {
+	USE_COUNT,
+	USE_BYTES,
+	USE_SIGNED
+};
+
+static const struct use_key {
+	const char *key;
+	enum use_number kind;
+	bool connected_only;
+	size_t offset;
+	uint64_t standard;
+	int64_t least, most;
+} use_keys[] = {
+	{ "eps", USE_COUNT, true, offsetof(struct use, eps), 1, 1, SCRIPT_EPS_MAX },
+	{ "max", USE_COUNT, true, offsetof(struct use, srq_max), 16, 1, INT32_MAX },
+	{ "lw", USE_COUNT, true, offsetof(struct use, srq_lw), 0, 0, INT32_MAX },
+	{ "soft", USE_SIGNED, true, offsetof(struct use, soft), 0, -1, INT32_MAX },
+	{ "recv", USE_COUNT, true, offsetof(struct use, recv), 16, 0, INT32_MAX },
+	{ "request", USE_COUNT, true, offsetof(struct use, request), 16, 0, INT32_MAX },
+	{ "iov", USE_COUNT, true, offsetof(struct use, iov), 4, 0, INT32_MAX },
+	{ "qual", USE_COUNT, true, offsetof(struct use, qual), 1000, 1, INT32_MAX },
+	{ "qlen", USE_COUNT, false, offsetof(struct use, qlen), 64, 1, INT32_MAX },
+	{ "memory", USE_BYTES, false, offsetof(struct use, memory), 1u << 20, 4096,
+	  SCRIPT_MEMORY_MAX },
+};
+
+static bool bind_use_setting(struct binder *binder, struct use *use, const struct setting *setting)
+{
+	static const char *const connected[] = { "srq",     "max", "lw",   "soft", "eps",    "recv",
+						 "request", "iov", "qual", "qlen", "memory", NULL };
+	static const char *const adapter[] = { "qlen", "memory", NULL };
+	static const char *const bare[] = { NULL };
+	const struct use_key *key = use_keys, *end = use_keys + ARRAY_SIZE(use_keys);
+	int64_t number;
+
+	if (!plain_equal(binder, setting))
+		return false;
+	if (use->kind == USE_CONNECTED && !strcmp(setting->key, "srq")) {
+		if (setting->value->kind != VALUE_NAME || setting->value->actor) {
+			diag_add(&binder->script->diag, setting->value->at,
+				 "expected a name for the SRQ");
+			return false;
+		}
+		use->srq = setting->value->text;
+		use->srq_at = setting->value->at;
+		return true;
+	}
+	while (key < end && (strcmp(key->key, setting->key) || use->kind == USE_BARE ||
+			     (key->connected_only && use->kind != USE_CONNECTED)))
+		key++;
+	if (key == end && use->kind == USE_BARE)
+		return unknown_key(binder, setting, bare);
+	if (key == end)
+		return unknown_key(binder, setting,
+				   use->kind == USE_CONNECTED ? connected : adapter);
+	if (key->kind == USE_BYTES) {
+		uint64_t bytes;
+
+		if (!value_bytes(binder, setting->value, &bytes))
+			return false;
+		setting->value->number = bytes;
+		setting->value->unit = "";
+		setting->value->billionths = 0;
+	} else if (!bind_number(binder, setting->value, GROUP_COUNT)) {
+		return false;
+	}
+	if (!value_between(binder, setting->value, key->least, key->most, &number))
+		return false;
+	memcpy((char *)use + key->offset, &number, sizeof(number));
+	return true;
+}
+
+static bool bind_use_actor(struct binder *binder, struct use_actor *actor)
+{
+	struct script *script = binder->script;
+
+	if (script_actor(script, actor->name) >= 0) {
+		diag_add(&script->diag, actor->at, "there is an actor \"%s\" already", actor->name);
+		return false;
+	}
+	if (script->actor_count == SCRIPT_ACTORS_MAX) {
+		diag_add(&script->diag, actor->at, "expected at most %d actors", SCRIPT_ACTORS_MAX);
+		return false;
+	}
+	actor->index = script->actor_count++;
+	script->actors[actor->index].name = actor->name;
+	script->actors[actor->index].adapter = actor->adapter;
+	return true;
+}
+
+/* The names every actor on an adapter has. */
+static bool name_adapter_objects(struct binder *binder, const struct use_actor *actor)
+{
+	static const struct {
+		const char *name;
+		int type;
+	} objects[] = {
+		{ "async", DAT_HANDLE_TYPE_EVD },   { "pz", DAT_HANDLE_TYPE_PZ },
+		{ "mem", DAT_HANDLE_TYPE_LMR },     { "recv", DAT_HANDLE_TYPE_EVD },
+		{ "request", DAT_HANDLE_TYPE_EVD }, { "connect", DAT_HANDLE_TYPE_EVD },
+		{ "cr", DAT_HANDLE_TYPE_EVD },
+	};
+	size_t i;
+	int ia;
+
+	ia = bind_symbol(binder, actor->index, "ia", actor->at, DAT_HANDLE_TYPE_IA, -1);
+	for (i = 0; ia >= 0 && i < ARRAY_SIZE(objects); i++) {
+		if (bind_symbol(binder, actor->index, objects[i].name, actor->at, objects[i].type,
+				ia) < 0)
+			return false;
+	}
+	return ia >= 0;
+}
+
+static bool name_endpoints(struct binder *binder, const struct use *use, int actor)
+{
+	struct arena *arena = &binder->script->arena;
+	int ia = script_symbol(binder->script, actor, "ia");
+	char name[24];
+	uint64_t i;
+	int n;
+
+	for (i = 1; i <= use->eps; i++) {
+		n = snprintf(name, sizeof(name), i == 1 ? "ep" : "ep%u", (unsigned int)i);
+		if (bind_symbol(binder, actor, arena_copy(arena, name, (size_t)n), binder->st->at,
+				DAT_HANDLE_TYPE_EP, ia) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool name_connected_objects(struct binder *binder, const struct use *use)
+{
+	int a = use->actors->index, b = use->actors->next->index;
+	int ia = script_symbol(binder->script, b, "ia");
+
+	if (bind_symbol(binder, b, "psp", binder->st->at, DAT_HANDLE_TYPE_PSP, ia) < 0)
+		return false;
+	if (use->srq && bind_symbol(binder, b, use->srq, use->srq_at, DAT_HANDLE_TYPE_SRQ, ia) < 0)
+		return false;
+	return name_endpoints(binder, use, a) && name_endpoints(binder, use, b);
+}
+
+bool bind_use(struct binder *binder, struct statement *st)
+{
+	struct use *use = &st->use;
+	struct use_actor *actor;
+	struct setting *setting;
+	size_t i;
+	int n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(use_keys); i++)
+		memcpy((char *)use + use_keys[i].offset, &use_keys[i].standard, sizeof(uint64_t));
+	use->srq_iov = 4;
+	for (setting = use->settings; setting; setting = setting->next) {
+		if (!bind_use_setting(binder, use, setting))
+			return false;
+	}
+	for (actor = use->actors; actor; actor = actor->next, n++) {
+		if (!bind_use_actor(binder, actor))
+			return false;
+		if (use->kind != USE_BARE && !name_adapter_objects(binder, actor))
+			return false;
+	}
+	if (use->kind != USE_CONNECTED)
+		return true;
+	if (n != 2) {
+		diag_add(&binder->script->diag, st->at,
+			 "expected two actors to connect, such as a@emu0 b@emu1, found %d", n);
+		return false;
+	}
+	return name_connected_objects(binder, use);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bind.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int script_actor(const struct script *script, const char *name)
+{
+	int i;
+
+	for (i = 0; i < script->actor_count; i++) {
+		if (!strcmp(script->actors[i].name, name))
+			return i;
+	}
+	return -1;
+}
+
+static int last_symbol(const struct script *script, int actor, const char *name, bool freed)
+{
+	const struct symbol *symbol;
+	int i;
+
+	for (i = script->symbol_count - 1; i >= 0; i--) {
+		symbol = &script->symbols[i];
+		if (symbol->actor == actor && !strcmp(symbol->name, name) &&
+		    (!freed || symbol->freed_line))
+			return i;
+	}
+	return -1;
+}
+
+int script_symbol(const struct script *script, int actor, const char *name)
+{
+	int i = last_symbol(script, actor, name, false);
+
+	/* The first of several EPs answers to both names. */
+	if (i < 0 && !strcmp(name, "ep1"))
+		i = last_symbol(script, actor, "ep", false);
+	return i;
+}
+
+int bind_symbol(struct binder *binder, int actor, const char *name, struct place at, int type,
+		int owner)
+{
+	struct script *script = binder->script;
+	int old = last_symbol(script, actor, name, false);
+	struct symbol *symbol;
+
+	if (old >= 0 && !script->symbols[old].freed_line) {
+		diag_add(&script->diag, at, "\"%s\" has something named \"%s\" already",
+			 script->actors[actor].name, name);
+		return -1;
+	}
+	if (script->symbol_count == SCRIPT_SYMBOLS_MAX) {
+		diag_add(&script->diag, at, "expected at most %d names", SCRIPT_SYMBOLS_MAX);
+		return -1;
+	}
+	if (script->symbol_count == script->symbol_room) {
+		script->symbol_room = script->symbol_room ? 2 * script->symbol_room : 64;
+		script->symbols = mem_grow(script->symbols,
+					   (size_t)script->symbol_room * sizeof(*script->symbols));
+	}
+	symbol = &script->symbols[script->symbol_count];
+	memset(symbol, 0, sizeof(*symbol));
+	symbol->name = name;
+	symbol->actor = actor;
+	symbol->type = type;
+	symbol->owner = owner;
+	return script->symbol_count++;
+}
+
+int bind_actor(struct binder *binder, const char *name, struct place at)
+{
+	struct script *script = binder->script;
+	struct suggest suggest;
+	int i = script_actor(script, name);
+
+	if (i >= 0)
+		return i;
+	diag_add(&script->diag, at, "expected an actor, found \"%s\"", name);
+	if (!script->actor_count)
+		diag_hint(&script->diag, "a `use` line makes actors: use connected a@emu0 b@emu1");
+	suggest_start(&suggest, name, (int)strlen(name));
+	for (i = 0; i < script->actor_count; i++)
+		suggest_try(&suggest, script->actors[i].name);
+	diag_suggest(&script->diag, &suggest);
+	return -1;
+}
+
+static bool no_such_object(struct binder *binder, const struct value *value, int actor)
+{
+	struct script *script = binder->script;
+	struct suggest suggest;
+	int i;
+
+	diag_add(&script->diag, value->at, "\"%s\" has nothing named \"%s\"",
+		 script->actors[actor].name, value->text);
+	suggest_start(&suggest, value->text, (int)strlen(value->text));
+	for (i = 0; i < script->symbol_count; i++) {
+		if (script->symbols[i].actor == actor)
+			suggest_try(&suggest, script->symbols[i].name);
+	}
+	diag_suggest(&script->diag, &suggest);
+	for (i = 0; i < script->actor_count; i++) {
+		if (i != actor && script_symbol(script, i, value->text) >= 0)
+			diag_hint(&script->diag, "there is %s.%s", script->actors[i].name,
+				  value->text);
+	}
+	return false;
+}
+
+bool bind_object(struct binder *binder, struct value *value)
+{
+	struct script *script = binder->script;
+	int actor = binder->st->actor_index;
+
+	if (value->actor)
+		actor = bind_actor(binder, value->actor, value->at);
+	if (actor < 0)
+		return false;
+	value->symbol = script_symbol(script, actor, value->text);
+	if (value->symbol < 0)
+		return no_such_object(binder, value, actor);
+	if (!script->symbols[value->symbol].freed_line)
+		return true;
+	diag_add(&script->diag, value->at, "\"%s\" was freed in line %d", value->text,
+		 script->symbols[value->symbol].freed_line);
+	diag_hint(&script->diag, "write stale(%s) to use its old handle on purpose", value->text);
+	return false;
+}
+
+static bool bind_stale(struct binder *binder, struct value *value)
+{
+	struct script *script = binder->script;
+	int actor = binder->st->actor_index;
+
+	if (value->actor)
+		actor = bind_actor(binder, value->actor, value->at);
+	if (actor < 0)
+		return false;
+	value->symbol = last_symbol(script, actor, value->text, true);
+	if (value->symbol >= 0)
+		return true;
+	if (script_symbol(script, actor, value->text) < 0)
+		return no_such_object(binder, value, actor);
+	diag_add(&script->diag, value->at, "\"%s\" is not freed here", value->text);
+	return false;
+}
+
+bool bind_handle(struct binder *binder, struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_NULL:
+	case VALUE_GARBAGE:
+		return true;
+	case VALUE_NUMBER:
+		return bind_number(binder, value, GROUP_NONE);
+	case VALUE_STALE:
+		return bind_stale(binder, value);
+	case VALUE_NAME:
+		return bind_object(binder, value);
+	default:
+		diag_add(&binder->script->diag, value->at,
+			 "expected the name of an object, NULL, garbage or stale(name)");
+		return false;
+	}
+}
+
+static bool unknown_constant(struct binder *binder, const struct value *value, enum group_id group)
+{
+	const struct group *names = group_of(group);
+	struct suggest suggest;
+
+	if (value->kind != VALUE_NAME) {
+		diag_add(&binder->script->diag, value->at, "expected %s",
+			 names ? names->what : "a number");
+		return false;
+	}
+	diag_add(&binder->script->diag, value->at, "expected %s, found \"%s\"",
+		 names ? names->what : "a number", value->text);
+	suggest_start(&suggest, value->text, (int)strlen(value->text));
+	group_suggest(group, &suggest);
+	diag_suggest(&binder->script->diag, &suggest);
+	return false;
+}
+
+bool bind_number(struct binder *binder, struct value *value, enum group_id group)
+{
+	uint64_t all = 0;
+	struct value *v;
+
+	if (value->kind == VALUE_NUMBER) {
+		if (!*value->unit && !value->billionths)
+			return true;
+		diag_add(&binder->script->diag, value->at, "expected a plain number");
+		return false;
+	}
+	if (value->kind == VALUE_NAME && !value->actor &&
+	    group_find(group, value->text, (int)strlen(value->text), &value->number)) {
+		value->kind = VALUE_NUMBER;
+		value->negative = (int64_t)value->number < 0;
+		return true;
+	}
+	if (value->kind != VALUE_FLAGS)
+		return unknown_constant(binder, value, group);
+	for (v = value->elements; v; v = v->next) {
+		if (!bind_number(binder, v, group))
+			return false;
+		all |= v->number;
+	}
+	value->kind = VALUE_NUMBER;
+	value->number = all;
+	return true;
+}
+
+bool bind_member(struct binder *binder, struct setting *setting, const struct member *member)
+{
+	struct value *value = setting->value;
+	int64_t number;
+
+	setting->member = member;
+	if (value->kind == VALUE_ANY)
+		return true;
+	switch (member->kind) {
+	case MEMBER_HANDLE:
+		return bind_handle(binder, value);
+	case MEMBER_ADDRESS:
+		if (value->kind == VALUE_NULL)
+			return true;
+		if (value->kind == VALUE_NAME && !value->actor) {
+			value->actor_index = bind_actor(binder, value->text, value->at);
+			return value->actor_index >= 0;
+		}
+		diag_add(&binder->script->diag, value->at, "expected the name of an actor");
+		return false;
+	case MEMBER_TEXT:
+		if (value->kind == VALUE_STRING)
+			return true;
+		diag_add(&binder->script->diag, value->at, "expected a text in quotes");
+		return false;
+	case MEMBER_NUMBER:
+		break;
+	}
+	if (value->kind == VALUE_NUMBER && *value->unit && member->size == sizeof(uint64_t)) {
+		if (!value_bytes(binder, value, &value->number))
+			return false;
+		value->unit = "";
+	}
+	if (!bind_number(binder, value, member->group))
+		return false;
+	if (member->size == sizeof(uint64_t))
+		return true;
+	return value_between(binder, value, INT32_MIN, UINT32_MAX, &number);
+}
+
+static bool scaled(struct binder *binder, const struct value *value, const char *const *units,
+		   uint64_t base, const char *what, uint64_t *result)
+{
+	uint64_t scale = 1;
+
+	if (value->kind != VALUE_NUMBER || value->negative)
+		goto bad;
+	for (; *units && strcmp(*units, value->unit); units++)
+		scale *= base;
+	if (!*units || value->number > INT64_MAX / scale)
+		goto bad;
+	*result = value->number * scale + value->billionths * scale / UINT64_C(1000000000);
+	return true;
+bad:
+	diag_add(&binder->script->diag, value->at, "expected %s", what);
+	return false;
+}
+
+bool value_ns(struct binder *binder, const struct value *value, uint64_t *ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s", NULL };
+
+	if (!scaled(binder, value, units, 1000, "a time such as 5us", ns))
+		return false;
+	if (*ns <= SCRIPT_TIME_MAX)
+		return true;
+	diag_add(&binder->script->diag, value->at, "a script lasts an hour at most");
+	return false;
+}
+
+bool value_bytes(struct binder *binder, const struct value *value, uint64_t *bytes)
+{
+	static const char *const units[] = { "", "K", "M", "G", NULL };
+
+	return scaled(binder, value, units, 1024, "a number of bytes such as 64 or 4K", bytes);
+}
+
+bool value_rate(struct binder *binder, const struct value *value, uint64_t *bps)
+{
+	static const char *const units[] = { "bps", "kbps", "Mbps", "Gbps", NULL };
+
+	if (value->kind == VALUE_NUMBER && !value->number && !*value->unit) {
+		*bps = 0; /* no limit */
+		return true;
+	}
+	return scaled(binder, value, units, 1000, "a rate such as 100Gbps, or 0 for no limit", bps);
+}
+
+bool value_between(struct binder *binder, const struct value *value, int64_t least, int64_t most,
+		   int64_t *number)
+{
+	int64_t n = (int64_t)value->number;
+
+	if (value->kind == VALUE_NUMBER && !*value->unit && !value->billionths && n >= least &&
+	    n <= most && (n < 0) == value->negative) {
+		*number = n;
+		return true;
+	}
+	diag_add(&binder->script->diag, value->at, "expected a number from %lld to %lld",
+		 (long long)least, (long long)most);
+	return false;
+}

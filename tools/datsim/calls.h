@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * calls.h - every public uDAPL call as data: its name, its parameters, how to make it.
+ *
+ * One row a call in calls.c. To add a call, add its row and the line that makes it; parsing,
+ * defaults, poisoning of outputs, binding of new handles and matching follow from the row.
+ */
+#ifndef DATSIM_CALLS_H
+#define DATSIM_CALLS_H
+
+#include "values.h"
+
+#define CALL_PARAMS_MAX   11
+#define CALL_SEGMENTS_MAX 64
+
+enum param_kind {
+	PARAM_END, /* after the last one */
+	PARAM_HANDLE,
+	PARAM_NUMBER,
+	PARAM_TIMEOUT, /* microseconds, or a time with its unit */
+	PARAM_STRUCT,
+	PARAM_MASK_OF_STRUCT, /* a mask; default: the members that the struct after it names */
+	PARAM_SEGMENT_COUNT,  /* default: as many as the PARAM_SEGMENTS after it has */
+	PARAM_SEGMENTS,       /* 64, [64 0 32], [{mem=m offset=0 length=64}] */
+	PARAM_COOKIE,
+	PARAM_CONTEXT,
+	PARAM_NAME,      /* an adapter's name */
+	PARAM_ADDRESS,   /* of an actor's adapter */
+	PARAM_DATA_SIZE, /* default: the length of the PARAM_DATA after it */
+	PARAM_DATA,      /* private data */
+	PARAM_REGION,    /* memory for an LMR; the tool's own */
+	PARAM_AGENT,     /* only none */
+	PARAM_EVENT,     /* a software event */
+	PARAM_INOUT_HANDLE,
+	PARAM_OUT_HANDLE,
+	PARAM_OUT_NUMBER,
+	PARAM_OUT_STRUCT,
+	PARAM_OUT_EVENT
+};
+
+struct param {
+	const char *name; /* as in the header */
+	enum param_kind kind;
+	bool optional;
+	bool named_only;         /* never by position */
+	bool borrowed;           /* an output handle of something that is not new */
+	bool finite;             /* a time that a script must not make endless */
+	bool written_on_failure; /* ruling G2 lets a failing call write it */
+	enum group_id group;
+	size_t size; /* of an output number */
+	bool is_signed;
+	int type;          /* of a handle */
+	uint64_t standard; /* the default of an optional number */
+	const struct layout *layout;
+};
+
+/* One argument on its way into a call. */
+union slot {
+	DAT_HANDLE handle;
+	DAT_COUNT count;
+	uint64_t number;
+	void *pointer;
+	DAT_CONTEXT context;
+	DAT_REGION_DESCRIPTION region;
+	DAT_OS_WAIT_PROXY_AGENT agent;
+};
+
+enum call_effect {
+	CALL_NO_EFFECT,
+	CALL_FREES,    /* the object of its first handle is gone if it succeeds */
+	CALL_CLOSES,   /* and everything that belonged to that IA */
+	CALL_SENDS,    /* posts a Send on the EP of its first handle */
+	CALL_RECEIVES, /* posts a Receive on the EP or SRQ of its first handle */
+	CALL_RESETS    /* throws the EP's completions away */
+};
+
+struct call_row {
+	const char *name;
+	DAT_RETURN (*make)(union slot *slot);
+	enum call_effect effect;
+	struct param params[CALL_PARAMS_MAX + 1];
+	const char *refusal; /* why a script cannot make it; `make` is NULL then */
+};
+
+const struct call_row *call_find(const char *name);
+void call_suggest(struct suggest *suggest);
+/* The rows in order, for listings; ends with a NULL name. */
+const struct call_row *call_rows(void);
+
+bool param_is_output(const struct param *param);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Virtual time as a script sees it: nanoseconds since its first line after set-up.
+ *
+ * Where an event line gives a moment, time moves event by event and the EVD's length is looked at
+ * after each, so that the tool knows when every queued event came.
+ */
+#include "world.h"
+
+#include <string.h>
+
+uint64_t run_now(const struct run *run)
+{
+	DAT_UINT64 now = 0;
+
+	dat_sim_now(run->sim, &now);
+	return now - run->origin_ns;
+}
+
+static bool sim_failed(struct run *run, const char *call, DAT_RETURN ret)
+{
+	struct text actual = { 0 };
+
+	text_add(&actual, "%s = ", call);
+	text_result(&actual, ret);
+	return run_fail(run, EXIT_INTERNAL, NULL, &actual, "the simulation refused");
+}
+
+/* ---- when events came ---- */
+
+static void set_surfaced(struct object *evd, size_t count, uint64_t now)
+{
+	if (count < evd->surfaced_count) {
+		/* The script took the first ones by a call of its own. */
+		memmove(evd->surfaced, evd->surfaced + (evd->surfaced_count - count),
+			count * sizeof(*evd->surfaced));
+		evd->surfaced_count = count;
+	}
+	while (evd->surfaced_count < count) {
+		if (evd->surfaced_count == evd->surfaced_room) {
+			evd->surfaced_room = evd->surfaced_room ? 2 * evd->surfaced_room : 16;
+			evd->surfaced = mem_grow(evd->surfaced,
+						 evd->surfaced_room * sizeof(*evd->surfaced));
+		}
+		evd->surfaced[evd->surfaced_count++] = now;
+	}
+}
+
+/*
+ * How many events are queued: a wait that asks for as many as fit, for no time, takes none of them
+ * and says how many there are. It is no part of the program, so the trace does not see it.
+ */
+static bool queued(struct run *run, DAT_EVD_HANDLE evd, DAT_COUNT *count)
+{
+	DAT_EVD_PARAM param;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	*count = 0;
+	dat_sim_trace(run->sim, DAT_FALSE);
+	ret = dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param);
+	if (ret == DAT_SUCCESS)
+		ret = dat_evd_wait(evd, 0, param.evd_qlen, &event, count);
+	dat_sim_trace(run->sim, DAT_TRUE);
+	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
+		return true;
+	return run_fail(
+		run, EXIT_USAGE, NULL, NULL,
+		ret == DAT_SUCCESS
+			? "a moment was asked of an EVD that is full: give it a longer queue"
+			: "a moment was asked of an EVD that cannot be waited on");
+}
+
+void run_observe(struct run *run)
+{
+	const struct symbol *symbol = run->script->symbols;
+	DAT_COUNT count;
+	int i;
+
+	for (i = 0; run->any_timed && i < run->script->symbol_count; i++, symbol++) {
+		if (!symbol->timed || !run->objects[i].alive)
+			continue;
+		if (!queued(run, run->objects[i].handle, &count))
+			return;
+		set_surfaced(&run->objects[i], (size_t)count, run_now(run));
+	}
+}
+
+bool run_surfaced(struct run *run, int evd, uint64_t *script_ns)
+{
+	if (!run->objects[evd].surfaced_count)
+		return false;
+	*script_ns = run->objects[evd].surfaced[0];
+	return true;
+}
+
+/* ---- moving ---- */
+
+bool run_step(struct run *run, uint64_t limit_ns, bool *stepped)
+{
+	DAT_COUNT events = 0;
+	DAT_UINT64 next = 0;
+	DAT_RETURN ret;
+
+	*stepped = false;
+	ret = dat_sim_pending(run->sim, &events, &next);
+	if (ret != DAT_SUCCESS)
+		return sim_failed(run, "dat_sim_pending", ret);
+	if (!events || next > run->origin_ns + limit_ns)
+		return true;
+	ret = dat_sim_step(run->sim);
+	if (ret != DAT_SUCCESS)
+		return sim_failed(run, "dat_sim_step", ret);
+	*stepped = true;
+	run_observe(run);
+	return run->failure.code == EXIT_PASS;
+}
+
+static bool already_past(struct run *run, uint64_t script_ns)
+{
+	struct text expected = { 0 }, actual = { 0 };
+
+	text_time(&expected, script_ns);
+	text_time(&actual, run_now(run));
+	return run_fail(run, EXIT_FAILED, &expected, &actual,
+			"the time of this line has passed already");
+}
+
+static bool never_quiet(struct run *run)
+{
+	struct text expected = { 0 }, actual = { 0 };
+
+	text_add(&expected, "nothing pending");
+	text_add(&actual, "still busy at ");
+	text_time(&actual, run_now(run));
+	return run_fail(run, EXIT_NOT_QUIET, &expected, &actual,
+			"the fabric does not become quiet");
+}
+
+/* Run what is due by then. Step by step: a fabric that never comes to an end must not hang us. */
+static bool run_due(struct run *run, uint64_t limit_ns)
+{
+	bool stepped = true;
+	int i;
+
+	for (i = 0; stepped; i++) {
+		if (i == BUSY_LIMIT_STEPS)
+			return never_quiet(run);
+		if (!run_step(run, limit_ns, &stepped))
+			return false;
+	}
+	return true;
+}
+
+bool run_until(struct run *run, uint64_t script_ns)
+{
+	uint64_t now = run_now(run);
+	DAT_RETURN ret;
+
+	if (script_ns < now)
+		return already_past(run, script_ns);
+	if (!run_due(run, script_ns))
+		return false;
+	now = run_now(run);
+	if (script_ns <= now)
+		return true;
+	ret = dat_sim_advance(run->sim, script_ns - now);
+	return ret == DAT_SUCCESS || sim_failed(run, "dat_sim_advance", ret);
+}
+
+bool run_quiet(struct run *run)
+{
+	DAT_COUNT events = 0;
+
+	if (!run_due(run, run_now(run) + BUSY_LIMIT_NS))
+		return false;
+	dat_sim_pending(run->sim, &events, NULL);
+	return !events || never_quiet(run);
+}

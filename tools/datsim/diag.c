@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "diag.h"
+
+#include <string.h>
+
+/* A caret line longer than this helps nobody. */
+#define SHOWN_MAX 400
+
+const char *source_line(const struct source *source, int line, int *length)
+{
+	const char *p = source->text, *end = source->text + source->length, *nl;
+
+	while (line > 1 && (nl = memchr(p, '\n', (size_t)(end - p)))) {
+		p = nl + 1;
+		line--;
+	}
+	nl = memchr(p, '\n', (size_t)(end - p));
+	*length = (int)((nl ? nl : end) - p);
+	if (*length && p[*length - 1] == '\r')
+		(*length)--;
+	return p;
+}
+
+static void add_caret(struct diag *diag, struct place at)
+{
+	const char *line;
+	int length, i, column = at.column - 1;
+
+	line = source_line(diag->source, at.line, &length);
+	if (length > SHOWN_MAX)
+		length = SHOWN_MAX;
+	if (column > length)
+		column = length;
+	text_append(&diag->text, "    ", 4);
+	/* Tabs stay tabs on both lines, so that the caret stands right however wide they are. */
+	for (i = 0; i < length; i++) {
+		if (line[i] == '\t')
+			text_append(&diag->text, "\t", 1);
+		else
+			text_printable(&diag->text, line + i, 1);
+	}
+	text_append(&diag->text, "\n    ", 5);
+	for (i = 0; i < column; i++)
+		text_append(&diag->text, line[i] == '\t' ? "\t" : " ", 1);
+	text_append(&diag->text, "^", 1);
+	for (i = 1; i < at.length && column + i < length; i++)
+		text_append(&diag->text, "~", 1);
+	text_append(&diag->text, "\n", 1);
+}
+
+void diag_add(struct diag *diag, struct place at, const char *format, ...)
+{
+	struct text message = { 0 };
+	va_list args;
+
+	if (diag->count++ >= DIAG_MAX)
+		return;
+	va_start(args, format);
+	text_vadd(&message, format, args);
+	va_end(args);
+	text_add(&diag->text, "%s:%d:%d: ", diag->source->name, at.line, at.column);
+	text_printable(&diag->text, text_of(&message), message.length);
+	text_append(&diag->text, "\n", 1);
+	text_free(&message);
+	add_caret(diag, at);
+}
+
+void diag_hint(struct diag *diag, const char *format, ...)
+{
+	va_list args;
+
+	if (diag->count > DIAG_MAX)
+		return;
+	text_append(&diag->text, "    ", 4);
+	va_start(args, format);
+	text_vadd(&diag->text, format, args);
+	va_end(args);
+	text_append(&diag->text, "\n", 1);
+}
+
+void diag_finish(struct diag *diag)
+{
+	if (diag->count > DIAG_MAX)
+		text_add(&diag->text, "%s: and %d more\n", diag->source->name,
+			 diag->count - DIAG_MAX);
+}

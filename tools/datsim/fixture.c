@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `use`: what nearly every script needs first, made by the same public calls a program would make.
+ * A call that fails here fails the script, with the call and its result.
+ */
+#include "world.h"
+
+#include <string.h>
+
+#define FIXTURE_LIMIT_NS UINT64_C(1000000000)
+
+struct setup {
+	struct run *run;
+	const struct use *use;
+	const struct use_actor *actor;
+};
+
+static bool made(struct setup *setup, const char *call, DAT_RETURN ret)
+{
+	struct text actual = { 0 };
+
+	if (ret == DAT_SUCCESS)
+		return true;
+	text_add(&actual, "%s: %s = ", setup->actor->name, call);
+	text_result(&actual, ret);
+	return run_fail(setup->run, EXIT_FAILED, NULL, &actual, "set-up failed");
+}
+
+static int symbol_of(const struct setup *setup, const char *name)
+{
+	return script_symbol(setup->run->script, setup->actor->index, name);
+}
+
+static DAT_HANDLE handle_of(const struct setup *setup, const char *name)
+{
+	return setup->run->objects[symbol_of(setup, name)].handle;
+}
+
+static void made_object(const struct setup *setup, const char *name, DAT_HANDLE handle)
+{
+	object_made(setup->run, symbol_of(setup, name), handle);
+}
+
+/* ---- an adapter ---- */
+
+static bool open_adapter(struct setup *setup)
+{
+	struct run *run = setup->run;
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	DAT_IA_ATTR attr;
+	DAT_RETURN ret;
+	size_t size;
+
+	ret = dat_ia_open((DAT_NAME_PTR)setup->actor->adapter, (DAT_COUNT)setup->use->qlen, &async,
+			  &ia);
+	if (!made(setup, "dat_ia_open", ret))
+		return false;
+	made_object(setup, "ia", ia);
+	made_object(setup, "async", async);
+	run->objects[symbol_of(setup, "async")].borrowed = true;
+	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, DAT_PROVIDER_FIELD_NONE,
+			   NULL);
+	if (!made(setup, "dat_ia_query", ret))
+		return false;
+	size = attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							  : sizeof(struct sockaddr_in);
+	memcpy(&run->addresses[setup->actor->index], attr.ia_address_ptr, size);
+	run->has_address[setup->actor->index] = true;
+	return true;
+}
+
+static bool make_queues(struct setup *setup)
+{
+	static const struct {
+		const char *name;
+		DAT_EVD_FLAGS flags;
+	} queues[] = {
+		{ "recv", DAT_EVD_DTO_FLAG },
+		{ "request", (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG) },
+		{ "connect", DAT_EVD_CONNECTION_FLAG },
+		{ "cr", DAT_EVD_CR_FLAG },
+	};
+	DAT_EVD_HANDLE evd;
+	DAT_RETURN ret;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++) {
+		ret = dat_evd_create(handle_of(setup, "ia"), (DAT_COUNT)setup->use->qlen,
+				     DAT_HANDLE_NULL, queues[i].flags, &evd);
+		if (!made(setup, "dat_evd_create", ret))
+			return false;
+		made_object(setup, queues[i].name, evd);
+	}
+	return true;
+}
+
+static bool make_memory(struct setup *setup)
+{
+	struct region *region = region_new((size_t)setup->use->memory);
+	DAT_REGION_DESCRIPTION where = { .for_va = region->bytes };
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT rmr;
+	DAT_VLEN size;
+	DAT_VADDR address;
+	DAT_RETURN ret;
+
+	/* The world's from here on, whatever becomes of the LMR. */
+	setup->run->objects[symbol_of(setup, "mem")].region = region;
+	ret = dat_lmr_create(handle_of(setup, "ia"), DAT_MEM_TYPE_VIRTUAL, where,
+			     setup->use->memory, handle_of(setup, "pz"), DAT_MEM_PRIV_ALL_FLAG,
+			     &lmr, &region->context, &rmr, &size, &address);
+	if (!made(setup, "dat_lmr_create", ret))
+		return false;
+	made_object(setup, "mem", lmr);
+	return true;
+}
+
+static bool use_adapter(struct setup *setup)
+{
+	DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+
+	if (!open_adapter(setup))
+		return false;
+	if (!made(setup, "dat_pz_create", dat_pz_create(handle_of(setup, "ia"), &pz)))
+		return false;
+	made_object(setup, "pz", pz);
+	return make_memory(setup) && make_queues(setup);
+}
+
+/* ---- a connection ---- */
+
+static bool make_srq(struct setup *setup)
+{
+	const struct use *use = setup->use;
+	DAT_SRQ_ATTR attr = {
+		.max_recv_dtos = (DAT_COUNT)use->srq_max,
+		.max_recv_iov = (DAT_COUNT)use->srq_iov,
+		.low_watermark = (DAT_COUNT)use->srq_lw,
+	};
+	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+	DAT_RETURN ret;
+
+	ret = dat_srq_create(handle_of(setup, "ia"), handle_of(setup, "pz"), &attr, &srq);
+	if (!made(setup, "dat_srq_create", ret))
+		return false;
+	made_object(setup, use->srq, srq);
+	return true;
+}
+
+static DAT_EP_ATTR endpoint_attributes(const struct use *use, bool passive)
+{
+	return (DAT_EP_ATTR){
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_recv_dtos = (DAT_COUNT)use->recv,
+		.max_request_dtos = (DAT_COUNT)use->request,
+		.max_recv_iov = (DAT_COUNT)use->iov,
+		.max_request_iov = (DAT_COUNT)use->iov,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+		.srq_soft_hw = passive ? (DAT_COUNT)use->soft : 0,
+	};
+}
+
+static bool make_endpoint(struct setup *setup, int symbol, bool passive)
+{
+	bool on_srq = passive && setup->use->srq;
+	struct object *object = &setup->run->objects[symbol];
+	DAT_EP_ATTR attr = endpoint_attributes(setup->use, passive);
+	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+	DAT_RETURN ret;
+
+	object->recv_evd = symbol_of(setup, "recv");
+	object->request_evd = symbol_of(setup, "request");
+	if (on_srq) {
+		object->srq = symbol_of(setup, setup->use->srq);
+		ret = dat_ep_create_with_srq(handle_of(setup, "ia"), handle_of(setup, "pz"),
+					     handle_of(setup, "recv"), handle_of(setup, "request"),
+					     handle_of(setup, "connect"),
+					     handle_of(setup, setup->use->srq), &attr, &ep);
+	} else {
+		ret = dat_ep_create(handle_of(setup, "ia"), handle_of(setup, "pz"),
+				    handle_of(setup, "recv"), handle_of(setup, "request"),
+				    handle_of(setup, "connect"), &attr, &ep);
+	}
+	if (!made(setup, on_srq ? "dat_ep_create_with_srq" : "dat_ep_create", ret))
+		return false;
+	object_made(setup->run, symbol, ep);
+	return true;
+}
+
+static bool listen_on(struct setup *setup)
+{
+	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+	DAT_RETURN ret;
+
+	ret = dat_psp_create(handle_of(setup, "ia"), setup->use->qual, handle_of(setup, "cr"),
+			     DAT_PSP_CONSUMER_FLAG, &psp);
+	if (!made(setup, "dat_psp_create", ret))
+		return false;
+	made_object(setup, "psp", psp);
+	return true;
+}
+
+/* Run the fabric until the event of this number comes out of the EVD. */
+static bool await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER wanted, DAT_EVENT *event)
+{
+	struct run *run = setup->run;
+	struct text expected = { 0 }, actual = { 0 };
+	bool stepped = true, got = false;
+
+	while (stepped) {
+		if (!run_dequeue(run, symbol_of(setup, evd), event, &got))
+			return false;
+		if (got)
+			break;
+		if (!run_step(run, FIXTURE_LIMIT_NS, &stepped))
+			return false;
+	}
+	if (got && event->event_number == wanted)
+		return true;
+	text_add(&expected, "%s: event %s ", setup->actor->name, evd);
+	group_print(&expected, GROUP_EVENT, wanted, false, sizeof(wanted));
+	text_add(&actual, "%s: %sevent %s ", setup->actor->name, got ? "" : "no ", evd);
+	if (got)
+		group_print(&actual, GROUP_EVENT, event->event_number, false, sizeof(wanted));
+	return run_fail(run, EXIT_FAILED, &expected, &actual, "set-up failed: no connection");
+}
+
+static bool connect_endpoints(struct setup *a, struct setup *b, DAT_EP_HANDLE a_ep,
+			      DAT_EP_HANDLE b_ep)
+{
+	DAT_IA_ADDRESS_PTR address = (DAT_IA_ADDRESS_PTR)&a->run->addresses[b->actor->index];
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	ret = dat_ep_connect(a_ep, address, a->use->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
+			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (!made(a, "dat_ep_connect", ret) ||
+	    !await(b, "cr", DAT_CONNECTION_REQUEST_EVENT, &event))
+		return false;
+	ret = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, b_ep, 0, NULL);
+	return made(b, "dat_cr_accept", ret) &&
+	       await(a, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
+	       await(b, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+}
+
+static bool use_connected(struct setup *a, struct setup *b)
+{
+	const struct use *use = a->use;
+	int a_ep = symbol_of(a, "ep"), b_ep = symbol_of(b, "ep"), i;
+
+	if ((use->srq && !make_srq(b)) || !listen_on(b))
+		return false;
+	/* bind named the EPs of a side one after the other */
+	for (i = 0; i < (int)use->eps; i++) {
+		if (!make_endpoint(a, a_ep + i, false) || !make_endpoint(b, b_ep + i, true) ||
+		    !connect_endpoints(a, b, a->run->objects[a_ep + i].handle,
+				       b->run->objects[b_ep + i].handle))
+			return false;
+	}
+	return true;
+}
+
+bool run_fixture(struct run *run, const struct use *use)
+{
+	struct setup setup = { run, use, NULL }, a, b;
+	const struct use_actor *actor;
+
+	for (actor = use->actors; actor && use->kind != USE_BARE; actor = actor->next) {
+		setup.actor = actor;
+		if (!use_adapter(&setup))
+			return false;
+	}
+	if (use->kind != USE_CONNECTED)
+		return true;
+	a = b = setup;
+	a.actor = use->actors;
+	b.actor = use->actors->next;
+	return use_connected(&a, &b);
+}

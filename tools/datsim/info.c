@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* datsim info: which adapters there are, their limits, every knob with its value. */
+#include "commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dat/sim.h>
+
+#include "values.h"
+
+#define ADAPTERS_MAX 64
+
+static unsigned long long knob_value(const DAT_SIM_CONFIG *config, size_t i)
+{
+	const unsigned long long values[] = { config->profile,      config->seed,
+					      config->latency_ns,   config->bandwidth_bps,
+					      config->mtu,          config->rnr_retry,
+					      config->rnr_timer_ns, config->poll_quantum_ns };
+
+	return values[i];
+}
+
+static const struct {
+	const char *name;
+	const char *help;
+} knobs[] = {
+	{ "DATSIM_PROFILE", "ib: in order, RNR; iwarp: messages overtake, no RNR" },
+	{ "DATSIM_SEED", "of the generator" },
+	{ "DATSIM_LATENCY_NS", "every link, one way, nanoseconds" },
+	{ "DATSIM_BANDWIDTH_BPS", "every link, bits a second; 0: no limit" },
+	{ "DATSIM_MTU", "payload bytes of a packet, 256..65536" },
+	{ "DATSIM_RNR_RETRY", "0..7; 7: for ever" },
+	{ "DATSIM_RNR_TIMER_NS", "pause before each retry, nanoseconds" },
+	{ "DATSIM_POLL_QUANTUM_NS", "most that one vain poll lets pass, nanoseconds" },
+};
+
+static int print_knobs(void)
+{
+	DAT_SIM_CONFIG config;
+	const char *trace = getenv("DATSIM_TRACE");
+	char value[24];
+	size_t i;
+
+	if (dat_sim_config_init(&config) != DAT_SUCCESS)
+		return EXIT_USAGE; /* the library said on stderr which, and what would do */
+	puts("\nknobs (environment)                   now  what it is");
+	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
+		snprintf(value, sizeof(value), "%llu", knob_value(&config, i));
+		if (i == 0)
+			strcpy(value, config.profile == DAT_SIM_PROFILE_IWARP ? "iwarp" : "ib");
+		printf("  %-23s %15s  %s\n", knobs[i].name, value, knobs[i].help);
+	}
+	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
+	       "file that the trace goes to when the fabric ends");
+	return EXIT_PASS;
+}
+
+static void print_members(const struct layout *layout, const void *base)
+{
+	const struct member *member;
+	struct text text = { 0 };
+
+	for (member = layout->members; member->name; member++) {
+		if (member->kind != MEMBER_NUMBER)
+			continue;
+		text.length = 0;
+		group_print(&text, member->group, member_get(member, base), member->is_signed,
+			    member->size);
+		printf("  %-35s %s\n", member->name, text_of(&text));
+	}
+	text_free(&text);
+}
+
+static int print_limits(const char *adapter)
+{
+	unsigned char provider[sizeof(DAT_PROVIDER_ATTR)]; /* has const members */
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	const char *backend = "?";
+	DAT_IA_ATTR attr;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	ret = dat_ia_open((DAT_NAME_PTR)adapter, 8, &async, &ia);
+	if (ret != DAT_SUCCESS) {
+		printf("%s cannot be opened: 0x%08x\n", adapter, (unsigned int)ret);
+		return EXIT_INTERNAL;
+	}
+	dat_sim_backend(ia, &backend);
+	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL,
+			   (DAT_PROVIDER_ATTR *)(void *)provider);
+	if (ret == DAT_SUCCESS) {
+		printf("\nlimits of %s (backend %s)\n", adapter, backend);
+		print_members(&layout_ia_attr, &attr);
+		print_members(&layout_provider_attr, provider);
+	}
+	dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+	return ret == DAT_SUCCESS ? EXIT_PASS : EXIT_INTERNAL;
+}
+
+static int print_adapters(void)
+{
+	DAT_PROVIDER_INFO infos[ADAPTERS_MAX], *list[ADAPTERS_MAX];
+	DAT_COUNT n = 0;
+	DAT_RETURN ret;
+	int i;
+
+	for (i = 0; i < ADAPTERS_MAX; i++)
+		list[i] = &infos[i];
+	ret = dat_registry_list_providers(ADAPTERS_MAX, &n, list);
+	if (ret != DAT_SUCCESS) {
+		fprintf(stderr, "datsim info: no registry: 0x%08x\n", (unsigned int)ret);
+		return EXIT_INTERNAL;
+	}
+	puts("adapters");
+	for (i = 0; i < n; i++)
+		printf("  %-20s uDAPL %u.%u%s\n", infos[i].ia_name,
+		       (unsigned int)infos[i].dapl_version_major,
+		       (unsigned int)infos[i].dapl_version_minor,
+		       infos[i].is_thread_safe ? ", thread safe" : "");
+	return n > 0 ? print_limits(infos[0].ia_name) : EXIT_PASS;
+}
+
+int command_info(int argc, char **argv)
+{
+	int code, knobs_code;
+
+	if (argc > 1 && !strcmp(argv[1], "--help")) {
+		fputs(help_info, stdout);
+		return EXIT_PASS;
+	}
+	if (argc > 1)
+		return usage_error("info", "expected nothing, found %s", argv[1]);
+	code = print_adapters();
+	knobs_code = print_knobs();
+	return code ? code : knobs_code;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * invoke.h - one call in the making, between arguments.c (values into slots) and invoke.c (the call
+ * and what came of it).
+ */
+#ifndef DATSIM_INVOKE_H
+#define DATSIM_INVOKE_H
+
+#include "world.h"
+
+/* What an output is filled with before a call, to see whether it was written. */
+#define POISON   0xdb
+#define DATA_MAX 4096
+
+/* Room for whatever a parameter points to. */
+union storage {
+	unsigned char poison[1];
+	DAT_SRQ_PARAM srq_param;
+	DAT_EP_PARAM ep_param;
+	DAT_IA_ATTR ia_attr;
+	unsigned char provider_attr[sizeof(DAT_PROVIDER_ATTR)];
+	DAT_LMR_PARAM lmr_param;
+	DAT_EVENT event;
+	DAT_HANDLE handle;
+	DAT_UINT64 number;
+	struct sockaddr_storage address;
+	char name[DAT_NAME_MAX_LENGTH];
+};
+
+struct invocation {
+	struct run *run;
+	const struct statement *st;
+	const struct call *call;
+	union slot slots[CALL_PARAMS_MAX];
+	union storage storage[CALL_PARAMS_MAX];
+	DAT_LMR_TRIPLET segments[CALL_SEGMENTS_MAX];
+	int segment_count;
+	size_t dto; /* number of the ledger's entry, where the call posts */
+	struct region *region;
+	unsigned char data[DATA_MAX];
+};
+
+/* Fill every slot from the script; opens the ledger's entry where the call posts. */
+bool fill_slots(struct invocation *inv);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What came back against what a script wants, and how a script would write it. */
+#include "world.h"
+
+#include <string.h>
+
+bool match_number(const struct setting *setting, uint64_t number, size_t size)
+{
+	uint64_t wanted = setting->value->number;
+	bool same;
+
+	if (setting->value->kind == VALUE_ANY)
+		return true;
+	if (size == sizeof(uint32_t))
+		same = (uint32_t)wanted == (uint32_t)number;
+	else
+		same = wanted == number;
+	return same != setting->unequal;
+}
+
+static bool is_cookie(const struct member *member)
+{
+	return !strcmp(member->name, "cookie");
+}
+
+/* Ports do not tell adapters apart. */
+static bool same_address(const void *a, const void *b)
+{
+	const struct sockaddr_in6 *six = a, *other = b;
+	const struct sockaddr_in *four = a, *another = b;
+
+	if (six->sin6_family != other->sin6_family)
+		return false;
+	if (six->sin6_family == AF_INET)
+		return four->sin_addr.s_addr == another->sin_addr.s_addr;
+	return !memcmp(&six->sin6_addr, &other->sin6_addr, sizeof(six->sin6_addr));
+}
+
+static int actor_at(const struct run *run, const void *address)
+{
+	int i;
+
+	for (i = 0; address && i < run->script->actor_count; i++) {
+		if (run->has_address[i] && same_address(address, &run->addresses[i]))
+			return i;
+	}
+	return -1;
+}
+
+static const void *address_in(const struct member *member, const void *base)
+{
+	const void *address;
+
+	memcpy(&address, (const char *)base + member->offset, sizeof(address));
+	return address;
+}
+
+static DAT_HANDLE handle_in(const struct member *member, const void *base)
+{
+	return (DAT_HANDLE)(uintptr_t)member_get(member, base);
+}
+
+static bool match_member(const struct run *run, const struct setting *setting, const void *base)
+{
+	const struct member *member = setting->member;
+	const struct value *value = setting->value;
+	const void *address;
+	uint64_t number;
+	bool same = true;
+
+	if (value->kind == VALUE_ANY)
+		return true;
+	switch (member->kind) {
+	case MEMBER_HANDLE:
+		same = handle_in(member, base) == value_handle(run, value);
+		break;
+	case MEMBER_ADDRESS:
+		address = address_in(member, base);
+		if (value->kind == VALUE_NULL)
+			same = !address;
+		else
+			same = address &&
+			       same_address(address, &run->addresses[value->actor_index]);
+		break;
+	case MEMBER_TEXT:
+		same = !strncmp((const char *)base + member->offset, value->text, member->size);
+		break;
+	case MEMBER_NUMBER:
+		number = member_get(member, base);
+		if (is_cookie(member))
+			number = ledger_label(run, number);
+		return match_number(setting, number, member->size);
+	}
+	return same != setting->unequal;
+}
+
+void print_member(const struct run *run, struct text *text, const struct member *member,
+		  const void *base)
+{
+	const char *s = (const char *)base + member->offset;
+	int actor;
+
+	text_add(text, "%s=", member->name);
+	switch (member->kind) {
+	case MEMBER_HANDLE:
+		text_handle(run, text, run->st ? run->st->actor_index : -1,
+			    handle_in(member, base));
+		return;
+	case MEMBER_ADDRESS:
+		actor = actor_at(run, address_in(member, base));
+		if (actor >= 0)
+			text_add(text, "%s", run->script->actors[actor].name);
+		else
+			text_add(text, "%s", address_in(member, base) ? "unknown" : "NULL");
+		return;
+	case MEMBER_TEXT:
+		text_append(text, "\"", 1);
+		text_printable(text, s, strnlen(s, member->size));
+		text_append(text, "\"", 1);
+		return;
+	case MEMBER_NUMBER:
+		break;
+	}
+	if (is_cookie(member))
+		text_add(text, "%llu",
+			 (unsigned long long)ledger_label(run, member_get(member, base)));
+	else
+		group_print(text, member->group, member_get(member, base), member->is_signed,
+			    member->size);
+}
+
+bool match_settings(const struct run *run, const struct setting *settings, int param,
+		    const void *base, struct text *actual, const char *separator)
+{
+	const struct setting *setting;
+	bool same = true;
+
+	for (setting = settings; setting; setting = setting->next) {
+		if (setting->param != param || !setting->member)
+			continue;
+		if (actual->length)
+			text_add(actual, "%s", separator);
+		print_member(run, actual, setting->member, base);
+		if (!match_member(run, setting, base))
+			same = false;
+	}
+	return same;
+}

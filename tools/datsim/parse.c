@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- calls ---- */
+
+static bool parse_arguments(struct parser *parser, struct argument **end)
+{
+	struct argument *argument;
+	const struct token *next;
+
+	if (parse_mark(parser, ')'))
+		return true;
+	do {
+		argument = arena_alloc(&parser->script->arena, sizeof(*argument));
+		argument->at = parser->now->at;
+		next = parser->now + 1;
+		if (parser->now->kind == TOKEN_NAME && next->kind == TOKEN_PUNCTUATION &&
+		    next->mark == '=') {
+			argument->key = token_copy(parser, parser->now);
+			parser->now += 2;
+		}
+		argument->value = parse_value(parser);
+		if (!argument->value)
+			return false;
+		*end = argument;
+		end = &argument->next;
+	} while (parse_mark(parser, ','));
+	if (parse_mark(parser, ')'))
+		return true;
+	parse_expected(parser, "\",\" or \")\"");
+	return false;
+}
+
+/* x4 */
+static bool at_repeat(const struct parser *parser)
+{
+	const struct token *token = parser->now;
+	int i;
+
+	if (token->kind != TOKEN_NAME || token->length < 2 || token->s[0] != 'x')
+		return false;
+	for (i = 1; i < token->length; i++) {
+		if (token->s[i] < '0' || token->s[i] > '9')
+			return false;
+	}
+	return true;
+}
+
+static bool parse_repeat(struct parser *parser, uint64_t *repeat)
+{
+	const struct token *token = parser->now;
+	uint64_t n = 0;
+	int i;
+
+	for (i = 1; i < token->length && n <= SCRIPT_REPEAT_MAX; i++)
+		n = n * 10 + (uint64_t)(token->s[i] - '0');
+	if (n < 1 || n > SCRIPT_REPEAT_MAX) {
+		diag_add(&parser->script->diag, token->at, "expected x1 to x%d", SCRIPT_REPEAT_MAX);
+		return false;
+	}
+	*repeat = n;
+	parser->now++;
+	return true;
+}
+
+static bool parse_result(struct parser *parser, struct call *call)
+{
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, "a return type such as DAT_INVALID_STATE");
+		return false;
+	}
+	call->type_name = token_copy(parser, parser->now);
+	call->type_at = parser->now->at;
+	parser->now++;
+	if (!parse_mark(parser, '/'))
+		return true;
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, "a subtype such as DAT_INVALID_STATE_SRQ_IN_USE");
+		return false;
+	}
+	call->subtype_name = token_copy(parser, parser->now);
+	call->subtype_at = parser->now->at;
+	parser->now++;
+	return true;
+}
+
+static bool parse_call(struct parser *parser, struct statement *st)
+{
+	struct call *call = &st->call;
+
+	st->kind = STATEMENT_CALL;
+	call->name = token_copy(parser, parser->now);
+	call->at = parser->now->at;
+	parser->now++;
+	if (!at_mark(parser, '(')) {
+		/* What is not a call is most likely a mistyped one: let bind suggest. */
+		if (!call_find(call->name)) {
+			struct suggest suggest;
+
+			suggest_start(&suggest, call->name, (int)strlen(call->name));
+			suggest_try(&suggest, "event");
+			suggest_try(&suggest, "no event");
+			call_suggest(&suggest);
+			diag_add(&parser->script->diag, call->at,
+				 "expected a call, \"event\" or \"no event\", found \"%s\"",
+				 call->name);
+			diag_suggest(&parser->script->diag, &suggest);
+			return false;
+		}
+		parse_expected(parser, "\"(\"");
+		return false;
+	}
+	parser->now++;
+	if (!parse_arguments(parser, &call->arguments))
+		return false;
+	call->head_length = parser->now[-1].at.column - st->at.column + 1;
+	while (parser->now->kind != TOKEN_END) {
+		if (at_repeat(parser)) {
+			if (!parse_repeat(parser, &st->repeat))
+				return false;
+		} else if (!call->type_name && parse_mark(parser, '=')) {
+			if (!parse_result(parser, call))
+				return false;
+		} else if (parser->now->kind == TOKEN_ARROW && !call->targets && !call->wanted) {
+			parser->now++;
+			if (!parse_targets(parser, &call->targets, &call->wanted))
+				return false;
+		} else {
+			parse_expected(parser,
+				       "xN, \"= RESULT\", \"-> ...\" or the end of the line");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- events ---- */
+
+static struct value *parse_object(struct parser *parser, const char *what)
+{
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, what);
+		return NULL;
+	}
+	return parse_value(parser);
+}
+
+static bool parse_event(struct parser *parser, struct statement *st)
+{
+	struct event *event = &st->event;
+
+	st->kind = STATEMENT_EVENT;
+	event->evd = parse_object(parser, "an EVD such as recv, request, connect, cr or async");
+	if (!event->evd)
+		return false;
+	if (event->absent)
+		return true;
+	event->number = parse_object(parser, "an event such as DTO_COMPLETION");
+	if (!event->number)
+		return false;
+	if (parser->now->kind == TOKEN_NAME && !at_repeat(parser) &&
+	    !(parser->now[1].kind == TOKEN_PUNCTUATION && parser->now[1].mark == '=') &&
+	    parser->now[1].kind != TOKEN_UNEQUAL) {
+		event->object = parse_value(parser);
+		if (!event->object)
+			return false;
+	}
+	if (!parse_settings(parser, &event->wanted))
+		return false;
+	if (at_repeat(parser) && !parse_repeat(parser, &st->repeat))
+		return false;
+	if (parser->now->kind != TOKEN_ARROW)
+		return true;
+	parser->now++;
+	return parse_targets(parser, &event->targets, NULL);
+}
+
+/* actor: what it does or sees */
+static bool parse_action(struct parser *parser, struct statement *st)
+{
+	st->actor = token_copy(parser, parser->now);
+	st->actor_at = parser->now->at;
+	parser->now += 2;
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, "a call, \"event\" or \"no event\"");
+		return false;
+	}
+	if (parse_word(parser, "event"))
+		return parse_event(parser, st);
+	if (token_is(parser->now, "no") && token_is(parser->now + 1, "event")) {
+		parser->now += 2;
+		st->event.absent = true;
+		return parse_event(parser, st);
+	}
+	return parse_call(parser, st);
+}
+
+/* ---- the wire ---- */
+
+static bool parse_actor_name(struct parser *parser, const char **name, struct place *at)
+{
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, "the name of an actor");
+		return false;
+	}
+	*name = token_copy(parser, parser->now);
+	*at = parser->now->at;
+	parser->now++;
+	return true;
+}
+
+static bool parse_link(struct parser *parser, struct gate *gate)
+{
+	return parse_actor_name(parser, &gate->from, &gate->from_at) &&
+	       parse_need_mark(parser, '>') && parse_actor_name(parser, &gate->to, &gate->to_at);
+}
+
+/* a>b or a.ep message N, then "after N packets" where allowed */
+static bool parse_gate(struct parser *parser, struct statement *st)
+{
+	struct gate *gate = &st->gate;
+	const struct token *next = parser->now + 1;
+
+	if (parser->now->kind != TOKEN_NAME)
+		next = parser->now;
+	if (next->kind == TOKEN_PUNCTUATION && next->mark == '.') {
+		gate->ep = parse_value(parser);
+		if (!gate->ep)
+			return false;
+		if (!parse_word(parser, "message")) {
+			parse_expected(parser, "\"message\"");
+			return false;
+		}
+		if (!parse_count(parser, "the number of a message", &gate->message))
+			return false;
+	} else if (next->kind == TOKEN_PUNCTUATION && next->mark == '>') {
+		if (!parse_link(parser, gate))
+			return false;
+	} else {
+		parse_expected(parser, "a link (a>b) or a message (a.ep message 1)");
+		return false;
+	}
+	if (st->kind != STATEMENT_HOLD || !parse_word(parser, "after"))
+		return true;
+	if (!parse_count(parser, "a number of packets", &gate->packets))
+		return false;
+	if (parse_word(parser, "packets") || parse_word(parser, "packet"))
+		return true;
+	parse_expected(parser, "\"packets\"");
+	return false;
+}
+
+static bool parse_hold(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_HOLD;
+	return parse_gate(parser, st);
+}
+
+static bool parse_release(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_RELEASE;
+	return parse_gate(parser, st);
+}
+
+static bool parse_link_line(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_LINK;
+	return parse_link(parser, &st->gate) && parse_settings(parser, &st->gate.settings);
+}
+
+/* ---- set-up and the rest ---- */
+
+static bool parse_fabric(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_FABRIC;
+	return parse_settings(parser, &st->fabric);
+}
+
+static bool parse_use(struct parser *parser, struct statement *st)
+{
+	struct use_actor **end = &st->use.actors, *actor;
+
+	st->kind = STATEMENT_USE;
+	if (parse_word(parser, "connected"))
+		st->use.kind = USE_CONNECTED;
+	else if (parse_word(parser, "adapter"))
+		st->use.kind = USE_ADAPTER;
+	else if (parse_word(parser, "bare"))
+		st->use.kind = USE_BARE;
+	else {
+		parse_expected(parser, "\"connected\", \"adapter\" or \"bare\"");
+		return false;
+	}
+	while (parser->now->kind == TOKEN_NAME && parser->now[1].kind == TOKEN_PUNCTUATION &&
+	       parser->now[1].mark == '@') {
+		actor = arena_alloc(&parser->script->arena, sizeof(*actor));
+		actor->name = token_copy(parser, parser->now);
+		actor->at = parser->now->at;
+		parser->now += 2;
+		if (parser->now->kind != TOKEN_NAME && parser->now->kind != TOKEN_STRING) {
+			parse_expected(parser, "the name of an adapter such as emu0");
+			return false;
+		}
+		actor->adapter = token_copy(parser, parser->now);
+		parser->now++;
+		*end = actor;
+		end = &actor->next;
+	}
+	if (!st->use.actors) {
+		parse_expected(parser, "an actor on an adapter, such as a@emu0");
+		return false;
+	}
+	return parse_settings(parser, &st->use.settings);
+}
+
+static bool parse_note(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_NOTE;
+	if (parser->now->kind != TOKEN_STRING) {
+		parse_expected(parser, "a text in quotes");
+		return false;
+	}
+	st->note = token_copy(parser, parser->now);
+	parser->now++;
+	return true;
+}
+
+static bool parse_quiet(struct parser *parser, struct statement *st)
+{
+	(void)parser;
+	st->kind = STATEMENT_QUIET;
+	return true;
+}
+
+static bool parse_end(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_END;
+	st->quiet = parse_word(parser, "quiet");
+	return true;
+}
+
+static bool parse_fault(struct parser *parser, struct statement *st)
+{
+	diag_add(&parser->script->diag, st->at, "\"fault\" is not built yet");
+	return false;
+}
+
+static const struct {
+	const char *word;
+	bool (*parse)(struct parser *parser, struct statement *st);
+} statements[] = {
+	{ "fabric", parse_fabric },   { "use", parse_use },        { "hold", parse_hold },
+	{ "release", parse_release }, { "link", parse_link_line }, { "note", parse_note },
+	{ "quiet", parse_quiet },     { "end", parse_end },        { "fault", parse_fault },
+};
+
+static void not_a_statement(struct parser *parser)
+{
+	const struct token *token = parser->now;
+	struct suggest suggest;
+	size_t i;
+
+	parse_expected(parser, "\"actor:\" or a statement");
+	if (token->kind != TOKEN_NAME)
+		return;
+	suggest_start(&suggest, token->s, token->length);
+	for (i = 0; i < ARRAY_SIZE(statements); i++)
+		suggest_try(&suggest, statements[i].word);
+	diag_suggest(&parser->script->diag, &suggest);
+	if (token[1].kind == TOKEN_NAME)
+		diag_hint(&parser->script->diag,
+			  "what an actor does begins with its name and \":\"");
+}
+
+static bool parse_statement(struct parser *parser, struct statement *st)
+{
+	size_t i;
+
+	if (!parse_when(parser, &st->when))
+		return false;
+	st->at = parser->now->at;
+	if (parser->now->kind == TOKEN_NAME && parser->now[1].kind == TOKEN_PUNCTUATION &&
+	    parser->now[1].mark == ':') {
+		if (!parse_action(parser, st))
+			return false;
+		goto end;
+	}
+	for (i = 0; i < ARRAY_SIZE(statements); i++) {
+		if (!parse_word(parser, statements[i].word))
+			continue;
+		if (!statements[i].parse(parser, st))
+			return false;
+		goto end;
+	}
+	not_a_statement(parser);
+	return false;
+end:
+	if (parser->now->kind == TOKEN_END) {
+		st->at.length =
+			parser->now[-1].at.column + parser->now[-1].at.length - st->at.column;
+		return true;
+	}
+	parse_expected(parser, "the end of the line");
+	return false;
+}
+
+/* ---- lines ---- */
+
+static void parse_line(struct parser *parser, int length, int number, struct statement ***end)
+{
+	struct place at = { number, 1, 1 };
+	struct statement *st;
+
+	if (length > SCRIPT_LINE_MAX) {
+		at.column = SCRIPT_LINE_MAX + 1;
+		diag_add(&parser->script->diag, at, "expected at most %d bytes in a line",
+			 SCRIPT_LINE_MAX);
+		return;
+	}
+	lex_line(parser->line, length, number, parser->tokens);
+	parser->now = parser->tokens;
+	parser->depth = 0;
+	if (parser->now->kind == TOKEN_END)
+		return;
+	st = arena_alloc(&parser->script->arena, sizeof(*st));
+	st->repeat = 1;
+	st->actor_index = -1;
+	if (!parse_statement(parser, st))
+		return;
+	**end = st;
+	*end = &st->next;
+}
+
+/* "# Failure: regex" on a line of its own. */
+static void find_failure(struct script *script, const char *line, int length)
+{
+	static const char mark[] = "# Failure:";
+	int n = (int)sizeof(mark) - 1;
+
+	if (script->must_fail || length < n || memcmp(line, mark, (size_t)n))
+		return;
+	while (n < length && line[n] == ' ')
+		n++;
+	script->must_fail = arena_copy(&script->arena, line + n, (size_t)(length - n));
+}
+
+void script_parse(struct script *script)
+{
+	const char *p = script->source.text, *end = p + script->source.length, *nl;
+	struct statement **tail = &script->statements;
+	struct parser *parser = mem_zero(1, sizeof(*parser));
+	int number = 0, length;
+
+	parser->script = script;
+	for (; p < end; p = nl + 1) {
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (!nl)
+			nl = end;
+		length = (int)(nl - p);
+		if (length && p[length - 1] == '\r')
+			length--;
+		if (++number > SCRIPT_LINES_MAX) {
+			diag_add(&script->diag, (struct place){ number, 1, 1 },
+				 "expected at most %d lines", SCRIPT_LINES_MAX);
+			break;
+		}
+		find_failure(script, p, length);
+		parser->line = p;
+		parse_line(parser, length, number, &tail);
+	}
+	free(parser);
+}

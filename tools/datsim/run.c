@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "world.h"
+
+bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
+{
+	char block[16384];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	/* A pipe that nobody writes to must not hang the tool. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		goto bad;
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+		text_add(error, "%s: not a regular file\n", path);
+		close(fd);
+		return false;
+	}
+	while ((n = read(fd, block, sizeof(block))) > 0 && content->length <= limit)
+		text_append(content, block, (size_t)n);
+	if (n < 0)
+		goto bad;
+	close(fd);
+	if (content->length <= limit)
+		return true;
+	text_add(error, "%s: expected at most %zu bytes\n", path, limit);
+	return false;
+bad:
+	text_add(error, "%s: %s\n", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+/* ---- statements ---- */
+
+/* Script time is zero at the first statement that is no set-up. */
+static void begin(struct run *run)
+{
+	DAT_UINT64 now = 0;
+
+	dat_sim_now(run->sim, &now);
+	run->origin_ns = now;
+	run->begun = true;
+	dat_sim_trace_note(run->sim, "script begins");
+	run_observe(run);
+}
+
+static bool run_statement(struct run *run, const struct statement *st)
+{
+	switch (st->kind) {
+	case STATEMENT_FABRIC:
+		return true;
+	case STATEMENT_USE:
+		return run_fixture(run, &st->use);
+	case STATEMENT_CALL:
+		return run_call(run, st);
+	case STATEMENT_EVENT:
+		return run_event(run, st);
+	case STATEMENT_HOLD:
+	case STATEMENT_RELEASE:
+	case STATEMENT_LINK:
+		return run_wire(run, st);
+	case STATEMENT_NOTE:
+		dat_sim_trace_note(run->sim, st->note);
+		return true;
+	case STATEMENT_QUIET:
+		return run_quiet(run);
+	case STATEMENT_END:
+		return !st->quiet || run_quiet(run);
+	}
+	return true;
+}
+
+static bool run_timed(struct run *run, const struct statement *st)
+{
+	uint64_t base;
+
+	run->st = st;
+	run->turn = 1;
+	if (!run->begun && st->kind != STATEMENT_USE && st->kind != STATEMENT_FABRIC)
+		begin(run);
+	/* An event line moves the time itself. */
+	if (st->when.kind == WHEN_AT && st->kind != STATEMENT_EVENT) {
+		base = st->when.relative ? run->previous_ns : 0;
+		if (!run_until(run, base + st->when.from_ns))
+			return false;
+	}
+	if (!run_statement(run, st))
+		return false;
+	if (run->begun)
+		run->previous_ns = run_now(run);
+	return run->failure.code == EXIT_PASS;
+}
+
+static void run_script(struct run *run)
+{
+	const struct statement *st;
+
+	for (st = run->script->statements; st; st = st->next) {
+		if (!run_timed(run, st))
+			return;
+	}
+}
+
+/* ---- verdicts ---- */
+
+/* One line that runs the script again as it ran now. */
+static void replay_line(const char *path, const struct options *options, struct text *text)
+{
+	static const char *const variables[] = { "DATSIM_PROFILE",     "DATSIM_SEED",
+						 "DATSIM_LATENCY_NS",  "DATSIM_BANDWIDTH_BPS",
+						 "DATSIM_MTU",         "DATSIM_RNR_RETRY",
+						 "DATSIM_RNR_TIMER_NS" };
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(variables); i++) {
+		value = getenv(variables[i]);
+		if (value)
+			text_add(text, "%s=%s ", variables[i], value);
+	}
+	text_add(text, "datsim test ");
+	if (options->has_seed)
+		text_add(text, "--seed %llu ", (unsigned long long)options->seed);
+	text_add(text, "%s", path);
+}
+
+/* Intervals can make a small expression huge, and a script means its braces literally. */
+static bool has_interval(const char *regex)
+{
+	for (; *regex; regex++) {
+		if (*regex == '\\' && regex[1])
+			regex++;
+		else if (*regex == '{')
+			return true;
+	}
+	return false;
+}
+
+/* A script with "# Failure: regex" passes by failing so. */
+static void judge(const char *must_fail, struct verdict *verdict)
+{
+	regex_t regex;
+	char why[128];
+	int error;
+
+	if (!must_fail)
+		return;
+	if (has_interval(must_fail)) {
+		text_add(&verdict->report, "\"# Failure: %s\": write \\{ for a brace\n", must_fail);
+		verdict->code = EXIT_USAGE;
+		return;
+	}
+	error = regcomp(&regex, must_fail, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);
+	if (error) {
+		regerror(error, &regex, why, sizeof(why));
+		text_add(&verdict->report, "\"# Failure: %s\" is no regular expression: %s\n",
+			 must_fail, why);
+		verdict->code = EXIT_USAGE;
+		return;
+	}
+	if (verdict->code == EXIT_PASS) {
+		verdict->code = EXIT_FAILED;
+		text_add(&verdict->report,
+			 "the script passed, and should have failed\nexpected: %s\n", must_fail);
+	} else if (regexec(&regex, text_of(&verdict->report), 0, NULL, 0)) {
+		text_add(&verdict->report,
+			 "\nthe script failed, but not as it says\nexpected: %s\n", must_fail);
+	} else {
+		verdict->code = EXIT_PASS;
+		verdict->expected_failure = true;
+	}
+	regfree(&regex);
+}
+
+static void run_loaded(const char *path, const struct script *script, const struct options *options,
+		       struct verdict *verdict)
+{
+	struct text replay = { 0 };
+	struct run run;
+
+	if (world_begin(&run, script))
+		run_script(&run);
+	world_clear(&run);
+	verdict->code = run.failure.code;
+	replay_line(path, options, &replay);
+	if (verdict->code != EXIT_PASS)
+		failure_print(&run, text_of(&replay), &verdict->report);
+	world_end(&run, &verdict->trace);
+	text_free(&replay);
+}
+
+void run_file(const char *path, const struct options *options, struct verdict *verdict)
+{
+	struct text content = { 0 };
+	DAT_SIM_CONFIG config;
+	struct script script;
+
+	memset(verdict, 0, sizeof(*verdict));
+	if (!read_whole(path, SCRIPT_BYTES_MAX, &content, &verdict->report)) {
+		verdict->code = EXIT_USAGE;
+		goto out;
+	}
+	if (dat_sim_config_init(&config) != DAT_SUCCESS) {
+		text_add(&verdict->report, "a DATSIM_ variable makes no sense, see stderr\n");
+		verdict->code = EXIT_USAGE;
+		goto out;
+	}
+	/* A script says when time passes; looking at an EVD must not. */
+	config.poll_quantum_ns = 0;
+	if (!script_load(&script, path, text_of(&content), content.length, &config)) {
+		text_append(&verdict->report, text_of(&script.diag.text), script.diag.text.length);
+		verdict->code = EXIT_USAGE;
+	} else {
+		if (options->has_seed)
+			script.config.seed = options->seed;
+		run_loaded(path, &script, options, verdict);
+	}
+	judge(script.must_fail, verdict);
+	script_free(&script);
+out:
+	text_free(&content);
+}
+
+void verdict_free(struct verdict *verdict)
+{
+	text_free(&verdict->report);
+	text_free(&verdict->trace);
+}

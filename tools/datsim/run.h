@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * run.h - run one script from file to verdict.
+ *
+ * A verdict owns its texts; verdict_free frees them.
+ */
+#ifndef DATSIM_RUN_H
+#define DATSIM_RUN_H
+
+#include "script.h"
+
+struct options {
+	bool has_seed;
+	uint64_t seed;
+};
+
+struct verdict {
+	enum exit_code code;
+	struct text report; /* why it is not a pass */
+	struct text trace;
+	bool expected_failure; /* the script was to fail, and did as it said */
+};
+
+/* The content of a file; false and a text that says why if it cannot be read. */
+bool read_whole(const char *path, size_t limit, struct text *content, struct text *error);
+
+void run_file(const char *path, const struct options *options, struct verdict *verdict);
+void verdict_free(struct verdict *verdict);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * script.h - a script in memory: what parse.c makes of the text and bind.c completes.
+ *
+ * Everything hangs on the script's arena and is freed with it; names are NUL-terminated copies.
+ * After script_load without a diagnostic, each call knows its row of the call table, each name its
+ * symbol and each constant its number, so that running a script meets no bad script any more.
+ */
+#ifndef DATSIM_SCRIPT_H
+#define DATSIM_SCRIPT_H
+
+#include <dat/sim.h>
+
+#include "calls.h"
+#include "diag.h"
+#include "values.h"
+
+/* Limits, so that no text can make the tool large or slow. */
+#define SCRIPT_BYTES_MAX   (4u << 20)
+#define SCRIPT_LINES_MAX   20000
+#define SCRIPT_LINE_MAX    1000 /* bytes */
+#define SCRIPT_REPEAT_MAX  100000
+#define SCRIPT_STEPS_MAX   1000000 /* statements run, repeats counted */
+#define SCRIPT_ACTORS_MAX  16
+#define SCRIPT_SYMBOLS_MAX 4096
+#define SCRIPT_EPS_MAX     1000 /* of one fixture */
+#define SCRIPT_MEMORY_MAX  (64u << 20)
+#define SCRIPT_TIME_MAX    UINT64_C(3600000000000) /* an hour; virtual ns */
+
+enum when_kind {
+	WHEN_DEFAULT, /* nothing written: no time passes */
+	WHEN_ANY,     /* * */
+	WHEN_AT,      /* one moment */
+	WHEN_WITHIN   /* from ~ to */
+};
+
+struct when {
+	enum when_kind kind;
+	bool relative; /* to the line before; else since the script began */
+	uint64_t from_ns;
+	uint64_t to_ns;
+	struct place at;
+};
+
+enum value_kind {
+	VALUE_NUMBER, /* also a constant, once bound */
+	VALUE_NAME,   /* of an object, a constant or an actor */
+	VALUE_STRING,
+	VALUE_STRUCT,
+	VALUE_LIST,
+	VALUE_FLAGS,   /* A|B */
+	VALUE_NULL,    /* NULL */
+	VALUE_GARBAGE, /* a handle that was never issued */
+	VALUE_STALE,   /* stale(name): the handle of something freed */
+	VALUE_ANY      /* * */
+};
+
+struct value {
+	enum value_kind kind;
+	struct place at;
+	uint64_t number; /* negative ones in two's complement */
+	bool negative;
+	uint32_t billionths;
+	const char *unit;         /* "" without one */
+	const char *actor;        /* of actor.name, else NULL */
+	const char *text;         /* a name or a string */
+	int symbol;               /* set by bind for an object, else -1 */
+	int actor_index;          /* set by bind for an actor, else -1 */
+	struct setting *settings; /* of a struct */
+	struct value *elements;   /* of a list or flags */
+	struct value *next;       /* in a list */
+};
+
+/* key=value or key!=value */
+struct setting {
+	const char *key;
+	struct place at;
+	bool unequal;
+	struct value *value;
+	const struct member *member; /* set by bind where the key is a member */
+	int param;                   /* set by bind: of which output of a call */
+	struct setting *next;
+};
+
+struct argument {
+	const char *key; /* NULL: by position */
+	struct place at;
+	struct value *value;
+	struct argument *next;
+};
+
+/* A name after -> */
+struct target {
+	const char *name; /* NULL for _ */
+	struct place at;
+	int symbol;
+	struct target *next;
+};
+
+struct call {
+	const char *name;
+	struct place at;
+	struct argument *arguments;
+	struct value *in[CALL_PARAMS_MAX]; /* set by bind; NULL: the default */
+	const struct call_row *row;
+	const char *type_name; /* NULL: DAT_SUCCESS */
+	const char *subtype_name;
+	struct place type_at;
+	struct place subtype_at;
+	DAT_RETURN type;
+	DAT_RETURN subtype;
+	int head_length; /* of the source line, up to the closing parenthesis */
+	struct target *targets;
+	struct setting *wanted;
+};
+
+struct event {
+	struct value *evd;
+	bool absent; /* no event */
+	struct value *number;
+	struct value *object;
+	struct setting *wanted;
+	struct target *targets;
+	const struct layout *layout;
+};
+
+/* hold and release: a link, or a message of an EP */
+struct gate {
+	const char *from, *to; /* actors; NULL for a message */
+	struct place from_at, to_at;
+	int from_actor, to_actor;
+	struct value *ep;
+	uint64_t message;
+	uint64_t packets;
+	struct setting *settings; /* of `link` */
+};
+
+enum use_kind {
+	USE_CONNECTED,
+	USE_ADAPTER,
+	USE_BARE
+};
+
+struct use_actor {
+	const char *name;
+	const char *adapter;
+	struct place at;
+	int index;
+	struct use_actor *next;
+};
+
+/* What a fixture is to have; bind fills it from the settings. */
+struct use {
+	enum use_kind kind;
+	struct use_actor *actors;
+	struct setting *settings;
+	const char *srq; /* NULL: plain EPs on both sides */
+	struct place srq_at;
+	uint64_t eps, srq_max, srq_lw, srq_iov, memory, recv, request, iov, qlen, qual;
+	int64_t soft;
+};
+
+enum statement_kind {
+	STATEMENT_FABRIC,
+	STATEMENT_USE,
+	STATEMENT_CALL,
+	STATEMENT_EVENT,
+	STATEMENT_HOLD,
+	STATEMENT_RELEASE,
+	STATEMENT_LINK,
+	STATEMENT_NOTE,
+	STATEMENT_QUIET,
+	STATEMENT_END
+};
+
+struct statement {
+	enum statement_kind kind;
+	struct place at; /* the statement without its time and its comment */
+	struct when when;
+	const char *actor;
+	struct place actor_at;
+	int actor_index;
+	uint64_t repeat;
+	union {
+		struct setting *fabric;
+		struct use use;
+		struct call call;
+		struct event event;
+		struct gate gate;
+		const char *note;
+		bool quiet; /* end quiet */
+	};
+	struct statement *next;
+};
+
+/* A name that stands for an object, from the line that makes it on. */
+struct symbol {
+	const char *name;
+	int actor;
+	int type;       /* a DAT_HANDLE_TYPE */
+	int owner;      /* the symbol of its IA, or -1 */
+	int freed_line; /* 0: not freed */
+	bool timed;     /* an EVD with an event line that gives a moment */
+};
+
+struct actor {
+	const char *name;
+	const char *adapter;
+};
+
+struct script {
+	struct source source;
+	struct arena arena;
+	struct diag diag;
+	struct statement *statements;
+	struct actor actors[SCRIPT_ACTORS_MAX];
+	int actor_count;
+	struct symbol *symbols;
+	int symbol_count;
+	int symbol_room;
+	DAT_SIM_CONFIG config; /* the caller's, changed by `fabric` lines */
+	const char *must_fail; /* the regex of "# Failure:", or NULL */
+};
+
+/*
+ * Read a script. The source's name and text stay the caller's and must outlive the script. False:
+ * the script is bad, diag.text says why. Either way script_free afterwards.
+ */
+bool script_load(struct script *script, const char *name, const char *text, size_t length,
+		 const DAT_SIM_CONFIG *config);
+void script_free(struct script *script);
+
+/* The symbol that `name` means for an actor now, or -1. The last one of that name wins. */
+int script_symbol(const struct script *script, int actor, const char *name);
+int script_actor(const struct script *script, const char *name);
+
+/* parse.c and bind.c: the two halves of script_load. */
+void script_parse(struct script *script);
+void script_bind(struct script *script);
+
+#endif

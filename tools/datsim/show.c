@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "show.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* With a blank between them they fill a terminal of 100. */
+static const int widths[NUM_COLUMNS] = { 31, 16, 21, 20 };
+#define TIME_WIDTH  8
+#define WHOLE_WIDTH 100
+
+static const char *const titles[NUM_COLUMNS] = { "program", "wire", "SRQ max/avail/outst",
+						 "event" };
+
+#define PLAIN "\033[0m"
+#define DIM   "\033[2m"
+#define BOLD  "\033[1m"
+#define RED   "\033[1;31m"
+#define CYAN  "\033[36m"
+#define GREEN "\033[32m"
+
+static bool says_utf8(const char *value)
+{
+	return value && (strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") ||
+			 strstr(value, "utf-8"));
+}
+
+struct terminal terminal_of(FILE *out)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	struct terminal terminal = { .out = out };
+	const char *no_colour = getenv("NO_COLOR"), *value;
+	size_t i;
+
+	terminal.colour = isatty(fileno(out)) && !(no_colour && *no_colour);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		value = getenv(names[i]);
+		if (!value || !*value)
+			continue;
+		terminal.utf8 = says_utf8(value);
+		break;
+	}
+	return terminal;
+}
+
+/* ---- printing ---- */
+
+/* Columns a text takes: bytes that begin a character. */
+static int width_of(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void paint(const struct timeline *timeline, const char *colour)
+{
+	if (timeline->terminal->colour)
+		fputs(colour, timeline->terminal->out);
+}
+
+static void put_cell(const struct timeline *timeline, const char *s, int width, const char *colour,
+		     bool last)
+{
+	FILE *out = timeline->terminal->out;
+	int n = width_of(s), shown = 0;
+
+	paint(timeline, colour);
+	if (n <= width) {
+		fputs(s, out);
+		shown = n;
+	} else {
+		for (; shown < width - 1; s++) {
+			fputc(*s, out);
+			shown += (((unsigned char)s[1]) & 0xc0) != 0x80;
+		}
+		fputc('~', out);
+		shown++;
+	}
+	paint(timeline, PLAIN);
+	if (!last)
+		fprintf(out, "%*s ", width - shown, "");
+}
+
+static void put_time(struct timeline *timeline, uint64_t ns)
+{
+	FILE *out = timeline->terminal->out;
+	uint64_t since = ns - timeline->origin_ns;
+
+	if (timeline->printed_any && ns == timeline->printed_ns) {
+		fprintf(out, "%*s ", TIME_WIDTH, "");
+		return;
+	}
+	paint(timeline, DIM);
+	if (ns < timeline->origin_ns)
+		fprintf(out, "%*s ", TIME_WIDTH, "set-up");
+	else
+		fprintf(out, "%*llu.%03u ", TIME_WIDTH - 4, (unsigned long long)(since / 1000),
+			(unsigned int)(since % 1000));
+	paint(timeline, PLAIN);
+	timeline->printed_ns = ns;
+	timeline->printed_any = true;
+}
+
+static void clear_row(struct row *row)
+{
+	int i;
+
+	for (i = 0; i < NUM_COLUMNS; i++) {
+		row->cells[i].length = 0;
+		if (row->cells[i].s)
+			row->cells[i].s[0] = '\0';
+	}
+	row->filled = -1;
+	row->times = 1;
+	row->alarm = false;
+}
+
+static void flush_row(struct timeline *timeline)
+{
+	static const char *const colours[NUM_COLUMNS] = { "", CYAN, GREEN, "" };
+	struct row *row = &timeline->row;
+	int i;
+
+	if (row->filled < 0)
+		return;
+	put_time(timeline, row->ns);
+	if (row->times > 1)
+		text_add(&row->cells[COLUMN_PROGRAM], " x%d", row->times);
+	for (i = 0; i <= row->filled; i++)
+		put_cell(timeline, text_of(&row->cells[i]), widths[i],
+			 i == COLUMN_EVENT && row->alarm ? RED : colours[i], i == row->filled);
+	fputc('\n', timeline->terminal->out);
+	clear_row(row);
+}
+
+static void put_titles(struct timeline *timeline)
+{
+	FILE *out = timeline->terminal->out;
+	int i;
+
+	fprintf(out, "%*s ", TIME_WIDTH, "time, us");
+	for (i = 0; i < NUM_COLUMNS; i++)
+		put_cell(timeline, titles[i], widths[i], DIM, i == NUM_COLUMNS - 1);
+	fputc('\n', out);
+	paint(timeline, DIM);
+	for (i = 0; i < WHOLE_WIDTH; i++)
+		fputs(timeline->terminal->utf8 ? "─" : "-", out);
+	paint(timeline, PLAIN);
+	fputc('\n', out);
+}
+
+/* ---- rows ---- */
+
+static int first_cell(const struct row *row)
+{
+	int i = 0;
+
+	while (i < NUM_COLUMNS && !row->cells[i].length)
+		i++;
+	return i;
+}
+
+static int last_cell(const struct row *row)
+{
+	int i = NUM_COLUMNS - 1;
+
+	while (i >= 0 && !row->cells[i].length)
+		i--;
+	return i;
+}
+
+static void replace_cell(struct row *row, const struct row *from, int i)
+{
+	row->cells[i].length = 0;
+	text_append(&row->cells[i], text_of(&from->cells[i]), from->cells[i].length);
+}
+
+/* The same call again and again is one row with a count. */
+static bool is_again(const struct row *row, const struct row *next)
+{
+	return row->filled >= 0 && row->ns == next->ns && row->filled != COLUMN_EVENT &&
+	       next->cells[COLUMN_PROGRAM].length && last_cell(next) != COLUMN_EVENT &&
+	       !strcmp(text_of(&row->cells[COLUMN_PROGRAM]), text_of(&next->cells[COLUMN_PROGRAM]));
+}
+
+/* What happens at the same moment, further to the right, stands in the same row. */
+static void add_row(struct timeline *timeline, const struct row *next)
+{
+	struct row *row = &timeline->row;
+	int i, last = last_cell(next);
+
+	if (last < 0)
+		return;
+	if (is_again(row, next)) {
+		row->times++;
+		replace_cell(row, next, COLUMN_COUNTS);
+		row->filled = last_cell(row);
+		return;
+	}
+	if (row->ns != next->ns || first_cell(next) <= row->filled)
+		flush_row(timeline);
+	row->ns = next->ns;
+	row->alarm |= next->alarm;
+	row->filled = last;
+	for (i = 0; i < NUM_COLUMNS; i++) {
+		if (next->cells[i].length)
+			replace_cell(row, next, i);
+	}
+}
+
+/* ---- lines ---- */
+
+static void add_alias(struct timeline *timeline, struct span rest)
+{
+	const char *blank = memchr(rest.s, ' ', rest.length);
+	struct alias *alias;
+
+	if (!blank)
+		return;
+	timeline->aliases = mem_grow(timeline->aliases,
+				     (timeline->alias_count + 1) * sizeof(*timeline->aliases));
+	alias = &timeline->aliases[timeline->alias_count++];
+	alias->object = (struct span){ rest.s, (size_t)(blank - rest.s) };
+	alias->name = (struct span){ blank + 1, rest.length - alias->object.length - 1 };
+}
+
+static void put_note(struct timeline *timeline, struct span note)
+{
+	struct text text = { 0 };
+
+	flush_row(timeline);
+	text_printable(&text, note.s, note.length);
+	fputc('\n', timeline->terminal->out);
+	paint(timeline, BOLD);
+	fprintf(timeline->terminal->out, "%*s %s", TIME_WIDTH, "", text_of(&text));
+	paint(timeline, PLAIN);
+	fputc('\n', timeline->terminal->out);
+	text_free(&text);
+	timeline->printed_any = false;
+}
+
+/* Notes the runner writes, and those of the script. */
+static void read_note(struct timeline *timeline, const struct trace_line *line)
+{
+	struct span rest = line->rest;
+
+	if (span_starts(rest, "name ")) {
+		rest.s += 5;
+		rest.length -= 5;
+		add_alias(timeline, rest);
+	} else if (span_is(rest, "script begins")) {
+		timeline->origin_ns = line->ns;
+		timeline->begun = true;
+	} else if (span_is(rest, "script ends")) {
+		flush_row(timeline);
+		timeline->over = true;
+	} else {
+		put_note(timeline, rest);
+	}
+}
+
+/* What goes without saying: acknowledgements, and that a Send was acknowledged. */
+static bool is_routine(const struct trace_line *line)
+{
+	struct span op = trace_value(line, "op");
+
+	if (span_is(line->verb, "packet"))
+		return span_is(op, "ACK");
+	return span_is(line->verb, "complete") && span_is(op, "SEND") &&
+	       span_is(trace_value(line, "status"), "SUCCESS");
+}
+
+static void read_line(struct timeline *timeline, const struct trace_line *line)
+{
+	bool all = timeline->terminal->all;
+	struct row next = { .ns = line->ns, .filled = -1, .times = 1 };
+	int i;
+
+	if (span_is(line->verb, "note")) {
+		read_note(timeline, line);
+		return;
+	}
+	cells_of(timeline, line, &next);
+	if (!timeline->begun && !all)
+		timeline->folded++;
+	else if (all || (!timeline->over && !is_routine(line)))
+		add_row(timeline, &next);
+	for (i = 0; i < NUM_COLUMNS; i++)
+		text_free(&next.cells[i]);
+}
+
+/* A trace of a program, not of a script, has no set-up to fold. */
+static bool has_beginning(const char *text, size_t length)
+{
+	static const char mark[] = " note script begins";
+
+	return memmem(text, length, mark, sizeof(mark) - 1) != NULL;
+}
+
+bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
+		struct text *error)
+{
+	struct timeline timeline = { .terminal = terminal, .row = { .filled = -1, .times = 1 } };
+	struct trace_reader reader;
+	struct trace_line line;
+	bool good;
+	int i;
+
+	good = trace_open(&reader, name, text, length);
+	if (good) {
+		timeline.begun = !has_beginning(text, length);
+		put_titles(&timeline);
+		while (trace_next(&reader, &line))
+			read_line(&timeline, &line);
+		flush_row(&timeline);
+		good = !reader.error.length;
+	}
+	text_append(error, text_of(&reader.error), reader.error.length);
+	for (i = 0; i < NUM_COLUMNS; i++)
+		text_free(&timeline.row.cells[i]);
+	free(timeline.aliases);
+	free(timeline.queues);
+	trace_close(&reader);
+	return good;
+}

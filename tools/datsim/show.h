@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * show.h - a trace as a timeline for people.
+ *
+ * Columns: time, what the programs did, what the wire did, the shared queue's counts, what surfaced
+ * as an event. show.c lays rows out; show_cells.c finds the words for each line of the trace. A
+ * timeline borrows the trace's text and owns the rest.
+ */
+#ifndef DATSIM_SHOW_H
+#define DATSIM_SHOW_H
+
+#include <stdio.h>
+
+#include "trace.h"
+
+struct terminal {
+	FILE *out;
+	bool colour;
+	bool utf8;
+	bool all; /* set-up, tear-down and what goes without saying too */
+};
+
+/* By the environment: colour on a terminal without NO_COLOR; UTF-8 by LC_ALL, LC_CTYPE, LANG. */
+struct terminal terminal_of(FILE *out);
+
+/* Print a trace. False: it is damaged; the text says where. What came before that is printed. */
+bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
+		struct text *error);
+
+enum column {
+	COLUMN_PROGRAM,
+	COLUMN_WIRE,
+	COLUMN_COUNTS,
+	COLUMN_EVENT,
+	NUM_COLUMNS
+};
+
+/* Who a name of the trace is to the script: "emu1.srq1" is S of b. */
+struct alias {
+	struct span object;
+	struct span name; /* b.S */
+};
+
+/* Counts of one shared receive queue as the trace tells them. */
+struct queue {
+	struct span object;
+	uint64_t max, low, available, outstanding;
+};
+
+struct row {
+	uint64_t ns;
+	struct text cells[NUM_COLUMNS];
+	int filled; /* the last column that has text, or -1 */
+	int times;  /* the same call so often */
+	bool alarm; /* a watermark, a failure: worth a colour */
+};
+
+struct timeline {
+	const struct terminal *terminal;
+	struct alias *aliases;
+	size_t alias_count;
+	struct queue *queues;
+	size_t queue_count;
+	struct row row;
+	uint64_t origin_ns, printed_ns;
+	bool printed_any;
+	bool begun, over;
+	uint64_t folded; /* lines before the script began */
+};
+
+/* Put one line of the trace into words: at most one text for each column. */
+void cells_of(struct timeline *timeline, const struct trace_line *line, struct row *row);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "show.h"
+
+#include <string.h>
+
+#define BAR 10
+
+/* ---- names ---- */
+
+static struct span name_of(const struct timeline *timeline, struct span object)
+{
+	size_t i;
+
+	/* The last one: a name may be used again after a free. */
+	for (i = timeline->alias_count; i-- > 0;) {
+		if (timeline->aliases[i].object.length == object.length &&
+		    !memcmp(timeline->aliases[i].object.s, object.s, object.length))
+			return timeline->aliases[i].name;
+	}
+	return object;
+}
+
+static void split_name(struct span name, struct span *actor, struct span *object)
+{
+	const char *dot = memchr(name.s, '.', name.length);
+
+	*actor = name;
+	*object = name;
+	if (!dot)
+		return;
+	actor->length = (size_t)(dot - name.s);
+	object->s = dot + 1;
+	object->length = name.length - actor->length - 1;
+}
+
+static void add_span(struct text *text, struct span span)
+{
+	text_printable(text, span.s, span.length);
+}
+
+/* A word of the trace without a prefix that says nothing here. */
+static struct span without(struct span span, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	if (span_starts(span, prefix)) {
+		span.s += n;
+		span.length -= n;
+	}
+	return span;
+}
+
+static struct span short_event(struct span number)
+{
+	static const char *const prefixes[] = { "DAT_", "CONNECTION_EVENT_", "ASYNC_ERROR_",
+						"ASYNC_SRQ_", "ASYNC_EP_" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
+		number = without(number, prefixes[i]);
+	return number;
+}
+
+/* ---- the shared queue ---- */
+
+static struct queue *queue_of(struct timeline *timeline, struct span object)
+{
+	size_t i;
+
+	for (i = 0; i < timeline->queue_count; i++) {
+		if (timeline->queues[i].object.length == object.length &&
+		    !memcmp(timeline->queues[i].object.s, object.s, object.length))
+			return &timeline->queues[i];
+	}
+	timeline->queues =
+		mem_grow(timeline->queues, (timeline->queue_count + 1) * sizeof(*timeline->queues));
+	memset(&timeline->queues[timeline->queue_count], 0, sizeof(*timeline->queues));
+	timeline->queues[timeline->queue_count].object = object;
+	return &timeline->queues[timeline->queue_count++];
+}
+
+static void add_bar(const struct timeline *timeline, struct text *text, const struct queue *queue)
+{
+	static const char *const glyphs[2][3] = { { "#", "o", "." }, { "█", "▒", "·" } };
+	const char *const *glyph = glyphs[timeline->terminal->utf8];
+	uint64_t i, cells = queue->max < BAR ? queue->max : BAR;
+	uint64_t scale = queue->max ? queue->max : 1, at;
+
+	text_add(text, "[");
+	for (i = 0; i < cells; i++) {
+		at = i * scale / (cells ? cells : 1);
+		text_add(text, "%s",
+			 at < queue->available     ? glyph[0]
+			 : at < queue->outstanding ? glyph[1]
+						   : glyph[2]);
+	}
+	text_add(text, "] %llu/%llu/%llu", (unsigned long long)queue->max,
+		 (unsigned long long)queue->available, (unsigned long long)queue->outstanding);
+}
+
+static void show_counts(struct timeline *timeline, struct row *row, const struct queue *queue)
+{
+	add_bar(timeline, &row->cells[COLUMN_COUNTS], queue);
+}
+
+static void set_counts(struct queue *queue, const struct trace_line *line)
+{
+	if (trace_value(line, "max").length)
+		queue->max = trace_number(line, "max");
+	if (trace_value(line, "low").length)
+		queue->low = trace_number(line, "low");
+	if (trace_value(line, "available").length)
+		queue->available = trace_number(line, "available");
+	if (trace_value(line, "outstanding").length)
+		queue->outstanding = trace_number(line, "outstanding");
+}
+
+/* ---- what a program did ---- */
+
+/* actor: dat_<kind>_<verb>(object, a, b) */
+static void call_cell(const struct timeline *timeline, const struct trace_line *line,
+		      struct row *row, const char *call, const char *const *keys)
+{
+	struct text *text = &row->cells[COLUMN_PROGRAM];
+	struct span actor, object;
+	size_t i;
+
+	split_name(name_of(timeline, line->object), &actor, &object);
+	add_span(text, actor);
+	text_add(text, ": %s(", call);
+	add_span(text, object);
+	for (i = 0; keys && keys[i]; i++) {
+		if (!trace_value(line, keys[i]).length)
+			continue;
+		text_add(text, ", ");
+		if (span_is(trace_value(line, keys[i]), "-1"))
+			text_add(text, "INFINITE");
+		else
+			add_span(text, trace_value(line, keys[i]));
+	}
+	text_add(text, ")");
+}
+
+static const struct {
+	const char *kind; /* in the object's name */
+	const char *verb;
+	const char *call;
+	const char *keys[3];
+} calls[] = {
+	{ ".ep", "post_send", "dat_ep_post_send", { "bytes" } },
+	{ ".ep", "post_recv", "dat_ep_post_recv", { "bytes" } },
+	{ ".ep", "set_watermark", "dat_ep_set_watermark", { "soft", "hard" } },
+	{ ".ep", "connect", "dat_ep_connect", { NULL } },
+	{ ".ep", "disconnect", "dat_ep_disconnect", { NULL } },
+	{ ".srq", "create", "dat_srq_create", { "max", "low" } },
+	{ ".srq", "post_recv", "dat_srq_post_recv", { "bytes" } },
+	{ ".srq", "set_lw", "dat_srq_set_lw", { "low" } },
+	{ ".srq", "resize", "dat_srq_resize", { "max" } },
+	{ ".cr", "accept", "dat_cr_accept", { "ep" } },
+	{ ".cr", "reject", "dat_cr_reject", { NULL } },
+};
+
+static bool is_kind(struct span object, const char *kind)
+{
+	const char *dot = memchr(object.s, '.', object.length);
+
+	return dot &&
+	       span_starts((struct span){ dot, object.length - (size_t)(dot - object.s) }, kind);
+}
+
+static bool known_call(struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	struct queue *queue;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (!span_is(line->verb, calls[i].verb) || !is_kind(line->object, calls[i].kind))
+			continue;
+		call_cell(timeline, line, row, calls[i].call, calls[i].keys);
+		if (is_kind(line->object, ".srq")) {
+			queue = queue_of(timeline, line->object);
+			set_counts(queue, line);
+			show_counts(timeline, row, queue);
+		}
+		return true;
+	}
+	return false;
+}
+
+static void reap_cell(struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_PROGRAM];
+	struct span actor, object, status = trace_value(line, "status");
+	struct queue *queue;
+
+	split_name(name_of(timeline, line->object), &actor, &object);
+	add_span(text, actor);
+	text_add(text, ": reaps the ");
+	add_span(text, trace_value(line, "op"));
+	text_add(text, " of ");
+	add_span(text, object);
+	if (!span_is(status, "SUCCESS")) {
+		text_add(text, ", ");
+		add_span(text, status);
+	}
+	if (!trace_value(line, "srq").length)
+		return;
+	queue = queue_of(timeline, trace_value(line, "srq"));
+	set_counts(queue, line);
+	show_counts(timeline, row, queue);
+}
+
+static void actor_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row, const char *does, struct span what)
+{
+	struct text *text = &row->cells[COLUMN_PROGRAM];
+	struct span actor, object;
+
+	split_name(name_of(timeline, line->object), &actor, &object);
+	add_span(text, actor);
+	text_add(text, ": %s", does);
+	add_span(text, what);
+}
+
+/* ---- what the wire did ---- */
+
+static void packet_cell(const struct timeline *timeline, const struct trace_line *line,
+			struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_WIRE];
+	struct span op = trace_value(line, "op"), from, to, object;
+	bool sends;
+
+	split_name(name_of(timeline, line->object), &from, &object);
+	split_name(name_of(timeline, trace_value(line, "to")), &to, &object);
+	add_span(text, from);
+	text_add(text, ">");
+	add_span(text, to);
+	text_add(text, " ");
+	sends = span_starts(op, "SEND");
+	if (span_is(op, "SEND_ONLY"))
+		op.length = 4;
+	add_span(text, without(op, "SEND_"));
+	if (sends && trace_value(line, "message").length) {
+		text_add(text, " #");
+		add_span(text, trace_value(line, "message"));
+	}
+}
+
+static void take_cell(struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	struct span from = trace_value(line, "from");
+	struct queue *queue;
+
+	if (span_is(from, "rq")) {
+		text_add(&row->cells[COLUMN_COUNTS], "taken: ");
+		add_span(&row->cells[COLUMN_COUNTS], trace_value(line, "taken"));
+		return;
+	}
+	queue = queue_of(timeline, from);
+	set_counts(queue, line);
+	show_counts(timeline, row, queue);
+}
+
+/* ---- what surfaced ---- */
+
+static void complete_cell(const struct timeline *timeline, const struct trace_line *line,
+			  struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_EVENT];
+	struct span status = trace_value(line, "status");
+
+	add_span(text, name_of(timeline, line->object));
+	text_add(text, " ");
+	add_span(text, trace_value(line, "op"));
+	if (!span_is(status, "SUCCESS")) {
+		text_add(text, " ");
+		add_span(text, status);
+		row->alarm = true;
+	} else if (span_is(trace_value(line, "op"), "RECV")) {
+		text_add(text, " ");
+		add_span(text, trace_value(line, "bytes"));
+		text_add(text, " B");
+	}
+}
+
+static void event_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_EVENT];
+	struct span number = short_event(trace_value(line, "number"));
+	bool watermark = memmem(number.s, number.length, "WATERMARK", 9) != NULL;
+
+	if (watermark)
+		text_add(text, "%s ", timeline->terminal->utf8 ? "▼" : "!");
+	add_span(text, number);
+	text_add(text, " ");
+	if (trace_value(line, "object").length)
+		add_span(text, name_of(timeline, trace_value(line, "object")));
+	else
+		add_span(text, name_of(timeline, line->object));
+	row->alarm = watermark || span_is(number, "BROKEN");
+}
+
+static void state_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	add_span(&row->cells[COLUMN_EVENT], name_of(timeline, line->object));
+	text_add(&row->cells[COLUMN_EVENT], " ");
+	add_span(&row->cells[COLUMN_EVENT], trace_value(line, "to"));
+}
+
+void cells_of(struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	if (span_is(line->verb, "packet")) {
+		packet_cell(timeline, line, row);
+	} else if (span_is(line->verb, "take")) {
+		take_cell(timeline, line, row);
+	} else if (span_is(line->verb, "complete")) {
+		complete_cell(timeline, line, row);
+	} else if (span_is(line->verb, "event")) {
+		event_cell(timeline, line, row);
+	} else if (span_is(line->verb, "state")) {
+		state_cell(timeline, line, row);
+	} else if (span_is(line->verb, "reap")) {
+		reap_cell(timeline, line, row);
+	} else if (span_is(line->verb, "dequeue")) {
+		actor_cell(timeline, line, row, "reads ", short_event(trace_value(line, "number")));
+	} else if (span_is(line->verb, "refuse")) {
+		struct span call = trace_value(line, "call");
+
+		actor_cell(timeline, line, row, "", call);
+		text_add(&row->cells[COLUMN_PROGRAM], " = ");
+		add_span(&row->cells[COLUMN_PROGRAM], without(trace_value(line, "type"), "DAT_"));
+	} else if (span_is(line->verb, "hold") || span_is(line->verb, "release")) {
+		add_span(&row->cells[COLUMN_WIRE], name_of(timeline, line->object));
+		text_add(&row->cells[COLUMN_WIRE],
+			 span_is(line->verb, "hold") ? " held" : " released");
+		if (trace_value(line, "message").length) {
+			text_add(&row->cells[COLUMN_WIRE], " #");
+			add_span(&row->cells[COLUMN_WIRE], trace_value(line, "message"));
+		}
+	} else if (!known_call(timeline, line, row)) {
+		actor_cell(timeline, line, row, "", line->verb);
+		text_add(&row->cells[COLUMN_PROGRAM], " ");
+		add_span(&row->cells[COLUMN_PROGRAM], line->rest);
+	}
+}

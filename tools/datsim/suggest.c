@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* "Did you mean": the nearest of many names by number of edits. */
+#include "diag.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static int least(int a, int b, int c)
+{
+	int m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) between two names, case not counted. */
+static int edit_distance(const char *a, int na, const char *b, int nb)
+{
+	int rows[3][SUGGEST_MAX + 1];
+	int *before = rows[0], *above = rows[1], *here = rows[2], *spare;
+	int i, j, cost;
+
+	for (j = 0; j <= nb; j++)
+		above[j] = j;
+	for (i = 1; i <= na; i++) {
+		here[0] = i;
+		for (j = 1; j <= nb; j++) {
+			cost = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
+			here[j] = least(above[j] + 1, here[j - 1] + 1, above[j - 1] + cost);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < here[j])
+				here[j] = before[j - 2] + 1;
+		}
+		spare = before;
+		before = above;
+		above = here;
+		here = spare;
+	}
+	return above[nb];
+}
+
+void suggest_start(struct suggest *suggest, const char *name, int length)
+{
+	memset(suggest, 0, sizeof(*suggest));
+	suggest->name = name;
+	suggest->length = length;
+}
+
+void suggest_try_part(struct suggest *suggest, const char *candidate, size_t length)
+{
+	int distance;
+
+	if (suggest->length > SUGGEST_MAX || length > SUGGEST_MAX || !length)
+		return;
+	distance = edit_distance(suggest->name, suggest->length, candidate, (int)length);
+	if (*suggest->best && suggest->distance <= distance)
+		return;
+	memcpy(suggest->best, candidate, length);
+	suggest->best[length] = '\0';
+	suggest->distance = distance;
+}
+
+void suggest_try(struct suggest *suggest, const char *candidate)
+{
+	suggest_try_part(suggest, candidate, strlen(candidate));
+}
+
+void diag_suggest(struct diag *diag, const struct suggest *suggest)
+{
+	/* More than a third wrong is another word, not a slip. */
+	if (*suggest->best && suggest->distance * 3 <= suggest->length + 1)
+		diag_hint(diag, "did you mean \"%s\"?", suggest->best);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tap.h - results in the Test Anything Protocol, which automake and most CI systems read.
+ *
+ * Written as they come, to one stream; owns nothing.
+ */
+#ifndef DATSIM_TAP_H
+#define DATSIM_TAP_H
+
+#include <stdio.h>
+
+#include "run.h"
+
+void tap_plan(FILE *out, size_t tests);
+void tap_result(FILE *out, size_t number, const char *name, const struct verdict *verdict);
+
+#endif

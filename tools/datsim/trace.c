@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char first_line[] = "libdat trace 1";
+static const char end_mark[] = "# end lines=";
+
+bool span_is(struct span span, const char *s)
+{
+	return strlen(s) == span.length && !memcmp(span.s, s, span.length);
+}
+
+bool span_starts(struct span span, const char *s)
+{
+	size_t n = strlen(s);
+
+	return span.length >= n && !memcmp(span.s, s, n);
+}
+
+static bool trace_bad(struct trace_reader *reader, const char *what)
+{
+	text_add(&reader->error, "%s:%d: %s\n", reader->name, reader->line, what);
+	reader->at = reader->end;
+	return false;
+}
+
+/* The next line of the text, without its newline. False at the end. */
+static bool take_line(struct trace_reader *reader, struct span *line)
+{
+	const char *nl;
+
+	if (reader->at == reader->end)
+		return false;
+	nl = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+	line->s = reader->at;
+	line->length = (size_t)((nl ? nl : reader->end) - reader->at);
+	reader->at = nl ? nl + 1 : reader->end;
+	reader->line++;
+	return true;
+}
+
+bool trace_open(struct trace_reader *reader, const char *name, const char *text, size_t length)
+{
+	struct span line = { text, 0 };
+
+	memset(reader, 0, sizeof(*reader));
+	reader->name = name;
+	reader->at = text;
+	reader->end = text + length;
+	reader->line = 0;
+	if (take_line(reader, &line) && span_is(line, first_line))
+		return true;
+	reader->line = 1;
+	trace_bad(reader, "not a trace: expected \"libdat trace 1\" in the first line");
+	return false;
+}
+
+static bool take_number(struct span *span, uint64_t *number)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < span->length && span->s[i] >= '0' && span->s[i] <= '9'; i++) {
+		if (n > (UINT64_MAX - 9) / 10)
+			return false;
+		n = n * 10 + (uint64_t)(span->s[i] - '0');
+	}
+	span->s += i;
+	span->length -= i;
+	*number = n;
+	return i > 0;
+}
+
+static struct span take_word(struct span *span)
+{
+	struct span word = { span->s, 0 };
+
+	while (span->length && *span->s == ' ') {
+		span->s++;
+		span->length--;
+	}
+	word.s = span->s;
+	while (word.length < span->length && word.s[word.length] != ' ')
+		word.length++;
+	span->s += word.length;
+	span->length -= word.length;
+	return word;
+}
+
+static void take_pairs(struct span rest, struct trace_line *line)
+{
+	struct span word;
+	const char *equals;
+
+	line->pair_count = 0;
+	while (line->pair_count < TRACE_KEYS_MAX) {
+		word = take_word(&rest);
+		if (!word.length)
+			return;
+		equals = memchr(word.s, '=', word.length);
+		if (!equals)
+			continue;
+		line->pairs[line->pair_count].key =
+			(struct span){ word.s, (size_t)(equals - word.s) };
+		line->pairs[line->pair_count].value =
+			(struct span){ equals + 1, word.length - (size_t)(equals - word.s) - 1 };
+		line->pair_count++;
+	}
+}
+
+/* "# end lines=N": the trace is whole if N lines came before. */
+static bool check_end(struct trace_reader *reader, struct span line)
+{
+	uint64_t lines;
+
+	line.s += strlen(end_mark);
+	line.length -= strlen(end_mark);
+	if (!take_number(&line, &lines) || lines != reader->events)
+		return trace_bad(reader, "lines are missing before this one");
+	reader->ended = true;
+	return true;
+}
+
+bool trace_next(struct trace_reader *reader, struct trace_line *line)
+{
+	struct span s;
+
+	while (take_line(reader, &s)) {
+		if (reader->ended)
+			return trace_bad(reader, "expected nothing after the end mark");
+		if (span_starts(s, end_mark)) {
+			if (!check_end(reader, s))
+				return false;
+			continue;
+		}
+		if (!s.length || *s.s == '#')
+			continue;
+		if (!take_number(&s, &line->ns))
+			return trace_bad(reader, "expected a time in nanoseconds");
+		if (line->ns < reader->last_ns)
+			return trace_bad(reader, "time goes back");
+		line->object = take_word(&s);
+		line->verb = take_word(&s);
+		if (!line->verb.length)
+			return trace_bad(reader, "expected an object and a verb");
+		line->rest = s;
+		while (line->rest.length && *line->rest.s == ' ') {
+			line->rest.s++;
+			line->rest.length--;
+		}
+		take_pairs(s, line);
+		reader->last_ns = line->ns;
+		reader->events++;
+		return true;
+	}
+	return false;
+}
+
+void trace_close(struct trace_reader *reader)
+{
+	text_free(&reader->error);
+}
+
+struct span trace_value(const struct trace_line *line, const char *key)
+{
+	int i;
+
+	for (i = 0; i < line->pair_count; i++) {
+		if (span_is(line->pairs[i].key, key))
+			return line->pairs[i].value;
+	}
+	return (struct span){ "", 0 };
+}
+
+uint64_t trace_number(const struct trace_line *line, const char *key)
+{
+	struct span value = trace_value(line, key);
+	uint64_t number = 0;
+
+	take_number(&value, &number);
+	return number;
+}

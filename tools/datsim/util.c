@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_BLOCK 8192
+
+struct arena_block {
+	struct arena_block *older;
+	size_t used;
+	size_t size;
+	max_align_t bytes[];
+};
+
+static void out_of_memory(void)
+{
+	fputs("datsim: out of memory\n", stderr);
+	exit(EXIT_INTERNAL);
+}
+
+void *mem_grow(void *old, size_t size)
+{
+	void *p = realloc(old, size ? size : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *mem_zero(size_t count, size_t size)
+{
+	void *p = calloc(count ? count : 1, size ? size : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	struct arena_block *block = arena->newest;
+	size_t need = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+	size_t room;
+	void *p;
+
+	if (!block || block->size - block->used < need) {
+		room = need > ARENA_BLOCK ? need : ARENA_BLOCK;
+		block = mem_zero(1, sizeof(*block) + room);
+		block->size = room;
+		block->older = arena->newest;
+		arena->newest = block;
+	}
+	p = (char *)block->bytes + block->used;
+	block->used += need;
+	return p;
+}
+
+char *arena_copy(struct arena *arena, const char *s, size_t length)
+{
+	char *copy = arena_alloc(arena, length + 1);
+
+	memcpy(copy, s, length);
+	return copy;
+}
+
+void arena_free(struct arena *arena)
+{
+	struct arena_block *block;
+
+	while ((block = arena->newest)) {
+		arena->newest = block->older;
+		free(block);
+	}
+}
+
+static void text_reserve(struct text *text, size_t more)
+{
+	size_t need = text->length + more + 1;
+
+	if (need <= text->size)
+		return;
+	text->size = need < 128 ? 128 : need + need / 2;
+	text->s = mem_grow(text->s, text->size);
+}
+
+void text_vadd(struct text *text, const char *format, va_list args)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (n < 0)
+		return;
+	text_reserve(text, (size_t)n);
+	vsnprintf(text->s + text->length, (size_t)n + 1, format, args);
+	text->length += (size_t)n;
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	text_vadd(text, format, args);
+	va_end(args);
+}
+
+void text_append(struct text *text, const char *s, size_t length)
+{
+	text_reserve(text, length);
+	if (length)
+		memcpy(text->s + text->length, s, length);
+	text->length += length;
+	text->s[text->length] = '\0';
+}
+
+void text_printable(struct text *text, const char *s, size_t length)
+{
+	size_t i, start = text->length;
+
+	text_append(text, s, length);
+	for (i = start; i < text->length; i++) {
+		if ((unsigned char)text->s[i] < ' ' || text->s[i] == 0x7f)
+			text->s[i] = '?';
+	}
+}
+
+const char *text_of(const struct text *text)
+{
+	return text->s ? text->s : "";
+}
+
+void text_free(struct text *text)
+{
+	free(text->s);
+	memset(text, 0, sizeof(*text));
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * util.h - memory and text for a tool that never runs for long.
+ *
+ * Nothing here returns NULL: without memory the tool says so and ends with exit code 99, which is
+ * what every caller would do. An arena owns all it gave out and frees it at once; a text owns its
+ * characters.
+ */
+#ifndef DATSIM_UTIL_H
+#define DATSIM_UTIL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What datsim exits with; the meaning of each is in its --help. */
+enum exit_code {
+	EXIT_PASS = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_CHECKER = 3,
+	EXIT_NOT_QUIET = 4,
+	EXIT_UNSUPPORTED = 77,
+	EXIT_INTERNAL = 99
+};
+
+struct arena {
+	struct arena_block *newest;
+};
+
+/* Zeroed memory that lives until arena_free. */
+void *arena_alloc(struct arena *arena, size_t size);
+/* A NUL-terminated copy of `length` bytes of `s`. */
+char *arena_copy(struct arena *arena, const char *s, size_t length);
+void arena_free(struct arena *arena);
+
+/* realloc and calloc that do not fail. */
+void *mem_grow(void *old, size_t size);
+void *mem_zero(size_t count, size_t size);
+
+struct text {
+	char *s; /* NUL-terminated, or NULL while nothing was added */
+	size_t length;
+	size_t size;
+};
+
+void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vadd(struct text *text, const char *format, va_list args);
+void text_append(struct text *text, const char *s, size_t length);
+/* Like text_append, but every control character becomes '?': script text goes to terminals. */
+void text_printable(struct text *text, const char *s, size_t length);
+/* What was added, never NULL. */
+const char *text_of(const struct text *text);
+void text_free(struct text *text);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hold, release, link: what a script does to the wire. */
+#include "world.h"
+
+#include <string.h>
+
+static bool wire_failed(struct run *run, const char *call, DAT_RETURN ret)
+{
+	struct text actual = { 0 };
+
+	if (ret == DAT_SUCCESS)
+		return true;
+	text_add(&actual, "%s = ", call);
+	text_result(&actual, ret);
+	return run_fail(run, EXIT_FAILED, NULL, &actual, "the wire refused");
+}
+
+static const char *adapter_of(const struct run *run, int actor)
+{
+	return run->script->actors[actor].adapter;
+}
+
+/* What is held is part of what was pending, if the script fails. */
+static void remember_hold(struct run *run, const struct statement *st)
+{
+	if (run->hold_count == run->hold_room) {
+		run->hold_room = run->hold_room ? 2 * run->hold_room : 8;
+		run->holds = mem_grow(run->holds, run->hold_room * sizeof(*run->holds));
+	}
+	run->holds[run->hold_count].st = st;
+	run->holds[run->hold_count++].released = false;
+}
+
+static bool same_gate(const struct gate *a, const struct gate *b)
+{
+	if (a->ep && b->ep)
+		return a->ep->symbol == b->ep->symbol && a->message == b->message;
+	return !a->ep && !b->ep && a->from_actor == b->from_actor && a->to_actor == b->to_actor;
+}
+
+static void forget_hold(struct run *run, const struct statement *st)
+{
+	size_t i;
+
+	for (i = 0; i < run->hold_count; i++) {
+		if (same_gate(&run->holds[i].st->gate, &st->gate))
+			run->holds[i].released = true;
+	}
+}
+
+static bool hold(struct run *run, const struct statement *st)
+{
+	const struct gate *gate = &st->gate;
+	DAT_RETURN ret;
+
+	if (gate->ep)
+		ret = dat_sim_hold_message(value_handle(run, gate->ep), (DAT_COUNT)gate->message,
+					   (DAT_COUNT)gate->packets);
+	else
+		ret = dat_sim_hold_link(run->sim, adapter_of(run, gate->from_actor),
+					adapter_of(run, gate->to_actor), (DAT_COUNT)gate->packets);
+	remember_hold(run, st);
+	return wire_failed(run, gate->ep ? "dat_sim_hold_message" : "dat_sim_hold_link", ret);
+}
+
+static bool release(struct run *run, const struct statement *st)
+{
+	const struct gate *gate = &st->gate;
+	DAT_RETURN ret;
+
+	if (gate->ep)
+		ret = dat_sim_release_message(value_handle(run, gate->ep),
+					      (DAT_COUNT)gate->message);
+	else
+		ret = dat_sim_release_link(run->sim, adapter_of(run, gate->from_actor),
+					   adapter_of(run, gate->to_actor));
+	forget_hold(run, st);
+	return wire_failed(run, gate->ep ? "dat_sim_release_message" : "dat_sim_release_link", ret);
+}
+
+static bool set_link(struct run *run, const struct statement *st)
+{
+	uint64_t latency = run->script->config.latency_ns;
+	uint64_t bandwidth = run->script->config.bandwidth_bps;
+	const struct setting *setting;
+	DAT_RETURN ret;
+
+	for (setting = st->gate.settings; setting; setting = setting->next) {
+		if (!strcmp(setting->key, "latency"))
+			latency = setting->value->number;
+		else
+			bandwidth = setting->value->number;
+	}
+	ret = dat_sim_set_link(run->sim, adapter_of(run, st->gate.from_actor),
+			       adapter_of(run, st->gate.to_actor), latency, bandwidth);
+	return wire_failed(run, "dat_sim_set_link", ret);
+}
+
+bool run_wire(struct run *run, const struct statement *st)
+{
+	if (st->kind == STATEMENT_HOLD)
+		return hold(run, st);
+	if (st->kind == STATEMENT_RELEASE)
+		return release(run, st);
+	return set_link(run, st);
+}

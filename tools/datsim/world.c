@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Beginning and end of a run: the fabric, the objects by name, the freeing of everything. */
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool world_begin(struct run *run, const struct script *script)
+{
+	DAT_SIM_CONFIG config = script->config;
+	struct text actual = { 0 };
+	DAT_RETURN ret;
+	int i;
+
+	memset(run, 0, sizeof(*run));
+	run->script = script;
+	run->objects = mem_zero((size_t)script->symbol_count, sizeof(*run->objects));
+	for (i = 0; i < script->symbol_count; i++) {
+		run->objects[i].recv_evd = -1;
+		run->objects[i].request_evd = -1;
+		run->objects[i].srq = -1;
+		run->any_timed |= script->symbols[i].timed;
+	}
+	/* A failure shows the last lines of the trace, so there always is one. */
+	config.trace = DAT_TRUE;
+	dat_sim_count_objects(DAT_SIM_ALL_HANDLE_TYPES, &run->objects_before);
+	ret = dat_sim_create(&config, &run->sim);
+	if (ret == DAT_SUCCESS) {
+		run->fabric_up = true;
+		return true;
+	}
+	text_add(&actual, "dat_sim_create = ");
+	text_result(&actual, ret);
+	return run_fail(run, EXIT_INTERNAL, NULL, &actual, "no fabric");
+}
+
+/* ---- objects ---- */
+
+/* The trace calls objects by adapter and number; who reads it wants the script's names. */
+static void note_name(struct run *run, int symbol, DAT_HANDLE handle)
+{
+	const struct symbol *s = &run->script->symbols[symbol];
+	char name[64];
+	struct text note = { 0 };
+
+	if (dat_sim_name(handle, name, sizeof(name)) != DAT_SUCCESS)
+		return;
+	text_add(&note, "name %s %s.%s", name, run->script->actors[s->actor].name, s->name);
+	dat_sim_trace_note(run->sim, text_of(&note));
+	text_free(&note);
+}
+
+void object_made(struct run *run, int symbol, DAT_HANDLE handle)
+{
+	run->objects[symbol].handle = handle;
+	run->objects[symbol].alive = true;
+	note_name(run, symbol, handle);
+}
+
+void object_gone(struct run *run, int symbol)
+{
+	int type = run->script->symbols[symbol].type;
+
+	run->objects[symbol].alive = false;
+	if (type == DAT_HANDLE_TYPE_EP || type == DAT_HANDLE_TYPE_SRQ)
+		ledger_drop(run, symbol);
+}
+
+int object_of(const struct run *run, DAT_HANDLE handle)
+{
+	int i;
+
+	for (i = run->script->symbol_count - 1; i >= 0; i--) {
+		if (run->objects[i].handle == handle && handle != DAT_HANDLE_NULL)
+			return i;
+	}
+	return -1;
+}
+
+void run_stray(struct run *run, DAT_HANDLE handle, int type)
+{
+	if (run->stray_count == run->stray_room) {
+		run->stray_room = run->stray_room ? 2 * run->stray_room : 16;
+		run->strays = mem_grow(run->strays, run->stray_room * sizeof(*run->strays));
+	}
+	run->strays[run->stray_count].handle = handle;
+	run->strays[run->stray_count++].type = type;
+}
+
+void run_keep(struct run *run, struct region *region)
+{
+	run->kept = mem_grow(run->kept, (run->kept_count + 1) * sizeof(*run->kept));
+	run->kept[run->kept_count++] = region;
+}
+
+/* ---- freeing ---- */
+
+static DAT_RETURN free_close(DAT_HANDLE ia)
+{
+	return dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
+}
+
+/* What uses something is freed before what it uses. */
+static const struct {
+	int type;
+	DAT_RETURN (*free)(DAT_HANDLE handle);
+} order[] = {
+	{ DAT_HANDLE_TYPE_RSP, dat_rsp_free }, { DAT_HANDLE_TYPE_CR, dat_cr_reject },
+	{ DAT_HANDLE_TYPE_EP, dat_ep_free },   { DAT_HANDLE_TYPE_SRQ, dat_srq_free },
+	{ DAT_HANDLE_TYPE_PSP, dat_psp_free }, { DAT_HANDLE_TYPE_RMR, dat_rmr_free },
+	{ DAT_HANDLE_TYPE_LMR, dat_lmr_free }, { DAT_HANDLE_TYPE_EVD, dat_evd_free },
+	{ DAT_HANDLE_TYPE_CNO, dat_cno_free }, { DAT_HANDLE_TYPE_PZ, dat_pz_free },
+	{ DAT_HANDLE_TYPE_IA, free_close },
+};
+
+/* Requests that nobody answered sit in an EVD and would keep it busy. */
+static void collect_requests(struct run *run)
+{
+	DAT_EVENT event;
+	int i, n;
+
+	for (i = 0; i < run->script->symbol_count; i++) {
+		if (!run->objects[i].alive || run->script->symbols[i].type != DAT_HANDLE_TYPE_EVD)
+			continue;
+		for (n = 0; n < BUSY_LIMIT_STEPS; n++) {
+			if (dat_evd_dequeue(run->objects[i].handle, &event) != DAT_SUCCESS)
+				break;
+			if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
+				run_stray(run, event.event_data.cr_arrival_event_data.cr_handle,
+					  DAT_HANDLE_TYPE_CR);
+		}
+	}
+}
+
+static bool cannot_free(struct run *run, DAT_HANDLE handle, DAT_RETURN ret)
+{
+	struct text expected = { 0 }, actual = { 0 };
+
+	text_add(&expected, "everything can be freed at the end");
+	text_handle(run, &actual, -1, handle);
+	text_add(&actual, " cannot: ");
+	text_result(&actual, ret);
+	return run_fail(run, EXIT_CHECKER, &expected, &actual, "the end of the script");
+}
+
+static bool clear_type(struct run *run, int type, DAT_RETURN (*free_it)(DAT_HANDLE handle))
+{
+	struct object *object;
+	DAT_RETURN ret;
+	bool good = true;
+	size_t k;
+	int i;
+
+	for (i = 0; i < run->script->symbol_count; i++) {
+		object = &run->objects[i];
+		if (!object->alive || object->borrowed || run->script->symbols[i].type != type)
+			continue;
+		ret = free_it(object->handle);
+		object_gone(run, i);
+		if (ret != DAT_SUCCESS)
+			good = cannot_free(run, object->handle, ret);
+	}
+	for (k = 0; k < run->stray_count; k++) {
+		if (run->strays[k].type != type)
+			continue;
+		ret = free_it(run->strays[k].handle);
+		if (ret != DAT_SUCCESS)
+			good = cannot_free(run, run->strays[k].handle, ret);
+	}
+	return good;
+}
+
+static bool check_none_left(struct run *run)
+{
+	struct text expected = { 0 }, actual = { 0 };
+	DAT_COUNT left = 0;
+
+	dat_sim_count_objects(DAT_SIM_ALL_HANDLE_TYPES, &left);
+	if (left == run->objects_before)
+		return true;
+	text_add(&expected, "no object left");
+	text_add(&actual, "%d object%s left", left - run->objects_before,
+		 left - run->objects_before == 1 ? "" : "s");
+	return run_fail(run, EXIT_CHECKER, &expected, &actual, "objects left");
+}
+
+bool world_clear(struct run *run)
+{
+	bool good = true;
+	size_t i;
+
+	if (!run->fabric_up)
+		return true;
+	dat_sim_trace_note(run->sim, "script ends");
+	run->st = NULL;
+	collect_requests(run);
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		good = clear_type(run, order[i].type, order[i].free) && good;
+	return good && check_none_left(run);
+}
+
+/* ---- the end ---- */
+
+static void keep_trace(struct run *run, struct text *trace)
+{
+	const char *text;
+	size_t length;
+
+	if (dat_sim_trace_read(run->sim, &text, &length) == DAT_SUCCESS)
+		text_append(trace, text, length);
+}
+
+void world_end(struct run *run, struct text *trace)
+{
+	struct object *object;
+	size_t k;
+	int i;
+
+	if (run->fabric_up) {
+		keep_trace(run, trace);
+		for (i = 0; i < run->script->symbol_count; i++) {
+			/* Left over after a failed freeing; nothing more can be done gently. */
+			if (run->script->symbols[i].type == DAT_HANDLE_TYPE_IA &&
+			    run->objects[i].handle)
+				dat_ia_close(run->objects[i].handle, DAT_CLOSE_ABRUPT_FLAG);
+		}
+		dat_sim_destroy(run->sim);
+	}
+	for (i = 0; run->objects && i < run->script->symbol_count; i++) {
+		object = &run->objects[i];
+		region_free(object->region);
+		free(object->surfaced);
+	}
+	for (k = 0; k < run->kept_count; k++)
+		region_free(run->kept[k]);
+	free(run->kept);
+	free(run->objects);
+	free(run->ledger.dtos);
+	free(run->ledger.pieces);
+	free(run->strays);
+	free(run->holds);
+	text_free(&run->failure.title);
+	text_free(&run->failure.expected);
+	text_free(&run->failure.actual);
+	text_free(&run->failure.trace);
+	text_free(&run->failure.pending);
+}

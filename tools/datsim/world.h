@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * world.h - a script while it runs: the fabric, the objects behind the names, the memory, the
+ * ledger of everything posted, and what went wrong.
+ *
+ * One struct run for one run of one script; everything in it is freed by world_end. Functions that
+ * return bool return false when the run is over because of them; the failure is then recorded.
+ * Nothing here reads a wall clock, draws a random number or prints an address.
+ */
+#ifndef DATSIM_WORLD_H
+#define DATSIM_WORLD_H
+
+#include <dat/sim.h>
+
+#include "script.h"
+
+#define BUSY_LIMIT_NS    UINT64_C(10000000000) /* longer than this is never quiet */
+#define BUSY_LIMIT_STEPS 1000000
+
+/* Memory behind an LMR. Buffers are cut from it with guard bytes on both sides. */
+struct region {
+	unsigned char *bytes;
+	size_t size;
+	size_t used;
+	DAT_LMR_CONTEXT context;
+	struct hole {
+		size_t offset, length;
+	} * holes; /* buffers given back */
+	size_t hole_count, hole_room;
+};
+
+/* A segment of a DTO. */
+struct piece {
+	struct region *region; /* NULL: not the tool's memory, and not looked at */
+	size_t offset, length;
+	bool carved; /* has guards, and is given back */
+};
+
+struct dto {
+	bool is_send;
+	bool done;      /* completed, or thrown away with its queue */
+	bool delivered; /* of a Send: its data arrived */
+	bool labelled;  /* the script gave a cookie */
+	int queue;      /* symbol of the EP or SRQ it was posted to */
+	uint64_t label;
+	uint64_t length;
+	size_t first_piece, piece_count;
+};
+
+struct ledger {
+	struct dto *dtos;
+	size_t count, room;
+	struct piece *pieces;
+	size_t piece_count, piece_room;
+};
+
+/* What a symbol stands for at run time. */
+struct object {
+	DAT_HANDLE handle;
+	bool alive;
+	bool borrowed;                  /* goes with its IA, or is another name of something */
+	struct region *region;          /* of an LMR */
+	int recv_evd, request_evd, srq; /* symbols, of an EP; -1 unknown */
+	size_t last_send, last_recv;    /* of a queue: last completed, to check the order */
+	size_t last_message;            /* of an EP: last Send that arrived at it */
+	uint64_t *surfaced;             /* of a timed EVD: when each queued event came */
+	size_t surfaced_count, surfaced_room;
+};
+
+/* Handles that a script made but did not name. */
+struct stray {
+	DAT_HANDLE handle;
+	int type;
+};
+
+struct held {
+	const struct statement *st;
+	bool released;
+};
+
+struct failure {
+	enum exit_code code; /* EXIT_PASS: none yet */
+	int line;
+	struct text title;
+	struct text expected;
+	struct text actual;
+	struct text trace; /* the last lines, at the moment of the failure */
+	struct text pending;
+};
+
+struct run {
+	const struct script *script;
+	const struct statement *st; /* the one running; NULL before and after */
+	uint64_t turn;              /* of its repeats, from 1 */
+	DAT_SIM_HANDLE sim;
+	bool fabric_up;
+	bool begun;
+	uint64_t origin_ns;   /* of script time */
+	uint64_t previous_ns; /* script time at the end of the line before */
+	struct object *objects;
+	DAT_SOCK_ADDR6 addresses[SCRIPT_ACTORS_MAX]; /* big enough for any family */
+	bool has_address[SCRIPT_ACTORS_MAX];
+	struct ledger ledger;
+	struct stray *strays;
+	size_t stray_count, stray_room;
+	struct held *holds;
+	size_t hold_count, hold_room;
+	struct region **kept; /* of LMRs without a name */
+	size_t kept_count;
+	bool any_timed;
+	DAT_COUNT objects_before;
+	struct failure failure;
+};
+
+bool world_begin(struct run *run, const struct script *script);
+/* Free every DAT object in an order that succeeds, then check that none is left. */
+bool world_clear(struct run *run);
+/* Free what is left; the whole trace goes to `trace`. */
+void world_end(struct run *run, struct text *trace);
+
+/* ---- failures (report.c) ---- */
+
+/*
+ * Record why the run is over, with trace and pending as they are now. The texts for expected and
+ * actual are taken over. Always false, so that one can return it. The first failure stays.
+ */
+bool run_fail(struct run *run, enum exit_code code, struct text *expected, struct text *actual,
+	      const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* "expected" is the statement as written. */
+void text_statement(const struct run *run, struct text *text);
+void text_time(struct text *text, uint64_t ns);
+void text_handle(const struct run *run, struct text *text, int actor, DAT_HANDLE handle);
+void text_result(struct text *text, DAT_RETURN ret);
+/* The account of a failure, as printed. */
+void failure_print(const struct run *run, const char *replay, struct text *text);
+
+/* ---- memory (memory.c) ---- */
+
+struct region *region_new(size_t size);
+void region_free(struct region *region);
+/* Cut a buffer; false: no room. */
+bool region_carve(struct region *region, size_t length, struct piece *piece);
+void region_return(const struct piece *piece);
+bool piece_guards_whole(const struct piece *piece);
+
+/* ---- ledger (ledger.c) ---- */
+
+/* Open an entry and fill its buffers; the pieces follow by ledger_piece. Returns its number. */
+size_t ledger_post(struct run *run, bool is_send, int queue);
+void ledger_piece(struct run *run, const struct piece *piece);
+void ledger_fill(struct run *run, size_t number);
+/* The post failed: as if it had never been. Only the last entry. */
+void ledger_undo(struct run *run);
+DAT_CONTEXT ledger_cookie(size_t number);
+/* An event came out of an EVD: check what it says against what was posted. */
+bool ledger_event(struct run *run, int evd, const DAT_EVENT *event);
+/* The queue was reset or freed: its DTOs never complete. */
+void ledger_drop(struct run *run, int queue);
+/* The cookie as the script knows it. */
+uint64_t ledger_label(const struct run *run, uint64_t cookie);
+void ledger_pending(const struct run *run, struct text *text);
+
+/* ---- time (clock.c) ---- */
+
+uint64_t run_now(const struct run *run); /* script time */
+bool run_until(struct run *run, uint64_t script_ns);
+/* Run the next event of the fabric if it is due by then; false in *stepped if there is none. */
+bool run_step(struct run *run, uint64_t limit_ns, bool *stepped);
+void run_observe(struct run *run);
+/* When the event at the head of a timed EVD came; false: none is there. */
+bool run_surfaced(struct run *run, int evd, uint64_t *script_ns);
+bool run_quiet(struct run *run);
+
+/* ---- doing (fixture.c, invoke.c, expect.c, wire.c) ---- */
+
+bool run_fixture(struct run *run, const struct use *use);
+bool run_call(struct run *run, const struct statement *st);
+bool run_event(struct run *run, const struct statement *st);
+bool run_wire(struct run *run, const struct statement *st);
+
+/* Take the event at the head of an EVD, if there is one, and check it against the ledger. */
+bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got);
+
+void object_made(struct run *run, int symbol, DAT_HANDLE handle);
+void object_gone(struct run *run, int symbol);
+int object_of(const struct run *run, DAT_HANDLE handle);
+/* Memory that the library may still know is freed with the world. */
+void run_keep(struct run *run, struct region *region);
+void run_stray(struct run *run, DAT_HANDLE handle, int type);
+DAT_HANDLE value_handle(const struct run *run, const struct value *value);
+
+/*
+ * Do the settings that belong to output `param` match the structure at `base`? What is really there
+ * goes to `actual`, as a script would write it, with `separator` between.
+ */
+bool match_settings(const struct run *run, const struct setting *settings, int param,
+		    const void *base, struct text *actual, const char *separator);
+bool match_number(const struct setting *setting, uint64_t number, size_t size);
+void print_member(const struct run *run, struct text *text, const struct member *member,
+		  const void *base);
+
+#endif
