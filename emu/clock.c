@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <sys/single_threaded.h>
+
 #include "clock.h"
 #include "cm.h"
 #include "cq.h"
@@ -7,22 +9,20 @@
 #include "rx.h"
 #include "tx.h"
 
-/* A 4-ary heap: shallower than a binary one, and the four children of a node share two cache lines. */
-#define HEAP_ARITY 4u
-
 static bool earlier(const struct emu_event *a, const struct emu_event *b)
 {
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
 /* Put `event` where the hole at i belongs: children that are earlier move up. */
-static void sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
+static EMU_COLD void sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
 {
 	struct emu_event *heap = fab->heap;
 	uint32_t n = fab->events;
 
 	for (;;) {
-		uint32_t child = i * HEAP_ARITY + 1, least = child, end = child + HEAP_ARITY;
+		uint32_t child = i * EMU_HEAP_ARITY + 1, least = child,
+			 end = child + EMU_HEAP_ARITY;
 
 		if (child >= n)
 			break;
@@ -54,33 +54,11 @@ static void heap_remove(struct emu_fabric *fab, uint32_t i)
 
 	if (i == fab->events)
 		return;
-	while (i > 0 && earlier(&last, &fab->heap[(i - 1) / HEAP_ARITY])) {
-		fab->heap[i] = fab->heap[(i - 1) / HEAP_ARITY];
-		i = (i - 1) / HEAP_ARITY;
+	while (i > 0 && earlier(&last, &fab->heap[(i - 1) / EMU_HEAP_ARITY])) {
+		fab->heap[i] = fab->heap[(i - 1) / EMU_HEAP_ARITY];
+		i = (i - 1) / EMU_HEAP_ARITY;
 	}
 	sift_down(fab, i, &last);
-}
-
-void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind, uint32_t qp,
-		  uint32_t epoch, uint32_t index, uint32_t packet)
-{
-	struct emu_fabric *fab = w->fab;
-	struct emu_event *heap = fab->heap, *event;
-	uint32_t i = fab->events++;
-
-	assert(time >= fab->now && i < EMU_EVENTS);
-	/* The newest event has the highest sequence number: it goes behind all of its time. */
-	while (i > 0 && time < heap[(i - 1) / HEAP_ARITY].time) {
-		heap[i] = heap[(i - 1) / HEAP_ARITY];
-		i = (i - 1) / HEAP_ARITY;
-	}
-	event = &heap[i];
-	event->time = time;
-	event->order = fab->sequence++ << 8 | kind;
-	event->qp = qp;
-	event->epoch = epoch;
-	event->index = index;
-	event->packet = packet;
 }
 
 void emu_reschedule(struct emu_world *w, const struct emu_event *event)
@@ -89,16 +67,16 @@ void emu_reschedule(struct emu_world *w, const struct emu_event *event)
 		     event->packet);
 }
 
-static void dispatch(struct emu_world *w, struct emu_event *event)
+static EMU_COLD void dispatch_rare(struct emu_world *w, const struct emu_event *event)
 {
-	if (emu_link_holds(w, event))
-		return;
 	switch (emu_event_kind(event)) {
 	case EMU_EV_DATA:
 	case EMU_EV_DATA_REST:
 		emu_rx_data(w, event);
 		break;
 	case EMU_EV_ACK:
+		emu_tx_ack(w, event);
+		break;
 	case EMU_EV_RNR:
 	case EMU_EV_NAK:
 	case EMU_EV_RNR_TIMER:
@@ -120,6 +98,21 @@ static void dispatch(struct emu_world *w, struct emu_event *event)
 	case EMU_EV_COUNT:
 		assert(!"an event of no kind");
 	}
+}
+
+static inline void dispatch(struct emu_world *w, struct emu_event *event)
+{
+	enum emu_event_kind kind;
+
+	if (emu_link_holds(w, event))
+		return;
+	kind = emu_event_kind(event);
+	if (kind == EMU_EV_DATA)
+		emu_rx_data(w, event);
+	else if (kind == EMU_EV_ACK)
+		emu_tx_ack(w, event);
+	else
+		dispatch_rare(w, event);
 }
 
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
@@ -231,23 +224,28 @@ static struct nic *host_of(struct emu_world *w, struct nic *nic)
 	return nic->up ? nic : NULL;
 }
 
-static bool follows(struct emu_world *w, struct nic *host)
+/* Whether time follows the monotonic clock by now: see clock.h. */
+static inline bool follows(struct emu_world *w, struct nic *nic)
 {
-	if (!w->following && host && host->up->threaded(host->ctx))
+	struct nic *host;
+
+	if (__builtin_expect(__libc_single_threaded && !w->following, 1))
+		return false;
+	host = host_of(w, nic);
+	if (host && !w->following)
 		start_following(w, host);
-	return w->following && host;
+	return host != NULL;
 }
 
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadline)
 {
 	struct emu_world *w = emu_world_of(nic);
 	struct emu_fabric *fab = w->fab;
-	const struct emu_cq *cq = cq_base ? &fab->cq[EMU_INDEX(w, cq, cq_base)] : NULL;
-	struct nic *host = host_of(w, nic);
+	const struct emu_cq *cq = cq_base ? emu_local_cq(cq_base)->entry : NULL;
 	uint32_t put = cq ? cq->put : 0;
 
-	if (follows(w, host))
-		return wait_following(w, host, deadline);
+	if (follows(w, nic))
+		return wait_following(w, host_of(w, nic), deadline);
 	while (fab->events > 0 && fab->heap[0].time <= deadline) {
 		run_first(w);
 		if (!cq || cq->put != put || nic->attention)
@@ -262,10 +260,10 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 
 bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 {
+	struct emu_world *w = emu_local_cq(base)->world;
+	struct emu_cq *cq = emu_local_cq(base)->entry;
 	struct nic *nic = base->nic;
-	struct emu_world *w = emu_world_of(nic);
 	struct emu_fabric *fab = w->fab;
-	struct emu_cq *cq = &fab->cq[EMU_INDEX(w, cq, base)];
 	uint64_t deadline;
 
 	if (cq->put == cq->get) {

@@ -11,9 +11,32 @@
 
 #include "fabric.h"
 
+/* A heap of four children: shallower than two, and the four share two cache lines. */
+#define EMU_HEAP_ARITY 4u
+
 /* Queue an event for `time` (not before now). Never fails: posting checks emu_clock_has_room first. */
-void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind, uint32_t qp,
-		  uint32_t epoch, uint32_t index, uint32_t packet);
+static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
+				uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
+{
+	struct emu_fabric *fab = w->fab;
+	struct emu_event *heap = fab->heap, *event;
+	uint32_t i = fab->events++;
+
+	assert(time >= fab->now && i < EMU_EVENTS);
+	/* The newest event has the highest sequence number: it goes behind all of its time. */
+	while (i > 0 && time < heap[(i - 1) / EMU_HEAP_ARITY].time) {
+		heap[i] = heap[(i - 1) / EMU_HEAP_ARITY];
+		i = (i - 1) / EMU_HEAP_ARITY;
+	}
+	event = &heap[i];
+	event->time = time;
+	event->order = fab->sequence++ << 8 | kind;
+	event->qp = qp;
+	event->epoch = epoch;
+	event->index = index;
+	event->packet = packet;
+}
+
 /* Queue a held event again, for now. */
 void emu_reschedule(struct emu_world *w, const struct emu_event *event);
 /* Posting may add events only while this holds; the rest is kept for answers and teardown. */

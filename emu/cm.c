@@ -102,8 +102,8 @@ static void set_private_data(struct emu_conn *conn, const struct nic_conn_param 
 int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port,
 		uint64_t deadline, const struct nic_conn_param *param)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
 	struct emu_conn *conn;
 	uint32_t index;
 	uint64_t when;
@@ -157,7 +157,7 @@ static void reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_conn_param *param)
 {
 	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, qp_base));
+	struct emu_qp *qp = emu_local_qp(qp_base)->entry;
 	uint32_t index = EMU_INDEX(w, conn, base);
 	struct emu_conn *conn = &w->fab->conn[index];
 
@@ -232,7 +232,7 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 
 static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_conn *conn)
 {
-	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
 
 	emu_timer_stop(w, qp);
 	qp->state = EMU_QP_CONNECTED;
@@ -263,7 +263,7 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 static void on_ready(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
-	struct nic_qp *base = &w->qp[event->qp];
+	struct nic_qp *base = &w->qp[event->qp].base;
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
 		return;

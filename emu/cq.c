@@ -9,9 +9,7 @@
 
 static struct emu_cq *cq_of(struct nic_cq *base)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-
-	return &w->fab->cq[EMU_INDEX(w, cq, base)];
+	return emu_local_cq(base)->entry;
 }
 
 static struct emu_cqe *cq_ring(struct emu_world *w, const struct emu_cq *cq)
@@ -61,8 +59,10 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->armed = false;
-	w->cq[index] = (struct nic_cq){ .nic = nic, .ctx = ctx };
-	*cq = &w->cq[index];
+	w->cq[index] = (struct emu_local_cq){ .base = { .nic = nic, .ctx = ctx },
+					      .entry = entry,
+					      .world = w };
+	*cq = &w->cq[index].base;
 	return 0;
 }
 
@@ -98,7 +98,7 @@ void emu_cq_destroy(struct nic_cq *base)
 
 	w->fab->adapters[cq->adapter].cqs--;
 	emu_pool_free(w->fab, cq->ring, cq_bytes(cq->mask));
-	EMU_FREE(w->fab, cqs, cq, EMU_INDEX(w, cq, base));
+	EMU_FREE(w->fab, cqs, cq, emu_cq_index(w, base));
 }
 
 int emu_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
@@ -133,15 +133,15 @@ void emu_cq_arm(struct nic_cq *base)
 
 void emu_cq_overflow(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opcode opcode)
 {
-	struct nic_cq *base = &w->cq[index];
+	struct nic_cq *base = &w->cq[index].base;
 
-	emu_qp_ask_break(&w->qp[qp]);
-	base->nic->up->cq_overflow(base->ctx, w->qp[qp].ctx, opcode);
+	emu_qp_ask_break(&w->qp[qp].base);
+	base->nic->up->cq_overflow(base->ctx, w->qp[qp].base.ctx, opcode);
 }
 
 void emu_cq_notify(struct emu_world *w, uint32_t index)
 {
-	struct nic_cq *base = &w->cq[index];
+	struct nic_cq *base = &w->cq[index].base;
 
 	w->fab->cq[index].armed = false;
 	base->nic->up->cq_notify(base->ctx);

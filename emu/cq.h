@@ -53,7 +53,7 @@ static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, struct nic
 
 	cqe = (const struct emu_cqe *)emu_at(w, cq->ring) + (cq->get++ & cq->mask);
 	wc->wr_id = cqe->wr_id;
-	wc->qp = &w->qp[cqe->qp];
+	wc->qp = &w->qp[cqe->qp].base;
 	wc->length = cqe->length;
 	wc->opcode = cqe->opcode;
 	wc->status = cqe->status;

@@ -56,6 +56,9 @@
 #define EMU_MAX_MSG      (1ul << 30)
 #define EMU_MAX_MR_SIZE  (1ul << 46)
 
+/* Off the path of a message: keeps its registers out of the way of what is on it. */
+#define EMU_COLD __attribute__((cold, noinline))
+
 typedef uint32_t emu_ref; /* a block of the pool; 0: none */
 
 /* First member of every table entry. */
@@ -78,7 +81,7 @@ struct emu_pd {
 struct emu_mr {
 	struct emu_head head;
 	uint64_t addr, length;
-	uint32_t pd;
+	uint64_t tag;    /* pd << 32 | key while live, else 0: one compare tells right from wrong */
 	uint32_t access; /* enum nic_access */
 	uint8_t gen;     /* low byte of its keys, so that a freed key stays wrong for 255 reuses */
 };
@@ -315,6 +318,28 @@ struct emu_nic {
 	uint16_t adapter; /* 0: the control nic */
 };
 
+/*
+ * What lib holds is a base object inside one of these: the entry it stands for and the world. Local to
+ * the process, so pointers are fine.
+ */
+struct emu_local_cq {
+	struct nic_cq base;
+	struct emu_cq *entry;
+	struct emu_world *world;
+};
+
+struct emu_local_srq {
+	struct nic_srq base;
+	struct emu_srq *entry;
+	struct emu_world *world;
+};
+
+struct emu_local_qp {
+	struct nic_qp base;
+	struct emu_qp *entry;
+	struct emu_world *world;
+};
+
 struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
@@ -325,9 +350,9 @@ struct emu_world {
 	struct emu_nic nics[EMU_ADAPTERS + 1];
 	struct nic_pd pd[EMU_PDS + 1];
 	struct nic_mr mr[EMU_MRS + 1];
-	struct nic_cq cq[EMU_CQS + 1];
-	struct nic_srq srq[EMU_SRQS + 1];
-	struct nic_qp qp[EMU_QPS + 1];
+	struct emu_local_cq cq[EMU_CQS + 1];
+	struct emu_local_srq srq[EMU_SRQS + 1];
+	struct emu_local_qp qp[EMU_QPS + 1];
 	struct nic_listener listener[EMU_LISTENERS + 1];
 	struct nic_conn conn[EMU_CONNS + 1];
 };
@@ -348,6 +373,32 @@ static inline struct emu_world *emu_world_of(struct nic *nic)
 static inline struct nic *emu_nic_at(struct emu_world *w, uint16_t adapter)
 {
 	return &w->nics[adapter].base;
+}
+
+static inline struct emu_local_qp *emu_local_qp(struct nic_qp *base)
+{
+	return nic_container_of(base, struct emu_local_qp, base);
+}
+
+static inline struct emu_local_cq *emu_local_cq(struct nic_cq *base)
+{
+	return nic_container_of(base, struct emu_local_cq, base);
+}
+
+static inline struct emu_local_srq *emu_local_srq(struct nic_srq *base)
+{
+	return nic_container_of(base, struct emu_local_srq, base);
+}
+
+/* Base object and index of one another; index 0 and NULL are "none". */
+static inline uint32_t emu_cq_index(struct emu_world *w, struct nic_cq *base)
+{
+	return base ? (uint32_t)(emu_local_cq(base)->entry - w->fab->cq) : 0;
+}
+
+static inline uint32_t emu_srq_index(struct emu_world *w, struct nic_srq *base)
+{
+	return base ? (uint32_t)(emu_local_srq(base)->entry - w->fab->srq) : 0;
 }
 
 static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)

@@ -228,8 +228,8 @@ int emu_set_link(struct nic *nic, const char *from, const char *to, uint64_t lat
 
 int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
 	struct emu_hold_rule *rule;
 
 	if (message == 0 || message > UINT32_MAX)
@@ -257,8 +257,8 @@ int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
 
 int emu_release_message(struct nic_qp *base, uint64_t message)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
 	struct emu_hold_rule *rule;
 
 	if (message == 0 || message > UINT32_MAX)

@@ -51,9 +51,9 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	entry = &w->fab->mr[index];
 	entry->addr = addr;
 	entry->length = length;
-	entry->pd = EMU_INDEX(w, pd, pd);
 	entry->access = access;
 	entry->gen++;
+	entry->tag = (uint64_t)EMU_INDEX(w, pd, pd) << 32 | index << 8 | entry->gen;
 	w->mr[index].nic = pd->nic;
 	w->mr[index].lkey = w->mr[index].rkey = index << 8 | entry->gen;
 	*mr = &w->mr[index];
@@ -65,6 +65,7 @@ void emu_mr_dereg(struct nic_mr *mr)
 	struct emu_world *w = emu_world_of(mr->nic);
 
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
+	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
 }
 

@@ -38,11 +38,11 @@ static inline void *emu_memory(uint64_t addr)
 static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl,
 				  const struct nic_sge *sge)
 {
-	const struct emu_mr *mr = &w->fab->mr[sge->lkey >> 8 <= EMU_MRS ? sge->lkey >> 8 : 0];
+	uint32_t index = sge->lkey >> 8;
+	const struct emu_mr *mr = &w->fab->mr[index <= EMU_MRS ? index : 0];
 
-	return mr->head.live && mr->gen == (uint8_t)sge->lkey && mr->pd == sgl->pd &&
-	       (mr->access & sgl->access) && sge->addr >= mr->addr && sge->length <= mr->length &&
-	       sge->addr - mr->addr <= mr->length - sge->length;
+	return mr->tag == ((uint64_t)sgl->pd << 32 | sge->lkey) && (mr->access & sgl->access) &&
+	       sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length;
 }
 
 /* The general case of emu_copy. */

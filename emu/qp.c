@@ -14,9 +14,7 @@
 
 static struct emu_qp *qp_of(struct nic_qp *base)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-
-	return emu_qp_at(w, EMU_INDEX(w, qp, base));
+	return emu_local_qp(base)->entry;
 }
 
 static uint32_t send_stride(uint32_t max_sge)
@@ -35,8 +33,8 @@ static bool caps_fit(const struct nic_qp_cap *cap)
 static void apply_init(struct emu_world *w, struct emu_qp *qp, const struct nic_qp_init *init)
 {
 	qp->pd = EMU_INDEX(w, pd, init->pd);
-	qp->send_cq = init->send_cq ? EMU_INDEX(w, cq, init->send_cq) : 0;
-	qp->recv_cq = init->recv_cq ? EMU_INDEX(w, cq, init->recv_cq) : 0;
+	qp->send_cq = emu_cq_index(w, init->send_cq);
+	qp->recv_cq = emu_cq_index(w, init->recv_cq);
 	qp->max_send_sge = (uint8_t)init->cap.max_send_sge;
 	qp->max_recv_sge = (uint8_t)init->cap.max_recv_sge;
 	qp->max_rd_in = (uint8_t)init->cap.max_rd_in;
@@ -73,11 +71,15 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	entry->soft = entry->hard = NIC_LIMIT_NONE;
 	apply_init(w, entry, init);
 	if (init->srq) {
-		entry->srq = EMU_INDEX(w, srq, init->srq);
+		entry->srq = emu_srq_index(w, init->srq);
 		w->fab->srq[entry->srq].users++;
 	}
-	w->qp[index] = (struct nic_qp){ .nic = nic, .ctx = ctx, .reaped = &entry->reaped };
-	*qp = &w->qp[index];
+	w->qp[index] = (struct emu_local_qp){
+		.base = { .nic = nic, .ctx = ctx, .reaped = &entry->reaped },
+		.entry = entry,
+		.world = w,
+	};
+	*qp = &w->qp[index].base;
 	return 0;
 
 free_rq:
@@ -159,7 +161,7 @@ void emu_qp_destroy(struct nic_qp *base)
 	emu_wq_fini(w, &qp->sq);
 	emu_wq_fini(w, &qp->rq);
 	w->fab->adapters[qp->adapter].qps--;
-	EMU_FREE(w->fab, qps, qp, EMU_INDEX(w, qp, base));
+	EMU_FREE(w->fab, qps, qp, emu_qp_index(w, qp));
 }
 
 void emu_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
@@ -227,7 +229,7 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 
 void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
 {
-	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
 
 	emu_timer_stop(w, qp);
 	qp->state = EMU_QP_ERROR;
@@ -275,7 +277,7 @@ void emu_qp_ask_break(struct nic_qp *base)
 	struct emu_qp *qp = qp_of(base);
 
 	if (emu_qp_running(qp))
-		emu_schedule(w, w->fab->now, EMU_EV_BREAK, EMU_INDEX(w, qp, base), qp->epoch, 0, 0);
+		emu_schedule(w, w->fab->now, EMU_EV_BREAK, emu_qp_index(w, qp), qp->epoch, 0, 0);
 }
 
 void emu_qp_disconnect(struct nic_qp *base, bool abrupt)

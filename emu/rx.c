@@ -24,19 +24,25 @@ struct arrival {
 	bool last;
 };
 
+/* A disconnected QP takes receives and ends them at once. */
+static EMU_COLD int post_flushed(struct emu_world *w, struct emu_qp *qp,
+				 const struct nic_recv_wr *wr)
+{
+	struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = wr->flags };
+
+	emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED, 0, 0);
+	return 0;
+}
+
 int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
 
 	if (qp->srq || wr->num_sge > qp->max_recv_sge)
 		return -EINVAL;
-	if (qp->state == EMU_QP_ERROR) {
-		struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = wr->flags };
-
-		emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED, 0, 0);
-		return 0;
-	}
+	if (qp->state == EMU_QP_ERROR)
+		return post_flushed(w, qp, wr);
 	if (emu_wq_count(&qp->rq) >= qp->rq.max)
 		return -EAGAIN;
 	emu_recv_put(w, &qp->rq, wr);
@@ -45,7 +51,7 @@ int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 
 /* ---- step 1: a buffer ---- */
 
-static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
+static EMU_COLD void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
 {
 	const struct emu_wq *wq = qp->srq ? &w->fab->srq[qp->srq].wq : &qp->rq;
 	char from[EMU_NAME + 16] = "rq";
@@ -58,54 +64,55 @@ static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t me
 		       emu_unreaped(qp));
 }
 
-static void check_srq_limit(struct emu_world *w, struct emu_qp *qp)
+static EMU_COLD void below_srq_limit(struct emu_world *w, struct emu_qp *qp)
 {
-	struct emu_srq *srq = &w->fab->srq[qp->srq];
-	struct nic_srq *base = &w->srq[qp->srq];
+	struct nic_srq *base = &w->srq[qp->srq].base;
 
-	if (emu_wq_count(&srq->wq) >= srq->limit)
-		return;
-	srq->limit = 0;
+	w->fab->srq[qp->srq].limit = 0;
 	base->nic->up->srq_limit(base->ctx);
 }
 
+static EMU_COLD void above_soft_limit(struct emu_world *w, struct emu_qp *qp)
+{
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+
+	qp->soft = NIC_LIMIT_NONE;
+	base->nic->up->qp_soft_limit(base->ctx);
+}
+
+/* The oldest receive for a message; NULL: there is none. It stays readable until the next post. */
 static inline struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint32_t message)
 {
+	struct emu_srq *srq = qp->srq ? &w->fab->srq[qp->srq] : NULL;
+	struct emu_wq *wq = srq ? &srq->wq : &qp->rq;
 	struct emu_rwqe *wqe;
 
-	if (qp->srq)
-		wqe = emu_srq_take(w, qp->srq);
-	else
-		wqe = emu_wq_count(&qp->rq) ? emu_wqe(w, &qp->rq, qp->rq.get++) : NULL;
-	if (!wqe)
+	if (emu_wq_count(wq) == 0)
 		return NULL;
+	wqe = emu_wqe(w, wq, wq->get++);
 	qp->taken++;
 	if (message > qp->rx_taken)
 		qp->rx_taken = message;
 	if (__builtin_expect(w->fab->trace_on, 0))
 		trace_take(w, qp, message);
-	if (qp->srq)
-		check_srq_limit(w, qp);
-	if (qp->soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)qp->soft) {
-		struct nic_qp *base = &w->qp[emu_qp_index(w, qp)];
-
-		qp->soft = NIC_LIMIT_NONE;
-		base->nic->up->qp_soft_limit(base->ctx);
-	}
+	if (srq && __builtin_expect(emu_wq_count(wq) < srq->limit, 0))
+		below_srq_limit(w, qp);
+	if (qp->soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)qp->soft)
+		above_soft_limit(w, qp);
 	return wqe;
 }
 
 /* ---- refusals ---- */
 
 /* Answer the message with an error and break the connection. */
-static void refuse(struct emu_world *w, struct emu_qp *qp, uint32_t index,
-		   enum nic_wc_status sender_status)
+static EMU_COLD void refuse(struct emu_world *w, struct emu_qp *qp, uint32_t index,
+			    enum nic_wc_status sender_status)
 {
 	emu_qp_tell_peer(w, qp, EMU_EV_NAK, index, sender_status);
 	emu_qp_end(w, qp, NIC_END_BROKEN);
 }
 
-static void no_buffer(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+static EMU_COLD void no_buffer(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	if (!w->fab->config.in_order) {
 		refuse(w, qp, index, NIC_WC_RNR_EXCEEDED);
@@ -214,7 +221,7 @@ static inline void finish(struct emu_world *w, struct emu_qp *qp, const struct e
 }
 
 /* Messages that were whole and waited for the one just completed. */
-static void finish_waiting(struct emu_world *w, struct emu_qp *qp)
+static EMU_COLD void finish_waiting(struct emu_world *w, struct emu_qp *qp)
 {
 	while (qp->rx) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
@@ -227,8 +234,8 @@ static void finish_waiting(struct emu_world *w, struct emu_qp *qp)
 }
 
 /* The receive and the send of a message end badly, and the connection with them. */
-static void fail(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe, uint32_t index,
-		 const struct verdict *verdict)
+static EMU_COLD void fail(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+			  uint32_t index, const struct verdict *verdict)
 {
 	emu_complete_recv(w, qp, wqe, verdict->recv, 0, 0);
 	refuse(w, qp, index, verdict->send);
@@ -353,15 +360,16 @@ static void trace_data(struct emu_world *w, const struct arrival *a)
  * Profile ib, and not the message expected next. Behind an RNR it is dropped, for it will be sent again.
  * Otherwise the last packet of the message before is due at this very nanosecond: that goes first.
  */
-static void out_of_turn(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)
+static EMU_COLD void out_of_turn(struct emu_world *w, const struct emu_qp *qp,
+				 const struct emu_event *event)
 {
 	if (!qp->rx_gap && (int32_t)(event->index - qp->rx_next) > 0)
 		emu_schedule(w, w->fab->now + 1, emu_event_kind(event), event->qp, event->epoch,
 			     event->index, event->packet);
 }
 
-static void receive_piece(struct emu_world *w, struct emu_qp *qp, struct emu_qp *sender,
-			  const struct emu_swqe *swqe, const struct emu_event *event)
+static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struct emu_qp *sender,
+				   const struct emu_swqe *swqe, const struct emu_event *event)
 {
 	uint64_t mtu = w->fab->config.mtu, from = event->packet * mtu;
 	struct arrival a = {

@@ -7,9 +7,7 @@
 
 static struct emu_srq *srq_of(struct nic_srq *base)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-
-	return &w->fab->srq[EMU_INDEX(w, srq, base)];
+	return emu_local_srq(base)->entry;
 }
 
 uint32_t emu_recv_stride(uint32_t max_sge)
@@ -48,8 +46,10 @@ int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_
 	entry->max_sge = max_sge;
 	entry->users = 0;
 	entry->adapter = adapter;
-	w->srq[index] = (struct nic_srq){ .nic = pd->nic, .ctx = ctx };
-	*srq = &w->srq[index];
+	w->srq[index] = (struct emu_local_srq){ .base = { .nic = pd->nic, .ctx = ctx },
+						.entry = entry,
+						.world = w };
+	*srq = &w->srq[index].base;
 	return 0;
 }
 
@@ -70,7 +70,7 @@ void emu_srq_destroy(struct nic_srq *base)
 	assert(srq->users == 0);
 	w->fab->adapters[srq->adapter].srqs--;
 	emu_wq_fini(w, &srq->wq);
-	EMU_FREE(w->fab, srqs, srq, EMU_INDEX(w, srq, base));
+	EMU_FREE(w->fab, srqs, srq, emu_srq_index(w, base));
 }
 
 int emu_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
@@ -98,13 +98,4 @@ int emu_srq_limit(struct nic_srq *base, uint32_t limit)
 uint32_t emu_srq_count(struct nic_srq *base)
 {
 	return emu_wq_count(&srq_of(base)->wq);
-}
-
-struct emu_rwqe *emu_srq_take(struct emu_world *w, uint32_t index)
-{
-	struct emu_srq *srq = &w->fab->srq[index];
-
-	if (emu_wq_count(&srq->wq) == 0)
-		return NULL;
-	return emu_wqe(w, &srq->wq, srq->wq.get++);
 }

@@ -28,7 +28,4 @@ static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
 		wqe->sge[i] = wr->sge[i];
 }
 
-/* The oldest receive leaves the SRQ; it stays readable until the next post. NULL: empty. */
-struct emu_rwqe *emu_srq_take(struct emu_world *w, uint32_t index);
-
 #endif /* EMU_SRQ_H */

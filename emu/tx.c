@@ -33,8 +33,6 @@ static void kick(struct emu_world *w, struct emu_qp *qp)
 static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message)
 {
 	wqe->wr_id = wr->wr_id;
-	wqe->remote_addr = wr->remote_addr;
-	wqe->rkey = wr->rkey;
 	wqe->length = wr->length;
 	wqe->message = message;
 	wqe->opcode = (uint8_t)wr->opcode;
@@ -45,7 +43,8 @@ static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint
 }
 
 /* A disconnected QP takes requests and ends them at once. */
-static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
+static EMU_COLD int post_flushed(struct emu_world *w, struct emu_qp *qp,
+				 const struct nic_send_wr *wr)
 {
 	struct emu_swqe flushed = { .wr_id = wr->wr_id,
 				    .opcode = (uint8_t)wr->opcode,
@@ -57,8 +56,8 @@ static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic
 
 int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = emu_qp_at(w, EMU_INDEX(w, qp, base));
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
 	uint32_t put = qp->sq.put;
 
 	if (wr->num_sge > qp->max_send_sge || wr->length > EMU_MAX_MSG)
@@ -93,14 +92,6 @@ static inline void complete_until(struct emu_world *w, struct emu_qp *qp, uint32
 	}
 }
 
-static inline void on_ack(struct emu_world *w, struct emu_qp *qp, uint32_t index)
-{
-	complete_until(w, qp, index + 1);
-	qp->rnr_tries = 0;
-	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
-		emu_qp_drained(w, qp);
-}
-
 static void on_fail(struct emu_world *w, struct emu_qp *qp, uint32_t index,
 		    enum nic_wc_status status)
 {
@@ -127,8 +118,8 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	emu_timer_start(w, qp, w->fab->now + config->rnr_timer_ns, EMU_EV_RNR_TIMER);
 }
 
-static void trace_answer(struct emu_world *w, const struct emu_qp *qp,
-			 const struct emu_event *event)
+static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp,
+				  const struct emu_event *event)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, event->index);
@@ -141,26 +132,38 @@ static void trace_answer(struct emu_world *w, const struct emu_qp *qp,
 		       wqe->message);
 }
 
+void emu_tx_ack(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	/* Answers to what is no longer outstanding are repetitions. */
+	if (emu_qp_stale(qp, event) || event->index - qp->sq.get >= emu_wq_count(&qp->sq))
+		return;
+	if (__builtin_expect(w->fab->trace_on, 0))
+		trace_answer(w, qp, event);
+	complete_until(w, qp, event->index + 1);
+	qp->rnr_tries = 0;
+	if (__builtin_expect(qp->state == EMU_QP_DRAINING, 0) && emu_wq_count(&qp->sq) == 0)
+		emu_qp_drained(w, qp);
+}
+
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	enum emu_event_kind kind = emu_event_kind(event);
 
-	if (emu_qp_stale(qp, event) || !emu_qp_running(qp))
+	if (emu_qp_stale(qp, event))
 		return;
 	if (kind == EMU_EV_RNR_TIMER) {
 		qp->timer = qp->rnr_wait = false;
 		kick(w, qp);
 		return;
 	}
-	/* Answers to what is no longer outstanding are repetitions. */
 	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
-	if (__builtin_expect(w->fab->trace_on, 0))
+	if (w->fab->trace_on)
 		trace_answer(w, qp, event);
-	if (__builtin_expect(kind == EMU_EV_ACK, 1))
-		on_ack(w, qp, event->index);
-	else if (kind == EMU_EV_RNR)
+	if (kind == EMU_EV_RNR)
 		on_rnr(w, qp, event->index);
 	else
 		on_fail(w, qp, event->index, (enum nic_wc_status)event->packet);

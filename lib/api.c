@@ -7,6 +7,19 @@
 #include "handle.h"
 #include "object.h"
 
+/*
+ * The calls of every message. What is not plainly a handle of ours goes to a function apart, so that
+ * the usual way through here is a few loads and a jump.
+ */
+#define DISPATCH_FAST(func, slow, handle, ...)                                      \
+	do {                                                                        \
+		struct slot *slot = handle_slot_in(&handle_table.range[0], handle); \
+                                                                                    \
+		if (__builtin_expect(slot && slot->provider, 1))                    \
+			return slot->provider->func(handle, ##__VA_ARGS__);         \
+		return slow(handle, ##__VA_ARGS__);                                 \
+	} while (0)
+
 #define DISPATCH(func, bad_handle, handle, ...)                          \
 	do {                                                             \
 		DAT_PROVIDER *provider = handle_provider(handle);        \
@@ -120,9 +133,14 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 	DISPATCH(evd_post_se_func, DAT_INVALID_HANDLE1, evd_handle, event);
 }
 
-DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+static COLD DAT_RETURN slow_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 {
 	DISPATCH(evd_dequeue_func, DAT_INVALID_HANDLE1, evd_handle, event);
+}
+
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	DISPATCH_FAST(evd_dequeue_func, slow_evd_dequeue, evd_handle, event);
 }
 
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
@@ -189,11 +207,27 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flag
 	DISPATCH(ep_disconnect_func, DAT_INVALID_HANDLE_EP, ep_handle, close_flags);
 }
 
+static COLD DAT_RETURN slow_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					 DAT_COMPLETION_FLAGS completion_flags)
+{
+	DISPATCH(ep_post_send_func, DAT_INVALID_HANDLE_EP, ep_handle, num_segments, local_iov,
+		 user_cookie, completion_flags);
+}
+
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	DISPATCH(ep_post_send_func, DAT_INVALID_HANDLE_EP, ep_handle, num_segments, local_iov,
+	DISPATCH_FAST(ep_post_send_func, slow_ep_post_send, ep_handle, num_segments, local_iov,
+		      user_cookie, completion_flags);
+}
+
+static COLD DAT_RETURN slow_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					 DAT_COMPLETION_FLAGS completion_flags)
+{
+	DISPATCH(ep_post_recv_func, DAT_INVALID_HANDLE_EP, ep_handle, num_segments, local_iov,
 		 user_cookie, completion_flags);
 }
 
@@ -201,8 +235,8 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	DISPATCH(ep_post_recv_func, DAT_INVALID_HANDLE_EP, ep_handle, num_segments, local_iov,
-		 user_cookie, completion_flags);
+	DISPATCH_FAST(ep_post_recv_func, slow_ep_post_recv, ep_handle, num_segments, local_iov,
+		      user_cookie, completion_flags);
 }
 
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
@@ -266,11 +300,18 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	DISPATCH(srq_free_func, DAT_INVALID_HANDLE_SRQ, srq_handle);
 }
 
-DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
-			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
+static COLD DAT_RETURN slow_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+					  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
 {
 	DISPATCH(srq_post_recv_func, DAT_INVALID_HANDLE_SRQ, srq_handle, num_segments, local_iov,
 		 user_cookie);
+}
+
+DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
+{
+	DISPATCH_FAST(srq_post_recv_func, slow_srq_post_recv, srq_handle, num_segments, local_iov,
+		      user_cookie);
 }
 
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,

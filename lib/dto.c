@@ -49,8 +49,9 @@ static DAT_RETURN no_room(int err)
 			err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY);
 }
 
-static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
-			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static inline __attribute__((always_inline)) DAT_RETURN
+send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	    DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_send_wr wr = { .wr_id = cookie.as_64, .sge = sge, .opcode = NIC_OP_SEND };
@@ -92,8 +93,9 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 			 send_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
 }
 
-static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
-			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static inline __attribute__((always_inline)) DAT_RETURN
+recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+	    DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "api.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
@@ -107,7 +108,8 @@ static DAT_DTO_COMPLETION_STATUS dto_status(uint8_t status)
 	return map[status];
 }
 
-static void completion_event(const struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
+static inline void completion_event(const struct evd *evd, const struct nic_wc *wc,
+				    DAT_EVENT *event)
 {
 	const struct ep *ep = wc->qp->ctx;
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -163,8 +165,8 @@ static struct ep *entry_ep(const struct evd_entry *entry)
 	return obj_as(struct ep, slot->object);
 }
 
-static void trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
-		       const DAT_EVENT *event)
+static COLD void trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
+			    const DAT_EVENT *event)
 {
 	static const char *const words[] = { "?", "RECV", "REQUEST" };
 	char evd_text[64], srq_text[128] = "";
@@ -177,7 +179,8 @@ static void trace_reap(const struct evd *evd, const struct ep *ep, enum evd_orig
 		       evd_text, srq_text);
 }
 
-static void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin, const DAT_EVENT *event)
+static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin,
+			  const DAT_EVENT *event)
 {
 	if (origin == EVD_RECV)
 		ep_reaped(ep);
@@ -187,7 +190,7 @@ static void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin, const
 
 /* ---- asynchronous events that wait for room ---- */
 
-static void queue_waiting_notes(struct evd *evd)
+static COLD void queue_waiting_notes(struct evd *evd)
 {
 	struct async_note *note;
 
@@ -266,7 +269,7 @@ void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
 		evd_on_overflow(evd, NULL, NIC_OP_COUNT);
 }
 
-static void hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
+static inline void hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
 {
 	completion_event(evd, wc, event);
 	reaped(evd, wc->qp->ctx, wc_origin(wc), event);
@@ -298,7 +301,7 @@ static bool take_queued(struct evd *evd, DAT_EVENT *event)
 }
 
 /* Nothing is queued, and nothing but completions can come: they need not pass through the queue. */
-static bool is_direct(const struct evd *evd)
+static inline bool is_direct(const struct evd *evd)
 {
 	return queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ);
 }
@@ -322,16 +325,40 @@ bool evd_take(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
-bool evd_dequeue(struct evd *evd, DAT_EVENT *event)
+static COLD bool dequeue_queued(struct evd *evd, DAT_EVENT *event)
 {
-	struct nic_wc wc;
+	return evd_take(evd, event) || evd_poll(evd, event);
+}
 
-	if (!is_direct(evd))
-		return evd_take(evd, event) || evd_poll(evd, event);
-	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
-		return false;
-	hand_over(evd, &wc, event);
-	return true;
+static COLD DAT_RETURN dequeue_refuse(struct backend *b, struct evd *evd, const DAT_EVENT *event)
+{
+	DAT_RETURN ret = event ? DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER)
+			       : BAD_ARG(2);
+
+	return obj_leave(b, &evd->obj, "dat_evd_dequeue", ret);
+}
+
+/* Here with the queue, for it is on the path of every message. */
+DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct backend *b;
+	struct evd *evd = obj_as(struct evd, obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b));
+	struct nic_wc wc;
+	bool got;
+
+	if (!evd)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	if (!event || evd->waiting)
+		return dequeue_refuse(b, evd, event);
+	if (is_direct(evd)) {
+		got = evd->obj.nic->ops->cq_spin(evd->cq, &wc);
+		if (got)
+			hand_over(evd, &wc, event);
+	} else {
+		got = dequeue_queued(evd, event);
+	}
+	backend_leave(b);
+	return got ? DAT_SUCCESS : DAT_QUEUE_EMPTY; /* bare: ruling G1 */
 }
 
 /* Remove the entries of ep (NULL: of all), keeping the order of the rest. */
@@ -420,44 +447,4 @@ void evd_post_catastrophe(struct ia *ia)
 	event.event_data.asynch_error_event_data.reason = DAT_IA_CATASTROPHIC_ERROR;
 	if (evd)
 		evd_post(evd, &event);
-}
-
-const char *event_name(DAT_EVENT_NUMBER number)
-{
-	switch ((int)number) {
-	case DAT_DTO_COMPLETION_EVENT:
-		return "DTO_COMPLETION";
-	case DAT_RMR_BIND_COMPLETION_EVENT:
-		return "RMR_BIND_COMPLETION";
-	case DAT_CONNECTION_REQUEST_EVENT:
-		return "CONNECTION_REQUEST";
-	case DAT_CONNECTION_EVENT_ESTABLISHED:
-		return "CONNECTION_ESTABLISHED";
-	case DAT_CONNECTION_EVENT_PEER_REJECTED:
-		return "CONNECTION_PEER_REJECTED";
-	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-		return "CONNECTION_NON_PEER_REJECTED";
-	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
-		return "CONNECTION_ACCEPT_COMPLETION_ERROR";
-	case DAT_CONNECTION_EVENT_DISCONNECTED:
-		return "CONNECTION_DISCONNECTED";
-	case DAT_CONNECTION_EVENT_BROKEN:
-		return "CONNECTION_BROKEN";
-	case DAT_CONNECTION_EVENT_TIMED_OUT:
-		return "CONNECTION_TIMED_OUT";
-	case DAT_CONNECTION_EVENT_UNREACHABLE:
-		return "CONNECTION_UNREACHABLE";
-	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
-		return "ASYNC_EVD_OVERFLOW";
-	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
-		return "ASYNC_IA_CATASTROPHIC";
-	case DAT_ASYNC_SRQ_LOW_WATERMARK:
-		return "ASYNC_SRQ_LOW_WATERMARK";
-	case DAT_ASYNC_EP_SOFT_HIGH_WATERMARK:
-		return "ASYNC_EP_SOFT_HIGH_WATERMARK";
-	case DAT_SOFTWARE_EVENT:
-		return "SOFTWARE";
-	default:
-		return "?";
-	}
 }

@@ -77,8 +77,6 @@ bool evd_post(struct evd *evd, DAT_EVENT *event);
 void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event);
 /* Take the next event, if there is one, and account for it. */
 bool evd_take(struct evd *evd, DAT_EVENT *event);
-/* The same, after a vain poll's worth of time where there is none yet. */
-bool evd_dequeue(struct evd *evd, DAT_EVENT *event);
 /* Throw away all completions of ep; they count as reaped. */
 void evd_purge(struct evd *evd, struct ep *ep);
 

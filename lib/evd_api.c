@@ -152,26 +152,6 @@ DAT_RETURN dat__evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	return obj_leave(b, obj, "dat_evd_post_se", post_se_locked(obj_as(struct evd, obj), event));
 }
 
-static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
-{
-	if (!event)
-		return BAD_ARG(2);
-	if (evd->waiting)
-		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-	/* DAT_QUEUE_EMPTY comes bare: ruling G1 */
-	return evd_dequeue(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
-}
-
-DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
-{
-	struct backend *b;
-	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
-
-	if (!obj)
-		return BAD_EVD;
-	return obj_leave(b, obj, "dat_evd_dequeue", dequeue_locked(obj_as(struct evd, obj), event));
-}
-
 DAT_RETURN dat__evd_free(DAT_EVD_HANDLE handle)
 {
 	struct backend *b;

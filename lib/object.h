@@ -17,6 +17,9 @@
 
 struct evd;
 
+/* Off the path of a message: keeps its registers out of the way of what is on it. */
+#define COLD __attribute__((cold, noinline))
+
 #define OBJ_TYPES 11 /* DAT_HANDLE_TYPE_CR .. DAT_HANDLE_TYPE_SRQ */
 
 struct obj {
@@ -114,7 +117,7 @@ struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend);
 void obj_trace_line(const struct obj *obj, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* A call on obj failed: leave a line, hand the return through. */
-DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret);
+COLD DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret);
 
 #define obj_trace(what, ...)                                             \
 	do {                                                             \
