@@ -153,9 +153,10 @@ static inline void run_first(struct emu_world *w)
 	struct emu_event event;
 
 	heap_pop(w->fab, &event);
-	assert(event.time >= w->fab->now || w->following);
-	if (event.time > w->fab->now)
+	if (event.time >= w->fab->now)
 		w->fab->now = event.time;
+	else
+		assert(w->following);
 	dispatch(w, &event);
 }
 

@@ -126,6 +126,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	qp->peer = 0;
 	qp->conn = index;
 	qp->peer_adapter = to ? to : qp->adapter;
+	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
 	*conn = (struct emu_conn){ .head = conn->head,
 				   .qp = emu_qp_index(w, qp),
 				   .epoch = qp->epoch,
@@ -170,6 +171,7 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	qp->peer = conn->qp;
 	qp->peer_epoch = conn->epoch;
 	qp->peer_adapter = conn->from;
+	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
 	conn->passive_qp = emu_qp_index(w, qp);
 	conn->passive_epoch = qp->epoch;
 	set_private_data(conn, param);

@@ -107,8 +107,9 @@ struct emu_cq {
 /* A receive work request on a queue; sge follow. */
 struct emu_rwqe {
 	uint64_t wr_id;
-	uint32_t num_sge;
-	uint32_t flags;
+	uint32_t mem_epoch; /* at the post */
+	uint16_t num_sge;
+	uint16_t flags;
 	struct nic_sge sge[];
 };
 
@@ -117,6 +118,7 @@ struct emu_swqe {
 	uint64_t wr_id;
 	uint64_t remote_addr;
 	uint32_t rkey;
+	uint32_t mem_epoch; /* at the post */
 	uint32_t length;
 	uint32_t message; /* number among the connection's messages, low 32 bits */
 	uint8_t opcode, flags, num_sge;
@@ -186,6 +188,7 @@ struct emu_qp {
 	uint32_t rx_count;
 	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
 	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
+	uint32_t link;           /* to the peer, an index of links */
 	uint16_t adapter, peer_adapter;
 	uint8_t state; /* enum emu_qp_state */
 	uint8_t rnr_tries;
@@ -282,11 +285,12 @@ struct emu_fabric {
 	uint64_t sequence;
 	uint64_t random[4];
 	uint32_t events;
+	uint32_t mem_epoch; /* grows when a key dies or a QP changes its PD: see emu_still_good */
 	uint32_t holds; /* links holding + QPs with rules: 0 lets every packet pass unlooked at */
 
 	struct emu_table pds, mrs, cqs, srqs, qps, listeners, conns;
-	struct emu_adapter adapters[EMU_ADAPTERS + 1]; /* 1-based */
-	struct emu_link links[EMU_ADAPTERS + 1][EMU_ADAPTERS + 1];
+	struct emu_adapter adapters[EMU_ADAPTERS + 1];                  /* 1-based */
+	struct emu_link links[(EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1)]; /* emu_link_at */
 
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
 
@@ -418,9 +422,14 @@ static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp
 	return (uint32_t)(qp - w->fab->qp);
 }
 
+static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
+{
+	return from * (EMU_ADAPTERS + 1) + to;
+}
+
 static inline void *emu_at(struct emu_world *w, emu_ref ref)
 {
-	assert(ref != 0 && ref < w->fab->pool_end);
+	assert(ref < w->fab->pool_end);
 	return w->fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
 }
 

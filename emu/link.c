@@ -108,7 +108,7 @@ static bool link_holds(struct emu_world *w, struct emu_event *event)
 
 	if (!packet_route(w, event, &from, &to))
 		return false;
-	link = &w->fab->links[from][to];
+	link = &w->fab->links[emu_link_at(from, to)];
 	if (!link->holding)
 		return false;
 	if (link->pass > 0) {
@@ -169,7 +169,8 @@ bool emu_link_looks(struct emu_world *w, struct emu_event *event)
 bool emu_link_observed(struct emu_world *w, const struct emu_qp *sender)
 {
 	return w->fab->holds > 0 &&
-	       (sender->holds || w->fab->links[sender->adapter][sender->peer_adapter].holding);
+	       (sender->holds ||
+		w->fab->links[emu_link_at(sender->adapter, sender->peer_adapter)].holding);
 }
 
 /* ---- what a test asks for ---- */
@@ -178,7 +179,7 @@ static struct emu_link *find_link(struct emu_world *w, const char *from, const c
 {
 	uint16_t a = emu_adapter_find(w, from), b = emu_adapter_find(w, to);
 
-	return a && b ? &w->fab->links[a][b] : NULL;
+	return a && b ? &w->fab->links[emu_link_at(a, b)] : NULL;
 }
 
 int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t packets)

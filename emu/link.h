@@ -20,20 +20,20 @@ static inline uint64_t emu_link_serialise(const struct emu_link *link, uint64_t 
  * Put `bytes` on the wire now, of which the first `head` make the first packet: when that packet has
  * arrived. The wire stays busy for all of them.
  */
-static inline uint64_t emu_link_transmit(struct emu_world *w, uint16_t from, uint16_t to,
+static inline uint64_t emu_link_transmit(struct emu_fabric *fab, struct emu_link *link,
 					 uint64_t bytes, uint64_t head)
 {
-	struct emu_link *link = &w->fab->links[from][to];
-	uint64_t start = w->fab->now > link->busy_until ? w->fab->now : link->busy_until;
+	uint64_t start = fab->now > link->busy_until ? fab->now : link->busy_until;
+	uint64_t first = start + emu_link_serialise(link, head);
 
-	link->busy_until = start + emu_link_serialise(link, bytes);
-	return start + emu_link_serialise(link, head) + link->latency_ns;
+	link->busy_until = head == bytes ? first : start + emu_link_serialise(link, bytes);
+	return first + link->latency_ns;
 }
 
 /* When a packet without payload sent now arrives; it does not wait for the wire. */
 static inline uint64_t emu_link_answer(struct emu_world *w, uint16_t from, uint16_t to)
 {
-	return w->fab->now + w->fab->links[from][to].latency_ns;
+	return w->fab->now + w->fab->links[emu_link_at(from, to)].latency_ns;
 }
 
 /* emu_link_holds where there are holds. */

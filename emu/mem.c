@@ -66,6 +66,7 @@ void emu_mr_dereg(struct nic_mr *mr)
 
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
+	w->fab->mem_epoch++;
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
 }
 

@@ -121,6 +121,7 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	qp->sq = sq;
 	qp->sq_next = 0;
 	apply_init(w, qp, init);
+	w->fab->mem_epoch++;
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static inline bool emu_qp_running(const struct emu_qp *qp)
 /* An event of an earlier life of this QP. */
 static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event *event)
 {
-	return !qp->head.live || qp->epoch != event->epoch;
+	return qp->epoch != event->epoch; /* it grows before a QP is destroyed, too */
 }
 
 /* The connection is over: flush everything, then tell lib why. The peer is not told. */
@@ -46,8 +46,8 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 static inline void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp,
 				    enum emu_event_kind kind, uint32_t index, uint32_t packet)
 {
-	emu_schedule(w, w->fab->now + w->fab->links[qp->adapter][qp->peer_adapter].latency_ns, kind,
-		     qp->peer, qp->peer_epoch, index, packet);
+	emu_schedule(w, w->fab->now + w->fab->links[qp->link].latency_ns, kind, qp->peer,
+		     qp->peer_epoch, index, packet);
 }
 
 /* Queue the completion of a send work request, unless it is suppressed. */

@@ -22,8 +22,9 @@ static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
 	struct emu_rwqe *wqe = emu_wqe(w, wq, wq->put++);
 
 	wqe->wr_id = wr->wr_id;
-	wqe->num_sge = wr->num_sge;
-	wqe->flags = wr->flags;
+	wqe->mem_epoch = w->fab->mem_epoch;
+	wqe->num_sge = (uint16_t)wr->num_sge;
+	wqe->flags = (uint16_t)wr->flags;
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		wqe->sge[i] = wr->sge[i];
 }

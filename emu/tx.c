@@ -17,7 +17,7 @@ static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t ind
 	uint32_t head = length < mtu ? length : mtu;
 	uint64_t arrival;
 
-	arrival = emu_link_transmit(w, qp->adapter, qp->peer_adapter, length, head);
+	arrival = emu_link_transmit(w->fab, &w->fab->links[qp->link], length, head);
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
 }
 
@@ -30,8 +30,10 @@ static void kick(struct emu_world *w, struct emu_qp *qp)
 	}
 }
 
-static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message)
+static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message,
+			uint32_t mem_epoch)
 {
+	wqe->mem_epoch = mem_epoch;
 	wqe->wr_id = wr->wr_id;
 	wqe->length = wr->length;
 	wqe->message = message;
@@ -60,7 +62,7 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	uint32_t put = qp->sq.put;
 
-	if (wr->num_sge > qp->max_send_sge || wr->length > EMU_MAX_MSG)
+	if (wr->num_sge > qp->max_send_sge)
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
 		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
@@ -70,7 +72,7 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
-	fill(emu_wqe(w, &qp->sq, put), wr, ++qp->tx_messages);
+	fill(emu_wqe(w, &qp->sq, put), wr, ++qp->tx_messages, w->fab->mem_epoch);
 	qp->sq.put = put + 1;
 	emu_trace(w, "%s.ep%u post_send bytes=%u segments=%u message=%u",
 		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge,
@@ -84,7 +86,7 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	return 0;
 }
 
-static inline void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
+static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
 	while (qp->sq.get != end) {
 		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), NIC_WC_SUCCESS);
@@ -132,16 +134,30 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp,
 		       wqe->message);
 }
 
+/* An acknowledgement when somebody reads along. */
+static EMU_COLD void ack_traced(struct emu_world *w, struct emu_qp *qp,
+				const struct emu_event *event)
+{
+	trace_answer(w, qp, event);
+	complete_until(w, qp, event->index + 1);
+}
+
 void emu_tx_ack(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	const struct emu_swqe *wqe;
 
 	/* Answers to what is no longer outstanding are repetitions. */
 	if (emu_qp_stale(qp, event) || event->index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
 	if (__builtin_expect(w->fab->trace_on, 0))
-		trace_answer(w, qp, event);
-	complete_until(w, qp, event->index + 1);
+		ack_traced(w, qp, event);
+	while (qp->sq.get != event->index + 1) {
+		wqe = emu_wqe(w, &qp->sq, qp->sq.get++);
+		if (!(wqe->flags & NIC_WR_SUPPRESS))
+			emu_cq_push(w, qp->send_cq, event->qp, wqe->wr_id, wqe->length, wqe->opcode,
+				    NIC_WC_SUCCESS, wqe->flags & NIC_WR_QUIET);
+	}
 	qp->rnr_tries = 0;
 	if (__builtin_expect(qp->state == EMU_QP_DRAINING, 0) && emu_wq_count(&qp->sq) == 0)
 		emu_qp_drained(w, qp);

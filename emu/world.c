@@ -224,7 +224,7 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 		struct emu_link fresh = { 0 };
 
 		emu_link_init(&fresh, w->fab->config.latency_ns, w->fab->config.bandwidth_bps);
-		w->fab->links[index][i] = w->fab->links[i][index] = fresh;
+		w->fab->links[emu_link_at(index, i)] = w->fab->links[emu_link_at(i, index)] = fresh;
 	}
 	init_nic(w, index);
 	w->nics[index].base.up = up;

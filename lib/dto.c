@@ -37,6 +37,8 @@ static uint32_t wr_flags(DAT_COMPLETION_FLAGS flags)
 /* Known flags only; UNSIGNALLED only where the EP was made for it (A2). */
 static bool flags_ok(DAT_COMPLETION_FLAGS flags, uint32_t known, DAT_COMPLETION_FLAGS ep_flags)
 {
+	if (flags == DAT_COMPLETION_DEFAULT_FLAG)
+		return true;
 	if ((uint32_t)flags & ~known)
 		return false;
 	return !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG) ||
@@ -74,7 +76,7 @@ send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_D
 	wr.num_sge = (uint32_t)segments;
 	wr.length = (uint32_t)length;
 	wr.flags = wr_flags(flags);
-	err = ep->nic->nic->ops->post_send(ep->nic, &wr);
+	err = ep->obj.nic->ops->post_send(ep->nic, &wr);
 	if (err)
 		return no_room(err);
 	backend_busy(ep->obj.nic);
@@ -119,7 +121,7 @@ recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_D
 	wr.num_sge = (uint32_t)segments;
 	wr.flags = wr_flags(flags);
 	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
-	err = ep->nic->nic->ops->post_recv(ep->nic, &wr);
+	err = ep->obj.nic->ops->post_recv(ep->nic, &wr);
 	if (err) {
 		ep->recv_outstanding--;
 		return no_room(err);
