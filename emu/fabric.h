@@ -59,6 +59,17 @@
 /* Off the path of a message: keeps its registers out of the way of what is on it. */
 #define EMU_COLD __attribute__((cold, noinline))
 
+/*
+ * A pointer into the fabric that is used many times. Left to itself gcc forgets it and computes base +
+ * index * size + offset again at every use.
+ */
+#define EMU_KEEP(ptr)                          \
+	({                                     \
+		__typeof__(ptr) kept_ = (ptr); \
+		__asm__("" : "+r"(kept_));     \
+		kept_;                         \
+	})
+
 typedef uint32_t emu_ref; /* a block of the pool; 0: none */
 
 /* First member of every table entry. */
@@ -407,8 +418,10 @@ static inline uint32_t emu_srq_index(struct emu_world *w, struct nic_srq *base)
 
 static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
 {
+	struct emu_qp *qp = &w->fab->qp[index];
+
 	assert(index <= EMU_QPS);
-	return &w->fab->qp[index];
+	return EMU_KEEP(qp);
 }
 
 /* Receives that a flush ended were never taken, yet they are reaped: never less than none. */

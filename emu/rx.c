@@ -291,7 +291,7 @@ static inline bool receive_plain(struct emu_world *w, struct emu_qp *qp, uint32_
 {
 	struct emu_fabric *fab = w->fab;
 	struct emu_srq *srq = qp->srq ? &fab->srq[qp->srq] : NULL;
-	struct emu_wq *wq = srq ? &srq->wq : &qp->rq;
+	struct emu_wq *wq = EMU_KEEP(srq ? &srq->wq : &qp->rq);
 	const struct emu_rwqe *wqe;
 
 	if (emu_wq_count(wq) == 0 || (srq && emu_wq_count(wq) <= srq->limit))

@@ -134,33 +134,36 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp,
 		       wqe->message);
 }
 
-/* An acknowledgement when somebody reads along. */
-static EMU_COLD void ack_traced(struct emu_world *w, struct emu_qp *qp,
-				const struct emu_event *event)
+/* Several at once, the last of a drain, or somebody reads along. */
+static EMU_COLD void ack_many(struct emu_world *w, struct emu_qp *qp, const struct emu_event *event)
 {
-	trace_answer(w, qp, event);
+	if (w->fab->trace_on)
+		trace_answer(w, qp, event);
 	complete_until(w, qp, event->index + 1);
+	qp->rnr_tries = 0;
+	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
+		emu_qp_drained(w, qp);
 }
 
 void emu_tx_ack(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint32_t index = event->index, get = qp->sq.get;
 	const struct emu_swqe *wqe;
 
 	/* Answers to what is no longer outstanding are repetitions. */
-	if (emu_qp_stale(qp, event) || event->index - qp->sq.get >= emu_wq_count(&qp->sq))
+	if (emu_qp_stale(qp, event) || index - get >= qp->sq.put - get)
 		return;
-	if (__builtin_expect(w->fab->trace_on, 0))
-		ack_traced(w, qp, event);
-	while (qp->sq.get != event->index + 1) {
-		wqe = emu_wqe(w, &qp->sq, qp->sq.get++);
-		if (!(wqe->flags & NIC_WR_SUPPRESS))
-			emu_cq_push(w, qp->send_cq, event->qp, wqe->wr_id, wqe->length, wqe->opcode,
-				    NIC_WC_SUCCESS, wqe->flags & NIC_WR_QUIET);
+	if (index != get || qp->state != EMU_QP_CONNECTED || w->fab->trace_on) {
+		ack_many(w, qp, event);
+		return;
 	}
+	qp->sq.get = get + 1;
 	qp->rnr_tries = 0;
-	if (__builtin_expect(qp->state == EMU_QP_DRAINING, 0) && emu_wq_count(&qp->sq) == 0)
-		emu_qp_drained(w, qp);
+	wqe = emu_wqe(w, &qp->sq, index);
+	if (!(wqe->flags & NIC_WR_SUPPRESS))
+		emu_cq_push(w, qp->send_cq, event->qp, wqe->wr_id, wqe->length, wqe->opcode,
+			    NIC_WC_SUCCESS, wqe->flags & NIC_WR_QUIET);
 }
 
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event)

@@ -51,20 +51,19 @@ static DAT_RETURN no_room(int err)
 			err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY);
 }
 
-static inline __attribute__((always_inline)) DAT_RETURN
-send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	    DAT_COMPLETION_FLAGS flags)
+static HOT DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
-	struct nic_send_wr wr = { .wr_id = cookie.as_64, .sge = sge, .opcode = NIC_OP_SEND };
+	struct nic_send_wr wr;
 	struct lmr_need need = { .pz = ep->pz, .privileges = LMR_NEED_READ, .first_arg = 2 };
 	DAT_VLEN length;
 	DAT_RETURN ret;
 	int err;
 
-	if (segments < 0 || segments > ep->attr.max_request_iov)
+	if ((uint32_t)segments > (uint32_t)ep->attr.max_request_iov)
 		return BAD_ARG(2);
-	ret = lmr_translate(ep->obj.ia->adapter, &need, segments, iov, sge, &length);
+	ret = lmr_translate(ep->obj.ia->adapter, need, segments, iov, sge, &length);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (length > ep->attr.max_message_size)
@@ -73,8 +72,12 @@ send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_D
 		return BAD_ARG(5);
 	if (!ep_in(ep, EP_POST_STATES))
 		return ep_state_error(ep->state);
+	/* The fields of RDMA and binds mean nothing to a Send. */
+	wr.wr_id = cookie.as_64;
+	wr.sge = sge;
 	wr.num_sge = (uint32_t)segments;
 	wr.length = (uint32_t)length;
+	wr.opcode = NIC_OP_SEND;
 	wr.flags = wr_flags(flags);
 	err = ep->obj.nic->ops->post_send(ep->nic, &wr);
 	if (err)
@@ -95,9 +98,14 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 			 send_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
 }
 
-static inline __attribute__((always_inline)) DAT_RETURN
-recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-	    DAT_COMPLETION_FLAGS flags)
+/* Its Receives come from the SRQ, for life: ruling Q5. */
+static COLD DAT_RETURN recv_on_srq(const struct ep *ep, DAT_COUNT segments)
+{
+	return segments < 0 ? BAD_ARG(2) : ep_state_error(ep->state);
+}
+
+static HOT DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };
@@ -106,12 +114,11 @@ recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, DAT_D
 	DAT_RETURN ret;
 	int err;
 
-	if (segments < 0 || (!ep->srq && segments > ep->attr.max_recv_iov))
+	if (__builtin_expect(ep->srq != NULL, 0))
+		return recv_on_srq(ep, segments);
+	if ((uint32_t)segments > (uint32_t)ep->attr.max_recv_iov)
 		return BAD_ARG(2);
-	/* Its Receives come from the SRQ, for life: ruling Q5. */
-	if (ep->srq)
-		return ep_state_error(ep->state);
-	ret = lmr_translate(ep->obj.ia->adapter, &need, segments, iov, sge, &length);
+	ret = lmr_translate(ep->obj.ia->adapter, need, segments, iov, sge, &length);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!flags_ok(flags, RECV_FLAGS, ep->attr.recv_completion_flags))

@@ -69,33 +69,32 @@ static DAT_RETURN bad_arg(int n)
 	return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (unsigned int)n - 1);
 }
 
-static DAT_RETURN check_segment(const struct lmr *lmr, const struct lmr_need *need,
+static DAT_RETURN check_segment(const struct lmr *lmr, struct lmr_need need,
 				const DAT_LMR_TRIPLET *t)
 {
-	bool write = need->privileges == LMR_NEED_WRITE;
+	bool write = need.privileges == LMR_NEED_WRITE;
 
 	if (!lmr)
 		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION,
 				write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
 	if (!lmr_covers(lmr, t))
-		return bad_arg(need->first_arg + 1);
-	if (lmr->pz != need->pz)
+		return bad_arg(need.first_arg + 1);
+	if (lmr->pz != need.pz)
 		return DAT_FAIL(DAT_PROTECTION_VIOLATION,
 				write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
-	if (!((uint32_t)lmr->privileges & need->privileges))
+	if (!((uint32_t)lmr->privileges & need.privileges))
 		return DAT_FAIL(DAT_PRIVILEGES_VIOLATION,
 				write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN lmr_translate_list(struct adapter *adapter, const struct lmr_need *need,
-			      DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, struct nic_sge *sge,
-			      DAT_VLEN *total)
+DAT_RETURN lmr_translate_list(struct adapter *adapter, struct lmr_need need, DAT_COUNT segments,
+			      const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total)
 {
 	DAT_VLEN sum = 0;
 
 	if (segments > 0 && !iov)
-		return bad_arg(need->first_arg + 1);
+		return bad_arg(need.first_arg + 1);
 	for (DAT_COUNT i = 0; i < segments; i++) {
 		const DAT_LMR_TRIPLET *t = &iov[i];
 		const struct lmr *lmr = NULL;
@@ -109,7 +108,7 @@ DAT_RETURN lmr_translate_list(struct adapter *adapter, const struct lmr_need *ne
 			if (ret != DAT_SUCCESS)
 				return ret;
 			if (t->segment_length > adapter->attr.max_msg_size - sum)
-				return bad_arg(need->first_arg + 1);
+				return bad_arg(need.first_arg + 1);
 		}
 		sge[i].addr = t->virtual_address;
 		sge[i].length = (uint32_t)t->segment_length;

@@ -63,15 +63,14 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
 }
 
 /* lmr_translate for any number of segments, and for finding out what is wrong with one. */
-DAT_RETURN lmr_translate_list(struct adapter *adapter, const struct lmr_need *need,
-			      DAT_COUNT segments, const DAT_LMR_TRIPLET *iov, struct nic_sge *sge,
-			      DAT_VLEN *total);
+DAT_RETURN lmr_translate_list(struct adapter *adapter, struct lmr_need need, DAT_COUNT segments,
+			      const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total);
 
 /*
  * Check `segments` triplets and turn them into what the NIC takes; *total is their sum. `segments` is
  * within the caller's limit and LMR_SEGMENTS_MAX.
  */
-static inline DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr_need *need,
+static inline DAT_RETURN lmr_translate(struct adapter *adapter, struct lmr_need need,
 				       DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 				       struct nic_sge *sge, DAT_VLEN *total)
 {
@@ -80,9 +79,10 @@ static inline DAT_RETURN lmr_translate(struct adapter *adapter, const struct lmr
 	if (segments != 1 || !iov)
 		return lmr_translate_list(adapter, need, segments, iov, sge, total);
 	lmr = lmr_find(adapter, iov->lmr_context);
-	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != need->pz ||
-	    !((uint32_t)lmr->privileges & need->privileges) || iov->segment_length == 0 ||
-	    iov->segment_length > adapter->attr.max_msg_size)
+	/* The last: 0 wraps, so that one comparison sees both ends. */
+	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != need.pz ||
+	    !((uint32_t)lmr->privileges & need.privileges) ||
+	    iov->segment_length - 1 >= adapter->attr.max_msg_size)
 		return lmr_translate_list(adapter, need, segments, iov, sge, total);
 	sge->addr = iov->virtual_address;
 	sge->length = (uint32_t)iov->segment_length;

@@ -19,6 +19,8 @@ struct evd;
 
 /* Off the path of a message: keeps its registers out of the way of what is on it. */
 #define COLD __attribute__((cold, noinline))
+/* On it: no call of its own. */
+#define HOT inline __attribute__((always_inline))
 
 #define OBJ_TYPES 11 /* DAT_HANDLE_TYPE_CR .. DAT_HANDLE_TYPE_SRQ */
 

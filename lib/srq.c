@@ -170,7 +170,7 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 
 	if (segments < 0 || segments > srq->max_recv_iov)
 		return BAD_ARG(2);
-	ret = lmr_translate(srq->obj.ia->adapter, &need, segments, iov, sge, &length);
+	ret = lmr_translate(srq->obj.ia->adapter, need, segments, iov, sge, &length);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (srq->outstanding >= srq->max_recv_dtos)
