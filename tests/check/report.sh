@@ -110,12 +110,19 @@ count_tests() {
 	done > "$log/$1.failed"
 }
 
-# A test's log without what passed, and without the TAP line that the driver's own line repeats.
+# A test's log without what passed, and without the TAP line that the driver's own line repeats. Of
+# a long one, the names of what failed, and the beginning of what was said.
 failing_lines() {
-	grep -vE '^(ok |not ok |PASS: |1\.\.[0-9]+$)' "$1" > "$1.cut"
-	head -n 40 "$1.cut" | sed 's/^/    /'
-	[ "$(wc -l < "$1.cut")" -le 40 ] || echo "    ... (more in $1)"
-	rm -f "$1.cut"
+	local cut=$1.cut
+	grep -vE '^(ok |not ok |PASS: |1\.\.[0-9]+$)' "$1" > "$cut"
+	if [ "$(wc -l < "$cut")" -gt 50 ]; then
+		grep -E '^(FAIL|XPASS|ERROR): ' "$cut" | head -n 30
+		grep -vE '^(FAIL|XPASS|ERROR): ' "$cut" | head -n 30
+		echo "... (more in $1)"
+	else
+		cat "$cut"
+	fi | sed 's/^/    /'
+	rm -f "$cut"
 }
 
 report_total() {
