@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* A caret line longer than this helps nobody. */
-#define SHOWN_MAX 400
+/* Of a long line only the part around the caret is shown. */
+#define SHOWN_MAX    120
+#define SHOWN_BEFORE 60
 
 const char *source_line(const struct source *source, int line, int *length)
 {
@@ -21,31 +22,37 @@ const char *source_line(const struct source *source, int line, int *length)
 	return p;
 }
 
+static void add_blank(struct text *text, char like)
+{
+	/* Tabs stay tabs on both lines, so that the caret stands right however wide they are. */
+	text_append(text, like == '\t' ? "\t" : " ", 1);
+}
+
 static void add_caret(struct diag *diag, struct place at)
 {
-	const char *line;
-	int length, i, column = at.column - 1;
+	int length, i, column = at.column - 1, from = 0;
+	const char *line = source_line(diag->source, at.line, &length);
 
-	line = source_line(diag->source, at.line, &length);
-	if (length > SHOWN_MAX)
-		length = SHOWN_MAX;
 	if (column > length)
 		column = length;
-	text_append(&diag->text, "    ", 4);
-	/* Tabs stay tabs on both lines, so that the caret stands right however wide they are. */
-	for (i = 0; i < length; i++) {
+	if (length > SHOWN_MAX && column > SHOWN_BEFORE)
+		from = column - SHOWN_BEFORE;
+	if (length > from + SHOWN_MAX)
+		length = from + SHOWN_MAX;
+	text_add(&diag->text, from ? "... " : "    ");
+	for (i = from; i < length; i++) {
 		if (line[i] == '\t')
-			text_append(&diag->text, "\t", 1);
+			add_blank(&diag->text, '\t');
 		else
 			text_printable(&diag->text, line + i, 1);
 	}
-	text_append(&diag->text, "\n    ", 5);
-	for (i = 0; i < column; i++)
-		text_append(&diag->text, line[i] == '\t' ? "\t" : " ", 1);
-	text_append(&diag->text, "^", 1);
+	text_add(&diag->text, "\n    ");
+	for (i = from; i < column; i++)
+		add_blank(&diag->text, line[i]);
+	text_add(&diag->text, "^");
 	for (i = 1; i < at.length && column + i < length; i++)
-		text_append(&diag->text, "~", 1);
-	text_append(&diag->text, "\n", 1);
+		text_add(&diag->text, "~");
+	text_add(&diag->text, "\n");
 }
 
 void diag_add(struct diag *diag, struct place at, const char *format, ...)

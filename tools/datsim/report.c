@@ -73,21 +73,21 @@ static const char *line_start(const char *text, const char *end)
 /* Trace lines begin with nanoseconds of the fabric; a reader of the script wants script time. */
 static void add_trace_line(const struct run *run, struct text *text, const char *line, size_t n)
 {
-	struct text when = { 0 };
+	char when[32] = "set-up";
 	char *rest;
 	uint64_t ns;
 
-	if (!n || line[0] < '0' || line[0] > '9')
+	if (!line || !n || line[0] < '0' || line[0] > '9' || memmem(line, n, " note name ", 11))
 		return;
 	ns = strtoull(line, &rest, 10);
-	if (ns < run->origin_ns)
-		text_add(&when, "set-up");
-	else
-		text_time(&when, ns - run->origin_ns);
-	text_add(text, "%12s ", text_of(&when));
+	if (run->begun && ns >= run->origin_ns) {
+		ns -= run->origin_ns;
+		snprintf(when, sizeof(when), "%llu.%03uus", (unsigned long long)(ns / 1000),
+			 (unsigned int)(ns % 1000));
+	}
+	text_add(text, "%12s ", when);
 	text_printable(text, rest + (*rest == ' '), n - (size_t)(rest - line) - (*rest == ' '));
 	text_append(text, "\n", 1);
-	text_free(&when);
 }
 
 static void take_trace(struct run *run)

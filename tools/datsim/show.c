@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* With a blank between them they fill a terminal of 100. */
-static const int widths[NUM_COLUMNS] = { 31, 16, 21, 20 };
+static const int widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
 #define TIME_WIDTH  8
 #define WHOLE_WIDTH 100
 
@@ -123,16 +123,21 @@ static void flush_row(struct timeline *timeline)
 {
 	static const char *const colours[NUM_COLUMNS] = { "", CYAN, GREEN, "" };
 	struct row *row = &timeline->row;
-	int i;
+	int i, next, width;
 
 	if (row->filled < 0)
 		return;
 	put_time(timeline, row->ns);
 	if (row->times > 1)
 		text_add(&row->cells[COLUMN_PROGRAM], " x%d", row->times);
-	for (i = 0; i <= row->filled; i++)
-		put_cell(timeline, text_of(&row->cells[i]), widths[i],
+	for (i = 0; i <= row->filled; i = next) {
+		/* A long cell may take the room of empty ones beside it. */
+		width = widths[i];
+		for (next = i + 1; next < NUM_COLUMNS && !row->cells[next].length; next++)
+			width += 1 + widths[next];
+		put_cell(timeline, text_of(&row->cells[i]), width,
 			 i == COLUMN_EVENT && row->alarm ? RED : colours[i], i == row->filled);
+	}
 	fputc('\n', timeline->terminal->out);
 	clear_row(row);
 }
@@ -201,7 +206,7 @@ static void add_row(struct timeline *timeline, const struct row *next)
 		row->filled = last_cell(row);
 		return;
 	}
-	if (row->ns != next->ns || first_cell(next) <= row->filled)
+	if (row->ns != next->ns || next->alone || first_cell(next) <= row->filled)
 		flush_row(timeline);
 	row->ns = next->ns;
 	row->alarm |= next->alarm;
@@ -232,15 +237,18 @@ static void put_note(struct timeline *timeline, struct span note)
 {
 	struct text text = { 0 };
 
-	flush_row(timeline);
+	if (timeline->row.filled >= 0 || timeline->printed_any || !timeline->noted) {
+		flush_row(timeline);
+		fputc('\n', timeline->terminal->out);
+	}
 	text_printable(&text, note.s, note.length);
-	fputc('\n', timeline->terminal->out);
 	paint(timeline, BOLD);
 	fprintf(timeline->terminal->out, "%*s %s", TIME_WIDTH, "", text_of(&text));
 	paint(timeline, PLAIN);
 	fputc('\n', timeline->terminal->out);
 	text_free(&text);
-	timeline->printed_any = false;
+	timeline->printed_any = false; /* the next row says when it is */
+	timeline->noted = true;
 }
 
 /* Notes the runner writes, and those of the script. */

@@ -53,6 +53,7 @@ struct row {
 	int filled; /* the last column that has text, or -1 */
 	int times;  /* the same call so often */
 	bool alarm; /* a watermark, a failure: worth a colour */
+	bool alone; /* begins a row whatever came before */
 };
 
 struct timeline {
@@ -64,6 +65,7 @@ struct timeline {
 	struct row row;
 	uint64_t origin_ns, printed_ns;
 	bool printed_any;
+	bool noted; /* the last thing printed may be a note: a paragraph of several */
 	bool begun, over;
 	uint64_t folded; /* lines before the script began */
 };

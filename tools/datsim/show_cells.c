@@ -20,6 +20,26 @@ static struct span name_of(const struct timeline *timeline, struct span object)
 	return object;
 }
 
+/* The actor on an adapter: the first that has anything there. */
+static struct span actor_on(const struct timeline *timeline, struct span adapter)
+{
+	const struct alias *alias;
+	const char *dot;
+	size_t i;
+
+	for (i = 0; i < timeline->alias_count; i++) {
+		alias = &timeline->aliases[i];
+		if (alias->object.length <= adapter.length ||
+		    alias->object.s[adapter.length] != '.' ||
+		    memcmp(alias->object.s, adapter.s, adapter.length))
+			continue;
+		dot = memchr(alias->name.s, '.', alias->name.length);
+		if (dot)
+			return (struct span){ alias->name.s, (size_t)(dot - alias->name.s) };
+	}
+	return adapter;
+}
+
 static void split_name(struct span name, struct span *actor, struct span *object)
 {
 	const char *dot = memchr(name.s, '.', name.length);
@@ -58,6 +78,8 @@ static struct span short_event(struct span number)
 
 	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
 		number = without(number, prefixes[i]);
+	if (!span_is(number, "CONNECTION_REQUEST"))
+		number = without(number, "CONNECTION_");
 	return number;
 }
 
@@ -233,9 +255,9 @@ static void packet_cell(const struct timeline *timeline, const struct trace_line
 
 	split_name(name_of(timeline, line->object), &from, &object);
 	split_name(name_of(timeline, trace_value(line, "to")), &to, &object);
-	add_span(text, from);
+	add_span(text, actor_on(timeline, from));
 	text_add(text, ">");
-	add_span(text, to);
+	add_span(text, actor_on(timeline, to));
 	text_add(text, " ");
 	sends = span_starts(op, "SEND");
 	if (span_is(op, "SEND_ONLY"))
@@ -245,6 +267,32 @@ static void packet_cell(const struct timeline *timeline, const struct trace_line
 		text_add(text, " #");
 		add_span(text, trace_value(line, "message"));
 	}
+}
+
+/* A link (emu0>emu1) or a message of an EP, held or let go. */
+static void hold_cell(const struct timeline *timeline, const struct trace_line *line,
+		      struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_WIRE];
+	const char *to = memchr(line->object.s, '>', line->object.length);
+	struct span from = line->object;
+
+	if (to) {
+		from.length = (size_t)(to - from.s);
+		add_span(text, actor_on(timeline, from));
+		text_add(text, ">");
+		add_span(text,
+			 actor_on(timeline,
+				  (struct span){ to + 1, line->object.length - from.length - 1 }));
+	} else {
+		add_span(text, name_of(timeline, line->object));
+	}
+	if (trace_value(line, "message").length) {
+		text_add(text, " #");
+		add_span(text, trace_value(line, "message"));
+	}
+	text_add(text, span_is(line->verb, "hold") ? " held" : " released");
+	row->alone = true;
 }
 
 static void take_cell(struct timeline *timeline, const struct trace_line *line, struct row *row)
@@ -333,15 +381,11 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 		text_add(&row->cells[COLUMN_PROGRAM], " = ");
 		add_span(&row->cells[COLUMN_PROGRAM], without(trace_value(line, "type"), "DAT_"));
 	} else if (span_is(line->verb, "hold") || span_is(line->verb, "release")) {
-		add_span(&row->cells[COLUMN_WIRE], name_of(timeline, line->object));
-		text_add(&row->cells[COLUMN_WIRE],
-			 span_is(line->verb, "hold") ? " held" : " released");
-		if (trace_value(line, "message").length) {
-			text_add(&row->cells[COLUMN_WIRE], " #");
-			add_span(&row->cells[COLUMN_WIRE], trace_value(line, "message"));
-		}
+		hold_cell(timeline, line, row);
 	} else if (!known_call(timeline, line, row)) {
-		actor_cell(timeline, line, row, "", line->verb);
+		add_span(&row->cells[COLUMN_PROGRAM], name_of(timeline, line->object));
+		text_add(&row->cells[COLUMN_PROGRAM], " ");
+		add_span(&row->cells[COLUMN_PROGRAM], line->verb);
 		text_add(&row->cells[COLUMN_PROGRAM], " ");
 		add_span(&row->cells[COLUMN_PROGRAM], line->rest);
 	}

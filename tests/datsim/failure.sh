@@ -1,0 +1,66 @@
+#!/bin/sh
+# The account of a failure, whole: where, two aligned lines, the last trace lines, what was pending,
+# and a line to paste that gives the same account again.
+here=$(cd "$(dirname "$0")" && pwd)
+datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
+if [ ! -x "$datsim" ]; then
+	echo "Bail out! tools/datsim/datsim is not built"
+	exit 1
+fi
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+cat > it.dsim << 'END'
+# a comment
+use    connected a@emu0 b@emu1 srq=S max=20
+       b: dat_srq_post_recv(S, 256) x9
+       hold a>b after 3 packets
+       a: dat_ep_post_send(ep, 64) x5
++5us   b: dat_srq_query(S) -> {available_dto_count=5, outstanding_dto_count=9}  # six are right
+END
+"$datsim" test it.dsim > tap
+status=$?
+sed -n 's/^# //p' tap > account
+n=0
+
+# check WHAT COMMAND...: does it succeed?
+check() {
+	n=$((n + 1))
+	what=$1
+	shift
+	if "$@"; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		sed 's/^/#   /' account
+	fi
+}
+line() { sed -n "$1p" account; }
+is() { [ "$1" = "$2" ]; }
+trace() { sed -n '/^trace/,/^pending/p' account | sed '1d;$d'; }
+replayed() {
+	sed -n 's/^replay:   datsim //p' account > command
+	# shellcheck disable=SC2046
+	"$datsim" $(cat command) | sed -n 's/^# //p' | cmp -s - account
+}
+few_lines() { [ "$(trace | wc -l)" -ge 10 ] && [ "$(trace | wc -l)" -le 20 ]; }
+two_blanks() { ! trace | grep -qv '^  '; }
+
+echo 1..11
+check "exit status 1" is $status 1
+check "where and what" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
+check "expected, as it is written" is "$(line 2)" \
+	"expected: +5us   b: dat_srq_query(S) -> {available_dto_count=5, outstanding_dto_count=9}"
+check "actual, in the same words" is "$(line 3)" \
+	"actual:   b: dat_srq_query(S) -> {available_dto_count=6, outstanding_dto_count=9}"
+check "then the trace" is "$(line 4)" "trace, the last lines:"
+check "of 10 to 20 lines here" few_lines
+check "which are indented" two_blanks
+check "then what was pending" is "$(sed -n '/^pending/,/^replay/p' account | sed '1d;$d')" \
+	"  hold a>b after 3 packets, since line 4
+  9 Receives on b.S not reaped
+  5 Sends on a.ep not reaped"
+check "then a line to paste" is "$(tail -n 1 account)" "replay:   datsim test it.dsim"
+check "that gives the same account" replayed
+check "byte for byte with a seed too" is "$("$datsim" test --seed 3 it.dsim)" \
+	"$("$datsim" test --seed 3 it.dsim)"

@@ -1,0 +1,108 @@
+#!/bin/sh
+# datsim's command line: what it prints, where, and what it exits with.
+here=$(cd "$(dirname "$0")" && pwd)
+datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
+if [ ! -x "$datsim" ]; then
+	echo "Bail out! tools/datsim/datsim is not built"
+	exit 1
+fi
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+n=0
+
+# expect STATUS PATTERN ARGS...: the pattern in what it prints; both streams are taken
+expect() {
+	n=$((n + 1))
+	wanted=$1
+	pattern=$2
+	shift 2
+	"$datsim" "$@" > out 2>&1 < /dev/null
+	status=$?
+	if [ $status -eq "$wanted" ] && grep -qE -e "$pattern" out; then
+		echo "ok $n - datsim $*"
+		return
+	fi
+	echo "not ok $n - datsim $*"
+	echo "#   exit status $status, expected $wanted; expected to find: $pattern"
+	sed 's/^/#   /' out
+}
+
+cat > good.dsim << 'END'
+use adapter a@emu0
+    a: dat_pz_query(pz) -> {ia_handle=ia}
+end quiet
+END
+cat > fails.dsim << 'END'
+use adapter a@emu0
+    a: dat_pz_query(pz) -> {ia_handle=pz}
+END
+cat > passes-but-must-fail.dsim << 'END'
+# Failure: something
+use adapter a@emu0
+END
+cat > fails-otherwise.dsim << 'END'
+# Failure: something altogether different
+use adapter a@emu0
+    a: dat_pz_query(pz) = DAT_INVALID_STATE
+END
+cat > no-regex.dsim << 'END'
+# Failure: (
+use adapter a@emu0
+END
+cat > interval.dsim << 'END'
+# Failure: (a{1,255}){1,255}
+use adapter a@emu0
+END
+cat > busy.dsim << 'END'
+fabric rnr_retry=7 rnr_timer=100ms
+use connected a@emu0 b@emu1
+    a: dat_ep_post_send(ep, 1)
+end quiet
+END
+echo 'use adapter' > bad.dsim
+mkdir folder empty
+cp good.dsim folder/b.dsim
+cp good.dsim folder/a.dsim
+printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n5 emu0.ep1 free\n' > back.trace
+printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.trace
+printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
+printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
+
+echo 1..39
+expect 2 'expected a command'
+expect 0 'datsim test FILE' --help
+expect 0 '^datsim [0-9]' --version
+expect 2 'did you mean "test"' tset good.dsim
+for command in run explore sweep replay shell conformance; do
+	expect 2 "\"$command\" is not built yet" $command
+done
+expect 0 'A script' test --help
+expect 2 'expected a script' test
+expect 0 '^ok 1 - good.dsim' test good.dsim
+expect 1 '^# fails.dsim:2: dat_pz_query gave other values' test fails.dsim
+expect 1 '^# actual:   a: dat_pz_query\(pz\) -> \{ia_handle=ia\}' test fails.dsim
+expect 1 '^# replay:   datsim test --seed 7 fails.dsim' test --seed 7 fails.dsim
+expect 1 'the script passed, and should have failed' test passes-but-must-fail.dsim
+expect 1 'the script failed, but not as it says' test fails-otherwise.dsim
+expect 2 'is no regular expression' test no-regex.dsim
+expect 2 'for a brace' test interval.dsim
+expect 4 'does not become quiet' test busy.dsim
+expect 2 '^# bad.dsim:1:12: expected an actor' test bad.dsim
+expect 2 'nonesuch.dsim: No such file' test nonesuch.dsim
+expect 2 'no script' test empty
+expect 0 '^ok 2 - folder/b.dsim' test folder
+expect 1 '^ok 3 - good.dsim' test good.dsim fails.dsim good.dsim
+expect 2 'unknown option --loud' test --loud good.dsim
+expect 2 '-j is not built yet' test -j 4 good.dsim
+expect 2 'takes a number' test --seed x good.dsim
+expect 2 'takes one script' test --trace t good.dsim good.dsim
+expect 0 '^ok 1' test --trace good.trace good.dsim
+expect 0 'time, us' show good.trace
+expect 2 'back.trace:4: time goes back' show back.trace
+expect 2 'cut.trace:4: lines are missing' show cut.trace
+expect 2 'text.trace:3: expected a time' show text.trace
+expect 2 'good.dsim:1: not a trace' show good.dsim
+expect 0 'emu0.ep1 create' show whole.trace
+expect 2 'not built yet' show --svg x whole.trace
+expect 0 'DATSIM_LATENCY_NS' info

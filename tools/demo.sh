@@ -1,0 +1,16 @@
+#!/bin/sh
+# The story of the low watermark, told by datsim: demo.sh BUILD_DIR. ./demo builds and calls this.
+here=$(cd "$(dirname "$0")/.." && pwd)
+datsim=${1:?usage: demo.sh BUILD_DIR}/tools/datsim/datsim
+if [ ! -x "$datsim" ]; then
+	echo "demo.sh: there is no $datsim" >&2
+	exit 1
+fi
+echo
+echo "datsim test --show doc/demo.dsim: two adapters on a simulated fabric, no RDMA hardware, no real"
+echo "time. Counts of the shared receive queue: its size / buffers left / buffers not yet given back."
+echo
+"$datsim" test --show "$here/doc/demo.dsim" || exit
+echo
+echo "The same as a test, with every expectation of the script checked:"
+"$datsim" test "$here/doc/demo.dsim" | sed 's|- .*/doc/|- doc/|'
