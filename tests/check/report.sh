@@ -87,7 +87,7 @@ show_failure() {
 		cat "$log/$stage.failed"
 	elif grep -qE '(error|Error|undefined reference|\*\*\*)' "$log/$stage.log"; then
 		grep -nE -B1 -A4 '([Ee]rror:|undefined reference|No rule to make|ERROR:|FAIL:)' "$log/$stage.log" |
-			head -n 60 | sed 's/^/    /'
+			grep -vE '^([0-9]+-(PASS|SKIP): |--$)' | head -n 60 | sed 's/^/    /'
 		echo "    ..."
 		tail -n 6 "$log/$stage.log" | sed 's/^/    /'
 	else
