@@ -61,7 +61,7 @@ static bool queued(struct run *run, DAT_EVD_HANDLE evd, DAT_COUNT *count)
 	ret = dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param);
 	if (ret == DAT_SUCCESS)
 		ret = dat_evd_wait(evd, 0, param.evd_qlen, &event, count);
-	dat_sim_trace(run->sim, DAT_TRUE);
+	dat_sim_trace(run->sim, run->traced ? DAT_TRUE : DAT_FALSE);
 	if (DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED)
 		return true;
 	return run_fail(

@@ -96,7 +96,7 @@ static void take_trace(struct run *run)
 	size_t length;
 	int lines;
 
-	if (dat_sim_trace_read(run->sim, &text, &length) != DAT_SUCCESS)
+	if (!run->traced || dat_sim_trace_read(run->sim, &text, &length) != DAT_SUCCESS)
 		return;
 	end = text + length;
 	if (length && end[-1] == '\n')
@@ -195,7 +195,8 @@ void failure_print(const struct run *run, const char *replay, struct text *text)
 		text_add(text, "expected: %s\n", text_of(&failure->expected));
 	if (failure->actual.length)
 		text_add(text, "actual:   %s\n", text_of(&failure->actual));
-	text_add(text, "trace, the last lines:\n");
+	text_add(text, "trace, the last lines:%s\n",
+		 run->traced ? "" : " none, as it fails only where nothing is traced");
 	add_indented(text, &failure->trace);
 	text_add(text, "pending:%s\n", failure->pending.length ? "" : " nothing");
 	add_indented(text, &failure->pending);

@@ -219,11 +219,17 @@ static void add_row(struct timeline *timeline, const struct row *next)
 
 /* ---- lines ---- */
 
+#define NAME_NOTE "name "
+
+/* name emu1.srq1 b.S */
 static void add_alias(struct timeline *timeline, struct span rest)
 {
-	const char *blank = memchr(rest.s, ' ', rest.length);
 	struct alias *alias;
+	const char *blank;
 
+	rest.s += strlen(NAME_NOTE);
+	rest.length -= strlen(NAME_NOTE);
+	blank = memchr(rest.s, ' ', rest.length);
 	if (!blank)
 		return;
 	timeline->aliases = mem_grow(timeline->aliases,
@@ -256,11 +262,9 @@ static void read_note(struct timeline *timeline, const struct trace_line *line)
 {
 	struct span rest = line->rest;
 
-	if (span_starts(rest, "name ")) {
-		rest.s += 5;
-		rest.length -= 5;
-		add_alias(timeline, rest);
-	} else if (span_is(rest, "script begins")) {
+	if (span_starts(rest, NAME_NOTE))
+		return; /* known since the first pass */
+	if (span_is(rest, "script begins")) {
 		timeline->origin_ns = line->ns;
 		timeline->begun = true;
 	} else if (span_is(rest, "script ends")) {
@@ -309,6 +313,21 @@ static bool has_beginning(const char *text, size_t length)
 	return memmem(text, length, mark, sizeof(mark) - 1) != NULL;
 }
 
+/* Names are noted after the object was made, and wanted from then on. */
+static void collect_aliases(struct timeline *timeline, const char *text, size_t length)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (span_is(line.verb, "note") && span_starts(line.rest, NAME_NOTE))
+				add_alias(timeline, line.rest);
+		}
+	}
+	trace_close(&reader);
+}
+
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error)
 {
@@ -320,6 +339,7 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 
 	good = trace_open(&reader, name, text, length);
 	if (good) {
+		collect_aliases(&timeline, text, length);
 		timeline.begun = !has_beginning(text, length);
 		put_titles(&timeline);
 		while (trace_next(&reader, &line))

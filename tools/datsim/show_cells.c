@@ -386,7 +386,7 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 		add_span(&row->cells[COLUMN_PROGRAM], name_of(timeline, line->object));
 		text_add(&row->cells[COLUMN_PROGRAM], " ");
 		add_span(&row->cells[COLUMN_PROGRAM], line->verb);
-		text_add(&row->cells[COLUMN_PROGRAM], " ");
+		text_add(&row->cells[COLUMN_PROGRAM], line->rest.length ? " " : "");
 		add_span(&row->cells[COLUMN_PROGRAM], line->rest);
 	}
 }

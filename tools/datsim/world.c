@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool world_begin(struct run *run, const struct script *script)
+bool world_begin(struct run *run, const struct script *script, bool traced)
 {
 	DAT_SIM_CONFIG config = script->config;
 	struct text actual = { 0 };
@@ -21,8 +21,8 @@ bool world_begin(struct run *run, const struct script *script)
 		run->objects[i].srq = -1;
 		run->any_timed |= script->symbols[i].timed;
 	}
-	/* A failure shows the last lines of the trace, so there always is one. */
-	config.trace = DAT_TRUE;
+	run->traced = traced;
+	config.trace = traced ? DAT_TRUE : DAT_FALSE;
 	dat_sim_count_objects(DAT_SIM_ALL_HANDLE_TYPES, &run->objects_before);
 	ret = dat_sim_create(&config, &run->sim);
 	if (ret == DAT_SUCCESS) {
@@ -43,7 +43,7 @@ static void note_name(struct run *run, int symbol, DAT_HANDLE handle)
 	char name[64];
 	struct text note = { 0 };
 
-	if (dat_sim_name(handle, name, sizeof(name)) != DAT_SUCCESS)
+	if (!run->traced || dat_sim_name(handle, name, sizeof(name)) != DAT_SUCCESS)
 		return;
 	text_add(&note, "name %s %s.%s", name, run->script->actors[s->actor].name, s->name);
 	dat_sim_trace_note(run->sim, text_of(&note));
@@ -206,7 +206,7 @@ static void keep_trace(struct run *run, struct text *trace)
 	const char *text;
 	size_t length;
 
-	if (dat_sim_trace_read(run->sim, &text, &length) == DAT_SUCCESS)
+	if (run->traced && dat_sim_trace_read(run->sim, &text, &length) == DAT_SUCCESS)
 		text_append(trace, text, length);
 }
 

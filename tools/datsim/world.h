@@ -94,6 +94,7 @@ struct run {
 	uint64_t turn;              /* of its repeats, from 1 */
 	DAT_SIM_HANDLE sim;
 	bool fabric_up;
+	bool traced;
 	bool begun;
 	uint64_t origin_ns;   /* of script time */
 	uint64_t previous_ns; /* script time at the end of the line before */
@@ -112,7 +113,8 @@ struct run {
 	struct failure failure;
 };
 
-bool world_begin(struct run *run, const struct script *script);
+/* Untraced, a fabric may take shorter ways; a script must not notice. */
+bool world_begin(struct run *run, const struct script *script, bool traced);
 /* Free every DAT object in an order that succeeds, then check that none is left. */
 bool world_clear(struct run *run);
 /* Free what is left; the whole trace goes to `trace`. */
