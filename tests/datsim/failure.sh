@@ -39,9 +39,9 @@ line() { sed -n "$1p" account; }
 is() { [ "$1" = "$2" ]; }
 trace() { sed -n '/^trace/,/^pending/p' account | sed '1d;$d'; }
 replayed() {
-	sed -n 's/^replay:   datsim //p' account > command
+	sed -n 's/^replay:   datsim //p' account > pasted
 	# shellcheck disable=SC2046
-	"$datsim" $(cat command) | sed -n 's/^# //p' | cmp -s - account
+	"$datsim" $(cat pasted) | sed -n 's/^# //p' | cmp -s - account
 }
 few_lines() { [ "$(trace | wc -l)" -ge 10 ] && [ "$(trace | wc -l)" -le 20 ]; }
 two_blanks() { ! trace | grep -qv '^  '; }

@@ -195,10 +195,12 @@ void failure_print(const struct run *run, const char *replay, struct text *text)
 		text_add(text, "expected: %s\n", text_of(&failure->expected));
 	if (failure->actual.length)
 		text_add(text, "actual:   %s\n", text_of(&failure->actual));
-	text_add(text, "trace, the last lines:%s\n",
-		 run->traced ? "" : " none, as it fails only where nothing is traced");
-	add_indented(text, &failure->trace);
-	text_add(text, "pending:%s\n", failure->pending.length ? "" : " nothing");
-	add_indented(text, &failure->pending);
+	if (run->fabric_up) {
+		text_add(text, "trace, the last lines:%s\n",
+			 run->traced ? "" : " none, as it fails only where nothing is traced");
+		add_indented(text, &failure->trace);
+		text_add(text, "pending:%s\n", failure->pending.length ? "" : " nothing");
+		add_indented(text, &failure->pending);
+	}
 	text_add(text, "replay:   %s\n", replay);
 }

@@ -117,25 +117,48 @@ static void run_script(struct run *run)
 
 /* ---- verdicts ---- */
 
+/* A word as a shell takes it back. */
+static void text_word(struct text *text, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./-+=@%:,";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		text_add(text, "%s", word);
+		return;
+	}
+	text_add(text, "'");
+	for (; *word; word++) {
+		if (*word == '\'')
+			text_add(text, "'\\''");
+		else
+			text_printable(text, word, 1);
+	}
+	text_add(text, "'");
+}
+
 /* One line that runs the script again as it ran now. */
 static void replay_line(const char *path, const struct options *options, struct text *text)
 {
-	static const char *const variables[] = { "DATSIM_PROFILE",     "DATSIM_SEED",
-						 "DATSIM_LATENCY_NS",  "DATSIM_BANDWIDTH_BPS",
-						 "DATSIM_MTU",         "DATSIM_RNR_RETRY",
-						 "DATSIM_RNR_TIMER_NS" };
+	static const char *const variables[] = { "DAT_PROVIDER",         "DATSIM_PROFILE",
+						 "DATSIM_SEED",          "DATSIM_LATENCY_NS",
+						 "DATSIM_BANDWIDTH_BPS", "DATSIM_MTU",
+						 "DATSIM_RNR_RETRY",     "DATSIM_RNR_TIMER_NS" };
 	const char *value;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(variables); i++) {
 		value = getenv(variables[i]);
-		if (value)
-			text_add(text, "%s=%s ", variables[i], value);
+		if (!value)
+			continue;
+		text_add(text, "%s=", variables[i]);
+		text_word(text, value);
+		text_add(text, " ");
 	}
 	text_add(text, "datsim test ");
 	if (options->has_seed)
 		text_add(text, "--seed %llu ", (unsigned long long)options->seed);
-	text_add(text, "%s", path);
+	text_word(text, path);
 }
 
 /* Intervals can make a small expression huge, and a script means its braces literally. */
@@ -186,13 +209,16 @@ static void judge(const char *must_fail, struct verdict *verdict)
 	regfree(&regex);
 }
 
-static void run_once(const char *path, const struct script *script, const struct options *options,
+/* False: there was no fabric to run it on. */
+static bool run_once(const char *path, const struct script *script, const struct options *options,
 		     bool traced, struct verdict *verdict)
 {
 	struct text replay = { 0 };
 	struct run run;
+	bool up;
 
-	if (world_begin(&run, script, traced))
+	up = world_begin(&run, script, traced);
+	if (up)
 		run_script(&run);
 	world_clear(&run);
 	verdict->code = run.failure.code;
@@ -201,6 +227,7 @@ static void run_once(const char *path, const struct script *script, const struct
 		failure_print(&run, text_of(&replay), &verdict->report);
 	world_end(&run, &verdict->trace);
 	text_free(&replay);
+	return up;
 }
 
 /*
@@ -213,8 +240,8 @@ static void run_loaded(const char *path, const struct script *script, const stru
 {
 	struct verdict untraced = { .code = EXIT_PASS };
 
-	run_once(path, script, options, false, &untraced);
-	run_once(path, script, options, true, verdict);
+	if (run_once(path, script, options, false, &untraced))
+		run_once(path, script, options, true, verdict);
 	if (verdict->code == EXIT_PASS && untraced.code != EXIT_PASS) {
 		verdict->code = untraced.code;
 		text_append(&verdict->report, text_of(&untraced.report), untraced.report.length);

@@ -80,7 +80,8 @@ static void put_cell(const struct timeline *timeline, const char *s, int width, 
 		fputc('~', out);
 		shown++;
 	}
-	paint(timeline, PLAIN);
+	if (*colour)
+		paint(timeline, PLAIN);
 	if (!last)
 		fprintf(out, "%*s ", width - shown, "");
 }

@@ -31,7 +31,15 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 	}
 	text_add(&actual, "dat_sim_create = ");
 	text_result(&actual, ret);
-	return run_fail(run, EXIT_INTERNAL, NULL, &actual, "no fabric");
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_MODEL_NOT_SUPPORTED:
+		return run_fail(run, EXIT_UNSUPPORTED, NULL, &actual, "not on this backend");
+	case DAT_PROVIDER_NOT_FOUND:
+		return run_fail(run, EXIT_USAGE, NULL, &actual,
+				"no such backend; stderr says what was looked for");
+	default:
+		return run_fail(run, EXIT_INTERNAL, NULL, &actual, "no fabric");
+	}
 }
 
 /* ---- objects ---- */
