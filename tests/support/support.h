@@ -3,9 +3,9 @@
  * tests/support/support.h - what the Check programs of tests/unit share.
  *
  * A test sees the library through <dat/udat.h> and <dat/sim.h> only. Each one runs in a process of
- * its own on a fresh fabric, begins and ends with no object alive, and lets only virtual time pass.
- * w.a (adapter emu0) is the side that connects and, as a rule, sends; w.b (emu1) listens and
- * receives.
+ * its own on a fresh fabric, begins and ends with no object alive, and lets only virtual time pass;
+ * and each runs twice, traced and not. w.a (adapter emu0) is the side that connects and, as a rule,
+ * sends; w.b (emu1) listens and receives.
  *
  * Expectations look at what is queued now; run_quiet() lets the world come to rest before.
  */
@@ -206,10 +206,18 @@ void post_se(DAT_EVD_HANDLE evd, int n);
 void unit_add(Suite *suite, const TTest *test, int times, SFun setup);
 int unit_run(const char *name, void (*fill)(Suite *suite));
 
-/* A test with both sides open, with a fabric only, on profile iwarp, and for _i = 0 .. times - 1 */
-#define unit_test(suite, test)             unit_add((suite), (test), 1, setup_sides)
-#define unit_test_bare(suite, test)        unit_add((suite), (test), 1, setup_fabric)
-#define unit_test_iwarp(suite, test)       unit_add((suite), (test), 1, setup_sides_iwarp)
+/*
+ * A test with both sides open; with a fabric only; on profile iwarp; on both profiles, where they
+ * may not differ; for _i = 0 .. times - 1
+ */
+#define unit_test(suite, test)       unit_add((suite), (test), 1, setup_sides)
+#define unit_test_bare(suite, test)  unit_add((suite), (test), 1, setup_fabric)
+#define unit_test_iwarp(suite, test) unit_add((suite), (test), 1, setup_sides_iwarp)
+#define unit_test_both(suite, test)                              \
+	do {                                                     \
+		unit_add((suite), (test), 1, setup_sides);       \
+		unit_add((suite), (test), 1, setup_sides_iwarp); \
+	} while (0)
 #define unit_test_loop(suite, test, times) unit_add((suite), (test), (int)(times), setup_sides)
 
 #define UNIT_SUITE(name)                     \

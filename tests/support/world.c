@@ -11,6 +11,8 @@
 
 struct world w;
 
+static bool untraced;
+
 /* ---- the fabric ---- */
 
 /* A poll moves no time here, and no environment variable has a say. */
@@ -25,7 +27,7 @@ DAT_SIM_CONFIG fabric_config(DAT_SIM_PROFILE profile)
 		.rnr_retry = 6,
 		.rnr_timer_ns = 100000,
 		.poll_quantum_ns = 0,
-		.trace = DAT_TRUE,
+		.trace = untraced ? DAT_FALSE : DAT_TRUE,
 	};
 
 	return config;
@@ -188,14 +190,33 @@ DAT_IA_ADDRESS_PTR address(struct side *side)
 
 /* ---- suites ---- */
 
-/* One test case a test, so that CK_RUN_CASE runs one. */
+static void trace_on(void)
+{
+	untraced = false;
+}
+
+static void trace_off(void)
+{
+	untraced = true;
+}
+
+/*
+ * One test case a test, so that CK_RUN_CASE runs one; and all once more without a trace, as what nobody
+ * watches may take shorter ways through the library.
+ */
 void unit_add(Suite *suite, const TTest *test, int times, SFun setup)
 {
-	TCase *tcase = tcase_create(test->name);
+	static const SFun traces[] = { trace_on, trace_off };
+	size_t i;
 
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, test, 0, times);
-	suite_add_tcase(suite, tcase);
+	for (i = 0; i < COUNT(traces); i++) {
+		TCase *tcase = tcase_create(test->name);
+
+		tcase_add_checked_fixture(tcase, traces[i], NULL);
+		tcase_add_checked_fixture(tcase, setup, teardown);
+		tcase_add_loop_test(tcase, test, 0, times);
+		suite_add_tcase(suite, tcase);
+	}
 }
 
 int unit_run(const char *name, void (*fill)(Suite *suite))
