@@ -230,8 +230,8 @@ struct emu_conn {
 enum emu_event_kind {
 	EMU_EV_NONE,
 	EMU_EV_DATA,       /* packet `packet` alone of the peer's work request `index` */
-	EMU_EV_DATA_REST,  /* that packet and all that follow */
 	EMU_EV_ACK,        /* all up to and with `index` */
+	EMU_EV_DATA_REST,  /* that packet and all that follow */
 	EMU_EV_RNR,        /* receiver not ready for `index` */
 	EMU_EV_NAK,        /* `index` failed with status `packet` */
 	EMU_EV_TERMINATE,  /* the peer broke off */
@@ -449,6 +449,14 @@ static inline void *emu_at(struct emu_world *w, emu_ref ref)
 static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
 {
 	return (uint8_t *)emu_at(w, wq->ring) + (size_t)(index & wq->mask) * wq->stride;
+}
+
+static inline void emu_copy_sge(struct nic_sge *to, const struct nic_sge *from, uint32_t n)
+{
+	if (__builtin_expect(n > 0, 1))
+		to[0] = from[0];
+	for (uint32_t i = 1; i < n; i++)
+		to[i] = from[i];
 }
 
 static inline uint32_t emu_wq_count(const struct emu_wq *wq)

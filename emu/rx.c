@@ -397,30 +397,31 @@ static void trace_data(struct emu_world *w, const struct arrival *a)
  * Profile ib, and not the message expected next. Behind an RNR it is dropped, for it will be sent again.
  * Otherwise the last packet of the message before is due at this very nanosecond: that goes first.
  */
-static EMU_COLD void out_of_turn(struct emu_world *w, const struct emu_qp *qp,
-				 const struct emu_event *event)
+static EMU_COLD void out_of_turn(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+				 uint32_t packet, enum emu_event_kind kind)
 {
-	if (!qp->rx_gap && (int32_t)(event->index - qp->rx_next) > 0)
-		emu_schedule(w, w->fab->now + 1, emu_event_kind(event), event->qp, event->epoch,
-			     event->index, event->packet);
+	if (!qp->rx_gap && (int32_t)(index - qp->rx_next) > 0)
+		emu_schedule(w, w->fab->now + 1, kind, emu_qp_index(w, qp), qp->epoch, index,
+			     packet);
 }
 
 static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struct emu_qp *sender,
-				   const struct emu_swqe *swqe, const struct emu_event *event)
+				   const struct emu_swqe *swqe, uint32_t index, uint32_t packet,
+				   enum emu_event_kind kind)
 {
-	uint64_t mtu = w->fab->config.mtu, from = event->packet * mtu;
+	uint64_t mtu = w->fab->config.mtu, from = packet * mtu;
 	struct arrival a = {
 		.qp = qp,
 		.sender = sender,
 		.swqe = swqe,
-		.index = event->index,
-		.packet = event->packet,
+		.index = index,
+		.packet = packet,
 		.packets = swqe->length > mtu ? (uint32_t)((swqe->length + mtu - 1) / mtu) : 1,
 		.from = from,
 		.to = from + mtu,
 	};
 
-	if (emu_event_kind(event) == EMU_EV_DATA_REST || a.to > swqe->length)
+	if (kind == EMU_EV_DATA_REST || a.to > swqe->length)
 		a.to = swqe->length;
 	a.last = a.to == swqe->length;
 	if (w->fab->trace_on)
@@ -433,13 +434,13 @@ static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struc
 		receive_first(w, &a);
 }
 
-void emu_rx_data(struct emu_world *w, const struct emu_event *event)
+void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
+		 uint32_t packet, enum emu_event_kind kind)
 {
-	struct emu_qp *qp = emu_qp_at(w, event->qp), *sender;
+	struct emu_qp *qp = emu_qp_at(w, qp_index), *sender;
 	const struct emu_swqe *swqe;
-	uint32_t index = event->index;
 
-	if (emu_qp_stale(qp, event) || !emu_qp_running(qp))
+	if (qp->epoch != epoch || !emu_qp_running(qp))
 		return;
 	sender = emu_qp_at(w, qp->peer);
 	if (sender->epoch != qp->peer_epoch || index - sender->sq.get >= emu_wq_count(&sender->sq))
@@ -447,14 +448,14 @@ void emu_rx_data(struct emu_world *w, const struct emu_event *event)
 	swqe = emu_wqe(w, &sender->sq, index);
 	if (index == qp->rx_next) {
 		qp->rx_gap = false;
-		if (event->packet == 0 && swqe->length <= w->fab->config.mtu &&
-		    receive_plain(w, qp, event->qp, swqe, index))
+		if (packet == 0 && swqe->length <= w->fab->config.mtu &&
+		    receive_plain(w, qp, qp_index, swqe, index))
 			return;
 	} else if (w->fab->config.in_order) {
-		out_of_turn(w, qp, event);
+		out_of_turn(w, qp, index, packet, kind);
 		return;
 	}
-	receive_piece(w, qp, sender, swqe, event);
+	receive_piece(w, qp, sender, swqe, index, packet, kind);
 }
 
 /* ---- the end of a connection ---- */

@@ -14,8 +14,9 @@
 #include "fabric.h"
 
 int emu_post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
-/* DATA and DATA_REST. */
-void emu_rx_data(struct emu_world *w, const struct emu_event *event);
+/* DATA and DATA_REST: the fields of the event, see fabric.h. */
+void emu_rx_data(struct emu_world *w, uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet,
+		 enum emu_event_kind kind);
 /*
  * The connection is over: a whole message that waited for an earlier one completes with success, a
  * partial one FLUSHED, then the QP's own posted receives FLUSHED. What is on the SRQ stays there.

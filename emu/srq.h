@@ -25,8 +25,7 @@ static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
 	wqe->mem_epoch = w->fab->mem_epoch;
 	wqe->num_sge = (uint16_t)wr->num_sge;
 	wqe->flags = (uint16_t)wr->flags;
-	for (uint32_t i = 0; i < wr->num_sge; i++)
-		wqe->sge[i] = wr->sge[i];
+	emu_copy_sge(wqe->sge, wr->sge, wr->num_sge);
 }
 
 #endif /* EMU_SRQ_H */

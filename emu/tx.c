@@ -40,8 +40,7 @@ static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)wr->flags;
 	wqe->num_sge = (uint8_t)wr->num_sge;
-	for (uint32_t i = 0; i < wr->num_sge; i++)
-		wqe->sge[i] = wr->sge[i];
+	emu_copy_sge(wqe->sge, wr->sge, wr->num_sge);
 }
 
 /* A disconnected QP takes requests and ends them at once. */
@@ -120,49 +119,46 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	emu_timer_start(w, qp, w->fab->now + config->rnr_timer_ns, EMU_EV_RNR_TIMER);
 }
 
-static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp,
-				  const struct emu_event *event)
+static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+				  const char *op)
 {
-	enum emu_event_kind kind = emu_event_kind(event);
-	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, event->index);
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
 
 	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u",
 		       emu_adapter_name(w, qp->peer_adapter), peer->name,
-		       emu_adapter_name(w, qp->adapter), qp->name,
-		       kind == EMU_EV_ACK ? "ACK" : (kind == EMU_EV_RNR ? "RNR_NAK" : "NAK"),
-		       wqe->message);
+		       emu_adapter_name(w, qp->adapter), qp->name, op, wqe->message);
 }
 
 /* Several at once, the last of a drain, or somebody reads along. */
-static EMU_COLD void ack_many(struct emu_world *w, struct emu_qp *qp, const struct emu_event *event)
+static EMU_COLD void ack_many(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	if (w->fab->trace_on)
-		trace_answer(w, qp, event);
-	complete_until(w, qp, event->index + 1);
+		trace_answer(w, qp, index, "ACK");
+	complete_until(w, qp, index + 1);
 	qp->rnr_tries = 0;
 	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
 		emu_qp_drained(w, qp);
 }
 
-void emu_tx_ack(struct emu_world *w, const struct emu_event *event)
+void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index)
 {
-	struct emu_qp *qp = emu_qp_at(w, event->qp);
-	uint32_t index = event->index, get = qp->sq.get;
+	struct emu_qp *qp = emu_qp_at(w, qp_index);
+	uint32_t get = qp->sq.get;
 	const struct emu_swqe *wqe;
 
 	/* Answers to what is no longer outstanding are repetitions. */
-	if (emu_qp_stale(qp, event) || index - get >= qp->sq.put - get)
+	if (qp->epoch != epoch || index - get >= qp->sq.put - get)
 		return;
 	if (index != get || qp->state != EMU_QP_CONNECTED || w->fab->trace_on) {
-		ack_many(w, qp, event);
+		ack_many(w, qp, index);
 		return;
 	}
 	qp->sq.get = get + 1;
 	qp->rnr_tries = 0;
 	wqe = emu_wqe(w, &qp->sq, index);
 	if (!(wqe->flags & NIC_WR_SUPPRESS))
-		emu_cq_push(w, qp->send_cq, event->qp, wqe->wr_id, wqe->length, wqe->opcode,
+		emu_cq_push(w, qp->send_cq, qp_index, wqe->wr_id, wqe->length, wqe->opcode,
 			    NIC_WC_SUCCESS, wqe->flags & NIC_WR_QUIET);
 }
 
@@ -181,7 +177,7 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
 	if (w->fab->trace_on)
-		trace_answer(w, qp, event);
+		trace_answer(w, qp, event->index, kind == EMU_EV_RNR ? "RNR_NAK" : "NAK");
 	if (kind == EMU_EV_RNR)
 		on_rnr(w, qp, event->index);
 	else

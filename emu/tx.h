@@ -11,7 +11,8 @@
 #include "fabric.h"
 
 int emu_post_send(struct nic_qp *qp, const struct nic_send_wr *wr);
-void emu_tx_ack(struct emu_world *w, const struct emu_event *event);
+/* ACK: the fields of the event. */
+void emu_tx_ack(struct emu_world *w, uint32_t qp, uint32_t epoch, uint32_t index);
 /* RNR, NAK and the retry timer. */
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event);
 /* The connection is over: every request ends FLUSHED, in order. */

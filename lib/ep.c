@@ -83,15 +83,6 @@ void ep_break_feeding(struct evd *evd)
 	}
 }
 
-void ep_reaped(struct ep *ep)
-{
-	if (ep->srq)
-		ep->srq->outstanding--;
-	else
-		ep->recv_outstanding--;
-	++*ep->nic->reaped;
-}
-
 /* ---- create ---- */
 
 void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init)

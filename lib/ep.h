@@ -14,9 +14,9 @@
 
 #include "ep_state.h"
 #include "evd.h"
+#include "srq.h"
 
 struct pz;
-struct srq;
 
 struct ep {
 	struct obj obj;
@@ -50,14 +50,22 @@ static inline bool ep_in(const struct ep *ep, uint32_t states)
 	return states & (1u << ep->state);
 }
 
+/* A receive completion was handed to the program or thrown away. */
+static inline void ep_reaped(struct ep *ep)
+{
+	if (ep->srq)
+		ep->srq->outstanding--;
+	else
+		ep->recv_outstanding--;
+	++*ep->nic->reaped;
+}
+
 /* ep.c */
 void ep_destroy(struct ep *ep);
 /* The state changes for a cause that the table has a row for. */
 void ep_change_state(struct ep *ep, enum ep_cause cause);
 /* Does it send events of any stream to evd? */
 bool ep_feeds(const struct ep *ep, const struct evd *evd);
-/* A receive completion was handed to the program or thrown away. */
-void ep_reaped(struct ep *ep);
 /* evd overflowed: every connected EP whose completions go there breaks. */
 void ep_break_feeding(struct evd *evd);
 /* Attach or detach a stream; flags: the EP's completion flags of that stream. */
