@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * floor.c - the least that a deterministic network in one process has to do for a message.
+ *
+ * Work requests go into rings; a Send makes an event that is due after the latency of the link; when
+ * a poll finds nothing, the clock moves to the next event. The arrival takes a Receive, copies, adds
+ * a completion and makes the event of the acknowledgement; that adds the other completion. Events
+ * are in a heap ordered by time and sequence number. Nothing is checked, nothing can fail.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define NOINLINE   __attribute__((noinline))
+#define LATENCY_NS 1000
+#define CQ_SIZE    128u
+#define HEAP_SIZE  2048
+
+enum event_kind {
+	EVENT_ARRIVAL,
+	EVENT_ACK
+};
+
+struct work {
+	uint64_t cookie;
+	uint8_t *at;
+	uint32_t length;
+};
+
+struct ring {
+	struct work *work;
+	uint32_t mask, put, get;
+};
+
+struct qp {
+	struct ring send, recv;
+	uint32_t acked; /* Sends before this one are done; the others up to send.get are under way */
+	struct qp *peer;
+	struct cq *send_cq, *recv_cq;
+};
+
+/* As large as what the library hands out */
+struct completion {
+	uint64_t number, queue, qp, cookie, status, length;
+};
+
+struct cq {
+	struct completion entry[CQ_SIZE];
+	uint32_t put, get;
+};
+
+struct event {
+	uint64_t time, sequence;
+	enum event_kind kind;
+	struct qp *qp;
+};
+
+static struct event heap[HEAP_SIZE];
+static unsigned int heap_used;
+static uint64_t now, sequence;
+static struct cq send_cq, recv_cq;
+static struct qp *qps; /* two of each pair */
+static uint8_t *memory;
+static int pairs, window;
+
+/* ---- events ---- */
+
+static inline int before(const struct event *a, const struct event *b)
+{
+	return a->time != b->time ? a->time < b->time : a->sequence < b->sequence;
+}
+
+static NOINLINE void heap_push(uint64_t time, enum event_kind kind, struct qp *qp)
+{
+	struct event event = { .time = time, .sequence = sequence++, .kind = kind, .qp = qp };
+	unsigned int at = heap_used++;
+
+	while (at > 0 && before(&event, &heap[(at - 1) / 2])) {
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = event;
+}
+
+static NOINLINE struct event heap_pop(void)
+{
+	struct event first = heap[0], last = heap[--heap_used];
+	unsigned int at = 0, child;
+
+	while ((child = 2 * at + 1) < heap_used) {
+		if (child + 1 < heap_used && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &last))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = last;
+	return first;
+}
+
+/* ---- the adapter ---- */
+
+static inline void complete(struct cq *cq, struct qp *qp, const struct work *work, uint32_t length)
+{
+	struct completion *entry = &cq->entry[cq->put++ % CQ_SIZE];
+
+	entry->number = 1;
+	entry->queue = (uintptr_t)cq;
+	entry->qp = (uintptr_t)qp;
+	entry->cookie = work->cookie;
+	entry->status = 0;
+	entry->length = length;
+}
+
+static void arrive(struct qp *from)
+{
+	struct qp *to = from->peer;
+	const struct work *send = &from->send.work[from->send.get++ & from->send.mask];
+	const struct work *recv = &to->recv.work[to->recv.get++ & to->recv.mask];
+
+	memcpy(recv->at, send->at, send->length);
+	complete(to->recv_cq, to, recv, send->length);
+	heap_push(now + LATENCY_NS, EVENT_ACK, from);
+}
+
+static void acknowledge(struct qp *qp)
+{
+	const struct work *send = &qp->send.work[qp->acked++ & qp->send.mask];
+
+	complete(qp->send_cq, qp, send, send->length);
+}
+
+static void step(void)
+{
+	struct event event = heap_pop();
+
+	now = event.time;
+	if (event.kind == EVENT_ARRIVAL)
+		arrive(event.qp);
+	else
+		acknowledge(event.qp);
+}
+
+static NOINLINE void post_recv(struct qp *qp, uint8_t *at, uint32_t length, uint64_t cookie)
+{
+	qp->recv.work[qp->recv.put++ & qp->recv.mask] = (struct work){ cookie, at, length };
+}
+
+static NOINLINE void post_send(struct qp *qp, uint8_t *at, uint32_t length, uint64_t cookie)
+{
+	qp->send.work[qp->send.put++ & qp->send.mask] = (struct work){ cookie, at, length };
+	heap_push(now + LATENCY_NS, EVENT_ARRIVAL, qp);
+}
+
+static NOINLINE void poll(struct cq *cq, struct completion *completion)
+{
+	while (cq->get == cq->put)
+		step();
+	*completion = cq->entry[cq->get++ % CQ_SIZE];
+}
+
+/* ---- the job ---- */
+
+static void make_ring(struct ring *ring)
+{
+	uint32_t size = 16;
+
+	while (size < (uint32_t)window)
+		size *= 2;
+	ring->work = calloc(size, sizeof(*ring->work));
+	ring->mask = size - 1;
+	ring->put = ring->get = 0;
+	if (!ring->work)
+		bench_die("memory", 0);
+}
+
+static void floor_set_up(int pair_count, int window_size)
+{
+	pairs = pair_count;
+	window = window_size;
+	qps = calloc((size_t)pairs * 2, sizeof(*qps));
+	memory = calloc((size_t)pairs * 2, BENCH_BYTES);
+	if (!qps || !memory)
+		bench_die("memory", 0);
+	for (int n = 0; n < 2 * pairs; n++) {
+		make_ring(&qps[n].send);
+		make_ring(&qps[n].recv);
+		qps[n].peer = &qps[n ^ 1];
+		qps[n].send_cq = &send_cq;
+		qps[n].recv_cq = &recv_cq;
+	}
+}
+
+static void floor_tear_down(void)
+{
+	for (int n = 0; n < 2 * pairs; n++) {
+		free(qps[n].send.work);
+		free(qps[n].recv.work);
+	}
+	free(qps);
+	free(memory);
+}
+
+static void one_window(int p)
+{
+	struct qp *from = &qps[2 * p], *to = &qps[2 * p + 1];
+	uint8_t *source = memory + (size_t)p * 2 * BENCH_BYTES, *target = source + BENCH_BYTES;
+	struct completion completion;
+
+	for (int n = 0; n < window; n++)
+		post_recv(to, target, BENCH_BYTES, (uint64_t)n);
+	for (int n = 0; n < window; n++)
+		post_send(from, source, BENCH_BYTES, (uint64_t)n);
+	for (int n = 0; n < window; n++)
+		poll(&recv_cq, &completion);
+	for (int n = 0; n < window; n++)
+		poll(&send_cq, &completion);
+	if (completion.length != BENCH_BYTES)
+		bench_die("a completion of the floor", 0);
+}
+
+static void floor_run(long rounds)
+{
+	for (long n = 0; n < rounds; n += window) {
+		for (int p = 0; p < pairs; p++)
+			one_window(p);
+	}
+}
+
+const struct bench_side bench_floor = { "floor", floor_set_up, floor_run, floor_tear_down };

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Instructions that a message costs, by callgrind: instructions.sh [BUILD-DIR]. TAP.
+#
+# Each case runs for N and for 2N rounds; the difference is N rounds and nothing else, so what it
+# takes to start, connect and end is excluded exactly. Such counts do not depend on the machine's
+# mood: the second run must give the very same number.
+build=${1:-${top_builddir:-.}}
+bench=$build/bench/bench_message
+
+most_one=1000   # instructions a message, one pair, one outstanding
+most_percent=5  # that 1,000 pairs may cost more or less than one
+most_idle=4096  # bytes of an idle connected pair
+
+if [ ! -x "$bench" ]; then
+	echo "1..0 # SKIP bench/bench_message is not built"
+	exit 0
+fi
+if ! command -v valgrind > /dev/null; then
+	echo "1..0 # SKIP valgrind is not installed"
+	exit 0
+fi
+
+# total CASE SIDE ROUNDS: instructions of the whole program
+total() {
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" "$@" 2>&1 |
+		sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+# per_message CASE SIDE ROUNDS MESSAGES-PER-ROUND: with one decimal
+per_message() {
+	short=$(total "$1" "$2" "$3")
+	long=$(total "$1" "$2" $((2 * $3)))
+	[ -n "$short" ] && [ -n "$long" ] || return
+	echo $(((10 * (long - short) / ($3 * $4) + 0))) | sed 's/.$/.&/'
+}
+
+n=0
+# verdict TITLE CONDITION...: CONDITION is what awk says about numbers
+verdict() {
+	n=$((n + 1))
+	if awk "BEGIN { exit !($2) }"; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+	fi
+}
+
+# name, rounds of one run, messages a round, what it is
+cases='one 2000 1 one outstanding
+window 2048 1 64 outstanding
+many 3 1000 1,000 pairs, one outstanding'
+
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+echo "1..4"
+echo "# instructions a message     library   floor   ratio"
+echo "$cases" | while read -r name rounds messages title; do
+	library=$(per_message "$name" library "$rounds" "$messages")
+	again=$(per_message "$name" library "$rounds" "$messages")
+	floor=$(per_message "$name" floor "$rounds" "$messages")
+	echo "${library:-0}" > "$work/$name"
+	echo "${again:-0}" > "$work/$name.again"
+	echo "$title ${library:-0} ${floor:-1}" | awk '{
+		floor = $NF; library = $(NF - 1); NF -= 2
+		printf "# %-27s%8.1f%8.1f%8.2f\n", $0, library, floor, library / floor }'
+done
+one=$(cat "$work/one") many=$(cat "$work/many")
+
+verdict "one outstanding: $one instructions, at most $most_one" "$one > 0 && $one <= $most_one"
+verdict "1,000 pairs: $many instructions, within $most_percent % of one pair's $one" \
+	"$one > 0 && $many <= $one * (1 + $most_percent / 100) && $many >= $one * (1 - $most_percent / 100)"
+for name in one window many; do
+	cmp -s "$work/$name" "$work/$name.again" || echo "# $name: the second run differs"
+done > "$work/differ"
+cat "$work/differ"
+verdict "the same numbers a second time" "$(wc -l < "$work/differ") == 0"
+idle=$("$bench" idle 1000 4000)
+verdict "idle connected pair: ${idle:-?} bytes, at most $most_idle" \
+	"${idle:-0} > 0 && ${idle:-0} <= $most_idle"

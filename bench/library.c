@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* library.c - the job by the public API, as a program would do it. */
+#include <stdlib.h>
+
+#include <dat/udat.h>
+
+#include "bench.h"
+
+#define EMU0 ((DAT_NAME_PTR) "emu0")
+#define EMU1 ((DAT_NAME_PTR) "emu1")
+#define PORT 4711
+
+struct pair {
+	DAT_EP_HANDLE from, to;
+	DAT_LMR_TRIPLET source, target;
+};
+
+static DAT_IA_HANDLE ia0, ia1;
+static DAT_EVD_HANDLE async0, async1, conn0, conn1, send_evd, recv_evd, cr_evd;
+static DAT_PZ_HANDLE pz0, pz1;
+static DAT_PSP_HANDLE psp;
+static DAT_IA_ADDRESS_PTR address;
+static DAT_LMR_HANDLE lmr0, lmr1;
+static DAT_LMR_CONTEXT lkey0, lkey1;
+static struct pair *pair_list;
+static unsigned char *memory;
+static int pairs, window;
+static long vain;
+
+static void ok(const char *what, DAT_RETURN ret)
+{
+	if (ret != DAT_SUCCESS)
+		bench_die(what, ret);
+}
+
+long bench_vain_dequeues(void)
+{
+	return vain;
+}
+
+/* The next event; a dequeue that finds nothing lets time pass and looks again. */
+static inline void next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN ret;
+
+	while ((ret = dat_evd_dequeue(evd, event)) == DAT_QUEUE_EMPTY)
+		vain++;
+	ok("dat_evd_dequeue", ret);
+}
+
+/* ---- the world ---- */
+
+static DAT_EVD_HANDLE make_evd(DAT_IA_HANDLE ia, int length, DAT_EVD_FLAGS flags)
+{
+	DAT_EVD_HANDLE evd;
+
+	ok("dat_evd_create", dat_evd_create(ia, length, DAT_HANDLE_NULL, flags, &evd));
+	return evd;
+}
+
+static void open_world(int depth)
+{
+	DAT_IA_ATTR attr;
+	DAT_EVD_HANDLE evd;
+
+	async0 = async1 = DAT_HANDLE_NULL;
+	ok("dat_ia_open", dat_ia_open(EMU0, 8, &async0, &ia0));
+	ok("dat_ia_open", dat_ia_open(EMU1, 8, &async1, &ia1));
+	ok("dat_ia_query", dat_ia_query(ia1, &evd, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+					DAT_PROVIDER_FIELD_NONE, NULL));
+	address = attr.ia_address_ptr;
+	ok("dat_pz_create", dat_pz_create(ia0, &pz0));
+	ok("dat_pz_create", dat_pz_create(ia1, &pz1));
+	conn0 = make_evd(ia0, 16, DAT_EVD_CONNECTION_FLAG);
+	conn1 = make_evd(ia1, 16, DAT_EVD_CONNECTION_FLAG);
+	cr_evd = make_evd(ia1, 16, DAT_EVD_CR_FLAG);
+	send_evd = make_evd(ia0, depth, DAT_EVD_DTO_FLAG);
+	recv_evd = make_evd(ia1, depth, DAT_EVD_DTO_FLAG);
+	ok("dat_psp_create", dat_psp_create(ia1, PORT, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+}
+
+static void close_world(void)
+{
+	DAT_EVD_HANDLE evds[] = { conn0, conn1, cr_evd, send_evd, recv_evd };
+
+	ok("dat_psp_free", dat_psp_free(psp));
+	for (unsigned int n = 0; n < sizeof(evds) / sizeof(evds[0]); n++)
+		ok("dat_evd_free", dat_evd_free(evds[n]));
+	ok("dat_pz_free", dat_pz_free(pz0));
+	ok("dat_pz_free", dat_pz_free(pz1));
+	ok("dat_ia_close", dat_ia_close(ia0, DAT_CLOSE_GRACEFUL_FLAG));
+	ok("dat_ia_close", dat_ia_close(ia1, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+/* ---- pairs ---- */
+
+static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
+{
+	next(evd, event);
+	if (event->event_number != number)
+		bench_die("an event", event->event_number);
+}
+
+static void connect_pair(struct pair *pair, int dtos)
+{
+	DAT_EP_ATTR attr = {
+		.max_recv_dtos = dtos,
+		.max_request_dtos = dtos,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	DAT_EVENT event;
+
+	ok("dat_ep_create",
+	   dat_ep_create(ia0, pz0, DAT_HANDLE_NULL, send_evd, conn0, &attr, &pair->from));
+	ok("dat_ep_create",
+	   dat_ep_create(ia1, pz1, recv_evd, DAT_HANDLE_NULL, conn1, &attr, &pair->to));
+	ok("dat_ep_connect", dat_ep_connect(pair->from, address, PORT, 1000000, 0, NULL,
+					    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	expect(cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
+	ok("dat_cr_accept",
+	   dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, pair->to, 0, NULL));
+	expect(conn0, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	expect(conn1, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+}
+
+static void disconnect_pair(struct pair *pair)
+{
+	DAT_EVENT event;
+
+	ok("dat_ep_disconnect", dat_ep_disconnect(pair->from, DAT_CLOSE_ABRUPT_FLAG));
+	expect(conn0, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	expect(conn1, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	ok("dat_ep_free", dat_ep_free(pair->from));
+	ok("dat_ep_free", dat_ep_free(pair->to));
+}
+
+/* ---- messages ---- */
+
+static void register_memory(void)
+{
+	size_t size = (size_t)pairs * 2 * BENCH_BYTES;
+	DAT_REGION_DESCRIPTION region;
+
+	memory = calloc(1, size);
+	if (!memory)
+		bench_die("memory", 0);
+	region.for_va = memory;
+	ok("dat_lmr_create",
+	   dat_lmr_create(ia0, DAT_MEM_TYPE_VIRTUAL, region, size, pz0,
+			  DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr0, &lkey0, NULL, NULL, NULL));
+	ok("dat_lmr_create",
+	   dat_lmr_create(ia1, DAT_MEM_TYPE_VIRTUAL, region, size, pz1,
+			  DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr1, &lkey1, NULL, NULL, NULL));
+}
+
+static DAT_LMR_TRIPLET segment(DAT_LMR_CONTEXT lkey, int n)
+{
+	return (DAT_LMR_TRIPLET){
+		.lmr_context = lkey,
+		.virtual_address = (DAT_VADDR)(uintptr_t)(memory + (size_t)n * BENCH_BYTES),
+		.segment_length = BENCH_BYTES,
+	};
+}
+
+static void library_set_up(int pair_count, int window_size)
+{
+	pairs = pair_count;
+	window = window_size;
+	open_world(window < 16 ? 16 : window);
+	register_memory();
+	pair_list = calloc((size_t)pairs, sizeof(*pair_list));
+	if (!pair_list)
+		bench_die("memory", 0);
+	for (int n = 0; n < pairs; n++) {
+		connect_pair(&pair_list[n], window < 16 ? 16 : window);
+		pair_list[n].source = segment(lkey0, 2 * n);
+		pair_list[n].target = segment(lkey1, 2 * n + 1);
+	}
+}
+
+static void library_tear_down(void)
+{
+	for (int n = 0; n < pairs; n++)
+		disconnect_pair(&pair_list[n]);
+	ok("dat_lmr_free", dat_lmr_free(lmr0));
+	ok("dat_lmr_free", dat_lmr_free(lmr1));
+	close_world();
+	free(pair_list);
+	free(memory);
+}
+
+static void one_window(struct pair *pair)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+	DAT_EVENT event;
+
+	for (int n = 0; n < window; n++) {
+		cookie.as_64++;
+		ok("dat_ep_post_recv", dat_ep_post_recv(pair->to, 1, &pair->target, cookie,
+							DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	for (int n = 0; n < window; n++) {
+		cookie.as_64++;
+		ok("dat_ep_post_send", dat_ep_post_send(pair->from, 1, &pair->source, cookie,
+							DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	for (int n = 0; n < window; n++)
+		next(recv_evd, &event);
+	if (event.event_data.dto_completion_event_data.transfered_length != BENCH_BYTES)
+		bench_die("a Receive", event.event_data.dto_completion_event_data.status);
+	for (int n = 0; n < window; n++)
+		next(send_evd, &event);
+	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		bench_die("a Send", event.event_data.dto_completion_event_data.status);
+}
+
+static void library_run(long rounds)
+{
+	for (long n = 0; n < rounds; n += window) {
+		for (int p = 0; p < pairs; p++)
+			one_window(&pair_list[p]);
+	}
+}
+
+const struct bench_side bench_library = { "library", library_set_up, library_run,
+					  library_tear_down };
+
+/* ---- connections ---- */
+
+static struct pair *idle;
+static int idle_count;
+
+void bench_connect(int count)
+{
+	struct pair pair;
+
+	while (count-- > 0) {
+		connect_pair(&pair, 16);
+		disconnect_pair(&pair);
+	}
+}
+
+void bench_idle_open(void)
+{
+	open_world(16);
+	idle_count = 0;
+}
+
+void bench_idle_add(int count)
+{
+	idle = realloc(idle, (size_t)(idle_count + count) * sizeof(*idle));
+	if (!idle)
+		bench_die("memory", 0);
+	while (count-- > 0)
+		connect_pair(&idle[idle_count++], 16);
+}
+
+void bench_idle_close(void)
+{
+	for (int n = 0; n < idle_count; n++)
+		disconnect_pair(&idle[n]);
+	free(idle);
+	idle = NULL;
+	close_world();
+}
