@@ -1,0 +1,95 @@
+#!/bin/sh
+# Random walks over many seeds: campaign.sh [BUILD-DIR]. TAP, for ./check --full.
+#
+# SEEDS and STEPS in the environment make it longer or shorter. What it did goes to
+# BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the page
+# in doc/results/ is a copy of it.
+build=${1:-${top_builddir:-.}}
+seeds=${SEEDS:-1000}
+steps=${STEPS:-3000}
+page=$build/tests/campaign.md
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+export CK_DEFAULT_TIMEOUT=600
+unset CK_TAP_LOG_FILE_NAME CK_VERBOSITY
+
+n=0
+# result OK TITLE: one line of TAP
+result() {
+	n=$((n + 1))
+	[ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
+}
+
+# run PROGRAM: all seeds, as many at a time as there are processors; one line a seed in $work/PROGRAM, failures in PROGRAM.failed
+run() {
+	seq 1 "$seeds" | xargs -P "$(nproc)" -I @ sh -c "
+		WALK_SEED=@ WALK_STEPS=$steps $build/tests/walk/$1 > $work/out.@ 2>&1 ||
+			mv $work/out.@ $work/$1.@.failed"
+	cat "$work"/out.* | grep "^# $1 seed=" > "$work/$1"
+	rm -f "$work"/out.*
+}
+
+# failures PROGRAM: how many seeds failed; the first ones are shown
+failures() {
+	find "$work" -name "$1.*.failed" | sort -V > "$work/failed"
+	while read -r file; do
+		grep -a '^# step\|^# replay' "$file" || echo "# $file: $(tail -n 1 "$file")"
+	done < "$work/failed" | head -n 20 >&2
+	wc -l < "$work/failed"
+}
+
+# sums PROGRAM: name and sum of every count, for each profile, as rows of a table
+sums() {
+	awk '{
+		profile = $0; sub(/.* profile=/, "", profile); sub(/ .*/, "", profile)
+		for (i = 5; i <= NF; i++) {
+			split($i, pair, "=")
+			if (!(pair[1] in place)) { place[pair[1]] = ++names; name[names] = pair[1] }
+			sum[profile, pair[1]] += pair[2]
+		}
+	} END {
+		for (i = 1; i <= names; i++)
+			if (name[i] != "steps" && name[i] != "trace_bytes")
+				printf "| %s | %d | %d |\n", name[i], sum["ib", name[i]], sum["iwarp", name[i]]
+	}' "$work/$1"
+}
+
+# never PROGRAM: what no walk of a profile ever met. Not every profile can overtake or starve long.
+never() {
+	awk -F ' *[|] *' -v program="$1" '
+		$3 == 0 && !($2 == "overtaken" || ($2 == "soft_events" && program == "test_walk_srq")) {
+			print $2 " (ib)" }
+		$4 == 0 { print $2 " (iwarp)" }' "$work/$1.sums"
+}
+
+{
+	echo "# Random walks: the last long campaign"
+	echo
+	echo "Made by \`tests/campaign.sh\`: seeds 1 to $seeds, $steps steps each, every seed twice. Even"
+	echo "seeds walk in profile ib, odd ones in iwarp. After each step all counts, events, completions"
+	echo "and data are compared with the model, and the traces of both runs byte for byte."
+} > "$page"
+
+for program in test_walk_srq test_walk_ep; do
+	if [ ! -x "$build/tests/walk/$program" ]; then
+		echo "1..0 # SKIP tests/walk/$program is not built"
+		exit 0
+	fi
+	run $program
+	failed=$(failures $program)
+	sums $program > "$work/$program.sums"
+	missed=$(never $program)
+	result "$failed" "$program: $seeds seeds of $steps steps, $failed failed"
+	result "$(printf %s "$missed" | grep -c .)" "$program: everything there is to meet was met"
+	[ -z "$missed" ] || echo "$missed" | sed 's/^/# never: /'
+	{
+		echo
+		echo "## $program: $((seeds - failed)) of $seeds seeds passed"
+		echo
+		echo "| met | ib | iwarp |"
+		echo "|---|--:|--:|"
+		cat "$work/$program.sums"
+	} >> "$page"
+done
+echo "1..$n"
+sed 's/^/# /' "$page"
