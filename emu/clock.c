@@ -232,16 +232,18 @@ static struct nic *host_of(struct emu_world *w, struct nic *nic)
 }
 
 /* Whether time follows the monotonic clock by now: see clock.h. */
-static inline bool follows(struct emu_world *w, struct nic *nic)
+static EMU_COLD bool follows_now(struct emu_world *w, struct nic *nic)
 {
-	struct nic *host;
+	struct nic *host = host_of(w, nic);
 
-	if (__builtin_expect(__libc_single_threaded && !w->following, 1))
-		return false;
-	host = host_of(w, nic);
 	if (host && !w->following)
 		start_following(w, host);
 	return host != NULL;
+}
+
+static inline bool follows(struct emu_world *w, struct nic *nic)
+{
+	return __builtin_expect(!__libc_single_threaded || w->following, 0) && follows_now(w, nic);
 }
 
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadline)
@@ -265,24 +267,37 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 	return NIC_WAIT_DEADLINE;
 }
 
+/* Under the monotonic clock nothing is to be gained by looking longer. */
+static EMU_COLD bool spin_following(struct emu_local_cq *cq, struct nic_wc *wc)
+{
+	struct nic *host = host_of(cq->world, cq->base.nic);
+
+	if (host)
+		emu_follow(cq->world, host);
+	if (cq->entry->put == cq->entry->get)
+		return false;
+	emu_cq_get(cq->world, cq->entry, wc);
+	return true;
+}
+
 bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 {
 	struct emu_world *w = emu_local_cq(base)->world;
 	struct emu_cq *cq = emu_local_cq(base)->entry;
-	struct nic *nic = base->nic;
 	struct emu_fabric *fab = w->fab;
 	uint64_t deadline;
 
 	if (cq->put == cq->get) {
-		if (follows(w, nic))
-			emu_follow(w, nic);
-		deadline = fab->now + nic->poll_quantum_ns;
-		while (cq->put == cq->get && fab->events > 0 && fab->heap[0].time <= deadline)
+		if (follows(w, base->nic))
+			return spin_following(emu_local_cq(base), wc);
+		deadline = fab->now + base->nic->poll_quantum_ns;
+		do {
+			if (fab->events == 0 || fab->heap[0].time > deadline) {
+				fab->now = deadline;
+				return false;
+			}
 			run_first(w);
-		if (cq->put == cq->get) {
-			fab->now = deadline;
-			return false;
-		}
+		} while (cq->put == cq->get);
 	}
 	emu_cq_get(w, cq, wc);
 	return true;

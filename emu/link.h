@@ -26,7 +26,9 @@ static inline uint64_t emu_link_transmit(struct emu_fabric *fab, struct emu_link
 	uint64_t start = fab->now > link->busy_until ? fab->now : link->busy_until;
 	uint64_t first = start + emu_link_serialise(link, head);
 
-	link->busy_until = head == bytes ? first : start + emu_link_serialise(link, bytes);
+	link->busy_until = __builtin_expect(head == bytes, 1)
+				   ? first
+				   : start + emu_link_serialise(link, bytes);
 	return first + link->latency_ns;
 }
 

@@ -17,7 +17,7 @@ static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t ind
 	uint32_t head = length < mtu ? length : mtu;
 	uint64_t arrival;
 
-	arrival = emu_link_transmit(w->fab, &w->fab->links[qp->link], length, head);
+	arrival = emu_link_transmit(w->fab, EMU_KEEP(&w->fab->links[qp->link]), length, head);
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
 }
 

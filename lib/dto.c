@@ -51,8 +51,8 @@ static DAT_RETURN no_room(int err)
 			err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY);
 }
 
-static HOT DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
-				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_send_wr wr;
@@ -86,8 +86,9 @@ static HOT DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_L
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static COLD DAT_RETURN post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
+				 const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags)
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
@@ -98,14 +99,41 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 			 send_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
 }
 
+/*
+ * The usual Send: one segment, default flags, nothing wrong, no lock. Anything else, an error of the NIC
+ * included, goes the general way from its beginning.
+ */
+DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
+	struct nic_send_wr wr;
+	struct nic_sge sge;
+
+	if (!ep || segments != 1 || !iov || flags || ep->attr.max_request_iov < 1 ||
+	    !ep_in(ep, EP_POST_STATES) || iov->segment_length > ep->attr.max_message_size ||
+	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_READ, iov, &sge))
+		return post_send(handle, segments, iov, cookie, flags);
+	wr.wr_id = cookie.as_64;
+	wr.sge = &sge;
+	wr.num_sge = 1;
+	wr.length = sge.length;
+	wr.opcode = NIC_OP_SEND;
+	wr.flags = 0;
+	if (ep->obj.nic->ops->post_send(ep->nic, &wr))
+		return post_send(handle, segments, iov, cookie, flags);
+	backend_busy(ep->obj.nic);
+	return DAT_SUCCESS;
+}
+
 /* Its Receives come from the SRQ, for life: ruling Q5. */
 static COLD DAT_RETURN recv_on_srq(const struct ep *ep, DAT_COUNT segments)
 {
 	return segments < 0 ? BAD_ARG(2) : ep_state_error(ep->state);
 }
 
-static HOT DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
-				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_sge sge[LMR_SEGMENTS_MAX];
 	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };
@@ -140,8 +168,9 @@ static HOT DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_L
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static COLD DAT_RETURN post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
+				 const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags)
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
@@ -150,4 +179,30 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 		return BAD_EP;
 	return obj_leave(b, obj, "dat_ep_post_recv",
 			 recv_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
+}
+
+/* The usual Receive, as dat__ep_post_send; with a trace it goes the general way too. */
+DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
+	struct nic_recv_wr wr;
+	struct nic_sge sge;
+
+	if (!ep || segments != 1 || !iov || flags || ep->srq || ep->attr.max_recv_iov < 1 ||
+	    ep->obj.nic->tracing || ep->recv_outstanding >= ep->attr.max_recv_dtos ||
+	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_WRITE, iov, &sge))
+		return post_recv(handle, segments, iov, cookie, flags);
+	wr.wr_id = cookie.as_64;
+	wr.sge = &sge;
+	wr.num_sge = 1;
+	wr.flags = 0;
+	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
+	if (ep->obj.nic->ops->post_recv(ep->nic, &wr)) {
+		ep->recv_outstanding--;
+		return post_recv(handle, segments, iov, cookie, flags);
+	}
+	ep->recv_posted = true;
+	backend_busy(ep->obj.nic);
+	return DAT_SUCCESS;
 }

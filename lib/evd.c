@@ -325,40 +325,47 @@ bool evd_take(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
-static COLD bool dequeue_queued(struct evd *evd, DAT_EVENT *event)
+static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
 {
-	return evd_take(evd, event) || evd_poll(evd, event);
+	struct nic_wc wc;
+
+	if (!event)
+		return BAD_ARG(2);
+	if (evd->waiting)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	if (!is_direct(evd))
+		return evd_take(evd, event) || evd_poll(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return DAT_QUEUE_EMPTY; /* bare: ruling G1 */
+	hand_over(evd, &wc, event);
+	return DAT_SUCCESS;
 }
 
-static COLD DAT_RETURN dequeue_refuse(struct backend *b, struct evd *evd, const DAT_EVENT *event)
-{
-	DAT_RETURN ret = event ? DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER)
-			       : BAD_ARG(2);
-
-	return obj_leave(b, &evd->obj, "dat_evd_dequeue", ret);
-}
-
-/* Here with the queue, for it is on the path of every message. */
-DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+static COLD DAT_RETURN dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct backend *b;
-	struct evd *evd = obj_as(struct evd, obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b));
-	struct nic_wc wc;
-	bool got;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
 
-	if (!evd)
+	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	if (!event || evd->waiting)
-		return dequeue_refuse(b, evd, event);
-	if (is_direct(evd)) {
-		got = evd->obj.nic->ops->cq_spin(evd->cq, &wc);
-		if (got)
-			hand_over(evd, &wc, event);
-	} else {
-		got = dequeue_queued(evd, event);
-	}
-	backend_leave(b);
-	return got ? DAT_SUCCESS : DAT_QUEUE_EMPTY; /* bare: ruling G1 */
+	return obj_leave(b, obj, "dat_evd_dequeue", dequeue_locked(obj_as(struct evd, obj), event));
+}
+
+/*
+ * Here with the queue, for it is on the path of every message. The usual case: completions only, straight
+ * from the CQ, no lock; anything else goes the general way.
+ */
+DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct evd *evd = obj_as(struct evd, obj_peek(handle, DAT_HANDLE_TYPE_EVD));
+	struct nic_wc wc;
+
+	if (!evd || !event || evd->waiting || !is_direct(evd))
+		return dequeue(handle, event);
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return DAT_QUEUE_EMPTY;
+	hand_over(evd, &wc, event);
+	return DAT_SUCCESS;
 }
 
 /* Remove the entries of ep (NULL: of all), keeping the order of the rest. */

@@ -88,8 +88,8 @@ static DAT_RETURN check_segment(const struct lmr *lmr, struct lmr_need need,
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN lmr_translate_list(struct adapter *adapter, struct lmr_need need, DAT_COUNT segments,
-			      const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total)
+DAT_RETURN lmr_translate(struct adapter *adapter, struct lmr_need need, DAT_COUNT segments,
+			 const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total)
 {
 	DAT_VLEN sum = 0;
 

@@ -62,33 +62,32 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
 	       t->virtual_address - (uintptr_t)lmr->address <= lmr->length - t->segment_length;
 }
 
-/* lmr_translate for any number of segments, and for finding out what is wrong with one. */
-DAT_RETURN lmr_translate_list(struct adapter *adapter, struct lmr_need need, DAT_COUNT segments,
-			      const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total);
+/*
+ * The usual case of lmr_translate: one segment with nothing wrong. False: not so, *sge is not written,
+ * and lmr_translate tells what it is.
+ */
+static inline bool lmr_translate_one(const struct adapter *adapter, const struct pz *pz,
+				     uint32_t privileges, const DAT_LMR_TRIPLET *iov,
+				     struct nic_sge *sge)
+{
+	const struct lmr *lmr = lmr_find(adapter, iov->lmr_context);
+
+	/* The last: 0 wraps, so that one comparison sees both ends. */
+	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != pz ||
+	    !((uint32_t)lmr->privileges & privileges) ||
+	    iov->segment_length - 1 >= adapter->attr.max_msg_size)
+		return false;
+	sge->addr = iov->virtual_address;
+	sge->length = (uint32_t)iov->segment_length;
+	sge->lkey = lmr->lkey;
+	return true;
+}
 
 /*
  * Check `segments` triplets and turn them into what the NIC takes; *total is their sum. `segments` is
  * within the caller's limit and LMR_SEGMENTS_MAX.
  */
-static inline DAT_RETURN lmr_translate(struct adapter *adapter, struct lmr_need need,
-				       DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
-				       struct nic_sge *sge, DAT_VLEN *total)
-{
-	const struct lmr *lmr;
-
-	if (segments != 1 || !iov)
-		return lmr_translate_list(adapter, need, segments, iov, sge, total);
-	lmr = lmr_find(adapter, iov->lmr_context);
-	/* The last: 0 wraps, so that one comparison sees both ends. */
-	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != need.pz ||
-	    !((uint32_t)lmr->privileges & need.privileges) ||
-	    iov->segment_length - 1 >= adapter->attr.max_msg_size)
-		return lmr_translate_list(adapter, need, segments, iov, sge, total);
-	sge->addr = iov->virtual_address;
-	sge->length = (uint32_t)iov->segment_length;
-	sge->lkey = lmr->lkey;
-	*total = iov->segment_length;
-	return DAT_SUCCESS;
-}
+DAT_RETURN lmr_translate(struct adapter *adapter, struct lmr_need need, DAT_COUNT segments,
+			 const DAT_LMR_TRIPLET *iov, struct nic_sge *sge, DAT_VLEN *total);
 
 #endif /* LIB_LMR_H */

@@ -95,6 +95,18 @@ static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 	return NULL;
 }
 
+/*
+ * The object, where no lock is needed to look at it: in a process of a single thread. NULL otherwise,
+ * and for a handle of another type; the caller then goes the general way.
+ */
+static inline struct obj *obj_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	const struct slot *slot = handle;
+	struct obj *obj = slot->object;
+
+	return __libc_single_threaded && obj && obj->type == type ? obj : NULL;
+}
+
 /* Resolve a further handle argument of a call that holds the lock; NULL: not that type, or foreign. */
 static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
