@@ -331,6 +331,51 @@ START_TEST(E9_an_overflow_is_told_and_breaks_the_endpoints_that_feed_the_EVD)
 }
 END_TEST
 
+START_TEST(E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other)
+{
+	DAT_EP_HANDLE a2, b2, a3, b3;
+	DAT_EVD_HANDLE overfull = make_evd(&w.b, 2, DAT_EVD_DTO_FLAG), roomy = w.b.recv;
+	DAT_COUNT room = evd_query(overfull).evd_qlen;
+
+	w.b.recv = overfull;
+	srq_pair(room + 8);
+	a2 = plain_ep(&w.a);
+	b2 = srq_ep(&w.b, w.b.srq);
+	connect_eps(&w.a, a2, &w.b, b2);
+	w.b.recv = roomy;
+	a3 = plain_ep(&w.a);
+	b3 = srq_ep(&w.b, w.b.srq);
+	connect_eps(&w.a, a3, &w.b, b3);
+	post_srqs(&w.b, 0, room + 1);
+	deliver(&w.a, w.a.ep, room);
+	post_send(&w.a, w.a.ep, 9, SHORT);
+	run_quiet();
+	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_state(b2, DAT_EP_STATE_DISCONNECTED);
+	expect_state(b3, DAT_EP_STATE_CONNECTED);
+	ck_assert_int_eq(drain(w.b.connect), 2);
+	ck_assert_int_eq(drain(w.b.async), 1);
+}
+END_TEST
+
+START_TEST(E9_send_completions_overflow_in_the_same_way)
+{
+	DAT_COUNT room, n;
+
+	w.a.request = make_evd(&w.a, 2, DAT_EVD_DTO_FLAG);
+	room = evd_query(w.a.request).evd_qlen;
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, room + 1);
+	for (n = 0; n <= room; n++)
+		post_send(&w.a, w.a.ep, n, SHORT);
+	run_quiet();
+	expect_async(w.a.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, w.a.request, DAT_EVD_OVERFLOW_ERROR);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	ck_assert_int_eq(drain(w.a.request), room);
+}
+END_TEST
+
 START_TEST(E9_the_completions_that_fitted_are_kept)
 {
 	DAT_COUNT room, n;
@@ -377,6 +422,8 @@ static void fill(Suite *suite)
 	unit_test_both(suite, page_an_EVD_that_something_feeds_cannot_be_freed);
 	unit_test_both(suite, page_an_EVD_with_events_on_it_can_be_freed);
 	unit_test_both(suite, E9_an_overflow_is_told_and_breaks_the_endpoints_that_feed_the_EVD);
+	unit_test_both(suite, E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other);
+	unit_test_both(suite, E9_send_completions_overflow_in_the_same_way);
 	unit_test_both(suite, E9_the_completions_that_fitted_are_kept);
 	unit_test_both(suite, E9_the_buffer_of_a_lost_completion_counts_as_reaped);
 }
