@@ -294,6 +294,8 @@ static inline bool receive_plain(struct emu_world *w, struct emu_qp *qp, uint32_
 	struct emu_wq *wq = EMU_KEEP(srq ? &srq->wq : &qp->rq);
 	const struct emu_rwqe *wqe;
 
+	if (swqe->length > fab->config.mtu || qp->rx_gap)
+		return false;
 	if (emu_wq_count(wq) == 0 || (srq && emu_wq_count(wq) <= srq->limit))
 		return false;
 	if ((qp->soft & qp->hard) != NIC_LIMIT_NONE || qp->rx || fab->trace_on)
@@ -434,28 +436,38 @@ static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struc
 		receive_first(w, &a);
 }
 
-void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
-		 uint32_t packet, enum emu_event_kind kind)
+static EMU_COLD void receive_any(struct emu_world *w, struct emu_qp *qp, uint32_t index,
+				 uint32_t packet, enum emu_event_kind kind)
 {
-	struct emu_qp *qp = emu_qp_at(w, qp_index), *sender;
-	const struct emu_swqe *swqe;
+	struct emu_qp *sender = emu_qp_at(w, qp->peer);
 
-	if (qp->epoch != epoch || !emu_qp_running(qp))
+	if (!emu_qp_running(qp) || sender->epoch != qp->peer_epoch ||
+	    index - sender->sq.get >= emu_wq_count(&sender->sq))
 		return;
-	sender = emu_qp_at(w, qp->peer);
-	if (sender->epoch != qp->peer_epoch || index - sender->sq.get >= emu_wq_count(&sender->sq))
-		return;
-	swqe = emu_wqe(w, &sender->sq, index);
 	if (index == qp->rx_next) {
 		qp->rx_gap = false;
-		if (packet == 0 && swqe->length <= w->fab->config.mtu &&
-		    receive_plain(w, qp, qp_index, swqe, index))
-			return;
 	} else if (w->fab->config.in_order) {
 		out_of_turn(w, qp, index, packet, kind);
 		return;
 	}
-	receive_piece(w, qp, sender, swqe, index, packet, kind);
+	receive_piece(w, qp, sender, emu_wqe(w, &sender->sq, index), index, packet, kind);
+}
+
+void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
+		 uint32_t packet, enum emu_event_kind kind)
+{
+	struct emu_qp *qp = emu_qp_at(w, qp_index);
+	const struct emu_qp *sender;
+
+	if (qp->epoch != epoch)
+		return;
+	sender = emu_qp_at(w, qp->peer);
+	/* What is expected next and never came cannot have left the sender's queue. */
+	if (packet == 0 && index == qp->rx_next && qp->state == EMU_QP_CONNECTED &&
+	    sender->epoch == qp->peer_epoch &&
+	    receive_plain(w, qp, qp_index, emu_wqe(w, &sender->sq, index), index))
+		return;
+	receive_any(w, qp, index, packet, kind);
 }
 
 /* ---- the end of a connection ---- */

@@ -11,13 +11,15 @@
  * The calls of every message. What is not plainly a handle of ours goes to a function apart, so that
  * the usual way through here is a few loads and a jump.
  */
-#define DISPATCH_FAST(func, slow, handle, ...)                                      \
-	do {                                                                        \
-		struct slot *slot = handle_slot_in(&handle_table.range[0], handle); \
-                                                                                    \
-		if (__builtin_expect(slot && slot->provider, 1))                    \
-			return slot->provider->func(handle, ##__VA_ARGS__);         \
-		return slow(handle, ##__VA_ARGS__);                                 \
+#define DISPATCH_FAST(func, slow, handle, ...)                        \
+	do {                                                          \
+		const struct slot *slot = handle;                     \
+                                                                      \
+		if (__builtin_expect(!handle_in_range(handle, 0), 0)) \
+			return slow(handle, ##__VA_ARGS__);           \
+		if (__builtin_expect(!slot->provider, 0))             \
+			return slow(handle, ##__VA_ARGS__);           \
+		return slot->provider->func(handle, ##__VA_ARGS__);   \
 	} while (0)
 
 #define DISPATCH(func, bad_handle, handle, ...)                          \

@@ -110,9 +110,9 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	struct nic_send_wr wr;
 	struct nic_sge sge;
 
-	if (!ep || segments != 1 || !iov || flags || ep->attr.max_request_iov < 1 ||
-	    !ep_in(ep, EP_POST_STATES) || iov->segment_length > ep->attr.max_message_size ||
-	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_READ, iov, &sge))
+	if (!ep || segments != 1 || !iov || flags || !ep_in(ep, EP_POST_STATES) ||
+	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_READ,
+			       ep->attr.max_message_size, iov, &sge))
 		return post_send(handle, segments, iov, cookie, flags);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
@@ -189,9 +189,10 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	struct nic_recv_wr wr;
 	struct nic_sge sge;
 
-	if (!ep || segments != 1 || !iov || flags || ep->srq || ep->attr.max_recv_iov < 1 ||
-	    ep->obj.nic->tracing || ep->recv_outstanding >= ep->attr.max_recv_dtos ||
-	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_WRITE, iov, &sge))
+	if (!ep || segments != 1 || !iov || flags || ep->srq || ep->obj.nic->tracing ||
+	    ep->recv_outstanding >= ep->attr.max_recv_dtos ||
+	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_WRITE,
+			       ep->obj.ia->adapter->attr.max_msg_size, iov, &sge))
 		return post_recv(handle, segments, iov, cookie, flags);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;

@@ -2,11 +2,14 @@
 /*
  * handle.h - what a DAT handle is, and how any 64-bit value is told to be one or not.
  *
- * A handle is the address of a 16-byte slot in a large reserved address range: {provider, object}. A
- * slot is issued once and never again; when its object goes, `object` becomes NULL for ever, and a
- * page of which all slots are spent goes back to the kernel (reading as zero, which is just as dead).
- * So a value is checked by range, alignment and one load, and a stale handle is found for as long as
- * the process lives: ruling G3. The first word is the provider, as DAT's redirection macros expect.
+ * A handle is the address of a 16-byte slot in a reserved range of 1 GiB of addresses: {provider,
+ * object}. A slot is issued once and never again; when its object goes, `object` becomes NULL for ever,
+ * and a page of which all slots are spent goes back to the kernel (reading as zero, which is just as
+ * dead). So a value is checked by one comparison and one load, and a stale handle is found for as long
+ * as the process lives: ruling G3. The first word is the provider, as DAT's redirection macros expect.
+ *
+ * The first range is reserved when the library is loaded, further ones (67 million handles later) when
+ * they are needed. A forked child inherits none: the ranges read as zero there.
  *
  * Lock: issuing and retiring take a lock of their own; looking up takes none.
  */
@@ -32,28 +35,25 @@ DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object);
 /* Never valid again. */
 void handle_retire(DAT_HANDLE handle);
 
-#define HANDLE_RANGES 16
+#define HANDLE_RANGES      16
+#define HANDLE_RANGE_BYTES (1ul << 30) /* each aligned to its size */
 
-struct handle_range {
-	struct slot *first,
-		*end; /* reserved; read by lookups without a lock, so set before `count` */
-};
+/* The bits in which every handle of a range equals its base, those of the slot's alignment included. */
+#define HANDLE_RANGE_MASK (~(HANDLE_RANGE_BYTES - 1) | (sizeof(struct slot) - 1))
+/* The base of a range not reserved yet: no address. */
+#define HANDLE_RANGE_NONE ((uintptr_t)0x8000000000000007ul)
 
 struct handle_table {
-	struct handle_range range[HANDLE_RANGES];
-	unsigned int count;
+	uintptr_t base[HANDLE_RANGES]; /* HANDLE_RANGE_NONE, then for ever the same */
 };
 
 extern struct handle_table handle_table;
 
-/* Whether the value lies in one range; *spent or not*. */
-static inline struct slot *handle_slot_in(const struct handle_range *r, DAT_HANDLE handle)
+static inline bool handle_in_range(DAT_HANDLE handle, unsigned int range)
 {
-	uintptr_t offset = (uintptr_t)handle - (uintptr_t)r->first;
+	uintptr_t base = __atomic_load_n(&handle_table.base[range], __ATOMIC_RELAXED);
 
-	if (offset >= (uintptr_t)r->end - (uintptr_t)r->first)
-		return NULL;
-	return offset % sizeof(struct slot) == 0 ? (struct slot *)handle : NULL;
+	return (((uintptr_t)handle ^ base) & HANDLE_RANGE_MASK) == 0;
 }
 
 struct slot *handle_slot_later_ranges(DAT_HANDLE handle);
@@ -61,10 +61,9 @@ struct slot *handle_slot_later_ranges(DAT_HANDLE handle);
 /* The slot a value names if it lies in our ranges, spent or not; else NULL. */
 static inline struct slot *handle_slot(DAT_HANDLE handle)
 {
-	/* An unused range is empty: no value lies in it. */
-	struct slot *slot = handle_slot_in(&handle_table.range[0], handle);
-
-	return __builtin_expect(slot != NULL, 1) ? slot : handle_slot_later_ranges(handle);
+	if (__builtin_expect(handle_in_range(handle, 0), 1))
+		return handle;
+	return handle_slot_later_ranges(handle);
 }
 
 /*
@@ -81,8 +80,5 @@ static inline DAT_PROVIDER *handle_provider(DAT_HANDLE handle)
 		return slot->provider;
 	return handle_foreign_provider(handle);
 }
-
-/* For tests: slots per range from the next range on. */
-void handle_test_range(size_t slots);
 
 #endif /* LIB_HANDLE_H */

@@ -63,19 +63,18 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
 }
 
 /*
- * The usual case of lmr_translate: one segment with nothing wrong. False: not so, *sge is not written,
+ * The usual case of lmr_translate: one segment of at most max bytes, nothing wrong. False: not so, *sge is not written,
  * and lmr_translate tells what it is.
  */
 static inline bool lmr_translate_one(const struct adapter *adapter, const struct pz *pz,
-				     uint32_t privileges, const DAT_LMR_TRIPLET *iov,
+				     uint32_t privileges, DAT_VLEN max, const DAT_LMR_TRIPLET *iov,
 				     struct nic_sge *sge)
 {
 	const struct lmr *lmr = lmr_find(adapter, iov->lmr_context);
 
 	/* The last: 0 wraps, so that one comparison sees both ends. */
 	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != pz ||
-	    !((uint32_t)lmr->privileges & privileges) ||
-	    iov->segment_length - 1 >= adapter->attr.max_msg_size)
+	    !((uint32_t)lmr->privileges & privileges) || iov->segment_length - 1 >= max)
 		return false;
 	sge->addr = iov->virtual_address;
 	sge->length = (uint32_t)iov->segment_length;
