@@ -140,8 +140,9 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	qp->epoch++;
 	qp->state = EMU_QP_IDLE;
 	qp->peer = qp->conn = 0;
-	qp->sq.get = qp->sq_next = qp->sq.put;
-	qp->rq.get = qp->rq.put;
+	/* A new connection counts requests from 0 at both ends: rx_next. */
+	qp->sq.get = qp->sq.put = qp->sq_next = 0;
+	qp->rq.get = qp->rq.put = 0;
 	qp->rx_next = 0;
 	qp->tx_messages = qp->rx_taken = qp->rx_completed = 0;
 	qp->taken = qp->reaped = 0;

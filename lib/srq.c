@@ -67,7 +67,7 @@ static DAT_RETURN check_attr(const struct adapter *adapter, const DAT_SRQ_ATTR *
 		return BAD_ARG(3);
 	if (attr->max_recv_dtos < 1 || attr->max_recv_dtos > adapter->attr.max_srq_wr)
 		return BAD_ARG(3);
-	if (attr->max_recv_iov < 0 || attr->max_recv_iov > adapter->attr.max_sge)
+	if (attr->max_recv_iov < 1 || attr->max_recv_iov > adapter->attr.max_sge)
 		return BAD_ARG(3);
 	if (attr->low_watermark < 0 || attr->low_watermark > attr->max_recv_dtos)
 		return BAD_ARG(3);
