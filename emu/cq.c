@@ -131,12 +131,13 @@ void emu_cq_arm(struct nic_cq *base)
 	cq_of(base)->armed = true;
 }
 
-void emu_cq_overflow(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opcode opcode)
+void emu_cq_lost(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opcode opcode)
 {
-	struct nic_cq *base = &w->cq[index].base;
+	struct nic_qp *base = &w->qp[qp].base;
 
-	emu_qp_ask_break(&w->qp[qp].base);
-	base->nic->up->cq_overflow(base->ctx, w->qp[qp].base.ctx, opcode);
+	if (index)
+		emu_qp_ask_break(base);
+	base->nic->up->cq_lost(w->cq[index].base.ctx, base->ctx, opcode);
 }
 
 void emu_cq_notify(struct emu_world *w, uint32_t index)

@@ -16,8 +16,8 @@ void emu_cq_arm(struct nic_cq *cq);
 /* In clock.c, for it is a wait: see nic.h. */
 bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
 
-/* No room: the completion is lost, lib is told, the QP breaks soon. */
-void emu_cq_overflow(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode opcode);
+/* No room, or no CQ (0): the completion is lost and lib is told. */
+void emu_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode opcode);
 /* One shot: lib asked to be told of the next completion. */
 void emu_cq_notify(struct emu_world *w, uint32_t cq);
 
@@ -30,9 +30,8 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 	struct emu_cqe *cqe;
 
 	if (__builtin_expect(cq->put - cq->get >= cq->limit, 0)) {
-		/* Entry 0 of the table has no room at all. */
-		if (index)
-			emu_cq_overflow(w, index, qp, opcode);
+		/* Entry 0 of the table stands for no CQ: it never has room. */
+		emu_cq_lost(w, index, qp, opcode);
 		return;
 	}
 	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (cq->put++ & cq->mask);

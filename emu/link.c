@@ -134,6 +134,17 @@ static struct emu_hold_rule *hold_rule(struct emu_world *w, const struct emu_qp 
 	return NULL;
 }
 
+/* In order, whatever was sent behind a held packet waits behind it. */
+static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32_t index)
+{
+	const struct emu_held *first;
+
+	if (!w->fab->config.in_order || !sender->held)
+		return false;
+	first = emu_at(w, sender->held);
+	return (int32_t)(index - first->event.index) >= 0;
+}
+
 static bool message_holds(struct emu_world *w, struct emu_event *event)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
@@ -155,8 +166,7 @@ static bool message_holds(struct emu_world *w, struct emu_event *event)
 		event->order = (event->order & ~0xfful) | EMU_EV_DATA;
 		rule = NULL;
 	}
-	/* In order, whatever was sent behind a held packet waits behind it. */
-	if (!rule && !(w->fab->config.in_order && sender->held))
+	if (!rule && !behind_held(w, sender, event->index))
 		return false;
 	return held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
 }

@@ -146,7 +146,7 @@ static void adapter_failed(void *nic_ctx)
 
 static const struct nic_upcalls upcalls = {
 	.cq_notify = evd_on_notify,
-	.cq_overflow = evd_on_overflow,
+	.cq_lost = evd_on_lost,
 	.srq_limit = srq_on_limit,
 	.qp_soft_limit = ep_on_soft_limit,
 	.conn_request = cr_on_request,

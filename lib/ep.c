@@ -256,6 +256,7 @@ static void wipe(struct ep *ep)
 	evd_purge(ep->recv_evd, ep);
 	if (ep->request_evd != ep->recv_evd)
 		evd_purge(ep->request_evd, ep);
+	*ep->nic->reaped = 0; /* what was just thrown away belonged to the life before */
 	ep->recv_outstanding = 0;
 	ep->recv_posted = false;
 	ep->breaking = false;

@@ -190,7 +190,7 @@ static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin
 
 /* ---- asynchronous events that wait for room ---- */
 
-static COLD void queue_waiting_notes(struct evd *evd)
+COLD void evd_queue_waiting_notes(struct evd *evd)
 {
 	struct async_note *note;
 
@@ -263,12 +263,6 @@ bool evd_post(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
-void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
-{
-	if (!evd_post(evd, event))
-		evd_on_overflow(evd, NULL, NIC_OP_COUNT);
-}
-
 static inline void hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
 {
 	completion_event(evd, wc, event);
@@ -276,7 +270,7 @@ static inline void hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT
 	evd->overflowed = false;
 	backend_busy(evd->obj.nic);
 	if (__builtin_expect(!TAILQ_EMPTY(&evd->notes), 0))
-		queue_waiting_notes(evd);
+		evd_queue_waiting_notes(evd);
 }
 
 static bool take_queued(struct evd *evd, DAT_EVENT *event)
@@ -321,7 +315,7 @@ bool evd_take(struct evd *evd, DAT_EVENT *event)
 	evd->overflowed = false;
 	backend_busy(evd->obj.nic);
 	if (!TAILQ_EMPTY(&evd->notes))
-		queue_waiting_notes(evd);
+		evd_queue_waiting_notes(evd);
 	return true;
 }
 
@@ -394,7 +388,7 @@ void evd_purge(struct evd *evd, struct ep *ep)
 	sweep(evd, ep);
 	update_limit(evd);
 	if (!TAILQ_EMPTY(&evd->notes))
-		queue_waiting_notes(evd);
+		evd_queue_waiting_notes(evd);
 }
 
 void evd_destroy(struct evd *evd)
@@ -429,12 +423,8 @@ void evd_on_notify(void *cq_ctx)
 	evd_wake(evd);
 }
 
-void evd_on_overflow(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
+static void overflow(struct evd *evd)
 {
-	struct evd *evd = cq_ctx;
-
-	if (lost == NIC_OP_RECV)
-		ep_reaped(qp_ctx);
 	/* Once per overflow, not per event lost: the flag falls when something is taken. */
 	if (evd->overflowed)
 		return;
@@ -443,6 +433,20 @@ void evd_on_overflow(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
 	async_send(evd->obj.ia, &evd->overflow, &evd->obj, DAT_ASYNC_ERROR_EVD_OVERFLOW,
 		   DAT_EVD_OVERFLOW_ERROR);
 	ep_break_feeding(evd);
+}
+
+void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
+{
+	if (lost == NIC_OP_RECV)
+		ep_reaped(qp_ctx);
+	if (cq_ctx)
+		overflow(cq_ctx);
+}
+
+void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
+{
+	if (!evd_post(evd, event))
+		overflow(evd);
 }
 
 void evd_post_catastrophe(struct ia *ia)

@@ -75,6 +75,8 @@ void evd_drain(struct evd *evd);
 bool evd_post(struct evd *evd, DAT_EVENT *event);
 /* A connection event: where there is no room the EVD overflows. */
 void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event);
+/* There is room: asynchronous events that waited for it go first. */
+void evd_queue_waiting_notes(struct evd *evd);
 /* Take the next event, if there is one, and account for it. */
 bool evd_take(struct evd *evd, DAT_EVENT *event);
 /* Throw away all completions of ep; they count as reaped. */
@@ -88,7 +90,7 @@ void evd_post_catastrophe(struct ia *ia);
 
 /* Upcalls. */
 void evd_on_notify(void *cq_ctx);
-void evd_on_overflow(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
+void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 
 /* evd_wait.c: wake the waiter so that it looks at what changed. */
 void evd_wake(struct evd *evd);

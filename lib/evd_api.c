@@ -116,6 +116,7 @@ static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 	if (evd->cq)
 		ops->cq_limit(evd->cq, (uint32_t)qlen - n);
 	obj_trace(evd, "resize qlen=%d", qlen);
+	evd_queue_waiting_notes(evd);
 	return DAT_SUCCESS;
 }
 

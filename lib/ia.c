@@ -94,7 +94,7 @@ static DAT_RETURN open_on(struct adapter *adapter, DAT_COUNT qlen, DAT_EVD_HANDL
 		if (ret != DAT_SUCCESS)
 			goto fini_obj;
 	}
-	*async = ia_async_evd(ia) ? ia_async_evd(ia)->obj.handle : *async;
+	*async = ia->async ? ia->async->obj.handle : DAT_EVD_OUT_OF_SCOPE;
 	TAILQ_INSERT_TAIL(&adapter->ias, ia, link);
 	*out = ia->obj.handle;
 	return DAT_SUCCESS;
@@ -162,8 +162,6 @@ static DAT_RETURN query_locked(struct ia *ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR
 			       DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
 			       DAT_PROVIDER_ATTR *provider_attr)
 {
-	struct evd *evd = ia_async_evd(ia);
-
 	if ((uint64_t)ia_mask & ~(uint64_t)DAT_IA_FIELD_ALL)
 		return BAD_ARG(3);
 	if (ia_mask && !ia_attr)
@@ -173,7 +171,7 @@ static DAT_RETURN query_locked(struct ia *ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR
 	if (provider_mask && !provider_attr)
 		return BAD_ARG(6);
 	if (async)
-		*async = evd ? evd->obj.handle : DAT_EVD_OUT_OF_SCOPE;
+		*async = ia->async ? ia->async->obj.handle : DAT_EVD_OUT_OF_SCOPE;
 	if (ia_mask)
 		ia_fill_attr(ia->adapter, ia_attr);
 	if (provider_mask)

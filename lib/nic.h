@@ -210,8 +210,9 @@ struct nic_qp_cap {
 
 struct nic_qp_init {
 	struct nic_pd *pd;
-	struct nic_cq *send_cq, *recv_cq; /* NULL: completions of that side are thrown away */
-	struct nic_srq *srq;              /* NULL: its own receive queue */
+	struct nic_cq *send_cq,
+		*recv_cq;    /* NULL: each completion of that side is a cq_lost upcall */
+	struct nic_srq *srq; /* NULL: its own receive queue */
 	struct nic_qp_cap cap;
 	uint32_t name; /* ordinal that traces print: emu0.ep<name> */
 };
@@ -402,8 +403,11 @@ struct nic_ops {
 struct nic_upcalls {
 	/* ---- completions and limits; ctx is the object's ---- */
 	void (*cq_notify)(void *cq_ctx);
-	/* The CQ had no room for a completion of qp (see cq_limit); the backend breaks qp next. */
-	void (*cq_overflow)(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
+	/*
+	 * A completion of qp is lost: the CQ has no room (see cq_limit), and the backend breaks qp
+	 * next; or the QP has no CQ for it (cq_ctx NULL), which is nobody's fault.
+	 */
+	void (*cq_lost)(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 	void (*srq_limit)(void *srq_ctx);
 	void (*qp_soft_limit)(void *qp_ctx);
 

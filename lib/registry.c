@@ -130,14 +130,21 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 
 /* ---- list, add, remove ---- */
 
-static DAT_COUNT count_all(struct backend *b)
+static DAT_COUNT count_built_in(struct backend *b)
 {
 	DAT_PROVIDER_INFO info;
-	struct entry *entry;
 	DAT_COUNT n = 0;
 
 	while (n < BUILT_IN_LISTED && built_in_info(b, (unsigned int)n, &info))
 		n++;
+	return n;
+}
+
+static DAT_COUNT count_all(struct backend *b)
+{
+	DAT_COUNT n = count_built_in(b);
+	struct entry *entry;
+
 	TAILQ_FOREACH(entry, &registry.entries, link)
 		n++;
 	return n;
@@ -146,7 +153,7 @@ static DAT_COUNT count_all(struct backend *b)
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *entries,
 				       DAT_PROVIDER_INFO *(list[]))
 {
-	DAT_COUNT total, n = 0;
+	DAT_COUNT total, n;
 	struct entry *entry;
 	struct backend *b;
 	DAT_RETURN ret;
@@ -168,8 +175,8 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *entries,
 	for (DAT_COUNT i = 0; i < total; i++)
 		if (!list || !list[i])
 			goto unlock;
-	while (n < BUILT_IN_LISTED && built_in_info(b, (unsigned int)n, list[n]))
-		n++;
+	for (n = 0; n < count_built_in(b); n++)
+		built_in_info(b, (unsigned int)n, list[n]);
 	TAILQ_FOREACH(entry, &registry.entries, link)
 		*list[n++] = entry->info;
 	ret = DAT_SUCCESS;
