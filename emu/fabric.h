@@ -179,7 +179,7 @@ enum emu_qp_state {
 
 struct emu_hold_rule {
 	uint32_t message; /* 0: free */
-	uint32_t packets; /* still to pass */
+	uint32_t packets; /* that pass */
 };
 
 struct emu_qp {

@@ -137,12 +137,16 @@ static struct emu_hold_rule *hold_rule(struct emu_world *w, const struct emu_qp 
 /* In order, whatever was sent behind a held packet waits behind it. */
 static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32_t index)
 {
-	const struct emu_held *first;
+	const struct emu_held *held;
 
-	if (!w->fab->config.in_order || !sender->held)
+	if (!w->fab->config.in_order)
 		return false;
-	first = emu_at(w, sender->held);
-	return (int32_t)(index - first->event.index) >= 0;
+	for (emu_ref ref = sender->held; ref; ref = held->next) {
+		held = emu_at(w, ref);
+		if ((int32_t)(index - held->event.index) >= 0)
+			return true;
+	}
+	return false;
 }
 
 static bool message_holds(struct emu_world *w, struct emu_event *event)
@@ -161,8 +165,8 @@ static bool message_holds(struct emu_world *w, struct emu_event *event)
 		return false; /* stale; the receiver drops it */
 	wqe = emu_wqe(w, &sender->sq, event->index);
 	rule = wqe->message ? hold_rule(w, sender, wqe->message) : NULL;
-	if (rule && rule->packets > 0) {
-		rule->packets--;
+	/* By number, not by count: a packet that is sent again passes again. */
+	if (rule && event->packet < rule->packets) {
 		event->order = (event->order & ~0xfful) | EMU_EV_DATA;
 		rule = NULL;
 	}

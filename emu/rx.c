@@ -428,6 +428,9 @@ static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struc
 	a.last = a.to == swqe->length;
 	if (w->fab->trace_on)
 		trace_data(w, &a);
+	/* A second copy of a message that is coming in already: the first one goes on. */
+	if (a.packet == 0 && rx_find(w, qp, swqe->message))
+		return;
 	if (a.packet > 0)
 		receive_next(w, &a);
 	else if (a.last && swqe->message == qp->rx_completed + 1)

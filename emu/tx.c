@@ -84,20 +84,21 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	return 0;
 }
 
-static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end)
+static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end,
+			   enum nic_wc_status status)
 {
 	while (qp->sq.get != end) {
-		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), NIC_WC_SUCCESS);
+		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), status);
 		qp->sq.get++;
 	}
 }
 
+/* A refusal answers all before it, too, where messages come in order; else those are lost. */
 static void on_fail(struct emu_world *w, struct emu_qp *qp, uint32_t index,
 		    enum nic_wc_status status)
 {
-	complete_until(w, qp, index);
-	emu_complete_send(w, qp, emu_wqe(w, &qp->sq, index), status);
-	qp->sq.get++;
+	complete_until(w, qp, index, w->fab->config.in_order ? NIC_WC_SUCCESS : NIC_WC_FLUSHED);
+	complete_until(w, qp, index + 1, status);
 	emu_qp_end(w, qp, NIC_END_BROKEN);
 }
 
@@ -105,7 +106,10 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_config *config = &w->fab->config;
 
-	complete_until(w, qp, index);
+	/* Of a copy sent before: the retry that will tell is on its way. */
+	if (qp->rnr_wait)
+		return;
+	complete_until(w, qp, index, NIC_WC_SUCCESS);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
 		/* The receiver does not count: it is told that we gave up. */
 		emu_qp_tell_peer(w, qp, EMU_EV_TERMINATE, 0, 0);
@@ -134,7 +138,7 @@ static EMU_COLD void ack_many(struct emu_world *w, struct emu_qp *qp, uint32_t i
 {
 	if (w->fab->trace_on)
 		trace_answer(w, qp, index, "ACK");
-	complete_until(w, qp, index + 1);
+	complete_until(w, qp, index + 1, NIC_WC_SUCCESS);
 	qp->rnr_tries = 0;
 	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
 		emu_qp_drained(w, qp);
@@ -185,9 +189,6 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 
 void emu_tx_flush(struct emu_world *w, struct emu_qp *qp)
 {
-	while (qp->sq.get != qp->sq.put) {
-		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), NIC_WC_FLUSHED);
-		qp->sq.get++;
-	}
+	complete_until(w, qp, qp->sq.put, NIC_WC_FLUSHED);
 	qp->sq_next = qp->sq.put;
 }
