@@ -59,6 +59,12 @@ bool emu_step(struct emu_world *w);
 uint32_t emu_pending(struct nic *nic, uint64_t *next_ns);
 /* While following the monotonic clock: bring now up to it and run what is due. */
 void emu_follow(struct emu_world *w, struct nic *nic);
+/* Something was sent: those who sleep until the next event have to look again. */
+static inline void emu_sent(struct emu_world *w, struct nic *nic)
+{
+	if (__builtin_expect(w->following, 0))
+		nic->up->wake(nic->ctx);
+}
 
 static inline enum emu_event_kind emu_event_kind(const struct emu_event *event)
 {

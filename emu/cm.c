@@ -143,6 +143,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	if (deadline != NIC_TIME_NEVER)
 		emu_timer_start(w, qp, deadline > w->fab->now ? deadline : w->fab->now,
 				EMU_EV_CM_TIMEOUT);
+	emu_sent(w, base->nic);
 	return 0;
 }
 
@@ -176,6 +177,7 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	conn->passive_epoch = qp->epoch;
 	set_private_data(conn, param);
 	reply(w, index, 0);
+	emu_sent(w, base->nic);
 	return 0;
 }
 
@@ -185,6 +187,7 @@ void emu_reject(struct nic_conn *base, bool by_program)
 
 	reply(w, EMU_INDEX(w, conn, base),
 	      (by_program ? NIC_END_REJECTED : NIC_END_NO_LISTENER) + 1u);
+	emu_sent(w, base->nic);
 }
 
 static void hand_up(struct emu_world *w, uint32_t index, uint32_t listener)

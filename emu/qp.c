@@ -134,6 +134,7 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 
 	if (emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer))
 		emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+	emu_sent(w, base->nic);
 	from_srq = emu_rx_forget(w, qp);
 	emu_hold_forget(w, qp, true);
 	emu_timer_stop(w, qp);
@@ -291,11 +292,13 @@ void emu_qp_disconnect(struct nic_qp *base, bool abrupt)
 		/* The active side's request stays on its way and will find nobody (epoch). */
 		if (qp->peer)
 			emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+		emu_sent(w, base->nic);
 		emu_qp_end(w, qp, NIC_END_DISCONNECTED);
 		return;
 	}
 	if (!emu_qp_running(qp))
 		return;
+	emu_sent(w, base->nic);
 	if (!abrupt && emu_wq_count(&qp->sq) > 0) {
 		qp->state = EMU_QP_DRAINING;
 		return;

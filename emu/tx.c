@@ -81,6 +81,7 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 		return 0;
 	qp->sq_next = put + 1;
 	transmit(w, qp, put, wr->length);
+	emu_sent(w, base->nic);
 	return 0;
 }
 

@@ -94,12 +94,6 @@ static void host_unlock(void *nic_ctx)
 	backend_leave(backend_of_nic(nic_ctx));
 }
 
-static bool host_threaded(void *nic_ctx)
-{
-	(void)nic_ctx;
-	return !__libc_single_threaded;
-}
-
 static uint64_t host_monotonic_ns(void *nic_ctx)
 {
 	struct timespec ts;
@@ -155,13 +149,26 @@ static const struct nic_upcalls upcalls = {
 	.adapter_failed = adapter_failed,
 	.lock = host_lock,
 	.unlock = host_unlock,
-	.threaded = host_threaded,
 	.monotonic_ns = host_monotonic_ns,
 	.sleep = host_sleep,
 	.wake = host_wake,
 };
 
 /* ---- the world and its adapters ---- */
+
+/* A capability bit is a promise that the table has to keep. */
+static void assert_caps(const struct nic_ops *ops, uint64_t caps)
+{
+	const struct nic_ops *none = &nic_unsupported;
+
+	assert(!(caps & NIC_CAP_SRQ) || ops->srq_create != none->srq_create);
+	assert(!(caps & NIC_CAP_SRQ_RESIZE) || ops->srq_resize != none->srq_resize);
+	assert(!(caps & NIC_CAP_CQ_RESIZE) || ops->cq_resize != none->cq_resize);
+	assert(!(caps & NIC_CAP_MW) || ops->mw_alloc != none->mw_alloc);
+	assert(!(caps & NIC_CAP_HANDOFF) || ops->handoff != none->handoff);
+	assert(!(caps & NIC_CAP_SIM) || ops->sim_step != none->sim_step);
+	assert(!(caps & NIC_CAP_PACKET_RULES) || ops->set_packet_rules != none->set_packet_rules);
+}
 
 DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config)
 {
@@ -226,6 +233,7 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 		return ret;
 	}
 	adapter->nic->ops = &b->ops;
+	assert_caps(&b->ops, adapter->nic->caps);
 	b->ops.query(adapter->nic, &adapter->attr);
 	TAILQ_INSERT_TAIL(&b->adapters, adapter, link);
 	*out = adapter;

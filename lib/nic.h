@@ -21,7 +21,7 @@
  * Lock. lib holds the one lock of the backend instance (backend.h) around every call and every upcall
  * happens under it. `wait` is the one entry that may block; it releases the lock by upcalls while it
  * does. A backend with threads of its own takes the lock by the `lock` upcall before any other upcall.
- * In a single-threaded process the lock is no operation at all.
+ * While the process has a single thread (__libc_single_threaded) the lock is no operation at all.
  *
  * Upcalls may come from inside any call. They may poll and count completion queues, query, and ask for
  * qp_break or reject; nothing else.
@@ -425,8 +425,6 @@ struct nic_upcalls {
 	/* ---- services of the host process ---- */
 	void (*lock)(void *nic_ctx);
 	void (*unlock)(void *nic_ctx);
-	/* More than one thread may be in DAT: virtual time has to follow the monotonic clock. */
-	bool (*threaded)(void *nic_ctx);
 	uint64_t (*monotonic_ns)(void *nic_ctx);
 	/* Release the lock, sleep until something was posted or added, or until then; take it again. */
 	enum nic_wait (*sleep)(void *nic_ctx, uint64_t until_monotonic_ns);
