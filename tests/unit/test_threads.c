@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "support.h"
+#include "tests/support/support.h"
 
 #define MESSAGES 500
 #define BYTES    64
