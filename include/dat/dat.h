@@ -1188,8 +1188,8 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask
  * ACCEPT_COMPLETION_ERROR when the other end has gone. Private data is copied, 0 ..
  * max_private_data_size bytes, and reaches the peer with its ESTABLISHED event. A call that fails
  * leaves the CR, the EP and the peer untouched.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (private data, no EP, another than the
- * request's), DAT_INVALID_STATE (the EP's state). Rulings A5, E5, E7.
+ * Errors: DAT_INVALID_HANDLE (also DAT_HANDLE_NULL where the request is for no Endpoint),
+ * DAT_INVALID_PARAMETER (private data, another EP than the request's), DAT_INVALID_STATE (the EP's state). Rulings A5, E5, E7.
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data);

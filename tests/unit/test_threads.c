@@ -28,8 +28,10 @@ struct echo {
 static void open_side(struct echo *e, int i)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = e->memory[i] };
+	char name[] = "emu0";
 
-	must(dat_ia_open(i == 0 ? "emu0" : "emu1", 8, &e->async[i], &e->ia[i]));
+	name[3] = (char)('0' + i);
+	must(dat_ia_open(name, 8, &e->async[i], &e->ia[i]));
 	must(dat_pz_create(e->ia[i], &e->pz[i]));
 	must(dat_evd_create(e->ia[i], 32, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &e->dto[i]));
 	must(dat_evd_create(e->ia[i], 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &e->connect[i]));
