@@ -76,6 +76,24 @@ static void print_trace_tail(const struct walk *w)
 	}
 }
 
+static void write_trace(const char *path, const char *trace, size_t length)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file || fwrite(trace, 1, length, file) != length || fclose(file) != 0)
+		ck_abort_msg("cannot write %s", path);
+}
+
+/* A walk that failed leaves its trace too, if one is wanted. */
+static void leave_trace(struct walk *w)
+{
+	const char *path = getenv("WALK_TRACE"), *text;
+	size_t length;
+
+	if (path && w->sim && dat_sim_trace_read(w->sim, &text, &length) == DAT_SUCCESS)
+		write_trace(path, text, length);
+}
+
 void walk_fails(struct walk *w, const char *format, ...)
 {
 	char text[512];
@@ -88,6 +106,7 @@ void walk_fails(struct walk *w, const char *format, ...)
 	       w->model.in_order ? "ib" : "iwarp", text);
 	print_trace_tail(w);
 	print_log(w);
+	leave_trace(w);
 	printf("# replay: WALK_SEED=%" PRIu64 " WALK_STEPS=%u ./%s\n", w->seed, w->steps,
 	       w->kind->program);
 	fflush(stdout);
@@ -258,15 +277,6 @@ static void compare(const struct result *one, const struct result *two)
 		     one->trace + line, (int)strcspn(two->trace + line, "\n"), two->trace + line);
 }
 
-static void write_trace(const char *path, const struct result *result)
-{
-	FILE *file = fopen(path, "w");
-
-	if (!file || fwrite(result->trace, 1, result->length, file) != result->length ||
-	    fclose(file) != 0)
-		ck_abort_msg("cannot write %s", path);
-}
-
 static unsigned long number_from(const char *name, unsigned long otherwise)
 {
 	const char *text = getenv(name);
@@ -294,7 +304,7 @@ START_TEST(test_seed)
 	walk_run(the_kind, seed, steps, &one);
 	print_summary(the_kind, seed, steps, &one);
 	if (path) {
-		write_trace(path, &one);
+		write_trace(path, one.trace, one.length);
 	} else {
 		walk_run(the_kind, seed, steps, &two);
 		ck_assert_uint_eq(one.hash, two.hash);
