@@ -203,6 +203,7 @@ START_TEST(G3_a_million_objects_leave_no_memory_and_no_handle_behind)
 	long before, after;
 
 	must(dat_sim_trace(w.sim, DAT_FALSE)); /* a trace grows */
+	seen_count = 0;
 	seen = malloc(total * sizeof(*seen));
 	ck_assert_ptr_nonnull(seen);
 	memset(seen, 0xee, total * sizeof(*seen));
