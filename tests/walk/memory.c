@@ -43,7 +43,7 @@ static int split(struct walk *w, uint8_t *at, unsigned int length, DAT_LMR_CONTE
 	return first < length ? 2 : 1;
 }
 
-/* Round robin, so that a buffer that is written to late is noticed */
+/* Any free one: it is poisoned anew, so what is written to it late is noticed. */
 int buffer_take(struct walk *w, int plain, int order, DAT_LMR_TRIPLET iov[2], int *segments,
 		DAT_DTO_COOKIE *cookie)
 {

@@ -35,7 +35,6 @@ int model_completable(const struct model *m, int i)
 	const struct model_conn *c = &m->conn[i];
 	int n = 1;
 
-	(void)m;
 	while (n <= c->sent) {
 		const struct model_message *message = &c->message[n % MODEL_MESSAGES];
 
@@ -63,9 +62,8 @@ static int last_takeable(const struct model *m, int i)
 	return last;
 }
 
-static bool too_long_sent(const struct model *m, const struct model_conn *c)
+static bool too_long_sent(const struct model_conn *c)
 {
-	(void)m;
 	for (int n = 1; n <= c->sent; n++) {
 		if (c->message[n % MODEL_MESSAGES].too_long)
 			return true;
@@ -278,7 +276,7 @@ static bool judge_end(struct model *m, int i, const struct model_seen *seen, boo
 		c->starved = true;
 		c->causes |= MODEL_STARVED;
 	}
-	if (too_long_sent(m, c))
+	if (too_long_sent(c))
 		c->causes |= MODEL_LONG;
 	if (c->must_break && !(seen->recv_ended && seen->recv_broken))
 		return model_fail(m, "conn %d: beyond its hard mark, but not broken", i);

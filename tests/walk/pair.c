@@ -212,16 +212,26 @@ static void reap_event(struct walk *w, int p, DAT_EVENT *event)
 		walk_fails(w, "pair %d: a completion of another EP or EVD", p);
 }
 
-/* Plain Endpoints use their Receives in the order in which they were posted. */
+/*
+ * Plain Endpoints use their Receives in the order in which they were posted; where messages overtake
+ * they do not complete in that order, but one that was not posted early enough cannot be among them.
+ */
 static void check_order(struct walk *w, int p, int b, enum model_status status)
 {
 	const struct model_conn *c = &w->model.conn[p];
+	const struct buffer *buffer = &w->buffer[b];
+	bool plain = w->pair[p].plain;
 
-	if (w->buffer[b].plain != w->pair[p].plain * (p + 1) - 1)
+	if (buffer->plain != (plain ? p : -1))
 		walk_fails(w, "pair %d: buffer %d was not posted for it", p, b);
-	if (w->pair[p].plain && (w->model.in_order || status == MODEL_SUCCESS) &&
-	    (w->model.in_order ? w->buffer[b].order != c->reaped : w->buffer[b].order >= c->taken))
-		walk_fails(w, "pair %d: Receive %d completed out of order", p, w->buffer[b].order);
+	if (!plain)
+		return;
+	if (w->model.in_order && buffer->order != c->reaped)
+		walk_fails(w, "pair %d: Receive %d completed, expected %d", p, buffer->order,
+			   c->reaped);
+	if (status == MODEL_SUCCESS && buffer->order >= c->taken)
+		walk_fails(w, "pair %d: Receive %d succeeded, only %d were taken", p, buffer->order,
+			   c->taken);
 }
 
 void pair_reap(struct walk *w, int p)

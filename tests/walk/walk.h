@@ -71,7 +71,7 @@ enum walk_count {
 struct buffer {
 	bool out;        /* posted, and not seen completed */
 	int plain;       /* of the plain Endpoint of this pair, or -1: of the SRQ */
-	int order;       /* plain: the how manyth Receive, from 0 */
+	int order;       /* plain: the Receives of an Endpoint are numbered from 0 */
 	uint32_t serial; /* how often this buffer was posted: part of the cookie */
 };
 
