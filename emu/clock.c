@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sys/single_threaded.h>
-
 #include "clock.h"
 #include "cm.h"
 #include "cq.h"
@@ -243,7 +241,7 @@ static EMU_COLD bool follows_now(struct emu_world *w, struct nic *nic)
 
 static inline bool follows(struct emu_world *w, struct nic *nic)
 {
-	return __builtin_expect(!__libc_single_threaded || w->following, 0) && follows_now(w, nic);
+	return __builtin_expect(nic->threaded, 0) && follows_now(w, nic);
 }
 
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadline)

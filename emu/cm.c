@@ -122,6 +122,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 		return -ENOMEM;
 	conn = &w->fab->conn[index];
 	qp->state = EMU_QP_CONNECTING;
+	emu_qp_assess(qp);
 	qp->epoch++;
 	qp->peer = 0;
 	qp->conn = index;
@@ -168,6 +169,7 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
 	qp->state = EMU_QP_CONNECTING;
+	emu_qp_assess(qp);
 	qp->epoch++;
 	qp->peer = conn->qp;
 	qp->peer_epoch = conn->epoch;
@@ -241,6 +243,7 @@ static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_
 
 	emu_timer_stop(w, qp);
 	qp->state = EMU_QP_CONNECTED;
+	emu_qp_assess(qp);
 	qp->peer = conn->passive_qp;
 	qp->peer_epoch = conn->passive_epoch;
 	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
@@ -275,6 +278,7 @@ static void on_ready(struct emu_world *w, const struct emu_event *event)
 	emu_trace(w, "%s packet to=%s.ep%u op=CM_RTU", emu_adapter_name(w, qp->peer_adapter),
 		  emu_adapter_name(w, qp->adapter), qp->name);
 	qp->state = EMU_QP_CONNECTED;
+	emu_qp_assess(qp);
 	base->nic->up->established(base->ctx, NULL, 0);
 }
 

@@ -132,7 +132,8 @@ struct emu_swqe {
 	uint32_t mem_epoch; /* at the post */
 	uint32_t length;
 	uint32_t message; /* number among the connection's messages, low 32 bits */
-	uint8_t opcode, flags, num_sge;
+	uint8_t opcode, flags;
+	uint16_t num_sge;
 	struct nic_sge sge[];
 };
 
@@ -205,6 +206,7 @@ struct emu_qp {
 	uint8_t rnr_tries;
 	bool timer;    /* one is queued for this QP: connect timeout or RNR retry */
 	bool rnr_wait; /* nothing is sent until the retry timer fires */
+	bool plain;    /* nothing out of the ordinary is going on: emu_qp_assess */
 	bool rx_gap;   /* rx_next was answered RNR: what follows is dropped */
 	uint8_t max_send_sge, max_recv_sge, max_rd_in, max_rd_out;
 };

@@ -149,6 +149,7 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	qp->taken = qp->reaped = 0;
 	qp->rnr_tries = 0;
 	qp->rnr_wait = qp->rx_gap = false;
+	emu_qp_assess(qp);
 	return from_srq;
 }
 
@@ -188,12 +189,15 @@ void emu_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
 
 	qp->soft = soft;
 	qp->hard = hard;
+	emu_qp_assess(qp);
 	if (soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)soft) {
 		qp->soft = NIC_LIMIT_NONE;
+		emu_qp_assess(qp);
 		base->nic->up->qp_soft_limit(base->ctx);
 	}
 	if (hard != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)hard && emu_qp_running(qp)) {
 		qp->hard = NIC_LIMIT_NONE;
+		emu_qp_assess(qp);
 		emu_qp_break(w, qp);
 	}
 }
@@ -211,6 +215,7 @@ const char *emu_status_name(enum nic_wc_status status)
 		[NIC_WC_REMOTE_OPERATION] = "REMOTE_RESPONDER",
 		[NIC_WC_RETRY_EXCEEDED] = "TRANSPORT",
 		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
+		[NIC_WC_PARTIAL] = "PARTIAL",
 		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
 	};
 
@@ -236,6 +241,7 @@ void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
 
 	emu_timer_stop(w, qp);
 	qp->state = EMU_QP_ERROR;
+	emu_qp_assess(qp);
 	qp->epoch++;
 	qp->rnr_wait = false;
 	emu_hold_forget(w, qp, false);
@@ -301,6 +307,7 @@ void emu_qp_disconnect(struct nic_qp *base, bool abrupt)
 	emu_sent(w, base->nic);
 	if (!abrupt && emu_wq_count(&qp->sq) > 0) {
 		qp->state = EMU_QP_DRAINING;
+		emu_qp_assess(qp);
 		return;
 	}
 	emu_qp_drained(w, qp);

@@ -31,6 +31,16 @@ static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event 
 	return qp->epoch != event->epoch; /* it grows before a QP is destroyed, too */
 }
 
+/*
+ * To be called whenever one of these changes: the short way through the responder (rx.c) is for a QP
+ * that is connected, has no limit armed, no message half way and none refused.
+ */
+static inline void emu_qp_assess(struct emu_qp *qp)
+{
+	qp->plain = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
+		    qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap;
+}
+
 /* The connection is over: flush everything, then tell lib why. The peer is not told. */
 void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why);
 /* Break it from this side: the peer learns by TERMINATE. */

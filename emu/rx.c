@@ -28,7 +28,7 @@ struct arrival {
 static EMU_COLD int post_flushed(struct emu_world *w, struct emu_qp *qp,
 				 const struct nic_recv_wr *wr)
 {
-	struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = (uint16_t)wr->flags };
+	struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = wr->flags };
 
 	emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED, 0, 0);
 	return 0;
@@ -77,6 +77,7 @@ static EMU_COLD void above_soft_limit(struct emu_world *w, struct emu_qp *qp)
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
 
 	qp->soft = NIC_LIMIT_NONE;
+	emu_qp_assess(qp);
 	base->nic->up->qp_soft_limit(base->ctx);
 }
 
@@ -119,6 +120,7 @@ static EMU_COLD void no_buffer(struct emu_world *w, struct emu_qp *qp, uint32_t 
 		return;
 	}
 	qp->rx_gap = true;
+	emu_qp_assess(qp);
 	emu_qp_tell_peer(w, qp, EMU_EV_RNR, index, 0);
 }
 
@@ -181,6 +183,7 @@ static void rx_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
 	*link = rx->next;
 	qp->rx_count--;
+	emu_qp_assess(qp);
 	emu_pool_free(w->fab, rx->self, rx_bytes(&rx->wqe));
 }
 
@@ -206,6 +209,7 @@ static struct emu_rx *rx_add(struct emu_world *w, const struct arrival *a,
 	rx->length = a->swqe->length;
 	*link = self;
 	a->qp->rx_count++;
+	emu_qp_assess(a->qp);
 	return rx;
 }
 
@@ -246,6 +250,7 @@ static inline bool over_hard(struct emu_qp *qp)
 	if (qp->hard == NIC_LIMIT_NONE || emu_unreaped(qp) <= (uint32_t)qp->hard)
 		return false;
 	qp->hard = NIC_LIMIT_NONE;
+	emu_qp_assess(qp);
 	return true;
 }
 
@@ -294,11 +299,9 @@ static inline bool receive_plain(struct emu_world *w, struct emu_qp *qp, uint32_
 	struct emu_wq *wq = EMU_KEEP(srq ? &srq->wq : &qp->rq);
 	const struct emu_rwqe *wqe;
 
-	if (swqe->length > fab->config.mtu || qp->rx_gap)
-		return false;
 	if (emu_wq_count(wq) == 0 || (srq && emu_wq_count(wq) <= srq->limit))
 		return false;
-	if ((qp->soft & qp->hard) != NIC_LIMIT_NONE || qp->rx || fab->trace_on)
+	if (swqe->length > fab->config.mtu || fab->trace_on)
 		return false;
 	wqe = emu_wqe(w, wq, wq->get);
 	if (!is_plain(fab, swqe, wqe))
@@ -449,6 +452,7 @@ static EMU_COLD void receive_any(struct emu_world *w, struct emu_qp *qp, uint32_
 		return;
 	if (index == qp->rx_next) {
 		qp->rx_gap = false;
+		emu_qp_assess(qp);
 	} else if (w->fab->config.in_order) {
 		out_of_turn(w, qp, index, packet, kind);
 		return;
@@ -466,8 +470,7 @@ void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_
 		return;
 	sender = emu_qp_at(w, qp->peer);
 	/* What is expected next and never came cannot have left the sender's queue. */
-	if (packet == 0 && index == qp->rx_next && qp->state == EMU_QP_CONNECTED &&
-	    sender->epoch == qp->peer_epoch &&
+	if (packet == 0 && index == qp->rx_next && qp->plain && sender->epoch == qp->peer_epoch &&
 	    receive_plain(w, qp, qp_index, emu_wqe(w, &sender->sq, index), index))
 		return;
 	receive_any(w, qp, index, packet, kind);

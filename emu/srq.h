@@ -23,8 +23,8 @@ static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
 
 	wqe->wr_id = wr->wr_id;
 	wqe->mem_epoch = w->fab->mem_epoch;
-	wqe->num_sge = (uint16_t)wr->num_sge;
-	wqe->flags = (uint16_t)wr->flags;
+	wqe->num_sge = wr->num_sge;
+	wqe->flags = wr->flags;
 	emu_copy_sge(wqe->sge, wr->sge, wr->num_sge);
 }
 

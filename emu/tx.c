@@ -33,13 +33,13 @@ static void kick(struct emu_world *w, struct emu_qp *qp)
 static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message,
 			uint32_t mem_epoch)
 {
-	wqe->mem_epoch = mem_epoch;
 	wqe->wr_id = wr->wr_id;
-	wqe->length = wr->length;
+	wqe->mem_epoch = mem_epoch;
 	wqe->message = message;
-	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->flags = (uint8_t)wr->flags;
-	wqe->num_sge = (uint8_t)wr->num_sge;
+	wqe->length = wr->length;
+	wqe->opcode = wr->opcode;
+	wqe->flags = wr->flags;
+	wqe->num_sge = wr->num_sge;
 	emu_copy_sge(wqe->sge, wr->sge, wr->num_sge);
 }
 
@@ -47,9 +47,7 @@ static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint
 static EMU_COLD int post_flushed(struct emu_world *w, struct emu_qp *qp,
 				 const struct nic_send_wr *wr)
 {
-	struct emu_swqe flushed = { .wr_id = wr->wr_id,
-				    .opcode = (uint8_t)wr->opcode,
-				    .flags = (uint8_t)wr->flags };
+	struct emu_swqe flushed = { .wr_id = wr->wr_id, .opcode = wr->opcode, .flags = wr->flags };
 
 	emu_complete_send(w, qp, &flushed, NIC_WC_FLUSHED);
 	return 0;
@@ -81,7 +79,6 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 		return 0;
 	qp->sq_next = put + 1;
 	transmit(w, qp, put, wr->length);
-	emu_sent(w, base->nic);
 	return 0;
 }
 
@@ -134,9 +131,11 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 		       emu_adapter_name(w, qp->adapter), qp->name, op, wqe->message);
 }
 
-/* Several at once, the last of a drain, or somebody reads along. */
-static EMU_COLD void ack_many(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+/* Several at once, the last of a drain, a repetition, or somebody reads along. */
+static EMU_COLD void ack_any(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
+	if (index - qp->sq.get >= emu_wq_count(&qp->sq))
+		return;
 	if (w->fab->trace_on)
 		trace_answer(w, qp, index, "ACK");
 	complete_until(w, qp, index + 1, NIC_WC_SUCCESS);
@@ -151,11 +150,11 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 	uint32_t get = qp->sq.get;
 	const struct emu_swqe *wqe;
 
-	/* Answers to what is no longer outstanding are repetitions. */
-	if (qp->epoch != epoch || index - get >= qp->sq.put - get)
+	if (qp->epoch != epoch)
 		return;
-	if (index != get || qp->state != EMU_QP_CONNECTED || w->fab->trace_on) {
-		ack_many(w, qp, index);
+	if (index != get || get == qp->sq.put || qp->state != EMU_QP_CONNECTED ||
+	    w->fab->trace_on) {
+		ack_any(w, qp, index);
 		return;
 	}
 	qp->sq.get = get + 1;

@@ -77,6 +77,25 @@ struct backend *backend_next(struct backend *after)
 	return after ? NULL : &emu;
 }
 
+/* Told once to those there are, and to each that comes later: see nic.h. */
+static void tell_threaded(struct backend *b)
+{
+	struct adapter *adapter;
+
+	b->threaded = true;
+	if (b->world)
+		b->kind->control(b->world)->threaded = true;
+	TAILQ_FOREACH(adapter, &b->adapters, link)
+		adapter->nic->threaded = true;
+}
+
+void backend_lock(struct backend *b)
+{
+	pthread_mutex_lock(&b->lock);
+	if (!b->threaded)
+		tell_threaded(b);
+}
+
 /* ---- services of the host process, for the NIC behind the door ---- */
 
 static struct backend *backend_of_nic(void *nic_ctx)
@@ -186,6 +205,7 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	complete_ops(&b->ops, b->kind->control(b->world)->ops);
 	b->kind->control(b->world)->ops = &b->ops;
+	b->kind->control(b->world)->threaded = b->threaded;
 	return DAT_SUCCESS;
 }
 
@@ -233,6 +253,7 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 		return ret;
 	}
 	adapter->nic->ops = &b->ops;
+	adapter->nic->threaded = b->threaded;
 	assert_caps(&b->ops, adapter->nic->caps);
 	b->ops.query(adapter->nic, &adapter->attr);
 	TAILQ_INSERT_TAIL(&b->adapters, adapter, link);

@@ -52,6 +52,7 @@ struct backend {
 	struct nic_world *world; /* NULL: none now */
 	struct adapter_list adapters;
 	DAT_HANDLE sim;        /* dat_sim handle of the world, issued when first asked for */
+	bool threaded;         /* several threads were seen: every nic was told */
 	bool made_by_test;     /* by dat_sim_create: the last close does not end the world */
 	unsigned int live[16]; /* objects, per type */
 	pthread_mutex_t lock;
@@ -68,10 +69,12 @@ static inline struct backend *backend_of_provider(DAT_PROVIDER *provider)
 	return (struct backend *)provider; /* first member */
 }
 
+void backend_lock(struct backend *b);
+
 static inline void backend_enter(struct backend *b)
 {
 	if (!__libc_single_threaded)
-		pthread_mutex_lock(&b->lock);
+		backend_lock(b);
 }
 
 static inline void backend_leave(struct backend *b)

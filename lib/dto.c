@@ -75,14 +75,17 @@ static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	/* The fields of RDMA and binds mean nothing to a Send. */
 	wr.wr_id = cookie.as_64;
 	wr.sge = sge;
-	wr.num_sge = (uint32_t)segments;
+	wr.num_sge = (uint16_t)segments;
 	wr.length = (uint32_t)length;
 	wr.opcode = NIC_OP_SEND;
-	wr.flags = wr_flags(flags);
+	wr.flags = (uint8_t)wr_flags(flags);
 	err = ep->obj.nic->ops->post_send(ep->nic, &wr);
 	if (err)
 		return no_room(err);
 	backend_busy(ep->obj.nic);
+	/* Threads that sleep until the next event have to look again: there is one more. */
+	if (ep->obj.nic->threaded)
+		ep->obj.nic->up->wake(ep->obj.nic->ctx);
 	return DAT_SUCCESS;
 }
 
@@ -111,7 +114,7 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	struct nic_sge sge;
 
 	if (!ep || segments != 1 || !iov || flags || !ep_in(ep, EP_POST_STATES) ||
-	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_READ,
+	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_READ,
 			       ep->attr.max_message_size, iov, &sge))
 		return post_send(handle, segments, iov, cookie, flags);
 	wr.wr_id = cookie.as_64;
@@ -153,8 +156,8 @@ static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 		return BAD_ARG(5);
 	if (ep->recv_outstanding >= ep->attr.max_recv_dtos)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
-	wr.num_sge = (uint32_t)segments;
-	wr.flags = wr_flags(flags);
+	wr.num_sge = (uint16_t)segments;
+	wr.flags = (uint8_t)wr_flags(flags);
 	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
 	err = ep->obj.nic->ops->post_recv(ep->nic, &wr);
 	if (err) {
@@ -191,8 +194,8 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 
 	if (!ep || segments != 1 || !iov || flags || ep->srq || ep->obj.nic->tracing ||
 	    ep->recv_outstanding >= ep->attr.max_recv_dtos ||
-	    !lmr_translate_one(ep->obj.ia->adapter, ep->pz, LMR_NEED_WRITE,
-			       ep->obj.ia->adapter->attr.max_msg_size, iov, &sge))
+	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_WRITE,
+			       obj_adapter(&ep->obj)->attr.max_msg_size, iov, &sge))
 		return post_recv(handle, segments, iov, cookie, flags);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;

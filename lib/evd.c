@@ -9,6 +9,12 @@
 #include "ia.h"
 #include "srq.h"
 
+void evd_set_waiting(struct evd *evd, bool waiting)
+{
+	evd->waiting = waiting;
+	evd->direct = !waiting && !(evd->flags & ~EVD_STREAM_CQ);
+}
+
 static uint32_t ring_mask(DAT_COUNT qlen)
 {
 	uint32_t slots = 1;
@@ -30,6 +36,7 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 	evd->qlen = qlen;
 	evd->enabled = evd->waitable = true;
 	TAILQ_INIT(&evd->notes);
+	evd_set_waiting(evd, false);
 	evd->mask = ring_mask(qlen);
 	evd->ring = calloc((size_t)evd->mask + 1, sizeof(*evd->ring));
 	if (!evd->ring)
@@ -89,24 +96,20 @@ static void push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin
 
 /* ---- completions ---- */
 
-static DAT_DTO_COMPLETION_STATUS dto_status(uint8_t status)
-{
-	static const DAT_DTO_COMPLETION_STATUS map[NIC_WC_COUNT] = {
-		[NIC_WC_SUCCESS] = DAT_DTO_SUCCESS,
-		[NIC_WC_FLUSHED] = DAT_DTO_ERR_FLUSHED,
-		[NIC_WC_LOCAL_LENGTH] = DAT_DTO_ERR_LOCAL_LENGTH,
-		[NIC_WC_LOCAL_QP] = DAT_DTO_ERR_LOCAL_EP,
-		[NIC_WC_LOCAL_PROTECTION] = DAT_DTO_ERR_LOCAL_PROTECTION,
-		[NIC_WC_BAD_RESPONSE] = DAT_DTO_ERR_BAD_RESPONSE,
-		[NIC_WC_REMOTE_ACCESS] = DAT_DTO_ERR_REMOTE_ACCESS,
-		[NIC_WC_REMOTE_OPERATION] = DAT_DTO_ERR_REMOTE_RESPONDER,
-		[NIC_WC_RETRY_EXCEEDED] = DAT_DTO_ERR_TRANSPORT,
-		[NIC_WC_RNR_EXCEEDED] = DAT_DTO_ERR_RECEIVER_NOT_READY,
-		[NIC_WC_BIND_FAILED] = DAT_RMR_OPERATION_FAILED,
-	};
-
-	return map[status];
-}
+#define SAME_STATUS(nic, dat) \
+	_Static_assert((int)NIC_WC_##nic == (int)DAT_##dat, "nic.h numbers statuses as DAT does")
+SAME_STATUS(SUCCESS, DTO_SUCCESS);
+SAME_STATUS(FLUSHED, DTO_ERR_FLUSHED);
+SAME_STATUS(LOCAL_LENGTH, DTO_ERR_LOCAL_LENGTH);
+SAME_STATUS(LOCAL_QP, DTO_ERR_LOCAL_EP);
+SAME_STATUS(LOCAL_PROTECTION, DTO_ERR_LOCAL_PROTECTION);
+SAME_STATUS(BAD_RESPONSE, DTO_ERR_BAD_RESPONSE);
+SAME_STATUS(REMOTE_ACCESS, DTO_ERR_REMOTE_ACCESS);
+SAME_STATUS(REMOTE_OPERATION, DTO_ERR_REMOTE_RESPONDER);
+SAME_STATUS(RETRY_EXCEEDED, DTO_ERR_TRANSPORT);
+SAME_STATUS(RNR_EXCEEDED, DTO_ERR_RECEIVER_NOT_READY);
+SAME_STATUS(PARTIAL, DTO_ERR_PARTIAL_PACKET);
+SAME_STATUS(BIND_FAILED, RMR_OPERATION_FAILED);
 
 static inline void completion_event(const struct evd *evd, const struct nic_wc *wc,
 				    DAT_EVENT *event)
@@ -118,7 +121,7 @@ static inline void completion_event(const struct evd *evd, const struct nic_wc *
 	event->evd_handle = evd->obj.handle;
 	dto->ep_handle = ep->obj.handle;
 	dto->user_cookie.as_64 = wc->wr_id;
-	dto->status = dto_status(wc->status);
+	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
 	dto->transfered_length = wc->length;
 }
 
@@ -297,14 +300,14 @@ static bool take_queued(struct evd *evd, DAT_EVENT *event)
 /* Nothing is queued, and nothing but completions can come: they need not pass through the queue. */
 static inline bool is_direct(const struct evd *evd)
 {
-	return queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ);
+	return evd->direct && queued(evd) == 0;
 }
 
 bool evd_take(struct evd *evd, DAT_EVENT *event)
 {
 	struct nic_wc wc;
 
-	if (is_direct(evd)) {
+	if (queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ)) {
 		if (evd->obj.nic->ops->cq_poll(evd->cq, &wc, 1) != 1)
 			return false;
 		hand_over(evd, &wc, event);
@@ -354,7 +357,7 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	struct evd *evd = obj_as(struct evd, obj_peek(handle, DAT_HANDLE_TYPE_EVD));
 	struct nic_wc wc;
 
-	if (!evd || !event || evd->waiting || !is_direct(evd))
+	if (!evd || !event || !is_direct(evd))
 		return dequeue(handle, event);
 	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
 		return DAT_QUEUE_EMPTY;

@@ -52,6 +52,7 @@ struct evd {
 	int refs;                /* EPs per stream, PSPs, IAs */
 	int selective; /* streams whose completions are not all notifications: ruling E1 */
 	bool enabled, waitable;
+	bool direct;   /* carries nothing but completions, and nobody waits */
 	bool waiting;  /* a thread is in dat_evd_wait */
 	bool notified; /* since that thread began to wait */
 	bool dying;    /* the waiter must leave with DAT_ABORT */
@@ -92,6 +93,8 @@ void evd_post_catastrophe(struct ia *ia);
 void evd_on_notify(void *cq_ctx);
 void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 
+/* A thread begins or ends to wait. */
+void evd_set_waiting(struct evd *evd, bool waiting);
 /* evd_wait.c: wake the waiter so that it looks at what changed. */
 void evd_wake(struct evd *evd);
 /* Let a vain poll's worth of virtual time pass, or less: take the event that comes. */

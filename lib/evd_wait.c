@@ -163,10 +163,10 @@ static DAT_RETURN wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUNT th
 		deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
 	else if (timeout != DAT_TIMEOUT_INFINITE)
 		deadline = nic->ops->now(nic) + timeout * NS_PER_US;
-	evd->waiting = true;
+	evd_set_waiting(evd, true);
 	evd->notified = false;
 	ret = block(evd, deadline, (uint32_t)threshold, event, nmore);
-	evd->waiting = false;
+	evd_set_waiting(evd, false);
 	/* Who destroys the EVD waits for us to be out of it. */
 	nic->up->wake(nic->ctx);
 	return ret;

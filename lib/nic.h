@@ -50,6 +50,7 @@ struct nic {
 	uint64_t caps;            /* enum nic_cap; fixed at open */
 	uint64_t poll_quantum_ns; /* most that a vain poll lets pass; 0: polls move no time */
 	bool tracing;             /* so that an untraced path costs one load */
+	bool threaded;            /* lib sets it, for ever, once the process has several threads */
 	unsigned int idle;        /* lib's: polls and queries in a row in which nothing happened */
 	bool attention; /* lib sets it in an upcall to end a wait: it has seen to something */
 };
@@ -144,7 +145,7 @@ enum nic_opcode {
 	NIC_OP_COUNT
 };
 
-/* Every way a work request can end, one to one with its cause. */
+/* Every way a work request can end, one to one with its cause; numbered so that lib need not translate. */
 enum nic_wc_status {
 	NIC_WC_SUCCESS,
 	NIC_WC_FLUSHED,
@@ -156,6 +157,7 @@ enum nic_wc_status {
 	NIC_WC_REMOTE_OPERATION,
 	NIC_WC_RETRY_EXCEEDED,
 	NIC_WC_RNR_EXCEEDED,
+	NIC_WC_PARTIAL, /* no backend ends a request so */
 	NIC_WC_BIND_FAILED,
 	NIC_WC_COUNT
 };
@@ -176,21 +178,23 @@ struct nic_sge {
 struct nic_send_wr {
 	uint64_t wr_id;
 	const struct nic_sge *sge;
-	uint32_t num_sge;
 	uint32_t length; /* sum over sge, computed by lib's checks */
-	enum nic_opcode opcode;
-	uint32_t flags; /* enum nic_wr_flag */
+	uint8_t opcode;  /* enum nic_opcode */
+	uint8_t flags;   /* enum nic_wr_flag */
+	uint16_t num_sge;
+	/* NIC_OP_WRITE, NIC_OP_READ only */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	struct nic_mw *mw; /* NIC_OP_BIND only: window; access in bind_access; sge[0] is the range */
+	/* NIC_OP_BIND only: sge[0] is the range */
 	uint32_t bind_access;
+	struct nic_mw *mw;
 };
 
 struct nic_recv_wr {
 	uint64_t wr_id;
 	const struct nic_sge *sge;
-	uint32_t num_sge;
-	uint32_t flags; /* NIC_WR_QUIET */
+	uint16_t num_sge;
+	uint16_t flags; /* NIC_WR_QUIET */
 };
 
 struct nic_wc {

@@ -175,7 +175,7 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 		return ret;
 	if (srq->outstanding >= srq->max_recv_dtos)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-	wr.num_sge = (uint32_t)segments;
+	wr.num_sge = (uint16_t)segments;
 	if (srq_ops(srq)->srq_post(srq->nic, &wr))
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 	srq->outstanding++;
