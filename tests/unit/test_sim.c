@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* <dat/sim.h>: the clock, the wire, the trace. "sim_": its header is the contract. */
+#include <stdlib.h>
+
 #include "tests/support/support.h"
 
 static DAT_COUNT pending(void)
@@ -8,6 +10,20 @@ static DAT_COUNT pending(void)
 
 	must(dat_sim_pending(w.sim, &events, NULL));
 	return events;
+}
+
+static void clear_environment(void)
+{
+	static const char *const names[] = {
+		"DATSIM_PROFILE",      "DATSIM_SEED",
+		"DATSIM_LATENCY_NS",   "DATSIM_BANDWIDTH_BPS",
+		"DATSIM_MTU",          "DATSIM_RNR_RETRY",
+		"DATSIM_RNR_TIMER_NS", "DATSIM_POLL_QUANTUM_NS",
+	};
+	size_t i;
+
+	for (i = 0; i < COUNT(names); i++)
+		unsetenv(names[i]);
 }
 
 /* ---- fabrics ---- */
@@ -76,6 +92,7 @@ START_TEST(sim_the_defaults)
 {
 	DAT_SIM_CONFIG config;
 
+	clear_environment();
 	memset(&config, 0xee, sizeof(config));
 	must(dat_sim_config_init(&config));
 	ck_assert_int_eq(config.profile, DAT_SIM_PROFILE_IB);
@@ -87,6 +104,65 @@ START_TEST(sim_the_defaults)
 	ck_assert_uint_eq(config.rnr_timer_ns, 100000);
 	ck_assert_uint_eq(config.poll_quantum_ns, 2000);
 	must_fail(dat_sim_config_init(NULL), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+}
+END_TEST
+
+START_TEST(E11_the_environment_sets_the_defaults)
+{
+	DAT_SIM_CONFIG config;
+
+	setenv("DATSIM_PROFILE", "iwarp", 1);
+	setenv("DATSIM_SEED", "77", 1);
+	setenv("DATSIM_LATENCY_NS", "5", 1);
+	setenv("DATSIM_BANDWIDTH_BPS", "0", 1);
+	setenv("DATSIM_MTU", "65536", 1);
+	setenv("DATSIM_RNR_RETRY", "0", 1);
+	setenv("DATSIM_RNR_TIMER_NS", "6", 1);
+	setenv("DATSIM_POLL_QUANTUM_NS", "0", 1);
+	must(dat_sim_config_init(&config));
+	clear_environment();
+	ck_assert_int_eq(config.profile, DAT_SIM_PROFILE_IWARP);
+	ck_assert_uint_eq(config.seed, 77);
+	ck_assert_uint_eq(config.latency_ns, 5);
+	ck_assert_uint_eq(config.bandwidth_bps, 0);
+	ck_assert_uint_eq(config.mtu, 65536);
+	ck_assert_uint_eq(config.rnr_retry, 0);
+	ck_assert_uint_eq(config.rnr_timer_ns, 6);
+	ck_assert_uint_eq(config.poll_quantum_ns, 0);
+}
+END_TEST
+
+static const char *const nonsense[][2] = {
+	{ "DATSIM_PROFILE", "token-ring" },
+	{ "DATSIM_PROFILE", "" },
+	{ "DATSIM_SEED", "-1" },
+	{ "DATSIM_SEED", "1x" },
+	{ "DATSIM_SEED", "18446744073709551616" },
+	{ "DATSIM_LATENCY_NS", "fast" },
+	{ "DATSIM_BANDWIDTH_BPS", "-5" },
+	{ "DATSIM_MTU", "255" },
+	{ "DATSIM_MTU", "65537" },
+	{ "DATSIM_MTU", "4096 bytes" },
+	{ "DATSIM_RNR_RETRY", "8" },
+	{ "DATSIM_RNR_TIMER_NS", " " },
+	{ "DATSIM_POLL_QUANTUM_NS", "0x" },
+};
+
+START_TEST(E11_a_bad_value_in_the_environment_is_an_error_not_a_default)
+{
+	DAT_SIM_CONFIG config, poison;
+	DAT_SIM_HANDLE sim = (DAT_SIM_HANDLE)&w;
+
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+	memset(&config, 0xee, sizeof(config));
+	memset(&poison, 0xee, sizeof(poison));
+	setenv(nonsense[_i][0], nonsense[_i][1], 1);
+	must_fail(dat_sim_config_init(&config), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+	must_fail(dat_sim_create(NULL, &sim), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+	clear_environment();
+	ck_assert_mem_eq(&config, &poison, sizeof(config));
+	ck_assert_ptr_eq(sim, &w);
 }
 END_TEST
 
@@ -308,6 +384,9 @@ static void fill(Suite *suite)
 	unit_test(suite, sim_the_fabric_of_an_adapter_and_its_backend);
 	unit_add(suite, sim_a_configuration_out_of_range_is_an_invalid_parameter, 5, setup_fabric);
 	unit_test_bare(suite, sim_the_defaults);
+	unit_test_bare(suite, E11_the_environment_sets_the_defaults);
+	unit_add(suite, E11_a_bad_value_in_the_environment_is_an_error_not_a_default,
+		 COUNT(nonsense), setup_fabric);
 	unit_test_bare(suite, sim_advance_moves_the_clock_exactly);
 	unit_test_both(suite, sim_posting_and_looking_move_no_time);
 	unit_test_both(suite, sim_step_runs_one_event_and_an_empty_queue_is_bare);

@@ -142,6 +142,35 @@ START_TEST(Q4_releasing_the_rest_of_a_flushed_message_does_nothing)
 }
 END_TEST
 
+/* Message 2 overtook and is whole; message 1 is not. */
+START_TEST(Q4_a_whole_message_is_a_success_whatever_is_before_it)
+{
+	DAT_DTO_COMPLETION_STATUS status[2] = { DAT_DTO_ERR_TRANSPORT, DAT_DTO_ERR_TRANSPORT };
+	int i;
+
+	srq_pair(10);
+	post_srqs(&w.b, 0, 2);
+	send_half(&w.a, w.a.ep, 1, 0);
+	fill_slot(&w.a, 1, 9);
+	post_send(&w.a, w.a.ep, 1, LONG);
+	run_quiet();
+	srq_counts(w.b.srq, 10, 0, 2);
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	run_quiet();
+	for (i = 0; i < 2; i++) {
+		DAT_DTO_COMPLETION_EVENT_DATA data =
+			expect_event(w.b.recv, DAT_DTO_COMPLETION_EVENT)
+				.event_data.dto_completion_event_data;
+
+		ck_assert_uint_lt(data.user_cookie.as_64, 2);
+		status[data.user_cookie.as_64] = data.status;
+	}
+	ck_assert_int_eq(status[0], DAT_DTO_ERR_FLUSHED);
+	ck_assert_int_eq(status[1], DAT_DTO_SUCCESS);
+	ck_assert(slot_holds(&w.b, 1, 9, LONG));
+}
+END_TEST
+
 /* ---- reset and free throw away ---- */
 
 START_TEST(Q4_reset_throws_away_unreaped_completions)
@@ -303,6 +332,7 @@ static void fill(Suite *suite)
 	unit_test_both(suite, Q4_buffers_taken_never_go_back_to_the_srq);
 	unit_test_both(suite, Q4_buffers_not_taken_stay_for_another_endpoint);
 	unit_test_both(suite, Q4_releasing_the_rest_of_a_flushed_message_does_nothing);
+	unit_test_iwarp(suite, Q4_a_whole_message_is_a_success_whatever_is_before_it);
 	unit_test_both(suite, Q4_reset_throws_away_unreaped_completions);
 	unit_test_both(suite, Q4_reaping_before_the_reset_counts_once);
 	unit_test_both(suite, Q4_free_of_a_connected_endpoint_throws_away_and_counts_as_reaped);
