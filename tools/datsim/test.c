@@ -93,8 +93,10 @@ static bool add_path(struct scripts *scripts, const char *path)
 		return true;
 	}
 	find_scripts(scripts, path, 0);
+	if (scripts->count == first)
+		return false;
 	qsort(scripts->paths + first, scripts->count - first, sizeof(*scripts->paths), by_name);
-	return scripts->count > first;
+	return true;
 }
 
 /* The end mark says that the file is whole. */
