@@ -6,6 +6,7 @@
 #include "api.h"
 #include "handle.h"
 #include "object.h"
+#include "registry.h"
 
 /*
  * The calls of every message. What is not plainly a handle of ours goes to a function apart, so that
@@ -39,9 +40,19 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 		 ia_attr, provider_attr_mask, provider_attr);
 }
 
+/* The registry counts a third party's openings: its handles are looked at only while there are some. */
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 {
-	DISPATCH(ia_close_func, DAT_INVALID_HANDLE_IA, ia_handle, close_flags);
+	bool foreign = !handle_slot(ia_handle);
+	DAT_PROVIDER *provider = handle_provider(ia_handle);
+	DAT_RETURN ret;
+
+	if (!provider)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ret = provider->ia_close_func(ia_handle, close_flags);
+	if (foreign && ret == DAT_SUCCESS)
+		registry_foreign_closed(provider);
+	return ret;
 }
 
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "api.h"
 #include "backend.h"
@@ -17,12 +19,14 @@ struct entry {
 	TAILQ_ENTRY(entry) link;
 	DAT_PROVIDER_INFO info;
 	DAT_PROVIDER *provider;
+	unsigned int opens; /* IAs */
 };
 
 /* What a process has one of by the standard's own design. */
 static struct {
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, entry) entries; /* third parties' */
+	unsigned int opens;          /* IAs of all of them */
 } registry = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.entries = TAILQ_HEAD_INITIALIZER(registry.entries),
@@ -38,11 +42,57 @@ static struct entry *find(const char *name)
 	return entry;
 }
 
+/* ---- handles of third parties ---- */
+
+/* The word a value points at, if it points at anything: the kernel looks, so that we cannot fault. */
+static bool read_word(DAT_HANDLE handle, DAT_PROVIDER **word)
+{
+	struct iovec local = { .iov_base = word, .iov_len = sizeof(*word) };
+	struct iovec remote = { .iov_base = handle, .iov_len = sizeof(*word) };
+
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(*word);
+}
+
 DAT_PROVIDER *registry_foreign_provider(DAT_HANDLE handle)
 {
-	/* Third-party IAs cannot be opened yet (the issue WHOLE API), so no foreign handle exists. */
-	(void)handle;
-	return NULL;
+	DAT_PROVIDER *word = NULL;
+	struct entry *entry;
+
+	if (__atomic_load_n(&registry.opens, __ATOMIC_RELAXED) == 0 || !read_word(handle, &word))
+		return NULL;
+	pthread_mutex_lock(&registry.lock);
+	TAILQ_FOREACH(entry, &registry.entries, link)
+		if (entry->provider == word && entry->opens > 0)
+			break;
+	pthread_mutex_unlock(&registry.lock);
+	return entry ? word : NULL;
+}
+
+void registry_foreign_closed(DAT_PROVIDER *provider)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&registry.lock);
+	TAILQ_FOREACH(entry, &registry.entries, link)
+		if (entry->provider == provider && entry->opens > 0) {
+			entry->opens--;
+			registry.opens--;
+			break;
+		}
+	pthread_mutex_unlock(&registry.lock);
+}
+
+/* Through a third party's table; counted before, so that its handles are known at once. */
+static DAT_RETURN open_foreign(struct entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			       DAT_IA_HANDLE *ia)
+{
+	DAT_PROVIDER *provider = entry->provider;
+	DAT_RETURN ret;
+
+	ret = provider->ia_open_func(entry->info.ia_name, qlen, async, ia);
+	if (ret != DAT_SUCCESS)
+		registry_foreign_closed(provider);
+	return ret;
 }
 
 /* ---- our own adapters ---- */
@@ -101,6 +151,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 	const size_t prefix = strlen(RO_AWARE_PREFIX);
 	char *bare = name;
 	struct entry *entry;
+	struct backend *b;
 	DAT_RETURN ret;
 
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
@@ -118,14 +169,17 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 		return ret;
 	pthread_mutex_lock(&registry.lock);
 	entry = find(bare);
-	pthread_mutex_unlock(&registry.lock);
 	if (entry) {
-		say("adapter \"%.64s\" belongs to a registered third-party provider; opening those is "
-		    "not built yet",
-		    bare);
-		return DAT_FAIL(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+		entry->opens++; /* it stays: remove refuses while this is not 0 */
+		registry.opens++;
 	}
-	return dat__provider.ia_open_func(bare, qlen, async, ia);
+	pthread_mutex_unlock(&registry.lock);
+	if (entry)
+		return open_foreign(entry, qlen, async, ia);
+	ret = backend_chosen(&b);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	return b->provider.ia_open_func(bare, qlen, async, ia);
 }
 
 /* ---- list, add, remove ---- */
@@ -226,6 +280,9 @@ DAT_RETURN dat_registry_remove_provider(DAT_PROVIDER *provider, const DAT_PROVID
 	pthread_mutex_lock(&registry.lock);
 	entry = find(info->ia_name);
 	if (!entry || entry->provider != provider)
+		goto unlock;
+	ret = DAT_FAIL(DAT_PROVIDER_IN_USE, DAT_NO_SUBTYPE);
+	if (entry->opens > 0)
 		goto unlock;
 	TAILQ_REMOVE(&registry.entries, entry, link);
 	free(entry);
