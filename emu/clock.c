@@ -107,6 +107,14 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 	emu_schedule(w, time, kind, emu_qp_index(w, qp), qp->epoch, 0, 0);
 }
 
+static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	return (kind == EMU_EV_RNR_TIMER || kind == EMU_EV_CM_TIMEOUT) &&
+	       event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
+}
+
 /* Found by looking: timers are stopped when connections come and go, not per message. */
 void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
 {
@@ -116,8 +124,7 @@ void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
 	if (!qp->timer)
 		return;
 	qp->timer = false;
-	while (emu_event_kind(&fab->heap[i]) < EMU_EV_RNR_TIMER ||
-	       fab->heap[i].qp != emu_qp_index(w, qp))
+	while (i < fab->events && !is_timer_of(w, qp, &fab->heap[i]))
 		i++;
 	assert(i < fab->events);
 	heap_remove(fab, i);

@@ -135,7 +135,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 				   .from = qp->adapter,
 				   .to = qp->peer_adapter };
 	set_private_data(conn, param);
-	when = emu_link_answer(w, conn->from, conn->to);
+	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
 	if (to)
 		emu_schedule(w, when, EMU_EV_CM_REQUEST, 0, 0, index, 0);
 	else
@@ -153,8 +153,8 @@ static void reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 {
 	struct emu_conn *conn = &w->fab->conn[index];
 
-	emu_schedule(w, emu_link_answer(w, conn->to, conn->from), EMU_EV_CM_REPLY, conn->qp,
-		     conn->epoch, index, outcome);
+	emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->to, conn->from)), EMU_EV_CM_REPLY,
+		     conn->qp, conn->epoch, index, outcome);
 }
 
 int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_conn_param *param)
@@ -263,8 +263,8 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	else if (waiting)
 		emu_qp_end(w, qp, (enum nic_conn_end)(event->packet - 1));
 	else if (event->packet == 0)
-		emu_schedule(w, emu_link_answer(w, conn->from, conn->to), EMU_EV_CM_GONE,
-			     conn->passive_qp, conn->passive_epoch, 0, 0);
+		emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->from, conn->to)),
+			     EMU_EV_CM_GONE, conn->passive_qp, conn->passive_epoch, 0, 0);
 	conn_free(w, event->index);
 }
 

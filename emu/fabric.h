@@ -269,7 +269,8 @@ struct emu_link {
 	uint64_t latency_ns;
 	uint64_t bandwidth_bps;
 	uint64_t ns_per_byte; /* of 2^-32 ns, rounded up; 0: no limit */
-	uint64_t busy_until;  /* the wire is serialising until then */
+	uint64_t not_before; /* nothing arrives earlier: the latency was lowered behind what is under way */
+	uint64_t busy_until; /* the wire is serialising until then */
 	emu_ref held, held_tail;
 	uint32_t pass; /* holding: packets still to pass */
 	bool holding;

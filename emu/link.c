@@ -232,9 +232,13 @@ int emu_set_link(struct nic *nic, const char *from, const char *to, uint64_t lat
 {
 	struct emu_world *w = emu_world_of(nic);
 	struct emu_link *link = find_link(w, from, to);
+	uint64_t under_way;
 
 	if (!link)
 		return -ENOENT;
+	under_way = (link->busy_until > w->fab->now ? link->busy_until : w->fab->now) +
+		    link->latency_ns;
+	link->not_before = emu_link_in_order(link, under_way);
 	emu_link_init(link, latency_ns, bandwidth_bps);
 	emu_trace(w, "%s>%s set latency_ns=%lu bandwidth_bps=%lu", from, to, latency_ns,
 		  bandwidth_bps);

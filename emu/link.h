@@ -16,6 +16,12 @@ static inline uint64_t emu_link_serialise(const struct emu_link *link, uint64_t 
 	return (uint64_t)((unsigned __int128)bytes * link->ns_per_byte >> 32);
 }
 
+/* Packets of a link never overtake each other, whatever is done to its latency. */
+static inline uint64_t emu_link_in_order(const struct emu_link *link, uint64_t arrival)
+{
+	return arrival > link->not_before ? arrival : link->not_before;
+}
+
 /*
  * Put `bytes` on the wire now, of which the first `head` make the first packet: when that packet has
  * arrived. The wire stays busy for all of them.
@@ -29,13 +35,15 @@ static inline uint64_t emu_link_transmit(struct emu_fabric *fab, struct emu_link
 	link->busy_until = __builtin_expect(head == bytes, 1)
 				   ? first
 				   : start + emu_link_serialise(link, bytes);
-	return first + link->latency_ns;
+	return emu_link_in_order(link, first + link->latency_ns);
 }
 
 /* When a packet without payload sent now arrives; it does not wait for the wire. */
-static inline uint64_t emu_link_answer(struct emu_world *w, uint16_t from, uint16_t to)
+static inline uint64_t emu_link_answer(const struct emu_fabric *fab, uint32_t link)
 {
-	return w->fab->now + w->fab->links[emu_link_at(from, to)].latency_ns;
+	const struct emu_link *l = &fab->links[link];
+
+	return emu_link_in_order(l, fab->now + l->latency_ns);
 }
 
 /* emu_link_holds where there are holds. */

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "cq.h"
 #include "fabric.h"
+#include "link.h"
 
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp);
 int emu_qp_modify(struct nic_qp *qp, const struct nic_qp_init *init);
@@ -56,8 +57,8 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 static inline void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp,
 				    enum emu_event_kind kind, uint32_t index, uint32_t packet)
 {
-	emu_schedule(w, w->fab->now + w->fab->links[qp->link].latency_ns, kind, qp->peer,
-		     qp->peer_epoch, index, packet);
+	emu_schedule(w, emu_link_answer(w->fab, qp->link), kind, qp->peer, qp->peer_epoch, index,
+		     packet);
 }
 
 /* Queue the completion of a send work request, unless it is suppressed. */

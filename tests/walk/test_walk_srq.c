@@ -44,7 +44,7 @@ static const struct walk_kind kind = {
 	.ops = ops,
 	.pairs = WALK_PAIRS,
 	.plain = 0,
-	.seeds = { 2, 3, 4, 5, 6, 7, 8, 9 },
+	.seeds = { 2, 3, 4, 5, 152, 7, 600, 9 },
 	.steps = 4000,
 };
 
