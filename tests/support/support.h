@@ -58,10 +58,14 @@ struct world {
 
 extern struct world w;
 
-/* Fixtures: a fabric of one profile; and with both sides open on it. */
+/*
+ * Fixtures: a fabric; with both sides open on it; on profile iwarp; with completions going to EVDs
+ * that take software events, too.
+ */
 void setup_fabric(void);
 void setup_sides(void);
 void setup_sides_iwarp(void);
+void setup_sides_mixed(void);
 void teardown(void);
 
 /* For tests that want another fabric: the configuration the fixtures use, and a fabric of it. */
@@ -207,16 +211,17 @@ void unit_add(Suite *suite, const TTest *test, int times, SFun setup);
 int unit_run(const char *name, void (*fill)(Suite *suite));
 
 /*
- * A test with both sides open; with a fabric only; on profile iwarp; on both profiles, where they
- * may not differ; for _i = 0 .. times - 1
+ * A test with both sides open; with a fabric only; on profile iwarp; in all worlds that may make no
+ * difference (both profiles, and EVDs that take other streams beside); for _i = 0 .. times - 1
  */
 #define unit_test(suite, test)       unit_add((suite), (test), 1, setup_sides)
 #define unit_test_bare(suite, test)  unit_add((suite), (test), 1, setup_fabric)
 #define unit_test_iwarp(suite, test) unit_add((suite), (test), 1, setup_sides_iwarp)
-#define unit_test_both(suite, test)                              \
+#define unit_test_all(suite, test)                               \
 	do {                                                     \
 		unit_add((suite), (test), 1, setup_sides);       \
 		unit_add((suite), (test), 1, setup_sides_iwarp); \
+		unit_add((suite), (test), 1, setup_sides_mixed); \
 	} while (0)
 #define unit_test_loop(suite, test, times) unit_add((suite), (test), (int)(times), setup_sides)
 

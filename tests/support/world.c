@@ -11,7 +11,7 @@
 
 struct world w;
 
-static bool untraced;
+static bool untraced, mixed;
 
 /* ---- the fabric ---- */
 
@@ -48,7 +48,14 @@ static void setup_profile(DAT_SIM_PROFILE profile)
 {
 	DAT_SIM_CONFIG config = fabric_config(profile);
 
+	mixed = false;
 	fabric_create(&config);
+}
+
+static void open_both(void)
+{
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
 }
 
 void setup_fabric(void)
@@ -59,15 +66,20 @@ void setup_fabric(void)
 void setup_sides(void)
 {
 	setup_fabric();
-	side_open(&w.a, "emu0");
-	side_open(&w.b, "emu1");
+	open_both();
 }
 
 void setup_sides_iwarp(void)
 {
 	setup_profile(DAT_SIM_PROFILE_IWARP);
-	side_open(&w.a, "emu0");
-	side_open(&w.b, "emu1");
+	open_both();
+}
+
+void setup_sides_mixed(void)
+{
+	setup_fabric();
+	mixed = true;
+	open_both();
 }
 
 void teardown(void)
@@ -142,14 +154,16 @@ DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags)
 
 void side_open(struct side *side, const char *adapter)
 {
+	int beside = mixed ? DAT_EVD_SOFTWARE_FLAG : 0;
 	char name[DAT_NAME_MAX_LENGTH];
 
 	snprintf(name, sizeof(name), "%s", adapter);
 	side->async = NO_HANDLE;
 	must(dat_ia_open(name, EVD_LENGTH, &side->async, &side->ia));
 	must(dat_pz_create(side->ia, &side->pz));
-	side->recv = make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG);
-	side->request = make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
+	side->recv = make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG | beside);
+	side->request =
+		make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG | beside);
 	side->connect = make_evd(side, EVD_LENGTH, DAT_EVD_CONNECTION_FLAG);
 	side->cr = make_evd(side, EVD_LENGTH, DAT_EVD_CR_FLAG);
 	register_memory(side);

@@ -364,28 +364,28 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, page_the_request_event_says_what_was_asked_for);
-	unit_test_both(suite, page_a_request_is_queried_by_its_handle);
-	unit_test_both(suite, page_the_answer_ends_the_request);
-	unit_test_both(suite, page_rejecting_ends_the_request_and_tells_the_peer);
-	unit_test_both(suite, page_a_query_shows_the_remote_side_of_a_connection);
-	unit_test_both(suite, page_an_adapter_can_connect_to_itself);
-	unit_test_both(suite, page_an_endpoint_may_go_without_a_connect_EVD);
-	unit_test_both(suite, E4_nobody_listens);
-	unit_test_both(suite, E4_a_freed_listener_is_none);
-	unit_test_both(suite, E4_the_CR_EVD_is_full);
-	unit_test_both(suite, E4_the_backlog_is_the_length_of_the_CR_EVD);
-	unit_test_both(suite, E4_a_remote_that_is_not_open_is_unreachable);
-	unit_test_both(suite, E4_a_remote_that_does_not_exist_is_unreachable);
-	unit_test_both(suite, E4_no_answer_in_time_in_exact_virtual_time);
-	unit_test_both(suite, E4_a_silent_host_times_out_too);
+	unit_test_all(suite, page_the_request_event_says_what_was_asked_for);
+	unit_test_all(suite, page_a_request_is_queried_by_its_handle);
+	unit_test_all(suite, page_the_answer_ends_the_request);
+	unit_test_all(suite, page_rejecting_ends_the_request_and_tells_the_peer);
+	unit_test_all(suite, page_a_query_shows_the_remote_side_of_a_connection);
+	unit_test_all(suite, page_an_adapter_can_connect_to_itself);
+	unit_test_all(suite, page_an_endpoint_may_go_without_a_connect_EVD);
+	unit_test_all(suite, E4_nobody_listens);
+	unit_test_all(suite, E4_a_freed_listener_is_none);
+	unit_test_all(suite, E4_the_CR_EVD_is_full);
+	unit_test_all(suite, E4_the_backlog_is_the_length_of_the_CR_EVD);
+	unit_test_all(suite, E4_a_remote_that_is_not_open_is_unreachable);
+	unit_test_all(suite, E4_a_remote_that_does_not_exist_is_unreachable);
+	unit_test_all(suite, E4_no_answer_in_time_in_exact_virtual_time);
+	unit_test_all(suite, E4_a_silent_host_times_out_too);
 	unit_test_loop(suite, E4_an_address_that_makes_no_sense_is_refused_at_once, 3);
-	unit_test_both(suite, E4_the_port_in_the_address_is_not_looked_at);
-	unit_test_both(suite, E5_accepting_after_the_active_side_disconnected);
-	unit_test_both(suite, E5_accepting_after_the_active_side_timed_out);
-	unit_test_both(suite, E5_accepting_after_the_active_side_was_freed);
-	unit_test_both(suite, E5_accepting_after_the_active_side_closed_its_adapter);
-	unit_test_both(suite, E5_rejecting_after_the_active_side_has_gone_succeeds);
+	unit_test_all(suite, E4_the_port_in_the_address_is_not_looked_at);
+	unit_test_all(suite, E5_accepting_after_the_active_side_disconnected);
+	unit_test_all(suite, E5_accepting_after_the_active_side_timed_out);
+	unit_test_all(suite, E5_accepting_after_the_active_side_was_freed);
+	unit_test_all(suite, E5_accepting_after_the_active_side_closed_its_adapter);
+	unit_test_all(suite, E5_rejecting_after_the_active_side_has_gone_succeeds);
 }
 
 UNIT_SUITE("connect")

@@ -380,26 +380,26 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, A3_LOCAL_WRITE_implies_local_read);
-	unit_test_both(suite, A3_a_region_with_local_read_cannot_receive);
-	unit_test_both(suite, A3_a_region_with_neither_local_bit_can_do_nothing);
-	unit_test_both(suite, A3_a_region_of_another_zone_is_refused_at_the_post);
-	unit_test_both(suite, A3_a_context_that_names_no_region_is_refused);
-	unit_test_both(suite, A3_the_context_of_a_freed_region_is_refused);
-	unit_test_both(suite, A3_a_region_freed_after_the_post_fails_the_receive_when_it_is_used);
-	unit_test_both(suite, A3_a_region_freed_half_way_through_a_message_fails_the_receive);
-	unit_test_both(suite, A3_a_region_freed_under_an_srq_fails_the_receive);
-	unit_test_both(suite, page_a_segment_outside_its_region_is_an_invalid_parameter);
-	unit_test_both(suite, page_an_empty_segment_is_not_looked_at);
-	unit_test_both(suite, page_segments_are_gathered_and_scattered_in_order);
+	unit_test_all(suite, A3_LOCAL_WRITE_implies_local_read);
+	unit_test_all(suite, A3_a_region_with_local_read_cannot_receive);
+	unit_test_all(suite, A3_a_region_with_neither_local_bit_can_do_nothing);
+	unit_test_all(suite, A3_a_region_of_another_zone_is_refused_at_the_post);
+	unit_test_all(suite, A3_a_context_that_names_no_region_is_refused);
+	unit_test_all(suite, A3_the_context_of_a_freed_region_is_refused);
+	unit_test_all(suite, A3_a_region_freed_after_the_post_fails_the_receive_when_it_is_used);
+	unit_test_all(suite, A3_a_region_freed_half_way_through_a_message_fails_the_receive);
+	unit_test_all(suite, A3_a_region_freed_under_an_srq_fails_the_receive);
+	unit_test_all(suite, page_a_segment_outside_its_region_is_an_invalid_parameter);
+	unit_test_all(suite, page_an_empty_segment_is_not_looked_at);
+	unit_test_all(suite, page_segments_are_gathered_and_scattered_in_order);
 	unit_test_loop(suite, page_segment_counts_beyond_the_endpoints_are_an_invalid_parameter, 4);
-	unit_test_both(suite, G3_NULL_segments_are_fine_for_none_only);
-	unit_test_both(suite, page_one_receive_too_many_is_out_of_resources);
-	unit_test_both(suite, page_one_send_too_many_is_out_of_resources_until_one_completes);
-	unit_test_both(suite, page_a_message_above_max_message_size_is_an_invalid_parameter);
-	unit_test_both(suite, page_messages_arrive_whole_in_order_and_once);
-	unit_test_both(suite, page_both_directions_work_at_the_same_time);
-	unit_test_both(suite, Q1_completions_without_a_receive_EVD_count_as_reaped);
+	unit_test_all(suite, G3_NULL_segments_are_fine_for_none_only);
+	unit_test_all(suite, page_one_receive_too_many_is_out_of_resources);
+	unit_test_all(suite, page_one_send_too_many_is_out_of_resources_until_one_completes);
+	unit_test_all(suite, page_a_message_above_max_message_size_is_an_invalid_parameter);
+	unit_test_all(suite, page_messages_arrive_whole_in_order_and_once);
+	unit_test_all(suite, page_both_directions_work_at_the_same_time);
+	unit_test_all(suite, Q1_completions_without_a_receive_EVD_count_as_reaped);
 }
 
 UNIT_SUITE("dto")

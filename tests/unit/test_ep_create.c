@@ -348,22 +348,22 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, A1_zero_sizes_mean_the_adapters_maximum);
-	unit_test_both(suite, A1_zero_RDMA_reads_stay_0);
-	unit_test_both(suite, A1_NULL_attributes_are_16_4_8_and_maximum_sizes);
-	unit_test_both(suite, A1_an_endpoint_with_NULL_attributes_works);
-	unit_test_both(suite, A1_query_shows_what_was_asked_for);
-	unit_test_both(suite, page_the_attributes_are_read_during_the_call_only);
-	unit_test_both(suite, page_query_shows_the_objects);
-	unit_test_both(suite, page_each_EVD_may_be_left_out);
-	unit_test_both(suite, page_an_EVD_without_the_streams_flag_is_an_invalid_handle);
-	unit_test_both(suite, page_an_srq_endpoint_needs_attributes);
-	unit_test_both(suite, page_an_srq_endpoint_needs_an_srq);
-	unit_test_both(suite, page_max_recv_iov_of_an_srq_endpoint_is_not_looked_at);
+	unit_test_all(suite, A1_zero_sizes_mean_the_adapters_maximum);
+	unit_test_all(suite, A1_zero_RDMA_reads_stay_0);
+	unit_test_all(suite, A1_NULL_attributes_are_16_4_8_and_maximum_sizes);
+	unit_test_all(suite, A1_an_endpoint_with_NULL_attributes_works);
+	unit_test_all(suite, A1_query_shows_what_was_asked_for);
+	unit_test_all(suite, page_the_attributes_are_read_during_the_call_only);
+	unit_test_all(suite, page_query_shows_the_objects);
+	unit_test_all(suite, page_each_EVD_may_be_left_out);
+	unit_test_all(suite, page_an_EVD_without_the_streams_flag_is_an_invalid_handle);
+	unit_test_all(suite, page_an_srq_endpoint_needs_attributes);
+	unit_test_all(suite, page_an_srq_endpoint_needs_an_srq);
+	unit_test_all(suite, page_max_recv_iov_of_an_srq_endpoint_is_not_looked_at);
 	unit_test_loop(suite, G3a_a_bad_attribute_is_an_invalid_parameter, COUNT(bad));
-	unit_test_both(suite, G3a_the_adapters_limits_are_legal);
+	unit_test_all(suite, G3a_the_adapters_limits_are_legal);
 	unit_test_loop(suite, A2_legal_completion_flags_at_creation, 24);
-	unit_test_both(suite, H5_the_soft_mark_of_a_plain_endpoint_is_set_at_creation_too);
+	unit_test_all(suite, H5_the_soft_mark_of_a_plain_endpoint_is_set_at_creation_too);
 }
 
 UNIT_SUITE("ep_create")

@@ -394,30 +394,30 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, H2_hard_breaks_both_ends_above_the_mark_not_at_it);
-	unit_test_both(suite, H2_the_message_that_crossed_is_not_delivered);
-	unit_test_both(suite, H2_hard_acts_at_the_first_packet_of_a_long_message);
-	unit_test_both(suite, H2_the_break_flushes_everything_outstanding);
-	unit_test_both(suite, H2_hard_counts_on_a_plain_endpoint_too);
-	unit_test_both(suite, H2_hard_breaks_a_DISCONNECT_PENDING_endpoint);
-	unit_test_both(suite, H2_other_endpoints_of_the_srq_are_not_hurt);
-	unit_test_both(suite, H2_a_message_that_crosses_both_marks_gives_both);
-	unit_test_both(suite, H2_hard_breaks_nothing_on_a_DISCONNECTED_endpoint);
-	unit_test_both(suite, H3_soft_above_hard_is_legal_and_stays_silent);
-	unit_test_both(suite, H3_soft_having_fired_leaves_hard_armed);
-	unit_test_both(suite, H3_hard_level_is_checked_inside_the_call);
-	unit_test_both(suite, H3_both_levels_are_checked_inside_the_call);
-	unit_test_both(suite, H3_a_call_replaces_the_hard_mark);
-	unit_test_both(suite, H3_soft_fires_on_a_DISCONNECTED_endpoint_too);
-	unit_test_both(suite, H3_an_armed_hard_mark_stays_armed_over_reset);
-	unit_test_both(suite, H3_a_fired_hard_mark_stays_fired_over_reset);
-	unit_test_both(suite, H3_a_call_arms_a_fired_hard_mark_again);
-	unit_test_both(suite, H4_INFINITE_does_not_prevent_the_break_for_want_of_a_buffer);
-	unit_test_both(suite, H5_srq_soft_hw_sets_the_soft_mark_at_creation);
+	unit_test_all(suite, H2_hard_breaks_both_ends_above_the_mark_not_at_it);
+	unit_test_all(suite, H2_the_message_that_crossed_is_not_delivered);
+	unit_test_all(suite, H2_hard_acts_at_the_first_packet_of_a_long_message);
+	unit_test_all(suite, H2_the_break_flushes_everything_outstanding);
+	unit_test_all(suite, H2_hard_counts_on_a_plain_endpoint_too);
+	unit_test_all(suite, H2_hard_breaks_a_DISCONNECT_PENDING_endpoint);
+	unit_test_all(suite, H2_other_endpoints_of_the_srq_are_not_hurt);
+	unit_test_all(suite, H2_a_message_that_crosses_both_marks_gives_both);
+	unit_test_all(suite, H2_hard_breaks_nothing_on_a_DISCONNECTED_endpoint);
+	unit_test_all(suite, H3_soft_above_hard_is_legal_and_stays_silent);
+	unit_test_all(suite, H3_soft_having_fired_leaves_hard_armed);
+	unit_test_all(suite, H3_hard_level_is_checked_inside_the_call);
+	unit_test_all(suite, H3_both_levels_are_checked_inside_the_call);
+	unit_test_all(suite, H3_a_call_replaces_the_hard_mark);
+	unit_test_all(suite, H3_soft_fires_on_a_DISCONNECTED_endpoint_too);
+	unit_test_all(suite, H3_an_armed_hard_mark_stays_armed_over_reset);
+	unit_test_all(suite, H3_a_fired_hard_mark_stays_fired_over_reset);
+	unit_test_all(suite, H3_a_call_arms_a_fired_hard_mark_again);
+	unit_test_all(suite, H4_INFINITE_does_not_prevent_the_break_for_want_of_a_buffer);
+	unit_test_all(suite, H5_srq_soft_hw_sets_the_soft_mark_at_creation);
 	unit_test_loop(suite, H5_zero_and_DAT_HW_DEFAULT_at_creation_are_no_mark, 2);
-	unit_test_both(suite, H5_query_reports_what_set_watermark_set);
-	unit_test_both(suite, H5_M1_modify_does_not_change_it);
-	unit_test_both(suite, H5_max_recv_dtos_of_an_srq_endpoint_never_arms_the_hard_mark);
+	unit_test_all(suite, H5_query_reports_what_set_watermark_set);
+	unit_test_all(suite, H5_M1_modify_does_not_change_it);
+	unit_test_all(suite, H5_max_recv_dtos_of_an_srq_endpoint_never_arms_the_hard_mark);
 }
 
 UNIT_SUITE("ep_hard_mark")

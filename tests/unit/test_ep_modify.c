@@ -259,16 +259,16 @@ static void fill(Suite *suite)
 		       REACHABLE_STATES);
 	unit_test_loop(suite, M2_M3_M4_every_other_field_changes_in_UNCONNECTED, ep_field_count);
 	unit_test_loop(suite, M5_in_any_other_state_the_subtype_names_the_state, REACHABLE_STATES);
-	unit_test_both(suite, M3_fields_change_again_after_a_reset);
-	unit_test_both(suite, M2_receives_of_another_zone_fail_when_they_are_used);
-	unit_test_both(suite, M2_posts_are_checked_against_the_new_zone);
-	unit_test_both(suite, M2_the_old_zone_is_no_longer_in_use_and_the_new_one_is);
-	unit_test_both(suite, M3_completions_and_events_go_to_the_new_EVDs);
-	unit_test_both(suite, M3_max_recv_dtos_is_enforced_as_changed);
-	unit_test_both(suite, M3_max_request_dtos_is_enforced_as_changed);
-	unit_test_both(suite, M3_receive_flags_need_that_no_receive_was_posted);
-	unit_test_both(suite, M4_a_count_of_zero_with_no_list_succeeds);
-	unit_test_both(suite, M1_the_srq_of_an_srq_endpoint_stays);
+	unit_test_all(suite, M3_fields_change_again_after_a_reset);
+	unit_test_all(suite, M2_receives_of_another_zone_fail_when_they_are_used);
+	unit_test_all(suite, M2_posts_are_checked_against_the_new_zone);
+	unit_test_all(suite, M2_the_old_zone_is_no_longer_in_use_and_the_new_one_is);
+	unit_test_all(suite, M3_completions_and_events_go_to_the_new_EVDs);
+	unit_test_all(suite, M3_max_recv_dtos_is_enforced_as_changed);
+	unit_test_all(suite, M3_max_request_dtos_is_enforced_as_changed);
+	unit_test_all(suite, M3_receive_flags_need_that_no_receive_was_posted);
+	unit_test_all(suite, M4_a_count_of_zero_with_no_list_succeeds);
+	unit_test_all(suite, M1_the_srq_of_an_srq_endpoint_stays);
 }
 
 UNIT_SUITE("ep_modify")

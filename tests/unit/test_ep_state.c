@@ -330,28 +330,28 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, page_a_new_endpoint_is_UNCONNECTED);
-	unit_test_both(suite, page_connect_moves_to_ACTIVE_CONNECTION_PENDING_at_once);
-	unit_test_both(suite, page_accept_moves_to_COMPLETION_PENDING_then_both_are_CONNECTED);
-	unit_test_both(suite, page_reject_moves_to_DISCONNECTED_and_flushes_receives);
+	unit_test_all(suite, page_a_new_endpoint_is_UNCONNECTED);
+	unit_test_all(suite, page_connect_moves_to_ACTIVE_CONNECTION_PENDING_at_once);
+	unit_test_all(suite, page_accept_moves_to_COMPLETION_PENDING_then_both_are_CONNECTED);
+	unit_test_all(suite, page_reject_moves_to_DISCONNECTED_and_flushes_receives);
 	unit_test_loop(suite, E5_disconnect_in_ACTIVE_CONNECTION_PENDING_aborts_the_setup, 2);
 	unit_test_loop(suite, E5_disconnect_in_COMPLETION_PENDING_aborts_the_setup, 2);
-	unit_test_both(suite, page_abrupt_disconnect_flushes_and_moves_both_to_DISCONNECTED);
-	unit_test_both(suite, page_graceful_disconnect_waits_for_requests);
-	unit_test_both(suite, page_graceful_disconnect_with_nothing_to_do_ends_too);
-	unit_test_both(suite, page_a_second_graceful_disconnect_has_no_effect);
-	unit_test_both(suite, page_abrupt_disconnect_ends_DISCONNECT_PENDING);
-	unit_test_both(suite, page_the_peers_disconnect_ends_DISCONNECT_PENDING);
+	unit_test_all(suite, page_abrupt_disconnect_flushes_and_moves_both_to_DISCONNECTED);
+	unit_test_all(suite, page_graceful_disconnect_waits_for_requests);
+	unit_test_all(suite, page_graceful_disconnect_with_nothing_to_do_ends_too);
+	unit_test_all(suite, page_a_second_graceful_disconnect_has_no_effect);
+	unit_test_all(suite, page_abrupt_disconnect_ends_DISCONNECT_PENDING);
+	unit_test_all(suite, page_the_peers_disconnect_ends_DISCONNECT_PENDING);
 	unit_test_loop(suite, page_disconnect_of_a_DISCONNECTED_endpoint_does_nothing, 2);
 	unit_test_loop(suite, page_both_sides_may_disconnect_at_the_same_time, 2);
-	unit_test_both(suite, page_reset_of_an_UNCONNECTED_endpoint_keeps_its_receives);
-	unit_test_both(suite, page_a_reset_endpoint_can_connect_again);
-	unit_test_both(suite, page_an_srq_endpoint_keeps_its_srq_over_reset);
+	unit_test_all(suite, page_reset_of_an_UNCONNECTED_endpoint_keeps_its_receives);
+	unit_test_all(suite, page_a_reset_endpoint_can_connect_again);
+	unit_test_all(suite, page_an_srq_endpoint_keeps_its_srq_over_reset);
 	unit_test_loop(suite, page_free_is_allowed_in_every_state_and_ends_the_endpoint,
 		       REACHABLE_STATES);
 	unit_test_loop(suite, page_a_receive_is_taken_in_every_state, REACHABLE_STATES);
-	unit_test_both(suite, page_a_send_on_a_DISCONNECTED_endpoint_is_flushed_at_once);
-	unit_test_both(suite, page_get_status_tells_what_is_under_way);
+	unit_test_all(suite, page_a_send_on_a_DISCONNECTED_endpoint_is_flushed_at_once);
+	unit_test_all(suite, page_get_status_tells_what_is_under_way);
 }
 
 UNIT_SUITE("ep_state")

@@ -360,31 +360,31 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, H1_posting_alone_counts_nothing);
-	unit_test_both(suite, H1_a_buffer_counts_from_its_taking_on);
-	unit_test_both(suite, H1_a_completed_buffer_counts_until_it_is_reaped);
-	unit_test_both(suite, H1_a_reaped_buffer_counts_no_more);
-	unit_test_both(suite, H1_buffers_of_the_own_receive_queue_count_too);
-	unit_test_both(suite, H1_each_endpoint_counts_for_itself);
-	unit_test_both(suite, H2_soft_fires_above_the_mark_not_at_it);
-	unit_test_both(suite, H2_soft_fires_once_per_setting);
-	unit_test_both(suite, H2_soft_does_not_disturb_the_connection);
-	unit_test_both(suite, H6_soft_3_with_five_messages_unreaped);
-	unit_test_both(suite, H3_soft_level_is_checked_inside_the_call);
-	unit_test_both(suite, H3_every_call_arms_the_soft_mark_again);
-	unit_test_both(suite, H3_a_call_before_the_event_replaces_the_value);
-	unit_test_both(suite, H3_INFINITE_is_no_event);
-	unit_test_both(suite, H3_INFINITE_is_the_default);
-	unit_test_both(suite, H3_other_negative_values_are_refused);
-	unit_test_both(suite, H3_G2_a_refused_call_leaves_the_old_marks_armed);
-	unit_test_both(suite, H3_zero_fires_on_the_first_buffer);
-	unit_test_both(suite, H3_the_largest_value_is_legal);
+	unit_test_all(suite, H1_posting_alone_counts_nothing);
+	unit_test_all(suite, H1_a_buffer_counts_from_its_taking_on);
+	unit_test_all(suite, H1_a_completed_buffer_counts_until_it_is_reaped);
+	unit_test_all(suite, H1_a_reaped_buffer_counts_no_more);
+	unit_test_all(suite, H1_buffers_of_the_own_receive_queue_count_too);
+	unit_test_all(suite, H1_each_endpoint_counts_for_itself);
+	unit_test_all(suite, H2_soft_fires_above_the_mark_not_at_it);
+	unit_test_all(suite, H2_soft_fires_once_per_setting);
+	unit_test_all(suite, H2_soft_does_not_disturb_the_connection);
+	unit_test_all(suite, H6_soft_3_with_five_messages_unreaped);
+	unit_test_all(suite, H3_soft_level_is_checked_inside_the_call);
+	unit_test_all(suite, H3_every_call_arms_the_soft_mark_again);
+	unit_test_all(suite, H3_a_call_before_the_event_replaces_the_value);
+	unit_test_all(suite, H3_INFINITE_is_no_event);
+	unit_test_all(suite, H3_INFINITE_is_the_default);
+	unit_test_all(suite, H3_other_negative_values_are_refused);
+	unit_test_all(suite, H3_G2_a_refused_call_leaves_the_old_marks_armed);
+	unit_test_all(suite, H3_zero_fires_on_the_first_buffer);
+	unit_test_all(suite, H3_the_largest_value_is_legal);
 	unit_test_loop(suite, H3_the_call_is_legal_in_every_state, REACHABLE_STATES);
-	unit_test_both(suite, H3_marks_set_before_the_connection_hold);
-	unit_test_both(suite, H3_the_count_restarts_at_zero_after_reset);
-	unit_test_both(suite, H3_the_count_restarts_not_below_zero);
-	unit_test_both(suite, H3_an_armed_mark_stays_armed_over_reset);
-	unit_test_both(suite, H3_a_fired_mark_stays_fired_over_reset);
+	unit_test_all(suite, H3_marks_set_before_the_connection_hold);
+	unit_test_all(suite, H3_the_count_restarts_at_zero_after_reset);
+	unit_test_all(suite, H3_the_count_restarts_not_below_zero);
+	unit_test_all(suite, H3_an_armed_mark_stays_armed_over_reset);
+	unit_test_all(suite, H3_a_fired_mark_stays_fired_over_reset);
 }
 
 UNIT_SUITE("ep_watermark")

@@ -231,6 +231,27 @@ START_TEST(page_resize_loses_no_event_and_keeps_their_order)
 }
 END_TEST
 
+START_TEST(page_after_a_resize_as_many_completions_fit_as_it_says)
+{
+	static const DAT_COUNT sizes[] = { 3, 20 };
+	DAT_COUNT room;
+
+	w.b.recv = make_evd(&w.b, 8, DAT_EVD_DTO_FLAG);
+	plain_pair();
+	must(dat_evd_resize(w.b.recv, sizes[_i]));
+	room = evd_query(w.b.recv).evd_qlen;
+	ck_assert_int_lt(room, 32);
+	post_recvs(&w.b, w.b.ep, 0, room + 1);
+	deliver(&w.a, w.a.ep, room);
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+	expect_no_event(w.b.async);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	expect_async(w.b.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, w.b.recv, DAT_EVD_OVERFLOW_ERROR);
+	ck_assert_int_eq(drain(w.b.recv), room);
+}
+END_TEST
+
 START_TEST(page_resize_below_what_is_queued_is_an_invalid_state)
 {
 	DAT_EVD_HANDLE evd = make_evd(&w.a, 16, DAT_EVD_SOFTWARE_FLAG);
@@ -402,30 +423,31 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, E8_a_new_EVD_is_enabled_and_waitable);
+	unit_test_all(suite, E8_a_new_EVD_is_enabled_and_waitable);
 	unit_test_loop(suite, E8_a_length_below_1_is_an_invalid_parameter, 4);
 	unit_test_loop(suite, E8_A2a_bad_flags_are_an_invalid_parameter, 6);
-	unit_test_both(suite, E8_above_max_evd_qlen_there_are_no_resources);
-	unit_test_both(suite, G6_every_mixture_of_streams_may_share_an_EVD);
-	unit_test_both(suite, G6_one_EVD_serves_all_streams_of_a_side);
-	unit_test_both(suite, G1_an_empty_EVD_is_a_bare_DAT_QUEUE_EMPTY);
-	unit_test_both(suite, page_events_come_in_the_order_in_which_they_happened);
-	unit_test_both(suite, page_completions_precede_the_DISCONNECTED_event);
-	unit_test_both(suite, page_ESTABLISHED_precedes_the_completions);
+	unit_test_all(suite, E8_above_max_evd_qlen_there_are_no_resources);
+	unit_test_all(suite, G6_every_mixture_of_streams_may_share_an_EVD);
+	unit_test_all(suite, G6_one_EVD_serves_all_streams_of_a_side);
+	unit_test_all(suite, G1_an_empty_EVD_is_a_bare_DAT_QUEUE_EMPTY);
+	unit_test_all(suite, page_events_come_in_the_order_in_which_they_happened);
+	unit_test_all(suite, page_completions_precede_the_DISCONNECTED_event);
+	unit_test_all(suite, page_ESTABLISHED_precedes_the_completions);
 	unit_test_loop(suite, A2a_software_events_go_to_any_EVD, 5);
 	unit_test_loop(suite, page_only_software_events_can_be_posted, 6);
-	unit_test_both(suite, page_a_full_queue_refuses_software_events_without_overflow);
+	unit_test_all(suite, page_a_full_queue_refuses_software_events_without_overflow);
 	unit_test_loop(suite, page_resize_loses_no_event_and_keeps_their_order, 4);
-	unit_test_both(suite, page_resize_below_what_is_queued_is_an_invalid_state);
-	unit_test_both(suite, page_completions_not_yet_looked_at_count_for_resize);
-	unit_test_both(suite, page_resize_refuses_what_is_no_length);
-	unit_test_both(suite, page_an_EVD_that_something_feeds_cannot_be_freed);
-	unit_test_both(suite, page_an_EVD_with_events_on_it_can_be_freed);
-	unit_test_both(suite, E9_an_overflow_is_told_and_breaks_the_endpoints_that_feed_the_EVD);
-	unit_test_both(suite, E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other);
-	unit_test_both(suite, E9_send_completions_overflow_in_the_same_way);
-	unit_test_both(suite, E9_the_completions_that_fitted_are_kept);
-	unit_test_both(suite, E9_the_buffer_of_a_lost_completion_counts_as_reaped);
+	unit_test_loop(suite, page_after_a_resize_as_many_completions_fit_as_it_says, 2);
+	unit_test_all(suite, page_resize_below_what_is_queued_is_an_invalid_state);
+	unit_test_all(suite, page_completions_not_yet_looked_at_count_for_resize);
+	unit_test_all(suite, page_resize_refuses_what_is_no_length);
+	unit_test_all(suite, page_an_EVD_that_something_feeds_cannot_be_freed);
+	unit_test_all(suite, page_an_EVD_with_events_on_it_can_be_freed);
+	unit_test_all(suite, E9_an_overflow_is_told_and_breaks_the_endpoints_that_feed_the_EVD);
+	unit_test_all(suite, E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other);
+	unit_test_all(suite, E9_send_completions_overflow_in_the_same_way);
+	unit_test_all(suite, E9_the_completions_that_fitted_are_kept);
+	unit_test_all(suite, E9_the_buffer_of_a_lost_completion_counts_as_reaped);
 }
 
 UNIT_SUITE("evd")

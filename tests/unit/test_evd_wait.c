@@ -398,33 +398,33 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, page_a_wait_in_vain_lasts_exactly_its_timeout);
-	unit_test_both(suite, page_half_an_hour_costs_nothing);
-	unit_test_both(suite, page_a_timeout_of_0_looks_once);
-	unit_test_both(suite, page_a_wait_ends_at_the_very_event);
-	unit_test_both(suite, page_an_event_at_the_deadline_is_in_time);
-	unit_test_both(suite, page_waiting_sees_connection_events_too);
-	unit_test_both(suite, page_nmore_is_what_is_left);
-	unit_test_both(suite, page_a_threshold_waits_for_that_many_events);
-	unit_test_both(suite, G2_nmore_is_written_on_a_timeout_and_no_event_is_taken);
-	unit_test_both(suite, G3_nmore_may_be_NULL_and_event_may_not);
-	unit_test_both(suite, E1_a_threshold_below_1_or_above_the_length_is_an_invalid_parameter);
+	unit_test_all(suite, page_a_wait_in_vain_lasts_exactly_its_timeout);
+	unit_test_all(suite, page_half_an_hour_costs_nothing);
+	unit_test_all(suite, page_a_timeout_of_0_looks_once);
+	unit_test_all(suite, page_a_wait_ends_at_the_very_event);
+	unit_test_all(suite, page_an_event_at_the_deadline_is_in_time);
+	unit_test_all(suite, page_waiting_sees_connection_events_too);
+	unit_test_all(suite, page_nmore_is_what_is_left);
+	unit_test_all(suite, page_a_threshold_waits_for_that_many_events);
+	unit_test_all(suite, G2_nmore_is_written_on_a_timeout_and_no_event_is_taken);
+	unit_test_all(suite, G3_nmore_may_be_NULL_and_event_may_not);
+	unit_test_all(suite, E1_a_threshold_below_1_or_above_the_length_is_an_invalid_parameter);
 	unit_test_loop(suite,
 		       E1_a_threshold_above_1_where_streams_are_not_plain_is_an_invalid_state, 2);
-	unit_test_both(suite, E1_the_threshold_is_free_again_when_the_stream_has_gone);
-	unit_test_both(suite, E1_EVD_THRESHOLD_streams_may_be_waited_for_in_numbers);
-	unit_test_both(suite, A2a_an_event_already_queued_is_handed_out_at_once);
-	unit_test_both(suite, A2a_an_unsignalled_completion_does_not_wake_a_waiter);
-	unit_test_both(suite, A2a_a_signalled_completion_on_the_same_endpoint_does);
-	unit_test_both(suite, A2a_an_unsignalled_receive_does_not_wake_a_waiter);
-	unit_test_both(suite, A2a_a_solicited_receive_wakes_only_when_solicited);
-	unit_test_both(suite, A2a_the_attribute_of_the_taking_endpoint_decides_for_an_srq);
-	unit_test_both(suite, A2a_a_failed_unsignalled_request_is_an_event_too);
-	unit_test_both(suite, A2_a_suppressed_send_that_succeeds_gives_no_event);
-	unit_test_both(suite, A2_a_suppressed_send_that_fails_gives_its_event);
-	unit_test_both(suite, A2_UNSIGNALLED_needs_the_endpoints_flag);
-	unit_test_both(suite, A2_SUPPRESS_SOLICITED_and_FENCE_at_creation_mean_nothing);
-	unit_test_both(suite, A2_endpoints_with_different_flags_may_share_an_EVD);
+	unit_test_all(suite, E1_the_threshold_is_free_again_when_the_stream_has_gone);
+	unit_test_all(suite, E1_EVD_THRESHOLD_streams_may_be_waited_for_in_numbers);
+	unit_test_all(suite, A2a_an_event_already_queued_is_handed_out_at_once);
+	unit_test_all(suite, A2a_an_unsignalled_completion_does_not_wake_a_waiter);
+	unit_test_all(suite, A2a_a_signalled_completion_on_the_same_endpoint_does);
+	unit_test_all(suite, A2a_an_unsignalled_receive_does_not_wake_a_waiter);
+	unit_test_all(suite, A2a_a_solicited_receive_wakes_only_when_solicited);
+	unit_test_all(suite, A2a_the_attribute_of_the_taking_endpoint_decides_for_an_srq);
+	unit_test_all(suite, A2a_a_failed_unsignalled_request_is_an_event_too);
+	unit_test_all(suite, A2_a_suppressed_send_that_succeeds_gives_no_event);
+	unit_test_all(suite, A2_a_suppressed_send_that_fails_gives_its_event);
+	unit_test_all(suite, A2_UNSIGNALLED_needs_the_endpoints_flag);
+	unit_test_all(suite, A2_SUPPRESS_SOLICITED_and_FENCE_at_creation_mean_nothing);
+	unit_test_all(suite, A2_endpoints_with_different_flags_may_share_an_EVD);
 }
 
 UNIT_SUITE("evd_wait")

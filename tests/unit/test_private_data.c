@@ -287,21 +287,21 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, A5_private_data_arrives_with_its_exact_length_on_both_sides, 7);
-	unit_test_both(suite, A5_the_passive_side_gets_no_private_data);
-	unit_test_both(suite, A5_private_data_is_copied_in_the_call);
-	unit_test_both(suite, A5_active_private_data_stays_valid_while_connected);
-	unit_test_both(suite, A5_the_provider_says_256_bytes);
-	unit_test_both(suite, A5_more_than_the_maximum_is_an_invalid_parameter);
-	unit_test_both(suite, G3_NULL_private_data_is_fine_for_size_0_only);
-	unit_test_both(suite, page_a_timeout_of_0_is_an_invalid_parameter);
-	unit_test_both(suite, G3_a_NULL_address_is_an_invalid_parameter);
-	unit_test_both(suite, page_a_QoS_the_provider_lacks_or_multipath_is_not_supported);
-	unit_test_both(suite, G4_unknown_connect_flags_are_an_invalid_parameter);
-	unit_test_both(suite, page_a_listener_tells_what_it_was_made_with);
-	unit_test_both(suite, page_a_qualifier_is_taken_once_per_adapter);
-	unit_test_both(suite, page_a_listener_needs_an_EVD_for_requests);
-	unit_test_both(suite, page_requests_delivered_outlive_their_listener);
-	unit_test_both(suite, page_one_listener_serves_many_requests);
+	unit_test_all(suite, A5_the_passive_side_gets_no_private_data);
+	unit_test_all(suite, A5_private_data_is_copied_in_the_call);
+	unit_test_all(suite, A5_active_private_data_stays_valid_while_connected);
+	unit_test_all(suite, A5_the_provider_says_256_bytes);
+	unit_test_all(suite, A5_more_than_the_maximum_is_an_invalid_parameter);
+	unit_test_all(suite, G3_NULL_private_data_is_fine_for_size_0_only);
+	unit_test_all(suite, page_a_timeout_of_0_is_an_invalid_parameter);
+	unit_test_all(suite, G3_a_NULL_address_is_an_invalid_parameter);
+	unit_test_all(suite, page_a_QoS_the_provider_lacks_or_multipath_is_not_supported);
+	unit_test_all(suite, G4_unknown_connect_flags_are_an_invalid_parameter);
+	unit_test_all(suite, page_a_listener_tells_what_it_was_made_with);
+	unit_test_all(suite, page_a_qualifier_is_taken_once_per_adapter);
+	unit_test_all(suite, page_a_listener_needs_an_EVD_for_requests);
+	unit_test_all(suite, page_requests_delivered_outlive_their_listener);
+	unit_test_all(suite, page_one_listener_serves_many_requests);
 }
 
 UNIT_SUITE("private_data")

@@ -388,13 +388,13 @@ static void fill(Suite *suite)
 	unit_add(suite, E11_a_bad_value_in_the_environment_is_an_error_not_a_default,
 		 COUNT(nonsense), setup_fabric);
 	unit_test_bare(suite, sim_advance_moves_the_clock_exactly);
-	unit_test_both(suite, sim_posting_and_looking_move_no_time);
-	unit_test_both(suite, sim_step_runs_one_event_and_an_empty_queue_is_bare);
+	unit_test_all(suite, sim_posting_and_looking_move_no_time);
+	unit_test_all(suite, sim_step_runs_one_event_and_an_empty_queue_is_bare);
 	unit_test(suite, sim_quiet_within_a_limit);
-	unit_test_both(suite, sim_latency_and_bandwidth_of_one_direction);
-	unit_test_both(suite, sim_a_held_link_lets_so_many_packets_through);
+	unit_test_all(suite, sim_latency_and_bandwidth_of_one_direction);
+	unit_test_all(suite, sim_a_held_link_lets_so_many_packets_through);
 	unit_test(suite, sim_links_of_unknown_adapters_are_an_invalid_parameter);
-	unit_test_both(suite, sim_sixteen_messages_of_an_endpoint_can_be_held);
+	unit_test_all(suite, sim_sixteen_messages_of_an_endpoint_can_be_held);
 	unit_test(suite, sim_names_are_cut_to_fit);
 	unit_test_bare(suite, sim_counting_unknown_types_is_an_invalid_parameter);
 	unit_test(suite, sim_a_note_gets_into_the_trace_while_it_is_recorded);

@@ -322,29 +322,29 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, Q4_a_CONNECTED_endpoint_takes_buffers);
-	unit_test_both(suite, Q4_a_DISCONNECT_PENDING_endpoint_takes_buffers);
-	unit_test_both(suite, Q4_a_DISCONNECTED_endpoint_takes_none);
-	unit_test_both(suite, Q4_buffers_are_taken_in_the_order_of_posting);
-	unit_test_both(suite, Q4_own_disconnect_completes_what_was_taken);
-	unit_test_both(suite, Q4_the_peers_disconnect_completes_what_was_taken);
-	unit_test_both(suite, Q4_the_peers_free_completes_what_was_taken);
-	unit_test_both(suite, Q4_buffers_taken_never_go_back_to_the_srq);
-	unit_test_both(suite, Q4_buffers_not_taken_stay_for_another_endpoint);
-	unit_test_both(suite, Q4_releasing_the_rest_of_a_flushed_message_does_nothing);
+	unit_test_all(suite, Q4_a_CONNECTED_endpoint_takes_buffers);
+	unit_test_all(suite, Q4_a_DISCONNECT_PENDING_endpoint_takes_buffers);
+	unit_test_all(suite, Q4_a_DISCONNECTED_endpoint_takes_none);
+	unit_test_all(suite, Q4_buffers_are_taken_in_the_order_of_posting);
+	unit_test_all(suite, Q4_own_disconnect_completes_what_was_taken);
+	unit_test_all(suite, Q4_the_peers_disconnect_completes_what_was_taken);
+	unit_test_all(suite, Q4_the_peers_free_completes_what_was_taken);
+	unit_test_all(suite, Q4_buffers_taken_never_go_back_to_the_srq);
+	unit_test_all(suite, Q4_buffers_not_taken_stay_for_another_endpoint);
+	unit_test_all(suite, Q4_releasing_the_rest_of_a_flushed_message_does_nothing);
 	unit_test_iwarp(suite, Q4_a_whole_message_is_a_success_whatever_is_before_it);
-	unit_test_both(suite, Q4_reset_throws_away_unreaped_completions);
-	unit_test_both(suite, Q4_reaping_before_the_reset_counts_once);
-	unit_test_both(suite, Q4_free_of_a_connected_endpoint_throws_away_and_counts_as_reaped);
-	unit_test_both(suite, Q4_free_of_a_disconnected_endpoint_throws_away_and_counts_as_reaped);
-	unit_test_both(suite, Q4_free_after_reset_counts_nothing_twice);
-	unit_test_both(suite, Q4_the_rest_of_a_message_for_a_freed_endpoint_does_nothing);
-	unit_test_both(suite, Q4_only_the_freed_endpoints_completions_vanish);
-	unit_test_both(suite, Q4_send_completions_of_a_freed_endpoint_do_not_surface);
-	unit_test_both(suite, Q4_send_completions_of_a_reset_endpoint_do_not_surface);
-	unit_test_both(suite, Q4_receives_of_a_plain_endpoint_do_not_surface_after_reset);
-	unit_test_both(suite, Q4_a_connection_event_already_queued_stays_after_free);
-	unit_test_both(suite, Q4_a_connection_event_already_queued_stays_after_reset);
+	unit_test_all(suite, Q4_reset_throws_away_unreaped_completions);
+	unit_test_all(suite, Q4_reaping_before_the_reset_counts_once);
+	unit_test_all(suite, Q4_free_of_a_connected_endpoint_throws_away_and_counts_as_reaped);
+	unit_test_all(suite, Q4_free_of_a_disconnected_endpoint_throws_away_and_counts_as_reaped);
+	unit_test_all(suite, Q4_free_after_reset_counts_nothing_twice);
+	unit_test_all(suite, Q4_the_rest_of_a_message_for_a_freed_endpoint_does_nothing);
+	unit_test_all(suite, Q4_only_the_freed_endpoints_completions_vanish);
+	unit_test_all(suite, Q4_send_completions_of_a_freed_endpoint_do_not_surface);
+	unit_test_all(suite, Q4_send_completions_of_a_reset_endpoint_do_not_surface);
+	unit_test_all(suite, Q4_receives_of_a_plain_endpoint_do_not_surface_after_reset);
+	unit_test_all(suite, Q4_a_connection_event_already_queued_stays_after_free);
+	unit_test_all(suite, Q4_a_connection_event_already_queued_stays_after_reset);
 }
 
 UNIT_SUITE("srq_flow")

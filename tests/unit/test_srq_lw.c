@@ -335,32 +335,32 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, L1_no_event_while_available_equals_the_mark);
-	unit_test_both(suite, L1_event_when_available_is_one_below_the_mark);
-	unit_test_both(suite, L1_no_event_when_the_mark_is_below_available);
-	unit_test_both(suite, L1_taking_down_to_the_mark_is_no_event_one_more_is);
-	unit_test_both(suite, L1_the_call_is_refused_without_an_srq);
-	unit_test_both(suite, L2_event_is_generated_inside_the_call);
-	unit_test_both(suite, L2_event_is_due_at_the_taking_not_at_the_completion);
-	unit_test_both(suite, L2_reaping_neither_causes_nor_prevents_the_event);
-	unit_test_both(suite, L2_takings_of_all_endpoints_count);
-	unit_test_both(suite, L3_event_comes_once_per_arming);
-	unit_test_both(suite, L3_posting_and_falling_again_does_not_fire_again);
-	unit_test_both(suite, L3_another_call_arms_again);
-	unit_test_both(suite, L3_the_same_value_again_fires_again_while_the_level_is_low);
-	unit_test_both(suite, L3_a_call_before_the_event_replaces_the_value);
-	unit_test_both(suite, L4_every_value_from_0_to_max_recv_dtos_is_legal);
-	unit_test_both(suite, L4_any_other_value_is_an_invalid_parameter);
-	unit_test_both(suite, L4_zero_disarms);
-	unit_test_both(suite, L4_G2_a_refused_value_leaves_the_old_one_armed);
-	unit_test_both(suite, L4_the_upper_bound_follows_a_resize);
-	unit_test_both(suite, L5_the_value_stays_visible_after_the_event);
-	unit_test_both(suite, L5_the_value_keeps_blocking_a_resize_below_it_after_the_event);
-	unit_test_both(suite, L6_a_mark_at_creation_fires_at_once);
-	unit_test_both(suite, L6_the_default_at_creation_is_no_event);
-	unit_test_both(suite, L6_a_mark_equal_to_max_recv_dtos_is_legal);
-	unit_test_both(suite, L6_a_mark_above_max_recv_dtos_or_negative_is_refused);
-	unit_test_both(suite, L6_L3_the_event_of_the_creation_is_the_only_one_of_that_arming);
+	unit_test_all(suite, L1_no_event_while_available_equals_the_mark);
+	unit_test_all(suite, L1_event_when_available_is_one_below_the_mark);
+	unit_test_all(suite, L1_no_event_when_the_mark_is_below_available);
+	unit_test_all(suite, L1_taking_down_to_the_mark_is_no_event_one_more_is);
+	unit_test_all(suite, L1_the_call_is_refused_without_an_srq);
+	unit_test_all(suite, L2_event_is_generated_inside_the_call);
+	unit_test_all(suite, L2_event_is_due_at_the_taking_not_at_the_completion);
+	unit_test_all(suite, L2_reaping_neither_causes_nor_prevents_the_event);
+	unit_test_all(suite, L2_takings_of_all_endpoints_count);
+	unit_test_all(suite, L3_event_comes_once_per_arming);
+	unit_test_all(suite, L3_posting_and_falling_again_does_not_fire_again);
+	unit_test_all(suite, L3_another_call_arms_again);
+	unit_test_all(suite, L3_the_same_value_again_fires_again_while_the_level_is_low);
+	unit_test_all(suite, L3_a_call_before_the_event_replaces_the_value);
+	unit_test_all(suite, L4_every_value_from_0_to_max_recv_dtos_is_legal);
+	unit_test_all(suite, L4_any_other_value_is_an_invalid_parameter);
+	unit_test_all(suite, L4_zero_disarms);
+	unit_test_all(suite, L4_G2_a_refused_value_leaves_the_old_one_armed);
+	unit_test_all(suite, L4_the_upper_bound_follows_a_resize);
+	unit_test_all(suite, L5_the_value_stays_visible_after_the_event);
+	unit_test_all(suite, L5_the_value_keeps_blocking_a_resize_below_it_after_the_event);
+	unit_test_all(suite, L6_a_mark_at_creation_fires_at_once);
+	unit_test_all(suite, L6_the_default_at_creation_is_no_event);
+	unit_test_all(suite, L6_a_mark_equal_to_max_recv_dtos_is_legal);
+	unit_test_all(suite, L6_a_mark_above_max_recv_dtos_or_negative_is_refused);
+	unit_test_all(suite, L6_L3_the_event_of_the_creation_is_the_only_one_of_that_arming);
 }
 
 UNIT_SUITE("srq_lw")

@@ -321,28 +321,28 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, Q1_the_example_of_the_page);
-	unit_test_both(suite, Q1_available_falls_at_the_taking);
-	unit_test_both(suite, Q1_outstanding_includes_available_taken_and_unreaped_buffers);
-	unit_test_both(suite, Q1_a_new_srq_counts_nothing);
-	unit_test_both(suite, Q1_waiting_reaps_as_dequeueing_does);
-	unit_test_both(suite, Q1_the_counts_are_over_all_endpoints);
-	unit_test_both(suite, Q1_query_tells_what_the_srq_was_made_with);
-	unit_test_both(suite, Q2_posting_when_outstanding_is_the_size_is_refused);
-	unit_test_both(suite, Q2_an_unreaped_completion_still_occupies_its_slot);
-	unit_test_both(suite, Q2_a_taken_buffer_still_occupies_its_slot);
+	unit_test_all(suite, Q1_the_example_of_the_page);
+	unit_test_all(suite, Q1_available_falls_at_the_taking);
+	unit_test_all(suite, Q1_outstanding_includes_available_taken_and_unreaped_buffers);
+	unit_test_all(suite, Q1_a_new_srq_counts_nothing);
+	unit_test_all(suite, Q1_waiting_reaps_as_dequeueing_does);
+	unit_test_all(suite, Q1_the_counts_are_over_all_endpoints);
+	unit_test_all(suite, Q1_query_tells_what_the_srq_was_made_with);
+	unit_test_all(suite, Q2_posting_when_outstanding_is_the_size_is_refused);
+	unit_test_all(suite, Q2_an_unreaped_completion_still_occupies_its_slot);
+	unit_test_all(suite, Q2_a_taken_buffer_still_occupies_its_slot);
 	unit_test_loop(suite, Q2a_the_size_is_exactly_the_one_asked_for, 6);
-	unit_test_both(suite, Q2a_zero_and_negative_sizes_are_refused);
-	unit_test_both(suite, Q2a_G3a_sizes_above_the_adapters_limits_are_refused);
-	unit_test_both(suite, Q2a_the_adapters_limits_themselves_are_legal);
-	unit_test_both(suite, Q3_no_count_is_ever_unknown);
-	unit_test_both(suite, Q5_an_srq_in_use_cannot_be_freed);
-	unit_test_both(suite, Q5_an_srq_of_a_disconnected_ep_is_in_use);
-	unit_test_both(suite, Q5_an_srq_with_buffers_on_it_can_be_freed);
-	unit_test_both(suite, Q5_a_receive_on_an_srq_endpoint_is_an_invalid_state);
-	unit_test_both(suite, Q5_more_segments_than_max_recv_iov_are_refused);
-	unit_test_both(suite, Q5_a_receive_buffer_needs_local_write);
-	unit_test_both(suite, Q5_a_message_scatters_over_the_segments_of_its_buffer);
+	unit_test_all(suite, Q2a_zero_and_negative_sizes_are_refused);
+	unit_test_all(suite, Q2a_G3a_sizes_above_the_adapters_limits_are_refused);
+	unit_test_all(suite, Q2a_the_adapters_limits_themselves_are_legal);
+	unit_test_all(suite, Q3_no_count_is_ever_unknown);
+	unit_test_all(suite, Q5_an_srq_in_use_cannot_be_freed);
+	unit_test_all(suite, Q5_an_srq_of_a_disconnected_ep_is_in_use);
+	unit_test_all(suite, Q5_an_srq_with_buffers_on_it_can_be_freed);
+	unit_test_all(suite, Q5_a_receive_on_an_srq_endpoint_is_an_invalid_state);
+	unit_test_all(suite, Q5_more_segments_than_max_recv_iov_are_refused);
+	unit_test_all(suite, Q5_a_receive_buffer_needs_local_write);
+	unit_test_all(suite, Q5_a_message_scatters_over_the_segments_of_its_buffer);
 }
 
 UNIT_SUITE("srq_query")

@@ -300,28 +300,28 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	unit_test_both(suite, Z1_below_the_buffers_on_the_srq_is_refused);
-	unit_test_both(suite, Z1_buffers_taken_count_as_outstanding);
-	unit_test_both(suite, Z1_unreaped_completions_count_as_outstanding);
-	unit_test_both(suite, Z1_equal_to_outstanding_is_legal);
-	unit_test_both(suite, Z1_below_the_low_watermark_is_refused);
-	unit_test_both(suite, Z1_below_a_mark_that_has_fired_is_refused);
-	unit_test_both(suite, Z1_equal_to_the_low_watermark_is_legal);
-	unit_test_both(suite, Z1_a_disarmed_mark_blocks_nothing);
-	unit_test_both(suite, Z1_a_refused_resize_changes_neither_buffers_nor_mark);
-	unit_test_both(suite, Z2_zero_and_negative_sizes_are_an_invalid_parameter);
-	unit_test_both(suite, Z2_above_the_adapters_limit_is_an_invalid_parameter);
-	unit_test_both(suite, Z2_the_adapters_limit_itself_is_legal);
-	unit_test_both(suite, Z2_G2_an_invalid_parameter_comes_before_the_state);
-	unit_test_both(suite, Z3_growth_gives_exactly_the_size_asked_for);
-	unit_test_both(suite, Z3_shrinking_gives_exactly_the_size_asked_for);
-	unit_test_both(suite, Z3_the_same_size_is_a_legal_resize);
+	unit_test_all(suite, Z1_below_the_buffers_on_the_srq_is_refused);
+	unit_test_all(suite, Z1_buffers_taken_count_as_outstanding);
+	unit_test_all(suite, Z1_unreaped_completions_count_as_outstanding);
+	unit_test_all(suite, Z1_equal_to_outstanding_is_legal);
+	unit_test_all(suite, Z1_below_the_low_watermark_is_refused);
+	unit_test_all(suite, Z1_below_a_mark_that_has_fired_is_refused);
+	unit_test_all(suite, Z1_equal_to_the_low_watermark_is_legal);
+	unit_test_all(suite, Z1_a_disarmed_mark_blocks_nothing);
+	unit_test_all(suite, Z1_a_refused_resize_changes_neither_buffers_nor_mark);
+	unit_test_all(suite, Z2_zero_and_negative_sizes_are_an_invalid_parameter);
+	unit_test_all(suite, Z2_above_the_adapters_limit_is_an_invalid_parameter);
+	unit_test_all(suite, Z2_the_adapters_limit_itself_is_legal);
+	unit_test_all(suite, Z2_G2_an_invalid_parameter_comes_before_the_state);
+	unit_test_all(suite, Z3_growth_gives_exactly_the_size_asked_for);
+	unit_test_all(suite, Z3_shrinking_gives_exactly_the_size_asked_for);
+	unit_test_all(suite, Z3_the_same_size_is_a_legal_resize);
 	unit_test_loop(suite, Z3_a_message_half_way_survives, COUNT(sizes_in_flight));
 	unit_test_loop(suite, Z3_order_and_contents_survive_wherever_the_ring_stands, 9);
-	unit_test_both(suite, Z3_nothing_is_lost_over_many_resizes_under_traffic);
+	unit_test_all(suite, Z3_nothing_is_lost_over_many_resizes_under_traffic);
 	unit_test(suite, Z3_a_message_that_waits_for_a_buffer_survives);
-	unit_test_both(suite, Z3_the_low_watermark_stays_armed_over_a_resize);
-	unit_test_both(suite, Z3_L3_a_resize_does_not_arm_a_mark_that_has_fired);
+	unit_test_all(suite, Z3_the_low_watermark_stays_armed_over_a_resize);
+	unit_test_all(suite, Z3_L3_a_resize_does_not_arm_a_mark_that_has_fired);
 }
 
 UNIT_SUITE("srq_resize")

@@ -276,23 +276,23 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, W1_the_two_event_numbers_are_new_and_asynchronous);
-	unit_test_both(suite, W1_low_watermark_carries_the_srq_and_its_reason);
-	unit_test_both(suite, W1_soft_high_watermark_carries_the_ep_and_its_reason);
-	unit_test_both(suite, W1_watermark_events_go_to_the_async_EVD_and_nowhere_else);
-	unit_test_both(suite, W1_the_objects_work_on_after_their_events);
-	unit_test_both(suite, W2_an_event_waits_for_room_on_a_full_async_EVD);
-	unit_test_both(suite, W2_the_event_is_queued_as_soon_as_there_is_room);
-	unit_test_both(suite, W2_a_resize_of_the_async_EVD_makes_room_too);
-	unit_test_both(suite, W2_at_most_one_event_is_pending_per_arming);
-	unit_test_both(suite, W2_a_new_setting_drops_the_pending_event);
-	unit_test_both(suite, W2_disarming_drops_the_pending_event);
-	unit_test_both(suite, W2_freeing_the_srq_drops_the_pending_event);
-	unit_test_both(suite, W2_a_soft_mark_event_waits_for_room_too);
-	unit_test_both(suite, W2_a_new_setting_drops_a_pending_soft_mark_event);
-	unit_test_both(suite, W2_freeing_the_ep_drops_its_pending_event);
-	unit_test_both(suite, W2_pending_events_of_two_objects_both_come);
-	unit_test_both(suite, W2_an_event_goes_to_the_instance_that_owns_the_object);
-	unit_test_both(suite, W2_without_an_EVD_of_its_own_an_instance_uses_the_adapters);
+	unit_test_all(suite, W1_low_watermark_carries_the_srq_and_its_reason);
+	unit_test_all(suite, W1_soft_high_watermark_carries_the_ep_and_its_reason);
+	unit_test_all(suite, W1_watermark_events_go_to_the_async_EVD_and_nowhere_else);
+	unit_test_all(suite, W1_the_objects_work_on_after_their_events);
+	unit_test_all(suite, W2_an_event_waits_for_room_on_a_full_async_EVD);
+	unit_test_all(suite, W2_the_event_is_queued_as_soon_as_there_is_room);
+	unit_test_all(suite, W2_a_resize_of_the_async_EVD_makes_room_too);
+	unit_test_all(suite, W2_at_most_one_event_is_pending_per_arming);
+	unit_test_all(suite, W2_a_new_setting_drops_the_pending_event);
+	unit_test_all(suite, W2_disarming_drops_the_pending_event);
+	unit_test_all(suite, W2_freeing_the_srq_drops_the_pending_event);
+	unit_test_all(suite, W2_a_soft_mark_event_waits_for_room_too);
+	unit_test_all(suite, W2_a_new_setting_drops_a_pending_soft_mark_event);
+	unit_test_all(suite, W2_freeing_the_ep_drops_its_pending_event);
+	unit_test_all(suite, W2_pending_events_of_two_objects_both_come);
+	unit_test_all(suite, W2_an_event_goes_to_the_instance_that_owns_the_object);
+	unit_test_all(suite, W2_without_an_EVD_of_its_own_an_instance_uses_the_adapters);
 }
 
 UNIT_SUITE("watermark_events")
