@@ -60,8 +60,8 @@ static void heap_remove(struct emu_fabric *fab, uint32_t i)
 
 void emu_reschedule(struct emu_world *w, const struct emu_event *event)
 {
-	emu_schedule(w, w->fab->now, emu_event_kind(event), event->qp, event->epoch, event->index,
-		     event->packet);
+	emu_schedule(w, w->fab->now, (enum emu_event_kind)(event->order & 0xff), event->qp,
+		     event->epoch, event->index, event->packet);
 }
 
 static void dispatch(struct emu_world *w, struct emu_event *e)
@@ -171,15 +171,21 @@ static inline void run_first(struct emu_world *w)
 		emu_tx_ack(w, qp, epoch, index);
 }
 
-bool emu_step(struct emu_world *w)
+static struct nic *host_of(struct emu_world *w, struct nic *nic);
+
+bool emu_step(struct nic *nic)
 {
+	struct emu_world *w = emu_world_of(nic);
+	struct nic *host = w->following ? host_of(w, nic) : NULL;
+
 	if (w->fab->events == 0)
 		return false;
 	run_first(w);
+	/* Somebody jumped ahead of the monotonic clock: it goes on from there. */
+	if (host)
+		w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
 	return true;
 }
-
-static struct nic *host_of(struct emu_world *w, struct nic *nic);
 
 uint64_t emu_now(struct nic *nic)
 {
@@ -195,7 +201,7 @@ void emu_follow(struct emu_world *w, struct nic *nic)
 	uint64_t mono = nic->up->monotonic_ns(nic->ctx) - w->mono_base;
 
 	while (w->fab->events > 0 && w->fab->heap[0].time <= mono)
-		emu_step(w);
+		run_first(w);
 	if (mono > w->fab->now)
 		w->fab->now = mono;
 }

@@ -53,7 +53,8 @@ void emu_timer_stop(struct emu_world *w, struct emu_qp *qp);
 
 uint64_t emu_now(struct nic *nic);
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
-bool emu_step(struct emu_world *w);
+/* Run the next event; false: there is none. */
+bool emu_step(struct nic *nic);
 /* How many events are queued, and when the first is due. */
 uint32_t emu_pending(struct nic *nic, uint64_t *next_ns);
 /* While following the monotonic clock: bring now up to it and run what is due. */
@@ -67,7 +68,7 @@ static inline void emu_sent(struct emu_world *w, struct nic *nic)
 
 static inline enum emu_event_kind emu_event_kind(const struct emu_event *event)
 {
-	return (enum emu_event_kind)(event->order & 0xff);
+	return (enum emu_event_kind)(event->order & 0x7f);
 }
 
 #endif /* EMU_CLOCK_H */

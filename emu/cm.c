@@ -96,7 +96,7 @@ static void set_private_data(struct emu_conn *conn, const struct nic_conn_param 
 {
 	conn->size = (uint16_t)param->private_data_size;
 	if (conn->size)
-		memcpy(conn->data, param->private_data, conn->size);
+		memmove(conn->data, param->private_data, conn->size); /* an echo overlaps */
 }
 
 int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port,
@@ -133,7 +133,8 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 				   .epoch = qp->epoch,
 				   .port = port,
 				   .from = qp->adapter,
-				   .to = qp->peer_adapter };
+				   .to = qp->peer_adapter,
+				   .to_generation = w->fab->adapters[qp->peer_adapter].generation };
 	set_private_data(conn, param);
 	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
 	if (to)
@@ -226,7 +227,9 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 
 	emu_trace(w, "%s packet to=%s op=CM_REQ qual=%lu", emu_adapter_name(w, conn->from),
 		  emu_adapter_name(w, conn->to), conn->port);
-	if (!w->fab->adapters[conn->to].open) {
+	/* The adapter it was for may be gone, and another be in its place. */
+	if (!w->fab->adapters[conn->to].open ||
+	    w->fab->adapters[conn->to].generation != conn->to_generation) {
 		reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;
 	}

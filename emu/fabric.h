@@ -31,7 +31,7 @@
 #define EMU_LISTENERS      8192u
 #define EMU_CONNS          65536u
 #define EMU_EVENTS         (1u << 22)
-#define EMU_EVENTS_RESERVE 4096u /* kept free for what must not fail: answers, teardown */
+#define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */
 #define EMU_TRACE_BYTES    (256ul << 20)
 #define EMU_POOL_BYTES     (4ul << 30)
 #define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
@@ -198,6 +198,8 @@ struct emu_qp {
 	int32_t soft, hard;     /* NIC_LIMIT_NONE: disarmed or fired */
 	emu_ref rx;             /* list of struct emu_rx, by message number */
 	uint32_t rx_count;
+	emu_ref parked,
+		parked_tail;     /* list of struct emu_held: packets that came before their turn */
 	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
 	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
 	uint32_t link;           /* to the peer, an index of links */
@@ -225,7 +227,8 @@ struct emu_conn {
 	uint32_t passive_qp, passive_epoch; /* set by accept */
 	uint64_t port;
 	uint16_t from, to; /* adapters */
-	uint16_t size;     /* of data: the request's, from accept on the answer's */
+	uint32_t to_generation;
+	uint16_t size; /* of data: the request's, from accept on the answer's */
 	uint8_t data[EMU_PRIVATE_DATA];
 };
 
@@ -247,6 +250,9 @@ enum emu_event_kind {
 	EMU_EV_DISCONNECT, /* the peer disconnected */
 	EMU_EV_COUNT
 };
+
+/* Beside the kind: the packet came before its turn and has passed the holds of its link already. */
+#define EMU_EV_ARRIVED 0x80
 
 /* Ordered by (time, order); order = sequence number << 8 | kind, so there are no ties. */
 struct emu_event {
@@ -278,6 +284,7 @@ struct emu_link {
 
 struct emu_adapter {
 	bool open;
+	uint32_t generation; /* of the slot: grows with each adapter that takes it */
 	char name[EMU_NAME];
 	int qps, cqs, srqs, mrs, pds, listeners;
 };
@@ -430,7 +437,9 @@ static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
 /* Receives that a flush ended were never taken, yet they are reaped: never less than none. */
 static inline uint32_t emu_unreaped(const struct emu_qp *qp)
 {
-	return qp->taken > qp->reaped ? qp->taken - qp->reaped : 0;
+	int32_t unreaped = (int32_t)(qp->taken - qp->reaped);
+
+	return unreaped > 0 ? (uint32_t)unreaped : 0;
 }
 
 static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp)

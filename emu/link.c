@@ -64,8 +64,8 @@ static bool packet_route(struct emu_world *w, const struct emu_event *event, uin
 
 /* ---- lists of held packets ---- */
 
-static bool held_append(struct emu_world *w, emu_ref *head, emu_ref *tail, uint32_t message,
-			const struct emu_event *event)
+bool emu_held_append(struct emu_world *w, emu_ref *head, emu_ref *tail, uint32_t message,
+		     const struct emu_event *event)
 {
 	emu_ref ref = emu_pool_alloc(w->fab, sizeof(struct emu_held));
 	struct emu_held *held;
@@ -83,7 +83,7 @@ static bool held_append(struct emu_world *w, emu_ref *head, emu_ref *tail, uint3
 }
 
 /* Empty a list, oldest first; with `deliver` its packets go back on the wire, to arrive now. */
-static void held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deliver)
+void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deliver)
 {
 	emu_ref ref = *head;
 
@@ -117,7 +117,7 @@ static bool link_holds(struct emu_world *w, struct emu_event *event)
 			event->order = (event->order & ~0xfful) | EMU_EV_DATA;
 		return false;
 	}
-	return held_append(w, &link->held, &link->held_tail, 0, event);
+	return emu_held_append(w, &link->held, &link->held_tail, 0, event);
 }
 
 static struct emu_hold_rule *hold_rule(struct emu_world *w, const struct emu_qp *sender,
@@ -172,11 +172,13 @@ static bool message_holds(struct emu_world *w, struct emu_event *event)
 	}
 	if (!rule && !behind_held(w, sender, event->index))
 		return false;
-	return held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
+	return emu_held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
 }
 
 bool emu_link_looks(struct emu_world *w, struct emu_event *event)
 {
+	if (event->order & EMU_EV_ARRIVED)
+		return false;
 	return link_holds(w, event) || message_holds(w, event);
 }
 
@@ -223,7 +225,7 @@ int emu_release_link(struct nic *nic, const char *from, const char *to)
 	link->holding = false;
 	w->fab->holds--;
 	emu_trace(w, "%s>%s release", from, to);
-	held_drain(w, &link->held, &link->held_tail, true);
+	emu_held_drain(w, &link->held, &link->held_tail, true);
 	return 0;
 }
 
@@ -274,6 +276,23 @@ int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
 	return 0;
 }
 
+static bool rules_used(const struct emu_hold_rule *rules)
+{
+	for (uint32_t i = 0; i < EMU_HOLDS; i++)
+		if (rules[i].message)
+			return true;
+	return false;
+}
+
+static void free_rules_if_unused(struct emu_world *w, struct emu_qp *qp)
+{
+	if (!qp->holds || rules_used(emu_at(w, qp->holds)))
+		return;
+	emu_pool_free(w->fab, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
+	qp->holds = 0;
+	w->fab->holds--;
+}
+
 int emu_release_message(struct nic_qp *base, uint64_t message)
 {
 	struct emu_world *w = emu_local_qp(base)->world;
@@ -288,17 +307,32 @@ int emu_release_message(struct nic_qp *base, uint64_t message)
 	rule->message = 0;
 	emu_trace(w, "%s.ep%u release message=%lu", emu_adapter_name(w, qp->adapter), qp->name,
 		  message);
+	free_rules_if_unused(w, qp);
 	/* All of them: what another rule still holds is held again when it arrives. */
-	held_drain(w, &qp->held, &qp->held_tail, true);
+	emu_held_drain(w, &qp->held, &qp->held_tail, true);
 	return 0;
 }
 
 void emu_hold_forget(struct emu_world *w, struct emu_qp *qp, bool rules)
 {
-	held_drain(w, &qp->held, &qp->held_tail, false);
+	emu_held_drain(w, &qp->held, &qp->held_tail, false);
 	if (!rules || !qp->holds)
 		return;
 	emu_pool_free(w->fab, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
 	qp->holds = 0;
 	w->fab->holds--;
+}
+
+void emu_link_forget(struct emu_world *w, uint16_t adapter)
+{
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		for (int out = 0; out <= (i != adapter); out++) {
+			struct emu_link *link = &w->fab->links[out ? emu_link_at(adapter, i)
+								   : emu_link_at(i, adapter)];
+
+			if (link->holding)
+				w->fab->holds--;
+			link->holding = false;
+			emu_held_drain(w, &link->held, &link->held_tail, true);
+		}
 }

@@ -41,7 +41,7 @@ static inline uint64_t emu_link_transmit(struct emu_fabric *fab, struct emu_link
 /* When a packet without payload sent now arrives; it does not wait for the wire. */
 static inline uint64_t emu_link_answer(const struct emu_fabric *fab, uint32_t link)
 {
-	const struct emu_link *l = &fab->links[link];
+	const struct emu_link *l = EMU_KEEP(&fab->links[link]);
 
 	return emu_link_in_order(l, fab->now + l->latency_ns);
 }
@@ -66,5 +66,14 @@ int emu_hold_message(struct nic_qp *qp, uint64_t message, uint32_t packets);
 int emu_release_message(struct nic_qp *qp, uint64_t message);
 /* Drop the packets held for a QP whose connection ended, and on reset its rules too. */
 void emu_hold_forget(struct emu_world *w, struct emu_qp *qp, bool rules);
+
+/* An adapter closes: its links hold no more; what they held arrives, and finds what it finds. */
+void emu_link_forget(struct emu_world *w, uint16_t adapter);
+
+/* Lists of packets taken off the wire. False: no memory, the packet is the caller's to deal with. */
+bool emu_held_append(struct emu_world *w, emu_ref *head, emu_ref *tail, uint32_t message,
+		     const struct emu_event *event);
+/* Empty a list, oldest first; with `deliver` its packets go back on the wire, to arrive now. */
+void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deliver);
 
 #endif /* EMU_LINK_H */

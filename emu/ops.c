@@ -22,6 +22,7 @@ static void close_adapter(struct nic *nic)
 
 	assert(adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 && adapter->mrs == 0 &&
 	       adapter->pds == 0 && adapter->listeners == 0);
+	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
 	adapter->open = false;
 }
 
@@ -50,11 +51,6 @@ static void query_adapter(struct nic *nic, struct nic_attr *attr)
 	};
 	snprintf(attr->vendor, sizeof(attr->vendor), "libdat emulator");
 	emu_adapter_address(emu_world_of(nic), emu_nic(nic)->adapter, &attr->addr);
-}
-
-static bool sim_step(struct nic *nic)
-{
-	return emu_step(emu_world_of(nic));
 }
 
 const struct nic_ops emu_ops = {
@@ -106,7 +102,7 @@ const struct nic_ops emu_ops = {
 	.now = emu_now,
 	.wait = emu_wait,
 
-	.sim_step = sim_step,
+	.sim_step = emu_step,
 	.sim_pending = emu_pending,
 	.sim_set_link = emu_set_link,
 	.sim_hold_link = emu_hold_link,

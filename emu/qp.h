@@ -34,12 +34,12 @@ static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event 
 
 /*
  * To be called whenever one of these changes: the short way through the responder (rx.c) is for a QP
- * that is connected, has no limit armed, no message half way and none refused.
+ * that is connected, has no limit armed, no message half way or early, and none refused.
  */
 static inline void emu_qp_assess(struct emu_qp *qp)
 {
 	qp->plain = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
-		    qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap;
+		    qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked;
 }
 
 /* The connection is over: flush everything, then tell lib why. The peer is not told. */

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
 #include "clock.h"
 #include "link.h"
 #include "mem.h"
+#include "partial.h"
 #include "qp.h"
 #include "rx.h"
 #include "srq.h"
@@ -92,7 +92,7 @@ static inline struct emu_rwqe *take(struct emu_world *w, struct emu_qp *qp, uint
 		return NULL;
 	wqe = emu_wqe(w, wq, wq->get++);
 	qp->taken++;
-	if (message > qp->rx_taken)
+	if ((int32_t)(message - qp->rx_taken) > 0)
 		qp->rx_taken = message;
 	if (__builtin_expect(w->fab->trace_on, 0))
 		trace_take(w, qp, message);
@@ -120,7 +120,7 @@ static EMU_COLD void no_buffer(struct emu_world *w, struct emu_qp *qp, uint32_t 
 		return;
 	}
 	qp->rx_gap = true;
-	emu_qp_assess(qp);
+	emu_unpark(w, qp, false); /* they will be sent again */
 	emu_qp_tell_peer(w, qp, EMU_EV_RNR, index, 0);
 }
 
@@ -156,63 +156,6 @@ static inline enum emu_copy place(struct emu_world *w, const struct emu_qp *qp,
 	return emu_copy(w, &dst, &src, from, to);
 }
 
-/* ---- messages under way: they have a buffer and are not complete ---- */
-
-static uint32_t rx_bytes(const struct emu_rwqe *wqe)
-{
-	return (uint32_t)(sizeof(struct emu_rx) + wqe->num_sge * sizeof(struct nic_sge));
-}
-
-static struct emu_rx *rx_find(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
-{
-	for (emu_ref ref = qp->rx; ref;) {
-		struct emu_rx *rx = emu_at(w, ref);
-
-		if (rx->message == message)
-			return rx;
-		ref = rx->next;
-	}
-	return NULL;
-}
-
-static void rx_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
-{
-	emu_ref *link = &qp->rx;
-
-	while (*link != rx->self)
-		link = &((struct emu_rx *)emu_at(w, *link))->next;
-	*link = rx->next;
-	qp->rx_count--;
-	emu_qp_assess(qp);
-	emu_pool_free(w->fab, rx->self, rx_bytes(&rx->wqe));
-}
-
-/* Remember the buffer of a message that is not complete; the list is kept by message number. */
-static struct emu_rx *rx_add(struct emu_world *w, const struct arrival *a,
-			     const struct emu_rwqe *wqe)
-{
-	emu_ref self = emu_pool_alloc(w->fab, rx_bytes(wqe)), *link = &a->qp->rx;
-	struct emu_rx *rx;
-
-	if (!self)
-		return NULL;
-	while (*link && ((struct emu_rx *)emu_at(w, *link))->message < a->swqe->message)
-		link = &((struct emu_rx *)emu_at(w, *link))->next;
-	rx = emu_at(w, self);
-	memset(rx, 0, sizeof(*rx));
-	memcpy(&rx->wqe, wqe, sizeof(*wqe) + wqe->num_sge * sizeof(struct nic_sge));
-	rx->self = self;
-	rx->next = *link;
-	rx->index = a->index;
-	rx->message = a->swqe->message;
-	rx->solicited = a->swqe->flags & NIC_WR_SOLICITED;
-	rx->length = a->swqe->length;
-	*link = self;
-	a->qp->rx_count++;
-	emu_qp_assess(a->qp);
-	return rx;
-}
-
 /* ---- step 3: completion, in message order ---- */
 
 static inline void finish(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
@@ -222,6 +165,8 @@ static inline void finish(struct emu_world *w, struct emu_qp *qp, const struct e
 	qp->rx_next = index + 1;
 	emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
 	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
+	if (qp->parked)
+		emu_unpark(w, qp, true);
 }
 
 /* Messages that were whole and waited for the one just completed. */
@@ -233,14 +178,16 @@ static EMU_COLD void finish_waiting(struct emu_world *w, struct emu_qp *qp)
 		if (!rx->whole || rx->message != qp->rx_completed + 1)
 			return;
 		finish(w, qp, &rx->wqe, rx->index, rx->length, rx->solicited);
-		rx_drop(w, qp, rx);
+		emu_partial_drop(w, qp, rx);
 	}
 }
 
-/* The receive and the send of a message end badly, and the connection with them. */
+/* The receive and the send of a message end badly, and the connection with them; in message order. */
 static EMU_COLD void fail(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
-			  uint32_t index, const struct verdict *verdict)
+			  const struct emu_swqe *swqe, uint32_t index,
+			  const struct verdict *verdict)
 {
+	emu_partial_flush(w, qp, swqe->message);
 	emu_complete_recv(w, qp, wqe, verdict->recv, 0, 0);
 	refuse(w, qp, index, verdict->send);
 }
@@ -267,12 +214,12 @@ static void receive_only(struct emu_world *w, struct emu_qp *qp, struct emu_qp *
 		return;
 	}
 	if (over_hard(qp)) {
-		fail(w, qp, wqe, index, &over_hard_limit);
+		fail(w, qp, wqe, swqe, index, &over_hard_limit);
 		return;
 	}
 	copied = place(w, qp, sender, swqe, wqe, 0, swqe->length);
 	if (copied != EMU_COPY_OK) {
-		fail(w, qp, wqe, index, &verdicts[copied]);
+		fail(w, qp, wqe, swqe, index, &verdicts[copied]);
 		return;
 	}
 	finish(w, qp, wqe, index, swqe->length, swqe->flags & NIC_WR_SOLICITED);
@@ -301,7 +248,8 @@ static inline bool receive_plain(struct emu_world *w, struct emu_qp *qp, uint32_
 
 	if (emu_wq_count(wq) == 0 || (srq && emu_wq_count(wq) <= srq->limit))
 		return false;
-	if (swqe->length > fab->config.mtu || fab->trace_on)
+	/* No bytes at all are not plain either: 0 - 1 is more than any MTU. */
+	if (swqe->length - 1 >= fab->config.mtu || fab->trace_on)
 		return false;
 	wqe = emu_wqe(w, wq, wq->get);
 	if (!is_plain(fab, swqe, wqe))
@@ -310,7 +258,7 @@ static inline bool receive_plain(struct emu_world *w, struct emu_qp *qp, uint32_
 	qp->taken++;
 	qp->rx_taken = ++qp->rx_completed;
 	qp->rx_next = index + 1;
-	memcpy(emu_memory(wqe->sge[0].addr), emu_memory(swqe->sge[0].addr), swqe->length);
+	memmove(emu_memory(wqe->sge[0].addr), emu_memory(swqe->sge[0].addr), swqe->length);
 	emu_cq_push(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV, NIC_WC_SUCCESS,
 		    (wqe->flags & NIC_WR_QUIET) | (swqe->flags & NIC_WR_SOLICITED));
 	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
@@ -343,17 +291,17 @@ static void receive_first(struct emu_world *w, const struct arrival *a)
 		return;
 	}
 	if (over_hard(qp)) {
-		fail(w, qp, wqe, a->index, &over_hard_limit);
+		fail(w, qp, wqe, a->swqe, a->index, &over_hard_limit);
 		return;
 	}
 	copied = place(w, qp, a->sender, a->swqe, wqe, a->from, a->to);
 	if (copied != EMU_COPY_OK) {
-		fail(w, qp, wqe, a->index, &verdicts[copied]);
+		fail(w, qp, wqe, a->swqe, a->index, &verdicts[copied]);
 		return;
 	}
-	rx = rx_add(w, a, wqe);
+	rx = emu_partial_add(w, qp, a->swqe, a->index, wqe);
 	if (!rx) {
-		fail(w, qp, wqe, a->index, &out_of_memory);
+		fail(w, qp, wqe, a->swqe, a->index, &out_of_memory);
 		return;
 	}
 	rx->whole = a->last;
@@ -364,15 +312,16 @@ static void receive_first(struct emu_world *w, const struct arrival *a)
 
 static void receive_next(struct emu_world *w, const struct arrival *a)
 {
-	struct emu_rx *rx = rx_find(w, a->qp, a->swqe->message);
+	struct emu_rx *rx = emu_partial_find(w, a->qp, a->swqe->message);
 	enum emu_copy copied;
 
 	if (!rx || rx->whole || rx->next_packet != a->packet)
 		return; /* a repetition */
 	copied = place(w, a->qp, a->sender, a->swqe, &rx->wqe, a->from, a->to);
 	if (copied != EMU_COPY_OK) {
+		emu_partial_flush(w, a->qp, rx->message);
 		emu_complete_recv(w, a->qp, &rx->wqe, verdicts[copied].recv, 0, 0);
-		rx_drop(w, a->qp, rx);
+		emu_partial_drop(w, a->qp, rx);
 		refuse(w, a->qp, a->index, verdicts[copied].send);
 		return;
 	}
@@ -400,14 +349,19 @@ static void trace_data(struct emu_world *w, const struct arrival *a)
 
 /*
  * Profile ib, and not the message expected next. Behind an RNR it is dropped, for it will be sent again.
- * Otherwise the last packet of the message before is due at this very nanosecond: that goes first.
+ * Otherwise a message before it is not complete: it waits for its turn.
  */
-static EMU_COLD void out_of_turn(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+static EMU_COLD void out_of_turn(struct emu_world *w, struct emu_qp *qp, uint32_t index,
 				 uint32_t packet, enum emu_event_kind kind)
 {
+	struct emu_event event = { .order = kind | EMU_EV_ARRIVED,
+				   .qp = emu_qp_index(w, qp),
+				   .epoch = qp->epoch,
+				   .index = index,
+				   .packet = packet };
+
 	if (!qp->rx_gap && (int32_t)(index - qp->rx_next) > 0)
-		emu_schedule(w, w->fab->now + 1, kind, emu_qp_index(w, qp), qp->epoch, index,
-			     packet);
+		emu_park(w, qp, &event);
 }
 
 static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struct emu_qp *sender,
@@ -432,7 +386,7 @@ static EMU_COLD void receive_piece(struct emu_world *w, struct emu_qp *qp, struc
 	if (w->fab->trace_on)
 		trace_data(w, &a);
 	/* A second copy of a message that is coming in already: the first one goes on. */
-	if (a.packet == 0 && rx_find(w, qp, swqe->message))
+	if (a.packet == 0 && emu_partial_find(w, qp, swqe->message))
 		return;
 	if (a.packet > 0)
 		receive_next(w, &a);
@@ -480,13 +434,8 @@ void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_
 
 void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
 {
-	while (qp->rx) {
-		struct emu_rx *rx = emu_at(w, qp->rx);
-
-		emu_complete_recv(w, qp, &rx->wqe, rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
-				  rx->whole ? rx->length : 0, rx->whole ? rx->solicited : 0);
-		rx_drop(w, qp, rx);
-	}
+	emu_unpark(w, qp, false);
+	emu_partial_flush(w, qp, UINT32_MAX);
 	while (emu_wq_count(&qp->rq) > 0) {
 		emu_complete_recv(w, qp, emu_wqe(w, &qp->rq, qp->rq.get), NIC_WC_FLUSHED, 0, 0);
 		qp->rq.get++;
@@ -497,7 +446,8 @@ uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp)
 {
 	uint32_t from_srq = qp->srq ? qp->rx_count : 0;
 
+	emu_unpark(w, qp, false);
 	while (qp->rx)
-		rx_drop(w, qp, emu_at(w, qp->rx));
+		emu_partial_drop(w, qp, emu_at(w, qp->rx));
 	return from_srq;
 }

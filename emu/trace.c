@@ -38,7 +38,7 @@ void emu_trace_begin(struct emu_world *w)
 {
 	struct emu_fabric *fab = w->fab;
 	const struct emu_config *c = &fab->config;
-	static const struct emu_config usual = EMU_CONFIG_DEFAULT;
+	static const struct nic_config usual = NIC_CONFIG_DEFAULT;
 
 	append(fab, "libdat trace 1\n# profile=%s\n# seed=%lu\n", c->profile, c->seed);
 	if (c->latency_ns != usual.latency_ns)

@@ -103,6 +103,8 @@ static void on_fail(struct emu_world *w, struct emu_qp *qp, uint32_t index,
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_config *config = &w->fab->config;
+	/* Retries without end must let some time pass. */
+	uint64_t pause = config->rnr_timer_ns ? config->rnr_timer_ns : 1;
 
 	/* Of a copy sent before: the retry that will tell is on its way. */
 	if (qp->rnr_wait)
@@ -117,7 +119,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	qp->rnr_tries++;
 	qp->rnr_wait = true;
 	qp->sq_next = index;
-	emu_timer_start(w, qp, w->fab->now + config->rnr_timer_ns, EMU_EV_RNR_TIMER);
+	emu_timer_start(w, qp, w->fab->now + pause, EMU_EV_RNR_TIMER);
 }
 
 static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, uint32_t index,

@@ -218,7 +218,7 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 	if (!index)
 		return -ENOMEM;
 	adapter = &w->fab->adapters[index];
-	*adapter = (struct emu_adapter){ .open = true };
+	*adapter = (struct emu_adapter){ .open = true, .generation = adapter->generation + 1 };
 	snprintf(adapter->name, sizeof(adapter->name), "%s", name);
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
 		struct emu_link fresh = { 0 };

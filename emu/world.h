@@ -7,16 +7,9 @@
 
 #include "fabric.h"
 
-#define EMU_CONFIG_DEFAULT                                                                        \
-	{                                                                                         \
-		.in_order = true, .profile = "ib", .seed = 1, .latency_ns = 1000,                 \
-		.bandwidth_bps = 100000000000ul, .rnr_timer_ns = 100000, .poll_quantum_ns = 2000, \
-		.mtu = 4096, .rnr_retry = 6                                                       \
-	}
-
 /* Index of an open adapter; 0: none of that name. */
 uint16_t emu_adapter_find(struct emu_world *w, const char *name);
-/* Index of the open adapter with that address; 0: none. -1 in *err: an address form we do not know. */
+/* Index of the open adapter with that address; 0: none. *err: -EAFNOSUPPORT, -EADDRNOTAVAIL. */
 uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, int *err);
 const char *emu_adapter_name(struct emu_world *w, uint16_t adapter);
 void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr);

@@ -14,13 +14,14 @@
  */
 #define DISPATCH_FAST(func, slow, handle, ...)                        \
 	do {                                                          \
-		const struct slot *slot = handle;                     \
+		DAT_PROVIDER *provider;                               \
                                                                       \
 		if (__builtin_expect(!handle_in_range(handle, 0), 0)) \
 			return slow(handle, ##__VA_ARGS__);           \
-		if (__builtin_expect(!slot->provider, 0))             \
+		provider = ((const struct slot *)handle)->provider;   \
+		if (__builtin_expect(!provider, 0))                   \
 			return slow(handle, ##__VA_ARGS__);           \
-		return slot->provider->func(handle, ##__VA_ARGS__);   \
+		return provider->func(handle, ##__VA_ARGS__);         \
 	} while (0)
 
 #define DISPATCH(func, bad_handle, handle, ...)                          \

@@ -40,6 +40,17 @@ static void complete_ops(struct nic_ops *ops, const struct nic_ops *backend)
 			to[i] = from[i];
 }
 
+/* A forked child has no handle of its parent's (handle.h), so it has none of its adapters either. */
+static void forget_in_child(void)
+{
+	emu.world = NULL;
+	emu.sim = DAT_HANDLE_NULL;
+	emu.made_by_test = emu.threaded = false;
+	memset(emu.live, 0, sizeof(emu.live));
+	TAILQ_INIT(&emu.adapters);
+	pthread_mutex_init(&emu.lock, NULL);
+}
+
 static void init_emu(void)
 {
 	pthread_condattr_t attr;
@@ -49,6 +60,7 @@ static void init_emu(void)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&emu.wake, &attr);
 	pthread_condattr_destroy(&attr);
+	pthread_atfork(NULL, NULL, forget_in_child);
 	emu.provider = dat__provider;
 	emu.provider.device_name = emu.kind->name;
 }
@@ -212,6 +224,12 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 void backend_end_world(struct backend *b)
 {
 	assert(b->world && TAILQ_EMPTY(&b->adapters));
+	b->ending = true;
+	while (b->sim_users > 0) {
+		pthread_cond_broadcast(&b->wake);
+		pthread_cond_wait(&b->wake, &b->lock);
+	}
+	b->ending = false;
 	b->kind->world_destroy(b->world);
 	b->world = NULL;
 	b->made_by_test = false;
@@ -225,7 +243,8 @@ static void say_no_adapter(struct backend *b, const char *name)
 	char list[256] = "", one[DAT_NAME_MAX_LENGTH];
 	size_t length = 0;
 
-	for (unsigned int i = 0; b->kind->adapter_name(b->world, i, one, sizeof(one)); i++)
+	for (unsigned int i = 0;
+	     length < sizeof(list) && b->kind->adapter_name(b->world, i, one, sizeof(one)); i++)
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
 					   i ? ", " : "", one);
 	say("there is no adapter \"%.64s\"; backend %s has %s", name, b->kind->name, list);

@@ -23,6 +23,8 @@
 
 #include "nic.h"
 
+#define NS_PER_US 1000ul
+
 struct ia;
 struct lmr;
 TAILQ_HEAD(ia_list, ia);
@@ -51,10 +53,12 @@ struct backend {
 	struct nic_ops ops;      /* the kind's table, laid over nic_unsupported */
 	struct nic_world *world; /* NULL: none now */
 	struct adapter_list adapters;
-	DAT_HANDLE sim;        /* dat_sim handle of the world, issued when first asked for */
-	bool threaded;         /* several threads were seen: every nic was told */
-	bool made_by_test;     /* by dat_sim_create: the last close does not end the world */
-	unsigned int live[16]; /* objects, per type */
+	DAT_HANDLE sim;         /* dat_sim handle of the world, issued when first asked for */
+	unsigned int sim_users; /* calls of dat_sim that sleep inside the world */
+	bool ending;            /* the world: they must leave */
+	bool threaded;          /* several threads were seen: every nic was told */
+	bool made_by_test;      /* by dat_sim_create: the last close does not end the world */
+	unsigned int live[16];  /* objects, per type */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 };

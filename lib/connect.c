@@ -11,8 +11,7 @@
 #include "api.h"
 #include "ep.h"
 
-#define BAD_EP    DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
-#define NS_PER_US 1000ul
+#define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 
 /* ---- connect ---- */
 

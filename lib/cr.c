@@ -87,6 +87,7 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, const struct nic_c
 {
 	struct nic *nic = obj_nic(&cr->obj);
 	struct sockaddr_storage *remote;
+	uint64_t port;
 	int err;
 
 	if (ep_state_next(ep->state, EP_ACCEPT) < 0)
@@ -95,7 +96,7 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, const struct nic_c
 	if (!remote)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	*remote = cr->nic->remote;
-	ep->remote_port = cr->nic->remote_port;
+	port = cr->nic->remote_port;
 	err = nic->ops->accept(cr->nic, ep->nic, param);
 	if (err) {
 		free(remote);
@@ -103,6 +104,7 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, const struct nic_c
 	}
 	ep_forget_peer(ep);
 	ep->remote = remote;
+	ep->remote_port = port;
 	ep_change_state(ep, EP_ACCEPT);
 	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;

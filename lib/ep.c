@@ -112,13 +112,18 @@ struct ep_handles {
 	bool with_srq;
 };
 
-static bool find_evd(struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream, struct evd **evd)
+bool ep_find_evd(const struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream, struct evd **evd)
 {
+	struct evd *found;
+
 	*evd = NULL;
 	if (handle == DAT_HANDLE_NULL)
 		return true;
-	*evd = obj_as(struct evd, obj_find(ia->adapter->backend, handle, DAT_HANDLE_TYPE_EVD));
-	return *evd && (*evd)->obj.ia == ia && ((*evd)->flags & stream);
+	found = obj_as(struct evd, obj_find(ia->adapter->backend, handle, DAT_HANDLE_TYPE_EVD));
+	if (!found || found->obj.ia != ia || !(found->flags & stream))
+		return false;
+	*evd = found;
+	return true;
 }
 
 static DAT_RETURN resolve(struct ia *ia, const struct ep_handles *h, struct ep *ep)
@@ -128,11 +133,11 @@ static DAT_RETURN resolve(struct ia *ia, const struct ep_handles *h, struct ep *
 	ep->pz = obj_as(struct pz, obj_find(b, h->pz, DAT_HANDLE_TYPE_PZ));
 	if (!ep->pz || ep->pz->obj.ia != ia)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	if (!find_evd(ia, h->recv, DAT_EVD_DTO_FLAG, &ep->recv_evd))
+	if (!ep_find_evd(ia, h->recv, DAT_EVD_DTO_FLAG, &ep->recv_evd))
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
-	if (!find_evd(ia, h->request, DAT_EVD_DTO_FLAG, &ep->request_evd))
+	if (!ep_find_evd(ia, h->request, DAT_EVD_DTO_FLAG, &ep->request_evd))
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
-	if (!find_evd(ia, h->connect, DAT_EVD_CONNECTION_FLAG, &ep->connect_evd))
+	if (!ep_find_evd(ia, h->connect, DAT_EVD_CONNECTION_FLAG, &ep->connect_evd))
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
 	if (!h->with_srq)
 		return DAT_SUCCESS;

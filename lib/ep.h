@@ -6,7 +6,7 @@
  * without SRQ has outstanding are counted here from post to reap; those of an SRQ at the SRQ.
  *
  * Watermarks: `soft` and `hard` are what the Consumer set. The NIC holds the armed limits and counts
- * what is taken and not reaped (nic.h: qp_taken_limit, qp_reaped); the soft one comes back as
+ * what is taken and not reaped (nic.h: qp_taken_limit, nic_qp.reaped); the soft one comes back as
  * ep_on_soft_limit, the hard one as a broken connection.
  */
 #ifndef LIB_EP_H
@@ -73,6 +73,9 @@ void ep_attach(struct evd *evd, DAT_COMPLETION_FLAGS flags);
 void ep_detach(struct evd *evd, DAT_COMPLETION_FLAGS flags);
 /* The request flags that matter to an EVD. */
 DAT_COMPLETION_FLAGS ep_request_stream_flags(const DAT_EP_ATTR *attr);
+/* The EVD a handle of ia names, for a stream; NULL is one, too: not interested. False: a bad handle. */
+bool ep_find_evd(const struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream,
+		 struct evd **evd);
 /* What nic.h wants to know of an EP with this attr. */
 void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init);
 /* Forget the peer and its private data. */

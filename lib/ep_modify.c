@@ -54,22 +54,6 @@ static const struct field {
 	(DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
 	 DAT_EP_FIELD_CONNECT_EVD_HANDLE)
 
-static bool find_evd(const struct ep *ep, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream,
-		     struct evd **evd)
-{
-	struct evd *found;
-
-	if (handle == DAT_HANDLE_NULL) {
-		*evd = NULL;
-		return true;
-	}
-	found = obj_as(struct evd, obj_find(obj_backend(&ep->obj), handle, DAT_HANDLE_TYPE_EVD));
-	if (!found || found->obj.ia != ep->obj.ia || !(found->flags & stream))
-		return false;
-	*evd = found;
-	return true;
-}
-
 /* A bad handle inside the struct is a bad parameter: ruling G3a. */
 static bool take_references(struct ep *to, uint64_t mask, const DAT_EP_PARAM *param)
 {
@@ -82,13 +66,14 @@ static bool take_references(struct ep *to, uint64_t mask, const DAT_EP_PARAM *pa
 		to->pz = obj_as(struct pz, pz);
 	}
 	if ((mask & DAT_EP_FIELD_RECV_EVD_HANDLE) &&
-	    !find_evd(to, param->recv_evd_handle, DAT_EVD_DTO_FLAG, &to->recv_evd))
+	    !ep_find_evd(to->obj.ia, param->recv_evd_handle, DAT_EVD_DTO_FLAG, &to->recv_evd))
 		return false;
 	if ((mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE) &&
-	    !find_evd(to, param->request_evd_handle, DAT_EVD_DTO_FLAG, &to->request_evd))
+	    !ep_find_evd(to->obj.ia, param->request_evd_handle, DAT_EVD_DTO_FLAG, &to->request_evd))
 		return false;
 	if ((mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE) &&
-	    !find_evd(to, param->connect_evd_handle, DAT_EVD_CONNECTION_FLAG, &to->connect_evd))
+	    !ep_find_evd(to->obj.ia, param->connect_evd_handle, DAT_EVD_CONNECTION_FLAG,
+			 &to->connect_evd))
 		return false;
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "cr.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
@@ -15,7 +16,7 @@ void evd_set_waiting(struct evd *evd, bool waiting)
 	evd->direct = !waiting && !(evd->flags & ~EVD_STREAM_CQ);
 }
 
-static uint32_t ring_mask(DAT_COUNT qlen)
+uint32_t evd_ring_mask(DAT_COUNT qlen)
 {
 	uint32_t slots = 1;
 
@@ -37,7 +38,7 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 	evd->enabled = evd->waitable = true;
 	TAILQ_INIT(&evd->notes);
 	evd_set_waiting(evd, false);
-	evd->mask = ring_mask(qlen);
+	evd->mask = evd_ring_mask(qlen);
 	evd->ring = calloc((size_t)evd->mask + 1, sizeof(*evd->ring));
 	if (!evd->ring)
 		goto free_evd;
@@ -365,10 +366,10 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-/* Remove the entries of ep (NULL: of all), keeping the order of the rest. */
-static void sweep(struct evd *evd, const struct ep *ep)
+/* Remove the completions of ep (NULL: of all), keeping the order of the rest; how many there were. */
+static uint32_t sweep(struct evd *evd, const struct ep *ep)
 {
-	uint32_t kept = evd->get;
+	uint32_t kept = evd->get, removed;
 
 	for (uint32_t i = evd->get; i != evd->put; i++) {
 		struct evd_entry *entry = &evd->ring[i & evd->mask];
@@ -380,7 +381,9 @@ static void sweep(struct evd *evd, const struct ep *ep)
 		}
 		evd->ring[kept++ & evd->mask] = *entry;
 	}
+	removed = evd->put - kept;
 	evd->put = kept;
+	return removed;
 }
 
 void evd_purge(struct evd *evd, struct ep *ep)
@@ -388,21 +391,52 @@ void evd_purge(struct evd *evd, struct ep *ep)
 	if (!evd)
 		return;
 	evd_drain(evd);
-	sweep(evd, ep);
+	if (sweep(evd, ep) > 0)
+		evd->overflowed = false;
 	update_limit(evd);
 	if (!TAILQ_EMPTY(&evd->notes))
 		evd_queue_waiting_notes(evd);
 }
 
+/* Nobody will ever learn of these requests: they are turned away. */
+static void turn_away_requests(struct evd *evd)
+{
+	for (uint32_t i = evd->get; i != evd->put; i++) {
+		const DAT_EVENT *event = &evd->ring[i & evd->mask].event;
+		struct slot *slot;
+
+		if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
+			continue;
+		slot = event->event_data.cr_arrival_event_data.cr_handle;
+		if (slot->object)
+			cr_destroy(obj_as(struct cr, slot->object), false);
+	}
+}
+
+/* Events that waited for room here go where their owners' events go now, if that is elsewhere. */
+static void pass_on_notes(struct evd *evd)
+{
+	struct async_note *note;
+
+	while ((note = TAILQ_FIRST(&evd->notes)) != NULL) {
+		DAT_ASYNCH_ERROR_EVENT_DATA data = note->event.event_data.asynch_error_event_data;
+		struct slot *slot = data.dat_handle;
+
+		async_drop(note);
+		if (slot->object && ia_async_evd(slot->object->ia) != evd)
+			async_send(slot->object->ia, note, slot->object, note->event.event_number,
+				   data.reason);
+	}
+}
+
 void evd_destroy(struct evd *evd)
 {
 	struct adapter *adapter = evd->obj.ia->adapter;
-	struct async_note *note;
 
 	evd_drain(evd);
 	sweep(evd, NULL);
-	while ((note = TAILQ_FIRST(&evd->notes)) != NULL)
-		async_drop(note);
+	turn_away_requests(evd);
+	pass_on_notes(evd);
 	async_drop(&evd->overflow);
 	if (evd->cq)
 		adapter->nic->ops->cq_destroy(evd->cq);

@@ -68,6 +68,8 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 /* Whatever still refers to it: waiters leave, completions are thrown away. */
 void evd_destroy(struct evd *evd);
 
+/* Slots of the queue for a length, less one. */
+uint32_t evd_ring_mask(DAT_COUNT qlen);
 /* Events on it, queue + CQ. */
 uint32_t evd_count(struct evd *evd);
 /* Move everything from the CQ into the queue. */

@@ -86,7 +86,7 @@ DAT_RETURN dat__evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EV
 static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 {
 	const struct nic_ops *ops = obj_nic(&evd->obj)->ops;
-	uint32_t mask = 0, n;
+	uint32_t mask = evd_ring_mask(qlen < 1 ? 1 : qlen), n;
 	struct evd_entry *ring;
 
 	if (qlen < 1)
@@ -95,8 +95,6 @@ static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (evd_count(evd) > (uint32_t)qlen)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
-	while (mask + 1 < (uint32_t)qlen)
-		mask = mask << 1 | 1;
 	ring = calloc((size_t)mask + 1, sizeof(*ring));
 	if (!ring)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -113,6 +111,7 @@ static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 	evd->get = 0;
 	evd->put = n;
 	evd->qlen = qlen;
+	evd->overflowed = false;
 	if (evd->cq)
 		ops->cq_limit(evd->cq, (uint32_t)qlen - n);
 	obj_trace(evd, "resize qlen=%d", qlen);

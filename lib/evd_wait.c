@@ -15,8 +15,6 @@
 #include "evd.h"
 #include "say.h"
 
-#define NS_PER_US 1000ul
-
 void evd_wake(struct evd *evd)
 {
 	struct nic *nic = obj_nic(&evd->obj);
@@ -156,13 +154,13 @@ static DAT_RETURN wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUNT th
 
 	if (ret != DAT_SUCCESS)
 		return ret;
-	if (evd_count(evd) >= (uint32_t)threshold)
-		return ready(evd, event, nmore);
-	/* A timeout of 0 polls: as much time may pass as in any vain poll. */
+	/* First, for reading the clock may run what is due. A timeout of 0 polls as a vain dequeue does. */
 	if (timeout == 0)
 		deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
 	else if (timeout != DAT_TIMEOUT_INFINITE)
 		deadline = nic->ops->now(nic) + timeout * NS_PER_US;
+	if (evd_count(evd) >= (uint32_t)threshold)
+		return ready(evd, event, nmore);
 	evd_set_waiting(evd, true);
 	evd->notified = false;
 	ret = block(evd, deadline, (uint32_t)threshold, event, nmore);

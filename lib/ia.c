@@ -290,6 +290,8 @@ static void close_locked(struct ia *ia)
 	struct adapter *adapter = ia->adapter;
 	struct backend *b = adapter->backend;
 
+	/* From here on its handle is none: nobody else gets in while waiters are let out. */
+	obj_hide(&ia->obj);
 	release_waiters(ia);
 	orphan_async(ia);
 	if (ia->async)

@@ -10,6 +10,7 @@
 #define MTU_MAX       65536u
 #define RNR_RETRY_MAX 7u
 #define TIME_MAX      (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
+#define BANDWIDTH_MIN 1000000ul   /* but 0, which is no limit: the clock must never wrap */
 #define BANDWIDTH_MAX (1ul << 60)
 
 static const struct {
@@ -82,15 +83,16 @@ static bool read_number(DAT_SIM_CONFIG *config, size_t i)
 bool knob_sim_config(DAT_SIM_CONFIG *config)
 {
 	const char *profile = getenv("DATSIM_PROFILE");
+	const struct nic_config usual = NIC_CONFIG_DEFAULT;
 	DAT_SIM_CONFIG c = {
 		.profile = DAT_SIM_PROFILE_IB,
-		.seed = 1,
-		.latency_ns = 1000,
-		.bandwidth_bps = 100000000000ul,
-		.mtu = 4096,
-		.rnr_retry = 6,
-		.rnr_timer_ns = 100000,
-		.poll_quantum_ns = 2000,
+		.seed = usual.seed,
+		.latency_ns = usual.latency_ns,
+		.bandwidth_bps = usual.bandwidth_bps,
+		.mtu = usual.mtu,
+		.rnr_retry = usual.rnr_retry,
+		.rnr_timer_ns = usual.rnr_timer_ns,
+		.poll_quantum_ns = usual.poll_quantum_ns,
 		.trace = getenv("DATSIM_TRACE") ? DAT_TRUE : DAT_FALSE,
 	};
 
@@ -103,6 +105,11 @@ bool knob_sim_config(DAT_SIM_CONFIG *config)
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!read_number(&c, i))
 			return false;
+	if (!knob_in_range(c.latency_ns, c.bandwidth_bps)) {
+		say("DATSIM_BANDWIDTH_BPS=%lu: expected 0 (no limit) or at least %lu",
+		    c.bandwidth_bps, BANDWIDTH_MIN);
+		return false;
+	}
 	*config = c;
 	return true;
 }
@@ -119,6 +126,8 @@ bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 		if (value < numbers[i].min || value > numbers[i].max)
 			return false;
 	}
+	if (!knob_in_range(config->latency_ns, config->bandwidth_bps))
+		return false;
 	*nic = (struct nic_config){
 		.in_order = config->profile == DAT_SIM_PROFILE_IB,
 		.profile = config->profile == DAT_SIM_PROFILE_IB ? "ib" : "iwarp",
@@ -137,7 +146,8 @@ bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 
 bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
 {
-	return latency_ns <= TIME_MAX && bandwidth_bps <= BANDWIDTH_MAX;
+	return latency_ns <= TIME_MAX && bandwidth_bps <= BANDWIDTH_MAX &&
+	       (bandwidth_bps == 0 || bandwidth_bps >= BANDWIDTH_MIN);
 }
 
 bool knob_config(struct nic_config *nic)

@@ -23,8 +23,8 @@
  * does. A backend with threads of its own takes the lock by the `lock` upcall before any other upcall.
  * While the process has a single thread (__libc_single_threaded) the lock is no operation at all.
  *
- * Upcalls may come from inside any call. They may poll and count completion queues, query, and ask for
- * qp_break or reject; nothing else.
+ * Upcalls may come from inside any call. They may poll, count and limit completion queues, query, and
+ * ask for qp_break or reject; nothing else.
  */
 #ifndef LIB_NIC_H
 #define LIB_NIC_H
@@ -356,7 +356,7 @@ struct nic_ops {
 	void (*unlisten)(struct nic_listener *listener);
 	/*
 	 * Start connecting; the outcome is an upcall. -EAFNOSUPPORT: an address form this network does not
-	 * know. Private data is copied. deadline is in nic time, or NIC_TIME_NEVER.
+	 * know; -EADDRNOTAVAIL: no host can have it. Private data is copied. deadline is in nic time, or NIC_TIME_NEVER.
 	 */
 	int (*connect)(struct nic_qp *qp, const struct sockaddr *remote, uint64_t port,
 		       uint64_t deadline, const struct nic_conn_param *param);
@@ -450,6 +450,13 @@ struct nic_config {
 	bool trace;
 	const char *trace_file; /* written when the world ends; NULL: none */
 };
+
+#define NIC_CONFIG_DEFAULT                                                        \
+	{                                                                         \
+		.in_order = true, .profile = "ib", .seed = 1, .latency_ns = 1000, \
+		.bandwidth_bps = 100000000000ul, .mtu = 4096, .rnr_retry = 6,     \
+		.rnr_timer_ns = 100000, .poll_quantum_ns = 2000                   \
+	}
 
 /*
  * A backend: makes a world (a fabric; on hardware the set of devices), opens adapters in it by name.

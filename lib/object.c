@@ -23,6 +23,13 @@ DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 	return DAT_SUCCESS;
 }
 
+void obj_hide(struct obj *obj)
+{
+	struct slot *slot = obj->handle;
+
+	__atomic_store_n(&slot->object, NULL, __ATOMIC_RELEASE);
+}
+
 void obj_fini(struct obj *obj)
 {
 	handle_retire(obj->handle);
@@ -54,11 +61,12 @@ int obj_name(const struct obj *obj, char *name, size_t size)
 struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend)
 {
 	struct slot *slot = handle_slot(handle);
+	DAT_PROVIDER *provider = slot ? __atomic_load_n(&slot->provider, __ATOMIC_RELAXED) : NULL;
 	struct obj *obj;
 
-	if (!slot || !slot->provider)
+	if (!provider)
 		return NULL;
-	*backend = backend_of_provider(slot->provider);
+	*backend = backend_of_provider(provider);
 	backend_enter(*backend);
 	obj = slot->object;
 	if (obj && obj->type < OBJ_TYPES)
@@ -67,11 +75,7 @@ struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend)
 	return NULL;
 }
 
-/* The door takes a va_list; this makes one. */
-static void trace_text(struct nic *nic, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void trace_text(struct nic *nic, const char *format, ...)
+void nic_trace(struct nic *nic, const char *format, ...)
 {
 	va_list args;
 
@@ -89,7 +93,7 @@ void obj_trace_line(const struct obj *obj, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	trace_text(obj_nic(obj), "%s %s", name, text);
+	nic_trace(obj_nic(obj), "%s %s", name, text);
 }
 
 DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret)

@@ -3,7 +3,7 @@
  * object.h - what all eleven kinds of DAT object have in common.
  *
  * Every object embeds struct obj first, belongs to one opening of an adapter (struct ia, itself an
- * object) and has one handle. Calls begin with OBJ_ENTER, which takes the backend's lock and turns the
+ * object) and has one handle. Calls begin with obj_enter, which takes the backend's lock and turns the
  * handle into the object or answers DAT_INVALID_HANDLE, and end with backend_leave.
  */
 #ifndef LIB_OBJECT_H
@@ -43,6 +43,8 @@ TAILQ_HEAD(obj_list, obj);
 
 /* Issue a handle and enter the object into its IA; DAT_INSUFFICIENT_RESOURCES leaves nothing behind. */
 DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type);
+/* The handle names nothing any more; obj_fini follows. */
+void obj_hide(struct obj *obj);
 /* The handle dies, the IA forgets the object. The memory is the caller's to free. */
 void obj_fini(struct obj *obj);
 /* "emu1.srq1"; returns what snprintf would. */
@@ -90,9 +92,13 @@ static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 				    struct backend **backend)
 {
 	struct slot *slot = handle;
+	/* Once: the page of a slot long spent may be given back meanwhile, and read as zero. */
+	DAT_PROVIDER *provider = __atomic_load_n(&slot->provider, __ATOMIC_RELAXED);
 	struct obj *obj;
 
-	*backend = backend_of_provider(slot->provider);
+	if (__builtin_expect(!provider, 0))
+		return NULL;
+	*backend = backend_of_provider(provider);
 	backend_enter(*backend);
 	obj = slot->object;
 	if (__builtin_expect(obj && obj->type == type, 1))
@@ -119,7 +125,7 @@ static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, D
 	struct slot *slot = handle_slot(handle);
 	struct obj *obj;
 
-	if (!slot || !slot->provider || backend_of_provider(slot->provider) != backend)
+	if (!slot || slot->provider != &backend->provider)
 		return NULL;
 	obj = slot->object;
 	return obj && obj->type == type ? obj : NULL;
@@ -133,6 +139,8 @@ struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend);
 
 /* ---- trace ---- */
 
+/* A line into the trace; the door takes a va_list, this makes one. */
+void nic_trace(struct nic *nic, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "<object> <verb> ..." into the trace; call only when traced. */
 void obj_trace_line(const struct obj *obj, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

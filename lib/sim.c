@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* <dat/sim.h>: the calls of that header, each of them a step through the door. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend
 {
 	struct slot *slot = handle_slot(handle);
 
-	return slot && slot->provider ? obj_enter(handle, type, b) : NULL;
+	return slot ? obj_enter(handle, type, b) : NULL;
 }
 
 /* The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world. */
@@ -201,24 +200,43 @@ DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim)
 	return ran ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
 }
 
+#define CLOCK_END (1ul << 62) /* so that no sum of times ever wraps */
+
+/* Sleepers in the world are counted: it does not end under them. */
+static void sim_use(struct backend *b)
+{
+	b->sim_users++;
+}
+
+static void sim_unuse(struct backend *b)
+{
+	if (--b->sim_users == 0 && b->ending)
+		pthread_cond_broadcast(&b->wake);
+}
+
 DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns)
 {
+	DAT_RETURN ret = DAT_SUCCESS;
 	struct backend *b;
 	struct nic *nic;
-	uint64_t deadline;
+	uint64_t now;
 
 	nic = sim_enter(sim, &b);
 	if (!nic)
 		return BAD_SIM;
-	deadline = nic->ops->now(nic) + ns;
-	if (deadline < ns || deadline == NIC_TIME_NEVER) {
+	now = nic->ops->now(nic);
+	if (now > CLOCK_END || ns > CLOCK_END - now) {
 		backend_leave(b);
 		return BAD_ARG(2);
 	}
-	while (nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
+	sim_use(b);
+	while (!b->ending && nic->ops->wait(nic, NULL, now + ns) == NIC_WAIT_RAN)
 		;
+	if (b->ending)
+		ret = DAT_FAIL(DAT_ABORT, DAT_NO_SUBTYPE);
+	sim_unuse(b);
 	backend_leave(b);
-	return DAT_SUCCESS;
+	return ret;
 }
 
 DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
@@ -231,16 +249,20 @@ DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
 	nic = sim_enter(sim, &b);
 	if (!nic)
 		return BAD_SIM;
-	deadline = nic->ops->now(nic) + limit_ns;
-	if (deadline < limit_ns)
-		deadline = NIC_TIME_NEVER - 1;
+	deadline = nic->ops->now(nic);
+	deadline = limit_ns < CLOCK_END - deadline ? deadline + limit_ns : CLOCK_END;
 	while (nic->ops->sim_pending(nic, &next) > 0) {
 		if (next > deadline) {
-			nic->ops->wait(nic, NULL, deadline);
 			ret = DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 			break;
 		}
 		nic->ops->sim_step(nic);
+	}
+	if (ret != DAT_SUCCESS) {
+		sim_use(b);
+		while (!b->ending && nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
+			;
+		sim_unuse(b);
 	}
 	backend_leave(b);
 	return ret;
@@ -428,18 +450,6 @@ DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *len
 	return ret;
 }
 
-static void trace_note(struct nic *nic, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void trace_note(struct nic *nic, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	nic->ops->trace(nic, format, args);
-	va_end(args);
-}
-
 DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
 {
 	char line[512];
@@ -456,7 +466,7 @@ DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
 			if ((unsigned char)*c < ' ' || *c == 0x7f)
 				*c = ' ';
 		if (nic->tracing)
-			trace_note(nic, "- note %s", line);
+			nic_trace(nic, "- note %s", line);
 	} else {
 		ret = BAD_ARG(2);
 	}

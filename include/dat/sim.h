@@ -44,7 +44,7 @@ typedef struct dat_sim_config {
 	DAT_SIM_PROFILE profile;	/* DATSIM_PROFILE=ib|iwarp; default ib */
 	DAT_UINT64 seed;		/* DATSIM_SEED; default 1 */
 	DAT_UINT64 latency_ns;		/* DATSIM_LATENCY_NS, every link, one way; default 1000 */
-	DAT_UINT64 bandwidth_bps;	/* DATSIM_BANDWIDTH_BPS, bits per second; default 100e9; 0 = no limit */
+	DAT_UINT64 bandwidth_bps;	/* DATSIM_BANDWIDTH_BPS, bits per second; default 100e9; 0 = no limit, else >= 1e6 */
 	DAT_UINT32 mtu;			/* DATSIM_MTU, payload bytes a packet, 256..65536; default 4096 */
 	DAT_UINT32 rnr_retry;		/* DATSIM_RNR_RETRY, 0..7, 7 = for ever; default 6 */
 	DAT_UINT64 rnr_timer_ns;	/* DATSIM_RNR_TIMER_NS, pause before each retry; default 100000 */
@@ -85,7 +85,10 @@ extern DAT_RETURN dat_sim_pending(DAT_SIM_HANDLE sim, DAT_COUNT *events, DAT_UIN
 /* Run exactly the next event; the clock moves to it. DAT_QUEUE_EMPTY (bare, as G1): there is none. */
 extern DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim);
 
-/* Let ns pass: run all that is due until then; the clock ends exactly ns later. */
+/*
+ * Let ns pass: run all that is due until then; the clock ends exactly ns later, and never beyond 2^62.
+ * DAT_ABORT: another thread ended the fabric meanwhile.
+ */
 extern DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns);
 
 /*

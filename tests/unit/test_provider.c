@@ -65,6 +65,7 @@ START_TEST(page_a_registered_provider_is_opened_like_ours)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	char name[] = "tiny0";
+	int calls = tiny_pz.calls;
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
 
@@ -73,11 +74,11 @@ START_TEST(page_a_registered_provider_is_opened_like_ours)
 	must(dat_pz_create(ia, &pz));
 	ck_assert_ptr_eq(pz, &tiny_pz);
 	must(dat_pz_free(pz));
-	ck_assert_int_eq(tiny_pz.calls, 1);
+	ck_assert_int_eq(tiny_pz.calls, calls + 1);
 	/* Ours beside it: each call finds its own provider. */
 	must(dat_pz_create(w.a.ia, &pz));
 	must(dat_pz_free(pz));
-	ck_assert_int_eq(tiny_pz.calls, 1);
+	ck_assert_int_eq(tiny_pz.calls, calls + 1);
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	must(dat_registry_remove_provider(&tiny, &info));
 }

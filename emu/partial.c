@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "arena.h"
+#include "link.h"
+#include "partial.h"
+#include "qp.h"
+
+static uint32_t rx_bytes(const struct emu_rwqe *wqe)
+{
+	return (uint32_t)(sizeof(struct emu_rx) + wqe->num_sge * sizeof(struct nic_sge));
+}
+
+struct emu_rx *emu_partial_find(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
+{
+	for (emu_ref ref = qp->rx; ref;) {
+		struct emu_rx *rx = emu_at(w, ref);
+
+		if (rx->message == message)
+			return rx;
+		ref = rx->next;
+	}
+	return NULL;
+}
+
+void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
+{
+	emu_ref *link = &qp->rx;
+
+	while (*link != rx->self)
+		link = &((struct emu_rx *)emu_at(w, *link))->next;
+	*link = rx->next;
+	qp->rx_count--;
+	emu_qp_assess(qp);
+	emu_pool_free(w->fab, rx->self, rx_bytes(&rx->wqe));
+}
+
+struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *swqe,
+			       uint32_t index, const struct emu_rwqe *wqe)
+{
+	emu_ref self = emu_pool_alloc(w->fab, rx_bytes(wqe)), *link = &qp->rx;
+	struct emu_rx *rx;
+
+	if (!self)
+		return NULL;
+	while (*link && ((struct emu_rx *)emu_at(w, *link))->message < swqe->message)
+		link = &((struct emu_rx *)emu_at(w, *link))->next;
+	rx = emu_at(w, self);
+	memset(rx, 0, sizeof(*rx));
+	memcpy(&rx->wqe, wqe, sizeof(*wqe) + wqe->num_sge * sizeof(struct nic_sge));
+	rx->self = self;
+	rx->next = *link;
+	rx->index = index;
+	rx->message = swqe->message;
+	rx->solicited = swqe->flags & NIC_WR_SOLICITED;
+	rx->length = swqe->length;
+	*link = self;
+	qp->rx_count++;
+	emu_qp_assess(qp);
+	return rx;
+}
+
+void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
+{
+	while (qp->rx) {
+		struct emu_rx *rx = emu_at(w, qp->rx);
+
+		if (rx->message >= end)
+			return;
+		emu_complete_recv(w, qp, &rx->wqe, rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
+				  rx->whole ? rx->length : 0, rx->whole ? rx->solicited : 0);
+		emu_partial_drop(w, qp, rx);
+	}
+}
+
+void emu_park(struct emu_world *w, struct emu_qp *qp, const struct emu_event *event)
+{
+	/* Without memory to keep it the connection cannot go on. */
+	if (!emu_held_append(w, &qp->parked, &qp->parked_tail, 0, event))
+		emu_qp_ask_break(&w->qp[emu_qp_index(w, qp)].base);
+	emu_qp_assess(qp);
+}
+
+void emu_unpark(struct emu_world *w, struct emu_qp *qp, bool deliver)
+{
+	emu_held_drain(w, &qp->parked, &qp->parked_tail, deliver);
+	emu_qp_assess(qp);
+}
