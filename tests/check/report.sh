@@ -29,6 +29,7 @@ run_stage() {
 	[ $terminal = no ] || show_progress $running "$log/$stage.log"
 	wait $running
 	status=$?
+	kill -- -$running 2> /dev/null # what a killed make may have left behind
 	running=
 
 	if [ -s "$log/$stage.counts" ]; then
