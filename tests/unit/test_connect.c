@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making connections: dat_ep_connect, dat_psp, dat_cr. Rulings E4, E5, E7, A5; "page_": the pages. */
+/* Making connections: dat_ep_connect, dat_psp, dat_cr. Ruling E4; "page_": the pages. */
 #include "tests/support/support.h"
 
 static DAT_RETURN connect_with_data(DAT_COUNT size, const void *data)
@@ -287,81 +287,6 @@ START_TEST(E4_the_port_in_the_address_is_not_looked_at)
 }
 END_TEST
 
-/* ---- E5: the active side has gone ---- */
-
-static void expect_accept_fails(DAT_CR_HANDLE cr)
-{
-	w.b.ep = plain_ep(&w.b);
-	post_recv(&w.b, w.b.ep, 3);
-	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
-	run_quiet();
-	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	expect_no_event(w.b.connect);
-	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
-	expect_dto(w.b.recv, w.b.ep, 3, DAT_DTO_ERR_FLUSHED);
-}
-
-START_TEST(E5_accepting_after_the_active_side_disconnected)
-{
-	DAT_CR_HANDLE cr;
-
-	w.a.ep = plain_ep(&w.a);
-	cr = request(w.a.ep, &w.b, QUAL);
-	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
-	run_quiet();
-	expect_accept_fails(cr);
-}
-END_TEST
-
-START_TEST(E5_accepting_after_the_active_side_timed_out)
-{
-	DAT_PSP_HANDLE psp = listen_at(&w.b, QUAL);
-
-	w.a.ep = plain_ep(&w.a);
-	must(try_connect(w.a.ep, &w.b, QUAL, 100));
-	run_quiet();
-	expect_failed_setup(DAT_CONNECTION_EVENT_TIMED_OUT);
-	expect_accept_fails(expect_request(w.b.cr, psp));
-}
-END_TEST
-
-START_TEST(E5_accepting_after_the_active_side_was_freed)
-{
-	DAT_CR_HANDLE cr;
-
-	w.a.ep = plain_ep(&w.a);
-	cr = request(w.a.ep, &w.b, QUAL);
-	must(dat_ep_free(w.a.ep));
-	run_quiet();
-	expect_accept_fails(cr);
-}
-END_TEST
-
-START_TEST(E5_accepting_after_the_active_side_closed_its_adapter)
-{
-	DAT_CR_HANDLE cr;
-
-	w.a.ep = plain_ep(&w.a);
-	cr = request(w.a.ep, &w.b, QUAL);
-	side_close(&w.a);
-	run_quiet();
-	expect_accept_fails(cr);
-}
-END_TEST
-
-START_TEST(E5_rejecting_after_the_active_side_has_gone_succeeds)
-{
-	DAT_CR_HANDLE cr;
-
-	w.a.ep = plain_ep(&w.a);
-	cr = request(w.a.ep, &w.b, QUAL);
-	must(dat_ep_free(w.a.ep));
-	must(dat_cr_reject(cr));
-	run_quiet();
-	ck_assert_int_eq(objects(DAT_HANDLE_TYPE_CR), 0);
-}
-END_TEST
-
 static void fill(Suite *suite)
 {
 	unit_test_all(suite, page_the_request_event_says_what_was_asked_for);
@@ -381,11 +306,6 @@ static void fill(Suite *suite)
 	unit_test_all(suite, E4_a_silent_host_times_out_too);
 	unit_test_loop(suite, E4_an_address_that_makes_no_sense_is_refused_at_once, 3);
 	unit_test_all(suite, E4_the_port_in_the_address_is_not_looked_at);
-	unit_test_all(suite, E5_accepting_after_the_active_side_disconnected);
-	unit_test_all(suite, E5_accepting_after_the_active_side_timed_out);
-	unit_test_all(suite, E5_accepting_after_the_active_side_was_freed);
-	unit_test_all(suite, E5_accepting_after_the_active_side_closed_its_adapter);
-	unit_test_all(suite, E5_rejecting_after_the_active_side_has_gone_succeeds);
 }
 
 UNIT_SUITE("connect")

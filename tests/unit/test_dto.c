@@ -289,6 +289,27 @@ START_TEST(page_one_receive_too_many_is_out_of_resources)
 }
 END_TEST
 
+/* A buffer is outstanding from its post until it is reaped. */
+START_TEST(page_an_unreaped_receive_is_still_outstanding)
+{
+	DAT_LMR_TRIPLET iov = segment(&w.b, 0, SHORT);
+	DAT_EP_ATTR attr = ep_attr();
+
+	attr.max_recv_dtos = 2;
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 0, 2);
+	deliver(&w.a, w.a.ep, 2);
+	must_fail(dat_ep_post_recv(w.b.ep, 1, &iov, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	post_recv(&w.b, w.b.ep, 2);
+	must_fail(dat_ep_post_recv(w.b.ep, 1, &iov, cookie(3), DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+}
+END_TEST
+
 START_TEST(page_one_send_too_many_is_out_of_resources_until_one_completes)
 {
 	DAT_EP_ATTR attr = ep_attr();
@@ -395,6 +416,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, page_segment_counts_beyond_the_endpoints_are_an_invalid_parameter, 4);
 	unit_test_all(suite, G3_NULL_segments_are_fine_for_none_only);
 	unit_test_all(suite, page_one_receive_too_many_is_out_of_resources);
+	unit_test_all(suite, page_an_unreaped_receive_is_still_outstanding);
 	unit_test_all(suite, page_one_send_too_many_is_out_of_resources_until_one_completes);
 	unit_test_all(suite, page_a_message_above_max_message_size_is_an_invalid_parameter);
 	unit_test_all(suite, page_messages_arrive_whole_in_order_and_once);

@@ -287,6 +287,7 @@ START_TEST(page_resize_refuses_what_is_no_length)
 	must_fail(dat_evd_resize(w.a.recv, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	must_fail(dat_evd_resize(w.a.recv, -1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	must_fail(dat_evd_resize(w.a.recv, limit + 1), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	must(dat_evd_resize(w.a.recv, limit));
 }
 END_TEST
 
@@ -354,7 +355,7 @@ END_TEST
 
 START_TEST(E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other)
 {
-	DAT_EP_HANDLE a2, b2, a3, b3;
+	DAT_EP_HANDLE a2, b2, a3, b3, idle;
 	DAT_EVD_HANDLE overfull = make_evd(&w.b, 2, DAT_EVD_DTO_FLAG), roomy = w.b.recv;
 	DAT_COUNT room = evd_query(overfull).evd_qlen;
 
@@ -363,6 +364,7 @@ START_TEST(E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other)
 	a2 = plain_ep(&w.a);
 	b2 = srq_ep(&w.b, w.b.srq);
 	connect_eps(&w.a, a2, &w.b, b2);
+	idle = srq_ep(&w.b, w.b.srq);
 	w.b.recv = roomy;
 	a3 = plain_ep(&w.a);
 	b3 = srq_ep(&w.b, w.b.srq);
@@ -374,6 +376,7 @@ START_TEST(E9_every_endpoint_that_feeds_the_EVD_breaks_and_no_other)
 	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
 	expect_state(b2, DAT_EP_STATE_DISCONNECTED);
 	expect_state(b3, DAT_EP_STATE_CONNECTED);
+	expect_state(idle, DAT_EP_STATE_UNCONNECTED);
 	ck_assert_int_eq(drain(w.b.connect), 2);
 	ck_assert_int_eq(drain(w.b.async), 1);
 }
