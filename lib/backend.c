@@ -38,6 +38,8 @@ static void complete_ops(struct nic_ops *ops, const struct nic_ops *backend)
 	for (size_t i = 0; i < entries; i++)
 		if (from[i])
 			to[i] = from[i];
+	for (size_t i = 0; i < (sizeof(*ops) - sizeof(size_t)) / sizeof(*to); i++)
+		assert(to[i]); /* else nic_unsupported misses an entry of nic.h */
 }
 
 /* A forked child has no handle of its parent's (handle.h), so it has none of its adapters either. */
