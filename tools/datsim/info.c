@@ -29,7 +29,7 @@ static const struct {
 	{ "DATSIM_PROFILE", "ib: in order, RNR; iwarp: messages overtake, no RNR" },
 	{ "DATSIM_SEED", "of the generator" },
 	{ "DATSIM_LATENCY_NS", "every link, one way, nanoseconds" },
-	{ "DATSIM_BANDWIDTH_BPS", "every link, bits a second; 0: no limit" },
+	{ "DATSIM_BANDWIDTH_BPS", "every link, bits a second, from 1000000; 0: no limit" },
 	{ "DATSIM_MTU", "payload bytes of a packet, 256..65536" },
 	{ "DATSIM_RNR_RETRY", "0..7; 7: for ever" },
 	{ "DATSIM_RNR_TIMER_NS", "pause before each retry, nanoseconds" },
