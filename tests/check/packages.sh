@@ -19,6 +19,7 @@ passthrough librdmacm-dev   module librdmacm
 passthrough libev-dev       header ev.h
 test        check           module check
 test        g++             command g++
+test        libxml2-utils   command xmllint
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang

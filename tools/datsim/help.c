@@ -69,14 +69,16 @@ const char help_test[] =
 	"Not built yet: fault lines, -j, --junit.\n";
 
 const char help_show[] =
-	"datsim show [--all] FILE.trace\n"
+	"datsim show [--all] [--svg FILE] FILE.trace\n"
 	"\n"
 	"Prints a trace as a timeline: time, what the programs did, what the wire did, the counts\n"
 	"of the shared receive queue (max/available/outstanding), what surfaced as an event.\n"
 	"\n"
-	"  --all   set-up, tear-down, acknowledgements and completions of good Sends too\n"
+	"  --all        set-up, tear-down, acknowledgements and completions of good Sends too\n"
+	"  --svg FILE   a sequence diagram instead: a line for each EP, time down the page, packets as\n"
+	"               arrows, and beside it the levels of each shared receive queue with its mark\n"
 	"\n"
-	"Colour on a terminal only, and never with NO_COLOR set. Not built yet: --svg, --pcapng.\n";
+	"Colour on a terminal only, and never with NO_COLOR set. Not built yet: --pcapng.\n";
 
 const char help_info[] =
 	"datsim info\n"

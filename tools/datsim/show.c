@@ -220,26 +220,6 @@ static void add_row(struct timeline *timeline, const struct row *next)
 
 /* ---- lines ---- */
 
-#define NAME_NOTE "name "
-
-/* name emu1.srq1 b.S */
-static void add_alias(struct timeline *timeline, struct span rest)
-{
-	struct alias *alias;
-	const char *blank;
-
-	rest.s += strlen(NAME_NOTE);
-	rest.length -= strlen(NAME_NOTE);
-	blank = memchr(rest.s, ' ', rest.length);
-	if (!blank)
-		return;
-	timeline->aliases = mem_grow(timeline->aliases,
-				     (timeline->alias_count + 1) * sizeof(*timeline->aliases));
-	alias = &timeline->aliases[timeline->alias_count++];
-	alias->object = (struct span){ rest.s, (size_t)(blank - rest.s) };
-	alias->name = (struct span){ blank + 1, rest.length - alias->object.length - 1 };
-}
-
 static void put_note(struct timeline *timeline, struct span note)
 {
 	struct text text = { 0 };
@@ -306,29 +286,6 @@ static void read_line(struct timeline *timeline, const struct trace_line *line)
 		text_free(&next.cells[i]);
 }
 
-/* A trace of a program, not of a script, has no set-up to fold. */
-static bool has_beginning(const char *text, size_t length)
-{
-	static const char mark[] = " note script begins";
-
-	return memmem(text, length, mark, sizeof(mark) - 1) != NULL;
-}
-
-/* Names are noted after the object was made, and wanted from then on. */
-static void collect_aliases(struct timeline *timeline, const char *text, size_t length)
-{
-	struct trace_reader reader;
-	struct trace_line line;
-
-	if (trace_open(&reader, "", text, length)) {
-		while (trace_next(&reader, &line)) {
-			if (span_is(line.verb, "note") && span_starts(line.rest, NAME_NOTE))
-				add_alias(timeline, line.rest);
-		}
-	}
-	trace_close(&reader);
-}
-
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error)
 {
@@ -340,8 +297,8 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 
 	good = trace_open(&reader, name, text, length);
 	if (good) {
-		collect_aliases(&timeline, text, length);
-		timeline.begun = !has_beginning(text, length);
+		names_collect(&timeline, text, length);
+		timeline.begun = !trace_has_beginning(text, length);
 		put_titles(&timeline);
 		while (trace_next(&reader, &line))
 			read_line(&timeline, &line);

@@ -70,6 +70,18 @@ struct timeline {
 	uint64_t folded; /* lines before the script began */
 };
 
+/* The note by which the runner names an object: "name emu1.srq1 b.S". */
+#define NAME_NOTE "name "
+
+/* Learn all names first: one is noted after its object was made, and wanted from then on. */
+void names_collect(struct timeline *timeline, const char *text, size_t length);
+/* What the script calls it, or the object itself. */
+struct span name_of(const struct timeline *timeline, struct span object);
+/* The actor on an adapter: the first that has anything there. */
+struct span actor_on(const struct timeline *timeline, struct span adapter);
+/* A trace of a program, not of a script, has no set-up to fold. */
+bool trace_has_beginning(const char *text, size_t length);
+
 /* Put one line of the trace into words: at most one text for each column. */
 void cells_of(struct timeline *timeline, const struct trace_line *line, struct row *row);
 

@@ -7,39 +7,6 @@
 
 /* ---- names ---- */
 
-static struct span name_of(const struct timeline *timeline, struct span object)
-{
-	size_t i;
-
-	/* The last one: a name may be used again after a free. */
-	for (i = timeline->alias_count; i-- > 0;) {
-		if (timeline->aliases[i].object.length == object.length &&
-		    !memcmp(timeline->aliases[i].object.s, object.s, object.length))
-			return timeline->aliases[i].name;
-	}
-	return object;
-}
-
-/* The actor on an adapter: the first that has anything there. */
-static struct span actor_on(const struct timeline *timeline, struct span adapter)
-{
-	const struct alias *alias;
-	const char *dot;
-	size_t i;
-
-	for (i = 0; i < timeline->alias_count; i++) {
-		alias = &timeline->aliases[i];
-		if (alias->object.length <= adapter.length ||
-		    alias->object.s[adapter.length] != '.' ||
-		    memcmp(alias->object.s, adapter.s, adapter.length))
-			continue;
-		dot = memchr(alias->name.s, '.', alias->name.length);
-		if (dot)
-			return (struct span){ alias->name.s, (size_t)(dot - alias->name.s) };
-	}
-	return adapter;
-}
-
 static void split_name(struct span name, struct span *actor, struct span *object)
 {
 	const char *dot = memchr(name.s, '.', name.length);

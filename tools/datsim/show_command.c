@@ -5,16 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "picture.h"
 #include "run.h"
 #include "show.h"
 
-static int show_file(const struct terminal *terminal, const char *path)
+static bool draw(const char *svg, const char *path, const struct text *content, bool all,
+		 struct text *error)
+{
+	struct picture picture;
+	bool good;
+
+	good = picture_read(&picture, path, text_of(content), content->length, all, error) &&
+	       svg_write(&picture, svg, error);
+	picture_free(&picture);
+	return good;
+}
+
+static int show_file(const struct terminal *terminal, const char *path, const char *svg)
 {
 	struct text content = { 0 }, error = { 0 };
 	int code = EXIT_PASS;
+	bool good;
 
-	if (!read_whole(path, TRACE_BYTES_MAX, &content, &error) ||
-	    !show_trace(terminal, path, text_of(&content), content.length, &error))
+	good = read_whole(path, TRACE_BYTES_MAX, &content, &error);
+	if (good && svg)
+		good = draw(svg, path, &content, terminal->all, &error);
+	else if (good)
+		good = show_trace(terminal, path, text_of(&content), content.length, &error);
+	if (!good)
 		code = EXIT_USAGE;
 	fputs(text_of(&error), stderr);
 	text_free(&content);
@@ -25,6 +43,7 @@ static int show_file(const struct terminal *terminal, const char *path)
 int command_show(int argc, char **argv)
 {
 	struct terminal terminal = terminal_of(stdout);
+	const char *svg = NULL;
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -32,13 +51,19 @@ int command_show(int argc, char **argv)
 			fputs(help_show, stdout);
 			return EXIT_PASS;
 		}
-		if (!strcmp(argv[i], "--svg") || !strcmp(argv[i], "--pcapng"))
+		if (!strcmp(argv[i], "--pcapng"))
 			return usage_error("show", "%s is not built yet", argv[i]);
-		if (strcmp(argv[i], "--all"))
+		if (!strcmp(argv[i], "--all")) {
+			terminal.all = true;
+		} else if (!strcmp(argv[i], "--svg")) {
+			if (++i == argc)
+				return usage_error("show", "--svg: expected a file to write");
+			svg = argv[i];
+		} else {
 			return usage_error("show", "unknown option %s", argv[i]);
-		terminal.all = true;
+		}
 	}
 	if (i + 1 != argc)
 		return usage_error("show", "expected one trace file");
-	return show_file(&terminal, argv[i]);
+	return show_file(&terminal, argv[i], svg);
 }

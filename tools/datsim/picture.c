@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL_LATENCY_NS 1000 /* where the trace does not say otherwise */
+#define POSTS_KEPT       512u /* looked through for the one of a packet */
+
+/* One more entry in a growing list; the room doubles. */
+#define GROW(list, count)                                                                          \
+	((((count) & ((count)-1)) == 0)                                                            \
+		 ? (void)((list) =                                                                 \
+				  mem_grow((list), ((count) ? 2 * (count) : 1) * sizeof(*(list)))) \
+		 : (void)0)
+
+bool span_equal(struct span a, struct span b)
+{
+	return a.length == b.length && !memcmp(a.s, b.s, a.length);
+}
+
+/* ---- lifelines ---- */
+
+static struct span adapter_of(struct span object)
+{
+	const char *dot = memchr(object.s, '.', object.length);
+
+	if (dot)
+		object.length = (size_t)(dot - object.s);
+	return object;
+}
+
+static bool is_ep(struct span object)
+{
+	struct span adapter = adapter_of(object);
+
+	return object.length > adapter.length + 3 && !memcmp(object.s + adapter.length, ".ep", 3);
+}
+
+bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline)
+{
+	struct span adapter = adapter_of(object);
+	size_t i;
+
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (span_equal(picture->lifelines[i].object, object)) {
+			*lifeline = i;
+			return true;
+		}
+	}
+	/* An EVD, an SRQ, a listener: beside the first EP of their adapter. */
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (span_equal(adapter_of(picture->lifelines[i].object), adapter)) {
+			*lifeline = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_lifeline(struct picture *picture, struct span object)
+{
+	struct lifeline *lifeline;
+
+	GROW(picture->lifelines, picture->lifeline_count);
+	lifeline = &picture->lifelines[picture->lifeline_count++];
+	lifeline->object = object;
+	lifeline->name = name_of(&picture->words, object);
+}
+
+static bool has_lifeline(const struct picture *picture, struct span object)
+{
+	size_t i;
+
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (span_equal(picture->lifelines[i].object, object))
+			return true;
+	}
+	return false;
+}
+
+static int by_adapter(const void *a, const void *b)
+{
+	struct span x = ((const struct lifeline *)a)->object;
+	struct span y = ((const struct lifeline *)b)->object;
+	struct span ax = adapter_of(x), ay = adapter_of(y);
+
+	/* emu2 before emu10, ep2 before ep10 */
+	if (ax.length != ay.length)
+		return ax.length < ay.length ? -1 : 1;
+	if (memcmp(ax.s, ay.s, ax.length) != 0)
+		return memcmp(ax.s, ay.s, ax.length);
+	if (x.length != y.length)
+		return x.length < y.length ? -1 : 1;
+	return memcmp(x.s, y.s, x.length);
+}
+
+/* Every EP is a lifeline, and every adapter that sent something and has none. */
+static void find_lifelines(struct picture *picture, const char *text, size_t length)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+	size_t ignored;
+
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (is_ep(line.object) && !has_lifeline(picture, line.object))
+				add_lifeline(picture, line.object);
+		}
+	}
+	trace_close(&reader);
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (span_is(line.verb, "packet") &&
+			    !picture_lifeline(picture, line.object, &ignored))
+				add_lifeline(picture, line.object);
+		}
+	}
+	trace_close(&reader);
+	if (picture->lifeline_count)
+		qsort(picture->lifelines, picture->lifeline_count, sizeof(*picture->lifelines),
+		      by_adapter);
+}
+
+/* ---- what a line adds ---- */
+
+static struct span whole_line(const struct trace_line *line)
+{
+	return (struct span){ line->object.s,
+			      (size_t)(line->rest.s - line->object.s) + line->rest.length };
+}
+
+static char *keep(struct picture *picture, const struct text *text)
+{
+	return arena_copy(&picture->memory, text_of(text), text->length);
+}
+
+static void add_label(struct picture *picture, size_t lifeline, uint64_t ns, enum mood mood,
+		      const struct text *text)
+{
+	struct label *last = picture->label_count ? &picture->labels[picture->label_count - 1]
+						  : NULL;
+
+	/* The same call again and again is one label with a count. */
+	if (last && last->lifeline == lifeline && last->ns == ns &&
+	    !strcmp(last->text, text_of(text))) {
+		last->times++;
+		return;
+	}
+	GROW(picture->labels, picture->label_count);
+	picture->labels[picture->label_count++] = (struct label){
+		.lifeline = lifeline,
+		.ns = ns,
+		.mood = mood,
+		.times = 1,
+		.text = keep(picture, text),
+	};
+}
+
+static bool is_lost(const struct trace_line *line)
+{
+	static const char *const verbs[] = { "drop", "corrupt", "lost" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (span_is(line->verb, verbs[i]))
+			return true;
+	}
+	return false;
+}
+
+/* RETRY, NAK and what is lost want to be seen; acknowledgements do not. */
+static enum mood arrow_mood(const struct trace_line *line)
+{
+	struct span op = trace_value(line, "op");
+
+	if (is_lost(line) || memmem(op.s, op.length, "NAK", 3) || span_is(op, "TERMINATE"))
+		return MOOD_WRONG;
+	return span_is(op, "ACK") ? MOOD_QUIET : MOOD_PLAIN;
+}
+
+static void remember_post(struct picture *picture, const struct trace_line *line)
+{
+	GROW(picture->posts, picture->post_count);
+	picture->posts[picture->post_count++] =
+		(struct post){ .ep = line->object,
+			       .message = trace_number(line, "message"),
+			       .ns = line->ns };
+}
+
+/*
+ * The trace tells when a packet came. The first packet of a message left at its post (once: then the
+ * post is forgotten), any other as long before as the wire takes.
+ */
+static uint64_t left_at(struct picture *picture, const struct trace_line *line)
+{
+	uint64_t message = trace_number(line, "message");
+	size_t i, oldest = picture->post_count > POSTS_KEPT ? picture->post_count - POSTS_KEPT : 0;
+
+	for (i = picture->post_count; i-- > oldest;) {
+		struct post *post = &picture->posts[i];
+
+		if (post->message != message || !span_equal(post->ep, line->object) ||
+		    trace_number(line, "packet") || !trace_value(line, "packet").length)
+			continue;
+		post->message = 0;
+		return post->ns;
+	}
+	return line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
+}
+
+static void add_arrow(struct picture *picture, const struct trace_line *line,
+		      const struct text *words)
+{
+	struct span to = trace_value(line, "to");
+	struct arrow arrow = { .came_ns = line->ns, .line = whole_line(line) };
+	const char *blank = strchr(text_of(words), ' ');
+	struct text label = { 0 };
+
+	if (!picture_lifeline(picture, line->object, &arrow.from) ||
+	    !picture_lifeline(picture, to, &arrow.to))
+		return;
+	arrow.mood = arrow_mood(line);
+	arrow.lost = is_lost(line);
+	arrow.sent_ns = left_at(picture, line);
+	/* "a>b SEND #4": who to whom is to be seen. */
+	text_add(&label, "%s", blank ? blank + 1 : text_of(words));
+	arrow.label = keep(picture, &label);
+	text_free(&label);
+	GROW(picture->arrows, picture->arrow_count);
+	picture->arrows[picture->arrow_count++] = arrow;
+}
+
+static void add_stretch(struct picture *picture, const struct trace_line *line)
+{
+	struct stretch *stretch;
+	size_t lifeline;
+
+	if (!picture_lifeline(picture, line->object, &lifeline))
+		return;
+	GROW(picture->stretches, picture->stretch_count);
+	stretch = &picture->stretches[picture->stretch_count++];
+	stretch->lifeline = lifeline;
+	stretch->ns = line->ns;
+	stretch->state = trace_value(line, "to");
+}
+
+static void add_paragraph(struct picture *picture, const struct trace_line *line)
+{
+	struct text text = { 0 };
+	bool drawn = picture->drawn && picture->end_ns == line->ns;
+
+	text_printable(&text, line->rest.s, line->rest.length);
+	GROW(picture->paragraphs, picture->paragraph_count);
+	picture->paragraphs[picture->paragraph_count++] =
+		(struct paragraph){ .ns = line->ns, .above = !drawn, .text = keep(picture, &text) };
+	text_free(&text);
+}
+
+static enum mood event_mood(const struct trace_line *line, const struct row *row)
+{
+	struct span number = trace_value(line, "number");
+
+	if (memmem(number.s, number.length, "WATERMARK", 9))
+		return MOOD_WATERMARK;
+	return row->alarm ? MOOD_WRONG : MOOD_EVENT;
+}
+
+/* An event of an EP stands beside it, whichever EVD it came by. */
+static struct span where(const struct trace_line *line)
+{
+	struct span object = trace_value(line, "object");
+
+	return span_is(line->verb, "event") && object.length ? object : line->object;
+}
+
+static bool goes_without_saying(const struct trace_line *line)
+{
+	static const char *const verbs[] = { "take", "create", "free", "dequeue", "reap" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (span_is(line->verb, verbs[i]))
+			return true;
+	}
+	return span_is(line->verb, "complete") && span_is(trace_value(line, "op"), "SEND") &&
+	       span_is(trace_value(line, "status"), "SUCCESS");
+}
+
+static void draw_line(struct picture *picture, const struct trace_line *line, bool all)
+{
+	struct row row = { .ns = line->ns, .filled = -1, .times = 1 };
+	size_t lifeline;
+	int i;
+
+	cells_of(&picture->words, line, &row);
+	if (span_is(line->verb, "packet") || is_lost(line)) {
+		add_arrow(picture, line, &row.cells[COLUMN_WIRE]);
+	} else if ((all || !goes_without_saying(line)) &&
+		   picture_lifeline(picture, where(line), &lifeline)) {
+		if (row.cells[COLUMN_EVENT].length)
+			add_label(picture, lifeline, line->ns, event_mood(line, &row),
+				  &row.cells[COLUMN_EVENT]);
+		else if (row.cells[COLUMN_PROGRAM].length)
+			add_label(picture, lifeline, line->ns,
+				  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_PLAIN,
+				  &row.cells[COLUMN_PROGRAM]);
+	}
+	for (i = 0; i < NUM_COLUMNS; i++)
+		text_free(&row.cells[i]);
+}
+
+/* ---- the whole ---- */
+
+/* "# latency_ns=2000" stands before the first event. */
+static uint64_t latency_of(const char *text, size_t length)
+{
+	static const char key[] = "\n# latency_ns=";
+	const char *at = memmem(text, length, key, sizeof(key) - 1);
+	const char *end = text + length;
+	uint64_t ns = 0;
+
+	if (!at)
+		return USUAL_LATENCY_NS;
+	for (at += sizeof(key) - 1; at < end && *at >= '0' && *at <= '9' && ns < 1ul << 50; at++)
+		ns = ns * 10 + (uint64_t)(*at - '0');
+	return ns;
+}
+
+static void read_note(struct picture *picture, const struct trace_line *line, bool *begun,
+		      bool *over)
+{
+	if (span_starts(line->rest, NAME_NOTE))
+		return;
+	if (span_is(line->rest, "script begins")) {
+		*begun = true;
+		picture->begin_ns = line->ns;
+	} else if (span_is(line->rest, "script ends")) {
+		*over = true;
+	} else if (*begun && !*over) {
+		add_paragraph(picture, line);
+	}
+}
+
+static void read_lines(struct picture *picture, struct trace_reader *reader, bool all, bool begun)
+{
+	struct trace_line line;
+	bool over = false;
+
+	while (trace_next(reader, &line)) {
+		if (span_is(line.verb, "note")) {
+			read_note(picture, &line, &begun, &over);
+			continue;
+		}
+		/* What came before is not drawn, and is known all the same. */
+		picture_levels(picture, &line);
+		if (span_is(line.verb, "state"))
+			add_stretch(picture, &line);
+		if (!all && (!begun || over))
+			continue;
+		if (span_is(line.verb, "post_send"))
+			remember_post(picture, &line);
+		draw_line(picture, &line, all);
+		picture->end_ns = line.ns;
+		picture->drawn = true;
+	}
+}
+
+bool picture_read(struct picture *picture, const char *name, const char *text, size_t length,
+		  bool all, struct text *error)
+{
+	static const struct terminal plain = { .utf8 = true };
+	struct trace_reader reader;
+	bool good;
+
+	memset(picture, 0, sizeof(*picture));
+	picture->words.terminal = &plain;
+	picture->title = name;
+	good = trace_open(&reader, name, text, length);
+	if (good) {
+		names_collect(&picture->words, text, length);
+		find_lifelines(picture, text, length);
+		picture->latency_ns = latency_of(text, length);
+		read_lines(picture, &reader, all, all || !trace_has_beginning(text, length));
+		if (all)
+			picture->begin_ns = 0;
+		if (picture->end_ns < picture->begin_ns)
+			picture->end_ns = picture->begin_ns;
+		good = !reader.error.length;
+	}
+	text_append(error, text_of(&reader.error), reader.error.length);
+	trace_close(&reader);
+	return good;
+}
+
+void picture_free(struct picture *picture)
+{
+	size_t i;
+
+	for (i = 0; i < picture->graph_count; i++)
+		free(picture->graphs[i].levels);
+	free(picture->graphs);
+	free(picture->posts);
+	free(picture->paragraphs);
+	free(picture->labels);
+	free(picture->arrows);
+	free(picture->stretches);
+	free(picture->lifelines);
+	free(picture->words.aliases);
+	free(picture->words.queues);
+	arena_free(&picture->memory);
+}

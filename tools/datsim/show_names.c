@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who the names of a trace are to the script that made it. */
+#include "show.h"
+
+#include <string.h>
+
+/* name emu1.srq1 b.S */
+static void add_alias(struct timeline *timeline, struct span rest)
+{
+	struct alias *alias;
+	const char *blank;
+
+	rest.s += strlen(NAME_NOTE);
+	rest.length -= strlen(NAME_NOTE);
+	blank = memchr(rest.s, ' ', rest.length);
+	if (!blank)
+		return;
+	timeline->aliases = mem_grow(timeline->aliases,
+				     (timeline->alias_count + 1) * sizeof(*timeline->aliases));
+	alias = &timeline->aliases[timeline->alias_count++];
+	alias->object = (struct span){ rest.s, (size_t)(blank - rest.s) };
+	alias->name = (struct span){ blank + 1, rest.length - alias->object.length - 1 };
+}
+
+bool trace_has_beginning(const char *text, size_t length)
+{
+	static const char mark[] = " note script begins";
+
+	return memmem(text, length, mark, sizeof(mark) - 1) != NULL;
+}
+
+void names_collect(struct timeline *timeline, const char *text, size_t length)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (span_is(line.verb, "note") && span_starts(line.rest, NAME_NOTE))
+				add_alias(timeline, line.rest);
+		}
+	}
+	trace_close(&reader);
+}
+
+struct span name_of(const struct timeline *timeline, struct span object)
+{
+	size_t i;
+
+	/* The last one: a name may be used again after a free. */
+	for (i = timeline->alias_count; i-- > 0;) {
+		if (timeline->aliases[i].object.length == object.length &&
+		    !memcmp(timeline->aliases[i].object.s, object.s, object.length))
+			return timeline->aliases[i].name;
+	}
+	return object;
+}
+
+struct span actor_on(const struct timeline *timeline, struct span adapter)
+{
+	const struct alias *alias;
+	const char *dot;
+	size_t i;
+
+	for (i = 0; i < timeline->alias_count; i++) {
+		alias = &timeline->aliases[i];
+		if (alias->object.length <= adapter.length ||
+		    alias->object.s[adapter.length] != '.' ||
+		    memcmp(alias->object.s, adapter.s, adapter.length))
+			continue;
+		dot = memchr(alias->name.s, '.', alias->name.length);
+		if (dot)
+			return (struct span){ alias->name.s, (size_t)(dot - alias->name.s) };
+	}
+	return adapter;
+}

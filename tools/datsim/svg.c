@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "svg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN     74.0  /* times */
+#define STEP_LEAST 210.0 /* between two lifelines */
+#define LABEL_MOST 330.0
+
+static const char style[] =
+	"<style>\n"
+	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1f2933}\n"
+	".paper{fill:#ffffff}.title{font-size:13px;font-weight:600}\n"
+	".name{font-weight:700;font-size:12px}.small,.time{fill:#7b8794;font-size:10px}\n"
+	".end,.time{text-anchor:end}.mid{text-anchor:middle}\n"
+	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;fill:#334e68}\n"
+	".band{fill:#f0f4f8;fill-opacity:.9}.head{fill:#f0f4f8;stroke:#bcccdc}\n"
+	".tick{stroke:#e4e7eb}.axis{stroke:#bcccdc;fill:none}\n"
+	".life{stroke:#9fb3c8;stroke-dasharray:2 4}.life.going{stroke-dasharray:6 3;stroke:#627d98}\n"
+	".life.up{stroke:#334e68;stroke-width:3;stroke-dasharray:none}\n"
+	".life.down{stroke:#c81e1e;stroke-dasharray:1 4;stroke-width:2}\n"
+	".arrow{stroke:#2563eb;stroke-width:1.4;fill:none;marker-end:url(#tip)}\n"
+	".arrow.quiet{stroke:#cbd2d9;stroke-width:1;marker-end:url(#tipquiet)}\n"
+	".arrow.wrong{stroke:#c81e1e;marker-end:url(#tipwrong)}.arrow.lost{marker-end:none;stroke-dasharray:5 3}\n"
+	".cross{stroke:#c81e1e;stroke-width:2.2}\n"
+	".halo{paint-order:stroke;stroke:#ffffff;stroke-width:4px;stroke-linejoin:round}\n"
+	".packet{fill:#1d4ed8;font-size:10px}.packet.wrong{fill:#c81e1e;font-weight:700}\n"
+	".event{fill:#0f766e}.watermark{fill:#b45309;font-weight:700}.wrong{fill:#c81e1e}\n"
+	".dot{fill:#334e68}.dot.event{fill:#0f766e}.dot.watermark{fill:#f59e0b}.dot.wrong{fill:#c81e1e}\n"
+	".filled{fill:#5eb8ad}.whole{fill:#d3eeea}\n"
+	".armed{stroke:#d97706;stroke-width:1.6;stroke-dasharray:4 2}\n"
+	".spent{stroke:#d97706;stroke-opacity:.35;stroke-dasharray:1 3}\n"
+	".hardmark{stroke:#c81e1e;stroke-width:1.6}\n"
+	".thread{stroke:#f59e0b;stroke-dasharray:1 3;fill:none}.flag{fill:#d97706}\n"
+	"@media (prefers-color-scheme:dark){text{fill:#d9e2ec}.paper{fill:#16202a}.band,.head{fill:#1f2d3a;stroke:#334e68}\n"
+	".note{fill:#bcccdc}.tick{stroke:#243342}.halo{stroke:#16202a}.life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
+	".packet{fill:#93c5fd}.event{fill:#5eead4}.watermark{fill:#fbbf24}.wrong,.packet.wrong{fill:#fca5a5}.whole{fill:#1f4a47}\n"
+	".arrow.quiet{stroke:#3e5366}}\n"
+	"</style>\n"
+	"<defs>"
+	"<marker id='tip' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+	"<path d='M0 0L8 4L0 8z' fill='#2563eb'/></marker>"
+	"<marker id='tipquiet' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='6' markerHeight='6' orient='auto'>"
+	"<path d='M0 0L8 4L0 8z' fill='#cbd2d9'/></marker>"
+	"<marker id='tipwrong' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+	"<path d='M0 0L8 4L0 8z' fill='#c81e1e'/></marker>"
+	"</defs>\n";
+
+static const char *const mood_class[] = {
+	[MOOD_PLAIN] = "plain",         [MOOD_QUIET] = "quiet", [MOOD_EVENT] = "event",
+	[MOOD_WATERMARK] = "watermark", [MOOD_WRONG] = "wrong",
+};
+
+/* ---- text ---- */
+
+/* Bytes of the UTF-8 character at s, 0 if it is none that XML may hold. */
+static size_t character(const unsigned char *s, size_t left)
+{
+	size_t n = s[0] < 0x80   ? 1
+		   : s[0] < 0xc2 ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf5 ? 4
+				 : 0;
+	size_t i;
+
+	if (!n || n > left || s[0] < 0x20 || s[0] == 0x7f)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		       (s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd)))
+		return 0;
+	if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)))
+		return 0;
+	return n;
+}
+
+void svg_escape(FILE *out, const char *s, size_t length)
+{
+	size_t i, n;
+
+	for (i = 0; i < length; i += n) {
+		n = character((const unsigned char *)s + i, length - i);
+		if (!n) {
+			fputc('?', out);
+			n = 1;
+		} else if (s[i] == '&' || s[i] == '<' || s[i] == '>' || s[i] == '\'') {
+			fprintf(out, "&#%d;", s[i]);
+		} else {
+			fwrite(s + i, 1, n, out);
+		}
+	}
+}
+
+static void put(FILE *out, const char *s)
+{
+	svg_escape(out, s, strlen(s));
+}
+
+/* "a: dat_ep_post_send(ep, 64)", "a.ep CONNECTED": the lifeline says who. */
+static const char *words_of(const struct picture *picture, const struct label *label)
+{
+	struct span name = picture->lifelines[label->lifeline].name;
+	const char *s = label->text, *colon = strstr(s, ": ");
+
+	if (!strncmp(s, name.s, name.length) && s[name.length] == ' ')
+		return s + name.length + 1;
+	return colon && strcspn(s, " (") > (size_t)(colon - s) ? colon + 2 : s;
+}
+
+static int characters(const char *s)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* ---- the sheet ---- */
+
+double sheet_x(const struct sheet *sheet, size_t lifeline)
+{
+	return sheet->left + sheet->step * (double)lifeline;
+}
+
+static double label_width(const struct picture *picture, bool first)
+{
+	double most = 60.0, width;
+	size_t i;
+
+	for (i = 0; i < picture->label_count; i++) {
+		if ((picture->labels[i].lifeline == 0) != first)
+			continue;
+		width = SVG_CHAR * (characters(words_of(picture, &picture->labels[i])) + 5);
+		if (width > most)
+			most = width;
+	}
+	return most < LABEL_MOST ? most : LABEL_MOST;
+}
+
+static void lay_out(struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	double right = label_width(picture, false);
+	size_t lines = picture->lifeline_count ? picture->lifeline_count : 1;
+
+	scale_make(&sheet->scale, picture);
+	sheet->margin = MARGIN;
+	sheet->left = MARGIN + 18.0 + label_width(picture, true);
+	sheet->step = lines > 2 && right + 40.0 > STEP_LEAST ? right + 40.0 : STEP_LEAST;
+	sheet->graphs = sheet_x(sheet, lines - 1) + 18.0 + right + 20.0;
+	sheet->width =
+		sheet->graphs + (double)picture->graph_count * (SVG_GRAPH + SVG_GRAPH_GAP) + 20.0;
+}
+
+static void put_title(const struct sheet *sheet)
+{
+	const char *slash = strrchr(sheet->picture->title, '/');
+
+	fprintf(sheet->out, "<text class='title' x='14' y='22'>");
+	put(sheet->out, slash ? slash + 1 : sheet->picture->title);
+	fprintf(sheet->out, "</text><text class='small' x='14' y='40'>time, us</text>\n");
+}
+
+static void put_names(const struct sheet *sheet, double y)
+{
+	size_t i;
+
+	for (i = 0; i < sheet->picture->lifeline_count; i++) {
+		const struct lifeline *line = &sheet->picture->lifelines[i];
+		bool named = !span_equal(line->name, line->object);
+		double width = SVG_CHAR * 1.15 * (double)(line->object.length + 3);
+		double x = sheet_x(sheet, i);
+
+		fprintf(sheet->out,
+			"<rect class='head' x='%.1f' y='%.1f' width='%.1f' height='%.0f' rx='6'/>"
+			"<text class='name mid' x='%.1f' y='%.1f'>",
+			x - width / 2, y, width, SVG_NAMES, x, y + (named ? 15.0 : 21.0));
+		svg_escape(sheet->out, line->name.s, line->name.length);
+		fputs("</text>", sheet->out);
+		if (named) {
+			fprintf(sheet->out, "<text class='small mid' x='%.1f' y='%.1f'>", x,
+				y + 28.0);
+			svg_escape(sheet->out, line->object.s, line->object.length);
+			fputs("</text>", sheet->out);
+		}
+		fputc('\n', sheet->out);
+	}
+}
+
+static void put_times(const struct sheet *sheet)
+{
+	double last = -100.0;
+	size_t i;
+
+	for (i = 0; i < sheet->scale.count; i++) {
+		const struct moment *moment = &sheet->scale.moments[i];
+		uint64_t since = moment->ns - sheet->picture->begin_ns;
+
+		if (!moment->busy)
+			continue;
+		fprintf(sheet->out, "<path class='tick' d='M%.1f %.1fH%.1f'/>", sheet->margin,
+			moment->y, sheet->width - 10.0);
+		if (moment->y - last >= 10.0) {
+			fprintf(sheet->out,
+				"<text class='time' x='%.1f' y='%.1f'>%llu.%03u</text>\n",
+				sheet->margin - 6.0, moment->y + 3.5,
+				(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
+			last = moment->y;
+		}
+	}
+}
+
+static void put_paragraphs(const struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	const struct moment *moment, *last = NULL;
+	double y = 0;
+	size_t i;
+
+	for (i = 0; i < picture->paragraph_count; i++) {
+		const struct paragraph *note = &picture->paragraphs[i];
+
+		moment = scale_moment(&sheet->scale, note->ns);
+		if (moment != last || note->above != note[-1].above)
+			y = scale_note_y(moment, note->above);
+		last = moment;
+		fprintf(sheet->out,
+			"<rect class='band' x='10' y='%.1f' width='%.1f' height='%.1f'/>"
+			"<text class='note' x='%.1f' y='%.1f'>",
+			y, sheet->graphs - 30.0, SVG_NOTE, sheet->margin, y + 14.0);
+		put(sheet->out, note->text);
+		fputs("</text>\n", sheet->out);
+		y += SVG_NOTE;
+	}
+}
+
+/* ---- lifelines ---- */
+
+static const char *dress(struct span state)
+{
+	if (span_is(state, "CONNECTED"))
+		return "life up";
+	if (span_is(state, "DISCONNECTED"))
+		return "life down";
+	return memmem(state.s, state.length, "PENDING", 7) ? "life going" : "life";
+}
+
+static void put_stretch(const struct sheet *sheet, size_t lifeline, struct span state, double from,
+			double to)
+{
+	if (to > from)
+		fprintf(sheet->out, "<path class='%s' d='M%.1f %.1fV%.1f'/>\n", dress(state),
+			sheet_x(sheet, lifeline), from, to);
+}
+
+static void put_lifeline(const struct sheet *sheet, size_t lifeline)
+{
+	const struct picture *picture = sheet->picture;
+	struct span state = { "", 0 };
+	double y = SVG_HEADER - 6.0, next;
+	size_t i;
+
+	for (i = 0; i < picture->stretch_count; i++) {
+		const struct stretch *stretch = &picture->stretches[i];
+
+		if (stretch->lifeline != lifeline || stretch->ns > picture->end_ns)
+			continue;
+		if (stretch->ns > picture->begin_ns) {
+			next = scale_y(&sheet->scale, stretch->ns);
+			put_stretch(sheet, lifeline, state, y, next);
+			y = next;
+		}
+		state = stretch->state;
+	}
+	put_stretch(sheet, lifeline, state, y, sheet->scale.bottom - 10.0);
+}
+
+/* ---- arrows ---- */
+
+static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
+{
+	uint64_t begin = sheet->picture->begin_ns;
+	double x1 = sheet_x(sheet, arrow->from), x2 = sheet_x(sheet, arrow->to);
+	double y1 = scale_y(&sheet->scale, arrow->sent_ns > begin ? arrow->sent_ns : begin);
+	double y2 = scale_y(&sheet->scale, arrow->came_ns);
+	double mx = (x1 + x2) / 2, my = (y1 + y2) / 2;
+	/* Nearer to its end, where arrows that began together lie apart. */
+	double lx = arrow->lost ? mx : x1 + (x2 - x1) * 0.66,
+	       ly = arrow->lost ? my : y1 + (y2 - y1) * 0.66;
+
+	/* To itself: a loop that leaves and comes back. */
+	if (arrow->from == arrow->to)
+		fprintf(sheet->out,
+			"<path class='arrow %s%s' d='M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f'>",
+			mood_class[arrow->mood], arrow->lost ? " lost" : "", x1, y1, x1 - 46.0, y1,
+			x1 - 46.0, y2, x2, y2);
+	else
+		fprintf(sheet->out, "<path class='arrow %s%s' d='M%.1f %.1fL%.1f %.1f'>",
+			mood_class[arrow->mood], arrow->lost ? " lost" : "", x1, y1,
+			arrow->lost ? mx : x2 + (x2 > x1 ? -2.0 : 2.0), arrow->lost ? my : y2);
+	fputs("<title>", sheet->out);
+	svg_escape(sheet->out, arrow->line.s, arrow->line.length);
+	fputs("</title></path>\n", sheet->out);
+	if (arrow->lost)
+		fprintf(sheet->out, "<path class='cross' d='M%.1f %.1fl8 8m0 -8l-8 8'/>\n",
+			mx - 4.0, my - 4.0);
+	if (arrow->mood == MOOD_QUIET)
+		return;
+	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
+		mood_class[arrow->mood], arrow->from == arrow->to ? x1 - 40.0 : lx, ly - 3.0);
+	put(sheet->out, arrow->label);
+	fputs("</text>\n", sheet->out);
+}
+
+/* ---- labels ---- */
+
+static void put_label(const struct sheet *sheet, const struct label *label, int row)
+{
+	const struct moment *moment = scale_moment(&sheet->scale, label->ns);
+	double x = sheet_x(sheet, label->lifeline), y = moment->y + SVG_LINE * row;
+	bool left = label->lifeline == 0;
+
+	fprintf(sheet->out,
+		"<circle class='dot %s' cx='%.1f' cy='%.1f' r='%s'/>"
+		"<text class='halo %s%s' x='%.1f' y='%.1f'>",
+		mood_class[label->mood], x, y, label->mood == MOOD_WATERMARK ? "5" : "3",
+		mood_class[label->mood], left ? " end" : "", left ? x - 12.0 : x + 12.0, y + 4.0);
+	put(sheet->out, words_of(sheet->picture, label));
+	if (label->times > 1)
+		fprintf(sheet->out, " x%d", label->times);
+	fputs("</text>\n", sheet->out);
+}
+
+static void put_labels(const struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	uint64_t *at = mem_zero(picture->lifeline_count, sizeof(*at));
+	int *row = mem_zero(picture->lifeline_count, sizeof(*row));
+	size_t i, line;
+
+	for (i = 0; i < picture->label_count; i++) {
+		line = picture->labels[i].lifeline;
+		if (at[line] != picture->labels[i].ns)
+			row[line] = 0;
+		at[line] = picture->labels[i].ns;
+		put_label(sheet, &picture->labels[i], row[line]++);
+	}
+	free(at);
+	free(row);
+}
+
+static void put_legend(const struct sheet *sheet)
+{
+	double y = sheet->scale.bottom + 4.0, x = sheet->graphs;
+
+	if (!sheet->picture->graph_count)
+		return;
+	fprintf(sheet->out,
+		"<rect class='filled' x='%.1f' y='%.1f' width='9' height='9'/>"
+		"<text class='small' x='%.1f' y='%.1f'>there now</text>"
+		"<rect class='whole' x='%.1f' y='%.1f' width='9' height='9'/>"
+		"<text class='small' x='%.1f' y='%.1f'>not reaped yet</text>\n",
+		x, y - 8.0, x + 13.0, y, x, y + 6.0, x + 13.0, y + 14.0);
+	fprintf(sheet->out,
+		"<path class='armed' d='M%.1f %.1fh14'/>"
+		"<text class='small' x='%.1f' y='%.1f'>a mark, armed</text>"
+		"<path class='flag' d='M%.1f %.1fl5 -8h-10z'/>"
+		"<text class='small' x='%.1f' y='%.1f'>passed: the event</text>\n",
+		x, y + 24.0, x + 19.0, y + 28.0, x + 6.0, y + 42.0, x + 19.0, y + 42.0);
+}
+
+static void draw(const struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	size_t i;
+
+	fprintf(sheet->out,
+		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
+		"viewBox='0 0 %.0f %.0f'>\n",
+		sheet->width, sheet->scale.bottom + 60.0, sheet->width, sheet->scale.bottom + 60.0);
+	fputs(style, sheet->out);
+	fputs("<rect class='paper' width='100%' height='100%'/>\n", sheet->out);
+	put_times(sheet);
+	put_title(sheet);
+	for (i = 0; i < picture->graph_count; i++)
+		svg_graph(sheet, &picture->graphs[i],
+			  sheet->graphs + (double)i * (SVG_GRAPH + SVG_GRAPH_GAP));
+	for (i = 0; i < picture->lifeline_count; i++)
+		put_lifeline(sheet, i);
+	for (i = 0; i < picture->arrow_count; i++)
+		put_arrow(sheet, &picture->arrows[i]);
+	put_paragraphs(sheet);
+	put_labels(sheet);
+	put_legend(sheet);
+	put_names(sheet, SVG_HEADER - 42.0);
+	for (i = 0; i < sheet->scale.header_count; i++)
+		put_names(sheet, sheet->scale.headers[i]);
+	fputs("</svg>\n", sheet->out);
+}
+
+bool svg_write(const struct picture *picture, const char *path, struct text *error)
+{
+	struct sheet sheet = { .picture = picture };
+	bool good;
+
+	sheet.out = fopen(path, "w");
+	if (!sheet.out) {
+		text_add(error, "datsim: cannot write %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	lay_out(&sheet);
+	draw(&sheet);
+	scale_free(&sheet.scale);
+	good = !ferror(sheet.out);
+	good = !fclose(sheet.out) && good;
+	if (!good)
+		text_add(error, "datsim: cannot write %s: %s\n", path, strerror(errno));
+	return good;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time runs down the paper, but not evenly: a pause of a second and one of a microsecond must both
+ * fit, so the distance grows with the logarithm of the pause, and whatever stands at one moment gets
+ * the room that it needs.
+ */
+#include "svg.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define GAP_LEAST  8.0
+#define GAP_LABEL  15.0 /* a label needs as much */
+#define GAP_MOST   46.0
+#define NOTE_SPACE 12.0 /* around notes */
+#define NAMES_EACH 1300.0
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = ((const struct moment *)a)->ns, y = ((const struct moment *)b)->ns;
+
+	return x < y ? -1 : x > y;
+}
+
+static void add(struct scale *scale, const struct picture *picture, uint64_t ns, bool busy)
+{
+	if (ns < picture->begin_ns || ns > picture->end_ns)
+		return;
+	scale->moments[scale->count++] = (struct moment){ .ns = ns, .busy = busy };
+}
+
+static void collect(struct scale *scale, const struct picture *picture)
+{
+	size_t i, j,
+		room = 2 + picture->label_count + picture->arrow_count + picture->paragraph_count;
+
+	for (i = 0; i < picture->graph_count; i++)
+		room += picture->graphs[i].level_count;
+	scale->moments = mem_zero(room, sizeof(*scale->moments));
+	add(scale, picture, picture->begin_ns, true);
+	add(scale, picture, picture->end_ns, false);
+	for (i = 0; i < picture->label_count; i++)
+		add(scale, picture, picture->labels[i].ns, true);
+	for (i = 0; i < picture->arrow_count; i++)
+		add(scale, picture, picture->arrows[i].came_ns, true);
+	for (i = 0; i < picture->paragraph_count; i++)
+		add(scale, picture, picture->paragraphs[i].ns, false);
+	for (i = 0; i < picture->graph_count; i++) {
+		for (j = 0; j < picture->graphs[i].level_count; j++)
+			add(scale, picture, picture->graphs[i].levels[j].ns, false);
+	}
+}
+
+static void merge(struct scale *scale)
+{
+	size_t i, kept = 0;
+
+	qsort(scale->moments, scale->count, sizeof(*scale->moments), by_time);
+	for (i = 0; i < scale->count; i++) {
+		if (kept && scale->moments[kept - 1].ns == scale->moments[i].ns)
+			scale->moments[kept - 1].busy |= scale->moments[i].busy;
+		else
+			scale->moments[kept++] = scale->moments[i];
+	}
+	scale->count = kept;
+}
+
+/* Labels of one lifeline at one moment stand below one another; the tallest stack counts. */
+static void stack_labels(struct scale *scale, const struct picture *picture)
+{
+	size_t *stacked = mem_zero(picture->lifeline_count, sizeof(*stacked));
+	uint64_t *at = mem_zero(picture->lifeline_count, sizeof(*at));
+	struct moment *moment;
+	size_t i, line;
+	double height;
+
+	for (i = 0; i < picture->label_count; i++) {
+		line = picture->labels[i].lifeline;
+		if (at[line] != picture->labels[i].ns || !stacked[line])
+			stacked[line] = 0;
+		at[line] = picture->labels[i].ns;
+		height = (double)stacked[line]++ * SVG_LINE;
+		moment = (struct moment *)scale_moment(scale, picture->labels[i].ns);
+		if (height > moment->height)
+			moment->height = height;
+		moment->labelled = true;
+	}
+	free(at);
+	free(stacked);
+}
+
+static void count_notes(struct scale *scale, const struct picture *picture)
+{
+	struct moment *moment;
+	size_t i;
+
+	for (i = 0; i < picture->paragraph_count; i++) {
+		moment = (struct moment *)scale_moment(scale, picture->paragraphs[i].ns);
+		if (picture->paragraphs[i].above)
+			moment->above++;
+		else
+			moment->below++;
+	}
+}
+
+static double note_room(int lines)
+{
+	return lines ? NOTE_SPACE + SVG_NOTE * lines : 0;
+}
+
+static double gap(const struct moment *moment)
+{
+	double ns = (double)(moment->ns - moment[-1].ns);
+	double px = GAP_LEAST + 6.0 * log2(1.0 + ns / 100.0);
+
+	if (moment->labelled && px < GAP_LABEL)
+		px = GAP_LABEL;
+	return px < GAP_MOST ? px : GAP_MOST;
+}
+
+double scale_note_y(const struct moment *moment, bool above)
+{
+	return above ? moment->y - NOTE_SPACE - SVG_NOTE * moment->above
+		     : moment->y + moment->height - note_room(moment->below) + NOTE_SPACE;
+}
+
+static void leave_room_for_names(struct scale *scale, double *y)
+{
+	scale->headers =
+		mem_grow(scale->headers, (scale->header_count + 1) * sizeof(*scale->headers));
+	scale->headers[scale->header_count++] = *y + 8.0;
+	*y += SVG_NAMES + 16.0;
+}
+
+void scale_make(struct scale *scale, const struct picture *picture)
+{
+	double y = SVG_HEADER + 24.0;
+	size_t i;
+
+	scale->headers = NULL;
+	scale->header_count = 0;
+
+	scale->count = 0;
+	collect(scale, picture);
+	merge(scale);
+	stack_labels(scale, picture);
+	count_notes(scale, picture);
+	for (i = 0; i < scale->count; i++) {
+		struct moment *moment = &scale->moments[i];
+
+		if (i)
+			y += moment[-1].height;
+		if (y > NAMES_EACH * (double)(scale->header_count + 1))
+			leave_room_for_names(scale, &y);
+		if (i)
+			y += gap(moment);
+		y += note_room(moment->above);
+		moment->y = y;
+		moment->height += note_room(moment->below);
+	}
+	scale->bottom = y + (scale->count ? scale->moments[scale->count - 1].height : 0) + 24.0;
+}
+
+void scale_free(struct scale *scale)
+{
+	free(scale->moments);
+	free(scale->headers);
+}
+
+const struct moment *scale_moment(const struct scale *scale, uint64_t ns)
+{
+	size_t low = 0, high = scale->count, middle;
+
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (scale->moments[middle].ns <= ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &scale->moments[low];
+}
+
+double scale_y(const struct scale *scale, uint64_t ns)
+{
+	const struct moment *moment = scale_moment(scale, ns);
+	const struct moment *last = &scale->moments[scale->count - 1];
+	double from, to;
+
+	if (ns <= moment->ns || moment == last)
+		return moment->y;
+	from = moment->y + moment->height;
+	to = moment[1].y;
+	return from + (to - from) * (double)(ns - moment->ns) / (double)(moment[1].ns - moment->ns);
+}
