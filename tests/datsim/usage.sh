@@ -28,6 +28,28 @@ expect() {
 	sed 's/^/#   /' out
 }
 
+# same WHAT ARGS ARGS: datsim test prints the same for both
+same() {
+	# shellcheck disable=SC2086
+	"$datsim" test $2 > first 2>&1 < /dev/null
+	# shellcheck disable=SC2086
+	"$datsim" test $3 > second 2>&1 < /dev/null
+	holds "$1" cmp first second
+}
+
+# holds WHAT COMMAND...
+holds() {
+	n=$((n + 1))
+	what=$1
+	shift
+	if "$@" > out 2>&1; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		sed 's/^/#   /' out
+	fi
+}
+
 cat > good.dsim << 'END'
 use adapter a@emu0
     a: dat_pz_query(pz) -> {ia_handle=ia}
@@ -69,7 +91,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..39
+echo 1..48
 expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
@@ -94,7 +116,18 @@ expect 2 'no script' test empty
 expect 0 '^ok 2 - folder/b.dsim' test folder
 expect 1 '^ok 3 - good.dsim' test good.dsim fails.dsim good.dsim
 expect 2 'unknown option --loud' test --loud good.dsim
-expect 2 '-j is not built yet' test -j 4 good.dsim
+expect 2 '-j takes a number' test -j many good.dsim
+expect 2 '-j takes a number' test -j 257 good.dsim
+expect 1 '^not ok 2 - fails.dsim' test -j 3 good.dsim fails.dsim good.dsim bad.dsim
+expect 0 '^ok 2 - folder/b.dsim' test -j 0 folder
+expect 2 'cannot write /nowhere/x.xml' test --junit /nowhere/x.xml good.dsim
+expect 1 'not ok 1' test --junit seen.xml fails.dsim good.dsim nonesuch.dsim
+same "results do not depend on how many run at a time" \
+	"-j 1 --junit one.xml good.dsim fails.dsim folder bad.dsim" \
+	"-j 4 --junit four.xml good.dsim fails.dsim folder bad.dsim"
+holds "the JUnit file is the same, too" cmp one.xml four.xml
+holds "it is XML" xmllint --noout seen.xml
+holds "it counts failures and errors" grep -q 'tests="3" failures="1" errors="1" skipped="0"' seen.xml
 expect 2 'takes a number' test --seed x good.dsim
 expect 2 'takes one script' test --trace t good.dsim good.dsim
 expect 0 '^ok 1' test --trace good.trace good.dsim

@@ -19,12 +19,16 @@ const char help_datsim[] =
 	"99 internal error.\n";
 
 const char help_test[] =
-	"datsim test [--seed N] [--trace FILE] [--show [--all]] FILE-or-DIR...\n"
+	"datsim test [-j N] [--junit FILE] [--seed N] [--trace FILE] [--show [--all]]\n"
+	"            FILE-or-DIR...\n"
 	"\n"
 	"Runs each script (*.dsim) on a fabric of its own, in virtual time, and prints TAP. A\n"
 	"script passes if every line of it holds, every checker stays content and nothing is left\n"
 	"behind.\n"
 	"\n"
+	"  -j N          N scripts at a time, each in a process of its own (0: one a processor);\n"
+	"                results come in the same order all the same\n"
+	"  --junit FILE  the results as JUnit XML too\n"
 	"  --seed N      seed of the fabric's generator\n"
 	"  --trace FILE  write the trace of the one script\n"
 	"  --show        print the timeline instead of TAP; --all as in `datsim show`\n"
@@ -66,7 +70,7 @@ const char help_test[] =
 	"\"= DAT_INVALID_STATE/DAT_INVALID_STATE_SRQ_IN_USE\" asks for the subtype too.\n"
 	"A script that must fail says how: # Failure: REGULAR-EXPRESSION\n"
 	"\n"
-	"Not built yet: fault lines, -j, --junit.\n";
+	"Not built yet: fault lines.\n";
 
 const char help_show[] =
 	"datsim show [--all] [--svg FILE] FILE.trace\n"

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xml.h"
+
 #define MARGIN     74.0  /* times */
 #define STEP_LEAST 210.0 /* between two lifelines */
 #define LABEL_MOST 330.0
@@ -55,51 +57,9 @@ static const char *const mood_class[] = {
 
 /* ---- text ---- */
 
-/* Bytes of the UTF-8 character at s, 0 if it is none that XML may hold. */
-static size_t character(const unsigned char *s, size_t left)
-{
-	size_t n = s[0] < 0x80   ? 1
-		   : s[0] < 0xc2 ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-		   : s[0] < 0xf5 ? 4
-				 : 0;
-	size_t i;
-
-	if (!n || n > left || s[0] < 0x20 || s[0] == 0x7f)
-		return 0;
-	for (i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-		       (s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd)))
-		return 0;
-	if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)))
-		return 0;
-	return n;
-}
-
-void svg_escape(FILE *out, const char *s, size_t length)
-{
-	size_t i, n;
-
-	for (i = 0; i < length; i += n) {
-		n = character((const unsigned char *)s + i, length - i);
-		if (!n) {
-			fputc('?', out);
-			n = 1;
-		} else if (s[i] == '&' || s[i] == '<' || s[i] == '>' || s[i] == '\'') {
-			fprintf(out, "&#%d;", s[i]);
-		} else {
-			fwrite(s + i, 1, n, out);
-		}
-	}
-}
-
 static void put(FILE *out, const char *s)
 {
-	svg_escape(out, s, strlen(s));
+	xml_escape(out, s, strlen(s));
 }
 
 /* "a: dat_ep_post_send(ep, 64)", "a.ep CONNECTED": the lifeline says who. */
@@ -182,12 +142,12 @@ static void put_names(const struct sheet *sheet, double y)
 			"<rect class='head' x='%.1f' y='%.1f' width='%.1f' height='%.0f' rx='6'/>"
 			"<text class='name mid' x='%.1f' y='%.1f'>",
 			x - width / 2, y, width, SVG_NAMES, x, y + (named ? 15.0 : 21.0));
-		svg_escape(sheet->out, line->name.s, line->name.length);
+		xml_escape(sheet->out, line->name.s, line->name.length);
 		fputs("</text>", sheet->out);
 		if (named) {
 			fprintf(sheet->out, "<text class='small mid' x='%.1f' y='%.1f'>", x,
 				y + 28.0);
-			svg_escape(sheet->out, line->object.s, line->object.length);
+			xml_escape(sheet->out, line->object.s, line->object.length);
 			fputs("</text>", sheet->out);
 		}
 		fputc('\n', sheet->out);
@@ -306,7 +266,7 @@ static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
 			mood_class[arrow->mood], arrow->lost ? " lost" : "", x1, y1,
 			arrow->lost ? mx : x2 + (x2 > x1 ? -2.0 : 2.0), arrow->lost ? my : y2);
 	fputs("<title>", sheet->out);
-	svg_escape(sheet->out, arrow->line.s, arrow->line.length);
+	xml_escape(sheet->out, arrow->line.s, arrow->line.length);
 	fputs("</title></path>\n", sheet->out);
 	if (arrow->lost)
 		fprintf(sheet->out, "<path class='cross' d='M%.1f %.1fl8 8m0 -8l-8 8'/>\n",

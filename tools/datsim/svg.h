@@ -58,7 +58,5 @@ struct sheet {
 
 double sheet_x(const struct sheet *sheet, size_t lifeline);
 void svg_graph(const struct sheet *sheet, const struct graph *graph, double x);
-/* Text that XML may hold, whatever bytes it is made of. */
-void svg_escape(FILE *out, const char *s, size_t length);
 
 #endif

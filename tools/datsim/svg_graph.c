@@ -2,6 +2,8 @@
 /* Levels beside the sequence, on the same time: what is on a queue, what was not reaped, the marks. */
 #include "svg.h"
 
+#include "xml.h"
+
 static double at(const struct graph *graph, double x, int64_t value)
 {
 	return x + SVG_GRAPH * (double)(value > 0 ? value : 0) / (double)graph->top;
@@ -106,7 +108,7 @@ void svg_graph(const struct sheet *sheet, const struct graph *graph, double x)
 
 	fprintf(sheet->out, "<g class='graph'><text class='name' x='%.1f' y='%.1f'>", x,
 		SVG_HEADER - 34.0);
-	svg_escape(sheet->out, graph->name.s, graph->name.length);
+	xml_escape(sheet->out, graph->name.s, graph->name.length);
 	fprintf(sheet->out, "</text><text class='small' x='%.1f' y='%.1f'>%s</text>\n", x,
 		SVG_HEADER - 20.0, what);
 	fprintf(sheet->out,

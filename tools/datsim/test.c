@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "jobs.h"
+#include "junit.h"
 #include "show.h"
 #include "tap.h"
 
@@ -23,6 +26,8 @@ struct scripts {
 struct test_options {
 	struct options run;
 	const char *trace; /* file to write */
+	const char *junit; /* another */
+	int jobs;          /* at a time */
 	bool show;
 	bool all;
 };
@@ -135,30 +140,80 @@ static bool show_run(const struct test_options *options, const char *path,
 	return good;
 }
 
+/* What every verdict goes through, in the order of the scripts. */
+struct results {
+	const struct scripts *scripts;
+	const struct test_options *options;
+	struct junit junit;
+	enum exit_code first; /* that is no pass */
+	size_t unsupported;
+	bool progress;
+};
+
+static void show_progress(const struct results *results, size_t done)
+{
+	if (results->progress)
+		fprintf(stderr, "\r%zu of %zu scripts%s", done, results->scripts->count,
+			done == results->scripts->count ? "\n" : "");
+}
+
+static void take_result(void *ctx, size_t i, const struct verdict *verdict)
+{
+	struct results *results = ctx;
+	const struct test_options *options = results->options;
+	const char *path = results->scripts->paths[i];
+
+	if (verdict->code == EXIT_UNSUPPORTED)
+		results->unsupported++;
+	else if (results->first == EXIT_PASS)
+		results->first = verdict->code;
+	if (options->trace && verdict->trace.length &&
+	    !write_trace(options->trace, &verdict->trace))
+		results->first = EXIT_INTERNAL;
+	if (options->junit)
+		junit_add(&results->junit, path, verdict);
+	if (!options->show)
+		tap_result(stdout, i + 1, path, verdict);
+	else if (verdict->trace.length && !show_run(options, path, verdict))
+		results->first = EXIT_INTERNAL;
+	if (options->show && verdict->code != EXIT_PASS)
+		fputs(text_of(&verdict->report), stderr);
+	show_progress(results, i + 1);
+}
+
 static enum exit_code run_scripts(const struct scripts *scripts, const struct test_options *options)
 {
-	enum exit_code first = EXIT_PASS;
-	struct verdict verdict;
-	size_t i;
+	struct results results = { .scripts = scripts,
+				   .options = options,
+				   .progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) };
+	const struct jobs_sink sink = { .result = take_result, .ctx = &results };
+	struct text error = { 0 };
 
 	if (!options->show)
 		tap_plan(stdout, scripts->count);
-	for (i = 0; i < scripts->count; i++) {
-		run_file(scripts->paths[i], &options->run, &verdict);
-		if (first == EXIT_PASS)
-			first = verdict.code;
-		if (options->trace && verdict.trace.length &&
-		    !write_trace(options->trace, &verdict.trace))
-			first = EXIT_INTERNAL;
-		if (!options->show)
-			tap_result(stdout, i + 1, scripts->paths[i], &verdict);
-		else if (verdict.trace.length && !show_run(options, scripts->paths[i], &verdict))
-			first = EXIT_INTERNAL;
-		if (options->show && verdict.code != EXIT_PASS)
-			fputs(text_of(&verdict.report), stderr);
-		verdict_free(&verdict);
-	}
-	return first;
+	jobs_run(scripts->paths, scripts->count, &options->run, options->jobs, &sink);
+	if (options->junit && !junit_write(&results.junit, options->junit, &error))
+		results.first = (enum exit_code)usage_error("test", "%s", text_of(&error));
+	text_free(&error);
+	if (results.first == EXIT_PASS && results.unsupported == scripts->count)
+		return EXIT_UNSUPPORTED;
+	return results.first;
+}
+
+/* At most JOBS_MAX; "0" is as many as the machine has processors. */
+static bool parse_jobs(const char *s, int *jobs)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (*s < '0' || *s > '9' || *end || errno || n > JOBS_MAX)
+		return false;
+	if (n == 0)
+		n = sysconf(_SC_NPROCESSORS_ONLN);
+	*jobs = n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (int)n;
+	return true;
 }
 
 static bool parse_seed(const char *s, uint64_t *seed)
@@ -195,8 +250,16 @@ static bool parse_options(int argc, char **argv, int *i, struct test_options *op
 				return usage_error("test", "--trace takes a file"), false;
 			options->trace = next;
 			(*i)++;
-		} else if (!strcmp(option, "--junit") || !strcmp(option, "-j")) {
-			return usage_error("test", "%s is not built yet", option), false;
+		} else if (!strcmp(option, "--junit")) {
+			if (!next)
+				return usage_error("test", "--junit takes a file"), false;
+			options->junit = next;
+			(*i)++;
+		} else if (!strcmp(option, "-j")) {
+			if (!next || !parse_jobs(next, &options->jobs))
+				return usage_error("test", "-j takes a number, 0 to %d", JOBS_MAX),
+				       false;
+			(*i)++;
 		} else {
 			return usage_error("test", "unknown option %s", option), false;
 		}
@@ -206,7 +269,7 @@ static bool parse_options(int argc, char **argv, int *i, struct test_options *op
 
 int command_test(int argc, char **argv)
 {
-	struct test_options options = { 0 };
+	struct test_options options = { .jobs = 1 };
 	struct scripts scripts = { 0 };
 	int i, code;
 
@@ -224,6 +287,9 @@ int command_test(int argc, char **argv)
 		code = usage_error("test", "--trace takes one script, not %zu", scripts.count);
 		goto out;
 	}
+	/* Traces stay in the process that made them. */
+	if (options.trace || options.show)
+		options.jobs = 1;
 	code = run_scripts(&scripts, &options);
 out:
 	free_scripts(&scripts);

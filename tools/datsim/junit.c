@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "junit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xml.h"
+
+static void add_escaped(struct text *text, const char *s)
+{
+	char *escaped = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&escaped, &length);
+
+	xml_escape(out, s, strlen(s));
+	fclose(out);
+	text_append(text, escaped, length);
+	free(escaped);
+}
+
+void junit_add(struct junit *junit, const char *name, const struct verdict *verdict)
+{
+	const char *kind =
+		verdict->code == EXIT_INTERNAL || verdict->code == EXIT_USAGE ? "error" : "failure";
+
+	junit->tests++;
+	text_add(&junit->cases, "  <testcase classname=\"datsim\" name=\"");
+	add_escaped(&junit->cases, name);
+	text_add(&junit->cases, "\"");
+	if (verdict->code == EXIT_PASS) {
+		text_add(&junit->cases, "/>\n");
+		return;
+	}
+	text_add(&junit->cases, ">");
+	if (verdict->code == EXIT_UNSUPPORTED) {
+		junit->skipped++;
+		text_add(&junit->cases, "<skipped message=\"not supported by this backend\"/>");
+	} else {
+		*(*kind == 'e' ? &junit->errors : &junit->failures) += 1;
+		text_add(&junit->cases, "<%s message=\"exit code %d\">", kind, verdict->code);
+		add_escaped(&junit->cases, text_of(&verdict->report));
+		text_add(&junit->cases, "</%s>", kind);
+	}
+	text_add(&junit->cases, "</testcase>\n");
+}
+
+bool junit_write(struct junit *junit, const char *path, struct text *error)
+{
+	FILE *out = fopen(path, "we");
+	bool good = false;
+
+	if (out) {
+		fprintf(out,
+			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+			"<testsuite name=\"datsim\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
+			"skipped=\"%zu\">\n%s</testsuite>\n",
+			junit->tests, junit->failures, junit->errors, junit->skipped,
+			text_of(&junit->cases));
+		good = !ferror(out);
+		good = !fclose(out) && good;
+	}
+	if (!good)
+		text_add(error, "cannot write %s: %s", path, strerror(errno));
+	text_free(&junit->cases);
+	return good;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * junit.h - results as JUnit XML, for CI systems that draw them.
+ *
+ * Cases are gathered and written at the end, because the file begins with their number. No times:
+ * scripts run in virtual time, and equal runs give equal files.
+ */
+#ifndef DATSIM_JUNIT_H
+#define DATSIM_JUNIT_H
+
+#include "run.h"
+
+struct junit {
+	struct text cases;
+	size_t tests, failures, errors, skipped;
+};
+
+void junit_add(struct junit *junit, const char *name, const struct verdict *verdict);
+/* Write the file and free what was gathered. False: *error says why. */
+bool junit_write(struct junit *junit, const char *path, struct text *error);
+
+#endif
