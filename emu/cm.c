@@ -264,7 +264,7 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	if (waiting && event->packet == 0)
 		establish_active(w, qp, conn);
 	else if (waiting)
-		emu_qp_end(w, qp, (enum nic_conn_end)(event->packet - 1));
+		emu_qp_end(w, qp, (enum nic_conn_end)(event->packet - 1), EMU_EV_NONE);
 	else if (event->packet == 0)
 		emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->from, conn->to)),
 			     EMU_EV_CM_GONE, conn->passive_qp, conn->passive_epoch, 0, 0);
@@ -293,7 +293,7 @@ static void on_gone(struct emu_world *w, const struct emu_event *event)
 		return;
 	emu_trace(w, "%s packet to=%s.ep%u op=CM_GONE", emu_adapter_name(w, qp->peer_adapter),
 		  emu_adapter_name(w, qp->adapter), qp->name);
-	emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED);
+	emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
 }
 
 static void on_timeout(struct emu_world *w, const struct emu_event *event)
@@ -303,7 +303,7 @@ static void on_timeout(struct emu_world *w, const struct emu_event *event)
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
 		return;
 	qp->timer = false;
-	emu_qp_end(w, qp, NIC_END_TIMED_OUT);
+	emu_qp_end(w, qp, NIC_END_TIMED_OUT, EMU_EV_NONE);
 }
 
 void emu_cm_event(struct emu_world *w, const struct emu_event *event)

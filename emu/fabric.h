@@ -290,8 +290,7 @@ struct emu_adapter {
 };
 
 struct emu_config {
-	bool in_order;
-	char profile[16];
+	uint32_t profile; /* number of its row in profile.c */
 	uint64_t seed;
 	uint64_t latency_ns, bandwidth_bps;
 	uint64_t rnr_timer_ns, poll_quantum_ns;

@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "link.h"
+#include "profile.h"
 #include "trace.h"
 #include "world.h"
 
@@ -139,7 +140,7 @@ static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32
 {
 	const struct emu_held *held;
 
-	if (!w->fab->config.in_order)
+	if (!emu_profile(w)->in_order)
 		return false;
 	for (emu_ref ref = sender->held; ref; ref = held->next) {
 		held = emu_at(w, ref);

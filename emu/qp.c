@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "cq.h"
 #include "link.h"
+#include "profile.h"
 #include "qp.h"
 #include "rx.h"
 #include "srq.h"
@@ -235,7 +236,27 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 		       emu_status_name(status), length, message);
 }
 
-void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
+static void tear_down(struct emu_world *w, struct emu_qp *qp, enum emu_teardown step,
+		      enum emu_event_kind tell)
+{
+	switch (step) {
+	case EMU_TEAR_TELL:
+		if (tell != EMU_EV_NONE)
+			emu_qp_tell_peer(w, qp, tell, 0, 0);
+		break;
+	case EMU_TEAR_SENDS:
+		emu_tx_flush(w, qp);
+		break;
+	case EMU_TEAR_RECEIVES:
+		emu_rx_flush(w, qp);
+		break;
+	case EMU_TEAR_STEPS:
+		break;
+	}
+}
+
+void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
+		enum emu_event_kind tell)
 {
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
 
@@ -245,15 +266,14 @@ void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why)
 	qp->epoch++;
 	qp->rnr_wait = false;
 	emu_hold_forget(w, qp, false);
-	emu_tx_flush(w, qp);
-	emu_rx_flush(w, qp);
+	for (int i = 0; i < EMU_TEAR_STEPS; i++)
+		tear_down(w, qp, emu_profile(w)->teardown[i], tell);
 	base->nic->up->conn_end(base->ctx, why);
 }
 
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
 {
-	emu_qp_tell_peer(w, qp, EMU_EV_TERMINATE, 0, 0);
-	emu_qp_end(w, qp, NIC_END_BROKEN);
+	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_TERMINATE);
 }
 
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
@@ -270,13 +290,13 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_BREAK)
 		emu_qp_break(w, qp);
 	else
-		emu_qp_end(w, qp, kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED);
+		emu_qp_end(w, qp, kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED,
+			   EMU_EV_NONE);
 }
 
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)
 {
-	emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
-	emu_qp_end(w, qp, NIC_END_DISCONNECTED);
+	emu_qp_end(w, qp, NIC_END_DISCONNECTED, EMU_EV_DISCONNECT);
 }
 
 /* Not at once: the caller may be deep inside this QP's business. */
@@ -296,10 +316,8 @@ void emu_qp_disconnect(struct nic_qp *base, bool abrupt)
 
 	if (qp->state == EMU_QP_CONNECTING) {
 		/* The active side's request stays on its way and will find nobody (epoch). */
-		if (qp->peer)
-			emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
 		emu_sent(w, base->nic);
-		emu_qp_end(w, qp, NIC_END_DISCONNECTED);
+		emu_qp_end(w, qp, NIC_END_DISCONNECTED, qp->peer ? EMU_EV_DISCONNECT : EMU_EV_NONE);
 		return;
 	}
 	if (!emu_qp_running(qp))

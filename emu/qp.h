@@ -42,8 +42,12 @@ static inline void emu_qp_assess(struct emu_qp *qp)
 		    qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked;
 }
 
-/* The connection is over: flush everything, then tell lib why. The peer is not told. */
-void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why);
+/*
+ * The connection is over: flush everything, tell the peer by such a packet (EMU_EV_NONE: it knows), in
+ * the profile's order, then tell lib why.
+ */
+void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
+		enum emu_event_kind tell);
 /* Break it from this side: the peer learns by TERMINATE. */
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp);
 /* TERMINATE, BREAK and DISCONNECT. */

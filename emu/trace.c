@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profile.h"
 #include "trace.h"
 #include "world.h"
 
@@ -40,7 +41,7 @@ void emu_trace_begin(struct emu_world *w)
 	const struct emu_config *c = &fab->config;
 	static const struct nic_config usual = NIC_CONFIG_DEFAULT;
 
-	append(fab, "libdat trace 1\n# profile=%s\n# seed=%lu\n", c->profile, c->seed);
+	append(fab, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name, c->seed);
 	if (c->latency_ns != usual.latency_ns)
 		append(fab, "# latency_ns=%lu\n", c->latency_ns);
 	if (c->bandwidth_bps != usual.bandwidth_bps)

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "link.h"
+#include "profile.h"
 #include "qp.h"
 #include "trace.h"
 #include "tx.h"
@@ -91,13 +92,15 @@ static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end,
 	}
 }
 
-/* A refusal answers all before it, too, where messages come in order; else those are lost. */
+/* A refusal may answer all before it, too; else those are lost. */
 static void on_fail(struct emu_world *w, struct emu_qp *qp, uint32_t index,
-		    enum nic_wc_status status)
+		    enum nic_wc_status status, enum emu_event_kind tell)
 {
-	complete_until(w, qp, index, w->fab->config.in_order ? NIC_WC_SUCCESS : NIC_WC_FLUSHED);
+	bool covers = emu_profile(w)->refusal_covers;
+
+	complete_until(w, qp, index, covers ? NIC_WC_SUCCESS : NIC_WC_FLUSHED);
 	complete_until(w, qp, index + 1, status);
-	emu_qp_end(w, qp, NIC_END_BROKEN);
+	emu_qp_end(w, qp, NIC_END_BROKEN, tell);
 }
 
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
@@ -112,8 +115,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	complete_until(w, qp, index, NIC_WC_SUCCESS);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
 		/* The receiver does not count: it is told that we gave up. */
-		emu_qp_tell_peer(w, qp, EMU_EV_TERMINATE, 0, 0);
-		on_fail(w, qp, index, NIC_WC_RNR_EXCEEDED);
+		on_fail(w, qp, index, NIC_WC_RNR_EXCEEDED, EMU_EV_TERMINATE);
 		return;
 	}
 	qp->rnr_tries++;
@@ -186,7 +188,7 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_RNR)
 		on_rnr(w, qp, event->index);
 	else
-		on_fail(w, qp, event->index, (enum nic_wc_status)event->packet);
+		on_fail(w, qp, event->index, (enum nic_wc_status)event->packet, EMU_EV_NONE);
 }
 
 void emu_tx_flush(struct emu_world *w, struct emu_qp *qp)

@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "link.h"
+#include "profile.h"
 #include "trace.h"
 #include "world.h"
 
@@ -54,8 +55,7 @@ static void configure(struct emu_fabric *fab, const struct nic_config *config)
 	struct emu_config *c = &fab->config;
 	uint64_t x = config->seed;
 
-	c->in_order = config->in_order;
-	snprintf(c->profile, sizeof(c->profile), "%s", config->profile);
+	c->profile = (uint32_t)emu_profile_find(config->profile);
 	c->seed = config->seed;
 	c->latency_ns = config->latency_ns;
 	c->bandwidth_bps = config->bandwidth_bps;
@@ -86,6 +86,8 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	struct emu_world *w;
 	int err = -ENOMEM;
 
+	if (emu_profile_find(config->profile) < 0)
+		return -EINVAL;
 	/* Zero pages until used: most of the parallel arrays never are. */
 	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

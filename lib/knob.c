@@ -129,7 +129,6 @@ bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 	if (!knob_in_range(config->latency_ns, config->bandwidth_bps))
 		return false;
 	*nic = (struct nic_config){
-		.in_order = config->profile == DAT_SIM_PROFILE_IB,
 		.profile = config->profile == DAT_SIM_PROFILE_IB ? "ib" : "iwarp",
 		.seed = config->seed,
 		.latency_ns = config->latency_ns,

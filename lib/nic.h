@@ -438,8 +438,7 @@ struct nic_upcalls {
 
 /* What the environment or a test asked of a simulated fabric; a hardware backend ignores it. */
 struct nic_config {
-	bool in_order; /* profile: messages complete and take in order; empty queue answers RNR */
-	const char *profile;
+	const char *profile; /* "ib", "iwarp": how its transport behaves */
 	uint64_t seed;
 	uint64_t latency_ns;
 	uint64_t bandwidth_bps;
@@ -451,11 +450,10 @@ struct nic_config {
 	const char *trace_file; /* written when the world ends; NULL: none */
 };
 
-#define NIC_CONFIG_DEFAULT                                                        \
-	{                                                                         \
-		.in_order = true, .profile = "ib", .seed = 1, .latency_ns = 1000, \
-		.bandwidth_bps = 100000000000ul, .mtu = 4096, .rnr_retry = 6,     \
-		.rnr_timer_ns = 100000, .poll_quantum_ns = 2000                   \
+#define NIC_CONFIG_DEFAULT                                                                       \
+	{                                                                                        \
+		.profile = "ib", .seed = 1, .latency_ns = 1000, .bandwidth_bps = 100000000000ul, \
+		.mtu = 4096, .rnr_retry = 6, .rnr_timer_ns = 100000, .poll_quantum_ns = 2000     \
 	}
 
 /*

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+
+#include "clock.h"
+#include "link.h"
+#include "mem.h"
+#include "partial.h"
+#include "profile.h"
+#include "qp.h"
+#include "respond.h"
+#include "srq.h"
+#include "trace.h"
+#include "world.h"
+
+/* ---- whose packet, and when ---- */
+
+static enum emu_step check_connection(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp, *sender = emu_qp_at(w, qp->peer);
+
+	if (!emu_qp_running(qp) || sender->epoch != qp->peer_epoch ||
+	    a->index - sender->sq.get >= emu_wq_count(&sender->sq))
+		return EMU_STEP_DONE;
+	a->sender = sender;
+	a->swqe = emu_wqe(w, &sender->sq, a->index);
+	return EMU_STEP_TURN;
+}
+
+/* In order, what is not the request expected next waits or is dropped; else a message comes any time. */
+static enum emu_step check_turn(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+
+	if (a->index == qp->rx_next) {
+		qp->rx_gap = false;
+		emu_qp_assess(qp);
+		return EMU_STEP_OPCODE;
+	}
+	if (!emu_profile(w)->in_order)
+		return EMU_STEP_OPCODE;
+	/* Behind a refusal everything is dropped, for it will be sent again. */
+	if (qp->rx_gap || (int32_t)(a->index - qp->rx_next) < 0)
+		return EMU_STEP_DONE;
+	return EMU_STEP_PARK;
+}
+
+/* Its predecessor is not complete: the packet arrives again when it is. */
+static enum emu_step park(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_event event = { .order = a->kind | EMU_EV_ARRIVED,
+				   .qp = emu_qp_index(w, a->qp),
+				   .epoch = a->qp->epoch,
+				   .index = a->index,
+				   .packet = a->packet };
+
+	emu_park(w, a->qp, &event);
+	return EMU_STEP_DONE;
+}
+
+static void measure(struct emu_world *w, struct emu_arrival *a)
+{
+	uint64_t mtu = w->fab->config.mtu, length = a->swqe->length;
+
+	a->packets = length > mtu ? (uint32_t)((length + mtu - 1) / mtu) : 1;
+	a->from = a->packet * mtu;
+	a->to = a->from + mtu;
+	if (a->kind == EMU_EV_DATA_REST || a->to > length)
+		a->to = length;
+	a->last = a->to == length;
+}
+
+static void trace_data(struct emu_world *w, const struct emu_arrival *a)
+{
+	const char *op = a->packets == 1  ? "SEND_ONLY"
+			 : a->packet == 0 ? "SEND_FIRST"
+			 : a->last        ? "SEND_LAST"
+					  : "SEND_MIDDLE";
+
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u packet=%u bytes=%lu",
+		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
+		       emu_adapter_name(w, a->qp->adapter), a->qp->name, op, a->swqe->message,
+		       a->packet, a->to - a->from);
+}
+
+static enum emu_step check_opcode(struct emu_world *w, struct emu_arrival *a)
+{
+	measure(w, a);
+	if (w->fab->trace_on)
+		trace_data(w, a);
+	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
+	if (!a->rx)
+		return a->packet == 0 ? EMU_STEP_BUFFER : EMU_STEP_IGNORE;
+	/* A repetition: the first copy goes on. */
+	if (a->rx->whole || a->rx->next_packet != a->packet)
+		return EMU_STEP_IGNORE;
+	a->wqe = &a->rx->wqe;
+	return EMU_STEP_PLACE;
+}
+
+/* ---- a buffer ---- */
+
+static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
+{
+	const struct emu_wq *wq = qp->srq ? &w->fab->srq[qp->srq].wq : &qp->rq;
+	char from[EMU_NAME + 16] = "rq";
+
+	if (qp->srq)
+		snprintf(from, sizeof(from), "%s.srq%u", emu_adapter_name(w, qp->adapter),
+			 w->fab->srq[qp->srq].name);
+	emu_trace_line(w, "%s.ep%u take from=%s message=%u available=%u taken=%u",
+		       emu_adapter_name(w, qp->adapter), qp->name, from, message, emu_wq_count(wq),
+		       emu_unreaped(qp));
+}
+
+static void below_srq_limit(struct emu_world *w, struct emu_qp *qp)
+{
+	struct nic_srq *base = &w->srq[qp->srq].base;
+
+	w->fab->srq[qp->srq].limit = 0;
+	base->nic->up->srq_limit(base->ctx);
+}
+
+static void above_soft_limit(struct emu_world *w, struct emu_qp *qp)
+{
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+
+	qp->soft = NIC_LIMIT_NONE;
+	emu_qp_assess(qp);
+	base->nic->up->qp_soft_limit(base->ctx);
+}
+
+/* The oldest receive, readable until the next post. */
+static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+	struct emu_srq *srq = qp->srq ? &w->fab->srq[qp->srq] : NULL;
+	struct emu_wq *wq = srq ? &srq->wq : &qp->rq;
+	uint32_t message = a->swqe->message;
+
+	if (emu_wq_count(wq) == 0)
+		return EMU_STEP_NOT_READY;
+	a->wqe = emu_wqe(w, wq, wq->get++);
+	qp->taken++;
+	if ((int32_t)(message - qp->rx_taken) > 0)
+		qp->rx_taken = message;
+	if (w->fab->trace_on)
+		trace_take(w, qp, message);
+	if (srq && emu_wq_count(wq) < srq->limit)
+		below_srq_limit(w, qp);
+	if (qp->soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)qp->soft)
+		above_soft_limit(w, qp);
+	return EMU_STEP_LIMIT;
+}
+
+static enum emu_step check_limit(struct emu_world *w, struct emu_arrival *a)
+{
+	static const struct emu_verdict over_hard_limit = { NIC_WC_FLUSHED,
+							    NIC_WC_REMOTE_OPERATION };
+	struct emu_qp *qp = a->qp;
+
+	(void)w;
+	if (qp->hard == NIC_LIMIT_NONE || emu_unreaped(qp) <= (uint32_t)qp->hard)
+		return EMU_STEP_PLACE;
+	qp->hard = NIC_LIMIT_NONE;
+	emu_qp_assess(qp);
+	a->verdict = &over_hard_limit;
+	return EMU_STEP_REFUSE;
+}
+
+static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
+{
+	static const struct emu_verdict starved = { .send = NIC_WC_RNR_EXCEEDED };
+	struct emu_qp *qp = a->qp;
+
+	if (!emu_profile(w)->rnr) {
+		a->verdict = &starved;
+		return EMU_STEP_REFUSE;
+	}
+	qp->rx_gap = true;
+	emu_unpark(w, qp, false); /* they will be sent again */
+	emu_qp_tell_peer(w, qp, EMU_EV_RNR, a->index, 0);
+	return EMU_STEP_DONE;
+}
+
+/* ---- the payload ---- */
+
+static const struct emu_verdict copy_verdicts[] = {
+	[EMU_COPY_BAD_SOURCE] = { NIC_WC_FLUSHED, NIC_WC_LOCAL_PROTECTION },
+	[EMU_COPY_BAD_TARGET] = { NIC_WC_LOCAL_PROTECTION, NIC_WC_REMOTE_OPERATION },
+	[EMU_COPY_TOO_LONG] = { NIC_WC_LOCAL_LENGTH, NIC_WC_REMOTE_OPERATION },
+};
+
+static enum emu_copy copy(struct emu_world *w, const struct emu_arrival *a)
+{
+	const struct emu_qp *qp = a->qp;
+	struct emu_sgl src = { .sge = a->swqe->sge,
+			       .num_sge = a->swqe->num_sge,
+			       .pd = a->sender->pd,
+			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+	struct emu_sgl dst = { .sge = a->wqe->sge,
+			       .num_sge = a->wqe->num_sge,
+			       .pd = qp->srq ? w->fab->srq[qp->srq].pd : qp->pd,
+			       .access = NIC_ACCESS_LOCAL_WRITE };
+
+	return emu_copy(w, &dst, &src, a->from, a->to);
+}
+
+static void expect_next(struct emu_world *w, const struct emu_arrival *a)
+{
+	struct emu_link *link = &w->fab->links[emu_link_at(a->sender->adapter, a->qp->adapter)];
+	uint64_t mtu = w->fab->config.mtu, left = a->swqe->length - a->to;
+	bool observed = emu_link_observed(w, a->sender);
+	uint64_t bytes = observed && left > mtu ? mtu : left;
+
+	emu_schedule(w, w->fab->now + emu_link_serialise(link, bytes),
+		     observed ? EMU_EV_DATA : EMU_EV_DATA_REST, emu_qp_index(w, a->qp),
+		     a->qp->epoch, a->index, a->packet + 1);
+}
+
+static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
+{
+	enum emu_copy copied = copy(w, a);
+
+	if (copied != EMU_COPY_OK) {
+		a->verdict = &copy_verdicts[copied];
+		return EMU_STEP_REFUSE;
+	}
+	if (!a->rx)
+		return a->last && a->swqe->message == a->qp->rx_completed + 1 ? EMU_STEP_FINISH
+									      : EMU_STEP_KEEP;
+	a->rx->whole = a->last;
+	a->rx->next_packet = a->packet + 1;
+	if (a->last)
+		return EMU_STEP_WAITING;
+	expect_next(w, a);
+	return EMU_STEP_DONE;
+}
+
+static enum emu_step keep(struct emu_world *w, struct emu_arrival *a)
+{
+	static const struct emu_verdict out_of_memory = { NIC_WC_LOCAL_QP,
+							  NIC_WC_REMOTE_OPERATION };
+	struct emu_rx *rx = emu_partial_add(w, a->qp, a->swqe, a->index, a->wqe);
+
+	if (!rx) {
+		a->verdict = &out_of_memory;
+		return EMU_STEP_REFUSE;
+	}
+	rx->whole = a->last;
+	rx->next_packet = a->packet + 1;
+	if (!rx->whole)
+		expect_next(w, a);
+	return EMU_STEP_DONE;
+}
+
+/* ---- completion, in message order ---- */
+
+static void complete(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+		     uint32_t index, uint32_t length, uint32_t solicited)
+{
+	qp->rx_completed++;
+	qp->rx_next = index + 1;
+	emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
+	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
+	if (qp->parked)
+		emu_unpark(w, qp, true);
+}
+
+static enum emu_step finish(struct emu_world *w, struct emu_arrival *a)
+{
+	complete(w, a->qp, a->wqe, a->index, a->swqe->length, a->swqe->flags & NIC_WR_SOLICITED);
+	return EMU_STEP_WAITING;
+}
+
+static enum emu_step finish_waiting(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+
+	while (qp->rx) {
+		struct emu_rx *rx = emu_at(w, qp->rx);
+
+		if (!rx->whole || rx->message != qp->rx_completed + 1)
+			break;
+		complete(w, qp, &rx->wqe, rx->index, rx->length, rx->solicited);
+		emu_partial_drop(w, qp, rx);
+	}
+	return EMU_STEP_DONE;
+}
+
+/* The receive (if it took one) and the send end badly, and the connection with them; in message order. */
+static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+
+	if (a->wqe) {
+		emu_partial_flush(w, qp, a->swqe->message);
+		emu_complete_recv(w, qp, a->wqe, a->verdict->recv, 0, 0);
+	}
+	if (a->rx)
+		emu_partial_drop(w, qp, a->rx);
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, a->verdict->send);
+	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
+	return EMU_STEP_DONE;
+}
+
+static enum emu_step ignore(struct emu_world *w, struct emu_arrival *a)
+{
+	emu_trace(w, "%s.ep%u ignore at=%s message=%u packet=%u",
+		  emu_adapter_name(w, a->qp->adapter), a->qp->name, emu_step_name(a->at),
+		  a->swqe->message, a->packet);
+	return EMU_STEP_DONE;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+	const char *name;
+	enum emu_step (*run)(struct emu_world *w, struct emu_arrival *a);
+} steps[EMU_STEPS] = {
+	[EMU_STEP_CONNECTION] = { "CONNECTION", check_connection },
+	[EMU_STEP_TURN] = { "TURN", check_turn },
+	[EMU_STEP_OPCODE] = { "OPCODE", check_opcode },
+	[EMU_STEP_BUFFER] = { "BUFFER", take_buffer },
+	[EMU_STEP_LIMIT] = { "LIMIT", check_limit },
+	[EMU_STEP_PLACE] = { "PLACE", place },
+	[EMU_STEP_KEEP] = { "KEEP", keep },
+	[EMU_STEP_FINISH] = { "FINISH", finish },
+	[EMU_STEP_WAITING] = { "WAITING", finish_waiting },
+	[EMU_STEP_NOT_READY] = { "NOT_READY", not_ready },
+	[EMU_STEP_PARK] = { "PARK", park },
+	[EMU_STEP_REFUSE] = { "REFUSE", refuse },
+	[EMU_STEP_IGNORE] = { "IGNORE", ignore },
+	[EMU_STEP_DONE] = { "DONE", NULL },
+};
+
+const char *emu_step_name(enum emu_step step)
+{
+	return steps[step].name;
+}
+
+void emu_respond(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
+		 enum emu_event_kind kind)
+{
+	struct emu_arrival a = { .qp = qp, .index = index, .packet = packet, .kind = kind };
+	enum emu_step next = EMU_STEP_CONNECTION;
+
+	while (next != EMU_STEP_DONE) {
+		enum emu_step step = next;
+
+		next = steps[step].run(w, &a);
+		a.at = step;
+	}
+}
