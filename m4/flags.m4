@@ -96,3 +96,18 @@ AC_DEFUN([DAT_VERSION_SCRIPT], [
   AS_IF([test "$dat_cv_version_script" = no],
     [AC_MSG_ERROR([libdat needs a linker with --version-script (GNU ld, gold or lld)])])
 ])
+
+# DAT_FUZZING: --enable-fuzzing builds the programs of tests/fuzz with clang's libFuzzer.
+AC_DEFUN([DAT_FUZZING], [
+  AC_ARG_ENABLE([fuzzing],
+    [AS_HELP_STRING([--enable-fuzzing], [build the fuzzers of tests/fuzz (clang only), as ./check fuzz does])],
+    [], [enable_fuzzing=no])
+  FUZZ_CFLAGS=
+  AS_IF([test "x$enable_fuzzing" != xno], [
+    FUZZ_CFLAGS=-fsanitize=fuzzer-no-link
+    DAT_TRY_FLAGS([-fsanitize=fuzzer-no-link], [-fsanitize=fuzzer-no-link], [],
+      [AC_MSG_ERROR([$CC cannot build with -fsanitize=fuzzer; clang can])])
+  ])
+  AC_SUBST([FUZZ_CFLAGS])
+  AM_CONDITIONAL([HAVE_FUZZING], [test "x$enable_fuzzing" != xno])
+])

@@ -78,6 +78,16 @@ stage_instructions() { script "$1" bench/instructions.sh; }
 stage_distcheck() { build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck; }
 stage_format() { script "$1" tests/house/format.sh; }
 
+# Half a minute for each of the two; FUZZ_SECONDS asks for more.
+stage_fuzz() {
+	local said=$log/$1.tap
+	build_tree fuzz all --enable-werror --enable-sanitizers=address,undefined --enable-fuzzing CC=clang || return
+	sh tests/fuzz/run.sh build/fuzz "${FUZZ_SECONDS:-30}" | tee "$said"
+	sed -n 's/^ok [0-9]* - //p' "$said" > "$log/$1.note"
+	echo "$(grep -c '^ok' "$said") $(grep -c '^not ok' "$said") 0" > "$log/$1.counts"
+	! grep -A40 '^not ok' "$said" > "$log/$1.failed"
+}
+
 stage_campaign() {
 	local status page=build/check/tests/campaign.md
 	rm -f $page

@@ -249,35 +249,42 @@ static void run_loaded(const char *path, const struct script *script, const stru
 	verdict_free(&untraced);
 }
 
-void run_file(const char *path, const struct options *options, struct verdict *verdict)
+void run_text(const char *name, const char *text, size_t length, const struct options *options,
+	      struct verdict *verdict)
 {
-	struct text content = { 0 };
 	DAT_SIM_CONFIG config;
 	struct script script;
 
 	memset(verdict, 0, sizeof(*verdict));
-	if (!read_whole(path, SCRIPT_BYTES_MAX, &content, &verdict->report)) {
-		verdict->code = EXIT_USAGE;
-		goto out;
-	}
 	if (dat_sim_config_init(&config) != DAT_SUCCESS) {
 		text_add(&verdict->report, "a DATSIM_ variable makes no sense, see stderr\n");
 		verdict->code = EXIT_USAGE;
-		goto out;
+		return;
 	}
 	/* A script says when time passes; looking at an EVD must not. */
 	config.poll_quantum_ns = 0;
-	if (!script_load(&script, path, text_of(&content), content.length, &config)) {
+	if (!script_load(&script, name, text, length, &config)) {
 		text_append(&verdict->report, text_of(&script.diag.text), script.diag.text.length);
 		verdict->code = EXIT_USAGE;
 	} else {
 		if (options->has_seed)
 			script.config.seed = options->seed;
-		run_loaded(path, &script, options, verdict);
+		run_loaded(name, &script, options, verdict);
 	}
 	judge(script.must_fail, verdict);
 	script_free(&script);
-out:
+}
+
+void run_file(const char *path, const struct options *options, struct verdict *verdict)
+{
+	struct text content = { 0 }, error = { 0 };
+
+	if (read_whole(path, SCRIPT_BYTES_MAX, &content, &error)) {
+		run_text(path, text_of(&content), content.length, options, verdict);
+		text_free(&error);
+	} else {
+		*verdict = (struct verdict){ .code = EXIT_USAGE, .report = error };
+	}
 	text_free(&content);
 }
 

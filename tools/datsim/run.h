@@ -24,6 +24,9 @@ struct verdict {
 /* The content of a file; false and a text that says why if it cannot be read. */
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error);
 
+/* The text is NUL-terminated; the name is for messages. */
+void run_text(const char *name, const char *text, size_t length, const struct options *options,
+	      struct verdict *verdict);
 void run_file(const char *path, const struct options *options, struct verdict *verdict);
 void verdict_free(struct verdict *verdict);
 

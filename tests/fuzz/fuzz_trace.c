@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Any bytes as a trace: the timeline and the diagram of it, in full and in short. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/datsim/picture.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void timeline(FILE *out, const char *text, size_t size, bool all)
+{
+	struct terminal terminal = { .out = out, .colour = all, .utf8 = all, .all = all };
+	struct text error = { 0 };
+
+	show_trace(&terminal, "fuzz", text, size, &error);
+	text_free(&error);
+}
+
+static void diagram(const char *text, size_t size, bool all)
+{
+	struct text error = { 0 };
+	struct picture picture;
+
+	if (picture_read(&picture, "fuzz", text, size, all, &error))
+		svg_write(&picture, "/dev/null", &error);
+	picture_free(&picture);
+	text_free(&error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static FILE *out;
+	char *text = malloc(size + 1);
+	int all;
+
+	if (!out)
+		out = fopen("/dev/null", "w");
+	memcpy(text, data, size);
+	text[size] = '\0';
+	for (all = 0; all < 2; all++) {
+		timeline(out, text, size, all);
+		diagram(text, size, all);
+	}
+	free(text);
+	return 0;
+}
