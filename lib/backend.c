@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent.h"
 #include "api.h"
 #include "backend.h"
 #include "cr.h"
@@ -22,6 +23,7 @@
 static struct backend emu = {
 	.kind = &emu_backend,
 	.adapters = TAILQ_HEAD_INITIALIZER(emu.adapters),
+	.calls_due = TAILQ_HEAD_INITIALIZER(emu.calls_due),
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 static pthread_once_t emu_once = PTHREAD_ONCE_INIT;
@@ -50,6 +52,8 @@ static void forget_in_child(void)
 	emu.made_by_test = emu.threaded = false;
 	memset(emu.live, 0, sizeof(emu.live));
 	TAILQ_INIT(&emu.adapters);
+	TAILQ_INIT(&emu.calls_due);
+	agents_expect(&emu, -emu.agents);
 	pthread_mutex_init(&emu.lock, NULL);
 }
 
@@ -124,7 +128,7 @@ static void host_lock(void *nic_ctx)
 
 static void host_unlock(void *nic_ctx)
 {
-	backend_leave(backend_of_nic(nic_ctx));
+	backend_unlock(backend_of_nic(nic_ctx));
 }
 
 static uint64_t host_monotonic_ns(void *nic_ctx)
@@ -162,13 +166,11 @@ static void host_wake(void *nic_ctx)
 static void adapter_failed(void *nic_ctx)
 {
 	struct adapter *adapter = nic_ctx;
-	struct ia *ia;
 
 	if (adapter->failed)
 		return;
 	adapter->failed = true;
-	TAILQ_FOREACH(ia, &adapter->ias, link)
-		evd_post_catastrophe(ia);
+	async_send_catastrophe(adapter);
 }
 
 static const struct nic_upcalls upcalls = {

@@ -27,6 +27,7 @@
 
 struct ia;
 struct lmr;
+struct agent_call;
 TAILQ_HEAD(ia_list, ia);
 
 /* An adapter while at least one IA is open on it. */
@@ -41,11 +42,12 @@ struct adapter {
 	uint32_t last_id[16]; /* per object type */
 	struct lmr **lmrs;    /* by lmr_context >> 8; see lmr.h */
 	uint32_t lmr_slots, lmr_free;
-	int evds;
+	int evds, cnos;
 	bool failed;
 };
 
 TAILQ_HEAD(adapter_list, adapter);
+TAILQ_HEAD(agent_call_list, agent_call);
 
 struct backend {
 	DAT_PROVIDER provider; /* what handles point at */
@@ -59,6 +61,8 @@ struct backend {
 	bool threaded;          /* several threads were seen: every nic was told */
 	bool made_by_test;      /* by dat_sim_create: the last close does not end the world */
 	unsigned int live[16];  /* objects, per type */
+	struct agent_call_list calls_due; /* agent.h */
+	int agents;                       /* CNOs that have one */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 };
@@ -81,10 +85,20 @@ static inline void backend_enter(struct backend *b)
 		backend_lock(b);
 }
 
-static inline void backend_leave(struct backend *b)
+static inline void backend_unlock(struct backend *b)
 {
 	if (!__libc_single_threaded)
 		pthread_mutex_unlock(&b->lock);
+}
+
+/* agent.c: those that are due, unless this thread is in an agent. */
+void agents_run(struct backend *b);
+
+static inline void backend_leave(struct backend *b)
+{
+	if (__builtin_expect(!TAILQ_EMPTY(&b->calls_due), 0))
+		agents_run(b);
+	backend_unlock(b);
 }
 
 /* ---- with the lock held ---- */

@@ -89,9 +89,9 @@ static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	return DAT_SUCCESS;
 }
 
-static COLD DAT_RETURN post_send(DAT_EP_HANDLE handle, DAT_COUNT segments,
-				 const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-				 DAT_COMPLETION_FLAGS flags)
+COLD DAT_RETURN dat__ep_post_send_careful(DAT_EP_HANDLE handle, DAT_COUNT segments,
+					  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+					  DAT_COMPLETION_FLAGS flags)
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
@@ -116,7 +116,7 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	if (!ep || segments != 1 || !iov || flags || !ep_in(ep, EP_POST_STATES) ||
 	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_READ,
 			       ep->attr.max_message_size, iov, &sge))
-		return post_send(handle, segments, iov, cookie, flags);
+		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
 	wr.num_sge = 1;
@@ -124,7 +124,7 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	wr.opcode = NIC_OP_SEND;
 	wr.flags = 0;
 	if (ep->obj.nic->ops->post_send(ep->nic, &wr))
-		return post_send(handle, segments, iov, cookie, flags);
+		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
 	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
 }
@@ -171,9 +171,9 @@ static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	return DAT_SUCCESS;
 }
 
-static COLD DAT_RETURN post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments,
-				 const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-				 DAT_COMPLETION_FLAGS flags)
+COLD DAT_RETURN dat__ep_post_recv_careful(DAT_EP_HANDLE handle, DAT_COUNT segments,
+					  DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
+					  DAT_COMPLETION_FLAGS flags)
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
@@ -196,7 +196,7 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	    ep->recv_outstanding >= ep->attr.max_recv_dtos ||
 	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_WRITE,
 			       obj_adapter(&ep->obj)->attr.max_msg_size, iov, &sge))
-		return post_recv(handle, segments, iov, cookie, flags);
+		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
 	wr.num_sge = 1;
@@ -204,7 +204,7 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
 	if (ep->obj.nic->ops->post_recv(ep->nic, &wr)) {
 		ep->recv_outstanding--;
-		return post_recv(handle, segments, iov, cookie, flags);
+		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
 	}
 	ep->recv_posted = true;
 	backend_busy(ep->obj.nic);

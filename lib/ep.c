@@ -28,35 +28,38 @@ void ep_change_state(struct ep *ep, enum ep_cause cause)
 
 /* ---- streams ---- */
 
-/* Ruling E1: such a stream's completions do not all wake a waiter. */
-static bool is_selective(DAT_COMPLETION_FLAGS flags)
+static void count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int n)
 {
-	return flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	evd->refs += n;
+	/* Ruling E1: such a stream's completions do not all wake a waiter. */
+	if (flags & (DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		evd->selective += n;
+	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		evd->solicited += n;
+	if (flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG)
+		evd->threshold += n;
 }
 
 void ep_attach(struct evd *evd, DAT_COMPLETION_FLAGS flags)
 {
 	if (!evd)
 		return;
-	evd->refs++;
-	if (is_selective(flags))
-		evd->selective++;
+	count_stream(evd, flags, 1);
 }
 
 void ep_detach(struct evd *evd, DAT_COMPLETION_FLAGS flags)
 {
 	if (!evd)
 		return;
-	evd->refs--;
-	if (is_selective(flags))
-		evd->selective--;
+	count_stream(evd, flags, -1);
 }
 
-/* SOLICITED_WAIT in the request flags means nothing (A2). */
+/* SUPPRESS, SOLICITED_WAIT and BARRIER_FENCE in the request flags mean nothing (A2). */
 DAT_COMPLETION_FLAGS ep_request_stream_flags(const DAT_EP_ATTR *attr)
 {
 	return (DAT_COMPLETION_FLAGS)(attr->request_completion_flags &
-				      DAT_COMPLETION_UNSIGNALLED_FLAG);
+				      (DAT_COMPLETION_UNSIGNALLED_FLAG |
+				       DAT_COMPLETION_EVD_THRESHOLD_FLAG));
 }
 
 bool ep_feeds(const struct ep *ep, const struct evd *evd)

@@ -4,16 +4,25 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "cno.h"
 #include "cr.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "srq.h"
 
+void evd_update_path(struct evd *evd)
+{
+	evd->direct = !evd->waiting && !evd->cno && !(evd->flags & ~EVD_STREAM_CQ);
+	/* Where a CNO is to be triggered the CQ is always armed. */
+	if (evd->cno && evd->enabled && evd->cq)
+		obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
+}
+
 void evd_set_waiting(struct evd *evd, bool waiting)
 {
 	evd->waiting = waiting;
-	evd->direct = !waiting && !(evd->flags & ~EVD_STREAM_CQ);
+	evd_update_path(evd);
 }
 
 uint32_t evd_ring_mask(DAT_COUNT qlen)
@@ -37,7 +46,7 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 	evd->qlen = qlen;
 	evd->enabled = evd->waitable = true;
 	TAILQ_INIT(&evd->notes);
-	evd_set_waiting(evd, false);
+	evd_update_path(evd);
 	evd->mask = evd_ring_mask(qlen);
 	evd->ring = calloc((size_t)evd->mask + 1, sizeof(*evd->ring));
 	if (!evd->ring)
@@ -192,43 +201,6 @@ static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin
 		trace_reap(evd, ep, origin, event);
 }
 
-/* ---- asynchronous events that wait for room ---- */
-
-COLD void evd_queue_waiting_notes(struct evd *evd)
-{
-	struct async_note *note;
-
-	while ((note = TAILQ_FIRST(&evd->notes)) != NULL && evd_post(evd, &note->event)) {
-		TAILQ_REMOVE(&evd->notes, note, link);
-		note->waits_for = NULL;
-	}
-}
-
-void async_drop(struct async_note *note)
-{
-	if (note->waits_for)
-		TAILQ_REMOVE(&note->waits_for->notes, note, link);
-	note->waits_for = NULL;
-}
-
-void async_send(struct ia *ia, struct async_note *note, struct obj *owner, DAT_EVENT_NUMBER number,
-		DAT_COUNT reason)
-{
-	struct evd *evd = ia_async_evd(ia);
-	DAT_ASYNCH_ERROR_EVENT_DATA *data = &note->event.event_data.asynch_error_event_data;
-
-	async_drop(note);
-	if (!evd)
-		return;
-	note->event = (DAT_EVENT){ .event_number = number };
-	data->dat_handle = owner->handle;
-	data->reason = reason;
-	if (TAILQ_EMPTY(&evd->notes) && evd_post(evd, &note->event))
-		return;
-	note->waits_for = evd;
-	TAILQ_INSERT_TAIL(&evd->notes, note, link);
-}
-
 /* ---- the queue ---- */
 
 static void trace_event(const struct evd *evd, const char *verb, const DAT_EVENT *event)
@@ -263,6 +235,7 @@ bool evd_post(struct evd *evd, DAT_EVENT *event)
 	backend_busy(evd->obj.nic);
 	if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
 		trace_event(evd, "event", event);
+	cno_notify(evd);
 	evd_wake(evd);
 	return true;
 }
@@ -304,7 +277,7 @@ static inline bool is_direct(const struct evd *evd)
 	return evd->direct && queued(evd) == 0;
 }
 
-bool evd_take(struct evd *evd, DAT_EVENT *event)
+static bool take(struct evd *evd, DAT_EVENT *event)
 {
 	struct nic_wc wc;
 
@@ -323,13 +296,22 @@ bool evd_take(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
+bool evd_take(struct evd *evd, DAT_EVENT *event)
+{
+	if (!take(evd, event))
+		return false;
+	if (evd->latched && evd_count(evd) == 0)
+		cno_unlatch(evd);
+	return true;
+}
+
 static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
 {
 	struct nic_wc wc;
 
 	if (!event)
 		return BAD_ARG(2);
-	if (evd->waiting)
+	if (evd_has_waiter(evd))
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	if (!is_direct(evd))
 		return evd_take(evd, event) || evd_poll(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
@@ -339,7 +321,7 @@ static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-static COLD DAT_RETURN dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+COLD DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
@@ -359,7 +341,7 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	struct nic_wc wc;
 
 	if (!evd || !event || !is_direct(evd))
-		return dequeue(handle, event);
+		return dat__evd_dequeue_careful(handle, event);
 	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
 		return DAT_QUEUE_EMPTY;
 	hand_over(evd, &wc, event);
@@ -394,6 +376,8 @@ void evd_purge(struct evd *evd, struct ep *ep)
 	if (sweep(evd, ep) > 0)
 		evd->overflowed = false;
 	update_limit(evd);
+	if (evd_count(evd) == 0)
+		cno_unlatch(evd);
 	if (!TAILQ_EMPTY(&evd->notes))
 		evd_queue_waiting_notes(evd);
 }
@@ -413,22 +397,6 @@ static void turn_away_requests(struct evd *evd)
 	}
 }
 
-/* Events that waited for room here go where their owners' events go now, if that is elsewhere. */
-static void pass_on_notes(struct evd *evd)
-{
-	struct async_note *note;
-
-	while ((note = TAILQ_FIRST(&evd->notes)) != NULL) {
-		DAT_ASYNCH_ERROR_EVENT_DATA data = note->event.event_data.asynch_error_event_data;
-		struct slot *slot = data.dat_handle;
-
-		async_drop(note);
-		if (slot->object && ia_async_evd(slot->object->ia) != evd)
-			async_send(slot->object->ia, note, slot->object, note->event.event_number,
-				   data.reason);
-	}
-}
-
 void evd_destroy(struct evd *evd)
 {
 	struct adapter *adapter = evd->obj.ia->adapter;
@@ -436,8 +404,9 @@ void evd_destroy(struct evd *evd)
 	evd_drain(evd);
 	sweep(evd, NULL);
 	turn_away_requests(evd);
-	pass_on_notes(evd);
+	evd_pass_on_notes(evd);
 	async_drop(&evd->overflow);
+	cno_forget(evd);
 	if (evd->cq)
 		adapter->nic->ops->cq_destroy(evd->cq);
 	adapter->evds--;
@@ -449,6 +418,19 @@ void evd_destroy(struct evd *evd)
 
 /* ---- upcalls ---- */
 
+/* A completion for an EVD with a CNO: ruling C1, "completions that are no notifications never latch". */
+static void notify_cno(struct evd *evd)
+{
+	obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
+	if (evd->selective) {
+		evd->notified = false;
+		evd_drain(evd);
+		if (!evd->notified)
+			return;
+	}
+	cno_notify(evd);
+}
+
 void evd_on_notify(void *cq_ctx)
 {
 	struct evd *evd = cq_ctx;
@@ -457,42 +439,7 @@ void evd_on_notify(void *cq_ctx)
 	if (!evd->selective)
 		evd->notified = true;
 	backend_busy(evd->obj.nic);
+	if (evd->cno && evd->enabled && !evd_has_waiter(evd))
+		notify_cno(evd);
 	evd_wake(evd);
-}
-
-static void overflow(struct evd *evd)
-{
-	/* Once per overflow, not per event lost: the flag falls when something is taken. */
-	if (evd->overflowed)
-		return;
-	evd->overflowed = true;
-	obj_trace(evd, "overflow");
-	async_send(evd->obj.ia, &evd->overflow, &evd->obj, DAT_ASYNC_ERROR_EVD_OVERFLOW,
-		   DAT_EVD_OVERFLOW_ERROR);
-	ep_break_feeding(evd);
-}
-
-void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
-{
-	if (lost == NIC_OP_RECV)
-		ep_reaped(qp_ctx);
-	if (cq_ctx)
-		overflow(cq_ctx);
-}
-
-void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
-{
-	if (!evd_post(evd, event))
-		overflow(evd);
-}
-
-void evd_post_catastrophe(struct ia *ia)
-{
-	struct evd *evd = ia_async_evd(ia);
-	DAT_EVENT event = { .event_number = DAT_ASYNC_ERROR_IA_CATASTROPHIC };
-
-	event.event_data.asynch_error_event_data.dat_handle = ia->obj.handle;
-	event.event_data.asynch_error_event_data.reason = DAT_IA_CATASTROPHIC_ERROR;
-	if (evd)
-		evd_post(evd, &event);
 }

@@ -30,17 +30,9 @@ struct evd_entry {
 	uint8_t origin; /* enum evd_origin */
 };
 
-/*
- * An asynchronous event of an object (SRQ, EP, EVD). Ruling W2: one that finds the async EVD full waits
- * here and is queued as soon as there is room; a new setting or the object's end drops it.
- */
-struct async_note {
-	TAILQ_ENTRY(async_note) link;
-	struct evd *waits_for; /* NULL: not waiting */
-	DAT_EVENT event;
-};
-
 TAILQ_HEAD(async_note_list, async_note);
+
+TAILQ_HEAD(evd_list, evd);
 
 struct evd {
 	struct obj obj;
@@ -51,11 +43,18 @@ struct evd {
 	uint32_t mask, put, get; /* free-running */
 	int refs;                /* EPs per stream, PSPs, IAs */
 	int selective; /* streams whose completions are not all notifications: ruling E1 */
+	struct cno *cno;
+	TAILQ_ENTRY(evd) in_cno, in_latched;
+	bool latched;  /* its CNO was triggered, see cno.h */
+	int solicited; /* those of them with SOLICITED_WAIT */
+	int threshold; /* streams with EVD_THRESHOLD */
 	bool enabled, waitable;
-	bool direct;   /* carries nothing but completions, and nobody waits */
-	bool waiting;  /* a thread is in dat_evd_wait */
-	bool notified; /* since that thread began to wait */
-	bool dying;    /* the waiter must leave with DAT_ABORT */
+	bool turned_away; /* it was set unwaitable under the waiter, who must leave */
+	bool direct;      /* carries nothing but completions, nobody waits, it has no CNO */
+	bool waiting;     /* a thread is in dat_evd_wait */
+	bool notified;    /* since that thread began to wait */
+	bool dying;       /* the waiter must leave with DAT_ABORT */
+	bool told;        /* "nothing can wake you" was said */
 	bool overflowed;
 	struct async_note_list notes; /* waiting for room here */
 	struct async_note overflow;
@@ -80,6 +79,8 @@ bool evd_post(struct evd *evd, DAT_EVENT *event);
 void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event);
 /* There is room: asynchronous events that waited for it go first. */
 void evd_queue_waiting_notes(struct evd *evd);
+/* The EVD goes: what waited for room on it goes where its owners' events go now, if that is elsewhere. */
+void evd_pass_on_notes(struct evd *evd);
 /* Take the next event, if there is one, and account for it. */
 bool evd_take(struct evd *evd, DAT_EVENT *event);
 /* Throw away all completions of ep; they count as reaped. */
@@ -89,7 +90,7 @@ void evd_purge(struct evd *evd, struct ep *ep);
 void async_send(struct ia *ia, struct async_note *note, struct obj *owner, DAT_EVENT_NUMBER number,
 		DAT_COUNT reason);
 void async_drop(struct async_note *note);
-void evd_post_catastrophe(struct ia *ia);
+void async_send_catastrophe(struct adapter *adapter);
 
 /* Upcalls. */
 void evd_on_notify(void *cq_ctx);
@@ -97,8 +98,21 @@ void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 
 /* A thread begins or ends to wait. */
 void evd_set_waiting(struct evd *evd, bool waiting);
+/* After a change of what decides how completions get out of it: its waiter, its CNO. */
+void evd_update_path(struct evd *evd);
+
+/* A thread is in dat_evd_wait, and not on its way out: notifications are its own. */
+static inline bool evd_has_waiter(const struct evd *evd)
+{
+	return evd->waiting && !evd->turned_away && !evd->dying;
+}
+
 /* evd_wait.c: wake the waiter so that it looks at what changed. */
 void evd_wake(struct evd *evd);
+/* The end of a wait that begins now; a timeout of 0 polls as a vain dequeue does. */
+uint64_t evd_wait_deadline(struct nic *nic, DAT_TIMEOUT timeout);
+/* hopeless.c: it waits for ever and nothing can come: say so, and wait for a signal. */
+void evd_hopeless(struct evd *evd);
 /* Let a vain poll's worth of virtual time pass, or less: take the event that comes. */
 bool evd_poll(struct evd *evd, DAT_EVENT *event);
 

@@ -4,18 +4,19 @@
 #include <string.h>
 
 #include "api.h"
-#include "evd.h"
+#include "cno.h"
 
 #define BAD_EVD   DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 #define ALL_FLAGS ((DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG))
 
-static DAT_RETURN create_locked(struct ia *ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
+static DAT_RETURN create_locked(struct ia *ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno_handle,
 				DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *out)
 {
 	struct evd *evd;
+	struct cno *cno;
 	DAT_RETURN ret;
 
-	if (cno != DAT_HANDLE_NULL)
+	if (!cno_find(ia, cno_handle, &cno))
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
 	if (qlen < 1)
 		return BAD_ARG(2);
@@ -26,11 +27,13 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_COUNT qlen, DAT_CNO_HANDLE cn
 	if (qlen > ia->adapter->attr.max_cqe)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	ret = evd_make(ia, qlen, flags, &evd);
-	if (ret == DAT_SUCCESS) {
-		obj_trace(evd, "create qlen=%d", qlen);
-		*out = evd->obj.handle;
-	}
-	return ret;
+	if (ret != DAT_SUCCESS)
+		return ret;
+	cno_attach(evd, cno);
+	evd_update_path(evd);
+	obj_trace(evd, "create qlen=%d", qlen);
+	*out = evd->obj.handle;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dat__evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
@@ -50,7 +53,12 @@ static DAT_EVD_STATE evd_state(const struct evd *evd)
 	uint32_t state = evd->enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
 
 	state |= evd->waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
-	state |= evd->selective ? DAT_EVD_STATE_CONFIG_SOLICITED : DAT_EVD_STATE_CONFIG_NOTIFY;
+	if (evd->solicited > 0)
+		state |= DAT_EVD_STATE_CONFIG_SOLICITED;
+	else if (evd->selective == 0 && evd->threshold > 0)
+		state |= DAT_EVD_STATE_CONFIG_THRESHOLD;
+	else
+		state |= DAT_EVD_STATE_CONFIG_NOTIFY;
 	return (DAT_EVD_STATE)state;
 }
 
@@ -65,7 +73,7 @@ static DAT_RETURN query_locked(struct evd *evd, DAT_EVD_PARAM_MASK mask, DAT_EVD
 	*param = (DAT_EVD_PARAM){ .ia_handle = evd->obj.ia->obj.handle,
 				  .evd_qlen = evd->qlen,
 				  .evd_state = evd_state(evd),
-				  .cno_handle = DAT_HANDLE_NULL,
+				  .cno_handle = evd->cno ? evd->cno->obj.handle : DAT_HANDLE_NULL,
 				  .evd_flags = evd->flags };
 	backend_idle(evd->obj.nic);
 	return DAT_SUCCESS;
@@ -150,6 +158,78 @@ DAT_RETURN dat__evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 	if (!obj)
 		return BAD_EVD;
 	return obj_leave(b, obj, "dat_evd_post_se", post_se_locked(obj_as(struct evd, obj), event));
+}
+
+/* ---- states ---- */
+
+DAT_RETURN dat__evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+	struct evd *evd = obj_as(struct evd, obj);
+	struct cno *cno;
+
+	if (!obj)
+		return BAD_EVD;
+	if (!cno_find(evd->obj.ia, cno_handle, &cno))
+		return obj_leave(b, obj, "dat_evd_modify_cno",
+				 DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
+	cno_attach(evd, cno);
+	evd_update_path(evd);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+	struct evd *evd = obj_as(struct evd, obj);
+
+	if (!obj)
+		return BAD_EVD;
+	evd->enabled = enabled;
+	evd_update_path(evd);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__evd_enable(DAT_EVD_HANDLE handle)
+{
+	return set_enabled(handle, true);
+}
+
+DAT_RETURN dat__evd_disable(DAT_EVD_HANDLE handle)
+{
+	return set_enabled(handle, false);
+}
+
+static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+	struct evd *evd = obj_as(struct evd, obj);
+
+	if (!obj)
+		return BAD_EVD;
+	evd->waitable = waitable;
+	/* Who waits leaves with DAT_INVALID_STATE. */
+	if (!waitable && evd->waiting)
+		evd->turned_away = true;
+	evd->obj.nic->attention = true;
+	evd_wake(evd);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__evd_set_unwaitable(DAT_EVD_HANDLE handle)
+{
+	return set_waitable(handle, false);
+}
+
+DAT_RETURN dat__evd_clear_unwaitable(DAT_EVD_HANDLE handle)
+{
+	return set_waitable(handle, true);
 }
 
 DAT_RETURN dat__evd_free(DAT_EVD_HANDLE handle)

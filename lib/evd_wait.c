@@ -6,14 +6,10 @@
  * is woken by notifications, by its deadline, or by the EVD's end (ruling A2a).
  */
 #include <assert.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "agent.h"
 #include "api.h"
-#include "ep.h"
 #include "evd.h"
-#include "say.h"
 
 void evd_wake(struct evd *evd)
 {
@@ -38,43 +34,6 @@ bool evd_poll(struct evd *evd, DAT_EVENT *event)
 	return false;
 }
 
-/* ---- "nothing can wake you" ---- */
-
-static void describe_feeders(struct evd *evd, char *text, size_t size)
-{
-	struct obj *obj;
-	size_t length = 0;
-
-	text[0] = '\0';
-	TAILQ_FOREACH(obj, &evd->obj.ia->objects, in_ia) {
-		struct ep *ep = obj_as(struct ep, obj);
-		char name[64];
-
-		if (obj->type != DAT_HANDLE_TYPE_EP || !ep_feeds(ep, evd) || length + 1 >= size)
-			continue;
-		obj_name(obj, name, sizeof(name));
-		length += (size_t)snprintf(text + length, size - length, "%s%s is %s",
-					   length ? ", " : "; fed by: ", name,
-					   ep_state_name(ep->state));
-	}
-}
-
-/*
- * The only thread of a private fabric waits for ever and no event is pending. A signal handler is all
- * that can still happen; the person who wonders why is told, once per wait.
- */
-static void hopeless(struct evd *evd)
-{
-	char name[64], feeders[512];
-
-	obj_name(&evd->obj, name, sizeof(name));
-	describe_feeders(evd, feeders, sizeof(feeders));
-	say("dat_evd_wait on %s waits for ever, nothing is under way on the simulated fabric and no "
-	    "other thread is there: nothing can wake it%s",
-	    name, feeders);
-	pause();
-}
-
 /* ---- the wait ---- */
 
 static DAT_RETURN ready(struct evd *evd, DAT_EVENT *event, DAT_COUNT *nmore)
@@ -94,22 +53,31 @@ static DAT_RETURN give_up(struct evd *evd, DAT_COUNT *nmore, DAT_RETURN ret)
 	return ret;
 }
 
+/* Let the world go on, or the agents of CNOs, which may do anything but end the EVD. */
+static enum nic_wait step(struct evd *evd, uint64_t deadline)
+{
+	struct nic *nic = obj_nic(&evd->obj);
+
+	if (agent_calls_due(obj_backend(&evd->obj))) {
+		agents_run_waiting(obj_backend(&evd->obj), evd->obj.ia);
+		return NIC_WAIT_RAN;
+	}
+	if (evd->cq)
+		nic->ops->cq_arm(evd->cq);
+	nic->attention = false;
+	return nic->ops->wait(nic, evd->cq, deadline);
+}
+
 /* Block until `threshold` events are there and a notification came. evd->waiting is set. */
 static DAT_RETURN block(struct evd *evd, uint64_t deadline, uint32_t threshold, DAT_EVENT *event,
 			DAT_COUNT *nmore)
 {
-	struct nic *nic = obj_nic(&evd->obj);
-
 	for (;;) {
-		enum nic_wait outcome;
+		enum nic_wait outcome = step(evd, deadline);
 
-		if (evd->cq)
-			nic->ops->cq_arm(evd->cq);
-		nic->attention = false;
-		outcome = nic->ops->wait(nic, evd->cq, deadline);
 		if (evd->dying)
 			return DAT_FAIL(DAT_ABORT, DAT_NO_SUBTYPE);
-		if (!evd->waitable)
+		if (evd->turned_away)
 			return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
 		if (evd->selective)
 			evd_drain(evd);
@@ -121,7 +89,7 @@ static DAT_RETURN block(struct evd *evd, uint64_t deadline, uint32_t threshold, 
 		case NIC_WAIT_DEADLINE:
 			return give_up(evd, nmore, DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE));
 		case NIC_WAIT_HOPELESS:
-			hopeless(evd);
+			evd_hopeless(evd);
 			__attribute__((fallthrough)); /* a signal came */
 		case NIC_WAIT_INTERRUPTED:
 			return give_up(evd, nmore,
@@ -141,28 +109,34 @@ static DAT_RETURN check_wait(const struct evd *evd, DAT_COUNT threshold, const D
 	if (evd->waiting)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
 	if (threshold != 1 && evd->selective)
-		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
+		return DAT_FAIL(DAT_INVALID_STATE, evd->solicited
+							   ? DAT_INVALID_STATE_EVD_CONFIG_SOLICITED
+							   : DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
 	return DAT_SUCCESS;
+}
+
+uint64_t evd_wait_deadline(struct nic *nic, DAT_TIMEOUT timeout)
+{
+	if (timeout == DAT_TIMEOUT_INFINITE)
+		return NIC_TIME_NEVER;
+	return nic->ops->now(nic) + (timeout ? timeout * NS_PER_US : nic->poll_quantum_ns);
 }
 
 static DAT_RETURN wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
 			      DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	struct nic *nic = obj_nic(&evd->obj);
-	uint64_t deadline = NIC_TIME_NEVER;
 	DAT_RETURN ret = check_wait(evd, threshold, event);
+	uint64_t deadline;
 
 	if (ret != DAT_SUCCESS)
 		return ret;
-	/* First, for reading the clock may run what is due. A timeout of 0 polls as a vain dequeue does. */
-	if (timeout == 0)
-		deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
-	else if (timeout != DAT_TIMEOUT_INFINITE)
-		deadline = nic->ops->now(nic) + timeout * NS_PER_US;
+	/* First, for reading the clock may run what is due. */
+	deadline = evd_wait_deadline(nic, timeout);
 	if (evd_count(evd) >= (uint32_t)threshold)
 		return ready(evd, event, nmore);
 	evd_set_waiting(evd, true);
-	evd->notified = false;
+	evd->notified = evd->turned_away = false;
 	ret = block(evd, deadline, (uint32_t)threshold, event, nmore);
 	evd_set_waiting(evd, false);
 	/* Who destroys the EVD waits for us to be out of it. */

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent.h"
 #include "api.h"
+#include "cno.h"
 #include "cr.h"
 #include "ep.h"
 #include "ia.h"
@@ -219,6 +221,9 @@ static void destroy_object(struct obj *obj)
 	case DAT_HANDLE_TYPE_EVD:
 		evd_destroy(obj_as(struct evd, obj));
 		break;
+	case DAT_HANDLE_TYPE_CNO:
+		cno_destroy(obj_as(struct cno, obj));
+		break;
 	default:
 		break;
 	}
@@ -236,7 +241,20 @@ static void orphan_async(struct ia *ia)
 		}
 }
 
-/* Threads in dat_evd_wait leave with DAT_ABORT before their EVD goes. */
+/* Does a thread wait on it? If so, it is told to leave. */
+static bool send_away(struct obj *obj)
+{
+	struct evd *evd = obj_as(struct evd, obj);
+	struct cno *cno = obj_as(struct cno, obj);
+
+	if (obj->type == DAT_HANDLE_TYPE_EVD && evd->waiting)
+		return evd->dying = true;
+	if (obj->type == DAT_HANDLE_TYPE_CNO && cno->waiters > 0)
+		return cno->dying = true;
+	return false;
+}
+
+/* Threads leave dat_evd_wait with DAT_ABORT, dat_cno_wait with no EVD, before what they wait on goes. */
 static void release_waiters(struct ia *ia)
 {
 	struct nic *nic = ia->adapter->nic;
@@ -244,11 +262,8 @@ static void release_waiters(struct ia *ia)
 
 again:
 	TAILQ_FOREACH(obj, &ia->objects, in_ia) {
-		struct evd *evd = obj_as(struct evd, obj);
-
-		if (obj->type != DAT_HANDLE_TYPE_EVD || !evd->waiting)
+		if (!send_away(obj))
 			continue;
-		evd->dying = true;
 		nic->up->wake(nic->ctx);
 		nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
 		goto again;
@@ -258,7 +273,7 @@ again:
 /* Users before what they use. */
 static const DAT_HANDLE_TYPE teardown_order[] = {
 	DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_SRQ,
-	DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD,
+	DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
 };
 
 static void destroy_all(struct ia *ia)
@@ -285,6 +300,20 @@ static bool only_async_left(const struct ia *ia)
 	return !ia->own_async || (ia->own_async->refs == 1 && !ia->own_async->waiting);
 }
 
+static bool is_last_of_world(const struct ia *ia)
+{
+	const struct adapter *adapter = ia->adapter;
+
+	return !adapter->backend->made_by_test && adapter->opens == 1 &&
+	       TAILQ_FIRST(&adapter->backend->adapters) == adapter && !TAILQ_NEXT(adapter, link);
+}
+
+/* From within an agent: this very thread waits, further down, on what would go. */
+static bool closes_under_itself(const struct ia *ia)
+{
+	return agent_waits_below(ia) || (agent_waits_below(NULL) && is_last_of_world(ia));
+}
+
 static void close_locked(struct ia *ia)
 {
 	struct adapter *adapter = ia->adapter;
@@ -293,6 +322,7 @@ static void close_locked(struct ia *ia)
 	/* From here on its handle is none: nobody else gets in while waiters are let out. */
 	obj_hide(&ia->obj);
 	release_waiters(ia);
+	async_drop(&ia->catastrophe);
 	orphan_async(ia);
 	if (ia->async)
 		ia->async->refs--;
@@ -316,7 +346,7 @@ DAT_RETURN dat__ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return obj_leave(b, obj, "dat_ia_close", BAD_ARG(2));
-	if (flags == DAT_CLOSE_GRACEFUL_FLAG && !only_async_left(ia))
+	if ((flags == DAT_CLOSE_GRACEFUL_FLAG && !only_async_left(ia)) || closes_under_itself(ia))
 		return obj_leave(b, obj, "dat_ia_close",
 				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
 	close_locked(ia);

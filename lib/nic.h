@@ -23,7 +23,7 @@
  * does. A backend with threads of its own takes the lock by the `lock` upcall before any other upcall.
  * While the process has a single thread (__libc_single_threaded) the lock is no operation at all.
  *
- * Upcalls may come from inside any call. They may poll, count and limit completion queues, query, and
+ * Upcalls may come from inside any call. They may poll, arm, count and limit completion queues, query, and
  * ask for qp_break or reject; nothing else.
  */
 #ifndef LIB_NIC_H

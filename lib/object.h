@@ -53,6 +53,16 @@ int obj_name(const struct obj *obj, char *name, size_t size);
 const char *obj_type_word(DAT_HANDLE_TYPE type);
 
 /*
+ * An asynchronous event of an object (SRQ, EP, EVD, IA). Ruling W2: one that finds the async EVD full
+ * waits here and is queued as soon as there is room; a new setting or the object's end drops it.
+ */
+struct async_note {
+	TAILQ_ENTRY(async_note) link;
+	struct evd *waits_for; /* NULL: not waiting */
+	DAT_EVENT event;
+};
+
+/*
  * One opening of an adapter: the owner of all objects made through it.
  *
  * The async EVD is made by the open (owned by the IA) or handed in (referenced); NULL while somebody
@@ -65,6 +75,7 @@ struct ia {
 	struct obj_list objects; /* all of this opening but itself */
 	struct evd *async;       /* where its events go; NULL: to the adapter's */
 	struct evd *own_async;   /* made by the open, destroyed by the close */
+	struct async_note catastrophe;
 };
 
 static inline struct backend *obj_backend(const struct obj *obj)
@@ -109,12 +120,13 @@ static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 
 /*
  * The object, where no lock is needed to look at it: in a process of a single thread. NULL otherwise,
- * and for a handle of another type; the caller then goes the general way.
+ * and for a handle of another type; the caller then goes the general way. Who calls this does not pass
+ * backend_leave, so agents_expect (agent.c) has to know of it.
  */
 static inline struct obj *obj_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
 	const struct slot *slot = handle;
-	struct obj *obj = slot->object;
+	struct obj *obj = __atomic_load_n(&slot->object, __ATOMIC_RELAXED);
 
 	return __libc_single_threaded && obj && obj->type == type ? obj : NULL;
 }

@@ -6,6 +6,7 @@
 
 #include <dat/sim.h>
 
+#include "agent.h"
 #include "api.h"
 #include "evd.h"
 #include "ep.h"
@@ -106,7 +107,7 @@ DAT_RETURN dat_sim_destroy(DAT_SIM_HANDLE sim)
 
 	if (!sim_enter(sim, &b))
 		return BAD_SIM;
-	if (!TAILQ_EMPTY(&b->adapters))
+	if (!TAILQ_EMPTY(&b->adapters) || agent_waits_below(NULL))
 		ret = DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
 	else
 		backend_end_world(b);
@@ -214,6 +215,17 @@ static void sim_unuse(struct backend *b)
 		pthread_cond_broadcast(&b->wake);
 }
 
+/* Time passes until then; agents are called at theirs. */
+static void pass_until(struct backend *b, struct nic *nic, uint64_t deadline)
+{
+	while (!b->ending) {
+		if (agent_calls_due(b))
+			agents_run_waiting(b, NULL);
+		else if (nic->ops->wait(nic, NULL, deadline) != NIC_WAIT_RAN)
+			break;
+	}
+}
+
 DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -230,8 +242,7 @@ DAT_RETURN dat_sim_advance(DAT_SIM_HANDLE sim, DAT_UINT64 ns)
 		return BAD_ARG(2);
 	}
 	sim_use(b);
-	while (!b->ending && nic->ops->wait(nic, NULL, now + ns) == NIC_WAIT_RAN)
-		;
+	pass_until(b, nic, now + ns);
 	if (b->ending)
 		ret = DAT_FAIL(DAT_ABORT, DAT_NO_SUBTYPE);
 	sim_unuse(b);
@@ -251,19 +262,18 @@ DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
 		return BAD_SIM;
 	deadline = nic->ops->now(nic);
 	deadline = limit_ns < CLOCK_END - deadline ? deadline + limit_ns : CLOCK_END;
-	while (nic->ops->sim_pending(nic, &next) > 0) {
+	sim_use(b);
+	while (!b->ending && nic->ops->sim_pending(nic, &next) > 0) {
 		if (next > deadline) {
 			ret = DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+			pass_until(b, nic, deadline);
 			break;
 		}
 		nic->ops->sim_step(nic);
+		if (agent_calls_due(b))
+			agents_run_waiting(b, NULL);
 	}
-	if (ret != DAT_SUCCESS) {
-		sim_use(b);
-		while (!b->ending && nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
-			;
-		sim_unuse(b);
-	}
+	sim_unuse(b);
 	backend_leave(b);
 	return ret;
 }

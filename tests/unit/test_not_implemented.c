@@ -62,25 +62,6 @@ START_TEST(G5_reserved_service_points)
 }
 END_TEST
 
-START_TEST(G5_notification_objects)
-{
-	DAT_CNO_PARAM param;
-
-	prepare();
-	must_be_missing(dat_cno_create(w.a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &handle));
-	must_lack(dat_cno_modify_agent(NO_HANDLE, DAT_OS_WAIT_PROXY_AGENT_NULL), CNO);
-	must_lack(dat_cno_query(NO_HANDLE, DAT_CNO_FIELD_ALL, &param), CNO);
-	must_lack(dat_cno_free(NO_HANDLE), CNO);
-	must_lack(dat_cno_wait(NO_HANDLE, 0, &handle), CNO);
-	must_be_missing(dat_evd_modify_cno(w.a.recv, NO_HANDLE));
-	must_be_missing(dat_evd_enable(w.a.recv));
-	must_be_missing(dat_evd_disable(w.a.recv));
-	must_be_missing(dat_evd_set_unwaitable(w.a.recv));
-	must_be_missing(dat_evd_clear_unwaitable(w.a.recv));
-	expect_nothing_written();
-}
-END_TEST
-
 START_TEST(G5_other_ways_to_connect)
 {
 	prepare();
@@ -112,7 +93,6 @@ static void fill(Suite *suite)
 {
 	unit_test(suite, G5_remote_memory_regions);
 	unit_test(suite, G5_reserved_service_points);
-	unit_test(suite, G5_notification_objects);
 	unit_test(suite, G5_other_ways_to_connect);
 	unit_test(suite, G5_RDMA);
 }
