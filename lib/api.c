@@ -24,12 +24,17 @@
 		return provider->func(handle, ##__VA_ARGS__);         \
 	} while (0)
 
+/* A third party may leave calls out of its table. */
+#define CALL_NOT_THERE DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
+
 #define DISPATCH(func, bad_handle, handle, ...)                          \
 	do {                                                             \
 		DAT_PROVIDER *provider = handle_provider(handle);        \
                                                                          \
 		if (__builtin_expect(!provider, 0))                      \
 			return DAT_FAIL(DAT_INVALID_HANDLE, bad_handle); \
+		if (__builtin_expect(!provider->func, 0))                \
+			return CALL_NOT_THERE;                           \
 		return provider->func(handle, ##__VA_ARGS__);            \
 	} while (0)
 
@@ -44,15 +49,16 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 /* The registry counts a third party's openings: its handles are looked at only while there are some. */
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 {
-	bool foreign = !handle_slot(ia_handle);
 	DAT_PROVIDER *provider = handle_provider(ia_handle);
 	DAT_RETURN ret;
 
 	if (!provider)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (!provider->ia_close_func)
+		return CALL_NOT_THERE;
 	ret = provider->ia_close_func(ia_handle, close_flags);
-	if (foreign && ret == DAT_SUCCESS)
-		registry_foreign_closed(provider);
+	if (ret == DAT_SUCCESS)
+		registry_ia_closed(ia_handle);
 	return ret;
 }
 

@@ -1,40 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "api.h"
+#include <dat/sim.h>
+
 #include "backend.h"
+#include "loader.h"
 #include "object.h"
-#include "registry.h"
-#include "say.h"
 
-#define RO_AWARE_PREFIX "RO_AWARE_" /* ruling G10 */
 #define BUILT_IN_LISTED 64
-
-struct entry {
-	TAILQ_ENTRY(entry) link;
-	DAT_PROVIDER_INFO info;
-	DAT_PROVIDER *provider;
-	unsigned int opens; /* IAs */
-};
 
 /* What a process has one of by the standard's own design. */
 static struct {
 	pthread_mutex_t lock;
-	TAILQ_HEAD(, entry) entries; /* third parties' */
-	unsigned int opens;          /* IAs of all of them */
+	TAILQ_HEAD(, registry_entry) entries;
+	TAILQ_HEAD(, registry_ia) ias;
+	unsigned int opens; /* of all entries */
 } registry = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.entries = TAILQ_HEAD_INITIALIZER(registry.entries),
+	.ias = TAILQ_HEAD_INITIALIZER(registry.ias),
 };
 
-static struct entry *find(const char *name)
+static struct registry_entry *find(const char *name)
 {
-	struct entry *entry;
+	struct registry_entry *entry;
 
 	TAILQ_FOREACH(entry, &registry.entries, link)
 		if (strcmp(entry->info.ia_name, name) == 0)
@@ -53,12 +46,17 @@ static bool read_word(DAT_HANDLE handle, DAT_PROVIDER **word)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof(*word);
 }
 
+static bool any_open(void)
+{
+	return __atomic_load_n(&registry.opens, __ATOMIC_RELAXED) > 0;
+}
+
 DAT_PROVIDER *registry_foreign_provider(DAT_HANDLE handle)
 {
 	DAT_PROVIDER *word = NULL;
-	struct entry *entry;
+	struct registry_entry *entry;
 
-	if (__atomic_load_n(&registry.opens, __ATOMIC_RELAXED) == 0 || !read_word(handle, &word))
+	if (!any_open() || !read_word(handle, &word))
 		return NULL;
 	pthread_mutex_lock(&registry.lock);
 	TAILQ_FOREACH(entry, &registry.entries, link)
@@ -68,31 +66,116 @@ DAT_PROVIDER *registry_foreign_provider(DAT_HANDLE handle)
 	return entry ? word : NULL;
 }
 
-void registry_foreign_closed(DAT_PROVIDER *provider)
+/* ---- openings ---- */
+
+DAT_RETURN registry_hold(const struct request *request, struct registry_entry **out)
 {
-	struct entry *entry;
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct registry_entry *entry;
+
+	*out = NULL;
+	pthread_mutex_lock(&registry.lock);
+	entry = find(request->name);
+	if (entry && !entry->leaving)
+		ret = registry_fits(&entry->info, request);
+	if (entry && !entry->leaving && ret == DAT_SUCCESS) {
+		entry->opens++; /* it stays: remove refuses while this is not 0 */
+		registry.opens++;
+		*out = entry;
+	}
+	pthread_mutex_unlock(&registry.lock);
+	return ret;
+}
+
+void registry_release(struct registry_entry *entry)
+{
+	char name[DAT_NAME_MAX_LENGTH];
+	bool last;
 
 	pthread_mutex_lock(&registry.lock);
-	TAILQ_FOREACH(entry, &registry.entries, link)
-		if (entry->provider == provider && entry->opens > 0) {
-			entry->opens--;
-			registry.opens--;
-			break;
-		}
+	registry.opens--;
+	last = --entry->opens == 0 && entry->loaded;
+	strcpy(name, entry->info.ia_name);
+	pthread_mutex_unlock(&registry.lock);
+	if (last)
+		loader_finish(name);
+}
+
+void registry_ia_opened(struct registry_ia *ia, DAT_IA_HANDLE handle)
+{
+	ia->handle = handle;
+	pthread_mutex_lock(&registry.lock);
+	TAILQ_INSERT_TAIL(&registry.ias, ia, link);
 	pthread_mutex_unlock(&registry.lock);
 }
 
-/* Through a third party's table; counted before, so that its handles are known at once. */
-static DAT_RETURN open_foreign(struct entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
-			       DAT_IA_HANDLE *ia)
+void registry_ia_closed(DAT_IA_HANDLE handle)
 {
-	DAT_PROVIDER *provider = entry->provider;
-	DAT_RETURN ret;
+	struct registry_ia *ia;
 
-	ret = provider->ia_open_func(entry->info.ia_name, qlen, async, ia);
-	if (ret != DAT_SUCCESS)
-		registry_foreign_closed(provider);
-	return ret;
+	if (!any_open())
+		return;
+	pthread_mutex_lock(&registry.lock);
+	TAILQ_FOREACH(ia, &registry.ias, link)
+		if (ia->handle == handle)
+			break;
+	if (ia)
+		TAILQ_REMOVE(&registry.ias, ia, link);
+	pthread_mutex_unlock(&registry.lock);
+	if (ia)
+		registry_release(ia->entry);
+	free(ia);
+}
+
+/* ---- names that came with a library ---- */
+
+bool registry_mark_loaded(const DAT_PROVIDER_INFO *info, DAT_PROVIDER_FINI_FUNC fini)
+{
+	struct registry_entry *entry;
+
+	pthread_mutex_lock(&registry.lock);
+	entry = find(info->ia_name);
+	if (entry && entry->leaving)
+		entry = NULL;
+	if (entry) {
+		entry->loaded = true;
+		entry->fini = fini;
+		entry->init_info = *info;
+	}
+	pthread_mutex_unlock(&registry.lock);
+	return entry != NULL;
+}
+
+bool registry_begin_leaving(const char *name, DAT_PROVIDER_FINI_FUNC *fini, DAT_PROVIDER_INFO *info)
+{
+	struct registry_entry *entry;
+	bool leaves;
+
+	pthread_mutex_lock(&registry.lock);
+	entry = find(name);
+	leaves = entry && entry->loaded && !entry->leaving && entry->opens == 0;
+	if (leaves) {
+		entry->leaving = true;
+		*fini = entry->fini;
+		*info = entry->init_info;
+	}
+	pthread_mutex_unlock(&registry.lock);
+	return leaves;
+}
+
+bool registry_end_leaving(const char *name)
+{
+	struct registry_entry *entry;
+
+	pthread_mutex_lock(&registry.lock);
+	entry = find(name);
+	if (entry && entry->leaving)
+		TAILQ_REMOVE(&registry.entries, entry, link);
+	else
+		entry = NULL; /* it took itself off, as it should */
+	pthread_mutex_unlock(&registry.lock);
+	free(entry);
+	return entry != NULL;
 }
 
 /* ---- our own adapters ---- */
@@ -121,94 +204,104 @@ static bool is_built_in(const char *name)
 	return false;
 }
 
-/* ---- open ---- */
-
-static DAT_RETURN not_found(DAT_RETURN_SUBTYPE subtype)
+/* A name that the dat.conf or the backend gives to an adapter of ours; a provider cannot have it. */
+static bool is_ours(const char *name)
 {
-	return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, subtype);
+	const struct dat_conf_entry *line;
+	const struct dat_conf *conf;
+	bool named = false, ours = false;
+
+	loader_lock();
+	conf = dat_conf_now();
+	if (conf)
+		TAILQ_FOREACH(line, &conf->entries, link)
+			if (strcmp(line->info.ia_name, name) == 0) {
+				named = true;
+				ours |= line->ours;
+			}
+	loader_unlock();
+	return named ? ours : is_built_in(name);
 }
 
-/* Major must match, minor must reach; one entry serves both thread safeties (ruling G7). */
-static DAT_RETURN check_version(DAT_UINT32 major, DAT_UINT32 minor)
+/* ---- list ---- */
+
+/* A list that is being made: infos go where it has room. */
+struct listing {
+	DAT_PROVIDER_INFO *infos;
+	DAT_COUNT n, room;
+	bool failed;
+};
+
+static void list_one(struct listing *l, const DAT_PROVIDER_INFO *info)
 {
-	if (major != DAT_VERSION_MAJOR) {
-		say("this is uDAPL %d.%d; the program asks for %u.%u", DAT_VERSION_MAJOR,
-		    DAT_VERSION_MINOR, major, minor);
-		return not_found(DAT_MAJOR_NOT_FOUND);
+	for (DAT_COUNT i = 0; i < l->n; i++)
+		if (strcmp(l->infos[i].ia_name, info->ia_name) == 0)
+			return;
+	if (l->n == l->room) {
+		DAT_COUNT room = l->room ? 2 * l->room : 16;
+		void *larger = realloc(l->infos, (size_t)room * sizeof(*l->infos));
+
+		if (!larger) {
+			l->failed = true;
+			return;
+		}
+		l->infos = larger;
+		l->room = room;
 	}
-	if (minor > DAT_VERSION_MINOR) {
-		say("this is uDAPL %d.%d; the program asks for %u.%u", DAT_VERSION_MAJOR,
-		    DAT_VERSION_MINOR, major, minor);
-		return not_found(DAT_MINOR_NOT_FOUND);
-	}
-	return DAT_SUCCESS;
+	l->infos[l->n++] = *info;
 }
 
-DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
-			DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
-			DAT_BOOLEAN thread_safety)
+static void list_lines(struct listing *l, const struct dat_conf *conf, bool is_default)
 {
-	const size_t prefix = strlen(RO_AWARE_PREFIX);
-	char *bare = name;
-	struct entry *entry;
-	struct backend *b;
-	DAT_RETURN ret;
+	const struct dat_conf_entry *line;
 
-	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
-		return BAD_ARG(1);
-	if (!async)
-		return BAD_ARG(3);
-	if (!ia)
-		return BAD_ARG(4);
-	if (thread_safety != DAT_TRUE && thread_safety != DAT_FALSE)
-		return BAD_ARG(7);
-	if (strncmp(name, RO_AWARE_PREFIX, prefix) == 0)
-		bare += prefix;
-	ret = check_version(major, minor);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	pthread_mutex_lock(&registry.lock);
-	entry = find(bare);
-	if (entry) {
-		entry->opens++; /* it stays: remove refuses while this is not 0 */
-		registry.opens++;
-	}
-	pthread_mutex_unlock(&registry.lock);
-	if (entry)
-		return open_foreign(entry, qlen, async, ia);
-	ret = backend_chosen(&b);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	return b->provider.ia_open_func(bare, qlen, async, ia);
+	TAILQ_FOREACH(line, &conf->entries, link)
+		if (line->is_default == is_default &&
+		    line->info.dapl_version_major == DAT_VERSION_MAJOR)
+			list_one(l, &line->info);
 }
 
-/* ---- list, add, remove ---- */
-
-static DAT_COUNT count_built_in(struct backend *b)
+/* Each name once, as the first in the order of a search describes it; ours are shown first. */
+static bool list_all(struct listing *l, struct backend *b)
 {
+	const struct dat_conf *conf;
+	struct registry_entry *entry;
 	DAT_PROVIDER_INFO info;
-	DAT_COUNT n = 0;
 
-	while (n < BUILT_IN_LISTED && built_in_info(b, (unsigned int)n, &info))
-		n++;
-	return n;
+	for (unsigned int i = 0; i < BUILT_IN_LISTED && built_in_info(b, i, &info); i++)
+		list_one(l, &info);
+	loader_lock();
+	conf = dat_conf_now();
+	if (conf) {
+		list_lines(l, conf, true);
+		list_lines(l, conf, false);
+	}
+	loader_unlock();
+	pthread_mutex_lock(&registry.lock);
+	TAILQ_FOREACH(entry, &registry.entries, link)
+		list_one(l, &entry->info);
+	pthread_mutex_unlock(&registry.lock);
+	return conf && !l->failed;
 }
 
-static DAT_COUNT count_all(struct backend *b)
+static DAT_RETURN hand_out(const struct listing *l, DAT_COUNT max, DAT_COUNT *entries,
+			   DAT_PROVIDER_INFO *(list[]))
 {
-	DAT_COUNT n = count_built_in(b);
-	struct entry *entry;
-
-	TAILQ_FOREACH(entry, &registry.entries, link)
-		n++;
-	return n;
+	*entries = l->n; /* also when the list is too small: ruling G2 */
+	if (max < l->n)
+		return BAD_ARG(1);
+	for (DAT_COUNT i = 0; i < l->n; i++)
+		if (!list || !list[i])
+			return BAD_ARG(3);
+	for (DAT_COUNT i = 0; i < l->n; i++)
+		*list[i] = l->infos[i];
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *entries,
 				       DAT_PROVIDER_INFO *(list[]))
 {
-	DAT_COUNT total, n;
-	struct entry *entry;
+	struct listing l = { .n = 0 };
 	struct backend *b;
 	DAT_RETURN ret;
 
@@ -217,31 +310,40 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *entries,
 	if (!entries)
 		return BAD_ARG(2);
 	ret = backend_chosen(&b);
-	if (ret != DAT_SUCCESS)
-		return DAT_FAIL(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
-	pthread_mutex_lock(&registry.lock);
-	total = count_all(b);
-	*entries = total; /* also when the list is too small: ruling G2 */
-	ret = BAD_ARG(1);
-	if (max < total)
-		goto unlock;
-	ret = BAD_ARG(3);
-	for (DAT_COUNT i = 0; i < total; i++)
-		if (!list || !list[i])
-			goto unlock;
-	for (n = 0; n < count_built_in(b); n++)
-		built_in_info(b, (unsigned int)n, list[n]);
-	TAILQ_FOREACH(entry, &registry.entries, link)
-		*list[n++] = entry->info;
-	ret = DAT_SUCCESS;
-unlock:
-	pthread_mutex_unlock(&registry.lock);
+	if (ret != DAT_SUCCESS || !list_all(&l, b))
+		ret = DAT_FAIL(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	else
+		ret = hand_out(&l, max, entries, list);
+	free(l.infos);
 	return ret;
 }
 
+DAT_RETURN dat_sim_dat_conf(const char **path, DAT_COUNT *adapters, DAT_COUNT *skipped)
+{
+	const struct dat_conf *conf;
+
+	if (!path)
+		return BAD_ARG(1);
+	if (!adapters)
+		return BAD_ARG(2);
+	if (!skipped)
+		return BAD_ARG(3);
+	loader_lock();
+	conf = dat_conf_now();
+	if (conf) {
+		*path = conf->path;
+		*adapters = conf->lines;
+		*skipped = conf->skipped;
+	}
+	loader_unlock();
+	return conf ? DAT_SUCCESS : DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+}
+
+/* ---- add, remove ---- */
+
 DAT_RETURN dat_registry_add_provider(DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
-	struct entry *entry;
+	struct registry_entry *entry;
 	DAT_RETURN ret;
 
 	if (!provider)
@@ -249,7 +351,7 @@ DAT_RETURN dat_registry_add_provider(DAT_PROVIDER *provider, const DAT_PROVIDER_
 	if (!info || info->ia_name[0] == '\0' ||
 	    strnlen(info->ia_name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return BAD_ARG(2);
-	if (is_built_in(info->ia_name))
+	if (is_ours(info->ia_name))
 		return DAT_FAIL(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
 	pthread_mutex_lock(&registry.lock);
 	ret = DAT_FAIL(DAT_PROVIDER_ALREADY_REGISTERED, DAT_NO_SUBTYPE);
@@ -270,7 +372,7 @@ unlock:
 
 DAT_RETURN dat_registry_remove_provider(DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
-	struct entry *entry;
+	struct registry_entry *entry;
 	DAT_RETURN ret = BAD_ARG(2);
 
 	if (!provider)

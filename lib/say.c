@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "say.h"
 
 void say(const char *format, ...)
 {
-	char line[1024];
+	char *line = NULL;
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
 	va_end(args);
 	/* One write, so that lines of several threads do not mix. */
-	fprintf(stderr, "libdat: %s\n", line);
+	fprintf(stderr, "libdat: %s\n", line ? line : format);
+	free(line);
 }

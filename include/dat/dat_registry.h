@@ -2,8 +2,25 @@
 /*
  * dat/dat_registry.h - how a provider library joins. Programs do not need this file.
  *
- * The registry loads a provider library when one of its adapters is first opened, calls its
- * dat_provider_init, and calls its dat_provider_fini when no IA of it is open any more.
+ * The file /etc/dat.conf, or the one that the environment variable DAT_OVERRIDE names, says which
+ * library serves which adapter, a line each:
+ *
+ *	# name     API  thread safety default library       version  instance data  platform
+ *	rnic0      u1.2 nonthreadsafe default librnic.so.1  rnic.1.2 "port=1"       ""
+ *	OpenIB-cma u1.2 nonthreadsafe default libdat.so.1   dapl.1.2 "emu0"         ""
+ *
+ * The registry loads a library when one of its adapters is first opened and calls its
+ * dat_provider_init, and calls its dat_provider_fini when no IA of that adapter is open any more;
+ * both once for each adapter. The library's code stays loaded.
+ *
+ * Where the library is libdat itself (libdat.so, libdat.so.1, with or without a folder, or ""), the
+ * instance data is one of its adapters: a program that has the name OpenIB-cma built in opens emu0
+ * (ruling G10). Such a name serves both thread safeties; any other line that says nonthreadsafe
+ * serves nobody who asks for DAT_TRUE. Of several lines that would do, the first default one counts.
+ *
+ * A field with blanks or # in it stands in double quotes, in which \" and \\ are " and \. # begins
+ * a comment. A line that makes no sense is reported on stderr, with its place and what was expected
+ * there, and skipped. A DAT_OVERRIDE that cannot be read fails every opening (ruling E11).
  */
 #ifndef _DAT_REGISTRY_H_
 #define _DAT_REGISTRY_H_
@@ -18,8 +35,8 @@ extern "C" {
 /*
  * Adds the adapter info->ia_name, served by the functions of *provider. The information is copied,
  * the table is not and has to stay until it is removed. A name can be there once.
- * Errors: DAT_INVALID_PARAMETER (NULL), DAT_PROVIDER_ALREADY_REGISTERED,
- * DAT_INSUFFICIENT_RESOURCES.
+ * Errors: DAT_INVALID_PARAMETER (NULL, no name), DAT_PROVIDER_ALREADY_REGISTERED (also a name that
+ * libdat itself serves), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_registry_add_provider(DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info);
 

@@ -135,6 +135,13 @@ extern DAT_RETURN dat_sim_count_objects(DAT_HANDLE_TYPE type, DAT_COUNT *count);
 /* The name an object has in the trace, such as "emu1.srq1", cut to fit `size` bytes with its NUL. */
 extern DAT_RETURN dat_sim_name(DAT_HANDLE handle, char *name, size_t size);
 
+/*
+ * The dat.conf in force: *path is the file that was read, NULL if there is none; *adapters of its lines
+ * name an adapter, *skipped of them make no sense. The string is valid until the next call that opens an
+ * adapter or lists them. DAT_PROVIDER_NOT_FOUND: DAT_OVERRIDE names what cannot be read.
+ */
+extern DAT_RETURN dat_sim_dat_conf(const char **path, DAT_COUNT *adapters, DAT_COUNT *skipped);
+
 /* ---- the trace ---- */
 
 /* Record from now on (or stop); what was recorded stays. */

@@ -91,7 +91,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..48
+echo 1..52
 expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
@@ -139,3 +139,15 @@ expect 2 'good.dsim:1: not a trace' show good.dsim
 expect 0 'emu0.ep1 create' show whole.trace
 expect 2 'not built yet' show --pcapng x whole.trace
 expect 0 'DATSIM_LATENCY_NS' info
+cat > dat.conf << 'END'
+OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 "emu0" ""
+rnic0 u1.2 maybe default librnic.so.1 rnic.1.2 "" ""
+END
+DAT_OVERRIDE=dat.conf
+export DAT_OVERRIDE
+expect 0 '^  .dat.conf: dat.conf, adapters 1, lines skipped 1.$' info
+expect 0 '^  OpenIB-cma  *uDAPL 1.2$' info
+expect 0 'dat.conf:2: field 3, thread safety: expected threadsafe or nonthreadsafe' info
+DAT_OVERRIDE=nonexistent
+expect 99 'DAT_OVERRIDE=nonexistent: No such file or directory; name a dat.conf' info
+DAT_OVERRIDE=/dev/null

@@ -10,8 +10,6 @@
 
 #include "values.h"
 
-#define ADAPTERS_MAX 64
-
 static unsigned long long knob_value(const DAT_SIM_CONFIG *config, size_t i)
 {
 	const unsigned long long values[] = { config->profile,      config->seed,
@@ -39,7 +37,7 @@ static const struct {
 static int print_knobs(void)
 {
 	DAT_SIM_CONFIG config;
-	const char *trace = getenv("DATSIM_TRACE");
+	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	char value[24];
 	size_t i;
 
@@ -52,6 +50,9 @@ static int print_knobs(void)
 			strcpy(value, config.profile == DAT_SIM_PROFILE_IWARP ? "iwarp" : "ib");
 		printf("  %-23s %15s  %s\n", knobs[i].name, value, knobs[i].help);
 	}
+	printf("  %-23s %15s  %s\n", "DAT_PROVIDER", backend ? backend : "emu", "emu; hw: not yet");
+	printf("  %-23s %15s  %s\n", "DAT_OVERRIDE", getenv("DAT_OVERRIDE") ? "set" : "-",
+	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
 	       "file that the trace goes to when the fabric ends");
 	return EXIT_PASS;
@@ -99,27 +100,58 @@ static int print_limits(const char *adapter)
 	return ret == DAT_SUCCESS ? EXIT_PASS : EXIT_INTERNAL;
 }
 
-static int print_adapters(void)
+/* Names beside the backend's own come from here. */
+static void print_dat_conf(void)
 {
-	DAT_PROVIDER_INFO infos[ADAPTERS_MAX], *list[ADAPTERS_MAX];
-	DAT_COUNT n = 0;
-	DAT_RETURN ret;
+	DAT_COUNT adapters, skipped;
+	const char *path;
+
+	if (dat_sim_dat_conf(&path, &adapters, &skipped) != DAT_SUCCESS)
+		return; /* the listing said so */
+	if (!path)
+		puts("  (no dat.conf)");
+	else
+		printf("  (dat.conf: %s, adapters %d, lines skipped %d)\n", path, adapters,
+		       skipped);
+}
+
+static void print_names(const DAT_PROVIDER_INFO *infos, int n)
+{
 	int i;
 
-	for (i = 0; i < ADAPTERS_MAX; i++)
-		list[i] = &infos[i];
-	ret = dat_registry_list_providers(ADAPTERS_MAX, &n, list);
-	if (ret != DAT_SUCCESS) {
-		fprintf(stderr, "datsim info: no registry: 0x%08x\n", (unsigned int)ret);
-		return EXIT_INTERNAL;
-	}
 	puts("adapters");
+	print_dat_conf();
 	for (i = 0; i < n; i++)
 		printf("  %-20s uDAPL %u.%u%s\n", infos[i].ia_name,
 		       (unsigned int)infos[i].dapl_version_major,
 		       (unsigned int)infos[i].dapl_version_minor,
 		       infos[i].is_thread_safe ? ", thread safe" : "");
-	return n > 0 ? print_limits(infos[0].ia_name) : EXIT_PASS;
+}
+
+static int print_adapters(void)
+{
+	DAT_PROVIDER_INFO *infos, **list;
+	DAT_COUNT n = 0, i;
+	DAT_RETURN ret;
+	int code = EXIT_PASS;
+
+	(void)dat_registry_list_providers(0, &n, NULL); /* fails, and tells how many there are */
+	infos = mem_zero((size_t)n + 1, sizeof(*infos));
+	list = mem_zero((size_t)n + 1, sizeof(*list));
+	for (i = 0; i < n; i++)
+		list[i] = &infos[i];
+	ret = dat_registry_list_providers(n, &n, list);
+	if (ret != DAT_SUCCESS) {
+		fprintf(stderr, "datsim info: no registry: 0x%08x\n", (unsigned int)ret);
+		code = EXIT_INTERNAL;
+	} else {
+		print_names(infos, n);
+		if (n > 0)
+			code = print_limits(infos[0].ia_name);
+	}
+	free(infos);
+	free(list);
+	return code;
 }
 
 int command_info(int argc, char **argv)

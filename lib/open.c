@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dat_ia_open: who serves the name asked for, in which version (registry.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "loader.h"
+#include "object.h"
+#include "say.h"
+
+#define RO_AWARE_PREFIX "RO_AWARE_" /* ruling G10 */
+
+/* Who serves a request: a provider's entry, held, or an adapter of ours. */
+struct target {
+	struct registry_entry *entry;
+	char own[DAT_NAME_MAX_LENGTH];
+};
+
+static DAT_RETURN not_found(DAT_RETURN_SUBTYPE subtype)
+{
+	return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, subtype);
+}
+
+/*
+ * Major must match, and be this registry's; minor must reach. A library that is not thread safe serves nobody who asks for that;
+ * one that is serves everybody (as ruling G7 has it for our own).
+ */
+DAT_RETURN registry_fits(const DAT_PROVIDER_INFO *info, const struct request *request)
+{
+	if (info->dapl_version_major != request->major || request->major != DAT_VERSION_MAJOR)
+		return not_found(DAT_MAJOR_NOT_FOUND);
+	if (info->dapl_version_minor < request->minor)
+		return not_found(DAT_MINOR_NOT_FOUND);
+	if (request->thread_safety && !info->is_thread_safe)
+		return not_found(DAT_THREAD_SAFETY_NOT_FOUND);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN check_own_version(const struct request *request)
+{
+	static const DAT_PROVIDER_INFO own = {
+		.dapl_version_major = DAT_VERSION_MAJOR,
+		.dapl_version_minor = DAT_VERSION_MINOR,
+		.is_thread_safe = DAT_TRUE, /* in this respect: ruling G7 */
+	};
+
+	return registry_fits(&own, request);
+}
+
+static void say_version(const struct request *request, DAT_RETURN ret)
+{
+	if (DAT_GET_SUBTYPE(ret) == DAT_THREAD_SAFETY_NOT_FOUND)
+		say("no provider of adapter \"%.64s\" is thread safe, as the program asks",
+		    request->name);
+	if (DAT_GET_SUBTYPE(ret) == DAT_MAJOR_NOT_FOUND ||
+	    DAT_GET_SUBTYPE(ret) == DAT_MINOR_NOT_FOUND)
+		say("no provider of adapter \"%.64s\" serves uDAPL %u.%u, as the program asks; this is uDAPL %d.%d",
+		    request->name, request->major, request->minor, DAT_VERSION_MAJOR,
+		    DAT_VERSION_MINOR);
+}
+
+/* ---- the dat.conf ---- */
+
+/*
+ * The line that serves the request, default ones first. NULL: DAT_SUCCESS if no line has the name, else
+ * what does not fit about the one that came nearest.
+ */
+static const struct dat_conf_entry *choose(const struct dat_conf *conf,
+					   const struct request *request, DAT_RETURN *ret)
+{
+	const struct dat_conf_entry *line, *best = NULL;
+	struct request asked = *request;
+
+	*ret = DAT_SUCCESS;
+	TAILQ_FOREACH(line, &conf->entries, link) {
+		DAT_RETURN fits;
+
+		if (strcmp(line->info.ia_name, request->name) != 0)
+			continue;
+		asked.thread_safety = line->ours ? DAT_FALSE : request->thread_safety;
+		fits = registry_fits(&line->info, &asked);
+		if (fits == DAT_SUCCESS && (!best || (line->is_default && !best->is_default)))
+			best = line;
+		else if (fits != DAT_SUCCESS && fits > *ret)
+			*ret = fits; /* the subtypes rise in the order of the checks */
+	}
+	if (best)
+		*ret = DAT_SUCCESS;
+	return best;
+}
+
+/* With loader_lock held. */
+static DAT_RETURN find_target_locked(const struct request *request, struct target *target)
+{
+	const struct dat_conf_entry *line;
+	const struct dat_conf *conf;
+	DAT_RETURN ret;
+
+	/* Another thread may have loaded it, or let it go, while this one waited for the lock. */
+	ret = registry_hold(request, &target->entry);
+	if (ret != DAT_SUCCESS || target->entry)
+		return ret;
+	conf = dat_conf_now();
+	if (!conf)
+		return not_found(DAT_NAME_NOT_REGISTERED); /* ruling E11 */
+	line = choose(conf, request, &ret);
+	if (!line) {
+		strcpy(target->own, request->name);
+		return ret;
+	}
+	if (line->ours) {
+		strcpy(target->own, line->instance_data);
+		return DAT_SUCCESS;
+	}
+	if (!loader_start(conf, line))
+		return not_found(DAT_NAME_NOT_REGISTERED);
+	ret = registry_hold(request, &target->entry);
+	return ret != DAT_SUCCESS || target->entry ? ret : not_found(DAT_NAME_NOT_REGISTERED);
+}
+
+static DAT_RETURN find_target(const struct request *request, struct target *target)
+{
+	/* A name that is registered needs no dat.conf, and no lock of the loader's. */
+	DAT_RETURN ret = registry_hold(request, &target->entry);
+
+	if (ret != DAT_SUCCESS || target->entry)
+		return ret;
+	loader_lock();
+	ret = find_target_locked(request, target);
+	loader_unlock();
+	return ret;
+}
+
+/* ---- opening ---- */
+
+/* Through a provider's table. The name is held, so its handles are known at once. */
+static DAT_RETURN open_entry(struct registry_entry *entry, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			     DAT_IA_HANDLE *out)
+{
+	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	struct registry_ia *ia = calloc(1, sizeof(*ia));
+	char name[DAT_NAME_MAX_LENGTH];
+
+	strcpy(name, entry->info.ia_name);
+	if (ia) {
+		ia->entry = entry;
+		ret = entry->provider->ia_open_func(name, qlen, async, out);
+	}
+	if (ret == DAT_SUCCESS) {
+		registry_ia_opened(ia, *out);
+		return ret;
+	}
+	free(ia);
+	registry_release(entry);
+	return ret;
+}
+
+static DAT_RETURN open_request(const struct request *request, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			       DAT_IA_HANDLE *ia)
+{
+	struct target target = { .entry = NULL };
+	struct backend *b;
+	DAT_RETURN ret;
+
+	ret = find_target(request, &target);
+	if (ret == DAT_SUCCESS && !target.entry)
+		ret = check_own_version(request);
+	if (ret != DAT_SUCCESS) {
+		say_version(request, ret);
+		return ret;
+	}
+	if (target.entry)
+		return open_entry(target.entry, qlen, async, ia);
+	ret = backend_chosen(&b);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	return b->provider.ia_open_func(target.own, qlen, async, ia);
+}
+
+DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
+			DAT_BOOLEAN thread_safety)
+{
+	struct request request = { name, major, minor, thread_safety };
+	const size_t prefix = strlen(RO_AWARE_PREFIX);
+
+	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return BAD_ARG(1);
+	if (!async)
+		return BAD_ARG(3);
+	if (!ia)
+		return BAD_ARG(4);
+	if (thread_safety != DAT_TRUE && thread_safety != DAT_FALSE)
+		return BAD_ARG(7);
+	if (strncmp(name, RO_AWARE_PREFIX, prefix) == 0)
+		request.name += prefix;
+	return open_request(&request, qlen, async, ia);
+}
