@@ -4,6 +4,7 @@
 #include "cq.h"
 #include "link.h"
 #include "qp.h"
+#include "rdma.h"
 #include "rx.h"
 #include "tx.h"
 
@@ -80,6 +81,10 @@ static void dispatch(struct emu_world *w, struct emu_event *e)
 	case EMU_EV_NAK:
 	case EMU_EV_RNR_TIMER:
 		emu_tx_answer(w, e);
+		break;
+	case EMU_EV_RESPONSE:
+	case EMU_EV_RESPONSE_REST:
+		emu_rdma_response(w, e);
 		break;
 	case EMU_EV_TERMINATE:
 	case EMU_EV_BREAK:

@@ -21,40 +21,7 @@
 #include <stdint.h>
 
 #include "lib/nic.h"
-
-#define EMU_ADAPTERS       16u
-#define EMU_PDS            16384u
-#define EMU_MRS            131072u
-#define EMU_CQS            65536u
-#define EMU_SRQS           8192u
-#define EMU_QPS            65536u
-#define EMU_LISTENERS      8192u
-#define EMU_CONNS          65536u
-#define EMU_EVENTS         (1u << 22)
-#define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */
-#define EMU_TRACE_BYTES    (256ul << 20)
-#define EMU_POOL_BYTES     (4ul << 30)
-#define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
-#define EMU_POOL_CLASSES   128u
-#define EMU_LISTEN_BUCKETS 1024u
-#define EMU_HOLDS          16u  /* messages of one QP held at a time */
-#define EMU_PRIVATE_DATA   256u /* ruling A5 */
-#define EMU_NAME           32u
-
-/* Per adapter, reported by query and enforced: ruling G9. */
-#define EMU_MAX_QP       8192
-#define EMU_MAX_QP_WR    8192
-#define EMU_MAX_SGE      16
-#define EMU_MAX_RD       128
-#define EMU_MAX_CQ       8192
-#define EMU_MAX_CQE      65536
-#define EMU_MAX_SRQ      1024
-#define EMU_MAX_SRQ_WR   32768
-#define EMU_MAX_MR       16384
-#define EMU_MAX_PD       2048
-#define EMU_MAX_LISTENER 1024
-#define EMU_MAX_MSG      (1ul << 30)
-#define EMU_MAX_MR_SIZE  (1ul << 46)
+#include "limits.h"
 
 /* Off the path of a message: keeps its registers out of the way of what is on it. */
 #define EMU_COLD __attribute__((cold, noinline))
@@ -94,7 +61,20 @@ struct emu_mr {
 	uint64_t addr, length;
 	uint64_t tag;    /* pd << 32 | key while live, else 0: one compare tells right from wrong */
 	uint32_t access; /* enum nic_access */
-	uint8_t gen;     /* low byte of its keys, so that a freed key stays wrong for 255 reuses */
+	uint32_t windows; /* bound to it */
+	uint8_t gen;      /* low byte of its keys, so that a freed key stays wrong for 255 reuses */
+};
+
+/* A memory window; the index in its keys is counted on from those of the MRs. */
+struct emu_mw {
+	struct emu_head head;
+	uint64_t addr, length;
+	uint64_t tag;    /* as emu_mr's while bound, else 0 */
+	uint32_t access; /* NIC_ACCESS_REMOTE_xxx */
+	uint32_t pd;
+	uint32_t mr;     /* what it is bound to; 0: nothing */
+	uint32_t serial; /* of the allocation: a bind queued before a free finds another number */
+	uint8_t gen;
 };
 
 struct emu_cqe {
@@ -131,10 +111,20 @@ struct emu_swqe {
 	uint32_t rkey;
 	uint32_t mem_epoch; /* at the post */
 	uint32_t length;
-	uint32_t message; /* number among the connection's messages, low 32 bits */
+	uint32_t message; /* number among the connection's requests, from 1, low 32 bits */
 	uint8_t opcode, flags;
 	uint16_t num_sge;
+	uint32_t step; /* READ: response packet due next, or EMU_READ_DONE; BIND: emu_mw.serial */
 	struct nic_sge sge[];
+};
+
+#define EMU_READ_DONE UINT32_MAX
+
+/* In place of the sge of a BIND; remote_addr is where the range begins, rkey the new key. */
+struct emu_bind {
+	uint64_t length;
+	uint32_t lkey;
+	uint32_t access;
 };
 
 /* A ring of work requests: power of two slots of `stride` bytes, free-running put and get. */
@@ -157,7 +147,7 @@ struct emu_srq {
 	uint16_t adapter;
 };
 
-/* A message that took its buffer and is not complete. In order: at most one of a QP. */
+/* A message that has begun to arrive and is not complete. In order: at most one of a QP. */
 struct emu_rx {
 	emu_ref next; /* by message number */
 	emu_ref self;
@@ -166,6 +156,7 @@ struct emu_rx {
 	uint32_t next_packet;
 	uint32_t length;
 	bool whole; /* all packets arrived, those of an earlier message did not */
+	bool write; /* an RDMA Write: it took no buffer, wqe is empty */
 	uint8_t solicited;
 	struct emu_rwqe wqe;
 };
@@ -176,6 +167,13 @@ enum emu_qp_state {
 	EMU_QP_CONNECTED,
 	EMU_QP_DRAINING, /* graceful disconnect: finishing its requests */
 	EMU_QP_ERROR,    /* disconnected: everything posted is flushed at once */
+};
+
+/* A request that fails. */
+struct emu_failure {
+	uint32_t index;
+	uint32_t came;        /* all before this one have been executed */
+	uint8_t status, tell; /* how it ends; what the peer is told (enum emu_event_kind) */
 };
 
 struct emu_hold_rule {
@@ -192,25 +190,33 @@ struct emu_qp {
 	uint32_t name;
 	uint32_t epoch; /* of the connection: events of an earlier one are stale */
 	uint32_t peer, peer_epoch;
-	uint32_t conn;                                /* request under way, active side */
-	uint32_t tx_messages, rx_taken, rx_completed; /* message numbers */
-	uint32_t taken, reaped; /* receive buffers; unreaped is the difference */
-	int32_t soft, hard;     /* NIC_LIMIT_NONE: disarmed or fired */
-	emu_ref rx;             /* list of struct emu_rx, by message number */
+	uint32_t conn;                   /* request under way, active side */
+	uint32_t rx_taken, rx_completed; /* numbers among the peer's Sends */
+	uint32_t taken, reaped;          /* receive buffers; unreaped is the difference */
+	int32_t soft, hard;              /* NIC_LIMIT_NONE: disarmed or fired */
+	emu_ref rx;                      /* list of struct emu_rx, by message number */
 	uint32_t rx_count;
 	emu_ref parked,
 		parked_tail;     /* list of struct emu_held: packets that came before their turn */
 	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
 	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
 	uint32_t link;           /* to the peer, an index of links */
+	/* See rdma.h. */
+	uint32_t specials;  /* on the send queue */
+	uint32_t sq_acked;  /* while there are specials: all before are delivered */
+	uint32_t reads_out; /* READs on the wire */
+	uint32_t reads_in;  /* the peer's READs that are being answered */
+	emu_ref rdma_sge;   /* struct nic_sge[slots of sq][max_rdma_sge]; made when first needed */
+	struct emu_failure nak; /* waits for the READs before it; status 0: there is none */
 	uint16_t adapter, peer_adapter;
 	uint8_t state; /* enum emu_qp_state */
 	uint8_t rnr_tries;
 	bool timer;    /* one is queued for this QP: connect timeout or RNR retry */
 	bool rnr_wait; /* nothing is sent until the retry timer fires */
 	bool plain;    /* nothing out of the ordinary is going on: emu_qp_assess */
+	bool tx_plain; /* nor on the send queue */
 	bool rx_gap;   /* rx_next was answered RNR: what follows is dropped */
-	uint8_t max_send_sge, max_recv_sge, max_rd_in, max_rd_out;
+	uint8_t max_send_sge, max_recv_sge, max_rdma_sge, max_rd_in, max_rd_out;
 };
 
 struct emu_listener {
@@ -234,15 +240,17 @@ struct emu_conn {
 
 enum emu_event_kind {
 	EMU_EV_NONE,
-	EMU_EV_DATA,       /* packet `packet` alone of the peer's work request `index` */
-	EMU_EV_ACK,        /* all up to and with `index` */
-	EMU_EV_DATA_REST,  /* that packet and all that follow */
-	EMU_EV_RNR,        /* receiver not ready for `index` */
-	EMU_EV_NAK,        /* `index` failed with status `packet` */
-	EMU_EV_TERMINATE,  /* the peer broke off */
-	EMU_EV_RNR_TIMER,  /* retry from sq.get */
-	EMU_EV_BREAK,      /* break this QP now: deferred from where it cannot be done */
-	EMU_EV_CM_REQUEST, /* index: conn */
+	EMU_EV_DATA,      /* packet `packet` alone of the peer's work request `index` */
+	EMU_EV_ACK,       /* all up to and with `index` */
+	EMU_EV_DATA_REST, /* that packet and all that follow */
+	EMU_EV_RNR,       /* receiver not ready for `index` */
+	EMU_EV_NAK, /* `index` failed; `packet`: status | requests before it that never came << 8 */
+	EMU_EV_TERMINATE,     /* the peer broke off */
+	EMU_EV_RNR_TIMER,     /* retry from sq.get */
+	EMU_EV_RESPONSE,      /* packet `packet` alone of the answer to the READ `index` */
+	EMU_EV_RESPONSE_REST, /* that packet and all that follow */
+	EMU_EV_BREAK,         /* break this QP now: deferred from where it cannot be done */
+	EMU_EV_CM_REQUEST,    /* index: conn */
 	EMU_EV_CM_REPLY, /* to the active side; index: conn, packet: 0 accepted, else nic_conn_end + 1 */
 	EMU_EV_CM_READY,   /* to the passive side */
 	EMU_EV_CM_GONE,    /* to the passive side: the active side is gone */
@@ -286,7 +294,7 @@ struct emu_adapter {
 	bool open;
 	uint32_t generation; /* of the slot: grows with each adapter that takes it */
 	char name[EMU_NAME];
-	int qps, cqs, srqs, mrs, pds, listeners;
+	int qps, cqs, srqs, mrs, mws, pds, listeners;
 };
 
 struct emu_config {
@@ -308,7 +316,7 @@ struct emu_fabric {
 	uint32_t mem_epoch; /* grows when a key dies or a QP changes its PD: see emu_still_good */
 	uint32_t holds; /* links holding + QPs with rules: 0 lets every packet pass unlooked at */
 
-	struct emu_table pds, mrs, cqs, srqs, qps, listeners, conns;
+	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns;
 	struct emu_adapter adapters[EMU_ADAPTERS + 1];                  /* 1-based */
 	struct emu_link links[(EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1)]; /* emu_link_at */
 
@@ -324,6 +332,7 @@ struct emu_fabric {
 
 	struct emu_pd pd[EMU_PDS + 1];
 	struct emu_mr mr[EMU_MRS + 1];
+	struct emu_mw mw[EMU_MWS + 1];
 	struct emu_cq cq[EMU_CQS + 1];
 	struct emu_srq srq[EMU_SRQS + 1];
 	struct emu_qp qp[EMU_QPS + 1];
@@ -374,6 +383,7 @@ struct emu_world {
 	struct emu_nic nics[EMU_ADAPTERS + 1];
 	struct nic_pd pd[EMU_PDS + 1];
 	struct nic_mr mr[EMU_MRS + 1];
+	struct nic_mw mw[EMU_MWS + 1];
 	struct emu_local_cq cq[EMU_CQS + 1];
 	struct emu_local_srq srq[EMU_SRQS + 1];
 	struct emu_local_qp qp[EMU_QPS + 1];

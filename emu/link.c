@@ -35,6 +35,8 @@ static bool packet_route(struct emu_world *w, const struct emu_event *event, uin
 	case EMU_EV_ACK:
 	case EMU_EV_RNR:
 	case EMU_EV_NAK:
+	case EMU_EV_RESPONSE:
+	case EMU_EV_RESPONSE_REST:
 	case EMU_EV_TERMINATE:
 	case EMU_EV_DISCONNECT:
 	case EMU_EV_CM_READY:
@@ -116,6 +118,8 @@ static bool link_holds(struct emu_world *w, struct emu_event *event)
 		link->pass--;
 		if (emu_event_kind(event) == EMU_EV_DATA_REST)
 			event->order = (event->order & ~0xfful) | EMU_EV_DATA;
+		else if (emu_event_kind(event) == EMU_EV_RESPONSE_REST)
+			event->order = (event->order & ~0xfful) | EMU_EV_RESPONSE;
 		return false;
 	}
 	return emu_held_append(w, &link->held, &link->held_tail, 0, event);

@@ -52,6 +52,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	entry->addr = addr;
 	entry->length = length;
 	entry->access = access;
+	entry->windows = 0;
 	entry->gen++;
 	entry->tag = (uint64_t)EMU_INDEX(w, pd, pd) << 32 | index << 8 | entry->gen;
 	w->mr[index].nic = pd->nic;
@@ -64,10 +65,46 @@ void emu_mr_dereg(struct nic_mr *mr)
 {
 	struct emu_world *w = emu_world_of(mr->nic);
 
+	assert(w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
 	w->fab->mem_epoch++;
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
+}
+
+uint32_t emu_mr_windows(struct nic_mr *mr)
+{
+	struct emu_world *w = emu_world_of(mr->nic);
+
+	return w->fab->mr[EMU_INDEX(w, mr, mr)].windows;
+}
+
+static bool within(uint64_t addr, uint64_t length, const struct emu_remote *remote)
+{
+	return remote->length <= length && remote->addr - addr <= length - remote->length;
+}
+
+static bool tag_fits(uint64_t tag, uint32_t pd, uint32_t key)
+{
+	return tag != 0 && (uint32_t)tag == key && (pd == 0 || (uint32_t)(tag >> 32) == pd);
+}
+
+bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote *remote)
+{
+	uint32_t index = remote->rkey >> 8;
+	const struct emu_mr *mr;
+	const struct emu_mw *mw;
+
+	if (index > EMU_MRS + EMU_MWS)
+		return false;
+	if (index > EMU_MRS) {
+		mw = &w->fab->mw[index - EMU_MRS];
+		return tag_fits(mw->tag, pd, remote->rkey) && (mw->access & remote->access) &&
+		       within(mw->addr, mw->length, remote);
+	}
+	mr = &w->fab->mr[index];
+	return tag_fits(mr->tag, pd, remote->rkey) && (mr->access & remote->access) &&
+	       within(mr->addr, mr->length, remote);
 }
 
 /* A place inside a list of segments. */

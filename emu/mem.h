@@ -14,6 +14,7 @@ void emu_pd_free(struct nic_pd *pd);
 int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 	       struct nic_mr **mr);
 void emu_mr_dereg(struct nic_mr *mr);
+uint32_t emu_mr_windows(struct nic_mr *mr);
 
 /* One side of a copy: the segments of a work request and what must be true of their keys. */
 struct emu_sgl {
@@ -21,7 +22,18 @@ struct emu_sgl {
 	uint32_t num_sge;
 	uint32_t pd;
 	uint32_t access; /* any of these bits suffices */
+	bool allowed;    /* the keys have been looked at already */
 };
+
+/* What a peer wants to touch, and with what. */
+struct emu_remote {
+	uint64_t addr, length;
+	uint32_t rkey;
+	uint32_t access; /* NIC_ACCESS_REMOTE_READ or _WRITE */
+};
+
+/* Does the key, of an MR or of a window, allow it to requests on a QP of pd? 0: of any. */
+bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote *remote);
 
 enum emu_copy {
 	EMU_COPY_OK,
@@ -41,8 +53,9 @@ static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl
 	uint32_t index = sge->lkey >> 8;
 	const struct emu_mr *mr = &w->fab->mr[index <= EMU_MRS ? index : 0];
 
-	return mr->tag == ((uint64_t)sgl->pd << 32 | sge->lkey) && (mr->access & sgl->access) &&
-	       sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length;
+	return sgl->allowed ||
+	       (mr->tag == ((uint64_t)sgl->pd << 32 | sge->lkey) && (mr->access & sgl->access) &&
+		sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length);
 }
 
 /* The general case of emu_copy. */

@@ -8,6 +8,7 @@
 #include "cq.h"
 #include "link.h"
 #include "mem.h"
+#include "mw.h"
 #include "qp.h"
 #include "rx.h"
 #include "srq.h"
@@ -21,7 +22,7 @@ static void close_adapter(struct nic *nic)
 	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
 
 	assert(adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 && adapter->mrs == 0 &&
-	       adapter->pds == 0 && adapter->listeners == 0);
+	       adapter->mws == 0 && adapter->pds == 0 && adapter->listeners == 0);
 	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
 	adapter->open = false;
 }
@@ -42,7 +43,7 @@ static void query_adapter(struct nic *nic, struct nic_attr *attr)
 		.max_srq_wr = EMU_MAX_SRQ_WR,
 		.max_qp_per_srq = EMU_MAX_QP,
 		.max_mr = EMU_MAX_MR,
-		.max_mw = 0,
+		.max_mw = EMU_MAX_MW,
 		.max_pd = EMU_MAX_PD,
 		.max_listener = EMU_MAX_LISTENER,
 		.max_mr_size = EMU_MAX_MR_SIZE,
@@ -63,6 +64,10 @@ const struct nic_ops emu_ops = {
 	.pd_free = emu_pd_free,
 	.mr_reg = emu_mr_reg,
 	.mr_dereg = emu_mr_dereg,
+	.mr_windows = emu_mr_windows,
+	.mw_alloc = emu_mw_alloc,
+	.mw_free = emu_mw_free,
+	.mw_query = emu_mw_query,
 
 	.cq_create = emu_cq_create,
 	.cq_resize = emu_cq_resize,

@@ -30,7 +30,8 @@ void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 	while (*link != rx->self)
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
 	*link = rx->next;
-	qp->rx_count--;
+	if (!rx->write)
+		qp->rx_count--;
 	emu_qp_assess(qp);
 	emu_pool_free(w->fab, rx->self, rx_bytes(&rx->wqe));
 }
@@ -54,8 +55,10 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 	rx->message = swqe->message;
 	rx->solicited = swqe->flags & NIC_WR_SOLICITED;
 	rx->length = swqe->length;
+	rx->write = swqe->opcode == NIC_OP_WRITE;
 	*link = self;
-	qp->rx_count++;
+	if (!rx->write)
+		qp->rx_count++;
 	emu_qp_assess(qp);
 	return rx;
 }
@@ -67,8 +70,11 @@ void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 
 		if (rx->message >= end)
 			return;
-		emu_complete_recv(w, qp, &rx->wqe, rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
-				  rx->whole ? rx->length : 0, rx->whole ? rx->solicited : 0);
+		if (!rx->write)
+			emu_complete_recv(w, qp, &rx->wqe,
+					  rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
+					  rx->whole ? rx->length : 0,
+					  rx->whole ? rx->solicited : 0);
 		emu_partial_drop(w, qp, rx);
 	}
 }

@@ -7,6 +7,7 @@
 #include "link.h"
 #include "profile.h"
 #include "qp.h"
+#include "rdma.h"
 #include "rx.h"
 #include "srq.h"
 #include "trace.h"
@@ -18,16 +19,19 @@ static struct emu_qp *qp_of(struct nic_qp *base)
 	return emu_local_qp(base)->entry;
 }
 
+/* Room for one segment there always is: a BIND keeps its range there. */
 static uint32_t send_stride(uint32_t max_sge)
 {
-	return (uint32_t)(sizeof(struct emu_swqe) + max_sge * sizeof(struct nic_sge));
+	return (uint32_t)(sizeof(struct emu_swqe) +
+			  (max_sge ? max_sge : 1) * sizeof(struct nic_sge));
 }
 
 static bool caps_fit(const struct nic_qp_cap *cap)
 {
 	return cap->max_send_wr <= EMU_MAX_QP_WR && cap->max_recv_wr <= EMU_MAX_QP_WR &&
 	       cap->max_send_sge <= EMU_MAX_SGE && cap->max_recv_sge <= EMU_MAX_SGE &&
-	       cap->max_rd_in <= EMU_MAX_RD && cap->max_rd_out <= EMU_MAX_RD;
+	       cap->max_rdma_sge <= EMU_MAX_SGE && cap->max_rd_in <= EMU_MAX_RD &&
+	       cap->max_rd_out <= EMU_MAX_RD;
 }
 
 /* What create and modify set alike, all but the rings. */
@@ -38,6 +42,7 @@ static void apply_init(struct emu_world *w, struct emu_qp *qp, const struct nic_
 	qp->recv_cq = emu_cq_index(w, init->recv_cq);
 	qp->max_send_sge = (uint8_t)init->cap.max_send_sge;
 	qp->max_recv_sge = (uint8_t)init->cap.max_recv_sge;
+	qp->max_rdma_sge = (uint8_t)init->cap.max_rdma_sge;
 	qp->max_rd_in = (uint8_t)init->cap.max_rd_in;
 	qp->max_rd_out = (uint8_t)init->cap.max_rd_out;
 }
@@ -118,6 +123,7 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 			return err;
 		}
 	}
+	emu_rdma_forget_sge(w, qp);
 	emu_wq_fini(w, &qp->sq);
 	qp->sq = sq;
 	qp->sq_next = 0;
@@ -144,9 +150,10 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	qp->peer = qp->conn = 0;
 	/* A new connection counts requests from 0 at both ends: rx_next. */
 	qp->sq.get = qp->sq.put = qp->sq_next = 0;
+	emu_rdma_reset(qp);
 	qp->rq.get = qp->rq.put = 0;
 	qp->rx_next = 0;
-	qp->tx_messages = qp->rx_taken = qp->rx_completed = 0;
+	qp->rx_taken = qp->rx_completed = 0;
 	qp->taken = qp->reaped = 0;
 	qp->rnr_tries = 0;
 	qp->rnr_wait = qp->rx_gap = false;
@@ -163,6 +170,7 @@ void emu_qp_destroy(struct nic_qp *base)
 	if (qp->srq)
 		w->fab->srq[qp->srq].users--;
 	emu_hold_forget(w, qp, true);
+	emu_rdma_forget_sge(w, qp);
 	emu_wq_fini(w, &qp->sq);
 	emu_wq_fini(w, &qp->rq);
 	w->fab->adapters[qp->adapter].qps--;
@@ -231,6 +239,8 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 		[NIC_OP_BIND] = "BIND", [NIC_OP_RECV] = "RECV",
 	};
 
+	if (opcode == NIC_OP_BIND)
+		length = 0; /* there it is lib's own */
 	emu_trace_line(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
 		       emu_adapter_name(w, qp->adapter), qp->name, names[opcode],
 		       emu_status_name(status), length, message);

@@ -34,12 +34,14 @@ static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event 
 
 /*
  * To be called whenever one of these changes: the short way through the responder (rx.c) is for a QP
- * that is connected, has no limit armed, no message half way or early, and none refused.
+ * that is connected, has no limit armed, no message half way or early, and none refused; the one through
+ * the requester (tx.c) is for a send queue with nothing special on it (rdma.h).
  */
 static inline void emu_qp_assess(struct emu_qp *qp)
 {
 	qp->plain = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
 		    qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked;
+	qp->tx_plain = qp->state == EMU_QP_CONNECTED && qp->specials == 0;
 }
 
 /*
@@ -69,7 +71,8 @@ static inline void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp,
 static inline void emu_complete_send(struct emu_world *w, struct emu_qp *qp,
 				     const struct emu_swqe *wqe, enum nic_wc_status status)
 {
-	uint32_t length = status == NIC_WC_SUCCESS ? wqe->length : 0;
+	bool counts = status == NIC_WC_SUCCESS || wqe->opcode == NIC_OP_BIND;
+	uint32_t length = counts ? wqe->length : 0;
 
 	if (__builtin_expect(w->fab->trace_on, 0))
 		emu_trace_completion(w, qp, wqe->opcode, status, length, wqe->message);
@@ -85,7 +88,7 @@ static inline void emu_complete_recv(struct emu_world *w, struct emu_qp *qp,
 				     uint32_t length, uint32_t solicited)
 {
 	if (__builtin_expect(w->fab->trace_on, 0))
-		emu_trace_completion(w, qp, NIC_OP_RECV, status, length, qp->rx_completed);
+		emu_trace_completion(w, qp, NIC_OP_RECV, status, length, qp->rx_next);
 	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, length, NIC_OP_RECV, status,
 		    (wqe->flags & NIC_WR_QUIET) | solicited);
 }

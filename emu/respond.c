@@ -7,6 +7,7 @@
 #include "partial.h"
 #include "profile.h"
 #include "qp.h"
+#include "rdma.h"
 #include "respond.h"
 #include "srq.h"
 #include "trace.h"
@@ -36,7 +37,8 @@ static enum emu_step check_turn(struct emu_world *w, struct emu_arrival *a)
 		emu_qp_assess(qp);
 		return EMU_STEP_OPCODE;
 	}
-	if (!emu_profile(w)->in_order)
+	/* A READ is executed in its turn, everywhere. */
+	if (!emu_profile(w)->in_order && a->swqe->opcode != NIC_OP_READ)
 		return EMU_STEP_OPCODE;
 	/* Behind a refusal everything is dropped, for it will be sent again. */
 	if (qp->rx_gap || (int32_t)(a->index - qp->rx_next) < 0)
@@ -59,7 +61,7 @@ static enum emu_step park(struct emu_world *w, struct emu_arrival *a)
 
 static void measure(struct emu_world *w, struct emu_arrival *a)
 {
-	uint64_t mtu = w->fab->config.mtu, length = a->swqe->length;
+	uint64_t mtu = w->fab->config.mtu, length = emu_rdma_request_bytes(a->swqe);
 
 	a->packets = length > mtu ? (uint32_t)((length + mtu - 1) / mtu) : 1;
 	a->from = a->packet * mtu;
@@ -71,15 +73,20 @@ static void measure(struct emu_world *w, struct emu_arrival *a)
 
 static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 {
-	const char *op = a->packets == 1  ? "SEND_ONLY"
-			 : a->packet == 0 ? "SEND_FIRST"
-			 : a->last        ? "SEND_LAST"
-					  : "SEND_MIDDLE";
+	static const char *const ops[] = { [NIC_OP_SEND] = "SEND",
+					   [NIC_OP_WRITE] = "WRITE",
+					   [NIC_OP_READ] = "READ_REQUEST" };
+	const char *place = a->packets == 1  ? "_ONLY"
+			    : a->packet == 0 ? "_FIRST"
+			    : a->last        ? "_LAST"
+					     : "_MIDDLE";
 
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u packet=%u bytes=%lu",
+	if (a->swqe->opcode == NIC_OP_READ)
+		place = "";
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s%s message=%u packet=%u bytes=%lu",
 		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
-		       emu_adapter_name(w, a->qp->adapter), a->qp->name, op, a->swqe->message,
-		       a->packet, a->to - a->from);
+		       emu_adapter_name(w, a->qp->adapter), a->qp->name, ops[a->swqe->opcode],
+		       place, a->swqe->message, a->packet, a->to - a->from);
 }
 
 static enum emu_step check_opcode(struct emu_world *w, struct emu_arrival *a)
@@ -88,13 +95,42 @@ static enum emu_step check_opcode(struct emu_world *w, struct emu_arrival *a)
 	if (w->fab->trace_on)
 		trace_data(w, a);
 	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
-	if (!a->rx)
-		return a->packet == 0 ? EMU_STEP_BUFFER : EMU_STEP_IGNORE;
-	/* A repetition: the first copy goes on. */
-	if (a->rx->whole || a->rx->next_packet != a->packet)
+	if (!a->rx && a->packet > 0)
 		return EMU_STEP_IGNORE;
+	/* A repetition: the first copy goes on. */
+	if (a->rx && (a->rx->whole || a->rx->next_packet != a->packet))
+		return EMU_STEP_IGNORE;
+	if (a->swqe->opcode != NIC_OP_SEND)
+		return EMU_STEP_KEY;
+	if (!a->rx)
+		return EMU_STEP_BUFFER;
 	a->wqe = &a->rx->wqe;
 	return EMU_STEP_PLACE;
+}
+
+/* The next request has its turn. */
+static void advance(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	qp->rx_next = index + 1;
+	if (qp->parked)
+		emu_unpark(w, qp, true);
+}
+
+/* ---- RDMA ---- */
+
+static enum emu_step check_key(struct emu_world *w, struct emu_arrival *a)
+{
+	a->verdict.send = emu_rdma_allowed(w, a);
+	if (a->verdict.send != NIC_WC_SUCCESS)
+		return EMU_STEP_REFUSE;
+	return a->swqe->opcode == NIC_OP_READ ? EMU_STEP_ANSWER : EMU_STEP_PLACE;
+}
+
+static enum emu_step answer(struct emu_world *w, struct emu_arrival *a)
+{
+	emu_rdma_answer(w, a);
+	advance(w, a->qp, a->index);
+	return EMU_STEP_WAITING;
 }
 
 /* ---- a buffer ---- */
@@ -129,22 +165,35 @@ static void above_soft_limit(struct emu_world *w, struct emu_qp *qp)
 	base->nic->up->qp_soft_limit(base->ctx);
 }
 
+/* Which of the peer's Sends this is. All requests before rx_next are complete. */
+static uint32_t send_number(struct emu_world *w, const struct emu_arrival *a)
+{
+	uint32_t number = a->qp->rx_completed + 1;
+
+	for (uint32_t i = a->qp->rx_next; i != a->index; i++) {
+		const struct emu_swqe *swqe = emu_wqe(w, &a->sender->sq, i);
+
+		number += swqe->opcode == NIC_OP_SEND;
+	}
+	return number;
+}
+
 /* The oldest receive, readable until the next post. */
 static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 	struct emu_srq *srq = qp->srq ? &w->fab->srq[qp->srq] : NULL;
 	struct emu_wq *wq = srq ? &srq->wq : &qp->rq;
-	uint32_t message = a->swqe->message;
+	uint32_t number = send_number(w, a);
 
 	if (emu_wq_count(wq) == 0)
 		return EMU_STEP_NOT_READY;
 	a->wqe = emu_wqe(w, wq, wq->get++);
 	qp->taken++;
-	if ((int32_t)(message - qp->rx_taken) > 0)
-		qp->rx_taken = message;
+	if ((int32_t)(number - qp->rx_taken) > 0)
+		qp->rx_taken = number;
 	if (w->fab->trace_on)
-		trace_take(w, qp, message);
+		trace_take(w, qp, a->swqe->message);
 	if (srq && emu_wq_count(wq) < srq->limit)
 		below_srq_limit(w, qp);
 	if (qp->soft != NIC_LIMIT_NONE && emu_unreaped(qp) > (uint32_t)qp->soft)
@@ -154,8 +203,6 @@ static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
 
 static enum emu_step check_limit(struct emu_world *w, struct emu_arrival *a)
 {
-	static const struct emu_verdict over_hard_limit = { NIC_WC_FLUSHED,
-							    NIC_WC_REMOTE_OPERATION };
 	struct emu_qp *qp = a->qp;
 
 	(void)w;
@@ -163,17 +210,16 @@ static enum emu_step check_limit(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_PLACE;
 	qp->hard = NIC_LIMIT_NONE;
 	emu_qp_assess(qp);
-	a->verdict = &over_hard_limit;
+	a->verdict = (struct emu_verdict){ NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION };
 	return EMU_STEP_REFUSE;
 }
 
 static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
 {
-	static const struct emu_verdict starved = { .send = NIC_WC_RNR_EXCEEDED };
 	struct emu_qp *qp = a->qp;
 
 	if (!emu_profile(w)->rnr) {
-		a->verdict = &starved;
+		a->verdict.send = NIC_WC_RNR_EXCEEDED;
 		return EMU_STEP_REFUSE;
 	}
 	qp->rx_gap = true;
@@ -219,15 +265,15 @@ static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 
 static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
 {
-	enum emu_copy copied = copy(w, a);
+	bool write = a->swqe->opcode == NIC_OP_WRITE;
+	enum emu_copy copied = write ? emu_rdma_write(w, a) : copy(w, a);
 
 	if (copied != EMU_COPY_OK) {
-		a->verdict = &copy_verdicts[copied];
+		a->verdict = copy_verdicts[copied];
 		return EMU_STEP_REFUSE;
 	}
 	if (!a->rx)
-		return a->last && a->swqe->message == a->qp->rx_completed + 1 ? EMU_STEP_FINISH
-									      : EMU_STEP_KEEP;
+		return a->last && a->index == a->qp->rx_next ? EMU_STEP_FINISH : EMU_STEP_KEEP;
 	a->rx->whole = a->last;
 	a->rx->next_packet = a->packet + 1;
 	if (a->last)
@@ -238,12 +284,11 @@ static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
 
 static enum emu_step keep(struct emu_world *w, struct emu_arrival *a)
 {
-	static const struct emu_verdict out_of_memory = { NIC_WC_LOCAL_QP,
-							  NIC_WC_REMOTE_OPERATION };
-	struct emu_rx *rx = emu_partial_add(w, a->qp, a->swqe, a->index, a->wqe);
+	static const struct emu_rwqe none; /* what a WRITE took */
+	struct emu_rx *rx = emu_partial_add(w, a->qp, a->swqe, a->index, a->wqe ? a->wqe : &none);
 
 	if (!rx) {
-		a->verdict = &out_of_memory;
+		a->verdict = (struct emu_verdict){ NIC_WC_LOCAL_QP, NIC_WC_REMOTE_OPERATION };
 		return EMU_STEP_REFUSE;
 	}
 	rx->whole = a->last;
@@ -255,15 +300,17 @@ static enum emu_step keep(struct emu_world *w, struct emu_arrival *a)
 
 /* ---- completion, in message order ---- */
 
+/* wqe: of a Send. */
 static void complete(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
 		     uint32_t index, uint32_t length, uint32_t solicited)
 {
-	qp->rx_completed++;
-	qp->rx_next = index + 1;
-	emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
+	qp->rx_next = index + 1; /* traces number it so */
+	if (wqe) {
+		qp->rx_completed++;
+		emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
+	}
 	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
-	if (qp->parked)
-		emu_unpark(w, qp, true);
+	advance(w, qp, index);
 }
 
 static enum emu_step finish(struct emu_world *w, struct emu_arrival *a)
@@ -279,9 +326,9 @@ static enum emu_step finish_waiting(struct emu_world *w, struct emu_arrival *a)
 	while (qp->rx) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
-		if (!rx->whole || rx->message != qp->rx_completed + 1)
+		if (!rx->whole || rx->index != qp->rx_next)
 			break;
-		complete(w, qp, &rx->wqe, rx->index, rx->length, rx->solicited);
+		complete(w, qp, rx->write ? NULL : &rx->wqe, rx->index, rx->length, rx->solicited);
 		emu_partial_drop(w, qp, rx);
 	}
 	return EMU_STEP_DONE;
@@ -291,14 +338,15 @@ static enum emu_step finish_waiting(struct emu_world *w, struct emu_arrival *a)
 static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
+	uint32_t missing = a->index - qp->rx_next;
 
 	if (a->wqe) {
 		emu_partial_flush(w, qp, a->swqe->message);
-		emu_complete_recv(w, qp, a->wqe, a->verdict->recv, 0, 0);
+		emu_complete_recv(w, qp, a->wqe, a->verdict.recv, 0, 0);
 	}
 	if (a->rx)
 		emu_partial_drop(w, qp, a->rx);
-	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, a->verdict->send);
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, missing << 8 | a->verdict.send);
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
 	return EMU_STEP_DONE;
 }
@@ -320,10 +368,12 @@ static const struct {
 	[EMU_STEP_CONNECTION] = { "CONNECTION", check_connection },
 	[EMU_STEP_TURN] = { "TURN", check_turn },
 	[EMU_STEP_OPCODE] = { "OPCODE", check_opcode },
+	[EMU_STEP_KEY] = { "KEY", check_key },
 	[EMU_STEP_BUFFER] = { "BUFFER", take_buffer },
 	[EMU_STEP_LIMIT] = { "LIMIT", check_limit },
 	[EMU_STEP_PLACE] = { "PLACE", place },
 	[EMU_STEP_KEEP] = { "KEEP", keep },
+	[EMU_STEP_ANSWER] = { "ANSWER", answer },
 	[EMU_STEP_FINISH] = { "FINISH", finish },
 	[EMU_STEP_WAITING] = { "WAITING", finish_waiting },
 	[EMU_STEP_NOT_READY] = { "NOT_READY", not_ready },

@@ -14,10 +14,12 @@ enum emu_step {
 	EMU_STEP_CONNECTION, /* is there one, and the request still outstanding? */
 	EMU_STEP_TURN,       /* is this the packet expected next? */
 	EMU_STEP_OPCODE,     /* what is asked for */
+	EMU_STEP_KEY,        /* does its key allow an RDMA to touch that? */
 	EMU_STEP_BUFFER,     /* the first packet of a Send takes a receive */
 	EMU_STEP_LIMIT,      /* not more of them than the QP may hold */
 	EMU_STEP_PLACE,      /* the payload goes to memory */
 	EMU_STEP_KEEP,       /* not complete, or not in its turn: remembered */
+	EMU_STEP_ANSWER,     /* to a READ: the data begin to flow */
 	EMU_STEP_FINISH,     /* complete */
 	EMU_STEP_WAITING,    /* and those that waited for it */
 	EMU_STEP_NOT_READY,  /* no receive */
@@ -37,9 +39,9 @@ struct emu_verdict {
 struct emu_arrival {
 	struct emu_qp *qp, *sender;
 	const struct emu_swqe *swqe;
-	const struct emu_rwqe *wqe; /* the receive it goes to */
+	const struct emu_rwqe *wqe; /* the receive it goes to; NULL: none */
 	struct emu_rx *rx;          /* the message, if it was remembered; wqe is then its own */
-	const struct emu_verdict *verdict;
+	struct emu_verdict verdict;
 	uint32_t index;    /* of swqe */
 	uint32_t packet;   /* first packet that came */
 	uint32_t packets;  /* of the whole message */

@@ -44,8 +44,9 @@ int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 static inline bool is_plain(const struct emu_fabric *fab, const struct emu_swqe *swqe,
 			    const struct emu_rwqe *wqe)
 {
-	return swqe->mem_epoch == fab->mem_epoch && wqe->mem_epoch == fab->mem_epoch &&
-	       swqe->num_sge == 1 && wqe->num_sge == 1 && swqe->length <= wqe->sge[0].length;
+	return swqe->opcode == NIC_OP_SEND && swqe->mem_epoch == fab->mem_epoch &&
+	       wqe->mem_epoch == fab->mem_epoch && swqe->num_sge == 1 && wqe->num_sge == 1 &&
+	       swqe->length <= wqe->sge[0].length;
 }
 
 /* All steps of respond.c where nothing is out of the ordinary; false: something is, nothing was done. */

@@ -5,6 +5,7 @@
 #include "link.h"
 #include "profile.h"
 #include "qp.h"
+#include "rdma.h"
 #include "trace.h"
 #include "tx.h"
 #include "world.h"
@@ -22,12 +23,17 @@ static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t ind
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
 }
 
-static void kick(struct emu_world *w, struct emu_qp *qp)
+void emu_tx_kick(struct emu_world *w, struct emu_qp *qp)
 {
 	while (!qp->rnr_wait && qp->sq_next != qp->sq.put) {
 		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
 
-		transmit(w, qp, qp->sq_next++, wqe->length);
+		if (qp->specials && !emu_rdma_start(w, qp))
+			return;
+		if (wqe->opcode == NIC_OP_BIND)
+			emu_rdma_bind(w, qp);
+		else
+			transmit(w, qp, qp->sq_next++, emu_rdma_request_bytes(wqe));
 	}
 }
 
@@ -44,11 +50,13 @@ static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint
 	emu_copy_sge(wqe->sge, wr->sge, wr->num_sge);
 }
 
-/* A disconnected QP takes requests and ends them at once. */
-static EMU_COLD int post_flushed(struct emu_world *w, struct emu_qp *qp,
+EMU_COLD int emu_tx_post_flushed(struct emu_world *w, struct emu_qp *qp,
 				 const struct nic_send_wr *wr)
 {
-	struct emu_swqe flushed = { .wr_id = wr->wr_id, .opcode = wr->opcode, .flags = wr->flags };
+	struct emu_swqe flushed = { .wr_id = wr->wr_id,
+				    .length = wr->length,
+				    .opcode = wr->opcode,
+				    .flags = wr->flags };
 
 	emu_complete_send(w, qp, &flushed, NIC_WC_FLUSHED);
 	return 0;
@@ -60,47 +68,69 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	uint32_t put = qp->sq.put;
 
+	if (wr->opcode != NIC_OP_SEND || (wr->flags & NIC_WR_FENCE))
+		return emu_rdma_post(w, qp, wr);
 	if (wr->num_sge > qp->max_send_sge)
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
-		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
-	if (wr->opcode != NIC_OP_SEND)
-		return -EOPNOTSUPP;
+		return qp->state == EMU_QP_ERROR ? emu_tx_post_flushed(w, qp, wr) : -EINVAL;
 	if (emu_wq_count(&qp->sq) >= qp->sq.max)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
-	fill(emu_wqe(w, &qp->sq, put), wr, ++qp->tx_messages, w->fab->mem_epoch);
+	fill(emu_wqe(w, &qp->sq, put), wr, put + 1, w->fab->mem_epoch);
 	qp->sq.put = put + 1;
 	emu_trace(w, "%s.ep%u post_send bytes=%u segments=%u message=%u",
-		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge,
-		  qp->tx_messages);
-	/* What waits for a retry timer goes first, in order. */
-	if (qp->rnr_wait)
+		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge, put + 1);
+	/* What waits, for a retry timer or a READ, goes first, in order. */
+	if (qp->sq_next != put)
 		return 0;
 	qp->sq_next = put + 1;
 	transmit(w, qp, put, wr->length);
 	return 0;
 }
 
+void emu_tx_retire(struct emu_world *w, struct emu_qp *qp, enum nic_wc_status status)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq.get);
+
+	emu_complete_send(w, qp, wqe, status);
+	qp->sq.get++;
+	if (qp->specials)
+		emu_rdma_retired(qp, wqe);
+}
+
 static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end,
 			   enum nic_wc_status status)
 {
-	while (qp->sq.get != end) {
-		emu_complete_send(w, qp, emu_wqe(w, &qp->sq, qp->sq.get), status);
-		qp->sq.get++;
-	}
+	while (qp->sq.get != end)
+		emu_tx_retire(w, qp, status);
 }
 
-/* A refusal may answer all before it, too; else those are lost. */
-static void on_fail(struct emu_world *w, struct emu_qp *qp, uint32_t index,
-		    enum nic_wc_status status, enum emu_event_kind tell)
+void emu_tx_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
-	bool covers = emu_profile(w)->refusal_covers;
+	if (qp->specials)
+		emu_rdma_delivered(w, qp, end);
+	else
+		complete_until(w, qp, end, NIC_WC_SUCCESS);
+}
 
-	complete_until(w, qp, index, covers ? NIC_WC_SUCCESS : NIC_WC_FLUSHED);
-	complete_until(w, qp, index + 1, status);
+void emu_tx_fail(struct emu_world *w, struct emu_qp *qp, const struct emu_failure *f)
+{
+	enum emu_event_kind tell = (enum emu_event_kind)f->tell;
+
+	complete_until(w, qp, f->index, NIC_WC_FLUSHED);
+	complete_until(w, qp, f->index + 1, (enum nic_wc_status)f->status);
 	emu_qp_end(w, qp, NIC_END_BROKEN, tell);
+}
+
+/* A refusal may answer all before it, too; else those are lost, but for READs that were executed. */
+static void on_fail(struct emu_world *w, struct emu_qp *qp, const struct emu_failure *f)
+{
+	if (emu_profile(w)->refusal_covers)
+		emu_tx_delivered(w, qp, f->index);
+	if (!qp->specials || !emu_rdma_postpone(w, qp, f))
+		emu_tx_fail(w, qp, f);
 }
 
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
@@ -108,19 +138,24 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	const struct emu_config *config = &w->fab->config;
 	/* Retries without end must let some time pass. */
 	uint64_t pause = config->rnr_timer_ns ? config->rnr_timer_ns : 1;
+	struct emu_failure starved = { .index = index,
+				       .came = index,
+				       .status = NIC_WC_RNR_EXCEEDED,
+				       .tell = EMU_EV_TERMINATE };
 
 	/* Of a copy sent before: the retry that will tell is on its way. */
 	if (qp->rnr_wait)
 		return;
-	complete_until(w, qp, index, NIC_WC_SUCCESS);
+	emu_tx_delivered(w, qp, index);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
 		/* The receiver does not count: it is told that we gave up. */
-		on_fail(w, qp, index, NIC_WC_RNR_EXCEEDED, EMU_EV_TERMINATE);
+		on_fail(w, qp, &starved);
 		return;
 	}
 	qp->rnr_tries++;
 	qp->rnr_wait = true;
 	qp->sq_next = index;
+	emu_rdma_rewound(w, qp);
 	emu_timer_start(w, qp, w->fab->now + pause, EMU_EV_RNR_TIMER);
 }
 
@@ -142,8 +177,15 @@ static EMU_COLD void ack_any(struct emu_world *w, struct emu_qp *qp, uint32_t in
 		return;
 	if (w->fab->trace_on)
 		trace_answer(w, qp, index, "ACK");
-	complete_until(w, qp, index + 1, NIC_WC_SUCCESS);
+	emu_tx_delivered(w, qp, index + 1);
 	qp->rnr_tries = 0;
+	emu_tx_go_on(w, qp);
+}
+
+void emu_tx_go_on(struct emu_world *w, struct emu_qp *qp)
+{
+	if (qp->specials)
+		emu_tx_kick(w, qp);
 	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
 		emu_qp_drained(w, qp);
 }
@@ -156,8 +198,7 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 
 	if (qp->epoch != epoch)
 		return;
-	if (index != get || get == qp->sq.put || qp->state != EMU_QP_CONNECTED ||
-	    w->fab->trace_on) {
+	if (index != get || get == qp->sq.put || !qp->tx_plain || w->fab->trace_on) {
 		ack_any(w, qp, index);
 		return;
 	}
@@ -173,12 +214,16 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	enum emu_event_kind kind = emu_event_kind(event);
+	struct emu_failure nak = { .index = event->index,
+				   .came = event->index - (event->packet >> 8),
+				   .status = event->packet & 0xff,
+				   .tell = EMU_EV_NONE };
 
 	if (emu_qp_stale(qp, event))
 		return;
 	if (kind == EMU_EV_RNR_TIMER) {
 		qp->timer = qp->rnr_wait = false;
-		kick(w, qp);
+		emu_tx_kick(w, qp);
 		return;
 	}
 	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))
@@ -188,11 +233,13 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_RNR)
 		on_rnr(w, qp, event->index);
 	else
-		on_fail(w, qp, event->index, (enum nic_wc_status)event->packet, EMU_EV_NONE);
+		on_fail(w, qp, &nak);
 }
 
 void emu_tx_flush(struct emu_world *w, struct emu_qp *qp)
 {
 	complete_until(w, qp, qp->sq.put, NIC_WC_FLUSHED);
 	qp->sq_next = qp->sq.put;
+	qp->reads_out = qp->reads_in = 0;
+	qp->nak.status = 0;
 }

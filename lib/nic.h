@@ -61,13 +61,21 @@ struct nic_pd {
 
 struct nic_mr {
 	struct nic *nic;
+	void *ctx;
 	uint32_t lkey;
 	uint32_t rkey;
 };
 
 struct nic_mw {
 	struct nic *nic;
-	uint32_t rkey;
+	uint32_t rkey; /* of the bind posted last, from the post on; 0: none, or an unbind */
+};
+
+/* What a window is bound to, now; mr NULL: to nothing. */
+struct nic_mw_state {
+	struct nic_mr *mr;
+	uint64_t addr, length;
+	uint32_t access, rkey;
 };
 
 struct nic_cq {
@@ -178,15 +186,25 @@ struct nic_sge {
 struct nic_send_wr {
 	uint64_t wr_id;
 	const struct nic_sge *sge;
-	uint32_t length; /* sum over sge, computed by lib's checks */
-	uint8_t opcode;  /* enum nic_opcode */
-	uint8_t flags;   /* enum nic_wr_flag */
+	/*
+	 * SEND, WRITE: sum over sge, computed by lib's checks. READ: as much of them as is read. BIND:
+	 * lib's own, handed back in nic_wc.length however it ends.
+	 */
+	uint32_t length;
+	uint8_t opcode; /* enum nic_opcode */
+	uint8_t flags;  /* enum nic_wr_flag */
 	uint16_t num_sge;
-	/* NIC_OP_WRITE, NIC_OP_READ only */
+	/* NIC_OP_WRITE, NIC_OP_READ only; no bytes at all need no valid key */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	/* NIC_OP_BIND only: sge[0] is the range */
-	uint32_t bind_access;
+	/*
+	 * NIC_OP_BIND only, no sge. It starts when all before it is done, and nothing after it starts
+	 * before it is. mw->rkey is the new key at once, which works from the completion on, as the old
+	 * one does until then. bind_length 0 unbinds.
+	 */
+	uint32_t bind_access; /* NIC_ACCESS_REMOTE_xxx */
+	uint64_t bind_addr, bind_length;
+	struct nic_mr *mr;
 	struct nic_mw *mw;
 };
 
@@ -207,8 +225,13 @@ struct nic_wc {
 };
 
 struct nic_qp_cap {
-	uint32_t max_send_wr, max_recv_wr;   /* exact: one more is -EAGAIN */
-	uint32_t max_send_sge, max_recv_sge; /* max_send_sge covers RDMA as well */
+	uint32_t max_send_wr, max_recv_wr; /* exact: one more is -EAGAIN */
+	uint32_t max_send_sge, max_recv_sge;
+	uint32_t max_rdma_sge; /* of WRITE and READ, where that is more than max_send_sge */
+	/*
+	 * Reads that the peer may have under way here, one more breaks the connection; and from here,
+	 * more wait on the send queue.
+	 */
 	uint32_t max_rd_in, max_rd_out;
 };
 
@@ -272,8 +295,12 @@ struct nic_ops {
 		      struct nic_mr **mr);
 	/* Work still using the keys fails with a protection status when it runs. */
 	void (*mr_dereg)(struct nic_mr *mr);
+	/* Windows bound to it now; mr_dereg wants none. */
+	uint32_t (*mr_windows)(struct nic_mr *mr);
 	int (*mw_alloc)(struct nic_pd *pd, struct nic_mw **mw);
+	/* Unbinds. A bind still queued fails when its turn comes. */
 	void (*mw_free)(struct nic_mw *mw);
+	void (*mw_query)(struct nic_mw *mw, struct nic_mw_state *state);
 
 	/* ---- completion queues ---- */
 

@@ -25,6 +25,12 @@ static int no_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 	return -EOPNOTSUPP;
 }
 
+static uint32_t no_windows(struct nic_mr *mr)
+{
+	(void)mr;
+	return 0;
+}
+
 static int no_cq_resize(struct nic_cq *cq, uint32_t depth)
 {
 	(void)cq;
@@ -151,8 +157,10 @@ const struct nic_ops nic_unsupported = {
 	MISSING(pd_free),
 	MISSING(mr_reg),
 	MISSING(mr_dereg),
+	.mr_windows = no_windows,
 	.mw_alloc = no_mw_alloc,
 	MISSING(mw_free),
+	MISSING(mw_query),
 	MISSING(cq_create),
 	.cq_resize = no_cq_resize,
 	MISSING(cq_destroy),

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * limits.h - how much of everything a fabric can hold, and how much an adapter admits.
+ */
+#ifndef EMU_LIMITS_H
+#define EMU_LIMITS_H
+
+#define EMU_ADAPTERS       16u
+#define EMU_PDS            16384u
+#define EMU_MRS            131072u
+#define EMU_MWS            65536u
+#define EMU_CQS            65536u
+#define EMU_SRQS           8192u
+#define EMU_QPS            65536u
+#define EMU_LISTENERS      8192u
+#define EMU_CONNS          65536u
+#define EMU_EVENTS         (1u << 22)
+#define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */
+#define EMU_TRACE_BYTES    (256ul << 20)
+#define EMU_POOL_BYTES     (4ul << 30)
+#define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
+#define EMU_POOL_CLASSES   128u
+#define EMU_LISTEN_BUCKETS 1024u
+#define EMU_HOLDS          16u  /* messages of one QP held at a time */
+#define EMU_PRIVATE_DATA   256u /* ruling A5 */
+#define EMU_NAME           32u
+
+/* Per adapter, reported by query and enforced: ruling G9. */
+#define EMU_MAX_QP       8192
+#define EMU_MAX_QP_WR    8192
+#define EMU_MAX_SGE      16
+#define EMU_MAX_RD       128
+#define EMU_MAX_CQ       8192
+#define EMU_MAX_CQE      65536
+#define EMU_MAX_SRQ      1024
+#define EMU_MAX_SRQ_WR   32768
+#define EMU_MAX_MR       16384
+#define EMU_MAX_MW       8192
+#define EMU_MAX_PD       2048
+#define EMU_MAX_LISTENER 1024
+#define EMU_MAX_MSG      (1ul << 30)
+#define EMU_MAX_MR_SIZE  (1ul << 46)
+
+#endif /* EMU_LIMITS_H */

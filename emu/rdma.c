@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "link.h"
+#include "mem.h"
+#include "mw.h"
+#include "qp.h"
+#include "rdma.h"
+#include "trace.h"
+#include "tx.h"
+#include "world.h"
+
+/* ---- the send queue ---- */
+
+static bool is_special(uint8_t opcode, uint8_t flags)
+{
+	return opcode == NIC_OP_READ || opcode == NIC_OP_BIND || (flags & NIC_WR_FENCE);
+}
+
+static size_t sge_bytes(const struct emu_qp *qp)
+{
+	return ((size_t)qp->sq.mask + 1) * qp->max_rdma_sge * sizeof(struct nic_sge);
+}
+
+/* The segments of a request: in its slot, or where there are more than a Send may have, beside the ring. */
+static struct nic_sge *segments(struct emu_world *w, const struct emu_qp *qp, struct emu_swqe *wqe,
+				uint32_t index)
+{
+	struct nic_sge *beside;
+
+	if (wqe->num_sge <= qp->max_send_sge || wqe->num_sge <= 1)
+		return wqe->sge;
+	beside = emu_at(w, qp->rdma_sge);
+	return beside + (size_t)(index & qp->sq.mask) * qp->max_rdma_sge;
+}
+
+/* Room for longer lists is made when the first one comes, and stays. */
+static bool have_room_beside(struct emu_world *w, struct emu_qp *qp, uint32_t num_sge)
+{
+	if (num_sge <= qp->max_send_sge || num_sge <= 1 || qp->rdma_sge)
+		return true;
+	qp->rdma_sge = emu_pool_alloc(w->fab, sge_bytes(qp));
+	return qp->rdma_sge != 0;
+}
+
+void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp)
+{
+	emu_pool_free(w->fab, qp->rdma_sge, sge_bytes(qp));
+	qp->rdma_sge = 0;
+}
+
+void emu_rdma_reset(struct emu_qp *qp)
+{
+	qp->specials = qp->sq_acked = qp->reads_out = qp->reads_in = 0;
+	qp->nak.status = 0;
+}
+
+static bool fits(const struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	if (wr->opcode == NIC_OP_SEND)
+		return wr->num_sge <= qp->max_send_sge;
+	if (wr->opcode == NIC_OP_BIND)
+		return wr->num_sge == 0;
+	return wr->num_sge <= qp->max_rdma_sge || wr->num_sge <= qp->max_send_sge;
+}
+
+static void fill(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+		 const struct nic_send_wr *wr)
+{
+	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+
+	wqe->wr_id = wr->wr_id;
+	wqe->mem_epoch = w->fab->mem_epoch;
+	wqe->message = index + 1;
+	wqe->length = wr->length;
+	wqe->opcode = wr->opcode;
+	wqe->flags = wr->flags;
+	wqe->num_sge = wr->num_sge;
+	wqe->step = 0;
+	if (wr->opcode == NIC_OP_BIND) {
+		emu_mw_post(w, wr, wqe);
+		return;
+	}
+	wqe->remote_addr = wr->remote_addr;
+	wqe->rkey = wr->rkey;
+	emu_copy_sge(segments(w, qp, wqe, index), wr->sge, wr->num_sge);
+}
+
+static void trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	static const char *const verbs[] = {
+		[NIC_OP_SEND] = "post_send",
+		[NIC_OP_WRITE] = "post_rdma_write",
+		[NIC_OP_READ] = "post_rdma_read",
+	};
+
+	if (wr->opcode == NIC_OP_BIND)
+		emu_trace_line(w, "%s.ep%u post_bind bytes=%lu message=%u",
+			       emu_adapter_name(w, qp->adapter), qp->name, wr->bind_length,
+			       qp->sq.put);
+	else
+		emu_trace_line(w, "%s.ep%u %s bytes=%u segments=%u message=%u",
+			       emu_adapter_name(w, qp->adapter), qp->name, verbs[wr->opcode],
+			       wr->length, wr->num_sge, qp->sq.put);
+}
+
+static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	/* The program is told a key; it will never be good for anything. */
+	if (wr->opcode == NIC_OP_BIND)
+		emu_mw_key(w, wr);
+	return emu_tx_post_flushed(w, qp, wr);
+}
+
+EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	if (!fits(qp, wr) || (wr->opcode == NIC_OP_READ && qp->max_rd_out == 0))
+		return -EINVAL;
+	if (qp->state != EMU_QP_CONNECTED)
+		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
+	if (emu_wq_count(&qp->sq) >= qp->sq.max)
+		return -EAGAIN;
+	if (!emu_clock_has_room(w) || !have_room_beside(w, qp, wr->num_sge))
+		return -ENOMEM;
+	fill(w, qp, qp->sq.put, wr);
+	if (is_special(wr->opcode, wr->flags) && qp->specials++ == 0) {
+		qp->sq_acked = qp->sq.get;
+		emu_qp_assess(qp);
+	}
+	qp->sq.put++;
+	if (w->fab->trace_on)
+		trace_post(w, qp, wr);
+	emu_tx_kick(w, qp);
+	return 0;
+}
+
+bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
+{
+	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
+
+	if (qp->nak.status || ((wqe->flags & NIC_WR_FENCE) && qp->reads_out > 0))
+		return false;
+	if (wqe->opcode == NIC_OP_BIND)
+		return qp->sq.get == qp->sq_next;
+	if (wqe->opcode != NIC_OP_READ)
+		return true;
+	if (qp->reads_out >= qp->max_rd_out)
+		return false;
+	qp->reads_out++;
+	wqe->step = 0;
+	return true;
+}
+
+void emu_rdma_bind(struct emu_world *w, struct emu_qp *qp)
+{
+	enum nic_wc_status status = emu_mw_bind(w, qp->pd, emu_wqe(w, &qp->sq, qp->sq_next));
+
+	qp->sq_next++;
+	emu_tx_retire(w, qp, status);
+	if (status != NIC_WC_SUCCESS)
+		emu_qp_break(w, qp);
+}
+
+void emu_rdma_retired(struct emu_qp *qp, const struct emu_swqe *wqe)
+{
+	if ((int32_t)(qp->sq.get - qp->sq_acked) > 0)
+		qp->sq_acked = qp->sq.get;
+	if (is_special(wqe->opcode, wqe->flags) && --qp->specials == 0)
+		emu_qp_assess(qp);
+}
+
+static bool unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t index)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+
+	return wqe->opcode == NIC_OP_READ && wqe->step != EMU_READ_DONE;
+}
+
+void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp)
+{
+	qp->reads_out = 0;
+	for (uint32_t i = qp->sq.get; qp->specials && i != qp->sq_next; i++)
+		qp->reads_out += unanswered(w, qp, i);
+}
+
+static bool any_unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t end)
+{
+	uint32_t i = qp->sq.get;
+
+	while ((int32_t)(end - i) > 0 && !unanswered(w, qp, i))
+		i++;
+	return (int32_t)(end - i) > 0;
+}
+
+void emu_rdma_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end)
+{
+	if ((int32_t)(end - qp->sq_acked) > 0)
+		qp->sq_acked = end;
+	while (qp->sq.get != qp->sq_acked && !unanswered(w, qp, qp->sq.get))
+		emu_tx_retire(w, qp, NIC_WC_SUCCESS);
+	if (qp->nak.status && !any_unanswered(w, qp, qp->nak.came))
+		emu_tx_fail(w, qp, &qp->nak);
+}
+
+bool emu_rdma_postpone(struct emu_world *w, struct emu_qp *qp, const struct emu_failure *f)
+{
+	if (!any_unanswered(w, qp, f->came))
+		return false;
+	qp->nak = *f;
+	return true;
+}
+
+/* ---- the answer to a READ ---- */
+
+struct response {
+	struct emu_qp *qp;
+	struct emu_swqe *wqe;
+	uint32_t index, packet;
+	uint64_t from, to;
+};
+
+static void trace_response(struct emu_world *w, const struct response *r)
+{
+	const struct emu_qp *peer = emu_qp_at(w, r->qp->peer);
+	bool first = r->from == 0, last = r->to == r->wqe->length;
+	const char *place = first && last ? "ONLY" : first ? "FIRST" : last ? "LAST" : "MIDDLE";
+
+	emu_trace_line(
+		w, "%s.ep%u packet to=%s.ep%u op=READ_RESPONSE_%s message=%u packet=%u bytes=%lu",
+		emu_adapter_name(w, r->qp->peer_adapter), peer->name,
+		emu_adapter_name(w, r->qp->adapter), r->qp->name, place, r->wqe->message, r->packet,
+		r->to - r->from);
+}
+
+/* What is read is read now: the responder only saw to it that it may be. */
+static enum nic_wc_status place_response(struct emu_world *w, const struct response *r)
+{
+	struct emu_swqe *wqe = r->wqe;
+	struct emu_remote remote = { wqe->remote_addr, wqe->length, wqe->rkey,
+				     NIC_ACCESS_REMOTE_READ };
+	struct nic_sge from = { .addr = wqe->remote_addr, .length = wqe->length };
+	struct emu_sgl src = { .sge = &from, .num_sge = 1, .allowed = true };
+	struct emu_sgl dst = { .sge = segments(w, r->qp, wqe, r->index),
+			       .num_sge = wqe->num_sge,
+			       .pd = r->qp->pd,
+			       .access = NIC_ACCESS_LOCAL_WRITE };
+
+	if (r->from == r->to)
+		return NIC_WC_SUCCESS;
+	if (!emu_remote_allows(w, 0, &remote))
+		return NIC_WC_REMOTE_ACCESS;
+	switch (emu_copy(w, &dst, &src, r->from, r->to)) {
+	case EMU_COPY_OK:
+		return NIC_WC_SUCCESS;
+	case EMU_COPY_TOO_LONG:
+		return NIC_WC_LOCAL_LENGTH;
+	case EMU_COPY_BAD_SOURCE:
+	case EMU_COPY_BAD_TARGET:
+		break;
+	}
+	return NIC_WC_LOCAL_PROTECTION;
+}
+
+static void expect_more(struct emu_world *w, const struct response *r)
+{
+	const struct emu_link *link =
+		&w->fab->links[emu_link_at(r->qp->peer_adapter, r->qp->adapter)];
+	uint64_t mtu = w->fab->config.mtu, left = r->wqe->length - r->to;
+	bool observed = w->fab->holds > 0 && link->holding;
+	uint64_t bytes = observed && left > mtu ? mtu : left;
+
+	r->wqe->step = r->packet + 1;
+	emu_schedule(w, w->fab->now + emu_link_serialise(link, bytes),
+		     observed ? EMU_EV_RESPONSE : EMU_EV_RESPONSE_REST, emu_qp_index(w, r->qp),
+		     r->qp->epoch, r->index, r->packet + 1);
+}
+
+static void read_done(struct emu_world *w, const struct response *r)
+{
+	struct emu_qp *qp = r->qp, *peer = emu_qp_at(w, qp->peer);
+
+	r->wqe->step = EMU_READ_DONE;
+	qp->reads_out--;
+	if (peer->epoch == qp->peer_epoch && peer->reads_in > 0)
+		peer->reads_in--;
+	/* It was executed in its turn, so all before it have been. */
+	emu_tx_delivered(w, qp, r->index + 1);
+	emu_tx_go_on(w, qp);
+}
+
+EMU_COLD void emu_rdma_response(struct emu_world *w, const struct emu_event *event)
+{
+	uint64_t mtu = w->fab->config.mtu;
+	struct response r = { .qp = emu_qp_at(w, event->qp),
+			      .index = event->index,
+			      .packet = event->packet,
+			      .from = event->packet * mtu };
+	enum nic_wc_status status;
+
+	if (emu_qp_stale(r.qp, event) || event->index - r.qp->sq.get >= emu_wq_count(&r.qp->sq))
+		return;
+	r.wqe = emu_wqe(w, &r.qp->sq, event->index);
+	if (r.wqe->opcode != NIC_OP_READ || r.wqe->step != event->packet)
+		return; /* a repetition */
+	r.to = r.from + mtu;
+	if (emu_event_kind(event) == EMU_EV_RESPONSE_REST || r.to > r.wqe->length)
+		r.to = r.wqe->length;
+	if (w->fab->trace_on)
+		trace_response(w, &r);
+	status = place_response(w, &r);
+	if (status != NIC_WC_SUCCESS) {
+		struct emu_failure f = { r.index, r.index, (uint8_t)status, EMU_EV_TERMINATE };
+
+		emu_tx_delivered(w, r.qp, r.index);
+		emu_tx_fail(w, r.qp, &f);
+	} else if (r.to < r.wqe->length) {
+		expect_more(w, &r);
+	} else {
+		read_done(w, &r);
+	}
+}
+
+/* ---- responder ---- */
+
+enum nic_wc_status emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a)
+{
+	const struct emu_swqe *swqe = a->swqe;
+	struct emu_remote remote = { swqe->remote_addr, swqe->length, swqe->rkey,
+				     swqe->opcode == NIC_OP_READ ? NIC_ACCESS_REMOTE_READ
+								 : NIC_ACCESS_REMOTE_WRITE };
+
+	if (swqe->opcode == NIC_OP_READ && a->qp->reads_in >= a->qp->max_rd_in)
+		return NIC_WC_REMOTE_OPERATION;
+	/* No bytes at all need no key. */
+	if (swqe->length > 0 && !emu_remote_allows(w, a->qp->pd, &remote))
+		return NIC_WC_REMOTE_ACCESS;
+	return NIC_WC_SUCCESS;
+}
+
+enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
+{
+	struct emu_swqe *swqe = emu_wqe(w, &a->sender->sq, a->index);
+	struct nic_sge to = { .addr = swqe->remote_addr, .length = swqe->length };
+	struct emu_sgl dst = { .sge = &to, .num_sge = 1, .allowed = true };
+	struct emu_sgl src = { .sge = segments(w, a->sender, swqe, a->index),
+			       .num_sge = swqe->num_sge,
+			       .pd = a->sender->pd,
+			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+
+	return emu_copy(w, &dst, &src, a->from, a->to);
+}
+
+void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+	uint32_t mtu = w->fab->config.mtu, length = a->swqe->length;
+	uint64_t arrival;
+
+	qp->reads_in++;
+	arrival = emu_link_transmit(w->fab, &w->fab->links[qp->link], length,
+				    length < mtu ? length : mtu);
+	emu_schedule(w, arrival, EMU_EV_RESPONSE, qp->peer, qp->peer_epoch, a->index, 0);
+}
