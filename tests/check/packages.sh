@@ -14,6 +14,7 @@ build       autoconf        command autoreconf
 build       automake        command automake
 build       libtool         command libtoolize
 build       pkg-config      command pkg-config
+build       libedit-dev     module libedit
 passthrough libibverbs-dev  module libibverbs
 passthrough librdmacm-dev   module librdmacm
 passthrough libev-dev       header ev.h

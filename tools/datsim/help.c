@@ -8,11 +8,12 @@ const char help_datsim[] =
 	"  datsim test FILE-or-DIR...   run scripts as tests\n"
 	"  datsim test --show FILE      run a script and print its timeline\n"
 	"  datsim show FILE.trace       print the timeline of a trace\n"
+	"  datsim shell                 type calls, see what they do\n"
 	"  datsim info                  adapters, their limits, every knob\n"
 	"  datsim COMMAND --help        more about one of them\n"
 	"  datsim --version\n"
 	"\n"
-	"Not built yet: run, explore, sweep, replay, shell, conformance.\n"
+	"Not built yet: run, explore, sweep, replay, conformance.\n"
 	"\n"
 	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script or usage, 3 a checker that is\n"
 	"always on found a fault, 4 did not become quiet, 77 not supported by this backend,\n"
@@ -83,6 +84,15 @@ const char help_show[] =
 	"               arrows, and beside it the levels of each shared receive queue with its mark\n"
 	"\n"
 	"Colour on a terminal only, and never with NO_COLOR set. Not built yet: --pcapng.\n";
+
+const char help_shell[] =
+	"datsim shell\n"
+	"\n"
+	"Type lines of a script; each is run as soon as it is there, and its results, the packets and\n"
+	"events it led to and the counts of the shared receive queue are shown. Time stands still\n"
+	"between lines. What was typed can be undone line by line and saved as a test.\n"
+	"\n"
+	"With a terminal and libedit: history and completion (tab) of calls, names and fields.\n";
 
 const char help_info[] =
 	"datsim info\n"

@@ -295,6 +295,12 @@ static bool see_event(struct invocation *inv)
 	return true;
 }
 
+/* Somebody typed it to see what it returns. */
+static bool is_question(const struct invocation *inv)
+{
+	return inv->run->echo && !inv->st->next && !inv->call->type_name;
+}
+
 static bool call_once(struct run *run, const struct statement *st)
 {
 	struct invocation inv = { .run = run, .st = st, .call = &st->call };
@@ -312,7 +318,10 @@ static bool call_once(struct run *run, const struct statement *st)
 	if (inv.region)
 		run_keep(run, inv.region);
 	run_observe(run);
-	good = check_class(&inv, ret) && check_outputs(&inv, ret) && check_result(&inv, ret);
+	if (run->echo && !st->next && run->turn == st->repeat)
+		echo_call(&inv, ret);
+	good = check_class(&inv, ret) && check_outputs(&inv, ret) &&
+	       (is_question(&inv) || check_result(&inv, ret));
 	if (good && ret == DAT_SUCCESS)
 		good = see_event(&inv);
 	return good && check_wanted(&inv, ret);

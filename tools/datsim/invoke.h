@@ -42,5 +42,7 @@ struct invocation {
 
 /* Fill every slot from the script; opens the ledger's entry where the call posts. */
 bool fill_slots(struct invocation *inv);
+/* Say what the call returned and gave. */
+void echo_call(const struct invocation *inv, DAT_RETURN ret);
 
 #endif

@@ -218,6 +218,7 @@ static bool run_once(const char *path, const struct script *script, const struct
 	bool up;
 
 	up = world_begin(&run, script, traced);
+	run.echo = options->echo;
 	if (up)
 		run_script(&run);
 	world_clear(&run);
@@ -240,7 +241,7 @@ static void run_loaded(const char *path, const struct script *script, const stru
 {
 	struct verdict untraced = { .code = EXIT_PASS };
 
-	if (run_once(path, script, options, false, &untraced))
+	if (options->once || run_once(path, script, options, false, &untraced))
 		run_once(path, script, options, true, verdict);
 	if (verdict->code == EXIT_PASS && untraced.code != EXIT_PASS) {
 		verdict->code = untraced.code;

@@ -12,6 +12,8 @@
 struct options {
 	bool has_seed;
 	uint64_t seed;
+	bool once;         /* traced only, not untraced before */
+	struct text *echo; /* not NULL: the last line may return anything, and says here what */
 };
 
 struct verdict {

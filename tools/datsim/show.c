@@ -256,6 +256,15 @@ static void read_note(struct timeline *timeline, const struct trace_line *line)
 	}
 }
 
+/* One seen before may still say where the script begins. */
+static void note_quietly(struct timeline *timeline, const struct trace_line *line)
+{
+	if (!span_is(line->rest, "script begins"))
+		return;
+	timeline->origin_ns = line->ns;
+	timeline->begun = true;
+}
+
 /* What goes without saying: acknowledgements, and that a Send was acknowledged. */
 static bool is_routine(const struct trace_line *line)
 {
@@ -274,11 +283,16 @@ static void read_line(struct timeline *timeline, const struct trace_line *line)
 	int i;
 
 	if (span_is(line->verb, "note")) {
-		read_note(timeline, line);
+		if (timeline->skipped++ < timeline->terminal->skip)
+			note_quietly(timeline, line);
+		else
+			read_note(timeline, line);
 		return;
 	}
 	cells_of(timeline, line, &next);
-	if (!timeline->begun && !all)
+	if (timeline->skipped++ < timeline->terminal->skip)
+		timeline->folded++; /* known: it counts, and is not shown again */
+	else if (!timeline->begun && !all)
 		timeline->folded++;
 	else if (all || (!timeline->over && !is_routine(line)))
 		add_row(timeline, &next);
@@ -299,7 +313,8 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 	if (good) {
 		names_collect(&timeline, text, length);
 		timeline.begun = !trace_has_beginning(text, length);
-		put_titles(&timeline);
+		if (!terminal->bare)
+			put_titles(&timeline);
 		while (trace_next(&reader, &line))
 			read_line(&timeline, &line);
 		flush_row(&timeline);

@@ -17,7 +17,9 @@ struct terminal {
 	FILE *out;
 	bool colour;
 	bool utf8;
-	bool all; /* set-up, tear-down and what goes without saying too */
+	bool bare;     /* no titles */
+	uint64_t skip; /* lines of the trace, seen before */
+	bool all;      /* set-up, tear-down and what goes without saying too */
 };
 
 /* By the environment: colour on a terminal without NO_COLOR; UTF-8 by LC_ALL, LC_CTYPE, LANG. */
@@ -67,7 +69,8 @@ struct timeline {
 	bool printed_any;
 	bool noted; /* the last thing printed may be a note: a paragraph of several */
 	bool begun, over;
-	uint64_t folded; /* lines before the script began */
+	uint64_t folded;  /* lines before the script began */
+	uint64_t skipped; /* lines read so far, to compare with the terminal's */
 };
 
 /* The note by which the runner names an object: "name emu1.srq1 b.S". */

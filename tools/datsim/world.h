@@ -109,6 +109,7 @@ struct run {
 	struct region **kept; /* of LMRs without a name */
 	size_t kept_count;
 	bool any_timed;
+	struct text *echo; /* of the last statement; or NULL */
 	DAT_COUNT objects_before;
 	struct failure failure;
 };

@@ -1,0 +1,85 @@
+#!/bin/sh
+# datsim shell, typed into by a pipe: what each line shows, what is kept, and that what was typed is a
+# test that passes.
+here=$(cd "$(dirname "$0")" && pwd)
+datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
+if [ ! -x "$datsim" ]; then
+	echo "Bail out! tools/datsim/datsim is not built"
+	exit 1
+fi
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+n=0
+
+"$datsim" shell > out 2>&1 << 'END'
+help
+use connected a@emu0 b@emu1 srq=S max=10
+  b: dat_srq_post_recv(S, 64) x4
+b: dat_srq_set_lw(S, 4)
+a: dat_ep_post_send(ep, 64)
+quiet
+b: dat_srq_query(S)
+b: dat_srq_resize(S, 1)
+b: dat_evd_dequeue(async)
+b: dat_no_such_call(S)
+b: event recv CONNECTION_REQUEST
+b: dat_evd_dequeue(recv)
+b: dat_evd_dequeue(recv)
+undo
+script
+save typed.dsim
+save /nowhere/typed.dsim
+save
+calls
+quit
+b: dat_srq_free(S)
+END
+status=$?
+
+# shows WHAT PATTERN
+shows() {
+	n=$((n + 1))
+	if grep -qE -e "$2" out; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		echo "#   expected to find: $2"
+		sed 's/^/#   /' out
+	fi
+}
+
+# holds WHAT COMMAND...
+holds() {
+	n=$((n + 1))
+	what=$1
+	shift
+	if "$@" > said 2>&1; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		sed 's/^/#   /' said
+	fi
+}
+
+echo 1..19
+holds "it ends well" [ $status -eq 0 ]
+shows "help lists what it knows" 'forget the last line'
+shows "set-up is one word" '^ready$'
+shows "a call's result" '^= DAT_SUCCESS$'
+shows "what the wire did" '1\.005 .*a>b SEND #1 .*LOW_WATERMARK b.S'
+shows "a query's outputs without asking for them" 'available_dto_count=3 outstanding_dto_count=4'
+shows "a call that fails says how" '^= DAT_INVALID_STATE/'
+shows "an event, whole" '^= DAT_SUCCESS -> \{SRQ_LOW_WATERMARK object=S reason=2\}'
+shows "a bad line is explained" 'expected a DAT call, found "dat_no_such_call"'
+shows "a line that does not hold is explained" '^expected: b: event recv CONNECTION_REQUEST'
+shows "undo says what it forgot" '^forgot: b: dat_evd_dequeue\(recv\) = DAT_QUEUE_EMPTY'
+shows "where it was saved" 'datsim test typed.dsim'
+shows "where it cannot be saved" 'cannot write /nowhere/typed.dsim'
+shows "calls with their parameters" '^dat_srq_set_lw\(srq_handle, low_watermark\)'
+holds "what came after quit did not happen" sh -c '! grep -q dat_srq_free typed.dsim'
+holds "bad lines were not kept" sh -c '! grep -qE "no_such|CONNECTION_REQUEST" typed.dsim'
+holds "results that are no success were" grep -q 'resize(S, 1) = DAT_INVALID_STATE' typed.dsim
+holds "what was typed is a test that passes" "$datsim" test typed.dsim
+echo undo | "$datsim" shell > out 2>&1
+shows "nothing to undo" 'nothing to forget'

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a call gave, for somebody who typed it and did not say what to expect. */
+#include "invoke.h"
+
+#include <string.h>
+
+static void add_comma(struct text *text, bool *first)
+{
+	if (!*first)
+		text_add(text, " ");
+	*first = false;
+}
+
+static void echo_members(struct text *text, const struct run *run, const struct layout *layout,
+			 const void *base, bool *first)
+{
+	const struct member *member;
+
+	for (member = layout->members; member && member->name; member++) {
+		/* The tool's own numbers: of no interest unless the script gave one. */
+		if (!strcmp(member->name, "cookie"))
+			continue;
+		add_comma(text, first);
+		print_member(run, text, member, base);
+	}
+}
+
+static void echo_event(struct text *text, const struct run *run, const DAT_EVENT *event,
+		       bool *first)
+{
+	add_comma(text, first);
+	group_print(text, GROUP_EVENT, event->event_number, false, sizeof(event->event_number));
+	echo_members(text, run, layout_of_event(event->event_number), event, first);
+}
+
+static void echo_output(struct text *text, const struct invocation *inv, int i, bool *first)
+{
+	const struct param *param = &inv->call->row->params[i];
+	const union storage *storage = &inv->storage[i];
+	struct member whole = { .offset = 0, .size = param->size, .is_signed = param->is_signed };
+
+	switch (param->kind) {
+	case PARAM_OUT_NUMBER:
+		add_comma(text, first);
+		text_add(text, "%s=", param->name);
+		group_print(text, param->group, member_get(&whole, storage), param->is_signed,
+			    param->size);
+		return;
+	case PARAM_OUT_STRUCT:
+		echo_members(text, inv->run, param->layout, storage, first);
+		return;
+	case PARAM_OUT_EVENT:
+		echo_event(text, inv->run, &storage->event, first);
+		return;
+	default:
+		return; /* a handle: the script gives it a name, or not */
+	}
+}
+
+void echo_call(const struct invocation *inv, DAT_RETURN ret)
+{
+	struct text *text = inv->run->echo;
+	struct text outputs = { 0 };
+	const struct param *param;
+	bool first = true;
+	int i;
+
+	text_add(text, "= ");
+	text_result(text, ret);
+	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
+		if (inv->slots[i].pointer && param_is_output(param) &&
+		    (ret == DAT_SUCCESS || param->written_on_failure))
+			echo_output(&outputs, inv, i, &first);
+	}
+	if (outputs.length)
+		text_add(text, " -> {%s}", text_of(&outputs));
+	text_add(text, "\n");
+	text_free(&outputs);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * datsim shell: type a line of a script, see what it does.
+ *
+ * What was typed so far is a script. Each new line is that script once more, from the beginning, with
+ * the line at its end: the fabric is deterministic, so all before it happens again exactly, in less
+ * than a millisecond, and nothing needs to be kept alive between lines. That makes `undo` a line
+ * less, and what was typed can be saved as a test.
+ */
+#include "shell.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "run.h"
+#include "show.h"
+
+struct shell {
+	struct text script; /* the lines that were taken */
+	struct text trace;  /* of their last run */
+	uint64_t shown;     /* events of it that were printed */
+	struct words words;
+	struct options options;
+	bool asked_to_quit;
+};
+
+static const char greeting[] =
+	"Type lines of a script; each is run when you press return. Begin with the adapters:\n"
+	"  use connected a@emu0 b@emu1 srq=S max=10\n"
+	"then, for instance\n"
+	"  b: dat_srq_post_recv(S, 64) x4\n"
+	"  a: dat_ep_post_send(ep, 64)\n"
+	"  quiet\n"
+	"  b: dat_srq_query(S)\n"
+	"`help` says more. Tab completes.\n";
+
+static const char help_inside[] =
+	"A line of a script, as `datsim test --help` describes it: it is run, and what it did is\n"
+	"shown. A call need not say what it must return. A line that cannot be, or does not hold, is\n"
+	"not kept. Time passes when you say so: +5us in front of a line, `quiet` for all there is.\n"
+	"\n"
+	"  undo          forget the last line\n"
+	"  script        what was typed so far\n"
+	"  show          the timeline of all of it\n"
+	"  save FILE     keep it as a script for `datsim test`\n"
+	"  calls         every call with its parameters\n"
+	"  quit          or the end of the input\n";
+
+static const char begin_mark[] = " note script ends";
+
+/* ---- the script so far ---- */
+
+/* What freed objects at the end of an earlier run is no part of the story. */
+static size_t length_without_end(const struct text *trace)
+{
+	const char *at =
+		trace->length ? memmem(trace->s, trace->length, begin_mark, sizeof(begin_mark) - 1)
+			      : NULL;
+
+	if (!at)
+		return trace->length;
+	while (at > trace->s && at[-1] != '\n')
+		at--;
+	return (size_t)(at - trace->s);
+}
+
+static uint64_t count_events(const char *trace, size_t length)
+{
+	uint64_t events = 0;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		events += (!i || trace[i - 1] == '\n') && trace[i] >= '0' && trace[i] <= '9';
+	return events;
+}
+
+static void print_news(struct shell *shell)
+{
+	struct terminal terminal = terminal_of(stdout);
+	struct text error = { 0 };
+	size_t length = length_without_end(&shell->trace);
+
+	terminal.skip = shell->shown;
+	terminal.bare = true;
+	/* Set-up is not shown: it is what "use" promises. */
+	if (trace_has_beginning(text_of(&shell->trace), shell->trace.length))
+		show_trace(&terminal, "shell", text_of(&shell->trace), length, &error);
+	else
+		puts("ready");
+	text_free(&error);
+	shell->shown = count_events(text_of(&shell->trace), length);
+}
+
+/* The names that a script knows at its end. */
+static void learn_words(struct shell *shell)
+{
+	DAT_SIM_CONFIG config;
+	struct script script;
+
+	words_free(&shell->words);
+	words_of_language(&shell->words);
+	if (dat_sim_config_init(&config) != DAT_SUCCESS)
+		return;
+	script_load(&script, "shell", text_of(&shell->script), shell->script.length, &config);
+	words_of_script(&shell->words, &script);
+	script_free(&script);
+}
+
+static void keep(struct shell *shell, struct text *candidate, struct verdict *verdict)
+{
+	text_free(&shell->script);
+	shell->script = *candidate;
+	memset(candidate, 0, sizeof(*candidate));
+	text_free(&shell->trace);
+	shell->trace = verdict->trace;
+	memset(&verdict->trace, 0, sizeof(verdict->trace));
+	learn_words(shell);
+}
+
+/* "= DAT_INVALID_STATE/..." belongs to the line, if it is to hold when the script is run as a test. */
+static void add_result(struct text *candidate, const struct text *echo)
+{
+	const char *end = strpbrk(text_of(echo), " \n");
+	size_t n;
+
+	end = end ? strpbrk(end + 1, " \n") : NULL;
+	n = end ? (size_t)(end - echo->s) : echo->length;
+	if (!n || !strncmp(text_of(echo), "= DAT_SUCCESS", n))
+		return;
+	candidate->length--; /* the newline */
+	text_add(candidate, " ");
+	text_append(candidate, echo->s, n);
+	text_add(candidate, "\n");
+}
+
+/* Why a line was not taken: the first lines of the report, without trace and replay. */
+static void print_refusal(const struct text *report)
+{
+	const char *end = strstr(text_of(report), "\ntrace, the last lines");
+
+	if (!end)
+		end = strstr(text_of(report), "\nreplay: ");
+	fwrite(text_of(report), 1, end ? (size_t)(end + 1 - report->s) : report->length, stdout);
+}
+
+static void try_line(struct shell *shell, const char *line)
+{
+	struct text candidate = { 0 }, echo = { 0 };
+	struct verdict verdict;
+
+	text_append(&candidate, text_of(&shell->script), shell->script.length);
+	text_add(&candidate, "%s\n", line);
+	shell->options.echo = &echo;
+	run_text("shell", text_of(&candidate), candidate.length, &shell->options, &verdict);
+	if (verdict.code == EXIT_PASS) {
+		add_result(&candidate, &echo);
+		keep(shell, &candidate, &verdict);
+		print_news(shell);
+		fputs(text_of(&echo), stdout);
+	} else {
+		print_refusal(&verdict.report);
+	}
+	verdict_free(&verdict);
+	text_free(&candidate);
+	text_free(&echo);
+}
+
+/* ---- commands ---- */
+
+static void undo(struct shell *shell)
+{
+	struct verdict verdict;
+	size_t n = shell->script.length;
+
+	if (!n) {
+		puts("there is nothing to forget");
+		return;
+	}
+	for (n--; n && shell->script.s[n - 1] != '\n'; n--)
+		;
+	printf("forgot: %s", shell->script.s + n);
+	shell->script.s[n] = '\0';
+	shell->script.length = n;
+	shell->options.echo = NULL;
+	run_text("shell", text_of(&shell->script), n, &shell->options, &verdict);
+	text_free(&shell->trace);
+	shell->trace = verdict.trace;
+	memset(&verdict.trace, 0, sizeof(verdict.trace));
+	shell->shown = count_events(text_of(&shell->trace), length_without_end(&shell->trace));
+	verdict_free(&verdict);
+	learn_words(shell);
+}
+
+static void print_script(struct shell *shell)
+{
+	fputs(text_of(&shell->script), stdout);
+}
+
+static void print_timeline(struct shell *shell)
+{
+	shell->shown = 0;
+	print_news(shell);
+}
+
+static void print_inside(struct shell *shell)
+{
+	(void)shell;
+	fputs(help_inside, stdout);
+}
+
+static void print_calls(struct shell *shell)
+{
+	const struct call_row *row;
+	const struct param *param;
+
+	(void)shell;
+	for (row = call_rows(); row->name; row++) {
+		if (row->refusal)
+			continue;
+		printf("%s(", row->name);
+		for (param = row->params; param->kind != PARAM_END; param++)
+			printf("%s%s", param == row->params ? "" : ", ", param->name);
+		puts(")");
+	}
+}
+
+static void quit(struct shell *shell)
+{
+	shell->asked_to_quit = true;
+}
+
+static void save(const struct shell *shell, const char *path)
+{
+	FILE *file = *path ? fopen(path, "we") : NULL;
+	bool good = file != NULL;
+
+	if (!*path) {
+		puts("save where? save FILE");
+		return;
+	}
+	if (good) {
+		fputs(text_of(&shell->script), file);
+		good = !ferror(file);
+		good = !fclose(file) && good;
+	}
+	if (good)
+		printf("saved; run it with: datsim test %s\n", path);
+	else
+		printf("cannot write %s: %s\n", path, strerror(errno));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct shell *shell);
+} commands[] = {
+	{ "undo", undo },         { "script", print_script }, { "show", print_timeline },
+	{ "help", print_inside }, { "calls", print_calls },   { "quit", quit },
+	{ "exit", quit },
+};
+
+static bool run_command(struct shell *shell, const char *line)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(line, commands[i].name)) {
+			commands[i].run(shell);
+			return true;
+		}
+	}
+	if (strncmp(line, "save", 4) || (line[4] && line[4] != ' '))
+		return false;
+	save(shell, line + 4 + strspn(line + 4, " "));
+	return true;
+}
+
+static void take_line(struct shell *shell, char *line)
+{
+	size_t n = strlen(line);
+
+	while (n && (line[n - 1] == ' ' || line[n - 1] == '\r' || line[n - 1] == '\t'))
+		line[--n] = '\0';
+	line += strspn(line, " \t");
+	if (*line && !run_command(shell, line))
+		try_line(shell, line);
+	fflush(stdout);
+}
+
+int command_shell(int argc, char **argv)
+{
+	struct shell shell = { .options = { .once = true } };
+	char *line;
+
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		fputs(help_shell, stdout);
+		return EXIT_PASS;
+	}
+	if (argc > 1)
+		return usage_error("shell", "it takes no arguments; lines come from the keyboard");
+	if (isatty(STDIN_FILENO))
+		fputs(greeting, stdout);
+	words_of_language(&shell.words);
+	while (!shell.asked_to_quit && (line = shell_read("datsim> ", &shell.words))) {
+		take_line(&shell, line);
+		free(line);
+	}
+	words_free(&shell.words);
+	text_free(&shell.script);
+	text_free(&shell.trace);
+	return EXIT_PASS;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shell.h - between shell.c (what a line does) and shell_line.c (how it is typed).
+ */
+#ifndef DATSIM_SHELL_H
+#define DATSIM_SHELL_H
+
+#include "script.h"
+
+/* Words that may be completed: calls, keywords, names and fields. */
+struct words {
+	char **words;
+	size_t count, room;
+};
+
+void words_add(struct words *words, const char *word);
+void words_free(struct words *words);
+/* All that the language knows. */
+void words_of_language(struct words *words);
+/* And the actors and objects of a script. */
+void words_of_script(struct words *words, const struct script *script);
+
+/* The next line without its newline, NULL at the end; the caller frees it. */
+char *shell_read(const char *prompt, const struct words *words);
+
+#endif
