@@ -12,6 +12,9 @@
 
 /* Ports that the backend picks lie above those that programs choose themselves. */
 #define PORT_PICKED_FIRST 0x10000ul
+#define PORTS_PICKED      0x10000ul
+/* So there is always a free one, and -EADDRNOTAVAIL is not an answer of ours. */
+_Static_assert(PORTS_PICKED > EMU_MAX_LISTENER, "listeners run out first");
 
 /* ---- listeners ---- */
 
@@ -39,7 +42,7 @@ static uint64_t pick_port(struct emu_world *w, uint16_t adapter)
 	uint64_t port;
 
 	do
-		port = PORT_PICKED_FIRST + (emu_random(w) & 0xffff);
+		port = PORT_PICKED_FIRST + emu_random(w) % PORTS_PICKED;
 	while (find_listener(w, adapter, port));
 	return port;
 }
@@ -92,8 +95,16 @@ static void conn_free(struct emu_world *w, uint32_t index)
 	EMU_FREE(w->fab, conns, conn, index);
 }
 
-static void set_private_data(struct emu_conn *conn, const struct nic_conn_param *param)
+static bool param_fits(const struct nic_conn_param *param)
 {
+	return param->private_data_size <= EMU_PRIVATE_DATA && param->rd_in <= EMU_MAX_RD &&
+	       param->rd_out <= EMU_MAX_RD;
+}
+
+static void set_param(struct emu_conn *conn, const struct nic_conn_param *param)
+{
+	conn->rd_in = (uint8_t)param->rd_in;
+	conn->rd_out = (uint8_t)param->rd_out;
 	conn->size = (uint16_t)param->private_data_size;
 	if (conn->size)
 		memmove(conn->data, param->private_data, conn->size); /* an echo overlaps */
@@ -110,7 +121,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	uint16_t to;
 	int err;
 
-	if (qp->state != EMU_QP_IDLE || param->private_data_size > EMU_PRIVATE_DATA)
+	if (qp->state != EMU_QP_IDLE || !param_fits(param))
 		return -EINVAL;
 	to = emu_adapter_by_address(w, remote, &err);
 	if (err)
@@ -131,11 +142,12 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	*conn = (struct emu_conn){ .head = conn->head,
 				   .qp = emu_qp_index(w, qp),
 				   .epoch = qp->epoch,
+				   .name = qp->name,
 				   .port = port,
 				   .from = qp->adapter,
 				   .to = qp->peer_adapter,
 				   .to_generation = w->fab->adapters[qp->peer_adapter].generation };
-	set_private_data(conn, param);
+	set_param(conn, param);
 	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
 	if (to)
 		emu_schedule(w, when, EMU_EV_CM_REQUEST, 0, 0, index, 0);
@@ -165,7 +177,7 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	uint32_t index = EMU_INDEX(w, conn, base);
 	struct emu_conn *conn = &w->fab->conn[index];
 
-	if (qp->state != EMU_QP_IDLE || param->private_data_size > EMU_PRIVATE_DATA)
+	if (qp->state != EMU_QP_IDLE || !param_fits(param))
 		return -EINVAL;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
@@ -178,7 +190,9 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
 	conn->passive_qp = emu_qp_index(w, qp);
 	conn->passive_epoch = qp->epoch;
-	set_private_data(conn, param);
+	qp->max_rd_in = (uint8_t)param->rd_in;
+	qp->max_rd_out = (uint8_t)param->rd_out;
+	set_param(conn, param);
 	reply(w, index, 0);
 	emu_sent(w, base->nic);
 	return 0;
@@ -199,9 +213,11 @@ static void hand_up(struct emu_world *w, uint32_t index, uint32_t listener)
 	struct nic_conn *base = &w->conn[index];
 
 	*base = (struct nic_conn){ .nic = emu_nic_at(w, conn->to),
-				   .remote_port = conn->qp,
+				   .remote_port = conn->name,
 				   .private_data = conn->data,
-				   .private_data_size = conn->size };
+				   .private_data_size = conn->size,
+				   .rd_in = conn->rd_in,
+				   .rd_out = conn->rd_out };
 	emu_adapter_address(w, conn->from, &base->remote);
 	base->nic->up->conn_request(w->listener[listener].ctx, base);
 }
@@ -243,14 +259,22 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_conn *conn)
 {
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+	struct nic_conn_param peer = { .private_data = conn->data,
+				       .private_data_size = conn->size,
+				       .rd_in = conn->rd_in,
+				       .rd_out = conn->rd_out };
 
 	emu_timer_stop(w, qp);
 	qp->state = EMU_QP_CONNECTED;
+	if (qp->max_rd_out > conn->rd_in)
+		qp->max_rd_out = conn->rd_in;
+	if (qp->max_rd_in < conn->rd_out)
+		qp->max_rd_in = conn->rd_out;
 	emu_qp_assess(qp);
 	qp->peer = conn->passive_qp;
 	qp->peer_epoch = conn->passive_epoch;
 	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
-	base->nic->up->established(base->ctx, conn->data, conn->size);
+	base->nic->up->established(base->ctx, &peer);
 }
 
 static void on_reply(struct emu_world *w, const struct emu_event *event)
@@ -282,7 +306,7 @@ static void on_ready(struct emu_world *w, const struct emu_event *event)
 		  emu_adapter_name(w, qp->adapter), qp->name);
 	qp->state = EMU_QP_CONNECTED;
 	emu_qp_assess(qp);
-	base->nic->up->established(base->ctx, NULL, 0);
+	base->nic->up->established(base->ctx, NULL);
 }
 
 static void on_gone(struct emu_world *w, const struct emu_event *event)

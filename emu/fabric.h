@@ -216,7 +216,9 @@ struct emu_qp {
 	bool plain;    /* nothing out of the ordinary is going on: emu_qp_assess */
 	bool tx_plain; /* nor on the send queue */
 	bool rx_gap;   /* rx_next was answered RNR: what follows is dropped */
-	uint8_t max_send_sge, max_recv_sge, max_rdma_sge, max_rd_in, max_rd_out;
+	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
+	uint8_t max_rd_in, max_rd_out; /* of this connection */
+	uint8_t cap_rd_in, cap_rd_out; /* made for */
 };
 
 struct emu_listener {
@@ -234,7 +236,9 @@ struct emu_conn {
 	uint64_t port;
 	uint16_t from, to; /* adapters */
 	uint32_t to_generation;
-	uint16_t size; /* of data: the request's, from accept on the answer's */
+	uint32_t name;         /* of the QP that asks */
+	uint8_t rd_in, rd_out; /* as data: of whoever spoke last */
+	uint16_t size;         /* of data: the request's, from accept on the answer's */
 	uint8_t data[EMU_PRIVATE_DATA];
 };
 

@@ -37,14 +37,14 @@ static bool caps_fit(const struct nic_qp_cap *cap)
 /* What create and modify set alike, all but the rings. */
 static void apply_init(struct emu_world *w, struct emu_qp *qp, const struct nic_qp_init *init)
 {
-	qp->pd = EMU_INDEX(w, pd, init->pd);
+	qp->pd = init->pd ? EMU_INDEX(w, pd, init->pd) : 0;
 	qp->send_cq = emu_cq_index(w, init->send_cq);
 	qp->recv_cq = emu_cq_index(w, init->recv_cq);
 	qp->max_send_sge = (uint8_t)init->cap.max_send_sge;
 	qp->max_recv_sge = (uint8_t)init->cap.max_recv_sge;
 	qp->max_rdma_sge = (uint8_t)init->cap.max_rdma_sge;
-	qp->max_rd_in = (uint8_t)init->cap.max_rd_in;
-	qp->max_rd_out = (uint8_t)init->cap.max_rd_out;
+	qp->max_rd_in = qp->cap_rd_in = (uint8_t)init->cap.max_rd_in;
+	qp->max_rd_out = qp->cap_rd_out = (uint8_t)init->cap.max_rd_out;
 }
 
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
@@ -157,6 +157,8 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	qp->taken = qp->reaped = 0;
 	qp->rnr_tries = 0;
 	qp->rnr_wait = qp->rx_gap = false;
+	qp->max_rd_in = qp->cap_rd_in;
+	qp->max_rd_out = qp->cap_rd_out;
 	emu_qp_assess(qp);
 	return from_srq;
 }

@@ -15,31 +15,31 @@
 
 /* ---- connect ---- */
 
-static DAT_RETURN check_connect(const struct ep *ep, const DAT_SOCK_ADDR *remote,
-				DAT_TIMEOUT timeout, DAT_COUNT size, const void *data, DAT_QOS qos,
-				DAT_CONNECT_FLAGS flags)
-{
-	const struct adapter *adapter = ep->obj.ia->adapter;
+/* What dat_ep_connect and dat_ep_dup_connect have in common; `first` is the position of the timeout. */
+struct request {
+	DAT_TIMEOUT timeout;
+	DAT_COUNT size;
+	const void *data;
+	DAT_QOS qos;
+	int first;
+};
 
-	if (!remote)
-		return BAD_ARG(2);
-	if (remote->sa_family != AF_INET && remote->sa_family != AF_INET6)
-		return DAT_FAIL(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
-	if (timeout == 0)
-		return BAD_ARG(4);
-	if (size < 0 || (uint32_t)size > adapter->attr.max_private_data)
-		return BAD_ARG(5);
-	if (size > 0 && !data)
-		return BAD_ARG(6);
-	if (qos & ~(uint32_t)(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY |
-			      DAT_QOS_PREMIUM))
-		return BAD_ARG(7);
-	if ((uint32_t)flags & ~(uint32_t)DAT_CONNECT_MULTIPATH_FLAG)
-		return BAD_ARG(8);
-	if (ep_state_next(ep->state, EP_CONNECT) < 0)
-		return ep_state_error(ep->state);
-	if (qos != DAT_QOS_BEST_EFFORT || flags != DAT_CONNECT_DEFAULT_FLAG)
-		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+static DAT_RETURN bad_arg(int n)
+{
+	return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (unsigned int)n - 1);
+}
+
+static DAT_RETURN check_request(const struct ep *ep, const struct request *r)
+{
+	if (r->timeout == 0)
+		return bad_arg(r->first);
+	if (r->size < 0 || (uint32_t)r->size > ep->obj.ia->adapter->attr.max_private_data)
+		return bad_arg(r->first + 1);
+	if (r->size > 0 && !r->data)
+		return bad_arg(r->first + 2);
+	if (r->qos & ~(uint32_t)(DAT_QOS_HIGH_THROUGHPUT | DAT_QOS_LOW_LATENCY | DAT_QOS_ECONOMY |
+				 DAT_QOS_PREMIUM))
+		return bad_arg(r->first + 3);
 	return DAT_SUCCESS;
 }
 
@@ -61,30 +61,57 @@ static DAT_RETURN connect_error(int err)
 	}
 }
 
-static DAT_RETURN connect_locked(struct ep *ep, const DAT_SOCK_ADDR *remote, DAT_CONN_QUAL qual,
-				 DAT_TIMEOUT timeout, const struct nic_conn_param *param)
+static DAT_RETURN start(struct ep *ep, const struct sockaddr_storage *remote, DAT_CONN_QUAL qual,
+			const struct request *r)
 {
+	struct nic_conn_param param = { .private_data = r->data,
+					.private_data_size = (uint32_t)r->size };
 	struct nic *nic = obj_nic(&ep->obj);
 	uint64_t deadline = NIC_TIME_NEVER;
-	struct sockaddr_storage *copy = calloc(1, sizeof(*copy));
+	struct sockaddr_storage *copy;
 	int err;
 
+	if (r->qos != DAT_QOS_BEST_EFFORT)
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	copy = malloc(sizeof(*copy));
 	if (!copy)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	memcpy(copy, remote, address_size(remote));
-	if (timeout != DAT_TIMEOUT_INFINITE)
-		deadline = nic->ops->now(nic) + timeout * NS_PER_US;
-	err = nic->ops->connect(ep->nic, (const struct sockaddr *)copy, qual, deadline, param);
+	*copy = *remote;
+	if (r->timeout != DAT_TIMEOUT_INFINITE)
+		deadline = nic->ops->now(nic) + r->timeout * NS_PER_US;
+	ep_ask_for_reads(ep, &param);
+	err = nic->ops->connect(ep->nic, (const struct sockaddr *)copy, qual, deadline, &param);
 	if (err) {
 		free(copy);
 		return connect_error(err);
 	}
-	ep_forget_peer(ep);
-	ep->remote = copy;
-	ep->remote_port = qual;
+	ep_set_peer(ep, copy, qual);
 	ep_change_state(ep, EP_CONNECT);
 	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
+}
+
+static DAT_RETURN connect_locked(struct ep *ep, const DAT_SOCK_ADDR *remote, DAT_CONN_QUAL qual,
+				 const struct request *r, DAT_CONNECT_FLAGS flags)
+{
+	struct sockaddr_storage address = { 0 };
+	DAT_RETURN ret;
+
+	if (!remote)
+		return BAD_ARG(2);
+	if (remote->sa_family != AF_INET && remote->sa_family != AF_INET6)
+		return DAT_FAIL(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	ret = check_request(ep, r);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if ((uint32_t)flags & ~(uint32_t)DAT_CONNECT_MULTIPATH_FLAG)
+		return BAD_ARG(8);
+	if (ep_state_next(ep->state, EP_CONNECT) < 0)
+		return ep_state_error(ep->state);
+	if (flags != DAT_CONNECT_DEFAULT_FLAG)
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	memcpy(&address, remote, address_size(remote));
+	return start(ep, &address, qual, r);
 }
 
 DAT_RETURN dat__ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
@@ -93,16 +120,53 @@ DAT_RETURN dat__ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR remote, DAT_
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
-	struct nic_conn_param param = { .private_data = data, .private_data_size = (uint32_t)size };
-	struct ep *ep = obj_as(struct ep, obj);
-	DAT_RETURN ret;
+	struct request r = { .timeout = timeout,
+			     .size = size,
+			     .data = data,
+			     .qos = qos,
+			     .first = 4 };
 
 	if (!obj)
 		return BAD_EP;
-	ret = check_connect(ep, remote, timeout, size, data, qos, flags);
-	if (ret == DAT_SUCCESS)
-		ret = connect_locked(ep, remote, qual, timeout, &param);
-	return obj_leave(b, obj, "dat_ep_connect", ret);
+	return obj_leave(b, obj, "dat_ep_connect",
+			 connect_locked(obj_as(struct ep, obj), remote, qual, &r, flags));
+}
+
+/* To where dup_handle is connected: its flags are the default ones, there are no others. */
+static DAT_RETURN dup_connect_locked(struct ep *ep, DAT_EP_HANDLE dup_handle,
+				     const struct request *r)
+{
+	const struct ep *dup =
+		obj_as(struct ep, obj_find(obj_backend(&ep->obj), dup_handle, DAT_HANDLE_TYPE_EP));
+	DAT_RETURN ret;
+
+	if (!dup || dup->obj.ia != ep->obj.ia)
+		return BAD_EP;
+	ret = check_request(ep, r);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (ep_state_next(ep->state, EP_CONNECT) < 0)
+		return ep_state_error(ep->state);
+	if (dup->state != DAT_EP_STATE_CONNECTED)
+		return ep_state_error(dup->state);
+	return start(ep, dup->remote, dup->remote_port, r);
+}
+
+DAT_RETURN dat__ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup, DAT_TIMEOUT timeout,
+			       DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct request r = { .timeout = timeout,
+			     .size = size,
+			     .data = data,
+			     .qos = qos,
+			     .first = 3 };
+
+	if (!obj)
+		return BAD_EP;
+	return obj_leave(b, obj, "dat_ep_dup_connect",
+			 dup_connect_locked(obj_as(struct ep, obj), dup, &r));
 }
 
 /* ---- disconnect ---- */
@@ -156,19 +220,40 @@ static void connection_event(struct ep *ep, DAT_EVENT_NUMBER number, DAT_COUNT s
 	evd_post_or_overflow(ep->connect_evd, &event);
 }
 
-void ep_on_established(void *qp_ctx, const void *private_data, uint32_t size)
+/* Private data stays with the EP until it is freed or UNCONNECTED again. */
+static DAT_COUNT keep_private_data(struct ep *ep, const struct nic_conn_param *peer)
+{
+	if (peer->private_data_size == 0)
+		return 0;
+	ep->private_data = malloc(peer->private_data_size);
+	if (!ep->private_data)
+		return 0;
+	memcpy(ep->private_data, peer->private_data, peer->private_data_size);
+	return (DAT_COUNT)peer->private_data_size;
+}
+
+/* What defaults come to, once the peer has said what it serves and what it starts. */
+static void fit_reads(struct ep *ep, const struct nic_conn_param *peer)
+{
+	uint32_t in = (uint32_t)ep->attr.max_rdma_read_in;
+	uint32_t out = (uint32_t)ep->attr.max_rdma_read_out;
+
+	if (ep->default_reads)
+		ep_set_reads(ep, in > peer->rd_out ? in : peer->rd_out,
+			     out < peer->rd_in ? out : peer->rd_in);
+}
+
+void ep_on_established(void *qp_ctx, const struct nic_conn_param *peer)
 {
 	struct ep *ep = qp_ctx;
+	DAT_COUNT size = 0;
 
-	if (size) {
-		ep->private_data = malloc(size);
-		if (ep->private_data)
-			memcpy(ep->private_data, private_data, size);
-		else
-			size = 0;
+	if (peer) {
+		size = keep_private_data(ep, peer);
+		fit_reads(ep, peer);
 	}
 	ep_change_state(ep, EP_ESTABLISHED);
-	connection_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED, (DAT_COUNT)size);
+	connection_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED, size);
 }
 
 /* One row a reason: no two causes look the same to the Consumer unless DAT has one event for them. */

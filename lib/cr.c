@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Connection requests: their arrival at a service point (sp.c), and the answers. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api.h"
 #include "cr.h"
@@ -12,37 +13,94 @@
 
 /* ---- arrival ---- */
 
-static void announce(struct psp *psp, const struct cr *cr)
+static void announce(struct sp *sp, const struct cr *cr)
 {
 	DAT_EVENT event = { .event_number = DAT_CONNECTION_REQUEST_EVENT };
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &event.event_data.cr_arrival_event_data;
 
-	data->sp_handle.psp_handle = psp->obj.handle;
-	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&psp->obj.ia->adapter->attr.addr;
-	data->conn_qual = psp->qual;
+	data->sp_handle.psp_handle = sp->obj.handle; /* a union of the two kinds */
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&sp->obj.ia->adapter->attr.addr;
+	data->conn_qual = sp->qual;
 	data->cr_handle = cr->obj.handle;
-	evd_post(psp->evd, &event);
+	evd_post(sp->evd, &event);
+}
+
+/* The EP that comes with a request at sp, if one does; false: there should be one and is none. */
+static bool find_ep(const struct sp *sp, struct ep **ep)
+{
+	struct ep wanted = { .state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+			     .default_reads = true };
+
+	*ep = NULL;
+	if (sp->provides_ep) {
+		ep_attr_default(sp->obj.ia->adapter, &wanted.attr);
+		return ep_make(sp->obj.ia, &wanted, ep) == DAT_SUCCESS;
+	}
+	if (sp->obj.type == DAT_HANDLE_TYPE_RSP)
+		*ep = obj_as(struct ep,
+			     obj_find(obj_backend(&sp->obj), sp->ep, DAT_HANDLE_TYPE_EP));
+	return true;
+}
+
+/* Of the active side's attributes networks tell its RDMA Reads and no more: an EP made for it has those. */
+static void match_reads(struct ep *ep, const struct nic_conn *conn)
+{
+	struct nic_conn_param param;
+
+	if (ep_agree_on_reads(ep, conn, &param))
+		ep_set_reads(ep, param.rd_in, param.rd_out);
+}
+
+/* The request at sp as an object, with its EP if it comes with one; NULL: no resources. */
+static struct cr *make(const struct sp *sp, struct nic_conn *conn)
+{
+	struct cr *cr = calloc(1, sizeof(*cr));
+	struct sockaddr_storage *remote = malloc(sizeof(*remote));
+
+	if (!cr || !remote)
+		goto free_memory;
+	/* Before the request: ia.c destroys an IA's objects in a row, and this one with its request. */
+	if (!find_ep(sp, &cr->ep))
+		goto free_memory;
+	if (obj_init(&cr->obj, sp->obj.ia, DAT_HANDLE_TYPE_CR) != DAT_SUCCESS)
+		goto free_ep;
+	cr->nic = conn;
+	conn->ctx = cr;
+	if (!cr->ep) {
+		free(remote);
+		return cr;
+	}
+	*remote = conn->remote;
+	ep_set_peer(cr->ep, remote, conn->remote_port);
+	if (sp->provides_ep)
+		match_reads(cr->ep, conn);
+	else
+		ep_change_state(cr->ep, EP_REQUEST);
+	return cr;
+
+free_ep:
+	if (sp->provides_ep)
+		ep_destroy(cr->ep);
+free_memory:
+	free(remote);
+	free(cr);
+	return NULL;
 }
 
 void cr_on_request(void *listener_ctx, struct nic_conn *conn)
 {
-	struct psp *psp = listener_ctx;
-	struct cr *cr = NULL;
+	struct sp *sp = listener_ctx;
+	struct cr *cr = sp_has_room(sp) ? make(sp, conn) : NULL;
 
-	/* The EVD's length is the backlog: a full one turns requests away. */
-	if (evd_count(psp->evd) < (uint32_t)psp->evd->qlen)
-		cr = calloc(1, sizeof(*cr));
-	if (cr && obj_init(&cr->obj, psp->obj.ia, DAT_HANDLE_TYPE_CR) != DAT_SUCCESS) {
-		free(cr);
-		cr = NULL;
-	}
 	if (!cr) {
-		obj_nic(&psp->obj)->ops->reject(conn, false);
+		obj_nic(&sp->obj)->ops->reject(conn, false);
 		return;
 	}
-	cr->nic = conn;
-	conn->ctx = cr;
-	announce(psp, cr);
+	if (sp->obj.type == DAT_HANDLE_TYPE_RSP) {
+		sp->spent = true;
+		sp->ep = cr->ep->obj.handle;
+	}
+	announce(sp, cr);
 }
 
 /* ---- calls ---- */
@@ -62,7 +120,7 @@ static DAT_RETURN query_locked(const struct cr *cr, DAT_CR_PARAM_MASK mask, DAT_
 		.private_data = cr->nic->private_data_size
 					? (DAT_PVOID)(uintptr_t)cr->nic->private_data
 					: NULL,
-		.local_ep_handle = DAT_HANDLE_NULL,
+		.local_ep_handle = cr->ep ? cr->ep->obj.handle : DAT_HANDLE_NULL,
 	};
 	return DAT_SUCCESS;
 }
@@ -83,28 +141,78 @@ static void forget(struct cr *cr)
 	free(cr);
 }
 
-static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, const struct nic_conn_param *param)
+/* No connection comes of this request here: its EP goes back to whom it belongs. */
+static void return_ep(struct cr *cr)
+{
+	if (!cr->ep)
+		return;
+	if (cr->ep->state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) {
+		ep_destroy(cr->ep);
+		return;
+	}
+	ep_forget_peer(cr->ep);
+	ep_change_state(cr->ep, EP_REJECT);
+}
+
+/* ---- accept ---- */
+
+/* The EP to accept on: NULL names the request's own, and where it has one nothing else will do. */
+static DAT_RETURN choose_ep(const struct cr *cr, DAT_EP_HANDLE handle, struct ep **ep)
+{
+	struct obj *obj = obj_find(obj_backend(&cr->obj), handle, DAT_HANDLE_TYPE_EP);
+
+	*ep = cr->ep;
+	if (cr->ep && handle == DAT_HANDLE_NULL)
+		return DAT_SUCCESS;
+	if (!obj || obj->ia != cr->obj.ia)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (cr->ep && obj != &cr->ep->obj)
+		return BAD_ARG(2);
+	*ep = obj_as(struct ep, obj);
+	return DAT_SUCCESS;
+}
+
+/* The EP's state, and for one that was made for the request what the Consumer had to add to it. */
+static DAT_RETURN check_ep(const struct cr *cr, const struct ep *ep)
+{
+	/* Pending for another request it is not free, whatever the table allows for its own. */
+	if (ep != cr->ep && ep->state != DAT_EP_STATE_UNCONNECTED)
+		return ep_state_error(ep->state);
+	assert(ep_state_next(ep->state, EP_ACCEPT) >= 0);
+	if (ep->state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+		return DAT_SUCCESS;
+	if (!ep->pz)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
+	if (!ep->recv_evd)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_RECV);
+	if (!ep->request_evd)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_REQUEST);
+	if (!ep->connect_evd)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_CONNECT);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, struct nic_conn_param *param)
 {
 	struct nic *nic = obj_nic(&cr->obj);
 	struct sockaddr_storage *remote;
-	uint64_t port;
-	int err;
+	uint64_t port = cr->nic->remote_port;
+	DAT_RETURN ret = check_ep(cr, ep);
 
-	if (ep_state_next(ep->state, EP_ACCEPT) < 0)
-		return ep_state_error(ep->state);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (!ep_agree_on_reads(ep, cr->nic, param))
+		return BAD_ARG(2);
 	remote = malloc(sizeof(*remote));
 	if (!remote)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	*remote = cr->nic->remote;
-	port = cr->nic->remote_port;
-	err = nic->ops->accept(cr->nic, ep->nic, param);
-	if (err) {
+	if (nic->ops->accept(cr->nic, ep->nic, param)) {
 		free(remote);
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	}
-	ep_forget_peer(ep);
-	ep->remote = remote;
-	ep->remote_port = port;
+	ep_set_reads(ep, param->rd_in, param->rd_out);
+	ep_set_peer(ep, remote, port);
 	ep_change_state(ep, EP_ACCEPT);
 	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
@@ -122,11 +230,10 @@ DAT_RETURN dat__cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COU
 
 	if (!obj)
 		return BAD_CR;
-	/* No request carries an EP of its own yet (RSP, provider-made EPs), so NULL names none. */
-	ep = obj_as(struct ep, obj_find(b, ep_handle, DAT_HANDLE_TYPE_EP));
-	if (!ep || ep->obj.ia != obj->ia)
-		ret = DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	else if (size < 0 || (uint32_t)size > obj->ia->adapter->attr.max_private_data)
+	ret = choose_ep(cr, ep_handle, &ep);
+	if (ret != DAT_SUCCESS)
+		return obj_leave(b, obj, "dat_cr_accept", ret);
+	if (size < 0 || (uint32_t)size > obj->ia->adapter->attr.max_private_data)
 		ret = BAD_ARG(3);
 	else if (size > 0 && !data)
 		ret = BAD_ARG(4);
@@ -139,10 +246,13 @@ DAT_RETURN dat__cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COU
 	return DAT_SUCCESS;
 }
 
+/* ---- reject, and pass on ---- */
+
 void cr_destroy(struct cr *cr, bool by_program)
 {
 	obj_trace(cr, "reject");
 	obj_nic(&cr->obj)->ops->reject(cr->nic, by_program);
+	return_ep(cr);
 	forget(cr);
 }
 
@@ -155,6 +265,41 @@ DAT_RETURN dat__cr_reject(DAT_CR_HANDLE handle)
 		return BAD_CR;
 	backend_busy(obj->nic);
 	cr_destroy(obj_as(struct cr, obj), true);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN handoff_locked(struct cr *cr, DAT_CONN_QUAL qual)
+{
+	const struct sp *sp = sp_find(cr->obj.ia->adapter, qual);
+	int err;
+
+	/* Who would turn it away is as good as nobody: ruling E4. */
+	if (sp && !sp_has_room(sp))
+		return BAD_ARG(2);
+	obj_trace(cr, "handoff qual=%lu", qual);
+	err = obj_nic(&cr->obj)->ops->handoff(cr->nic, qual);
+	if (err == -ENOENT)
+		return BAD_ARG(2);
+	if (err)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	backend_busy(obj_nic(&cr->obj));
+	return_ep(cr);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL qual)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_CR, &b);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return BAD_CR;
+	ret = handoff_locked(obj_as(struct cr, obj), qual);
+	if (ret != DAT_SUCCESS)
+		return obj_leave(b, obj, "dat_cr_handoff", ret);
+	forget(obj_as(struct cr, obj));
 	backend_leave(b);
 	return DAT_SUCCESS;
 }

@@ -5,9 +5,16 @@
 
 #include "object.h"
 
+struct ep;
+
+/*
+ * The Endpoint, if the request comes with one: of the Consumer (RSP), or made for it. It can be freed by
+ * nobody as long as the request is pending.
+ */
 struct cr {
 	struct obj obj;
 	struct nic_conn *nic; /* holds the private data and the address */
+	struct ep *ep;
 };
 
 /* Answer the peer and be gone; by_program: DAT_CONNECTION_EVENT_PEER_REJECTED over there. */

@@ -91,7 +91,7 @@ void ep_break_feeding(struct evd *evd)
 void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init)
 {
 	*init = (struct nic_qp_init){
-		.pd = ep->pz->nic,
+		.pd = ep->pz ? ep->pz->nic : NULL,
 		.send_cq = ep->request_evd ? ep->request_evd->cq : NULL,
 		.recv_cq = ep->recv_evd ? ep->recv_evd->cq : NULL,
 		.srq = ep->srq ? ep->srq->nic : NULL,
@@ -150,7 +150,7 @@ static DAT_RETURN resolve(struct ia *ia, const struct ep_handles *h, struct ep *
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN make(struct ia *ia, const struct ep *wanted, DAT_EP_HANDLE *out)
+DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 {
 	struct nic *nic = ia->adapter->nic;
 	struct nic_qp_init init;
@@ -167,7 +167,8 @@ static DAT_RETURN make(struct ia *ia, const struct ep *wanted, DAT_EP_HANDLE *ou
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	if (nic->ops->qp_create(nic, &init, ep, &ep->nic))
 		goto fini_obj;
-	ep->pz->users++;
+	if (ep->pz)
+		ep->pz->users++;
 	ep_attach(ep->recv_evd, ep->attr.recv_completion_flags);
 	ep_attach(ep->request_evd, ep_request_stream_flags(&ep->attr));
 	ep_attach(ep->connect_evd, DAT_COMPLETION_DEFAULT_FLAG);
@@ -178,7 +179,7 @@ static DAT_RETURN make(struct ia *ia, const struct ep *wanted, DAT_EP_HANDLE *ou
 	if (ep->soft != DAT_WATERMARK_INFINITE)
 		nic->ops->qp_taken_limit(ep->nic, ep->soft, NIC_LIMIT_NONE);
 	obj_trace(ep, "create");
-	*out = ep->obj.handle;
+	*out = ep;
 	return DAT_SUCCESS;
 
 fini_obj:
@@ -195,7 +196,7 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct ep_handles *handl
 	struct backend *b;
 	struct obj *obj = obj_enter(ia_handle, DAT_HANDLE_TYPE_IA, &b);
 	int attr_arg = handles->with_srq ? 7 : 6;
-	struct ep wanted = { .state = DAT_EP_STATE_UNCONNECTED };
+	struct ep wanted = { .state = DAT_EP_STATE_UNCONNECTED, .default_reads = !attr }, *ep;
 	struct ia *ia = obj_as(struct ia, obj);
 	DAT_RETURN ret;
 
@@ -212,8 +213,10 @@ static DAT_RETURN create(DAT_IA_HANDLE ia_handle, const struct ep_handles *handl
 		ep_attr_default(ia->adapter, &wanted.attr);
 	if (ret != DAT_SUCCESS)
 		goto leave;
-	ret = out ? make(ia, &wanted, out)
+	ret = out ? ep_make(ia, &wanted, &ep)
 		  : DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + (unsigned int)attr_arg);
+	if (ret == DAT_SUCCESS)
+		*out = ep->obj.handle;
 leave:
 	return obj_leave(b, obj, call, ret);
 }
@@ -254,6 +257,13 @@ void ep_forget_peer(struct ep *ep)
 	ep->private_data = NULL;
 }
 
+void ep_set_peer(struct ep *ep, struct sockaddr_storage *remote, DAT_PORT_QUAL port)
+{
+	ep_forget_peer(ep);
+	ep->remote = remote;
+	ep->remote_port = port;
+}
+
 /* The QP back to its beginning; its unreaped completions count as reaped (ruling Q4). */
 static void wipe(struct ep *ep)
 {
@@ -268,6 +278,7 @@ static void wipe(struct ep *ep)
 	ep->recv_outstanding = 0;
 	ep->recv_posted = false;
 	ep->breaking = false;
+	ep_default_reads(ep);
 	ep_forget_peer(ep);
 }
 
@@ -277,7 +288,8 @@ void ep_destroy(struct ep *ep)
 	obj_trace(ep, "free");
 	async_drop(&ep->soft_note);
 	ep_ops(ep)->qp_destroy(ep->nic);
-	ep->pz->users--;
+	if (ep->pz)
+		ep->pz->users--;
 	ep_detach(ep->recv_evd, ep->attr.recv_completion_flags);
 	ep_detach(ep->request_evd, ep_request_stream_flags(&ep->attr));
 	ep_detach(ep->connect_evd, DAT_COMPLETION_DEFAULT_FLAG);

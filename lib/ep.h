@@ -21,7 +21,7 @@ struct pz;
 struct ep {
 	struct obj obj;
 	struct nic_qp *nic;
-	struct pz *pz;
+	struct pz *pz; /* NULL: made for a request, and not accepted yet */
 	struct evd *recv_evd, *request_evd, *connect_evd; /* NULL: not interested */
 	struct srq *srq;                                  /* NULL: its own receive queue */
 	DAT_EP_STATE state;
@@ -35,6 +35,7 @@ struct ep {
 	void *private_data; /* of the last ESTABLISHED, active side */
 	bool breaking;      /* an EVD it feeds overflowed; the end is on its way */
 	bool recv_posted;   /* since creation or reset: recv flags are fixed */
+	bool default_reads; /* its RDMA Read limits are ours to adapt to the peer: ep_agree_on_reads */
 };
 
 /* The states in which a call on the EP is legal. */
@@ -61,6 +62,8 @@ static inline void ep_reaped(struct ep *ep)
 }
 
 /* ep.c */
+/* An EP like `wanted`: references, attributes, state; the caller has checked them. */
+DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **ep);
 void ep_destroy(struct ep *ep);
 /* The state changes for a cause that the table has a row for. */
 void ep_change_state(struct ep *ep, enum ep_cause cause);
@@ -80,17 +83,29 @@ bool ep_find_evd(const struct ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS strea
 void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_init *init);
 /* Forget the peer and its private data. */
 void ep_forget_peer(struct ep *ep);
+/* A new peer instead of the last one; `remote` is the EP's from now on. */
+void ep_set_peer(struct ep *ep, struct sockaddr_storage *remote, DAT_PORT_QUAL port);
 
 /* ep_attr.c: may an EP of this adapter have such attributes; *fixed gets the values in force. */
 DAT_RETURN ep_attr_check(const struct adapter *adapter, const DAT_EP_ATTR *attr, bool with_srq,
 			 int arg, DAT_EP_ATTR *fixed);
 void ep_attr_default(const struct adapter *adapter, DAT_EP_ATTR *attr);
+/*
+ * RDMA Reads under way at a time, on a new connection. No side may start more than the other serves. What
+ * the Consumer set has to fit; defaults (no attributes given) are fitted to the peer, and back by reset.
+ */
+void ep_ask_for_reads(const struct ep *ep, struct nic_conn_param *param);
+/* May ep answer this request? Then param says what is in force on both sides. */
+bool ep_agree_on_reads(const struct ep *ep, const struct nic_conn *conn,
+		       struct nic_conn_param *param);
+void ep_set_reads(struct ep *ep, uint32_t in, uint32_t out);
+void ep_default_reads(struct ep *ep);
 bool ep_recv_flags_ok(DAT_COMPLETION_FLAGS flags);
 bool ep_request_flags_ok(DAT_COMPLETION_FLAGS flags);
 
 /* Upcalls: ep.c, connect.c */
 void ep_on_soft_limit(void *qp_ctx);
-void ep_on_established(void *qp_ctx, const void *private_data, uint32_t size);
+void ep_on_established(void *qp_ctx, const struct nic_conn_param *peer);
 void ep_on_conn_end(void *qp_ctx, enum nic_conn_end why);
 
 const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status);

@@ -112,3 +112,51 @@ DAT_RETURN ep_attr_check(const struct adapter *adapter, const DAT_EP_ATTR *attr,
 	*fixed = a;
 	return DAT_SUCCESS;
 }
+
+/* ---- RDMA Reads ---- */
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Defaults ask for nothing and offer everything: then whatever the peer says will do. */
+void ep_ask_for_reads(const struct ep *ep, struct nic_conn_param *param)
+{
+	param->rd_in = (uint32_t)ep->attr.max_rdma_read_in;
+	param->rd_out = (uint32_t)ep->attr.max_rdma_read_out;
+	if (ep->default_reads) {
+		param->rd_in = (uint32_t)ep->obj.ia->adapter->attr.max_rd_atomic_in;
+		param->rd_out = 0;
+	}
+}
+
+bool ep_agree_on_reads(const struct ep *ep, const struct nic_conn *conn,
+		       struct nic_conn_param *param)
+{
+	param->rd_in = (uint32_t)ep->attr.max_rdma_read_in;
+	param->rd_out = (uint32_t)ep->attr.max_rdma_read_out;
+	if (ep->default_reads) {
+		param->rd_in = least(most(param->rd_in, conn->rd_out),
+				     (uint32_t)ep->obj.ia->adapter->attr.max_rd_atomic_in);
+		param->rd_out = least(param->rd_out, conn->rd_in);
+	}
+	return param->rd_in >= conn->rd_out && param->rd_out <= conn->rd_in;
+}
+
+void ep_set_reads(struct ep *ep, uint32_t in, uint32_t out)
+{
+	ep->attr.max_rdma_read_in = (DAT_COUNT)in;
+	ep->attr.max_rdma_read_out = (DAT_COUNT)out;
+}
+
+void ep_default_reads(struct ep *ep)
+{
+	if (ep->default_reads)
+		ep_set_reads(ep, DEFAULT_RD_ATOMIC, DEFAULT_RD_ATOMIC);
+}

@@ -86,6 +86,8 @@ static DAT_RETURN take_attributes(struct ep *to, uint64_t mask, const DAT_EP_PAR
 		if (mask & fields[i].bit)
 			memcpy((char *)&to->attr + fields[i].offset,
 			       (const char *)&param->ep_attr + fields[i].offset, fields[i].size);
+	if (mask & (DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN | DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT))
+		to->default_reads = false;
 	ret = ep_attr_check(to->obj.ia->adapter, &to->attr, to->srq != NULL, 3, &to->attr);
 	return ret == DAT_SUCCESS ? ret : BAD_ARG(3);
 }
@@ -130,13 +132,16 @@ static DAT_RETURN apply(struct ep *ep, const struct ep *to)
 		    ep_request_stream_flags(&to->attr));
 	move_stream(ep->connect_evd, DAT_COMPLETION_DEFAULT_FLAG, to->connect_evd,
 		    DAT_COMPLETION_DEFAULT_FLAG);
-	ep->pz->users--;
-	to->pz->users++;
+	if (ep->pz)
+		ep->pz->users--;
+	if (to->pz)
+		to->pz->users++;
 	ep->pz = to->pz;
 	ep->recv_evd = to->recv_evd;
 	ep->request_evd = to->request_evd;
 	ep->connect_evd = to->connect_evd;
 	ep->attr = to->attr;
+	ep->default_reads = to->default_reads;
 	return DAT_SUCCESS;
 }
 

@@ -31,7 +31,7 @@ static void fill_param(struct ep *ep, DAT_EP_PARAM *param)
 		.local_port_qual = ep->obj.id,
 		.remote_ia_address_ptr = remote ? (DAT_IA_ADDRESS_PTR)ep->remote : NULL,
 		.remote_port_qual = remote ? ep->remote_port : 0,
-		.pz_handle = ep->pz->obj.handle,
+		.pz_handle = handle_of(ep->pz ? &ep->pz->obj : NULL),
 		.recv_evd_handle = handle_of(ep->recv_evd ? &ep->recv_evd->obj : NULL),
 		.request_evd_handle = handle_of(ep->request_evd ? &ep->request_evd->obj : NULL),
 		.connect_evd_handle = handle_of(ep->connect_evd ? &ep->connect_evd->obj : NULL),

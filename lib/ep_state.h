@@ -3,7 +3,16 @@
  * ep_state.h - the life of an Endpoint, as one table.
  *
  * A state changes for a named cause only, and only where the table in ep_state.c has a row. Calls ask
- * ep_state_allows first and answer DAT_INVALID_STATE with the subtype of the state the EP is in.
+ * ep_state_next first and answer DAT_INVALID_STATE with the subtype of the state the EP is in.
+ *
+ * An EP begins UNCONNECTED, or, made for a request (PSP that asks for it, RSP without an EP), in
+ * TENTATIVE_CONNECTION_PENDING; if that request is rejected or handed off, it is destroyed, and its
+ * handle is none for ever.
+ *
+ * The four UNCONFIGURED states are in the headers, but no page describes them. No EP is ever in one of
+ * them: an EP without attributes has the defaults, and one made for a request is TENTATIVE, as the pages
+ * say, also while it has neither PZ nor EVDs. What it lacks, dat_cr_accept says: DAT_INVALID_STATE with
+ * DAT_INVALID_STATE_EP_PZ, _EVD_RECV, _EVD_REQUEST, _EVD_CONNECT.
  */
 #ifndef LIB_EP_STATE_H
 #define LIB_EP_STATE_H
@@ -15,7 +24,7 @@
 #define EP_STATES (DAT_EP_STATE_COMPLETION_PENDING + 1)
 
 enum ep_cause {
-	EP_CONNECT,       /* dat_ep_connect */
+	EP_CONNECT,       /* dat_ep_connect, dat_ep_dup_connect */
 	EP_ACCEPT,        /* dat_cr_accept */
 	EP_ESTABLISHED,   /* both sides agreed */
 	EP_REFUSED,       /* rejected, unreachable, timed out */
@@ -26,7 +35,7 @@ enum ep_cause {
 	EP_RESERVE,       /* dat_rsp_create */
 	EP_RELEASE,       /* dat_rsp_free */
 	EP_REQUEST,       /* a connection request came for the reserved EP */
-	EP_REJECT,        /* dat_cr_reject of it */
+	EP_REJECT,        /* dat_cr_reject or dat_cr_handoff of it */
 	EP_CAUSES
 };
 

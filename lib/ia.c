@@ -204,7 +204,10 @@ static void destroy_object(struct obj *obj)
 		cr_destroy(obj_as(struct cr, obj), false);
 		break;
 	case DAT_HANDLE_TYPE_PSP:
-		psp_destroy(obj_as(struct psp, obj));
+		sp_destroy(obj_as(struct sp, obj));
+		break;
+	case DAT_HANDLE_TYPE_RSP:
+		rsp_destroy(obj_as(struct sp, obj));
 		break;
 	case DAT_HANDLE_TYPE_EP:
 		ep_destroy(obj_as(struct ep, obj));
@@ -272,8 +275,9 @@ again:
 
 /* Users before what they use. */
 static const DAT_HANDLE_TYPE teardown_order[] = {
-	DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_SRQ,
-	DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
+	DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_EP,
+	DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_EVD,
+	DAT_HANDLE_TYPE_CNO,
 };
 
 static void destroy_all(struct ia *ia)

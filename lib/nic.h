@@ -107,6 +107,7 @@ struct nic_conn {
 	uint64_t remote_port;
 	const void *private_data;
 	uint32_t private_data_size;
+	uint32_t rd_in, rd_out; /* of the side that asks: nic_conn_param */
 };
 
 /* What a backend can do. Asserted against its table at open, so that a bit is never a promise only. */
@@ -236,7 +237,7 @@ struct nic_qp_cap {
 };
 
 struct nic_qp_init {
-	struct nic_pd *pd;
+	struct nic_pd *pd; /* NULL: none until qp_modify gives it one, before it connects */
 	struct nic_cq *send_cq,
 		*recv_cq;    /* NULL: each completion of that side is a cq_lost upcall */
 	struct nic_srq *srq; /* NULL: its own receive queue */
@@ -253,9 +254,15 @@ struct nic_qp_counts {
 	uint64_t last_completed; /* latest message number completed */
 };
 
+/*
+ * What a side tells the other: RDMA Reads that it serves, and that it has under way, at a time. lib sees
+ * that an accept fits the request; its numbers are in force. The side that asked then starts no more
+ * than the other serves and serves what the other starts, whatever its QP was made for.
+ */
 struct nic_conn_param {
 	const void *private_data;
 	uint32_t private_data_size;
+	uint32_t rd_in, rd_out;
 };
 
 /* Why a connection ended or never came to be. */
@@ -348,7 +355,8 @@ struct nic_ops {
 	int (*qp_modify)(struct nic_qp *qp, const struct nic_qp_init *init);
 	/*
 	 * Back to the state after qp_create: a connection or its set-up is abandoned (the peer sees
-	 * DISCONNECTED), posted work vanishes without completion, counts restart at zero, limits stay.
+	 * DISCONNECTED), posted work vanishes without completion, counts restart at zero, limits stay,
+	 * those of RDMA Reads are again what the QP was made or modified for.
 	 * Adds no completion from now on; completions already in a CQ stay for lib to poll.
 	 * Returns how many receive buffers taken from the SRQ vanished uncompleted.
 	 */
@@ -377,7 +385,10 @@ struct nic_ops {
 
 	/* ---- connections ---- */
 
-	/* -EADDRINUSE: taken. *port 0: the backend picks a free one and writes it. */
+	/*
+	 * -EADDRINUSE: taken. *port 0: the backend picks a free one and writes it; -EADDRNOTAVAIL: there
+	 * is none.
+	 */
 	int (*listen)(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
 	/* Requests already handed up stay answerable. */
 	void (*unlisten)(struct nic_listener *listener);
@@ -391,7 +402,10 @@ struct nic_ops {
 	int (*accept)(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_param *param);
 	/* Consumes conn. by_program: the peer sees REJECTED, else NO_LISTENER. */
 	void (*reject)(struct nic_conn *conn, bool by_program);
-	/* Pass the request to another listener of this adapter; consumes conn. -ENOENT: none there. */
+	/*
+	 * Pass the request to another listener of this adapter, as if it came now; consumes conn: lib has
+	 * it again by the upcall, inside. -ENOENT: none there.
+	 */
 	int (*handoff)(struct nic_conn *conn, uint64_t port);
 	/*
 	 * abrupt: all outstanding work is flushed and the disconnected upcall comes, in that order.
@@ -445,8 +459,11 @@ struct nic_upcalls {
 	/* ---- connections ---- */
 	/* conn now belongs to lib, which answers by accept, reject or handoff, at once or later. */
 	void (*conn_request)(void *listener_ctx, struct nic_conn *conn);
-	/* Private data is valid during the upcall only; the passive side gets none. */
-	void (*established)(void *qp_ctx, const void *private_data, uint32_t size);
+	/*
+	 * What the peer answered, for the side that asked; valid during the upcall only. NULL for the
+	 * other.
+	 */
+	void (*established)(void *qp_ctx, const struct nic_conn_param *peer);
 	/* The QP is disconnected; its work was flushed before, except for set-up failures of no work. */
 	void (*conn_end)(void *qp_ctx, enum nic_conn_end why);
 

@@ -1,64 +1,124 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Public service points. Requests that arrive at one become connection requests: cr.c. */
+/*
+ * Service points, and the calls on public ones; those on reserved ones are in rsp.c. Requests that
+ * arrive at either become connection requests: cr.c.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "api.h"
 #include "sp.h"
 
-static DAT_RETURN make(struct ia *ia, DAT_CONN_QUAL qual, struct evd *evd, DAT_PSP_FLAGS flags,
-		       DAT_PSP_HANDLE *out)
+static DAT_RETURN listen_error(int err)
+{
+	switch (err) {
+	case -EADDRINUSE:
+		return DAT_FAIL(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
+	case -EADDRNOTAVAIL:
+		return DAT_FAIL(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
+	default:
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	}
+}
+
+DAT_RETURN sp_make(struct ia *ia, DAT_HANDLE_TYPE type, const struct sp *wanted, struct sp **out)
 {
 	const struct nic_ops *ops = ia->adapter->nic->ops;
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	struct psp *psp = calloc(1, sizeof(*psp));
+	struct sp *sp = malloc(sizeof(*sp));
 	int err;
 
-	if (!psp)
+	if (!sp)
 		goto fail;
-	psp->evd = evd;
-	psp->qual = qual;
-	psp->flags = flags;
-	err = ops->listen(ia->adapter->nic, &psp->qual, psp, &psp->nic);
+	*sp = *wanted;
+	err = ops->listen(ia->adapter->nic, &sp->qual, sp, &sp->nic);
 	if (err) {
-		if (err == -EADDRINUSE)
-			ret = DAT_FAIL(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE);
-		goto free_psp;
+		ret = listen_error(err);
+		goto free_sp;
 	}
-	ret = obj_init(&psp->obj, ia, DAT_HANDLE_TYPE_PSP);
+	ret = obj_init(&sp->obj, ia, type);
 	if (ret != DAT_SUCCESS)
 		goto unlisten;
-	evd->refs++;
-	obj_trace(psp, "create qual=%lu", psp->qual);
-	*out = psp->obj.handle;
+	sp->evd->refs++;
+	obj_trace(sp, "create qual=%lu", sp->qual);
+	*out = sp;
 	return DAT_SUCCESS;
 
 unlisten:
-	ops->unlisten(psp->nic);
-free_psp:
-	free(psp);
+	ops->unlisten(sp->nic);
+free_sp:
+	free(sp);
 fail:
 	return ret;
 }
 
-static DAT_RETURN create_locked(struct ia *ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd_handle,
-				DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *out)
+void sp_destroy(struct sp *sp)
+{
+	obj_trace(sp, "free");
+	obj_nic(&sp->obj)->ops->unlisten(sp->nic);
+	sp->evd->refs--;
+	obj_fini(&sp->obj);
+	free(sp);
+}
+
+bool sp_has_room(const struct sp *sp)
+{
+	return !sp->spent && evd_count(sp->evd) < (uint32_t)sp->evd->qlen;
+}
+
+const struct sp *sp_find(const struct adapter *adapter, DAT_CONN_QUAL qual)
+{
+	const struct obj *obj;
+	const struct ia *ia;
+
+	TAILQ_FOREACH(ia, &adapter->ias, link) {
+		TAILQ_FOREACH(obj, &ia->objects, in_ia) {
+			const struct sp *sp = (const struct sp *)obj;
+
+			if ((obj->type == DAT_HANDLE_TYPE_PSP ||
+			     obj->type == DAT_HANDLE_TYPE_RSP) &&
+			    sp->qual == qual)
+				return sp;
+		}
+	}
+	return NULL;
+}
+
+struct evd *sp_find_evd(struct ia *ia, DAT_EVD_HANDLE handle)
 {
 	struct evd *evd =
-		obj_as(struct evd, obj_find(ia->adapter->backend, evd_handle, DAT_HANDLE_TYPE_EVD));
+		obj_as(struct evd, obj_find(ia->adapter->backend, handle, DAT_HANDLE_TYPE_EVD));
 
-	if (!evd || evd->obj.ia != ia || !(evd->flags & DAT_EVD_CR_FLAG))
+	return evd && evd->obj.ia == ia && (evd->flags & DAT_EVD_CR_FLAG) ? evd : NULL;
+}
+
+/* ---- public service points ---- */
+
+/* `given`: the Consumer names the qualifier, and *qual is not 0 then; else *qual gets the one found. */
+static DAT_RETURN create_locked(struct ia *ia, DAT_CONN_QUAL *qual, bool given,
+				DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *out)
+{
+	struct evd *evd = sp_find_evd(ia, evd_handle);
+	struct sp wanted = { .evd = evd, .provides_ep = flags == DAT_PSP_PROVIDER_FLAG }, *psp;
+	DAT_RETURN ret;
+
+	if (!evd)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
 	/* 0 is no qualifier: nobody could connect to it. */
-	if (qual == 0)
+	if (!qual || (given && *qual == 0))
 		return BAD_ARG(2);
 	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
 		return BAD_ARG(4);
 	if (!out)
 		return BAD_ARG(5);
-	if (flags == DAT_PSP_PROVIDER_FLAG)
-		return DAT_FAIL(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
-	return make(ia, qual, evd, flags, out);
+	if (given)
+		wanted.qual = *qual;
+	ret = sp_make(ia, DAT_HANDLE_TYPE_PSP, &wanted, &psp);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	*qual = psp->qual;
+	*out = psp->obj.handle;
+	return DAT_SUCCESS;
 }
 
 DAT_RETURN dat__psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
@@ -70,10 +130,22 @@ DAT_RETURN dat__psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	return obj_leave(b, obj, "dat_psp_create",
-			 create_locked(obj_as(struct ia, obj), qual, evd, flags, psp));
+			 create_locked(obj_as(struct ia, obj), &qual, true, evd, flags, psp));
 }
 
-static DAT_RETURN query_locked(const struct psp *psp, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param)
+DAT_RETURN dat__psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
+			       DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	return obj_leave(b, obj, "dat_psp_create_any",
+			 create_locked(obj_as(struct ia, obj), qual, false, evd, flags, psp));
+}
+
+static DAT_RETURN query_locked(const struct sp *psp, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param)
 {
 	if (mask & ~DAT_PSP_FIELD_ALL)
 		return BAD_ARG(2);
@@ -84,7 +156,8 @@ static DAT_RETURN query_locked(const struct psp *psp, DAT_PSP_PARAM_MASK mask, D
 	*param = (DAT_PSP_PARAM){ .ia_handle = psp->obj.ia->obj.handle,
 				  .conn_qual = psp->qual,
 				  .evd_handle = psp->evd->obj.handle,
-				  .psp_flags = psp->flags };
+				  .psp_flags = psp->provides_ep ? DAT_PSP_PROVIDER_FLAG
+								: DAT_PSP_CONSUMER_FLAG };
 	return DAT_SUCCESS;
 }
 
@@ -96,16 +169,7 @@ DAT_RETURN dat__psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PS
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
 	return obj_leave(b, obj, "dat_psp_query",
-			 query_locked(obj_as(struct psp, obj), mask, param));
-}
-
-void psp_destroy(struct psp *psp)
-{
-	obj_trace(psp, "free");
-	obj_nic(&psp->obj)->ops->unlisten(psp->nic);
-	psp->evd->refs--;
-	obj_fini(&psp->obj);
-	free(psp);
+			 query_locked(obj_as(struct sp, obj), mask, param));
 }
 
 DAT_RETURN dat__psp_free(DAT_PSP_HANDLE handle)
@@ -115,7 +179,7 @@ DAT_RETURN dat__psp_free(DAT_PSP_HANDLE handle)
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
-	psp_destroy(obj_as(struct psp, obj));
+	sp_destroy(obj_as(struct sp, obj));
 	backend_leave(b);
 	return DAT_SUCCESS;
 }

@@ -63,19 +63,6 @@ DAT_RETURN dat__rmr_free(DAT_RMR_HANDLE rmr_handle)
 	return NOT_YET;
 }
 
-DAT_RETURN dat__ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
-			       DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
-			       const DAT_PVOID private_data, DAT_QOS qos)
-{
-	(void)ep_handle;
-	(void)dup_ep_handle;
-	(void)timeout;
-	(void)private_data_size;
-	(void)private_data;
-	(void)qos;
-	return NOT_YET;
-}
-
 DAT_RETURN dat__ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				  const DAT_RMR_TRIPLET *remote_buffer,
@@ -101,51 +88,5 @@ DAT_RETURN dat__ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segmen
 	(void)user_cookie;
 	(void)remote_buffer;
 	(void)completion_flags;
-	return NOT_YET;
-}
-
-DAT_RETURN dat__psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
-			       DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
-			       DAT_PSP_HANDLE *psp_handle)
-{
-	(void)ia_handle;
-	(void)conn_qual;
-	(void)evd_handle;
-	(void)psp_flags;
-	(void)psp_handle;
-	return NOT_YET;
-}
-
-DAT_RETURN dat__rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
-			   DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
-			   DAT_RSP_HANDLE *rsp_handle)
-{
-	(void)ia_handle;
-	(void)conn_qual;
-	(void)ep_handle;
-	(void)evd_handle;
-	(void)rsp_handle;
-	return NOT_YET;
-}
-
-DAT_RETURN dat__rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
-			  DAT_RSP_PARAM *rsp_param)
-{
-	(void)rsp_handle;
-	(void)rsp_param_mask;
-	(void)rsp_param;
-	return NOT_YET;
-}
-
-DAT_RETURN dat__rsp_free(DAT_RSP_HANDLE rsp_handle)
-{
-	(void)rsp_handle;
-	return NOT_YET;
-}
-
-DAT_RETURN dat__cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
-{
-	(void)cr_handle;
-	(void)handoff;
 	return NOT_YET;
 }

@@ -75,6 +75,46 @@ DAT_PSP_HANDLE listen_at(struct side *side, DAT_CONN_QUAL qual)
 	return psp;
 }
 
+DAT_RSP_HANDLE reserve(struct side *side, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep)
+{
+	DAT_RSP_HANDLE rsp = NO_HANDLE;
+
+	must(dat_rsp_create(side->ia, qual, ep, side->cr, &rsp));
+	return rsp;
+}
+
+DAT_PSP_HANDLE listen_for_eps(struct side *side, DAT_CONN_QUAL qual)
+{
+	DAT_PSP_HANDLE psp = NO_HANDLE;
+
+	must(dat_psp_create(side->ia, qual, side->cr, DAT_PSP_PROVIDER_FLAG, &psp));
+	return psp;
+}
+
+DAT_EP_HANDLE ep_of_request(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+
+	must(dat_cr_query(cr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param));
+	return param.local_ep_handle;
+}
+
+void configure(struct side *side, DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param = {
+		.pz_handle = side->pz,
+		.recv_evd_handle = side->recv,
+		.request_evd_handle = side->request,
+		.connect_evd_handle = side->connect,
+	};
+
+	must(dat_ep_modify(ep,
+			   DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+				   DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+				   DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+			   &param));
+}
+
 DAT_RETURN try_connect(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout)
 {
 	return dat_ep_connect(ep, address(to), qual, timeout, 0, NULL, DAT_QOS_BEST_EFFORT,
@@ -137,9 +177,15 @@ void disconnect_pair(void)
 /* ---- states ---- */
 
 const DAT_EP_STATE reachable_states[REACHABLE_STATES] = {
-	DAT_EP_STATE_UNCONNECTED,        DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
-	DAT_EP_STATE_COMPLETION_PENDING, DAT_EP_STATE_CONNECTED,
-	DAT_EP_STATE_DISCONNECT_PENDING, DAT_EP_STATE_DISCONNECTED,
+	DAT_EP_STATE_UNCONNECTED,
+	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
+	DAT_EP_STATE_COMPLETION_PENDING,
+	DAT_EP_STATE_CONNECTED,
+	DAT_EP_STATE_DISCONNECT_PENDING,
+	DAT_EP_STATE_DISCONNECTED,
+	DAT_EP_STATE_RESERVED,
+	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
 };
 
 /* What w.a answers does not arrive, so its EP waits for the end of the handshake. */
@@ -163,6 +209,21 @@ static void to_disconnect_pending(void)
 	run_quiet();
 }
 
+static DAT_CR_HANDLE ask_for(DAT_HANDLE sp)
+{
+	w.b.ep = plain_ep(&w.b);
+	must(try_connect(w.b.ep, &w.a, QUAL, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	return expect_request(w.a.cr, sp);
+}
+
+static void to_tentative(void)
+{
+	must(dat_ep_free(w.a.ep));
+	w.a.ep = ep_of_request(ask_for(listen_for_eps(&w.a, QUAL)));
+	configure(&w.a, w.a.ep);
+}
+
 DAT_EP_HANDLE ep_in_state(DAT_EP_STATE state)
 {
 	w.a.ep = plain_ep(&w.a);
@@ -175,6 +236,15 @@ DAT_EP_HANDLE ep_in_state(DAT_EP_STATE state)
 		break;
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		to_completion_pending();
+		break;
+	case DAT_EP_STATE_RESERVED:
+		(void)reserve(&w.a, QUAL, w.a.ep);
+		break;
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		(void)ask_for(reserve(&w.a, QUAL, w.a.ep));
+		break;
+	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+		to_tentative();
 		break;
 	default:
 		w.b.ep = plain_ep(&w.b);
@@ -204,6 +274,12 @@ DAT_UINT32 state_subtype(DAT_EP_STATE state)
 		return DAT_INVALID_STATE_EP_DISCPENDING;
 	case DAT_EP_STATE_DISCONNECTED:
 		return DAT_INVALID_STATE_EP_DISCONNECTED;
+	case DAT_EP_STATE_RESERVED:
+		return DAT_INVALID_STATE_EP_RESERVED;
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		return DAT_INVALID_STATE_EP_PASSCONNPENDING;
+	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+		return DAT_INVALID_STATE_EP_TENTCONNPENDING;
 	default:
 		ck_abort_msg("state %d is not reachable", (int)state);
 		return DAT_NO_SUBTYPE;

@@ -96,6 +96,13 @@ DAT_EP_HANDLE srq_ep_with(struct side *side, DAT_SRQ_HANDLE srq, const DAT_EP_AT
 DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags);
 
 DAT_PSP_HANDLE listen_at(struct side *side, DAT_CONN_QUAL qual);
+/* Reserves for ep; NO_HANDLE: for one that is made for the request. */
+DAT_RSP_HANDLE reserve(struct side *side, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep);
+/* A PSP whose requests come with an EP. */
+DAT_PSP_HANDLE listen_for_eps(struct side *side, DAT_CONN_QUAL qual);
+DAT_EP_HANDLE ep_of_request(DAT_CR_HANDLE cr);
+/* Gives an EP that was made for a request a PZ and EVDs. */
+void configure(struct side *side, DAT_EP_HANDLE ep);
 DAT_RETURN try_connect(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 /* The request of ep at a listener of passive, delivered and not answered. */
 DAT_CR_HANDLE request(DAT_EP_HANDLE ep, struct side *passive, DAT_CONN_QUAL qual);
@@ -112,7 +119,7 @@ void disconnect_pair(void);
 /* An EP of w.a in a state that public calls can bring it to; w.b is the peer. */
 extern const DAT_EP_STATE reachable_states[];
 enum {
-	REACHABLE_STATES = 6
+	REACHABLE_STATES = 9
 };
 DAT_EP_HANDLE ep_in_state(DAT_EP_STATE state);
 /* The subtype that names a state in a DAT_INVALID_STATE. */

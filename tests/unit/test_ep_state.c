@@ -261,13 +261,24 @@ START_TEST(page_an_srq_endpoint_keeps_its_srq_over_reset)
 }
 END_TEST
 
-START_TEST(page_free_is_allowed_in_every_state_and_ends_the_endpoint)
+static bool is_claimed(DAT_EP_STATE state)
+{
+	return state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
+	       state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+}
+
+START_TEST(page_free_ends_an_endpoint_that_nobody_else_has_a_claim_on)
 {
 	DAT_EP_STATE state = reachable_states[_i];
 	DAT_EP_HANDLE ep = ep_in_state(state);
 	DAT_COUNT left = objects(DAT_HANDLE_TYPE_EP);
 
 	(void)drain(w.b.connect);
+	if (is_claimed(state)) {
+		must_fail(dat_ep_free(ep), DAT_INVALID_STATE, state_subtype(state));
+		expect_state(ep, state);
+		return;
+	}
 	must(dat_ep_free(ep));
 	must_fail(dat_ep_get_status(ep, NULL, NULL, NULL), DAT_INVALID_HANDLE,
 		  DAT_INVALID_HANDLE_EP);
@@ -347,7 +358,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_reset_of_an_UNCONNECTED_endpoint_keeps_its_receives);
 	unit_test_all(suite, page_a_reset_endpoint_can_connect_again);
 	unit_test_all(suite, page_an_srq_endpoint_keeps_its_srq_over_reset);
-	unit_test_loop(suite, page_free_is_allowed_in_every_state_and_ends_the_endpoint,
+	unit_test_loop(suite, page_free_ends_an_endpoint_that_nobody_else_has_a_claim_on,
 		       REACHABLE_STATES);
 	unit_test_loop(suite, page_a_receive_is_taken_in_every_state, REACHABLE_STATES);
 	unit_test_all(suite, page_a_send_on_a_DISCONNECTED_endpoint_is_flushed_at_once);

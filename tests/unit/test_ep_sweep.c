@@ -7,13 +7,32 @@
 
 #define S(state) (1u << DAT_EP_STATE_##state)
 #define ANYWHERE UINT_MAX
+#define QUIET                                                           \
+	(S(UNCONNECTED) | S(RESERVED) | S(PASSIVE_CONNECTION_PENDING) | \
+	 S(TENTATIVE_CONNECTION_PENDING))
+#define CLAIMED (QUIET & ~S(UNCONNECTED))
 
 /* A request that w.a could accept; it comes from another EP of w.b. */
 static DAT_CR_HANDLE offered;
+/* An EP of w.a that is connected. */
+static DAT_EP_HANDLE connected;
 
 static DAT_RETURN call_connect(DAT_EP_HANDLE ep)
 {
 	return try_connect(ep, &w.b, QUAL + 2, DAT_TIMEOUT_INFINITE);
+}
+
+static DAT_RETURN call_dup_connect(DAT_EP_HANDLE ep)
+{
+	return dat_ep_dup_connect(ep, connected, DAT_TIMEOUT_INFINITE, 0, NULL,
+				  DAT_QOS_BEST_EFFORT);
+}
+
+static DAT_RETURN call_reserve(DAT_EP_HANDLE ep)
+{
+	DAT_RSP_HANDLE rsp;
+
+	return dat_rsp_create(w.a.ia, QUAL + 3, ep, w.a.cr, &rsp);
 }
 
 static DAT_RETURN call_accept(DAT_EP_HANDLE ep)
@@ -55,6 +74,20 @@ static DAT_RETURN call_modify(DAT_EP_HANDLE ep)
 	return dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &param);
 }
 
+static DAT_RETURN call_modify_pz(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param = { .pz_handle = w.a.pz };
+
+	return dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &param);
+}
+
+static DAT_RETURN call_modify_evd(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param = { .request_evd_handle = w.a.request };
+
+	return dat_ep_modify(ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param);
+}
+
 static DAT_RETURN call_query(DAT_EP_HANDLE ep)
 {
 	DAT_EP_PARAM param;
@@ -86,19 +119,23 @@ static const struct row {
 	unsigned int allowed;
 } rows[] = {
 	{ "connect",	  call_connect,	      S(UNCONNECTED) },
+	{ "dup_connect",  call_dup_connect,   S(UNCONNECTED) },
+	{ "reserve",	  call_reserve,	      S(UNCONNECTED) },
 	{ "accept",	  call_accept,	      S(UNCONNECTED) },
-	{ "modify",	  call_modify,	      S(UNCONNECTED) },
+	{ "modify",	  call_modify,	      QUIET },
+	{ "modify pz",	  call_modify_pz,     S(UNCONNECTED) | S(TENTATIVE_CONNECTION_PENDING) },
+	{ "modify evd",	  call_modify_evd,    QUIET },
 	{ "reset",	  dat_ep_reset,	      S(UNCONNECTED) | S(DISCONNECTED) },
 	{ "send",	  call_send,	      S(CONNECTED) | S(DISCONNECTED) },
 	{ "empty send",	  call_empty_send,    S(CONNECTED) | S(DISCONNECTED) },
-	{ "abrupt",	  call_abrupt,	      ANYWHERE & ~S(UNCONNECTED) },
-	{ "graceful",	  call_graceful,      ANYWHERE & ~S(UNCONNECTED) },
+	{ "abrupt",	  call_abrupt,	      ANYWHERE & ~QUIET },
+	{ "graceful",	  call_graceful,      ANYWHERE & ~QUIET },
 	{ "recv",	  call_recv,	      ANYWHERE },
 	{ "query",	  call_query,	      ANYWHERE },
 	{ "get_status",	  call_get_status,    ANYWHERE },
 	{ "recv_query",	  call_recv_query,    ANYWHERE },
 	{ "set_watermark", call_set_watermark, ANYWHERE },
-	{ "free",	  dat_ep_free,	      ANYWHERE },
+	{ "free",	  dat_ep_free,	      ANYWHERE & ~CLAIMED },
 };
 /* clang-format on */
 
@@ -126,6 +163,8 @@ START_TEST(G2_every_call_in_every_state_does_what_the_table_says)
 	DAT_EP_HANDLE ep;
 	DAT_RETURN ret;
 
+	connected = plain_ep(&w.a);
+	connect_eps(&w.a, connected, &w.b, plain_ep(&w.b));
 	offered = request(plain_ep(&w.b), &w.a, QUAL + 1);
 	ep = ep_in_state(state);
 	take_picture(ep, &before);

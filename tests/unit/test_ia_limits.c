@@ -223,8 +223,35 @@ START_TEST(G9_listeners_end)
 	CREATE_UNTIL_REFUSED(n, ret,
 			     dat_psp_create(w.a.ia, (DAT_CONN_QUAL)n + 1, w.a.cr,
 					    DAT_PSP_CONSUMER_FLAG, &created));
-	must_fail(ret, DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	must_fail(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	ck_assert_int_gt(n, 0);
+}
+END_TEST
+
+/* Public and reserved ones together. */
+START_TEST(G9_listeners_of_all_kinds_end_together)
+{
+	DAT_CONN_QUAL qual = 0;
+	DAT_EP_HANDLE ep = plain_ep(&w.a);
+	DAT_PSP_HANDLE psp = listen_at(&w.a, QUAL - 1);
+	DAT_RSP_HANDLE rsp = NO_HANDLE;
+	DAT_COUNT n, publics;
+	DAT_RETURN ret;
+
+	CREATE_UNTIL_REFUSED(publics, ret,
+			     dat_psp_create_any(w.a.ia, &qual, w.a.cr, DAT_PSP_CONSUMER_FLAG,
+						&created));
+	must_fail(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	must_fail(dat_rsp_create(w.a.ia, QUAL, ep, w.a.cr, &rsp), DAT_INSUFFICIENT_RESOURCES,
+		  DAT_RESOURCE_DEVICE);
+	expect_state(ep, DAT_EP_STATE_UNCONNECTED);
+	must(dat_psp_free(psp));
+	CREATE_UNTIL_REFUSED(n, ret,
+			     dat_rsp_create(w.a.ia, QUAL + (DAT_CONN_QUAL)n, NO_HANDLE, w.a.cr,
+					    &created));
+	must_fail(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	ck_assert_int_eq(n, 1);
+	ck_assert_int_eq(objects(DAT_HANDLE_TYPE_PSP), publics);
 }
 END_TEST
 
@@ -308,6 +335,7 @@ static void fill(Suite *suite)
 	unit_test(suite, G9_zones_end_at_max_pzs);
 	unit_test(suite, G9_regions_end_at_max_lmrs);
 	unit_test(suite, G9_listeners_end);
+	unit_test(suite, G9_listeners_of_all_kinds_end_together);
 	unit_test(suite, G9_endpoints_of_one_srq_end_at_max_ep_per_srq);
 	unit_test(suite, G9_instances_end);
 	unit_test(suite, G9_limits_are_per_adapter_over_all_its_instances);

@@ -9,24 +9,17 @@
 static DAT_RMR_TRIPLET remote;
 static DAT_LMR_TRIPLET local;
 static DAT_HANDLE handle;
-static DAT_CONN_QUAL qual;
-static DAT_CR_HANDLE cr;
-static DAT_EP_HANDLE other;
 
 static void prepare(void)
 {
 	plain_pair();
 	local = segment(&w.a, 0, 8);
-	other = plain_ep(&w.a);
-	cr = request(plain_ep(&w.b), &w.a, QUAL);
 	handle = (DAT_HANDLE)&w;
-	qual = 4711;
 }
 
 static void expect_nothing_written(void)
 {
 	ck_assert_ptr_eq(handle, &w);
-	ck_assert_uint_eq(qual, 4711);
 }
 
 #define must_be_missing(call) must_fail((call), DAT_NOT_IMPLEMENTED, ANY_SUBTYPE)
@@ -49,31 +42,6 @@ START_TEST(G5_remote_memory_regions)
 }
 END_TEST
 
-START_TEST(G5_reserved_service_points)
-{
-	DAT_RSP_PARAM param;
-
-	prepare();
-	must_be_missing(dat_rsp_create(w.a.ia, QUAL + 1, other, w.a.cr, &handle));
-	must_lack(dat_rsp_query(NO_HANDLE, DAT_RSP_FIELD_ALL, &param), RSP);
-	must_lack(dat_rsp_free(NO_HANDLE), RSP);
-	expect_state(other, DAT_EP_STATE_UNCONNECTED);
-	expect_nothing_written();
-}
-END_TEST
-
-START_TEST(G5_other_ways_to_connect)
-{
-	prepare();
-	must_be_missing(dat_psp_create_any(w.a.ia, &qual, w.a.cr, DAT_PSP_CONSUMER_FLAG, &handle));
-	must_be_missing(dat_cr_handoff(cr, QUAL + 1));
-	must_be_missing(dat_ep_dup_connect(other, w.a.ep, 1000, 0, NULL, DAT_QOS_BEST_EFFORT));
-	expect_state(other, DAT_EP_STATE_UNCONNECTED);
-	must(dat_cr_accept(cr, other, 0, NULL));
-	expect_nothing_written();
-}
-END_TEST
-
 START_TEST(G5_RDMA)
 {
 	prepare();
@@ -92,8 +60,6 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test(suite, G5_remote_memory_regions);
-	unit_test(suite, G5_reserved_service_points);
-	unit_test(suite, G5_other_ways_to_connect);
 	unit_test(suite, G5_RDMA);
 }
 
