@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* look.c - reading events, and comparing what shows with the model. */
+#include <string.h>
+
+#include "prog.h"
+
+static const DAT_EVD_HANDLE none = DAT_HANDLE_NULL;
+
+/* ---- events ---- */
+
+/* The oldest Endpoint of that handle; a dead one keeps it until all was told. */
+static int ep_of_event(struct prog *p, DAT_EP_HANDLE handle)
+{
+	for (int e = 0; e < EPS; e++)
+		if (handle && p->ep[e].handle == handle)
+			return e;
+	fails(p, "a connection event names an Endpoint that is not there");
+}
+
+static void on_connection(struct prog *p, int v, const DAT_EVENT *event)
+{
+	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
+	int e = ep_of_event(p, data->ep_handle);
+	const struct life *life = p->ep[e].life;
+	uint32_t id;
+
+	says(p, "    evd %d: connection event %#x of ep %d", v, (unsigned int)event->event_number,
+	     e);
+	if (p->ep[e].connect != v)
+		fails(p, "ep %d: a connection event on evd %d", e, v);
+	while (life->told == TOLD_OVER && life < life_of(p, e))
+		life++;
+	model_told(p, e, event->event_number);
+	if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED || life->end == 1) {
+		if (data->private_data_size != 0)
+			fails(p, "ep %d: private data from nowhere", e);
+		return;
+	}
+	/* The pointer is good until the Endpoint is freed or UNCONNECTED again. */
+	if (data->private_data_size != (DAT_COUNT)sizeof(id))
+		fails(p, "ep %d: private data of %d bytes", e, data->private_data_size);
+	if (p->ep[e].dead || life < life_of(p, e))
+		return;
+	memcpy(&id, data->private_data, sizeof(id));
+	if (id != ~p->conn[life->conn].id)
+		fails(p, "ep %d: another connection's private data", e);
+}
+
+static int conn_named(struct prog *p, uint32_t id)
+{
+	for (int n = 0; n < CONNS; n++)
+		if (p->conn[n].used && p->conn[n].id == id)
+			return n;
+	fails(p, "a request of no connection");
+}
+
+static void on_request(struct prog *p, int v, const DAT_CR_ARRIVAL_EVENT_DATA *data)
+{
+	struct request *request = NULL;
+	DAT_CR_PARAM param;
+	struct conn *c;
+	uint32_t id;
+
+	for (int r = 0; r < REQUESTS && !request; r++)
+		if (!p->request[r].handle)
+			request = &p->request[r];
+	if (!request)
+		fails(p, "the program lets too many requests wait");
+	ok(p, "dat_cr_query", dat_cr_query(data->cr_handle, DAT_CR_FIELD_ALL, &param));
+	if (param.private_data_size != (DAT_COUNT)sizeof(id))
+		fails(p, "a request with %d bytes of private data", param.private_data_size);
+	memcpy(&id, param.private_data, sizeof(id));
+	request->handle = data->cr_handle;
+	request->conn = conn_named(p, id);
+	c = &p->conn[request->conn];
+	request->side = c->to;
+	if (data->conn_qual != c->qual || c->at_program || c->answer != UNANSWERED ||
+	    p->evd[v].side != c->to)
+		fails(p, "the request of connection %u came wrong", id);
+	c->at_program = true;
+	says(p, "    evd %d: request of connection %d", v, request->conn);
+}
+
+static void on_software(struct prog *p, int v, const DAT_EVENT *event)
+{
+	int n = (int)(uintptr_t)event->event_data.software_event_data.pointer;
+
+	if (n != p->evd[v].se_seen + 1 || n > p->evd[v].se_posted)
+		fails(p, "evd %d: software event %d after %d", v, n, p->evd[v].se_seen);
+	p->evd[v].se_seen = n;
+}
+
+static void on_event(struct prog *p, int v, const DAT_EVENT *event)
+{
+	if (event->evd_handle != p->evd[v].handle)
+		fails(p, "evd %d: an event names another", v);
+	switch ((int)event->event_number) {
+	case DAT_DTO_COMPLETION_EVENT:
+		dto_done(p, v, &event->event_data.dto_completion_event_data);
+		break;
+	case DAT_CONNECTION_REQUEST_EVENT:
+		on_request(p, v, &event->event_data.cr_arrival_event_data);
+		break;
+	case DAT_SOFTWARE_EVENT:
+		on_software(p, v, event);
+		break;
+	default:
+		on_connection(p, v, event);
+	}
+}
+
+bool reap(struct prog *p, int v)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret = dat_evd_dequeue(p->evd[v].handle, &event);
+
+	if (ret == DAT_QUEUE_EMPTY)
+		return false;
+	ok(p, "dat_evd_dequeue", ret);
+	on_event(p, v, &event);
+	return true;
+}
+
+int queued(struct prog *p, int v)
+{
+	DAT_COUNT more = NONE;
+	DAT_EVENT event;
+	DAT_RETURN ret = dat_evd_wait(p->evd[v].handle, 0, p->evd[v].qlen, &event, &more);
+
+	/* A full one hands an event over. */
+	if (ret == DAT_SUCCESS) {
+		on_event(p, v, &event);
+		if (more != p->evd[v].qlen - 1)
+			fails(p, "evd %d is full and has %d events more", v, more);
+		return more;
+	}
+	if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED || more < 0 || more >= p->evd[v].qlen)
+		fails(p, "evd %d: %#x, and %d events are there", v, ret, more);
+	return more;
+}
+
+void reap_all(struct prog *p, int v)
+{
+	int there = queued(p, v), n = 0;
+
+	while (reap(p, v))
+		n++;
+	if (n != there)
+		fails(p, "evd %d had %d events, and %d came off it", v, there, n);
+	for (int e = 0; e < EPS; e++) {
+		if (!p->ep[e].handle || p->ep[e].connect != v)
+			continue;
+		model_told_all(p, e);
+		if (p->ep[e].dead)
+			p->ep[e].handle = none;
+	}
+}
+
+static void on_async(struct prog *p, const DAT_EVENT *event)
+{
+	const DAT_ASYNCH_ERROR_EVENT_DATA *data = &event->event_data.asynch_error_event_data;
+
+	if (event->event_number != DAT_ASYNC_ERROR_EVD_OVERFLOW ||
+	    data->reason != DAT_EVD_OVERFLOW_ERROR)
+		fails(p, "an asynchronous event %#x", (unsigned int)event->event_number);
+	for (int v = 0; v < EVDS; v++) {
+		if (!p->evd[v].handle || p->evd[v].handle != data->dat_handle)
+			continue;
+		says(p, "    evd %d overflowed", v);
+		p->count[N_OVERFLOWS]++;
+		p->evd[v].overflowed = true;
+		for (int e = 0; e < EPS; e++)
+			if (p->ep[e].handle && (p->ep[e].recv == v || p->ep[e].request == v)) {
+				p->ep[e].holey = true;
+				if (conn_of(p, e))
+					conn_of(p, e)->causes |= OVERFLOW;
+			}
+	}
+}
+
+static void read_async(struct prog *p)
+{
+	DAT_EVENT event;
+
+	for (int s = 0; s < SIDES; s++)
+		while (p->side[s].ia && dat_evd_dequeue(p->side[s].async, &event) == DAT_SUCCESS)
+			on_async(p, &event);
+}
+
+/* ---- what shows ---- */
+
+static void look_at_ep(struct prog *p, int e)
+{
+	struct ep *ep = &p->ep[e];
+	DAT_EP_STATE state;
+	DAT_COUNT nbufs, span;
+
+	ok(p, "dat_ep_get_status", dat_ep_get_status(ep->handle, &state, NULL, NULL));
+	model_shows(p, e, state);
+	ok(p, "dat_ep_recv_query", dat_ep_recv_query(ep->handle, &nbufs, &span));
+	if (nbufs < 0 || span < nbufs || (ep->srq == NONE && nbufs > ep->recv_count))
+		fails(p, "ep %d owns %d buffers over %d messages, %d are posted", e, nbufs, span,
+		      ep->recv_count);
+}
+
+static bool any_holey(const struct prog *p, int q)
+{
+	for (int e = 0; e < EPS; e++)
+		if (p->ep[e].handle && p->ep[e].srq == q && p->ep[e].holey)
+			return true;
+	return false;
+}
+
+static void look_at_srq(struct prog *p, int q)
+{
+	struct srq *srq = &p->srq[q];
+	DAT_SRQ_PARAM param;
+	int out = srq_out(p, q);
+
+	ok(p, "dat_srq_query", dat_srq_query(srq->handle, DAT_SRQ_FIELD_ALL, &param));
+	if (param.outstanding_dto_count < out && any_holey(p, q)) {
+		srq->lost += out - param.outstanding_dto_count;
+		out = param.outstanding_dto_count;
+	}
+	if (param.max_recv_dtos != srq->max || param.outstanding_dto_count != out ||
+	    param.available_dto_count < 0 || param.available_dto_count > out)
+		fails(p,
+		      "srq %d: max %d, available %d, outstanding %d; expected %d, at most %d, %d",
+		      q, param.max_recv_dtos, param.available_dto_count,
+		      param.outstanding_dto_count, srq->max, out, out);
+}
+
+void look(struct prog *p)
+{
+	read_async(p);
+	for (int e = 0; e < EPS; e++)
+		if (p->ep[e].handle && !p->ep[e].dead)
+			look_at_ep(p, e);
+	for (int q = 0; q < SRQS; q++)
+		if (p->srq[q].handle)
+			look_at_srq(p, q);
+}
+
+/* ---- the reckoning ---- */
+
+static void rests_ep(struct prog *p, int e)
+{
+	struct ep *ep = &p->ep[e];
+	DAT_BOOLEAN recv_idle, request_idle;
+	DAT_COUNT nbufs, span;
+	int own = 0;
+
+	model_rests(p, e);
+	dto_all_done(p, e);
+	own = ep->srq == NONE ? ep->recv_count : 0;
+	ok(p, "dat_ep_recv_query", dat_ep_recv_query(ep->handle, &nbufs, &span));
+	ok(p, "dat_ep_get_status", dat_ep_get_status(ep->handle, NULL, &recv_idle, &request_idle));
+	if (nbufs != own || span != own)
+		fails(p, "ep %d rests with %d buffers over %d messages, expected %d", e, nbufs,
+		      span, own);
+	if (!recv_idle != (own > 0) || !request_idle)
+		fails(p, "ep %d rests, and says it is not idle, or is where it is not", e);
+}
+
+static void rests_srq(struct prog *p, int q)
+{
+	DAT_SRQ_PARAM param;
+
+	ok(p, "dat_srq_query", dat_srq_query(p->srq[q].handle, DAT_SRQ_FIELD_ALL, &param));
+	if (param.available_dto_count != srq_out(p, q))
+		fails(p, "srq %d rests with %d available, expected %d", q,
+		      param.available_dto_count, srq_out(p, q));
+}
+
+void reckon(struct prog *p)
+{
+	settle(p);
+	look(p);
+	for (int v = 0; v < EVDS; v++)
+		if (p->evd[v].handle)
+			reap_all(p, v);
+	settle(p);
+	look(p);
+	for (int e = 0; e < EPS; e++)
+		if (p->ep[e].handle && !p->ep[e].dead)
+			rests_ep(p, e);
+	for (int q = 0; q < SRQS; q++)
+		if (p->srq[q].handle)
+			rests_srq(p, q);
+	for (int v = 0; v < EVDS; v++)
+		if (p->evd[v].handle && p->evd[v].se_seen != p->evd[v].se_posted)
+			fails(p, "evd %d: software events are missing", v);
+	conns_forget(p);
+	p->count[N_RECKONINGS]++;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * prog.h - programs of legal calls, made up as they run, beside a model of what may come of them.
+ *
+ * A program is a world (two adapters with EVDs, SRQs, Endpoints, listeners, registered memory), a source
+ * of choices (choice.h) and operations. The model knows no more than a Consumer: which calls it made and
+ * what came out of them. After each operation every state that shows is compared with what the rulings
+ * allow; where they leave freedom (how far a message came, which of two ends was first) anything within
+ * them is accepted. A reckoning lets the network come to rest, reaps everything and asks for the one
+ * right answer: each posted DTO completed exactly once, every event told, every count right.
+ */
+#ifndef RANDOM_PROG_H
+#define RANDOM_PROG_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include <dat/udat.h>
+#include <dat/sim.h>
+
+#include "choice.h"
+
+enum {
+	SIDES = 2,
+	EVDS = 40,
+	SRQS = 4,
+	EPS = 14,
+	PSPS = 4,
+	REQUESTS = 24,
+	CONNS = 48,
+	DTOS = 1024,
+	QUEUE = 32, /* DTOs of an Endpoint, each way, at most */
+	LIVES = 4,  /* connections of an Endpoint whose events may lie unread */
+	SLOT = 1536,
+	MTU = 256,
+	LOG = 60,
+	NONE = -1,
+};
+
+/* ---- what there is ---- */
+
+struct side {
+	char name[8];
+	DAT_IA_HANDLE ia; /* NULL: closed */
+	DAT_EVD_HANDLE async;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lkey;
+	struct sockaddr_storage address;
+	uint8_t *memory;
+};
+
+struct evd {
+	DAT_EVD_HANDLE handle; /* NULL: not there */
+	int side;
+	unsigned int flags;
+	int qlen;
+	int users;
+	bool overflowed; /* its overflow was told */
+	int se_posted, se_seen;
+};
+
+struct srq {
+	DAT_SRQ_HANDLE handle;
+	int side, max, users;
+	int posted, reaped; /* Receives */
+	int lost;           /* buffers that went with an Endpoint; which ones nobody can know */
+	int shortest;       /* Receive that was ever there */
+};
+
+enum dto_kind {
+	DTO_FREE,
+	DTO_SEND,
+	DTO_RECV
+};
+
+/* A DTO from its post until it is reaped, or can never be; its number and serial are the cookie. */
+struct dto {
+	enum dto_kind kind;
+	uint32_t serial;
+	int ep, srq; /* whose queue; the other is NONE */
+	int length;
+	int message; /* Send: of its connection, from 1; 0: none, it was posted to be flushed */
+	unsigned int flags;
+};
+
+/* Why a connection may break; bits. */
+enum cause {
+	STARVED = 1,  /* a message found no Receive */
+	TOO_LONG = 2, /* or one too short for it */
+	OVERFLOW = 4, /* an EVD had no room */
+	LOSSY = 8,    /* packets get lost */
+};
+
+/* How the request of a connection fared */
+enum answer {
+	UNANSWERED,
+	ACCEPTED,
+	REJECTED,
+};
+
+struct conn {
+	bool used;
+	uint32_t id;
+	int ep[2]; /* active, passive; NONE: not there, no more or not yet */
+	int to;    /* side */
+	DAT_CONN_QUAL qual;
+	enum answer answer;
+	bool at_program;     /* the program holds the request */
+	bool may_be_refused; /* nobody may listen, or the queue may be full, when it comes */
+	bool may_time_out, unreachable;
+	bool asked;      /* somebody asked for its end */
+	bool gave_up[2]; /* an end did before it was established */
+	unsigned int causes;
+	struct way {
+		int sent, acked, got;
+		int length[QUEUE * 2]; /* of message n at n % (QUEUE * 2) */
+	} way[2];                      /* from ep[i] */
+};
+
+/* What the events on the connect EVD told of a connection */
+enum told {
+	TOLD_NOTHING,
+	TOLD_CONNECTING, /* dat_ep_connect, nothing yet */
+	TOLD_ACCEPTING,  /* dat_cr_accept, nothing yet */
+	TOLD_UP,
+	TOLD_OVER
+};
+
+struct life {
+	enum told told;
+	int conn; /* number in prog.conn; it is kept until all is told */
+	int end;  /* 0 active, 1 passive */
+	DAT_EP_STATE state;
+};
+
+struct ep {
+	DAT_EP_HANDLE handle; /* kept after the free until all its events are read */
+	bool dead;
+	int side, srq, recv, request, connect; /* numbers; srq NONE: plain */
+	DAT_COMPLETION_FLAGS request_flags;
+	struct life life[LIVES];
+	int lives;                      /* the last one is now; its state that of the Endpoint */
+	int sends[QUEUE], recvs[QUEUE]; /* DTOs, oldest first */
+	int send_count, recv_count;
+	int shortest;       /* Receive of its own */
+	bool holey;         /* an EVD overflowed: completions may be missing */
+	bool failed;        /* a Send of this connection did */
+	uint32_t last_recv; /* serial of the Receive reaped last */
+};
+
+struct psp {
+	DAT_PSP_HANDLE handle;
+	int side, evd;
+	DAT_CONN_QUAL qual;
+};
+
+/* A connection request the program holds */
+struct request {
+	DAT_CR_HANDLE handle;
+	int side, conn;
+};
+
+/* What programs met, for the summary */
+enum count {
+	N_SENT,
+	N_RECEIVED,
+	N_FLUSHED,
+	N_SUPPRESSED,
+	N_VOIDED,
+	N_CONNECTED,
+	N_ENDED,
+	N_BROKEN,
+	N_REFUSED,
+	N_OVERFLOWS,
+	N_RECKONINGS,
+	N_ADAPTERS,
+	N_COUNTS
+};
+
+struct prog {
+	struct choice *choice;
+	const char *replay; /* how to do it again */
+	unsigned int step;
+	bool watch;       /* refused calls are tried after each operation */
+	bool time_passed; /* since the last look */
+	DAT_SIM_CONFIG config;
+	DAT_SIM_HANDLE sim;
+	struct side side[SIDES];
+	struct evd evd[EVDS];
+	struct srq srq[SRQS];
+	struct ep ep[EPS];
+	struct psp psp[PSPS];
+	struct request request[REQUESTS];
+	struct conn conn[CONNS];
+	struct dto dto[DTOS];
+	uint32_t serial, connections;
+	int dto_hint;
+	DAT_CONN_QUAL next_qual;
+	bool held; /* something on the wire may be */
+	unsigned long count[N_COUNTS];
+	char log[LOG][120];
+	unsigned int logged;
+};
+
+struct op {
+	const char *name;
+	unsigned int weight;
+	bool (*run)(struct prog *p); /* false: does not apply, nothing was done */
+};
+
+/* ---- prog.c ---- */
+
+int pick(struct prog *p, int n);
+bool chance(struct prog *p, int percent);
+void says(struct prog *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void fails(struct prog *p, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+/* The call must have succeeded; must have failed with this type. */
+void ok(struct prog *p, const char *call, DAT_RETURN ret);
+void refused(struct prog *p, const char *call, DAT_RETURN ret, DAT_RETURN type);
+const char *state_name(DAT_EP_STATE state);
+
+/* ---- world.c ---- */
+
+void world_open(struct prog *p, DAT_SIM_PROFILE profile, bool trace);
+/* Everything is freed one by one, and nothing may be left. */
+void world_close(struct prog *p);
+void side_open(struct prog *p, int s);
+void side_close_abruptly(struct prog *p, int s);
+void settle(struct prog *p);
+void advance(struct prog *p, DAT_UINT64 ns);
+int new_evd(struct prog *p, int s, unsigned int flags, int qlen);
+int new_srq(struct prog *p, int s, int max);
+/* srq NONE: a plain one */
+int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
+	   DAT_COMPLETION_FLAGS request_flags);
+int new_psp(struct prog *p, int s, int evd);
+/* It was reset or freed: nothing of it completes any more. */
+void ep_wipe(struct prog *p, int e);
+void drop_ep(struct prog *p, int e);
+void drop_evd(struct prog *p, int v);
+void drop_srq(struct prog *p, int q);
+void drop_psp(struct prog *p, int l);
+
+/* ---- model.c: Endpoints and connections ---- */
+
+struct life *life_of(struct prog *p, int e);
+DAT_EP_STATE state_of(struct prog *p, int e);
+struct conn *conn_of(struct prog *p, int e); /* NULL: none */
+bool is_up(struct prog *p, int e);
+int conn_new(struct prog *p);
+/* The Endpoint does this by a call; the state it must be in afterwards. */
+void model_connect(struct prog *p, int e, int conn);
+void model_accept(struct prog *p, int e, int conn);
+void model_disconnect(struct prog *p, int e, bool abrupt);
+void model_reset(struct prog *p, int e);
+/* It goes; events it has still to tell may be read later. */
+void model_free(struct prog *p, int e);
+/* Looked at: it shows this state. */
+void model_shows(struct prog *p, int e, DAT_EP_STATE state);
+/* An event about it was read. */
+void model_told(struct prog *p, int e, DAT_EVENT_NUMBER number);
+/* All events of its connect EVD were read: it told all there is. */
+void model_told_all(struct prog *p, int e);
+/* The network is at rest and nothing is held. */
+void model_rests(struct prog *p, int e);
+/* A message for e, or a Receive, was posted: could a message find no Receive, or a short one? */
+void model_starves(struct prog *p, int e);
+void conns_forget(struct prog *p);
+
+/* ---- dto.c ---- */
+
+int dto_new(struct prog *p, enum dto_kind kind, int ep, int srq, int length);
+DAT_DTO_COOKIE dto_cookie(const struct prog *p, int d);
+DAT_LMR_TRIPLET dto_segment(struct prog *p, int d, int side, int from, int length);
+void post_send(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags);
+void post_recv(struct prog *p, int e, int length);
+void post_srq(struct prog *p, int q, int length);
+/* A completion was read. */
+void dto_done(struct prog *p, int v, const DAT_DTO_COMPLETION_EVENT_DATA *data);
+/* None of the Endpoint's DTOs completes any more. */
+void dto_void(struct prog *p, int e);
+/* The network is at rest, all was reaped. */
+void dto_all_done(struct prog *p, int e);
+
+/* Receives posted on the SRQ and not reaped */
+int srq_out(const struct prog *p, int q);
+
+/* ---- look.c ---- */
+
+/* Read one event; false: there is none. */
+bool reap(struct prog *p, int v);
+/* How many events lie on it; one may be handed over to find out. */
+int queued(struct prog *p, int v);
+void reap_all(struct prog *p, int v);
+void look(struct prog *p);
+void reckon(struct prog *p);
+
+/* ---- calls.c ---- */
+
+void ep_connect_to(struct prog *p, int e, int s, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
+void request_accept(struct prog *p, int r, int e);
+void request_reject(struct prog *p, int r);
+/* All calls that must be refused now, or do nothing */
+void refusals(struct prog *p);
+
+/* ---- ops.c ---- */
+
+extern const struct op all_ops[];
+
+#endif /* RANDOM_PROG_H */
