@@ -222,7 +222,10 @@ const char *state_name(DAT_EP_STATE state);
 
 /* ---- world.c ---- */
 
-void world_open(struct prog *p, DAT_SIM_PROFILE profile, bool trace);
+/* A fabric; adapters may be opened and closed on it any number of times. */
+void world_create(struct prog *p, DAT_SIM_PROFILE profile, bool trace);
+void world_end(struct prog *p);
+void world_open(struct prog *p);
 /* Everything is freed one by one, and nothing may be left. */
 void world_close(struct prog *p);
 void side_open(struct prog *p, int s);

@@ -128,7 +128,7 @@ static void begin(struct orders *o)
 {
 	struct prog *p = &o->p;
 
-	world_open(p, o->profile ? DAT_SIM_PROFILE_IWARP : DAT_SIM_PROFILE_IB, false);
+	world_open(p);
 	o->cr_evd = new_evd(p, B, DAT_EVD_CR_FLAG, 4);
 	o->psp = new_psp(p, B, o->cr_evd);
 	make_side(o, A);
@@ -383,6 +383,7 @@ static unsigned long run_all(struct orders *o, int depth)
 	struct choice choice;
 	unsigned long ways = 0;
 
+	world_create(&o->p, o->profile ? DAT_SIM_PROFILE_IWARP : DAT_SIM_PROFILE_IB, false);
 	choice_by_odometer(&choice);
 	do {
 		fresh = *o;
@@ -393,6 +394,7 @@ static unsigned long run_all(struct orders *o, int depth)
 		finish(&fresh);
 		ways++;
 	} while (choice_next(&choice));
+	world_end(&o->p);
 	return ways;
 }
 

@@ -85,7 +85,7 @@ void side_close_abruptly(struct prog *p, int s)
 	p->count[N_ADAPTERS]++;
 }
 
-void world_open(struct prog *p, DAT_SIM_PROFILE profile, bool trace)
+void world_create(struct prog *p, DAT_SIM_PROFILE profile, bool trace)
 {
 	DAT_SIM_CONFIG *config = &p->config;
 
@@ -96,6 +96,16 @@ void world_open(struct prog *p, DAT_SIM_PROFILE profile, bool trace)
 	config->poll_quantum_ns = 0;
 	config->trace = trace ? DAT_TRUE : DAT_FALSE;
 	ok(p, "dat_sim_create", dat_sim_create(config, &p->sim));
+}
+
+void world_end(struct prog *p)
+{
+	ok(p, "dat_sim_destroy", dat_sim_destroy(p->sim));
+	p->sim = none;
+}
+
+void world_open(struct prog *p)
+{
 	for (int s = 0; s < SIDES; s++) {
 		p->side[s].memory = memory[s];
 		snprintf(p->side[s].name, sizeof(p->side[s].name), "emu%d", s);
@@ -142,8 +152,6 @@ void world_close(struct prog *p)
 	for (int d = 0; d < DTOS; d++)
 		if (p->dto[d].kind != DTO_FREE)
 			fails(p, "dto %d is left", d);
-	ok(p, "dat_sim_destroy", dat_sim_destroy(p->sim));
-	p->sim = none;
 }
 
 /* ---- time ---- */
