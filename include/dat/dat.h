@@ -787,7 +787,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET
 
 /*
  * The other way: makes what RDMA Writes left in the segments visible to the program.
- * Errors: as dat_lmr_sync_rdma_read.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (a segment outside its LMR, an unknown LMR).
  */
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments);
@@ -887,8 +887,9 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
  * The same for an Endpoint that takes its Receives from srq_handle for as long as it lives.
  * ep_attributes may not be NULL; max_recv_iov in it is not looked at, srq_soft_hw sets the soft
  * high watermark (0 and DAT_HW_DEFAULT: none), max_recv_dtos sets no watermark.
- * Errors: as dat_ep_create; zones of EP and SRQ that differ, where srq_ep_pz_difference_supported
- * is false, are DAT_INVALID_PARAMETER. Rulings A1, H5, E6.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, an attribute out of range; zones of EP
+ * and SRQ that differ, where srq_ep_pz_difference_supported is false), DAT_INSUFFICIENT_RESOURCES,
+ * DAT_MODEL_NOT_SUPPORTED. Rulings G3a, A1, A2, H5, E6.
  */
 DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 				  DAT_EVD_HANDLE recv_evd_handle,
@@ -915,7 +916,8 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask
  *	UNCONNECTED		transport and provider attributes
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown or unchangeable bit, a value out of
  * range, a bad handle in the structure), DAT_INVALID_STATE (subtype: the state the EP is in; also
- * max_recv_dtos below what is posted). Rulings G3a, M1 to M6, A1.
+ * max_recv_dtos below what is posted), DAT_INSUFFICIENT_RESOURCES (the adapter cannot give longer
+ * queues). Rulings G3a, M1 to M6, A1.
  */
 DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param);
@@ -937,8 +939,9 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 
 /*
  * Connects to the place that dup_ep_handle, a CONNECTED Endpoint of this process, is connected to,
- * with its connect flags.
- * Errors: as dat_ep_connect, without DAT_INVALID_ADDRESS; DAT_INVALID_STATE for either EP.
+ * with its connect flags. The other arguments are as for dat_ep_connect.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (timeout 0, private data), DAT_INVALID_STATE
+ * (of either EP), DAT_MODEL_NOT_SUPPORTED (QoS), DAT_INSUFFICIENT_RESOURCES. Rulings E4, A5.
  */
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
 			      DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
@@ -987,8 +990,11 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
  * and room for segment_length bytes of *remote_buffer. The peer's region needs remote read; if it
  * refuses, the read completes DAT_DTO_ERR_REMOTE_ACCESS and the connection breaks. *remote_buffer
  * is read during the call only. completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE.
- * Errors: as dat_ep_post_send, with local write in place of read; DAT_LENGTH_ERROR (the local
- * segments are too short).
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, too many segments, a segment outside its
+ * LMR, longer than max_rdma_size, a flag), DAT_LENGTH_ERROR (the local segments are too short),
+ * DAT_INVALID_STATE (neither CONNECTED nor DISCONNECTED), DAT_PROTECTION_VIOLATION,
+ * DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (max_request_dtos outstanding). Rulings A1,
+ * A2, A3.
  */
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -998,7 +1004,11 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 /*
  * Posts a write of the local segments into the peer's memory *remote_buffer, which needs remote
  * write and room for them; the peer gets no event. completion_flags as for RDMA Read.
- * Errors: as dat_ep_post_send; DAT_LENGTH_ERROR (the remote buffer is too short).
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, too many segments, a segment outside its
+ * LMR, longer than max_rdma_size, a flag), DAT_LENGTH_ERROR (the remote buffer is too short),
+ * DAT_INVALID_STATE (neither CONNECTED nor DISCONNECTED), DAT_PROTECTION_VIOLATION,
+ * DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (max_request_dtos outstanding). Rulings A2,
+ * A3.
  */
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				  DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -1127,7 +1137,8 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 
 /*
  * The same on a free qualifier, which is written to *conn_qual.
- * Errors: as dat_psp_create, with DAT_CONN_QUAL_UNAVAILABLE in place of DAT_CONN_QUAL_IN_USE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, psp_flags), DAT_CONN_QUAL_UNAVAILABLE
+ * (none is free), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
  */
 DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -1189,7 +1200,9 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask
  * max_private_data_size bytes, and reaches the peer with its ESTABLISHED event. A call that fails
  * leaves the CR, the EP and the peer untouched.
  * Errors: DAT_INVALID_HANDLE (also DAT_HANDLE_NULL where the request is for no Endpoint),
- * DAT_INVALID_PARAMETER (private data, another EP than the request's), DAT_INVALID_STATE (the EP's state). Rulings A5, E5, E7.
+ * DAT_INVALID_PARAMETER (private data, another EP than the request's, RDMA Read counts that do not
+ * fit the peer's), DAT_INVALID_STATE (the EP's state), DAT_INSUFFICIENT_RESOURCES. Rulings A5, E5,
+ * E7.
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data);
@@ -1204,8 +1217,8 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
 /*
  * Moves a request to the listener on another qualifier of the same adapter, where it arrives as
  * new.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody listens there; the CR is untouched).
- * Ruling E4.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody listens there),
+ * DAT_INSUFFICIENT_RESOURCES. A call that fails leaves the CR untouched. Ruling E4.
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);
 

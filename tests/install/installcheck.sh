@@ -1,6 +1,7 @@
 #!/bin/sh
-# Build and run hello.c against the installed library, shared and static, the way a user would: with
-# pkg-config and nothing from this tree. installcheck.sh SRCDIR; the rest comes from the Makefile.
+# The manual pages are in place. Build and run hello.c against the installed library, shared and
+# static, the way a user would: with pkg-config and nothing from this tree. installcheck.sh SRCDIR; the
+# rest comes from the Makefile.
 set -e
 source=$1/tests/install/hello.c
 work=$(mktemp -d)
@@ -20,6 +21,18 @@ try() {
 	[ -n "$said" ]
 	echo "installcheck: $1: ok ($said)"
 }
+
+# Sections 1, 3 and 5, and one that only leads to another.
+for page in man1/datsim.1 man3/libdat.3 man3/dat_srq_set_lw.3 man3/dat_ep_modify.3 \
+	man3/dat_evd_disable.3 man5/dat.conf.5; do
+	file=$DESTDIR$mandir/$page
+	to=$(sed -n 's/^\.so //p' "$file")
+	[ -s "$DESTDIR$mandir/${to:-$page}" ]
+done
+if command -v man > /dev/null; then
+	man -M "$DESTDIR$mandir" 3 dat_evd_disable | grep -q DAT_INVALID_HANDLE
+fi
+echo "installcheck: manual pages: ok"
 
 if [ -e "$DESTDIR$libdir/libdat.so" ]; then
 	try shared "$libs"

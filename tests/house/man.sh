@@ -1,0 +1,378 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The manual pages in doc/man say what the headers say. Each rule is a function that prints offenders
+# for the pages in $pages; it passes if it prints nothing for ours, and something for a copy of them
+# into which a mistake was put.
+pages=$top_srcdir/doc/man
+headers=$top_srcdir/include/dat
+map=$top_srcdir/lib/libdat.map
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+
+# ---- what the sources say ----
+
+strip_comments() {
+	awk '{
+		while (1) {
+			if (inside) {
+				if ((i = index($0, "*/")) == 0) next
+				$0 = substr($0, i + 2); inside = 0
+			}
+			if ((i = index($0, "/*")) == 0) break
+			rest = substr($0, i + 2)
+			if ((j = index(rest, "*/")) == 0) { $0 = substr($0, 1, i - 1); inside = 1; break }
+			$0 = substr($0, 1, i - 1) " " substr(rest, j + 2)
+		}
+		if ($0 !~ /^#/) print
+	}' "$@"
+}
+
+# Prototypes, one a line, with blanks only where they are needed.
+normal() {
+	sed 's/^ *//; s/[[:space:]]\{1,\}/ /g; s/ *\([(),*]\) */\1/g; s/ *$//'
+}
+
+header_prototypes() {
+	strip_comments "$headers"/*.h | tr '\n' ' ' | tr ';' '\n' |
+		sed -n 's/.*\(DAT_RETURN dat_[a-z0-9_]*(.*)\) *$/\1/p' | normal | sort
+}
+
+exported_names() {
+	sed -n 's/^[[:space:]]*\(dat_[a-z0-9_]*\);$/\1/p' "$map" | sort
+}
+
+return_types() {
+	awk '/typedef enum dat_return_type/ { on = 1 } /}/ { on = 0 }
+		on && match($0, /DAT_[A-Z_]+/) { print substr($0, RSTART, RLENGTH) }' "$headers/dat_error.h"
+}
+
+# NAME TYPE: what the comment in front of a prototype lists behind "Errors:"
+header_errors() {
+	return_types > "$work/types"
+	awk -v types="$work/types" '
+		BEGIN { while ((getline type < types) > 0) known[type] = 1 }
+		/^\/\*/ { text = "" }
+		/^ \*|^\/\*/ { text = text $0; next }
+		/^DAT_RETURN dat_/ {
+			name = $2; sub(/\(.*/, "", name)
+			sub(/.*Errors:/, "", text)
+			while (match(text, /DAT_[A-Z0-9_]+/)) {
+				word = substr(text, RSTART, RLENGTH)
+				text = substr(text, RSTART + RLENGTH)
+				if (word in known) print name, word
+			}
+		}
+		/^$/ { text = "" }' "$headers/dat.h" "$headers/udat.h" "$headers/dat_registry.h" | sort -u
+}
+
+# ---- what the pages say ----
+
+# The file behind a page that only points to another one.
+target() {
+	sed -n 's/^\.so man[135]\///p' "$1"
+}
+
+real_pages() {
+	for ending in ${1:-1 3 5}; do
+		grep -L '^\.so ' "$pages"/*."$ending"
+	done
+}
+
+# The lines of one section, without font changes.
+section() {
+	awk -v wanted="$1" '/^\.SH / { on = (substr($0, 5) == wanted); next } on' "$2" |
+		sed 's/\\f[BIRP]//g; s/\\-/-/g'
+}
+
+page_names() {
+	section NAME "$1" | sed -n '1s/ - .*//p' | tr -d ' ' | tr ',' '\n'
+}
+
+# Lines of .B and .BI, put together as the formatter would.
+page_prototypes() {
+	section SYNOPSIS "$1" | sed -n 's/^\.BI \{1,\}//p' | awk '
+		{
+			text = $0
+			while (text != "") {
+				sub(/^ +/, "", text)
+				if (text ~ /^"/) {
+					text = substr(text, 2); i = index(text, "\"")
+					line = line substr(text, 1, i - 1); text = substr(text, i + 1)
+				} else {
+					i = index(text, " "); if (!i) i = length(text) + 1
+					line = line substr(text, 1, i - 1); text = substr(text, i)
+				}
+			}
+			if (line ~ /\)$/ || line ~ /;$/) { print line; line = "" }
+		}
+		END { if (line) print line }' | sed 's/;$//' | normal
+}
+
+# ---- rules ----
+
+sections="NAME SYNOPSIS DESCRIPTION RETURN_VALUE ERRORS ON_HARDWARE STANDARD_AND_RULINGS SEE_ALSO"
+rule_sections() {
+	for page in $(real_pages 3); do
+		[ "${page##*/}" = libdat.3 ] && continue
+		has=$(sed -n 's/^\.SH //p' "$page" | tr ' ' '_' | tr '\n' ' ')
+		for wanted in $sections; do
+			case " $has" in *" $wanted "*) ;; *) echo "${page##*/}: no section $wanted" ;; esac
+		done
+	done
+}
+
+rule_every_call() {
+	for name in $(exported_names); do
+		[ -f "$pages/$name.3" ] ||
+			echo "$name: exported, and doc/man has no $name.3 (its own, or .so man3/PAGE.3)"
+	done
+}
+
+# Pages of things that are no exported functions: two overviews, a macro, what providers export.
+rule_no_other() {
+	exported_names > "$work/known"
+	printf '%s\n' libdat dat_sim dat_ia_open dat_provider_init dat_provider_fini >> "$work/known"
+	for page in "$pages"/*.3; do
+		name=${page##*/}
+		grep -qx "${name%.3}" "$work/known" || echo "$name: there is no such call"
+	done
+}
+
+# A page is named for what it describes; a link leads to a page that describes it.
+rule_names() {
+	for page in "$pages"/*.[135]; do
+		name=${page##*/}
+		to=$(target "$page")
+		[ -f "$pages/${to:-$name}" ] || { echo "$name: leads to $to, which is not there"; continue; }
+		page_names "$pages/${to:-$name}" | grep -qxF "${name%.*}" ||
+			echo "$name: ${to:-$name} does not have it under NAME"
+	done
+}
+
+rule_prototypes() {
+	header_prototypes > "$work/header"
+	for page in $(real_pages 3); do
+		page_prototypes "$page" | sed -n '/^DAT_RETURN/p' > "$work/page"
+		sort "$work/page" | comm -23 - "$work/header" | sed "s/^/${page##*/}: the headers have no: /"
+		for name in $(page_names "$page"); do
+			grep "^DAT_RETURN $name(" "$work/header" > "$work/wanted" || continue
+			grep -qxF -f "$work/wanted" "$work/page" || echo "${page##*/}: not as in the headers: $name"
+		done
+	done
+}
+
+# PAGE WORD: what looks like PATTERN in the pages, headings apart
+words() {
+	# shellcheck disable=SC2046
+	awk -v pattern="$1" '
+		FNR == 1 { page = FILENAME; sub(/.*\//, "", page) }
+		/^\.TH/ { next }
+		{
+			gsub(/\\f[BIRP]|\\[&%]/, ""); sub(/^\.BR +/, ""); gsub(/ \(/, "(")
+			while (match($0, pattern)) {
+				before = RSTART > 1 ? substr($0, RSTART - 1, 1) : ""
+				if (before !~ /[A-Za-z0-9_.\/]/) print page, substr($0, RSTART, RLENGTH)
+				$0 = substr($0, RSTART + RLENGTH)
+			}
+		}' $(real_pages) | sort -u
+}
+
+# Constants, and the variables of the environment.
+rule_constants() {
+	{
+		cat "$headers"/*.h
+		grep -rhoE '"(DATSIM|DAT)_[A-Z_]+"' "$top_srcdir/lib" "$top_srcdir/tools"
+	} | grep -oE '\<(DAT|DATSIM)_[A-Za-z0-9_]+' | sort -u > "$work/known"
+	words '(DAT|DATSIM)_[A-Za-z0-9_]+' | awk -v known="$work/known" '
+		BEGIN { while ((getline word < known) > 0) { is[word] = 1; all = all " " word } }
+		$2 in is { next }
+		$2 ~ /_xxx$/ && index(all, " " substr($2, 1, length($2) - 3)) { next }
+		{ print $1 ": there is no " $2 }'
+}
+
+# The types under ERRORS are those that the comments of the headers list.
+rule_errors() {
+	header_errors > "$work/errors"
+	return_types | sort > "$work/types"
+	for page in $(real_pages 3); do
+		names=$(page_names "$page")
+		echo "$names" | grep -qx -e libdat -e dat_sim -e dat_provider_init && continue
+		for name in $names; do
+			sed -n "s/^$name //p" "$work/errors"
+		done | sort -u > "$work/wanted"
+		section ERRORS "$page" | awk '/^\.TP/ { getline; print }' | grep -oE 'DAT_[A-Z0-9_]+' |
+			sort -u | comm -12 - "$work/types" > "$work/page"
+		comm -23 "$work/wanted" "$work/page" | sed "s/^/${page##*/}: only the header has /"
+		comm -13 "$work/wanted" "$work/page" | sed "s/^/${page##*/}: only the page has /"
+	done
+}
+
+# SEE ALSO, and pages named elsewhere. Other people's pages are those of the system.
+rule_references() {
+	words '(dat|libdat)[a-z_.0-9]*[(][135][)]' | while read -r page name; do
+		name=${name%)}
+		[ -f "$pages/${name%(*}.${name#*(}" ] || echo "$page: there is no $name)"
+	done
+}
+
+rule_rulings() {
+	sed -n 's/^- \*\*\([A-Z][0-9]*a\{0,1\}\)\*\*.*/\1/p' "$top_srcdir/doc/rulings.md" | sort > "$work/rulings"
+	words '[A-Z][0-9]+a?' | awk -v rulings="$work/rulings" '
+		BEGIN { while ((getline name < rulings) > 0) is[name] = 1 }
+		$2 !~ /^(U[0-9]|ARG)/ && !($2 in is) { print $1 ": there is no ruling " $2 }'
+	{
+		grep -rhoE '\<[Rr]ulings? [A-Z][0-9]+a?\>' "$headers" "$top_srcdir/lib" "$top_srcdir/tests" |
+			sed 's/.* //'
+		grep -rhoE 'test\w*\(?\w*[A-Z][0-9]{1,2}a?_[a-z]' "$top_srcdir/tests/unit" |
+			grep -oE '\<[A-Z][0-9]{1,2}a?_' | tr -d _
+	} | sort -u | comm -23 - "$work/rulings" | sed 's/^/cited in the sources, and not there: ruling /'
+}
+
+rule_listed() {
+	for page in "$pages"/*.[135]; do
+		grep -qE "%D%/${page##*/}([[:space:]]|\$)" "$top_srcdir/doc/man/Makefile.inc.am" || echo "${page##*/}"
+	done
+}
+
+# What datsim prints as help names no option and no command that its page lacks, and the other way.
+# Options that are said there to be not built yet are none.
+rule_datsim() {
+	sed -n 's/^\t"\(.*\)\\n"$/\1/p' "$top_srcdir/tools/datsim/help.c" > "$work/said"
+	{
+		sed 's/Not built yet: .*//' "$work/said" | grep -oE -- '(^|[ [])--?[a-z][a-z0-9-]*' | tr -d ' ['
+		sed -n 's/^ *datsim \([a-z]*\).*/\1/p' "$work/said"
+	} | sort -u > "$work/help"
+	sed 's/\\f[BIRP]/ /g; s/\\-/-/g' "$pages/datsim.1" > "$work/text"
+	grep -oE -- '(^|[ [])--?[a-z][a-z0-9-]*' "$work/text" | tr -d ' [' | sort -u > "$work/page"
+	grep -v '^-' "$work/help" | while read -r word; do
+		grep -qw -e "$word" "$work/text" || echo "datsim.1: nothing about $word"
+	done
+	grep '^-' "$work/help" | comm -23 - "$work/page" | sed 's/^/datsim.1: nothing about /'
+	comm -13 "$work/help" "$work/page" | sed 's/^/datsim.1: the tool has no /'
+	sed -n 's/^Not built yet: \([a-z, ]*\)\.$/\1/p' "$work/said" | head -1 | tr -d ' ' |
+		tr ',' '\n' | grep . | sort > "$work/help"
+	tr '\n' ' ' < "$work/text" | sed -n 's/.*The commands \(.*\) are not built yet.*/\1/p' |
+		grep -oE '[a-z]+' | grep -vx and | sort > "$work/page"
+	comm -3 "$work/help" "$work/page" | tr -d '\t' | sed 's/^/datsim.1: not built yet, or built: /'
+}
+
+# Blocks of .EX, one a file: NAME.N.c, or NAME.N.dsim; others have no ending and are not looked at.
+extract() {
+	for page in $(real_pages); do
+		awk -v base="$1/${page##*/}" '
+			/^\.EX/ { n++; on = 1; file = ""; next }
+			/^\.EE/ { on = 0 }
+			!on { next }
+			{
+				gsub(/\\&/, ""); gsub(/\\-/, "-"); gsub(/\\\(aq/, "\047"); gsub(/\\\(ga/, "`")
+				gsub(/\\\(ti/, "~"); gsub(/\\\(ha/, "^"); gsub(/\\e/, "\\")
+			}
+			file == "" {
+				file = base "." n ($0 ~ /^#include/ ? ".c" : $0 ~ /^fabric/ ? ".dsim" : "")
+			}
+			{ print > file }' "$page"
+	done
+}
+
+rule_examples() {
+	rm -rf "$work/examples"
+	mkdir "$work/examples"
+	extract "$work/examples"
+	for file in "$work/examples"/*.c; do
+		${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -I"$top_srcdir/include" -c "$file" -o "$work/o" \
+			> "$work/said" 2>&1 || { echo "${file##*/}:"; head -3 "$work/said"; }
+	done
+	for page in dat_srq_set_lw dat_srq_resize dat_srq_query dat_ep_set_watermark dat_ep_modify libdat; do
+		[ -f "$work/examples/$page.3.1.c" ] || echo "$page.3 has no example"
+	done
+}
+
+# ---- each rule for our pages, and for a copy with a mistake ----
+
+n=0
+plan=15
+echo "1..$plan"
+
+# rule FUNCTION FILE SED-SCRIPT TITLE; the script puts a mistake into a copy of FILE, or removes it
+rule() {
+	n=$((n + 1))
+	found=$($1)
+	rm -rf "$work/planted"
+	mkdir "$work/planted"
+	cp "$pages"/*.[135] "$work/planted"
+	case $3 in
+	remove) rm "$work/planted/$2" ;;
+	add) echo '.SH NAME' > "$work/planted/$2" ;;
+	*) sed "$3" "$pages/$2" > "$work/planted/$2" ;;
+	esac
+	caught=$(
+		pages=$work/planted
+		$1
+	)
+	if [ -z "$found" ] && [ -n "$caught" ]; then
+		echo "ok $n - $4"
+		return
+	fi
+	echo "not ok $n - $4"
+	[ -n "$caught" ] || echo "#   this rule notices nothing: a planted mistake went through"
+	[ -z "$found" ] || echo "$found" | sed 's/^/#   /'
+}
+
+rule rule_sections dat_pz_free.3 's/^\.SH ON HARDWARE/.SH ON METAL/' "every page has the sections of a page"
+rule rule_every_call dat_pz_free.3 remove "every exported call has a page"
+rule rule_no_other dat_pz_freeze.3 add "every page belongs to a call"
+rule rule_names dat_evd_disable.3 's/enable/create/' "pages are named for what they describe, links lead there"
+rule rule_prototypes dat_srq_set_lw.3 's/DAT_COUNT/DAT_VLEN/' "prototypes are those of the headers"
+rule rule_constants dat_srq_set_lw.3 's/DAT_SRQ_LW_DEFAULT/DAT_SRQ_LW_NONE/' "every constant exists"
+rule rule_errors dat_srq_free.3 's/^\\fBDAT_INVALID_STATE\\fP,/\\fBDAT_ABORT\\fP,/' \
+	"errors are those that the headers list"
+rule rule_references dat_srq_free.3 's/^\.BR dat_srq_create /.BR dat_srq_make /' "every page referred to exists"
+rule rule_rulings dat_srq_free.3 's/uling Q5/uling Q55/' "every ruling cited is in doc/rulings.md"
+rule rule_listed dat_pz_freeze.3 add "every page is named in doc/man/Makefile.inc.am"
+rule rule_datsim datsim.1 's/trace/trance/g' "datsim(1) names the commands and options that the tool has"
+rule rule_examples dat_srq_set_lw.3 's/^ *int i;/int j;/' "every example compiles without a warning"
+
+# ---- what needs the library, the tool or a formatter ----
+
+# result TITLE STATUS: the output of what was tried is in $work/said
+result() {
+	n=$((n + 1))
+	if [ "$2" -eq 0 ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed 's/^/#   /' "$work/said"
+	fi
+}
+skip() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+
+title="the program in libdat(3) runs"
+lib=$top_builddir/.libs
+if [ ! -e "$lib/libdat.so" ] || ${NM:-nm} -D "$lib/libdat.so" | grep -qE '__(asan|tsan|ubsan|gcov)_'; then
+	skip "$title" "no plain shared library in this build"
+else
+	{
+		${CC:-cc} -std=gnu11 -I"$top_srcdir/include" "$work/examples/libdat.3.1.c" -o "$work/program" \
+			-L"$lib" -ldat && [ "$(LD_LIBRARY_PATH=$lib "$work/program")" = "hello over there" ]
+	} > "$work/said" 2>&1
+	result "$title" $?
+fi
+
+"$top_builddir/tools/datsim/datsim" test "$work/examples/datsim.1.1.dsim" > "$work/said" 2>&1
+result "the script in datsim(1) passes" $?
+
+title="the formatter has nothing to say about any page"
+if command -v mandoc > /dev/null; then
+	# shellcheck disable=SC2046
+	mandoc -T lint -W warning $(real_pages) > "$work/said" 2>&1
+	result "$title (mandoc)" $?
+elif command -v groff > /dev/null; then
+	# shellcheck disable=SC2046
+	groff -man -ww -Tascii -z $(real_pages) > "$work/said" 2>&1
+	result "$title (groff)" "$([ -s "$work/said" ] && echo 1 || echo 0)"
+else
+	skip "$title" "neither mandoc nor groff is installed"
+fi
