@@ -211,11 +211,11 @@ struct emu_qp {
 	uint16_t adapter, peer_adapter;
 	uint8_t state; /* enum emu_qp_state */
 	uint8_t rnr_tries;
-	bool timer;    /* one is queued for this QP: connect timeout or RNR retry */
-	bool rnr_wait; /* nothing is sent until the retry timer fires */
-	bool plain;    /* nothing out of the ordinary is going on: emu_qp_assess */
-	bool tx_plain; /* nor on the send queue */
-	bool rx_gap;   /* rx_next was answered RNR: what follows is dropped */
+	bool timer : 1;    /* one is queued for this QP: connect timeout or RNR retry */
+	bool rnr_wait : 1; /* nothing is sent until the retry timer fires */
+	bool rx_gap : 1;   /* rx_next was answered RNR: what follows is dropped */
+	bool plain;        /* nothing out of the ordinary is going on: emu_qp_assess */
+	bool tx_plain;     /* nor on the send queue */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
 	uint8_t max_rd_in, max_rd_out; /* of this connection */
 	uint8_t cap_rd_in, cap_rd_out; /* made for */
