@@ -51,6 +51,7 @@ static void forget_in_child(void)
 	emu.sim = DAT_HANDLE_NULL;
 	emu.made_by_test = emu.threaded = false;
 	memset(emu.live, 0, sizeof(emu.live));
+	LIST_INIT(&emu.shares);
 	TAILQ_INIT(&emu.adapters);
 	TAILQ_INIT(&emu.calls_due);
 	agents_expect(&emu, -emu.agents);

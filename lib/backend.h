@@ -61,6 +61,7 @@ struct backend {
 	bool threaded;          /* several threads were seen: every nic was told */
 	bool made_by_test;      /* by dat_sim_create: the last close does not end the world */
 	unsigned int live[16];  /* objects, per type */
+	LIST_HEAD(, lmr_share) shares;    /* cookies of shared memory in use */
 	struct agent_call_list calls_due; /* agent.h */
 	int agents;                       /* CNOs that have one */
 	pthread_mutex_t lock;

@@ -77,7 +77,8 @@ void ia_fill_provider_attr(struct adapter *adapter, DAT_PROVIDER_ATTR *attr)
 	attr->provider_version_minor = 0;
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
-	attr->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+	attr->lmr_mem_types_supported = (DAT_MEM_TYPE)(DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
+						       DAT_MEM_TYPE_SHARED_VIRTUAL);
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	attr->completion_flags_supported =

@@ -138,25 +138,7 @@ static uint32_t nic_access(DAT_MEM_PRIV_FLAGS privileges)
 	return access;
 }
 
-static DAT_RETURN check_create(const struct adapter *adapter, DAT_MEM_TYPE type, DAT_PVOID address,
-			       DAT_VLEN length, DAT_MEM_PRIV_FLAGS privileges)
-{
-	if (type == DAT_MEM_TYPE_LMR || type == DAT_MEM_TYPE_SHARED_VIRTUAL)
-		return DAT_FAIL(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
-	if (type != DAT_MEM_TYPE_VIRTUAL && type != DAT_MEM_TYPE_SO_VIRTUAL)
-		return BAD_ARG(2);
-	if (!address)
-		return BAD_ARG(3);
-	if (length == 0)
-		return DAT_FAIL(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	if (length > adapter->attr.max_mr_size || (uintptr_t)address + length < length)
-		return BAD_ARG(4);
-	if ((uint32_t)privileges & ~PRIV_ALL)
-		return BAD_ARG(6);
-	return DAT_SUCCESS;
-}
-
-static DAT_RETURN make(struct ia *ia, struct pz *pz, DAT_PVOID address, DAT_VLEN length,
+static DAT_RETURN make(struct ia *ia, struct pz *pz, const struct lmr_region *region,
 		       DAT_MEM_PRIV_FLAGS privileges, struct lmr **out)
 {
 	struct adapter *adapter = ia->adapter;
@@ -167,14 +149,20 @@ static DAT_RETURN make(struct ia *ia, struct pz *pz, DAT_PVOID address, DAT_VLEN
 	if (!lmr)
 		goto fail;
 	lmr->pz = pz;
-	lmr->mem_type = DAT_MEM_TYPE_VIRTUAL;
+	lmr->mem_type = region->type;
 	lmr->privileges = privileges;
-	lmr->address = address;
-	lmr->length = length;
-	if (!context_take(adapter, lmr))
+	lmr->address = region->address;
+	lmr->length = region->length;
+	lmr->desc = region->desc;
+	ret = lmr_region_join(ia, region, &lmr->share);
+	if (ret != DAT_SUCCESS)
 		goto free_lmr;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (!context_take(adapter, lmr))
+		goto leave_share;
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-	if (ops->mr_reg(pz->nic, (uintptr_t)address, length, nic_access(privileges), &lmr->nic))
+	if (ops->mr_reg(pz->nic, (uintptr_t)lmr->address, lmr->length, nic_access(privileges),
+			&lmr->nic))
 		goto drop_context;
 	lmr->lkey = lmr->nic->lkey;
 	if (privileges & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
@@ -190,13 +178,15 @@ dereg:
 	ops->mr_dereg(lmr->nic);
 drop_context:
 	context_drop(adapter, lmr);
+leave_share:
+	lmr_share_leave(lmr->share);
 free_lmr:
 	free(lmr);
 fail:
 	return ret;
 }
 
-DAT_RETURN dat__lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+DAT_RETURN dat__lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc,
 			   DAT_VLEN length, DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS privileges,
 			   DAT_LMR_HANDLE *handle, DAT_LMR_CONTEXT *context,
 			   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
@@ -204,24 +194,25 @@ DAT_RETURN dat__lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCR
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
-	struct adapter *adapter;
+	struct lmr_region region;
 	struct lmr *lmr = NULL;
 	struct pz *pz;
 	DAT_RETURN ret;
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	adapter = obj->ia->adapter;
 	pz = obj_as(struct pz, obj_find(b, pz_handle, DAT_HANDLE_TYPE_PZ));
 	if (!pz || pz->obj.ia != obj->ia) {
 		ret = DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 		goto leave;
 	}
-	ret = check_create(adapter, type, region.for_va, length, privileges);
+	ret = lmr_region_check(obj->ia, type, desc, length, &region);
+	if (ret == DAT_SUCCESS && ((uint32_t)privileges & ~PRIV_ALL))
+		ret = BAD_ARG(6);
 	if (ret == DAT_SUCCESS && !handle)
 		ret = BAD_ARG(7);
 	if (ret == DAT_SUCCESS)
-		ret = make(obj_as(struct ia, obj), pz, region.for_va, length, privileges, &lmr);
+		ret = make(obj->ia, pz, &region, privileges, &lmr);
 	if (ret != DAT_SUCCESS)
 		goto leave;
 	*handle = lmr->obj.handle;
@@ -230,7 +221,7 @@ DAT_RETURN dat__lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCR
 	if (rmr_context)
 		*rmr_context = lmr->rmr_context;
 	if (registered_length)
-		*registered_length = length;
+		*registered_length = lmr->length;
 	if (registered_address)
 		*registered_address = (uintptr_t)lmr->address;
 leave:
@@ -248,7 +239,7 @@ static DAT_RETURN query_locked(const struct lmr *lmr, DAT_LMR_PARAM_MASK mask, D
 	*param = (DAT_LMR_PARAM){
 		.ia_handle = lmr->obj.ia->obj.handle,
 		.mem_type = lmr->mem_type,
-		.region_desc.for_va = lmr->address,
+		.region_desc = lmr_region_desc(lmr),
 		.length = lmr->length,
 		.pz_handle = lmr->pz->obj.handle,
 		.mem_priv = lmr->privileges,
@@ -277,6 +268,7 @@ void lmr_destroy(struct lmr *lmr)
 
 	adapter->nic->ops->mr_dereg(lmr->nic);
 	context_drop(adapter, lmr);
+	lmr_share_leave(lmr->share);
 	lmr->pz->users--;
 	obj_fini(&lmr->obj);
 	free(lmr);

@@ -11,6 +11,7 @@
 
 #include "object.h"
 
+struct lmr_share;
 struct pz;
 
 struct lmr {
@@ -24,6 +25,16 @@ struct lmr {
 	DAT_VLEN length;
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT rmr_context; /* 0: no remote privileges */
+	DAT_REGION_DESCRIPTION desc; /* as it was given; see lmr_region_desc */
+	struct lmr_share *share;     /* memory type SHARED_VIRTUAL */
+};
+
+/* The memory that a description means. */
+struct lmr_region {
+	DAT_MEM_TYPE type;
+	DAT_REGION_DESCRIPTION desc;
+	DAT_PVOID address;
+	DAT_VLEN length;
 };
 
 #define LMR_SEGMENTS_MAX 64 /* above any adapter's limit */
@@ -43,6 +54,19 @@ struct lmr_need {
 #define LMR_FREE_BIT         1u /* table entries that hold no LMR are odd; see lmr.c */
 
 void lmr_destroy(struct lmr *lmr);
+
+/* lmr_region.c: handles and parameters 2, 3 and 4 of dat_lmr_create. */
+DAT_RETURN lmr_region_check(struct ia *ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc,
+			    DAT_VLEN length, struct lmr_region *region);
+/*
+ * Become a sharer of the region's cookie; *share is NULL for other memory types. DAT_INVALID_STATE: the
+ * memory is not mapped shared, or is another piece than the one registered under the cookie.
+ */
+DAT_RETURN lmr_region_join(struct ia *ia, const struct lmr_region *region,
+			   struct lmr_share **share);
+void lmr_share_leave(struct lmr_share *share);
+/* What a query shows; a cookie in it lives as long as the LMR. */
+DAT_REGION_DESCRIPTION lmr_region_desc(const struct lmr *lmr);
 
 /* The LMR a context names on this adapter, or NULL. */
 static inline const struct lmr *lmr_find(const struct adapter *adapter, DAT_LMR_CONTEXT context)

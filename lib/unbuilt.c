@@ -8,24 +8,6 @@
 
 #define NOT_YET DAT_FAIL(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
 
-DAT_RETURN dat__lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
-				   DAT_VLEN num_segments)
-{
-	(void)ia_handle;
-	(void)local_segments;
-	(void)num_segments;
-	return NOT_YET;
-}
-
-DAT_RETURN dat__lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
-				    DAT_VLEN num_segments)
-{
-	(void)ia_handle;
-	(void)local_segments;
-	(void)num_segments;
-	return NOT_YET;
-}
-
 DAT_RETURN dat__rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 {
 	(void)pz_handle;

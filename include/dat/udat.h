@@ -238,15 +238,16 @@ struct dat_provider_attr {
 
 /*
  * Registers memory and returns the region. region_description, by value, and length, in bytes, say
- * what: VIRTUAL an address of this process; LMR a region whose pages are registered once more, with
- * a zone and privileges of its own, length not looked at; SHARED_VIRTUAL memory that other
- * processes register with the same 40-byte cookie. *lmr_context goes into local segments,
- * *rmr_context to the peer; without a remote privilege it is 0. The range registered may be larger
- * than asked for and is returned in the last two. The four outputs after the handle may be NULL.
- * The memory has to stay mapped until dat_lmr_free.
+ * what: VIRTUAL an address of this process; LMR a region of the same IA whose pages are registered
+ * once more, with a zone and privileges of its own, length not looked at, either may be freed first;
+ * SHARED_VIRTUAL memory mapped shared, of which all sharers register the same piece with the same
+ * 40-byte cookie. *lmr_context goes into local segments, *rmr_context to the peer; without a remote
+ * privilege it is 0. The range registered may be larger than asked for and is returned in the last
+ * two. The four outputs after the handle may be NULL. The memory has to stay mapped until
+ * dat_lmr_free.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (type, privileges, NULL, a range no memory can
- * have), DAT_LENGTH_ERROR (length 0), DAT_INVALID_STATE (memory not shared),
- * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3, G10, A3, A4.
+ * have), DAT_LENGTH_ERROR (length 0), DAT_INVALID_STATE (memory not mapped shared, or another piece
+ * than the cookie's), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3, G10, A3, A4.
  */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * dat_lmr_sync_rdma_read and _write. Adapters of this library see the same memory as the program
+ * (lmr_sync_req is DAT_FALSE), so the calls check what they are given and order memory accesses.
+ */
+#include "api.h"
+#include "lmr.h"
+
+/* Any LMRs of the IA, of any PZs; a segment of no bytes, too, has to name one. */
+static DAT_RETURN check_segments(const struct ia *ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
+{
+	if (n > 0 && !segments)
+		return BAD_ARG(2);
+	for (DAT_VLEN i = 0; i < n; i++) {
+		const struct lmr *lmr = lmr_find(ia->adapter, segments[i].lmr_context);
+
+		if (!lmr || lmr->obj.ia != ia || !lmr_covers(lmr, &segments[i]))
+			return BAD_ARG(2);
+	}
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN sync_memory(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *segments, DAT_VLEN n,
+			      const char *call)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_IA, &b);
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ret = check_segments(obj_as(struct ia, obj), segments, n);
+	if (ret == DAT_SUCCESS)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return obj_leave(b, obj, call, ret);
+}
+
+DAT_RETURN dat__lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
+{
+	return sync_memory(ia, segments, n, "dat_lmr_sync_rdma_read");
+}
+
+DAT_RETURN dat__lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
+{
+	return sync_memory(ia, segments, n, "dat_lmr_sync_rdma_write");
+}
