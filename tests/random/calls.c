@@ -2,11 +2,12 @@
 /* calls.c - connecting and answering, and the calls that must be refused. */
 #include "prog.h"
 
+/* Somebody does who has room for all that may come (E4) */
 static bool anybody_listens(const struct prog *p, int s, DAT_CONN_QUAL qual)
 {
 	for (int l = 0; l < PSPS; l++)
 		if (p->psp[l].handle && p->psp[l].side == s && p->psp[l].qual == qual)
-			return true;
+			return p->evd[p->psp[l].evd].qlen >= REQUESTS;
 	return false;
 }
 
@@ -19,7 +20,7 @@ void ep_connect_to(struct prog *p, int e, int s, DAT_CONN_QUAL qual, DAT_TIMEOUT
 	c->to = s;
 	c->qual = qual;
 	c->unreachable = !p->side[s].ia;
-	c->may_be_refused = !anybody_listens(p, s, qual);
+	c->may_be_refused = p->side[s].ia && !anybody_listens(p, s, qual);
 	c->may_time_out = timeout != DAT_TIMEOUT_INFINITE;
 	ok(p, "dat_ep_connect",
 	   dat_ep_connect(p->ep[e].handle, (DAT_IA_ADDRESS_PTR)&p->side[s].address, qual, timeout,

@@ -3,16 +3,6 @@
 
 #include "choice.h"
 
-void choice_by_seed(struct choice *c, uint64_t seed)
-{
-	*c = (struct choice){ .state = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) };
-}
-
-void choice_by_odometer(struct choice *c)
-{
-	*c = (struct choice){ .odometer = true };
-}
-
 /* splitmix64 */
 static uint64_t next_random(struct choice *c)
 {
@@ -21,6 +11,18 @@ static uint64_t next_random(struct choice *c)
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
+}
+
+/* Seeds that follow each other must not give the same numbers, one place on. */
+void choice_by_seed(struct choice *c, uint64_t seed)
+{
+	*c = (struct choice){ .state = seed };
+	c->state = next_random(c);
+}
+
+void choice_by_odometer(struct choice *c)
+{
+	*c = (struct choice){ .odometer = true };
 }
 
 static int turn(struct choice *c, int n)

@@ -41,6 +41,15 @@ int dto_new(struct prog *p, enum dto_kind kind, int ep, int srq, int length)
 	return NONE;
 }
 
+bool dtos_left(const struct prog *p)
+{
+	int n = 0;
+
+	for (int d = 0; d < DTOS && n < QUEUE; d++)
+		n += p->dto[d].kind == DTO_FREE;
+	return n == QUEUE;
+}
+
 static void dto_free(struct prog *p, int d)
 {
 	p->dto[d].kind = DTO_FREE;
@@ -139,8 +148,6 @@ void post_send(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags)
 	peer = c ? c->ep[1 - end] : NONE;
 	if (peer != NONE)
 		model_starves(p, peer);
-	else if (c)
-		c->causes |= STARVED | TOO_LONG;
 }
 
 static void poison(struct prog *p, int d)
@@ -222,7 +229,7 @@ static void check_failure(struct prog *p, int e, int d, int status)
 		legal = send && causes & STARVED;
 		break;
 	case DAT_DTO_ERR_REMOTE_RESPONDER:
-		legal = send && causes & TOO_LONG;
+		legal = send && causes & (TOO_LONG | HARD);
 		break;
 	case DAT_DTO_ERR_TRANSPORT:
 		legal = send && causes & LOSSY;

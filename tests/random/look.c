@@ -123,19 +123,19 @@ bool reap(struct prog *p, int v)
 
 int queued(struct prog *p, int v)
 {
+	/* Where not every completion wakes, no other threshold is allowed (E1). */
+	int threshold = p->evd[v].selective ? 1 : p->evd[v].qlen;
 	DAT_COUNT more = NONE;
 	DAT_EVENT event;
-	DAT_RETURN ret = dat_evd_wait(p->evd[v].handle, 0, p->evd[v].qlen, &event, &more);
+	DAT_RETURN ret = dat_evd_wait(p->evd[v].handle, 0, threshold, &event, &more);
 
-	/* A full one hands an event over. */
 	if (ret == DAT_SUCCESS) {
 		on_event(p, v, &event);
-		if (more != p->evd[v].qlen - 1)
-			fails(p, "evd %d is full and has %d events more", v, more);
-		return more;
-	}
-	if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED || more < 0 || more >= p->evd[v].qlen)
+		if (more < threshold - 1 || more > p->evd[v].qlen - 1)
+			fails(p, "evd %d has %d events more", v, more);
+	} else if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED || more < 0 || more >= threshold) {
 		fails(p, "evd %d: %#x, and %d events are there", v, ret, more);
+	}
 	return more;
 }
 
@@ -147,6 +147,7 @@ void reap_all(struct prog *p, int v)
 		n++;
 	if (n != there)
 		fails(p, "evd %d had %d events, and %d came off it", v, there, n);
+	p->evd[v].overflowed = false;
 	for (int e = 0; e < EPS; e++) {
 		if (!p->ep[e].handle || p->ep[e].connect != v)
 			continue;
@@ -156,25 +157,58 @@ void reap_all(struct prog *p, int v)
 	}
 }
 
+static void on_overflow(struct prog *p, DAT_EVD_HANDLE handle)
+{
+	for (int v = 0; v < EVDS; v++) {
+		if (!p->evd[v].handle || p->evd[v].handle != handle)
+			continue;
+		says(p, "    evd %d overflowed", v);
+		if (p->evd[v].qlen == BIG)
+			fails(p, "evd %d overflowed, which is long enough", v);
+		p->count[N_OVERFLOWS]++;
+		p->evd[v].overflowed = true;
+	}
+}
+
+static void on_low(struct prog *p, DAT_SRQ_HANDLE handle)
+{
+	for (int q = 0; q < SRQS; q++) {
+		if (!handle || p->srq[q].handle != handle)
+			continue;
+		if (!p->srq[q].low_armed)
+			fails(p, "srq %d: low watermark event, and none is armed", q);
+		p->srq[q].low_armed = false;
+	}
+}
+
+static void on_soft(struct prog *p, DAT_EP_HANDLE handle)
+{
+	for (int e = 0; e < EPS; e++) {
+		if (!handle || p->ep[e].handle != handle || p->ep[e].dead)
+			continue;
+		if (!p->ep[e].soft_armed)
+			fails(p, "ep %d: soft watermark event, and none is armed", e);
+		p->ep[e].soft_armed = false;
+	}
+}
+
 static void on_async(struct prog *p, const DAT_EVENT *event)
 {
 	const DAT_ASYNCH_ERROR_EVENT_DATA *data = &event->event_data.asynch_error_event_data;
 
-	if (event->event_number != DAT_ASYNC_ERROR_EVD_OVERFLOW ||
-	    data->reason != DAT_EVD_OVERFLOW_ERROR)
+	p->count[N_WATERMARKS] += event->event_number != DAT_ASYNC_ERROR_EVD_OVERFLOW;
+	switch ((int)event->event_number) {
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+		on_overflow(p, data->dat_handle);
+		break;
+	case DAT_ASYNC_SRQ_LOW_WATERMARK:
+		on_low(p, data->dat_handle);
+		break;
+	case DAT_ASYNC_EP_SOFT_HIGH_WATERMARK:
+		on_soft(p, data->dat_handle);
+		break;
+	default:
 		fails(p, "an asynchronous event %#x", (unsigned int)event->event_number);
-	for (int v = 0; v < EVDS; v++) {
-		if (!p->evd[v].handle || p->evd[v].handle != data->dat_handle)
-			continue;
-		says(p, "    evd %d overflowed", v);
-		p->count[N_OVERFLOWS]++;
-		p->evd[v].overflowed = true;
-		for (int e = 0; e < EPS; e++)
-			if (p->ep[e].handle && (p->ep[e].recv == v || p->ep[e].request == v)) {
-				p->ep[e].holey = true;
-				if (conn_of(p, e))
-					conn_of(p, e)->causes |= OVERFLOW;
-			}
 	}
 }
 
@@ -185,6 +219,48 @@ static void read_async(struct prog *p)
 	for (int s = 0; s < SIDES; s++)
 		while (p->side[s].ia && dat_evd_dequeue(p->side[s].async, &event) == DAT_SUCCESS)
 			on_async(p, &event);
+}
+
+/* While an EVD overflows, whoever feeds it may break and miss completions (E9). */
+static void spread_overflow(struct prog *p)
+{
+	for (int e = 0; e < EPS; e++) {
+		struct ep *ep = &p->ep[e];
+
+		if (!ep->handle || ep->dead ||
+		    (!p->evd[ep->recv].overflowed && !p->evd[ep->request].overflowed))
+			continue;
+		ep->holey = true;
+		if (conn_of(p, e))
+			conn_of(p, e)->causes |= OVERFLOW;
+	}
+}
+
+void wait_for(struct prog *p, int v, int threshold, DAT_TIMEOUT timeout)
+{
+	DAT_COUNT more = NONE;
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	says(p, "wait for %d on evd %d, %u us", threshold, v, timeout);
+	ret = dat_evd_wait(p->evd[v].handle, timeout, threshold, &event, &more);
+	if (threshold > 1 && p->evd[v].selective > 0) {
+		refused(p, "dat_evd_wait", ret, DAT_INVALID_STATE);
+		return;
+	}
+	read_async(p);
+	spread_overflow(p);
+	p->count[N_WAITS]++;
+	if (ret == DAT_SUCCESS) {
+		on_event(p, v, &event);
+		if (more < threshold - 1)
+			fails(p, "evd %d: %d are left of %d", v, more, threshold);
+	} else if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED || more >= threshold) {
+		fails(p, "evd %d: %#x with %d events, waiting for %d", v, ret, more, threshold);
+	}
+	/* What comes at this very moment may be more. */
+	if (!p->evd[v].selective && queued(p, v) < more)
+		fails(p, "evd %d does not have the %d events it told of", v, more);
 }
 
 /* ---- what shows ---- */
@@ -233,6 +309,7 @@ static void look_at_srq(struct prog *p, int q)
 void look(struct prog *p)
 {
 	read_async(p);
+	spread_overflow(p);
 	for (int e = 0; e < EPS; e++)
 		if (p->ep[e].handle && !p->ep[e].dead)
 			look_at_ep(p, e);
@@ -267,6 +344,8 @@ static void rests_srq(struct prog *p, int q)
 	DAT_SRQ_PARAM param;
 
 	ok(p, "dat_srq_query", dat_srq_query(p->srq[q].handle, DAT_SRQ_FIELD_ALL, &param));
+	if (p->srq[q].low_armed && param.available_dto_count < p->srq[q].low)
+		fails(p, "srq %d is below its low watermark, and nobody said so", q);
 	if (param.available_dto_count != srq_out(p, q))
 		fails(p, "srq %d rests with %d available, expected %d", q,
 		      param.available_dto_count, srq_out(p, q));
@@ -274,6 +353,7 @@ static void rests_srq(struct prog *p, int q)
 
 void reckon(struct prog *p)
 {
+	release_all(p);
 	settle(p);
 	look(p);
 	for (int v = 0; v < EVDS; v++)

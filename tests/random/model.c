@@ -48,6 +48,17 @@ int conn_new(struct prog *p)
 	return NONE;
 }
 
+bool conns_left(const struct prog *p)
+{
+	int unused = 0, waiting = 0;
+
+	for (int n = 0; n < CONNS; n++) {
+		unused += !p->conn[n].used;
+		waiting += p->conn[n].used && p->conn[n].answer == UNANSWERED;
+	}
+	return unused > 0 && waiting < REQUESTS - 2;
+}
+
 /* Those that nobody speaks of any more; the network is at rest and all is read. */
 void conns_forget(struct prog *p)
 {
@@ -77,6 +88,8 @@ static void begin(struct prog *p, int e, int conn, int end)
 	p->conn[conn].ep[end] = e;
 	p->ep[e].holey = p->ep[e].failed = false;
 	p->ep[e].last_recv = 0;
+	if (p->ep[e].hard != NONE)
+		p->conn[conn].causes |= HARD;
 }
 
 void model_connect(struct prog *p, int e, int conn)

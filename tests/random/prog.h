@@ -34,6 +34,8 @@ enum {
 	SLOT = 1536,
 	MTU = 256,
 	LOG = 60,
+	BIG = 512, /* length of an EVD that never overflows */
+	HOLDS = 8,
 	NONE = -1,
 };
 
@@ -56,7 +58,8 @@ struct evd {
 	unsigned int flags;
 	int qlen;
 	int users;
-	bool overflowed; /* its overflow was told */
+	int selective;   /* of them, streams of which not every completion wakes */
+	bool overflowed; /* its overflow was told, and it was not emptied since */
 	int se_posted, se_seen;
 };
 
@@ -66,6 +69,8 @@ struct srq {
 	int posted, reaped; /* Receives */
 	int lost;           /* buffers that went with an Endpoint; which ones nobody can know */
 	int shortest;       /* Receive that was ever there */
+	int low;
+	bool low_armed;
 };
 
 enum dto_kind {
@@ -90,6 +95,7 @@ enum cause {
 	TOO_LONG = 2, /* or one too short for it */
 	OVERFLOW = 4, /* an EVD had no room */
 	LOSSY = 8,    /* packets get lost */
+	HARD = 16,    /* an Endpoint has a hard watermark */
 };
 
 /* How the request of a connection fared */
@@ -143,9 +149,11 @@ struct ep {
 	int lives;                      /* the last one is now; its state that of the Endpoint */
 	int sends[QUEUE], recvs[QUEUE]; /* DTOs, oldest first */
 	int send_count, recv_count;
-	int shortest;       /* Receive of its own */
-	bool holey;         /* an EVD overflowed: completions may be missing */
-	bool failed;        /* a Send of this connection did */
+	int shortest; /* Receive of its own */
+	bool holey;   /* an EVD overflowed: completions may be missing */
+	bool failed;  /* a Send of this connection did */
+	bool soft_armed;
+	int hard;           /* watermark; NONE */
 	uint32_t last_recv; /* serial of the Receive reaped last */
 };
 
@@ -153,6 +161,12 @@ struct psp {
 	DAT_PSP_HANDLE handle;
 	int side, evd;
 	DAT_CONN_QUAL qual;
+};
+
+/* A message that was told to stop half way */
+struct hold {
+	DAT_EP_HANDLE ep;
+	int message;
 };
 
 /* A connection request the program holds */
@@ -173,6 +187,8 @@ enum count {
 	N_BROKEN,
 	N_REFUSED,
 	N_OVERFLOWS,
+	N_WATERMARKS,
+	N_WAITS,
 	N_RECKONINGS,
 	N_ADAPTERS,
 	N_COUNTS
@@ -182,8 +198,6 @@ struct prog {
 	struct choice *choice;
 	const char *replay; /* how to do it again */
 	unsigned int step;
-	bool watch;       /* refused calls are tried after each operation */
-	bool time_passed; /* since the last look */
 	DAT_SIM_CONFIG config;
 	DAT_SIM_HANDLE sim;
 	struct side side[SIDES];
@@ -197,7 +211,8 @@ struct prog {
 	uint32_t serial, connections;
 	int dto_hint;
 	DAT_CONN_QUAL next_qual;
-	bool held; /* something on the wire may be */
+	struct hold hold[HOLDS];
+	int holds;
 	unsigned long count[N_COUNTS];
 	char log[LOG][120];
 	unsigned int logged;
@@ -231,6 +246,8 @@ void world_close(struct prog *p);
 void side_open(struct prog *p, int s);
 void side_close_abruptly(struct prog *p, int s);
 void settle(struct prog *p);
+/* Whatever is held on the wire goes on. */
+void release_all(struct prog *p);
 void advance(struct prog *p, DAT_UINT64 ns);
 int new_evd(struct prog *p, int s, unsigned int flags, int qlen);
 int new_srq(struct prog *p, int s, int max);
@@ -239,7 +256,7 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 	   DAT_COMPLETION_FLAGS request_flags);
 int new_psp(struct prog *p, int s, int evd);
 /* It was reset or freed: nothing of it completes any more. */
-void ep_wipe(struct prog *p, int e);
+void wipe_ep(struct prog *p, int e);
 void drop_ep(struct prog *p, int e);
 void drop_evd(struct prog *p, int v);
 void drop_srq(struct prog *p, int q);
@@ -252,6 +269,7 @@ DAT_EP_STATE state_of(struct prog *p, int e);
 struct conn *conn_of(struct prog *p, int e); /* NULL: none */
 bool is_up(struct prog *p, int e);
 int conn_new(struct prog *p);
+bool conns_left(const struct prog *p);
 /* The Endpoint does this by a call; the state it must be in afterwards. */
 void model_connect(struct prog *p, int e, int conn);
 void model_accept(struct prog *p, int e, int conn);
@@ -274,8 +292,8 @@ void conns_forget(struct prog *p);
 /* ---- dto.c ---- */
 
 int dto_new(struct prog *p, enum dto_kind kind, int ep, int srq, int length);
+bool dtos_left(const struct prog *p);
 DAT_DTO_COOKIE dto_cookie(const struct prog *p, int d);
-DAT_LMR_TRIPLET dto_segment(struct prog *p, int d, int side, int from, int length);
 void post_send(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags);
 void post_recv(struct prog *p, int e, int length);
 void post_srq(struct prog *p, int q, int length);
@@ -296,6 +314,8 @@ bool reap(struct prog *p, int v);
 /* How many events lie on it; one may be handed over to find out. */
 int queued(struct prog *p, int v);
 void reap_all(struct prog *p, int v);
+/* dat_evd_wait */
+void wait_for(struct prog *p, int v, int threshold, DAT_TIMEOUT timeout);
 void look(struct prog *p);
 void reckon(struct prog *p);
 
@@ -307,8 +327,10 @@ void request_reject(struct prog *p, int r);
 /* All calls that must be refused now, or do nothing */
 void refusals(struct prog *p);
 
-/* ---- ops.c ---- */
+/* ---- ops.c, ops_world.c ---- */
 
-extern const struct op all_ops[];
+extern const struct op ep_ops[], world_ops[];
+/* One that takes such streams; it may be made for it. */
+int any_evd(struct prog *p, int s, unsigned int streams);
 
 #endif /* RANDOM_PROG_H */

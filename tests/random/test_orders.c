@@ -192,7 +192,7 @@ static bool reset(struct orders *o, int e, bool just_ask)
 	if (just_ask)
 		return true;
 	ok(&o->p, "dat_ep_reset", dat_ep_reset(o->p.ep[e].handle));
-	ep_wipe(&o->p, e);
+	wipe_ep(&o->p, e);
 	model_reset(&o->p, e);
 	return true;
 }

@@ -41,6 +41,10 @@ void side_open(struct prog *p, int s)
 							 : sizeof(struct sockaddr_in6));
 	ok(p, "dat_pz_create", dat_pz_create(side->ia, &side->pz));
 	register_memory(p, side);
+	/* Requests still under way are for the adapter that was. */
+	for (int n = 0; n < CONNS; n++)
+		if (p->conn[n].used && p->conn[n].to == s && p->conn[n].unreachable)
+			p->conn[n].may_be_refused = true;
 }
 
 /* Everything of this adapter goes with it. */
@@ -129,6 +133,7 @@ void world_close(struct prog *p)
 {
 	DAT_COUNT left = NONE;
 
+	release_all(p);
 	for (int r = 0; r < REQUESTS; r++)
 		if (p->request[r].handle)
 			request_reject(p, r);
@@ -162,6 +167,23 @@ void settle(struct prog *p)
 
 	if (ret != DAT_SUCCESS)
 		fails(p, "the network does not come to rest");
+}
+
+void release_all(struct prog *p)
+{
+	for (int n = 0; n < SIDES * SIDES; n++) {
+		const struct side *from = &p->side[n / SIDES], *to = &p->side[n % SIDES];
+
+		if (from->ia && to->ia)
+			ok(p, "dat_sim_release_link",
+			   dat_sim_release_link(p->sim, from->name, to->name));
+	}
+	for (int n = 0; n < p->holds; n++)
+		for (int e = 0; e < EPS; e++)
+			if (p->ep[e].handle == p->hold[n].ep && !p->ep[e].dead)
+				ok(p, "dat_sim_release_message",
+				   dat_sim_release_message(p->hold[n].ep, p->hold[n].message));
+	p->holds = 0;
 }
 
 void advance(struct prog *p, DAT_UINT64 ns)
@@ -253,11 +275,14 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 				   .request_flags = request_flags,
 				   .life[0] = { .conn = NONE },
 				   .lives = 1,
-				   .shortest = SLOT };
+				   .shortest = SLOT,
+				   .hard = NONE };
 		ok(p, "dat_ep_create", create(p, ep, &attr));
 		use(p, recv, 1);
 		use(p, request, 1);
 		use(p, connect, 1);
+		if (request_flags)
+			p->evd[request].selective++;
 		if (srq != NONE)
 			p->srq[srq].users++;
 		return e;
@@ -285,7 +310,7 @@ int new_psp(struct prog *p, int s, int evd)
 /* ---- freeing ---- */
 
 /* Buffers that an Endpoint had taken go with it: which ones nobody can know, only how many. */
-void ep_wipe(struct prog *p, int e)
+void wipe_ep(struct prog *p, int e)
 {
 	struct ep *ep = &p->ep[e];
 	const struct conn *c = conn_of(p, e);
@@ -308,11 +333,13 @@ void drop_ep(struct prog *p, int e)
 	struct ep *ep = &p->ep[e];
 
 	ok(p, "dat_ep_free", dat_ep_free(ep->handle));
-	ep_wipe(p, e);
+	wipe_ep(p, e);
 	model_free(p, e);
 	use(p, ep->recv, -1);
 	use(p, ep->request, -1);
 	use(p, ep->connect, -1);
+	if (ep->request_flags)
+		p->evd[ep->request].selective--;
 	if (ep->srq != NONE)
 		p->srq[ep->srq].users--;
 	if (ep->connect == NONE)

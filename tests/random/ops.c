@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ops.c - what a random program may do next: Endpoints, connections and messages. */
+#include "prog.h"
+
+/* ---- choosing ---- */
+
+static int any_ep(struct prog *p, unsigned int states)
+{
+	int found[EPS], n = 0;
+
+	for (int e = 0; e < EPS; e++)
+		if (p->ep[e].handle && !p->ep[e].dead && states & (1u << state_of(p, e)))
+			found[n++] = e;
+	return n ? found[pick(p, n)] : NONE;
+}
+
+#define S(name) (1u << DAT_EP_STATE_##name)
+#define ANY     (~0u)
+
+static int any_srq(struct prog *p)
+{
+	int found[SRQS], n = 0;
+
+	for (int q = 0; q < SRQS; q++)
+		if (p->srq[q].handle)
+			found[n++] = q;
+	return n ? found[pick(p, n)] : NONE;
+}
+
+static int any_side(struct prog *p)
+{
+	int s = pick(p, SIDES);
+
+	return p->side[s].ia ? s : NONE;
+}
+
+/* ---- Endpoints ---- */
+
+static bool op_new_ep(struct prog *p)
+{
+	int s = any_side(p), q = any_srq(p), e, recv, request, connect;
+	DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG;
+
+	if (s == NONE)
+		return false;
+	if (q != NONE && (p->srq[q].side != s || chance(p, 30)))
+		q = NONE;
+	recv = any_evd(p, s, DAT_EVD_DTO_FLAG);
+	request = any_evd(p, s, DAT_EVD_DTO_FLAG);
+	connect = any_evd(p, s, DAT_EVD_CONNECTION_FLAG);
+	if (recv == NONE || request == NONE || connect == NONE)
+		return false;
+	if (chance(p, 30))
+		flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	e = new_ep(p, s, q, recv, request, connect, flags);
+	says(p, "ep %d on side %d: srq %d, evds %d %d %d", e, s, q, recv, request, connect);
+	return e != NONE;
+}
+
+static bool op_free_ep(struct prog *p)
+{
+	int e = any_ep(p, ANY);
+
+	if (e == NONE)
+		return false;
+	says(p, "free ep %d, %s", e, state_name(state_of(p, e)));
+	drop_ep(p, e);
+	return true;
+}
+
+static bool op_reset(struct prog *p)
+{
+	int e = any_ep(p, S(DISCONNECTED) | S(UNCONNECTED));
+
+	if (e == NONE || p->ep[e].lives == LIVES)
+		return false;
+	says(p, "reset ep %d, %s", e, state_name(state_of(p, e)));
+	ok(p, "dat_ep_reset", dat_ep_reset(p->ep[e].handle));
+	if (state_of(p, e) == DAT_EP_STATE_DISCONNECTED) {
+		wipe_ep(p, e);
+		model_reset(p, e);
+	}
+	return true;
+}
+
+static bool op_disconnect(struct prog *p)
+{
+	int e = any_ep(p, ~S(UNCONNECTED));
+	bool abrupt = chance(p, 50);
+
+	if (e == NONE)
+		return false;
+	says(p, "%s disconnect of ep %d, %s", abrupt ? "abrupt" : "graceful", e,
+	     state_name(state_of(p, e)));
+	ok(p, "dat_ep_disconnect",
+	   dat_ep_disconnect(p->ep[e].handle,
+			     abrupt ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG));
+	model_disconnect(p, e, abrupt);
+	return true;
+}
+
+static bool op_set_watermark(struct prog *p)
+{
+	int e = any_ep(p, ANY), soft = pick(p, 8) - 1, hard = chance(p, 80) ? NONE : pick(p, 8);
+
+	if (e == NONE)
+		return false;
+	says(p, "watermarks of ep %d: soft %d, hard %d", e, soft, hard);
+	p->ep[e].soft_armed = soft != NONE;
+	p->ep[e].hard = hard;
+	if (conn_of(p, e) && hard != NONE)
+		conn_of(p, e)->causes |= HARD;
+	ok(p, "dat_ep_set_watermark", dat_ep_set_watermark(p->ep[e].handle, soft, hard));
+	return true;
+}
+
+/* ---- connections ---- */
+
+static bool op_connect(struct prog *p)
+{
+	int e = any_ep(p, S(UNCONNECTED)), l = pick(p, PSPS), s;
+	DAT_TIMEOUT timeout = chance(p, 80) ? DAT_TIMEOUT_INFINITE : (DAT_TIMEOUT)(1 + pick(p, 50));
+
+	if (e == NONE || !conns_left(p))
+		return false;
+	if (p->psp[l].handle) {
+		ep_connect_to(p, e, p->psp[l].side, p->psp[l].qual, timeout);
+		return true;
+	}
+	if (chance(p, 90))
+		return false;
+	/* Where nobody listens, and maybe nobody is */
+	s = pick(p, SIDES);
+	ep_connect_to(p, e, s, 1000000, timeout);
+	return true;
+}
+
+static int any_request(struct prog *p)
+{
+	int found[REQUESTS], n = 0;
+
+	for (int r = 0; r < REQUESTS; r++)
+		if (p->request[r].handle)
+			found[n++] = r;
+	return n ? found[pick(p, n)] : NONE;
+}
+
+static bool op_answer(struct prog *p)
+{
+	int r = any_request(p), e = any_ep(p, chance(p, 90) ? S(UNCONNECTED) : ANY);
+
+	if (r == NONE)
+		return false;
+	if (chance(p, 15)) {
+		request_reject(p, r);
+		return true;
+	}
+	if (e == NONE || p->ep[e].side != p->request[r].side)
+		return false;
+	if (state_of(p, e) == DAT_EP_STATE_UNCONNECTED) {
+		request_accept(p, r, e);
+		return true;
+	}
+	/* Ruling E7: it stays as it was */
+	says(p, "accept connection %d with ep %d, which is %s", p->request[r].conn, e,
+	     state_name(state_of(p, e)));
+	refused(p, "dat_cr_accept", dat_cr_accept(p->request[r].handle, p->ep[e].handle, 0, NULL),
+		DAT_INVALID_STATE);
+	return true;
+}
+
+/* ---- messages ---- */
+
+static int any_length(struct prog *p)
+{
+	switch (pick(p, 8)) {
+	case 0: /* where messages overtake, one without a byte cannot be recognised */
+		return p->config.profile == DAT_SIM_PROFILE_IB ? 0 : 8;
+	case 1:
+		return MTU;
+	case 2:
+	case 3:
+		return MTU + 1 + pick(p, 2 * MTU);
+	default:
+		return 8 + pick(p, MTU - 8);
+	}
+}
+
+static bool can_send(struct prog *p, int e)
+{
+	const struct conn *c = conn_of(p, e);
+	const struct way *way = c ? &c->way[life_of(p, e)->end] : NULL;
+
+	return p->ep[e].send_count < QUEUE - 2 && dtos_left(p) &&
+	       (!way || way->sent - way->got < QUEUE * 2 - 2);
+}
+
+static DAT_COMPLETION_FLAGS any_flags(struct prog *p, int e)
+{
+	static const DAT_COMPLETION_FLAGS flags[] = {
+		DAT_COMPLETION_DEFAULT_FLAG,        DAT_COMPLETION_DEFAULT_FLAG,
+		DAT_COMPLETION_SOLICITED_WAIT_FLAG, DAT_COMPLETION_BARRIER_FENCE_FLAG,
+		DAT_COMPLETION_SUPPRESS_FLAG,       DAT_COMPLETION_UNSIGNALLED_FLAG,
+	};
+
+	return flags[pick(p, p->ep[e].request_flags ? 6 : 5)];
+}
+
+/* Mostly one that goes somewhere; on a disconnected Endpoint all is flushed at once. */
+static unsigned int post_states(struct prog *p, unsigned int states)
+{
+	return chance(p, 5) ? states : states & ~S(DISCONNECTED);
+}
+
+static bool op_send(struct prog *p)
+{
+	int e = any_ep(p, post_states(p, S(CONNECTED) | S(DISCONNECTED))), n = 1 + pick(p, 4);
+
+	if (e == NONE || !can_send(p, e))
+		return false;
+	for (says(p, "send"); n > 0 && can_send(p, e); n--)
+		post_send(p, e, any_length(p), any_flags(p, e));
+	return true;
+}
+
+/* One that may be longer than what it meets */
+static bool op_send_long(struct prog *p)
+{
+	int e = any_ep(p, S(CONNECTED));
+
+	if (e == NONE || !can_send(p, e) || !chance(p, 10))
+		return false;
+	says(p, "send a long one");
+	post_send(p, e, SLOT - pick(p, MTU), DAT_COMPLETION_DEFAULT_FLAG);
+	return true;
+}
+
+/* It stops half way, to go on at the next reckoning or before. */
+static bool op_send_held(struct prog *p)
+{
+	int e = any_ep(p, S(CONNECTED)), message;
+	struct hold *hold = &p->hold[p->holds];
+
+	if (e == NONE || !can_send(p, e) || p->holds == HOLDS)
+		return false;
+	message = conn_of(p, e)->way[life_of(p, e)->end].sent + 1;
+	says(p, "hold message %d of ep %d", message, e);
+	*hold = (struct hold){ p->ep[e].handle, message };
+	p->holds++;
+	ok(p, "dat_sim_hold_message", dat_sim_hold_message(hold->ep, message, pick(p, 3)));
+	post_send(p, e, MTU * 2 + pick(p, MTU), any_flags(p, e));
+	return true;
+}
+
+static int recv_length(struct prog *p)
+{
+	return chance(p, 97) ? SLOT : MTU + pick(p, SLOT - MTU);
+}
+
+static bool op_recv(struct prog *p)
+{
+	int e = any_ep(p, post_states(p, ANY)), n = 1 + pick(p, 8);
+
+	if (e == NONE || p->ep[e].srq != NONE || p->ep[e].recv_count >= QUEUE || !dtos_left(p))
+		return false;
+	for (says(p, "receive"); n > 0 && p->ep[e].recv_count < QUEUE && dtos_left(p); n--)
+		post_recv(p, e, recv_length(p));
+	return true;
+}
+
+static bool op_srq_recv(struct prog *p)
+{
+	int q = any_srq(p), n = 1 + pick(p, 10);
+	DAT_LMR_TRIPLET iov;
+
+	if (q == NONE || !dtos_left(p))
+		return false;
+	for (says(p, "receive"); n > 0 && srq_out(p, q) < p->srq[q].max && dtos_left(p); n--)
+		post_srq(p, q, recv_length(p));
+	if (srq_out(p, q) == p->srq[q].max)
+		refused(p, "dat_srq_post_recv",
+			dat_srq_post_recv(p->srq[q].handle, 0, &iov, dto_cookie(p, 0)),
+			DAT_INSUFFICIENT_RESOURCES);
+	return true;
+}
+
+const struct op ep_ops[] = {
+	{ "new ep", 10, op_new_ep },
+	{ "free ep", 1, op_free_ep },
+	{ "reset", 20, op_reset },
+	{ "disconnect", 2, op_disconnect },
+	{ "watermarks", 2, op_set_watermark },
+	{ "connect", 30, op_connect },
+	{ "answer", 40, op_answer },
+	{ "send", 30, op_send },
+	{ "send long", 2, op_send_long },
+	{ "send held", 4, op_send_held },
+	{ "receive", 30, op_recv },
+	{ "receive on SRQ", 24, op_srq_recv },
+	{ 0 },
+};
