@@ -832,7 +832,8 @@ DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 /* ---- Event Dispatchers; creating and waiting are in dat/udat.h ---- */
 
 /*
- * Makes room for at least evd_min_qlen events, more or less than before; no event is lost.
+ * Makes room for at least evd_min_qlen events, 1 .. max_evd_qlen, more or less than before; no
+ * event is lost.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (< 1), DAT_INVALID_STATE (more events queued
  * than that), DAT_INSUFFICIENT_RESOURCES (above max_evd_qlen, memory).
  */
@@ -958,7 +959,8 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags);
 
 /*
- * Posts a message; it fills one Receive at the other end. No segments (local_iov NULL) make an
+ * Posts a message; it fills one Receive at the other end. num_segments is 0 .. max_request_iov,
+ * their lengths in bytes together at most max_message_size; no segments (local_iov NULL) make an
  * empty message. The segments' memory needs local read and may not change before the completion;
  * the array is the caller's again at return. On a DISCONNECTED Endpoint the Send is flushed at
  * once. completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE.
@@ -974,9 +976,10 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 
 /*
  * Posts a buffer for one message, in any state; on a DISCONNECTED Endpoint it is flushed at once.
- * Segments are filled front to back and need local write; they belong to the library until the
- * completion. A longer message completes DAT_DTO_ERR_LOCAL_LENGTH and breaks the connection.
- * completion_flags: UNSIGNALLED.
+ * num_segments is 0 .. max_recv_iov, the array is the caller's again at return. Segments are filled
+ * front to back and need local write; they belong to the library until the completion. A longer
+ * message completes DAT_DTO_ERR_LOCAL_LENGTH and breaks the connection. completion_flags:
+ * UNSIGNALLED.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (the EP has an SRQ),
  * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (max_recv_dtos
  * outstanding). Rulings A2, A3, Q5, Q6.
@@ -986,10 +989,11 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * Posts a read of the peer's memory *remote_buffer into the local segments, which need local write
- * and room for segment_length bytes of *remote_buffer. The peer's region needs remote read; if it
- * refuses, the read completes DAT_DTO_ERR_REMOTE_ACCESS and the connection breaks. *remote_buffer
- * is read during the call only. completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE.
+ * Posts a read of the peer's memory *remote_buffer, at most max_rdma_size bytes, into the local
+ * segments, at most max_rdma_read_iov of them, which need local write and room for segment_length
+ * bytes of *remote_buffer. The peer's region needs remote read; if it refuses, the read completes
+ * DAT_DTO_ERR_REMOTE_ACCESS and the connection breaks. *remote_buffer is read during the call only.
+ * completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, too many segments, a segment outside its
  * LMR, longer than max_rdma_size, a flag), DAT_LENGTH_ERROR (the local segments are too short),
  * DAT_INVALID_STATE (neither CONNECTED nor DISCONNECTED), DAT_PROTECTION_VIOLATION,
@@ -1002,8 +1006,9 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 				 DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * Posts a write of the local segments into the peer's memory *remote_buffer, which needs remote
- * write and room for them; the peer gets no event. completion_flags as for RDMA Read.
+ * Posts a write of the local segments, at most max_rdma_write_iov of them and max_rdma_size bytes,
+ * into the peer's memory *remote_buffer, which needs remote write and room for them; the peer gets
+ * no event. completion_flags as for RDMA Read.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, too many segments, a segment outside its
  * LMR, longer than max_rdma_size, a flag), DAT_LENGTH_ERROR (the remote buffer is too short),
  * DAT_INVALID_STATE (neither CONNECTED nor DISCONNECTED), DAT_PROTECTION_VIOLATION,
@@ -1083,14 +1088,14 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
 
 /*
- * Posts a buffer for one message of any connection of the queue's Endpoints. The segments' LMRs are
- * of the SRQ's zone and need local write; the memory belongs to the library until the completion,
- * which goes to the recv EVD of the Endpoint that took the buffer. A buffer taken never returns to
- * the queue. The array is the caller's again at return.
+ * Posts a buffer for one message of any connection of the queue's Endpoints. num_segments is 0 ..
+ * max_recv_iov. The segments' LMRs are of the SRQ's zone and need local write; the memory belongs
+ * to the library until the completion, which goes to the recv EVD of the Endpoint that took the
+ * buffer. A buffer taken never returns to the queue. The array is the caller's again at return.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (num_segments above max_recv_iov, a segment
  * outside its LMR), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES
- * (subtype DAT_RESOURCE_SRQ: max_recv_dtos outstanding, unreaped completions included).
- * Rulings Q2, Q4, Q5, Q6, A3.
+ * (subtype DAT_RESOURCE_SRQ: max_recv_dtos outstanding, unreaped completions included). Rulings Q2,
+ * Q4, Q5, Q6, A3.
  */
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
@@ -1123,10 +1128,10 @@ DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 /* ---- listening ---- */
 
 /*
- * Listens on conn_qual until freed. Each request is a DAT_CONNECTION_REQUEST_EVENT on evd_handle,
- * which needs DAT_EVD_CR_FLAG and whose length is the backlog. DAT_PSP_CONSUMER_FLAG: the Consumer
- * brings an Endpoint to dat_cr_accept. DAT_PSP_PROVIDER_FLAG: the request brings one, TENTATIVE,
- * without PZ and EVDs.
+ * Listens on conn_qual, which is not 0, until freed. Each request is a DAT_CONNECTION_REQUEST_EVENT
+ * on evd_handle, which needs DAT_EVD_CR_FLAG and whose length is the backlog.
+ * DAT_PSP_CONSUMER_FLAG: the Consumer brings an Endpoint to dat_cr_accept. DAT_PSP_PROVIDER_FLAG:
+ * the request brings one, TENTATIVE, without PZ and EVDs.
  * Errors: DAT_INVALID_HANDLE (an EVD without that flag too), DAT_INVALID_PARAMETER (NULL,
  * psp_flags), DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED (a flag
  * ep_creator rules out).
@@ -1158,10 +1163,10 @@ DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
 
 /*
- * Listens on conn_qual for one request, which can be accepted by ep_handle only; the Endpoint goes
- * from UNCONNECTED to RESERVED and, when the request comes, to PASSIVE_CONNECTION_PENDING. A second
- * request is rejected as if nobody listened. The RSP stays until freed (ruling E3).
- * DAT_HANDLE_NULL as ep_handle asks the provider for an Endpoint.
+ * Listens on conn_qual, not 0, for one request, which can be accepted by ep_handle only; the
+ * Endpoint goes from UNCONNECTED to RESERVED and, when the request comes, to
+ * PASSIVE_CONNECTION_PENDING. A second request is rejected as if nobody listened. The RSP stays
+ * until freed (ruling E3). DAT_HANDLE_NULL as ep_handle asks the provider for an Endpoint.
  * Errors: DAT_INVALID_HANDLE (an EVD without DAT_EVD_CR_FLAG too), DAT_INVALID_PARAMETER (NULL),
  * DAT_INVALID_STATE (the EP is not UNCONNECTED), DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES.
  */

@@ -10,6 +10,11 @@
  * its comment says otherwise (ruling G2). A query fills what its mask asks for and under a zero
  * mask nothing, the structure may be NULL then (ruling G4).
  *
+ * A handle that a call writes is the Consumer's to free. What a pointer argument points to is read
+ * or written during the call only; what pointers in outputs and events point to is the library's.
+ * Where it is otherwise the comment says so. The page in section 3 of the manual says more about
+ * each.
+ *
  * Words used throughout: a Receive buffer is "taken" when an arriving message claims it,
  * "completed" when its completion is on an EVD, "reaped" when that completion was dequeued or
  * thrown away, and "outstanding" from the post until then.
@@ -82,8 +87,9 @@ extern "C" {
 typedef DAT_HANDLE		DAT_CNO_HANDLE;		/* Consumer Notification Object */
 
 /*
- * A function that a CNO calls once when one of its EVDs notifies; evd_handle is that EVD. It may
- * run on any thread; no lock of the library's is held meanwhile (ruling E2).
+ * A function that a CNO calls once when one of its EVDs notifies; evd_handle is that EVD. It runs
+ * at the end of the call during which that happened, or within it if the call waits; no lock of the
+ * library's is held meanwhile (ruling E2).
  */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
 
@@ -237,14 +243,14 @@ struct dat_provider_attr {
 /* ---- registering memory ---- */
 
 /*
- * Registers memory and returns the region. region_description, by value, and length, in bytes, say
- * what: VIRTUAL an address of this process; LMR a region of the same IA whose pages are registered
- * once more, with a zone and privileges of its own, length not looked at, either may be freed first;
- * SHARED_VIRTUAL memory mapped shared, of which all sharers register the same piece with the same
- * 40-byte cookie. *lmr_context goes into local segments, *rmr_context to the peer; without a remote
- * privilege it is 0. The range registered may be larger than asked for and is returned in the last
- * two. The four outputs after the handle may be NULL. The memory has to stay mapped until
- * dat_lmr_free.
+ * Registers memory and returns the region. region_description, by value, and length, 1 ..
+ * max_lmr_block_size bytes, say what: VIRTUAL an address of this process; LMR a region of the same
+ * IA whose pages are registered once more, with a zone and privileges of its own, length not looked
+ * at, either may be freed first; SHARED_VIRTUAL memory mapped shared, of which all sharers register
+ * the same piece with the same 40-byte cookie. *lmr_context goes into local segments, *rmr_context
+ * to the peer; without a remote privilege it is 0. The range registered may be larger than asked
+ * for and is returned in the last two. The four outputs after the handle may be NULL. The memory
+ * has to stay mapped until dat_lmr_free.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (type, privileges, NULL, a range no memory can
  * have), DAT_LENGTH_ERROR (length 0), DAT_INVALID_STATE (memory not mapped shared, or another piece
  * than the cookie's), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3, G10, A3, A4.
@@ -259,21 +265,21 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 /* ---- Event Dispatchers ---- */
 
 /*
- * Makes an EVD for at least evd_min_qlen events of the streams in evd_flags (any mixture, not 0),
- * enabled and waitable. cno_handle, or DAT_HANDLE_NULL, is the CNO it triggers. An EVD that its
- * streams overfill reports DAT_ASYNC_ERROR_EVD_OVERFLOW and breaks the EPs that feed it (ruling
- * E9).
+ * Makes an EVD for at least evd_min_qlen events, 1 .. max_evd_qlen, of the streams in evd_flags
+ * (any mixture, not 0), enabled and waitable. cno_handle, or DAT_HANDLE_NULL, is the CNO it
+ * triggers. An EVD that its streams overfill reports DAT_ASYNC_ERROR_EVD_OVERFLOW and breaks the
+ * EPs that feed it (ruling E9).
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (evd_min_qlen < 1, flags, NULL),
- * DAT_INSUFFICIENT_RESOURCES (subtype DAT_RESOURCE_TEVD: above max_evd_qlen, or too many EVDs).
- * No page describes this call: rulings E8, G6, A2a.
+ * DAT_INSUFFICIENT_RESOURCES (subtype DAT_RESOURCE_TEVD: above max_evd_qlen, or too many EVDs). No
+ * page describes this call: rulings E8, G6, A2a.
  */
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			  DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
 			  DAT_EVD_HANDLE *evd_handle);
 
 /*
- * Hangs an EVD on another CNO, or with DAT_HANDLE_NULL on none. A notification under way may still
- * reach the old one; disable the EVD around the call where that matters.
+ * Hangs an EVD on another CNO of its IA, or with DAT_HANDLE_NULL on none. A notification under way
+ * may still reach the old one; disable the EVD around the call where that matters.
  * Errors: DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle);
@@ -285,7 +291,8 @@ DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_hand
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
 
 /*
- * From now on they do not. Events arrive, and dat_evd_wait and dat_evd_dequeue work as before.
+ * From now on they do not, nor afterwards for what came meanwhile. Events arrive, and dat_evd_wait
+ * and dat_evd_dequeue work as before.
  * Errors: DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
