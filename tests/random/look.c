@@ -54,6 +54,35 @@ static int conn_named(struct prog *p, uint32_t id)
 	fails(p, "a request of no connection");
 }
 
+/* The Endpoint that came with a request: of an RSP, or made for it. */
+static int ep_of_request(struct prog *p, DAT_EP_HANDLE handle, int l)
+{
+	enum psp_kind kind = l == NONE ? PSP_CONSUMER : p->psp[l].kind;
+	DAT_EP_STATE state;
+
+	if (!handle || handle == none)
+		return NONE;
+	ok(p, "dat_ep_get_status", dat_ep_get_status(handle, &state, NULL, NULL));
+	for (int e = 0; e < EPS; e++)
+		if (p->ep[e].handle == handle) {
+			if (state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+				fails(p, "ep %d got its request and is %s", e, state_name(state));
+			model_shows(p, e, state);
+			return e;
+		}
+	if (kind == PSP_RESERVED || state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING)
+		fails(p, "a request brought an Endpoint that is %s", state_name(state));
+	return ep_adopt(p, handle);
+}
+
+static int psp_named(const struct prog *p, DAT_HANDLE handle)
+{
+	for (int l = 0; l < PSPS; l++)
+		if (handle && p->psp[l].handle == handle)
+			return l;
+	return NONE; /* freed since */
+}
+
 static void on_request(struct prog *p, int v, const DAT_CR_ARRIVAL_EVENT_DATA *data)
 {
 	struct request *request = NULL;
@@ -74,6 +103,10 @@ static void on_request(struct prog *p, int v, const DAT_CR_ARRIVAL_EVENT_DATA *d
 	request->conn = conn_named(p, id);
 	c = &p->conn[request->conn];
 	request->side = c->to;
+	request->ep =
+		ep_of_request(p, param.local_ep_handle, psp_named(p, data->sp_handle.psp_handle));
+	if (request->ep != NONE)
+		p->ep[request->ep].side = c->to;
 	if (data->conn_qual != c->qual || c->at_program || c->answer != UNANSWERED ||
 	    p->evd[v].side != c->to)
 		fails(p, "the request of connection %u came wrong", id);
@@ -227,7 +260,7 @@ static void spread_overflow(struct prog *p)
 	for (int e = 0; e < EPS; e++) {
 		struct ep *ep = &p->ep[e];
 
-		if (!ep->handle || ep->dead ||
+		if (!ep->handle || ep->dead || ep->recv == NONE ||
 		    (!p->evd[ep->recv].overflowed && !p->evd[ep->request].overflowed))
 			continue;
 		ep->holey = true;

@@ -50,13 +50,15 @@ int conn_new(struct prog *p)
 
 bool conns_left(const struct prog *p)
 {
-	int unused = 0, waiting = 0;
+	int unused = 0, waiting = 0, room = 0;
 
 	for (int n = 0; n < CONNS; n++) {
 		unused += !p->conn[n].used;
 		waiting += p->conn[n].used && p->conn[n].answer == UNANSWERED;
 	}
-	return unused > 0 && waiting < REQUESTS - 2;
+	for (int e = 0; e < EPS; e++)
+		room += !p->ep[e].handle;
+	return unused > 0 && waiting < REQUESTS - 2 && waiting < room - EPS_MADE;
 }
 
 /* Those that nobody speaks of any more; the network is at rest and all is read. */
@@ -129,6 +131,16 @@ void model_disconnect(struct prog *p, int e, bool abrupt)
 		life->state = S(DISCONNECTED);
 }
 
+void model_reserve(struct prog *p, int e)
+{
+	life_of(p, e)->state = S(RESERVED);
+}
+
+void model_release(struct prog *p, int e)
+{
+	life_of(p, e)->state = S(UNCONNECTED);
+}
+
 static void leave(struct prog *p, int e)
 {
 	struct conn *c = conn_of(p, e);
@@ -192,13 +204,31 @@ static bool can_go(const struct conn *c, DAT_EP_STATE from, DAT_EP_STATE to)
 	}
 }
 
+/* A reserved Endpoint gets its request. */
+static bool may_be_asked(const struct prog *p, int e)
+{
+	for (int l = 0; l < PSPS; l++)
+		for (int n = 0; n < CONNS; n++)
+			if (p->psp[l].handle && p->psp[l].kind == PSP_RESERVED &&
+			    p->psp[l].ep == e && p->conn[n].used &&
+			    p->conn[n].qual == p->psp[l].qual && p->conn[n].answer == UNANSWERED &&
+			    !p->conn[n].at_program)
+				return true;
+	return false;
+}
+
 void model_shows(struct prog *p, int e, DAT_EP_STATE state)
 {
 	struct life *life = life_of(p, e);
+	bool can;
 
 	if (state == life->state)
 		return;
-	if (!can_go(conn_of(p, e), life->state, state))
+	if (life->state == S(RESERVED))
+		can = state == S(PASSIVE_CONNECTION_PENDING) && may_be_asked(p, e);
+	else
+		can = can_go(conn_of(p, e), life->state, state);
+	if (!can)
 		fails(p, "ep %d went from %s to %s, which it cannot", e, state_name(life->state),
 		      state_name(state));
 	life->state = state;
@@ -287,13 +317,24 @@ void model_told_all(struct prog *p, int e)
 	ep->lives = 1;
 }
 
+bool request_is_held(const struct prog *p, int e)
+{
+	for (int r = 0; r < REQUESTS; r++)
+		if (p->request[r].handle && p->request[r].ep == e)
+			return true;
+	return false;
+}
+
 void model_rests(struct prog *p, int e)
 {
 	const struct conn *c = conn_of(p, e);
 	DAT_EP_STATE state = state_of(p, e);
 	int peer;
 
-	if (state == S(UNCONNECTED) || state == S(DISCONNECTED))
+	if (state == S(UNCONNECTED) || state == S(DISCONNECTED) || state == S(RESERVED))
+		return;
+	if ((state == S(PASSIVE_CONNECTION_PENDING) || state == S(TENTATIVE_CONNECTION_PENDING)) &&
+	    request_is_held(p, e))
 		return;
 	if (state == S(ACTIVE_CONNECTION_PENDING) && c->at_program)
 		return;

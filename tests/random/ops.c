@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ops.c - what a random program may do next: Endpoints, connections and messages. */
+/* ops.c - what a random program may do next: Endpoints and messages. */
 #include "prog.h"
 
 /* ---- choosing ---- */
 
-static int any_ep(struct prog *p, unsigned int states)
+int any_ep(struct prog *p, unsigned int states)
 {
 	int found[EPS], n = 0;
 
@@ -13,9 +13,6 @@ static int any_ep(struct prog *p, unsigned int states)
 			found[n++] = e;
 	return n ? found[pick(p, n)] : NONE;
 }
-
-#define S(name) (1u << DAT_EP_STATE_##name)
-#define ANY     (~0u)
 
 static int any_srq(struct prog *p)
 {
@@ -35,6 +32,10 @@ static int any_side(struct prog *p)
 }
 
 /* ---- Endpoints ---- */
+
+/* Somebody else has a claim on them: a service point, or a request. */
+#define CLAIMED \
+	(STATE(RESERVED) | STATE(PASSIVE_CONNECTION_PENDING) | STATE(TENTATIVE_CONNECTION_PENDING))
 
 static bool op_new_ep(struct prog *p)
 {
@@ -59,7 +60,7 @@ static bool op_new_ep(struct prog *p)
 
 static bool op_free_ep(struct prog *p)
 {
-	int e = any_ep(p, ANY);
+	int e = any_ep(p, ~CLAIMED);
 
 	if (e == NONE)
 		return false;
@@ -68,9 +69,22 @@ static bool op_free_ep(struct prog *p)
 	return true;
 }
 
+/* Of those that requests brought there would be too many. */
+static bool op_free_ended(struct prog *p)
+{
+	for (int e = EPS_MADE; e < EPS; e++)
+		if (p->ep[e].handle && !p->ep[e].dead &&
+		    state_of(p, e) == DAT_EP_STATE_DISCONNECTED) {
+			says(p, "free ep %d, which has ended", e);
+			drop_ep(p, e);
+			return true;
+		}
+	return false;
+}
+
 static bool op_reset(struct prog *p)
 {
-	int e = any_ep(p, S(DISCONNECTED) | S(UNCONNECTED));
+	int e = any_ep(p, STATE(DISCONNECTED) | STATE(UNCONNECTED));
 
 	if (e == NONE || p->ep[e].lives == LIVES)
 		return false;
@@ -85,7 +99,7 @@ static bool op_reset(struct prog *p)
 
 static bool op_disconnect(struct prog *p)
 {
-	int e = any_ep(p, ~S(UNCONNECTED));
+	int e = any_ep(p, ~(CLAIMED | STATE(UNCONNECTED)));
 	bool abrupt = chance(p, 50);
 
 	if (e == NONE)
@@ -101,7 +115,8 @@ static bool op_disconnect(struct prog *p)
 
 static bool op_set_watermark(struct prog *p)
 {
-	int e = any_ep(p, ANY), soft = pick(p, 8) - 1, hard = chance(p, 80) ? NONE : pick(p, 8);
+	int e = any_ep(p, ANY_STATE), soft = pick(p, 8) - 1,
+	    hard = chance(p, 80) ? NONE : pick(p, 8);
 
 	if (e == NONE)
 		return false;
@@ -111,61 +126,6 @@ static bool op_set_watermark(struct prog *p)
 	if (conn_of(p, e) && hard != NONE)
 		conn_of(p, e)->causes |= HARD;
 	ok(p, "dat_ep_set_watermark", dat_ep_set_watermark(p->ep[e].handle, soft, hard));
-	return true;
-}
-
-/* ---- connections ---- */
-
-static bool op_connect(struct prog *p)
-{
-	int e = any_ep(p, S(UNCONNECTED)), l = pick(p, PSPS), s;
-	DAT_TIMEOUT timeout = chance(p, 80) ? DAT_TIMEOUT_INFINITE : (DAT_TIMEOUT)(1 + pick(p, 50));
-
-	if (e == NONE || !conns_left(p))
-		return false;
-	if (p->psp[l].handle) {
-		ep_connect_to(p, e, p->psp[l].side, p->psp[l].qual, timeout);
-		return true;
-	}
-	if (chance(p, 90))
-		return false;
-	/* Where nobody listens, and maybe nobody is */
-	s = pick(p, SIDES);
-	ep_connect_to(p, e, s, 1000000, timeout);
-	return true;
-}
-
-static int any_request(struct prog *p)
-{
-	int found[REQUESTS], n = 0;
-
-	for (int r = 0; r < REQUESTS; r++)
-		if (p->request[r].handle)
-			found[n++] = r;
-	return n ? found[pick(p, n)] : NONE;
-}
-
-static bool op_answer(struct prog *p)
-{
-	int r = any_request(p), e = any_ep(p, chance(p, 90) ? S(UNCONNECTED) : ANY);
-
-	if (r == NONE)
-		return false;
-	if (chance(p, 15)) {
-		request_reject(p, r);
-		return true;
-	}
-	if (e == NONE || p->ep[e].side != p->request[r].side)
-		return false;
-	if (state_of(p, e) == DAT_EP_STATE_UNCONNECTED) {
-		request_accept(p, r, e);
-		return true;
-	}
-	/* Ruling E7: it stays as it was */
-	says(p, "accept connection %d with ep %d, which is %s", p->request[r].conn, e,
-	     state_name(state_of(p, e)));
-	refused(p, "dat_cr_accept", dat_cr_accept(p->request[r].handle, p->ep[e].handle, 0, NULL),
-		DAT_INVALID_STATE);
 	return true;
 }
 
@@ -191,7 +151,7 @@ static bool can_send(struct prog *p, int e)
 	const struct conn *c = conn_of(p, e);
 	const struct way *way = c ? &c->way[life_of(p, e)->end] : NULL;
 
-	return p->ep[e].send_count < QUEUE - 2 && dtos_left(p) &&
+	return p->ep[e].send_count < p->ep[e].max - 2 && dtos_left(p) &&
 	       (!way || way->sent - way->got < QUEUE * 2 - 2);
 }
 
@@ -209,12 +169,13 @@ static DAT_COMPLETION_FLAGS any_flags(struct prog *p, int e)
 /* Mostly one that goes somewhere; on a disconnected Endpoint all is flushed at once. */
 static unsigned int post_states(struct prog *p, unsigned int states)
 {
-	return chance(p, 5) ? states : states & ~S(DISCONNECTED);
+	return chance(p, 5) ? states : states & ~STATE(DISCONNECTED);
 }
 
 static bool op_send(struct prog *p)
 {
-	int e = any_ep(p, post_states(p, S(CONNECTED) | S(DISCONNECTED))), n = 1 + pick(p, 4);
+	int e = any_ep(p, post_states(p, STATE(CONNECTED) | STATE(DISCONNECTED))),
+	    n = 1 + pick(p, 4);
 
 	if (e == NONE || !can_send(p, e))
 		return false;
@@ -226,7 +187,7 @@ static bool op_send(struct prog *p)
 /* One that may be longer than what it meets */
 static bool op_send_long(struct prog *p)
 {
-	int e = any_ep(p, S(CONNECTED));
+	int e = any_ep(p, STATE(CONNECTED));
 
 	if (e == NONE || !can_send(p, e) || !chance(p, 10))
 		return false;
@@ -238,7 +199,7 @@ static bool op_send_long(struct prog *p)
 /* It stops half way, to go on at the next reckoning or before. */
 static bool op_send_held(struct prog *p)
 {
-	int e = any_ep(p, S(CONNECTED)), message;
+	int e = any_ep(p, STATE(CONNECTED)), message;
 	struct hold *hold = &p->hold[p->holds];
 
 	if (e == NONE || !can_send(p, e) || p->holds == HOLDS)
@@ -259,11 +220,12 @@ static int recv_length(struct prog *p)
 
 static bool op_recv(struct prog *p)
 {
-	int e = any_ep(p, post_states(p, ANY)), n = 1 + pick(p, 8);
+	int e = any_ep(p, post_states(p, ~STATE(TENTATIVE_CONNECTION_PENDING))), n = 1 + pick(p, 8);
 
-	if (e == NONE || p->ep[e].srq != NONE || p->ep[e].recv_count >= QUEUE || !dtos_left(p))
+	if (e == NONE || p->ep[e].srq != NONE || p->ep[e].recv_count >= p->ep[e].max ||
+	    !dtos_left(p))
 		return false;
-	for (says(p, "receive"); n > 0 && p->ep[e].recv_count < QUEUE && dtos_left(p); n--)
+	for (says(p, "receive"); n > 0 && p->ep[e].recv_count < p->ep[e].max && dtos_left(p); n--)
 		post_recv(p, e, recv_length(p));
 	return true;
 }
@@ -287,11 +249,10 @@ static bool op_srq_recv(struct prog *p)
 const struct op ep_ops[] = {
 	{ "new ep", 10, op_new_ep },
 	{ "free ep", 1, op_free_ep },
+	{ "free ended", 10, op_free_ended },
 	{ "reset", 20, op_reset },
 	{ "disconnect", 2, op_disconnect },
 	{ "watermarks", 2, op_set_watermark },
-	{ "connect", 30, op_connect },
-	{ "answer", 40, op_answer },
 	{ "send", 30, op_send },
 	{ "send long", 2, op_send_long },
 	{ "send held", 4, op_send_held },

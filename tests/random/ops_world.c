@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ops_world.c - what a random program may do next: queues, listeners, adapters, time and the wire. */
+/* ops_world.c - what a random program may do next: queues, adapters, time and the wire. */
 #include "prog.h"
 
 #define STREAMS                                                                                 \
@@ -129,7 +129,7 @@ static bool op_wait(struct prog *p)
 	return true;
 }
 
-/* ---- SRQs and listeners ---- */
+/* ---- SRQs ---- */
 
 static bool op_new_srq(struct prog *p)
 {
@@ -194,29 +194,6 @@ static bool op_set_low(struct prog *p)
 	ok(p, "dat_srq_set_lw", ret);
 	p->srq[q].low = low;
 	p->srq[q].low_armed = low > 0;
-	return true;
-}
-
-static bool op_new_psp(struct prog *p)
-{
-	int s = pick(p, SIDES), v, l;
-
-	if (!p->side[s].ia)
-		return false;
-	v = any_evd(p, s, DAT_EVD_CR_FLAG);
-	l = v == NONE ? NONE : new_psp(p, s, v);
-	says(p, "psp %d on side %d, evd %d", l, s, v);
-	return l != NONE;
-}
-
-static bool op_free_psp(struct prog *p)
-{
-	int l = pick(p, PSPS);
-
-	if (!p->psp[l].handle)
-		return false;
-	says(p, "free psp %d", l);
-	drop_psp(p, l);
 	return true;
 }
 
@@ -311,8 +288,6 @@ const struct op world_ops[] = {
 	{ "free srq", 1, op_free_srq },
 	{ "resize srq", 2, op_resize_srq },
 	{ "low watermark", 3, op_set_low },
-	{ "new psp", 20, op_new_psp },
-	{ "free psp", 1, op_free_psp },
 	{ "advance", 24, op_advance },
 	{ "step", 8, op_step },
 	{ "settle", 10, op_settle },

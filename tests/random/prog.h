@@ -24,8 +24,9 @@ enum {
 	SIDES = 2,
 	EVDS = 40,
 	SRQS = 4,
-	EPS = 14,
-	PSPS = 4,
+	EPS = 40,
+	EPS_MADE = 14, /* by the program itself; requests bring more */
+	PSPS = 6,
 	REQUESTS = 24,
 	CONNS = 48,
 	DTOS = 1024,
@@ -115,6 +116,7 @@ struct conn {
 	bool at_program;     /* the program holds the request */
 	bool may_be_refused; /* nobody may listen, or the queue may be full, when it comes */
 	bool may_time_out, unreachable;
+	bool handed_off;
 	bool asked;      /* somebody asked for its end */
 	bool gave_up[2]; /* an end did before it was established */
 	unsigned int causes;
@@ -145,6 +147,8 @@ struct ep {
 	bool dead;
 	int side, srq, recv, request, connect; /* numbers; srq NONE: plain */
 	DAT_COMPLETION_FLAGS request_flags;
+	int max;    /* DTOs, each way */
+	int cr_evd; /* where the request of its RSP is announced */
 	struct life life[LIVES];
 	int lives;                      /* the last one is now; its state that of the Endpoint */
 	int sends[QUEUE], recvs[QUEUE]; /* DTOs, oldest first */
@@ -157,9 +161,16 @@ struct ep {
 	uint32_t last_recv; /* serial of the Receive reaped last */
 };
 
+enum psp_kind {
+	PSP_CONSUMER,
+	PSP_PROVIDER, /* each request brings an Endpoint */
+	PSP_RESERVED, /* an RSP: one request, for its Endpoint */
+};
+
 struct psp {
-	DAT_PSP_HANDLE handle;
-	int side, evd;
+	DAT_HANDLE handle;
+	enum psp_kind kind;
+	int side, evd, ep;
 	DAT_CONN_QUAL qual;
 };
 
@@ -173,6 +184,7 @@ struct hold {
 struct request {
 	DAT_CR_HANDLE handle;
 	int side, conn;
+	int ep; /* that came with it; NONE */
 };
 
 /* What programs met, for the summary */
@@ -254,9 +266,15 @@ int new_srq(struct prog *p, int s, int max);
 /* srq NONE: a plain one */
 int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 	   DAT_COMPLETION_FLAGS request_flags);
-int new_psp(struct prog *p, int s, int evd);
+/* One that a request brought */
+int ep_adopt(struct prog *p, DAT_EP_HANDLE handle);
+int new_psp(struct prog *p, int s, int evd, enum psp_kind kind);
+/* An RSP for an UNCONNECTED Endpoint */
+int new_rsp(struct prog *p, int e, int evd);
 /* It was reset or freed: nothing of it completes any more. */
 void wipe_ep(struct prog *p, int e);
+/* Its users count where it is used. */
+void evd_use(struct prog *p, int v, int by);
 void drop_ep(struct prog *p, int e);
 void drop_evd(struct prog *p, int v);
 void drop_srq(struct prog *p, int q);
@@ -275,6 +293,9 @@ void model_connect(struct prog *p, int e, int conn);
 void model_accept(struct prog *p, int e, int conn);
 void model_disconnect(struct prog *p, int e, bool abrupt);
 void model_reset(struct prog *p, int e);
+void model_reserve(struct prog *p, int e);
+/* RESERVED or PASSIVE: it is the program's again. */
+void model_release(struct prog *p, int e);
 /* It goes; events it has still to tell may be read later. */
 void model_free(struct prog *p, int e);
 /* Looked at: it shows this state. */
@@ -283,6 +304,8 @@ void model_shows(struct prog *p, int e, DAT_EP_STATE state);
 void model_told(struct prog *p, int e, DAT_EVENT_NUMBER number);
 /* All events of its connect EVD were read: it told all there is. */
 void model_told_all(struct prog *p, int e);
+/* Does the program hold a request that came with this Endpoint? */
+bool request_is_held(const struct prog *p, int e);
 /* The network is at rest and nothing is held. */
 void model_rests(struct prog *p, int e);
 /* A message for e, or a Receive, was posted: could a message find no Receive, or a short one? */
@@ -321,15 +344,25 @@ void reckon(struct prog *p);
 
 /* ---- calls.c ---- */
 
+/* Does somebody listen there who turns nobody away? */
+bool anybody_listens(const struct prog *p, int s, DAT_CONN_QUAL qual);
 void ep_connect_to(struct prog *p, int e, int s, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 void request_accept(struct prog *p, int r, int e);
 void request_reject(struct prog *p, int r);
+void request_hand_off(struct prog *p, int r, int s, DAT_CONN_QUAL qual);
+/* An Endpoint that a request brought gets its PZ and EVDs. */
+void ep_configure(struct prog *p, int e, int recv, int request, int connect);
+void ep_dup_connect_to(struct prog *p, int e, int like);
 /* All calls that must be refused now, or do nothing */
 void refusals(struct prog *p);
 
-/* ---- ops.c, ops_world.c ---- */
+/* ---- ops*.c ---- */
 
-extern const struct op ep_ops[], world_ops[];
+extern const struct op ep_ops[], conn_ops[], world_ops[];
+/* One of them in such a state, by bits; NONE: there is none. */
+#define STATE(name) (1u << DAT_EP_STATE_##name)
+#define ANY_STATE   (~0u)
+int any_ep(struct prog *p, unsigned int states);
 /* One that takes such streams; it may be made for it. */
 int any_evd(struct prog *p, int s, unsigned int streams);
 

@@ -130,7 +130,7 @@ static void begin(struct orders *o)
 
 	world_open(p);
 	o->cr_evd = new_evd(p, B, DAT_EVD_CR_FLAG, 4);
-	o->psp = new_psp(p, B, o->cr_evd);
+	o->psp = new_psp(p, B, o->cr_evd, PSP_CONSUMER);
 	make_side(o, A);
 	make_side(o, B);
 	post_receives(o);

@@ -36,6 +36,12 @@ static const char *const transitions[] = {
 	"from=CONNECTED to=DISCONNECTED by=ended",
 	"from=DISCONNECT_PENDING to=DISCONNECTED by=ended",
 	"from=DISCONNECTED to=UNCONNECTED by=reset",
+	"from=UNCONNECTED to=RESERVED by=reserve",
+	"from=RESERVED to=UNCONNECTED by=release",
+	"from=RESERVED to=PASSIVE_CONNECTION_PENDING by=request",
+	"from=PASSIVE_CONNECTION_PENDING to=UNCONNECTED by=reject",
+	"from=PASSIVE_CONNECTION_PENDING to=COMPLETION_PENDING by=accept",
+	"from=TENTATIVE_CONNECTION_PENDING to=COMPLETION_PENDING by=accept",
 };
 
 enum {
@@ -78,15 +84,15 @@ struct result {
 
 static const struct op *choose(struct prog *p)
 {
-	const struct op *tables[] = { ep_ops, world_ops }, *op;
+	const struct op *tables[] = { ep_ops, conn_ops, world_ops }, *op;
 	unsigned int sum = 0;
 	int at;
 
-	for (int t = 0; t < 2; t++)
+	for (int t = 0; t < 3; t++)
 		for (op = tables[t]; op->name; op++)
 			sum += op->weight;
 	at = pick(p, (int)sum);
-	for (int t = 0; t < 2; t++)
+	for (int t = 0; t < 3; t++)
 		for (op = tables[t]; op->name; at -= (int)op->weight, op++)
 			if (at < (int)op->weight)
 				return op;

@@ -137,15 +137,15 @@ void world_close(struct prog *p)
 	for (int r = 0; r < REQUESTS; r++)
 		if (p->request[r].handle)
 			request_reject(p, r);
+	for (int l = 0; l < PSPS; l++)
+		if (p->psp[l].handle)
+			drop_psp(p, l);
 	for (int e = 0; e < EPS; e++)
 		if (p->ep[e].handle && !p->ep[e].dead)
 			drop_ep(p, e);
 	for (int q = 0; q < SRQS; q++)
 		if (p->srq[q].handle)
 			drop_srq(p, q);
-	for (int l = 0; l < PSPS; l++)
-		if (p->psp[l].handle)
-			drop_psp(p, l);
 	for (int v = 0; v < EVDS; v++)
 		if (p->evd[v].handle)
 			drop_evd(p, v);
@@ -230,7 +230,7 @@ static DAT_EVD_HANDLE handle_of(const struct prog *p, int v)
 	return v == NONE ? none : p->evd[v].handle;
 }
 
-static void use(struct prog *p, int v, int by)
+void evd_use(struct prog *p, int v, int by)
 {
 	if (v != NONE)
 		p->evd[v].users += by;
@@ -262,7 +262,7 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 		.request_completion_flags = request_flags,
 	};
 
-	for (int e = 0; e < EPS; e++) {
+	for (int e = 0; e < EPS_MADE; e++) {
 		struct ep *ep = &p->ep[e];
 
 		if (ep->handle)
@@ -276,11 +276,13 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 				   .life[0] = { .conn = NONE },
 				   .lives = 1,
 				   .shortest = SLOT,
-				   .hard = NONE };
+				   .hard = NONE,
+				   .max = QUEUE,
+				   .cr_evd = NONE };
 		ok(p, "dat_ep_create", create(p, ep, &attr));
-		use(p, recv, 1);
-		use(p, request, 1);
-		use(p, connect, 1);
+		evd_use(p, recv, 1);
+		evd_use(p, request, 1);
+		evd_use(p, connect, 1);
 		if (request_flags)
 			p->evd[request].selective++;
 		if (srq != NONE)
@@ -290,21 +292,79 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 	return NONE;
 }
 
-int new_psp(struct prog *p, int s, int evd)
+int ep_adopt(struct prog *p, DAT_EP_HANDLE handle)
 {
-	for (int l = 0; l < PSPS; l++) {
-		struct psp *psp = &p->psp[l];
-
-		if (psp->handle)
+	for (int e = EPS - 1; e >= 0; e--) {
+		if (p->ep[e].handle)
 			continue;
-		*psp = (struct psp){ .side = s, .evd = evd, .qual = ++p->next_qual };
-		ok(p, "dat_psp_create",
-		   dat_psp_create(p->side[s].ia, psp->qual, p->evd[evd].handle,
-				  DAT_PSP_CONSUMER_FLAG, &psp->handle));
-		p->evd[evd].users++;
-		return l;
+		p->ep[e] = (struct ep){
+			.handle = handle,
+			.srq = NONE,
+			.recv = NONE,
+			.request = NONE,
+			.connect = NONE,
+			.life[0] = { .conn = NONE,
+				     .state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING },
+			.lives = 1,
+			.shortest = SLOT,
+			.hard = NONE,
+			.max = 16, /* ruling A1 */
+			.cr_evd = NONE
+		};
+		return e;
 	}
+	fails(p, "too many Endpoints came with requests");
+}
+
+static int free_psp_slot(const struct prog *p)
+{
+	for (int l = 0; l < PSPS; l++)
+		if (!p->psp[l].handle)
+			return l;
 	return NONE;
+}
+
+int new_psp(struct prog *p, int s, int evd, enum psp_kind kind)
+{
+	DAT_PSP_FLAGS flags = kind == PSP_PROVIDER ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG;
+	DAT_EVD_HANDLE handle = p->evd[evd].handle;
+	int l = free_psp_slot(p);
+	struct psp *psp = &p->psp[l];
+
+	if (l == NONE)
+		return NONE;
+	*psp = (struct psp){ .kind = kind, .side = s, .evd = evd, .ep = NONE };
+	if (chance(p, 20)) {
+		ok(p, "dat_psp_create_any",
+		   dat_psp_create_any(p->side[s].ia, &psp->qual, handle, flags, &psp->handle));
+	} else {
+		psp->qual = ++p->next_qual;
+		ok(p, "dat_psp_create",
+		   dat_psp_create(p->side[s].ia, psp->qual, handle, flags, &psp->handle));
+	}
+	p->evd[evd].users++;
+	return l;
+}
+
+int new_rsp(struct prog *p, int e, int evd)
+{
+	int l = free_psp_slot(p);
+	struct psp *psp = &p->psp[l];
+
+	if (l == NONE)
+		return NONE;
+	*psp = (struct psp){ .kind = PSP_RESERVED,
+			     .side = p->ep[e].side,
+			     .evd = evd,
+			     .ep = e,
+			     .qual = ++p->next_qual };
+	ok(p, "dat_rsp_create",
+	   dat_rsp_create(p->side[psp->side].ia, psp->qual, p->ep[e].handle, p->evd[evd].handle,
+			  &psp->handle));
+	p->evd[evd].users++;
+	p->ep[e].cr_evd = evd;
+	model_reserve(p, e);
+	return l;
 }
 
 /* ---- freeing ---- */
@@ -335,9 +395,9 @@ void drop_ep(struct prog *p, int e)
 	ok(p, "dat_ep_free", dat_ep_free(ep->handle));
 	wipe_ep(p, e);
 	model_free(p, e);
-	use(p, ep->recv, -1);
-	use(p, ep->request, -1);
-	use(p, ep->connect, -1);
+	evd_use(p, ep->recv, -1);
+	evd_use(p, ep->request, -1);
+	evd_use(p, ep->connect, -1);
 	if (ep->request_flags)
 		p->evd[ep->request].selective--;
 	if (ep->srq != NONE)
@@ -353,9 +413,14 @@ void drop_evd(struct prog *p, int v)
 	ok(p, "dat_evd_free", dat_evd_free(evd->handle));
 	evd->handle = none;
 	/* What it had still to tell of Endpoints freed before is lost, requests are turned away. */
-	for (int e = 0; e < EPS; e++)
+	for (int e = 0; e < EPS; e++) {
 		if (p->ep[e].dead && p->ep[e].connect == v)
 			p->ep[e].handle = none;
+		if (p->ep[e].handle && !p->ep[e].dead && p->ep[e].cr_evd == v &&
+		    state_of(p, e) == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING &&
+		    !request_is_held(p, e))
+			model_release(p, e);
+	}
 	for (int n = 0; evd->flags & DAT_EVD_CR_FLAG && n < CONNS; n++)
 		if (p->conn[n].used && p->conn[n].to == evd->side && !p->conn[n].at_program &&
 		    p->conn[n].answer == UNANSWERED)
@@ -375,8 +440,14 @@ void drop_psp(struct prog *p, int l)
 {
 	struct psp *psp = &p->psp[l];
 
-	ok(p, "dat_psp_free", dat_psp_free(psp->handle));
+	if (psp->kind == PSP_RESERVED)
+		ok(p, "dat_rsp_free", dat_rsp_free(psp->handle));
+	else
+		ok(p, "dat_psp_free", dat_psp_free(psp->handle));
 	psp->handle = none;
+	/* The Endpoint of a request that came is pending still (E3). */
+	if (psp->kind == PSP_RESERVED && state_of(p, psp->ep) == DAT_EP_STATE_RESERVED)
+		model_release(p, psp->ep);
 	p->evd[psp->evd].users--;
 	for (int n = 0; n < CONNS; n++)
 		if (p->conn[n].used && p->conn[n].qual == psp->qual && !p->conn[n].at_program)
