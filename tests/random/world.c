@@ -346,6 +346,14 @@ int new_psp(struct prog *p, int s, int evd, enum psp_kind kind)
 	return l;
 }
 
+/* A spent RSP has nothing to do with what becomes of its Endpoint. */
+static void forget_ep(struct prog *p, int e)
+{
+	for (int l = 0; l < PSPS; l++)
+		if (p->psp[l].ep == e)
+			p->psp[l].ep = NONE;
+}
+
 int new_rsp(struct prog *p, int e, int evd)
 {
 	int l = free_psp_slot(p);
@@ -362,6 +370,8 @@ int new_rsp(struct prog *p, int e, int evd)
 	   dat_rsp_create(p->side[psp->side].ia, psp->qual, p->ep[e].handle, p->evd[evd].handle,
 			  &psp->handle));
 	p->evd[evd].users++;
+	forget_ep(p, e);
+	psp->ep = e;
 	p->ep[e].cr_evd = evd;
 	model_reserve(p, e);
 	return l;
@@ -395,6 +405,7 @@ void drop_ep(struct prog *p, int e)
 	ok(p, "dat_ep_free", dat_ep_free(ep->handle));
 	wipe_ep(p, e);
 	model_free(p, e);
+	forget_ep(p, e);
 	evd_use(p, ep->recv, -1);
 	evd_use(p, ep->request, -1);
 	evd_use(p, ep->connect, -1);
@@ -446,7 +457,7 @@ void drop_psp(struct prog *p, int l)
 		ok(p, "dat_psp_free", dat_psp_free(psp->handle));
 	psp->handle = none;
 	/* The Endpoint of a request that came is pending still (E3). */
-	if (psp->kind == PSP_RESERVED && state_of(p, psp->ep) == DAT_EP_STATE_RESERVED)
+	if (psp->ep != NONE && state_of(p, psp->ep) == DAT_EP_STATE_RESERVED)
 		model_release(p, psp->ep);
 	p->evd[psp->evd].users--;
 	for (int n = 0; n < CONNS; n++)
