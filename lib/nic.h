@@ -24,7 +24,7 @@
  * While the process has a single thread (__libc_single_threaded) the lock is no operation at all.
  *
  * Upcalls may come from inside any call. They may poll, arm, count and limit completion queues, query, and
- * ask for qp_break or reject; nothing else.
+ * ask for qp_break or reject; conn_request may make a QP, too; nothing else.
  */
 #ifndef LIB_NIC_H
 #define LIB_NIC_H

@@ -291,6 +291,35 @@ START_TEST(page_free_ends_an_endpoint_that_nobody_else_has_a_claim_on)
 }
 END_TEST
 
+/* ---- the peer ---- */
+
+START_TEST(page_the_peer_is_told_in_every_state_that_has_one)
+{
+	DAT_EP_STATE state = reachable_states[_i];
+	DAT_EP_HANDLE ep = ep_in_state(state);
+	DAT_EP_PARAM mine, theirs;
+
+	must(dat_ep_query(ep, DAT_EP_FIELD_ALL, &mine));
+	ck_assert_mem_eq(mine.local_ia_address_ptr, address(&w.a), sizeof(DAT_SOCK_ADDR));
+	if (state == DAT_EP_STATE_UNCONNECTED || state == DAT_EP_STATE_RESERVED ||
+	    state == DAT_EP_STATE_DISCONNECTED) {
+		ck_assert_ptr_null(mine.remote_ia_address_ptr);
+		ck_assert_uint_eq(mine.remote_port_qual, 0);
+		return;
+	}
+	ck_assert_mem_eq(mine.remote_ia_address_ptr, address(&w.b), sizeof(DAT_SOCK_ADDR));
+	if (state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+		return; /* nobody has answered */
+	must(dat_ep_query(w.b.ep, DAT_EP_FIELD_ALL, &theirs));
+	ck_assert_mem_eq(theirs.remote_ia_address_ptr, address(&w.a), sizeof(DAT_SOCK_ADDR));
+	/* The side that connects names a qualifier, the other sees a port. */
+	if (theirs.remote_port_qual == QUAL)
+		ck_assert_uint_eq(mine.remote_port_qual, theirs.local_port_qual);
+	else
+		ck_assert_uint_eq(mine.remote_port_qual, QUAL);
+}
+END_TEST
+
 /* ---- posting ---- */
 
 START_TEST(page_a_receive_is_taken_in_every_state)
@@ -360,6 +389,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_an_srq_endpoint_keeps_its_srq_over_reset);
 	unit_test_loop(suite, page_free_ends_an_endpoint_that_nobody_else_has_a_claim_on,
 		       REACHABLE_STATES);
+	unit_test_loop(suite, page_the_peer_is_told_in_every_state_that_has_one, REACHABLE_STATES);
 	unit_test_loop(suite, page_a_receive_is_taken_in_every_state, REACHABLE_STATES);
 	unit_test_all(suite, page_a_send_on_a_DISCONNECTED_endpoint_is_flushed_at_once);
 	unit_test_all(suite, page_get_status_tells_what_is_under_way);

@@ -114,6 +114,37 @@ START_TEST(A5_active_private_data_stays_valid_while_connected)
 }
 END_TEST
 
+/* Whatever happens meanwhile to its sender and its listener. */
+START_TEST(A5_private_data_of_a_request_stays_valid_until_the_answer)
+{
+	DAT_PSP_HANDLE psp = listen_at(&w.b, QUAL);
+	DAT_CR_PARAM before, after;
+	DAT_CR_HANDLE cr;
+	int i;
+
+	fill_data();
+	w.a.ep = plain_ep(&w.a);
+	must(connect_with(MOST, asked));
+	run_quiet();
+	cr = expect_request(w.b.cr, psp);
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &before));
+	must(dat_ep_free(w.a.ep));
+	for (i = 0; i < 20; i++) {
+		w.a.ep = plain_ep(&w.a);
+		must(connect_with(MOST, answered));
+	}
+	run_quiet();
+	must(dat_psp_free(psp));
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &after));
+	ck_assert_ptr_eq(before.private_data, after.private_data);
+	ck_assert_ptr_eq(before.remote_ia_address_ptr, after.remote_ia_address_ptr);
+	ck_assert_int_eq(before.private_data_size, MOST);
+	ck_assert_mem_eq(before.private_data, asked, MOST);
+	ck_assert_mem_eq(before.remote_ia_address_ptr, address(&w.a), sizeof(DAT_SOCK_ADDR));
+	must(dat_cr_reject(cr));
+}
+END_TEST
+
 START_TEST(A5_the_provider_says_256_bytes)
 {
 	DAT_PROVIDER_ATTR attr;
@@ -290,6 +321,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, A5_the_passive_side_gets_no_private_data);
 	unit_test_all(suite, A5_private_data_is_copied_in_the_call);
 	unit_test_all(suite, A5_active_private_data_stays_valid_while_connected);
+	unit_test_all(suite, A5_private_data_of_a_request_stays_valid_until_the_answer);
 	unit_test_all(suite, A5_the_provider_says_256_bytes);
 	unit_test_all(suite, A5_more_than_the_maximum_is_an_invalid_parameter);
 	unit_test_all(suite, G3_NULL_private_data_is_fine_for_size_0_only);
