@@ -215,6 +215,9 @@ void post_se(DAT_EVD_HANDLE evd, int n);
 /* ---- suites ---- */
 
 void unit_add(Suite *suite, const TTest *test, int times, SFun setup);
+/* A test case of a name of its own, for _i = first .. last - 1; tables make a case of each row. */
+void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
+		   SFun setup);
 int unit_run(const char *name, void (*fill)(Suite *suite));
 
 /*

@@ -218,19 +218,25 @@ static void trace_off(void)
  * One test case a test, so that CK_RUN_CASE runs one; and all once more without a trace, as what nobody
  * watches may take shorter ways through the library.
  */
-void unit_add(Suite *suite, const TTest *test, int times, SFun setup)
+void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
+		   SFun setup)
 {
 	static const SFun traces[] = { trace_on, trace_off };
 	size_t i;
 
 	for (i = 0; i < COUNT(traces); i++) {
-		TCase *tcase = tcase_create(test->name);
+		TCase *tcase = tcase_create(name);
 
 		tcase_add_checked_fixture(tcase, traces[i], NULL);
 		tcase_add_checked_fixture(tcase, setup, teardown);
-		tcase_add_loop_test(tcase, test, 0, times);
+		tcase_add_loop_test(tcase, test, first, last);
 		suite_add_tcase(suite, tcase);
 	}
+}
+
+void unit_add(Suite *suite, const TTest *test, int times, SFun setup)
+{
+	unit_add_case(suite, test->name, test, 0, times, setup);
 }
 
 int unit_run(const char *name, void (*fill)(Suite *suite))

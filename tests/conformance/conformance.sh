@@ -1,0 +1,60 @@
+#!/bin/sh
+# What the tests show, clause by clause: runs after all others, reads their results, and holds the tables
+# of this folder and doc/conformance.md against them. With --write the page is written anew.
+here=$top_srcdir/tests/conformance
+work=$top_builddir/tests/conformance/work
+page=$top_srcdir/doc/conformance.md
+
+mkdir -p "$work" && rm -f "$work"/* || exit 99
+find "$top_builddir/tests" -name '*.log' ! -name conformance.log ! -name test-suite.log -exec \
+	awk -f "$here/results.awk" {} + | LC_ALL=C sort > "$work/emulator.tsv"
+
+if ! grep -q '^dat_' "$work/emulator.tsv"; then
+	echo "1..0 # SKIP no results of tests/sweep: built without Check"
+	exit 0
+fi
+
+: > "$work/problems"
+{
+	cat "$here/head.md"
+	awk -v problems="$work/problems" -f "$here/page.awk" \
+		backend=emulator "$work/emulator.tsv" table=pages "$here/pages.tsv" \
+		table=clauses "$here/clauses.tsv" table=codes "$here/codes.tsv"
+} > "$work/conformance.md"
+
+if [ "${1:-}" = --write ]; then
+	cp "$work/conformance.md" "$page"
+	exit
+fi
+
+n=0
+# verdict DESCRIPTION KIND...: no problems of these kinds
+verdict() {
+	n=$((n + 1))
+	description=$1
+	shift
+	found=$(for kind; do
+		sed -n "s/^$kind	//p" "$work/problems"
+	done)
+	if [ -z "$found" ]; then
+		echo "ok $n - $description"
+	else
+		echo "not ok $n - $description"
+		echo "$found" | sed 's/^/#   /'
+	fi
+}
+
+echo 1..7
+verdict "the tables are well formed" form
+verdict "every clause names a test, or the reason why there is none" empty
+verdict "every test that a clause names exists" unknown
+verdict "every test that a clause or a code rests on passed" failed
+verdict "every documented return code is provoked, or a reason stands beside it" silent stale
+verdict "every return code that is provoked is documented" undocumented
+if cmp -s "$work/conformance.md" "$page"; then
+	echo "ok 7 - doc/conformance.md is up to date"
+else
+	echo "not ok 7 - doc/conformance.md is up to date"
+	echo "#   make conformance writes it anew; this would change:"
+	diff "$page" "$work/conformance.md" | head -n 20 | sed 's/^/#   /'
+fi

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tests/sweep/calls.h - every call that takes a handle, by a table of its handle arguments.
+ *
+ * A kit is one live object for each place where a call wants one, so that every call succeeds with
+ * the handles of a kit; spoil one of them, and it has to be refused.
+ */
+#ifndef TESTS_SWEEP_CALLS_H
+#define TESTS_SWEEP_CALLS_H
+
+#include "tests/sweep/sweep.h"
+
+/* The kinds of handles; ANY takes all of them. */
+enum kind {
+	IA,
+	PZ,
+	LMR,
+	EVD,
+	EP,
+	SRQ,
+	CR,
+	PSP,
+	CNO,
+	ANY
+};
+
+struct kit {
+	DAT_HANDLE ia, empty_ia;
+	DAT_HANDLE pz, unused_pz;
+	DAT_HANDLE lmr;
+	DAT_HANDLE recv, request, connect, cr_evd, evd; /* the last takes all streams */
+	DAT_HANDLE ep, connected;
+	DAT_HANDLE srq;
+	DAT_HANDLE cr;
+	DAT_HANDLE psp;
+	DAT_HANDLE cno, unused_cno; /* the first notifies of evd */
+};
+extern struct kit kit;
+
+enum {
+	MAX_HANDLES = 6
+};
+
+struct handle_arg {
+	int number; /* of the argument, from 1; 0: no more of them */
+	enum kind kind;
+	size_t member; /* of the kit */
+	DAT_UINT32 subtype;
+	bool may_be_null;
+};
+
+struct call {
+	const char *name;
+	DAT_RETURN (*make)(const DAT_HANDLE *h);
+	struct handle_arg args[MAX_HANDLES + 1];
+};
+
+extern const struct call calls[];
+extern const size_t call_count;
+
+#endif /* TESTS_SWEEP_CALLS_H */
