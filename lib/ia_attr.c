@@ -91,7 +91,7 @@ void ia_fill_provider_attr(struct adapter *adapter, DAT_PROVIDER_ATTR *attr)
 	attr->max_private_data_size = (DAT_COUNT)adapter->attr.max_private_data;
 	attr->supports_multipath = DAT_FALSE;
 	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
-	attr->pz_support = DAT_PZ_UNIQUE;
+	attr->pz_support = DAT_PZ_SHAREABLE;
 	attr->optimal_buffer_alignment = OPTIMAL_ALIGNMENT;
 	fill_merge_matrix(attr);
 	attr->srq_supported = nic->caps & NIC_CAP_SRQ ? DAT_TRUE : DAT_FALSE;

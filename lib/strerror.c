@@ -9,6 +9,8 @@ struct text {
 	const char *words;
 };
 
+#define CLASSES ((DAT_UINT32)DAT_CLASS_ERROR | (DAT_UINT32)DAT_CLASS_WARNING)
+
 #define TEXT(name, words)                           \
 	{                                           \
 		(DAT_UINT32) name, #name ": " words \
@@ -167,6 +169,9 @@ DAT_RETURN dat_strerror(DAT_RETURN ret, const char **major_message, const char *
 {
 	const char *major, *minor;
 
+	/* An error that is a warning is nothing. */
+	if (((DAT_UINT32)ret & CLASSES) == CLASSES)
+		return BAD_ARG(1);
 	major = find(types, sizeof(types) / sizeof(types[0]), DAT_GET_TYPE(ret));
 	minor = find(subtypes, sizeof(subtypes) / sizeof(subtypes[0]), DAT_GET_SUBTYPE(ret));
 	if (!major || !minor)

@@ -178,6 +178,57 @@ START_TEST(G3_a_bad_async_EVD_is_an_invalid_handle)
 }
 END_TEST
 
+START_TEST(page_the_first_opening_has_nobody_elses_async_EVD)
+{
+	static char emu1[] = "emu1";
+	DAT_EVD_HANDLE first = NO_HANDLE, stale = NO_HANDLE, made = NO_HANDLE;
+	DAT_IA_HANDLE b, ia = (DAT_IA_HANDLE)&w;
+	DAT_EVD_HANDLE bad[5] = { DAT_EVD_ASYNC_EXISTS, DAT_EVD_OUT_OF_SCOPE,
+				  (DAT_EVD_HANDLE)(uintptr_t)3 };
+	size_t i;
+
+	must(dat_ia_open(emu1, 8, &first, &b));
+	must(dat_evd_create(b, 4, NO_HANDLE, DAT_EVD_ASYNC_FLAG, &stale));
+	must(dat_evd_free(stale));
+	must(dat_evd_create(b, 4, NO_HANDLE, DAT_EVD_ASYNC_FLAG, &made));
+	bad[3] = stale;
+	bad[4] = made; /* good, but another adapter's */
+	for (i = 0; i < COUNT(bad); i++) {
+		DAT_EVD_HANDLE given = bad[i];
+
+		must_fail(dat_ia_open(emu0, 8, &given, &ia), DAT_INVALID_HANDLE,
+			  DAT_INVALID_HANDLE_EVD_ASYNC);
+		ck_assert_ptr_eq(given, bad[i]);
+		ck_assert_ptr_eq(ia, &w);
+	}
+	ck_assert_int_eq(objects(DAT_HANDLE_TYPE_IA), 1);
+	must(dat_ia_close(b, DAT_CLOSE_ABRUPT_FLAG));
+}
+END_TEST
+
+/* An opening whose async EVD was somebody else's, who is gone, has none; others may take it up again. */
+START_TEST(page_an_async_EVD_that_was_lent_ends_with_its_owner)
+{
+	DAT_EVD_HANDLE own = NO_HANDLE, lent, shown = NO_HANDLE, later = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE a = open_as(emu0, &own), b, c;
+
+	lent = own;
+	must(dat_ia_open(emu0, -1, &lent, &b)); /* the length is not looked at */
+	ck_assert_ptr_eq(lent, own);
+	must_fail(dat_ia_close(a, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE,
+		  DAT_INVALID_STATE_IA_IN_USE);
+	must(dat_ia_close(a, DAT_CLOSE_ABRUPT_FLAG));
+	must(dat_ia_query(b, &shown, 0, NULL, 0, NULL));
+	ck_assert_ptr_eq(shown, DAT_EVD_OUT_OF_SCOPE);
+	must_fail(dat_ia_open(emu0, 8, &later, &c), DAT_INVALID_HANDLE,
+		  DAT_INVALID_HANDLE_EVD_ASYNC);
+	own = NO_HANDLE;
+	c = open_as(emu0, &own);
+	must(dat_ia_close(b, DAT_CLOSE_GRACEFUL_FLAG));
+	must(dat_ia_close(c, DAT_CLOSE_GRACEFUL_FLAG));
+}
+END_TEST
+
 START_TEST(G10_RO_AWARE_in_front_of_a_name_is_stripped)
 {
 	static char aware[] = "RO_AWARE_emu0";
@@ -295,6 +346,8 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, page_ASYNC_EXISTS_gives_OUT_OF_SCOPE);
 	unit_test_bare(suite, G6_an_EVD_made_with_the_ASYNC_bit_serves_a_later_open);
 	unit_test_bare(suite, G3_a_bad_async_EVD_is_an_invalid_handle);
+	unit_test_bare(suite, page_the_first_opening_has_nobody_elses_async_EVD);
+	unit_test_bare(suite, page_an_async_EVD_that_was_lent_ends_with_its_owner);
 	unit_test_bare(suite, G10_RO_AWARE_in_front_of_a_name_is_stripped);
 	unit_test(suite, E10_the_emulators_provider_attributes);
 	unit_test(suite, page_an_adapter_tells_its_name_and_address);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dat_strerror: a text of its own for every type and subtype of <dat/dat_error.h>. Rulings G1, G3, G5. */
+#include <stdlib.h>
+
 #include "tests/support/support.h"
 
 enum {
@@ -124,6 +126,114 @@ START_TEST(page_the_texts_are_constants)
 }
 END_TEST
 
+/* ---- every value of the headers, and every other ---- */
+
+enum {
+	ROWS = 200
+};
+
+static struct row {
+	char name[64];
+	DAT_UINT32 value;
+} type_rows[ROWS], subtype_rows[ROWS];
+
+static size_t type_count, subtype_count;
+
+/* The two enumerations stand at the head of the table, one behind the other. */
+static void read_rows(void)
+{
+	const char *top = getenv("top_srcdir");
+	char path[4096], line[256];
+	bool subtypes = false, done = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/tests/headers/values.tsv", top ? top : ".");
+	file = fopen(path, "r");
+	ck_assert_msg(file != NULL, "%s cannot be opened", path);
+	type_count = subtype_count = 0;
+	while (fgets(line, sizeof(line), file)) {
+		struct row row;
+
+		if (sscanf(line, "%63s %x", row.name, &row.value) != 2 || line[0] == '#')
+			continue;
+		subtypes = subtypes || strcmp(row.name, "DAT_NO_SUBTYPE") == 0;
+		if (!subtypes)
+			type_rows[type_count++] = row;
+		else if (!done || strcmp(row.name, "DAT_INVALID_RO_COOKIE") == 0)
+			subtype_rows[subtype_count++] = row;
+		done = done || strcmp(row.name, "DAT_THREAD_SAFETY_NOT_FOUND") == 0;
+		ck_assert_uint_lt(subtype_count, ROWS);
+	}
+	fclose(file);
+	ck_assert_uint_eq(type_count, TYPES);
+	ck_assert_uint_eq(subtype_count, LAST_SUBTYPE + 1);
+}
+
+static const struct row *find_row(const struct row *rows, size_t count, DAT_UINT32 value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].value == value)
+			return &rows[i];
+	return NULL;
+}
+
+static void expect_named(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	ck_assert_msg(strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0 &&
+			      text[length + 2],
+		      "\"%s\" does not begin with %s and say what it is", text, name);
+}
+
+/* A text for each value, which begins with its name; DAT_INVALID_PARAMETER for every other type. */
+START_TEST(page_every_type_is_named)
+{
+	const char *major, *minor;
+	DAT_UINT32 value;
+
+	read_rows();
+	for (value = 0; value <= DAT_TYPE_MASK; value += 0x10000) {
+		const struct row *row = find_row(type_rows, type_count, value);
+
+		if (row) {
+			texts((DAT_UINT32)DAT_CLASS_ERROR | value, &major, &minor);
+			expect_named(major, row->name);
+			texts((DAT_UINT32)DAT_CLASS_WARNING | value, &major, &minor);
+			expect_named(major, row->name);
+		} else {
+			must_fail(dat_strerror((DAT_UINT32)DAT_CLASS_ERROR | value, &major, &minor),
+				  DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		}
+		must_fail(dat_strerror(0xc0000000u | value, &major, &minor), DAT_INVALID_PARAMETER,
+			  DAT_INVALID_ARG1);
+	}
+}
+END_TEST
+
+START_TEST(page_every_subtype_is_named)
+{
+	const char *major, *minor;
+	DAT_UINT32 value;
+
+	read_rows();
+	for (value = 0; value <= DAT_SUBTYPE_MASK; value++) {
+		const struct row *row = find_row(subtype_rows, subtype_count, value);
+
+		if (row) {
+			texts((DAT_UINT32)DAT_CLASS_ERROR | DAT_INVALID_STATE | value, &major,
+			      &minor);
+			expect_named(minor, row->name);
+		} else {
+			must_fail(dat_strerror((DAT_UINT32)DAT_CLASS_ERROR | DAT_INVALID_STATE |
+						       value,
+					       &major, &minor),
+				  DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		}
+	}
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, G1_every_type_has_a_text_of_its_own);
@@ -134,6 +244,8 @@ static void fill(Suite *suite)
 	unit_add(suite, page_undefined_values_are_an_invalid_parameter, 6, setup_fabric);
 	unit_test_bare(suite, G3_NULL_outputs_are_an_invalid_parameter);
 	unit_test_bare(suite, page_the_texts_are_constants);
+	unit_test_bare(suite, page_every_type_is_named);
+	unit_test_bare(suite, page_every_subtype_is_named);
 }
 
 UNIT_SUITE("strerror")
