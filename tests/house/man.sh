@@ -207,6 +207,32 @@ rule_errors() {
 	done
 }
 
+# CALL TYPE SUBTYPE of each entry under ERRORS; "-" where no subtype stands there
+page_codes() {
+	for page in $(real_pages 3); do
+		names=$(page_names "$page" | tr '\n' ' ')
+		section ERRORS "$page" | awk -v names="$names" '
+			/^\.TP/ {
+				getline
+				gsub(/,/, ""); n = split(names, call, " ")
+				for (i = 1; i <= n; i++) print call[i], $1, (NF > 1 ? $2 : "-")
+			}'
+	done | sort -u
+}
+
+# What tests/sweep provokes, row by row, is on the pages, type and subtype.
+rule_provoked() {
+	page_codes > "$work/codes"
+	cat "$top_srcdir"/tests/sweep/*.c | tr '\n\t' '  ' | grep -oE 'ROW(_ARG|_ANY)?\(dat_[^)]*\)' |
+		tr '(,)' '   ' | awk -v codes="$work/codes" '
+			BEGIN { while ((getline line < codes) > 0) is[line] = 1 }
+			$1 == "ROW_ARG" { type = "DAT_INVALID_PARAMETER"; subtype = "DAT_INVALID_ARG" $3 }
+			$1 == "ROW" { type = "DAT_" $3; subtype = "DAT_" $4 }
+			$1 == "ROW_ANY" || type == "DAT_SUCCESS" { next }
+			($2 " " type " " subtype) in is || ($2 " " type " -") in is { next }
+			{ print $2 ": the page lacks " type ", " subtype }' | sort -u
+}
+
 # SEE ALSO, and pages named elsewhere. Other people's pages are those of the system.
 rule_references() {
 	words '(dat|libdat)[a-z_.0-9]*[(][135][)]' | while read -r page name; do
@@ -290,7 +316,7 @@ rule_examples() {
 # ---- each rule for our pages, and for a copy with a mistake ----
 
 n=0
-plan=15
+plan=16
 echo "1..$plan"
 
 # rule FUNCTION FILE SED-SCRIPT TITLE; the script puts a mistake into a copy of FILE, or removes it
@@ -326,6 +352,13 @@ rule rule_prototypes dat_srq_set_lw.3 's/DAT_COUNT/DAT_VLEN/' "prototypes are th
 rule rule_constants dat_srq_set_lw.3 's/DAT_SRQ_LW_DEFAULT/DAT_SRQ_LW_NONE/' "every constant exists"
 rule rule_errors dat_srq_free.3 's/^\\fBDAT_INVALID_STATE\\fP,/\\fBDAT_ABORT\\fP,/' \
 	"errors are those that the headers list"
+if [ -d "$top_srcdir/tests/sweep" ]; then
+	rule rule_provoked dat_srq_free.3 's/DAT_INVALID_STATE_SRQ_IN_USE/DAT_INVALID_STATE_SRQ_ERROR/' \
+		"every code that tests/sweep provokes is on the page, with its subtype"
+else
+	n=$((n + 1))
+	echo "ok $n - # SKIP there is no tests/sweep"
+fi
 rule rule_references dat_srq_free.3 's/^\.BR dat_srq_create /.BR dat_srq_make /' "every page referred to exists"
 rule rule_rulings dat_srq_free.3 's/uling Q5/uling Q55/' "every ruling cited is in doc/rulings.md"
 rule rule_listed dat_pz_freeze.3 add "every page is named in doc/man/Makefile.inc.am"
