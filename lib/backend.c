@@ -12,6 +12,7 @@
 #include "cr.h"
 #include "ep.h"
 #include "evd.h"
+#include "helper.h"
 #include "knob.h"
 #include "object.h"
 #include "say.h"
@@ -55,18 +56,24 @@ static void forget_in_child(void)
 	TAILQ_INIT(&emu.adapters);
 	TAILQ_INIT(&emu.calls_due);
 	agents_expect(&emu, -emu.agents);
+	helper_forget(&emu);
 	pthread_mutex_init(&emu.lock, NULL);
+	backend_cond_init(&emu.wake);
+}
+
+void backend_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 static void init_emu(void)
 {
-	pthread_condattr_t attr;
-
-	/* Sleeps are bounded by monotonic times. */
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&emu.wake, &attr);
-	pthread_condattr_destroy(&attr);
+	backend_cond_init(&emu.wake);
 	pthread_atfork(NULL, NULL, forget_in_child);
 	emu.provider = dat__provider;
 	emu.provider.device_name = emu.kind->name;
@@ -143,14 +150,7 @@ static uint64_t host_monotonic_ns(void *nic_ctx)
 
 static enum nic_wait host_sleep(void *nic_ctx, uint64_t until)
 {
-	struct backend *b = backend_of_nic(nic_ctx);
-	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000ul),
-			       .tv_nsec = (long)(until % 1000000000ul) };
-
-	if (until == NIC_TIME_NEVER)
-		pthread_cond_wait(&b->wake, &b->lock);
-	else
-		pthread_cond_timedwait(&b->wake, &b->lock, &ts);
+	helper_sleep(backend_of_nic(nic_ctx), until);
 	return NIC_WAIT_RAN;
 }
 
@@ -228,19 +228,24 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 
 void backend_end_world(struct backend *b)
 {
-	assert(b->world && TAILQ_EMPTY(&b->adapters));
+	struct nic_world *world = b->world;
+
+	assert(world && TAILQ_EMPTY(&b->adapters));
 	b->ending = true;
 	while (b->sim_users > 0) {
 		pthread_cond_broadcast(&b->wake);
 		pthread_cond_wait(&b->wake, &b->lock);
 	}
 	b->ending = false;
-	b->kind->world_destroy(b->world);
+	/* From here on there is none: another may be made while the helper is seen off. */
 	b->world = NULL;
 	b->made_by_test = false;
 	if (b->sim != DAT_HANDLE_NULL)
 		handle_retire(b->sim);
 	b->sim = DAT_HANDLE_NULL;
+	pthread_cond_broadcast(&b->wake);
+	helper_end(b);
+	b->kind->world_destroy(world);
 }
 
 static void say_no_adapter(struct backend *b, const char *name)

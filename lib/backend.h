@@ -28,6 +28,7 @@
 struct ia;
 struct lmr;
 struct agent_call;
+struct helper;
 TAILQ_HEAD(ia_list, ia);
 
 /* An adapter while at least one IA is open on it. */
@@ -66,6 +67,9 @@ struct backend {
 	int agents;                       /* CNOs that have one */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
+	unsigned int sleepers;   /* threads that sleep in the door's `wait` */
+	uint64_t sleepers_until; /* the next event, as far as they know */
+	struct helper *helper;   /* helper.h; NULL: not needed yet */
 };
 
 /* The backend that DAT_PROVIDER names; its complaint about a bad value goes to stderr. */
@@ -79,6 +83,8 @@ static inline struct backend *backend_of_provider(DAT_PROVIDER *provider)
 }
 
 void backend_lock(struct backend *b);
+/* One whose waits end at monotonic times. */
+void backend_cond_init(pthread_cond_t *cond);
 
 static inline void backend_enter(struct backend *b)
 {
@@ -94,11 +100,15 @@ static inline void backend_unlock(struct backend *b)
 
 /* agent.c: those that are due, unless this thread is in an agent. */
 void agents_run(struct backend *b);
+/* helper.c: somebody has to run what is pending. */
+void helper_look(struct backend *b);
 
 static inline void backend_leave(struct backend *b)
 {
 	if (__builtin_expect(!TAILQ_EMPTY(&b->calls_due), 0))
 		agents_run(b);
+	if (!__libc_single_threaded)
+		helper_look(b);
 	backend_unlock(b);
 }
 

@@ -112,10 +112,17 @@ fail:
 static DAT_RETURN open_locked(struct backend *b, const char *name, DAT_COUNT qlen,
 			      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
 {
-	bool made_world = !b->world;
 	struct adapter *adapter;
+	bool made_world;
 	DAT_RETURN ret;
 
+	/* A world that ends is not joined any more; an agent that keeps it from ending gets no other. */
+	while (b->ending) {
+		if (agent_waits_below(NULL))
+			return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		pthread_cond_wait(&b->wake, &b->lock);
+	}
+	made_world = !b->world;
 	if (made_world) {
 		ret = backend_make_world(b, NULL);
 		if (ret != DAT_SUCCESS)
@@ -260,15 +267,15 @@ static bool send_away(struct obj *obj)
 /* Threads leave dat_evd_wait with DAT_ABORT, dat_cno_wait with no EVD, before what they wait on goes. */
 static void release_waiters(struct ia *ia)
 {
-	struct nic *nic = ia->adapter->nic;
+	struct backend *b = ia->adapter->backend;
 	struct obj *obj;
 
 again:
 	TAILQ_FOREACH(obj, &ia->objects, in_ia) {
 		if (!send_away(obj))
 			continue;
-		nic->up->wake(nic->ctx);
-		nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
+		pthread_cond_broadcast(&b->wake);
+		pthread_cond_wait(&b->wake, &b->lock);
 		goto again;
 	}
 }

@@ -40,11 +40,18 @@ static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend
 	return slot ? obj_enter(handle, type, b) : NULL;
 }
 
-/* The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world. */
+/*
+ * The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world, or
+ * not for long.
+ */
 static struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
 {
 	if (!enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
 		return NULL;
+	if ((*b)->ending) {
+		backend_leave(*b);
+		return NULL;
+	}
 	return (*b)->kind->control((*b)->world);
 }
 

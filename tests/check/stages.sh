@@ -71,6 +71,14 @@ stage_asan() {
 	build_tree asan check-build --enable-werror --enable-sanitizers=address,undefined &&
 		test_in asan "$1" check
 }
+# The tests of threads are enough: nothing else has any.
+stage_tsan() {
+	local programs
+	programs=$(echo tests/unit/test_threads*.c)
+	programs=${programs//.c/}
+	build_tree tsan all --enable-werror --enable-sanitizers=thread &&
+		test_in tsan "$1" check check_PROGRAMS="$programs" TESTS="$programs"
+}
 stage_valgrind() { build_normal && test_in check "$1" check-valgrind; }
 stage_clang() { build_tree clang check-build --enable-werror CC=clang; }
 stage_determinism() { script "$1" tests/determinism.sh; }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * helper.h - who runs what happens on a simulated fabric once its process has several threads.
+ *
+ * Virtual time follows the monotonic clock then, and requests progress whether or not anybody calls the
+ * library: a program may spin on its memory until an RDMA Write is there. Threads that sleep in a wait
+ * run events as they come due. While nobody does, one helper thread sleeps until the next event. It is
+ * started when the process has several threads and something is pending, and ends with the world. A
+ * program of one thread never has it.
+ */
+#ifndef LIB_HELPER_H
+#define LIB_HELPER_H
+
+#include "backend.h"
+
+/* With the lock held. The world ends: so does the helper. The lock is released meanwhile. */
+void helper_end(struct backend *b);
+/* The door's `sleep`, in a thread that runs events when it wakes: a monotonic time, or NIC_TIME_NEVER. */
+void helper_sleep(struct backend *b, uint64_t until);
+/* This is a forked child: no thread but its own came along. */
+void helper_forget(struct backend *b);
+
+#endif /* LIB_HELPER_H */
