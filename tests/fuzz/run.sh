@@ -1,9 +1,10 @@
 #!/bin/sh
-# Fuzz the readers of scripts and traces, both at once: run.sh BUILD SECONDS. Prints TAP. What is
+# Fuzz the readers of scripts, of traces, and of dat.conf: run.sh BUILD SECONDS. Prints TAP. What is
 # found stays in BUILD/tests/fuzz/found; a fixed one belongs into the corpus beside this script.
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1/tests/fuzz
 seconds=${2:-30}
+mute=1 # stdout
 n=0
 
 # fuzz WHAT FOLDER...: the same random numbers every time; how far they get depends on the machine
@@ -13,7 +14,7 @@ fuzz() {
 	mkdir -p "$out/grown-$what"
 	"$out/fuzz_$what" -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 \
 		-max_len=4096 -dict="$here/script.dict" -artifact_prefix="$out/found/" \
-		-close_fd_mask=1 "$out/grown-$what" "$here/corpus/$what" "$@" > "$out/$what.txt" 2>&1
+		-close_fd_mask="$mute" "$out/grown-$what" "$here/corpus/$what" "$@" > "$out/$what.txt" 2>&1
 }
 
 # tell WHAT STATUS
@@ -27,12 +28,16 @@ tell() {
 	fi
 }
 
-echo 1..2
+echo 1..3
 mkdir -p "$out/found"
 fuzz script "$here/../scripts/srq" "$here/../scripts/connect" "$here/../datsim/bad" &
 script=$!
 fuzz trace "$here/../datsim/timeline"
 trace=$?
+mute=3 # and stderr, where the complaints go
+fuzz dat_conf
+dat_conf=$?
 wait $script
 tell script $?
 tell trace $trace
+tell dat_conf $dat_conf

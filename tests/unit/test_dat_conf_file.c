@@ -215,8 +215,7 @@ END_TEST
 
 START_TEST(page_quotes_and_backslashes)
 {
-	static char text[] =
-		"a u1.2 threadsafe default \"l\\\"i\\\\b\\c\" dapl.1.2 \"\\\\\\\"#x y\" \"\"";
+	char text[] = "a u1.2 threadsafe default \"l\\\"i\\\\b\\c\" dapl.1.2 \"\\\\\\\"#x y\" \"\"";
 	struct dat_conf *conf = dat_conf_parse("text", text, sizeof(text) - 1);
 	struct dat_conf_entry *entry = TAILQ_FIRST(&conf->entries);
 
