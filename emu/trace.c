@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,28 +9,38 @@
 #define TRACE_FULL_NOTE "- note the trace is full: later lines are missing\n"
 #define TRACE_ROOM      1024u /* kept free for the note that it is full */
 
-static void append(struct emu_fabric *fab, const char *format, ...)
+static void append(struct emu_world *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void vappend(struct emu_fabric *fab, const char *format, va_list args)
+static void vappend(struct emu_world *w, const char *format, va_list args)
 {
-	size_t room = EMU_TRACE_BYTES - TRACE_ROOM - fab->trace_length;
-	int n = vsnprintf(fab->trace + fab->trace_length, room, format, args);
+	struct emu_fabric *fab = w->fab;
+	size_t room;
+	va_list again;
+	int n;
 
-	if (n < 0 || (size_t)n >= room) {
-		fab->trace_full = true;
-		fab->trace_on = false;
-		return;
+	for (;;) {
+		room = fab->trace_room - TRACE_ROOM - fab->trace_length;
+		va_copy(again, args);
+		n = vsnprintf(fab->trace + fab->trace_length, room, format, again);
+		va_end(again);
+		if (n >= 0 && (size_t)n < room)
+			break;
+		if (n < 0 || !emu_trace_grow(w, (size_t)n + 1)) {
+			fab->trace_full = true;
+			fab->trace_on = false;
+			return;
+		}
 	}
 	fab->trace_length += (uint64_t)n;
 }
 
-static void append(struct emu_fabric *fab, const char *format, ...)
+static void append(struct emu_world *w, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vappend(fab, format, args);
+	vappend(w, format, args);
 	va_end(args);
 }
 
@@ -41,19 +50,19 @@ void emu_trace_begin(struct emu_world *w)
 	const struct emu_config *c = &fab->config;
 	static const struct nic_config usual = NIC_CONFIG_DEFAULT;
 
-	append(fab, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name, c->seed);
+	append(w, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name, c->seed);
 	if (c->latency_ns != usual.latency_ns)
-		append(fab, "# latency_ns=%lu\n", c->latency_ns);
+		append(w, "# latency_ns=%lu\n", c->latency_ns);
 	if (c->bandwidth_bps != usual.bandwidth_bps)
-		append(fab, "# bandwidth_bps=%lu\n", c->bandwidth_bps);
+		append(w, "# bandwidth_bps=%lu\n", c->bandwidth_bps);
 	if (c->mtu != usual.mtu)
-		append(fab, "# mtu=%u\n", c->mtu);
+		append(w, "# mtu=%u\n", c->mtu);
 	if (c->rnr_retry != usual.rnr_retry)
-		append(fab, "# rnr_retry=%u\n", c->rnr_retry);
+		append(w, "# rnr_retry=%u\n", c->rnr_retry);
 	if (c->rnr_timer_ns != usual.rnr_timer_ns)
-		append(fab, "# rnr_timer_ns=%lu\n", c->rnr_timer_ns);
+		append(w, "# rnr_timer_ns=%lu\n", c->rnr_timer_ns);
 	if (c->poll_quantum_ns != usual.poll_quantum_ns)
-		append(fab, "# poll_quantum_ns=%lu\n", c->poll_quantum_ns);
+		append(w, "# poll_quantum_ns=%lu\n", c->poll_quantum_ns);
 }
 
 static void trace_vline(struct emu_world *w, const char *format, va_list args)
@@ -61,9 +70,9 @@ static void trace_vline(struct emu_world *w, const char *format, va_list args)
 	struct emu_fabric *fab = w->fab;
 	uint64_t start = fab->trace_length;
 
-	append(fab, "%lu ", fab->now);
-	vappend(fab, format, args);
-	append(fab, "\n");
+	append(w, "%lu ", fab->now);
+	vappend(w, format, args);
+	append(w, "\n");
 	if (fab->trace_full) {
 		/* No half lines: the last one goes, and the reader is told. */
 		fab->trace_length = start;
@@ -109,20 +118,4 @@ void emu_trace_switch(struct nic *nic, bool on)
 	w->fab->trace_on = on;
 	for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
 		w->nics[i].base.tracing = on;
-}
-
-void emu_trace_save(struct emu_world *w)
-{
-	FILE *file;
-
-	if (!w->trace_file)
-		return;
-	file = fopen(w->trace_file, "w");
-	if (!file || fwrite(w->fab->trace, 1, w->fab->trace_length, file) != w->fab->trace_length ||
-	    fprintf(file, "# end lines=%u\n", w->fab->trace_lines) < 0)
-		fprintf(stderr, "libdat: cannot write the trace to %s: %s\n", w->trace_file,
-			strerror(errno));
-	if (file && fclose(file) != 0)
-		fprintf(stderr, "libdat: cannot finish the trace in %s: %s\n", w->trace_file,
-			strerror(errno));
 }

@@ -17,8 +17,16 @@ void emu_trace_line(struct emu_world *w, const char *format, ...)
 void emu_trace_vline(struct nic *nic, const char *format, va_list args);
 int emu_trace_read(struct nic *nic, const char **text, size_t *length);
 void emu_trace_switch(struct nic *nic, bool on);
-/* Write the whole text to the world's trace file, if it has one. */
-void emu_trace_save(struct emu_world *w);
+/*
+ * trace_file.c: the trace is to be found in a file, also of a program that dies: the file's pages are
+ * the memory that lines are written to. What is no plain file (a pipe, a terminal) gets the text when
+ * the world ends.
+ */
+int emu_trace_open(struct emu_world *w, const char *path);
+/* Make room for `bytes` more. False: the file or the trace is full. */
+bool emu_trace_grow(struct emu_world *w, size_t bytes);
+/* Nothing more comes: the end mark. */
+void emu_trace_close(struct emu_world *w);
 
 #define emu_trace(w, ...)                                    \
 	do {                                                 \

@@ -96,11 +96,9 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	w->fab = emu_arena_map(&w->fab_size);
 	if (!w->fab)
 		goto unmap_world;
-	if (config->trace_file) {
-		w->trace_file = strdup(config->trace_file);
-		if (!w->trace_file)
-			goto unmap_arena;
-	}
+	err = emu_trace_open(w, config->trace_file);
+	if (err)
+		goto unmap_arena;
 	configure(w->fab, config);
 	w->fab->trace_on = config->trace;
 	emu_trace_begin(w);
@@ -122,8 +120,7 @@ static void world_destroy(struct nic_world *world)
 
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
 		assert(!w->fab->adapters[i].open);
-	emu_trace_save(w);
-	free(w->trace_file);
+	emu_trace_close(w);
 	emu_arena_unmap(w->fab, w->fab_size);
 	munmap(w, sizeof(*w));
 }

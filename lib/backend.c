@@ -218,8 +218,11 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 		config = &env;
 	}
 	err = b->kind->world_create(config, &b->world);
-	if (err)
+	if (err == -ENOMEM)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	/* What the environment asks for and cannot be is an error, not a default (ruling E11). */
+	if (err)
+		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
 	complete_ops(&b->ops, b->kind->control(b->world)->ops);
 	b->kind->control(b->world)->ops = &b->ops;
 	b->kind->control(b->world)->threaded = b->threaded;

@@ -48,7 +48,8 @@ bool trace_open(struct trace_reader *reader, const char *name, const char *text,
 	memset(reader, 0, sizeof(*reader));
 	reader->name = name;
 	reader->at = text;
-	reader->end = text + length;
+	/* Of a program that died the file is longer than the trace, and empty there. */
+	reader->end = text + strnlen(text, length);
 	reader->line = 0;
 	if (take_line(reader, &line) && span_is(line, first_line))
 		return true;
