@@ -345,7 +345,7 @@ struct emu_fabric {
 	struct emu_conn conn[EMU_CONNS + 1];
 	struct emu_event heap[EMU_EVENTS];
 	_Alignas(EMU_PAGE) char trace[EMU_TRACE_BYTES]; /* a file's pages, where one was asked for */
-	_Alignas(EMU_POOL_UNIT) uint8_t pool[]; /* up to size */
+	_Alignas(EMU_POOL_UNIT) uint8_t pool[];         /* up to size */
 };
 
 /* ---- one process's view ---- */
@@ -381,8 +381,8 @@ struct emu_local_qp {
 struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
-	char *trace_file; /* where the trace goes when the world ends, if that is no plain file */
-	int trace_fd;     /* the file whose pages the trace is; -1: none */
+	char *trace_file;   /* where the trace goes when the world ends, if that is no plain file */
+	int trace_fd;       /* the file whose pages the trace is; -1: none */
 	bool following;     /* virtual time follows the monotonic clock */
 	uint64_t mono_base; /* monotonic time at virtual 0, while following */
 

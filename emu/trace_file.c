@@ -82,8 +82,8 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 static void write_stream(const struct emu_world *w)
 {
 	FILE *file = fopen(w->trace_file, "we");
-	bool good = file && fwrite(w->fab->trace, 1, w->fab->trace_length, file) ==
-				    w->fab->trace_length;
+	bool good = file &&
+		    fwrite(w->fab->trace, 1, w->fab->trace_length, file) == w->fab->trace_length;
 
 	good = good && fprintf(file, "# end lines=%u\n", w->fab->trace_lines) > 0;
 	if (file)
@@ -97,8 +97,8 @@ static void finish_plain(struct emu_world *w)
 {
 	struct emu_fabric *fab = w->fab;
 
-	fab->trace_length += (uint64_t)sprintf(fab->trace + fab->trace_length,
-					       "# end lines=%u\n", fab->trace_lines);
+	fab->trace_length += (uint64_t)sprintf(fab->trace + fab->trace_length, "# end lines=%u\n",
+					       fab->trace_lines);
 	if (ftruncate(w->trace_fd, (off_t)fab->trace_length))
 		fprintf(stderr, "libdat: cannot end the trace: %s\n", strerror(errno));
 	close(w->trace_fd);

@@ -5,6 +5,17 @@
 
 #include "object.h"
 
+/* Those whose own files have nothing to say about their beginning and end; the others do it there. */
+#define TRACED_HERE                                                                        \
+	(1u << DAT_HANDLE_TYPE_IA | 1u << DAT_HANDLE_TYPE_PZ | 1u << DAT_HANDLE_TYPE_LMR | \
+	 1u << DAT_HANDLE_TYPE_RMR | 1u << DAT_HANDLE_TYPE_CR)
+
+static void trace_life(const struct obj *obj, const char *verb)
+{
+	if (obj->nic->tracing && (TRACED_HERE & 1u << obj->type))
+		obj_trace_line(obj, "%s", verb);
+}
+
 DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct adapter *adapter = ia->adapter;
@@ -20,6 +31,7 @@ DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 	adapter->backend->live[type]++;
 	if (type != DAT_HANDLE_TYPE_IA)
 		TAILQ_INSERT_TAIL(&ia->objects, obj, in_ia);
+	trace_life(obj, "create");
 	return DAT_SUCCESS;
 }
 
@@ -32,6 +44,7 @@ void obj_hide(struct obj *obj)
 
 void obj_fini(struct obj *obj)
 {
+	trace_life(obj, "free");
 	handle_retire(obj->handle);
 	obj_backend(obj)->live[obj->type]--;
 	if (obj->type != DAT_HANDLE_TYPE_IA)

@@ -96,7 +96,7 @@ expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'did you mean "test"' tset good.dsim
-for command in run explore sweep replay conformance; do
+for command in explore sweep replay conformance; do
 	expect 2 "\"$command\" is not built yet" $command
 done
 expect 0 'A script' test --help
@@ -140,6 +140,7 @@ expect 0 'emu0.ep1 create' show whole.trace
 expect 2 'not built yet' show --pcapng x whole.trace
 expect 0 'DATSIM_LATENCY_NS' info
 expect 2 'takes no arguments' shell x
+expect 2 'expected a program' run
 cat > dat.conf << 'END'
 OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 "emu0" ""
 rnic0 u1.2 maybe default librnic.so.1 rnic.1.2 "" ""

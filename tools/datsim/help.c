@@ -8,12 +8,13 @@ const char help_datsim[] =
 	"  datsim test FILE-or-DIR...   run scripts as tests\n"
 	"  datsim test --show FILE      run a script and print its timeline\n"
 	"  datsim show FILE.trace       print the timeline of a trace\n"
+	"  datsim run -- PROGRAM...     run a uDAPL program on a simulated fabric\n"
 	"  datsim shell                 type calls, see what they do\n"
 	"  datsim info                  adapters, their limits, every knob\n"
 	"  datsim COMMAND --help        more about one of them\n"
 	"  datsim --version\n"
 	"\n"
-	"Not built yet: run, explore, sweep, replay, conformance.\n"
+	"Not built yet: explore, sweep, replay, conformance.\n"
 	"\n"
 	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script or usage, 3 a checker that is\n"
 	"always on found a fault, 4 did not become quiet, 77 not supported by this backend,\n"
@@ -84,6 +85,23 @@ const char help_show[] =
 	"               arrows, and beside it the levels of each shared receive queue with its mark\n"
 	"\n"
 	"Colour on a terminal only, and never with NO_COLOR set. Not built yet: --pcapng.\n";
+
+const char help_run[] =
+	"datsim run [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]... [--trace FILE] [--quiet]\n"
+	"           [--] PROGRAM ARGS...\n"
+	"\n"
+	"Runs a program that is linked with -ldat, as it is, on a simulated fabric, and says on stderr\n"
+	"what it did there: virtual time, packets, events, calls that failed, objects it left. Exits\n"
+	"with what the program exits with (128 + N where signal N ended it).\n"
+	"\n"
+	"  --seed N           seed of the fabric's generator\n"
+	"  --profile P        how the wire behaves: ib (default) or iwarp\n"
+	"  --alias NAME=emu0  the program opens NAME: give it emu0 (ib0=emu0, OpenIB-cma=emu0 ...)\n"
+	"  --trace FILE       keep the trace, for `datsim show FILE`\n"
+	"  --quiet            no account\n"
+	"\n"
+	"Further knobs are environment variables: `datsim info` lists them. Not built yet: --script,\n"
+	"several programs at once.\n";
 
 const char help_shell[] =
 	"datsim shell\n"

@@ -18,7 +18,7 @@ static const struct command {
 	int (*run)(int argc, char **argv); /* NULL: not built yet */
 } commands[] = {
 	{ "test", command_test }, { "show", command_show },   { "info", command_info },
-	{ "run", NULL },          { "explore", NULL },        { "sweep", NULL },
+	{ "run", command_run },   { "explore", NULL },        { "sweep", NULL },
 	{ "replay", NULL },       { "shell", command_shell }, { "conformance", NULL },
 };
 

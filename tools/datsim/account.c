@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "account.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_MOST 8 /* kinds of a thing in one line */
+
+static struct tally *find(const struct tallies *tallies, struct span what)
+{
+	size_t i;
+
+	for (i = 0; i < tallies->count; i++) {
+		if (tallies->list[i].what.length == what.length &&
+		    !memcmp(tallies->list[i].what.s, what.s, what.length))
+			return &tallies->list[i];
+	}
+	return NULL;
+}
+
+static void count(struct tallies *tallies, struct span what)
+{
+	struct tally *tally = find(tallies, what);
+
+	if (!tally) {
+		tallies->list =
+			mem_grow(tallies->list, (tallies->count + 1) * sizeof(*tallies->list));
+		tally = &tallies->list[tallies->count++];
+		*tally = (struct tally){ .what = what };
+	}
+	tally->times++;
+}
+
+static void drop(struct tallies *tallies, struct span what)
+{
+	struct tally *tally = find(tallies, what);
+
+	/* The order of those that remain is the order in which they were made. */
+	if (tally)
+		memmove(tally, tally + 1,
+			(size_t)(&tallies->list[tallies->count--] - tally - 1) * sizeof(*tally));
+}
+
+static bool is_loss(const struct trace_line *line)
+{
+	return span_is(line->verb, "drop") || span_is(line->verb, "corrupt");
+}
+
+static void add_line(struct account *account, const struct trace_line *line)
+{
+	struct span status = trace_value(line, "status");
+
+	account->ns = line->ns;
+	if (span_is(line->verb, "packet")) {
+		account->packets++;
+		account->bytes += trace_number(line, "bytes");
+	} else if (is_loss(line)) {
+		account->lost++;
+	} else if (span_is(line->verb, "dequeue")) {
+		count(&account->events, trace_value(line, "number"));
+	} else if (span_is(line->verb, "reap")) {
+		count(&account->events, trace_value(line, "op"));
+		if (!span_is(status, "SUCCESS"))
+			count(&account->statuses, status);
+	} else if (span_is(line->verb, "refuse")) {
+		count(&account->refusals, trace_value(line, "call"));
+	} else if (span_is(line->verb, "create")) {
+		count(&account->left, line->object);
+	} else if (span_is(line->verb, "free")) {
+		drop(&account->left, line->object);
+	}
+}
+
+bool account_read(struct account *account, const char *name, const char *text, size_t length,
+		  struct text *error)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+	bool good;
+
+	memset(account, 0, sizeof(*account));
+	good = trace_open(&reader, name, text, length);
+	if (good) {
+		while (trace_next(&reader, &line))
+			add_line(account, &line);
+		account->whole = reader.ended;
+		good = !reader.error.length;
+	}
+	text_append(error, text_of(&reader.error), reader.error.length);
+	trace_close(&reader);
+	return good;
+}
+
+static void print_tallies(struct text *text, const char *indent, const char *title,
+			  const struct tallies *tallies, const char *none)
+{
+	size_t i;
+
+	text_add(text, "%s%-10s ", indent, title);
+	for (i = 0; i < tallies->count && i < SHOWN_MOST; i++) {
+		text_add(text, "%s", i ? ", " : "");
+		if (tallies->list[i].times > 1)
+			text_add(text, "%llu ", (unsigned long long)tallies->list[i].times);
+		text_printable(text, tallies->list[i].what.s, tallies->list[i].what.length);
+	}
+	if (tallies->count > SHOWN_MOST)
+		text_add(text, " and %zu more", tallies->count - SHOWN_MOST);
+	text_add(text, "%s\n", tallies->count ? "" : none);
+}
+
+void account_print(const struct account *account, struct text *text, const char *indent)
+{
+	text_add(text, "%s%-10s %llu.%03u us of virtual time\n", indent, "simulated",
+		 (unsigned long long)(account->ns / 1000), (unsigned int)(account->ns % 1000));
+	text_add(text, "%s%-10s %llu arrived, %llu bytes, %llu lost\n", indent, "packets",
+		 (unsigned long long)account->packets, (unsigned long long)account->bytes,
+		 (unsigned long long)account->lost);
+	print_tallies(text, indent, "events", &account->events, "none");
+	if (account->statuses.count)
+		print_tallies(text, indent, "failed", &account->statuses, "");
+	if (account->refusals.count)
+		print_tallies(text, indent, "refused", &account->refusals, "");
+	print_tallies(text, indent, "left", &account->left, "nothing");
+	if (!account->whole)
+		text_add(text, "%s%-10s the program ended without closing its adapters\n", indent,
+			 "cut");
+}
+
+void account_free(struct account *account)
+{
+	free(account->events.list);
+	free(account->statuses.list);
+	free(account->refusals.list);
+	free(account->left.list);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * datsim run: an unmodified program on a simulated fabric.
+ *
+ * The program is linked with -ldat and knows nothing; all it is told, it is told through the
+ * environment. What it did is read from the trace that libdat leaves, also if it was killed.
+ */
+#include "commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "run.h"
+
+#define EXIT_CANNOT_RUN   126 /* as shells have it */
+#define EXIT_NO_PROGRAM   127
+#define EXIT_SIGNAL_ABOVE 128
+
+struct program {
+	char **argv;
+	const char *seed, *profile, *trace;
+	const char *aliases[64];
+	int alias_count;
+	bool quiet;
+	char folder[64]; /* of what is to be thrown away; empty: none */
+};
+
+/* ---- what the program is told ---- */
+
+static bool in_folder(struct program *program, const char *name, struct text *path)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (!program->folder[0]) {
+		if (snprintf(program->folder, sizeof(program->folder), "%s/datsim-XXXXXX",
+			     tmp && strlen(tmp) < 40 ? tmp : "/tmp") < 0 ||
+		    !mkdtemp(program->folder)) {
+			usage_error("run", "cannot make a folder for the trace: %s",
+				    strerror(errno));
+			program->folder[0] = '\0';
+			return false;
+		}
+	}
+	text_add(path, "%s/%s", program->folder, name);
+	return true;
+}
+
+static void copy_lines(FILE *to, const char *from)
+{
+	struct text content = { 0 }, error = { 0 };
+
+	if (from && *from && read_whole(from, SCRIPT_BYTES_MAX, &content, &error))
+		fwrite(text_of(&content), 1, content.length, to);
+	text_free(&content);
+	text_free(&error);
+}
+
+/* Aliases are lines of a dat.conf in front of those the program would have read anyhow. */
+static bool write_aliases(struct program *program)
+{
+	const char *before = getenv("DAT_OVERRIDE");
+	struct text path = { 0 };
+	bool good = false;
+	FILE *file;
+	int i;
+
+	if (!in_folder(program, "dat.conf", &path))
+		return false;
+	file = fopen(text_of(&path), "we");
+	if (file) {
+		for (i = 0; i < program->alias_count; i++) {
+			const char *equals = strchr(program->aliases[i], '=');
+
+			fprintf(file,
+				"%.*s u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 \"%s\" \"\"\n",
+				(int)(equals - program->aliases[i]), program->aliases[i],
+				equals + 1);
+		}
+		copy_lines(file, before ? before : "/etc/dat.conf");
+		good = !ferror(file);
+		good = !fclose(file) && good && !setenv("DAT_OVERRIDE", text_of(&path), 1);
+	}
+	if (!good)
+		usage_error("run", "cannot write %s: %s", text_of(&path), strerror(errno));
+	text_free(&path);
+	return good;
+}
+
+static bool tell(struct program *program, struct text *trace)
+{
+	if (program->trace)
+		text_add(trace, "%s", program->trace);
+	else if (!in_folder(program, "trace", trace))
+		return false;
+	setenv("DATSIM_TRACE", text_of(trace), 1);
+	if (program->seed)
+		setenv("DATSIM_SEED", program->seed, 1);
+	if (program->profile)
+		setenv("DATSIM_PROFILE", program->profile, 1);
+	return !program->alias_count || write_aliases(program);
+}
+
+/* ---- running it ---- */
+
+/* Ctrl-C is for the program; the tool stays to say what became of it. */
+static int run_program(const struct program *program)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old_int, old_quit;
+	int status = 0;
+	pid_t pid;
+
+	sigaction(SIGINT, &ignore, &old_int);
+	sigaction(SIGQUIT, &ignore, &old_quit);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		sigaction(SIGINT, &old_int, NULL);
+		sigaction(SIGQUIT, &old_quit, NULL);
+		execvp(program->argv[0], program->argv);
+		fprintf(stderr, "datsim run: %s: %s\n", program->argv[0], strerror(errno));
+		_exit(errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGQUIT, &old_quit, NULL);
+	if (pid < 0) {
+		usage_error("run", "cannot start another process: %s", strerror(errno));
+		return EXIT_INTERNAL;
+	}
+	return WIFSIGNALED(status) ? EXIT_SIGNAL_ABOVE + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- what it did ---- */
+
+static void report(const struct program *program, const char *trace, int code)
+{
+	struct text content = { 0 }, text = { 0 }, error = { 0 };
+	struct account account;
+
+	text_add(&text, "datsim: %s ", program->argv[0]);
+	if (code > EXIT_SIGNAL_ABOVE && code < EXIT_SIGNAL_ABOVE + 65)
+		text_add(&text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
+			 strsignal(code - EXIT_SIGNAL_ABOVE));
+	else
+		text_add(&text, "exits with %d\n", code);
+	if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error)) {
+		text_add(&text, "  it opened no simulated adapter\n");
+	} else {
+		if (account_read(&account, trace, text_of(&content), content.length, &error))
+			account_print(&account, &text, "  ");
+		else
+			text_add(&text, "  %s", text_of(&error));
+		account_free(&account);
+	}
+	if (program->trace && content.length)
+		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
+	fputs(text_of(&text), stderr);
+	text_free(&content);
+	text_free(&text);
+	text_free(&error);
+}
+
+static void clean_up(const struct program *program)
+{
+	static const char *const names[] = { "trace", "dat.conf" };
+	struct text path = { 0 };
+	size_t i;
+
+	for (i = 0; program->folder[0] && i < ARRAY_SIZE(names); i++) {
+		path.length = 0;
+		text_add(&path, "%s/%s", program->folder, names[i]);
+		unlink(text_of(&path));
+	}
+	if (program->folder[0])
+		rmdir(program->folder);
+	text_free(&path);
+}
+
+/* ---- the command line ---- */
+
+static bool add_alias(struct program *program, const char *alias)
+{
+	const char *equals = strchr(alias, '=');
+
+	if (!equals || equals == alias || !equals[1] || strpbrk(alias, " \t\n\"\\#") ||
+	    program->alias_count == (int)ARRAY_SIZE(program->aliases))
+		return false;
+	program->aliases[program->alias_count++] = alias;
+	return true;
+}
+
+static bool take_option(struct program *program, const char *option, const char *value)
+{
+	if (!strcmp(option, "--seed"))
+		program->seed = value;
+	else if (!strcmp(option, "--profile"))
+		program->profile = value;
+	else if (!strcmp(option, "--trace"))
+		program->trace = value;
+	else if (!strcmp(option, "--alias"))
+		return add_alias(program, value);
+	else
+		return false;
+	return true;
+}
+
+/* The index of the program's name; 0: *code is what to exit with. */
+static int parse_options(int argc, char **argv, struct program *program, int *code)
+{
+	int i;
+
+	*code = EXIT_USAGE;
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "--"))
+			return i + 1;
+		if (!strcmp(argv[i], "--help")) {
+			fputs(help_run, stdout);
+			*code = EXIT_PASS;
+			return 0;
+		}
+		if (!strcmp(argv[i], "--quiet")) {
+			program->quiet = true;
+		} else if (i + 1 == argc || !take_option(program, argv[i], argv[i + 1])) {
+			usage_error("run", "%s: no such option, or not with that value", argv[i]);
+			return 0;
+		} else {
+			i++;
+		}
+	}
+	return i;
+}
+
+int command_run(int argc, char **argv)
+{
+	struct program program = { .argv = NULL };
+	struct text trace = { 0 };
+	int code, first = parse_options(argc, argv, &program, &code);
+
+	if (!first)
+		return code;
+	if (first >= argc)
+		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
+	program.argv = argv + first;
+	code = EXIT_INTERNAL;
+	if (tell(&program, &trace)) {
+		/* Of an earlier run: not to be taken for this one's. */
+		unlink(text_of(&trace));
+		code = run_program(&program);
+		if (!program.quiet)
+			report(&program, text_of(&trace), code);
+	}
+	clean_up(&program);
+	text_free(&trace);
+	return code;
+}
