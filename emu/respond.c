@@ -27,11 +27,27 @@ static enum emu_step check_connection(struct emu_world *w, struct emu_arrival *a
 	return EMU_STEP_TURN;
 }
 
+/* Binds are requests that never travel: gone from the sender's queue, or still on it. */
+static void skip_binds(struct emu_world *w, const struct emu_arrival *a)
+{
+	const struct emu_wq *sq = &a->sender->sq;
+	uint32_t *next = &a->qp->rx_next;
+
+	while ((int32_t)(a->index - *next) > 0) {
+		const struct emu_swqe *swqe = emu_wqe(w, sq, *next);
+
+		if ((int32_t)(sq->get - *next) <= 0 && swqe->opcode != NIC_OP_BIND)
+			return;
+		++*next;
+	}
+}
+
 /* In order, what is not the request expected next waits or is dropped; else a message comes any time. */
 static enum emu_step check_turn(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 
+	skip_binds(w, a);
 	if (a->index == qp->rx_next) {
 		qp->rx_gap = false;
 		emu_qp_assess(qp);

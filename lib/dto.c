@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "api.h"
+#include "dto.h"
 #include "ep.h"
 #include "lmr.h"
 #include "pz.h"
@@ -17,7 +18,7 @@
 		    DAT_COMPLETION_UNSIGNALLED_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG))
 #define RECV_FLAGS ((uint32_t)DAT_COMPLETION_UNSIGNALLED_FLAG)
 
-static uint32_t wr_flags(DAT_COMPLETION_FLAGS flags)
+uint32_t dto_wr_flags(DAT_COMPLETION_FLAGS flags)
 {
 	uint32_t wr = 0;
 
@@ -34,8 +35,7 @@ static uint32_t wr_flags(DAT_COMPLETION_FLAGS flags)
 	return wr;
 }
 
-/* Known flags only; UNSIGNALLED only where the EP was made for it (A2). */
-static bool flags_ok(DAT_COMPLETION_FLAGS flags, uint32_t known, DAT_COMPLETION_FLAGS ep_flags)
+bool dto_flags_ok(DAT_COMPLETION_FLAGS flags, uint32_t known, DAT_COMPLETION_FLAGS ep_flags)
 {
 	if (flags == DAT_COMPLETION_DEFAULT_FLAG)
 		return true;
@@ -45,7 +45,7 @@ static bool flags_ok(DAT_COMPLETION_FLAGS flags, uint32_t known, DAT_COMPLETION_
 	       (ep_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
-static DAT_RETURN no_room(int err)
+DAT_RETURN dto_no_room(int err)
 {
 	return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES,
 			err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY);
@@ -68,7 +68,7 @@ static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 		return ret;
 	if (length > ep->attr.max_message_size)
 		return BAD_ARG(3);
-	if (!flags_ok(flags, SEND_FLAGS, ep->attr.request_completion_flags))
+	if (!dto_flags_ok(flags, SEND_FLAGS, ep->attr.request_completion_flags))
 		return BAD_ARG(5);
 	if (!ep_in(ep, EP_POST_STATES))
 		return ep_state_error(ep->state);
@@ -78,10 +78,10 @@ static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	wr.num_sge = (uint16_t)segments;
 	wr.length = (uint32_t)length;
 	wr.opcode = NIC_OP_SEND;
-	wr.flags = (uint8_t)wr_flags(flags);
+	wr.flags = (uint8_t)dto_wr_flags(flags);
 	err = ep->obj.nic->ops->post_send(ep->nic, &wr);
 	if (err)
-		return no_room(err);
+		return dto_no_room(err);
 	backend_busy(ep->obj.nic);
 	/* Threads that sleep until the next event have to look again: there is one more. */
 	if (ep->obj.nic->threaded)
@@ -152,17 +152,17 @@ static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	ret = lmr_translate(ep->obj.ia->adapter, need, segments, iov, sge, &length);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	if (!flags_ok(flags, RECV_FLAGS, ep->attr.recv_completion_flags))
+	if (!dto_flags_ok(flags, RECV_FLAGS, ep->attr.recv_completion_flags))
 		return BAD_ARG(5);
 	if (ep->recv_outstanding >= ep->attr.max_recv_dtos)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	wr.num_sge = (uint16_t)segments;
-	wr.flags = (uint8_t)wr_flags(flags);
+	wr.flags = (uint8_t)dto_wr_flags(flags);
 	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
 	err = ep->obj.nic->ops->post_recv(ep->nic, &wr);
 	if (err) {
 		ep->recv_outstanding--;
-		return no_room(err);
+		return dto_no_room(err);
 	}
 	ep->recv_posted = true;
 	backend_busy(ep->obj.nic);

@@ -100,6 +100,9 @@ void ep_nic_init(const struct ep *ep, const DAT_EP_ATTR *attr, struct nic_qp_ini
 			.max_recv_wr = ep->srq ? 0 : (uint32_t)attr->max_recv_dtos,
 			.max_send_sge = (uint32_t)attr->max_request_iov,
 			.max_recv_sge = ep->srq ? 0 : (uint32_t)attr->max_recv_iov,
+			.max_rdma_sge = (uint32_t)(attr->max_rdma_read_iov > attr->max_rdma_write_iov
+							   ? attr->max_rdma_read_iov
+							   : attr->max_rdma_write_iov),
 			.max_rd_in = (uint32_t)attr->max_rdma_read_in,
 			.max_rd_out = (uint32_t)attr->max_rdma_read_out,
 		},

@@ -121,6 +121,20 @@ SAME_STATUS(RNR_EXCEEDED, DTO_ERR_RECEIVER_NOT_READY);
 SAME_STATUS(PARTIAL, DTO_ERR_PARTIAL_PACKET);
 SAME_STATUS(BIND_FAILED, RMR_OPERATION_FAILED);
 
+/*
+ * A bind's completion is a DTO's until it is handed out: of its Endpoint, with the number of the RMR's
+ * handle as length. The two have cookie and status in common.
+ */
+static COLD void become_bind(DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	event->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+	event->event_data.rmr_completion_event_data.rmr_handle =
+		handle_of_number((uint32_t)dto->transfered_length);
+	dto->transfered_length = 0;
+}
+
 static inline void completion_event(const struct evd *evd, const struct nic_wc *wc,
 				    DAT_EVENT *event)
 {
@@ -150,9 +164,11 @@ static bool is_notification(const struct nic_wc *wc)
 	return true;
 }
 
-static enum evd_origin wc_origin(const struct nic_wc *wc)
+static inline enum evd_origin wc_origin(const struct nic_wc *wc)
 {
-	return wc->opcode == NIC_OP_RECV ? EVD_RECV : EVD_REQUEST;
+	if (wc->opcode == NIC_OP_RECV)
+		return EVD_RECV;
+	return __builtin_expect(wc->opcode == NIC_OP_BIND, 0) ? EVD_BIND : EVD_REQUEST;
 }
 
 void evd_drain(struct evd *evd)
@@ -181,7 +197,7 @@ static struct ep *entry_ep(const struct evd_entry *entry)
 static COLD void trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
 			    const DAT_EVENT *event)
 {
-	static const char *const words[] = { "?", "RECV", "REQUEST" };
+	static const char *const words[] = { "?", "RECV", "REQUEST", "BIND" };
 	char evd_text[64], srq_text[128] = "";
 
 	obj_name(&evd->obj, evd_text, sizeof(evd_text));
@@ -192,13 +208,21 @@ static COLD void trace_reap(const struct evd *evd, const struct ep *ep, enum evd
 		       evd_text, srq_text);
 }
 
-static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin,
-			  const DAT_EVENT *event)
+/* On the path of every message: one comparison more for requests, none for receives. */
+static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin, DAT_EVENT *event)
 {
-	if (origin == EVD_RECV)
+	bool tracing = obj_nic(&evd->obj)->tracing;
+
+	if (origin == EVD_RECV) {
 		ep_reaped(ep);
-	if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
+		if (__builtin_expect(tracing, 0))
+			trace_reap(evd, ep, EVD_RECV, event);
+		return;
+	}
+	if (__builtin_expect(tracing, 0))
 		trace_reap(evd, ep, origin, event);
+	if (__builtin_expect(origin == EVD_BIND, 0))
+		become_bind(event);
 }
 
 /* ---- the queue ---- */

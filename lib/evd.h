@@ -22,7 +22,8 @@ struct ep;
 enum evd_origin {
 	EVD_OTHER,
 	EVD_RECV,
-	EVD_REQUEST
+	EVD_REQUEST,
+	EVD_BIND /* queued in the form of a DTO, see evd.c */
 };
 
 struct evd_entry {

@@ -114,6 +114,25 @@ void handle_retire(DAT_HANDLE handle)
 	pthread_mutex_unlock(&issue.lock);
 }
 
+_Static_assert(HANDLE_RANGES *RANGE_SLOTS <= 1ul << 32, "a slot's number has 32 bits");
+
+uint32_t handle_number(DAT_HANDLE handle)
+{
+	unsigned int i = 0;
+
+	while (!handle_in_range(handle, i))
+		i++;
+	return (uint32_t)(i * RANGE_SLOTS +
+			  ((uintptr_t)handle - handle_table.base[i]) / sizeof(struct slot));
+}
+
+DAT_HANDLE handle_of_number(uint32_t number)
+{
+	uintptr_t base = handle_table.base[number / RANGE_SLOTS];
+
+	return (struct slot *)base + number % RANGE_SLOTS;
+}
+
 struct slot *handle_slot_later_ranges(DAT_HANDLE handle)
 {
 	for (unsigned int i = 1; i < HANDLE_RANGES; i++)

@@ -35,6 +35,10 @@ DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object);
 /* Never valid again. */
 void handle_retire(DAT_HANDLE handle);
 
+/* A number of 32 bits that names a handle ever issued, and back. */
+uint32_t handle_number(DAT_HANDLE handle);
+DAT_HANDLE handle_of_number(uint32_t number);
+
 #define HANDLE_RANGES      16
 #define HANDLE_RANGE_BYTES (1ul << 30) /* each aligned to its size */
 

@@ -10,6 +10,7 @@
 #include "ia.h"
 #include "lmr.h"
 #include "pz.h"
+#include "rmr.h"
 #include "sp.h"
 #include "srq.h"
 
@@ -219,6 +220,9 @@ static void destroy_object(struct obj *obj)
 	case DAT_HANDLE_TYPE_EP:
 		ep_destroy(obj_as(struct ep, obj));
 		break;
+	case DAT_HANDLE_TYPE_RMR:
+		rmr_destroy(obj_as(struct rmr, obj));
+		break;
 	case DAT_HANDLE_TYPE_SRQ:
 		srq_destroy(obj_as(struct srq, obj));
 		break;
@@ -282,9 +286,9 @@ again:
 
 /* Users before what they use. */
 static const DAT_HANDLE_TYPE teardown_order[] = {
-	DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
-	DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_LMR,
-	DAT_HANDLE_TYPE_PZ, DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
+	DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_EP,
+	DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
+	DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
 };
 
 static void destroy_all(struct ia *ia)

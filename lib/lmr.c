@@ -164,6 +164,7 @@ static DAT_RETURN make(struct ia *ia, struct pz *pz, const struct lmr_region *re
 	if (ops->mr_reg(pz->nic, (uintptr_t)lmr->address, lmr->length, nic_access(privileges),
 			&lmr->nic))
 		goto drop_context;
+	lmr->nic->ctx = lmr;
 	lmr->lkey = lmr->nic->lkey;
 	if (privileges & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		lmr->rmr_context = lmr->nic->rkey;
@@ -281,6 +282,9 @@ DAT_RETURN dat__lmr_free(DAT_LMR_HANDLE handle)
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (obj_nic(obj)->ops->mr_windows(obj_as(struct lmr, obj)->nic) > 0)
+		return obj_leave(b, obj, "dat_lmr_free",
+				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE));
 	lmr_destroy(obj_as(struct lmr, obj));
 	backend_leave(b);
 	return DAT_SUCCESS;

@@ -8,7 +8,7 @@
 struct pz {
 	struct obj obj;
 	struct nic_pd *nic;
-	unsigned int users; /* EPs, SRQs, LMRs */
+	unsigned int users; /* EPs, SRQs, LMRs, RMRs */
 };
 
 void pz_destroy(struct pz *pz);

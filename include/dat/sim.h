@@ -115,8 +115,8 @@ extern DAT_RETURN dat_sim_hold_link(DAT_SIM_HANDLE sim, const char *from, const 
 extern DAT_RETURN dat_sim_release_link(DAT_SIM_HANDLE sim, const char *from, const char *to);
 
 /*
- * Hold one message that `ep` sends: `message` counts the messages of the connection from 1, `packets`
- * of it pass first. Profile iwarp: later messages overtake it (and take buffers before it). Profile
+ * Hold one message that `ep` sends: `message` counts its requests on the connection from 1 (Sends, RDMA
+ * Writes, requests of RDMA Reads, and binds, which never travel), `packets` of it pass first. Profile iwarp: later messages overtake it (and take buffers before it). Profile
  * ib: they wait behind it. May be called before the message is posted. At most 16 messages of an EP
  * are held at a time (DAT_INSUFFICIENT_RESOURCES).
  */

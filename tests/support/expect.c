@@ -86,6 +86,18 @@ DAT_EVENT expect_dto_(const char *where, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, i
 	return event;
 }
 
+void expect_bind_(const char *where, DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, int n,
+		  DAT_DTO_COMPLETION_STATUS status)
+{
+	DAT_EVENT event = expect_event_(where, evd, DAT_RMR_BIND_COMPLETION_EVENT);
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data = &event.event_data.rmr_completion_event_data;
+
+	ck_assert_msg(data->user_cookie.as_64 == (DAT_UINT64)n && data->status == status,
+		      "%s: expected cookie %d, status %d; got %llu, %d", where, n, (int)status,
+		      (unsigned long long)data->user_cookie.as_64, (int)data->status);
+	ck_assert_msg(data->rmr_handle == rmr, "%s: the completion is another RMR's", where);
+}
+
 DAT_EVENT expect_connection_(const char *where, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int number)
 {
 	DAT_EVENT event = expect_event_(where, evd, number);

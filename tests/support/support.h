@@ -46,6 +46,7 @@ struct side {
 	DAT_PZ_HANDLE pz;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT rmr_context; /* of all slots, all privileges */
 	DAT_EP_HANDLE ep;
 	DAT_SRQ_HANDLE srq;
 	unsigned char memory[GUARD + SLOTS * SLOT_SIZE + GUARD];
@@ -145,6 +146,26 @@ void release_message(DAT_EP_HANDLE ep, int message);
 void fill_slot(struct side *side, int n, int seed);
 bool slot_holds(struct side *side, int n, int seed, size_t length);
 
+/* ---- RDMA ---- */
+
+/* w.a.ep and w.b.ep, connected; w.a has at most so many Reads under way, w.b answers so many. */
+void rdma_pair(DAT_COUNT reads_out, DAT_COUNT reads_in);
+/* Slot n of a side, as its peer names it. */
+DAT_RMR_TRIPLET remote(struct side *side, int n, DAT_VLEN length);
+/* From and to slot n; as many bytes as the remote segment has. */
+DAT_RETURN try_write(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET to, int flags);
+DAT_RETURN try_read(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET from, int flags);
+void post_write(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET to);
+void post_read(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET from);
+DAT_RMR_HANDLE make_rmr(struct side *side);
+/* Bind to slot n; the cookie is n. Length 0 unbinds. */
+DAT_RETURN try_bind(DAT_RMR_HANDLE rmr, struct side *side, DAT_EP_HANDLE ep, int n, DAT_VLEN length,
+		    int privileges, DAT_RMR_CONTEXT *context);
+DAT_RMR_CONTEXT post_bind(DAT_RMR_HANDLE rmr, struct side *side, DAT_EP_HANDLE ep, int n,
+			  DAT_VLEN length, int privileges);
+/* Both connect EVDs say the connection broke. */
+void expect_pair_broken(void);
+
 /* ---- expectations ---- */
 
 #define SUPPORT_TEXT_(x) #x
@@ -178,6 +199,8 @@ DAT_EVENT expect_event_(const char *where, DAT_EVD_HANDLE evd, int number);
 void expect_no_event_(const char *where, DAT_EVD_HANDLE evd);
 DAT_EVENT expect_dto_(const char *where, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int n,
 		      DAT_DTO_COMPLETION_STATUS status);
+void expect_bind_(const char *where, DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, int n,
+		  DAT_DTO_COMPLETION_STATUS status);
 DAT_EVENT expect_connection_(const char *where, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, int number);
 DAT_EVENT expect_async_(const char *where, DAT_EVD_HANDLE evd, int number, DAT_HANDLE handle,
 			int reason);
@@ -191,7 +214,9 @@ void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT
 #define expect_event(evd, number) expect_event_(HERE, (evd), (int)(number))
 #define expect_no_event(evd)      expect_no_event_(HERE, (evd))
 /* It is a completion of this EP's DTO of slot n, with this status. */
-#define expect_dto(evd, ep, n, status)     expect_dto_(HERE, (evd), (ep), (n), (status))
+#define expect_dto(evd, ep, n, status) expect_dto_(HERE, (evd), (ep), (n), (status))
+/* A bind's completion: of this RMR, by the slot it was bound to. */
+#define expect_bind(evd, rmr, n, status)   expect_bind_(HERE, (evd), (rmr), (n), (status))
 #define expect_connection(evd, ep, number) expect_connection_(HERE, (evd), (ep), (int)(number))
 #define expect_async(evd, number, handle, reason) \
 	expect_async_(HERE, (evd), (int)(number), (handle), (int)(reason))
@@ -234,6 +259,13 @@ int unit_run(const char *name, void (*fill)(Suite *suite));
 		unit_add((suite), (test), 1, setup_sides_mixed); \
 	} while (0)
 #define unit_test_loop(suite, test, times) unit_add((suite), (test), (int)(times), setup_sides)
+
+#define unit_test_loop_all(suite, test, times)                              \
+	do {                                                                \
+		unit_add((suite), (test), (int)(times), setup_sides);       \
+		unit_add((suite), (test), (int)(times), setup_sides_iwarp); \
+		unit_add((suite), (test), (int)(times), setup_sides_mixed); \
+	} while (0)
 
 #define UNIT_SUITE(name)                     \
 	int main(void)                       \

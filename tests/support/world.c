@@ -141,7 +141,8 @@ static void register_memory(struct side *side)
 	memset(side->memory, GUARD_BYTE, GUARD);
 	memset(side->memory + sizeof(side->memory) - GUARD, GUARD_BYTE, GUARD);
 	must(dat_lmr_create(side->ia, DAT_MEM_TYPE_VIRTUAL, region, SLOTS * SLOT_SIZE, side->pz,
-			    DAT_MEM_PRIV_ALL_FLAG, &side->lmr, &side->context, NULL, NULL, NULL));
+			    DAT_MEM_PRIV_ALL_FLAG, &side->lmr, &side->context, &side->rmr_context,
+			    NULL, NULL));
 }
 
 DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags)

@@ -305,7 +305,7 @@ START_TEST(G9_every_limit_is_finite_and_above_0)
 	for (i = 0; i < COUNT(limits); i++)
 		ck_assert_msg(limits[i] > 0 && limits[i] < INT_MAX, "limit %zu is %d", i,
 			      limits[i]);
-	ck_assert_int_ge(a.max_rmrs, 0); /* 0 as long as there are none */
+	ck_assert_int_gt(a.max_rmrs, 0);
 	ck_assert_int_lt(a.max_rmrs, INT_MAX);
 	ck_assert_uint_gt(a.max_message_size, 0);
 	ck_assert_uint_lt(a.max_message_size, UINT64_MAX);
