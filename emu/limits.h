@@ -6,13 +6,6 @@
 #define EMU_LIMITS_H
 
 #define EMU_ADAPTERS       16u
-#define EMU_PDS            16384u
-#define EMU_MRS            131072u
-#define EMU_MWS            65536u
-#define EMU_CQS            65536u
-#define EMU_SRQS           8192u
-#define EMU_QPS            65536u
-#define EMU_LISTENERS      8192u
 #define EMU_CONNS          65536u
 #define EMU_EVENTS         (1u << 22)
 #define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */
@@ -41,5 +34,14 @@
 #define EMU_MAX_LISTENER 1024
 #define EMU_MAX_MSG      (1ul << 30)
 #define EMU_MAX_MR_SIZE  (1ul << 46)
+
+/* A table has room for what all adapters admit, so that each can hold what it says whatever the others do. */
+#define EMU_PDS       (EMU_ADAPTERS * EMU_MAX_PD)
+#define EMU_MRS       (EMU_ADAPTERS * EMU_MAX_MR)
+#define EMU_MWS       (EMU_ADAPTERS * EMU_MAX_MW)
+#define EMU_CQS       (EMU_ADAPTERS * EMU_MAX_CQ)
+#define EMU_SRQS      (EMU_ADAPTERS * EMU_MAX_SRQ)
+#define EMU_QPS       (EMU_ADAPTERS * EMU_MAX_QP)
+#define EMU_LISTENERS (EMU_ADAPTERS * EMU_MAX_LISTENER)
 
 #endif /* EMU_LIMITS_H */

@@ -80,7 +80,7 @@ DAT_RETURN registry_hold(const struct request *request, struct registry_entry **
 		ret = registry_fits(&entry->info, request);
 	if (entry && !entry->leaving && ret == DAT_SUCCESS) {
 		entry->opens++; /* it stays: remove refuses while this is not 0 */
-		registry.opens++;
+		__atomic_add_fetch(&registry.opens, 1, __ATOMIC_RELAXED);
 		*out = entry;
 	}
 	pthread_mutex_unlock(&registry.lock);
@@ -93,7 +93,7 @@ void registry_release(struct registry_entry *entry)
 	bool last;
 
 	pthread_mutex_lock(&registry.lock);
-	registry.opens--;
+	__atomic_sub_fetch(&registry.opens, 1, __ATOMIC_RELAXED);
 	last = --entry->opens == 0 && entry->loaded;
 	strcpy(name, entry->info.ia_name);
 	pthread_mutex_unlock(&registry.lock);

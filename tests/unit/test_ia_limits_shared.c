@@ -243,6 +243,32 @@ START_TEST(G9_openings_end_and_leave_room_when_closed)
 }
 END_TEST
 
+/* What each of sixteen adapters admits, all of them hold at once. */
+START_TEST(G9_the_limits_of_an_adapter_are_its_own)
+{
+	DAT_IA_HANDLE ias[16];
+	DAT_COUNT limit, n, i;
+
+	for (i = 0; i < (DAT_COUNT)COUNT(ias); i++) {
+		DAT_EVD_HANDLE async = NO_HANDLE;
+		DAT_HANDLE handle;
+		char name[16];
+		DAT_IA_ATTR attr;
+
+		snprintf(name, sizeof(name), "emu%d", i);
+		must(dat_ia_open(name, 1, &async, &ias[i]));
+		must(dat_ia_query(ias[i], NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
+		limit = attr.max_pzs;
+		for (n = 0; n < limit; n++)
+			must(dat_pz_create(ias[i], &handle));
+		must_fail(dat_pz_create(ias[i], &handle), DAT_INSUFFICIENT_RESOURCES,
+			  DAT_RESOURCE_PROTECTION_DOMAIN);
+	}
+	for (i = 0; i < (DAT_COUNT)COUNT(ias); i++)
+		must(dat_ia_close(ias[i], DAT_CLOSE_ABRUPT_FLAG));
+}
+END_TEST
+
 /* ---- sizes and counts inside an object: the limit is good, one more is not ---- */
 
 static DAT_RETURN ep_with(size_t offset, size_t size, DAT_UINT64 value)
@@ -419,6 +445,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, G9_objects_of_two_openings_end_at_one_limit, COUNT(kinds));
+	unit_test_bare(suite, G9_the_limits_of_an_adapter_are_its_own);
 	unit_test_bare(suite, G9_openings_end_and_leave_room_when_closed);
 	unit_test_loop(suite, G3a_attributes_of_an_endpoint_end_at_the_adapters, COUNT(ep_limits));
 	unit_test(suite, G3a_attributes_of_an_SRQ_end_at_the_adapters);
