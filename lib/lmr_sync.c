@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * dat_lmr_sync_rdma_read and _write. Adapters of this library see the same memory as the program
- * (lmr_sync_req is DAT_FALSE), so the calls check what they are given and order memory accesses.
+ * (lmr_sync_req is DAT_FALSE), so the calls check what they are given; between threads, taking the
+ * lock is what orders accesses.
  */
 #include "api.h"
 #include "lmr.h"
@@ -25,14 +26,10 @@ static DAT_RETURN sync_memory(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *segme
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_IA, &b);
-	DAT_RETURN ret;
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	ret = check_segments(obj_as(struct ia, obj), segments, n);
-	if (ret == DAT_SUCCESS)
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return obj_leave(b, obj, call, ret);
+	return obj_leave(b, obj, call, check_segments(obj->ia, segments, n));
 }
 
 DAT_RETURN dat__lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN n)
