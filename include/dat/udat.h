@@ -88,8 +88,8 @@ typedef DAT_HANDLE		DAT_CNO_HANDLE;		/* Consumer Notification Object */
 
 /*
  * A function that a CNO calls once when one of its EVDs notifies; evd_handle is that EVD. It runs
- * at the end of the call during which that happened, or within it if the call waits; no lock of the
- * library's is held meanwhile (ruling E2).
+ * at the end of the call during which that happened, or within it if the call waits, or in a process
+ * of several threads on one of the library's; no lock of its is held meanwhile (ruling E2).
  */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
 
