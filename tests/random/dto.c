@@ -11,16 +11,16 @@
 #define SPOILT 0xee
 #define HEADER 8
 
-static uint8_t *slot(const struct prog *p, int side, int d)
-{
-	return p->side[side].memory + (size_t)d * SLOT;
-}
-
-static int side_of(const struct prog *p, int d)
+int dto_side(const struct prog *p, int d)
 {
 	const struct dto *dto = &p->dto[d];
 
 	return dto->srq != NONE ? p->srq[dto->srq].side : p->ep[dto->ep].side;
+}
+
+uint8_t *dto_slot(const struct prog *p, int d)
+{
+	return p->side[dto_side(p, d)].memory + (size_t)d * SLOT;
 }
 
 int dto_new(struct prog *p, enum dto_kind kind, int ep, int srq, int length)
@@ -35,7 +35,8 @@ int dto_new(struct prog *p, enum dto_kind kind, int ep, int srq, int length)
 					  .serial = ++p->serial,
 					  .ep = ep,
 					  .srq = srq,
-					  .length = length };
+					  .length = length,
+					  .rmr = NONE };
 		return d;
 	}
 	return NONE;
@@ -50,8 +51,10 @@ bool dtos_left(const struct prog *p)
 	return n == QUEUE;
 }
 
-static void dto_free(struct prog *p, int d)
+void dto_free(struct prog *p, int d)
 {
+	if (p->dto[d].rmr != NONE)
+		p->rmr[p->dto[d].rmr].users--;
 	p->dto[d].kind = DTO_FREE;
 }
 
@@ -62,16 +65,16 @@ DAT_DTO_COOKIE dto_cookie(const struct prog *p, int d)
 
 static DAT_LMR_TRIPLET segment(const struct prog *p, int d, int from, int length)
 {
-	int side = side_of(p, d);
+	int side = dto_side(p, d);
 
 	return (DAT_LMR_TRIPLET){ .lmr_context = p->side[side].lkey,
 				  .virtual_address =
-					  (DAT_VADDR)(uintptr_t)(slot(p, side, d) + from),
+					  (DAT_VADDR)(uintptr_t)(dto_slot(p, d) + from),
 				  .segment_length = (DAT_VLEN)length };
 }
 
 /* In one piece or, sometimes, two; one of them may be empty. */
-static int segments(struct prog *p, int d, DAT_LMR_TRIPLET iov[2])
+int dto_segments(struct prog *p, int d, DAT_LMR_TRIPLET iov[2])
 {
 	int length = p->dto[d].length, cut;
 
@@ -95,7 +98,7 @@ static uint8_t byte_at(uint32_t id, int end, int message, int i)
 
 static void fill(struct prog *p, int d, uint32_t id, int end)
 {
-	uint8_t *to = slot(p, side_of(p, d), d);
+	uint8_t *to = dto_slot(p, d);
 	uint32_t header[2] = { id << 1 | (uint32_t)end, (uint32_t)p->dto[d].message };
 
 	for (int i = 0; i < p->dto[d].length; i++)
@@ -106,7 +109,7 @@ static void fill(struct prog *p, int d, uint32_t id, int end)
 
 static void check_data(struct prog *p, int d, uint32_t id, int end, int message, int length)
 {
-	const uint8_t *at = slot(p, side_of(p, d), d);
+	const uint8_t *at = dto_slot(p, d);
 
 	for (int i = length >= HEADER ? HEADER : 0; i < length; i++)
 		if (at[i] != byte_at(id, end, message, i))
@@ -125,34 +128,39 @@ static void queue_add(struct prog *p, int *queue, int *count, int d)
 	queue[(*count)++] = d;
 }
 
-void post_send(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags)
+void request_posted(struct prog *p, int d, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = &p->ep[e];
-	struct conn *c = conn_of(p, e);
-	int end = life_of(p, e)->end, d = dto_new(p, DTO_SEND, e, NONE, length), peer;
-	DAT_LMR_TRIPLET iov[2];
-	int pieces;
+	struct ep *ep = &p->ep[p->dto[d].ep];
 
 	p->dto[d].flags = flags;
+	p->dto[d].live = state_of(p, p->dto[d].ep) == DAT_EP_STATE_CONNECTED;
+	queue_add(p, ep->sends, &ep->send_count, d);
+	p->count[N_SENT]++;
+}
+
+void post_send(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags)
+{
+	struct conn *c = conn_of(p, e);
+	int end = life_of(p, e)->end, d = dto_new(p, DTO_SEND, e, NONE, length), pieces;
+	DAT_LMR_TRIPLET iov[2];
+
 	says(p, "  send: dto %d of ep %d, %d bytes, flags %#x", d, e, length, (unsigned int)flags);
 	if (state_of(p, e) == DAT_EP_STATE_CONNECTED) {
 		p->dto[d].message = ++c->way[end].sent;
 		c->way[end].length[p->dto[d].message % (QUEUE * 2)] = length;
 		fill(p, d, c->id, end);
 	}
-	pieces = segments(p, d, iov);
+	pieces = dto_segments(p, d, iov);
 	ok(p, "dat_ep_post_send",
-	   dat_ep_post_send(ep->handle, pieces, iov, dto_cookie(p, d), flags));
-	queue_add(p, ep->sends, &ep->send_count, d);
-	p->count[N_SENT]++;
-	peer = c ? c->ep[1 - end] : NONE;
-	if (peer != NONE)
-		model_starves(p, peer);
+	   dat_ep_post_send(p->ep[e].handle, pieces, iov, dto_cookie(p, d), flags));
+	request_posted(p, d, flags);
+	if (c && c->ep[1 - end] != NONE)
+		model_starves(p, c->ep[1 - end]);
 }
 
 static void poison(struct prog *p, int d)
 {
-	memset(slot(p, side_of(p, d), d), POISON, (size_t)p->dto[d].length);
+	memset(dto_slot(p, d), POISON, (size_t)p->dto[d].length);
 }
 
 void post_recv(struct prog *p, int e, int length)
@@ -163,13 +171,14 @@ void post_recv(struct prog *p, int e, int length)
 
 	says(p, "  receive: dto %d of ep %d, %d bytes", d, e, length);
 	poison(p, d);
-	pieces = segments(p, d, iov);
+	pieces = dto_segments(p, d, iov);
 	ok(p, "dat_ep_post_recv",
 	   dat_ep_post_recv(ep->handle, pieces, iov, dto_cookie(p, d),
 			    DAT_COMPLETION_DEFAULT_FLAG));
 	if (ep->recv_count == 0 || length < ep->shortest)
 		ep->shortest = length;
 	queue_add(p, ep->recvs, &ep->recv_count, d);
+	ep->recv_ever = true;
 	model_starves(p, e);
 }
 
@@ -181,7 +190,7 @@ void post_srq(struct prog *p, int q, int length)
 
 	says(p, "  receive: dto %d of srq %d, %d bytes", d, q, length);
 	poison(p, d);
-	pieces = segments(p, d, iov);
+	pieces = dto_segments(p, d, iov);
 	ok(p, "dat_srq_post_recv", dat_srq_post_recv(srq->handle, pieces, iov, dto_cookie(p, d)));
 	if (srq_out(p, q) == 0 || length < srq->shortest)
 		srq->shortest = length;
@@ -213,7 +222,7 @@ static void must_be_over(struct prog *p, int e, int d, int status)
 static void check_failure(struct prog *p, int e, int d, int status)
 {
 	const struct conn *c = conn_of(p, e);
-	bool send = p->dto[d].kind == DTO_SEND;
+	bool send = p->dto[d].kind >= DTO_SEND;
 	unsigned int causes = c ? c->causes : 0;
 	bool legal;
 
@@ -233,6 +242,9 @@ static void check_failure(struct prog *p, int e, int d, int status)
 		break;
 	case DAT_DTO_ERR_TRANSPORT:
 		legal = send && causes & LOSSY;
+		break;
+	case DAT_DTO_ERR_REMOTE_ACCESS:
+		legal = p->dto[d].kind > DTO_SEND && causes & ACCESS;
 		break;
 	default:
 		legal = false;
@@ -266,6 +278,8 @@ static void pass_suppressed(struct prog *p, int e, int at)
 		if (!(p->dto[d].flags & DAT_COMPLETION_SUPPRESS_FLAG) && !ep->holey)
 			fails(p, "ep %d: dto %d completed before dto %d", e, ep->sends[at], d);
 		p->count[N_SUPPRESSED]++;
+		if (!ep->holey)
+			rdma_succeeded(p, d);
 		dto_free(p, d);
 	}
 	cut(ep->sends, &ep->send_count, 0, at);
@@ -287,11 +301,13 @@ static void send_done(struct prog *p, int e, int d, const DAT_DTO_COMPLETION_EVE
 	} else {
 		if (p->dto[d].flags & DAT_COMPLETION_SUPPRESS_FLAG)
 			fails(p, "dto %d was suppressed, and told of its success", d);
-		if (!c || p->dto[d].message == 0 || ep->failed)
+		if (!c || !p->dto[d].live || ep->failed)
 			fails(p, "dto %d succeeded, and it cannot", d);
-		if (data->transfered_length != (DAT_VLEN)p->dto[d].length)
+		if (p->dto[d].kind != DTO_BIND &&
+		    data->transfered_length != (DAT_VLEN)p->dto[d].length)
 			fails(p, "dto %d: wrong length", d);
 		c->way[life_of(p, e)->end].acked = p->dto[d].message;
+		rdma_succeeded(p, d);
 	}
 	dto_free(p, d);
 }
@@ -305,7 +321,7 @@ static int message_in(struct prog *p, int e, int d, int length)
 
 	if (length < HEADER)
 		return got + 1;
-	memcpy(header, slot(p, side_of(p, d), d), HEADER);
+	memcpy(header, dto_slot(p, d), HEADER);
 	if (header[0] != (c->id << 1 | (uint32_t)end))
 		fails(p, "dto %d holds a message of another connection", d);
 	return (int)header[1];
@@ -329,6 +345,8 @@ static void message_came(struct prog *p, int e, int d, int length)
 	if (way->length[n % (QUEUE * 2)] != length)
 		fails(p, "message %d came with %d bytes", n, length);
 	check_data(p, d, c->id, end, n, length);
+	if (c->ep[end] != NONE)
+		writes_came(p, c->ep[end], n);
 	way->got = n;
 	p->count[N_RECEIVED]++;
 }
@@ -376,19 +394,23 @@ static int ep_named(struct prog *p, DAT_EP_HANDLE handle)
 void dto_done(struct prog *p, int v, const DAT_DTO_COMPLETION_EVENT_DATA *data)
 {
 	uint32_t d = (uint32_t)data->user_cookie.as_64;
-	int e = ep_named(p, data->ep_handle);
 	enum dto_kind kind;
+	int e;
 
 	if (d >= DTOS || p->dto[d].kind == DTO_FREE ||
 	    p->dto[d].serial != data->user_cookie.as_64 >> 32)
 		fails(p, "a completion with the cookie of no DTO that is out");
 	kind = p->dto[d].kind;
-	if (kind == DTO_SEND ? p->dto[d].ep != e : p->dto[d].srq == NONE && p->dto[d].ep != e)
+	/* Completions of binds name no Endpoint. */
+	e = data->ep_handle ? ep_named(p, data->ep_handle) : p->dto[d].ep;
+	if (!data->ep_handle != (kind == DTO_BIND))
+		fails(p, "dto %u: a completion of another kind", d);
+	if (kind >= DTO_SEND ? p->dto[d].ep != e : p->dto[d].srq == NONE && p->dto[d].ep != e)
 		fails(p, "dto %u completed on ep %d", d, e);
-	if (v != (kind == DTO_SEND ? p->ep[e].request : p->ep[e].recv))
+	if (v != (kind >= DTO_SEND ? p->ep[e].request : p->ep[e].recv))
 		fails(p, "dto %u completed on evd %d", d, v);
 	says(p, "    evd %d: dto %u of ep %d, status %d", v, d, e, (int)data->status);
-	if (kind == DTO_SEND)
+	if (kind >= DTO_SEND)
 		send_done(p, e, (int)d, data);
 	else
 		recv_done(p, e, (int)d, data);
@@ -402,7 +424,7 @@ void dto_void(struct prog *p, int e)
 	struct ep *ep = &p->ep[e];
 
 	for (int n = 0; n < ep->send_count; n++) {
-		memset(slot(p, ep->side, ep->sends[n]), SPOILT,
+		memset(dto_slot(p, ep->sends[n]), SPOILT,
 		       (size_t)p->dto[ep->sends[n]].length);
 		dto_free(p, ep->sends[n]);
 	}
@@ -427,9 +449,9 @@ static void check_suppressed(struct prog *p, int e)
 			continue;
 		if (!(dto->flags & DAT_COMPLETION_SUPPRESS_FLAG))
 			fails(p, "dto %d never completed", ep->sends[n]);
-		if (dto->message == 0 || ep->failed)
+		if (!dto->live || ep->failed)
 			fails(p, "dto %d never told of its end", ep->sends[n]);
-		if (peer != NONE && !p->ep[peer].holey && dto->message > c->way[end].got)
+		if (dto->kind == DTO_SEND && peer != NONE && !p->ep[peer].holey && dto->message > c->way[end].got)
 			fails(p, "dto %d never told of its end, its message did not come",
 			      ep->sends[n]);
 	}

@@ -123,6 +123,17 @@ static void on_software(struct prog *p, int v, const DAT_EVENT *event)
 	p->evd[v].se_seen = n;
 }
 
+static void on_bind(struct prog *p, int v, const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA dto = { .user_cookie.as_64 = data->user_cookie.as_64,
+					      .status = data->status };
+	uint32_t d = (uint32_t)data->user_cookie.as_64;
+
+	if (d >= DTOS || p->dto[d].rmr == NONE || p->rmr[p->dto[d].rmr].handle != data->rmr_handle)
+		fails(p, "evd %d: a bind of another RMR completed", v);
+	dto_done(p, v, &dto);
+}
+
 static void on_event(struct prog *p, int v, const DAT_EVENT *event)
 {
 	if (event->evd_handle != p->evd[v].handle)
@@ -130,6 +141,9 @@ static void on_event(struct prog *p, int v, const DAT_EVENT *event)
 	switch ((int)event->event_number) {
 	case DAT_DTO_COMPLETION_EVENT:
 		dto_done(p, v, &event->event_data.dto_completion_event_data);
+		break;
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		on_bind(p, v, &event->event_data.rmr_completion_event_data);
 		break;
 	case DAT_CONNECTION_REQUEST_EVENT:
 		on_request(p, v, &event->event_data.cr_arrival_event_data);

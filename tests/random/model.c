@@ -88,6 +88,7 @@ static void begin(struct prog *p, int e, int conn, int end)
 	life->told = end == 0 ? TOLD_CONNECTING : TOLD_ACCEPTING;
 	life->state = end == 0 ? S(ACTIVE_CONNECTION_PENDING) : S(COMPLETION_PENDING);
 	p->conn[conn].ep[end] = e;
+	p->conn[conn].side[end] = p->ep[e].side;
 	p->ep[e].holey = p->ep[e].failed = false;
 	p->ep[e].last_recv = 0;
 	if (p->ep[e].hard != NONE)
@@ -156,6 +157,7 @@ void model_reset(struct prog *p, int e)
 	if (state_of(p, e) == S(UNCONNECTED))
 		return;
 	leave(p, e);
+	ep->recv_ever = false;
 	/* Connection events already queued stay (Q4), so what they will tell is kept. */
 	if (life_of(p, e)->told != TOLD_OVER)
 		ep->lives++;

@@ -47,7 +47,7 @@ static bool op_new_ep(struct prog *p)
 	if (q != NONE && (p->srq[q].side != s || chance(p, 30)))
 		q = NONE;
 	recv = any_evd(p, s, DAT_EVD_DTO_FLAG);
-	request = any_evd(p, s, DAT_EVD_DTO_FLAG);
+	request = any_evd(p, s, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	connect = any_evd(p, s, DAT_EVD_CONNECTION_FLAG);
 	if (recv == NONE || request == NONE || connect == NONE)
 		return false;
@@ -113,6 +113,25 @@ static bool op_disconnect(struct prog *p)
 	return true;
 }
 
+/* Receive flags to what they are: rulings M3, M5 */
+static bool op_modify(struct prog *p)
+{
+	DAT_EP_PARAM param = { .ep_attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG };
+	int e = any_ep(p, ANY_STATE);
+	DAT_RETURN ret;
+
+	if (e == NONE)
+		return false;
+	says(p, "modify ep %d, %s", e, state_name(state_of(p, e)));
+	ret = dat_ep_modify(p->ep[e].handle, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param);
+	if (p->ep[e].recv_ever ||
+	    !((CLAIMED | STATE(UNCONNECTED)) & (1u << state_of(p, e))))
+		refused(p, "dat_ep_modify", ret, DAT_INVALID_STATE);
+	else
+		ok(p, "dat_ep_modify", ret);
+	return true;
+}
+
 static bool op_set_watermark(struct prog *p)
 {
 	int e = any_ep(p, ANY_STATE), soft = pick(p, 8) - 1,
@@ -146,7 +165,7 @@ static int any_length(struct prog *p)
 	}
 }
 
-static bool can_send(struct prog *p, int e)
+bool can_request(struct prog *p, int e)
 {
 	const struct conn *c = conn_of(p, e);
 	const struct way *way = c ? &c->way[life_of(p, e)->end] : NULL;
@@ -177,9 +196,9 @@ static bool op_send(struct prog *p)
 	int e = any_ep(p, post_states(p, STATE(CONNECTED) | STATE(DISCONNECTED))),
 	    n = 1 + pick(p, 4);
 
-	if (e == NONE || !can_send(p, e))
+	if (e == NONE || !can_request(p, e))
 		return false;
-	for (says(p, "send"); n > 0 && can_send(p, e); n--)
+	for (says(p, "send"); n > 0 && can_request(p, e); n--)
 		post_send(p, e, any_length(p), any_flags(p, e));
 	return true;
 }
@@ -189,7 +208,7 @@ static bool op_send_long(struct prog *p)
 {
 	int e = any_ep(p, STATE(CONNECTED));
 
-	if (e == NONE || !can_send(p, e) || !chance(p, 10))
+	if (e == NONE || !can_request(p, e) || !chance(p, 10))
 		return false;
 	says(p, "send a long one");
 	post_send(p, e, SLOT - pick(p, MTU), DAT_COMPLETION_DEFAULT_FLAG);
@@ -202,7 +221,7 @@ static bool op_send_held(struct prog *p)
 	int e = any_ep(p, STATE(CONNECTED)), message;
 	struct hold *hold = &p->hold[p->holds];
 
-	if (e == NONE || !can_send(p, e) || p->holds == HOLDS)
+	if (e == NONE || !can_request(p, e) || p->holds == HOLDS)
 		return false;
 	message = conn_of(p, e)->way[life_of(p, e)->end].sent + 1;
 	says(p, "hold message %d of ep %d", message, e);
@@ -252,6 +271,7 @@ const struct op ep_ops[] = {
 	{ "free ended", 10, op_free_ended },
 	{ "reset", 20, op_reset },
 	{ "disconnect", 2, op_disconnect },
+	{ "modify", 2, op_modify },
 	{ "watermarks", 2, op_set_watermark },
 	{ "send", 30, op_send },
 	{ "send long", 2, op_send_long },

@@ -46,7 +46,7 @@ static bool configure(struct prog *p, int e)
 	int s = p->ep[e].side, recv, request, connect;
 
 	recv = any_evd(p, s, DAT_EVD_DTO_FLAG);
-	request = any_evd(p, s, DAT_EVD_DTO_FLAG);
+	request = any_evd(p, s, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	connect = any_evd(p, s, DAT_EVD_CONNECTION_FLAG);
 	if (recv == NONE || request == NONE || connect == NONE)
 		return false;

@@ -25,12 +25,14 @@ static int some_evd(struct prog *p, int s, unsigned int streams)
 	unsigned int flags = streams;
 	int qlen = BIG;
 
-	if (streams == DAT_EVD_CR_FLAG)
+	if (streams == DAT_EVD_CR_FLAG) {
 		qlen = chance(p, 10) ? 1 + pick(p, 3) : BIG;
-	else if (chance(p, 25))
+	} else if (chance(p, 25)) {
 		flags |= STREAMS & ~(unsigned int)DAT_EVD_CR_FLAG;
-	else if (streams == DAT_EVD_DTO_FLAG && chance(p, 15))
+	} else if (streams & DAT_EVD_DTO_FLAG && chance(p, 15)) {
 		qlen = 4 + pick(p, 12);
+		flags |= chance(p, 50) ? DAT_EVD_SOFTWARE_FLAG : 0u;
+	}
 	return new_evd(p, s, flags, qlen);
 }
 

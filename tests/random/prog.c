@@ -27,6 +27,8 @@ void says(struct prog *p, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(p->log[0]), format, args);
 	va_end(args);
+	for (const char *at = line; *at; at++)
+		p->hash = (p->hash ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
 	if (p->config.trace && p->sim)
 		(void)dat_sim_trace_note(p->sim, line);
 }

@@ -37,6 +37,9 @@ enum {
 	LOG = 60,
 	BIG = 512, /* length of an EVD that never overflows */
 	HOLDS = 8,
+	RMRS = 6,
+	SOURCE = 4096,                         /* what peers read, never changes */
+	MEMORY = 2 * DTOS * SLOT + SOURCE,
 	NONE = -1,
 };
 
@@ -50,7 +53,8 @@ struct side {
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT lkey;
 	struct sockaddr_storage address;
-	uint8_t *memory;
+	DAT_RMR_CONTEXT rkey;
+	uint8_t *memory; /* a slot for each DTO, a window for each, and the source */
 };
 
 struct evd {
@@ -76,8 +80,11 @@ struct srq {
 
 enum dto_kind {
 	DTO_FREE,
-	DTO_SEND,
-	DTO_RECV
+	DTO_RECV,
+	DTO_SEND, /* requests from here on */
+	DTO_WRITE,
+	DTO_READ,
+	DTO_BIND
 };
 
 /* A DTO from its post until it is reaped, or can never be; its number and serial are the cookie. */
@@ -86,8 +93,18 @@ struct dto {
 	uint32_t serial;
 	int ep, srq; /* whose queue; the other is NONE */
 	int length;
-	int message; /* Send: of its connection, from 1; 0: none, it was posted to be flushed */
+	int message; /* Send: of its connection, from 1. Others: the last one before */
 	unsigned int flags;
+	bool live; /* posted on a connection, not to be flushed at once */
+	int rmr;   /* what it goes through, or binds; NONE */
+	int from;  /* Read: where in the peer's source it starts */
+};
+
+struct rmr {
+	DAT_RMR_HANDLE handle;
+	int side, users; /* DTOs that are out */
+	bool bound;
+	DAT_RMR_CONTEXT context;
 };
 
 /* Why a connection may break; bits. */
@@ -96,6 +113,7 @@ enum cause {
 	TOO_LONG = 2, /* or one too short for it */
 	OVERFLOW = 4, /* an EVD had no room */
 	LOSSY = 8,    /* packets get lost */
+	ACCESS = 32,  /* an RDMA goes where it may not */
 	HARD = 16,    /* an Endpoint has a hard watermark */
 };
 
@@ -109,6 +127,7 @@ enum answer {
 struct conn {
 	bool used;
 	uint32_t id;
+	int side[2]; /* where its ends are, or were */
 	int ep[2]; /* active, passive; NONE: not there, no more or not yet */
 	int to;    /* side */
 	DAT_CONN_QUAL qual;
@@ -148,6 +167,7 @@ struct ep {
 	int side, srq, recv, request, connect; /* numbers; srq NONE: plain */
 	DAT_COMPLETION_FLAGS request_flags;
 	int max;    /* DTOs, each way */
+	bool recv_ever; /* a Receive was posted, since creation or reset */
 	int cr_evd; /* where the request of its RSP is announced */
 	struct life life[LIVES];
 	int lives;                      /* the last one is now; its state that of the Endpoint */
@@ -193,6 +213,9 @@ enum count {
 	N_RECEIVED,
 	N_FLUSHED,
 	N_SUPPRESSED,
+	N_WRITTEN,
+	N_READ,
+	N_BOUND,
 	N_VOIDED,
 	N_CONNECTED,
 	N_ENDED,
@@ -219,6 +242,7 @@ struct prog {
 	struct psp psp[PSPS];
 	struct request request[REQUESTS];
 	struct conn conn[CONNS];
+	struct rmr rmr[RMRS];
 	struct dto dto[DTOS];
 	uint32_t serial, connections;
 	int dto_hint;
@@ -228,6 +252,7 @@ struct prog {
 	unsigned long count[N_COUNTS];
 	char log[LOG][120];
 	unsigned int logged;
+	uint64_t hash; /* over all that was said */
 };
 
 struct op {
@@ -326,6 +351,27 @@ void dto_done(struct prog *p, int v, const DAT_DTO_COMPLETION_EVENT_DATA *data);
 void dto_void(struct prog *p, int e);
 /* The network is at rest, all was reaped. */
 void dto_all_done(struct prog *p, int e);
+void dto_free(struct prog *p, int d);
+int dto_side(const struct prog *p, int d);
+uint8_t *dto_slot(const struct prog *p, int d);
+/* In one piece or two; how many */
+int dto_segments(struct prog *p, int d, DAT_LMR_TRIPLET iov[2]);
+/* It was posted as request of its Endpoint. */
+void request_posted(struct prog *p, int d, DAT_COMPLETION_FLAGS flags);
+
+/* ---- rdma.c: each DTO has a window of its own in the memory of the other side ---- */
+
+void source_fill(struct prog *p, int s);
+/* good: where it may go; else it breaks the connection */
+void post_write(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags, bool good);
+void post_read(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags, bool good);
+int new_rmr(struct prog *p, int s);
+void drop_rmr(struct prog *p, int m);
+void post_bind(struct prog *p, int e, int m, DAT_COMPLETION_FLAGS flags);
+/* It succeeded: the data must be where they belong. */
+void rdma_succeeded(struct prog *p, int d);
+/* Message n of the Endpoint came: all it wrote before has come, too. */
+void writes_came(struct prog *p, int e, int message);
 
 /* Receives posted on the SRQ and not reaped */
 int srq_out(const struct prog *p, int q);
@@ -358,11 +404,12 @@ void refusals(struct prog *p);
 
 /* ---- ops*.c ---- */
 
-extern const struct op ep_ops[], conn_ops[], world_ops[];
+extern const struct op ep_ops[], rdma_ops[], conn_ops[], world_ops[];
 /* One of them in such a state, by bits; NONE: there is none. */
 #define STATE(name) (1u << DAT_EP_STATE_##name)
 #define ANY_STATE   (~0u)
 int any_ep(struct prog *p, unsigned int states);
+bool can_request(struct prog *p, int e);
 /* One that takes such streams; it may be made for it. */
 int any_evd(struct prog *p, int s, unsigned int streams);
 

@@ -12,7 +12,7 @@
 #define ASYNC_QLEN  64
 
 /* Of one program at a time */
-static uint8_t memory[SIDES][DTOS * SLOT];
+static uint8_t memory[SIDES][MEMORY];
 
 static const DAT_EVD_HANDLE none = DAT_HANDLE_NULL;
 
@@ -23,8 +23,8 @@ static void register_memory(struct prog *p, struct side *side)
 	DAT_REGION_DESCRIPTION region = { .for_va = side->memory };
 
 	ok(p, "dat_lmr_create",
-	   dat_lmr_create(side->ia, DAT_MEM_TYPE_VIRTUAL, region, (DAT_VLEN)DTOS * SLOT, side->pz,
-			  DAT_MEM_PRIV_ALL_FLAG, &side->lmr, &side->lkey, NULL, NULL, NULL));
+	   dat_lmr_create(side->ia, DAT_MEM_TYPE_VIRTUAL, region, MEMORY, side->pz,
+			  DAT_MEM_PRIV_ALL_FLAG, &side->lmr, &side->lkey, &side->rkey, NULL, NULL));
 }
 
 void side_open(struct prog *p, int s)
@@ -84,6 +84,9 @@ void side_close_abruptly(struct prog *p, int s)
 	for (int l = 0; l < PSPS; l++)
 		if (p->psp[l].side == s)
 			p->psp[l].handle = none;
+	for (int m = 0; m < RMRS; m++)
+		if (p->rmr[m].side == s)
+			p->rmr[m].handle = none;
 	ok(p, "dat_ia_close", dat_ia_close(side->ia, DAT_CLOSE_ABRUPT_FLAG));
 	side->ia = none;
 	p->count[N_ADAPTERS]++;
@@ -112,6 +115,7 @@ void world_open(struct prog *p)
 {
 	for (int s = 0; s < SIDES; s++) {
 		p->side[s].memory = memory[s];
+		source_fill(p, s);
 		snprintf(p->side[s].name, sizeof(p->side[s].name), "emu%d", s);
 		side_open(p, s);
 	}
@@ -146,6 +150,9 @@ void world_close(struct prog *p)
 	for (int q = 0; q < SRQS; q++)
 		if (p->srq[q].handle)
 			drop_srq(p, q);
+	for (int m = 0; m < RMRS; m++)
+		if (p->rmr[m].handle)
+			drop_rmr(p, m);
 	for (int v = 0; v < EVDS; v++)
 		if (p->evd[v].handle)
 			drop_evd(p, v);
@@ -258,6 +265,8 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 		.max_request_dtos = QUEUE,
 		.max_recv_iov = 2,
 		.max_request_iov = 2,
+		.max_rdma_read_in = 8,
+		.max_rdma_read_out = 8,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 		.request_completion_flags = request_flags,
 	};
