@@ -193,6 +193,11 @@ static void refusals_side(struct prog *p, int s)
 		return;
 	refused(p, "dat_ia_close", dat_ia_close(p->side[s].ia, DAT_CLOSE_GRACEFUL_FLAG),
 		DAT_INVALID_STATE);
+	for (int v = 0; v < EVDS; v++)
+		if (p->evd[v].handle && p->evd[v].side == s && p->evd[v].attached) {
+			refused(p, "dat_cno_free", dat_cno_free(p->side[s].cno), DAT_INVALID_STATE);
+			break;
+		}
 	refused(p, "dat_pz_free", dat_pz_free(p->side[s].pz), DAT_INVALID_STATE);
 }
 

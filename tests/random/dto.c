@@ -68,8 +68,7 @@ static DAT_LMR_TRIPLET segment(const struct prog *p, int d, int from, int length
 	int side = dto_side(p, d);
 
 	return (DAT_LMR_TRIPLET){ .lmr_context = p->side[side].lkey,
-				  .virtual_address =
-					  (DAT_VADDR)(uintptr_t)(dto_slot(p, d) + from),
+				  .virtual_address = (DAT_VADDR)(uintptr_t)(dto_slot(p, d) + from),
 				  .segment_length = (DAT_VLEN)length };
 }
 
@@ -424,8 +423,7 @@ void dto_void(struct prog *p, int e)
 	struct ep *ep = &p->ep[e];
 
 	for (int n = 0; n < ep->send_count; n++) {
-		memset(dto_slot(p, ep->sends[n]), SPOILT,
-		       (size_t)p->dto[ep->sends[n]].length);
+		memset(dto_slot(p, ep->sends[n]), SPOILT, (size_t)p->dto[ep->sends[n]].length);
 		dto_free(p, ep->sends[n]);
 	}
 	for (int n = 0; n < ep->recv_count; n++)
@@ -451,7 +449,8 @@ static void check_suppressed(struct prog *p, int e)
 			fails(p, "dto %d never completed", ep->sends[n]);
 		if (!dto->live || ep->failed)
 			fails(p, "dto %d never told of its end", ep->sends[n]);
-		if (dto->kind == DTO_SEND && peer != NONE && !p->ep[peer].holey && dto->message > c->way[end].got)
+		if (dto->kind == DTO_SEND && peer != NONE && !p->ep[peer].holey &&
+		    dto->message > c->way[end].got)
 			fails(p, "dto %d never told of its end, its message did not come",
 			      ep->sends[n]);
 	}

@@ -124,8 +124,7 @@ static bool op_modify(struct prog *p)
 		return false;
 	says(p, "modify ep %d, %s", e, state_name(state_of(p, e)));
 	ret = dat_ep_modify(p->ep[e].handle, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param);
-	if (p->ep[e].recv_ever ||
-	    !((CLAIMED | STATE(UNCONNECTED)) & (1u << state_of(p, e))))
+	if (p->ep[e].recv_ever || !((CLAIMED | STATE(UNCONNECTED)) & (1u << state_of(p, e))))
 		refused(p, "dat_ep_modify", ret, DAT_INVALID_STATE);
 	else
 		ok(p, "dat_ep_modify", ret);

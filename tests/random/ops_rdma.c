@@ -113,7 +113,11 @@ static bool op_free_rmr(struct prog *p)
 }
 
 const struct op rdma_ops[] = {
-	{ "write", 14, op_write },     { "read", 14, op_read },     { "bad RDMA", 2, op_bad_rdma },
-	{ "bind", 8, op_bind },        { "new rmr", 4, op_new_rmr }, { "free rmr", 1, op_free_rmr },
+	{ "write", 14, op_write },
+	{ "read", 14, op_read },
+	{ "bad RDMA", 2, op_bad_rdma },
+	{ "bind", 8, op_bind },
+	{ "new rmr", 4, op_new_rmr },
+	{ "free rmr", 1, op_free_rmr },
 	{ 0 },
 };

@@ -76,25 +76,33 @@ static bool op_resize_evd(struct prog *p)
 	return true;
 }
 
-static bool op_post_se(struct prog *p)
+bool post_software_event(struct prog *p, int v)
 {
-	int v = any_made_evd(p, NONE, DAT_EVD_SOFTWARE_FLAG), there;
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	int there = queued(p, v);
 	DAT_RETURN ret;
 
-	if (v == NONE)
-		return false;
-	says(p, "software event on evd %d", v);
-	there = queued(p, v);
 	event.event_data.software_event_data.pointer =
 		(DAT_PVOID)(uintptr_t)(p->evd[v].se_posted + 1);
 	ret = dat_evd_post_se(p->evd[v].handle, &event);
 	if (there == p->evd[v].qlen) {
 		refused(p, "dat_evd_post_se", ret, DAT_QUEUE_FULL);
-		return true;
+		return false;
 	}
 	ok(p, "dat_evd_post_se", ret);
 	p->evd[v].se_posted++;
+	return true;
+}
+
+/* Until it is full, sometimes */
+static bool op_post_se(struct prog *p)
+{
+	int v = any_made_evd(p, NONE, DAT_EVD_SOFTWARE_FLAG), n = 1 + pick(p, 3);
+
+	if (v == NONE)
+		return false;
+	for (says(p, "%d software events on evd %d", n, v); n > 0; n--)
+		post_software_event(p, v);
 	return true;
 }
 

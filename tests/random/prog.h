@@ -38,7 +38,7 @@ enum {
 	BIG = 512, /* length of an EVD that never overflows */
 	HOLDS = 8,
 	RMRS = 6,
-	SOURCE = 4096,                         /* what peers read, never changes */
+	SOURCE = 4096, /* what peers read, never changes */
 	MEMORY = 2 * DTOS * SLOT + SOURCE,
 	NONE = -1,
 };
@@ -50,6 +50,7 @@ struct side {
 	DAT_IA_HANDLE ia; /* NULL: closed */
 	DAT_EVD_HANDLE async;
 	DAT_PZ_HANDLE pz;
+	DAT_CNO_HANDLE cno;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT lkey;
 	struct sockaddr_storage address;
@@ -63,8 +64,9 @@ struct evd {
 	unsigned int flags;
 	int qlen;
 	int users;
-	int selective;   /* of them, streams of which not every completion wakes */
-	bool overflowed; /* its overflow was told, and it was not emptied since */
+	bool attached, disabled; /* to the CNO of its side */
+	int selective;           /* of them, streams of which not every completion wakes */
+	bool overflowed;         /* its overflow was told, and it was not emptied since */
 	int se_posted, se_seen;
 };
 
@@ -128,8 +130,8 @@ struct conn {
 	bool used;
 	uint32_t id;
 	int side[2]; /* where its ends are, or were */
-	int ep[2]; /* active, passive; NONE: not there, no more or not yet */
-	int to;    /* side */
+	int ep[2];   /* active, passive; NONE: not there, no more or not yet */
+	int to;      /* side */
 	DAT_CONN_QUAL qual;
 	enum answer answer;
 	bool at_program;     /* the program holds the request */
@@ -166,9 +168,9 @@ struct ep {
 	bool dead;
 	int side, srq, recv, request, connect; /* numbers; srq NONE: plain */
 	DAT_COMPLETION_FLAGS request_flags;
-	int max;    /* DTOs, each way */
+	int max;        /* DTOs, each way */
 	bool recv_ever; /* a Receive was posted, since creation or reset */
-	int cr_evd; /* where the request of its RSP is announced */
+	int cr_evd;     /* where the request of its RSP is announced */
 	struct life life[LIVES];
 	int lives;                      /* the last one is now; its state that of the Endpoint */
 	int sends[QUEUE], recvs[QUEUE]; /* DTOs, oldest first */
@@ -224,6 +226,7 @@ enum count {
 	N_OVERFLOWS,
 	N_WATERMARKS,
 	N_WAITS,
+	N_TRIGGERS,
 	N_RECKONINGS,
 	N_ADAPTERS,
 	N_COUNTS
@@ -404,7 +407,10 @@ void refusals(struct prog *p);
 
 /* ---- ops*.c ---- */
 
-extern const struct op ep_ops[], rdma_ops[], conn_ops[], world_ops[];
+/* One software event; false: there is no room. */
+bool post_software_event(struct prog *p, int v);
+
+extern const struct op ep_ops[], rdma_ops[], conn_ops[], cno_ops[], world_ops[];
 /* One of them in such a state, by bits; NONE: there is none. */
 #define STATE(name) (1u << DAT_EP_STATE_##name)
 #define ANY_STATE   (~0u)

@@ -85,15 +85,15 @@ struct result {
 
 static const struct op *choose(struct prog *p)
 {
-	const struct op *tables[] = { ep_ops, rdma_ops, conn_ops, world_ops }, *op;
+	const struct op *tables[] = { ep_ops, rdma_ops, conn_ops, cno_ops, world_ops }, *op;
 	unsigned int sum = 0;
 	int at;
 
-	for (int t = 0; t < 4; t++)
+	for (int t = 0; t < 5; t++)
 		for (op = tables[t]; op->name; op++)
 			sum += op->weight;
 	at = pick(p, (int)sum);
-	for (int t = 0; t < 4; t++)
+	for (int t = 0; t < 5; t++)
 		for (op = tables[t]; op->name; at -= (int)op->weight, op++)
 			if (at < (int)op->weight)
 				return op;
@@ -177,7 +177,8 @@ START_TEST(each_DTO_completes_once_and_all_counts_hold_in_random_programs)
 	compare(&one, &two);
 	/* What nobody watches may take shorter ways through the library, to the same end. */
 	run(seed, steps, false, &untraced);
-	ck_assert_msg(one.hash == untraced.hash, "seed %" PRIu64 ": untraced it went otherwise", seed);
+	ck_assert_msg(one.hash == untraced.hash, "seed %" PRIu64 ": untraced it went otherwise",
+		      seed);
 	free(one.trace);
 	free(two.trace);
 }
@@ -201,6 +202,7 @@ static void print_counts(void)
 		[N_OVERFLOWS] = "overflows",
 		[N_WATERMARKS] = "watermarks",
 		[N_WAITS] = "waits",
+		[N_TRIGGERS] = "triggers",
 		[N_RECKONINGS] = "reckonings",
 		[N_ADAPTERS] = "adapters_closed",
 	};

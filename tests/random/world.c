@@ -40,6 +40,7 @@ void side_open(struct prog *p, int s)
 	       attr.ia_address_ptr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
 							 : sizeof(struct sockaddr_in6));
 	ok(p, "dat_pz_create", dat_pz_create(side->ia, &side->pz));
+	ok(p, "dat_cno_create", dat_cno_create(side->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &side->cno));
 	register_memory(p, side);
 	/* Requests still under way are for the adapter that was. */
 	for (int n = 0; n < CONNS; n++)
@@ -127,6 +128,7 @@ static void side_close(struct prog *p, int s)
 
 	if (!side->ia)
 		return;
+	ok(p, "dat_cno_free", dat_cno_free(side->cno));
 	ok(p, "dat_lmr_free", dat_lmr_free(side->lmr));
 	ok(p, "dat_pz_free", dat_pz_free(side->pz));
 	ok(p, "dat_ia_close", dat_ia_close(side->ia, DAT_CLOSE_GRACEFUL_FLAG));
@@ -208,8 +210,10 @@ int new_evd(struct prog *p, int s, unsigned int flags, int qlen)
 		if (evd->handle)
 			continue;
 		*evd = (struct evd){ .side = s, .flags = flags, .qlen = qlen };
+		evd->attached = chance(p, 40);
 		ok(p, "dat_evd_create",
-		   dat_evd_create(p->side[s].ia, qlen, none, (DAT_EVD_FLAGS)flags, &evd->handle));
+		   dat_evd_create(p->side[s].ia, qlen, evd->attached ? p->side[s].cno : none,
+				  (DAT_EVD_FLAGS)flags, &evd->handle));
 		return v;
 	}
 	return NONE;
