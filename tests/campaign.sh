@@ -1,5 +1,6 @@
 #!/bin/sh
-# Random walks over many seeds: campaign.sh [BUILD-DIR]. TAP, for ./check --full.
+# Random walks and programs over many seeds, and all orders of longer ends: campaign.sh [BUILD-DIR].
+# TAP, for ./check --full.
 #
 # SEEDS and STEPS in the environment make it longer or shorter. What it did goes to
 # BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the page
@@ -20,10 +21,11 @@ result() {
 	[ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
-# run PROGRAM: all seeds, as many at a time as there are processors; one line a seed in $work/PROGRAM, failures in PROGRAM.failed
+# run PROGRAM FOLDER VARIABLE: all seeds, as many at a time as there are processors; one line a seed in
+# $work/PROGRAM, failures in PROGRAM.failed
 run() {
 	seq 1 "$seeds" | xargs -P "$(nproc)" -I @ sh -c "
-		WALK_SEED=@ WALK_STEPS=$steps $build/tests/walk/$1 > $work/out.@ 2>&1 ||
+		$3_SEED=@ $3_STEPS=$steps $build/tests/$2/$1 > $work/out.@ 2>&1 ||
 			mv $work/out.@ $work/$1.@.failed"
 	cat "$work"/out.* | grep "^# $1 seed=" > "$work/$1"
 	rm -f "$work"/out.*
@@ -68,14 +70,17 @@ never() {
 	echo "Made by \`tests/campaign.sh\`: seeds 1 to $seeds, $steps steps each, every seed twice. Even"
 	echo "seeds walk in profile ib, odd ones in iwarp. After each step all counts, events, completions"
 	echo "and data are compared with the model, and the traces of both runs byte for byte."
+	echo "test_programs runs each seed a third time, untraced."
 } > "$page"
 
-for program in test_walk_srq test_walk_ep; do
-	if [ ! -x "$build/tests/walk/$program" ]; then
-		echo "1..0 # SKIP tests/walk/$program is not built"
+for program in test_walk_srq test_walk_ep test_programs; do
+	folder=walk variable=WALK
+	[ $program != test_programs ] || folder=random variable=PROGRAM
+	if [ ! -x "$build/tests/$folder/$program" ]; then
+		echo "1..0 # SKIP tests/$folder/$program is not built"
 		exit 0
 	fi
-	run $program
+	run $program $folder $variable
 	failed=$(failures $program)
 	sums $program > "$work/$program.sums"
 	missed=$(never $program)
@@ -91,5 +96,20 @@ for program in test_walk_srq test_walk_ep; do
 		cat "$work/$program.sums"
 	} >> "$page"
 done
+
+# All orders of four calls, with two messages of three
+depth=${ORDERS_DEPTH:-4}
+two=${ORDERS_DEPTH_TWO:-3}
+ORDERS_SAY=1 ORDERS_DEPTH=$depth ORDERS_DEPTH_TWO=$two "$build/tests/random/test_orders" > "$work/orders" 2>&1
+status=$?
+orders=$(awk '/^# start/ { sum += $(NF - 1) } END { print sum + 0 }' "$work/orders")
+grep '^# replay' "$work/orders" | head -n 20 >&2
+result $status "test_orders: $orders orders of $depth calls, of $two with two messages"
+{
+	echo
+	echo "## test_orders: $orders orders of the end of a connection"
+	echo
+	echo "All orders of $depth calls, of $two where two messages are under way, in every world of the test."
+} >> "$page"
 echo "1..$n"
 sed 's/^/# /' "$page"

@@ -68,6 +68,10 @@ void side_close_abruptly(struct prog *p, int s)
 			p->conn[p->request[r].conn].at_program = false;
 			p->request[r].handle = none;
 		}
+	/* What its peers are reading is gone. */
+	for (int n = 0; n < CONNS; n++)
+		if (p->conn[n].used && (p->conn[n].side[0] == s || p->conn[n].side[1] == s))
+			p->conn[n].causes |= ACCESS;
 	/* Requests that are not read yet are turned away, those on their way find nobody. */
 	for (int n = 0; n < CONNS; n++)
 		if (p->conn[n].used && p->conn[n].to == s && p->conn[n].answer == UNANSWERED)
