@@ -134,6 +134,14 @@ void post_write(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags, b
 		dto_slot(p, d)[i] = written_byte(p, d, i);
 	memset(window(p, s, d), POISON, SLOT);
 	pieces = dto_segments(p, d, iov);
+	to.segment_length = (DAT_VLEN)(length - 1);
+	if (length > 0)
+		refused(p, "dat_ep_post_rdma_write",
+			dat_ep_post_rdma_write(p->ep[e].handle, pieces, iov, dto_cookie(p, d), &to,
+					       flags),
+			DAT_LENGTH_ERROR);
+	/* There may be more room than it needs. */
+	to.segment_length = (DAT_VLEN)(length + (good ? pick(p, SLOT - length + 1) : 0));
 	ok(p, "dat_ep_post_rdma_write",
 	   dat_ep_post_rdma_write(p->ep[e].handle, pieces, iov, dto_cookie(p, d), &to, flags));
 	posted(p, e, d, flags, good);
@@ -151,6 +159,11 @@ void post_read(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags, bo
 	     (unsigned int)flags, good ? "good" : "bad");
 	memset(dto_slot(p, d), POISON, SLOT);
 	pieces = dto_segments(p, d, iov);
+	from.segment_length++;
+	refused(p, "dat_ep_post_rdma_read",
+		dat_ep_post_rdma_read(p->ep[e].handle, pieces, iov, dto_cookie(p, d), &from, flags),
+		DAT_LENGTH_ERROR);
+	from.segment_length--;
 	ok(p, "dat_ep_post_rdma_read",
 	   dat_ep_post_rdma_read(p->ep[e].handle, pieces, iov, dto_cookie(p, d), &from, flags));
 	posted(p, e, d, flags, good);
