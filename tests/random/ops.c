@@ -218,10 +218,11 @@ static bool op_send_long(struct prog *p)
 static bool op_send_held(struct prog *p)
 {
 	int e = any_ep(p, STATE(CONNECTED)), message;
-	struct hold *hold = &p->hold[p->holds];
+	struct hold *hold;
 
 	if (e == NONE || !can_request(p, e) || p->holds == HOLDS)
 		return false;
+	hold = &p->hold[p->holds];
 	message = conn_of(p, e)->way[life_of(p, e)->end].sent + 1;
 	says(p, "hold message %d of ep %d", message, e);
 	*hold = (struct hold){ p->ep[e].handle, message };

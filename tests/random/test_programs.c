@@ -228,6 +228,8 @@ START_TEST(every_transition_of_an_endpoint_is_met)
 {
 	print_counts("all");
 	print_transitions();
+	if (number_from("PROGRAM_STEPS", STEPS) < STEPS)
+		return; /* too short to meet everything */
 	ck_assert_msg(!marks->unknown[0], "a transition that no table has: %s", marks->unknown);
 	for (int n = 0; n < TRANSITIONS; n++)
 		ck_assert_msg(marks->met[n] > 0, "never met: %s", transitions[n]);

@@ -346,10 +346,11 @@ int new_psp(struct prog *p, int s, int evd, enum psp_kind kind)
 	DAT_PSP_FLAGS flags = kind == PSP_PROVIDER ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG;
 	DAT_EVD_HANDLE handle = p->evd[evd].handle;
 	int l = free_psp_slot(p);
-	struct psp *psp = &p->psp[l];
+	struct psp *psp;
 
 	if (l == NONE)
 		return NONE;
+	psp = &p->psp[l];
 	*psp = (struct psp){ .kind = kind, .side = s, .evd = evd, .ep = NONE };
 	if (chance(p, 20)) {
 		ok(p, "dat_psp_create_any",
@@ -374,10 +375,11 @@ static void forget_ep(struct prog *p, int e)
 int new_rsp(struct prog *p, int e, int evd)
 {
 	int l = free_psp_slot(p);
-	struct psp *psp = &p->psp[l];
+	struct psp *psp;
 
 	if (l == NONE)
 		return NONE;
+	psp = &p->psp[l];
 	*psp = (struct psp){ .kind = PSP_RESERVED,
 			     .side = p->ep[e].side,
 			     .evd = evd,
