@@ -2,11 +2,12 @@
 #include "clock.h"
 #include "cm.h"
 #include "cq.h"
-#include "link.h"
 #include "qp.h"
-#include "rdma.h"
+#include "respond.h"
+#include "retry.h"
 #include "rx.h"
 #include "tx.h"
+#include "wire.h"
 
 static bool earlier(const struct emu_event *a, const struct emu_event *b)
 {
@@ -59,32 +60,40 @@ static void heap_remove(struct emu_fabric *fab, uint32_t i)
 	sift_down(fab, i, &last);
 }
 
-void emu_reschedule(struct emu_world *w, const struct emu_event *event)
+void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t time)
 {
-	emu_schedule(w, w->fab->now, (enum emu_event_kind)(event->order & 0xff), event->qp,
-		     event->epoch, event->index, event->packet);
+	emu_schedule(w, time, (enum emu_event_kind)(event->order & 0xff), event->qp, event->epoch,
+		     event->index, event->packet);
 }
 
 static void dispatch(struct emu_world *w, struct emu_event *e)
 {
-	if (emu_link_holds(w, e))
+	if (w->fab->observed > 0 && emu_wire_takes(w, e))
 		return;
 	switch (emu_event_kind(e)) {
 	case EMU_EV_DATA:
 	case EMU_EV_DATA_REST:
-		emu_rx_data(w, e->qp, e->epoch, e->index, e->packet, emu_event_kind(e));
+		if (!emu_qp_stale(emu_qp_at(w, e->qp), e))
+			emu_respond(w, emu_qp_at(w, e->qp), e->index, e->packet, emu_event_kind(e));
 		break;
 	case EMU_EV_ACK:
-		emu_tx_ack(w, e->qp, e->epoch, e->index);
+		emu_retry_ack(w, e);
 		break;
 	case EMU_EV_RNR:
 	case EMU_EV_NAK:
+	case EMU_EV_NAK_SEQUENCE:
 	case EMU_EV_RNR_TIMER:
 		emu_tx_answer(w, e);
 		break;
 	case EMU_EV_RESPONSE:
 	case EMU_EV_RESPONSE_REST:
-		emu_rdma_response(w, e);
+		emu_retry_response(w, e);
+		break;
+	case EMU_EV_RETRY_TIMER:
+		emu_retry_timer(w, e);
+		break;
+	case EMU_EV_ACK_DUE:
+		emu_respond_ack_due(w, e);
 		break;
 	case EMU_EV_TERMINATE:
 	case EMU_EV_BREAK:
@@ -116,7 +125,8 @@ static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const stru
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 
-	return (kind == EMU_EV_RNR_TIMER || kind == EMU_EV_CM_TIMEOUT) &&
+	return (kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER ||
+		kind == EMU_EV_CM_TIMEOUT) &&
 	       event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
 }
 
@@ -129,6 +139,7 @@ void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
 	if (!qp->timer)
 		return;
 	qp->timer = false;
+	emu_retry_off(w, qp);
 	while (i < fab->events && !is_timer_of(w, qp, &fab->heap[i]))
 		i++;
 	assert(i < fab->events);
@@ -165,7 +176,7 @@ static inline void run_first(struct emu_world *w)
 		fab->now = e->time;
 	else
 		assert(w->following);
-	if (kind > EMU_EV_ACK || fab->holds > 0) {
+	if (kind > EMU_EV_ACK || fab->observed > 0) {
 		run_any(w);
 		return;
 	}

@@ -37,15 +37,15 @@ static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_eve
 	event->packet = packet;
 }
 
-/* Queue a held event again, for now. */
-void emu_reschedule(struct emu_world *w, const struct emu_event *event);
+/* Queue an event again, marks and all. */
+void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t time);
 /* Posting may add events only while this holds; the rest is kept for answers and teardown. */
 static inline bool emu_clock_has_room(const struct emu_world *w)
 {
 	return w->fab->events < EMU_EVENTS - EMU_EVENTS_RESERVE;
 }
 
-/* A QP has at most one timer; its event is EMU_EV_RNR_TIMER or EMU_EV_CM_TIMEOUT. */
+/* A QP has at most one timer, for a connection, for RNR or for an answer: EMU_EV_xxx_TIMER, _TIMEOUT. */
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind);
 /* Take it out of the queue, if it runs. */
@@ -68,7 +68,7 @@ static inline void emu_sent(struct emu_world *w, struct nic *nic)
 
 static inline enum emu_event_kind emu_event_kind(const struct emu_event *event)
 {
-	return (enum emu_event_kind)(event->order & 0x7f);
+	return (enum emu_event_kind)(event->order & 0x3f);
 }
 
 #endif /* EMU_CLOCK_H */

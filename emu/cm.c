@@ -150,7 +150,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	set_param(conn, param);
 	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
 	if (to)
-		emu_schedule(w, when, EMU_EV_CM_REQUEST, 0, 0, index, 0);
+		emu_schedule(w, when, EMU_EV_CM_REQUEST, conn->qp, conn->epoch, index, 0);
 	else
 		emu_schedule(w, when, EMU_EV_CM_REPLY, conn->qp, conn->epoch, index,
 			     NIC_END_UNREACHABLE + 1);
@@ -236,11 +236,20 @@ int emu_handoff(struct nic_conn *base, uint64_t port)
 
 /* ---- packets ---- */
 
+/* A copy of what was answered, or handed up, is none. */
+static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
+{
+	return !conn->head.live || conn->qp != event->qp || conn->epoch != event->epoch;
+}
+
 static void on_request(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_conn *conn = &w->fab->conn[event->index];
 	uint32_t listener;
 
+	if (is_copy(conn, event) || conn->arrived)
+		return;
+	conn->arrived = true;
 	emu_trace(w, "%s packet to=%s op=CM_REQ qual=%lu", emu_adapter_name(w, conn->from),
 		  emu_adapter_name(w, conn->to), conn->port);
 	/* The adapter it was for may be gone, and another be in its place. */
@@ -283,6 +292,8 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	bool waiting = !emu_qp_stale(qp, event) && qp->state == EMU_QP_CONNECTING;
 
+	if (is_copy(conn, event))
+		return;
 	emu_trace(w, "%s packet to=%s op=%s", emu_adapter_name(w, conn->to),
 		  emu_adapter_name(w, conn->from), event->packet == 0 ? "CM_REP" : "CM_REJ");
 	if (waiting && event->packet == 0)
@@ -295,18 +306,24 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	conn_free(w, event->index);
 }
 
+void emu_cm_ready(struct emu_world *w, struct emu_qp *qp)
+{
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+
+	qp->state = EMU_QP_CONNECTED;
+	emu_qp_assess(qp);
+	base->nic->up->established(base->ctx, NULL);
+}
+
 static void on_ready(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
-	struct nic_qp *base = &w->qp[event->qp].base;
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
 		return;
 	emu_trace(w, "%s packet to=%s.ep%u op=CM_RTU", emu_adapter_name(w, qp->peer_adapter),
 		  emu_adapter_name(w, qp->adapter), qp->name);
-	qp->state = EMU_QP_CONNECTED;
-	emu_qp_assess(qp);
-	base->nic->up->established(base->ctx, NULL);
+	emu_cm_ready(w, qp);
 }
 
 static void on_gone(struct emu_world *w, const struct emu_event *event)
@@ -328,6 +345,41 @@ static void on_timeout(struct emu_world *w, const struct emu_event *event)
 		return;
 	qp->timer = false;
 	emu_qp_end(w, qp, NIC_END_TIMED_OUT, EMU_EV_NONE);
+}
+
+/* ---- packets that never arrive ---- */
+
+/* The active side waits until its deadline, if it has one. */
+static void lost_answer(struct emu_world *w, const struct emu_conn *conn)
+{
+	struct emu_qp *qp = emu_qp_at(w, conn->qp);
+
+	if (qp->epoch == conn->epoch && qp->state == EMU_QP_CONNECTING && !qp->timer)
+		emu_qp_end(w, qp, NIC_END_TIMED_OUT, EMU_EV_NONE);
+}
+
+static void lost_acceptance(struct emu_world *w, uint32_t index, uint32_t epoch)
+{
+	struct emu_qp *qp = emu_qp_at(w, index);
+
+	if (index && qp->epoch == epoch && qp->state == EMU_QP_CONNECTING)
+		emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
+}
+
+void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_conn *conn = &w->fab->conn[event->index];
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	if (kind == EMU_EV_CM_READY || kind == EMU_EV_CM_GONE) {
+		lost_acceptance(w, event->qp, event->epoch);
+		return;
+	}
+	if (is_copy(conn, event) || (kind == EMU_EV_CM_REQUEST && conn->arrived))
+		return;
+	lost_answer(w, conn);
+	lost_acceptance(w, conn->passive_qp, conn->passive_epoch);
+	conn_free(w, event->index);
 }
 
 void emu_cm_event(struct emu_world *w, const struct emu_event *event)

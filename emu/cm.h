@@ -23,6 +23,10 @@ int emu_accept(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_p
 void emu_reject(struct nic_conn *conn, bool by_program);
 int emu_handoff(struct nic_conn *conn, uint64_t port);
 
+/* The active side of this passive QP is ready: it is established. */
+void emu_cm_ready(struct emu_world *w, struct emu_qp *qp);
+/* A packet of connection management is lost for good. */
+void emu_cm_lost(struct emu_world *w, const struct emu_event *event);
 void emu_cm_event(struct emu_world *w, const struct emu_event *event);
 
 #endif /* EMU_CM_H */

@@ -219,6 +219,16 @@ struct emu_qp {
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
 	uint8_t max_rd_in, max_rd_out; /* of this connection */
 	uint8_t cap_rd_in, cap_rd_out; /* made for */
+	/* While packets are looked at (wire.h); profile in order. */
+	uint32_t wire_index, wire_packet; /* next to come off the wire from here */
+	uint32_t wire_again;              /* all before are sent again: each starts the next */
+	emu_ref early, early_tail;        /* list of struct emu_held: behind that one */
+	uint32_t psn_more,
+		psn_counted; /* packets beyond one a request, of those before psn_counted */
+	uint8_t retry_tries;
+	bool retry_timer; /* the timer is the retry timer */
+	bool half_open;   /* the peer is gone, and what said so never arrived */
+	bool ack_due;     /* at the end of this instant */
 };
 
 struct emu_listener {
@@ -235,6 +245,7 @@ struct emu_conn {
 	uint32_t passive_qp, passive_epoch; /* set by accept */
 	uint64_t port;
 	uint16_t from, to; /* adapters */
+	bool arrived;
 	uint32_t to_generation;
 	uint32_t name;         /* of the QP that asks */
 	uint8_t rd_in, rd_out; /* as data: of whoever spoke last */
@@ -249,8 +260,11 @@ enum emu_event_kind {
 	EMU_EV_DATA_REST, /* that packet and all that follow */
 	EMU_EV_RNR,       /* receiver not ready for `index` */
 	EMU_EV_NAK, /* `index` failed; `packet`: status | requests before it that never came << 8 */
+	EMU_EV_NAK_SEQUENCE,  /* packet `packet` of `index` is missing */
 	EMU_EV_TERMINATE,     /* the peer broke off */
 	EMU_EV_RNR_TIMER,     /* retry from sq.get */
+	EMU_EV_RETRY_TIMER,   /* no answer for so long */
+	EMU_EV_ACK_DUE,       /* acknowledge what this instant completed */
 	EMU_EV_RESPONSE,      /* packet `packet` alone of the answer to the READ `index` */
 	EMU_EV_RESPONSE_REST, /* that packet and all that follow */
 	EMU_EV_BREAK,         /* break this QP now: deferred from where it cannot be done */
@@ -265,6 +279,10 @@ enum emu_event_kind {
 
 /* Beside the kind: the packet came before its turn and has passed the holds of its link already. */
 #define EMU_EV_ARRIVED 0x80
+/* Or: it has met the rules already, and is late or a copy. */
+#define EMU_EV_JUDGED 0x40
+/* In the high byte of `packet`: so often it was lost and brought again. */
+#define EMU_EV_TRIES 24
 
 /* Ordered by (time, order); order = sequence number << 8 | kind, so there are no ties. */
 struct emu_event {
@@ -289,6 +307,8 @@ struct emu_link {
 	uint64_t ns_per_byte; /* of 2^-32 ns, rounded up; 0: no limit */
 	uint64_t not_before; /* nothing arrives earlier: the latency was lowered behind what is under way */
 	uint64_t busy_until; /* the wire is serialising until then */
+	uint64_t late;       /* a fault delays all until then */
+	bool down;
 	emu_ref held, held_tail;
 	uint32_t pass; /* holding: packets still to pass */
 	bool holding;
@@ -296,6 +316,7 @@ struct emu_link {
 
 struct emu_adapter {
 	bool open;
+	bool dead;           /* silent, by a fault */
 	uint32_t generation; /* of the slot: grows with each adapter that takes it */
 	char name[EMU_NAME];
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
@@ -306,7 +327,13 @@ struct emu_config {
 	uint64_t seed;
 	uint64_t latency_ns, bandwidth_bps;
 	uint64_t rnr_timer_ns, poll_quantum_ns;
-	uint32_t mtu, rnr_retry;
+	uint64_t retry_timer_ns;
+	uint32_t mtu, rnr_retry, retry;
+};
+
+struct emu_rule {
+	struct nic_packet_rule match;
+	uint64_t seen, fired;
 };
 
 struct emu_fabric {
@@ -318,13 +345,20 @@ struct emu_fabric {
 	uint64_t random[4];
 	uint32_t events;
 	uint32_t mem_epoch; /* grows when a key dies or a QP changes its PD: see emu_still_good */
-	uint32_t holds; /* links holding + QPs with rules: 0 lets every packet pass unlooked at */
+	/*
+	 * Links holding, QPs with holds, rules, retry timers, marked packets under way, QPs half open: 0
+	 * lets every packet pass unlooked at.
+	 */
+	uint32_t observed;
+	uint32_t rules;
 
 	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns;
 	struct emu_adapter adapters[EMU_ADAPTERS + 1];                  /* 1-based */
 	struct emu_link links[(EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1)]; /* emu_link_at */
 
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
+
+	struct emu_rule rule[EMU_RULES]; /* rules of them */
 
 	uint64_t trace_length;
 	uint64_t trace_room; /* bytes of `trace` that may be written now: its file grows */

@@ -15,7 +15,8 @@
 #define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
 #define EMU_POOL_CLASSES   128u
 #define EMU_LISTEN_BUCKETS 1024u
-#define EMU_HOLDS          16u  /* messages of one QP held at a time */
+#define EMU_HOLDS          16u /* messages of one QP held at a time */
+#define EMU_RULES          256u
 #define EMU_PRIVATE_DATA   256u /* ruling A5 */
 #define EMU_NAME           32u
 

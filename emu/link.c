@@ -7,6 +7,7 @@
 #include "link.h"
 #include "profile.h"
 #include "trace.h"
+#include "wire.h"
 #include "world.h"
 
 void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidth_bps)
@@ -20,49 +21,6 @@ void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidt
 		return;
 	per_byte = (per_byte + bandwidth_bps - 1) / bandwidth_bps;
 	link->ns_per_byte = per_byte > UINT64_MAX ? UINT64_MAX : (uint64_t)per_byte;
-}
-
-/* Which way a packet travels; false: the event is a timer, nobody's packet. */
-static bool packet_route(struct emu_world *w, const struct emu_event *event, uint16_t *from,
-			 uint16_t *to)
-{
-	const struct emu_conn *conn;
-	const struct emu_qp *qp;
-
-	switch (emu_event_kind(event)) {
-	case EMU_EV_DATA:
-	case EMU_EV_DATA_REST:
-	case EMU_EV_ACK:
-	case EMU_EV_RNR:
-	case EMU_EV_NAK:
-	case EMU_EV_RESPONSE:
-	case EMU_EV_RESPONSE_REST:
-	case EMU_EV_TERMINATE:
-	case EMU_EV_DISCONNECT:
-	case EMU_EV_CM_READY:
-	case EMU_EV_CM_GONE:
-		qp = emu_qp_at(w, event->qp);
-		*from = qp->peer_adapter;
-		*to = qp->adapter;
-		return true;
-	case EMU_EV_CM_REQUEST:
-		conn = &w->fab->conn[event->index];
-		*from = conn->from;
-		*to = conn->to;
-		return true;
-	case EMU_EV_CM_REPLY:
-		conn = &w->fab->conn[event->index];
-		*from = conn->to;
-		*to = conn->from;
-		return true;
-	case EMU_EV_RNR_TIMER:
-	case EMU_EV_BREAK:
-	case EMU_EV_CM_TIMEOUT:
-	case EMU_EV_NONE:
-	case EMU_EV_COUNT:
-		break;
-	}
-	return false;
 }
 
 /* ---- lists of held packets ---- */
@@ -96,7 +54,9 @@ void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deli
 		emu_ref next = held->next;
 
 		if (deliver)
-			emu_reschedule(w, &held->event);
+			emu_reschedule(w, &held->event, w->fab->now);
+		else if (emu_wire_marked(&held->event))
+			emu_observe(w, -1);
 		emu_pool_free(w->fab, ref, sizeof(*held));
 		ref = next;
 	}
@@ -104,22 +64,15 @@ void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deli
 
 /* ---- the two kinds of hold, looked at when a packet is about to arrive ---- */
 
-static bool link_holds(struct emu_world *w, struct emu_event *event)
+static bool link_holds(struct emu_world *w, const struct emu_event *event,
+		       const struct emu_packet *p)
 {
-	struct emu_link *link;
-	uint16_t from, to;
+	struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
 
-	if (!packet_route(w, event, &from, &to))
-		return false;
-	link = &w->fab->links[emu_link_at(from, to)];
 	if (!link->holding)
 		return false;
 	if (link->pass > 0) {
 		link->pass--;
-		if (emu_event_kind(event) == EMU_EV_DATA_REST)
-			event->order = (event->order & ~0xfful) | EMU_EV_DATA;
-		else if (emu_event_kind(event) == EMU_EV_RESPONSE_REST)
-			event->order = (event->order & ~0xfful) | EMU_EV_RESPONSE;
 		return false;
 	}
 	return emu_held_append(w, &link->held, &link->held_tail, 0, event);
@@ -154,7 +107,7 @@ static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32
 	return false;
 }
 
-static bool message_holds(struct emu_world *w, struct emu_event *event)
+static bool message_holds(struct emu_world *w, const struct emu_event *event)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 	struct emu_hold_rule *rule;
@@ -171,27 +124,16 @@ static bool message_holds(struct emu_world *w, struct emu_event *event)
 	wqe = emu_wqe(w, &sender->sq, event->index);
 	rule = wqe->message ? hold_rule(w, sender, wqe->message) : NULL;
 	/* By number, not by count: a packet that is sent again passes again. */
-	if (rule && event->packet < rule->packets) {
-		event->order = (event->order & ~0xfful) | EMU_EV_DATA;
+	if (rule && event->packet < rule->packets)
 		rule = NULL;
-	}
 	if (!rule && !behind_held(w, sender, event->index))
 		return false;
 	return emu_held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
 }
 
-bool emu_link_looks(struct emu_world *w, struct emu_event *event)
+bool emu_link_holds(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p)
 {
-	if (event->order & EMU_EV_ARRIVED)
-		return false;
-	return link_holds(w, event) || message_holds(w, event);
-}
-
-bool emu_link_observed(struct emu_world *w, const struct emu_qp *sender)
-{
-	return w->fab->holds > 0 &&
-	       (sender->holds ||
-		w->fab->links[emu_link_at(sender->adapter, sender->peer_adapter)].holding);
+	return link_holds(w, event, p) || message_holds(w, event);
 }
 
 /* ---- what a test asks for ---- */
@@ -211,7 +153,7 @@ int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t pa
 	if (!link)
 		return -ENOENT;
 	if (!link->holding)
-		w->fab->holds++;
+		emu_observe(w, 1);
 	link->holding = true;
 	link->pass = packets;
 	emu_trace(w, "%s>%s hold packets=%u", from, to, packets);
@@ -228,9 +170,9 @@ int emu_release_link(struct nic *nic, const char *from, const char *to)
 	if (!link->holding)
 		return 0;
 	link->holding = false;
-	w->fab->holds--;
 	emu_trace(w, "%s>%s release", from, to);
 	emu_held_drain(w, &link->held, &link->held_tail, true);
+	emu_observe(w, -1);
 	return 0;
 }
 
@@ -267,7 +209,7 @@ int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
 			return -ENOMEM;
 		qp->holds = ref;
 		memset(emu_at(w, ref), 0, sizeof(*rule) * EMU_HOLDS);
-		w->fab->holds++;
+		emu_observe(w, 1);
 	}
 	rule = hold_rule(w, qp, (uint32_t)message);
 	if (!rule)
@@ -295,7 +237,7 @@ static void free_rules_if_unused(struct emu_world *w, struct emu_qp *qp)
 		return;
 	emu_pool_free(w->fab, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
 	qp->holds = 0;
-	w->fab->holds--;
+	emu_observe(w, -1);
 }
 
 int emu_release_message(struct nic_qp *base, uint64_t message)
@@ -312,20 +254,21 @@ int emu_release_message(struct nic_qp *base, uint64_t message)
 	rule->message = 0;
 	emu_trace(w, "%s.ep%u release message=%lu", emu_adapter_name(w, qp->adapter), qp->name,
 		  message);
-	free_rules_if_unused(w, qp);
 	/* All of them: what another rule still holds is held again when it arrives. */
 	emu_held_drain(w, &qp->held, &qp->held_tail, true);
+	free_rules_if_unused(w, qp);
 	return 0;
 }
 
 void emu_hold_forget(struct emu_world *w, struct emu_qp *qp, bool rules)
 {
 	emu_held_drain(w, &qp->held, &qp->held_tail, false);
+	emu_held_drain(w, &qp->early, &qp->early_tail, false);
 	if (!rules || !qp->holds)
 		return;
 	emu_pool_free(w->fab, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
 	qp->holds = 0;
-	w->fab->holds--;
+	emu_observe(w, -1);
 }
 
 void emu_link_forget(struct emu_world *w, uint16_t adapter)
@@ -335,9 +278,10 @@ void emu_link_forget(struct emu_world *w, uint16_t adapter)
 			struct emu_link *link = &w->fab->links[out ? emu_link_at(adapter, i)
 								   : emu_link_at(i, adapter)];
 
-			if (link->holding)
-				w->fab->holds--;
-			link->holding = false;
 			emu_held_drain(w, &link->held, &link->held_tail, true);
+			if (!link->holding)
+				continue;
+			link->holding = false;
+			emu_observe(w, -1);
 		}
 }

@@ -46,17 +46,9 @@ static inline uint64_t emu_link_answer(const struct emu_fabric *fab, uint32_t li
 	return emu_link_in_order(l, fab->now + l->latency_ns);
 }
 
-/* emu_link_holds where there are holds. */
-bool emu_link_looks(struct emu_world *w, struct emu_event *event);
-
-/* A hold keeps this packet back: it was taken over. A lump may be cut to its first packet instead. */
-static inline bool emu_link_holds(struct emu_world *w, struct emu_event *event)
-{
-	return w->fab->holds > 0 && emu_link_looks(w, event);
-}
-
-/* Packet by packet arrival matters on the way to qp: a hold counts packets. */
-bool emu_link_observed(struct emu_world *w, const struct emu_qp *sender);
+struct emu_packet;
+/* A hold keeps this packet back: it was taken over. */
+bool emu_link_holds(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p);
 
 int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t packets);
 int emu_release_link(struct nic *nic, const char *from, const char *to);

@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "mw.h"
 #include "qp.h"
+#include "rules.h"
 #include "rx.h"
 #include "srq.h"
 #include "trace.h"
@@ -117,4 +118,7 @@ const struct nic_ops emu_ops = {
 	.sim_trace = emu_trace_switch,
 	.sim_trace_read = emu_trace_read,
 	.trace = emu_trace_vline,
+	.packet_rule_add = emu_rule_add,
+	.packet_rule_fired = emu_rule_fired,
+	.packet_rules_clear = emu_rules_clear,
 };

@@ -8,10 +8,12 @@
 #include "profile.h"
 #include "qp.h"
 #include "rdma.h"
+#include "respond.h"
 #include "rx.h"
 #include "srq.h"
 #include "trace.h"
 #include "tx.h"
+#include "wire.h"
 #include "world.h"
 
 static struct emu_qp *qp_of(struct nic_qp *base)
@@ -132,6 +134,17 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	return 0;
 }
 
+/* What retries and rules remember of a connection. */
+static void forget_wire(struct emu_world *w, struct emu_qp *qp)
+{
+	emu_timer_stop(w, qp);
+	qp->retry_tries = 0;
+	qp->ack_due = false;
+	if (qp->half_open)
+		emu_observe(w, -1);
+	qp->half_open = false;
+}
+
 /* Everything a connection left behind goes, completions excepted. */
 uint32_t emu_qp_reset(struct nic_qp *base)
 {
@@ -141,10 +154,11 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 
 	if (emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer))
 		emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+	emu_respond_ack(w, qp);
 	emu_sent(w, base->nic);
 	from_srq = emu_rx_forget(w, qp);
+	forget_wire(w, qp);
 	emu_hold_forget(w, qp, true);
-	emu_timer_stop(w, qp);
 	qp->epoch++;
 	qp->state = EMU_QP_IDLE;
 	qp->peer = qp->conn = 0;
@@ -159,6 +173,8 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	qp->rnr_wait = qp->rx_gap = false;
 	qp->max_rd_in = qp->cap_rd_in;
 	qp->max_rd_out = qp->cap_rd_out;
+	qp->wire_index = qp->wire_packet = qp->wire_again = 0;
+	qp->psn_more = qp->psn_counted = 0;
 	emu_qp_assess(qp);
 	return from_srq;
 }
@@ -272,7 +288,8 @@ void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
 {
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
 
-	emu_timer_stop(w, qp);
+	emu_respond_ack(w, qp);
+	forget_wire(w, qp);
 	qp->state = EMU_QP_ERROR;
 	emu_qp_assess(qp);
 	qp->epoch++;

@@ -10,6 +10,7 @@
 #include "rdma.h"
 #include "trace.h"
 #include "tx.h"
+#include "wire.h"
 #include "world.h"
 
 /* ---- the send queue ---- */
@@ -149,7 +150,6 @@ bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
 	if (qp->reads_out >= qp->max_rd_out)
 		return false;
 	qp->reads_out++;
-	wqe->step = 0;
 	return true;
 }
 
@@ -228,10 +228,11 @@ static void trace_response(struct emu_world *w, const struct response *r)
 	const char *place = first && last ? "ONLY" : first ? "FIRST" : last ? "LAST" : "MIDDLE";
 
 	emu_trace_line(
-		w, "%s.ep%u packet to=%s.ep%u op=READ_RESPONSE_%s message=%u packet=%u bytes=%lu",
+		w,
+		"%s.ep%u packet to=%s.ep%u op=READ_RESPONSE_%s message=%u packet=%u bytes=%lu psn=%u",
 		emu_adapter_name(w, r->qp->peer_adapter), peer->name,
 		emu_adapter_name(w, r->qp->adapter), r->qp->name, place, r->wqe->message, r->packet,
-		r->to - r->from);
+		r->to - r->from, emu_wire_psn(w, r->qp, r->index, r->packet));
 }
 
 /* What is read is read now: the responder only saw to it that it may be. */
@@ -268,7 +269,7 @@ static void expect_more(struct emu_world *w, const struct response *r)
 	const struct emu_link *link =
 		&w->fab->links[emu_link_at(r->qp->peer_adapter, r->qp->adapter)];
 	uint64_t mtu = w->fab->config.mtu, left = r->wqe->length - r->to;
-	bool observed = w->fab->holds > 0 && link->holding;
+	bool observed = emu_observed(w);
 	uint64_t bytes = observed && left > mtu ? mtu : left;
 
 	r->wqe->step = r->packet + 1;
@@ -290,7 +291,7 @@ static void read_done(struct emu_world *w, const struct response *r)
 	emu_tx_go_on(w, qp);
 }
 
-EMU_COLD void emu_rdma_response(struct emu_world *w, const struct emu_event *event)
+EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *event)
 {
 	uint64_t mtu = w->fab->config.mtu;
 	struct response r = { .qp = emu_qp_at(w, event->qp),
@@ -300,10 +301,10 @@ EMU_COLD void emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 	enum nic_wc_status status;
 
 	if (emu_qp_stale(r.qp, event) || event->index - r.qp->sq.get >= emu_wq_count(&r.qp->sq))
-		return;
+		return false;
 	r.wqe = emu_wqe(w, &r.qp->sq, event->index);
 	if (r.wqe->opcode != NIC_OP_READ || r.wqe->step != event->packet)
-		return; /* a repetition */
+		return false; /* a repetition */
 	r.to = r.from + mtu;
 	if (emu_event_kind(event) == EMU_EV_RESPONSE_REST || r.to > r.wqe->length)
 		r.to = r.wqe->length;
@@ -320,6 +321,7 @@ EMU_COLD void emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 	} else {
 		read_done(w, &r);
 	}
+	return true;
 }
 
 /* ---- responder ---- */
@@ -352,14 +354,24 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 	return emu_copy(w, &dst, &src, a->from, a->to);
 }
 
-void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a)
+static void send_response(struct emu_world *w, const struct emu_arrival *a, uint32_t packet)
 {
 	struct emu_qp *qp = a->qp;
-	uint32_t mtu = w->fab->config.mtu, length = a->swqe->length;
-	uint64_t arrival;
+	uint64_t mtu = w->fab->config.mtu, length = a->swqe->length - packet * mtu, arrival;
 
-	qp->reads_in++;
 	arrival = emu_link_transmit(w->fab, &w->fab->links[qp->link], length,
 				    length < mtu ? length : mtu);
-	emu_schedule(w, arrival, EMU_EV_RESPONSE, qp->peer, qp->peer_epoch, a->index, 0);
+	emu_schedule(w, arrival, EMU_EV_RESPONSE, qp->peer, qp->peer_epoch, a->index, packet);
+}
+
+void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a)
+{
+	a->qp->reads_in++;
+	send_response(w, a, 0);
+}
+
+void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a)
+{
+	if (a->swqe->step != EMU_READ_DONE)
+		send_response(w, a, a->swqe->step);
 }

@@ -38,8 +38,8 @@ void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp);
 /* The queue was emptied without completions. */
 void emu_rdma_reset(struct emu_qp *qp);
 void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp);
-/* RESPONSE, RESPONSE_REST. */
-void emu_rdma_response(struct emu_world *w, const struct emu_event *event);
+/* RESPONSE, RESPONSE_REST; false: a repetition, or of something past. */
+bool emu_rdma_response(struct emu_world *w, const struct emu_event *event);
 
 /* Payload on the way to the peer. */
 static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
@@ -55,5 +55,7 @@ enum nic_wc_status emu_rdma_allowed(struct emu_world *w, const struct emu_arriva
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a);
 /* The first packet of the answer to a READ is on its way. */
 void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a);
+/* A READ that was executed is asked for again: the answer goes on where it was lost. */
+void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a);
 
 #endif /* EMU_RDMA_H */

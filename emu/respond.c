@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "cm.h"
 #include "link.h"
 #include "mem.h"
 #include "partial.h"
@@ -11,71 +12,10 @@
 #include "respond.h"
 #include "srq.h"
 #include "trace.h"
+#include "wire.h"
 #include "world.h"
 
-/* ---- whose packet, and when ---- */
-
-static enum emu_step check_connection(struct emu_world *w, struct emu_arrival *a)
-{
-	struct emu_qp *qp = a->qp, *sender = emu_qp_at(w, qp->peer);
-
-	if (!emu_qp_running(qp) || sender->epoch != qp->peer_epoch ||
-	    a->index - sender->sq.get >= emu_wq_count(&sender->sq))
-		return EMU_STEP_DONE;
-	a->sender = sender;
-	a->swqe = emu_wqe(w, &sender->sq, a->index);
-	return EMU_STEP_TURN;
-}
-
-/* Binds are requests that never travel: gone from the sender's queue, or still on it. */
-static void skip_binds(struct emu_world *w, const struct emu_arrival *a)
-{
-	const struct emu_wq *sq = &a->sender->sq;
-	uint32_t *next = &a->qp->rx_next;
-
-	while ((int32_t)(a->index - *next) > 0) {
-		const struct emu_swqe *swqe = emu_wqe(w, sq, *next);
-
-		if ((int32_t)(sq->get - *next) <= 0 && swqe->opcode != NIC_OP_BIND)
-			return;
-		++*next;
-	}
-}
-
-/* In order, what is not the request expected next waits or is dropped; else a message comes any time. */
-static enum emu_step check_turn(struct emu_world *w, struct emu_arrival *a)
-{
-	struct emu_qp *qp = a->qp;
-
-	skip_binds(w, a);
-	if (a->index == qp->rx_next) {
-		qp->rx_gap = false;
-		emu_qp_assess(qp);
-		return EMU_STEP_OPCODE;
-	}
-	/* A READ is executed in its turn, everywhere. */
-	if (!emu_profile(w)->in_order && a->swqe->opcode != NIC_OP_READ)
-		return EMU_STEP_OPCODE;
-	/* Behind a refusal everything is dropped, for it will be sent again. */
-	if (qp->rx_gap || (int32_t)(a->index - qp->rx_next) < 0)
-		return EMU_STEP_DONE;
-	return EMU_STEP_PARK;
-}
-
-/* Its predecessor is not complete: the packet arrives again when it is. */
-static enum emu_step park(struct emu_world *w, struct emu_arrival *a)
-{
-	struct emu_event event = { .order = a->kind | EMU_EV_ARRIVED,
-				   .qp = emu_qp_index(w, a->qp),
-				   .epoch = a->qp->epoch,
-				   .index = a->index,
-				   .packet = a->packet };
-
-	emu_park(w, a->qp, &event);
-	return EMU_STEP_DONE;
-}
-
-static void measure(struct emu_world *w, struct emu_arrival *a)
+void emu_measure(struct emu_world *w, struct emu_arrival *a)
 {
 	uint64_t mtu = w->fab->config.mtu, length = emu_rdma_request_bytes(a->swqe);
 
@@ -99,29 +39,29 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 
 	if (a->swqe->opcode == NIC_OP_READ)
 		place = "";
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s%s message=%u packet=%u bytes=%lu",
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s%s message=%u packet=%u bytes=%lu psn=%u",
 		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
 		       emu_adapter_name(w, a->qp->adapter), a->qp->name, ops[a->swqe->opcode],
-		       place, a->swqe->message, a->packet, a->to - a->from);
+		       place, a->swqe->message, a->packet, a->to - a->from,
+		       emu_wire_psn(w, a->sender, a->index, a->packet));
 }
 
 static enum emu_step check_opcode(struct emu_world *w, struct emu_arrival *a)
 {
-	measure(w, a);
+	emu_measure(w, a);
 	if (w->fab->trace_on)
 		trace_data(w, a);
 	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
-	if (!a->rx && a->packet > 0)
-		return EMU_STEP_IGNORE;
 	/* A repetition: the first copy goes on. */
-	if (a->rx && (a->rx->whole || a->rx->next_packet != a->packet))
+	if (a->rx ? a->rx->whole || a->rx->next_packet != a->packet : a->packet != 0)
 		return EMU_STEP_IGNORE;
+	if (a->rx && !a->rx->write)
+		a->wqe = &a->rx->wqe;
+	if (a->rule)
+		return EMU_STEP_INJECT;
 	if (a->swqe->opcode != NIC_OP_SEND)
 		return EMU_STEP_KEY;
-	if (!a->rx)
-		return EMU_STEP_BUFFER;
-	a->wqe = &a->rx->wqe;
-	return EMU_STEP_PLACE;
+	return a->rx ? EMU_STEP_PLACE : EMU_STEP_BUFFER;
 }
 
 /* The next request has its turn. */
@@ -239,6 +179,7 @@ static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_REFUSE;
 	}
 	qp->rx_gap = true;
+	emu_respond_ack(w, qp);
 	emu_unpark(w, qp, false); /* they will be sent again */
 	emu_qp_tell_peer(w, qp, EMU_EV_RNR, a->index, 0);
 	return EMU_STEP_DONE;
@@ -270,13 +211,13 @@ static enum emu_copy copy(struct emu_world *w, const struct emu_arrival *a)
 static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 {
 	struct emu_link *link = &w->fab->links[emu_link_at(a->sender->adapter, a->qp->adapter)];
-	uint64_t mtu = w->fab->config.mtu, left = a->swqe->length - a->to;
-	bool observed = emu_link_observed(w, a->sender);
-	uint64_t bytes = observed && left > mtu ? mtu : left;
+	uint64_t left = a->swqe->length - a->to;
 
-	emu_schedule(w, w->fab->now + emu_link_serialise(link, bytes),
-		     observed ? EMU_EV_DATA : EMU_EV_DATA_REST, emu_qp_index(w, a->qp),
-		     a->qp->epoch, a->index, a->packet + 1);
+	/* Looked at, each packet comes by itself. */
+	if (emu_observed(w))
+		return;
+	emu_schedule(w, w->fab->now + emu_link_serialise(link, left), EMU_EV_DATA_REST,
+		     emu_qp_index(w, a->qp), a->qp->epoch, a->index, a->packet + 1);
 }
 
 static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
@@ -325,7 +266,7 @@ static void complete(struct emu_world *w, struct emu_qp *qp, const struct emu_rw
 		qp->rx_completed++;
 		emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
 	}
-	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
+	emu_acknowledge(w, qp);
 	advance(w, qp, index);
 }
 
@@ -362,6 +303,7 @@ static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
 	}
 	if (a->rx)
 		emu_partial_drop(w, qp, a->rx);
+	emu_respond_ack(w, qp);
 	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, missing << 8 | a->verdict.send);
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
 	return EMU_STEP_DONE;
@@ -369,9 +311,9 @@ static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
 
 static enum emu_step ignore(struct emu_world *w, struct emu_arrival *a)
 {
-	emu_trace(w, "%s.ep%u ignore at=%s message=%u packet=%u",
+	emu_trace(w, "%s.ep%u ignore at=%s message=%u packet=%u psn=%u",
 		  emu_adapter_name(w, a->qp->adapter), a->qp->name, emu_step_name(a->at),
-		  a->swqe->message, a->packet);
+		  a->swqe->message, a->packet, emu_wire_psn(w, a->sender, a->index, a->packet));
 	return EMU_STEP_DONE;
 }
 
@@ -381,8 +323,8 @@ static const struct {
 	const char *name;
 	enum emu_step (*run)(struct emu_world *w, struct emu_arrival *a);
 } steps[EMU_STEPS] = {
-	[EMU_STEP_CONNECTION] = { "CONNECTION", check_connection },
-	[EMU_STEP_TURN] = { "TURN", check_turn },
+	[EMU_STEP_CONNECTION] = { "CONNECTION", emu_step_connection },
+	[EMU_STEP_TURN] = { "TURN", emu_step_turn },
 	[EMU_STEP_OPCODE] = { "OPCODE", check_opcode },
 	[EMU_STEP_KEY] = { "KEY", check_key },
 	[EMU_STEP_BUFFER] = { "BUFFER", take_buffer },
@@ -393,7 +335,10 @@ static const struct {
 	[EMU_STEP_FINISH] = { "FINISH", finish },
 	[EMU_STEP_WAITING] = { "WAITING", finish_waiting },
 	[EMU_STEP_NOT_READY] = { "NOT_READY", not_ready },
-	[EMU_STEP_PARK] = { "PARK", park },
+	[EMU_STEP_PARK] = { "PARK", emu_step_park },
+	[EMU_STEP_SEQUENCE] = { "SEQUENCE", emu_step_sequence },
+	[EMU_STEP_DUPLICATE] = { "DUPLICATE", emu_step_duplicate },
+	[EMU_STEP_INJECT] = { "INJECT", emu_step_inject },
 	[EMU_STEP_REFUSE] = { "REFUSE", refuse },
 	[EMU_STEP_IGNORE] = { "IGNORE", ignore },
 	[EMU_STEP_DONE] = { "DONE", NULL },
@@ -404,16 +349,34 @@ const char *emu_step_name(enum emu_step step)
 	return steps[step].name;
 }
 
-void emu_respond(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
-		 enum emu_event_kind kind)
+static void run(struct emu_world *w, struct emu_arrival *a)
 {
-	struct emu_arrival a = { .qp = qp, .index = index, .packet = packet, .kind = kind };
 	enum emu_step next = EMU_STEP_CONNECTION;
 
 	while (next != EMU_STEP_DONE) {
 		enum emu_step step = next;
 
-		next = steps[step].run(w, &a);
-		a.at = step;
+		next = steps[step].run(w, a);
+		a->at = step;
 	}
+}
+
+void emu_respond(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
+		 enum emu_event_kind kind)
+{
+	struct emu_arrival a = { .qp = qp, .index = index, .packet = packet, .kind = kind };
+
+	run(w, &a);
+}
+
+void emu_respond_injected(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
+			  const struct nic_packet_rule *rule)
+{
+	struct emu_arrival a = { .qp = qp,
+				 .index = index,
+				 .packet = packet,
+				 .kind = EMU_EV_DATA,
+				 .rule = rule };
+
+	run(w, &a);
 }

@@ -24,6 +24,9 @@ enum emu_step {
 	EMU_STEP_WAITING,    /* and those that waited for it */
 	EMU_STEP_NOT_READY,  /* no receive */
 	EMU_STEP_PARK,       /* before its turn: later */
+	EMU_STEP_SEQUENCE,   /* a packet before it is missing */
+	EMU_STEP_DUPLICATE,  /* done already: acknowledged again */
+	EMU_STEP_INJECT,     /* a rule says how it is answered */
 	EMU_STEP_REFUSE,     /* the request fails, and the connection with it */
 	EMU_STEP_IGNORE,
 	EMU_STEP_DONE,
@@ -42,18 +45,38 @@ struct emu_arrival {
 	const struct emu_rwqe *wqe; /* the receive it goes to; NULL: none */
 	struct emu_rx *rx;          /* the message, if it was remembered; wqe is then its own */
 	struct emu_verdict verdict;
-	uint32_t index;    /* of swqe */
-	uint32_t packet;   /* first packet that came */
-	uint32_t packets;  /* of the whole message */
-	uint64_t from, to; /* bytes of the message that came */
+	const struct nic_packet_rule *rule; /* that answers it; NULL: none */
+	uint32_t index;                     /* of swqe */
+	uint32_t packet;                    /* first packet that came */
+	uint32_t packets;                   /* of the whole message */
+	uint64_t from, to;                  /* bytes of the message that came */
 	enum emu_event_kind kind;
 	enum emu_step at;
 	bool last;
 };
 
+/* Steps that are in sequence.c. */
+enum emu_step emu_step_connection(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_turn(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_park(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_sequence(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_duplicate(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a);
+/* Which part of its message a packet is. */
+void emu_measure(struct emu_world *w, struct emu_arrival *a);
+/* Acknowledge all before rx_next. */
+void emu_acknowledge(struct emu_world *w, struct emu_qp *qp);
+
 /* DATA and DATA_REST to qp, of its present connection: the fields of the event, see fabric.h. */
 EMU_COLD void emu_respond(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
 			  enum emu_event_kind kind);
+/* The same, answered as the rule says if its turn has come. */
+void emu_respond_injected(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
+			  const struct nic_packet_rule *rule);
+/* ACK_DUE: what this instant completed is acknowledged at once. */
+void emu_respond_ack_due(struct emu_world *w, const struct emu_event *event);
+/* If an acknowledgement is due: now. */
+void emu_respond_ack(struct emu_world *w, struct emu_qp *qp);
 const char *emu_step_name(enum emu_step step);
 
 #endif /* EMU_RESPOND_H */

@@ -61,6 +61,10 @@ void emu_trace_begin(struct emu_world *w)
 		append(w, "# rnr_retry=%u\n", c->rnr_retry);
 	if (c->rnr_timer_ns != usual.rnr_timer_ns)
 		append(w, "# rnr_timer_ns=%lu\n", c->rnr_timer_ns);
+	if (c->retry != usual.retry)
+		append(w, "# retry=%u\n", c->retry);
+	if (c->retry_timer_ns != usual.retry_timer_ns)
+		append(w, "# retry_timer_ns=%lu\n", c->retry_timer_ns);
 	if (c->poll_quantum_ns != usual.poll_quantum_ns)
 		append(w, "# poll_quantum_ns=%lu\n", c->poll_quantum_ns);
 }

@@ -6,35 +6,87 @@
 #include "profile.h"
 #include "qp.h"
 #include "rdma.h"
+#include "retry.h"
 #include "trace.h"
 #include "tx.h"
+#include "wire.h"
 #include "world.h"
 
 #define RNR_RETRY_FOREVER 7u
 
+/* What of a request goes over the wire, from a packet on; `start`: as an event of its own. */
+static void transmit_from(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
+			  bool start)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	uint64_t mtu = w->fab->config.mtu, arrival;
+	uint64_t bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
+
+	emu_wire_count(w, qp, index);
+	arrival = emu_link_transmit(w->fab, &w->fab->links[qp->link], bytes,
+				    bytes < mtu ? bytes : mtu);
+	if (start)
+		emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, packet);
+	else
+		qp->wire_again = index + 1;
+}
+
+static EMU_COLD void transmit_long(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	transmit_from(w, qp, index, 0, true);
+}
+
 /* Put a request on the wire: one event for its first packet, or for all of it when that is one. */
 static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t length)
 {
-	uint32_t mtu = w->fab->config.mtu;
-	uint32_t head = length < mtu ? length : mtu;
 	uint64_t arrival;
 
-	arrival = emu_link_transmit(w->fab, EMU_KEEP(&w->fab->links[qp->link]), length, head);
+	if (__builtin_expect(length > w->fab->config.mtu, 0)) {
+		transmit_long(w, qp, index);
+		return;
+	}
+	arrival = emu_link_transmit(w->fab, EMU_KEEP(&w->fab->links[qp->link]), length, length);
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
+}
+
+/* Send from sq_next on; `train`: each request starts the next. */
+static EMU_COLD void go(struct emu_world *w, struct emu_qp *qp, uint32_t packet, bool train)
+{
+	bool start = true;
+
+	while (!qp->rnr_wait && qp->sq_next != qp->sq.put) {
+		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
+
+		if (wqe->opcode == NIC_OP_READ && wqe->step == EMU_READ_DONE) {
+			qp->sq_next++;
+			continue;
+		}
+		if (qp->specials && !emu_rdma_start(w, qp))
+			return;
+		if (wqe->opcode == NIC_OP_BIND) {
+			emu_rdma_bind(w, qp);
+			continue;
+		}
+		transmit_from(w, qp, qp->sq_next++, packet, start || !train);
+		packet = 0;
+		start = false;
+	}
 }
 
 void emu_tx_kick(struct emu_world *w, struct emu_qp *qp)
 {
-	while (!qp->rnr_wait && qp->sq_next != qp->sq.put) {
-		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
+	go(w, qp, 0, false);
+}
 
-		if (qp->specials && !emu_rdma_start(w, qp))
-			return;
-		if (wqe->opcode == NIC_OP_BIND)
-			emu_rdma_bind(w, qp);
-		else
-			transmit(w, qp, qp->sq_next++, emu_rdma_request_bytes(wqe));
-	}
+void emu_tx_send_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
+{
+	bool train = emu_observed(w) && emu_profile(w)->in_order;
+
+	if (train)
+		emu_wire_rewind(w, qp, index, packet);
+	qp->sq_next = index;
+	emu_rdma_rewound(w, qp);
+	go(w, qp, packet, train);
 }
 
 static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message,
@@ -146,6 +198,9 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	/* Of a copy sent before: the retry that will tell is on its way. */
 	if (qp->rnr_wait)
 		return;
+	if (qp->retry_timer)
+		emu_timer_stop(w, qp);
+	qp->retry_tries = 0;
 	emu_tx_delivered(w, qp, index);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
 		/* The receiver does not count: it is told that we gave up. */
@@ -160,14 +215,25 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 }
 
 static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
-				  const char *op)
+				  uint32_t packet, enum emu_event_kind kind)
 {
-	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	static const char *const names[EMU_EV_COUNT] = {
+		[EMU_EV_ACK] = "ACK",
+		[EMU_EV_RNR] = "RNR_NAK",
+		[EMU_EV_NAK] = "NAK",
+		[EMU_EV_NAK_SEQUENCE] = "NAK_SEQUENCE",
+	};
 
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u",
+	if (kind == EMU_EV_ACK)
+		packet = emu_wire_span(w, wqe) - 1;
+	else if (kind == EMU_EV_NAK)
+		packet = 0;
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u psn=%u",
 		       emu_adapter_name(w, qp->peer_adapter), peer->name,
-		       emu_adapter_name(w, qp->adapter), qp->name, op, wqe->message);
+		       emu_adapter_name(w, qp->adapter), qp->name, names[kind], wqe->message,
+		       emu_wire_psn(w, qp, index, packet));
 }
 
 /* Several at once, the last of a drain, a repetition, or somebody reads along. */
@@ -176,7 +242,7 @@ static EMU_COLD void ack_any(struct emu_world *w, struct emu_qp *qp, uint32_t in
 	if (index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
 	if (w->fab->trace_on)
-		trace_answer(w, qp, index, "ACK");
+		trace_answer(w, qp, index, 0, EMU_EV_ACK);
 	emu_tx_delivered(w, qp, index + 1);
 	qp->rnr_tries = 0;
 	emu_tx_go_on(w, qp);
@@ -223,15 +289,17 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 		return;
 	if (kind == EMU_EV_RNR_TIMER) {
 		qp->timer = qp->rnr_wait = false;
-		emu_tx_kick(w, qp);
+		emu_tx_send_again(w, qp, qp->sq_next, 0);
 		return;
 	}
 	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
 	if (w->fab->trace_on)
-		trace_answer(w, qp, event->index, kind == EMU_EV_RNR ? "RNR_NAK" : "NAK");
+		trace_answer(w, qp, event->index, event->packet, kind);
 	if (kind == EMU_EV_RNR)
 		on_rnr(w, qp, event->index);
+	else if (kind == EMU_EV_NAK_SEQUENCE)
+		emu_retry_sequence(w, qp, event->index, event->packet);
 	else
 		on_fail(w, qp, &nak);
 }

@@ -13,10 +13,12 @@
 int emu_post_send(struct nic_qp *qp, const struct nic_send_wr *wr);
 /* ACK: the fields of the event. */
 void emu_tx_ack(struct emu_world *w, uint32_t qp, uint32_t epoch, uint32_t index);
-/* RNR, NAK (packet: status | undelivered requests before it << 8) and the retry timer. */
+/* RNR, the NAKs (NAK: packet is status | undelivered requests before it << 8) and the RNR timer. */
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event);
 /* Send what waits, as far as it may start. */
 void emu_tx_kick(struct emu_world *w, struct emu_qp *qp);
+/* Send a request again from a packet on, and all behind it. */
+void emu_tx_send_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
 /* The peer has all before `end`: what has no other answer to wait for completes. */
 void emu_tx_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end);
 /* Something completed: what waited for it starts, or the last of a drain is over. */

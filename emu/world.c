@@ -63,6 +63,8 @@ static void configure(struct emu_fabric *fab, const struct nic_config *config)
 	c->poll_quantum_ns = config->poll_quantum_ns;
 	c->mtu = config->mtu;
 	c->rnr_retry = config->rnr_retry;
+	c->retry = config->retry;
+	c->retry_timer_ns = config->retry_timer_ns;
 	for (int i = 0; i < 4; i++)
 		fab->random[i] = splitmix(&x);
 }
@@ -137,6 +139,11 @@ static int parse_name(const char *name)
 		return -1;
 	n = strtoul(name + 3, &end, 10);
 	return *end == '\0' && n <= EMU_ADAPTER_LAST ? (int)n : -1;
+}
+
+bool emu_adapter_possible(const char *name)
+{
+	return parse_name(name) >= 0;
 }
 
 static bool adapter_name(struct nic_world *world, unsigned int i, char *name, size_t size)

@@ -11,6 +11,8 @@
 uint16_t emu_adapter_find(struct emu_world *w, const char *name);
 /* Index of the open adapter with that address; 0: none. *err: -EAFNOSUPPORT, -EADDRNOTAVAIL. */
 uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, int *err);
+/* Whether an adapter may have that name, open or not. */
+bool emu_adapter_possible(const char *name);
 const char *emu_adapter_name(struct emu_world *w, uint16_t adapter);
 void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr);
 
@@ -19,8 +21,9 @@ uint64_t emu_random(struct emu_world *w);
 
 /* The table behind the door; in ops.c. */
 extern const struct nic_ops emu_ops;
-#define EMU_CAPS                                                                    \
-	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT | \
-	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_MW | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM)
+#define EMU_CAPS                                                                                \
+	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |             \
+	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_MW | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM | \
+	 NIC_CAP_PACKET_RULES)
 
 #endif /* EMU_WORLD_H */

@@ -203,7 +203,7 @@ static void assert_caps(const struct nic_ops *ops, uint64_t caps)
 	assert(!(caps & NIC_CAP_MW) || ops->mw_alloc != none->mw_alloc);
 	assert(!(caps & NIC_CAP_HANDOFF) || ops->handoff != none->handoff);
 	assert(!(caps & NIC_CAP_SIM) || ops->sim_step != none->sim_step);
-	assert(!(caps & NIC_CAP_PACKET_RULES) || ops->set_packet_rules != none->set_packet_rules);
+	assert(!(caps & NIC_CAP_PACKET_RULES) || ops->packet_rule_add != none->packet_rule_add);
 }
 
 DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config)

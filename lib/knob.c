@@ -9,6 +9,7 @@
 #define MTU_MIN       256u
 #define MTU_MAX       65536u
 #define RNR_RETRY_MAX 7u
+#define RETRY_MAX     7u
 #define TIME_MAX      (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
 #define BANDWIDTH_MIN 1000000ul   /* but 0, which is no limit: the clock must never wrap */
 #define BANDWIDTH_MAX (1ul << 60)
@@ -30,6 +31,8 @@ static const struct {
 	NUMBER("DATSIM_MTU", mtu, MTU_MIN, MTU_MAX),
 	NUMBER("DATSIM_RNR_RETRY", rnr_retry, 0, RNR_RETRY_MAX),
 	NUMBER("DATSIM_RNR_TIMER_NS", rnr_timer_ns, 0, TIME_MAX),
+	NUMBER("DATSIM_RETRY", retry, 0, RETRY_MAX),
+	NUMBER("DATSIM_RETRY_TIMER_NS", retry_timer_ns, 1, TIME_MAX),
 	NUMBER("DATSIM_POLL_QUANTUM_NS", poll_quantum_ns, 0, TIME_MAX),
 };
 
@@ -92,6 +95,8 @@ bool knob_sim_config(DAT_SIM_CONFIG *config)
 		.mtu = usual.mtu,
 		.rnr_retry = usual.rnr_retry,
 		.rnr_timer_ns = usual.rnr_timer_ns,
+		.retry = usual.retry,
+		.retry_timer_ns = usual.retry_timer_ns,
 		.poll_quantum_ns = usual.poll_quantum_ns,
 		.trace = getenv("DATSIM_TRACE") ? DAT_TRUE : DAT_FALSE,
 	};
@@ -136,6 +141,8 @@ bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 		.mtu = config->mtu,
 		.rnr_retry = config->rnr_retry,
 		.rnr_timer_ns = config->rnr_timer_ns,
+		.retry = config->retry,
+		.retry_timer_ns = config->retry_timer_ns,
 		.poll_quantum_ns = config->poll_quantum_ns,
 		.trace = config->trace == DAT_TRUE,
 		.trace_file = getenv("DATSIM_TRACE"),

@@ -141,12 +141,25 @@ static void no_trace(struct nic *nic, const char *format, va_list args)
 	(void)args;
 }
 
-static int no_packet_rules(struct nic *nic, const void *rules, size_t size)
+static int no_packet_rule(struct nic *nic, const struct nic_packet_rule *rule, uint32_t *id)
 {
 	(void)nic;
-	(void)rules;
-	(void)size;
+	(void)rule;
+	(void)id;
 	return -EOPNOTSUPP;
+}
+
+static int no_packet_rule_fired(struct nic *nic, uint32_t id, uint64_t *fired)
+{
+	(void)nic;
+	(void)id;
+	(void)fired;
+	return -EOPNOTSUPP;
+}
+
+static void no_packet_rules_clear(struct nic *nic)
+{
+	(void)nic;
 }
 
 const struct nic_ops nic_unsupported = {
@@ -204,5 +217,7 @@ const struct nic_ops nic_unsupported = {
 	.sim_trace = no_sim_trace,
 	.sim_trace_read = no_trace_read,
 	.trace = no_trace,
-	.set_packet_rules = no_packet_rules,
+	.packet_rule_add = no_packet_rule,
+	.packet_rule_fired = no_packet_rule_fired,
+	.packet_rules_clear = no_packet_rules_clear,
 };

@@ -4,19 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <dat/sim.h>
-
 #include "agent.h"
 #include "api.h"
 #include "evd.h"
 #include "ep.h"
 #include "knob.h"
 #include "object.h"
+#include "sim.h"
 
 /* A world's handle is a slot like any other; its object is the backend, told by this type. */
 #define SIM_TYPE 0xfe
-
-#define BAD_SIM DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 
 /* ---- the handle of a world ---- */
 
@@ -40,11 +37,7 @@ static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend
 	return slot ? obj_enter(handle, type, b) : NULL;
 }
 
-/*
- * The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world, or
- * not for long.
- */
-static struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
+struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
 {
 	if (!enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
 		return NULL;
@@ -55,8 +48,7 @@ static struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
 	return (*b)->kind->control((*b)->world);
 }
 
-/* What the door answered, as a DAT_RETURN. `name_arg`: the argument that -ENOENT is about. */
-static DAT_RETURN from_errno(int err, unsigned int name_arg)
+DAT_RETURN sim_result(int err, unsigned int name_arg)
 {
 	switch (err) {
 	case 0:
@@ -304,7 +296,7 @@ DAT_RETURN dat_sim_set_link(DAT_SIM_HANDLE sim, const char *from, const char *to
 	else if (!knob_in_range(latency_ns, bandwidth_bps))
 		ret = BAD_ARG(4);
 	else
-		ret = from_errno(nic->ops->sim_set_link(nic, from, to, latency_ns, bandwidth_bps),
+		ret = sim_result(nic->ops->sim_set_link(nic, from, to, latency_ns, bandwidth_bps),
 				 2);
 	backend_leave(b);
 	return ret;
@@ -327,7 +319,7 @@ DAT_RETURN dat_sim_hold_link(DAT_SIM_HANDLE sim, const char *from, const char *t
 	else if (packets < 0)
 		ret = BAD_ARG(4);
 	else
-		ret = from_errno(nic->ops->sim_hold_link(nic, from, to, (uint32_t)packets), 2);
+		ret = sim_result(nic->ops->sim_hold_link(nic, from, to, (uint32_t)packets), 2);
 	backend_leave(b);
 	return ret;
 }
@@ -346,7 +338,7 @@ DAT_RETURN dat_sim_release_link(DAT_SIM_HANDLE sim, const char *from, const char
 	else if (!to)
 		ret = BAD_ARG(3);
 	else
-		ret = from_errno(nic->ops->sim_release_link(nic, from, to), 2);
+		ret = sim_result(nic->ops->sim_release_link(nic, from, to), 2);
 	backend_leave(b);
 	return ret;
 }
@@ -365,7 +357,7 @@ DAT_RETURN dat_sim_hold_message(DAT_EP_HANDLE handle, DAT_COUNT message, DAT_COU
 	else if (packets < 0)
 		ret = BAD_ARG(3);
 	else
-		ret = from_errno(obj_nic(obj)->ops->sim_hold_message(ep->nic, (uint64_t)message,
+		ret = sim_result(obj_nic(obj)->ops->sim_hold_message(ep->nic, (uint64_t)message,
 								     (uint32_t)packets),
 				 2);
 	backend_leave(b);
@@ -384,7 +376,7 @@ DAT_RETURN dat_sim_release_message(DAT_EP_HANDLE handle, DAT_COUNT message)
 	if (message < 1)
 		ret = BAD_ARG(2);
 	else
-		ret = from_errno(obj_nic(obj)->ops->sim_release_message(ep->nic, (uint64_t)message),
+		ret = sim_result(obj_nic(obj)->ops->sim_release_message(ep->nic, (uint64_t)message),
 				 2);
 	backend_leave(b);
 	return ret;
@@ -462,7 +454,7 @@ DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *len
 	else if (!length)
 		ret = BAD_ARG(3);
 	else
-		ret = from_errno(nic->ops->sim_trace_read(nic, text, length), 2);
+		ret = sim_result(nic->ops->sim_trace_read(nic, text, length), 2);
 	backend_leave(b);
 	return ret;
 }

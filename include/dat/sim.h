@@ -48,6 +48,8 @@ typedef struct dat_sim_config {
 	DAT_UINT32 mtu;			/* DATSIM_MTU, payload bytes a packet, 256..65536; default 4096 */
 	DAT_UINT32 rnr_retry;		/* DATSIM_RNR_RETRY, 0..7, 7 = for ever; default 6 */
 	DAT_UINT64 rnr_timer_ns;	/* DATSIM_RNR_TIMER_NS, pause before each retry; default 100000 */
+	DAT_UINT32 retry;		/* DATSIM_RETRY, 0..7: a packet without an answer is sent again; default 7 */
+	DAT_UINT64 retry_timer_ns;	/* DATSIM_RETRY_TIMER_NS, after so long without one, >= 1; default 1000000 */
 	DAT_UINT64 poll_quantum_ns;	/* DATSIM_POLL_QUANTUM_NS, most that one vain poll lets pass; 2000 */
 	DAT_BOOLEAN trace;		/* DATSIM_TRACE=FILE: record, and write FILE when the fabric ends */
 } DAT_SIM_CONFIG;
@@ -124,6 +126,89 @@ extern DAT_RETURN dat_sim_hold_message(DAT_EP_HANDLE ep, DAT_COUNT message, DAT_
 
 /* Let a held message go on. Not held: success, no effect. */
 extern DAT_RETURN dat_sim_release_message(DAT_EP_HANDLE ep, DAT_COUNT message);
+
+/* ---- faults ---- */
+
+/* What a packet is. */
+typedef enum dat_sim_packet {
+	DAT_SIM_PACKET_SEND = 0x001,
+	DAT_SIM_PACKET_WRITE = 0x002,
+	DAT_SIM_PACKET_READ_REQUEST = 0x004,
+	DAT_SIM_PACKET_READ_RESPONSE = 0x008,
+	DAT_SIM_PACKET_ACK = 0x010,
+	DAT_SIM_PACKET_NAK = 0x020,
+	DAT_SIM_PACKET_RNR_NAK = 0x040,
+	DAT_SIM_PACKET_CM = 0x080,		/* request, reply and what else sets up a connection */
+	DAT_SIM_PACKET_DISCONNECT = 0x100	/* what ends one, by a program or by an error */
+} DAT_SIM_PACKET;
+
+/* Which packet of its message; one alone is the first and the last. */
+typedef enum dat_sim_part {
+	DAT_SIM_PART_ANY = 0,
+	DAT_SIM_PART_FIRST = 1,
+	DAT_SIM_PART_LAST = 2
+} DAT_SIM_PART;
+
+typedef enum dat_sim_verdict {
+	DAT_SIM_PASS = 0,	/* only count it */
+	DAT_SIM_DROP = 1,
+	DAT_SIM_CORRUPT = 2,	/* a wrong check sum: who receives it drops it */
+	DAT_SIM_DELAY = 3,	/* by delay_ns; what follows on the link does not overtake it */
+	DAT_SIM_REORDER = 4,	/* by delay_ns (0: once more the latency); what follows overtakes it */
+	DAT_SIM_DUPLICATE = 5,
+	DAT_SIM_RNR = 6,	/* a Send, its first packet: answered as if there was no buffer */
+	DAT_SIM_NAK = 7,	/* SEND, WRITE, READ_REQUEST: answered by the code `nak` */
+	DAT_SIM_LINK_DOWN = 8,	/* lost, and all that follow in this direction of the link */
+	DAT_SIM_LINK_UP = 9,	/* the link works again; this packet passes */
+	DAT_SIM_HOST_DEAD = 10	/* the adapter it was for is silent from now on, both ways */
+} DAT_SIM_VERDICT;
+
+typedef enum dat_sim_nak_code {
+	DAT_SIM_NAK_SEQUENCE = 0,		/* a packet before it is missing: send again from here */
+	DAT_SIM_NAK_INVALID_REQUEST = 1,	/* these three break the connection */
+	DAT_SIM_NAK_REMOTE_ACCESS = 2,
+	DAT_SIM_NAK_REMOTE_OPERATION = 3,
+	DAT_SIM_NAK_RESERVED = 4		/* a code nobody knows: DAT_DTO_ERR_BAD_RESPONSE */
+} DAT_SIM_NAK_CODE;
+
+/*
+ * A rule: which packets, and what becomes of them. All matches must fit; one left 0 fits every packet, so
+ * that { .verdict = DAT_SIM_DROP } is the end of all communication. A packet meets the rules when it is
+ * about to arrive (a packet that is sent again meets them again), in the order in which they were added;
+ * the first whose verdict is not PASS wins, and those behind it do not see the packet.
+ */
+typedef struct dat_sim_fault {
+	const char *from;		/* "emu0": the adapter that sends it; it need not be open yet */
+	const char *to;			/* the adapter it is for */
+	DAT_EP_HANDLE from_ep;		/* the Endpoint that sends it (its adapter is `from` then) */
+	DAT_EP_HANDLE to_ep;		/* the Endpoint it is for */
+	DAT_UINT32 packets;		/* DAT_SIM_PACKET bits; 0: all */
+	DAT_SIM_PART part;
+	DAT_UINT64 since_ns;		/* while the virtual clock is at or past this */
+	DAT_UINT64 until_ns;		/* and before this; 0: no end */
+	DAT_UINT64 after;		/* of these packets, not the first `after` */
+	DAT_UINT64 nth;			/* of the rest, the nth alone; 0: all */
+	DAT_UINT64 every;		/* of the rest, every so-manieth; 0: all */
+	DAT_UINT32 probability;		/* of those, so many in a million; 0: all */
+	DAT_SIM_VERDICT verdict;
+	DAT_SIM_NAK_CODE nak;		/* for DAT_SIM_NAK */
+	DAT_UINT64 delay_ns;		/* for DAT_SIM_DELAY, DAT_SIM_REORDER */
+	DAT_UINT64 jitter_ns;		/* so much less or more, evenly spread */
+	DAT_UINT64 times;		/* act so often at most; 0: no limit */
+} DAT_SIM_FAULT;
+
+/*
+ * Add a rule; *id names it, from 1. While there are rules every packet is looked at by itself.
+ * DAT_INVALID_PARAMETER: a field out of range, a name no adapter can have, a handle that is no EP's, or RNR
+ * and NAK for packets that are none of their kind. DAT_INSUFFICIENT_RESOURCES: more than 256 rules.
+ */
+extern DAT_RETURN dat_sim_fault_add(DAT_SIM_HANDLE sim, const DAT_SIM_FAULT *fault, DAT_COUNT *id);
+
+/* How often a rule acted (PASS: how often it fitted). DAT_INVALID_PARAMETER: no rule has that number. */
+extern DAT_RETURN dat_sim_fault_fired(DAT_SIM_HANDLE sim, DAT_COUNT id, DAT_UINT64 *fired);
+
+/* Remove all rules; links that are down come up, hosts that are dead speak again. Numbers start anew. */
+extern DAT_RETURN dat_sim_fault_clear(DAT_SIM_HANDLE sim);
 
 /* ---- what is there ---- */
 

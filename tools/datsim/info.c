@@ -12,10 +12,12 @@
 
 static unsigned long long knob_value(const DAT_SIM_CONFIG *config, size_t i)
 {
-	const unsigned long long values[] = { config->profile,      config->seed,
-					      config->latency_ns,   config->bandwidth_bps,
-					      config->mtu,          config->rnr_retry,
-					      config->rnr_timer_ns, config->poll_quantum_ns };
+	const unsigned long long values[] = {
+		config->profile,        config->seed,  config->latency_ns,
+		config->bandwidth_bps,  config->mtu,   config->rnr_retry,
+		config->rnr_timer_ns,   config->retry, config->retry_timer_ns,
+		config->poll_quantum_ns
+	};
 
 	return values[i];
 }
@@ -31,6 +33,8 @@ static const struct {
 	{ "DATSIM_MTU", "payload bytes of a packet, 256..65536" },
 	{ "DATSIM_RNR_RETRY", "0..7; 7: for ever" },
 	{ "DATSIM_RNR_TIMER_NS", "pause before each retry, nanoseconds" },
+	{ "DATSIM_RETRY", "0..7: so often a packet without an answer is sent again" },
+	{ "DATSIM_RETRY_TIMER_NS", "after so long without one, nanoseconds" },
 	{ "DATSIM_POLL_QUANTUM_NS", "most that one vain poll lets pass, nanoseconds" },
 };
 

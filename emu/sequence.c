@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Steps of the responder: whether it is this packet's turn, and what is answered. */
+#include "clock.h"
+#include "cm.h"
+#include "partial.h"
+#include "profile.h"
+#include "qp.h"
+#include "rdma.h"
+#include "respond.h"
+#include "wire.h"
+
+enum emu_step emu_step_connection(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp, *sender = emu_qp_at(w, qp->peer);
+
+	/* What is sent tells as well that the sender is ready. */
+	if (qp->state == EMU_QP_CONNECTING && qp->peer)
+		emu_cm_ready(w, qp);
+	if (!emu_qp_running(qp) || sender->epoch != qp->peer_epoch ||
+	    a->index - sender->sq.get >= emu_wq_count(&sender->sq))
+		return EMU_STEP_DONE;
+	a->sender = sender;
+	a->swqe = emu_wqe(w, &sender->sq, a->index);
+	return EMU_STEP_TURN;
+}
+
+/* Binds are requests that never travel: gone from the sender's queue, or still on it. */
+static void skip_binds(struct emu_world *w, const struct emu_arrival *a)
+{
+	const struct emu_wq *sq = &a->sender->sq;
+	uint32_t *next = &a->qp->rx_next;
+
+	while ((int32_t)(a->index - *next) > 0) {
+		const struct emu_swqe *swqe = emu_wqe(w, sq, *next);
+
+		if ((int32_t)(sq->get - *next) <= 0 && swqe->opcode != NIC_OP_BIND)
+			return;
+		++*next;
+	}
+}
+
+static uint32_t expected_packet(struct emu_world *w, const struct emu_arrival *a)
+{
+	const struct emu_qp *qp = a->qp;
+	const struct emu_rx *rx = qp->rx ? emu_at(w, qp->rx) : NULL;
+
+	return rx && rx->index == qp->rx_next ? rx->next_packet : 0;
+}
+
+/* In order, what is not the packet expected next waits or is dropped; else a message comes any time. */
+enum emu_step emu_step_turn(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+	int32_t ahead;
+
+	skip_binds(w, a);
+	ahead = (int32_t)(a->index - qp->rx_next);
+	if (ahead < 0)
+		return EMU_STEP_DUPLICATE;
+	/* A READ is executed in its turn, everywhere. */
+	if (!emu_profile(w)->in_order && (ahead == 0 || a->swqe->opcode != NIC_OP_READ))
+		return EMU_STEP_OPCODE;
+	if (ahead == 0 && a->packet <= expected_packet(w, a)) {
+		if (a->packet == expected_packet(w, a))
+			qp->rx_gap = false;
+		emu_qp_assess(qp);
+		return EMU_STEP_OPCODE;
+	}
+	/* Behind a refusal everything is dropped, for it will be sent again. */
+	if (qp->rx_gap)
+		return EMU_STEP_IGNORE;
+	return emu_observed(w) && emu_profile(w)->in_order ? EMU_STEP_SEQUENCE : EMU_STEP_PARK;
+}
+
+/* The first packet behind a gap asks for what is missing; those behind it are dropped. */
+enum emu_step emu_step_sequence(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+
+	qp->rx_gap = true;
+	emu_qp_assess(qp);
+	emu_respond_ack(w, qp);
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK_SEQUENCE, qp->rx_next, expected_packet(w, a));
+	return EMU_STEP_IGNORE;
+}
+
+/* Its predecessor is not complete: the packet arrives again when it is. */
+enum emu_step emu_step_park(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_event event = { .order = a->kind | EMU_EV_ARRIVED,
+				   .qp = emu_qp_index(w, a->qp),
+				   .epoch = a->qp->epoch,
+				   .index = a->index,
+				   .packet = a->packet };
+
+	emu_park(w, a->qp, &event);
+	return EMU_STEP_DONE;
+}
+
+/* ---- acknowledgement ---- */
+
+void emu_respond_ack(struct emu_world *w, struct emu_qp *qp)
+{
+	if (!qp->ack_due)
+		return;
+	qp->ack_due = false;
+	emu_qp_tell_peer(w, qp, EMU_EV_ACK, qp->rx_next - 1, 0);
+}
+
+void emu_respond_ack_due(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	const struct emu_event *next = &w->fab->heap[0];
+
+	if (emu_qp_stale(qp, event))
+		return;
+	/* More comes in this very instant. */
+	if (qp->ack_due && w->fab->events > 0 && next->time == w->fab->now &&
+	    next->qp == event->qp && emu_event_kind(next) == EMU_EV_DATA)
+		emu_reschedule(w, event, w->fab->now);
+	else
+		emu_respond_ack(w, qp);
+}
+
+/* Where packets meet rules, one for all that an instant completes. */
+void emu_acknowledge(struct emu_world *w, struct emu_qp *qp)
+{
+	if (w->fab->rules == 0) {
+		emu_qp_tell_peer(w, qp, EMU_EV_ACK, qp->rx_next - 1, 0);
+	} else if (!qp->ack_due) {
+		qp->ack_due = true;
+		emu_schedule(w, w->fab->now, EMU_EV_ACK_DUE, emu_qp_index(w, qp), qp->epoch, 0, 0);
+	}
+}
+
+enum emu_step emu_step_duplicate(struct emu_world *w, struct emu_arrival *a)
+{
+	emu_measure(w, a);
+	if (a->swqe->opcode == NIC_OP_READ)
+		emu_rdma_answer_again(w, a);
+	else if (a->last)
+		emu_acknowledge(w, a->qp);
+	return EMU_STEP_IGNORE;
+}
+
+/* ---- what a rule wants ---- */
+
+enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a)
+{
+	static const struct emu_verdict naks[NIC_NAK_COUNT] = {
+		[NIC_NAK_INVALID_REQUEST] = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION },
+		[NIC_NAK_REMOTE_ACCESS] = { NIC_WC_FLUSHED, NIC_WC_REMOTE_ACCESS },
+		[NIC_NAK_REMOTE_OPERATION] = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION },
+		[NIC_NAK_RESERVED] = { NIC_WC_FLUSHED, NIC_WC_BAD_RESPONSE },
+	};
+
+	(void)w;
+	if (a->rule->fault == NIC_FAULT_RNR)
+		return EMU_STEP_NOT_READY;
+	if (a->rule->nak == NIC_NAK_SEQUENCE)
+		return EMU_STEP_SEQUENCE;
+	a->verdict = naks[a->rule->nak];
+	return EMU_STEP_REFUSE;
+}
