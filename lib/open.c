@@ -155,6 +155,21 @@ static DAT_RETURN open_entry(struct registry_entry *entry, DAT_COUNT qlen, DAT_E
 	return ret;
 }
 
+/* The backend has said which adapters it has; the dat.conf is the other place where names are. */
+static void say_where(const struct request *request, const struct target *target)
+{
+	const struct dat_conf *conf;
+
+	loader_lock();
+	conf = dat_conf_now();
+	if (conf && conf->path && strcmp(target->own, request->name) != 0)
+		say("%s says that adapter \"%.64s\" is \"%.64s\"; put one there that exists",
+		    conf->path, request->name, target->own);
+	else if (conf && conf->path)
+		say("%s has no line for adapter \"%.64s\" either", conf->path, request->name);
+	loader_unlock();
+}
+
 static DAT_RETURN open_request(const struct request *request, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
 			       DAT_IA_HANDLE *ia)
 {
@@ -174,7 +189,10 @@ static DAT_RETURN open_request(const struct request *request, DAT_COUNT qlen, DA
 	ret = backend_chosen(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	return b->provider.ia_open_func(target.own, qlen, async, ia);
+	ret = b->provider.ia_open_func(target.own, qlen, async, ia);
+	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND)
+		say_where(request, &target);
+	return ret;
 }
 
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,

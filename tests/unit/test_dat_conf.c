@@ -196,6 +196,23 @@ START_TEST(page_a_file_that_was_written_to_is_read_again)
 }
 END_TEST
 
+START_TEST(page_a_name_that_is_nowhere_is_told_with_the_file)
+{
+	const char *said;
+	char text[200];
+
+	conf_text(GOOD "bad0 u1.2 nonthreadsafe default \"\" dapl.1.2 none7 \"\"\n");
+	must_fail(open_and_close("other0", &said), DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	ck_assert_said(said, "there is no adapter \"other0\"");
+	snprintf(text, sizeof(text), "%s has no line for adapter \"other0\" either", conf_path());
+	ck_assert_said(said, text);
+	must_fail(open_and_close("bad0", &said), DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	ck_assert_said(said, "there is no adapter \"none7\"");
+	snprintf(text, sizeof(text), "%s says that adapter \"bad0\" is \"none7\"", conf_path());
+	ck_assert_said(said, text);
+}
+END_TEST
+
 /* ---- bad lines ---- */
 
 static const struct {
@@ -326,6 +343,7 @@ static void fill(Suite *suite)
 	unit_add(suite, page_default_lines_come_first, 1, setup_conf);
 	unit_add(suite, page_the_names_are_listed_each_once, 1, setup_conf);
 	unit_add(suite, page_a_name_of_the_file_cannot_be_registered_over, 1, setup_conf);
+	unit_add(suite, page_a_name_that_is_nowhere_is_told_with_the_file, 1, setup_conf);
 	unit_add(suite, page_a_file_that_was_written_to_is_read_again, 1, setup_conf);
 	unit_add(suite, page_a_bad_line_is_reported_with_its_place_and_skipped,
 		 (int)COUNT(bad_lines), setup_conf);

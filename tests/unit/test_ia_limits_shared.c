@@ -91,6 +91,24 @@ static DAT_RETURN make_psp(int i, DAT_HANDLE *out)
 	return dat_psp_create(o[i].ia, ++qual, o[i].cr, DAT_PSP_CONSUMER_FLAG, out);
 }
 
+static DAT_RETURN make_rsp(int i, DAT_HANDLE *out)
+{
+	static DAT_CONN_QUAL qual = 0x100000;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+
+	must(make_ep(i, &ep));
+	ret = dat_rsp_create(o[i].ia, ++qual, ep, o[i].cr, out);
+	if (ret != DAT_SUCCESS)
+		must(dat_ep_free(ep));
+	return ret;
+}
+
+static DAT_RETURN make_one_rmr(int i, DAT_HANDLE *out)
+{
+	return dat_rmr_create(o[i].pz, out);
+}
+
 static DAT_RETURN make_cno(int i, DAT_HANDLE *out)
 {
 	return dat_cno_create(o[i].ia, DAT_OS_WAIT_PROXY_AGENT_NULL, out);
@@ -124,6 +142,9 @@ static const struct kind {
 	{ "LMR of LMR", make_lmr_of_lmr, dat_lmr_free, DAT_HANDLE_TYPE_LMR, LIMIT(max_lmrs),
 	  DAT_RESOURCE_MEMORY_REGION },
 	{ "PSP", make_psp, dat_psp_free, DAT_HANDLE_TYPE_PSP, NO_ATTRIBUTE, DAT_RESOURCE_DEVICE },
+	{ "RSP", make_rsp, dat_rsp_free, DAT_HANDLE_TYPE_RSP, NO_ATTRIBUTE, DAT_RESOURCE_DEVICE },
+	{ "RMR", make_one_rmr, dat_rmr_free, DAT_HANDLE_TYPE_RMR, LIMIT(max_rmrs),
+	  DAT_RESOURCE_MEMORY_REGION },
 	{ "CNO", make_cno, dat_cno_free, DAT_HANDLE_TYPE_CNO, NO_ATTRIBUTE, DAT_RESOURCE_DEVICE },
 };
 

@@ -150,6 +150,36 @@ START_TEST(A3_an_LMR_of_an_LMR_has_its_own_privileges)
 }
 END_TEST
 
+/* The peer's way in, too: w.b lends what it may write to read only. */
+START_TEST(page_an_LMR_of_an_LMR_has_its_own_remote_privileges)
+{
+	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = w.b.lmr };
+	struct registration read =
+		reg_at(w.b.ia, DAT_MEM_TYPE_LMR, region, 0, w.b.pz, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+	struct registration write =
+		reg_at(w.b.ia, DAT_MEM_TYPE_LMR, region, 0, w.b.pz, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	DAT_LMR_TRIPLET iov = segment(&w.a, 0, SHORT);
+	DAT_RMR_TRIPLET remote = { .rmr_context = write.rmr_context,
+				   .target_address = write.address,
+				   .segment_length = SHORT };
+
+	must(read.ret);
+	must(write.ret);
+	plain_pair();
+	fill_slot(&w.a, 0, 9);
+	must(dat_ep_post_rdma_write(w.a.ep, 1, &iov, cookie(0), &remote,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	ck_assert(slot_holds(&w.b, 0, 9, SHORT));
+	remote.rmr_context = read.rmr_context;
+	must(dat_ep_post_rdma_write(w.a.ep, 1, &iov, cookie(1), &remote,
+				    DAT_COMPLETION_DEFAULT_FLAG));
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);
+}
+END_TEST
+
 /* Either may go first; what is left works on. */
 START_TEST(page_an_LMR_outlives_the_one_it_is_of)
 {
@@ -406,6 +436,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, page_the_length_of_an_LMR_of_an_LMR_is_ignored, 3);
 	unit_test(suite, page_an_LMR_of_an_LMR_has_its_own_zone);
 	unit_test(suite, A3_an_LMR_of_an_LMR_has_its_own_privileges);
+	unit_test(suite, page_an_LMR_of_an_LMR_has_its_own_remote_privileges);
 	unit_test(suite, page_an_LMR_outlives_the_one_it_is_of);
 	unit_test(suite, G3_an_LMR_of_what_is_none_is_an_invalid_handle);
 	unit_test(suite, page_shared_memory_is_registered);
