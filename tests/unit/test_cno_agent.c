@@ -388,6 +388,23 @@ START_TEST(E2_an_agent_may_close_the_IA_where_nobody_waits)
 }
 END_TEST
 
+START_TEST(C1_an_event_during_a_wait_in_vain_is_the_waiters)
+{
+	DAT_EVD_HANDLE notified = (DAT_EVD_HANDLE)&w;
+	DAT_CNO_HANDLE second;
+	DAT_COUNT nmore = -77;
+	DAT_EVENT event;
+
+	watched_pair(post_other);
+	must(dat_cno_create(w.b.ia, nobody, &second));
+	must(dat_evd_modify_cno(other, second));
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	must_fail(dat_evd_wait(other, 100, 2, &event, &nmore), DAT_TIMEOUT_EXPIRED, ANY_SUBTYPE);
+	ck_assert_int_eq(nmore, 1);
+	ck_assert_uint_eq(dat_cno_wait(second, 0, &notified), DAT_QUEUE_EMPTY);
+}
+END_TEST
+
 /* ---- unwaitable, under a waiter ---- */
 
 static bool and_back;
@@ -464,6 +481,7 @@ static void fill(Suite *suite)
 	unit_test(suite, page_a_CNO_is_not_freed_under_a_waiter);
 	unit_test_loop(suite, G3_an_agent_cannot_close_what_its_own_thread_waits_on, 2);
 	unit_test(suite, E2_an_agent_may_close_the_IA_where_nobody_waits);
+	unit_test(suite, C1_an_event_during_a_wait_in_vain_is_the_waiters);
 	unit_test_loop(suite, page_set_unwaitable_sends_the_waiter_away, 2);
 	unit_test(suite, page_the_EVD_is_the_waiters_own);
 }
