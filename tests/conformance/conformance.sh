@@ -27,6 +27,16 @@ if [ "${1:-}" = --write ]; then
 	exit
 fi
 
+# missing KIND TABLE: words from stdin that begin no row of the table
+missing() {
+	sort -u | while read -r word; do
+		cut -f 1 "$here/$2" | grep -qx "$word" || echo "$1	$word"
+	done >> "$work/problems"
+}
+grep -oE '^- \*\*[A-Z][0-9]+[a-z]?\*\*' "$top_srcdir/doc/rulings.md" | tr -d ' *-' | missing ruling clauses.tsv
+sed -n '/^DAT_1.2 /,/^}/s/^[[:space:]]*\(dat_[a-z_]*\);.*/\1/p' "$top_srcdir/lib/libdat.map" |
+	sed 's/^dat_ia_openv$/dat_ia_open/' | missing call codes.tsv
+
 n=0
 # verdict DESCRIPTION KIND...: no problems of these kinds
 verdict() {
@@ -44,17 +54,19 @@ verdict() {
 	fi
 }
 
-echo 1..7
+echo 1..9
 verdict "the tables are well formed" form
 verdict "every clause names a test, or the reason why there is none" empty
 verdict "every test that a clause names exists" unknown
 verdict "every test that a clause or a code rests on passed" failed
 verdict "every documented return code is provoked, or a reason stands beside it" silent stale
 verdict "every return code that is provoked is documented" undocumented
+verdict "every ruling has its row" ruling
+verdict "every call has its rows" call
 if cmp -s "$work/conformance.md" "$page"; then
-	echo "ok 7 - doc/conformance.md is up to date"
+	echo "ok 9 - doc/conformance.md is up to date"
 else
-	echo "not ok 7 - doc/conformance.md is up to date"
+	echo "not ok 9 - doc/conformance.md is up to date"
 	echo "#   make conformance writes it anew; this would change:"
 	diff "$page" "$work/conformance.md" | head -n 20 | sed 's/^/#   /'
 fi

@@ -3,6 +3,7 @@
 #include "tests/sweep/calls.h"
 
 struct kit kit;
+DAT_LMR_TRIPLET in_region;
 
 static DAT_EVENT software = { .event_number = DAT_SOFTWARE_EVENT };
 
@@ -105,6 +106,14 @@ CALL(ep_set_watermark, dat_ep_set_watermark(h[0], 1, 1))
 CALL(lmr_query, dat_lmr_query(h[0], DAT_LMR_FIELD_ALL, &out.lmr))
 CALL(lmr_free, dat_lmr_free(h[0]))
 CALL(psp_create, dat_psp_create(h[0], QUAL + 7, h[1], DAT_PSP_CONSUMER_FLAG, &out.handle))
+CALL(psp_create_any, dat_psp_create_any(h[0], &out.qual, h[1], DAT_PSP_CONSUMER_FLAG, &out.more.handle))
+CALL(rsp_create, dat_rsp_create(h[0], QUAL + 7, h[1], h[2], &out.handle))
+CALL(rsp_query, dat_rsp_query(h[0], DAT_RSP_FIELD_ALL, &out.rsp))
+CALL(rsp_free, dat_rsp_free(h[0]))
+CALL(cr_handoff, dat_cr_handoff(h[0], QUAL + 3))
+CALL(ep_dup_connect, dat_ep_dup_connect(h[0], h[1], 10, 0, NULL, DAT_QOS_BEST_EFFORT))
+CALL(sync_read, dat_lmr_sync_rdma_read(h[0], &in_region, 1))
+CALL(sync_write, dat_lmr_sync_rdma_write(h[0], &in_region, 1))
 CALL(psp_query, dat_psp_query(h[0], DAT_PSP_FIELD_ALL, &out.psp))
 CALL(psp_free, dat_psp_free(h[0]))
 CALL(pz_create, dat_pz_create(h[0], &out.handle))
@@ -171,6 +180,15 @@ const struct call calls[] = {
 	{ "dat_lmr_query", lmr_query, { ARG(1, LMR, lmr, _LMR) } },
 	{ "dat_lmr_free", lmr_free, { ARG(1, LMR, lmr, _LMR) } },
 	{ "dat_psp_create", psp_create, { THE_IA, ARG(3, EVD, cr_evd, _EVD_CR) } },
+	{ "dat_psp_create_any", psp_create_any, { THE_IA, ARG(3, EVD, cr_evd, _EVD_CR) } },
+	{ "dat_rsp_create", rsp_create,
+	  { THE_IA, NULL_OR(3, EP, ep, _EP), ARG(4, EVD, cr_evd, _EVD_CR) } },
+	{ "dat_rsp_query", rsp_query, { ARG(1, RSP, rsp, _RSP) } },
+	{ "dat_rsp_free", rsp_free, { ARG(1, RSP, rsp, _RSP) } },
+	{ "dat_cr_handoff", cr_handoff, { ARG(1, CR, cr, _CR) } },
+	{ "dat_ep_dup_connect", ep_dup_connect, { THE_EP, ARG(2, EP, connected, _EP) } },
+	{ "dat_lmr_sync_rdma_read", sync_read, { THE_IA } },
+	{ "dat_lmr_sync_rdma_write", sync_write, { THE_IA } },
 	{ "dat_psp_query", psp_query, { ARG(1, PSP, psp, _PSP) } },
 	{ "dat_psp_free", psp_free, { ARG(1, PSP, psp, _PSP) } },
 	{ "dat_pz_create", pz_create, { THE_IA } },

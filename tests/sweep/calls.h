@@ -20,6 +20,7 @@ enum kind {
 	SRQ,
 	CR,
 	PSP,
+	RSP,
 	CNO,
 	ANY
 };
@@ -33,9 +34,11 @@ struct kit {
 	DAT_HANDLE srq;
 	DAT_HANDLE cr;
 	DAT_HANDLE psp;
+	DAT_HANDLE rsp;
 	DAT_HANDLE cno, unused_cno; /* the first notifies of evd */
 };
 extern struct kit kit;
+extern DAT_LMR_TRIPLET in_region; /* of the kit's LMR */
 
 enum {
 	MAX_HANDLES = 6

@@ -107,6 +107,51 @@ static DAT_RETURN disconnect_unconnected(void)
 	return TRY(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
 }
 
+#define DISCONNECT(what, state)                                               \
+	static DAT_RETURN disconnect_##what(void)                             \
+	{                                                                     \
+		w.a.ep = ep_in_state(DAT_EP_STATE_##state);                   \
+		return TRY(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG)); \
+	}
+
+DISCONNECT(reserved, RESERVED)
+DISCONNECT(passive, PASSIVE_CONNECTION_PENDING)
+DISCONNECT(tentative, TENTATIVE_CONNECTION_PENDING)
+
+/* ---- to where another Endpoint is connected ---- */
+
+static DAT_EP_HANDLE model;
+
+static void sound_dup(void)
+{
+	plain_pair();
+	model = w.a.ep;
+	sound();
+}
+
+static DAT_RETURN try_dup(void)
+{
+	return TRY(dat_ep_dup_connect(w.a.ep, model, given.timeout, given.size, given.data,
+				      (DAT_QOS)given.qos));
+}
+
+#define PROVOKE_DUP(how, change)    \
+	static DAT_RETURN how(void) \
+	{                           \
+		sound_dup();        \
+		change;             \
+		return try_dup();   \
+	}
+
+PROVOKE_DUP(dup_no_time, given.timeout = 0)
+PROVOKE_DUP(dup_negative_private_data, given.size = -1)
+PROVOKE_DUP(dup_too_much_private_data, (given.size = 257, given.data = data))
+PROVOKE_DUP(dup_no_private_data, given.size = 8)
+PROVOKE_DUP(dup_unknown_quality, given.qos = 0x100)
+PROVOKE_DUP(dup_another_quality, given.qos = DAT_QOS_ECONOMY)
+PROVOKE_DUP(dup_of_an_unconnected_one, model = plain_ep(&w.a))
+PROVOKE_DUP(dup_of_itself, w.a.ep = model)
+
 /* clang-format off */
 static const struct sweep_row rows[] = {
 	ROW_ARG(dat_ep_connect, 2, no_address),
@@ -125,6 +170,17 @@ static const struct sweep_row rows[] = {
 	ROW(dat_ep_connect, MODEL_NOT_SUPPORTED, NO_SUBTYPE, multipath),
 	ROW_ARG(dat_ep_disconnect, 2, disconnect_unknown_flag),
 	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, disconnect_unconnected),
+	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_RESERVED, disconnect_reserved),
+	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_PASSCONNPENDING, disconnect_passive),
+	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_TENTCONNPENDING, disconnect_tentative),
+	ROW_ARG(dat_ep_dup_connect, 3, dup_no_time),
+	ROW_ARG(dat_ep_dup_connect, 4, dup_negative_private_data),
+	ROW_ARG(dat_ep_dup_connect, 4, dup_too_much_private_data),
+	ROW_ARG(dat_ep_dup_connect, 5, dup_no_private_data),
+	ROW_ARG(dat_ep_dup_connect, 6, dup_unknown_quality),
+	ROW(dat_ep_dup_connect, MODEL_NOT_SUPPORTED, NO_SUBTYPE, dup_another_quality),
+	ROW(dat_ep_dup_connect, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, dup_of_an_unconnected_one),
+	ROW(dat_ep_dup_connect, INVALID_STATE, INVALID_STATE_EP_CONNECTED, dup_of_itself),
 };
 /* clang-format on */
 

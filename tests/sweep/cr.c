@@ -63,6 +63,66 @@ static DAT_RETURN accept_on_a_disconnected_endpoint(void)
 	return accept_in(DAT_EP_STATE_DISCONNECTED);
 }
 
+/* An Endpoint that was made for a request needs what the Consumer adds to it. */
+static DAT_RETURN accept_with_an_endpoint_without(DAT_EP_PARAM_MASK missing)
+{
+	DAT_EP_PARAM nothing = { 0 };
+	DAT_PSP_HANDLE psp = listen_for_eps(&w.a, QUAL);
+
+	w.b.ep = plain_ep(&w.b);
+	must(try_connect(w.b.ep, &w.a, QUAL, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	cr = expect_request(w.a.cr, psp);
+	w.a.ep = ep_of_request(cr);
+	if (missing != DAT_EP_FIELD_PZ_HANDLE) {
+		configure(&w.a, w.a.ep);
+		must(dat_ep_modify(w.a.ep, missing, &nothing));
+	}
+	return TRY(dat_cr_accept(cr, NO_HANDLE, 0, NULL));
+}
+
+static DAT_RETURN accept_without_a_zone(void)
+{
+	return accept_with_an_endpoint_without(DAT_EP_FIELD_PZ_HANDLE);
+}
+
+static DAT_RETURN accept_without_a_receive_EVD(void)
+{
+	return accept_with_an_endpoint_without(DAT_EP_FIELD_RECV_EVD_HANDLE);
+}
+
+static DAT_RETURN accept_without_a_request_EVD(void)
+{
+	return accept_with_an_endpoint_without(DAT_EP_FIELD_REQUEST_EVD_HANDLE);
+}
+
+static DAT_RETURN accept_without_a_connect_EVD(void)
+{
+	return accept_with_an_endpoint_without(DAT_EP_FIELD_CONNECT_EVD_HANDLE);
+}
+
+/* A request that came with an Endpoint goes with no other. */
+static DAT_RETURN accept_with_another_endpoint(void)
+{
+	DAT_EP_HANDLE other = plain_ep(&w.a);
+	DAT_RSP_HANDLE rsp;
+
+	w.a.ep = plain_ep(&w.a);
+	rsp = reserve(&w.a, QUAL, w.a.ep);
+	w.b.ep = plain_ep(&w.b);
+	must(try_connect(w.b.ep, &w.a, QUAL, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	cr = expect_request(w.a.cr, rsp);
+	return TRY(dat_cr_accept(cr, other, 0, NULL));
+}
+
+static DAT_RETURN accept_on_a_reserved_endpoint(void)
+{
+	return accept_in(DAT_EP_STATE_RESERVED);
+}
+
+PROVOKE_CR(handoff_to_nobody, dat_cr_handoff(cr, QUAL + 5))
+
 static const struct sweep_row rows[] = {
 	ROW_ARG(dat_cr_query, 2, query_unknown_bit),
 	ROW_ARG(dat_cr_query, 3, query_no_structure),
@@ -74,6 +134,15 @@ static const struct sweep_row rows[] = {
 	    accept_on_a_connected_endpoint),
 	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_DISCONNECTED,
 	    accept_on_a_disconnected_endpoint),
+	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_RESERVED, accept_on_a_reserved_endpoint),
+	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_PZ, accept_without_a_zone),
+	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_EVD_RECV, accept_without_a_receive_EVD),
+	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_EVD_REQUEST,
+	    accept_without_a_request_EVD),
+	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_EVD_CONNECT,
+	    accept_without_a_connect_EVD),
+	ROW_ARG(dat_cr_accept, 2, accept_with_another_endpoint),
+	ROW_ARG(dat_cr_handoff, 2, handoff_to_nobody),
 };
 
 SWEEP_TABLE(sweep_cr);

@@ -165,25 +165,28 @@ static DAT_RETURN reset_in(DAT_EP_STATE state)
 	return TRY(dat_ep_reset(w.a.ep));
 }
 
-static DAT_RETURN reset_connected(void)
+static DAT_RETURN free_in(DAT_EP_STATE state)
 {
-	return reset_in(DAT_EP_STATE_CONNECTED);
+	w.a.ep = ep_in_state(state);
+	return TRY(dat_ep_free(w.a.ep));
 }
 
-static DAT_RETURN reset_connecting(void)
-{
-	return reset_in(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-}
+#define REFUSED_IN(call, what, state)                   \
+	static DAT_RETURN call##_##what(void)           \
+	{                                               \
+		return call##_in(DAT_EP_STATE_##state); \
+	}
 
-static DAT_RETURN reset_accepting(void)
-{
-	return reset_in(DAT_EP_STATE_COMPLETION_PENDING);
-}
-
-static DAT_RETURN reset_disconnecting(void)
-{
-	return reset_in(DAT_EP_STATE_DISCONNECT_PENDING);
-}
+REFUSED_IN(reset, connected, CONNECTED)
+REFUSED_IN(reset, connecting, ACTIVE_CONNECTION_PENDING)
+REFUSED_IN(reset, accepting, COMPLETION_PENDING)
+REFUSED_IN(reset, disconnecting, DISCONNECT_PENDING)
+REFUSED_IN(reset, reserved, RESERVED)
+REFUSED_IN(reset, passive, PASSIVE_CONNECTION_PENDING)
+REFUSED_IN(reset, tentative, TENTATIVE_CONNECTION_PENDING)
+REFUSED_IN(free, reserved, RESERVED)
+REFUSED_IN(free, passive, PASSIVE_CONNECTION_PENDING)
+REFUSED_IN(free, tentative, TENTATIVE_CONNECTION_PENDING)
 
 /* clang-format off */
 static const struct sweep_row rows[] = {
@@ -213,6 +216,12 @@ static const struct sweep_row rows[] = {
 	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_ACTCONNPENDING, reset_connecting),
 	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_COMPLPENDING, reset_accepting),
 	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_DISCPENDING, reset_disconnecting),
+	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_RESERVED, reset_reserved),
+	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_PASSCONNPENDING, reset_passive),
+	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_TENTCONNPENDING, reset_tentative),
+	ROW(dat_ep_free, INVALID_STATE, INVALID_STATE_EP_RESERVED, free_reserved),
+	ROW(dat_ep_free, INVALID_STATE, INVALID_STATE_EP_PASSCONNPENDING, free_passive),
+	ROW(dat_ep_free, INVALID_STATE, INVALID_STATE_EP_TENTCONNPENDING, free_tentative),
 };
 /* clang-format on */
 

@@ -18,7 +18,7 @@ static const struct {
 	enum kind kind;
 } members[] = {
 	MEMBER(ia, IA), MEMBER(pz, PZ), MEMBER(lmr, LMR), MEMBER(recv, EVD), MEMBER(ep, EP),
-	MEMBER(srq, SRQ), MEMBER(cr, CR), MEMBER(psp, PSP), MEMBER(cno, CNO),
+	MEMBER(srq, SRQ), MEMBER(cr, CR), MEMBER(psp, PSP), MEMBER(rsp, RSP), MEMBER(cno, CNO),
 };
 /* clang-format on */
 
@@ -57,6 +57,7 @@ static void make_kit(struct kit *k, const char *adapter)
 	must(dat_cno_create(w.a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &k->cno));
 	must(dat_cno_create(w.a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &k->unused_cno));
 	must(dat_evd_modify_cno(k->evd, k->cno));
+	k->rsp = reserve(&w.a, QUAL + 4, plain_ep(&w.a));
 	k->psp = listen_at(&w.a, QUAL + 3);
 }
 
@@ -82,6 +83,7 @@ static void make_kits(void)
 	make_kit(&foreign, "emu1");
 	swap_sides();
 	make_kit(&kit, "emu0");
+	in_region = segment(&w.a, 0, 8);
 	run_quiet();
 }
 
