@@ -62,7 +62,8 @@ void dat_conf_free(struct dat_conf *conf);
 /*
  * What the file says now; it is read when first asked for, and again when it is another one or was
  * written to. It stays until the next call; the caller (under loader_lock) sees to it that there is none
- * at the same time. NULL: DAT_OVERRIDE names what cannot be read, or there is no memory; said on stderr.
+ * at the same time. NULL: DAT_OVERRIDE names what cannot be read, or there is no memory (errno is ENOMEM
+ * then); said on stderr.
  */
 const struct dat_conf *dat_conf_now(void);
 

@@ -167,8 +167,11 @@ const struct dat_conf *dat_conf_now(void)
 		return last.conf;
 	conf = override ? read_file(path, &version) : read_usual(&version);
 	if (!conf) {
+		int err = errno;
+
 		say("DAT_OVERRIDE=%s: %s; name a dat.conf that can be read, or unset it", path,
-		    errno == ESPIPE ? "not a file" : strerror(errno));
+		    err == ESPIPE ? "not a file" : strerror(err));
+		errno = err;
 		return NULL;
 	}
 	return keep(path, &version, conf) ? conf : NULL;

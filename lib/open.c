@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dat_ia_open: who serves the name asked for, in which version (registry.h). */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,8 @@ static DAT_RETURN find_target_locked(const struct request *request, struct targe
 	if (ret != DAT_SUCCESS || target->entry)
 		return ret;
 	conf = dat_conf_now();
+	if (!conf && errno == ENOMEM)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (!conf)
 		return not_found(DAT_NAME_NOT_REGISTERED); /* ruling E11 */
 	line = choose(conf, request, &ret);

@@ -248,6 +248,8 @@ int unit_run(const char *name, void (*fill)(Suite *suite))
 	SRunner *runner;
 	int failed;
 
+	/* Whole lines, or what a test says on stderr gets between the parts of one. */
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	fill(suite);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -2,9 +2,7 @@
 /* The table of calls.h, in the order of the standard's headers. */
 #include "tests/sweep/calls.h"
 
-struct kit kit;
-DAT_LMR_TRIPLET in_region;
-
+static const DAT_RMR_TRIPLET no_bytes;
 static DAT_EVENT software = { .event_number = DAT_SOFTWARE_EVENT };
 
 static DAT_RETURN new_ep(const DAT_HANDLE *h)
@@ -94,7 +92,7 @@ CALL(cno_modify_agent, dat_cno_modify_agent(h[0], DAT_OS_WAIT_PROXY_AGENT_NULL))
 CALL(cno_query, dat_cno_query(h[0], DAT_CNO_FIELD_ALL, &out.cno))
 CALL(cno_free, dat_cno_free(h[0]))
 CALL(ep_query, dat_ep_query(h[0], DAT_EP_FIELD_ALL, &out.ep))
-CALL(ep_connect, dat_ep_connect(h[0], address(&w.b), QUAL, 10, 0, NULL, DAT_QOS_BEST_EFFORT, 0))
+CALL(ep_connect, dat_ep_connect(h[0], peer, QUAL, 10, 0, NULL, DAT_QOS_BEST_EFFORT, 0))
 CALL(ep_disconnect, dat_ep_disconnect(h[0], DAT_CLOSE_ABRUPT_FLAG))
 CALL(ep_post_send, dat_ep_post_send(h[0], 0, NULL, cookie(0), DEFAULT))
 CALL(ep_post_recv, dat_ep_post_recv(h[0], 0, NULL, cookie(0), DEFAULT))
@@ -114,6 +112,12 @@ CALL(cr_handoff, dat_cr_handoff(h[0], QUAL + 3))
 CALL(ep_dup_connect, dat_ep_dup_connect(h[0], h[1], 10, 0, NULL, DAT_QOS_BEST_EFFORT))
 CALL(sync_read, dat_lmr_sync_rdma_read(h[0], &in_region, 1))
 CALL(sync_write, dat_lmr_sync_rdma_write(h[0], &in_region, 1))
+CALL(rmr_create, dat_rmr_create(h[0], &out.handle))
+CALL(rmr_query, dat_rmr_query(h[0], DAT_RMR_FIELD_ALL, &out.rmr))
+CALL(rmr_bind, dat_rmr_bind(h[0], &in_region, DAT_MEM_PRIV_REMOTE_READ_FLAG, h[1], cookie(0), DEFAULT, &out.more.rmr))
+CALL(rmr_free, dat_rmr_free(h[0]))
+CALL(rdma_read, dat_ep_post_rdma_read(h[0], 0, NULL, cookie(0), &no_bytes, DEFAULT))
+CALL(rdma_write, dat_ep_post_rdma_write(h[0], 0, NULL, cookie(0), &no_bytes, DEFAULT))
 CALL(psp_query, dat_psp_query(h[0], DAT_PSP_FIELD_ALL, &out.psp))
 CALL(psp_free, dat_psp_free(h[0]))
 CALL(pz_create, dat_pz_create(h[0], &out.handle))
@@ -187,6 +191,12 @@ const struct call calls[] = {
 	{ "dat_rsp_free", rsp_free, { ARG(1, RSP, rsp, _RSP) } },
 	{ "dat_cr_handoff", cr_handoff, { ARG(1, CR, cr, _CR) } },
 	{ "dat_ep_dup_connect", ep_dup_connect, { THE_EP, ARG(2, EP, connected, _EP) } },
+	{ "dat_rmr_create", rmr_create, { ARG(1, PZ, pz, _PZ) } },
+	{ "dat_rmr_query", rmr_query, { ARG(1, RMR, rmr, _RMR) } },
+	{ "dat_rmr_bind", rmr_bind, { ARG(1, RMR, rmr, _RMR), ARG(4, EP, connected, _EP) } },
+	{ "dat_rmr_free", rmr_free, { ARG(1, RMR, rmr, _RMR) } },
+	{ "dat_ep_post_rdma_read", rdma_read, { ARG(1, EP, connected, _EP) } },
+	{ "dat_ep_post_rdma_write", rdma_write, { ARG(1, EP, connected, _EP) } },
 	{ "dat_lmr_sync_rdma_read", sync_read, { THE_IA } },
 	{ "dat_lmr_sync_rdma_write", sync_write, { THE_IA } },
 	{ "dat_psp_query", psp_query, { ARG(1, PSP, psp, _PSP) } },

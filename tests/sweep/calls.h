@@ -21,6 +21,7 @@ enum kind {
 	CR,
 	PSP,
 	RSP,
+	RMR,
 	CNO,
 	ANY
 };
@@ -35,10 +36,16 @@ struct kit {
 	DAT_HANDLE cr;
 	DAT_HANDLE psp;
 	DAT_HANDLE rsp;
+	DAT_HANDLE rmr;
 	DAT_HANDLE cno, unused_cno; /* the first notifies of evd */
 };
 extern struct kit kit;
 extern DAT_LMR_TRIPLET in_region; /* of the kit's LMR */
+extern DAT_IA_ADDRESS_PTR peer;   /* of w.b */
+
+/* Makes a kit of w.a, which has `adapter` open; w.b is the peer. */
+void kit_make(struct kit *k, const char *adapter);
+DAT_HANDLE kit_member(const struct kit *from, size_t offset);
 
 enum {
 	MAX_HANDLES = 6
@@ -57,6 +64,9 @@ struct call {
 	DAT_RETURN (*make)(const DAT_HANDLE *h);
 	struct handle_arg args[MAX_HANDLES + 1];
 };
+
+/* What a call wants, from the kit */
+void kit_handles(const struct call *call, DAT_HANDLE *h);
 
 extern const struct call calls[];
 extern const size_t call_count;

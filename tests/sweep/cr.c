@@ -121,6 +121,18 @@ static DAT_RETURN accept_on_a_reserved_endpoint(void)
 	return accept_in(DAT_EP_STATE_RESERVED);
 }
 
+/* Who asks wants to send more Reads than the Endpoint answers. */
+static DAT_RETURN accept_where_Reads_do_not_agree(void)
+{
+	DAT_EP_ATTR attr = ep_attr();
+
+	attr.max_rdma_read_out = 4;
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	w.a.ep = plain_ep(&w.a);
+	cr = request(w.b.ep, &w.a, QUAL);
+	return TRY(dat_cr_accept(cr, w.a.ep, 0, NULL));
+}
+
 PROVOKE_CR(handoff_to_nobody, dat_cr_handoff(cr, QUAL + 5))
 
 static const struct sweep_row rows[] = {
@@ -142,6 +154,7 @@ static const struct sweep_row rows[] = {
 	ROW(dat_cr_accept, INVALID_STATE, INVALID_STATE_EP_EVD_CONNECT,
 	    accept_without_a_connect_EVD),
 	ROW_ARG(dat_cr_accept, 2, accept_with_another_endpoint),
+	ROW_ARG(dat_cr_accept, 2, accept_where_Reads_do_not_agree),
 	ROW_ARG(dat_cr_handoff, 2, handoff_to_nobody),
 };
 

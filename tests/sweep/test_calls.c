@@ -18,48 +18,11 @@ static const struct {
 	enum kind kind;
 } members[] = {
 	MEMBER(ia, IA), MEMBER(pz, PZ), MEMBER(lmr, LMR), MEMBER(recv, EVD), MEMBER(ep, EP),
-	MEMBER(srq, SRQ), MEMBER(cr, CR), MEMBER(psp, PSP), MEMBER(rsp, RSP), MEMBER(cno, CNO),
+	MEMBER(srq, SRQ), MEMBER(cr, CR), MEMBER(psp, PSP), MEMBER(rsp, RSP), MEMBER(rmr, RMR), MEMBER(cno, CNO),
 };
 /* clang-format on */
 
-static DAT_HANDLE member(const struct kit *from, size_t offset)
-{
-	DAT_HANDLE handle;
-
-	memcpy(&handle, (const char *)from + offset, sizeof(handle));
-	return handle;
-}
-
 /* ---- kits ---- */
-
-/* Of w.a; w.b is the peer. */
-static void make_kit(struct kit *k, const char *adapter)
-{
-	DAT_EVD_HANDLE async = NO_HANDLE;
-	char name[8];
-
-	snprintf(name, sizeof(name), "%s", adapter);
-	k->ia = w.a.ia;
-	must(dat_ia_open(name, 4, &async, &k->empty_ia));
-	k->pz = w.a.pz;
-	must(dat_pz_create(w.a.ia, &k->unused_pz));
-	k->lmr = w.a.lmr;
-	k->recv = w.a.recv;
-	k->request = w.a.request;
-	k->connect = w.a.connect;
-	k->cr_evd = w.a.cr;
-	k->evd = make_evd(&w.a, 8, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG);
-	k->connected = plain_ep(&w.a);
-	connect_eps(&w.a, k->connected, &w.b, plain_ep(&w.b));
-	k->ep = w.a.ep = plain_ep(&w.a);
-	k->srq = w.a.srq = make_srq(&w.a, 4, 0);
-	k->cr = request(plain_ep(&w.b), &w.a, QUAL);
-	must(dat_cno_create(w.a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &k->cno));
-	must(dat_cno_create(w.a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &k->unused_cno));
-	must(dat_evd_modify_cno(k->evd, k->cno));
-	k->rsp = reserve(&w.a, QUAL + 4, plain_ep(&w.a));
-	k->psp = listen_at(&w.a, QUAL + 3);
-}
 
 static void swap_sides(void)
 {
@@ -74,16 +37,15 @@ static void swap_sides(void)
 static void make_kits(void)
 {
 	swap_sides();
-	make_kit(&stale, "emu1");
+	kit_make(&stale, "emu1");
 	must(dat_ia_close(stale.empty_ia, DAT_CLOSE_GRACEFUL_FLAG));
 	side_close(&w.a);
 	run_quiet();
 	drain(w.b.connect);
 	side_open(&w.a, "emu1");
-	make_kit(&foreign, "emu1");
+	kit_make(&foreign, "emu1");
 	swap_sides();
-	make_kit(&kit, "emu0");
-	in_region = segment(&w.a, 0, 8);
+	kit_make(&kit, "emu0");
 	run_quiet();
 }
 
@@ -92,14 +54,6 @@ static void drop_kits(void)
 	must(dat_ia_close(foreign.empty_ia, DAT_CLOSE_GRACEFUL_FLAG));
 	if (kit.empty_ia)
 		must(dat_ia_close(kit.empty_ia, DAT_CLOSE_GRACEFUL_FLAG));
-}
-
-static void sound_handles(const struct call *call, DAT_HANDLE *h)
-{
-	size_t i;
-
-	for (i = 0; call->args[i].number; i++)
-		h[i] = member(&kit, call->args[i].member);
 }
 
 /* ---- tests ---- */
@@ -111,7 +65,7 @@ START_TEST(succeeds)
 	DAT_RETURN ret;
 
 	make_kits();
-	sound_handles(call, h);
+	kit_handles(call, h);
 	ret = call->make(h);
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: %s", call->name, ret_text(ret));
 	if (h[0] == kit.empty_ia)
@@ -130,7 +84,7 @@ static void refuse(DAT_HANDLE bad, const char *what)
 	DAT_HANDLE h[MAX_HANDLES];
 	DAT_RETURN ret;
 
-	sound_handles(spoilt_call, h);
+	kit_handles(spoilt_call, h);
 	h[spoilt] = bad;
 	drain(kit.evd);
 	sweep_before();
@@ -150,7 +104,7 @@ static void refuse_what_was_never_issued(void)
 					  INTPTR_MAX,  1ull << 63,
 					  1ull << 47,  0x7fff00000 };
 	static const uintptr_t offsets[] = { 1, 2, 4, 7, 8, 9, 12, 15, 1 << 20, 1 << 28, 1 << 30 };
-	uintptr_t near = (uintptr_t)member(&kit, spoilt_call->args[spoilt].member);
+	uintptr_t near = (uintptr_t)kit_member(&kit, spoilt_call->args[spoilt].member);
 	size_t i;
 
 	if (!spoilt_call->args[spoilt].may_be_null)
@@ -178,13 +132,22 @@ START_TEST(refuses_bad_handles)
 	refuse_what_was_never_issued();
 	refuse(w.sim, "a fabric");
 	for (i = 0; i < COUNT(members); i++) {
-		refuse(member(&stale, members[i].offset), "stale");
+		refuse(kit_member(&stale, members[i].offset), "stale");
 		if (arg->kind != ANY && arg->kind != members[i].kind)
-			refuse(member(&kit, members[i].offset), "of another type");
+			refuse(kit_member(&kit, members[i].offset), "of another type");
 		if (spoilt > 0 && arg->kind == members[i].kind)
-			refuse(member(&foreign, members[i].offset), "of another instance");
+			refuse(kit_member(&foreign, members[i].offset), "of another instance");
 	}
 	drop_kits();
+}
+END_TEST
+
+/* What succeeds above answers otherwise; here is the value that nothing answers. */
+START_TEST(G5_the_value_that_no_call_answers_fits_its_mask)
+{
+	ck_assert_uint_eq(DAT_NOT_IMPLEMENTED, 0x0fff0000);
+	ck_assert_uint_eq(DAT_GET_TYPE(DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED), DAT_NOT_IMPLEMENTED);
+	ck_assert_uint_eq(call_count, 67); /* and the five that take no handle */
 }
 END_TEST
 
@@ -207,6 +170,7 @@ static void fill(Suite *suite)
 {
 	size_t c, a;
 
+	unit_test(suite, G5_the_value_that_no_call_answers_fits_its_mask);
 	for (c = 0; c < call_count; c++) {
 		int first = (int)(c * MAX_HANDLES);
 

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that runs out: in each call the first allocation fails, then the second, and so on until the
+ * call needs no more. Ruling G2: DAT_INSUFFICIENT_RESOURCES, nothing has changed, nothing is lost; then
+ * the call succeeds. The linker puts the allocator of this file before the library's.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <dat/dat_registry.h>
+#include <dat/udat_redirection.h>
+
+#include "tests/sweep/calls.h"
+
+/* ---- the allocator ---- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static int fail_at, asked; /* from 1; 0: all succeed */
+
+static bool fails(void)
+{
+	if (fail_at == 0 || ++asked != fail_at)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+/* ---- calls; no function that fails allocations may use Check, which wants memory, too ---- */
+
+enum {
+	MANY = 50
+};
+
+/* How often memory was wanted; the last time there was enough. */
+static int until_it_succeeds(const char *name, DAT_RETURN (*make)(const DAT_HANDLE *h),
+			     const DAT_HANDLE *h)
+{
+	int n;
+
+	for (n = 1; n < MANY; n++) {
+		DAT_RETURN ret;
+
+		sweep_before();
+		asked = 0;
+		fail_at = n;
+		ret = make(h);
+		fail_at = 0;
+		if (ret == DAT_SUCCESS)
+			return n - 1;
+		sweep_after(name, ret);
+		ck_assert_msg(is_failure(ret, DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE),
+			      "%s, allocation %d: %s", name, n, ret_text(ret));
+	}
+	ck_abort_msg("%s wants memory without end", name);
+	return n;
+}
+
+/* The calls of calls.h that allocate; the others do not have to. */
+static const char *const allocating[] = {
+	"dat_cno_create",         "dat_cr_accept",      "dat_ep_connect", "dat_ep_create",
+	"dat_ep_create_with_srq", "dat_ep_dup_connect", "dat_evd_create", "dat_evd_resize",
+	"dat_lmr_create",         "dat_psp_create",     "dat_pz_create",  "dat_psp_create_any",
+	"dat_rmr_create",         "dat_rsp_create",     "dat_srq_create",
+};
+
+static bool allocates(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(allocating); i++)
+		if (strcmp(allocating[i], name) == 0)
+			return true;
+	return false;
+}
+
+START_TEST(changes_nothing_without_memory)
+{
+	const struct call *call = &calls[_i];
+	DAT_HANDLE h[MAX_HANDLES];
+	int wanted;
+
+	kit_make(&kit, "emu0");
+	run_quiet();
+	kit_handles(call, h);
+	wanted = until_it_succeeds(call->name, call->make, h);
+	ck_assert_int_eq(wanted > 0, allocates(call->name));
+	if (h[0] != kit.empty_ia)
+		must(dat_ia_close(kit.empty_ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+END_TEST
+
+/* ---- calls that take no handle, and other ways to make one ---- */
+
+static DAT_RETURN open_adapter(const DAT_HANDLE *h)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	char name[] = "emu5";
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	(void)h;
+	ret = dat_ia_open(name, 8, &async, &ia);
+	return ret == DAT_SUCCESS ? dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) : ret;
+}
+
+static DAT_RETURN add_provider(const DAT_HANDLE *h)
+{
+	static DAT_PROVIDER provider;
+	static const DAT_PROVIDER_INFO info = { .ia_name = "other0" };
+	DAT_RETURN ret = dat_registry_add_provider(&provider, &info);
+
+	(void)h;
+	return ret == DAT_SUCCESS ? dat_registry_remove_provider(&provider, &info) : ret;
+}
+
+static DAT_RETURN share_memory(const DAT_HANDLE *h)
+{
+	static char name[DAT_LMR_COOKIE_SIZE];
+	DAT_REGION_DESCRIPTION region;
+
+	region.for_shared_memory.virtual_address = h[0];
+	region.for_shared_memory.shared_memory_id = &name;
+	return dat_lmr_create(w.a.ia, DAT_MEM_TYPE_SHARED_VIRTUAL, region, 64, w.a.pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &out.handle, NULL, NULL, NULL, NULL);
+}
+
+START_TEST(adapters_open_later)
+{
+	ck_assert_int_gt(until_it_succeeds("dat_ia_open", open_adapter, NULL), 0);
+}
+END_TEST
+
+START_TEST(providers_are_added_later)
+{
+	ck_assert_int_gt(until_it_succeeds("dat_registry_add_provider", add_provider, NULL), 0);
+}
+END_TEST
+
+START_TEST(memory_is_shared_later)
+{
+	DAT_HANDLE at = mmap(NULL, 64, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	ck_assert_int_gt(until_it_succeeds("dat_lmr_create", share_memory, &at), 1);
+	side_close(&w.a);
+	munmap(at, 64);
+}
+END_TEST
+
+/* A request that comes when there is no memory for it is turned away, as if nobody listened. */
+START_TEST(requests_are_turned_away)
+{
+	w.a.ep = plain_ep(&w.a);
+	listen_at(&w.b, QUAL);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	asked = 0;
+	fail_at = 1;
+	(void)dat_sim_run_until_quiet(w.sim, UINT64_C(10000000000));
+	fail_at = 0;
+	ck_assert_int_ge(asked, 1);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	expect_no_event(w.b.cr);
+	ck_assert_int_eq(objects(DAT_HANDLE_TYPE_CR), 0);
+}
+END_TEST
+
+/* ---- suite ---- */
+
+static void setup_nothing(void)
+{
+}
+
+static void fill(Suite *suite)
+{
+	static char names[128][64];
+	size_t c;
+
+	for (c = 0; c < call_count; c++) {
+		assert(c < COUNT(names));
+		snprintf(names[c], sizeof(names[c]), "%s%s", calls[c].name,
+			 allocates(calls[c].name) ? "/DAT_INSUFFICIENT_RESOURCES/no_memory" : "");
+		unit_add_case(suite, names[c], changes_nothing_without_memory, (int)c, (int)c + 1,
+			      setup_sides);
+	}
+	unit_add_case(suite, "dat_ia_open/DAT_INSUFFICIENT_RESOURCES/no_memory",
+		      adapters_open_later, 0, 1, setup_fabric);
+	unit_add_case(suite, "dat_ia_open/DAT_INSUFFICIENT_RESOURCES/no_memory_and_no_fabric",
+		      adapters_open_later, 0, 1, setup_nothing);
+	unit_add_case(suite, "dat_registry_add_provider/DAT_INSUFFICIENT_RESOURCES/no_memory",
+		      providers_are_added_later, 0, 1, setup_sides);
+	unit_add_case(suite, "dat_lmr_create/DAT_INSUFFICIENT_RESOURCES/no_memory_to_share",
+		      memory_is_shared_later, 0, 1, setup_sides);
+	unit_test(suite, requests_are_turned_away);
+}
+
+UNIT_SUITE("no_memory")
