@@ -114,11 +114,13 @@ struct emu_swqe {
 	uint32_t message; /* number among the connection's requests, from 1, low 32 bits */
 	uint8_t opcode, flags;
 	uint16_t num_sge;
-	uint32_t step; /* READ: response packet due next, or EMU_READ_DONE; BIND: emu_mw.serial */
+	uint32_t step; /* READ: response packet due next, or EMU_READ_xxx; BIND: emu_mw.serial */
 	struct nic_sge sge[];
 };
 
 #define EMU_READ_DONE UINT32_MAX
+#define EMU_READ_EARLY \
+	(UINT32_MAX - 1) /* its answer came before that to an earlier one was whole */
 
 /* In place of the sge of a BIND; remote_addr is where the range begins, rkey the new key. */
 struct emu_bind {

@@ -278,6 +278,27 @@ static void expect_more(struct emu_world *w, const struct response *r)
 		     r->qp->epoch, r->index, r->packet + 1);
 }
 
+/* Answers are placed in the order of their requests. */
+static void answer_early_one(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	struct emu_event event = { .order = EMU_EV_RESPONSE | EMU_EV_ARRIVED,
+				   .qp = emu_qp_index(w, qp),
+				   .epoch = qp->epoch };
+
+	for (uint32_t i = index + 1; i != qp->sq_next; i++) {
+		struct emu_swqe *wqe = emu_wqe(w, &qp->sq, i);
+
+		if (wqe->opcode != NIC_OP_READ)
+			continue;
+		if (wqe->step == EMU_READ_EARLY) {
+			wqe->step = 0;
+			event.index = i;
+			emu_reschedule(w, &event, w->fab->now);
+		}
+		return;
+	}
+}
+
 static void read_done(struct emu_world *w, const struct response *r)
 {
 	struct emu_qp *qp = r->qp, *peer = emu_qp_at(w, qp->peer);
@@ -286,6 +307,7 @@ static void read_done(struct emu_world *w, const struct response *r)
 	qp->reads_out--;
 	if (peer->epoch == qp->peer_epoch && peer->reads_in > 0)
 		peer->reads_in--;
+	answer_early_one(w, qp, r->index);
 	/* It was executed in its turn, so all before it have been. */
 	emu_tx_delivered(w, qp, r->index + 1);
 	emu_tx_go_on(w, qp);
@@ -305,6 +327,10 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 	r.wqe = emu_wqe(w, &r.qp->sq, event->index);
 	if (r.wqe->opcode != NIC_OP_READ || r.wqe->step != event->packet)
 		return false; /* a repetition */
+	if (event->packet == 0 && any_unanswered(w, r.qp, event->index)) {
+		r.wqe->step = EMU_READ_EARLY;
+		return false;
+	}
 	r.to = r.from + mtu;
 	if (emu_event_kind(event) == EMU_EV_RESPONSE_REST || r.to > r.wqe->length)
 		r.to = r.wqe->length;
@@ -372,6 +398,6 @@ void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a)
 
 void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a)
 {
-	if (a->swqe->step != EMU_READ_DONE)
+	if (a->swqe->step < EMU_READ_EARLY)
 		send_response(w, a, a->swqe->step);
 }

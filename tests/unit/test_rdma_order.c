@@ -118,6 +118,32 @@ START_TEST(page_a_fenced_request_starts_when_earlier_Reads_are_done)
 }
 END_TEST
 
+/* A slower link makes the rest of the first answer later than the second one. */
+START_TEST(answers_to_Reads_are_placed_in_order)
+{
+	rdma_pair(3, 3);
+	fill_slot(&w.b, 1, 1);
+	fill_slot(&w.b, 2, 2);
+	must(dat_sim_set_link(w.sim, "emu1", "emu0", LATENCY_NS, 8000000000)); /* 1 ns a byte */
+	post_read(&w.a, w.a.ep, 1, remote(&w.b, 1, LONG));
+	post_read(&w.a, w.a.ep, 2, remote(&w.b, 2, SHORT));
+	post_read(&w.a, w.a.ep, 3, remote(&w.b, 2, MTU));
+	must(dat_sim_advance(w.sim, LATENCY_NS));
+	must(dat_sim_set_link(w.sim, "emu1", "emu0", LATENCY_NS, 8000000));
+	must(dat_sim_advance(w.sim, LATENCY_NS + 2 * LONG));
+	ck_assert(slot_holds(&w.a, 1, 1, MTU));
+	ck_assert_int_eq(slot(&w.a, 1)[MTU], 0);
+	ck_assert_int_eq(slot(&w.a, 2)[1], 0);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 2, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 3, DAT_DTO_SUCCESS);
+	ck_assert(slot_holds(&w.a, 1, 1, LONG));
+	ck_assert(slot_holds(&w.a, 2, 2, SHORT));
+	ck_assert(slot_holds(&w.a, 3, 2, MTU));
+}
+END_TEST
+
 START_TEST(page_a_fence_with_nothing_to_wait_for_does_not_wait)
 {
 	DAT_LMR_TRIPLET iov = segment(&w.a, 2, SHORT);
@@ -353,6 +379,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, requests_of_all_kinds_complete_in_the_order_of_posting);
 	unit_test_all(suite, a_Send_behind_an_unanswered_Read_is_delivered_and_completes_after_it);
 	unit_test_loop_all(suite, page_a_fenced_request_starts_when_earlier_Reads_are_done, 3);
+	unit_test_all(suite, answers_to_Reads_are_placed_in_order);
 	unit_test_all(suite, page_a_fence_with_nothing_to_wait_for_does_not_wait);
 	unit_test_all(suite, digest_no_more_Reads_than_max_rdma_read_out_are_under_way);
 	unit_test_all(suite, digest_as_many_Reads_as_the_peer_answers_never_break);
