@@ -7,6 +7,7 @@
 #include "cm.h"
 #include "link.h"
 #include "qp.h"
+#include "retry.h"
 #include "trace.h"
 #include "world.h"
 
@@ -362,8 +363,13 @@ static void lost_acceptance(struct emu_world *w, uint32_t index, uint32_t epoch)
 {
 	struct emu_qp *qp = emu_qp_at(w, index);
 
-	if (index && qp->epoch == epoch && qp->state == EMU_QP_CONNECTING)
-		emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
+	struct emu_qp *active = emu_qp_at(w, qp->peer);
+
+	if (!index || qp->epoch != epoch || qp->state != EMU_QP_CONNECTING)
+		return;
+	if (active->epoch == qp->peer_epoch)
+		emu_retry_half_open(w, active);
+	emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
 }
 
 void emu_cm_lost(struct emu_world *w, const struct emu_event *event)

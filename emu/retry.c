@@ -145,20 +145,21 @@ void emu_retry_response(struct emu_world *w, const struct emu_event *event)
 
 /* ---- what is lost for good ---- */
 
-/* Whoever sent it gives up; the other end knows nothing of it, and stays until it wants something. */
-static void leave_half_open(struct emu_world *w, struct emu_qp *qp)
+void emu_retry_half_open(struct emu_world *w, struct emu_qp *qp)
 {
-	if (!qp || qp->half_open)
-		return;
-	if (qp->state == EMU_QP_CONNECTING) {
-		emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
-		return;
-	}
-	if (!emu_qp_running(qp))
+	if (qp->half_open || !emu_qp_running(qp))
 		return;
 	qp->half_open = true;
 	emu_observe(w, 1);
 	emu_retry_on(w, qp);
+}
+
+static void lost_end(struct emu_world *w, struct emu_qp *qp)
+{
+	if (qp && qp->state == EMU_QP_CONNECTING)
+		emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
+	else if (qp)
+		emu_retry_half_open(w, qp);
 }
 
 static void give_up(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p)
@@ -166,7 +167,7 @@ static void give_up(struct emu_world *w, const struct emu_event *event, const st
 	if (p->what == NIC_PACKET_CM)
 		emu_cm_lost(w, event);
 	else if (p->what == NIC_PACKET_DISCONNECT)
-		leave_half_open(w, p->target);
+		lost_end(w, p->target);
 	else if (p->requester && emu_qp_running(p->requester) &&
 		 emu_wq_count(&p->requester->sq) > 0)
 		exhausted(w, p->requester);

@@ -14,6 +14,8 @@
 
 /* A packet is gone. */
 void emu_retry_lost(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p);
+/* The peer is gone, qp knows nothing of it, and stays until it wants something. */
+void emu_retry_half_open(struct emu_world *w, struct emu_qp *qp);
 /* An answer to qp (NULL: nobody) is in doubt: the timer runs, if it does not already. */
 void emu_retry_on(struct emu_world *w, struct emu_qp *qp);
 /* The timer of qp was stopped, whichever it was. */

@@ -124,7 +124,8 @@ static bool put_off(struct emu_world *w, struct emu_event *event, const struct e
 	if (rule->fault == NIC_FAULT_DELAY)
 		link->late = when;
 	emu_wire_put_off(w, event, when);
-	emu_retry_on(w, p->requester);
+	if (!emu_profile(w)->stream)
+		emu_retry_on(w, p->requester);
 	return true;
 }
 

@@ -166,6 +166,19 @@ DAT_RMR_CONTEXT post_bind(DAT_RMR_HANDLE rmr, struct side *side, DAT_EP_HANDLE e
 /* Both connect EVDs say the connection broke. */
 void expect_pair_broken(void);
 
+/* ---- packet faults ---- */
+
+/* The retry timer and counter of the fixtures' fabric. */
+#define RETRY_NS UINT64_C(1000000)
+#define RETRIES  7
+
+DAT_COUNT fault(DAT_SIM_FAULT rule);
+/* The nth (0: every) packet of these kinds is lost. */
+DAT_COUNT drop(int packets, DAT_UINT64 nth);
+DAT_UINT64 fired(DAT_COUNT id);
+/* That connection event and no other; the Endpoint is DISCONNECTED. */
+void expect_end(struct side *side, int number);
+
 /* ---- expectations ---- */
 
 #define SUPPORT_TEXT_(x) #x

@@ -26,8 +26,8 @@ DAT_SIM_CONFIG fabric_config(DAT_SIM_PROFILE profile)
 		.mtu = MTU,
 		.rnr_retry = 6,
 		.rnr_timer_ns = 100000,
-		.retry = 7,
-		.retry_timer_ns = 1000000,
+		.retry = RETRIES,
+		.retry_timer_ns = RETRY_NS,
 		.poll_quantum_ns = 0,
 		.trace = untraced ? DAT_FALSE : DAT_TRUE,
 	};
