@@ -94,6 +94,31 @@ START_TEST(G7_a_message_comes_though_nobody_calls)
 }
 END_TEST
 
+/* What no event at all tells the target: the writer's completion may come later than the bytes. */
+START_TEST(G7_an_RDMA_Write_is_seen_by_who_looks_at_memory)
+{
+	DAT_RMR_TRIPLET remote = { 0 };
+	DAT_LMR_TRIPLET local;
+	DAT_LMR_PARAM param;
+
+	plain_pair();
+	must(dat_lmr_query(w.b.lmr, DAT_LMR_FIELD_ALL, &param));
+	remote.rmr_context = param.rmr_context;
+	remote.segment_length = LONG;
+	begin_threads();
+	for (int n = 0; n < 20; n++) {
+		local = segment(&w.a, n, LONG);
+		memset(slot(&w.a, n), n + 1, LONG);
+		remote.target_address = (uintptr_t)slot(&w.b, n);
+		must(dat_ep_post_rdma_write(w.a.ep, 1, &local, cookie(n), &remote,
+					    DAT_COMPLETION_SUPPRESS_FLAG));
+		spin_until(slot(&w.b, n) + LONG - 1, (unsigned char)(n + 1));
+	}
+	expect_no_event(w.b.recv);
+	end_threads();
+}
+END_TEST
+
 static void tell(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
 	(void)evd;
@@ -267,6 +292,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test(suite, G7_a_message_comes_though_nobody_calls);
+	unit_test(suite, G7_an_RDMA_Write_is_seen_by_who_looks_at_memory);
 	unit_test(suite, E2_an_agent_is_called_though_nobody_calls);
 	unit_test_bare(suite, E2_an_agent_may_close_the_last_IA);
 	unit_test(suite, G7_a_connection_times_out_though_nobody_calls);
