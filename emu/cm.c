@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"
@@ -9,6 +10,7 @@
 #include "qp.h"
 #include "retry.h"
 #include "trace.h"
+#include "wire.h"
 #include "world.h"
 
 /* Ports that the backend picks lie above those that programs choose themselves. */
@@ -243,6 +245,37 @@ static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
 	return !conn->head.live || conn->qp != event->qp || conn->epoch != event->epoch;
 }
 
+static EMU_COLD void trace_request(struct emu_world *w, const struct emu_conn *conn)
+{
+	const struct emu_qp *qp = emu_qp_at(w, conn->qp);
+	char psn[24] = "";
+
+	if (qp->epoch == conn->epoch)
+		snprintf(psn, sizeof(psn), " psn=%u", emu_wire_first_psn(qp));
+	emu_trace_line(w, "%s.ep%u packet to=%s op=CM_REQ qual=%lu%s",
+		       emu_adapter_name(w, conn->from), conn->name, emu_adapter_name(w, conn->to),
+		       conn->port, psn);
+}
+
+static EMU_COLD void trace_reply(struct emu_world *w, const struct emu_conn *conn, uint32_t outcome)
+{
+	static const char *const reasons[] = { [NIC_END_REJECTED] = " reason=REJECTED",
+					       [NIC_END_NO_LISTENER] = " reason=NO_LISTENER",
+					       [NIC_END_UNREACHABLE] = " reason=UNREACHABLE" };
+	const struct emu_qp *qp = conn->passive_qp ? emu_qp_at(w, conn->passive_qp) : NULL;
+	char end[16] = "", more[32] = "";
+
+	if (outcome) {
+		snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
+	} else if (qp->epoch == conn->passive_epoch) {
+		snprintf(end, sizeof(end), ".ep%u", qp->name);
+		snprintf(more, sizeof(more), " psn=%u", emu_wire_first_psn(qp));
+	}
+	emu_trace_line(w, "%s%s packet to=%s.ep%u op=%s%s", emu_adapter_name(w, conn->to), end,
+		       emu_adapter_name(w, conn->from), conn->name, outcome ? "CM_REJ" : "CM_REP",
+		       more);
+}
+
 static void on_request(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_conn *conn = &w->fab->conn[event->index];
@@ -251,8 +284,8 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 	if (is_copy(conn, event) || conn->arrived)
 		return;
 	conn->arrived = true;
-	emu_trace(w, "%s packet to=%s op=CM_REQ qual=%lu", emu_adapter_name(w, conn->from),
-		  emu_adapter_name(w, conn->to), conn->port);
+	if (w->fab->trace_on)
+		trace_request(w, conn);
 	/* The adapter it was for may be gone, and another be in its place. */
 	if (!w->fab->adapters[conn->to].open ||
 	    w->fab->adapters[conn->to].generation != conn->to_generation) {
@@ -295,8 +328,8 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 
 	if (is_copy(conn, event))
 		return;
-	emu_trace(w, "%s packet to=%s op=%s", emu_adapter_name(w, conn->to),
-		  emu_adapter_name(w, conn->from), event->packet == 0 ? "CM_REP" : "CM_REJ");
+	if (w->fab->trace_on)
+		trace_reply(w, conn, event->packet);
 	if (waiting && event->packet == 0)
 		establish_active(w, qp, conn);
 	else if (waiting)

@@ -123,6 +123,10 @@ bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct em
 		p->requester = p->target;
 		set_request(w, p, event);
 	}
+	if (p->what & (NIC_PACKET_NAK | NIC_PACKET_RNR_NAK) && kind != EMU_EV_NAK_SEQUENCE)
+		p->packet = 0; /* it is about the request */
+	else if (p->what == NIC_PACKET_ACK && p->request)
+		p->packet = emu_wire_span(w, p->request) - 1;
 	if (p->what == NIC_PACKET_READ_RESPONSE && p->request) {
 		p->first = p->packet == 0;
 		p->last = p->packet + 1 >= emu_wire_span(w, p->request);
@@ -130,11 +134,23 @@ bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct em
 	return true;
 }
 
-void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char *text, size_t size)
+static size_t end_text(struct emu_world *w, const struct emu_qp *qp, const char *key, char *text,
+		       size_t size)
 {
+	if (!qp)
+		return 0;
+	return (size_t)snprintf(text, size, " %s=%s.ep%u", key, emu_adapter_name(w, qp->adapter),
+				qp->name);
+}
+
+void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[EMU_PACKET_TEXT])
+{
+	const size_t size = EMU_PACKET_TEXT;
 	size_t n = (size_t)snprintf(text, size, "op=%s", p->op);
 
-	if (p->request && n < size)
+	n += end_text(w, p->source, "from", text + n, size - n);
+	n += end_text(w, p->target, "to", text + n, size - n);
+	if (p->request)
 		snprintf(text + n, size - n, " message=%u packet=%u psn=%u", p->request->message,
 			 p->packet, emu_wire_psn(w, p->requester, p->index, p->packet));
 }

@@ -90,11 +90,11 @@ static const char *const words[NIC_FAULT_COUNT] = {
 static void trace_fault(struct emu_world *w, const struct emu_packet *p, const char *word,
 			uint32_t rule)
 {
-	char text[96];
+	char text[EMU_PACKET_TEXT];
 
 	if (!w->fab->trace_on)
 		return;
-	emu_packet_text(w, p, text, sizeof(text));
+	emu_packet_text(w, p, text);
 	emu_trace_line(w, "%s>%s %s rule=%u %s", emu_adapter_name(w, p->from),
 		       emu_adapter_name(w, p->to), word, rule, text);
 }

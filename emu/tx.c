@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 
 #include "clock.h"
 #include "link.h"
@@ -217,6 +218,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
 				  uint32_t packet, enum emu_event_kind kind)
 {
+	char code[40] = "";
 	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	static const char *const names[EMU_EV_COUNT] = {
@@ -228,12 +230,15 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 
 	if (kind == EMU_EV_ACK)
 		packet = emu_wire_span(w, wqe) - 1;
-	else if (kind == EMU_EV_NAK)
+	if (kind == EMU_EV_NAK) {
+		snprintf(code, sizeof(code), " code=%s",
+			 emu_status_name((enum nic_wc_status)(packet & 0xff)));
 		packet = 0;
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u psn=%u",
+	}
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u psn=%u%s",
 		       emu_adapter_name(w, qp->peer_adapter), peer->name,
 		       emu_adapter_name(w, qp->adapter), qp->name, names[kind], wqe->message,
-		       emu_wire_psn(w, qp, index, packet));
+		       emu_wire_psn(w, qp, index, packet), code);
 }
 
 /* Several at once, the last of a drain, a repetition, or somebody reads along. */

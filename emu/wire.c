@@ -41,10 +41,15 @@ void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	qp->psn_more += emu_wire_span(w, emu_wqe(w, &qp->sq, index)) - 1;
 }
 
+uint32_t emu_wire_first_psn(const struct emu_qp *qp)
+{
+	return PSN_MASK - (qp->epoch * 7 + qp->name) % PSN_NEAR_WRAP;
+}
+
 /* Counted from the newest request back, so that posting one costs nothing. */
 uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t index, uint32_t packet)
 {
-	uint32_t first = PSN_MASK - (qp->epoch * 7 + qp->name) % PSN_NEAR_WRAP;
+	uint32_t first = emu_wire_first_psn(qp);
 	uint32_t more = qp->psn_more;
 
 	for (uint32_t i = index; (int32_t)(qp->psn_counted - i) > 0; i++)

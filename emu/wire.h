@@ -27,8 +27,9 @@ struct emu_packet {
 
 /* What an event is; false: no packet. */
 bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct emu_packet *p);
-/* "op=SEND_ONLY message=3 packet=0 psn=16777215": what a trace says of it. */
-void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char *text, size_t size);
+#define EMU_PACKET_TEXT 192
+/* "op=SEND_ONLY from=emu0.ep1 to=emu1.ep1 message=3 packet=0 psn=16777215": what a trace says of it. */
+void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[EMU_PACKET_TEXT]);
 
 /* It was put off or lost before, and is counted as a reason to look at packets. */
 bool emu_wire_marked(const struct emu_event *event);
@@ -45,6 +46,8 @@ void emu_wire_bring_again(struct emu_world *w, const struct emu_event *event, ui
 uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_swqe *swqe);
 /* Sequence numbers it takes: a READ those of its answer. */
 uint32_t emu_wire_span(const struct emu_world *w, const struct emu_swqe *swqe);
+/* That of the first packet of qp's connection. */
+uint32_t emu_wire_first_psn(const struct emu_qp *qp);
 /* The sequence number of a packet of a request still on qp's send queue. */
 uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
 		      uint32_t packet);

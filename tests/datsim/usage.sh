@@ -137,7 +137,7 @@ expect 2 'cut.trace:4: lines are missing' show cut.trace
 expect 2 'text.trace:3: expected a time' show text.trace
 expect 2 'good.dsim:1: not a trace' show good.dsim
 expect 0 'emu0.ep1 create' show whole.trace
-expect 2 'not built yet' show --pcapng x whole.trace
+expect 2 'expected a file to write' show --pcapng
 expect 0 'DATSIM_LATENCY_NS' info
 expect 2 'takes no arguments' shell x
 expect 2 'expected a program' run

@@ -75,7 +75,7 @@ const char help_test[] =
 	"Not built yet: fault lines.\n";
 
 const char help_show[] =
-	"datsim show [--all] [--svg FILE] FILE.trace\n"
+	"datsim show [--all] [--svg FILE] [--pcapng FILE] FILE.trace\n"
 	"\n"
 	"Prints a trace as a timeline: time, what the programs did, what the wire did, the counts\n"
 	"of the shared receive queue (max/available/outstanding), what surfaced as an event.\n"
@@ -83,8 +83,13 @@ const char help_show[] =
 	"  --all        set-up, tear-down, acknowledgements and completions of good Sends too\n"
 	"  --svg FILE   a sequence diagram instead: a line for each EP, time down the page, packets as\n"
 	"               arrows, and beside it the levels of each shared receive queue with its mark\n"
+	"  --pcapng FILE\n"
+	"               a capture instead, for Wireshark: each packet as RoCEv2 at its virtual\n"
+	"               nanosecond, with its line of the trace, and the fault that hit it, as comment.\n"
+	"               What a fault dropped is there too, and says so. Payloads are zeros, and so are\n"
+	"               addresses and keys of RDMA: the trace does not have them. For profile ib\n"
 	"\n"
-	"Colour on a terminal only, and never with NO_COLOR set. Not built yet: --pcapng.\n";
+	"Colour on a terminal only, and never with NO_COLOR set.\n";
 
 const char help_run[] =
 	"datsim run [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]... [--trace FILE] [--quiet]\n"

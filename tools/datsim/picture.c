@@ -312,21 +312,6 @@ static void draw_line(struct picture *picture, const struct trace_line *line, bo
 
 /* ---- the whole ---- */
 
-/* "# latency_ns=2000" stands before the first event. */
-static uint64_t latency_of(const char *text, size_t length)
-{
-	static const char key[] = "\n# latency_ns=";
-	const char *at = memmem(text, length, key, sizeof(key) - 1);
-	const char *end = text + length;
-	uint64_t ns = 0;
-
-	if (!at)
-		return USUAL_LATENCY_NS;
-	for (at += sizeof(key) - 1; at < end && *at >= '0' && *at <= '9' && ns < 1ul << 50; at++)
-		ns = ns * 10 + (uint64_t)(*at - '0');
-	return ns;
-}
-
 static void read_note(struct picture *picture, const struct trace_line *line, bool *begun,
 		      bool *over)
 {
@@ -380,7 +365,8 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	if (good) {
 		names_collect(&picture->words, text, length);
 		find_lifelines(picture, text, length);
-		picture->latency_ns = latency_of(text, length);
+		picture->latency_ns =
+			trace_setting_number(text, length, "latency_ns", USUAL_LATENCY_NS);
 		read_lines(picture, &reader, all, all || !trace_has_beginning(text, length));
 		if (all)
 			picture->begin_ns = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datsim show: print the timeline of a trace file. */
+/* datsim show: a trace file as a timeline, a diagram, a capture. */
 #include "commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "pcapng.h"
 #include "picture.h"
 #include "run.h"
 #include "show.h"
@@ -21,16 +22,24 @@ static bool draw(const char *svg, const char *path, const struct text *content, 
 	return good;
 }
 
-static int show_file(const struct terminal *terminal, const char *path, const char *svg)
+/* What to make of a trace: a timeline if nothing else. */
+struct wanted {
+	const char *svg, *pcapng; /* files to write */
+};
+
+static int show_file(const struct terminal *terminal, const char *path, const struct wanted *wanted)
 {
 	struct text content = { 0 }, error = { 0 };
 	int code = EXIT_PASS;
 	bool good;
 
 	good = read_whole(path, TRACE_BYTES_MAX, &content, &error);
-	if (good && svg)
-		good = draw(svg, path, &content, terminal->all, &error);
-	else if (good)
+	if (good && wanted->svg)
+		good = draw(wanted->svg, path, &content, terminal->all, &error);
+	if (good && wanted->pcapng)
+		good = capture_write(wanted->pcapng, path, text_of(&content), content.length,
+				     &error);
+	if (good && !wanted->svg && !wanted->pcapng)
 		good = show_trace(terminal, path, text_of(&content), content.length, &error);
 	if (!good)
 		code = EXIT_USAGE;
@@ -43,7 +52,8 @@ static int show_file(const struct terminal *terminal, const char *path, const ch
 int command_show(int argc, char **argv)
 {
 	struct terminal terminal = terminal_of(stdout);
-	const char *svg = NULL;
+	struct wanted wanted = { 0 };
+	const char **file;
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -51,19 +61,20 @@ int command_show(int argc, char **argv)
 			fputs(help_show, stdout);
 			return EXIT_PASS;
 		}
-		if (!strcmp(argv[i], "--pcapng"))
-			return usage_error("show", "%s is not built yet", argv[i]);
 		if (!strcmp(argv[i], "--all")) {
 			terminal.all = true;
-		} else if (!strcmp(argv[i], "--svg")) {
-			if (++i == argc)
-				return usage_error("show", "--svg: expected a file to write");
-			svg = argv[i];
-		} else {
-			return usage_error("show", "unknown option %s", argv[i]);
+			continue;
 		}
+		file = !strcmp(argv[i], "--svg")      ? &wanted.svg
+		       : !strcmp(argv[i], "--pcapng") ? &wanted.pcapng
+						      : NULL;
+		if (!file)
+			return usage_error("show", "unknown option %s", argv[i]);
+		if (++i == argc)
+			return usage_error("show", "%s: expected a file to write", argv[i - 1]);
+		*file = argv[i];
 	}
 	if (i + 1 != argc)
 		return usage_error("show", "expected one trace file");
-	return show_file(&terminal, argv[i], svg);
+	return show_file(&terminal, argv[i], &wanted);
 }

@@ -183,3 +183,40 @@ uint64_t trace_number(const struct trace_line *line, const char *key)
 	take_number(&value, &number);
 	return number;
 }
+
+/* "# key=value", and nothing else. */
+static bool is_setting(struct span line, const char *key, struct span *value)
+{
+	size_t n = strlen(key);
+
+	if (line.length < n + 3 || memcmp(line.s, "# ", 2) != 0 ||
+	    memcmp(line.s + 2, key, n) != 0 || line.s[n + 2] != '=')
+		return false;
+	value->s = line.s + n + 3;
+	value->length = line.length - n - 3;
+	return true;
+}
+
+bool trace_setting(const char *text, size_t length, const char *key, struct span *value)
+{
+	struct trace_reader reader = { .at = text, .end = text + strnlen(text, length) };
+	struct span line;
+	bool found = false;
+
+	/* The first line is no setting, and the first event ends them. */
+	if (!take_line(&reader, &line))
+		return false;
+	while (take_line(&reader, &line) && line.length && *line.s == '#')
+		found |= is_setting(line, key, value);
+	return found;
+}
+
+uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t usual)
+{
+	struct span value = { "", 0 };
+	uint64_t number;
+
+	if (!trace_setting(text, length, key, &value) || !take_number(&value, &number))
+		return usual;
+	return number;
+}

@@ -46,6 +46,14 @@ bool trace_open(struct trace_reader *reader, const char *name, const char *text,
 bool trace_next(struct trace_reader *reader, struct trace_line *line);
 void trace_close(struct trace_reader *reader);
 
+/*
+ * What a "# key=value" line before the first event says: the last such, as it stands. False: there is
+ * none, and value is left alone.
+ */
+bool trace_setting(const char *text, size_t length, const char *key, struct span *value);
+/* The same, of a number; `usual` where it is none or not there. */
+uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t usual);
+
 struct span trace_value(const struct trace_line *line, const char *key);
 uint64_t trace_number(const struct trace_line *line, const char *key);
 bool span_is(struct span span, const char *s);

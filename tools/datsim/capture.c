@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packets of a trace as a capture file, each with its line and what a fault did to it. */
+#include "capture.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pcapng.h"
+#include "show.h"
+
+#define MARKS_MAX 64u    /* waiting for their packet */
+#define PARTS_MAX 65536u /* packets of one line */
+
+/* A fault that lets its packet arrive, later or otherwise: said when it does. */
+struct mark {
+	struct span op;
+	uint64_t message, packet;
+	struct text words;
+};
+
+struct capture {
+	struct wire wire;
+	struct timeline names;
+	FILE *out;
+	struct mark *marks;
+	size_t mark_count;
+	struct span *interfaces; /* adapters, in the order in which they received something */
+	uint32_t interface_count;
+	struct carried carried; /* written when the next line does not concern it */
+	bool carrying;
+	uint64_t ns;
+	struct text comment;
+	uint8_t frame[ROCE_FRAME_MAX];
+};
+
+/* ---- the file ---- */
+
+static uint32_t interface_of(struct capture *capture, struct span adapter)
+{
+	uint32_t i;
+
+	for (i = 0; i < capture->interface_count; i++) {
+		if (capture->interfaces[i].length == adapter.length &&
+		    !memcmp(capture->interfaces[i].s, adapter.s, adapter.length))
+			return i;
+	}
+	capture->interfaces = mem_grow(capture->interfaces, (i + 1) * sizeof(*capture->interfaces));
+	capture->interfaces[i] = adapter;
+	capture->interface_count++;
+	pcapng_interface(capture->out, adapter.s, adapter.length);
+	return i;
+}
+
+/* The places of a message: 0 in its middle, 1 its first packet, 2 its last, 3 its only one. */
+static enum roce_opcode at_place(enum roce_opcode opcode, bool first, bool last)
+{
+	static const enum roce_opcode places[][4] = {
+		{ ROCE_SEND_MIDDLE, ROCE_SEND_FIRST, ROCE_SEND_LAST, ROCE_SEND_ONLY },
+		{ ROCE_WRITE_MIDDLE, ROCE_WRITE_FIRST, ROCE_WRITE_LAST, ROCE_WRITE_ONLY },
+		{ ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_LAST,
+		  ROCE_READ_RESPONSE_ONLY },
+	};
+	size_t kind, place;
+
+	for (kind = 0; kind < ARRAY_SIZE(places); kind++) {
+		for (place = 0; place < 4; place++) {
+			if (places[kind][place] == opcode)
+				return places[kind][(place & 1 && first) | (place & 2 && last) << 1];
+		}
+	}
+	return opcode;
+}
+
+/* Where nobody looks closely, a line may stand for several packets that came one behind another. */
+static void put_pending(struct capture *capture)
+{
+	struct roce_packet packet = capture->carried.roce, part = packet;
+	uint32_t mtu = capture->wire.ends.mtu, interface, done = 0;
+	bool split = !packet.data && packet.length > mtu;
+
+	if (!capture->carrying)
+		return;
+	capture->carrying = false;
+	if (packet.data)
+		part.data = capture->carried.mad; /* it was copied */
+	interface = interface_of(capture, capture->wire.ends.end[capture->carried.to].adapter);
+	if (split)
+		text_add(&capture->comment, "\none of several packets of this line");
+	if (packet.length / mtu >= PARTS_MAX) {
+		packet.length = PARTS_MAX * mtu;
+		text_add(&capture->comment, ", the first %u", PARTS_MAX);
+	}
+	do {
+		part.length = packet.length - done < mtu || !split ? packet.length - done : mtu;
+		part.opcode = at_place(packet.opcode, !done, done + part.length == packet.length);
+		pcapng_packet(capture->out, interface, capture->ns, capture->frame,
+			      roce_build(&part, capture->frame), &capture->comment);
+		part.psn++;
+		done += part.length;
+	} while (done < packet.length && !ferror(capture->out));
+}
+
+/* ---- comments ---- */
+
+/* Comments are UTF-8, and a trace might be anything. */
+static void add_ascii(struct text *text, struct span span)
+{
+	size_t i = text->length;
+
+	text_printable(text, span.s, span.length);
+	for (; i < text->length; i++) {
+		if ((unsigned char)text->s[i] >= 0x7f)
+			text->s[i] = '?';
+	}
+}
+
+/* Who they are to the script, where that is known, and the line itself. */
+static void begin_comment(struct capture *capture, const struct trace_line *line,
+			  const struct carried *carried)
+{
+	struct span from = capture->wire.ends.end[carried->from].object;
+	struct span to = capture->wire.ends.end[carried->to].object;
+	struct text *comment = &capture->comment;
+
+	comment->length = 0;
+	if (name_of(&capture->names, from).s != from.s || name_of(&capture->names, to).s != to.s) {
+		add_ascii(comment, name_of(&capture->names, from));
+		text_add(comment, " > ");
+		add_ascii(comment, name_of(&capture->names, to));
+		text_add(comment, "\n");
+	}
+	text_add(comment, "%llu ", (unsigned long long)line->ns);
+	add_ascii(comment, (struct span){ line->object.s, (size_t)(line->rest.s - line->object.s) +
+								  line->rest.length });
+}
+
+static void add_marks(struct capture *capture, const struct carried *carried)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < capture->mark_count; i++) {
+		struct mark *mark = &capture->marks[i];
+
+		/* "SEND" is meant for "SEND_ONLY" too. */
+		if (mark->message == carried->message && mark->packet == carried->packet &&
+		    mark->op.length <= carried->op.length &&
+		    !memcmp(mark->op.s, carried->op.s, mark->op.length)) {
+			text_add(&capture->comment, "\n%s", text_of(&mark->words));
+			text_free(&mark->words);
+		} else {
+			capture->marks[kept++] = *mark;
+		}
+	}
+	capture->mark_count = kept;
+}
+
+/* ---- lines ---- */
+
+/* What a fault does to a packet, in the words of the trace and in ours. */
+static const struct {
+	const char *verb, *words;
+	bool arrives; /* then its own line follows */
+} faults[] = {
+	{ "drop", "dropped by fault", false },
+	{ "corrupt", "corrupted by fault", false },
+	{ "link_down", "lost, the link taken down, by fault", false },
+	{ "host_dead", "lost, its host ended, by fault", false },
+	{ "lost", "lost: the link is down or the host is dead", false },
+	{ "delay", "delayed by fault", true },
+	{ "reorder", "put behind others by fault", true },
+	{ "duplicate", "duplicated by fault", true },
+	{ "rnr", "answered as not ready by fault", true },
+	{ "nak", "answered by a NAK by fault", true },
+	{ "link_up", "the link brought up by fault", true },
+};
+
+static void fault_words(const struct trace_line *line, size_t fault, struct text *words)
+{
+	text_add(words, "%s", faults[fault].words);
+	if (trace_number(line, "rule")) {
+		text_add(words, " ");
+		add_ascii(words, trace_value(line, "rule"));
+	}
+}
+
+static void add_mark(struct capture *capture, const struct trace_line *line, size_t fault)
+{
+	struct mark *mark;
+
+	if (capture->mark_count == MARKS_MAX) {
+		text_free(&capture->marks[0].words);
+		memmove(capture->marks, capture->marks + 1, --capture->mark_count * sizeof(*mark));
+	}
+	mark = &capture->marks[capture->mark_count++];
+	*mark = (struct mark){ .op = trace_value(line, "op"),
+			       .message = trace_number(line, "message"),
+			       .packet = trace_number(line, "packet") };
+	fault_words(line, fault, &mark->words);
+}
+
+/* It is written when nothing more is said about it. */
+static void begin_packet(struct capture *capture, const struct trace_line *line,
+			 const struct carried *carried)
+{
+	capture->carried = *carried;
+	capture->carrying = true;
+	capture->ns = line->ns;
+	begin_comment(capture, line, carried);
+}
+
+static bool take_packet(struct capture *capture, const struct trace_line *line)
+{
+	struct carried carried;
+
+	put_pending(capture);
+	if (!wire_packet(&capture->wire, line, &carried))
+		return false;
+	begin_packet(capture, line, &carried);
+	return true;
+}
+
+static bool take_fault(struct capture *capture, const struct trace_line *line, size_t fault)
+{
+	if (faults[fault].arrives) {
+		add_mark(capture, line, fault);
+		return true;
+	}
+	if (!take_packet(capture, line))
+		return false;
+	capture->carried.roce.corrupt = span_is(line->verb, "corrupt");
+	text_add(&capture->comment, "\n");
+	fault_words(line, fault, &capture->comment);
+	return true;
+}
+
+/* Such steps come before the packet has a line of its own. */
+static bool ignored_early(const struct trace_line *line)
+{
+	static const char *const steps[] = { "TURN", "SEQUENCE", "DUPLICATE" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (span_is(trace_value(line, "at"), steps[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The receiver drops a packet. */
+static void take_ignore(struct capture *capture, const struct trace_line *line)
+{
+	struct carried carried;
+
+	if (ignored_early(line)) {
+		put_pending(capture);
+		if (!wire_ignored(&capture->wire, line, &carried))
+			return;
+		begin_packet(capture, line, &carried);
+		add_marks(capture, &carried);
+	}
+	if (!capture->carrying)
+		return;
+	text_add(&capture->comment, "\nignored by the receiver: ");
+	add_ascii(&capture->comment, trace_value(line, "at"));
+}
+
+/* False: a packet that RoCEv2 does not have. */
+static bool take_line(struct capture *capture, const struct trace_line *line)
+{
+	size_t i;
+
+	if (span_is(line->verb, "packet")) {
+		if (!take_packet(capture, line))
+			return false;
+		add_marks(capture, &capture->carried);
+		return true;
+	}
+	if (span_starts(line->verb, "post_") && trace_value(line, "message").length) {
+		ends_post(&capture->wire.ends, line);
+		return true;
+	}
+	if (span_is(line->verb, "ignore")) {
+		take_ignore(capture, line);
+		return true;
+	}
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (span_is(line->verb, faults[i].verb) && trace_value(line, "op").length)
+			return take_fault(capture, line, i);
+	}
+	return true;
+}
+
+static bool take_lines(struct capture *capture, struct trace_reader *reader)
+{
+	struct trace_line line;
+
+	while (trace_next(reader, &line)) {
+		if (take_line(capture, &line))
+			continue;
+		text_add(&reader->error,
+			 "%s:%d: a packet that RoCEv2 does not have: ", reader->name, reader->line);
+		text_printable(&reader->error, line.rest.s, line.rest.length);
+		text_add(&reader->error, "\n");
+		return false;
+	}
+	put_pending(capture);
+	return !reader->error.length;
+}
+
+static bool is_infiniband(const char *name, const char *text, size_t length, struct text *error)
+{
+	struct span profile = { "ib", 2 };
+
+	if (!trace_setting(text, length, "profile", &profile) || span_is(profile, "ib"))
+		return true;
+	text_add(error, "%s: --pcapng is for profile ib, and this trace is of profile ", name);
+	text_printable(error, profile.s, profile.length);
+	text_add(error, "\n");
+	return false;
+}
+
+static void free_capture(struct capture *capture)
+{
+	while (capture->mark_count)
+		text_free(&capture->marks[--capture->mark_count].words);
+	text_free(&capture->comment);
+	free(capture->marks);
+	free(capture->interfaces);
+	free(capture->names.aliases);
+	ends_free(&capture->wire.ends);
+	free(capture);
+}
+
+static bool write_packets(FILE *out, struct trace_reader *reader, const char *text, size_t length)
+{
+	struct capture *capture = mem_zero(1, sizeof(*capture));
+	bool good;
+
+	capture->out = out;
+	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
+	wire_begin(&capture->wire, text, length);
+	names_collect(&capture->names, text, length);
+	pcapng_begin(out);
+	good = take_lines(capture, reader);
+	free_capture(capture);
+	return good;
+}
+
+bool capture_write(const char *path, const char *name, const char *text, size_t length,
+		   struct text *error)
+{
+	struct trace_reader reader;
+	FILE *out = NULL;
+	bool good;
+
+	good = trace_open(&reader, name, text, length) &&
+	       is_infiniband(name, text, length, &reader.error);
+	if (good && !(out = fopen(path, "we"))) {
+		text_add(&reader.error, "datsim: cannot write %s: %s\n", path, strerror(errno));
+		good = false;
+	}
+	if (good)
+		good = write_packets(out, &reader, text, length);
+	if (out && (ferror(out) | fclose(out))) {
+		text_add(&reader.error, "datsim: cannot write %s: %s\n", path, strerror(errno));
+		good = false;
+	}
+	text_append(error, text_of(&reader.error), reader.error.length);
+	trace_close(&reader);
+	return good;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connection management: who is whose peer, and the datagrams that say so. */
+#include "capture.h"
+
+/* An attempt has its identifiers for as long as the connection lives. */
+static uint32_t id_of(struct wire *wire, size_t index)
+{
+	struct end *end = &wire->ends.end[index];
+
+	if (!end->id)
+		end->id = ++wire->ends.last_id;
+	return end->id;
+}
+
+static void new_id(struct wire *wire, size_t index)
+{
+	wire->ends.end[index].id = 0;
+	id_of(wire, index);
+}
+
+/* The sender of what ends or completes a connection is named by its adapter alone. */
+static void find_sender(const struct wire *wire, struct carried *carried)
+{
+	if (!wire->ends.end[carried->from].qpn && wire->ends.end[carried->to].peer)
+		carried->from = wire->ends.end[carried->to].peer - 1;
+}
+
+static void fill(struct wire *wire, const struct trace_line *line, struct carried *carried,
+		 struct cm_message *message)
+{
+	struct end *from = &wire->ends.end[carried->from], *to = &wire->ends.end[carried->to];
+
+	message->from = from->address;
+	message->to = to->address;
+	message->qpn = message->attribute == CM_DREQ ? to->qpn : from->qpn;
+	message->psn = (uint32_t)trace_number(line, "psn");
+	message->mtu = (uint32_t)wire->ends.mtu;
+	message->retry = (uint8_t)wire->retry;
+	message->rnr_retry = (uint8_t)wire->rnr_retry;
+	message->service_id = trace_number(line, "qual");
+	message->local_id = id_of(wire, carried->from);
+	message->remote_id = id_of(wire, carried->to);
+	/* That of the request; what ends a connection is one of its own. */
+	if (message->attribute == CM_REQ || message->attribute == CM_DREQ)
+		from->transaction = ++wire->ends.last_transaction;
+	if (message->attribute == CM_RTU || message->attribute == CM_REQ ||
+	    message->attribute == CM_DREQ || message->rejected)
+		to->transaction = from->transaction;
+	message->transaction = to->transaction;
+}
+
+static uint16_t reason_of(const struct trace_line *line, bool gone)
+{
+	if (gone)
+		return CM_REASON_TIMEOUT;
+	return span_is(trace_value(line, "reason"), "REJECTED") ? CM_REASON_CONSUMER
+								: CM_REASON_SERVICE_ID;
+}
+
+bool wire_cm(struct wire *wire, const struct trace_line *line, struct carried *carried)
+{
+	static const struct {
+		const char *op;
+		enum cm_attribute attribute;
+	} ops[] = {
+		{ "CM_REQ", CM_REQ },
+		{ "CM_REP", CM_REP },
+		{ "CM_REJ", CM_REJ },
+		{ "CM_RTU", CM_RTU },
+		{ "CM_DREQ", CM_DREQ },
+		{ "CM_GONE", CM_REJ },
+		/* An end in error tells its peer so. */
+		{ "TERMINATE", CM_DREQ },
+	};
+	struct cm_message message = { 0 };
+	bool gone = span_is(carried->op, "CM_GONE");
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(ops) && !span_is(carried->op, ops[i].op))
+		i++;
+	if (i == ARRAY_SIZE(ops))
+		return false;
+	message.attribute = ops[i].attribute;
+	message.rejected = gone;
+	message.reason = reason_of(line, gone);
+	if (message.attribute == CM_REQ || message.attribute == CM_REP)
+		new_id(wire, carried->from);
+	else
+		find_sender(wire, carried);
+	fill(wire, line, carried, &message);
+	cm_build(&message, carried->mad);
+	carried->roce.opcode = ROCE_UD_SEND_ONLY;
+	carried->roce.data = carried->mad;
+	carried->roce.length = ROCE_MAD;
+	return true;
+}

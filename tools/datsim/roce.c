@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "roce.h"
+
+#include <string.h>
+
+#define ETHERNET 14u
+#define IPV4     20u
+#define UDP      8u
+#define BTH      12u
+#define RETH     16u
+#define AETH     4u
+#define DETH     8u
+#define ICRC     4u
+
+#define QKEY_CM       0x80010000u /* of QP 1, everywhere */
+#define PORT_FIRST    0xc000u     /* UDP source ports, one a connection */
+#define IP_DONT_SPLIT 0x4000u
+
+static uint8_t *put16(uint8_t *at, uint32_t n)
+{
+	*at++ = (uint8_t)(n >> 8);
+	*at++ = (uint8_t)n;
+	return at;
+}
+
+static uint8_t *put32(uint8_t *at, uint32_t n)
+{
+	return put16(put16(at, n >> 16), n);
+}
+
+/* ---- which headers ---- */
+
+static bool has_reth(enum roce_opcode opcode)
+{
+	return opcode == ROCE_WRITE_FIRST || opcode == ROCE_WRITE_ONLY ||
+	       opcode == ROCE_READ_REQUEST;
+}
+
+static bool has_aeth(enum roce_opcode opcode)
+{
+	return opcode == ROCE_READ_RESPONSE_FIRST || opcode == ROCE_READ_RESPONSE_LAST ||
+	       opcode == ROCE_READ_RESPONSE_ONLY || opcode == ROCE_ACK;
+}
+
+/* The last packet of a request asks for an answer. */
+static bool asks_for_ack(enum roce_opcode opcode)
+{
+	return opcode == ROCE_SEND_LAST || opcode == ROCE_SEND_ONLY || opcode == ROCE_WRITE_LAST ||
+	       opcode == ROCE_WRITE_ONLY || opcode == ROCE_READ_REQUEST;
+}
+
+/* ---- the headers ---- */
+
+static uint8_t *put_ethernet(uint8_t *at, const struct roce_packet *packet)
+{
+	at = put32(put16(at, 0x0200), packet->to);
+	at = put32(put16(at, 0x0200), packet->from);
+	return put16(at, 0x0800);
+}
+
+static uint32_t header_sum(const uint8_t *ip)
+{
+	uint32_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < IPV4; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum & 0xffff;
+}
+
+static uint8_t *put_ipv4(uint8_t *at, const struct roce_packet *packet, size_t length)
+{
+	uint8_t *ip = at;
+
+	at = put16(at, 0x4500);
+	at = put16(at, (uint32_t)length);
+	at = put32(at, IP_DONT_SPLIT);
+	at = put32(at, 64u << 24 | 17u << 16);
+	at = put32(at, packet->from);
+	at = put32(at, packet->to);
+	put16(ip + 10, header_sum(ip));
+	return at;
+}
+
+static uint8_t *put_udp(uint8_t *at, const struct roce_packet *packet, size_t length)
+{
+	at = put16(at, PORT_FIRST | ((packet->from_qpn ^ packet->to_qpn) & 0x3fff));
+	at = put16(at, ROCE_UDP_PORT);
+	at = put16(at, (uint32_t)length);
+	return put16(at, 0);
+}
+
+static uint8_t *put_bth(uint8_t *at, const struct roce_packet *packet, uint32_t pad)
+{
+	*at++ = (uint8_t)packet->opcode;
+	*at++ = (uint8_t)(0x40 | pad << 4);
+	at = put16(at, 0xffff);
+	at = put32(at, packet->to_qpn & 0xffffff);
+	return put32(at, (uint32_t)asks_for_ack(packet->opcode) << 31 | (packet->psn & 0xffffff));
+}
+
+static uint8_t *put_extended(uint8_t *at, const struct roce_packet *packet)
+{
+	if (has_reth(packet->opcode)) {
+		memset(at, 0, RETH - 4);
+		at = put32(at + RETH - 4, packet->dma_length);
+	}
+	if (has_aeth(packet->opcode))
+		at = put32(at, (uint32_t)packet->syndrome << 24 | (packet->msn & 0xffffff));
+	if (packet->opcode == ROCE_UD_SEND_ONLY)
+		at = put32(put32(at, QKEY_CM), packet->from_qpn & 0xffffff);
+	return at;
+}
+
+static size_t extended_bytes(enum roce_opcode opcode)
+{
+	return (has_reth(opcode) ? RETH : 0) + (has_aeth(opcode) ? AETH : 0) +
+	       (opcode == ROCE_UD_SEND_ONLY ? DETH : 0);
+}
+
+size_t roce_build(const struct roce_packet *packet, uint8_t frame[ROCE_FRAME_MAX])
+{
+	uint32_t length = packet->length < ROCE_PAYLOAD_MAX ? packet->length : ROCE_PAYLOAD_MAX;
+	uint32_t pad = -length & 3, icrc;
+	size_t udp = UDP + BTH + extended_bytes(packet->opcode) + length + pad + ICRC;
+	uint8_t *at = frame;
+	int i;
+
+	at = put_ethernet(at, packet);
+	at = put_ipv4(at, packet, IPV4 + udp);
+	at = put_udp(at, packet, udp);
+	at = put_bth(at, packet, pad);
+	at = put_extended(at, packet);
+	if (packet->data)
+		memcpy(at, packet->data, length);
+	else
+		memset(at, 0, length);
+	memset(at + length, 0, pad);
+	at += length + pad;
+	icrc = roce_icrc(frame + ETHERNET, (size_t)(at - frame) - ETHERNET);
+	if (packet->corrupt)
+		icrc = ~icrc;
+	for (i = 0; i < 4; i++)
+		*at++ = (uint8_t)(icrc >> 8 * i);
+	return (size_t)(at - frame);
+}
+
+/* ---- the invariant CRC ---- */
+
+static uint32_t crc_step(uint32_t crc, uint8_t byte)
+{
+	/* CRC-32 of Ethernet, four bits at a time. */
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+
+	crc ^= byte;
+	crc = crc >> 4 ^ table[crc & 15];
+	return crc >> 4 ^ table[crc & 15];
+}
+
+/* What a router may change counts as ones. */
+static bool may_change(size_t i)
+{
+	return i == 1 || i == 8 || i == 10 || i == 11 || /* type of service, time to live, sum */
+	       i == IPV4 + 6 || i == IPV4 + 7 ||         /* UDP's sum */
+	       i == IPV4 + UDP + 4;                      /* congestion marks of the BTH */
+}
+
+uint32_t roce_icrc(const uint8_t *ip, size_t length)
+{
+	uint32_t crc = 0xffffffff;
+	size_t i;
+
+	/* In the place of InfiniBand's local route header. */
+	for (i = 0; i < 8; i++)
+		crc = crc_step(crc, 0xff);
+	for (i = 0; i < length; i++)
+		crc = crc_step(crc, may_change(i) ? 0xff : ip[i]);
+	return ~crc;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Management datagrams of InfiniBand's connection management, class version 2. Private data is zero. */
+#include "roce.h"
+
+#include <string.h>
+
+#define MAD_HEADER   24u
+#define CLASS_CM     0x07
+#define METHOD_SEND  0x03
+#define PKEY_DEFAULT 0xffff
+#define TIMEOUT      20 /* 4.096 us times two to the power of it */
+
+static void put16(uint8_t *at, uint32_t n)
+{
+	at[0] = (uint8_t)(n >> 8);
+	at[1] = (uint8_t)n;
+}
+
+static void put24(uint8_t *at, uint32_t n)
+{
+	at[0] = (uint8_t)(n >> 16);
+	put16(at + 1, n);
+}
+
+static void put32(uint8_t *at, uint32_t n)
+{
+	put16(at, n >> 16);
+	put16(at + 2, n);
+}
+
+static void put64(uint8_t *at, uint64_t n)
+{
+	put32(at, (uint32_t)(n >> 32));
+	put32(at + 4, (uint32_t)n);
+}
+
+/* An IPv4 address, mapped. */
+static void put_gid(uint8_t *at, uint32_t address)
+{
+	put16(at + 10, 0xffff);
+	put32(at + 12, address);
+}
+
+/* 256 is 1, 4096 is 5. */
+static uint8_t mtu_code(uint32_t mtu)
+{
+	uint8_t code = 1;
+
+	while (code < 5 && mtu > 128u << code)
+		code++;
+	return code;
+}
+
+static void put_req(uint8_t *at, const struct cm_message *message)
+{
+	put64(at + 8, message->service_id);
+	put64(at + 16, message->from);
+	put24(at + 32, message->qpn);
+	at[43] = TIMEOUT << 3; /* of the answer; the service is reliable connected */
+	put24(at + 44, message->psn);
+	at[47] = (uint8_t)(TIMEOUT << 3 | (message->retry & 7));
+	put16(at + 48, PKEY_DEFAULT);
+	at[50] = (uint8_t)(mtu_code(message->mtu) << 4 | (message->rnr_retry & 7));
+	at[51] = 15 << 4; /* so often is a datagram repeated */
+	put16(at + 52, 0xffff);
+	put16(at + 54, 0xffff);
+	put_gid(at + 56, message->from);
+	put_gid(at + 72, message->to);
+	at[93] = 64; /* hops */
+	at[95] = TIMEOUT << 3;
+}
+
+static void put_rep(uint8_t *at, const struct cm_message *message)
+{
+	put24(at + 12, message->qpn);
+	put24(at + 20, message->psn);
+	at[27] = (uint8_t)((message->rnr_retry & 7) << 5);
+	put64(at + 28, message->from);
+}
+
+static void put_rej(uint8_t *at, const struct cm_message *message)
+{
+	at[8] = (uint8_t)(message->rejected << 6);
+	put16(at + 10, message->reason);
+}
+
+void cm_build(const struct cm_message *message, uint8_t mad[ROCE_MAD])
+{
+	uint8_t *at = mad + MAD_HEADER;
+
+	memset(mad, 0, ROCE_MAD);
+	mad[0] = 1;
+	mad[1] = CLASS_CM;
+	mad[2] = 2;
+	mad[3] = METHOD_SEND;
+	put64(mad + 8, message->transaction);
+	put16(mad + 16, message->attribute);
+	put32(at, message->local_id);
+	if (message->attribute != CM_REQ)
+		put32(at + 4, message->remote_id);
+	switch (message->attribute) {
+	case CM_REQ:
+		put_req(at, message);
+		break;
+	case CM_REP:
+		put_rep(at, message);
+		break;
+	case CM_REJ:
+		put_rej(at, message);
+		break;
+	case CM_DREQ:
+		put24(at + 8, message->qpn);
+		break;
+	case CM_RTU:
+		break;
+	}
+}
