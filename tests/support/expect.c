@@ -129,6 +129,28 @@ DAT_CR_HANDLE expect_request_(const char *where, DAT_EVD_HANDLE evd, DAT_PSP_HAN
 	return data->cr_handle;
 }
 
+/* ---- notifications ---- */
+
+void expect_notified_(const char *where, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE expected)
+{
+	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
+	DAT_RETURN ret = dat_cno_wait(cno, 0, &evd);
+
+	ck_assert_msg(ret == DAT_SUCCESS, "%s: expected a notification, got %s", where,
+		      ret_text(ret));
+	ck_assert_msg(evd == expected, "%s: another EVD notified", where);
+}
+
+void expect_silence_(const char *where, DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
+	DAT_RETURN ret = dat_cno_wait(cno, 0, &evd);
+
+	ck_assert_msg(ret == DAT_QUEUE_EMPTY, "%s: expected a bare DAT_QUEUE_EMPTY, got %s", where,
+		      ret_text(ret));
+	ck_assert_msg(evd == NO_HANDLE, "%s: the handle is not NULL", where);
+}
+
 /* ---- objects ---- */
 
 void expect_state_(const char *where, DAT_EP_HANDLE ep, DAT_EP_STATE state)

@@ -95,6 +95,8 @@ DAT_SRQ_HANDLE make_srq(struct side *side, DAT_COUNT size, DAT_COUNT low_waterma
 DAT_EP_HANDLE srq_ep(struct side *side, DAT_SRQ_HANDLE srq);
 DAT_EP_HANDLE srq_ep_with(struct side *side, DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr);
 DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags);
+/* A CNO without an agent. */
+DAT_CNO_HANDLE quiet_cno(struct side *side);
 
 DAT_PSP_HANDLE listen_at(struct side *side, DAT_CONN_QUAL qual);
 /* Reserves for ep; NO_HANDLE: for one that is made for the request. */
@@ -218,6 +220,8 @@ DAT_EVENT expect_connection_(const char *where, DAT_EVD_HANDLE evd, DAT_EP_HANDL
 DAT_EVENT expect_async_(const char *where, DAT_EVD_HANDLE evd, int number, DAT_HANDLE handle,
 			int reason);
 DAT_CR_HANDLE expect_request_(const char *where, DAT_EVD_HANDLE evd, DAT_PSP_HANDLE psp);
+void expect_notified_(const char *where, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd);
+void expect_silence_(const char *where, DAT_CNO_HANDLE cno);
 void expect_state_(const char *where, DAT_EP_HANDLE ep, DAT_EP_STATE state);
 void expect_recv_counts_(const char *where, DAT_EP_HANDLE ep, DAT_COUNT nbufs, DAT_COUNT span);
 void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT available,
@@ -238,7 +242,10 @@ void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT
 #define expect_soft_watermark(evd, ep)                              \
 	expect_async((evd), DAT_ASYNC_EP_SOFT_HIGH_WATERMARK, (ep), \
 		     DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT)
-#define expect_request(evd, psp)            expect_request_(HERE, (evd), (psp))
+#define expect_request(evd, psp) expect_request_(HERE, (evd), (psp))
+/* The next EVD that the CNO hands out, without waiting, is this one; is none. */
+#define expect_notified(cno, evd)           expect_notified_(HERE, (cno), (evd))
+#define expect_silence(cno)                 expect_silence_(HERE, (cno))
 #define expect_state(ep, state)             expect_state_(HERE, (ep), (state))
 #define expect_recv_counts(ep, nbufs, span) expect_recv_counts_(HERE, (ep), (nbufs), (span))
 #define srq_counts(srq, max, available, outstanding) \

@@ -155,6 +155,14 @@ DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags)
 	return evd;
 }
 
+DAT_CNO_HANDLE quiet_cno(struct side *side)
+{
+	DAT_CNO_HANDLE cno = NO_HANDLE;
+
+	must(dat_cno_create(side->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	return cno;
+}
+
 void side_open(struct side *side, const char *adapter)
 {
 	int beside = mixed ? DAT_EVD_SOFTWARE_FLAG : 0;

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Consumer Notification Objects: rulings C1, G1, G2, G9, A2a; "page_": the pages of dat_cno_* and
- * dat_evd_modify_cno, dat_evd_enable, dat_evd_disable. Agents are in test_cno_agent.c, threads that
- * wait in test_threads_cno.c.
+ * Consumer Notification Objects: rulings C1, G1, G2, G9, A2a; "page_": the pages of dat_cno_*. Agents
+ * are in test_cno_agent.c, threads that wait in test_threads_cno.c, EVDs that are disabled or move in
+ * test_evd_state.c.
  */
 #include "tests/support/support.h"
 
 static const DAT_OS_WAIT_PROXY_AGENT nobody;
-
-static DAT_CNO_HANDLE make_cno(struct side *side)
-{
-	DAT_CNO_HANDLE cno = NO_HANDLE;
-
-	must(dat_cno_create(side->ia, nobody, &cno));
-	return cno;
-}
 
 static DAT_EVD_HANDLE evd_on(DAT_CNO_HANDLE cno)
 {
@@ -24,35 +16,11 @@ static DAT_EVD_HANDLE evd_on(DAT_CNO_HANDLE cno)
 	return evd;
 }
 
-/* The next EVD that cno hands out, without waiting, is this one. */
-static void expect_notified_(const char *where, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE expected)
-{
-	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
-	DAT_RETURN ret = dat_cno_wait(cno, 0, &evd);
-
-	ck_assert_msg(ret == DAT_SUCCESS, "%s: expected a notification, got %s", where,
-		      ret_text(ret));
-	ck_assert_msg(evd == expected, "%s: another EVD notified", where);
-}
-
-static void expect_silence_(const char *where, DAT_CNO_HANDLE cno)
-{
-	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
-	DAT_RETURN ret = dat_cno_wait(cno, 0, &evd);
-
-	ck_assert_msg(ret == DAT_QUEUE_EMPTY, "%s: expected a bare DAT_QUEUE_EMPTY, got %s", where,
-		      ret_text(ret));
-	ck_assert_msg(evd == NO_HANDLE, "%s: the handle is not NULL", where);
-}
-
-#define expect_notified(cno, evd) expect_notified_(HERE, (cno), (evd))
-#define expect_silence(cno)       expect_silence_(HERE, (cno))
-
 /* w.a.ep and w.b.ep, connected, with these flags; w.b's receive EVD hangs on the CNO. */
 static DAT_CNO_HANDLE watched_pair(int recv_flags)
 {
 	DAT_EP_ATTR attr = ep_attr();
-	DAT_CNO_HANDLE cno = make_cno(&w.b);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
 
 	attr.recv_completion_flags = (DAT_COMPLETION_FLAGS)recv_flags;
 	must(dat_evd_modify_cno(w.b.recv, cno));
@@ -75,7 +43,7 @@ static void send_flagged(int n, int flags)
 
 START_TEST(page_a_CNO_comes_and_goes)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_HANDLE_TYPE type;
 	DAT_CNO_PARAM param;
 
@@ -96,7 +64,7 @@ END_TEST
 
 START_TEST(G2_arguments_are_checked_in_their_order)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
 	DAT_CNO_PARAM param;
 
@@ -123,7 +91,7 @@ END_TEST
 
 START_TEST(page_a_CNO_is_not_freed_under_an_EVD)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE evd = evd_on(cno);
 
 	must_fail(dat_cno_free(cno), DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
@@ -150,15 +118,15 @@ START_TEST(G9_CNOs_end)
 	ck_assert_ptr_eq(cno, last);
 	ck_assert_int_gt(n, 100);
 	ck_assert_int_eq(objects(DAT_HANDLE_TYPE_CNO), n);
-	make_cno(&w.b); /* limits are an adapter's */
+	quiet_cno(&w.b); /* limits are an adapter's */
 	must(dat_cno_free(last));
-	make_cno(&w.a);
+	quiet_cno(&w.a);
 }
 END_TEST
 
 START_TEST(page_a_CNO_and_its_EVDs_belong_to_one_IA)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.b);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
 	DAT_EVD_PARAM param;
 
@@ -179,7 +147,7 @@ END_TEST
 
 START_TEST(C1_latched_EVDs_come_in_the_order_in_which_they_triggered)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE x = evd_on(cno), y = evd_on(cno), z = evd_on(cno);
 
 	post_se(y, 1);
@@ -195,7 +163,7 @@ END_TEST
 
 START_TEST(C1_each_EVD_latches_at_most_one_trigger)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE evd = evd_on(cno);
 
 	for (int n = 0; n < 5; n++)
@@ -212,7 +180,7 @@ END_TEST
 
 START_TEST(C1_emptying_an_EVD_takes_its_latch_off)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE x = evd_on(cno), y = evd_on(cno);
 
 	post_se(x, 1);
@@ -235,7 +203,7 @@ END_TEST
 
 START_TEST(C1_waiting_on_the_EVD_empties_it_too)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE evd = evd_on(cno);
 	DAT_EVENT event;
 	DAT_COUNT nmore;
@@ -317,7 +285,7 @@ END_TEST
 
 START_TEST(C1_all_streams_of_an_EVD_trigger)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.b);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
 	DAT_EP_HANDLE ep = plain_ep(&w.a);
 
 	must(dat_evd_modify_cno(w.b.async, cno));
@@ -356,7 +324,7 @@ END_TEST
 
 START_TEST(G2_a_wait_in_vain_lasts_its_timeout_and_writes_a_NULL_handle)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
 	DAT_UINT64 start = now_ns();
 
@@ -405,95 +373,11 @@ START_TEST(A2a_completions_during_a_wait_in_vain_are_the_waiters)
 }
 END_TEST
 
-/* ---- enable, disable, modify ---- */
-
-START_TEST(page_a_disabled_EVD_triggers_nothing)
-{
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
-	DAT_EVD_HANDLE evd = evd_on(cno);
-
-	must(dat_evd_disable(evd));
-	must(dat_evd_disable(evd));
-	post_se(evd, 1);
-	expect_silence(cno);
-	must(dat_evd_enable(evd));
-	must(dat_evd_enable(evd));
-	expect_silence(cno); /* the arrival of an event is what triggers */
-	post_se(evd, 2);
-	expect_notified(cno, evd);
-	ck_assert_int_eq(drain(evd), 2);
-}
-END_TEST
-
-START_TEST(page_completions_of_a_disabled_EVD_trigger_nothing)
-{
-	DAT_CNO_HANDLE cno = watched_pair(DAT_COMPLETION_DEFAULT_FLAG);
-
-	post_recvs(&w.b, w.b.ep, 0, 3);
-	must(dat_evd_disable(w.b.recv));
-	send_flagged(0, DAT_COMPLETION_DEFAULT_FLAG);
-	send_flagged(1, DAT_COMPLETION_DEFAULT_FLAG);
-	expect_silence(cno);
-	must(dat_evd_enable(w.b.recv));
-	send_flagged(2, DAT_COMPLETION_DEFAULT_FLAG);
-	expect_notified(cno, w.b.recv);
-	ck_assert_int_eq(drain(w.b.recv), 3);
-}
-END_TEST
-
-START_TEST(page_after_modify_cno_the_new_CNO_is_notified)
-{
-	DAT_CNO_HANDLE old = make_cno(&w.a), new = make_cno(&w.a);
-	DAT_EVD_HANDLE evd = evd_on(old);
-	DAT_EVD_PARAM param;
-
-	must(dat_evd_modify_cno(evd, new));
-	must(dat_evd_modify_cno(evd, new));
-	must(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &param));
-	ck_assert_ptr_eq(param.cno_handle, new);
-	must(dat_cno_free(old));
-	post_se(evd, 1);
-	expect_notified(new, evd);
-	must(dat_evd_modify_cno(evd, NO_HANDLE));
-	post_se(evd, 2);
-	expect_silence(new);
-	must(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &param));
-	ck_assert_ptr_eq(param.cno_handle, NO_HANDLE);
-	must(dat_cno_free(new));
-}
-END_TEST
-
-START_TEST(page_no_notification_is_lost_when_an_EVD_moves)
-{
-	DAT_CNO_HANDLE old = make_cno(&w.a), new = make_cno(&w.a);
-	DAT_EVD_HANDLE evd = evd_on(old), other = evd_on(new);
-
-	post_se(other, 1);
-	post_se(evd, 2);
-	must(dat_evd_modify_cno(evd, new));
-	expect_silence(old);
-	expect_notified(new, other);
-	expect_notified(new, evd);
-	expect_silence(new);
-}
-END_TEST
-
-START_TEST(G2_enable_disable_and_modify_want_an_EVD)
-{
-	must_fail(dat_evd_enable(w.a.ia), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	must_fail(dat_evd_disable(w.a.pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	must_fail(dat_evd_set_unwaitable(w.a.lmr), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	must_fail(dat_evd_clear_unwaitable(NO_HANDLE), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	must_fail(dat_evd_modify_cno(NO_HANDLE, NO_HANDLE), DAT_INVALID_HANDLE,
-		  DAT_INVALID_HANDLE1);
-}
-END_TEST
-
 /* ---- the end ---- */
 
 START_TEST(page_a_freed_EVD_takes_its_latch_with_it)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 	DAT_EVD_HANDLE evd = evd_on(cno);
 
 	post_se(evd, 1);
@@ -505,7 +389,7 @@ END_TEST
 
 START_TEST(page_an_abrupt_close_takes_CNOs_along)
 {
-	DAT_CNO_HANDLE cno = make_cno(&w.a);
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 
 	post_se(evd_on(cno), 1);
 	side_close(&w.a);
@@ -553,11 +437,6 @@ static void fill(Suite *suite)
 	unit_test(suite, G2_a_wait_in_vain_lasts_its_timeout_and_writes_a_NULL_handle);
 	unit_test_all(suite, C1_a_thread_in_dat_evd_wait_takes_the_notification_instead);
 	unit_test_all(suite, A2a_completions_during_a_wait_in_vain_are_the_waiters);
-	unit_test(suite, page_a_disabled_EVD_triggers_nothing);
-	unit_test_all(suite, page_completions_of_a_disabled_EVD_trigger_nothing);
-	unit_test(suite, page_after_modify_cno_the_new_CNO_is_notified);
-	unit_test(suite, page_no_notification_is_lost_when_an_EVD_moves);
-	unit_test(suite, G2_enable_disable_and_modify_want_an_EVD);
 	unit_test(suite, page_a_freed_EVD_takes_its_latch_with_it);
 	unit_test(suite, page_an_abrupt_close_takes_CNOs_along);
 	unit_test(suite, page_a_graceful_close_is_refused_while_a_CNO_is_left);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What state an EVD is in, and what it refuses therein: rulings E1, E8, A2, A2a; "page_": the pages of
- * dat_evd_query, dat_evd_set_unwaitable, dat_evd_clear_unwaitable. Waiters that are sent away are in
+ * dat_evd_query, dat_evd_set_unwaitable, dat_evd_clear_unwaitable, dat_evd_enable, dat_evd_disable,
+ * dat_evd_modify_cno. Waiters that are sent away are in
  * test_cno_agent.c and test_threads_cno.c.
  */
 #include "tests/support/support.h"
@@ -151,6 +152,100 @@ START_TEST(E1_dat_ep_modify_changes_what_the_EVD_is_fed)
 }
 END_TEST
 
+/* ---- enable, disable, modify_cno ---- */
+
+static DAT_EVD_HANDLE evd_on(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE evd = NO_HANDLE;
+
+	must(dat_evd_create(w.a.ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+	return evd;
+}
+
+START_TEST(page_a_disabled_EVD_triggers_nothing)
+{
+	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
+	DAT_EVD_HANDLE evd = evd_on(cno);
+
+	must(dat_evd_disable(evd));
+	must(dat_evd_disable(evd));
+	post_se(evd, 1);
+	expect_silence(cno);
+	must(dat_evd_enable(evd));
+	must(dat_evd_enable(evd));
+	expect_silence(cno); /* the arrival of an event is what triggers */
+	post_se(evd, 2);
+	expect_notified(cno, evd);
+	ck_assert_int_eq(drain(evd), 2);
+}
+END_TEST
+
+START_TEST(page_completions_of_a_disabled_EVD_trigger_nothing)
+{
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
+
+	must(dat_evd_modify_cno(w.b.recv, cno));
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 3);
+	must(dat_evd_disable(w.b.recv));
+	deliver(&w.a, w.a.ep, 1);
+	deliver(&w.a, w.a.ep, 1);
+	expect_silence(cno);
+	must(dat_evd_enable(w.b.recv));
+	deliver(&w.a, w.a.ep, 1);
+	expect_notified(cno, w.b.recv);
+	ck_assert_int_eq(drain(w.b.recv), 3);
+}
+END_TEST
+
+START_TEST(page_after_modify_cno_the_new_CNO_is_notified)
+{
+	DAT_CNO_HANDLE old = quiet_cno(&w.a), new = quiet_cno(&w.a);
+	DAT_EVD_HANDLE evd = evd_on(old);
+	DAT_EVD_PARAM param;
+
+	must(dat_evd_modify_cno(evd, new));
+	must(dat_evd_modify_cno(evd, new));
+	must(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &param));
+	ck_assert_ptr_eq(param.cno_handle, new);
+	must(dat_cno_free(old));
+	post_se(evd, 1);
+	expect_notified(new, evd);
+	must(dat_evd_modify_cno(evd, NO_HANDLE));
+	post_se(evd, 2);
+	expect_silence(new);
+	must(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &param));
+	ck_assert_ptr_eq(param.cno_handle, NO_HANDLE);
+	must(dat_cno_free(new));
+}
+END_TEST
+
+START_TEST(page_no_notification_is_lost_when_an_EVD_moves)
+{
+	DAT_CNO_HANDLE old = quiet_cno(&w.a), new = quiet_cno(&w.a);
+	DAT_EVD_HANDLE evd = evd_on(old), other = evd_on(new);
+
+	post_se(other, 1);
+	post_se(evd, 2);
+	must(dat_evd_modify_cno(evd, new));
+	expect_silence(old);
+	expect_notified(new, other);
+	expect_notified(new, evd);
+	expect_silence(new);
+}
+END_TEST
+
+START_TEST(G2_enable_disable_and_modify_want_an_EVD)
+{
+	must_fail(dat_evd_enable(w.a.ia), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	must_fail(dat_evd_disable(w.a.pz), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	must_fail(dat_evd_set_unwaitable(w.a.lmr), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	must_fail(dat_evd_clear_unwaitable(NO_HANDLE), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	must_fail(dat_evd_modify_cno(NO_HANDLE, NO_HANDLE), DAT_INVALID_HANDLE,
+		  DAT_INVALID_HANDLE1);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, page_enabled_and_waitable_are_told_apart);
@@ -160,6 +255,11 @@ static void fill(Suite *suite)
 	unit_test(suite, E1_the_subtype_says_which_streams_forbid_the_threshold);
 	unit_test(suite, E1_one_selective_stream_among_others_forbids_the_threshold);
 	unit_test(suite, E1_dat_ep_modify_changes_what_the_EVD_is_fed);
+	unit_test(suite, page_a_disabled_EVD_triggers_nothing);
+	unit_test_all(suite, page_completions_of_a_disabled_EVD_trigger_nothing);
+	unit_test(suite, page_after_modify_cno_the_new_CNO_is_notified);
+	unit_test(suite, page_no_notification_is_lost_when_an_EVD_moves);
+	unit_test(suite, G2_enable_disable_and_modify_want_an_EVD);
 }
 
 UNIT_SUITE("evd_state")
