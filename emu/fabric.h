@@ -215,6 +215,7 @@ struct emu_qp {
 	uint8_t rnr_tries;
 	bool timer : 1;    /* one is queued for this QP: connect timeout or RNR retry */
 	bool rnr_wait : 1; /* nothing is sent until the retry timer fires */
+	bool doubt : 1;    /* an answer may be lost, and rnr_wait took the retry timer's place */
 	bool rx_gap : 1;   /* rx_next was answered RNR: what follows is dropped */
 	bool plain;        /* nothing out of the ordinary is going on: emu_qp_assess */
 	bool tx_plain;     /* nor on the send queue */

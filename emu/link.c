@@ -107,7 +107,8 @@ static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32
 	return false;
 }
 
-static bool message_holds(struct emu_world *w, const struct emu_event *event)
+static bool message_holds(struct emu_world *w, const struct emu_event *event,
+			  const struct emu_packet *p)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 	struct emu_hold_rule *rule;
@@ -124,7 +125,7 @@ static bool message_holds(struct emu_world *w, const struct emu_event *event)
 	wqe = emu_wqe(w, &sender->sq, event->index);
 	rule = wqe->message ? hold_rule(w, sender, wqe->message) : NULL;
 	/* By number, not by count: a packet that is sent again passes again. */
-	if (rule && event->packet < rule->packets)
+	if (rule && p->packet < rule->packets)
 		rule = NULL;
 	if (!rule && !behind_held(w, sender, event->index))
 		return false;
@@ -133,7 +134,7 @@ static bool message_holds(struct emu_world *w, const struct emu_event *event)
 
 bool emu_link_holds(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p)
 {
-	return link_holds(w, event, p) || message_holds(w, event);
+	return link_holds(w, event, p) || message_holds(w, event, p);
 }
 
 /* ---- what a test asks for ---- */

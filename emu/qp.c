@@ -305,6 +305,14 @@ void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_TERMINATE);
 }
 
+/* To one that accepted and was not told that it is connected, the other side is just gone. */
+static enum nic_conn_end end_told(const struct emu_qp *qp, enum emu_event_kind kind)
+{
+	if (qp->state == EMU_QP_CONNECTING && qp->peer)
+		return NIC_END_ACCEPT_FAILED;
+	return kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED;
+}
+
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
@@ -319,8 +327,7 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_BREAK)
 		emu_qp_break(w, qp);
 	else
-		emu_qp_end(w, qp, kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED,
-			   EMU_EV_NONE);
+		emu_qp_end(w, qp, end_told(qp, kind), EMU_EV_NONE);
 }
 
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)

@@ -56,6 +56,7 @@ void emu_rdma_reset(struct emu_qp *qp)
 {
 	qp->specials = qp->sq_acked = qp->reads_out = qp->reads_in = 0;
 	qp->nak.status = 0;
+	qp->doubt = false;
 }
 
 static bool fits(const struct emu_qp *qp, const struct nic_send_wr *wr)
@@ -141,7 +142,9 @@ bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
 {
 	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
 
-	if (qp->nak.status || ((wqe->flags & NIC_WR_FENCE) && qp->reads_out > 0))
+	/* What is refused already is not sent, READs before it are answered first. */
+	if ((qp->nak.status && (int32_t)(qp->sq_next - qp->nak.came) >= 0) ||
+	    ((wqe->flags & NIC_WR_FENCE) && qp->reads_out > 0))
 		return false;
 	if (wqe->opcode == NIC_OP_BIND)
 		return qp->sq.get == qp->sq_next;
@@ -159,6 +162,7 @@ void emu_rdma_bind(struct emu_world *w, struct emu_qp *qp)
 
 	qp->sq_next++;
 	emu_tx_retire(w, qp, status);
+	emu_wire_answered(w, qp); /* it never travels, so what follows is not behind it */
 	if (status != NIC_WC_SUCCESS)
 		emu_qp_break(w, qp);
 }

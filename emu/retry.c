@@ -20,8 +20,12 @@ static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 
 void emu_retry_on(struct emu_world *w, struct emu_qp *qp)
 {
-	/* One that waits to send again anyway has its timer. */
-	if (qp && emu_qp_running(qp) && !qp->timer && emu_wq_count(&qp->sq) > 0)
+	if (!qp || !emu_qp_running(qp) || emu_wq_count(&qp->sq) == 0)
+		return;
+	/* One that waits to send again anyway has its timer; it is looked at again behind that. */
+	if (qp->timer)
+		qp->doubt |= qp->rnr_wait;
+	else
 		start_timer(w, qp, w->fab->now);
 }
 

@@ -137,12 +137,13 @@ static void duplicate(struct emu_world *w, const struct emu_event *event)
 }
 
 /* A request that the responder itself answers so, if it is one whose turn has come. */
-static bool answer(struct emu_world *w, struct emu_event *event, const struct nic_packet_rule *rule)
+static bool answer(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p,
+		   const struct nic_packet_rule *rule)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 
 	if (qp->epoch == event->epoch)
-		emu_respond_injected(w, qp, event->index, event->packet, rule);
+		emu_respond_injected(w, qp, p->index, p->packet, rule);
 	return true;
 }
 
@@ -162,7 +163,7 @@ static bool act(struct emu_world *w, struct emu_event *event, const struct emu_p
 		return false;
 	case NIC_FAULT_RNR:
 	case NIC_FAULT_NAK:
-		return answer(w, event, rule);
+		return answer(w, event, p, rule);
 	case NIC_FAULT_LINK_DOWN:
 	case NIC_FAULT_LINK_UP:
 	case NIC_FAULT_HOST_DEAD:

@@ -186,6 +186,14 @@ static void on_fail(struct emu_world *w, struct emu_qp *qp, const struct emu_fai
 		emu_tx_fail(w, qp, f);
 }
 
+/* A READ before what was refused may still lack its answer: time it again. */
+static void end_doubt(struct emu_world *w, struct emu_qp *qp)
+{
+	if (qp->doubt)
+		emu_retry_on(w, qp);
+	qp->doubt = false;
+}
+
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_config *config = &w->fab->config;
@@ -199,13 +207,16 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	/* Of a copy sent before: the retry that will tell is on its way. */
 	if (qp->rnr_wait)
 		return;
-	if (qp->retry_timer)
+	if (qp->retry_timer) {
+		qp->doubt = true;
 		emu_timer_stop(w, qp);
+	}
 	qp->retry_tries = 0;
 	emu_tx_delivered(w, qp, index);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
 		/* The receiver does not count: it is told that we gave up. */
 		on_fail(w, qp, &starved);
+		end_doubt(w, qp);
 		return;
 	}
 	qp->rnr_tries++;
@@ -295,6 +306,7 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_RNR_TIMER) {
 		qp->timer = qp->rnr_wait = false;
 		emu_tx_send_again(w, qp, qp->sq_next, 0);
+		end_doubt(w, qp);
 		return;
 	}
 	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))

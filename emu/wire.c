@@ -171,13 +171,17 @@ static void begin_to_look(struct emu_world *w, struct emu_qp *qp)
 {
 	struct emu_qp *peer = emu_qp_at(w, qp->peer);
 	const struct emu_rx *rx = NULL;
+	uint32_t next = peer->rx_next;
 
 	if (!emu_qp_running(qp) || peer->epoch != qp->peer_epoch)
 		return;
 	for (emu_ref ref = peer->parked; ref; ref = ((struct emu_held *)emu_at(w, ref))->next)
 		((struct emu_held *)emu_at(w, ref))->event.order &= ~(uint64_t)EMU_EV_ARRIVED;
 	emu_unpark(w, peer, true);
-	qp->wire_index = qp->wire_again = next_on_wire(w, qp, peer->rx_next);
+	/* Binds are gone from the queue, and the receiver will not learn of them until something comes. */
+	if ((int32_t)(qp->sq.get - next) > 0)
+		next = qp->sq.get;
+	qp->wire_index = qp->wire_again = next_on_wire(w, qp, next);
 	qp->wire_packet = 0;
 	if (on_queue(qp, qp->wire_index)) {
 		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->wire_index);

@@ -64,6 +64,34 @@ START_TEST(E5_accepting_after_the_active_side_closed_its_adapter)
 }
 END_TEST
 
+/* What ends a connection overtakes what makes it, where packets overtake. */
+START_TEST(E5_the_active_side_disconnected_before_the_passive_one_knew_of_a_connection)
+{
+	static const DAT_SIM_FAULT late = { .from = "emu0",
+					    .packets = DAT_SIM_PACKET_CM,
+					    .after = 1, /* the request */
+					    .verdict = DAT_SIM_REORDER,
+					    .delay_ns = 100 * LATENCY_NS };
+	DAT_CR_HANDLE cr;
+	DAT_COUNT id;
+
+	must(dat_sim_fault_add(w.sim, &late, &id));
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	advance_us(5);
+	expect_state(w.a.ep, DAT_EP_STATE_CONNECTED);
+	expect_state(w.b.ep, DAT_EP_STATE_COMPLETION_PENDING);
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	run_quiet();
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	expect_no_event(w.b.connect);
+	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
 START_TEST(E5_rejecting_after_the_active_side_has_gone_succeeds)
 {
 	DAT_CR_HANDLE cr;
@@ -189,6 +217,8 @@ static void fill(Suite *suite)
 	unit_test_all(suite, E5_accepting_after_the_active_side_timed_out);
 	unit_test_all(suite, E5_accepting_after_the_active_side_was_freed);
 	unit_test_all(suite, E5_accepting_after_the_active_side_closed_its_adapter);
+	unit_test_all(suite,
+		      E5_the_active_side_disconnected_before_the_passive_one_knew_of_a_connection);
 	unit_test_all(suite, E5_rejecting_after_the_active_side_has_gone_succeeds);
 	unit_test_all(suite, E5_the_answer_to_an_attempt_given_up_comes_to_nothing);
 	unit_test_all(suite, E5_the_rejection_of_an_attempt_given_up_comes_to_nothing);
