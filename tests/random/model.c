@@ -91,6 +91,11 @@ static void begin(struct prog *p, int e, int conn, int end)
 	p->conn[conn].side[end] = p->ep[e].side;
 	p->ep[e].holey = p->ep[e].failed = false;
 	p->ep[e].last_recv = 0;
+	if (p->lossy)
+		p->conn[conn].causes |= LOSSY;
+	/* Where nothing retries, one refusal is the end. */
+	if (p->lossy && p->config.profile == DAT_SIM_PROFILE_IWARP)
+		p->conn[conn].causes |= STARVED;
 	if (p->ep[e].hard != NONE)
 		p->conn[conn].causes |= HARD;
 }
@@ -246,7 +251,9 @@ static bool end_is_legal(const struct conn *c, enum told told, int number)
 	case E(BROKEN):
 		return told == TOLD_UP && c->causes;
 	case E(ACCEPT_COMPLETION_ERROR):
-		return told == TOLD_ACCEPTING && (c->gave_up[0] || c->may_time_out);
+		/* What ends it may overtake what makes it, where packets overtake. */
+		return told == TOLD_ACCEPTING &&
+		       (c->gave_up[0] || c->may_time_out || c->causes & LOSSY);
 	case E(PEER_REJECTED):
 		return told == TOLD_CONNECTING && c->answer == REJECTED;
 	case E(NON_PEER_REJECTED):

@@ -38,6 +38,7 @@ enum {
 	BIG = 512, /* length of an EVD that never overflows */
 	HOLDS = 8,
 	RMRS = 6,
+	FAULTS = 4,
 	SOURCE = 4096, /* what peers read, never changes */
 	MEMORY = 2 * DTOS * SLOT + SOURCE,
 	NONE = -1,
@@ -227,6 +228,7 @@ enum count {
 	N_WATERMARKS,
 	N_WAITS,
 	N_TRIGGERS,
+	N_FAULTS,
 	N_RECKONINGS,
 	N_ADAPTERS,
 	N_COUNTS
@@ -252,6 +254,8 @@ struct prog {
 	DAT_CONN_QUAL next_qual;
 	struct hold hold[HOLDS];
 	int holds;
+	bool lossy; /* packets may get lost */
+	int faults; /* rules in force */
 	unsigned long count[N_COUNTS];
 	char log[LOG][120];
 	unsigned int logged;
@@ -410,7 +414,7 @@ void refusals(struct prog *p);
 /* One software event; false: there is no room. */
 bool post_software_event(struct prog *p, int v);
 
-extern const struct op ep_ops[], rdma_ops[], conn_ops[], cno_ops[], world_ops[];
+extern const struct op ep_ops[], rdma_ops[], conn_ops[], cno_ops[], fault_ops[], world_ops[];
 /* One of them in such a state, by bits; NONE: there is none. */
 #define STATE(name) (1u << DAT_EP_STATE_##name)
 #define ANY_STATE   (~0u)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random programs of legal calls over both adapters, beside the model of prog.h. A seed decides
- * everything: even ones run on profile ib, odd ones on iwarp. Each runs twice, and both runs leave the
+ * everything: even ones run on profile ib, odd ones on iwarp; of four in a row two lose packets. Each runs twice, and both runs leave the
  * same trace, byte for byte; and once untraced, with the same outcome. Together they must meet every transition that an Endpoint can make.
  *
  * PROGRAM_SEED, PROGRAM_STEPS; PROGRAM_TRACE=FILE keeps the trace of one that fails.
@@ -85,15 +85,16 @@ struct result {
 
 static const struct op *choose(struct prog *p)
 {
-	const struct op *tables[] = { ep_ops, rdma_ops, conn_ops, cno_ops, world_ops }, *op;
+	const struct op *tables[] = { ep_ops, rdma_ops, conn_ops, cno_ops, fault_ops, world_ops },
+			*op;
 	unsigned int sum = 0;
 	int at;
 
-	for (int t = 0; t < 5; t++)
+	for (int t = 0; t < 6; t++)
 		for (op = tables[t]; op->name; op++)
 			sum += op->weight;
 	at = pick(p, (int)sum);
-	for (int t = 0; t < 5; t++)
+	for (int t = 0; t < 6; t++)
 		for (op = tables[t]; op->name; at -= (int)op->weight, op++)
 			if (at < (int)op->weight)
 				return op;
@@ -122,6 +123,7 @@ static void run(uint64_t seed, unsigned int steps, bool traced, struct result *r
 	memset(&p, 0, sizeof(p));
 	p.choice = &choice;
 	p.replay = replay;
+	p.lossy = seed % 4 >= 2;
 	world_create(&p, seed % 2 ? DAT_SIM_PROFILE_IWARP : DAT_SIM_PROFILE_IB, traced);
 	world_open(&p);
 	for (p.step = 1; p.step <= steps; p.step++) {
@@ -204,6 +206,7 @@ static void print_counts(const char *seed)
 		[N_WATERMARKS] = "watermarks",
 		[N_WAITS] = "waits",
 		[N_TRIGGERS] = "triggers",
+		[N_FAULTS] = "faults",
 		[N_RECKONINGS] = "reckonings",
 		[N_ADAPTERS] = "adapters_closed",
 	};
