@@ -312,6 +312,33 @@ void wait_for(struct prog *p, int v, int threshold, DAT_TIMEOUT timeout)
 
 /* ---- what shows ---- */
 
+static DAT_EVD_HANDLE evd_handle(const struct prog *p, int v)
+{
+	return v == NONE ? none : p->evd[v].handle;
+}
+
+/* What it says of itself is what it was made of. */
+static void ask_ep(struct prog *p, int e)
+{
+	const struct ep *ep = &p->ep[e];
+	bool bare = state_of(p, e) == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+	DAT_EP_PARAM param;
+
+	ok(p, "dat_ep_query", dat_ep_query(ep->handle, DAT_EP_FIELD_ALL, &param));
+	if (param.ep_state != state_of(p, e) || param.ia_handle != p->side[ep->side].ia ||
+	    param.recv_evd_handle != evd_handle(p, ep->recv) ||
+	    param.request_evd_handle != evd_handle(p, ep->request) ||
+	    param.connect_evd_handle != evd_handle(p, ep->connect) ||
+	    param.srq_handle != (ep->srq == NONE ? none : p->srq[ep->srq].handle) ||
+	    (!bare && param.pz_handle != p->side[ep->side].pz) ||
+	    param.ep_attr.max_recv_dtos != ep->max || param.ep_attr.max_request_dtos != ep->max)
+		fails(p, "ep %d says of itself what is not so", e);
+	if (!param.remote_ia_address_ptr != (state_of(p, e) == DAT_EP_STATE_UNCONNECTED ||
+					     state_of(p, e) == DAT_EP_STATE_RESERVED ||
+					     state_of(p, e) == DAT_EP_STATE_DISCONNECTED))
+		fails(p, "ep %d has a peer's address, or lacks it", e);
+}
+
 static void look_at_ep(struct prog *p, int e)
 {
 	struct ep *ep = &p->ep[e];
@@ -321,6 +348,7 @@ static void look_at_ep(struct prog *p, int e)
 	ok(p, "dat_ep_get_status", dat_ep_get_status(ep->handle, &state, NULL, NULL));
 	model_shows(p, e, state);
 	ok(p, "dat_ep_recv_query", dat_ep_recv_query(ep->handle, &nbufs, &span));
+	ask_ep(p, e);
 	if (nbufs < 0 || span < nbufs || (ep->srq == NONE && nbufs > ep->recv_count))
 		fails(p, "ep %d owns %d buffers over %d messages, %d are posted", e, nbufs, span,
 		      ep->recv_count);

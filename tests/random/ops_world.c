@@ -147,7 +147,7 @@ static bool op_new_srq(struct prog *p)
 
 	if (!p->side[s].ia)
 		return false;
-	q = new_srq(p, s, 4 + pick(p, 28));
+	q = new_srq(p, s, 1 + pick(p, 31));
 	says(p, "srq %d on side %d", q, s);
 	return q != NONE;
 }
