@@ -5,14 +5,6 @@
  */
 #include "tests/support/support.h"
 
-static DAT_COUNT fault(DAT_SIM_FAULT rule)
-{
-	DAT_COUNT id = 0;
-
-	must(dat_sim_fault_add(w.sim, &rule, &id));
-	return id;
-}
-
 static void bind_rmr(int n)
 {
 	DAT_RMR_HANDLE rmr = NO_HANDLE;
