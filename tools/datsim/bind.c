@@ -98,9 +98,12 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:
 		return bind_gate(binder, st);
+	case STATEMENT_FAULT:
+		return bind_fault(binder, st);
 	case STATEMENT_END:
 		binder->ended = true;
 		return true;
+	case STATEMENT_HEAL:
 	case STATEMENT_NOTE:
 	case STATEMENT_QUIET:
 		return true;

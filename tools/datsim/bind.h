@@ -51,5 +51,9 @@ bool bind_event(struct binder *binder, struct statement *st);
 bool bind_fabric(struct binder *binder, struct statement *st);
 bool bind_use(struct binder *binder, struct statement *st);
 bool bind_link(struct binder *binder, struct statement *st);
+bool bind_fault(struct binder *binder, struct statement *st);
+/* The setting is none of these keys (a NULL ends them): say so. Always false. */
+bool bind_unknown_key(struct binder *binder, const struct setting *setting,
+		      const char *const *keys);
 
 #endif

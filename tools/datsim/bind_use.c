@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool unknown_key(struct binder *binder, const struct setting *setting,
-			const char *const *keys)
+bool bind_unknown_key(struct binder *binder, const struct setting *setting, const char *const *keys)
 {
 	struct suggest suggest;
 	struct text list = { 0 };
@@ -84,7 +83,7 @@ bool bind_fabric(struct binder *binder, struct statement *st)
 		for (i = 0; fabric_keys[i] && strcmp(fabric_keys[i], key); i++)
 			;
 		if (!fabric_keys[i])
-			return unknown_key(binder, setting, fabric_keys);
+			return bind_unknown_key(binder, setting, fabric_keys);
 		if (!plain_equal(binder, setting))
 			return false;
 		if (!strcmp(key, "profile"))
@@ -121,7 +120,7 @@ bool bind_link(struct binder *binder, struct statement *st)
 			if (!value_rate(binder, setting->value, &number))
 				return false;
 		} else {
-			return unknown_key(binder, setting, keys);
+			return bind_unknown_key(binder, setting, keys);
 		}
 		setting->value->number = number;
 	}
@@ -182,10 +181,10 @@ static bool bind_use_setting(struct binder *binder, struct use *use, const struc
 			     (key->connected_only && use->kind != USE_CONNECTED)))
 		key++;
 	if (key == end && use->kind == USE_BARE)
-		return unknown_key(binder, setting, bare);
+		return bind_unknown_key(binder, setting, bare);
 	if (key == end)
-		return unknown_key(binder, setting,
-				   use->kind == USE_CONNECTED ? connected : adapter);
+		return bind_unknown_key(binder, setting,
+					use->kind == USE_CONNECTED ? connected : adapter);
 	if (key->kind == USE_BYTES) {
 		uint64_t bytes;
 

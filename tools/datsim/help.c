@@ -61,6 +61,11 @@ const char help_test[] =
 	"       hold a.ep message 2 after 1 packets               keep one message back\n"
 	"       release a.ep message 2\n"
 	"       link a>b latency=5us bandwidth=10Gbps\n"
+	"       fault link a>b drop opcode=SEND nth=1             lose the next Send\n"
+	"       fault link a>b delay 50us jitter 10us             also reorder, duplicate, corrupt,\n"
+	"       fault link a>b loss 1% optional                   down, up, dead, nak CODE, count\n"
+	"       fault qp b.ep rnr times=2                         not ready, for packets to that EP\n"
+	"       heal                                              no faults from here on\n"
 	"       note \"a line for the timeline\"\n"
 	"       quiet                                             until nothing more can happen\n"
 	"  end  quiet\n"
@@ -70,9 +75,12 @@ const char help_test[] =
 	"named (flags=SOLICITED_WAIT). Segments: 64, [64 0 32], [{mem=m offset=0 length=64}].\n"
 	"Bad handles on purpose: NULL, garbage, stale(name), anything else's name.\n"
 	"\"= DAT_INVALID_STATE/DAT_INVALID_STATE_SRQ_IN_USE\" asks for the subtype too.\n"
+	"A fault acts from its line on; part=first|last, nth=, every=, after=, times=, probability=,\n"
+	"from= and until= (script time) say on which packets. One that never happened fails the\n"
+	"script, unless it is optional.\n"
 	"A script that must fail says how: # Failure: REGULAR-EXPRESSION\n"
 	"\n"
-	"Not built yet: fault lines.\n";
+	"Not built yet: faults of calls, of allocations and of whole adapters.\n";
 
 const char help_show[] =
 	"datsim show [--all] [--svg FILE] [--pcapng FILE] FILE.trace\n"

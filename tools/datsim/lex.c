@@ -62,6 +62,8 @@ static int lex_number(const char *s, int n, struct token *token)
 	token->unit = s + i;
 	while (i < n && (is_letter(s[i]) || is_digit(s[i])))
 		i++;
+	if (s + i == token->unit && i < n && s[i] == '%')
+		i++;
 	token->unit_length = (int)(s + i - token->unit);
 	return i;
 }

@@ -212,7 +212,7 @@ static bool parse_actor_name(struct parser *parser, const char **name, struct pl
 	return true;
 }
 
-static bool parse_link(struct parser *parser, struct gate *gate)
+bool parse_link(struct parser *parser, struct gate *gate)
 {
 	return parse_actor_name(parser, &gate->from, &gate->from_at) &&
 	       parse_need_mark(parser, '>') && parse_actor_name(parser, &gate->to, &gate->to_at);
@@ -342,10 +342,11 @@ static bool parse_end(struct parser *parser, struct statement *st)
 	return true;
 }
 
-static bool parse_fault(struct parser *parser, struct statement *st)
+static bool parse_heal(struct parser *parser, struct statement *st)
 {
-	diag_add(&parser->script->diag, st->at, "\"fault\" is not built yet");
-	return false;
+	(void)parser;
+	st->kind = STATEMENT_HEAL;
+	return true;
 }
 
 static const struct {
@@ -355,6 +356,7 @@ static const struct {
 	{ "fabric", parse_fabric },   { "use", parse_use },        { "hold", parse_hold },
 	{ "release", parse_release }, { "link", parse_link_line }, { "note", parse_note },
 	{ "quiet", parse_quiet },     { "end", parse_end },        { "fault", parse_fault },
+	{ "heal", parse_heal },
 };
 
 static void not_a_statement(struct parser *parser)

@@ -36,6 +36,10 @@ struct value *parse_value(struct parser *parser);
 bool parse_settings(struct parser *parser, struct setting **settings);
 /* After ->: names and, where `wanted` is not NULL, {key=value}. */
 bool parse_targets(struct parser *parser, struct target **targets, struct setting **wanted);
+/* fault.c's half of the language; the word "fault" is behind. */
+bool parse_fault(struct parser *parser, struct statement *st);
+/* from>to, two actors */
+bool parse_link(struct parser *parser, struct gate *gate);
 bool parse_count(struct parser *parser, const char *what, uint64_t *count);
 
 #endif

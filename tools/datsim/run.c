@@ -73,6 +73,10 @@ static bool run_statement(struct run *run, const struct statement *st)
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:
 		return run_wire(run, st);
+	case STATEMENT_FAULT:
+		return run_fault(run, st);
+	case STATEMENT_HEAL:
+		return run_heal(run);
 	case STATEMENT_NOTE:
 		dat_sim_trace_note(run->sim, st->note);
 		return true;
@@ -113,6 +117,7 @@ static void run_script(struct run *run)
 		if (!run_timed(run, st))
 			return;
 	}
+	run_check_faults(run);
 }
 
 /* ---- verdicts ---- */

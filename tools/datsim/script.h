@@ -135,6 +135,23 @@ struct gate {
 	struct setting *settings; /* of `link` */
 };
 
+/* A word of a fault line and what stands behind it. */
+struct fault_word {
+	const char *word;
+	struct place at;
+	struct value *value; /* NULL: nothing */
+	struct fault_word *next;
+};
+
+/* Which packets, and what becomes of them. */
+struct fault {
+	struct gate gate; /* a link, or the EP that they are for */
+	struct fault_word *words;
+	struct setting *settings;
+	bool optional;      /* need not happen */
+	DAT_SIM_FAULT rule; /* made by bind; adapters and EPs are put in when it runs */
+};
+
 enum use_kind {
 	USE_CONNECTED,
 	USE_ADAPTER,
@@ -168,6 +185,8 @@ enum statement_kind {
 	STATEMENT_HOLD,
 	STATEMENT_RELEASE,
 	STATEMENT_LINK,
+	STATEMENT_FAULT,
+	STATEMENT_HEAL, /* no faults any more */
 	STATEMENT_NOTE,
 	STATEMENT_QUIET,
 	STATEMENT_END
@@ -187,6 +206,7 @@ struct statement {
 		struct call call;
 		struct event event;
 		struct gate gate;
+		struct fault fault;
 		const char *note;
 		bool quiet; /* end quiet */
 	};

@@ -48,10 +48,11 @@ static void add_fields(struct words *words, const struct layout *layout)
 
 void words_of_language(struct words *words)
 {
-	static const char *const keywords[] = { "event",   "fabric",  "garbage", "help",  "hold",
-						"link",    "message", "note",    "quiet", "quit",
-						"release", "save",    "script",  "show",  "stale",
-						"undo",    "use" };
+	static const char *const keywords[] = { "event",   "fabric",  "fault", "heal",  "fault",
+						"heal",    "garbage", "help",  "hold",  "link",
+						"message", "note",    "quiet", "quit",  "release",
+						"save",    "script",  "show",  "stale", "undo",
+						"use" };
 	const struct call_row *row;
 	size_t i;
 

@@ -247,6 +247,7 @@ void world_end(struct run *run, struct text *trace)
 	free(run->ledger.pieces);
 	free(run->strays);
 	free(run->holds);
+	free(run->faults);
 	text_free(&run->failure.title);
 	text_free(&run->failure.expected);
 	text_free(&run->failure.actual);

@@ -78,6 +78,14 @@ struct held {
 	bool released;
 };
 
+/* A fault that a script asked for. */
+struct planted {
+	const struct statement *st;
+	DAT_COUNT id;
+	uint64_t fired; /* known once it is healed */
+	bool healed;
+};
+
 struct failure {
 	enum exit_code code; /* EXIT_PASS: none yet */
 	int line;
@@ -106,6 +114,8 @@ struct run {
 	size_t stray_count, stray_room;
 	struct held *holds;
 	size_t hold_count, hold_room;
+	struct planted *faults;
+	size_t fault_count;
 	struct region **kept; /* of LMRs without a name */
 	size_t kept_count;
 	bool any_timed;
@@ -180,6 +190,10 @@ bool run_fixture(struct run *run, const struct use *use);
 bool run_call(struct run *run, const struct statement *st);
 bool run_event(struct run *run, const struct statement *st);
 bool run_wire(struct run *run, const struct statement *st);
+bool run_fault(struct run *run, const struct statement *st);
+bool run_heal(struct run *run);
+/* Every fault happened that had to. */
+bool run_check_faults(struct run *run);
 
 /* Take the event at the head of an EVD, if there is one, and check it against the ledger. */
 bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A fault line: its words and settings into a rule of <dat/sim.h>. */
+#include "bind.h"
+
+#include <string.h>
+
+#define MILLION 1000000u
+
+enum operand {
+	OPERAND_NONE,
+	OPERAND_TIME,
+	OPERAND_MAYBE_TIME,
+	OPERAND_PERCENT,
+	OPERAND_NAK
+};
+
+static const struct verdict_word {
+	const char *word;
+	enum operand operand;
+	int verdict; /* -1: it goes with a verdict */
+} words[] = {
+	{ "drop", OPERAND_NONE, DAT_SIM_DROP },
+	{ "loss", OPERAND_PERCENT, DAT_SIM_DROP },
+	{ "corrupt", OPERAND_NONE, DAT_SIM_CORRUPT },
+	{ "delay", OPERAND_TIME, DAT_SIM_DELAY },
+	{ "reorder", OPERAND_MAYBE_TIME, DAT_SIM_REORDER },
+	{ "duplicate", OPERAND_NONE, DAT_SIM_DUPLICATE },
+	{ "rnr", OPERAND_NONE, DAT_SIM_RNR },
+	{ "nak", OPERAND_NAK, DAT_SIM_NAK },
+	{ "down", OPERAND_NONE, DAT_SIM_LINK_DOWN },
+	{ "up", OPERAND_NONE, DAT_SIM_LINK_UP },
+	{ "dead", OPERAND_NONE, DAT_SIM_HOST_DEAD },
+	{ "count", OPERAND_NONE, DAT_SIM_PASS },
+	{ "jitter", OPERAND_TIME, -1 },
+	{ "optional", OPERAND_NONE, -1 },
+};
+
+static const struct {
+	const char *name;
+	DAT_SIM_NAK_CODE code;
+} naks[] = {
+	{ "sequence", DAT_SIM_NAK_SEQUENCE },
+	{ "invalid_request", DAT_SIM_NAK_INVALID_REQUEST },
+	{ "remote_access", DAT_SIM_NAK_REMOTE_ACCESS },
+	{ "remote_operation", DAT_SIM_NAK_REMOTE_OPERATION },
+	{ "reserved", DAT_SIM_NAK_RESERVED },
+};
+
+static const struct {
+	const char *name;
+	DAT_SIM_PACKET bit;
+} opcodes[] = {
+	{ "SEND", DAT_SIM_PACKET_SEND },
+	{ "WRITE", DAT_SIM_PACKET_WRITE },
+	{ "READ_REQUEST", DAT_SIM_PACKET_READ_REQUEST },
+	{ "READ_RESPONSE", DAT_SIM_PACKET_READ_RESPONSE },
+	{ "ACK", DAT_SIM_PACKET_ACK },
+	{ "NAK", DAT_SIM_PACKET_NAK },
+	{ "RNR_NAK", DAT_SIM_PACKET_RNR_NAK },
+	{ "CM", DAT_SIM_PACKET_CM },
+	{ "DISCONNECT", DAT_SIM_PACKET_DISCONNECT },
+};
+
+/* ---- words ---- */
+
+static bool unknown_word(struct binder *binder, const struct fault_word *word)
+{
+	struct suggest suggest;
+	struct text list = { 0 };
+	size_t i;
+
+	suggest_start(&suggest, word->word, (int)strlen(word->word));
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		suggest_try(&suggest, words[i].word);
+		text_add(&list, "%s%s", i ? ", " : "", words[i].word);
+	}
+	diag_add(&binder->script->diag, word->at, "expected one of %s, found \"%s\"",
+		 text_of(&list), word->word);
+	diag_suggest(&binder->script->diag, &suggest);
+	text_free(&list);
+	return false;
+}
+
+static bool bad_word(struct binder *binder, const struct fault_word *word, const char *wants)
+{
+	diag_add(&binder->script->diag, word->at, "\"%s\" %s", word->word, wants);
+	return false;
+}
+
+/* 1% or 0.25%, in parts of a million */
+static bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts)
+{
+	uint64_t n = 0;
+
+	if (value->kind == VALUE_NUMBER && !value->negative && !strcmp(value->unit, "%") &&
+	    value->number <= 100)
+		n = value->number * (MILLION / 100) + value->billionths / 100000;
+	if (n >= 1 && n <= MILLION) {
+		*parts = (DAT_UINT32)n;
+		return true;
+	}
+	diag_add(&binder->script->diag, value->at,
+		 "expected a share from 0.0001%% to 100%%, such as 1%%");
+	return false;
+}
+
+static bool bind_nak(struct binder *binder, const struct fault_word *word, DAT_SIM_FAULT *rule)
+{
+	size_t i;
+
+	for (i = 0; word->value->kind == VALUE_NAME && i < ARRAY_SIZE(naks); i++) {
+		if (!strcmp(naks[i].name, word->value->text)) {
+			rule->nak = naks[i].code;
+			return true;
+		}
+	}
+	diag_add(&binder->script->diag, word->value->at,
+		 "expected sequence, invalid_request, remote_access, remote_operation or reserved");
+	return false;
+}
+
+static bool bind_operand(struct binder *binder, const struct fault_word *word, enum operand operand,
+			 DAT_SIM_FAULT *rule)
+{
+	DAT_UINT64 *ns = strcmp(word->word, "jitter") ? &rule->delay_ns : &rule->jitter_ns;
+
+	if (!word->value)
+		return operand == OPERAND_NONE || operand == OPERAND_MAYBE_TIME ||
+		       bad_word(binder, word,
+				operand == OPERAND_TIME      ? "takes a time, such as 5us"
+				: operand == OPERAND_PERCENT ? "takes a share, such as 1%"
+							     : "takes a code, such as sequence");
+	switch (operand) {
+	case OPERAND_NONE:
+		return bad_word(binder, word, "takes nothing");
+	case OPERAND_TIME:
+	case OPERAND_MAYBE_TIME:
+		return value_ns(binder, word->value, ns);
+	case OPERAND_PERCENT:
+		return bind_percent(binder, word->value, &rule->probability);
+	case OPERAND_NAK:
+		return bind_nak(binder, word, rule);
+	}
+	return false;
+}
+
+static bool bind_words(struct binder *binder, struct statement *st)
+{
+	struct fault *fault = &st->fault;
+	const struct fault_word *word;
+	bool judged = false;
+	size_t i;
+
+	for (word = fault->words; word; word = word->next) {
+		for (i = 0; i < ARRAY_SIZE(words) && strcmp(words[i].word, word->word); i++)
+			;
+		if (i == ARRAY_SIZE(words))
+			return unknown_word(binder, word);
+		if (words[i].verdict >= 0 && judged)
+			return bad_word(binder, word, "is too much: a rule does one thing");
+		if (!bind_operand(binder, word, words[i].operand, &fault->rule))
+			return false;
+		if (words[i].verdict >= 0) {
+			fault->rule.verdict = (DAT_SIM_VERDICT)words[i].verdict;
+			judged = true;
+		}
+		fault->optional |= !strcmp(word->word, "optional");
+	}
+	if (judged)
+		return true;
+	diag_add(&binder->script->diag, st->at,
+		 "expected what happens: drop, delay 5us, loss 1%% ...");
+	return false;
+}
+
+/* ---- settings ---- */
+
+static bool bind_opcode(struct binder *binder, const struct value *value, DAT_UINT32 *packets)
+{
+	const struct value *v = value->kind == VALUE_FLAGS ? value->elements : value;
+	struct suggest suggest;
+	size_t i;
+
+	for (; v; v = v->next) {
+		for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+			if (v->kind == VALUE_NAME && !v->actor && !strcmp(opcodes[i].name, v->text))
+				break;
+		}
+		if (i == ARRAY_SIZE(opcodes))
+			break;
+		*packets |= opcodes[i].bit;
+		if (v == value)
+			return true;
+	}
+	if (!v)
+		return true;
+	diag_add(
+		&binder->script->diag, v->at,
+		"expected SEND, WRITE, READ_REQUEST, READ_RESPONSE, ACK, NAK, RNR_NAK, CM or DISCONNECT");
+	if (v->kind == VALUE_NAME) {
+		suggest_start(&suggest, v->text, (int)strlen(v->text));
+		for (i = 0; i < ARRAY_SIZE(opcodes); i++)
+			suggest_try(&suggest, opcodes[i].name);
+		diag_suggest(&binder->script->diag, &suggest);
+	}
+	return false;
+}
+
+static bool bind_part(struct binder *binder, const struct value *value, DAT_SIM_PART *part)
+{
+	if (value->kind == VALUE_NAME && !strcmp(value->text, "first"))
+		*part = DAT_SIM_PART_FIRST;
+	else if (value->kind == VALUE_NAME && !strcmp(value->text, "last"))
+		*part = DAT_SIM_PART_LAST;
+	else {
+		diag_add(&binder->script->diag, value->at, "expected first or last");
+		return false;
+	}
+	return true;
+}
+
+static bool bind_count(struct binder *binder, const struct value *value, DAT_UINT64 *count)
+{
+	int64_t number;
+
+	if (!value_between(binder, value, 1, INT32_MAX, &number))
+		return false;
+	*count = (DAT_UINT64)number;
+	return true;
+}
+
+static bool bind_setting(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule)
+{
+	static const char *const keys[] = { "opcode", "part",        "nth",  "every", "after",
+					    "times",  "probability", "from", "until", NULL };
+	const char *key = setting->key;
+
+	if (setting->unequal) {
+		diag_add(&binder->script->diag, setting->at, "expected %s=value", key);
+		return false;
+	}
+	if (!strcmp(key, "opcode"))
+		return bind_opcode(binder, setting->value, &rule->packets);
+	if (!strcmp(key, "part"))
+		return bind_part(binder, setting->value, &rule->part);
+	if (!strcmp(key, "nth"))
+		return bind_count(binder, setting->value, &rule->nth);
+	if (!strcmp(key, "every"))
+		return bind_count(binder, setting->value, &rule->every);
+	if (!strcmp(key, "after"))
+		return bind_count(binder, setting->value, &rule->after);
+	if (!strcmp(key, "times"))
+		return bind_count(binder, setting->value, &rule->times);
+	if (!strcmp(key, "probability"))
+		return bind_percent(binder, setting->value, &rule->probability);
+	if (!strcmp(key, "from"))
+		return value_ns(binder, setting->value, &rule->since_ns);
+	if (!strcmp(key, "until"))
+		return value_ns(binder, setting->value, &rule->until_ns);
+	return bind_unknown_key(binder, setting, keys);
+}
+
+static bool bind_place(struct binder *binder, struct gate *gate)
+{
+	const struct script *script = binder->script;
+
+	if (!gate->ep) {
+		gate->from_actor = bind_actor(binder, gate->from, gate->from_at);
+		if (gate->from_actor >= 0)
+			gate->to_actor = bind_actor(binder, gate->to, gate->to_at);
+		return gate->from_actor >= 0 && gate->to_actor >= 0;
+	}
+	if (gate->ep->kind == VALUE_NAME && !bind_object(binder, gate->ep))
+		return false;
+	if (gate->ep->kind == VALUE_NAME &&
+	    script->symbols[gate->ep->symbol].type == DAT_HANDLE_TYPE_EP)
+		return true;
+	diag_add(&binder->script->diag, gate->ep->at, "expected an EP, as actor.ep");
+	return false;
+}
+
+/* A NAK or an RNR answers a request; without being told which, it answers Sends. */
+static bool check_kind(struct binder *binder, const struct statement *st, DAT_SIM_FAULT *rule)
+{
+	DAT_UINT32 requests = DAT_SIM_PACKET_SEND;
+
+	if (rule->verdict == DAT_SIM_NAK)
+		requests |= DAT_SIM_PACKET_WRITE | DAT_SIM_PACKET_READ_REQUEST;
+	if (rule->verdict != DAT_SIM_NAK && rule->verdict != DAT_SIM_RNR)
+		return true;
+	if (!rule->packets)
+		rule->packets = requests;
+	if (!(rule->packets & ~requests))
+		return true;
+	diag_add(&binder->script->diag, st->at, "%s is an answer to %s",
+		 rule->verdict == DAT_SIM_NAK ? "nak" : "rnr",
+		 rule->verdict == DAT_SIM_NAK ? "SEND, WRITE and READ_REQUEST" : "SEND");
+	return false;
+}
+
+bool bind_fault(struct binder *binder, struct statement *st)
+{
+	const struct setting *setting;
+
+	if (!bind_place(binder, &st->fault.gate) || !bind_words(binder, st))
+		return false;
+	for (setting = st->fault.settings; setting; setting = setting->next) {
+		if (!bind_setting(binder, setting, &st->fault.rule))
+			return false;
+	}
+	return check_kind(binder, st, &st->fault.rule);
+}

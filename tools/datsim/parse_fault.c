@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fault link a>b delay 50us jitter 10us opcode=SEND nth=3
+ *
+ * Where it happens, then words (some with a value behind them) and settings in any order. Which words
+ * there are and what they mean is bind_fault.c's.
+ */
+#include "parse.h"
+
+#include <string.h>
+
+static bool starts_setting(const struct parser *parser)
+{
+	const struct token *next = parser->now + 1;
+
+	return parser->now->kind == TOKEN_NAME &&
+	       (next->kind == TOKEN_UNEQUAL ||
+		(next->kind == TOKEN_PUNCTUATION && next->mark == '='));
+}
+
+/* A number, or the code of a nak. */
+static bool value_follows(const struct parser *parser, const char *word)
+{
+	return parser->now->kind == TOKEN_NUMBER ||
+	       (!strcmp(word, "nak") && parser->now->kind == TOKEN_NAME && !starts_setting(parser));
+}
+
+static bool parse_words(struct parser *parser, struct fault *fault)
+{
+	struct fault_word **end = &fault->words, *word;
+	struct setting **settings = &fault->settings;
+
+	while (parser->now->kind != TOKEN_END) {
+		if (starts_setting(parser)) {
+			if (!parse_settings(parser, settings))
+				return false;
+			while (*settings)
+				settings = &(*settings)->next;
+			continue;
+		}
+		if (parser->now->kind != TOKEN_NAME) {
+			parse_expected(parser, "what happens (drop, delay 5us ...) or key=value");
+			return false;
+		}
+		word = arena_alloc(&parser->script->arena, sizeof(*word));
+		word->word = token_copy(parser, parser->now);
+		word->at = parser->now->at;
+		parser->now++;
+		if (value_follows(parser, word->word)) {
+			word->value = parse_value(parser);
+			if (!word->value)
+				return false;
+		}
+		*end = word;
+		end = &word->next;
+	}
+	return true;
+}
+
+bool parse_fault(struct parser *parser, struct statement *st)
+{
+	struct gate *gate = &st->fault.gate;
+
+	st->kind = STATEMENT_FAULT;
+	if (parse_word(parser, "link")) {
+		if (!parse_link(parser, gate))
+			return false;
+	} else if (parse_word(parser, "qp")) {
+		gate->from_at = parser->now->at;
+		gate->ep = parse_value(parser);
+		if (!gate->ep)
+			return false;
+	} else {
+		parse_expected(parser, "\"link\" a>b or \"qp\" a.ep");
+		return false;
+	}
+	return parse_words(parser, &st->fault);
+}
