@@ -80,21 +80,21 @@ void emu_mw_post(struct emu_world *w, const struct nic_send_wr *wr, struct emu_s
 	bind->lkey = wr->bind_length ? wr->mr->lkey : 0;
 }
 
-enum nic_wc_status emu_mw_bind(struct emu_world *w, uint32_t pd, const struct emu_swqe *wqe)
+bool emu_mw_bind(struct emu_world *w, uint32_t pd, const struct emu_swqe *wqe)
 {
 	const struct emu_bind *bind = (const struct emu_bind *)wqe->sge;
 	struct emu_mw *mw = &w->fab->mw[(wqe->rkey >> 8) - EMU_MRS];
 	struct emu_mr *mr = &w->fab->mr[bind->lkey >> 8];
 
 	if (!mw->head.live || mw->serial != wqe->step || mw->pd != pd)
-		return NIC_WC_BIND_FAILED;
+		return false;
 	if (bind->length == 0) {
 		unbind(w, mw);
-		return NIC_WC_SUCCESS;
+		return true;
 	}
 	if (mr->tag != ((uint64_t)pd << 32 | bind->lkey) || bind->length > mr->length ||
 	    wqe->remote_addr - mr->addr > mr->length - bind->length)
-		return NIC_WC_BIND_FAILED;
+		return false;
 	unbind(w, mw);
 	mw->mr = bind->lkey >> 8;
 	mr->windows++;
@@ -102,5 +102,5 @@ enum nic_wc_status emu_mw_bind(struct emu_world *w, uint32_t pd, const struct em
 	mw->length = bind->length;
 	mw->access = bind->access;
 	mw->tag = (uint64_t)pd << 32 | wqe->rkey;
-	return NIC_WC_SUCCESS;
+	return true;
 }

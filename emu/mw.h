@@ -18,7 +18,7 @@ void emu_mw_query(struct nic_mw *mw, struct nic_mw_state *state);
 uint32_t emu_mw_key(struct emu_world *w, const struct nic_send_wr *wr);
 /* The same, and note down in the work request what it is to do. */
 void emu_mw_post(struct emu_world *w, const struct nic_send_wr *wr, struct emu_swqe *wqe);
-/* Do it. NIC_WC_BIND_FAILED: the region, the window or its PD are not what they were. */
-enum nic_wc_status emu_mw_bind(struct emu_world *w, uint32_t pd, const struct emu_swqe *wqe);
+/* Do it. False: the region, the window or its PD are not what they were. */
+bool emu_mw_bind(struct emu_world *w, uint32_t pd, const struct emu_swqe *wqe);
 
 #endif /* EMU_MW_H */

@@ -158,12 +158,15 @@ bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
 
 void emu_rdma_bind(struct emu_world *w, struct emu_qp *qp)
 {
-	enum nic_wc_status status = emu_mw_bind(w, qp->pd, emu_wqe(w, &qp->sq, qp->sq_next));
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
+	enum emu_cause cause = emu_mw_bind(w, qp->pd, wqe) ? EMU_CAUSE_NONE : EMU_CAUSE_BIND;
 
 	qp->sq_next++;
-	emu_tx_retire(w, qp, status);
+	if (cause != EMU_CAUSE_NONE)
+		emu_trace_cause(w, qp, cause, wqe->message);
+	emu_tx_retire(w, qp, emu_causes[cause].request);
 	emu_wire_answered(w, qp); /* it never travels, so what follows is not behind it */
-	if (status != NIC_WC_SUCCESS)
+	if (cause != EMU_CAUSE_NONE)
 		emu_qp_break(w, qp);
 }
 
@@ -240,7 +243,7 @@ static void trace_response(struct emu_world *w, const struct response *r)
 }
 
 /* What is read is read now: the responder only saw to it that it may be. */
-static enum nic_wc_status place_response(struct emu_world *w, const struct response *r)
+static enum emu_cause place_response(struct emu_world *w, const struct response *r)
 {
 	struct emu_swqe *wqe = r->wqe;
 	struct emu_remote remote = { wqe->remote_addr, wqe->length, wqe->rkey,
@@ -253,19 +256,19 @@ static enum nic_wc_status place_response(struct emu_world *w, const struct respo
 			       .access = NIC_ACCESS_LOCAL_WRITE };
 
 	if (r->from == r->to)
-		return NIC_WC_SUCCESS;
+		return EMU_CAUSE_NONE;
 	if (!emu_remote_allows(w, 0, &remote))
-		return NIC_WC_REMOTE_ACCESS;
+		return EMU_CAUSE_READ_KEY;
 	switch (emu_copy(w, &dst, &src, r->from, r->to)) {
 	case EMU_COPY_OK:
-		return NIC_WC_SUCCESS;
+		return EMU_CAUSE_NONE;
 	case EMU_COPY_TOO_LONG:
-		return NIC_WC_LOCAL_LENGTH;
+		return EMU_CAUSE_READ_LENGTH;
 	case EMU_COPY_BAD_SOURCE:
 	case EMU_COPY_BAD_TARGET:
 		break;
 	}
-	return NIC_WC_LOCAL_PROTECTION;
+	return EMU_CAUSE_READ_TARGET;
 }
 
 static void expect_more(struct emu_world *w, const struct response *r)
@@ -324,7 +327,7 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 			      .index = event->index,
 			      .packet = event->packet,
 			      .from = event->packet * mtu };
-	enum nic_wc_status status;
+	enum emu_cause cause;
 
 	if (emu_qp_stale(r.qp, event) || event->index - r.qp->sq.get >= emu_wq_count(&r.qp->sq))
 		return false;
@@ -340,10 +343,12 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 		r.to = r.wqe->length;
 	if (w->fab->trace_on)
 		trace_response(w, &r);
-	status = place_response(w, &r);
-	if (status != NIC_WC_SUCCESS) {
-		struct emu_failure f = { r.index, r.index, (uint8_t)status, EMU_EV_TERMINATE };
+	cause = place_response(w, &r);
+	if (cause != EMU_CAUSE_NONE) {
+		struct emu_failure f = { r.index, r.index, (uint8_t)emu_causes[cause].request,
+					 EMU_EV_TERMINATE };
 
+		emu_trace_cause(w, r.qp, cause, r.wqe->message);
 		emu_tx_delivered(w, r.qp, r.index);
 		emu_tx_fail(w, r.qp, &f);
 	} else if (r.to < r.wqe->length) {
@@ -356,7 +361,7 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 
 /* ---- responder ---- */
 
-enum nic_wc_status emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a)
+enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a)
 {
 	const struct emu_swqe *swqe = a->swqe;
 	struct emu_remote remote = { swqe->remote_addr, swqe->length, swqe->rkey,
@@ -364,11 +369,11 @@ enum nic_wc_status emu_rdma_allowed(struct emu_world *w, const struct emu_arriva
 								 : NIC_ACCESS_REMOTE_WRITE };
 
 	if (swqe->opcode == NIC_OP_READ && a->qp->reads_in >= a->qp->max_rd_in)
-		return NIC_WC_REMOTE_OPERATION;
+		return EMU_CAUSE_TOO_MANY_READS;
 	/* No bytes at all need no key. */
 	if (swqe->length > 0 && !emu_remote_allows(w, a->qp->pd, &remote))
-		return NIC_WC_REMOTE_ACCESS;
-	return NIC_WC_SUCCESS;
+		return EMU_CAUSE_REMOTE_KEY;
+	return EMU_CAUSE_NONE;
 }
 
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)

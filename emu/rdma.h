@@ -49,8 +49,8 @@ static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
 
 /* ---- responder: steps of respond.h ---- */
 
-/* May a WRITE or READ do what it asks for? Else how it ends. */
-enum nic_wc_status emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a);
+/* May a WRITE or READ do what it asks for? Else why not. */
+enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a);
 /* A packet of a WRITE that may. */
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a);
 /* The first packet of the answer to a READ is on its way. */

@@ -76,8 +76,8 @@ static void advance(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 
 static enum emu_step check_key(struct emu_world *w, struct emu_arrival *a)
 {
-	a->verdict.send = emu_rdma_allowed(w, a);
-	if (a->verdict.send != NIC_WC_SUCCESS)
+	a->cause = emu_rdma_allowed(w, a);
+	if (a->cause != EMU_CAUSE_NONE)
 		return EMU_STEP_REFUSE;
 	return a->swqe->opcode == NIC_OP_READ ? EMU_STEP_ANSWER : EMU_STEP_PLACE;
 }
@@ -166,7 +166,7 @@ static enum emu_step check_limit(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_PLACE;
 	qp->hard = NIC_LIMIT_NONE;
 	emu_qp_assess(qp);
-	a->verdict = (struct emu_verdict){ NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION };
+	a->cause = EMU_CAUSE_OVER_LIMIT;
 	return EMU_STEP_REFUSE;
 }
 
@@ -175,7 +175,7 @@ static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
 	struct emu_qp *qp = a->qp;
 
 	if (!emu_profile(w)->rnr) {
-		a->verdict.send = NIC_WC_RNR_EXCEEDED;
+		a->cause = EMU_CAUSE_NO_BUFFER;
 		return EMU_STEP_REFUSE;
 	}
 	qp->rx_gap = true;
@@ -187,10 +187,10 @@ static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
 
 /* ---- the payload ---- */
 
-static const struct emu_verdict copy_verdicts[] = {
-	[EMU_COPY_BAD_SOURCE] = { NIC_WC_FLUSHED, NIC_WC_LOCAL_PROTECTION },
-	[EMU_COPY_BAD_TARGET] = { NIC_WC_LOCAL_PROTECTION, NIC_WC_REMOTE_OPERATION },
-	[EMU_COPY_TOO_LONG] = { NIC_WC_LOCAL_LENGTH, NIC_WC_REMOTE_OPERATION },
+static const enum emu_cause copy_causes[] = {
+	[EMU_COPY_BAD_SOURCE] = EMU_CAUSE_SOURCE,
+	[EMU_COPY_BAD_TARGET] = EMU_CAUSE_TARGET,
+	[EMU_COPY_TOO_LONG] = EMU_CAUSE_TOO_LONG,
 };
 
 static enum emu_copy copy(struct emu_world *w, const struct emu_arrival *a)
@@ -226,7 +226,7 @@ static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
 	enum emu_copy copied = write ? emu_rdma_write(w, a) : copy(w, a);
 
 	if (copied != EMU_COPY_OK) {
-		a->verdict = copy_verdicts[copied];
+		a->cause = copy_causes[copied];
 		return EMU_STEP_REFUSE;
 	}
 	if (!a->rx)
@@ -245,7 +245,7 @@ static enum emu_step keep(struct emu_world *w, struct emu_arrival *a)
 	struct emu_rx *rx = emu_partial_add(w, a->qp, a->swqe, a->index, a->wqe ? a->wqe : &none);
 
 	if (!rx) {
-		a->verdict = (struct emu_verdict){ NIC_WC_LOCAL_QP, NIC_WC_REMOTE_OPERATION };
+		a->cause = EMU_CAUSE_NO_MEMORY;
 		return EMU_STEP_REFUSE;
 	}
 	rx->whole = a->last;
@@ -297,14 +297,15 @@ static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
 	struct emu_qp *qp = a->qp;
 	uint32_t missing = a->index - qp->rx_next;
 
+	emu_trace_cause(w, qp, a->cause, a->swqe->message);
 	if (a->wqe) {
 		emu_partial_flush(w, qp, a->swqe->message);
-		emu_complete_recv(w, qp, a->wqe, a->verdict.recv, 0, 0);
+		emu_complete_recv(w, qp, a->wqe, emu_causes[a->cause].receive, 0, 0);
 	}
 	if (a->rx)
 		emu_partial_drop(w, qp, a->rx);
 	emu_respond_ack(w, qp);
-	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, missing << 8 | a->verdict.send);
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, missing << 8 | emu_causes[a->cause].request);
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
 	return EMU_STEP_DONE;
 }

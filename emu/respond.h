@@ -8,6 +8,7 @@
 #ifndef EMU_RESPOND_H
 #define EMU_RESPOND_H
 
+#include "cause.h"
 #include "fabric.h"
 
 enum emu_step {
@@ -33,18 +34,13 @@ enum emu_step {
 	EMU_STEPS
 };
 
-/* How a receive ends, and how its send. */
-struct emu_verdict {
-	enum nic_wc_status recv, send;
-};
-
 /* One packet (or the rest of a message at once) on its way through the steps. */
 struct emu_arrival {
 	struct emu_qp *qp, *sender;
 	const struct emu_swqe *swqe;
 	const struct emu_rwqe *wqe; /* the receive it goes to; NULL: none */
 	struct emu_rx *rx;          /* the message, if it was remembered; wqe is then its own */
-	struct emu_verdict verdict;
+	enum emu_cause cause;       /* why it is refused */
 	const struct nic_packet_rule *rule; /* that answers it; NULL: none */
 	uint32_t index;                     /* of swqe */
 	uint32_t packet;                    /* first packet that came */

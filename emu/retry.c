@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "cause.h"
 #include "clock.h"
 #include "cm.h"
 #include "profile.h"
@@ -43,9 +44,11 @@ static void exhausted(struct emu_world *w, struct emu_qp *qp)
 {
 	struct emu_failure f = { .index = qp->sq.get,
 				 .came = qp->sq.get,
-				 .status = NIC_WC_RETRY_EXCEEDED,
+				 .status = (uint8_t)emu_causes[EMU_CAUSE_RETRY].request,
 				 .tell = EMU_EV_TERMINATE };
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq.get);
 
+	emu_trace_cause(w, qp, EMU_CAUSE_RETRY, wqe->message);
 	emu_tx_fail(w, qp, &f);
 }
 

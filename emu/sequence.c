@@ -147,11 +147,11 @@ enum emu_step emu_step_duplicate(struct emu_world *w, struct emu_arrival *a)
 
 enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a)
 {
-	static const struct emu_verdict naks[NIC_NAK_COUNT] = {
-		[NIC_NAK_INVALID_REQUEST] = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION },
-		[NIC_NAK_REMOTE_ACCESS] = { NIC_WC_FLUSHED, NIC_WC_REMOTE_ACCESS },
-		[NIC_NAK_REMOTE_OPERATION] = { NIC_WC_FLUSHED, NIC_WC_REMOTE_OPERATION },
-		[NIC_NAK_RESERVED] = { NIC_WC_FLUSHED, NIC_WC_BAD_RESPONSE },
+	static const enum emu_cause naks[NIC_NAK_COUNT] = {
+		[NIC_NAK_INVALID_REQUEST] = EMU_CAUSE_NAK_INVALID,
+		[NIC_NAK_REMOTE_ACCESS] = EMU_CAUSE_NAK_ACCESS,
+		[NIC_NAK_REMOTE_OPERATION] = EMU_CAUSE_NAK_OPERATION,
+		[NIC_NAK_RESERVED] = EMU_CAUSE_NAK_RESERVED,
 	};
 
 	(void)w;
@@ -159,6 +159,6 @@ enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_NOT_READY;
 	if (a->rule->nak == NIC_NAK_SEQUENCE)
 		return EMU_STEP_SEQUENCE;
-	a->verdict = naks[a->rule->nak];
+	a->cause = naks[a->rule->nak];
 	return EMU_STEP_REFUSE;
 }

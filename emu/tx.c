@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "cause.h"
 #include "clock.h"
 #include "link.h"
 #include "profile.h"
@@ -201,7 +202,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	uint64_t pause = config->rnr_timer_ns ? config->rnr_timer_ns : 1;
 	struct emu_failure starved = { .index = index,
 				       .came = index,
-				       .status = NIC_WC_RNR_EXCEEDED,
+				       .status = (uint8_t)emu_causes[EMU_CAUSE_RNR].request,
 				       .tell = EMU_EV_TERMINATE };
 
 	/* Of a copy sent before: the retry that will tell is on its way. */
@@ -215,6 +216,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	emu_tx_delivered(w, qp, index);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
 		/* The receiver does not count: it is told that we gave up. */
+		emu_trace_cause(w, qp, EMU_CAUSE_RNR, index + 1);
 		on_fail(w, qp, &starved);
 		end_doubt(w, qp);
 		return;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "cause.h"
 #include "ep.h"
 
 #define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
@@ -256,26 +257,11 @@ void ep_on_established(void *qp_ctx, const struct nic_conn_param *peer)
 	connection_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED, size);
 }
 
-/* One row a reason: no two causes look the same to the Consumer unless DAT has one event for them. */
-static const struct {
-	DAT_EVENT_NUMBER event;
-	enum ep_cause cause;
-} ends[] = {
-	[NIC_END_REJECTED] = { DAT_CONNECTION_EVENT_PEER_REJECTED, EP_REFUSED },
-	[NIC_END_NO_LISTENER] = { DAT_CONNECTION_EVENT_NON_PEER_REJECTED, EP_REFUSED },
-	[NIC_END_UNREACHABLE] = { DAT_CONNECTION_EVENT_UNREACHABLE, EP_REFUSED },
-	[NIC_END_TIMED_OUT] = { DAT_CONNECTION_EVENT_TIMED_OUT, EP_REFUSED },
-	[NIC_END_DISCONNECTED] = { DAT_CONNECTION_EVENT_DISCONNECTED, EP_ENDED },
-	[NIC_END_BROKEN] = { DAT_CONNECTION_EVENT_BROKEN, EP_ENDED },
-	[NIC_END_ACCEPT_FAILED] = { DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
-				    EP_ACCEPT_FAILED },
-};
-
 void ep_on_conn_end(void *qp_ctx, enum nic_conn_end why)
 {
 	struct ep *ep = qp_ctx;
 
 	ep->breaking = false;
-	ep_change_state(ep, ends[why].cause);
-	connection_event(ep, ends[why].event, 0);
+	ep_change_state(ep, cause_ends[why].state);
+	connection_event(ep, cause_ends[why].event, 0);
 }

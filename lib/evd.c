@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "cause.h"
 #include "cno.h"
 #include "cr.h"
 #include "ep.h"
@@ -106,21 +107,6 @@ static void push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin
 
 /* ---- completions ---- */
 
-#define SAME_STATUS(nic, dat) \
-	_Static_assert((int)NIC_WC_##nic == (int)DAT_##dat, "nic.h numbers statuses as DAT does")
-SAME_STATUS(SUCCESS, DTO_SUCCESS);
-SAME_STATUS(FLUSHED, DTO_ERR_FLUSHED);
-SAME_STATUS(LOCAL_LENGTH, DTO_ERR_LOCAL_LENGTH);
-SAME_STATUS(LOCAL_QP, DTO_ERR_LOCAL_EP);
-SAME_STATUS(LOCAL_PROTECTION, DTO_ERR_LOCAL_PROTECTION);
-SAME_STATUS(BAD_RESPONSE, DTO_ERR_BAD_RESPONSE);
-SAME_STATUS(REMOTE_ACCESS, DTO_ERR_REMOTE_ACCESS);
-SAME_STATUS(REMOTE_OPERATION, DTO_ERR_REMOTE_RESPONDER);
-SAME_STATUS(RETRY_EXCEEDED, DTO_ERR_TRANSPORT);
-SAME_STATUS(RNR_EXCEEDED, DTO_ERR_RECEIVER_NOT_READY);
-SAME_STATUS(PARTIAL, DTO_ERR_PARTIAL_PACKET);
-SAME_STATUS(BIND_FAILED, RMR_OPERATION_FAILED);
-
 /*
  * A bind's completion is a DTO's until it is handed out: of its Endpoint, with the number of the RMR's
  * handle as length. The two have cookie and status in common.
@@ -145,7 +131,7 @@ static inline void completion_event(const struct evd *evd, const struct nic_wc *
 	event->evd_handle = evd->obj.handle;
 	dto->ep_handle = ep->obj.handle;
 	dto->user_cookie.as_64 = wc->wr_id;
-	dto->status = (DAT_DTO_COMPLETION_STATUS)wc->status;
+	dto->status = cause_dto_status(wc->status);
 	dto->transfered_length = wc->length;
 }
 

@@ -267,13 +267,14 @@ struct nic_conn_param {
 
 /* Why a connection ended or never came to be. */
 enum nic_conn_end {
-	NIC_END_REJECTED,     /* the peer's program said no */
-	NIC_END_NO_LISTENER,  /* nobody listens there, or the listener's queue was full */
-	NIC_END_UNREACHABLE,  /* no such adapter */
-	NIC_END_TIMED_OUT,    /* no answer within the caller's time */
-	NIC_END_DISCONNECTED, /* either side asked for it */
-	NIC_END_BROKEN,       /* an error on the connection */
-	NIC_END_ACCEPT_FAILED /* accepted, but the active side was gone */
+	NIC_END_REJECTED,      /* the peer's program said no */
+	NIC_END_NO_LISTENER,   /* nobody listens there, or the listener's queue was full */
+	NIC_END_UNREACHABLE,   /* no such adapter */
+	NIC_END_TIMED_OUT,     /* no answer within the caller's time */
+	NIC_END_DISCONNECTED,  /* either side asked for it */
+	NIC_END_BROKEN,        /* an error on the connection */
+	NIC_END_ACCEPT_FAILED, /* accepted, but the active side was gone */
+	NIC_END_COUNT
 };
 
 /* Result of wait. */

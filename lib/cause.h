@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cause.h - what lib/nic.h tells, in the words of DAT: one DTO status for each way a request can end, one
+ * connection event for each end of a connection. Two of the door's words never become the same one of DAT.
+ */
+#ifndef LIB_CAUSE_H
+#define LIB_CAUSE_H
+
+#include "ep_state.h"
+#include "nic.h"
+
+#define SAME_STATUS(nic, dat) \
+	_Static_assert((int)NIC_WC_##nic == (int)DAT_##dat, "nic.h numbers statuses as DAT does")
+
+SAME_STATUS(SUCCESS, DTO_SUCCESS);
+SAME_STATUS(FLUSHED, DTO_ERR_FLUSHED);
+SAME_STATUS(LOCAL_LENGTH, DTO_ERR_LOCAL_LENGTH);
+SAME_STATUS(LOCAL_QP, DTO_ERR_LOCAL_EP);
+SAME_STATUS(LOCAL_PROTECTION, DTO_ERR_LOCAL_PROTECTION);
+SAME_STATUS(BAD_RESPONSE, DTO_ERR_BAD_RESPONSE);
+SAME_STATUS(REMOTE_ACCESS, DTO_ERR_REMOTE_ACCESS);
+SAME_STATUS(REMOTE_OPERATION, DTO_ERR_REMOTE_RESPONDER);
+SAME_STATUS(RETRY_EXCEEDED, DTO_ERR_TRANSPORT);
+SAME_STATUS(RNR_EXCEEDED, DTO_ERR_RECEIVER_NOT_READY);
+SAME_STATUS(PARTIAL, DTO_ERR_PARTIAL_PACKET);
+SAME_STATUS(BIND_FAILED, RMR_OPERATION_FAILED);
+_Static_assert(NIC_WC_COUNT == DAT_RMR_OPERATION_FAILED + 1, "every status has a row above");
+#undef SAME_STATUS
+
+static inline DAT_DTO_COMPLETION_STATUS cause_dto_status(uint8_t status)
+{
+	return (DAT_DTO_COMPLETION_STATUS)status;
+}
+
+struct cause_end {
+	DAT_EVENT_NUMBER event;
+	enum ep_cause state; /* what it does to the Endpoint's state */
+};
+
+extern const struct cause_end cause_ends[NIC_END_COUNT];
+
+#endif /* LIB_CAUSE_H */
