@@ -96,7 +96,7 @@ expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'did you mean "test"' tset good.dsim
-for command in explore sweep replay conformance; do
+for command in explore sweep conformance; do
 	expect 2 "\"$command\" is not built yet" $command
 done
 expect 0 'A script' test --help
@@ -138,6 +138,7 @@ expect 2 'text.trace:3: expected a time' show text.trace
 expect 2 'good.dsim:1: not a trace' show good.dsim
 expect 0 'emu0.ep1 create' show whole.trace
 expect 2 'expected a file to write' show --pcapng
+expect 2 'expected one trace file' replay
 expect 0 'DATSIM_LATENCY_NS' info
 expect 2 'takes no arguments' shell x
 expect 2 'expected a program' run

@@ -9,12 +9,13 @@ const char help_datsim[] =
 	"  datsim test --show FILE      run a script and print its timeline\n"
 	"  datsim show FILE.trace       print the timeline of a trace\n"
 	"  datsim run -- PROGRAM...     run a uDAPL program on a simulated fabric\n"
+	"  datsim replay FILE.trace     run again what made a trace, and compare\n"
 	"  datsim shell                 type calls, see what they do\n"
 	"  datsim info                  adapters, their limits, every knob\n"
 	"  datsim COMMAND --help        more about one of them\n"
 	"  datsim --version\n"
 	"\n"
-	"Not built yet: explore, sweep, replay, conformance.\n"
+	"Not built yet: explore, sweep, conformance.\n"
 	"\n"
 	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script or usage, 3 a checker that is\n"
 	"always on found a fault, 4 did not become quiet, 77 not supported by this backend,\n"
@@ -115,6 +116,16 @@ const char help_run[] =
 	"\n"
 	"Further knobs are environment variables: `datsim info` lists them. Not built yet: --script,\n"
 	"several programs at once.\n";
+
+const char help_replay[] =
+	"datsim replay FILE.trace\n"
+	"\n"
+	"Runs again what made the trace (its header names the command: a script, or a program, which\n"
+	"must be where it was), as it ran then, and compares the new trace with the old one byte by byte.\n"
+	"Exits with 0 where they are equal, and with 1 and the first line that differs where not.\n"
+	"\n"
+	"A trace that a program wrote because DATSIM_TRACE was set names no command; for it, replay says\n"
+	"how to repeat the program.\n";
 
 const char help_shell[] =
 	"datsim shell\n"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "account.h"
+#include "origin.h"
 #include "run.h"
 
 #define EXIT_CANNOT_RUN   126 /* as shells have it */
@@ -104,6 +105,23 @@ static bool tell(struct program *program, struct text *trace)
 	if (program->profile)
 		setenv("DATSIM_PROFILE", program->profile, 1);
 	return !program->alias_count || write_aliases(program);
+}
+
+/* The line that does the same again: without the options that say where to what is told of it. */
+static void add_command(struct text *command, int argc, char **argv, int first)
+{
+	int i;
+
+	knobs_add(command);
+	text_add(command, "datsim run");
+	for (i = 1; i < argc; i++) {
+		if (i < first && !strcmp(argv[i], "--trace")) {
+			i++;
+		} else if (i >= first || strcmp(argv[i], "--quiet") != 0) {
+			text_add(command, " ");
+			word_add(command, argv[i]);
+		}
+	}
 }
 
 /* ---- running it ---- */
@@ -240,7 +258,7 @@ static int parse_options(int argc, char **argv, struct program *program, int *co
 int command_run(int argc, char **argv)
 {
 	struct program program = { .argv = NULL };
-	struct text trace = { 0 };
+	struct text trace = { 0 }, command = { 0 };
 	int code, first = parse_options(argc, argv, &program, &code);
 
 	if (!first)
@@ -248,15 +266,19 @@ int command_run(int argc, char **argv)
 	if (first >= argc)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
 	program.argv = argv + first;
+	add_command(&command, argc, argv, first); /* before knobs are set for the program */
 	code = EXIT_INTERNAL;
 	if (tell(&program, &trace)) {
 		/* Of an earlier run: not to be taken for this one's. */
 		unlink(text_of(&trace));
 		code = run_program(&program);
+		if (program.trace)
+			origin_insert_file(program.trace, text_of(&command));
 		if (!program.quiet)
 			report(&program, text_of(&trace), code);
 	}
 	clean_up(&program);
 	text_free(&trace);
+	text_free(&command);
 	return code;
 }

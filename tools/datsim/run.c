@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "origin.h"
 #include "world.h"
 
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
@@ -122,48 +123,13 @@ static void run_script(struct run *run)
 
 /* ---- verdicts ---- */
 
-/* A word as a shell takes it back. */
-static void text_word(struct text *text, const char *word)
+void replay_line(const char *path, const struct options *options, struct text *text)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_./-+=@%:,";
-
-	if (*word && strspn(word, plain) == strlen(word)) {
-		text_add(text, "%s", word);
-		return;
-	}
-	text_add(text, "'");
-	for (; *word; word++) {
-		if (*word == '\'')
-			text_add(text, "'\\''");
-		else
-			text_printable(text, word, 1);
-	}
-	text_add(text, "'");
-}
-
-/* One line that runs the script again as it ran now. */
-static void replay_line(const char *path, const struct options *options, struct text *text)
-{
-	static const char *const variables[] = { "DAT_PROVIDER",         "DATSIM_PROFILE",
-						 "DATSIM_SEED",          "DATSIM_LATENCY_NS",
-						 "DATSIM_BANDWIDTH_BPS", "DATSIM_MTU",
-						 "DATSIM_RNR_RETRY",     "DATSIM_RNR_TIMER_NS" };
-	const char *value;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(variables); i++) {
-		value = getenv(variables[i]);
-		if (!value)
-			continue;
-		text_add(text, "%s=", variables[i]);
-		text_word(text, value);
-		text_add(text, " ");
-	}
+	knobs_add(text);
 	text_add(text, "datsim test ");
 	if (options->has_seed)
 		text_add(text, "--seed %llu ", (unsigned long long)options->seed);
-	text_word(text, path);
+	word_add(text, path);
 }
 
 /* Intervals can make a small expression huge, and a script means its braces literally. */

@@ -30,6 +30,8 @@ bool read_whole(const char *path, size_t limit, struct text *content, struct tex
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict);
 void run_file(const char *path, const struct options *options, struct verdict *verdict);
+/* One line that runs the script again as it ran now. */
+void replay_line(const char *path, const struct options *options, struct text *text);
 void verdict_free(struct verdict *verdict);
 
 #endif

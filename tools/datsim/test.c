@@ -13,6 +13,7 @@
 
 #include "jobs.h"
 #include "junit.h"
+#include "origin.h"
 #include "show.h"
 #include "tap.h"
 
@@ -104,26 +105,32 @@ static bool add_path(struct scripts *scripts, const char *path)
 	return true;
 }
 
-/* The end mark says that the file is whole. */
-static bool write_trace(const char *path, const struct text *trace)
+/* The header says what made it, and the end mark that it is whole. */
+static bool write_trace(const struct test_options *options, const char *script,
+			const struct text *content)
 {
+	struct text trace = { 0 }, command = { 0 };
 	const char *p;
 	size_t events = 0;
-	FILE *file = fopen(path, "we");
+	bool good = false;
+	FILE *file = fopen(options->trace, "we");
 
-	if (!file) {
-		usage_error("test", "cannot write %s: %s", path, strerror(errno));
-		return false;
-	}
-	for (p = text_of(trace); p; p = strchr(p, '\n')) {
+	text_append(&trace, text_of(content), content->length);
+	replay_line(script, &options->run, &command);
+	origin_insert(&trace, text_of(&command), script);
+	for (p = text_of(&trace); p; p = strchr(p, '\n')) {
 		p += *p == '\n';
 		events += *p >= '0' && *p <= '9';
 	}
-	fprintf(file, "%s# end lines=%zu\n", text_of(trace), events);
-	if (!fclose(file))
-		return true;
-	usage_error("test", "cannot write %s: %s", path, strerror(errno));
-	return false;
+	if (file) {
+		fprintf(file, "%s# end lines=%zu\n", text_of(&trace), events);
+		good = !fclose(file);
+	}
+	if (!good)
+		usage_error("test", "cannot write %s: %s", options->trace, strerror(errno));
+	text_free(&trace);
+	text_free(&command);
+	return good;
 }
 
 static bool show_run(const struct test_options *options, const char *path,
@@ -167,8 +174,7 @@ static void take_result(void *ctx, size_t i, const struct verdict *verdict)
 		results->unsupported++;
 	else if (results->first == EXIT_PASS)
 		results->first = verdict->code;
-	if (options->trace && verdict->trace.length &&
-	    !write_trace(options->trace, &verdict->trace))
+	if (options->trace && verdict->trace.length && !write_trace(options, path, &verdict->trace))
 		results->first = EXIT_INTERNAL;
 	if (options->junit)
 		junit_add(&results->junit, path, verdict);
