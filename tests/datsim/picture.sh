@@ -44,7 +44,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..15
+echo 1..19
 is "the story leaves a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 is "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 is "it is XML" xmllint --noout "$svg"
@@ -66,3 +66,11 @@ is "text that XML may not hold is made harmless" \
 is "a file that cannot be written" refuses 2 'cannot write /nowhere/x.svg' show --svg /nowhere/x.svg "$pieces"
 echo "no trace" > "$scratch/not.trace"
 is "what is no trace is not drawn" refuses 2 'not a trace' show --svg "$svg" "$scratch/not.trace"
+
+wire=$here/timeline/wire.trace
+is "RDMA and faults are drawn" "$datsim" show --svg "$svg" "$wire"
+is "and are XML" xmllint --noout "$svg"
+sed -n '/script begins/,/script ends/p' "$wire" > "$scratch/body"
+is "what was lost is crossed out" same_count crosses "class='cross'" "$svg" " drop \| corrupt " \
+	"$scratch/body"
+is "what came late says why" grep -q "class='halo wrong.*>SEND #4 delayed by fault 1</text>" "$svg"

@@ -31,12 +31,14 @@ shows() {
 	fi
 }
 
-echo 1..4
+echo 1..6
 shows C pieces.ascii pieces.trace
 shows C.UTF-8 pieces.utf8 pieces.trace
 shows C pieces-all.ascii --all pieces.trace
+shows C.UTF-8 wire.utf8 wire.trace
+shows C wire-all.ascii --all wire.trace
 n=$((n + 1))
-if LC_ALL=C awk 'length > 100 { exit 1 }' pieces.ascii pieces-all.ascii; then
+if LC_ALL=C awk 'length > 100 { exit 1 }' pieces.ascii pieces-all.ascii wire-all.ascii; then
 	echo "ok $n - no line is wider than 100"
 else
 	echo "not ok $n - no line is wider than 100"

@@ -9,6 +9,7 @@
 
 #include "pcapng.h"
 #include "show.h"
+#include "trace_fault.h"
 
 #define MARKS_MAX 64u    /* waiting for their packet */
 #define PARTS_MAX 65536u /* packets of one line */
@@ -158,34 +159,7 @@ static void add_marks(struct capture *capture, const struct carried *carried)
 
 /* ---- lines ---- */
 
-/* What a fault does to a packet, in the words of the trace and in ours. */
-static const struct {
-	const char *verb, *words;
-	bool arrives; /* then its own line follows */
-} faults[] = {
-	{ "drop", "dropped by fault", false },
-	{ "corrupt", "corrupted by fault", false },
-	{ "link_down", "lost, the link taken down, by fault", false },
-	{ "host_dead", "lost, its host ended, by fault", false },
-	{ "lost", "lost: the link is down or the host is dead", false },
-	{ "delay", "delayed by fault", true },
-	{ "reorder", "put behind others by fault", true },
-	{ "duplicate", "duplicated by fault", true },
-	{ "rnr", "answered as not ready by fault", true },
-	{ "nak", "answered by a NAK by fault", true },
-	{ "link_up", "the link brought up by fault", true },
-};
-
-static void fault_words(const struct trace_line *line, size_t fault, struct text *words)
-{
-	text_add(words, "%s", faults[fault].words);
-	if (trace_number(line, "rule")) {
-		text_add(words, " ");
-		add_ascii(words, trace_value(line, "rule"));
-	}
-}
-
-static void add_mark(struct capture *capture, const struct trace_line *line, size_t fault)
+static void add_mark(struct capture *capture, const struct trace_line *line)
 {
 	struct mark *mark;
 
@@ -197,7 +171,7 @@ static void add_mark(struct capture *capture, const struct trace_line *line, siz
 	*mark = (struct mark){ .op = trace_value(line, "op"),
 			       .message = trace_number(line, "message"),
 			       .packet = trace_number(line, "packet") };
-	fault_words(line, fault, &mark->words);
+	fault_words(line, &mark->words);
 }
 
 /* It is written when nothing more is said about it. */
@@ -221,17 +195,17 @@ static bool take_packet(struct capture *capture, const struct trace_line *line)
 	return true;
 }
 
-static bool take_fault(struct capture *capture, const struct trace_line *line, size_t fault)
+static bool take_fault(struct capture *capture, const struct trace_line *line, bool arrives)
 {
-	if (faults[fault].arrives) {
-		add_mark(capture, line, fault);
+	if (arrives) {
+		add_mark(capture, line);
 		return true;
 	}
 	if (!take_packet(capture, line))
 		return false;
 	capture->carried.roce.corrupt = span_is(line->verb, "corrupt");
 	text_add(&capture->comment, "\n");
-	fault_words(line, fault, &capture->comment);
+	fault_words(line, &capture->comment);
 	return true;
 }
 
@@ -269,7 +243,7 @@ static void take_ignore(struct capture *capture, const struct trace_line *line)
 /* False: a packet that RoCEv2 does not have. */
 static bool take_line(struct capture *capture, const struct trace_line *line)
 {
-	size_t i;
+	bool arrives;
 
 	if (span_is(line->verb, "packet")) {
 		if (!take_packet(capture, line))
@@ -285,11 +259,7 @@ static bool take_line(struct capture *capture, const struct trace_line *line)
 		take_ignore(capture, line);
 		return true;
 	}
-	for (i = 0; i < ARRAY_SIZE(faults); i++) {
-		if (span_is(line->verb, faults[i].verb) && trace_value(line, "op").length)
-			return take_fault(capture, line, i);
-	}
-	return true;
+	return !is_fault(line, &arrives) || take_fault(capture, line, arrives);
 }
 
 static bool take_lines(struct capture *capture, struct trace_reader *reader)

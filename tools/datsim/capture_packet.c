@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "trace_fault.h"
+
 #define MTU_USUAL       4096
 #define MTU_LEAST       256
 #define MTU_MOST        65536
@@ -40,19 +42,11 @@ void wire_begin(struct wire *wire, const char *text, size_t length)
 
 /* ---- from whom, to whom ---- */
 
-/* "emu0>emu1": what became of a packet there; its ends stand behind, if they are known. */
 static void set_ends(struct wire *wire, const struct trace_line *line, struct carried *carried)
 {
-	const char *arrow = memchr(line->object.s, '>', line->object.length);
-	struct span from = line->object, to = trace_value(line, "to");
+	struct span from, to;
 
-	if (arrow) {
-		from.length = (size_t)(arrow - from.s);
-		if (!to.length)
-			to = (struct span){ arrow + 1, line->object.length - from.length - 1 };
-		if (trace_value(line, "from").length)
-			from = trace_value(line, "from");
-	}
+	packet_ends(line, &from, &to);
 	carried->from = ends_of(&wire->ends, from);
 	carried->to = ends_of(&wire->ends, to);
 	if (wire->ends.end[carried->from].qpn && wire->ends.end[carried->to].qpn)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace_fault.h"
+
 #define USUAL_LATENCY_NS 1000 /* where the trace does not say otherwise */
 #define POSTS_KEPT       512u /* looked through for the one of a packet */
 
@@ -159,14 +161,9 @@ static void add_label(struct picture *picture, size_t lifeline, uint64_t ns, enu
 
 static bool is_lost(const struct trace_line *line)
 {
-	static const char *const verbs[] = { "drop", "corrupt", "lost" };
-	size_t i;
+	bool arrives;
 
-	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (span_is(line->verb, verbs[i]))
-			return true;
-	}
-	return false;
+	return is_fault(line, &arrives) && !arrives;
 }
 
 /* RETRY, NAK and what is lost want to be seen; acknowledgements do not. */
@@ -209,22 +206,40 @@ static uint64_t left_at(struct picture *picture, const struct trace_line *line)
 	return line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
 }
 
-static void add_arrow(struct picture *picture, const struct trace_line *line,
-		      const struct text *words)
+/* What ends a connection names an adapter as its sender: it is the peer of who gets it. */
+static bool find_ends(struct picture *picture, const struct trace_line *line, size_t *from,
+		      size_t *to)
 {
-	struct span to = trace_value(line, "to");
+	struct span sender, receiver;
+	struct lifeline *lines = picture->lifelines;
+
+	packet_ends(line, &sender, &receiver);
+	if (!picture_lifeline(picture, sender, from) || !picture_lifeline(picture, receiver, to))
+		return false;
+	if (is_ep(sender) && is_ep(receiver)) {
+		lines[*from].peer = *to + 1;
+		lines[*to].peer = *from + 1;
+	} else if (is_ep(receiver) && lines[*to].peer) {
+		*from = lines[*to].peer - 1;
+	}
+	return true;
+}
+
+static void add_arrow(struct picture *picture, const struct trace_line *line, const struct row *row)
+{
 	struct arrow arrow = { .came_ns = line->ns, .line = whole_line(line) };
-	const char *blank = strchr(text_of(words), ' ');
+	const char *words = text_of(&row->cells[COLUMN_WIRE]), *blank = strchr(words, ' ');
 	struct text label = { 0 };
 
-	if (!picture_lifeline(picture, line->object, &arrow.from) ||
-	    !picture_lifeline(picture, to, &arrow.to))
+	if (!find_ends(picture, line, &arrow.from, &arrow.to))
 		return;
 	arrow.mood = arrow_mood(line);
 	arrow.lost = is_lost(line);
 	arrow.sent_ns = left_at(picture, line);
 	/* "a>b SEND #4": who to whom is to be seen. */
-	text_add(&label, "%s", blank ? blank + 1 : text_of(words));
+	text_add(&label, "%s", blank ? blank + 1 : words);
+	if (arrow.lost)
+		text_add(&label, " %s", text_of(&row->cells[COLUMN_EVENT]));
 	arrow.label = keep(picture, &label);
 	text_free(&label);
 	GROW(picture->arrows, picture->arrow_count);
@@ -266,11 +281,16 @@ static enum mood event_mood(const struct trace_line *line, const struct row *row
 	return row->alarm ? MOOD_WRONG : MOOD_EVENT;
 }
 
-/* An event of an EP stands beside it, whichever EVD it came by. */
+/* An event of an EP stands beside it, whichever EVD it came by; what a fault did, where it did it. */
 static struct span where(const struct trace_line *line)
 {
-	struct span object = trace_value(line, "object");
+	struct span object = trace_value(line, "object"), from, to;
+	bool arrives;
 
+	if (is_fault(line, &arrives)) {
+		packet_ends(line, &from, &to);
+		return to;
+	}
 	return span_is(line->verb, "event") && object.length ? object : line->object;
 }
 
@@ -287,6 +307,30 @@ static bool goes_without_saying(const struct trace_line *line)
 	       span_is(trace_value(line, "status"), "SUCCESS");
 }
 
+/* What stands beside a lifeline: what surfaced, what the program did, or what the adapter did. */
+static void label_line(struct picture *picture, const struct trace_line *line,
+		       const struct row *row, size_t lifeline)
+{
+	const struct text *wire = &row->cells[COLUMN_WIRE], *event = &row->cells[COLUMN_EVENT];
+	const char *blank = strchr(text_of(wire), ' ');
+	struct text label = { 0 };
+	bool arrives;
+
+	if (is_fault(line, &arrives)) {
+		text_add(&label, "%s %s", blank ? blank + 1 : "", text_of(event));
+		add_label(picture, lifeline, line->ns, MOOD_WRONG, &label);
+		text_free(&label);
+	} else if (event->length) {
+		add_label(picture, lifeline, line->ns, event_mood(line, row), event);
+	} else if (row->cells[COLUMN_PROGRAM].length) {
+		add_label(picture, lifeline, line->ns,
+			  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_PLAIN,
+			  &row->cells[COLUMN_PROGRAM]);
+	} else if (wire->length) {
+		add_label(picture, lifeline, line->ns, MOOD_PLAIN, wire);
+	}
+}
+
 static void draw_line(struct picture *picture, const struct trace_line *line, bool all)
 {
 	struct row row = { .ns = line->ns, .filled = -1, .times = 1 };
@@ -294,18 +338,11 @@ static void draw_line(struct picture *picture, const struct trace_line *line, bo
 	int i;
 
 	cells_of(&picture->words, line, &row);
-	if (span_is(line->verb, "packet") || is_lost(line)) {
-		add_arrow(picture, line, &row.cells[COLUMN_WIRE]);
-	} else if ((all || !goes_without_saying(line)) &&
-		   picture_lifeline(picture, where(line), &lifeline)) {
-		if (row.cells[COLUMN_EVENT].length)
-			add_label(picture, lifeline, line->ns, event_mood(line, &row),
-				  &row.cells[COLUMN_EVENT]);
-		else if (row.cells[COLUMN_PROGRAM].length)
-			add_label(picture, lifeline, line->ns,
-				  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_PLAIN,
-				  &row.cells[COLUMN_PROGRAM]);
-	}
+	if (span_is(line->verb, "packet") || is_lost(line))
+		add_arrow(picture, line, &row);
+	else if ((all || !goes_without_saying(line)) &&
+		 picture_lifeline(picture, where(line), &lifeline))
+		label_line(picture, line, &row, lifeline);
 	for (i = 0; i < NUM_COLUMNS; i++)
 		text_free(&row.cells[i]);
 }
@@ -331,6 +368,7 @@ static void read_lines(struct picture *picture, struct trace_reader *reader, boo
 {
 	struct trace_line line;
 	bool over = false;
+	size_t from, to;
 
 	while (trace_next(reader, &line)) {
 		if (span_is(line.verb, "note")) {
@@ -341,9 +379,12 @@ static void read_lines(struct picture *picture, struct trace_reader *reader, boo
 		picture_levels(picture, &line);
 		if (span_is(line.verb, "state"))
 			add_stretch(picture, &line);
-		if (!all && (!begun || over))
+		if (!all && (!begun || over)) {
+			if (span_is(line.verb, "packet"))
+				find_ends(picture, &line, &from, &to);
 			continue;
-		if (span_is(line.verb, "post_send"))
+		}
+		if (span_starts(line.verb, "post_") && trace_value(&line, "message").length)
 			remember_post(picture, &line);
 		draw_line(picture, &line, all);
 		picture->end_ns = line.ns;

@@ -22,6 +22,7 @@ enum mood {
 struct lifeline {
 	struct span object; /* emu1.ep1, or emu1 where an adapter has no EP */
 	struct span name;   /* b.ep */
+	size_t peer;        /* at the other end of its connection, + 1; 0: not known */
 };
 
 /* A lifeline changes its dress with the state of its EP. */

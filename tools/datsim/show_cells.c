@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "trace_fault.h"
+
 #define BAR 10
 
 /* ---- names ---- */
@@ -138,6 +140,9 @@ static const struct {
 } calls[] = {
 	{ ".ep", "post_send", "dat_ep_post_send", { "bytes" } },
 	{ ".ep", "post_recv", "dat_ep_post_recv", { "bytes" } },
+	{ ".ep", "post_rdma_write", "dat_ep_post_rdma_write", { "bytes" } },
+	{ ".ep", "post_rdma_read", "dat_ep_post_rdma_read", { "bytes" } },
+	{ ".ep", "post_bind", "dat_rmr_bind", { "bytes" } },
 	{ ".ep", "set_watermark", "dat_ep_set_watermark", { "soft", "hard" } },
 	{ ".ep", "connect", "dat_ep_connect", { NULL } },
 	{ ".ep", "disconnect", "dat_ep_disconnect", { NULL } },
@@ -213,27 +218,89 @@ static void actor_cell(const struct timeline *timeline, const struct trace_line 
 
 /* ---- what the wire did ---- */
 
+static void add_message(struct text *text, const struct trace_line *line)
+{
+	if (!trace_value(line, "message").length)
+		return;
+	text_add(text, " #");
+	add_span(text, trace_value(line, "message"));
+}
+
+/* A message of one packet is called by what it is, a piece of a Send by which piece it is. */
+static struct span short_op(struct span op)
+{
+	static const char only[] = "_ONLY";
+	size_t n = sizeof(only) - 1;
+
+	if (op.length > n && !memcmp(op.s + op.length - n, only, n))
+		op.length -= n;
+	if (span_is(op, "READ_REQUEST"))
+		op.length = 4;
+	return span_starts(op, "READ_") ? without(op, "READ_") : without(op, "SEND_");
+}
+
 static void packet_cell(const struct timeline *timeline, const struct trace_line *line,
 			struct row *row)
 {
 	struct text *text = &row->cells[COLUMN_WIRE];
-	struct span op = trace_value(line, "op"), from, to, object;
-	bool sends;
+	struct span from, to, object;
 
-	split_name(name_of(timeline, line->object), &from, &object);
-	split_name(name_of(timeline, trace_value(line, "to")), &to, &object);
+	packet_ends(line, &from, &to);
+	split_name(name_of(timeline, from), &from, &object);
+	split_name(name_of(timeline, to), &to, &object);
 	add_span(text, actor_on(timeline, from));
 	text_add(text, ">");
 	add_span(text, actor_on(timeline, to));
 	text_add(text, " ");
-	sends = span_starts(op, "SEND");
-	if (span_is(op, "SEND_ONLY"))
-		op.length = 4;
-	add_span(text, without(op, "SEND_"));
-	if (sends && trace_value(line, "message").length) {
-		text_add(text, " #");
-		add_span(text, trace_value(line, "message"));
+	add_span(text, short_op(trace_value(line, "op")));
+	add_message(text, line);
+}
+
+/* What a rule did to a packet, and rules themselves. */
+static void fault_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	packet_cell(timeline, line, row);
+	fault_words(line, &row->cells[COLUMN_EVENT]);
+	row->alarm = true;
+}
+
+static void rule_cell(const struct trace_line *line, struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_PROGRAM];
+
+	if (!trace_value(line, "add").length) {
+		text_add(text, "no faults any more");
+		return;
 	}
+	text_add(text, "fault ");
+	add_span(text, trace_value(line, "add"));
+	text_add(text, ": ");
+	add_span(text, trace_value(line, "verdict"));
+}
+
+/* A packet that has no turn, or was there before; what was not answered is sent again. */
+static void again_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_WIRE];
+	struct span at = trace_value(line, "at");
+
+	add_span(text, name_of(timeline, line->object));
+	if (span_is(line->verb, "retry")) {
+		text_add(text, " sends again from");
+		add_message(text, line);
+		text_add(text, ", try ");
+		add_span(text, trace_value(line, "try"));
+	} else {
+		text_add(text, " ignores");
+		add_message(text, line);
+		text_add(text, "%s",
+			 span_is(at, "DUPLICATE")                         ? ", it had that"
+			 : span_is(at, "SEQUENCE") || span_is(at, "TURN") ? ", something is missing"
+									  : "");
+	}
+	row->alone = true;
 }
 
 /* A link (emu0>emu1) or a message of an EP, held or let go. */
@@ -254,10 +321,7 @@ static void hold_cell(const struct timeline *timeline, const struct trace_line *
 	} else {
 		add_span(text, name_of(timeline, line->object));
 	}
-	if (trace_value(line, "message").length) {
-		text_add(text, " #");
-		add_span(text, trace_value(line, "message"));
-	}
+	add_message(text, line);
 	text_add(text, span_is(line->verb, "hold") ? " held" : " released");
 	row->alone = true;
 }
@@ -327,8 +391,16 @@ static void state_cell(const struct timeline *timeline, const struct trace_line 
 
 void cells_of(struct timeline *timeline, const struct trace_line *line, struct row *row)
 {
+	bool arrives;
+
 	if (span_is(line->verb, "packet")) {
 		packet_cell(timeline, line, row);
+	} else if (is_fault(line, &arrives)) {
+		fault_cell(timeline, line, row);
+	} else if (span_is(line->verb, "rule")) {
+		rule_cell(line, row);
+	} else if (span_is(line->verb, "retry") || span_is(line->verb, "ignore")) {
+		again_cell(timeline, line, row);
 	} else if (span_is(line->verb, "take")) {
 		take_cell(timeline, line, row);
 	} else if (span_is(line->verb, "complete")) {

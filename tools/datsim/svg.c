@@ -17,7 +17,8 @@ static const char style[] =
 	".paper{fill:#ffffff}.title{font-size:13px;font-weight:600}\n"
 	".name{font-weight:700;font-size:12px}.small,.time{fill:#7b8794;font-size:10px}\n"
 	".end,.time{text-anchor:end}.mid{text-anchor:middle}\n"
-	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;fill:#334e68}\n"
+	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;fill:#334e68;"
+	"paint-order:stroke;stroke:#f0f4f8;stroke-width:4px;stroke-linejoin:round}\n"
 	".band{fill:#f0f4f8;fill-opacity:.9}.head{fill:#f0f4f8;stroke:#bcccdc}\n"
 	".tick{stroke:#e4e7eb}.axis{stroke:#bcccdc;fill:none}\n"
 	".life{stroke:#9fb3c8;stroke-dasharray:2 4}.life.going{stroke-dasharray:6 3;stroke:#627d98}\n"
@@ -37,7 +38,7 @@ static const char style[] =
 	".hardmark{stroke:#c81e1e;stroke-width:1.6}\n"
 	".thread{stroke:#f59e0b;stroke-dasharray:1 3;fill:none}.flag{fill:#d97706}\n"
 	"@media (prefers-color-scheme:dark){text{fill:#d9e2ec}.paper{fill:#16202a}.band,.head{fill:#1f2d3a;stroke:#334e68}\n"
-	".note{fill:#bcccdc}.tick{stroke:#243342}.halo{stroke:#16202a}.life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
+	".note{fill:#bcccdc;stroke:#1f2d3a}.tick{stroke:#243342}.halo{stroke:#16202a}.life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
 	".packet{fill:#93c5fd}.event{fill:#5eead4}.watermark{fill:#fbbf24}.wrong,.packet.wrong{fill:#fca5a5}.whole{fill:#1f4a47}\n"
 	".arrow.quiet{stroke:#3e5366}}\n"
 	"</style>\n"
@@ -177,7 +178,8 @@ static void put_times(const struct sheet *sheet)
 	}
 }
 
-static void put_paragraphs(const struct sheet *sheet)
+/* Bands lie under the arrows that cross them, words over all. */
+static void put_paragraphs(const struct sheet *sheet, bool words)
 {
 	const struct picture *picture = sheet->picture;
 	const struct moment *moment, *last = NULL;
@@ -191,12 +193,16 @@ static void put_paragraphs(const struct sheet *sheet)
 		if (moment != last || note->above != note[-1].above)
 			y = scale_note_y(moment, note->above);
 		last = moment;
-		fprintf(sheet->out,
-			"<rect class='band' x='10' y='%.1f' width='%.1f' height='%.1f'/>"
-			"<text class='note' x='%.1f' y='%.1f'>",
-			y, sheet->graphs - 30.0, SVG_NOTE, sheet->margin, y + 14.0);
-		put(sheet->out, note->text);
-		fputs("</text>\n", sheet->out);
+		if (words) {
+			fprintf(sheet->out, "<text class='note' x='%.1f' y='%.1f'>", sheet->margin,
+				y + 14.0);
+			put(sheet->out, note->text);
+			fputs("</text>\n", sheet->out);
+		} else {
+			fprintf(sheet->out,
+				"<rect class='band' x='10' y='%.1f' width='%.1f' height='%.1f'/>\n",
+				y, sheet->graphs - 30.0, SVG_NOTE);
+		}
 		y += SVG_NOTE;
 	}
 }
@@ -244,16 +250,36 @@ static void put_lifeline(const struct sheet *sheet, size_t lifeline)
 
 /* ---- arrows ---- */
 
-static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
+/* Where the last label between two lifelines was put. */
+struct place {
+	size_t from, to;
+	double y;
+	size_t turn;
+};
+
+/* Nearer to an arrow's end, where arrows that began together lie apart; not one on another. */
+static double along(struct place *place, const struct arrow *arrow, double y1, double y2)
+{
+	static const double turns[] = { 0.66, 0.42, 0.2, 0.86 };
+	double y = (y1 + y2) / 2;
+	bool close = place->from == arrow->from && place->to == arrow->to && y - place->y < 10.0;
+
+	if (arrow->lost)
+		return 0.5;
+	place->turn = close ? (place->turn + 1) % ARRAY_SIZE(turns) : 0;
+	place->from = arrow->from;
+	place->to = arrow->to;
+	place->y = y;
+	return turns[place->turn];
+}
+
+static void put_arrow(const struct sheet *sheet, const struct arrow *arrow, struct place *place)
 {
 	uint64_t begin = sheet->picture->begin_ns;
 	double x1 = sheet_x(sheet, arrow->from), x2 = sheet_x(sheet, arrow->to);
 	double y1 = scale_y(&sheet->scale, arrow->sent_ns > begin ? arrow->sent_ns : begin);
 	double y2 = scale_y(&sheet->scale, arrow->came_ns);
-	double mx = (x1 + x2) / 2, my = (y1 + y2) / 2;
-	/* Nearer to its end, where arrows that began together lie apart. */
-	double lx = arrow->lost ? mx : x1 + (x2 - x1) * 0.66,
-	       ly = arrow->lost ? my : y1 + (y2 - y1) * 0.66;
+	double mx = (x1 + x2) / 2, my = (y1 + y2) / 2, part, lx, ly;
 
 	/* To itself: a loop that leaves and comes back. */
 	if (arrow->from == arrow->to)
@@ -273,6 +299,9 @@ static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
 			mx - 4.0, my - 4.0);
 	if (arrow->mood == MOOD_QUIET)
 		return;
+	part = along(place, arrow, y1, y2);
+	lx = x1 + (x2 - x1) * part;
+	ly = y1 + (y2 - y1) * part - (arrow->lost ? 5.0 : 0);
 	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
 		mood_class[arrow->mood], arrow->from == arrow->to ? x1 - 40.0 : lx, ly - 3.0);
 	put(sheet->out, arrow->label);
@@ -339,6 +368,7 @@ static void put_legend(const struct sheet *sheet)
 static void draw(const struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
+	struct place place = { .y = -100.0 };
 	size_t i;
 
 	fprintf(sheet->out,
@@ -347,6 +377,7 @@ static void draw(const struct sheet *sheet)
 		sheet->width, sheet->scale.bottom + 60.0, sheet->width, sheet->scale.bottom + 60.0);
 	fputs(style, sheet->out);
 	fputs("<rect class='paper' width='100%' height='100%'/>\n", sheet->out);
+	put_paragraphs(sheet, false);
 	put_times(sheet);
 	put_title(sheet);
 	for (i = 0; i < picture->graph_count; i++)
@@ -355,8 +386,8 @@ static void draw(const struct sheet *sheet)
 	for (i = 0; i < picture->lifeline_count; i++)
 		put_lifeline(sheet, i);
 	for (i = 0; i < picture->arrow_count; i++)
-		put_arrow(sheet, &picture->arrows[i]);
-	put_paragraphs(sheet);
+		put_arrow(sheet, &picture->arrows[i], &place);
+	put_paragraphs(sheet, true);
 	put_labels(sheet);
 	put_legend(sheet);
 	put_names(sheet, SVG_HEADER - 42.0);
