@@ -96,7 +96,7 @@ expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'did you mean "test"' tset good.dsim
-for command in explore sweep conformance; do
+for command in sweep conformance; do
 	expect 2 "\"$command\" is not built yet" $command
 done
 expect 0 'A script' test --help
@@ -142,6 +142,7 @@ expect 2 'expected one trace file' replay
 expect 0 'DATSIM_LATENCY_NS' info
 expect 2 'takes no arguments' shell x
 expect 2 'expected a program' run
+expect 2 'expected one script' explore
 cat > dat.conf << 'END'
 OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 "emu0" ""
 rnic0 u1.2 maybe default librnic.so.1 rnic.1.2 "" ""

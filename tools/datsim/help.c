@@ -10,12 +10,13 @@ const char help_datsim[] =
 	"  datsim show FILE.trace       print the timeline of a trace\n"
 	"  datsim run -- PROGRAM...     run a uDAPL program on a simulated fabric\n"
 	"  datsim replay FILE.trace     run again what made a trace, and compare\n"
+	"  datsim explore FILE          run a script under many schedules of faults until one fails\n"
 	"  datsim shell                 type calls, see what they do\n"
 	"  datsim info                  adapters, their limits, every knob\n"
 	"  datsim COMMAND --help        more about one of them\n"
 	"  datsim --version\n"
 	"\n"
-	"Not built yet: explore, sweep, conformance.\n"
+	"Not built yet: sweep, conformance.\n"
 	"\n"
 	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script or usage, 3 a checker that is\n"
 	"always on found a fault, 4 did not become quiet, 77 not supported by this backend,\n"
@@ -126,6 +127,26 @@ const char help_replay[] =
 	"\n"
 	"A trace that a program wrote because DATSIM_TRACE was set names no command; for it, replay says\n"
 	"how to repeat the program.\n";
+
+const char help_explore[] =
+	"datsim explore [--runs N] [--seconds S] [--seed N] [--first N] [--shard I/N] [--out FILE]\n"
+	"               FILE\n"
+	"\n"
+	"Runs a script again and again, each time with another seed and other faults: losses, delays,\n"
+	"reordering, duplicates, corruption, refusals (RNR), latencies of the links. They act from the\n"
+	"end of the set-up until \"end\"; then all is healed and everything must become quiet. A\n"
+	"connection survives them, so a script that waits (*) for what it is owed and presumes nothing\n"
+	"holds. At the first that fails: its script, made short while it fails in the same way, is\n"
+	"printed and written, with a line that replays it. Exits with that script's exit code.\n"
+	"\n"
+	"  --runs N      so many schedules (usual: 100000, or without end with --seconds)\n"
+	"  --seconds S   until so much time went by\n"
+	"  --seed N      other schedules (usual: 1); schedule K of seed N is the same everywhere\n"
+	"  --first N     begin with schedule N\n"
+	"  --shard I/N   only every Nth, from the Ith on: N machines share the work\n"
+	"  --out FILE    where the short script goes; usual: FILE.shrunk.dsim beside the script\n"
+	"\n"
+	"Not built yet: programs in place of a script.\n";
 
 const char help_shell[] =
 	"datsim shell\n"

@@ -180,6 +180,17 @@ static void judge(const char *must_fail, struct verdict *verdict)
 	regfree(&regex);
 }
 
+static int failed_kind(const struct run *run)
+{
+	const struct statement *st;
+
+	for (st = run->script->statements; st; st = st->next) {
+		if (st->at.line == run->failure.line)
+			return (int)st->kind;
+	}
+	return -1;
+}
+
 /* False: there was no fabric to run it on. */
 static bool run_once(const char *path, const struct script *script, const struct options *options,
 		     bool traced, struct verdict *verdict)
@@ -194,9 +205,11 @@ static bool run_once(const char *path, const struct script *script, const struct
 		run_script(&run);
 	world_clear(&run);
 	verdict->code = run.failure.code;
-	replay_line(path, options, &replay);
-	if (verdict->code != EXIT_PASS)
+	if (verdict->code != EXIT_PASS) {
+		verdict->kind = failed_kind(&run);
+		replay_line(path, options, &replay);
 		failure_print(&run, text_of(&replay), &verdict->report);
+	}
 	world_end(&run, &verdict->trace);
 	text_free(&replay);
 	return up;
@@ -212,10 +225,15 @@ static void run_loaded(const char *path, const struct script *script, const stru
 {
 	struct verdict untraced = { .code = EXIT_PASS };
 
+	if (options->untraced) {
+		run_once(path, script, options, false, verdict);
+		return;
+	}
 	if (options->once || run_once(path, script, options, false, &untraced))
 		run_once(path, script, options, true, verdict);
 	if (verdict->code == EXIT_PASS && untraced.code != EXIT_PASS) {
 		verdict->code = untraced.code;
+		verdict->kind = untraced.kind;
 		text_append(&verdict->report, text_of(&untraced.report), untraced.report.length);
 	}
 	verdict_free(&untraced);

@@ -13,11 +13,13 @@ struct options {
 	bool has_seed;
 	uint64_t seed;
 	bool once;         /* traced only, not untraced before */
+	bool untraced;     /* and this, untraced only */
 	struct text *echo; /* not NULL: the last line may return anything, and says here what */
 };
 
 struct verdict {
 	enum exit_code code;
+	int kind;           /* of the statement that failed; -1: of none */
 	struct text report; /* why it is not a pass */
 	struct text trace;
 	bool expected_failure; /* the script was to fail, and did as it said */

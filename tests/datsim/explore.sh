@@ -1,0 +1,112 @@
+#!/bin/sh
+# datsim explore: it finds what is planted, makes it short, and what it says can be run again.
+here=$(cd "$(dirname "$0")" && pwd)
+top=${top_builddir:-$here/../..}
+datsim=$top/tools/datsim/datsim
+planted=${top_srcdir:-$here/../..}/tests/planted
+if [ ! -x "$datsim" ]; then
+	echo "Bail out! tools/datsim/datsim is not built"
+	exit 1
+fi
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 99
+cp "$planted"/*.dsim .
+runs=1000
+n=0
+
+# holds WHAT COMMAND...
+holds() {
+	n=$((n + 1))
+	what=$1
+	shift
+	if "$@" > said 2>&1; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		sed 's/^/#   /' said out
+	fi
+}
+
+# explore STATUS PATTERN ARGS...: exit status, and what both streams hold
+explore() {
+	n=$((n + 1))
+	wanted=$1
+	pattern=$2
+	shift 2
+	"$datsim" explore "$@" > out 2>&1 < /dev/null
+	status=$?
+	if [ $status -eq "$wanted" ] && grep -qE -e "$pattern" out; then
+		echo "ok $n - explore $*"
+		return
+	fi
+	echo "not ok $n - explore $*"
+	echo "#   exit status $status, expected $wanted; expected to find: $pattern"
+	sed 's/^/#   /' out
+}
+
+# What was printed behind "replay:", twenty times.
+replays() {
+	command=$(sed -n 's/^replay:   datsim //p' out)
+	[ -n "$command" ] || return 1
+	# shellcheck disable=SC2086
+	"$datsim" $command > first
+	[ $? -eq 1 ] && grep -q '^not ok 1' first || return 1
+	for _ in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		# shellcheck disable=SC2086
+		"$datsim" $command > again
+		[ $? -eq 1 ] && cmp first again || return 1
+	done
+}
+short() { [ "$(wc -l < "$1")" -le 15 ]; }
+has_fault() { grep -qE '^(fault|link) ' "$1"; }
+holds_without() {
+	grep -vE '^(fault|link) ' "$1" > without.dsim
+	"$datsim" test without.dsim
+}
+# The script as printed is the one in the file.
+printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
+
+echo 1..45
+for bug in event-order one-packet flush watermark credits; do
+	explore 1 'shrunk to [0-9]+ lines' --seed 1 --runs $runs $bug.dsim
+	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
+	holds "$bug: with a fault" has_fault $bug.shrunk.dsim
+	holds "$bug: without it the rest holds" holds_without $bug.shrunk.dsim
+	holds "$bug: the printed script is the written one" printed $bug.shrunk.dsim
+	holds "$bug: fails again, 20 times of 20" replays
+done
+explore 0 "^clean.dsim: $runs schedules of seed 1 hold" --seed 1 --runs $runs clean.dsim
+
+# A schedule is a matter of the seed and its number, whoever runs it and from where on.
+explore 1 'schedule [0-9]+ of seed 5 fails' --seed 5 --runs $runs credits.dsim
+number=$(sed -n 's/.*: schedule \([0-9]*\) of seed 5 fails.*/\1/p' out)
+cp credits.shrunk.dsim whole.dsim
+explore 1 "schedule $number of seed 5 fails, after 0 " --seed 5 --first "$number" --runs 1 credits.dsim
+holds "alone it shrinks to the same" cmp credits.shrunk.dsim whole.dsim
+share=$((number % 3 + 1))
+explore 1 "schedule $number of seed 5 fails" --seed 5 --shard $share/3 --out third.dsim credits.dsim
+holds "as a third of the schedules too" cmp third.dsim whole.dsim
+explore 0 ' schedules of seed 1 hold' --seconds 1 clean.dsim
+
+# Afterwards everything must become quiet.
+cat > busy.dsim << 'END'
+fabric rnr_retry=7 rnr_timer=100ms
+use connected a@emu0 b@emu1
+    a: dat_ep_post_send(ep, 1)
+END
+explore 4 'does not become quiet' --runs 5 busy.dsim
+
+cat > wrong.dsim << 'END'
+use adapter a@emu0
+    a: dat_pz_query(pz) -> {ia_handle=pz}
+END
+explore 1 'nothing was explored' wrong.dsim
+printf '# Failure: gave other values\n' | cat - wrong.dsim > must.dsim
+explore 2 'is to fail' must.dsim
+echo 'use adapter' > bad.dsim
+explore 2 'bad.dsim:1:12: expected an actor' bad.dsim
+explore 2 'nonesuch.dsim: No such file' nonesuch.dsim
+explore 2 'no such option, or not with that value' --shard 4/3 clean.dsim
+explore 2 'no such option' --runs many clean.dsim
+explore 99 'cannot write /nowhere/x.dsim' --out /nowhere/x.dsim --runs $runs event-order.dsim

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * explore.h - a script under many schedules.
+ *
+ * A schedule is a seed of the fabric and a few fault lines, both made of nothing but the explorer's
+ * seed and the schedule's number, so that any machine can make it again. The script it leads to is
+ * text: set-up, faults, the rest of the script, then "heal" and "quiet".
+ */
+#ifndef DATSIM_EXPLORE_H
+#define DATSIM_EXPLORE_H
+
+#include "run.h"
+
+/* What is put into, and where. The text is the caller's. */
+struct plan {
+	const char *text;
+	size_t length;
+	size_t faults_at; /* offset of the first line behind the set-up */
+	size_t heal_at;   /* and of "end", or of the end */
+	char links[SCRIPT_ACTORS_MAX * SCRIPT_ACTORS_MAX][64]; /* "a>b" */
+	size_t link_count;
+	bool rnr;      /* the profile knows it */
+	int retry;     /* losses that a connection survives, all in all */
+	int rnr_retry; /* and refusals */
+};
+
+struct schedule {
+	uint64_t number;
+	uint64_t seed; /* of the fabric */
+	struct text text;
+	size_t fault_count;
+};
+
+enum line_kind {
+	LINE_SCRIPT,
+	LINE_FAULT
+};
+
+struct line {
+	char *text; /* without its newline */
+	enum line_kind kind;
+};
+
+struct lines {
+	struct line *line;
+	size_t count;
+};
+
+/* Of a script that is good. */
+void plan_make(struct plan *plan, const struct script *script);
+/* Schedule `number` of `seed`; the text is used again if there is one. */
+void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t seed,
+		   uint64_t number);
+
+void lines_split(struct lines *lines, const struct plan *plan, const struct schedule *schedule);
+/* As a script; without the faults if so asked. */
+void lines_join(const struct lines *lines, bool faults, struct text *text);
+void lines_free(struct lines *lines);
+
+/* Do two verdicts say the same: exit code, kind of the line that failed, what is wrong with it? */
+bool same_failure(const struct verdict *a, const struct verdict *b);
+
+/*
+ * Make a script that fails shorter, as long as it fails in the same way, and holds without the faults
+ * if it did so before. *seed becomes 1 if that will do.
+ */
+void shrink(struct lines *lines, const char *name, const struct verdict *failure, uint64_t *seed);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A script that fails, made shorter while it fails in the same way. */
+#include "explore.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES_MAX 3000
+
+struct shrinker {
+	struct lines *lines;
+	const char *name;
+	const struct verdict *failure;
+	struct options options;
+	bool holds_without; /* it passes where the faults are left out */
+	int tries;
+};
+
+/* ---- lines ---- */
+
+void lines_split(struct lines *lines, const struct plan *plan, const struct schedule *schedule)
+{
+	const char *p = text_of(&schedule->text), *nl;
+	size_t first = 0, room = 0, n;
+	const char *q;
+
+	for (q = plan->text; q < plan->text + plan->faults_at; q++)
+		first += *q == '\n';
+	memset(lines, 0, sizeof(*lines));
+	for (; *p; p = *nl ? nl + 1 : nl) {
+		nl = strchrnul(p, '\n');
+		if (lines->count == room) {
+			room = room ? 2 * room : 64;
+			lines->line = mem_grow(lines->line, room * sizeof(*lines->line));
+		}
+		n = (size_t)(nl - p);
+		lines->line[lines->count].text = mem_zero(1, n + 1);
+		memcpy(lines->line[lines->count].text, p, n);
+		lines->line[lines->count].kind =
+			lines->count >= first && lines->count < first + schedule->fault_count
+				? LINE_FAULT
+				: LINE_SCRIPT;
+		lines->count++;
+	}
+}
+
+void lines_join(const struct lines *lines, bool faults, struct text *text)
+{
+	size_t i;
+
+	text->length = 0;
+	text_append(text, "", 0);
+	for (i = 0; i < lines->count; i++) {
+		if (!lines->line[i].text || (!faults && lines->line[i].kind == LINE_FAULT))
+			continue;
+		text_append(text, lines->line[i].text, strlen(lines->line[i].text));
+		text_append(text, "\n", 1);
+	}
+}
+
+void lines_free(struct lines *lines)
+{
+	size_t i;
+
+	for (i = 0; i < lines->count; i++)
+		free(lines->line[i].text);
+	free(lines->line);
+	memset(lines, 0, sizeof(*lines));
+}
+
+/* ---- trying ---- */
+
+/* "FILE:LINE: title (2 of 3)": the title */
+static const char *title_of(const struct verdict *verdict, size_t *length)
+{
+	const char *p = strstr(text_of(&verdict->report), ": ");
+	const char *end;
+
+	p = p ? p + 2 : text_of(&verdict->report);
+	end = p + strcspn(p, "\n(");
+	while (end > p && end[-1] == ' ')
+		end--;
+	*length = (size_t)(end - p);
+	return p;
+}
+
+bool same_failure(const struct verdict *a, const struct verdict *b)
+{
+	size_t m, n;
+	const char *p = title_of(a, &m), *q = title_of(b, &n);
+
+	return a->code == b->code && a->kind == b->kind && m == n && !memcmp(p, q, n);
+}
+
+static bool fails_so(struct shrinker *shrinker)
+{
+	struct text text = { 0 };
+	struct verdict verdict;
+	bool good;
+
+	if (++shrinker->tries > TRIES_MAX)
+		return false;
+	lines_join(shrinker->lines, true, &text);
+	run_text(shrinker->name, text_of(&text), text.length, &shrinker->options, &verdict);
+	good = same_failure(&verdict, shrinker->failure);
+	verdict_free(&verdict);
+	if (good && shrinker->holds_without) {
+		lines_join(shrinker->lines, false, &text);
+		run_text(shrinker->name, text_of(&text), text.length, &shrinker->options, &verdict);
+		good = verdict.code == EXIT_PASS;
+		verdict_free(&verdict);
+	}
+	text_free(&text);
+	return good;
+}
+
+/* ---- fewer lines ---- */
+
+/* Leave out lines first .. first + n - 1; true if it fails all the same, and then they are gone. */
+static bool without(struct shrinker *shrinker, size_t first, size_t n)
+{
+	struct lines *lines = shrinker->lines, all = *lines;
+	size_t i;
+
+	lines->line = mem_zero(all.count, sizeof(*lines->line));
+	memcpy(lines->line, all.line, first * sizeof(*lines->line));
+	memcpy(lines->line + first, all.line + first + n,
+	       (all.count - first - n) * sizeof(*lines->line));
+	lines->count = all.count - n;
+	if (!fails_so(shrinker)) {
+		free(lines->line);
+		*lines = all;
+		return false;
+	}
+	for (i = first; i < first + n; i++)
+		free(all.line[i].text);
+	free(all.line);
+	return true;
+}
+
+/* From the end, as what comes later depends on what comes before. */
+static bool drop_lines(struct shrinker *shrinker, size_t chunk)
+{
+	size_t at = shrinker->lines->count;
+	bool any = false;
+
+	while (at > 0) {
+		size_t first = at > chunk ? at - chunk : 0;
+
+		any |= without(shrinker, first, at - first);
+		at = first;
+	}
+	return any;
+}
+
+static bool drop_faults(struct shrinker *shrinker)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = shrinker->lines->count; i-- > 0;) {
+		if (shrinker->lines->line[i].kind == LINE_FAULT)
+			any |= without(shrinker, i, 1);
+	}
+	return any;
+}
+
+/* ---- smaller numbers ---- */
+
+/* The next number to make smaller: any of a fault, in other lines only how often. NULL: none. */
+static char *number_in(const struct line *line, char *from)
+{
+	char *p;
+
+	for (p = from; *p && *p != '#'; p++) {
+		if (!isdigit((unsigned char)*p) || p == line->text)
+			continue;
+		if (line->kind == LINE_FAULT && (p[-1] == ' ' || p[-1] == '='))
+			return p;
+		if (p[-1] == 'x' && p - 1 > line->text && p[-2] == ' ')
+			return p;
+		p += strspn(p, "0123456789") - 1;
+	}
+	return NULL;
+}
+
+static bool try_number(struct shrinker *shrinker, struct line *line, size_t at, unsigned long value)
+{
+	char *old = line->text;
+	size_t digits = strspn(old + at, "0123456789");
+	struct text text = { 0 };
+
+	if (value == 1 && old[at - 1] == 'x')
+		text_add(&text, "%.*s%s", (int)at - 2, old, old + at + digits);
+	else
+		text_add(&text, "%.*s%lu%s", (int)at, old, value, old + at + digits);
+	line->text = text.s;
+	if (fails_so(shrinker)) {
+		free(old);
+		return true;
+	}
+	line->text = old;
+	text_free(&text);
+	return false;
+}
+
+static bool shorten_line(struct shrinker *shrinker, struct line *line)
+{
+	bool any = false;
+	char *p = line->text;
+	unsigned long value;
+	size_t at;
+
+	while ((p = number_in(line, p))) {
+		at = (size_t)(p - line->text);
+		value = strtoul(p, NULL, 10);
+		if (value > 1 && try_number(shrinker, line, at, 1))
+			any = true;
+		else
+			while (value > 3 && try_number(shrinker, line, at, value / 2)) {
+				any = true;
+				value /= 2;
+			}
+		p = line->text + (at < strlen(line->text) ? at : strlen(line->text));
+		p += strspn(p, "0123456789");
+	}
+	return any;
+}
+
+static bool shorten(struct shrinker *shrinker)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < shrinker->lines->count; i++)
+		any |= shorten_line(shrinker, &shrinker->lines->line[i]);
+	return any;
+}
+
+static void simple_seed(struct shrinker *shrinker)
+{
+	uint64_t seed = shrinker->options.seed;
+
+	shrinker->options.seed = 1;
+	if (!fails_so(shrinker))
+		shrinker->options.seed = seed;
+}
+
+void shrink(struct lines *lines, const char *name, const struct verdict *failure, uint64_t *seed)
+{
+	struct shrinker shrinker = { .lines = lines,
+				     .name = name,
+				     .failure = failure,
+				     .options = { .has_seed = true, .seed = *seed } };
+	size_t chunk;
+	bool any = true;
+
+	shrinker.holds_without = true;
+	if (!fails_so(&shrinker))
+		shrinker.holds_without = false;
+	simple_seed(&shrinker);
+	while (any && shrinker.tries < TRIES_MAX) {
+		any = drop_faults(&shrinker);
+		for (chunk = lines->count / 2; chunk > 1; chunk /= 2)
+			any |= drop_lines(&shrinker, chunk);
+		any |= drop_lines(&shrinker, 1);
+		any |= shorten(&shrinker);
+	}
+	simple_seed(&shrinker);
+	*seed = shrinker.options.seed;
+}
