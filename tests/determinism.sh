@@ -45,7 +45,7 @@ twice() {
 }
 
 walks() {
-	for program in test_walk_srq test_walk_ep; do
+	for program in test_walk_srq test_walk_ep test_walk_loss; do
 		[ -x "$build/tests/walk/$program" ] || continue
 		for seed in 2 3; do
 			twice "$program, seed $seed" walk $program $seed

@@ -152,7 +152,7 @@ bool op_send(struct walk *w)
 
 		if (walk_chance(w, 40))
 			length = (unsigned int)walk_pick(w, 100);
-		if (walk_chance(w, 8) && held_messages(&w->model.conn[p]) < 4)
+		if (!w->kind->lossy && walk_chance(w, 8) && held_messages(&w->model.conn[p]) < 4)
 			held = walk_pick(w, (int)world_packets(w, length));
 		walk_says(w, held == MODEL_NOT_HELD ? " %u" : " %u/%d", length, held);
 		pair_send(w, p, length, held, false);

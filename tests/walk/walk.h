@@ -41,6 +41,7 @@ struct walk_kind {
 	int pairs, plain; /* of the pairs, so many have plain Endpoints */
 	bool exact;       /* let the network settle after each step */
 	bool watermarks;  /* Endpoints are created with a soft mark now and then */
+	bool lossy;       /* packets are lost, late, doubled, out of order; nothing is held */
 	unsigned int seeds[8];
 	unsigned int steps;
 };

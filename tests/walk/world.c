@@ -10,7 +10,7 @@
 #define EMU1     ((DAT_NAME_PTR) "emu1")
 #define PORT     4711
 #define QLEN     256
-#define LIMIT_NS 1500000 /* longer than the slowest link needs for all that may be under way */
+#define LIMIT_NS 3000000 /* longer than the slowest link needs for all that may be under way */
 
 /* The knobs are drawn like all else. Polls pass no time: the walk decides when time goes by. */
 static void draw_config(struct walk *w)
@@ -29,6 +29,11 @@ static void draw_config(struct walk *w)
 	config->rnr_timer_ns = 50000 + (DAT_UINT64)walk_pick(w, 100000);
 	if (config->rnr_retry == 7) /* or the walk would see little else than retries */
 		config->rnr_timer_ns += 300000;
+	if (w->kind->lossy) { /* never so often that a connection breaks of it */
+		config->retry_timer_ns = 30000;
+		if (config->rnr_retry < 7)
+			config->rnr_retry = 6;
+	}
 	config->poll_quantum_ns = 0;
 	config->trace = DAT_TRUE;
 	w->model.in_order = config->profile == DAT_SIM_PROFILE_IB;
@@ -91,6 +96,33 @@ static void open_adapters(struct walk *w)
 	walk_ok(w, "dat_pz_create", dat_pz_create(w->b, &w->pz_b));
 }
 
+/*
+ * What happens to packets of messages. The model is not told: but for time, nothing may differ. So the last
+ * word of a connection gets through: a Send whose acknowledgement was lost before a disconnect is flushed,
+ * one whose refusal was lost ends otherwise, and half a connection is another matter altogether.
+ */
+static void add_faults(struct walk *w)
+{
+	const DAT_UINT32 forth = DAT_SIM_PACKET_SEND | DAT_SIM_PACKET_RNR_NAK,
+			 both = forth | DAT_SIM_PACKET_ACK;
+	const DAT_SIM_FAULT faults[] = {
+		{ .packets = forth, .probability = 30000, .verdict = DAT_SIM_DROP },
+		{ .packets = forth, .probability = 10000, .verdict = DAT_SIM_CORRUPT },
+		{ .packets = forth, .probability = 20000, .verdict = DAT_SIM_REORDER },
+		{ .packets = both, .probability = 30000, .verdict = DAT_SIM_DUPLICATE },
+		{ .packets = both,
+		  .probability = 20000,
+		  .verdict = DAT_SIM_DELAY,
+		  .delay_ns = 3000,
+		  .jitter_ns = 3000 },
+		{ .probability = 5000, .verdict = DAT_SIM_RNR },
+	};
+	DAT_COUNT id;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		walk_ok(w, "dat_sim_fault_add", dat_sim_fault_add(w->sim, &faults[i], &id));
+}
+
 void world_open(struct walk *w)
 {
 	size_t slots = WALK_PAIRS * WALK_SLOTS;
@@ -115,6 +147,8 @@ void world_open(struct walk *w)
 	walk_ok(w, "dat_psp_create",
 		dat_psp_create(w->b, PORT, w->cr_evd, DAT_PSP_CONSUMER_FLAG, &w->psp));
 	world_new_srq(w, 8 + walk_pick(w, 40), 0);
+	if (w->kind->lossy)
+		add_faults(w);
 	look(w);
 }
 
