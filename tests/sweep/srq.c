@@ -65,19 +65,6 @@ static DAT_RETURN resize_below_the_mark(void)
 	return TRY(dat_srq_resize(w.a.srq, 5));
 }
 
-/* The simulated adapter's memory is finite too: what others take is not there to grow into. */
-static DAT_RETURN resize_beyond_memory(void)
-{
-	DAT_COUNT largest = ia_attr(&w.a).max_recv_per_srq, size;
-	DAT_COUNT segments = ia_attr(&w.a).max_iov_segments_per_dto;
-
-	w.a.srq = make_srq(&w.a, 1, 0);
-	for (size = largest; size > 0; size /= 2)
-		while (create(size, segments, 0) == DAT_SUCCESS)
-			;
-	return TRY(dat_srq_resize(w.a.srq, largest));
-}
-
 /* clang-format off */
 static const struct sweep_row rows[] = {
 	ROW_ARG(dat_srq_create, 3, create_no_attributes),
@@ -96,7 +83,6 @@ static const struct sweep_row rows[] = {
 	ROW_ARG(dat_srq_resize, 2, resize_too_large),
 	ROW_ANY(dat_srq_resize, INVALID_STATE, resize_below_outstanding),
 	ROW_ANY(dat_srq_resize, INVALID_STATE, resize_below_the_mark),
-	ROW(dat_srq_resize, INSUFFICIENT_RESOURCES, RESOURCE_SRQ, resize_beyond_memory),
 	ROW_ARG(dat_srq_set_lw, 2, mark_above_the_size),
 	ROW_ARG(dat_srq_set_lw, 2, mark_negative),
 	ROW_ARG(dat_srq_set_lw, 2, mark_unknown),

@@ -95,7 +95,7 @@ extern union sweep_out {
 	} while (0)
 
 extern const struct sweep_table sweep_ia, sweep_helpers, sweep_registry, sweep_pz, sweep_lmr,
-	sweep_evd, sweep_cno, sweep_rdma, sweep_rmr, sweep_ep, sweep_connect, sweep_dto, sweep_sp,
-	sweep_cr, sweep_srq;
+	sweep_evd, sweep_cno, sweep_rdma, sweep_full, sweep_rmr, sweep_ep, sweep_connect, sweep_dto,
+	sweep_sp, sweep_cr, sweep_srq;
 
 #endif /* TESTS_SWEEP_SWEEP_H */

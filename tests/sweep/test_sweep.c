@@ -3,9 +3,9 @@
 #include "tests/sweep/sweep.h"
 
 static const struct sweep_table *const tables[] = {
-	&sweep_ia,      &sweep_helpers, &sweep_registry, &sweep_pz,  &sweep_lmr,
-	&sweep_evd,     &sweep_cno,     &sweep_rdma,     &sweep_rmr, &sweep_ep,
-	&sweep_connect, &sweep_dto,     &sweep_sp,       &sweep_cr,  &sweep_srq,
+	&sweep_ia,  &sweep_helpers, &sweep_registry, &sweep_pz,  &sweep_lmr, &sweep_evd,
+	&sweep_cno, &sweep_rdma,    &sweep_full,     &sweep_rmr, &sweep_ep,  &sweep_connect,
+	&sweep_dto, &sweep_sp,      &sweep_cr,       &sweep_srq,
 };
 
 START_TEST(returns_what_is_documented_and_changes_nothing)
