@@ -92,16 +92,23 @@ static struct emu_hold_rule *hold_rule(struct emu_world *w, const struct emu_qp 
 	return NULL;
 }
 
-/* In order, whatever was sent behind a held packet waits behind it. */
-static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32_t index)
+/*
+ * In order, whatever was sent behind a held packet waits behind it. What was sent before it passes, also if a
+ * fault made it late.
+ */
+static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32_t index,
+			uint32_t packet)
 {
 	const struct emu_held *held;
+	int32_t behind;
 
 	if (!emu_profile(w)->in_order)
 		return false;
 	for (emu_ref ref = sender->held; ref; ref = held->next) {
 		held = emu_at(w, ref);
-		if ((int32_t)(index - held->event.index) >= 0)
+		behind = (int32_t)(index - held->event.index);
+		if (behind > 0 ||
+		    (behind == 0 && packet >= (held->event.packet & ((1u << EMU_EV_TRIES) - 1))))
 			return true;
 	}
 	return false;
@@ -127,7 +134,7 @@ static bool message_holds(struct emu_world *w, const struct emu_event *event,
 	/* By number, not by count: a packet that is sent again passes again. */
 	if (rule && p->packet < rule->packets)
 		rule = NULL;
-	if (!rule && !behind_held(w, sender, event->index))
+	if (!rule && !behind_held(w, sender, event->index, p->packet))
 		return false;
 	return emu_held_append(w, &sender->held, &sender->held_tail, wqe->message, event);
 }
