@@ -145,6 +145,7 @@ static void capture(void)
 	close(fd);
 	must(dat_sim_trace_read(w.sim, &text, &length));
 	ck_assert_msg(capture_write(path, "trace", text, length, &error), "%s", text_of(&error));
+	text_free(&error);
 	in = fopen(path, "r");
 	unlink(path);
 	ck_assert(in != NULL);
