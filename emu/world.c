@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "arena.h"
 #include "clock.h"
 #include "link.h"
 #include "profile.h"
+#include "spare.h"
 #include "trace.h"
 #include "world.h"
 
@@ -90,17 +90,12 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 
 	if (emu_profile_find(config->profile) < 0)
 		return -EINVAL;
-	/* Zero pages until used: most of the parallel arrays never are. */
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (w == MAP_FAILED)
+	w = emu_world_map();
+	if (!w)
 		goto fail;
-	w->fab = emu_arena_map(&w->fab_size);
-	if (!w->fab)
-		goto unmap_world;
 	err = emu_trace_open(w, config->trace_file);
 	if (err)
-		goto unmap_arena;
+		goto unmap_world;
 	configure(w->fab, config);
 	w->fab->trace_on = config->trace;
 	emu_trace_begin(w);
@@ -108,10 +103,8 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	*world = (struct nic_world *)w;
 	return 0;
 
-unmap_arena:
-	emu_arena_unmap(w->fab, w->fab_size);
 unmap_world:
-	munmap(w, sizeof(*w));
+	emu_world_unmap(w);
 fail:
 	return err;
 }
@@ -123,8 +116,7 @@ static void world_destroy(struct nic_world *world)
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
 		assert(!w->fab->adapters[i].open);
 	emu_trace_close(w);
-	emu_arena_unmap(w->fab, w->fab_size);
-	munmap(w, sizeof(*w));
+	emu_world_unmap(w);
 }
 
 /* "emu0" .. "emu253"; -1: no such name. */

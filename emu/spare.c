@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "spare.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+
+/* Above these a world is not kept: clearing it would cost more than it saves. */
+#define SPARE_ENTRIES 512u
+#define SPARE_POOL    (1u << 20) /* bytes */
+#define SPARE_TRACE   4096u      /* its header, then */
+
+/* Memory of no fabric: whichever is made next has it. */
+static struct emu_world *spare;
+
+static bool worth_keeping(const struct emu_world *w)
+{
+	const struct emu_fabric *fab = w->fab;
+	uint32_t high = fab->pds.high | fab->mrs.high | fab->mws.high | fab->cqs.high |
+			fab->srqs.high | fab->qps.high | fab->listeners.high | fab->conns.high;
+
+	return high < SPARE_ENTRIES && fab->pool_next < SPARE_POOL / EMU_POOL_UNIT &&
+	       fab->trace_length < SPARE_TRACE && w->trace_fd < 0;
+}
+
+/* Entries 0 .. high of a table, in the fabric and in the process's view of it. */
+#define CLEAR(w, table, entries)                                                   \
+	do {                                                                       \
+		size_t used = (size_t)(w)->fab->table.high + 1;                    \
+		memset((w)->fab->entries, 0, used * sizeof((w)->fab->entries[0])); \
+		memset((w)->entries, 0, used * sizeof((w)->entries[0]));           \
+	} while (0)
+
+/* How long it ever was nobody counts; what a short run leaves is at its beginning. */
+static void clear_heap(struct emu_fabric *fab)
+{
+	uintptr_t heap = (uintptr_t)fab->heap, trace = (uintptr_t)fab->trace;
+	uintptr_t rest = (heap + 2 * EMU_PAGE - 1) & -(uintptr_t)EMU_PAGE;
+
+	memset(fab->heap, 0, rest - heap);
+	madvise((void *)rest, trace - rest, MADV_DONTNEED);
+}
+
+static void clear(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+	size_t size = w->fab_size;
+	uint32_t pool_end = fab->pool_end;
+
+	CLEAR(w, pds, pd);
+	CLEAR(w, mrs, mr);
+	CLEAR(w, mws, mw);
+	CLEAR(w, cqs, cq);
+	CLEAR(w, srqs, srq);
+	CLEAR(w, qps, qp);
+	CLEAR(w, listeners, listener);
+	CLEAR(w, conns, conn);
+	clear_heap(fab);
+	memset(fab->trace, 0, SPARE_TRACE);
+	memset(fab->pool, 0, (size_t)fab->pool_next * EMU_POOL_UNIT);
+	memset(fab, 0, offsetof(struct emu_fabric, pd));
+	memset(w, 0, offsetof(struct emu_world, pd));
+	fab->size = size;
+	fab->pool_next = 1;
+	fab->pool_end = pool_end;
+	w->fab = fab;
+	w->fab_size = size;
+}
+
+static void unmap(struct emu_world *w)
+{
+	emu_arena_unmap(w->fab, w->fab_size);
+	munmap(w, sizeof(*w));
+}
+
+struct emu_world *emu_world_map(void)
+{
+	struct emu_world *w = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+
+	if (w)
+		return w;
+	/* Zero pages until used: most of the parallel arrays never are. */
+	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (w == MAP_FAILED)
+		return NULL;
+	w->fab = emu_arena_map(&w->fab_size);
+	if (w->fab)
+		return w;
+	munmap(w, sizeof(*w));
+	return NULL;
+}
+
+void emu_world_unmap(struct emu_world *w)
+{
+	if (worth_keeping(w)) {
+		clear(w);
+		w = __atomic_exchange_n(&spare, w, __ATOMIC_ACQ_REL);
+	}
+	if (w)
+		unmap(w);
+}
