@@ -91,12 +91,12 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..52
+echo 1..51
 expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'did you mean "test"' tset good.dsim
-for command in sweep conformance; do
+for command in sweep; do
 	expect 2 "\"$command\" is not built yet" $command
 done
 expect 0 'A script' test --help

@@ -277,7 +277,7 @@ rule_datsim() {
 	comm -13 "$work/help" "$work/page" | sed 's/^/datsim.1: the tool has no /'
 	sed -n 's/^Not built yet: \([a-z, ]*\)\.$/\1/p' "$work/said" | head -1 | tr -d ' ' |
 		tr ',' '\n' | grep . | sort > "$work/help"
-	tr '\n' ' ' < "$work/text" | sed -n 's/.*The commands \(.*\) are not built yet.*/\1/p' |
+	tr '\n' ' ' < "$work/text" | sed -n 's/.*The commands* \(.*\) \(are\|is\) not built yet.*/\1/p' |
 		grep -oE '[a-z]+' | grep -vx and | sort > "$work/page"
 	comm -3 "$work/help" "$work/page" | tr -d '\t' | sed 's/^/datsim.1: not built yet, or built: /'
 }

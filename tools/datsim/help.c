@@ -12,11 +12,12 @@ const char help_datsim[] =
 	"  datsim replay FILE.trace     run again what made a trace, and compare\n"
 	"  datsim explore FILE          run a script under many schedules of faults until one fails\n"
 	"  datsim shell                 type calls, see what they do\n"
+	"  datsim conformance           the shipped suite, clause by clause\n"
 	"  datsim info                  adapters, their limits, every knob\n"
 	"  datsim COMMAND --help        more about one of them\n"
 	"  datsim --version\n"
 	"\n"
-	"Not built yet: sweep, conformance.\n"
+	"Not built yet: sweep.\n"
 	"\n"
 	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script or usage, 3 a checker that is\n"
 	"always on found a fault, 4 did not become quiet, 77 not supported by this backend,\n"
@@ -162,3 +163,19 @@ const char help_info[] =
 	"\n"
 	"Lists the adapters, the limits and abilities of the first one, and every environment\n"
 	"variable with the value in force.\n";
+
+const char help_conformance[] =
+	"datsim conformance [--provider emu|hw] [-j N] [--junit FILE] [DIR]\n"
+	"\n"
+	"Runs the conformance suite, a script or more for each clause, and prints a table: call, clause\n"
+	"in our own words, the ruling that decides it, script, result; then why scripts failed or were\n"
+	"skipped. DIR is another folder of scripts; each begins with what it shows:\n"
+	"\n"
+	"  # dat_srq_set_lw: the event comes once per arming (L3)\n"
+	"\n"
+	"  --provider P  the backend that is tested. On hw, scripts that need held messages, links, packet\n"
+	"                faults, settings of the fabric or exact times are skipped, and the reason is said\n"
+	"  -j N          N scripts at a time (0: one a processor)\n"
+	"  --junit FILE  the results as JUnit XML too\n"
+	"\n"
+	"Exit codes are those of `datsim test`.\n";

@@ -230,3 +230,18 @@ void jobs_run(char *const *paths, size_t count, const struct options *options, i
 	free(pool.verdicts);
 	free(pool.done);
 }
+
+bool jobs_parse(const char *s, int *jobs)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (*s < '0' || *s > '9' || *end || errno || n > JOBS_MAX)
+		return false;
+	if (n == 0)
+		n = sysconf(_SC_NPROCESSORS_ONLN);
+	*jobs = n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (int)n;
+	return true;
+}

@@ -23,4 +23,7 @@ struct jobs_sink {
 void jobs_run(char *const *paths, size_t count, const struct options *options, int at_once,
 	      const struct jobs_sink *sink);
 
+/* What -j takes: 0 (as many as the machine has processors) to JOBS_MAX. */
+bool jobs_parse(const char *s, int *jobs);
+
 #endif

@@ -24,6 +24,9 @@ void junit_add(struct junit *junit, const char *name, const struct verdict *verd
 {
 	const char *kind =
 		verdict->code == EXIT_INTERNAL || verdict->code == EXIT_USAGE ? "error" : "failure";
+	struct text why = { 0 };
+	const char *reason;
+	int n;
 
 	junit->tests++;
 	text_add(&junit->cases, "  <testcase classname=\"datsim\" name=\"");
@@ -36,7 +39,12 @@ void junit_add(struct junit *junit, const char *name, const struct verdict *verd
 	text_add(&junit->cases, ">");
 	if (verdict->code == EXIT_UNSUPPORTED) {
 		junit->skipped++;
-		text_add(&junit->cases, "<skipped message=\"not supported by this backend\"/>");
+		n = verdict_reason(verdict, &reason);
+		text_add(&why, "%.*s", n, reason);
+		text_add(&junit->cases, "<skipped message=\"");
+		add_escaped(&junit->cases, text_of(&why));
+		text_add(&junit->cases, "\"/>");
+		text_free(&why);
 	} else {
 		*(*kind == 'e' ? &junit->errors : &junit->failures) += 1;
 		text_add(&junit->cases, "<%s message=\"exit code %d\">", kind, verdict->code);

@@ -17,9 +17,15 @@ static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv); /* NULL: not built yet */
 } commands[] = {
-	{ "test", command_test },     { "show", command_show },       { "info", command_info },
-	{ "run", command_run },       { "explore", command_explore }, { "sweep", NULL },
-	{ "replay", command_replay }, { "shell", command_shell },     { "conformance", NULL },
+	{ "test", command_test },
+	{ "show", command_show },
+	{ "info", command_info },
+	{ "run", command_run },
+	{ "explore", command_explore },
+	{ "sweep", NULL },
+	{ "replay", command_replay },
+	{ "shell", command_shell },
+	{ "conformance", command_conformance },
 };
 
 int usage_error(const char *command, const char *format, ...)

@@ -239,6 +239,19 @@ static void run_loaded(const char *path, const struct script *script, const stru
 	verdict_free(&untraced);
 }
 
+/* A script that only a simulated fabric can run is skipped elsewhere. */
+static bool runs_here(const struct script *script, struct verdict *verdict)
+{
+	const char *provider = getenv("DAT_PROVIDER");
+	const char *needs = provider && !strcmp(provider, "hw") ? script_needs(script) : NULL;
+
+	if (!needs)
+		return true;
+	text_add(&verdict->report, "%s: the emulator only\n", needs);
+	verdict->code = EXIT_UNSUPPORTED;
+	return false;
+}
+
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict)
 {
@@ -256,6 +269,9 @@ void run_text(const char *name, const char *text, size_t length, const struct op
 	if (!script_load(&script, name, text, length, &config)) {
 		text_append(&verdict->report, text_of(&script.diag.text), script.diag.text.length);
 		verdict->code = EXIT_USAGE;
+	} else if (!runs_here(&script, verdict)) {
+		script_free(&script);
+		return;
 	} else {
 		if (options->has_seed)
 			script.config.seed = options->seed;
@@ -276,6 +292,18 @@ void run_file(const char *path, const struct options *options, struct verdict *v
 		*verdict = (struct verdict){ .code = EXIT_USAGE, .report = error };
 	}
 	text_free(&content);
+}
+
+int verdict_reason(const struct verdict *verdict, const char **reason)
+{
+	const char *report = text_of(&verdict->report), *end = strchr(report, '\n');
+
+	/* A report of several lines is the account of a failure. */
+	*reason = "not supported by this backend";
+	if (!end || end == report || end[1])
+		return (int)strlen(*reason);
+	*reason = report;
+	return (int)(end - report);
 }
 
 void verdict_free(struct verdict *verdict)

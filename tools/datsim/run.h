@@ -34,6 +34,8 @@ void run_text(const char *name, const char *text, size_t length, const struct op
 void run_file(const char *path, const struct options *options, struct verdict *verdict);
 /* One line that runs the script again as it ran now. */
 void replay_line(const char *path, const struct options *options, struct text *text);
+/* Why a script was skipped: the characters to print of *reason, which is the verdict's. */
+int verdict_reason(const struct verdict *verdict, const char **reason);
 void verdict_free(struct verdict *verdict);
 
 #endif

@@ -254,6 +254,9 @@ void script_free(struct script *script);
 int script_symbol(const struct script *script, int actor, const char *name);
 int script_actor(const struct script *script, const char *name);
 
+/* needs.c: what only a simulated fabric can do for this script ("held messages"); NULL: nothing. */
+const char *script_needs(const struct script *script);
+
 /* parse.c and bind.c: the two halves of script_load. */
 void script_parse(struct script *script);
 void script_bind(struct script *script);

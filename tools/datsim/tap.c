@@ -30,12 +30,15 @@ static void tap_name(FILE *out, const char *name)
 
 void tap_result(FILE *out, size_t number, const char *name, const struct verdict *verdict)
 {
+	const char *reason;
+	int length;
 	bool good = verdict->code == EXIT_PASS || verdict->code == EXIT_UNSUPPORTED;
 
 	fprintf(out, "%s %zu - ", good ? "ok" : "not ok", number);
 	tap_name(out, name);
+	length = verdict_reason(verdict, &reason);
 	if (verdict->code == EXIT_UNSUPPORTED)
-		fputs(" # SKIP not supported by this backend", out);
+		fprintf(out, " # SKIP %.*s", length, reason);
 	else if (verdict->expected_failure)
 		fputs(" (failed as it should)", out);
 	fputc('\n', out);

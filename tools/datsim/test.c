@@ -2,27 +2,18 @@
 /* datsim test: run scripts, report, exit as the first failure says. */
 #include "commands.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "jobs.h"
 #include "junit.h"
 #include "origin.h"
+#include "scripts.h"
 #include "show.h"
 #include "tap.h"
-
-#define DEPTH_MAX 32
-
-struct scripts {
-	char **paths;
-	size_t count, room;
-};
 
 struct test_options {
 	struct options run;
@@ -32,78 +23,6 @@ struct test_options {
 	bool show;
 	bool all;
 };
-
-static void add_script(struct scripts *scripts, const char *path)
-{
-	size_t n = strlen(path) + 1;
-
-	if (scripts->count == scripts->room) {
-		scripts->room = scripts->room ? 2 * scripts->room : 32;
-		scripts->paths = mem_grow(scripts->paths, scripts->room * sizeof(*scripts->paths));
-	}
-	scripts->paths[scripts->count] = mem_zero(1, n);
-	memcpy(scripts->paths[scripts->count++], path, n);
-}
-
-static void free_scripts(struct scripts *scripts)
-{
-	while (scripts->count)
-		free(scripts->paths[--scripts->count]);
-	free(scripts->paths);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_script(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 5 && !strcmp(name + n - 5, ".dsim");
-}
-
-/* All scripts under a folder, in the order of their names whatever the file system's order is. */
-static void find_scripts(struct scripts *scripts, const char *folder, int depth)
-{
-	struct dirent *entry;
-	struct text path = { 0 };
-	struct stat st;
-	DIR *dir = depth < DEPTH_MAX ? opendir(folder) : NULL;
-
-	while (dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
-		path.length = 0;
-		text_add(&path, "%s/%s", folder, entry->d_name);
-		if (stat(path.s, &st))
-			continue;
-		if (S_ISDIR(st.st_mode))
-			find_scripts(scripts, path.s, depth + 1);
-		else if (is_script(entry->d_name))
-			add_script(scripts, path.s);
-	}
-	if (dir)
-		closedir(dir);
-	text_free(&path);
-}
-
-static bool add_path(struct scripts *scripts, const char *path)
-{
-	size_t first = scripts->count;
-	struct stat st;
-
-	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
-		add_script(scripts, path); /* what is wrong with it, run_file says */
-		return true;
-	}
-	find_scripts(scripts, path, 0);
-	if (scripts->count == first)
-		return false;
-	qsort(scripts->paths + first, scripts->count - first, sizeof(*scripts->paths), by_name);
-	return true;
-}
 
 /* The header says what made it, and the end mark that it is whole. */
 static bool write_trace(const struct test_options *options, const char *script,
@@ -206,22 +125,6 @@ static enum exit_code run_scripts(const struct scripts *scripts, const struct te
 	return results.first;
 }
 
-/* At most JOBS_MAX; "0" is as many as the machine has processors. */
-static bool parse_jobs(const char *s, int *jobs)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(s, &end, 10);
-	if (*s < '0' || *s > '9' || *end || errno || n > JOBS_MAX)
-		return false;
-	if (n == 0)
-		n = sysconf(_SC_NPROCESSORS_ONLN);
-	*jobs = n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (int)n;
-	return true;
-}
-
 static bool parse_seed(const char *s, uint64_t *seed)
 {
 	char *end;
@@ -262,7 +165,7 @@ static bool parse_options(int argc, char **argv, int *i, struct test_options *op
 			options->junit = next;
 			(*i)++;
 		} else if (!strcmp(option, "-j")) {
-			if (!next || !parse_jobs(next, &options->jobs))
+			if (!next || !jobs_parse(next, &options->jobs))
 				return usage_error("test", "-j takes a number, 0 to %d", JOBS_MAX),
 				       false;
 			(*i)++;
@@ -284,7 +187,7 @@ int command_test(int argc, char **argv)
 	if (i == argc)
 		return usage_error("test", "expected a script or a folder of scripts");
 	for (; i < argc; i++) {
-		if (!add_path(&scripts, argv[i])) {
+		if (!scripts_add(&scripts, argv[i])) {
 			code = usage_error("test", "no script (*.dsim) under %s", argv[i]);
 			goto out;
 		}
@@ -298,6 +201,6 @@ int command_test(int argc, char **argv)
 		options.jobs = 1;
 	code = run_scripts(&scripts, &options);
 out:
-	free_scripts(&scripts);
+	scripts_free(&scripts);
 	return code;
 }

@@ -1,0 +1,92 @@
+#!/bin/sh
+# The scripts of tests/scripts, which are the conformance suite: each begins with the call and the clause
+# that it shows. Each rule is a function that prints offenders under $scripts; it passes if it prints
+# nothing for the tree, and something for a copy of it into which a mistake was put.
+scripts=$top_srcdir/tests/scripts
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+
+files() {
+	find "$scripts" -name '*.dsim' | sort
+}
+
+# FILE: TEXT, a clause a line
+clauses() {
+	files | while read -r file; do
+		awk -v file="${file#"$scripts"/}" '
+			/^#   / && text { text = text " " substr($0, 5); next }
+			text { print file ": " text; text = "" }
+			/^# (dat_[a-z0-9_]*|every call): / { text = substr($0, 3); next }
+			{ exit }
+			END { if (text) print file ": " text }' "$file"
+	done
+}
+
+rule_form() {
+	files | while read -r file; do
+		sed -n 1p "$file" | grep -qE '^# (dat_[a-z0-9_]+|every call): [^ ]' ||
+			echo "${file#"$scripts"/}:1: expected # CALL: CLAUSE (RULINGS)"
+	done
+}
+
+rule_calls() {
+	sed -n 's/^[[:space:]]*\(dat_[a-z0-9_]*\);$/\1/p' "$top_srcdir/lib/libdat.map" > "$work/calls"
+	clauses | sed -n 's/^\([^:]*: \)\(dat_[a-z0-9_]*\):.*/\2 \1/p' | while read -r call file; do
+		grep -qx "$call" "$work/calls" || echo "$file there is no call $call"
+	done
+}
+
+rule_rulings() {
+	sed -n 's/^- \*\*\([A-Z][0-9]*a\{0,1\}\)\*\*.*/\1/p' "$top_srcdir/doc/rulings.md" > "$work/rulings"
+	clauses | sed -n 's/^\([^:]*\): .*(\([A-Z][0-9][A-Za-z0-9, ]*\))$/\1 \2/p' | tr -d , |
+		while read -r file names; do
+			for name in $names; do
+				grep -qx "$name" "$work/rulings" || echo "$file: there is no ruling $name"
+			done
+		done
+}
+
+# The same clause is not said of two scripts: one of them shows something else.
+rule_once() {
+	clauses | sed 's/^[^:]*: //' | sort | uniq -d
+}
+
+# The calls around SRQ, EP, EVD and connections.
+calls_wanted() {
+	sed -n 's/^[[:space:]]*\(dat_\(srq\|ep\|evd\|cr\|psp\|rsp\|cno\)_[a-z0-9_]*\);$/\1/p' "$top_srcdir/lib/libdat.map"
+}
+rule_all_calls() {
+	clauses | sed -n 's/^[^:]*: \(dat_[a-z0-9_]*\):.*/\1/p' | sort -u > "$work/shown"
+	calls_wanted | grep -vxF -f "$work/shown" | grep -vxF -f "$work/elsewhere"
+}
+# No line of a script makes these yet; tests/unit shows them.
+printf '%s\n' dat_cno_modify_agent dat_ep_post_rdma_read dat_ep_post_rdma_write > "$work/elsewhere"
+
+n=0
+# rule FUNCTION FILE SED-SCRIPT TITLE: the script puts a mistake into a copy of FILE
+rule() {
+	n=$((n + 1))
+	found=$($1)
+	rm -rf "$work/planted"
+	cp -r "$scripts" "$work/planted"
+	chmod -R u+w "$work/planted"
+	sed "$3" "$scripts/$2" > "$work/planted/$2"
+	caught=$(
+		scripts=$work/planted
+		$1
+	)
+	if [ -z "$found" ] && [ -n "$caught" ]; then
+		echo "ok $n - $4"
+		return
+	fi
+	echo "not ok $n - $4"
+	[ -n "$caught" ] || echo "#   this rule notices nothing: a planted mistake went through"
+	[ -z "$found" ] || echo "$found" | sed 's/^/#   /'
+}
+
+echo 1..5
+rule rule_form srq/resize.dsim 's/^# dat_srq_resize: /# resizing: /' "every script says which clause it shows"
+rule rule_calls srq/resize.dsim 's/^# dat_srq_resize/# dat_srq_resizes/' "the calls exist"
+rule rule_rulings srq/resize.dsim '1s/(Z3)/(Z9)/' "the rulings exist"
+rule rule_once srq/resize.dsim '1s/.*/# dat_ep_connect: no answer in time is TIMED_OUT (E4)/' "no clause is said twice"
+rule rule_all_calls connect/reject.dsim 's/^# dat_cr_reject/# dat_cr_query/' "every call around SRQ, EP, EVD, CNO and connections is shown"

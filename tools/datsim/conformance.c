@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* datsim conformance: the suite, clause by clause, as a table. */
+#include "commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clauses.h"
+#include "jobs.h"
+#include "junit.h"
+#include "scripts.h"
+
+#ifndef DATSIM_CONFORMANCE
+#define DATSIM_CONFORMANCE "conformance"
+#endif
+
+#define CLAUSE_WIDTH 60 /* columns; longer ones go on below */
+
+struct suite {
+	const char *folder;
+	struct scripts scripts;
+	struct clauses clauses;
+	struct verdict *verdicts; /* of all scripts; no traces */
+	struct options run;
+	struct junit junit;
+	const char *junit_path;
+	int jobs;
+	enum exit_code first; /* that is no pass */
+	size_t passed, failed, skipped;
+	bool progress;
+};
+
+static const char *script_name(const struct suite *suite, size_t i)
+{
+	const char *path = suite->scripts.paths[i];
+	size_t n = strlen(suite->folder);
+
+	if (strncmp(path, suite->folder, n))
+		return path;
+	path += n;
+	return path + strspn(path, "/");
+}
+
+static const char *result_name(enum exit_code code)
+{
+	switch (code) {
+	case EXIT_PASS:
+		return "pass";
+	case EXIT_UNSUPPORTED:
+		return "skipped";
+	default:
+		return "FAIL";
+	}
+}
+
+/* ---- the table ---- */
+
+/* How much of `s` goes on a line of CLAUSE_WIDTH columns, broken between words. */
+static size_t wrap(const char *s)
+{
+	size_t n = strlen(s), at;
+
+	if (n <= CLAUSE_WIDTH)
+		return n;
+	for (at = CLAUSE_WIDTH; at > 0 && s[at] != ' '; at--)
+		;
+	return at ? at : CLAUSE_WIDTH;
+}
+
+struct widths {
+	int page, rulings, script;
+};
+
+static int wider(int width, const char *s)
+{
+	int n = (int)strlen(s);
+
+	return n > width ? n : width;
+}
+
+static void print_row(const struct suite *suite, const struct widths *w,
+		      const struct clause *clause, bool same_page)
+{
+	const char *text = clause->text;
+	size_t n = wrap(text);
+
+	printf("%-*s  %-*.*s  %-*s  %-*s  %s\n", w->page, same_page ? "" : clause->page,
+	       CLAUSE_WIDTH, (int)n, text, w->rulings, clause->rulings, w->script,
+	       script_name(suite, clause->script),
+	       result_name(suite->verdicts[clause->script].code));
+	while (text[n]) {
+		text += n + (text[n] == ' ');
+		n = wrap(text);
+		printf("%-*s  %.*s\n", w->page, "", (int)n, text);
+	}
+}
+
+static void print_table(const struct suite *suite)
+{
+	struct widths w = { .page = 4, .rulings = 6, .script = 6 };
+	const struct clause *clause;
+	size_t i;
+
+	for (i = 0; i < suite->clauses.count; i++) {
+		clause = &suite->clauses.all[i];
+		w.page = wider(w.page, clause->page);
+		w.rulings = wider(w.rulings, clause->rulings);
+		w.script = wider(w.script, script_name(suite, clause->script));
+	}
+	printf("%-*s  %-*s  %-*s  %-*s  %s\n", w.page, "call", CLAUSE_WIDTH, "clause", w.rulings,
+	       "ruling", w.script, "script", "result");
+	for (i = 0; i < suite->clauses.count; i++) {
+		clause = &suite->clauses.all[i];
+		print_row(suite, &w, clause, i > 0 && !strcmp(clause->page, clause[-1].page));
+	}
+}
+
+/* Why scripts failed, and why they were skipped; reasons of one line are said behind the name. */
+static void print_reports(const struct suite *suite)
+{
+	const struct verdict *verdict;
+	const char *reason;
+	size_t i;
+	int n;
+
+	for (i = 0; i < suite->scripts.count; i++) {
+		verdict = &suite->verdicts[i];
+		if (verdict->code == EXIT_PASS)
+			continue;
+		printf("\n%s: %s", script_name(suite, i), result_name(verdict->code));
+		n = verdict_reason(verdict, &reason);
+		if (verdict->code == EXIT_UNSUPPORTED)
+			printf(": %.*s\n", n, reason);
+		else
+			printf("\n%s", text_of(&verdict->report));
+	}
+	printf("\n%zu clauses in %zu scripts: %zu passed, %zu failed, %zu skipped\n",
+	       suite->clauses.count, suite->scripts.count, suite->passed, suite->failed,
+	       suite->skipped);
+}
+
+/* ---- the run ---- */
+
+static void take_result(void *ctx, size_t i, const struct verdict *verdict)
+{
+	struct suite *suite = ctx;
+	struct verdict *kept = &suite->verdicts[i];
+
+	kept->code = verdict->code;
+	text_append(&kept->report, text_of(&verdict->report), verdict->report.length);
+	if (verdict->code == EXIT_PASS)
+		suite->passed++;
+	else if (verdict->code == EXIT_UNSUPPORTED)
+		suite->skipped++;
+	else
+		suite->failed++;
+	if (suite->first == EXIT_PASS && verdict->code != EXIT_UNSUPPORTED)
+		suite->first = verdict->code;
+	if (suite->junit_path)
+		junit_add(&suite->junit, script_name(suite, i), verdict);
+	if (suite->progress)
+		fprintf(stderr, "\r%zu of %zu scripts%s", i + 1, suite->scripts.count,
+			i + 1 == suite->scripts.count ? "\n" : "");
+}
+
+static bool read_clauses(struct suite *suite)
+{
+	struct text content = { 0 }, error = { 0 };
+	bool good = true;
+	size_t i;
+
+	for (i = 0; good && i < suite->scripts.count; i++) {
+		content.length = 0;
+		good = read_whole(suite->scripts.paths[i], SCRIPT_BYTES_MAX, &content, &error);
+		if (good && !clauses_read(&suite->clauses, i, text_of(&content))) {
+			text_add(&error,
+				 "%s:1: expected \"# CALL: CLAUSE (RULINGS)\", the clause that "
+				 "the script shows\n",
+				 suite->scripts.paths[i]);
+			good = false;
+		}
+	}
+	if (!good)
+		usage_error("conformance", "%s", text_of(&error));
+	text_free(&content);
+	text_free(&error);
+	return good;
+}
+
+/* One word about a backend that this build has not, in place of one for each script. */
+static bool backend_there(void)
+{
+	DAT_SIM_CONFIG config;
+	DAT_SIM_HANDLE sim;
+	DAT_RETURN ret = dat_sim_config_init(&config);
+
+	if (ret == DAT_SUCCESS)
+		ret = dat_sim_create(&config, &sim);
+	if (ret == DAT_SUCCESS)
+		dat_sim_destroy(sim);
+	return ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED;
+}
+
+static int run_suite(struct suite *suite)
+{
+	const struct jobs_sink sink = { .result = take_result, .ctx = suite };
+	struct text error = { 0 };
+	size_t i;
+
+	suite->verdicts = mem_zero(suite->scripts.count, sizeof(*suite->verdicts));
+	suite->progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	jobs_run(suite->scripts.paths, suite->scripts.count, &suite->run, suite->jobs, &sink);
+	clauses_sort(&suite->clauses);
+	print_table(suite);
+	print_reports(suite);
+	if (suite->junit_path && !junit_write(&suite->junit, suite->junit_path, &error))
+		suite->first = (enum exit_code)usage_error("conformance", "%s", text_of(&error));
+	text_free(&error);
+	for (i = 0; i < suite->scripts.count; i++)
+		verdict_free(&suite->verdicts[i]);
+	free(suite->verdicts);
+	if (suite->first == EXIT_PASS && suite->skipped == suite->scripts.count)
+		return EXIT_UNSUPPORTED;
+	return suite->first;
+}
+
+/* ---- the command line ---- */
+
+/* Reads options up to the folder; *i is left there. False: *code is what to exit with. */
+static bool parse_options(int argc, char **argv, int *i, struct suite *suite, int *code)
+{
+	*code = EXIT_USAGE;
+	for (*i = 1; *i < argc && argv[*i][0] == '-'; (*i)++) {
+		const char *option = argv[*i], *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+
+		if (!strcmp(option, "--help")) {
+			fputs(help_conformance, stdout);
+			*code = EXIT_PASS;
+			return false;
+		} else if (!strcmp(option, "--provider")) {
+			if (!next || (strcmp(next, "emu") && strcmp(next, "hw")))
+				return usage_error("conformance", "--provider takes emu or hw"),
+				       false;
+			setenv("DAT_PROVIDER", next, 1);
+		} else if (!strcmp(option, "--junit")) {
+			if (!next)
+				return usage_error("conformance", "--junit takes a file"), false;
+			suite->junit_path = next;
+		} else if (!strcmp(option, "-j")) {
+			if (!next || !jobs_parse(next, &suite->jobs))
+				return usage_error("conformance", "-j takes a number, 0 to %d",
+						   JOBS_MAX),
+				       false;
+		} else {
+			return usage_error("conformance", "unknown option %s", option), false;
+		}
+		(*i)++;
+	}
+	return true;
+}
+
+int command_conformance(int argc, char **argv)
+{
+	struct suite suite = { .folder = DATSIM_CONFORMANCE, .jobs = 1 };
+	struct stat st;
+	int i, code;
+
+	if (!parse_options(argc, argv, &i, &suite, &code))
+		return code;
+	if (argc - i > 1)
+		return usage_error("conformance", "expected one folder of scripts");
+	if (i < argc)
+		suite.folder = argv[i];
+	if (stat(suite.folder, &st) || !S_ISDIR(st.st_mode))
+		return usage_error("conformance", "no folder %s: name the one with the suite",
+				   suite.folder);
+	if (!backend_there())
+		code = usage_error("conformance", "no such backend");
+	else if (!scripts_add(&suite.scripts, suite.folder))
+		code = usage_error("conformance", "no script (*.dsim) under %s", suite.folder);
+	else
+		code = read_clauses(&suite) ? run_suite(&suite) : EXIT_USAGE;
+	clauses_free(&suite.clauses);
+	scripts_free(&suite.scripts);
+	return code;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "scripts.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEPTH_MAX 32
+
+static void add_script(struct scripts *scripts, const char *path)
+{
+	size_t n = strlen(path) + 1;
+
+	if (scripts->count == scripts->room) {
+		scripts->room = scripts->room ? 2 * scripts->room : 32;
+		scripts->paths = mem_grow(scripts->paths, scripts->room * sizeof(*scripts->paths));
+	}
+	scripts->paths[scripts->count] = mem_zero(1, n);
+	memcpy(scripts->paths[scripts->count++], path, n);
+}
+
+void scripts_free(struct scripts *scripts)
+{
+	while (scripts->count)
+		free(scripts->paths[--scripts->count]);
+	free(scripts->paths);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_script(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 5 && !strcmp(name + n - 5, ".dsim");
+}
+
+static void find_scripts(struct scripts *scripts, const char *folder, int depth)
+{
+	struct dirent *entry;
+	struct text path = { 0 };
+	struct stat st;
+	DIR *dir = depth < DEPTH_MAX ? opendir(folder) : NULL;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		path.length = 0;
+		text_add(&path, "%s/%s", folder, entry->d_name);
+		if (stat(path.s, &st))
+			continue;
+		if (S_ISDIR(st.st_mode))
+			find_scripts(scripts, path.s, depth + 1);
+		else if (is_script(entry->d_name))
+			add_script(scripts, path.s);
+	}
+	if (dir)
+		closedir(dir);
+	text_free(&path);
+}
+
+bool scripts_add(struct scripts *scripts, const char *path)
+{
+	size_t first = scripts->count;
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+		add_script(scripts, path);
+		return true;
+	}
+	find_scripts(scripts, path, 0);
+	if (scripts->count == first)
+		return false;
+	qsort(scripts->paths + first, scripts->count - first, sizeof(*scripts->paths), by_name);
+	return true;
+}
