@@ -1,21 +1,42 @@
 #!/bin/sh
-# The example programs run, on both profiles, and say what they did.
+# The example programs run, on both profiles, and say what they did; their scripts pass.
 top=${top_builddir:-$(cd "$(dirname "$0")/../.." && pwd)}
-if [ ! -x "$top/examples/srq_server" ]; then
-	echo "Bail out! examples/srq_server is not built"
-	exit 1
-fi
-echo 1..2
+src=${top_srcdir:-$top}
 n=0
-for profile in ib iwarp; do
+# says LAST-LINE PROFILE PROGRAM ARGS...
+says() {
 	n=$((n + 1))
-	out=$(DATSIM_PROFILE=$profile "$top/examples/srq_server" 2>&1)
+	wanted=$1
+	profile=$2
+	shift 2
+	out=$(DATSIM_PROFILE=$profile "$top/examples/$@" 2>&1)
 	status=$?
 	if [ $status -eq 0 ] && [ "${out##*
-}" = "400 replies verified" ]; then
-		echo "ok $n - srq_server, profile $profile"
+}" = "$wanted" ]; then
+		echo "ok $n - $*, profile $profile"
 	else
-		echo "not ok $n - srq_server, profile $profile: exit status $status"
+		echo "not ok $n - $*, profile $profile: exit status $status"
 		echo "$out" | sed 's/^/#   /'
+	fi
+}
+for program in srq_server rpc/rpc; do
+	if [ ! -x "$top/examples/$program" ]; then
+		echo "Bail out! examples/$program is not built"
+		exit 1
+	fi
+done
+echo 1..9
+for profile in ib iwarp; do
+	says "400 replies verified" $profile srq_server
+	says "the server refilled its queue when told to" $profile rpc/rpc both
+done
+says "the server refilled its queue when told to" iwarp rpc/rpc both 16 50
+says "the server refilled its queue never" ib rpc/rpc both 1 1
+for script in client-gone refill refused; do
+	n=$((n + 1))
+	if "$top/tools/datsim/datsim" test "$src/examples/rpc/$script.dsim" > /dev/null; then
+		echo "ok $n - $script.dsim"
+	else
+		echo "not ok $n - $script.dsim"
 	fi
 done

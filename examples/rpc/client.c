@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rpc.h"
+
+/* The text and the call of the n-th request; the reply is what rpc_do makes of it. */
+static uint16_t compose(const struct client *client, int n, char *text, size_t room, size_t *length)
+{
+	*length = (size_t)snprintf(text, room, "call %d of client %d", n, client->number);
+	return n % 2 ? RPC_REVERSE : RPC_UPPER;
+}
+
+static void call(struct client *client)
+{
+	int slot = client->sent % RPC_CREDITS;
+	DAT_DTO_COOKIE reply = { .as_64 = (DAT_UINT64)(RPC_CREDITS + slot) };
+	DAT_DTO_COOKIE request = { .as_64 = (DAT_UINT64)slot };
+	DAT_LMR_TRIPLET iov = node_segment(&client->node, RPC_CREDITS + slot, RPC_BYTES);
+	char *message = client->node.buffers[slot];
+	struct rpc_header header;
+	size_t length;
+
+	rpc_check(dat_ep_post_recv(client->ep, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG),
+		  "dat_ep_post_recv");
+	header.call = htons(compose(client, client->sent, message + sizeof(header),
+				    RPC_BYTES - sizeof(header), &length));
+	header.id = htonl((uint32_t)client->sent);
+	header.length = htons((uint16_t)length);
+	memcpy(message, &header, sizeof(header));
+	iov = node_segment(&client->node, slot, sizeof(header) + length);
+	rpc_check(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_SUPPRESS_FLAG),
+		  "dat_ep_post_send");
+	client->sent++;
+}
+
+static void reply(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	const char *message = client->node.buffers[dto->user_cookie.as_64];
+	char wanted[RPC_BYTES];
+	struct rpc_header header;
+	size_t length;
+	uint16_t what;
+
+	if (dto->status == DAT_DTO_ERR_FLUSHED)
+		return; /* the event behind it says why */
+	if (dto->status != DAT_DTO_SUCCESS)
+		rpc_fail("a request or a reply was lost");
+	memcpy(&header, message, sizeof(header));
+	what = compose(client, client->answered, wanted, sizeof(wanted), &length);
+	rpc_do(what, wanted, length);
+	if (ntohl(header.id) != (uint32_t)client->answered || ntohs(header.length) != length ||
+	    memcmp(message + sizeof(header), wanted, length) != 0)
+		rpc_fail("a wrong reply");
+	client->answered++;
+}
+
+static void connection(struct client *client, const DAT_EVENT *event)
+{
+	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
+	struct rpc_hello hello;
+
+	switch (event->event_number) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		if (data->private_data_size != sizeof(hello))
+			rpc_fail("the server has no manners");
+		memcpy(&hello, data->private_data, sizeof(hello));
+		client->credits = (int)ntohl(hello.credits);
+		if (client->credits > RPC_CREDITS)
+			client->credits = RPC_CREDITS;
+		return;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		client->refused = client->over = 1;
+		return;
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+		if (client->answered < client->calls)
+			rpc_fail("the server hung up");
+		client->over = 1;
+		return;
+	default:
+		rpc_fail("no connection");
+	}
+}
+
+void client_open(struct client *client, const char *adapter, DAT_IA_ADDRESS_PTR server)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = RPC_CREDITS,
+			     .max_request_dtos = 2 * RPC_CREDITS,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 1 };
+	struct rpc_hello hello = { htonl(client->version), 0 };
+	struct node *node = &client->node;
+
+	node_open(node, adapter, 2 * RPC_CREDITS);
+	rpc_check(dat_ep_create(node->ia, node->pz, node->evd, node->evd, node->evd, &attr,
+				&client->ep),
+		  "dat_ep_create");
+	rpc_check(dat_ep_connect(client->ep, server, RPC_QUALIFIER, DAT_TIMEOUT_INFINITE,
+				 sizeof(hello), &hello, DAT_QOS_BEST_EFFORT,
+				 DAT_CONNECT_DEFAULT_FLAG),
+		  "dat_ep_connect");
+}
+
+int client_step(struct client *client, DAT_TIMEOUT timeout)
+{
+	DAT_EVENT event;
+	int events = 0;
+
+	for (; !client->over && node_event(client->node.evd, events ? 0 : timeout, &event);
+	     events++) {
+		if (event.event_number == DAT_DTO_COMPLETION_EVENT)
+			reply(client, &event.event_data.dto_completion_event_data);
+		else
+			connection(client, &event);
+	}
+	while (client->sent < client->calls && client->sent < client->answered + client->credits)
+		call(client);
+	if (client->credits && client->answered == client->calls) {
+		client->credits = 0;
+		rpc_check(dat_ep_disconnect(client->ep, DAT_CLOSE_GRACEFUL_FLAG),
+			  "dat_ep_disconnect");
+	}
+	return events;
+}
+
+void client_close(struct client *client)
+{
+	rpc_check(dat_ep_free(client->ep), "dat_ep_free");
+	node_close(&client->node);
+}
