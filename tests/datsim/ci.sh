@@ -51,6 +51,9 @@ both_call_it() {
 	grep -q 'run: sh ci/rdma.sh' .github/workflows/rdma.yml && grep -q -e '- sh ci/rdma.sh' .gitlab-ci.yml
 }
 
+RUNS=20
+export RUNS
+
 echo 1..9
 for file in .github/workflows/rdma.yml .gitlab-ci.yml; do
 	if python3 -c 'import yaml' 2> /dev/null; then
@@ -68,6 +71,6 @@ cp bad.c src/server.c
 needs_library "a program that fails fails it" fails sh ci/rdma.sh
 needs_library "and its trace is kept" grep -q LOW_WATERMARK artifacts/ib.trace
 cp examples/rpc/server.c src
-sed 's/available_dto_count=3/available_dto_count=2/' examples/rpc/refill.dsim > scripts/refill.dsim
+sed 's/outstanding_dto_count=3/outstanding_dto_count=2/' examples/rpc/refill.dsim > scripts/refill.dsim
 needs_library "a script that fails fails it" fails sh ci/rdma.sh
 needs_library "and the report says which" grep -q 'failures="1"' artifacts/scripts.xml

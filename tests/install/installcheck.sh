@@ -34,6 +34,14 @@ if command -v man > /dev/null; then
 fi
 echo "installcheck: manual pages: ok"
 
+# The suite, where the installed tool looks for it; under DESTDIR it has to be told.
+suite=
+if [ -n "$DESTDIR" ]; then
+	suite=$DESTDIR$conformancedir
+fi
+"$DESTDIR$bindir/datsim" conformance ${suite:+"$suite"} > "$work/suite"
+echo "installcheck: conformance: ok ($(tail -n 1 "$work/suite"))"
+
 if [ -e "$DESTDIR$libdir/libdat.so" ]; then
 	try shared "$libs"
 fi

@@ -178,13 +178,17 @@ static bool read_clauses(struct suite *suite)
 		if (good && !clauses_read(&suite->clauses, i, text_of(&content))) {
 			text_add(&error,
 				 "%s:1: expected \"# CALL: CLAUSE (RULINGS)\", the clause that "
-				 "the script shows\n",
+				 "the script shows",
 				 suite->scripts.paths[i]);
 			good = false;
 		}
 	}
-	if (!good)
+	if (!good) {
+		/* One line, whoever wrote it. */
+		while (error.length && error.s[error.length - 1] == '\n')
+			error.s[--error.length] = '\0';
 		usage_error("conformance", "%s", text_of(&error));
+	}
 	text_free(&content);
 	text_free(&error);
 	return good;
