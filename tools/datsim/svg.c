@@ -7,9 +7,10 @@
 
 #include "xml.h"
 
-#define MARGIN     74.0  /* times */
-#define STEP_LEAST 210.0 /* between two lifelines */
-#define LABEL_MOST 330.0
+#define MARGIN      74.0  /* times */
+#define STEP_LEAST  210.0 /* between two lifelines */
+#define LABEL_MOST  330.0
+#define LABEL_APART 8.0 /* of packets */
 
 static const char style[] =
 	"<style>\n"
@@ -261,8 +262,9 @@ struct place {
 static double along(struct place *place, const struct arrow *arrow, double y1, double y2)
 {
 	static const double turns[] = { 0.66, 0.42, 0.2, 0.86 };
-	double y = (y1 + y2) / 2;
-	bool close = place->from == arrow->from && place->to == arrow->to && y - place->y < 10.0;
+	double y = y1 + (y2 - y1) * turns[0];
+	bool close = place->from == arrow->from && place->to == arrow->to &&
+		     y - place->y < LABEL_APART;
 
 	if (arrow->lost)
 		return 0.5;
