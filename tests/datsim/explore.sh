@@ -67,7 +67,7 @@ holds_without() {
 # The script as printed is the one in the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..45
+echo 1..53
 for bug in event-order one-packet flush watermark credits; do
 	explore 1 'shrunk to [0-9]+ lines' --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
@@ -110,3 +110,19 @@ explore 2 'nonesuch.dsim: No such file' nonesuch.dsim
 explore 2 'no such option, or not with that value' --shard 4/3 clean.dsim
 explore 2 'no such option' --runs many clean.dsim
 explore 99 'cannot write /nowhere/x.dsim' --out /nowhere/x.dsim --runs $runs event-order.dsim
+
+# Programs: what is varied reaches them, and what is printed brings the failure again.
+cat > slow.sh << 'END'
+#!/bin/sh
+[ "${DATSIM_LATENCY_NS:-0}" -lt 20000 ] || exit 9
+END
+chmod +x slow.sh
+explore 0 'srq_server: 5 schedules of seed 1 hold' --runs 5 -- "$top/examples/srq_server"
+explore 9 'slow.sh: schedule [0-9]+ of seed 1 fails with 9' --runs 200 -- ./slow.sh
+holds "only the latency is to blame" grep -qE '^replay:   DATSIM_LATENCY_NS=[0-9]+ datsim run -- ./slow.sh$' out
+cp out first
+explore 9 'fails with 9' --runs 200 -- ./slow.sh
+holds "the same schedule each time" cmp out first
+explore 3 'as it is: nothing was explored' -- sh -c 'exit 3'
+explore 2 'expected one script, or' --out x --
+explore 127 'nothing was explored' -- ./nonesuch

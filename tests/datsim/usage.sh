@@ -142,7 +142,7 @@ expect 2 'expected one trace file' replay
 expect 0 'DATSIM_LATENCY_NS' info
 expect 2 'takes no arguments' shell x
 expect 2 'expected a program' run
-expect 2 'expected one script' explore
+expect 2 'expected one script, or -- PROGRAM' explore
 cat > dat.conf << 'END'
 OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 "emu0" ""
 rnic0 u1.2 maybe default librnic.so.1 rnic.1.2 "" ""

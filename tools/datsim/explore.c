@@ -3,8 +3,7 @@
  * datsim explore: a script under many schedules, until one fails; that one is made short.
  *
  * Schedules are run in this process and untraced; only what fails is run again, both ways, as
- * `datsim test` does it. The wall clock is looked at for --seconds and for the terminal, and what is
- * found does not depend on it.
+ * `datsim test` does it.
  */
 #include "explore.h"
 
@@ -13,33 +12,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "commands.h"
 
-#define RUNS_USUAL 100000
-#define LOOK_EVERY 64 /* schedules between two looks at the clock */
+#define RUNS_USUAL       100000
+#define RUNS_OF_PROGRAMS 1000
 
 struct explorer {
 	const char *path, *out;
-	uint64_t seed, first, runs, shard, shards;
-	unsigned long seconds; /* 0: no limit */
+	struct course course;
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
-	uint64_t done;
-	double began, told;
-	bool progress;
 };
-
-static double wall_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* ---- one schedule ---- */
 
@@ -49,40 +35,19 @@ static void run_schedule(struct explorer *explorer, uint64_t number, bool untrac
 	struct options options = { .has_seed = true, .untraced = untraced };
 	struct schedule *schedule = &explorer->schedule;
 
-	schedule_make(schedule, &explorer->plan, explorer->seed, number);
+	schedule_make(schedule, &explorer->plan, explorer->course.seed, number);
 	options.seed = schedule->seed;
 	run_text(explorer->path, text_of(&schedule->text), schedule->text.length, &options,
 		 verdict);
 }
 
-/* False: time is up. */
-static bool look_at_clock(struct explorer *explorer)
-{
-	double now;
-
-	if (explorer->done % LOOK_EVERY || (!explorer->seconds && !explorer->progress))
-		return true;
-	now = wall_seconds();
-	if (explorer->progress && now - explorer->told >= 0.5) {
-		fprintf(stderr, "\r%llu schedules, %.0f a second ",
-			(unsigned long long)explorer->done,
-			(double)explorer->done / (now - explorer->began));
-		explorer->told = now;
-	}
-	return !explorer->seconds || now - explorer->began < (double)explorer->seconds;
-}
-
 /* True: *verdict is that of a schedule that failed, which is the explorer's now. */
 static bool find_failure(struct explorer *explorer, struct verdict *verdict)
 {
-	uint64_t number = explorer->first + explorer->shard - 1;
-	uint64_t i;
+	uint64_t number;
 
-	explorer->began = explorer->told = wall_seconds();
-	for (i = 0; (!explorer->runs || i < explorer->runs) && look_at_clock(explorer);
-	     i++, number += explorer->shards) {
+	while (course_next(&explorer->course, &number)) {
 		run_schedule(explorer, number, true, verdict);
-		explorer->done++;
 		if (verdict->code != EXIT_PASS)
 			return true;
 		verdict_free(verdict);
@@ -129,8 +94,8 @@ static void report(const struct explorer *explorer, const struct lines *lines,
 
 	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; shrunk to %zu lines:\n",
 	       explorer->path, (unsigned long long)explorer->schedule.number,
-	       (unsigned long long)explorer->seed, (unsigned long long)explorer->done - 1,
-	       lines->count);
+	       (unsigned long long)explorer->course.seed,
+	       (unsigned long long)explorer->course.done - 1, lines->count);
 	puts("");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
@@ -210,11 +175,11 @@ static int explore(struct explorer *explorer)
 	if (code != EXIT_PASS)
 		return code;
 	found = find_failure(explorer, &verdict);
-	if (explorer->progress)
-		fputs("\r\033[K", stderr);
+	course_end(&explorer->course);
 	if (!found) {
 		printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
-		       (unsigned long long)explorer->done, (unsigned long long)explorer->seed);
+		       (unsigned long long)explorer->course.done,
+		       (unsigned long long)explorer->course.seed);
 		return EXIT_PASS;
 	}
 	/* Only what a script can fail with; the rest is this tool's own fault. */
@@ -249,8 +214,9 @@ static bool parse_shard(const char *s, struct explorer *explorer)
 		return false;
 	memcpy(part, s, (size_t)(slash - s));
 	part[slash - s] = '\0';
-	return parse_number(part, &explorer->shard) && parse_number(slash + 1, &explorer->shards) &&
-	       explorer->shard >= 1 && explorer->shard <= explorer->shards;
+	return parse_number(part, &explorer->course.shard) &&
+	       parse_number(slash + 1, &explorer->course.shards) && explorer->course.shard >= 1 &&
+	       explorer->course.shard <= explorer->course.shards;
 }
 
 static bool take_option(struct explorer *explorer, const char *option, const char *value)
@@ -266,13 +232,13 @@ static bool take_option(struct explorer *explorer, const char *option, const cha
 	if (!parse_number(value, &number))
 		return false;
 	if (!strcmp(option, "--seed"))
-		explorer->seed = number;
+		explorer->course.seed = number;
 	else if (!strcmp(option, "--first"))
-		explorer->first = number;
+		explorer->course.first = number;
 	else if (!strcmp(option, "--runs") && number)
-		explorer->runs = number;
+		explorer->course.runs = number;
 	else if (!strcmp(option, "--seconds") && number && number <= INT32_MAX)
-		explorer->seconds = (unsigned long)number;
+		explorer->course.seconds = (unsigned long)number;
 	else
 		return false;
 	return true;
@@ -280,11 +246,14 @@ static bool take_option(struct explorer *explorer, const char *option, const cha
 
 int command_explore(int argc, char **argv)
 {
-	struct explorer explorer = { .seed = 1, .shard = 1, .shards = 1 };
+	struct explorer explorer = { .course = { .seed = 1, .shard = 1, .shards = 1 } };
 	struct text error = { 0 };
 	int i, code = EXIT_USAGE;
+	bool program;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i += 2) {
+		if (!strcmp(argv[i], "--"))
+			break;
 		if (!strcmp(argv[i], "--help")) {
 			fputs(help_explore, stdout);
 			return EXIT_PASS;
@@ -293,14 +262,17 @@ int command_explore(int argc, char **argv)
 			return usage_error("explore", "%s: no such option, or not with that value",
 					   argv[i]);
 	}
-	if (i + 1 != argc)
-		return usage_error("explore", "expected one script");
-	explorer.path = argv[i];
-	if (!explorer.runs && !explorer.seconds)
-		explorer.runs = RUNS_USUAL;
+	program = i < argc && !strcmp(argv[i], "--");
+	if (program ? i + 1 == argc || explorer.out : i + 1 != argc)
+		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
+	if (!explorer.course.runs && !explorer.course.seconds)
+		explorer.course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	/* Memory of a fixture is large and hardly touched: always fresh pages, never cleared ones. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	explorer.progress = isatty(STDERR_FILENO);
+	explorer.course.progress = isatty(STDERR_FILENO);
+	if (program)
+		return explore_program(&explorer.course, argv + i + 1);
+	explorer.path = argv[i];
 	if (read_whole(explorer.path, SCRIPT_BYTES_MAX, &explorer.content, &error))
 		code = explore(&explorer);
 	fputs(text_of(&error), stderr);

@@ -11,6 +11,25 @@
 
 #include "run.h"
 
+/* Which schedules are wanted, and how far they are. */
+struct course {
+	uint64_t seed, first, runs, shard, shards; /* runs 0: no limit */
+	unsigned long seconds;                     /* 0: no limit */
+	uint64_t done;
+	double began, told; /* wall clock */
+	bool progress;
+};
+
+/* The next schedule's number; false: that was all. */
+bool course_next(struct course *course, uint64_t *number);
+void course_end(const struct course *course);
+
+/* From all states the same numbers, everywhere. */
+uint64_t schedule_random(uint64_t *state);
+
+/* A program under many settings of the fabric; what to exit with. */
+int explore_program(struct course *course, char **argv);
+
 /* What is put into, and where. The text is the caller's. */
 struct plan {
 	const char *text;

@@ -10,7 +10,7 @@ const char help_datsim[] =
 	"  datsim show FILE.trace       print the timeline of a trace\n"
 	"  datsim run -- PROGRAM...     run a uDAPL program on a simulated fabric\n"
 	"  datsim replay FILE.trace     run again what made a trace, and compare\n"
-	"  datsim explore FILE          run a script under many schedules of faults until one fails\n"
+	"  datsim explore FILE          run a script, or a program, under many schedules of faults until one fails\n"
 	"  datsim shell                 type calls, see what they do\n"
 	"  datsim conformance           the shipped suite, clause by clause\n"
 	"  datsim info                  adapters, their limits, every knob\n"
@@ -132,6 +132,8 @@ const char help_replay[] =
 const char help_explore[] =
 	"datsim explore [--runs N] [--seconds S] [--seed N] [--first N] [--shard I/N] [--out FILE]\n"
 	"               FILE\n"
+	"datsim explore [--runs N] [--seconds S] [--seed N] [--first N] [--shard I/N]\n"
+	"               -- PROGRAM ARGS...\n"
 	"\n"
 	"Runs a script again and again, each time with another seed and other faults: losses, delays,\n"
 	"reordering, duplicates, corruption, refusals (RNR), latencies of the links. They act from the\n"
@@ -147,7 +149,10 @@ const char help_explore[] =
 	"  --shard I/N   only every Nth, from the Ith on: N machines share the work\n"
 	"  --out FILE    where the short script goes; usual: FILE.shrunk.dsim beside the script\n"
 	"\n"
-	"Not built yet: programs in place of a script.\n";
+	"A program that is linked with -ldat is run 1000 times (usual), each time with another seed and,\n"
+	"now and then, another latency, bandwidth, MTU, RNR timer or poll quantum; what it prints is not\n"
+	"shown. At the first exit status that is not 0 (142: it hung for a minute and was ended) the\n"
+	"settings it needs are printed as a line that replays it. Not built yet: faults for programs.\n";
 
 const char help_shell[] =
 	"datsim shell\n"

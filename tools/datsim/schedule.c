@@ -20,13 +20,18 @@ struct maker {
 
 /* ---- numbers ---- */
 
-static uint64_t next(struct maker *maker)
+uint64_t schedule_random(uint64_t *state)
 {
-	uint64_t z = (maker->random += UINT64_C(0x9e3779b97f4a7c15));
+	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
 
 	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
 	return z ^ (z >> 31);
+}
+
+static uint64_t next(struct maker *maker)
+{
+	return schedule_random(&maker->random);
 }
 
 static unsigned int below(struct maker *maker, unsigned int limit)
