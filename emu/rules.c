@@ -140,10 +140,14 @@ static void duplicate(struct emu_world *w, const struct emu_event *event)
 static bool answer(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p,
 		   const struct nic_packet_rule *rule)
 {
+	const struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 
 	if (qp->epoch == event->epoch)
 		emu_respond_injected(w, qp, p->index, p->packet, rule);
+	/* Before its turn, for what is ahead of it is late: nobody answers, and it is gone. */
+	if (link->late > w->fab->now && !emu_profile(w)->stream)
+		emu_retry_on(w, p->requester);
 	return true;
 }
 
