@@ -30,7 +30,7 @@ START_TEST(G10_any_name_can_be_an_adapter_of_ours)
 		"OpenIB-cma\tu1.2\tnonthreadsafe default libdat.so.1 dapl.1.2 emu0 \"x\"#behind\n",
 		"\"OpenIB-cma\" \"u1.2\" \"nonthreadsafe\" \"default\" \"libdat.so\" \"a.1.2\" \"emu0\" \"\"\r\n",
 		"  OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 SUNW.1.0 emu0 driver_name=tavor",
-		"OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 emu0#no platform\n" GOOD,
+		("OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 emu0#no platform\n" GOOD),
 	};
 	const char *said;
 
