@@ -134,7 +134,40 @@ static uint32_t send_number(struct emu_world *w, const struct emu_arrival *a)
 	return number;
 }
 
-/* The oldest receive, readable until the next post. */
+/* Sends ahead of this one that have no receive yet. */
+static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, uint32_t number)
+{
+	uint32_t ahead = number - 1 - a->qp->rx_completed;
+
+	for (emu_ref ref = a->qp->rx; ref;) {
+		const struct emu_rx *rx = emu_at(w, ref);
+
+		ahead -= !rx->write && (int32_t)(a->swqe->message - rx->message) > 0;
+		ref = rx->next;
+	}
+	return ahead;
+}
+
+/*
+ * A Send that overtook others leaves them the receives that were posted before its own, so that
+ * receives complete as they were posted. Its own comes to the front of the queue; the last one does
+ * where there are too few, for then one of those ahead will find none.
+ */
+static void leave_to_those_ahead(struct emu_world *w, struct emu_wq *wq, uint32_t ahead)
+{
+	uint8_t own[sizeof(struct emu_rwqe) + EMU_MAX_SGE * sizeof(struct nic_sge)];
+	uint32_t i = ahead < emu_wq_count(wq) ? ahead : emu_wq_count(wq) - 1;
+
+	if (i == 0)
+		return;
+	assert(wq->stride <= sizeof(own));
+	memcpy(own, emu_wqe(w, wq, wq->get + i), wq->stride);
+	for (; i > 0; i--)
+		memcpy(emu_wqe(w, wq, wq->get + i), emu_wqe(w, wq, wq->get + i - 1), wq->stride);
+	memcpy(emu_wqe(w, wq, wq->get), own, wq->stride);
+}
+
+/* The oldest receive that is not another's, readable until the next post. */
 static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
@@ -144,6 +177,8 @@ static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
 
 	if (emu_wq_count(wq) == 0)
 		return EMU_STEP_NOT_READY;
+	if (!srq && a->index != qp->rx_next)
+		leave_to_those_ahead(w, wq, sends_ahead(w, a, number));
 	a->wqe = emu_wqe(w, wq, wq->get++);
 	qp->taken++;
 	if ((int32_t)(number - qp->rx_taken) > 0)

@@ -93,6 +93,7 @@ void pair_connect(struct walk *w, int p)
 		look_connections(w);
 	}
 	pair->id = ++w->connections;
+	pair->ran_short = false;
 	model_connected(&w->model, p);
 	w->count[WALK_CONNECTED]++;
 }
@@ -152,6 +153,7 @@ void pair_send(struct walk *w, int p, unsigned int length, int held, bool too_lo
 				     send_cookie(p, late, n), DAT_COMPLETION_DEFAULT_FLAG),
 		    wanted);
 	w->count[WALK_SENT] += wanted == MODEL_OK && !late;
+	pair->ran_short |= pair->plain && n > c->posted;
 }
 
 /* ---- reaping ---- */
@@ -213,8 +215,8 @@ static void reap_event(struct walk *w, int p, DAT_EVENT *event)
 }
 
 /*
- * Plain Endpoints use their Receives in the order in which they were posted; where messages overtake
- * they do not complete in that order, but one that was not posted early enough cannot be among them.
+ * Plain Endpoints use their Receives in the order in which they were posted; where messages overtake,
+ * each leaves those ahead of it theirs. Whatever was taken completes before what was not.
  */
 static void check_order(struct walk *w, int p, int b, enum model_status status)
 {
@@ -229,9 +231,18 @@ static void check_order(struct walk *w, int p, int b, enum model_status status)
 	if (w->model.in_order && buffer->order != c->reaped)
 		walk_fails(w, "pair %d: Receive %d completed, expected %d", p, buffer->order,
 			   c->reaped);
-	if (status == MODEL_SUCCESS && buffer->order >= c->taken)
-		walk_fails(w, "pair %d: Receive %d succeeded, only %d were taken", p, buffer->order,
-			   c->taken);
+	if (status == MODEL_SUCCESS && c->reaped >= c->taken)
+		walk_fails(
+			w,
+			"pair %d: Receive %d succeeded, the %dth to complete, only %d were taken",
+			p, buffer->order, c->reaped + 1, c->taken);
+}
+
+/* Message n has the nth Receive, wherever that was there when the message was sent. */
+static void check_own(struct walk *w, int p, int b, int n)
+{
+	if (w->pair[p].plain && !w->pair[p].ran_short && w->buffer[b].order != n - 1)
+		walk_fails(w, "pair %d: message %d is in Receive %d", p, n, w->buffer[b].order);
 }
 
 void pair_reap(struct walk *w, int p)
@@ -249,9 +260,10 @@ void pair_reap(struct walk *w, int p)
 	b = buffer_of(w, dto->user_cookie);
 	buffer_check_guard(w, b);
 	check_order(w, p, b, status);
-	taken = !w->pair[p].plain || w->buffer[b].order < c->taken;
+	taken = !w->pair[p].plain || c->reaped < c->taken;
 	if (status == MODEL_SUCCESS) {
 		n = identify(w, p, b, dto->transfered_length);
+		check_own(w, p, b, n);
 		w->count[WALK_RECEIVED]++;
 		w->count[WALK_BYTES] += dto->transfered_length;
 	}

@@ -80,6 +80,7 @@ struct pair {
 	DAT_EP_HANDLE a, b; /* a sends, b receives; NULL: not there */
 	DAT_EVD_HANDLE recv_evd;
 	bool plain;
+	bool ran_short;         /* plain: a message was sent that had no Receive of its own yet */
 	uint32_t id;            /* of the connection; part of what messages contain */
 	bool a_up, b_up;        /* ESTABLISHED came */
 	struct model_seen seen; /* ends noticed since the last look */
