@@ -1,28 +1,8 @@
 #!/bin/sh
 # datsim conformance: the suite of this tree, and suites in which something is wrong.
-datsim=$top_builddir/tools/datsim/datsim
-if [ ! -x "$datsim" ]; then
-	echo "Bail out! tools/datsim/datsim is not built"
-	exit 1
-fi
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/begin.sh"
 cd "$scratch" || exit 99
 suite=$top_srcdir/tests/scripts
-n=0
-
-# holds WHAT COMMAND...
-holds() {
-	n=$((n + 1))
-	what=$1
-	shift
-	if "$@" > said 2>&1; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/#   /' said
-	fi
-}
 
 # conformance STATUS ARGS...: what it prints goes to the file table
 conformance() {

@@ -1,49 +1,10 @@
 #!/bin/sh
 # datsim explore: it finds what is planted, makes it short, and what it says can be run again.
-here=$(cd "$(dirname "$0")" && pwd)
-top=${top_builddir:-$here/../..}
-datsim=$top/tools/datsim/datsim
+. "$(dirname "$0")/begin.sh"
 planted=${top_srcdir:-$here/../..}/tests/planted
-if [ ! -x "$datsim" ]; then
-	echo "Bail out! tools/datsim/datsim is not built"
-	exit 1
-fi
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 99
 cp "$planted"/*.dsim .
 runs=1000
-n=0
-
-# holds WHAT COMMAND...
-holds() {
-	n=$((n + 1))
-	what=$1
-	shift
-	if "$@" > said 2>&1; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/#   /' said out
-	fi
-}
-
-# explore STATUS PATTERN ARGS...: exit status, and what both streams hold
-explore() {
-	n=$((n + 1))
-	wanted=$1
-	pattern=$2
-	shift 2
-	"$datsim" explore "$@" > out 2>&1 < /dev/null
-	status=$?
-	if [ $status -eq "$wanted" ] && grep -qE -e "$pattern" out; then
-		echo "ok $n - explore $*"
-		return
-	fi
-	echo "not ok $n - explore $*"
-	echo "#   exit status $status, expected $wanted; expected to find: $pattern"
-	sed 's/^/#   /' out
-}
 
 # What was printed behind "replay:", twenty times.
 replays() {
@@ -69,25 +30,25 @@ printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
 echo 1..53
 for bug in event-order one-packet flush watermark credits; do
-	explore 1 'shrunk to [0-9]+ lines' --seed 1 --runs $runs $bug.dsim
+	expect 1 'shrunk to [0-9]+ lines' explore --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
 	holds "$bug: with a fault" has_fault $bug.shrunk.dsim
 	holds "$bug: without it the rest holds" holds_without $bug.shrunk.dsim
 	holds "$bug: the printed script is the written one" printed $bug.shrunk.dsim
 	holds "$bug: fails again, 20 times of 20" replays
 done
-explore 0 "^clean.dsim: $runs schedules of seed 1 hold" --seed 1 --runs $runs clean.dsim
+expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore --seed 1 --runs $runs clean.dsim
 
 # A schedule is a matter of the seed and its number, whoever runs it and from where on.
-explore 1 'schedule [0-9]+ of seed 5 fails' --seed 5 --runs $runs credits.dsim
+expect 1 'schedule [0-9]+ of seed 5 fails' explore --seed 5 --runs $runs credits.dsim
 number=$(sed -n 's/.*: schedule \([0-9]*\) of seed 5 fails.*/\1/p' out)
 cp credits.shrunk.dsim whole.dsim
-explore 1 "schedule $number of seed 5 fails, after 0 " --seed 5 --first "$number" --runs 1 credits.dsim
+expect 1 "schedule $number of seed 5 fails, after 0 " explore --seed 5 --first "$number" --runs 1 credits.dsim
 holds "alone it shrinks to the same" cmp credits.shrunk.dsim whole.dsim
 share=$((number % 3 + 1))
-explore 1 "schedule $number of seed 5 fails" --seed 5 --shard $share/3 --out third.dsim credits.dsim
+expect 1 "schedule $number of seed 5 fails" explore --seed 5 --shard $share/3 --out third.dsim credits.dsim
 holds "as a third of the schedules too" cmp third.dsim whole.dsim
-explore 0 ' schedules of seed 1 hold' --seconds 1 clean.dsim
+expect 0 ' schedules of seed 1 hold' explore --seconds 1 clean.dsim
 
 # Afterwards everything must become quiet.
 cat > busy.dsim << 'END'
@@ -95,21 +56,21 @@ fabric rnr_retry=7 rnr_timer=100ms
 use connected a@emu0 b@emu1
     a: dat_ep_post_send(ep, 1)
 END
-explore 4 'does not become quiet' --runs 5 busy.dsim
+expect 4 'does not become quiet' explore --runs 5 busy.dsim
 
 cat > wrong.dsim << 'END'
 use adapter a@emu0
     a: dat_pz_query(pz) -> {ia_handle=pz}
 END
-explore 1 'nothing was explored' wrong.dsim
+expect 1 'nothing was explored' explore wrong.dsim
 printf '# Failure: gave other values\n' | cat - wrong.dsim > must.dsim
-explore 2 'is to fail' must.dsim
+expect 2 'is to fail' explore must.dsim
 echo 'use adapter' > bad.dsim
-explore 2 'bad.dsim:1:12: expected an actor' bad.dsim
-explore 2 'nonesuch.dsim: No such file' nonesuch.dsim
-explore 2 'no such option, or not with that value' --shard 4/3 clean.dsim
-explore 2 'no such option' --runs many clean.dsim
-explore 99 'cannot write /nowhere/x.dsim' --out /nowhere/x.dsim --runs $runs event-order.dsim
+expect 2 'bad.dsim:1:12: expected an actor' explore bad.dsim
+expect 2 'nonesuch.dsim: No such file' explore nonesuch.dsim
+expect 2 'no such option, or not with that value' explore --shard 4/3 clean.dsim
+expect 2 'no such option' explore --runs many clean.dsim
+expect 99 'cannot write /nowhere/x.dsim' explore --out /nowhere/x.dsim --runs $runs event-order.dsim
 
 # Programs: what is varied reaches them, and what is printed brings the failure again.
 cat > slow.sh << 'END'
@@ -117,12 +78,12 @@ cat > slow.sh << 'END'
 [ "${DATSIM_LATENCY_NS:-0}" -lt 20000 ] || exit 9
 END
 chmod +x slow.sh
-explore 0 'srq_server: 5 schedules of seed 1 hold' --runs 5 -- "$top/examples/srq_server"
-explore 9 'slow.sh: schedule [0-9]+ of seed 1 fails with 9' --runs 200 -- ./slow.sh
+expect 0 'srq_server: 5 schedules of seed 1 hold' explore --runs 5 -- "$top/examples/srq_server"
+expect 9 'slow.sh: schedule [0-9]+ of seed 1 fails with 9' explore --runs 200 -- ./slow.sh
 holds "only the latency is to blame" grep -qE '^replay:   DATSIM_LATENCY_NS=[0-9]+ datsim run -- ./slow.sh$' out
 cp out first
-explore 9 'fails with 9' --runs 200 -- ./slow.sh
+expect 9 'fails with 9' explore --runs 200 -- ./slow.sh
 holds "the same schedule each time" cmp out first
-explore 3 'as it is: nothing was explored' -- sh -c 'exit 3'
-explore 2 'expected one script, or' --out x --
-explore 127 'nothing was explored' -- ./nonesuch
+expect 3 'as it is: nothing was explored' explore -- sh -c 'exit 3'
+expect 2 'expected one script, or' explore --out x --
+expect 127 'nothing was explored' explore -- ./nonesuch

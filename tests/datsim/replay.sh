@@ -1,33 +1,12 @@
 #!/bin/sh
 # datsim replay: a trace says what made it, and that makes it again; what differs is shown.
-here=$(cd "$(dirname "$0")" && pwd)
-top=${top_builddir:-$here/../..}
-datsim=$top/tools/datsim/datsim
+. "$(dirname "$0")/begin.sh"
 forgets=$top/tests/datsim/forgets
-if [ ! -x "$datsim" ] || [ ! -x "$forgets" ]; then
-	echo "Bail out! tools/datsim/datsim or tests/datsim/forgets is not built"
-	exit 1
-fi
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+needs "$forgets"
 cd "$scratch" || exit 99
 TMPDIR=$scratch/tmp
 mkdir tmp
 export TMPDIR
-n=0
-
-# holds WHAT COMMAND...
-holds() {
-	n=$((n + 1))
-	what=$1
-	shift
-	if "$@" > said 2>&1; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/#   /' said
-	fi
-}
 
 # replays STATUS PATTERN TRACE
 replays() {

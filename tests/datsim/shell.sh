@@ -1,16 +1,8 @@
 #!/bin/sh
 # datsim shell, typed into by a pipe: what each line shows, what is kept, and that what was typed is a
 # test that passes.
-here=$(cd "$(dirname "$0")" && pwd)
-datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
-if [ ! -x "$datsim" ]; then
-	echo "Bail out! tools/datsim/datsim is not built"
-	exit 1
-fi
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/begin.sh"
 cd "$scratch" || exit 99
-n=0
 
 "$datsim" shell > out 2>&1 << 'END'
 help
@@ -46,19 +38,6 @@ shows() {
 		echo "not ok $n - $1"
 		echo "#   expected to find: $2"
 		sed 's/^/#   /' out
-	fi
-}
-
-# holds WHAT COMMAND...
-holds() {
-	n=$((n + 1))
-	what=$1
-	shift
-	if "$@" > said 2>&1; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/#   /' said
 	fi
 }
 

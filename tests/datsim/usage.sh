@@ -1,32 +1,7 @@
 #!/bin/sh
 # datsim's command line: what it prints, where, and what it exits with.
-here=$(cd "$(dirname "$0")" && pwd)
-datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
-if [ ! -x "$datsim" ]; then
-	echo "Bail out! tools/datsim/datsim is not built"
-	exit 1
-fi
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/begin.sh"
 cd "$scratch" || exit 99
-n=0
-
-# expect STATUS PATTERN ARGS...: the pattern in what it prints; both streams are taken
-expect() {
-	n=$((n + 1))
-	wanted=$1
-	pattern=$2
-	shift 2
-	"$datsim" "$@" > out 2>&1 < /dev/null
-	status=$?
-	if [ $status -eq "$wanted" ] && grep -qE -e "$pattern" out; then
-		echo "ok $n - datsim $*"
-		return
-	fi
-	echo "not ok $n - datsim $*"
-	echo "#   exit status $status, expected $wanted; expected to find: $pattern"
-	sed 's/^/#   /' out
-}
 
 # same WHAT ARGS ARGS: datsim test prints the same for both
 same() {
@@ -35,19 +10,6 @@ same() {
 	# shellcheck disable=SC2086
 	"$datsim" test $3 > second 2>&1 < /dev/null
 	holds "$1" cmp first second
-}
-
-# holds WHAT COMMAND...
-holds() {
-	n=$((n + 1))
-	what=$1
-	shift
-	if "$@" > out 2>&1; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/#   /' out
-	fi
 }
 
 cat > good.dsim << 'END'

@@ -1,0 +1,54 @@
+# shellcheck shell=sh
+# Sourced by the scripts of this folder: where things are, a folder that goes away, and what a test is.
+#
+#   $here $top     this folder; the tree that was built
+#   $datsim        the tool
+#   $scratch       a folder that is removed at the end
+#   needs PROGRAM  it was built, or nothing can be said
+#   holds WHAT COMMAND...         one test: the command succeeds; if not, what it said is shown
+#   expect STATUS PATTERN ARGS... one test: `datsim ARGS` exits so and prints that, on either stream;
+#                                 both are in $scratch/out
+here=$(cd "$(dirname "$0")" && pwd)
+top=${top_builddir:-$here/../..}
+datsim=$top/tools/datsim/datsim
+n=0
+
+needs() {
+	if [ ! -x "$1" ]; then
+		echo "Bail out! $1 is not built"
+		exit 1
+	fi
+}
+needs "$datsim"
+
+scratch=$(mktemp -d) || exit 99
+trap 'rm -rf "$scratch"' EXIT
+
+holds() {
+	n=$((n + 1))
+	what=$1
+	shift
+	if "$@" > "$scratch/said" 2>&1; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		sed 's/^/#   /' "$scratch/said"
+	fi
+}
+
+expect() {
+	n=$((n + 1))
+	wanted=$1
+	pattern=$2
+	shift 2
+	what="datsim $(echo "$*" | sed "s|$top/||g")"
+	"$datsim" "$@" > "$scratch/out" 2>&1 < /dev/null
+	status=$?
+	if [ $status -eq "$wanted" ] && grep -qE -e "$pattern" "$scratch/out"; then
+		echo "ok $n - $what"
+		return
+	fi
+	echo "not ok $n - $what"
+	echo "#   exit status $status, expected $wanted; expected to find: $pattern"
+	sed 's/^/#   /' "$scratch/out"
+}
