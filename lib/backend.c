@@ -206,6 +206,15 @@ static void assert_caps(const struct nic_ops *ops, uint64_t caps)
 	assert(!(caps & NIC_CAP_PACKET_RULES) || ops->packet_rule_add != none->packet_rule_add);
 }
 
+/* Rules from outside (fault_text.h) are there before anything happens. */
+static bool load_faults(struct backend *b)
+{
+	const char *text = getenv("DATSIM_FAULTS");
+
+	b->faults.count = 0;
+	return !text || fault_text_load(b->kind->control(b->world), text, &b->faults);
+}
+
 DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config)
 {
 	struct nic_config env;
@@ -226,6 +235,11 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 	complete_ops(&b->ops, b->kind->control(b->world)->ops);
 	b->kind->control(b->world)->ops = &b->ops;
 	b->kind->control(b->world)->threaded = b->threaded;
+	if (!load_faults(b)) {
+		b->kind->world_destroy(b->world);
+		b->world = NULL;
+		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+	}
 	return DAT_SUCCESS;
 }
 
@@ -234,6 +248,7 @@ void backend_end_world(struct backend *b)
 	struct nic_world *world = b->world;
 
 	assert(world && TAILQ_EMPTY(&b->adapters));
+	fault_text_end(b->kind->control(world), &b->faults);
 	b->ending = true;
 	while (b->sim_users > 0) {
 		pthread_cond_broadcast(&b->wake);

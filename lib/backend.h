@@ -21,6 +21,7 @@
 #include <dat/udat.h>
 #include <dat/udat_redirection.h>
 
+#include "fault_text.h"
 #include "nic.h"
 
 #define NS_PER_US 1000ul
@@ -53,8 +54,9 @@ TAILQ_HEAD(agent_call_list, agent_call);
 struct backend {
 	DAT_PROVIDER provider; /* what handles point at */
 	const struct nic_backend *kind;
-	struct nic_ops ops;      /* the kind's table, laid over nic_unsupported */
-	struct nic_world *world; /* NULL: none now */
+	struct nic_ops ops;       /* the kind's table, laid over nic_unsupported */
+	struct nic_world *world;  /* NULL: none now */
+	struct fault_text faults; /* those of DATSIM_FAULTS in it */
 	struct adapter_list adapters;
 	DAT_HANDLE sim;         /* dat_sim handle of the world, issued when first asked for */
 	unsigned int sim_users; /* calls of dat_sim that sleep inside the world */

@@ -134,6 +134,8 @@ DAT_RETURN dat_sim_fault_clear(DAT_SIM_HANDLE sim)
 	nic = sim_enter(sim, &b);
 	if (!nic)
 		return BAD_SIM;
+	fault_text_end(nic, &b->faults);
+	b->faults.count = 0;
 	nic->ops->packet_rules_clear(nic);
 	backend_leave(b);
 	return DAT_SUCCESS;

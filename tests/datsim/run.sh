@@ -8,7 +8,21 @@ TMPDIR=$scratch/tmp
 mkdir tmp
 export TMPDIR
 
-echo 1..24
+cat > faults.dsim << 'END'
+fabric latency=3us
+fault link emu0>emu1 drop opcode=SEND nth=3
+fault qp emu0.ep2 rnr times=2
+fault link emu1>emu0 count opcode=ACK
+fault link emu1>emu0 drop opcode=WRITE optional
+END
+echo 'fault link emu1>emu0 drop opcode=WRITE' > never.dsim
+echo '1us fault link emu1>emu0 drop' > timed.dsim
+echo 'use bare a@emu0' > test.dsim
+echo 'fault link emu1>b drop' > actor.dsim
+echo 'fault qp emu1.ep rnr' > ep.dsim
+echo 'fault link emu1>emu0 dorp' > word.dsim
+
+echo 1..38
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -27,6 +41,22 @@ expect 5 'refused +dat_evd_resize' run "$forgets" emu0 close
 expect 3 'there is no adapter "ib0"' run "$forgets" ib0 close
 expect 5 'left +nothing' run --alias ib0=emu0 "$forgets" ib0 close
 expect 2 'no such option, or not with that value' run --alias ib0 "$forgets" ib0 close
+expect 0 'faults.dsim:2: fault link emu0>emu1 drop opcode=SEND nth=3: 1 time$' run \
+	--script faults.dsim --trace faults.trace "$top/examples/srq_server"
+holds "each fault with how often it happened" grep -q 'ep2 rnr times=2: 2 times$' out
+holds "a count too" grep -qE 'opcode=ACK: [1-9][0-9]+ times$' out
+holds "one that need not happen" grep -q 'optional: 0 times$' out
+holds "the script says what the fabric is like" grep -q '^# latency_ns=3000$' faults.trace
+holds "the trace names the script and is replayed" "$datsim" replay faults.trace
+expect 0 'verified' run --script faults.dsim --quiet --seed 5 "$top/examples/srq_server"
+expect 1 'never.dsim:1: fault .*WRITE: 0 times; "optional" allows that' run --quiet \
+	--script never.dsim "$top/examples/srq_server"
+expect 5 'never.dsim:1: .*0 times' run --script never.dsim "$forgets" emu0 close
+expect 2 'timed.dsim:1:1: a script for a program has no times' run --script timed.dsim true
+expect 2 'test.dsim:1:1: a script for a program has "fabric" and' run --script test.dsim true
+expect 2 'actor.dsim:1:17: expected an adapter, emu0 to emu253' run --script actor.dsim true
+expect 2 'ep.dsim:1:10: expected an EP as the trace names it' run --script ep.dsim true
+expect 2 'did you mean "drop"' run --script word.dsim true
 expect 0 'opened no simulated adapter' run true
 expect 127 'nonesuch: No such file' run nonesuch
 expect 126 'Permission denied' run "$scratch/one.trace"

@@ -41,6 +41,46 @@ static void drop(struct tallies *tallies, struct span what)
 			(size_t)(&tallies->list[tallies->count--] - tally - 1) * sizeof(*tally));
 }
 
+/* ---- rules of faults ---- */
+
+static struct account_rule *find_rule(const struct account *account, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < account->rule_count; i++) {
+		if (account->rules[i].id == id && !account->rules[i].ended)
+			return &account->rules[i];
+	}
+	return NULL;
+}
+
+static void add_rule(struct account *account, const struct trace_line *line)
+{
+	uint64_t is = trace_number(line, "is");
+	struct account_rule *rule = find_rule(account, trace_number(line, "fired"));
+
+	if (rule) {
+		rule->times = trace_number(line, "times");
+		rule->ended = true;
+	} else if (is && !find_rule(account, is)) {
+		account->rules = mem_grow(account->rules,
+					  (account->rule_count + 1) * sizeof(*account->rules));
+		account->rules[account->rule_count++] =
+			(struct account_rule){ .id = is, .line = trace_number(line, "line") };
+	}
+}
+
+/* A rule that acted: each time is a line, unless it only counts. */
+static void count_rule(struct account *account, const struct trace_line *line)
+{
+	struct account_rule *rule = find_rule(account, trace_number(line, "rule"));
+
+	if (rule)
+		rule->times++;
+}
+
+/* ---- lines ---- */
+
 static bool is_loss(const struct trace_line *line)
 {
 	return span_is(line->verb, "drop") || span_is(line->verb, "corrupt");
@@ -51,6 +91,10 @@ static void add_line(struct account *account, const struct trace_line *line)
 	struct span status = trace_value(line, "status");
 
 	account->ns = line->ns;
+	if (span_is(line->verb, "rule"))
+		add_rule(account, line);
+	else if (trace_value(line, "rule").length)
+		count_rule(account, line);
 	if (span_is(line->verb, "packet")) {
 		account->packets++;
 		account->bytes += trace_number(line, "bytes");
@@ -132,4 +176,5 @@ void account_free(struct account *account)
 	free(account->statuses.list);
 	free(account->refusals.list);
 	free(account->left.list);
+	free(account->rules);
 }

@@ -19,6 +19,13 @@ struct tallies {
 	size_t count;
 };
 
+/* A rule of faults that came from outside (DATSIM_FAULTS). */
+struct account_rule {
+	uint64_t id, line; /* line: of the script it was in; 0: unknown */
+	uint64_t times;    /* so often it acted */
+	bool ended;        /* the fabric said so itself */
+};
+
 struct account {
 	uint64_t ns; /* of virtual time */
 	uint64_t packets, bytes, lost;
@@ -26,7 +33,9 @@ struct account {
 	struct tallies statuses; /* of work requests that ended badly */
 	struct tallies refusals; /* calls that returned an error */
 	struct tallies left;     /* objects that were made and never freed */
-	bool whole;              /* the program closed what it opened: the trace has its end */
+	struct account_rule *rules;
+	size_t rule_count;
+	bool whole; /* the program closed what it opened: the trace has its end */
 };
 
 /* False: not a trace, or a damaged one. */

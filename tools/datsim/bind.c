@@ -73,10 +73,27 @@ static bool bind_gate(struct binder *binder, struct statement *st)
 	return st->kind != STATEMENT_LINK || bind_link(binder, st);
 }
 
+/* A program does what it does: only what befalls it is the script's. */
+static bool check_for_program(struct binder *binder, const struct statement *st)
+{
+	if (!binder->script->for_program)
+		return true;
+	if (st->kind != STATEMENT_FABRIC && st->kind != STATEMENT_FAULT)
+		diag_add(&binder->script->diag, st->at,
+			 "a script for a program has \"fabric\" and \"fault\" lines only");
+	else if (st->when.kind != WHEN_DEFAULT)
+		diag_add(
+			&binder->script->diag, st->when.at,
+			"a script for a program has no times of its own; a fault takes from= and until=");
+	else
+		return true;
+	return false;
+}
+
 static bool bind_statement(struct binder *binder, struct statement *st)
 {
 	binder->st = st;
-	if (!check_order(binder, st) || !check_when(binder, st))
+	if (!check_for_program(binder, st) || !check_order(binder, st) || !check_when(binder, st))
 		return false;
 	if (!is_setup(st))
 		binder->acted = true;
@@ -133,10 +150,11 @@ void script_bind(struct script *script)
 	}
 }
 
-bool script_load(struct script *script, const char *name, const char *text, size_t length,
-		 const DAT_SIM_CONFIG *config)
+static bool load(struct script *script, const char *name, const char *text, size_t length,
+		 const DAT_SIM_CONFIG *config, bool for_program)
 {
 	memset(script, 0, sizeof(*script));
+	script->for_program = for_program;
 	script->source.name = name;
 	script->source.text = text;
 	script->source.length = length;
@@ -153,6 +171,18 @@ bool script_load(struct script *script, const char *name, const char *text, size
 		script_bind(script);
 	diag_finish(&script->diag);
 	return !script->diag.count;
+}
+
+bool script_load(struct script *script, const char *name, const char *text, size_t length,
+		 const DAT_SIM_CONFIG *config)
+{
+	return load(script, name, text, length, config, false);
+}
+
+bool script_load_for_program(struct script *script, const char *name, const char *text,
+			     size_t length, const DAT_SIM_CONFIG *config)
+{
+	return load(script, name, text, length, config, true);
 }
 
 void script_free(struct script *script)

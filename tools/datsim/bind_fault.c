@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define MILLION 1000000u
+#define MILLION       1000000u
+#define ADAPTERS_MOST 254u
 
 enum operand {
 	OPERAND_NONE,
@@ -260,10 +261,60 @@ static bool bind_setting(struct binder *binder, const struct setting *setting, D
 	return bind_unknown_key(binder, setting, keys);
 }
 
-static bool bind_place(struct binder *binder, struct gate *gate)
+/* Of a name such as emu12 or ep3: is it the word with a number behind it? */
+static bool numbered(const char *name, const char *word, unsigned int least, unsigned int most,
+		     unsigned int *number)
+{
+	size_t n = strlen(word), digits = strspn(name + strnlen(name, n), "0123456789");
+	unsigned int i = 0, value = 0;
+
+	if (strncmp(name, word, n) != 0 || digits < 1 || digits > 9 || name[n + digits] ||
+	    (digits > 1 && name[n] == '0'))
+		return false;
+	for (; i < digits; i++)
+		value = 10 * value + (unsigned int)(name[n + i] - '0');
+	*number = value;
+	return value >= least && value <= most;
+}
+
+static bool bind_adapter(struct binder *binder, const char *name, struct place at)
+{
+	unsigned int number;
+
+	if (name && numbered(name, "emu", 0, ADAPTERS_MOST - 1, &number))
+		return true;
+	diag_add(&binder->script->diag, at,
+		 "expected an adapter, emu0 to emu%u: that is what a program's script is about",
+		 ADAPTERS_MOST - 1);
+	return false;
+}
+
+/* For a program there are no actors: ends are adapters, and EPs have the names that the trace shows. */
+static bool bind_program_place(struct binder *binder, struct fault *fault)
+{
+	const struct gate *gate = &fault->gate;
+	unsigned int number;
+
+	if (!gate->ep)
+		return bind_adapter(binder, gate->from, gate->from_at) &&
+		       bind_adapter(binder, gate->to, gate->to_at);
+	if (gate->ep->kind == VALUE_NAME && gate->ep->actor &&
+	    numbered(gate->ep->text, "ep", 1, INT32_MAX, &number)) {
+		fault->to_ep = number;
+		return bind_adapter(binder, gate->ep->actor, gate->ep->at);
+	}
+	diag_add(&binder->script->diag, gate->ep->at,
+		 "expected an EP as the trace names it, such as emu1.ep2");
+	return false;
+}
+
+static bool bind_place(struct binder *binder, struct fault *fault)
 {
 	const struct script *script = binder->script;
+	struct gate *gate = &fault->gate;
 
+	if (script->for_program)
+		return bind_program_place(binder, fault);
 	if (!gate->ep) {
 		gate->from_actor = bind_actor(binder, gate->from, gate->from_at);
 		if (gate->from_actor >= 0)
@@ -302,7 +353,7 @@ bool bind_fault(struct binder *binder, struct statement *st)
 {
 	const struct setting *setting;
 
-	if (!bind_place(binder, &st->fault.gate) || !bind_words(binder, st))
+	if (!bind_place(binder, &st->fault) || !bind_words(binder, st))
 		return false;
 	for (setting = st->fault.settings; setting; setting = setting->next) {
 		if (!bind_setting(binder, setting, &st->fault.rule))

@@ -103,21 +103,28 @@ const char help_show[] =
 	"Colour on a terminal only, and never with NO_COLOR set.\n";
 
 const char help_run[] =
-	"datsim run [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]... [--trace FILE] [--quiet]\n"
-	"           [--] PROGRAM ARGS...\n"
+	"datsim run [--script FILE] [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]...\n"
+	"           [--trace FILE] [--quiet] [--] PROGRAM ARGS...\n"
 	"\n"
 	"Runs a program that is linked with -ldat, as it is, on a simulated fabric, and says on stderr\n"
 	"what it did there: virtual time, packets, events, calls that failed, objects it left. Exits\n"
 	"with what the program exits with (128 + N where signal N ended it).\n"
 	"\n"
+	"  --script FILE      faults that it meets, and what the fabric is like:\n"
+	"                         fabric latency=5us\n"
+	"                         fault link emu0>emu1 drop opcode=SEND nth=3\n"
+	"                         fault qp emu1.ep2 rnr times=2 optional\n"
+	"                     fault lines as in `datsim test --help`, of adapters and of EPs as the\n"
+	"                     trace names them. One that never happens, and is not optional, makes an\n"
+	"                     exit status of 0 a 1\n"
 	"  --seed N           seed of the fabric's generator\n"
 	"  --profile P        how the wire behaves: ib (default) or iwarp\n"
 	"  --alias NAME=emu0  the program opens NAME: give it emu0 (ib0=emu0, OpenIB-cma=emu0 ...)\n"
 	"  --trace FILE       keep the trace, for `datsim show FILE`\n"
 	"  --quiet            no account\n"
 	"\n"
-	"Further knobs are environment variables: `datsim info` lists them. Not built yet: --script,\n"
-	"several programs at once.\n";
+	"Further knobs are environment variables: `datsim info` lists them. Not built yet: several\n"
+	"programs at once.\n";
 
 const char help_replay[] =
 	"datsim replay FILE.trace\n"

@@ -17,6 +17,7 @@
 
 #include "account.h"
 #include "origin.h"
+#include "program_script.h"
 #include "run.h"
 
 #define EXIT_CANNOT_RUN   126 /* as shells have it */
@@ -25,10 +26,12 @@
 
 struct program {
 	char **argv;
-	const char *seed, *profile, *trace;
+	const char *seed, *profile, *trace, *script;
 	const char *aliases[64];
 	int alias_count;
 	bool quiet;
+	struct text script_text;
+	struct program_script faults;
 	char folder[64]; /* of what is to be thrown away; empty: none */
 };
 
@@ -100,6 +103,8 @@ static bool tell(struct program *program, struct text *trace)
 	else if (!in_folder(program, "trace", trace))
 		return false;
 	setenv("DATSIM_TRACE", text_of(trace), 1);
+	if (program->script)
+		program_script_tell(&program->faults);
 	if (program->seed)
 		setenv("DATSIM_SEED", program->seed, 1);
 	if (program->profile)
@@ -157,32 +162,44 @@ static int run_program(const struct program *program)
 
 /* ---- what it did ---- */
 
-static void report(const struct program *program, const char *trace, int code)
+static void add_exit(const struct program *program, int code, struct text *text)
 {
-	struct text content = { 0 }, text = { 0 }, error = { 0 };
-	struct account account;
-
-	text_add(&text, "datsim: %s ", program->argv[0]);
+	text_add(text, "datsim: %s ", program->argv[0]);
 	if (code > EXIT_SIGNAL_ABOVE && code < EXIT_SIGNAL_ABOVE + 65)
-		text_add(&text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
+		text_add(text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
 			 strsignal(code - EXIT_SIGNAL_ABOVE));
 	else
-		text_add(&text, "exits with %d\n", code);
-	if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error)) {
+		text_add(text, "exits with %d\n", code);
+}
+
+/* False: a fault of the script never happened. */
+static bool report(const struct program *program, const char *trace, int code)
+{
+	struct text content = { 0 }, text = { 0 }, faults = { 0 }, error = { 0 };
+	struct account account = { .ns = 0 };
+	bool good = true;
+
+	add_exit(program, code, &text);
+	if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
 		text_add(&text, "  it opened no simulated adapter\n");
-	} else {
-		if (account_read(&account, trace, text_of(&content), content.length, &error))
-			account_print(&account, &text, "  ");
-		else
-			text_add(&text, "  %s", text_of(&error));
-		account_free(&account);
-	}
+	else if (account_read(&account, trace, text_of(&content), content.length, &error))
+		account_print(&account, &text, "  ");
+	else
+		text_add(&text, "  %s", text_of(&error));
 	if (program->trace && content.length)
 		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
-	fputs(text_of(&text), stderr);
+	if (program->script)
+		good = program_script_report(&program->faults, &account, &faults);
+	if (!program->quiet)
+		fputs(text_of(&text), stderr);
+	if (!program->quiet || !good)
+		fputs(text_of(&faults), stderr);
+	account_free(&account);
 	text_free(&content);
 	text_free(&text);
+	text_free(&faults);
 	text_free(&error);
+	return good;
 }
 
 static void clean_up(const struct program *program)
@@ -222,6 +239,8 @@ static bool take_option(struct program *program, const char *option, const char 
 		program->profile = value;
 	else if (!strcmp(option, "--trace"))
 		program->trace = value;
+	else if (!strcmp(option, "--script"))
+		program->script = value;
 	else if (!strcmp(option, "--alias"))
 		return add_alias(program, value);
 	else
@@ -255,6 +274,37 @@ static int parse_options(int argc, char **argv, struct program *program, int *co
 	return i;
 }
 
+static bool load_script(struct program *program)
+{
+	struct text error = { 0 };
+	bool good;
+
+	if (!program->script)
+		return true;
+	good = read_whole(program->script, SCRIPT_BYTES_MAX, &program->script_text, &error) &&
+	       program_script_load(&program->faults, program->script,
+				   text_of(&program->script_text), program->script_text.length,
+				   &error);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	return good;
+}
+
+/* What the tool exits with. */
+static int run_and_report(struct program *program, const char *trace, const char *command)
+{
+	int code;
+
+	/* Of an earlier run: not to be taken for this one's. */
+	unlink(trace);
+	code = run_program(program);
+	if (program->trace)
+		origin_insert_file(program->trace, command);
+	if (!report(program, trace, code) && code == EXIT_PASS)
+		code = EXIT_FAILED;
+	return code;
+}
+
 int command_run(int argc, char **argv)
 {
 	struct program program = { .argv = NULL };
@@ -267,17 +317,15 @@ int command_run(int argc, char **argv)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
 	program.argv = argv + first;
 	add_command(&command, argc, argv, first); /* before knobs are set for the program */
-	code = EXIT_INTERNAL;
-	if (tell(&program, &trace)) {
-		/* Of an earlier run: not to be taken for this one's. */
-		unlink(text_of(&trace));
-		code = run_program(&program);
-		if (program.trace)
-			origin_insert_file(program.trace, text_of(&command));
-		if (!program.quiet)
-			report(&program, text_of(&trace), code);
+	code = EXIT_USAGE;
+	if (load_script(&program)) {
+		code = EXIT_INTERNAL;
+		if (tell(&program, &trace))
+			code = run_and_report(&program, text_of(&trace), text_of(&command));
+		clean_up(&program);
 	}
-	clean_up(&program);
+	program_script_free(&program.faults);
+	text_free(&program.script_text);
 	text_free(&trace);
 	text_free(&command);
 	return code;

@@ -146,6 +146,7 @@ struct fault_word {
 /* Which packets, and what becomes of them. */
 struct fault {
 	struct gate gate; /* a link, or the EP that they are for */
+	uint32_t to_ep;   /* for a program: the EP's number */
 	struct fault_word *words;
 	struct setting *settings;
 	bool optional;      /* need not happen */
@@ -240,6 +241,7 @@ struct script {
 	int symbol_room;
 	DAT_SIM_CONFIG config; /* the caller's, changed by `fabric` lines */
 	const char *must_fail; /* the regex of "# Failure:", or NULL */
+	bool for_program;      /* faults that a program is to meet: program_script.h */
 };
 
 /*
@@ -248,6 +250,9 @@ struct script {
  */
 bool script_load(struct script *script, const char *name, const char *text, size_t length,
 		 const DAT_SIM_CONFIG *config);
+/* The same for a program: "fabric" and "fault" lines only, and adapters in place of actors. */
+bool script_load_for_program(struct script *script, const char *name, const char *text,
+			     size_t length, const DAT_SIM_CONFIG *config);
 void script_free(struct script *script);
 
 /* The symbol that `name` means for an actor now, or -1. The last one of that name wins. */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "program_script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+static void add_number(struct text *words, const char *field, uint64_t number)
+{
+	if (number)
+		text_add(words, " %s=%llu", field, (unsigned long long)number);
+}
+
+static void add_packets(struct text *words, DAT_UINT32 packets)
+{
+	static const char *const names[] = { "SEND",          "WRITE", "READ_REQUEST",
+					     "READ_RESPONSE", "ACK",   "NAK",
+					     "RNR_NAK",       "CM",    "DISCONNECT" };
+	const char *between = " packets=";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (packets >> i & 1) {
+			text_add(words, "%s%s", between, names[i]);
+			between = "|";
+		}
+	}
+}
+
+void program_fault_words(const struct statement *st, struct text *words)
+{
+	static const char *const verdicts[] = { "pass",      "drop",      "corrupt",  "delay",
+						"reorder",   "duplicate", "rnr",      "nak",
+						"link_down", "link_up",   "host_dead" };
+	static const char *const naks[] = { "sequence", "invalid_request", "remote_access",
+					    "remote_operation", "reserved" };
+	static const char *const parts[] = { "any", "first", "last" };
+	const DAT_SIM_FAULT *rule = &st->fault.rule;
+	const struct gate *gate = &st->fault.gate;
+
+	text_add(words, "line=%d", st->at.line);
+	if (gate->ep)
+		text_add(words, " to=%s to_ep=%u", gate->ep->actor, st->fault.to_ep);
+	else
+		text_add(words, " from=%s to=%s", gate->from, gate->to);
+	add_packets(words, rule->packets);
+	if (rule->part)
+		text_add(words, " part=%s", parts[rule->part]);
+	add_number(words, "since_ns", rule->since_ns);
+	add_number(words, "until_ns", rule->until_ns);
+	add_number(words, "after", rule->after);
+	add_number(words, "nth", rule->nth);
+	add_number(words, "every", rule->every);
+	add_number(words, "probability", rule->probability);
+	text_add(words, " verdict=%s", verdicts[rule->verdict]);
+	if (rule->verdict == DAT_SIM_NAK)
+		text_add(words, " nak=%s", naks[rule->nak]);
+	add_number(words, "delay_ns", rule->delay_ns);
+	add_number(words, "jitter_ns", rule->jitter_ns);
+	add_number(words, "times", rule->times);
+	text_add(words, "; ");
+}
+
+/* ---- a whole script ---- */
+
+bool program_script_load(struct program_script *ps, const char *name, const char *text,
+			 size_t length, struct text *error)
+{
+	const struct statement *st;
+
+	memset(ps, 0, sizeof(*ps));
+	if (dat_sim_config_init(&ps->usual) != DAT_SUCCESS) {
+		text_add(error, "the environment says what makes no sense\n");
+		return false;
+	}
+	if (!script_load_for_program(&ps->script, name, text, length, &ps->usual)) {
+		text_add(error, "%s", text_of(&ps->script.diag.text));
+		return false;
+	}
+	for (st = ps->script.statements; st; st = st->next) {
+		if (st->kind == STATEMENT_FAULT)
+			program_fault_words(st, &ps->faults);
+	}
+	return true;
+}
+
+void program_script_free(struct program_script *ps)
+{
+	script_free(&ps->script);
+	text_free(&ps->faults);
+}
+
+/* ---- telling ---- */
+
+static void tell_number(const char *name, uint64_t usual, uint64_t wanted)
+{
+	struct text digits = { 0 };
+
+	if (usual != wanted) {
+		text_add(&digits, "%llu", (unsigned long long)wanted);
+		setenv(name, text_of(&digits), 1);
+	}
+	text_free(&digits);
+}
+
+void program_script_tell(const struct program_script *ps)
+{
+	const DAT_SIM_CONFIG *usual = &ps->usual, *wanted = &ps->script.config;
+
+	if (usual->profile != wanted->profile)
+		setenv("DATSIM_PROFILE", wanted->profile == DAT_SIM_PROFILE_IWARP ? "iwarp" : "ib",
+		       1);
+	tell_number("DATSIM_SEED", usual->seed, wanted->seed);
+	tell_number("DATSIM_LATENCY_NS", usual->latency_ns, wanted->latency_ns);
+	tell_number("DATSIM_BANDWIDTH_BPS", usual->bandwidth_bps, wanted->bandwidth_bps);
+	tell_number("DATSIM_MTU", usual->mtu, wanted->mtu);
+	tell_number("DATSIM_RNR_RETRY", usual->rnr_retry, wanted->rnr_retry);
+	tell_number("DATSIM_RNR_TIMER_NS", usual->rnr_timer_ns, wanted->rnr_timer_ns);
+	tell_number("DATSIM_POLL_QUANTUM_NS", usual->poll_quantum_ns, wanted->poll_quantum_ns);
+	if (ps->faults.length)
+		setenv(FAULTS_VARIABLE, text_of(&ps->faults), 1);
+	else
+		unsetenv(FAULTS_VARIABLE);
+}
+
+/* ---- what happened ---- */
+
+static uint64_t times_of(const struct account *account, uint64_t line)
+{
+	uint64_t times = 0;
+	size_t i;
+
+	for (i = 0; account && i < account->rule_count; i++) {
+		if (account->rules[i].line == line)
+			times += account->rules[i].times;
+	}
+	return times;
+}
+
+bool program_script_report(const struct program_script *ps, const struct account *account,
+			   struct text *text)
+{
+	const struct statement *st;
+	const char *source;
+	bool good = true;
+	uint64_t times;
+	int length;
+
+	for (st = ps->script.statements; st; st = st->next) {
+		if (st->kind != STATEMENT_FAULT)
+			continue;
+		times = times_of(account, (uint64_t)st->at.line);
+		source = source_line(&ps->script.source, st->at.line, &length);
+		text_add(text, "%s:%d: ", ps->script.source.name, st->at.line);
+		text_printable(text, source + st->at.column - 1, (size_t)st->at.length);
+		text_add(text, ": %llu time%s%s\n", (unsigned long long)times,
+			 times == 1 ? "" : "s",
+			 times || st->fault.optional ? "" : "; \"optional\" allows that");
+		good = good && (times || st->fault.optional);
+	}
+	return good;
+}
