@@ -64,8 +64,10 @@ DAT_RETURN sweep_after(const char *call, DAT_RETURN ret)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(out); i++)
-		ck_assert_msg(out.bytes[i] == 0xee, "%s: an output was written", call);
+	/* One assertion: Check notes each in a file. */
+	for (i = 0; i < sizeof(out) && out.bytes[i] == 0xee; i++)
+		;
+	ck_assert_msg(i == sizeof(out), "%s: an output was written", call);
 	memset(&after, 0, sizeof(after));
 	look(&after.a, &after.b, after.objects, &after.under_way);
 	ck_assert_msg(memcmp(before.objects, after.objects, sizeof(before.objects)) == 0,
