@@ -5,6 +5,18 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+uint64_t value_number(const struct run *run, const struct value *value)
+{
+	return value->kind == VALUE_VARIABLE ? run->objects[value->symbol].number : value->number;
+}
+
+int value_object(const struct run *run, const struct value *value)
+{
+	if (value->symbol >= 0 && run->objects[value->symbol].alias)
+		return object_of(run, run->objects[value->symbol].handle);
+	return value->symbol;
+}
+
 DAT_HANDLE value_handle(const struct run *run, const struct value *value)
 {
 	switch (value->kind) {
@@ -30,7 +42,12 @@ static void fill_struct(struct invocation *inv, const struct value *value, void 
 
 	for (setting = value->settings; setting; setting = setting->next) {
 		v = setting->value;
-		number = v->number;
+		number = value_number(inv->run, v);
+		if (setting->member->kind == MEMBER_TEXT) {
+			strncpy((char *)base + setting->member->offset, v->text,
+				setting->member->size - 1);
+			continue;
+		}
 		if (setting->member->kind == MEMBER_HANDLE)
 			number = (uint64_t)(uintptr_t)value_handle(inv->run, v);
 		else if (setting->member->kind == MEMBER_ADDRESS)
@@ -51,103 +68,6 @@ static uint64_t mask_of(const struct value *value)
 	for (setting = value ? value->settings : NULL; setting; setting = setting->next)
 		mask |= setting->member->mask;
 	return mask;
-}
-
-/* ---- segments ---- */
-
-static bool no_room(struct invocation *inv, uint64_t length)
-{
-	return run_fail(inv->run, EXIT_USAGE, NULL, NULL,
-			"no room for %llu bytes in the fixture's memory: give `use` a memory=",
-			(unsigned long long)length);
-}
-
-static const struct value *setting_of(const struct value *value, const char *key)
-{
-	const struct setting *setting;
-
-	for (setting = value->settings; setting; setting = setting->next) {
-		if (!strcmp(setting->key, key))
-			return setting->value;
-	}
-	return NULL;
-}
-
-/* {mem= offset= length=} or {lmr_context= virtual_address= length=} */
-static bool explicit_segment(struct invocation *inv, const struct value *value,
-			     DAT_LMR_TRIPLET *triplet, struct piece *piece)
-{
-	const struct value *mem = setting_of(value, "mem"), *offset = setting_of(value, "offset");
-	const struct value *length = setting_of(value, "length"), *v;
-	struct region *region = mem ? inv->run->objects[mem->symbol].region : NULL;
-
-	piece->length = length ? length->number : 0;
-	if (region && !offset) {
-		if (!region_carve(region, piece->length, piece))
-			return no_room(inv, piece->length);
-	} else if (region) {
-		piece->offset = offset->number;
-		if (piece->offset <= region->size && piece->length <= region->size - piece->offset)
-			piece->region = region;
-	}
-	if (region) {
-		triplet->lmr_context = region->context;
-		triplet->virtual_address = (DAT_VADDR)(uintptr_t)region->bytes + piece->offset;
-	}
-	v = setting_of(value, "lmr_context");
-	if (v)
-		triplet->lmr_context = (DAT_LMR_CONTEXT)v->number;
-	v = setting_of(value, "virtual_address");
-	if (v)
-		triplet->virtual_address = v->number;
-	triplet->segment_length = piece->length;
-	return true;
-}
-
-static struct region *memory_of(const struct run *run, int actor)
-{
-	int mem = script_symbol(run->script, actor, "mem");
-
-	return mem < 0 ? NULL : run->objects[mem].region;
-}
-
-static bool add_segment(struct invocation *inv, const struct value *value)
-{
-	DAT_LMR_TRIPLET *triplet = &inv->segments[inv->segment_count];
-	struct region *region = memory_of(inv->run, inv->st->actor_index);
-	struct piece piece = { 0 };
-
-	if (value->kind == VALUE_STRUCT) {
-		if (!explicit_segment(inv, value, triplet, &piece))
-			return false;
-	} else {
-		if (!region || !region_carve(region, value->number, &piece))
-			return no_room(inv, value->number);
-		triplet->lmr_context = region->context;
-		triplet->virtual_address = (DAT_VADDR)(uintptr_t)region->bytes + piece.offset;
-		triplet->segment_length = piece.length;
-	}
-	inv->segment_count++;
-	ledger_piece(inv->run, &piece);
-	return true;
-}
-
-static bool set_segments(struct invocation *inv, const struct value *value, union slot *slot)
-{
-	const struct value *element;
-
-	inv->dto = ledger_post(inv->run, inv->call->row->effect == CALL_SENDS,
-			       inv->call->in[0]->symbol);
-	if (value->kind == VALUE_NUMBER && !add_segment(inv, value))
-		return false;
-	for (element = value->kind == VALUE_LIST ? value->elements : NULL; element;
-	     element = element->next) {
-		if (!add_segment(inv, element))
-			return false;
-	}
-	ledger_fill(inv->run, inv->dto);
-	slot->pointer = inv->segment_count ? inv->segments : NULL;
-	return true;
 }
 
 /* ---- one parameter ---- */
@@ -183,22 +103,62 @@ static void set_data(struct invocation *inv, int i, const struct value *value)
 		inv->data[k] = (unsigned char)k;
 	if (length)
 		memcpy(inv->data, value->text, length < DATA_MAX ? length : DATA_MAX);
-	inv->slots[i - 1].count = size ? (DAT_COUNT)size->number : (DAT_COUNT)length;
+	inv->slots[i - 1].count = size ? (DAT_COUNT)value_number(inv->run, size)
+				       : (DAT_COUNT)length;
 	inv->slots[i].pointer = value && value->kind == VALUE_NULL ? NULL : inv->data;
 }
 
+static struct region *shared_region(const struct run *run, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < run->region_count; i++) {
+		if (run->regions[i]->shared && !strcmp(run->regions[i]->shared, name))
+			return run->regions[i];
+	}
+	return NULL;
+}
+
 /* Memory for an LMR; of an absurd length only a page is there, as such a length is an error. */
-static void set_region(struct invocation *inv, int i, const struct value *value)
+static void make_region(struct invocation *inv, int i, const char *shared)
 {
 	const struct value *length = inv->call->in[i + 1];
-	uint64_t size = length ? length->number : 0;
+	uint64_t size = length ? value_number(inv->run, length) : 0;
 
-	if (value)
-		return; /* NULL */
 	if (!size || size > SCRIPT_MEMORY_MAX)
 		size = 4096;
-	inv->region = region_new(size);
-	inv->slots[i].region.for_va = inv->region->bytes;
+	inv->region = shared ? shared_region(inv->run, shared) : NULL;
+	if (!inv->region)
+		inv->region = region_new(inv->run, size, shared);
+}
+
+/* In the place of a DAT_REGION_DESCRIPTION: that of the memory type. */
+static void set_region(struct invocation *inv, int i, const struct value *value)
+{
+	DAT_REGION_DESCRIPTION *region = &inv->slots[i].region;
+	const struct value *type = inv->call->in[i - 1];
+	uint64_t mem_type = type ? value_number(inv->run, type) : DAT_MEM_TYPE_VIRTUAL;
+	const char *name = value && value->kind == VALUE_STRING ? value->text : NULL;
+	size_t n;
+
+	if (value && value->kind == VALUE_NULL)
+		return;
+	if (value && value->kind == VALUE_NAME)
+		inv->region = inv->run->objects[value->symbol].region;
+	else
+		make_region(inv, i, name);
+	if (mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL) {
+		n = name ? strlen(name) : 0;
+		memset(inv->cookie, 0, sizeof(inv->cookie));
+		memcpy(inv->cookie, name ? name : "",
+		       n < sizeof(inv->cookie) ? n : sizeof(inv->cookie));
+		region->for_shared_memory.virtual_address = inv->region ? inv->region->bytes : NULL;
+		region->for_shared_memory.shared_memory_id = &inv->cookie;
+	} else if (mem_type == DAT_MEM_TYPE_LMR) {
+		region->for_lmr_handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
+	} else {
+		region->for_va = inv->region ? inv->region->bytes : NULL;
+	}
 }
 
 static void set_name(struct invocation *inv, int i, const struct value *value)
@@ -223,14 +183,31 @@ static void set_event(struct invocation *inv, int i, const struct value *value)
 		return;
 	memset(event, 0, sizeof(*event));
 	event->event_number = DAT_SOFTWARE_EVENT;
-	event->event_data.software_event_data.pointer = (void *)(uintptr_t)value->number;
+	event->event_data.software_event_data.pointer =
+		(void *)(uintptr_t)value_number(inv->run, value);
 	inv->slots[i].pointer = event;
+}
+
+/* An array of pointers to as many structures as any call is asked for. */
+static void set_list(struct invocation *inv, int i)
+{
+	size_t k;
+
+	inv->list = mem_zero(CALL_LIST_MAX, sizeof(*inv->list) + sizeof(*inv->list[0]));
+	for (k = 0; k < CALL_LIST_MAX; k++)
+		inv->list[k] = (DAT_PROVIDER_INFO *)(inv->list + CALL_LIST_MAX) + k;
+	memset(inv->list[0], POISON, CALL_LIST_MAX * sizeof(*inv->list[0]));
+	inv->slots[i].pointer = inv->list;
 }
 
 static void set_output(struct invocation *inv, int i, const struct value *value)
 {
 	if (value && value->kind == VALUE_NULL)
 		return;
+	if (inv->call->row->params[i].kind == PARAM_OUT_LIST) {
+		set_list(inv, i);
+		return;
+	}
 	memset(&inv->storage[i], POISON, sizeof(inv->storage[i]));
 	if (inv->call->row->params[i].kind == PARAM_INOUT_HANDLE)
 		inv->storage[i].handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
@@ -243,7 +220,15 @@ static void set_cookie(struct invocation *inv, int i, const struct value *value)
 
 	inv->slots[i].context = ledger_cookie(inv->dto);
 	dto->labelled = value != NULL;
-	dto->label = value ? value->number : 0;
+	dto->label = value ? value_number(inv->run, value) : 0;
+}
+
+/* How many segments: as the script says, though it be wrong. */
+static DAT_COUNT count_of(const struct invocation *inv, int i)
+{
+	const struct value *count = inv->call->in[i];
+
+	return count ? (DAT_COUNT)value_number(inv->run, count) : inv->segment_count;
 }
 
 static bool fill_slot(struct invocation *inv, int i)
@@ -268,7 +253,8 @@ static bool fill_slot(struct invocation *inv, int i)
 		slot->pointer = &inv->storage[i];
 		return true;
 	case PARAM_MASK_OF_STRUCT:
-		slot->number = value ? value->number : mask_of(inv->call->in[i + 1]);
+		slot->number = value ? value_number(inv->run, value)
+				     : mask_of(inv->call->in[i + 1]);
 		return true;
 	case PARAM_SEGMENT_COUNT:
 	case PARAM_DATA_SIZE:
@@ -276,15 +262,22 @@ static bool fill_slot(struct invocation *inv, int i)
 	case PARAM_SEGMENTS:
 		if (!set_segments(inv, value, slot))
 			return false;
-		inv->slots[i - 1].count = inv->call->in[i - 1]
-						  ? (DAT_COUNT)inv->call->in[i - 1]->number
-						  : inv->segment_count;
+		inv->slots[i - 1].count = count_of(inv, i - 1);
 		return true;
+	case PARAM_SPAN:
+		return set_span(inv, value, slot);
+	case PARAM_LENGTH:
+		slot->number = value ? value_number(inv->run, value) : (uint64_t)inv->segment_count;
+		return true;
+	case PARAM_TRIPLET:
+		return set_triplet(inv, value, slot);
+	case PARAM_REMOTE:
+		return set_remote(inv, i, value, slot);
 	case PARAM_COOKIE:
 		set_cookie(inv, i, value);
 		return true;
 	case PARAM_CONTEXT:
-		slot->context.as_64 = value->number;
+		slot->context.as_64 = value_number(inv->run, value);
 		return true;
 	case PARAM_NAME:
 		set_name(inv, i, value);
@@ -300,12 +293,20 @@ static bool fill_slot(struct invocation *inv, int i)
 	case PARAM_EVENT:
 		set_event(inv, i, value);
 		return true;
+	case PARAM_AGENT:
+		if (value && value->kind != VALUE_NULL)
+			slot->agent = agent_new(inv->run, inv->st->actor_index,
+						value_number(inv->run, value));
+		return true;
+	case PARAM_PROVIDER:
+		slot->pointer = value ? NULL : tool_provider();
+		return true;
 	default:
 		break;
 	}
-	slot->number = value ? value->number : param->standard;
+	slot->number = value ? value_number(inv->run, value) : param->standard;
 	if (param->is_signed)
-		slot->count = (DAT_COUNT)(value ? value->number : param->standard);
+		slot->count = (DAT_COUNT)slot->number;
 	return true;
 }
 
@@ -317,5 +318,7 @@ bool fill_slots(struct invocation *inv)
 		if (!fill_slot(inv, i))
 			return false;
 	}
+	if (call_posts(inv->call->row))
+		ledger_fill(inv->run, inv->dto);
 	return true;
 }

@@ -30,7 +30,8 @@ static bool check_when(struct binder *binder, const struct statement *st)
 {
 	const char *wrong = NULL;
 
-	if (st->when.kind == WHEN_DEFAULT)
+	if (st->when.kind == WHEN_DEFAULT ||
+	    (st->kind == STATEMENT_AGENT && st->when.kind == WHEN_ANY))
 		return true;
 	if (is_setup(st))
 		wrong = "set-up takes no time: time begins with the first other line";
@@ -111,6 +112,8 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 		return bind_call(binder, st);
 	case STATEMENT_EVENT:
 		return bind_event(binder, st);
+	case STATEMENT_AGENT:
+		return bind_agent(binder, st);
 	case STATEMENT_HOLD:
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:

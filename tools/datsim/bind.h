@@ -28,6 +28,14 @@ int bind_symbol(struct binder *binder, int actor, const char *name, struct place
 bool bind_handle(struct binder *binder, struct value *value);
 /* Only the name of something alive. */
 bool bind_object(struct binder *binder, struct value *value);
+/* And of this type; `what` is for the message. */
+bool bind_of_type(struct binder *binder, struct value *value, int type, const char *what);
+/* Is it the name that an earlier line gave to a number? */
+bool is_variable(const struct binder *binder, const struct value *value);
+/* A number of bytes, or the name of one. */
+bool bind_bytes(struct binder *binder, struct value *value);
+/* ?name: what comes back here is known by that name from now on. */
+bool bind_new_name(struct binder *binder, struct value *value, int type);
 /* The index of an actor, or -1 after a diagnostic. */
 int bind_actor(struct binder *binder, const char *name, struct place at);
 /* A number or constants of a group, made a VALUE_NUMBER. */
@@ -41,12 +49,19 @@ bool value_rate(struct binder *binder, const struct value *value, uint64_t *bps)
 bool value_between(struct binder *binder, const struct value *value, int64_t least, int64_t most,
 		   int64_t *number);
 
+/* ---- bind_segments.c ---- */
+
+bool bind_segment(struct binder *binder, struct value *value);
+bool bind_segments(struct binder *binder, struct value *value);
+bool bind_remote(struct binder *binder, struct value *value);
+
 /* ---- bind_call.c, bind_use.c ---- */
 
 bool bind_call(struct binder *binder, struct statement *st);
 /* bind_outcome.c: what a call returns, makes and frees; what an event line wants. */
 bool bind_outcome(struct binder *binder, struct statement *st);
 bool bind_event(struct binder *binder, struct statement *st);
+bool bind_agent(struct binder *binder, struct statement *st);
 
 bool bind_fabric(struct binder *binder, struct statement *st);
 bool bind_use(struct binder *binder, struct statement *st);

@@ -12,7 +12,12 @@ static const char *wanted_for(const struct param *param)
 	case PARAM_STRUCT:
 		return "{field=value} or NULL";
 	case PARAM_SEGMENTS:
+	case PARAM_SPAN:
 		return "a size, a list such as [64 32], or NULL";
+	case PARAM_TRIPLET:
+		return "a size, {mem=... offset=... length=...} or NULL";
+	case PARAM_REMOTE:
+		return "an LMR such as b.mem, {mem=b.mem ...}, {rmr=b.w ...} or NULL";
 	case PARAM_TIMEOUT:
 		return "a time such as 5us, or microseconds";
 	case PARAM_NAME:
@@ -25,22 +30,34 @@ static const char *wanted_for(const struct param *param)
 	case PARAM_INOUT_HANDLE:
 		return "the name of an object, NULL, garbage or stale(name)";
 	case PARAM_REGION:
+		return "an LMR whose memory it is, a text that names shared memory, or NULL";
 	case PARAM_AGENT:
+		return "a number that the agent is known by, or NULL";
+	case PARAM_PROVIDER:
 		return "NULL";
 	default:
 		return "a number";
 	}
 }
 
+/* A number, or the name that an earlier line gave to one. */
+static bool is_number(const struct binder *binder, const struct value *value)
+{
+	return value->kind == VALUE_NUMBER || is_variable(binder, value);
+}
+
 /* Could this value be meant for this parameter? Decides where optional parameters are left out. */
 static bool fits(struct binder *binder, const struct param *param, const struct argument *argument)
 {
 	const struct value *value = argument->value;
-	const struct value *next = argument->next ? argument->next->value : NULL;
+	const struct argument *behind = argument->next;
+	const struct value *next = behind && !behind->key ? behind->value : NULL;
 	uint64_t number;
 
 	switch (param->kind) {
 	case PARAM_HANDLE:
+		if (is_variable(binder, value))
+			return false;
 		if (value->kind == VALUE_NAME && param->optional && !value->actor)
 			return script_symbol(binder->script, binder->st->actor_index,
 					     value->text) >= 0;
@@ -53,7 +70,17 @@ static bool fits(struct binder *binder, const struct param *param, const struct 
 	case PARAM_STRUCT:
 		return value->kind == VALUE_STRUCT || value->kind == VALUE_NULL;
 	case PARAM_SEGMENTS:
-		return value->kind == VALUE_NUMBER || value->kind == VALUE_LIST ||
+	case PARAM_SPAN:
+		return is_number(binder, value) || value->kind == VALUE_LIST ||
+		       value->kind == VALUE_NULL;
+	case PARAM_TRIPLET:
+		return is_number(binder, value) || value->kind == VALUE_STRUCT ||
+		       value->kind == VALUE_NULL;
+	case PARAM_REMOTE:
+		return value->kind == VALUE_NAME || value->kind == VALUE_STRUCT ||
+		       value->kind == VALUE_NULL;
+	case PARAM_REGION:
+		return value->kind == VALUE_NAME || value->kind == VALUE_STRING ||
 		       value->kind == VALUE_NULL;
 	case PARAM_NAME:
 	case PARAM_ADDRESS:
@@ -62,67 +89,18 @@ static bool fits(struct binder *binder, const struct param *param, const struct 
 	case PARAM_DATA:
 		return value->kind == VALUE_STRING || value->kind == VALUE_NULL;
 	case PARAM_EVENT:
-		return value->kind == VALUE_NUMBER || value->kind == VALUE_NULL;
+	case PARAM_AGENT:
+		return is_number(binder, value) || value->kind == VALUE_NULL;
+	case PARAM_PROVIDER:
+		return value->kind == VALUE_NULL;
 	default:
 		break;
 	}
 	if (value->kind == VALUE_NAME && param->optional)
-		return group_find(param->group, value->text, (int)strlen(value->text), &number);
+		return is_number(binder, value) ||
+		       group_find(param->group, value->text, (int)strlen(value->text), &number);
 	return value->kind == VALUE_NUMBER || value->kind == VALUE_NAME ||
 	       value->kind == VALUE_FLAGS;
-}
-
-static bool bind_segment(struct binder *binder, struct value *value)
-{
-	static const char *const keys[] = { "mem",         "offset",          "length",
-					    "lmr_context", "virtual_address", NULL };
-	struct setting *setting;
-	size_t i;
-
-	if (value->kind == VALUE_NUMBER)
-		return value_bytes(binder, value, &value->number);
-	if (value->kind != VALUE_STRUCT) {
-		diag_add(&binder->script->diag, value->at,
-			 "expected a size or {mem=... offset=... length=...}");
-		return false;
-	}
-	for (setting = value->settings; setting; setting = setting->next) {
-		for (i = 0; keys[i] && strcmp(keys[i], setting->key); i++)
-			;
-		if (!keys[i]) {
-			diag_add(&binder->script->diag, setting->at,
-				 "expected mem, offset, length, lmr_context or virtual_address, "
-				 "found \"%s\"",
-				 setting->key);
-			return false;
-		}
-		if (!strcmp(setting->key, "mem")
-			    ? !bind_object(binder, setting->value)
-			    : !value_bytes(binder, setting->value, &setting->value->number))
-			return false;
-	}
-	return true;
-}
-
-static bool bind_segments(struct binder *binder, struct value *value)
-{
-	struct value *element;
-	int n = 0;
-
-	if (value->kind == VALUE_NULL)
-		return true;
-	if (value->kind != VALUE_LIST)
-		return bind_segment(binder, value);
-	for (element = value->elements; element; element = element->next) {
-		if (++n > CALL_SEGMENTS_MAX) {
-			diag_add(&binder->script->diag, element->at, "expected at most %d segments",
-				 CALL_SEGMENTS_MAX);
-			return false;
-		}
-		if (!bind_segment(binder, element))
-			return false;
-	}
-	return true;
 }
 
 static bool bind_struct(struct binder *binder, const struct param *param, struct value *value)
@@ -133,7 +111,8 @@ static bool bind_struct(struct binder *binder, const struct param *param, struct
 
 	for (setting = value->settings; setting; setting = setting->next) {
 		member = layout_find(param->layout, setting->key);
-		if (!member || member->kind == MEMBER_TEXT || setting->unequal) {
+		if (!member || member->kind == MEMBER_DATA || member->kind == MEMBER_EVERY ||
+		    member->kind == MEMBER_AGENT || setting->unequal) {
 			diag_add(&binder->script->diag, setting->at,
 				 "expected a field of %s, found \"%s\"", param->layout->name,
 				 setting->key);
@@ -160,8 +139,11 @@ static bool bind_timeout(struct binder *binder, const struct param *param, struc
 		value->unit = "";
 		value->billionths = 0;
 	}
-	if (!bind_number(binder, value, GROUP_TIMEOUT) ||
-	    !value_between(binder, value, 0, UINT32_MAX, &number))
+	if (!bind_number(binder, value, GROUP_TIMEOUT))
+		return false;
+	if (value->kind == VALUE_VARIABLE && !param->finite)
+		return true;
+	if (!value_between(binder, value, 0, UINT32_MAX, &number))
 		return false;
 	if (!param->finite || number <= WAIT_MAX_US)
 		return true;
@@ -179,6 +161,26 @@ static bool bind_address(struct binder *binder, struct value *value)
 	}
 	value->actor_index = bind_actor(binder, value->text, value->at);
 	return value->actor_index >= 0;
+}
+
+/* What a named argument may be made of; one by position was chosen by its kind. */
+static bool right_kind(const struct param *param, const struct value *value)
+{
+	switch (param->kind) {
+	case PARAM_STRUCT:
+		return value->kind == VALUE_STRUCT || value->kind == VALUE_NULL;
+	case PARAM_NAME:
+	case PARAM_REGION:
+	case PARAM_ADDRESS:
+		return value->kind == VALUE_NAME || value->kind == VALUE_STRING ||
+		       value->kind == VALUE_NULL;
+	case PARAM_DATA:
+		return value->kind == VALUE_STRING || value->kind == VALUE_NULL;
+	case PARAM_PROVIDER:
+		return value->kind == VALUE_NULL;
+	default:
+		return true;
+	}
 }
 
 static bool bind_value(struct binder *binder, const struct param *param, struct value *value)
@@ -199,6 +201,11 @@ static bool bind_value(struct binder *binder, const struct param *param, struct 
 			 param->name);
 		return false;
 	}
+	if (!right_kind(param, value)) {
+		diag_add(&binder->script->diag, value->at, "expected %s for %s", wanted_for(param),
+			 param->name);
+		return false;
+	}
 	switch (param->kind) {
 	case PARAM_HANDLE:
 	case PARAM_INOUT_HANDLE:
@@ -206,20 +213,27 @@ static bool bind_value(struct binder *binder, const struct param *param, struct 
 	case PARAM_STRUCT:
 		return value->kind == VALUE_NULL || bind_struct(binder, param, value);
 	case PARAM_SEGMENTS:
+	case PARAM_SPAN:
 		return bind_segments(binder, value);
+	case PARAM_TRIPLET:
+		return value->kind == VALUE_NULL || bind_segment(binder, value);
+	case PARAM_REMOTE:
+		return bind_remote(binder, value);
+	case PARAM_REGION:
+		return value->kind != VALUE_NAME ||
+		       bind_of_type(binder, value, DAT_HANDLE_TYPE_LMR, "an LMR");
 	case PARAM_TIMEOUT:
 		return bind_timeout(binder, param, value);
 	case PARAM_ADDRESS:
 		return bind_address(binder, value);
 	case PARAM_NAME:
 	case PARAM_DATA:
-	case PARAM_REGION:
-	case PARAM_AGENT:
+	case PARAM_PROVIDER:
 		return true;
 	default:
 		break;
 	}
-	if (value->kind == VALUE_NULL && param->kind == PARAM_EVENT)
+	if (value->kind == VALUE_NULL && (param->kind == PARAM_EVENT || param->kind == PARAM_AGENT))
 		return true;
 	if (param->kind == PARAM_NUMBER && param->group == GROUP_NONE && *value->unit) {
 		if (!value_bytes(binder, value, &value->number))
@@ -228,7 +242,8 @@ static bool bind_value(struct binder *binder, const struct param *param, struct 
 	}
 	if (!bind_number(binder, value, param->group))
 		return false;
-	return !param->is_signed || value_between(binder, value, INT32_MIN, INT32_MAX, &number);
+	return !param->is_signed || value->kind == VALUE_VARIABLE ||
+	       value_between(binder, value, INT32_MIN, INT32_MAX, &number);
 }
 
 static bool unknown_param(struct binder *binder, const struct call *call,
@@ -351,11 +366,6 @@ bool bind_call(struct binder *binder, struct statement *st)
 		suggest_start(&suggest, call->name, (int)strlen(call->name));
 		call_suggest(&suggest);
 		diag_suggest(&binder->script->diag, &suggest);
-		return false;
-	}
-	if (call->row->refusal) {
-		diag_add(&binder->script->diag, call->at, "a script cannot call %s: %s", call->name,
-			 call->row->refusal);
 		return false;
 	}
 	return bind_arguments(binder, call) && bind_outcome(binder, st);

@@ -45,9 +45,9 @@ static bool no_such_output(struct binder *binder, const struct call *call,
 		 setting->key);
 	suggest_start(&suggest, setting->key, (int)strlen(setting->key));
 	for (param = call->row->params; param->kind != PARAM_END; param++) {
-		if (param->kind == PARAM_OUT_NUMBER)
+		if (param->kind == PARAM_OUT_NUMBER || param->kind == PARAM_OUT_TEXT)
 			suggest_try(&suggest, param->name);
-		else if (param->kind == PARAM_OUT_STRUCT)
+		else if (param->kind == PARAM_OUT_STRUCT || param->kind == PARAM_OUT_LIST)
 			layout_suggest(param->layout, &suggest);
 	}
 	diag_suggest(&binder->script->diag, &suggest);
@@ -57,10 +57,21 @@ static bool no_such_output(struct binder *binder, const struct call *call,
 static bool bind_out_scalar(struct binder *binder, const struct param *param,
 			    struct setting *setting)
 {
-	if (setting->value->kind == VALUE_ANY)
+	struct value *value = setting->value;
+
+	if (value->kind == VALUE_ANY)
 		return true;
+	if (value->kind == VALUE_NEW && !setting->unequal && param->kind != PARAM_OUT_TEXT)
+		return bind_new_name(binder, value,
+				     param->kind == PARAM_OUT_HANDLE ? param->type : SYMBOL_NUMBER);
 	if (param->kind == PARAM_OUT_HANDLE)
-		return bind_handle(binder, setting->value);
+		return bind_handle(binder, value);
+	if (param->kind == PARAM_OUT_TEXT) {
+		if (value->kind == VALUE_STRING)
+			return true;
+		diag_add(&binder->script->diag, value->at, "expected a text in quotes");
+		return false;
+	}
 	return bind_number(binder, setting->value, param->group);
 }
 
@@ -84,10 +95,11 @@ static bool bind_wanted(struct binder *binder, struct call *call, struct setting
 	const struct member *member = NULL;
 
 	for (param = call->row->params; param->kind != PARAM_END; param++) {
-		if ((param->kind == PARAM_OUT_NUMBER || param->kind == PARAM_OUT_HANDLE) &&
+		if ((param->kind == PARAM_OUT_NUMBER || param->kind == PARAM_OUT_HANDLE ||
+		     param->kind == PARAM_OUT_TEXT) &&
 		    !strcmp(param->name, setting->key))
 			break;
-		if (param->kind == PARAM_OUT_STRUCT &&
+		if ((param->kind == PARAM_OUT_STRUCT || param->kind == PARAM_OUT_LIST) &&
 		    (member = layout_find(param->layout, setting->key)))
 			break;
 		if (param->kind == PARAM_OUT_EVENT && (member = event_member(call, setting)))
@@ -171,7 +183,8 @@ static void bind_freed(struct binder *binder, const struct call *call)
 	int i, gone;
 
 	if (call->type != DAT_SUCCESS ||
-	    (call->row->effect != CALL_FREES && call->row->effect != CALL_CLOSES))
+	    (call->row->effect != CALL_FREES && call->row->effect != CALL_CLOSES &&
+	     call->row->effect != CALL_ANSWERS))
 		return;
 	gone = call->in[0]->symbol;
 	for (i = 0; gone >= 0 && i < script->symbol_count; i++) {
@@ -204,17 +217,7 @@ bool bind_outcome(struct binder *binder, struct statement *st)
 
 static bool bind_evd(struct binder *binder, struct value *value)
 {
-	if (value->kind != VALUE_NAME) {
-		diag_add(&binder->script->diag, value->at, "expected an EVD");
-		return false;
-	}
-	if (!bind_object(binder, value))
-		return false;
-	if (binder->script->symbols[value->symbol].type == DAT_HANDLE_TYPE_EVD)
-		return true;
-	diag_add(&binder->script->diag, value->at, "expected an EVD, and \"%s\" is none",
-		 value->text);
-	return false;
+	return bind_of_type(binder, value, DAT_HANDLE_TYPE_EVD, "an EVD");
 }
 
 static bool bind_event_fields(struct binder *binder, struct event *event)
@@ -281,4 +284,13 @@ bool bind_event(struct binder *binder, struct statement *st)
 		return false;
 	}
 	return bind_event_fields(binder, event) && bind_event_targets(binder, st);
+}
+
+bool bind_agent(struct binder *binder, struct statement *st)
+{
+	struct agent_line *agent = &st->agent;
+
+	if (agent->number && !bind_number(binder, agent->number, GROUP_NONE))
+		return false;
+	return !agent->evd || agent->evd->kind == VALUE_NULL || bind_evd(binder, agent->evd);
 }

@@ -130,6 +130,61 @@ bool bind_object(struct binder *binder, struct value *value)
 	return false;
 }
 
+bool bind_of_type(struct binder *binder, struct value *value, int type, const char *what)
+{
+	if (value->kind != VALUE_NAME) {
+		diag_add(&binder->script->diag, value->at, "expected %s", what);
+		return false;
+	}
+	if (!bind_object(binder, value))
+		return false;
+	if (binder->script->symbols[value->symbol].type == type)
+		return true;
+	diag_add(&binder->script->diag, value->at, "expected %s, and \"%s\" is none", what,
+		 value->text);
+	return false;
+}
+
+static int variable(const struct binder *binder, const struct value *value)
+{
+	const struct script *script = binder->script;
+	int actor = binder->st->actor_index, i;
+
+	if (value->kind != VALUE_NAME)
+		return -1;
+	if (value->actor)
+		actor = script_actor(script, value->actor);
+	i = actor < 0 ? -1 : script_symbol(script, actor, value->text);
+	return i >= 0 && script->symbols[i].type == SYMBOL_NUMBER ? i : -1;
+}
+
+bool is_variable(const struct binder *binder, const struct value *value)
+{
+	return variable(binder, value) >= 0;
+}
+
+bool bind_bytes(struct binder *binder, struct value *value)
+{
+	if (is_variable(binder, value))
+		return bind_number(binder, value, GROUP_NONE);
+	if (!value_bytes(binder, value, &value->number))
+		return false;
+	value->unit = "";
+	value->billionths = 0;
+	return true;
+}
+
+bool bind_new_name(struct binder *binder, struct value *value, int type)
+{
+	if (binder->st->repeat > 1) {
+		diag_add(&binder->script->diag, value->at, "a repeated line cannot make names");
+		return false;
+	}
+	value->symbol =
+		bind_symbol(binder, binder->st->actor_index, value->text, value->at, type, -1);
+	return value->symbol >= 0;
+}
+
 static bool bind_stale(struct binder *binder, struct value *value)
 {
 	struct script *script = binder->script;
@@ -159,7 +214,13 @@ bool bind_handle(struct binder *binder, struct value *value)
 	case VALUE_STALE:
 		return bind_stale(binder, value);
 	case VALUE_NAME:
-		return bind_object(binder, value);
+		if (!bind_object(binder, value))
+			return false;
+		if (binder->script->symbols[value->symbol].type != SYMBOL_NUMBER)
+			return true;
+		diag_add(&binder->script->diag, value->at, "\"%s\" is a number, no object",
+			 value->text);
+		return false;
 	default:
 		diag_add(&binder->script->diag, value->at,
 			 "expected the name of an object, NULL, garbage or stale(name)");
@@ -202,56 +263,25 @@ bool bind_number(struct binder *binder, struct value *value, enum group_id group
 		value->negative = (int64_t)value->number < 0;
 		return true;
 	}
+	if (is_variable(binder, value)) {
+		value->symbol = variable(binder, value);
+		value->kind = VALUE_VARIABLE;
+		return true;
+	}
 	if (value->kind != VALUE_FLAGS)
 		return unknown_constant(binder, value, group);
 	for (v = value->elements; v; v = v->next) {
 		if (!bind_number(binder, v, group))
 			return false;
+		if (v->kind == VALUE_VARIABLE) {
+			diag_add(&binder->script->diag, v->at, "expected a constant or a number");
+			return false;
+		}
 		all |= v->number;
 	}
 	value->kind = VALUE_NUMBER;
 	value->number = all;
 	return true;
-}
-
-bool bind_member(struct binder *binder, struct setting *setting, const struct member *member)
-{
-	struct value *value = setting->value;
-	int64_t number;
-
-	setting->member = member;
-	if (value->kind == VALUE_ANY)
-		return true;
-	switch (member->kind) {
-	case MEMBER_HANDLE:
-		return bind_handle(binder, value);
-	case MEMBER_ADDRESS:
-		if (value->kind == VALUE_NULL)
-			return true;
-		if (value->kind == VALUE_NAME && !value->actor) {
-			value->actor_index = bind_actor(binder, value->text, value->at);
-			return value->actor_index >= 0;
-		}
-		diag_add(&binder->script->diag, value->at, "expected the name of an actor");
-		return false;
-	case MEMBER_TEXT:
-		if (value->kind == VALUE_STRING)
-			return true;
-		diag_add(&binder->script->diag, value->at, "expected a text in quotes");
-		return false;
-	case MEMBER_NUMBER:
-		break;
-	}
-	if (value->kind == VALUE_NUMBER && *value->unit && member->size == sizeof(uint64_t)) {
-		if (!value_bytes(binder, value, &value->number))
-			return false;
-		value->unit = "";
-	}
-	if (!bind_number(binder, value, member->group))
-		return false;
-	if (member->size == sizeof(uint64_t))
-		return true;
-	return value_between(binder, value, INT32_MIN, UINT32_MAX, &number);
 }
 
 static bool scaled(struct binder *binder, const struct value *value, const char *const *units,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <dat/dat_registry.h>
+
 /*
  * How each call is made of its slots. An output's slot holds a pointer; everything else holds the
  * value. The cast of numbers is to the type the prototype wants.
@@ -17,14 +19,8 @@
 		return call(__VA_ARGS__);               \
 	}
 
-/* dat_ia_open is a macro over this. */
-static DAT_RETURN make_dat_ia_open(union slot *slot)
-{
-	return dat_ia_openv(P(0), C(1), P(2), P(3), (DAT_UINT32)N(4), (DAT_UINT32)N(5),
-			    (DAT_BOOLEAN)N(6));
-}
-
 /* clang-format off */
+MAKE(dat_ia_openv, P(0), C(1), P(2), P(3), (DAT_UINT32)N(4), (DAT_UINT32)N(5), (DAT_BOOLEAN)N(6))
 MAKE(dat_ia_query, H(0), P(1), N(2), P(3), N(4), P(5))
 MAKE(dat_ia_close, H(0), (DAT_CLOSE_FLAGS)N(1))
 MAKE(dat_set_consumer_context, H(0), slot[1].context)
@@ -37,8 +33,12 @@ MAKE(dat_lmr_create, H(0), (DAT_MEM_TYPE)N(1), slot[2].region, N(3), H(4), (DAT_
      P(6), P(7), P(8), P(9), P(10))
 MAKE(dat_lmr_query, H(0), (DAT_LMR_PARAM_MASK)N(1), P(2))
 MAKE(dat_lmr_free, H(0))
+MAKE(dat_lmr_sync_rdma_read, H(0), P(1), N(2))
+MAKE(dat_lmr_sync_rdma_write, H(0), P(1), N(2))
 MAKE(dat_rmr_create, H(0), P(1))
 MAKE(dat_rmr_query, H(0), (DAT_RMR_PARAM_MASK)N(1), P(2))
+MAKE(dat_rmr_bind, H(0), P(1), (DAT_MEM_PRIV_FLAGS)N(2), H(3), slot[4].context,
+     (DAT_COMPLETION_FLAGS)N(5), P(6))
 MAKE(dat_rmr_free, H(0))
 MAKE(dat_evd_create, H(0), C(1), H(2), (DAT_EVD_FLAGS)N(3), P(4))
 MAKE(dat_evd_query, H(0), (DAT_EVD_PARAM_MASK)N(1), P(2))
@@ -53,6 +53,7 @@ MAKE(dat_evd_resize, H(0), C(1))
 MAKE(dat_evd_post_se, H(0), P(1))
 MAKE(dat_evd_free, H(0))
 MAKE(dat_cno_create, H(0), slot[1].agent, P(2))
+MAKE(dat_cno_modify_agent, H(0), slot[1].agent)
 MAKE(dat_cno_query, H(0), (DAT_CNO_PARAM_MASK)N(1), P(2))
 MAKE(dat_cno_wait, H(0), (DAT_TIMEOUT)N(1), P(2))
 MAKE(dat_cno_free, H(0))
@@ -66,6 +67,8 @@ MAKE(dat_ep_dup_connect, H(0), H(1), (DAT_TIMEOUT)N(2), C(3), P(4), (DAT_QOS)N(5
 MAKE(dat_ep_disconnect, H(0), (DAT_CLOSE_FLAGS)N(1))
 MAKE(dat_ep_post_send, H(0), C(1), P(2), slot[3].context, (DAT_COMPLETION_FLAGS)N(4))
 MAKE(dat_ep_post_recv, H(0), C(1), P(2), slot[3].context, (DAT_COMPLETION_FLAGS)N(4))
+MAKE(dat_ep_post_rdma_read, H(0), C(1), P(2), slot[3].context, P(4), (DAT_COMPLETION_FLAGS)N(5))
+MAKE(dat_ep_post_rdma_write, H(0), C(1), P(2), slot[3].context, P(4), (DAT_COMPLETION_FLAGS)N(5))
 MAKE(dat_ep_get_status, H(0), P(1), P(2), P(3))
 MAKE(dat_ep_reset, H(0))
 MAKE(dat_ep_free, H(0))
@@ -88,6 +91,10 @@ MAKE(dat_cr_query, H(0), (DAT_CR_PARAM_MASK)N(1), P(2))
 MAKE(dat_cr_accept, H(0), H(1), C(2), P(3))
 MAKE(dat_cr_reject, H(0))
 MAKE(dat_cr_handoff, H(0), N(1))
+MAKE(dat_strerror, (DAT_RETURN)N(0), P(1), P(2))
+MAKE(dat_registry_list_providers, C(0), P(1), P(2))
+MAKE(dat_registry_add_provider, P(0), P(1))
+MAKE(dat_registry_remove_provider, P(0), P(1))
 
 #define OBJECT(n, t) { .name = #n, .kind = PARAM_HANDLE, .type = DAT_HANDLE_TYPE_##t }
 #define OBJECT_OR_NONE(n, t) \
@@ -111,10 +118,11 @@ MAKE(dat_cr_handoff, H(0), N(1))
 #define TAKES(n, l) { .name = #n, .kind = PARAM_STRUCT, .layout = &layout_##l }
 #define TAKES_OR_NONE(n, l) \
 	{ .name = #n, .kind = PARAM_STRUCT, .layout = &layout_##l, .optional = true }
-#define POST \
+#define SEGMENTS \
 	{ .name = "num_segments", .kind = PARAM_SEGMENT_COUNT, .group = GROUP_COUNT, \
 	  .optional = true }, \
-	{ .name = "local_iov", .kind = PARAM_SEGMENTS }, \
+	{ .name = "local_iov", .kind = PARAM_SEGMENTS }
+#define POST SEGMENTS, \
 	{ .name = "user_cookie", .kind = PARAM_COOKIE, .optional = true }
 #define SIZE { .name = "private_data_size", .kind = PARAM_DATA_SIZE, .group = GROUP_COUNT, \
 	       .optional = true, .named_only = true }
@@ -140,17 +148,36 @@ MAKE(dat_cr_handoff, H(0), N(1))
 #define ROW_SENDS(n, ...) ROW_OF(n, SENDS, __VA_ARGS__)
 #define ROW_RECEIVES(n, ...) ROW_OF(n, RECEIVES, __VA_ARGS__)
 #define ROW_RESETS(n, ...) ROW_OF(n, RESETS, __VA_ARGS__)
-#define NOT_YET(n) { .name = #n, .refusal = "not built yet" }
+#define ROW_WRITES(n, ...) ROW_OF(n, WRITES, __VA_ARGS__)
+#define ROW_READS(n, ...) ROW_OF(n, READS, __VA_ARGS__)
+#define ROW_BINDS(n, ...) ROW_OF(n, BINDS, __VA_ARGS__)
+#define ROW_ANSWERS(n, ...) ROW_OF(n, ANSWERS, __VA_ARGS__)
+#define ROW_ADDS(n, ...) ROW_OF(n, ADDS, __VA_ARGS__)
+#define ROW_REMOVES(n, ...) ROW_OF(n, REMOVES, __VA_ARGS__)
+#define GIVES_TEXT(n) { .name = #n, .kind = PARAM_OUT_TEXT, .optional = true }
+#define POSTED { .name = "user_cookie", .kind = PARAM_COOKIE, .optional = true }, \
+	FLAGS_OR(completion_flags, GROUP_COMPLETION, 0)
+#define POSTED_AT(n) \
+	{ .name = "user_cookie", .kind = PARAM_COOKIE, .optional = true, .named_only = true }, \
+	{ .name = #n, .kind = PARAM_REMOTE }, FLAGS_OR(completion_flags, GROUP_COMPLETION, 0)
+#define SYNC OBJECT(ia_handle, IA), { .name = "local_segments", .kind = PARAM_SPAN }, \
+	{ .name = "num_segments", .kind = PARAM_LENGTH, .optional = true }
+#define OPEN \
+	{ .name = "ia_name", .kind = PARAM_NAME }, COUNT_OR(async_evd_min_qlen, 8), \
+	{ .name = "async_evd_handle", .kind = PARAM_INOUT_HANDLE, .type = DAT_HANDLE_TYPE_EVD, \
+	  .optional = true, .named_only = true, .borrowed = true }, NEW(ia_handle, IA), \
+	WIDE_OR(dat_major, DAT_VERSION_MAJOR), WIDE_OR(dat_minor, DAT_VERSION_MINOR), \
+	{ .name = "thread_safety", .kind = PARAM_NUMBER, .group = GROUP_BOOLEAN, \
+	  .optional = true, .named_only = true, .standard = DAT_THREADSAFE }
+#define PROVIDER { .name = "provider", .kind = PARAM_PROVIDER, .optional = true, \
+		   .named_only = true }
+#define AGENT(o) { .name = "agent", .kind = PARAM_AGENT, .optional = o, .named_only = o }
 
 /* In the order of the manual: adapter, memory, events, Endpoints, shared queues, listeners. */
 static const struct call_row rows[] = {
-	ROW(dat_ia_open,
-	    { .name = "ia_name", .kind = PARAM_NAME }, COUNT_OR(async_evd_min_qlen, 8),
-	    { .name = "async_evd_handle", .kind = PARAM_INOUT_HANDLE, .type = DAT_HANDLE_TYPE_EVD,
-	      .optional = true, .named_only = true, .borrowed = true }, NEW(ia_handle, IA),
-	    WIDE_OR(dat_major, DAT_VERSION_MAJOR), WIDE_OR(dat_minor, DAT_VERSION_MINOR),
-	    { .name = "thread_safety", .kind = PARAM_NUMBER, .group = GROUP_BOOLEAN,
-	      .optional = true, .named_only = true, .standard = DAT_THREADSAFE }),
+	/* The program writes dat_ia_open, a macro over the other. */
+	{ .name = "dat_ia_open", .make = make_dat_ia_openv, .params = { OPEN } },
+	ROW(dat_ia_openv, OPEN),
 	ROW(dat_ia_query,
 	    OBJECT(ia_handle, IA), OLD(async_evd_handle, EVD),
 	    MASK(ia_attr_mask, GROUP_IA_MASK, DAT_IA_FIELD_ALL), GIVES_STRUCT(ia_attr, ia_attr),
@@ -186,13 +213,16 @@ static const struct call_row rows[] = {
 	    OBJECT(lmr_handle, LMR), MASK(lmr_param_mask, GROUP_LMR_MASK, DAT_LMR_FIELD_ALL),
 	    GIVES_STRUCT(lmr_param, lmr_param)),
 	ROW_FREES(dat_lmr_free, OBJECT(lmr_handle, LMR)),
-	NOT_YET(dat_lmr_sync_rdma_read),
-	NOT_YET(dat_lmr_sync_rdma_write),
+	ROW(dat_lmr_sync_rdma_read, SYNC),
+	ROW(dat_lmr_sync_rdma_write, SYNC),
 	ROW(dat_rmr_create, OBJECT(pz_handle, PZ), NEW(rmr_handle, RMR)),
 	ROW(dat_rmr_query,
 	    OBJECT(rmr_handle, RMR), MASK(rmr_param_mask, GROUP_RMR_MASK, DAT_RMR_FIELD_ALL),
 	    GIVES_STRUCT(rmr_param, rmr_param)),
-	NOT_YET(dat_rmr_bind),
+	ROW_BINDS(dat_rmr_bind,
+	    OBJECT(rmr_handle, RMR), { .name = "lmr_triplet", .kind = PARAM_TRIPLET },
+	    FLAGS(mem_privileges, GROUP_MEM_PRIV), OBJECT(ep_handle, EP), POSTED,
+	    GIVES(rmr_context, DAT_RMR_CONTEXT, GROUP_NONE)),
 	ROW_FREES(dat_rmr_free, OBJECT(rmr_handle, RMR)),
 
 	ROW(dat_evd_create,
@@ -216,9 +246,9 @@ static const struct call_row rows[] = {
 	ROW_FREES(dat_evd_free, OBJECT(evd_handle, EVD)),
 	ROW(dat_cno_create,
 	    OBJECT(ia_handle, IA),
-	    { .name = "agent", .kind = PARAM_AGENT, .optional = true, .named_only = true },
+	    AGENT(true),
 	    NEW(cno_handle, CNO)),
-	NOT_YET(dat_cno_modify_agent),
+	ROW(dat_cno_modify_agent, OBJECT(cno_handle, CNO), AGENT(false)),
 	ROW(dat_cno_query,
 	    OBJECT(cno_handle, CNO), MASK(cno_param_mask, GROUP_CNO_MASK, DAT_CNO_FIELD_ALL),
 	    GIVES_STRUCT(cno_param, cno_param)),
@@ -258,8 +288,10 @@ static const struct call_row rows[] = {
 	    OBJECT(ep_handle, EP), POST, FLAGS_OR(completion_flags, GROUP_COMPLETION, 0)),
 	ROW_RECEIVES(dat_ep_post_recv,
 	    OBJECT(ep_handle, EP), POST, FLAGS_OR(completion_flags, GROUP_COMPLETION, 0)),
-	NOT_YET(dat_ep_post_rdma_read),
-	NOT_YET(dat_ep_post_rdma_write),
+	ROW_READS(dat_ep_post_rdma_read,
+	    OBJECT(ep_handle, EP), SEGMENTS, POSTED_AT(remote_buffer)),
+	ROW_WRITES(dat_ep_post_rdma_write,
+	    OBJECT(ep_handle, EP), SEGMENTS, POSTED_AT(remote_buffer)),
 	ROW(dat_ep_get_status,
 	    OBJECT(ep_handle, EP), GIVES(ep_state, DAT_EP_STATE, GROUP_EP_STATE),
 	    GIVES(recv_idle, DAT_BOOLEAN, GROUP_BOOLEAN),
@@ -303,14 +335,20 @@ static const struct call_row rows[] = {
 	ROW(dat_cr_query,
 	    OBJECT(cr_handle, CR), MASK(cr_param_mask, GROUP_CR_MASK, DAT_CR_FIELD_ALL),
 	    GIVES_STRUCT(cr_param, cr_param)),
-	ROW_FREES(dat_cr_accept, OBJECT(cr_handle, CR), OBJECT(ep_handle, EP), SIZE, DATA),
-	ROW_FREES(dat_cr_reject, OBJECT(cr_handle, CR)),
-	ROW_FREES(dat_cr_handoff, OBJECT(cr_handle, CR), WIDE(handoff)),
+	ROW_ANSWERS(dat_cr_accept, OBJECT(cr_handle, CR), OBJECT(ep_handle, EP), SIZE, DATA),
+	ROW_ANSWERS(dat_cr_reject, OBJECT(cr_handle, CR)),
+	ROW_ANSWERS(dat_cr_handoff, OBJECT(cr_handle, CR), WIDE(handoff)),
 
-	{ "dat_strerror", .refusal = "a matter of text: tested in C" },
-	{ "dat_registry_list_providers", .refusal = "a matter of text: see `datsim info`" },
-	{ "dat_registry_add_provider", .refusal = "it is for providers, not for programs" },
-	{ "dat_registry_remove_provider", .refusal = "it is for providers, not for programs" },
+	ROW(dat_strerror,
+	    FLAGS(ret, GROUP_RESULT), GIVES_TEXT(major_message), GIVES_TEXT(minor_message)),
+	ROW(dat_registry_list_providers,
+	    COUNT_OR(max_to_return, CALL_LIST_MAX),
+	    { .name = "entries_returned", .kind = PARAM_OUT_NUMBER, .size = sizeof(DAT_COUNT),
+	      .is_signed = true, .optional = true, .written_on_failure = true },
+	    { .name = "list", .kind = PARAM_OUT_LIST,
+	      .layout = &layout_provider_info, .optional = true }),
+	ROW_ADDS(dat_registry_add_provider, PROVIDER, TAKES(info, provider_info)),
+	ROW_REMOVES(dat_registry_remove_provider, PROVIDER, TAKES(info, provider_info)),
 	{ .name = NULL }
 };
 /* clang-format on */

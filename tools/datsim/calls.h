@@ -12,6 +12,7 @@
 
 #define CALL_PARAMS_MAX   11
 #define CALL_SEGMENTS_MAX 64
+#define CALL_LIST_MAX     64
 
 enum param_kind {
 	PARAM_END, /* after the last one */
@@ -22,19 +23,26 @@ enum param_kind {
 	PARAM_MASK_OF_STRUCT, /* a mask; default: the members that the struct after it names */
 	PARAM_SEGMENT_COUNT,  /* default: as many as the PARAM_SEGMENTS after it has */
 	PARAM_SEGMENTS,       /* 64, [64 0 32], [{mem=m offset=0 length=64}] */
+	PARAM_SPAN,           /* segments that nothing is posted with */
+	PARAM_LENGTH,         /* how many the PARAM_SPAN before it has, unless given */
+	PARAM_TRIPLET,        /* one segment, for a window */
+	PARAM_REMOTE, /* b.mem, {mem=b.mem offset=0}, {rmr=b.w}: the peer's end of an RDMA */
 	PARAM_COOKIE,
 	PARAM_CONTEXT,
 	PARAM_NAME,      /* an adapter's name */
 	PARAM_ADDRESS,   /* of an actor's adapter */
 	PARAM_DATA_SIZE, /* default: the length of the PARAM_DATA after it */
 	PARAM_DATA,      /* private data */
-	PARAM_REGION,    /* memory for an LMR; the tool's own */
-	PARAM_AGENT,     /* only none */
+	PARAM_REGION,    /* memory for an LMR; the tool's own, or that of an LMR, or shared */
+	PARAM_AGENT,     /* none, or one of the tool's with this number */
 	PARAM_EVENT,     /* a software event */
+	PARAM_PROVIDER,  /* a provider's table; the tool's own */
 	PARAM_INOUT_HANDLE,
 	PARAM_OUT_HANDLE,
 	PARAM_OUT_NUMBER,
 	PARAM_OUT_STRUCT,
+	PARAM_OUT_TEXT,
+	PARAM_OUT_LIST, /* of structures; the script sees the first */
 	PARAM_OUT_EVENT
 };
 
@@ -69,9 +77,15 @@ enum call_effect {
 	CALL_NO_EFFECT,
 	CALL_FREES,    /* the object of its first handle is gone if it succeeds */
 	CALL_CLOSES,   /* and everything that belonged to that IA */
-	CALL_SENDS,    /* posts a Send on the EP of its first handle */
-	CALL_RECEIVES, /* posts a Receive on the EP or SRQ of its first handle */
-	CALL_RESETS    /* throws the EP's completions away */
+	CALL_SENDS,    /* posts a Send on its EP */
+	CALL_RECEIVES, /* posts a Receive on its EP or SRQ */
+	CALL_WRITES,   /* posts an RDMA Write on its EP */
+	CALL_READS,    /* posts an RDMA Read on its EP */
+	CALL_BINDS,    /* posts a bind of its RMR on its EP */
+	CALL_RESETS,   /* throws the EP's completions away */
+	CALL_ANSWERS,  /* a CR: it is gone, and its EP with it or the program's from now on */
+	CALL_ADDS,     /* a provider to the registry */
+	CALL_REMOVES   /* a provider from it */
 };
 
 struct call_row {
@@ -79,8 +93,12 @@ struct call_row {
 	DAT_RETURN (*make)(union slot *slot);
 	enum call_effect effect;
 	struct param params[CALL_PARAMS_MAX + 1];
-	const char *refusal; /* why a script cannot make it; `make` is NULL then */
 };
+
+static inline bool call_posts(const struct call_row *row)
+{
+	return row->effect >= CALL_SENDS && row->effect <= CALL_BINDS;
+}
 
 const struct call_row *call_find(const char *name);
 void call_suggest(struct suggest *suggest);

@@ -17,8 +17,8 @@ static void echo_members(struct text *text, const struct run *run, const struct 
 	const struct member *member;
 
 	for (member = layout->members; member && member->name; member++) {
-		/* The tool's own numbers: of no interest unless the script gave one. */
-		if (!strcmp(member->name, "cookie"))
+		/* Addresses, and the tool's own numbers: of no interest unless the script gave one. */
+		if (!strcmp(member->name, "cookie") || member->silent)
 			continue;
 		add_comma(text, first);
 		print_member(run, text, member, base);
@@ -48,6 +48,13 @@ static void echo_output(struct text *text, const struct invocation *inv, int i, 
 		return;
 	case PARAM_OUT_STRUCT:
 		echo_members(text, inv->run, param->layout, storage, first);
+		return;
+	case PARAM_OUT_LIST:
+		echo_members(text, inv->run, param->layout, inv->list[0], first);
+		return;
+	case PARAM_OUT_TEXT:
+		add_comma(text, first);
+		text_add(text, "%s=\"%s\"", param->name, storage->message);
 		return;
 	case PARAM_OUT_EVENT:
 		echo_event(text, inv->run, &storage->event, first);

@@ -97,19 +97,18 @@ static bool make_queues(struct setup *setup)
 
 static bool make_memory(struct setup *setup)
 {
-	struct region *region = region_new((size_t)setup->use->memory);
+	struct region *region = region_new(setup->run, (size_t)setup->use->memory, NULL);
 	DAT_REGION_DESCRIPTION where = { .for_va = region->bytes };
+	struct object *object = &setup->run->objects[symbol_of(setup, "mem")];
 	DAT_LMR_HANDLE lmr;
-	DAT_RMR_CONTEXT rmr;
 	DAT_VLEN size;
 	DAT_VADDR address;
 	DAT_RETURN ret;
 
-	/* The world's from here on, whatever becomes of the LMR. */
-	setup->run->objects[symbol_of(setup, "mem")].region = region;
+	object->region = region;
 	ret = dat_lmr_create(handle_of(setup, "ia"), DAT_MEM_TYPE_VIRTUAL, where,
 			     setup->use->memory, handle_of(setup, "pz"), DAT_MEM_PRIV_ALL_FLAG,
-			     &lmr, &region->context, &rmr, &size, &address);
+			     &lmr, &object->lmr_context, &object->rmr_context, &size, &address);
 	if (!made(setup, "dat_lmr_create", ret))
 		return false;
 	made_object(setup, "mem", lmr);

@@ -5,6 +5,7 @@
  */
 #include "invoke.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what must never be ---- */
@@ -47,6 +48,8 @@ static bool output_untouched(const struct invocation *inv, int i)
 	if (param->kind == PARAM_INOUT_HANDLE)
 		return inv->storage[i].handle ==
 		       (value ? value_handle(inv->run, value) : DAT_HANDLE_NULL);
+	if (param->kind == PARAM_OUT_LIST)
+		return is_poison(inv->list[0], CALL_LIST_MAX * sizeof(*inv->list[0]));
 	return !param_is_output(param) || param->written_on_failure ||
 	       is_poison(&inv->storage[i], sizeof(inv->storage[i]));
 }
@@ -64,7 +67,8 @@ static bool check_outputs(struct invocation *inv, DAT_RETURN ret)
 			text_add(&expected, "%s fails and writes no output", inv->call->name);
 			text_add(&actual, "it wrote %s", param->name);
 		} else if (ret == DAT_SUCCESS && param_is_output(param) &&
-			   param->kind != PARAM_OUT_STRUCT && is_poison(&inv->storage[i], 4)) {
+			   param->kind != PARAM_OUT_STRUCT && param->kind != PARAM_OUT_LIST &&
+			   is_poison(&inv->storage[i], 4)) {
 			text_add(&expected, "%s succeeds and writes its outputs", inv->call->name);
 			text_add(&actual, "it did not write %s", param->name);
 		} else {
@@ -116,6 +120,38 @@ static uint64_t number_out(const struct invocation *inv, int i)
 	return member_get(&whole, &inv->storage[i]);
 }
 
+static bool match_handle(struct invocation *inv, int i, const struct setting *setting)
+{
+	DAT_HANDLE handle = inv->storage[i].handle;
+
+	if (setting->value->kind == VALUE_NEW) {
+		object_found(inv->run, setting->value->symbol, handle);
+		return true;
+	}
+	return setting->value->kind == VALUE_ANY ||
+	       (value_handle(inv->run, setting->value) == handle) != setting->unequal;
+}
+
+static bool match_text(const struct invocation *inv, int i, const struct setting *setting)
+{
+	return setting->value->kind == VALUE_ANY ||
+	       !strcmp(inv->storage[i].message, setting->value->text) != setting->unequal;
+}
+
+/* The value of an output that is no structure, as a script would write it. */
+static void print_scalar(const struct invocation *inv, int i, struct text *text)
+{
+	const struct param *param = &inv->call->row->params[i];
+
+	text_add(text, "%s%s=", text->length ? ", " : "", param->name);
+	if (param->kind == PARAM_OUT_HANDLE)
+		text_handle(inv->run, text, inv->st->actor_index, inv->storage[i].handle);
+	else if (param->kind == PARAM_OUT_TEXT)
+		text_add(text, "\"%s\"", inv->storage[i].message);
+	else
+		group_print(text, param->group, number_out(inv, i), param->is_signed, param->size);
+}
+
 static bool match_scalar(struct invocation *inv, int i, struct text *actual)
 {
 	const struct param *param = &inv->call->row->params[i];
@@ -125,20 +161,33 @@ static bool match_scalar(struct invocation *inv, int i, struct text *actual)
 	for (setting = inv->call->wanted; setting; setting = setting->next) {
 		if (setting->param != i)
 			continue;
-		text_add(actual, "%s%s=", actual->length ? ", " : "", param->name);
-		if (param->kind == PARAM_OUT_HANDLE) {
-			text_handle(inv->run, actual, inv->st->actor_index, inv->storage[i].handle);
-			if ((value_handle(inv->run, setting->value) == inv->storage[i].handle) ==
-			    setting->unequal)
-				same = false;
-			continue;
-		}
-		group_print(actual, param->group, number_out(inv, i), param->is_signed,
-			    param->size);
-		if (!match_number(setting, number_out(inv, i), param->size))
-			same = false;
+		print_scalar(inv, i, actual);
+		if (param->kind == PARAM_OUT_HANDLE)
+			same = match_handle(inv, i, setting) && same;
+		else if (param->kind == PARAM_OUT_TEXT)
+			same = match_text(inv, i, setting) && same;
+		else
+			same = match_number(inv->run, setting, number_out(inv, i), param->size) &&
+			       same;
 	}
 	return same;
+}
+
+static bool match_output(struct invocation *inv, int i, struct text *found)
+{
+	const struct param *param = &inv->call->row->params[i];
+
+	switch (param->kind) {
+	case PARAM_OUT_NUMBER:
+	case PARAM_OUT_HANDLE:
+	case PARAM_OUT_TEXT:
+		return match_scalar(inv, i, found);
+	case PARAM_OUT_LIST:
+		return match_settings(inv->run, inv->call->wanted, i, inv->list[0], found, ", ");
+	default:
+		return match_settings(inv->run, inv->call->wanted, i, &inv->storage[i], found,
+				      ", ");
+	}
 }
 
 static bool check_wanted(struct invocation *inv, DAT_RETURN ret)
@@ -152,12 +201,7 @@ static bool check_wanted(struct invocation *inv, DAT_RETURN ret)
 		if (!inv->slots[i].pointer || !param_is_output(param) ||
 		    (ret != DAT_SUCCESS && !param->written_on_failure))
 			continue;
-		if (param->kind == PARAM_OUT_NUMBER || param->kind == PARAM_OUT_HANDLE)
-			same = match_scalar(inv, i, &found) && same;
-		else
-			same = match_settings(inv->run, inv->call->wanted, i, &inv->storage[i],
-					      &found, ", ") &&
-			       same;
+		same = match_output(inv, i, &found) && same;
 	}
 	if (same) {
 		text_free(&found);
@@ -175,112 +219,7 @@ static bool check_wanted(struct invocation *inv, DAT_RETURN ret)
 			inv->call->name);
 }
 
-/* ---- objects ---- */
-
-static int input_symbol(const struct call *call, const char *name)
-{
-	int i;
-
-	for (i = 0; call->row->params[i].kind != PARAM_END; i++) {
-		if (call->in[i] && !strcmp(call->row->params[i].name, name))
-			return call->in[i]->symbol;
-	}
-	return -1;
-}
-
-/* An EP's queues, which the ledger compares completions with. */
-static void learn_endpoint(struct invocation *inv, int symbol)
-{
-	struct object *object = &inv->run->objects[symbol];
-
-	object->recv_evd = input_symbol(inv->call, "recv_evd_handle");
-	object->request_evd = input_symbol(inv->call, "request_evd_handle");
-	object->srq = input_symbol(inv->call, "srq_handle");
-}
-
-static void learn_modification(struct invocation *inv)
-{
-	const struct value *value = inv->call->in[2];
-	const struct setting *setting;
-	struct object *object;
-
-	if (strcmp(inv->call->name, "dat_ep_modify") || inv->call->in[0]->symbol < 0)
-		return;
-	object = &inv->run->objects[inv->call->in[0]->symbol];
-	for (setting = value->settings; setting; setting = setting->next) {
-		if (!strcmp(setting->key, "recv_evd_handle"))
-			object->recv_evd = setting->value->symbol;
-		else if (!strcmp(setting->key, "request_evd_handle"))
-			object->request_evd = setting->value->symbol;
-	}
-}
-
-static void learn_memory(struct invocation *inv, struct object *object)
-{
-	int i;
-
-	object->region = inv->region;
-	inv->region = NULL;
-	for (i = 0; object->region && inv->call->row->params[i].kind != PARAM_END; i++) {
-		if (!strcmp(inv->call->row->params[i].name, "lmr_context") && inv->slots[i].pointer)
-			object->region->context = (DAT_LMR_CONTEXT)number_out(inv, i);
-	}
-}
-
-static void name_new_handles(struct invocation *inv)
-{
-	const struct target *target = inv->call->targets;
-	const struct param *param;
-	int i;
-
-	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
-		if ((param->kind != PARAM_OUT_HANDLE && param->kind != PARAM_INOUT_HANDLE) ||
-		    !inv->slots[i].pointer)
-			continue;
-		if (!target || target->symbol < 0) {
-			if (!param->borrowed)
-				run_stray(inv->run, inv->storage[i].handle, param->type);
-		} else {
-			object_made(inv->run, target->symbol, inv->storage[i].handle);
-			inv->run->objects[target->symbol].borrowed = param->borrowed;
-			if (param->type == DAT_HANDLE_TYPE_EP)
-				learn_endpoint(inv, target->symbol);
-			if (param->type == DAT_HANDLE_TYPE_LMR)
-				learn_memory(inv, &inv->run->objects[target->symbol]);
-		}
-		target = target ? target->next : NULL;
-	}
-}
-
-static void take_effect(struct invocation *inv, DAT_RETURN ret, bool was_disconnected)
-{
-	enum call_effect effect = inv->call->row->effect;
-	int first = inv->call->in[0]->symbol, i;
-
-	if ((effect == CALL_SENDS || effect == CALL_RECEIVES) && (ret != DAT_SUCCESS || first < 0))
-		ledger_undo(inv->run);
-	if (ret != DAT_SUCCESS || first < 0)
-		return;
-	if (effect == CALL_FREES || effect == CALL_CLOSES)
-		object_gone(inv->run, first);
-	if (effect == CALL_RESETS && was_disconnected)
-		ledger_drop(inv->run, first);
-	for (i = 0; effect == CALL_CLOSES && i < inv->run->script->symbol_count; i++) {
-		if (inv->run->script->symbols[i].owner == first)
-			object_gone(inv->run, i);
-	}
-	learn_modification(inv);
-}
-
-static bool is_disconnected(struct invocation *inv)
-{
-	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
-
-	if (inv->call->row->effect != CALL_RESETS)
-		return false;
-	dat_ep_get_status(inv->slots[0].handle, &state, NULL, NULL);
-	return state == DAT_EP_STATE_DISCONNECTED;
-}
+/* ---- the call ---- */
 
 /* An event that the script took by a call of its own goes through the ledger too. */
 static bool see_event(struct invocation *inv)
@@ -289,7 +228,7 @@ static bool see_event(struct invocation *inv)
 
 	for (i = 0; inv->call->row->params[i].kind != PARAM_END; i++) {
 		if (inv->call->row->params[i].kind == PARAM_OUT_EVENT && inv->slots[i].pointer)
-			return ledger_event(inv->run, inv->call->in[0]->symbol,
+			return ledger_event(inv->run, value_object(inv->run, inv->call->in[0]),
 					    &inv->storage[i].event);
 	}
 	return true;
@@ -304,19 +243,14 @@ static bool is_question(const struct invocation *inv)
 static bool call_once(struct run *run, const struct statement *st)
 {
 	struct invocation inv = { .run = run, .st = st, .call = &st->call };
-	bool was_disconnected, good;
+	bool good = false;
 	DAT_RETURN ret;
 
 	if (!fill_slots(&inv))
-		return false;
-	was_disconnected = is_disconnected(&inv);
+		goto out;
+	before_call(&inv);
 	ret = inv.call->row->make(inv.slots);
-	take_effect(&inv, ret, was_disconnected);
-	if (ret == DAT_SUCCESS)
-		name_new_handles(&inv);
-	/* Memory that belongs to nothing now may still be the library's: an LMR without a name. */
-	if (inv.region)
-		run_keep(run, inv.region);
+	after_call(&inv, ret);
 	run_observe(run);
 	if (run->echo && !st->next && run->turn == st->repeat)
 		echo_call(&inv, ret);
@@ -324,7 +258,10 @@ static bool call_once(struct run *run, const struct statement *st)
 	       (is_question(&inv) || check_result(&inv, ret));
 	if (good && ret == DAT_SUCCESS)
 		good = see_event(&inv);
-	return good && check_wanted(&inv, ret);
+	good = good && check_wanted(&inv, ret);
+out:
+	free(inv.list);
+	return good;
 }
 
 bool run_call(struct run *run, const struct statement *st)

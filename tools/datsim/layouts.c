@@ -17,6 +17,11 @@
 		.name = #field, .kind = MEMBER_NUMBER, .offset = offsetof(type, field),       \
 		.size = sizeof(DAT_COUNT), .is_signed = true, .group = GROUP_COUNT, .mask = m \
 	}
+#define SILENT(label, type, field, k, m)                                      \
+	{                                                                     \
+		.name = label, .kind = k, .offset = offsetof(type, field),    \
+		.size = sizeof(((type *)0)->field), .mask = m, .silent = true \
+	}
 #define LAST                 \
 	{                    \
 		.name = NULL \
@@ -123,6 +128,9 @@ static const struct member cr_param[] = {
 	ADDRESS(DAT_CR_PARAM, remote_ia_address_ptr, DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR),
 	NUMBER(DAT_CR_PARAM, remote_port_qual, GROUP_NONE, DAT_CR_FIELD_REMOTE_PORT_QUAL),
 	COUNT(DAT_CR_PARAM, private_data_size, DAT_CR_FIELD_PRIVATE_DATA_SIZE),
+	{ .name = "private_data", .kind = MEMBER_DATA,
+	  .offset = offsetof(DAT_CR_PARAM, private_data), .size = sizeof(DAT_PVOID),
+	  .mask = DAT_CR_FIELD_PRIVATE_DATA, .beside = offsetof(DAT_CR_PARAM, private_data_size) },
 	HANDLE(DAT_CR_PARAM, local_ep_handle, DAT_CR_FIELD_LOCAL_EP_HANDLE),
 	LAST
 };
@@ -136,12 +144,24 @@ static const struct member lmr_param[] = {
 	NUMBER(DAT_LMR_PARAM, lmr_context, GROUP_NONE, DAT_LMR_FIELD_LMR_CONTEXT),
 	NUMBER(DAT_LMR_PARAM, rmr_context, GROUP_NONE, DAT_LMR_FIELD_RMR_CONTEXT),
 	NUMBER(DAT_LMR_PARAM, registered_size, GROUP_NONE, DAT_LMR_FIELD_REGISTERED_SIZE),
+	SILENT("registered_address", DAT_LMR_PARAM, registered_address, MEMBER_NUMBER,
+	       DAT_LMR_FIELD_REGISTERED_ADDRESS),
+	SILENT("for_va", DAT_LMR_PARAM, region_desc.for_va, MEMBER_NUMBER,
+	       DAT_LMR_FIELD_REGION_DESC),
+	SILENT("for_lmr_handle", DAT_LMR_PARAM, region_desc.for_lmr_handle, MEMBER_HANDLE,
+	       DAT_LMR_FIELD_REGION_DESC),
 	LAST
 };
+
+#define TRIPLET(field) \
+	SILENT(#field, DAT_RMR_PARAM, lmr_triplet.field, MEMBER_NUMBER, DAT_RMR_FIELD_LMR_TRIPLET)
 
 static const struct member rmr_param[] = {
 	HANDLE(DAT_RMR_PARAM, ia_handle, DAT_RMR_FIELD_IA_HANDLE),
 	HANDLE(DAT_RMR_PARAM, pz_handle, DAT_RMR_FIELD_PZ_HANDLE),
+	TRIPLET(lmr_context),
+	TRIPLET(virtual_address),
+	TRIPLET(segment_length),
 	NUMBER(DAT_RMR_PARAM, mem_priv, GROUP_MEM_PRIV, DAT_RMR_FIELD_MEM_PRIV),
 	NUMBER(DAT_RMR_PARAM, rmr_context, GROUP_NONE, DAT_RMR_FIELD_RMR_CONTEXT),
 	LAST
@@ -149,6 +169,7 @@ static const struct member rmr_param[] = {
 
 static const struct member cno_param[] = {
 	HANDLE(DAT_CNO_PARAM, ia_handle, DAT_CNO_FIELD_IA_HANDLE),
+	MEMBER(DAT_CNO_PARAM, agent, MEMBER_AGENT, GROUP_NONE, DAT_CNO_FIELD_AGENT),
 	LAST
 };
 
@@ -158,6 +179,10 @@ static const struct member cno_param[] = {
 static const struct member ia_attr[] = {
 	MEMBER(DAT_IA_ATTR, adapter_name, MEMBER_TEXT, GROUP_NONE, DAT_IA_FIELD_IA_ADAPTER_NAME),
 	MEMBER(DAT_IA_ATTR, vendor_name, MEMBER_TEXT, GROUP_NONE, DAT_IA_FIELD_IA_VENDOR_NAME),
+	IA_WIDE(hardware_version_major, HARDWARE_MAJOR_VERSION),
+	IA_WIDE(hardware_version_minor, HARDWARE_MINOR_VERSION),
+	IA_WIDE(firmware_version_major, FIRMWARE_MAJOR_VERSION),
+	IA_WIDE(firmware_version_minor, FIRMWARE_MINOR_VERSION),
 	ADDRESS(DAT_IA_ATTR, ia_address_ptr, DAT_IA_FIELD_IA_ADDRESS_PTR),
 	IA(max_eps, MAX_EPS),
 	IA(max_dto_per_ep, MAX_DTO_PER_EP),
@@ -181,6 +206,16 @@ static const struct member ia_attr[] = {
 	IA(max_iov_segments_per_rdma_write, MAX_IOV_SEGMENTS_PER_RDMA_WRITE),
 	IA(max_rdma_read_in, MAX_RDMA_READ_IN),
 	IA(max_rdma_read_out, MAX_RDMA_READ_OUT),
+	NUMBER(DAT_IA_ATTR, max_rdma_read_per_ep_in_guaranteed, GROUP_BOOLEAN,
+	       DAT_IA_FIELD_IA_MAX_RDMA_READ_PER_EP_IN_GUARANTEED),
+	NUMBER(DAT_IA_ATTR, max_rdma_read_per_ep_out_guaranteed, GROUP_BOOLEAN,
+	       DAT_IA_FIELD_IA_MAX_RDMA_READ_PER_EP_OUT_GUARANTEED),
+	IA(num_transport_attr, NUM_TRANSPORT_ATTR),
+	SILENT("transport_attr", DAT_IA_ATTR, transport_attr, MEMBER_NUMBER,
+	       DAT_IA_FIELD_IA_TRANSPORT_ATTR),
+	IA(num_vendor_attr, NUM_VENDOR_ATTR),
+	SILENT("vendor_attr", DAT_IA_ATTR, vendor_attr, MEMBER_NUMBER,
+	       DAT_IA_FIELD_IA_VENDOR_ATTR),
 	LAST
 };
 
@@ -189,17 +224,42 @@ static const struct member ia_attr[] = {
 static const struct member provider_attr[] = {
 	MEMBER(DAT_PROVIDER_ATTR, provider_name, MEMBER_TEXT, GROUP_NONE,
 	       DAT_PROVIDER_FIELD_PROVIDER_NAME),
+	PROVIDER(provider_version_major, GROUP_NONE, PROVIDER_VERSION_MAJOR),
+	PROVIDER(provider_version_minor, GROUP_NONE, PROVIDER_VERSION_MINOR),
+	PROVIDER(dapl_version_major, GROUP_NONE, DAPL_VERSION_MAJOR),
+	PROVIDER(dapl_version_minor, GROUP_NONE, DAPL_VERSION_MINOR),
+	PROVIDER(lmr_mem_types_supported, GROUP_NONE, LMR_MEM_TYPE_SUPPORTED),
+	PROVIDER(iov_ownership_on_return, GROUP_NONE, IOV_OWNERSHIP),
+	PROVIDER(dat_qos_supported, GROUP_QOS, DAT_QOS_SUPPORTED),
+	PROVIDER(completion_flags_supported, GROUP_COMPLETION, COMPLETION_FLAGS_SUPPORTED),
 	PROVIDER(is_thread_safe, GROUP_BOOLEAN, IS_THREAD_SAFE),
 	COUNT(DAT_PROVIDER_ATTR, max_private_data_size, DAT_PROVIDER_FIELD_MAX_PRIVATE_DATA_SIZE),
+	PROVIDER(supports_multipath, GROUP_BOOLEAN, SUPPORTS_MULTIPATH),
 	PROVIDER(ep_creator, GROUP_EP_CREATOR, EP_CREATOR),
 	PROVIDER(pz_support, GROUP_PZ_SUPPORT, PZ_SUPPORT),
 	PROVIDER(optimal_buffer_alignment, GROUP_NONE, OPTIMAL_BUFFER_ALIGNMENT),
+	MEMBER(DAT_PROVIDER_ATTR, evd_stream_merging_supported, MEMBER_EVERY, GROUP_BOOLEAN,
+	       DAT_PROVIDER_FIELD_EVD_STREAM_MERGING_SUPPORTED),
 	PROVIDER(srq_supported, GROUP_BOOLEAN, SRQ_SUPPORTED),
 	PROVIDER(srq_watermarks_supported, GROUP_NONE, SRQ_WATERMARKS_SUPPORTED),
 	PROVIDER(srq_ep_pz_difference_supported, GROUP_BOOLEAN, SRQ_EP_PZ_DIFFERENCE_SUPPORTED),
 	PROVIDER(srq_info_supported, GROUP_NONE, SRQ_INFO_SUPPORTED),
 	PROVIDER(ep_recv_info_supported, GROUP_NONE, EP_RECV_INFO_SUPPORTED),
 	PROVIDER(lmr_sync_req, GROUP_BOOLEAN, LMR_SYNC_REQ),
+	PROVIDER(dto_async_return_guaranteed, GROUP_BOOLEAN, DTO_ASYNC_RETURN_GUARANTEED),
+	PROVIDER(rdma_write_for_rdma_read_req, GROUP_BOOLEAN, RDMA_WRITE_FOR_RDMA_READ_REQ),
+	COUNT(DAT_PROVIDER_ATTR, num_provider_specific_attr,
+	      DAT_PROVIDER_FIELD_NUM_PROVIDER_SPECIFIC_ATTR),
+	SILENT("provider_specific_attr", DAT_PROVIDER_ATTR, provider_specific_attr, MEMBER_NUMBER,
+	       DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR),
+	LAST
+};
+
+static const struct member provider_info[] = {
+	MEMBER(DAT_PROVIDER_INFO, ia_name, MEMBER_TEXT, GROUP_NONE, 0),
+	NUMBER(DAT_PROVIDER_INFO, dapl_version_major, GROUP_NONE, 0),
+	NUMBER(DAT_PROVIDER_INFO, dapl_version_minor, GROUP_NONE, 0),
+	NUMBER(DAT_PROVIDER_INFO, is_thread_safe, GROUP_BOOLEAN, 0),
 	LAST
 };
 
@@ -242,6 +302,9 @@ static const struct member cr_event[] = {
 static const struct member connect_event[] = {
 	EVENT("ep", connect_event_data, ep_handle, MEMBER_HANDLE, false, GROUP_NONE),
 	EVENT("private", connect_event_data, private_data_size, MEMBER_NUMBER, true, GROUP_NONE),
+	{ .name = "data", .kind = MEMBER_DATA, .size = sizeof(DAT_PVOID),
+	  .offset = offsetof(DAT_EVENT, event_data.connect_event_data.private_data),
+	  .beside = offsetof(DAT_EVENT, event_data.connect_event_data.private_data_size) },
 	LAST
 };
 
@@ -273,6 +336,7 @@ LAYOUT(rmr_param, DAT_RMR_PARAM, rmr_param);
 LAYOUT(cno_param, DAT_CNO_PARAM, cno_param);
 LAYOUT(ia_attr, DAT_IA_ATTR, ia_attr);
 LAYOUT(provider_attr, DAT_PROVIDER_ATTR, provider_attr);
+LAYOUT(provider_info, DAT_PROVIDER_INFO, provider_info);
 
 static const struct layout event_layouts[] = {
 	{ "DTO completion", sizeof(DAT_EVENT), dto_event },

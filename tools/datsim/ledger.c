@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checkers that are always on: each DTO completes once, on its own EVD, in order, with its own
- * cookie; each message arrives once, whole, in its sender's order; nothing is written beside a
- * buffer.
- *
- * A message carries the number of its Send in its first four bytes; the rest follows from it, so a
- * receiver's bytes name the Send they must be equal to.
+ * What was posted and not completed, with its memory. A checker that is always on: each DTO completes
+ * once, on its own EVD, in the order of its queue, with its own cookie.
  */
 #include "world.h"
 
@@ -13,9 +9,6 @@
 #include <string.h>
 
 #define COOKIE_BASE UINT64_C(0x0da7000000000000) /* no script gives such cookies */
-#define EMPTY_BYTE  0x5a
-#define SMALL_BYTE  0xc3
-#define NUMBERED    4 /* bytes; shorter messages do not tell their number */
 
 static void *grow(void *array, size_t count, size_t *room, size_t size)
 {
@@ -25,7 +18,9 @@ static void *grow(void *array, size_t count, size_t *room, size_t size)
 	return mem_grow(array, *room * size);
 }
 
-size_t ledger_post(struct run *run, bool is_send, int queue)
+/* ---- posts ---- */
+
+size_t ledger_post(struct run *run, enum dto_kind kind, int queue)
 {
 	struct ledger *ledger = &run->ledger;
 	struct dto *dto;
@@ -33,9 +28,11 @@ size_t ledger_post(struct run *run, bool is_send, int queue)
 	ledger->dtos = grow(ledger->dtos, ledger->count, &ledger->room, sizeof(*dto));
 	dto = &ledger->dtos[ledger->count];
 	memset(dto, 0, sizeof(*dto));
-	dto->is_send = is_send;
+	dto->kind = kind;
 	dto->queue = queue;
+	dto->rmr = -1;
 	dto->first_piece = ledger->piece_count;
+	dto->posted = ledger->reaped;
 	return ledger->count++;
 }
 
@@ -56,38 +53,16 @@ DAT_CONTEXT ledger_cookie(size_t number)
 	return (DAT_CONTEXT){ .as_64 = COOKIE_BASE + number };
 }
 
-/* Byte `i` of message `number`, `length` bytes long. */
-static unsigned char message_byte(size_t number, uint64_t length, uint64_t i)
-{
-	if (length < NUMBERED)
-		return (unsigned char)(SMALL_BYTE + i);
-	if (i < NUMBERED)
-		return (unsigned char)(number >> (8 * i));
-	return (unsigned char)(number * 31 + i * 7 + (i >> 8));
-}
-
-void ledger_fill(struct run *run, size_t number)
-{
-	const struct dto *dto = &run->ledger.dtos[number];
-	const struct piece *piece = &run->ledger.pieces[dto->first_piece];
-	uint64_t done = 0;
-	size_t i, j;
-
-	for (i = 0; i < dto->piece_count; i++, piece++) {
-		for (j = 0; piece->region && j < piece->length; j++)
-			piece->region->bytes[piece->offset + j] =
-				dto->is_send ? message_byte(number, dto->length, done + j)
-					     : EMPTY_BYTE;
-		done += piece->length;
-	}
-}
-
+/* A window stays as it was bound, for as long as the script runs. */
 static void give_back(struct run *run, const struct dto *dto)
 {
 	size_t i;
 
+	if (dto->kind == DTO_BIND)
+		return;
 	for (i = 0; i < dto->piece_count; i++)
 		region_return(&run->ledger.pieces[dto->first_piece + i]);
+	region_return(&dto->remote);
 }
 
 void ledger_undo(struct run *run)
@@ -119,7 +94,9 @@ uint64_t ledger_label(const struct run *run, uint64_t cookie)
 	return run->ledger.dtos[number].label;
 }
 
-static bool violated(struct run *run, const char *expected, const char *actual)
+/* ---- completions ---- */
+
+bool checker_failed(struct run *run, const char *expected, const char *actual)
 {
 	struct text want = { 0 }, got = { 0 };
 
@@ -129,174 +106,151 @@ static bool violated(struct run *run, const char *expected, const char *actual)
 			"a checker that is always on found a fault");
 }
 
-/* ---- what arrived ---- */
-
-/* The bytes of a Receive one after the other. */
-struct reader {
-	const struct piece *piece, *end;
-	size_t at;
+static const char *const kinds[DTO_KINDS] = {
+	[DTO_RECV] = "Receive",   [DTO_SEND] = "Send", [DTO_WRITE] = "RDMA Write",
+	[DTO_READ] = "RDMA Read", [DTO_BIND] = "bind",
 };
 
-static bool next_byte(struct reader *reader, unsigned char *byte)
+/* "the Send of a.ep with cookie 7" */
+static void text_dto(const struct run *run, struct text *text, const struct dto *dto)
 {
-	while (reader->piece < reader->end && reader->at == reader->piece->length) {
-		reader->piece++;
-		reader->at = 0;
-	}
-	if (reader->piece == reader->end || !reader->piece->region)
-		return false;
-	*byte = reader->piece->region->bytes[reader->piece->offset + reader->at++];
-	return true;
+	const struct symbol *symbol = &run->script->symbols[dto->queue];
+	size_t number = (size_t)(dto - run->ledger.dtos), i, nth = 0;
+
+	for (i = 0; i <= number; i++)
+		nth += run->ledger.dtos[i].queue == dto->queue &&
+		       run->ledger.dtos[i].kind == dto->kind;
+	text_add(text, "%s %zu of %s.%s", kinds[dto->kind], nth,
+		 run->script->actors[symbol->actor].name, symbol->name);
+	if (dto->labelled)
+		text_add(text, ", cookie %llu,", (unsigned long long)dto->label);
 }
 
-static struct reader reader_of(const struct run *run, const struct dto *dto)
+static bool wrong(struct run *run, const struct dto *dto, const char *expected, const char *actual)
 {
-	struct reader reader = { &run->ledger.pieces[dto->first_piece], NULL, 0 };
+	struct text want = { 0 }, got = { 0 };
 
-	reader.end = reader.piece + dto->piece_count;
-	return reader;
+	text_add(&want, "%s", expected);
+	text_dto(run, &got, dto);
+	text_add(&got, " %s", actual);
+	return run_fail(run, EXIT_CHECKER, &want, &got,
+			"a checker that is always on found a fault");
 }
-
-static bool is_number_known(struct run *run, const struct dto *recv, uint64_t length,
-			    size_t *number)
-{
-	struct reader reader = reader_of(run, recv);
-	unsigned char byte;
-	size_t i, n = 0;
-
-	for (i = 0; i < NUMBERED; i++) {
-		if (!next_byte(&reader, &byte))
-			return false;
-		n |= (size_t)byte << (8 * i);
-	}
-	*number = n;
-	return n < run->ledger.count && run->ledger.dtos[n].is_send &&
-	       run->ledger.dtos[n].length == length;
-}
-
-/* Are the bytes those of message `number`, and is what follows them untouched? */
-static bool is_message(struct run *run, const struct dto *recv, size_t number, uint64_t length)
-{
-	struct reader reader = reader_of(run, recv);
-	unsigned char byte;
-	uint64_t i;
-
-	for (i = 0; next_byte(&reader, &byte); i++) {
-		if (byte != (i < length ? message_byte(number, length, i) : EMPTY_BYTE))
-			return false;
-	}
-	return true;
-}
-
-static bool is_all_ours(const struct run *run, const struct dto *dto)
-{
-	size_t i;
-
-	for (i = 0; i < dto->piece_count; i++) {
-		if (!run->ledger.pieces[dto->first_piece + i].region)
-			return false;
-	}
-	return true;
-}
-
-static bool check_message(struct run *run, int ep, const struct dto *recv, uint64_t length)
-{
-	struct object *object = &run->objects[ep];
-	size_t number = 0;
-
-	if (length > recv->length)
-		return violated(run, "at most as many bytes as the Receive has", "more bytes");
-	if (!is_all_ours(run, recv))
-		return true;
-	if (length < NUMBERED) {
-		if (!is_message(run, recv, 0, length))
-			return violated(run, "the bytes that were sent", "other bytes");
-		return true;
-	}
-	if (!is_number_known(run, recv, length, &number) || !is_message(run, recv, number, length))
-		return violated(run, "the bytes of one Send, all of them", "other bytes");
-	if (run->ledger.dtos[number].delivered)
-		return violated(run, "each message once", "a message for the second time");
-	if (number < object->last_message)
-		return violated(run, "messages in the order of their Sends", "an earlier one");
-	object->last_message = number;
-	run->ledger.dtos[number].delivered = true;
-	return true;
-}
-
-/* ---- completions ---- */
 
 static bool check_queue(struct run *run, int ep, int evd, const struct dto *dto)
 {
 	const struct object *object = &run->objects[ep];
-	int on = dto->is_send ? object->request_evd : object->recv_evd;
+	int on = dto->kind == DTO_RECV ? object->recv_evd : object->request_evd;
 
-	if (dto->queue != ep && (dto->is_send || object->srq != dto->queue))
-		return violated(run, "a completion for the EP it was posted to",
-				"a completion for another EP");
+	if (dto->queue != ep && (dto->kind != DTO_RECV || object->srq != dto->queue))
+		return wrong(run, dto, "a completion for the EP it was posted to",
+			     "completed for another EP");
 	if (on >= 0 && on != evd)
-		return violated(run, "a completion on its own EVD", "a completion on another EVD");
+		return wrong(run, dto, "a completion on its own EVD", "completed on another EVD");
 	return true;
 }
 
 static bool check_order(struct run *run, const struct dto *dto, size_t number)
 {
 	struct object *queue = &run->objects[dto->queue];
-	size_t *last = dto->is_send ? &queue->last_send : &queue->last_recv;
+	size_t *last = dto->kind == DTO_RECV ? &queue->last_recv : &queue->last_request;
 
 	/* An SRQ promises no order over its EPs. */
-	if (!dto->is_send && run->script->symbols[dto->queue].type == DAT_HANDLE_TYPE_SRQ)
+	if (run->script->symbols[dto->queue].type == DAT_HANDLE_TYPE_SRQ)
 		return true;
 	if (*last > number)
-		return violated(run, "completions in the order of the posts", "an earlier post");
+		return wrong(run, dto, "completions in the order of the posts",
+			     "completed after one that was posted later");
 	*last = number;
 	return true;
 }
 
 static bool check_guards(struct run *run, const struct dto *dto)
 {
+	bool whole = piece_guards_whole(&dto->remote);
 	size_t i;
 
-	for (i = 0; i < dto->piece_count; i++) {
-		if (!piece_guards_whole(&run->ledger.pieces[dto->first_piece + i]))
-			return violated(run, "nothing written beside a buffer",
-					"guard bytes overwritten");
-	}
-	return true;
+	for (i = 0; i < dto->piece_count; i++)
+		whole = whole && piece_guards_whole(&run->ledger.pieces[dto->first_piece + i]);
+	return whole || wrong(run, dto, "nothing written beside a buffer",
+			      "completed, and guard bytes beside its buffer are overwritten");
 }
 
-bool ledger_event(struct run *run, int evd, const DAT_EVENT *event)
+/* The entry that a completion is of; NULL: there is none, which ends the run. */
+static struct dto *dto_of(struct run *run, DAT_CONTEXT cookie)
 {
-	const DAT_DTO_COMPLETION_EVENT_DATA *data = &event->event_data.dto_completion_event_data;
-	size_t number = (size_t)(data->user_cookie.as_64 - COOKIE_BASE);
-	struct dto *dto;
-	int ep;
+	size_t number = (size_t)(cookie.as_64 - COOKIE_BASE);
 
-	if (event->event_number != DAT_DTO_COMPLETION_EVENT)
-		return true;
-	if (data->user_cookie.as_64 < COOKIE_BASE || number >= run->ledger.count)
-		return violated(run, "a cookie that was posted", "a cookie that was not");
-	dto = &run->ledger.dtos[number];
-	ep = object_of(run, data->ep_handle);
-	if (ep < 0 || !run->objects[ep].alive)
-		return violated(run, "a completion of an EP that is there",
-				"a completion of an EP that is not");
+	if (cookie.as_64 >= COOKIE_BASE && number < run->ledger.count)
+		return &run->ledger.dtos[number];
+	checker_failed(run, "a completion with a cookie that was posted",
+		       "a completion with one that was not");
+	return NULL;
+}
+
+static bool reap(struct run *run, struct dto *dto, int ep, int evd)
+{
 	if (dto->done)
-		return violated(run, "each DTO completes once", "a completion for the second time");
+		return wrong(run, dto, "each DTO completes once", "completed for the second time");
 	dto->done = true;
-	if (!check_queue(run, ep, evd, dto) || !check_order(run, dto, number) ||
-	    !check_guards(run, dto))
+	dto->reaped = ++run->ledger.reaped;
+	return check_queue(run, ep, evd, dto) &&
+	       check_order(run, dto, (size_t)(dto - run->ledger.dtos)) && check_guards(run, dto);
+}
+
+static bool reap_dto(struct run *run, int evd, const DAT_DTO_COMPLETION_EVENT_DATA *data)
+{
+	struct dto *dto = dto_of(run, data->user_cookie);
+	int ep = object_of(run, data->ep_handle);
+
+	if (!dto)
 		return false;
-	if (!dto->is_send && data->status == DAT_DTO_SUCCESS &&
-	    !check_message(run, ep, dto, data->transfered_length))
+	if (ep < 0 || !run->objects[ep].alive)
+		return wrong(run, dto, "completions of EPs that are there",
+			     "completed for an EP that is not");
+	if (dto->kind == DTO_BIND)
+		return wrong(run, dto, "RMR_BIND_COMPLETION for a bind", "completed as a DTO");
+	if (dto->suppressed && data->status == DAT_DTO_SUCCESS)
+		return wrong(run, dto, "no completion of what succeeds and is suppressed",
+			     "completed all the same");
+	if (!reap(run, dto, ep, evd))
+		return false;
+	if (data->status == DAT_DTO_SUCCESS &&
+	    !ledger_check_data(run, ep, (size_t)(dto - run->ledger.dtos), data->transfered_length))
 		return false;
 	give_back(run, dto);
 	return true;
 }
 
+static bool reap_bind(struct run *run, int evd, const DAT_RMR_BIND_COMPLETION_EVENT_DATA *data)
+{
+	struct dto *dto = dto_of(run, data->user_cookie);
+
+	if (!dto)
+		return false;
+	if (dto->kind != DTO_BIND)
+		return wrong(run, dto, "DTO_COMPLETION for what is no bind", "completed as a bind");
+	if (dto->rmr != object_of(run, data->rmr_handle))
+		return wrong(run, dto, "a completion that names the RMR of the bind",
+			     "completed with another RMR");
+	return reap(run, dto, dto->queue, evd);
+}
+
+bool ledger_event(struct run *run, int evd, const DAT_EVENT *event)
+{
+	switch ((int)event->event_number) {
+	case DAT_DTO_COMPLETION_EVENT:
+		return reap_dto(run, evd, &event->event_data.dto_completion_event_data);
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		return reap_bind(run, evd, &event->event_data.rmr_completion_event_data);
+	default:
+		return true;
+	}
+}
+
 void ledger_pending(const struct run *run, struct text *text)
 {
-	size_t *open = mem_zero((size_t)run->script->symbol_count, 2 * sizeof(*open));
+	size_t *open = mem_zero((size_t)run->script->symbol_count, DTO_KINDS * sizeof(*open));
 	const struct symbol *symbol = run->script->symbols;
 	const struct dto *dto;
 	size_t i, n;
@@ -304,15 +258,17 @@ void ledger_pending(const struct run *run, struct text *text)
 
 	for (i = 0; i < run->ledger.count; i++) {
 		dto = &run->ledger.dtos[i];
-		open[2 * dto->queue + dto->is_send] += !dto->done;
+		if (dto->queue >= 0)
+			open[DTO_KINDS * dto->queue + (int)dto->kind] += !dto->done &&
+									 !dto->suppressed;
 	}
 	for (q = 0; q < run->script->symbol_count; q++, symbol++) {
-		for (i = 0; i < 2; i++) {
-			n = open[2 * q + (int)i];
+		for (i = 0; i < DTO_KINDS; i++) {
+			n = open[DTO_KINDS * q + (int)i];
 			if (n)
-				text_add(text, "%zu %s%s on %s.%s not reaped\n", n,
-					 i ? "Send" : "Receive", n == 1 ? "" : "s",
-					 run->script->actors[symbol->actor].name, symbol->name);
+				text_add(text, "%zu %s%s on %s.%s not reaped\n", n, kinds[i],
+					 n == 1 ? "" : "s", run->script->actors[symbol->actor].name,
+					 symbol->name);
 		}
 	}
 	free(open);

@@ -107,7 +107,7 @@ static int lex_one(const char *s, int n, struct token *token)
 		token->kind = TOKEN_UNEQUAL;
 		return 2;
 	}
-	if (s[0] == '\0' || !strchr("(){}[],=|~+*-:@.>/", s[0]))
+	if (s[0] == '\0' || !strchr("(){}[],=|~+*-:@.>/?", s[0]))
 		token->kind = TOKEN_BAD;
 	return 1;
 }

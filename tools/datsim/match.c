@@ -4,13 +4,18 @@
 
 #include <string.h>
 
-bool match_number(const struct setting *setting, uint64_t number, size_t size)
+bool match_number(struct run *run, const struct setting *setting, uint64_t number, size_t size)
 {
-	uint64_t wanted = setting->value->number;
+	uint64_t wanted;
 	bool same;
 
 	if (setting->value->kind == VALUE_ANY)
 		return true;
+	if (setting->value->kind == VALUE_NEW) {
+		run->objects[setting->value->symbol].number = number;
+		return true;
+	}
+	wanted = value_number(run, setting->value);
 	if (size == sizeof(uint32_t))
 		same = (uint32_t)wanted == (uint32_t)number;
 	else
@@ -60,16 +65,58 @@ static DAT_HANDLE handle_in(const struct member *member, const void *base)
 	return (DAT_HANDLE)(uintptr_t)member_get(member, base);
 }
 
-static bool match_member(const struct run *run, const struct setting *setting, const void *base)
+/* Private data, as a text. */
+static bool match_data(const struct member *member, const void *base, const char *text)
+{
+	const char *data = address_in(member, base);
+	DAT_COUNT size;
+
+	memcpy(&size, (const char *)base + member->beside, sizeof(size));
+	return size >= 0 && (size_t)size == strlen(text) &&
+	       !memcmp(data ? data : "", text, (size_t)size);
+}
+
+/* The value that all elements have; false: they differ. */
+static bool every_one(const struct member *member, const void *base, DAT_BOOLEAN *value)
+{
+	const char *at = (const char *)base + member->offset;
+	size_t i;
+
+	memcpy(value, at, sizeof(*value));
+	for (i = 0; i < member->size; i += sizeof(*value)) {
+		if (memcmp(at + i, value, sizeof(*value)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool match_agent(const struct run *run, const struct member *member, const void *base,
+			const struct value *value)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent;
+	uint64_t number;
+
+	memcpy(&agent, (const char *)base + member->offset, sizeof(agent));
+	if (value->kind == VALUE_NULL)
+		return !agent.proxy_agent_func;
+	return agent_number(&agent, &number) && number == value_number(run, value);
+}
+
+static bool match_member(struct run *run, const struct setting *setting, const void *base)
 {
 	const struct member *member = setting->member;
 	const struct value *value = setting->value;
 	const void *address;
+	DAT_BOOLEAN every;
 	uint64_t number;
 	bool same = true;
 
 	if (value->kind == VALUE_ANY)
 		return true;
+	if (value->kind == VALUE_NEW && member->kind == MEMBER_HANDLE) {
+		object_found(run, value->symbol, handle_in(member, base));
+		return true;
+	}
 	switch (member->kind) {
 	case MEMBER_HANDLE:
 		same = handle_in(member, base) == value_handle(run, value);
@@ -85,19 +132,52 @@ static bool match_member(const struct run *run, const struct setting *setting, c
 	case MEMBER_TEXT:
 		same = !strncmp((const char *)base + member->offset, value->text, member->size);
 		break;
+	case MEMBER_DATA:
+		same = match_data(member, base, value->text);
+		break;
+	case MEMBER_EVERY:
+		same = every_one(member, base, &every) && every == value_number(run, value);
+		break;
+	case MEMBER_AGENT:
+		same = match_agent(run, member, base, value);
+		break;
 	case MEMBER_NUMBER:
 		number = member_get(member, base);
 		if (is_cookie(member))
 			number = ledger_label(run, number);
-		return match_number(setting, number, member->size);
+		return match_number(run, setting, number, member->size);
 	}
 	return same != setting->unequal;
+}
+
+static void print_data(struct text *text, const struct member *member, const void *base)
+{
+	const char *data = address_in(member, base);
+	DAT_COUNT size;
+
+	memcpy(&size, (const char *)base + member->beside, sizeof(size));
+	text_append(text, "\"", 1);
+	text_printable(text, data ? data : "", data && size > 0 ? (size_t)size : 0);
+	text_append(text, "\"", 1);
+}
+
+static void print_agent(struct text *text, const struct member *member, const void *base)
+{
+	DAT_OS_WAIT_PROXY_AGENT agent;
+	uint64_t number;
+
+	memcpy(&agent, (const char *)base + member->offset, sizeof(agent));
+	if (agent_number(&agent, &number))
+		text_add(text, "%llu", (unsigned long long)number);
+	else
+		text_add(text, "%s", agent.proxy_agent_func ? "unknown" : "NULL");
 }
 
 void print_member(const struct run *run, struct text *text, const struct member *member,
 		  const void *base)
 {
 	const char *s = (const char *)base + member->offset;
+	DAT_BOOLEAN every;
 	int actor;
 
 	text_add(text, "%s=", member->name);
@@ -118,6 +198,18 @@ void print_member(const struct run *run, struct text *text, const struct member 
 		text_printable(text, s, strnlen(s, member->size));
 		text_append(text, "\"", 1);
 		return;
+	case MEMBER_DATA:
+		print_data(text, member, base);
+		return;
+	case MEMBER_AGENT:
+		print_agent(text, member, base);
+		return;
+	case MEMBER_EVERY:
+		if (every_one(member, base, &every))
+			group_print(text, member->group, every, false, sizeof(every));
+		else
+			text_add(text, "mixed");
+		return;
 	case MEMBER_NUMBER:
 		break;
 	}
@@ -129,8 +221,8 @@ void print_member(const struct run *run, struct text *text, const struct member 
 			    member->size);
 }
 
-bool match_settings(const struct run *run, const struct setting *settings, int param,
-		    const void *base, struct text *actual, const char *separator)
+bool match_settings(struct run *run, const struct setting *settings, int param, const void *base,
+		    struct text *actual, const char *separator)
 {
 	const struct setting *setting;
 	bool same = true;

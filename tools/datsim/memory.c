@@ -3,25 +3,39 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#define GUARD_BYTES 16
-#define GUARD_VALUE 0xa5
-#define ALIGNMENT   16
+#define GUARD_BYTES  16
+#define GUARD_VALUE  0xa5
+#define ALIGNMENT    16
+#define REGION_GUARD 64
 
-struct region *region_new(size_t size)
+struct region *region_new(struct run *run, size_t size, const char *shared)
 {
 	struct region *region = mem_zero(1, sizeof(*region));
+	unsigned char *base = MAP_FAILED;
 
-	region->bytes = mem_zero(1, size);
+	if (shared)
+		base = mmap(NULL, size + 2 * REGION_GUARD, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	region->shared = base == MAP_FAILED ? NULL : shared;
+	if (base == MAP_FAILED)
+		base = mem_zero(1, size + 2 * REGION_GUARD);
+	memset(base, GUARD_VALUE, REGION_GUARD);
+	memset(base + REGION_GUARD + size, GUARD_VALUE, REGION_GUARD);
+	region->bytes = base + REGION_GUARD;
 	region->size = size;
+	run->regions = mem_grow(run->regions, (run->region_count + 1) * sizeof(*run->regions));
+	run->regions[run->region_count++] = region;
 	return region;
 }
 
 void region_free(struct region *region)
 {
-	if (!region)
-		return;
-	free(region->bytes);
+	if (region->shared)
+		munmap(region->bytes - REGION_GUARD, region->size + 2 * REGION_GUARD);
+	else
+		free(region->bytes - REGION_GUARD);
 	free(region->holes);
 	free(region);
 }
@@ -48,8 +62,8 @@ bool region_carve(struct region *region, size_t length, struct piece *piece)
 	}
 	if (length > region->size || room > region->size - region->used)
 		return false;
-	piece->offset = region->used + GUARD_BYTES;
 	region->used += room;
+	piece->offset = region->size - region->used + GUARD_BYTES;
 	memset(region->bytes + piece->offset - GUARD_BYTES, GUARD_VALUE, GUARD_BYTES);
 	memset(region->bytes + piece->offset + length, GUARD_VALUE, room - GUARD_BYTES - length);
 	return true;
@@ -90,4 +104,10 @@ bool piece_guards_whole(const struct piece *piece)
 	return all_guard(bytes - GUARD_BYTES, GUARD_BYTES) &&
 	       all_guard(bytes + piece->length,
 			 room_for(piece->length) - GUARD_BYTES - piece->length);
+}
+
+bool region_guards_whole(const struct region *region)
+{
+	return all_guard(region->bytes - REGION_GUARD, REGION_GUARD) &&
+	       all_guard(region->bytes + region->size, REGION_GUARD);
 }

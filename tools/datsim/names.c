@@ -68,6 +68,9 @@ static const struct named subtypes[] = {
 	N(DAT_NAME_NOT_REGISTERED), N(DAT_MAJOR_NOT_FOUND), N(DAT_MINOR_NOT_FOUND),
 	N(DAT_THREAD_SAFETY_NOT_FOUND), N(DAT_INVALID_RO_COOKIE), N_LAST
 };
+static const struct named classes[] = {
+	N(DAT_CLASS_ERROR), N(DAT_CLASS_WARNING), N(DAT_CLASS_SUCCESS), N_LAST
+};
 static const struct named events[] = {
 	N(DAT_DTO_COMPLETION_EVENT), N(DAT_RMR_BIND_COMPLETION_EVENT),
 	N(DAT_CONNECTION_REQUEST_EVENT), N(DAT_CONNECTION_EVENT_ESTABLISHED),
@@ -326,6 +329,8 @@ static const struct group groups[NUM_GROUPS] = {
 	[GROUP_IA_MASK] = { "a mask", { "DAT_IA_FIELD_IA_", "DAT_IA_FIELD_", "DAT_" }, .bits = true,
 			    .names = ia_masks },
 	[GROUP_PROVIDER_MASK] = MASK_GROUP("DAT_PROVIDER_FIELD_", provider_masks),
+	[GROUP_RESULT] = { "a return class, type or subtype", { "DAT_" }, .bits = true,
+			   .names = classes },
 };
 /* clang-format on */
 
@@ -365,6 +370,10 @@ bool group_find(enum group_id id, const char *name, int length, uint64_t *value)
 				goto found;
 		}
 	}
+	/* Types and subtypes are told apart everywhere but in a whole DAT_RETURN. */
+	if (id == GROUP_RESULT)
+		return group_find(GROUP_RETURN, name, length, value) ||
+		       group_find(GROUP_SUBTYPE, name, length, value);
 	return false;
 found:
 	*value = named->value;
@@ -404,6 +413,10 @@ void group_suggest(enum group_id id, struct suggest *suggest)
 	const struct named *named;
 	size_t i, n, m, suffix = group->suffix ? strlen(group->suffix) : 0;
 
+	if (id == GROUP_RESULT) {
+		group_suggest(GROUP_RETURN, suggest);
+		group_suggest(GROUP_SUBTYPE, suggest);
+	}
 	for (named = id == GROUP_NONE ? NULL : group->names; named && named->name; named++) {
 		suggest_try(suggest, named->name);
 		for (i = 0; i < ARRAY_SIZE(group->prefixes) && group->prefixes[i]; i++) {

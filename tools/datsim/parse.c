@@ -34,38 +34,6 @@ static bool parse_arguments(struct parser *parser, struct argument **end)
 	return false;
 }
 
-/* x4 */
-static bool at_repeat(const struct parser *parser)
-{
-	const struct token *token = parser->now;
-	int i;
-
-	if (token->kind != TOKEN_NAME || token->length < 2 || token->s[0] != 'x')
-		return false;
-	for (i = 1; i < token->length; i++) {
-		if (token->s[i] < '0' || token->s[i] > '9')
-			return false;
-	}
-	return true;
-}
-
-static bool parse_repeat(struct parser *parser, uint64_t *repeat)
-{
-	const struct token *token = parser->now;
-	uint64_t n = 0;
-	int i;
-
-	for (i = 1; i < token->length && n <= SCRIPT_REPEAT_MAX; i++)
-		n = n * 10 + (uint64_t)(token->s[i] - '0');
-	if (n < 1 || n > SCRIPT_REPEAT_MAX) {
-		diag_add(&parser->script->diag, token->at, "expected x1 to x%d", SCRIPT_REPEAT_MAX);
-		return false;
-	}
-	*repeat = n;
-	parser->now++;
-	return true;
-}
-
 static bool parse_result(struct parser *parser, struct call *call)
 {
 	if (parser->now->kind != TOKEN_NAME) {
@@ -103,6 +71,7 @@ static bool parse_call(struct parser *parser, struct statement *st)
 			suggest_start(&suggest, call->name, (int)strlen(call->name));
 			suggest_try(&suggest, "event");
 			suggest_try(&suggest, "no event");
+			suggest_try(&suggest, "agent");
 			call_suggest(&suggest);
 			diag_add(&parser->script->diag, call->at,
 				 "expected a call, \"event\" or \"no event\", found \"%s\"",
@@ -137,46 +106,7 @@ static bool parse_call(struct parser *parser, struct statement *st)
 	return true;
 }
 
-/* ---- events ---- */
-
-static struct value *parse_object(struct parser *parser, const char *what)
-{
-	if (parser->now->kind != TOKEN_NAME) {
-		parse_expected(parser, what);
-		return NULL;
-	}
-	return parse_value(parser);
-}
-
-static bool parse_event(struct parser *parser, struct statement *st)
-{
-	struct event *event = &st->event;
-
-	st->kind = STATEMENT_EVENT;
-	event->evd = parse_object(parser, "an EVD such as recv, request, connect, cr or async");
-	if (!event->evd)
-		return false;
-	if (event->absent)
-		return true;
-	event->number = parse_object(parser, "an event such as DTO_COMPLETION");
-	if (!event->number)
-		return false;
-	if (parser->now->kind == TOKEN_NAME && !at_repeat(parser) &&
-	    !(parser->now[1].kind == TOKEN_PUNCTUATION && parser->now[1].mark == '=') &&
-	    parser->now[1].kind != TOKEN_UNEQUAL) {
-		event->object = parse_value(parser);
-		if (!event->object)
-			return false;
-	}
-	if (!parse_settings(parser, &event->wanted))
-		return false;
-	if (at_repeat(parser) && !parse_repeat(parser, &st->repeat))
-		return false;
-	if (parser->now->kind != TOKEN_ARROW)
-		return true;
-	parser->now++;
-	return parse_targets(parser, &event->targets, NULL);
-}
+/* ---- what an actor does ---- */
 
 /* actor: what it does or sees */
 static bool parse_action(struct parser *parser, struct statement *st)
@@ -190,6 +120,13 @@ static bool parse_action(struct parser *parser, struct statement *st)
 	}
 	if (parse_word(parser, "event"))
 		return parse_event(parser, st);
+	if (parse_word(parser, "agent"))
+		return parse_agent(parser, st);
+	if (token_is(parser->now, "no") && token_is(parser->now + 1, "agent")) {
+		parser->now += 2;
+		st->agent.absent = true;
+		return parse_agent(parser, st);
+	}
 	if (token_is(parser->now, "no") && token_is(parser->now + 1, "event")) {
 		parser->now += 2;
 		st->event.absent = true;

@@ -38,6 +38,11 @@ bool parse_settings(struct parser *parser, struct setting **settings);
 bool parse_targets(struct parser *parser, struct target **targets, struct setting **wanted);
 /* fault.c's half of the language; the word "fault" is behind. */
 bool parse_fault(struct parser *parser, struct statement *st);
+/* parse_event.c: x4, and the lines whose first word is behind */
+bool at_repeat(const struct parser *parser);
+bool parse_repeat(struct parser *parser, uint64_t *repeat);
+bool parse_event(struct parser *parser, struct statement *st);
+bool parse_agent(struct parser *parser, struct statement *st);
 /* from>to, two actors */
 bool parse_link(struct parser *parser, struct gate *gate);
 bool parse_count(struct parser *parser, const char *what, uint64_t *count);

@@ -261,6 +261,22 @@ static struct value *parse_list(struct parser *parser)
 	return value;
 }
 
+/* ?name */
+static struct value *parse_new_name(struct parser *parser)
+{
+	struct value *value = new_value(parser, VALUE_NEW);
+
+	parser->now++;
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, "a name");
+		return NULL;
+	}
+	value->text = token_copy(parser, parser->now);
+	value->at.length = parser->now->at.column + parser->now->at.length - value->at.column;
+	parser->now++;
+	return value;
+}
+
 static struct value *parse_plain(struct parser *parser)
 {
 	struct value *value;
@@ -284,6 +300,8 @@ static struct value *parse_plain(struct parser *parser)
 		return parse_struct(parser);
 	if (at_mark(parser, '['))
 		return parse_list(parser);
+	if (at_mark(parser, '?'))
+		return parse_new_name(parser);
 	if (at_mark(parser, '*')) {
 		value = new_value(parser, VALUE_ANY);
 		parser->now++;

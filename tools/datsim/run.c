@@ -70,6 +70,8 @@ static bool run_statement(struct run *run, const struct statement *st)
 		return run_call(run, st);
 	case STATEMENT_EVENT:
 		return run_event(run, st);
+	case STATEMENT_AGENT:
+		return run_agent(run, st);
 	case STATEMENT_HOLD:
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:

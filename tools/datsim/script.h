@@ -52,7 +52,9 @@ enum value_kind {
 	VALUE_NULL,    /* NULL */
 	VALUE_GARBAGE, /* a handle that was never issued */
 	VALUE_STALE,   /* stale(name): the handle of something freed */
-	VALUE_ANY      /* * */
+	VALUE_ANY,     /* * */
+	VALUE_NEW,     /* ?name: to be known by that name */
+	VALUE_VARIABLE /* a number that an earlier line named */
 };
 
 struct value {
@@ -124,6 +126,13 @@ struct event {
 	const struct layout *layout;
 };
 
+/* A call of an agent: with this number, for that EVD. */
+struct agent_line {
+	bool absent;          /* no agent */
+	struct value *number; /* NULL: any */
+	struct value *evd;
+};
+
 /* hold and release: a link, or a message of an EP */
 struct gate {
 	const char *from, *to; /* actors; NULL for a message */
@@ -183,6 +192,7 @@ enum statement_kind {
 	STATEMENT_USE,
 	STATEMENT_CALL,
 	STATEMENT_EVENT,
+	STATEMENT_AGENT,
 	STATEMENT_HOLD,
 	STATEMENT_RELEASE,
 	STATEMENT_LINK,
@@ -206,6 +216,7 @@ struct statement {
 		struct use use;
 		struct call call;
 		struct event event;
+		struct agent_line agent;
 		struct gate gate;
 		struct fault fault;
 		const char *note;
@@ -214,11 +225,14 @@ struct statement {
 	struct statement *next;
 };
 
-/* A name that stands for an object, from the line that makes it on. */
+#define SYMBOL_ANY    (-1) /* a handle of whatever type */
+#define SYMBOL_NUMBER (-2)
+
+/* A name that stands for an object or a number, from the line that makes it on. */
 struct symbol {
 	const char *name;
 	int actor;
-	int type;       /* a DAT_HANDLE_TYPE */
+	int type;       /* a DAT_HANDLE_TYPE, or one of the two below */
 	int owner;      /* the symbol of its IA, or -1 */
 	int freed_line; /* 0: not freed */
 	bool timed;     /* an EVD with an event line that gives a moment */

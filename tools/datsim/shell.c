@@ -219,8 +219,6 @@ static void print_calls(struct shell *shell)
 
 	(void)shell;
 	for (row = call_rows(); row->name; row++) {
-		if (row->refusal)
-			continue;
 		printf("%s(", row->name);
 		for (param = row->params; param->kind != PARAM_END; param++)
 			printf("%s%s", param == row->params ? "" : ", ", param->name);

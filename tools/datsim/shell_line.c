@@ -48,10 +48,11 @@ static void add_fields(struct words *words, const struct layout *layout)
 
 void words_of_language(struct words *words)
 {
-	static const char *const keywords[] = { "event",   "fabric",  "fault", "heal",  "fault",
-						"heal",    "garbage", "help",  "hold",  "link",
-						"message", "note",    "quiet", "quit",  "release",
-						"save",    "script",  "show",  "stale", "undo",
+	static const char *const keywords[] = { "agent",  "event",   "fabric",  "fault",   "heal",
+						"fault",  "heal",    "garbage", "help",    "hold",
+						"link",   "message", "length",  "mem",     "note",
+						"offset", "quiet",   "quit",    "release", "rmr",
+						"save",   "script",  "show",    "stale",   "undo",
 						"use" };
 	const struct call_row *row;
 	size_t i;
@@ -59,8 +60,6 @@ void words_of_language(struct words *words)
 	for (i = 0; i < ARRAY_SIZE(keywords); i++)
 		words_add(words, keywords[i]);
 	for (row = call_rows(); row->name; row++) {
-		if (row->refusal)
-			continue;
 		words_add(words, row->name);
 		for (i = 0; row->params[i].kind != PARAM_END; i++) {
 			words_add(words, row->params[i].name);

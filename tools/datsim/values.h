@@ -48,6 +48,7 @@ enum group_id {
 	GROUP_CNO_MASK,
 	GROUP_IA_MASK,
 	GROUP_PROVIDER_MASK,
+	GROUP_RESULT, /* a whole DAT_RETURN, put together with | */
 	NUM_GROUPS
 };
 
@@ -81,7 +82,10 @@ enum member_kind {
 	MEMBER_NUMBER,
 	MEMBER_HANDLE,
 	MEMBER_ADDRESS, /* a DAT_IA_ADDRESS_PTR */
-	MEMBER_TEXT     /* a char array */
+	MEMBER_TEXT,    /* a char array */
+	MEMBER_DATA,    /* a pointer to private data; their size stands at `beside` */
+	MEMBER_EVERY,   /* an array of DAT_BOOLEANs that are all alike */
+	MEMBER_AGENT    /* a DAT_OS_WAIT_PROXY_AGENT */
 };
 
 struct member {
@@ -92,6 +96,8 @@ struct member {
 	bool is_signed;
 	enum group_id group;
 	uint64_t mask; /* its bit in the param mask of the structure, where there is one */
+	size_t beside;
+	bool silent; /* differs from run to run: matched and bound, not told unasked */
 };
 
 /* A structure; members end with a NULL name. */
@@ -103,7 +109,8 @@ struct layout {
 
 extern const struct layout layout_srq_attr, layout_srq_param, layout_ep_attr, layout_ep_param,
 	layout_evd_param, layout_pz_param, layout_psp_param, layout_rsp_param, layout_cr_param,
-	layout_lmr_param, layout_rmr_param, layout_cno_param, layout_ia_attr, layout_provider_attr;
+	layout_lmr_param, layout_rmr_param, layout_cno_param, layout_ia_attr, layout_provider_attr,
+	layout_provider_info;
 
 /*
  * The number of a DAT_EVENT, and the view of the rest that goes with a number, by the short names

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Beginning and end of a run: the fabric, the objects by name, the freeing of everything. */
-#include "world.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "invoke.h"
 
 bool world_begin(struct run *run, const struct script *script, bool traced)
 {
@@ -79,7 +79,8 @@ int object_of(const struct run *run, DAT_HANDLE handle)
 	int i;
 
 	for (i = run->script->symbol_count - 1; i >= 0; i--) {
-		if (run->objects[i].handle == handle && handle != DAT_HANDLE_NULL)
+		if (run->objects[i].handle == handle && handle != DAT_HANDLE_NULL &&
+		    !run->objects[i].alias)
 			return i;
 	}
 	return -1;
@@ -95,10 +96,18 @@ void run_stray(struct run *run, DAT_HANDLE handle, int type)
 	run->strays[run->stray_count++].type = type;
 }
 
-void run_keep(struct run *run, struct region *region)
+void object_found(struct run *run, int symbol, DAT_HANDLE handle)
 {
-	run->kept = mem_grow(run->kept, (run->kept_count + 1) * sizeof(*run->kept));
-	run->kept[run->kept_count++] = region;
+	struct object *object = &run->objects[symbol];
+
+	object->alias = handle == DAT_HANDLE_NULL || object_of(run, handle) >= 0;
+	object->borrowed = true; /* whoever made it frees it */
+	if (object->alias) {
+		object->handle = handle;
+		object->alive = true;
+	} else {
+		object_made(run, symbol, handle);
+	}
 }
 
 /* ---- freeing ---- */
@@ -192,6 +201,18 @@ static bool check_none_left(struct run *run)
 	return run_fail(run, EXIT_CHECKER, &expected, &actual, "objects left");
 }
 
+static void clear_registry(struct run *run)
+{
+	DAT_PROVIDER_INFO info;
+
+	while (run->provider_count) {
+		memset(&info, 0, sizeof(info));
+		strncpy(info.ia_name, run->providers[--run->provider_count],
+			sizeof(info.ia_name) - 1);
+		dat_registry_remove_provider(tool_provider(), &info);
+	}
+}
+
 bool world_clear(struct run *run)
 {
 	bool good = true;
@@ -204,6 +225,7 @@ bool world_clear(struct run *run)
 	collect_requests(run);
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		good = clear_type(run, order[i].type, order[i].free) && good;
+	clear_registry(run);
 	return good && check_none_left(run);
 }
 
@@ -220,7 +242,7 @@ static void keep_trace(struct run *run, struct text *trace)
 
 void world_end(struct run *run, struct text *trace)
 {
-	struct object *object;
+	struct watch *watch, *next;
 	size_t k;
 	int i;
 
@@ -234,14 +256,17 @@ void world_end(struct run *run, struct text *trace)
 		}
 		dat_sim_destroy(run->sim);
 	}
-	for (i = 0; run->objects && i < run->script->symbol_count; i++) {
-		object = &run->objects[i];
-		region_free(object->region);
-		free(object->surfaced);
+	for (i = 0; run->objects && i < run->script->symbol_count; i++)
+		free(run->objects[i].surfaced);
+	for (k = 0; k < run->region_count; k++)
+		region_free(run->regions[k]);
+	for (watch = run->watches; watch; watch = next) {
+		next = watch->next;
+		free(watch);
 	}
-	for (k = 0; k < run->kept_count; k++)
-		region_free(run->kept[k]);
-	free(run->kept);
+	free(run->regions);
+	free(run->agent_calls);
+	free(run->providers);
 	free(run->objects);
 	free(run->ledger.dtos);
 	free(run->ledger.pieces);

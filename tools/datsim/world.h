@@ -17,12 +17,15 @@
 #define BUSY_LIMIT_NS    UINT64_C(10000000000) /* longer than this is never quiet */
 #define BUSY_LIMIT_STEPS 1000000
 
-/* Memory behind an LMR. Buffers are cut from it with guard bytes on both sides. */
+/*
+ * Memory behind LMRs, with guard bytes before and behind it. Buffers are cut from its end downwards, each
+ * with guard bytes on both sides; what scripts place by an offset they begin at its beginning.
+ */
 struct region {
 	unsigned char *bytes;
 	size_t size;
 	size_t used;
-	DAT_LMR_CONTEXT context;
+	const char *shared; /* the name of the shared memory that it is, or NULL */
 	struct hole {
 		size_t offset, length;
 	} * holes; /* buffers given back */
@@ -36,15 +39,28 @@ struct piece {
 	bool carved; /* has guards, and is given back */
 };
 
+enum dto_kind {
+	DTO_RECV,
+	DTO_SEND,
+	DTO_WRITE,
+	DTO_READ,
+	DTO_BIND,
+	DTO_KINDS
+};
+
 struct dto {
-	bool is_send;
-	bool done;      /* completed, or thrown away with its queue */
-	bool delivered; /* of a Send: its data arrived */
-	bool labelled;  /* the script gave a cookie */
-	int queue;      /* symbol of the EP or SRQ it was posted to */
+	enum dto_kind kind;
+	bool done;       /* completed, or thrown away with its queue */
+	bool suppressed; /* completes only if it fails */
+	bool delivered;  /* of a Send: its data arrived */
+	bool labelled;   /* the script gave a cookie */
+	int queue;       /* symbol of the EP or SRQ it was posted to */
+	int rmr;         /* symbol, of a bind */
 	uint64_t label;
 	uint64_t length;
 	size_t first_piece, piece_count;
+	struct piece remote;   /* of a Write or Read: the peer's end */
+	size_t posted, reaped; /* the ledger's count of reaped ones at the time; 0: not yet */
 };
 
 struct ledger {
@@ -52,19 +68,50 @@ struct ledger {
 	size_t count, room;
 	struct piece *pieces;
 	size_t piece_count, piece_room;
+	size_t reaped; /* from 1 */
+};
+
+/* What an RMR gives the peer. */
+struct window {
+	struct region *region; /* NULL: not the tool's memory */
+	size_t offset;
+	DAT_VADDR address;
+	DAT_VLEN length;
+	DAT_RMR_CONTEXT context;
 };
 
 /* What a symbol stands for at run time. */
 struct object {
 	DAT_HANDLE handle;
 	bool alive;
-	bool borrowed;                  /* goes with its IA, or is another name of something */
-	struct region *region;          /* of an LMR */
+	bool borrowed;         /* goes with its IA, or is another name of something */
+	bool alias;            /* another name of an object that has one */
+	uint64_t number;       /* of a name for a number */
+	struct region *region; /* of an LMR */
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	struct window window;           /* of an RMR: as bound last */
 	int recv_evd, request_evd, srq; /* symbols, of an EP; -1 unknown */
-	size_t last_send, last_recv;    /* of a queue: last completed, to check the order */
+	size_t last_request, last_recv; /* of a queue: last completed, to check the order */
 	size_t last_message;            /* of an EP: last Send that arrived at it */
 	uint64_t *surfaced;             /* of a timed EVD: when each queued event came */
 	size_t surfaced_count, surfaced_room;
+};
+
+/* What the tool gives a CNO for an agent: who made it, and the number it is known by. */
+struct watch {
+	struct run *run;
+	int actor;
+	uint64_t number;
+	struct watch *next;
+};
+
+/* An agent was called. */
+struct agent_call {
+	int actor;
+	uint64_t number;
+	DAT_EVD_HANDLE evd;
+	bool seen; /* by a line of the script */
 };
 
 /* Handles that a script made but did not name. */
@@ -116,8 +163,13 @@ struct run {
 	size_t hold_count, hold_room;
 	struct planted *faults;
 	size_t fault_count;
-	struct region **kept; /* of LMRs without a name */
-	size_t kept_count;
+	struct region **regions; /* all of them */
+	size_t region_count;
+	struct watch *watches;
+	struct agent_call *agent_calls;
+	size_t agent_call_count, agent_call_room;
+	const char **providers; /* names that the script registered */
+	size_t provider_count;
 	bool any_timed;
 	struct text *echo; /* of the last statement; or NULL */
 	DAT_COUNT objects_before;
@@ -149,17 +201,19 @@ void failure_print(const struct run *run, const char *replay, struct text *text)
 
 /* ---- memory (memory.c) ---- */
 
-struct region *region_new(size_t size);
+/* `shared`: not the program's alone; the name of it must outlive the region. The run frees it. */
+struct region *region_new(struct run *run, size_t size, const char *shared);
 void region_free(struct region *region);
 /* Cut a buffer; false: no room. */
 bool region_carve(struct region *region, size_t length, struct piece *piece);
 void region_return(const struct piece *piece);
 bool piece_guards_whole(const struct piece *piece);
+bool region_guards_whole(const struct region *region);
 
 /* ---- ledger (ledger.c) ---- */
 
 /* Open an entry and fill its buffers; the pieces follow by ledger_piece. Returns its number. */
-size_t ledger_post(struct run *run, bool is_send, int queue);
+size_t ledger_post(struct run *run, enum dto_kind kind, int queue);
 void ledger_piece(struct run *run, const struct piece *piece);
 void ledger_fill(struct run *run, size_t number);
 /* The post failed: as if it had never been. Only the last entry. */
@@ -169,6 +223,13 @@ DAT_CONTEXT ledger_cookie(size_t number);
 bool ledger_event(struct run *run, int evd, const DAT_EVENT *event);
 /* The queue was reset or freed: its DTOs never complete. */
 void ledger_drop(struct run *run, int queue);
+/* Byte `i` of message `number`, `length` bytes long. */
+unsigned char message_byte(size_t number, uint64_t length, uint64_t i);
+/* Was what these bytes of this Write or Read hold anybody else's, too, meanwhile? */
+bool ledger_disturbed(const struct run *run, size_t number, const struct piece *piece);
+/* ledger_data.c: what a DTO that succeeded moved is where it should be, as it should be. */
+bool ledger_check_data(struct run *run, int ep, size_t number, uint64_t length);
+bool checker_failed(struct run *run, const char *expected, const char *actual);
 /* The cookie as the script knows it. */
 uint64_t ledger_label(const struct run *run, uint64_t cookie);
 void ledger_pending(const struct run *run, struct text *text);
@@ -183,6 +244,13 @@ void run_observe(struct run *run);
 /* When the event at the head of a timed EVD came; false: none is there. */
 bool run_surfaced(struct run *run, int evd, uint64_t *script_ns);
 bool run_quiet(struct run *run);
+
+/* ---- agents (agents.c) ---- */
+
+DAT_OS_WAIT_PROXY_AGENT agent_new(struct run *run, int actor, uint64_t number);
+/* The number of an agent of the tool's; false: it is none. */
+bool agent_number(const DAT_OS_WAIT_PROXY_AGENT *agent, uint64_t *number);
+bool run_agent(struct run *run, const struct statement *st);
 
 /* ---- doing (fixture.c, invoke.c, expect.c, wire.c) ---- */
 
@@ -201,8 +269,11 @@ bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got);
 void object_made(struct run *run, int symbol, DAT_HANDLE handle);
 void object_gone(struct run *run, int symbol);
 int object_of(const struct run *run, DAT_HANDLE handle);
-/* Memory that the library may still know is freed with the world. */
-void run_keep(struct run *run, struct region *region);
+/* The script's ?name for a handle that came back. */
+void object_found(struct run *run, int symbol, DAT_HANDLE handle);
+/* The symbol of an object, whichever of its names the script used; -1: none. */
+int value_object(const struct run *run, const struct value *value);
+uint64_t value_number(const struct run *run, const struct value *value);
 void run_stray(struct run *run, DAT_HANDLE handle, int type);
 DAT_HANDLE value_handle(const struct run *run, const struct value *value);
 
@@ -210,9 +281,9 @@ DAT_HANDLE value_handle(const struct run *run, const struct value *value);
  * Do the settings that belong to output `param` match the structure at `base`? What is really there
  * goes to `actual`, as a script would write it, with `separator` between.
  */
-bool match_settings(const struct run *run, const struct setting *settings, int param,
-		    const void *base, struct text *actual, const char *separator);
-bool match_number(const struct setting *setting, uint64_t number, size_t size);
+bool match_settings(struct run *run, const struct setting *settings, int param, const void *base,
+		    struct text *actual, const char *separator);
+bool match_number(struct run *run, const struct setting *setting, uint64_t number, size_t size);
 void print_member(const struct run *run, struct text *text, const struct member *member,
 		  const void *base);
 

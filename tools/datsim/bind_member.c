@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a member of a structure may hold, or be compared with. */
+#include "bind.h"
+
+#include <string.h>
+
+/* The type of the handles that a member of this name holds. */
+static int type_of_member(const struct member *member)
+{
+	static const struct {
+		const char *part;
+		int type;
+	} parts[] = {
+		{ "cno", DAT_HANDLE_TYPE_CNO }, { "evd", DAT_HANDLE_TYPE_EVD },
+		{ "srq", DAT_HANDLE_TYPE_SRQ }, { "lmr", DAT_HANDLE_TYPE_LMR },
+		{ "rmr", DAT_HANDLE_TYPE_RMR }, { "pz", DAT_HANDLE_TYPE_PZ },
+		{ "ia", DAT_HANDLE_TYPE_IA },   { "ep", DAT_HANDLE_TYPE_EP },
+		{ "cr", DAT_HANDLE_TYPE_CR },
+	};
+	size_t i;
+
+	if (member->kind == MEMBER_NUMBER)
+		return SYMBOL_NUMBER;
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (strstr(member->name, parts[i].part))
+			return parts[i].type;
+	}
+	return SYMBOL_ANY;
+}
+
+static bool bind_new_member(struct binder *binder, const struct setting *setting,
+			    const struct member *member)
+{
+	if (setting->unequal || (member->kind != MEMBER_NUMBER && member->kind != MEMBER_HANDLE)) {
+		diag_add(&binder->script->diag, setting->value->at,
+			 "only a number or a handle can be named, as in %s=?name", member->name);
+		return false;
+	}
+	return bind_new_name(binder, setting->value, type_of_member(member));
+}
+
+static bool bind_text(struct binder *binder, const struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		return true;
+	diag_add(&binder->script->diag, value->at, "expected a text in quotes");
+	return false;
+}
+
+static bool bind_address_member(struct binder *binder, struct value *value)
+{
+	if (value->kind == VALUE_NULL)
+		return true;
+	if (value->kind == VALUE_NAME && !value->actor) {
+		value->actor_index = bind_actor(binder, value->text, value->at);
+		return value->actor_index >= 0;
+	}
+	diag_add(&binder->script->diag, value->at, "expected the name of an actor");
+	return false;
+}
+
+bool bind_member(struct binder *binder, struct setting *setting, const struct member *member)
+{
+	struct value *value = setting->value;
+	int64_t number;
+
+	setting->member = member;
+	if (value->kind == VALUE_ANY)
+		return true;
+	if (value->kind == VALUE_NEW)
+		return bind_new_member(binder, setting, member);
+	switch (member->kind) {
+	case MEMBER_HANDLE:
+		return bind_handle(binder, value);
+	case MEMBER_ADDRESS:
+		return bind_address_member(binder, value);
+	case MEMBER_TEXT:
+	case MEMBER_DATA:
+		return bind_text(binder, value);
+	case MEMBER_AGENT:
+		return value->kind == VALUE_NULL || bind_number(binder, value, GROUP_NONE);
+	case MEMBER_EVERY:
+		return bind_number(binder, value, member->group);
+	case MEMBER_NUMBER:
+		break;
+	}
+	if (value->kind == VALUE_NULL && member->silent)
+		return true; /* a pointer; its number is 0 */
+	if (value->kind == VALUE_NUMBER && *value->unit && member->size == sizeof(uint64_t)) {
+		if (!value_bytes(binder, value, &value->number))
+			return false;
+		value->unit = "";
+	}
+	if (!bind_number(binder, value, member->group))
+		return false;
+	if (member->size == sizeof(uint64_t) || value->kind == VALUE_VARIABLE)
+		return true;
+	return value_between(binder, value, INT32_MIN, UINT32_MAX, &number);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a call that was made changes in the tool's books: objects that are new or gone, the ledger. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "invoke.h"
+
+/* ---- arguments and outputs by name ---- */
+
+static int position_of(const struct call *call, const char *name)
+{
+	int i;
+
+	for (i = 0; call->row->params[i].kind != PARAM_END; i++) {
+		if (!strcmp(call->row->params[i].name, name))
+			return i;
+	}
+	return -1;
+}
+
+static int input_symbol(const struct invocation *inv, const char *name)
+{
+	int i = position_of(inv->call, name);
+
+	return i < 0 || !inv->call->in[i] ? -1 : value_object(inv->run, inv->call->in[i]);
+}
+
+/* 0 where the script did not want to know. */
+static DAT_UINT32 context_out(const struct invocation *inv, const char *name)
+{
+	int i = position_of(inv->call, name);
+	DAT_UINT32 context = 0;
+
+	if (i >= 0 && inv->slots[i].pointer)
+		memcpy(&context, &inv->storage[i], sizeof(context));
+	return context;
+}
+
+/* ---- new objects ---- */
+
+/* An EP's queues, which the ledger compares completions with. */
+static void learn_endpoint(struct invocation *inv, int symbol)
+{
+	struct object *object = &inv->run->objects[symbol];
+
+	object->recv_evd = input_symbol(inv, "recv_evd_handle");
+	object->request_evd = input_symbol(inv, "request_evd_handle");
+	object->srq = input_symbol(inv, "srq_handle");
+}
+
+static void learn_modification(struct invocation *inv)
+{
+	const struct value *value = inv->call->in[2];
+	const struct setting *setting;
+	struct object *object;
+	int ep;
+
+	if (strcmp(inv->call->name, "dat_ep_modify"))
+		return;
+	ep = value_object(inv->run, inv->call->in[0]);
+	if (ep < 0)
+		return;
+	object = &inv->run->objects[ep];
+	for (setting = value->settings; setting; setting = setting->next) {
+		if (!strcmp(setting->key, "recv_evd_handle"))
+			object->recv_evd = value_object(inv->run, setting->value);
+		else if (!strcmp(setting->key, "request_evd_handle"))
+			object->request_evd = value_object(inv->run, setting->value);
+	}
+}
+
+static void learn_memory(struct invocation *inv, struct object *object)
+{
+	object->region = inv->region;
+	object->lmr_context = context_out(inv, "lmr_context");
+	object->rmr_context = context_out(inv, "rmr_context");
+}
+
+static void name_new_handles(struct invocation *inv)
+{
+	const struct target *target = inv->call->targets;
+	const struct param *param;
+	int i;
+
+	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
+		if ((param->kind != PARAM_OUT_HANDLE && param->kind != PARAM_INOUT_HANDLE) ||
+		    !inv->slots[i].pointer)
+			continue;
+		if (!target || target->symbol < 0) {
+			if (!param->borrowed)
+				run_stray(inv->run, inv->storage[i].handle, param->type);
+		} else {
+			object_made(inv->run, target->symbol, inv->storage[i].handle);
+			inv->run->objects[target->symbol].borrowed = param->borrowed;
+			if (param->type == DAT_HANDLE_TYPE_EP)
+				learn_endpoint(inv, target->symbol);
+			if (param->type == DAT_HANDLE_TYPE_LMR)
+				learn_memory(inv, &inv->run->objects[target->symbol]);
+		}
+		target = target ? target->next : NULL;
+	}
+}
+
+/* ---- windows ---- */
+
+static void learn_window(struct invocation *inv)
+{
+	const struct dto *dto = &inv->run->ledger.dtos[inv->dto];
+	const struct piece *piece = &inv->run->ledger.pieces[dto->first_piece];
+
+	if (dto->rmr < 0 || !dto->piece_count)
+		return;
+	inv->run->objects[dto->rmr].window = (struct window){
+		.region = piece->region,
+		.offset = piece->offset,
+		.address = inv->segments[0].virtual_address,
+		.length = inv->segments[0].segment_length,
+		.context = context_out(inv, "rmr_context"),
+	};
+}
+
+/* ---- EPs that came with a request ---- */
+
+static void learn_request_ep(struct invocation *inv)
+{
+	DAT_CR_PARAM param = { .local_ep_handle = DAT_HANDLE_NULL };
+
+	dat_sim_trace(inv->run->sim, DAT_FALSE);
+	dat_cr_query(inv->slots[0].handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param);
+	dat_sim_trace(inv->run->sim, inv->run->traced ? DAT_TRUE : DAT_FALSE);
+	inv->cr_ep = param.local_ep_handle;
+}
+
+/* Accepted, an EP that was made for the request is the program's; else it is gone. */
+static void answered(struct invocation *inv)
+{
+	int ep = object_of(inv->run, inv->cr_ep);
+
+	if (inv->cr_ep == DAT_HANDLE_NULL || (ep >= 0 && !inv->run->objects[ep].borrowed))
+		return;
+	if (strcmp(inv->call->name, "dat_cr_accept")) {
+		if (ep >= 0)
+			object_gone(inv->run, ep);
+	} else if (ep >= 0) {
+		inv->run->objects[ep].borrowed = false;
+	} else {
+		run_stray(inv->run, inv->cr_ep, DAT_HANDLE_TYPE_EP);
+	}
+}
+
+/* ---- the registry ---- */
+
+static DAT_RETURN refuse_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			      DAT_IA_HANDLE *ia)
+{
+	(void)name;
+	(void)qlen;
+	(void)async;
+	(void)ia;
+	return (DAT_RETURN)((DAT_UINT32)DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES |
+			    DAT_RESOURCE_DEVICE);
+}
+
+DAT_PROVIDER *tool_provider(void)
+{
+	static DAT_PROVIDER provider = { .device_name = "datsim", .ia_open_func = refuse_open };
+
+	return &provider;
+}
+
+static void registered(struct invocation *inv)
+{
+	const struct value *info = inv->call->in[1];
+	struct run *run = inv->run;
+	const struct setting *setting;
+
+	for (setting = info->settings; setting; setting = setting->next) {
+		if (strcmp(setting->key, "ia_name"))
+			continue;
+		run->providers = mem_grow(run->providers,
+					  (run->provider_count + 1) * sizeof(*run->providers));
+		run->providers[run->provider_count++] = setting->value->text;
+	}
+}
+
+/* ---- before and after ---- */
+
+static bool is_disconnected(DAT_EP_HANDLE ep)
+{
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+
+	dat_ep_get_status(ep, &state, NULL, NULL);
+	return state == DAT_EP_STATE_DISCONNECTED;
+}
+
+void before_call(struct invocation *inv)
+{
+	const struct call_row *row = inv->call->row;
+	int flags;
+
+	if (row->effect == CALL_RESETS)
+		inv->was_disconnected = is_disconnected(inv->slots[0].handle);
+	if (row->effect == CALL_ANSWERS)
+		learn_request_ep(inv);
+	if (!call_posts(row))
+		return;
+	flags = position_of(inv->call, "completion_flags");
+	if (flags >= 0 && inv->call->row->effect != CALL_RECEIVES)
+		inv->run->ledger.dtos[inv->dto].suppressed = inv->slots[flags].number &
+							     DAT_COMPLETION_SUPPRESS_FLAG;
+}
+
+static void succeeded(struct invocation *inv)
+{
+	struct run *run = inv->run;
+	int first = inv->call->in[0] ? value_object(run, inv->call->in[0]) : -1, i;
+
+	switch (inv->call->row->effect) {
+	case CALL_BINDS:
+		learn_window(inv);
+		return;
+	case CALL_ANSWERS:
+		answered(inv);
+		break;
+	case CALL_ADDS:
+		registered(inv);
+		return;
+	case CALL_RESETS:
+		if (inv->was_disconnected && first >= 0)
+			ledger_drop(run, first);
+		return;
+	case CALL_FREES:
+	case CALL_CLOSES:
+		break;
+	default:
+		learn_modification(inv);
+		return;
+	}
+	if (first < 0)
+		return;
+	object_gone(run, first);
+	for (i = 0; inv->call->row->effect == CALL_CLOSES && i < run->script->symbol_count; i++) {
+		if (run->script->symbols[i].owner == first)
+			object_gone(run, i);
+	}
+}
+
+void after_call(struct invocation *inv, DAT_RETURN ret)
+{
+	if (call_posts(inv->call->row) && (ret != DAT_SUCCESS || inv->queue < 0))
+		ledger_undo(inv->run);
+	if (ret != DAT_SUCCESS)
+		return;
+	succeeded(inv);
+	name_new_handles(inv);
+}
