@@ -26,6 +26,14 @@ valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang
 format      clang-format    command clang-format
 coverage    lcov            command lcov
+lab         qemu-system-x86 command qemu-system-x86_64
+lab         busybox-static  command busybox
+lab         cpio            command cpio
+lab         ibverbs-providers run test -e /etc/libibverbs.d/siw.driver
+lab         ibverbs-utils   command ibv_devices
+lab         iproute2        run test -x /sbin/ip
+lab         kmod            run test -x /sbin/modprobe
+lab         xz-utils        command xz
 '
 
 packages_have() {

@@ -83,6 +83,7 @@ stage_valgrind() { build_normal && test_in check "$1" check-valgrind; }
 stage_clang() { build_tree clang check-build --enable-werror CC=clang; }
 stage_determinism() { script "$1" tests/determinism.sh; }
 stage_instructions() { script "$1" bench/instructions.sh; }
+stage_hwlab() { script "$1" tests/hwlab/lab.sh; }
 stage_distcheck() { build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck; }
 stage_format() { script "$1" tests/house/format.sh; }
 

@@ -1,0 +1,204 @@
+#!/bin/bash
+# The hardware lab: boots a Debian kernel with the kernel's own software RDMA devices (rdma_rxe: RoCE, siw: iWARP)
+# in QEMU, and runs a command in it, on the host's files. See --help and doc/hwlab.md.
+here=$(cd "$(dirname "$0")" && pwd)
+series=6.12
+seconds=300
+shell=no
+tries=3
+boot_seconds=${HWLAB_BOOT_SECONDS:-90}
+cache=${HWLAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/libdat/hwlab}
+
+usage() {
+	cat << END
+usage: $0 [OPTION...] COMMAND [ARGUMENT...]
+       $0 [OPTION...] --shell
+
+Runs COMMAND in a virtual machine that has the RDMA devices rxe0 (RoCE, 10.0.0.1) and siw0 (iWARP, 10.0.1.1). It sees
+the files of this machine, in the current folder; what it writes is lost, but for /lab. Output and exit status are
+the command's.
+
+  --shell             a shell in the machine, to look around
+  --kernel SERIES     Debian's kernel 6.12 (the default) or 6.1
+  --seconds N         the command may take so long (default 300)
+  --keep DIR          the folder that is /lab inside, kept afterwards: output, console, dmesg
+  --have              says why the lab cannot run here (status 77), or nothing; fetches the kernel
+
+The first run fetches the kernel's packages (by apt, 25 s, no root) and keeps what it needs in
+$cache
+END
+}
+
+# The lab cannot run here, and that is no failure.
+skip() {
+	echo "hwlab: $*" >&2
+	exit 77
+}
+
+fail() {
+	echo "hwlab: $*" >&2
+	exit 99
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--help | -h)
+		usage
+		exit 0
+		;;
+	--shell) shell=yes ;;
+	--have) have=yes ;;
+	--kernel) series=$2 && shift ;;
+	--seconds) seconds=$2 && shift ;;
+	--keep) keep=$2 && shift ;;
+	--)
+		shift
+		break
+		;;
+	-*)
+		usage >&2
+		exit 2
+		;;
+	*) break ;;
+	esac
+	shift
+done
+case $series in
+6.1 | 6.12) ;;
+*) usage >&2 && exit 2 ;;
+esac
+if [ $# -eq 0 ] && [ $shell = no ] && [ -z "${have:-}" ]; then
+	usage >&2
+	exit 2
+fi
+
+# ---- what it needs ----
+
+PATH=$PATH:/usr/sbin:/sbin
+[ "$(uname -m)" = x86_64 ] || skip "no kernel for $(uname -m)"
+for program in qemu-system-x86_64 cpio busybox xz modprobe ip rdma gcc make; do
+	command -v $program > /dev/null || skip "there is no $program here (doc/hwlab.md lists the packages)"
+done
+busybox=$(command -v busybox)
+! ldd "$busybox" > /dev/null 2>&1 || skip "busybox here needs shared libraries; the package busybox-static does not"
+mkdir -p "$cache" || fail "cannot make the folder $cache"
+kernel=$cache/$series
+exec 8> "$cache/lock"
+flock 8
+if [ ! -e "$kernel/version" ]; then
+	[ -t 2 ] && echo "hwlab: fetching kernel $series (once)" >&2
+	"$here/kernel.sh" "$series" "$kernel" > "$cache/$series.log" 2>&1
+	case $? in
+	0) ;;
+	75) skip "kernel $series cannot be fetched: no network, or no such package (see $cache/$series.log)" ;;
+	*) fail "kernel $series cannot be prepared, see $cache/$series.log" ;;
+	esac
+fi
+[ -z "${have:-}" ] || exit 0
+
+# ---- the machine ----
+
+if [ -n "${keep:-}" ]; then
+	mkdir -p "$keep" || fail "cannot make the folder $keep"
+	lab=$(cd "$keep" && pwd)
+else
+	lab=$(mktemp -d)
+fi
+machine=
+# shellcheck disable=SC2317 # called by the trap
+end() {
+	[ -z "$machine" ] || { kill -9 "$machine" && wait "$machine"; } 2> /dev/null
+	[ -n "${keep:-}" ] || rm -rf "$lab"
+}
+trap end EXIT
+trap 'exit 130' INT TERM HUP
+
+make_initrd() {
+	local root=$lab/initrd
+	mkdir -p "$root"/{bin,dev,proc,sys,host,lab,memory} &&
+		cp "$busybox" "$root/bin/busybox" && cp -r "$kernel/modules" "$root/" &&
+		cp "$here/init.sh" "$root/init" && chmod +x "$root/init" || return
+	for name in sh mount insmod mkdir switch_root echo; do
+		ln -s busybox "$root/bin/$name"
+	done
+	(cd "$root" && find . | cpio -o -H newc --quiet) > "$lab/initrd.cpio" || return
+	rm -rf "$root"
+}
+
+# q35: other machine types hang now and then while the kernel calibrates its timers. Two processors, because
+# programs that poll on one keep the device from working.
+machine_command() {
+	local serial=(-serial "file:$lab/console")
+	[ $shell = no ] || serial=(-serial mon:stdio)
+	# shellcheck disable=SC2054
+	command=(qemu-system-x86_64 -M q35 -nodefaults -vga none -accel tcg,thread=multi -cpu max -smp 2 -m 1024
+		-display none -no-reboot "${serial[@]}"
+		-fsdev "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
+		-device virtio-9p-pci,fsdev=host,mount_tag=host
+		-fsdev "local,id=lab,path=$lab,security_model=none"
+		-device virtio-9p-pci,fsdev=lab,mount_tag=lab
+		-kernel "$kernel/vmlinuz" -initrd "$lab/initrd.cpio"
+		-append "console=ttyS0 quiet panic=-1 reboot=t mitigations=off nokaslr random.trust_cpu=on tsc=reliable nowatchdog")
+}
+
+start_machine() {
+	rm -f "$lab"/{up,status,output,dmesg,console}
+	: > "$lab/output"
+	"${command[@]}" < /dev/null 2> "$lab/qemu" 8>&- &
+	machine=$!
+}
+
+# A machine that hangs while it boots has run nothing yet: it is ended and another one started.
+boot() {
+	local try deadline
+	for ((try = 1; try <= tries; try++)); do
+		start_machine
+		deadline=$((SECONDS + boot_seconds))
+		while kill -0 $machine 2> /dev/null && [ $SECONDS -lt $deadline ]; do
+			[ ! -e "$lab/up" ] || return 0
+			sleep 0.1
+		done
+		[ ! -e "$lab/up" ] || return 0
+		echo "hwlab: the machine did not come up (try $try of $tries)" >&2
+		kill -9 $machine 2> /dev/null
+		wait $machine 2> /dev/null
+		machine=
+	done
+	tail -n 20 "$lab/qemu" "$lab/console" >&2
+	return 1
+}
+
+machine_command
+make_initrd || fail "cannot make the initrd"
+cp "$here/guest.sh" "$lab/"
+{
+	echo "lab_shell=$shell"
+	echo "lab_seconds=$seconds"
+	printf 'lab_folder=%q\n' "$PWD"
+	echo "lab_date=@$(date +%s)"
+} > "$lab/settings"
+[ $# -eq 0 ] || printf '%q ' "$@" > "$lab/job"
+
+if [ $shell = yes ]; then
+	"${command[@]}" 8>&-
+	exit
+fi
+
+boot || fail "the machine does not boot"
+tail -q -n +1 -f -s 0.2 --pid=$machine "$lab/output" 8>&- &
+# The command has its own limit inside; this one is for a machine that hangs.
+deadline=$((SECONDS + seconds + 60))
+while kill -0 $machine 2> /dev/null; do
+	[ $SECONDS -lt $deadline ] || kill -9 $machine
+	sleep 0.1
+done
+wait 2> /dev/null
+machine=
+if [ ! -s "$lab/status" ]; then
+	echo "hwlab: the machine ended before the command did" >&2
+	tail -n 30 "$lab/console" >&2
+	exit 99
+fi
+status=$(cat "$lab/status")
+[ "$status" != 124 ] || echo "hwlab: the command took longer than $seconds s" >&2
+exit "$status"
