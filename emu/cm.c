@@ -245,16 +245,33 @@ static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
 	return !conn->head.live || conn->qp != event->qp || conn->epoch != event->epoch;
 }
 
+/* " reads_in=8 reads_out=8 private=0a1b": as whoever spoke last said. */
+#define PARAM_TEXT (2 * EMU_PRIVATE_DATA + 64)
+
+static void param_text(const struct emu_conn *conn, char text[PARAM_TEXT])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = (size_t)snprintf(text, PARAM_TEXT, " reads_in=%u reads_out=%u%s", conn->rd_in,
+				    conn->rd_out, conn->size ? " private=" : "");
+
+	for (uint32_t i = 0; i < conn->size; i++) {
+		text[n++] = digits[conn->data[i] >> 4];
+		text[n++] = digits[conn->data[i] & 15];
+	}
+	text[n] = '\0';
+}
+
 static EMU_COLD void trace_request(struct emu_world *w, const struct emu_conn *conn)
 {
 	const struct emu_qp *qp = emu_qp_at(w, conn->qp);
-	char psn[24] = "";
+	char psn[24] = "", param[PARAM_TEXT];
 
 	if (qp->epoch == conn->epoch)
 		snprintf(psn, sizeof(psn), " psn=%u", emu_wire_first_psn(qp));
-	emu_trace_line(w, "%s.ep%u packet to=%s op=CM_REQ qual=%lu%s",
+	param_text(conn, param);
+	emu_trace_line(w, "%s.ep%u packet to=%s op=CM_REQ qual=%lu%s%s",
 		       emu_adapter_name(w, conn->from), conn->name, emu_adapter_name(w, conn->to),
-		       conn->port, psn);
+		       conn->port, psn, param);
 }
 
 static EMU_COLD void trace_reply(struct emu_world *w, const struct emu_conn *conn, uint32_t outcome)
@@ -263,7 +280,7 @@ static EMU_COLD void trace_reply(struct emu_world *w, const struct emu_conn *con
 					       [NIC_END_NO_LISTENER] = " reason=NO_LISTENER",
 					       [NIC_END_UNREACHABLE] = " reason=UNREACHABLE" };
 	const struct emu_qp *qp = conn->passive_qp ? emu_qp_at(w, conn->passive_qp) : NULL;
-	char end[16] = "", more[32] = "";
+	char end[16] = "", more[32] = "", param[PARAM_TEXT] = "";
 
 	if (outcome) {
 		snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
@@ -271,9 +288,11 @@ static EMU_COLD void trace_reply(struct emu_world *w, const struct emu_conn *con
 		snprintf(end, sizeof(end), ".ep%u", qp->name);
 		snprintf(more, sizeof(more), " psn=%u", emu_wire_first_psn(qp));
 	}
-	emu_trace_line(w, "%s%s packet to=%s.ep%u op=%s%s", emu_adapter_name(w, conn->to), end,
+	if (!outcome)
+		param_text(conn, param);
+	emu_trace_line(w, "%s%s packet to=%s.ep%u op=%s%s%s", emu_adapter_name(w, conn->to), end,
 		       emu_adapter_name(w, conn->from), conn->name, outcome ? "CM_REJ" : "CM_REP",
-		       more);
+		       more, param);
 }
 
 static void on_request(struct emu_world *w, const struct emu_event *event)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # datsim show --pcapng: the same bytes every time, what it cannot do said clearly, and, where tshark is
-# installed, packets that it takes apart without a complaint. tests/unit/test_capture.c reads the file.
+# installed, packets that it takes apart without a complaint. tests/unit/test_capture*.c read the file.
 . "$(dirname "$0")/begin.sh"
 
 refuses() {
@@ -41,13 +41,21 @@ no_complaint() {
 	[ ! -s "$scratch/complaints" ]
 }
 
+no_malformed() {
+	tshark "$@" -n -r "$scratch/a" -Y '_ws.malformed || _ws.expert.severity >= 0x800000' \
+		> "$scratch/complaints" 2> /dev/null
+	cat "$scratch/complaints"
+	[ ! -s "$scratch/complaints" ]
+}
+
 says() {
 	fields "$1" frame.comment | grep -F "$2"
 }
 
 trace=$here/timeline/wire.trace
+iwarp=$here/timeline/iwarp.trace
 
-echo 1..23
+echo 1..38
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
 holds "it is the same again" cmp "$scratch/a" "$scratch/b"
@@ -57,19 +65,24 @@ holds "a diagram may be asked for beside it" \
 	"$datsim" show --svg "$scratch/svg" --pcapng "$scratch/b" "$trace"
 holds "then both are written" cmp "$scratch/a" "$scratch/b"
 
-sed 's/profile=ib/profile=iwarp/' "$trace" > "$scratch/iwarp.trace"
-holds "a trace of iWARP is refused" \
-	refuses 'is for profile ib, and this trace is of profile iwarp' "$scratch/c" "$scratch/iwarp.trace"
+sed 's/profile=ib/profile=opa/' "$trace" > "$scratch/opa.trace"
+holds "a trace of another profile is refused" \
+	refuses 'is for profiles ib and iwarp, and this trace is of profile opa' "$scratch/c" \
+	"$scratch/opa.trace"
 sed 's/op=WRITE_ONLY/op=WAVE/' "$trace" > "$scratch/other.trace"
 holds "a packet that RoCEv2 does not have is named" \
 	refuses 'other.trace:[0-9]*: a packet that RoCEv2 does not have: .*op=WAVE' "$scratch/c" \
+	"$scratch/other.trace"
+sed 's/op=CM_RTU/op=CM_RTZ/' "$iwarp" > "$scratch/other.trace"
+holds "one that iWARP does not have, too" \
+	refuses 'other.trace:[0-9]*: a packet that iWARP does not have: .*op=CM_RTZ' "$scratch/c" \
 	"$scratch/other.trace"
 echo 'no trace' > "$scratch/none.trace"
 holds "so is what is no trace" refuses 'not a trace' "$scratch/c" "$scratch/none.trace"
 holds "and a file that cannot be written" refuses 'cannot write /nowhere/c' /nowhere/c "$trace"
 
 if ! command -v tshark > /dev/null; then
-	while [ $n -lt 23 ]; do
+	while [ $n -lt 38 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP tshark is not installed"
 	done
@@ -96,3 +109,65 @@ holds "messages of 0 bytes, 1, an MTU and one more" counts 'infiniband.bth.opcod
 holds "no complaint, if tshark does not guess what is in them" \
 	no_complaint --disable-heuristic rpcrdma_infiniband
 holds "where padding is, and where none" counts 'infiniband.bth.opcode <= 4 && infiniband.bth.padcnt == 0' 11
+
+# ---- iWARP ----
+
+# Segments that come late are taken apart, too, if TCP does not look at their order.
+late='-o tcp.analyze_sequence_numbers:FALSE'
+
+# iwarp_fields FILTER FIELD...: one line a packet
+iwarp_fields() {
+	filter=$1
+	shift
+	for field; do
+		set -- "$@" -e "$field"
+		shift
+	done
+	# shellcheck disable=SC2086
+	tshark -n $late -r "$scratch/a" -Y "$filter" -T fields "$@" 2> /dev/null
+}
+
+iwarp_counts() {
+	have=$(iwarp_fields "$1" frame.number | wc -l)
+	echo "$1: $have, wanted $2"
+	[ "$have" -eq "$2" ]
+}
+
+iwarp_says() {
+	iwarp_fields "$1" frame.comment | grep -F "$2"
+}
+
+# Apart from what happened, which is that some were late, lost, refused.
+no_wrong_sum() {
+	tshark -n -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -r "$scratch/a" -Y "$1" -V \
+		2> /dev/null > "$scratch/sums"
+	have=$(grep -c 'Checksum Status: Good' "$scratch/sums")
+	bad=$(grep -c 'Checksum Status: Bad' "$scratch/sums")
+	echo "$have good, $bad bad, wanted $2 and $3"
+	[ "$have" -eq "$2" ] && [ "$bad" -eq "$3" ]
+}
+
+good_crcs() {
+	# shellcheck disable=SC2086
+	have=$(tshark -n $late -r "$scratch/a" -V 2> /dev/null | grep -c '(Good CRC32)')
+	echo "$have, wanted $1"
+	[ "$have" -eq "$1" ]
+}
+
+"$datsim" show --pcapng "$scratch/a" "$iwarp"
+# shellcheck disable=SC2086
+holds "tshark finds nothing malformed in a capture of iWARP" no_malformed $late
+holds "it finds MPA's frames in every segment with data" iwarp_counts 'tcp.len > 0 && !iwarp_mpa' 0
+holds "requests and replies, of which one says no" iwarp_counts 'iwarp_mpa.req || iwarp_mpa.rep' 6
+holds "with private data" iwarp_counts 'iwarp_mpa.privatedata contains "version 2"' 1
+holds "their CRCs are right" good_crcs 28
+holds "and all sums but that of the corrupt packet" no_wrong_sum tcp 50 1
+holds "Sends" iwarp_counts 'iwarp_rdma.opcode == 3' 12
+holds "Writes, two of no bytes" iwarp_counts 'iwarp_rdma.opcode == 0' 8
+holds "Read Requests" iwarp_counts 'iwarp_rdma.opcode == 1' 2
+holds "Read Responses" iwarp_counts 'iwarp_rdma.opcode == 2' 5
+holds "a Terminate: no buffer" iwarp_counts 'iwarp_rdma.term_errcode_ddp_untagged == 2' 1
+holds "a segment that was dropped says by what, and comes again" \
+	iwarp_says 'tcp.seq_raw == 16780080' 'dropped by fault 1'
+holds "connections begin and end" iwarp_counts 'tcp.flags.syn == 1 || tcp.flags.fin == 1' 9
+holds "where nobody listens, with a reset" iwarp_counts 'tcp.flags.reset == 1' 1

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a trace: the timeline and the diagram of it, in full and in short. */
+/* Any bytes as a trace: the timeline and the diagram of it, in full and in short, and the capture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/datsim/pcapng.h"
 #include "tools/datsim/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,6 +29,14 @@ static void diagram(const char *text, size_t size, bool all)
 	text_free(&error);
 }
 
+static void capture(const char *text, size_t size)
+{
+	struct text error = { 0 };
+
+	capture_write("/dev/null", "fuzz", text, size, &error);
+	text_free(&error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static FILE *out;
@@ -42,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		timeline(out, text, size, all);
 		diagram(text, size, all);
 	}
+	capture(text, size);
 	free(text);
 	return 0;
 }

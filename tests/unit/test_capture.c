@@ -3,157 +3,47 @@
  * datsim show --pcapng on a trace that is made here: the file is read by a reader of its own, and its
  * packets are those of the wire, with the lengths, numbers and marks that they had.
  */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "tests/support/support.h"
-#include "tools/datsim/pcapng.h"
+#include "tests/unit/capture_file.h"
 #include "tools/datsim/roce.h"
-
-#define PACKETS 128
 
 struct seen {
 	uint32_t interface;
-	uint64_t ns;
 	uint32_t opcode, qpn, psn;
 	size_t payload; /* with the headers behind the BTH */
 	uint8_t aeth;   /* the first byte behind the BTH */
 	uint16_t attribute;
 	bool checks;
-	char comment[512];
+	const char *comment;
 };
 
-static struct {
-	struct seen packets[PACKETS];
-	size_t count;
-	uint32_t interfaces;
-} file;
+static struct seen seen_packets[COUNT(file.frames)];
 
-/* ---- a reader of pcapng, for little-endian files ---- */
-
-static uint32_t get(const uint8_t *at, int bytes)
+static void read_frame(struct seen *seen, const struct frame *frame)
 {
-	uint32_t n = 0;
+	const uint8_t *bth = frame->bytes + 42;
 
-	while (bytes-- > 0)
-		n = n << 8 | at[bytes];
-	return n;
-}
-
-static uint32_t get_net(const uint8_t *at, int bytes)
-{
-	uint32_t n = 0;
-
-	while (bytes-- > 0)
-		n = n << 8 | *at++;
-	return n;
-}
-
-/* The option's value; NULL: it is not there. All of them have to end where the block does. */
-static const uint8_t *option(const uint8_t *at, const uint8_t *end, uint32_t code, uint32_t *length)
-{
-	const uint8_t *found = NULL;
-
-	while (at < end) {
-		uint32_t this_code = get(at, 2), n = get(at + 2, 2);
-
-		if (this_code == code) {
-			found = at + 4;
-			*length = n;
-		}
-		at += 4 + (n + 3) / 4 * 4;
-		if (this_code == 0)
-			break;
-	}
-	ck_assert(at == end);
-	return found;
-}
-
-static void read_frame(struct seen *seen, const uint8_t *frame, size_t length)
-{
-	const uint8_t *bth = frame + 42;
-
-	ck_assert_uint_ge(length, 42 + 12 + 4);
-	ck_assert_uint_eq(get_net(frame + 12, 2), 0x0800);
-	ck_assert_uint_eq(get_net(frame + 16, 2), length - 14);
-	ck_assert_uint_eq(get_net(frame + 36, 2), 4791);
+	ck_assert_uint_ge(frame->length, 42 + 12 + 4);
+	ck_assert_uint_eq(get_net(frame->bytes + 36, 2), 4791);
+	seen->interface = frame->interface;
+	seen->comment = frame->comment;
 	seen->opcode = bth[0];
 	seen->qpn = get_net(bth + 5, 3);
 	seen->psn = get_net(bth + 9, 3);
-	seen->payload = length - 42 - 12 - 4 - (bth[1] >> 4 & 3);
+	seen->payload = frame->length - 42 - 12 - 4 - (bth[1] >> 4 & 3);
 	seen->aeth = bth[12];
 	seen->attribute = (uint16_t)get_net(bth + 12 + 8 + 16, 2);
-	seen->checks = get(frame + length - 4, 4) == roce_icrc(frame + 14, length - 14 - 4);
+	seen->checks = get(frame->bytes + frame->length - 4, 4) ==
+		       roce_icrc(frame->bytes + 14, frame->length - 14 - 4);
 }
 
-static void read_packet(const uint8_t *at, const uint8_t *end)
-{
-	struct seen *seen = &file.packets[file.count++];
-	uint32_t length = get(at + 12, 4), n = 0;
-	const uint8_t *comment;
-
-	ck_assert_uint_le(file.count, PACKETS);
-	seen->interface = get(at, 4);
-	ck_assert_uint_lt(seen->interface, file.interfaces);
-	seen->ns = (uint64_t)get(at + 4, 4) << 32 | get(at + 8, 4);
-	ck_assert_uint_eq(length, get(at + 16, 4));
-	read_frame(seen, at + 20, length);
-	comment = option(at + 20 + (length + 3) / 4 * 4, end, 1, &n);
-	ck_assert(comment && n < sizeof(seen->comment));
-	memcpy(seen->comment, comment, n);
-	seen->comment[n] = '\0';
-}
-
-static void read_blocks(const uint8_t *at, const uint8_t *end)
-{
-	const uint8_t *value;
-	uint32_t n = 0;
-
-	ck_assert_uint_eq(get(at, 4), 0x0a0d0d0a);
-	ck_assert_uint_eq(get(at + 8, 4), 0x1a2b3c4d);
-	while (at < end) {
-		uint32_t type = get(at, 4), length = get(at + 4, 4);
-		const uint8_t *last = at + length - 4;
-
-		ck_assert(length % 4 == 0 && last < end);
-		ck_assert_uint_eq(get(last, 4), length);
-		if (type == 1) {
-			value = option(at + 16, last, 9, &n); /* nanoseconds */
-			ck_assert(value && n == 1 && *value == 9);
-			ck_assert_uint_eq(get(at + 8, 2), 1);
-			file.interfaces++;
-		} else if (type == 6) {
-			read_packet(at + 8, last);
-		}
-		at += length;
-	}
-	ck_assert(at == end);
-}
-
-/* Writes what the trace has so far as a capture, and reads it back. */
 static void capture(void)
 {
-	static uint8_t bytes[1 << 20];
-	char path[] = "/tmp/captureXXXXXX";
-	struct text error = { 0 };
-	const char *text;
-	size_t length;
-	FILE *in;
-	int fd = mkstemp(path);
+	size_t i;
 
-	ck_assert_int_ge(fd, 0);
-	close(fd);
-	must(dat_sim_trace_read(w.sim, &text, &length));
-	ck_assert_msg(capture_write(path, "trace", text, length, &error), "%s", text_of(&error));
-	text_free(&error);
-	in = fopen(path, "r");
-	unlink(path);
-	ck_assert(in != NULL);
-	length = fread(bytes, 1, sizeof(bytes), in);
-	ck_assert(feof(in));
-	fclose(in);
-	memset(&file, 0, sizeof(file));
-	read_blocks(bytes, bytes + length);
+	read_capture();
+	for (i = 0; i < file.count; i++)
+		read_frame(&seen_packets[i], &file.frames[i]);
 }
 
 /* ---- what is in it ---- */
@@ -161,8 +51,8 @@ static void capture(void)
 static struct seen *find(size_t *from, uint32_t opcode)
 {
 	for (; *from < file.count; ++*from)
-		if (file.packets[*from].opcode == opcode)
-			return &file.packets[(*from)++];
+		if (seen_packets[*from].opcode == opcode)
+			return &seen_packets[(*from)++];
 	ck_abort_msg("no packet of opcode 0x%02x", opcode);
 	return NULL;
 }
@@ -177,11 +67,6 @@ static struct seen *expect(size_t *from, uint32_t opcode, size_t bytes, uint32_t
 		      seen->psn, psn & 0xffffff);
 	ck_assert(seen->checks);
 	return seen;
-}
-
-static void traced(void)
-{
-	must(dat_sim_trace(w.sim, DAT_TRUE));
 }
 
 static void finish(void)
@@ -294,11 +179,11 @@ START_TEST(packets_that_a_fault_hit_are_there_and_marked)
 	ck_assert_msg(strstr(seen->comment, marks[_i].words), "%s", seen->comment);
 	ck_assert_uint_eq(seen->checks, marks[_i].checks);
 	for (i = 0; i < file.count; i++)
-		if (file.packets[i].opcode == ROCE_SEND_ONLY) {
-			ck_assert_uint_eq(file.packets[i].psn, psn);
-			ck_assert_uint_eq(file.packets[i].payload, SHORT);
-			ck_assert_uint_eq(file.packets[i].qpn, seen->qpn);
-			ck_assert(i < at || !strstr(file.packets[i].comment, "fault"));
+		if (seen_packets[i].opcode == ROCE_SEND_ONLY) {
+			ck_assert_uint_eq(seen_packets[i].psn, psn);
+			ck_assert_uint_eq(seen_packets[i].payload, SHORT);
+			ck_assert_uint_eq(seen_packets[i].qpn, seen->qpn);
+			ck_assert(i < at || !strstr(seen_packets[i].comment, "fault"));
 			times++;
 		}
 	ck_assert_int_eq(times, marks[_i].times);

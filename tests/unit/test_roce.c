@@ -132,7 +132,7 @@ static const struct {
 	{ ROCE_UD_SEND_ONLY, 8, false },
 };
 
-static uint8_t frame[ROCE_FRAME_MAX];
+static uint8_t frame[FRAME_MAX];
 
 START_TEST(every_opcode_has_its_headers_padding_and_check_sum)
 {
@@ -244,9 +244,12 @@ START_TEST(datagrams_of_connection_management_have_their_fields)
 				      .psn = 0xfffff0,
 				      .mtu = 1024,
 				      .retry = 7,
-				      .rnr_retry = 6 };
+				      .rnr_retry = 6,
+				      .reads_in = 3,
+				      .reads_out = 4 };
 	uint8_t mad[ROCE_MAD];
 
+	memset(message.private, 0xa5, sizeof(message.private));
 	cm_build(&message, mad);
 	ck_assert_uint_eq(number(mad, 4), 0x01070203);
 	ck_assert_uint_eq(number(mad + 12, 4), 7);
@@ -257,6 +260,10 @@ START_TEST(datagrams_of_connection_management_have_their_fields)
 	ck_assert_uint_eq(number(mad + 36, 4), 0x3456789a);
 	ck_assert_uint_eq(number(mad + 56, 3), 0x101);
 	ck_assert_uint_eq(number(mad + 68, 3), 0xfffff0);
+	ck_assert_uint_eq(mad[59], 3);
+	ck_assert_uint_eq(mad[63], 4);
+	ck_assert_uint_eq(mad[163], 0);
+	ck_assert_mem_eq(mad + 164, message.private, 92);
 	ck_assert_uint_eq(mad[71] & 7, 7);
 	ck_assert_uint_eq(mad[74], 3 << 4 | 6);
 	ck_assert_uint_eq(number(mad + 90, 2), 0xffff); /* GIDs are mapped addresses */
@@ -270,6 +277,8 @@ START_TEST(datagrams_of_connection_management_have_their_fields)
 	ck_assert_uint_eq(number(mad + 36, 3), 0x101);
 	ck_assert_uint_eq(number(mad + 44, 3), 0xfffff0);
 	ck_assert_uint_eq(mad[51] >> 5, 6);
+	ck_assert_uint_eq(number(mad + 48, 2), 0x0304);
+	ck_assert_mem_eq(mad + 60, message.private, CM_PRIVATE);
 
 	message = (struct cm_message){ .attribute = CM_REJ, .rejected = 1, .reason = 28 };
 	cm_build(&message, mad);

@@ -33,7 +33,7 @@ struct capture {
 	bool carrying;
 	uint64_t ns;
 	struct text comment;
-	uint8_t frame[ROCE_FRAME_MAX];
+	uint8_t frame[FRAME_MAX];
 };
 
 /* ---- the file ---- */
@@ -74,33 +74,49 @@ static enum roce_opcode at_place(enum roce_opcode opcode, bool first, bool last)
 	return opcode;
 }
 
+void capture_frame(struct capture *capture, size_t to, const uint8_t *frame, size_t length)
+{
+	pcapng_packet(capture->out, interface_of(capture, capture->wire.ends.end[to].adapter),
+		      capture->ns, frame, length, &capture->comment);
+}
+
 /* Where nobody looks closely, a line may stand for several packets that came one behind another. */
-static void put_pending(struct capture *capture)
+static void put_roce(struct capture *capture)
 {
 	struct roce_packet packet = capture->carried.roce, part = packet;
-	uint32_t mtu = capture->wire.ends.mtu, interface, done = 0;
-	bool split = !packet.data && packet.length > mtu;
+	uint32_t mtu = capture->wire.ends.mtu, bytes = capture->carried.bytes, done = 0;
+
+	part.corrupt = capture->carried.corrupt;
+	if (packet.data)
+		part.data = capture->carried.mad; /* it was copied */
+	do {
+		part.length = bytes - done < mtu || packet.data ? bytes - done : mtu;
+		part.opcode = at_place(packet.opcode, !done, done + part.length == bytes);
+		capture_frame(capture, capture->carried.to, capture->frame,
+			      roce_build(&part, capture->frame));
+		part.psn++;
+		done += part.length;
+	} while (done < bytes && !ferror(capture->out));
+}
+
+static void put_pending(struct capture *capture)
+{
+	struct carried *carried = &capture->carried;
+	uint32_t mtu = capture->wire.ends.mtu;
 
 	if (!capture->carrying)
 		return;
 	capture->carrying = false;
-	if (packet.data)
-		part.data = capture->carried.mad; /* it was copied */
-	interface = interface_of(capture, capture->wire.ends.end[capture->carried.to].adapter);
-	if (split)
+	if (carried->bytes > mtu && !carried->roce.data)
 		text_add(&capture->comment, "\none of several packets of this line");
-	if (packet.length / mtu >= PARTS_MAX) {
-		packet.length = PARTS_MAX * mtu;
+	if (carried->bytes / mtu >= PARTS_MAX) {
+		carried->bytes = PARTS_MAX * mtu;
 		text_add(&capture->comment, ", the first %u", PARTS_MAX);
 	}
-	do {
-		part.length = packet.length - done < mtu || !split ? packet.length - done : mtu;
-		part.opcode = at_place(packet.opcode, !done, done + part.length == packet.length);
-		pcapng_packet(capture->out, interface, capture->ns, capture->frame,
-			      roce_build(&part, capture->frame), &capture->comment);
-		part.psn++;
-		done += part.length;
-	} while (done < packet.length && !ferror(capture->out));
+	if (capture->wire.iwarp)
+		iwarp_put(&capture->wire, carried, capture, capture->frame);
+	else
+		put_roce(capture);
 }
 
 /* ---- comments ---- */
@@ -203,7 +219,8 @@ static bool take_fault(struct capture *capture, const struct trace_line *line, b
 	}
 	if (!take_packet(capture, line))
 		return false;
-	capture->carried.roce.corrupt = span_is(line->verb, "corrupt");
+	capture->carried.lost = true;
+	capture->carried.corrupt = span_is(line->verb, "corrupt");
 	text_add(&capture->comment, "\n");
 	fault_words(line, &capture->comment);
 	return true;
@@ -240,11 +257,32 @@ static void take_ignore(struct capture *capture, const struct trace_line *line)
 	add_ascii(&capture->comment, trace_value(line, "at"));
 }
 
-/* False: a packet that RoCEv2 does not have. */
+/* What iWARP wants to know beside packets. */
+static void take_state(struct capture *capture, const struct trace_line *line)
+{
+	struct ends *ends = &capture->wire.ends;
+	size_t index;
+
+	if (span_is(line->verb, "create") &&
+	    memmem(line->object.s, line->object.length, ".cr", 3)) {
+		capture->carried.listened = true;
+	} else if (span_is(line->verb, "fail")) {
+		index = ends_of(ends, line->object);
+		ends->end[index].cause = trace_value(line, "cause");
+		ends->end[index].refused = trace_number(line, "message");
+	} else if (span_is(line->verb, "state") &&
+		   span_is(trace_value(line, "to"), "ACTIVE_CONNECTION_PENDING")) {
+		index = ends_of(ends, line->object);
+		ends->end[index].connects_anew = true;
+	}
+}
+
+/* False: a packet that the wire does not have. */
 static bool take_line(struct capture *capture, const struct trace_line *line)
 {
 	bool arrives;
 
+	take_state(capture, line);
 	if (span_is(line->verb, "packet")) {
 		if (!take_packet(capture, line))
 			return false;
@@ -269,8 +307,8 @@ static bool take_lines(struct capture *capture, struct trace_reader *reader)
 	while (trace_next(reader, &line)) {
 		if (take_line(capture, &line))
 			continue;
-		text_add(&reader->error,
-			 "%s:%d: a packet that RoCEv2 does not have: ", reader->name, reader->line);
+		text_add(&reader->error, "%s:%d: a packet that %s does not have: ", reader->name,
+			 reader->line, capture->wire.iwarp ? "iWARP" : "RoCEv2");
 		text_printable(&reader->error, line.rest.s, line.rest.length);
 		text_add(&reader->error, "\n");
 		return false;
@@ -279,13 +317,18 @@ static bool take_lines(struct capture *capture, struct trace_reader *reader)
 	return !reader->error.length;
 }
 
-static bool is_infiniband(const char *name, const char *text, size_t length, struct text *error)
+/* False: it is of another profile. */
+static bool which_wire(const char *name, const char *text, size_t length, bool *iwarp,
+		       struct text *error)
 {
 	struct span profile = { "ib", 2 };
 
-	if (!trace_setting(text, length, "profile", &profile) || span_is(profile, "ib"))
+	trace_setting(text, length, "profile", &profile);
+	*iwarp = span_is(profile, "iwarp");
+	if (*iwarp || span_is(profile, "ib"))
 		return true;
-	text_add(error, "%s: --pcapng is for profile ib, and this trace is of profile ", name);
+	text_add(error, "%s: --pcapng is for profiles ib and iwarp, and this trace is of profile ",
+		 name);
 	text_printable(error, profile.s, profile.length);
 	text_add(error, "\n");
 	return false;
@@ -299,18 +342,19 @@ static void free_capture(struct capture *capture)
 	free(capture->marks);
 	free(capture->interfaces);
 	free(capture->names.aliases);
-	ends_free(&capture->wire.ends);
+	wire_end(&capture->wire);
 	free(capture);
 }
 
-static bool write_packets(FILE *out, struct trace_reader *reader, const char *text, size_t length)
+static bool write_packets(FILE *out, struct trace_reader *reader, const char *text, size_t length,
+			  bool iwarp)
 {
 	struct capture *capture = mem_zero(1, sizeof(*capture));
 	bool good;
 
 	capture->out = out;
 	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
-	wire_begin(&capture->wire, text, length);
+	wire_begin(&capture->wire, text, length, iwarp);
 	names_collect(&capture->names, text, length);
 	pcapng_begin(out);
 	good = take_lines(capture, reader);
@@ -323,16 +367,16 @@ bool capture_write(const char *path, const char *name, const char *text, size_t 
 {
 	struct trace_reader reader;
 	FILE *out = NULL;
-	bool good;
+	bool good, iwarp = false;
 
 	good = trace_open(&reader, name, text, length) &&
-	       is_infiniband(name, text, length, &reader.error);
+	       which_wire(name, text, length, &iwarp, &reader.error);
 	if (good && !(out = fopen(path, "we"))) {
 		text_add(&reader.error, "datsim: cannot write %s: %s\n", path, strerror(errno));
 		good = false;
 	}
 	if (good)
-		good = write_packets(out, &reader, text, length);
+		good = write_packets(out, &reader, text, length, iwarp);
 	if (out && (ferror(out) | fclose(out))) {
 		text_add(&reader.error, "datsim: cannot write %s: %s\n", path, strerror(errno));
 		good = false;

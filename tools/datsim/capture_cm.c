@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connection management: who is whose peer, and the datagrams that say so. */
+#include <string.h>
+
 #include "capture.h"
+
+uint32_t wire_private(const struct trace_line *line, uint8_t *bytes, uint32_t most)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct span hex = trace_value(line, "private");
+	uint32_t length = 0;
+	const char *high, *low;
+
+	for (; hex.length >= 2 && length < most; hex.s += 2, hex.length -= 2) {
+		high = memchr(digits, hex.s[0], 16);
+		low = memchr(digits, hex.s[1], 16);
+		if (!high || !low)
+			break;
+		bytes[length++] = (uint8_t)((high - digits) << 4 | (low - digits));
+	}
+	return length;
+}
+
+uint32_t wire_reads(const struct trace_line *line, const char *key, uint32_t usual)
+{
+	return trace_value(line, key).length ? (uint32_t)trace_number(line, key) : usual;
+}
 
 /* An attempt has its identifiers for as long as the connection lives. */
 static uint32_t id_of(struct wire *wire, size_t index)
@@ -38,6 +62,9 @@ static void fill(struct wire *wire, const struct trace_line *line, struct carrie
 	message->retry = (uint8_t)wire->retry;
 	message->rnr_retry = (uint8_t)wire->rnr_retry;
 	message->service_id = trace_number(line, "qual");
+	message->reads_in = (uint8_t)wire_reads(line, "reads_in", 0);
+	message->reads_out = (uint8_t)wire_reads(line, "reads_out", 0);
+	wire_private(line, message->private, sizeof(message->private));
 	message->local_id = id_of(wire, carried->from);
 	message->remote_id = id_of(wire, carried->to);
 	/* That of the request; what ends a connection is one of its own. */
@@ -91,6 +118,6 @@ bool wire_cm(struct wire *wire, const struct trace_line *line, struct carried *c
 	cm_build(&message, carried->mad);
 	carried->roce.opcode = ROCE_UD_SEND_ONLY;
 	carried->roce.data = carried->mad;
-	carried->roce.length = ROCE_MAD;
+	carried->bytes = ROCE_MAD;
 	return true;
 }

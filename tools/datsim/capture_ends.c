@@ -91,25 +91,33 @@ void ends_post(struct ends *ends, const struct trace_line *line)
 	if (last) {
 		request->psn = last->psn + (uint32_t)request_span(ends, last);
 		request->msn = last->msn;
+		memcpy(request->sofar, last->sofar, sizeof(request->sofar));
 	}
+	request->sofar[request->kind]++;
 	request->msn += request->kind != REQUEST_BIND;
 }
 
-const struct request *ends_request(const struct ends *ends, size_t index, uint64_t message)
+size_t ends_request_from(const struct end *end, uint64_t message)
 {
-	const struct end *end = &ends->end[index];
 	size_t low = 0, high = end->request_count, middle;
 
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		if (end->requests[middle].message == message)
-			return &end->requests[middle];
 		if (end->requests[middle].message < message)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	return low;
+}
+
+const struct request *ends_request(const struct ends *ends, size_t index, uint64_t message)
+{
+	const struct end *end = &ends->end[index];
+	size_t i = ends_request_from(end, message);
+
+	return i < end->request_count && end->requests[i].message == message ? &end->requests[i]
+									     : NULL;
 }
 
 void ends_free(struct ends *ends)

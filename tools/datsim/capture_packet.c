@@ -27,7 +27,7 @@ static uint32_t timer_code(uint64_t ns)
 	return (code + 1) & 31;
 }
 
-void wire_begin(struct wire *wire, const char *text, size_t length)
+void wire_begin(struct wire *wire, const char *text, size_t length, bool iwarp)
 {
 	uint64_t timer = trace_setting_number(text, length, "rnr_timer_ns", RNR_TIMER_USUAL);
 	uint64_t mtu = trace_setting_number(text, length, "mtu", MTU_USUAL);
@@ -38,6 +38,13 @@ void wire_begin(struct wire *wire, const char *text, size_t length)
 	wire->rnr_retry =
 		(uint32_t)trace_setting_number(text, length, "rnr_retry", RNR_RETRY_USUAL);
 	wire->rnr_timer = timer_code(timer);
+	wire->iwarp = iwarp;
+}
+
+void wire_end(struct wire *wire)
+{
+	ends_free(&wire->ends);
+	iwarp_free(wire);
 }
 
 /* ---- from whom, to whom ---- */
@@ -91,6 +98,15 @@ static const struct {
 	  { ROCE_READ_REQUEST, ROCE_READ_REQUEST, ROCE_READ_REQUEST, ROCE_READ_REQUEST } },
 };
 
+static size_t data_op(struct span op)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(data_ops) && !span_starts(op, data_ops[i].op))
+		i++;
+	return i;
+}
+
 static bool ends_in(struct span op, const char *s)
 {
 	size_t n = strlen(s);
@@ -115,13 +131,13 @@ static int place_of(const struct wire *wire, const struct carried *carried,
 						<< 1;
 }
 
-static uint32_t bytes_of(const struct wire *wire, const struct trace_line *line,
-			 const struct carried *carried, const struct request *request)
+static uint32_t bytes_of(const struct wire *wire, const struct carried *carried,
+			 const struct request *request)
 {
 	uint64_t mtu = wire->ends.mtu, before, left;
 
-	if (trace_value(line, "bytes").length)
-		left = trace_number(line, "bytes");
+	if (trace_value(&carried->line, "bytes").length)
+		left = trace_number(&carried->line, "bytes");
 	else if (!request)
 		left = 0;
 	else if (carried->packet > request->bytes / mtu)
@@ -133,31 +149,44 @@ static uint32_t bytes_of(const struct wire *wire, const struct trace_line *line,
 	return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 }
 
-static uint32_t psn_of(const struct trace_line *line, const struct request *request,
+bool wire_data(const struct wire *wire, const struct carried *carried, struct data *data)
+{
+	size_t i = data_op(carried->op);
+
+	if (i == ARRAY_SIZE(data_ops))
+		return false;
+	data->kind = data_ops[i].kind;
+	data->response = data_ops[i].response;
+	data->request = ends_request(&wire->ends, data->response ? carried->to : carried->from,
+				     carried->message);
+	data->bytes = data->kind == REQUEST_READ && !data->response
+			      ? 0
+			      : bytes_of(wire, carried, data->request);
+	data->last = place_of(wire, carried, data->request) & 2;
+	return true;
+}
+
+static uint32_t psn_of(const struct carried *carried, const struct request *request,
 		       uint64_t packet)
 {
-	if (trace_value(line, "psn").length)
-		return (uint32_t)trace_number(line, "psn");
+	if (trace_value(&carried->line, "psn").length)
+		return (uint32_t)trace_number(&carried->line, "psn");
 	return request ? request->psn + (uint32_t)packet : 0;
 }
 
-static bool set_data(const struct wire *wire, const struct trace_line *line,
-		     struct carried *carried)
+static bool set_data(const struct wire *wire, struct carried *carried)
 {
 	const struct request *request;
-	size_t i = 0;
+	struct data data;
 
-	while (i < ARRAY_SIZE(data_ops) && !span_starts(carried->op, data_ops[i].op))
-		i++;
-	if (i == ARRAY_SIZE(data_ops))
+	if (!wire_data(wire, carried, &data))
 		return false;
-	request = ends_request(&wire->ends, data_ops[i].response ? carried->to : carried->from,
-			       carried->message);
-	carried->roce.opcode = data_ops[i].places[place_of(wire, carried, request)];
-	carried->roce.psn = psn_of(line, request, carried->packet);
-	if (carried->roce.opcode != ROCE_READ_REQUEST)
-		carried->roce.length = bytes_of(wire, line, carried, request);
-	carried->roce.dma_length = request ? (uint32_t)request->bytes : carried->roce.length;
+	request = data.request;
+	carried->roce.opcode =
+		data_ops[data_op(carried->op)].places[place_of(wire, carried, request)];
+	carried->roce.psn = psn_of(carried, request, carried->packet);
+	carried->bytes = data.bytes;
+	carried->roce.dma_length = request ? (uint32_t)request->bytes : data.bytes;
 	carried->roce.syndrome = ROCE_SYNDROME_ACK;
 	carried->roce.msn = request ? request->msn : (uint32_t)carried->message;
 	return true;
@@ -178,11 +207,10 @@ static const struct {
 	{ "NAK", "", ROCE_SYNDROME_NAK | 3, false },
 };
 
-static bool set_answer(const struct wire *wire, const struct trace_line *line,
-		       struct carried *carried)
+static bool set_answer(const struct wire *wire, struct carried *carried)
 {
 	const struct request *request = ends_request(&wire->ends, carried->to, carried->message);
-	struct span code = trace_value(line, "code");
+	struct span code = trace_value(&carried->line, "code");
 	uint64_t packet = carried->packet;
 	size_t i;
 
@@ -196,7 +224,7 @@ static bool set_answer(const struct wire *wire, const struct trace_line *line,
 	if (answers[i].of_all && request)
 		packet = request_span(&wire->ends, request) - 1;
 	carried->roce.opcode = ROCE_ACK;
-	carried->roce.psn = psn_of(line, request, packet);
+	carried->roce.psn = psn_of(carried, request, packet);
 	carried->roce.syndrome = (uint8_t)answers[i].syndrome;
 	if (answers[i].syndrome == ROCE_SYNDROME_RNR)
 		carried->roce.syndrome |= (uint8_t)wire->rnr_timer;
@@ -208,21 +236,26 @@ static bool set_answer(const struct wire *wire, const struct trace_line *line,
 
 /* ---- a line ---- */
 
-bool wire_packet(struct wire *wire, const struct trace_line *line, struct carried *carried)
+static bool is_roce(struct wire *wire, struct carried *carried)
 {
-	bool known;
+	bool known = set_data(wire, carried) || set_answer(wire, carried) ||
+		     wire_cm(wire, &carried->line, carried);
 
-	memset(carried, 0, sizeof(*carried));
-	carried->op = trace_value(line, "op");
-	carried->message = trace_number(line, "message");
-	carried->packet = trace_number(line, "packet");
-	set_ends(wire, line, carried);
-	known = set_data(wire, line, carried) || set_answer(wire, line, carried) ||
-		wire_cm(wire, line, carried);
 	set_addresses(wire, carried);
 	if (carried->roce.opcode == ROCE_UD_SEND_ONLY)
 		carried->roce.from_qpn = carried->roce.to_qpn = 1;
 	return known;
+}
+
+bool wire_packet(struct wire *wire, const struct trace_line *line, struct carried *carried)
+{
+	memset(carried, 0, sizeof(*carried));
+	carried->line = *line;
+	carried->op = trace_value(line, "op");
+	carried->message = trace_number(line, "message");
+	carried->packet = trace_number(line, "packet");
+	set_ends(wire, line, carried);
+	return wire->iwarp ? iwarp_packet(wire, carried) : is_roce(wire, carried);
 }
 
 /* It stands in the receiver's name. */
@@ -232,6 +265,7 @@ bool wire_ignored(struct wire *wire, const struct trace_line *line, struct carri
 	const struct request *request;
 
 	memset(carried, 0, sizeof(*carried));
+	carried->line = *line;
 	carried->to = ends_of(&wire->ends, line->object);
 	if (!wire->ends.end[carried->to].peer)
 		return false;
@@ -242,7 +276,5 @@ bool wire_ignored(struct wire *wire, const struct trace_line *line, struct carri
 	if (!request || request->kind == REQUEST_BIND)
 		return false;
 	carried->op = (struct span){ ops[request->kind], strlen(ops[request->kind]) };
-	set_data(wire, line, carried);
-	set_addresses(wire, carried);
-	return true;
+	return wire->iwarp ? iwarp_packet(wire, carried) : is_roce(wire, carried);
 }

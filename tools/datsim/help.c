@@ -95,10 +95,11 @@ const char help_show[] =
 	"  --svg FILE   a sequence diagram instead: a line for each EP, time down the page, packets as\n"
 	"               arrows, and beside it the levels of each shared receive queue with its mark\n"
 	"  --pcapng FILE\n"
-	"               a capture instead, for Wireshark: each packet as RoCEv2 at its virtual\n"
-	"               nanosecond, with its line of the trace, and the fault that hit it, as comment.\n"
-	"               What a fault dropped is there too, and says so. Payloads are zeros, and so are\n"
-	"               addresses and keys of RDMA: the trace does not have them. For profile ib\n"
+	"               a capture instead, for Wireshark: each packet as RoCEv2 (profile ib) or iWARP\n"
+	"               over TCP (iwarp) at its virtual nanosecond, with its line of the trace, and the\n"
+	"               fault that hit it, as comment. What a fault dropped is there too, and says so.\n"
+	"               Payloads are zeros, and so are addresses and keys of RDMA: the trace does not\n"
+	"               have them\n"
 	"\n"
 	"Colour on a terminal only, and never with NO_COLOR set.\n";
 

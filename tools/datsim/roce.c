@@ -3,30 +3,15 @@
 
 #include <string.h>
 
-#define ETHERNET 14u
-#define IPV4     20u
-#define UDP      8u
-#define BTH      12u
-#define RETH     16u
-#define AETH     4u
-#define DETH     8u
-#define ICRC     4u
+#define UDP  8u
+#define BTH  12u
+#define RETH 16u
+#define AETH 4u
+#define DETH 8u
+#define ICRC 4u
 
-#define QKEY_CM       0x80010000u /* of QP 1, everywhere */
-#define PORT_FIRST    0xc000u     /* UDP source ports, one a connection */
-#define IP_DONT_SPLIT 0x4000u
-
-static uint8_t *put16(uint8_t *at, uint32_t n)
-{
-	*at++ = (uint8_t)(n >> 8);
-	*at++ = (uint8_t)n;
-	return at;
-}
-
-static uint8_t *put32(uint8_t *at, uint32_t n)
-{
-	return put16(put16(at, n >> 16), n);
-}
+#define QKEY_CM    0x80010000u /* of QP 1, everywhere */
+#define PORT_FIRST 0xc000u     /* UDP source ports, one a connection */
 
 /* ---- which headers ---- */
 
@@ -50,39 +35,6 @@ static bool asks_for_ack(enum roce_opcode opcode)
 }
 
 /* ---- the headers ---- */
-
-static uint8_t *put_ethernet(uint8_t *at, const struct roce_packet *packet)
-{
-	at = put32(put16(at, 0x0200), packet->to);
-	at = put32(put16(at, 0x0200), packet->from);
-	return put16(at, 0x0800);
-}
-
-static uint32_t header_sum(const uint8_t *ip)
-{
-	uint32_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < IPV4; i += 2)
-		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum & 0xffff;
-}
-
-static uint8_t *put_ipv4(uint8_t *at, const struct roce_packet *packet, size_t length)
-{
-	uint8_t *ip = at;
-
-	at = put16(at, 0x4500);
-	at = put16(at, (uint32_t)length);
-	at = put32(at, IP_DONT_SPLIT);
-	at = put32(at, 64u << 24 | 17u << 16);
-	at = put32(at, packet->from);
-	at = put32(at, packet->to);
-	put16(ip + 10, header_sum(ip));
-	return at;
-}
 
 static uint8_t *put_udp(uint8_t *at, const struct roce_packet *packet, size_t length)
 {
@@ -120,7 +72,7 @@ static size_t extended_bytes(enum roce_opcode opcode)
 	       (opcode == ROCE_UD_SEND_ONLY ? DETH : 0);
 }
 
-size_t roce_build(const struct roce_packet *packet, uint8_t frame[ROCE_FRAME_MAX])
+size_t roce_build(const struct roce_packet *packet, uint8_t frame[FRAME_MAX])
 {
 	uint32_t length = packet->length < ROCE_PAYLOAD_MAX ? packet->length : ROCE_PAYLOAD_MAX;
 	uint32_t pad = -length & 3, icrc;
@@ -128,8 +80,7 @@ size_t roce_build(const struct roce_packet *packet, uint8_t frame[ROCE_FRAME_MAX
 	uint8_t *at = frame;
 	int i;
 
-	at = put_ethernet(at, packet);
-	at = put_ipv4(at, packet, IPV4 + udp);
+	at = frame_begin(at, packet->from, packet->to, FRAME_UDP, udp);
 	at = put_udp(at, packet, udp);
 	at = put_bth(at, packet, pad);
 	at = put_extended(at, packet);
@@ -139,7 +90,7 @@ size_t roce_build(const struct roce_packet *packet, uint8_t frame[ROCE_FRAME_MAX
 		memset(at, 0, length);
 	memset(at + length, 0, pad);
 	at += length + pad;
-	icrc = roce_icrc(frame + ETHERNET, (size_t)(at - frame) - ETHERNET);
+	icrc = roce_icrc(frame + FRAME_ETHERNET, (size_t)(at - frame) - FRAME_ETHERNET);
 	if (packet->corrupt)
 		icrc = ~icrc;
 	for (i = 0; i < 4; i++)
@@ -167,8 +118,8 @@ static uint32_t crc_step(uint32_t crc, uint8_t byte)
 static bool may_change(size_t i)
 {
 	return i == 1 || i == 8 || i == 10 || i == 11 || /* type of service, time to live, sum */
-	       i == IPV4 + 6 || i == IPV4 + 7 ||         /* UDP's sum */
-	       i == IPV4 + UDP + 4;                      /* congestion marks of the BTH */
+	       i == FRAME_IPV4 + 6 || i == FRAME_IPV4 + 7 || /* UDP's sum */
+	       i == FRAME_IPV4 + UDP + 4;                    /* congestion marks of the BTH */
 }
 
 uint32_t roce_icrc(const uint8_t *ip, size_t length)

@@ -9,14 +9,13 @@
 #define DATSIM_ROCE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "frame.h"
 
 #define ROCE_UDP_PORT 4791
 #define ROCE_MAD      256u
 /* The most that IPv4 has room for behind the longest headers, a multiple of four. */
 #define ROCE_PAYLOAD_MAX 65464u
-#define ROCE_FRAME_MAX   (ROCE_PAYLOAD_MAX + 128u)
 
 enum roce_opcode {
 	ROCE_SEND_FIRST = 0x00,
@@ -55,7 +54,7 @@ struct roce_packet {
 };
 
 /* Returns the length of the frame. The payload is cut to ROCE_PAYLOAD_MAX. */
-size_t roce_build(const struct roce_packet *packet, uint8_t frame[ROCE_FRAME_MAX]);
+size_t roce_build(const struct roce_packet *packet, uint8_t frame[FRAME_MAX]);
 /* Of what lies from the IPv4 header up to the check sum itself, as a number: sent lowest byte first. */
 uint32_t roce_icrc(const uint8_t *ip, size_t length);
 
@@ -72,18 +71,22 @@ enum cm_attribute {
 #define CM_REASON_SERVICE_ID 8
 #define CM_REASON_CONSUMER   28
 
+#define CM_PRIVATE 196u
+
 struct cm_message {
 	enum cm_attribute attribute;
 	uint64_t transaction;
 	uint32_t local_id, remote_id;
-	uint64_t service_id;      /* REQ */
-	uint32_t from, to;        /* REQ: addresses, as GIDs */
-	uint32_t qpn;             /* REQ and REP: of the sender; DREQ: of the receiver */
-	uint32_t psn;             /* REQ, REP */
-	uint32_t mtu;             /* REQ: bytes */
-	uint8_t retry, rnr_retry; /* REQ, REP */
-	uint8_t rejected;         /* REJ: 0 a REQ, 1 a REP */
-	uint16_t reason;          /* REJ */
+	uint64_t service_id;         /* REQ */
+	uint32_t from, to;           /* REQ: addresses, as GIDs */
+	uint32_t qpn;                /* REQ and REP: of the sender; DREQ: of the receiver */
+	uint32_t psn;                /* REQ, REP */
+	uint32_t mtu;                /* REQ: bytes */
+	uint8_t retry, rnr_retry;    /* REQ, REP */
+	uint8_t reads_in, reads_out; /* REQ, REP */
+	uint8_t private[CM_PRIVATE]; /* REQ, which has room for 92, and REP */
+	uint8_t rejected;            /* REJ: 0 a REQ, 1 a REP */
+	uint16_t reason;             /* REJ */
 };
 
 void cm_build(const struct cm_message *message, uint8_t mad[ROCE_MAD]);

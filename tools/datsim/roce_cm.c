@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Management datagrams of InfiniBand's connection management, class version 2. Private data is zero. */
+/* Management datagrams of InfiniBand's connection management, class version 2. */
 #include "roce.h"
 
 #include <string.h>
@@ -8,30 +8,13 @@
 #define CLASS_CM     0x07
 #define METHOD_SEND  0x03
 #define PKEY_DEFAULT 0xffff
+#define REQ_PRIVATE  92
 #define TIMEOUT      20 /* 4.096 us times two to the power of it */
-
-static void put16(uint8_t *at, uint32_t n)
-{
-	at[0] = (uint8_t)(n >> 8);
-	at[1] = (uint8_t)n;
-}
 
 static void put24(uint8_t *at, uint32_t n)
 {
 	at[0] = (uint8_t)(n >> 16);
 	put16(at + 1, n);
-}
-
-static void put32(uint8_t *at, uint32_t n)
-{
-	put16(at, n >> 16);
-	put16(at + 2, n);
-}
-
-static void put64(uint8_t *at, uint64_t n)
-{
-	put32(at, (uint32_t)(n >> 32));
-	put32(at + 4, (uint32_t)n);
 }
 
 /* An IPv4 address, mapped. */
@@ -56,6 +39,8 @@ static void put_req(uint8_t *at, const struct cm_message *message)
 	put64(at + 8, message->service_id);
 	put64(at + 16, message->from);
 	put24(at + 32, message->qpn);
+	at[35] = message->reads_in;
+	at[39] = message->reads_out;
 	at[43] = TIMEOUT << 3; /* of the answer; the service is reliable connected */
 	put24(at + 44, message->psn);
 	at[47] = (uint8_t)(TIMEOUT << 3 | (message->retry & 7));
@@ -68,14 +53,18 @@ static void put_req(uint8_t *at, const struct cm_message *message)
 	put_gid(at + 72, message->to);
 	at[93] = 64; /* hops */
 	at[95] = TIMEOUT << 3;
+	memcpy(at + 140, message->private, REQ_PRIVATE);
 }
 
 static void put_rep(uint8_t *at, const struct cm_message *message)
 {
 	put24(at + 12, message->qpn);
 	put24(at + 20, message->psn);
+	at[24] = message->reads_in;
+	at[25] = message->reads_out;
 	at[27] = (uint8_t)((message->rnr_retry & 7) << 5);
 	put64(at + 28, message->from);
+	memcpy(at + 36, message->private, CM_PRIVATE);
 }
 
 static void put_rej(uint8_t *at, const struct cm_message *message)
