@@ -57,6 +57,7 @@ struct client {
 	struct node node;
 	DAT_EP_HANDLE ep;
 	int number, sent, verified;
+	int acknowledged; /* requests that have left for good */
 	int connected, gone;
 };
 
@@ -152,8 +153,9 @@ static void server_refill(struct server *server)
 static void server_open(struct server *server, const char *adapter)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = BUFFERS, .max_recv_iov = 1 };
+	/* A client may have a reply, and ask again, before the server hears that it arrived. */
 	DAT_EP_ATTR ep_attr = { .max_recv_dtos = WINDOW,
-				.max_request_dtos = WINDOW,
+				.max_request_dtos = BUFFERS,
 				.max_recv_iov = 1,
 				.max_request_iov = 1 };
 	struct node *node = &server->node;
@@ -263,17 +265,22 @@ static void client_ask(struct client *client)
 	n = snprintf(client->node.buffers[slot], BUFFER_SIZE, "request %d of client %d",
 		     client->sent, client->number);
 	iov = segment(&client->node, slot, (size_t)n + 1);
-	check(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_SUPPRESS_FLAG),
+	check(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_DEFAULT_FLAG),
 	      "dat_ep_post_send");
 	client->sent++;
 }
 
-static void client_verify(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+/* A reply, or a request of which the buffer is free again: that may come later than its reply. */
+static void client_dto(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	char wanted[BUFFER_SIZE];
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		fail("a request or a reply was lost");
+	if (dto->user_cookie.as_64 < WINDOW) {
+		client->acknowledged++;
+		return;
+	}
 	snprintf(wanted, sizeof(wanted), "REQUEST %d OF CLIENT %d", client->verified,
 		 client->number);
 	if (strcmp(client->node.buffers[dto->user_cookie.as_64], wanted) != 0)
@@ -285,7 +292,7 @@ static void client_open(struct client *client, const char *adapter, int number,
 			DAT_IA_ADDRESS_PTR server)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = WINDOW,
-			     .max_request_dtos = 2 * WINDOW,
+			     .max_request_dtos = WINDOW,
 			     .max_recv_iov = 1,
 			     .max_request_iov = 1 };
 	struct node *node = &client->node;
@@ -313,11 +320,12 @@ static void client_step(struct client *client)
 			fail("no connection");
 	}
 	while (next_event(client->node.dto, &event))
-		client_verify(client, &event.event_data.dto_completion_event_data);
+		client_dto(client, &event.event_data.dto_completion_event_data);
 	while (client->connected && client->sent < REQUESTS &&
-	       client->sent < client->verified + WINDOW)
+	       client->sent < client->verified + WINDOW &&
+	       client->sent < client->acknowledged + WINDOW)
 		client_ask(client);
-	if (client->connected && client->verified == REQUESTS) {
+	if (client->connected && client->verified == REQUESTS && client->acknowledged == REQUESTS) {
 		check(dat_ep_disconnect(client->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
 		client->connected = 0;
 	}

@@ -10,10 +10,11 @@
 
 #include "cno.h"
 #include "ep.h"
+#include "forks.h"
 #include "say.h"
 
 struct text {
-	char chars[768];
+	char chars[1024];
 	size_t length;
 };
 
@@ -49,12 +50,16 @@ static void add_feeders(struct text *text, const struct evd *evd)
 
 static void tell(const char *call, const struct obj *obj, const struct text *text)
 {
+	struct text whole = { .length = 0 };
 	char name[64];
 
 	obj_name(obj, name, sizeof(name));
-	say("%s on %s waits for ever, nothing is under way on the simulated fabric and no other "
+	add(&whole,
+	    "%s on %s waits for ever, nothing is under way on the simulated fabric and no other "
 	    "thread is there: nothing can wake it%s",
 	    call, name, text->chars);
+	say("%s", whole.chars);
+	forks_stuck(whole.chars);
 }
 
 void evd_hopeless(struct evd *evd)

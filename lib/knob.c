@@ -85,7 +85,7 @@ static bool read_number(DAT_SIM_CONFIG *config, size_t i)
 
 bool knob_sim_config(DAT_SIM_CONFIG *config)
 {
-	const char *profile = getenv("DATSIM_PROFILE");
+	const char *profile = getenv("DATSIM_PROFILE"), *stuck = getenv("DATSIM_STUCK");
 	const struct nic_config usual = NIC_CONFIG_DEFAULT;
 	DAT_SIM_CONFIG c = {
 		.profile = DAT_SIM_PROFILE_IB,
@@ -105,6 +105,10 @@ bool knob_sim_config(DAT_SIM_CONFIG *config)
 		c.profile = DAT_SIM_PROFILE_IWARP;
 	} else if (profile && strcmp(profile, "ib") != 0) {
 		say("DATSIM_PROFILE=%.64s: expected ib or iwarp", profile);
+		return false;
+	}
+	if (stuck && strcmp(stuck, "wait") != 0 && strcmp(stuck, "abort") != 0) {
+		say("DATSIM_STUCK=%.64s: expected wait or abort", stuck);
 		return false;
 	}
 	for (size_t i = 0; i < NUMBERS; i++)

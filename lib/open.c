@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend.h"
+#include "forks.h"
 #include "loader.h"
 #include "object.h"
 #include "say.h"
@@ -189,6 +190,7 @@ static DAT_RETURN open_request(const struct request *request, DAT_COUNT qlen, DA
 	}
 	if (target.entry)
 		return open_entry(target.entry, qlen, async, ia);
+	forks_stop();
 	ret = backend_chosen(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;

@@ -8,6 +8,7 @@
 #include "api.h"
 #include "evd.h"
 #include "ep.h"
+#include "forks.h"
 #include "knob.h"
 #include "object.h"
 #include "sim.h"
@@ -66,6 +67,7 @@ DAT_RETURN sim_result(int err, unsigned int name_arg)
 
 DAT_RETURN dat_sim_config_init(DAT_SIM_CONFIG *config)
 {
+	forks_stop();
 	if (!config || !knob_sim_config(config))
 		return BAD_ARG(1);
 	return DAT_SUCCESS;
@@ -81,6 +83,7 @@ DAT_RETURN dat_sim_create(const DAT_SIM_CONFIG *config, DAT_SIM_HANDLE *sim)
 		return BAD_ARG(1);
 	if (!sim)
 		return BAD_ARG(2);
+	forks_stop();
 	ret = backend_chosen(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;

@@ -30,12 +30,13 @@ static void call(struct client *client)
 	header.length = htons((uint16_t)length);
 	memcpy(message, &header, sizeof(header));
 	iov = node_segment(&client->node, slot, sizeof(header) + length);
-	rpc_check(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_SUPPRESS_FLAG),
+	rpc_check(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_DEFAULT_FLAG),
 		  "dat_ep_post_send");
 	client->sent++;
 }
 
-static void reply(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+/* Of a request, or a reply. */
+static void completed(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	const char *message = client->node.buffers[dto->user_cookie.as_64];
 	char wanted[RPC_BYTES];
@@ -47,6 +48,10 @@ static void reply(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dt
 		return; /* the event behind it says why */
 	if (dto->status != DAT_DTO_SUCCESS)
 		rpc_fail("a request or a reply was lost");
+	if (dto->user_cookie.as_64 < RPC_CREDITS) {
+		client->acknowledged++;
+		return;
+	}
 	memcpy(&header, message, sizeof(header));
 	what = compose(client, client->answered, wanted, sizeof(wanted), &length);
 	rpc_do(what, wanted, length);
@@ -86,7 +91,7 @@ static void connection(struct client *client, const DAT_EVENT *event)
 void client_open(struct client *client, const char *adapter, DAT_IA_ADDRESS_PTR server)
 {
 	DAT_EP_ATTR attr = { .max_recv_dtos = RPC_CREDITS,
-			     .max_request_dtos = 2 * RPC_CREDITS,
+			     .max_request_dtos = RPC_CREDITS,
 			     .max_recv_iov = 1,
 			     .max_request_iov = 1 };
 	struct rpc_hello hello = { htonl(client->version), 0 };
@@ -110,13 +115,15 @@ int client_step(struct client *client, DAT_TIMEOUT timeout)
 	for (; !client->over && node_event(client->node.evd, events ? 0 : timeout, &event);
 	     events++) {
 		if (event.event_number == DAT_DTO_COMPLETION_EVENT)
-			reply(client, &event.event_data.dto_completion_event_data);
+			completed(client, &event.event_data.dto_completion_event_data);
 		else
 			connection(client, &event);
 	}
-	while (client->sent < client->calls && client->sent < client->answered + client->credits)
+	while (client->sent < client->calls && client->sent < client->answered + client->credits &&
+	       client->sent < client->acknowledged + client->credits)
 		call(client);
-	if (client->credits && client->answered == client->calls) {
+	if (client->credits && client->answered == client->calls &&
+	    client->acknowledged == client->calls) {
 		client->credits = 0;
 		rpc_check(dat_ep_disconnect(client->ep, DAT_CLOSE_GRACEFUL_FLAG),
 			  "dat_ep_disconnect");

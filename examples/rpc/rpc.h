@@ -83,6 +83,7 @@ struct client {
 	DAT_EP_HANDLE ep;
 	int number, calls; /* to make */
 	int credits, sent, answered;
+	int acknowledged; /* requests of which the buffer is free again: maybe later than the reply */
 	uint32_t version; /* that it says it speaks */
 	int over;         /* disconnected, or refused */
 	int refused;

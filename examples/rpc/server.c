@@ -70,8 +70,9 @@ static int welcome(DAT_CR_HANDLE cr)
 
 static void request(struct server *server, DAT_CR_HANDLE cr)
 {
+	/* A client has its reply, and may call again, before this side hears that it arrived. */
 	DAT_EP_ATTR attr = { .max_recv_dtos = RPC_CREDITS,
-			     .max_request_dtos = RPC_CREDITS,
+			     .max_request_dtos = SERVER_BUFFERS,
 			     .max_recv_iov = 1,
 			     .max_request_iov = 1 };
 	struct rpc_hello hello = { htonl(RPC_VERSION), htonl(RPC_CREDITS) };
@@ -131,8 +132,7 @@ static void answer(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *d
 	    !rpc_do(ntohs(header.call), message + sizeof(header), length))
 		goto hang_up; /* whoever sends nonsense is not talked to */
 	iov = node_segment(&server->node, buffer, sizeof(header) + length);
-	/* Where the connection has ended meanwhile it is flushed, and comes back so; more than the
-	   client has credits for is refused. */
+	/* Where the connection has ended meanwhile it is flushed, and comes back so. */
 	if (dat_ep_post_send(dto->ep_handle, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG) ==
 	    DAT_SUCCESS) {
 		server->served++;

@@ -28,7 +28,7 @@ holds_without() {
 # The script as printed is the one in the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..53
+echo 1..52
 for bug in event-order one-packet flush watermark credits; do
 	expect 1 'shrunk to [0-9]+ lines' explore --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
@@ -48,6 +48,9 @@ holds "alone it shrinks to the same" cmp credits.shrunk.dsim whole.dsim
 share=$((number % 3 + 1))
 expect 1 "schedule $number of seed 5 fails" explore --seed 5 --shard $share/3 --out third.dsim credits.dsim
 holds "as a third of the schedules too" cmp third.dsim whole.dsim
+expect 1 "schedule $number of seed 5 fails, after $number " explore -j 2 --seed 5 --runs $runs --out two.dsim credits.dsim
+holds "and with two at a time" cmp two.dsim whole.dsim
+expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore -j 3 --runs $runs clean.dsim
 expect 0 ' schedules of seed 1 hold' explore --seconds 1 clean.dsim
 
 # Afterwards everything must become quiet.
@@ -57,6 +60,18 @@ use connected a@emu0 b@emu1
     a: dat_ep_post_send(ep, 1)
 END
 expect 4 'does not become quiet' explore --runs 5 busy.dsim
+
+# Faults that break connections have to be asked for; then whoever awaits a message waits in vain.
+expect 0 'hold' explore --faults delay,reorder --runs 100 clean.dsim
+expect 1 'fault link .* (down|dead|drop|nak)' explore --faults break --runs 100 clean.dsim
+cat > survives.dsim << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64)
+       a: dat_ep_post_send(ep, 64)
+end quiet
+END
+expect 0 '^survives.dsim: 500 schedules' explore --faults all,break --runs 500 survives.dsim
+expect 2 'no such option, or not with that value' explore --faults lost clean.dsim
 
 cat > wrong.dsim << 'END'
 use adapter a@emu0
@@ -71,19 +86,3 @@ expect 2 'nonesuch.dsim: No such file' explore nonesuch.dsim
 expect 2 'no such option, or not with that value' explore --shard 4/3 clean.dsim
 expect 2 'no such option' explore --runs many clean.dsim
 expect 99 'cannot write /nowhere/x.dsim' explore --out /nowhere/x.dsim --runs $runs event-order.dsim
-
-# Programs: what is varied reaches them, and what is printed brings the failure again.
-cat > slow.sh << 'END'
-#!/bin/sh
-[ "${DATSIM_LATENCY_NS:-0}" -lt 20000 ] || exit 9
-END
-chmod +x slow.sh
-expect 0 'srq_server: 5 schedules of seed 1 hold' explore --runs 5 -- "$top/examples/srq_server"
-expect 9 'slow.sh: schedule [0-9]+ of seed 1 fails with 9' explore --runs 200 -- ./slow.sh
-holds "only the latency is to blame" grep -qE '^replay:   DATSIM_LATENCY_NS=[0-9]+ datsim run -- ./slow.sh$' out
-cp out first
-expect 9 'fails with 9' explore --runs 200 -- ./slow.sh
-holds "the same schedule each time" cmp out first
-expect 3 'as it is: nothing was explored' explore -- sh -c 'exit 3'
-expect 2 'expected one script, or' explore --out x --
-expect 127 'nothing was explored' explore -- ./nonesuch

@@ -16,23 +16,39 @@ static double wall_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+void course_tell(struct course *course, uint64_t done)
+{
+	double now;
+
+	if (!course->progress)
+		return;
+	now = wall_seconds();
+	if (!done)
+		course->began = course->told = now;
+	if (now - course->told < 0.5)
+		return;
+	fprintf(stderr, "\r%llu schedules, %.0f a second ", (unsigned long long)done,
+		(double)done / (now - course->began));
+	course->told = now;
+}
+
 /* False: time is up. */
 static bool look_at_clock(struct course *course)
 {
 	double now;
 
-	if (!course->seconds && !course->progress)
+	course_tell(course, course->done);
+	if (!course->seconds)
 		return true;
 	now = wall_seconds();
 	if (!course->done)
-		course->began = course->told = now;
-	if (course->progress && now - course->told >= 0.5) {
-		fprintf(stderr, "\r%llu schedules, %.0f a second ",
-			(unsigned long long)course->done,
-			(double)course->done / (now - course->began));
-		course->told = now;
-	}
-	return !course->seconds || now - course->began < (double)course->seconds;
+		course->began = now;
+	return now - course->began < (double)course->seconds;
+}
+
+uint64_t course_before(const struct course *course, uint64_t number)
+{
+	return (number - course->first) / course->shards;
 }
 
 bool course_next(struct course *course, uint64_t *number)

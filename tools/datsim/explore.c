@@ -9,22 +9,31 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "jobs.h"
 
 #define RUNS_USUAL       100000
-#define RUNS_OF_PROGRAMS 1000
+#define RUNS_OF_PROGRAMS 10000
+#define HANG_SECONDS     2
 
 struct explorer {
-	const char *path, *out;
+	const char *path;
 	struct course course;
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
+	uint64_t failed; /* the number of the schedule that does */
 };
 
 /* ---- one schedule ---- */
@@ -41,18 +50,113 @@ static void run_schedule(struct explorer *explorer, uint64_t number, bool untrac
 		 verdict);
 }
 
-/* True: *verdict is that of a schedule that failed, which is the explorer's now. */
-static bool find_failure(struct explorer *explorer, struct verdict *verdict)
-{
-	uint64_t number;
+/* ---- all of them ---- */
 
-	while (course_next(&explorer->course, &number)) {
-		run_schedule(explorer, number, true, verdict);
-		if (verdict->code != EXIT_PASS)
-			return true;
-		verdict_free(verdict);
+/* What those who share the work tell each other, in memory that they share. */
+struct shared {
+	_Atomic uint64_t failed; /* the lowest number of a schedule that fails */
+	_Atomic uint64_t done;
+};
+
+/* Until one fails, here or elsewhere at a lower number. */
+static void work(struct explorer *explorer, struct shared *shared)
+{
+	uint64_t number, failed;
+	struct verdict verdict;
+	bool good = true;
+
+	while (good && course_next(&explorer->course, &number) && number < shared->failed) {
+		run_schedule(explorer, number, true, &verdict);
+		good = verdict.code == EXIT_PASS;
+		verdict_free(&verdict);
+		shared->done++;
 	}
-	return false;
+	failed = shared->failed;
+	while (!good && number < failed &&
+	       !atomic_compare_exchange_weak(&shared->failed, &failed, number))
+		;
+}
+
+/* One of `jobs` of them: every so-manieth schedule. */
+static void __attribute__((noreturn))
+be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
+{
+	struct course *course = &explorer->course;
+	uint64_t jobs = (uint64_t)course->jobs;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	course->progress = false;
+	course->first += index * course->shards;
+	course->shards *= jobs;
+	if (course->runs && course->runs <= index)
+		_exit(0);
+	if (course->runs)
+		course->runs = (course->runs - index + jobs - 1) / jobs;
+	work(explorer, shared);
+	_exit(0);
+}
+
+static bool wait_for_workers(struct explorer *explorer, const struct shared *shared, int count)
+{
+	int status, left = count;
+	bool good = true;
+	pid_t pid;
+
+	while (left > 0) {
+		pid = waitpid(-1, &status, explorer->course.progress ? WNOHANG : 0);
+		if (pid > 0) {
+			good = good && WIFEXITED(status) && !WEXITSTATUS(status);
+			left--;
+		} else if (pid == 0) {
+			poll(NULL, 0, 100);
+			course_tell(&explorer->course, shared->done);
+		} else if (errno != EINTR) {
+			break;
+		}
+	}
+	return good;
+}
+
+/* False: a worker came to a bad end, which no schedule is to blame for. */
+static bool share_work(struct explorer *explorer, struct shared *shared)
+{
+	struct course *course = &explorer->course;
+	int i, count = 0;
+	pid_t pid;
+	bool good;
+
+	fflush(NULL);
+	course_tell(course, 0);
+	for (i = 0; i < course->jobs; i++) {
+		pid = fork();
+		if (pid == 0)
+			be_worker(explorer, shared, (uint64_t)i);
+		count += pid > 0;
+	}
+	good = wait_for_workers(explorer, shared, count) && count == course->jobs;
+	course->done = shared->done;
+	return good;
+}
+
+static int find_failure(struct explorer *explorer, bool *found)
+{
+	struct course *course = &explorer->course;
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int code = EXIT_PASS;
+
+	if (shared == MAP_FAILED)
+		return EXIT_INTERNAL;
+	shared->failed = UINT64_MAX;
+	if (course->jobs == 1)
+		work(explorer, shared);
+	else if (!share_work(explorer, shared))
+		code = usage_error("explore", "a process that ran schedules came to a bad end");
+	course_end(course);
+	*found = shared->failed != UINT64_MAX;
+	explorer->failed = shared->failed;
+	munmap(shared, sizeof(*shared));
+	return code == EXIT_PASS ? code : EXIT_INTERNAL;
 }
 
 /* ---- what was found ---- */
@@ -62,8 +166,8 @@ static void out_name(const struct explorer *explorer, struct text *name)
 {
 	size_t n = strlen(explorer->path);
 
-	if (explorer->out) {
-		text_add(name, "%s", explorer->out);
+	if (explorer->course.out) {
+		text_add(name, "%s", explorer->course.out);
 		return;
 	}
 	if (n > 5 && !strcmp(explorer->path + n - 5, ".dsim"))
@@ -72,7 +176,7 @@ static void out_name(const struct explorer *explorer, struct text *name)
 	text_add(name, ".shrunk.dsim");
 }
 
-static bool write_script(const char *path, const struct text *text)
+bool explore_write(const char *path, const struct text *text)
 {
 	FILE *file = fopen(path, "we");
 	bool good = file != NULL;
@@ -95,7 +199,8 @@ static void report(const struct explorer *explorer, const struct lines *lines,
 	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; shrunk to %zu lines:\n",
 	       explorer->path, (unsigned long long)explorer->schedule.number,
 	       (unsigned long long)explorer->course.seed,
-	       (unsigned long long)explorer->course.done - 1, lines->count);
+	       (unsigned long long)course_before(&explorer->course, explorer->failed),
+	       lines->count);
 	puts("");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
@@ -124,7 +229,7 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 		/* What differs from run to run is a fault of this tool, or of what is under it. */
 		puts("the schedule does not fail when it is run again");
 		code = EXIT_INTERNAL;
-	} else if (!write_script(text_of(&name), &text)) {
+	} else if (!explore_write(text_of(&name), &text)) {
 		code = EXIT_INTERNAL;
 	}
 	verdict_free(&verdict);
@@ -158,6 +263,7 @@ static int look_at_script(struct explorer *explorer)
 	if (script_load(&script, explorer->path, text_of(&explorer->content),
 			explorer->content.length, &config)) {
 		plan_make(&explorer->plan, &script);
+		explorer->plan.kinds = explorer->course.kinds;
 		if (script.must_fail)
 			code = usage_error("explore", "%s is to fail: it says \"# Failure:\"",
 					   explorer->path);
@@ -170,18 +276,19 @@ static int explore(struct explorer *explorer)
 {
 	struct verdict verdict;
 	int code = look_at_script(explorer);
-	bool found;
+	bool found = false;
 
+	if (code == EXIT_PASS)
+		code = find_failure(explorer, &found);
 	if (code != EXIT_PASS)
 		return code;
-	found = find_failure(explorer, &verdict);
-	course_end(&explorer->course);
 	if (!found) {
 		printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
 		       (unsigned long long)explorer->course.done,
 		       (unsigned long long)explorer->course.seed);
 		return EXIT_PASS;
 	}
+	run_schedule(explorer, explorer->failed, true, &verdict);
 	/* Only what a script can fail with; the rest is this tool's own fault. */
 	code = EXIT_INTERNAL;
 	if (verdict.code == EXIT_FAILED || verdict.code == EXIT_CHECKER ||
@@ -204,6 +311,15 @@ static bool parse_number(const char *s, uint64_t *number)
 	return *s >= '0' && *s <= '9' && !*end && !errno;
 }
 
+/* 0.2 */
+static bool parse_seconds(const char *s, double *seconds)
+{
+	if (!*s || s[strspn(s, "0123456789.")])
+		return false;
+	*seconds = strtod(s, NULL);
+	return *seconds >= 0.01 && *seconds <= 3600;
+}
+
 /* 1/8 .. 8/8 */
 static bool parse_shard(const char *s, struct explorer *explorer)
 {
@@ -224,11 +340,19 @@ static bool take_option(struct explorer *explorer, const char *option, const cha
 	uint64_t number;
 
 	if (!strcmp(option, "--out")) {
-		explorer->out = value;
+		explorer->course.out = value;
 		return true;
 	}
 	if (!strcmp(option, "--shard"))
 		return parse_shard(value, explorer);
+	if (!strcmp(option, "--hang"))
+		return parse_seconds(value, &explorer->course.hang);
+	if (!strcmp(option, "-j"))
+		return jobs_parse(value, &explorer->course.jobs);
+	if (!strcmp(option, "--faults")) {
+		explorer->course.kinds = kinds_parse(value);
+		return explorer->course.kinds != 0;
+	}
 	if (!parse_number(value, &number))
 		return false;
 	if (!strcmp(option, "--seed"))
@@ -246,7 +370,12 @@ static bool take_option(struct explorer *explorer, const char *option, const cha
 
 int command_explore(int argc, char **argv)
 {
-	struct explorer explorer = { .course = { .seed = 1, .shard = 1, .shards = 1 } };
+	struct explorer explorer = { .course = { .seed = 1,
+						 .shard = 1,
+						 .shards = 1,
+						 .jobs = 1,
+						 .hang = HANG_SECONDS,
+						 .kinds = kinds_usual() } };
 	struct text error = { 0 };
 	int i, code = EXIT_USAGE;
 	bool program;
@@ -263,7 +392,7 @@ int command_explore(int argc, char **argv)
 					   argv[i]);
 	}
 	program = i < argc && !strcmp(argv[i], "--");
-	if (program ? i + 1 == argc || explorer.out : i + 1 != argc)
+	if (program ? i + 1 == argc : i + 1 != argc)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
 	if (!explorer.course.runs && !explorer.course.seconds)
 		explorer.course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;

@@ -4,7 +4,8 @@
  *
  * A schedule is a seed of the fabric and a few fault lines, both made of nothing but the explorer's
  * seed and the schedule's number, so that any machine can make it again. The script it leads to is
- * text: set-up, faults, the rest of the script, then "heal" and "quiet".
+ * text: set-up, faults, the rest of the script, then "heal" and "quiet". A program is what it is; its
+ * schedule is a script of faults, and each ends (until=) at a time that is the schedule's.
  */
 #ifndef DATSIM_EXPLORE_H
 #define DATSIM_EXPLORE_H
@@ -18,17 +19,32 @@ struct course {
 	uint64_t done;
 	double began, told; /* wall clock */
 	bool progress;
+	int jobs;        /* at a time */
+	uint32_t kinds;  /* of faults, a bit for each */
+	double hang;     /* of a program: seconds of processor time that no run takes */
+	const char *out; /* where what is found goes; NULL: the usual place */
 };
 
 /* The next schedule's number; false: that was all. */
 bool course_next(struct course *course, uint64_t *number);
 void course_end(const struct course *course);
+/* How far others are that run it; every half second, on a terminal. */
+void course_tell(struct course *course, uint64_t done);
+/* So many schedules of it come before that one. */
+uint64_t course_before(const struct course *course, uint64_t number);
 
 /* From all states the same numbers, everywhere. */
 uint64_t schedule_random(uint64_t *state);
 
-/* A program under many settings of the fabric; what to exit with. */
+/* False: it cannot be written, and that was said. */
+bool explore_write(const char *path, const struct text *text);
+
+/* A program under many schedules; what to exit with. */
 int explore_program(struct course *course, char **argv);
+
+/* "loss,delay,break": what --faults says; 0: it makes no sense. */
+uint32_t kinds_parse(const char *list);
+uint32_t kinds_usual(void);
 
 /* What is put into, and where. The text is the caller's. */
 struct plan {
@@ -41,6 +57,10 @@ struct plan {
 	bool rnr;      /* the profile knows it */
 	int retry;     /* losses that a connection survives, all in all */
 	int rnr_retry; /* and refusals */
+	uint32_t kinds;
+	bool program;      /* faults alone, with names of adapters; and what the fabric is like */
+	uint64_t span_us;  /* of virtual time that the program takes undisturbed */
+	uint32_t settings; /* of the fabric that may be varied, a bit for each */
 };
 
 struct schedule {
@@ -67,6 +87,8 @@ struct lines {
 
 /* Of a script that is good. */
 void plan_make(struct plan *plan, const struct script *script);
+/* Which settings of the fabric are free: the environment does not have them. */
+uint32_t settings_free(void);
 /* Schedule `number` of `seed`; the text is used again if there is one. */
 void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t seed,
 		   uint64_t number);
@@ -75,6 +97,20 @@ void lines_split(struct lines *lines, const struct plan *plan, const struct sche
 /* As a script; without the faults if so asked. */
 void lines_join(const struct lines *lines, bool faults, struct text *text);
 void lines_free(struct lines *lines);
+
+/*
+ * Lines that fail, made fewer and simpler as long as `fails` says that they still do; it is asked again
+ * and again.
+ */
+struct shrinking {
+	struct lines *lines;
+	bool (*fails)(const struct lines *lines, void *ctx);
+	void *ctx;
+	bool words; /* fault lines may lose words */
+	int tries;
+};
+
+void shrink_lines(struct shrinking *shrinking);
 
 /* Do two verdicts say the same: exit code, kind of the line that failed, what is wrong with it? */
 bool same_failure(const struct verdict *a, const struct verdict *b);

@@ -138,10 +138,9 @@ const char help_replay[] =
 	"how to repeat the program.\n";
 
 const char help_explore[] =
-	"datsim explore [--runs N] [--seconds S] [--seed N] [--first N] [--shard I/N] [--out FILE]\n"
-	"               FILE\n"
-	"datsim explore [--runs N] [--seconds S] [--seed N] [--first N] [--shard I/N]\n"
-	"               -- PROGRAM ARGS...\n"
+	"datsim explore [--runs N] [--seconds S] [-j N] [--seed N] [--first N] [--shard I/N]\n"
+	"               [--faults KINDS] [--out FILE] FILE\n"
+	"datsim explore [...] [--hang S] -- PROGRAM ARGS...\n"
 	"\n"
 	"Runs a script again and again, each time with another seed and other faults: losses, delays,\n"
 	"reordering, duplicates, corruption, refusals (RNR), latencies of the links. They act from the\n"
@@ -150,17 +149,26 @@ const char help_explore[] =
 	"holds. At the first that fails: its script, made short while it fails in the same way, is\n"
 	"printed and written, with a line that replays it. Exits with that script's exit code.\n"
 	"\n"
-	"  --runs N      so many schedules (usual: 100000, or without end with --seconds)\n"
+	"A program that is linked with -ldat meets the same, and fabrics of other latency, bandwidth, MTU,\n"
+	"RNR timer and poll quantum. All faults end at some time; it fails if it then does not come to a\n"
+	"good end: an exit status that is not 0, a signal, a sanitizer's report, objects left (exit code\n"
+	"3), nothing that could still wake it or no end at all (exit code 4). What provoked that is made\n"
+	"short, printed and written as a script for `datsim run --script`.\n"
+	"The program is started once and forked where it opens its fabric; what it did before is done once\n"
+	"for all its runs. Where that cannot be it is started anew each time. What it prints is not shown.\n"
+	"\n"
+	"  --runs N      so many schedules (usual: 100000, of a program 10000; without end with --seconds)\n"
 	"  --seconds S   until so much time went by\n"
+	"  -j N          N at a time (0: one a processor); what is found is the same\n"
 	"  --seed N      other schedules (usual: 1); schedule K of seed N is the same everywhere\n"
 	"  --first N     begin with schedule N\n"
 	"  --shard I/N   only every Nth, from the Ith on: N machines share the work\n"
-	"  --out FILE    where the short script goes; usual: FILE.shrunk.dsim beside the script\n"
-	"\n"
-	"A program that is linked with -ldat is run 1000 times (usual), each time with another seed and,\n"
-	"now and then, another latency, bandwidth, MTU, RNR timer or poll quantum; what it prints is not\n"
-	"shown. At the first exit status that is not 0 (142: it hung for a minute and was ended) the\n"
-	"settings it needs are printed as a line that replays it. Not built yet: faults for programs.\n";
+	"  --faults K,K  these kinds only: drop, corrupt, loss, delay, reorder, duplicate, rnr, latency; all\n"
+	"                are those eight. break as well: links go down, hosts die, peers refuse. Say so of\n"
+	"                what expects connections to break\n"
+	"  --out FILE    where the short script goes; usual: FILE.shrunk.dsim beside the script,\n"
+	"                PROGRAM.shrunk.dsim here\n"
+	"  --hang S      a program that takes S seconds of processor time, or 10 S of any, hangs (usual: 2)\n";
 
 const char help_shell[] =
 	"datsim shell\n"

@@ -42,7 +42,7 @@ static int print_knobs(void)
 {
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
-	const char *faults = getenv("DATSIM_FAULTS");
+	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
 	char value[24];
 	size_t i;
 
@@ -60,6 +60,8 @@ static int print_knobs(void)
 	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
 	       "file that the trace goes to when the fabric ends");
+	printf("  %-23s %15s  %s\n", "DATSIM_STUCK", stuck ? stuck : "wait",
+	       "wait for what cannot come, for a signal's sake, or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
 	       "faults, as `datsim run --script` hands them to a program");
 	return EXIT_PASS;

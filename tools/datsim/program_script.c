@@ -93,35 +93,56 @@ void program_script_free(struct program_script *ps)
 
 /* ---- telling ---- */
 
-static void tell_number(const char *name, uint64_t usual, uint64_t wanted)
+static void add_setting(struct text *lines, const char *name, uint64_t usual, uint64_t wanted)
 {
-	struct text digits = { 0 };
-
-	if (usual != wanted) {
-		text_add(&digits, "%llu", (unsigned long long)wanted);
-		setenv(name, text_of(&digits), 1);
-	}
-	text_free(&digits);
+	if (usual != wanted)
+		text_add(lines, "%s=%llu\n", name, (unsigned long long)wanted);
 }
 
-void program_script_tell(const struct program_script *ps)
+void program_script_settings(const struct program_script *ps, struct text *lines)
 {
 	const DAT_SIM_CONFIG *usual = &ps->usual, *wanted = &ps->script.config;
 
 	if (usual->profile != wanted->profile)
-		setenv("DATSIM_PROFILE", wanted->profile == DAT_SIM_PROFILE_IWARP ? "iwarp" : "ib",
-		       1);
-	tell_number("DATSIM_SEED", usual->seed, wanted->seed);
-	tell_number("DATSIM_LATENCY_NS", usual->latency_ns, wanted->latency_ns);
-	tell_number("DATSIM_BANDWIDTH_BPS", usual->bandwidth_bps, wanted->bandwidth_bps);
-	tell_number("DATSIM_MTU", usual->mtu, wanted->mtu);
-	tell_number("DATSIM_RNR_RETRY", usual->rnr_retry, wanted->rnr_retry);
-	tell_number("DATSIM_RNR_TIMER_NS", usual->rnr_timer_ns, wanted->rnr_timer_ns);
-	tell_number("DATSIM_POLL_QUANTUM_NS", usual->poll_quantum_ns, wanted->poll_quantum_ns);
+		text_add(lines, "DATSIM_PROFILE=%s\n",
+			 wanted->profile == DAT_SIM_PROFILE_IWARP ? "iwarp" : "ib");
+	add_setting(lines, "DATSIM_SEED", usual->seed, wanted->seed);
+	add_setting(lines, "DATSIM_LATENCY_NS", usual->latency_ns, wanted->latency_ns);
+	add_setting(lines, "DATSIM_BANDWIDTH_BPS", usual->bandwidth_bps, wanted->bandwidth_bps);
+	add_setting(lines, "DATSIM_MTU", usual->mtu, wanted->mtu);
+	add_setting(lines, "DATSIM_RNR_RETRY", usual->rnr_retry, wanted->rnr_retry);
+	add_setting(lines, "DATSIM_RNR_TIMER_NS", usual->rnr_timer_ns, wanted->rnr_timer_ns);
+	add_setting(lines, "DATSIM_POLL_QUANTUM_NS", usual->poll_quantum_ns,
+		    wanted->poll_quantum_ns);
 	if (ps->faults.length)
-		setenv(FAULTS_VARIABLE, text_of(&ps->faults), 1);
-	else
-		unsetenv(FAULTS_VARIABLE);
+		text_add(lines, FAULTS_VARIABLE "=%s\n", text_of(&ps->faults));
+}
+
+void settings_set(const char *lines)
+{
+	struct text copy = { 0 };
+	char *line, *rest, *equals;
+
+	text_append(&copy, lines, strlen(lines));
+	rest = copy.s;
+	while ((line = strsep(&rest, "\n"))) {
+		equals = strchr(line, '=');
+		if (!equals)
+			continue;
+		*equals = '\0';
+		setenv(line, equals + 1, 1);
+	}
+	text_free(&copy);
+}
+
+void program_script_tell(const struct program_script *ps)
+{
+	struct text lines = { 0 };
+
+	unsetenv(FAULTS_VARIABLE);
+	program_script_settings(ps, &lines);
+	settings_set(text_of(&lines));
+	text_free(&lines);
 }
 
 /* ---- what happened ---- */

@@ -18,7 +18,7 @@
  *		program_script_tell(&ps);	... then fork and exec
  *	program_script_free(&ps);
  *
- * A fork server sets the variable in the child instead, before the first dat_ia_open there.
+ * Who forks a program that was started already hands the same settings to the child (runner.h).
  */
 #ifndef DATSIM_PROGRAM_SCRIPT_H
 #define DATSIM_PROGRAM_SCRIPT_H
@@ -44,6 +44,10 @@ void program_script_free(struct program_script *ps);
 
 /* Into this process's environment: the rules, and what its fabric lines change. */
 void program_script_tell(const struct program_script *ps);
+
+/* The same as lines NAME=value, for the environment of another process, and how they get into it. */
+void program_script_settings(const struct program_script *ps, struct text *lines);
+void settings_set(const char *lines);
 
 /* The words of one bound fault line of a script for a program, "; " behind. */
 void program_fault_words(const struct statement *st, struct text *words);

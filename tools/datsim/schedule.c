@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a schedule does to a script. Swarm: each kind of fault is on or off for the whole schedule, so
- * that one kind does not always hide another. Faults stay such as a connection survives: what a
- * correct program must not notice, a correct script does not.
+ * What a schedule does to a script, or to a program. Swarm: each kind of fault is on or off for the whole schedule, so
+ * that one kind does not always hide another. Faults stay such as a connection survives, unless it is
+ * asked for others: what a correct program must not notice, a correct script does not.
  */
 #include "explore.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LOSSES_MAX   4
@@ -16,6 +17,7 @@ struct maker {
 	struct schedule *schedule;
 	uint64_t random;
 	int losses, refusals; /* that may still be planted */
+	unsigned int heal_us; /* in a program, no fault comes from then on */
 };
 
 /* ---- numbers ---- */
@@ -71,12 +73,21 @@ static const char *an_opcode(struct maker *maker)
 	return opcodes[below(maker, ARRAY_SIZE(opcodes))];
 }
 
+/* The end of a fault line. */
+static void end_line(struct maker *maker)
+{
+	if (maker->heal_us)
+		text_add(&maker->schedule->text, " until=%uus", maker->heal_us);
+	text_add(&maker->schedule->text, " optional\n");
+}
+
 static void add_nth(struct maker *maker, const char *what)
 {
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
 
-	text_add(&maker->schedule->text, "fault link %s %s opcode=%s nth=%u optional\n", link, what,
-		 opcode, ordinal(maker));
+	text_add(&maker->schedule->text, "fault link %s %s opcode=%s nth=%u", link, what, opcode,
+		 ordinal(maker));
+	end_line(maker);
 }
 
 static bool add_lost(struct maker *maker, const char *what)
@@ -108,8 +119,9 @@ static bool add_loss(struct maker *maker)
 	if (maker->losses < times)
 		return false;
 	maker->losses -= times;
-	text_add(&maker->schedule->text, "fault link %s loss %u%% opcode=%s times=%d optional\n",
-		 link, percent, opcode, times);
+	text_add(&maker->schedule->text, "fault link %s loss %u%% opcode=%s times=%d", link,
+		 percent, opcode, times);
+	end_line(maker);
 	return true;
 }
 
@@ -118,10 +130,14 @@ static bool add_delay(struct maker *maker)
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
 	unsigned int us = microseconds(maker), jitter = us > 1 ? below(maker, us) : 0;
 
+	/* In a script, connections are there before and after. */
+	if (maker->plan->program && !below(maker, 3))
+		opcode = below(maker, 2) ? "CM" : "DISCONNECT";
 	text_add(&maker->schedule->text, "fault link %s delay %uus", link, us);
 	if (jitter)
 		text_add(&maker->schedule->text, " jitter %uus", jitter);
-	text_add(&maker->schedule->text, " opcode=%s every=%u optional\n", opcode, ordinal(maker));
+	text_add(&maker->schedule->text, " opcode=%s every=%u", opcode, ordinal(maker));
+	end_line(maker);
 	return true;
 }
 
@@ -130,8 +146,9 @@ static bool add_reorder(struct maker *maker)
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
 	unsigned int us = microseconds(maker);
 
-	text_add(&maker->schedule->text, "fault link %s reorder %uus opcode=%s nth=%u optional\n",
-		 link, us, opcode, ordinal(maker));
+	text_add(&maker->schedule->text, "fault link %s reorder %uus opcode=%s nth=%u", link, us,
+		 opcode, ordinal(maker));
+	end_line(maker);
 	return true;
 }
 
@@ -154,39 +171,149 @@ static bool add_rnr(struct maker *maker)
 	text_add(&maker->schedule->text, "fault link %s rnr", link);
 	if (below(maker, 2))
 		text_add(&maker->schedule->text, " after=%u", ordinal(maker));
-	text_add(&maker->schedule->text, " times=%d optional\n", times);
+	text_add(&maker->schedule->text, " times=%d", times);
+	end_line(maker);
 	return true;
 }
 
 static bool add_latency(struct maker *maker)
 {
 	const char *link = a_link(maker);
+	unsigned int us = 1 + microseconds(maker) / 4;
 
-	text_add(&maker->schedule->text, "link %s latency=%uus\n", link,
-		 1 + microseconds(maker) / 4);
+	/* A program has no line that sets a link: all its packets are late. */
+	if (!maker->plan->program) {
+		text_add(&maker->schedule->text, "link %s latency=%uus\n", link, us);
+		return true;
+	}
+	text_add(&maker->schedule->text, "fault link %s delay %uus", link, us);
+	end_line(maker);
 	return true;
 }
 
-static bool (*const kinds[])(struct maker *maker) = {
-	add_drop,    add_corrupt,   add_loss, add_delay,
-	add_reorder, add_duplicate, add_rnr,  add_latency,
+/* What no connection survives. */
+static bool add_break(struct maker *maker)
+{
+	static const char *const ways[] = { "down", "dead", "drop", "nak remote_operation" };
+	const char *link = a_link(maker);
+	const char *way = ways[below(maker, ARRAY_SIZE(ways))];
+
+	text_add(&maker->schedule->text, "fault link %s %s opcode=%s after=%u", link, way,
+		 below(maker, 2) || way[0] == 'n' ? "SEND" : "SEND|ACK|WRITE|READ_REQUEST",
+		 ordinal(maker));
+	if (way[0] == 'n')
+		text_add(&maker->schedule->text, " times=1");
+	/* A link that is down stays so, and not for a time: nothing to be healed by a program. */
+	text_add(&maker->schedule->text, " optional\n");
+	return true;
+}
+
+/* In the order in which a schedule has them. */
+static const struct {
+	const char *name; /* as --faults has it */
+	bool (*add)(struct maker *maker);
+} kinds[] = {
+	{ "drop", add_drop },   { "corrupt", add_corrupt }, { "loss", add_loss },
+	{ "delay", add_delay }, { "reorder", add_reorder }, { "duplicate", add_duplicate },
+	{ "rnr", add_rnr },     { "latency", add_latency }, { "break", add_break },
 };
+
+#define USUAL 8u /* of them; the last has to be asked for */
+
+uint32_t kinds_usual(void)
+{
+	return (1u << USUAL) - 1;
+}
+
+uint32_t kinds_parse(const char *list)
+{
+	uint32_t set = 0;
+	size_t i, n;
+
+	for (;; list += n + 1) {
+		n = strcspn(list, ",");
+		for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+			if (strlen(kinds[i].name) == n && !memcmp(kinds[i].name, list, n))
+				break;
+		}
+		if (n == 3 && !memcmp(list, "all", 3))
+			set |= kinds_usual();
+		else if (i < ARRAY_SIZE(kinds))
+			set |= 1u << i;
+		else
+			return 0;
+		if (!list[n])
+			return set;
+	}
+}
 
 static void add_faults(struct maker *maker)
 {
-	unsigned int on = below(maker, 1u << ARRAY_SIZE(kinds));
+	unsigned int on = below(maker, 1u << USUAL);
 	unsigned int i, lines;
 
 	/* Half of the schedules get by with few kinds: they are quicker to run and to read. */
 	if (below(maker, 2))
-		on &= below(maker, 1u << ARRAY_SIZE(kinds));
+		on &= below(maker, 1u << USUAL);
+	if (maker->plan->kinds >> USUAL)
+		on |= below(maker, 2) << USUAL;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (!(on & 1u << i))
+		if (!(on & maker->plan->kinds & 1u << i))
 			continue;
 		for (lines = 1 + below(maker, 2); lines; lines--)
-			maker->schedule->fault_count += kinds[i](maker);
+			maker->schedule->fault_count += kinds[i].add(maker);
 	}
 }
+
+/* ---- what the fabric is like ---- */
+
+/* Each from `least`, doubled up to `doublings` times and then half as much again at most. */
+static const struct {
+	const char *variable, *key, *unit;
+	uint64_t least;
+	unsigned int doublings;
+	bool exact; /* powers of two only */
+} settings[] = {
+	{ "DATSIM_SEED", "seed", "", 1, 19, false },
+	{ "DATSIM_LATENCY_NS", "latency", "ns", 100, 10, false },
+	{ "DATSIM_BANDWIDTH_BPS", "bandwidth", "Mbps", 100, 10, false },
+	{ "DATSIM_MTU", "mtu", "", 256, 4, true },
+	{ "DATSIM_RNR_TIMER_NS", "rnr_timer", "us", 10, 8, false },
+	{ "DATSIM_POLL_QUANTUM_NS", "quantum", "ns", 100, 8, false },
+};
+
+uint32_t settings_free(void)
+{
+	uint32_t set = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++)
+		set |= (uint32_t)!getenv(settings[i].variable) << i;
+	return set;
+}
+
+static void add_settings(struct maker *maker)
+{
+	uint32_t on = (uint32_t)next(maker) | 1; /* the seed always */
+	uint64_t value, r;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++) {
+		r = next(maker);
+		if (!(on & maker->plan->settings & 1u << i))
+			continue;
+		value = settings[i].least << (r % (settings[i].doublings + 1));
+		if (!settings[i].exact)
+			value += (r >> 32) % value / 2;
+		text_add(&maker->schedule->text, "fabric %s=%llu%s\n", settings[i].key,
+			 (unsigned long long)value, settings[i].unit);
+		maker->schedule->fault_count++;
+	}
+	/* Within the time that the program takes, or long after it. */
+	maker->heal_us = 1 + (unsigned int)(next(maker) % (4 * maker->plan->span_us + 1000));
+}
+
+/* ---- all of it ---- */
 
 void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t seed,
 		   uint64_t number)
@@ -203,8 +330,12 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	schedule->fault_count = 0;
 	text->length = 0;
 	text_append(text, plan->text, plan->faults_at);
+	if (plan->program)
+		add_settings(&maker);
 	if (plan->link_count)
 		add_faults(&maker);
+	if (plan->program)
+		return;
 	text_append(text, plan->text + plan->faults_at, plan->heal_at - plan->faults_at);
 	text_add(text, "heal\nquiet\n");
 	text_append(text, plan->text + plan->heal_at, plan->length - plan->heal_at);
@@ -252,6 +383,7 @@ void plan_make(struct plan *plan, const struct script *script)
 
 	*plan = (struct plan){ .text = text,
 			       .length = length,
+			       .kinds = kinds_usual(),
 			       .rnr = script->config.profile == DAT_SIM_PROFILE_IB,
 			       .retry = (int)script->config.retry - 3,
 			       .rnr_retry = (int)script->config.rnr_retry };

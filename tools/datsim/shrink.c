@@ -9,13 +9,12 @@
 
 #define TRIES_MAX 3000
 
+/* Of a script. */
 struct shrinker {
-	struct lines *lines;
 	const char *name;
 	const struct verdict *failure;
 	struct options options;
 	bool holds_without; /* it passes where the faults are left out */
-	int tries;
 };
 
 /* ---- lines ---- */
@@ -94,20 +93,19 @@ bool same_failure(const struct verdict *a, const struct verdict *b)
 	return a->code == b->code && a->kind == b->kind && m == n && !memcmp(p, q, n);
 }
 
-static bool fails_so(struct shrinker *shrinker)
+static bool script_fails_so(const struct lines *lines, void *ctx)
 {
+	struct shrinker *shrinker = ctx;
 	struct text text = { 0 };
 	struct verdict verdict;
 	bool good;
 
-	if (++shrinker->tries > TRIES_MAX)
-		return false;
-	lines_join(shrinker->lines, true, &text);
+	lines_join(lines, true, &text);
 	run_text(shrinker->name, text_of(&text), text.length, &shrinker->options, &verdict);
 	good = same_failure(&verdict, shrinker->failure);
 	verdict_free(&verdict);
 	if (good && shrinker->holds_without) {
-		lines_join(shrinker->lines, false, &text);
+		lines_join(lines, false, &text);
 		run_text(shrinker->name, text_of(&text), text.length, &shrinker->options, &verdict);
 		good = verdict.code == EXIT_PASS;
 		verdict_free(&verdict);
@@ -116,12 +114,18 @@ static bool fails_so(struct shrinker *shrinker)
 	return good;
 }
 
+static bool fails_so(struct shrinking *shrinking)
+{
+	return ++shrinking->tries <= TRIES_MAX &&
+	       shrinking->fails(shrinking->lines, shrinking->ctx);
+}
+
 /* ---- fewer lines ---- */
 
 /* Leave out lines first .. first + n - 1; true if it fails all the same, and then they are gone. */
-static bool without(struct shrinker *shrinker, size_t first, size_t n)
+static bool without(struct shrinking *shrinking, size_t first, size_t n)
 {
-	struct lines *lines = shrinker->lines, all = *lines;
+	struct lines *lines = shrinking->lines, all = *lines;
 	size_t i;
 
 	lines->line = mem_zero(all.count, sizeof(*lines->line));
@@ -129,7 +133,7 @@ static bool without(struct shrinker *shrinker, size_t first, size_t n)
 	memcpy(lines->line + first, all.line + first + n,
 	       (all.count - first - n) * sizeof(*lines->line));
 	lines->count = all.count - n;
-	if (!fails_so(shrinker)) {
+	if (!fails_so(shrinking)) {
 		free(lines->line);
 		*lines = all;
 		return false;
@@ -141,28 +145,28 @@ static bool without(struct shrinker *shrinker, size_t first, size_t n)
 }
 
 /* From the end, as what comes later depends on what comes before. */
-static bool drop_lines(struct shrinker *shrinker, size_t chunk)
+static bool drop_lines(struct shrinking *shrinking, size_t chunk)
 {
-	size_t at = shrinker->lines->count;
+	size_t at = shrinking->lines->count;
 	bool any = false;
 
 	while (at > 0) {
 		size_t first = at > chunk ? at - chunk : 0;
 
-		any |= without(shrinker, first, at - first);
+		any |= without(shrinking, first, at - first);
 		at = first;
 	}
 	return any;
 }
 
-static bool drop_faults(struct shrinker *shrinker)
+static bool drop_faults(struct shrinking *shrinking)
 {
 	bool any = false;
 	size_t i;
 
-	for (i = shrinker->lines->count; i-- > 0;) {
-		if (shrinker->lines->line[i].kind == LINE_FAULT)
-			any |= without(shrinker, i, 1);
+	for (i = shrinking->lines->count; i-- > 0;) {
+		if (shrinking->lines->line[i].kind == LINE_FAULT)
+			any |= without(shrinking, i, 1);
 	}
 	return any;
 }
@@ -186,7 +190,8 @@ static char *number_in(const struct line *line, char *from)
 	return NULL;
 }
 
-static bool try_number(struct shrinker *shrinker, struct line *line, size_t at, unsigned long value)
+static bool try_number(struct shrinking *shrinking, struct line *line, size_t at,
+		       unsigned long value)
 {
 	char *old = line->text;
 	size_t digits = strspn(old + at, "0123456789");
@@ -197,7 +202,7 @@ static bool try_number(struct shrinker *shrinker, struct line *line, size_t at, 
 	else
 		text_add(&text, "%.*s%lu%s", (int)at, old, value, old + at + digits);
 	line->text = text.s;
-	if (fails_so(shrinker)) {
+	if (fails_so(shrinking)) {
 		free(old);
 		return true;
 	}
@@ -206,7 +211,7 @@ static bool try_number(struct shrinker *shrinker, struct line *line, size_t at, 
 	return false;
 }
 
-static bool shorten_line(struct shrinker *shrinker, struct line *line)
+static bool shorten_line(struct shrinking *shrinking, struct line *line)
 {
 	bool any = false;
 	char *p = line->text;
@@ -216,10 +221,10 @@ static bool shorten_line(struct shrinker *shrinker, struct line *line)
 	while ((p = number_in(line, p))) {
 		at = (size_t)(p - line->text);
 		value = strtoul(p, NULL, 10);
-		if (value > 1 && try_number(shrinker, line, at, 1))
+		if (value > 1 && try_number(shrinking, line, at, 1))
 			any = true;
 		else
-			while (value > 3 && try_number(shrinker, line, at, value / 2)) {
+			while (value > 3 && try_number(shrinking, line, at, value / 2)) {
 				any = true;
 				value /= 2;
 			}
@@ -229,45 +234,82 @@ static bool shorten_line(struct shrinker *shrinker, struct line *line)
 	return any;
 }
 
-static bool shorten(struct shrinker *shrinker)
+static bool shorten(struct shrinking *shrinking)
 {
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < shrinker->lines->count; i++)
-		any |= shorten_line(shrinker, &shrinker->lines->line[i]);
+	for (i = 0; i < shrinking->lines->count; i++)
+		any |= shorten_line(shrinking, &shrinking->lines->line[i]);
 	return any;
 }
 
-static void simple_seed(struct shrinker *shrinker)
+static bool drop_words(struct shrinking *shrinking)
+{
+	static const char *const words[] = { " optional", " until=" };
+	struct line *line;
+	bool any = false;
+	size_t i, w;
+	char *old, *at, *end;
+
+	for (i = 0; i < shrinking->lines->count; i++) {
+		line = &shrinking->lines->line[i];
+		for (w = 0; line->kind == LINE_FAULT && w < ARRAY_SIZE(words); w++) {
+			at = strstr(line->text, words[w]);
+			if (!at)
+				continue;
+			old = strdup(line->text);
+			end = at + strlen(words[w]) + strcspn(at + strlen(words[w]), " ");
+			memmove(at, end, strlen(end) + 1);
+			if (fails_so(shrinking)) {
+				any = true;
+				free(old);
+			} else {
+				free(line->text);
+				line->text = old;
+			}
+		}
+	}
+	return any;
+}
+
+void shrink_lines(struct shrinking *shrinking)
+{
+	struct lines *lines = shrinking->lines;
+	size_t chunk;
+	bool any = true;
+
+	while (any && shrinking->tries < TRIES_MAX) {
+		any = drop_faults(shrinking);
+		for (chunk = lines->count / 2; chunk > 1; chunk /= 2)
+			any |= drop_lines(shrinking, chunk);
+		any |= drop_lines(shrinking, 1);
+		any |= shorten(shrinking);
+		any |= shrinking->words && drop_words(shrinking);
+	}
+}
+
+static void simple_seed(struct shrinker *shrinker, struct shrinking *shrinking)
 {
 	uint64_t seed = shrinker->options.seed;
 
 	shrinker->options.seed = 1;
-	if (!fails_so(shrinker))
+	if (!fails_so(shrinking))
 		shrinker->options.seed = seed;
 }
 
 void shrink(struct lines *lines, const char *name, const struct verdict *failure, uint64_t *seed)
 {
-	struct shrinker shrinker = { .lines = lines,
-				     .name = name,
+	struct shrinker shrinker = { .name = name,
 				     .failure = failure,
 				     .options = { .has_seed = true, .seed = *seed } };
-	size_t chunk;
-	bool any = true;
+	struct shrinking shrinking = { .lines = lines, .fails = script_fails_so, .ctx = &shrinker };
 
 	shrinker.holds_without = true;
-	if (!fails_so(&shrinker))
+	if (!fails_so(&shrinking))
 		shrinker.holds_without = false;
-	simple_seed(&shrinker);
-	while (any && shrinker.tries < TRIES_MAX) {
-		any = drop_faults(&shrinker);
-		for (chunk = lines->count / 2; chunk > 1; chunk /= 2)
-			any |= drop_lines(&shrinker, chunk);
-		any |= drop_lines(&shrinker, 1);
-		any |= shorten(&shrinker);
-	}
-	simple_seed(&shrinker);
+	simple_seed(&shrinker, &shrinking);
+	shrink_lines(&shrinking);
+	simple_seed(&shrinker, &shrinking);
 	*seed = shrinker.options.seed;
 }

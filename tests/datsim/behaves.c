@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program for datsim explore: it behaves as its argument says once DATSIM_LATENCY_NS is there, which a
+ * schedule sets or not, and well otherwise.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dat/udat.h>
+
+static DAT_EVD_HANDLE async;
+
+static void *sleep_for_ever(void *arg)
+{
+	(void)arg;
+	pause();
+	return NULL;
+}
+
+/* Adapters come and go with this. */
+static int misbehave(const char *how)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	if (!strcmp(how, "leave"))
+		exit(0);
+	if (!strcmp(how, "crash"))
+		abort();
+	if (!strcmp(how, "wait"))
+		dat_evd_wait(async, DAT_TIMEOUT_INFINITE, 1, &event, &more);
+	while (!strcmp(how, "spin"))
+		dat_evd_dequeue(async, &event);
+	if (!strcmp(how, "sleep"))
+		pause();
+	return strcmp(how, "fail") ? 0 : 7;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	DAT_IA_HANDLE ia;
+	pthread_t thread;
+	char byte;
+	int code = 0;
+
+	if (!strcmp(how, "threads") && pthread_create(&thread, NULL, sleep_for_ever, NULL))
+		return 2;
+	async = DAT_HANDLE_NULL;
+	if (dat_ia_open((DAT_NAME_PTR) "emu0", 8, &async, &ia) != DAT_SUCCESS)
+		return 3;
+	/* Whoever reads on where another run has read: the file is one for all of them. */
+	if (!strcmp(how, "read") && read(argc > 2 ? atoi(argv[2]) : 9, &byte, 1) != 1)
+		return 4;
+	if (getenv("DATSIM_LATENCY_NS"))
+		code = misbehave(how);
+	if (dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
+		return 5;
+	/* Nothing that is no setting may come with a schedule. */
+	return getenv("PLANTED_BY_SCHEDULE") ? 6 : code;
+}

@@ -1,0 +1,112 @@
+#!/bin/sh
+# datsim explore of programs: it finds what is planted, makes it short, and what it says can be run
+# again; of their twins without a bug it says nothing. RUNS: schedules of each twin.
+. "$(dirname "$0")/begin.sh"
+planted=$top/tests/planted
+behaves=$top/tests/datsim/behaves
+needs "$planted/credit"
+needs "$behaves"
+cd "$scratch" || exit 99
+ulimit -c 0
+unset UBSAN_OPTIONS
+runs=${RUNS:-300}
+
+# What was printed behind "replay:", twenty times: always the same end, and the same account of it.
+replays() {
+	command=$(sed -n 's/^replay: *//p' out | sed "s|datsim run|'$datsim' run|")
+	[ -n "$command" ] || return 1
+	(eval "$command") > first 2>&1
+	[ $? -eq "$1" ] || return 1
+	for _ in 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		(eval "$command") > again 2>&1
+		[ $? -eq "$1" ] && cmp first again || return 1
+	done
+}
+short() { [ "$(wc -l < "$1")" -le 15 ] && [ -s "$1" ]; }
+# The script as printed is the one in the file.
+printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
+
+# finds BUG STATUS HOW OPTIONS...
+finds() {
+	bug=$1
+	code=$2
+	how=$3
+	shift 3
+	expect 0 'left +nothing' run "$planted/$bug"
+	expect "$code" "schedule [0-9]+ of seed 1 $how.*shrunk to [0-9]+ lines" \
+		explore -j 2 --seconds 60 "$@" -- "$planted/$bug"
+	[ "$code" = 4 ] && code=134 # what is stuck, a replay ends by abort()
+	holds "$bug: at most 15 lines" short "$bug.shrunk.dsim"
+	holds "$bug: the printed script is the written one" printed "$bug.shrunk.dsim"
+	holds "$bug: fails again, 20 times of 20" replays "$code"
+	expect 0 "$runs schedules of seed 1 hold" explore -j 2 --runs "$runs" "$@" -- "$planted/$bug-fixed"
+}
+
+echo 1..67
+finds credit 1 'exits with 1'
+finds rearm 1 'exits with 1'
+finds reset 4 'is stuck'
+finds two-ways 1 'exits with 1'
+if nm "$planted/double-free" | grep -q __asan_init; then
+	finds double-free 99 'exits with 99'
+else
+	finds double-free 134 'is ended by signal 6'
+fi
+finds flush 4 'is stuck' --faults all,break
+expect 0 '200 schedules of seed 1 hold' explore --runs 200 -- "$planted/flush"
+
+# How programs end: each of these once a schedule has another latency.
+ends() {
+	code=$1
+	says=$2
+	how=$3
+	shift 3
+	expect "$code" "$says" explore --runs 50 "$@" -- "$behaves" "$how"
+}
+replay_says() { grep -qE "^replay: +$1" out; }
+alone() { [ "$(sed -n 's/^  //p' out | head -n 1)" = "$(cat behaves.shrunk.dsim)" ]; }
+ends 0 '50 schedules of seed 1 hold' well
+ends 7 'exits with 7' fail
+holds "the latency is to blame, and nothing else" grep -qE '^fabric latency=[0-9]+ns$' behaves.shrunk.dsim
+holds "and alone" alone
+cp out first
+ends 7 'exits with 7' fail -j 2
+holds "found by two runners it is the same" cmp out first
+number=$(sed -n 's/.*: schedule \([0-9]*\) of seed 1.*/\1/p' out)
+ends 7 "schedule $number of seed 1 exits with 7, after 0 that hold" fail --first "$number" --out other.dsim
+holds "it goes where it is wanted" cmp other.dsim behaves.shrunk.dsim
+share=$((number % 3 + 1))
+ends 7 "schedule $number of seed 1 exits with 7" fail --shard $share/3
+ends 134 'is ended by signal 6' crash
+ends 3 'leaves 2 objects \(emu0.ia1 emu0.evd1\)' leave
+ends 4 'is stuck \(dat_evd_wait on emu0.evd1 waits for ever' wait
+holds "a replay of what is stuck ends" replay_says 'DATSIM_STUCK=abort datsim run --script'
+ends 4 'hangs' spin --hang 0.2
+holds "one of what hangs too" replay_says 'timeout 2 datsim run --script'
+ends 4 'hangs' sleep --hang 0.02
+expect 0 'has 2 threads when it opens its fabric: it is started anew' explore --runs 3 -- "$behaves" threads
+holds "and so it holds" grep -q '3 schedules of seed 1 hold' out
+expect 0 'leaves 2 objects .* as it is: what it leaves is no failure' \
+	explore --runs 3 -- env DATSIM_LATENCY_NS=5 "$behaves" leave
+
+# What cannot be forked where it opens its fabric is started anew: here all forks read one file.
+printf a > file
+expect 0 'cannot go on twice from where it opens its fabric' explore --runs 3 -- \
+	sh -c "exec '$behaves' read 9 9< file"
+cat > slow.sh << 'END'
+#!/bin/sh
+[ "${DATSIM_LATENCY_NS:-0}" -lt 20000 ] || exit 9
+END
+chmod +x slow.sh
+expect 9 'slow.sh opens no fabric itself: it is started anew' explore --runs 200 -- ./slow.sh
+holds "only the latency is to blame" grep -qE '^fabric latency=[0-9]+ns$' slow.sh.shrunk.dsim
+
+# A program that does not get through by itself is not explored.
+expect 3 'exits with 3 as it is: nothing was explored' explore -- sh -c 'exit 3'
+expect 137 'is ended by signal 9 \(Killed\) as it is' explore -- sh -c 'kill -9 $$'
+expect 2 'expected one script, or' explore --out x --
+expect 127 'exits with 127 as it is: nothing was explored' explore -- ./nonesuch
+expect 2 'no such option, or not with that value' explore --hang long -- true
+expect 99 'cannot write /nowhere/x.dsim' explore --runs 50 --out /nowhere/x.dsim -- "$behaves" fail
+expect 0 '^[^ ]*srq_server: 200 schedules of seed 1 hold$' explore -j 2 --runs 200 -- "$top/examples/srq_server"
+expect 0 '^[^ ]*rpc: 200 schedules of seed 1 hold$' explore -j 2 --runs 200 -- "$top/examples/rpc/rpc" both
