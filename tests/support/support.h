@@ -263,7 +263,7 @@ void unit_add(Suite *suite, const TTest *test, int times, SFun setup);
 /* A test case of a name of its own, for _i = first .. last - 1; tables make a case of each row. */
 void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
 		   SFun setup);
-int unit_run(const char *name, void (*fill)(Suite *suite));
+int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status forks);
 
 /*
  * A test with both sides open; with a fabric only; on profile iwarp; in all worlds that may make no
@@ -287,10 +287,16 @@ int unit_run(const char *name, void (*fill)(Suite *suite));
 		unit_add((suite), (test), (int)(times), setup_sides_mixed); \
 	} while (0)
 
-#define UNIT_SUITE(name)                     \
-	int main(void)                       \
-	{                                    \
-		return unit_run(name, fill); \
+#define UNIT_SUITE(name)                                     \
+	int main(void)                                       \
+	{                                                    \
+		return unit_run(name, fill, CK_FORK_GETENV); \
+	}
+/* One that has threads among tests for which the process must have one: a process each, always. */
+#define UNIT_SUITE_OF_PROCESSES(name)                 \
+	int main(void)                                \
+	{                                             \
+		return unit_run(name, fill, CK_FORK); \
 	}
 
 #endif /* TESTS_SUPPORT_SUPPORT_H */

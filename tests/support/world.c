@@ -259,7 +259,7 @@ void unit_add(Suite *suite, const TTest *test, int times, SFun setup)
 	unit_add_case(suite, test->name, test, 0, times, setup);
 }
 
-int unit_run(const char *name, void (*fill)(Suite *suite))
+int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status forks)
 {
 	Suite *suite = suite_create(name);
 	SRunner *runner;
@@ -269,6 +269,7 @@ int unit_run(const char *name, void (*fill)(Suite *suite))
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	fill(suite);
 	runner = srunner_create(suite);
+	srunner_set_fork_status(runner, forks);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

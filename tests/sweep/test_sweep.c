@@ -42,4 +42,4 @@ static void fill(Suite *suite)
 				      setup_sides);
 }
 
-UNIT_SUITE("sweep")
+UNIT_SUITE_OF_PROCESSES("sweep")
