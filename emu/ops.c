@@ -36,6 +36,7 @@ static void query_adapter(struct nic *nic, struct nic_attr *attr)
 		.max_qp = EMU_MAX_QP,
 		.max_qp_wr = EMU_MAX_QP_WR,
 		.max_sge = EMU_MAX_SGE,
+		.max_sge_rd = EMU_MAX_SGE,
 		.max_rd_atomic_in = EMU_MAX_RD,
 		.max_rd_atomic_out = EMU_MAX_RD,
 		.max_cq = EMU_MAX_CQ,

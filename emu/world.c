@@ -239,6 +239,7 @@ static struct nic *control(struct nic_world *world)
 const struct nic_backend emu_backend = {
 	.size = sizeof(struct nic_backend),
 	.name = "emu",
+	.simulated = true,
 	.world_create = world_create,
 	.world_destroy = world_destroy,
 	.adapter_name = adapter_name,

@@ -24,6 +24,6 @@ extern const struct nic_ops emu_ops;
 #define EMU_CAPS                                                                                \
 	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |             \
 	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_MW | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM | \
-	 NIC_CAP_PACKET_RULES)
+	 NIC_CAP_PACKET_RULES | NIC_CAP_SRQ_ANY_PD)
 
 #endif /* EMU_WORLD_H */

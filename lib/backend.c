@@ -14,6 +14,7 @@
 #include "evd.h"
 #include "helper.h"
 #include "knob.h"
+#include "module.h"
 #include "object.h"
 #include "say.h"
 #include "srq.h"
@@ -21,13 +22,16 @@
 #define IDLE_CALLS_MAX 1000u
 
 /* One per kind, for the life of the process; see backend.h. */
-static struct backend emu = {
-	.kind = &emu_backend,
-	.adapters = TAILQ_HEAD_INITIALIZER(emu.adapters),
-	.calls_due = TAILQ_HEAD_INITIALIZER(emu.calls_due),
-	.lock = PTHREAD_MUTEX_INITIALIZER,
-};
+#define BACKEND(name)                                                \
+	{                                                            \
+		.adapters = TAILQ_HEAD_INITIALIZER(name.adapters),   \
+		.calls_due = TAILQ_HEAD_INITIALIZER(name.calls_due), \
+		.lock = PTHREAD_MUTEX_INITIALIZER,                   \
+	}
+static struct backend emu = BACKEND(emu), hw = BACKEND(hw);
 static pthread_once_t emu_once = PTHREAD_ONCE_INIT;
+/* The module of hw is loaded once, by whoever is first; nothing of a backend is held meanwhile. */
+static pthread_mutex_t hw_load = PTHREAD_MUTEX_INITIALIZER;
 
 /* Every entry a backend leaves out answers for itself: no NULL behind the door. */
 static void complete_ops(struct nic_ops *ops, const struct nic_ops *backend)
@@ -46,19 +50,28 @@ static void complete_ops(struct nic_ops *ops, const struct nic_ops *backend)
 }
 
 /* A forked child has no handle of its parent's (handle.h), so it has none of its adapters either. */
+static void forget(struct backend *b)
+{
+	if (!b->kind)
+		return;
+	b->world = NULL;
+	b->sim = DAT_HANDLE_NULL;
+	b->made_by_test = b->threaded = false;
+	memset(b->live, 0, sizeof(b->live));
+	LIST_INIT(&b->shares);
+	TAILQ_INIT(&b->adapters);
+	TAILQ_INIT(&b->calls_due);
+	agents_expect(b, -b->agents);
+	helper_forget(b);
+	pthread_mutex_init(&b->lock, NULL);
+	backend_cond_init(&b->wake);
+}
+
 static void forget_in_child(void)
 {
-	emu.world = NULL;
-	emu.sim = DAT_HANDLE_NULL;
-	emu.made_by_test = emu.threaded = false;
-	memset(emu.live, 0, sizeof(emu.live));
-	LIST_INIT(&emu.shares);
-	TAILQ_INIT(&emu.adapters);
-	TAILQ_INIT(&emu.calls_due);
-	agents_expect(&emu, -emu.agents);
-	helper_forget(&emu);
-	pthread_mutex_init(&emu.lock, NULL);
-	backend_cond_init(&emu.wake);
+	pthread_mutex_init(&hw_load, NULL);
+	forget(&emu);
+	forget(&hw);
 }
 
 void backend_cond_init(pthread_cond_t *cond)
@@ -71,28 +84,78 @@ void backend_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
+static void init(struct backend *b, const struct nic_backend *kind)
+{
+	backend_cond_init(&b->wake);
+	b->provider = dat__provider;
+	b->provider.device_name = kind->name;
+	b->kind = kind;
+}
+
 static void init_emu(void)
 {
-	backend_cond_init(&emu.wake);
+	init(&emu, &emu_backend);
 	pthread_atfork(NULL, NULL, forget_in_child);
-	emu.provider = dat__provider;
-	emu.provider.device_name = emu.kind->name;
+}
+
+/* ---- the backend in a module ---- */
+
+static void module_lock(void)
+{
+	backend_lock(&hw);
+}
+
+/* As at the end of a call: what the module's upcalls made due is done. */
+static void module_unlock(void)
+{
+	backend_leave(&hw);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ul + (uint64_t)ts.tv_nsec;
+}
+
+static bool start_hw(void)
+{
+	static const struct nic_host host = {
+		.size = sizeof(host),
+		.ops_size = sizeof(struct nic_ops),
+		.lock = module_lock,
+		.unlock = module_unlock,
+		.monotonic_ns = monotonic_ns,
+		.say = say,
+	};
+	const struct nic_backend *kind;
+	bool good;
+
+	pthread_mutex_lock(&hw_load);
+	kind = hw.kind ? hw.kind : module_load("DAT_PROVIDER=hw", &host);
+	if (kind && !hw.kind)
+		init(&hw, kind);
+	good = kind && (!kind->start || kind->start() == 0);
+	pthread_mutex_unlock(&hw_load);
+	return good;
 }
 
 DAT_RETURN backend_chosen(struct backend **backend)
 {
 	const char *wanted = getenv("DAT_PROVIDER");
 
+	pthread_once(&emu_once, init_emu);
 	if (wanted && strcmp(wanted, "hw") == 0) {
-		say("DAT_PROVIDER=hw: this build has no hardware passthrough yet; unset DAT_PROVIDER or "
-		    "set it to emu");
-		return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+		if (!start_hw())
+			return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+		*backend = &hw;
+		return DAT_SUCCESS;
 	}
 	if (wanted && strcmp(wanted, "emu") != 0) {
 		say("DAT_PROVIDER=%s: expected emu or hw", wanted);
 		return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 	}
-	pthread_once(&emu_once, init_emu);
 	*backend = &emu;
 	return DAT_SUCCESS;
 }
@@ -100,7 +163,14 @@ DAT_RETURN backend_chosen(struct backend **backend)
 struct backend *backend_next(struct backend *after)
 {
 	pthread_once(&emu_once, init_emu);
-	return after ? NULL : &emu;
+	if (!after)
+		return &emu;
+	return after == &emu && hw.kind ? &hw : NULL;
+}
+
+static void set_threaded(const struct backend *b, struct nic *nic)
+{
+	nic->threaded = b->threaded && (nic->caps & NIC_CAP_SIM);
 }
 
 /* Told once to those there are, and to each that comes later: see nic.h. */
@@ -110,9 +180,9 @@ static void tell_threaded(struct backend *b)
 
 	b->threaded = true;
 	if (b->world)
-		b->kind->control(b->world)->threaded = true;
+		set_threaded(b, b->kind->control(b->world));
 	TAILQ_FOREACH(adapter, &b->adapters, link)
-		adapter->nic->threaded = true;
+		set_threaded(b, adapter->nic);
 }
 
 void backend_lock(struct backend *b)
@@ -141,11 +211,8 @@ static void host_unlock(void *nic_ctx)
 
 static uint64_t host_monotonic_ns(void *nic_ctx)
 {
-	struct timespec ts;
-
 	(void)nic_ctx;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ul + (uint64_t)ts.tv_nsec;
+	return monotonic_ns();
 }
 
 static enum nic_wait host_sleep(void *nic_ctx, uint64_t until)
@@ -154,12 +221,16 @@ static enum nic_wait host_sleep(void *nic_ctx, uint64_t until)
 	return NIC_WAIT_RAN;
 }
 
+void backend_wake(struct backend *b)
+{
+	pthread_cond_broadcast(&b->wake);
+	b->ops.wake(b->kind->control(b->world));
+}
+
 static void host_wake(void *nic_ctx)
 {
-	struct backend *b = backend_of_nic(nic_ctx);
-
 	if (!__libc_single_threaded)
-		pthread_cond_broadcast(&b->wake);
+		backend_wake(backend_of_nic(nic_ctx));
 }
 
 /* ---- the rest of the upcalls ---- */
@@ -229,12 +300,14 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 	err = b->kind->world_create(config, &b->world);
 	if (err == -ENOMEM)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (err == -ENODEV)
+		return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 	/* What the environment asks for and cannot be is an error, not a default (ruling E11). */
 	if (err)
 		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
 	complete_ops(&b->ops, b->kind->control(b->world)->ops);
 	b->kind->control(b->world)->ops = &b->ops;
-	b->kind->control(b->world)->threaded = b->threaded;
+	set_threaded(b, b->kind->control(b->world));
 	if (!load_faults(b)) {
 		b->kind->world_destroy(b->world);
 		b->world = NULL;
@@ -275,7 +348,8 @@ static void say_no_adapter(struct backend *b, const char *name)
 	     length < sizeof(list) && b->kind->adapter_name(b->world, i, one, sizeof(one)); i++)
 		length += (size_t)snprintf(list + length, sizeof(list) - length, "%s%s",
 					   i ? ", " : "", one);
-	say("there is no adapter \"%.64s\"; backend %s has %s", name, b->kind->name, list);
+	say("there is no adapter \"%.64s\"; backend %s has %s", name, b->kind->name,
+	    list[0] ? list : "none");
 }
 
 static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter **out)
@@ -300,7 +374,7 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 		return ret;
 	}
 	adapter->nic->ops = &b->ops;
-	adapter->nic->threaded = b->threaded;
+	set_threaded(b, adapter->nic);
 	assert_caps(&b->ops, adapter->nic->caps);
 	b->ops.query(adapter->nic, &adapter->attr);
 	TAILQ_INSERT_TAIL(&b->adapters, adapter, link);
@@ -310,9 +384,14 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 
 DAT_RETURN backend_open_adapter(struct backend *b, const char *name, struct adapter **out)
 {
+	char canonical[DAT_NAME_MAX_LENGTH];
 	struct adapter *adapter;
 	DAT_RETURN ret;
 
+	if (b->kind->canonical) {
+		b->kind->canonical(b->world, name, canonical, sizeof(canonical));
+		name = canonical;
+	}
 	TAILQ_FOREACH(adapter, &b->adapters, link)
 		if (strcmp(adapter->name, name) == 0)
 			break;

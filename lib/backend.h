@@ -74,7 +74,7 @@ struct backend {
 	struct helper *helper;   /* helper.h; NULL: not needed yet */
 };
 
-/* The backend that DAT_PROVIDER names; its complaint about a bad value goes to stderr. */
+/* The backend that DAT_PROVIDER names; why there is none goes to stderr. No lock is held. */
 DAT_RETURN backend_chosen(struct backend **backend);
 /* All that were ever made, for counting; NULL ends. */
 struct backend *backend_next(struct backend *after);
@@ -85,6 +85,8 @@ static inline struct backend *backend_of_provider(DAT_PROVIDER *provider)
 }
 
 void backend_lock(struct backend *b);
+/* With the lock held: whoever sleeps, here or in the door's `wait`, looks again. */
+void backend_wake(struct backend *b);
 /* One whose waits end at monotonic times. */
 void backend_cond_init(pthread_cond_t *cond);
 

@@ -46,7 +46,7 @@ void ep_attr_default(const struct adapter *adapter, DAT_EP_ATTR *attr)
 		.max_rdma_read_in = DEFAULT_RD_ATOMIC,
 		.max_rdma_read_out = DEFAULT_RD_ATOMIC,
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.max_rdma_read_iov = adapter->attr.max_sge,
+		.max_rdma_read_iov = adapter->attr.max_sge_rd,
 		.max_rdma_write_iov = adapter->attr.max_sge,
 	};
 }
@@ -68,7 +68,7 @@ static bool counts_ok(const struct nic_attr *limit, const DAT_EP_ATTR *attr, boo
 	       within(attr->max_request_iov, limit->max_sge) &&
 	       within(attr->max_rdma_read_in, limit->max_rd_atomic_in) &&
 	       within(attr->max_rdma_read_out, limit->max_rd_atomic_out) &&
-	       within(attr->max_rdma_read_iov, limit->max_sge) &&
+	       within(attr->max_rdma_read_iov, limit->max_sge_rd) &&
 	       within(attr->max_rdma_write_iov, limit->max_sge);
 }
 
@@ -102,7 +102,7 @@ DAT_RETURN ep_attr_check(const struct adapter *adapter, const DAT_EP_ATTR *attr,
 	if (a.max_rdma_size == 0)
 		a.max_rdma_size = limit->max_msg_size;
 	if (a.max_rdma_read_iov == 0)
-		a.max_rdma_read_iov = limit->max_sge;
+		a.max_rdma_read_iov = limit->max_sge_rd;
 	if (a.max_rdma_write_iov == 0)
 		a.max_rdma_write_iov = limit->max_sge;
 	if (a.srq_soft_hw == 0)

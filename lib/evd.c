@@ -23,6 +23,8 @@ void evd_update_path(struct evd *evd)
 void evd_set_waiting(struct evd *evd, bool waiting)
 {
 	evd->waiting = waiting;
+	if (evd->cq)
+		evd->cq->waited = waiting;
 	evd_update_path(evd);
 }
 

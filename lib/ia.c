@@ -278,7 +278,7 @@ again:
 	TAILQ_FOREACH(obj, &ia->objects, in_ia) {
 		if (!send_away(obj))
 			continue;
-		pthread_cond_broadcast(&b->wake);
+		backend_wake(b);
 		pthread_cond_wait(&b->wake, &b->lock);
 		goto again;
 	}

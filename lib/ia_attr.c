@@ -37,7 +37,7 @@ void ia_fill_attr(struct adapter *adapter, DAT_IA_ATTR *attr)
 	attr->max_srqs = nic->max_srq;
 	attr->max_ep_per_srq = nic->max_qp_per_srq;
 	attr->max_recv_per_srq = nic->max_srq_wr;
-	attr->max_iov_segments_per_rdma_read = nic->max_sge;
+	attr->max_iov_segments_per_rdma_read = nic->max_sge_rd;
 	attr->max_iov_segments_per_rdma_write = nic->max_sge;
 	attr->max_rdma_read_in = nic->max_rd_atomic_in * nic->max_qp;
 	attr->max_rdma_read_out = nic->max_rd_atomic_out * nic->max_qp;
@@ -96,7 +96,8 @@ void ia_fill_provider_attr(struct adapter *adapter, DAT_PROVIDER_ATTR *attr)
 	fill_merge_matrix(attr);
 	attr->srq_supported = nic->caps & NIC_CAP_SRQ ? DAT_TRUE : DAT_FALSE;
 	attr->srq_watermarks_supported = watermarks(nic);
-	attr->srq_ep_pz_difference_supported = DAT_TRUE;
+	attr->srq_ep_pz_difference_supported = nic->caps & NIC_CAP_SRQ_ANY_PD ? DAT_TRUE
+									      : DAT_FALSE;
 	attr->srq_info_supported = DAT_SRQ_INFO_AVAILABLE_DTO_COUNT |
 				   DAT_SRQ_INFO_OUTSTANDING_DTO_COUNT;
 	attr->ep_recv_info_supported = DAT_EP_RECV_INFO_NBUFS_ALLOCATED |

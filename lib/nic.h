@@ -50,9 +50,9 @@ struct nic {
 	uint64_t caps;            /* enum nic_cap; fixed at open */
 	uint64_t poll_quantum_ns; /* most that a vain poll lets pass; 0: polls move no time */
 	bool tracing;             /* so that an untraced path costs one load */
-	bool threaded;            /* lib sets it, for ever, once the process has several threads */
-	unsigned int idle;        /* lib's: polls and queries in a row in which nothing happened */
-	bool attention; /* lib sets it in an upcall to end a wait: it has seen to something */
+	bool threaded; /* NIC_CAP_SIM: lib sets it, for ever, once the process has several threads */
+	unsigned int idle; /* lib's: polls and queries in a row in which nothing happened */
+	bool attention;    /* lib sets it in an upcall to end a wait: it has seen to something */
 };
 
 struct nic_pd {
@@ -81,6 +81,7 @@ struct nic_mw_state {
 struct nic_cq {
 	struct nic *nic;
 	void *ctx;
+	bool waited; /* lib's: a thread waits for its completions, or is about to */
 };
 
 struct nic_srq {
@@ -123,6 +124,7 @@ enum nic_cap {
 	NIC_CAP_HANDOFF = 1u << 7,
 	NIC_CAP_SIM = 1u << 8, /* virtual time: the sim_* group works */
 	NIC_CAP_PACKET_RULES = 1u << 9,
+	NIC_CAP_SRQ_ANY_PD = 1u << 10, /* a QP and its SRQ may be of different PDs */
 };
 
 /* Limits, finite and enforced by the backend over all users of the adapter. */
@@ -130,7 +132,7 @@ struct nic_attr {
 	char vendor[64];
 	uint32_t hw_major, hw_minor, fw_major, fw_minor;
 	struct sockaddr_storage addr;
-	int max_qp, max_qp_wr, max_sge, max_rd_atomic_in, max_rd_atomic_out;
+	int max_qp, max_qp_wr, max_sge, max_sge_rd, max_rd_atomic_in, max_rd_atomic_out;
 	int max_cq, max_cqe;
 	int max_srq, max_srq_wr, max_qp_per_srq;
 	int max_mr, max_mw, max_pd, max_listener;
@@ -498,6 +500,8 @@ struct nic_ops {
 	 * and then releases the lock.
 	 */
 	enum nic_wait (*wait)(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
+	/* Threads that block in wait, of any nic, return: what they wait for may be there. */
+	void (*wake)(struct nic *nic);
 
 	/* ---- simulation and trace (NIC_CAP_SIM) ---- */
 
@@ -594,10 +598,19 @@ struct nic_world;
 struct nic_backend {
 	size_t size;
 	const char *name;
+	bool simulated; /* its worlds are made by dat_sim_create, too */
+	/*
+	 * What a process needs before the backend's lock is first taken in it, such as a thread; a forked
+	 * child asks again. NULL: nothing. A negative errno: said why.
+	 */
+	int (*start)(void);
+	/* -ENODEV: there is no hardware. */
 	int (*world_create)(const struct nic_config *config, struct nic_world **world);
 	void (*world_destroy)(struct nic_world *world);
 	/* The i-th adapter name there is to list; false: no more. An open may accept further names. */
 	bool (*adapter_name)(struct nic_world *world, unsigned int i, char *name, size_t size);
+	/* The one name of those that mean an adapter, so that it is opened once. NULL: it has one only. */
+	void (*canonical)(struct nic_world *world, const char *name, char *out, size_t size);
 	/* -ENODEV: no adapter of that name can be. */
 	int (*open)(struct nic_world *world, const char *name, const struct nic_upcalls *up,
 		    void *ctx, struct nic **nic);
@@ -606,6 +619,26 @@ struct nic_backend {
 };
 
 extern const struct nic_backend emu_backend; /* linked in; the passthrough is loaded on demand */
+
+/*
+ * A backend in a module. It exports the entry below and nothing else, and imports nothing from libdat: what
+ * it needs is here. The number in the name changes with this header.
+ */
+#define NIC_MODULE_ENTRY "dat_nic_backend_1"
+
+struct nic_host {
+	size_t size;     /* of this */
+	size_t ops_size; /* of struct nic_ops, as libdat knows it */
+	/* The lock of the backend instance, for threads of the module's own. */
+	void (*lock)(void);
+	void (*unlock)(void);
+	uint64_t (*monotonic_ns)(void);
+	/* A line for the person who runs the program, on stderr. */
+	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+};
+
+/* NULL: it cannot be; said why. Called once in a process. */
+typedef const struct nic_backend *(*nic_module_entry)(const struct nic_host *host);
 
 /* Every entry answers "cannot": lay a backend's table over it so that no entry is ever NULL. */
 extern const struct nic_ops nic_unsupported;

@@ -64,6 +64,11 @@ static int no_handoff(struct nic_conn *conn, uint64_t port)
 	return -EOPNOTSUPP;
 }
 
+static void no_wake(struct nic *nic)
+{
+	(void)nic;
+}
+
 static bool no_step(struct nic *nic)
 {
 	(void)nic;
@@ -207,6 +212,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(disconnect),
 	MISSING(now),
 	MISSING(wait),
+	.wake = no_wake,
 	.sim_step = no_step,
 	.sim_pending = no_pending,
 	.sim_set_link = no_set_link,

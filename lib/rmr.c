@@ -20,6 +20,8 @@ static DAT_RETURN create_locked(struct pz *pz, DAT_RMR_HANDLE *out)
 
 	if (!out)
 		return BAD_ARG(2);
+	if (!(nic->caps & NIC_CAP_MW))
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	rmr = calloc(1, sizeof(*rmr));
 	if (!rmr)

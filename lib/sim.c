@@ -87,6 +87,8 @@ DAT_RETURN dat_sim_create(const DAT_SIM_CONFIG *config, DAT_SIM_HANDLE *sim)
 	ret = backend_chosen(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;
+	if (!b->kind->simulated)
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	backend_enter(b);
 	if (b->world)
 		ret = DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);

@@ -12,6 +12,7 @@ AC_DEFUN([DAT_PASSTHROUGH], [
     [AC_MSG_ERROR([--enable-passthrough is auto, yes or no, not '$enable_passthrough'])])
 
   passthrough_missing=
+  dat_passthrough=no
   AS_IF([test "$enable_passthrough" = no], [passthrough_summary='no (--disable-passthrough)'], [
     PKG_CHECK_MODULES([VERBS], [libibverbs >= 1.8 librdmacm >= 1.2], [],
       [AS_VAR_APPEND([passthrough_missing], [" libibverbs-dev librdmacm-dev"])])
@@ -21,10 +22,12 @@ AC_DEFUN([DAT_PASSTHROUGH], [
     AS_IF([test $dat_have_ev = no], [AS_VAR_APPEND([passthrough_missing], [" libev-dev"])])
 
     AS_IF([test -z "$passthrough_missing"],
-      [passthrough_summary='found its libraries; the backend itself is not built yet'],
+      [passthrough_summary='yes (a module: libdat/passthrough.so)'
+       dat_passthrough=yes],
       [passthrough_summary="no (Debian packages missing:$passthrough_missing)"
        AS_IF([test "$enable_passthrough" = yes],
          [AC_MSG_ERROR([--enable-passthrough: libraries missing; on Debian: apt-get install$passthrough_missing])],
          [AC_MSG_NOTICE([passthrough is left out: on Debian, apt-get install$passthrough_missing])])])
   ])
+  AM_CONDITIONAL([PASSTHROUGH], [test $dat_passthrough = yes])
 ])

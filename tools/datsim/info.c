@@ -43,6 +43,7 @@ static int print_knobs(void)
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
+	const char *rnr = getenv("DAT_HW_RNR_RETRY");
 	char value[24];
 	size_t i;
 
@@ -55,7 +56,12 @@ static int print_knobs(void)
 			strcpy(value, config.profile == DAT_SIM_PROFILE_IWARP ? "iwarp" : "ib");
 		printf("  %-23s %15s  %s\n", knobs[i].name, value, knobs[i].help);
 	}
-	printf("  %-23s %15s  %s\n", "DAT_PROVIDER", backend ? backend : "emu", "emu; hw: not yet");
+	printf("  %-23s %15s  %s\n", "DAT_PROVIDER", backend ? backend : "emu",
+	       "emu; hw: verbs devices");
+	printf("  %-23s %15s  %s\n", "DAT_HW_MODULE", getenv("DAT_HW_MODULE") ? "set" : "-",
+	       "hw: the module, in place of the installed one");
+	printf("  %-23s %15s  %s\n", "DAT_HW_RNR_RETRY", rnr ? rnr : "7",
+	       "hw: 0..7, as DATSIM_RNR_RETRY; 7: for ever");
 	printf("  %-23s %15s  %s\n", "DAT_OVERRIDE", getenv("DAT_OVERRIDE") ? "set" : "-",
 	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",

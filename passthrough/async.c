@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Asynchronous events of a device, and its loss. */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "hw.h"
+
+static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
+{
+	(void)loop;
+	(void)events;
+	hw_async_look(nic_container_of(watch, struct hw_nic, async_watch));
+}
+
+void hw_async_start(struct hw_nic *n)
+{
+	int flags = fcntl(n->verbs->async_fd, F_GETFL);
+
+	/* Without that a second look at one event would block: then rather none. */
+	if (flags < 0 || fcntl(n->verbs->async_fd, F_SETFL, flags | O_NONBLOCK))
+		return;
+	ev_io_init(&n->async_watch, on_readable, n->verbs->async_fd, EV_READ);
+	hw_watch(&n->async_watch);
+}
+
+void hw_failed(struct hw_nic *n)
+{
+	struct hw_qp *qp;
+
+	if (n->failed)
+		return;
+	n->failed = true;
+	hw_host->say("adapter %s is gone", n->place.device);
+	LIST_FOREACH(qp, &n->all_qps, in_nic)
+	if (qp->state != HW_QP_IDLE)
+		hw_end(qp, NIC_END_BROKEN);
+	n->base.up->adapter_failed(n->base.ctx);
+}
+
+/* The CQ is lost: what fed it breaks, and lib is told that completions are gone. */
+static void cq_failed(struct hw_cq *cq)
+{
+	struct hw_nic *n = hw_nic(cq->base.nic);
+	struct hw_qp *qp;
+
+	LIST_FOREACH(qp, &n->all_qps, in_nic)
+	if (qp->verbs && (qp->verbs->send_cq == cq->verbs || qp->verbs->recv_cq == cq->verbs) &&
+	    qp->state != HW_QP_IDLE)
+		hw_end(qp, NIC_END_BROKEN);
+	if (!cq->sink)
+		n->base.up->cq_lost(cq->base.ctx, NULL, NIC_OP_SEND);
+}
+
+static void srq_failed(struct hw_srq *srq)
+{
+	struct hw_qp *qp;
+
+	LIST_FOREACH(qp, &srq->qps, in_srq)
+	if (qp->state != HW_QP_IDLE)
+		hw_end(qp, NIC_END_BROKEN);
+}
+
+static void qp_event(struct hw_qp *qp, enum ibv_event_type type)
+{
+	switch (type) {
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		qp->last_wqe = true;
+		break;
+	case IBV_EVENT_COMM_EST:
+		/* The peer sends already, its last word on the connection is late: take it as said. */
+		if (qp->cm.id && qp->state == HW_QP_CONNECTING && qp->passive)
+			rdma_notify(qp->cm.id, IBV_EVENT_COMM_EST);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		hw_qp_look(qp);
+		if (qp->state != HW_QP_IDLE)
+			hw_end(qp, NIC_END_BROKEN);
+		break;
+	default:
+		break;
+	}
+}
+
+static void port_down(struct hw_nic *n, int port)
+{
+	struct hw_qp *qp;
+
+	if (n->cm.id->port_num != port)
+		return;
+	hw_host->say("adapter %s: the link of port %d is down", n->place.device, port);
+	LIST_FOREACH(qp, &n->all_qps, in_nic)
+	if (qp->state != HW_QP_IDLE)
+		hw_end(qp, NIC_END_BROKEN);
+}
+
+/* Adapters at several addresses of a device share its events: each concerns all of them. */
+static void for_device(struct hw_nic *n, const struct ibv_async_event *event)
+{
+	struct hw_nic *other;
+
+	LIST_FOREACH(other, &n->world->nics, link)
+	{
+		if (other->verbs != n->verbs)
+			continue;
+		if (event->event_type == IBV_EVENT_DEVICE_FATAL)
+			hw_failed(other);
+		else
+			port_down(other, event->element.port_num);
+	}
+}
+
+static void on_event(struct hw_nic *n, const struct ibv_async_event *event)
+{
+	struct hw_srq *srq;
+
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		cq_failed(event->element.cq->cq_context);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+		srq_failed(event->element.srq->srq_context);
+		break;
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		srq = event->element.srq->srq_context;
+		if (srq->limit) {
+			srq->limit = 0;
+			srq->base.nic->up->srq_limit(srq->base.ctx);
+		}
+		break;
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		qp_event(event->element.qp->qp_context, event->event_type);
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
+	case IBV_EVENT_PORT_ERR:
+		for_device(n, event);
+		break;
+	default:
+		break; /* an address, a partition or a master changed: connections know themselves */
+	}
+}
+
+void hw_async_look(struct hw_nic *n)
+{
+	struct ibv_async_event event, copy;
+
+	while (ibv_get_async_event(n->verbs, &event) == 0) {
+		/* Before it is acted upon: acting may destroy what it is about. */
+		copy = event;
+		ibv_ack_async_event(&event);
+		on_event(n, &copy);
+	}
+	/* The kernel took the device away. */
+	if (errno == EIO) {
+		hw_unwatch(&n->async_watch);
+		hw_failed(n);
+	}
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The active side, and what happens to a connection until it ends. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "hw.h"
+
+#define PORT_MAX        65535u
+#define RESOLVE_MS      10000
+#define RETRIES         7
+#define RNR_TIMER       12 /* 0.64 ms; the kernel's is the longest there is, 655 ms */
+#define IB_REJ_CONSUMER 28
+#define IB_REJ_TIMEOUT  4
+
+/* ---- the active side ---- */
+
+static int check_address(const struct hw_nic *n, const struct sockaddr *remote)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)remote;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)remote;
+	uint32_t host;
+
+	if (remote->sa_family != n->place.addr.ss_family)
+		return -EAFNOSUPPORT;
+	if (remote->sa_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr) ||
+				       IN6_IS_ADDR_MULTICAST(&in6->sin6_addr)
+			       ? -EADDRNOTAVAIL
+			       : 0;
+	host = ntohl(in->sin_addr.s_addr);
+	return host == INADDR_ANY || host == INADDR_BROADCAST || IN_MULTICAST(host) ? -EADDRNOTAVAIL
+										    : 0;
+}
+
+static int resolve(struct hw_qp *qp, const struct sockaddr *remote, uint64_t port)
+{
+	struct hw_nic *n = hw_nic(qp->base.nic);
+	struct sockaddr_storage from = n->place.addr, to = { .ss_family = remote->sa_family };
+
+	memcpy(&to, remote, hw_address_size(&to));
+	if (to.ss_family == AF_INET) {
+		((struct sockaddr_in *)&to)->sin_port = htons((uint16_t)port);
+		((struct sockaddr_in *)&from)->sin_port = 0;
+	} else {
+		((struct sockaddr_in6 *)&to)->sin6_port = htons((uint16_t)port);
+		((struct sockaddr_in6 *)&from)->sin6_port = 0;
+	}
+	if (rdma_create_id(n->world->channel, &qp->cm.id, &qp->cm, RDMA_PS_TCP))
+		return -ENOMEM;
+	if (rdma_resolve_addr(qp->cm.id, (struct sockaddr *)&from, (struct sockaddr *)&to,
+			      RESOLVE_MS))
+		return 1;
+	return 0;
+}
+
+int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port, uint64_t deadline,
+	       const struct nic_conn_param *param)
+{
+	struct hw_qp *qp = hw_qp(base);
+	struct hw_nic *n = hw_nic(base->nic);
+	uint64_t now;
+	int err = check_address(n, remote);
+
+	if (err)
+		return err;
+	if (qp->state != HW_QP_IDLE || param->private_data_size > n->attr.max_private_data)
+		return -EINVAL;
+	err = hw_qp_make_verbs(qp);
+	if (err)
+		return err;
+	if (port <= PORT_MAX)
+		err = resolve(qp, remote, port);
+	if (err < 0)
+		return err;
+	qp->private_size =
+		hw_private_pack(n, param->private_data, param->private_data_size, qp->private_data);
+	qp->rd_in = (uint8_t)param->rd_in;
+	qp->rd_out = (uint8_t)param->rd_out;
+	qp->passive = false;
+	qp->state = HW_QP_CONNECTING;
+	/* Qualifiers above those of this network have no listeners. */
+	if (port > PORT_MAX) {
+		hw_end(qp, NIC_END_NO_LISTENER);
+	} else if (err) {
+		hw_end(qp, NIC_END_UNREACHABLE);
+	} else if (deadline != NIC_TIME_NEVER) {
+		now = hw_now(base->nic);
+		hw_timer(&qp->deadline, deadline > now ? deadline - now : 0, 0);
+	}
+	return 0;
+}
+
+void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param)
+{
+	*param = (struct rdma_conn_param){
+		.private_data = qp->private_size ? qp->private_data : NULL,
+		.private_data_len = qp->private_size,
+		.responder_resources = qp->rd_in,
+		.initiator_depth = qp->rd_out,
+		.flow_control = 1,
+		.retry_count = RETRIES,
+		.rnr_retry_count = hw_nic(qp->base.nic)->world->rnr_retry,
+	};
+}
+
+/* ---- on the way ---- */
+
+static void on_address(struct hw_qp *qp)
+{
+	if (qp->cm.id->verbs != hw_nic(qp->base.nic)->verbs ||
+	    rdma_resolve_route(qp->cm.id, RESOLVE_MS))
+		hw_end(qp, NIC_END_UNREACHABLE);
+}
+
+static void on_route(struct hw_qp *qp)
+{
+	struct rdma_conn_param param;
+
+	hw_fill_param(qp, &param);
+	qp->cm.id->qp = qp->verbs;
+	if (rdma_connect(qp->cm.id, &param) == 0)
+		return;
+	/* An iWARP driver may have asked the peer within the call. */
+	if (errno == ECONNREFUSED)
+		hw_end(qp, NIC_END_NO_LISTENER);
+	else
+		hw_end(qp, errno == ETIMEDOUT ? NIC_END_TIMED_OUT : NIC_END_UNREACHABLE);
+}
+
+static enum nic_conn_end why_rejected(const struct hw_nic *n, const struct rdma_cm_event *event,
+				      const uint8_t *private_data)
+{
+	bool by_peer = n->iwarp ? event->status != -ECONNREFUSED : event->status == IB_REJ_CONSUMER;
+
+	if (!n->iwarp && event->status == IB_REJ_TIMEOUT)
+		return NIC_END_TIMED_OUT;
+	if (!by_peer || hw_is_no_listener(private_data, event->param.conn.private_data_len))
+		return NIC_END_NO_LISTENER;
+	return NIC_END_REJECTED;
+}
+
+static void set_rnr_timer(struct hw_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .min_rnr_timer = RNR_TIMER };
+
+	if (!hw_nic(qp->base.nic)->iwarp)
+		ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
+}
+
+static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
+			   const uint8_t *private_data)
+{
+	const struct hw_nic *n = hw_nic(qp->base.nic);
+	struct nic_conn_param peer = {
+		.private_data = private_data,
+		.private_data_size =
+			hw_private_size(n, private_data, event->param.conn.private_data_len),
+		.rd_in = event->param.conn.initiator_depth,
+		.rd_out = event->param.conn.responder_resources,
+	};
+
+	if (qp->state != HW_QP_CONNECTING)
+		return;
+	hw_timer_stop(&qp->deadline);
+	qp->state = HW_QP_CONNECTED;
+	set_rnr_timer(qp);
+	qp->base.nic->up->established(qp->base.ctx, qp->passive ? NULL : &peer);
+}
+
+void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t *private_data)
+{
+	enum nic_conn_end why;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (qp->state == HW_QP_CONNECTING)
+			on_address(qp);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (qp->state == HW_QP_CONNECTING)
+			on_route(qp);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(qp, event, private_data);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		why = why_rejected(hw_nic(qp->base.nic), event, private_data);
+		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		why = event->event == RDMA_CM_EVENT_UNREACHABLE && event->status == -ETIMEDOUT
+			      ? NIC_END_TIMED_OUT
+			      : NIC_END_UNREACHABLE;
+		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		hw_qp_look(qp); /* it may have broken before */
+		hw_end(qp, qp->state == HW_QP_CONNECTING && qp->passive ? NIC_END_ACCEPT_FAILED
+									: NIC_END_DISCONNECTED);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw.h"
+
+#define BATCH    16
+#define HEADROOM 1024u /* for completions that never reach lib, and for what QPs may yet want */
+
+/* ---- the queue before it ---- */
+
+static uint32_t mask_of(uint32_t depth)
+{
+	uint32_t slots = 1;
+
+	while (slots < depth)
+		slots <<= 1;
+	return slots - 1;
+}
+
+static uint32_t staged(const struct hw_cq *cq)
+{
+	return cq->put - cq->get;
+}
+
+/* No room: the completion is lost, and lib is told. */
+static HW_COLD void lost(struct hw_cq *cq, const struct nic_wc *wc)
+{
+	struct nic *nic = cq->base.nic;
+
+	nic->up->cq_lost(cq->sink ? NULL : cq->base.ctx, wc->qp->ctx, (enum nic_opcode)wc->opcode);
+}
+
+static bool stage(struct hw_cq *cq, const struct nic_wc *wc)
+{
+	if (HW_UNLIKELY(cq->sink || staged(cq) >= cq->limit)) {
+		lost(cq, wc);
+		return false;
+	}
+	cq->staged[cq->put++ & cq->mask] = *wc;
+	return true;
+}
+
+static void notify(struct hw_cq *cq)
+{
+	if (!cq->armed)
+		return;
+	cq->armed = false;
+	cq->base.nic->up->cq_notify(cq->base.ctx);
+}
+
+void hw_cq_fill(struct hw_cq *cq)
+{
+	struct ibv_wc verbs[BATCH];
+	bool added = false;
+	struct nic_wc wc;
+	int n;
+
+	/* An upcall from in here looks: what was staged so far is all there is to see. */
+	if (cq->filling)
+		return;
+	cq->filling = true;
+	do {
+		n = ibv_poll_cq(cq->verbs, BATCH, verbs);
+		for (int i = 0; i < n; i++)
+			if (hw_complete(cq, &verbs[i], &wc))
+				added |= stage(cq, &wc);
+	} while (n == BATCH);
+	cq->filling = false;
+	if (added)
+		notify(cq);
+}
+
+void hw_cq_add(struct hw_cq *cq, const struct nic_wc *wc)
+{
+	if (stage(cq, wc) && !cq->filling)
+		notify(cq);
+}
+
+/* ---- create, resize, destroy ---- */
+
+static void on_channel(struct ev_loop *loop, ev_io *watch, int events)
+{
+	struct hw_cq *cq = nic_container_of(watch, struct hw_cq, watch);
+
+	(void)loop;
+	(void)events;
+	/* Who waits sleeps at the channel itself. */
+	if (cq->base.waited)
+		hw_unwatch(watch);
+	else
+		hw_cq_channel(cq);
+}
+
+static int open_channel(struct hw_cq *cq, struct ibv_context *verbs)
+{
+	int flags;
+
+	errno = 0;
+	cq->channel = ibv_create_comp_channel(verbs);
+	if (!cq->channel)
+		return -ENOMEM;
+	flags = fcntl(cq->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(cq->channel->fd, F_SETFL, flags | O_NONBLOCK)) {
+		ibv_destroy_comp_channel(cq->channel);
+		return -ENOMEM;
+	}
+	ev_io_init(&cq->watch, on_channel, cq->channel->fd, EV_READ);
+	return 0;
+}
+
+/* As deep as wanted, and if the device has room for completions that lib never sees. */
+static struct ibv_cq *create_verbs(struct hw_nic *n, struct hw_cq *cq, uint32_t depth)
+{
+	uint32_t most = (uint32_t)n->dev.max_cqe, wanted = depth + HEADROOM;
+	struct ibv_cq *verbs;
+
+	verbs = ibv_create_cq(n->verbs, (int)(wanted < most ? wanted : most), cq, cq->channel, 0);
+	if (!verbs && wanted > depth)
+		verbs = ibv_create_cq(n->verbs, (int)depth, cq, cq->channel, 0);
+	return verbs;
+}
+
+static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
+{
+	struct hw_cq *cq = calloc(1, sizeof(*cq));
+	int err = -ENOMEM;
+
+	if (!cq)
+		return err;
+	cq->base.nic = &n->base;
+	cq->depth = cq->limit = depth;
+	cq->mask = mask_of(depth);
+	cq->staged = malloc(((size_t)cq->mask + 1) * sizeof(*cq->staged));
+	if (!cq->staged)
+		goto free_cq;
+	err = open_channel(cq, n->verbs);
+	if (err)
+		goto free_staged;
+	errno = 0;
+	cq->verbs = create_verbs(n, cq, depth);
+	if (!cq->verbs) {
+		err = hw_no_memory(hw_errno());
+		goto close_channel;
+	}
+	*out = cq;
+	return 0;
+
+close_channel:
+	ibv_destroy_comp_channel(cq->channel);
+free_staged:
+	free(cq->staged);
+free_cq:
+	free(cq);
+	return err;
+}
+
+int hw_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **out)
+{
+	struct hw_nic *n = hw_nic(nic);
+	struct hw_cq *cq;
+	int err;
+
+	if (depth == 0 || depth > (uint32_t)n->attr.max_cqe)
+		return -EINVAL;
+	if (n->cqs >= n->attr.max_cq)
+		return -ENOMEM;
+	err = create(n, depth, &cq);
+	if (err)
+		return err;
+	cq->base.ctx = ctx;
+	n->cqs++;
+	*out = &cq->base;
+	return 0;
+}
+
+void hw_cq_destroy(struct nic_cq *base)
+{
+	struct hw_cq *cq = hw_cq(base);
+
+	hw_unwatch(&cq->watch);
+	if (!cq->sink)
+		hw_nic(base->nic)->cqs--;
+	ibv_destroy_cq(cq->verbs);
+	ibv_destroy_comp_channel(cq->channel);
+	free(cq->staged);
+	free(cq);
+}
+
+/* At least so deep; where a device cannot grow it, what it was made with has to do. */
+static bool deepen(struct hw_cq *cq, uint32_t depth)
+{
+	uint32_t most = (uint32_t)hw_nic(cq->base.nic)->dev.max_cqe;
+
+	if ((uint32_t)cq->verbs->cqe >= depth)
+		return true;
+	return ibv_resize_cq(cq->verbs, (int)(depth < most ? depth : most)) == 0 &&
+	       (uint32_t)cq->verbs->cqe >= depth;
+}
+
+int hw_cq_resize(struct nic_cq *base, uint32_t depth)
+{
+	struct hw_cq *cq = hw_cq(base);
+	uint32_t mask = mask_of(depth), n;
+	struct nic_wc *ring;
+
+	hw_cq_fill(cq);
+	n = staged(cq);
+	if (depth == 0 || n > depth)
+		return -EINVAL;
+	ring = malloc(((size_t)mask + 1) * sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	if (!deepen(cq, depth)) {
+		free(ring);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ring[i] = cq->staged[(cq->get + i) & cq->mask];
+	free(cq->staged);
+	cq->staged = ring;
+	cq->mask = mask;
+	cq->get = 0;
+	cq->put = n;
+	cq->depth = cq->limit = depth;
+	return 0;
+}
+
+void hw_cq_attach(struct hw_cq *cq, int requests)
+{
+	cq->room += (uint32_t)requests;
+	/* If it cannot be as deep as that, it overruns if the program lets it: an event says so. */
+	if (requests > 0)
+		deepen(cq, cq->room);
+}
+
+/* ---- polling ---- */
+
+static void take(struct hw_cq *cq, struct nic_wc *wc)
+{
+	*wc = cq->staged[cq->get++ & cq->mask];
+}
+
+/* Not straight from verbs: something is staged, or somebody wants to know of everything that comes. */
+static bool indirect(const struct hw_cq *cq)
+{
+	return cq->put != cq->get || cq->marks > 0 || cq->armed || cq->filling;
+}
+
+static HW_COLD bool take_staged(struct hw_cq *cq, struct nic_wc *wc)
+{
+	if (cq->put == cq->get || cq->marks > 0)
+		hw_cq_fill(cq);
+	if (cq->put == cq->get)
+		return false;
+	take(cq, wc);
+	return true;
+}
+
+static inline bool poll_one(struct hw_cq *cq, struct nic_wc *wc)
+{
+	struct ibv_wc verbs;
+	bool seen;
+
+	if (HW_UNLIKELY(indirect(cq)))
+		return take_staged(cq, wc);
+	do {
+		if (ibv_poll_cq(cq->verbs, 1, &verbs) != 1)
+			return false;
+		cq->filling = true;
+		seen = hw_complete(cq, &verbs, wc);
+		cq->filling = false;
+	} while (!seen);
+	return true;
+}
+
+int hw_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
+{
+	struct hw_cq *cq = hw_cq(base);
+	int i;
+
+	for (i = 0; i < n && poll_one(cq, &wc[i]); i++)
+		;
+	return i;
+}
+
+bool hw_cq_spin(struct nic_cq *cq, struct nic_wc *wc)
+{
+	return poll_one(hw_cq(cq), wc);
+}
+
+uint32_t hw_cq_count(struct nic_cq *base)
+{
+	struct hw_cq *cq = hw_cq(base);
+
+	hw_cq_fill(cq);
+	return staged(cq);
+}
+
+void hw_cq_limit(struct nic_cq *base, uint32_t n)
+{
+	struct hw_cq *cq = hw_cq(base);
+
+	assert(n <= cq->depth);
+	cq->limit = n;
+}
+
+/* ---- notification ---- */
+
+static void arm_verbs(struct hw_cq *cq)
+{
+	if (cq->verbs_armed)
+		return;
+	cq->verbs_armed = ibv_req_notify_cq(cq->verbs, 0) == 0;
+	/* Arming raises nothing for what is there already. */
+	hw_cq_fill(cq);
+}
+
+/* Who waits sleeps at the channel; else the loop does. */
+static void watch(struct hw_cq *cq)
+{
+	if (!cq->base.waited)
+		hw_watch(&cq->watch);
+}
+
+void hw_cq_arm(struct nic_cq *base)
+{
+	struct hw_cq *cq = hw_cq(base);
+
+	cq->armed = true;
+	arm_verbs(cq);
+	watch(cq);
+}
+
+void hw_cq_keep(struct hw_cq *cq)
+{
+	arm_verbs(cq);
+	watch(cq);
+}
+
+void hw_cq_channel(struct hw_cq *cq)
+{
+	struct ibv_cq *verbs;
+	void *ctx;
+
+	while (ibv_get_cq_event(cq->channel, &verbs, &ctx) == 0) {
+		ibv_ack_cq_events(verbs, 1);
+		cq->verbs_armed = false;
+	}
+	hw_cq_fill(cq);
+	if (cq->armed || cq->marks > 0 || cq->sink)
+		hw_cq_keep(cq);
+}
+
+/* ---- completions of QPs that name no CQ ---- */
+
+int hw_sink(struct hw_nic *n, struct hw_cq **out)
+{
+	int err;
+
+	if (!n->sink) {
+		err = create(n, 1, &n->sink);
+		if (err)
+			return err;
+		n->sink->sink = true;
+		hw_cq_keep(n->sink);
+	}
+	*out = n->sink;
+	return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening an adapter, and its limits: the device's, and those of a process that must not eat the machine. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "hw.h"
+
+/* What one process may have of an adapter, where the device would give more than the machine has memory. */
+#define MAX_QP       16384
+#define MAX_QP_WR    16384
+#define MAX_CQ       16384
+#define MAX_CQE      131072
+#define MAX_SRQ      4096
+#define MAX_SRQ_WR   131072
+#define MAX_MR       262144
+#define MAX_MW       65536
+#define MAX_PD       4096
+#define MAX_LISTENER 4096
+#define MAX_SGE      32
+#define FDS_KEPT     64 /* for the program */
+
+static int least(long a, long b)
+{
+	return (int)(a < b ? a : b);
+}
+
+/* Each CQ has a completion channel, which is a file. */
+static int files_left(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
+		return INT_MAX;
+	return limit.rlim_cur > FDS_KEPT * 2 ? (int)limit.rlim_cur - FDS_KEPT : FDS_KEPT;
+}
+
+static void fill_attr(struct hw_nic *n, const struct ibv_port_attr *port)
+{
+	const struct ibv_device_attr *d = &n->dev;
+	struct nic_attr *a = &n->attr;
+
+	*a = (struct nic_attr){
+		.hw_major = d->hw_ver,
+		.addr = n->place.addr,
+		.max_qp = least(d->max_qp, MAX_QP),
+		.max_qp_wr = least(d->max_qp_wr, MAX_QP_WR),
+		.max_sge = least(d->max_sge, MAX_SGE),
+		.max_sge_rd = least(d->max_sge_rd > 0 ? d->max_sge_rd : d->max_sge, MAX_SGE),
+		.max_rd_atomic_in = least(d->max_qp_rd_atom, 128),
+		.max_rd_atomic_out = least(d->max_qp_init_rd_atom, 128),
+		.max_cq = least(least(d->max_cq, MAX_CQ), files_left()),
+		.max_cqe = least(d->max_cqe, MAX_CQE),
+		.max_srq = least(d->max_srq, MAX_SRQ),
+		.max_srq_wr = least(d->max_srq_wr, MAX_SRQ_WR),
+		.max_qp_per_srq = least(d->max_qp, MAX_QP),
+		.max_mr = least(d->max_mr, MAX_MR),
+		.max_mw = n->base.caps & NIC_CAP_MW ? least(d->max_mw, MAX_MW) : 0,
+		.max_pd = least(d->max_pd, MAX_PD),
+		.max_listener = MAX_LISTENER,
+		.max_mr_size = d->max_mr_size,
+		.max_msg_size = port->max_msg_sz,
+		.max_private_data = n->iwarp ? HW_IWARP_PRIVATE : HW_IB_PRIVATE - 1,
+	};
+	/* A Receive takes as many segments as an SRQ's, too: one number for all. */
+	if (d->max_srq > 0)
+		a->max_sge = least(a->max_sge, d->max_srq_sge);
+	a->max_sge_rd = least(a->max_sge_rd, a->max_sge);
+	snprintf(a->vendor, sizeof(a->vendor), "verbs, vendor 0x%06x part %u", d->vendor_id,
+		 d->vendor_part_id);
+	sscanf(d->fw_ver, "%u.%u", &a->fw_major, &a->fw_minor);
+}
+
+static uint64_t find_caps(const struct hw_nic *n)
+{
+	uint64_t caps = NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF;
+
+	if (n->dev.max_srq > 0)
+		caps |= NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT;
+	if (n->dev.max_mw > 0 && (n->dev.device_cap_flags & IBV_DEVICE_MEM_WINDOW))
+		caps |= NIC_CAP_MW;
+	return caps;
+}
+
+/* An id at the address brings librdmacm's context of the device, which all ids there share. */
+static int bind_device(struct hw_nic *n)
+{
+	if (rdma_create_id(n->world->channel, &n->cm.id, &n->cm, RDMA_PS_TCP))
+		return hw_errno();
+	if (rdma_bind_addr(n->cm.id, (struct sockaddr *)&n->place.addr) || !n->cm.id->verbs) {
+		hw_host->say("adapter %s: its address is gone", n->place.device);
+		hw_cm_drop(&n->cm);
+		return -EIO;
+	}
+	n->verbs = n->cm.id->verbs;
+	return 0;
+}
+
+static int look_at_device(struct hw_nic *n)
+{
+	struct ibv_port_attr port;
+	int err = ibv_query_device(n->verbs, &n->dev);
+
+	if (!err)
+		err = ibv_query_port(n->verbs, n->cm.id->port_num, &port);
+	if (err) {
+		hw_host->say("adapter %s does not answer: %s", n->place.device, strerror(err));
+		return -EIO;
+	}
+	if (port.state != IBV_PORT_ACTIVE) {
+		hw_host->say(
+			"adapter %s: port %u is not active: the link is down (see ibv_devinfo -d %s; ip "
+			"link set %s up)",
+			n->place.device, n->cm.id->port_num, n->place.device, n->place.netdev);
+		return -ENETDOWN;
+	}
+	n->iwarp = n->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	n->base.caps = find_caps(n);
+	fill_attr(n, &port);
+	return 0;
+}
+
+int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up, void *ctx,
+	    struct nic **nic)
+{
+	struct hw_nic *n = calloc(1, sizeof(*n));
+	int err;
+
+	if (!n)
+		return -ENOMEM;
+	n->world = w;
+	n->base = (struct nic){ .ops = &hw_ops, .up = up, .ctx = ctx };
+	n->cm.kind = HW_CM_ADAPTER;
+	err = hw_find_place(w, name, &n->place);
+	if (err)
+		goto free_nic;
+	err = bind_device(n);
+	if (err)
+		goto free_nic;
+	err = look_at_device(n);
+	if (err)
+		goto drop_id;
+	LIST_INSERT_HEAD(&w->nics, n, link);
+	hw_async_start(n);
+	*nic = &n->base;
+	return 0;
+
+drop_id:
+	hw_cm_drop(&n->cm);
+free_nic:
+	free(n);
+	return err;
+}
+
+void hw_close(struct nic *nic)
+{
+	struct hw_nic *n = hw_nic(nic);
+
+	if (n->sink)
+		hw_cq_destroy(&n->sink->base);
+	hw_unwatch(&n->async_watch);
+	LIST_REMOVE(n, link);
+	hw_cm_drop(&n->cm);
+	free(n);
+}
+
+void hw_query(struct nic *nic, struct nic_attr *attr)
+{
+	*attr = hw_nic(nic)->attr;
+}

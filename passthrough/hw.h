@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hw.h - the backend on verbs hardware: one verbs object for each object of nic.h.
+ *
+ * Threads and locks. There is one lock, libdat's (nic_host), and it is held in every function here but
+ * where it says otherwise. One thread of ours, the loop (loop.c), serves asynchronous events, events of
+ * connections, completion channels that nobody waits at, and timers; it holds the lock always but while
+ * it sleeps. So watchers may be started and stopped from any thread (hw_kick makes the loop notice), and no event of
+ * librdmacm or libibverbs is ever taken but unacknowledged when its object is destroyed. A thread in
+ * `wait` sleeps at its own completion channel: no thread stands between a completion and who waits for it.
+ *
+ * Completions. A CQ of nic.h is a verbs CQ with a queue before it, `staged`. A poll that nothing special
+ * concerns goes straight to verbs. To count, to wait, to be armed or to watch marks, hw_cq_fill empties the
+ * verbs CQ into the queue; all accounting (slots, counts, marks) happens as a completion leaves verbs,
+ * and upcalls are made when it is in the queue, so that no order is lost if they poll in turn.
+ *
+ * Every work request is signalled and has a slot, whose address is its wr_id. So it is known how much is
+ * outstanding on each queue, that a queue has been flushed, and what an error completion was for.
+ */
+#ifndef PASSTHROUGH_HW_H
+#define PASSTHROUGH_HW_H
+
+#include <net/if.h>
+#include <pthread.h>
+#include <sys/queue.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+/* The macros of ev.h alias types as they please. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-aliasing"
+#include <ev.h>
+#pragma GCC diagnostic pop
+
+#include "nic.h"
+
+#define HW_COLD        __attribute__((cold, noinline))
+#define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HW_INLINE      64u  /* bytes that a post may carry itself, where the device can */
+#define HW_QP_BUCKETS  1024 /* by number */
+#define HW_IB_PRIVATE \
+	56u /* what a request carries on InfiniBand and RoCE, its last byte a length */
+#define HW_IB_LENGTH     0x80u /* that byte is a length */
+#define HW_IWARP_PRIVATE 196u
+
+struct hw_qp;
+struct hw_srq;
+struct hw_cq;
+
+extern const struct nic_host *hw_host;
+
+/* What an id of librdmacm belongs to: its context. */
+struct hw_cm {
+	enum {
+		HW_CM_ADAPTER,
+		HW_CM_LISTENER,
+		HW_CM_REQUEST,
+		HW_CM_QP
+	} kind;
+	struct rdma_cm_id *id;
+};
+
+/* A local address and the port it is on. */
+struct hw_place {
+	char device[NIC_ADAPTER_NAME];
+	char netdev[IFNAMSIZ];
+	struct sockaddr_storage addr;
+};
+
+/* A thread in `wait`. */
+struct hw_waiter {
+	LIST_ENTRY(hw_waiter) link;
+	int fd; /* an eventfd */
+};
+
+struct nic_world {
+	struct nic control;
+	struct rdma_event_channel *channel;
+	ev_io channel_watch;
+	LIST_HEAD(, hw_nic) nics;
+	LIST_HEAD(, hw_waiter) waiters, spare_waiters;
+	TAILQ_HEAD(, hw_qp) ending; /* end.c */
+	ev_timer ending_timer;
+	uint8_t rnr_retry;
+};
+
+struct hw_nic {
+	struct nic base;
+	struct nic_world *world;
+	LIST_ENTRY(hw_nic) link;
+	struct hw_cm cm; /* bound to the address; holds the device */
+	struct ibv_context *verbs;
+	struct ibv_device_attr dev;
+	struct nic_attr attr;
+	struct hw_place place;
+	bool iwarp;
+	bool failed;
+	ev_io async_watch;
+	int qps, cqs, srqs, mrs, mws, pds, listeners;
+	LIST_HEAD(, hw_qp) all_qps;
+	LIST_HEAD(, hw_qp) by_number[HW_QP_BUCKETS];
+	LIST_HEAD(, hw_listener) all_listeners;
+	struct hw_cq *sink; /* for completions that nobody wants */
+};
+
+struct hw_pd {
+	struct nic_pd base;
+	struct ibv_pd *verbs;
+};
+
+struct hw_mr {
+	struct nic_mr base;
+	struct ibv_mr *verbs;
+	uint32_t windows;
+};
+
+struct hw_mw {
+	struct nic_mw base;
+	struct ibv_mw *verbs;
+	struct nic_mw_state state;
+	unsigned int queued; /* binds not completed */
+	bool dead;           /* freed meanwhile */
+};
+
+/* A work request from the post to its completion. */
+struct hw_slot {
+	uint64_t cookie;
+	struct hw_qp *qp; /* NULL: of an SRQ */
+	union {
+		struct hw_srq *srq;
+		struct hw_bind *bind;
+	};
+	uint32_t length;
+	uint8_t opcode; /* enum nic_opcode */
+	uint8_t flags;  /* enum nic_wr_flag */
+	uint16_t num_sge;
+	struct hw_slot *next; /* of an SRQ: the free ones */
+};
+
+/* A bind on its way. */
+struct hw_bind {
+	struct hw_mw *mw;
+	struct nic_mw_state state;
+};
+
+struct hw_cq {
+	struct nic_cq base;
+	struct ibv_cq *verbs;
+	struct ibv_comp_channel *channel;
+	struct nic_wc *staged; /* a ring */
+	uint32_t mask, put, get;
+	uint32_t depth, limit;
+	uint32_t room; /* work requests that may complete here, of all QPs */
+	int marks;     /* QPs with a mark armed, whose receives complete here: ruling by count */
+	bool armed;    /* lib wants to be told */
+	bool verbs_armed;
+	bool filling;
+	bool sink;
+	ev_io watch;
+};
+
+struct hw_slots {
+	struct hw_slot *slot; /* a ring */
+	struct ibv_sge *sge;  /* receives only: `width` for each, to post them again */
+	uint32_t mask, width, most;
+	uint32_t put, get; /* free-running */
+	uint32_t posted;   /* at the end of the connection: those before it are in verbs */
+};
+
+struct hw_srq_chunk {
+	LIST_ENTRY(hw_srq_chunk) link;
+	struct hw_slot slots[];
+};
+
+struct hw_srq {
+	struct nic_srq base;
+	struct ibv_srq *verbs;
+	uint32_t max_wr;   /* as lib has it */
+	uint32_t capacity; /* the device's and ours */
+	uint32_t posted;   /* not completed */
+	uint32_t limit;    /* armed; 0: not */
+	struct hw_slot *free;
+	LIST_HEAD(, hw_srq_chunk) chunks;
+	LIST_HEAD(, hw_qp) qps;
+};
+
+enum hw_qp_state {
+	HW_QP_IDLE,
+	HW_QP_CONNECTING, /* or accepting */
+	HW_QP_CONNECTED,
+	HW_QP_DRAINING, /* the program asked for a graceful end: requests complete first */
+	HW_QP_ENDING,   /* the verbs QP is in error, its work is being flushed */
+	HW_QP_ENDED
+};
+
+struct hw_qp {
+	struct nic_qp base;
+	struct ibv_qp *verbs; /* NULL: not yet, or not any more */
+	LIST_ENTRY(hw_qp) in_nic, in_bucket, in_srq;
+	struct nic_qp_init init;
+	uint32_t max_inline;
+	enum hw_qp_state state;
+	struct hw_slots sq, rq;
+	uint32_t taken, reaped;
+	uint64_t messages; /* receives completed */
+	int32_t soft, hard;
+	bool marked; /* counted in the receive CQ's marks */
+
+	/* connection: cm.c */
+	struct hw_cm cm;
+	ev_timer deadline;
+	bool passive, established, connect_sent;
+	uint8_t rd_in, rd_out;
+	uint8_t private_size;
+	uint8_t private_data[HW_IWARP_PRIVATE];
+
+	/* its end: end.c */
+	TAILQ_ENTRY(hw_qp) in_ending;
+	enum nic_conn_end why;
+	bool why_open; /* a flush was seen, its cause was not */
+	bool last_wqe;
+	unsigned int ticks; /* of waiting for the flush */
+};
+
+struct hw_listener {
+	struct nic_listener base;
+	struct hw_cm cm;
+	uint64_t port;
+	LIST_ENTRY(hw_listener) link;
+};
+
+/* A connection request that lib has not answered. */
+struct hw_conn {
+	struct nic_conn base;
+	struct hw_cm cm;
+	bool gone; /* the side that asked gave up */
+	uint8_t data[256];
+};
+
+static inline struct hw_nic *hw_nic(struct nic *nic)
+{
+	return nic_container_of(nic, struct hw_nic, base);
+}
+
+static inline struct hw_cq *hw_cq(struct nic_cq *cq)
+{
+	return cq ? nic_container_of(cq, struct hw_cq, base) : NULL;
+}
+
+static inline struct hw_qp *hw_qp(struct nic_qp *qp)
+{
+	return nic_container_of(qp, struct hw_qp, base);
+}
+
+static inline struct hw_srq *hw_srq(struct nic_srq *srq)
+{
+	return srq ? nic_container_of(srq, struct hw_srq, base) : NULL;
+}
+
+static inline struct hw_pd *hw_pd(struct nic_pd *pd)
+{
+	return pd ? nic_container_of(pd, struct hw_pd, base) : NULL;
+}
+
+static inline struct hw_mr *hw_mr(struct nic_mr *mr)
+{
+	return nic_container_of(mr, struct hw_mr, base);
+}
+
+static inline uint32_t hw_slots_used(const struct hw_slots *s)
+{
+	return s->put - s->get;
+}
+
+/* Some drivers return an error number negated (siw), and say 0 in errno. */
+static inline int hw_error(int err)
+{
+	return err < 0 ? err : -err;
+}
+
+/* A call that leaves its error in errno. */
+int hw_errno(void);
+/* -ENOMEM of registering or creating: is it the limit on locked memory? Said once. */
+int hw_no_memory(int err);
+
+/* ---- loop.c: without the lock ---- */
+int hw_loop_start(void);
+/* ---- with it ---- */
+void hw_kick(void);
+void hw_watch(ev_io *watch);
+void hw_unwatch(ev_io *watch);
+void hw_timer(ev_timer *timer, uint64_t after_ns, uint64_t every_ns);
+void hw_timer_stop(ev_timer *timer);
+
+/* ---- wait.c ---- */
+enum nic_wait hw_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
+void hw_wake(struct nic *nic);
+uint64_t hw_now(struct nic *nic);
+void hw_waiters_free(struct nic_world *w);
+
+/* ---- names.c ---- */
+bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t size);
+void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size);
+/* The place that a name means. -ENODEV: none; other errors are said. */
+int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place);
+/* Is there hardware at all? Said, if not. */
+int hw_look_for_devices(void);
+const char *hw_address_text(const struct sockaddr_storage *addr, char *text, size_t size);
+socklen_t hw_address_size(const struct sockaddr_storage *addr);
+
+/* ---- device.c ---- */
+int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up, void *ctx,
+	    struct nic **nic);
+void hw_close(struct nic *nic);
+void hw_query(struct nic *nic, struct nic_attr *attr);
+
+/* ---- async.c ---- */
+void hw_async_start(struct hw_nic *n);
+/* Take what asynchronous events there are. */
+void hw_async_look(struct hw_nic *n);
+/* The device is gone: everything on it ends. */
+void hw_failed(struct hw_nic *n);
+
+/* ---- mr.c ---- */
+int hw_pd_alloc(struct nic *nic, struct nic_pd **pd);
+void hw_pd_free(struct nic_pd *pd);
+int hw_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
+	      struct nic_mr **mr);
+void hw_mr_dereg(struct nic_mr *mr);
+uint32_t hw_mr_windows(struct nic_mr *mr);
+int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **mw);
+void hw_mw_free(struct nic_mw *mw);
+void hw_mw_query(struct nic_mw *mw, struct nic_mw_state *state);
+int hw_post_bind(struct hw_qp *qp, struct hw_slot *slot, const struct nic_send_wr *wr);
+void hw_bind_done(struct hw_slot *slot, bool success);
+
+/* ---- cq.c ---- */
+int hw_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq);
+int hw_cq_resize(struct nic_cq *cq, uint32_t depth);
+void hw_cq_destroy(struct nic_cq *cq);
+int hw_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
+bool hw_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
+uint32_t hw_cq_count(struct nic_cq *cq);
+void hw_cq_limit(struct nic_cq *cq, uint32_t n);
+void hw_cq_arm(struct nic_cq *cq);
+/* Empty the verbs CQ into the queue; tell lib if it is armed and there was something. */
+void hw_cq_fill(struct hw_cq *cq);
+/* What the completion channel has to say. */
+void hw_cq_channel(struct hw_cq *cq);
+/* Keep it armed for ourselves: marks, or nobody else looks at it. */
+void hw_cq_keep(struct hw_cq *cq);
+/* A QP may complete so much more, or less, here. */
+void hw_cq_attach(struct hw_cq *cq, int requests);
+/* A completion that never was in verbs. */
+void hw_cq_add(struct hw_cq *cq, const struct nic_wc *wc);
+int hw_sink(struct hw_nic *n, struct hw_cq **sink);
+
+/* ---- complete.c ---- */
+/*
+ * What a completion is to us: its slot is free, counts and marks are looked at. False: nobody is to
+ * see it.
+ */
+bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc);
+
+/* ---- srq.c ---- */
+int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
+		  struct nic_srq **srq);
+int hw_srq_resize(struct nic_srq *srq, uint32_t max_wr);
+void hw_srq_destroy(struct nic_srq *srq);
+int hw_srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr);
+int hw_srq_limit(struct nic_srq *srq, uint32_t limit);
+uint32_t hw_srq_count(struct nic_srq *srq);
+/* Receives were taken: is it below its limit? */
+void hw_srq_look(struct hw_srq *srq);
+
+/* ---- qp.c ---- */
+int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp);
+int hw_qp_modify(struct nic_qp *qp, const struct nic_qp_init *init);
+uint32_t hw_qp_reset(struct nic_qp *qp);
+void hw_qp_destroy(struct nic_qp *qp);
+void hw_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
+void hw_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
+/* Make its verbs QP, if it can have one, and post the receives it has. */
+int hw_qp_make_verbs(struct hw_qp *qp);
+/* Destroy the verbs QP; what it has completed is in the CQs' queues. */
+void hw_qp_drop_verbs(struct hw_qp *qp);
+struct hw_qp *hw_qp_by_number(struct hw_nic *n, uint32_t number);
+void hw_qp_look(struct hw_qp *qp); /* fill its CQs */
+/* Its marks were set, or one acted. */
+void hw_qp_mark(struct hw_qp *qp);
+
+/* ---- post.c ---- */
+int hw_post_send(struct nic_qp *qp, const struct nic_send_wr *wr);
+int hw_post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
+/* What is left on its queues ends flushed. */
+void hw_flush_rest(struct hw_qp *qp);
+
+/* ---- cm.c, listen.c, connect.c: connections ---- */
+void hw_cm_start(struct nic_world *w);
+/* Destroy an id, if there is one. */
+void hw_cm_drop(struct hw_cm *cm);
+int hw_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
+void hw_unlisten(struct nic_listener *listener);
+int hw_connect(struct nic_qp *qp, const struct sockaddr *remote, uint64_t port, uint64_t deadline,
+	       const struct nic_conn_param *param);
+int hw_accept(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_param *param);
+void hw_reject(struct nic_conn *conn, bool by_program);
+int hw_handoff(struct nic_conn *conn, uint64_t port);
+void hw_on_request(struct hw_listener *listener, struct rdma_cm_event *event,
+		   const uint8_t *private_data);
+void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t *private_data);
+/* Private data as it goes over the wire, and back; the size. */
+uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire);
+uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t size);
+void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param);
+/* What a rejection carries that is not the program's. */
+bool hw_is_no_listener(const uint8_t *private_data, uint32_t size);
+
+/* ---- end.c ---- */
+void hw_disconnect(struct nic_qp *qp, bool abrupt);
+void hw_qp_break(struct nic_qp *qp);
+/* The connection is over, or never came to be; lib hears of it when the work is flushed. */
+void hw_end(struct hw_qp *qp, enum nic_conn_end why);
+/* Work was flushed, and why is not known yet. */
+void hw_end_open(struct hw_qp *qp);
+/* It is wiped: nothing of an end is on its way. */
+void hw_end_forget(struct hw_qp *qp);
+void hw_end_start(struct nic_world *w);
+
+/* ---- module.c ---- */
+extern const struct nic_ops hw_ops;
+/* The world of this process, if there is one. */
+extern struct nic_world *hw_world;
+
+#endif /* PASSTHROUGH_HW_H */

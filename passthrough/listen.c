@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The passive side: listeners, and what is answered to requests. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw.h"
+
+#define PORT_MAX 65535u
+#define BACKLOG  128
+
+/* In a rejection: nobody listens, as far as the program is concerned. */
+static const uint8_t no_listener[4] = { 0xda, 0x54, 0x4e, 0x4c };
+
+static void set_port(struct sockaddr_storage *addr, uint64_t port)
+{
+	if (addr->ss_family == AF_INET)
+		((struct sockaddr_in *)addr)->sin_port = htons((uint16_t)port);
+	else
+		((struct sockaddr_in6 *)addr)->sin6_port = htons((uint16_t)port);
+}
+
+static int start(struct hw_listener *l, struct hw_nic *n, uint64_t port)
+{
+	struct sockaddr_storage addr = n->place.addr;
+	int err;
+
+	if (rdma_create_id(n->world->channel, &l->cm.id, &l->cm, RDMA_PS_TCP))
+		return -ENOMEM;
+	set_port(&addr, port);
+	err = rdma_bind_addr(l->cm.id, (struct sockaddr *)&addr) ? errno : 0;
+	if (!err)
+		err = rdma_listen(l->cm.id, BACKLOG) ? errno : 0;
+	if (!err)
+		return 0;
+	hw_cm_drop(&l->cm);
+	/* Ports of the system are not for everybody. */
+	return err == EACCES || err == EPERM ? -EADDRNOTAVAIL : -err;
+}
+
+int hw_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **out)
+{
+	struct hw_nic *n = hw_nic(nic);
+	struct hw_listener *l;
+	int err;
+
+	if (*port > PORT_MAX)
+		return -EADDRNOTAVAIL;
+	if (n->listeners >= n->attr.max_listener)
+		return -ENOMEM;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->base = (struct nic_listener){ .nic = nic, .ctx = ctx };
+	l->cm.kind = HW_CM_LISTENER;
+	err = start(l, n, *port);
+	if (err) {
+		free(l);
+		return err;
+	}
+	n->listeners++;
+	LIST_INSERT_HEAD(&n->all_listeners, l, link);
+	l->port = ntohs(rdma_get_src_port(l->cm.id));
+	*port = l->port;
+	*out = &l->base;
+	return 0;
+}
+
+void hw_unlisten(struct nic_listener *base)
+{
+	struct hw_listener *l = nic_container_of(base, struct hw_listener, base);
+
+	hw_nic(base->nic)->listeners--;
+	LIST_REMOVE(l, link);
+	hw_cm_drop(&l->cm);
+	free(l);
+}
+
+/* ---- requests ---- */
+
+void hw_on_request(struct hw_listener *l, struct rdma_cm_event *event, const uint8_t *private_data)
+{
+	struct hw_nic *n = hw_nic(l->base.nic);
+	struct hw_conn *c = calloc(1, sizeof(*c));
+	struct sockaddr *peer = rdma_get_peer_addr(event->id);
+
+	if (!c || event->id->verbs != n->verbs) {
+		free(c);
+		rdma_reject(event->id, no_listener, sizeof(no_listener));
+		rdma_destroy_id(event->id);
+		return;
+	}
+	c->cm.kind = HW_CM_REQUEST;
+	c->cm.id = event->id;
+	event->id->context = &c->cm;
+	memcpy(c->data, private_data, sizeof(c->data));
+	c->base = (struct nic_conn){
+		.nic = &n->base,
+		.remote_port = ntohs(rdma_get_dst_port(event->id)),
+		.private_data = c->data,
+		.private_data_size =
+			hw_private_size(n, c->data, event->param.conn.private_data_len),
+		/* librdmacm turns them round: they are as the answer would have them. */
+		.rd_in = event->param.conn.initiator_depth,
+		.rd_out = event->param.conn.responder_resources,
+	};
+	c->base.remote.ss_family = peer->sa_family;
+	memcpy(&c->base.remote, peer, hw_address_size(&c->base.remote));
+	n->base.up->conn_request(l->base.ctx, &c->base);
+}
+
+static void free_conn(struct hw_conn *c)
+{
+	hw_cm_drop(&c->cm);
+	free(c);
+}
+
+int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_conn_param *param)
+{
+	struct hw_conn *c = nic_container_of(base, struct hw_conn, base);
+	struct hw_qp *qp = hw_qp(qp_base);
+	struct rdma_conn_param answer;
+	int err;
+
+	if (qp->state != HW_QP_IDLE)
+		return -EINVAL;
+	err = hw_qp_make_verbs(qp);
+	if (err)
+		return err;
+	qp->private_size = hw_private_pack(hw_nic(base->nic), param->private_data,
+					   param->private_data_size, qp->private_data);
+	qp->rd_in = (uint8_t)param->rd_in;
+	qp->rd_out = (uint8_t)param->rd_out;
+	qp->passive = true;
+	qp->state = HW_QP_CONNECTING;
+	if (c->gone) {
+		free_conn(c);
+		hw_end(qp, NIC_END_ACCEPT_FAILED);
+		return 0;
+	}
+	qp->cm.id = c->cm.id;
+	qp->cm.id->context = &qp->cm;
+	qp->cm.id->qp = qp->verbs;
+	free(c);
+	hw_fill_param(qp, &answer);
+	if (rdma_accept(qp->cm.id, &answer))
+		hw_end(qp, NIC_END_ACCEPT_FAILED);
+	return 0;
+}
+
+void hw_reject(struct nic_conn *base, bool by_program)
+{
+	struct hw_conn *c = nic_container_of(base, struct hw_conn, base);
+
+	if (!c->gone)
+		rdma_reject(c->cm.id, by_program ? NULL : no_listener,
+			    by_program ? 0 : sizeof(no_listener));
+	free_conn(c);
+}
+
+int hw_handoff(struct nic_conn *base, uint64_t port)
+{
+	struct hw_nic *n = hw_nic(base->nic);
+	struct hw_listener *l;
+
+	LIST_FOREACH(l, &n->all_listeners, link)
+	if (l->port == port)
+		break;
+	if (!l)
+		return -ENOENT;
+	n->base.up->conn_request(l->base.ctx, base);
+	return 0;
+}
+
+bool hw_is_no_listener(const uint8_t *private_data, uint32_t size)
+{
+	return size >= sizeof(no_listener) &&
+	       memcmp(private_data, no_listener, sizeof(no_listener)) == 0;
+}

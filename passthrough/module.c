@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The module's one entry, the table behind the door, and the world: the devices of this machine. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "hw.h"
+
+#define RNR_RETRY_DEFAULT 7 /* for ever */
+
+const struct nic_host *hw_host;
+struct nic_world *hw_world;
+
+const struct nic_ops hw_ops = {
+	.size = sizeof(struct nic_ops),
+
+	.close = hw_close,
+	.query = hw_query,
+
+	.pd_alloc = hw_pd_alloc,
+	.pd_free = hw_pd_free,
+	.mr_reg = hw_mr_reg,
+	.mr_dereg = hw_mr_dereg,
+	.mr_windows = hw_mr_windows,
+	.mw_alloc = hw_mw_alloc,
+	.mw_free = hw_mw_free,
+	.mw_query = hw_mw_query,
+
+	.cq_create = hw_cq_create,
+	.cq_resize = hw_cq_resize,
+	.cq_destroy = hw_cq_destroy,
+	.cq_poll = hw_cq_poll,
+	.cq_spin = hw_cq_spin,
+	.cq_count = hw_cq_count,
+	.cq_limit = hw_cq_limit,
+	.cq_arm = hw_cq_arm,
+
+	.srq_create = hw_srq_create,
+	.srq_resize = hw_srq_resize,
+	.srq_destroy = hw_srq_destroy,
+	.srq_post = hw_srq_post,
+	.srq_limit = hw_srq_limit,
+	.srq_count = hw_srq_count,
+
+	.qp_create = hw_qp_create,
+	.qp_modify = hw_qp_modify,
+	.qp_reset = hw_qp_reset,
+	.qp_destroy = hw_qp_destroy,
+	.qp_query = hw_qp_query,
+	.qp_taken_limit = hw_qp_taken_limit,
+	.qp_break = hw_qp_break,
+
+	.post_send = hw_post_send,
+	.post_recv = hw_post_recv,
+
+	.listen = hw_listen,
+	.unlisten = hw_unlisten,
+	.connect = hw_connect,
+	.accept = hw_accept,
+	.reject = hw_reject,
+	.handoff = hw_handoff,
+	.disconnect = hw_disconnect,
+
+	.now = hw_now,
+	.wait = hw_wait,
+	.wake = hw_wake,
+};
+
+int hw_errno(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
+
+int hw_no_memory(int err)
+{
+	static bool told;
+	struct rlimit limit;
+
+	if (err != -ENOMEM || told || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+	    limit.rlim_cur == RLIM_INFINITY)
+		return err;
+	told = true;
+	hw_host->say(
+		"out of memory for the adapter; this process may lock %lu KiB only, and memory that an "
+		"adapter uses is locked: raise it (ulimit -l unlimited, or memlock in "
+		"/etc/security/limits.conf)",
+		(unsigned long)limit.rlim_cur / 1024);
+	return err;
+}
+
+/* ---- the world ---- */
+
+static int open_channel(struct nic_world *w)
+{
+	int flags, err;
+
+	w->channel = rdma_create_event_channel();
+	if (!w->channel) {
+		err = errno;
+		if (err == EACCES || err == EPERM)
+			hw_host->say(
+				"DAT_PROVIDER=hw: no permission to open /dev/infiniband/rdma_cm: "
+				"give this user read and write access to it");
+		else
+			hw_host->say(
+				"DAT_PROVIDER=hw: no connections can be managed (%s): is the kernel "
+				"module rdma_ucm loaded, and /dev/infiniband/rdma_cm there?",
+				strerror(err));
+		return -ENODEV;
+	}
+	flags = fcntl(w->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(w->channel->fd, F_SETFL, flags | O_NONBLOCK)) {
+		rdma_destroy_event_channel(w->channel);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A knob of ours; a bad value is an error and not a default. */
+static int read_rnr_retry(uint8_t *rnr_retry)
+{
+	const char *text = getenv("DAT_HW_RNR_RETRY");
+
+	*rnr_retry = RNR_RETRY_DEFAULT;
+	if (!text)
+		return 0;
+	if (text[0] < '0' || text[0] > '7' || text[1]) {
+		hw_host->say(
+			"DAT_HW_RNR_RETRY=%.64s: expected a whole number from 0 to 7 (7: for ever)",
+			text);
+		return -EINVAL;
+	}
+	*rnr_retry = (uint8_t)(text[0] - '0');
+	return 0;
+}
+
+static int world_create(const struct nic_config *config, struct nic_world **world)
+{
+	struct nic_world *w;
+	uint8_t rnr_retry;
+	int err;
+
+	(void)config;
+	err = read_rnr_retry(&rnr_retry);
+	if (!err)
+		err = hw_look_for_devices();
+	if (err)
+		return err;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->control.ops = &hw_ops;
+	w->rnr_retry = rnr_retry;
+	LIST_INIT(&w->nics);
+	LIST_INIT(&w->waiters);
+	LIST_INIT(&w->spare_waiters);
+	TAILQ_INIT(&w->ending);
+	err = open_channel(w);
+	if (err) {
+		free(w);
+		return err;
+	}
+	hw_cm_start(w);
+	hw_end_start(w);
+	hw_world = w;
+	*world = w;
+	return 0;
+}
+
+static void world_destroy(struct nic_world *w)
+{
+	hw_timer_stop(&w->ending_timer);
+	hw_unwatch(&w->channel_watch);
+	rdma_destroy_event_channel(w->channel);
+	hw_waiters_free(w);
+	free(w);
+	hw_world = NULL;
+}
+
+static struct nic *control(struct nic_world *w)
+{
+	return &w->control;
+}
+
+static const struct nic_backend backend = {
+	.size = sizeof(struct nic_backend),
+	.name = "hw",
+	.start = hw_loop_start,
+	.world_create = world_create,
+	.world_destroy = world_destroy,
+	.adapter_name = hw_adapter_name,
+	.canonical = hw_canonical,
+	.open = hw_open,
+	.control = control,
+};
+
+const struct nic_backend *dat_nic_backend_1(const struct nic_host *host);
+
+const struct nic_backend *dat_nic_backend_1(const struct nic_host *host)
+{
+	if (host->size != sizeof(*host) || host->ops_size != sizeof(struct nic_ops)) {
+		host->say(
+			"DAT_PROVIDER=hw: the passthrough is of another libdat than this one: install the "
+			"two together");
+		return NULL;
+	}
+	hw_host = host;
+	/* Before anything else of verbs; where the kernel copies for a child this is no work. */
+	if (ibv_fork_init())
+		host->say(
+			"DAT_PROVIDER=hw: verbs cannot be made safe against fork; a program that forks "
+			"must not touch registered memory in the child");
+	return &backend;
+}

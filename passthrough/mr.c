@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Protection domains, memory regions, memory windows. Windows are of type 1: as RMRs, they are of a
+ * protection domain and not of a connection, and may be bound again while bound.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hw.h"
+
+int hw_pd_alloc(struct nic *nic, struct nic_pd **out)
+{
+	struct hw_nic *n = hw_nic(nic);
+	struct hw_pd *pd;
+
+	if (n->pds >= n->attr.max_pd)
+		return -ENOMEM;
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return -ENOMEM;
+	pd->base.nic = nic;
+	pd->verbs = ibv_alloc_pd(n->verbs);
+	if (!pd->verbs) {
+		free(pd);
+		return -ENOMEM;
+	}
+	n->pds++;
+	*out = &pd->base;
+	return 0;
+}
+
+void hw_pd_free(struct nic_pd *base)
+{
+	struct hw_pd *pd = hw_pd(base);
+
+	hw_nic(base->nic)->pds--;
+	ibv_dealloc_pd(pd->verbs);
+	free(pd);
+}
+
+/* ---- regions ---- */
+
+/* Verbs gives the peer no more than the host has; that the host has it, lib knows better. */
+static int verbs_access(const struct hw_nic *n, uint32_t access)
+{
+	int flags = 0;
+
+	if (access & (NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE))
+		flags |= IBV_ACCESS_LOCAL_WRITE;
+	if (access & NIC_ACCESS_REMOTE_WRITE)
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	if (access & NIC_ACCESS_REMOTE_READ)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	/* An iWARP adapter answers its own RDMA Reads by writes from outside. */
+	if (n->iwarp && (access & NIC_ACCESS_LOCAL_WRITE))
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	if (n->base.caps & NIC_CAP_MW)
+		flags |= IBV_ACCESS_MW_BIND;
+	return flags;
+}
+
+int hw_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
+	      struct nic_mr **out)
+{
+	struct hw_nic *n = hw_nic(pd->nic);
+	struct hw_mr *mr;
+	int err;
+
+	if (n->mrs >= n->attr.max_mr)
+		return -ENOMEM;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	errno = 0;
+	mr->verbs = ibv_reg_mr(hw_pd(pd)->verbs, (void *)(uintptr_t)addr, length,
+			       verbs_access(n, access));
+	if (!mr->verbs) {
+		err = hw_no_memory(hw_errno());
+		free(mr);
+		return err;
+	}
+	mr->base =
+		(struct nic_mr){ .nic = pd->nic, .lkey = mr->verbs->lkey, .rkey = mr->verbs->rkey };
+	n->mrs++;
+	*out = &mr->base;
+	return 0;
+}
+
+void hw_mr_dereg(struct nic_mr *base)
+{
+	struct hw_mr *mr = hw_mr(base);
+
+	hw_nic(base->nic)->mrs--;
+	ibv_dereg_mr(mr->verbs);
+	free(mr);
+}
+
+uint32_t hw_mr_windows(struct nic_mr *mr)
+{
+	return hw_mr(mr)->windows;
+}
+
+/* ---- windows ---- */
+
+int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **out)
+{
+	struct hw_nic *n = hw_nic(pd->nic);
+	struct hw_mw *mw;
+
+	if (!(n->base.caps & NIC_CAP_MW))
+		return -EOPNOTSUPP;
+	if (n->mws >= n->attr.max_mw)
+		return -ENOMEM;
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return -ENOMEM;
+	mw->base.nic = pd->nic;
+	mw->verbs = ibv_alloc_mw(hw_pd(pd)->verbs, IBV_MW_TYPE_1);
+	if (!mw->verbs) {
+		free(mw);
+		return -ENOMEM;
+	}
+	n->mws++;
+	*out = &mw->base;
+	return 0;
+}
+
+static void set_state(struct hw_mw *mw, const struct nic_mw_state *state)
+{
+	if (mw->state.mr)
+		hw_mr(mw->state.mr)->windows--;
+	mw->state = *state;
+	if (mw->state.mr)
+		hw_mr(mw->state.mr)->windows++;
+}
+
+void hw_mw_free(struct nic_mw *base)
+{
+	static const struct nic_mw_state none;
+	struct hw_mw *mw = nic_container_of(base, struct hw_mw, base);
+
+	set_state(mw, &none);
+	hw_nic(base->nic)->mws--;
+	ibv_dealloc_mw(mw->verbs);
+	mw->dead = true;
+	if (mw->queued == 0)
+		free(mw);
+}
+
+void hw_mw_query(struct nic_mw *mw, struct nic_mw_state *state)
+{
+	*state = nic_container_of(mw, struct hw_mw, base)->state;
+}
+
+/* ---- binding ---- */
+
+static int bind_access(uint32_t access)
+{
+	int flags = 0;
+
+	if (access & NIC_ACCESS_REMOTE_READ)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	if (access & NIC_ACCESS_REMOTE_WRITE)
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	return flags;
+}
+
+int hw_post_bind(struct hw_qp *qp, struct hw_slot *slot, const struct nic_send_wr *wr)
+{
+	struct hw_mw *mw = nic_container_of(wr->mw, struct hw_mw, base);
+	bool unbind = wr->bind_length == 0;
+	struct ibv_mw_bind bind = { .wr_id = (uintptr_t)slot, .send_flags = IBV_SEND_SIGNALED };
+	struct hw_bind *keep = malloc(sizeof(*keep));
+	int err;
+
+	if (!keep)
+		return -ENOMEM;
+	if (wr->flags & NIC_WR_FENCE)
+		bind.send_flags |= IBV_SEND_FENCE;
+	if (!unbind) {
+		bind.bind_info.mr = hw_mr(wr->mr)->verbs;
+		bind.bind_info.addr = wr->bind_addr;
+		bind.bind_info.length = wr->bind_length;
+		bind.bind_info.mw_access_flags = (unsigned int)bind_access(wr->bind_access);
+	}
+	err = qp->verbs ? ibv_bind_mw(qp->verbs, mw->verbs, &bind) : EINVAL;
+	if (err) {
+		free(keep);
+		return hw_error(err);
+	}
+	mw->base.rkey = unbind ? 0 : mw->verbs->rkey;
+	mw->queued++;
+	*keep = (struct hw_bind){ .mw = mw };
+	if (!unbind)
+		keep->state = (struct nic_mw_state){ .mr = wr->mr,
+						     .addr = wr->bind_addr,
+						     .length = wr->bind_length,
+						     .access = wr->bind_access,
+						     .rkey = mw->base.rkey };
+	slot->bind = keep;
+	return 0;
+}
+
+void hw_bind_done(struct hw_slot *slot, bool success)
+{
+	struct hw_bind *bind = slot->bind;
+	struct hw_mw *mw;
+
+	/* None: it never was in verbs. */
+	if (!bind)
+		return;
+	mw = bind->mw;
+	mw->queued--;
+	if (success && !mw->dead)
+		set_state(mw, &bind->state);
+	if (mw->dead && mw->queued == 0)
+		free(mw);
+	free(bind);
+	slot->bind = NULL;
+}

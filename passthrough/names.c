@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What adapters are called. An adapter is a device's port at a local IP address, for connections go by
+ * addresses; its names are the device (then the first address counts: IPv4 before IPv6, global before link-local), a
+ * network interface, and an address in text.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hw.h"
+
+#define PLACES_MAX 256
+
+struct places {
+	struct hw_place place[PLACES_MAX];
+	int n;
+};
+
+socklen_t hw_address_size(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET ? sizeof(struct sockaddr_in)
+					  : sizeof(struct sockaddr_in6);
+}
+
+static const void *address_bytes(const struct sockaddr_storage *addr, size_t *size)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+
+	*size = addr->ss_family == AF_INET ? sizeof(in->sin_addr) : sizeof(in6->sin6_addr);
+	return addr->ss_family == AF_INET ? (const void *)&in->sin_addr
+					  : (const void *)&in6->sin6_addr;
+}
+
+const char *hw_address_text(const struct sockaddr_storage *addr, char *text, size_t size)
+{
+	size_t bytes;
+
+	if (!inet_ntop(addr->ss_family, address_bytes(addr, &bytes), text, (socklen_t)size))
+		snprintf(text, size, "?");
+	return text;
+}
+
+/* ---- devices ---- */
+
+int hw_look_for_devices(void)
+{
+	struct ibv_device **list;
+	int n = 0;
+
+	errno = 0;
+	list = ibv_get_device_list(&n);
+	if (list)
+		ibv_free_device_list(list);
+	if (list && n > 0)
+		return 0;
+	if (!list && errno == ENOSYS)
+		hw_host->say(
+			"DAT_PROVIDER=hw: the kernel has no verbs: module ib_uverbs is not loaded (modprobe "
+			"ib_uverbs)");
+	else if (access("/sys/class/infiniband_verbs", F_OK) != 0)
+		hw_host->say(
+			"DAT_PROVIDER=hw: no /sys/class/infiniband_verbs: load the kernel module ib_uverbs, and the "
+			"driver of the adapter");
+	else
+		hw_host->say(
+			"DAT_PROVIDER=hw: there is no verbs device: nothing usable in "
+			"/sys/class/infiniband; load the adapter's driver, or add a software device (rdma "
+			"link add)");
+	return -ENODEV;
+}
+
+bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t size)
+{
+	struct ibv_device **list;
+	int n = 0;
+
+	(void)w;
+	/* Who asks for a list is told why it is empty. */
+	if (i == 0 && hw_look_for_devices())
+		return false;
+	list = ibv_get_device_list(&n);
+	if (!list)
+		return false;
+	if (i < (unsigned int)n)
+		snprintf(name, size, "%s", ibv_get_device_name(list[i]));
+	ibv_free_device_list(list);
+	return i < (unsigned int)n;
+}
+
+/* Devices are many, their names unique: is this one of them? */
+static bool is_device(const char *name)
+{
+	char other[NIC_ADAPTER_NAME];
+
+	for (unsigned int i = 0; hw_adapter_name(NULL, i, other, sizeof(other)); i++)
+		if (strcmp(other, name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- addresses ---- */
+
+/* Lower is better. */
+static int rank(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return 0;
+	return IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? 2 : 1;
+}
+
+/* Which device does librdmacm take for it? */
+static bool find_device(struct nic_world *w, struct hw_place *place)
+{
+	struct rdma_cm_id *id;
+	bool found = false;
+
+	if (rdma_create_id(w->channel, &id, NULL, RDMA_PS_TCP))
+		return false;
+	if (rdma_bind_addr(id, (struct sockaddr *)&place->addr) == 0 && id->verbs) {
+		snprintf(place->device, sizeof(place->device), "%s",
+			 ibv_get_device_name(id->verbs->device));
+		found = true;
+	}
+	rdma_destroy_id(id);
+	return found;
+}
+
+static void add_place(struct nic_world *w, struct places *p, const struct ifaddrs *ifa)
+{
+	struct hw_place place = { .device = "" };
+	int at;
+
+	if (!ifa->ifa_addr || p->n == PLACES_MAX || (ifa->ifa_flags & IFF_LOOPBACK) ||
+	    (ifa->ifa_addr->sa_family != AF_INET && ifa->ifa_addr->sa_family != AF_INET6))
+		return;
+	place.addr.ss_family = ifa->ifa_addr->sa_family;
+	memcpy(&place.addr, ifa->ifa_addr, hw_address_size(&place.addr));
+	snprintf(place.netdev, sizeof(place.netdev), "%s", ifa->ifa_name);
+	if (!find_device(w, &place))
+		return;
+	for (at = p->n++; at > 0 && rank(&p->place[at - 1].addr) > rank(&place.addr); at--)
+		p->place[at] = p->place[at - 1];
+	p->place[at] = place;
+}
+
+/* All local addresses that a device has, the better ones first. NULL: no memory. */
+static struct places *find_places(struct nic_world *w)
+{
+	struct places *p = calloc(1, sizeof(*p));
+	struct ifaddrs *list, *ifa;
+
+	if (!p)
+		return NULL;
+	if (getifaddrs(&list)) {
+		free(p);
+		return NULL;
+	}
+	for (ifa = list; ifa; ifa = ifa->ifa_next)
+		add_place(w, p, ifa);
+	freeifaddrs(list);
+	return p;
+}
+
+static bool is_address(const struct hw_place *place, const char *name)
+{
+	struct in6_addr wanted;
+	size_t size;
+	const void *bytes = address_bytes(&place->addr, &size);
+
+	return inet_pton(place->addr.ss_family, name, &wanted) == 1 &&
+	       memcmp(&wanted, bytes, size) == 0;
+}
+
+static const struct hw_place *find(const struct places *p, const char *name)
+{
+	for (int i = 0; i < p->n; i++)
+		if (strcmp(p->place[i].device, name) == 0)
+			return &p->place[i];
+	for (int i = 0; i < p->n; i++)
+		if (strcmp(p->place[i].netdev, name) == 0 || is_address(&p->place[i], name))
+			return &p->place[i];
+	return NULL;
+}
+
+void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size)
+{
+	struct places *p = is_device(name) ? NULL : find_places(w);
+	const struct hw_place *place = p ? find(p, name) : NULL;
+
+	if (!place)
+		snprintf(out, size, "%s", name);
+	else if (place == find(p, place->device))
+		snprintf(out, size, "%s", place->device);
+	else
+		hw_address_text(&place->addr, out, size);
+	free(p);
+}
+
+/* ---- why a device cannot be used ---- */
+
+static struct ibv_context *open_by_name(const char *name, int *err)
+{
+	struct ibv_device **list;
+	struct ibv_context *verbs = NULL;
+	int n = 0;
+
+	*err = ENODEV;
+	list = ibv_get_device_list(&n);
+	if (!list)
+		return NULL;
+	for (int i = 0; i < n; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), name) != 0)
+			continue;
+		errno = 0;
+		verbs = ibv_open_device(list[i]);
+		*err = errno ? errno : EIO;
+	}
+	ibv_free_device_list(list);
+	return verbs;
+}
+
+static bool any_port_up(struct ibv_context *verbs)
+{
+	struct ibv_device_attr dev;
+	struct ibv_port_attr port;
+
+	if (ibv_query_device(verbs, &dev))
+		return false;
+	for (int i = 1; i <= dev.phys_port_cnt; i++)
+		if (ibv_query_port(verbs, (uint8_t)i, &port) == 0 && port.state == IBV_PORT_ACTIVE)
+			return true;
+	return false;
+}
+
+static int say_why_not(const char *device)
+{
+	struct ibv_context *verbs;
+	int err;
+
+	verbs = open_by_name(device, &err);
+	if (!verbs && (err == EACCES || err == EPERM)) {
+		hw_host->say(
+			"adapter %s: no permission to open its device in /dev/infiniband (uverbs*): give "
+			"this user read and write access to it",
+			device);
+		return -EACCES;
+	}
+	if (!verbs) {
+		hw_host->say("adapter %s cannot be opened: %s", device, strerror(err));
+		return -EIO;
+	}
+	if (any_port_up(verbs))
+		hw_host->say(
+			"adapter %s has no IP address, and connections go by addresses: give its "
+			"network interface one (ip addr add)",
+			device);
+	else
+		hw_host->say(
+			"adapter %s: no port is active: the link is down (see ibv_devinfo -d %s; ip link "
+			"set its network interface up)",
+			device, device);
+	ibv_close_device(verbs);
+	return -ENETDOWN;
+}
+
+int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place)
+{
+	struct places *p = find_places(w);
+	const struct hw_place *found = p ? find(p, name) : NULL;
+	int err = 0;
+
+	if (!p)
+		return -ENOMEM;
+	if (found)
+		*place = *found;
+	else
+		err = is_device(name) ? say_why_not(name) : -ENODEV;
+	free(p);
+	return err;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Posting: one verbs post, no allocation, no lock and no system call of ours. */
+#include <errno.h>
+
+#include "hw.h"
+
+#define SEGMENTS_MAX 64
+
+static const enum ibv_wr_opcode opcodes[] = {
+	[NIC_OP_SEND] = IBV_WR_SEND,
+	[NIC_OP_WRITE] = IBV_WR_RDMA_WRITE,
+	[NIC_OP_READ] = IBV_WR_RDMA_READ,
+};
+
+static inline unsigned int send_flags(const struct hw_qp *qp, const struct nic_send_wr *wr)
+{
+	unsigned int flags = IBV_SEND_SIGNALED;
+
+	if (HW_UNLIKELY(wr->flags & (NIC_WR_SOLICITED | NIC_WR_FENCE))) {
+		if (wr->flags & NIC_WR_SOLICITED)
+			flags |= IBV_SEND_SOLICITED;
+		if (wr->flags & NIC_WR_FENCE)
+			flags |= IBV_SEND_FENCE;
+	}
+	if (wr->length <= qp->max_inline && wr->opcode != NIC_OP_READ)
+		flags |= IBV_SEND_INLINE;
+	return flags;
+}
+
+/* Segments of no bytes are left out; those of a Read end where it does. */
+static int fit_segments(const struct nic_send_wr *wr, struct ibv_sge *sge)
+{
+	uint32_t left = wr->length;
+	int n = 0;
+
+	for (int i = 0; i < wr->num_sge && left > 0; i++) {
+		uint32_t length = wr->sge[i].length < left ? wr->sge[i].length : left;
+
+		if (length == 0)
+			continue;
+		sge[n++] = (struct ibv_sge){ .addr = wr->sge[i].addr,
+					     .length = length,
+					     .lkey = wr->sge[i].lkey };
+		left -= length;
+	}
+	return n;
+}
+
+/* ---- what is flushed without ever having been in verbs ---- */
+
+static void flush_slot(struct hw_qp *qp, struct hw_slot *slot, struct nic_cq *cq)
+{
+	struct nic_wc wc = { .wr_id = slot->cookie,
+			     .qp = &qp->base,
+			     .opcode = slot->opcode,
+			     .status = NIC_WC_FLUSHED,
+			     .flags = slot->flags & NIC_WR_QUIET };
+
+	if (slot->opcode == NIC_OP_BIND) {
+		wc.length = slot->length;
+		hw_bind_done(slot, false);
+	}
+	if (cq)
+		hw_cq_add(hw_cq(cq), &wc);
+	else
+		qp->base.nic->up->cq_lost(NULL, qp->base.ctx, (enum nic_opcode)slot->opcode);
+}
+
+void hw_flush_rest(struct hw_qp *qp)
+{
+	struct hw_slot *slot;
+
+	while (qp->rq.get != qp->rq.put) {
+		slot = &qp->rq.slot[qp->rq.get++ & qp->rq.mask];
+		flush_slot(qp, slot, qp->init.recv_cq);
+	}
+	while (qp->sq.get != qp->sq.put) {
+		slot = &qp->sq.slot[qp->sq.get++ & qp->sq.mask];
+		flush_slot(qp, slot, qp->init.send_cq);
+	}
+}
+
+/* ---- sending ---- */
+
+static inline struct hw_slot *next_slot(struct hw_slots *s)
+{
+	return &s->slot[s->put & s->mask];
+}
+
+static inline void fill_slot(struct hw_slot *slot, const struct nic_send_wr *wr)
+{
+	slot->cookie = wr->wr_id;
+	slot->length = wr->length;
+	slot->opcode = wr->opcode;
+	slot->flags = wr->flags;
+}
+
+/* The connection is over: the request is accepted, and flushed with the others. */
+static int accept_dead(struct hw_qp *qp, const struct nic_send_wr *wr)
+{
+	struct hw_slot *slot = next_slot(&qp->sq);
+
+	fill_slot(slot, wr);
+	slot->bind = NULL;
+	qp->sq.put++;
+	if (qp->state == HW_QP_ENDED)
+		hw_flush_rest(qp);
+	return 0;
+}
+
+/* A full queue is what it says; any other refusal means that the QP has died, and why is yet to be learnt. */
+static HW_COLD int refused(struct hw_qp *qp, const struct nic_send_wr *wr, int err)
+{
+	err = hw_error(err);
+	if (err == -ENOMEM || err == -EAGAIN)
+		return -EAGAIN;
+	hw_qp_look(qp);
+	if (qp->state == HW_QP_CONNECTED)
+		hw_end_open(qp);
+	return accept_dead(qp, wr);
+}
+
+static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
+{
+	struct hw_slot *slot;
+	int err;
+
+	/* Requests that complete unseen leave the queue only when somebody looks. */
+	if (hw_slots_used(&qp->sq) >= qp->sq.most)
+		hw_qp_look(qp);
+	if (hw_slots_used(&qp->sq) >= qp->sq.most)
+		return -EAGAIN;
+	if (qp->state != HW_QP_CONNECTED)
+		return accept_dead(qp, wr);
+	if (wr->opcode != NIC_OP_BIND)
+		return 1;
+	slot = next_slot(&qp->sq);
+	fill_slot(slot, wr);
+	err = hw_post_bind(qp, slot, wr);
+	if (err)
+		return err == -ENOMEM ? -EAGAIN : refused(qp, wr, -err);
+	qp->sq.put++;
+	return 0;
+}
+
+int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
+{
+	struct hw_qp *qp = hw_qp(base);
+	struct ibv_sge sge[SEGMENTS_MAX];
+	struct ibv_send_wr verbs, *bad;
+	struct hw_slot *slot;
+	int err;
+
+	if (HW_UNLIKELY(qp->state != HW_QP_CONNECTED || wr->opcode == NIC_OP_BIND ||
+			hw_slots_used(&qp->sq) >= qp->sq.most)) {
+		err = post_special(qp, wr);
+		if (err != 1)
+			return err;
+	}
+	slot = next_slot(&qp->sq);
+	fill_slot(slot, wr);
+	verbs.wr_id = (uintptr_t)slot;
+	verbs.next = NULL;
+	verbs.sg_list = (struct ibv_sge *)(uintptr_t)wr->sge;
+	verbs.num_sge = 1;
+	if (HW_UNLIKELY(wr->num_sge != 1 || wr->length == 0 || wr->opcode == NIC_OP_READ)) {
+		verbs.num_sge = fit_segments(wr, sge);
+		verbs.sg_list = sge;
+	}
+	verbs.opcode = opcodes[wr->opcode];
+	verbs.send_flags = send_flags(qp, wr);
+	if (wr->opcode != NIC_OP_SEND) {
+		verbs.wr.rdma.remote_addr = wr->remote_addr;
+		verbs.wr.rdma.rkey = wr->rkey;
+	}
+	err = ibv_post_send(qp->verbs, &verbs, &bad);
+	if (HW_UNLIKELY(err))
+		return refused(qp, wr, err);
+	qp->sq.put++;
+	return 0;
+}
+
+/* ---- receiving ---- */
+
+/* Kept here until there is a verbs QP, or until it is flushed. */
+static HW_COLD int keep_recv(struct hw_qp *qp)
+{
+	qp->rq.put++;
+	if (qp->state == HW_QP_ENDED)
+		hw_flush_rest(qp);
+	return 0;
+}
+
+static HW_COLD int recv_refused(struct hw_qp *qp, int err)
+{
+	err = hw_error(err);
+	if (err == -ENOMEM || err == -EAGAIN)
+		return -EAGAIN;
+	if (qp->state == HW_QP_IDLE || qp->state == HW_QP_CONNECTING)
+		return err;
+	hw_qp_look(qp);
+	if (qp->state == HW_QP_CONNECTED)
+		hw_end_open(qp);
+	return keep_recv(qp);
+}
+
+int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
+{
+	struct hw_qp *qp = hw_qp(base);
+	struct hw_slots *rq = &qp->rq;
+	struct ibv_recv_wr verbs, *bad;
+	struct hw_slot *slot;
+	uint16_t n = 0;
+	int err;
+
+	if (HW_UNLIKELY(hw_slots_used(rq) >= rq->most))
+		return -EAGAIN;
+	slot = next_slot(rq);
+	verbs.sg_list = &rq->sge[(size_t)(rq->put & rq->mask) * rq->width];
+	for (uint16_t i = 0; i < wr->num_sge; i++)
+		if (wr->sge[i].length > 0)
+			verbs.sg_list[n++] = (struct ibv_sge){ .addr = wr->sge[i].addr,
+							       .length = wr->sge[i].length,
+							       .lkey = wr->sge[i].lkey };
+	slot->cookie = wr->wr_id;
+	slot->flags = (uint8_t)wr->flags;
+	slot->num_sge = n;
+	verbs.wr_id = (uintptr_t)slot;
+	verbs.next = NULL;
+	verbs.num_sge = n;
+	if (HW_UNLIKELY(!qp->verbs || qp->state >= HW_QP_ENDING))
+		return keep_recv(qp);
+	err = ibv_post_recv(qp->verbs, &verbs, &bad);
+	if (HW_UNLIKELY(err))
+		return recv_refused(qp, err);
+	rq->put++;
+	return 0;
+}
