@@ -9,121 +9,6 @@
 #define USUAL_LATENCY_NS 1000 /* where the trace does not say otherwise */
 #define POSTS_KEPT       512u /* looked through for the one of a packet */
 
-/* One more entry in a growing list; the room doubles. */
-#define GROW(list, count)                                                                          \
-	((((count) & ((count)-1)) == 0)                                                            \
-		 ? (void)((list) =                                                                 \
-				  mem_grow((list), ((count) ? 2 * (count) : 1) * sizeof(*(list)))) \
-		 : (void)0)
-
-bool span_equal(struct span a, struct span b)
-{
-	return a.length == b.length && !memcmp(a.s, b.s, a.length);
-}
-
-/* ---- lifelines ---- */
-
-static struct span adapter_of(struct span object)
-{
-	const char *dot = memchr(object.s, '.', object.length);
-
-	if (dot)
-		object.length = (size_t)(dot - object.s);
-	return object;
-}
-
-static bool is_ep(struct span object)
-{
-	struct span adapter = adapter_of(object);
-
-	return object.length > adapter.length + 3 && !memcmp(object.s + adapter.length, ".ep", 3);
-}
-
-bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline)
-{
-	struct span adapter = adapter_of(object);
-	size_t i;
-
-	for (i = 0; i < picture->lifeline_count; i++) {
-		if (span_equal(picture->lifelines[i].object, object)) {
-			*lifeline = i;
-			return true;
-		}
-	}
-	/* An EVD, an SRQ, a listener: beside the first EP of their adapter. */
-	for (i = 0; i < picture->lifeline_count; i++) {
-		if (span_equal(adapter_of(picture->lifelines[i].object), adapter)) {
-			*lifeline = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static void add_lifeline(struct picture *picture, struct span object)
-{
-	struct lifeline *lifeline;
-
-	GROW(picture->lifelines, picture->lifeline_count);
-	lifeline = &picture->lifelines[picture->lifeline_count++];
-	lifeline->object = object;
-	lifeline->name = name_of(&picture->words, object);
-}
-
-static bool has_lifeline(const struct picture *picture, struct span object)
-{
-	size_t i;
-
-	for (i = 0; i < picture->lifeline_count; i++) {
-		if (span_equal(picture->lifelines[i].object, object))
-			return true;
-	}
-	return false;
-}
-
-static int by_adapter(const void *a, const void *b)
-{
-	struct span x = ((const struct lifeline *)a)->object;
-	struct span y = ((const struct lifeline *)b)->object;
-	struct span ax = adapter_of(x), ay = adapter_of(y);
-
-	/* emu2 before emu10, ep2 before ep10 */
-	if (ax.length != ay.length)
-		return ax.length < ay.length ? -1 : 1;
-	if (memcmp(ax.s, ay.s, ax.length) != 0)
-		return memcmp(ax.s, ay.s, ax.length);
-	if (x.length != y.length)
-		return x.length < y.length ? -1 : 1;
-	return memcmp(x.s, y.s, x.length);
-}
-
-/* Every EP is a lifeline, and every adapter that sent something and has none. */
-static void find_lifelines(struct picture *picture, const char *text, size_t length)
-{
-	struct trace_reader reader;
-	struct trace_line line;
-	size_t ignored;
-
-	if (trace_open(&reader, "", text, length)) {
-		while (trace_next(&reader, &line)) {
-			if (is_ep(line.object) && !has_lifeline(picture, line.object))
-				add_lifeline(picture, line.object);
-		}
-	}
-	trace_close(&reader);
-	if (trace_open(&reader, "", text, length)) {
-		while (trace_next(&reader, &line)) {
-			if (span_is(line.verb, "packet") &&
-			    !picture_lifeline(picture, line.object, &ignored))
-				add_lifeline(picture, line.object);
-		}
-	}
-	trace_close(&reader);
-	if (picture->lifeline_count)
-		qsort(picture->lifelines, picture->lifeline_count, sizeof(*picture->lifelines),
-		      by_adapter);
-}
-
 /* ---- what a line adds ---- */
 
 static struct span whole_line(const struct trace_line *line)
@@ -185,22 +70,45 @@ static void remember_post(struct picture *picture, const struct trace_line *line
 			       .ns = line->ns };
 }
 
+static size_t oldest_post(const struct picture *picture)
+{
+	return picture->post_count > POSTS_KEPT ? picture->post_count - POSTS_KEPT : 0;
+}
+
+/* It is sent again, from a message on. */
+static void post_again(struct picture *picture, const struct trace_line *line)
+{
+	size_t i;
+
+	for (i = picture->post_count; i-- > oldest_post(picture);) {
+		struct post *post = &picture->posts[i];
+
+		if (post->message < trace_number(line, "message") ||
+		    !span_equal(post->ep, line->object))
+			continue;
+		post->ns = line->ns;
+		post->left = false;
+	}
+}
+
 /*
- * The trace tells when a packet came. The first packet of a message left at its post (once: then the
- * post is forgotten), any other as long before as the wire takes.
+ * The trace tells when a packet came. The first packet of a message left at its post or
+ * when it was posted again, any other as long before as the wire takes.
  */
 static uint64_t left_at(struct picture *picture, const struct trace_line *line)
 {
 	uint64_t message = trace_number(line, "message");
-	size_t i, oldest = picture->post_count > POSTS_KEPT ? picture->post_count - POSTS_KEPT : 0;
+	struct span from, to;
+	size_t i;
 
-	for (i = picture->post_count; i-- > oldest;) {
+	packet_ends(line, &from, &to);
+	for (i = picture->post_count; i-- > oldest_post(picture);) {
 		struct post *post = &picture->posts[i];
 
-		if (post->message != message || !span_equal(post->ep, line->object) ||
+		if (post->left || post->message != message || !span_equal(post->ep, from) ||
 		    trace_number(line, "packet") || !trace_value(line, "packet").length)
 			continue;
-		post->message = 0;
+		post->left = true;
 		return post->ns;
 	}
 	return line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
@@ -216,10 +124,10 @@ static bool find_ends(struct picture *picture, const struct trace_line *line, si
 	packet_ends(line, &sender, &receiver);
 	if (!picture_lifeline(picture, sender, from) || !picture_lifeline(picture, receiver, to))
 		return false;
-	if (is_ep(sender) && is_ep(receiver)) {
+	if (picture_is_ep(sender) && picture_is_ep(receiver)) {
 		lines[*from].peer = *to + 1;
 		lines[*to].peer = *from + 1;
-	} else if (is_ep(receiver) && lines[*to].peer) {
+	} else if (picture_is_ep(receiver) && lines[*to].peer) {
 		*from = lines[*to].peer - 1;
 	}
 	return true;
@@ -258,6 +166,9 @@ static void add_stretch(struct picture *picture, const struct trace_line *line)
 	stretch->lifeline = lifeline;
 	stretch->ns = line->ns;
 	stretch->state = trace_value(line, "to");
+	/* It is out of its connection. */
+	if (span_is(stretch->state, "UNCONNECTED"))
+		picture->lifelines[lifeline].peer = 0;
 }
 
 static void add_paragraph(struct picture *picture, const struct trace_line *line)
@@ -327,7 +238,8 @@ static void label_line(struct picture *picture, const struct trace_line *line,
 			  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_PLAIN,
 			  &row->cells[COLUMN_PROGRAM]);
 	} else if (wire->length) {
-		add_label(picture, lifeline, line->ns, MOOD_PLAIN, wire);
+		add_label(picture, lifeline, line->ns,
+			  span_is(line->verb, "fail") ? MOOD_WRONG : MOOD_PLAIN, wire);
 	}
 }
 
@@ -386,6 +298,8 @@ static void read_lines(struct picture *picture, struct trace_reader *reader, boo
 		}
 		if (span_starts(line.verb, "post_") && trace_value(&line, "message").length)
 			remember_post(picture, &line);
+		else if (span_is(line.verb, "retry"))
+			post_again(picture, &line);
 		draw_line(picture, &line, all);
 		picture->end_ns = line.ns;
 		picture->drawn = true;
@@ -405,7 +319,7 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&picture->words, text, length);
-		find_lifelines(picture, text, length);
+		picture_lifelines(picture, text, length);
 		picture->latency_ns =
 			trace_setting_number(text, length, "latency_ns", USUAL_LATENCY_NS);
 		read_lines(picture, &reader, all, all || !trace_has_beginning(text, length));

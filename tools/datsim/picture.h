@@ -23,6 +23,7 @@ struct lifeline {
 	struct span object; /* emu1.ep1, or emu1 where an adapter has no EP */
 	struct span name;   /* b.ep */
 	size_t peer;        /* at the other end of its connection, + 1; 0: not known */
+	size_t beside;      /* the one it is drawn beside, + 1: its first peer; 0: none */
 };
 
 /* A lifeline changes its dress with the state of its EP. */
@@ -74,11 +75,12 @@ struct graph {
 	size_t level_count;
 };
 
-/* When a message was posted: its first packet left no earlier. */
+/* When a message was posted, or is sent again: its first packet left no earlier. */
 struct post {
 	struct span ep;
 	uint64_t message;
 	uint64_t ns;
+	bool left;
 };
 
 struct picture {
@@ -114,6 +116,15 @@ void picture_levels(struct picture *picture, const struct trace_line *line);
 /* The lifeline that an object of the trace is drawn on. False: its adapter has none. */
 bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline);
 bool span_equal(struct span a, struct span b);
+bool picture_is_ep(struct span object);
+/* picture_lines.c: every EP, and every adapter that sent something and has none. */
+void picture_lifelines(struct picture *picture, const char *text, size_t length);
+/* One more entry in a growing list; the room doubles. */
+#define GROW(list, count)                                                                          \
+	((((count) & ((count)-1)) == 0)                                                            \
+		 ? (void)((list) =                                                                 \
+				  mem_grow((list), ((count) ? 2 * (count) : 1) * sizeof(*(list)))) \
+		 : (void)0)
 
 /* Draw it as SVG. False: the file could not be written, and *error says why. */
 bool svg_write(const struct picture *picture, const char *path, struct text *error);

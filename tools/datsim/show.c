@@ -3,10 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-/* With a blank between them they fill a terminal of 100. */
-static const int widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
+/* With a blank between them they fill a terminal of 100; events get what a wider one has. */
+static const int usual_widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
 #define TIME_WIDTH  8
 #define WHOLE_WIDTH 100
 
@@ -26,14 +27,24 @@ static bool says_utf8(const char *value)
 			 strstr(value, "utf-8"));
 }
 
+static bool takes_colour(FILE *out)
+{
+	const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
+
+	return isatty(fileno(out)) && !(no_colour && *no_colour) && kind && *kind &&
+	       strcmp(kind, "dumb") != 0;
+}
+
 struct terminal terminal_of(FILE *out)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	struct terminal terminal = { .out = out };
-	const char *no_colour = getenv("NO_COLOR"), *value;
+	struct terminal terminal = { .out = out, .colour = takes_colour(out) };
+	struct winsize size;
+	const char *value;
 	size_t i;
 
-	terminal.colour = isatty(fileno(out)) && !(no_colour && *no_colour);
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
+		terminal.width = size.ws_col;
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		value = getenv(names[i]);
 		if (!value || !*value)
@@ -92,15 +103,15 @@ static void put_time(struct timeline *timeline, uint64_t ns)
 	uint64_t since = ns - timeline->origin_ns;
 
 	if (timeline->printed_any && ns == timeline->printed_ns) {
-		fprintf(out, "%*s ", TIME_WIDTH, "");
+		fprintf(out, "%*s ", timeline->time_width, "");
 		return;
 	}
 	paint(timeline, DIM);
 	if (ns < timeline->origin_ns)
-		fprintf(out, "%*s ", TIME_WIDTH, "set-up");
+		fprintf(out, "%*s ", timeline->time_width, "set-up");
 	else
-		fprintf(out, "%*llu.%03u ", TIME_WIDTH - 4, (unsigned long long)(since / 1000),
-			(unsigned int)(since % 1000));
+		fprintf(out, "%*llu.%03u ", timeline->time_width - 4,
+			(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
 	paint(timeline, PLAIN);
 	timeline->printed_ns = ns;
 	timeline->printed_any = true;
@@ -133,9 +144,9 @@ static void flush_row(struct timeline *timeline)
 		text_add(&row->cells[COLUMN_PROGRAM], " x%d", row->times);
 	for (i = 0; i <= row->filled; i = next) {
 		/* A long cell may take the room of empty ones beside it. */
-		width = widths[i];
+		width = timeline->widths[i];
 		for (next = i + 1; next < NUM_COLUMNS && !row->cells[next].length; next++)
-			width += 1 + widths[next];
+			width += 1 + timeline->widths[next];
 		put_cell(timeline, text_of(&row->cells[i]), width,
 			 i == COLUMN_EVENT && row->alarm ? RED : colours[i], i == row->filled);
 	}
@@ -143,17 +154,35 @@ static void flush_row(struct timeline *timeline)
 	clear_row(row);
 }
 
+/* As wide as the last time is, and as the terminal. */
+static void lay_out(struct timeline *timeline)
+{
+	int i, more;
+	uint64_t us;
+
+	timeline->time_width = 4;
+	for (us = timeline->last_ns / 1000; us; us /= 10)
+		timeline->time_width++;
+	if (timeline->time_width < TIME_WIDTH)
+		timeline->time_width = TIME_WIDTH;
+	for (i = 0; i < NUM_COLUMNS; i++)
+		timeline->widths[i] = usual_widths[i];
+	more = timeline->terminal->width - WHOLE_WIDTH - (timeline->time_width - TIME_WIDTH);
+	if (more > 0)
+		timeline->widths[COLUMN_EVENT] += more;
+}
+
 static void put_titles(struct timeline *timeline)
 {
 	FILE *out = timeline->terminal->out;
-	int i;
+	int i, whole = WHOLE_WIDTH + timeline->time_width - TIME_WIDTH;
 
-	fprintf(out, "%*s ", TIME_WIDTH, "time, us");
+	fprintf(out, "%*s ", timeline->time_width, "time, us");
 	for (i = 0; i < NUM_COLUMNS; i++)
-		put_cell(timeline, titles[i], widths[i], DIM, i == NUM_COLUMNS - 1);
+		put_cell(timeline, titles[i], timeline->widths[i], DIM, i == NUM_COLUMNS - 1);
 	fputc('\n', out);
 	paint(timeline, DIM);
-	for (i = 0; i < WHOLE_WIDTH; i++)
+	for (i = 0; i < whole; i++)
 		fputs(timeline->terminal->utf8 ? "─" : "-", out);
 	paint(timeline, PLAIN);
 	fputc('\n', out);
@@ -230,7 +259,7 @@ static void put_note(struct timeline *timeline, struct span note)
 	}
 	text_printable(&text, note.s, note.length);
 	paint(timeline, BOLD);
-	fprintf(timeline->terminal->out, "%*s %s", TIME_WIDTH, "", text_of(&text));
+	fprintf(timeline->terminal->out, "%*s %s", timeline->time_width, "", text_of(&text));
 	paint(timeline, PLAIN);
 	fputc('\n', timeline->terminal->out);
 	text_free(&text);
@@ -312,6 +341,7 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&timeline, text, length);
+		lay_out(&timeline);
 		timeline.begun = !trace_has_beginning(text, length);
 		if (!terminal->bare)
 			put_titles(&timeline);

@@ -17,12 +17,13 @@ struct terminal {
 	FILE *out;
 	bool colour;
 	bool utf8;
+	int width;     /* columns; 0: none */
 	bool bare;     /* no titles */
 	uint64_t skip; /* lines of the trace, seen before */
 	bool all;      /* set-up, tear-down and what goes without saying too */
 };
 
-/* By the environment: colour on a terminal without NO_COLOR; UTF-8 by LC_ALL, LC_CTYPE, LANG. */
+/* By the environment: colour on a terminal that has it, without NO_COLOR; UTF-8 by LC_ALL, LC_CTYPE, LANG. */
 struct terminal terminal_of(FILE *out);
 
 /* Print a trace. False: it is damaged; the text says where. What came before that is printed. */
@@ -69,6 +70,8 @@ struct timeline {
 	bool printed_any;
 	bool noted; /* the last thing printed may be a note: a paragraph of several */
 	bool begun, over;
+	uint64_t last_ns; /* of the trace */
+	int time_width, widths[NUM_COLUMNS];
 	uint64_t folded;  /* lines before the script began */
 	uint64_t skipped; /* lines read so far, to compare with the terminal's */
 };

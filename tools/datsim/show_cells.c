@@ -303,6 +303,20 @@ static void again_cell(const struct timeline *timeline, const struct trace_line 
 	row->alone = true;
 }
 
+/* Why a request ends badly, told by who found it. */
+static void fail_cell(const struct timeline *timeline, const struct trace_line *line,
+		      struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_WIRE];
+
+	add_span(text, name_of(timeline, line->object));
+	text_add(text, " fails");
+	add_message(text, line);
+	text_add(text, ": ");
+	add_span(text, trace_value(line, "cause"));
+	row->alone = true;
+}
+
 /* A link (emu0>emu1) or a message of an EP, held or let go. */
 static void hold_cell(const struct timeline *timeline, const struct trace_line *line,
 		      struct row *row)
@@ -401,6 +415,8 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 		rule_cell(line, row);
 	} else if (span_is(line->verb, "retry") || span_is(line->verb, "ignore")) {
 		again_cell(timeline, line, row);
+	} else if (span_is(line->verb, "fail")) {
+		fail_cell(timeline, line, row);
 	} else if (span_is(line->verb, "take")) {
 		take_cell(timeline, line, row);
 	} else if (span_is(line->verb, "complete")) {

@@ -38,6 +38,7 @@ void names_collect(struct timeline *timeline, const char *text, size_t length)
 		while (trace_next(&reader, &line)) {
 			if (span_is(line.verb, "note") && span_starts(line.rest, NAME_NOTE))
 				add_alias(timeline, line.rest);
+			timeline->last_ns = line.ns;
 		}
 	}
 	trace_close(&reader);

@@ -7,11 +7,6 @@
 
 #include "xml.h"
 
-#define MARGIN      74.0  /* times */
-#define STEP_LEAST  210.0 /* between two lifelines */
-#define LABEL_MOST  330.0
-#define LABEL_APART 8.0 /* of packets */
-
 static const char style[] =
 	"<style>\n"
 	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1f2933}\n"
@@ -64,61 +59,11 @@ static void put(FILE *out, const char *s)
 	xml_escape(out, s, strlen(s));
 }
 
-/* "a: dat_ep_post_send(ep, 64)", "a.ep CONNECTED": the lifeline says who. */
-static const char *words_of(const struct picture *picture, const struct label *label)
-{
-	struct span name = picture->lifelines[label->lifeline].name;
-	const char *s = label->text, *colon = strstr(s, ": ");
-
-	if (!strncmp(s, name.s, name.length) && s[name.length] == ' ')
-		return s + name.length + 1;
-	return colon && strcspn(s, " (") > (size_t)(colon - s) ? colon + 2 : s;
-}
-
-static int characters(const char *s)
-{
-	int n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
 /* ---- the sheet ---- */
 
 double sheet_x(const struct sheet *sheet, size_t lifeline)
 {
-	return sheet->left + sheet->step * (double)lifeline;
-}
-
-static double label_width(const struct picture *picture, bool first)
-{
-	double most = 60.0, width;
-	size_t i;
-
-	for (i = 0; i < picture->label_count; i++) {
-		if ((picture->labels[i].lifeline == 0) != first)
-			continue;
-		width = SVG_CHAR * (characters(words_of(picture, &picture->labels[i])) + 5);
-		if (width > most)
-			most = width;
-	}
-	return most < LABEL_MOST ? most : LABEL_MOST;
-}
-
-static void lay_out(struct sheet *sheet)
-{
-	const struct picture *picture = sheet->picture;
-	double right = label_width(picture, false);
-	size_t lines = picture->lifeline_count ? picture->lifeline_count : 1;
-
-	scale_make(&sheet->scale, picture);
-	sheet->margin = MARGIN;
-	sheet->left = MARGIN + 18.0 + label_width(picture, true);
-	sheet->step = lines > 2 && right + 40.0 > STEP_LEAST ? right + 40.0 : STEP_LEAST;
-	sheet->graphs = sheet_x(sheet, lines - 1) + 18.0 + right + 20.0;
-	sheet->width =
-		sheet->graphs + (double)picture->graph_count * (SVG_GRAPH + SVG_GRAPH_GAP) + 20.0;
+	return sheet->lanes[lifeline].x;
 }
 
 static void put_title(const struct sheet *sheet)
@@ -176,6 +121,27 @@ static void put_times(const struct sheet *sheet)
 				(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
 			last = moment->y;
 		}
+	}
+}
+
+/* Graphs have their names again where lifelines have theirs. */
+static void put_graph_names(const struct sheet *sheet, double y)
+{
+	size_t i;
+
+	for (i = 0; i < sheet->picture->graph_count; i++) {
+		const struct graph *graph = &sheet->picture->graphs[i];
+		double x = sheet->graphs + (double)i * (SVG_GRAPH + SVG_GRAPH_GAP);
+
+		fprintf(sheet->out,
+			"<rect class='head' x='%.1f' y='%.1f' width='%.1f' height='%.0f' rx='6'/>"
+			"<text class='name mid' x='%.1f' y='%.1f'>",
+			x, y, SVG_GRAPH, SVG_NAMES, x + SVG_GRAPH / 2, y + 15.0);
+		xml_escape(sheet->out, graph->name.s, graph->name.length);
+		fprintf(sheet->out,
+			"</text><text class='small' x='%.1f' y='%.1f'>0</text>"
+			"<text class='small end' x='%.1f' y='%.1f'>%lld</text>\n",
+			x + 4.0, y + 28.0, x + SVG_GRAPH - 4.0, y + 28.0, (long long)graph->top);
 	}
 }
 
@@ -251,100 +217,138 @@ static void put_lifeline(const struct sheet *sheet, size_t lifeline)
 
 /* ---- arrows ---- */
 
-/* Where the last label between two lifelines was put. */
-struct place {
-	size_t from, to;
-	double y;
-	size_t turn;
-};
-
-/* Nearer to an arrow's end, where arrows that began together lie apart; not one on another. */
-static double along(struct place *place, const struct arrow *arrow, double y1, double y2)
+/* A label of a packet: on the arrow, but where nothing stands yet. */
+static void put_arrow_label(struct sheet *sheet, const struct arrow *arrow, const double from[2],
+			    const double to[2])
 {
-	static const double turns[] = { 0.66, 0.42, 0.2, 0.86 };
-	double y = y1 + (y2 - y1) * turns[0];
-	bool close = place->from == arrow->from && place->to == arrow->to &&
-		     y - place->y < LABEL_APART;
+	double width = SVG_SMALL * (double)svg_characters(arrow->label), at[2];
 
-	if (arrow->lost)
-		return 0.5;
-	place->turn = close ? (place->turn + 1) % ARRAY_SIZE(turns) : 0;
-	place->from = arrow->from;
-	place->to = arrow->to;
-	place->y = y;
-	return turns[place->turn];
+	if (arrow->from == arrow->to) {
+		at[0] = from[0] - 40.0;
+		at[1] = (from[1] + to[1]) / 2;
+	} else if (arrow->lost) {
+		places_beside(&sheet->places, to, width * 1.05, at);
+	} else {
+		places_on(&sheet->places, from, to, width, at);
+	}
+	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
+		mood_class[arrow->mood], at[0], at[1] - 3.0);
+	put(sheet->out, arrow->label);
+	fputs("</text>\n", sheet->out);
 }
 
-static void put_arrow(const struct sheet *sheet, const struct arrow *arrow, struct place *place)
+static void put_arrow(struct sheet *sheet, const struct arrow *arrow)
 {
 	uint64_t begin = sheet->picture->begin_ns;
-	double x1 = sheet_x(sheet, arrow->from), x2 = sheet_x(sheet, arrow->to);
-	double y1 = scale_y(&sheet->scale, arrow->sent_ns > begin ? arrow->sent_ns : begin);
-	double y2 = scale_y(&sheet->scale, arrow->came_ns);
-	double mx = (x1 + x2) / 2, my = (y1 + y2) / 2, part, lx, ly;
+	double from[2] = { sheet_x(sheet, arrow->from),
+			   scale_y(&sheet->scale,
+				   arrow->sent_ns > begin ? arrow->sent_ns : begin) };
+	double to[2] = { sheet_x(sheet, arrow->to), scale_y(&sheet->scale, arrow->came_ns) };
 
+	/* It ends half way. */
+	if (arrow->lost) {
+		to[0] = (from[0] + to[0]) / 2;
+		to[1] = (from[1] + to[1]) / 2;
+	}
 	/* To itself: a loop that leaves and comes back. */
 	if (arrow->from == arrow->to)
 		fprintf(sheet->out,
 			"<path class='arrow %s%s' d='M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f'>",
-			mood_class[arrow->mood], arrow->lost ? " lost" : "", x1, y1, x1 - 46.0, y1,
-			x1 - 46.0, y2, x2, y2);
+			mood_class[arrow->mood], arrow->lost ? " lost" : "", from[0], from[1],
+			from[0] - 46.0, from[1], from[0] - 46.0, to[1], to[0], to[1]);
 	else
 		fprintf(sheet->out, "<path class='arrow %s%s' d='M%.1f %.1fL%.1f %.1f'>",
-			mood_class[arrow->mood], arrow->lost ? " lost" : "", x1, y1,
-			arrow->lost ? mx : x2 + (x2 > x1 ? -2.0 : 2.0), arrow->lost ? my : y2);
+			mood_class[arrow->mood], arrow->lost ? " lost" : "", from[0], from[1],
+			arrow->lost ? to[0] : to[0] + (to[0] > from[0] ? -2.0 : 2.0), to[1]);
 	fputs("<title>", sheet->out);
 	xml_escape(sheet->out, arrow->line.s, arrow->line.length);
 	fputs("</title></path>\n", sheet->out);
 	if (arrow->lost)
 		fprintf(sheet->out, "<path class='cross' d='M%.1f %.1fl8 8m0 -8l-8 8'/>\n",
-			mx - 4.0, my - 4.0);
-	if (arrow->mood == MOOD_QUIET)
-		return;
-	part = along(place, arrow, y1, y2);
-	lx = x1 + (x2 - x1) * part;
-	ly = y1 + (y2 - y1) * part - (arrow->lost ? 5.0 : 0);
-	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
-		mood_class[arrow->mood], arrow->from == arrow->to ? x1 - 40.0 : lx, ly - 3.0);
-	put(sheet->out, arrow->label);
-	fputs("</text>\n", sheet->out);
+			to[0] - 4.0, to[1] - 4.0);
+	if (arrow->mood != MOOD_QUIET)
+		put_arrow_label(sheet, arrow, from, to);
 }
 
 /* ---- labels ---- */
 
-static void put_label(const struct sheet *sheet, const struct label *label, int row)
+/* The first so many characters; the rest is told to those who ask. */
+static void put_words(const struct sheet *sheet, const char *words, int times)
 {
-	const struct moment *moment = scale_moment(&sheet->scale, label->ns);
-	double x = sheet_x(sheet, label->lifeline), y = moment->y + SVG_LINE * row;
-	bool left = label->lifeline == 0;
+	size_t length = 0, n = 0;
+
+	while (words[length] && n < SVG_WORDS_MOST - 1) {
+		length++;
+		n += ((unsigned char)words[length] & 0xc0) != 0x80;
+	}
+	if (!words[length] || svg_characters(words) <= SVG_WORDS_MOST)
+		length = strlen(words);
+	xml_escape(sheet->out, words, length);
+	if (words[length])
+		fputs("\xe2\x80\xa6", sheet->out);
+	if (times > 1)
+		fprintf(sheet->out, " x%d", times);
+	if (words[length]) {
+		fputs("<title>", sheet->out);
+		put(sheet->out, words);
+		fputs("</title>", sheet->out);
+	}
+}
+
+static void put_label(const struct sheet *sheet, const struct label *label, double y)
+{
+	const struct lane *lane = &sheet->lanes[label->lifeline];
 
 	fprintf(sheet->out,
 		"<circle class='dot %s' cx='%.1f' cy='%.1f' r='%s'/>"
 		"<text class='halo %s%s' x='%.1f' y='%.1f'>",
-		mood_class[label->mood], x, y, label->mood == MOOD_WATERMARK ? "5" : "3",
-		mood_class[label->mood], left ? " end" : "", left ? x - 12.0 : x + 12.0, y + 4.0);
-	put(sheet->out, words_of(sheet->picture, label));
-	if (label->times > 1)
-		fprintf(sheet->out, " x%d", label->times);
+		mood_class[label->mood], lane->x, y, label->mood == MOOD_WATERMARK ? "5" : "3",
+		mood_class[label->mood], lane->left ? " end" : "",
+		lane->left ? lane->x - 12.0 : lane->x + 12.0, y + 4.0);
+	put_words(sheet, svg_words(sheet->picture, label), label->times);
 	fputs("</text>\n", sheet->out);
 }
 
-static void put_labels(const struct sheet *sheet)
+/* Their places, for the labels of packets to know; or the labels. */
+static void labels(struct sheet *sheet, bool draw)
 {
 	const struct picture *picture = sheet->picture;
-	uint64_t *at = mem_zero(picture->lifeline_count, sizeof(*at));
-	int *row = mem_zero(picture->lifeline_count, sizeof(*row));
+	uint64_t *at = mem_zero(picture->lifeline_count + 1, sizeof(*at));
+	int *row = mem_zero(picture->lifeline_count + 1, sizeof(*row));
 	size_t i, line;
+	double y;
 
 	for (i = 0; i < picture->label_count; i++) {
-		line = picture->labels[i].lifeline;
-		if (at[line] != picture->labels[i].ns)
+		const struct label *label = &picture->labels[i];
+		const struct lane *lane = &sheet->lanes[label->lifeline];
+		double width = SVG_CHAR * (double)svg_characters(svg_words(picture, label)) + 12.0;
+
+		line = label->lifeline;
+		if (at[line] != label->ns)
 			row[line] = 0;
-		at[line] = picture->labels[i].ns;
-		put_label(sheet, &picture->labels[i], row[line]++);
+		at[line] = label->ns;
+		y = scale_moment(&sheet->scale, label->ns)->y + SVG_LINE * row[line]++;
+		if (draw)
+			put_label(sheet, label, y);
+		else
+			places_take(&sheet->places, lane->left ? lane->x - width : lane->x,
+				    lane->left ? lane->x : lane->x + width, y);
 	}
 	free(at);
 	free(row);
+}
+
+static bool has_hard_mark(const struct picture *picture)
+{
+	size_t i, j;
+
+	for (i = 0; i < picture->graph_count; i++) {
+		for (j = 0; j < picture->graphs[i].level_count; j++) {
+			if (picture->graphs[i].levels[j].hard >= 0)
+				return true;
+		}
+	}
+	return false;
 }
 
 static void put_legend(const struct sheet *sheet)
@@ -365,18 +369,23 @@ static void put_legend(const struct sheet *sheet)
 		"<path class='flag' d='M%.1f %.1fl5 -8h-10z'/>"
 		"<text class='small' x='%.1f' y='%.1f'>passed: the event</text>\n",
 		x, y + 24.0, x + 19.0, y + 28.0, x + 6.0, y + 42.0, x + 19.0, y + 42.0);
+	if (has_hard_mark(sheet->picture))
+		fprintf(sheet->out,
+			"<path class='hardmark' d='M%.1f %.1fh14'/>"
+			"<text class='small' x='%.1f' y='%.1f'>a hard mark</text>\n",
+			x, y + 52.0, x + 19.0, y + 56.0);
 }
 
-static void draw(const struct sheet *sheet)
+static void draw(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
-	struct place place = { .y = -100.0 };
+	double height = sheet->scale.bottom + (picture->graph_count ? 74.0 : 10.0);
 	size_t i;
 
 	fprintf(sheet->out,
 		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
 		"viewBox='0 0 %.0f %.0f'>\n",
-		sheet->width, sheet->scale.bottom + 60.0, sheet->width, sheet->scale.bottom + 60.0);
+		sheet->width, height, sheet->width, height);
 	fputs(style, sheet->out);
 	fputs("<rect class='paper' width='100%' height='100%'/>\n", sheet->out);
 	put_paragraphs(sheet, false);
@@ -388,13 +397,15 @@ static void draw(const struct sheet *sheet)
 	for (i = 0; i < picture->lifeline_count; i++)
 		put_lifeline(sheet, i);
 	for (i = 0; i < picture->arrow_count; i++)
-		put_arrow(sheet, &picture->arrows[i], &place);
+		put_arrow(sheet, &picture->arrows[i]);
 	put_paragraphs(sheet, true);
-	put_labels(sheet);
+	labels(sheet, true);
 	put_legend(sheet);
 	put_names(sheet, SVG_HEADER - 42.0);
-	for (i = 0; i < sheet->scale.header_count; i++)
+	for (i = 0; i < sheet->scale.header_count; i++) {
 		put_names(sheet, sheet->scale.headers[i]);
+		put_graph_names(sheet, sheet->scale.headers[i]);
+	}
 	fputs("</svg>\n", sheet->out);
 }
 
@@ -408,8 +419,13 @@ bool svg_write(const struct picture *picture, const char *path, struct text *err
 		text_add(error, "datsim: cannot write %s: %s\n", path, strerror(errno));
 		return false;
 	}
-	lay_out(&sheet);
+	scale_make(&sheet.scale, picture);
+	lanes_make(&sheet);
+	places_make(&sheet.places, sheet.scale.bottom);
+	labels(&sheet, false);
 	draw(&sheet);
+	places_free(&sheet.places);
+	free(sheet.lanes);
 	scale_free(&sheet.scale);
 	good = !ferror(sheet.out);
 	good = !fclose(sheet.out) && good;

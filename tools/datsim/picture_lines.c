@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lifelines of a picture: which there are, and beside whom each is drawn. */
+#include "picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace_fault.h"
+
+bool span_equal(struct span a, struct span b)
+{
+	return a.length == b.length && !memcmp(a.s, b.s, a.length);
+}
+
+static struct span adapter_of(struct span object)
+{
+	const char *dot = memchr(object.s, '.', object.length);
+
+	if (dot)
+		object.length = (size_t)(dot - object.s);
+	return object;
+}
+
+bool picture_is_ep(struct span object)
+{
+	struct span adapter = adapter_of(object);
+
+	return object.length > adapter.length + 3 && !memcmp(object.s + adapter.length, ".ep", 3);
+}
+
+bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline)
+{
+	struct span adapter = adapter_of(object);
+	size_t i;
+
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (span_equal(picture->lifelines[i].object, object)) {
+			*lifeline = i;
+			return true;
+		}
+	}
+	/* An EVD, an SRQ, a listener: beside the first EP of their adapter. */
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (span_equal(adapter_of(picture->lifelines[i].object), adapter)) {
+			*lifeline = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_lifeline(struct picture *picture, struct span object)
+{
+	GROW(picture->lifelines, picture->lifeline_count);
+	picture->lifelines[picture->lifeline_count++] =
+		(struct lifeline){ .object = object, .name = name_of(&picture->words, object) };
+}
+
+static bool has_lifeline(const struct picture *picture, struct span object)
+{
+	size_t i;
+
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (span_equal(picture->lifelines[i].object, object))
+			return true;
+	}
+	return false;
+}
+
+static int by_adapter(const void *a, const void *b)
+{
+	struct span x = ((const struct lifeline *)a)->object;
+	struct span y = ((const struct lifeline *)b)->object;
+	struct span ax = adapter_of(x), ay = adapter_of(y);
+
+	/* emu2 before emu10, ep2 before ep10 */
+	if (ax.length != ay.length)
+		return ax.length < ay.length ? -1 : 1;
+	if (memcmp(ax.s, ay.s, ax.length) != 0)
+		return memcmp(ax.s, ay.s, ax.length);
+	if (x.length != y.length)
+		return x.length < y.length ? -1 : 1;
+	return memcmp(x.s, y.s, x.length);
+}
+
+/* Its first peer, if that has none yet. */
+static void find_peers(struct picture *picture, const char *text, size_t length)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+	struct span from, to;
+	size_t a, b;
+
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			packet_ends(&line, &from, &to);
+			if (!span_is(line.verb, "packet") || !picture_is_ep(from) ||
+			    !picture_is_ep(to) || !picture_lifeline(picture, from, &a) ||
+			    !picture_lifeline(picture, to, &b) || a == b)
+				continue;
+			if (picture->lifelines[a].beside || picture->lifelines[b].beside)
+				continue;
+			picture->lifelines[a].beside = b + 1;
+			picture->lifelines[b].beside = a + 1;
+		}
+	}
+	trace_close(&reader);
+}
+
+/* Peers side by side, by the one that is first. */
+static void put_side_by_side(struct picture *picture)
+{
+	struct lifeline *lines = picture->lifelines, *order;
+	size_t i, n = 0, beside;
+
+	order = mem_zero(picture->lifeline_count + 1, sizeof(*order));
+	for (i = 0; i < picture->lifeline_count; i++) {
+		beside = lines[i].beside;
+		if (beside && beside - 1 < i)
+			continue;
+		order[n] = lines[i];
+		order[n].beside = beside ? n + 2 : 0;
+		n++;
+		if (beside) {
+			order[n] = lines[beside - 1];
+			order[n].beside = n;
+			n++;
+		}
+	}
+	free(lines);
+	picture->lifelines = order;
+}
+
+/* Every EP is a lifeline, and every adapter that sent something and has none. */
+void picture_lifelines(struct picture *picture, const char *text, size_t length)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+	size_t ignored;
+
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (picture_is_ep(line.object) && !has_lifeline(picture, line.object))
+				add_lifeline(picture, line.object);
+		}
+	}
+	trace_close(&reader);
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (span_is(line.verb, "packet") &&
+			    !picture_lifeline(picture, line.object, &ignored))
+				add_lifeline(picture, line.object);
+		}
+	}
+	trace_close(&reader);
+	if (picture->lifeline_count)
+		qsort(picture->lifelines, picture->lifeline_count, sizeof(*picture->lifelines),
+		      by_adapter);
+	find_peers(picture, text, length);
+	put_side_by_side(picture);
+}

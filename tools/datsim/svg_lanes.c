@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lifelines across the paper. The two ends of a connection stand side by side, so that their packets
+ * cross nobody else, with their words on the outer sides; who has no peer stands alone.
+ */
+#include "svg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN      74.0  /* times */
+#define BETWEEN     230.0 /* two ends of a connection */
+#define WORDS_LEAST 60.0
+#define WORDS_MOST  (SVG_CHAR * SVG_WORDS_MOST)
+#define WORDS_GAP   18.0 /* around words */
+
+const char *svg_words(const struct picture *picture, const struct label *label)
+{
+	struct span name = picture->lifelines[label->lifeline].name;
+	const char *s = label->text, *colon = strstr(s, ": ");
+
+	if (!strncmp(s, name.s, name.length) && s[name.length] == ' ')
+		return s + name.length + 1;
+	return colon && strcspn(s, " (") > (size_t)(colon - s) ? colon + 2 : s;
+}
+
+size_t svg_characters(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* What the words beside each need. */
+static double *widths(const struct picture *picture)
+{
+	double *most = mem_zero(picture->lifeline_count + 1, sizeof(*most)), width;
+	size_t i, line;
+
+	for (i = 0; i < picture->label_count; i++) {
+		line = picture->labels[i].lifeline;
+		width = SVG_CHAR *
+			(double)(svg_characters(svg_words(picture, &picture->labels[i])) + 5);
+		if (most[line] < width)
+			most[line] = width < WORDS_MOST ? width : WORDS_MOST;
+	}
+	for (i = 0; i < picture->lifeline_count; i++) {
+		if (most[i] < WORDS_LEAST)
+			most[i] = WORDS_LEAST;
+	}
+	return most;
+}
+
+/* The first has its words on the left in any case: there is nothing else there. */
+void lanes_make(struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	double *words = widths(picture), x = MARGIN;
+	size_t i, count = picture->lifeline_count;
+	bool left, right_taken = false;
+
+	sheet->margin = MARGIN;
+	sheet->lanes = mem_zero(count + 1, sizeof(*sheet->lanes));
+	for (i = 0; i < count; i++) {
+		const struct lifeline *line = &picture->lifelines[i];
+		bool second = i && line[-1].beside == i + 1;
+
+		left = !second && (i == 0 || line->beside);
+		if (second)
+			x += BETWEEN;
+		else
+			x += WORDS_GAP + (left ? words[i] : right_taken ? 40.0 : WORDS_LEAST);
+		sheet->lanes[i] = (struct lane){ .x = x, .left = left };
+		right_taken = !left;
+		if (!left)
+			x += WORDS_GAP + words[i];
+		else if (!line->beside)
+			x += BETWEEN - WORDS_GAP - WORDS_LEAST;
+	}
+	sheet->graphs = x + 20.0;
+	sheet->width =
+		sheet->graphs + (double)picture->graph_count * (SVG_GRAPH + SVG_GRAPH_GAP) + 20.0;
+	free(words);
+}
