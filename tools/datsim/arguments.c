@@ -59,6 +59,13 @@ static void fill_struct(struct invocation *inv, const struct value *value, void 
 	}
 }
 
+static void set_struct(struct invocation *inv, int i, const struct value *value)
+{
+	memset(&inv->storage[i], 0, sizeof(inv->storage[i]));
+	fill_struct(inv, value, &inv->storage[i]);
+	inv->slots[i].pointer = &inv->storage[i];
+}
+
 /* The bits of the members that the structure after it names. */
 static uint64_t mask_of(const struct value *value)
 {
@@ -231,34 +238,10 @@ static DAT_COUNT count_of(const struct invocation *inv, int i)
 	return count ? (DAT_COUNT)value_number(inv->run, count) : inv->segment_count;
 }
 
-static bool fill_slot(struct invocation *inv, int i)
+/* What is made of segments, or counts them. */
+static bool fill_memory(struct invocation *inv, int i, const struct value *value, union slot *slot)
 {
-	const struct param *param = &inv->call->row->params[i];
-	const struct value *value = inv->call->in[i];
-	union slot *slot = &inv->slots[i];
-
-	if (param_is_output(param) || param->kind == PARAM_INOUT_HANDLE) {
-		set_output(inv, i, value);
-		return true;
-	}
-	switch (param->kind) {
-	case PARAM_HANDLE:
-		slot->handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
-		return true;
-	case PARAM_STRUCT:
-		if (!value || value->kind == VALUE_NULL)
-			return true;
-		memset(&inv->storage[i], 0, sizeof(inv->storage[i]));
-		fill_struct(inv, value, &inv->storage[i]);
-		slot->pointer = &inv->storage[i];
-		return true;
-	case PARAM_MASK_OF_STRUCT:
-		slot->number = value ? value_number(inv->run, value)
-				     : mask_of(inv->call->in[i + 1]);
-		return true;
-	case PARAM_SEGMENT_COUNT:
-	case PARAM_DATA_SIZE:
-		return true; /* set together with the parameter after it */
+	switch (inv->call->row->params[i].kind) {
 	case PARAM_SEGMENTS:
 		if (!set_segments(inv, value, slot))
 			return false;
@@ -273,40 +256,78 @@ static bool fill_slot(struct invocation *inv, int i)
 		return set_triplet(inv, value, slot);
 	case PARAM_REMOTE:
 		return set_remote(inv, i, value, slot);
+	default:
+		return true; /* set together with the parameter after it */
+	}
+}
+
+static void fill_number(struct invocation *inv, int i, const struct value *value, union slot *slot)
+{
+	const struct param *param = &inv->call->row->params[i];
+
+	slot->number = value ? value_number(inv->run, value) : param->standard;
+	if (param->is_signed)
+		slot->count = (DAT_COUNT)slot->number;
+}
+
+static bool fill_slot(struct invocation *inv, int i)
+{
+	const struct param *param = &inv->call->row->params[i];
+	const struct value *value = inv->call->in[i];
+	union slot *slot = &inv->slots[i];
+	bool none = !value || value->kind == VALUE_NULL;
+
+	if (param_is_output(param) || param->kind == PARAM_INOUT_HANDLE) {
+		set_output(inv, i, value);
+		return true;
+	}
+	switch (param->kind) {
+	case PARAM_HANDLE:
+		slot->handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
+		break;
+	case PARAM_STRUCT:
+		if (!none)
+			set_struct(inv, i, value);
+		break;
+	case PARAM_MASK_OF_STRUCT:
+		slot->number = value ? value_number(inv->run, value)
+				     : mask_of(inv->call->in[i + 1]);
+		break;
 	case PARAM_COOKIE:
 		set_cookie(inv, i, value);
-		return true;
+		break;
 	case PARAM_CONTEXT:
 		slot->context.as_64 = value_number(inv->run, value);
-		return true;
+		break;
 	case PARAM_NAME:
 		set_name(inv, i, value);
-		return true;
+		break;
 	case PARAM_ADDRESS:
 		return set_address(inv, value, &inv->storage[i], slot);
 	case PARAM_DATA:
 		set_data(inv, i, value);
-		return true;
+		break;
 	case PARAM_REGION:
 		set_region(inv, i, value);
-		return true;
+		break;
 	case PARAM_EVENT:
 		set_event(inv, i, value);
-		return true;
+		break;
 	case PARAM_AGENT:
-		if (value && value->kind != VALUE_NULL)
+		if (!none)
 			slot->agent = agent_new(inv->run, inv->st->actor_index,
 						value_number(inv->run, value));
-		return true;
+		break;
 	case PARAM_PROVIDER:
 		slot->pointer = value ? NULL : tool_provider();
-		return true;
-	default:
 		break;
+	case PARAM_NUMBER:
+	case PARAM_TIMEOUT:
+		fill_number(inv, i, value, slot);
+		break;
+	default:
+		return fill_memory(inv, i, value, slot);
 	}
-	slot->number = value ? value_number(inv->run, value) : param->standard;
-	if (param->is_signed)
-		slot->count = (DAT_COUNT)slot->number;
 	return true;
 }
 

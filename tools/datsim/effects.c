@@ -48,6 +48,36 @@ static void learn_endpoint(struct invocation *inv, int symbol)
 	object->srq = input_symbol(inv, "srq_handle");
 }
 
+static void learn_queue(struct invocation *inv, int symbol)
+{
+	const DAT_SRQ_ATTR *attr = inv->slots[position_of(inv->call, "srq_attr")].pointer;
+
+	srq_is_new(inv->run, symbol, attr->max_recv_dtos, attr->low_watermark);
+}
+
+/* An EP without a name takes buffers unseen. */
+static void forget_queue(struct invocation *inv)
+{
+	int srq = input_symbol(inv, "srq_handle");
+
+	if (srq >= 0)
+		inv->run->objects[srq].srq_model.known = false;
+}
+
+/* What a call on an SRQ set. */
+static void learn_setting(struct invocation *inv)
+{
+	int srq = value_object(inv->run, inv->call->in[0]);
+	struct srq_model *model = srq < 0 ? NULL : &inv->run->objects[srq].srq_model;
+
+	if (model && !strcmp(inv->call->name, "dat_srq_resize"))
+		model->max = inv->slots[1].count;
+	if (model && !strcmp(inv->call->name, "dat_srq_set_lw")) {
+		model->low = inv->slots[1].count;
+		model->armed += model->low > 0;
+	}
+}
+
 static void learn_modification(struct invocation *inv)
 {
 	const struct value *value = inv->call->in[2];
@@ -55,7 +85,7 @@ static void learn_modification(struct invocation *inv)
 	struct object *object;
 	int ep;
 
-	if (strcmp(inv->call->name, "dat_ep_modify"))
+	if (strcmp(inv->call->name, "dat_ep_modify") || value->kind != VALUE_STRUCT)
 		return;
 	ep = value_object(inv->run, inv->call->in[0]);
 	if (ep < 0)
@@ -87,6 +117,8 @@ static void name_new_handles(struct invocation *inv)
 		    !inv->slots[i].pointer)
 			continue;
 		if (!target || target->symbol < 0) {
+			if (param->type == DAT_HANDLE_TYPE_EP)
+				forget_queue(inv);
 			if (!param->borrowed)
 				run_stray(inv->run, inv->storage[i].handle, param->type);
 		} else {
@@ -94,6 +126,8 @@ static void name_new_handles(struct invocation *inv)
 			inv->run->objects[target->symbol].borrowed = param->borrowed;
 			if (param->type == DAT_HANDLE_TYPE_EP)
 				learn_endpoint(inv, target->symbol);
+			if (param->type == DAT_HANDLE_TYPE_SRQ)
+				learn_queue(inv, target->symbol);
 			if (param->type == DAT_HANDLE_TYPE_LMR)
 				learn_memory(inv, &inv->run->objects[target->symbol]);
 		}
@@ -128,15 +162,25 @@ static void learn_request_ep(struct invocation *inv)
 	dat_sim_trace(inv->run->sim, DAT_FALSE);
 	dat_cr_query(inv->slots[0].handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param);
 	dat_sim_trace(inv->run->sim, inv->run->traced ? DAT_TRUE : DAT_FALSE);
-	inv->cr_ep = param.local_ep_handle;
+	inv->its_ep = param.local_ep_handle;
+}
+
+static void learn_reserved_ep(struct invocation *inv)
+{
+	DAT_RSP_PARAM param = { .ep_handle = DAT_HANDLE_NULL };
+
+	dat_sim_trace(inv->run->sim, DAT_FALSE);
+	dat_rsp_query(inv->slots[0].handle, DAT_RSP_FIELD_EP_HANDLE, &param);
+	dat_sim_trace(inv->run->sim, inv->run->traced ? DAT_TRUE : DAT_FALSE);
+	inv->its_ep = param.ep_handle;
 }
 
 /* Accepted, an EP that was made for the request is the program's; else it is gone. */
 static void answered(struct invocation *inv)
 {
-	int ep = object_of(inv->run, inv->cr_ep);
+	int ep = object_of(inv->run, inv->its_ep);
 
-	if (inv->cr_ep == DAT_HANDLE_NULL || (ep >= 0 && !inv->run->objects[ep].borrowed))
+	if (inv->its_ep == DAT_HANDLE_NULL || (ep >= 0 && !inv->run->objects[ep].borrowed))
 		return;
 	if (strcmp(inv->call->name, "dat_cr_accept")) {
 		if (ep >= 0)
@@ -144,7 +188,7 @@ static void answered(struct invocation *inv)
 	} else if (ep >= 0) {
 		inv->run->objects[ep].borrowed = false;
 	} else {
-		run_stray(inv->run, inv->cr_ep, DAT_HANDLE_TYPE_EP);
+		run_stray(inv->run, inv->its_ep, DAT_HANDLE_TYPE_EP);
 	}
 }
 
@@ -202,6 +246,8 @@ void before_call(struct invocation *inv)
 		inv->was_disconnected = is_disconnected(inv->slots[0].handle);
 	if (row->effect == CALL_ANSWERS)
 		learn_request_ep(inv);
+	if (!strcmp(row->name, "dat_rsp_free"))
+		learn_reserved_ep(inv);
 	if (!call_posts(row))
 		return;
 	flags = position_of(inv->call, "completion_flags");
@@ -226,18 +272,38 @@ static void succeeded(struct invocation *inv)
 		registered(inv);
 		return;
 	case CALL_RESETS:
-		if (inv->was_disconnected && first >= 0)
+		if (inv->was_disconnected && first >= 0) {
 			ledger_drop(run, first);
+			srq_purged(run, first);
+		}
 		return;
 	case CALL_FREES:
 	case CALL_CLOSES:
 		break;
+	case CALL_SENDS:
+		if (inv->queue >= 0)
+			srq_sent(run, &run->ledger.dtos[inv->dto]);
+		return;
+	case CALL_RECEIVES:
+		if (inv->queue >= 0 &&
+		    run->script->symbols[inv->queue].type == DAT_HANDLE_TYPE_SRQ) {
+			run->objects[inv->queue].srq_model.posted++;
+			run->objects[inv->queue].srq_model.outstanding++;
+		}
+		return;
+	case CALL_WRITES:
+	case CALL_READS:
+		return;
 	default:
+		if (inv->call->in[0])
+			learn_setting(inv);
 		learn_modification(inv);
 		return;
 	}
 	if (first < 0)
 		return;
+	if (run->script->symbols[first].type == DAT_HANDLE_TYPE_EP)
+		srq_purged(run, first);
 	object_gone(run, first);
 	for (i = 0; inv->call->row->effect == CALL_CLOSES && i < run->script->symbol_count; i++) {
 		if (run->script->symbols[i].owner == first)

@@ -283,7 +283,7 @@ static bool run_absent(struct run *run, const struct statement *st)
 
 	if (st->when.kind == WHEN_AT && !run_until(run, base + st->when.from_ns))
 		return false;
-	if (st->when.kind == WHEN_ANY && !run_quiet(run))
+	if (st->when.kind == WHEN_ANY && !run_until_quiet(run))
 		return false;
 	if (!run_dequeue(run, st->event.evd->symbol, &event, &got))
 		return false;

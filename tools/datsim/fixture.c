@@ -144,6 +144,7 @@ static bool make_srq(struct setup *setup)
 	if (!made(setup, "dat_srq_create", ret))
 		return false;
 	made_object(setup, use->srq, srq);
+	srq_is_new(setup->run, symbol_of(setup, use->srq), attr.max_recv_dtos, attr.low_watermark);
 	return true;
 }
 
@@ -257,6 +258,8 @@ static bool use_connected(struct setup *a, struct setup *b)
 		    !connect_endpoints(a, b, a->run->objects[a_ep + i].handle,
 				       b->run->objects[b_ep + i].handle))
 			return false;
+		ep_met(a->run, a_ep + i, b_ep + i);
+		b->run->objects[b_ep + i].ep.passive = true;
 	}
 	return true;
 }

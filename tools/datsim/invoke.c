@@ -249,6 +249,8 @@ static bool call_once(struct run *run, const struct statement *st)
 	if (!fill_slots(&inv))
 		goto out;
 	before_call(&inv);
+	if (!checks_before(&inv))
+		goto out;
 	ret = inv.call->row->make(inv.slots);
 	after_call(&inv, ret);
 	run_observe(run);
@@ -258,7 +260,7 @@ static bool call_once(struct run *run, const struct statement *st)
 	       (is_question(&inv) || check_result(&inv, ret));
 	if (good && ret == DAT_SUCCESS)
 		good = see_event(&inv);
-	good = good && check_wanted(&inv, ret);
+	good = good && check_wanted(&inv, ret) && checks_after(&inv, ret);
 out:
 	free(inv.list);
 	return good;

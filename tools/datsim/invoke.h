@@ -44,7 +44,7 @@ struct invocation {
 	int queue;  /* and the symbol of the EP or SRQ */
 	struct region *region;
 	bool was_disconnected;    /* an EP that is reset */
-	DAT_EP_HANDLE cr_ep;      /* of a CR that the call answers */
+	DAT_EP_HANDLE its_ep;     /* of a CR that the call answers, or an RSP that it frees */
 	DAT_PROVIDER_INFO **list; /* of a PARAM_OUT_LIST; freed behind the call */
 	char cookie[DAT_LMR_COOKIE_SIZE];
 	unsigned char data[DATA_MAX];
@@ -60,6 +60,9 @@ bool set_remote(struct invocation *inv, int i, const struct value *value, union 
 /* effects.c: what the call changed in the tool's books. */
 void before_call(struct invocation *inv);
 void after_call(struct invocation *inv, DAT_RETURN ret);
+/* check.c: the EPs that the call is about, then everything. */
+bool checks_before(struct invocation *inv);
+bool checks_after(struct invocation *inv, DAT_RETURN ret);
 /* The tool's own provider, which no IA can be opened of; and those that a script left registered. */
 DAT_PROVIDER *tool_provider(void);
 /* Say what the call returned and gave. */

@@ -31,6 +31,7 @@ size_t ledger_post(struct run *run, enum dto_kind kind, int queue)
 	dto->kind = kind;
 	dto->queue = queue;
 	dto->rmr = -1;
+	dto->peer = -1;
 	dto->first_piece = ledger->piece_count;
 	dto->posted = ledger->reaped;
 	return ledger->count++;
@@ -96,14 +97,19 @@ uint64_t ledger_label(const struct run *run, uint64_t cookie)
 
 /* ---- completions ---- */
 
+bool checker_found(struct run *run, struct text *expected, struct text *actual)
+{
+	return run_fail(run, EXIT_CHECKER, expected, actual,
+			"a checker that is always on found a fault");
+}
+
 bool checker_failed(struct run *run, const char *expected, const char *actual)
 {
 	struct text want = { 0 }, got = { 0 };
 
 	text_add(&want, "%s", expected);
 	text_add(&got, "%s", actual);
-	return run_fail(run, EXIT_CHECKER, &want, &got,
-			"a checker that is always on found a fault");
+	return checker_found(run, &want, &got);
 }
 
 static const char *const kinds[DTO_KINDS] = {
@@ -112,7 +118,7 @@ static const char *const kinds[DTO_KINDS] = {
 };
 
 /* "the Send of a.ep with cookie 7" */
-static void text_dto(const struct run *run, struct text *text, const struct dto *dto)
+void text_dto(const struct run *run, struct text *text, const struct dto *dto)
 {
 	const struct symbol *symbol = &run->script->symbols[dto->queue];
 	size_t number = (size_t)(dto - run->ledger.dtos), i, nth = 0;
@@ -133,8 +139,7 @@ static bool wrong(struct run *run, const struct dto *dto, const char *expected, 
 	text_add(&want, "%s", expected);
 	text_dto(run, &got, dto);
 	text_add(&got, " %s", actual);
-	return run_fail(run, EXIT_CHECKER, &want, &got,
-			"a checker that is always on found a fault");
+	return checker_found(run, &want, &got);
 }
 
 static bool check_queue(struct run *run, int ep, int evd, const struct dto *dto)
@@ -168,10 +173,16 @@ static bool check_order(struct run *run, const struct dto *dto, size_t number)
 static bool check_guards(struct run *run, const struct dto *dto)
 {
 	bool whole = piece_guards_whole(&dto->remote);
+	const struct piece *piece;
 	size_t i;
 
-	for (i = 0; i < dto->piece_count; i++)
-		whole = whole && piece_guards_whole(&run->ledger.pieces[dto->first_piece + i]);
+	if (dto->remote.region)
+		whole = whole && region_guards_whole(dto->remote.region);
+	for (i = 0; i < dto->piece_count; i++) {
+		piece = &run->ledger.pieces[dto->first_piece + i];
+		whole = whole && piece_guards_whole(piece) &&
+			(!piece->region || region_guards_whole(piece->region));
+	}
 	return whole || wrong(run, dto, "nothing written beside a buffer",
 			      "completed, and guard bytes beside its buffer are overwritten");
 }
@@ -215,6 +226,10 @@ static bool reap_dto(struct run *run, int evd, const DAT_DTO_COMPLETION_EVENT_DA
 			     "completed all the same");
 	if (!reap(run, dto, ep, evd))
 		return false;
+	if (run->script->symbols[dto->queue].type == DAT_HANDLE_TYPE_SRQ)
+		srq_reaped(run, dto->queue, ep);
+	if (dto->peer >= 0 && data->status == DAT_DTO_SUCCESS)
+		srq_arrived(run, dto);
 	if (data->status == DAT_DTO_SUCCESS &&
 	    !ledger_check_data(run, ep, (size_t)(dto - run->ledger.dtos), data->transfered_length))
 		return false;
@@ -243,6 +258,11 @@ bool ledger_event(struct run *run, int evd, const DAT_EVENT *event)
 		return reap_dto(run, evd, &event->event_data.dto_completion_event_data);
 	case DAT_RMR_BIND_COMPLETION_EVENT:
 		return reap_bind(run, evd, &event->event_data.rmr_completion_event_data);
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+		run->overflowed = true;
+		return true;
+	case DAT_ASYNC_SRQ_LOW_WATERMARK:
+		return srq_event(run, &event->event_data.asynch_error_event_data);
 	default:
 		return true;
 	}

@@ -29,7 +29,7 @@ static bool is_cookie(const struct member *member)
 }
 
 /* Ports do not tell adapters apart. */
-static bool same_address(const void *a, const void *b)
+bool same_address(const void *a, const void *b)
 {
 	const struct sockaddr_in6 *six = a, *other = b;
 	const struct sockaddr_in *four = a, *another = b;

@@ -84,9 +84,9 @@ static bool run_statement(struct run *run, const struct statement *st)
 		dat_sim_trace_note(run->sim, st->note);
 		return true;
 	case STATEMENT_QUIET:
-		return run_quiet(run);
+		return run_until_quiet(run);
 	case STATEMENT_END:
-		return !st->quiet || run_quiet(run);
+		return !st->quiet || run_until_quiet(run);
 	}
 	return true;
 }

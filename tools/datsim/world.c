@@ -19,6 +19,7 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 		run->objects[i].recv_evd = -1;
 		run->objects[i].request_evd = -1;
 		run->objects[i].srq = -1;
+		run->objects[i].ep.peer = -1;
 		run->any_timed |= script->symbols[i].timed;
 	}
 	run->traced = traced;
@@ -27,6 +28,7 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 	ret = dat_sim_create(&config, &run->sim);
 	if (ret == DAT_SUCCESS) {
 		run->fabric_up = true;
+		checks_begin(run);
 		return true;
 	}
 	text_add(&actual, "dat_sim_create = ");
@@ -62,6 +64,8 @@ void object_made(struct run *run, int symbol, DAT_HANDLE handle)
 {
 	run->objects[symbol].handle = handle;
 	run->objects[symbol].alive = true;
+	if (run->script->symbols[symbol].type == DAT_HANDLE_TYPE_EP)
+		ep_is_new(run, symbol);
 	note_name(run, symbol, handle);
 }
 
@@ -107,6 +111,7 @@ void object_found(struct run *run, int symbol, DAT_HANDLE handle)
 		object->alive = true;
 	} else {
 		object_made(run, symbol, handle);
+		object->ep.seen = false;
 	}
 }
 
@@ -131,9 +136,10 @@ static const struct {
 };
 
 /* Requests that nobody answered sit in an EVD and would keep it busy. */
-static void collect_requests(struct run *run)
+static bool collect_events(struct run *run)
 {
 	DAT_EVENT event;
+	bool good = true;
 	int i, n;
 
 	for (i = 0; i < run->script->symbol_count; i++) {
@@ -145,8 +151,10 @@ static void collect_requests(struct run *run)
 			if (event.event_number == DAT_CONNECTION_REQUEST_EVENT)
 				run_stray(run, event.event_data.cr_arrival_event_data.cr_handle,
 					  DAT_HANDLE_TYPE_CR);
+			good = good && ledger_event(run, i, &event);
 		}
 	}
+	return good;
 }
 
 static bool cannot_free(struct run *run, DAT_HANDLE handle, DAT_RETURN ret)
@@ -222,7 +230,7 @@ bool world_clear(struct run *run)
 		return true;
 	dat_sim_trace_note(run->sim, "script ends");
 	run->st = NULL;
-	collect_requests(run);
+	good = collect_events(run) && checks_end(run);
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		good = clear_type(run, order[i].type, order[i].free) && good;
 	clear_registry(run);
@@ -267,6 +275,8 @@ void world_end(struct run *run, struct text *trace)
 	free(run->regions);
 	free(run->agent_calls);
 	free(run->providers);
+	free(run->endpoints);
+	free(run->queues);
 	free(run->objects);
 	free(run->ledger.dtos);
 	free(run->ledger.pieces);

@@ -60,6 +60,7 @@ struct dto {
 	uint64_t length;
 	size_t first_piece, piece_count;
 	struct piece remote;   /* of a Write or Read: the peer's end */
+	int peer;              /* of a Send: the EP that it is for, -1 unknown */
 	size_t posted, reaped; /* the ledger's count of reaped ones at the time; 0: not yet */
 };
 
@@ -80,6 +81,28 @@ struct window {
 	DAT_RMR_CONTEXT context;
 };
 
+/* What the checkers know of an EP. */
+struct ep_model {
+	DAT_EP_STATE state; /* as it was seen last */
+	bool seen, passive;
+	DAT_PORT_QUAL port;
+	int peer; /* the symbol of the EP that it is connected with; -1: unknown */
+	uint64_t sent, arrived, reaped; /* messages to it, on this connection: see srq_model */
+};
+
+/*
+ * An SRQ by the rulings, from what the program did and got alone. A message takes one buffer: at the most
+ * once it is sent, for sure once its Send has succeeded or its Receive was reaped.
+ */
+struct srq_model {
+	bool known;
+	bool vague; /* completions may be lost unseen: outstanding is not compared */
+	DAT_COUNT max, low;
+	uint64_t posted, sent, arrived, reaped, outstanding;
+	uint64_t least, most;  /* that the call just made may have thrown away */
+	uint64_t armed, fired; /* settings of the low watermark; its events */
+};
+
 /* What a symbol stands for at run time. */
 struct object {
 	DAT_HANDLE handle;
@@ -94,7 +117,9 @@ struct object {
 	int recv_evd, request_evd, srq; /* symbols, of an EP; -1 unknown */
 	size_t last_request, last_recv; /* of a queue: last completed, to check the order */
 	size_t last_message;            /* of an EP: last Send that arrived at it */
-	uint64_t *surfaced;             /* of a timed EVD: when each queued event came */
+	struct ep_model ep;
+	struct srq_model srq_model;
+	uint64_t *surfaced; /* of a timed EVD: when each queued event came */
 	size_t surfaced_count, surfaced_room;
 };
 
@@ -170,6 +195,11 @@ struct run {
 	size_t agent_call_count, agent_call_room;
 	const char **providers; /* names that the script registered */
 	size_t provider_count;
+	int *endpoints, *queues; /* symbols of EPs and SRQs, for the checkers */
+	int endpoint_count, queue_count, next_endpoint;
+	uint64_t clock_ns; /* of the fabric, as it was seen last */
+	bool may_look;     /* queries let no time pass */
+	bool overflowed;   /* an EVD did: completions are lost */
 	bool any_timed;
 	struct text *echo; /* of the last statement; or NULL */
 	DAT_COUNT objects_before;
@@ -230,6 +260,9 @@ bool ledger_disturbed(const struct run *run, size_t number, const struct piece *
 /* ledger_data.c: what a DTO that succeeded moved is where it should be, as it should be. */
 bool ledger_check_data(struct run *run, int ep, size_t number, uint64_t length);
 bool checker_failed(struct run *run, const char *expected, const char *actual);
+/* The texts are taken over. */
+bool checker_found(struct run *run, struct text *expected, struct text *actual);
+void text_dto(const struct run *run, struct text *text, const struct dto *dto);
 /* The cookie as the script knows it. */
 uint64_t ledger_label(const struct run *run, uint64_t cookie);
 void ledger_pending(const struct run *run, struct text *text);
@@ -243,7 +276,30 @@ bool run_step(struct run *run, uint64_t limit_ns, bool *stepped);
 void run_observe(struct run *run);
 /* When the event at the head of a timed EVD came; false: none is there. */
 bool run_surfaced(struct run *run, int evd, uint64_t *script_ns);
-bool run_quiet(struct run *run);
+bool run_until_quiet(struct run *run);
+
+/* ---- what is always checked (check.c, check_ep.c, check_srq.c, check_end.c) ---- */
+
+void checks_begin(struct run *run);
+/* After each step of the fabric and after what a script does: the clock, EPs, SRQs. */
+bool checks_look(struct run *run);
+/* Nothing more will happen: what is posted is completed, no byte is out of place. */
+bool checks_end(struct run *run);
+
+/* An EP that a call names, before and after it. `call` NULL: time passed. */
+bool check_ep(struct run *run, int ep, const char *call, bool failed);
+void ep_is_new(struct run *run, int ep);
+/* The two ends of a connection, where the tool made it. */
+void ep_met(struct run *run, int ep, int peer);
+
+bool check_srq(struct run *run, int srq);
+void srq_is_new(struct run *run, int srq, DAT_COUNT max, DAT_COUNT low);
+void srq_sent(struct run *run, struct dto *dto);
+void srq_arrived(struct run *run, const struct dto *dto);
+void srq_reaped(struct run *run, int srq, int ep);
+/* An EP's completions were thrown away. */
+void srq_purged(struct run *run, int ep);
+bool srq_event(struct run *run, const DAT_ASYNCH_ERROR_EVENT_DATA *data);
 
 /* ---- agents (agents.c) ---- */
 
@@ -283,6 +339,7 @@ DAT_HANDLE value_handle(const struct run *run, const struct value *value);
  */
 bool match_settings(struct run *run, const struct setting *settings, int param, const void *base,
 		    struct text *actual, const char *separator);
+bool same_address(const void *a, const void *b);
 bool match_number(struct run *run, const struct setting *setting, uint64_t number, size_t size);
 void print_member(const struct run *run, struct text *text, const struct member *member,
 		  const void *base);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of the library that lie to who makes them: the linker puts these in their places. */
+#include <stdbool.h>
+#include <string.h>
+
+#include <dat/udat.h>
+
+#include "tests/checkers/lies.h"
+
+#define WRAP(call, ...)                               \
+	extern DAT_RETURN __real_##call(__VA_ARGS__); \
+	extern DAT_RETURN __wrap_##call(__VA_ARGS__); \
+	DAT_RETURN __wrap_##call(__VA_ARGS__)
+
+static struct {
+	DAT_EVENT event;
+	bool kept, ep_freed, failed;
+} now;
+
+void lie_forget(void)
+{
+	memset(&now, 0, sizeof(now));
+}
+
+WRAP(dat_ep_get_status, DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
+     DAT_BOOLEAN *request_idle)
+{
+	DAT_RETURN ret = __real_dat_ep_get_status(ep, state, recv_idle, request_idle);
+
+	if (ret == DAT_SUCCESS && lie_now() == LIE_STATE && *state == DAT_EP_STATE_DISCONNECTED)
+		*state = DAT_EP_STATE_RESERVED;
+	if (ret == DAT_SUCCESS && now.failed)
+		*state = DAT_EP_STATE_DISCONNECTED;
+	return ret;
+}
+
+WRAP(dat_ep_connect, DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
+     DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID data, DAT_QOS qos,
+     DAT_CONNECT_FLAGS flags)
+{
+	DAT_RETURN ret = __real_dat_ep_connect(ep, remote, qual, timeout, size, data, qos, flags);
+
+	now.failed = lie_now() == LIE_FAILED && ret != DAT_SUCCESS;
+	return ret;
+}
+
+WRAP(dat_ep_free, DAT_EP_HANDLE ep)
+{
+	now.ep_freed = true;
+	return __real_dat_ep_free(ep);
+}
+
+WRAP(dat_srq_query, DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+{
+	DAT_RETURN ret = __real_dat_srq_query(srq, mask, param);
+
+	if (ret == DAT_SUCCESS && lie_now() == LIE_OUTSTANDING)
+		param->outstanding_dto_count++;
+	return ret;
+}
+
+WRAP(dat_srq_resize, DAT_SRQ_HANDLE srq, DAT_COUNT size)
+{
+	DAT_RETURN ret = __real_dat_srq_resize(srq, size);
+
+	return lie_now() == LIE_CLASS ? (DAT_RETURN)DAT_GET_TYPE(ret) : ret;
+}
+
+WRAP(dat_pz_create, DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
+{
+	DAT_RETURN ret = __real_dat_pz_create(ia, pz);
+
+	if (ret != DAT_SUCCESS && lie_now() == LIE_OUTPUT)
+		*pz = DAT_HANDLE_NULL;
+	return ret;
+}
+
+WRAP(dat_get_handle_type, DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
+{
+	return lie_now() == LIE_SILENT ? DAT_SUCCESS : __real_dat_get_handle_type(handle, type);
+}
+
+WRAP(dat_pz_free, DAT_PZ_HANDLE pz)
+{
+	if (lie_now() == LIE_STUCK)
+		return (DAT_RETURN)((DAT_UINT32)DAT_CLASS_ERROR | DAT_INVALID_STATE |
+				    DAT_INVALID_STATE_PZ_IN_USE);
+	return __real_dat_pz_free(pz);
+}
+
+/* An abrupt one is the tool's last resort, when all is lost. */
+WRAP(dat_ia_close, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	if (lie_now() == LIE_LEFT && flags == DAT_CLOSE_GRACEFUL_FLAG)
+		return DAT_SUCCESS;
+	return __real_dat_ia_close(ia, flags);
+}
+
+/* Which events are kept, for later or to be given again. */
+static bool is_kept(const DAT_EVENT *event)
+{
+	if (lie_now() == LIE_LATE)
+		return event->event_number == DAT_DTO_COMPLETION_EVENT;
+	return lie_now() == LIE_MARK && (int)event->event_number == DAT_ASYNC_SRQ_LOW_WATERMARK;
+}
+
+/* True: nobody gets it now. */
+static bool keep_event(const DAT_EVENT *event)
+{
+	if (now.kept || !is_kept(event))
+		return false;
+	now.event = *event;
+	now.kept = true;
+	return lie_now() == LIE_LATE;
+}
+
+static void spoil_event(DAT_EVENT *event)
+{
+	if (lie_now() == LIE_REASON)
+		event->event_data.asynch_error_event_data.reason = 1;
+	if (lie_now() == LIE_RMR && event->event_number == DAT_RMR_BIND_COMPLETION_EVENT)
+		event->event_data.rmr_completion_event_data.rmr_handle = DAT_HANDLE_NULL;
+	if (lie_now() == LIE_EVD)
+		event->evd_handle = DAT_HANDLE_NULL;
+}
+
+WRAP(dat_evd_dequeue, DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN ret = __real_dat_evd_dequeue(evd, event);
+
+	if (ret == DAT_SUCCESS && keep_event(event))
+		return DAT_QUEUE_EMPTY;
+	if (ret == DAT_SUCCESS)
+		spoil_event(event);
+	else if (now.kept && now.event.evd_handle == evd &&
+		 (lie_now() == LIE_MARK || now.ep_freed)) {
+		*event = now.event;
+		now.event.evd_handle = DAT_HANDLE_NULL;
+		return DAT_SUCCESS;
+	}
+	return ret;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The checkers of datsim that are always on, each beside a lie that it is there for: the script passes, and
+ * with the lie it ends with exit code 3 and these words.
+ */
+#include "tests/checkers/lies.h"
+#include "tests/support/support.h"
+#include "tools/datsim/run.h"
+
+#define PAIR     "use connected a@emu0 b@emu1 srq=S max=10\n"
+#define POSTED   "b: dat_srq_post_recv(S, 64) x4\n"
+#define SENT     "a: dat_ep_post_send(ep, 64) x2\n"
+#define RECEIVED "* b: event recv DTO_COMPLETION length=64 x2\n"
+#define DONE     "* a: event request DTO_COMPLETION x2\nend quiet\n"
+#define MESSAGES PAIR POSTED SENT RECEIVED DONE
+
+static const struct row {
+	enum lie lie;
+	const char *script, *expected, *actual;
+} rows[] = {
+	{ LIE_TWICE, MESSAGES, "each DTO completes once",
+	  "Send 1 of a.ep completed for the second time" },
+	{ LIE_LOST, PAIR POSTED SENT RECEIVED "* a: event request DTO_COMPLETION\nend quiet\n",
+	  "completions in the order of the posts|each DTO completes once",
+	  "Send 1 of a.ep never completes: nothing is pending any more" },
+	{ LIE_SWAPPED, MESSAGES, "completions in the order of the posts",
+	  "Send 1 of a.ep completed after one that was posted later" },
+	{ LIE_COOKIE, MESSAGES, "a completion with a cookie that was posted",
+	  "a completion with one that was not" },
+	{ LIE_UNASKED,
+	  PAIR POSTED "a: dat_ep_post_send(ep, 64, flags=SUPPRESS)\n"
+		      "* b: event recv DTO_COMPLETION\n* a: no event request\nend quiet\n",
+	  "no completion of what succeeds and is suppressed",
+	  "Send 1 of a.ep completed all the same" },
+	{ LIE_BESIDE, MESSAGES, "nothing written beside a buffer",
+	  "Receive 1 of b.S completed, and" },
+	{ LIE_OUTSIDE, MESSAGES, "nothing written beside", "overwritten" },
+	{ LIE_BYTES, MESSAGES, "a message with the bytes of one Send, all of them",
+	  "one with others" },
+	{ LIE_READ,
+	  PAIR "a: dat_ep_post_rdma_read(ep, 64, b.mem)\n* a: event request DTO_COMPLETION\n",
+	  "the bytes of the peer, read", "other bytes" },
+	{ LIE_TAKEN, PAIR POSTED SENT "* b: event recv DTO_COMPLETION\n" DONE,
+	  "each Receive that was taken completes", "b.S: 1 of those taken never completes" },
+	{ LIE_AWAY,
+	  PAIR "a: dat_ep_post_rdma_write(ep, 64, b.mem)\n* a: event request DTO_COMPLETION\n",
+	  "the bytes of the RDMA Write at the peer|nothing written beside a buffer", "" },
+	{ LIE_AVAILABLE, MESSAGES, "b.S: available_dto_count=1, as 1 were posted",
+	  "b.S: available_dto_count=2" },
+	{ LIE_CLOCK, MESSAGES, "the clock never goes back", "the clock at" },
+	{ LIE_STATE,
+	  PAIR "a: dat_ep_disconnect(ep)\n* a: event connect DISCONNECTED\n"
+	       "* b: event connect DISCONNECTED\nend quiet\n",
+	  "a change of state that the manual has", "from CONNECTED to RESERVED" },
+	{ LIE_FAILED,
+	  "use adapter a@emu0\na: dat_ep_create(ia, pz, recv, request, connect) -> ep\n"
+	  "a: dat_ep_connect(ep, a, 7, 0us) = DAT_INVALID_PARAMETER\n",
+	  "dat_ep_connect fails and changes nothing", "a.ep from UNCONNECTED to DISCONNECTED" },
+	{ LIE_OUTSTANDING, MESSAGES, "b.S: outstanding_dto_count=1",
+	  "b.S: outstanding_dto_count=2" },
+	{ LIE_MARK, PAIR "b: dat_srq_set_lw(S, 1)\nb: event async SRQ_LOW_WATERMARK S\nend quiet\n",
+	  "one event for each setting of a low watermark (ruling L3)",
+	  "SRQ_LOW_WATERMARK once more" },
+	{ LIE_REASON,
+	  PAIR "b: dat_srq_set_lw(S, 1)\nb: event async SRQ_LOW_WATERMARK S\nend quiet\n",
+	  "the reason that goes with the event (ruling W1)", "reason=1" },
+	{ LIE_LATE,
+	  PAIR POSTED "a: dat_ep_post_send(ep, 64)\nquiet\na: no event request\n"
+		      "a: dat_ep_free(ep)\nend quiet\n",
+	  "completions of EPs that are there", "Send 1 of a.ep completed for an EP that is not" },
+	{ LIE_RMR,
+	  PAIR "b: dat_rmr_create(pz) -> w\nb: dat_rmr_bind(w, 64, REMOTE_READ, ep)\n"
+	       "* b: event request RMR_BIND_COMPLETION\n",
+	  "a completion that names the RMR of the bind",
+	  "bind 1 of b.ep completed with another RMR" },
+	{ LIE_EVD, MESSAGES, "evd_handle of the EVD it came from", "NULL" },
+	{ LIE_CLASS, PAIR "b: dat_srq_resize(S, 0) = DAT_INVALID_PARAMETER\n",
+	  "DAT_CLASS_ERROR | type | subtype", "dat_srq_resize returned 0x00060000" },
+	{ LIE_OUTPUT, "use adapter a@emu0\na: dat_pz_create(garbage) = DAT_INVALID_HANDLE\n",
+	  "dat_pz_create fails and writes no output", "it wrote pz_handle" },
+	{ LIE_SILENT, "use adapter a@emu0\na: dat_get_handle_type(pz) -> {handle_type=PZ}\n",
+	  "dat_get_handle_type succeeds and writes its outputs", "it did not write handle_type" },
+	{ LIE_LEFT, "use adapter a@emu0\nend quiet\n", "no object left", "left" },
+	{ LIE_STUCK, "use adapter a@emu0\nend quiet\n", "everything can be freed at the end",
+	  "stale(a.pz) cannot: DAT_INVALID_STATE" },
+};
+
+/* Is one of these, divided by |, in a line of the report that begins so? */
+static bool says(const char *report, const char *line, const char *wanted)
+{
+	const char *at = strstr(report, line), *end, *next;
+	char text[512], one[128];
+
+	if (!at)
+		return !*wanted;
+	end = strchr(at, '\n');
+	snprintf(text, sizeof(text), "%.*s", (int)(end - at), at);
+	for (; wanted; wanted = next) {
+		next = strchr(wanted, '|');
+		if (next && strchr(wanted, ' ') && strstr(wanted, " | "))
+			next = NULL; /* flags, not a choice */
+		snprintf(one, sizeof(one), "%.*s", next ? (int)(next - wanted) : 127, wanted);
+		if (strstr(text, one))
+			return true;
+		next = next ? next + 1 : NULL;
+	}
+	return false;
+}
+
+static void run(enum lie lie, const char *script, struct verdict *verdict)
+{
+	static const struct options options;
+
+	lie_begin(lie);
+	run_text("lie.dsim", script, strlen(script), &options, verdict);
+	lie_begin(LIE_NONE);
+}
+
+START_TEST(each_lie_is_noticed_and_nothing_else_is)
+{
+	const struct row *row = &rows[_i];
+	struct verdict verdict;
+
+	if (row->lie != LIE_LOST && row->lie != LIE_UNASKED && row->lie != LIE_LATE) {
+		run(LIE_NONE, row->script, &verdict);
+		ck_assert_msg(verdict.code == EXIT_PASS, "%s", text_of(&verdict.report));
+		verdict_free(&verdict);
+	}
+	run(row->lie, row->script, &verdict);
+	ck_assert_msg(verdict.code == EXIT_CHECKER, "lie %d: code %d\n%s", (int)row->lie,
+		      (int)verdict.code, text_of(&verdict.report));
+	ck_assert_msg(says(text_of(&verdict.report), "expected: ", row->expected) &&
+			      says(text_of(&verdict.report), "actual: ", row->actual),
+		      "lie %d:\n%s", (int)row->lie, text_of(&verdict.report));
+	verdict_free(&verdict);
+}
+END_TEST
+
+START_TEST(there_is_a_script_for_every_lie)
+{
+	bool has[LIE_COUNT] = { [LIE_NONE] = true };
+	size_t i;
+
+	for (i = 0; i < COUNT(rows); i++)
+		has[rows[i].lie] = true;
+	for (i = 0; i < LIE_COUNT; i++)
+		ck_assert_msg(has[i], "lie %zu is told nowhere", i);
+}
+END_TEST
+
+/* Without the fixtures of other tests: a script makes its own fabric, and runs traced and untraced. */
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("lies");
+
+	tcase_add_loop_test(tcase, each_lie_is_noticed_and_nothing_else_is, 0, (int)COUNT(rows));
+	tcase_add_test(tcase, there_is_a_script_for_every_lie);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE("checkers")
