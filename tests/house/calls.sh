@@ -1,14 +1,26 @@
 #!/bin/sh
 # The script language reaches all of uDAPL 1.2: every public call is made by a script of tests/scripts, with
-# a success and with an error, and every member of the structures that calls take and give has its name. What
-# cannot be is in a table with its reason. Each rule is a function that prints offenders; it passes if it
+# a success, with an error, and with each return code that tests/conformance/codes.tsv has for it; and every
+# member of the structures that calls take and give has its name. What cannot be is in a table with its reason. Each rule is a function that prints offenders; it passes if it
 # prints nothing for the tree, and something for a copy of the tree into which a mistake was put.
 tree=$top_srcdir
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 
-# call	what there is none of	reason
+# call	"success", "error" or a code	why no script shows it; the sweeps in C do
 cat > "$work/impossible" << 'END'
+dat_registry_list_providers	DAT_INTERNAL_ERROR	the environment is the tool's, not a script's
+dat_registry_add_provider	DAT_INSUFFICIENT_RESOURCES	no memory for an entry
+dat_registry_remove_provider	DAT_PROVIDER_IN_USE	the provider that the tool registers opens nothing
+dat_cno_wait	DAT_INTERRUPTED_CALL	a script gets no signals
+dat_evd_wait	DAT_INTERRUPTED_CALL	a script gets no signals
+dat_evd_wait	DAT_ABORT	a script is one thread
+dat_evd_dequeue	DAT_INVALID_STATE	a script is one thread
+dat_cr_accept	DAT_INSUFFICIENT_RESOURCES	no memory for the connection
+dat_ep_connect	DAT_INSUFFICIENT_RESOURCES	no memory for the connection
+dat_ep_dup_connect	DAT_INSUFFICIENT_RESOURCES	no memory for the connection
+dat_ep_modify	DAT_INSUFFICIENT_RESOURCES	no memory for longer queues
+dat_srq_resize	DAT_INSUFFICIENT_RESOURCES	no memory for a longer queue
 END
 
 # call	success, or the type of the error: of every call of every script
@@ -52,11 +64,23 @@ rule_error() {
 	done
 }
 
+rule_codes() {
+	made > "$work/made"
+	awk -F '\t' '
+		FILENAME ~ /made$/ { made[$1, $2] = 1; next }
+		FILENAME ~ /impossible$/ { if ($3) made[$1, $2] = 1; next }
+		!/^#/ && $5 == "-" && !made[$1, $2] { print $1 ": no script ends in " $2 ": " $4 }' \
+		"$work/made" "$work/impossible" "$tree/tests/conformance/codes.tsv"
+}
+
 # A row of the table whose reason is gone would hide something.
 rule_no_idle_excuse() {
 	made > "$work/made"
 	awk -F '\t' '
-		NR == FNR { seen[$1, $2 == "DAT_SUCCESS" ? "success" : "error"] = 1; next }
+		NR == FNR {
+			seen[$1, $2 == "DAT_SUCCESS" ? "success" : "error"] = seen[$1, $2] = 1
+			next
+		}
 		seen[$1, $2] { print $1 ": a script shows its " $2 }' "$work/made" "$work/impossible"
 }
 
@@ -81,7 +105,8 @@ rule() {
 	found=$($1)
 	rm -rf "$work/planted"
 	mkdir -p "$work/planted/tests" "$work/planted/lib" "$work/planted/tools/datsim"
-	cp -r "$top_srcdir/tests/scripts" "$top_srcdir/tests/headers" "$work/planted/tests"
+	cp -r "$top_srcdir/tests/scripts" "$top_srcdir/tests/headers" "$top_srcdir/tests/conformance" \
+		"$work/planted/tests"
 	cp "$top_srcdir/lib/libdat.map" "$work/planted/lib"
 	cp "$top_srcdir/tools/datsim/layouts.c" "$work/planted/tools/datsim"
 	cp "$work/impossible" "$work/kept"
@@ -104,8 +129,9 @@ rule() {
 	[ -z "$found" ] || echo "$found" | sed 's/^/#   /'
 }
 
-echo 1..4
+echo 1..5
 rule rule_success lib/libdat.map 's/^	dat_strerror;/&\n	dat_strerrors;/' "every call succeeds in a script"
 rule rule_error tests/scripts/helper/strerror.dsim 's/ = DAT_INVALID_PARAMETER//' "every call fails in a script"
+rule rule_codes tests/scripts/connect/refused-at-once.dsim 's/ = DAT_CONN_QUAL_IN_USE//' "every return code of every call is shown by a script"
 rule rule_no_idle_excuse impossible "dat_strerror	error	a reason" "what is excused is not shown"
 rule rule_members tools/datsim/layouts.c 's/supports_multipath/x/' "every member of a structure has its name"
