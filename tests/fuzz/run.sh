@@ -30,7 +30,8 @@ tell() {
 
 echo 1..3
 mkdir -p "$out/found"
-fuzz script "$here/../scripts/srq" "$here/../scripts/connect" "$here/../datsim/bad" &
+fuzz script "$here/../scripts/srq" "$here/../scripts/connect" "$here/../scripts/rdma" \
+	"$here/../scripts/memory" "$here/../scripts/helper" "$here/../scripts/evd" "$here/../datsim/bad" &
 script=$!
 fuzz trace "$here/../datsim/timeline"
 trace=$?
