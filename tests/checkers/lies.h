@@ -26,7 +26,7 @@ enum lie {
 	LIE_STATE,       /* an EP that is connected is unconnected again */
 	LIE_FAILED,      /* a call that fails changes the state of its EP */
 	LIE_OUTSTANDING, /* an SRQ has one outstanding buffer more */
-	LIE_MARK,        /* the event of a low watermark comes twice */
+	LIE_MARK,        /* the event of a watermark comes twice */
 	LIE_REASON,      /* and has another reason */
 	LIE_LATE,        /* a completion comes when its EP is freed */
 	LIE_RMR,         /* a bind completes for another RMR */

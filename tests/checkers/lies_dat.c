@@ -101,7 +101,9 @@ static bool is_kept(const DAT_EVENT *event)
 {
 	if (lie_now() == LIE_LATE)
 		return event->event_number == DAT_DTO_COMPLETION_EVENT;
-	return lie_now() == LIE_MARK && (int)event->event_number == DAT_ASYNC_SRQ_LOW_WATERMARK;
+	return lie_now() == LIE_MARK &&
+	       ((int)event->event_number == DAT_ASYNC_SRQ_LOW_WATERMARK ||
+		(int)event->event_number == DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
 }
 
 /* True: nobody gets it now. */

@@ -61,6 +61,11 @@ static const struct row {
 	{ LIE_MARK, PAIR "b: dat_srq_set_lw(S, 1)\nb: event async SRQ_LOW_WATERMARK S\nend quiet\n",
 	  "one event for each setting of a low watermark (ruling L3)",
 	  "SRQ_LOW_WATERMARK once more" },
+	{ LIE_MARK,
+	  PAIR POSTED "b: dat_ep_set_watermark(ep, 0, INFINITE)\na: dat_ep_post_send(ep, 64)\n"
+		      "* b: event async EP_SOFT_HIGH_WATERMARK ep\nend quiet\n",
+	  "one event for each setting of a soft high watermark (ruling H2)",
+	  "EP_SOFT_HIGH_WATERMARK once more" },
 	{ LIE_REASON,
 	  PAIR "b: dat_srq_set_lw(S, 1)\nb: event async SRQ_LOW_WATERMARK S\nend quiet\n",
 	  "the reason that goes with the event (ruling W1)", "reason=1" },

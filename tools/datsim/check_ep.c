@@ -117,6 +117,27 @@ void ep_met(struct run *run, int ep, int peer)
 	run->objects[peer].ep.peer = ep;
 }
 
+/* ---- the soft high watermark ---- */
+
+/* The attribute of 0 is none; the call's is a mark. */
+void ep_marked(struct run *run, int ep, DAT_COUNT soft)
+{
+	run->objects[ep].ep.armed += soft >= 0;
+}
+
+/* H2: one event for each setting. */
+bool ep_event(struct run *run, const DAT_ASYNCH_ERROR_EVENT_DATA *data)
+{
+	int ep = object_of(run, data->dat_handle);
+	struct ep_model *model = ep < 0 ? NULL : &run->objects[ep].ep;
+
+	if (!model || ++model->fired <= model->armed)
+		return true;
+	return checker_failed(run,
+			      "one event for each setting of a soft high watermark (ruling H2)",
+			      "EP_SOFT_HIGH_WATERMARK once more");
+}
+
 /* ---- looking ---- */
 
 void ep_is_new(struct run *run, int ep)

@@ -42,10 +42,14 @@ static DAT_UINT32 context_out(const struct invocation *inv, const char *name)
 static void learn_endpoint(struct invocation *inv, int symbol)
 {
 	struct object *object = &inv->run->objects[symbol];
+	const DAT_EP_ATTR *attr;
 
 	object->recv_evd = input_symbol(inv, "recv_evd_handle");
 	object->request_evd = input_symbol(inv, "request_evd_handle");
 	object->srq = input_symbol(inv, "srq_handle");
+	attr = inv->slots[position_of(inv->call, "ep_attributes")].pointer;
+	if (attr && attr->srq_soft_hw)
+		ep_marked(inv->run, symbol, attr->srq_soft_hw);
 }
 
 static void learn_queue(struct invocation *inv, int symbol)
@@ -64,12 +68,14 @@ static void forget_queue(struct invocation *inv)
 		inv->run->objects[srq].srq_model.known = false;
 }
 
-/* What a call on an SRQ set. */
+/* What a call on an SRQ or an EP set. */
 static void learn_setting(struct invocation *inv)
 {
-	int srq = value_object(inv->run, inv->call->in[0]);
-	struct srq_model *model = srq < 0 ? NULL : &inv->run->objects[srq].srq_model;
+	int object = value_object(inv->run, inv->call->in[0]);
+	struct srq_model *model = object < 0 ? NULL : &inv->run->objects[object].srq_model;
 
+	if (object >= 0 && !strcmp(inv->call->name, "dat_ep_set_watermark"))
+		ep_marked(inv->run, object, inv->slots[1].count);
 	if (model && !strcmp(inv->call->name, "dat_srq_resize"))
 		model->max = inv->slots[1].count;
 	if (model && !strcmp(inv->call->name, "dat_srq_set_lw")) {

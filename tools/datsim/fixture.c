@@ -186,6 +186,8 @@ static bool make_endpoint(struct setup *setup, int symbol, bool passive)
 	if (!made(setup, on_srq ? "dat_ep_create_with_srq" : "dat_ep_create", ret))
 		return false;
 	object_made(setup->run, symbol, ep);
+	if (attr.srq_soft_hw)
+		ep_marked(setup->run, symbol, attr.srq_soft_hw);
 	return true;
 }
 

@@ -263,6 +263,8 @@ bool ledger_event(struct run *run, int evd, const DAT_EVENT *event)
 		return true;
 	case DAT_ASYNC_SRQ_LOW_WATERMARK:
 		return srq_event(run, &event->event_data.asynch_error_event_data);
+	case DAT_ASYNC_EP_SOFT_HIGH_WATERMARK:
+		return ep_event(run, &event->event_data.asynch_error_event_data);
 	default:
 		return true;
 	}

@@ -48,6 +48,11 @@ static void add_fields(struct words *words, const struct layout *layout)
 
 void words_of_language(struct words *words)
 {
+	static const uint64_t events[] = {
+		DAT_DTO_COMPLETION_EVENT,     DAT_RMR_BIND_COMPLETION_EVENT,
+		DAT_CONNECTION_REQUEST_EVENT, DAT_CONNECTION_EVENT_ESTABLISHED,
+		DAT_ASYNC_ERROR_EVD_OVERFLOW, DAT_SOFTWARE_EVENT,
+	};
 	static const char *const keywords[] = { "agent",  "event",   "fabric",  "fault",   "heal",
 						"fault",  "heal",    "garbage", "help",    "hold",
 						"link",   "message", "length",  "mem",     "note",
@@ -59,6 +64,8 @@ void words_of_language(struct words *words)
 
 	for (i = 0; i < ARRAY_SIZE(keywords); i++)
 		words_add(words, keywords[i]);
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		add_fields(words, layout_of_event(events[i]));
 	for (row = call_rows(); row->name; row++) {
 		words_add(words, row->name);
 		for (i = 0; row->params[i].kind != PARAM_END; i++) {

@@ -88,6 +88,7 @@ struct ep_model {
 	DAT_PORT_QUAL port;
 	int peer; /* the symbol of the EP that it is connected with; -1: unknown */
 	uint64_t sent, arrived, reaped; /* messages to it, on this connection: see srq_model */
+	uint64_t armed, fired;          /* settings of the soft high watermark; its events */
 };
 
 /*
@@ -291,6 +292,9 @@ bool check_ep(struct run *run, int ep, const char *call, bool failed);
 void ep_is_new(struct run *run, int ep);
 /* The two ends of a connection, where the tool made it. */
 void ep_met(struct run *run, int ep, int peer);
+/* Its soft high watermark was set; the event of one came. */
+void ep_marked(struct run *run, int ep, DAT_COUNT soft);
+bool ep_event(struct run *run, const DAT_ASYNCH_ERROR_EVENT_DATA *data);
 
 bool check_srq(struct run *run, int srq);
 void srq_is_new(struct run *run, int srq, DAT_COUNT max, DAT_COUNT low);
