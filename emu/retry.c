@@ -112,9 +112,17 @@ void emu_retry_progress(struct emu_world *w, struct emu_qp *qp, uint32_t before)
 	if (qp->sq.get == before || !emu_qp_running(qp))
 		return;
 	qp->retry_tries = 0;
-	/* What was to be sent again may be answered meanwhile. */
-	if ((int32_t)(qp->sq_next - qp->sq.get) < 0)
+	/*
+	 * What was to be sent again may be answered meanwhile. If it was waited with, after a refusal of an
+	 * earlier copy, that is over: what comes next must not be cut short when the wait would have ended.
+	 */
+	if ((int32_t)(qp->sq_next - qp->sq.get) < 0) {
 		qp->sq_next = qp->sq.get;
+		if (qp->rnr_wait) {
+			emu_timer_stop(w, qp);
+			emu_tx_end_wait(w, qp);
+		}
+	}
 	emu_wire_answered(w, qp);
 	if (!qp->retry_timer)
 		return;

@@ -205,7 +205,8 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 	}
 	if (rule && act(w, event, p, &rule->match))
 		return true;
-	if (link->late <= w->fab->now)
+	/* What was put off until this very moment may still be due: behind it. */
+	if (!link->late || link->late < w->fab->now)
 		return false;
 	emu_wire_put_off(w, event, link->late);
 	return true;

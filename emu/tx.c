@@ -195,6 +195,15 @@ static void end_doubt(struct emu_world *w, struct emu_qp *qp)
 	qp->doubt = false;
 }
 
+void emu_tx_end_wait(struct emu_world *w, struct emu_qp *qp)
+{
+	qp->rnr_wait = false;
+	if ((int32_t)(qp->sq_next - qp->sq.get) < 0)
+		qp->sq_next = qp->sq.get;
+	emu_tx_send_again(w, qp, qp->sq_next, 0);
+	end_doubt(w, qp);
+}
+
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_config *config = &w->fab->config;
@@ -306,9 +315,8 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event)
 	if (emu_qp_stale(qp, event))
 		return;
 	if (kind == EMU_EV_RNR_TIMER) {
-		qp->timer = qp->rnr_wait = false;
-		emu_tx_send_again(w, qp, qp->sq_next, 0);
-		end_doubt(w, qp);
+		qp->timer = false;
+		emu_tx_end_wait(w, qp);
 		return;
 	}
 	if (event->index - qp->sq.get >= emu_wq_count(&qp->sq))

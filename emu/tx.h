@@ -19,6 +19,8 @@ void emu_tx_answer(struct emu_world *w, const struct emu_event *event);
 void emu_tx_kick(struct emu_world *w, struct emu_qp *qp);
 /* Send a request again from a packet on, and all behind it. */
 void emu_tx_send_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
+/* The pause after a refusal is over: send what waits again, from the oldest request that has no answer. */
+void emu_tx_end_wait(struct emu_world *w, struct emu_qp *qp);
 /* The peer has all before `end`: what has no other answer to wait for completes. */
 void emu_tx_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end);
 /* Something completed: what waited for it starts, or the last of a drain is over. */
