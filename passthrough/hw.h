@@ -107,6 +107,8 @@ struct hw_nic {
 struct hw_pd {
 	struct nic_pd base;
 	struct ibv_pd *verbs;
+	struct ibv_mr *anchor; /* what a window is bound to, with no length, to be unbound */
+	uint64_t anchor_memory;
 };
 
 struct hw_mr {
@@ -117,6 +119,7 @@ struct hw_mr {
 
 struct hw_mw {
 	struct nic_mw base;
+	struct hw_pd *pd;
 	struct ibv_mw *verbs;
 	struct nic_mw_state state;
 	unsigned int queued; /* binds not completed */

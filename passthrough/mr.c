@@ -34,6 +34,8 @@ void hw_pd_free(struct nic_pd *base)
 	struct hw_pd *pd = hw_pd(base);
 
 	hw_nic(base->nic)->pds--;
+	if (pd->anchor)
+		ibv_dereg_mr(pd->anchor);
 	ibv_dealloc_pd(pd->verbs);
 	free(pd);
 }
@@ -102,6 +104,15 @@ uint32_t hw_mr_windows(struct nic_mr *mr)
 
 /* ---- windows ---- */
 
+/* To be unbound a window is bound to no bytes; some drivers (rxe) want a region even so. */
+static int make_anchor(struct hw_pd *pd)
+{
+	if (!pd->anchor)
+		pd->anchor = ibv_reg_mr(pd->verbs, &pd->anchor_memory, sizeof(pd->anchor_memory),
+					IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	return pd->anchor ? 0 : -ENOMEM;
+}
+
 int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **out)
 {
 	struct hw_nic *n = hw_nic(pd->nic);
@@ -109,12 +120,13 @@ int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **out)
 
 	if (!(n->base.caps & NIC_CAP_MW))
 		return -EOPNOTSUPP;
-	if (n->mws >= n->attr.max_mw)
+	if (n->mws >= n->attr.max_mw || make_anchor(hw_pd(pd)))
 		return -ENOMEM;
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return -ENOMEM;
 	mw->base.nic = pd->nic;
+	mw->pd = hw_pd(pd);
 	mw->verbs = ibv_alloc_mw(hw_pd(pd)->verbs, IBV_MW_TYPE_1);
 	if (!mw->verbs) {
 		free(mw);
@@ -177,6 +189,8 @@ int hw_post_bind(struct hw_qp *qp, struct hw_slot *slot, const struct nic_send_w
 		return -ENOMEM;
 	if (wr->flags & NIC_WR_FENCE)
 		bind.send_flags |= IBV_SEND_FENCE;
+	bind.bind_info.mr = mw->pd->anchor;
+	bind.bind_info.addr = (uintptr_t)&mw->pd->anchor_memory;
 	if (!unbind) {
 		bind.bind_info.mr = hw_mr(wr->mr)->verbs;
 		bind.bind_info.addr = wr->bind_addr;

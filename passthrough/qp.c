@@ -314,17 +314,19 @@ static void forget_requests(struct hw_qp *qp)
 uint32_t hw_qp_reset(struct nic_qp *base)
 {
 	struct hw_qp *qp = hw_qp(base);
+	enum hw_qp_state was = qp->state;
 
 	hw_end_forget(qp);
-	if (qp->state != HW_QP_IDLE || qp->rq.get != qp->rq.put) {
+	/* First: what is flushed from here on ends nothing. */
+	qp->state = HW_QP_IDLE;
+	if (was != HW_QP_IDLE || qp->rq.get != qp->rq.put) {
 		/* Abandoned, the peer hears of it as of any other end. */
-		if (qp->cm.id && qp->state == HW_QP_CONNECTED)
+		if (qp->cm.id && (was == HW_QP_CONNECTED || was == HW_QP_DRAINING))
 			rdma_disconnect(qp->cm.id);
 		hw_qp_drop_verbs(qp);
 	}
 	hw_cm_drop(&qp->cm);
 	forget_requests(qp);
-	qp->state = HW_QP_IDLE;
 	qp->taken = 0;
 	qp->messages = 0;
 	qp->passive = qp->last_wqe = qp->why_open = false;

@@ -103,11 +103,9 @@ enum nic_wait hw_wait(struct nic *nic, struct nic_cq *base, uint64_t deadline)
 	if (cq) {
 		put = cq->put;
 		hw_cq_fill(cq);
-		if (cq->put != put)
+		if (cq->put != put || nic->attention)
 			return NIC_WAIT_RAN;
 	}
-	if (nic->attention)
-		return NIC_WAIT_RAN;
 	if (deadline != NIC_TIME_NEVER) {
 		now = hw_now(nic);
 		if (now >= deadline)

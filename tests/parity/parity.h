@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * parity.h - one body of a test for every backend: it does a thing by public calls, writes down in
+ * words of DAT what came of it, one line a fact, and judges nothing. Who runs it on several backends lays the
+ * answers side by side.
+ *
+ *	parity ADAPTER-A ADAPTER-B [SCENARIO...]
+ */
+#ifndef TESTS_PARITY_PARITY_H
+#define TESTS_PARITY_PARITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <dat/udat.h>
+
+enum {
+	SLOTS = 32,
+	SLOT_SIZE = 4096,
+	WAIT_US = 5000000, /* for what should come */
+	QUIET_US = 200000, /* for what should not */
+};
+
+struct side {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async, recv, request, connect, cr;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_EP_HANDLE ep;
+	DAT_SRQ_HANDLE srq;
+	unsigned char memory[SLOTS * SLOT_SIZE];
+};
+
+extern struct side a, b;   /* a connects */
+extern DAT_CONN_QUAL qual; /* another for each connection */
+
+/* One fact: "scenario.name value". */
+void fact(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What a call returned, in words. */
+void fact_ret(const char *name, DAT_RETURN ret);
+/* A call that has to succeed for the scenario to make sense: else its end. */
+void must_(DAT_RETURN ret, const char *call);
+#define must(call) must_(call, #call)
+
+/* The next event, or none in that time: as a fact, in words. */
+bool take(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_EVENT *event);
+void fact_event(const char *name, DAT_EVD_HANDLE evd, DAT_TIMEOUT us);
+/* So many completions, the same in a row counted: "SUCCESS x3, FLUSHED x2". */
+void fact_completions(const char *name, DAT_EVD_HANDLE evd, int n);
+const char *state_name(DAT_EP_HANDLE ep);
+
+/* a.ep and b.ep; with b.srq where there is one. */
+void make_eps(const DAT_EP_ATTR *a_attr, const DAT_EP_ATTR *b_attr);
+/* Listens, connects, takes all events; no facts. */
+void connect_eps(void);
+/* make_eps and connect_eps with plain attributes. */
+void plain_pair(void);
+void srq_pair(DAT_COUNT size);
+DAT_EP_ATTR attributes(void);
+DAT_IA_ADDRESS_PTR address_of(struct side *side);
+
+DAT_RETURN post_recv(struct side *side, int slot);
+DAT_RETURN post_srq(int slot);
+DAT_RETURN post_send(struct side *side, int slot, DAT_VLEN length, int flags);
+DAT_LMR_TRIPLET segment(struct side *side, int slot, DAT_VLEN length);
+
+struct scenario {
+	const char *name;
+	void (*run)(void);
+};
+extern const struct scenario connection_scenarios[], message_scenarios[], queue_scenarios[],
+	event_scenarios[];
+
+#endif /* TESTS_PARITY_PARITY_H */
