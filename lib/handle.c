@@ -135,7 +135,8 @@ DAT_HANDLE handle_of_number(uint32_t number)
 
 struct slot *handle_slot_later_ranges(DAT_HANDLE handle)
 {
-	for (unsigned int i = 1; i < HANDLE_RANGES; i++)
+	for (unsigned int i = 1; i < HANDLE_RANGES && handle_range_base(i) != HANDLE_RANGE_NONE;
+	     i++)
 		if (handle_in_range(handle, i))
 			return handle;
 	return NULL;

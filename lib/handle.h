@@ -2,14 +2,14 @@
 /*
  * handle.h - what a DAT handle is, and how any 64-bit value is told to be one or not.
  *
- * A handle is the address of a 16-byte slot in a reserved range of 1 GiB of addresses: {provider,
+ * A handle is the address of a 16-byte slot in a reserved range of 64 MiB of addresses: {provider,
  * object}. A slot is issued once and never again; when its object goes, `object` becomes NULL for ever,
  * and a page of which all slots are spent goes back to the kernel (reading as zero, which is just as
  * dead). So a value is checked by one comparison and one load, and a stale handle is found for as long
  * as the process lives: ruling G3. The first word is the provider, as DAT's redirection macros expect.
  *
- * The first range is reserved when the library is loaded, further ones (67 million handles later) when
- * they are needed. A forked child inherits none: the ranges read as zero there.
+ * The first range is reserved when the library is loaded, further ones (each four million handles
+ * later) when they are needed. A forked child inherits none: the ranges read as zero there.
  *
  * Lock: issuing and retiring take a lock of their own; looking up takes none.
  */
@@ -39,8 +39,9 @@ void handle_retire(DAT_HANDLE handle);
 uint32_t handle_number(DAT_HANDLE handle);
 DAT_HANDLE handle_of_number(uint32_t number);
 
-#define HANDLE_RANGES      16
-#define HANDLE_RANGE_BYTES (1ul << 30) /* each aligned to its size */
+/* Each aligned to its size; tools that read all of a process's memory, as valgrind does, read one. */
+#define HANDLE_RANGES      256
+#define HANDLE_RANGE_BYTES (1ul << 26)
 
 /* The bits in which every handle of a range equals its base, those of the slot's alignment included. */
 #define HANDLE_RANGE_MASK (~(HANDLE_RANGE_BYTES - 1) | (sizeof(struct slot) - 1))
@@ -53,11 +54,14 @@ struct handle_table {
 
 extern struct handle_table handle_table;
 
+static inline uintptr_t handle_range_base(unsigned int range)
+{
+	return __atomic_load_n(&handle_table.base[range], __ATOMIC_RELAXED);
+}
+
 static inline bool handle_in_range(DAT_HANDLE handle, unsigned int range)
 {
-	uintptr_t base = __atomic_load_n(&handle_table.base[range], __ATOMIC_RELAXED);
-
-	return (((uintptr_t)handle ^ base) & HANDLE_RANGE_MASK) == 0;
+	return (((uintptr_t)handle ^ handle_range_base(range)) & HANDLE_RANGE_MASK) == 0;
 }
 
 struct slot *handle_slot_later_ranges(DAT_HANDLE handle);

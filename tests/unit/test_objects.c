@@ -224,6 +224,30 @@ START_TEST(G3_a_million_objects_leave_no_memory_and_no_handle_behind)
 }
 END_TEST
 
+/* A range of handles is four million; under a tool that slows all down a fifth of that will do. */
+START_TEST(G3_handles_go_on_being_issued_and_found_when_a_range_is_used_up)
+{
+	const size_t more = memory_is_honest() ? 9 * MILLION : MILLION;
+	DAT_PZ_HANDLE first, pz;
+	DAT_PZ_PARAM param;
+	size_t i;
+
+	must(dat_sim_trace(w.sim, DAT_FALSE));
+	must(dat_pz_create(w.a.ia, &first));
+	must(dat_pz_free(first));
+	for (i = 0; i < more; i++) {
+		if (dat_pz_create(w.a.ia, &pz) != DAT_SUCCESS || dat_pz_free(pz) != DAT_SUCCESS)
+			ck_abort_msg("after %zu objects there is no other", i);
+	}
+	must_fail(dat_pz_query(first, DAT_PZ_FIELD_ALL, &param), DAT_INVALID_HANDLE, ANY_SUBTYPE);
+	must_fail(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param), DAT_INVALID_HANDLE, ANY_SUBTYPE);
+	must(dat_pz_create(w.a.ia, &pz));
+	must(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &param));
+	ck_assert_ptr_eq(param.ia_handle, w.a.ia);
+	must(dat_pz_free(pz));
+}
+END_TEST
+
 START_TEST(G3_a_handle_is_not_issued_again_in_a_later_fabric)
 {
 	DAT_HANDLE old[] = { w.a.ia, w.a.pz, w.a.recv, w.a.lmr, w.sim };
@@ -248,6 +272,7 @@ static void fill(Suite *suite)
 	unit_test(suite, G8_contexts_of_different_objects_do_not_touch);
 	unit_test(suite, G8_the_objects_are_counted_by_type);
 	unit_test(suite, G3_a_million_objects_leave_no_memory_and_no_handle_behind);
+	unit_test(suite, G3_handles_go_on_being_issued_and_found_when_a_range_is_used_up);
 	unit_test(suite, G3_a_handle_is_not_issued_again_in_a_later_fabric);
 }
 
