@@ -9,12 +9,27 @@
 
 #include <string.h>
 
-uint64_t run_now(const struct run *run)
+#include "device.h"
+
+uint64_t run_clock(const struct run *run)
 {
 	DAT_UINT64 now = 0;
 
+	if (run->real)
+		return device_now();
 	dat_sim_now(run->sim, &now);
-	return now - run->origin_ns;
+	return now;
+}
+
+uint64_t run_now(const struct run *run)
+{
+	return run_clock(run) - run->origin_ns;
+}
+
+void run_settle(struct run *run)
+{
+	if (run->real)
+		device_sleep(DEVICE_SETTLE_NS);
 }
 
 static bool sim_failed(struct run *run, const char *call, DAT_RETURN ret)
@@ -103,6 +118,11 @@ bool run_step(struct run *run, uint64_t limit_ns, bool *stepped)
 	DAT_RETURN ret;
 
 	*stepped = false;
+	if (run->real) {
+		*stepped = before < limit_ns;
+		device_sleep(*stepped ? DEVICE_STEP_NS : 0);
+		return true;
+	}
 	ret = dat_sim_pending(run->sim, &events, &next);
 	if (ret != DAT_SUCCESS)
 		return sim_failed(run, "dat_sim_pending", ret);
@@ -157,6 +177,10 @@ bool run_until(struct run *run, uint64_t script_ns)
 	uint64_t now = run_now(run);
 	DAT_RETURN ret;
 
+	if (run->real) {
+		device_sleep(script_ns > now ? script_ns - now : 0);
+		return true;
+	}
 	if (script_ns < now)
 		return already_past(run, script_ns);
 	if (!run_due(run, script_ns))
@@ -172,6 +196,10 @@ bool run_until_quiet(struct run *run)
 {
 	DAT_COUNT events = 0;
 
+	if (run->real) {
+		run_settle(run);
+		return true;
+	}
 	if (!run_due(run, run_now(run) + BUSY_LIMIT_NS))
 		return false;
 	dat_sim_pending(run->sim, &events, NULL);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clauses.h"
+#include "device.h"
 #include "jobs.h"
 #include "junit.h"
 #include "scripts.h"
@@ -27,6 +28,7 @@ struct suite {
 	struct options run;
 	struct junit junit;
 	const char *junit_path;
+	const char *device;
 	int jobs;
 	enum exit_code first; /* that is no pass */
 	size_t passed, failed, skipped;
@@ -199,13 +201,18 @@ static bool backend_there(void)
 {
 	DAT_SIM_CONFIG config;
 	DAT_SIM_HANDLE sim;
+	DAT_COUNT n = 0;
 	DAT_RETURN ret = dat_sim_config_init(&config);
 
+	if (ret == DAT_SUCCESS && on_device()) {
+		(void)dat_registry_list_providers(0, &n, NULL);
+		return n > 0;
+	}
 	if (ret == DAT_SUCCESS)
 		ret = dat_sim_create(&config, &sim);
 	if (ret == DAT_SUCCESS)
 		dat_sim_destroy(sim);
-	return ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED;
+	return ret == DAT_SUCCESS;
 }
 
 static int run_suite(struct suite *suite)
@@ -249,6 +256,10 @@ static bool parse_options(int argc, char **argv, int *i, struct suite *suite, in
 				return usage_error("conformance", "--provider takes emu or hw"),
 				       false;
 			setenv("DAT_PROVIDER", next, 1);
+		} else if (!strcmp(option, "--device")) {
+			if (!next)
+				return usage_error("conformance", "--device takes a name"), false;
+			suite->device = next;
 		} else if (!strcmp(option, "--junit")) {
 			if (!next)
 				return usage_error("conformance", "--junit takes a file"), false;
@@ -281,6 +292,8 @@ int command_conformance(int argc, char **argv)
 	if (stat(suite.folder, &st) || !S_ISDIR(st.st_mode))
 		return usage_error("conformance", "no folder %s: name the one with the suite",
 				   suite.folder);
+	if (!device_choose("conformance", suite.device))
+		return EXIT_USAGE;
 	if (!backend_there())
 		code = usage_error("conformance", "no such backend");
 	else if (!scripts_add(&suite.scripts, suite.folder))

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "device.h"
+
 bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got)
 {
 	struct object *object = &run->objects[evd];
@@ -191,11 +193,11 @@ static uint64_t limit_of(const struct run *run)
 {
 	const struct statement *st = run->st->next;
 
-	while (st && st->when.kind == WHEN_DEFAULT)
+	while (st && !run->real && st->when.kind == WHEN_DEFAULT)
 		st = st->next;
-	if (st && st->when.kind == WHEN_AT && !st->when.relative)
+	if (st && !run->real && st->when.kind == WHEN_AT && !st->when.relative)
 		return st->when.from_ns;
-	return run_now(run) + BUSY_LIMIT_NS;
+	return run_now(run) + (run->real ? DEVICE_PATIENCE_NS : BUSY_LIMIT_NS);
 }
 
 static bool step_until_event(struct run *run, int evd, uint64_t limit_ns, DAT_EVENT *event,
@@ -243,7 +245,8 @@ static bool await_event(struct run *run, const struct statement *st, DAT_EVENT *
 	uint64_t limit = run_now(run);
 	bool got = false, good = true;
 
-	switch (st->when.kind) {
+	/* On a device an event that is there at once in a fabric takes a moment. */
+	switch (run->real ? WHEN_ANY : st->when.kind) {
 	case WHEN_DEFAULT:
 		good = run_dequeue(run, evd, event, &got);
 		break;
@@ -285,6 +288,7 @@ static bool run_absent(struct run *run, const struct statement *st)
 		return false;
 	if (st->when.kind == WHEN_ANY && !run_until_quiet(run))
 		return false;
+	run_settle(run);
 	if (!run_dequeue(run, st->event.evd->symbol, &event, &got))
 		return false;
 	if (!got)

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "device.h"
+
 #define FIXTURE_LIMIT_NS UINT64_C(1000000000)
 
 struct setup {
@@ -210,13 +212,14 @@ static bool await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER wanted,
 	struct run *run = setup->run;
 	struct text expected = { 0 }, actual = { 0 };
 	bool stepped = true, got = false;
+	uint64_t limit = run_now(run) + (run->real ? DEVICE_PATIENCE_NS : FIXTURE_LIMIT_NS);
 
 	while (stepped) {
 		if (!run_dequeue(run, symbol_of(setup, evd), event, &got))
 			return false;
 		if (got)
 			break;
-		if (!run_step(run, FIXTURE_LIMIT_NS, &stepped))
+		if (!run_step(run, limit, &stepped))
 			return false;
 	}
 	if (got && event->event_number == wanted)

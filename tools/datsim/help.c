@@ -25,7 +25,7 @@ const char help_datsim[] =
 
 const char help_test[] =
 	"datsim test [-j N] [--junit FILE] [--seed N] [--trace FILE] [--show [--all]]\n"
-	"            FILE-or-DIR...\n"
+	"            [--provider emu|hw] [--device NAME[,NAME]] FILE-or-DIR...\n"
 	"\n"
 	"Runs each script (*.dsim) on a fabric of its own, in virtual time, and prints TAP. A\n"
 	"script passes if every line of it holds, every checker stays content and nothing is left\n"
@@ -37,6 +37,10 @@ const char help_test[] =
 	"  --seed N      seed of the fabric's generator\n"
 	"  --trace FILE  write the trace of the one script\n"
 	"  --show        print the timeline instead of TAP; --all as in `datsim show`\n"
+	"  --provider hw run them on a verbs device, in the time of this machine; scripts that need a\n"
+	"                simulated fabric are skipped\n"
+	"  --device NAME the device that scripts call emu0 and emu1 there (two names: one each);\n"
+	"                without it, the first there is\n"
 	"\n"
 	"A script, one statement a line, # comments:\n"
 	"\n"
@@ -186,7 +190,7 @@ const char help_info[] =
 	"variable with the value in force.\n";
 
 const char help_conformance[] =
-	"datsim conformance [--provider emu|hw] [-j N] [--junit FILE] [DIR]\n"
+	"datsim conformance [--provider emu|hw] [--device NAME[,NAME]] [-j N] [--junit FILE] [DIR]\n"
 	"\n"
 	"Runs the conformance suite, a script or more for each clause, and prints a table: call, clause\n"
 	"in our own words, the ruling that decides it, script, result; then why scripts failed or were\n"
@@ -196,6 +200,7 @@ const char help_conformance[] =
 	"\n"
 	"  --provider P  the backend that is tested. On hw, scripts that need held messages, links, packet\n"
 	"                faults, settings of the fabric or exact times are skipped, and the reason is said\n"
+	"  --device NAME the verbs device; two names: one for each adapter of the scripts\n"
 	"  -j N          N scripts at a time (0: one a processor)\n"
 	"  --junit FILE  the results as JUnit XML too\n"
 	"\n"

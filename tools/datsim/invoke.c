@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
+
 /* ---- what must never be ---- */
 
 static bool is_error_whole(DAT_RETURN ret)
@@ -240,12 +242,25 @@ static bool is_question(const struct invocation *inv)
 	return inv->run->echo && !inv->st->next && !inv->call->type_name;
 }
 
-static bool call_once(struct run *run, const struct statement *st)
+/* A call that only looks, or found nothing to take, may be made again. */
+static bool only_looks(const struct call *call, DAT_RETURN ret)
+{
+	const char *name = call->name;
+
+	if (strstr(name, "_query") || !strcmp(name, "dat_ep_get_status"))
+		return true;
+	return ret != DAT_SUCCESS &&
+	       (!strcmp(name, "dat_evd_dequeue") || !strcmp(name, "dat_evd_wait") ||
+		!strcmp(name, "dat_cno_wait"));
+}
+
+static bool make_call(struct run *run, const struct statement *st, bool *again)
 {
 	struct invocation inv = { .run = run, .st = st, .call = &st->call };
 	bool good = false;
 	DAT_RETURN ret;
 
+	*again = false;
 	if (!fill_slots(&inv))
 		goto out;
 	before_call(&inv);
@@ -261,9 +276,25 @@ static bool call_once(struct run *run, const struct statement *st)
 	if (good && ret == DAT_SUCCESS)
 		good = see_event(&inv);
 	good = good && check_wanted(&inv, ret) && checks_after(&inv, ret);
+	*again = !good && only_looks(inv.call, ret);
 out:
 	free(inv.list);
 	return good;
+}
+
+/* What a device has done by now is not known: what is not yet as it should be is looked at again. */
+static bool call_once(struct run *run, const struct statement *st)
+{
+	uint64_t end = run_now(run) + DEVICE_PATIENCE_NS;
+	bool again;
+
+	while (!make_call(run, st, &again)) {
+		if (!run->real || !again || run_now(run) > end)
+			return false;
+		run_forgive(run);
+		device_sleep(DEVICE_STEP_NS);
+	}
+	return true;
 }
 
 bool run_call(struct run *run, const struct statement *st)

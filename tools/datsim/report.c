@@ -183,6 +183,21 @@ static void add_indented(struct text *text, const struct text *lines)
 	}
 }
 
+static void failure_free(struct failure *failure)
+{
+	text_free(&failure->title);
+	text_free(&failure->expected);
+	text_free(&failure->actual);
+	text_free(&failure->trace);
+	text_free(&failure->pending);
+}
+
+void run_forgive(struct run *run)
+{
+	failure_free(&run->failure);
+	memset(&run->failure, 0, sizeof(run->failure));
+}
+
 void failure_print(const struct run *run, const char *replay, struct text *text)
 {
 	const struct failure *failure = &run->failure;

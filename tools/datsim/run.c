@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "origin.h"
 #include "world.h"
 
@@ -50,10 +51,7 @@ bad:
 /* Script time is zero at the first statement that is no set-up. */
 static void begin(struct run *run)
 {
-	DAT_UINT64 now = 0;
-
-	dat_sim_now(run->sim, &now);
-	run->origin_ns = now;
+	run->origin_ns = run_clock(run);
 	run->begun = true;
 	dat_sim_trace_note(run->sim, "script begins");
 	run_observe(run);
@@ -227,7 +225,7 @@ static void run_loaded(const char *path, const struct script *script, const stru
 {
 	struct verdict untraced = { .code = EXIT_PASS };
 
-	if (options->untraced) {
+	if (options->untraced || on_device()) {
 		run_once(path, script, options, false, verdict);
 		return;
 	}
@@ -244,8 +242,7 @@ static void run_loaded(const char *path, const struct script *script, const stru
 /* A script that only a simulated fabric can run is skipped elsewhere. */
 static bool runs_here(const struct script *script, struct verdict *verdict)
 {
-	const char *provider = getenv("DAT_PROVIDER");
-	const char *needs = provider && !strcmp(provider, "hw") ? script_needs(script) : NULL;
+	const char *needs = on_device() ? script_needs(script) : NULL;
 
 	if (!needs)
 		return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "jobs.h"
 #include "junit.h"
 #include "origin.h"
@@ -19,7 +20,8 @@ struct test_options {
 	struct options run;
 	const char *trace; /* file to write */
 	const char *junit; /* another */
-	int jobs;          /* at a time */
+	const char *device;
+	int jobs; /* at a time */
 	bool show;
 	bool all;
 };
@@ -164,6 +166,16 @@ static bool parse_options(int argc, char **argv, int *i, struct test_options *op
 				return usage_error("test", "--junit takes a file"), false;
 			options->junit = next;
 			(*i)++;
+		} else if (!strcmp(option, "--provider")) {
+			if (!next || (strcmp(next, "emu") && strcmp(next, "hw")))
+				return usage_error("test", "--provider takes emu or hw"), false;
+			setenv("DAT_PROVIDER", next, 1);
+			(*i)++;
+		} else if (!strcmp(option, "--device")) {
+			if (!next)
+				return usage_error("test", "--device takes a name"), false;
+			options->device = next;
+			(*i)++;
 		} else if (!strcmp(option, "-j")) {
 			if (!next || !jobs_parse(next, &options->jobs))
 				return usage_error("test", "-j takes a number, 0 to %d", JOBS_MAX),
@@ -194,6 +206,10 @@ int command_test(int argc, char **argv)
 	}
 	if (options.trace && scripts.count > 1) {
 		code = usage_error("test", "--trace takes one script, not %zu", scripts.count);
+		goto out;
+	}
+	if (!device_choose("test", options.device)) {
+		code = EXIT_USAGE;
 		goto out;
 	}
 	/* Traces stay in the process that made them. */

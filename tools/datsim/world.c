@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
+
 #include "invoke.h"
 
 bool world_begin(struct run *run, const struct script *script, bool traced)
@@ -25,6 +27,11 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 	run->traced = traced;
 	config.trace = traced ? DAT_TRUE : DAT_FALSE;
 	dat_sim_count_objects(DAT_SIM_ALL_HANDLE_TYPES, &run->objects_before);
+	if (on_device()) {
+		run->real = run->fabric_up = true;
+		run->origin_ns = run_clock(run);
+		return true;
+	}
 	ret = dat_sim_create(&config, &run->sim);
 	if (ret == DAT_SUCCESS) {
 		run->fabric_up = true;
@@ -262,7 +269,8 @@ void world_end(struct run *run, struct text *trace)
 			    run->objects[i].handle)
 				dat_ia_close(run->objects[i].handle, DAT_CLOSE_ABRUPT_FLAG);
 		}
-		dat_sim_destroy(run->sim);
+		if (!run->real)
+			dat_sim_destroy(run->sim);
 	}
 	for (i = 0; run->objects && i < run->script->symbol_count; i++)
 		free(run->objects[i].surfaced);
@@ -283,9 +291,5 @@ void world_end(struct run *run, struct text *trace)
 	free(run->strays);
 	free(run->holds);
 	free(run->faults);
-	text_free(&run->failure.title);
-	text_free(&run->failure.expected);
-	text_free(&run->failure.actual);
-	text_free(&run->failure.trace);
-	text_free(&run->failure.pending);
+	run_forgive(run);
 }

@@ -175,6 +175,7 @@ struct run {
 	uint64_t turn;              /* of its repeats, from 1 */
 	DAT_SIM_HANDLE sim;
 	bool fabric_up;
+	bool real; /* on a device: no fabric, and the machine's time */
 	bool traced;
 	bool begun;
 	uint64_t origin_ns;   /* of script time */
@@ -222,6 +223,8 @@ void world_end(struct run *run, struct text *trace);
  */
 bool run_fail(struct run *run, enum exit_code code, struct text *expected, struct text *actual,
 	      const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* As if nothing had failed. */
+void run_forgive(struct run *run);
 /* "expected" is the statement as written. */
 void text_statement(const struct run *run, struct text *text);
 void text_time(struct text *text, uint64_t ns);
@@ -270,7 +273,8 @@ void ledger_pending(const struct run *run, struct text *text);
 
 /* ---- time (clock.c) ---- */
 
-uint64_t run_now(const struct run *run); /* script time */
+uint64_t run_clock(const struct run *run); /* the fabric's, or the machine's */
+uint64_t run_now(const struct run *run);   /* script time */
 bool run_until(struct run *run, uint64_t script_ns);
 /* Run the next event of the fabric if it is due by then; false in *stepped if there is none. */
 bool run_step(struct run *run, uint64_t limit_ns, bool *stepped);
@@ -278,6 +282,8 @@ void run_observe(struct run *run);
 /* When the event at the head of a timed EVD came; false: none is there. */
 bool run_surfaced(struct run *run, int evd, uint64_t *script_ns);
 bool run_until_quiet(struct run *run);
+/* On a device: give what may come the time to come. */
+void run_settle(struct run *run);
 
 /* ---- what is always checked (check.c, check_ep.c, check_srq.c, check_end.c) ---- */
 

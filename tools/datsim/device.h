@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * device.h - scripts on a verbs device (DAT_PROVIDER=hw) in place of a simulated fabric. Time is the
+ * machine's: what a script expects may take until DEVICE_PATIENCE_NS to come, and that nothing comes is
+ * seen by waiting for DEVICE_SETTLE_NS. The only file of the tool that reads a wall clock.
+ */
+#ifndef DATSIM_DEVICE_H
+#define DATSIM_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DEVICE_PATIENCE_NS UINT64_C(4000000000)
+#define DEVICE_SETTLE_NS   UINT64_C(20000000)
+#define DEVICE_STEP_NS     UINT64_C(200000)
+
+bool on_device(void);
+uint64_t device_now(void);
+void device_sleep(uint64_t ns);
+
+/*
+ * The adapters that scripts name emu0 and emu1 are these devices ("rxe0", "rxe0,rxe1"); NULL: the first
+ * that there is. False: said why.
+ */
+bool device_choose(const char *command, const char *devices);
+
+#endif
