@@ -48,11 +48,14 @@ const char *event_text(const DAT_EVENT *event)
 
 DAT_EVENT expect_event_(const char *where, DAT_EVD_HANDLE evd, int number)
 {
+	DAT_UINT64 until = 0;
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
 	memset(&event, 0xee, sizeof(event));
-	ret = dat_evd_dequeue(evd, &event);
+	do
+		ret = dat_evd_dequeue(evd, &event);
+	while (ret == DAT_QUEUE_EMPTY && device_again(&until));
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: expected event %#x, but dequeue gave %s", where,
 		      (unsigned int)number, ret_text(ret));
 	ck_assert_msg((int)event.event_number == number, "%s: expected event %#x, got %s", where,
@@ -134,7 +137,7 @@ DAT_CR_HANDLE expect_request_(const char *where, DAT_EVD_HANDLE evd, DAT_PSP_HAN
 void expect_notified_(const char *where, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE expected)
 {
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
-	DAT_RETURN ret = dat_cno_wait(cno, 0, &evd);
+	DAT_RETURN ret = dat_cno_wait(cno, device ? 2000000 : 0, &evd);
 
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: expected a notification, got %s", where,
 		      ret_text(ret));
@@ -156,8 +159,12 @@ void expect_silence_(const char *where, DAT_CNO_HANDLE cno)
 void expect_state_(const char *where, DAT_EP_HANDLE ep, DAT_EP_STATE state)
 {
 	DAT_EP_STATE actual = (DAT_EP_STATE)-1;
-	DAT_RETURN ret = dat_ep_get_status(ep, &actual, NULL, NULL);
+	DAT_UINT64 until = 0;
+	DAT_RETURN ret;
 
+	do
+		ret = dat_ep_get_status(ep, &actual, NULL, NULL);
+	while (ret == DAT_SUCCESS && actual != state && device_again(&until));
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: dat_ep_get_status: %s", where, ret_text(ret));
 	ck_assert_msg(actual == state, "%s: expected EP state %d, got %d", where, (int)state,
 		      (int)actual);
@@ -166,8 +173,13 @@ void expect_state_(const char *where, DAT_EP_HANDLE ep, DAT_EP_STATE state)
 void expect_recv_counts_(const char *where, DAT_EP_HANDLE ep, DAT_COUNT nbufs, DAT_COUNT span)
 {
 	DAT_COUNT actual_nbufs = -77, actual_span = -77;
-	DAT_RETURN ret = dat_ep_recv_query(ep, &actual_nbufs, &actual_span);
+	DAT_UINT64 until = 0;
+	DAT_RETURN ret;
 
+	do
+		ret = dat_ep_recv_query(ep, &actual_nbufs, &actual_span);
+	while (ret == DAT_SUCCESS && (actual_nbufs != nbufs || actual_span != span) &&
+	       device_again(&until));
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: dat_ep_recv_query: %s", where, ret_text(ret));
 	ck_assert_msg(actual_nbufs == nbufs && actual_span == span,
 		      "%s: expected %d buffers over %d messages, got %d over %d", where, nbufs,
@@ -178,10 +190,16 @@ void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT
 		 DAT_COUNT outstanding)
 {
 	DAT_SRQ_PARAM param;
+	DAT_UINT64 until = 0;
 	DAT_RETURN ret;
 
 	memset(&param, 0xee, sizeof(param));
-	ret = dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param);
+	do
+		ret = dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param);
+	while (ret == DAT_SUCCESS &&
+	       (param.available_dto_count != available ||
+		param.outstanding_dto_count != outstanding) &&
+	       device_again(&until));
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: dat_srq_query: %s", where, ret_text(ret));
 	ck_assert_msg(param.max_recv_dtos == max && param.available_dto_count == available &&
 			      param.outstanding_dto_count == outstanding,

@@ -86,6 +86,17 @@ void release_link(const char *from, const char *to);
 DAT_IA_ATTR ia_attr(struct side *side);
 DAT_IA_ADDRESS_PTR address(struct side *side);
 
+/* ---- on a verbs device in place of a fabric (device.c) ---- */
+
+extern const char *device; /* NULL: on a fabric */
+void device_begin(void);
+/* Time for what may come. Nothing on a fabric. */
+void device_settle(void);
+/* Is it worth another look, after a moment? Never on a fabric. *until is 0 at first. */
+bool device_again(DAT_UINT64 *until);
+/* This call failed: if it is one that a device has not, the test is skipped. */
+void device_cannot(const char *call);
+
 /* ---- endpoints and connections ---- */
 
 DAT_EP_ATTR ep_attr(void);
@@ -196,6 +207,8 @@ bool is_failure(DAT_RETURN ret, DAT_UINT32 type, DAT_UINT32 subtype);
 #define must(call)                                                                            \
 	do {                                                                                  \
 		DAT_RETURN must_ret = (call);                                                 \
+		if (must_ret != DAT_SUCCESS)                                                  \
+			device_cannot(#call);                                                 \
 		ck_assert_msg(must_ret == DAT_SUCCESS, "%s: expected success, got %s", #call, \
 			      ret_text(must_ret));                                            \
 	} while (0)
@@ -204,6 +217,7 @@ bool is_failure(DAT_RETURN ret, DAT_UINT32 type, DAT_UINT32 subtype);
 #define must_fail(call, type, subtype)                                                \
 	do {                                                                          \
 		DAT_RETURN must_ret = (call);                                         \
+		device_cannot(#call);                                                 \
 		ck_assert_msg(is_failure(must_ret, (type), (subtype)),                \
 			      "%s: expected %s | %s, got %s", #call, #type, #subtype, \
 			      ret_text(must_ret));                                    \

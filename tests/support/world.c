@@ -39,6 +39,10 @@ void fabric_create(const DAT_SIM_CONFIG *config)
 {
 	DAT_COUNT pending = -1;
 
+	if (device) {
+		ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
+		return;
+	}
 	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
 	must(dat_sim_create(config, &w.sim));
 	ck_assert_uint_eq(now_ns(), 0);
@@ -115,6 +119,10 @@ DAT_UINT64 now_ns(void)
 /* Ten seconds of virtual time are for ever. */
 void run_quiet(void)
 {
+	if (device) {
+		device_settle();
+		return;
+	}
 	must(dat_sim_run_until_quiet(w.sim, UINT64_C(10000000000)));
 }
 
@@ -238,9 +246,16 @@ void unit_add_case(Suite *suite, const char *name, const TTest *test, int first,
 	static const SFun traces[] = { trace_on, trace_off };
 	static size_t added;
 	bool third = getenv("UNIT_THIRD") != NULL;
+	static const TTest *last_test;
+	static const char *last_name;
 	size_t i;
 
-	for (i = 0; i < COUNT(traces); i++) {
+	/* A device has one way to be, and no trace. */
+	if (device && last_test == test && strcmp(last_name, name) == 0)
+		return;
+	last_test = test;
+	last_name = name;
+	for (i = 0; i < (device ? 1 : COUNT(traces)); i++) {
 		TCase *tcase;
 
 		if (third && added++ % 3 != 0)
@@ -266,6 +281,7 @@ int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status fork
 	int failed;
 
 	/* Whole lines, or what a test says on stderr gets between the parts of one. */
+	device_begin();
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	fill(suite);
 	runner = srunner_create(suite);
