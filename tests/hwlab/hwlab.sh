@@ -138,7 +138,7 @@ machine_command() {
 		-fsdev "local,id=lab,path=$lab,security_model=none"
 		-device virtio-9p-pci,fsdev=lab,mount_tag=lab
 		-kernel "$kernel/vmlinuz" -initrd "$lab/initrd.cpio"
-		-append "console=ttyS0 quiet panic=-1 reboot=t mitigations=off nokaslr random.trust_cpu=on tsc=reliable nowatchdog")
+		-append "console=ttyS0 quiet panic=-1 reboot=t mitigations=off nokaslr random.trust_cpu=on clocksource=hpet nowatchdog")
 }
 
 start_machine() {

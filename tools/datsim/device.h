@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEVICE_PATIENCE_NS UINT64_C(4000000000)
+#define DEVICE_PATIENCE_NS UINT64_C(3000000000)
 #define DEVICE_SETTLE_NS   UINT64_C(20000000)
 #define DEVICE_STEP_NS     UINT64_C(200000)
 

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "device.h"
+
 /* What a child says of its script; the report follows. Trace and report stay on this machine. */
 struct message {
 	int32_t code;
@@ -215,11 +217,12 @@ void jobs_run(char *const *paths, size_t count, const struct options *options, i
 	struct pool pool = { .paths = paths, .count = count, .options = options, .sink = sink };
 	int i;
 
-	if (at_once == 1) {
+	/* A device is the same for all: what one script leaves behind, the next one meets. */
+	if (at_once == 1 && !on_device()) {
 		run_here(paths, count, options, sink);
 		return;
 	}
-	pool.at_once = at_once < JOBS_MAX ? at_once : JOBS_MAX;
+	pool.at_once = on_device() ? 1 : at_once < JOBS_MAX ? at_once : JOBS_MAX;
 	pool.jobs = mem_zero((size_t)pool.at_once, sizeof(*pool.jobs));
 	pool.verdicts = mem_zero(count, sizeof(*pool.verdicts));
 	pool.done = mem_zero(count, sizeof(*pool.done));
