@@ -119,7 +119,7 @@ bool run_step(struct run *run, uint64_t limit_ns, bool *stepped)
 
 	*stepped = false;
 	if (run->real) {
-		*stepped = before < limit_ns;
+		*stepped = run_now(run) < limit_ns;
 		device_sleep(*stepped ? DEVICE_STEP_NS : 0);
 		return true;
 	}
