@@ -7,12 +7,13 @@ seconds=${2:-30}
 mute=1 # stdout
 n=0
 
-# fuzz WHAT FOLDER...: the same random numbers every time; how far they get depends on the machine
+# fuzz WHAT FOLDER...: the same random numbers every time; how far they get depends on the machine. A limit
+# of memory in use would take a thread, and then the time of a script would be the clock's, not its own.
 fuzz() {
 	what=$1
 	shift
 	mkdir -p "$out/grown-$what"
-	"$out/fuzz_$what" -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 \
+	"$out/fuzz_$what" -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=0 -malloc_limit_mb=4096 \
 		-max_len=4096 -dict="$here/script.dict" -artifact_prefix="$out/found/" \
 		-close_fd_mask="$mute" "$out/grown-$what" "$here/corpus/$what" "$@" > "$out/$what.txt" 2>&1
 }
