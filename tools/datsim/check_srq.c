@@ -94,6 +94,21 @@ static bool differs(struct run *run, int srq, const char *count, long long least
 	return checker_found(run, &expected, &actual);
 }
 
+/* Does the script itself make EVDs overflow? */
+static bool overflows(const struct run *run)
+{
+	const struct fault_word *word;
+	size_t i;
+
+	for (i = 0; i < run->fault_count; i++) {
+		for (word = run->faults[i].st->fault.words; word; word = word->next) {
+			if (!strcmp(word->word, "overflow"))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Could completions of this SRQ's buffers be lost because their EVD is full? */
 static bool may_be_lost(const struct run *run, int srq)
 {
@@ -102,6 +117,8 @@ static bool may_be_lost(const struct run *run, int srq)
 	DAT_EVD_PARAM evd;
 	int i;
 
+	if (overflows(run))
+		return true;
 	for (i = 0; i < run->endpoint_count; i++) {
 		object = &run->objects[run->endpoints[i]];
 		if (!object->alive || object->srq != srq)
