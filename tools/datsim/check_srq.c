@@ -19,8 +19,12 @@ void srq_sent(struct run *run, struct dto *dto)
 	const struct ep_model *from = &run->objects[dto->queue].ep;
 	struct object *to;
 
-	if (from->state != DAT_EP_STATE_CONNECTED || from->peer < 0)
+	if (from->state != DAT_EP_STATE_CONNECTED)
 		return;
+	if (from->peer < 0) {
+		run->strangers = true;
+		return;
+	}
 	to = &run->objects[from->peer];
 	if (to->srq < 0)
 		return;
@@ -140,6 +144,8 @@ static bool check_outstanding(struct run *run, int srq, uint64_t found)
 	uint64_t wanted = model->outstanding, least, most;
 
 	most = wanted > model->least ? wanted - model->least : 0;
+	if (run->strangers && model->most)
+		model->most = wanted;
 	least = wanted > model->most ? wanted - model->most : 0;
 	model->least = model->most = 0;
 	if (model->vague || (found >= least && found <= most)) {
@@ -161,7 +167,7 @@ static bool check_available(struct run *run, int srq, DAT_COUNT found)
 	uint64_t taken = model->arrived > model->reaped ? model->arrived : model->reaped;
 	long long least = 0, most = 0;
 
-	if (model->posted > model->sent)
+	if (model->posted > model->sent && !run->strangers)
 		least = (long long)(model->posted - model->sent);
 	if (model->posted > taken)
 		most = (long long)(model->posted - taken);

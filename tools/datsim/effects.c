@@ -105,11 +105,41 @@ static void learn_modification(struct invocation *inv)
 	}
 }
 
+/* An actor without a fixture opens its own adapter. */
+static void learn_adapter(struct invocation *inv, DAT_IA_HANDLE ia)
+{
+	int actor = inv->st->actor_index;
+	const char *name = inv->slots[0].pointer;
+
+	if (!inv->run->has_address[actor] && !strcmp(name, inv->run->script->actors[actor].adapter))
+		learn_address(inv->run, actor, ia);
+}
+
 static void learn_memory(struct invocation *inv, struct object *object)
 {
 	object->region = inv->region;
 	object->lmr_context = context_out(inv, "lmr_context");
 	object->rmr_context = context_out(inv, "rmr_context");
+}
+
+static void learn_object(struct invocation *inv, int type, int symbol)
+{
+	switch (type) {
+	case DAT_HANDLE_TYPE_IA:
+		learn_adapter(inv, inv->run->objects[symbol].handle);
+		return;
+	case DAT_HANDLE_TYPE_LMR:
+		learn_memory(inv, &inv->run->objects[symbol]);
+		return;
+	case DAT_HANDLE_TYPE_SRQ:
+		learn_queue(inv, symbol);
+		return;
+	case DAT_HANDLE_TYPE_EP:
+		learn_endpoint(inv, symbol);
+		return;
+	default:
+		return;
+	}
 }
 
 static void name_new_handles(struct invocation *inv)
@@ -130,12 +160,7 @@ static void name_new_handles(struct invocation *inv)
 		} else {
 			object_made(inv->run, target->symbol, inv->storage[i].handle);
 			inv->run->objects[target->symbol].borrowed = param->borrowed;
-			if (param->type == DAT_HANDLE_TYPE_EP)
-				learn_endpoint(inv, target->symbol);
-			if (param->type == DAT_HANDLE_TYPE_SRQ)
-				learn_queue(inv, target->symbol);
-			if (param->type == DAT_HANDLE_TYPE_LMR)
-				learn_memory(inv, &inv->run->objects[target->symbol]);
+			learn_object(inv, param->type, target->symbol);
 		}
 		target = target ? target->next : NULL;
 	}

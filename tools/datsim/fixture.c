@@ -45,14 +45,29 @@ static void made_object(const struct setup *setup, const char *name, DAT_HANDLE 
 
 /* ---- an adapter ---- */
 
+DAT_RETURN learn_address(struct run *run, int actor, DAT_IA_HANDLE ia)
+{
+	DAT_IA_ATTR attr;
+	DAT_RETURN ret;
+	size_t size;
+
+	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, DAT_PROVIDER_FIELD_NONE,
+			   NULL);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	size = attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							  : sizeof(struct sockaddr_in);
+	memcpy(&run->addresses[actor], attr.ia_address_ptr, size);
+	run->has_address[actor] = true;
+	return DAT_SUCCESS;
+}
+
 static bool open_adapter(struct setup *setup)
 {
 	struct run *run = setup->run;
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-	DAT_IA_ATTR attr;
 	DAT_RETURN ret;
-	size_t size;
 
 	ret = dat_ia_open((DAT_NAME_PTR)setup->actor->adapter, (DAT_COUNT)setup->use->qlen, &async,
 			  &ia);
@@ -61,15 +76,7 @@ static bool open_adapter(struct setup *setup)
 	made_object(setup, "ia", ia);
 	made_object(setup, "async", async);
 	run->objects[symbol_of(setup, "async")].borrowed = true;
-	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, DAT_PROVIDER_FIELD_NONE,
-			   NULL);
-	if (!made(setup, "dat_ia_query", ret))
-		return false;
-	size = attr.ia_address_ptr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-							  : sizeof(struct sockaddr_in);
-	memcpy(&run->addresses[setup->actor->index], attr.ia_address_ptr, size);
-	run->has_address[setup->actor->index] = true;
-	return true;
+	return made(setup, "dat_ia_query", learn_address(run, setup->actor->index, ia));
 }
 
 static bool make_queues(struct setup *setup)

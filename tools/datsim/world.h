@@ -202,6 +202,7 @@ struct run {
 	uint64_t clock_ns; /* of the fabric, as it was seen last */
 	bool may_look;     /* queries let no time pass */
 	bool overflowed;   /* an EVD did: completions are lost */
+	bool strangers;    /* Sends went to who knows whom: buffers may be taken unseen */
 	bool any_timed;
 	struct text *echo; /* of the last statement; or NULL */
 	DAT_COUNT objects_before;
@@ -332,6 +333,8 @@ bool run_check_faults(struct run *run);
 /* Take the event at the head of an EVD, if there is one, and check it against the ledger. */
 bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got);
 
+/* The address of the actor's adapter, once it is open. */
+DAT_RETURN learn_address(struct run *run, int actor, DAT_IA_HANDLE ia);
 void object_made(struct run *run, int symbol, DAT_HANDLE handle);
 void object_gone(struct run *run, int symbol);
 int object_of(const struct run *run, DAT_HANDLE handle);
