@@ -2,10 +2,12 @@
 #include "clock.h"
 #include "cm.h"
 #include "cq.h"
+#include "inbox.h"
 #include "qp.h"
 #include "respond.h"
 #include "retry.h"
 #include "rx.h"
+#include "shared.h"
 #include "tx.h"
 #include "wire.h"
 
@@ -113,6 +115,11 @@ static void dispatch(struct emu_world *w, struct emu_event *e)
 	}
 }
 
+void emu_clock_run(struct emu_world *w, struct emu_event *event)
+{
+	dispatch(w, event);
+}
+
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind)
 {
@@ -187,6 +194,22 @@ static inline void run_first(struct emu_world *w)
 		emu_tx_ack(w, qp, epoch, index);
 }
 
+/* In a shared fabric: here, or where it has to be. */
+static EMU_COLD void run_first_shared(struct emu_world *w)
+{
+	struct emu_event event = w->fab->heap[0];
+	uint16_t process;
+
+	if (event.time > w->fab->now)
+		w->fab->now = event.time;
+	heap_pop(w->fab);
+	process = emu_shared_runner(w, &event);
+	if (process)
+		emu_inbox_run(w, process, &event);
+	else
+		dispatch(w, &event);
+}
+
 static struct nic *host_of(struct emu_world *w, struct nic *nic);
 
 bool emu_step(struct nic *nic)
@@ -194,7 +217,8 @@ bool emu_step(struct nic *nic)
 	struct emu_world *w = emu_world_of(nic);
 	struct nic *host = w->following ? host_of(w, nic) : NULL;
 
-	if (w->fab->events == 0)
+	/* Nobody jumps ahead of other processes. */
+	if (w->fab->events == 0 || w->process)
 		return false;
 	run_first(w);
 	/* Somebody jumped ahead of the monotonic clock: it goes on from there. */
@@ -217,7 +241,10 @@ void emu_follow(struct emu_world *w, struct nic *nic)
 	uint64_t mono = nic->up->monotonic_ns(nic->ctx) - w->mono_base;
 
 	while (w->fab->events > 0 && w->fab->heap[0].time <= mono)
-		run_first(w);
+		if (w->process)
+			run_first_shared(w);
+		else
+			run_first(w);
 	if (mono > w->fab->now)
 		w->fab->now = mono;
 }
@@ -249,13 +276,33 @@ static void start_following(struct emu_world *w, struct nic *host)
 		w->nics[i].base.poll_quantum_ns = 0;
 }
 
+void emu_clock_share(struct emu_world *w, struct nic *nic)
+{
+	struct emu_shared *shared = &w->fab->shared;
+
+	if (!shared->clock_runs)
+		shared->mono_base = nic->up->monotonic_ns(nic->ctx) - w->fab->now;
+	shared->clock_runs = true;
+	w->following = true;
+	w->mono_base = shared->mono_base;
+	nic->poll_quantum_ns = w->nics[0].base.poll_quantum_ns = 0;
+}
+
 /* A nic with services of the host: any open adapter's stands in for the control nic. NULL: none. */
 static struct nic *host_of(struct emu_world *w, struct nic *nic)
 {
 	for (uint32_t i = 1; !nic->up && i <= EMU_ADAPTERS; i++)
-		if (w->fab->adapters[i].open)
+		if (w->fab->adapters[i].open && emu_mine(w, (uint16_t)i))
 			nic = &w->nics[i].base;
 	return nic->up ? nic : NULL;
+}
+
+void emu_clock_settle(struct emu_world *w)
+{
+	struct nic *host = w->fab->events > 0 ? host_of(w, &w->nics[0].base) : NULL;
+
+	if (host)
+		emu_follow(w, host);
 }
 
 /* Whether time follows the monotonic clock by now: see clock.h. */

@@ -39,6 +39,12 @@ static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_eve
 
 /* Queue an event again, marks and all. */
 void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t time);
+/* Run an event that is on no queue, now. */
+void emu_clock_run(struct emu_world *w, struct emu_event *event);
+/* A shared fabric: time follows the monotonic clock from the first adapter on; nic is one of this process. */
+void emu_clock_share(struct emu_world *w, struct nic *nic);
+/* A call of this process is over: what is due runs. */
+void emu_clock_settle(struct emu_world *w);
 /* Posting may add events only while this holds; the rest is kept for answers and teardown. */
 static inline bool emu_clock_has_room(const struct emu_world *w)
 {

@@ -10,6 +10,7 @@
 #include "qp.h"
 #include "retry.h"
 #include "trace.h"
+#include "upcall.h"
 #include "wire.h"
 #include "world.h"
 
@@ -26,7 +27,7 @@ static uint32_t *bucket(struct emu_world *w, uint16_t adapter, uint64_t port)
 	return &w->fab->listen_hash[(port * 31 + adapter) % EMU_LISTEN_BUCKETS];
 }
 
-static uint32_t find_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
+uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
 {
 	uint32_t index = *bucket(w, adapter, port);
 
@@ -46,7 +47,7 @@ static uint64_t pick_port(struct emu_world *w, uint16_t adapter)
 
 	do
 		port = PORT_PICKED_FIRST + emu_random(w) % PORTS_PICKED;
-	while (find_listener(w, adapter, port));
+	while (emu_cm_listener(w, adapter, port));
 	return port;
 }
 
@@ -57,7 +58,7 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 	struct emu_listener *entry;
 	uint32_t index;
 
-	if (*port && find_listener(w, adapter, *port))
+	if (*port && emu_cm_listener(w, adapter, *port))
 		return -EADDRINUSE;
 	if (w->fab->adapters[adapter].listeners >= EMU_MAX_LISTENER)
 		return -ENOMEM;
@@ -77,11 +78,10 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 	return 0;
 }
 
-void emu_unlisten(struct nic_listener *base)
+static void close_listener(struct emu_world *w, uint32_t index)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	uint32_t index = EMU_INDEX(w, listener, base), *link;
 	struct emu_listener *entry = &w->fab->listener[index];
+	uint32_t *link;
 
 	link = bucket(w, entry->adapter, entry->port);
 	while (*link != index)
@@ -89,6 +89,13 @@ void emu_unlisten(struct nic_listener *base)
 	*link = entry->next;
 	w->fab->adapters[entry->adapter].listeners--;
 	EMU_FREE(w->fab, listeners, listener, index);
+}
+
+void emu_unlisten(struct nic_listener *base)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+
+	close_listener(w, EMU_INDEX(w, listener, base));
 }
 
 /* ---- requests ---- */
@@ -126,7 +133,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 
 	if (qp->state != EMU_QP_IDLE || !param_fits(param))
 		return -EINVAL;
-	to = emu_adapter_by_address(w, remote, &err);
+	to = emu_adapter_by_address(w, remote, port, qp->adapter, &err);
 	if (err)
 		return err;
 	if (!emu_clock_has_room(w))
@@ -169,6 +176,7 @@ static void reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 {
 	struct emu_conn *conn = &w->fab->conn[index];
 
+	conn->answered = true;
 	emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->to, conn->from)), EMU_EV_CM_REPLY,
 		     conn->qp, conn->epoch, index, outcome);
 }
@@ -230,7 +238,7 @@ int emu_handoff(struct nic_conn *base, uint64_t port)
 	struct emu_world *w = emu_world_of(base->nic);
 	uint32_t index = EMU_INDEX(w, conn, base), listener;
 
-	listener = find_listener(w, w->fab->conn[index].to, port);
+	listener = emu_cm_listener(w, w->fab->conn[index].to, port);
 	if (!listener)
 		return -ENOENT;
 	hand_up(w, index, listener);
@@ -311,7 +319,7 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 		reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;
 	}
-	listener = find_listener(w, conn->to, conn->port);
+	listener = emu_cm_listener(w, conn->to, conn->port);
 	if (listener)
 		hand_up(w, event->index, listener);
 	else
@@ -361,11 +369,9 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 
 void emu_cm_ready(struct emu_world *w, struct emu_qp *qp)
 {
-	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
-
 	qp->state = EMU_QP_CONNECTED;
 	emu_qp_assess(qp);
-	base->nic->up->established(base->ctx, NULL);
+	emu_up_established(w, qp);
 }
 
 static void on_ready(struct emu_world *w, const struct emu_event *event)
@@ -438,6 +444,24 @@ void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
 	lost_answer(w, conn);
 	lost_acceptance(w, conn->passive_qp, conn->passive_epoch);
 	conn_free(w, event->index);
+}
+
+void emu_cm_bury(struct emu_world *w, uint16_t process)
+{
+	struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = 1; i <= fab->listeners.high; i++)
+		if (fab->listener[i].head.live &&
+		    fab->adapters[fab->listener[i].adapter].process == process)
+			close_listener(w, i);
+	for (uint32_t i = 1; i <= fab->conns.high; i++) {
+		const struct emu_conn *conn = &fab->conn[i];
+
+		/* What has not arrived, or was answered, is an event still. */
+		if (conn->head.live && conn->arrived && !conn->answered &&
+		    fab->adapters[conn->to].process == process)
+			reply(w, i, NIC_END_NO_LISTENER + 1u);
+	}
 }
 
 void emu_cm_event(struct emu_world *w, const struct emu_event *event)

@@ -23,6 +23,10 @@ int emu_accept(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_p
 void emu_reject(struct nic_conn *conn, bool by_program);
 int emu_handoff(struct nic_conn *conn, uint64_t port);
 
+/* Index of who listens there; 0: nobody. */
+uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port);
+/* The process is gone: requests to its adapters that it will not answer any more are turned down. */
+void emu_cm_bury(struct emu_world *w, uint16_t process);
 /* The active side of this passive QP is ready: it is established. */
 void emu_cm_ready(struct emu_world *w, struct emu_qp *qp);
 /* A packet of connection management is lost for good. */

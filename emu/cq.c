@@ -5,6 +5,7 @@
 #include "cq.h"
 #include "qp.h"
 #include "trace.h"
+#include "upcall.h"
 #include "world.h"
 
 static struct emu_cq *cq_of(struct nic_cq *base)
@@ -94,11 +95,17 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 void emu_cq_destroy(struct nic_cq *base)
 {
 	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_cq *cq = cq_of(base);
+
+	emu_cq_free(w, emu_cq_index(w, base));
+}
+
+void emu_cq_free(struct emu_world *w, uint32_t index)
+{
+	struct emu_cq *cq = &w->fab->cq[index];
 
 	w->fab->adapters[cq->adapter].cqs--;
 	emu_pool_free(w->fab, cq->ring, cq_bytes(cq->mask));
-	EMU_FREE(w->fab, cqs, cq, emu_cq_index(w, base));
+	EMU_FREE(w->fab, cqs, cq, index);
 }
 
 int emu_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
@@ -133,17 +140,13 @@ void emu_cq_arm(struct nic_cq *base)
 
 void emu_cq_lost(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opcode opcode)
 {
-	struct nic_qp *base = &w->qp[qp].base;
-
 	if (index)
-		emu_qp_ask_break(base);
-	base->nic->up->cq_lost(w->cq[index].base.ctx, base->ctx, opcode);
+		emu_qp_break_soon(w, emu_qp_at(w, qp));
+	emu_up_cq_lost(w, index, qp, opcode);
 }
 
 void emu_cq_notify(struct emu_world *w, uint32_t index)
 {
-	struct nic_cq *base = &w->cq[index].base;
-
 	w->fab->cq[index].armed = false;
-	base->nic->up->cq_notify(base->ctx);
+	emu_up_cq_notify(w, index);
 }

@@ -16,6 +16,7 @@
 #define EMU_FABRIC_H
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -249,7 +250,7 @@ struct emu_conn {
 	uint32_t passive_qp, passive_epoch; /* set by accept */
 	uint64_t port;
 	uint16_t from, to; /* adapters */
-	bool arrived;
+	bool arrived, answered;
 	uint32_t to_generation;
 	uint32_t name;         /* of the QP that asks */
 	uint8_t rd_in, rd_out; /* as data: of whoever spoke last */
@@ -281,6 +282,8 @@ struct emu_adapter {
 	bool open;
 	bool dead;           /* silent, by a fault */
 	uint32_t generation; /* of the slot: grows with each adapter that takes it */
+	uint16_t number;     /* its address is so many above the range's first */
+	uint16_t process;    /* that has it open; 0 in a private fabric */
 	char name[EMU_NAME];
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
 };
@@ -292,11 +295,40 @@ struct emu_config {
 	uint64_t rnr_timer_ns, poll_quantum_ns;
 	uint64_t retry_timer_ns;
 	uint32_t mtu, rnr_retry, retry;
+	uint32_t address; /* of the adapter with number 1, less one; host order */
 };
 
 struct emu_rule {
 	struct nic_packet_rule match;
 	uint64_t seen, fired;
+};
+
+/* A process that takes part in a shared fabric: shared.h. */
+struct emu_process {
+	bool used;
+	bool overrun; /* an upcall for it found no memory */
+	int32_t pid;
+	uint32_t bell;             /* a futex: it grows when the process is to look */
+	uint32_t births;           /* of the slot */
+	uint32_t sleepers;         /* threads of it that sleep in a wait */
+	uint32_t idlers;           /* and those that look after it while nobody does */
+	emu_ref inbox, inbox_tail; /* list of struct emu_message */
+	uint64_t probe; /* where it keeps `nonce`: who reads it there reaches its memory */
+	uint64_t nonce;
+	char node[EMU_NAME];
+};
+
+/* What makes a fabric one of several processes; all zero in a private one. */
+struct emu_shared {
+	uint64_t magic; /* set when the rest is ready to be joined */
+	uint64_t layout;
+	pthread_mutex_t lock;
+	uint64_t mono_base; /* monotonic time at virtual 0 */
+	bool clock_runs;    /* mono_base is set */
+	bool stays;         /* when the last process leaves */
+	bool gone;          /* nobody joins any more */
+	uint32_t processes;
+	struct emu_process process[EMU_PROCESSES + 1];
 };
 
 struct emu_fabric {
@@ -340,6 +372,7 @@ struct emu_fabric {
 	struct emu_qp qp[EMU_QPS + 1];
 	struct emu_listener listener[EMU_LISTENERS + 1];
 	struct emu_conn conn[EMU_CONNS + 1];
+	struct emu_shared shared;
 	struct emu_event heap[EMU_EVENTS];
 	_Alignas(EMU_PAGE) char trace[EMU_TRACE_BYTES]; /* a file's pages, where one was asked for */
 	_Alignas(EMU_POOL_UNIT) uint8_t pool[];         /* up to size */
@@ -378,6 +411,8 @@ struct emu_local_qp {
 struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
+	uint16_t process; /* which of the shared fabric's this is; 0: the fabric is private */
+	struct emu_membership *membership;
 	char *trace_file;   /* where the trace goes when the world ends, if that is no plain file */
 	int trace_fd;       /* the file whose pages the trace is; -1: none */
 	bool following;     /* virtual time follows the monotonic clock */
@@ -410,6 +445,12 @@ static inline struct emu_world *emu_world_of(struct nic *nic)
 static inline struct nic *emu_nic_at(struct emu_world *w, uint16_t adapter)
 {
 	return &w->nics[adapter].base;
+}
+
+/* Is what belongs to the adapter this process's own? Else upcalls about it are another's to make. */
+static inline bool emu_mine(const struct emu_world *w, uint16_t adapter)
+{
+	return w->fab->adapters[adapter].process == w->process;
 }
 
 static inline struct emu_local_qp *emu_local_qp(struct nic_qp *base)

@@ -147,7 +147,8 @@ enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
 			n = ssge->length - s.offset;
 		if (n > dsge->length - d.offset)
 			n = dsge->length - d.offset;
-		memmove(emu_memory(dsge->addr + d.offset), emu_memory(ssge->addr + s.offset), n);
+		if (!emu_move(w, dst, dsge->addr + d.offset, src, ssge->addr + s.offset, n))
+			return EMU_COPY_BAD_TARGET;
 		left -= n;
 	}
 	return EMU_COPY_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "reach.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd);
 void emu_pd_free(struct nic_pd *pd);
@@ -21,8 +22,9 @@ struct emu_sgl {
 	const struct nic_sge *sge;
 	uint32_t num_sge;
 	uint32_t pd;
-	uint32_t access; /* any of these bits suffices */
-	bool allowed;    /* the keys have been looked at already */
+	uint32_t access;  /* any of these bits suffices */
+	uint16_t adapter; /* in the memory of whose process they are */
+	bool allowed;     /* the keys have been looked at already */
 };
 
 /* What a peer wants to touch, and with what. */
@@ -58,6 +60,20 @@ static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl
 		sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length);
 }
 
+/* Move bytes between the ends' memories. False: one of them is out of reach. */
+static inline bool emu_move(struct emu_world *w, const struct emu_sgl *dst, uint64_t to,
+			    const struct emu_sgl *src, uint64_t from, uint64_t length)
+{
+	if (__builtin_expect(w->process, 0)) {
+		struct emu_place target = { w->fab->adapters[dst->adapter].process, to };
+		struct emu_place source = { w->fab->adapters[src->adapter].process, from };
+
+		return emu_reach_copy(w, &target, &source, length);
+	}
+	memmove(emu_memory(to), emu_memory(from), length);
+	return true;
+}
+
 /* The general case of emu_copy. */
 enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
 				const struct emu_sgl *src, uint64_t from, uint64_t to);
@@ -75,8 +91,8 @@ static inline enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *
 		return EMU_COPY_TOO_LONG;
 	if (!emu_key_allows(w, dst, dst->sge))
 		return EMU_COPY_BAD_TARGET;
-	memmove(emu_memory(dst->sge->addr), emu_memory(src->sge->addr), to);
-	return EMU_COPY_OK;
+	return emu_move(w, dst, dst->sge->addr, src, src->sge->addr, to) ? EMU_COPY_OK
+									 : EMU_COPY_BAD_TARGET;
 }
 
 #endif /* EMU_MEM_H */

@@ -26,6 +26,7 @@ static void close_adapter(struct nic *nic)
 	       adapter->mws == 0 && adapter->pds == 0 && adapter->listeners == 0);
 	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
 	adapter->open = false;
+	adapter->process = 0;
 }
 
 static void query_adapter(struct nic *nic, struct nic_attr *attr)

@@ -83,7 +83,7 @@ void emu_park(struct emu_world *w, struct emu_qp *qp, const struct emu_event *ev
 {
 	/* Without memory to keep it the connection cannot go on. */
 	if (!emu_held_append(w, &qp->parked, &qp->parked_tail, 0, event))
-		emu_qp_ask_break(&w->qp[emu_qp_index(w, qp)].base);
+		emu_qp_break_soon(w, qp);
 	emu_qp_assess(qp);
 }
 

@@ -13,6 +13,7 @@
 #include "srq.h"
 #include "trace.h"
 #include "tx.h"
+#include "upcall.h"
 #include "wire.h"
 #include "world.h"
 
@@ -146,16 +147,13 @@ static void forget_wire(struct emu_world *w, struct emu_qp *qp)
 }
 
 /* Everything a connection left behind goes, completions excepted. */
-uint32_t emu_qp_reset(struct nic_qp *base)
+uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind tell)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = qp_of(base);
 	uint32_t from_srq;
 
 	if (emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer))
-		emu_qp_tell_peer(w, qp, EMU_EV_DISCONNECT, 0, 0);
+		emu_qp_tell_peer(w, qp, tell, 0, 0);
 	emu_respond_ack(w, qp);
-	emu_sent(w, base->nic);
 	from_srq = emu_rx_forget(w, qp);
 	forget_wire(w, qp);
 	emu_hold_forget(w, qp, true);
@@ -179,11 +177,19 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 	return from_srq;
 }
 
+uint32_t emu_qp_reset(struct nic_qp *base)
+{
+	emu_sent(emu_world_of(base->nic), base->nic);
+	return emu_qp_clear(emu_world_of(base->nic), qp_of(base), EMU_EV_DISCONNECT);
+}
+
 void emu_qp_destroy(struct nic_qp *base)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = qp_of(base);
+	emu_qp_free(emu_world_of(base->nic), qp_of(base));
+}
 
+void emu_qp_free(struct emu_world *w, struct emu_qp *qp)
+{
 	assert(qp->state == EMU_QP_IDLE && emu_wq_count(&qp->rq) == 0);
 	if (qp->srq)
 		w->fab->srq[qp->srq].users--;
@@ -286,8 +292,6 @@ static void tear_down(struct emu_world *w, struct emu_qp *qp, enum emu_teardown 
 void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
 		enum emu_event_kind tell)
 {
-	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
-
 	emu_respond_ack(w, qp);
 	forget_wire(w, qp);
 	qp->state = EMU_QP_ERROR;
@@ -297,7 +301,7 @@ void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
 	emu_hold_forget(w, qp, false);
 	for (int i = 0; i < EMU_TEAR_STEPS; i++)
 		tear_down(w, qp, emu_profile(w)->teardown[i], tell);
-	base->nic->up->conn_end(base->ctx, why);
+	emu_up_conn_end(w, qp, why);
 }
 
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
@@ -335,14 +339,15 @@ void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)
 	emu_qp_end(w, qp, NIC_END_DISCONNECTED, EMU_EV_DISCONNECT);
 }
 
-/* Not at once: the caller may be deep inside this QP's business. */
-void emu_qp_ask_break(struct nic_qp *base)
+void emu_qp_break_soon(struct emu_world *w, struct emu_qp *qp)
 {
-	struct emu_world *w = emu_world_of(base->nic);
-	struct emu_qp *qp = qp_of(base);
-
 	if (emu_qp_running(qp))
 		emu_schedule(w, w->fab->now, EMU_EV_BREAK, emu_qp_index(w, qp), qp->epoch, 0, 0);
+}
+
+void emu_qp_ask_break(struct nic_qp *base)
+{
+	emu_qp_break_soon(emu_world_of(base->nic), qp_of(base));
 }
 
 void emu_qp_disconnect(struct nic_qp *base, bool abrupt)

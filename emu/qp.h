@@ -15,6 +15,9 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 int emu_qp_modify(struct nic_qp *qp, const struct nic_qp_init *init);
 uint32_t emu_qp_reset(struct nic_qp *qp);
 void emu_qp_destroy(struct nic_qp *qp);
+/* The two, for a QP whose owner is gone; `tell`: what its peer is told. */
+uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind tell);
+void emu_qp_free(struct emu_world *w, struct emu_qp *qp);
 void emu_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
 void emu_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
 void emu_qp_ask_break(struct nic_qp *qp);
@@ -52,6 +55,8 @@ void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
 		enum emu_event_kind tell);
 /* Break it from this side: the peer learns by TERMINATE. */
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp);
+/* Not at once: for who is deep inside this QP's business. */
+void emu_qp_break_soon(struct emu_world *w, struct emu_qp *qp);
 /* TERMINATE, BREAK and DISCONNECT. */
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event);
 /* The last request of a draining QP was acknowledged. */

@@ -249,9 +249,13 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 	struct emu_remote remote = { wqe->remote_addr, wqe->length, wqe->rkey,
 				     NIC_ACCESS_REMOTE_READ };
 	struct nic_sge from = { .addr = wqe->remote_addr, .length = wqe->length };
-	struct emu_sgl src = { .sge = &from, .num_sge = 1, .allowed = true };
+	struct emu_sgl src = { .sge = &from,
+			       .num_sge = 1,
+			       .adapter = r->qp->peer_adapter,
+			       .allowed = true };
 	struct emu_sgl dst = { .sge = segments(w, r->qp, wqe, r->index),
 			       .num_sge = wqe->num_sge,
+			       .adapter = r->qp->adapter,
 			       .pd = r->qp->pd,
 			       .access = NIC_ACCESS_LOCAL_WRITE };
 
@@ -380,9 +384,13 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 {
 	struct emu_swqe *swqe = emu_wqe(w, &a->sender->sq, a->index);
 	struct nic_sge to = { .addr = swqe->remote_addr, .length = swqe->length };
-	struct emu_sgl dst = { .sge = &to, .num_sge = 1, .allowed = true };
+	struct emu_sgl dst = { .sge = &to,
+			       .num_sge = 1,
+			       .adapter = a->qp->adapter,
+			       .allowed = true };
 	struct emu_sgl src = { .sge = segments(w, a->sender, swqe, a->index),
 			       .num_sge = swqe->num_sge,
+			       .adapter = a->sender->adapter,
 			       .pd = a->sender->pd,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 

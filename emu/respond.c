@@ -12,6 +12,7 @@
 #include "respond.h"
 #include "srq.h"
 #include "trace.h"
+#include "upcall.h"
 #include "wire.h"
 #include "world.h"
 
@@ -106,19 +107,15 @@ static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t me
 
 static void below_srq_limit(struct emu_world *w, struct emu_qp *qp)
 {
-	struct nic_srq *base = &w->srq[qp->srq].base;
-
 	w->fab->srq[qp->srq].limit = 0;
-	base->nic->up->srq_limit(base->ctx);
+	emu_up_srq_limit(w, qp->srq);
 }
 
 static void above_soft_limit(struct emu_world *w, struct emu_qp *qp)
 {
-	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
-
 	qp->soft = NIC_LIMIT_NONE;
 	emu_qp_assess(qp);
-	base->nic->up->qp_soft_limit(base->ctx);
+	emu_up_soft_limit(w, qp);
 }
 
 /* Which of the peer's Sends this is. All requests before rx_next are complete. */
@@ -234,10 +231,12 @@ static enum emu_copy copy(struct emu_world *w, const struct emu_arrival *a)
 	struct emu_sgl src = { .sge = a->swqe->sge,
 			       .num_sge = a->swqe->num_sge,
 			       .pd = a->sender->pd,
+			       .adapter = a->sender->adapter,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 	struct emu_sgl dst = { .sge = a->wqe->sge,
 			       .num_sge = a->wqe->num_sge,
 			       .pd = qp->srq ? w->fab->srq[qp->srq].pd : qp->pd,
+			       .adapter = qp->adapter,
 			       .access = NIC_ACCESS_LOCAL_WRITE };
 
 	return emu_copy(w, &dst, &src, a->from, a->to);

@@ -72,6 +72,20 @@ static void clear(struct emu_world *w)
 static void unmap(struct emu_world *w)
 {
 	emu_arena_unmap(w->fab, w->fab_size);
+	emu_world_unmap_bare(w);
+}
+
+struct emu_world *emu_world_map_bare(void)
+{
+	/* Zero pages until used: most of the parallel arrays never are. */
+	struct emu_world *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return w == MAP_FAILED ? NULL : w;
+}
+
+void emu_world_unmap_bare(struct emu_world *w)
+{
 	munmap(w, sizeof(*w));
 }
 
@@ -81,15 +95,13 @@ struct emu_world *emu_world_map(void)
 
 	if (w)
 		return w;
-	/* Zero pages until used: most of the parallel arrays never are. */
-	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (w == MAP_FAILED)
+	w = emu_world_map_bare();
+	if (!w)
 		return NULL;
 	w->fab = emu_arena_map(&w->fab_size);
 	if (w->fab)
 		return w;
-	munmap(w, sizeof(*w));
+	emu_world_unmap_bare(w);
 	return NULL;
 }
 

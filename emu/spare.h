@@ -15,5 +15,8 @@
 struct emu_world *emu_world_map(void);
 /* Nothing of it is used any more. */
 void emu_world_unmap(struct emu_world *w);
+/* A world without a fabric: those of shared ones are not kept. */
+struct emu_world *emu_world_map_bare(void);
+void emu_world_unmap_bare(struct emu_world *w);
 
 #endif /* EMU_SPARE_H */

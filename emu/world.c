@@ -8,8 +8,10 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "hosts.h"
 #include "link.h"
 #include "profile.h"
+#include "shared.h"
 #include "spare.h"
 #include "trace.h"
 #include "world.h"
@@ -50,7 +52,7 @@ uint64_t emu_random(struct emu_world *w)
 	return result;
 }
 
-static void configure(struct emu_fabric *fab, const struct nic_config *config)
+void emu_configure(struct emu_fabric *fab, const struct nic_config *config)
 {
 	struct emu_config *c = &fab->config;
 	uint64_t x = config->seed;
@@ -65,6 +67,7 @@ static void configure(struct emu_fabric *fab, const struct nic_config *config)
 	c->rnr_retry = config->rnr_retry;
 	c->retry = config->retry;
 	c->retry_timer_ns = config->retry_timer_ns;
+	c->address = EMU_ADDRESS_BASE;
 	for (int i = 0; i < 4; i++)
 		fab->random[i] = splitmix(&x);
 }
@@ -83,6 +86,23 @@ static void init_nic(struct emu_world *w, uint16_t adapter)
 	};
 }
 
+static int join(const struct nic_config *config, struct nic_world **world)
+{
+	struct emu_world *w = emu_world_map_bare();
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	err = emu_shared_join(w, config);
+	if (err) {
+		emu_world_unmap_bare(w);
+		return err;
+	}
+	init_nic(w, 0);
+	*world = (struct nic_world *)w;
+	return 0;
+}
+
 static int world_create(const struct nic_config *config, struct nic_world **world)
 {
 	struct emu_world *w;
@@ -90,13 +110,15 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 
 	if (emu_profile_find(config->profile) < 0)
 		return -EINVAL;
+	if (config->fabric)
+		return join(config, world);
 	w = emu_world_map();
 	if (!w)
 		goto fail;
 	err = emu_trace_open(w, config->trace_file);
 	if (err)
 		goto unmap_world;
-	configure(w->fab, config);
+	emu_configure(w->fab, config);
 	w->fab->trace_on = config->trace;
 	emu_trace_begin(w);
 	init_nic(w, 0);
@@ -113,6 +135,11 @@ static void world_destroy(struct nic_world *world)
 {
 	struct emu_world *w = &world->emu;
 
+	if (w->process) {
+		emu_shared_leave(w);
+		emu_world_unmap_bare(w);
+		return;
+	}
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
 		assert(!w->fab->adapters[i].open);
 	emu_trace_close(w);
@@ -163,17 +190,25 @@ const char *emu_adapter_name(struct emu_world *w, uint16_t adapter)
 void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
-	uint32_t number = (uint32_t)parse_name(emu_adapter_name(w, adapter));
+	uint32_t number = w->fab->adapters[adapter].number;
 
 	memset(addr, 0, sizeof(*addr));
 	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(EMU_ADDRESS_BASE + number + 1);
+	in->sin_addr.s_addr = htonl(w->fab->config.address + number);
 }
 
-uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, int *err)
+static uint16_t find_number(struct emu_world *w, uint32_t number)
+{
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		if (w->fab->adapters[i].open && w->fab->adapters[i].number == number)
+			return i;
+	return 0;
+}
+
+uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, uint64_t port,
+				uint16_t from, int *err)
 {
 	uint32_t ip, number;
-	char name[EMU_NAME];
 
 	*err = 0;
 	if (addr->sa_family == AF_INET) {
@@ -194,11 +229,35 @@ uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr
 		*err = -EADDRNOTAVAIL;
 		return 0;
 	}
-	number = ip - EMU_ADDRESS_BASE - 1;
-	if (number > EMU_ADAPTER_LAST)
-		return 0;
-	snprintf(name, sizeof(name), "emu%u", number);
-	return emu_adapter_find(w, name);
+	number = ip - w->fab->config.address;
+	if (number >= 1 && number <= EMU_ADAPTER_LAST + 1)
+		return find_number(w, number);
+	return w->process && emu_hosts_is_here(ip) ? emu_hosts_listener(w, port, from) : 0;
+}
+
+/* The lowest number that none has. */
+static uint16_t free_number(struct emu_world *w)
+{
+	uint16_t number = 1;
+
+	while (find_number(w, number))
+		number++;
+	return number;
+}
+
+/* In a shared fabric each process has an emu0. */
+static void name_adapter(struct emu_world *w, uint16_t index, const char *name)
+{
+	struct emu_adapter *adapter = &w->fab->adapters[index];
+
+	if (w->process) {
+		snprintf(adapter->name, sizeof(adapter->name), "%.22s-%.8s", w->membership->node,
+			 name);
+		adapter->number = free_number(w);
+	} else {
+		snprintf(adapter->name, sizeof(adapter->name), "%s", name);
+		adapter->number = (uint16_t)(parse_name(name) + 1);
+	}
 }
 
 static int adapter_open(struct nic_world *world, const char *name, const struct nic_upcalls *up,
@@ -216,8 +275,10 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 	if (!index)
 		return -ENOMEM;
 	adapter = &w->fab->adapters[index];
-	*adapter = (struct emu_adapter){ .open = true, .generation = adapter->generation + 1 };
-	snprintf(adapter->name, sizeof(adapter->name), "%s", name);
+	*adapter = (struct emu_adapter){ .generation = adapter->generation + 1,
+					 .process = w->process };
+	name_adapter(w, index, name);
+	adapter->open = true;
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
 		struct emu_link fresh = { 0 };
 
@@ -227,6 +288,9 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 	init_nic(w, index);
 	w->nics[index].base.up = up;
 	w->nics[index].base.ctx = ctx;
+	memcpy(w->nics[index].base.label, adapter->name, sizeof(adapter->name));
+	if (w->process)
+		emu_clock_share(w, &w->nics[index].base);
 	*nic = &w->nics[index].base;
 	return 0;
 }
@@ -245,4 +309,11 @@ const struct nic_backend emu_backend = {
 	.adapter_name = adapter_name,
 	.open = adapter_open,
 	.control = control,
+	.shared = emu_shared,
+	.enter = emu_shared_enter,
+	.leave = emu_shared_exit,
+	.settle = emu_shared_settle,
+	.sleep = emu_shared_sleep,
+	.ring = emu_shared_ring,
+	.watch = emu_shared_watch,
 };

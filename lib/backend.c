@@ -54,7 +54,7 @@ static void forget(struct backend *b)
 {
 	if (!b->kind)
 		return;
-	b->world = NULL;
+	b->world = b->shared = NULL;
 	b->sim = DAT_HANDLE_NULL;
 	b->made_by_test = b->threaded = false;
 	memset(b->live, 0, sizeof(b->live));
@@ -111,7 +111,7 @@ static void module_unlock(void)
 	backend_leave(&hw);
 }
 
-static uint64_t monotonic_ns(void)
+uint64_t backend_monotonic_ns(void)
 {
 	struct timespec ts;
 
@@ -126,7 +126,7 @@ static bool start_hw(void)
 		.ops_size = sizeof(struct nic_ops),
 		.lock = module_lock,
 		.unlock = module_unlock,
-		.monotonic_ns = monotonic_ns,
+		.monotonic_ns = backend_monotonic_ns,
 		.say = say,
 	};
 	const struct nic_backend *kind;
@@ -188,8 +188,35 @@ static void tell_threaded(struct backend *b)
 void backend_lock(struct backend *b)
 {
 	pthread_mutex_lock(&b->lock);
+	if (b->shared)
+		b->kind->enter(b->shared);
 	if (!b->threaded)
 		tell_threaded(b);
+}
+
+void backend_release(struct backend *b)
+{
+	if (b->shared)
+		b->kind->leave(b->shared);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void backend_sleep(struct backend *b)
+{
+	if (b->shared)
+		helper_sleep_shared(b, false, NIC_TIME_NEVER);
+	else
+		pthread_cond_wait(&b->wake, &b->lock);
+}
+
+void backend_wake(struct backend *b)
+{
+	if (b->shared)
+		b->kind->ring(b->shared, false);
+	else
+		pthread_cond_broadcast(&b->wake);
+	if (b->world)
+		b->ops.wake(b->kind->control(b->world));
 }
 
 /* ---- services of the host process, for the NIC behind the door ---- */
@@ -212,19 +239,13 @@ static void host_unlock(void *nic_ctx)
 static uint64_t host_monotonic_ns(void *nic_ctx)
 {
 	(void)nic_ctx;
-	return monotonic_ns();
+	return backend_monotonic_ns();
 }
 
 static enum nic_wait host_sleep(void *nic_ctx, uint64_t until)
 {
 	helper_sleep(backend_of_nic(nic_ctx), until);
 	return NIC_WAIT_RAN;
-}
-
-void backend_wake(struct backend *b)
-{
-	pthread_cond_broadcast(&b->wake);
-	b->ops.wake(b->kind->control(b->world));
 }
 
 static void host_wake(void *nic_ctx)
@@ -286,6 +307,46 @@ static bool load_faults(struct backend *b)
 	return !text || fault_text_load(b->kind->control(b->world), text, &b->faults);
 }
 
+/*
+ * A world that other processes share has a lock, and wants somebody who looks after it while this process
+ * is busy elsewhere: the helper, which makes an end of the time in which there is one thread and no lock.
+ */
+static bool share_locked(struct backend *b)
+{
+	bool alone = __libc_single_threaded;
+
+	if (alone)
+		pthread_mutex_lock(&b->lock);
+	b->shared = b->world;
+	b->faults.count = 0;
+	b->kind->enter(b->shared);
+	if (!helper_start(b)) {
+		b->kind->leave(b->shared);
+		b->shared = NULL;
+		if (alone)
+			pthread_mutex_unlock(&b->lock);
+		return false;
+	}
+	if (!b->threaded)
+		tell_threaded(b);
+	return true;
+}
+
+static DAT_RETURN share_world(struct backend *b)
+{
+	DAT_RETURN ret = DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+
+	if (getenv("DATSIM_FAULTS"))
+		say("DATSIM_FAULTS is not for a fabric that processes share, DATSIM_FABRIC, yet");
+	else if (share_locked(b))
+		return DAT_SUCCESS;
+	else
+		ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	b->kind->world_destroy(b->world);
+	b->world = NULL;
+	return ret;
+}
+
 DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config)
 {
 	struct nic_config env;
@@ -308,6 +369,8 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 	complete_ops(&b->ops, b->kind->control(b->world)->ops);
 	b->kind->control(b->world)->ops = &b->ops;
 	set_threaded(b, b->kind->control(b->world));
+	if (b->kind->shared && b->kind->shared(b->world))
+		return share_world(b);
 	if (!load_faults(b)) {
 		b->kind->world_destroy(b->world);
 		b->world = NULL;
@@ -324,8 +387,8 @@ void backend_end_world(struct backend *b)
 	fault_text_end(b->kind->control(world), &b->faults);
 	b->ending = true;
 	while (b->sim_users > 0) {
-		pthread_cond_broadcast(&b->wake);
-		pthread_cond_wait(&b->wake, &b->lock);
+		backend_wake(b);
+		backend_sleep(b);
 	}
 	b->ending = false;
 	/* From here on there is none: another may be made while the helper is seen off. */
@@ -334,8 +397,10 @@ void backend_end_world(struct backend *b)
 	if (b->sim != DAT_HANDLE_NULL)
 		handle_retire(b->sim);
 	b->sim = DAT_HANDLE_NULL;
-	pthread_cond_broadcast(&b->wake);
-	helper_end(b);
+	backend_wake(b);
+	if (b->shared)
+		b->kind->leave(b->shared);
+	helper_end(b, b->shared);
 	b->kind->world_destroy(world);
 }
 
@@ -374,6 +439,8 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 		return ret;
 	}
 	adapter->nic->ops = &b->ops;
+	if (!adapter->nic->label[0])
+		snprintf(adapter->nic->label, sizeof(adapter->nic->label), "%.31s", name);
 	set_threaded(b, adapter->nic);
 	assert_caps(&b->ops, adapter->nic->caps);
 	b->ops.query(adapter->nic, &adapter->attr);

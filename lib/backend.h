@@ -54,8 +54,13 @@ TAILQ_HEAD(agent_call_list, agent_call);
 struct backend {
 	DAT_PROVIDER provider; /* what handles point at */
 	const struct nic_backend *kind;
-	struct nic_ops ops;       /* the kind's table, laid over nic_unsupported */
-	struct nic_world *world;  /* NULL: none now */
+	struct nic_ops ops;      /* the kind's table, laid over nic_unsupported */
+	struct nic_world *world; /* NULL: none now */
+	/*
+	 * The same, while it is one that several processes share: it has a lock of its own, taken after
+	 * `lock`. Such a process is never of one thread: it has a helper.
+	 */
+	struct nic_world *shared;
 	struct fault_text faults; /* those of DATSIM_FAULTS in it */
 	struct adapter_list adapters;
 	DAT_HANDLE sim;         /* dat_sim handle of the world, issued when first asked for */
@@ -96,10 +101,16 @@ static inline void backend_enter(struct backend *b)
 		backend_lock(b);
 }
 
+/* Where there are several threads. */
+void backend_release(struct backend *b);
+/* With the lock held: sleep without it until backend_wake. */
+void backend_sleep(struct backend *b);
+uint64_t backend_monotonic_ns(void);
+
 static inline void backend_unlock(struct backend *b)
 {
 	if (!__libc_single_threaded)
-		pthread_mutex_unlock(&b->lock);
+		backend_release(b);
 }
 
 /* agent.c: those that are due, unless this thread is in an agent. */
@@ -109,6 +120,8 @@ void helper_look(struct backend *b);
 
 static inline void backend_leave(struct backend *b)
 {
+	if (__builtin_expect(b->shared != NULL, 0))
+		b->kind->settle(b->shared);
 	if (__builtin_expect(!TAILQ_EMPTY(&b->calls_due), 0))
 		agents_run(b);
 	if (!__libc_single_threaded)

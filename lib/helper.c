@@ -5,6 +5,8 @@
 #include "agent.h"
 #include "helper.h"
 
+#define WATCH_NS 40000000ul /* so often a shared world is looked after, at least */
+
 struct helper {
 	struct backend *backend;
 	pthread_t thread;
@@ -12,7 +14,8 @@ struct helper {
 	uint64_t until; /* virtual time it sleeps until at most; 0: it is awake */
 	bool idle;      /* it waits for what comes, not for what an agent waits for */
 	bool stop;
-	bool orphan; /* nobody joins it: it ended its own world, from within an agent */
+	uint64_t watched; /* monotonic time of the last look after a shared world */
+	bool orphan;      /* nobody joins it: it ended its own world, from within an agent */
 };
 
 static __thread struct helper *self; /* in the helper's thread */
@@ -43,17 +46,61 @@ static void sleep_on(pthread_cond_t *wake, pthread_mutex_t *lock, uint64_t until
 	pthread_setcancelstate(cancel, &cancel);
 }
 
+static void unlock(void *backend)
+{
+	backend_release(backend);
+}
+
+static void lock(void *backend)
+{
+	backend_lock(backend);
+}
+
+void helper_sleep_shared(struct backend *b, bool idle, uint64_t until)
+{
+	const struct nic_unlocked unlocked = { unlock, lock, b };
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	b->kind->sleep(b->shared, idle, until, &unlocked);
+	pthread_setcancelstate(cancel, &cancel);
+}
+
+/* The helper, while it has nothing to do. */
+static void doze(struct helper *h, uint64_t until)
+{
+	uint64_t watch;
+
+	if (h->backend->shared) {
+		watch = backend_monotonic_ns() + WATCH_NS;
+		helper_sleep_shared(h->backend, true, until < watch ? until : watch);
+	} else {
+		sleep_on(&h->wake, &h->backend->lock, until);
+	}
+	h->until = 0;
+}
+
+static void rouse(struct helper *h)
+{
+	if (h->backend->shared)
+		h->backend->kind->ring(h->backend->shared, true);
+	else
+		pthread_cond_signal(&h->wake);
+}
+
 void helper_sleep(struct backend *b, uint64_t until)
 {
 	if (self && self->idle) {
 		self->until = next_event(b);
-		sleep_on(&self->wake, &b->lock, until);
-		self->until = 0;
+		doze(self, until);
 		return;
 	}
 	b->sleepers++;
 	b->sleepers_until = next_event(b);
-	sleep_on(&b->wake, &b->lock, until);
+	if (b->shared)
+		helper_sleep_shared(b, false, until);
+	else
+		sleep_on(&b->wake, &b->lock, until);
 	b->sleepers--;
 	/* Until when the others sleep is not known. */
 	b->sleepers_until = NIC_TIME_NEVER;
@@ -61,11 +108,25 @@ void helper_sleep(struct backend *b, uint64_t until)
 
 /* ---- the thread ---- */
 
+/* Other processes may have died. */
+static void watch(struct helper *h)
+{
+	struct backend *b = h->backend;
+	uint64_t now = backend_monotonic_ns();
+
+	if (now - h->watched < WATCH_NS)
+		return;
+	h->watched = now;
+	b->kind->watch(b->shared);
+}
+
 static void go_on(struct helper *h)
 {
 	struct backend *b = h->backend;
 	struct nic *nic;
 
+	if (b->shared)
+		watch(h);
 	if (agent_calls_due(b)) {
 		agents_run_now(b);
 		return;
@@ -73,8 +134,7 @@ static void go_on(struct helper *h)
 	/* Without an adapter nothing is due to anybody. */
 	if (TAILQ_EMPTY(&b->adapters)) {
 		h->until = NIC_TIME_NEVER;
-		sleep_on(&h->wake, &b->lock, NIC_TIME_NEVER);
-		h->until = 0;
+		doze(h, NIC_TIME_NEVER);
 		return;
 	}
 	nic = b->kind->control(b->world);
@@ -92,7 +152,7 @@ static void *help(void *arg)
 	backend_lock(b);
 	while (!h->stop)
 		go_on(h);
-	pthread_mutex_unlock(&b->lock);
+	backend_release(b);
 	if (h->orphan) {
 		pthread_cond_destroy(&h->wake);
 		free(h);
@@ -113,27 +173,28 @@ static int start_thread(struct helper *h)
 	return err;
 }
 
-/* Where there is no thread to be had, events run when somebody calls. */
-static void start(struct backend *b)
+bool helper_start(struct backend *b)
 {
 	struct helper *h = calloc(1, sizeof(*h));
 
 	if (!h)
-		return;
+		return false;
 	h->backend = b;
 	backend_cond_init(&h->wake);
 	if (start_thread(h)) {
 		pthread_cond_destroy(&h->wake);
 		free(h);
-		return;
+		return false;
 	}
 	b->helper = h;
+	return true;
 }
 
-void helper_end(struct backend *b)
+void helper_end(struct backend *b, struct nic_world *shared)
 {
 	struct helper *h = b->helper;
 
+	b->shared = NULL;
 	if (!h)
 		return;
 	b->helper = NULL;
@@ -143,7 +204,10 @@ void helper_end(struct backend *b)
 		pthread_detach(h->thread);
 		return;
 	}
-	pthread_cond_signal(&h->wake);
+	if (shared)
+		b->kind->ring(shared, true);
+	else
+		pthread_cond_signal(&h->wake);
 	backend_unlock(b);
 	pthread_join(h->thread, NULL);
 	backend_enter(b);
@@ -174,11 +238,12 @@ void helper_look(struct backend *b)
 		if (next >= b->sleepers_until)
 			return;
 		b->sleepers_until = next;
-		pthread_cond_broadcast(&b->wake);
+		backend_wake(b);
 	} else if (!b->helper) {
-		start(b);
+		/* Where there is no thread to be had, events run when somebody calls. */
+		helper_start(b);
 	} else if (next < b->helper->until) {
 		b->helper->until = next;
-		pthread_cond_signal(&b->helper->wake);
+		rouse(b->helper);
 	}
 }

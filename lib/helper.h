@@ -13,8 +13,15 @@
 
 #include "backend.h"
 
-/* With the lock held. The world ends: so does the helper. The lock is released meanwhile. */
-void helper_end(struct backend *b);
+/* With the lock held. Start it now, in a process that has one thread or several. */
+bool helper_start(struct backend *b);
+/*
+ * With the lock held. The world ends: so does the helper. The lock is released meanwhile. `shared`: the world
+ * was one, and its own lock is released already, for good.
+ */
+void helper_end(struct backend *b, struct nic_world *shared);
+/* The door's `sleep` for a shared world. */
+void helper_sleep_shared(struct backend *b, bool idle, uint64_t until);
 /* The door's `sleep`, in a thread that runs events when it wakes: a monotonic time, or NIC_TIME_NEVER. */
 void helper_sleep(struct backend *b, uint64_t until);
 /* This is a forked child: no thread but its own came along. */

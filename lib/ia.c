@@ -121,7 +121,7 @@ static DAT_RETURN open_locked(struct backend *b, const char *name, DAT_COUNT qle
 	while (b->ending) {
 		if (agent_waits_below(NULL))
 			return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-		pthread_cond_wait(&b->wake, &b->lock);
+		backend_sleep(b);
 	}
 	made_world = !b->world;
 	if (made_world) {
@@ -279,7 +279,7 @@ again:
 		if (!send_away(obj))
 			continue;
 		backend_wake(b);
-		pthread_cond_wait(&b->wake, &b->lock);
+		backend_sleep(b);
 		goto again;
 	}
 }

@@ -160,9 +160,33 @@ bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
 	       (bandwidth_bps == 0 || bandwidth_bps >= BANDWIDTH_MIN);
 }
 
+/* Where time is real, what is not asked for costs none, and a receiver that is late is waited for. */
+static bool read_shared(struct nic_config *nic, const char *fabric)
+{
+	const char *copy = getenv("DATSIM_COPY");
+
+	nic->fabric = fabric;
+	nic->node = getenv("DATSIM_NODE");
+	if (copy && strcmp(copy, "bounce") != 0 && strcmp(copy, "direct") != 0) {
+		say("DATSIM_COPY=%.64s: expected direct or bounce", copy);
+		return false;
+	}
+	nic->bounce = copy && strcmp(copy, "bounce") == 0;
+	if (!getenv("DATSIM_LATENCY_NS"))
+		nic->latency_ns = 0;
+	if (!getenv("DATSIM_BANDWIDTH_BPS"))
+		nic->bandwidth_bps = 0;
+	if (!getenv("DATSIM_RNR_RETRY"))
+		nic->rnr_retry = RNR_RETRY_MAX;
+	return true;
+}
+
 bool knob_config(struct nic_config *nic)
 {
+	const char *fabric = getenv("DATSIM_FABRIC");
 	DAT_SIM_CONFIG config;
 
-	return knob_sim_config(&config) && knob_nic_config(&config, nic);
+	if (!knob_sim_config(&config) || !knob_nic_config(&config, nic))
+		return false;
+	return !fabric || read_shared(nic, fabric);
 }

@@ -37,8 +37,9 @@
 
 #define nic_container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
-#define NIC_TIME_NEVER UINT64_MAX /* a deadline that never comes */
-#define NIC_LIMIT_NONE (-1)       /* an unarmed qp_taken_limit */
+#define NIC_TIME_NEVER   UINT64_MAX /* a deadline that never comes */
+#define NIC_LIMIT_NONE   (-1)       /* an unarmed qp_taken_limit */
+#define NIC_ADAPTER_NAME 32         /* bytes, with the end */
 
 struct nic_ops;
 struct nic_upcalls;
@@ -53,6 +54,7 @@ struct nic {
 	bool threaded; /* NIC_CAP_SIM: lib sets it, for ever, once the process has several threads */
 	unsigned int idle; /* lib's: polls and queries in a row in which nothing happened */
 	bool attention;    /* lib sets it in an upcall to end a wait: it has seen to something */
+	char label[NIC_ADAPTER_NAME]; /* its name in traces: the one it was opened by, or a longer one */
 };
 
 struct nic_pd {
@@ -337,7 +339,6 @@ enum nic_nak {
 	NIC_NAK_COUNT
 };
 
-#define NIC_ADAPTER_NAME  32
 #define NIC_PROBABILITY_1 1000000u /* probabilities are parts of this */
 
 /*
@@ -581,6 +582,16 @@ struct nic_config {
 	uint64_t poll_quantum_ns;
 	bool trace;
 	const char *trace_file; /* written when the world ends; NULL: none */
+	const char *fabric;     /* that several processes share: its name; NULL: a private one */
+	const char *node;       /* this process's name on it; NULL: one is made up */
+	bool bounce;            /* never reach into another process's memory */
+};
+
+/* How lib lets go of the world's lock and its own, and takes them again. */
+struct nic_unlocked {
+	void (*unlock)(void *ctx);
+	void (*lock)(void *ctx);
+	void *ctx;
 };
 
 #define NIC_CONFIG_DEFAULT                                                                       \
@@ -616,6 +627,29 @@ struct nic_backend {
 		    void *ctx, struct nic **nic);
 	/* Any nic call of the sim_* group before an adapter is open goes through this one. */
 	struct nic *(*control)(struct nic_world *world);
+
+	/* ---- worlds that several processes share; all NULL where there are none ---- */
+
+	/*
+	 * Does this one have a lock of its own? lib has it then, beside its own, around every call and upcall
+	 * (but those of this group, unless they say so). It is taken second and released first.
+	 * world_destroy is called without it.
+	 */
+	bool (*shared)(struct nic_world *world);
+	/* Take it; upcalls come that were others' to cause. */
+	void (*enter)(struct nic_world *world);
+	void (*leave)(struct nic_world *world);
+	/* With both: a call is over, what is due now runs. */
+	void (*settle)(struct nic_world *world);
+	/*
+	 * With both; releases both while it sleeps, until that monotonic time at most. Another process, or
+	 * `ring`, wakes all that are not idle, and where there are none an idle one.
+	 */
+	void (*sleep)(struct nic_world *world, bool idle, uint64_t until_monotonic_ns,
+		      const struct nic_unlocked *unlocked);
+	void (*ring)(struct nic_world *world, bool idle);
+	/* With both, a few times a second: processes that died are seen to. */
+	void (*watch)(struct nic_world *world);
 };
 
 extern const struct nic_backend emu_backend; /* linked in; the passthrough is loaded on demand */

@@ -67,7 +67,7 @@ const char *obj_type_word(DAT_HANDLE_TYPE type)
 
 int obj_name(const struct obj *obj, char *name, size_t size)
 {
-	return snprintf(name, size, "%s.%s%u", obj->ia->adapter->name,
+	return snprintf(name, size, "%s.%s%u", obj->nic->label,
 			obj_type_word((DAT_HANDLE_TYPE)obj->type), obj->id);
 }
 

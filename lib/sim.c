@@ -216,7 +216,7 @@ static void sim_use(struct backend *b)
 static void sim_unuse(struct backend *b)
 {
 	if (--b->sim_users == 0 && b->ending)
-		pthread_cond_broadcast(&b->wake);
+		backend_wake(b);
 }
 
 /* Time passes until then; agents are called at theirs. */

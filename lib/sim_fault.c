@@ -54,7 +54,7 @@ static bool end_of(struct backend *b, const char *name, DAT_EP_HANDLE handle,
 	obj = slot && slot->provider == &b->provider ? slot->object : NULL;
 	if (!obj || obj->type != DAT_HANDLE_TYPE_EP)
 		return false;
-	if (name && strcmp(name, obj->ia->adapter->name) != 0)
+	if (name && strcmp(name, obj->nic->label) != 0)
 		return false;
 	*qp = obj->id;
 	return snprintf(to, NIC_ADAPTER_NAME, "%s", obj->ia->adapter->name) < NIC_ADAPTER_NAME;

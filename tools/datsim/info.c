@@ -38,6 +38,28 @@ static const struct {
 	{ "DATSIM_POLL_QUANTUM_NS", "most that one vain poll lets pass, nanoseconds" },
 };
 
+/* Those of fabrics that several processes share. */
+static void print_shared(void)
+{
+	static const struct {
+		const char *name, *usual, *help;
+	} shared[] = {
+		{ "DATSIM_FABRIC", "-",
+		  "join the fabric of that name, shared by several processes" },
+		{ "DATSIM_NODE", "-", "this process's name on it" },
+		{ "DATSIM_COPY", "direct",
+		  "direct: into the other process; bounce: through the arena" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(shared); i++) {
+		const char *value = getenv(shared[i].name);
+
+		printf("  %-23s %15.15s  %s\n", shared[i].name, value ? value : shared[i].usual,
+		       shared[i].help);
+	}
+}
+
 static int print_knobs(void)
 {
 	DAT_SIM_CONFIG config;
@@ -70,6 +92,7 @@ static int print_knobs(void)
 	       "wait for what cannot come, for a signal's sake, or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
 	       "faults, as `datsim run --script` hands them to a program");
+	print_shared();
 	return EXIT_PASS;
 }
 

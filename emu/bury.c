@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process of a shared fabric leaves behind when it dies: shared.h. */
+#include "arena.h"
+#include "cm.h"
+#include "inbox.h"
+#include "qp.h"
+#include "shared.h"
+#include "trace.h"
+
+/* For each live entry of a table. */
+#define EACH(fab, i, table, entries)                      \
+	for (uint32_t i = 1; i <= (fab)->table.high; i++) \
+		if ((fab)->entries[i].head.live)
+
+static bool of_process(const struct emu_world *w, uint16_t adapter, uint16_t process)
+{
+	return w->fab->adapters[adapter].open && emu_process_of(w, adapter) == process;
+}
+
+static bool pd_of_process(const struct emu_world *w, uint32_t pd, uint16_t process)
+{
+	return of_process(w, (uint16_t)w->fab->pd[pd].adapter, process);
+}
+
+static void bury_queues(struct emu_world *w, uint16_t process)
+{
+	struct emu_fabric *fab = w->fab;
+
+	EACH(fab, i, qps, qp)
+	if (of_process(w, fab->qp[i].adapter, process)) {
+		emu_qp_clear(w, &fab->qp[i], EMU_EV_TERMINATE);
+		emu_qp_free(w, &fab->qp[i]);
+	}
+	EACH(fab, i, srqs, srq)
+	if (of_process(w, fab->srq[i].adapter, process)) {
+		emu_wq_fini(w, &fab->srq[i].wq);
+		EMU_FREE(fab, srqs, srq, i);
+	}
+	EACH(fab, i, cqs, cq)
+	if (of_process(w, fab->cq[i].adapter, process))
+		emu_cq_free(w, i);
+}
+
+static void bury_memory(struct emu_world *w, uint16_t process)
+{
+	struct emu_fabric *fab = w->fab;
+
+	EACH(fab, i, mws, mw)
+	if (pd_of_process(w, fab->mw[i].pd, process)) {
+		fab->mw[i].mr = 0;
+		fab->mw[i].tag = 0;
+		EMU_FREE(fab, mws, mw, i);
+	}
+	EACH(fab, i, mrs, mr)
+	if (pd_of_process(w, (uint32_t)(fab->mr[i].tag >> 32), process)) {
+		fab->mr[i].tag = 0;
+		EMU_FREE(fab, mrs, mr, i);
+	}
+	EACH(fab, i, pds, pd)
+	if (pd_of_process(w, i, process))
+		EMU_FREE(fab, pds, pd, i);
+	fab->mem_epoch++;
+}
+
+void emu_shared_bury(struct emu_world *w, uint16_t process)
+{
+	struct emu_fabric *fab = w->fab;
+	struct emu_process *p = emu_process(w, process);
+
+	emu_trace(w, "- note process %d, %s, is gone", p->pid, p->node);
+	emu_inbox_discard(w, process);
+	emu_cm_bury(w, process);
+	bury_queues(w, process);
+	bury_memory(w, process);
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++) {
+		struct emu_adapter *adapter = &fab->adapters[i];
+
+		if (!of_process(w, i, process))
+			continue;
+		emu_link_forget(w, i);
+		adapter->open = false;
+		adapter->process = 0;
+	}
+	p->used = false;
+	fab->shared.processes--;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "inbox.h"
+
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "mem.h"
+#include "shared.h"
+#include "upcall.h"
+
+#define AGAIN_NS 1000000u /* where there is no memory for a message now */
+
+/* NULL: no memory. */
+static struct emu_message *add(struct emu_world *w, uint16_t process, enum emu_message_kind kind)
+{
+	struct emu_process *p = emu_process(w, process);
+	emu_ref ref = emu_pool_alloc(w->fab, sizeof(struct emu_message));
+	struct emu_message *message;
+
+	w->membership->ring |= 1ul << (process - 1);
+	if (!ref)
+		return NULL;
+	message = emu_at(w, ref);
+	*message = (struct emu_message){ .kind = kind };
+	if (p->inbox)
+		((struct emu_message *)emu_at(w, p->inbox_tail))->next = ref;
+	else
+		p->inbox = ref;
+	p->inbox_tail = ref;
+	return message;
+}
+
+void emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event)
+{
+	struct emu_message *message = add(w, process, EMU_MESSAGE_RUN);
+
+	if (message)
+		message->event = *event;
+	else
+		emu_reschedule(w, event, w->fab->now + AGAIN_NS);
+}
+
+void emu_inbox_tell(struct emu_world *w, uint16_t process, enum emu_message_kind kind,
+		    uint32_t index, uint32_t qp, uint32_t what)
+{
+	struct emu_message *message;
+
+	if (!process)
+		return; /* it is gone */
+	message = add(w, process, kind);
+	if (!message) {
+		emu_process(w, process)->overrun = true;
+		return;
+	}
+	message->up.index = index;
+	message->up.qp = qp;
+	message->up.what = what;
+}
+
+bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
+		    uint64_t length)
+{
+	emu_ref data = emu_pool_alloc(w->fab, length);
+	struct emu_message *message;
+
+	if (!data)
+		return false;
+	message = add(w, process, EMU_MESSAGE_COPY);
+	if (!message) {
+		emu_pool_free(w->fab, data, length);
+		return false;
+	}
+	memcpy(emu_at(w, data), from, length);
+	message->copy.addr = addr;
+	message->copy.length = length;
+	message->copy.data = data;
+	return true;
+}
+
+static bool take(struct emu_world *w, uint16_t process, struct emu_message *message)
+{
+	struct emu_process *p = emu_process(w, process);
+	emu_ref ref = p->inbox;
+
+	if (!ref)
+		return false;
+	*message = *(const struct emu_message *)emu_at(w, ref);
+	p->inbox = message->next;
+	emu_pool_free(w->fab, ref, sizeof(*message));
+	return true;
+}
+
+static void place(struct emu_world *w, const struct emu_message *message)
+{
+	memcpy(emu_memory(message->copy.addr), emu_at(w, message->copy.data), message->copy.length);
+	emu_pool_free(w->fab, message->copy.data, message->copy.length);
+}
+
+static void perform(struct emu_world *w, const struct emu_message *message)
+{
+	struct emu_event event = message->event;
+
+	switch ((enum emu_message_kind)message->kind) {
+	case EMU_MESSAGE_RUN:
+		emu_clock_run(w, &event);
+		break;
+	case EMU_MESSAGE_COPY:
+		place(w, message);
+		break;
+	case EMU_MESSAGE_CQ_NOTIFY:
+		emu_up_cq_notify(w, message->up.index);
+		break;
+	case EMU_MESSAGE_CQ_LOST:
+		emu_up_cq_lost(w, message->up.index, message->up.qp,
+			       (enum nic_opcode)message->up.what);
+		break;
+	case EMU_MESSAGE_SRQ_LIMIT:
+		emu_up_srq_limit(w, message->up.index);
+		break;
+	case EMU_MESSAGE_SOFT_LIMIT:
+		emu_up_soft_limit(w, emu_qp_at(w, message->up.qp));
+		break;
+	case EMU_MESSAGE_ESTABLISHED:
+		emu_up_established(w, emu_qp_at(w, message->up.qp));
+		break;
+	case EMU_MESSAGE_CONN_END:
+		emu_up_conn_end(w, emu_qp_at(w, message->up.qp),
+				(enum nic_conn_end)message->up.what);
+		break;
+	}
+}
+
+/* Upcalls were lost: nothing about its objects is sure any more. */
+static void fail_adapters(struct emu_world *w)
+{
+	emu_process(w, w->process)->overrun = false;
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		if (w->fab->adapters[i].open && emu_mine(w, i))
+			w->nics[i].base.up->adapter_failed(w->nics[i].base.ctx);
+}
+
+void emu_inbox_empty(struct emu_world *w)
+{
+	struct emu_message message;
+
+	while (take(w, w->process, &message))
+		perform(w, &message);
+	if (emu_process(w, w->process)->overrun)
+		fail_adapters(w);
+}
+
+void emu_inbox_discard(struct emu_world *w, uint16_t process)
+{
+	struct emu_message message;
+
+	while (take(w, process, &message)) {
+		if (message.kind == EMU_MESSAGE_RUN)
+			emu_reschedule(w, &message.event, w->fab->now);
+		else if (message.kind == EMU_MESSAGE_COPY)
+			emu_pool_free(w->fab, message.copy.data, message.copy.length);
+	}
+}

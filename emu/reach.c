@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "reach.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#include "inbox.h"
+#include "mem.h"
+#include "shared.h"
+
+static bool read_from(const struct emu_process *p, uint64_t addr, void *to, uint64_t length)
+{
+	struct iovec local = { to, length }, remote = { emu_memory(addr), length };
+
+	return process_vm_readv(p->pid, &local, 1, &remote, 1, 0) == (ssize_t)length;
+}
+
+static bool write_to(const struct emu_process *p, uint64_t addr, void *from, uint64_t length)
+{
+	struct iovec local = { from, length }, remote = { emu_memory(addr), length };
+
+	return process_vm_writev(p->pid, &local, 1, &remote, 1, 0) == (ssize_t)length;
+}
+
+/* Its number may be another's in the namespace of this process: the nonce tells. */
+static bool probe(const struct emu_process *p)
+{
+	uint64_t nonce = 0;
+
+	return p->nonce && read_from(p, p->probe, &nonce, sizeof(nonce)) && nonce == p->nonce;
+}
+
+/* Another process has the slot now. */
+static void forget(struct emu_membership *m, uint16_t process)
+{
+	m->reach &= ~(1ul << (process - 1));
+	m->vain &= ~(1ul << (process - 1));
+}
+
+bool emu_reach_process(struct emu_world *w, uint16_t process)
+{
+	struct emu_membership *m = w->membership;
+	uint64_t bit = 1ul << (process - 1);
+
+	if (process == w->process)
+		return true;
+	if (m->bounce)
+		return false;
+	if (m->births[process] != emu_process(w, process)->births)
+		forget(m, process);
+	m->births[process] = emu_process(w, process)->births;
+	if (!((m->reach | m->vain) & bit)) {
+		if (probe(emu_process(w, process)))
+			m->reach |= bit;
+		else
+			m->vain |= bit;
+	}
+	return m->reach & bit;
+}
+
+bool emu_reach_copy(struct emu_world *w, const struct emu_place *to, const struct emu_place *from,
+		    uint64_t length)
+{
+	void *target = emu_memory(to->addr), *source = emu_memory(from->addr);
+
+	if (!to->process || !from->process)
+		return false; /* it is gone */
+	if (to->process == w->process && from->process == w->process) {
+		memmove(target, source, length);
+		return true;
+	}
+	if (to->process == w->process)
+		return emu_reach_process(w, from->process) &&
+		       read_from(emu_process(w, from->process), from->addr, target, length);
+	if (from->process != w->process)
+		return false; /* emu_shared_runner sees to it that one end is here */
+	if (emu_reach_process(w, to->process))
+		return write_to(emu_process(w, to->process), to->addr, source, length);
+	return emu_inbox_copy(w, to->process, to->addr, source, length);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "inbox.h"
+#include "reach.h"
+#include "shared_file.h"
+#include "trace.h"
+#include "world.h"
+
+#define MAGIC       0x3120636962616664ul
+#define LAYOUT      ((uint64_t)sizeof(struct emu_fabric) << 16 | sizeof(struct emu_qp))
+#define LOCKS_BEGIN (1l << 50) /* of the file's bytes, far behind its end: one for each process */
+#define TRIES       1000
+
+/* Bits of a futex wait. */
+#define WAITERS 1u
+#define IDLERS  2u
+
+static struct emu_world *world_of(struct nic_world *world)
+{
+	return (struct emu_world *)world; /* its first member */
+}
+
+/* ---- who is alive: each process holds a lock on its byte of the file ---- */
+
+static bool lock_byte(int fd, int command, uint16_t process, struct flock *lock)
+{
+	*lock = (struct flock){ .l_type = F_WRLCK,
+				.l_whence = SEEK_SET,
+				.l_start = LOCKS_BEGIN + process,
+				.l_len = 1 };
+	return fcntl(fd, command, lock) == 0;
+}
+
+bool emu_shared_alive(const struct emu_world *w, uint16_t process)
+{
+	struct flock lock;
+
+	return process == w->process ||
+	       !lock_byte(w->membership->fd, F_OFD_GETLK, process, &lock) || lock.l_type != F_UNLCK;
+}
+
+static void bury_the_dead(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		if (emu_process(w, i)->used && !emu_shared_alive(w, i))
+			emu_shared_bury(w, i);
+}
+
+/* ---- the lock ---- */
+
+static void init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void take(struct emu_world *w)
+{
+	int err = pthread_mutex_lock(&w->fab->shared.lock);
+
+	assert(!w->membership->held);
+	w->membership->held = true;
+	if (err == EOWNERDEAD) {
+		pthread_mutex_consistent(&w->fab->shared.lock);
+		bury_the_dead(w);
+	}
+}
+
+static void wake(struct emu_process *p, uint32_t whom)
+{
+	syscall(SYS_futex, &p->bell, FUTEX_WAKE_BITSET, INT32_MAX, NULL, NULL, whom);
+}
+
+static void release(struct emu_world *w)
+{
+	struct emu_membership *m = w->membership;
+	uint64_t waiters = 0, idlers = 0;
+
+	for (uint64_t left = m->ring; left; left &= left - 1) {
+		uint16_t process = (uint16_t)__builtin_ctzl(left) + 1;
+		struct emu_process *p = emu_process(w, process);
+
+		__atomic_fetch_add(&p->bell, 1, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&p->sleepers, __ATOMIC_RELAXED))
+			waiters |= 1ul << (process - 1);
+		else if (__atomic_load_n(&p->idlers, __ATOMIC_RELAXED))
+			idlers |= 1ul << (process - 1);
+	}
+	m->ring = 0;
+	m->held = false;
+	pthread_mutex_unlock(&w->fab->shared.lock);
+	for (; waiters; waiters &= waiters - 1)
+		wake(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
+	for (; idlers; idlers &= idlers - 1)
+		wake(emu_process(w, (uint16_t)__builtin_ctzl(idlers) + 1), IDLERS);
+}
+
+bool emu_shared(struct nic_world *world)
+{
+	return world_of(world)->process != 0;
+}
+
+void emu_shared_enter(struct nic_world *world)
+{
+	struct emu_world *w = world_of(world);
+
+	take(w);
+	emu_inbox_empty(w);
+}
+
+void emu_shared_exit(struct nic_world *world)
+{
+	release(world_of(world));
+}
+
+void emu_shared_settle(struct nic_world *world)
+{
+	emu_clock_settle(world_of(world));
+}
+
+void emu_shared_watch(struct nic_world *world)
+{
+	bury_the_dead(world_of(world));
+}
+
+/* ---- sleeping ---- */
+
+void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
+		      const struct nic_unlocked *unlocked)
+{
+	struct emu_world *w = world_of(world);
+	struct emu_process *p = emu_process(w, w->process);
+	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000ul),
+			       .tv_nsec = (long)(until % 1000000000ul) };
+	uint32_t *count = idle ? &p->idlers : &p->sleepers;
+	uint32_t bell = __atomic_load_n(&p->bell, __ATOMIC_RELAXED);
+
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	unlocked->unlock(unlocked->ctx);
+	syscall(SYS_futex, &p->bell, FUTEX_WAIT_BITSET, bell, until == NIC_TIME_NEVER ? NULL : &ts,
+		NULL, idle ? IDLERS : WAITERS);
+	unlocked->lock(unlocked->ctx);
+	__atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+}
+
+void emu_shared_ring(struct nic_world *world, bool idle)
+{
+	struct emu_world *w = world_of(world);
+	struct emu_process *p = emu_process(w, w->process);
+
+	__atomic_fetch_add(&p->bell, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(idle ? &p->idlers : &p->sleepers, __ATOMIC_RELAXED))
+		wake(p, idle ? IDLERS : WAITERS);
+}
+
+/* ---- who runs an event ---- */
+
+static bool has_payload(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST || kind == EMU_EV_RESPONSE ||
+	       kind == EMU_EV_RESPONSE_REST;
+}
+
+static bool ends_in_upcall(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_TERMINATE || kind == EMU_EV_BREAK || kind == EMU_EV_DISCONNECT ||
+	       (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
+}
+
+uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+	const struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint16_t owner = emu_process_of(w, qp->adapter), peer, runner;
+
+	if (kind == EMU_EV_CM_REQUEST)
+		owner = emu_process_of(w, w->fab->conn[event->index].to);
+	if (ends_in_upcall(kind))
+		return owner == w->process ? 0 : owner;
+	peer = emu_process_of(w, qp->peer_adapter);
+	runner = owner == w->process || peer == w->process ? w->process : owner;
+	/* What nobody alive has anything to do with is stale: anybody may find that. */
+	if (has_payload(kind) && peer && !emu_reach_process(w, peer))
+		runner = peer;
+	return runner == w->process ? 0 : runner;
+}
+
+/* ---- joining and leaving ---- */
+
+static void set_up(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_fabric *fab = w->fab;
+
+	emu_configure(fab, config);
+	fab->trace_room = EMU_TRACE_BYTES;
+	fab->trace_on = config->trace;
+	emu_trace_begin(w);
+	init_lock(&fab->shared.lock);
+	fab->shared.layout = LAYOUT;
+	fab->shared.magic = MAGIC;
+}
+
+static bool fits(const struct emu_fabric *fab, size_t size)
+{
+	const struct emu_shared *shared = &fab->shared;
+
+	return shared->magic == MAGIC && shared->layout == LAYOUT && fab->size == size &&
+	       fab->pool_end == (size - sizeof(*fab)) / EMU_POOL_UNIT;
+}
+
+static void unmap(struct emu_world *w)
+{
+	munmap(w->fab, w->fab_size);
+	close(w->membership->fd);
+	w->fab = NULL;
+}
+
+/* Map the fabric that has the path, made now if need be. -EAGAIN: it is going or coming just now. */
+static int attach(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m = w->membership;
+	int err = emu_file_open(m->path, &m->fd, &w->fab, &w->fab_size);
+
+	if (err == -ENOENT) {
+		err = emu_file_make(m->path, &m->fd, &w->fab, &w->fab_size);
+		if (err)
+			return err;
+		set_up(w, config);
+		err = emu_file_publish(m->path);
+		if (err)
+			unmap(w);
+		return err == -EEXIST ? -EAGAIN : err;
+	}
+	if (err)
+		return err;
+	if (fits(w->fab, w->fab_size))
+		return 0;
+	fprintf(stderr, "libdat: shared fabric %s: it is of another version of libdat\n", m->path);
+	unmap(w);
+	return -EINVAL;
+}
+
+static bool node_taken(struct emu_world *w, const char *node)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		if (i != w->process && emu_process(w, i)->used &&
+		    strcmp(emu_process(w, i)->node, node) == 0)
+			return true;
+	return false;
+}
+
+static void introduce(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m = w->membership;
+	struct emu_process *p = emu_process(w, w->process);
+	uint32_t births = p->births + 1;
+
+	*p = (struct emu_process){ .births = births, .pid = getpid() };
+	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
+	if (!p->node[0] || node_taken(w, p->node))
+		snprintf(p->node, sizeof(p->node), "%.14s%u", config->node ? config->node : "n",
+			 w->process);
+	memcpy(m->node, p->node, sizeof(m->node));
+	m->nonce = emu_random(w) | 1;
+	p->nonce = m->nonce;
+	p->probe = (uintptr_t)&m->nonce;
+	p->used = true;
+	w->fab->shared.processes++;
+}
+
+/* With the lock held. */
+static int take_place(struct emu_world *w, const struct nic_config *config)
+{
+	struct flock lock;
+
+	bury_the_dead(w);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		if (emu_process(w, i)->used || !lock_byte(w->membership->fd, F_OFD_SETLK, i, &lock))
+			continue;
+		w->process = i;
+		introduce(w, config);
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int try_join(struct emu_world *w, const struct nic_config *config)
+{
+	int err = attach(w, config);
+
+	if (err)
+		return err;
+	take(w);
+	err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
+	release(w);
+	if (err)
+		unmap(w);
+	return err;
+}
+
+int emu_shared_join(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m = calloc(1, sizeof(*m));
+	int err = -ENOMEM;
+
+	if (!m)
+		return err;
+	w->membership = m;
+	w->trace_fd = -1;
+	m->bounce = config->bounce;
+	err = emu_file_path(config->fabric, m->path, sizeof(m->path));
+	if (!err)
+		err = -EAGAIN;
+	for (int i = 0; err == -EAGAIN && i < TRIES; i++)
+		err = try_join(w, config);
+	if (err) {
+		free(m);
+		w->membership = NULL;
+	}
+	return err;
+}
+
+void emu_shared_leave(struct emu_world *w)
+{
+	struct emu_membership *m = w->membership;
+	struct emu_shared *shared = &w->fab->shared;
+
+	take(w);
+	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
+		assert(!w->fab->adapters[i].open || !emu_mine(w, (uint16_t)i));
+	emu_inbox_discard(w, w->process);
+	emu_process(w, w->process)->used = false;
+	shared->processes--;
+	bury_the_dead(w);
+	if (shared->processes == 0 && !shared->stays) {
+		shared->gone = true;
+		unlink(m->path);
+	}
+	release(w);
+	unmap(w);
+	free(m);
+	w->membership = NULL;
+}

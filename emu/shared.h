@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shared.h - a fabric of several processes: joining and leaving it, its lock, who does what.
+ *
+ * The arena is a file that every process of the fabric maps (shared_file.h). Whoever holds its lock may
+ * change anything in it, another's objects too; what only their owner can do is put into its inbox
+ * (inbox.h), and its bell is rung. A process empties its inbox whenever it takes the lock, so whatever
+ * it sees, it sees after that.
+ *
+ * Virtual time follows the monotonic clock, the same for all. Events run in the process that finds them
+ * due, with the exception of those that end in an upcall, which are their owner's, and of those whose
+ * payload is out of reach (reach.h), which are the sender's.
+ */
+#ifndef EMU_SHARED_H
+#define EMU_SHARED_H
+
+#include "fabric.h"
+
+/* Beside the arena, of this process. */
+struct emu_membership {
+	int fd; /* the arena's file; locks on it say who is alive */
+	char path[256];
+	char node[EMU_NAME];
+	uint64_t ring;                      /* processes whose bells are to be rung, by number */
+	uint64_t vain;                      /* processes whose memory is out of reach */
+	uint64_t reach;                     /* and those within */
+	uint32_t births[EMU_PROCESSES + 1]; /* that this is about */
+	uint64_t nonce;                     /* others look for it here */
+	bool bounce;                        /* take all for out of reach */
+	bool held;                          /* this process holds the fabric's lock */
+};
+
+/* Join the fabric of that name, or make it as config says. */
+int emu_shared_join(struct emu_world *w, const struct nic_config *config);
+/* With the lock held, which is gone then, and so is the mapping. The last one takes the file along. */
+void emu_shared_leave(struct emu_world *w);
+
+/* The rest of lib/nic.h's group for shared worlds. */
+bool emu_shared(struct nic_world *world);
+void emu_shared_enter(struct nic_world *world);
+void emu_shared_exit(struct nic_world *world);
+void emu_shared_settle(struct nic_world *world);
+void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
+		      const struct nic_unlocked *unlocked);
+void emu_shared_ring(struct nic_world *world, bool idle);
+void emu_shared_watch(struct nic_world *world);
+
+/* The process that an event is for; 0: this one. */
+uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event);
+/* Is that process, of which the fabric thinks it takes part, alive? */
+bool emu_shared_alive(const struct emu_world *w, uint16_t process);
+/* A process is gone, without having left: its connections break, what it had comes back. */
+void emu_shared_bury(struct emu_world *w, uint16_t process);
+
+static inline struct emu_process *emu_process(struct emu_world *w, uint16_t process)
+{
+	assert(process >= 1 && process <= EMU_PROCESSES);
+	return &w->fab->shared.process[process];
+}
+
+static inline uint16_t emu_process_of(const struct emu_world *w, uint16_t adapter)
+{
+	return w->fab->adapters[adapter].process;
+}
+
+#endif /* EMU_SHARED_H */

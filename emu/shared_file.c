@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shared_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define POOL_SMALLEST (16ul << 20)
+#define NAME_MAX_HERE 48u
+
+static int complain(const char *path, const char *what, int err)
+{
+	fprintf(stderr, "libdat: shared fabric %s: %s\n", path, what);
+	return err;
+}
+
+/* A letter or digit, then those and . _ - */
+static bool name_is_good(const char *name)
+{
+	static const char good[] =
+		"._-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t length = strnlen(name, NAME_MAX_HERE + 1);
+
+	return length >= 1 && length <= NAME_MAX_HERE && !strchr("._-", name[0]) &&
+	       strspn(name, good) == length;
+}
+
+static int make_folder(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return complain(path, strerror(errno), -EACCES);
+	if (lstat(path, &st))
+		return complain(path, strerror(errno), -EACCES);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return complain(path, "expected a folder of this user's that no other may enter",
+				-EACCES);
+	return 0;
+}
+
+int emu_file_path(const char *name, char *path, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	int err, n;
+
+	if (!name_is_good(name)) {
+		fprintf(stderr,
+			"libdat: a shared fabric cannot be called \"%.64s\": expected up to %u letters, digits, . _ -\n",
+			name, NAME_MAX_HERE);
+		return -EINVAL;
+	}
+	if (runtime && runtime[0] == '/' && access(runtime, W_OK | X_OK) == 0)
+		n = snprintf(path, size, "%s/datsim", runtime);
+	else
+		n = snprintf(path, size, "/dev/shm/datsim-%u", geteuid());
+	if (n < 0 || (size_t)n + 1 + NAME_MAX_HERE + 8 >= size)
+		return -EINVAL;
+	err = make_folder(path);
+	if (err)
+		return err;
+	snprintf(path + n, size - (size_t)n, "/%s", name);
+	return 0;
+}
+
+static struct emu_fabric *map(int fd, size_t size)
+{
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	/* A forked child has no fabric. */
+	madvise(at, size, MADV_DONTFORK);
+	madvise(at, size, MADV_DONTDUMP);
+	return at;
+}
+
+int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, size_t *size)
+{
+	struct stat st;
+	int err = -EINVAL;
+
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		return errno == ENOENT ? -ENOENT : complain(path, strerror(errno), -EACCES);
+	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077)) {
+		err = complain(path, "expected a file of this user's that no other may open",
+			       -EACCES);
+		goto close_fd;
+	}
+	*size = (size_t)st.st_size;
+	if (*size < sizeof(struct emu_fabric) + POOL_SMALLEST) {
+		complain(path, "this is none, or one of another version of libdat", err);
+		goto close_fd;
+	}
+	*fab = map(*fd, *size);
+	if (*fab)
+		return 0;
+	err = -ENOMEM;
+close_fd:
+	close(*fd);
+	return err;
+}
+
+/* The name it has until it is published. */
+static void temporary(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, size, "%.*s/.%d", (int)(slash - path), path, getpid());
+}
+
+int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, size_t *size)
+{
+	char name[256];
+	size_t pool;
+
+	temporary(path, name, sizeof(name));
+	unlink(name);
+	*fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (*fd < 0)
+		return complain(name, strerror(errno), -EACCES);
+	for (pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
+		*size = sizeof(struct emu_fabric) + pool;
+		if (ftruncate(*fd, (off_t)*size))
+			continue;
+		*fab = map(*fd, *size);
+		if (!*fab)
+			continue;
+		(*fab)->size = *size;
+		(*fab)->pool_next = 1;
+		(*fab)->pool_end = (uint32_t)(pool / EMU_POOL_UNIT);
+		return 0;
+	}
+	unlink(name);
+	close(*fd);
+	return complain(path, strerror(errno), -ENOMEM);
+}
+
+int emu_file_publish(const char *path)
+{
+	char name[256];
+	int err = 0;
+
+	temporary(path, name, sizeof(name));
+	if (link(name, path))
+		err = -errno;
+	unlink(name);
+	return err;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * client HOST [ROUNDS [ADAPTER]] - asks the server on HOST, a name or an IPv4 address, so often, and compares
+ * what comes back. A server that does not listen yet is asked again for some seconds.
+ */
+#include <netdb.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pair.h"
+
+#define TIMEOUT_US 10000000 /* nothing here takes that long */
+#define TRIES      200
+#define PAUSE_NS   20000000
+#define ASKED      0 /* the messages: what is asked, where the answer is written, where it is read to */
+#define WRITTEN    1
+#define FETCHED    2
+#define MESSAGES   3
+
+struct client {
+	struct pair_node node;
+	DAT_EVD_HANDLE dto, connect;
+	DAT_EP_HANDLE ep;
+	struct pair_target board; /* of the server */
+};
+
+static DAT_SOCK_ADDR *look_up(const char *host)
+{
+	struct addrinfo hints = { .ai_family = AF_INET }, *found;
+
+	if (getaddrinfo(host, NULL, &hints, &found))
+		pair_fail("no such host");
+	return found->ai_addr;
+}
+
+static DAT_EVENT next(DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more;
+	DAT_EVENT event;
+
+	pair_check(dat_evd_wait(evd, TIMEOUT_US, 1, &event, &more), "dat_evd_wait");
+	return event;
+}
+
+static DAT_EVENT_NUMBER try_connect(struct client *client, DAT_SOCK_ADDR *address)
+{
+	struct pair_target mine = pair_target(&client->node, WRITTEN);
+	DAT_EVENT event;
+
+	pair_check(dat_ep_connect(client->ep, (DAT_IA_ADDRESS_PTR)address, PAIR_QUALIFIER,
+				  TIMEOUT_US, sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+	event = next(client->connect);
+	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		if (event.event_data.connect_event_data.private_data_size <
+		    (DAT_COUNT)sizeof(client->board))
+			pair_fail("the server does not say where it answers");
+		memcpy(&client->board, event.event_data.connect_event_data.private_data,
+		       sizeof(client->board));
+	}
+	return event.event_number;
+}
+
+static void connect_to(struct client *client, const char *host)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	DAT_SOCK_ADDR *address = look_up(host);
+	DAT_EVENT_NUMBER what = DAT_SOFTWARE_EVENT;
+
+	for (int i = 0; i < TRIES; i++) {
+		what = try_connect(client, address);
+		if (what != DAT_CONNECTION_EVENT_NON_PEER_REJECTED &&
+		    what != DAT_CONNECTION_EVENT_UNREACHABLE)
+			break;
+		pair_check(dat_ep_reset(client->ep), "dat_ep_reset");
+		nanosleep(&pause, NULL);
+	}
+	if (what != DAT_CONNECTION_EVENT_ESTABLISHED)
+		pair_fail("no connection");
+}
+
+static void expect_dto(struct client *client, DAT_UINT64 cookie)
+{
+	const DAT_EVENT event = next(client->dto);
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+	if (event.event_number != DAT_DTO_COMPLETION_EVENT || dto->status != DAT_DTO_SUCCESS ||
+	    dto->user_cookie.as_64 != cookie)
+		pair_fail("a transfer failed");
+}
+
+static void ask(struct client *client, DAT_UINT64 round)
+{
+	struct pair_message *messages = client->node.messages, wanted;
+	DAT_LMR_TRIPLET segment = pair_segment(&client->node, ASKED);
+	DAT_DTO_COOKIE cookie = { .as_64 = round };
+	DAT_RMR_TRIPLET board = pair_remote(&client->board);
+
+	pair_ask(&messages[ASKED], round, (DAT_UINT64)getpid());
+	pair_answer(&messages[ASKED], &wanted);
+	pair_check(dat_ep_post_send(client->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
+	expect_dto(client, round);
+	/* The answer comes without any call of ours. */
+	while (messages[WRITTEN].round != round)
+		sched_yield();
+	if (memcmp(messages[WRITTEN].word, wanted.word, sizeof(wanted.word)) != 0)
+		pair_fail("the answer written here is wrong");
+	segment = pair_segment(&client->node, FETCHED);
+	pair_check(dat_ep_post_rdma_read(client->ep, 1, &segment, cookie, &board,
+					 DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_rdma_read");
+	expect_dto(client, round);
+	if (memcmp((const void *)&messages[FETCHED], (const void *)&wanted, sizeof(wanted)) != 0)
+		pair_fail("the answer fetched is wrong");
+}
+
+int main(int argc, char **argv)
+{
+	DAT_UINT64 rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 10;
+	struct client client;
+
+	if (argc < 2 || argc > 4 || !rounds) {
+		fputs("usage: client HOST [ROUNDS [ADAPTER]]\n", stderr);
+		return 2;
+	}
+	pair_open(&client.node, argc > 3 ? argv[3] : "emu0", MESSAGES);
+	pair_check(dat_evd_create(client.node.ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &client.dto),
+		   "dat_evd_create");
+	pair_check(dat_evd_create(client.node.ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL,
+				  DAT_EVD_CONNECTION_FLAG, &client.connect),
+		   "dat_evd_create");
+	pair_check(dat_ep_create(client.node.ia, client.node.pz, client.dto, client.dto,
+				 client.connect, NULL, &client.ep),
+		   "dat_ep_create");
+	connect_to(&client, argv[1]);
+	for (DAT_UINT64 round = 1; round <= rounds; round++)
+		ask(&client, round);
+	pair_check(dat_ep_disconnect(client.ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+	if (next(client.connect).event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		pair_fail("the connection did not end as asked for");
+	pair_check(dat_ep_free(client.ep), "dat_ep_free");
+	pair_check(dat_evd_free(client.dto), "dat_evd_free");
+	pair_check(dat_evd_free(client.connect), "dat_evd_free");
+	pair_close(&client.node);
+	printf("%llu answers\n", (unsigned long long)rounds);
+	return 0;
+}
