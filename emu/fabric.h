@@ -323,10 +323,11 @@ struct emu_shared {
 	uint64_t magic; /* set when the rest is ready to be joined */
 	uint64_t layout;
 	pthread_mutex_t lock;
-	uint64_t mono_base; /* monotonic time at virtual 0 */
-	bool clock_runs;    /* mono_base is set */
-	bool stays;         /* when the last process leaves */
-	bool gone;          /* nobody joins any more */
+	uint64_t mono_base;   /* monotonic time at virtual 0 */
+	bool clock_runs;      /* mono_base is set */
+	bool stays;           /* when the last process leaves */
+	bool gone;            /* nobody joins any more */
+	char trace_path[256]; /* where its trace goes in the end; empty: nowhere */
 	uint32_t processes;
 	struct emu_process process[EMU_PROCESSES + 1];
 };

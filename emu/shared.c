@@ -204,6 +204,20 @@ uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event)
 
 /* ---- joining and leaving ---- */
 
+/* Whoever ends the fabric may be in another folder. */
+static void set_trace_path(struct emu_fabric *fab, const char *path)
+{
+	char *path_here = fab->shared.trace_path;
+	size_t room = sizeof(fab->shared.trace_path), length = 0;
+
+	if (path[0] != '/' && getcwd(path_here, room))
+		length = strlen(path_here);
+	if (length + strlen(path) + 2 > room)
+		path_here[0] = '\0';
+	else
+		snprintf(path_here + length, room - length, "%s%s", length ? "/" : "", path);
+}
+
 static void set_up(struct emu_world *w, const struct nic_config *config)
 {
 	struct emu_fabric *fab = w->fab;
@@ -212,6 +226,8 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	fab->trace_room = EMU_TRACE_BYTES;
 	fab->trace_on = config->trace;
 	emu_trace_begin(w);
+	if (config->trace_file)
+		set_trace_path(fab, config->trace_file);
 	init_lock(&fab->shared.lock);
 	fab->shared.layout = LAYOUT;
 	fab->shared.magic = MAGIC;
@@ -232,22 +248,28 @@ static void unmap(struct emu_world *w)
 	w->fab = NULL;
 }
 
-/* Map the fabric that has the path, made now if need be. -EAGAIN: it is going or coming just now. */
-static int attach(struct emu_world *w, const struct nic_config *config)
+/* -EEXIST: another was quicker. */
+static int make(struct emu_world *w, const struct nic_config *config, bool stays)
+{
+	struct emu_membership *m = w->membership;
+	int err = emu_file_make(m->path, &m->fd, &w->fab, &w->fab_size);
+
+	if (err)
+		return err;
+	set_up(w, config);
+	w->fab->shared.stays = stays;
+	err = emu_file_publish(m->path);
+	if (err)
+		unmap(w);
+	return err;
+}
+
+/* Map the fabric that has the path. -ENOENT: there is none. */
+static int attach(struct emu_world *w)
 {
 	struct emu_membership *m = w->membership;
 	int err = emu_file_open(m->path, &m->fd, &w->fab, &w->fab_size);
 
-	if (err == -ENOENT) {
-		err = emu_file_make(m->path, &m->fd, &w->fab, &w->fab_size);
-		if (err)
-			return err;
-		set_up(w, config);
-		err = emu_file_publish(m->path);
-		if (err)
-			unmap(w);
-		return err == -EEXIST ? -EAGAIN : err;
-	}
 	if (err)
 		return err;
 	if (fits(w->fab, w->fab_size))
@@ -303,10 +325,12 @@ static int take_place(struct emu_world *w, const struct nic_config *config)
 
 static int try_join(struct emu_world *w, const struct nic_config *config)
 {
-	int err = attach(w, config);
+	int err = attach(w);
 
+	if (err == -ENOENT)
+		err = make(w, config, false);
 	if (err)
-		return err;
+		return err == -EEXIST ? -EAGAIN : err;
 	take(w);
 	err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
 	release(w);
@@ -315,26 +339,87 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 	return err;
 }
 
-int emu_shared_join(struct emu_world *w, const struct nic_config *config)
+/* What there is before the fabric is mapped; NULL: *err says why. */
+static struct emu_membership *begin(struct emu_world *w, const struct nic_config *config, int *err)
 {
 	struct emu_membership *m = calloc(1, sizeof(*m));
-	int err = -ENOMEM;
 
+	*err = -ENOMEM;
 	if (!m)
-		return err;
+		return NULL;
 	w->membership = m;
 	w->trace_fd = -1;
 	m->bounce = config->bounce;
-	err = emu_file_path(config->fabric, m->path, sizeof(m->path));
-	if (!err)
-		err = -EAGAIN;
+	*err = emu_file_path(config->fabric, m->path, sizeof(m->path));
+	if (!*err)
+		return m;
+	free(m);
+	return NULL;
+}
+
+int emu_shared_join(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m;
+	int err;
+
+	m = begin(w, config, &err);
+	if (!m)
+		return err;
+	err = -EAGAIN;
 	for (int i = 0; err == -EAGAIN && i < TRIES; i++)
 		err = try_join(w, config);
-	if (err) {
+	if (err)
 		free(m);
-		w->membership = NULL;
-	}
 	return err;
+}
+
+int emu_shared_make(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m;
+	int err;
+
+	m = begin(w, config, &err);
+	if (!m)
+		return err;
+	err = make(w, config, true);
+	if (!err)
+		unmap(w);
+	free(m);
+	return err;
+}
+
+int emu_shared_look(struct emu_world *w, const struct nic_config *config,
+		    int (*look)(struct emu_world *w, void *arg), void *arg)
+{
+	struct emu_membership *m;
+	int err;
+
+	m = begin(w, config, &err);
+	if (!m)
+		return err;
+	err = attach(w);
+	if (!err) {
+		take(w);
+		bury_the_dead(w);
+		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
+		release(w);
+		unmap(w);
+	}
+	free(m);
+	return err;
+}
+
+void emu_shared_finish(struct emu_world *w)
+{
+	struct emu_shared *shared = &w->fab->shared;
+
+	shared->gone = true;
+	unlink(w->membership->path);
+	if (!shared->trace_path[0])
+		return;
+	w->trace_file = strdup(shared->trace_path);
+	emu_trace_close(w);
+	w->trace_file = NULL;
 }
 
 void emu_shared_leave(struct emu_world *w)
@@ -349,10 +434,8 @@ void emu_shared_leave(struct emu_world *w)
 	emu_process(w, w->process)->used = false;
 	shared->processes--;
 	bury_the_dead(w);
-	if (shared->processes == 0 && !shared->stays) {
-		shared->gone = true;
-		unlink(m->path);
-	}
+	if (shared->processes == 0 && !shared->stays)
+		emu_shared_finish(w);
 	release(w);
 	unmap(w);
 	free(m);

@@ -35,6 +35,14 @@ int emu_shared_join(struct emu_world *w, const struct nic_config *config);
 /* With the lock held, which is gone then, and so is the mapping. The last one takes the file along. */
 void emu_shared_leave(struct emu_world *w);
 
+/* Make one that stays when nobody takes part. -EEXIST: there is one of that name. */
+int emu_shared_make(struct emu_world *w, const struct nic_config *config);
+/* Call look with the lock held, taking no part; w is for nothing else. -ENOENT: there is none. */
+int emu_shared_look(struct emu_world *w, const struct nic_config *config,
+		    int (*look)(struct emu_world *w, void *arg), void *arg);
+/* With the lock held: it has no name from now on, and its trace is where it was to go. */
+void emu_shared_finish(struct emu_world *w);
+
 /* The rest of lib/nic.h's group for shared worlds. */
 bool emu_shared(struct nic_world *world);
 void emu_shared_enter(struct nic_world *world);

@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "fabrics.h"
 #include "hosts.h"
 #include "link.h"
 #include "profile.h"
@@ -316,4 +317,8 @@ const struct nic_backend emu_backend = {
 	.sleep = emu_shared_sleep,
 	.ring = emu_shared_ring,
 	.watch = emu_shared_watch,
+	.fabric_make = emu_fabric_make,
+	.fabric_end = emu_fabric_end,
+	.fabric_next = emu_fabric_next,
+	.fabric_member = emu_fabric_member,
 };

@@ -181,12 +181,20 @@ static bool read_shared(struct nic_config *nic, const char *fabric)
 	return true;
 }
 
+bool knob_fabric_config(struct nic_config *nic, const char *fabric)
+{
+	DAT_SIM_CONFIG config;
+
+	return knob_sim_config(&config) && knob_nic_config(&config, nic) &&
+	       read_shared(nic, fabric);
+}
+
 bool knob_config(struct nic_config *nic)
 {
 	const char *fabric = getenv("DATSIM_FABRIC");
 	DAT_SIM_CONFIG config;
 
-	if (!knob_sim_config(&config) || !knob_nic_config(&config, nic))
-		return false;
-	return !fabric || read_shared(nic, fabric);
+	if (fabric)
+		return knob_fabric_config(nic, fabric);
+	return knob_sim_config(&config) && knob_nic_config(&config, nic);
 }

@@ -18,4 +18,7 @@ bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps);
 /* Both at once, for a world made by the first open. */
 bool knob_config(struct nic_config *nic);
 
+/* The same for a fabric that processes share: where time is real, less of it is made up. */
+bool knob_fabric_config(struct nic_config *nic, const char *fabric);
+
 #endif /* LIB_KNOB_H */

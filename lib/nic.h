@@ -587,6 +587,15 @@ struct nic_config {
 	bool bounce;            /* never reach into another process's memory */
 };
 
+/* A process that takes part in a shared world. */
+struct nic_member {
+	int pid;
+	char node[NIC_ADAPTER_NAME];
+	uint32_t adapters, qps, listeners;
+	struct sockaddr_storage addr; /* of its first adapter */
+	bool waiting;                 /* in the door's `wait` */
+};
+
 /* How lib lets go of the world's lock and its own, and takes them again. */
 struct nic_unlocked {
 	void (*unlock)(void *ctx);
@@ -650,6 +659,17 @@ struct nic_backend {
 	void (*ring)(struct nic_world *world, bool idle);
 	/* With both, a few times a second: processes that died are seen to. */
 	void (*watch)(struct nic_world *world);
+
+	/* Shared worlds by name, from outside. -EINVAL: no name can be so; -EACCES: not this user's. */
+
+	/* One that stays when nobody takes part. -EEXIST: there is one. */
+	int (*fabric_make)(const struct nic_config *config);
+	/* -ENOENT: none; -EBUSY: somebody takes part. */
+	int (*fabric_end)(const char *name);
+	/* The name that comes after this one; -ENOENT: none does. */
+	int (*fabric_next)(char *name, size_t size);
+	/* The i-th of its processes; those that died are seen to before. -ERANGE: no such; -ENOENT: no such fabric. */
+	int (*fabric_member)(const char *name, unsigned int i, struct nic_member *member);
 };
 
 extern const struct nic_backend emu_backend; /* linked in; the passthrough is loaded on demand */

@@ -241,6 +241,40 @@ extern DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size
 /* Put a line of one's own into the trace (control characters become blanks), if it is recorded. */
 extern DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text);
 
+/* ---- fabrics that several processes share (DATSIM_FABRIC=name) ---- */
+
+#define DAT_SIM_FABRIC_NAME 49 /* bytes of a fabric's name at most, with its NUL */
+
+/* A process that takes part. */
+typedef struct dat_sim_member {
+	DAT_UINT32 pid;
+	DAT_COUNT adapters;		/* open ones */
+	DAT_COUNT eps;
+	DAT_COUNT listeners;
+	DAT_BOOLEAN waiting;		/* one of its threads is in dat_evd_wait or dat_cno_wait */
+	char node[32];			/* its name there */
+	char address[48];		/* of its first adapter, as text; "": it has none */
+} DAT_SIM_MEMBER;
+
+/*
+ * Make a fabric of that name, which stays when nobody takes part; programs join it by DATSIM_FABRIC. NULL
+ * config: as the environment says. DAT_INVALID_STATE: there is one. DAT_PRIVILEGES_VIOLATION: the folder
+ * that fabrics are in is not this user's alone. DAT_INSUFFICIENT_RESOURCES: no room for it.
+ */
+extern DAT_RETURN dat_sim_fabric_create(const char *name, const DAT_SIM_CONFIG *config);
+
+/*
+ * End it; its trace is written. DAT_INVALID_STATE: a process takes part. DAT_PROVIDER_NOT_FOUND: there is
+ * none of that name.
+ */
+extern DAT_RETURN dat_sim_fabric_destroy(const char *name);
+
+/* Put the name that follows into `name`, in alphabetical order; "" comes before all. DAT_QUEUE_EMPTY: none. */
+extern DAT_RETURN dat_sim_fabric_next(char *name, size_t size);
+
+/* The i-th process, from 0. DAT_QUEUE_EMPTY: there are fewer. DAT_PROVIDER_NOT_FOUND: no such fabric. */
+extern DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_MEMBER *member);
+
 #ifdef __cplusplus
 }
 #endif

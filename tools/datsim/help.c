@@ -13,6 +13,7 @@ const char help_datsim[] =
 	"  datsim explore FILE          run a script, or a program, under many schedules of faults until one fails\n"
 	"  datsim shell                 type calls, see what they do\n"
 	"  datsim conformance           the shipped suite, clause by clause\n"
+	"  datsim fabric                fabrics that several processes share\n"
 	"  datsim info                  adapters, their limits, every knob\n"
 	"  datsim COMMAND --help        more about one of them\n"
 	"  datsim --version\n"
@@ -112,7 +113,7 @@ const char help_show[] =
 
 const char help_run[] =
 	"datsim run [--script FILE] [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]...\n"
-	"           [--trace FILE] [--quiet] [--] PROGRAM ARGS...\n"
+	"           [--trace FILE] [--quiet] [--] PROGRAM ARGS... [+ PROGRAM ARGS...]...\n"
 	"\n"
 	"Runs a program that is linked with -ldat, as it is, on a simulated fabric, and says on stderr\n"
 	"what it did there: virtual time, packets, events, calls that failed, objects it left. Exits\n"
@@ -131,8 +132,24 @@ const char help_run[] =
 	"  --trace FILE       keep the trace, for `datsim show FILE`\n"
 	"  --quiet            no account\n"
 	"\n"
-	"Further knobs are environment variables: `datsim info` lists them. Not built yet: several\n"
-	"programs at once.\n";
+	"Several programs, with + between them (or --and), each in a process of its own, share a fabric,\n"
+	"on which time is real: datsim run -- ./server + ./client localhost. Each is started when the one\n"
+	"before listens or waits. Its node has its name, or what --node NAME in front of it says.\n"
+	"The first exit status that is not 0 is that of datsim. --script is for one program.\n"
+	"\n"
+	"Further knobs are environment variables: `datsim info` lists them.\n";
+
+const char help_fabric[] =
+	"datsim fabric create NAME | list | show NAME | destroy NAME\n"
+	"\n"
+	"Fabrics that processes of this user share: programs join one by DATSIM_FABRIC=NAME.\n"
+	"\n"
+	"  create NAME   make it as the environment says (`datsim info`); it stays until destroyed. One that\n"
+	"                the first program to join it made is gone when the last one has left it\n"
+	"  list          their names, and how many processes take part\n"
+	"  show NAME     those processes: node, address of the first adapter, how many objects\n"
+	"  destroy NAME  end it, also one that processes left behind when they were killed; its trace goes\n"
+	"                where DATSIM_TRACE said when it was made\n";
 
 const char help_replay[] =
 	"datsim replay FILE.trace\n"

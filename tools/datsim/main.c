@@ -26,6 +26,7 @@ static const struct command {
 	{ "replay", command_replay },
 	{ "shell", command_shell },
 	{ "conformance", command_conformance },
+	{ "fabric", command_fabric },
 };
 
 int usage_error(const char *command, const char *format, ...)

@@ -18,11 +18,11 @@
 #include "account.h"
 #include "origin.h"
 #include "program_script.h"
+#include "programs.h"
 #include "run.h"
 
-#define EXIT_CANNOT_RUN   126 /* as shells have it */
-#define EXIT_NO_PROGRAM   127
-#define EXIT_SIGNAL_ABOVE 128
+#define EXIT_CANNOT_RUN 126 /* as shells have it */
+#define EXIT_NO_PROGRAM 127
 
 struct program {
 	char **argv;
@@ -32,7 +32,8 @@ struct program {
 	bool quiet;
 	struct text script_text;
 	struct program_script faults;
-	char folder[64]; /* of what is to be thrown away; empty: none */
+	struct programs several; /* count 0: there is one */
+	char folder[64];         /* of what is to be thrown away; empty: none */
 };
 
 /* ---- what the program is told ---- */
@@ -157,19 +158,17 @@ static int run_program(const struct program *program)
 		usage_error("run", "cannot start another process: %s", strerror(errno));
 		return EXIT_INTERNAL;
 	}
-	return WIFSIGNALED(status) ? EXIT_SIGNAL_ABOVE + WTERMSIG(status) : WEXITSTATUS(status);
+	return program_status(status);
 }
 
 /* ---- what it did ---- */
 
 static void add_exit(const struct program *program, int code, struct text *text)
 {
-	text_add(text, "datsim: %s ", program->argv[0]);
-	if (code > EXIT_SIGNAL_ABOVE && code < EXIT_SIGNAL_ABOVE + 65)
-		text_add(text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
-			 strsignal(code - EXIT_SIGNAL_ABOVE));
+	if (program->several.count)
+		programs_report(&program->several, text);
 	else
-		text_add(text, "exits with %d\n", code);
+		program_report(program->argv[0], code, text);
 }
 
 /* False: a fault of the script never happened. */
@@ -297,12 +296,29 @@ static int run_and_report(struct program *program, const char *trace, const char
 
 	/* Of an earlier run: not to be taken for this one's. */
 	unlink(trace);
-	code = run_program(program);
-	if (program->trace)
+	code = program->several.count ? programs_run(&program->several) : run_program(program);
+	/* What several do, they do in real time, and never again. */
+	if (program->trace && !program->several.count)
 		origin_insert_file(program->trace, command);
 	if (!report(program, trace, code) && code == EXIT_PASS)
 		code = EXIT_FAILED;
 	return code;
+}
+
+/* "+" between programs, or one that is told its node: each runs in a process of one fabric. */
+static bool split(struct program *program)
+{
+	char **word = program->argv;
+
+	while (*word && strcmp(*word, "+") != 0 && strcmp(*word, "--and") != 0)
+		word++;
+	if (!*word)
+		return true;
+	if (program->script) {
+		usage_error("run", "--script is for one program, not yet for several");
+		return false;
+	}
+	return programs_split(&program->several, program->argv);
 }
 
 int command_run(int argc, char **argv)
@@ -318,7 +334,7 @@ int command_run(int argc, char **argv)
 	program.argv = argv + first;
 	add_command(&command, argc, argv, first); /* before knobs are set for the program */
 	code = EXIT_USAGE;
-	if (load_script(&program)) {
+	if (split(&program) && load_script(&program)) {
 		code = EXIT_INTERNAL;
 		if (tell(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));

@@ -1,0 +1,41 @@
+#!/bin/sh
+# datsim run with several programs, and datsim fabric.
+. "$(dirname "$0")/../datsim/begin.sh"
+server=$top/examples/pair/server
+client=$top/examples/pair/client
+needs "$server"
+needs "$client"
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+echo 1..23
+expect 0 '^100 answers, 1 clients, 0 of them broken off' run -- "$server" + "$client" localhost 100
+holds "the client says the same" grep -qx '100 answers' out
+holds "both left nothing" grep -q 'left  *nothing' out
+expect 0 '^60 answers, 3 clients' run "$server" 3 + "$client" localhost 20 --and "$client" 127.0.0.1 20 + \
+	"$client" localhost 20
+expect 0 'trace  *two.trace' run --trace two.trace -- --node s "$server" + --node c "$client" localhost 5
+holds "adapters are named as their nodes" grep -q ' c-emu0.ep1 post_send .* message=5' two.trace
+holds "the trace has its end" sh -c 'tail -n 1 two.trace | grep -q "^# end lines="'
+expect 0 'c-emu0>s-emu0 READ #10' show --all two.trace
+expect 1 'exits with 1' run -- "$client" nonesuch.invalid + true
+expect 127 'nonesuch: No such file' run -- true + nonesuch
+expect 2 'before and after each' run -- true +
+expect 2 'script is for one program' run --script two.trace -- true + true
+holds "no fabric stays" [ -z "$(ls datsim)" ]
+
+expect 0 '^DATSIM_FABRIC=lab$' fabric create lab
+expect 1 'lab is there already' fabric create lab
+expect 0 '^lab  *0 processes' fabric list
+DATSIM_FABRIC=lab "$server" 1 > served &
+until "$datsim" fabric show lab | grep -q '198.18.0.1 .* waiting'; do sleep 0.01; done
+expect 1 'lab is in use' fabric destroy lab
+DATSIM_FABRIC=lab "$client" 198.18.0.1 5 > asked
+wait
+holds "the server answered" grep -q '^5 answers' served
+expect 0 'nobody takes part in lab' fabric show lab
+holds "it can be ended now" "$datsim" fabric destroy lab
+expect 1 'there is no fabric lab' fabric show lab
+expect 2 'cannot be called' fabric create ../lab
+holds "no fabric stays" [ -z "$(ls datsim)" ]
