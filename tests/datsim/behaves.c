@@ -12,11 +12,13 @@
 
 static DAT_EVD_HANDLE async;
 
-static void *sleep_for_ever(void *arg)
+static pthread_mutex_t at_work = PTHREAD_MUTEX_INITIALIZER;
+
+static void *stand_by(void *arg)
 {
-	(void)arg;
-	pause();
-	return NULL;
+	pthread_mutex_lock(&at_work);
+	pthread_mutex_unlock(&at_work);
+	return arg;
 }
 
 /* Adapters come and go with this. */
@@ -46,7 +48,8 @@ int main(int argc, char **argv)
 	char byte;
 	int code = 0;
 
-	if (!strcmp(how, "threads") && pthread_create(&thread, NULL, sleep_for_ever, NULL))
+	pthread_mutex_lock(&at_work);
+	if (!strcmp(how, "threads") && pthread_create(&thread, NULL, stand_by, NULL))
 		return 2;
 	async = DAT_HANDLE_NULL;
 	if (dat_ia_open((DAT_NAME_PTR) "emu0", 8, &async, &ia) != DAT_SUCCESS)
@@ -58,6 +61,9 @@ int main(int argc, char **argv)
 		code = misbehave(how);
 	if (dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
 		return 5;
+	pthread_mutex_unlock(&at_work);
+	if (!strcmp(how, "threads"))
+		pthread_join(thread, NULL);
 	/* Nothing that is no setting may come with a schedule. */
 	return getenv("PLANTED_BY_SCHEDULE") ? 6 : code;
 }

@@ -28,7 +28,7 @@ holds_without() {
 # The script as printed is the one in the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..52
+echo 1..54
 for bug in event-order one-packet flush watermark credits; do
 	expect 1 'shrunk to [0-9]+ lines' explore --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
@@ -51,7 +51,18 @@ holds "as a third of the schedules too" cmp third.dsim whole.dsim
 expect 1 "schedule $number of seed 5 fails, after $number " explore -j 2 --seed 5 --runs $runs --out two.dsim credits.dsim
 holds "and with two at a time" cmp two.dsim whole.dsim
 expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore -j 3 --runs $runs clean.dsim
-expect 0 ' schedules of seed 1 hold' explore --seconds 1 clean.dsim
+# On a terminal it says how far it is.
+if command -v script > /dev/null 2>&1; then
+	script -qec "'$datsim' explore --seconds 1 clean.dsim" typescript < /dev/null > /dev/null
+	holds "a line of progress" grep -qaE '[0-9]+ schedules, [0-9]+ a second' typescript
+	script -qec "'$datsim' explore -j 2 --runs 30000 clean.dsim" typescript < /dev/null > /dev/null
+	holds "also where others do the work" grep -qaE '[0-9]+ schedules, [0-9]+ a second' typescript
+else
+	n=$((n + 2))
+	echo "ok $((n - 1)) - a line of progress # SKIP there is no script(1)"
+	echo "ok $n - also where others do the work # SKIP there is no script(1)"
+fi
+expect 0 ' schedules of seed 1 hold' explore -j 2 --seconds 1 clean.dsim
 
 # Afterwards everything must become quiet.
 cat > busy.dsim << 'END'

@@ -19,6 +19,7 @@ static void clear_environment(void)
 		"DATSIM_LATENCY_NS",   "DATSIM_BANDWIDTH_BPS",
 		"DATSIM_MTU",          "DATSIM_RNR_RETRY",
 		"DATSIM_RNR_TIMER_NS", "DATSIM_POLL_QUANTUM_NS",
+		"DATSIM_STUCK",
 	};
 	size_t i;
 
@@ -146,6 +147,7 @@ static const char *const nonsense[][2] = {
 	{ "DATSIM_RNR_RETRY", "8" },
 	{ "DATSIM_RNR_TIMER_NS", " " },
 	{ "DATSIM_POLL_QUANTUM_NS", "0x" },
+	{ "DATSIM_STUCK", "never" },
 };
 
 START_TEST(E11_a_bad_value_in_the_environment_is_an_error_not_a_default)

@@ -125,11 +125,19 @@ static bool add_loss(struct maker *maker)
 	return true;
 }
 
+/* What is late may be sent again, or be asked for. */
+static bool lateness_survived(const struct maker *maker)
+{
+	return maker->plan->retry >= 1;
+}
+
 static bool add_delay(struct maker *maker)
 {
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
 	unsigned int us = microseconds(maker), jitter = us > 1 ? below(maker, us) : 0;
 
+	if (!lateness_survived(maker))
+		return false;
 	/* In a script, connections are there before and after. */
 	if (maker->plan->program && !below(maker, 3))
 		opcode = below(maker, 2) ? "CM" : "DISCONNECT";
@@ -146,6 +154,8 @@ static bool add_reorder(struct maker *maker)
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
 	unsigned int us = microseconds(maker);
 
+	if (!lateness_survived(maker))
+		return false;
 	text_add(&maker->schedule->text, "fault link %s reorder %uus opcode=%s nth=%u", link, us,
 		 opcode, ordinal(maker));
 	end_line(maker);
@@ -186,6 +196,8 @@ static bool add_latency(struct maker *maker)
 		text_add(&maker->schedule->text, "link %s latency=%uus\n", link, us);
 		return true;
 	}
+	if (!lateness_survived(maker))
+		return false;
 	text_add(&maker->schedule->text, "fault link %s delay %uus", link, us);
 	end_line(maker);
 	return true;
