@@ -1,8 +1,9 @@
 #!/bin/sh
-# Random walks and programs over many seeds, and all orders of longer ends: campaign.sh [BUILD-DIR].
+# Random walks and programs over many seeds, all orders of longer ends, and datsim explore for a while:
+# campaign.sh [BUILD-DIR].
 # TAP, for ./check --full.
 #
-# SEEDS and STEPS in the environment make it longer or shorter. What it did goes to
+# SEEDS, STEPS and SCHEDULES in the environment make it longer or shorter. What it did goes to
 # BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the page
 # in doc/results/ is a copy of it.
 build=${1:-${top_builddir:-.}}
@@ -111,5 +112,33 @@ result $status "test_orders: $orders orders of $depth calls, of $two with two me
 	echo
 	echo "All orders of $depth calls, of $two where two messages are under way, in every world of the test."
 } >> "$page"
+
+# Programs in which nothing is known to be wrong, under many schedules of faults
+schedules=${SCHEDULES:-20000}
+{
+	echo
+	echo "## datsim explore: $schedules schedules of faults for each of these programs"
+	echo
+	echo "Seed 1, with all kinds of faults that a connection survives; \`flush-fixed\` with those that break one as well."
+	echo
+} >> "$page"
+# explore TITLE ARGS...
+explore() {
+	title=$1
+	shift
+	"$build/tools/datsim/datsim" explore -j 0 --runs "$schedules" --out "$work/found.dsim" "$@" > "$work/explored" 2>&1
+	status=$?
+	result $status "$title: $schedules schedules"
+	[ $status = 0 ] && echo "- \`$title\`: all hold" >> "$page" && return
+	cat "$work/explored" >&2
+	echo "- \`$title\`: $(head -n 1 "$work/explored" | sed 's/.*: schedule/schedule/')" >> "$page"
+}
+for program in credit double-free rearm reset two-ways; do
+	explore "tests/planted/$program-fixed" -- "$build/tests/planted/$program-fixed"
+done
+explore tests/planted/flush-fixed --faults all,break -- "$build/tests/planted/flush-fixed"
+explore examples/srq_server -- "$build/examples/srq_server"
+explore 'examples/rpc/rpc both' -- "$build/examples/rpc/rpc" both
+
 echo "1..$n"
 sed 's/^/# /' "$page"
