@@ -2,11 +2,11 @@
 /* The packets of a trace as a capture file, each with its line and what a fault did to it. */
 #include "capture.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "pcapng.h"
 #include "show.h"
 #include "trace_fault.h"
@@ -371,16 +371,12 @@ bool capture_write(const char *path, const char *name, const char *text, size_t 
 
 	good = trace_open(&reader, name, text, length) &&
 	       which_wire(name, text, length, &iwarp, &reader.error);
-	if (good && !(out = fopen(path, "we"))) {
-		text_add(&reader.error, "datsim: cannot write %s: %s\n", path, strerror(errno));
-		good = false;
-	}
+	if (good)
+		good = (out = create_file(path, &reader.error)) != NULL;
 	if (good)
 		good = write_packets(out, &reader, text, length, iwarp);
-	if (out && (ferror(out) | fclose(out))) {
-		text_add(&reader.error, "datsim: cannot write %s: %s\n", path, strerror(errno));
-		good = false;
-	}
+	if (out)
+		good = finish_file(out, path, &reader.error) && good;
 	text_append(error, text_of(&reader.error), reader.error.length);
 	trace_close(&reader);
 	return good;

@@ -10,6 +10,7 @@
 
 #include "clauses.h"
 #include "device.h"
+#include "files.h"
 #include "jobs.h"
 #include "junit.h"
 #include "scripts.h"
@@ -228,7 +229,8 @@ static int run_suite(struct suite *suite)
 	print_table(suite);
 	print_reports(suite);
 	if (suite->junit_path && !junit_write(&suite->junit, suite->junit_path, &error))
-		suite->first = (enum exit_code)usage_error("conformance", "%s", text_of(&error));
+		suite->first = EXIT_USAGE;
+	fputs(text_of(&error), stderr);
 	text_free(&error);
 	for (i = 0; i < suite->scripts.count; i++)
 		verdict_free(&suite->verdicts[i]);

@@ -28,6 +28,14 @@ static void add_blank(struct text *text, char like)
 	text_append(text, like == '\t' ? "\t" : " ", 1);
 }
 
+/* Bytes that are printed as one character. */
+static int step(const char *line, int i, int length)
+{
+	size_t n = utf8_length(line + i, (size_t)(length - i));
+
+	return n ? (int)n : 1;
+}
+
 static void add_caret(struct diag *diag, struct place at)
 {
 	int length, i, column = at.column - 1, from = 0;
@@ -40,14 +48,14 @@ static void add_caret(struct diag *diag, struct place at)
 	if (length > from + SHOWN_MAX)
 		length = from + SHOWN_MAX;
 	text_add(&diag->text, from ? "... " : "    ");
-	for (i = from; i < length; i++) {
+	for (i = from; i < length; i += step(line, i, length)) {
 		if (line[i] == '\t')
 			add_blank(&diag->text, '\t');
 		else
-			text_printable(&diag->text, line + i, 1);
+			text_printable(&diag->text, line + i, (size_t)step(line, i, length));
 	}
 	text_add(&diag->text, "\n    ");
-	for (i = from; i < column; i++)
+	for (i = from; i < column; i += step(line, i, length))
 		add_blank(&diag->text, line[i]);
 	text_add(&diag->text, "^");
 	for (i = 1; i < at.length && column + i < length; i++)

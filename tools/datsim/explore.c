@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "files.h"
 #include "jobs.h"
 
 #define RUNS_USUAL       100000
@@ -178,16 +179,12 @@ static void out_name(const struct explorer *explorer, struct text *name)
 
 bool explore_write(const char *path, const struct text *text)
 {
-	FILE *file = fopen(path, "we");
-	bool good = file != NULL;
+	struct text error = { 0 };
+	bool good = write_whole(path, text_of(text), text->length, &error);
 
-	if (file) {
-		fputs(text_of(text), file);
-		good = !ferror(file);
-		good = !fclose(file) && good;
-	}
-	if (!good)
-		usage_error("explore", "cannot write %s: %s", path, strerror(errno));
+	fflush(stdout);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
 	return good;
 }
 
@@ -229,8 +226,8 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 		/* What differs from run to run is a fault of this tool, or of what is under it. */
 		puts("the schedule does not fail when it is run again");
 		code = EXIT_INTERNAL;
-	} else if (!explore_write(text_of(&name), &text)) {
-		code = EXIT_INTERNAL;
+	} else {
+		explore_write(text_of(&name), &text);
 	}
 	verdict_free(&verdict);
 	lines_free(&lines);
@@ -254,7 +251,7 @@ static int look_at_script(struct explorer *explorer)
 		 &verdict);
 	code = (int)verdict.code;
 	if (code != EXIT_PASS)
-		fputs(text_of(&verdict.report), stdout);
+		fputs(text_of(&verdict.report), code == EXIT_USAGE ? stderr : stdout);
 	if (code != EXIT_PASS && code != EXIT_USAGE && code != EXIT_UNSUPPORTED)
 		puts("this is without any fault: nothing was explored");
 	verdict_free(&verdict);

@@ -13,6 +13,7 @@
 #include "account.h"
 #include "commands.h"
 #include "explore.h"
+#include "files.h"
 #include "origin.h"
 #include "program_script.h"
 #include "runner.h"
@@ -241,8 +242,6 @@ static int report(struct hunt *hunt, const struct lines *lines)
 	lines_join(lines, true, &text);
 	if (explore_write(text_of(&name), &text))
 		print_replay(hunt, text_of(&name));
-	else
-		code = EXIT_INTERNAL;
 	text_free(&what);
 	text_free(&text);
 	text_free(&name);
@@ -335,24 +334,22 @@ static int run_undisturbed(struct hunt *hunt, const char *trace)
 
 static int look_at_program(struct hunt *hunt)
 {
-	const char *tmp = getenv("TMPDIR");
-	struct text folder = { 0 }, trace = { 0 };
+	struct text folder = { 0 }, trace = { 0 }, error = { 0 };
 	DAT_SIM_CONFIG config;
 	int code = EXIT_INTERNAL;
 
 	if (dat_sim_config_init(&config) != DAT_SUCCESS)
 		return EXIT_USAGE;
 	plan_program(hunt, &config);
-	text_add(&folder, "%s/datsim-XXXXXX", tmp ? tmp : "/tmp");
-	if (!mkdtemp(folder.s)) {
-		usage_error("explore", "cannot make a folder for a trace: %s", strerror(errno));
-	} else {
+	if (scratch_folder(&folder, &error)) {
 		text_add(&trace, "%s/trace", text_of(&folder));
 		code = run_undisturbed(hunt, text_of(&trace));
 		study_trace(&hunt->plan, text_of(&trace));
 		unlink(text_of(&trace));
 		rmdir(text_of(&folder));
 	}
+	fputs(text_of(&error), stderr);
+	text_free(&error);
 	text_free(&trace);
 	text_free(&folder);
 	return code;

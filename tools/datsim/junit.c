@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "junit.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "xml.h"
 
 static void add_escaped(struct text *text, const char *s)
@@ -56,21 +56,15 @@ void junit_add(struct junit *junit, const char *name, const struct verdict *verd
 
 bool junit_write(struct junit *junit, const char *path, struct text *error)
 {
-	FILE *out = fopen(path, "we");
-	bool good = false;
+	FILE *out = create_file(path, error);
 
-	if (out) {
+	if (out)
 		fprintf(out,
 			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 			"<testsuite name=\"datsim\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
 			"skipped=\"%zu\">\n%s</testsuite>\n",
 			junit->tests, junit->failures, junit->errors, junit->skipped,
 			text_of(&junit->cases));
-		good = !ferror(out);
-		good = !fclose(out) && good;
-	}
-	if (!good)
-		text_add(error, "cannot write %s: %s", path, strerror(errno));
 	text_free(&junit->cases);
-	return good;
+	return out && finish_file(out, path, error);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "diag.h"
+#include "files.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -59,7 +60,7 @@ static int unknown_command(const char *name)
 	return usage_error(NULL, "expected a command");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	size_t i;
 
@@ -81,4 +82,13 @@ int main(int argc, char **argv)
 		return commands[i].run(argc - 1, argv + 1);
 	}
 	return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int code;
+
+	keep_standard_streams();
+	code = run(argc, argv);
+	return finish_stdout() || code ? code : EXIT_USAGE;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "run.h"
 #include "trace.h"
 
@@ -98,16 +99,11 @@ void origin_insert_file(const char *path, const char *command)
 {
 	struct text trace = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
-	FILE *file;
 
 	if (read_whole(path, TRACE_BYTES_MAX, &trace, &error) &&
 	    trace_open(&reader, path, text_of(&trace), trace.length)) {
 		origin_insert(&trace, command, NULL);
-		file = fopen(path, "we");
-		if (file) {
-			fwrite(text_of(&trace), 1, trace.length, file);
-			fclose(file);
-		}
+		write_whole(path, text_of(&trace), trace.length, &error);
 	}
 	trace_close(&reader);
 	text_free(&trace);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "account.h"
+#include "files.h"
 #include "origin.h"
 #include "program_script.h"
 #include "programs.h"
@@ -33,27 +34,21 @@ struct program {
 	struct text script_text;
 	struct program_script faults;
 	struct programs several; /* count 0: there is one */
-	char folder[64];         /* of what is to be thrown away; empty: none */
+	struct text folder;      /* of what is to be thrown away; empty: none */
 };
 
 /* ---- what the program is told ---- */
 
 static bool in_folder(struct program *program, const char *name, struct text *path)
 {
-	const char *tmp = getenv("TMPDIR");
+	struct text error = { 0 };
+	bool good = program->folder.length || scratch_folder(&program->folder, &error);
 
-	if (!program->folder[0]) {
-		if (snprintf(program->folder, sizeof(program->folder), "%s/datsim-XXXXXX",
-			     tmp && strlen(tmp) < 40 ? tmp : "/tmp") < 0 ||
-		    !mkdtemp(program->folder)) {
-			usage_error("run", "cannot make a folder for the trace: %s",
-				    strerror(errno));
-			program->folder[0] = '\0';
-			return false;
-		}
-	}
-	text_add(path, "%s/%s", program->folder, name);
-	return true;
+	if (good)
+		text_add(path, "%s/%s", text_of(&program->folder), name);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	return good;
 }
 
 static void copy_lines(FILE *to, const char *from)
@@ -70,30 +65,27 @@ static void copy_lines(FILE *to, const char *from)
 static bool write_aliases(struct program *program)
 {
 	const char *before = getenv("DAT_OVERRIDE");
-	struct text path = { 0 };
-	bool good = false;
+	struct text path = { 0 }, error = { 0 };
 	FILE *file;
+	bool good;
 	int i;
 
 	if (!in_folder(program, "dat.conf", &path))
 		return false;
-	file = fopen(text_of(&path), "we");
-	if (file) {
-		for (i = 0; i < program->alias_count; i++) {
-			const char *equals = strchr(program->aliases[i], '=');
+	file = create_file(text_of(&path), &error);
+	for (i = 0; file && i < program->alias_count; i++) {
+		const char *equals = strchr(program->aliases[i], '=');
 
-			fprintf(file,
-				"%.*s u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 \"%s\" \"\"\n",
-				(int)(equals - program->aliases[i]), program->aliases[i],
-				equals + 1);
-		}
-		copy_lines(file, before ? before : "/etc/dat.conf");
-		good = !ferror(file);
-		good = !fclose(file) && good && !setenv("DAT_OVERRIDE", text_of(&path), 1);
+		fprintf(file, "%.*s u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 \"%s\" \"\"\n",
+			(int)(equals - program->aliases[i]), program->aliases[i], equals + 1);
 	}
-	if (!good)
-		usage_error("run", "cannot write %s: %s", text_of(&path), strerror(errno));
+	if (file)
+		copy_lines(file, before ? before : "/etc/dat.conf");
+	good = file && finish_file(file, text_of(&path), &error) &&
+	       !setenv("DAT_OVERRIDE", text_of(&path), 1);
+	fputs(text_of(&error), stderr);
 	text_free(&path);
+	text_free(&error);
 	return good;
 }
 
@@ -201,20 +193,21 @@ static bool report(const struct program *program, const char *trace, int code)
 	return good;
 }
 
-static void clean_up(const struct program *program)
+static void clean_up(struct program *program)
 {
 	static const char *const names[] = { "trace", "dat.conf" };
 	struct text path = { 0 };
 	size_t i;
 
-	for (i = 0; program->folder[0] && i < ARRAY_SIZE(names); i++) {
+	for (i = 0; program->folder.length && i < ARRAY_SIZE(names); i++) {
 		path.length = 0;
-		text_add(&path, "%s/%s", program->folder, names[i]);
+		text_add(&path, "%s/%s", text_of(&program->folder), names[i]);
 		unlink(text_of(&path));
 	}
-	if (program->folder[0])
-		rmdir(program->folder);
+	if (program->folder.length)
+		rmdir(text_of(&program->folder));
 	text_free(&path);
+	text_free(&program->folder);
 }
 
 /* ---- the command line ---- */
@@ -289,13 +282,22 @@ static bool load_script(struct program *program)
 	return good;
 }
 
+/* That of an earlier run is not to be taken for this one's. */
+static bool clear_trace(const struct program *program)
+{
+	struct text error = { 0 };
+	bool good = !program->trace || clear_file(program->trace, &error);
+
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	return good;
+}
+
 /* What the tool exits with. */
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
 	int code;
 
-	/* Of an earlier run: not to be taken for this one's. */
-	unlink(trace);
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
 	/* What several do, they do in real time, and never again. */
 	if (program->trace && !program->several.count)
@@ -334,7 +336,7 @@ int command_run(int argc, char **argv)
 	program.argv = argv + first;
 	add_command(&command, argc, argv, first); /* before knobs are set for the program */
 	code = EXIT_USAGE;
-	if (split(&program) && load_script(&program)) {
+	if (split(&program) && load_script(&program) && clear_trace(&program)) {
 		code = EXIT_INTERNAL;
 		if (tell(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));

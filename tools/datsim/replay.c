@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "origin.h"
 #include "run.h"
 #include "trace.h"
@@ -106,12 +107,12 @@ static size_t set_knobs(const struct command *cmd)
 	return writes_elsewhere(cmd, i + 1) ? 0 : i + 1;
 }
 
-/* In the child. A script's verdict is of no interest; what a program prints is. */
-static void become(const struct command *cmd, size_t first, const char *trace)
+/* In the child. A script's verdict is of interest only if it leaves no trace; what a program prints is. */
+static void become(const struct command *cmd, size_t first, const char *trace, const char *said)
 {
 	char *argv[WORDS_MAX + 6];
 	bool program = !strcmp(cmd->word[first], "run");
-	int n = 0, null;
+	int n = 0, to;
 
 	argv[n++] = (char *)"datsim";
 	argv[n++] = cmd->word[first];
@@ -122,15 +123,15 @@ static void become(const struct command *cmd, size_t first, const char *trace)
 	while (cmd->word[++first])
 		argv[n++] = cmd->word[first];
 	argv[n] = NULL;
-	null = program ? -1 : open("/dev/null", O_WRONLY);
-	if (null >= 0)
-		dup2(null, STDOUT_FILENO);
+	to = program ? -1 : open(said, O_WRONLY | O_CREAT, 0600);
+	if (to >= 0)
+		dup2(to, STDOUT_FILENO);
 	execv(SELF, argv);
 	fprintf(stderr, "datsim replay: %s: %s\n", SELF, strerror(errno));
 	_exit(EXIT_INTERNAL);
 }
 
-static bool run_again(const struct command *cmd, size_t first, const char *trace)
+static bool run_again(const struct command *cmd, size_t first, const char *trace, const char *said)
 {
 	int status;
 	pid_t pid;
@@ -138,7 +139,7 @@ static bool run_again(const struct command *cmd, size_t first, const char *trace
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		become(cmd, first, trace);
+		become(cmd, first, trace, said);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0;
@@ -209,22 +210,37 @@ static int compare(const char *path, const struct text *then, const struct text 
 
 /* ---- the whole ---- */
 
+static int no_trace(const char *path, const char *said)
+{
+	struct text text = { 0 }, error = { 0 };
+	int code = refuse(path, "run again, it left no trace");
+
+	if (read_whole(said, TRACE_BYTES_MAX, &text, &error))
+		fputs(text_of(&text), stderr);
+	text_free(&text);
+	text_free(&error);
+	return code;
+}
+
 static int replay_with(const char *path, const struct text *then, const struct command *cmd,
 		       size_t first, const char *folder)
 {
-	struct text trace = { 0 }, now = { 0 }, error = { 0 };
+	struct text trace = { 0 }, said = { 0 }, now = { 0 }, error = { 0 };
 	int code = EXIT_INTERNAL;
 
 	text_add(&trace, "%s/trace", folder);
-	if (!run_again(cmd, first, text_of(&trace)))
+	text_add(&said, "%s/said", folder);
+	if (!run_again(cmd, first, text_of(&trace), text_of(&said)))
 		fprintf(stderr, "datsim replay: cannot start another process: %s\n",
 			strerror(errno));
 	else if (!read_whole(text_of(&trace), TRACE_BYTES_MAX, &now, &error))
-		code = refuse(path, "run again, it left no trace");
+		code = no_trace(path, text_of(&said));
 	else
 		code = compare(path, then, &now);
 	unlink(text_of(&trace));
+	unlink(text_of(&said));
 	text_free(&trace);
+	text_free(&said);
 	text_free(&now);
 	text_free(&error);
 	return code;
@@ -232,25 +248,24 @@ static int replay_with(const char *path, const struct text *then, const struct c
 
 static int replay(const char *path, const struct text *then, struct span command)
 {
-	const char *tmp = getenv("TMPDIR");
-	struct text folder = { 0 };
+	struct text folder = { 0 }, error = { 0 };
 	struct command cmd;
 	size_t first = 0;
 	int code;
 
-	text_add(&folder, "%s/datsim-XXXXXX", tmp ? tmp : "/tmp");
 	if (command_split(&cmd, command.s, command.length))
 		first = set_knobs(&cmd);
 	if (!first) {
 		code = refuse(path, "the command in its header is none of datsim's");
-	} else if (!mkdtemp(folder.s)) {
-		fprintf(stderr, "datsim replay: cannot make %s: %s\n", folder.s, strerror(errno));
+	} else if (!scratch_folder(&folder, &error)) {
+		fputs(text_of(&error), stderr);
 		code = EXIT_INTERNAL;
 	} else {
 		code = replay_with(path, then, &cmd, first, folder.s);
 		rmdir(folder.s);
 	}
 	text_free(&folder);
+	text_free(&error);
 	command_free(&cmd);
 	return code;
 }

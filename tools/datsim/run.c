@@ -11,40 +11,9 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "files.h"
 #include "origin.h"
 #include "world.h"
-
-bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
-{
-	char block[16384];
-	struct stat st;
-	ssize_t n;
-	int fd;
-
-	/* A pipe that nobody writes to must not hang the tool. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		goto bad;
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		text_add(error, "%s: not a regular file\n", path);
-		close(fd);
-		return false;
-	}
-	while ((n = read(fd, block, sizeof(block))) > 0 && content->length <= limit)
-		text_append(content, block, (size_t)n);
-	if (n < 0)
-		goto bad;
-	close(fd);
-	if (content->length <= limit)
-		return true;
-	text_add(error, "%s: expected at most %zu bytes\n", path, limit);
-	return false;
-bad:
-	text_add(error, "%s: %s\n", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return false;
-}
 
 /* ---- statements ---- */
 

@@ -25,9 +25,6 @@ struct verdict {
 	bool expected_failure; /* the script was to fail, and did as it said */
 };
 
-/* The content of a file; false and a text that says why if it cannot be read. */
-bool read_whole(const char *path, size_t limit, struct text *content, struct text *error);
-
 /* The text is NUL-terminated; the name is for messages. */
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "files.h"
 #include "run.h"
 #include "show.h"
 
@@ -233,22 +234,17 @@ static void quit(struct shell *shell)
 
 static void save(const struct shell *shell, const char *path)
 {
-	FILE *file = *path ? fopen(path, "we") : NULL;
-	bool good = file != NULL;
+	struct text error = { 0 };
 
 	if (!*path) {
 		puts("save where? save FILE");
 		return;
 	}
-	if (good) {
-		fputs(text_of(&shell->script), file);
-		good = !ferror(file);
-		good = !fclose(file) && good;
-	}
-	if (good)
+	if (write_whole(path, text_of(&shell->script), shell->script.length, &error))
 		printf("saved; run it with: datsim test %s\n", path);
 	else
-		printf("cannot write %s: %s\n", path, strerror(errno));
+		fputs(text_of(&error), stdout);
+	text_free(&error);
 }
 
 static const struct {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "files.h"
 #include "pcapng.h"
 #include "picture.h"
 #include "run.h"

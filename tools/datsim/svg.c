@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "svg.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "xml.h"
 
 static const char style[] =
@@ -412,13 +412,10 @@ static void draw(struct sheet *sheet)
 bool svg_write(const struct picture *picture, const char *path, struct text *error)
 {
 	struct sheet sheet = { .picture = picture };
-	bool good;
 
-	sheet.out = fopen(path, "w");
-	if (!sheet.out) {
-		text_add(error, "datsim: cannot write %s: %s\n", path, strerror(errno));
+	sheet.out = create_file(path, error);
+	if (!sheet.out)
 		return false;
-	}
 	scale_make(&sheet.scale, picture);
 	lanes_make(&sheet);
 	places_make(&sheet.places, sheet.scale.bottom);
@@ -427,9 +424,5 @@ bool svg_write(const struct picture *picture, const char *path, struct text *err
 	places_free(&sheet.places);
 	free(sheet.lanes);
 	scale_free(&sheet.scale);
-	good = !ferror(sheet.out);
-	good = !fclose(sheet.out) && good;
-	if (!good)
-		text_add(error, "datsim: cannot write %s: %s\n", path, strerror(errno));
-	return good;
+	return finish_file(sheet.out, path, error);
 }

@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "jobs.h"
+#include "files.h"
 #include "junit.h"
 #include "origin.h"
 #include "scripts.h"
@@ -30,11 +31,10 @@ struct test_options {
 static bool write_trace(const struct test_options *options, const char *script,
 			const struct text *content)
 {
-	struct text trace = { 0 }, command = { 0 };
+	struct text trace = { 0 }, command = { 0 }, error = { 0 };
 	const char *p;
 	size_t events = 0;
-	bool good = false;
-	FILE *file = fopen(options->trace, "we");
+	bool good;
 
 	text_append(&trace, text_of(content), content->length);
 	replay_line(script, &options->run, &command);
@@ -43,14 +43,12 @@ static bool write_trace(const struct test_options *options, const char *script,
 		p += *p == '\n';
 		events += *p >= '0' && *p <= '9';
 	}
-	if (file) {
-		fprintf(file, "%s# end lines=%zu\n", text_of(&trace), events);
-		good = !fclose(file);
-	}
-	if (!good)
-		usage_error("test", "cannot write %s: %s", options->trace, strerror(errno));
+	text_add(&trace, "# end lines=%zu\n", events);
+	good = write_whole(options->trace, text_of(&trace), trace.length, &error);
+	fputs(text_of(&error), stderr);
 	text_free(&trace);
 	text_free(&command);
+	text_free(&error);
 	return good;
 }
 
@@ -96,7 +94,7 @@ static void take_result(void *ctx, size_t i, const struct verdict *verdict)
 	else if (results->first == EXIT_PASS)
 		results->first = verdict->code;
 	if (options->trace && verdict->trace.length && !write_trace(options, path, &verdict->trace))
-		results->first = EXIT_INTERNAL;
+		results->first = EXIT_USAGE;
 	if (options->junit)
 		junit_add(&results->junit, path, verdict);
 	if (!options->show)
@@ -120,7 +118,8 @@ static enum exit_code run_scripts(const struct scripts *scripts, const struct te
 		tap_plan(stdout, scripts->count);
 	jobs_run(scripts->paths, scripts->count, &options->run, options->jobs, &sink);
 	if (options->junit && !junit_write(&results.junit, options->junit, &error))
-		results.first = (enum exit_code)usage_error("test", "%s", text_of(&error));
+		results.first = EXIT_USAGE;
+	fputs(text_of(&error), stderr);
 	text_free(&error);
 	if (results.first == EXIT_PASS && results.unsupported == scripts->count)
 		return EXIT_UNSUPPORTED;

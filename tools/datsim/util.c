@@ -118,14 +118,43 @@ void text_append(struct text *text, const char *s, size_t length)
 	text->s[text->length] = '\0';
 }
 
+size_t utf8_length(const char *text, size_t left)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = s[0] < 0x80   ? 1
+		   : s[0] < 0xc2 ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf5 ? 4
+				 : 0;
+	size_t i;
+
+	if (!n || n > left || (s[0] < 0x20 && s[0] != '\n') || s[0] == 0x7f)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)
+		return 0;
+	if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)))
+		return 0;
+	if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)))
+		return 0;
+	return n;
+}
+
 void text_printable(struct text *text, const char *s, size_t length)
 {
-	size_t i, start = text->length;
+	size_t i, n, start = text->length;
 
 	text_append(text, s, length);
-	for (i = start; i < text->length; i++) {
-		if ((unsigned char)text->s[i] < ' ' || text->s[i] == 0x7f)
+	for (i = start; i < text->length; i += n) {
+		n = utf8_length(text->s + i, text->length - i);
+		if (!n || text->s[i] == '\n') {
 			text->s[i] = '?';
+			n = 1;
+		}
 	}
 }
 

@@ -50,7 +50,9 @@ struct text {
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vadd(struct text *text, const char *format, va_list args);
 void text_append(struct text *text, const char *s, size_t length);
-/* Like text_append, but every control character becomes '?': script text goes to terminals. */
+/* Bytes of the UTF-8 character at s; 0: it is none, or a control character other than a newline. */
+size_t utf8_length(const char *s, size_t left);
+/* Like text_append, but what is no printable UTF-8 becomes '?': script text goes to terminals. */
 void text_printable(struct text *text, const char *s, size_t length);
 /* What was added, never NULL. */
 const char *text_of(const struct text *text);

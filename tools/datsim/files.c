@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool read_whole(const char *path, size_t limit, struct text *content, struct text *error)
+{
+	char block[16384];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	/* A pipe that nobody writes to must not hang the tool. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		goto bad;
+	if (fstat(fd, &st))
+		goto bad;
+	if (!S_ISREG(st.st_mode)) {
+		text_add(error, "%s: not a regular file\n", path);
+		close(fd);
+		return false;
+	}
+	if ((size_t)st.st_size > limit)
+		goto too_long;
+	while ((n = read(fd, block, sizeof(block))) > 0 && content->length <= limit)
+		text_append(content, block, (size_t)n);
+	if (n < 0)
+		goto bad;
+	if (content->length > limit)
+		goto too_long;
+	close(fd);
+	return true;
+too_long:
+	text_add(error, "%s: expected at most %zu bytes\n", path, limit);
+	close(fd);
+	return false;
+bad:
+	text_add(error, "%s: %s\n", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return false;
+}
+
+/* ---- writing ---- */
+
+static bool cannot_write(const char *path, int err, struct text *error)
+{
+	text_add(error, "datsim: cannot write %s: %s\n", path, strerror(err));
+	return false;
+}
+
+FILE *create_file(const char *path, struct text *error)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		cannot_write(path, errno, error);
+	return file;
+}
+
+bool finish_file(FILE *file, const char *path, struct text *error)
+{
+	int err = 0;
+
+	/* A stream that failed before keeps that in mind, but not why. */
+	if (ferror(file))
+		err = EIO;
+	if (fflush(file))
+		err = errno;
+	if (fclose(file) && !err)
+		err = errno;
+	return !err || cannot_write(path, err, error);
+}
+
+bool write_whole(const char *path, const char *bytes, size_t length, struct text *error)
+{
+	FILE *file = create_file(path, error);
+
+	if (!file)
+		return false;
+	fwrite(bytes, 1, length, file);
+	return finish_file(file, path, error);
+}
+
+bool clear_file(const char *path, struct text *error)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	struct stat st;
+
+	/* A pipe that nobody reads yet can be. */
+	if (fd < 0 && errno != ENXIO)
+		return cannot_write(path, errno, error);
+	if (fd >= 0)
+		close(fd);
+	/* A device or a link is left alone. */
+	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(path);
+	return true;
+}
+
+bool scratch_folder(struct text *folder, struct text *error)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (!tmp || !*tmp)
+		tmp = "/tmp";
+	folder->length = 0;
+	text_add(folder, "%s/datsim-XXXXXX", tmp);
+	if (mkdtemp(folder->s))
+		return true;
+	text_add(error, "datsim: cannot make a folder in %s%s: %s\n", tmp,
+		 getenv("TMPDIR") ? " (TMPDIR)" : "", strerror(errno));
+	folder->length = 0;
+	return false;
+}
+
+/* ---- standard streams ---- */
+
+void keep_standard_streams(void)
+{
+	int fd;
+
+	/* The wrong way round, so that using it is an error, as it was. */
+	for (fd = 0; fd < 3; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
+	}
+}
+
+bool finish_stdout(void)
+{
+	bool failed = ferror(stdout);
+	const char *why = "";
+
+	/* Why an earlier attempt failed is not known any more. */
+	if (fflush(stdout)) {
+		failed = true;
+		why = strerror(errno);
+	}
+	if (failed)
+		fprintf(stderr, "datsim: cannot write to standard output%s%s\n", *why ? ": " : "",
+			why);
+	return !failed;
+}
