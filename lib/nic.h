@@ -35,11 +35,12 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "nic_packet.h"
+
 #define nic_container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 
-#define NIC_TIME_NEVER   UINT64_MAX /* a deadline that never comes */
-#define NIC_LIMIT_NONE   (-1)       /* an unarmed qp_taken_limit */
-#define NIC_ADAPTER_NAME 32         /* bytes, with the end */
+#define NIC_TIME_NEVER UINT64_MAX /* a deadline that never comes */
+#define NIC_LIMIT_NONE (-1)       /* an unarmed qp_taken_limit */
 
 struct nic_ops;
 struct nic_upcalls;
@@ -287,80 +288,6 @@ enum nic_wait {
 	NIC_WAIT_DEADLINE,    /* the deadline was reached, the clock stands on it */
 	NIC_WAIT_INTERRUPTED, /* a signal came */
 	NIC_WAIT_HOPELESS     /* no deadline, and nothing pending can ever end this wait */
-};
-
-/* ---- packet faults, as plain data ---- */
-
-/* What a packet is, to those who match it. */
-enum nic_packet {
-	NIC_PACKET_SEND = 1u << 0,
-	NIC_PACKET_WRITE = 1u << 1,
-	NIC_PACKET_READ_REQUEST = 1u << 2,
-	NIC_PACKET_READ_RESPONSE = 1u << 3,
-	NIC_PACKET_ACK = 1u << 4,
-	NIC_PACKET_NAK = 1u << 5,
-	NIC_PACKET_RNR_NAK = 1u << 6,
-	NIC_PACKET_CM = 1u << 7,         /* setting up a connection */
-	NIC_PACKET_DISCONNECT = 1u << 8, /* ending one */
-	NIC_PACKET_ALL = (1u << 9) - 1
-};
-
-#define NIC_PACKET_REQUESTS (NIC_PACKET_SEND | NIC_PACKET_WRITE | NIC_PACKET_READ_REQUEST)
-
-enum nic_part {
-	NIC_PART_ANY,
-	NIC_PART_FIRST, /* of its message; a packet alone is first and last */
-	NIC_PART_LAST,
-	NIC_PART_COUNT
-};
-
-enum nic_fault {
-	NIC_FAULT_PASS, /* only counted */
-	NIC_FAULT_DROP,
-	NIC_FAULT_CORRUPT, /* its check fails: dropped by who receives it */
-	NIC_FAULT_DELAY,   /* by delay_ns, and what follows on the link with it */
-	NIC_FAULT_REORDER, /* by delay_ns (0: the link's latency), and what follows overtakes it */
-	NIC_FAULT_DUPLICATE,
-	NIC_FAULT_RNR,       /* requests: answered as if there was no receive */
-	NIC_FAULT_NAK,       /* requests: answered by `nak` */
-	NIC_FAULT_LINK_DOWN, /* this packet and all that follow are lost, on this direction of the link */
-	NIC_FAULT_LINK_UP,   /* passes, and so do those that follow */
-	NIC_FAULT_HOST_DEAD, /* the adapter it was for is silent from now on */
-	NIC_FAULT_COUNT
-};
-
-/* Codes of a NAK. */
-enum nic_nak {
-	NIC_NAK_SEQUENCE,        /* a packet before it is missing: send again */
-	NIC_NAK_INVALID_REQUEST, /* ends REMOTE_OPERATION, and the connection with it, as the next two */
-	NIC_NAK_REMOTE_ACCESS,    /* ends REMOTE_ACCESS */
-	NIC_NAK_REMOTE_OPERATION, /* ends REMOTE_OPERATION */
-	NIC_NAK_RESERVED,         /* a code that means nothing: BAD_RESPONSE */
-	NIC_NAK_COUNT
-};
-
-#define NIC_PROBABILITY_1 1000000u /* probabilities are parts of this */
-
-/*
- * Which packets, and what becomes of them. A match left 0 is one with every packet. A packet is shown to
- * the rules in the order in which they were added, when it is about to arrive; the first that has
- * something to do with it wins, and the rest are not asked.
- */
-struct nic_packet_rule {
-	char from[NIC_ADAPTER_NAME], to[NIC_ADAPTER_NAME]; /* adapters; "": any */
-	uint32_t from_qp, to_qp;                           /* nic_qp_init.name of the end; 0: any */
-	uint32_t packets;                                  /* enum nic_packet */
-	uint32_t part;                                     /* enum nic_part */
-	uint64_t since_ns, until_ns; /* while the clock is in [since, until); 0: no end */
-	/* Of those packets, counted from 1: */
-	uint64_t after, nth,
-		every;        /* the ones after so many; of the rest the nth; each so-manieth */
-	uint32_t probability; /* of those, by the fabric's generator; 0: all */
-	/* What becomes of them: */
-	uint32_t fault;               /* enum nic_fault */
-	uint32_t nak;                 /* enum nic_nak */
-	uint64_t delay_ns, jitter_ns; /* jitter: so much less or more, evenly */
-	uint64_t times;               /* so often at most; 0: for ever */
 };
 
 struct nic_ops {

@@ -114,6 +114,6 @@ expect 137 'is ended by signal 9 \(Killed\) as it is' explore -- sh -c 'kill -9 
 expect 2 'expected one script, or' explore --out x --
 expect 127 'exits with 127 as it is: nothing was explored' explore -- ./nonesuch
 expect 2 'no such option, or not with that value' explore --hang long -- true
-expect 99 'cannot write /nowhere/x.dsim' explore --runs 50 --out /nowhere/x.dsim -- "$behaves" fail
+expect 7 'cannot write /nowhere/x.dsim' explore --runs 50 --out /nowhere/x.dsim -- "$behaves" fail
 expect 0 '^[^ ]*srq_server: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- "$top/examples/srq_server"
 expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- "$top/examples/rpc/rpc" both

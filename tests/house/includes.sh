@@ -56,7 +56,7 @@ rule_lib() {
 rule_backend() {
 	includes "$1" | while read -r file line kind name; do
 		case $kind$name in
-		'"nic.h' | '"lib/nic.h' | '"config.h') continue ;;
+		'"nic.h' | '"lib/nic.h' | '"nic_packet.h' | '"lib/nic_packet.h' | '"config.h') continue ;;
 		'"'*) own "$file" "$name" "$1" && continue ;;
 		'<dat/'*) ;;
 		'<'*) private_in_brackets "$name" || continue ;;
@@ -161,9 +161,9 @@ rule() {
 
 echo 1..11
 rule rule_lib "lib/ includes include/dat and lib/ only"
-rule rule_emu "emu/ includes lib/nic.h and its own headers only"
-rule rule_fault "fault/ includes lib/nic.h and its own headers only"
-rule rule_passthrough "passthrough/ includes lib/nic.h and its own headers only"
+rule rule_emu "emu/ includes lib/nic*.h and its own headers only"
+rule rule_fault "fault/ includes lib/nic*.h and its own headers only"
+rule rule_passthrough "passthrough/ includes lib/nic*.h and its own headers only"
 rule rule_public "tools/datsim and examples use the public headers and their own only"
 rule rule_headers "public headers include public headers and the system's only"
 rule rule_clocks "no wall clock and no foreign entropy in emu/ and fault/"

@@ -102,7 +102,8 @@ static void refuse_what_was_never_issued(void)
 					  0xdeadbeef,  0xdeadbeefdead,
 					  UINTPTR_MAX, UINTPTR_MAX - 15,
 					  INTPTR_MAX,  1ull << 63,
-					  1ull << 47,  0x7fff00000 };
+					  1ull << 47,  0x7fff00000,
+					  0xee00,      0xffff800000 };
 	static const uintptr_t offsets[] = { 1, 2, 4, 7, 8, 9, 12, 15, 1 << 20, 1 << 28, 1 << 30 };
 	uintptr_t near = (uintptr_t)kit_member(&kit, spoilt_call->args[spoilt].member);
 	size_t i;

@@ -149,6 +149,12 @@ void walk_ok(struct walk *w, const char *call, DAT_RETURN got)
 
 /* ---- walking ---- */
 
+/* Where packets are lost, nothing is held. */
+static unsigned int weight(const struct walk *w, const struct walk_op *op)
+{
+	return w->kind->lossy && op->holds ? 0 : op->weight;
+}
+
 static const struct walk_op *choose(struct walk *w)
 {
 	const struct walk_op *op;
@@ -156,10 +162,10 @@ static const struct walk_op *choose(struct walk *w)
 	int at;
 
 	for (op = w->kind->ops; op->name; op++)
-		sum += op->weight;
+		sum += weight(w, op);
 	at = walk_pick(w, (int)sum);
-	for (op = w->kind->ops; at >= (int)op->weight; op++)
-		at -= (int)op->weight;
+	for (op = w->kind->ops; at >= (int)weight(w, op); op++)
+		at -= (int)weight(w, op);
 	return op;
 }
 

@@ -33,7 +33,11 @@ struct walk_op {
 	const char *name;
 	unsigned int weight;
 	bool (*run)(struct walk *w); /* false: does not apply now, nothing was done */
+	bool holds;                  /* the network, or lets it go */
 };
+
+/* srq_ops.c: of many Endpoints on one Shared Receive Queue. */
+extern const struct walk_op walk_srq_ops[];
 
 struct walk_kind {
 	const char *program;
