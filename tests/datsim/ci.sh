@@ -54,7 +54,7 @@ both_call_it() {
 RUNS=20
 export RUNS
 
-echo 1..9
+echo 1..10
 for file in .github/workflows/rdma.yml .gitlab-ci.yml; do
 	if python3 -c 'import yaml' 2> /dev/null; then
 		holds "$file is YAML" is_yaml $file
@@ -66,6 +66,7 @@ done
 holds "both jobs run the script" both_call_it
 needs_library "it passes" sh ci/rdma.sh
 needs_library "everything is kept" all_kept
+needs_library "the program was explored, too" grep -q '^./rpc: 20 schedules of seed 1 hold' artifacts/explore.out
 sed 's/DAT_ASYNC_SRQ_LOW_WATERMARK/DAT_ASYNC_ERROR_TIMED_OUT/' src/server.c > bad.c
 cp bad.c src/server.c
 needs_library "a program that fails fails it" fails sh ci/rdma.sh
