@@ -3,8 +3,13 @@
  * The checkers of datsim that are always on, each beside a lie that it is there for: the script passes, and
  * with the lie it ends with exit code 3 and these words.
  */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "tests/checkers/lies.h"
 #include "tests/support/support.h"
+#include "tools/datsim/commands.h"
 #include "tools/datsim/run.h"
 
 #define PAIR     "use connected a@emu0 b@emu1 srq=S max=10\n"
@@ -141,6 +146,48 @@ START_TEST(each_lie_is_noticed_and_nothing_else_is)
 }
 END_TEST
 
+/* main.c's; the command line below is a good one. */
+int usage_error(const char *command, const char *format, ...)
+{
+	(void)command;
+	(void)format;
+	return EXIT_USAGE;
+}
+
+/* What it prints is not for the reader of this test's results. */
+static int command_in_silence(int argc, char **argv)
+{
+	int out, null, code;
+
+	fflush(stdout);
+	out = dup(STDOUT_FILENO);
+	null = open("/dev/null", O_WRONLY);
+	ck_assert(out >= 0 && null >= 0 && dup2(null, STDOUT_FILENO) >= 0);
+	code = command_test(argc, argv);
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	close(null);
+	return code;
+}
+
+START_TEST(the_command_exits_with_3)
+{
+	char name[] = "lieXXXXXX", test[] = "test", *argv[] = { test, name, NULL };
+	int file = mkstemp(name);
+
+	ck_assert(file >= 0);
+	ck_assert_int_eq(write(file, MESSAGES, strlen(MESSAGES)), (int)strlen(MESSAGES));
+	close(file);
+	lie_begin(LIE_NONE);
+	ck_assert_int_eq(command_in_silence(2, argv), EXIT_PASS);
+	lie_begin(LIE_TWICE);
+	ck_assert_int_eq(command_in_silence(2, argv), 3);
+	lie_begin(LIE_NONE);
+	unlink(name);
+}
+END_TEST
+
 START_TEST(there_is_a_script_for_every_lie)
 {
 	bool has[LIE_COUNT] = { [LIE_NONE] = true };
@@ -159,6 +206,7 @@ static void fill(Suite *suite)
 	TCase *tcase = tcase_create("lies");
 
 	tcase_add_loop_test(tcase, each_lie_is_noticed_and_nothing_else_is, 0, (int)COUNT(rows));
+	tcase_add_test(tcase, the_command_exits_with_3);
 	tcase_add_test(tcase, there_is_a_script_for_every_lie);
 	suite_add_tcase(suite, tcase);
 }
