@@ -63,8 +63,8 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
 bool emu_step(struct nic *nic);
 /* How many events are queued, and when the first is due. */
 uint32_t emu_pending(struct nic *nic, uint64_t *next_ns);
-/* While following the monotonic clock: bring now up to it and run what is due. */
-void emu_follow(struct emu_world *w, struct nic *nic);
+/* While following the monotonic clock: bring now up to it and run what is due. False: there is more. */
+bool emu_follow(struct emu_world *w, struct nic *nic);
 /* Something was sent: those who sleep until the next event have to look again. */
 static inline void emu_sent(struct emu_world *w, struct nic *nic)
 {

@@ -77,6 +77,10 @@ spin_until(const volatile unsigned char *byte, unsigned char value)
 		sched_yield();
 }
 
+static void no_setup(void)
+{
+}
+
 /* ---- progress ---- */
 
 START_TEST(G7_a_message_comes_though_nobody_calls)
@@ -289,8 +293,35 @@ START_TEST(G3_a_forked_child_lives_without_its_parents_helper)
 }
 END_TEST
 
+/*
+ * A Send that is answered "not ready" again and again, without end and in no time: there is always an
+ * event due, and whoever runs them never sleeps.
+ */
+START_TEST(G7_threads_get_their_turn_while_events_never_end)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+
+	config.latency_ns = 0;
+	config.rnr_retry = 7;
+	config.rnr_timer_ns = 1;
+	config.trace = DAT_FALSE; /* it would have no end either */
+	fabric_create(&config);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	begin_threads();
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	for (int n = 0; n < 1000; n++)
+		expect_state(w.a.ep, DAT_EP_STATE_CONNECTED);
+	post_recv(&w.b, w.b.ep, 0);
+	spin_until(slot(&w.b, 0) + SHORT - 1, slot(&w.a, 0)[SHORT - 1]);
+	end_threads();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, G7_threads_get_their_turn_while_events_never_end, 1, no_setup);
 	unit_test(suite, G7_a_message_comes_though_nobody_calls);
 	unit_test(suite, G7_an_RDMA_Write_is_seen_by_who_looks_at_memory);
 	unit_test(suite, E2_an_agent_is_called_though_nobody_calls);
