@@ -63,6 +63,7 @@ static void forget(struct backend *b)
 	TAILQ_INIT(&b->calls_due);
 	agents_expect(b, -b->agents);
 	helper_forget(b);
+	b->bias = (struct bias){ .owner = NULL };
 	pthread_mutex_init(&b->lock, NULL);
 	backend_cond_init(&b->wake);
 }
@@ -102,13 +103,25 @@ static void init_emu(void)
 
 static void module_lock(void)
 {
-	backend_lock(&hw);
+	pthread_mutex_lock(&hw.lock);
+	bias_backend_locked(&hw.bias);
 }
 
 /* As at the end of a call: what the module's upcalls made due is done. */
 static void module_unlock(void)
 {
-	backend_leave(&hw);
+	if (!TAILQ_EMPTY(&hw.calls_due))
+		agents_run(&hw);
+	bias_backend_unlocking(&hw.bias);
+	pthread_mutex_unlock(&hw.lock);
+}
+
+/* There a program of one thread is one of several threads: see bias.h. */
+static void make_quick(struct backend *b)
+{
+	b->provider.evd_dequeue_func = dat__evd_dequeue_biased;
+	b->provider.ep_post_send_func = dat__ep_post_send_biased;
+	b->provider.ep_post_recv_func = dat__ep_post_recv_biased;
 }
 
 uint64_t backend_monotonic_ns(void)
@@ -134,8 +147,11 @@ static bool start_hw(void)
 
 	pthread_mutex_lock(&hw_load);
 	kind = hw.kind ? hw.kind : module_load("DAT_PROVIDER=hw", &host);
-	if (kind && !hw.kind)
+	if (kind && !hw.kind) {
 		init(&hw, kind);
+		make_quick(&hw);
+	}
+	bias_start(&hw.bias);
 	good = kind && (!kind->start || kind->start() == 0);
 	pthread_mutex_unlock(&hw_load);
 	return good;
@@ -188,6 +204,7 @@ static void tell_threaded(struct backend *b)
 void backend_lock(struct backend *b)
 {
 	pthread_mutex_lock(&b->lock);
+	bias_program_locked(&b->bias);
 	if (b->shared)
 		b->kind->enter(b->shared);
 	if (!b->threaded)

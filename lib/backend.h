@@ -21,6 +21,7 @@
 #include <dat/udat.h>
 #include <dat/udat_redirection.h>
 
+#include "bias.h"
 #include "fault_text.h"
 #include "nic.h"
 
@@ -73,6 +74,7 @@ struct backend {
 	struct agent_call_list calls_due; /* agent.h */
 	int agents;                       /* CNOs that have one */
 	pthread_mutex_t lock;
+	struct bias bias; /* of a backend in a module */
 	pthread_cond_t wake;
 	unsigned int sleepers;   /* threads that sleep in the door's `wait` */
 	uint64_t sleepers_until; /* the next event, as far as they know */

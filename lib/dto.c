@@ -103,20 +103,19 @@ COLD DAT_RETURN dat__ep_post_send_careful(DAT_EP_HANDLE handle, DAT_COUNT segmen
 }
 
 /*
- * The usual Send: one segment, default flags, nothing wrong, no lock. Anything else, an error of the NIC
+ * The usual Send: one segment, default flags, nothing wrong. False: anything else, an error of the NIC
  * included, goes the general way from its beginning.
  */
-DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+static inline bool send_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
 	struct nic_send_wr wr;
 	struct nic_sge sge;
 
-	if (!ep || segments != 1 || !iov || flags || !ep_in(ep, EP_POST_STATES) ||
+	if (segments != 1 || !iov || flags || !ep_in(ep, EP_POST_STATES) ||
 	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_READ,
 			       ep->attr.max_message_size, iov, &sge))
-		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+		return false;
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
 	wr.num_sge = 1;
@@ -124,9 +123,34 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	wr.opcode = NIC_OP_SEND;
 	wr.flags = 0;
 	if (ep->obj.nic->ops->post_send(ep->nic, &wr))
-		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+		return false;
 	backend_busy(ep->obj.nic);
+	return true;
+}
+
+/* Without a lock, where there need be none. */
+DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
+
+	if (!ep || !send_usual(ep, segments, iov, cookie, flags))
+		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct backend *b;
+	struct obj *obj = obj_peek_biased(handle, DAT_HANDLE_TYPE_EP, &b);
+	bool done = false;
+
+	if (obj) {
+		done = send_usual(obj_as(struct ep, obj), segments, iov, cookie, flags);
+		obj_unpeek(b);
+	}
+	return done ? DAT_SUCCESS : dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
 }
 
 /* Its Receives come from the SRQ, for life: ruling Q5. */
@@ -184,19 +208,18 @@ COLD DAT_RETURN dat__ep_post_recv_careful(DAT_EP_HANDLE handle, DAT_COUNT segmen
 			 recv_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
 }
 
-/* The usual Receive, as dat__ep_post_send; with a trace it goes the general way too. */
-DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
-			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+/* The usual Receive, as send_usual; with a trace it goes the general way too. */
+static inline bool recv_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
 	struct nic_recv_wr wr;
 	struct nic_sge sge;
 
-	if (!ep || segments != 1 || !iov || flags || ep->srq || ep->obj.nic->tracing ||
+	if (segments != 1 || !iov || flags || ep->srq || ep->obj.nic->tracing ||
 	    ep->recv_outstanding >= ep->attr.max_recv_dtos ||
 	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_WRITE,
 			       obj_adapter(&ep->obj)->attr.max_msg_size, iov, &sge))
-		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
+		return false;
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
 	wr.num_sge = 1;
@@ -204,9 +227,33 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
 	if (ep->obj.nic->ops->post_recv(ep->nic, &wr)) {
 		ep->recv_outstanding--;
-		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
+		return false;
 	}
 	ep->recv_posted = true;
 	backend_busy(ep->obj.nic);
+	return true;
+}
+
+DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
+
+	if (!ep || !recv_usual(ep, segments, iov, cookie, flags))
+		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ep_post_recv_biased(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct backend *b;
+	struct obj *obj = obj_peek_biased(handle, DAT_HANDLE_TYPE_EP, &b);
+	bool done = false;
+
+	if (obj) {
+		done = recv_usual(obj_as(struct ep, obj), segments, iov, cookie, flags);
+		obj_unpeek(b);
+	}
+	return done ? DAT_SUCCESS : dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
 }

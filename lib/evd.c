@@ -360,6 +360,27 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
+DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct backend *b;
+	struct evd *evd = obj_as(struct evd, obj_peek_biased(handle, DAT_HANDLE_TYPE_EVD, &b));
+	struct nic_wc wc;
+	DAT_RETURN ret = DAT_QUEUE_EMPTY;
+
+	if (!evd)
+		return dat__evd_dequeue_careful(handle, event);
+	if (!event || !is_direct(evd)) {
+		bias_leave(&b->bias);
+		return dat__evd_dequeue_careful(handle, event);
+	}
+	if (evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
+		hand_over(evd, &wc, event);
+		ret = DAT_SUCCESS;
+	}
+	obj_unpeek(b);
+	return ret;
+}
+
 /* Remove the completions of ep (NULL: of all), keeping the order of the rest; how many there were. */
 static uint32_t sweep(struct evd *evd, const struct ep *ep)
 {

@@ -131,6 +131,40 @@ static inline struct obj *obj_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	return __libc_single_threaded && obj && obj->type == type ? obj : NULL;
 }
 
+/*
+ * The same where the backend's lock is biased to this thread: then *backend is inside, and obj_unpeek
+ * ends that. NULL: go the general way, nothing is held.
+ */
+static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+					  struct backend **backend)
+{
+	const struct slot *slot = handle;
+	DAT_PROVIDER *provider = __atomic_load_n(&slot->provider, __ATOMIC_RELAXED);
+	struct obj *obj;
+
+	if (__builtin_expect(!provider, 0))
+		return NULL;
+	*backend = backend_of_provider(provider);
+	if (__builtin_expect(!bias_enter(&(*backend)->bias), 0))
+		return NULL;
+	obj = slot->object;
+	if (__builtin_expect(obj && obj->type == type, 1))
+		return obj;
+	bias_leave(&(*backend)->bias);
+	return NULL;
+}
+
+static inline void obj_unpeek(struct backend *backend)
+{
+	bool due = !TAILQ_EMPTY(&backend->calls_due);
+
+	bias_leave(&backend->bias);
+	if (__builtin_expect(due, 0)) {
+		backend_enter(backend);
+		backend_leave(backend);
+	}
+}
+
 /* Resolve a further handle argument of a call that holds the lock; NULL: not that type, or foreign. */
 static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {

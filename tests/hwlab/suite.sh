@@ -39,4 +39,46 @@ parity() {
 parity rxe0 rxe
 parity siw0 siw
 
+# Until the program says that it is ready: ready FILE
+ready() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		grep -q 'ready yes' "$1" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# A process is killed in the middle of its Sends; its peer hears of it, and the device is as good as before.
+killed() {
+	export DAT_PROVIDER=hw
+	timeout 100 "$build/tests/parity/parity" "$1" "$1" survivor > "/tmp/$1.survivor" 2>&1 &
+	ready "/tmp/$1.survivor"
+	timeout 60 "$build/tests/parity/parity" "$1" "$1" victim > /dev/null 2>&1
+	wait $!
+	grep -q 'end DISCONNECTED' "/tmp/$1.survivor" && grep -q 'done yes' "/tmp/$1.survivor"
+	verdict $? "$1: a process is killed in the middle, its peer is disconnected"
+	timeout 60 "$build/tests/parity/parity" "$1" "$1" sends | grep -q 'data same'
+	verdict $? "$1: the device is usable after that"
+}
+killed rxe0
+killed siw0
+
+# The device is taken away while messages run.
+unplugged() {
+	timeout 100 "$build/tests/parity/parity" "$1" "$1" unplug > "/tmp/$1.unplug" 2>&1 &
+	ready "/tmp/$1.unplug"
+	sleep 1
+	timeout 30 rdma link delete "$1"
+	verdict $? "$1: it can be deleted while it is used"
+	wait $!
+	verdict $? "$1: the program that used it ends by itself"
+	for line in 'a BROKEN' 'b BROKEN' 'async IA_CATASTROPHIC' 'done yes'; do
+		grep -q "unplug.$line" "/tmp/$1.unplug"
+		verdict $? "$1: unplugged under load: $line"
+	done
+}
+unplugged rxe0
+unplugged siw0
+
 echo "1..$n"

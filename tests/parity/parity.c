@@ -345,10 +345,10 @@ static void run(const struct scenario *s, char **argv)
 		printf("%s.killed signal %d\n", s->name, WTERMSIG(status));
 }
 
-static bool wanted(const char *name, char **argv)
+static bool wanted(const char *name, char **argv, bool usual)
 {
 	if (!argv[3])
-		return true;
+		return usual;
 	for (int i = 3; argv[i]; i++)
 		if (strcmp(argv[i], name) == 0)
 			return true;
@@ -358,7 +358,8 @@ static bool wanted(const char *name, char **argv)
 int main(int argc, char **argv)
 {
 	static const struct scenario *const all[] = { connection_scenarios, message_scenarios,
-						      queue_scenarios, event_scenarios };
+						      queue_scenarios, event_scenarios,
+						      named_scenarios };
 
 	if (argc < 3) {
 		fputs("usage: parity ADAPTER-A ADAPTER-B [SCENARIO...]\n", stderr);
@@ -366,7 +367,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (const struct scenario *s = all[i]; s->name; s++)
-			if (wanted(s->name, argv))
+			if (wanted(s->name, argv, all[i] != named_scenarios))
 				run(s, argv);
 	return 0;
 }
