@@ -104,5 +104,6 @@ void ia_fill_provider_attr(struct adapter *adapter, DAT_PROVIDER_ATTR *attr)
 				       DAT_EP_RECV_INFO_BUFS_ALLOC_SPAN;
 	attr->lmr_sync_req = DAT_FALSE;
 	attr->dto_async_return_guaranteed = DAT_TRUE;
-	attr->rdma_write_for_rdma_read_req = DAT_FALSE;
+	attr->rdma_write_for_rdma_read_req = nic->caps & NIC_CAP_READ_BY_WRITE ? DAT_TRUE
+									       : DAT_FALSE;
 }

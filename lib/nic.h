@@ -128,6 +128,8 @@ enum nic_cap {
 	NIC_CAP_SIM = 1u << 8, /* virtual time: the sim_* group works */
 	NIC_CAP_PACKET_RULES = 1u << 9,
 	NIC_CAP_SRQ_ANY_PD = 1u << 10, /* a QP and its SRQ may be of different PDs */
+	NIC_CAP_READ_BY_WRITE =
+		1u << 11, /* the local memory of a Read must be open to remote writes */
 };
 
 /* Limits, finite and enforced by the backend over all users of the adapter. */

@@ -85,6 +85,8 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle, const DA
 
 	if (!pz || pz->obj.ia != ia)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (!(adapter->nic->caps & NIC_CAP_SRQ))
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	ret = check_attr(adapter, attr);
 	if (ret != DAT_SUCCESS)
 		return ret;

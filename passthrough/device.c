@@ -83,6 +83,9 @@ static uint64_t find_caps(const struct hw_nic *n)
 		caps |= NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT;
 	if (n->dev.max_mw > 0 && (n->dev.device_cap_flags & IBV_DEVICE_MEM_WINDOW))
 		caps |= NIC_CAP_MW;
+	/* Answers to an RDMA Read are writes from outside there. */
+	if (n->iwarp)
+		caps |= NIC_CAP_READ_BY_WRITE;
 	return caps;
 }
 

@@ -53,9 +53,6 @@ static int verbs_access(const struct hw_nic *n, uint32_t access)
 		flags |= IBV_ACCESS_REMOTE_WRITE;
 	if (access & NIC_ACCESS_REMOTE_READ)
 		flags |= IBV_ACCESS_REMOTE_READ;
-	/* An iWARP adapter answers its own RDMA Reads by writes from outside. */
-	if (n->iwarp && (access & NIC_ACCESS_LOCAL_WRITE))
-		flags |= IBV_ACCESS_REMOTE_WRITE;
 	if (n->base.caps & NIC_CAP_MW)
 		flags |= IBV_ACCESS_MW_BIND;
 	return flags;
