@@ -9,12 +9,12 @@
 #include "agent.h"
 #include "api.h"
 #include "backend.h"
+#include "backend_hw.h"
 #include "cr.h"
 #include "ep.h"
 #include "evd.h"
 #include "helper.h"
 #include "knob.h"
-#include "module.h"
 #include "object.h"
 #include "say.h"
 #include "srq.h"
@@ -22,16 +22,8 @@
 #define IDLE_CALLS_MAX 1000u
 
 /* One per kind, for the life of the process; see backend.h. */
-#define BACKEND(name)                                                \
-	{                                                            \
-		.adapters = TAILQ_HEAD_INITIALIZER(name.adapters),   \
-		.calls_due = TAILQ_HEAD_INITIALIZER(name.calls_due), \
-		.lock = PTHREAD_MUTEX_INITIALIZER,                   \
-	}
-static struct backend emu = BACKEND(emu), hw = BACKEND(hw);
+static struct backend emu = BACKEND_INITIALIZER(emu);
 static pthread_once_t emu_once = PTHREAD_ONCE_INIT;
-/* The module of hw is loaded once, by whoever is first; nothing of a backend is held meanwhile. */
-static pthread_mutex_t hw_load = PTHREAD_MUTEX_INITIALIZER;
 
 /* Every entry a backend leaves out answers for itself: no NULL behind the door. */
 static void complete_ops(struct nic_ops *ops, const struct nic_ops *backend)
@@ -70,9 +62,9 @@ static void forget(struct backend *b)
 
 static void forget_in_child(void)
 {
-	pthread_mutex_init(&hw_load, NULL);
 	forget(&emu);
-	forget(&hw);
+	forget(&backend_hw);
+	backend_hw_forget();
 }
 
 void backend_cond_init(pthread_cond_t *cond)
@@ -85,7 +77,7 @@ void backend_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-static void init(struct backend *b, const struct nic_backend *kind)
+void backend_init(struct backend *b, const struct nic_backend *kind)
 {
 	backend_cond_init(&b->wake);
 	b->provider = dat__provider;
@@ -95,33 +87,8 @@ static void init(struct backend *b, const struct nic_backend *kind)
 
 static void init_emu(void)
 {
-	init(&emu, &emu_backend);
+	backend_init(&emu, &emu_backend);
 	pthread_atfork(NULL, NULL, forget_in_child);
-}
-
-/* ---- the backend in a module ---- */
-
-static void module_lock(void)
-{
-	pthread_mutex_lock(&hw.lock);
-	bias_backend_locked(&hw.bias);
-}
-
-/* As at the end of a call: what the module's upcalls made due is done. */
-static void module_unlock(void)
-{
-	if (!TAILQ_EMPTY(&hw.calls_due))
-		agents_run(&hw);
-	bias_backend_unlocking(&hw.bias);
-	pthread_mutex_unlock(&hw.lock);
-}
-
-/* There a program of one thread is one of several threads: see bias.h. */
-static void make_quick(struct backend *b)
-{
-	b->provider.evd_dequeue_func = dat__evd_dequeue_biased;
-	b->provider.ep_post_send_func = dat__ep_post_send_biased;
-	b->provider.ep_post_recv_func = dat__ep_post_recv_biased;
 }
 
 uint64_t backend_monotonic_ns(void)
@@ -132,40 +99,15 @@ uint64_t backend_monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ul + (uint64_t)ts.tv_nsec;
 }
 
-static bool start_hw(void)
-{
-	static const struct nic_host host = {
-		.size = sizeof(host),
-		.ops_size = sizeof(struct nic_ops),
-		.lock = module_lock,
-		.unlock = module_unlock,
-		.monotonic_ns = backend_monotonic_ns,
-		.say = say,
-	};
-	const struct nic_backend *kind;
-	bool good;
-
-	pthread_mutex_lock(&hw_load);
-	kind = hw.kind ? hw.kind : module_load("DAT_PROVIDER=hw", &host);
-	if (kind && !hw.kind) {
-		init(&hw, kind);
-		make_quick(&hw);
-	}
-	bias_start(&hw.bias);
-	good = kind && (!kind->start || kind->start() == 0);
-	pthread_mutex_unlock(&hw_load);
-	return good;
-}
-
 DAT_RETURN backend_chosen(struct backend **backend)
 {
 	const char *wanted = getenv("DAT_PROVIDER");
 
 	pthread_once(&emu_once, init_emu);
 	if (wanted && strcmp(wanted, "hw") == 0) {
-		if (!start_hw())
+		if (!backend_hw_start())
 			return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
-		*backend = &hw;
+		*backend = &backend_hw;
 		return DAT_SUCCESS;
 	}
 	if (wanted && strcmp(wanted, "emu") != 0) {
@@ -181,7 +123,7 @@ struct backend *backend_next(struct backend *after)
 	pthread_once(&emu_once, init_emu);
 	if (!after)
 		return &emu;
-	return after == &emu && hw.kind ? &hw : NULL;
+	return after == &emu && backend_hw.kind ? &backend_hw : NULL;
 }
 
 static void set_threaded(const struct backend *b, struct nic *nic)

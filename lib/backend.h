@@ -81,6 +81,16 @@ struct backend {
 	struct helper *helper;   /* helper.h; NULL: not needed yet */
 };
 
+/* What is there before backend_init. */
+#define BACKEND_INITIALIZER(name)                                    \
+	{                                                            \
+		.adapters = TAILQ_HEAD_INITIALIZER(name.adapters),   \
+		.calls_due = TAILQ_HEAD_INITIALIZER(name.calls_due), \
+		.lock = PTHREAD_MUTEX_INITIALIZER,                   \
+	}
+
+void backend_init(struct backend *b, const struct nic_backend *kind);
+
 /* The backend that DAT_PROVIDER names; why there is none goes to stderr. No lock is held. */
 DAT_RETURN backend_chosen(struct backend **backend);
 /* All that were ever made, for counting; NULL ends. */
