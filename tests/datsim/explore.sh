@@ -28,7 +28,7 @@ holds_without() {
 # The script as printed is the one in the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..54
+echo 1..55
 for bug in event-order one-packet flush watermark credits; do
 	expect 1 'shrunk to [0-9]+ lines' explore --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
@@ -63,6 +63,9 @@ else
 	echo "ok $n - also where others do the work # SKIP there is no script(1)"
 fi
 expect 0 ' schedules of seed 1 hold' explore -j 2 --seconds 1 clean.dsim
+
+# Where a script opens its adapters itself, no line can set their link before.
+expect 0 ': 300 schedules of seed 1 hold' explore --runs 300 "${top_srcdir:-$here/../..}/tests/scripts/connect/from-nothing.dsim"
 
 # Afterwards everything must become quiet.
 cat > busy.dsim << 'END'

@@ -58,6 +58,7 @@ struct plan {
 	int retry;     /* losses that a connection survives, all in all */
 	int rnr_retry; /* and refusals */
 	uint32_t kinds;
+	bool bare;         /* adapters are opened as it runs: links are not there yet */
 	bool program;      /* faults alone, with names of adapters; and what the fabric is like */
 	uint64_t span_us;  /* of virtual time that the program takes undisturbed */
 	uint32_t settings; /* of the fabric that may be varied, a bit for each */

@@ -191,8 +191,8 @@ static bool add_latency(struct maker *maker)
 	const char *link = a_link(maker);
 	unsigned int us = 1 + microseconds(maker) / 4;
 
-	/* A program has no line that sets a link: all its packets are late. */
-	if (!maker->plan->program) {
+	/* Where no line can set a link, all its packets are late. */
+	if (!maker->plan->program && !maker->plan->bare) {
 		text_add(&maker->schedule->text, "link %s latency=%uus\n", link, us);
 		return true;
 	}
@@ -400,6 +400,7 @@ void plan_make(struct plan *plan, const struct script *script)
 			       .retry = (int)script->config.retry - 3,
 			       .rnr_retry = (int)script->config.rnr_retry };
 	for (; st && (st->kind == STATEMENT_USE || st->kind == STATEMENT_FABRIC); st = st->next) {
+		plan->bare |= st->kind == STATEMENT_USE && st->use.kind == USE_BARE;
 		for (actor = st->kind == STATEMENT_USE ? st->use.actors : NULL; actor;
 		     actor = actor->next)
 			add_links(plan, script, actor);
