@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* library.c - the job by the public API, as a program would do it. */
+#include <stdint.h>
 #include <stdlib.h>
 
+#ifdef BENCH_DAT2 /* the same job by another library: instructions-hw.sh */
+#include <dat2/udat.h>
+#define ONE_WAY 1
+#define NOTHING (DAT_CLASS_ERROR | DAT_QUEUE_EMPTY)
+#define LMR_CREATE(ia, where, size, pz, rights, lmr, key)                                      \
+	dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, size, pz, rights, DAT_VA_TYPE_VA, lmr, \
+		       key, NULL, NULL, NULL)
+#else
 #include <dat/udat.h>
+#define ONE_WAY 0
+#define NOTHING DAT_QUEUE_EMPTY
+#define LMR_CREATE(ia, where, size, pz, rights, lmr, key)                                       \
+	dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, size, pz, rights, lmr, key, NULL, NULL, \
+		       NULL)
+#endif
 
 #include "bench.h"
 
@@ -43,7 +58,7 @@ static inline void next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	DAT_RETURN ret;
 
-	while ((ret = dat_evd_dequeue(evd, event)) == DAT_QUEUE_EMPTY)
+	while ((ret = dat_evd_dequeue(evd, event)) == NOTHING)
 		vain++;
 	ok("dat_evd_dequeue", ret);
 }
@@ -104,18 +119,26 @@ static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event
 static void connect_pair(struct pair *pair, int dtos)
 {
 	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.qos = DAT_QOS_BEST_EFFORT,
 		.max_recv_dtos = dtos,
 		.max_request_dtos = dtos,
 		.max_recv_iov = 1,
 		.max_request_iov = 1,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 	};
+	DAT_EP_ATTR passive = attr;
 	DAT_EVENT event;
 
+	/* The other library wants none of what there is no EVD for. */
+	if (ONE_WAY) {
+		attr.max_recv_dtos = attr.max_recv_iov = 0;
+		passive.max_request_dtos = passive.max_request_iov = 0;
+	}
 	ok("dat_ep_create",
 	   dat_ep_create(ia0, pz0, DAT_HANDLE_NULL, send_evd, conn0, &attr, &pair->from));
 	ok("dat_ep_create",
-	   dat_ep_create(ia1, pz1, recv_evd, DAT_HANDLE_NULL, conn1, &attr, &pair->to));
+	   dat_ep_create(ia1, pz1, recv_evd, DAT_HANDLE_NULL, conn1, &passive, &pair->to));
 	ok("dat_ep_connect", dat_ep_connect(pair->from, address, PORT, 1000000, 0, NULL,
 					    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	expect(cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
@@ -148,11 +171,9 @@ static void register_memory(void)
 		bench_die("memory", 0);
 	region.for_va = memory;
 	ok("dat_lmr_create",
-	   dat_lmr_create(ia0, DAT_MEM_TYPE_VIRTUAL, region, size, pz0,
-			  DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr0, &lkey0, NULL, NULL, NULL));
+	   LMR_CREATE(ia0, region, size, pz0, DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr0, &lkey0));
 	ok("dat_lmr_create",
-	   dat_lmr_create(ia1, DAT_MEM_TYPE_VIRTUAL, region, size, pz1,
-			  DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr1, &lkey1, NULL, NULL, NULL));
+	   LMR_CREATE(ia1, region, size, pz1, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr1, &lkey1));
 }
 
 static DAT_LMR_TRIPLET segment(DAT_LMR_CONTEXT lkey, int n)

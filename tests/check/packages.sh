@@ -26,6 +26,8 @@ valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang
 format      clang-format    command clang-format
 coverage    lcov            command lcov
+dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.2
+dapl        libdapl-dev     header dat2/udat.h
 lab         qemu-system-x86 command qemu-system-x86_64
 lab         busybox-static  command busybox
 lab         cpio            command cpio

@@ -84,7 +84,9 @@ stage_tsan() {
 stage_valgrind() { build_normal && test_in check "$1" check-valgrind; }
 stage_clang() { build_tree clang check-build --enable-werror CC=clang; }
 stage_determinism() { script "$1" tests/determinism.sh; }
-stage_instructions() { script "$1" bench/instructions.sh; }
+stage_instructions() {
+	build_normal && test_in check "$1" check TESTS="bench/instructions.sh bench/instructions-hw.sh"
+}
 stage_hwlab() { script "$1" tests/hwlab/lab.sh; }
 stage_distcheck() { build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck; }
 stage_format() { script "$1" tests/house/format.sh; }

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The passthrough on a device that refuses: each call of verbs that can fail, failed. The device is that of
+ * tests/stubverbs, which this program is linked with in place of libibverbs and librdmacm.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/conf.h"
+
+#define STUB ((DAT_NAME_PTR) "stub0")
+
+static DAT_RETURN open_stub(const char **said)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	said_start();
+	ret = dat_ia_open(STUB, 8, &async, &ia);
+	*said = said_stop();
+	return ret;
+}
+
+/* ---- opening ---- */
+
+START_TEST(no_device_is_said_and_no_provider)
+{
+	const char *said;
+
+	stub_config.none = true;
+	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
+	ck_assert_said(said, "DAT_PROVIDER=hw: ");
+}
+END_TEST
+
+START_TEST(a_kernel_without_verbs_is_said)
+{
+	const char *said;
+
+	stub_fail("ibv_get_device_list", 1, ENOSYS, true);
+	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
+	ck_assert_said(said, "ib_uverbs");
+}
+END_TEST
+
+START_TEST(a_link_that_is_down_is_said)
+{
+	const char *said;
+
+	stub_config.port_down = true;
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "link is down");
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
+}
+END_TEST
+
+START_TEST(no_permission_is_said)
+{
+	const char *said;
+
+	stub_fail("rdma_bind_addr", 1, EACCES, true);
+	stub_fail("ibv_open_device", 1, EACCES, true);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "permission");
+}
+END_TEST
+
+START_TEST(a_device_that_does_not_answer_is_said)
+{
+	const char *said;
+
+	stub_fail("ibv_query_device", 1, EIO, true);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "does not answer");
+}
+END_TEST
+
+/* ---- each object of verbs that cannot be made ---- */
+
+static DAT_RETURN create_evd(void)
+{
+	DAT_EVD_HANDLE evd;
+
+	return dat_evd_create(w.a.ia, 8, NO_HANDLE, DAT_EVD_DTO_FLAG, &evd);
+}
+
+static DAT_RETURN create_pz(void)
+{
+	DAT_PZ_HANDLE pz;
+
+	return dat_pz_create(w.a.ia, &pz);
+}
+
+static DAT_RETURN create_lmr(void)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = slot(&w.a, 0) };
+	DAT_LMR_HANDLE lmr;
+
+	return dat_lmr_create(w.a.ia, DAT_MEM_TYPE_VIRTUAL, region, SLOT_SIZE, w.a.pz,
+			      DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL);
+}
+
+static DAT_RETURN create_rmr(void)
+{
+	DAT_RMR_HANDLE rmr;
+
+	return dat_rmr_create(w.a.pz, &rmr);
+}
+
+static DAT_RETURN create_srq(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 2 };
+	DAT_SRQ_HANDLE srq;
+
+	return dat_srq_create(w.a.ia, w.a.pz, &attr, &srq);
+}
+
+static DAT_RETURN listen_somewhere(void)
+{
+	DAT_PSP_HANDLE psp;
+
+	return dat_psp_create(w.a.ia, QUAL, w.a.cr, DAT_PSP_CONSUMER_FLAG, &psp);
+}
+
+static const struct {
+	const char *verb;
+	int error;
+	DAT_RETURN (*call)(void);
+} made_of[] = {
+	{ "ibv_create_comp_channel", EMFILE, create_evd },
+	{ "ibv_create_cq", ENOMEM, create_evd },
+	{ "ibv_create_cq", EINVAL, create_evd },
+	{ "ibv_alloc_pd", ENOMEM, create_pz },
+	{ "ibv_reg_mr", ENOMEM, create_lmr },
+	{ "ibv_reg_mr", EFAULT, create_lmr },
+	{ "ibv_alloc_mw", ENOMEM, create_rmr },
+	{ "ibv_create_srq", ENOMEM, create_srq },
+	{ "rdma_create_id", ENOMEM, listen_somewhere },
+	{ "rdma_create_id", EMFILE, listen_somewhere },
+};
+
+/* G2: nothing is left of it, and it can be had when there is room again. */
+START_TEST(G2_what_cannot_be_made_is_an_error_and_leaves_nothing)
+{
+	int before = stub_objects();
+	DAT_COUNT handles = objects(DAT_SIM_ALL_HANDLE_TYPES);
+	DAT_RETURN ret;
+
+	stub_fail(made_of[_i].verb, 1, made_of[_i].error, true);
+	ret = made_of[_i].call();
+	ck_assert_msg(ret != DAT_SUCCESS && (ret & DAT_CLASS_ERROR), "%s: %s", made_of[_i].verb,
+		      ret_text(ret));
+	ck_assert_int_gt(stub_failed(made_of[_i].verb), 0);
+	ck_assert_int_eq(stub_objects(), before);
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), handles);
+	stub_fail(made_of[_i].verb, 0, 0, false);
+	must(made_of[_i].call());
+}
+END_TEST
+
+START_TEST(no_memory_to_lock_is_said_with_the_limit)
+{
+	stub_fail("ibv_reg_mr", 1, ENOMEM, false);
+	said_start();
+	must_fail(create_lmr(), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	ck_assert_said(said_stop(), "memlock");
+}
+END_TEST
+
+START_TEST(a_QP_that_cannot_be_made_fails_the_connect_and_nothing_changes)
+{
+	DAT_EP_HANDLE ep = plain_ep(&w.a);
+	DAT_PSP_HANDLE psp = listen_at(&w.b, QUAL);
+
+	(void)psp;
+	stub_fail("ibv_create_qp", 1, ENOMEM, false);
+	if (try_connect(ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE) != DAT_SUCCESS)
+		expect_state(ep, DAT_EP_STATE_UNCONNECTED);
+	else
+		ck_assert_int_eq(stub_failed("ibv_create_qp"), 0); /* it was made before */
+}
+END_TEST
+
+/* ---- posts ---- */
+
+static const struct {
+	const char *verb;
+	int error;
+	bool negative;
+} posts[] = {
+	{ "ibv_post_send", ENOMEM, false },
+	{ "ibv_post_send", ENOMEM, true },
+	{ "ibv_post_recv", ENOMEM, false },
+	{ "ibv_post_recv", ENOMEM, true },
+};
+
+/* Some drivers return the error number negated. */
+START_TEST(a_post_that_is_refused_is_an_error_and_can_be_made_again)
+{
+	bool send = strcmp(posts[_i].verb, "ibv_post_send") == 0;
+	DAT_LMR_TRIPLET iov;
+	DAT_RETURN ret;
+
+	stub_config.negative = posts[_i].negative;
+	plain_pair();
+	iov = segment(&w.b, 0, SLOT_SIZE);
+	if (send)
+		post_recv(&w.b, w.b.ep, 0);
+	stub_fail(posts[_i].verb, 1, posts[_i].error, false);
+	ret = send ? try_send(&w.a, w.a.ep, 1, SHORT)
+		   : dat_ep_post_recv(w.b.ep, 1, &iov, cookie(0), DAT_COMPLETION_DEFAULT_FLAG);
+	ck_assert_msg(ret & DAT_CLASS_ERROR, "%s", ret_text(ret));
+	ck_assert_int_eq(stub_failed(posts[_i].verb), 1);
+	if (!send)
+		post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+}
+END_TEST
+
+START_TEST(a_post_to_an_SRQ_that_is_refused_takes_no_place)
+{
+	srq_pair(4);
+	stub_fail("ibv_post_srq_recv", 1, ENOMEM, false);
+	ck_assert(try_post_srq(&w.b, 0) & DAT_CLASS_ERROR);
+	srq_counts(w.b.srq, 4, 0, 0);
+	post_srqs(&w.b, 0, 4);
+	srq_counts(w.b.srq, 4, 4, 4);
+}
+END_TEST
+
+/* ---- resizing ---- */
+
+/* Z3: a larger queue inside, or no growth; the size in force is what the query says. */
+START_TEST(Z3_an_SRQ_that_the_device_cannot_resize)
+{
+	DAT_RETURN grown;
+
+	srq_pair(8);
+	post_srqs(&w.b, 0, 4);
+	stub_fail("ibv_modify_srq max_wr", 1, EOPNOTSUPP, true);
+	must(dat_srq_resize(w.b.srq, 4));
+	srq_counts(w.b.srq, 4, 4, 4);
+	must_fail(try_post_srq(&w.b, 4), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	must(dat_srq_resize(w.b.srq, 8));
+	srq_counts(w.b.srq, 8, 4, 4);
+	grown = dat_srq_resize(w.b.srq, 4000);
+	if (grown != DAT_SUCCESS) {
+		ck_assert(is_failure(grown, DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE));
+		srq_counts(w.b.srq, 8, 4, 4);
+	} else {
+		srq_counts(w.b.srq, 4000, 4, 4);
+	}
+	deliver(&w.a, w.a.ep, 4);
+	ck_assert_int_eq(drain(w.b.recv), 4);
+}
+END_TEST
+
+START_TEST(an_EVD_whose_CQ_cannot_be_resized_keeps_its_events)
+{
+	DAT_RETURN ret;
+
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 4);
+	deliver(&w.a, w.a.ep, 4);
+	stub_fail("ibv_resize_cq", 1, EOPNOTSUPP, true);
+	ret = dat_evd_resize(w.b.recv, 2 * EVD_LENGTH);
+	ck_assert_msg(ret == DAT_SUCCESS ||
+			      is_failure(ret, DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE) ||
+			      is_failure(ret, DAT_MODEL_NOT_SUPPORTED, ANY_SUBTYPE),
+		      "%s", ret_text(ret));
+	ck_assert_int_eq(drain(w.b.recv), 4);
+}
+END_TEST
+
+/* ---- the device goes ---- */
+
+START_TEST(a_device_that_is_removed_is_a_catastrophe_and_breaks_connections)
+{
+	DAT_EVENT event;
+
+	plain_pair();
+	post_recvs(&w.a, w.a.ep, 0, 3);
+	stub_remove_device();
+	event = expect_event(w.a.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	ck_assert_ptr_eq(event.event_data.asynch_error_event_data.dat_handle, w.a.ia);
+	(void)expect_event(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	ck_assert_int_eq(drain(w.a.recv), 3);
+	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECTED);
+}
+END_TEST
+
+START_TEST(nothing_of_verbs_is_left_when_an_adapter_is_closed)
+{
+	int before;
+
+	side_close(&w.a);
+	side_close(&w.b);
+	before = stub_objects();
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	srq_pair(8);
+	post_srqs(&w.b, 0, 4);
+	deliver(&w.a, w.a.ep, 2);
+	side_close(&w.a);
+	side_close(&w.b);
+	ck_assert_int_eq(stub_objects(), before);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_bare(suite, no_device_is_said_and_no_provider);
+	unit_test_bare(suite, a_kernel_without_verbs_is_said);
+	unit_test_bare(suite, a_link_that_is_down_is_said);
+	unit_test_bare(suite, no_permission_is_said);
+	unit_test_bare(suite, a_device_that_does_not_answer_is_said);
+	unit_test_loop(suite, G2_what_cannot_be_made_is_an_error_and_leaves_nothing,
+		       COUNT(made_of));
+	unit_test(suite, no_memory_to_lock_is_said_with_the_limit);
+	unit_test(suite, a_QP_that_cannot_be_made_fails_the_connect_and_nothing_changes);
+	unit_test_loop(suite, a_post_that_is_refused_is_an_error_and_can_be_made_again,
+		       COUNT(posts));
+	unit_test(suite, a_post_to_an_SRQ_that_is_refused_takes_no_place);
+	unit_test(suite, Z3_an_SRQ_that_the_device_cannot_resize);
+	unit_test(suite, an_EVD_whose_CQ_cannot_be_resized_keeps_its_events);
+	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
+	unit_test(suite, nothing_of_verbs_is_left_when_an_adapter_is_closed);
+}
+
+int main(void)
+{
+	char module[4096];
+	const char *build = getenv("top_builddir");
+
+	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
+		 build ? build : ".");
+	setenv("DAT_HW_MODULE", module, 0);
+	setenv("UNIT_DEVICE", "stub0", 1);
+	return unit_run("refusals", fill, CK_FORK);
+}

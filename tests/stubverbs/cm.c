@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* librdmacm: connections of the device with itself, and the one network interface that it has. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+#define ADDRESS 0xc0000201u /* 192.0.2.1 */
+
+#define REJECT_CONSUMER    28
+#define REJECT_NO_LISTENER 8
+
+struct stub_event {
+	struct rdma_cm_event v;
+	uint8_t data[256];
+	struct stub_event *next;
+};
+
+struct stub_event_channel {
+	struct rdma_event_channel v;
+	struct stub_event *first, **end;
+};
+
+struct stub_id {
+	struct rdma_cm_id v;
+	struct stub_id *next;
+	struct stub_id *peer;
+	uint16_t port, remote_port;
+	bool listens, connected, hung_up;
+	uint32_t qp_num;
+	uint8_t rd_in, rd_out;
+};
+
+static struct stub_id *ids;
+static uint16_t next_port = 40000;
+
+static struct stub_id *id_of(struct rdma_cm_id *id)
+{
+	return (struct stub_id *)id;
+}
+
+static int refused(const char *call)
+{
+	return stub_refuses(call) ? -1 : 0;
+}
+
+/* ---- events ---- */
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct stub_event_channel *channel;
+
+	if (stub_refuses("rdma_create_event_channel"))
+		return NULL;
+	channel = calloc(1, sizeof(*channel));
+	channel->end = &channel->first;
+	channel->v.fd = eventfd(0, EFD_SEMAPHORE);
+	stub_count(1);
+	return &channel->v;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	stub_count(-1);
+}
+
+static struct stub_event *tell(struct stub_id *id, enum rdma_cm_event_type type, int status)
+{
+	struct stub_event_channel *channel = (struct stub_event_channel *)id->v.channel;
+	struct stub_event *event = calloc(1, sizeof(*event));
+
+	event->v.id = &id->v;
+	event->v.event = type;
+	event->v.status = status;
+	stub_lock();
+	*channel->end = event;
+	channel->end = &event->next;
+	stub_signal(channel->v.fd);
+	stub_unlock();
+	return event;
+}
+
+static void put_data(struct stub_event *event, const void *data, uint8_t size)
+{
+	/* RoCE pads to what its datagrams have room for. */
+	uint8_t length = !stub_config.iwarp && size < 56 ? 56 : size;
+
+	if (size)
+		memcpy(event->data, data, size);
+	event->v.param.conn.private_data = event->data;
+	event->v.param.conn.private_data_len = length;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **event)
+{
+	struct stub_event_channel *channel = (struct stub_event_channel *)base;
+	struct stub_event *first;
+	uint64_t value;
+
+	if (read(base->fd, &value, sizeof(value)) < 0)
+		return -1;
+	stub_lock();
+	first = channel->first;
+	if (first) {
+		channel->first = first->next;
+		if (!channel->first)
+			channel->end = &channel->first;
+		*event = &first->v;
+	}
+	stub_unlock();
+	if (!first)
+		errno = EAGAIN;
+	return first ? 0 : -1;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	free(event);
+	return 0;
+}
+
+static void forget_events(struct stub_id *id)
+{
+	struct stub_event_channel *channel = (struct stub_event_channel *)id->v.channel;
+	struct stub_event **at = &channel->first, *event;
+
+	while ((event = *at)) {
+		if (event->v.id != &id->v) {
+			at = &event->next;
+			continue;
+		}
+		*at = event->next;
+		free(event);
+		stub_unsignal(channel->v.fd);
+	}
+	channel->end = at;
+}
+
+/* ---- ids ---- */
+
+static struct stub_id *new_id(struct rdma_event_channel *channel, void *context,
+			      enum rdma_port_space ps)
+{
+	struct stub_id *id = calloc(1, sizeof(*id));
+
+	id->v.channel = channel;
+	id->v.context = context;
+	id->v.ps = ps;
+	stub_lock();
+	id->next = ids;
+	ids = id;
+	stub_unlock();
+	stub_count(1);
+	return id;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	if (refused("rdma_create_id"))
+		return -1;
+	*id = &new_id(channel, context, ps)->v;
+	return 0;
+}
+
+static void on_device(struct stub_id *id)
+{
+	static struct ibv_device **list;
+
+	if (!stub_context) {
+		list = ibv_get_device_list(NULL);
+		ibv_open_device(list[0]);
+		stub_count(-1); /* librdmacm's own, for ever */
+	}
+	id->v.verbs = stub_context;
+	id->v.port_num = 1;
+}
+
+static void set_port(struct sockaddr_in *addr, uint16_t port)
+{
+	addr->sin_port = htons(port);
+}
+
+static struct stub_id *listener(uint16_t port)
+{
+	struct stub_id *id;
+
+	for (id = ids; id && (!id->listens || id->port != port); id = id->next)
+		;
+	return id;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	struct stub_id *id = id_of(base);
+
+	if (refused("rdma_bind_addr"))
+		return -1;
+	if (stub_config.none || addr->sa_family != AF_INET ||
+	    (in->sin_addr.s_addr != htonl(ADDRESS) && in->sin_addr.s_addr != INADDR_ANY)) {
+		errno = ENODEV;
+		return -1;
+	}
+	id->port = ntohs(in->sin_port);
+	if (id->port && listener(id->port)) {
+		errno = EADDRINUSE;
+		return -1;
+	}
+	if (!id->port)
+		id->port = next_port++;
+	base->route.addr.src_sin = *in;
+	set_port(&base->route.addr.src_sin, id->port);
+	if (in->sin_addr.s_addr != INADDR_ANY)
+		on_device(id);
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *base)
+{
+	struct stub_id *id = id_of(base), **at;
+
+	stub_lock();
+	forget_events(id);
+	if (id->peer) {
+		id->peer->peer = NULL;
+		if (id->connected && !id->hung_up)
+			tell(id->peer, RDMA_CM_EVENT_DISCONNECTED, 0);
+	}
+	for (at = &ids; *at != id; at = &(*at)->next)
+		;
+	*at = id->next;
+	stub_unlock();
+	free(id);
+	stub_count(-1);
+	return 0;
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return htons(id_of(id)->port);
+}
+
+__be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return htons(id_of(id)->remote_port);
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
+{
+	(void)id;
+	(void)level;
+	(void)name;
+	(void)value;
+	(void)length;
+	return 0;
+}
+
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	if (refused("rdma_create_qp"))
+		return -1;
+	id->qp = ibv_create_qp(pd, init);
+	if (id->qp)
+		id->qp->state = IBV_QPS_INIT;
+	return id->qp ? 0 : -1;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	ibv_destroy_qp(id->qp);
+	id->qp = NULL;
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	(void)id;
+	(void)attr;
+	*mask = IBV_QP_STATE;
+	return 0;
+}
+
+int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
+{
+	(void)id;
+	(void)event;
+	return 0;
+}
+
+/* ---- connecting ---- */
+
+int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	(void)backlog;
+	if (refused("rdma_listen"))
+		return -1;
+	stub_lock();
+	id_of(id)->listens = true;
+	stub_unlock();
+	return 0;
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *src, struct sockaddr *dst,
+		      int timeout)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)dst;
+	struct stub_id *id = id_of(base);
+
+	(void)src;
+	(void)timeout;
+	if (refused("rdma_resolve_addr"))
+		return -1;
+	if (!id->port)
+		id->port = next_port++;
+	id->remote_port = ntohs(in->sin_port);
+	base->route.addr.dst_sin = *in;
+	base->route.addr.src_sin.sin_family = AF_INET;
+	base->route.addr.src_sin.sin_addr.s_addr = htonl(ADDRESS);
+	set_port(&base->route.addr.src_sin, id->port);
+	if (in->sin_addr.s_addr != htonl(ADDRESS)) {
+		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+		return 0;
+	}
+	on_device(id);
+	tell(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	return 0;
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int timeout)
+{
+	(void)timeout;
+	if (refused("rdma_resolve_route"))
+		return -1;
+	tell(id_of(id), RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return 0;
+}
+
+/* Each side reads the other's numbers from its own end. */
+static void put_param(struct stub_event *event, const struct rdma_conn_param *param)
+{
+	put_data(event, param->private_data, param->private_data_len);
+	event->v.param.conn.responder_resources = param->initiator_depth;
+	event->v.param.conn.initiator_depth = param->responder_resources;
+}
+
+static void remember(struct stub_id *id, const struct rdma_conn_param *param)
+{
+	id->qp_num = id->v.qp ? id->v.qp->qp_num : param->qp_num;
+}
+
+int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
+{
+	struct stub_id *id = id_of(base), *at, *child;
+	struct stub_event *event;
+
+	if (refused("rdma_connect"))
+		return -1;
+	remember(id, param);
+	stub_lock();
+	at = listener(id->remote_port);
+	if (!at) {
+		stub_unlock();
+		if (stub_config.iwarp) {
+			errno = ECONNREFUSED;
+			return -1;
+		}
+		tell(id, RDMA_CM_EVENT_REJECTED, REJECT_NO_LISTENER);
+		return 0;
+	}
+	child = new_id(at->v.channel, at->v.context, at->v.ps);
+	child->port = at->port;
+	child->remote_port = id->port;
+	child->peer = id;
+	id->peer = child;
+	child->v.route.addr.src_sin = id->v.route.addr.dst_sin;
+	child->v.route.addr.dst_sin = id->v.route.addr.src_sin;
+	on_device(child);
+	event = tell(child, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	event->v.listen_id = &at->v;
+	put_param(event, param);
+	stub_unlock();
+	return 0;
+}
+
+int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
+{
+	struct stub_id *id = id_of(base), *peer = id->peer;
+	struct stub_qp *a, *b;
+
+	if (refused("rdma_accept"))
+		return -1;
+	if (!peer) {
+		errno = ENOTCONN;
+		return -1;
+	}
+	remember(id, param);
+	stub_lock();
+	a = stub_qp_by_number(peer->qp_num);
+	b = stub_qp_by_number(id->qp_num);
+	stub_connect(a, b);
+	id->connected = peer->connected = true;
+	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
+	tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	stub_unlock();
+	return 0;
+}
+
+int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
+{
+	struct stub_id *peer = id_of(base)->peer;
+
+	if (peer)
+		put_data(tell(peer, RDMA_CM_EVENT_REJECTED,
+			      stub_config.iwarp ? -ECONNRESET : REJECT_CONSUMER),
+			 data, size);
+	return 0;
+}
+
+static void to_error(struct stub_id *id)
+{
+	struct stub_qp *qp = stub_qp_by_number(id->qp_num);
+
+	if (qp && id->qp_num)
+		stub_to_error(qp);
+}
+
+/* On InfiniBand who asks hears of it only when the peer has disconnected, too. */
+int rdma_disconnect(struct rdma_cm_id *base)
+{
+	struct stub_id *id = id_of(base), *peer = id->peer;
+
+	stub_lock();
+	if (!id->connected || id->hung_up) {
+		stub_unlock();
+		errno = EINVAL;
+		return -1;
+	}
+	id->hung_up = true;
+	to_error(id);
+	if (peer && !peer->hung_up)
+		tell(peer, RDMA_CM_EVENT_DISCONNECTED, 0);
+	if (stub_config.iwarp || !peer || peer->hung_up)
+		tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	if (stub_config.iwarp && peer)
+		to_error(peer);
+	stub_unlock();
+	return 0;
+}
+
+void stub_removed(void)
+{
+	struct stub_id *id;
+
+	stub_lock();
+	for (id = ids; id; id = id->next) {
+		to_error(id);
+		tell(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+	}
+	stub_unlock();
+}
+
+/* ---- the network interface ---- */
+
+int getifaddrs(struct ifaddrs **list)
+{
+	struct {
+		struct ifaddrs v;
+		struct sockaddr_in addr;
+	} *one = calloc(1, sizeof(*one));
+
+	one->addr =
+		(struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(ADDRESS) };
+	one->v.ifa_name = (char *)"stub0";
+	one->v.ifa_flags = IFF_UP | IFF_RUNNING;
+	one->v.ifa_addr = (struct sockaddr *)&one->addr;
+	*list = &one->v;
+	return 0;
+}
+
+void freeifaddrs(struct ifaddrs *list)
+{
+	free(list);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory, completion queues, receive queues, queue pairs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+/* The macro of verbs.h stands in the way of defining what it names. */
+#undef ibv_reg_mr
+
+static struct stub_qp *qps[STUB_QP];
+static struct stub_mr *mrs[STUB_MR];
+
+/* ---- PDs, MRs, windows ---- */
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd = stub_refuses("ibv_alloc_pd") ? NULL : calloc(1, sizeof(*pd));
+
+	if (pd) {
+		pd->context = context;
+		stub_count(1);
+	}
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	free(pd);
+	stub_count(-1);
+	return 0;
+}
+
+static struct stub_mr *new_mr(void)
+{
+	struct stub_mr *mr = calloc(1, sizeof(*mr));
+	uint32_t i;
+
+	stub_lock();
+	for (i = 1; i < STUB_MR && mrs[i]; i++)
+		;
+	if (i < STUB_MR && mr) {
+		mrs[i] = mr;
+		mr->v.lkey = mr->v.rkey = i;
+		stub_count(1);
+	}
+	stub_unlock();
+	return mr;
+}
+
+static void drop_mr(struct stub_mr *mr)
+{
+	stub_lock();
+	mrs[mr->v.rkey % STUB_MR] = NULL;
+	stub_count(-1);
+	stub_unlock();
+	free(mr);
+}
+
+struct stub_mr *stub_mr_by_key(uint32_t key)
+{
+	struct stub_mr *mr = mrs[key % STUB_MR];
+
+	return mr && mr->v.rkey == key ? mr : NULL;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				unsigned int access)
+{
+	struct stub_mr *mr = stub_refuses("ibv_reg_mr") ? NULL : new_mr();
+
+	(void)iova;
+	if (!mr)
+		return NULL;
+	mr->v.context = pd->context;
+	mr->v.pd = pd;
+	mr->v.addr = addr;
+	mr->v.length = length;
+	mr->access = (int)access;
+	return &mr->v;
+}
+
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	drop_mr((struct stub_mr *)mr);
+	return 0;
+}
+
+/* A window is an entry of the table like a region: its key is that of its last bind. */
+struct ibv_mw *stub_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = stub_refuses("ibv_alloc_mw") ? NULL : calloc(1, sizeof(*mw));
+	struct stub_mr *mr = mw ? new_mr() : NULL;
+
+	if (!mr)
+		return NULL;
+	*mw = (struct ibv_mw){ .context = pd->context, .pd = pd, .rkey = mr->v.rkey, .type = type };
+	return mw;
+}
+
+int stub_dealloc_mw(struct ibv_mw *mw)
+{
+	drop_mr(mrs[mw->rkey % STUB_MR]);
+	free(mw);
+	return 0;
+}
+
+/* ---- completion queues ---- */
+
+static uint32_t ring_size(uint32_t n)
+{
+	uint32_t size = 1;
+
+	while (size < n)
+		size *= 2;
+	return size;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct stub_channel *channel;
+
+	if (stub_refuses("ibv_create_comp_channel"))
+		return NULL;
+	channel = calloc(1, sizeof(*channel));
+	channel->v.context = context;
+	channel->v.fd = eventfd(0, EFD_SEMAPHORE);
+	stub_count(1);
+	return &channel->v;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	stub_count(-1);
+	return 0;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct stub_cq *cq = stub_refuses("ibv_create_cq") ? NULL : calloc(1, sizeof(*cq));
+
+	(void)vector;
+	if (!cq)
+		return NULL;
+	cq->v = (struct ibv_cq){ .context = context, .channel = channel, .cq_context = cq_context };
+	cq->depth = ring_size((uint32_t)cqe);
+	cq->mask = cq->depth - 1;
+	cq->v.cqe = (int)cq->depth;
+	cq->at = calloc(cq->depth, sizeof(*cq->at));
+	stub_count(1);
+	return &cq->v;
+}
+
+int ibv_resize_cq(struct ibv_cq *base, int cqe)
+{
+	struct stub_cq *cq = (struct stub_cq *)base;
+	uint32_t depth = ring_size((uint32_t)cqe), n = 0;
+	int error = stub_refuses("ibv_resize_cq");
+	struct ibv_wc *at;
+
+	if (error)
+		return error;
+	if (cq->put - cq->get > depth)
+		return EINVAL;
+	at = calloc(depth, sizeof(*at));
+	while (cq->get != cq->put)
+		at[n++] = cq->at[cq->get++ & cq->mask];
+	free(cq->at);
+	cq->at = at;
+	cq->get = 0;
+	cq->put = n;
+	cq->depth = depth;
+	cq->mask = depth - 1;
+	cq->v.cqe = (int)depth;
+	return 0;
+}
+
+static void leave_channel(struct stub_cq *cq)
+{
+	struct stub_channel *channel = (struct stub_channel *)cq->v.channel;
+	struct stub_cq **at;
+
+	if (!cq->waiting)
+		return;
+	for (at = &channel->first; *at != cq; at = &(*at)->next)
+		;
+	*at = cq->next;
+	stub_unsignal(channel->v.fd);
+}
+
+int ibv_destroy_cq(struct ibv_cq *base)
+{
+	struct stub_cq *cq = (struct stub_cq *)base;
+
+	stub_lock();
+	leave_channel(cq);
+	stub_unlock();
+	stub_forget_events(cq);
+	free(cq->at);
+	free(cq);
+	stub_count(-1);
+	return 0;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *base, struct ibv_cq **cq, void **cq_context)
+{
+	struct stub_channel *channel = (struct stub_channel *)base;
+	struct stub_cq *first;
+	uint64_t value;
+
+	if (read(base->fd, &value, sizeof(value)) < 0)
+		return -1;
+	stub_lock();
+	first = channel->first;
+	if (first) {
+		channel->first = first->next;
+		first->waiting = false;
+		*cq = &first->v;
+		*cq_context = first->v.cq_context;
+	}
+	stub_unlock();
+	if (!first)
+		errno = EAGAIN;
+	return first ? 0 : -1;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
+{
+	(void)cq;
+	(void)n;
+}
+
+/* ---- receive queues, queue pairs ---- */
+
+static void make_ring(struct stub_ring *ring, uint32_t n)
+{
+	uint32_t size = ring_size(n);
+
+	ring->mask = size - 1;
+	ring->at = calloc(size, sizeof(*ring->at));
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	struct stub_srq *srq = stub_refuses("ibv_create_srq") ? NULL : calloc(1, sizeof(*srq));
+
+	if (!srq)
+		return NULL;
+	srq->v = (struct ibv_srq){ .context = pd->context,
+				   .srq_context = init->srq_context,
+				   .pd = pd };
+	srq->max_wr = init->attr.max_wr;
+	make_ring(&srq->ring, srq->max_wr);
+	stub_count(1);
+	return &srq->v;
+}
+
+static void resize(struct stub_srq *srq, uint32_t max_wr)
+{
+	struct stub_ring ring = { 0 };
+
+	make_ring(&ring, max_wr);
+	while (srq->ring.get != srq->ring.put)
+		ring.at[ring.put++] = srq->ring.at[srq->ring.get++ & srq->ring.mask];
+	free(srq->ring.at);
+	srq->ring = ring;
+	srq->max_wr = max_wr;
+}
+
+int ibv_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *attr, int mask)
+{
+	struct stub_srq *srq = (struct stub_srq *)base;
+	int error =
+		stub_refuses(mask & IBV_SRQ_MAX_WR ? "ibv_modify_srq max_wr" : "ibv_modify_srq");
+
+	if (error)
+		return error;
+	if ((mask & IBV_SRQ_LIMIT) && attr->srq_limit > srq->max_wr)
+		return EINVAL;
+	if ((mask & IBV_SRQ_MAX_WR) && attr->max_wr < srq->ring.put - srq->ring.get)
+		return EINVAL;
+	if (mask & IBV_SRQ_MAX_WR)
+		resize(srq, attr->max_wr);
+	if (mask & IBV_SRQ_LIMIT)
+		srq->limit = attr->srq_limit;
+	return 0;
+}
+
+int ibv_query_srq(struct ibv_srq *base, struct ibv_srq_attr *attr)
+{
+	struct stub_srq *srq = (struct stub_srq *)base;
+
+	*attr = (struct ibv_srq_attr){ .max_wr = srq->max_wr,
+				       .max_sge = STUB_SGE,
+				       .srq_limit = srq->limit };
+	return 0;
+}
+
+int ibv_destroy_srq(struct ibv_srq *base)
+{
+	struct stub_srq *srq = (struct stub_srq *)base;
+
+	stub_forget_events(srq);
+	free(srq->ring.at);
+	free(srq);
+	stub_count(-1);
+	return 0;
+}
+
+struct stub_qp *stub_qp_by_number(uint32_t number)
+{
+	return number < STUB_QP ? qps[number] : NULL;
+}
+
+static bool number_qp(struct stub_qp *qp)
+{
+	uint32_t i;
+
+	stub_lock();
+	for (i = 1; i < STUB_QP && qps[i]; i++)
+		;
+	if (i < STUB_QP) {
+		qps[i] = qp;
+		qp->v.qp_num = i;
+		stub_count(1);
+	}
+	stub_unlock();
+	return i < STUB_QP;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	struct stub_qp *qp = stub_refuses("ibv_create_qp") ? NULL : calloc(1, sizeof(*qp));
+
+	if (!qp || !number_qp(qp))
+		return NULL;
+	qp->v.context = pd->context;
+	qp->v.qp_context = init->qp_context;
+	qp->v.pd = pd;
+	qp->v.send_cq = init->send_cq;
+	qp->v.recv_cq = init->recv_cq;
+	qp->v.srq = init->srq;
+	qp->v.qp_type = init->qp_type;
+	qp->all_signalled = init->sq_sig_all;
+	qp->max_send = init->cap.max_send_wr;
+	qp->max_recv = init->cap.max_recv_wr;
+	make_ring(&qp->own, qp->max_recv);
+	qp->recv = init->srq ? &((struct stub_srq *)init->srq)->ring : &qp->own;
+	qp->mask = ring_size(qp->max_send) - 1;
+	qp->waiting = calloc(qp->mask + 1, sizeof(*qp->waiting));
+	return &qp->v;
+}
+
+int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
+{
+	struct stub_qp *qp = (struct stub_qp *)base;
+	int error = stub_refuses("ibv_modify_qp");
+
+	if (error || !(mask & IBV_QP_STATE))
+		return error;
+	if (attr->qp_state == IBV_QPS_ERR) {
+		stub_to_error(qp);
+	} else if (attr->qp_state == IBV_QPS_RESET) {
+		qp->own.get = qp->own.put;
+		qp->get = qp->put;
+		qp->v.state = IBV_QPS_RESET;
+	} else if (qp->peer || attr->qp_state != IBV_QPS_RTS) {
+		qp->v.state = attr->qp_state;
+	}
+	return 0;
+}
+
+int ibv_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	(void)mask;
+	memset(init, 0, sizeof(*init));
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = base->state;
+	return 0;
+}
+
+int ibv_destroy_qp(struct ibv_qp *base)
+{
+	struct stub_qp *qp = (struct stub_qp *)base;
+
+	stub_forget_events(qp);
+	stub_lock();
+	if (qp->peer)
+		qp->peer->peer = NULL;
+	qps[qp->v.qp_num] = NULL;
+	stub_unlock();
+	free(qp->own.at);
+	free(qp->waiting);
+	free(qp);
+	stub_count(-1);
+	return 0;
+}
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	(void)pd;
+	(void)attr;
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+int ibv_destroy_ah(struct ibv_ah *ah)
+{
+	(void)ah;
+	return EOPNOTSUPP;
+}
+
+const char *ibv_wc_status_str(enum ibv_wc_status status)
+{
+	return status ? "error" : "success";
+}
+
+const char *ibv_event_type_str(enum ibv_event_type event)
+{
+	(void)event;
+	return "event";
+}

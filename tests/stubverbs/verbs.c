@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The device, its asynchronous events, and what a test wants refused. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "stub.h"
+
+/* The macros of verbs.h stand in the way of defining what they name. */
+#undef ibv_get_device_list
+#undef ibv_query_port
+
+struct stub_config stub_config;
+struct ibv_context *stub_context;
+
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static struct ibv_device device;
+static int objects, contexts;
+
+static struct stub_async {
+	struct ibv_async_event event;
+	struct stub_async *next;
+} * asyncs, **asyncs_end = &asyncs;
+
+static struct refusal {
+	const char *call;
+	int nth, error, times;
+	bool always;
+} refusals[16];
+
+void stub_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void stub_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void stub_count(int by)
+{
+	stub_lock();
+	objects += by;
+	stub_unlock();
+}
+
+int stub_objects(void)
+{
+	return objects;
+}
+
+void stub_signal(int fd)
+{
+	(void)!write(fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+}
+
+void stub_unsignal(int fd)
+{
+	uint64_t value;
+
+	(void)!read(fd, &value, sizeof(value));
+}
+
+/* ---- refusals ---- */
+
+static struct refusal *refusal_of(const char *call)
+{
+	size_t i;
+
+	for (i = 0; i < 16 && refusals[i].call && strcmp(refusals[i].call, call); i++)
+		;
+	return i < 16 ? &refusals[i] : NULL;
+}
+
+static int refused_post(const char *call)
+{
+	int error = stub_refuses(call);
+
+	return stub_config.negative ? -error : error;
+}
+
+static int refuse_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	int error = refused_post("ibv_post_send");
+
+	*bad = wr;
+	return error ? error : stub_post_send(qp, wr, bad);
+}
+
+static int refuse_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int error = refused_post("ibv_post_recv");
+
+	*bad = wr;
+	return error ? error : stub_post_recv(qp, wr, bad);
+}
+
+static int refuse_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	int error = refused_post("ibv_post_srq_recv");
+
+	*bad = wr;
+	return error ? error : stub_post_srq_recv(srq, wr, bad);
+}
+
+void stub_fail(const char *call, int nth, int error, bool always)
+{
+	struct refusal *refusal;
+
+	stub_lock();
+	refusal = refusal_of(call);
+	*refusal = (struct refusal){ .call = call, .nth = nth, .error = error, .always = always };
+	/* Posts that nobody refuses pay nothing. */
+	if (stub_context) {
+		stub_context->ops.post_send = refuse_send;
+		stub_context->ops.post_recv = refuse_recv;
+		stub_context->ops.post_srq_recv = refuse_srq_recv;
+	}
+	stub_unlock();
+}
+
+int stub_failed(const char *call)
+{
+	return refusal_of(call)->times;
+}
+
+int stub_refuses(const char *call)
+{
+	struct refusal *refusal;
+	int error = 0;
+
+	stub_lock();
+	refusal = refusal_of(call);
+	if (refusal && refusal->error &&
+	    (--refusal->nth == 0 || (refusal->nth < 0 && refusal->always))) {
+		refusal->times++;
+		error = refusal->error;
+	}
+	stub_unlock();
+	if (error)
+		errno = error;
+	return error;
+}
+
+/* ---- devices ---- */
+
+int ibv_fork_init(void)
+{
+	return stub_refuses("ibv_fork_init");
+}
+
+struct ibv_device **ibv_get_device_list(int *n)
+{
+	struct ibv_device **list = calloc(2, sizeof(struct ibv_device *));
+	int error = stub_refuses("ibv_get_device_list");
+
+	if (error || !list) {
+		free(list);
+		errno = error ? error : ENOMEM;
+		return NULL;
+	}
+	strcpy(device.name, "stub0");
+	strcpy(device.dev_name, "uverbs-stub0");
+	device.node_type = stub_config.iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
+	device.transport_type = stub_config.iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+	if (!stub_config.none)
+		list[0] = &device;
+	if (n)
+		*n = !stub_config.none;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *dev)
+{
+	return dev->name;
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *dev)
+{
+	(void)dev;
+	return 0x0102030405060708u;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *dev)
+{
+	if (stub_refuses("ibv_open_device"))
+		return NULL;
+	stub_lock();
+	if (!stub_context) {
+		stub_context = calloc(1, sizeof(*stub_context));
+		stub_context->device = dev;
+		stub_context->async_fd = eventfd(0, EFD_SEMAPHORE);
+		stub_context->num_comp_vectors = 1;
+		stub_context->ops.poll_cq = stub_poll_cq;
+		stub_context->ops.req_notify_cq = stub_req_notify_cq;
+		stub_context->ops.post_send = stub_post_send;
+		stub_context->ops.post_recv = stub_post_recv;
+		stub_context->ops.post_srq_recv = stub_post_srq_recv;
+		stub_context->ops.bind_mw = stub_bind_mw;
+		stub_context->ops.alloc_mw = stub_alloc_mw;
+		stub_context->ops.dealloc_mw = stub_dealloc_mw;
+	}
+	contexts++;
+	stub_unlock();
+	stub_count(1);
+	return stub_context;
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	(void)context;
+	stub_count(-1);
+	contexts--;
+	return 0;
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	int error = stub_refuses("ibv_query_device");
+
+	(void)context;
+	if (error)
+		return error;
+	*attr = (struct ibv_device_attr){
+		.fw_ver = "1.2.3",
+		.max_mr_size = UINT64_MAX,
+		.max_qp = STUB_QP - 1,
+		.max_qp_wr = 4096,
+		.device_cap_flags = stub_config.no_windows ? 0 : IBV_DEVICE_MEM_WINDOW,
+		.max_sge = STUB_SGE,
+		.max_sge_rd = stub_config.iwarp ? 1 : STUB_SGE,
+		.max_cq = 4096,
+		.max_cqe = 65536,
+		.max_mr = STUB_MR - 1,
+		.max_pd = 256,
+		.max_qp_rd_atom = 16,
+		.max_qp_init_rd_atom = 16,
+		.max_mw = stub_config.no_windows ? 0 : 1024,
+		.max_srq = 256,
+		.max_srq_wr = 4096,
+		.max_srq_sge = stub_config.max_srq_sge ? stub_config.max_srq_sge : STUB_SGE,
+		.phys_port_cnt = 1,
+	};
+	return 0;
+}
+
+int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *compat)
+{
+	struct ibv_port_attr *attr = (struct ibv_port_attr *)compat;
+
+	(void)context;
+	(void)port;
+	/* All that is written is also in what older programs have. */
+	attr->state = stub_config.port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
+	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
+	attr->max_msg_sz = 1u << 30;
+	attr->gid_tbl_len = attr->pkey_tbl_len = 1;
+	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+	return 0;
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
+{
+	(void)context;
+	(void)port;
+	(void)index;
+	memset(gid, 1, sizeof(*gid));
+	return 0;
+}
+
+int ibv_query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+	(void)context;
+	(void)port;
+	(void)index;
+	*pkey = 0xffff;
+	return 0;
+}
+
+/* ---- asynchronous events ---- */
+
+void stub_async(enum ibv_event_type type, void *element)
+{
+	struct stub_async *async = calloc(1, sizeof(*async));
+
+	async->event.event_type = type;
+	async->event.element.qp = element;
+	stub_lock();
+	*asyncs_end = async;
+	asyncs_end = &async->next;
+	stub_signal(stub_context->async_fd);
+	stub_unlock();
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	struct stub_async *async;
+	uint64_t value;
+
+	if (read(context->async_fd, &value, sizeof(value)) < 0)
+		return -1;
+	stub_lock();
+	async = asyncs;
+	if (async) {
+		asyncs = async->next;
+		if (!asyncs)
+			asyncs_end = &asyncs;
+		*event = async->event;
+	}
+	stub_unlock();
+	free(async);
+	if (!async)
+		errno = EAGAIN;
+	return async ? 0 : -1;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+}
+
+/* What is destroyed has no events. */
+void stub_forget_events(const void *element)
+{
+	struct stub_async **at = &asyncs, *async;
+
+	stub_lock();
+	while ((async = *at)) {
+		if (async->event.element.qp != element) {
+			at = &async->next;
+			continue;
+		}
+		*at = async->next;
+		free(async);
+		stub_unsignal(stub_context->async_fd);
+	}
+	asyncs_end = at;
+	stub_unlock();
+}
+
+void stub_remove_device(void)
+{
+	stub_async(IBV_EVENT_DEVICE_FATAL, NULL);
+	stub_removed();
+}
