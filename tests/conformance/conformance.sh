@@ -18,7 +18,8 @@ fi
 {
 	cat "$here/head.md"
 	awk -v problems="$work/problems" -f "$here/page.awk" \
-		backend=emulator "$work/emulator.tsv" table=pages "$here/pages.tsv" \
+		backend=emulator "$work/emulator.tsv" backend=rxe "$here/rxe.tsv" backend=siw "$here/siw.tsv" \
+		table=pages "$here/pages.tsv" \
 		table=clauses "$here/clauses.tsv" table=codes "$here/codes.tsv"
 } > "$work/conformance.md"
 

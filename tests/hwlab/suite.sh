@@ -39,6 +39,17 @@ parity() {
 parity rxe0 rxe
 parity siw0 siw
 
+# The scripts and Check suites of the tree, what they say judged.
+. "$source/tests/hwlab/suites.sh"
+for device in "rxe0 rxe" "siw0 siw"; do
+	# shellcheck disable=SC2086
+	scripts $device
+	for suite in $checks; do
+		# shellcheck disable=SC2086
+		check_suite $device "$suite"
+	done
+done
+
 # Until the program says that it is ready: ready FILE
 ready() {
 	local i

@@ -1,0 +1,22 @@
+# The TAP of the lab as the conformance page wants it: awk -v device=rxe0 -f results.awk TAP. One line a test: name, ok or
+# deviates; what did not run is not there.
+{
+	start = "^ok [0-9]+ - " device " "
+	if ($0 !~ start || / # SKIP /)
+		next
+	name = $0
+	sub(start, "", name)
+	state = sub(/: deviates: .*/, "", name) ? "deviates" : "ok"
+	if (name ~ /^test_[a-z_]+ [^ ]+$/)
+		sub(/ /, ":", name)
+	else if (name ~ /^[a-z]+\/[a-z0-9-]+$/)
+		name = name ".dsim"
+	else
+		next
+	if (result[name] != "deviates")
+		result[name] = state
+}
+END {
+	for (name in result)
+		print name "\t" result[name] | "LC_ALL=C sort"
+}
