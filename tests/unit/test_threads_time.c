@@ -311,7 +311,7 @@ START_TEST(G7_threads_get_their_turn_while_events_never_end)
 	plain_pair();
 	begin_threads();
 	post_send(&w.a, w.a.ep, 0, SHORT);
-	for (int n = 0; n < 1000; n++)
+	for (int n = 0; n < 300; n++)
 		expect_state(w.a.ep, DAT_EP_STATE_CONNECTED);
 	post_recv(&w.b, w.b.ep, 0);
 	spin_until(slot(&w.b, 0) + SHORT - 1, slot(&w.a, 0)[SHORT - 1]);
