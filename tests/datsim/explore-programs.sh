@@ -49,7 +49,7 @@ finds() {
 	expect 0 "$runs schedules of seed 1 hold" explore -j 2 --runs "$runs" "$@" -- "$planted/$bug-fixed"
 }
 
-echo 1..67
+echo 1..69
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -115,5 +115,11 @@ expect 2 'expected one script, or' explore --out x --
 expect 127 'exits with 127 as it is: nothing was explored' explore -- ./nonesuch
 expect 2 'no such option, or not with that value' explore --hang long -- true
 expect 7 'cannot write /nowhere/x.dsim' explore --runs 50 --out /nowhere/x.dsim -- "$behaves" fail
+export DATSIM_FABRIC=shared
+expect 2 'DATSIM_FABRIC is set' explore -- "$behaves"
+unset DATSIM_FABRIC
+export DAT_PROVIDER=hw
+expect 2 'DAT_PROVIDER=hw: programs are explored on emu' explore -- "$behaves"
+unset DAT_PROVIDER
 expect 0 '^[^ ]*srq_server: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- "$top/examples/srq_server"
 expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- "$top/examples/rpc/rpc" both

@@ -355,14 +355,31 @@ static int look_at_program(struct hunt *hunt)
 	return code;
 }
 
+/* Faults, virtual time and a fabric that nobody else is on: the emulator's own. */
+static bool alone_on_emu(void)
+{
+	const char *provider = getenv("DAT_PROVIDER");
+
+	if (getenv("DATSIM_FABRIC"))
+		usage_error("explore",
+			    "DATSIM_FABRIC is set: a program is explored on a fabric of its own");
+	else if (provider && strcmp(provider, "emu") != 0)
+		usage_error("explore", "DAT_PROVIDER=%s: programs are explored on emu", provider);
+	else
+		return true;
+	return false;
+}
+
 int explore_program(struct course *course, char **argv)
 {
 	struct hunt hunt = { .course = course,
 			     .argv = argv,
 			     .runners = { .argv = argv, .count = 1, .seconds = course->hang } };
 	struct lines lines;
-	int code = look_at_program(&hunt);
+	int code = EXIT_USAGE;
 
+	if (alone_on_emu())
+		code = look_at_program(&hunt);
 	if (code)
 		return code;
 	hunt.runners.count = course->jobs < RUNNERS_MAX ? course->jobs : RUNNERS_MAX;
