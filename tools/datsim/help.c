@@ -20,7 +20,7 @@ const char help_datsim[] =
 	"\n"
 	"Not built yet: sweep.\n"
 	"\n"
-	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script or usage, 3 a checker that is\n"
+	"Exit codes: 0 pass, 1 an expectation failed, 2 bad script, usage or file, 3 a checker that is\n"
 	"always on found a fault, 4 did not become quiet, 77 not supported by this backend,\n"
 	"99 internal error.\n";
 
@@ -109,7 +109,8 @@ const char help_show[] =
 	"               Payloads are zeros, and so are addresses and keys of RDMA: the trace does not\n"
 	"               have them\n"
 	"\n"
-	"Colour on a terminal only, and never with NO_COLOR set.\n";
+	"Colour on a terminal that has it only, and never with NO_COLOR set. As wide as the terminal,\n"
+	"100 columns elsewhere.\n";
 
 const char help_run[] =
 	"datsim run [--script FILE] [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]...\n"
