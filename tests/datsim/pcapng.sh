@@ -55,7 +55,7 @@ says() {
 trace=$here/timeline/wire.trace
 iwarp=$here/timeline/iwarp.trace
 
-echo 1..38
+echo 1..40
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
 holds "it is the same again" cmp "$scratch/a" "$scratch/b"
@@ -82,7 +82,7 @@ holds "so is what is no trace" refuses 'not a trace' "$scratch/c" "$scratch/none
 holds "and a file that cannot be written" refuses 'cannot write /nowhere/c' /nowhere/c "$trace"
 
 if ! command -v tshark > /dev/null; then
-	while [ $n -lt 38 ]; do
+	while [ $n -lt 40 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP tshark is not installed"
 	done
@@ -171,3 +171,29 @@ holds "a segment that was dropped says by what, and comes again" \
 	iwarp_says 'tcp.seq_raw == 16780080' 'dropped by fault 1'
 holds "connections begin and end" iwarp_counts 'tcp.flags.syn == 1 || tcp.flags.fin == 1' 9
 holds "where nobody listens, with a reset" iwarp_counts 'tcp.flags.reset == 1' 1
+
+# Which line of a script sent a packet, and which one lost it.
+cat > "$scratch/lines.dsim" << 'END'
+fabric profile=PROFILE
+use    connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64) x2
+       fault link a>b drop opcode=SEND nth=1
+
+       a: dat_ep_post_send(ep, 64)
+*      b: event recv DTO_COMPLETION length=64
+       a: dat_ep_disconnect(ep, ABRUPT)
+*      b: event connect DISCONNECTED
+end
+END
+lines() {
+	sed "s/PROFILE/$1/" "$scratch/lines.dsim" > "$scratch/$1.dsim"
+	(cd "$scratch" && "$datsim" test --trace lines.trace "$1.dsim" &&
+		"$datsim" show --pcapng a lines.trace) || return
+	iwarp_fields frame frame.comment | tee "$scratch/comments"
+	[ "$(grep -c "^$1.dsim:6.*op=SEND" "$scratch/comments")" -ge 2 ] &&
+		grep -q "dropped by fault 1, $1.dsim:4" "$scratch/comments" &&
+		grep -q "^$1.dsim:8.*op=CM_DREQ" "$scratch/comments"
+}
+for profile in ib iwarp; do
+	holds "comments name lines of the script ($profile)" lines $profile
+done

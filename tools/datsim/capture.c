@@ -13,6 +13,7 @@
 
 #define MARKS_MAX 64u    /* waiting for their packet */
 #define PARTS_MAX 65536u /* packets of one line */
+#define RULES_MAX 256u   /* whose lines are known */
 
 /* A fault that lets its packet arrive, later or otherwise: said when it does. */
 struct mark {
@@ -31,6 +32,8 @@ struct capture {
 	uint32_t interface_count;
 	struct carried carried; /* written when the next line does not concern it */
 	bool carrying;
+	struct span script;        /* its name; empty: there is none */
+	uint32_t rules[RULES_MAX]; /* the lines of the script that made them */
 	uint64_t ns;
 	struct text comment;
 	uint8_t frame[FRAME_MAX];
@@ -133,6 +136,42 @@ static void add_ascii(struct text *text, struct span span)
 	}
 }
 
+static void add_script_line(const struct capture *capture, uint32_t line, struct text *text)
+{
+	if (!line)
+		return;
+	add_ascii(text, capture->script);
+	text_add(text, ":%u\n", line);
+}
+
+/* The line that posted its request, or that wanted or ended the connection. */
+static uint32_t line_of(const struct capture *capture, const struct carried *carried)
+{
+	const struct ends *ends = &capture->wire.ends;
+	const struct request *request;
+
+	if (!trace_value(&carried->line, "message").length)
+		return ends->end[carried->from].line;
+	request = ends_request(ends, carried->from, carried->message);
+	if (!wire_is_request(carried->op))
+		request = ends_request(ends, carried->to, carried->message);
+	return request ? request->line : 0;
+}
+
+/* What a fault did, and the line of the script that wanted it. */
+static void add_fault(const struct capture *capture, const struct trace_line *line,
+		      struct text *text)
+{
+	uint64_t rule = trace_number(line, "rule");
+
+	fault_words(line, text);
+	if (rule && rule < RULES_MAX && capture->rules[rule]) {
+		text_add(text, ", ");
+		add_ascii(text, capture->script);
+		text_add(text, ":%u", capture->rules[rule]);
+	}
+}
+
 /* Who they are to the script, where that is known, and the line itself. */
 static void begin_comment(struct capture *capture, const struct trace_line *line,
 			  const struct carried *carried)
@@ -142,6 +181,7 @@ static void begin_comment(struct capture *capture, const struct trace_line *line
 	struct text *comment = &capture->comment;
 
 	comment->length = 0;
+	add_script_line(capture, line_of(capture, carried), comment);
 	if (name_of(&capture->names, from).s != from.s || name_of(&capture->names, to).s != to.s) {
 		add_ascii(comment, name_of(&capture->names, from));
 		text_add(comment, " > ");
@@ -187,7 +227,7 @@ static void add_mark(struct capture *capture, const struct trace_line *line)
 	*mark = (struct mark){ .op = trace_value(line, "op"),
 			       .message = trace_number(line, "message"),
 			       .packet = trace_number(line, "packet") };
-	fault_words(line, &mark->words);
+	add_fault(capture, line, &mark->words);
 }
 
 /* It is written when nothing more is said about it. */
@@ -222,7 +262,7 @@ static bool take_fault(struct capture *capture, const struct trace_line *line, b
 	capture->carried.lost = true;
 	capture->carried.corrupt = span_is(line->verb, "corrupt");
 	text_add(&capture->comment, "\n");
-	fault_words(line, &capture->comment);
+	add_fault(capture, line, &capture->comment);
 	return true;
 }
 
@@ -257,11 +297,31 @@ static void take_ignore(struct capture *capture, const struct trace_line *line)
 	add_ascii(&capture->comment, trace_value(line, "at"));
 }
 
-/* What iWARP wants to know beside packets. */
+/* Of the script, and what each rule was. */
+static void take_line_number(struct capture *capture, const struct trace_line *line)
+{
+	struct span number = line->rest;
+	uint64_t rule = trace_number(line, "add");
+
+	if (span_is(line->verb, "note") && is_inner_note(number) && span_starts(number, LINE_NOTE))
+		capture->wire.ends.line = span_number(number, strlen(LINE_NOTE));
+	if (span_is(line->verb, "rule") && rule && rule < RULES_MAX)
+		capture->rules[rule] = capture->wire.ends.line;
+}
+
+/* What packets of connection management come of, and what iWARP wants to know beside packets. */
 static void take_state(struct capture *capture, const struct trace_line *line)
 {
 	struct ends *ends = &capture->wire.ends;
 	size_t index;
+
+	take_line_number(capture, line);
+	if (span_is(line->verb, "disconnect") ||
+	    (span_is(line->verb, "state") &&
+	     memmem(trace_value(line, "to").s, trace_value(line, "to").length, "PENDING", 7))) {
+		index = ends_of(ends, line->object);
+		ends->end[index].line = ends->line;
+	}
 
 	if (span_is(line->verb, "create") &&
 	    memmem(line->object.s, line->object.length, ".cr", 3)) {
@@ -353,6 +413,7 @@ static bool write_packets(FILE *out, struct trace_reader *reader, const char *te
 	bool good;
 
 	capture->out = out;
+	trace_setting(text, length, "script", &capture->script);
 	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
 	wire_begin(&capture->wire, text, length, iwarp);
 	names_collect(&capture->names, text, length);

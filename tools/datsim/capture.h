@@ -25,8 +25,9 @@ struct request {
 	uint64_t message;
 	uint64_t bytes;
 	enum request_kind kind;
-	uint32_t psn; /* of its first packet, from the beginning of the connection */
-	uint32_t msn; /* messages up to this one */
+	uint32_t psn;  /* of its first packet, from the beginning of the connection */
+	uint32_t line; /* of the script; 0: not known */
+	uint32_t msn;  /* messages up to this one */
 	uint32_t sofar[NUM_REQUEST_KINDS]; /* the same, of each kind */
 };
 
@@ -45,12 +46,14 @@ struct end {
 	bool connects_anew; /* its next request is not a repetition */
 	struct span cause;  /* why it refused a message, last */
 	uint64_t refused;   /* that message */
+	uint32_t line; /* of the script, at which it last connected, accepted or disconnected */
 };
 
 struct ends {
 	struct end *end;
 	size_t count;
-	uint32_t mtu; /* 256 to 65536 */
+	uint32_t mtu;  /* 256 to 65536 */
+	uint32_t line; /* of the script, now */
 	uint32_t last_id;
 	uint64_t last_transaction;
 };
@@ -102,6 +105,10 @@ bool wire_cm(struct wire *wire, const struct trace_line *line, struct carried *c
 /* Of a request for a connection or a reply: private data, at most so much; how many Reads. */
 uint32_t wire_private(const struct trace_line *line, uint8_t *bytes, uint32_t most);
 uint32_t wire_reads(const struct trace_line *line, const char *key, uint32_t usual);
+/* What completes or ends a connection names its sender's adapter only: the EP there. */
+void wire_find_sender(const struct wire *wire, struct carried *carried);
+/* By its name: a request, not an answer. */
+bool wire_is_request(struct span op);
 /* From an "ignore" line: a packet that has no line of its own. False: what it was is not known. */
 bool wire_ignored(struct wire *wire, const struct trace_line *line, struct carried *carried);
 

@@ -43,7 +43,7 @@ static void new_id(struct wire *wire, size_t index)
 }
 
 /* The sender of what ends or completes a connection is named by its adapter alone. */
-static void find_sender(const struct wire *wire, struct carried *carried)
+void wire_find_sender(const struct wire *wire, struct carried *carried)
 {
 	if (!wire->ends.end[carried->from].qpn && wire->ends.end[carried->to].peer)
 		carried->from = wire->ends.end[carried->to].peer - 1;
@@ -113,7 +113,7 @@ bool wire_cm(struct wire *wire, const struct trace_line *line, struct carried *c
 	if (message.attribute == CM_REQ || message.attribute == CM_REP)
 		new_id(wire, carried->from);
 	else
-		find_sender(wire, carried);
+		wire_find_sender(wire, carried);
 	fill(wire, line, carried, &message);
 	cm_build(&message, carried->mad);
 	carried->roce.opcode = ROCE_UD_SEND_ONLY;

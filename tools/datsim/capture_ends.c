@@ -86,6 +86,7 @@ void ends_post(struct ends *ends, const struct trace_line *line)
 	request = &end->requests[end->request_count];
 	last = end->request_count++ ? request - 1 : NULL;
 	*request = (struct request){ .message = message,
+				     .line = ends->line,
 				     .bytes = trace_number(line, "bytes"),
 				     .kind = kind_of(line->verb) };
 	if (last) {

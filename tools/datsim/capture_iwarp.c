@@ -267,8 +267,11 @@ bool iwarp_packet(struct wire *wire, struct carried *carried)
 {
 	struct data data;
 
-	if (!wire_data(wire, carried, &data))
+	if (!wire_data(wire, carried, &data)) {
+		if (!span_is(carried->op, "CM_REQ") && !span_is(carried->op, "CM_REJ"))
+			wire_find_sender(wire, carried);
 		return op_of(carried->op) < ARRAY_SIZE(ops);
+	}
 	carried->bytes = data.bytes;
 	return true;
 }

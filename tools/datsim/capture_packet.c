@@ -107,6 +107,13 @@ static size_t data_op(struct span op)
 	return i;
 }
 
+bool wire_is_request(struct span op)
+{
+	size_t i = data_op(op);
+
+	return i < ARRAY_SIZE(data_ops) && !data_ops[i].response;
+}
+
 static bool ends_in(struct span op, const char *s)
 {
 	size_t n = strlen(s);

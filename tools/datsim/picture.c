@@ -264,7 +264,7 @@ static void draw_line(struct picture *picture, const struct trace_line *line, bo
 static void read_note(struct picture *picture, const struct trace_line *line, bool *begun,
 		      bool *over)
 {
-	if (span_starts(line->rest, NAME_NOTE))
+	if (is_inner_note(line->rest))
 		return;
 	if (span_is(line->rest, "script begins")) {
 		*begun = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a failure looks like. */
+#include "show.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -71,13 +72,24 @@ static const char *line_start(const char *text, const char *end)
 }
 
 /* Trace lines begin with nanoseconds of the fabric; a reader of the script wants script time. */
+static bool is_inner(const char *line, size_t n)
+{
+	static const char mark[] = " note ";
+	const char *note = memmem(line, n, mark, sizeof(mark) - 1);
+
+	if (!note)
+		return false;
+	note += sizeof(mark) - 1;
+	return is_inner_note((struct span){ note, n - (size_t)(note - line) });
+}
+
 static void add_trace_line(const struct run *run, struct text *text, const char *line, size_t n)
 {
 	char when[32] = "set-up";
 	char *rest;
 	uint64_t ns;
 
-	if (!line || !n || line[0] < '0' || line[0] > '9' || memmem(line, n, " note name ", 11))
+	if (!line || !n || line[0] < '0' || line[0] > '9' || is_inner(line, n))
 		return;
 	ns = strtoull(line, &rest, 10);
 	if (run->begun && ns >= run->origin_ns) {

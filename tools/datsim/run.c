@@ -13,6 +13,7 @@
 #include "device.h"
 #include "files.h"
 #include "origin.h"
+#include "show.h"
 #include "world.h"
 
 /* ---- statements ---- */
@@ -24,6 +25,18 @@ static void begin(struct run *run)
 	run->begun = true;
 	dat_sim_trace_note(run->sim, "script begins");
 	run_observe(run);
+}
+
+/* For who asks of a packet which line sent it. */
+static void note_line(struct run *run, const struct statement *st)
+{
+	struct text note = { 0 };
+
+	if (!run->traced || (st->kind != STATEMENT_CALL && st->kind != STATEMENT_FAULT))
+		return;
+	text_add(&note, LINE_NOTE "%d", st->at.line);
+	dat_sim_trace_note(run->sim, text_of(&note));
+	text_free(&note);
 }
 
 static bool run_statement(struct run *run, const struct statement *st)
@@ -72,6 +85,8 @@ static bool run_timed(struct run *run, const struct statement *st)
 		if (!run_until(run, base + st->when.from_ns))
 			return false;
 	}
+	if (run->begun)
+		note_line(run, st);
 	if (!run_statement(run, st))
 		return false;
 	if (run->begun)

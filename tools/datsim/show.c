@@ -272,8 +272,8 @@ static void read_note(struct timeline *timeline, const struct trace_line *line)
 {
 	struct span rest = line->rest;
 
-	if (span_starts(rest, NAME_NOTE))
-		return; /* known since the first pass */
+	if (is_inner_note(rest))
+		return;
 	if (span_is(rest, "script begins")) {
 		timeline->origin_ns = line->ns;
 		timeline->begun = true;

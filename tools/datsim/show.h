@@ -78,6 +78,10 @@ struct timeline {
 
 /* The note by which the runner names an object: "name emu1.srq1 b.S". */
 #define NAME_NOTE "name "
+/* And by which it says that what follows is a call's or a fault's doing: "line 7". */
+#define LINE_NOTE "line "
+/* A note that is not for people. */
+bool is_inner_note(struct span note);
 
 /* Learn all names first: one is noted after its object was made, and wanted from then on. */
 void names_collect(struct timeline *timeline, const char *text, size_t length);

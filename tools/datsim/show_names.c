@@ -22,6 +22,21 @@ static void add_alias(struct timeline *timeline, struct span rest)
 	alias->name = (struct span){ blank + 1, rest.length - alias->object.length - 1 };
 }
 
+bool is_inner_note(struct span note)
+{
+	size_t i;
+
+	if (span_starts(note, NAME_NOTE))
+		return true;
+	if (!span_starts(note, LINE_NOTE) || note.length == strlen(LINE_NOTE))
+		return false;
+	for (i = strlen(LINE_NOTE); i < note.length; i++) {
+		if (note.s[i] < '0' || note.s[i] > '9')
+			return false;
+	}
+	return true;
+}
+
 bool trace_has_beginning(const char *text, size_t length)
 {
 	static const char mark[] = " note script begins";

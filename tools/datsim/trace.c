@@ -74,6 +74,16 @@ static bool take_number(struct span *span, uint64_t *number)
 	return i > 0;
 }
 
+uint32_t span_number(struct span span, size_t from)
+{
+	uint64_t number = 0;
+
+	span.s += from;
+	span.length -= from;
+	take_number(&span, &number);
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
 static struct span take_word(struct span *span)
 {
 	struct span word = { span->s, 0 };

@@ -57,6 +57,8 @@ uint64_t trace_setting_number(const char *text, size_t length, const char *key, 
 struct span trace_value(const struct trace_line *line, const char *key);
 uint64_t trace_number(const struct trace_line *line, const char *key);
 bool span_is(struct span span, const char *s);
+/* The number that begins so many characters in; 0: none does. */
+uint32_t span_number(struct span span, size_t from);
 bool span_starts(struct span span, const char *s);
 
 #endif
