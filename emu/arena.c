@@ -183,7 +183,10 @@ int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t
 
 void emu_wq_fini(struct emu_world *w, struct emu_wq *wq)
 {
-	emu_pool_free(w->fab, wq->ring, ring_bytes(wq->mask, wq->stride));
+	emu_ref ring = wq->ring;
+
+	/* First of all it has none: who dies here has not freed it twice. */
 	wq->ring = 0;
+	emu_pool_free(w->fab, ring, ring_bytes(wq->mask, wq->stride));
 	wq->put = wq->get = 0;
 }

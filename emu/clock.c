@@ -5,6 +5,7 @@
 #include "inbox.h"
 #include "qp.h"
 #include "respond.h"
+#include "recover.h"
 #include "retry.h"
 #include "rx.h"
 #include "shared.h"
@@ -63,6 +64,7 @@ static void heap_remove(struct emu_fabric *fab, uint32_t i)
 		i = (i - 1) / EMU_HEAP_ARITY;
 	}
 	sift_down(fab, i, &last);
+	fab->heap[fab->events].order = EMU_NO_EVENT;
 }
 
 void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t time)
@@ -118,11 +120,6 @@ static void dispatch(struct emu_world *w, struct emu_event *e)
 	}
 }
 
-void emu_clock_run(struct emu_world *w, struct emu_event *event)
-{
-	dispatch(w, event);
-}
-
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind)
 {
@@ -140,18 +137,31 @@ static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const stru
 	       event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
 }
 
+static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
+{
+	uint32_t i = 0;
+
+	while (i < w->fab->events && !is_timer_of(w, qp, &w->fab->heap[i]))
+		i++;
+	return i;
+}
+
+bool emu_timer_queued(struct emu_world *w, const struct emu_qp *qp)
+{
+	return find_timer(w, qp) < w->fab->events;
+}
+
 /* Found by looking: timers are stopped when connections come and go, not per message. */
 void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
 {
 	struct emu_fabric *fab = w->fab;
-	uint32_t i = 0;
+	uint32_t i;
 
 	if (!qp->timer)
 		return;
 	qp->timer = false;
 	emu_retry_off(w, qp);
-	while (i < fab->events && !is_timer_of(w, qp, &fab->heap[i]))
-		i++;
+	i = find_timer(w, qp);
 	assert(i < fab->events);
 	heap_remove(fab, i);
 }
@@ -197,6 +207,14 @@ static inline void run_first(struct emu_world *w)
 		emu_tx_ack(w, qp, epoch, index);
 }
 
+/* Who dies meanwhile has changed nothing. */
+static void run_shared(struct emu_world *w, struct emu_event *event)
+{
+	emu_section_event(w, event);
+	dispatch(w, event);
+	emu_section_event_done(w);
+}
+
 /* In a shared fabric: here, or where it has to be. */
 static EMU_COLD void run_first_shared(struct emu_world *w)
 {
@@ -205,12 +223,23 @@ static EMU_COLD void run_first_shared(struct emu_world *w)
 
 	if (event.time > w->fab->now)
 		w->fab->now = event.time;
-	heap_pop(w->fab);
+	/* Twice for a moment is better than not at all. */
 	process = emu_shared_runner(w, &event);
 	if (process)
 		emu_inbox_run(w, process, &event);
 	else
-		dispatch(w, &event);
+		emu_section_event(w, &event);
+	heap_pop(w->fab);
+	w->fab->heap[w->fab->events].order = EMU_NO_EVENT;
+	if (process)
+		return;
+	dispatch(w, &event);
+	emu_section_event_done(w);
+}
+
+void emu_clock_run(struct emu_world *w, struct emu_event *event)
+{
+	run_shared(w, event);
 }
 
 static struct nic *host_of(struct emu_world *w, struct nic *nic);

@@ -56,6 +56,7 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind);
 /* Take it out of the queue, if it runs. */
 void emu_timer_stop(struct emu_world *w, struct emu_qp *qp);
+bool emu_timer_queued(struct emu_world *w, const struct emu_qp *qp);
 
 uint64_t emu_now(struct nic *nic);
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);

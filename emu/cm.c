@@ -24,7 +24,7 @@ _Static_assert(PORTS_PICKED > EMU_MAX_LISTENER, "listeners run out first");
 
 static uint32_t *bucket(struct emu_world *w, uint16_t adapter, uint64_t port)
 {
-	return &w->fab->listen_hash[(port * 31 + adapter) % EMU_LISTEN_BUCKETS];
+	return &w->fab->listen_hash[EMU_LISTEN_BUCKET(adapter, port)];
 }
 
 uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)

@@ -78,15 +78,19 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 	if (mask != cq->mask) {
 		emu_ref ring = emu_pool_alloc(w->fab, cq_bytes(mask));
 		struct emu_cqe *to;
+		uint32_t old_mask;
+		emu_ref old;
 
 		if (!ring)
 			return -ENOMEM;
 		to = emu_at(w, ring);
 		for (uint32_t i = cq->get; i != cq->put; i++)
 			to[i & mask] = cq_ring(w, cq)[i & cq->mask];
-		emu_pool_free(w->fab, cq->ring, cq_bytes(cq->mask));
+		old = cq->ring;
+		old_mask = cq->mask;
 		cq->ring = ring;
 		cq->mask = mask;
+		emu_pool_free(w->fab, old, cq_bytes(old_mask));
 	}
 	cq->depth = cq->limit = depth;
 	return 0;
@@ -102,9 +106,11 @@ void emu_cq_destroy(struct nic_cq *base)
 void emu_cq_free(struct emu_world *w, uint32_t index)
 {
 	struct emu_cq *cq = &w->fab->cq[index];
+	emu_ref ring = cq->ring;
 
 	w->fab->adapters[cq->adapter].cqs--;
-	emu_pool_free(w->fab, cq->ring, cq_bytes(cq->mask));
+	cq->ring = 0;
+	emu_pool_free(w->fab, ring, cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);
 }
 

@@ -120,6 +120,11 @@ struct emu_swqe {
 	struct nic_sge sge[];
 };
 
+/* Behind the event queue of a shared fabric, in place of an order. */
+#define EMU_NO_EVENT UINT64_MAX
+
+#define EMU_LISTEN_BUCKET(adapter, port) (((port)*31 + (adapter)) % EMU_LISTEN_BUCKETS)
+
 #define EMU_READ_DONE UINT32_MAX
 #define EMU_READ_EARLY \
 	(UINT32_MAX - 1) /* its answer came before that to an earlier one was whole */
@@ -318,6 +323,25 @@ struct emu_process {
 	char node[EMU_NAME];
 };
 
+/* A QP and what it works with, as they were before an event ran. */
+struct emu_kept {
+	uint32_t index;
+	struct emu_qp qp;
+	struct emu_cq send_cq, recv_cq;
+	struct emu_srq srq;
+};
+
+/* What was there when the lock was let go last, and before the event that is running: recover.h. */
+struct emu_section {
+	uint64_t sequence;
+	uint32_t events;
+	uint32_t observed;
+	uint32_t qps; /* of kept */
+	struct emu_kept kept[2];
+	bool running; /* this event, which is on no queue any more */
+	struct emu_event event;
+};
+
 /* What makes a fabric one of several processes; all zero in a private one. */
 struct emu_shared {
 	uint64_t magic; /* set when the rest is ready to be joined */
@@ -329,6 +353,7 @@ struct emu_shared {
 	bool gone;            /* nobody joins any more */
 	char trace_path[256]; /* where its trace goes in the end; empty: nowhere */
 	uint32_t processes;
+	struct emu_section section;
 	struct emu_process process[EMU_PROCESSES + 1];
 };
 

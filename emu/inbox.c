@@ -11,71 +11,81 @@
 
 #define AGAIN_NS 1000000u /* where there is no memory for a message now */
 
-/* NULL: no memory. */
-static struct emu_message *add(struct emu_world *w, uint16_t process, enum emu_message_kind kind)
+/* False: no memory. Whole before it is on the list: who dies here leaves it off. */
+static bool add(struct emu_world *w, uint16_t process, const struct emu_message *message)
 {
 	struct emu_process *p = emu_process(w, process);
 	emu_ref ref = emu_pool_alloc(w->fab, sizeof(struct emu_message));
-	struct emu_message *message;
 
 	w->membership->ring |= 1ul << (process - 1);
 	if (!ref)
-		return NULL;
-	message = emu_at(w, ref);
-	*message = (struct emu_message){ .kind = kind };
+		return false;
+	*(struct emu_message *)emu_at(w, ref) = *message;
+	__asm__ volatile("" ::: "memory");
 	if (p->inbox)
 		((struct emu_message *)emu_at(w, p->inbox_tail))->next = ref;
 	else
 		p->inbox = ref;
 	p->inbox_tail = ref;
-	return message;
+	return true;
 }
 
 void emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event)
 {
-	struct emu_message *message = add(w, process, EMU_MESSAGE_RUN);
+	struct emu_message message = { .kind = EMU_MESSAGE_RUN, .event = *event };
 
-	if (message)
-		message->event = *event;
-	else
+	if (!add(w, process, &message))
 		emu_reschedule(w, event, w->fab->now + AGAIN_NS);
 }
 
 void emu_inbox_tell(struct emu_world *w, uint16_t process, enum emu_message_kind kind,
 		    uint32_t index, uint32_t qp, uint32_t what)
 {
-	struct emu_message *message;
+	struct emu_message message = { .kind = kind,
+				       .up = { .index = index, .qp = qp, .what = what } };
 
-	if (!process)
-		return; /* it is gone */
-	message = add(w, process, kind);
-	if (!message) {
+	/* To one that is gone nothing is told. */
+	if (process && !add(w, process, &message))
 		emu_process(w, process)->overrun = true;
-		return;
-	}
-	message->up.index = index;
-	message->up.qp = qp;
-	message->up.what = what;
 }
 
 bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
 		    uint64_t length)
 {
-	emu_ref data = emu_pool_alloc(w->fab, length);
-	struct emu_message *message;
+	struct emu_message message = { .kind = EMU_MESSAGE_COPY,
+				       .copy = { .addr = addr, .length = length } };
 
-	if (!data)
+	message.copy.data = emu_pool_alloc(w->fab, length);
+	if (!message.copy.data)
 		return false;
-	message = add(w, process, EMU_MESSAGE_COPY);
-	if (!message) {
-		emu_pool_free(w->fab, data, length);
-		return false;
+	memcpy(emu_at(w, message.copy.data), from, length);
+	if (add(w, process, &message))
+		return true;
+	emu_pool_free(w->fab, message.copy.data, length);
+	return false;
+}
+
+static bool is_about(const struct emu_message *message, uint32_t conn)
+{
+	enum emu_event_kind kind = emu_event_kind(&message->event);
+
+	return message->kind == EMU_MESSAGE_RUN && message->event.index == conn &&
+	       (kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY);
+}
+
+bool emu_inbox_has_request(struct emu_world *w, uint32_t conn)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		const struct emu_process *p = emu_process(w, i);
+		const struct emu_message *message;
+
+		for (emu_ref ref = p->used ? p->inbox : 0; ref; ref = message->next) {
+			message = emu_at(w, ref);
+			if (is_about(message, conn))
+				return true;
+		}
 	}
-	memcpy(emu_at(w, data), from, length);
-	message->copy.addr = addr;
-	message->copy.length = length;
-	message->copy.data = data;
-	return true;
+	return false;
 }
 
 static bool take(struct emu_world *w, uint16_t process, struct emu_message *message)
@@ -93,7 +103,7 @@ static bool take(struct emu_world *w, uint16_t process, struct emu_message *mess
 
 static void place(struct emu_world *w, const struct emu_message *message)
 {
-	memcpy(emu_memory(message->copy.addr), emu_at(w, message->copy.data), message->copy.length);
+	emu_reach_place(message->copy.addr, emu_at(w, message->copy.data), message->copy.length);
 	emu_pool_free(w->fab, message->copy.data, message->copy.length);
 }
 

@@ -44,6 +44,9 @@ void emu_inbox_tell(struct emu_world *w, uint16_t process, enum emu_message_kind
 bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
 		    uint64_t length);
 
+/* Is a request, or its answer, in any of them? */
+bool emu_inbox_has_request(struct emu_world *w, uint32_t conn);
+
 /* Do what is in this process's own. */
 void emu_inbox_empty(struct emu_world *w);
 /* Nobody will look into it any more: its events go back to where they came from. */

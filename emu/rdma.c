@@ -48,8 +48,10 @@ static bool have_room_beside(struct emu_world *w, struct emu_qp *qp, uint32_t nu
 
 void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp)
 {
-	emu_pool_free(w->fab, qp->rdma_sge, sge_bytes(qp));
+	emu_ref segments_beside = qp->rdma_sge;
+
 	qp->rdma_sge = 0;
+	emu_pool_free(w->fab, segments_beside, sge_bytes(qp));
 }
 
 void emu_rdma_reset(struct emu_qp *qp)

@@ -8,6 +8,17 @@
 #include "mem.h"
 #include "shared.h"
 
+#define LAST_BYTES 8u
+
+void emu_reach_place(uint64_t to, const void *from, uint64_t length)
+{
+	uint64_t first = length > LAST_BYTES ? length - LAST_BYTES : 0;
+
+	memmove(emu_memory(to), from, first);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	memmove(emu_memory(to + first), (const uint8_t *)from + first, length - first);
+}
+
 static bool read_from(const struct emu_process *p, uint64_t addr, void *to, uint64_t length)
 {
 	struct iovec local = { to, length }, remote = { emu_memory(addr), length };
@@ -66,7 +77,7 @@ bool emu_reach_copy(struct emu_world *w, const struct emu_place *to, const struc
 	if (!to->process || !from->process)
 		return false; /* it is gone */
 	if (to->process == w->process && from->process == w->process) {
-		memmove(target, source, length);
+		emu_reach_place(to->addr, source, length);
 		return true;
 	}
 	if (to->process == w->process)

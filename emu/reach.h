@@ -16,6 +16,8 @@ struct emu_place {
 	uint64_t addr;
 };
 
+/* Within this process; whoever looks at the last bytes without a call sees the others before them. */
+void emu_reach_place(uint64_t to, const void *from, uint64_t length);
 /* Does this process reach the memory of that one? Found out once. */
 bool emu_reach_process(struct emu_world *w, uint16_t process);
 /* False: one of them is not there, or no room was left on the way. */

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "inbox.h"
 #include "reach.h"
+#include "recover.h"
 #include "shared_file.h"
 #include "trace.h"
 #include "world.h"
@@ -22,6 +23,8 @@
 #define LAYOUT      ((uint64_t)sizeof(struct emu_fabric) << 16 | sizeof(struct emu_qp))
 #define LOCKS_BEGIN (1l << 50) /* of the file's bytes, far behind its end: one for each process */
 #define TRIES       1000
+
+#define LOOKS_BEFORE_SLEEP 500
 
 /* Bits of a futex wait. */
 #define WAITERS 1u
@@ -71,15 +74,33 @@ static void init_lock(pthread_mutex_t *lock)
 	pthread_mutexattr_destroy(&attr);
 }
 
+/*
+ * It is held for a microsecond or two: who goes to sleep for it wakes up too late, again and again, where
+ * another takes it in quick succession.
+ */
+static int lock_soon(pthread_mutex_t *lock)
+{
+	int err = pthread_mutex_trylock(lock);
+
+	for (int i = 0; err == EBUSY && i < LOOKS_BEFORE_SLEEP; i++) {
+		__builtin_ia32_pause();
+		err = pthread_mutex_trylock(lock);
+	}
+	return err == EBUSY ? pthread_mutex_lock(lock) : err;
+}
+
 static void take(struct emu_world *w)
 {
-	int err = pthread_mutex_lock(&w->fab->shared.lock);
+	int err = lock_soon(&w->fab->shared.lock);
 
 	assert(!w->membership->held);
 	w->membership->held = true;
 	if (err == EOWNERDEAD) {
 		pthread_mutex_consistent(&w->fab->shared.lock);
+		emu_recover(w);
+		emu_section_end(w);
 		bury_the_dead(w);
+		emu_recover_orphans(w);
 	}
 }
 
@@ -105,6 +126,7 @@ static void release(struct emu_world *w)
 	}
 	m->ring = 0;
 	m->held = false;
+	emu_section_end(w);
 	pthread_mutex_unlock(&w->fab->shared.lock);
 	for (; waiters; waiters &= waiters - 1)
 		wake(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
@@ -184,12 +206,20 @@ static bool ends_in_upcall(enum emu_event_kind kind)
 	       (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
 }
 
+/* On the queue until it runs: who stops it looks for it there. */
+static bool is_timer(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER || kind == EMU_EV_CM_TIMEOUT;
+}
+
 uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 	const struct emu_qp *qp = emu_qp_at(w, event->qp);
 	uint16_t owner = emu_process_of(w, qp->adapter), peer, runner;
 
+	if (is_timer(kind))
+		return 0;
 	if (kind == EMU_EV_CM_REQUEST)
 		owner = emu_process_of(w, w->fab->conn[event->index].to);
 	if (ends_in_upcall(kind))

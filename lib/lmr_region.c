@@ -108,10 +108,11 @@ void lmr_share_leave(struct lmr_share *share)
 
 static DAT_RETURN check_range(const struct adapter *adapter, DAT_PVOID address, DAT_VLEN length)
 {
+	/* Ruling A4, wherever nothing is. */
+	if (length == 0)
+		return DAT_FAIL(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
 	if (!address)
 		return BAD_ARG(3);
-	if (length == 0)
-		return DAT_FAIL(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE); /* ruling A4 */
 	if (length > adapter->attr.max_mr_size || (uintptr_t)address + length < length)
 		return BAD_ARG(4);
 	return DAT_SUCCESS;

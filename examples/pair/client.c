@@ -89,9 +89,11 @@ static void expect_dto(struct client *client, DAT_UINT64 cookie)
 	const DAT_EVENT event = next(client->dto);
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
 
-	if (event.event_number != DAT_DTO_COMPLETION_EVENT || dto->status != DAT_DTO_SUCCESS ||
-	    dto->user_cookie.as_64 != cookie)
-		pair_fail("a transfer failed");
+	if (event.event_number == DAT_DTO_COMPLETION_EVENT && dto->status == DAT_DTO_SUCCESS &&
+	    dto->user_cookie.as_64 == cookie)
+		return;
+	fprintf(stderr, "pair: round %llu: status %d\n", (unsigned long long)cookie, dto->status);
+	pair_fail("a transfer failed");
 }
 
 static void ask(struct client *client, DAT_UINT64 round)
@@ -140,6 +142,8 @@ int main(int argc, char **argv)
 				 client.connect, NULL, &client.ep),
 		   "dat_ep_create");
 	connect_to(&client, argv[1]);
+	puts("connected");
+	fflush(stdout);
 	for (DAT_UINT64 round = 1; round <= rounds; round++)
 		ask(&client, round);
 	pair_check(dat_ep_disconnect(client.ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");

@@ -30,7 +30,7 @@ both() {
 # answers CLIENTS ROUNDS: what they say of it
 answers() {
 	cat server client?
-	grep -qx "$(($1 * $2)) answers, $1 clients, 0 of them broken off" server &&
+	grep -qx "$(($1 * $2)) answers, $1 clients, 0 more were broken off" server &&
 		[ "$(cat client? | grep -cx "$2 answers")" = "$1" ]
 }
 

@@ -10,7 +10,7 @@ export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
 echo 1..23
-expect 0 '^100 answers, 1 clients, 0 of them broken off' run -- "$server" + "$client" localhost 100
+expect 0 '^100 answers, 1 clients, 0 more were broken off' run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
 holds "both left nothing" grep -q 'left  *nothing' out
 expect 0 '^60 answers, 3 clients' run "$server" 3 + "$client" localhost 20 --and "$client" 127.0.0.1 20 + \

@@ -114,6 +114,9 @@ START_TEST(A4_length_0_is_a_length_error)
 
 	must_fail(r.ret, DAT_LENGTH_ERROR, ANY_SUBTYPE);
 	expect_nothing_written(&r);
+	r = reg(DAT_MEM_TYPE_VIRTUAL, NULL, 0, DAT_MEM_PRIV_ALL_FLAG);
+	must_fail(r.ret, DAT_LENGTH_ERROR, ANY_SUBTYPE);
+	expect_nothing_written(&r);
 }
 END_TEST
 

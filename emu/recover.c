@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "recover.h"
+
+#include "clock.h"
+#include "inbox.h"
+#include "qp.h"
+#include "shared.h"
+#include "trace.h"
+
+/* ---- copies ---- */
+
+void emu_section_end(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+	struct emu_section *s = &fab->shared.section;
+
+	__asm__ volatile("" ::: "memory");
+	s->running = false;
+	s->qps = 0;
+	s->events = fab->events;
+	s->sequence = fab->sequence;
+	s->observed = fab->observed;
+}
+
+static void keep(struct emu_world *w, struct emu_section *s, uint32_t index)
+{
+	const struct emu_fabric *fab = w->fab;
+	struct emu_kept *kept = &s->kept[s->qps];
+	const struct emu_qp *qp = &fab->qp[index];
+
+	kept->index = index;
+	kept->qp = *qp;
+	kept->send_cq = fab->cq[qp->send_cq];
+	kept->recv_cq = fab->cq[qp->recv_cq];
+	kept->srq = fab->srq[qp->srq];
+	__asm__ volatile("" ::: "memory");
+	s->qps++;
+}
+
+void emu_section_event(struct emu_world *w, const struct emu_event *event)
+{
+	const struct emu_qp *qp = emu_qp_at(w, event->qp);
+	struct emu_section *s = &w->fab->shared.section;
+
+	s->event = *event;
+	__asm__ volatile("" ::: "memory");
+	s->running = true;
+	keep(w, s, event->qp);
+	if (qp->peer && qp->peer != event->qp)
+		keep(w, s, qp->peer);
+	__asm__ volatile("" ::: "memory");
+}
+
+void emu_section_event_done(struct emu_world *w)
+{
+	__asm__ volatile("" ::: "memory");
+	w->fab->shared.section.running = false;
+	w->fab->shared.section.qps = 0;
+}
+
+/* Lists that the event changed are lost: their blocks may have been freed. */
+static void restore_qp(struct emu_qp *qp, const struct emu_qp *was)
+{
+	struct emu_qp now = *qp;
+
+	*qp = *was;
+	if (now.rx != was->rx)
+		qp->rx = qp->rx_count = 0;
+	if (now.parked != was->parked || now.parked_tail != was->parked_tail)
+		qp->parked = qp->parked_tail = 0;
+	if (now.held != was->held || now.held_tail != was->held_tail)
+		qp->held = qp->held_tail = 0;
+	if (now.early != was->early || now.early_tail != was->early_tail)
+		qp->early = qp->early_tail = 0;
+	if (now.rdma_sge != was->rdma_sge)
+		qp->rdma_sge = 0;
+}
+
+static void undo(struct emu_world *w)
+{
+	struct emu_section *s = &w->fab->shared.section;
+	struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = s->qps; i > 0; i--) {
+		const struct emu_kept *kept = &s->kept[i - 1];
+
+		restore_qp(&fab->qp[kept->index], &kept->qp);
+		fab->cq[kept->qp.send_cq] = kept->send_cq;
+		fab->cq[kept->qp.recv_cq] = kept->recv_cq;
+		fab->srq[kept->qp.srq] = kept->srq;
+	}
+	s->qps = 0;
+	fab->observed = s->observed;
+}
+
+/* ---- the event queue ---- */
+
+static bool makes_sense(const struct emu_section *s, const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	return event->order != EMU_NO_EVENT && event->order >> 8 < s->sequence &&
+	       kind > EMU_EV_NONE && kind < EMU_EV_COUNT && event->qp <= EMU_QPS;
+}
+
+static bool is_there(const struct emu_event *heap, uint32_t n, const struct emu_event *event)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (heap[i].order == event->order)
+			return true;
+	return false;
+}
+
+/*
+ * Events of this section go: they are of connections that break. The others are all there, some perhaps
+ * twice; they are put in order of time, which is as good a heap as any.
+ */
+static void rebuild_events(struct emu_world *w)
+{
+	struct emu_section *s = &w->fab->shared.section;
+	struct emu_event *heap = w->fab->heap;
+	uint32_t n = 0, seen = s->events > w->fab->events ? s->events : w->fab->events;
+
+	for (uint32_t i = 0; i < seen; i++) {
+		struct emu_event event = heap[i];
+		uint32_t at = n;
+
+		if (!makes_sense(s, &event) || is_there(heap, n, &event))
+			continue;
+		for (; at > 0 &&
+		       (heap[at - 1].time > event.time ||
+			(heap[at - 1].time == event.time && heap[at - 1].order > event.order));
+		     at--)
+			heap[at] = heap[at - 1];
+		heap[at] = event;
+		n++;
+	}
+	for (uint32_t i = n; i < seen; i++)
+		heap[i].order = EMU_NO_EVENT;
+	w->fab->events = n;
+	/* What it was about is undone, so it is to come. */
+	if (s->running && makes_sense(s, &s->event) && !is_there(heap, n, &s->event))
+		emu_reschedule(w, &s->event, s->event.time);
+	s->running = false;
+}
+
+/* Of a QP whose timer went with the section. */
+static void look_after_timers(struct emu_world *w)
+{
+	for (uint32_t i = 1; i <= w->fab->qps.high; i++) {
+		struct emu_qp *qp = &w->fab->qp[i];
+
+		if (qp->timer && !emu_timer_queued(w, qp))
+			qp->timer = qp->retry_timer = qp->rnr_wait = false;
+	}
+}
+
+/* ---- tables ---- */
+
+#define REBUILD(fab, table, entries)                                          \
+	do {                                                                  \
+		(fab)->table.free = (fab)->table.live = 0;                    \
+		for (uint32_t i = (fab)->table.high; i > 0; i--) {            \
+			if ((fab)->entries[i].head.live) {                    \
+				(fab)->table.live++;                          \
+				continue;                                     \
+			}                                                     \
+			(fab)->entries[i].head.next_free = (fab)->table.free; \
+			(fab)->table.free = i;                                \
+		}                                                             \
+	} while (0)
+
+static void rebuild_tables(struct emu_fabric *fab)
+{
+	REBUILD(fab, pds, pd);
+	REBUILD(fab, mrs, mr);
+	REBUILD(fab, mws, mw);
+	REBUILD(fab, cqs, cq);
+	REBUILD(fab, srqs, srq);
+	REBUILD(fab, qps, qp);
+	REBUILD(fab, listeners, listener);
+	REBUILD(fab, conns, conn);
+}
+
+static void rebuild_listeners(struct emu_fabric *fab)
+{
+	for (uint32_t i = 0; i < EMU_LISTEN_BUCKETS; i++)
+		fab->listen_hash[i] = 0;
+	for (uint32_t i = 1; i <= fab->listeners.high; i++) {
+		struct emu_listener *l = &fab->listener[i];
+		uint32_t *bucket = &fab->listen_hash[EMU_LISTEN_BUCKET(l->adapter, l->port)];
+
+		if (!l->head.live)
+			continue;
+		l->next = *bucket;
+		*bucket = i;
+	}
+}
+
+static void rebuild_inboxes(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		struct emu_process *p = emu_process(w, i);
+		emu_ref ref = p->used ? p->inbox : 0;
+
+		while (ref) {
+			p->inbox_tail = ref;
+			ref = ((const struct emu_message *)emu_at(w, ref))->next;
+		}
+	}
+}
+
+/* ---- requests: those whose event went ---- */
+
+static bool is_under_way(struct emu_world *w, uint32_t conn)
+{
+	const struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = 0; i < fab->events; i++) {
+		enum emu_event_kind kind = emu_event_kind(&fab->heap[i]);
+
+		if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) &&
+		    fab->heap[i].index == conn)
+			return true;
+	}
+	return emu_inbox_has_request(w, conn);
+}
+
+static void look_after_requests(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = 1; i <= fab->conns.high; i++) {
+		struct emu_conn *conn = &fab->conn[i];
+
+		if (!conn->head.live || is_under_way(w, i))
+			continue;
+		/* Whoever is buried next did not answer it, or has to be asked nothing any more. */
+		if (conn->answered || !conn->arrived) {
+			conn->arrived = true;
+			conn->answered = false;
+		}
+	}
+}
+
+void emu_recover(struct emu_world *w)
+{
+	undo(w);
+	rebuild_tables(w->fab);
+	rebuild_events(w);
+	look_after_timers(w);
+	rebuild_listeners(w->fab);
+	rebuild_inboxes(w);
+	look_after_requests(w);
+	emu_trace(w, "- note a process died with the lock of the fabric");
+}
+
+static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
+{
+	bool connected = emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer);
+
+	return qp->head.live && connected && emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
+}
+
+void emu_recover_orphans(struct emu_world *w)
+{
+	for (uint32_t i = 1; i <= w->fab->qps.high; i++) {
+		struct emu_qp *qp = &w->fab->qp[i];
+
+		if (is_orphan(w, qp))
+			emu_schedule(w, w->fab->now, EMU_EV_TERMINATE, i, qp->epoch, 0, 0);
+	}
+}
