@@ -309,6 +309,8 @@ void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size)
 int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place);
 /* Is there hardware at all? Said, if not. */
 int hw_look_for_devices(void);
+/* May this process use /dev/infiniband/NAME? 0, or an error number. */
+int hw_device_file(const char *name);
 const char *hw_address_text(const struct sockaddr_storage *addr, char *text, size_t size);
 socklen_t hw_address_size(const struct sockaddr_storage *addr);
 

@@ -96,9 +96,12 @@ static int open_channel(struct nic_world *w)
 {
 	int flags, err;
 
+	errno = 0;
 	w->channel = rdma_create_event_channel();
 	if (!w->channel) {
-		err = errno;
+		err = hw_device_file("rdma_cm");
+		if (!err)
+			err = errno;
 		if (err == EACCES || err == EPERM)
 			hw_host->say(
 				"DAT_PROVIDER=hw: no permission to open /dev/infiniband/rdma_cm: "

@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -207,6 +208,15 @@ void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size)
 
 /* ---- why a device cannot be used ---- */
 
+/* The libraries lose the reason: EACCES, or ENOENT where there is no such file. */
+int hw_device_file(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", name);
+	return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) ? errno : 0;
+}
+
 static struct ibv_context *open_by_name(const char *name, int *err)
 {
 	struct ibv_device **list;
@@ -223,6 +233,8 @@ static struct ibv_context *open_by_name(const char *name, int *err)
 		errno = 0;
 		verbs = ibv_open_device(list[i]);
 		*err = errno ? errno : EIO;
+		if (!verbs && hw_device_file(list[i]->dev_name))
+			*err = hw_device_file(list[i]->dev_name);
 	}
 	ibv_free_device_list(list);
 	return verbs;

@@ -50,6 +50,28 @@ for device in "rxe0 rxe" "siw0 siw"; do
 	done
 done
 
+# An ordinary user who may not open a device file is told so: forbidden FILE WORDS
+forbidden() {
+	chmod 600 /dev/infiniband/$1
+	DAT_PROVIDER=hw timeout 30 setpriv --reuid 1000 --clear-groups "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 |
+		grep -q "no permission to open $2"
+	verdict $? "$1 is closed to this user: said so"
+	chmod 666 /dev/infiniband/$1
+}
+forbidden 'uverbs*' 'its device in /dev/infiniband'
+forbidden rdma_cm /dev/infiniband/rdma_cm
+DAT_PROVIDER=hw timeout 30 setpriv --reuid 1000 --clear-groups \
+	bash -c "ulimit -l 64; $build/tests/parity/parity rxe0 rxe0 sends" 2>&1 | grep -q 'may lock 64 KiB only'
+verdict $? "memory may not be locked: said so"
+ip link set dummy0 down
+DAT_PROVIDER=hw timeout 30 "$build/tests/parity/parity" siw0 siw0 sends 2>&1 | grep -q 'the link is down'
+verdict $? "siw0: the link is down: said so"
+ip link set dummy0 up
+ip addr flush dev veth0
+DAT_PROVIDER=hw timeout 30 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q 'rxe0 has no IP address'
+verdict $? "rxe0 has no address: said so"
+ip addr add 10.0.0.1/24 dev veth0
+
 # Until the program says that it is ready: ready FILE
 ready() {
 	local i

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dispatchers: waiting, thresholds, CNOs, overflow, sizes. */
+#include <pthread.h>
+
 #include "parity.h"
 
 static DAT_EVD_HANDLE small_evd(DAT_COUNT length, DAT_CNO_HANDLE cno, int flags)
@@ -127,8 +129,64 @@ static void software(void)
 	fact_event("event", evd, WAIT_US);
 }
 
+#define ECHOES 300
+
+/* Gives back what comes, until it is enough. */
+static void *echo(void *arg)
+{
+	int *done = arg;
+	DAT_EVENT event;
+
+	for (*done = 0; *done < ECHOES; ++*done) {
+		int slot;
+
+		if (!take(b.recv, WAIT_US, &event))
+			break;
+		slot = (int)event.event_data.dto_completion_event_data.user_cookie.as_64;
+		if (post_recv(&b, slot) != DAT_SUCCESS ||
+		    post_send(&b, slot, 64, 0) != DAT_SUCCESS || !take(b.request, WAIT_US, &event))
+			break;
+	}
+	return NULL;
+}
+
+/* One thread after long having been alone, then two, each at its own Endpoint. */
+static void threads(void)
+{
+	int done = 0, there = 0;
+	pthread_t thread;
+	DAT_EVENT event;
+
+	plain_pair();
+	for (int i = 0; i < 8; i++) {
+		must(post_recv(&a, i));
+		must(post_recv(&b, i));
+	}
+	for (int i = 0; i < 4; i++) {
+		must(post_send(&b, i, 64, 0));
+		take(a.recv, WAIT_US, &event);
+		take(b.request, WAIT_US, &event);
+		must(post_recv(&a, i));
+	}
+	if (pthread_create(&thread, NULL, echo, &done))
+		return;
+	for (; there < ECHOES; there++) {
+		int slot;
+
+		must(post_send(&a, there % 8, 64, 0));
+		if (!take(a.request, WAIT_US, &event) || !take(a.recv, WAIT_US, &event))
+			break;
+		slot = (int)event.event_data.dto_completion_event_data.user_cookie.as_64;
+		must(post_recv(&a, slot));
+	}
+	pthread_join(thread, NULL);
+	fact("there", "%d", there);
+	fact("back", "%d", done);
+}
+
 const struct scenario event_scenarios[] = {
-	{ "waiting", waiting }, { "notification", notification }, { "overflow", overflow },
-	{ "resize", resize },   { "one_for_all", one_for_all },   { "software", software },
-	{ NULL, NULL },
+	{ "waiting", waiting },         { "notification", notification },
+	{ "overflow", overflow },       { "resize", resize },
+	{ "one_for_all", one_for_all }, { "software", software },
+	{ "threads", threads },         { NULL, NULL },
 };
