@@ -175,11 +175,12 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 
 static void on_device(struct stub_id *id)
 {
-	static struct ibv_device **list;
+	struct ibv_device **list;
 
 	if (!stub_context) {
 		list = ibv_get_device_list(NULL);
 		ibv_open_device(list[0]);
+		ibv_free_device_list(list);
 		stub_count(-1); /* librdmacm's own, for ever */
 	}
 	id->v.verbs = stub_context;
