@@ -124,7 +124,10 @@ bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc
 		if (slot->flags & NIC_WR_SUPPRESS && wc->status == NIC_WC_SUCCESS)
 			return false;
 	}
-	if (HW_UNLIKELY(wc->status != NIC_WC_SUCCESS))
+	if (HW_UNLIKELY(wc->status != NIC_WC_SUCCESS)) {
+		if (hw_qp(wc->qp)->discard)
+			return false;
 		note_error(hw_qp(wc->qp), wc->status);
+	}
 	return true;
 }

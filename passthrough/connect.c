@@ -8,7 +8,7 @@
 #include "hw.h"
 
 #define PORT_MAX        65535u
-#define RESOLVE_MS      10000
+#define RESOLVE_MS      2000
 #define RETRIES         7
 #define RNR_TIMER       12 /* 0.64 ms; the kernel's is the longest there is, 655 ms */
 #define IB_REJ_CONSUMER 28

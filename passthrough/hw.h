@@ -208,7 +208,8 @@ struct hw_qp {
 	uint32_t taken, reaped;
 	uint64_t messages; /* receives completed */
 	int32_t soft, hard;
-	bool marked; /* counted in the receive CQ's marks */
+	bool marked;  /* counted in the receive CQ's marks */
+	bool discard; /* its verbs QP is exchanged: what that one flushes is not over */
 
 	/* connection: cm.c */
 	struct hw_cm cm;

@@ -275,7 +275,9 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	if (err)
 		return err;
 	move_receives(&rq, &old_rq);
+	qp->discard = true;
 	hw_qp_drop_verbs(qp);
+	qp->discard = false;
 	if (qp->marked && before.recv_cq)
 		hw_cq(before.recv_cq)->marks--;
 	qp->marked = false;
