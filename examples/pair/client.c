@@ -4,6 +4,7 @@
  * what comes back. A server that does not listen yet is asked again for some seconds.
  */
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +29,16 @@ struct client {
 	struct pair_target board; /* of the server */
 };
 
-static DAT_SOCK_ADDR *look_up(const char *host)
+static struct sockaddr_in look_up(const char *host)
 {
 	struct addrinfo hints = { .ai_family = AF_INET }, *found;
+	struct sockaddr_in address;
 
 	if (getaddrinfo(host, NULL, &hints, &found))
 		pair_fail("no such host");
-	return found->ai_addr;
+	memcpy(&address, found->ai_addr, sizeof(address));
+	freeaddrinfo(found);
+	return address;
 }
 
 static DAT_EVENT next(DAT_EVD_HANDLE evd)
@@ -46,7 +50,7 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-static DAT_EVENT_NUMBER try_connect(struct client *client, DAT_SOCK_ADDR *address)
+static DAT_EVENT_NUMBER try_connect(struct client *client, struct sockaddr_in *address)
 {
 	struct pair_target mine = pair_target(&client->node, WRITTEN);
 	DAT_EVENT event;
@@ -69,11 +73,11 @@ static DAT_EVENT_NUMBER try_connect(struct client *client, DAT_SOCK_ADDR *addres
 static void connect_to(struct client *client, const char *host)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	DAT_SOCK_ADDR *address = look_up(host);
+	struct sockaddr_in address = look_up(host);
 	DAT_EVENT_NUMBER what = DAT_SOFTWARE_EVENT;
 
 	for (int i = 0; i < TRIES; i++) {
-		what = try_connect(client, address);
+		what = try_connect(client, &address);
 		if (what != DAT_CONNECTION_EVENT_NON_PEER_REJECTED &&
 		    what != DAT_CONNECTION_EVENT_UNREACHABLE)
 			break;
