@@ -4,6 +4,7 @@
 
 #include "agent.h"
 #include "api.h"
+#include "fault_door.h"
 
 /* What this thread waits for while it runs agents, innermost first. */
 struct wait_below {
@@ -14,9 +15,9 @@ struct wait_below {
 static __thread const struct wait_below *waits_below;
 static __thread unsigned int running;
 
-struct agent_call *agent_call_make(void)
+struct agent_call *agent_call_make(struct nic *nic)
 {
-	return calloc(1, sizeof(struct agent_call));
+	return nic_calloc(nic, 1, sizeof(struct agent_call), "agent_call");
 }
 
 void agent_call_drop(struct agent_call *call)

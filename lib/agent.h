@@ -23,7 +23,7 @@ struct agent_call {
 };
 
 /* All with the lock held. */
-struct agent_call *agent_call_make(void);
+struct agent_call *agent_call_make(struct nic *nic);
 /* The owner goes; a call that is due still comes. */
 void agent_call_drop(struct agent_call *call);
 void agent_call_due(struct backend *b, struct agent_call *call, DAT_OS_WAIT_PROXY_AGENT agent,

@@ -12,6 +12,7 @@
 #include "backend_hw.h"
 #include "cr.h"
 #include "ep.h"
+#include "fault_door.h"
 #include "evd.h"
 #include "helper.h"
 #include "knob.h"
@@ -47,6 +48,7 @@ static void forget(struct backend *b)
 	if (!b->kind)
 		return;
 	b->world = b->shared = NULL;
+	b->fault = NULL;
 	b->sim = DAT_HANDLE_NULL;
 	b->made_by_test = b->threaded = false;
 	memset(b->live, 0, sizeof(b->live));
@@ -223,9 +225,10 @@ static void adapter_failed(void *nic_ctx)
 		return;
 	adapter->failed = true;
 	async_send_catastrophe(adapter);
+	ep_break_all(adapter);
 }
 
-static const struct nic_upcalls upcalls = {
+const struct nic_upcalls backend_upcalls = {
 	.cq_notify = evd_on_notify,
 	.cq_lost = evd_on_lost,
 	.srq_limit = srq_on_limit,
@@ -263,7 +266,7 @@ static bool load_faults(struct backend *b)
 	const char *text = getenv("DATSIM_FAULTS");
 
 	b->faults.count = 0;
-	return !text || fault_text_load(b->kind->control(b->world), text, &b->faults);
+	return !text || fault_text_load(b, text);
 }
 
 /*
@@ -326,11 +329,14 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 	if (err)
 		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
 	complete_ops(&b->ops, b->kind->control(b->world)->ops);
-	b->kind->control(b->world)->ops = &b->ops;
+	b->door = &b->ops;
+	b->seed = config->seed;
+	b->kind->control(b->world)->ops = b->door;
 	set_threaded(b, b->kind->control(b->world));
 	if (b->kind->shared && b->kind->shared(b->world))
 		return share_world(b);
 	if (!load_faults(b)) {
+		fault_door_end(fault_door_take(b));
 		b->kind->world_destroy(b->world);
 		b->world = NULL;
 		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
@@ -341,9 +347,10 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 void backend_end_world(struct backend *b)
 {
 	struct nic_world *world = b->world;
+	struct nic_faults *fault;
 
 	assert(world && TAILQ_EMPTY(&b->adapters));
-	fault_text_end(b->kind->control(world), &b->faults);
+	fault_text_end(b);
 	b->ending = true;
 	while (b->sim_users > 0) {
 		backend_wake(b);
@@ -352,6 +359,7 @@ void backend_end_world(struct backend *b)
 	b->ending = false;
 	/* From here on there is none: another may be made while the helper is seen off. */
 	b->world = NULL;
+	fault = fault_door_take(b);
 	b->made_by_test = false;
 	if (b->sim != DAT_HANDLE_NULL)
 		handle_retire(b->sim);
@@ -360,6 +368,7 @@ void backend_end_world(struct backend *b)
 	if (b->shared)
 		b->kind->leave(b->shared);
 	helper_end(b, b->shared);
+	fault_door_end(fault);
 	b->kind->world_destroy(world);
 }
 
@@ -387,7 +396,8 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 	adapter->backend = b;
 	TAILQ_INIT(&adapter->ias);
 	snprintf(adapter->name, sizeof(adapter->name), "%s", name);
-	err = b->kind->open(b->world, name, &upcalls, adapter, &adapter->nic);
+	err = b->kind->open(b->world, name, b->fault ? &b->up : &backend_upcalls, adapter,
+			    &adapter->nic);
 	if (err) {
 		ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 		if (err == -ENODEV) {
@@ -397,7 +407,7 @@ static DAT_RETURN open_fresh(struct backend *b, const char *name, struct adapter
 		free(adapter);
 		return ret;
 	}
-	adapter->nic->ops = &b->ops;
+	adapter->nic->ops = b->door;
 	if (!adapter->nic->label[0])
 		snprintf(adapter->nic->label, sizeof(adapter->nic->label), "%.31s", name);
 	set_threaded(b, adapter->nic);
@@ -438,7 +448,7 @@ void backend_close_adapter(struct adapter *adapter)
 	if (--adapter->opens > 0)
 		return;
 	TAILQ_REMOVE(&b->adapters, adapter, link);
-	b->ops.close(adapter->nic);
+	b->door->close(adapter->nic);
 	free(adapter->lmrs);
 	free(adapter);
 }

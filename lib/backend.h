@@ -55,8 +55,12 @@ TAILQ_HEAD(agent_call_list, agent_call);
 struct backend {
 	DAT_PROVIDER provider; /* what handles point at */
 	const struct nic_backend *kind;
-	struct nic_ops ops;      /* the kind's table, laid over nic_unsupported */
-	struct nic_world *world; /* NULL: none now */
+	struct nic_ops ops;         /* the kind's table, laid over nic_unsupported */
+	const struct nic_ops *door; /* what is called: `ops`, or the decorator's over it */
+	struct nic_faults *fault;   /* the decorator; NULL: none, fault_door.h */
+	struct nic_upcalls up;      /* with it: upcalls that ask it first */
+	uint64_t seed;              /* of the world */
+	struct nic_world *world;    /* NULL: none now */
 	/*
 	 * The same, while it is one that several processes share: it has a lock of its own, taken after
 	 * `lock`. Such a process is never of one thread: it has a helper.
@@ -100,6 +104,9 @@ static inline struct backend *backend_of_provider(DAT_PROVIDER *provider)
 {
 	return (struct backend *)provider; /* first member */
 }
+
+/* What behind the door calls, unless a decorator is in it. */
+extern const struct nic_upcalls backend_upcalls;
 
 void backend_lock(struct backend *b);
 /* With the lock held: whoever sleeps, here or in the door's `wait`, looks again. */

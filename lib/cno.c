@@ -4,6 +4,7 @@
 #include "agent.h"
 #include "api.h"
 #include "cno.h"
+#include "fault_door.h"
 
 #define BAD_CNO  DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO)
 #define CNOS_MAX 1024 /* per adapter: ruling G9 */
@@ -114,12 +115,12 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_OS_WAIT_PROXY_AGENT agent, DA
 	if (ia->adapter->cnos >= CNOS_MAX)
 		goto fail;
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	cno = calloc(1, sizeof(*cno));
+	cno = nic_calloc(ia->adapter->nic, 1, sizeof(*cno), "cno");
 	if (!cno)
 		goto fail;
 	TAILQ_INIT(&cno->evds);
 	TAILQ_INIT(&cno->latched);
-	cno->call = agent_call_make();
+	cno->call = agent_call_make(ia->adapter->nic);
 	if (!cno->call)
 		goto free_cno;
 	ret = obj_init(&cno->obj, ia, DAT_HANDLE_TYPE_CNO);

@@ -11,6 +11,7 @@
 #include "api.h"
 #include "cause.h"
 #include "ep.h"
+#include "fault_door.h"
 
 #define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 
@@ -58,7 +59,7 @@ static DAT_RETURN connect_error(int err)
 	case -EADDRNOTAVAIL:
 		return DAT_FAIL(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
 	default:
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY));
 	}
 }
 
@@ -74,7 +75,7 @@ static DAT_RETURN start(struct ep *ep, const struct sockaddr_storage *remote, DA
 
 	if (r->qos != DAT_QOS_BEST_EFFORT)
 		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	copy = malloc(sizeof(*copy));
+	copy = nic_calloc(nic, 1, sizeof(*copy), "remote_address");
 	if (!copy)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	*copy = *remote;
@@ -226,7 +227,8 @@ static DAT_COUNT keep_private_data(struct ep *ep, const struct nic_conn_param *p
 {
 	if (peer->private_data_size == 0)
 		return 0;
-	ep->private_data = malloc(peer->private_data_size);
+	ep->private_data =
+		nic_calloc(obj_nic(&ep->obj), 1, peer->private_data_size, "private_data");
 	if (!ep->private_data)
 		return 0;
 	memcpy(ep->private_data, peer->private_data, peer->private_data_size);
@@ -254,6 +256,9 @@ void ep_on_established(void *qp_ctx, const struct nic_conn_param *peer)
 		fit_reads(ep, peer);
 	}
 	ep_change_state(ep, EP_ESTABLISHED);
+	/* It came too late. */
+	if (obj_adapter(&ep->obj)->failed)
+		ep->nic->nic->ops->qp_break(ep->nic);
 	connection_event(ep, DAT_CONNECTION_EVENT_ESTABLISHED, size);
 }
 

@@ -7,6 +7,7 @@
 #include "api.h"
 #include "cr.h"
 #include "ep.h"
+#include "fault_door.h"
 #include "sp.h"
 
 #define BAD_CR DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR)
@@ -54,8 +55,9 @@ static void match_reads(struct ep *ep, const struct nic_conn *conn)
 /* The request at sp as an object, with its EP if it comes with one; NULL: no resources. */
 static struct cr *make(const struct sp *sp, struct nic_conn *conn)
 {
-	struct cr *cr = calloc(1, sizeof(*cr));
-	struct sockaddr_storage *remote = malloc(sizeof(*remote));
+	struct nic *nic = obj_nic(&sp->obj);
+	struct cr *cr = nic_calloc(nic, 1, sizeof(*cr), "cr");
+	struct sockaddr_storage *remote = nic_calloc(nic, 1, sizeof(*remote), "remote_address");
 
 	if (!cr || !remote)
 		goto free_memory;
@@ -198,18 +200,20 @@ static DAT_RETURN accept_locked(struct cr *cr, struct ep *ep, struct nic_conn_pa
 	struct sockaddr_storage *remote;
 	uint64_t port = cr->nic->remote_port;
 	DAT_RETURN ret = check_ep(cr, ep);
+	int err;
 
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!ep_agree_on_reads(ep, cr->nic, param))
 		return BAD_ARG(2);
-	remote = malloc(sizeof(*remote));
+	remote = nic_calloc(nic, 1, sizeof(*remote), "remote_address");
 	if (!remote)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	*remote = cr->nic->remote;
-	if (nic->ops->accept(cr->nic, ep->nic, param)) {
+	err = nic->ops->accept(cr->nic, ep->nic, param);
+	if (err) {
 		free(remote);
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY));
 	}
 	ep_set_reads(ep, param->rd_in, param->rd_out);
 	ep_set_peer(ep, remote, port);
@@ -282,7 +286,7 @@ static DAT_RETURN handoff_locked(struct cr *cr, DAT_CONN_QUAL qual)
 	if (err == -ENOENT)
 		return BAD_ARG(2);
 	if (err)
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY));
 	backend_busy(obj_nic(&cr->obj));
 	return_ep(cr);
 	return DAT_SUCCESS;

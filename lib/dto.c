@@ -47,8 +47,8 @@ bool dto_flags_ok(DAT_COMPLETION_FLAGS flags, uint32_t known, DAT_COMPLETION_FLA
 
 DAT_RETURN dto_no_room(int err)
 {
-	return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES,
-			err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY);
+	return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES,
+					 err == -EAGAIN ? DAT_RESOURCE_TEP : DAT_RESOURCE_MEMORY));
 }
 
 static DAT_RETURN send_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,

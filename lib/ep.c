@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "ep.h"
+#include "fault_door.h"
 #include "pz.h"
 #include "srq.h"
 
@@ -67,9 +68,8 @@ bool ep_feeds(const struct ep *ep, const struct evd *evd)
 	return ep->recv_evd == evd || ep->request_evd == evd || ep->connect_evd == evd;
 }
 
-void ep_break_feeding(struct evd *evd)
+static void break_those(struct adapter *adapter, const struct evd *feeding)
 {
-	struct adapter *adapter = evd->obj.ia->adapter;
 	struct obj *obj;
 	struct ia *ia;
 
@@ -78,12 +78,24 @@ void ep_break_feeding(struct evd *evd)
 			struct ep *ep = obj_as(struct ep, obj);
 
 			if (obj->type != DAT_HANDLE_TYPE_EP || !ep_in(ep, EP_CONNECTED_STATES) ||
-			    (ep->recv_evd != evd && ep->request_evd != evd) || ep->breaking)
+			    ep->breaking)
+				continue;
+			if (feeding && ep->recv_evd != feeding && ep->request_evd != feeding)
 				continue;
 			ep->breaking = true;
 			ep_ops(ep)->qp_break(ep->nic);
 		}
 	}
+}
+
+void ep_break_feeding(struct evd *evd)
+{
+	break_those(evd->obj.ia->adapter, evd);
+}
+
+void ep_break_all(struct adapter *adapter)
+{
+	break_those(adapter, NULL);
 }
 
 /* ---- create ---- */
@@ -157,8 +169,9 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 {
 	struct nic *nic = ia->adapter->nic;
 	struct nic_qp_init init;
-	struct ep *ep = malloc(sizeof(*ep));
+	struct ep *ep = nic_calloc(nic, 1, sizeof(*ep), "ep");
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	int err;
 
 	if (!ep)
 		goto fail;
@@ -167,8 +180,9 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 	if (ret != DAT_SUCCESS)
 		goto free_ep;
 	ep_nic_init(ep, &ep->attr, &init);
-	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
-	if (nic->ops->qp_create(nic, &init, ep, &ep->nic))
+	err = nic->ops->qp_create(nic, &init, ep, &ep->nic);
+	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP));
+	if (err)
 		goto fini_obj;
 	if (ep->pz)
 		ep->pz->users++;

@@ -71,6 +71,8 @@ void ep_change_state(struct ep *ep, enum ep_cause cause);
 bool ep_feeds(const struct ep *ep, const struct evd *evd);
 /* evd overflowed: every connected EP whose completions go there breaks. */
 void ep_break_feeding(struct evd *evd);
+/* The adapter failed: every connection breaks. */
+void ep_break_all(struct adapter *adapter);
 /* Attach or detach a stream; flags: the EP's completion flags of that stream. */
 void ep_attach(struct evd *evd, DAT_COMPLETION_FLAGS flags);
 void ep_detach(struct evd *evd, DAT_COMPLETION_FLAGS flags);

@@ -122,10 +122,12 @@ static void move_stream(struct evd *from, DAT_COMPLETION_FLAGS from_flags, struc
 static DAT_RETURN apply(struct ep *ep, const struct ep *to)
 {
 	struct nic_qp_init init;
+	int err;
 
 	ep_nic_init(to, &to->attr, &init);
-	if (ep->nic->nic->ops->qp_modify(ep->nic, &init))
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	err = ep->nic->nic->ops->qp_modify(ep->nic, &init);
+	if (err)
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP));
 	move_stream(ep->recv_evd, ep->attr.recv_completion_flags, to->recv_evd,
 		    to->attr.recv_completion_flags);
 	move_stream(ep->request_evd, ep_request_stream_flags(&ep->attr), to->request_evd,

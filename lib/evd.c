@@ -9,6 +9,7 @@
 #include "cr.h"
 #include "ep.h"
 #include "evd.h"
+#include "fault_door.h"
 #include "ia.h"
 #include "srq.h"
 
@@ -40,8 +41,9 @@ uint32_t evd_ring_mask(DAT_COUNT qlen)
 DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
 {
 	struct nic *nic = ia->adapter->nic;
-	struct evd *evd = calloc(1, sizeof(*evd));
+	struct evd *evd = nic_calloc(nic, 1, sizeof(*evd), "evd");
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	int err = 0;
 
 	if (!evd)
 		goto fail;
@@ -51,13 +53,16 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 	TAILQ_INIT(&evd->notes);
 	evd_update_path(evd);
 	evd->mask = evd_ring_mask(qlen);
-	evd->ring = calloc((size_t)evd->mask + 1, sizeof(*evd->ring));
+	evd->ring = nic_calloc(nic, (size_t)evd->mask + 1, sizeof(*evd->ring), "evd_queue");
 	if (!evd->ring)
 		goto free_evd;
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (ia->adapter->evds >= ia->adapter->attr.max_cq)
 		goto free_ring;
-	if ((flags & EVD_STREAM_CQ) && nic->ops->cq_create(nic, (uint32_t)qlen, evd, &evd->cq))
+	if (flags & EVD_STREAM_CQ)
+		err = nic->ops->cq_create(nic, (uint32_t)qlen, evd, &evd->cq);
+	ret = nic_refusal(err, ret);
+	if (err)
 		goto free_ring;
 	ret = obj_init(&evd->obj, ia, DAT_HANDLE_TYPE_EVD);
 	if (ret != DAT_SUCCESS)
@@ -91,8 +96,7 @@ uint32_t evd_count(struct evd *evd)
 	return n;
 }
 
-/* The CQ may hold what the queue leaves free. */
-static void update_limit(struct evd *evd)
+void evd_update_limit(struct evd *evd)
 {
 	if (evd->cq)
 		obj_nic(&evd->obj)->ops->cq_limit(evd->cq, (uint32_t)evd->qlen - queued(evd));
@@ -172,7 +176,7 @@ void evd_drain(struct evd *evd)
 		if (is_notification(&wc))
 			evd->notified = true;
 	}
-	update_limit(evd);
+	evd_update_limit(evd);
 }
 
 static struct ep *entry_ep(const struct evd_entry *entry)
@@ -241,7 +245,7 @@ bool evd_post(struct evd *evd, DAT_EVENT *event)
 	evd_drain(evd);
 	event->evd_handle = evd->obj.handle;
 	push(evd, event, EVD_OTHER);
-	update_limit(evd);
+	evd_update_limit(evd);
 	evd->notified = true;
 	evd->obj.nic->attention = true;
 	backend_busy(evd->obj.nic);
@@ -275,7 +279,7 @@ static bool take_queued(struct evd *evd, DAT_EVENT *event)
 	*event = entry->event;
 	origin = (enum evd_origin)entry->origin;
 	evd->get++;
-	update_limit(evd);
+	evd_update_limit(evd);
 	if (origin != EVD_OTHER)
 		reaped(evd, entry_ep(entry), origin, event);
 	else if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
@@ -408,7 +412,7 @@ void evd_purge(struct evd *evd, struct ep *ep)
 	evd_drain(evd);
 	if (sweep(evd, ep) > 0)
 		evd->overflowed = false;
-	update_limit(evd);
+	evd_update_limit(evd);
 	if (evd_count(evd) == 0)
 		cno_unlatch(evd);
 	if (!TAILQ_EMPTY(&evd->notes))

@@ -72,6 +72,8 @@ void evd_destroy(struct evd *evd);
 uint32_t evd_ring_mask(DAT_COUNT qlen);
 /* Events on it, queue + CQ. */
 uint32_t evd_count(struct evd *evd);
+/* The CQ may hold what the queue leaves free: say so to the NIC. */
+void evd_update_limit(struct evd *evd);
 /* Move everything from the CQ into the queue. */
 void evd_drain(struct evd *evd);
 /* Queue a non-DTO event (its evd_handle is filled in); false: no room, nothing changed. */

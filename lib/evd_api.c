@@ -5,6 +5,7 @@
 
 #include "api.h"
 #include "cno.h"
+#include "fault_door.h"
 
 #define BAD_EVD   DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
 #define ALL_FLAGS ((DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DEFAULT_FLAG))
@@ -96,6 +97,7 @@ static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 	const struct nic_ops *ops = obj_nic(&evd->obj)->ops;
 	uint32_t mask = evd_ring_mask(qlen < 1 ? 1 : qlen), n;
 	struct evd_entry *ring;
+	int err = 0;
 
 	if (qlen < 1)
 		return BAD_ARG(2);
@@ -103,12 +105,14 @@ static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (evd_count(evd) > (uint32_t)qlen)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
-	ring = calloc((size_t)mask + 1, sizeof(*ring));
+	ring = nic_calloc(obj_nic(&evd->obj), (size_t)mask + 1, sizeof(*ring), "evd_queue");
 	if (!ring)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (evd->cq && ops->cq_resize(evd->cq, (uint32_t)qlen)) {
+	if (evd->cq)
+		err = ops->cq_resize(evd->cq, (uint32_t)qlen);
+	if (err) {
 		free(ring);
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD));
 	}
 	n = evd->put - evd->get;
 	for (uint32_t i = 0; i < n; i++)

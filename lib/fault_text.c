@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fault_call.h"
+#include "fault_door.h"
 #include "fault_text.h"
 #include "object.h"
 #include "say.h"
@@ -38,6 +40,19 @@ _Static_assert(NIC_NAK_COUNT == 5, "a word for each code of a NAK");
 _Static_assert(NIC_PART_COUNT == 3, "a word for each part");
 _Static_assert(NIC_PACKET_ALL == (1u << 9) - 1, "a word for each kind of packet");
 
+static const struct word_list spoils = {
+	{ "pass", "fail", "complete_as", "overflow", "lose", "delay", "fatal" },
+	"pass, fail, complete_as, overflow, lose, delay or fatal"
+};
+_Static_assert(NIC_SPOIL_COUNT == 7, "a word for each way to spoil");
+
+/* Which kind of rule a field belongs to. Bits. */
+enum kinds {
+	PACKET = 1,
+	CALL = 2,
+	BOTH = 3
+};
+
 enum kind {
 	NUMBER, /* uint32_t or uint64_t */
 	NAME,   /* of an adapter */
@@ -48,33 +63,42 @@ enum kind {
 static const struct field {
 	const char *name;
 	enum kind kind;
+	enum kinds of;
 	size_t offset, size;
 	uint64_t max;
 	const struct word_list *list;
 } fields[] = {
-#define FIELD(name, kind, member, max, list)                                     \
+#define FIELD(name, kind, of, member, max, list)                                 \
 	{                                                                        \
-		name, kind, offsetof(struct fault_text_rule, member),            \
+		name, kind, of, offsetof(struct fault_text_rule, member),        \
 			sizeof(((struct fault_text_rule *)0)->member), max, list \
 	}
-	FIELD("line", NUMBER, line, UINT32_MAX, NULL),
-	FIELD("from", NAME, packet.from, 0, NULL),
-	FIELD("to", NAME, packet.to, 0, NULL),
-	FIELD("from_ep", NUMBER, packet.from_qp, UINT32_MAX, NULL),
-	FIELD("to_ep", NUMBER, packet.to_qp, UINT32_MAX, NULL),
-	FIELD("packets", BITS, packet.packets, 0, &packets),
-	FIELD("part", WORD, packet.part, 0, &parts),
-	FIELD("since_ns", NUMBER, packet.since_ns, UINT64_MAX, NULL),
-	FIELD("until_ns", NUMBER, packet.until_ns, UINT64_MAX, NULL),
-	FIELD("after", NUMBER, packet.after, UINT64_MAX, NULL),
-	FIELD("nth", NUMBER, packet.nth, UINT64_MAX, NULL),
-	FIELD("every", NUMBER, packet.every, UINT64_MAX, NULL),
-	FIELD("probability", NUMBER, packet.probability, NIC_PROBABILITY_1, NULL),
-	FIELD("verdict", WORD, packet.fault, 0, &verdicts),
-	FIELD("nak", WORD, packet.nak, 0, &naks),
-	FIELD("delay_ns", NUMBER, packet.delay_ns, UINT64_MAX, NULL),
-	FIELD("jitter_ns", NUMBER, packet.jitter_ns, UINT64_MAX, NULL),
-	FIELD("times", NUMBER, packet.times, UINT64_MAX, NULL),
+	FIELD("line", NUMBER, BOTH, line, UINT32_MAX, NULL),
+	FIELD("from", NAME, PACKET, packet.from, 0, NULL),
+	FIELD("to", NAME, PACKET, packet.to, 0, NULL),
+	FIELD("from_ep", NUMBER, PACKET, packet.from_qp, UINT32_MAX, NULL),
+	FIELD("to_ep", NUMBER, PACKET, packet.to_qp, UINT32_MAX, NULL),
+	FIELD("packets", BITS, PACKET, packet.packets, 0, &packets),
+	FIELD("part", WORD, PACKET, packet.part, 0, &parts),
+	FIELD("since_ns", NUMBER, BOTH, packet.since_ns, UINT64_MAX, NULL),
+	FIELD("until_ns", NUMBER, BOTH, packet.until_ns, UINT64_MAX, NULL),
+	FIELD("after", NUMBER, BOTH, packet.after, UINT64_MAX, NULL),
+	FIELD("nth", NUMBER, BOTH, packet.nth, UINT64_MAX, NULL),
+	FIELD("every", NUMBER, BOTH, packet.every, UINT64_MAX, NULL),
+	FIELD("probability", NUMBER, BOTH, packet.probability, NIC_PROBABILITY_1, NULL),
+	FIELD("verdict", WORD, PACKET, packet.fault, 0, &verdicts),
+	FIELD("nak", WORD, PACKET, packet.nak, 0, &naks),
+	FIELD("delay_ns", NUMBER, BOTH, packet.delay_ns, UINT64_MAX, NULL),
+	FIELD("jitter_ns", NUMBER, PACKET, packet.jitter_ns, UINT64_MAX, NULL),
+	FIELD("times", NUMBER, BOTH, packet.times, UINT64_MAX, NULL),
+	FIELD("spoil", WORD, CALL, spoil, 0, &spoils),
+	FIELD("call", NAME, CALL, call, 0, NULL),
+	FIELD("adapter", NAME, CALL, adapter, 0, NULL),
+	FIELD("ep", NUMBER, CALL, ep, UINT32_MAX, NULL),
+	FIELD("error", NUMBER, CALL, error, UINT32_MAX, NULL),
+	FIELD("completions", NUMBER, CALL, completions, UINT32_MAX, NULL),
+	FIELD("status", NUMBER, CALL, status, UINT32_MAX, NULL),
+	FIELD("event", NUMBER, CALL, event, UINT32_MAX, NULL),
 };
 
 /* ---- values ---- */
@@ -151,7 +175,7 @@ static bool read_value(const struct field *field, const char *word, size_t whole
 		if (good)
 			memcpy(to, s, length); /* what is behind it is zero */
 		else
-			complain(word, whole, "an adapter's name");
+			complain(word, whole, "a name of at most 31 characters");
 		return good;
 	case NUMBER:
 		good = read_number(s, length, field->max, &number);
@@ -197,12 +221,20 @@ static bool read_field(const char *word, size_t length, struct fault_text_rule *
 	return read_value(&fields[i], word, length, equals + 1, (char *)rule + fields[i].offset);
 }
 
-static bool has_verdict(uint64_t seen)
+/* One verdict, of one kind, and no field of the other kind. */
+static bool is_whole(uint64_t seen, bool *is_call)
 {
-	for (size_t i = 0; i < COUNT(fields); i++)
-		if (fields[i].list == &verdicts)
-			return seen >> i & 1;
-	return false;
+	enum kinds verdict = 0, of = BOTH;
+
+	for (size_t i = 0; i < COUNT(fields); i++) {
+		if (!(seen >> i & 1))
+			continue;
+		if (fields[i].list == &verdicts || fields[i].list == &spoils)
+			verdict |= fields[i].of;
+		of &= fields[i].of;
+	}
+	*is_call = verdict == CALL;
+	return of && (verdict == PACKET || verdict == CALL);
 }
 
 int fault_text_next(const char **text, struct fault_text_rule *rule)
@@ -222,9 +254,10 @@ int fault_text_next(const char **text, struct fault_text_rule *rule)
 		p += strspn(p, BLANKS);
 	}
 	*text = p;
-	if (has_verdict(seen))
+	if (is_whole(seen, &rule->is_call))
 		return 1;
-	complain(start, (size_t)(p - start), "a verdict in each rule");
+	complain(start, (size_t)(p - start),
+		 "a verdict, or a spoil, in each rule, and fields that go with it");
 	return -EINVAL;
 }
 
@@ -247,22 +280,61 @@ static const char *words_of(const char *start, const char *end, char *line, size
 	return line;
 }
 
-bool fault_text_load(struct nic *nic, const char *text, struct fault_text *loaded)
+static int add_call(struct backend *b, const struct fault_text_rule *text, uint32_t *id)
 {
+	const struct nic_packet_rule *p = &text->packet;
+	DAT_SIM_CALL_FAULT fault = {
+		.verdict = (DAT_SIM_CALL_VERDICT)text->spoil,
+		.call = text->call[0] ? text->call : NULL,
+		.error = (DAT_RETURN)text->error,
+		.completions = text->completions,
+		.status = (DAT_DTO_COMPLETION_STATUS)text->status,
+		.event = (DAT_EVENT_NUMBER)text->event,
+		.since_ns = p->since_ns,
+		.until_ns = p->until_ns,
+		.after = p->after,
+		.nth = p->nth,
+		.every = p->every,
+		.probability = p->probability,
+		.delay_ns = p->delay_ns,
+		.times = p->times,
+	};
+	struct nic_fault_rule rule;
+	struct nic_faults *faults;
+
+	if (!fault_call_rule(&fault, &rule))
+		return -EINVAL;
+	memcpy(rule.adapter, text->adapter, sizeof(rule.adapter));
+	rule.qp = text->ep;
+	faults = fault_door(b);
+	return faults ? nic_fault_add(faults, &rule, id) : -ENOMEM;
+}
+
+static int add(struct backend *b, const struct fault_text_rule *rule, uint32_t *id)
+{
+	struct nic *nic = b->kind->control(b->world);
+
+	return rule->is_call ? add_call(b, rule, id)
+			     : nic->ops->packet_rule_add(nic, &rule->packet, id);
+}
+
+bool fault_text_load(struct backend *b, const char *text)
+{
+	struct nic *nic = b->kind->control(b->world);
+	struct fault_text *loaded = &b->faults;
 	struct fault_text_rule rule;
 	const char *start = text;
 	char words[512];
 	uint32_t id;
 	int more;
 
-	loaded->count = 0;
 	for (; (more = fault_text_next(&text, &rule)) > 0; start = text) {
 		words_of(start, text, words, sizeof(words));
-		if (loaded->count == COUNT(loaded->rules) ||
-		    nic->ops->packet_rule_add(nic, &rule.packet, &id)) {
+		if (loaded->count == COUNT(loaded->rules) || add(b, &rule, &id)) {
 			complain(
 				words, strlen(words),
-				"adapters that can be, at most 256 rules, RNR for SEND and NAK for requests only");
+				"at most 256 rules, each of which can be: adapters by their names, RNR of "
+				"SEND and NAK of requests only, errors that the adapter can cause");
 			return false;
 		}
 		loaded->rules[loaded->count].id = id;
@@ -273,13 +345,16 @@ bool fault_text_load(struct nic *nic, const char *text, struct fault_text *loade
 	return more == 0;
 }
 
-void fault_text_end(struct nic *nic, const struct fault_text *loaded)
+void fault_text_end(struct backend *b)
 {
+	struct nic *nic = b->kind->control(b->world);
+	const struct fault_text *loaded = &b->faults;
 	uint64_t fired;
 
 	for (uint32_t i = 0; nic->tracing && i < loaded->count; i++) {
-		if (nic->ops->packet_rule_fired(nic, loaded->rules[i].id, &fired) == 0)
+		if (faults_fired(b, loaded->rules[i].id, &fired) == 0)
 			nic_trace(nic, "- rule fired=%u line=%u times=%lu", loaded->rules[i].id,
 				  loaded->rules[i].line, fired);
 	}
+	b->faults.count = 0;
 }

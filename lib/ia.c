@@ -7,6 +7,7 @@
 #include "cno.h"
 #include "cr.h"
 #include "ep.h"
+#include "fault_door.h"
 #include "ia.h"
 #include "lmr.h"
 #include "pz.h"
@@ -73,7 +74,7 @@ static DAT_RETURN open_on(struct adapter *adapter, DAT_COUNT qlen, DAT_EVD_HANDL
 			  DAT_IA_HANDLE *out)
 {
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	struct ia *ia = calloc(1, sizeof(*ia));
+	struct ia *ia = nic_calloc(adapter->nic, 1, sizeof(*ia), "ia");
 	struct evd *given;
 
 	if (!ia)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "fault_door.h"
 #include "lmr.h"
 #include "pz.h"
 
@@ -23,7 +24,8 @@ static uintptr_t free_entry(uint32_t next, uint32_t gen)
 static bool grow(struct adapter *adapter)
 {
 	uint32_t old = adapter->lmr_slots, slots = old ? old * 2 : TABLE_FIRST;
-	struct lmr **table = realloc(adapter->lmrs, slots * sizeof(*table));
+	struct lmr **table =
+		nic_realloc(adapter->nic, adapter->lmrs, slots * sizeof(*table), "lmr_table");
 
 	if (!table)
 		return false;
@@ -144,7 +146,8 @@ static DAT_RETURN make(struct ia *ia, struct pz *pz, const struct lmr_region *re
 	struct adapter *adapter = ia->adapter;
 	const struct nic_ops *ops = adapter->nic->ops;
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	struct lmr *lmr = calloc(1, sizeof(*lmr));
+	struct lmr *lmr = nic_calloc(adapter->nic, 1, sizeof(*lmr), "lmr");
+	int err;
 
 	if (!lmr)
 		goto fail;
@@ -160,9 +163,10 @@ static DAT_RETURN make(struct ia *ia, struct pz *pz, const struct lmr_region *re
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (!context_take(adapter, lmr))
 		goto leave_share;
-	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-	if (ops->mr_reg(pz->nic, (uintptr_t)lmr->address, lmr->length, nic_access(privileges),
-			&lmr->nic))
+	err = ops->mr_reg(pz->nic, (uintptr_t)lmr->address, lmr->length, nic_access(privileges),
+			  &lmr->nic);
+	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
+	if (err)
 		goto drop_context;
 	lmr->nic->ctx = lmr;
 	lmr->lkey = lmr->nic->lkey;

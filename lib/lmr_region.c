@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "fault_door.h"
 #include "lmr.h"
 
 /* Where shared memory comes from: two mappings of the same piece have the same. */
@@ -69,9 +70,10 @@ static bool same_backing(const struct backing *a, const struct backing *b)
 }
 
 /* All sharers of a cookie register the same piece; the cookie is compared whole. */
-static DAT_RETURN share_join(struct backend *b, const DAT_SHARED_MEMORY *memory, DAT_VLEN length,
+static DAT_RETURN share_join(struct ia *ia, const DAT_SHARED_MEMORY *memory, DAT_VLEN length,
 			     struct lmr_share **out)
 {
+	struct backend *b = ia->adapter->backend;
 	struct lmr_share *share;
 	struct backing backing;
 	DAT_RETURN ret = find_backing(memory->virtual_address, length, &backing);
@@ -84,7 +86,7 @@ static DAT_RETURN share_join(struct backend *b, const DAT_SHARED_MEMORY *memory,
 	if (share && !same_backing(&share->backing, &backing))
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	if (!share) {
-		share = calloc(1, sizeof(*share));
+		share = nic_calloc(ia->adapter->nic, 1, sizeof(*share), "lmr_share");
 		if (!share)
 			return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 		memcpy(share->cookie, *memory->shared_memory_id, sizeof(share->cookie));
@@ -158,8 +160,7 @@ DAT_RETURN lmr_region_join(struct ia *ia, const struct lmr_region *region, struc
 	*share = NULL;
 	if (region->type != DAT_MEM_TYPE_SHARED_VIRTUAL)
 		return DAT_SUCCESS;
-	return share_join(ia->adapter->backend, &region->desc.for_shared_memory, region->length,
-			  share);
+	return share_join(ia, &region->desc.for_shared_memory, region->length, share);
 }
 
 DAT_REGION_DESCRIPTION lmr_region_desc(const struct lmr *lmr)

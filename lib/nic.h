@@ -16,6 +16,7 @@
  *   -EINVAL      a value the backend cannot take (lib checks DAT's own rules before)
  *   -EAGAIN      a work queue is full
  *   -EOPNOTSUPP  this backend cannot do it at all (a capability bit says so beforehand)
+ *   -EIO         the adapter has failed
  * A failing call changes nothing and writes no output.
  *
  * Lock. lib holds the one lock of the backend instance (backend.h) around every call and every upcall
@@ -625,5 +626,7 @@ typedef const struct nic_backend *(*nic_module_entry)(const struct nic_host *hos
 
 /* Every entry answers "cannot": lay a backend's table over it so that no entry is ever NULL. */
 extern const struct nic_ops nic_unsupported;
+
+#include "nic_fault.h"
 
 #endif /* LIB_NIC_H */

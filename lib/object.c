@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "fault_door.h"
 #include "object.h"
 
 /* Those whose own files have nothing to say about their beginning and end; the others do it there. */
@@ -16,6 +18,11 @@ static void trace_life(const struct obj *obj, const char *verb)
 		obj_trace_line(obj, "%s", verb);
 }
 
+DAT_RETURN nic_refusal(int err, DAT_RETURN usual)
+{
+	return err == -EIO ? DAT_FAIL(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : usual;
+}
+
 DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct adapter *adapter = ia->adapter;
@@ -24,7 +31,9 @@ DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 	obj->nic = adapter->nic;
 	obj->type = (uint8_t)type;
 	obj->context.as_64 = 0;
-	obj->handle = handle_issue(&adapter->backend->provider, obj);
+	obj->handle = DAT_HANDLE_NULL;
+	if (nic_has_memory(obj->nic, "handle"))
+		obj->handle = handle_issue(&adapter->backend->provider, obj);
 	if (obj->handle == DAT_HANDLE_NULL)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	obj->id = ++adapter->last_id[type];

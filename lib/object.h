@@ -41,6 +41,9 @@ TAILQ_HEAD(obj_list, obj);
 	((DAT_RETURN)((uint32_t)DAT_CLASS_ERROR | (uint32_t)(type) | (uint32_t)(subtype)))
 #define BAD_ARG(n) DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 
+/* The NIC refused: `usual`, unless its adapter has failed. */
+DAT_RETURN nic_refusal(int err, DAT_RETURN usual);
+
 /* Issue a handle and enter the object into its IA; DAT_INSUFFICIENT_RESOURCES leaves nothing behind. */
 DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type);
 /* The handle names nothing any more; obj_fini follows. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "fault_door.h"
 #include "pz.h"
 
 static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE *out)
@@ -10,15 +11,18 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE *out)
 	struct nic *nic = ia->adapter->nic;
 	struct pz *pz;
 	DAT_RETURN ret;
+	int err;
 
 	if (!out)
 		return BAD_ARG(2);
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	pz = calloc(1, sizeof(*pz));
+	pz = nic_calloc(nic, 1, sizeof(*pz), "pz");
 	if (!pz)
 		goto fail;
-	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
-	if (nic->ops->pd_alloc(nic, &pz->nic))
+	err = nic->ops->pd_alloc(nic, &pz->nic);
+	ret = nic_refusal(err,
+			  DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN));
+	if (err)
 		goto free_pz;
 	ret = obj_init(&pz->obj, ia, DAT_HANDLE_TYPE_PZ);
 	if (ret != DAT_SUCCESS)

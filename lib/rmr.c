@@ -4,6 +4,7 @@
 #include "api.h"
 #include "dto.h"
 #include "ep.h"
+#include "fault_door.h"
 #include "lmr.h"
 #include "pz.h"
 #include "rmr.h"
@@ -17,18 +18,20 @@ static DAT_RETURN create_locked(struct pz *pz, DAT_RMR_HANDLE *out)
 	struct nic *nic = obj_nic(&pz->obj);
 	struct rmr *rmr;
 	DAT_RETURN ret;
+	int err;
 
 	if (!out)
 		return BAD_ARG(2);
 	if (!(nic->caps & NIC_CAP_MW))
 		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	rmr = calloc(1, sizeof(*rmr));
+	rmr = nic_calloc(nic, 1, sizeof(*rmr), "rmr");
 	if (!rmr)
 		goto fail;
 	rmr->pz = pz;
-	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-	if (nic->ops->mw_alloc(pz->nic, &rmr->nic))
+	err = nic->ops->mw_alloc(pz->nic, &rmr->nic);
+	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
+	if (err)
 		goto free_rmr;
 	ret = obj_init(&rmr->obj, pz->obj.ia, DAT_HANDLE_TYPE_RMR);
 	if (ret != DAT_SUCCESS)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* <dat/sim.h>: packet faults. What they mean is behind the door; here they are put into its words. */
+/* <dat/sim.h>: faults. What they mean is behind the door; here they are put into its words. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api.h"
 #include "ep.h"
+#include "fault_call.h"
+#include "fault_door.h"
 #include "sim.h"
 
 #define SAME(dat, nic) _Static_assert((int)(dat) == (int)(nic), "sim.h numbers as nic.h does")
@@ -104,22 +107,54 @@ DAT_RETURN dat_sim_fault_add(DAT_SIM_HANDLE sim, const DAT_SIM_FAULT *fault, DAT
 	return ret;
 }
 
+/* Memory fails before there is an EP: what is about one says where it is. */
+static bool place_of(struct backend *b, const DAT_SIM_CALL_FAULT *fault,
+		     struct nic_fault_rule *rule)
+{
+	return end_of(b, fault->adapter, fault->ep, rule->adapter, &rule->qp);
+}
+
+DAT_RETURN dat_sim_call_fault_add(DAT_SIM_HANDLE sim, const DAT_SIM_CALL_FAULT *fault,
+				  DAT_COUNT *id)
+{
+	struct nic_fault_rule rule;
+	struct nic_faults *faults;
+	struct backend *b;
+	uint32_t number;
+	DAT_RETURN ret;
+
+	if (!sim_enter(sim, &b))
+		return BAD_SIM;
+	if (b->shared) { /* what the others do there cannot be spoilt from here */
+		ret = DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	} else if (!fault || !fault_call_rule(fault, &rule) || !place_of(b, fault, &rule)) {
+		ret = BAD_ARG(2);
+	} else if (!id) {
+		ret = BAD_ARG(3);
+	} else {
+		faults = fault_door(b);
+		ret = sim_result(faults ? nic_fault_add(faults, &rule, &number) : -ENOMEM, 2);
+	}
+	if (ret == DAT_SUCCESS)
+		*id = (DAT_COUNT)number;
+	backend_leave(b);
+	return ret;
+}
+
 DAT_RETURN dat_sim_fault_fired(DAT_SIM_HANDLE sim, DAT_COUNT id, DAT_UINT64 *fired)
 {
 	struct backend *b;
-	struct nic *nic;
 	uint64_t count;
 	DAT_RETURN ret;
 
-	nic = sim_enter(sim, &b);
-	if (!nic)
+	if (!sim_enter(sim, &b))
 		return BAD_SIM;
 	if (id < 1)
 		ret = BAD_ARG(2);
 	else if (!fired)
 		ret = BAD_ARG(3);
 	else
-		ret = sim_result(nic->ops->packet_rule_fired(nic, (uint32_t)id, &count), 2);
+		ret = sim_result(faults_fired(b, (uint32_t)id, &count), 2);
 	if (ret == DAT_SUCCESS)
 		*fired = count;
 	backend_leave(b);
@@ -134,9 +169,10 @@ DAT_RETURN dat_sim_fault_clear(DAT_SIM_HANDLE sim)
 	nic = sim_enter(sim, &b);
 	if (!nic)
 		return BAD_SIM;
-	fault_text_end(nic, &b->faults);
-	b->faults.count = 0;
+	fault_text_end(b);
 	nic->ops->packet_rules_clear(nic);
+	if (b->fault)
+		nic_fault_clear(b->fault);
 	backend_leave(b);
 	return DAT_SUCCESS;
 }

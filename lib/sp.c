@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "fault_door.h"
 #include "sp.h"
 
 static DAT_RETURN listen_error(int err)
@@ -17,7 +18,7 @@ static DAT_RETURN listen_error(int err)
 	case -EADDRNOTAVAIL:
 		return DAT_FAIL(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
 	default:
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE));
 	}
 }
 
@@ -25,7 +26,7 @@ DAT_RETURN sp_make(struct ia *ia, DAT_HANDLE_TYPE type, const struct sp *wanted,
 {
 	const struct nic_ops *ops = ia->adapter->nic->ops;
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	struct sp *sp = malloc(sizeof(*sp));
+	struct sp *sp = nic_calloc(ia->adapter->nic, 1, sizeof(*sp), "sp");
 	int err;
 
 	if (!sp)

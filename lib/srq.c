@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "fault_door.h"
 #include "lmr.h"
 #include "pz.h"
 #include "srq.h"
@@ -82,6 +83,7 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle, const DA
 		obj_as(struct pz, obj_find(adapter->backend, pz_handle, DAT_HANDLE_TYPE_PZ));
 	struct srq *srq;
 	DAT_RETURN ret;
+	int err;
 
 	if (!pz || pz->obj.ia != ia)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
@@ -93,16 +95,18 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle, const DA
 	if (!out)
 		return BAD_ARG(4);
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	srq = calloc(1, sizeof(*srq));
+	srq = nic_calloc(adapter->nic, 1, sizeof(*srq), "srq");
 	if (!srq)
 		goto fail;
 	srq->pz = pz;
 	srq->max_recv_dtos = attr->max_recv_dtos;
 	srq->max_recv_iov = attr->max_recv_iov;
-	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-	if (adapter->nic->ops->srq_create(
-		    pz->nic, (uint32_t)attr->max_recv_dtos, (uint32_t)attr->max_recv_iov,
-		    adapter->last_id[DAT_HANDLE_TYPE_SRQ] + 1, srq, &srq->nic))
+	err = adapter->nic->ops->srq_create(pz->nic, (uint32_t)attr->max_recv_dtos,
+					    (uint32_t)attr->max_recv_iov,
+					    adapter->last_id[DAT_HANDLE_TYPE_SRQ] + 1, srq,
+					    &srq->nic);
+	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
+	if (err)
 		goto free_srq;
 	ret = obj_init(&srq->obj, ia, DAT_HANDLE_TYPE_SRQ);
 	if (ret != DAT_SUCCESS)
@@ -169,6 +173,7 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 	struct lmr_need need = { .pz = srq->pz, .privileges = LMR_NEED_WRITE, .first_arg = 2 };
 	DAT_VLEN length;
 	DAT_RETURN ret;
+	int err;
 
 	if (segments < 0 || segments > srq->max_recv_iov)
 		return BAD_ARG(2);
@@ -178,8 +183,9 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 	if (srq->outstanding >= srq->max_recv_dtos)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
 	wr.num_sge = (uint16_t)segments;
-	if (srq_ops(srq)->srq_post(srq->nic, &wr))
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	err = srq_ops(srq)->srq_post(srq->nic, &wr);
+	if (err)
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
 	srq->outstanding++;
 	backend_busy(srq->obj.nic);
 	obj_trace(srq, "post_recv bytes=%lu segments=%d available=%d outstanding=%d", length,
@@ -244,7 +250,7 @@ static DAT_RETURN resize_locked(struct srq *srq, DAT_COUNT max)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL);
 	err = srq_ops(srq)->srq_resize(srq->nic, (uint32_t)max);
 	if (err)
-		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
 	srq->max_recv_dtos = max;
 	obj_trace(srq, "resize max=%d", max);
 	return DAT_SUCCESS;

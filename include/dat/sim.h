@@ -204,10 +204,86 @@ typedef struct dat_sim_fault {
  */
 extern DAT_RETURN dat_sim_fault_add(DAT_SIM_HANDLE sim, const DAT_SIM_FAULT *fault, DAT_COUNT *id);
 
+/* ---- faults of calls, completions, events and adapters ---- */
+
+typedef enum dat_sim_call_verdict {
+	DAT_SIM_CALL_PASS = 0,		/* only count it, and say so in the trace */
+	DAT_SIM_CALL_FAIL = 1,		/* it returns `error` and nothing happens */
+	DAT_SIM_COMPLETE_AS = 2,	/* a completion that is good becomes one with `status` */
+	DAT_SIM_OVERFLOW = 3,		/* a completion that is good finds its EVD full */
+	DAT_SIM_EVENT_LOSE = 4,		/* it never comes */
+	DAT_SIM_EVENT_DELAY = 5,	/* it comes delay_ns later */
+	DAT_SIM_ADAPTER_FATAL = 6	/* at since_ns the adapter fails for good, if it is open then */
+} DAT_SIM_CALL_VERDICT;
+
+/* Whose completion. */
+typedef enum dat_sim_completion {
+	DAT_SIM_COMPLETION_SEND = 0x01,
+	DAT_SIM_COMPLETION_WRITE = 0x02,
+	DAT_SIM_COMPLETION_READ = 0x04,
+	DAT_SIM_COMPLETION_BIND = 0x08,
+	DAT_SIM_COMPLETION_RECV = 0x10
+} DAT_SIM_COMPLETION;
+
+/* In place of an event's number: waking up who waits, and every event that is no completion. */
+#define DAT_SIM_NOTIFICATION	((DAT_EVENT_NUMBER)0x20001)
+#define DAT_SIM_ANY_EVENT	((DAT_EVENT_NUMBER)0x20002)
+
+/*
+ * A rule about what happens between the library and its adapter, whatever adapter that is. What the
+ * verdict does not need is left 0; matches are as in DAT_SIM_FAULT.
+ *
+ * FAIL. `call` is a call that needs the adapter, "post" for all that post, or "alloc": memory for any
+ * object, where each piece counts by itself. Calls that are one to the adapter fail as one: an EP is an EP,
+ * whoever makes it; connects and duplicate connects are one; so are the calls that listen.
+ *
+ * COMPLETE_AS. As if the adapter had found it: the connection breaks, and what completes after it on the
+ * same queue of the Endpoint is flushed, whether or not the peer had it. The peer's view of that message
+ * stays what it is. OVERFLOW: as if the EVD were full (ruling E9).
+ *
+ * LOSE, DELAY. `event` is one that comes from the adapter: a connection event (one that an end of the
+ * connection is lost with stays CONNECTED until it disconnects), a connection request (the peer waits),
+ * a watermark event that a message brings about, DAT_SIM_NOTIFICATION. Completions are never lost;
+ * delayed ones hold up those behind them on their EVD.
+ *
+ * FATAL. DAT_ASYNC_ERROR_IA_CATASTROPHIC, every connection of the adapter breaks, and whatever it is
+ * asked for until it is closed gives DAT_INTERNAL_ERROR; freeing works.
+ */
+typedef struct dat_sim_call_fault {
+	DAT_SIM_CALL_VERDICT verdict;
+	const char *call;		/* FAIL, PASS: "dat_ep_post_send", "alloc", "post" */
+	DAT_RETURN error;		/* FAIL: the type; 0: DAT_INSUFFICIENT_RESOURCES */
+	DAT_UINT32 completions;		/* COMPLETE_AS, OVERFLOW, DELAY, PASS: DAT_SIM_COMPLETION bits */
+	DAT_DTO_COMPLETION_STATUS status;	/* COMPLETE_AS */
+	DAT_EVENT_NUMBER event;		/* LOSE, DELAY, PASS */
+	const char *adapter;		/* "emu0"; it need not be open yet, but for an EP; FATAL needs it */
+	DAT_EP_HANDLE ep;		/* on this Endpoint */
+	DAT_UINT64 since_ns;
+	DAT_UINT64 until_ns;
+	DAT_UINT64 after;
+	DAT_UINT64 nth;
+	DAT_UINT64 every;
+	DAT_UINT32 probability;
+	DAT_UINT64 delay_ns;		/* DELAY */
+	DAT_UINT64 times;
+} DAT_SIM_CALL_FAULT;
+
+/*
+ * Add such a rule; *id is above 1000, so that it is never the number of one about packets. The first that
+ * does something wins. DAT_INVALID_PARAMETER: a field out of range, fields that do not belong to the
+ * verdict, a call that does not need the adapter, an error that it cannot have from there.
+ * DAT_INSUFFICIENT_RESOURCES: more than 256 rules, or no memory.
+ */
+extern DAT_RETURN dat_sim_call_fault_add(DAT_SIM_HANDLE sim, const DAT_SIM_CALL_FAULT *fault,
+					 DAT_COUNT *id);
+
 /* How often a rule acted (PASS: how often it fitted). DAT_INVALID_PARAMETER: no rule has that number. */
 extern DAT_RETURN dat_sim_fault_fired(DAT_SIM_HANDLE sim, DAT_COUNT id, DAT_UINT64 *fired);
 
-/* Remove all rules; links that are down come up, hosts that are dead speak again. Numbers start anew. */
+/*
+ * Remove all rules; links that are down come up, hosts that are dead speak again. Numbers start anew. What
+ * is delayed comes, what is lost stays lost, and an adapter that failed has to be closed.
+ */
 extern DAT_RETURN dat_sim_fault_clear(DAT_SIM_HANDLE sim);
 
 /* ---- what is there ---- */

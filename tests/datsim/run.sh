@@ -15,6 +15,12 @@ fault qp emu0.ep2 rnr times=2
 fault link emu1>emu0 count opcode=ACK
 fault link emu1>emu0 drop opcode=WRITE optional
 END
+cat > calls.dsim << 'END'
+fault call dat_ep_post_send ep=emu0.ep1 nth=3 fail DAT_INTERNAL_ERROR
+fault completion actor=emu1 op=RECV count
+fault adapter emu1 fatal at 1s optional
+END
+echo 'fault alloc nth=3' > alloc.dsim
 echo 'fault link emu1>emu0 drop opcode=WRITE' > never.dsim
 echo '1us fault link emu1>emu0 drop' > timed.dsim
 echo 'use bare a@emu0' > test.dsim
@@ -22,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..38
+echo 1..41
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -52,6 +58,10 @@ expect 0 'verified' run --script faults.dsim --quiet --seed 5 "$top/examples/srq
 expect 1 'never.dsim:1: fault .*WRITE: 0 times; "optional" allows that' run --quiet \
 	--script never.dsim "$top/examples/srq_server"
 expect 5 'never.dsim:1: .*0 times' run --script never.dsim "$forgets" emu0 close
+expect 1 'calls.dsim:1: fault call dat_ep_post_send .*: 1 time$' run --script calls.dsim \
+	"$top/examples/srq_server"
+holds "the call was refused" grep -q 'refused .*dat_ep_post_send' out
+expect 1 'alloc.dsim:1: fault alloc nth=3: 1 time$' run --script alloc.dsim "$top/examples/srq_server"
 expect 2 'timed.dsim:1:1: a script for a program has no times' run --script timed.dsim true
 expect 2 'test.dsim:1:1: a script for a program has "fabric" and' run --script test.dsim true
 expect 2 'actor.dsim:1:17: expected an adapter, emu0 to emu253' run --script actor.dsim true

@@ -16,11 +16,7 @@ dat_cno_wait	DAT_INTERRUPTED_CALL	a script gets no signals
 dat_evd_wait	DAT_INTERRUPTED_CALL	a script gets no signals
 dat_evd_wait	DAT_ABORT	a script is one thread
 dat_evd_dequeue	DAT_INVALID_STATE	a script is one thread
-dat_cr_accept	DAT_INSUFFICIENT_RESOURCES	no memory for the connection
-dat_ep_connect	DAT_INSUFFICIENT_RESOURCES	no memory for the connection
 dat_ep_dup_connect	DAT_INSUFFICIENT_RESOURCES	no memory for the connection
-dat_ep_modify	DAT_INSUFFICIENT_RESOURCES	no memory for longer queues
-dat_srq_resize	DAT_INSUFFICIENT_RESOURCES	no memory for a longer queue
 END
 
 # call	success, or the type of the error: of every call of every script
@@ -132,6 +128,6 @@ rule() {
 echo 1..5
 rule rule_success lib/libdat.map 's/^	dat_strerror;/&\n	dat_strerrors;/' "every call succeeds in a script"
 rule rule_error tests/scripts/helper/strerror.dsim 's/ = DAT_INVALID_PARAMETER//' "every call fails in a script"
-rule rule_codes tests/scripts/connect/refused-at-once.dsim 's/ = DAT_CONN_QUAL_IN_USE//' "every return code of every call is shown by a script"
+rule rule_codes tests/scripts/rdma/read.dsim 's/ = DAT_LENGTH_ERROR//' "every return code of every call is shown by a script"
 rule rule_no_idle_excuse impossible "dat_strerror	error	a reason" "what is excused is not shown"
 rule rule_members tools/datsim/layouts.c 's/supports_multipath/x/' "every member of a structure has its name"

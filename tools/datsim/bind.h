@@ -67,6 +67,14 @@ bool bind_fabric(struct binder *binder, struct statement *st);
 bool bind_use(struct binder *binder, struct statement *st);
 bool bind_link(struct binder *binder, struct statement *st);
 bool bind_fault(struct binder *binder, struct statement *st);
+/* bind_fault_call.c: of anything but packets. */
+bool bind_fault_call(struct binder *binder, struct statement *st);
+/* What both kinds have: nth, every, after, times, probability, from, until. False in *known: none of these. */
+bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule,
+		      bool *known);
+/* For a program: an adapter's name; an EP's, as emu0.ep2. */
+bool bind_adapter(struct binder *binder, const char *name, struct place at);
+bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t *number);
 /* The setting is none of these keys (a NULL ends them): say so. Always false. */
 bool bind_unknown_key(struct binder *binder, const struct setting *setting,
 		      const char *const *keys);

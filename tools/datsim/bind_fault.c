@@ -230,20 +230,12 @@ static bool bind_count(struct binder *binder, const struct value *value, DAT_UIN
 	return true;
 }
 
-static bool bind_setting(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule)
+bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule,
+		      bool *known)
 {
-	static const char *const keys[] = { "opcode", "part",        "nth",  "every", "after",
-					    "times",  "probability", "from", "until", NULL };
 	const char *key = setting->key;
 
-	if (setting->unequal) {
-		diag_add(&binder->script->diag, setting->at, "expected %s=value", key);
-		return false;
-	}
-	if (!strcmp(key, "opcode"))
-		return bind_opcode(binder, setting->value, &rule->packets);
-	if (!strcmp(key, "part"))
-		return bind_part(binder, setting->value, &rule->part);
+	*known = true;
 	if (!strcmp(key, "nth"))
 		return bind_count(binder, setting->value, &rule->nth);
 	if (!strcmp(key, "every"))
@@ -258,7 +250,27 @@ static bool bind_setting(struct binder *binder, const struct setting *setting, D
 		return value_ns(binder, setting->value, &rule->since_ns);
 	if (!strcmp(key, "until"))
 		return value_ns(binder, setting->value, &rule->until_ns);
-	return bind_unknown_key(binder, setting, keys);
+	*known = false;
+	return true;
+}
+
+static bool bind_setting(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule)
+{
+	static const char *const keys[] = { "opcode", "part",        "nth",  "every", "after",
+					    "times",  "probability", "from", "until", NULL };
+	bool known;
+
+	if (setting->unequal) {
+		diag_add(&binder->script->diag, setting->at, "expected %s=value", setting->key);
+		return false;
+	}
+	if (!strcmp(setting->key, "opcode"))
+		return bind_opcode(binder, setting->value, &rule->packets);
+	if (!strcmp(setting->key, "part"))
+		return bind_part(binder, setting->value, &rule->part);
+	if (!bind_fault_count(binder, setting, rule, &known))
+		return false;
+	return known || bind_unknown_key(binder, setting, keys);
 }
 
 /* Of a name such as emu12 or ep3: is it the word with a number behind it? */
@@ -277,7 +289,7 @@ static bool numbered(const char *name, const char *word, unsigned int least, uns
 	return value >= least && value <= most;
 }
 
-static bool bind_adapter(struct binder *binder, const char *name, struct place at)
+bool bind_adapter(struct binder *binder, const char *name, struct place at)
 {
 	unsigned int number;
 
@@ -289,23 +301,29 @@ static bool bind_adapter(struct binder *binder, const char *name, struct place a
 	return false;
 }
 
+bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t *number)
+{
+	unsigned int n;
+
+	if (value->kind == VALUE_NAME && value->actor &&
+	    numbered(value->text, "ep", 1, INT32_MAX, &n)) {
+		*number = n;
+		return bind_adapter(binder, value->actor, value->at);
+	}
+	diag_add(&binder->script->diag, value->at,
+		 "expected an EP as the trace names it, such as emu1.ep2");
+	return false;
+}
+
 /* For a program there are no actors: ends are adapters, and EPs have the names that the trace shows. */
 static bool bind_program_place(struct binder *binder, struct fault *fault)
 {
 	const struct gate *gate = &fault->gate;
-	unsigned int number;
 
-	if (!gate->ep)
-		return bind_adapter(binder, gate->from, gate->from_at) &&
-		       bind_adapter(binder, gate->to, gate->to_at);
-	if (gate->ep->kind == VALUE_NAME && gate->ep->actor &&
-	    numbered(gate->ep->text, "ep", 1, INT32_MAX, &number)) {
-		fault->to_ep = number;
-		return bind_adapter(binder, gate->ep->actor, gate->ep->at);
-	}
-	diag_add(&binder->script->diag, gate->ep->at,
-		 "expected an EP as the trace names it, such as emu1.ep2");
-	return false;
+	if (gate->ep)
+		return bind_numbered_ep(binder, gate->ep, &fault->to_ep);
+	return bind_adapter(binder, gate->from, gate->from_at) &&
+	       bind_adapter(binder, gate->to, gate->to_at);
 }
 
 static bool bind_place(struct binder *binder, struct fault *fault)
@@ -353,6 +371,8 @@ bool bind_fault(struct binder *binder, struct statement *st)
 {
 	const struct setting *setting;
 
+	if (st->fault.kind != FAULT_PACKET)
+		return bind_fault_call(binder, st);
 	if (!bind_place(binder, &st->fault) || !bind_words(binder, st))
 		return false;
 	for (setting = st->fault.settings; setting; setting = setting->next) {

@@ -11,13 +11,19 @@ static bool refused(struct run *run, const char *call, DAT_RETURN ret)
 	return run_fail(run, EXIT_FAILED, NULL, &actual, "the simulation takes no such fault");
 }
 
-bool run_fault(struct run *run, const struct statement *st)
+/* Windows are in script time. */
+static void to_fabric_time(const struct run *run, DAT_UINT64 *since_ns, DAT_UINT64 *until_ns)
 {
-	const struct gate *gate = &st->fault.gate;
-	DAT_SIM_FAULT rule = st->fault.rule;
-	struct planted *planted;
-	DAT_COUNT id;
-	DAT_RETURN ret;
+	if (*since_ns)
+		*since_ns += run->origin_ns;
+	if (*until_ns)
+		*until_ns += run->origin_ns;
+}
+
+static DAT_RETURN add_packet_rule(const struct run *run, const struct fault *fault, DAT_COUNT *id)
+{
+	const struct gate *gate = &fault->gate;
+	DAT_SIM_FAULT rule = fault->rule;
 
 	if (gate->ep) {
 		rule.to_ep = value_handle(run, gate->ep);
@@ -25,14 +31,34 @@ bool run_fault(struct run *run, const struct statement *st)
 		rule.from = run->script->actors[gate->from_actor].adapter;
 		rule.to = run->script->actors[gate->to_actor].adapter;
 	}
-	/* Windows are in script time. */
-	if (rule.since_ns)
-		rule.since_ns += run->origin_ns;
-	if (rule.until_ns)
-		rule.until_ns += run->origin_ns;
-	ret = dat_sim_fault_add(run->sim, &rule, &id);
+	to_fabric_time(run, &rule.since_ns, &rule.until_ns);
+	return dat_sim_fault_add(run->sim, &rule, id);
+}
+
+static DAT_RETURN add_call_rule(const struct run *run, const struct fault *fault, DAT_COUNT *id)
+{
+	DAT_SIM_CALL_FAULT rule = fault->call;
+
+	if (fault->ep)
+		rule.ep = value_handle(run, fault->ep);
+	else if (fault->actor_index >= 0)
+		rule.adapter = run->script->actors[fault->actor_index].adapter;
+	else if (fault->kind == FAULT_ADAPTER)
+		rule.adapter = fault->subject->text;
+	to_fabric_time(run, &rule.since_ns, &rule.until_ns);
+	return dat_sim_call_fault_add(run->sim, &rule, id);
+}
+
+bool run_fault(struct run *run, const struct statement *st)
+{
+	bool packet = st->fault.kind == FAULT_PACKET;
+	struct planted *planted;
+	DAT_COUNT id;
+	DAT_RETURN ret;
+
+	ret = packet ? add_packet_rule(run, &st->fault, &id) : add_call_rule(run, &st->fault, &id);
 	if (ret != DAT_SUCCESS)
-		return refused(run, "dat_sim_fault_add", ret);
+		return refused(run, packet ? "dat_sim_fault_add" : "dat_sim_call_fault_add", ret);
 	run->faults = mem_grow(run->faults, (run->fault_count + 1) * sizeof(*run->faults));
 	planted = &run->faults[run->fault_count++];
 	*planted = (struct planted){ .st = st, .id = id };
@@ -66,6 +92,11 @@ bool run_heal(struct run *run)
 
 bool run_check_faults(struct run *run)
 {
+	static const char *const things[] = {
+		[FAULT_PACKET] = "packet",    [FAULT_CALL] = "call",
+		[FAULT_ALLOC] = "allocation", [FAULT_COMPLETION] = "completion",
+		[FAULT_EVENT] = "event",      [FAULT_ADAPTER] = "moment"
+	};
 	struct text actual = { 0 };
 	size_t i;
 
@@ -77,7 +108,8 @@ bool run_check_faults(struct run *run)
 			continue;
 		run->st = run->faults[i].st;
 		run->turn = 1;
-		text_add(&actual, "no packet ever fitted; \"optional\" allows that");
+		text_add(&actual, "no %s ever fitted; \"optional\" allows that",
+			 things[run->faults[i].st->fault.kind]);
 		return run_fail(run, EXIT_FAILED, NULL, &actual, "the fault never happened");
 	}
 	return true;

@@ -76,6 +76,12 @@ const char help_test[] =
 	"       fault link a>b delay 50us jitter 10us             also reorder, duplicate, corrupt,\n"
 	"       fault link a>b loss 1% optional                   down, up, dead, nak CODE, count\n"
 	"       fault qp b.ep rnr times=2                         not ready, for packets to that EP\n"
+	"       fault call dat_ep_post_send actor=a nth=3 fail DAT_INSUFFICIENT_RESOURCES\n"
+	"       fault alloc nth=7                                 no memory, in the library or below\n"
+	"       fault completion ep=b.ep op=RECV status DAT_DTO_ERR_TRANSPORT\n"
+	"                                                         also overflow, delay 5us\n"
+	"       fault event ESTABLISHED actor=a lose              also delay 5us; notification\n"
+	"       fault adapter b fatal at 2ms\n"
 	"       heal                                              no faults from here on\n"
 	"       note \"a line for the timeline\"\n"
 	"       quiet                                             until nothing more can happen\n"
@@ -87,11 +93,9 @@ const char help_test[] =
 	"Bad handles on purpose: NULL, garbage, stale(name), anything else's name.\n"
 	"\"= DAT_INVALID_STATE/DAT_INVALID_STATE_SRQ_IN_USE\" asks for the subtype too.\n"
 	"A fault acts from its line on; part=first|last, nth=, every=, after=, times=, probability=,\n"
-	"from= and until= (script time) say on which packets. One that never happened fails the\n"
-	"script, unless it is optional.\n"
-	"A script that must fail says how: # Failure: REGULAR-EXPRESSION\n"
-	"\n"
-	"Not built yet: faults of calls, of allocations and of whole adapters.\n";
+	"from= and until= (script time) say on which packets, or calls (with actor=, ep=). One that\n"
+	"never happened fails the script, unless it is optional.\n"
+	"A script that must fail says how: # Failure: REGULAR-EXPRESSION\n";
 
 const char help_show[] =
 	"datsim show [--all] [--svg FILE] [--pcapng FILE] FILE.trace\n"

@@ -37,7 +37,7 @@ const char *script_needs(const struct script *script)
 		case STATEMENT_RELEASE:
 			return "held messages";
 		case STATEMENT_FAULT:
-			return "packet faults";
+			return st->fault.kind == FAULT_PACKET ? "packet faults" : "faults";
 		case STATEMENT_LINK:
 			return "a simulated link";
 		case STATEMENT_FABRIC:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fault link a>b delay 50us jitter 10us opcode=SEND nth=3
+ * fault call dat_ep_post_send actor=a nth=3 fail DAT_INSUFFICIENT_RESOURCES
  *
  * Where it happens, then words (some with a value behind them) and settings in any order. Which words
  * there are and what they mean is bind_fault.c's.
@@ -18,11 +19,19 @@ static bool starts_setting(const struct parser *parser)
 		(next->kind == TOKEN_PUNCTUATION && next->mark == '='));
 }
 
-/* A number, or the code of a nak. */
+/* A number; of some a name: the code of a nak, an error, a status. */
 static bool value_follows(const struct parser *parser, const char *word)
 {
-	return parser->now->kind == TOKEN_NUMBER ||
-	       (!strcmp(word, "nak") && parser->now->kind == TOKEN_NAME && !starts_setting(parser));
+	static const char *const named[] = { "nak", "fail", "status" };
+	size_t i;
+
+	if (parser->now->kind == TOKEN_NUMBER)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(named); i++) {
+		if (!strcmp(word, named[i]))
+			return parser->now->kind == TOKEN_NAME && !starts_setting(parser);
+	}
+	return false;
 }
 
 static bool parse_words(struct parser *parser, struct fault *fault)
@@ -57,12 +66,41 @@ static bool parse_words(struct parser *parser, struct fault *fault)
 	return true;
 }
 
+static bool parse_subject(struct parser *parser, struct fault *fault, enum fault_kind kind,
+			  const char *what)
+{
+	fault->kind = kind;
+	if (parser->now->kind != TOKEN_NAME || starts_setting(parser)) {
+		parse_expected(parser, what);
+		return false;
+	}
+	fault->subject = parse_value(parser);
+	return fault->subject != NULL;
+}
+
 bool parse_fault(struct parser *parser, struct statement *st)
 {
 	struct gate *gate = &st->fault.gate;
 
 	st->kind = STATEMENT_FAULT;
-	if (parse_word(parser, "link")) {
+	if (parse_word(parser, "call")) {
+		if (!parse_subject(parser, &st->fault, FAULT_CALL,
+				   "a call, such as dat_ep_post_send"))
+			return false;
+	} else if (parse_word(parser, "event")) {
+		if (!parse_subject(parser, &st->fault, FAULT_EVENT,
+				   "an event, such as CONNECTION_REQUEST"))
+			return false;
+	} else if (parse_word(parser, "adapter")) {
+		if (!parse_subject(parser, &st->fault, FAULT_ADAPTER, "an actor, or emu0"))
+			return false;
+	} else if (parse_word(parser, "alloc")) {
+		st->fault.kind = FAULT_ALLOC;
+	} else if (parse_word(parser, "completion")) {
+		st->fault.kind = FAULT_COMPLETION;
+	} else if (parse_word(parser, "notification")) {
+		st->fault.kind = FAULT_EVENT;
+	} else if (parse_word(parser, "link")) {
 		if (!parse_link(parser, gate))
 			return false;
 	} else if (parse_word(parser, "qp")) {
@@ -71,7 +109,8 @@ bool parse_fault(struct parser *parser, struct statement *st)
 		if (!gate->ep)
 			return false;
 	} else {
-		parse_expected(parser, "\"link\" a>b or \"qp\" a.ep");
+		parse_expected(parser, "link a>b, qp a.ep, call, alloc, completion, event, "
+				       "notification or adapter");
 		return false;
 	}
 	return parse_words(parser, &st->fault);

@@ -28,7 +28,17 @@ static void add_packets(struct text *words, DAT_UINT32 packets)
 	}
 }
 
-void program_fault_words(const struct statement *st, struct text *words)
+static void add_counts(struct text *words, const DAT_SIM_FAULT *rule)
+{
+	add_number(words, "until_ns", rule->until_ns);
+	add_number(words, "after", rule->after);
+	add_number(words, "nth", rule->nth);
+	add_number(words, "every", rule->every);
+	add_number(words, "probability", rule->probability);
+	add_number(words, "times", rule->times);
+}
+
+static void add_packet_rule(struct text *words, const struct fault *fault)
 {
 	static const char *const verdicts[] = { "pass",      "drop",      "corrupt",  "delay",
 						"reorder",   "duplicate", "rnr",      "nak",
@@ -36,29 +46,55 @@ void program_fault_words(const struct statement *st, struct text *words)
 	static const char *const naks[] = { "sequence", "invalid_request", "remote_access",
 					    "remote_operation", "reserved" };
 	static const char *const parts[] = { "any", "first", "last" };
-	const DAT_SIM_FAULT *rule = &st->fault.rule;
-	const struct gate *gate = &st->fault.gate;
+	const DAT_SIM_FAULT *rule = &fault->rule;
+	const struct gate *gate = &fault->gate;
 
-	text_add(words, "line=%d", st->at.line);
 	if (gate->ep)
-		text_add(words, " to=%s to_ep=%u", gate->ep->actor, st->fault.to_ep);
+		text_add(words, " to=%s to_ep=%u", gate->ep->actor, fault->to_ep);
 	else
 		text_add(words, " from=%s to=%s", gate->from, gate->to);
 	add_packets(words, rule->packets);
 	if (rule->part)
 		text_add(words, " part=%s", parts[rule->part]);
-	add_number(words, "since_ns", rule->since_ns);
-	add_number(words, "until_ns", rule->until_ns);
-	add_number(words, "after", rule->after);
-	add_number(words, "nth", rule->nth);
-	add_number(words, "every", rule->every);
-	add_number(words, "probability", rule->probability);
 	text_add(words, " verdict=%s", verdicts[rule->verdict]);
 	if (rule->verdict == DAT_SIM_NAK)
 		text_add(words, " nak=%s", naks[rule->nak]);
+	add_number(words, "since_ns", rule->since_ns);
 	add_number(words, "delay_ns", rule->delay_ns);
 	add_number(words, "jitter_ns", rule->jitter_ns);
-	add_number(words, "times", rule->times);
+	add_counts(words, rule);
+}
+
+/* Constants of DAT as numbers: the words for them are this tool's. */
+static void add_call_rule(struct text *words, const struct fault *fault)
+{
+	static const char *const spoils[] = { "pass", "fail",  "complete_as", "overflow",
+					      "lose", "delay", "fatal" };
+	const DAT_SIM_CALL_FAULT *call = &fault->call;
+
+	text_add(words, " spoil=%s", spoils[call->verdict]);
+	if (fault->ep)
+		text_add(words, " adapter=%s ep=%u", fault->ep->actor, fault->to_ep);
+	else if (fault->actor || fault->kind == FAULT_ADAPTER)
+		text_add(words, " adapter=%s", fault->actor ? fault->actor : fault->subject->text);
+	if (call->call)
+		text_add(words, " call=%s", call->call);
+	add_number(words, "error", (uint64_t)call->error);
+	add_number(words, "completions", call->completions);
+	add_number(words, "status", (uint64_t)call->status);
+	add_number(words, "event", (uint64_t)call->event);
+	add_number(words, "since_ns", call->since_ns);
+	add_number(words, "delay_ns", call->delay_ns);
+	add_counts(words, &fault->rule);
+}
+
+void program_fault_words(const struct statement *st, struct text *words)
+{
+	text_add(words, "line=%d", st->at.line);
+	if (st->fault.kind == FAULT_PACKET)
+		add_packet_rule(words, &st->fault);
+	else
+		add_call_rule(words, &st->fault);
 	text_add(words, "; ");
 }
 

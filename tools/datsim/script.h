@@ -152,10 +152,26 @@ struct fault_word {
 	struct fault_word *next;
 };
 
-/* Which packets, and what becomes of them. */
+enum fault_kind {
+	FAULT_PACKET,     /* link, qp */
+	FAULT_CALL,       /* call NAME */
+	FAULT_ALLOC,      /* alloc */
+	FAULT_COMPLETION, /* completion */
+	FAULT_EVENT,      /* event NAME, notification */
+	FAULT_ADAPTER     /* adapter NAME */
+};
+
+/* Which packets, calls or events, and what becomes of them. */
 struct fault {
-	struct gate gate; /* a link, or the EP that they are for */
-	uint32_t to_ep;   /* for a program: the EP's number */
+	enum fault_kind kind;
+	struct value *subject; /* the call, event or adapter; NULL: all */
+	const char *actor;     /* actor= */
+	struct place actor_at;
+	int actor_index;         /* of it; -1: none */
+	struct value *ep;        /* ep= */
+	DAT_SIM_CALL_FAULT call; /* of all but packets */
+	struct gate gate;        /* a link, or the EP that they are for */
+	uint32_t to_ep;          /* for a program: the number of that EP, or of `ep` */
 	struct fault_word *words;
 	struct setting *settings;
 	bool optional;      /* need not happen */

@@ -265,14 +265,26 @@ static void fault_cell(const struct timeline *timeline, const struct trace_line 
 	row->alarm = true;
 }
 
+/* What a fault did to a call, a completion, an event or an adapter. */
+static void spoil_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_EVENT];
+
+	add_span(text, name_of(timeline, line->object));
+	text_add(text, " ");
+	spoil_words(line, text);
+	row->alarm = true;
+}
+
 static void rule_cell(const struct trace_line *line, struct row *row)
 {
 	struct text *text = &row->cells[COLUMN_PROGRAM];
 
-	if (!trace_value(line, "add").length) {
+	if (trace_value(line, "clear").length)
 		text_add(text, "no faults any more");
+	if (!trace_value(line, "add").length)
 		return;
-	}
 	text_add(text, "fault ");
 	add_span(text, trace_value(line, "add"));
 	text_add(text, ": ");
@@ -411,6 +423,8 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 		packet_cell(timeline, line, row);
 	} else if (is_fault(line, &arrives)) {
 		fault_cell(timeline, line, row);
+	} else if (span_is(line->verb, "fault")) {
+		spoil_cell(timeline, line, row);
 	} else if (span_is(line->verb, "rule")) {
 		rule_cell(line, row);
 	} else if (span_is(line->verb, "retry") || span_is(line->verb, "ignore")) {

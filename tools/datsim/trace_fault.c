@@ -63,3 +63,23 @@ void fault_words(const struct trace_line *line, struct text *words)
 	if (trace_number(line, "rule"))
 		text_add(words, " %llu", (unsigned long long)trace_number(line, "rule"));
 }
+
+void spoil_words(const struct trace_line *line, struct text *words)
+{
+	static const struct {
+		const char *does, *words;
+	} spoils[] = {
+		{ "pass", "counted" },          { "fail", "fails" }, { "status", "made bad" },
+		{ "overflow", "without room" }, { "lose", "lost" },  { "delay", "delayed" },
+		{ "fatal", "failed" },
+	};
+	struct span at = trace_value(line, "at");
+	size_t i;
+
+	text_printable(words, at.s, at.length);
+	for (i = 0; i < ARRAY_SIZE(spoils); i++) {
+		if (span_is(trace_value(line, "does"), spoils[i].does))
+			text_add(words, " %s", spoils[i].words);
+	}
+	text_add(words, " by fault %llu", (unsigned long long)trace_number(line, "rule"));
+}

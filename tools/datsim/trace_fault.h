@@ -17,4 +17,7 @@ bool is_fault(const struct trace_line *line, bool *arrives);
 /* "dropped by fault 2" */
 void fault_words(const struct trace_line *line, struct text *words);
 
+/* The line is what a fault did to anything else (verb "fault"): "post_send fails by fault 1001" */
+void spoil_words(const struct trace_line *line, struct text *words);
+
 #endif

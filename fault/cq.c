@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completions on their way: fetched as soon as there are any, spoilt, and kept until lib asks. */
+#include <stdlib.h>
+
+#include "fault.h"
+
+#define RING_FIRST 16u
+
+/* What it finds is small, and looked for only while something is spoilt. NULL: no memory. */
+static struct fault_cq *find(struct nic_faults *f, struct nic_cq *cq)
+{
+	struct fault_cq *q;
+
+	LIST_FOREACH(q, &f->cqs, link)
+	if (q->cq == cq)
+		return q;
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return NULL;
+	q->cq = cq;
+	q->limit = UINT32_MAX;
+	LIST_INSERT_HEAD(&f->cqs, q, link);
+	return q;
+}
+
+static bool has_room(struct fault_cq *q)
+{
+	uint32_t room = q->room ? 2 * q->room : RING_FIRST;
+	struct fault_wc *ring;
+
+	if (q->put - q->get < q->room)
+		return true;
+	ring = malloc(room * sizeof(*ring));
+	if (!ring)
+		return false;
+	for (uint32_t i = q->get; i != q->put; i++)
+		ring[i & (room - 1)] = q->ring[i & (q->room - 1)];
+	free(q->ring);
+	q->ring = ring;
+	q->room = room;
+	return true;
+}
+
+/* What waits here counts as unpolled. */
+static void set_limit(struct nic_faults *f, struct fault_cq *q)
+{
+	uint32_t held = q->put - q->get;
+
+	if (q->limit != UINT32_MAX)
+		f->below->cq_limit(q->cq, q->limit > held ? q->limit - held : 0);
+}
+
+/* ---- spoiling ---- */
+
+static struct fault_qp *qp_state(struct nic_faults *f, const struct nic_qp *qp)
+{
+	struct fault_qp *state;
+
+	LIST_FOREACH(state, &f->qps, link)
+	if (state->qp == qp)
+		return state;
+	return NULL;
+}
+
+void fault_qp_clean(struct nic_faults *f, const struct nic_qp *qp)
+{
+	struct fault_qp *state = qp_state(f, qp);
+
+	if (!state)
+		return;
+	LIST_REMOVE(state, link);
+	free(state);
+}
+
+/*
+ * As a NIC has it: a request that ends badly takes the connection with it, and what comes after it on
+ * its queue is flushed, though the peer may have had it.
+ */
+static void end_badly(struct nic_faults *f, struct nic_wc *wc, uint32_t status)
+{
+	struct fault_qp *state = qp_state(f, wc->qp);
+
+	if (!state) {
+		state = calloc(1, sizeof(*state));
+		if (!state)
+			return;
+		state->qp = wc->qp;
+		LIST_INSERT_HEAD(&f->qps, state, link);
+	}
+	if (wc->opcode == NIC_OP_RECV)
+		state->receives = true;
+	else
+		state->sends = true;
+	wc->status = (uint8_t)status;
+	if (wc->opcode != NIC_OP_BIND) /* there it is lib's own */
+		wc->length = 0;
+	f->below->qp_break(wc->qp);
+}
+
+static bool is_flushed(struct nic_faults *f, const struct nic_wc *wc)
+{
+	const struct fault_qp *state = qp_state(f, wc->qp);
+
+	return state && (wc->opcode == NIC_OP_RECV ? state->receives : state->sends);
+}
+
+/* The backend breaks the QP next, as cq_lost has it, and lib hears of it when it is not in a poll. */
+static void find_no_room(struct nic_faults *f, struct nic_cq *cq, const struct nic_wc *wc)
+{
+	struct fault_later *later = fault_later_add(f, f->below->now(f->control), FAULT_LATER_LOST);
+
+	if (!later)
+		return;
+	later->cq = cq;
+	later->qp = wc->qp;
+	later->opcode = wc->opcode;
+	f->below->qp_break(wc->qp);
+}
+
+static void delay(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry, uint64_t ns)
+{
+	uint64_t ready = f->below->now(f->control) + ns;
+	struct fault_later *later = fault_later_add(f, ready, FAULT_LATER_READY);
+
+	if (!later)
+		return;
+	later->cq = q->cq;
+	entry->ready = ready;
+}
+
+static const char *wc_word(uint8_t opcode)
+{
+	static const char *const words[NIC_OP_COUNT] = {
+		[NIC_OP_SEND] = "wc_send", [NIC_OP_WRITE] = "wc_write", [NIC_OP_READ] = "wc_read",
+		[NIC_OP_BIND] = "wc_bind", [NIC_OP_RECV] = "wc_recv",
+	};
+
+	return words[opcode];
+}
+
+/* False: it is not handed on. */
+static bool spoil(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry)
+{
+	struct nic_wc *wc = &entry->wc;
+	struct fault_rule *rule;
+
+	if (wc->status == NIC_WC_SUCCESS && is_flushed(f, wc)) {
+		wc->status = NIC_WC_FLUSHED;
+		if (wc->opcode != NIC_OP_BIND)
+			wc->length = 0;
+	}
+	if (wc->status != NIC_WC_SUCCESS)
+		return true;
+	rule = fault_match_event(f, q->cq->nic, wc->qp->ctx, (uint32_t)NIC_EVENT_WC << wc->opcode,
+				 wc_word(wc->opcode));
+	if (!rule)
+		return true;
+	if (rule->match.spoil == NIC_SPOIL_STATUS)
+		end_badly(f, wc, rule->match.status);
+	else if (rule->match.spoil == NIC_SPOIL_DELAY)
+		delay(f, q, entry, rule->match.delay_ns);
+	else if (rule->match.spoil == NIC_SPOIL_OVERFLOW) {
+		find_no_room(f, q->cq, wc);
+		return false;
+	}
+	return true;
+}
+
+void fault_cq_pull(struct nic_faults *f, struct nic_cq *cq)
+{
+	struct fault_cq *q = find(f, cq);
+	uint32_t put;
+
+	if (!q)
+		return;
+	put = q->put;
+	while (has_room(q)) {
+		struct fault_wc *entry = &q->ring[q->put & (q->room - 1)];
+
+		if (f->below->cq_poll(cq, &entry->wc, 1) != 1)
+			break;
+		entry->ready = 0;
+		if (spoil(f, q, entry))
+			q->put++;
+	}
+	if (q->put != put)
+		set_limit(f, q);
+}
+
+void fault_cq_pull_all(struct nic_faults *f)
+{
+	struct fault_cq *q;
+
+	LIST_FOREACH(q, &f->cqs, link)
+	fault_cq_pull(f, q->cq);
+}
+
+/* ---- the entries ---- */
+
+uint32_t fault_cq_put(struct nic_faults *f, struct nic_cq *cq)
+{
+	const struct fault_cq *q = find(f, cq);
+
+	return q ? q->put : 0;
+}
+
+int fault_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n)
+{
+	struct nic_faults *f = fault_of(cq->nic);
+	uint64_t now = f->below->now(cq->nic);
+	struct fault_cq *q = find(f, cq);
+	int got = 0;
+
+	if (!q)
+		return 0;
+	fault_cq_pull(f, cq);
+	while (got < n && q->get != q->put) {
+		const struct fault_wc *entry = &q->ring[q->get & (q->room - 1)];
+
+		if (entry->ready > now)
+			break;
+		wc[got++] = entry->wc;
+		q->get++;
+	}
+	if (got)
+		set_limit(f, q);
+	return got;
+}
+
+uint32_t fault_cq_count(struct nic_cq *cq)
+{
+	struct nic_faults *f = fault_of(cq->nic);
+	uint64_t now = f->below->now(cq->nic);
+	struct fault_cq *q = find(f, cq);
+	uint32_t i;
+
+	if (!q)
+		return 0;
+	fault_cq_pull(f, cq);
+	for (i = q->get; i != q->put && q->ring[i & (q->room - 1)].ready <= now; i++)
+		;
+	return i - q->get;
+}
+
+void fault_cq_limit(struct nic_cq *cq, uint32_t n)
+{
+	struct nic_faults *f = fault_of(cq->nic);
+	struct fault_cq *q = find(f, cq);
+
+	if (!q)
+		return;
+	q->limit = n;
+	set_limit(f, q);
+}
+
+static void free_queue(struct fault_cq *q)
+{
+	LIST_REMOVE(q, link);
+	free(q->ring);
+	free(q);
+}
+
+void fault_cq_destroy(struct nic_cq *cq)
+{
+	struct nic_faults *f = fault_of(cq->nic);
+	struct fault_cq *q = find(f, cq);
+
+	fault_later_forget_ctx(f, cq->ctx);
+	if (q)
+		free_queue(q);
+	f->below->cq_destroy(cq);
+}
+
+void fault_cq_free_all(struct nic_faults *f)
+{
+	while (!LIST_EMPTY(&f->cqs))
+		free_queue(LIST_FIRST(&f->cqs));
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What comes later than it should, or never. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+
+struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time, enum fault_later_kind kind)
+{
+	struct fault_later *later = calloc(1, sizeof(*later)), *after;
+
+	if (!later)
+		return NULL;
+	later->time = time;
+	later->kind = kind;
+	TAILQ_FOREACH(after, &f->later, link)
+		if (after->time > time)
+			break;
+	if (after)
+		TAILQ_INSERT_BEFORE(after, later, link);
+	else
+		TAILQ_INSERT_TAIL(&f->later, later, link);
+	return later;
+}
+
+static void drop(struct nic_faults *f, struct fault_later *later)
+{
+	TAILQ_REMOVE(&f->later, later, link);
+	free(later);
+}
+
+uint64_t fault_later_next(const struct nic_faults *f)
+{
+	const struct fault_later *first = TAILQ_FIRST(&f->later);
+
+	return first ? first->time : NIC_TIME_NEVER;
+}
+
+uint32_t fault_later_count(const struct nic_faults *f)
+{
+	const struct fault_later *later;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(later, &f->later, link)
+		n += later->time != NIC_TIME_NEVER;
+	return n;
+}
+
+/* ---- what comes ---- */
+
+static void fail_adapter(struct nic_faults *f, uint32_t index)
+{
+	struct fault_rule *rule = &f->rules[index];
+	struct nic *nic = f->host.adapter(f->host.ctx, rule->match.adapter);
+	struct fault_dead *dead = nic ? calloc(1, sizeof(*dead)) : NULL;
+
+	if (!dead)
+		return; /* nobody has it open: it never happened */
+	rule->fired++;
+	fault_trace(f, "%s fault rule=%u does=fatal at=adapter", rule->match.adapter,
+		    NIC_FAULT_ID0 + 1 + index);
+	dead->nic = nic;
+	LIST_INSERT_HEAD(&f->dead, dead, link);
+	f->host.up->adapter_failed(nic->ctx);
+}
+
+static void upcall(struct nic_faults *f, const struct fault_later *later)
+{
+	const struct nic_fault_upcall *u = &later->upcall;
+	const struct nic_upcalls *up = f->host.up;
+
+	switch ((enum nic_event)u->event) {
+	case NIC_EVENT_NOTIFY:
+		up->cq_notify(u->ctx);
+		break;
+	case NIC_EVENT_SRQ_LIMIT:
+		up->srq_limit(u->ctx);
+		break;
+	case NIC_EVENT_SOFT_LIMIT:
+		up->qp_soft_limit(u->ctx);
+		break;
+	case NIC_EVENT_CONN_REQUEST:
+		up->conn_request(u->ctx, u->conn);
+		break;
+	case NIC_EVENT_ESTABLISHED:
+		up->established(u->ctx, u->peer ? &later->peer : NULL);
+		break;
+	default:
+		for (int why = 0; why < NIC_END_COUNT; why++)
+			if (u->event == (uint32_t)NIC_EVENT_END << why)
+				up->conn_end(u->ctx, (enum nic_conn_end)why);
+		break;
+	}
+}
+
+static void happen(struct nic_faults *f, struct fault_later *later)
+{
+	TAILQ_REMOVE(&f->later, later, link);
+	switch (later->kind) {
+	case FAULT_LATER_UPCALL:
+		upcall(f, later);
+		break;
+	case FAULT_LATER_LOST:
+		f->host.up->cq_lost(later->cq->ctx, later->qp->ctx, (enum nic_opcode)later->opcode);
+		break;
+	case FAULT_LATER_READY:
+		f->host.up->cq_notify(later->cq->ctx);
+		break;
+	case FAULT_LATER_FATAL:
+		fail_adapter(f, later->rule);
+		break;
+	}
+	free(later);
+}
+
+void fault_later_run(struct nic_faults *f)
+{
+	uint64_t now = f->below->now(f->control);
+
+	while (fault_later_next(f) <= now)
+		happen(f, TAILQ_FIRST(&f->later));
+}
+
+/* ---- upcalls that are spoilt ---- */
+
+static bool is_end(const struct fault_later *later)
+{
+	return later->kind == FAULT_LATER_UPCALL && (later->upcall.event & NIC_EVENT_END_ALL);
+}
+
+bool fault_later_end(struct nic_faults *f, const struct nic_qp *qp)
+{
+	struct fault_later *later;
+
+	TAILQ_FOREACH(later, &f->later, link) {
+		if (is_end(later) && later->upcall.ctx == qp->ctx) {
+			happen(f, later);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A connection that ends was never established, if that is not known yet. */
+static void forget_established(struct nic_faults *f, const void *ctx)
+{
+	struct fault_later *later, *next;
+
+	for (later = TAILQ_FIRST(&f->later); later; later = next) {
+		next = TAILQ_NEXT(later, link);
+		if (later->kind == FAULT_LATER_UPCALL && later->upcall.ctx == ctx &&
+		    later->upcall.event == NIC_EVENT_ESTABLISHED)
+			drop(f, later);
+	}
+}
+
+static const char *event_word(uint32_t event)
+{
+	switch (event) {
+	case NIC_EVENT_NOTIFY:
+		return "notify";
+	case NIC_EVENT_SRQ_LIMIT:
+		return "srq_limit";
+	case NIC_EVENT_SOFT_LIMIT:
+		return "soft_limit";
+	case NIC_EVENT_CONN_REQUEST:
+		return "conn_request";
+	case NIC_EVENT_ESTABLISHED:
+		return "established";
+	default:
+		return "conn_end";
+	}
+}
+
+/* Whose it is, where that is a QP. */
+static const void *qp_of(const struct nic_fault_upcall *u)
+{
+	return u->event & (NIC_EVENT_SOFT_LIMIT | NIC_EVENT_ESTABLISHED | NIC_EVENT_END_ALL)
+		       ? u->ctx
+		       : NULL;
+}
+
+/* What is lost is kept where somebody has to answer for it: a request, and the end of a connection. */
+static bool is_kept(const struct nic_fault_upcall *u, const struct nic_fault_rule *rule)
+{
+	return rule->spoil == NIC_SPOIL_DELAY ||
+	       (u->event & (NIC_EVENT_CONN_REQUEST | NIC_EVENT_END_ALL));
+}
+
+bool nic_fault_upcall(struct nic_faults *f, const struct nic_fault_upcall *u)
+{
+	struct fault_rule *rule;
+	struct fault_later *later;
+	uint64_t when = NIC_TIME_NEVER;
+
+	if (u->event & NIC_EVENT_END_ALL)
+		forget_established(f, u->ctx);
+	rule = fault_match_event(f, u->nic, qp_of(u), u->event, event_word(u->event));
+	if (!rule)
+		return false;
+	if (!is_kept(u, &rule->match))
+		return true;
+	if (rule->match.spoil == NIC_SPOIL_DELAY)
+		when = f->below->now(f->control) + rule->match.delay_ns;
+	later = fault_later_add(f, when, FAULT_LATER_UPCALL);
+	if (!later)
+		return false;
+	later->upcall = *u;
+	if (u->peer) {
+		later->peer = *u->peer;
+		if (later->peer.private_data_size > sizeof(later->data))
+			later->peer.private_data_size = sizeof(later->data);
+		if (later->peer.private_data_size > 0)
+			memcpy(later->data, u->peer->private_data, later->peer.private_data_size);
+		later->peer.private_data = later->data;
+	}
+	return true;
+}
+
+/* ---- objects that go ---- */
+
+void fault_later_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
+{
+	struct fault_later *later, *next;
+
+	for (later = TAILQ_FIRST(&f->later); later; later = next) {
+		next = TAILQ_NEXT(later, link);
+		/* Counts depend on it. It makes more of its kind due at most, behind it. */
+		if (later->kind == FAULT_LATER_LOST && later->qp == qp)
+			happen(f, later);
+		else if (later->kind == FAULT_LATER_UPCALL && qp_of(&later->upcall) == qp->ctx)
+			drop(f, later);
+	}
+}
+
+void fault_later_forget_ctx(struct nic_faults *f, const void *ctx)
+{
+	struct fault_later *later, *next;
+
+	for (later = TAILQ_FIRST(&f->later); later; later = next) {
+		next = TAILQ_NEXT(later, link);
+		if ((later->kind == FAULT_LATER_UPCALL && later->upcall.ctx == ctx) ||
+		    (later->kind == FAULT_LATER_READY && later->cq->ctx == ctx))
+			drop(f, later);
+	}
+}
+
+void fault_later_unlisten(struct nic_faults *f, const struct nic_listener *listener)
+{
+	struct fault_later *later, *next;
+
+	for (later = TAILQ_FIRST(&f->later); later; later = next) {
+		next = TAILQ_NEXT(later, link);
+		if (later->kind != FAULT_LATER_UPCALL || later->upcall.ctx != listener->ctx)
+			continue;
+		f->below->reject(later->upcall.conn, false);
+		drop(f, later);
+	}
+}

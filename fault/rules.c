@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which rule spoils what. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+
+#define TIME_MAX (1ul << 50) /* so that no sum of times wraps */
+
+static const char *const words[NIC_SPOIL_COUNT] = {
+	[NIC_SPOIL_PASS] = "pass",         [NIC_SPOIL_FAIL] = "fail", [NIC_SPOIL_STATUS] = "status",
+	[NIC_SPOIL_OVERFLOW] = "overflow", [NIC_SPOIL_LOSE] = "lose", [NIC_SPOIL_DELAY] = "delay",
+	[NIC_SPOIL_FATAL] = "fatal",
+};
+
+void fault_trace(struct nic_faults *f, const char *format, ...)
+{
+	va_list args;
+
+	if (!f->control->tracing)
+		return;
+	va_start(args, format);
+	f->below->trace(f->control, format, args);
+	va_end(args);
+}
+
+bool fault_is_dead(const struct nic_faults *f, const struct nic *nic)
+{
+	const struct fault_dead *dead;
+
+	LIST_FOREACH(dead, &f->dead, link)
+	if (dead->nic == nic)
+		return true;
+	return false;
+}
+
+/* ---- matching ---- */
+
+/* SplitMix64: a generator of its own, so that the fabric's chances stay what they were. */
+static uint64_t draw(struct nic_faults *f)
+{
+	uint64_t z = f->random += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* Which of those that fit, and chance last: drawn only where it decides. */
+static bool counts(struct nic_faults *f, struct fault_rule *rule)
+{
+	const struct nic_fault_rule *m = &rule->match;
+	uint64_t n = ++rule->seen;
+
+	if (n <= m->after)
+		return false;
+	n -= m->after;
+	if (m->nth && n != m->nth)
+		return false;
+	if (m->every && n % m->every != 0)
+		return false;
+	if (m->times && rule->fired >= m->times)
+		return false;
+	return m->probability == 0 || draw(f) % NIC_PROBABILITY_1 < m->probability;
+}
+
+static bool place_fits(const struct nic_faults *f, const struct nic_fault_rule *m,
+		       const struct nic *nic, const void *qp_ctx)
+{
+	uint64_t now = f->below->now(f->control);
+
+	if (now < m->since_ns || (m->until_ns && now >= m->until_ns))
+		return false;
+	if (m->adapter[0] && strcmp(m->adapter, f->host.adapter_name(nic)) != 0)
+		return false;
+	return !m->qp || (qp_ctx && f->host.qp_name(qp_ctx) == m->qp);
+}
+
+static struct fault_rule *match(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
+				uint32_t entry, uint32_t event, const char *at)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		struct fault_rule *rule = &f->rules[i];
+		const struct nic_fault_rule *m = &rule->match;
+		char qp[16] = "";
+
+		if (!(entry ? m->entries & entry : m->events & event) ||
+		    !place_fits(f, m, nic, qp_ctx) || !counts(f, rule))
+			continue;
+		rule->fired++;
+		if (qp_ctx)
+			snprintf(qp, sizeof(qp), ".ep%u", f->host.qp_name(qp_ctx));
+		fault_trace(f, "%s%s fault rule=%u does=%s at=%s", f->host.adapter_name(nic), qp,
+			    NIC_FAULT_ID0 + 1 + i, words[m->spoil], at);
+		if (m->spoil != NIC_SPOIL_PASS)
+			return rule;
+	}
+	return NULL;
+}
+
+struct fault_rule *fault_match_entry(struct nic_faults *f, struct nic *nic, const struct nic_qp *qp,
+				     uint32_t entry, const char *at)
+{
+	return match(f, nic, qp ? qp->ctx : NULL, entry, 0, at);
+}
+
+struct fault_rule *fault_match_event(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
+				     uint32_t event, const char *at)
+{
+	return match(f, nic, qp_ctx, 0, event, at);
+}
+
+bool nic_fault_memory(struct nic_faults *f, struct nic *nic, const char *where)
+{
+	return !fault_match_entry(f, nic, NULL, NIC_ENTRY_MEMORY, where);
+}
+
+/* ---- the rules ---- */
+
+/* What the verdict is about is there, and nothing else. */
+static bool about(const struct nic_fault_rule *r)
+{
+	switch ((enum nic_spoil)r->spoil) {
+	case NIC_SPOIL_PASS:
+		return !r->entries != !r->events;
+	case NIC_SPOIL_FAIL:
+		return r->entries && !r->events && r->error < 0;
+	case NIC_SPOIL_STATUS:
+		return r->events && !(r->events & ~(uint32_t)NIC_EVENT_WC_ALL) && !r->entries &&
+		       r->status != NIC_WC_SUCCESS && r->status < NIC_WC_COUNT;
+	case NIC_SPOIL_OVERFLOW:
+		return r->events && !(r->events & ~(uint32_t)NIC_EVENT_WC_ALL) && !r->entries;
+	case NIC_SPOIL_LOSE: /* not of completions: they are a NIC's to keep */
+		return r->events && !(r->events & ~NIC_EVENT_UPCALLS) && !r->entries;
+	case NIC_SPOIL_DELAY:
+		return r->events && !r->entries;
+	case NIC_SPOIL_FATAL:
+		return !r->events && !r->entries && r->adapter[0];
+	case NIC_SPOIL_COUNT:
+		break;
+	}
+	return false;
+}
+
+static bool good(const struct nic_fault_rule *r)
+{
+	if (r->spoil >= NIC_SPOIL_COUNT || !about(r))
+		return false;
+	if (r->entries & ~(uint32_t)NIC_ENTRY_ALL ||
+	    r->events & ~((uint32_t)NIC_EVENT_WC_ALL | NIC_EVENT_UPCALLS))
+		return false;
+	return memchr(r->adapter, '\0', sizeof(r->adapter)) &&
+	       r->probability <= NIC_PROBABILITY_1 && r->delay_ns <= TIME_MAX &&
+	       r->since_ns <= TIME_MAX;
+}
+
+int nic_fault_add(struct nic_faults *f, const struct nic_fault_rule *rule, uint32_t *id)
+{
+	struct fault_later *later;
+
+	if (!good(rule))
+		return -EINVAL;
+	if (f->count == NIC_FAULT_RULES)
+		return -ENOMEM;
+	if (rule->spoil == NIC_SPOIL_FATAL) {
+		later = fault_later_add(f, rule->since_ns, FAULT_LATER_FATAL);
+		if (!later)
+			return -ENOMEM;
+		later->rule = f->count;
+	}
+	f->rules[f->count++] = (struct fault_rule){ .match = *rule };
+	*id = NIC_FAULT_ID0 + f->count;
+	fault_trace(f, "- rule add=%u verdict=%s", *id, words[rule->spoil]);
+	return 0;
+}
+
+int nic_fault_fired(struct nic_faults *f, uint32_t id, uint64_t *fired)
+{
+	if (id <= NIC_FAULT_ID0 || id > NIC_FAULT_ID0 + f->count)
+		return -ENOENT;
+	*fired = f->rules[id - NIC_FAULT_ID0 - 1].fired;
+	return 0;
+}
+
+void nic_fault_clear(struct nic_faults *f)
+{
+	struct fault_later *later, *next;
+
+	if (f->count == 0)
+		return;
+	fault_trace(f, "- rule clear=%u", f->count);
+	f->count = 0;
+	for (later = TAILQ_FIRST(&f->later); later; later = next) {
+		next = TAILQ_NEXT(later, link);
+		if (later->kind == FAULT_LATER_FATAL) {
+			TAILQ_REMOVE(&f->later, later, link);
+			free(later);
+		}
+	}
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A fault line about a call, memory, a completion, an event or an adapter into a rule of <dat/sim.h>. */
+#include "bind.h"
+
+#include <string.h>
+
+/*
+ * The calls that need the adapter, and the error that each may have from it beside the two that all may
+ * have. The library has the same list; tests/scripts/fault/every-call.dsim holds them together.
+ */
+static const struct {
+	const char *call;
+	uint32_t error;
+} calls[] = {
+	{ "post", 0 },
+	{ "dat_pz_create", 0 },
+	{ "dat_lmr_create", 0 },
+	{ "dat_rmr_create", 0 },
+	{ "dat_rmr_bind", 0 },
+	{ "dat_evd_create", 0 },
+	{ "dat_evd_resize", 0 },
+	{ "dat_srq_create", 0 },
+	{ "dat_srq_resize", 0 },
+	{ "dat_srq_post_recv", 0 },
+	{ "dat_ep_create", 0 },
+	{ "dat_ep_create_with_srq", 0 },
+	{ "dat_ep_modify", 0 },
+	{ "dat_ep_connect", DAT_INVALID_ADDRESS },
+	{ "dat_ep_dup_connect", 0 },
+	{ "dat_ep_post_send", 0 },
+	{ "dat_ep_post_recv", 0 },
+	{ "dat_ep_post_rdma_read", 0 },
+	{ "dat_ep_post_rdma_write", 0 },
+	{ "dat_psp_create", DAT_CONN_QUAL_IN_USE },
+	{ "dat_psp_create_any", DAT_CONN_QUAL_UNAVAILABLE },
+	{ "dat_rsp_create", DAT_CONN_QUAL_IN_USE },
+	{ "dat_cr_accept", 0 },
+	{ "dat_cr_handoff", DAT_INVALID_PARAMETER },
+};
+
+static const struct {
+	const char *name;
+	DAT_SIM_COMPLETION bit;
+} ops[] = {
+	{ "SEND", DAT_SIM_COMPLETION_SEND }, { "WRITE", DAT_SIM_COMPLETION_WRITE },
+	{ "READ", DAT_SIM_COMPLETION_READ }, { "BIND", DAT_SIM_COMPLETION_BIND },
+	{ "RECV", DAT_SIM_COMPLETION_RECV },
+};
+
+/* Which words each kind takes; the first is what happens where nothing is said. */
+static const struct {
+	const char *words[5];
+	const char *list;
+} takes[] = {
+	[FAULT_CALL] = { { "fail", "count" }, "fail DAT_INSUFFICIENT_RESOURCES or count" },
+	[FAULT_ALLOC] = { { "fail", "count" }, "fail or count" },
+	[FAULT_COMPLETION] = { { "status", "overflow", "delay", "count" },
+			       "status DAT_DTO_ERR_TRANSPORT, overflow, delay 5us or count" },
+	[FAULT_EVENT] = { { "lose", "delay", "count" }, "lose, delay 5us or count" },
+	[FAULT_ADAPTER] = { { "fatal", "at" }, "fatal at 5us" },
+};
+
+static bool wrong(struct binder *binder, struct place at, const char *format, const char *a,
+		  const char *b)
+{
+	diag_add(&binder->script->diag, at, format, a, b);
+	return false;
+}
+
+/* ---- what it is about ---- */
+
+static bool bind_callee(struct binder *binder, struct fault *fault)
+{
+	const char *name = fault->subject->text;
+	struct suggest suggest;
+	size_t i;
+
+	if (fault->subject->kind != VALUE_NAME || fault->subject->actor)
+		return wrong(binder, fault->subject->at, "expected a call%s%s", "", "");
+	suggest_start(&suggest, name, (int)strlen(name));
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		suggest_try(&suggest, calls[i].call);
+		if (!strcmp(calls[i].call, name)) {
+			fault->call.call = name;
+			return true;
+		}
+	}
+	wrong(binder, fault->subject->at, "no adapter can make \"%s\" fail%s", name,
+	      call_find(name) ? ": it is the library's alone" : "");
+	diag_suggest(&binder->script->diag, &suggest);
+	return false;
+}
+
+static bool bind_event_number(struct binder *binder, struct fault *fault)
+{
+	if (!fault->subject) {
+		fault->call.event = DAT_SIM_NOTIFICATION;
+		return true;
+	}
+	if (fault->subject->kind == VALUE_NAME && !strcmp(fault->subject->text, "any")) {
+		fault->call.event = DAT_SIM_ANY_EVENT;
+		return true;
+	}
+	if (!bind_number(binder, fault->subject, GROUP_EVENT))
+		return false;
+	fault->call.event = (DAT_EVENT_NUMBER)fault->subject->number;
+	switch ((int)fault->call.event) {
+	case DAT_DTO_COMPLETION_EVENT:
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		return wrong(binder, fault->subject->at,
+			     "completions are spoilt by \"fault completion\"%s%s", "", "");
+	case DAT_SOFTWARE_EVENT:
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
+		return wrong(binder, fault->subject->at, "no adapter sends this event%s%s", "", "");
+	default:
+		return true;
+	}
+}
+
+static bool bind_failing_adapter(struct binder *binder, struct fault *fault)
+{
+	const struct value *subject = fault->subject;
+	const struct script *script = binder->script;
+
+	if (subject->kind != VALUE_NAME || subject->actor)
+		return wrong(binder, subject->at, "expected an actor, or emu0%s%s", "", "");
+	fault->actor_index = script_actor(script, subject->text);
+	if (fault->actor_index >= 0)
+		return true;
+	if (script->for_program || !strncmp(subject->text, "emu", 3))
+		return bind_adapter(binder, subject->text, subject->at);
+	return bind_actor(binder, subject->text, subject->at) >= 0;
+}
+
+static bool bind_subject(struct binder *binder, struct fault *fault)
+{
+	fault->actor_index = -1;
+	switch (fault->kind) {
+	case FAULT_CALL:
+		return bind_callee(binder, fault);
+	case FAULT_ALLOC:
+		fault->call.call = "alloc";
+		return true;
+	case FAULT_EVENT:
+		return bind_event_number(binder, fault);
+	case FAULT_ADAPTER:
+		return bind_failing_adapter(binder, fault);
+	case FAULT_COMPLETION:
+	case FAULT_PACKET:
+		break;
+	}
+	return true;
+}
+
+/* ---- what becomes of it ---- */
+
+static bool bind_error(struct binder *binder, struct fault *fault, const struct fault_word *word)
+{
+	static const uint32_t all[] = { DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR };
+	struct text list = { 0 };
+	uint32_t own = 0;
+	size_t i;
+
+	fault->call.verdict = DAT_SIM_CALL_FAIL;
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (fault->kind == FAULT_CALL && !strcmp(calls[i].call, fault->call.call))
+			own = calls[i].error;
+	}
+	if (!word->value)
+		return true;
+	if (!bind_number(binder, word->value, GROUP_RETURN))
+		return false;
+	fault->call.error = (DAT_RETURN)word->value->number;
+	if (word->value->number == all[0] ||
+	    (fault->kind == FAULT_CALL &&
+	     (word->value->number == all[1] || (own && word->value->number == own))))
+		return true;
+	text_add(&list, "DAT_INSUFFICIENT_RESOURCES%s",
+		 fault->kind == FAULT_CALL ? ", DAT_INTERNAL_ERROR" : "");
+	if (own) {
+		text_add(&list, ", ");
+		group_print(&list, GROUP_RETURN, own, false, sizeof(own));
+	}
+	wrong(binder, word->value->at, "what an adapter makes of %s is one of %s",
+	      fault->kind == FAULT_CALL ? fault->call.call : "it", text_of(&list));
+	text_free(&list);
+	return false;
+}
+
+static bool bind_status(struct binder *binder, struct fault *fault, const struct fault_word *word)
+{
+	fault->call.verdict = DAT_SIM_COMPLETE_AS;
+	if (!word->value)
+		return wrong(binder, word->at, "\"status\" takes one, such as %s%s",
+			     "DAT_DTO_ERR_TRANSPORT", "");
+	if (!bind_number(binder, word->value, GROUP_DTO_STATUS))
+		return false;
+	if (word->value->number == DAT_DTO_SUCCESS)
+		return wrong(binder, word->value->at, "success is no fault%s%s", "", "");
+	fault->call.status = (DAT_DTO_COMPLETION_STATUS)word->value->number;
+	return true;
+}
+
+static bool bind_ns(struct binder *binder, const struct fault_word *word, DAT_UINT64 *ns)
+{
+	if (!word->value)
+		return wrong(binder, word->at, "\"%s\" takes a time, such as 5us%s", word->word,
+			     "");
+	return value_ns(binder, word->value, ns);
+}
+
+static bool bind_word(struct binder *binder, struct fault *fault, const struct fault_word *word)
+{
+	const char *w = word->word;
+
+	if (!strcmp(w, "fail"))
+		return bind_error(binder, fault, word);
+	if (!strcmp(w, "status"))
+		return bind_status(binder, fault, word);
+	if (!strcmp(w, "at"))
+		return bind_ns(binder, word, &fault->call.since_ns);
+	if (!strcmp(w, "delay")) {
+		fault->call.verdict = DAT_SIM_EVENT_DELAY;
+		return bind_ns(binder, word, &fault->call.delay_ns);
+	}
+	if (word->value)
+		return wrong(binder, word->at, "\"%s\" takes nothing%s", w, "");
+	if (!strcmp(w, "overflow"))
+		fault->call.verdict = DAT_SIM_OVERFLOW;
+	else if (!strcmp(w, "lose"))
+		fault->call.verdict = DAT_SIM_EVENT_LOSE;
+	else if (!strcmp(w, "fatal"))
+		fault->call.verdict = DAT_SIM_ADAPTER_FATAL;
+	else
+		fault->call.verdict = DAT_SIM_CALL_PASS;
+	return true;
+}
+
+static bool bind_verdict(struct binder *binder, struct statement *st)
+{
+	struct fault *fault = &st->fault;
+	const struct fault_word *word;
+	struct suggest suggest;
+	bool judged = false;
+	size_t i;
+
+	for (word = fault->words; word; word = word->next) {
+		if (!strcmp(word->word, "optional") && !word->value) {
+			fault->optional = true;
+			continue;
+		}
+		suggest_start(&suggest, word->word, (int)strlen(word->word));
+		for (i = 0; i < ARRAY_SIZE(takes[0].words) && takes[fault->kind].words[i]; i++) {
+			suggest_try(&suggest, takes[fault->kind].words[i]);
+			if (!strcmp(takes[fault->kind].words[i], word->word))
+				break;
+		}
+		if (i == ARRAY_SIZE(takes[0].words) || !takes[fault->kind].words[i]) {
+			wrong(binder, word->at, "expected %s, found \"%s\"",
+			      takes[fault->kind].list, word->word);
+			diag_suggest(&binder->script->diag, &suggest);
+			return false;
+		}
+		if (strcmp(word->word, "at") != 0 && judged)
+			return wrong(binder, word->at,
+				     "\"%s\" is too much: a rule does one thing%s", word->word, "");
+		if (!bind_word(binder, fault, word))
+			return false;
+		judged |= strcmp(word->word, "at") != 0;
+	}
+	if (!judged && fault->kind == FAULT_ALLOC) /* what else could it do */
+		fault->call.verdict = DAT_SIM_CALL_FAIL;
+	else if (!judged)
+		return wrong(binder, st->at, "expected what happens: %s%s", takes[fault->kind].list,
+			     "");
+	return true;
+}
+
+/* ---- settings ---- */
+
+static bool bind_op(struct binder *binder, const struct value *value, DAT_UINT32 *completions)
+{
+	const struct value *v = value->kind == VALUE_FLAGS ? value->elements : value;
+	size_t i;
+
+	for (; v; v = value->kind == VALUE_FLAGS ? v->next : NULL) {
+		for (i = 0; i < ARRAY_SIZE(ops); i++) {
+			if (v->kind == VALUE_NAME && !v->actor && !strcmp(ops[i].name, v->text))
+				break;
+		}
+		if (i == ARRAY_SIZE(ops))
+			return wrong(binder, v->at, "expected SEND, WRITE, READ, BIND or RECV%s%s",
+				     "", "");
+		*completions |= ops[i].bit;
+	}
+	return true;
+}
+
+static bool bind_whose(struct binder *binder, struct fault *fault, const struct value *value)
+{
+	if (value->kind != VALUE_NAME || value->actor)
+		return wrong(binder, value->at, "expected an actor%s%s", "", "");
+	fault->actor = value->text;
+	fault->actor_at = value->at;
+	if (binder->script->for_program)
+		return bind_adapter(binder, value->text, value->at);
+	fault->actor_index = bind_actor(binder, value->text, value->at);
+	return fault->actor_index >= 0;
+}
+
+static bool bind_ep(struct binder *binder, struct fault *fault, struct value *value)
+{
+	const struct script *script = binder->script;
+
+	fault->ep = value;
+	if (script->for_program)
+		return bind_numbered_ep(binder, value, &fault->to_ep);
+	if (value->kind != VALUE_NAME || !value->actor)
+		return wrong(binder, value->at, "expected an EP, as actor.ep%s%s", "", "");
+	if (!bind_object(binder, value))
+		return false;
+	if (script->symbols[value->symbol].type == DAT_HANDLE_TYPE_EP)
+		return true;
+	return wrong(binder, value->at, "expected an EP, as actor.ep%s%s", "", "");
+}
+
+static bool bind_setting(struct binder *binder, struct fault *fault, struct setting *setting)
+{
+	/* What some kinds do not have comes first. */
+	static const char *const keys[] = { "op",    "ep",    "actor", "nth",
+					    "every", "after", "times", "probability",
+					    "from",  "until", NULL };
+	int without = fault->kind == FAULT_ALLOC ? 2 : fault->kind == FAULT_COMPLETION ? 0 : 1;
+	bool known;
+
+	if (setting->unequal)
+		return wrong(binder, setting->at, "expected %s=value%s", setting->key, "");
+	if (fault->kind == FAULT_ADAPTER)
+		return wrong(binder, setting->at, "an adapter fails once: \"at\" says when%s%s", "",
+			     "");
+	if (!strcmp(setting->key, "actor"))
+		return bind_whose(binder, fault, setting->value);
+	if (!strcmp(setting->key, "ep") && fault->kind != FAULT_ALLOC)
+		return bind_ep(binder, fault, setting->value);
+	if (!strcmp(setting->key, "op") && fault->kind == FAULT_COMPLETION)
+		return bind_op(binder, setting->value, &fault->call.completions);
+	if (!bind_fault_count(binder, setting, &fault->rule, &known))
+		return false;
+	return known || bind_unknown_key(binder, setting, keys + without);
+}
+
+static void take_counts(struct fault *fault)
+{
+	const DAT_SIM_FAULT *rule = &fault->rule;
+	DAT_SIM_CALL_FAULT *call = &fault->call;
+
+	if (fault->kind != FAULT_ADAPTER)
+		call->since_ns = rule->since_ns;
+	call->until_ns = rule->until_ns;
+	call->after = rule->after;
+	call->nth = rule->nth;
+	call->every = rule->every;
+	call->times = rule->times;
+	call->probability = rule->probability;
+}
+
+/* A bind ends otherwise than a DTO. */
+static bool check_status(struct binder *binder, const struct statement *st)
+{
+	const DAT_SIM_CALL_FAULT *call = &st->fault.call;
+	bool bind = call->completions & DAT_SIM_COMPLETION_BIND;
+	bool failed = call->status == (DAT_DTO_COMPLETION_STATUS)DAT_RMR_OPERATION_FAILED;
+
+	if (call->verdict != DAT_SIM_COMPLETE_AS)
+		return true;
+	if (bind && call->completions != DAT_SIM_COMPLETION_BIND)
+		return wrong(binder, st->at, "a bind ends otherwise than a DTO: two rules%s%s", "",
+			     "");
+	if (bind && !failed && call->status != DAT_DTO_ERR_FLUSHED)
+		return wrong(binder, st->at, "a bind ends %s or %s", "RMR_OPERATION_FAILED",
+			     "DTO_ERR_FLUSHED");
+	if (!bind && failed)
+		return wrong(binder, st->at, "only a bind (op=BIND) ends so%s%s", "", "");
+	return true;
+}
+
+bool bind_fault_call(struct binder *binder, struct statement *st)
+{
+	struct fault *fault = &st->fault;
+	struct setting *setting;
+
+	if (!bind_subject(binder, fault) || !bind_verdict(binder, st))
+		return false;
+	for (setting = fault->settings; setting; setting = setting->next) {
+		if (!bind_setting(binder, fault, setting))
+			return false;
+	}
+	take_counts(fault);
+	return check_status(binder, st);
+}
