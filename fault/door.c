@@ -135,7 +135,7 @@ static int srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr)
 
 static int listen_at(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener)
 {
-	int err = verdict(nic, NULL, NIC_ENTRY_LISTEN, "listen");
+	int err = verdict(nic, NULL, *port ? NIC_ENTRY_LISTEN : NIC_ENTRY_LISTEN_ANY, "listen");
 
 	return err ? err : BELOW(nic)->listen(nic, port, ctx, listener);
 }

@@ -53,7 +53,7 @@ static const struct {
 	{ "dat_ep_post_rdma_read", NIC_ENTRY_POST_READ, -EAGAIN, 0, 0 },
 	{ "dat_ep_post_rdma_write", NIC_ENTRY_POST_WRITE, -EAGAIN, 0, 0 },
 	{ "dat_psp_create", NIC_ENTRY_LISTEN, -ENOMEM, DAT_CONN_QUAL_IN_USE, -EADDRINUSE },
-	{ "dat_psp_create_any", NIC_ENTRY_LISTEN, -ENOMEM, DAT_CONN_QUAL_UNAVAILABLE,
+	{ "dat_psp_create_any", NIC_ENTRY_LISTEN_ANY, -ENOMEM, DAT_CONN_QUAL_UNAVAILABLE,
 	  -EADDRNOTAVAIL },
 	{ "dat_rsp_create", NIC_ENTRY_LISTEN, -ENOMEM, DAT_CONN_QUAL_IN_USE, -EADDRINUSE },
 	{ "dat_cr_accept", NIC_ENTRY_ACCEPT, -ENOMEM, 0, 0 },

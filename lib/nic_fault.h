@@ -37,8 +37,9 @@ enum nic_entry {
 	NIC_ENTRY_POST_BIND = 1u << 16,
 	NIC_ENTRY_POST_RECV = 1u << 17,
 	NIC_ENTRY_SRQ_POST = 1u << 18,
-	NIC_ENTRY_MEMORY = 1u << 19, /* lib's own: nic_fault_memory */
-	NIC_ENTRY_ALL = (1u << 20) - 1
+	NIC_ENTRY_MEMORY = 1u << 19,     /* lib's own: nic_fault_memory */
+	NIC_ENTRY_LISTEN_ANY = 1u << 20, /* listen, where the backend picks the port */
+	NIC_ENTRY_ALL = (1u << 21) - 1
 };
 
 #define NIC_ENTRY_POSTS                                                                \

@@ -235,7 +235,7 @@ typedef enum dat_sim_completion {
  *
  * FAIL. `call` is a call that needs the adapter, "post" for all that post, or "alloc": memory for any
  * object, where each piece counts by itself. Calls that are one to the adapter fail as one: an EP is an EP,
- * whoever makes it; connects and duplicate connects are one; so are the calls that listen.
+ * whoever makes it; connects and duplicate connects are one; so are dat_psp_create and dat_rsp_create.
  *
  * COMPLETE_AS. As if the adapter had found it: the connection breaks, and what completes after it on the
  * same queue of the Endpoint is flushed, whether or not the peer had it. The peer's view of that message

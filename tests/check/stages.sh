@@ -104,6 +104,7 @@ stage_fuzz() {
 stage_campaign() {
 	local status page=build/check/tests/campaign.md
 	rm -f $page
+	SHARE=100 script "$1-sweep" tests/datsim/sweep.sh || return
 	script "$1" tests/campaign.sh
 	status=$?
 	if [ -f $page ]; then

@@ -16,11 +16,12 @@ int command_replay(int argc, char **argv);
 int command_explore(int argc, char **argv);
 int command_shell(int argc, char **argv);
 int command_conformance(int argc, char **argv);
+int command_sweep(int argc, char **argv);
 int command_fabric(int argc, char **argv);
 
 /* help.c */
 extern const char help_datsim[], help_test[], help_show[], help_info[], help_shell[], help_run[],
-	help_replay[], help_explore[], help_conformance[], help_fabric[];
+	help_replay[], help_explore[], help_conformance[], help_sweep[], help_fabric[];
 
 /* Say on stderr what is wrong with the command line; always EXIT_USAGE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

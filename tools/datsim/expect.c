@@ -264,6 +264,14 @@ static bool await_event(struct run *run, const struct statement *st, DAT_EVENT *
 	return got || no_event_came(run, run_now(run));
 }
 
+/* Somebody has to answer it in the end. */
+static void keep_request(struct run *run, const DAT_EVENT *event)
+{
+	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+		run_stray(run, event->event_data.cr_arrival_event_data.cr_handle,
+			  DAT_HANDLE_TYPE_CR);
+}
+
 static void name_request(struct run *run, const DAT_EVENT *event)
 {
 	const struct target *target = run->st->event.targets;
@@ -305,8 +313,12 @@ bool run_event(struct run *run, const struct statement *st)
 	if (st->event.absent)
 		return run_absent(run, st);
 	for (run->turn = 1; run->turn <= st->repeat; run->turn++) {
-		if (!await_event(run, st, &event) || !check_event(run, &event))
+		if (!await_event(run, st, &event))
 			return false;
+		if (!check_event(run, &event)) {
+			keep_request(run, &event);
+			return false;
+		}
 		name_request(run, &event);
 	}
 	return true;

@@ -84,6 +84,9 @@ bool run_heal(struct run *run)
 	size_t i;
 
 	count_fired(run);
+	point_note_fired(run);
+	if (run->point)
+		run->point->over = true;
 	for (i = 0; i < run->fault_count; i++)
 		run->faults[i].healed = true;
 	ret = dat_sim_fault_clear(run->sim);

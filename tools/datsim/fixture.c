@@ -23,6 +23,8 @@ static bool made(struct setup *setup, const char *call, DAT_RETURN ret)
 
 	if (ret == DAT_SUCCESS)
 		return true;
+	if (!point_allows(setup->run, call, ret))
+		return false;
 	text_add(&actual, "%s: %s = ", setup->actor->name, call);
 	text_result(&actual, ret);
 	return run_fail(setup->run, EXIT_FAILED, NULL, &actual, "set-up failed");
@@ -252,6 +254,9 @@ static bool connect_endpoints(struct setup *a, struct setup *b, DAT_EP_HANDLE a_
 	    !await(b, "cr", DAT_CONNECTION_REQUEST_EVENT, &event))
 		return false;
 	ret = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, b_ep, 0, NULL);
+	if (ret != DAT_SUCCESS)
+		run_stray(b->run, event.event_data.cr_arrival_event_data.cr_handle,
+			  DAT_HANDLE_TYPE_CR);
 	return made(b, "dat_cr_accept", ret) &&
 	       await(a, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
 	       await(b, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event);

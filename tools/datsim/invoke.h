@@ -33,6 +33,7 @@ union storage {
 };
 
 struct invocation {
+	bool excused; /* it returned something else, for which a fault beside the script is the reason */
 	struct run *run;
 	const struct statement *st;
 	const struct call *call;

@@ -23,7 +23,7 @@ static const struct command {
 	{ "info", command_info },
 	{ "run", command_run },
 	{ "explore", command_explore },
-	{ "sweep", NULL },
+	{ "sweep", command_sweep },
 	{ "replay", command_replay },
 	{ "shell", command_shell },
 	{ "conformance", command_conformance },

@@ -12,9 +12,10 @@
 struct options {
 	bool has_seed;
 	uint64_t seed;
-	bool once;         /* traced only, not untraced before */
-	bool untraced;     /* and this, untraced only */
-	struct text *echo; /* not NULL: the last line may return anything, and says here what */
+	bool once;           /* traced only, not untraced before */
+	bool untraced;       /* and this, untraced only */
+	struct point *point; /* not NULL: with one more fault, point.h */
+	struct text *echo;   /* not NULL: the last line may return anything, and says here what */
 };
 
 struct verdict {

@@ -12,6 +12,7 @@
 
 #include <dat/sim.h>
 
+#include "point.h"
 #include "script.h"
 
 #define BUSY_LIMIT_NS    UINT64_C(10000000000) /* longer than this is never quiet */
@@ -204,7 +205,8 @@ struct run {
 	bool overflowed;   /* an EVD did: completions are lost */
 	bool strangers;    /* Sends went to who knows whom: buffers may be taken unseen */
 	bool any_timed;
-	struct text *echo; /* of the last statement; or NULL */
+	struct point *point; /* one more fault; NULL: none */
+	struct text *echo;   /* of the last statement; or NULL */
 	DAT_COUNT objects_before;
 	struct failure failure;
 };

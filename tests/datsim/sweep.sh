@@ -1,0 +1,63 @@
+#!/bin/sh
+# datsim sweep: over all scripts of tests/scripts, each site once and a share of the other points; and that it
+# notices what is wrong. SHARE (percent) in the environment makes it longer; ./check --full sweeps all.
+. "$(dirname "$0")/begin.sh"
+scripts=$here/../scripts
+share=${SHARE:-1}
+cd "$scratch" || exit 99
+# One that fills every table of the adapter has ten thousand points, of the same sites as the others.
+find "$scripts" -name '*.dsim' ! -name limits.dsim | sort > list
+
+# sweeps KIND...: nothing goes wrong that must not
+sweeps() {
+	# shellcheck disable=SC2046
+	"$datsim" sweep --nth "$@" --share "$share" $(cat list) > swept 2>&1
+	code=$?
+	n=$((n + 1))
+	echo "# $*: $(tail -n 1 swept)"
+	if [ $code -eq 0 ]; then
+		echo "ok $n - sweep $*"
+	else
+		echo "not ok $n - sweep $*: exit status $code"
+		grep -A 30 '^not ok' swept | sed 's/^/#   /' | head -n 100
+	fi
+}
+
+cat > good.dsim << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64) x2
+       a: dat_ep_post_send(ep, 64)
+*      b: event recv DTO_COMPLETION length=64
+end    quiet
+END
+cat > fails.dsim << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64) = DAT_INVALID_STATE
+END
+# Nobody answers a request that is held in a name, and the message is never let go: both are seen to.
+cat > open.dsim << 'END'
+use connected a@emu0 b@emu1
+       hold a.ep message 1
+       b: dat_ep_post_recv(ep, 64)
+       a: dat_ep_post_send(ep, 64)
+END
+
+echo 1..18
+sweeps alloc
+sweeps alloc --persistent
+sweeps post
+sweeps post --persistent
+sweeps event
+sweeps event --persistent
+expect 0 '^ok 1 - good.dsim: 3 of 3 points' sweep --nth post good.dsim
+expect 0 '^# 1 of 3 points, all 2 sites' sweep --nth post --only 3 good.dsim
+expect 0 '^ok 1 - open.dsim: 2 of 2 points' sweep --nth post --persistent open.dsim
+expect 0 '^ok 1 - good.dsim: 1 of 6[0-9] points' sweep --nth alloc --only 7 good.dsim
+expect 3 '^not ok 1 - fails.dsim: 0 of 0 points' sweep --nth post fails.dsim
+expect 3 'fails.dsim:2: dat_ep_post_recv returned something else' sweep --nth post fails.dsim
+expect 2 'expected --nth' sweep good.dsim
+expect 2 'no such option' sweep --nth nothing good.dsim
+expect 2 'no such option' sweep --nth post --share 101 good.dsim
+expect 2 'no such option' sweep --nth post --only 0 good.dsim
+expect 2 'expected a script' sweep --nth post
+expect 3 'nonesuch.dsim' sweep --nth post nonesuch.dsim
