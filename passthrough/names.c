@@ -208,7 +208,7 @@ void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size)
 
 /* ---- why a device cannot be used ---- */
 
-/* The libraries lose the reason: EACCES, or ENOENT where there is no such file. */
+/* The libraries may lose the reason: EACCES, or ENOENT where there is no such file. */
 int hw_device_file(const char *name)
 {
 	char path[128];
@@ -233,7 +233,7 @@ static struct ibv_context *open_by_name(const char *name, int *err)
 		errno = 0;
 		verbs = ibv_open_device(list[i]);
 		*err = errno ? errno : EIO;
-		if (!verbs && hw_device_file(list[i]->dev_name))
+		if (!verbs && *err != EACCES && *err != EPERM && hw_device_file(list[i]->dev_name))
 			*err = hw_device_file(list[i]->dev_name);
 	}
 	ibv_free_device_list(list);
