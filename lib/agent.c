@@ -89,7 +89,8 @@ bool agent_waits_below(const struct ia *ia)
 /*
  * In a process of a single thread the calls of every message go around the lock, and so around
  * backend_leave. The provider's table is the backend's own: while an agent waits for its call, those
- * entries are the functions that do not. With several threads nothing goes around, whatever is there.
+ * entries are the functions that do not. With several threads nothing goes around, whatever is there, but
+ * the owner of a biased lock.
  */
 void agents_expect(struct backend *b, int more)
 {
@@ -98,6 +99,15 @@ void agents_expect(struct backend *b, int more)
 	b->agents += more;
 	assert(b->agents >= 0);
 	careful = b->agents > 0;
+	if (b->bias.possible) {
+		b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful
+						       : dat__evd_dequeue_biased;
+		b->provider.ep_post_send_func = careful ? dat__ep_post_send_careful
+							: dat__ep_post_send_biased;
+		b->provider.ep_post_recv_func = careful ? dat__ep_post_recv_careful
+							: dat__ep_post_recv_biased;
+		return;
+	}
 	if (!__libc_single_threaded)
 		return;
 	b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful : dat__evd_dequeue;

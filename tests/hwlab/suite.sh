@@ -72,6 +72,15 @@ DAT_PROVIDER=hw timeout 30 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | g
 verdict $? "rxe0 has no address: said so"
 ip addr add 10.0.0.1/24 dev veth0
 
+# Faults of calls and completions stand in front of a device, too, if asked for; those of packets are refused.
+spoiled() {
+	DAT_PROVIDER=hw DATSIM_FAULTS="line=1 $1" timeout 60 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q "$2"
+	verdict $? "rxe0: fault $1: $2"
+}
+spoiled 'spoil=fail call=dat_ep_post_send nth=3 error=2147680256' 'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
+spoiled 'spoil=complete_as nth=2 completions=1 status=8' 'sends.sends DTO SUCCESS 1 x1, DTO TRANSPORT 0 x1, DTO FLUSHED 0 x3'
+spoiled 'verdict=drop packets=SEND' 'libdat: DATSIM_FAULTS: '
+
 # Until the program says that it is ready: ready FILE
 ready() {
 	local i
