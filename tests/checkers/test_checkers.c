@@ -10,7 +10,7 @@
 #include "tests/checkers/lies.h"
 #include "tests/support/support.h"
 #include "tools/datsim/commands.h"
-#include "tools/datsim/run.h"
+#include "tools/datsim/run/run.h"
 
 #define PAIR     "use connected a@emu0 b@emu1 srq=S max=10\n"
 #define POSTED   "b: dat_srq_post_recv(S, 64) x4\n"

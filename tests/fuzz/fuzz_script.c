@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/datsim/run.h"
+#include "tools/datsim/run/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

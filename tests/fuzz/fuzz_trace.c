@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/datsim/pcapng.h"
-#include "tools/datsim/picture.h"
+#include "tools/datsim/show/pcapng.h"
+#include "tools/datsim/show/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -87,10 +87,10 @@ rule_members() {
 		$2 != "*" && $2 !~ /\./ { print $1, $2 }' "$tree/tests/headers/layout.tsv" |
 		while read -r type member; do
 			case $member in ep_attr | lmr_triplet | region_desc) continue ;; esac
-			grep -qw "$member" "$tree/tools/datsim/layouts.c" || echo "$type.$member has no name"
+			grep -qw "$member" "$tree/tools/datsim/script/layouts.c" || echo "$type.$member has no name"
 		done
 	for part in lmr_context virtual_address segment_length for_va for_lmr_handle; do
-		grep -qw "$part" "$tree/tools/datsim/layouts.c" || echo "$part has no name"
+		grep -qw "$part" "$tree/tools/datsim/script/layouts.c" || echo "$part has no name"
 	done
 }
 
@@ -100,11 +100,11 @@ rule() {
 	n=$((n + 1))
 	found=$($1)
 	rm -rf "$work/planted"
-	mkdir -p "$work/planted/tests" "$work/planted/lib" "$work/planted/tools/datsim"
+	mkdir -p "$work/planted/tests" "$work/planted/lib" "$work/planted/tools/datsim/script"
 	cp -r "$top_srcdir/tests/scripts" "$top_srcdir/tests/headers" "$top_srcdir/tests/conformance" \
 		"$work/planted/tests"
 	cp "$top_srcdir/lib/libdat.map" "$work/planted/lib"
-	cp "$top_srcdir/tools/datsim/layouts.c" "$work/planted/tools/datsim"
+	cp "$top_srcdir/tools/datsim/script/layouts.c" "$work/planted/tools/datsim/script"
 	cp "$work/impossible" "$work/kept"
 	chmod -R u+w "$work/planted"
 	case $2 in
@@ -130,4 +130,4 @@ rule rule_success lib/libdat.map 's/^	dat_strerror;/&\n	dat_strerrors;/' "every 
 rule rule_error tests/scripts/helper/strerror.dsim 's/ = DAT_INVALID_PARAMETER//' "every call fails in a script"
 rule rule_codes tests/scripts/rdma/read.dsim 's/ = DAT_LENGTH_ERROR//' "every return code of every call is shown by a script"
 rule rule_no_idle_excuse impossible "dat_strerror	error	a reason" "what is excused is not shown"
-rule rule_members tools/datsim/layouts.c 's/supports_multipath/x/' "every member of a structure has its name"
+rule rule_members tools/datsim/script/layouts.c 's/supports_multipath/x/' "every member of a structure has its name"

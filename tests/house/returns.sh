@@ -2,7 +2,7 @@
 # What `datsim sweep` takes for a documented error is what the headers list behind "Errors:". A rule prints the
 # calls where the two differ; it passes if it prints nothing for the tree, and something after a mistake.
 headers=$top_srcdir/include/dat
-table=$top_srcdir/tools/datsim/returns.c
+table=$top_srcdir/tools/datsim/run/returns.c
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 

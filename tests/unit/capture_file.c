@@ -4,7 +4,7 @@
 
 #include "tests/support/support.h"
 #include "tests/unit/capture_file.h"
-#include "tools/datsim/pcapng.h"
+#include "tools/datsim/show/pcapng.h"
 
 struct capture_file file;
 

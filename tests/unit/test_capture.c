@@ -5,7 +5,7 @@
  */
 #include "tests/support/support.h"
 #include "tests/unit/capture_file.h"
-#include "tools/datsim/roce.h"
+#include "tools/datsim/show/roce.h"
 
 struct seen {
 	uint32_t interface;

@@ -5,7 +5,7 @@
  */
 #include "tests/support/support.h"
 #include "tests/unit/capture_file.h"
-#include "tools/datsim/iwarp.h"
+#include "tools/datsim/show/iwarp.h"
 
 #define STREAM 16384
 #define FRAMES 64

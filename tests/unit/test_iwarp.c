@@ -4,8 +4,8 @@
  * of its own, frames and headers by opcode, check sums of TCP, places in a stream.
  */
 #include "tests/support/support.h"
-#include "tools/datsim/iwarp.h"
-#include "tools/datsim/tcp.h"
+#include "tools/datsim/show/iwarp.h"
+#include "tools/datsim/show/tcp.h"
 
 static uint32_t number(const uint8_t *at, int bytes)
 {

@@ -6,7 +6,7 @@
 #include <ctype.h>
 
 #include "tests/support/support.h"
-#include "tools/datsim/roce.h"
+#include "tools/datsim/show/roce.h"
 
 #define IP     14 /* where headers begin */
 #define BTH    (IP + 28)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "clauses.h"
-#include "device.h"
+#include "tools/datsim/run/device.h"
 #include "files.h"
 #include "jobs.h"
 #include "junit.h"

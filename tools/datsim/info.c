@@ -8,7 +8,7 @@
 
 #include <dat/sim.h>
 
-#include "values.h"
+#include "tools/datsim/script/values.h"
 
 static unsigned long long knob_value(const DAT_SIM_CONFIG *config, size_t i)
 {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device.h"
+#include "tools/datsim/run/device.h"
 
 /* What a child says of its script; the report follows. Trace and report stay on this machine. */
 struct message {

@@ -9,7 +9,7 @@
 #ifndef DATSIM_JOBS_H
 #define DATSIM_JOBS_H
 
-#include "run.h"
+#include "tools/datsim/run/run.h"
 
 #define JOBS_MAX 256
 

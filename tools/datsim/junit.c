@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "xml.h"
+#include "tools/datsim/show/xml.h"
 
 static void add_escaped(struct text *text, const char *s)
 {

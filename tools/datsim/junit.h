@@ -8,7 +8,7 @@
 #ifndef DATSIM_JUNIT_H
 #define DATSIM_JUNIT_H
 
-#include "run.h"
+#include "tools/datsim/run/run.h"
 
 struct junit {
 	struct text cases;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "diag.h"
+#include "tools/datsim/script/diag.h"
 #include "files.h"
 
 #ifdef HAVE_CONFIG_H

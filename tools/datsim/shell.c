@@ -17,8 +17,8 @@
 
 #include "commands.h"
 #include "files.h"
-#include "run.h"
-#include "show.h"
+#include "tools/datsim/run/run.h"
+#include "tools/datsim/show/show.h"
 
 struct shell {
 	struct text script; /* the lines that were taken */

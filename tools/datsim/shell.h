@@ -5,7 +5,7 @@
 #ifndef DATSIM_SHELL_H
 #define DATSIM_SHELL_H
 
-#include "script.h"
+#include "tools/datsim/script/script.h"
 
 /* Words that may be completed: calls, keywords, names and fields. */
 struct words {

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "run.h"
+#include "tools/datsim/run/run.h"
 
 void tap_plan(FILE *out, size_t tests);
 void tap_result(FILE *out, size_t number, const char *name, const struct verdict *verdict);

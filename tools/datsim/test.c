@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device.h"
+#include "tools/datsim/run/device.h"
 #include "jobs.h"
 #include "files.h"
 #include "junit.h"
-#include "origin.h"
+#include "tools/datsim/program/origin.h"
 #include "scripts.h"
-#include "show.h"
+#include "tools/datsim/show/show.h"
 #include "tap.h"
 
 struct test_options {

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * datsim explore: a script under many schedules, until one fails; that one is made short.
+ *
+ * Schedules are run in this process and untraced; only what fails is run again, both ways, as
+ * `datsim test` does it.
+ */
+#include "explore.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
+#include "tools/datsim/jobs.h"
+
+#define RUNS_USUAL       100000
+#define RUNS_OF_PROGRAMS 10000
+#define HANG_SECONDS     2
+
+struct explorer {
+	const char *path;
+	struct course course;
+	struct text content;
+	struct plan plan;
+	struct schedule schedule;
+	uint64_t failed; /* the number of the schedule that does */
+};
+
+/* ---- one schedule ---- */
+
+static void run_schedule(struct explorer *explorer, uint64_t number, bool untraced,
+			 struct verdict *verdict)
+{
+	struct options options = { .has_seed = true, .untraced = untraced };
+	struct schedule *schedule = &explorer->schedule;
+
+	schedule_make(schedule, &explorer->plan, explorer->course.seed, number);
+	options.seed = schedule->seed;
+	run_text(explorer->path, text_of(&schedule->text), schedule->text.length, &options,
+		 verdict);
+}
+
+/* ---- all of them ---- */
+
+/* What those who share the work tell each other, in memory that they share. */
+struct shared {
+	_Atomic uint64_t failed; /* the lowest number of a schedule that fails */
+	_Atomic uint64_t done;
+};
+
+/* Until one fails, here or elsewhere at a lower number. */
+static void work(struct explorer *explorer, struct shared *shared)
+{
+	uint64_t number, failed;
+	struct verdict verdict;
+	bool good = true;
+
+	while (good && course_next(&explorer->course, &number) && number < shared->failed) {
+		run_schedule(explorer, number, true, &verdict);
+		good = verdict.code == EXIT_PASS;
+		verdict_free(&verdict);
+		shared->done++;
+	}
+	failed = shared->failed;
+	while (!good && number < failed &&
+	       !atomic_compare_exchange_weak(&shared->failed, &failed, number))
+		;
+}
+
+/* One of `jobs` of them: every so-manieth schedule. */
+static void __attribute__((noreturn))
+be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
+{
+	struct course *course = &explorer->course;
+	uint64_t jobs = (uint64_t)course->jobs;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	course->progress = false;
+	course->first += index * course->shards;
+	course->shards *= jobs;
+	if (course->runs && course->runs <= index)
+		_exit(0);
+	if (course->runs)
+		course->runs = (course->runs - index + jobs - 1) / jobs;
+	work(explorer, shared);
+	_exit(0);
+}
+
+static bool wait_for_workers(struct explorer *explorer, const struct shared *shared, int count)
+{
+	int status, left = count;
+	bool good = true;
+	pid_t pid;
+
+	while (left > 0) {
+		pid = waitpid(-1, &status, explorer->course.progress ? WNOHANG : 0);
+		if (pid > 0) {
+			good = good && WIFEXITED(status) && !WEXITSTATUS(status);
+			left--;
+		} else if (pid == 0) {
+			poll(NULL, 0, 100);
+			course_tell(&explorer->course, shared->done);
+		} else if (errno != EINTR) {
+			break;
+		}
+	}
+	return good;
+}
+
+/* False: a worker came to a bad end, which no schedule is to blame for. */
+static bool share_work(struct explorer *explorer, struct shared *shared)
+{
+	struct course *course = &explorer->course;
+	int i, count = 0;
+	pid_t pid;
+	bool good;
+
+	fflush(NULL);
+	course_tell(course, 0);
+	for (i = 0; i < course->jobs; i++) {
+		pid = fork();
+		if (pid == 0)
+			be_worker(explorer, shared, (uint64_t)i);
+		count += pid > 0;
+	}
+	good = wait_for_workers(explorer, shared, count) && count == course->jobs;
+	course->done = shared->done;
+	return good;
+}
+
+static int find_failure(struct explorer *explorer, bool *found)
+{
+	struct course *course = &explorer->course;
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int code = EXIT_PASS;
+
+	if (shared == MAP_FAILED)
+		return EXIT_INTERNAL;
+	shared->failed = UINT64_MAX;
+	if (course->jobs == 1)
+		work(explorer, shared);
+	else if (!share_work(explorer, shared))
+		code = usage_error("explore", "a process that ran schedules came to a bad end");
+	course_end(course);
+	*found = shared->failed != UINT64_MAX;
+	explorer->failed = shared->failed;
+	munmap(shared, sizeof(*shared));
+	return code == EXIT_PASS ? code : EXIT_INTERNAL;
+}
+
+/* ---- what was found ---- */
+
+/* FILE.dsim: FILE.shrunk.dsim */
+static void out_name(const struct explorer *explorer, struct text *name)
+{
+	size_t n = strlen(explorer->path);
+
+	if (explorer->course.out) {
+		text_add(name, "%s", explorer->course.out);
+		return;
+	}
+	if (n > 5 && !strcmp(explorer->path + n - 5, ".dsim"))
+		n -= 5;
+	text_append(name, explorer->path, n);
+	text_add(name, ".shrunk.dsim");
+}
+
+bool explore_write(const char *path, const struct text *text)
+{
+	struct text error = { 0 };
+	bool good = write_whole(path, text_of(text), text->length, &error);
+
+	fflush(stdout);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	return good;
+}
+
+static void report(const struct explorer *explorer, const struct lines *lines,
+		   const struct verdict *verdict)
+{
+	size_t i;
+
+	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; shrunk to %zu lines:\n",
+	       explorer->path, (unsigned long long)explorer->schedule.number,
+	       (unsigned long long)explorer->course.seed,
+	       (unsigned long long)course_before(&explorer->course, explorer->failed),
+	       lines->count);
+	puts("");
+	for (i = 0; i < lines->count; i++)
+		printf("  %s\n", lines->line[i].text);
+	puts("");
+	fputs(text_of(&verdict->report), stdout);
+}
+
+static int shrink_failure(struct explorer *explorer, const struct verdict *failure)
+{
+	struct text name = { 0 }, text = { 0 };
+	uint64_t seed = explorer->schedule.seed;
+	struct options options = { .has_seed = true };
+	struct verdict verdict;
+	struct lines lines;
+	int code;
+
+	out_name(explorer, &name);
+	lines_split(&lines, &explorer->plan, &explorer->schedule);
+	shrink(&lines, text_of(&name), failure, &seed);
+	lines_join(&lines, true, &text);
+	options.seed = seed;
+	run_text(text_of(&name), text_of(&text), text.length, &options, &verdict);
+	report(explorer, &lines, &verdict);
+	code = (int)verdict.code;
+	if (verdict.code == EXIT_PASS) {
+		/* What differs from run to run is a fault of this tool, or of what is under it. */
+		puts("the schedule does not fail when it is run again");
+		code = EXIT_INTERNAL;
+	} else {
+		explore_write(text_of(&name), &text);
+	}
+	verdict_free(&verdict);
+	lines_free(&lines);
+	text_free(&text);
+	text_free(&name);
+	return code;
+}
+
+/* ---- the script ---- */
+
+/* It must be good, and hold while nothing is done to it. */
+static int look_at_script(struct explorer *explorer)
+{
+	struct options options = { .has_seed = false };
+	DAT_SIM_CONFIG config;
+	struct script script;
+	struct verdict verdict;
+	int code;
+
+	run_text(explorer->path, text_of(&explorer->content), explorer->content.length, &options,
+		 &verdict);
+	code = (int)verdict.code;
+	if (code != EXIT_PASS)
+		fputs(text_of(&verdict.report), code == EXIT_USAGE ? stderr : stdout);
+	if (code != EXIT_PASS && code != EXIT_USAGE && code != EXIT_UNSUPPORTED)
+		puts("this is without any fault: nothing was explored");
+	verdict_free(&verdict);
+	if (code != EXIT_PASS || dat_sim_config_init(&config) != DAT_SUCCESS)
+		return code != EXIT_PASS ? code : EXIT_USAGE;
+	if (script_load(&script, explorer->path, text_of(&explorer->content),
+			explorer->content.length, &config)) {
+		plan_make(&explorer->plan, &script);
+		explorer->plan.kinds = explorer->course.kinds;
+		if (script.must_fail)
+			code = usage_error("explore", "%s is to fail: it says \"# Failure:\"",
+					   explorer->path);
+	}
+	script_free(&script);
+	return code;
+}
+
+static int explore(struct explorer *explorer)
+{
+	struct verdict verdict;
+	int code = look_at_script(explorer);
+	bool found = false;
+
+	if (code == EXIT_PASS)
+		code = find_failure(explorer, &found);
+	if (code != EXIT_PASS)
+		return code;
+	if (!found) {
+		printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
+		       (unsigned long long)explorer->course.done,
+		       (unsigned long long)explorer->course.seed);
+		return EXIT_PASS;
+	}
+	run_schedule(explorer, explorer->failed, true, &verdict);
+	/* Only what a script can fail with; the rest is this tool's own fault. */
+	code = EXIT_INTERNAL;
+	if (verdict.code == EXIT_FAILED || verdict.code == EXIT_CHECKER ||
+	    verdict.code == EXIT_NOT_QUIET)
+		code = shrink_failure(explorer, &verdict);
+	else
+		fputs(text_of(&verdict.report), stdout);
+	verdict_free(&verdict);
+	return code;
+}
+
+/* ---- the command line ---- */
+
+static bool parse_number(const char *s, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(s, &end, 10);
+	return *s >= '0' && *s <= '9' && !*end && !errno;
+}
+
+/* 0.2 */
+static bool parse_seconds(const char *s, double *seconds)
+{
+	if (!*s || s[strspn(s, "0123456789.")])
+		return false;
+	*seconds = strtod(s, NULL);
+	return *seconds >= 0.01 && *seconds <= 3600;
+}
+
+/* 1/8 .. 8/8 */
+static bool parse_shard(const char *s, struct explorer *explorer)
+{
+	const char *slash = strchr(s, '/');
+	char part[21];
+
+	if (!slash || (size_t)(slash - s) >= sizeof(part))
+		return false;
+	memcpy(part, s, (size_t)(slash - s));
+	part[slash - s] = '\0';
+	return parse_number(part, &explorer->course.shard) &&
+	       parse_number(slash + 1, &explorer->course.shards) && explorer->course.shard >= 1 &&
+	       explorer->course.shard <= explorer->course.shards;
+}
+
+static bool take_option(struct explorer *explorer, const char *option, const char *value)
+{
+	uint64_t number;
+
+	if (!strcmp(option, "--out")) {
+		explorer->course.out = value;
+		return true;
+	}
+	if (!strcmp(option, "--shard"))
+		return parse_shard(value, explorer);
+	if (!strcmp(option, "--hang"))
+		return parse_seconds(value, &explorer->course.hang);
+	if (!strcmp(option, "-j"))
+		return jobs_parse(value, &explorer->course.jobs);
+	if (!strcmp(option, "--faults")) {
+		explorer->course.kinds = kinds_parse(value);
+		return explorer->course.kinds != 0;
+	}
+	if (!parse_number(value, &number))
+		return false;
+	if (!strcmp(option, "--seed"))
+		explorer->course.seed = number;
+	else if (!strcmp(option, "--first"))
+		explorer->course.first = number;
+	else if (!strcmp(option, "--runs") && number)
+		explorer->course.runs = number;
+	else if (!strcmp(option, "--seconds") && number && number <= INT32_MAX)
+		explorer->course.seconds = (unsigned long)number;
+	else
+		return false;
+	return true;
+}
+
+int command_explore(int argc, char **argv)
+{
+	struct explorer explorer = { .course = { .seed = 1,
+						 .shard = 1,
+						 .shards = 1,
+						 .jobs = 1,
+						 .hang = HANG_SECONDS,
+						 .kinds = kinds_usual() } };
+	struct text error = { 0 };
+	int i, code = EXIT_USAGE;
+	bool program;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i += 2) {
+		if (!strcmp(argv[i], "--"))
+			break;
+		if (!strcmp(argv[i], "--help")) {
+			fputs(help_explore, stdout);
+			return EXIT_PASS;
+		}
+		if (i + 1 == argc || !take_option(&explorer, argv[i], argv[i + 1]))
+			return usage_error("explore", "%s: no such option, or not with that value",
+					   argv[i]);
+	}
+	program = i < argc && !strcmp(argv[i], "--");
+	if (program ? i + 1 == argc : i + 1 != argc)
+		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
+	if (!explorer.course.runs && !explorer.course.seconds)
+		explorer.course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
+	/* Memory of a fixture is large and hardly touched: always fresh pages, never cleared ones. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	explorer.course.progress = isatty(STDERR_FILENO);
+	if (program)
+		return explore_program(&explorer.course, argv + i + 1);
+	explorer.path = argv[i];
+	if (read_whole(explorer.path, SCRIPT_BYTES_MAX, &explorer.content, &error))
+		code = explore(&explorer);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	text_free(&explorer.schedule.text);
+	text_free(&explorer.content);
+	return code;
+}

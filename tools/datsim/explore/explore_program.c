@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * datsim explore -- PROGRAM: a program that is linked with -ldat, run again and again (runner.h). A
+ * schedule is a script of `datsim run --script`: what the fabric is like, and faults, all of which end
+ * at some time; whatever they did, the program then has to come to its end by itself, and well.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/datsim/program/account.h"
+#include "tools/datsim/commands.h"
+#include "explore.h"
+#include "tools/datsim/files.h"
+#include "tools/datsim/program/origin.h"
+#include "tools/datsim/program/program_script.h"
+#include "tools/datsim/program/runner.h"
+#include "tools/datsim/show/trace.h"
+
+#define ERRORS_SHOWN 2000 /* bytes of what the program said last */
+#define CONFIRMED_BY 3    /* runs in processes of their own */
+
+struct hunt {
+	struct course *course;
+	char **argv;
+	struct plan plan;
+	struct runners runners;
+	struct schedule schedule;
+	bool found;
+	uint64_t number; /* of the first schedule that fails */
+	struct outcome failure;
+};
+
+/* ---- a schedule as a program is told ---- */
+
+/* False: the lines are no script; while one is made short that can be. */
+static bool compile(const char *lines, size_t length, struct text *settings)
+{
+	struct text error = { 0 };
+	struct program_script ps;
+	bool good = program_script_load(&ps, "schedule", lines, length, &error);
+
+	settings->length = 0;
+	text_append(settings, "\n", 1); /* nothing to say is a message too */
+	if (good)
+		program_script_settings(&ps, settings);
+	program_script_free(&ps);
+	text_free(&error);
+	return good;
+}
+
+/* ---- the hunt ---- */
+
+static bool begin_next(struct hunt *hunt, struct runner *runner)
+{
+	struct text settings = { 0 };
+	uint64_t number;
+	bool good = course_next(hunt->course, &number);
+
+	if (good) {
+		schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, number);
+		runner->number = number;
+		good = compile(text_of(&hunt->schedule.text), hunt->schedule.text.length,
+			       &settings) &&
+		       runner_begin(&hunt->runners, runner, text_of(&settings));
+	}
+	text_free(&settings);
+	return good;
+}
+
+/* The first in the order of schedules, whichever ended first. */
+static void take_outcome(struct hunt *hunt, const struct runner *runner)
+{
+	if (runner->outcome.how == ENDED_WELL || (hunt->found && hunt->number < runner->number))
+		return;
+	hunt->found = true;
+	hunt->number = runner->number;
+	hunt->failure = runner->outcome;
+}
+
+static void run_schedules(struct hunt *hunt)
+{
+	struct runners *runners = &hunt->runners;
+	bool more = true, was_busy[RUNNERS_MAX] = { false };
+	int i, busy;
+
+	do {
+		busy = 0;
+		for (i = 0; i < runners->count; i++) {
+			if (was_busy[i] && !runners->list[i].busy)
+				take_outcome(hunt, &runners->list[i]);
+			if (!runners->list[i].busy && more && !hunt->found)
+				more = begin_next(hunt, &runners->list[i]);
+			was_busy[i] = runners->list[i].busy;
+			busy += was_busy[i];
+		}
+		if (busy)
+			runners_wait(runners);
+	} while (busy);
+}
+
+/* ---- what was found, made short ---- */
+
+static bool fails_so(const struct lines *lines, void *ctx)
+{
+	struct hunt *hunt = ctx;
+	struct text text = { 0 }, settings = { 0 };
+	struct outcome outcome;
+	bool good;
+
+	lines_join(lines, true, &text);
+	good = compile(text_of(&text), text.length, &settings) &&
+	       runner_run(&hunt->runners, text_of(&settings), &outcome) &&
+	       same_outcome(&outcome, &hunt->failure);
+	text_free(&settings);
+	text_free(&text);
+	return good;
+}
+
+static void make_short(struct hunt *hunt, struct lines *lines)
+{
+	struct shrinking shrinking = { .lines = lines,
+				       .fails = fails_so,
+				       .ctx = hunt,
+				       .words = true };
+
+	schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, hunt->number);
+	lines_split(lines, &hunt->plan, &hunt->schedule);
+	/* What never comes to an end is not waited for as long each time. */
+	if (hunt->failure.how == ENDED_HUNG)
+		hunt->runners.seconds /= 10;
+	shrink_lines(&shrinking);
+	hunt->runners.seconds = hunt->course->hang;
+}
+
+/* What the program wrote to its standard error output, the end of it. */
+static void show_errors(int fd)
+{
+	char last[ERRORS_SHOWN + 1];
+	struct text text = { 0 };
+	off_t length = lseek(fd, 0, SEEK_END);
+	ssize_t n;
+	char *line, *rest = last;
+
+	n = pread(fd, last, ERRORS_SHOWN, length > ERRORS_SHOWN ? length - ERRORS_SHOWN : 0);
+	if (n <= 0)
+		return;
+	last[n] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		if (!*line && !rest)
+			break;
+		text_add(&text, "  ");
+		text_printable(&text, line, strlen(line));
+		text_add(&text, "\n");
+	}
+	printf("it said:\n%s", text_of(&text));
+	text_free(&text);
+}
+
+/* In processes of their own, as `datsim run` starts it. False: it is not always the same. */
+static bool confirm(struct hunt *hunt, const struct lines *lines)
+{
+	FILE *errors = tmpfile();
+	struct runners alone = hunt->runners;
+	struct text text = { 0 }, settings = { 0 };
+	struct outcome outcome;
+	bool good = true;
+	int i;
+
+	alone.starts_anew = true;
+	alone.count = 1;
+	runners_start(&alone);
+	lines_join(lines, true, &text);
+	compile(text_of(&text), text.length, &settings);
+	for (i = 0; i < (hunt->failure.how == ENDED_HUNG ? 1 : CONFIRMED_BY) && good; i++) {
+		alone.errors = errors && i == 0 ? fileno(errors) : -1;
+		good = runner_run(&alone, text_of(&settings), &outcome) &&
+		       same_outcome(&outcome, &hunt->failure);
+	}
+	runners_end(&alone);
+	if (errors) {
+		show_errors(fileno(errors));
+		fclose(errors);
+	}
+	text_free(&settings);
+	text_free(&text);
+	return good;
+}
+
+/* DIR/PROGRAM: PROGRAM.shrunk.dsim */
+static void out_name(const struct hunt *hunt, struct text *name)
+{
+	const char *slash = strrchr(hunt->argv[0], '/');
+
+	if (hunt->course->out)
+		text_add(name, "%s", hunt->course->out);
+	else
+		text_add(name, "%s.shrunk.dsim", slash ? slash + 1 : hunt->argv[0]);
+}
+
+static void print_replay(const struct hunt *hunt, const char *path)
+{
+	struct text line = { 0 };
+	char **argv;
+
+	if (hunt->failure.how == ENDED_HUNG)
+		text_add(&line, "timeout %g ", 10 * hunt->course->hang);
+	if (hunt->failure.how == ENDED_STUCK && !getenv("DATSIM_STUCK"))
+		text_add(&line, "DATSIM_STUCK=abort ");
+	knobs_add(&line);
+	text_add(&line, "datsim run --script ");
+	word_add(&line, path);
+	text_add(&line, " --");
+	for (argv = hunt->argv; *argv; argv++) {
+		text_add(&line, " ");
+		word_add(&line, *argv);
+	}
+	printf("replay:   %s\n", text_of(&line));
+	text_free(&line);
+}
+
+static int report(struct hunt *hunt, const struct lines *lines)
+{
+	struct text name = { 0 }, text = { 0 }, what = { 0 };
+	int code = outcome_code(&hunt->failure);
+	size_t i;
+
+	out_name(hunt, &name);
+	outcome_add(&what, &hunt->failure);
+	printf("%s: schedule %llu of seed %llu %s, after %llu that hold; shrunk to %zu lines:\n\n",
+	       hunt->argv[0], (unsigned long long)hunt->number,
+	       (unsigned long long)hunt->course->seed, text_of(&what),
+	       (unsigned long long)course_before(hunt->course, hunt->number), lines->count);
+	for (i = 0; i < lines->count; i++)
+		printf("  %s\n", lines->line[i].text);
+	puts("");
+	if (!confirm(hunt, lines))
+		puts("it does not fail each time it is run so: does it use threads, a clock, or a file that "
+		     "its runs share?");
+	lines_join(lines, true, &text);
+	if (explore_write(text_of(&name), &text))
+		print_replay(hunt, text_of(&name));
+	text_free(&what);
+	text_free(&text);
+	text_free(&name);
+	return code;
+}
+
+/* ---- the program undisturbed ---- */
+
+static void add_link(struct plan *plan, struct span from, struct span to)
+{
+	char link[sizeof(plan->links[0])];
+	size_t i;
+	int a = (int)strcspn(from.s, ". \n"), b = (int)strcspn(to.s, ". \n");
+
+	if (snprintf(link, sizeof(link), "%.*s>%.*s", a, from.s, b, to.s) >= (int)sizeof(link))
+		return;
+	for (i = 0; i < plan->link_count; i++) {
+		if (!strcmp(plan->links[i], link))
+			return;
+	}
+	if (i < ARRAY_SIZE(plan->links))
+		strcpy(plan->links[plan->link_count++], link);
+}
+
+/* Which links it uses, and for how long. */
+static void study_trace(struct plan *plan, const char *path)
+{
+	struct text content = { 0 }, error = { 0 };
+	struct trace_reader reader = { 0 };
+	struct trace_line line;
+
+	if (read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
+	    trace_open(&reader, path, text_of(&content), content.length)) {
+		while (trace_next(&reader, &line)) {
+			plan->span_us = line.ns / 1000;
+			if (span_is(line.verb, "packet"))
+				add_link(plan, line.object, trace_value(&line, "to"));
+		}
+	}
+	trace_close(&reader);
+	text_free(&content);
+	text_free(&error);
+}
+
+static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
+{
+	hunt->plan = (struct plan){ .text = "",
+				    .program = true,
+				    .kinds = hunt->course->kinds,
+				    .settings = settings_free(),
+				    .rnr = config->profile == DAT_SIM_PROFILE_IB,
+				    .retry = (int)config->retry - 4,
+				    .rnr_retry = (int)config->rnr_retry - 2 };
+}
+
+static int run_undisturbed(struct hunt *hunt, const char *trace)
+{
+	struct text settings = { 0 }, what = { 0 };
+	struct outcome outcome = { .how = ENDED_WELL };
+	FILE *errors = tmpfile();
+	int code = EXIT_INTERNAL;
+
+	text_add(&settings, "DATSIM_TRACE=%s\n", trace);
+	hunt->runners.starts_anew = true;
+	hunt->runners.errors = errors ? fileno(errors) : -1;
+	runners_start(&hunt->runners);
+	if (runner_run(&hunt->runners, text_of(&settings), &outcome)) {
+		code = outcome_code(&outcome);
+		outcome_add(&what, &outcome);
+		if (outcome.how == ENDED_LEFT) {
+			printf("%s %s as it is: what it leaves is no failure\n", hunt->argv[0],
+			       text_of(&what));
+			hunt->runners.leaves = true;
+			code = EXIT_PASS;
+		} else if (code) {
+			printf("%s %s as it is: nothing was explored\n", hunt->argv[0],
+			       text_of(&what));
+			if (errors)
+				show_errors(fileno(errors));
+		}
+	}
+	if (errors)
+		fclose(errors);
+	hunt->runners.starts_anew = false;
+	hunt->runners.errors = -1;
+	text_free(&settings);
+	text_free(&what);
+	return code;
+}
+
+static int look_at_program(struct hunt *hunt)
+{
+	struct text folder = { 0 }, trace = { 0 }, error = { 0 };
+	DAT_SIM_CONFIG config;
+	int code = EXIT_INTERNAL;
+
+	if (dat_sim_config_init(&config) != DAT_SUCCESS)
+		return EXIT_USAGE;
+	plan_program(hunt, &config);
+	if (scratch_folder(&folder, &error)) {
+		text_add(&trace, "%s/trace", text_of(&folder));
+		code = run_undisturbed(hunt, text_of(&trace));
+		study_trace(&hunt->plan, text_of(&trace));
+		unlink(text_of(&trace));
+		rmdir(text_of(&folder));
+	}
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	text_free(&trace);
+	text_free(&folder);
+	return code;
+}
+
+/* Faults, virtual time and a fabric that nobody else is on: the emulator's own. */
+static bool alone_on_emu(void)
+{
+	const char *provider = getenv("DAT_PROVIDER");
+
+	if (getenv("DATSIM_FABRIC"))
+		usage_error("explore",
+			    "DATSIM_FABRIC is set: a program is explored on a fabric of its own");
+	else if (provider && strcmp(provider, "emu") != 0)
+		usage_error("explore", "DAT_PROVIDER=%s: programs are explored on emu", provider);
+	else
+		return true;
+	return false;
+}
+
+int explore_program(struct course *course, char **argv)
+{
+	struct hunt hunt = { .course = course,
+			     .argv = argv,
+			     .runners = { .argv = argv, .count = 1, .seconds = course->hang } };
+	struct lines lines;
+	int code = EXIT_USAGE;
+
+	if (alone_on_emu())
+		code = look_at_program(&hunt);
+	if (code)
+		return code;
+	hunt.runners.count = course->jobs < RUNNERS_MAX ? course->jobs : RUNNERS_MAX;
+	runners_start(&hunt.runners);
+	run_schedules(&hunt);
+	course_end(course);
+	if (hunt.found) {
+		make_short(&hunt, &lines);
+		code = report(&hunt, &lines);
+		lines_free(&lines);
+	} else {
+		printf("%s: %llu schedules of seed %llu hold\n", argv[0],
+		       (unsigned long long)course->done, (unsigned long long)course->seed);
+	}
+	runners_end(&hunt.runners);
+	text_free(&hunt.schedule.text);
+	return code;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "origin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/datsim/files.h"
+#include "tools/datsim/run/run.h"
+#include "tools/datsim/show/trace.h"
+
+static const char command_mark[] = "# command=";
+static const char script_mark[] = "# script=";
+
+/* Those that decide what happens. */
+static const char *const knobs[] = {
+	"DAT_PROVIDER",          "DATSIM_PROFILE",         "DATSIM_SEED",
+	"DATSIM_LATENCY_NS",     "DATSIM_BANDWIDTH_BPS",   "DATSIM_MTU",
+	"DATSIM_RNR_RETRY",      "DATSIM_RNR_TIMER_NS",    "DATSIM_RETRY",
+	"DATSIM_RETRY_TIMER_NS", "DATSIM_POLL_QUANTUM_NS", "DATSIM_FAULTS",
+	"DATSIM_STUCK",
+};
+
+void word_add(struct text *text, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./-+=@%:,";
+
+	if (*word && strspn(word, plain) == strlen(word)) {
+		text_add(text, "%s", word);
+		return;
+	}
+	text_add(text, "'");
+	for (; *word; word++) {
+		if (*word == '\'')
+			text_add(text, "'\\''");
+		else
+			text_printable(text, word, 1);
+	}
+	text_add(text, "'");
+}
+
+void knobs_add(struct text *text)
+{
+	const char *value;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
+		value = getenv(knobs[i]);
+		if (!value)
+			continue;
+		text_add(text, "%s=", knobs[i]);
+		word_add(text, value);
+		text_add(text, " ");
+	}
+}
+
+bool is_knob(const char *name, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
+		if (strlen(knobs[i]) == length && !memcmp(knobs[i], name, length))
+			return true;
+	}
+	return false;
+}
+
+void knobs_unset(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(knobs); i++)
+		unsetenv(knobs[i]);
+}
+
+/* ---- into a trace ---- */
+
+void origin_insert(struct text *trace, const char *command, const char *script)
+{
+	const char *text = text_of(trace), *first = strchr(text, '\n');
+	struct text whole = { 0 };
+
+	if (!first)
+		return;
+	text_append(&whole, text, (size_t)(first - text) + 1);
+	text_add(&whole, "%s%s\n", command_mark, command);
+	if (script) {
+		text_add(&whole, "%s", script_mark);
+		text_printable(&whole, script, strlen(script));
+		text_add(&whole, "\n");
+	}
+	text_append(&whole, first + 1, trace->length - (size_t)(first - text) - 1);
+	text_free(trace);
+	*trace = whole;
+}
+
+void origin_insert_file(const char *path, const char *command)
+{
+	struct text trace = { 0 }, error = { 0 };
+	struct trace_reader reader = { 0 };
+
+	if (read_whole(path, TRACE_BYTES_MAX, &trace, &error) &&
+	    trace_open(&reader, path, text_of(&trace), trace.length)) {
+		origin_insert(&trace, command, NULL);
+		write_whole(path, text_of(&trace), trace.length, &error);
+	}
+	trace_close(&reader);
+	text_free(&trace);
+	text_free(&error);
+}
+
+bool is_origin(const char *line, size_t length)
+{
+	struct span span = { line, length };
+
+	return span_starts(span, command_mark) || span_starts(span, script_mark);
+}
+
+/* ---- out of it again ---- */
+
+/* One word from *at on, up to a blank; what is between quotes stays as it is. */
+static bool take_word(const char **at, const char *end, struct text *word)
+{
+	bool quoted = false;
+
+	for (; *at < end && (quoted || **at != ' '); ++*at) {
+		if (**at == '\'') {
+			quoted = !quoted;
+		} else if (!quoted && **at == '\\') {
+			if (++*at == end)
+				return false;
+			text_append(word, *at, 1);
+		} else {
+			text_append(word, *at, 1);
+		}
+	}
+	return !quoted;
+}
+
+bool command_split(struct command *cmd, const char *line, size_t length)
+{
+	const char *end = line + length;
+	struct text word = { 0 };
+	bool good = true;
+
+	memset(cmd, 0, sizeof(*cmd));
+	while (good && line < end) {
+		if (*line == ' ') {
+			line++;
+			continue;
+		}
+		word.length = 0;
+		good = cmd->count < WORDS_MAX && take_word(&line, end, &word);
+		if (good)
+			cmd->word[cmd->count++] =
+				arena_copy(&cmd->memory, text_of(&word), word.length);
+	}
+	text_free(&word);
+	return good && cmd->count > 0;
+}
+
+void command_free(struct command *cmd)
+{
+	arena_free(&cmd->memory);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "programs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <dat/sim.h>
+
+#include "tools/datsim/commands.h"
+
+#define EXIT_CANNOT_RUN   126 /* as shells have it */
+#define EXIT_NO_PROGRAM   127
+#define EXIT_SIGNAL_ABOVE 128
+
+#define LOOK_NS    5000000
+#define LOOKS_MOST 200
+
+/* ---- the command line ---- */
+
+static bool is_separator(const char *word)
+{
+	return !strcmp(word, "+") || !strcmp(word, "--and");
+}
+
+/* A program of its own name is a node of that name. */
+static const char *node_of(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return slash ? slash + 1 : program;
+}
+
+/* --node NAME PROGRAM ARGS, up to the separator or the end; NULL: nonsense. */
+static char **take_one(struct programs *programs, char **argv)
+{
+	int i = programs->count;
+
+	if (i == (int)ARRAY_SIZE(programs->one)) {
+		usage_error("run", "expected at most %d programs", i);
+		return NULL;
+	}
+	if (argv[0] && !strcmp(argv[0], "--node") && argv[1] && argv[2]) {
+		programs->one[i].node = argv[1];
+		argv += 2;
+	}
+	if (!argv[0] || is_separator(argv[0])) {
+		usage_error("run", "expected a program before and after each +");
+		return NULL;
+	}
+	programs->one[i].argv = argv;
+	if (!programs->one[i].node)
+		programs->one[i].node = node_of(argv[0]);
+	programs->count++;
+	while (*argv && !is_separator(*argv))
+		argv++;
+	return argv;
+}
+
+bool programs_split(struct programs *programs, char **argv)
+{
+	programs->count = 0;
+	for (;;) {
+		argv = take_one(programs, argv);
+		if (!argv)
+			return false;
+		if (!*argv)
+			return true;
+		*argv++ = NULL;
+	}
+}
+
+/* ---- running them ---- */
+
+int program_status(int status)
+{
+	return WIFSIGNALED(status) ? EXIT_SIGNAL_ABOVE + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void end_of(struct programs *programs, pid_t pid, int status)
+{
+	for (int i = 0; i < programs->count; i++) {
+		if (programs->one[i].pid != pid)
+			continue;
+		programs->one[i].pid = 0;
+		programs->one[i].code = program_status(status);
+	}
+}
+
+static bool start(struct programs *programs, int i, const struct sigaction *old)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		sigaction(SIGINT, &old[0], NULL);
+		sigaction(SIGQUIT, &old[1], NULL);
+		setenv("DATSIM_NODE", programs->one[i].node, 1);
+		execvp(programs->one[i].argv[0], programs->one[i].argv);
+		fprintf(stderr, "datsim run: %s: %s\n", programs->one[i].argv[0], strerror(errno));
+		_exit(errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN);
+	}
+	programs->one[i].pid = pid > 0 ? pid : 0;
+	if (pid < 0)
+		usage_error("run", "cannot start another process: %s", strerror(errno));
+	return pid > 0;
+}
+
+/* How many processes are as far as they come by themselves: they listen, or wait. */
+static int count_ready(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	int ready = 0;
+
+	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
+	     i++)
+		ready += member.listeners > 0 || member.waiting;
+	return ready;
+}
+
+/* The next is started when this one is ready for it, has ended, or takes its time. */
+static void let_settle(struct programs *programs, int i)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	int status, ready = count_ready(programs);
+
+	for (int look = 0; look < LOOKS_MOST; look++) {
+		nanosleep(&pause, NULL);
+		if (waitpid(programs->one[i].pid, &status, WNOHANG) == programs->one[i].pid) {
+			end_of(programs, programs->one[i].pid, status);
+			return;
+		}
+		if (count_ready(programs) > ready)
+			return;
+	}
+}
+
+static bool any_left(const struct programs *programs)
+{
+	for (int i = 0; i < programs->count; i++)
+		if (programs->one[i].pid)
+			return true;
+	return false;
+}
+
+static int run_all(struct programs *programs, const struct sigaction *old)
+{
+	int code = EXIT_PASS, status;
+	pid_t pid;
+
+	for (int i = 0; i < programs->count; i++) {
+		if (!start(programs, i, old))
+			code = EXIT_INTERNAL;
+		else if (i + 1 < programs->count)
+			let_settle(programs, i);
+	}
+	while (any_left(programs)) {
+		pid = wait(&status);
+		if (pid > 0)
+			end_of(programs, pid, status);
+		else if (errno != EINTR)
+			break;
+	}
+	for (int i = programs->count - 1; i >= 0; i--)
+		if (programs->one[i].code)
+			code = programs->one[i].code;
+	return code;
+}
+
+int programs_run(struct programs *programs)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, old[2];
+	DAT_RETURN ret;
+	int code;
+
+	snprintf(programs->fabric, sizeof(programs->fabric), "run-%d", getpid());
+	ret = dat_sim_fabric_create(programs->fabric, NULL);
+	if (ret != DAT_SUCCESS) {
+		usage_error("run", "cannot make a fabric for several programs");
+		return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ? EXIT_USAGE : EXIT_INTERNAL;
+	}
+	setenv("DATSIM_FABRIC", programs->fabric, 1);
+	/* Ctrl-C is for the programs; the tool stays to say what became of them. */
+	sigaction(SIGINT, &ignore, &old[0]);
+	sigaction(SIGQUIT, &ignore, &old[1]);
+	fflush(NULL);
+	code = run_all(programs, old);
+	sigaction(SIGINT, &old[0], NULL);
+	sigaction(SIGQUIT, &old[1], NULL);
+	unsetenv("DATSIM_FABRIC");
+	if (dat_sim_fabric_destroy(programs->fabric) != DAT_SUCCESS)
+		fprintf(stderr, "datsim run: somebody still takes part in fabric %s\n",
+			programs->fabric);
+	return code;
+}
+
+/* ---- what became of them ---- */
+
+void program_report(const char *name, int code, struct text *text)
+{
+	text_add(text, "datsim: %s ", name);
+	if (code > EXIT_SIGNAL_ABOVE && code < EXIT_SIGNAL_ABOVE + 65)
+		text_add(text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
+			 strsignal(code - EXIT_SIGNAL_ABOVE));
+	else
+		text_add(text, "exits with %d\n", code);
+}
+
+void programs_report(const struct programs *programs, struct text *text)
+{
+	for (int i = 0; i < programs->count; i++)
+		program_report(programs->one[i].argv[0], programs->one[i].code, text);
+}

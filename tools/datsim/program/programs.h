@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* programs.h - several programs on one fabric: datsim run -- SERVER ARGS + CLIENT ARGS. */
+#ifndef DATSIM_PROGRAMS_H
+#define DATSIM_PROGRAMS_H
+
+#include <sys/types.h>
+
+#include "tools/datsim/util.h"
+
+struct programs {
+	struct {
+		char **argv;
+		const char *node;
+		pid_t pid; /* 0: not started, or ended */
+		int code;
+	} one[32];
+	int count;
+	char fabric[32];
+};
+
+/* Split a command line at "+" (or "--and"). False: it makes no sense, which is said. */
+bool programs_split(struct programs *programs, char **argv);
+/* Run them to their ends; what to exit with: the first status that is not 0. */
+int programs_run(struct programs *programs);
+/* What became of each. */
+void programs_report(const struct programs *programs, struct text *text);
+/* What a shell would have as the exit status. */
+int program_status(int status);
+void program_report(const char *name, int code, struct text *text);
+
+#endif

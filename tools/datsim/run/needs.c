@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a script asks of the backend that only a simulated fabric can do. */
+#include <string.h>
+
+#include "tools/datsim/script/script.h"
+
+/* Settings that a device is free to have its own way: the script shows the same with any. */
+static bool harmless(const char *setting)
+{
+	return !strcmp(setting, "mtu") || !strcmp(setting, "seed");
+}
+
+static const char *of_fabric(const struct setting *setting)
+{
+	for (; setting; setting = setting->next) {
+		if (!harmless(setting->key))
+			return "settings of the fabric";
+	}
+	return NULL;
+}
+
+/* "no event by then" holds on any clock; an event at a moment needs virtual time. */
+static bool exact_time(const struct statement *st)
+{
+	return st->kind == STATEMENT_EVENT && !st->event.absent &&
+	       (st->when.kind == WHEN_AT || st->when.kind == WHEN_WITHIN);
+}
+
+const char *script_needs(const struct script *script)
+{
+	const struct statement *st;
+	const char *what = NULL;
+
+	for (st = script->statements; st && !what; st = st->next) {
+		switch (st->kind) {
+		case STATEMENT_HOLD:
+		case STATEMENT_RELEASE:
+			return "held messages";
+		case STATEMENT_FAULT:
+			return st->fault.kind == FAULT_PACKET ? "packet faults" : "faults";
+		case STATEMENT_LINK:
+			return "a simulated link";
+		case STATEMENT_FABRIC:
+			what = of_fabric(st->fabric);
+			break;
+		default:
+			what = exact_time(st) ? "events at exact times" : NULL;
+		}
+	}
+	return what;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a failure looks like. */
+#include "tools/datsim/show/show.h"
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRACE_LINES 20
+
+/* ---- values as a script writes them ---- */
+
+void text_time(struct text *text, uint64_t ns)
+{
+	char digits[4];
+	int n = 3;
+
+	text_add(text, "%llu", (unsigned long long)(ns / 1000));
+	snprintf(digits, sizeof(digits), "%03u", (unsigned int)(ns % 1000));
+	while (n && digits[n - 1] == '0')
+		n--;
+	if (n)
+		text_add(text, ".%.*s", n, digits);
+	text_add(text, "us");
+}
+
+void text_handle(const struct run *run, struct text *text, int actor, DAT_HANDLE handle)
+{
+	const struct symbol *symbol;
+	int i = object_of(run, handle);
+
+	if (handle == DAT_HANDLE_NULL) {
+		text_add(text, "NULL");
+	} else if (i < 0) {
+		text_add(text, "an unknown handle");
+	} else {
+		symbol = &run->script->symbols[i];
+		text_add(text, "%s", run->objects[i].alive ? "" : "stale(");
+		if (symbol->actor != actor)
+			text_add(text, "%s.", run->script->actors[symbol->actor].name);
+		text_add(text, "%s%s", symbol->name, run->objects[i].alive ? "" : ")");
+	}
+}
+
+void text_result(struct text *text, DAT_RETURN ret)
+{
+	group_print(text, GROUP_RETURN, DAT_GET_TYPE(ret), false, sizeof(ret));
+	if (!DAT_GET_SUBTYPE(ret))
+		return;
+	text_add(text, "/");
+	group_print(text, GROUP_SUBTYPE, DAT_GET_SUBTYPE(ret), false, sizeof(ret));
+}
+
+void text_statement(const struct run *run, struct text *text)
+{
+	const struct statement *st = run->st;
+	const char *line;
+	int length, column = st->when.kind == WHEN_DEFAULT ? st->at.column : st->when.at.column;
+
+	line = source_line(&run->script->source, st->at.line, &length);
+	text_printable(text, line + column - 1, (size_t)(st->at.column + st->at.length - column));
+}
+
+/* ---- the moment of the failure ---- */
+
+static const char *line_start(const char *text, const char *end)
+{
+	while (end > text && end[-1] != '\n')
+		end--;
+	return end;
+}
+
+/* Trace lines begin with nanoseconds of the fabric; a reader of the script wants script time. */
+static bool is_inner(const char *line, size_t n)
+{
+	static const char mark[] = " note ";
+	const char *note = memmem(line, n, mark, sizeof(mark) - 1);
+
+	if (!note)
+		return false;
+	note += sizeof(mark) - 1;
+	return is_inner_note((struct span){ note, n - (size_t)(note - line) });
+}
+
+static void add_trace_line(const struct run *run, struct text *text, const char *line, size_t n)
+{
+	char when[32] = "set-up";
+	char *rest;
+	uint64_t ns;
+
+	if (!line || !n || line[0] < '0' || line[0] > '9' || is_inner(line, n))
+		return;
+	ns = strtoull(line, &rest, 10);
+	if (run->begun && ns >= run->origin_ns) {
+		ns -= run->origin_ns;
+		snprintf(when, sizeof(when), "%llu.%03uus", (unsigned long long)(ns / 1000),
+			 (unsigned int)(ns % 1000));
+	}
+	text_add(text, "%12s ", when);
+	text_printable(text, rest + (*rest == ' '), n - (size_t)(rest - line) - (*rest == ' '));
+	text_append(text, "\n", 1);
+}
+
+static void take_trace(struct run *run)
+{
+	const char *text, *p, *end, *nl;
+	size_t length;
+	int lines;
+
+	if (!run->traced || dat_sim_trace_read(run->sim, &text, &length) != DAT_SUCCESS)
+		return;
+	end = text + length;
+	if (length && end[-1] == '\n')
+		end--;
+	p = end;
+	for (lines = 0; lines < TRACE_LINES && p > text; lines++)
+		p = line_start(text, lines ? p - 1 : p);
+	for (; p < end; p = nl + 1) {
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (!nl)
+			nl = end;
+		add_trace_line(run, &run->failure.trace, p, (size_t)(nl - p));
+	}
+}
+
+static void take_pending(struct run *run)
+{
+	struct text *text = &run->failure.pending;
+	DAT_COUNT events = 0;
+	DAT_UINT64 next = 0;
+	const char *line;
+	size_t i;
+	int length;
+
+	if (dat_sim_pending(run->sim, &events, &next) == DAT_SUCCESS && events > 0) {
+		text_add(text, "%d event%s of the fabric, the next at ", events,
+			 events == 1 ? "" : "s");
+		text_time(text, next - run->origin_ns);
+		text_add(text, "\n");
+	}
+	for (i = 0; i < run->hold_count; i++) {
+		if (run->holds[i].released)
+			continue;
+		line = source_line(&run->script->source, run->holds[i].st->at.line, &length);
+		text_printable(text, line + run->holds[i].st->at.column - 1,
+			       (size_t)run->holds[i].st->at.length);
+		text_add(text, ", since line %d\n", run->holds[i].st->at.line);
+	}
+	ledger_pending(run, text);
+}
+
+bool run_fail(struct run *run, enum exit_code code, struct text *expected, struct text *actual,
+	      const char *format, ...)
+{
+	struct failure *failure = &run->failure;
+	struct text none = { 0 };
+	va_list args;
+
+	if (failure->code != EXIT_PASS) {
+		if (expected)
+			text_free(expected);
+		if (actual)
+			text_free(actual);
+		return false;
+	}
+	failure->code = code;
+	failure->line = run->st ? run->st->at.line : 0;
+	va_start(args, format);
+	text_vadd(&failure->title, format, args);
+	va_end(args);
+	if (run->st && run->st->repeat > 1)
+		text_add(&failure->title, " (%llu of %llu)", (unsigned long long)run->turn,
+			 (unsigned long long)run->st->repeat);
+	failure->expected = expected ? *expected : none;
+	failure->actual = actual ? *actual : none;
+	if (!failure->expected.length && run->st && actual)
+		text_statement(run, &failure->expected);
+	if (run->fabric_up) {
+		take_trace(run);
+		take_pending(run);
+	}
+	return false;
+}
+
+/* ---- printing ---- */
+
+static void add_indented(struct text *text, const struct text *lines)
+{
+	const char *p = text_of(lines), *nl;
+
+	for (; *p; p = nl + 1) {
+		nl = strchr(p, '\n');
+		text_add(text, "  %.*s\n", (int)(nl - p), p);
+	}
+}
+
+static void failure_free(struct failure *failure)
+{
+	text_free(&failure->title);
+	text_free(&failure->expected);
+	text_free(&failure->actual);
+	text_free(&failure->trace);
+	text_free(&failure->pending);
+}
+
+void run_forgive(struct run *run)
+{
+	failure_free(&run->failure);
+	memset(&run->failure, 0, sizeof(run->failure));
+}
+
+void failure_print(const struct run *run, const char *replay, struct text *text)
+{
+	const struct failure *failure = &run->failure;
+
+	text_add(text, "%s:", run->script->source.name);
+	if (failure->line)
+		text_add(text, "%d:", failure->line);
+	text_add(text, " %s\n", text_of(&failure->title));
+	if (failure->expected.length)
+		text_add(text, "expected: %s\n", text_of(&failure->expected));
+	if (failure->actual.length)
+		text_add(text, "actual:   %s\n", text_of(&failure->actual));
+	if (run->fabric_up) {
+		text_add(text, "trace, the last lines:%s\n",
+			 run->traced ? "" : " none, as it fails only where nothing is traced");
+		add_indented(text, &failure->trace);
+		text_add(text, "pending:%s\n", failure->pending.length ? "" : " nothing");
+		add_indented(text, &failure->pending);
+	}
+	text_add(text, "replay:   %s\n", replay);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "tools/datsim/files.h"
+#include "tools/datsim/program/origin.h"
+#include "tools/datsim/show/show.h"
+#include "world.h"
+
+/* ---- statements ---- */
+
+/* Script time is zero at the first statement that is no set-up. */
+static void begin(struct run *run)
+{
+	run->origin_ns = run_clock(run);
+	run->begun = true;
+	dat_sim_trace_note(run->sim, "script begins");
+	run_observe(run);
+}
+
+/* For who asks of a packet which line sent it. */
+static void note_line(struct run *run, const struct statement *st)
+{
+	struct text note = { 0 };
+
+	if (!run->traced || (st->kind != STATEMENT_CALL && st->kind != STATEMENT_FAULT))
+		return;
+	text_add(&note, LINE_NOTE "%d", st->at.line);
+	dat_sim_trace_note(run->sim, text_of(&note));
+	text_free(&note);
+}
+
+static bool run_statement(struct run *run, const struct statement *st)
+{
+	switch (st->kind) {
+	case STATEMENT_FABRIC:
+		return true;
+	case STATEMENT_USE:
+		return run_fixture(run, &st->use);
+	case STATEMENT_CALL:
+		return run_call(run, st);
+	case STATEMENT_EVENT:
+		return run_event(run, st);
+	case STATEMENT_AGENT:
+		return run_agent(run, st);
+	case STATEMENT_HOLD:
+	case STATEMENT_RELEASE:
+	case STATEMENT_LINK:
+		return run_wire(run, st);
+	case STATEMENT_FAULT:
+		return run_fault(run, st);
+	case STATEMENT_HEAL:
+		return run_heal(run);
+	case STATEMENT_NOTE:
+		dat_sim_trace_note(run->sim, st->note);
+		return true;
+	case STATEMENT_QUIET:
+		return run_until_quiet(run);
+	case STATEMENT_END:
+		return !st->quiet || run_until_quiet(run);
+	}
+	return true;
+}
+
+static bool run_timed(struct run *run, const struct statement *st)
+{
+	uint64_t base;
+
+	run->st = st;
+	run->turn = 1;
+	if (!run->begun && st->kind != STATEMENT_USE && st->kind != STATEMENT_FABRIC)
+		begin(run);
+	/* An event line moves the time itself. */
+	if (st->when.kind == WHEN_AT && st->kind != STATEMENT_EVENT) {
+		base = st->when.relative ? run->previous_ns : 0;
+		if (!run_until(run, base + st->when.from_ns))
+			return false;
+	}
+	if (run->begun)
+		note_line(run, st);
+	if (!run_statement(run, st))
+		return false;
+	if (run->begun)
+		run->previous_ns = run_now(run);
+	return run->failure.code == EXIT_PASS;
+}
+
+static void run_script(struct run *run)
+{
+	const struct statement *st;
+
+	for (st = run->script->statements; st; st = st->next) {
+		if (!run_timed(run, st))
+			return;
+	}
+	run_check_faults(run);
+}
+
+/* With a fault at a point (point.h): what it breaks is passed over, but a set-up is worth nothing then. */
+static void run_script_beside(struct run *run)
+{
+	const struct statement *st;
+	bool held;
+
+	if (!point_plant(run))
+		return;
+	for (st = run->script->statements; st; st = st->next) {
+		held = run_timed(run, st);
+		if (!held && !point_passes_over(run))
+			return;
+		if (!held && st->kind == STATEMENT_USE)
+			break;
+		point_line_over(run, st);
+	}
+	point_settle(run);
+}
+
+/* ---- verdicts ---- */
+
+void replay_line(const char *path, const struct options *options, struct text *text)
+{
+	knobs_add(text);
+	text_add(text, "datsim test ");
+	if (options->has_seed)
+		text_add(text, "--seed %llu ", (unsigned long long)options->seed);
+	word_add(text, path);
+}
+
+/* Intervals can make a small expression huge, and a script means its braces literally. */
+static bool has_interval(const char *regex)
+{
+	for (; *regex; regex++) {
+		if (*regex == '\\' && regex[1])
+			regex++;
+		else if (*regex == '{')
+			return true;
+	}
+	return false;
+}
+
+/* A script with "# Failure: regex" passes by failing so. */
+static void judge(const char *must_fail, struct verdict *verdict)
+{
+	regex_t regex;
+	char why[128];
+	int error;
+
+	if (!must_fail)
+		return;
+	if (has_interval(must_fail)) {
+		text_add(&verdict->report, "\"# Failure: %s\": write \\{ for a brace\n", must_fail);
+		verdict->code = EXIT_USAGE;
+		return;
+	}
+	error = regcomp(&regex, must_fail, REG_EXTENDED | REG_NOSUB | REG_NEWLINE);
+	if (error) {
+		regerror(error, &regex, why, sizeof(why));
+		text_add(&verdict->report, "\"# Failure: %s\" is no regular expression: %s\n",
+			 must_fail, why);
+		verdict->code = EXIT_USAGE;
+		return;
+	}
+	if (verdict->code == EXIT_PASS) {
+		verdict->code = EXIT_FAILED;
+		text_add(&verdict->report,
+			 "the script passed, and should have failed\nexpected: %s\n", must_fail);
+	} else if (regexec(&regex, text_of(&verdict->report), 0, NULL, 0)) {
+		text_add(&verdict->report,
+			 "\nthe script failed, but not as it says\nexpected: %s\n", must_fail);
+	} else {
+		verdict->code = EXIT_PASS;
+		verdict->expected_failure = true;
+	}
+	regfree(&regex);
+}
+
+static int failed_kind(const struct run *run)
+{
+	const struct statement *st;
+
+	for (st = run->script->statements; st; st = st->next) {
+		if (st->at.line == run->failure.line)
+			return (int)st->kind;
+	}
+	return -1;
+}
+
+/* False: there was no fabric to run it on. */
+static bool run_once(const char *path, const struct script *script, const struct options *options,
+		     bool traced, struct verdict *verdict)
+{
+	struct text replay = { 0 };
+	struct run run;
+	bool up;
+
+	up = world_begin(&run, script, traced);
+	run.echo = options->echo;
+	run.point = options->point;
+	if (up && run.point)
+		run_script_beside(&run);
+	else if (up)
+		run_script(&run);
+	world_clear(&run);
+	verdict->code = run.failure.code;
+	if (verdict->code != EXIT_PASS) {
+		verdict->kind = failed_kind(&run);
+		replay_line(path, options, &replay);
+		failure_print(&run, text_of(&replay), &verdict->report);
+	}
+	world_end(&run, &verdict->trace);
+	text_free(&replay);
+	return up;
+}
+
+/*
+ * A fabric that is traced goes step by step; untraced it may take shorter ways to the same end. So a
+ * script runs both ways and has to hold both times. The account of a failure is the traced one, if
+ * that fails too.
+ */
+static void run_loaded(const char *path, const struct script *script, const struct options *options,
+		       struct verdict *verdict)
+{
+	struct verdict untraced = { .code = EXIT_PASS };
+
+	if (options->untraced || on_device()) {
+		run_once(path, script, options, false, verdict);
+		return;
+	}
+	if (options->once || run_once(path, script, options, false, &untraced))
+		run_once(path, script, options, true, verdict);
+	if (verdict->code == EXIT_PASS && untraced.code != EXIT_PASS) {
+		verdict->code = untraced.code;
+		verdict->kind = untraced.kind;
+		text_append(&verdict->report, text_of(&untraced.report), untraced.report.length);
+	}
+	verdict_free(&untraced);
+}
+
+/* A script that only a simulated fabric can run is skipped elsewhere. */
+static bool runs_here(const struct script *script, struct verdict *verdict)
+{
+	const char *needs = on_device() ? script_needs(script) : NULL;
+
+	if (!needs)
+		return true;
+	text_add(&verdict->report, "%s: the emulator only\n", needs);
+	verdict->code = EXIT_UNSUPPORTED;
+	return false;
+}
+
+void run_text(const char *name, const char *text, size_t length, const struct options *options,
+	      struct verdict *verdict)
+{
+	DAT_SIM_CONFIG config;
+	struct script script;
+
+	memset(verdict, 0, sizeof(*verdict));
+	if (dat_sim_config_init(&config) != DAT_SUCCESS) {
+		text_add(&verdict->report, "a DATSIM_ variable makes no sense, see stderr\n");
+		verdict->code = EXIT_USAGE;
+		return;
+	}
+	/* A script says when time passes; looking at an EVD must not. */
+	config.poll_quantum_ns = 0;
+	if (!script_load(&script, name, text, length, &config)) {
+		text_append(&verdict->report, text_of(&script.diag.text), script.diag.text.length);
+		verdict->code = EXIT_USAGE;
+	} else if (!runs_here(&script, verdict)) {
+		script_free(&script);
+		return;
+	} else {
+		if (options->has_seed)
+			script.config.seed = options->seed;
+		run_loaded(name, &script, options, verdict);
+	}
+	if (!options->point)
+		judge(script.must_fail, verdict);
+	script_free(&script);
+}
+
+void run_file(const char *path, const struct options *options, struct verdict *verdict)
+{
+	struct text content = { 0 }, error = { 0 };
+
+	if (read_whole(path, SCRIPT_BYTES_MAX, &content, &error)) {
+		run_text(path, text_of(&content), content.length, options, verdict);
+		text_free(&error);
+	} else {
+		*verdict = (struct verdict){ .code = EXIT_USAGE, .report = error };
+	}
+	text_free(&content);
+}
+
+int verdict_reason(const struct verdict *verdict, const char **reason)
+{
+	const char *report = text_of(&verdict->report), *end = strchr(report, '\n');
+
+	/* A report of several lines is the account of a failure. */
+	*reason = "not supported by this backend";
+	if (!end || end == report || end[1])
+		return (int)strlen(*reason);
+	*reason = report;
+	return (int)(end - report);
+}
+
+void verdict_free(struct verdict *verdict)
+{
+	text_free(&verdict->report);
+	text_free(&verdict->trace);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "svg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/datsim/files.h"
+#include "xml.h"
+
+static const char style[] =
+	"<style>\n"
+	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1f2933}\n"
+	".paper{fill:#ffffff}.title{font-size:13px;font-weight:600}\n"
+	".name{font-weight:700;font-size:12px}.small,.time{fill:#7b8794;font-size:10px}\n"
+	".end,.time{text-anchor:end}.mid{text-anchor:middle}\n"
+	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;fill:#334e68;"
+	"paint-order:stroke;stroke:#f0f4f8;stroke-width:4px;stroke-linejoin:round}\n"
+	".band{fill:#f0f4f8;fill-opacity:.9}.head{fill:#f0f4f8;stroke:#bcccdc}\n"
+	".tick{stroke:#e4e7eb}.axis{stroke:#bcccdc;fill:none}\n"
+	".life{stroke:#9fb3c8;stroke-dasharray:2 4}.life.going{stroke-dasharray:6 3;stroke:#627d98}\n"
+	".life.up{stroke:#334e68;stroke-width:3;stroke-dasharray:none}\n"
+	".life.down{stroke:#c81e1e;stroke-dasharray:1 4;stroke-width:2}\n"
+	".arrow{stroke:#2563eb;stroke-width:1.4;fill:none;marker-end:url(#tip)}\n"
+	".arrow.quiet{stroke:#cbd2d9;stroke-width:1;marker-end:url(#tipquiet)}\n"
+	".arrow.wrong{stroke:#c81e1e;marker-end:url(#tipwrong)}.arrow.lost{marker-end:none;stroke-dasharray:5 3}\n"
+	".cross{stroke:#c81e1e;stroke-width:2.2}\n"
+	".halo{paint-order:stroke;stroke:#ffffff;stroke-width:4px;stroke-linejoin:round}\n"
+	".packet{fill:#1d4ed8;font-size:10px}.packet.wrong{fill:#c81e1e;font-weight:700}\n"
+	".event{fill:#0f766e}.watermark{fill:#b45309;font-weight:700}.wrong{fill:#c81e1e}\n"
+	".dot{fill:#334e68}.dot.event{fill:#0f766e}.dot.watermark{fill:#f59e0b}.dot.wrong{fill:#c81e1e}\n"
+	".filled{fill:#5eb8ad}.whole{fill:#d3eeea}\n"
+	".armed{stroke:#d97706;stroke-width:1.6;stroke-dasharray:4 2}\n"
+	".spent{stroke:#d97706;stroke-opacity:.35;stroke-dasharray:1 3}\n"
+	".hardmark{stroke:#c81e1e;stroke-width:1.6}\n"
+	".thread{stroke:#f59e0b;stroke-dasharray:1 3;fill:none}.flag{fill:#d97706}\n"
+	"@media (prefers-color-scheme:dark){text{fill:#d9e2ec}.paper{fill:#16202a}.band,.head{fill:#1f2d3a;stroke:#334e68}\n"
+	".note{fill:#bcccdc;stroke:#1f2d3a}.tick{stroke:#243342}.halo{stroke:#16202a}.life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
+	".packet{fill:#93c5fd}.event{fill:#5eead4}.watermark{fill:#fbbf24}.wrong,.packet.wrong{fill:#fca5a5}.whole{fill:#1f4a47}\n"
+	".arrow.quiet{stroke:#3e5366}}\n"
+	"</style>\n"
+	"<defs>"
+	"<marker id='tip' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+	"<path d='M0 0L8 4L0 8z' fill='#2563eb'/></marker>"
+	"<marker id='tipquiet' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='6' markerHeight='6' orient='auto'>"
+	"<path d='M0 0L8 4L0 8z' fill='#cbd2d9'/></marker>"
+	"<marker id='tipwrong' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+	"<path d='M0 0L8 4L0 8z' fill='#c81e1e'/></marker>"
+	"</defs>\n";
+
+static const char *const mood_class[] = {
+	[MOOD_PLAIN] = "plain",         [MOOD_QUIET] = "quiet", [MOOD_EVENT] = "event",
+	[MOOD_WATERMARK] = "watermark", [MOOD_WRONG] = "wrong",
+};
+
+/* ---- text ---- */
+
+static void put(FILE *out, const char *s)
+{
+	xml_escape(out, s, strlen(s));
+}
+
+/* ---- the sheet ---- */
+
+double sheet_x(const struct sheet *sheet, size_t lifeline)
+{
+	return sheet->lanes[lifeline].x;
+}
+
+static void put_title(const struct sheet *sheet)
+{
+	const char *slash = strrchr(sheet->picture->title, '/');
+
+	fprintf(sheet->out, "<text class='title' x='14' y='22'>");
+	put(sheet->out, slash ? slash + 1 : sheet->picture->title);
+	fprintf(sheet->out, "</text><text class='small' x='14' y='40'>time, us</text>\n");
+}
+
+static void put_names(const struct sheet *sheet, double y)
+{
+	size_t i;
+
+	for (i = 0; i < sheet->picture->lifeline_count; i++) {
+		const struct lifeline *line = &sheet->picture->lifelines[i];
+		bool named = !span_equal(line->name, line->object);
+		double width = SVG_CHAR * 1.15 * (double)(line->object.length + 3);
+		double x = sheet_x(sheet, i);
+
+		fprintf(sheet->out,
+			"<rect class='head' x='%.1f' y='%.1f' width='%.1f' height='%.0f' rx='6'/>"
+			"<text class='name mid' x='%.1f' y='%.1f'>",
+			x - width / 2, y, width, SVG_NAMES, x, y + (named ? 15.0 : 21.0));
+		xml_escape(sheet->out, line->name.s, line->name.length);
+		fputs("</text>", sheet->out);
+		if (named) {
+			fprintf(sheet->out, "<text class='small mid' x='%.1f' y='%.1f'>", x,
+				y + 28.0);
+			xml_escape(sheet->out, line->object.s, line->object.length);
+			fputs("</text>", sheet->out);
+		}
+		fputc('\n', sheet->out);
+	}
+}
+
+static void put_times(const struct sheet *sheet)
+{
+	double last = -100.0;
+	size_t i;
+
+	for (i = 0; i < sheet->scale.count; i++) {
+		const struct moment *moment = &sheet->scale.moments[i];
+		uint64_t since = moment->ns - sheet->picture->begin_ns;
+
+		if (!moment->busy)
+			continue;
+		fprintf(sheet->out, "<path class='tick' d='M%.1f %.1fH%.1f'/>", sheet->margin,
+			moment->y, sheet->width - 10.0);
+		if (moment->y - last >= 10.0) {
+			fprintf(sheet->out,
+				"<text class='time' x='%.1f' y='%.1f'>%llu.%03u</text>\n",
+				sheet->margin - 6.0, moment->y + 3.5,
+				(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
+			last = moment->y;
+		}
+	}
+}
+
+/* Graphs have their names again where lifelines have theirs. */
+static void put_graph_names(const struct sheet *sheet, double y)
+{
+	size_t i;
+
+	for (i = 0; i < sheet->picture->graph_count; i++) {
+		const struct graph *graph = &sheet->picture->graphs[i];
+		double x = sheet->graphs + (double)i * (SVG_GRAPH + SVG_GRAPH_GAP);
+
+		fprintf(sheet->out,
+			"<rect class='head' x='%.1f' y='%.1f' width='%.1f' height='%.0f' rx='6'/>"
+			"<text class='name mid' x='%.1f' y='%.1f'>",
+			x, y, SVG_GRAPH, SVG_NAMES, x + SVG_GRAPH / 2, y + 15.0);
+		xml_escape(sheet->out, graph->name.s, graph->name.length);
+		fprintf(sheet->out,
+			"</text><text class='small' x='%.1f' y='%.1f'>0</text>"
+			"<text class='small end' x='%.1f' y='%.1f'>%lld</text>\n",
+			x + 4.0, y + 28.0, x + SVG_GRAPH - 4.0, y + 28.0, (long long)graph->top);
+	}
+}
+
+/* Bands lie under the arrows that cross them, words over all. */
+static void put_paragraphs(const struct sheet *sheet, bool words)
+{
+	const struct picture *picture = sheet->picture;
+	const struct moment *moment, *last = NULL;
+	double y = 0;
+	size_t i;
+
+	for (i = 0; i < picture->paragraph_count; i++) {
+		const struct paragraph *note = &picture->paragraphs[i];
+
+		moment = scale_moment(&sheet->scale, note->ns);
+		if (moment != last || note->above != note[-1].above)
+			y = scale_note_y(moment, note->above);
+		last = moment;
+		if (words) {
+			fprintf(sheet->out, "<text class='note' x='%.1f' y='%.1f'>", sheet->margin,
+				y + 14.0);
+			put(sheet->out, note->text);
+			fputs("</text>\n", sheet->out);
+		} else {
+			fprintf(sheet->out,
+				"<rect class='band' x='10' y='%.1f' width='%.1f' height='%.1f'/>\n",
+				y, sheet->graphs - 30.0, SVG_NOTE);
+		}
+		y += SVG_NOTE;
+	}
+}
+
+/* ---- lifelines ---- */
+
+static const char *dress(struct span state)
+{
+	if (span_is(state, "CONNECTED"))
+		return "life up";
+	if (span_is(state, "DISCONNECTED"))
+		return "life down";
+	return memmem(state.s, state.length, "PENDING", 7) ? "life going" : "life";
+}
+
+static void put_stretch(const struct sheet *sheet, size_t lifeline, struct span state, double from,
+			double to)
+{
+	if (to > from)
+		fprintf(sheet->out, "<path class='%s' d='M%.1f %.1fV%.1f'/>\n", dress(state),
+			sheet_x(sheet, lifeline), from, to);
+}
+
+static void put_lifeline(const struct sheet *sheet, size_t lifeline)
+{
+	const struct picture *picture = sheet->picture;
+	struct span state = { "", 0 };
+	double y = SVG_HEADER - 6.0, next;
+	size_t i;
+
+	for (i = 0; i < picture->stretch_count; i++) {
+		const struct stretch *stretch = &picture->stretches[i];
+
+		if (stretch->lifeline != lifeline || stretch->ns > picture->end_ns)
+			continue;
+		if (stretch->ns > picture->begin_ns) {
+			next = scale_y(&sheet->scale, stretch->ns);
+			put_stretch(sheet, lifeline, state, y, next);
+			y = next;
+		}
+		state = stretch->state;
+	}
+	put_stretch(sheet, lifeline, state, y, sheet->scale.bottom - 10.0);
+}
+
+/* ---- arrows ---- */
+
+/* A label of a packet: on the arrow, but where nothing stands yet. */
+static void put_arrow_label(struct sheet *sheet, const struct arrow *arrow, const double from[2],
+			    const double to[2])
+{
+	double width = SVG_SMALL * (double)svg_characters(arrow->label), at[2];
+
+	if (arrow->from == arrow->to) {
+		at[0] = from[0] - 40.0;
+		at[1] = (from[1] + to[1]) / 2;
+	} else if (arrow->lost) {
+		places_beside(&sheet->places, to, width * 1.05, at);
+	} else {
+		places_on(&sheet->places, from, to, width, at);
+	}
+	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
+		mood_class[arrow->mood], at[0], at[1] - 3.0);
+	put(sheet->out, arrow->label);
+	fputs("</text>\n", sheet->out);
+}
+
+static void put_arrow(struct sheet *sheet, const struct arrow *arrow)
+{
+	uint64_t begin = sheet->picture->begin_ns;
+	double from[2] = { sheet_x(sheet, arrow->from),
+			   scale_y(&sheet->scale,
+				   arrow->sent_ns > begin ? arrow->sent_ns : begin) };
+	double to[2] = { sheet_x(sheet, arrow->to), scale_y(&sheet->scale, arrow->came_ns) };
+
+	/* It ends half way. */
+	if (arrow->lost) {
+		to[0] = (from[0] + to[0]) / 2;
+		to[1] = (from[1] + to[1]) / 2;
+	}
+	/* To itself: a loop that leaves and comes back. */
+	if (arrow->from == arrow->to)
+		fprintf(sheet->out,
+			"<path class='arrow %s%s' d='M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f'>",
+			mood_class[arrow->mood], arrow->lost ? " lost" : "", from[0], from[1],
+			from[0] - 46.0, from[1], from[0] - 46.0, to[1], to[0], to[1]);
+	else
+		fprintf(sheet->out, "<path class='arrow %s%s' d='M%.1f %.1fL%.1f %.1f'>",
+			mood_class[arrow->mood], arrow->lost ? " lost" : "", from[0], from[1],
+			arrow->lost ? to[0] : to[0] + (to[0] > from[0] ? -2.0 : 2.0), to[1]);
+	fputs("<title>", sheet->out);
+	xml_escape(sheet->out, arrow->line.s, arrow->line.length);
+	fputs("</title></path>\n", sheet->out);
+	if (arrow->lost)
+		fprintf(sheet->out, "<path class='cross' d='M%.1f %.1fl8 8m0 -8l-8 8'/>\n",
+			to[0] - 4.0, to[1] - 4.0);
+	if (arrow->mood != MOOD_QUIET)
+		put_arrow_label(sheet, arrow, from, to);
+}
+
+/* ---- labels ---- */
+
+/* The first so many characters; the rest is told to those who ask. */
+static void put_words(const struct sheet *sheet, const char *words, int times)
+{
+	size_t length = 0, n = 0;
+
+	while (words[length] && n < SVG_WORDS_MOST - 1) {
+		length++;
+		n += ((unsigned char)words[length] & 0xc0) != 0x80;
+	}
+	if (!words[length] || svg_characters(words) <= SVG_WORDS_MOST)
+		length = strlen(words);
+	xml_escape(sheet->out, words, length);
+	if (words[length])
+		fputs("\xe2\x80\xa6", sheet->out);
+	if (times > 1)
+		fprintf(sheet->out, " x%d", times);
+	if (words[length]) {
+		fputs("<title>", sheet->out);
+		put(sheet->out, words);
+		fputs("</title>", sheet->out);
+	}
+}
+
+static void put_label(const struct sheet *sheet, const struct label *label, double y)
+{
+	const struct lane *lane = &sheet->lanes[label->lifeline];
+
+	fprintf(sheet->out,
+		"<circle class='dot %s' cx='%.1f' cy='%.1f' r='%s'/>"
+		"<text class='halo %s%s' x='%.1f' y='%.1f'>",
+		mood_class[label->mood], lane->x, y, label->mood == MOOD_WATERMARK ? "5" : "3",
+		mood_class[label->mood], lane->left ? " end" : "",
+		lane->left ? lane->x - 12.0 : lane->x + 12.0, y + 4.0);
+	put_words(sheet, svg_words(sheet->picture, label), label->times);
+	fputs("</text>\n", sheet->out);
+}
+
+/* Their places, for the labels of packets to know; or the labels. */
+static void labels(struct sheet *sheet, bool draw)
+{
+	const struct picture *picture = sheet->picture;
+	uint64_t *at = mem_zero(picture->lifeline_count + 1, sizeof(*at));
+	int *row = mem_zero(picture->lifeline_count + 1, sizeof(*row));
+	size_t i, line;
+	double y;
+
+	for (i = 0; i < picture->label_count; i++) {
+		const struct label *label = &picture->labels[i];
+		const struct lane *lane = &sheet->lanes[label->lifeline];
+		double width = SVG_CHAR * (double)svg_characters(svg_words(picture, label)) + 12.0;
+
+		line = label->lifeline;
+		if (at[line] != label->ns)
+			row[line] = 0;
+		at[line] = label->ns;
+		y = scale_moment(&sheet->scale, label->ns)->y + SVG_LINE * row[line]++;
+		if (draw)
+			put_label(sheet, label, y);
+		else
+			places_take(&sheet->places, lane->left ? lane->x - width : lane->x,
+				    lane->left ? lane->x : lane->x + width, y);
+	}
+	free(at);
+	free(row);
+}
+
+static bool has_hard_mark(const struct picture *picture)
+{
+	size_t i, j;
+
+	for (i = 0; i < picture->graph_count; i++) {
+		for (j = 0; j < picture->graphs[i].level_count; j++) {
+			if (picture->graphs[i].levels[j].hard >= 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void put_legend(const struct sheet *sheet)
+{
+	double y = sheet->scale.bottom + 4.0, x = sheet->graphs;
+
+	if (!sheet->picture->graph_count)
+		return;
+	fprintf(sheet->out,
+		"<rect class='filled' x='%.1f' y='%.1f' width='9' height='9'/>"
+		"<text class='small' x='%.1f' y='%.1f'>there now</text>"
+		"<rect class='whole' x='%.1f' y='%.1f' width='9' height='9'/>"
+		"<text class='small' x='%.1f' y='%.1f'>not reaped yet</text>\n",
+		x, y - 8.0, x + 13.0, y, x, y + 6.0, x + 13.0, y + 14.0);
+	fprintf(sheet->out,
+		"<path class='armed' d='M%.1f %.1fh14'/>"
+		"<text class='small' x='%.1f' y='%.1f'>a mark, armed</text>"
+		"<path class='flag' d='M%.1f %.1fl5 -8h-10z'/>"
+		"<text class='small' x='%.1f' y='%.1f'>passed: the event</text>\n",
+		x, y + 24.0, x + 19.0, y + 28.0, x + 6.0, y + 42.0, x + 19.0, y + 42.0);
+	if (has_hard_mark(sheet->picture))
+		fprintf(sheet->out,
+			"<path class='hardmark' d='M%.1f %.1fh14'/>"
+			"<text class='small' x='%.1f' y='%.1f'>a hard mark</text>\n",
+			x, y + 52.0, x + 19.0, y + 56.0);
+}
+
+static void draw(struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	double height = sheet->scale.bottom + (picture->graph_count ? 74.0 : 10.0);
+	size_t i;
+
+	fprintf(sheet->out,
+		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
+		"viewBox='0 0 %.0f %.0f'>\n",
+		sheet->width, height, sheet->width, height);
+	fputs(style, sheet->out);
+	fputs("<rect class='paper' width='100%' height='100%'/>\n", sheet->out);
+	put_paragraphs(sheet, false);
+	put_times(sheet);
+	put_title(sheet);
+	for (i = 0; i < picture->graph_count; i++)
+		svg_graph(sheet, &picture->graphs[i],
+			  sheet->graphs + (double)i * (SVG_GRAPH + SVG_GRAPH_GAP));
+	for (i = 0; i < picture->lifeline_count; i++)
+		put_lifeline(sheet, i);
+	for (i = 0; i < picture->arrow_count; i++)
+		put_arrow(sheet, &picture->arrows[i]);
+	put_paragraphs(sheet, true);
+	labels(sheet, true);
+	put_legend(sheet);
+	put_names(sheet, SVG_HEADER - 42.0);
+	for (i = 0; i < sheet->scale.header_count; i++) {
+		put_names(sheet, sheet->scale.headers[i]);
+		put_graph_names(sheet, sheet->scale.headers[i]);
+	}
+	fputs("</svg>\n", sheet->out);
+}
+
+bool svg_write(const struct picture *picture, const char *path, struct text *error)
+{
+	struct sheet sheet = { .picture = picture };
+
+	sheet.out = create_file(path, error);
+	if (!sheet.out)
+		return false;
+	scale_make(&sheet.scale, picture);
+	lanes_make(&sheet);
+	places_make(&sheet.places, sheet.scale.bottom);
+	labels(&sheet, false);
+	draw(&sheet);
+	places_free(&sheet.places);
+	free(sheet.lanes);
+	scale_free(&sheet.scale);
+	return finish_file(sheet.out, path, error);
+}
