@@ -16,7 +16,7 @@ struct run;
 
 /* What a line led to, of the things that the rule fits. */
 struct point_line {
-	const char *what; /* the call; "use" while things are set up */
+	const char *what; /* the call; "use" while things are set up; outlives the script */
 	uint64_t until;   /* so many by its end */
 };
 
