@@ -69,7 +69,7 @@ void point_line_over(struct run *run, const struct statement *st)
 	point_note_fired(run);
 	point->lines = mem_grow(point->lines, (point->line_count + 1) * sizeof(*point->lines));
 	point->lines[point->line_count++] = (struct point_line){
-		.what = st->kind == STATEMENT_CALL  ? st->call.name
+		.what = st->kind == STATEMENT_CALL  ? st->call.row->name
 			: st->kind == STATEMENT_USE ? "use"
 						    : "time",
 		.until = point->fired,
