@@ -14,6 +14,7 @@ void emu_reach_place(uint64_t to, const void *from, uint64_t length)
 {
 	uint64_t first = length > LAST_BYTES ? length - LAST_BYTES : 0;
 
+	/* Programs spin on the last word, as they do on hardware: what lies before it is there first. */
 	memmove(emu_memory(to), from, first);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memmove(emu_memory(to + first), (const uint8_t *)from + first, length - first);
