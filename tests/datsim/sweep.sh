@@ -5,7 +5,7 @@
 scripts=$here/../scripts
 share=${SHARE:-1}
 cd "$scratch" || exit 99
-# One that fills every table of the adapter has ten thousand points, of the same sites as the others.
+# One that fills every table of the adapter has a hundred thousand points: of those, one of a hundred is for --full.
 find "$scripts" -name '*.dsim' ! -name limits.dsim | sort > list
 
 # sweeps KIND...: nothing goes wrong that must not
@@ -42,7 +42,7 @@ use connected a@emu0 b@emu1
        a: dat_ep_post_send(ep, 64)
 END
 
-echo 1..18
+if [ "$share" -eq 100 ]; then echo 1..19; else echo 1..18; fi
 sweeps alloc
 sweeps alloc --persistent
 sweeps post
@@ -61,3 +61,4 @@ expect 2 'no such option' sweep --nth post --share 101 good.dsim
 expect 2 'no such option' sweep --nth post --only 0 good.dsim
 expect 2 'expected a script' sweep --nth post
 expect 3 'nonesuch.dsim' sweep --nth post nonesuch.dsim
+[ "$share" -ne 100 ] || expect 0 '^ok 1 - ' sweep --nth alloc --share 1 "$scripts/adapter/limits.dsim"
