@@ -15,17 +15,25 @@ failed_stages=
 running=
 if [ -t 1 ]; then terminal=yes; else terminal=no; fi
 
+# launch STAGE: begin it now; run_stage waits for it when its turn comes. It must not share a build with what runs till then.
+declare -A launched=()
+launch() {
+	mkdir -p $log
+	rm -f $log/"$1".*
+	set -m # a process group of its own, which stop_stage can end
+	("stage_$1" "$1") > "$log/$1.log" 2>&1 < /dev/null &
+	set +m
+	launched[$1]=$!
+}
+
 # run_stage NUMBER STAGE TITLE
 run_stage() {
 	local stage=$2 start=$SECONDS status passed failed skipped verdict
-	mkdir -p $log
-	rm -f $log/"$stage".*
 	echo "[$1] $stage: $3"
 
-	set -m # a process group of its own, which stop_stage can end
-	("stage_$stage" "$stage") > "$log/$stage.log" 2>&1 < /dev/null &
-	set +m
-	running=$!
+	[ -n "${launched[$stage]:-}" ] || launch "$stage"
+	running=${launched[$stage]}
+	unset "launched[$stage]"
 	[ $terminal = no ] || show_progress $running "$log/$stage.log"
 	wait $running
 	status=$?
@@ -59,7 +67,9 @@ run_stage() {
 
 # After an interrupt
 stop_stage() {
-	[ -z "$running" ] || kill -- -"$running"
+	for running in $running "${launched[@]}"; do
+		kill -- -"$running"
+	done
 	echo
 	echo "interrupted"
 	total_failed=$((total_failed + 1))

@@ -237,15 +237,16 @@ static void trace_off(void)
 
 /*
  * One test case a test, so that CK_RUN_CASE runs one; and all once more without a trace, as what nobody
- * watches may take shorter ways through the library. With UNIT_THIRD in the environment (under valgrind,
- * which takes its time) every third of all these is run, traced ones and others in turn.
+ * watches may take shorter ways through the library. With UNIT_SHARE=N in the environment (under valgrind,
+ * which takes its time) every Nth of all these is run; where N is odd, traced ones and others in turn.
  */
 void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
 		   SFun setup)
 {
 	static const SFun traces[] = { trace_on, trace_off };
 	static size_t added;
-	bool third = getenv("UNIT_THIRD") != NULL;
+	const char *share = getenv("UNIT_SHARE");
+	size_t nth = share ? strtoul(share, NULL, 10) : 1;
 	static const TTest *last_test;
 	static const char *last_name;
 	size_t i;
@@ -258,7 +259,7 @@ void unit_add_case(Suite *suite, const char *name, const TTest *test, int first,
 	for (i = 0; i < (device ? 1 : COUNT(traces)); i++) {
 		TCase *tcase;
 
-		if (third && added++ % 3 != 0)
+		if (nth > 1 && added++ % nth != 0)
 			continue;
 		tcase = tcase_create(name);
 
