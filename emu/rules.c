@@ -38,14 +38,8 @@ static bool kind_fits(const struct nic_packet_rule *rule, const struct emu_packe
 static bool counts(struct emu_world *w, struct emu_rule *rule)
 {
 	const struct nic_packet_rule *m = &rule->match;
-	uint64_t n = ++rule->seen;
 
-	if (n <= m->after)
-		return false;
-	n -= m->after;
-	if (m->nth && n != m->nth)
-		return false;
-	if (m->every && n % m->every != 0)
+	if (!nic_rule_in_turn(++rule->seen, m->after, m->nth, m->every))
 		return false;
 	if (m->times && rule->fired >= m->times)
 		return false;
@@ -60,7 +54,7 @@ static struct emu_rule *find_rule(struct emu_world *w, const struct emu_packet *
 		struct emu_rule *rule = &w->fab->rule[i];
 		const struct nic_packet_rule *m = &rule->match;
 
-		if (now < m->since_ns || (m->until_ns && now >= m->until_ns) || !kind_fits(m, p) ||
+		if (!nic_rule_in_time(now, m->since_ns, m->until_ns) || !kind_fits(m, p) ||
 		    !end_fits(w, m->from, m->from_qp, p->from, p->source) ||
 		    !end_fits(w, m->to, m->to_qp, p->to, p->target) || !counts(w, rule))
 			continue;

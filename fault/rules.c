@@ -52,14 +52,8 @@ static uint64_t draw(struct nic_faults *f)
 static bool counts(struct nic_faults *f, struct fault_rule *rule)
 {
 	const struct nic_fault_rule *m = &rule->match;
-	uint64_t n = ++rule->seen;
 
-	if (n <= m->after)
-		return false;
-	n -= m->after;
-	if (m->nth && n != m->nth)
-		return false;
-	if (m->every && n % m->every != 0)
+	if (!nic_rule_in_turn(++rule->seen, m->after, m->nth, m->every))
 		return false;
 	if (m->times && rule->fired >= m->times)
 		return false;
@@ -69,9 +63,7 @@ static bool counts(struct nic_faults *f, struct fault_rule *rule)
 static bool place_fits(const struct nic_faults *f, const struct nic_fault_rule *m,
 		       const struct nic *nic, const void *qp_ctx)
 {
-	uint64_t now = f->below->now(f->control);
-
-	if (now < m->since_ns || (m->until_ns && now >= m->until_ns))
+	if (!nic_rule_in_time(f->below->now(f->control), m->since_ns, m->until_ns))
 		return false;
 	if (m->adapter[0] && strcmp(m->adapter, f->host.adapter_name(nic)) != 0)
 		return false;

@@ -5,7 +5,23 @@
 #ifndef LIB_NIC_PACKET_H
 #define LIB_NIC_PACKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* ---- when a rule acts, be it one of packets or of calls (nic_fault.h) ---- */
+
+/* While the clock is in [since, until); 0: no end. */
+static inline bool nic_rule_in_time(uint64_t now, uint64_t since, uint64_t until)
+{
+	return now >= since && (until == 0 || now < until);
+}
+
+/* Of what fits, counted from 1: the ones after so many; of the rest the nth; each so-manieth. 0: any. */
+static inline bool nic_rule_in_turn(uint64_t n, uint64_t after, uint64_t nth, uint64_t every)
+{
+	return n > after && (nth == 0 || n - after == nth) &&
+	       (every == 0 || (n - after) % every == 0);
+}
 
 /* What a packet is, to those who match it. */
 enum nic_packet {

@@ -3,8 +3,7 @@
 # that it shows. Each rule is a function that prints offenders under $scripts; it passes if it prints
 # nothing for the tree, and something for a copy of it into which a mistake was put.
 scripts=$top_srcdir/tests/scripts
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/begin.sh"
 
 files() {
 	find "$scripts" -name '*.dsim' | sort
@@ -74,10 +73,8 @@ rule_all_clauses() {
 		done
 }
 
-n=0
 # rule FUNCTION FILE SED-SCRIPT TITLE: the script puts a mistake into a copy of FILE, or removes it
 rule() {
-	n=$((n + 1))
 	found=$($1)
 	rm -rf "$work/planted"
 	cp -r "$scripts" "$work/planted"
@@ -90,13 +87,7 @@ rule() {
 		scripts=$work/planted
 		$1
 	)
-	if [ -z "$found" ] && [ -n "$caught" ]; then
-		echo "ok $n - $4"
-		return
-	fi
-	echo "not ok $n - $4"
-	[ -n "$caught" ] || echo "#   this rule notices nothing: a planted mistake went through"
-	[ -z "$found" ] || echo "$found" | sed 's/^/#   /'
+	verdict "$4"
 }
 
 echo 1..6
