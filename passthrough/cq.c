@@ -49,6 +49,7 @@ static void notify(struct hw_cq *cq)
 	if (!cq->armed)
 		return;
 	cq->armed = false;
+	cq->told = true;
 	cq->base.nic->up->cq_notify(cq->base.ctx);
 }
 

@@ -158,6 +158,7 @@ struct hw_cq {
 	int marks;     /* QPs with a mark armed, whose receives complete here: ruling by count */
 	bool armed;    /* lib wants to be told */
 	bool verbs_armed;
+	bool told; /* lib was, since the last `wait`: that one has nothing to wait for */
 	bool filling;
 	bool sink;
 	ev_io watch;

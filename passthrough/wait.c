@@ -91,21 +91,28 @@ static int sleep_at(struct hw_waiter *waiter, struct hw_cq *cq, uint64_t ns)
 	return n < 0 ? -err : n;
 }
 
+/* Something since lib looked. What came before the arming raises nothing: arming itself has found it. */
+static bool gained(struct hw_cq *cq, struct nic *nic)
+{
+	uint32_t put = cq->put;
+	bool told;
+
+	hw_cq_fill(cq);
+	told = cq->told;
+	cq->told = false;
+	return told || cq->put != put || nic->attention;
+}
+
 enum nic_wait hw_wait(struct nic *nic, struct nic_cq *base, uint64_t deadline)
 {
 	struct nic_world *w = hw_world;
 	uint64_t ns = NIC_TIME_NEVER, now;
 	struct hw_cq *cq = hw_cq(base);
 	struct hw_waiter *waiter;
-	uint32_t put = 0;
 	int n;
 
-	if (cq) {
-		put = cq->put;
-		hw_cq_fill(cq);
-		if (cq->put != put || nic->attention)
-			return NIC_WAIT_RAN;
-	}
+	if (cq && gained(cq, nic))
+		return NIC_WAIT_RAN;
 	if (deadline != NIC_TIME_NEVER) {
 		now = hw_now(nic);
 		if (now >= deadline)

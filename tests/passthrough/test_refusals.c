@@ -283,6 +283,26 @@ START_TEST(an_EVD_whose_CQ_cannot_be_resized_keeps_its_events)
 }
 END_TEST
 
+/* ---- waiting ---- */
+
+/* Between the last look and the arming of a CQ: the device says nothing of it. */
+START_TEST(what_completes_before_its_CQ_is_armed_ends_a_wait)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	plain_pair();
+	for (int i = 0; i < 3; i++) {
+		post_recv(&w.b, w.b.ep, i);
+		stub_config.late = true;
+		post_send(&w.a, w.a.ep, i, SHORT);
+		must(dat_evd_wait(w.b.recv, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+		must(dat_evd_wait(w.a.request, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+		stub_config.late = false;
+	}
+}
+END_TEST
+
 /* ---- the device goes ---- */
 
 START_TEST(a_device_that_is_removed_is_a_catastrophe_and_breaks_connections)
@@ -336,6 +356,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_post_to_an_SRQ_that_is_refused_takes_no_place);
 	unit_test(suite, Z3_an_SRQ_that_the_device_cannot_resize);
 	unit_test(suite, an_EVD_whose_CQ_cannot_be_resized_keeps_its_events);
+	unit_test(suite, what_completes_before_its_CQ_is_armed_ends_a_wait);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
 	unit_test(suite, nothing_of_verbs_is_left_when_an_adapter_is_closed);
 }

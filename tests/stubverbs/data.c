@@ -22,6 +22,7 @@ static void notify(struct stub_cq *cq)
 	struct stub_channel *channel = (struct stub_channel *)cq->v.channel;
 
 	cq->armed = false;
+	cq->seen = cq->put;
 	if (!channel || cq->waiting)
 		return;
 	stub_lock();
@@ -39,6 +40,8 @@ void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc)
 		return;
 	}
 	cq->at[cq->put++ & cq->mask] = *wc;
+	if (!stub_config.late)
+		cq->seen = cq->put;
 	if (cq->armed)
 		notify(cq);
 }
@@ -48,15 +51,18 @@ int stub_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 	struct stub_cq *cq = (struct stub_cq *)base;
 	int i;
 
-	for (i = 0; i < n && cq->get != cq->put; i++)
+	for (i = 0; i < n && cq->get != cq->seen; i++)
 		wc[i] = cq->at[cq->get++ & cq->mask];
 	return i;
 }
 
 int stub_req_notify_cq(struct ibv_cq *base, int solicited_only)
 {
+	struct stub_cq *cq = (struct stub_cq *)base;
+
 	(void)solicited_only;
-	((struct stub_cq *)base)->armed = true;
+	cq->armed = true;
+	cq->seen = cq->put;
 	return 0;
 }
 

@@ -179,7 +179,7 @@ int ibv_resize_cq(struct ibv_cq *base, int cqe)
 	free(cq->at);
 	cq->at = at;
 	cq->get = 0;
-	cq->put = n;
+	cq->put = cq->seen = n;
 	cq->depth = depth;
 	cq->mask = depth - 1;
 	cq->v.cqe = (int)depth;

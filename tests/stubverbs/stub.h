@@ -33,6 +33,7 @@ struct stub_config {
 	bool port_down;
 	bool negative;   /* post errors come as negative numbers */
 	bool no_windows; /* max_mw 0 */
+	bool late;       /* what completes is first seen as its CQ is armed, and raises nothing */
 	int max_srq_sge;
 };
 extern struct stub_config stub_config;
@@ -69,6 +70,7 @@ struct stub_ring {
 struct stub_cq {
 	struct ibv_cq v;
 	uint32_t put, get, mask, depth;
+	uint32_t seen; /* of them, by polls */
 	struct ibv_wc *at;
 	bool armed;
 	bool waiting; /* in its channel's list */
