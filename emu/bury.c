@@ -67,7 +67,11 @@ void emu_shared_bury(struct emu_world *w, uint16_t process)
 	struct emu_fabric *fab = w->fab;
 	struct emu_process *p = emu_process(w, process);
 
-	emu_trace(w, "- note process %d, %s, is gone", p->pid, p->node);
+	/* In lockstep all that is in the trace is so again in the next run. */
+	if (emu_lockstep(w))
+		emu_trace(w, "- note process %s is gone", p->node);
+	else
+		emu_trace(w, "- note process %d, %s, is gone", p->pid, p->node);
 	emu_inbox_discard(w, process);
 	emu_cm_bury(w, process);
 	bury_queues(w, process);
@@ -83,4 +87,6 @@ void emu_shared_bury(struct emu_world *w, uint16_t process)
 	}
 	p->used = false;
 	fab->shared.processes--;
+	if (emu_lockstep(w))
+		emu_lockstep_bury(w, process);
 }

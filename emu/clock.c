@@ -216,7 +216,7 @@ static void run_shared(struct emu_world *w, struct emu_event *event)
 }
 
 /* In a shared fabric: here, or where it has to be. */
-static EMU_COLD void run_first_shared(struct emu_world *w)
+EMU_COLD void emu_clock_run_first(struct emu_world *w)
 {
 	struct emu_event event = w->fab->heap[0];
 	uint16_t process;
@@ -242,12 +242,10 @@ void emu_clock_run(struct emu_world *w, struct emu_event *event)
 	run_shared(w, event);
 }
 
-static struct nic *host_of(struct emu_world *w, struct nic *nic);
-
 bool emu_step(struct nic *nic)
 {
 	struct emu_world *w = emu_world_of(nic);
-	struct nic *host = w->following ? host_of(w, nic) : NULL;
+	struct nic *host = w->following ? emu_clock_host(w, nic) : NULL;
 
 	/* Nobody jumps ahead of other processes. */
 	if (w->fab->events == 0 || w->process)
@@ -263,8 +261,8 @@ uint64_t emu_now(struct nic *nic)
 {
 	struct emu_world *w = emu_world_of(nic);
 
-	if (w->following && host_of(w, nic))
-		emu_follow(w, host_of(w, nic));
+	if (w->following && emu_clock_host(w, nic))
+		emu_follow(w, emu_clock_host(w, nic));
 	return w->fab->now;
 }
 
@@ -284,7 +282,7 @@ bool emu_follow(struct emu_world *w, struct nic *nic)
 			return false;
 		}
 		if (w->process)
-			run_first_shared(w);
+			emu_clock_run_first(w);
 		else
 			run_first(w);
 	}
@@ -328,16 +326,17 @@ void emu_clock_share(struct emu_world *w, struct nic *nic)
 {
 	struct emu_shared *shared = &w->fab->shared;
 
+	nic->poll_quantum_ns = w->nics[0].base.poll_quantum_ns = 0;
+	if (emu_lockstep(w))
+		return;
 	if (!shared->clock_runs)
 		shared->mono_base = nic->up->monotonic_ns(nic->ctx) - w->fab->now;
 	shared->clock_runs = true;
 	w->following = true;
 	w->mono_base = shared->mono_base;
-	nic->poll_quantum_ns = w->nics[0].base.poll_quantum_ns = 0;
 }
 
-/* A nic with services of the host: any open adapter's stands in for the control nic. NULL: none. */
-static struct nic *host_of(struct emu_world *w, struct nic *nic)
+struct nic *emu_clock_host(struct emu_world *w, struct nic *nic)
 {
 	for (uint32_t i = 1; !nic->up && i <= EMU_ADAPTERS; i++)
 		if (w->fab->adapters[i].open && emu_mine(w, (uint16_t)i))
@@ -347,7 +346,7 @@ static struct nic *host_of(struct emu_world *w, struct nic *nic)
 
 void emu_clock_settle(struct emu_world *w)
 {
-	struct nic *host = w->fab->events > 0 ? host_of(w, &w->nics[0].base) : NULL;
+	struct nic *host = w->fab->events > 0 ? emu_clock_host(w, &w->nics[0].base) : NULL;
 
 	if (host)
 		emu_follow(w, host);
@@ -356,9 +355,9 @@ void emu_clock_settle(struct emu_world *w)
 /* Whether time follows the monotonic clock by now: see clock.h. */
 static EMU_COLD bool follows_now(struct emu_world *w, struct nic *nic)
 {
-	struct nic *host = host_of(w, nic);
+	struct nic *host = emu_clock_host(w, nic);
 
-	if (host && !w->following)
+	if (host && !w->following && !emu_lockstep(w))
 		start_following(w, host);
 	return host != NULL;
 }
@@ -366,6 +365,14 @@ static EMU_COLD bool follows_now(struct emu_world *w, struct nic *nic)
 static inline bool follows(struct emu_world *w, struct nic *nic)
 {
 	return __builtin_expect(nic->threaded, 0) && follows_now(w, nic);
+}
+
+static EMU_COLD enum nic_wait wait_threaded(struct emu_world *w, struct nic *host,
+					    struct nic_cq *cq, uint64_t deadline)
+{
+	if (emu_lockstep(w))
+		return emu_lockstep_wait(w, host, emu_cq_index(w, cq), deadline);
+	return wait_following(w, host, deadline);
 }
 
 enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadline)
@@ -376,7 +383,7 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 	uint32_t put = cq ? cq->put : 0;
 
 	if (follows(w, nic))
-		return wait_following(w, host_of(w, nic), deadline);
+		return wait_threaded(w, emu_clock_host(w, nic), cq_base, deadline);
 	while (fab->events > 0 && fab->heap[0].time <= deadline) {
 		run_first(w);
 		if (!cq || cq->put != put || nic->attention)
@@ -392,9 +399,11 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 /* Under the monotonic clock nothing is to be gained by looking longer. */
 static EMU_COLD bool spin_following(struct emu_local_cq *cq, struct nic_wc *wc)
 {
-	struct nic *host = host_of(cq->world, cq->base.nic);
+	struct nic *host = emu_clock_host(cq->world, cq->base.nic);
 
-	if (host)
+	if (emu_lockstep(cq->world))
+		emu_lockstep_poll(cq->world);
+	else if (host)
 		emu_follow(cq->world, host);
 	if (cq->entry->put == cq->entry->get)
 		return false;

@@ -43,6 +43,10 @@ void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t
 void emu_clock_run(struct emu_world *w, struct emu_event *event);
 /* A shared fabric: time follows the monotonic clock from the first adapter on; nic is one of this process. */
 void emu_clock_share(struct emu_world *w, struct nic *nic);
+/* Run the first event of a shared fabric, or have it run; there is one. */
+void emu_clock_run_first(struct emu_world *w);
+/* A nic with services of the host: any open adapter's stands in for the control nic. NULL: none. */
+struct nic *emu_clock_host(struct emu_world *w, struct nic *nic);
 /* A call of this process is over: what is due runs. */
 void emu_clock_settle(struct emu_world *w);
 /* Posting may add events only while this holds; the rest is kept for answers and teardown. */

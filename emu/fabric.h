@@ -24,6 +24,7 @@
 #include "event.h"
 #include "lib/nic.h"
 #include "limits.h"
+#include "turn.h"
 
 /* Off the path of a message: keeps its registers out of the way of what is on it. */
 #define EMU_COLD __attribute__((cold, noinline))
@@ -355,6 +356,7 @@ struct emu_shared {
 	uint32_t processes;
 	struct emu_section section;
 	struct emu_process process[EMU_PROCESSES + 1];
+	struct emu_lockstep lockstep;
 };
 
 struct emu_fabric {

@@ -110,7 +110,10 @@ static int look_at_member(struct emu_world *w, void *arg)
 
 		if (!p->used || left-- > 0)
 			continue;
-		*wanted->member = (struct nic_member){ .pid = p->pid, .waiting = p->sleepers > 0 };
+		*wanted->member = (struct nic_member){
+			.pid = p->pid,
+			.waiting = emu_lockstep(w) ? emu_lockstep_waits(w, i) : p->sleepers > 0,
+		};
 		memcpy(wanted->member->node, p->node, sizeof(wanted->member->node) - 1);
 		count_objects(w, i, wanted->member);
 		return 0;
@@ -123,4 +126,17 @@ int emu_fabric_member(const char *name, unsigned int i, struct nic_member *membe
 	struct wanted wanted = { i, member };
 
 	return with_fabric(name, look_at_member, &wanted);
+}
+
+static int hold(struct emu_world *w, void *held)
+{
+	if (!emu_lockstep(w))
+		return -EINVAL;
+	emu_lockstep_hold(w, *(const bool *)held);
+	return 0;
+}
+
+int emu_fabric_hold(const char *name, bool held)
+{
+	return with_fabric(name, hold, &held);
 }

@@ -10,5 +10,6 @@ int emu_fabric_make(const struct nic_config *config);
 int emu_fabric_end(const char *name);
 int emu_fabric_next(char *name, size_t size);
 int emu_fabric_member(const char *name, unsigned int i, struct nic_member *member);
+int emu_fabric_hold(const char *name, bool held);
 
 #endif /* EMU_FABRICS_H */

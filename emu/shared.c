@@ -101,6 +101,8 @@ static void take(struct emu_world *w)
 		emu_section_end(w);
 		bury_the_dead(w);
 		emu_recover_orphans(w);
+		if (emu_lockstep(w))
+			emu_lockstep_recover(w);
 	}
 }
 
@@ -114,6 +116,8 @@ static void release(struct emu_world *w)
 	struct emu_membership *m = w->membership;
 	uint64_t waiters = 0, idlers = 0;
 
+	if (emu_lockstep(w))
+		m->ring = emu_lockstep_rung(w, m->ring);
 	for (uint64_t left = m->ring; left; left &= left - 1) {
 		uint16_t process = (uint16_t)__builtin_ctzl(left) + 1;
 		struct emu_process *p = emu_process(w, process);
@@ -128,6 +132,7 @@ static void release(struct emu_world *w)
 	m->held = false;
 	emu_section_end(w);
 	pthread_mutex_unlock(&w->fab->shared.lock);
+	emu_lockstep_tell(w);
 	for (; waiters; waiters &= waiters - 1)
 		wake(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
 	for (; idlers; idlers &= idlers - 1)
@@ -139,12 +144,29 @@ bool emu_shared(struct nic_world *world)
 	return world_of(world)->process != 0;
 }
 
-void emu_shared_enter(struct nic_world *world)
+bool emu_shared_lockstep(struct nic_world *world)
+{
+	return emu_lockstep(world_of(world));
+}
+
+bool emu_shared_enter(struct nic_world *world, bool idle)
 {
 	struct emu_world *w = world_of(world);
 
 	take(w);
-	emu_inbox_empty(w);
+	if (!emu_lockstep(w)) {
+		emu_inbox_empty(w);
+		return true;
+	}
+	if (emu_lockstep_enter(w, idle))
+		return true;
+	release(w);
+	return false;
+}
+
+void emu_shared_await(struct nic_world *world)
+{
+	emu_lockstep_await(world_of(world));
 }
 
 void emu_shared_exit(struct nic_world *world)
@@ -152,14 +174,31 @@ void emu_shared_exit(struct nic_world *world)
 	release(world_of(world));
 }
 
-void emu_shared_settle(struct nic_world *world)
+bool emu_shared_settle(struct nic_world *world)
 {
-	emu_clock_settle(world_of(world));
+	struct emu_world *w = world_of(world);
+
+	if (emu_lockstep(w))
+		return emu_lockstep_settle(w);
+	emu_clock_settle(w);
+	return true;
 }
 
-void emu_shared_watch(struct nic_world *world)
+void emu_shared_thread_ends(struct nic_world *world)
 {
-	bury_the_dead(world_of(world));
+	struct emu_world *w = world_of(world);
+
+	if (emu_lockstep(w))
+		emu_lockstep_exit(w);
+}
+
+void emu_shared_watch(struct nic_world *world, uint64_t now)
+{
+	struct emu_world *w = world_of(world);
+
+	bury_the_dead(w);
+	if (emu_lockstep(w))
+		emu_lockstep_watch(w, now);
 }
 
 /* ---- sleeping ---- */
@@ -174,6 +213,10 @@ void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 	uint32_t *count = idle ? &p->idlers : &p->sleepers;
 	uint32_t bell = __atomic_load_n(&p->bell, __ATOMIC_RELAXED);
 
+	if (!idle && emu_lockstep(w)) {
+		emu_lockstep_sleep(w, unlocked);
+		return;
+	}
 	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 	unlocked->unlock(unlocked->ctx);
 	syscall(SYS_futex, &p->bell, FUTEX_WAIT_BITSET, bell, until == NIC_TIME_NEVER ? NULL : &ts,
@@ -187,6 +230,10 @@ void emu_shared_ring(struct nic_world *world, bool idle)
 	struct emu_world *w = world_of(world);
 	struct emu_process *p = emu_process(w, w->process);
 
+	if (!idle && emu_lockstep(w)) {
+		emu_lockstep_wake(w);
+		return;
+	}
 	__atomic_fetch_add(&p->bell, 1, __ATOMIC_RELAXED);
 	if (__atomic_load_n(idle ? &p->idlers : &p->sleepers, __ATOMIC_RELAXED))
 		wake(p, idle ? IDLERS : WAITERS);
@@ -259,6 +306,8 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	if (config->trace_file)
 		set_trace_path(fab, config->trace_file);
 	init_lock(&fab->shared.lock);
+	if (config->lockstep)
+		emu_lockstep_begin(w, config->preempt_ns);
 	fab->shared.layout = LAYOUT;
 	fab->shared.magic = MAGIC;
 }
@@ -334,6 +383,8 @@ static void introduce(struct emu_world *w, const struct nic_config *config)
 	p->nonce = m->nonce;
 	p->probe = (uintptr_t)&m->nonce;
 	p->used = true;
+	if (emu_lockstep(w) && !w->fab->shared.lockstep.held && w->fab->shared.processes > 0)
+		emu_trace(w, "- note preempted: %s comes late", p->node);
 	w->fab->shared.processes++;
 }
 
@@ -465,10 +516,13 @@ void emu_shared_leave(struct emu_world *w)
 	emu_inbox_discard(w, w->process);
 	emu_process(w, w->process)->used = false;
 	shared->processes--;
+	if (emu_lockstep(w))
+		emu_lockstep_bury(w, w->process);
 	bury_the_dead(w);
 	if (shared->processes == 0 && !shared->stays)
 		emu_shared_finish(w);
 	release(w);
+	emu_lockstep_leave(w);
 	unmap(w);
 	munmap(m, sizeof(*m));
 	w->membership = NULL;

@@ -15,6 +15,7 @@
 #define EMU_SHARED_H
 
 #include "fabric.h"
+#include "lockstep.h"
 
 /* Beside the arena, of this process. */
 struct emu_membership {
@@ -28,6 +29,10 @@ struct emu_membership {
 	uint64_t nonce;                     /* others look for it here */
 	bool bounce;                        /* take all for out of reach */
 	bool held;                          /* this process holds the fabric's lock */
+	/* In lockstep. */
+	uint32_t turn_given; /* to this thread, which is to be told; 0: none */
+	uint32_t awaiting;   /* threads of this process in emu_lockstep_await */
+	struct emu_seen seen;
 };
 
 /* Join the fabric of that name, or make it as config says. */
@@ -45,13 +50,16 @@ void emu_shared_finish(struct emu_world *w);
 
 /* The rest of lib/nic.h's group for shared worlds. */
 bool emu_shared(struct nic_world *world);
-void emu_shared_enter(struct nic_world *world);
+bool emu_shared_lockstep(struct nic_world *world);
+bool emu_shared_enter(struct nic_world *world, bool idle);
+void emu_shared_await(struct nic_world *world);
 void emu_shared_exit(struct nic_world *world);
-void emu_shared_settle(struct nic_world *world);
+bool emu_shared_settle(struct nic_world *world);
+void emu_shared_thread_ends(struct nic_world *world);
 void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 		      const struct nic_unlocked *unlocked);
 void emu_shared_ring(struct nic_world *world, bool idle);
-void emu_shared_watch(struct nic_world *world);
+void emu_shared_watch(struct nic_world *world, uint64_t now);
 
 /* The process that an event is for; 0: this one. */
 uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event);

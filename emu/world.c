@@ -317,8 +317,12 @@ const struct nic_backend emu_backend = {
 	.sleep = emu_shared_sleep,
 	.ring = emu_shared_ring,
 	.watch = emu_shared_watch,
+	.await = emu_shared_await,
+	.lockstep = emu_shared_lockstep,
+	.thread_ends = emu_shared_thread_ends,
 	.fabric_make = emu_fabric_make,
 	.fabric_end = emu_fabric_end,
 	.fabric_next = emu_fabric_next,
 	.fabric_member = emu_fabric_member,
+	.fabric_hold = emu_fabric_hold,
 };

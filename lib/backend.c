@@ -19,6 +19,7 @@
 #include "object.h"
 #include "say.h"
 #include "srq.h"
+#include "turn.h"
 
 #define IDLE_CALLS_MAX 1000u
 
@@ -150,7 +151,7 @@ void backend_lock(struct backend *b)
 	pthread_mutex_lock(&b->lock);
 	bias_program_locked(&b->bias);
 	if (b->shared)
-		b->kind->enter(b->shared);
+		turn_enter(b);
 	if (!b->threaded)
 		tell_threaded(b);
 }
@@ -281,7 +282,7 @@ static bool share_locked(struct backend *b)
 		pthread_mutex_lock(&b->lock);
 	b->shared = b->world;
 	b->faults.count = 0;
-	b->kind->enter(b->shared);
+	turn_enter(b);
 	if (!helper_start(b)) {
 		b->kind->leave(b->shared);
 		b->shared = NULL;

@@ -134,13 +134,15 @@ static inline void backend_unlock(struct backend *b)
 
 /* agent.c: those that are due, unless this thread is in an agent. */
 void agents_run(struct backend *b);
+/* turn.c: a call on a shared world is over. */
+void turn_settle(struct backend *b);
 /* helper.c: somebody has to run what is pending. */
 void helper_look(struct backend *b);
 
 static inline void backend_leave(struct backend *b)
 {
 	if (__builtin_expect(b->shared != NULL, 0))
-		b->kind->settle(b->shared);
+		turn_settle(b);
 	if (__builtin_expect(!TAILQ_EMPTY(&b->calls_due), 0))
 		agents_run(b);
 	if (!__libc_single_threaded)

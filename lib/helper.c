@@ -29,6 +29,17 @@ static uint64_t next_event(struct backend *b)
 	return nic->ops->sim_pending(nic, &next) > 0 ? next : NIC_TIME_NEVER;
 }
 
+bool helper_is_this(void)
+{
+	return self != NULL;
+}
+
+/* Threads take turns: those of the program run what is pending, all of it. */
+static bool in_lockstep(struct backend *b)
+{
+	return b->shared && b->kind->lockstep(b->shared);
+}
+
 /* ---- sleeping ---- */
 
 static void sleep_on(pthread_cond_t *wake, pthread_mutex_t *lock, uint64_t until)
@@ -117,7 +128,7 @@ static void watch(struct helper *h)
 	if (now - h->watched < WATCH_NS)
 		return;
 	h->watched = now;
-	b->kind->watch(b->shared);
+	b->kind->watch(b->shared, now);
 }
 
 static void go_on(struct helper *h)
@@ -132,7 +143,7 @@ static void go_on(struct helper *h)
 		return;
 	}
 	/* Without an adapter nothing is due to anybody. */
-	if (TAILQ_EMPTY(&b->adapters)) {
+	if (in_lockstep(b) || TAILQ_EMPTY(&b->adapters)) {
 		h->until = NIC_TIME_NEVER;
 		doze(h, NIC_TIME_NEVER);
 		return;
@@ -229,7 +240,7 @@ void helper_look(struct backend *b)
 {
 	uint64_t next;
 
-	if (!b->world || TAILQ_EMPTY(&b->adapters))
+	if (!b->world || TAILQ_EMPTY(&b->adapters) || in_lockstep(b))
 		return;
 	next = next_event(b);
 	if (next == NIC_TIME_NEVER)

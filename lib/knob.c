@@ -6,13 +6,14 @@
 #include "knob.h"
 #include "say.h"
 
-#define MTU_MIN       256u
-#define MTU_MAX       65536u
-#define RNR_RETRY_MAX 7u
-#define RETRY_MAX     7u
-#define TIME_MAX      (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
-#define BANDWIDTH_MIN 1000000ul   /* but 0, which is no limit: the clock must never wrap */
-#define BANDWIDTH_MAX (1ul << 60)
+#define MTU_MIN        256u
+#define MTU_MAX        65536u
+#define RNR_RETRY_MAX  7u
+#define RETRY_MAX      7u
+#define PREEMPT_MS_MAX 3600000u
+#define TIME_MAX       (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
+#define BANDWIDTH_MIN  1000000ul   /* but 0, which is no limit: the clock must never wrap */
+#define BANDWIDTH_MAX  (1ul << 60)
 
 static const struct {
 	const char *name;
@@ -160,6 +161,26 @@ bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
 	       (bandwidth_bps == 0 || bandwidth_bps >= BANDWIDTH_MIN);
 }
 
+/* "" and NULL: they do not take turns. */
+static bool read_lockstep(struct nic_config *nic)
+{
+	const char *text = getenv("DATSIM_LOCKSTEP");
+	unsigned long ms;
+	char *end;
+
+	if (!text || !*text)
+		return true;
+	ms = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || ms < 1 || ms > PREEMPT_MS_MAX) {
+		say("DATSIM_LOCKSTEP=%.64s: expected a number of milliseconds from 1 to %u", text,
+		    PREEMPT_MS_MAX);
+		return false;
+	}
+	nic->lockstep = true;
+	nic->preempt_ns = ms * 1000000ul;
+	return true;
+}
+
 /* Where time is real, what is not asked for costs none, and a receiver that is late is waited for. */
 static bool read_shared(struct nic_config *nic, const char *fabric)
 {
@@ -172,6 +193,10 @@ static bool read_shared(struct nic_config *nic, const char *fabric)
 		return false;
 	}
 	nic->bounce = copy && strcmp(copy, "bounce") == 0;
+	if (!read_lockstep(nic))
+		return false;
+	if (nic->lockstep)
+		return true;
 	if (!getenv("DATSIM_LATENCY_NS"))
 		nic->latency_ns = 0;
 	if (!getenv("DATSIM_BANDWIDTH_BPS"))

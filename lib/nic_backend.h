@@ -33,6 +33,8 @@ struct nic_config {
 	const char *fabric;     /* that several processes share: its name; NULL: a private one */
 	const char *node;       /* this process's name on it; NULL: one is made up */
 	bool bounce;            /* never reach into another process's memory */
+	bool lockstep;          /* its processes take turns; asked for when it is made */
+	uint64_t preempt_ns;    /* in lockstep: who stays outside for longer loses its turn */
 };
 
 /* A process that takes part in a shared world. */
@@ -41,7 +43,7 @@ struct nic_member {
 	char node[NIC_ADAPTER_NAME];
 	uint32_t adapters, qps, listeners;
 	struct sockaddr_storage addr; /* of its first adapter */
-	bool waiting;                 /* in the door's `wait` */
+	bool waiting;                 /* in the door's `wait`; in lockstep: all its threads */
 };
 
 /* How lib lets go of the world's lock and its own, and takes them again. */
@@ -93,11 +95,23 @@ struct nic_backend {
 	 * world_destroy is called without it.
 	 */
 	bool (*shared)(struct nic_world *world);
-	/* Take it; upcalls come that were others' to cause. */
-	void (*enter)(struct nic_world *world);
+	/*
+	 * Take it; upcalls come that were others' to cause. idle: in the thread that looks after the world.
+	 * False: it is not taken, for the turn is another thread's; let go of lib's lock, await, try again.
+	 */
+	bool (*enter)(struct nic_world *world, bool idle);
 	void (*leave)(struct nic_world *world);
-	/* With both: a call is over, what is due now runs. */
-	void (*settle)(struct nic_world *world);
+	/* With neither, after enter said no; the world does not end meanwhile. */
+	void (*await)(struct nic_world *world);
+	/*
+	 * With both: a call is over, what is due now runs. False: so is this thread's turn; let go of both and
+	 * enter again, and settle again, before it returns.
+	 */
+	bool (*settle)(struct nic_world *world);
+	/* Do threads take turns, in virtual time, so that nothing depends on when they really run? */
+	bool (*lockstep)(struct nic_world *world);
+	/* With both: this thread ends. */
+	void (*thread_ends)(struct nic_world *world);
 	/*
 	 * With both; releases both while it sleeps, until that monotonic time at most. Another process, or
 	 * `ring`, wakes all that are not idle, and where there are none an idle one.
@@ -106,7 +120,7 @@ struct nic_backend {
 		      const struct nic_unlocked *unlocked);
 	void (*ring)(struct nic_world *world, bool idle);
 	/* With both, a few times a second: processes that died are seen to. */
-	void (*watch)(struct nic_world *world);
+	void (*watch)(struct nic_world *world, uint64_t now_monotonic_ns);
 
 	/* Shared worlds by name, from outside. -EINVAL: no name can be so; -EACCES: not this user's. */
 
@@ -118,6 +132,8 @@ struct nic_backend {
 	int (*fabric_next)(char *name, size_t size);
 	/* The i-th of its processes; those that died are seen to before. -ERANGE: no such; -ENOENT: no such fabric. */
 	int (*fabric_member)(const char *name, unsigned int i, struct nic_member *member);
+	/* In lockstep: time stands still until it is let go. -EINVAL: no such world is. */
+	int (*fabric_hold)(const char *name, bool held);
 };
 
 extern const struct nic_backend emu_backend; /* linked in; the passthrough is loaded on demand */

@@ -117,3 +117,16 @@ DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_MEMBER *
 			  sizeof(member->address));
 	return DAT_SUCCESS;
 }
+
+DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold)
+{
+	const struct nic_backend *kind;
+	DAT_RETURN ret;
+
+	if (!name)
+		return BAD_ARG(1);
+	if (hold != DAT_TRUE && hold != DAT_FALSE)
+		return BAD_ARG(2);
+	ret = sharing_kind(&kind);
+	return ret == DAT_SUCCESS ? fabric_result(kind->fabric_hold(name, hold == DAT_TRUE)) : ret;
+}

@@ -17,6 +17,7 @@
 #define TIMEOUT_US 10000000 /* nothing here takes that long */
 #define TRIES      200
 #define PAUSE_NS   20000000
+#define LOOKS      1000 /* at memory, between two at the connection */
 #define ASKED      0 /* the messages: what is asked, where the answer is written, where it is read to */
 #define WRITTEN    1
 #define FETCHED    2
@@ -100,6 +101,18 @@ static void expect_dto(struct client *client, DAT_UINT64 cookie)
 	pair_fail("a transfer failed");
 }
 
+/* The answer comes without any call of ours, unless the server is gone. */
+static void look_for_answer(struct client *client, DAT_UINT64 round)
+{
+	DAT_EVENT event;
+
+	for (long looks = 1; client->node.messages[WRITTEN].round != round; looks++) {
+		sched_yield();
+		if (looks % LOOKS == 0 && dat_evd_dequeue(client->connect, &event) == DAT_SUCCESS)
+			pair_fail("the connection ended");
+	}
+}
+
 static void ask(struct client *client, DAT_UINT64 round)
 {
 	struct pair_message *messages = client->node.messages, wanted;
@@ -112,9 +125,7 @@ static void ask(struct client *client, DAT_UINT64 round)
 	pair_check(dat_ep_post_send(client->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
 		   "dat_ep_post_send");
 	expect_dto(client, round);
-	/* The answer comes without any call of ours. */
-	while (messages[WRITTEN].round != round)
-		sched_yield();
+	look_for_answer(client, round);
 	if (memcmp(messages[WRITTEN].word, wanted.word, sizeof(wanted.word)) != 0)
 		pair_fail("the answer written here is wrong");
 	segment = pair_segment(&client->node, FETCHED);

@@ -327,7 +327,7 @@ typedef struct dat_sim_member {
 	DAT_COUNT adapters;		/* open ones */
 	DAT_COUNT eps;
 	DAT_COUNT listeners;
-	DAT_BOOLEAN waiting;		/* one of its threads is in dat_evd_wait or dat_cno_wait */
+	DAT_BOOLEAN waiting;		/* one of its threads is in dat_evd_wait or dat_cno_wait; in lockstep: all */
 	char node[32];			/* its name there */
 	char address[48];		/* of its first adapter, as text; "": it has none */
 } DAT_SIM_MEMBER;
@@ -350,6 +350,13 @@ extern DAT_RETURN dat_sim_fabric_next(char *name, size_t size);
 
 /* The i-th process, from 0. DAT_QUEUE_EMPTY: there are fewer. DAT_PROVIDER_NOT_FOUND: no such fabric. */
 extern DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_MEMBER *member);
+
+/*
+ * On a fabric made in lockstep (DATSIM_LOCKSTEP): let its virtual time stand still, for more processes are to
+ * join, or go on. Each runs to its first wait meanwhile; who joins while time goes on is noted "preempted" in
+ * the trace. DAT_PROVIDER_NOT_FOUND: no such fabric.
+ */
+extern DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold);
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,8 @@ static void print_shared(void)
 		{ "DATSIM_NODE", "-", "this process's name on it" },
 		{ "DATSIM_COPY", "direct",
 		  "direct: into the other process; bounce: through the arena" },
+		{ "DATSIM_LOCKSTEP", "-",
+		  "it is made in lockstep: who stays outside so long is preempted, ms" },
 	};
 	size_t i;
 

@@ -256,6 +256,8 @@ static int parse_options(int argc, char **argv, struct program *program, int *co
 		}
 		if (!strcmp(argv[i], "--quiet")) {
 			program->quiet = true;
+		} else if (!strcmp(argv[i], "--lockstep")) {
+			program->several.lockstep = true;
 		} else if (i + 1 == argc || !take_option(program, argv[i], argv[i + 1])) {
 			usage_error("run", "%s: no such option, or not with that value", argv[i]);
 			return 0;
@@ -299,8 +301,8 @@ static int run_and_report(struct program *program, const char *trace, const char
 	int code;
 
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
-	/* What several do, they do in real time, and never again. */
-	if (program->trace && !program->several.count)
+	/* What several do in real time, they do never again. */
+	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
 	if (!report(program, trace, code) && code == EXIT_PASS)
 		code = EXIT_FAILED;
@@ -314,7 +316,7 @@ static bool split(struct program *program)
 
 	while (*word && strcmp(*word, "+") != 0 && strcmp(*word, "--and") != 0)
 		word++;
-	if (!*word)
+	if (!*word && !program->several.lockstep)
 		return true;
 	if (program->script) {
 		usage_error("run", "--script is for one program, not yet for several");

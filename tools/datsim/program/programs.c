@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,8 +19,11 @@
 #define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
-#define LOOK_NS    5000000
-#define LOOKS_MOST 200
+#define LOOK_NS          5000000
+#define LOOKS_MOST       200
+#define TURNS_LOOKS_MOST 1000 /* in lockstep, where a program that comes late spoils it */
+
+#define PREEMPT_MS "50"
 
 /* ---- the command line ---- */
 
@@ -92,6 +96,15 @@ static void end_of(struct programs *programs, pid_t pid, int status)
 	}
 }
 
+/* Programs tell each other addresses. Where that is not permitted they are others in each run. */
+static void settle_addresses(void)
+{
+	int now = personality(0xffffffff);
+
+	if (now >= 0)
+		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
+}
+
 static bool start(struct programs *programs, int i, const struct sigaction *old)
 {
 	pid_t pid = fork();
@@ -100,6 +113,8 @@ static bool start(struct programs *programs, int i, const struct sigaction *old)
 		sigaction(SIGINT, &old[0], NULL);
 		sigaction(SIGQUIT, &old[1], NULL);
 		setenv("DATSIM_NODE", programs->one[i].node, 1);
+		if (programs->lockstep)
+			settle_addresses();
 		execvp(programs->one[i].argv[0], programs->one[i].argv);
 		fprintf(stderr, "datsim run: %s: %s\n", programs->one[i].argv[0], strerror(errno));
 		_exit(errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN);
@@ -122,21 +137,56 @@ static int count_ready(const struct programs *programs)
 	return ready;
 }
 
+/* In lockstep: how many have come to where they wait; none while one has not. */
+static int count_waiting(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	int waiting = 0;
+
+	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
+	     i++) {
+		if (!member.waiting)
+			return 0;
+		waiting++;
+	}
+	return waiting;
+}
+
+/* Who waits longer for those that keep the turn waits longer for those that come, too. */
+static int turns_looks_most(void)
+{
+	long looks = atol(getenv("DATSIM_LOCKSTEP")) * (1000000 / LOOK_NS);
+
+	return looks > TURNS_LOOKS_MOST ? (int)looks : TURNS_LOOKS_MOST;
+}
+
 /* The next is started when this one is ready for it, has ended, or takes its time. */
 static void let_settle(struct programs *programs, int i)
 {
+	int (*count)(const struct programs *programs) = programs->lockstep ? count_waiting
+									   : count_ready;
+	int most = programs->lockstep ? turns_looks_most() : LOOKS_MOST;
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
-	int status, ready = count_ready(programs);
+	int status, before = programs->ready;
 
-	for (int look = 0; look < LOOKS_MOST; look++) {
+	for (int look = 0; look < most; look++) {
 		nanosleep(&pause, NULL);
 		if (waitpid(programs->one[i].pid, &status, WNOHANG) == programs->one[i].pid) {
 			end_of(programs, programs->one[i].pid, status);
 			return;
 		}
-		if (count_ready(programs) > ready)
+		programs->ready = count(programs);
+		if (programs->ready > before)
 			return;
 	}
+}
+
+/* One has ended: if it did not leave the fabric before, it is gone now, and the others go on at once. */
+static void look_after(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+
+	dat_sim_fabric_member(programs->fabric, 0, &member);
 }
 
 static bool any_left(const struct programs *programs)
@@ -155,15 +205,18 @@ static int run_all(struct programs *programs, const struct sigaction *old)
 	for (int i = 0; i < programs->count; i++) {
 		if (!start(programs, i, old))
 			code = EXIT_INTERNAL;
-		else if (i + 1 < programs->count)
+		else if (i + 1 < programs->count || programs->lockstep)
 			let_settle(programs, i);
 	}
+	if (programs->lockstep)
+		dat_sim_fabric_hold(programs->fabric, DAT_FALSE);
 	while (any_left(programs)) {
 		pid = wait(&status);
 		if (pid > 0)
 			end_of(programs, pid, status);
 		else if (errno != EINTR)
 			break;
+		look_after(programs);
 	}
 	for (int i = programs->count - 1; i >= 0; i--)
 		if (programs->one[i].code)
@@ -178,11 +231,17 @@ int programs_run(struct programs *programs)
 	int code;
 
 	snprintf(programs->fabric, sizeof(programs->fabric), "run-%d", getpid());
+	if (programs->lockstep)
+		setenv("DATSIM_LOCKSTEP", PREEMPT_MS, 0);
+	else
+		unsetenv("DATSIM_LOCKSTEP");
 	ret = dat_sim_fabric_create(programs->fabric, NULL);
 	if (ret != DAT_SUCCESS) {
 		usage_error("run", "cannot make a fabric for several programs");
 		return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ? EXIT_USAGE : EXIT_INTERNAL;
 	}
+	if (programs->lockstep)
+		dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
 	setenv("DATSIM_FABRIC", programs->fabric, 1);
 	/* Ctrl-C is for the programs; the tool stays to say what became of them. */
 	sigaction(SIGINT, &ignore, &old[0]);

@@ -15,6 +15,8 @@ struct programs {
 		int code;
 	} one[32];
 	int count;
+	int ready;     /* of those started, as far as they come by themselves */
+	bool lockstep; /* they take turns, in virtual time */
 	char fabric[32];
 };
 

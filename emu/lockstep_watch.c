@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lockstep: threads that stay away, processes that are gone. */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lockstep.h"
+#include "shared.h"
+#include "trace.h"
+
+#define LOOK_MOST_NS  40000000ul /* that one look counts for: who looks may have been kept from it */
+#define STARVED_TIMES 20u        /* so often the bound, and it is away whatever it waits for */
+
+/* ---- is it away? ---- */
+
+/* The n-th word of a file of /proc; the name in brackets counts as one. */
+static bool proc_word(int pid, int tid, const char *file, int n, char *word, size_t size)
+{
+	char path[64], text[512], *at = text;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	if (strrchr(text, ')'))
+		at = strrchr(text, ')');
+	for (; n > 0 && at; n--) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	if (!at)
+		return false;
+	snprintf(word, size, "%.*s", (int)strcspn(at, " \n"), at);
+	return true;
+}
+
+/*
+ * How much of the time it has spent outside by its own doing. It may want to run while others do: how long
+ * that lasts depends on the machine, not on the program.
+ */
+static uint64_t time_outside(struct emu_seen *seen, int pid, int tid, uint64_t elapsed)
+{
+	uint64_t before = seen->ran, ran;
+	char word[32];
+
+	if (elapsed > LOOK_MOST_NS)
+		elapsed = LOOK_MOST_NS;
+	if (!proc_word(pid, tid, "schedstat", 0, word, sizeof(word)))
+		return elapsed;
+	seen->ran = strtoul(word, NULL, 10);
+	ran = seen->ran - before;
+	/* Behind the name in brackets: does it run, or wait for a disk? */
+	if (ran < elapsed && proc_word(pid, tid, "stat", 1, word, sizeof(word)) &&
+	    (word[0] == 'R' || word[0] == 'D'))
+		return ran;
+	return elapsed;
+}
+
+static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	const struct emu_process *p = emu_process(w, t->process);
+
+	emu_trace(w, "- note preempted: thread %u of %s stays away", t->number, p->node);
+	if (ls->away++ == 0) {
+		ls->away_mono = now;
+		ls->away_now = w->fab->now;
+	}
+	t->state = EMU_THREAD_AWAY;
+	if (p->inbox)
+		w->membership->ring |= 1ul << (t->process - 1);
+	ls->turn = 0;
+	emu_lockstep_kick(w);
+}
+
+void emu_lockstep_watch(struct emu_world *w, uint64_t now)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	struct emu_seen *seen = &w->membership->seen;
+	struct emu_thread *t = &ls->thread[ls->turn];
+	uint64_t elapsed = now - seen->at;
+
+	seen->at = now;
+	if (!ls->turn) {
+		emu_lockstep_kick(w);
+		return;
+	}
+	if (seen->turn != ls->turn || seen->looks != ls->looks) {
+		seen->turn = ls->turn;
+		seen->looks = ls->looks;
+		seen->since = now;
+		seen->away = 0;
+		time_outside(seen, emu_process(w, t->process)->pid, t->tid, 0);
+		return;
+	}
+	seen->away += time_outside(seen, emu_process(w, t->process)->pid, t->tid, elapsed);
+	if (seen->away >= ls->bound_ns || now - seen->since >= STARVED_TIMES * ls->bound_ns)
+		send_away(w, t, now);
+}
+
+/* ---- coming and going ---- */
+
+static void drop_threads(struct emu_lockstep *ls, uint16_t process)
+{
+	for (uint32_t i = 1; i <= ls->high; i++) {
+		struct emu_thread *t = &ls->thread[i];
+
+		if (t->process != process || t->state == EMU_THREAD_NONE)
+			continue;
+		if (t->state == EMU_THREAD_AWAY)
+			ls->away--;
+		t->state = EMU_THREAD_NONE;
+		t->number = 0;
+		if (ls->turn == i)
+			ls->turn = 0;
+	}
+}
+
+void emu_lockstep_bury(struct emu_world *w, uint16_t process)
+{
+	drop_threads(&w->fab->shared.lockstep, process);
+	emu_lockstep_kick(w);
+}
+
+static void ring_bell(struct emu_thread *t)
+{
+	__atomic_fetch_add(&t->bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &t->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void emu_lockstep_leave(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	while (__atomic_load_n(&w->membership->awaiting, __ATOMIC_SEQ_CST) > 0) {
+		for (uint32_t i = 1; i <= ls->high; i++)
+			if (ls->thread[i].process == w->process)
+				ring_bell(&ls->thread[i]);
+		sched_yield();
+	}
+}
+
+void emu_lockstep_recover(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	if (ls->high > EMU_THREADS)
+		ls->high = EMU_THREADS;
+	ls->away = 0;
+	for (uint32_t i = 1; i <= ls->high; i++)
+		ls->away += ls->thread[i].state == EMU_THREAD_AWAY;
+	if (ls->turn > ls->high || ls->thread[ls->turn].state == EMU_THREAD_NONE)
+		ls->turn = 0;
+	/* Whoever was to be told may not have been. */
+	for (uint32_t i = 1; i <= ls->high; i++)
+		ring_bell(&ls->thread[i]);
+	emu_lockstep_kick(w);
+}
+
+void emu_lockstep_hold(struct emu_world *w, bool held)
+{
+	w->fab->shared.lockstep.held = held;
+	emu_lockstep_kick(w);
+}
+
+bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
+{
+	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	bool any = false;
+
+	for (uint32_t i = 1; i <= ls->high; i++) {
+		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
+			continue;
+		if (ls->thread[i].state == EMU_THREAD_READY)
+			return false;
+		any = true;
+	}
+	return any;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turn.h - whose turn it is, in a fabric whose processes run in lockstep: a part of fabric.h. What is done
+ * with it is in lockstep.h.
+ */
+#ifndef EMU_TURN_H
+#define EMU_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "limits.h"
+
+enum emu_thread_state {
+	EMU_THREAD_NONE,
+	EMU_THREAD_READY,   /* it has the turn, or goes on when it gets it */
+	EMU_THREAD_WAITING, /* for something to happen, or for virtual time `until` */
+	EMU_THREAD_AWAY,    /* it stayed outside for too long: the others go on without it */
+};
+
+/* A thread that takes part. */
+struct emu_thread {
+	uint8_t state; /* enum emu_thread_state */
+	uint16_t process;
+	int32_t tid;
+	uint32_t number;     /* among those of its process, from 1 */
+	uint32_t bell;       /* a futex: it grows when the thread gets the turn, or is to look */
+	uint32_t cq, cq_put; /* a completion more in this CQ is what it waits for; 0: in none */
+	uint64_t until;
+};
+
+struct emu_lockstep {
+	bool on;
+	bool held;         /* time stands still, for more processes are to come */
+	uint32_t turn;     /* the thread that has it, an index; 0: none has */
+	uint32_t calls;    /* that it has made since it has the turn */
+	uint32_t high;     /* threads ever used */
+	uint32_t away;     /* threads in that state */
+	uint64_t looks;    /* grows with each call of whoever has the turn */
+	uint64_t random;   /* who is next, of several that are ready */
+	uint64_t bound_ns; /* who stays outside for longer is away */
+	/* While threads are away time does not run ahead of the monotonic clock: then, and now of then. */
+	uint64_t away_mono, away_now;
+	struct emu_thread thread[EMU_THREADS + 1];
+};
+
+#endif /* EMU_TURN_H */

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Programs that take turns: what they do is the same, byte for byte, until one stays away. RUNS: so often it is
+# compared, with each of SEEDS.
+. "$(dirname "$0")/../datsim/begin.sh"
+server=$top/examples/pair/server
+client=$top/examples/pair/client
+rpc=$top/examples/rpc/rpc
+turns=$top/tests/processes/turns
+for program in "$server" "$client" "$rpc" "$turns"; do needs "$program"; done
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+# step TRACE ARGS: datsim run --lockstep ARGS
+step() {
+	trace=$1
+	shift
+	timeout 100 "$datsim" run --lockstep --trace "$trace" "$@" < /dev/null
+}
+
+# Where programs cannot be had to have their memory at the same addresses each time, those differ that they
+# tell each other.
+equal() {
+	if setarch -R true 2> noise; then
+		cmp "$1" "$2"
+	else
+		sed 's/private=.*//' "$1" > a && sed 's/private=.*//' "$2" | cmp a -
+	fi
+}
+
+# same NAME SEED... -- PROGRAMS: RUNS runs with each of the seeds; none was preempted, all of a seed are equal
+same() {
+	name=$1
+	seeds=$2
+	shift 3
+	for seed in $seeds; do
+		step "$name.$seed" --seed "$seed" -- "$@" || return 1
+		if grep preempted "$name.$seed"; then return 1; fi
+		i=1
+		while [ $i -lt "${RUNS:-4}" ]; do
+			i=$((i + 1))
+			step again --seed "$seed" -- "$@" && equal "$name.$seed" again || return 1
+		done
+	done
+}
+
+# What a seed does, without its name.
+course() {
+	grep -v '^#' "$1"
+}
+
+differ() {
+	[ "$(course "$1" | cksum)" != "$(course "$2" | cksum)" ]
+}
+
+# away WHAT STATUS: a client of two stays outside for long; it and the others come to their ends
+away() {
+	step "$1" "$server" 2 + "$turns" 198.18.0.1 20 1 "$1" + "$turns" 198.18.0.1 20 1 &&
+		grep -q 'note preempted: thread 1 of turns stays away' "$1" && course "$1" | tail -n 1 | grep free
+}
+
+# gone WHAT: one ends in the middle of its turn; the server and the other come to their ends
+gone() {
+	step "$1.$2" "$server" 1 + "$turns" 198.18.0.1 20 1 "$1" + "$turns" 198.18.0.1 20 1
+	grep -q 'note process turns is gone' "$1.$2" && ! grep preempted "$1.$2" &&
+		grep -q 'server-emu0.* number=CONNECTION_BROKEN' "$1.$2"
+}
+
+echo 1..12
+# Time of the machine does not count here: whoever holds the turn has it.
+DATSIM_LOCKSTEP=600000
+export DATSIM_LOCKSTEP
+holds "a server and a client" same pair "1 2" -- "$server" + "$client" 198.18.0.1 50
+holds "a server and three clients" same rpc "1 2 3" -- "$rpc" server emu0 3 + "$rpc" client emu0 198.18.0.1 30 + \
+	"$rpc" client emu0 198.18.0.1 30 + "$rpc" client emu0 198.18.0.1 30
+holds "another seed, another order" differ rpc.1 rpc.2
+holds "and another" differ rpc.2 rpc.3
+holds "a trace runs again" "$datsim" replay rpc.3
+holds "one program alone" same alone 1 -- "$rpc" both 3 20
+holds "one is killed in its turn" gone die 1
+holds "one ends in its turn, without a word" gone exit 1
+gone die 2 > noise 2>&1
+holds "what that leads to is the same" equal die.1 die.2
+unset DATSIM_LOCKSTEP
+holds "one sleeps" away sleep
+holds "one computes" away compute
+holds "no fabric stays" [ -z "$(ls datsim)" ]

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns HOST ROUNDS THREADS [WHAT] - clients of examples/pair/server, one a thread, the first in main.
+ * Half way the one in main may sleep, compute or die.
+ */
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "examples/pair/pair.h"
+
+#define THREADS_MAX 16
+#define TIMEOUT_US  60000000
+#define LONG_MS     400 /* outside DAT */
+
+struct client {
+	struct pair_node *node;
+	int number;
+	DAT_EVD_HANDLE dto, connect;
+	DAT_EP_HANDLE ep;
+	pthread_t thread;
+};
+
+static struct sockaddr_in host;
+static DAT_UINT64 rounds;
+static const char *mischief = "";
+
+static DAT_EVENT next(DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more;
+	DAT_EVENT event;
+
+	pair_check(dat_evd_wait(evd, TIMEOUT_US, 1, &event, &more), "dat_evd_wait");
+	return event;
+}
+
+static void open_client(struct client *client)
+{
+	struct pair_target mine = pair_target(client->node, client->number * 2 + 1);
+	DAT_IA_HANDLE ia = client->node->ia;
+
+	pair_check(dat_evd_create(ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				  &client->dto),
+		   "dat_evd_create");
+	pair_check(dat_evd_create(ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+				  &client->connect),
+		   "dat_evd_create");
+	pair_check(dat_ep_create(ia, client->node->pz, client->dto, client->dto, client->connect,
+				 NULL, &client->ep),
+		   "dat_ep_create");
+	pair_check(dat_ep_connect(client->ep, (DAT_IA_ADDRESS_PTR)&host, PAIR_QUALIFIER, TIMEOUT_US,
+				  sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+	if (next(client->connect).event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		pair_fail("no connection");
+}
+
+static void ask(struct client *client, DAT_UINT64 round)
+{
+	struct pair_message *question = &client->node->messages[client->number * 2], wanted;
+	volatile struct pair_message *answer = question + 1;
+	DAT_LMR_TRIPLET segment = pair_segment(client->node, client->number * 2);
+	DAT_DTO_COOKIE cookie = { .as_64 = round };
+	DAT_EVENT event;
+
+	pair_ask(question, round, (DAT_UINT64)client->number);
+	pair_answer(question, &wanted);
+	pair_check(dat_ep_post_send(client->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
+	event = next(client->dto);
+	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		pair_fail("a transfer failed");
+	while (answer->round != round)
+		if (dat_evd_dequeue(client->connect, &event) == DAT_SUCCESS)
+			pair_fail("the connection ended");
+	if (memcmp((const void *)answer->word, wanted.word, sizeof(wanted.word)) != 0)
+		pair_fail("the answer is wrong");
+}
+
+static long ran_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void misbehave(void)
+{
+	const struct timespec nap = { .tv_nsec = LONG_MS * 1000000 };
+	long until = ran_ms() + LONG_MS;
+
+	if (!strcmp(mischief, "sleep"))
+		nanosleep(&nap, NULL);
+	else if (!strcmp(mischief, "compute"))
+		while (ran_ms() < until)
+			;
+	else if (!strcmp(mischief, "die"))
+		kill(getpid(), SIGKILL);
+	else if (!strcmp(mischief, "exit"))
+		_exit(0);
+}
+
+static void *run(void *arg)
+{
+	struct client *client = arg;
+
+	open_client(client);
+	for (DAT_UINT64 round = 1; round <= rounds; round++) {
+		if (client->number == 0 && round == rounds / 2)
+			misbehave();
+		ask(client, round);
+	}
+	pair_check(dat_ep_disconnect(client->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+	if (next(client->connect).event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		pair_fail("the connection did not end as asked for");
+	pair_check(dat_ep_free(client->ep), "dat_ep_free");
+	pair_check(dat_evd_free(client->dto), "dat_evd_free");
+	pair_check(dat_evd_free(client->connect), "dat_evd_free");
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static struct client clients[THREADS_MAX];
+	struct pair_node node;
+	int threads = argc > 3 ? atoi(argv[3]) : 0;
+
+	host.sin_family = AF_INET;
+	if (argc < 4 || argc > 5 || threads < 1 || threads > THREADS_MAX ||
+	    inet_pton(AF_INET, argv[1], &host.sin_addr) != 1) {
+		fputs("usage: turns ADDRESS ROUNDS THREADS [sleep|compute|die|exit]\n", stderr);
+		return 2;
+	}
+	rounds = strtoul(argv[2], NULL, 10);
+	mischief = argc > 4 ? argv[4] : "";
+	pair_open(&node, "emu0", THREADS_MAX * 2);
+	for (int i = threads - 1; i >= 0; i--) {
+		clients[i] = (struct client){ .node = &node, .number = i };
+		if (i == 0)
+			run(&clients[i]);
+		else if (pthread_create(&clients[i].thread, NULL, run, &clients[i]))
+			pair_fail("no thread");
+	}
+	for (int i = 1; i < threads; i++)
+		pthread_join(clients[i].thread, NULL);
+	pair_close(&node);
+	printf("%llu answers\n", (unsigned long long)(rounds * (DAT_UINT64)threads));
+	return 0;
+}
