@@ -344,6 +344,13 @@ struct nic *emu_clock_host(struct emu_world *w, struct nic *nic)
 	return nic->up ? nic : NULL;
 }
 
+bool emu_clock_due(struct emu_world *w, uint64_t time)
+{
+	struct nic *host = emu_clock_host(w, &w->nics[0].base);
+
+	return host && time <= host->up->monotonic_ns(host->ctx) - w->mono_base;
+}
+
 void emu_clock_settle(struct emu_world *w)
 {
 	struct nic *host = w->fab->events > 0 ? emu_clock_host(w, &w->nics[0].base) : NULL;

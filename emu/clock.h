@@ -47,6 +47,8 @@ void emu_clock_share(struct emu_world *w, struct nic *nic);
 void emu_clock_run_first(struct emu_world *w);
 /* A nic with services of the host: any open adapter's stands in for the control nic. NULL: none. */
 struct nic *emu_clock_host(struct emu_world *w, struct nic *nic);
+/* While following: has that time come? */
+bool emu_clock_due(struct emu_world *w, uint64_t time);
 /* A call of this process is over: what is due runs. */
 void emu_clock_settle(struct emu_world *w);
 /* Posting may add events only while this holds; the rest is kept for answers and teardown. */

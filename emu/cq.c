@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "cq.h"
+#include "direct.h"
 #include "qp.h"
 #include "trace.h"
 #include "upcall.h"
@@ -52,7 +53,6 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 		emu_pool_free(w->fab, ring, cq_bytes(cq_mask(depth)));
 		return -ENOMEM;
 	}
-	adapter->cqs++;
 	entry = &w->fab->cq[index];
 	entry->ring = ring;
 	entry->mask = cq_mask(depth);
@@ -60,11 +60,20 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->armed = false;
+	if (w->process && emu_direct_cq_init(w, entry))
+		goto free_entry;
+	adapter->cqs++;
 	w->cq[index] = (struct emu_local_cq){ .base = { .nic = nic, .ctx = ctx },
 					      .entry = entry,
 					      .world = w };
 	*cq = &w->cq[index].base;
 	return 0;
+
+free_entry:
+	entry->ring = 0;
+	EMU_FREE(w->fab, cqs, cq, index);
+	emu_pool_free(w->fab, ring, cq_bytes(cq_mask(depth)));
+	return -ENOMEM;
 }
 
 int emu_cq_resize(struct nic_cq *base, uint32_t depth)
@@ -110,6 +119,8 @@ void emu_cq_free(struct emu_world *w, uint32_t index)
 
 	w->fab->adapters[cq->adapter].cqs--;
 	cq->ring = 0;
+	if (w->process)
+		emu_direct_cq_fini(w, cq);
 	emu_pool_free(w->fab, ring, cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);
 }

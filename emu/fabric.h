@@ -96,6 +96,9 @@ struct emu_cq {
 	uint32_t limit;    /* accepted now, <= depth */
 	uint16_t adapter;
 	bool armed;
+	bool unsettled; /* direct.h, as are the slots; in a shared fabric only */
+	uint32_t slot_mask;
+	emu_ref slots;
 };
 
 /* A receive work request on a queue; sge follow. */
@@ -332,6 +335,15 @@ struct emu_kept {
 	struct emu_srq srq;
 };
 
+/* A QP that a message is delivered to, its receive queue and its CQ, as they were before: direct.h. */
+struct emu_delivery {
+	bool running;
+	uint32_t qp;
+	uint32_t get; /* of the queue that has the receive */
+	uint32_t taken, rx_taken, rx_completed, rx_next;
+	uint32_t put; /* of the CQ */
+};
+
 /* What was there when the lock was let go last, and before the event that is running: recover.h. */
 struct emu_section {
 	uint64_t sequence;
@@ -341,6 +353,7 @@ struct emu_section {
 	struct emu_kept kept[2];
 	bool running; /* this event, which is on no queue any more */
 	struct emu_event event;
+	struct emu_delivery delivery;
 };
 
 /* What makes a fabric one of several processes; all zero in a private one. */
@@ -436,6 +449,12 @@ struct emu_local_qp {
 	struct emu_world *world;
 };
 
+/* What an MR is, as this process knows it: nobody else can change that. */
+struct emu_range {
+	uint64_t addr, length;
+	uint32_t lkey;
+};
+
 struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
@@ -449,6 +468,7 @@ struct emu_world {
 	struct emu_nic nics[EMU_ADAPTERS + 1];
 	struct nic_pd pd[EMU_PDS + 1];
 	struct nic_mr mr[EMU_MRS + 1];
+	struct emu_range range[EMU_MRS + 1]; /* of the MRs of this process */
 	struct nic_mw mw[EMU_MWS + 1];
 	struct emu_local_cq cq[EMU_CQS + 1];
 	struct emu_local_srq srq[EMU_SRQS + 1];

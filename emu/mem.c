@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "direct.h"
 #include "mem.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
@@ -57,6 +58,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	entry->tag = (uint64_t)EMU_INDEX(w, pd, pd) << 32 | index << 8 | entry->gen;
 	w->mr[index].nic = pd->nic;
 	w->mr[index].lkey = w->mr[index].rkey = index << 8 | entry->gen;
+	w->range[index] = (struct emu_range){ addr, length, w->mr[index].lkey };
 	*mr = &w->mr[index];
 	return 0;
 }
@@ -66,10 +68,20 @@ void emu_mr_dereg(struct nic_mr *mr)
 	struct emu_world *w = emu_world_of(mr->nic);
 
 	assert(w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
+	emu_direct_place_all(w);
+	w->range[EMU_INDEX(w, mr, mr)].lkey = 0;
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
 	w->fab->mem_epoch++;
 	EMU_FREE(w->fab, mrs, mr, EMU_INDEX(w, mr, mr));
+}
+
+bool emu_mr_covers(const struct emu_world *w, uint32_t lkey, uint64_t addr, uint64_t length)
+{
+	const struct emu_range *range = &w->range[lkey >> 8 <= EMU_MRS ? lkey >> 8 : 0];
+
+	return lkey && range->lkey == lkey && length <= range->length &&
+	       addr - range->addr <= range->length - length;
 }
 
 uint32_t emu_mr_windows(struct nic_mr *mr)

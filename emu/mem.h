@@ -16,6 +16,8 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	       struct nic_mr **mr);
 void emu_mr_dereg(struct nic_mr *mr);
 uint32_t emu_mr_windows(struct nic_mr *mr);
+/* Is that inside a region of this process, whatever the arena says? */
+bool emu_mr_covers(const struct emu_world *w, uint32_t lkey, uint64_t addr, uint64_t length);
 
 /* One side of a copy: the segments of a work request and what must be true of their keys. */
 struct emu_sgl {

@@ -2,6 +2,7 @@
 #include "recover.h"
 
 #include "clock.h"
+#include "direct.h"
 #include "inbox.h"
 #include "qp.h"
 #include "shared.h"
@@ -35,6 +36,8 @@ static void keep(struct emu_world *w, struct emu_section *s, uint32_t index)
 	kept->srq = fab->srq[qp->srq];
 	__asm__ volatile("" ::: "memory");
 	s->qps++;
+	emu_cq_unsettle(&w->fab->cq[qp->send_cq]);
+	emu_cq_unsettle(&w->fab->cq[qp->recv_cq]);
 }
 
 void emu_section_event(struct emu_world *w, const struct emu_event *event)
@@ -53,9 +56,17 @@ void emu_section_event(struct emu_world *w, const struct emu_event *event)
 
 void emu_section_event_done(struct emu_world *w)
 {
+	struct emu_section *s = &w->fab->shared.section;
+	uint32_t qps = s->qps;
+
 	__asm__ volatile("" ::: "memory");
-	w->fab->shared.section.running = false;
-	w->fab->shared.section.qps = 0;
+	s->running = false;
+	s->qps = 0;
+	__asm__ volatile("" ::: "memory");
+	for (uint32_t i = 0; i < qps; i++) {
+		emu_cq_settle(&w->fab->cq[s->kept[i].qp.send_cq]);
+		emu_cq_settle(&w->fab->cq[s->kept[i].qp.recv_cq]);
+	}
 }
 
 /* Lists that the event changed are lost: their blocks may have been freed. */
@@ -64,6 +75,9 @@ static void restore_qp(struct emu_qp *qp, const struct emu_qp *was)
 	struct emu_qp now = *qp;
 
 	*qp = *was;
+	/* Its owner goes on with these: direct.h. */
+	qp->rq.put = now.rq.put;
+	qp->reaped = now.reaped;
 	if (now.rx != was->rx)
 		qp->rx = qp->rx_count = 0;
 	if (now.parked != was->parked || now.parked_tail != was->parked_tail)
@@ -76,6 +90,14 @@ static void restore_qp(struct emu_qp *qp, const struct emu_qp *was)
 		qp->rdma_sge = 0;
 }
 
+static void restore_cq(struct emu_cq *cq, const struct emu_cq *was)
+{
+	uint32_t get = cq->get;
+
+	*cq = *was;
+	cq->get = get;
+}
+
 static void undo(struct emu_world *w)
 {
 	struct emu_section *s = &w->fab->shared.section;
@@ -85,8 +107,8 @@ static void undo(struct emu_world *w)
 		const struct emu_kept *kept = &s->kept[i - 1];
 
 		restore_qp(&fab->qp[kept->index], &kept->qp);
-		fab->cq[kept->qp.send_cq] = kept->send_cq;
-		fab->cq[kept->qp.recv_cq] = kept->recv_cq;
+		restore_cq(&fab->cq[kept->qp.send_cq], &kept->send_cq);
+		restore_cq(&fab->cq[kept->qp.recv_cq], &kept->recv_cq);
 		fab->srq[kept->qp.srq] = kept->srq;
 	}
 	s->qps = 0;
@@ -245,6 +267,7 @@ static void look_after_requests(struct emu_world *w)
 
 void emu_recover(struct emu_world *w)
 {
+	emu_direct_undo(w);
 	undo(w);
 	rebuild_tables(w->fab);
 	rebuild_events(w);

@@ -89,7 +89,7 @@ static int lock_soon(pthread_mutex_t *lock)
 	return err == EBUSY ? pthread_mutex_lock(lock) : err;
 }
 
-static void take(struct emu_world *w)
+void emu_shared_take(struct emu_world *w)
 {
 	int err = lock_soon(&w->fab->shared.lock);
 
@@ -111,7 +111,7 @@ static void wake(struct emu_process *p, uint32_t whom)
 	syscall(SYS_futex, &p->bell, FUTEX_WAKE_BITSET, INT32_MAX, NULL, NULL, whom);
 }
 
-static void release(struct emu_world *w)
+void emu_shared_release(struct emu_world *w)
 {
 	struct emu_membership *m = w->membership;
 	uint64_t waiters = 0, idlers = 0;
@@ -153,14 +153,14 @@ bool emu_shared_enter(struct nic_world *world, bool idle)
 {
 	struct emu_world *w = world_of(world);
 
-	take(w);
+	emu_shared_take(w);
 	if (!emu_lockstep(w)) {
 		emu_inbox_empty(w);
 		return true;
 	}
 	if (emu_lockstep_enter(w, idle))
 		return true;
-	release(w);
+	emu_shared_release(w);
 	return false;
 }
 
@@ -171,7 +171,7 @@ void emu_shared_await(struct nic_world *world)
 
 void emu_shared_exit(struct nic_world *world)
 {
-	release(world_of(world));
+	emu_shared_release(world_of(world));
 }
 
 bool emu_shared_settle(struct nic_world *world)
@@ -412,9 +412,9 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 		err = make(w, config, false);
 	if (err)
 		return err == -EEXIST ? -EAGAIN : err;
-	take(w);
+	emu_shared_take(w);
 	err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
-	release(w);
+	emu_shared_release(w);
 	if (err)
 		unmap(w);
 	return err;
@@ -482,10 +482,10 @@ int emu_shared_look(struct emu_world *w, const struct nic_config *config,
 		return err;
 	err = attach(w);
 	if (!err) {
-		take(w);
+		emu_shared_take(w);
 		bury_the_dead(w);
 		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
-		release(w);
+		emu_shared_release(w);
 		unmap(w);
 	}
 	munmap(m, sizeof(*m));
@@ -510,7 +510,7 @@ void emu_shared_leave(struct emu_world *w)
 	struct emu_membership *m = w->membership;
 	struct emu_shared *shared = &w->fab->shared;
 
-	take(w);
+	emu_shared_take(w);
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
 		assert(!w->fab->adapters[i].open || !emu_mine(w, (uint16_t)i));
 	emu_inbox_discard(w, w->process);
@@ -521,7 +521,7 @@ void emu_shared_leave(struct emu_world *w)
 	bury_the_dead(w);
 	if (shared->processes == 0 && !shared->stays)
 		emu_shared_finish(w);
-	release(w);
+	emu_shared_release(w);
 	emu_lockstep_leave(w);
 	unmap(w);
 	munmap(m, sizeof(*m));

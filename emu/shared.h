@@ -61,6 +61,10 @@ void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 void emu_shared_ring(struct nic_world *world, bool idle);
 void emu_shared_watch(struct nic_world *world, uint64_t now);
 
+/* The lock alone: the inbox stays as it is. */
+void emu_shared_take(struct emu_world *w);
+void emu_shared_release(struct emu_world *w);
+
 /* The process that an event is for; 0: this one. */
 uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event);
 /* Is that process, of which the fabric thinks it takes part, alive? */

@@ -16,16 +16,20 @@ uint32_t emu_srq_count(struct nic_srq *srq);
 /* Bytes of a receive slot with room for max_sge segments. */
 uint32_t emu_recv_stride(uint32_t max_sge);
 /* Copy a receive onto a queue that has room. */
-static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
-				const struct nic_recv_wr *wr)
+static inline void emu_recv_fill(const struct emu_world *w, struct emu_rwqe *wqe,
+				 const struct nic_recv_wr *wr)
 {
-	struct emu_rwqe *wqe = emu_wqe(w, wq, wq->put++);
-
 	wqe->wr_id = wr->wr_id;
 	wqe->mem_epoch = w->fab->mem_epoch;
 	wqe->num_sge = wr->num_sge;
 	wqe->flags = wr->flags;
 	emu_copy_sge(wqe->sge, wr->sge, wr->num_sge);
+}
+
+static inline void emu_recv_put(struct emu_world *w, struct emu_wq *wq,
+				const struct nic_recv_wr *wr)
+{
+	emu_recv_fill(w, emu_wqe(w, wq, wq->put++), wr);
 }
 
 #endif /* EMU_SRQ_H */

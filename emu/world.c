@@ -8,6 +8,7 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "direct.h"
 #include "fabrics.h"
 #include "hosts.h"
 #include "link.h"
@@ -77,7 +78,7 @@ static void init_nic(struct emu_world *w, uint16_t adapter)
 {
 	w->nics[adapter] = (struct emu_nic){
 		.base = {
-			.ops = &emu_ops,
+			.ops = w->process ? &emu_shared_ops : &emu_ops,
 			.caps = EMU_CAPS,
 			.poll_quantum_ns = w->fab->config.poll_quantum_ns,
 			.tracing = w->fab->trace_on,
@@ -314,6 +315,8 @@ const struct nic_backend emu_backend = {
 	.enter = emu_shared_enter,
 	.leave = emu_shared_exit,
 	.settle = emu_shared_settle,
+	.quiet = emu_direct_quiet,
+	.quick = emu_direct_quick,
 	.sleep = emu_shared_sleep,
 	.ring = emu_shared_ring,
 	.watch = emu_shared_watch,

@@ -27,7 +27,7 @@ void emu_configure(struct emu_fabric *fab, const struct nic_config *config);
 uint64_t emu_random(struct emu_world *w);
 
 /* The table behind the door; in ops.c. */
-extern const struct nic_ops emu_ops;
+extern const struct nic_ops emu_ops, emu_shared_ops;
 #define EMU_CAPS                                                                                \
 	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |             \
 	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_MW | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM | \

@@ -92,14 +92,11 @@ bool agent_waits_below(const struct ia *ia)
  * entries are the functions that do not. With several threads nothing goes around, whatever is there, but
  * the owner of a biased lock.
  */
-void agents_expect(struct backend *b, int more)
+void agents_choose_calls(struct backend *b)
 {
-	bool careful;
+	bool careful = b->agents > 0;
 
-	b->agents += more;
-	assert(b->agents >= 0);
-	careful = b->agents > 0;
-	if (b->bias.possible) {
+	if (b->bias.possible || b->quick) {
 		b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful
 						       : dat__evd_dequeue_biased;
 		b->provider.ep_post_send_func = careful ? dat__ep_post_send_careful
@@ -108,9 +105,15 @@ void agents_expect(struct backend *b, int more)
 							: dat__ep_post_recv_biased;
 		return;
 	}
-	if (!__libc_single_threaded)
-		return;
 	b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful : dat__evd_dequeue;
 	b->provider.ep_post_send_func = careful ? dat__ep_post_send_careful : dat__ep_post_send;
 	b->provider.ep_post_recv_func = careful ? dat__ep_post_recv_careful : dat__ep_post_recv;
+}
+
+void agents_expect(struct backend *b, int more)
+{
+	b->agents += more;
+	assert(b->agents >= 0);
+	if (b->bias.possible || b->quick || __libc_single_threaded)
+		agents_choose_calls(b);
 }

@@ -42,6 +42,8 @@ void agents_run_waiting(struct backend *b, const struct ia *ia);
 /* Does this thread wait, further down, for something of ia, or (NULL) for the world to go on? */
 bool agent_waits_below(const struct ia *ia);
 /* So many more CNOs have an agent: then no call may take a way around backend_leave. */
+/* After a change of what the three quickest calls may do without the lock. */
+void agents_choose_calls(struct backend *b);
 void agents_expect(struct backend *b, int more);
 
 #endif /* LIB_AGENT_H */

@@ -59,6 +59,10 @@ static void forget(struct backend *b)
 	agents_expect(b, -b->agents);
 	helper_forget(b);
 	b->bias = (struct bias){ .owner = NULL };
+	if (b->quick) {
+		b->quick = b->quick_locked = false;
+		agents_choose_calls(b);
+	}
 	pthread_mutex_init(&b->lock, NULL);
 	backend_cond_init(&b->wake);
 }
@@ -149,7 +153,10 @@ static void tell_threaded(struct backend *b)
 void backend_lock(struct backend *b)
 {
 	pthread_mutex_lock(&b->lock);
-	bias_program_locked(&b->bias);
+	if (helper_is_this())
+		bias_backend_locked(&b->bias);
+	else
+		bias_program_locked(&b->bias);
 	if (b->shared)
 		turn_enter(b);
 	if (!b->threaded)
@@ -160,6 +167,7 @@ void backend_release(struct backend *b)
 {
 	if (b->shared)
 		b->kind->leave(b->shared);
+	bias_backend_unlocking(&b->bias);
 	pthread_mutex_unlock(&b->lock);
 }
 
@@ -292,6 +300,7 @@ static bool share_locked(struct backend *b)
 	}
 	if (!b->threaded)
 		tell_threaded(b);
+	backend_make_quick(b, b->kind->quick(b->shared));
 	return true;
 }
 
@@ -366,8 +375,10 @@ void backend_end_world(struct backend *b)
 		handle_retire(b->sim);
 	b->sim = DAT_HANDLE_NULL;
 	backend_wake(b);
-	if (b->shared)
+	if (b->shared) {
+		backend_make_quick(b, false);
 		b->kind->leave(b->shared);
+	}
 	helper_end(b, b->shared);
 	fault_door_end(fault);
 	b->kind->world_destroy(world);

@@ -78,7 +78,10 @@ struct backend {
 	struct agent_call_list calls_due; /* agent.h */
 	int agents;                       /* CNOs that have one */
 	pthread_mutex_t lock;
-	struct bias bias; /* of a backend in a module */
+	struct bias bias; /* of a backend in a module, and of a shared world */
+	/* The world is shared, and what every message calls does not need its lock: nic_backend.quiet. */
+	bool quick;
+	bool quick_locked; /* with `lock`: taken by obj_peek_biased */
 	pthread_cond_t wake;
 	unsigned int sleepers;   /* threads that sleep in the door's `wait` */
 	uint64_t sleepers_until; /* the next event, as far as they know */
@@ -113,6 +116,12 @@ void backend_lock(struct backend *b);
 void backend_wake(struct backend *b);
 /* One whose waits end at monotonic times. */
 void backend_cond_init(pthread_cond_t *cond);
+
+/* With the lock, as a shared world begins or ends. */
+void backend_make_quick(struct backend *b, bool quick);
+/* `lock` without that of a shared world, where that will do; false: it will not, nothing is held. */
+bool backend_enter_quick(struct backend *b);
+void backend_leave_quick(struct backend *b);
 
 static inline void backend_enter(struct backend *b)
 {

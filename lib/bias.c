@@ -30,6 +30,15 @@ void bias_wake(struct bias *bias)
 	syscall(SYS_futex, &bias->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+void bias_stop(struct bias *bias)
+{
+	if (bias->owner && bias->owner != &bias_self)
+		shut_out_owner(bias);
+	bias->possible = false;
+	__atomic_store_n(&bias->owner, NULL, __ATOMIC_RELAXED);
+	__atomic_store_n(&bias->wanted, 0, __ATOMIC_RELEASE);
+}
+
 void bias_program_locked(struct bias *bias)
 {
 	const void *owner = bias->owner;

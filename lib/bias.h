@@ -27,6 +27,8 @@ extern __thread char bias_self __attribute__((tls_model("initial-exec")));
 
 /* Without the lock, before the first use in a process. */
 void bias_start(struct bias *bias);
+/* With the lock: everybody locks, until the next start. */
+void bias_stop(struct bias *bias);
 /* A thread of the program has taken the lock. */
 void bias_program_locked(struct bias *bias);
 /* A thread of the backend has taken it, and is about to let it go. */

@@ -364,6 +364,20 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
+/* In a shared world, without its lock: is there nothing but completions to be had? */
+static bool is_quick(const struct evd *evd)
+{
+	return queued(evd) == 0 && !evd_has_waiter(evd) && !evd->obj.nic->tracing &&
+	       TAILQ_EMPTY(&evd->notes);
+}
+
+/* And nothing that a look with the lock would bring. */
+static bool is_vain(const struct backend *b, const struct evd *evd)
+{
+	return (!evd->cq || is_direct(evd) || evd->obj.nic->ops->cq_count(evd->cq) == 0) &&
+	       b->kind->quiet(b->shared);
+}
+
 DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct backend *b;
@@ -373,13 +387,16 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (!evd)
 		return dat__evd_dequeue_careful(handle, event);
-	if (!event || !is_direct(evd)) {
-		bias_leave(&b->bias);
+	if (!event || (b->quick ? !is_quick(evd) : !is_direct(evd))) {
+		obj_unbias(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
-	if (evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
+	if (is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
 		hand_over(evd, &wc, event);
 		ret = DAT_SUCCESS;
+	} else if (b->quick && !is_vain(b, evd)) {
+		obj_unbias(b);
+		return dat__evd_dequeue_careful(handle, event);
 	}
 	obj_unpeek(b);
 	return ret;

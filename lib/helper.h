@@ -24,6 +24,7 @@ void helper_end(struct backend *b, struct nic_world *shared);
 void helper_sleep_shared(struct backend *b, bool idle, uint64_t until);
 /* The door's `sleep`, in a thread that runs events when it wakes: a monotonic time, or NIC_TIME_NEVER. */
 void helper_sleep(struct backend *b, uint64_t until);
+/* The caller is a helper, and no thread of the program. */
 bool helper_is_this(void);
 /* This is a forked child: no thread but its own came along. */
 void helper_forget(struct backend *b);

@@ -113,6 +113,14 @@ struct nic_backend {
 	/* With both: this thread ends. */
 	void (*thread_ends)(struct nic_world *world);
 	/*
+	 * With lib's only: nothing waits for this process, nothing is due. cq_poll, cq_spin, cq_count, post_send
+	 * and post_recv may be called so, too, the two posts for a request with one segment. An error or false
+	 * says nothing then: what is not usual is done with both.
+	 */
+	bool (*quiet)(struct nic_world *world);
+	/* Is this world one of those in which they may? */
+	bool (*quick)(struct nic_world *world);
+	/*
 	 * With both; releases both while it sleeps, until that monotonic time at most. Another process, or
 	 * `ring`, wakes all that are not idle, and where there are none an idle one.
 	 */

@@ -134,9 +134,18 @@ static inline struct obj *obj_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	return __libc_single_threaded && obj && obj->type == type ? obj : NULL;
 }
 
+static inline void obj_unbias(struct backend *backend)
+{
+	if (__builtin_expect(backend->quick_locked, 0))
+		backend_leave_quick(backend);
+	else
+		bias_leave(&backend->bias);
+}
+
 /*
  * The same where the backend's lock is biased to this thread: then *backend is inside, and obj_unpeek
- * ends that. NULL: go the general way, nothing is held.
+ * ends that. In a
+ * shared world the backend's own lock does as well. NULL: go the general way, nothing is held.
  */
 static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 					  struct backend **backend)
@@ -148,12 +157,12 @@ static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE typ
 	if (__builtin_expect(!provider, 0))
 		return NULL;
 	*backend = backend_of_provider(provider);
-	if (__builtin_expect(!bias_enter(&(*backend)->bias), 0))
+	if (__builtin_expect(!bias_enter(&(*backend)->bias), 0) && !backend_enter_quick(*backend))
 		return NULL;
 	obj = slot->object;
 	if (__builtin_expect(obj && obj->type == type, 1))
 		return obj;
-	bias_leave(&(*backend)->bias);
+	obj_unbias(*backend);
 	return NULL;
 }
 
@@ -161,7 +170,7 @@ static inline void obj_unpeek(struct backend *backend)
 {
 	bool due = !TAILQ_EMPTY(&backend->calls_due);
 
-	bias_leave(&backend->bias);
+	obj_unbias(backend);
 	if (__builtin_expect(due, 0)) {
 		backend_enter(backend);
 		backend_leave(backend);

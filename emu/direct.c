@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "direct.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arena.h"
+#include "clock.h"
+#include "lockstep.h"
+#include "mem.h"
+#include "qp.h"
+#include "reach.h"
+#include "rx.h"
+#include "shared.h"
+#include "srq.h"
+#include "tx.h"
+#include "wire.h"
+
+#define SLOT_BYTES 232u /* of payload: a slot is four cache lines */
+#define SLOTS_MAX  128u
+
+struct slot {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+	uint32_t turn; /* the completion it belongs to, as cq->put counts, and one; 0: none */
+	uint32_t unused;
+	uint8_t data[SLOT_BYTES];
+};
+
+/* ---- slots ---- */
+
+static uint32_t slots_of(const struct emu_cq *cq)
+{
+	return cq->depth < SLOTS_MAX ? 1u << (31 - __builtin_clz(cq->depth)) : SLOTS_MAX;
+}
+
+int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
+{
+	cq->slot_mask = slots_of(cq) - 1;
+	cq->slots = emu_pool_alloc(w->fab, (cq->slot_mask + 1) * sizeof(struct slot));
+	if (!cq->slots)
+		return -ENOMEM;
+	memset(emu_at(w, cq->slots), 0, (cq->slot_mask + 1) * sizeof(struct slot));
+	cq->unsettled = false;
+	return 0;
+}
+
+void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq)
+{
+	emu_ref slots = cq->slots;
+
+	cq->slots = 0;
+	emu_pool_free(w->fab, slots, (cq->slot_mask + 1) * sizeof(struct slot));
+}
+
+static struct slot *slot_at(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
+{
+	return (struct slot *)emu_at(w, cq->slots) + (turn & cq->slot_mask);
+}
+
+static void place(struct emu_world *w, struct emu_cq *cq, uint32_t turn)
+{
+	struct slot *slot = slot_at(w, cq, turn);
+	uint64_t addr = slot->addr;
+	uint32_t length = slot->length;
+
+	if (__builtin_expect(slot->turn != turn + 1, 1))
+		return;
+	/* The arena is others', too: what they say of this process's memory has to be so. */
+	if (length <= SLOT_BYTES && emu_mr_covers(w, slot->lkey, addr, length))
+		memcpy(emu_memory(addr), slot->data, length);
+	slot->turn = 0;
+}
+
+void emu_direct_place_all(struct emu_world *w)
+{
+	for (uint32_t i = 1; w->process && i <= w->fab->cqs.high; i++) {
+		struct emu_cq *cq = &w->fab->cq[i];
+
+		if (!cq->head.live || !emu_mine(w, cq->adapter))
+			continue;
+		for (uint32_t turn = cq->get; turn != cq->put; turn++)
+			place(w, cq, turn);
+	}
+}
+
+/* ---- taking completions ---- */
+
+/*
+ * Looked at after cq->put: else what was found there may be given back, or its payload may be in the inbox,
+ * where it was left before.
+ */
+static bool is_whole(struct emu_world *w, const struct emu_cq *cq)
+{
+	return !__atomic_load_n(&cq->unsettled, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&emu_process(w, w->process)->inbox, __ATOMIC_RELAXED);
+}
+
+static bool get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+{
+	uint32_t turn = cq->get;
+	const struct emu_cqe *cqe;
+
+	if (__atomic_load_n(&cq->put, __ATOMIC_ACQUIRE) == turn)
+		return false;
+	if (!w->membership->held && !is_whole(w, cq))
+		return false;
+	place(w, cq, turn);
+	cqe = (const struct emu_cqe *)emu_at(w, cq->ring) + (turn & cq->mask);
+	assert(cqe->qp <= EMU_QPS);
+	*wc = (struct nic_wc){ .wr_id = cqe->wr_id,
+			       .qp = &w->qp[cqe->qp].base,
+			       .length = cqe->length,
+			       .opcode = cqe->opcode,
+			       .status = cqe->status,
+			       .flags = cqe->flags };
+	__atomic_store_n(&cq->get, turn + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+int emu_direct_poll(struct nic_cq *base, struct nic_wc *wc, int n)
+{
+	int got = 0;
+
+	while (got < n && get(emu_local_cq(base)->world, emu_local_cq(base)->entry, &wc[got]))
+		got++;
+	return got;
+}
+
+bool emu_direct_spin(struct nic_cq *base, struct nic_wc *wc)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+
+	if (w->membership->held)
+		emu_clock_settle(w);
+	return get(w, emu_local_cq(base)->entry, wc);
+}
+
+bool emu_direct_quick(struct nic_world *world)
+{
+	return !emu_lockstep((struct emu_world *)world);
+}
+
+bool emu_direct_quiet(struct nic_world *world)
+{
+	struct emu_world *w = (struct emu_world *)world;
+	const struct emu_process *p = emu_process(w, w->process);
+	const struct emu_fabric *fab = w->fab;
+
+	if (__atomic_load_n(&p->inbox, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&p->overrun, __ATOMIC_RELAXED))
+		return false;
+	return __atomic_load_n(&fab->events, __ATOMIC_RELAXED) == 0 ||
+	       !emu_clock_due(w, __atomic_load_n(&fab->heap[0].time, __ATOMIC_RELAXED));
+}
+
+/* ---- posting a receive ---- */
+
+/* It ended while the receive was on its way: who flushed it may not have seen that one. */
+static EMU_COLD void flush_late(struct emu_world *w, struct emu_qp *qp)
+{
+	emu_shared_take(w);
+	if (qp->state == EMU_QP_ERROR)
+		emu_rx_flush(w, qp);
+	emu_shared_release(w);
+}
+
+int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
+{
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
+	struct emu_rwqe *wqe;
+
+	if (w->membership->held)
+		return emu_post_recv(base, wr);
+	if (qp->srq || wr->num_sge > qp->max_recv_sge || qp->state == EMU_QP_ERROR ||
+	    emu_wq_count(&qp->rq) >= qp->rq.max)
+		return -EAGAIN;
+	wqe = emu_wqe(w, &qp->rq, qp->rq.put);
+	emu_recv_fill(w, wqe, wr);
+	__atomic_store_n(&qp->rq.put, qp->rq.put + 1, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(__atomic_load_n(&qp->state, __ATOMIC_RELAXED) == EMU_QP_ERROR, 0))
+		flush_late(w, qp);
+	return 0;
+}
+
+/* ---- a send that is delivered at once ---- */
+
+struct delivery {
+	struct emu_qp *from, *to;
+	struct emu_wq *wq; /* where its receive is */
+	const struct emu_rwqe *rwqe;
+	struct emu_cq *send_cq, *recv_cq;
+	const struct nic_send_wr *wr;
+};
+
+static bool link_is_instant(const struct emu_link *link)
+{
+	return link->latency_ns == 0 && link->ns_per_byte == 0;
+}
+
+/* Nothing is under way from here, and nothing is out of the ordinary at either end. */
+static bool is_clear(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to)
+{
+	const struct emu_fabric *fab = w->fab;
+	const struct emu_process *p = emu_process(w, w->process);
+
+	return !fab->observed && !fab->trace_on && !p->inbox && !p->overrun && from->tx_plain &&
+	       from->sq.max > 0 && emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put &&
+	       to->plain && to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
+	       to->rx_next == from->sq.put && link_is_instant(&fab->links[from->link]) &&
+	       link_is_instant(&fab->links[to->link]);
+}
+
+static bool has_room(const struct emu_cq *cq)
+{
+	return !cq->armed && cq->put - __atomic_load_n(&cq->get, __ATOMIC_ACQUIRE) < cq->limit;
+}
+
+/* The receive that is next. */
+static bool find_receive(struct emu_world *w, struct delivery *d)
+{
+	struct emu_fabric *fab = w->fab;
+	struct emu_srq *srq = d->to->srq ? &fab->srq[d->to->srq] : NULL;
+	uint32_t count;
+
+	d->wq = srq ? &srq->wq : &d->to->rq;
+	count = __atomic_load_n(&d->wq->put, __ATOMIC_ACQUIRE) - d->wq->get;
+	if (count == 0 || (srq && count <= srq->limit))
+		return false;
+	d->rwqe = emu_wqe(w, d->wq, d->wq->get);
+	return d->rwqe->num_sge == 1 && d->rwqe->mem_epoch == fab->mem_epoch &&
+	       d->wr->length <= d->rwqe->sge[0].length;
+}
+
+static void fill_slot(struct emu_world *w, const struct delivery *d)
+{
+	struct slot *slot = slot_at(w, d->recv_cq, d->recv_cq->put);
+
+	slot->addr = d->rwqe->sge[0].addr;
+	slot->lkey = d->rwqe->sge[0].lkey;
+	slot->length = d->wr->length;
+	memcpy(slot->data, emu_memory(d->wr->sge->addr), d->wr->length);
+	slot->turn = d->recv_cq->put + 1;
+}
+
+/* The payload is in a slot, or in place. */
+static bool move(struct emu_world *w, const struct delivery *d)
+{
+	struct emu_place to = { emu_process_of(w, d->to->adapter), d->rwqe->sge[0].addr };
+	struct emu_place from = { w->process, d->wr->sge->addr };
+
+	if (d->wr->length <= SLOT_BYTES &&
+	    d->recv_cq->put - __atomic_load_n(&d->recv_cq->get, __ATOMIC_ACQUIRE) <=
+		    d->recv_cq->slot_mask) {
+		fill_slot(w, d);
+		return true;
+	}
+	return to.process && emu_reach_process(w, to.process) &&
+	       emu_reach_copy(w, &to, &from, d->wr->length);
+}
+
+/* What emu_direct_undo needs. */
+static void keep(struct emu_world *w, const struct delivery *d)
+{
+	struct emu_delivery *kept = &w->fab->shared.section.delivery;
+
+	kept->qp = emu_qp_index(w, d->to);
+	kept->get = d->wq->get;
+	kept->taken = d->to->taken;
+	kept->rx_taken = d->to->rx_taken;
+	kept->rx_completed = d->to->rx_completed;
+	kept->rx_next = d->to->rx_next;
+	kept->put = d->recv_cq->put;
+	__asm__ volatile("" ::: "memory");
+	kept->running = true;
+	emu_cq_unsettle(d->recv_cq);
+}
+
+static void settle(struct emu_world *w, const struct delivery *d)
+{
+	__asm__ volatile("" ::: "memory");
+	w->fab->shared.section.delivery.running = false;
+	__asm__ volatile("" ::: "memory");
+	emu_cq_settle(d->recv_cq);
+}
+
+static void receive(struct emu_world *w, const struct delivery *d)
+{
+	struct emu_qp *to = d->to;
+
+	d->wq->get++;
+	to->taken++;
+	to->rx_taken = ++to->rx_completed;
+	to->rx_next++;
+	emu_cq_push(w, to->recv_cq, emu_qp_index(w, to), d->rwqe->wr_id, d->wr->length, NIC_OP_RECV,
+		    NIC_WC_SUCCESS,
+		    (d->rwqe->flags & NIC_WR_QUIET) | (d->wr->flags & NIC_WR_SOLICITED));
+}
+
+/* It was never on the wire; the number of the request, and those of its packets, are counted. */
+static void acknowledge(struct emu_world *w, const struct delivery *d)
+{
+	struct emu_qp *from = d->from;
+	uint32_t put = from->sq.put;
+
+	if (d->wr->length > w->fab->config.mtu) {
+		struct emu_swqe *wqe = emu_wqe(w, &from->sq, put);
+
+		wqe->opcode = NIC_OP_SEND;
+		wqe->length = d->wr->length;
+		emu_wire_count(w, from, put);
+	}
+	from->sq.put = from->sq.get = from->sq_next = put + 1;
+	from->rnr_tries = 0;
+	if (!(d->wr->flags & NIC_WR_SUPPRESS))
+		emu_cq_push(w, from->send_cq, emu_qp_index(w, from), d->wr->wr_id, d->wr->length,
+			    NIC_OP_SEND, NIC_WC_SUCCESS, d->wr->flags & NIC_WR_QUIET);
+}
+
+static bool deliver(struct emu_world *w, struct emu_qp *from, const struct nic_send_wr *wr)
+{
+	struct emu_fabric *fab = w->fab;
+	struct delivery d = { .from = from,
+			      .to = emu_qp_at(w, from->peer),
+			      .send_cq = &fab->cq[from->send_cq],
+			      .wr = wr };
+
+	d.recv_cq = &fab->cq[d.to->recv_cq];
+	/* Entry 0 of the table stands for no CQ: it never has room. */
+	if (!is_clear(w, from, d.to) || !has_room(d.send_cq) || !has_room(d.recv_cq) ||
+	    !find_receive(w, &d) || !move(w, &d))
+		return false;
+	keep(w, &d);
+	receive(w, &d);
+	acknowledge(w, &d);
+	settle(w, &d);
+	return true;
+}
+
+int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
+{
+	struct emu_world *w = emu_local_qp(base)->world;
+	bool done;
+
+	if (w->membership->held)
+		return emu_post_send(base, wr);
+	if (wr->opcode != NIC_OP_SEND || (wr->flags & NIC_WR_FENCE) || wr->num_sge != 1 ||
+	    wr->length == 0)
+		return -EAGAIN;
+	emu_shared_take(w);
+	done = deliver(w, emu_local_qp(base)->entry, wr);
+	emu_shared_release(w);
+	return done ? 0 : -EAGAIN;
+}
+
+/* ---- death ---- */
+
+void emu_direct_undo(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+	struct emu_delivery *kept = &fab->shared.section.delivery;
+	if (kept->running && kept->qp <= EMU_QPS) {
+		struct emu_qp *to = emu_qp_at(w, kept->qp);
+		struct emu_wq *wq = to->srq ? &fab->srq[to->srq].wq : &to->rq;
+		struct emu_cq *cq = &fab->cq[to->recv_cq];
+
+		wq->get = kept->get;
+		to->taken = kept->taken;
+		to->rx_taken = kept->rx_taken;
+		to->rx_completed = kept->rx_completed;
+		to->rx_next = kept->rx_next;
+		cq->put = kept->put;
+		slot_at(w, cq, kept->put)->turn = 0;
+	}
+	kept->running = false;
+	for (uint32_t i = 1; i <= fab->cqs.high; i++)
+		fab->cq[i].unsettled = false;
+}
