@@ -19,7 +19,9 @@
 #define EMU_RULES          256u
 #define EMU_PRIVATE_DATA   256u /* ruling A5 */
 #define EMU_NAME           32u
-#define EMU_PROCESSES      64u   /* that share a fabric at a time */
+#define EMU_PROCESSES      64u  /* that share a fabric at a time */
+#define EMU_STRANGERS      256u /* threads of a process that take no turns */
+#define EMU_NEWBORN        16u
 #define EMU_THREADS        1024u /* that take turns in it */
 
 /* Per adapter, reported by query and enforced: ruling G9. */

@@ -28,6 +28,15 @@ struct emu_seen {
 	uint64_t ran;       /* the thread, on a processor */
 };
 
+#define EMU_NAP_NS 100000u
+
+/* A thread of this process that has been created and may come: so many looks at it. */
+struct emu_newborn {
+	int32_t tid;
+	uint32_t naps;
+	uint32_t asleep; /* of the last ones */
+};
+
 static inline bool emu_lockstep(const struct emu_world *w)
 {
 	return w->fab->shared.lockstep.on;
@@ -69,12 +78,29 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now);
 void emu_lockstep_bury(struct emu_world *w, uint16_t process);
 /* This process has left, without the lock: none of its threads will look at the fabric when this returns. */
 void emu_lockstep_leave(struct emu_world *w);
+/* The turn is nobody's: see to what is next. */
+void emu_lockstep_pass(struct emu_world *w);
 /* The turn is nobody's, perhaps: somebody gets it who sees to what is next. */
 void emu_lockstep_kick(struct emu_world *w);
 /* Somebody died with the lock. */
 void emu_lockstep_recover(struct emu_world *w);
 /* Let time go on, or stand still. */
 void emu_lockstep_hold(struct emu_world *w, bool held);
+/* Is there a thread of the process in that state? */
+bool emu_lockstep_any(const struct emu_lockstep *ls, uint16_t process, enum emu_thread_state state);
+/* This thread, if it takes part. */
+uint32_t emu_lockstep_self(struct emu_world *w);
+/* Threads of this process are on their way. */
+bool emu_lockstep_expects(struct emu_world *w);
+/* One comes. late: the turn is elsewhere already. */
+void emu_lockstep_welcome(struct emu_world *w, int32_t tid, bool late);
+/* Those that have come since the last time get numbers. */
+void emu_lockstep_number(struct emu_world *w);
+/* The thread that had the turn when it began to end is gone, and so is all that it has let go on. */
+bool emu_lockstep_has_ended(struct emu_world *w);
+/* 'R', 'S', ...: of any process's. '\0': it is gone, or none of this process's business. */
+char emu_lockstep_task_state(int pid, int32_t tid);
+
 /* Has the process come to where all its threads wait? */
 bool emu_lockstep_waits(const struct emu_world *w, uint16_t process);
 

@@ -45,6 +45,14 @@ static bool proc_word(int pid, int tid, const char *file, int n, char *word, siz
 	return true;
 }
 
+char emu_lockstep_task_state(int pid, int32_t tid)
+{
+	char word[32];
+
+	/* Behind the name in brackets. */
+	return proc_word(pid, tid, "stat", 1, word, sizeof(word)) ? word[0] : '\0';
+}
+
 /*
  * How much of the time it has spent outside by its own doing. It may want to run while others do: how long
  * that lasts depends on the machine, not on the program.
@@ -52,7 +60,7 @@ static bool proc_word(int pid, int tid, const char *file, int n, char *word, siz
 static uint64_t time_outside(struct emu_seen *seen, int pid, int tid, uint64_t elapsed)
 {
 	uint64_t before = seen->ran, ran;
-	char word[32];
+	char word[32], state;
 
 	if (elapsed > LOOK_MOST_NS)
 		elapsed = LOOK_MOST_NS;
@@ -60,11 +68,8 @@ static uint64_t time_outside(struct emu_seen *seen, int pid, int tid, uint64_t e
 		return elapsed;
 	seen->ran = strtoul(word, NULL, 10);
 	ran = seen->ran - before;
-	/* Behind the name in brackets: does it run, or wait for a disk? */
-	if (ran < elapsed && proc_word(pid, tid, "stat", 1, word, sizeof(word)) &&
-	    (word[0] == 'R' || word[0] == 'D'))
-		return ran;
-	return elapsed;
+	state = ran < elapsed ? emu_lockstep_task_state(pid, tid) : 'R';
+	return ran < elapsed && (state == 'R' || state == 'D') ? ran : elapsed;
 }
 
 static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
@@ -96,6 +101,8 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 		emu_lockstep_kick(w);
 		return;
 	}
+	if (t->state == EMU_THREAD_ENDING)
+		return;
 	if (seen->turn != ls->turn || seen->looks != ls->looks) {
 		seen->turn = ls->turn;
 		seen->looks = ls->looks;
@@ -182,7 +189,8 @@ bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
 	for (uint32_t i = 1; i <= ls->high; i++) {
 		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
 			continue;
-		if (ls->thread[i].state == EMU_THREAD_READY)
+		if (ls->thread[i].state == EMU_THREAD_READY ||
+		    ls->thread[i].state == EMU_THREAD_ENDING)
 			return false;
 		any = true;
 	}

@@ -32,7 +32,12 @@ struct emu_membership {
 	/* In lockstep. */
 	uint32_t turn_given; /* to this thread, which is to be told; 0: none */
 	uint32_t awaiting;   /* threads of this process in emu_lockstep_await */
+	uint64_t retry; /* the turn is nobody's until then, monotonic time; 0: until something happens */
 	struct emu_seen seen;
+	int32_t helper; /* the thread that looks after the world; 0: it has not come yet */
+	uint32_t strangers;
+	int32_t stranger[EMU_STRANGERS];
+	struct emu_newborn newborn[EMU_NEWBORN];
 };
 
 /* Join the fabric of that name, or make it as config says. */

@@ -15,7 +15,8 @@ enum emu_thread_state {
 	EMU_THREAD_NONE,
 	EMU_THREAD_READY,   /* it has the turn, or goes on when it gets it */
 	EMU_THREAD_WAITING, /* for something to happen, or for virtual time `until` */
-	EMU_THREAD_AWAY,    /* it stayed outside for too long: the others go on without it */
+	EMU_THREAD_ENDING, /* it has the turn, and ends: its process's helper passes it on when it is gone */
+	EMU_THREAD_AWAY, /* it stayed outside for too long: the others go on without it */
 };
 
 /* A thread that takes part. */
@@ -23,7 +24,7 @@ struct emu_thread {
 	uint8_t state; /* enum emu_thread_state */
 	uint16_t process;
 	int32_t tid;
-	uint32_t number;     /* among those of its process, from 1 */
+	uint32_t number;     /* among those of its process, from 1; 0: none yet */
 	uint32_t bell;       /* a futex: it grows when the thread gets the turn, or is to look */
 	uint32_t cq, cq_put; /* a completion more in this CQ is what it waits for; 0: in none */
 	uint64_t until;

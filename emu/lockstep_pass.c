@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lockstep: who is next. */
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "lockstep.h"
+#include "shared.h"
+
+#define EVENTS_MOST 1000u    /* of one instant, where a thread is ready */
+#define AHEAD_NS    1000000u /* so far time may run ahead of the monotonic clock at any time */
+
+static struct emu_lockstep *turns(struct emu_world *w)
+{
+	return &w->fab->shared.lockstep;
+}
+
+/* ---- who is next ---- */
+
+static uint64_t next_random(struct emu_lockstep *ls)
+{
+	uint64_t z = (ls->random += 0x9e3779b97f4a7c15ul);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ul;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebul;
+	return z ^ (z >> 31);
+}
+
+static uint32_t count_ready(const struct emu_lockstep *ls)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i <= ls->high; i++)
+		n += ls->thread[i].state == EMU_THREAD_READY;
+	return n;
+}
+
+/* Where a thread has its entry is chance. */
+static uint64_t rank(const struct emu_thread *t)
+{
+	return (uint64_t)t->process << 32 | t->number;
+}
+
+/* Of those in that state the one that follows, in their order, on the one of that rank; 0: none does. */
+static uint32_t follower(const struct emu_lockstep *ls, enum emu_thread_state state, uint64_t than)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i <= ls->high; i++)
+		if (ls->thread[i].state == state && rank(&ls->thread[i]) > than &&
+		    (!best || rank(&ls->thread[i]) < rank(&ls->thread[best])))
+			best = i;
+	return best;
+}
+
+/* One of those that are ready; 0: none is. */
+static uint32_t choose(struct emu_lockstep *ls)
+{
+	uint32_t n = count_ready(ls), left, i;
+
+	if (n == 0)
+		return 0;
+	left = n > 1 ? (uint32_t)(next_random(ls) % n) : 0;
+	i = follower(ls, EMU_THREAD_READY, 0);
+	for (; left > 0 && i; left--)
+		i = follower(ls, EMU_THREAD_READY, rank(&ls->thread[i]));
+	return i;
+}
+
+static void give(struct emu_world *w, uint32_t i)
+{
+	struct emu_lockstep *ls = turns(w);
+
+	ls->turn = i;
+	ls->calls = 0;
+	if (emu_lockstep_self(w) == i)
+		return;
+	__atomic_fetch_add(&ls->thread[i].bell, 1, __ATOMIC_SEQ_CST);
+	w->membership->turn_given = i;
+}
+
+void emu_lockstep_tell(struct emu_world *w)
+{
+	uint32_t i = w->membership->turn_given;
+
+	w->membership->turn_given = 0;
+	if (i)
+		syscall(SYS_futex, &turns(w)->thread[i].bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static uint32_t waiting_of(const struct emu_lockstep *ls, uint16_t process)
+{
+	uint32_t i = follower(ls, EMU_THREAD_WAITING, (uint64_t)process << 32);
+
+	return i && ls->thread[i].process == process ? i : 0;
+}
+
+bool emu_lockstep_any(const struct emu_lockstep *ls, uint16_t process, enum emu_thread_state state)
+{
+	for (uint32_t i = 1; i <= ls->high; i++)
+		if (ls->thread[i].process == process && ls->thread[i].state == state)
+			return true;
+	return false;
+}
+
+/* A thread of each looks into its inbox. Which have none is returned. */
+static uint64_t see_to_inboxes(struct emu_lockstep *ls, uint64_t ring)
+{
+	uint64_t none = 0;
+
+	for (; ring; ring &= ring - 1) {
+		uint16_t process = (uint16_t)__builtin_ctzl(ring) + 1;
+		uint32_t i;
+
+		if (emu_lockstep_any(ls, process, EMU_THREAD_READY))
+			continue;
+		i = waiting_of(ls, process);
+		if (i)
+			ls->thread[i].state = EMU_THREAD_READY;
+		else
+			none |= 1ul << (process - 1);
+	}
+	return none;
+}
+
+uint64_t emu_lockstep_rung(struct emu_world *w, uint64_t ring)
+{
+	struct emu_lockstep *ls = turns(w);
+	uint32_t i;
+
+	ring = see_to_inboxes(ls, ring);
+	if (ls->turn == 0) {
+		i = choose(ls);
+		if (i)
+			give(w, i);
+	}
+	return ring;
+}
+
+void emu_lockstep_wake(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+
+	for (uint32_t i = 1; i <= ls->high; i++)
+		if (ls->thread[i].process == w->process &&
+		    ls->thread[i].state == EMU_THREAD_WAITING)
+			ls->thread[i].state = EMU_THREAD_READY;
+}
+
+/* An event ran: whose wait is over? */
+static void look_around(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+	bool attention = false;
+
+	for (uint32_t i = 1; i <= ls->high; i++) {
+		struct emu_thread *t = &ls->thread[i];
+
+		if (t->state == EMU_THREAD_WAITING && t->cq && w->fab->cq[t->cq].put != t->cq_put)
+			t->state = EMU_THREAD_READY;
+	}
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		attention |= w->fab->adapters[i].open && emu_mine(w, i) &&
+			     w->nics[i].base.attention;
+	if (attention)
+		emu_lockstep_wake(w);
+	w->membership->ring = see_to_inboxes(ls, w->membership->ring);
+}
+
+/* ---- time ---- */
+
+/* The next event or deadline; NIC_TIME_NEVER: nothing is to come. */
+static uint64_t next_time(struct emu_world *w)
+{
+	const struct emu_lockstep *ls = turns(w);
+	uint64_t next = w->fab->events > 0 ? w->fab->heap[0].time : NIC_TIME_NEVER;
+
+	for (uint32_t i = 1; i <= ls->high; i++)
+		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].until < next)
+			next = ls->thread[i].until;
+	return next;
+}
+
+static void end_waits(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+
+	for (uint32_t i = 1; i <= ls->high; i++)
+		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].until <= w->fab->now)
+			ls->thread[i].state = EMU_THREAD_READY;
+}
+
+/* Whoever is away is away in real time: others do not give up on it sooner than on hardware. */
+static bool is_too_soon(struct emu_world *w, uint64_t next)
+{
+	const struct emu_lockstep *ls = turns(w);
+	struct nic *host = ls->away ? emu_clock_host(w, &w->nics[0].base) : NULL;
+	uint64_t passed;
+
+	if (!host || next <= ls->away_now)
+		return false;
+	passed = host->up->monotonic_ns(host->ctx) - ls->away_mono;
+	if (next - ls->away_now <= passed + AHEAD_NS)
+		return false;
+	w->membership->retry = ls->away_mono + (next - ls->away_now);
+	return true;
+}
+
+static bool run_due(struct emu_world *w)
+{
+	const struct emu_fabric *fab = w->fab;
+	unsigned int n = 0;
+
+	while (fab->events > 0 && fab->heap[0].time <= fab->now) {
+		emu_clock_run_first(w);
+		look_around(w);
+		if (++n >= EVENTS_MOST && count_ready(turns(w)) > 0)
+			break;
+	}
+	return n > 0;
+}
+
+void emu_lockstep_pass(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+	uint64_t next;
+	uint32_t i;
+
+	ls->turn = 0;
+	w->membership->retry = 0;
+	for (;;) {
+		w->membership->ring = see_to_inboxes(ls, w->membership->ring);
+		if (!ls->held) {
+			run_due(w);
+			end_waits(w);
+		}
+		i = choose(ls);
+		if (i) {
+			give(w, i);
+			return;
+		}
+		next = ls->held ? NIC_TIME_NEVER : next_time(w);
+		if (next == NIC_TIME_NEVER || is_too_soon(w, next))
+			return;
+		if (next > w->fab->now)
+			w->fab->now = next;
+	}
+}
+
+void emu_lockstep_kick(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+	uint32_t i;
+
+	if (ls->turn)
+		return;
+	i = choose(ls);
+	/* That one goes on waiting, and sees to what is next. */
+	if (!i && !ls->held)
+		i = follower(ls, EMU_THREAD_WAITING, 0);
+	if (i)
+		give(w, i);
+	else if (!ls->held && w->process && next_time(w) != NIC_TIME_NEVER)
+		emu_lockstep_pass(w);
+}
