@@ -39,7 +39,7 @@ void emu_arena_unmap(struct emu_fabric *fab, size_t size)
  * Size classes in pool units: 1..16 each its own, above that four to a doubling, so that no block
  * wastes more than a fifth. *units gets the class's true size.
  */
-static uint32_t pool_class(size_t bytes, uint32_t *units)
+uint32_t emu_pool_class(size_t bytes, uint32_t *units)
 {
 	size_t n = (bytes + EMU_POOL_UNIT - 1) / EMU_POOL_UNIT;
 	uint32_t shift, quarter;
@@ -57,6 +57,13 @@ static uint32_t pool_class(size_t bytes, uint32_t *units)
 	return 16 + (shift - 2) * 4 + (quarter - 4);
 }
 
+uint32_t emu_pool_class_units(uint32_t class)
+{
+	if (class <= 16)
+		return class;
+	return ((class - 17) % 4 + 5) << ((class - 17) / 4 + 2);
+}
+
 emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes)
 {
 	uint32_t units, class;
@@ -64,7 +71,7 @@ emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes)
 
 	if (bytes > (1ul << 36))
 		return 0;
-	class = pool_class(bytes, &units);
+	class = emu_pool_class(bytes, &units);
 	assert(class < EMU_POOL_CLASSES);
 	ref = fab->pool_free[class];
 	if (ref) {
@@ -86,7 +93,7 @@ void emu_pool_free(struct emu_fabric *fab, emu_ref ref, size_t bytes)
 
 	if (!ref)
 		return;
-	class = pool_class(bytes, &units);
+	class = emu_pool_class(bytes, &units);
 	assert(ref < fab->pool_next);
 	memcpy(fab->pool + (uint64_t)ref * EMU_POOL_UNIT, &fab->pool_free[class], sizeof(emu_ref));
 	fab->pool_free[class] = ref;
@@ -112,9 +119,14 @@ uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, u
 		return 0;
 	}
 	assert(!head->live);
+	return index;
+}
+
+void emu_entry_live(struct emu_table *table, struct emu_head *head)
+{
+	__asm__ volatile("" ::: "memory");
 	head->live = 1;
 	table->live++;
-	return index;
 }
 
 void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint32_t index)
@@ -140,6 +152,11 @@ static uint32_t ring_mask(uint32_t max)
 static size_t ring_bytes(uint32_t mask, uint32_t stride)
 {
 	return ((size_t)mask + 1) * stride;
+}
+
+size_t emu_wq_bytes(const struct emu_wq *wq)
+{
+	return ring_bytes(wq->mask, wq->stride);
 }
 
 int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride)

@@ -20,15 +20,22 @@ emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes);
 /* `bytes` as given to alloc. ref 0 is fine. */
 void emu_pool_free(struct emu_fabric *fab, emu_ref ref, size_t bytes);
 
+/* The size class that a block of so many bytes comes from; *units gets its true size. */
+uint32_t emu_pool_class(size_t bytes, uint32_t *units);
+uint32_t emu_pool_class_units(uint32_t class);
+
 /*
  * Take an entry of a table whose entries are `stride` bytes and begin with struct emu_head. Its other
  * fields are as the last user left them: generations and epochs go on counting. 0: `limit` are live.
+ * It is filled, and then it lives: who dies before has taken nothing.
  */
 uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, uint32_t limit);
+void emu_entry_live(struct emu_table *table, struct emu_head *head);
 void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint32_t index);
 
 #define EMU_TAKE(fab, table, entries, limit) \
 	emu_entry_take(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (limit))
+#define EMU_LIVE(fab, table, entry) emu_entry_live(&(fab)->table, &(entry)->head)
 #define EMU_FREE(fab, table, entries, index) \
 	emu_entry_free(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (index))
 
@@ -36,6 +43,7 @@ void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint3
 int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride);
 /* Change both, keeping what is queued, oldest first. */
 int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride);
+size_t emu_wq_bytes(const struct emu_wq *wq);
 void emu_wq_fini(struct emu_world *w, struct emu_wq *wq);
 
 #endif /* EMU_ARENA_H */

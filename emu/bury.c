@@ -51,8 +51,9 @@ static void bury_memory(struct emu_world *w, uint16_t process)
 		fab->mw[i].tag = 0;
 		EMU_FREE(fab, mws, mw, i);
 	}
+	/* Without a tag: it died between taking that away and the rest. */
 	EACH(fab, i, mrs, mr)
-	if (pd_of_process(w, (uint32_t)(fab->mr[i].tag >> 32), process)) {
+	if (!fab->mr[i].tag || pd_of_process(w, (uint32_t)(fab->mr[i].tag >> 32), process)) {
 		fab->mr[i].tag = 0;
 		EMU_FREE(fab, mrs, mr, i);
 	}
@@ -85,6 +86,8 @@ void emu_shared_bury(struct emu_world *w, uint16_t process)
 		adapter->open = false;
 		adapter->process = 0;
 	}
+	/* What it was told of its own burial. */
+	emu_inbox_discard(w, process);
 	p->used = false;
 	fab->shared.processes--;
 	if (emu_lockstep(w))

@@ -71,6 +71,7 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 	entry = &w->fab->listener[index];
 	entry->port = *port;
 	entry->adapter = adapter;
+	EMU_LIVE(w->fab, listeners, entry);
 	entry->next = *bucket(w, adapter, *port);
 	*bucket(w, adapter, *port) = index;
 	w->listener[index] = (struct nic_listener){ .nic = nic, .ctx = ctx };
@@ -158,6 +159,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 				   .to = qp->peer_adapter,
 				   .to_generation = w->fab->adapters[qp->peer_adapter].generation };
 	set_param(conn, param);
+	EMU_LIVE(w->fab, conns, conn);
 	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
 	if (to)
 		emu_schedule(w, when, EMU_EV_CM_REQUEST, conn->qp, conn->epoch, index, 0);
@@ -446,6 +448,11 @@ void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
 	conn_free(w, event->index);
 }
 
+void emu_cm_turn_down(struct emu_world *w, uint32_t index)
+{
+	reply(w, index, NIC_END_NO_LISTENER + 1u);
+}
+
 void emu_cm_bury(struct emu_world *w, uint16_t process)
 {
 	struct emu_fabric *fab = w->fab;
@@ -460,7 +467,7 @@ void emu_cm_bury(struct emu_world *w, uint16_t process)
 		/* What has not arrived, or was answered, is an event still. */
 		if (conn->head.live && conn->arrived && !conn->answered &&
 		    fab->adapters[conn->to].process == process)
-			reply(w, i, NIC_END_NO_LISTENER + 1u);
+			emu_cm_turn_down(w, i);
 	}
 }
 

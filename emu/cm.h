@@ -27,6 +27,8 @@ int emu_handoff(struct nic_conn *conn, uint64_t port);
 uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port);
 /* The process is gone: requests to its adapters that it will not answer any more are turned down. */
 void emu_cm_bury(struct emu_world *w, uint16_t process);
+/* A request that nobody has in hand any more. */
+void emu_cm_turn_down(struct emu_world *w, uint32_t index);
 /* The active side of this passive QP is ready: it is established. */
 void emu_cm_ready(struct emu_world *w, struct emu_qp *qp);
 /* A packet of connection management is lost for good. */

@@ -19,7 +19,7 @@ static struct emu_cqe *cq_ring(struct emu_world *w, const struct emu_cq *cq)
 	return emu_at(w, cq->ring);
 }
 
-static size_t cq_bytes(uint32_t mask)
+size_t emu_cq_bytes(uint32_t mask)
 {
 	return ((size_t)mask + 1) * sizeof(struct emu_cqe);
 }
@@ -45,12 +45,12 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 		return -EINVAL;
 	if (adapter->cqs >= EMU_MAX_CQ)
 		return -ENOMEM;
-	ring = emu_pool_alloc(w->fab, cq_bytes(cq_mask(depth)));
+	ring = emu_pool_alloc(w->fab, emu_cq_bytes(cq_mask(depth)));
 	if (!ring)
 		return -ENOMEM;
 	index = EMU_TAKE(w->fab, cqs, cq, EMU_CQS);
 	if (!index) {
-		emu_pool_free(w->fab, ring, cq_bytes(cq_mask(depth)));
+		emu_pool_free(w->fab, ring, emu_cq_bytes(cq_mask(depth)));
 		return -ENOMEM;
 	}
 	entry = &w->fab->cq[index];
@@ -63,6 +63,7 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	if (w->process && emu_direct_cq_init(w, entry))
 		goto free_entry;
 	adapter->cqs++;
+	EMU_LIVE(w->fab, cqs, entry);
 	w->cq[index] = (struct emu_local_cq){ .base = { .nic = nic, .ctx = ctx },
 					      .entry = entry,
 					      .world = w };
@@ -71,8 +72,9 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 
 free_entry:
 	entry->ring = 0;
+	EMU_LIVE(w->fab, cqs, entry);
 	EMU_FREE(w->fab, cqs, cq, index);
-	emu_pool_free(w->fab, ring, cq_bytes(cq_mask(depth)));
+	emu_pool_free(w->fab, ring, emu_cq_bytes(cq_mask(depth)));
 	return -ENOMEM;
 }
 
@@ -85,7 +87,7 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 	if (depth == 0 || depth > EMU_MAX_CQE || depth < count)
 		return -EINVAL;
 	if (mask != cq->mask) {
-		emu_ref ring = emu_pool_alloc(w->fab, cq_bytes(mask));
+		emu_ref ring = emu_pool_alloc(w->fab, emu_cq_bytes(mask));
 		struct emu_cqe *to;
 		uint32_t old_mask;
 		emu_ref old;
@@ -99,7 +101,7 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 		old_mask = cq->mask;
 		cq->ring = ring;
 		cq->mask = mask;
-		emu_pool_free(w->fab, old, cq_bytes(old_mask));
+		emu_pool_free(w->fab, old, emu_cq_bytes(old_mask));
 	}
 	cq->depth = cq->limit = depth;
 	return 0;
@@ -119,9 +121,9 @@ void emu_cq_free(struct emu_world *w, uint32_t index)
 
 	w->fab->adapters[cq->adapter].cqs--;
 	cq->ring = 0;
-	if (w->process)
+	if (cq->slots)
 		emu_direct_cq_fini(w, cq);
-	emu_pool_free(w->fab, ring, cq_bytes(cq->mask));
+	emu_pool_free(w->fab, ring, emu_cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);
 }
 

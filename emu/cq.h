@@ -8,6 +8,8 @@
 int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq);
 int emu_cq_resize(struct nic_cq *cq, uint32_t depth);
 void emu_cq_destroy(struct nic_cq *cq);
+/* Of the ring. */
+size_t emu_cq_bytes(uint32_t mask);
 void emu_cq_free(struct emu_world *w, uint32_t index);
 int emu_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 uint32_t emu_cq_count(struct nic_cq *cq);

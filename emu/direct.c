@@ -35,13 +35,24 @@ static uint32_t slots_of(const struct emu_cq *cq)
 	return cq->depth < SLOTS_MAX ? 1u << (31 - __builtin_clz(cq->depth)) : SLOTS_MAX;
 }
 
+static struct slot *slot_at(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
+{
+	return (struct slot *)emu_at(w, cq->slots) + (turn & cq->slot_mask);
+}
+
+size_t emu_direct_cq_bytes(const struct emu_cq *cq)
+{
+	return ((size_t)cq->slot_mask + 1) * sizeof(struct slot);
+}
+
 int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
 {
 	cq->slot_mask = slots_of(cq) - 1;
-	cq->slots = emu_pool_alloc(w->fab, (cq->slot_mask + 1) * sizeof(struct slot));
+	cq->slots = emu_pool_alloc(w->fab, emu_direct_cq_bytes(cq));
 	if (!cq->slots)
 		return -ENOMEM;
-	memset(emu_at(w, cq->slots), 0, (cq->slot_mask + 1) * sizeof(struct slot));
+	for (uint32_t i = 0; i <= cq->slot_mask; i++)
+		slot_at(w, cq, i)->turn = 0;
 	cq->unsettled = false;
 	return 0;
 }
@@ -51,12 +62,7 @@ void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq)
 	emu_ref slots = cq->slots;
 
 	cq->slots = 0;
-	emu_pool_free(w->fab, slots, (cq->slot_mask + 1) * sizeof(struct slot));
-}
-
-static struct slot *slot_at(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
-{
-	return (struct slot *)emu_at(w, cq->slots) + (turn & cq->slot_mask);
+	emu_pool_free(w->fab, slots, emu_direct_cq_bytes(cq));
 }
 
 static void place(struct emu_world *w, struct emu_cq *cq, uint32_t turn)

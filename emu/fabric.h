@@ -349,7 +349,8 @@ struct emu_section {
 	uint64_t sequence;
 	uint32_t events;
 	uint32_t observed;
-	uint32_t qps; /* of kept */
+	uint16_t holder; /* process that has the lock; 0: it changes nothing */
+	uint32_t qps;    /* of kept */
 	struct emu_kept kept[2];
 	bool running; /* this event, which is on no queue any more */
 	struct emu_event event;

@@ -21,6 +21,8 @@ static bool add(struct emu_world *w, uint16_t process, const struct emu_message 
 	if (!ref)
 		return false;
 	*(struct emu_message *)emu_at(w, ref) = *message;
+	if (w->fab->shared.section.running)
+		((struct emu_message *)emu_at(w, ref))->during = w->fab->shared.section.event.order;
 	__asm__ volatile("" ::: "memory");
 	if (p->inbox)
 		((struct emu_message *)emu_at(w, p->inbox_tail))->next = ref;

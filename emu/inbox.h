@@ -23,6 +23,7 @@ enum emu_message_kind {
 struct emu_message {
 	emu_ref next;
 	uint32_t kind;
+	uint64_t during; /* order of the event that left it here; 0: none did */
 	union {
 		struct emu_event event;
 		struct {

@@ -19,6 +19,7 @@ int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
 		return -ENOMEM;
 	adapter->pds++;
 	w->fab->pd[index].adapter = emu_nic(nic)->adapter;
+	EMU_LIVE(w->fab, pds, &w->fab->pd[index]);
 	w->pd[index].nic = nic;
 	*pd = &w->pd[index];
 	return 0;
@@ -56,6 +57,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	entry->windows = 0;
 	entry->gen++;
 	entry->tag = (uint64_t)EMU_INDEX(w, pd, pd) << 32 | index << 8 | entry->gen;
+	EMU_LIVE(w->fab, mrs, entry);
 	w->mr[index].nic = pd->nic;
 	w->mr[index].lkey = w->mr[index].rkey = index << 8 | entry->gen;
 	w->range[index] = (struct emu_range){ addr, length, w->mr[index].lkey };

@@ -22,6 +22,7 @@ int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 	entry->mr = 0;
 	entry->pd = EMU_INDEX(w, pd, pd);
 	entry->serial++;
+	EMU_LIVE(w->fab, mws, entry);
 	w->mw[index] = (struct nic_mw){ .nic = pd->nic };
 	*mw = &w->mw[index];
 	return 0;

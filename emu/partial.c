@@ -6,7 +6,7 @@
 #include "partial.h"
 #include "qp.h"
 
-static uint32_t rx_bytes(const struct emu_rwqe *wqe)
+uint32_t emu_partial_bytes(const struct emu_rwqe *wqe)
 {
 	return (uint32_t)(sizeof(struct emu_rx) + wqe->num_sge * sizeof(struct nic_sge));
 }
@@ -33,13 +33,13 @@ void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 	if (!rx->write)
 		qp->rx_count--;
 	emu_qp_assess(qp);
-	emu_pool_free(w->fab, rx->self, rx_bytes(&rx->wqe));
+	emu_pool_free(w->fab, rx->self, emu_partial_bytes(&rx->wqe));
 }
 
 struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *swqe,
 			       uint32_t index, const struct emu_rwqe *wqe)
 {
-	emu_ref self = emu_pool_alloc(w->fab, rx_bytes(wqe)), *link = &qp->rx;
+	emu_ref self = emu_pool_alloc(w->fab, emu_partial_bytes(wqe)), *link = &qp->rx;
 	struct emu_rx *rx;
 
 	if (!self)

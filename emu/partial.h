@@ -8,6 +8,8 @@
 
 #include "fabric.h"
 
+/* Of the struct emu_rx that has a copy of wqe. */
+uint32_t emu_partial_bytes(const struct emu_rwqe *wqe);
 struct emu_rx *emu_partial_find(struct emu_world *w, const struct emu_qp *qp, uint32_t message);
 /* A message of swqe took wqe, which is copied. NULL: no memory. */
 struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *swqe,

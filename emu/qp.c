@@ -83,6 +83,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		entry->srq = emu_srq_index(w, init->srq);
 		w->fab->srq[entry->srq].users++;
 	}
+	EMU_LIVE(w->fab, qps, entry);
 	w->qp[index] = (struct emu_local_qp){
 		.base = { .nic = nic, .ctx = ctx, .reaped = &entry->reaped },
 		.entry = entry,

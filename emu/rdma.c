@@ -20,7 +20,7 @@ static bool is_special(uint8_t opcode, uint8_t flags)
 	return opcode == NIC_OP_READ || opcode == NIC_OP_BIND || (flags & NIC_WR_FENCE);
 }
 
-static size_t sge_bytes(const struct emu_qp *qp)
+size_t emu_rdma_bytes(const struct emu_qp *qp)
 {
 	return ((size_t)qp->sq.mask + 1) * qp->max_rdma_sge * sizeof(struct nic_sge);
 }
@@ -42,7 +42,7 @@ static bool have_room_beside(struct emu_world *w, struct emu_qp *qp, uint32_t nu
 {
 	if (num_sge <= qp->max_send_sge || num_sge <= 1 || qp->rdma_sge)
 		return true;
-	qp->rdma_sge = emu_pool_alloc(w->fab, sge_bytes(qp));
+	qp->rdma_sge = emu_pool_alloc(w->fab, emu_rdma_bytes(qp));
 	return qp->rdma_sge != 0;
 }
 
@@ -51,7 +51,7 @@ void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp)
 	emu_ref segments_beside = qp->rdma_sge;
 
 	qp->rdma_sge = 0;
-	emu_pool_free(w->fab, segments_beside, sge_bytes(qp));
+	emu_pool_free(w->fab, segments_beside, emu_rdma_bytes(qp));
 }
 
 void emu_rdma_reset(struct emu_qp *qp)

@@ -37,6 +37,8 @@ void emu_rdma_retired(struct emu_qp *qp, const struct emu_swqe *wqe);
 void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp);
 /* The queue was emptied without completions. */
 void emu_rdma_reset(struct emu_qp *qp);
+/* Of the segments beside the ring. */
+size_t emu_rdma_bytes(const struct emu_qp *qp);
 void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp);
 /* RESPONSE, RESPONSE_REST; false: a repetition, or of something past. */
 bool emu_rdma_response(struct emu_world *w, const struct emu_event *event);

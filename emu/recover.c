@@ -2,6 +2,7 @@
 #include "recover.h"
 
 #include "clock.h"
+#include "cm.h"
 #include "direct.h"
 #include "inbox.h"
 #include "qp.h"
@@ -21,6 +22,7 @@ void emu_section_end(struct emu_world *w)
 	s->events = fab->events;
 	s->sequence = fab->sequence;
 	s->observed = fab->observed;
+	s->holder = 0;
 }
 
 static void keep(struct emu_world *w, struct emu_section *s, uint32_t index)
@@ -34,7 +36,6 @@ static void keep(struct emu_world *w, struct emu_section *s, uint32_t index)
 	kept->send_cq = fab->cq[qp->send_cq];
 	kept->recv_cq = fab->cq[qp->recv_cq];
 	kept->srq = fab->srq[qp->srq];
-	__asm__ volatile("" ::: "memory");
 	s->qps++;
 	emu_cq_unsettle(&w->fab->cq[qp->send_cq]);
 	emu_cq_unsettle(&w->fab->cq[qp->recv_cq]);
@@ -45,12 +46,13 @@ void emu_section_event(struct emu_world *w, const struct emu_event *event)
 	const struct emu_qp *qp = emu_qp_at(w, event->qp);
 	struct emu_section *s = &w->fab->shared.section;
 
+	s->qps = 0;
 	s->event = *event;
-	__asm__ volatile("" ::: "memory");
-	s->running = true;
 	keep(w, s, event->qp);
 	if (qp->peer && qp->peer != event->qp)
 		keep(w, s, qp->peer);
+	__asm__ volatile("" ::: "memory");
+	s->running = true;
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -61,7 +63,6 @@ void emu_section_event_done(struct emu_world *w)
 
 	__asm__ volatile("" ::: "memory");
 	s->running = false;
-	s->qps = 0;
 	__asm__ volatile("" ::: "memory");
 	for (uint32_t i = 0; i < qps; i++) {
 		emu_cq_settle(&w->fab->cq[s->kept[i].qp.send_cq]);
@@ -103,7 +104,7 @@ static void undo(struct emu_world *w)
 	struct emu_section *s = &w->fab->shared.section;
 	struct emu_fabric *fab = w->fab;
 
-	for (uint32_t i = s->qps; i > 0; i--) {
+	for (uint32_t i = s->running ? s->qps : 0; i > 0; i--) {
 		const struct emu_kept *kept = &s->kept[i - 1];
 
 		restore_qp(&fab->qp[kept->index], &kept->qp);
@@ -111,7 +112,6 @@ static void undo(struct emu_world *w)
 		restore_cq(&fab->cq[kept->qp.recv_cq], &kept->recv_cq);
 		fab->srq[kept->qp.srq] = kept->srq;
 	}
-	s->qps = 0;
 	fab->observed = s->observed;
 }
 
@@ -194,6 +194,9 @@ static void look_after_timers(struct emu_world *w)
 
 static void rebuild_tables(struct emu_fabric *fab)
 {
+	fab->shared.processes = 0;
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		fab->shared.processes += fab->shared.process[i].used;
 	REBUILD(fab, pds, pd);
 	REBUILD(fab, mrs, mr);
 	REBUILD(fab, mws, mw);
@@ -219,16 +222,26 @@ static void rebuild_listeners(struct emu_fabric *fab)
 	}
 }
 
+/* What the event that is undone left there goes: it leaves that again. */
 static void rebuild_inboxes(struct emu_world *w)
 {
+	const struct emu_section *s = &w->fab->shared.section;
+
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		struct emu_process *p = emu_process(w, i);
-		emu_ref ref = p->used ? p->inbox : 0;
+		emu_ref *link = &p->inbox;
 
-		while (ref) {
-			p->inbox_tail = ref;
-			ref = ((const struct emu_message *)emu_at(w, ref))->next;
+		while (p->used && *link) {
+			struct emu_message *message = emu_at(w, *link);
+
+			if (s->running && message->during == s->event.order) {
+				*link = message->next;
+				continue;
+			}
+			p->inbox_tail = *link;
+			link = &message->next;
 		}
+		w->membership->ring |= 1ul << (i - 1);
 	}
 }
 
@@ -250,18 +263,12 @@ static bool is_under_way(struct emu_world *w, uint32_t conn)
 
 static void look_after_requests(struct emu_world *w)
 {
-	struct emu_fabric *fab = w->fab;
+	for (uint32_t i = 1; i <= w->fab->conns.high; i++) {
+		const struct emu_conn *conn = &w->fab->conn[i];
 
-	for (uint32_t i = 1; i <= fab->conns.high; i++) {
-		struct emu_conn *conn = &fab->conn[i];
-
-		if (!conn->head.live || is_under_way(w, i))
-			continue;
-		/* Whoever is buried next did not answer it, or has to be asked nothing any more. */
-		if (conn->answered || !conn->arrived) {
-			conn->arrived = true;
-			conn->answered = false;
-		}
+		/* One that arrived and has no answer is in the hands of whom it was for. */
+		if (conn->head.live && (conn->answered || !conn->arrived) && !is_under_way(w, i))
+			emu_cm_turn_down(w, i);
 	}
 }
 
@@ -269,12 +276,11 @@ void emu_recover(struct emu_world *w)
 {
 	emu_direct_undo(w);
 	undo(w);
+	rebuild_inboxes(w);
 	rebuild_tables(w->fab);
 	rebuild_events(w);
 	look_after_timers(w);
 	rebuild_listeners(w->fab);
-	rebuild_inboxes(w);
-	look_after_requests(w);
 	emu_trace(w, "- note a process died with the lock of the fabric");
 }
 
@@ -287,6 +293,7 @@ static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
 
 void emu_recover_orphans(struct emu_world *w)
 {
+	look_after_requests(w);
 	for (uint32_t i = 1; i <= w->fab->qps.high; i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 

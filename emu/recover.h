@@ -7,7 +7,7 @@
  * an event, their CQs and SRQs. Rebuilt, from what each entry says of itself: free lists of tables, the
  * hash of listeners, the event queue, the ends of inboxes. What the dead one had is buried afterwards, so
  * it need only be fit for that; and everything it did, it did to connections of its own, which break.
- * Blocks of the pool it was about to hand on are lost.
+ * Blocks of the pool it was about to hand on are reclaimed (reclaim.h).
  */
 #ifndef EMU_RECOVER_H
 #define EMU_RECOVER_H

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "inbox.h"
 #include "reach.h"
+#include "reclaim.h"
 #include "recover.h"
 #include "shared_file.h"
 #include "trace.h"
@@ -89,6 +90,27 @@ static int lock_soon(pthread_mutex_t *lock)
 	return err == EBUSY ? pthread_mutex_lock(lock) : err;
 }
 
+/* Who had it died with it. */
+static EMU_COLD void recover(struct emu_world *w)
+{
+	uint16_t holder = w->fab->shared.section.holder;
+	struct emu_reclaim kept;
+
+	emu_reclaim_begin(w, &kept);
+	emu_recover(w);
+	emu_section_end(w);
+	/* Should this one die, too, the other is still to be buried. */
+	w->fab->shared.section.holder = holder;
+	/* The kernel tells of its death before it lets go of its byte of the file. */
+	if (holder && emu_process(w, holder)->used)
+		emu_shared_bury(w, holder);
+	bury_the_dead(w);
+	emu_recover_orphans(w);
+	emu_reclaim_end(w, &kept);
+	if (emu_lockstep(w))
+		emu_lockstep_recover(w);
+}
+
 void emu_shared_take(struct emu_world *w)
 {
 	int err = lock_soon(&w->fab->shared.lock);
@@ -97,13 +119,9 @@ void emu_shared_take(struct emu_world *w)
 	w->membership->held = true;
 	if (err == EOWNERDEAD) {
 		pthread_mutex_consistent(&w->fab->shared.lock);
-		emu_recover(w);
-		emu_section_end(w);
-		bury_the_dead(w);
-		emu_recover_orphans(w);
-		if (emu_lockstep(w))
-			emu_lockstep_recover(w);
+		recover(w);
 	}
+	w->fab->shared.section.holder = w->process;
 }
 
 static void wake(struct emu_process *p, uint32_t whom)

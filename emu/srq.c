@@ -46,6 +46,7 @@ int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_
 	entry->max_sge = max_sge;
 	entry->users = 0;
 	entry->adapter = adapter;
+	EMU_LIVE(w->fab, srqs, entry);
 	w->srq[index] = (struct emu_local_srq){ .base = { .nic = pd->nic, .ctx = ctx },
 						.entry = entry,
 						.world = w };

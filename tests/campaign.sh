@@ -3,7 +3,7 @@
 # campaign.sh [BUILD-DIR].
 # TAP, for ./check --full.
 #
-# SEEDS, STEPS and SCHEDULES in the environment make it longer or shorter. What it did goes to
+# SEEDS, STEPS, SCHEDULES and KILLS in the environment make it longer or shorter. What it did goes to
 # BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the page
 # in doc/results/ is a copy of it.
 build=${1:-${top_builddir:-.}}
@@ -139,6 +139,32 @@ done
 explore tests/planted/flush-fixed --faults all,break -- "$build/tests/planted/flush-fixed"
 explore examples/srq_server -- "$build/examples/srq_server"
 explore 'examples/rpc/rpc both' -- "$build/examples/rpc/rpc" both
+
+# Processes that die
+{
+	echo
+	echo "## Processes of a shared fabric that are killed"
+	echo
+	echo "Before each store into the arena that a whole life makes, and at ${KILLS:-1000} moments; after each a witness's"
+	echo "answers are right and all that the dead one had is back. Payload goes by \`process_vm_writev\`, or through the arena."
+	echo
+} >> "$page"
+# die TITLE COPY ARGS...
+die() {
+	title=$1
+	copy=$2
+	shift 2
+	DATSIM_COPY=$copy XDG_RUNTIME_DIR=$work "$build/tests/processes/die" "$build/examples/pair/server" "$@" > "$work/died" 2>&1
+	status=$?
+	result $status "$title"
+	[ $status = 0 ] && echo "- $title: nothing else suffers" >> "$page" && return
+	cat "$work/died" >&2
+	echo "- $title: $(grep '^# ' "$work/died" | tail -n 1)" >> "$page"
+}
+for copy in direct bounce; do
+	die "killed before each store, $copy" $copy stores
+	die "killed at ${KILLS:-1000} moments, $copy" $copy random "${KILLS:-1000}"
+done
 
 echo "1..$n"
 sed 's/^/# /' "$page"

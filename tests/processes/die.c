@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * die SERVER stores [COUNT [SEED]] - a victim is killed before each store it makes into the arena, or before
+ *     COUNT of them, taken by chance
+ * die SERVER random COUNT [SEED] - at COUNT moments
+ * die SERVER at PHASE STORE - before one store, as the line that says what went wrong names it
+ *
+ * After each the witness's answers are right, and all that the victim had has come back.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <dat/sim.h>
+
+#include "die.h"
+
+#define CLIENTS "2000000000" /* the server waits for more than there are */
+#define HANG_S  60
+#define LOOKS   8000
+#define LOOK_NS 500000
+#define LIVES   5
+#define ROUNDS  3 /* that the witness asks after a death */
+
+struct run {
+	char fabric[DAT_SIM_FABRIC_NAME];
+	const char *server;
+	pid_t serves, witness;
+	int order[2], report[2]; /* pipes to and from the witness */
+	struct usage before;     /* without a victim */
+	struct stores *stores;   /* shared with victims */
+	uint64_t random;
+	unsigned int deaths;
+};
+
+static char what[160]; /* is going on */
+
+static void hang(int signal_number)
+{
+	(void)signal_number;
+	fprintf(stderr, "# %s: nothing goes on\n", what);
+	_exit(1);
+}
+
+static bool fail(const char *why)
+{
+	printf("# %s: %s\n", what, why);
+	return false;
+}
+
+static uint64_t chance(struct run *run, uint64_t below)
+{
+	run->random ^= run->random << 13;
+	run->random ^= run->random >> 7;
+	run->random ^= run->random << 17;
+	return run->random % below;
+}
+
+/* ---- those who live on ---- */
+
+static pid_t start(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	if (pid == 0) {
+		signal(SIGALRM, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
+	return pid;
+}
+
+static void serve(const char *server)
+{
+	setenv("DATSIM_NODE", "server", 1);
+	execl(server, server, CLIENTS, (char *)NULL);
+	perror(server);
+	_exit(127);
+}
+
+static void witness(struct run *run)
+{
+	struct peer peer = { 0 };
+	unsigned char rounds;
+
+	setenv("DATSIM_NODE", "witness", 1);
+	peer_open(&peer);
+	peer_connect(&peer);
+	do {
+		if (write(run->report[1], "", 1) != 1 || read(run->order[0], &rounds, 1) != 1)
+			_exit(1);
+		for (int i = 0; i < rounds; i++)
+			peer_ask(&peer);
+	} while (rounds);
+	pair_check(dat_ep_disconnect(peer.ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+	expect_event(peer.connect, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_check(dat_ia_close(peer.node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	_exit(0);
+}
+
+static bool order(struct run *run, unsigned char rounds)
+{
+	return write(run->order[1], &rounds, 1) == 1;
+}
+
+/* All that was ordered before is done, and right. */
+static bool reported(struct run *run)
+{
+	char done;
+
+	return read(run->report[0], &done, 1) == 1 || fail("the witness is gone");
+}
+
+static bool begin(struct run *run)
+{
+	snprintf(what, sizeof(what), "the beginning");
+	snprintf(run->fabric, sizeof(run->fabric), "die-%d", getpid());
+	if (pipe(run->order) || pipe(run->report) ||
+	    dat_sim_fabric_create(run->fabric, NULL) != DAT_SUCCESS)
+		return fail("there can be no fabric");
+	setenv("DATSIM_FABRIC", run->fabric, 1);
+	run->serves = start();
+	if (run->serves == 0)
+		serve(run->server);
+	run->witness = start();
+	if (run->witness == 0)
+		witness(run);
+	close(run->report[1]);
+	return reported(run) && order(run, ROUNDS) && reported(run) &&
+	       usage_of(run->fabric, &run->before);
+}
+
+static bool end(struct run *run)
+{
+	struct usage left, none = { 0 };
+	int status;
+
+	snprintf(what, sizeof(what), "the end");
+	order(run, 0);
+	if (waitpid(run->witness, &status, 0) != run->witness || status)
+		return fail("the witness does not end as it should");
+	kill(run->serves, SIGKILL);
+	if (waitpid(run->serves, &status, 0) != run->serves || !WIFSIGNALED(status) ||
+	    WTERMSIG(status) != SIGKILL)
+		return fail("the server has ended before");
+	if (!usage_of(run->fabric, &left) || !usage_same(&left, &none)) {
+		usage_say("left", &left);
+		return fail("something is left");
+	}
+	return dat_sim_fabric_destroy(run->fabric) == DAT_SUCCESS || fail("it cannot be ended");
+}
+
+/* ---- those who die ---- */
+
+static void no_phase(const char *name)
+{
+	(void)name;
+}
+
+static pid_t start_victim(struct run *run, bool steps)
+{
+	pid_t pid = start();
+
+	if (pid)
+		return pid;
+	setenv("DATSIM_NODE", "victim", 1);
+	if (steps)
+		stores_begin(run->stores);
+	victim_live(steps ? stores_phase : no_phase);
+	_exit(0);
+}
+
+/* Who lives on frees what it has of a connection that broke in its own time. */
+static bool all_is_back(struct run *run)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	struct usage now = { 0 };
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (!usage_of(run->fabric, &now))
+			return fail("the fabric cannot be looked at");
+		if (usage_same(&now, &run->before))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	usage_say("before", &run->before);
+	usage_say("now", &now);
+	return fail("not all has come back");
+}
+
+static bool died(struct run *run, pid_t pid, bool *killed)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return fail("the victim is lost");
+	*killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	run->deaths += *killed;
+	if (!*killed && status)
+		return fail("the victim ends otherwise");
+	return true;
+}
+
+/* *killed: it did not live to the end of the phase. */
+static bool kill_at(struct run *run, int phase, uint32_t store, bool *killed)
+{
+	pid_t pid;
+
+	snprintf(what, sizeof(what), "store %u of phase %d, %s", store, phase,
+		 run->stores->names[phase]);
+	alarm(HANG_S);
+	run->stores->phase = phase;
+	run->stores->store = store;
+	pid = start_victim(run, true);
+	return died(run, pid, killed) && order(run, ROUNDS) && reported(run) && all_is_back(run);
+}
+
+static bool count_stores(struct run *run, uint32_t *sum)
+{
+	bool killed;
+
+	snprintf(what, sizeof(what), "a whole life");
+	alarm(HANG_S);
+	run->stores->phase = -1;
+	if (!died(run, start_victim(run, true), &killed) || killed || !all_is_back(run))
+		return fail("it does not end well");
+	*sum = 0;
+	for (int i = 0; i < run->stores->phases; i++) {
+		printf("# phase %d, %s: %u stores\n", i, run->stores->names[i],
+		       run->stores->counted[i]);
+		*sum += run->stores->counted[i];
+	}
+	return true;
+}
+
+static bool kill_at_every_store(struct run *run)
+{
+	for (int phase = 0; phase < run->stores->phases; phase++) {
+		bool killed = true;
+
+		for (uint32_t store = 1; killed; store++)
+			if (!kill_at(run, phase, store, &killed))
+				return false;
+	}
+	return true;
+}
+
+static bool kill_at_some_stores(struct run *run, unsigned int count, uint32_t sum)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		uint32_t store = (uint32_t)chance(run, sum);
+		bool killed;
+		int phase = 0;
+
+		while (store >= run->stores->counted[phase])
+			store -= run->stores->counted[phase++];
+		if (!kill_at(run, phase, store + 1, &killed))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* How long a life takes, the witness asking meanwhile. */
+static bool measure(struct run *run, uint64_t *ns)
+{
+	uint64_t begun = now_ns();
+	bool killed;
+
+	snprintf(what, sizeof(what), "whole lives");
+	alarm(HANG_S);
+	for (int i = 0; i < LIVES; i++)
+		if (!order(run, ROUNDS) || !died(run, start_victim(run, false), &killed) ||
+		    killed || !reported(run))
+			return fail("they do not end well");
+	*ns = (now_ns() - begun) / LIVES;
+	return true;
+}
+
+static bool kill_at_random(struct run *run, unsigned int count, uint64_t life_ns)
+{
+	for (unsigned int i = 0; run->deaths < count; i++) {
+		uint64_t ns = chance(run, life_ns);
+		struct timespec pause = { .tv_sec = (time_t)(ns / 1000000000u),
+					  .tv_nsec = (long)(ns % 1000000000u) };
+		bool killed;
+		pid_t pid;
+
+		snprintf(what, sizeof(what), "life %u, killed after %lu us", i, ns / 1000);
+		alarm(HANG_S);
+		if (!order(run, ROUNDS * 10))
+			return fail("no witness");
+		pid = start_victim(run, false);
+		nanosleep(&pause, NULL);
+		kill(pid, SIGKILL);
+		if (!died(run, pid, &killed) || !reported(run) || !all_is_back(run))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the command line ---- */
+
+static int result(bool good, const char *title)
+{
+	printf("%s 1 - %s\n1..1\n", good ? "ok" : "not ok", title);
+	fflush(stdout);
+	return good ? 0 : 1;
+}
+
+static int stores(struct run *run, unsigned int count)
+{
+	const char *refused = stores_refused();
+	uint32_t sum = 0;
+	char title[160];
+	bool good;
+
+	if (refused) {
+		printf("ok 1 # SKIP %s\n1..1\n", refused);
+		return 0;
+	}
+	good = begin(run) && count_stores(run, &sum) &&
+	       (count ? kill_at_some_stores(run, count, sum) : kill_at_every_store(run)) &&
+	       end(run);
+	snprintf(title, sizeof(title),
+		 "killed before %u of some %u stores, and nothing else suffers", run->deaths, sum);
+	return result(good, title);
+}
+
+static int at_one(struct run *run, unsigned int phase, unsigned int store)
+{
+	uint32_t sum;
+	bool killed = false;
+	bool good = begin(run) && count_stores(run, &sum) &&
+		    kill_at(run, (int)phase, store, &killed) && end(run);
+
+	return result(good, killed ? "killed, and nothing else suffers" : "not killed");
+}
+
+static int at_random(struct run *run, unsigned int count)
+{
+	uint64_t ns = 0;
+	char title[160];
+	bool good = begin(run) && measure(run, &ns) && kill_at_random(run, count, ns) && end(run);
+
+	snprintf(title, sizeof(title), "killed at %u moments, and nothing else suffers",
+		 run->deaths);
+	return result(good, title);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int count = argc > 3 ? (unsigned int)strtoul(argv[3], NULL, 10) : 0;
+	struct run run = { .random = argc > 4 ? strtoul(argv[4], NULL, 10) | 1 : 1 };
+
+	if (argc < 3 || argc > 5 || (!strcmp(argv[2], "random") && !count)) {
+		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | at PHASE STORE\n",
+		      stderr);
+		return 2;
+	}
+	run.server = argv[1];
+	run.random *= 0x9e3779b97f4a7c15u;
+	run.stores = mmap(NULL, sizeof(*run.stores), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	signal(SIGALRM, hang);
+	signal(SIGPIPE, SIG_IGN);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!strcmp(argv[2], "at"))
+		return at_one(&run, count, argc > 4 ? (unsigned int)strtoul(argv[4], NULL, 10) : 1);
+	return strcmp(argv[2], "stores") ? at_random(&run, count) : stores(&run, count);
+}

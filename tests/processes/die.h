@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * die.h - processes that die, at every store into a shared fabric's arena or at any moment, while a server
+ * and a witness go on beside them.
+ *
+ *   server   examples/pair/server, which outlives all
+ *   witness  asks it again and again, and compares the answers
+ *   victim   does what the calls of uDAPL can do, in phases, and is killed at some point of it
+ */
+#ifndef TESTS_DIE_H
+#define TESTS_DIE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "examples/pair/pair.h"
+
+/* ---- peer.c: one who asks the server ---- */
+
+struct peer {
+	struct pair_node node;
+	DAT_EVD_HANDLE dto, connect;
+	DAT_EP_HANDLE ep;
+	struct pair_target board; /* of the server */
+	DAT_UINT64 round;
+};
+
+/* The next event; the program ends if it is not of that number. */
+DAT_EVENT expect_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
+void expect_dto(DAT_EVD_HANDLE evd, DAT_UINT64 cookie);
+
+void peer_open(struct peer *peer);
+void peer_connect(struct peer *peer);
+void peer_ask(struct peer *peer);
+
+/* ---- victim.c ---- */
+
+/* From dat_ia_open to dat_ia_close; `phase` is called at the beginning of each part, with its name. */
+void victim_live(void (*phase)(const char *name));
+
+/* ---- stores.c: stores into the arena, counted ---- */
+
+#define PHASES 64
+
+/* Where a process dies, or, with phase -1, what it counts. */
+struct stores {
+	int phase;
+	uint32_t store;           /* of the phase, from 1: it dies before that */
+	uint32_t counted[PHASES]; /* phase -1 */
+	const char *names[PHASES];
+	int phases;
+};
+
+/* NULL: it can be done on this machine; else why not. */
+const char *stores_refused(void);
+/* In a process of its own, before anything else: `stores` is shared memory. */
+void stores_begin(struct stores *stores);
+void stores_phase(const char *name);
+
+/* ---- usage.c: what is in use in a fabric ---- */
+
+struct usage {
+	uint32_t processes, adapters, observed;
+	uint32_t pds, mrs, mws, cqs, srqs, qps, listeners, conns;
+	uint64_t pool; /* units of it */
+};
+
+bool usage_of(const char *fabric, struct usage *usage);
+bool usage_same(const struct usage *a, const struct usage *b);
+void usage_say(const char *what, const struct usage *usage);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "die.h"
+
+#define TIMEOUT_US 30000000 /* nothing here takes that long */
+#define TRIES      500
+#define PAUSE_NS   10000000
+
+enum {
+	ASKED,
+	WRITTEN,
+	FETCHED,
+	MESSAGES
+};
+
+DAT_EVENT expect_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_COUNT more;
+	DAT_EVENT event;
+
+	pair_check(dat_evd_wait(evd, TIMEOUT_US, 1, &event, &more), "dat_evd_wait");
+	if (event.event_number != number) {
+		fprintf(stderr, "pair: event %#x, expected %#x\n", event.event_number, number);
+		pair_fail("another event");
+	}
+	return event;
+}
+
+void expect_dto(DAT_EVD_HANDLE evd, DAT_UINT64 cookie)
+{
+	const DAT_EVENT event = expect_event(evd, DAT_DTO_COMPLETION_EVENT);
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+	if (dto->status == DAT_DTO_SUCCESS && dto->user_cookie.as_64 == cookie)
+		return;
+	fprintf(stderr, "pair: DTO %llu, expected %llu: status %d\n",
+		(unsigned long long)dto->user_cookie.as_64, (unsigned long long)cookie,
+		dto->status);
+	pair_fail("a transfer failed");
+}
+
+void peer_open(struct peer *peer)
+{
+	pair_open(&peer->node, "emu0", MESSAGES);
+	pair_check(dat_evd_create(peer->node.ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL,
+				  DAT_EVD_DTO_FLAG, &peer->dto),
+		   "dat_evd_create");
+	pair_check(dat_evd_create(peer->node.ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL,
+				  DAT_EVD_CONNECTION_FLAG, &peer->connect),
+		   "dat_evd_create");
+	pair_check(dat_ep_create(peer->node.ia, peer->node.pz, peer->dto, peer->dto, peer->connect,
+				 NULL, &peer->ep),
+		   "dat_ep_create");
+}
+
+static bool try_connect(struct peer *peer, DAT_EVENT *event)
+{
+	struct sockaddr_in host = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct pair_target mine = pair_target(&peer->node, WRITTEN);
+	DAT_COUNT more;
+
+	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, PAIR_QUALIFIER, TIMEOUT_US,
+				  sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+	pair_check(dat_evd_wait(peer->connect, TIMEOUT_US, 1, event, &more), "dat_evd_wait");
+	return event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
+}
+
+void peer_connect(struct peer *peer)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	DAT_EVENT event;
+
+	/* The server may not listen yet. */
+	for (int i = 0; !try_connect(peer, &event); i++) {
+		if (i == TRIES)
+			pair_fail("no connection");
+		pair_check(dat_ep_reset(peer->ep), "dat_ep_reset");
+		nanosleep(&pause, NULL);
+	}
+	if (event.event_data.connect_event_data.private_data_size < (DAT_COUNT)sizeof(peer->board))
+		pair_fail("the server does not say where it answers");
+	memcpy(&peer->board, event.event_data.connect_event_data.private_data, sizeof(peer->board));
+}
+
+void peer_ask(struct peer *peer)
+{
+	struct pair_message *messages = peer->node.messages, wanted;
+	DAT_LMR_TRIPLET segment = pair_segment(&peer->node, ASKED);
+	DAT_RMR_TRIPLET board = pair_remote(&peer->board);
+	DAT_UINT64 round = ++peer->round;
+	DAT_DTO_COOKIE cookie = { .as_64 = round };
+	time_t end = time(NULL) + TIMEOUT_US / 1000000;
+
+	pair_ask(&messages[ASKED], round, (DAT_UINT64)getpid());
+	pair_answer(&messages[ASKED], &wanted);
+	pair_check(dat_ep_post_send(peer->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
+	expect_dto(peer->dto, round);
+	while (messages[WRITTEN].round != round) {
+		sched_yield();
+		if (time(NULL) > end)
+			pair_fail("no answer");
+	}
+	if (memcmp(messages[WRITTEN].word, wanted.word, sizeof(wanted.word)) != 0)
+		pair_fail("the answer written here is wrong");
+	segment = pair_segment(&peer->node, FETCHED);
+	pair_check(dat_ep_post_rdma_read(peer->ep, 1, &segment, cookie, &board,
+					 DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_rdma_read");
+	expect_dto(peer->dto, round);
+	if (memcmp((const void *)&messages[FETCHED], (const void *)&wanted, sizeof(wanted)) != 0)
+		pair_fail("the answer fetched is wrong");
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stores into the arena are counted by taking the right to write away from its pages: each store faults, is
+ * counted, and is let through by one step of the processor with the right given back.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "die.h"
+
+#define TRAP_FLAG      0x100
+#define ARENA_AT_LEAST (16u << 20)
+
+static struct {
+	struct stores *to;
+	uint8_t *arena;
+	size_t size;
+	volatile uint32_t count;
+	int phase;
+	volatile bool armed;
+	int stepping; /* a thread is, with the right to write */
+} state = { .phase = -1 };
+
+static __thread bool counts; /* only the thread whose calls these are */
+static __thread bool steps;  /* this is the one that is stepping */
+
+static void protect(int right)
+{
+	int kept = errno;
+
+	if (state.arena)
+		mprotect(state.arena, state.size, right);
+	errno = kept;
+}
+
+static void arm(bool armed)
+{
+	state.armed = armed;
+	state.count = 0;
+	protect(armed ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+static greg_t *flags_of(void *context)
+{
+	return &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
+}
+
+static void on_fault(int signal_number, siginfo_t *info, void *context)
+{
+	const uint8_t *at = info->si_addr;
+
+	if (!state.arena || at < state.arena || at >= state.arena + state.size) {
+		signal(signal_number, SIG_DFL);
+		return;
+	}
+	/* The other thread may have taken the right away again meanwhile. */
+	while (!steps && __atomic_exchange_n(&state.stepping, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+	/* Death needs the right, too: the kernel writes into the lock of one who dies with it. */
+	protect(PROT_READ | PROT_WRITE);
+	if (state.armed && counts && !steps && ++state.count == state.to->store &&
+	    state.to->phase >= 0)
+		kill(getpid(), SIGKILL);
+	steps = true;
+	*flags_of(context) |= TRAP_FLAG;
+}
+
+static void on_step(int signal_number, siginfo_t *info, void *context)
+{
+	(void)signal_number;
+	(void)info;
+	*flags_of(context) &= ~(greg_t)TRAP_FLAG;
+	if (state.armed)
+		protect(PROT_READ);
+	steps = false;
+	__atomic_store_n(&state.stepping, 0, __ATOMIC_RELEASE);
+}
+
+static void catch (void)
+{
+	struct sigaction fault = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	struct sigaction step = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSEGV, &fault, NULL);
+	sigaction(SIGTRAP, &step, NULL);
+}
+
+/* ---- what the library calls, and what has to be known of it ---- */
+
+void *__real_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset);
+int __real_munmap(void *at, size_t size);
+int __real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
+void *__wrap_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset);
+int __wrap_munmap(void *at, size_t size);
+int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
+
+void *__wrap_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset)
+{
+	uint8_t *map = __real_mmap(at, size, right, flags, fd, offset);
+
+	if (map != MAP_FAILED && fd >= 0 && (flags & MAP_SHARED) && size > ARENA_AT_LEAST) {
+		state.arena = map;
+		state.size = size;
+		if (state.armed)
+			protect(PROT_READ);
+	}
+	return map;
+}
+
+int __wrap_munmap(void *at, size_t size)
+{
+	if (at == state.arena)
+		state.arena = NULL;
+	return __real_munmap(at, size);
+}
+
+/* No thread of the library's may refuse the signals that this lives by. */
+int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t but;
+
+	if (!set || how == SIG_UNBLOCK)
+		return __real_pthread_sigmask(how, set, old);
+	but = *set;
+	sigdelset(&but, SIGSEGV);
+	sigdelset(&but, SIGTRAP);
+	return __real_pthread_sigmask(how, &but, old);
+}
+
+/* ---- from outside ---- */
+
+void stores_begin(struct stores *stores)
+{
+	state.to = stores;
+	counts = true;
+	catch ();
+}
+
+void stores_phase(const char *name)
+{
+	struct stores *to = state.to;
+
+	if (to->phase < 0) {
+		if (state.phase >= 0)
+			to->counted[state.phase] = state.count;
+		if (++state.phase == PHASES)
+			pair_fail("too many phases");
+		to->names[state.phase] = name;
+		to->phases = state.phase;
+		arm(true);
+	} else if (++state.phase == to->phase) {
+		arm(true);
+	} else if (state.armed) {
+		arm(false);
+	}
+}
+
+/* In a process of its own: does a store count? */
+static int try_one(void)
+{
+	static struct stores none = { .phase = -1 };
+	int fd = memfd_create("arena", 0);
+	volatile uint8_t *at;
+
+	if (fd < 0 || ftruncate(fd, ARENA_AT_LEAST * 2))
+		return 1;
+	stores_begin(&none);
+	at = __wrap_mmap(NULL, ARENA_AT_LEAST * 2, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return 1;
+	stores_phase("");
+	at[1] = 1;
+	at[5000] = 2;
+	return state.count == 2 && at[1] == 1 && at[5000] == 2 ? 0 : 1;
+}
+
+const char *stores_refused(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(try_one());
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return "stores cannot be stepped over here";
+	return NULL;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "die.h"
+#include "emu/arena.h"
+#include "emu/shared.h"
+#include "emu/spare.h"
+
+static uint64_t pool_in_use(struct emu_world *w)
+{
+	uint64_t used = w->fab->pool_next - 1;
+
+	for (uint32_t class = 1; class < EMU_POOL_CLASSES; class ++) {
+		emu_ref ref = w->fab->pool_free[class];
+
+		while (ref) {
+			used -= emu_pool_class_units(class);
+			memcpy(&ref, emu_at(w, ref), sizeof(ref));
+		}
+	}
+	return used;
+}
+
+static int look(struct emu_world *w, void *arg)
+{
+	const struct emu_fabric *fab = w->fab;
+	struct usage *usage = arg;
+
+	*usage = (struct usage){
+		.processes = fab->shared.processes,
+		.observed = fab->observed,
+		.pds = fab->pds.live,
+		.mrs = fab->mrs.live,
+		.mws = fab->mws.live,
+		.cqs = fab->cqs.live,
+		.srqs = fab->srqs.live,
+		.qps = fab->qps.live,
+		.listeners = fab->listeners.live,
+		.conns = fab->conns.live,
+		.pool = pool_in_use(w),
+	};
+	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
+		usage->adapters += fab->adapters[i].open;
+	return 0;
+}
+
+bool usage_of(const char *fabric, struct usage *usage)
+{
+	struct nic_config config = { .fabric = fabric };
+	struct emu_world *w = emu_world_map_bare();
+	int err;
+
+	if (!w)
+		return false;
+	err = emu_shared_look(w, &config, look, usage);
+	emu_world_unmap_bare(w);
+	return !err;
+}
+
+bool usage_same(const struct usage *a, const struct usage *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+void usage_say(const char *what, const struct usage *u)
+{
+	printf("# %s: %u processes, %u adapters, %u PDs, %u MRs, %u MWs, %u CQs, %u SRQs, %u QPs, "
+	       "%u listeners, %u requests, %lu units of the pool, %u reasons to look\n",
+	       what, u->processes, u->adapters, u->pds, u->mrs, u->mws, u->cqs, u->srqs, u->qps,
+	       u->listeners, u->conns, u->pool, u->observed);
+}
