@@ -5,6 +5,7 @@
 #include "agent.h"
 #include "api.h"
 #include "fault_door.h"
+#include "quick_hw.h"
 
 /* What this thread waits for while it runs agents, innermost first. */
 struct wait_below {
@@ -96,7 +97,11 @@ void agents_choose_calls(struct backend *b)
 {
 	bool careful = b->agents > 0;
 
-	if (b->bias.possible || b->quick) {
+	if (b->module) {
+		quick_hw_choose(b, careful || b->bias.ended);
+		return;
+	}
+	if (b->quick) {
 		b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful
 						       : dat__evd_dequeue_biased;
 		b->provider.ep_post_send_func = careful ? dat__ep_post_send_careful
@@ -114,6 +119,6 @@ void agents_expect(struct backend *b, int more)
 {
 	b->agents += more;
 	assert(b->agents >= 0);
-	if (b->bias.possible || b->quick || __libc_single_threaded)
+	if (b->module || b->quick || __libc_single_threaded)
 		agents_choose_calls(b);
 }

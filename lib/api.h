@@ -146,8 +146,7 @@ DAT_RETURN dat__cno_free(DAT_CNO_HANDLE cno_handle);
 DAT_RETURN dat__cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			 DAT_EVD_HANDLE *evd_handle);
 
-/* What the three quickest calls do where they may not go around the lock: agent.h. */
-/* For a backend whose lock is biased (bias.h). */
+/* The three quickest calls in a world that several processes share: quick.c. */
 DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -155,6 +154,15 @@ DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segme
 DAT_RETURN dat__ep_post_recv_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				    DAT_COMPLETION_FLAGS completion_flags);
+/* On hardware: quick_hw.c. */
+DAT_RETURN dat__evd_dequeue_hw(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
+DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat__ep_post_recv_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+				DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+				DAT_COMPLETION_FLAGS completion_flags);
+/* Where they may not go around the lock: agent.h. */
 DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_careful(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,

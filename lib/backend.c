@@ -56,9 +56,9 @@ static void forget(struct backend *b)
 	LIST_INIT(&b->shares);
 	TAILQ_INIT(&b->adapters);
 	TAILQ_INIT(&b->calls_due);
+	bias_forget(&b->bias);
 	agents_expect(b, -b->agents);
 	helper_forget(b);
-	b->bias = (struct bias){ .owner = NULL };
 	if (b->quick) {
 		b->quick = b->quick_locked = false;
 		agents_choose_calls(b);
@@ -155,8 +155,8 @@ void backend_lock(struct backend *b)
 	pthread_mutex_lock(&b->lock);
 	if (helper_is_this())
 		bias_backend_locked(&b->bias);
-	else
-		bias_program_locked(&b->bias);
+	else if (bias_program_locked(&b->bias))
+		agents_choose_calls(b);
 	if (b->shared)
 		turn_enter(b);
 	if (!b->threaded)

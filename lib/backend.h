@@ -78,6 +78,7 @@ struct backend {
 	struct agent_call_list calls_due; /* agent.h */
 	int agents;                       /* CNOs that have one */
 	pthread_mutex_t lock;
+	bool module;      /* from one, with a thread of its own: quick_hw.h */
 	struct bias bias; /* of a backend in a module, and of a shared world */
 	/* The world is shared, and what every message calls does not need its lock: nic_backend.quiet. */
 	bool quick;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "agent.h"
-#include "api.h"
 #include "backend_hw.h"
 #include "module.h"
+#include "quick_hw.h"
 #include "say.h"
 
 struct backend backend_hw = BACKEND_INITIALIZER(backend_hw);
@@ -29,14 +29,6 @@ static void module_unlock(void)
 	pthread_mutex_unlock(&backend_hw.lock);
 }
 
-/* There a program of one thread is one of several threads: see bias.h. */
-static void make_quick(struct backend *b)
-{
-	b->provider.evd_dequeue_func = dat__evd_dequeue_biased;
-	b->provider.ep_post_send_func = dat__ep_post_send_biased;
-	b->provider.ep_post_recv_func = dat__ep_post_recv_biased;
-}
-
 bool backend_hw_start(void)
 {
 	static const struct nic_host host = {
@@ -54,7 +46,10 @@ bool backend_hw_start(void)
 	kind = backend_hw.kind ? backend_hw.kind : module_load("DAT_PROVIDER=hw", &host);
 	if (kind && !backend_hw.kind) {
 		backend_init(&backend_hw, kind);
-		make_quick(&backend_hw);
+		/* There a program of one thread is one of several threads: see bias.h. */
+		backend_hw.module = true;
+		backend_hw.bias.by_first = true;
+		quick_hw_choose(&backend_hw, false);
 	}
 	bias_start(&backend_hw.bias);
 	good = kind && (!kind->start || kind->start() == 0);

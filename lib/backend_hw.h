@@ -5,7 +5,8 @@
 
 #include "backend.h"
 
-extern struct backend backend_hw; /* its kind is NULL until it was started */
+/* Its kind is NULL until it was started. */
+extern struct backend backend_hw __attribute__((visibility("hidden")));
 
 /* Without any lock: load the module and let it begin; false: it cannot, said why. */
 bool backend_hw_start(void);

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <linux/futex.h>
 #include <linux/membarrier.h>
-#include <stddef.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/queue.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bias.h"
 
-__thread char bias_self;
+#define YIELDS       16
+#define PAUSE_MAX_NS 1000000
+
+static struct bias_cell nowhere;
+__thread struct bias_cell *bias_cell = &nowhere;
+struct bias_cell bias_first;
+static bool first_taken;
 
 void bias_start(struct bias *bias)
 {
@@ -16,53 +25,121 @@ void bias_start(struct bias *bias)
 					 0, 0) == 0;
 }
 
-/* With the lock: the owner is outside its quick calls until `wanted` falls. */
-static void shut_out_owner(struct bias *bias)
+void bias_forget(struct bias *bias)
 {
-	__atomic_store_n(&bias->wanted, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	while (__atomic_load_n(&bias->inside, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, &bias->inside, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+	*bias = (struct bias){ .by_first = bias->by_first };
+	bias_cell = &nowhere;
+	bias_first.inside = 0;
+	first_taken = false;
 }
 
-void bias_wake(struct bias *bias)
+/*
+ * A quick call is over at once, unless its thread has to wait for a processor, maybe for ours: so ever longer, up
+ * to a millisecond.
+ */
+static void wait_until_outside(const struct bias_cell *owner)
 {
-	syscall(SYS_futex, &bias->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	struct timespec pause = { .tv_nsec = 1000 };
+
+	for (int tries = 0; __atomic_load_n(&owner->inside, __ATOMIC_ACQUIRE); tries++) {
+		if (tries < YIELDS) {
+			sched_yield();
+			continue;
+		}
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < PAUSE_MAX_NS)
+			pause.tv_nsec *= 2;
+	}
+}
+
+/* With the lock: the owner is outside its quick calls until the gate opens. */
+static void shut_out_owner(struct bias *bias)
+{
+	__atomic_store_n(&bias->gate, NULL, __ATOMIC_SEQ_CST);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	wait_until_outside(bias->owner);
+}
+
+static void open_gate(struct bias *bias)
+{
+	__atomic_store_n(&bias->gate, bias->owner, __ATOMIC_RELEASE);
+}
+
+static bool is_mine(const struct bias *bias)
+{
+	return bias->owner == bias_cell;
+}
+
+/* It outlives its thread: whoever waits for that one may look at it yet. Two backends may be asked at once. */
+static struct bias_cell *new_cell(void)
+{
+	static struct kept {
+		struct bias_cell cell;
+		SLIST_ENTRY(kept) link;
+	} * kept;
+	static SLIST_HEAD(, kept) all;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct bias_cell *cell = &bias_first;
+
+	pthread_mutex_lock(&lock);
+	if (first_taken) {
+		kept = calloc(1, sizeof(*kept));
+		if (kept)
+			SLIST_INSERT_HEAD(&all, kept, link);
+		cell = kept ? &kept->cell : NULL;
+	}
+	first_taken = true;
+	pthread_mutex_unlock(&lock);
+	return cell;
+}
+
+/* Without memory nobody owns it. */
+static void own(struct bias *bias)
+{
+	struct bias_cell *cell = bias_cell == &nowhere ? new_cell() : bias_cell;
+
+	if (!cell)
+		return;
+	bias_cell = cell;
+	if (bias->by_first && cell != &bias_first) {
+		bias->ended = true;
+		return;
+	}
+	bias->owner = cell;
+	open_gate(bias);
 }
 
 void bias_stop(struct bias *bias)
 {
-	if (bias->owner && bias->owner != &bias_self)
+	if (bias->owner && !is_mine(bias))
 		shut_out_owner(bias);
 	bias->possible = false;
-	__atomic_store_n(&bias->owner, NULL, __ATOMIC_RELAXED);
-	__atomic_store_n(&bias->wanted, 0, __ATOMIC_RELEASE);
+	bias->owner = NULL;
+	__atomic_store_n(&bias->gate, NULL, __ATOMIC_RELEASE);
 }
 
-void bias_program_locked(struct bias *bias)
+bool bias_program_locked(struct bias *bias)
 {
-	const void *owner = bias->owner;
-
-	if (owner == &bias_self || bias->ended || !bias->possible)
-		return;
-	if (!owner) {
-		__atomic_store_n(&bias->owner, &bias_self, __ATOMIC_RELAXED);
-		return;
+	if (is_mine(bias) || bias->ended || !bias->possible)
+		return false;
+	if (!bias->owner) {
+		own(bias);
+		return bias->ended;
 	}
 	shut_out_owner(bias);
+	bias->owner = NULL;
 	bias->ended = true;
-	__atomic_store_n(&bias->owner, NULL, __ATOMIC_RELAXED);
-	__atomic_store_n(&bias->wanted, 0, __ATOMIC_RELEASE);
+	return true;
 }
 
 void bias_backend_locked(struct bias *bias)
 {
-	if (bias->owner && bias->owner != &bias_self)
+	if (bias->gate && !is_mine(bias))
 		shut_out_owner(bias);
 }
 
 void bias_backend_unlocking(struct bias *bias)
 {
-	if (bias->wanted)
-		__atomic_store_n(&bias->wanted, 0, __ATOMIC_RELEASE);
+	if (bias->owner && !bias->gate)
+		open_gate(bias);
 }

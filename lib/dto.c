@@ -102,20 +102,24 @@ COLD DAT_RETURN dat__ep_post_send_careful(DAT_EP_HANDLE handle, DAT_COUNT segmen
 			 send_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
 }
 
-/*
- * The usual Send: one segment, default flags, nothing wrong. False: anything else, an error of the NIC
- * included, goes the general way from its beginning.
- */
+COLD bool dto_move_send_window(struct ep *ep, const DAT_LMR_TRIPLET *iov)
+{
+	struct lmr_need need = { .pz = ep->pz, .privileges = LMR_NEED_READ };
+
+	return lmr_window_move(&ep->send_window, obj_adapter(&ep->obj), &need,
+			       ep->attr.max_message_size, iov);
+}
+
+/* The usual Send. False: anything else, an error of the NIC included, goes the general way from its beginning. */
 static inline bool send_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_send_wr wr;
 	struct nic_sge sge;
 
-	if (segments != 1 || !iov || flags || !ep_in(ep, EP_POST_STATES) ||
-	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_READ,
-			       ep->attr.max_message_size, iov, &sge))
+	if (!dto_send_is_usual(ep, segments, iov, flags))
 		return false;
+	dto_fill_sge(&sge, iov, &ep->send_window);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
 	wr.num_sge = 1;
@@ -132,7 +136,7 @@ static inline bool send_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_SEND));
 
 	if (!ep || !send_usual(ep, segments, iov, cookie, flags))
 		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
@@ -147,7 +151,8 @@ DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE handle, DAT_COUNT segments, DA
 	bool done = false;
 
 	if (obj) {
-		done = send_usual(obj_as(struct ep, obj), segments, iov, cookie, flags);
+		done = (obj->quick & OBJ_QUICK_SEND) &&
+		       send_usual(obj_as(struct ep, obj), segments, iov, cookie, flags);
 		obj_unpeek(b);
 	}
 	return done ? DAT_SUCCESS : dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
@@ -189,6 +194,7 @@ static DAT_RETURN recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 		return dto_no_room(err);
 	}
 	ep->recv_posted = true;
+	ep_update_quick(ep);
 	backend_busy(ep->obj.nic);
 	obj_trace(ep, "post_recv bytes=%lu segments=%d outstanding=%d", length, segments,
 		  ep->recv_outstanding);
@@ -208,6 +214,14 @@ COLD DAT_RETURN dat__ep_post_recv_careful(DAT_EP_HANDLE handle, DAT_COUNT segmen
 			 recv_locked(obj_as(struct ep, obj), segments, iov, cookie, flags));
 }
 
+COLD bool dto_move_recv_window(struct ep *ep, const DAT_LMR_TRIPLET *iov)
+{
+	struct lmr_need need = { .pz = ep->pz, .privileges = LMR_NEED_WRITE };
+	const struct adapter *adapter = obj_adapter(&ep->obj);
+
+	return lmr_window_move(&ep->recv_window, adapter, &need, adapter->attr.max_msg_size, iov);
+}
+
 /* The usual Receive, as send_usual; with a trace it goes the general way too. */
 static inline bool recv_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
@@ -215,11 +229,9 @@ static inline bool recv_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	struct nic_recv_wr wr;
 	struct nic_sge sge;
 
-	if (segments != 1 || !iov || flags || ep->srq || ep->obj.nic->tracing ||
-	    ep->recv_outstanding >= ep->attr.max_recv_dtos ||
-	    !lmr_translate_one(obj_adapter(&ep->obj), ep->pz, LMR_NEED_WRITE,
-			       obj_adapter(&ep->obj)->attr.max_msg_size, iov, &sge))
+	if (ep->obj.nic->tracing || !dto_recv_is_usual(ep, segments, iov, flags))
 		return false;
+	dto_fill_sge(&sge, iov, &ep->recv_window);
 	wr.wr_id = cookie.as_64;
 	wr.sge = &sge;
 	wr.num_sge = 1;
@@ -229,7 +241,6 @@ static inline bool recv_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 		ep->recv_outstanding--;
 		return false;
 	}
-	ep->recv_posted = true;
 	backend_busy(ep->obj.nic);
 	return true;
 }
@@ -237,7 +248,7 @@ static inline bool recv_usual(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = obj_as(struct ep, obj_peek(handle, DAT_HANDLE_TYPE_EP));
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_RECV));
 
 	if (!ep || !recv_usual(ep, segments, iov, cookie, flags))
 		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
@@ -252,7 +263,8 @@ DAT_RETURN dat__ep_post_recv_biased(DAT_EP_HANDLE handle, DAT_COUNT segments, DA
 	bool done = false;
 
 	if (obj) {
-		done = recv_usual(obj_as(struct ep, obj), segments, iov, cookie, flags);
+		done = (obj->quick & OBJ_QUICK_RECV) &&
+		       recv_usual(obj_as(struct ep, obj), segments, iov, cookie, flags);
 		obj_unpeek(b);
 	}
 	return done ? DAT_SUCCESS : dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);

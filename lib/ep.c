@@ -25,6 +25,17 @@ void ep_change_state(struct ep *ep, enum ep_cause cause)
 	obj_trace(ep, "state from=%s to=%s by=%s", ep_state_name(ep->state),
 		  ep_state_name((DAT_EP_STATE)next), ep_cause_name(cause));
 	ep->state = (DAT_EP_STATE)next;
+	ep_update_quick(ep);
+}
+
+/* The first Receive goes the general way, which notes that there was one. */
+void ep_update_quick(struct ep *ep)
+{
+	ep->obj.quick = 0;
+	if (ep_in(ep, EP_POST_STATES))
+		ep->obj.quick |= OBJ_QUICK_SEND;
+	if (!ep->srq && ep->recv_posted)
+		ep->obj.quick |= OBJ_QUICK_RECV;
 }
 
 /* ---- streams ---- */
@@ -294,6 +305,7 @@ static void wipe(struct ep *ep)
 	*ep->nic->reaped = 0; /* what was just thrown away belonged to the life before */
 	ep->recv_outstanding = 0;
 	ep->recv_posted = false;
+	ep_update_quick(ep);
 	ep->breaking = false;
 	ep_default_reads(ep);
 	ep_forget_peer(ep);
@@ -305,6 +317,8 @@ void ep_destroy(struct ep *ep)
 	obj_trace(ep, "free");
 	async_drop(&ep->soft_note);
 	ep_ops(ep)->qp_destroy(ep->nic);
+	lmr_window_close(&ep->send_window);
+	lmr_window_close(&ep->recv_window);
 	if (ep->pz)
 		ep->pz->users--;
 	ep_detach(ep->recv_evd, ep->attr.recv_completion_flags);

@@ -14,6 +14,7 @@
 
 #include "ep_state.h"
 #include "evd.h"
+#include "lmr.h"
 #include "srq.h"
 
 struct pz;
@@ -29,6 +30,7 @@ struct ep {
 	DAT_COUNT recv_outstanding;
 	DAT_COUNT soft, hard;
 	struct async_note soft_note;
+	struct lmr_window send_window, recv_window;
 	/* Where it is connected, or tries to; valid as dat_ep_query says. */
 	struct sockaddr_storage *remote;
 	DAT_PORT_QUAL remote_port;
@@ -52,13 +54,15 @@ static inline bool ep_in(const struct ep *ep, uint32_t states)
 }
 
 /* A receive completion was handed to the program or thrown away. */
-static inline void ep_reaped(struct ep *ep)
+static inline void ep_reaped(const struct nic_qp *qp)
 {
+	struct ep *ep = qp->ctx;
+
 	if (ep->srq)
 		ep->srq->outstanding--;
 	else
 		ep->recv_outstanding--;
-	++*ep->nic->reaped;
+	++*qp->reaped;
 }
 
 /* ep.c */
@@ -67,6 +71,8 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **ep);
 void ep_destroy(struct ep *ep);
 /* The state changes for a cause that the table has a row for. */
 void ep_change_state(struct ep *ep, enum ep_cause cause);
+/* After a change of what decides whether a post is a quick one. */
+void ep_update_quick(struct ep *ep);
 /* Does it send events of any stream to evd? */
 bool ep_feeds(const struct ep *ep, const struct evd *evd);
 /* evd overflowed: every connected EP whose completions go there breaks. */

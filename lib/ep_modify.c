@@ -138,6 +138,8 @@ static DAT_RETURN apply(struct ep *ep, const struct ep *to)
 		ep->pz->users--;
 	if (to->pz)
 		to->pz->users++;
+	lmr_window_close(&ep->send_window);
+	lmr_window_close(&ep->recv_window);
 	ep->pz = to->pz;
 	ep->recv_evd = to->recv_evd;
 	ep->request_evd = to->request_evd;

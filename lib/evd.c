@@ -4,21 +4,39 @@
 #include <stdlib.h>
 
 #include "api.h"
-#include "cause.h"
 #include "cno.h"
 #include "cr.h"
 #include "ep.h"
-#include "evd.h"
+#include "evd_event.h"
 #include "fault_door.h"
 #include "ia.h"
 #include "srq.h"
 
+static uint32_t queued(const struct evd *evd)
+{
+	return evd->put - evd->get;
+}
+
 void evd_update_path(struct evd *evd)
 {
 	evd->direct = !evd->waiting && !evd->cno && !(evd->flags & ~EVD_STREAM_CQ);
+	evd_update_quick(evd);
 	/* Where a CNO is to be triggered the CQ is always armed. */
 	if (evd->cno && evd->enabled && evd->cq)
 		obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
+}
+
+/* Nothing is queued, and nothing but completions can come: they need not pass through the queue. */
+static inline bool is_direct(const struct evd *evd)
+{
+	return evd->direct && queued(evd) == 0;
+}
+
+void evd_update_quick(struct evd *evd)
+{
+	bool quick = is_direct(evd) && !evd->overflowed && TAILQ_EMPTY(&evd->notes);
+
+	evd->obj.quick = quick ? OBJ_QUICK_DEQUEUE : 0;
 }
 
 void evd_set_waiting(struct evd *evd, bool waiting)
@@ -82,11 +100,6 @@ fail:
 	return ret;
 }
 
-static uint32_t queued(const struct evd *evd)
-{
-	return evd->put - evd->get;
-}
-
 uint32_t evd_count(struct evd *evd)
 {
 	uint32_t n = queued(evd);
@@ -109,15 +122,12 @@ static void push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin
 	assert(queued(evd) <= (uint32_t)evd->qlen);
 	entry->event = *event;
 	entry->origin = (uint8_t)origin;
+	evd->obj.quick = 0;
 }
 
 /* ---- completions ---- */
 
-/*
- * A bind's completion is a DTO's until it is handed out: of its Endpoint, with the number of the RMR's
- * handle as length. The two have cookie and status in common.
- */
-static COLD void become_bind(DAT_EVENT *event)
+COLD void evd_become_bind(DAT_EVENT *event)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
@@ -125,20 +135,6 @@ static COLD void become_bind(DAT_EVENT *event)
 	event->event_data.rmr_completion_event_data.rmr_handle =
 		handle_of_number((uint32_t)dto->transfered_length);
 	dto->transfered_length = 0;
-}
-
-static inline void completion_event(const struct evd *evd, const struct nic_wc *wc,
-				    DAT_EVENT *event)
-{
-	const struct ep *ep = wc->qp->ctx;
-	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-
-	event->event_number = DAT_DTO_COMPLETION_EVENT;
-	event->evd_handle = evd->obj.handle;
-	dto->ep_handle = ep->obj.handle;
-	dto->user_cookie.as_64 = wc->wr_id;
-	dto->status = cause_dto_status(wc->status);
-	dto->transfered_length = wc->length;
 }
 
 /* Ruling A2a: does this completion wake a blocked waiter? Errors always do. */
@@ -171,7 +167,7 @@ void evd_drain(struct evd *evd)
 	if (!evd->cq)
 		return;
 	while (obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
-		completion_event(evd, &wc, &event);
+		evd_completion(evd->obj.handle, &wc, &event);
 		push(evd, &event, wc_origin(&wc));
 		if (is_notification(&wc))
 			evd->notified = true;
@@ -206,7 +202,7 @@ static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin
 	bool tracing = obj_nic(&evd->obj)->tracing;
 
 	if (origin == EVD_RECV) {
-		ep_reaped(ep);
+		ep_reaped(ep->nic);
 		if (__builtin_expect(tracing, 0))
 			trace_reap(evd, ep, EVD_RECV, event);
 		return;
@@ -214,7 +210,7 @@ static inline void reaped(struct evd *evd, struct ep *ep, enum evd_origin origin
 	if (__builtin_expect(tracing, 0))
 		trace_reap(evd, ep, origin, event);
 	if (__builtin_expect(origin == EVD_BIND, 0))
-		become_bind(event);
+		evd_become_bind(event);
 }
 
 /* ---- the queue ---- */
@@ -256,13 +252,20 @@ bool evd_post(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
+/* A completion came straight from the CQ. */
 static inline void hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
 {
-	completion_event(evd, wc, event);
+	evd_completion(evd->obj.handle, wc, event);
 	reaped(evd, wc->qp->ctx, wc_origin(wc), event);
-	evd->overflowed = false;
 	backend_busy(evd->obj.nic);
-	if (__builtin_expect(!TAILQ_EMPTY(&evd->notes), 0))
+}
+
+/* Something was taken: there is room for what comes. */
+static void made_room(struct evd *evd)
+{
+	evd->overflowed = false;
+	evd_update_quick(evd);
+	if (!TAILQ_EMPTY(&evd->notes))
 		evd_queue_waiting_notes(evd);
 }
 
@@ -287,12 +290,6 @@ static bool take_queued(struct evd *evd, DAT_EVENT *event)
 	return true;
 }
 
-/* Nothing is queued, and nothing but completions can come: they need not pass through the queue. */
-static inline bool is_direct(const struct evd *evd)
-{
-	return evd->direct && queued(evd) == 0;
-}
-
 static bool take(struct evd *evd, DAT_EVENT *event)
 {
 	struct nic_wc wc;
@@ -301,14 +298,12 @@ static bool take(struct evd *evd, DAT_EVENT *event)
 		if (evd->obj.nic->ops->cq_poll(evd->cq, &wc, 1) != 1)
 			return false;
 		hand_over(evd, &wc, event);
-		return true;
+	} else {
+		if (!take_queued(evd, event))
+			return false;
+		backend_busy(evd->obj.nic);
 	}
-	if (!take_queued(evd, event))
-		return false;
-	evd->overflowed = false;
-	backend_busy(evd->obj.nic);
-	if (!TAILQ_EMPTY(&evd->notes))
-		evd_queue_waiting_notes(evd);
+	made_room(evd);
 	return true;
 }
 
@@ -334,6 +329,7 @@ static DAT_RETURN dequeue_locked(struct evd *evd, DAT_EVENT *event)
 	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
 		return DAT_QUEUE_EMPTY; /* bare: ruling G1 */
 	hand_over(evd, &wc, event);
+	made_room(evd);
 	return DAT_SUCCESS;
 }
 
@@ -353,10 +349,10 @@ COLD DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE handle, DAT_EVENT *event
  */
 DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
-	struct evd *evd = obj_as(struct evd, obj_peek(handle, DAT_HANDLE_TYPE_EVD));
+	struct evd *evd = obj_as(struct evd, obj_peek(handle, OBJ_QUICK_DEQUEUE));
 	struct nic_wc wc;
 
-	if (!evd || !event || !is_direct(evd))
+	if (!evd || !event)
 		return dat__evd_dequeue_careful(handle, event);
 	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
 		return DAT_QUEUE_EMPTY;
@@ -387,14 +383,15 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (!evd)
 		return dat__evd_dequeue_careful(handle, event);
-	if (!event || (b->quick ? !is_quick(evd) : !is_direct(evd))) {
+	if (!event || !is_quick(evd)) {
 		obj_unbias(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
 	if (is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
 		hand_over(evd, &wc, event);
+		made_room(evd);
 		ret = DAT_SUCCESS;
-	} else if (b->quick && !is_vain(b, evd)) {
+	} else if (!is_vain(b, evd)) {
 		obj_unbias(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
@@ -429,6 +426,7 @@ void evd_purge(struct evd *evd, struct ep *ep)
 	evd_drain(evd);
 	if (sweep(evd, ep) > 0)
 		evd->overflowed = false;
+	evd_update_quick(evd);
 	evd_update_limit(evd);
 	if (evd_count(evd) == 0)
 		cno_unlatch(evd);

@@ -101,6 +101,8 @@ void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 
 /* A thread begins or ends to wait. */
 void evd_set_waiting(struct evd *evd, bool waiting);
+/* After a change of what decides whether a dequeue is a quick one. */
+void evd_update_quick(struct evd *evd);
 /* After a change of what decides how completions get out of it: its waiter, its CNO. */
 void evd_update_path(struct evd *evd);
 

@@ -124,6 +124,7 @@ static DAT_RETURN resize_locked(struct evd *evd, DAT_COUNT qlen)
 	evd->put = n;
 	evd->qlen = qlen;
 	evd->overflowed = false;
+	evd_update_quick(evd);
 	if (evd->cq)
 		ops->cq_limit(evd->cq, (uint32_t)qlen - n);
 	obj_trace(evd, "resize qlen=%d", qlen);

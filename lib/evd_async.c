@@ -37,6 +37,7 @@ void async_send(struct ia *ia, struct async_note *note, struct obj *owner, DAT_E
 		return;
 	note->waits_for = evd;
 	TAILQ_INSERT_TAIL(&evd->notes, note, link);
+	evd_update_quick(evd);
 }
 
 /* Events that waited for room here go where their owners' events go now, if that is elsewhere. */
@@ -63,6 +64,7 @@ static void overflow(struct evd *evd)
 	if (evd->overflowed)
 		return;
 	evd->overflowed = true;
+	evd_update_quick(evd);
 	obj_trace(evd, "overflow");
 	async_send(evd->obj.ia, &evd->overflow, &evd->obj, DAT_ASYNC_ERROR_EVD_OVERFLOW,
 		   DAT_EVD_OVERFLOW_ERROR);
@@ -72,7 +74,7 @@ static void overflow(struct evd *evd)
 void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
 {
 	if (lost == NIC_OP_RECV)
-		ep_reaped(qp_ctx);
+		ep_reaped(((struct ep *)qp_ctx)->nic);
 	if (cq_ctx)
 		overflow(cq_ctx);
 }

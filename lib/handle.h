@@ -52,7 +52,7 @@ struct handle_table {
 	uintptr_t base[HANDLE_RANGES]; /* HANDLE_RANGE_NONE, then for ever the same */
 };
 
-extern struct handle_table handle_table;
+extern struct handle_table handle_table __attribute__((visibility("hidden")));
 
 static inline uintptr_t handle_range_base(unsigned int range)
 {

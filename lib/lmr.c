@@ -121,6 +121,39 @@ DAT_RETURN lmr_translate(struct adapter *adapter, struct lmr_need need, DAT_COUN
 	return DAT_SUCCESS;
 }
 
+/* ---- windows ---- */
+
+void lmr_window_close(struct lmr_window *window)
+{
+	if (window->end > 0)
+		LIST_REMOVE(window, link);
+	window->end = 0;
+}
+
+COLD bool lmr_window_move(struct lmr_window *window, const struct adapter *adapter,
+			  const struct lmr_need *need, DAT_VLEN max, const DAT_LMR_TRIPLET *t)
+{
+	struct lmr *lmr = lmr_find(adapter, t->lmr_context);
+	uint64_t end;
+
+	if (t->segment_length == 0 || t->segment_length > max ||
+	    check_segment(lmr, *need, t) != DAT_SUCCESS)
+		return false;
+	lmr_window_close(window);
+	window->context = lmr->context;
+	window->lkey = lmr->lkey;
+	window->addr = (uintptr_t)lmr->address;
+	end = window->addr + lmr->length;
+	/* No segment within it is longer than max; of a larger LMR it is a piece. */
+	if (lmr->length > max) {
+		window->addr = t->virtual_address;
+		end = end - window->addr < max ? end : window->addr + max;
+	}
+	window->end = end;
+	LIST_INSERT_HEAD(&lmr->windows, window, link);
+	return true;
+}
+
 /* ---- calls ---- */
 
 #define PRIV_ALL ((uint32_t)DAT_MEM_PRIV_ALL_FLAG | (uint32_t)DAT_MEM_PRIV_RO_DISABLE_FLAG)
@@ -270,7 +303,10 @@ DAT_RETURN dat__lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LM
 void lmr_destroy(struct lmr *lmr)
 {
 	struct adapter *adapter = lmr->obj.ia->adapter;
+	struct lmr_window *window;
 
+	while ((window = LIST_FIRST(&lmr->windows)) != NULL)
+		lmr_window_close(window);
 	adapter->nic->ops->mr_dereg(lmr->nic);
 	context_drop(adapter, lmr);
 	lmr_share_leave(lmr->share);

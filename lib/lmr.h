@@ -27,6 +27,7 @@ struct lmr {
 	DAT_RMR_CONTEXT rmr_context; /* 0: no remote privileges */
 	DAT_REGION_DESCRIPTION desc; /* as it was given; see lmr_region_desc */
 	struct lmr_share *share;     /* memory type SHARED_VIRTUAL */
+	LIST_HEAD(, lmr_window) windows;
 };
 
 /* The memory that a description means. */
@@ -69,10 +70,10 @@ void lmr_share_leave(struct lmr_share *share);
 DAT_REGION_DESCRIPTION lmr_region_desc(const struct lmr *lmr);
 
 /* The LMR a context names on this adapter, or NULL. */
-static inline const struct lmr *lmr_find(const struct adapter *adapter, DAT_LMR_CONTEXT context)
+static inline struct lmr *lmr_find(const struct adapter *adapter, DAT_LMR_CONTEXT context)
 {
 	uint32_t index = context >> LMR_CONTEXT_GEN_BITS;
-	const struct lmr *lmr;
+	struct lmr *lmr;
 
 	if (index >= adapter->lmr_slots)
 		return NULL;
@@ -87,23 +88,33 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
 }
 
 /*
- * The usual case of lmr_translate: one segment of at most max bytes, nothing wrong. False: not so, *sge is not written,
- * and lmr_translate tells what it is.
+ * The piece of an LMR that an Endpoint posted from, or into, last: checked once, so that the next post from it is
+ * checked by its bounds. It closes when the LMR goes, and when what it was checked for changes.
  */
-static inline bool lmr_translate_one(const struct adapter *adapter, const struct pz *pz,
-				     uint32_t privileges, DAT_VLEN max, const DAT_LMR_TRIPLET *iov,
-				     struct nic_sge *sge)
+struct lmr_window {
+	LIST_ENTRY(lmr_window) link; /* in the LMR's, if it is open */
+	uint64_t addr, end;          /* end 0: closed */
+	DAT_LMR_CONTEXT context;
+	uint32_t lkey;
+};
+
+void lmr_window_close(struct lmr_window *window);
+/*
+ * Move it to where the segment is, of the LMRs of `need` and at most max bytes long. False: the segment is not as
+ * it should be, and lmr_translate tells how; or it is empty.
+ */
+bool lmr_window_move(struct lmr_window *window, const struct adapter *adapter,
+		     const struct lmr_need *need, DAT_VLEN max, const DAT_LMR_TRIPLET *t);
+
+/* The usual segment: where the last one was, and not empty. */
+static inline bool lmr_window_covers(const struct lmr_window *window, const DAT_LMR_TRIPLET *t)
 {
-	const struct lmr *lmr = lmr_find(adapter, iov->lmr_context);
+	uint64_t left;
 
 	/* The last: 0 wraps, so that one comparison sees both ends. */
-	if (!lmr || !lmr_covers(lmr, iov) || lmr->pz != pz ||
-	    !((uint32_t)lmr->privileges & privileges) || iov->segment_length - 1 >= max)
-		return false;
-	sge->addr = iov->virtual_address;
-	sge->length = (uint32_t)iov->segment_length;
-	sge->lkey = lmr->lkey;
-	return true;
+	return t->lmr_context == window->context && t->virtual_address >= window->addr &&
+	       !__builtin_sub_overflow(window->end, t->virtual_address, &left) &&
+	       t->segment_length - 1 < left;
 }
 
 /*

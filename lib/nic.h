@@ -231,6 +231,7 @@ struct nic_wc {
 	uint8_t opcode; /* enum nic_opcode */
 	uint8_t status; /* enum nic_wc_status */
 	uint8_t flags;  /* NIC_WR_QUIET, NIC_WR_SOLICITED */
+	uint8_t own;    /* the backend's */
 };
 
 struct nic_qp_cap {
@@ -503,5 +504,6 @@ extern const struct nic_ops nic_unsupported;
 
 #include "nic_backend.h"
 #include "nic_fault.h"
+#include "nic_quick.h"
 
 #endif /* LIB_NIC_H */

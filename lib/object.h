@@ -30,8 +30,19 @@ struct obj {
 	struct nic *nic;     /* ia->adapter->nic: one load on the path of every message */
 	DAT_CONTEXT context; /* the Consumer's */
 	TAILQ_ENTRY(obj) in_ia;
-	uint32_t id;  /* emu0.ep<id>: counts per adapter and type from 1, never reused */
-	uint8_t type; /* DAT_HANDLE_TYPE */
+	uint32_t id;   /* emu0.ep<id>: counts per adapter and type from 1, never reused */
+	uint8_t type;  /* DAT_HANDLE_TYPE */
+	uint8_t quick; /* enum obj_quick */
+};
+
+/*
+ * A call of every message that may take its quick way on this object: it is of the right type, in the right state, and
+ * nothing special concerns it. Kept up to date by what changes that, so that the call looks at one bit.
+ */
+enum obj_quick {
+	OBJ_QUICK_SEND = 1u << 0, /* ep_update_quick */
+	OBJ_QUICK_RECV = 1u << 1,
+	OBJ_QUICK_DEQUEUE = 1u << 2, /* evd_update_quick */
 };
 
 TAILQ_HEAD(obj_list, obj);
@@ -122,16 +133,16 @@ static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 }
 
 /*
- * The object, where no lock is needed to look at it: in a process of a single thread. NULL otherwise,
- * and for a handle of another type; the caller then goes the general way. Who calls this does not pass
- * backend_leave, so agents_expect (agent.c) has to know of it.
+ * The object, where no lock is needed to look at it, in a process of a single thread, and the call is a quick
+ * one on it. NULL: the caller goes the general way. Who calls this does not pass backend_leave, so agents_expect
+ * (agent.c) has to know of it.
  */
-static inline struct obj *obj_peek(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+static inline struct obj *obj_peek(DAT_HANDLE handle, enum obj_quick call)
 {
 	const struct slot *slot = handle;
 	struct obj *obj = __atomic_load_n(&slot->object, __ATOMIC_RELAXED);
 
-	return __libc_single_threaded && obj && obj->type == type ? obj : NULL;
+	return __libc_single_threaded && obj && (obj->quick & call) ? obj : NULL;
 }
 
 static inline void obj_unbias(struct backend *backend)
@@ -139,13 +150,12 @@ static inline void obj_unbias(struct backend *backend)
 	if (__builtin_expect(backend->quick_locked, 0))
 		backend_leave_quick(backend);
 	else
-		bias_leave(&backend->bias);
+		bias_leave();
 }
 
 /*
- * The same where the backend's lock is biased to this thread: then *backend is inside, and obj_unpeek
- * ends that. In a
- * shared world the backend's own lock does as well. NULL: go the general way, nothing is held.
+ * The object of that type, quick or not, in a shared world: with its biased lock, or the backend's own, which does as well
+ * (quick.c); obj_unpeek ends that. NULL: go the general way, nothing is held.
  */
 static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 					  struct backend **backend)
@@ -157,7 +167,7 @@ static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE typ
 	if (__builtin_expect(!provider, 0))
 		return NULL;
 	*backend = backend_of_provider(provider);
-	if (__builtin_expect(!bias_enter(&(*backend)->bias), 0) && !backend_enter_quick(*backend))
+	if (!bias_enter_own(&(*backend)->bias) && !backend_enter_quick(*backend))
 		return NULL;
 	obj = slot->object;
 	if (__builtin_expect(obj && obj->type == type, 1))

@@ -51,7 +51,7 @@ static HW_COLD void note_error(struct hw_qp *qp, uint8_t status)
  */
 static HW_COLD void look_at_marks(struct hw_qp *qp, struct nic_wc *wc)
 {
-	int32_t unreaped = (int32_t)(qp->taken - qp->reaped);
+	int32_t unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 
 	if (qp->hard != NIC_LIMIT_NONE && unreaped > qp->hard &&
 	    (qp->state == HW_QP_CONNECTED || qp->state == HW_QP_DRAINING)) {
@@ -68,32 +68,37 @@ static HW_COLD void look_at_marks(struct hw_qp *qp, struct nic_wc *wc)
 	}
 }
 
+static struct hw_qp *take_srq_slot(struct hw_srq_slot *slot, struct hw_cq *cq, uint32_t qp_num)
+{
+	struct hw_srq *srq = slot->slot.srq;
+
+	srq->posted--;
+	slot->next = srq->free;
+	srq->free = slot;
+	return hw_qp_by_number(hw_nic(cq->base.nic), qp_num);
+}
+
 static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, struct nic_wc *wc,
 			  struct hw_cq *cq)
 {
-	struct hw_qp *qp = slot->qp;
 	struct hw_srq *srq = NULL;
+	struct hw_qp *qp;
 
-	if (qp) {
-		qp->rq.get++;
+	if (slot->wc.qp) {
+		qp = hw_qp(slot->wc.qp);
+		qp->rq.end++;
 	} else {
 		srq = slot->srq;
-		srq->posted--;
-		slot->next = srq->free;
-		srq->free = slot;
-		qp = hw_qp_by_number(hw_nic(cq->base.nic), verbs->qp_num);
+		qp = take_srq_slot((struct hw_srq_slot *)slot, cq, verbs->qp_num);
 		/* Of a QP that is gone: its completions were thrown away with it. */
 		if (HW_UNLIKELY(!qp))
 			return false;
 	}
 	wc->qp = &qp->base;
-	wc->opcode = NIC_OP_RECV;
-	wc->flags = (uint8_t)(slot->flags | NIC_WR_SOLICITED);
+	wc->flags = (uint8_t)(slot->wc.flags | NIC_WR_SOLICITED);
 	wc->length = wc->status == NIC_WC_SUCCESS ? verbs->byte_len : 0;
-	if (wc->status != NIC_WC_FLUSHED || srq) {
+	if (wc->status != NIC_WC_FLUSHED || srq)
 		qp->taken++;
-		qp->messages++;
-	}
 	if (HW_UNLIKELY(qp->soft != NIC_LIMIT_NONE || qp->hard != NIC_LIMIT_NONE))
 		look_at_marks(qp, wc);
 	if (srq && HW_UNLIKELY(srq->limit))
@@ -101,28 +106,33 @@ static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, stru
 	return true;
 }
 
+/* False: it succeeds unseen. */
+static bool complete_request(struct hw_slot *slot, struct nic_wc *wc)
+{
+	struct hw_qp *qp = hw_qp(slot->wc.qp);
+	bool success = wc->status == NIC_WC_SUCCESS;
+
+	qp->sq.end++;
+	wc->qp = &qp->base;
+	wc->flags = slot->wc.flags & NIC_WR_QUIET;
+	wc->length = success || slot->wc.opcode == NIC_OP_BIND ? slot->wc.length : 0;
+	if (HW_UNLIKELY(slot->wc.opcode == NIC_OP_BIND))
+		hw_bind_done(slot, success);
+	return !success || !(slot->wc.flags & NIC_WR_SUPPRESS);
+}
+
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc)
 {
 	struct hw_slot *slot = (struct hw_slot *)(uintptr_t)verbs->wr_id;
-	struct hw_qp *qp = slot->qp;
 
-	wc->wr_id = slot->cookie;
+	wc->wr_id = slot->wc.wr_id;
 	wc->status = status_of(verbs);
-	if (slot->opcode == NIC_OP_RECV) {
+	wc->opcode = slot->wc.opcode;
+	if (wc->opcode == NIC_OP_RECV) {
 		if (!complete_recv(slot, verbs, wc, cq))
 			return false;
-	} else {
-		qp->sq.get++;
-		wc->qp = &qp->base;
-		wc->opcode = slot->opcode;
-		wc->flags = slot->flags & NIC_WR_QUIET;
-		wc->length = wc->status == NIC_WC_SUCCESS || slot->opcode == NIC_OP_BIND
-				     ? slot->length
-				     : 0;
-		if (HW_UNLIKELY(slot->opcode == NIC_OP_BIND))
-			hw_bind_done(slot, wc->status == NIC_WC_SUCCESS);
-		if (slot->flags & NIC_WR_SUPPRESS && wc->status == NIC_WC_SUCCESS)
-			return false;
+	} else if (!complete_request(slot, wc)) {
+		return false;
 	}
 	if (HW_UNLIKELY(wc->status != NIC_WC_SUCCESS)) {
 		if (hw_qp(wc->qp)->discard)
@@ -130,4 +140,27 @@ bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc
 		note_error(hw_qp(wc->qp), wc->status);
 	}
 	return true;
+}
+
+/* Where nothing is unusual, this is all that hw_complete comes to. */
+const struct nic_wc *hw_cq_next(struct nic_cq *base)
+{
+	struct hw_cq *cq = hw_cq(base);
+	struct hw_slot *slot;
+
+	if (ibv_poll_cq(cq->verbs, 1, &cq->polled) != 1)
+		return NULL;
+	slot = (struct hw_slot *)(uintptr_t)cq->polled.wr_id;
+	if (HW_UNLIKELY(cq->polled.status != IBV_WC_SUCCESS))
+		return hw_cq_unusual(cq);
+	if (slot->wc.own == HW_USUAL_RECV) {
+		hw_qp(slot->wc.qp)->rq.end++;
+		hw_qp(slot->wc.qp)->taken++;
+		slot->wc.length = cq->polled.byte_len;
+		return &slot->wc;
+	}
+	if (HW_UNLIKELY(slot->wc.own != HW_USUAL_REQUEST))
+		return hw_cq_unusual(cq);
+	hw_qp(slot->wc.qp)->sq.end++;
+	return &slot->wc;
 }

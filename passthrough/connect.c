@@ -79,7 +79,7 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
 	qp->passive = false;
-	qp->state = HW_QP_CONNECTING;
+	hw_qp_set_state(qp, HW_QP_CONNECTING);
 	/* Qualifiers above those of this network have no listeners. */
 	if (port > PORT_MAX) {
 		hw_end(qp, NIC_END_NO_LISTENER);
@@ -164,7 +164,7 @@ static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
 	if (qp->state != HW_QP_CONNECTING)
 		return;
 	hw_timer_stop(&qp->deadline);
-	qp->state = HW_QP_CONNECTED;
+	hw_qp_set_state(qp, HW_QP_CONNECTED);
 	set_rnr_timer(qp);
 	qp->base.nic->up->established(qp->base.ctx, qp->passive ? NULL : &peer);
 }

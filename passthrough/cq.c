@@ -34,6 +34,19 @@ static HW_COLD void lost(struct hw_cq *cq, const struct nic_wc *wc)
 	nic->up->cq_lost(cq->sink ? NULL : cq->base.ctx, wc->qp->ctx, (enum nic_opcode)wc->opcode);
 }
 
+/* Not straight from verbs: something is staged, or somebody wants to know of everything that comes. */
+static bool indirect(const struct hw_cq *cq)
+{
+	return cq->put != cq->get || cq->marks > 0 || cq->armed || cq->filling;
+}
+
+static const struct nic_wc *next_any(struct nic_cq *base);
+
+void hw_cq_choose(struct hw_cq *cq)
+{
+	cq->quick.next = indirect(cq) ? next_any : hw_cq_next;
+}
+
 static bool stage(struct hw_cq *cq, const struct nic_wc *wc)
 {
 	if (HW_UNLIKELY(cq->sink || staged(cq) >= cq->limit)) {
@@ -41,6 +54,7 @@ static bool stage(struct hw_cq *cq, const struct nic_wc *wc)
 		return false;
 	}
 	cq->staged[cq->put++ & cq->mask] = *wc;
+	hw_cq_choose(cq);
 	return true;
 }
 
@@ -134,6 +148,7 @@ static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 		return err;
 	cq->base.nic = &n->base;
 	cq->depth = cq->limit = depth;
+	hw_cq_choose(cq);
 	cq->mask = mask_of(depth);
 	cq->staged = malloc(((size_t)cq->mask + 1) * sizeof(*cq->staged));
 	if (!cq->staged)
@@ -245,12 +260,6 @@ static void take(struct hw_cq *cq, struct nic_wc *wc)
 	*wc = cq->staged[cq->get++ & cq->mask];
 }
 
-/* Not straight from verbs: something is staged, or somebody wants to know of everything that comes. */
-static bool indirect(const struct hw_cq *cq)
-{
-	return cq->put != cq->get || cq->marks > 0 || cq->armed || cq->filling;
-}
-
 static HW_COLD bool take_staged(struct hw_cq *cq, struct nic_wc *wc)
 {
 	if (cq->put == cq->get || cq->marks > 0)
@@ -261,21 +270,41 @@ static HW_COLD bool take_staged(struct hw_cq *cq, struct nic_wc *wc)
 	return true;
 }
 
-static inline bool poll_one(struct hw_cq *cq, struct nic_wc *wc)
+static bool complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc)
+{
+	bool seen;
+
+	cq->filling = true;
+	seen = hw_complete(cq, verbs, wc);
+	cq->filling = false;
+	return seen;
+}
+
+static bool poll_one(struct hw_cq *cq, struct nic_wc *wc)
 {
 	struct ibv_wc verbs;
-	bool seen;
 
 	if (HW_UNLIKELY(indirect(cq)))
 		return take_staged(cq, wc);
 	do {
 		if (ibv_poll_cq(cq->verbs, 1, &verbs) != 1)
 			return false;
-		cq->filling = true;
-		seen = hw_complete(cq, &verbs, wc);
-		cq->filling = false;
-	} while (!seen);
+	} while (!complete(cq, &verbs, wc));
 	return true;
+}
+
+static HW_COLD const struct nic_wc *next_any(struct nic_cq *base)
+{
+	struct hw_cq *cq = hw_cq(base);
+	bool there = poll_one(cq, &cq->unusual);
+
+	hw_cq_choose(cq);
+	return there ? &cq->unusual : NULL;
+}
+
+HW_COLD const struct nic_wc *hw_cq_unusual(struct hw_cq *cq)
+{
+	return complete(cq, &cq->polled, &cq->unusual) ? &cq->unusual : next_any(&cq->base);
 }
 
 int hw_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
@@ -332,6 +361,7 @@ void hw_cq_arm(struct nic_cq *base)
 	struct hw_cq *cq = hw_cq(base);
 
 	cq->armed = true;
+	hw_cq_choose(cq);
 	arm_verbs(cq);
 	watch(cq);
 }

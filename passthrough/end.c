@@ -63,11 +63,11 @@ void hw_end(struct hw_qp *qp, enum nic_conn_end why)
 	}
 	hw_timer_stop(&qp->deadline);
 	hang_up(qp, why);
-	qp->state = HW_QP_ENDING;
+	hw_qp_set_state(qp, HW_QP_ENDING);
 	qp->why = why;
 	qp->ticks = 0;
 	qp->sq.posted = qp->sq.put;
-	qp->rq.posted = qp->verbs ? qp->rq.put : qp->rq.get;
+	qp->rq.posted = qp->verbs ? qp->rq.put : hw_slots_get(&qp->rq);
 	if (!listed)
 		look_after(qp);
 }
@@ -89,9 +89,14 @@ void hw_end_forget(struct hw_qp *qp)
 
 /* ---- on the way ---- */
 
+static bool has_posted(const struct hw_slots *s)
+{
+	return (int32_t)(s->posted - hw_slots_get(s)) > 0;
+}
+
 static bool flushed(const struct hw_qp *qp)
 {
-	if ((int32_t)(qp->sq.posted - qp->sq.get) > 0 || (int32_t)(qp->rq.posted - qp->rq.get) > 0)
+	if (has_posted(&qp->sq) || has_posted(&qp->rq))
 		return false;
 	return !qp->init.srq || qp->last_wqe || qp->ticks >= TICKS_SRQ;
 }
@@ -103,7 +108,7 @@ static void finish(struct hw_qp *qp)
 	TAILQ_REMOVE(&hw_nic(nic)->world->ending, qp, in_ending);
 	if (!flushed(qp) && !qp->init.srq)
 		hw_qp_drop_verbs(qp);
-	qp->state = HW_QP_ENDED;
+	hw_qp_set_state(qp, HW_QP_ENDED);
 	hw_flush_rest(qp);
 	hw_cm_drop(&qp->cm);
 	nic->up->conn_end(qp->base.ctx, qp->why);
@@ -114,7 +119,7 @@ static bool tick(struct hw_qp *qp)
 {
 	hw_qp_look(qp);
 	if (qp->state == HW_QP_DRAINING) {
-		if (qp->sq.get == qp->sq.put)
+		if (hw_slots_used(&qp->sq) == 0)
 			hw_end(qp, NIC_END_DISCONNECTED);
 		return false;
 	}
@@ -157,8 +162,8 @@ void hw_disconnect(struct nic_qp *base, bool abrupt)
 
 	if (qp->state == HW_QP_CONNECTED && !abrupt) {
 		hw_qp_look(qp);
-		if (qp->state == HW_QP_CONNECTED && qp->sq.get != qp->sq.put) {
-			qp->state = HW_QP_DRAINING;
+		if (qp->state == HW_QP_CONNECTED && hw_slots_used(&qp->sq) > 0) {
+			hw_qp_set_state(qp, HW_QP_DRAINING);
 			look_after(qp);
 			return;
 		}

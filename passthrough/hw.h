@@ -126,19 +126,31 @@ struct hw_mw {
 	bool dead;           /* freed meanwhile */
 };
 
-/* A work request from the post to its completion. */
+/*
+ * A work request from the post to its completion: what lib will be told of it if it succeeds, written when it is
+ * posted. So a completion of the usual kind is handed to lib as it lies here.
+ */
 struct hw_slot {
-	uint64_t cookie;
-	struct hw_qp *qp; /* NULL: of an SRQ */
+	struct nic_wc
+		wc; /* qp NULL: of an SRQ; flags: of the request, all of them; own: enum hw_kind */
 	union {
 		struct hw_srq *srq;
 		struct hw_bind *bind;
+		uint32_t num_sge; /* of a Receive that is not an SRQ's */
 	};
-	uint32_t length;
-	uint8_t opcode; /* enum nic_opcode */
-	uint8_t flags;  /* enum nic_wr_flag */
-	uint16_t num_sge;
-	struct hw_slot *next; /* of an SRQ: the free ones */
+};
+_Static_assert(sizeof(struct hw_slot) == 32, "it is found by a shift");
+
+/* How much there is to look at when it succeeds. */
+enum hw_kind {
+	HW_UNUSUAL,
+	HW_USUAL_REQUEST,
+	HW_USUAL_RECV,
+};
+
+struct hw_srq_slot {
+	struct hw_slot slot;
+	struct hw_srq_slot *next; /* free, too */
 };
 
 /* A bind on its way. */
@@ -148,8 +160,13 @@ struct hw_bind {
 };
 
 struct hw_cq {
-	struct nic_cq base;
+	union {
+		struct nic_cq base;
+		struct nic_quick_cq quick;
+	};
 	struct ibv_cq *verbs;
+	struct ibv_wc polled;
+	struct nic_wc unusual; /* what quick.next points to, unless that is a slot */
 	struct ibv_comp_channel *channel;
 	struct nic_wc *staged; /* a ring */
 	uint32_t mask, put, get;
@@ -168,13 +185,13 @@ struct hw_slots {
 	struct hw_slot *slot; /* a ring */
 	struct ibv_sge *sge;  /* receives only: `width` for each, to post them again */
 	uint32_t mask, width, most;
-	uint32_t put, get; /* free-running */
+	uint32_t put, end; /* free-running; full when they are equal */
 	uint32_t posted;   /* at the end of the connection: those before it are in verbs */
 };
 
 struct hw_srq_chunk {
 	LIST_ENTRY(hw_srq_chunk) link;
-	struct hw_slot slots[];
+	struct hw_srq_slot slots[];
 };
 
 struct hw_srq {
@@ -184,7 +201,7 @@ struct hw_srq {
 	uint32_t capacity; /* the device's and ours */
 	uint32_t posted;   /* not completed */
 	uint32_t limit;    /* armed; 0: not */
-	struct hw_slot *free;
+	struct hw_srq_slot *free;
 	LIST_HEAD(, hw_srq_chunk) chunks;
 	LIST_HEAD(, hw_qp) qps;
 };
@@ -199,15 +216,24 @@ enum hw_qp_state {
 };
 
 struct hw_qp {
-	struct nic_qp base;
-	struct ibv_qp *verbs; /* NULL: not yet, or not any more */
+	union {
+		struct nic_qp base;
+		struct nic_quick_qp quick;
+	};
+	struct ibv_qp *verbs;   /* NULL: not yet, or not any more */
+	enum hw_qp_state state; /* changed by hw_qp_set_state */
+	uint32_t max_inline;
+	struct hw_slots sq, rq;
+	uint64_t taken; /* receives completed */
+	/* The usual requests, but for what is different each time. */
+	struct ibv_send_wr send_wr;
+	struct ibv_recv_wr recv_wr;
+	struct ibv_sge send_sge, recv_sge;
+	struct ibv_send_wr *bad_send; /* which it was is known */
+	struct ibv_recv_wr *bad_recv;
 	LIST_ENTRY(hw_qp) in_nic, in_bucket, in_srq;
 	struct nic_qp_init init;
-	uint32_t max_inline;
-	enum hw_qp_state state;
-	struct hw_slots sq, rq;
-	uint32_t taken, reaped;
-	uint64_t messages; /* receives completed */
+	uint32_t reaped;
 	int32_t soft, hard;
 	bool marked;  /* counted in the receive CQ's marks */
 	bool discard; /* its verbs QP is exchanged: what that one flushes is not over */
@@ -273,9 +299,28 @@ static inline struct hw_mr *hw_mr(struct nic_mr *mr)
 	return nic_container_of(mr, struct hw_mr, base);
 }
 
+/* The oldest that is not completed. */
+static inline uint32_t hw_slots_get(const struct hw_slots *s)
+{
+	return s->end - s->most;
+}
+
 static inline uint32_t hw_slots_used(const struct hw_slots *s)
 {
-	return s->put - s->get;
+	return s->put - hw_slots_get(s);
+}
+
+static inline bool hw_slots_full(const struct hw_slots *s)
+{
+	return s->put == s->end;
+}
+
+/* The oldest, taken off; NULL: none. */
+static inline struct hw_slot *hw_slots_take(struct hw_slots *s)
+{
+	if (hw_slots_used(s) == 0)
+		return NULL;
+	return &s->slot[(s->end++ - s->most) & s->mask];
 }
 
 /* Some drivers return an error number negated (siw), and say 0 in errno. */
@@ -351,6 +396,10 @@ bool hw_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
 uint32_t hw_cq_count(struct nic_cq *cq);
 void hw_cq_limit(struct nic_cq *cq, uint32_t n);
 void hw_cq_arm(struct nic_cq *cq);
+/* After a change of what decides whether completions come straight from verbs. */
+void hw_cq_choose(struct hw_cq *cq);
+/* What was polled has to be looked at closer; it, or the next that lib is to see. */
+const struct nic_wc *hw_cq_unusual(struct hw_cq *cq);
 /* Empty the verbs CQ into the queue; tell lib if it is armed and there was something. */
 void hw_cq_fill(struct hw_cq *cq);
 /* What the completion channel has to say. */
@@ -369,6 +418,8 @@ int hw_sink(struct hw_nic *n, struct hw_cq **sink);
  * see it.
  */
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc);
+/* The next completion straight from verbs, while that is enough: hw_cq_choose. */
+const struct nic_wc *hw_cq_next(struct nic_cq *cq);
 
 /* ---- srq.c ---- */
 int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
@@ -396,10 +447,13 @@ struct hw_qp *hw_qp_by_number(struct hw_nic *n, uint32_t number);
 void hw_qp_look(struct hw_qp *qp); /* fill its CQs */
 /* Its marks were set, or one acted. */
 void hw_qp_mark(struct hw_qp *qp);
+void hw_qp_set_state(struct hw_qp *qp, enum hw_qp_state state);
 
 /* ---- post.c ---- */
 int hw_post_send(struct nic_qp *qp, const struct nic_send_wr *wr);
 int hw_post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
+/* The state decides what quick posts are. */
+void hw_post_choose(struct hw_qp *qp);
 /* What is left on its queues ends flushed. */
 void hw_flush_rest(struct hw_qp *qp);
 

@@ -134,7 +134,7 @@ int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_co
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
 	qp->passive = true;
-	qp->state = HW_QP_CONNECTING;
+	hw_qp_set_state(qp, HW_QP_CONNECTING);
 	if (c->gone) {
 		free_conn(c);
 		hw_end(qp, NIC_END_ACCEPT_FAILED);

@@ -50,34 +50,30 @@ static int fit_segments(const struct nic_send_wr *wr, struct ibv_sge *sge)
 
 static void flush_slot(struct hw_qp *qp, struct hw_slot *slot, struct nic_cq *cq)
 {
-	struct nic_wc wc = { .wr_id = slot->cookie,
+	struct nic_wc wc = { .wr_id = slot->wc.wr_id,
 			     .qp = &qp->base,
-			     .opcode = slot->opcode,
+			     .opcode = slot->wc.opcode,
 			     .status = NIC_WC_FLUSHED,
-			     .flags = slot->flags & NIC_WR_QUIET };
+			     .flags = slot->wc.flags & NIC_WR_QUIET };
 
-	if (slot->opcode == NIC_OP_BIND) {
-		wc.length = slot->length;
+	if (wc.opcode == NIC_OP_BIND) {
+		wc.length = slot->wc.length;
 		hw_bind_done(slot, false);
 	}
 	if (cq)
 		hw_cq_add(hw_cq(cq), &wc);
 	else
-		qp->base.nic->up->cq_lost(NULL, qp->base.ctx, (enum nic_opcode)slot->opcode);
+		qp->base.nic->up->cq_lost(NULL, qp->base.ctx, (enum nic_opcode)wc.opcode);
 }
 
 void hw_flush_rest(struct hw_qp *qp)
 {
 	struct hw_slot *slot;
 
-	while (qp->rq.get != qp->rq.put) {
-		slot = &qp->rq.slot[qp->rq.get++ & qp->rq.mask];
+	while ((slot = hw_slots_take(&qp->rq)) != NULL)
 		flush_slot(qp, slot, qp->init.recv_cq);
-	}
-	while (qp->sq.get != qp->sq.put) {
-		slot = &qp->sq.slot[qp->sq.get++ & qp->sq.mask];
+	while ((slot = hw_slots_take(&qp->sq)) != NULL)
 		flush_slot(qp, slot, qp->init.send_cq);
-	}
 }
 
 /* ---- sending ---- */
@@ -87,12 +83,23 @@ static inline struct hw_slot *next_slot(struct hw_slots *s)
 	return &s->slot[s->put & s->mask];
 }
 
-static inline void fill_slot(struct hw_slot *slot, const struct nic_send_wr *wr)
+static inline void fill_slot(struct hw_slot *slot, uint64_t wr_id, enum nic_opcode opcode,
+			     uint8_t flags, enum hw_kind kind)
 {
-	slot->cookie = wr->wr_id;
-	slot->length = wr->length;
-	slot->opcode = wr->opcode;
-	slot->flags = wr->flags;
+	slot->wc.wr_id = wr_id;
+	slot->wc.opcode = (uint8_t)opcode;
+	slot->wc.status = NIC_WC_SUCCESS;
+	slot->wc.flags = flags;
+	slot->wc.own = (uint8_t)kind;
+}
+
+static inline void fill_send(struct hw_slot *slot, const struct nic_send_wr *wr)
+{
+	bool usual = wr->opcode != NIC_OP_BIND && !(wr->flags & NIC_WR_SUPPRESS);
+
+	fill_slot(slot, wr->wr_id, (enum nic_opcode)wr->opcode, wr->flags,
+		  usual ? HW_USUAL_REQUEST : HW_UNUSUAL);
+	slot->wc.length = wr->length;
 }
 
 /* The connection is over: the request is accepted, and flushed with the others. */
@@ -100,7 +107,7 @@ static int accept_dead(struct hw_qp *qp, const struct nic_send_wr *wr)
 {
 	struct hw_slot *slot = next_slot(&qp->sq);
 
-	fill_slot(slot, wr);
+	fill_send(slot, wr);
 	slot->bind = NULL;
 	qp->sq.put++;
 	if (qp->state == HW_QP_ENDED)
@@ -126,16 +133,16 @@ static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 	int err;
 
 	/* Requests that complete unseen leave the queue only when somebody looks. */
-	if (hw_slots_used(&qp->sq) >= qp->sq.most)
+	if (hw_slots_full(&qp->sq))
 		hw_qp_look(qp);
-	if (hw_slots_used(&qp->sq) >= qp->sq.most)
+	if (hw_slots_full(&qp->sq))
 		return -EAGAIN;
 	if (qp->state != HW_QP_CONNECTED)
 		return accept_dead(qp, wr);
 	if (wr->opcode != NIC_OP_BIND)
 		return 1;
 	slot = next_slot(&qp->sq);
-	fill_slot(slot, wr);
+	fill_send(slot, wr);
 	err = hw_post_bind(qp, slot, wr);
 	if (err)
 		return err == -ENOMEM ? -EAGAIN : refused(qp, wr, -err);
@@ -152,13 +159,13 @@ int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	int err;
 
 	if (HW_UNLIKELY(qp->state != HW_QP_CONNECTED || wr->opcode == NIC_OP_BIND ||
-			hw_slots_used(&qp->sq) >= qp->sq.most)) {
+			hw_slots_full(&qp->sq))) {
 		err = post_special(qp, wr);
 		if (err != 1)
 			return err;
 	}
 	slot = next_slot(&qp->sq);
-	fill_slot(slot, wr);
+	fill_send(slot, wr);
 	verbs.wr_id = (uintptr_t)slot;
 	verbs.next = NULL;
 	verbs.sg_list = (struct ibv_sge *)(uintptr_t)wr->sge;
@@ -213,7 +220,7 @@ int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 	uint16_t n = 0;
 	int err;
 
-	if (HW_UNLIKELY(hw_slots_used(rq) >= rq->most))
+	if (HW_UNLIKELY(hw_slots_full(rq)))
 		return -EAGAIN;
 	slot = next_slot(rq);
 	verbs.sg_list = &rq->sge[(size_t)(rq->put & rq->mask) * rq->width];
@@ -222,8 +229,7 @@ int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 			verbs.sg_list[n++] = (struct ibv_sge){ .addr = wr->sge[i].addr,
 							       .length = wr->sge[i].length,
 							       .lkey = wr->sge[i].lkey };
-	slot->cookie = wr->wr_id;
-	slot->flags = (uint8_t)wr->flags;
+	fill_slot(slot, wr->wr_id, NIC_OP_RECV, (uint8_t)wr->flags, HW_USUAL_RECV);
 	slot->num_sge = n;
 	verbs.wr_id = (uintptr_t)slot;
 	verbs.next = NULL;
@@ -235,4 +241,100 @@ int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 		return recv_refused(qp, err);
 	rq->put++;
 	return 0;
+}
+
+/* ---- the usual requests ---- */
+
+static HW_COLD int send_any(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+			    uint32_t lkey)
+{
+	struct nic_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+	struct nic_send_wr wr = { .wr_id = wr_id,
+				  .sge = &sge,
+				  .num_sge = 1,
+				  .length = length,
+				  .opcode = NIC_OP_SEND };
+
+	return hw_post_send(qp, &wr);
+}
+
+static HW_COLD int send_one_refused(struct hw_qp *qp, int err)
+{
+	const struct hw_slot *slot = next_slot(&qp->sq);
+	struct nic_send_wr wr = { .wr_id = slot->wc.wr_id,
+				  .length = slot->wc.length,
+				  .opcode = NIC_OP_SEND };
+
+	return refused(qp, &wr, err);
+}
+
+static inline int post_send_wr(struct hw_qp *qp)
+{
+	int err = ibv_post_send(qp->verbs, &qp->send_wr, &qp->bad_send);
+
+	if (HW_UNLIKELY(err))
+		return send_one_refused(qp, err);
+	qp->sq.put++;
+	return err;
+}
+
+/* More than it may carry itself. */
+static __attribute__((noinline)) int post_long(struct hw_qp *qp)
+{
+	int err;
+
+	qp->send_wr.send_flags = IBV_SEND_SIGNALED;
+	err = post_send_wr(qp);
+	qp->send_wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	return err;
+}
+
+static int send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length,
+		    uint32_t lkey)
+{
+	struct hw_qp *qp = hw_qp(base);
+	struct hw_slot *slot = next_slot(&qp->sq);
+
+	if (HW_UNLIKELY(hw_slots_full(&qp->sq)))
+		return send_any(base, wr_id, addr, length, lkey);
+	fill_slot(slot, wr_id, NIC_OP_SEND, 0, HW_USUAL_REQUEST);
+	slot->wc.length = length;
+	qp->send_sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
+	qp->send_wr.wr_id = (uintptr_t)slot;
+	return length > qp->max_inline ? post_long(qp) : post_send_wr(qp);
+}
+
+static HW_COLD int recv_any(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+			    uint32_t lkey)
+{
+	struct nic_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+	struct nic_recv_wr wr = { .wr_id = wr_id, .sge = &sge, .num_sge = 1 };
+
+	return hw_post_recv(qp, &wr);
+}
+
+/* Of a connected QP: no need to keep the segment, it is never posted again. */
+static int recv_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length,
+		    uint32_t lkey)
+{
+	struct hw_qp *qp = hw_qp(base);
+	struct hw_slot *slot = next_slot(&qp->rq);
+	int err;
+
+	fill_slot(slot, wr_id, NIC_OP_RECV, 0, HW_USUAL_RECV);
+	qp->recv_sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
+	qp->recv_wr.wr_id = (uintptr_t)slot;
+	err = ibv_post_recv(qp->verbs, &qp->recv_wr, &qp->bad_recv);
+	if (HW_UNLIKELY(err))
+		return recv_refused(qp, err);
+	qp->rq.put++;
+	return err;
+}
+
+void hw_post_choose(struct hw_qp *qp)
+{
+	bool connected = qp->state == HW_QP_CONNECTED;
+
+	qp->quick.send_one = connected ? send_one : send_any;
+	qp->quick.recv_one = connected ? recv_one : recv_any;
 }

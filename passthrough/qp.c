@@ -26,7 +26,7 @@ static int slots_init(struct hw_slots *s, struct hw_qp *qp, uint32_t n, uint32_t
 {
 	uint32_t ring = 1;
 
-	*s = (struct hw_slots){ .most = n, .width = width };
+	*s = (struct hw_slots){ .most = n, .end = n, .width = width };
 	while (ring < n)
 		ring <<= 1;
 	s->mask = ring - 1;
@@ -38,7 +38,7 @@ static int slots_init(struct hw_slots *s, struct hw_qp *qp, uint32_t n, uint32_t
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < ring; i++)
-		s->slot[i].qp = qp;
+		s->slot[i].wc.qp = &qp->base;
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static int make_slots(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_
 		return err;
 	}
 	for (uint32_t i = 0; i <= rq->mask; i++)
-		rq->slot[i].opcode = NIC_OP_RECV;
+		rq->slot[i].wc.opcode = NIC_OP_RECV;
 	return 0;
 }
 
@@ -121,7 +121,7 @@ static int post_kept(struct hw_qp *qp, struct ibv_qp *verbs)
 	struct hw_slots *rq = &qp->rq;
 	int err = 0;
 
-	for (uint32_t i = rq->get; i != rq->put && !err; i++) {
+	for (uint32_t i = hw_slots_get(rq); i != rq->put && !err; i++) {
 		uint32_t at = i & rq->mask;
 		struct ibv_recv_wr wr = { .wr_id = (uintptr_t)&rq->slot[at],
 					  .sg_list = &rq->sge[(size_t)at * rq->width],
@@ -205,6 +205,22 @@ struct hw_qp *hw_qp_by_number(struct hw_nic *n, uint32_t number)
 
 /* ---- create, modify, destroy ---- */
 
+void hw_qp_set_state(struct hw_qp *qp, enum hw_qp_state state)
+{
+	qp->state = state;
+	hw_post_choose(qp);
+}
+
+static void init_quick(struct hw_qp *qp)
+{
+	qp->send_wr = (struct ibv_send_wr){ .sg_list = &qp->send_sge,
+					    .num_sge = 1,
+					    .opcode = IBV_WR_SEND,
+					    .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE };
+	qp->recv_wr = (struct ibv_recv_wr){ .sg_list = &qp->recv_sge, .num_sge = 1 };
+	hw_post_choose(qp);
+}
+
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
@@ -227,6 +243,7 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	qp->cm.kind = HW_CM_QP;
 	qp->init = *init;
 	qp->soft = qp->hard = NIC_LIMIT_NONE;
+	init_quick(qp);
 	ev_timer_init(&qp->deadline, on_deadline, 0, 0);
 	err = make_slots(qp, &init->cap, init->srq != NULL, &qp->sq, &qp->rq);
 	if (err)
@@ -253,12 +270,13 @@ free_qp:
 /* The receives it has, in another ring. */
 static void move_receives(struct hw_slots *to, const struct hw_slots *from)
 {
-	for (uint32_t i = from->get; i != from->put; i++) {
+	for (uint32_t i = hw_slots_get(from); i != from->put; i++) {
 		uint32_t at = i & from->mask, n = to->put++;
 		struct hw_slot *slot = &to->slot[n & to->mask];
 
-		slot->cookie = from->slot[at].cookie;
-		slot->flags = from->slot[at].flags;
+		slot->wc.wr_id = from->slot[at].wc.wr_id;
+		slot->wc.flags = from->slot[at].wc.flags;
+		slot->wc.own = HW_USUAL_RECV;
 		slot->num_sge = from->slot[at].num_sge;
 		memcpy(&to->sge[(size_t)n * to->width], &from->sge[(size_t)at * from->width],
 		       slot->num_sge * sizeof(struct ibv_sge));
@@ -279,7 +297,8 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	hw_qp_drop_verbs(qp);
 	qp->discard = false;
 	if (qp->marked && before.recv_cq)
-		hw_cq(before.recv_cq)->marks--;
+		hw_cq(before.recv_cq)
+			->marks--; /* never more of them, so there is nothing to choose */
 	qp->marked = false;
 	qp->init = *init;
 	qp->init.srq = before.srq;
@@ -304,13 +323,12 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 /* Requests that never complete: only binds have something to give back. */
 static void forget_requests(struct hw_qp *qp)
 {
-	for (; qp->sq.get != qp->sq.put; qp->sq.get++) {
-		struct hw_slot *slot = &qp->sq.slot[qp->sq.get & qp->sq.mask];
+	struct hw_slot *slot;
 
-		if (slot->opcode == NIC_OP_BIND)
+	while ((slot = hw_slots_take(&qp->sq)) != NULL)
+		if (slot->wc.opcode == NIC_OP_BIND)
 			hw_bind_done(slot, false);
-	}
-	qp->rq.get = qp->rq.put;
+	qp->rq.end = qp->rq.put + qp->rq.most;
 }
 
 uint32_t hw_qp_reset(struct nic_qp *base)
@@ -320,8 +338,8 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 
 	hw_end_forget(qp);
 	/* First: what is flushed from here on ends nothing. */
-	qp->state = HW_QP_IDLE;
-	if (was != HW_QP_IDLE || qp->rq.get != qp->rq.put) {
+	hw_qp_set_state(qp, HW_QP_IDLE);
+	if (was != HW_QP_IDLE || hw_slots_used(&qp->rq) > 0) {
 		/* Abandoned, the peer hears of it as of any other end. */
 		if (qp->cm.id && (was == HW_QP_CONNECTED || was == HW_QP_DRAINING))
 			rdma_disconnect(qp->cm.id);
@@ -330,7 +348,6 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_cm_drop(&qp->cm);
 	forget_requests(qp);
 	qp->taken = 0;
-	qp->messages = 0;
 	qp->passive = qp->last_wqe = qp->why_open = false;
 	return 0;
 }
@@ -360,13 +377,13 @@ void hw_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
 	int32_t unreaped;
 
 	hw_qp_look(qp);
-	unreaped = (int32_t)(qp->taken - qp->reaped);
+	unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 	*counts = (struct nic_qp_counts){
 		.send_posted = hw_slots_used(&qp->sq),
 		.recv_posted = hw_slots_used(&qp->rq),
 		.unreaped = unreaped > 0 ? (uint32_t)unreaped : 0,
-		.last_taken = qp->messages,
-		.last_completed = qp->messages,
+		.last_taken = qp->taken,
+		.last_completed = qp->taken,
 	};
 }
 
@@ -379,6 +396,7 @@ void hw_qp_mark(struct hw_qp *qp)
 		return;
 	qp->marked = armed;
 	cq->marks += armed ? 1 : -1;
+	hw_cq_choose(cq);
 	/* With no caller, the loop sees what comes. */
 	if (armed)
 		hw_cq_keep(cq);
@@ -390,7 +408,7 @@ void hw_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
 	int32_t unreaped;
 
 	hw_qp_look(qp);
-	unreaped = (int32_t)(qp->taken - qp->reaped);
+	unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 	qp->soft = soft;
 	qp->hard = hard;
 	if (hard != NIC_LIMIT_NONE && unreaped > hard &&

@@ -20,8 +20,8 @@ static bool add_slots(struct hw_srq *srq, uint32_t n)
 	if (!chunk)
 		return false;
 	for (uint32_t i = n; i-- > 0;) {
-		chunk->slots[i].srq = srq;
-		chunk->slots[i].opcode = NIC_OP_RECV;
+		chunk->slots[i].slot.srq = srq;
+		chunk->slots[i].slot.wc.opcode = NIC_OP_RECV;
 		chunk->slots[i].next = srq->free;
 		srq->free = &chunk->slots[i];
 	}
@@ -140,14 +140,14 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 int hw_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
 {
 	struct hw_srq *srq = hw_srq(base);
-	struct hw_slot *slot = srq->free;
+	struct hw_srq_slot *slot = srq->free;
 	struct ibv_recv_wr verbs, *bad;
 	int err;
 
 	if (!slot)
 		return -EAGAIN;
-	slot->cookie = wr->wr_id;
-	slot->flags = (uint8_t)wr->flags;
+	slot->slot.wc.wr_id = wr->wr_id;
+	slot->slot.wc.flags = (uint8_t)wr->flags;
 	verbs.wr_id = (uintptr_t)slot;
 	verbs.next = NULL;
 	verbs.sg_list = (struct ibv_sge *)(uintptr_t)wr->sge;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* evd_event.h - from a completion of the NIC to the event that the program gets. */
+#ifndef LIB_EVD_EVENT_H
+#define LIB_EVD_EVENT_H
+
+#include "cause.h"
+#include "ep.h"
+
+/*
+ * A bind's completion is a DTO's until it is handed out: of its Endpoint, with the number of the RMR's
+ * handle as length. The two have cookie and status in common.
+ */
+COLD void evd_become_bind(DAT_EVENT *event);
+
+static inline void evd_completion(DAT_EVD_HANDLE evd, const struct nic_wc *wc, DAT_EVENT *event)
+{
+	const struct ep *ep = wc->qp->ctx;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	event->event_number = DAT_DTO_COMPLETION_EVENT;
+	event->evd_handle = evd;
+	dto->ep_handle = ep->obj.handle;
+	dto->user_cookie.as_64 = wc->wr_id;
+	dto->status = cause_dto_status(wc->status);
+	dto->transfered_length = wc->length;
+}
+
+#endif /* LIB_EVD_EVENT_H */
