@@ -53,12 +53,13 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..54
+echo 1..55
 expect 2 'expected a command'
 expect 0 'datsim test FILE' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'device needs --provider hw' test --device rxe0 good.dsim
 expect 2 'takes emu or hw' test --provider soft good.dsim
+expect 2 'slow takes a number' test --provider hw --slow 0 good.dsim
 expect 2 'one name or two' test --provider hw --device a,b,c good.dsim
 expect 2 'did you mean "test"' tset good.dsim
 expect 2 'expected --nth alloc' sweep

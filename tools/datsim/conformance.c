@@ -262,6 +262,11 @@ static bool parse_options(int argc, char **argv, int *i, struct suite *suite, in
 			if (!next)
 				return usage_error("conformance", "--device takes a name"), false;
 			suite->device = next;
+		} else if (!strcmp(option, "--slow")) {
+			if (!next || !device_slow(next, &suite->run.slow))
+				return usage_error("conformance", "--slow takes a number, 1 to %d",
+						   DEVICE_SLOW_MAX),
+				       false;
 		} else if (!strcmp(option, "--junit")) {
 			if (!next)
 				return usage_error("conformance", "--junit takes a file"), false;

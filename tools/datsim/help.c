@@ -26,7 +26,7 @@ const char help_datsim[] =
 
 const char help_test[] =
 	"datsim test [-j N] [--junit FILE] [--seed N] [--trace FILE] [--show [--all]]\n"
-	"            [--provider emu|hw] [--device NAME[,NAME]] FILE-or-DIR...\n"
+	"            [--provider emu|hw] [--device NAME[,NAME]] [--slow N] FILE-or-DIR...\n"
 	"\n"
 	"Runs each script (*.dsim) on a fabric of its own, in virtual time, and prints TAP. A\n"
 	"script passes if every line of it holds, every checker stays content and nothing is left\n"
@@ -42,6 +42,7 @@ const char help_test[] =
 	"                simulated fabric are skipped\n"
 	"  --device NAME the device that scripts call emu0 and emu1 there (two names: one each);\n"
 	"                without it, the first there is\n"
+	"  --slow N      N times as much patience with it\n"
 	"\n"
 	"A script, one statement a line, # comments:\n"
 	"\n"
@@ -219,7 +220,8 @@ const char help_info[] =
 	"variable with the value in force.\n";
 
 const char help_conformance[] =
-	"datsim conformance [--provider emu|hw] [--device NAME[,NAME]] [-j N] [--junit FILE] [DIR]\n"
+	"datsim conformance [--provider emu|hw] [--device NAME[,NAME]] [--slow N] [-j N]\n"
+	"                   [--junit FILE] [DIR]\n"
 	"\n"
 	"Runs the conformance suite, a script or more for each clause, and prints a table: call, clause\n"
 	"in our own words, the ruling that decides it, script, result; then why scripts failed or were\n"
@@ -230,6 +232,7 @@ const char help_conformance[] =
 	"  --provider P  the backend that is tested. On hw, scripts that need held messages, links, packet\n"
 	"                faults, settings of the fabric or exact times are skipped, and the reason is said\n"
 	"  --device NAME the verbs device; two names: one for each adapter of the scripts\n"
+	"  --slow N      N times as much patience with it\n"
 	"  -j N          N scripts at a time (0: one a processor)\n"
 	"  --junit FILE  the results as JUnit XML too\n"
 	"\n"

@@ -175,6 +175,12 @@ static bool parse_options(int argc, char **argv, int *i, struct test_options *op
 				return usage_error("test", "--device takes a name"), false;
 			options->device = next;
 			(*i)++;
+		} else if (!strcmp(option, "--slow")) {
+			if (!next || !device_slow(next, &options->run.slow))
+				return usage_error("test", "--slow takes a number, 1 to %d",
+						   DEVICE_SLOW_MAX),
+				       false;
+			(*i)++;
 		} else if (!strcmp(option, "-j")) {
 			if (!next || !jobs_parse(next, &options->jobs))
 				return usage_error("test", "-j takes a number, 0 to %d", JOBS_MAX),

@@ -29,7 +29,7 @@ uint64_t run_now(const struct run *run)
 void run_settle(struct run *run)
 {
 	if (run->real)
-		device_sleep(DEVICE_SETTLE_NS);
+		device_sleep(DEVICE_SETTLE_NS * run->slow);
 }
 
 static bool sim_failed(struct run *run, const char *call, DAT_RETURN ret)

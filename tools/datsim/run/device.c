@@ -21,6 +21,19 @@ uint64_t device_now(void)
 	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
+bool device_slow(const char *s, unsigned int *slow)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(s, &end, 10);
+	if (*s < '0' || *s > '9' || *end || errno || n < 1 || n > DEVICE_SLOW_MAX)
+		return false;
+	*slow = (unsigned int)n;
+	return true;
+}
+
 void device_sleep(uint64_t ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(ns / UINT64_C(1000000000)),

@@ -2,7 +2,8 @@
 /*
  * device.h - scripts on a verbs device (DAT_PROVIDER=hw) in place of a simulated fabric. Time is the
  * machine's: what a script expects may take until DEVICE_PATIENCE_NS to come, and that nothing comes is
- * seen by waiting for DEVICE_SETTLE_NS. The only file of the tool that reads a wall clock.
+ * seen by waiting for DEVICE_SETTLE_NS; both so many times as long as --slow says. The only file of the tool
+ * that reads a wall clock.
  */
 #ifndef DATSIM_DEVICE_H
 #define DATSIM_DEVICE_H
@@ -10,14 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEVICE_PATIENCE_NS UINT64_C(3000000000)
+#define DEVICE_PATIENCE_NS UINT64_C(10000000000)
 #define DEVICE_SETTLE_NS   UINT64_C(20000000)
 #define DEVICE_STEP_NS     UINT64_C(200000)
+#define DEVICE_SLOW_MAX    1000
 
 bool on_device(void);
 uint64_t device_now(void);
 void device_sleep(uint64_t ns);
 
+/* What --slow takes: 1 to DEVICE_SLOW_MAX. */
+bool device_slow(const char *s, unsigned int *slow);
 /*
  * The adapters that scripts name emu0 and emu1 are these devices ("rxe0", "rxe0,rxe1"); NULL: the first
  * that there is. False: said why.

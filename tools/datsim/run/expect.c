@@ -197,7 +197,7 @@ static uint64_t limit_of(const struct run *run)
 		st = st->next;
 	if (st && !run->real && st->when.kind == WHEN_AT && !st->when.relative)
 		return st->when.from_ns;
-	return run_now(run) + (run->real ? DEVICE_PATIENCE_NS : BUSY_LIMIT_NS);
+	return run_now(run) + (run->real ? DEVICE_PATIENCE_NS * run->slow : BUSY_LIMIT_NS);
 }
 
 static bool step_until_event(struct run *run, int evd, uint64_t limit_ns, DAT_EVENT *event,

@@ -221,7 +221,8 @@ static bool await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER wanted,
 	struct run *run = setup->run;
 	struct text expected = { 0 }, actual = { 0 };
 	bool stepped = true, got = false;
-	uint64_t limit = run_now(run) + (run->real ? DEVICE_PATIENCE_NS : FIXTURE_LIMIT_NS);
+	uint64_t limit =
+		run_now(run) + (run->real ? DEVICE_PATIENCE_NS * run->slow : FIXTURE_LIMIT_NS);
 
 	while (stepped) {
 		if (!run_dequeue(run, symbol_of(setup, evd), event, &got))

@@ -293,7 +293,7 @@ out:
 /* What a device has done by now is not known: what is not yet as it should be is looked at again. */
 static bool call_once(struct run *run, const struct statement *st)
 {
-	uint64_t end = run_now(run) + DEVICE_PATIENCE_NS;
+	uint64_t end = run_now(run) + DEVICE_PATIENCE_NS * run->slow;
 	bool again;
 
 	while (!make_call(run, st, &again)) {

@@ -132,6 +132,8 @@ void replay_line(const char *path, const struct options *options, struct text *t
 	text_add(text, "datsim test ");
 	if (options->has_seed)
 		text_add(text, "--seed %llu ", (unsigned long long)options->seed);
+	if (options->slow)
+		text_add(text, "--slow %u ", options->slow);
 	word_add(text, path);
 }
 
@@ -203,6 +205,7 @@ static bool run_once(const char *path, const struct script *script, const struct
 	bool up;
 
 	up = world_begin(&run, script, traced);
+	run.slow = options->slow ? options->slow : 1;
 	run.echo = options->echo;
 	run.point = options->point;
 	if (up && run.point)

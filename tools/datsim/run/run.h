@@ -14,6 +14,7 @@ struct options {
 	uint64_t seed;
 	bool once;           /* traced only, not untraced before */
 	bool untraced;       /* and this, untraced only */
+	unsigned int slow;   /* on a device: so many times as much patience; 0: once */
 	struct point *point; /* not NULL: with one more fault, point.h */
 	struct text *echo;   /* not NULL: the last line may return anything, and says here what */
 };

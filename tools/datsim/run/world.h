@@ -176,7 +176,8 @@ struct run {
 	uint64_t turn;              /* of its repeats, from 1 */
 	DAT_SIM_HANDLE sim;
 	bool fabric_up;
-	bool real; /* on a device: no fabric, and the machine's time */
+	bool real;         /* on a device: no fabric, and the machine's time */
+	unsigned int slow; /* there: so many times as long */
 	bool traced;
 	bool begun;
 	uint64_t origin_ns;   /* of script time */
