@@ -18,9 +18,10 @@
 #include "trace.h"
 #include "world.h"
 
-#define EMU_ADDRESS_BASE 0xc6120000u /* 198.18.0.0, the range set aside for test networks */
-#define EMU_ADAPTER_LAST 253u        /* emu253 = 198.18.0.254 */
-#define EMU_LISTED       2u          /* adapters that are listed before anybody opens one */
+#define EMU_NETWORK      0xc6120000u /* 198.18.0.0, the range set aside for test networks */
+#define EMU_PREFIX       24u
+#define EMU_ADAPTER_LAST 253u /* emu253 = 198.18.0.254 */
+#define EMU_LISTED       2u   /* adapters that are listed before anybody opens one */
 
 struct nic_world {
 	struct emu_world emu;
@@ -69,7 +70,9 @@ void emu_configure(struct emu_fabric *fab, const struct nic_config *config)
 	c->rnr_retry = config->rnr_retry;
 	c->retry = config->retry;
 	c->retry_timer_ns = config->retry_timer_ns;
-	c->address = EMU_ADDRESS_BASE;
+	c->address = config->prefix ? config->network : EMU_NETWORK;
+	/* But for the network's own and its broadcast. */
+	c->addresses = (1u << (32 - (config->prefix ? config->prefix : EMU_PREFIX))) - 2;
 	for (int i = 0; i < 4; i++)
 		fab->random[i] = splitmix(&x);
 }
@@ -232,7 +235,7 @@ uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr
 		return 0;
 	}
 	number = ip - w->fab->config.address;
-	if (number >= 1 && number <= EMU_ADAPTER_LAST + 1)
+	if (number >= 1 && number <= w->fab->config.addresses)
 		return find_number(w, number);
 	return w->process && emu_hosts_is_here(ip) ? emu_hosts_listener(w, port, from) : 0;
 }
@@ -269,12 +272,14 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 	struct emu_adapter *adapter;
 	uint16_t index = 0;
 
-	if (parse_name(name) < 0)
+	/* Where adapters are numbered by their names, some may have no address. */
+	if (parse_name(name) < 0 ||
+	    (!w->process && (uint32_t)parse_name(name) >= w->fab->config.addresses))
 		return -ENODEV;
 	for (uint16_t i = EMU_ADAPTERS; i > 0; i--)
 		if (!w->fab->adapters[i].open)
 			index = i;
-	if (!index)
+	if (!index || (w->process && free_number(w) > w->fab->config.addresses))
 		return -ENOMEM;
 	adapter = &w->fab->adapters[index];
 	*adapter = (struct emu_adapter){ .generation = adapter->generation + 1,

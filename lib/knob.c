@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #define TIME_MAX       (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
 #define BANDWIDTH_MIN  1000000ul   /* but 0, which is no limit: the clock must never wrap */
 #define BANDWIDTH_MAX  (1ul << 60)
+#define PREFIX_MIN     8u
+#define PREFIX_MAX     28u
 
 static const struct {
 	const char *name;
@@ -124,6 +127,38 @@ bool knob_sim_config(DAT_SIM_CONFIG *config)
 	return true;
 }
 
+/* A.B.C.D/N of addresses that hosts may have; nothing that means this host or many. */
+static bool parse_network(const char *text, uint32_t *network, uint32_t *prefix)
+{
+	const char *slash = strchr(text, '/');
+	char address[INET_ADDRSTRLEN];
+	struct in_addr in;
+	char *end;
+
+	if (!slash || (size_t)(slash - text) >= sizeof(address) || slash[1] < '1' || slash[1] > '9')
+		return false;
+	memcpy(address, text, (size_t)(slash - text));
+	address[slash - text] = '\0';
+	*prefix = (uint32_t)strtoul(slash + 1, &end, 10);
+	if (*end || *prefix < PREFIX_MIN || *prefix > PREFIX_MAX ||
+	    inet_pton(AF_INET, address, &in) != 1)
+		return false;
+	*network = ntohl(in.s_addr);
+	return (*network << *prefix) == 0 && *network >> 24 != 0 &&
+	       *network >> 24 != IN_LOOPBACKNET && *network >> 24 < 224;
+}
+
+static bool read_network(struct nic_config *nic)
+{
+	const char *text = getenv("DATSIM_ADDRESSES");
+
+	if (!text || parse_network(text, &nic->network, &nic->prefix))
+		return true;
+	say("DATSIM_ADDRESSES=%.64s: expected a network such as 10.1.2.0/24, with a prefix of %u to %u",
+	    text, PREFIX_MIN, PREFIX_MAX);
+	return false;
+}
+
 bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 {
 	if (config->profile != DAT_SIM_PROFILE_IB && config->profile != DAT_SIM_PROFILE_IWARP)
@@ -152,7 +187,7 @@ bool knob_nic_config(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 		.trace = config->trace == DAT_TRUE,
 		.trace_file = getenv("DATSIM_TRACE"),
 	};
-	return true;
+	return read_network(nic);
 }
 
 bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)

@@ -28,6 +28,8 @@ struct nic_config {
 	uint32_t retry;          /* so often a packet without an answer is sent again */
 	uint64_t retry_timer_ns; /* after so long without one */
 	uint64_t poll_quantum_ns;
+	uint32_t network,
+		prefix; /* of the adapters' IPv4 addresses, host order; 0: the usual ones */
 	bool trace;
 	const char *trace_file; /* written when the world ends; NULL: none */
 	const char *fabric;     /* that several processes share: its name; NULL: a private one */

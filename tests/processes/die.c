@@ -3,6 +3,7 @@
  * die SERVER stores [COUNT [SEED]] - a victim is killed before each store it makes into the arena, or before
  *     COUNT of them, taken by chance
  * die SERVER random COUNT [SEED] - at COUNT moments
+ * die SERVER notice ROUNDS - the server itself, and it is seen in time by one who is connected
  * die SERVER at PHASE STORE - before one store, as the line that says what went wrong names it
  *
  * After each the witness's answers are right, and all that the victim had has come back.
@@ -65,7 +66,7 @@ static uint64_t chance(struct run *run, uint64_t below)
 
 /* ---- those who live on ---- */
 
-static pid_t start(void)
+pid_t start_process(void)
 {
 	pid_t pid = fork();
 
@@ -80,7 +81,7 @@ static pid_t start(void)
 	return pid;
 }
 
-static void serve(const char *server)
+void serve(const char *server)
 {
 	setenv("DATSIM_NODE", "server", 1);
 	execl(server, server, CLIENTS, (char *)NULL);
@@ -129,10 +130,10 @@ static bool begin(struct run *run)
 	    dat_sim_fabric_create(run->fabric, NULL) != DAT_SUCCESS)
 		return fail("there can be no fabric");
 	setenv("DATSIM_FABRIC", run->fabric, 1);
-	run->serves = start();
+	run->serves = start_process();
 	if (run->serves == 0)
 		serve(run->server);
-	run->witness = start();
+	run->witness = start_process();
 	if (run->witness == 0)
 		witness(run);
 	close(run->report[1]);
@@ -169,7 +170,7 @@ static void no_phase(const char *name)
 
 static pid_t start_victim(struct run *run, bool steps)
 {
-	pid_t pid = start();
+	pid_t pid = start_process();
 
 	if (pid)
 		return pid;
@@ -354,6 +355,20 @@ static int at_one(struct run *run, unsigned int phase, unsigned int store)
 	return result(good, killed ? "killed, and nothing else suffers" : "not killed");
 }
 
+static int in_time(struct run *run, unsigned int rounds)
+{
+	bool good;
+
+	snprintf(what, sizeof(what), "a server that is killed");
+	alarm(HANG_S);
+	snprintf(run->fabric, sizeof(run->fabric), "die-%d", getpid());
+	setenv("DATSIM_FABRIC", run->fabric, 1);
+	good = dat_sim_fabric_create(run->fabric, NULL) == DAT_SUCCESS &&
+	       notice(run->server, (int)rounds) &&
+	       dat_sim_fabric_destroy(run->fabric) == DAT_SUCCESS;
+	return result(good, "a death is seen within 100 ms");
+}
+
 static int at_random(struct run *run, unsigned int count)
 {
 	uint64_t ns = 0;
@@ -370,8 +385,8 @@ int main(int argc, char **argv)
 	unsigned int count = argc > 3 ? (unsigned int)strtoul(argv[3], NULL, 10) : 0;
 	struct run run = { .random = argc > 4 ? strtoul(argv[4], NULL, 10) | 1 : 1 };
 
-	if (argc < 3 || argc > 5 || (!strcmp(argv[2], "random") && !count)) {
-		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | at PHASE STORE\n",
+	if (argc < 3 || argc > 5 || (strcmp(argv[2], "stores") && !count)) {
+		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | notice ROUNDS | at PHASE STORE\n",
 		      stderr);
 		return 2;
 	}
@@ -384,5 +399,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!strcmp(argv[2], "at"))
 		return at_one(&run, count, argc > 4 ? (unsigned int)strtoul(argv[4], NULL, 10) : 1);
+	if (!strcmp(argv[2], "notice"))
+		return in_time(&run, count);
 	return strcmp(argv[2], "stores") ? at_random(&run, count) : stores(&run, count);
 }

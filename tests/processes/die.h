@@ -58,6 +58,18 @@ const char *stores_refused(void);
 void stores_begin(struct stores *stores);
 void stores_phase(const char *name);
 
+/* ---- notice.c ---- */
+
+/* Is a death seen in time, by one who is connected to the server that dies? */
+bool notice(const char *server, int rounds);
+
+/* ---- die.c ---- */
+
+/* A process that does not outlive this one; 0 in it. */
+pid_t start_process(void);
+/* Be the server, for ever. */
+void serve(const char *server);
+
 /* ---- usage.c: what is in use in a fabric ---- */
 
 struct usage {

@@ -13,7 +13,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..8
+echo 1..9
 holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
@@ -21,6 +21,7 @@ export DATSIM_COPY
 holds "before a store, where payload goes through the arena" "$die" "$server" stores "${STORES:-60}" 2
 holds "at any moment there" "$die" "$server" random "${KILLS:-100}" 2
 unset DATSIM_COPY
+holds "a death is seen within 100 ms" "$die" "$server" notice 11
 
 # told: the trace says who is gone
 told() {

@@ -9,7 +9,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..23
+echo 1..29
 expect 0 '^100 answers, 1 clients, 0 more were broken off' run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
 holds "both left nothing" grep -q 'left  *nothing' out
@@ -39,3 +39,15 @@ holds "it can be ended now" "$datsim" fabric destroy lab
 expect 1 'there is no fabric lab' fabric show lab
 expect 2 'cannot be called' fabric create ../lab
 holds "no fabric stays" [ -z "$(ls datsim)" ]
+
+# Addresses out of another network.
+expect 0 '^20 answers' run --addresses 10.9.0.0/16 -- "$server" + "$client" 10.9.0.1 20
+expect 2 'expected a network such as' run --addresses 10.9.0.1/16 -- true + true
+expect 2 'expected a network such as' run --addresses 127.0.0.0/8 -- true + true
+DATSIM_ADDRESSES=192.168.77.16/28 "$datsim" fabric create near > said
+DATSIM_FABRIC=near "$server" 1 > served &
+until "$datsim" fabric show near | grep -q waiting; do sleep 0.01; done
+expect 0 ' 192.168.77.17 ' fabric show near
+holds "who joins needs not know the network" sh -c 'DATSIM_FABRIC=near "$1" 192.168.77.17 5' - "$client"
+wait
+holds "it can be ended" "$datsim" fabric destroy near

@@ -119,7 +119,7 @@ const char help_show[] =
 
 const char help_run[] =
 	"datsim run [--script FILE] [--seed N] [--profile ib|iwarp] [--alias NAME=emu0]...\n"
-	"           [--lockstep] [--trace FILE] [--quiet] [--]\n"
+	"           [--addresses NETWORK] [--lockstep] [--trace FILE] [--quiet] [--]\n"
 	"           PROGRAM ARGS... [+ PROGRAM ARGS...]...\n"
 	"\n"
 	"Runs a program that is linked with -ldat, as it is, on a simulated fabric, and says on stderr\n"
@@ -136,6 +136,7 @@ const char help_run[] =
 	"  --seed N           seed of the fabric's generator\n"
 	"  --profile P        how the wire behaves: ib (default) or iwarp\n"
 	"  --alias NAME=emu0  the program opens NAME: give it emu0 (ib0=emu0, OpenIB-cma=emu0 ...)\n"
+	"  --addresses N      the network of the adapters' IPv4 addresses; 198.18.0.0/24\n"
 	"  --lockstep         threads, of all processes, take turns in virtual time: the same seed gives\n"
 	"                     the same trace, byte for byte, unless that says `preempted`: a thread\n"
 	"                     that stays outside uDAPL for 50 ms (DATSIM_LOCKSTEP) loses its turn\n"

@@ -46,6 +46,7 @@ static void print_shared(void)
 	} shared[] = {
 		{ "DATSIM_FABRIC", "-",
 		  "join the fabric of that name, shared by several processes" },
+		{ "DATSIM_ADDRESSES", "198.18.0.0/24", "the network of the adapters" },
 		{ "DATSIM_NODE", "-", "this process's name on it" },
 		{ "DATSIM_COPY", "direct",
 		  "direct: into the other process; bounce: through the arena" },

@@ -27,7 +27,7 @@
 
 struct program {
 	char **argv;
-	const char *seed, *profile, *trace, *script;
+	const char *seed, *profile, *addresses, *trace, *script;
 	const char *aliases[64];
 	int alias_count;
 	bool quiet;
@@ -102,6 +102,8 @@ static bool tell(struct program *program, struct text *trace)
 		setenv("DATSIM_SEED", program->seed, 1);
 	if (program->profile)
 		setenv("DATSIM_PROFILE", program->profile, 1);
+	if (program->addresses)
+		setenv("DATSIM_ADDRESSES", program->addresses, 1);
 	return !program->alias_count || write_aliases(program);
 }
 
@@ -229,6 +231,8 @@ static bool take_option(struct program *program, const char *option, const char 
 		program->seed = value;
 	else if (!strcmp(option, "--profile"))
 		program->profile = value;
+	else if (!strcmp(option, "--addresses"))
+		program->addresses = value;
 	else if (!strcmp(option, "--trace"))
 		program->trace = value;
 	else if (!strcmp(option, "--script"))
