@@ -1,0 +1,48 @@
+#!/bin/sh
+# What separates processes and users: keys, bounds and privileges between processes, both ways in which payload
+# travels; names, files and folders of fabrics.
+. "$(dirname "$0")/../datsim/begin.sh"
+borders=$top/tests/processes/borders
+client=$top/examples/pair/client
+needs "$borders"
+needs "$client"
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+# reach COPY: one process reaches for another's memory
+reach() {
+	DATSIM_COPY=$1 DATSIM_FABRIC=borders timeout 120 "$borders"
+}
+
+# refused NAME WHY: nobody joins the fabric of that name
+refused() {
+	! DATSIM_FABRIC=$1 timeout 20 "$client" localhost 1 2> said && grep -q "$2" said
+}
+
+echo 1..13
+holds "memory is reached by key, within bounds, with privilege" reach direct
+holds "so it is where payload goes through the arena" reach bounce
+holds "a fabric can be made" "$datsim" fabric create mine
+holds "its file is its user's alone" [ "$(stat -c %a datsim/mine)" = 600 ]
+holds "so is the folder" [ "$(stat -c %a datsim)" = 700 ]
+ln -s mine datsim/link
+holds "a link is refused" refused link 'symbolic links'
+rm datsim/link
+chmod 640 datsim/mine
+holds "a file that others may read is refused" refused mine 'no other may open'
+chmod 600 datsim/mine
+if [ "$(id -u)" = 0 ] && chown 1 datsim/mine 2> noise; then
+	holds "another user's is refused" refused mine "of this user's"
+	chown 0 datsim/mine
+else
+	n=$((n + 1))
+	echo "ok $n - another user's is refused # SKIP only root can give a file away"
+fi
+truncate -s 1000 datsim/mine
+holds "a file that was cut off is refused" refused mine 'this is none'
+rm datsim/mine
+for name in .hidden 'a b' "$(printf '%049d' 1)"; do
+	holds "no fabric is called \"$name\"" refused "$name" 'cannot be called'
+done
+holds "nothing is left" [ -z "$(ls -A datsim)" ]
