@@ -375,6 +375,7 @@ void backend_end_world(struct backend *b)
 		handle_retire(b->sim);
 	b->sim = DAT_HANDLE_NULL;
 	backend_wake(b);
+	b->ops.wake(b->kind->control(world));
 	if (b->shared) {
 		backend_make_quick(b, false);
 		b->kind->leave(b->shared);

@@ -166,7 +166,9 @@ void evd_drain(struct evd *evd)
 
 	if (!evd->cq)
 		return;
-	while (obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
+	/* A device may have more than the EVD holds: what is left there finds no room when it is looked at. */
+	while (queued(evd) < (uint32_t)evd->qlen &&
+	       obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
 		evd_completion(evd->obj.handle, &wc, &event);
 		push(evd, &event, wc_origin(&wc));
 		if (is_notification(&wc))

@@ -91,12 +91,17 @@ static void doze(struct helper *h, uint64_t until)
 	h->until = 0;
 }
 
+/* On hardware it sleeps in the backend. */
 static void rouse(struct helper *h)
 {
-	if (h->backend->shared)
-		h->backend->kind->ring(h->backend->shared, true);
+	struct backend *b = h->backend;
+
+	if (b->shared)
+		b->kind->ring(b->shared, true);
 	else
 		pthread_cond_signal(&h->wake);
+	if (b->world && !b->kind->simulated)
+		b->ops.wake(b->kind->control(b->world));
 }
 
 void helper_sleep(struct backend *b, uint64_t until)
@@ -150,6 +155,8 @@ static void go_on(struct helper *h)
 	}
 	nic = b->kind->control(b->world);
 	h->idle = true;
+	if (!b->kind->simulated)
+		h->until = next_event(b);
 	nic->ops->wait(nic, NULL, NIC_TIME_NEVER);
 	h->idle = false;
 }

@@ -38,7 +38,7 @@ static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend
 	return slot ? obj_enter(handle, type, b) : NULL;
 }
 
-struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
+struct nic *sim_enter_any(DAT_SIM_HANDLE sim, struct backend **b)
 {
 	if (!enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
 		return NULL;
@@ -47,6 +47,26 @@ struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
 		return NULL;
 	}
 	return (*b)->kind->control((*b)->world);
+}
+
+struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b)
+{
+	struct nic *nic = sim_enter_any(sim, b);
+
+	if (!nic || (*b)->kind->simulated)
+		return nic;
+	backend_leave(*b);
+	return NULL;
+}
+
+DAT_RETURN sim_refusal(DAT_SIM_HANDLE sim)
+{
+	struct backend *b;
+
+	if (!sim_enter_any(sim, &b))
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	backend_leave(b);
+	return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
 
 DAT_RETURN sim_result(int err, unsigned int name_arg)
@@ -129,8 +149,6 @@ DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!sim)
 		ret = BAD_ARG(2);
-	else if (!(obj_nic(obj)->caps & NIC_CAP_SIM))
-		ret = DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	else
 		ret = sim_handle(b, sim);
 	backend_leave(b);
@@ -415,7 +433,7 @@ DAT_RETURN dat_sim_name(DAT_HANDLE handle, char *name, size_t size)
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	if (!obj)
-		return BAD_SIM;
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 	if (!name)
 		ret = BAD_ARG(2);
 	else if (size == 0)

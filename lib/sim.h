@@ -7,13 +7,16 @@
 
 #include "object.h"
 
-#define BAD_SIM DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1)
+/* What sim_enter's NULL means for the call whose argument `sim` is. */
+#define BAD_SIM sim_refusal(sim)
 
 /*
- * The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world, or
- * not for long.
+ * The backend of a live world, locked, and the nic that answers for all of it; NULL: no such world, not for
+ * long, or no simulated one, which sim_enter_any takes, too.
  */
 struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b);
+struct nic *sim_enter_any(DAT_SIM_HANDLE sim, struct backend **b);
+DAT_RETURN sim_refusal(DAT_SIM_HANDLE sim);
 /* What the door answered, as a DAT_RETURN. `name_arg`: the argument that most errors are about. */
 DAT_RETURN sim_result(int err, unsigned int name_arg);
 

@@ -123,7 +123,7 @@ DAT_RETURN dat_sim_call_fault_add(DAT_SIM_HANDLE sim, const DAT_SIM_CALL_FAULT *
 	uint32_t number;
 	DAT_RETURN ret;
 
-	if (!sim_enter(sim, &b))
+	if (!sim_enter_any(sim, &b))
 		return BAD_SIM;
 	if (b->shared) { /* what the others do there cannot be spoilt from here */
 		ret = DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
@@ -147,7 +147,7 @@ DAT_RETURN dat_sim_fault_fired(DAT_SIM_HANDLE sim, DAT_COUNT id, DAT_UINT64 *fir
 	uint64_t count;
 	DAT_RETURN ret;
 
-	if (!sim_enter(sim, &b))
+	if (!sim_enter_any(sim, &b))
 		return BAD_SIM;
 	if (id < 1)
 		ret = BAD_ARG(2);
@@ -166,7 +166,7 @@ DAT_RETURN dat_sim_fault_clear(DAT_SIM_HANDLE sim)
 	struct backend *b;
 	struct nic *nic;
 
-	nic = sim_enter(sim, &b);
+	nic = sim_enter_any(sim, &b);
 	if (!nic)
 		return BAD_SIM;
 	fault_text_end(b);

@@ -117,11 +117,51 @@ static void free_conn(struct hw_conn *c)
 	free(c);
 }
 
+/* One state further, with as many Reads as were agreed on. */
+static int advance(struct hw_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	if (rdma_init_qp_attr(id, &attr, &mask))
+		return -1;
+	if (state == IBV_QPS_INIT && qp->rd_in > 0)
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_READ;
+	if (state == IBV_QPS_RTR)
+		attr.max_dest_rd_atomic = qp->rd_in;
+	if (state == IBV_QPS_RTS)
+		attr.max_rd_atomic = qp->rd_out;
+	return ibv_modify_qp(qp->verbs, &attr, mask);
+}
+
+/*
+ * On InfiniBand librdmacm opens the QP to Reads only if who asked said that it will make some; one with the
+ * defaults of DAT says nothing, and may make as many as the answer allows. So the QP is made ready here.
+ */
+static int accept_at(struct hw_qp *qp, struct rdma_cm_id *id)
+{
+	struct rdma_conn_param answer;
+	int err;
+
+	hw_fill_param(qp, &answer);
+	if (hw_nic(qp->base.nic)->iwarp) {
+		id->qp = qp->verbs;
+		return rdma_accept(id, &answer);
+	}
+	if (advance(qp, id, IBV_QPS_INIT) || advance(qp, id, IBV_QPS_RTR) ||
+	    advance(qp, id, IBV_QPS_RTS))
+		return -1;
+	answer.qp_num = qp->verbs->qp_num;
+	answer.srq = qp->verbs->srq != NULL;
+	err = rdma_accept(id, &answer);
+	id->qp = qp->verbs;
+	return err;
+}
+
 int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_conn_param *param)
 {
 	struct hw_conn *c = nic_container_of(base, struct hw_conn, base);
 	struct hw_qp *qp = hw_qp(qp_base);
-	struct rdma_conn_param answer;
 	int err;
 
 	if (qp->state != HW_QP_IDLE)
@@ -142,10 +182,8 @@ int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_co
 	}
 	qp->cm.id = c->cm.id;
 	qp->cm.id->context = &qp->cm;
-	qp->cm.id->qp = qp->verbs;
 	free(c);
-	hw_fill_param(qp, &answer);
-	if (rdma_accept(qp->cm.id, &answer))
+	if (accept_at(qp, qp->cm.id))
 		hw_end(qp, NIC_END_ACCEPT_FAILED);
 	return 0;
 }

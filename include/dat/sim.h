@@ -70,7 +70,10 @@ extern DAT_RETURN dat_sim_create(const DAT_SIM_CONFIG *config, DAT_SIM_HANDLE *s
 /* End a fabric made by dat_sim_create. DAT_INVALID_STATE while an IA is open on it. */
 extern DAT_RETURN dat_sim_destroy(DAT_SIM_HANDLE sim);
 
-/* The fabric behind an open IA. */
+/*
+ * The fabric behind an open IA. Of an IA on hardware: what is behind it takes the faults of
+ * dat_sim_call_fault_add; all other calls that want a DAT_SIM_HANDLE answer DAT_MODEL_NOT_SUPPORTED.
+ */
 extern DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim);
 
 /* Which backend carries an IA: "emu" or "hw". The string is static. */

@@ -340,6 +340,40 @@ START_TEST(nothing_of_verbs_is_left_when_an_adapter_is_closed)
 }
 END_TEST
 
+/* What C says of a device, the scripts of tests/scripts/fault say in the lab. */
+START_TEST(faults_of_calls_are_added_before_a_device_and_no_other)
+{
+	DAT_SIM_CALL_FAULT rule = { .call = "dat_ep_post_send",
+				    .nth = 2,
+				    .verdict = DAT_SIM_CALL_FAIL,
+				    .error = DAT_INSUFFICIENT_RESOURCES };
+	DAT_SIM_FAULT of_packets = { .verdict = DAT_SIM_DROP };
+	DAT_SIM_HANDLE sim = NO_HANDLE;
+	DAT_UINT64 count = 0;
+	DAT_COUNT id = 0;
+
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 2);
+	ck_assert_int_eq(dat_sim_of(w.a.ia, &sim), DAT_SUCCESS);
+	ck_assert(is_failure(dat_sim_fault_add(sim, &of_packets, &id), DAT_MODEL_NOT_SUPPORTED,
+			     ANY_SUBTYPE));
+	ck_assert(is_failure(dat_sim_now(sim, &count), DAT_MODEL_NOT_SUPPORTED, ANY_SUBTYPE));
+	ck_assert(is_failure(dat_sim_destroy(sim), DAT_MODEL_NOT_SUPPORTED, ANY_SUBTYPE));
+	ck_assert_int_eq(dat_sim_call_fault_add(sim, &rule, &id), DAT_SUCCESS);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	must_fail(try_send(&w.a, w.a.ep, 1, SHORT), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	post_send(&w.a, w.a.ep, 2, SHORT);
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 2, DAT_DTO_SUCCESS);
+	ck_assert_int_eq(dat_sim_fault_fired(sim, id, &count), DAT_SUCCESS);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_int_eq(dat_sim_fault_clear(sim), DAT_SUCCESS);
+	side_close(&w.a);
+	side_close(&w.b);
+	ck_assert(is_failure(dat_sim_fault_clear(sim), DAT_INVALID_HANDLE, ANY_SUBTYPE));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, no_device_is_said_and_no_provider);
@@ -358,6 +392,7 @@ static void fill(Suite *suite)
 	unit_test(suite, an_EVD_whose_CQ_cannot_be_resized_keeps_its_events);
 	unit_test(suite, what_completes_before_its_CQ_is_armed_ends_a_wait);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
+	unit_test(suite, faults_of_calls_are_added_before_a_device_and_no_other);
 	unit_test(suite, nothing_of_verbs_is_left_when_an_adapter_is_closed);
 }
 

@@ -11,6 +11,8 @@
 #include "tools/datsim/commands.h"
 #include "device.h"
 
+#define ADAPTERS 4 /* as many as a script has */
+
 /* The name of the first adapter that the library lists; false: it lists none. */
 static bool first_listed(char *name, size_t size)
 {
@@ -39,15 +41,15 @@ static void map_adapter(FILE *conf, int number, const char *name, size_t length)
 		number, (int)length, name);
 }
 
-/* A dat.conf in memory: what scripts call emu0 is the first device, emu1 the second, or the only one. */
+/* A dat.conf in memory: what scripts call emu0 is the first device, any other the second, or the only one. */
 static bool write_conf(const char *devices)
 {
 	const char *comma = strchr(devices, ',');
 	const char *second = comma ? comma + 1 : devices;
 	size_t first_length = comma ? (size_t)(comma - devices) : strlen(devices);
 	char path[64];
+	int fd, number;
 	FILE *conf;
-	int fd;
 
 	if (!first_length || !*second || strchr(second, ',') != (comma ? NULL : comma) ||
 	    strpbrk(devices, "\"\\\n "))
@@ -57,7 +59,8 @@ static bool write_conf(const char *devices)
 	if (!conf)
 		return false;
 	map_adapter(conf, 0, devices, first_length);
-	map_adapter(conf, 1, second, strlen(second));
+	for (number = 1; number < ADAPTERS; number++)
+		map_adapter(conf, number, second, strlen(second));
 	fclose(conf);
 	/* Children have it open, too. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);

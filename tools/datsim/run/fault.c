@@ -35,14 +35,44 @@ static DAT_RETURN add_packet_rule(const struct run *run, const struct fault *fau
 	return dat_sim_fault_add(run->sim, &rule, id);
 }
 
+/* An IA of that actor, of any if it is less than 0, that is open. */
+static DAT_IA_HANDLE open_ia(const struct run *run, int actor)
+{
+	const struct symbol *symbol = run->script->symbols;
+	int i;
+
+	for (i = 0; i < run->script->symbol_count; i++)
+		if (symbol[i].type == DAT_HANDLE_TYPE_IA && run->objects[i].alive &&
+		    (actor < 0 || symbol[i].actor == actor))
+			return run->objects[i].handle;
+	return DAT_HANDLE_NULL;
+}
+
+/* On a device there is a world as long as one of its adapters is open. */
+static void find_world(struct run *run)
+{
+	if (run->real)
+		dat_sim_of(open_ia(run, -1), &run->sim);
+}
+
+/* What libdat calls the adapter of an actor: a script's emu0 is another name of a device. */
+static const char *device_of(const struct run *run, int actor, DAT_IA_ATTR *attr)
+{
+	if (run->real && dat_ia_query(open_ia(run, actor), NULL, DAT_IA_FIELD_IA_ADAPTER_NAME, attr,
+				      DAT_PROVIDER_FIELD_NONE, NULL) == DAT_SUCCESS)
+		return attr->adapter_name;
+	return run->script->actors[actor].adapter;
+}
+
 static DAT_RETURN add_call_rule(const struct run *run, const struct fault *fault, DAT_COUNT *id)
 {
 	DAT_SIM_CALL_FAULT rule = fault->call;
+	DAT_IA_ATTR attr;
 
 	if (fault->ep)
 		rule.ep = value_handle(run, fault->ep);
 	else if (fault->actor_index >= 0)
-		rule.adapter = run->script->actors[fault->actor_index].adapter;
+		rule.adapter = device_of(run, fault->actor_index, &attr);
 	else if (fault->kind == FAULT_ADAPTER)
 		rule.adapter = fault->subject->text;
 	to_fabric_time(run, &rule.since_ns, &rule.until_ns);
@@ -56,6 +86,7 @@ bool run_fault(struct run *run, const struct statement *st)
 	DAT_COUNT id;
 	DAT_RETURN ret;
 
+	find_world(run);
 	ret = packet ? add_packet_rule(run, &st->fault, &id) : add_call_rule(run, &st->fault, &id);
 	if (ret != DAT_SUCCESS)
 		return refused(run, packet ? "dat_sim_fault_add" : "dat_sim_call_fault_add", ret);
@@ -71,6 +102,7 @@ static void count_fired(struct run *run)
 	DAT_UINT64 fired;
 	size_t i;
 
+	find_world(run);
 	for (i = 0; i < run->fault_count; i++) {
 		if (!run->faults[i].healed &&
 		    dat_sim_fault_fired(run->sim, run->faults[i].id, &fired) == DAT_SUCCESS)

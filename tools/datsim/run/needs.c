@@ -37,7 +37,11 @@ const char *script_needs(const struct script *script)
 		case STATEMENT_RELEASE:
 			return "held messages";
 		case STATEMENT_FAULT:
-			return st->fault.kind == FAULT_PACKET ? "packet faults" : "faults";
+			if (st->fault.kind == FAULT_PACKET)
+				return "packet faults";
+			if (st->fault.call.delay_ns)
+				return "delays of virtual time";
+			break;
 		case STATEMENT_LINK:
 			return "a simulated link";
 		case STATEMENT_FABRIC:
