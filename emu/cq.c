@@ -121,7 +121,7 @@ void emu_cq_free(struct emu_world *w, uint32_t index)
 
 	w->fab->adapters[cq->adapter].cqs--;
 	cq->ring = 0;
-	if (cq->slots)
+	if (w->fab->shared.slots[index])
 		emu_direct_cq_fini(w, cq);
 	emu_pool_free(w->fab, ring, emu_cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);

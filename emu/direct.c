@@ -17,7 +17,7 @@
 #include "wire.h"
 
 #define SLOT_BYTES 232u /* of payload: a slot is four cache lines */
-#define SLOTS_MAX  128u
+#define SLOTS      128u /* of a CQ */
 
 struct slot {
 	uint64_t addr;
@@ -30,28 +30,24 @@ struct slot {
 
 /* ---- slots ---- */
 
-static uint32_t slots_of(const struct emu_cq *cq)
-{
-	return cq->depth < SLOTS_MAX ? 1u << (31 - __builtin_clz(cq->depth)) : SLOTS_MAX;
-}
-
 static struct slot *slot_at(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
 {
-	return (struct slot *)emu_at(w, cq->slots) + (turn & cq->slot_mask);
+	return (struct slot *)emu_at(w, w->fab->shared.slots[cq - w->fab->cq]) + turn % SLOTS;
 }
 
-size_t emu_direct_cq_bytes(const struct emu_cq *cq)
+size_t emu_direct_cq_bytes(void)
 {
-	return ((size_t)cq->slot_mask + 1) * sizeof(struct slot);
+	return SLOTS * sizeof(struct slot);
 }
 
 int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
 {
-	cq->slot_mask = slots_of(cq) - 1;
-	cq->slots = emu_pool_alloc(w->fab, emu_direct_cq_bytes(cq));
-	if (!cq->slots)
+	emu_ref *slots = &w->fab->shared.slots[cq - w->fab->cq];
+
+	*slots = emu_pool_alloc(w->fab, emu_direct_cq_bytes());
+	if (!*slots)
 		return -ENOMEM;
-	for (uint32_t i = 0; i <= cq->slot_mask; i++)
+	for (uint32_t i = 0; i < SLOTS; i++)
 		slot_at(w, cq, i)->turn = 0;
 	cq->unsettled = false;
 	return 0;
@@ -59,10 +55,10 @@ int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
 
 void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq)
 {
-	emu_ref slots = cq->slots;
+	emu_ref *entry = &w->fab->shared.slots[cq - w->fab->cq], slots = *entry;
 
-	cq->slots = 0;
-	emu_pool_free(w->fab, slots, emu_direct_cq_bytes(cq));
+	*entry = 0;
+	emu_pool_free(w->fab, slots, emu_direct_cq_bytes());
 }
 
 static void place(struct emu_world *w, struct emu_cq *cq, uint32_t turn)
@@ -259,8 +255,7 @@ static bool move(struct emu_world *w, const struct delivery *d)
 	struct emu_place from = { w->process, d->wr->sge->addr };
 
 	if (d->wr->length <= SLOT_BYTES &&
-	    d->recv_cq->put - __atomic_load_n(&d->recv_cq->get, __ATOMIC_ACQUIRE) <=
-		    d->recv_cq->slot_mask) {
+	    d->recv_cq->put - __atomic_load_n(&d->recv_cq->get, __ATOMIC_ACQUIRE) <= SLOTS - 1) {
 		fill_slot(w, d);
 		return true;
 	}

@@ -33,7 +33,7 @@ bool emu_direct_quiet(struct nic_world *world);
 /* Slots for a new CQ. */
 int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq);
 void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq);
-size_t emu_direct_cq_bytes(const struct emu_cq *cq);
+size_t emu_direct_cq_bytes(void);
 /* What waits for this process's memory goes there. */
 void emu_direct_place_all(struct emu_world *w);
 

@@ -96,9 +96,7 @@ struct emu_cq {
 	uint32_t limit;    /* accepted now, <= depth */
 	uint16_t adapter;
 	bool armed;
-	bool unsettled; /* direct.h, as are the slots; in a shared fabric only */
-	uint32_t slot_mask;
-	emu_ref slots;
+	bool unsettled; /* direct.h; in a shared fabric only */
 };
 
 /* A receive work request on a queue; sge follow. */
@@ -370,6 +368,7 @@ struct emu_shared {
 	char trace_path[256]; /* where its trace goes in the end; empty: nowhere */
 	uint32_t processes;
 	struct emu_section section;
+	emu_ref slots[EMU_CQS + 1]; /* of each CQ: direct.c */
 	struct emu_process process[EMU_PROCESSES + 1];
 	struct emu_lockstep lockstep;
 };

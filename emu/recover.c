@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "recover.h"
 
+#include <string.h>
+
 #include "clock.h"
 #include "cm.h"
 #include "direct.h"
@@ -70,15 +72,37 @@ void emu_section_event_done(struct emu_world *w)
 	}
 }
 
+/*
+ * All of it but these fields, which its owner goes on with at this very moment: direct.h.
+ */
+#define BEHIND(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
+
+static void restore(void *to, const void *was, size_t begin, size_t end)
+{
+	memcpy((uint8_t *)to + begin, (const uint8_t *)was + begin, end - begin);
+}
+
+static void restore_but_posts(struct emu_qp *qp, const struct emu_qp *was)
+{
+	size_t put = offsetof(struct emu_qp, rq.put), reaped = offsetof(struct emu_qp, reaped);
+
+	restore(qp, was, 0, put);
+	restore(qp, was, BEHIND(struct emu_qp, rq.put), reaped);
+	restore(qp, was, BEHIND(struct emu_qp, reaped), sizeof(*qp));
+}
+
+static void restore_cq(struct emu_cq *cq, const struct emu_cq *was)
+{
+	restore(cq, was, 0, offsetof(struct emu_cq, get));
+	restore(cq, was, BEHIND(struct emu_cq, get), sizeof(*cq));
+}
+
 /* Lists that the event changed are lost: their blocks may have been freed. */
 static void restore_qp(struct emu_qp *qp, const struct emu_qp *was)
 {
 	struct emu_qp now = *qp;
 
-	*qp = *was;
-	/* Its owner goes on with these: direct.h. */
-	qp->rq.put = now.rq.put;
-	qp->reaped = now.reaped;
+	restore_but_posts(qp, was);
 	if (now.rx != was->rx)
 		qp->rx = qp->rx_count = 0;
 	if (now.parked != was->parked || now.parked_tail != was->parked_tail)
@@ -89,14 +113,6 @@ static void restore_qp(struct emu_qp *qp, const struct emu_qp *was)
 		qp->early = qp->early_tail = 0;
 	if (now.rdma_sge != was->rdma_sge)
 		qp->rdma_sge = 0;
-}
-
-static void restore_cq(struct emu_cq *cq, const struct emu_cq *was)
-{
-	uint32_t get = cq->get;
-
-	*cq = *was;
-	cq->get = get;
 }
 
 static void undo(struct emu_world *w)
