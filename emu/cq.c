@@ -56,7 +56,7 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry = &w->fab->cq[index];
 	entry->ring = ring;
 	entry->mask = cq_mask(depth);
-	entry->put = entry->get = 0;
+	entry->put = entry->get = entry->seen = 0;
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->armed = false;
@@ -121,7 +121,7 @@ void emu_cq_free(struct emu_world *w, uint32_t index)
 
 	w->fab->adapters[cq->adapter].cqs--;
 	cq->ring = 0;
-	if (w->fab->shared.slots[index])
+	if (cq->slots)
 		emu_direct_cq_fini(w, cq);
 	emu_pool_free(w->fab, ring, emu_cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);

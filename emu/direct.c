@@ -16,14 +16,18 @@
 #include "tx.h"
 #include "wire.h"
 
-#define SLOT_BYTES 232u /* of payload: a slot is four cache lines */
+#define SLOT_BYTES 216u /* of payload: a slot is four cache lines */
 #define SLOTS      128u /* of a CQ */
 
+/* A receive's completion and the payload, in place of an entry of the CQ's ring. */
 struct slot {
 	uint64_t addr;
+	uint64_t wr_id;
 	uint32_t length;
 	uint32_t lkey;
-	uint32_t turn; /* the completion it belongs to, as cq->put counts, and one; 0: none */
+	uint32_t qp;
+	uint32_t turn; /* the completion it is, as cq->put counts, and one; 0: none */
+	uint32_t flags;
 	uint32_t unused;
 	uint8_t data[SLOT_BYTES];
 };
@@ -32,7 +36,7 @@ struct slot {
 
 static struct slot *slot_at(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
 {
-	return (struct slot *)emu_at(w, w->fab->shared.slots[cq - w->fab->cq]) + turn % SLOTS;
+	return (struct slot *)emu_at(w, cq->slots) + turn % SLOTS;
 }
 
 size_t emu_direct_cq_bytes(void)
@@ -42,10 +46,8 @@ size_t emu_direct_cq_bytes(void)
 
 int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
 {
-	emu_ref *slots = &w->fab->shared.slots[cq - w->fab->cq];
-
-	*slots = emu_pool_alloc(w->fab, emu_direct_cq_bytes());
-	if (!*slots)
+	cq->slots = emu_pool_alloc(w->fab, emu_direct_cq_bytes());
+	if (!cq->slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < SLOTS; i++)
 		slot_at(w, cq, i)->turn = 0;
@@ -55,24 +57,26 @@ int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
 
 void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq)
 {
-	emu_ref *entry = &w->fab->shared.slots[cq - w->fab->cq], slots = *entry;
+	emu_ref slots = cq->slots;
 
-	*entry = 0;
+	cq->slots = 0;
 	emu_pool_free(w->fab, slots, emu_direct_cq_bytes());
 }
 
-static void place(struct emu_world *w, struct emu_cq *cq, uint32_t turn)
+static bool has_slot(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
 {
-	struct slot *slot = slot_at(w, cq, turn);
+	return slot_at(w, cq, turn)->turn == turn + 1;
+}
+
+/* Once more is as good as once: the buffer is the program's when it has the completion. */
+static void place(struct emu_world *w, const struct slot *slot)
+{
 	uint64_t addr = slot->addr;
 	uint32_t length = slot->length;
 
-	if (__builtin_expect(slot->turn != turn + 1, 1))
-		return;
 	/* The arena is others', too: what they say of this process's memory has to be so. */
 	if (length <= SLOT_BYTES && emu_mr_covers(w, slot->lkey, addr, length))
 		memcpy(emu_memory(addr), slot->data, length);
-	slot->turn = 0;
 }
 
 void emu_direct_place_all(struct emu_world *w)
@@ -83,7 +87,8 @@ void emu_direct_place_all(struct emu_world *w)
 		if (!cq->head.live || !emu_mine(w, cq->adapter))
 			continue;
 		for (uint32_t turn = cq->get; turn != cq->put; turn++)
-			place(w, cq, turn);
+			if (has_slot(w, cq, turn))
+				place(w, slot_at(w, cq, turn));
 	}
 }
 
@@ -99,25 +104,46 @@ static bool is_whole(struct emu_world *w, const struct emu_cq *cq)
 	       !__atomic_load_n(&emu_process(w, w->process)->inbox, __ATOMIC_RELAXED);
 }
 
-static bool get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+static void take_slot(struct emu_world *w, const struct slot *slot, struct nic_wc *wc)
 {
-	uint32_t turn = cq->get;
-	const struct emu_cqe *cqe;
+	uint32_t qp = slot->qp;
 
-	if (__atomic_load_n(&cq->put, __ATOMIC_ACQUIRE) == turn)
-		return false;
-	if (!w->membership->held && !is_whole(w, cq))
-		return false;
-	place(w, cq, turn);
-	cqe = (const struct emu_cqe *)emu_at(w, cq->ring) + (turn & cq->mask);
-	assert(cqe->qp <= EMU_QPS);
+	assert(qp <= EMU_QPS);
+	place(w, slot);
+	*wc = (struct nic_wc){ .wr_id = slot->wr_id,
+			       .qp = &w->qp[qp].base,
+			       .length = slot->length,
+			       .opcode = NIC_OP_RECV,
+			       .status = NIC_WC_SUCCESS,
+			       .flags = (uint8_t)slot->flags };
+}
+
+static void take_entry(struct emu_world *w, const struct emu_cqe *cqe, struct nic_wc *wc)
+{
+	uint32_t qp = cqe->qp;
+
+	assert(qp <= EMU_QPS);
 	*wc = (struct nic_wc){ .wr_id = cqe->wr_id,
-			       .qp = &w->qp[cqe->qp].base,
+			       .qp = &w->qp[qp].base,
 			       .length = cqe->length,
 			       .opcode = cqe->opcode,
 			       .status = cqe->status,
 			       .flags = cqe->flags };
+}
+
+static bool get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+{
+	uint32_t turn = cq->get, put = __atomic_load_n(&cq->put, __ATOMIC_ACQUIRE);
+
+	if (put == turn || (!w->membership->held && !is_whole(w, cq)))
+		return false;
+	if (has_slot(w, cq, turn))
+		take_slot(w, slot_at(w, cq, turn), wc);
+	else
+		take_entry(w, (const struct emu_cqe *)emu_at(w, cq->ring) + (turn & cq->mask), wc);
 	__atomic_store_n(&cq->get, turn + 1, __ATOMIC_RELEASE);
+	if (put != turn + 1)
+		__builtin_prefetch(slot_at(w, cq, turn + 1));
 	return true;
 }
 
@@ -196,6 +222,7 @@ struct delivery {
 	const struct emu_rwqe *rwqe;
 	struct emu_cq *send_cq, *recv_cq;
 	const struct nic_send_wr *wr;
+	bool in_slot;
 };
 
 static bool link_is_instant(const struct emu_link *link)
@@ -216,9 +243,17 @@ static bool is_clear(struct emu_world *w, const struct emu_qp *from, const struc
 	       link_is_instant(&fab->links[to->link]);
 }
 
-static bool has_room(const struct emu_cq *cq)
+/* The owner's line is looked at only where what was seen there last will not do. */
+static bool has_room(struct emu_cq *cq, uint32_t limit)
 {
-	return !cq->armed && cq->put - __atomic_load_n(&cq->get, __ATOMIC_ACQUIRE) < cq->limit;
+	if (cq->put - cq->seen >= limit)
+		cq->seen = __atomic_load_n(&cq->get, __ATOMIC_ACQUIRE);
+	return cq->put - cq->seen < limit;
+}
+
+static bool is_ready(struct emu_cq *cq)
+{
+	return !cq->armed && has_room(cq, cq->limit);
 }
 
 /* The receive that is next. */
@@ -237,25 +272,34 @@ static bool find_receive(struct emu_world *w, struct delivery *d)
 	       d->wr->length <= d->rwqe->sge[0].length;
 }
 
+static uint8_t recv_flags(const struct delivery *d)
+{
+	return (uint8_t)((d->rwqe->flags & NIC_WR_QUIET) | (d->wr->flags & NIC_WR_SOLICITED));
+}
+
 static void fill_slot(struct emu_world *w, const struct delivery *d)
 {
-	struct slot *slot = slot_at(w, d->recv_cq, d->recv_cq->put);
+	uint32_t turn = d->recv_cq->put;
+	struct slot *slot = slot_at(w, d->recv_cq, turn);
 
 	slot->addr = d->rwqe->sge[0].addr;
 	slot->lkey = d->rwqe->sge[0].lkey;
 	slot->length = d->wr->length;
+	slot->wr_id = d->rwqe->wr_id;
+	slot->qp = emu_qp_index(w, d->to);
+	slot->flags = recv_flags(d);
 	memcpy(slot->data, emu_memory(d->wr->sge->addr), d->wr->length);
-	slot->turn = d->recv_cq->put + 1;
+	slot->turn = turn + 1;
 }
 
 /* The payload is in a slot, or in place. */
-static bool move(struct emu_world *w, const struct delivery *d)
+static bool move(struct emu_world *w, struct delivery *d)
 {
 	struct emu_place to = { emu_process_of(w, d->to->adapter), d->rwqe->sge[0].addr };
 	struct emu_place from = { w->process, d->wr->sge->addr };
 
-	if (d->wr->length <= SLOT_BYTES &&
-	    d->recv_cq->put - __atomic_load_n(&d->recv_cq->get, __ATOMIC_ACQUIRE) <= SLOTS - 1) {
+	d->in_slot = d->wr->length <= SLOT_BYTES && has_room(d->recv_cq, SLOTS);
+	if (d->in_slot) {
 		fill_slot(w, d);
 		return true;
 	}
@@ -266,7 +310,7 @@ static bool move(struct emu_world *w, const struct delivery *d)
 /* What emu_direct_undo needs. */
 static void keep(struct emu_world *w, const struct delivery *d)
 {
-	struct emu_delivery *kept = &w->fab->shared.section.delivery;
+	struct emu_delivery *kept = &emu_process(w, w->process)->delivery;
 
 	kept->qp = emu_qp_index(w, d->to);
 	kept->get = d->wq->get;
@@ -277,28 +321,38 @@ static void keep(struct emu_world *w, const struct delivery *d)
 	kept->put = d->recv_cq->put;
 	__asm__ volatile("" ::: "memory");
 	kept->running = true;
-	emu_cq_unsettle(d->recv_cq);
-}
-
-static void settle(struct emu_world *w, const struct delivery *d)
-{
 	__asm__ volatile("" ::: "memory");
-	w->fab->shared.section.delivery.running = false;
-	__asm__ volatile("" ::: "memory");
-	emu_cq_settle(d->recv_cq);
 }
 
 static void receive(struct emu_world *w, const struct delivery *d)
 {
 	struct emu_qp *to = d->to;
+	struct emu_cqe *cqe;
 
 	d->wq->get++;
 	to->taken++;
 	to->rx_taken = ++to->rx_completed;
 	to->rx_next++;
-	emu_cq_push(w, to->recv_cq, emu_qp_index(w, to), d->rwqe->wr_id, d->wr->length, NIC_OP_RECV,
-		    NIC_WC_SUCCESS,
-		    (d->rwqe->flags & NIC_WR_QUIET) | (d->wr->flags & NIC_WR_SOLICITED));
+	if (d->in_slot)
+		return;
+	cqe = (struct emu_cqe *)emu_at(w, d->recv_cq->ring) + (d->recv_cq->put & d->recv_cq->mask);
+	*cqe = (struct emu_cqe){ .wr_id = d->rwqe->wr_id,
+				 .qp = emu_qp_index(w, to),
+				 .length = d->wr->length,
+				 .opcode = NIC_OP_RECV,
+				 .status = NIC_WC_SUCCESS,
+				 .flags = recv_flags(d) };
+}
+
+/*
+ * With this one store it is delivered. The owner may look at that line all the time: every store to it costs
+ * a way there and back.
+ */
+static void complete(struct emu_world *w, const struct delivery *d)
+{
+	__atomic_store_n(&d->recv_cq->put, d->recv_cq->put + 1, __ATOMIC_RELEASE);
+	__asm__ volatile("" ::: "memory");
+	emu_process(w, w->process)->delivery.running = false;
 }
 
 /* It was never on the wire; the number of the request, and those of its packets, are counted. */
@@ -321,6 +375,20 @@ static void acknowledge(struct emu_world *w, const struct delivery *d)
 			    NIC_OP_SEND, NIC_WC_SUCCESS, d->wr->flags & NIC_WR_QUIET);
 }
 
+/* To be written soon: other processes' caches are asked for all of it at once. */
+static void expect(const void *what, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += EMU_LINE)
+		__builtin_prefetch((const uint8_t *)what + i, 1);
+}
+
+static void expect_delivery(struct emu_world *w, const struct emu_qp *from)
+{
+	const struct emu_qp *to = emu_qp_at(w, from->peer);
+
+	expect(to, offsetof(struct emu_qp, pd));
+}
+
 static bool deliver(struct emu_world *w, struct emu_qp *from, const struct nic_send_wr *wr)
 {
 	struct emu_fabric *fab = w->fab;
@@ -331,13 +399,14 @@ static bool deliver(struct emu_world *w, struct emu_qp *from, const struct nic_s
 
 	d.recv_cq = &fab->cq[d.to->recv_cq];
 	/* Entry 0 of the table stands for no CQ: it never has room. */
-	if (!is_clear(w, from, d.to) || !has_room(d.send_cq) || !has_room(d.recv_cq) ||
-	    !find_receive(w, &d) || !move(w, &d))
+	if (!is_clear(w, from, d.to) || d.send_cq == d.recv_cq || !is_ready(d.send_cq) ||
+	    !is_ready(d.recv_cq) || !find_receive(w, &d) || !move(w, &d))
 		return false;
 	keep(w, &d);
 	receive(w, &d);
+	complete(w, &d);
 	acknowledge(w, &d);
-	settle(w, &d);
+	expect(slot_at(w, d.recv_cq, d.recv_cq->put), sizeof(struct slot) / 2);
 	return true;
 }
 
@@ -351,32 +420,41 @@ int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	if (wr->opcode != NIC_OP_SEND || (wr->flags & NIC_WR_FENCE) || wr->num_sge != 1 ||
 	    wr->length == 0)
 		return -EAGAIN;
+	expect_delivery(w, emu_local_qp(base)->entry);
 	emu_shared_take(w);
 	done = deliver(w, emu_local_qp(base)->entry, wr);
-	emu_shared_release(w);
+	emu_shared_let_go(w);
 	return done ? 0 : -EAGAIN;
 }
 
 /* ---- death ---- */
 
-void emu_direct_undo(struct emu_world *w)
+static void undo(struct emu_world *w, const struct emu_delivery *kept)
 {
 	struct emu_fabric *fab = w->fab;
-	struct emu_delivery *kept = &fab->shared.section.delivery;
-	if (kept->running && kept->qp <= EMU_QPS) {
-		struct emu_qp *to = emu_qp_at(w, kept->qp);
-		struct emu_wq *wq = to->srq ? &fab->srq[to->srq].wq : &to->rq;
-		struct emu_cq *cq = &fab->cq[to->recv_cq];
+	struct emu_qp *to = emu_qp_at(w, kept->qp);
+	struct emu_wq *wq = to->srq ? &fab->srq[to->srq].wq : &to->rq;
+	struct emu_cq *cq = &fab->cq[to->recv_cq];
 
-		wq->get = kept->get;
-		to->taken = kept->taken;
-		to->rx_taken = kept->rx_taken;
-		to->rx_completed = kept->rx_completed;
-		to->rx_next = kept->rx_next;
-		cq->put = kept->put;
-		slot_at(w, cq, kept->put)->turn = 0;
+	if (cq->put != kept->put)
+		return; /* it is delivered */
+	wq->get = kept->get;
+	to->taken = kept->taken;
+	to->rx_taken = kept->rx_taken;
+	to->rx_completed = kept->rx_completed;
+	to->rx_next = kept->rx_next;
+	slot_at(w, cq, kept->put)->turn = 0;
+}
+
+void emu_direct_undo(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		struct emu_delivery *kept = &emu_process(w, i)->delivery;
+
+		if (kept->running && kept->qp <= EMU_QPS)
+			undo(w, kept);
+		kept->running = false;
 	}
-	kept->running = false;
-	for (uint32_t i = 1; i <= fab->cqs.high; i++)
-		fab->cq[i].unsettled = false;
+	for (uint32_t i = 1; i <= w->fab->cqs.high; i++)
+		w->fab->cq[i].unsettled = false;
 }

@@ -37,7 +37,7 @@ size_t emu_direct_cq_bytes(void);
 /* What waits for this process's memory goes there. */
 void emu_direct_place_all(struct emu_world *w);
 
-/* A process died with the lock: what it was about to deliver is not delivered. */
+/* A process died with the lock: what it was about to deliver is not delivered, or is. */
 void emu_direct_undo(struct emu_world *w);
 
 static inline void emu_cq_unsettle(struct emu_cq *cq)

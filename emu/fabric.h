@@ -40,6 +40,9 @@
 		kept_;                         \
 	})
 
+/* What one process writes all the time, away from what others do. */
+#define EMU_OWN_LINE _Alignas(EMU_LINE)
+
 typedef uint32_t emu_ref; /* a block of the pool; 0: none */
 
 /* First member of every table entry. */
@@ -88,15 +91,18 @@ struct emu_cqe {
 };
 
 struct emu_cq {
-	struct emu_head head;
+	EMU_OWN_LINE struct emu_head head;
 	emu_ref ring; /* struct emu_cqe[mask + 1] */
 	uint32_t mask;
-	uint32_t put, get; /* free-running */
-	uint32_t depth;    /* asked for, exact */
-	uint32_t limit;    /* accepted now, <= depth */
+	uint32_t put;   /* free-running, as get is */
+	uint32_t depth; /* asked for, exact */
+	uint32_t limit; /* accepted now, <= depth */
 	uint16_t adapter;
 	bool armed;
-	bool unsettled; /* direct.h; in a shared fabric only */
+	bool unsettled; /* direct.h, as are the slots; in a shared fabric only */
+	emu_ref slots;
+	uint32_t seen;             /* of get, lately, by who adds completions */
+	EMU_OWN_LINE uint32_t get; /* alone: the owner's to write */
 };
 
 /* A receive work request on a queue; sge follow. */
@@ -194,18 +200,18 @@ struct emu_hold_rule {
 
 struct emu_qp {
 	struct emu_head head;
-	struct emu_wq sq, rq; /* sq.get: oldest unacknowledged */
-	uint32_t sq_next;     /* next to transmit */
-	uint32_t rx_next;     /* work request of the peer expected next (in order) */
+	struct emu_wq sq, rq;            /* sq.get: oldest unacknowledged */
+	uint32_t sq_next;                /* next to transmit */
+	uint32_t rx_next;                /* work request of the peer expected next (in order) */
+	uint32_t rx_taken, rx_completed; /* numbers among the peer's Sends */
+	uint32_t taken, reaped;          /* receive buffers; unreaped is the difference */
 	uint32_t pd, send_cq, recv_cq, srq;
 	uint32_t name;
 	uint32_t epoch; /* of the connection: events of an earlier one are stale */
 	uint32_t peer, peer_epoch;
-	uint32_t conn;                   /* request under way, active side */
-	uint32_t rx_taken, rx_completed; /* numbers among the peer's Sends */
-	uint32_t taken, reaped;          /* receive buffers; unreaped is the difference */
-	int32_t soft, hard;              /* NIC_LIMIT_NONE: disarmed or fired */
-	emu_ref rx;                      /* list of struct emu_rx, by message number */
+	uint32_t conn;      /* request under way, active side */
+	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
+	emu_ref rx;         /* list of struct emu_rx, by message number */
 	uint32_t rx_count;
 	emu_ref parked,
 		parked_tail;     /* list of struct emu_held: packets that came before their turn */
@@ -311,9 +317,18 @@ struct emu_rule {
 	uint64_t seen, fired;
 };
 
+/* A QP that a message is delivered to, its receive queue and its CQ, as they were before: direct.h. */
+struct emu_delivery {
+	bool running;
+	uint32_t qp;
+	uint32_t get; /* of the queue that has the receive */
+	uint32_t taken, rx_taken, rx_completed, rx_next;
+	uint32_t put; /* of the CQ */
+};
+
 /* A process that takes part in a shared fabric: shared.h. */
 struct emu_process {
-	bool used;
+	EMU_OWN_LINE bool used;
 	bool overrun; /* an upcall for it found no memory */
 	int32_t pid;
 	uint32_t bell;             /* a futex: it grows when the process is to look */
@@ -324,6 +339,7 @@ struct emu_process {
 	uint64_t probe; /* where it keeps `nonce`: who reads it there reaches its memory */
 	uint64_t nonce;
 	char node[EMU_NAME];
+	EMU_OWN_LINE struct emu_delivery delivery; /* that is under way */
 };
 
 /* A QP and what it works with, as they were before an event ran. */
@@ -334,41 +350,30 @@ struct emu_kept {
 	struct emu_srq srq;
 };
 
-/* A QP that a message is delivered to, its receive queue and its CQ, as they were before: direct.h. */
-struct emu_delivery {
-	bool running;
-	uint32_t qp;
-	uint32_t get; /* of the queue that has the receive */
-	uint32_t taken, rx_taken, rx_completed, rx_next;
-	uint32_t put; /* of the CQ */
-};
-
 /* What was there when the lock was let go last, and before the event that is running: recover.h. */
 struct emu_section {
 	uint64_t sequence;
 	uint32_t events;
 	uint32_t observed;
-	uint16_t holder; /* process that has the lock; 0: it changes nothing */
-	uint32_t qps;    /* of kept */
+	uint32_t qps; /* of kept */
 	struct emu_kept kept[2];
 	bool running; /* this event, which is on no queue any more */
 	struct emu_event event;
-	struct emu_delivery delivery;
 };
 
 /* What makes a fabric one of several processes; all zero in a private one. */
 struct emu_shared {
 	uint64_t magic; /* set when the rest is ready to be joined */
 	uint64_t layout;
-	pthread_mutex_t lock;
-	uint64_t mono_base;   /* monotonic time at virtual 0 */
-	bool clock_runs;      /* mono_base is set */
-	bool stays;           /* when the last process leaves */
-	bool gone;            /* nobody joins any more */
-	char trace_path[256]; /* where its trace goes in the end; empty: nowhere */
+	EMU_OWN_LINE pthread_mutex_t lock;
+	uint16_t holder;                 /* process that has the lock; 0: it changes nothing */
+	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0 */
+	bool clock_runs;                 /* mono_base is set */
+	bool stays;                      /* when the last process leaves */
+	bool gone;                       /* nobody joins any more */
+	char trace_path[256];            /* where its trace goes in the end; empty: nowhere */
 	uint32_t processes;
 	struct emu_section section;
-	emu_ref slots[EMU_CQS + 1]; /* of each CQ: direct.c */
 	struct emu_process process[EMU_PROCESSES + 1];
 	struct emu_lockstep lockstep;
 };

@@ -11,6 +11,7 @@
 #define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */
 #define EMU_TRACE_BYTES    (256ul << 20)
 #define EMU_PAGE           4096u
+#define EMU_LINE           64u /* of a cache */
 #define EMU_POOL_BYTES     (4ul << 30)
 #define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
 #define EMU_POOL_CLASSES   128u

@@ -107,7 +107,7 @@ static void add_used(struct emu_world *w, struct blocks *all)
 		if (!fab->cq[i].head.live)
 			continue;
 		add_bytes(all, fab->cq[i].ring, emu_cq_bytes(fab->cq[i].mask));
-		add_bytes(all, fab->shared.slots[i], emu_direct_cq_bytes());
+		add_bytes(all, fab->cq[i].slots, emu_direct_cq_bytes());
 	}
 	for (uint32_t i = 0; i < (EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1); i++)
 		add_held(w, all, fab->links[i].held);

@@ -24,7 +24,7 @@ void emu_section_end(struct emu_world *w)
 	s->events = fab->events;
 	s->sequence = fab->sequence;
 	s->observed = fab->observed;
-	s->holder = 0;
+	fab->shared.holder = 0;
 }
 
 static void keep(struct emu_world *w, struct emu_section *s, uint32_t index)

@@ -93,14 +93,14 @@ static int lock_soon(pthread_mutex_t *lock)
 /* Who had it died with it. */
 static EMU_COLD void recover(struct emu_world *w)
 {
-	uint16_t holder = w->fab->shared.section.holder;
+	uint16_t holder = w->fab->shared.holder;
 	struct emu_reclaim kept;
 
 	emu_reclaim_begin(w, &kept);
 	emu_recover(w);
 	emu_section_end(w);
 	/* Should this one die, too, the other is still to be buried. */
-	w->fab->shared.section.holder = holder;
+	w->fab->shared.holder = holder;
 	/* The kernel tells of its death before it lets go of its byte of the file. */
 	if (holder && emu_process(w, holder)->used)
 		emu_shared_bury(w, holder);
@@ -121,7 +121,7 @@ void emu_shared_take(struct emu_world *w)
 		pthread_mutex_consistent(&w->fab->shared.lock);
 		recover(w);
 	}
-	w->fab->shared.section.holder = w->process;
+	w->fab->shared.holder = w->process;
 }
 
 static void wake(struct emu_process *p, uint32_t whom)
@@ -155,6 +155,21 @@ void emu_shared_release(struct emu_world *w)
 		wake(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
 	for (; idlers; idlers &= idlers - 1)
 		wake(emu_process(w, (uint16_t)__builtin_ctzl(idlers) + 1), IDLERS);
+}
+
+/* The lines of the section and of the rest stay in the caches of all. */
+void emu_shared_let_go(struct emu_world *w)
+{
+	const struct emu_section *section = &w->fab->shared.section;
+
+	if (w->membership->ring || section->sequence != w->fab->sequence ||
+	    section->events != w->fab->events) {
+		emu_shared_release(w);
+		return;
+	}
+	w->membership->held = false;
+	w->fab->shared.holder = 0;
+	pthread_mutex_unlock(&w->fab->shared.lock);
 }
 
 bool emu_shared(struct nic_world *world)

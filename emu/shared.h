@@ -69,6 +69,8 @@ void emu_shared_watch(struct nic_world *world, uint64_t now);
 /* The lock alone: the inbox stays as it is. */
 void emu_shared_take(struct emu_world *w);
 void emu_shared_release(struct emu_world *w);
+/* The same, by one who has changed nothing that recover.h looks after. */
+void emu_shared_let_go(struct emu_world *w);
 
 /* The process that an event is for; 0: this one. */
 uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event);
