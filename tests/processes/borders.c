@@ -18,6 +18,7 @@
 #define QUALIFIER  7900
 #define TIMEOUT_US 30000000
 #define LOOK_US    5000
+#define LOOKS      2000
 #define REGION     4096 /* bytes of each, and between them as many that are nobody's */
 #define PIECE      64
 #define CANARY     0xa5
@@ -211,6 +212,9 @@ static bool try_reach(struct peer *peer, struct shared *shared, const struct rea
 	expect_event(peer->connect, reach->allowed ? DAT_CONNECTION_EVENT_DISCONNECTED
 						   : DAT_CONNECTION_EVENT_BROKEN);
 	pair_check(dat_ep_reset(peer->ep), "dat_ep_reset");
+	/* Through the arena, its owner puts it there: soon. */
+	for (int i = 0; reach->allowed && i < LOOKS && !untouched(shared, reach); i++)
+		usleep(LOOK_US);
 	got = mine[0] == CANARY && mine[PIECE - 1] == CANARY;
 	return status == (reach->allowed ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS) &&
 	       got == (reach->allowed && reach->read) && untouched(shared, reach);
