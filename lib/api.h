@@ -162,6 +162,8 @@ DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 DAT_RETURN dat__ep_post_recv_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				DAT_COMPLETION_FLAGS completion_flags);
+DAT_RETURN dat__srq_post_recv_hw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
 /* Where they may not go around the lock: agent.h. */
 DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_careful(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,

@@ -88,7 +88,7 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
 }
 
 /*
- * The piece of an LMR that an Endpoint posted from, or into, last: checked once, so that the next post from it is
+ * The piece of an LMR that an Endpoint or SRQ posted from, or into, last: checked once, so that the next post from it is
  * checked by its bounds. It closes when the LMR goes, and when what it was checked for changes.
  */
 struct lmr_window {

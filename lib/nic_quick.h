@@ -2,8 +2,8 @@
 /*
  * nic_quick.h - the quick ways of a backend whose lock is biased (bias.h), a part of the door: nic.h includes it.
  *
- * What lib wants of it with every message, without a struct in between and by one call. Such a backend's QPs
- * and CQs begin with the structs below. It puts other functions there as it likes: those for the state it is in. No
+ * What lib wants of it with every message, without a struct in between and by one call. Such a backend's QPs, CQs
+ * and SRQs begin with the structs below. It puts other functions there as it likes: those for the state it is in. No
  * decorator is asked: while there is one, lib calls none of these.
  */
 #ifndef LIB_NIC_QUICK_H
@@ -27,6 +27,13 @@ struct nic_quick_cq {
 	const struct nic_wc *(*next)(struct nic_cq *cq);
 };
 
+struct nic_quick_srq {
+	struct nic_srq srq;
+	/* srq_post of the same kind. */
+	int (*recv_one)(struct nic_srq *srq, uint64_t wr_id, uint64_t addr, uint32_t length,
+			uint32_t lkey);
+};
+
 static inline int nic_send_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
 			       uint32_t lkey)
 {
@@ -39,6 +46,13 @@ static inline int nic_recv_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr,
 {
 	return nic_container_of(qp, struct nic_quick_qp, qp)
 		->recv_one(qp, wr_id, addr, length, lkey);
+}
+
+static inline int nic_srq_recv_one(struct nic_srq *srq, uint64_t wr_id, uint64_t addr,
+				   uint32_t length, uint32_t lkey)
+{
+	return nic_container_of(srq, struct nic_quick_srq, srq)
+		->recv_one(srq, wr_id, addr, length, lkey);
 }
 
 static inline const struct nic_wc *nic_cq_next(struct nic_cq *cq)

@@ -43,6 +43,7 @@ enum obj_quick {
 	OBJ_QUICK_SEND = 1u << 0, /* ep_update_quick */
 	OBJ_QUICK_RECV = 1u << 1,
 	OBJ_QUICK_DEQUEUE = 1u << 2, /* evd_update_quick */
+	OBJ_QUICK_SRQ = 1u << 3,     /* any SRQ */
 };
 
 TAILQ_HEAD(obj_list, obj);

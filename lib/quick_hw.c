@@ -22,6 +22,7 @@ void quick_hw_choose(struct backend *b, bool careful)
 	b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful : dat__evd_dequeue_hw;
 	b->provider.ep_post_send_func = careful ? dat__ep_post_send_careful : dat__ep_post_send_hw;
 	b->provider.ep_post_recv_func = careful ? dat__ep_post_recv_careful : dat__ep_post_recv_hw;
+	b->provider.srq_post_recv_func = careful ? dat__srq_post_recv : dat__srq_post_recv_hw;
 }
 
 /* Inside, the object if the call is a quick one on it, else NULL. */
@@ -122,6 +123,55 @@ DAT_RETURN dat__ep_post_recv_hw(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LM
 		    lmr_window_covers(&ep->recv_window, iov)))
 		return recv_other(handle, segments, iov, cookie, flags);
 	return recv_one(ep, iov, cookie);
+}
+
+static COLD DAT_RETURN srq_refused(struct srq *srq, int err)
+{
+	srq->outstanding--;
+	return leave(nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ)));
+}
+
+static inline DAT_RETURN srq_recv_one(struct srq *srq, const DAT_LMR_TRIPLET *iov,
+				      DAT_DTO_COOKIE cookie)
+{
+	int err;
+
+	srq->outstanding++;
+	err = nic_srq_recv_one(srq->nic, cookie.as_64, iov->virtual_address,
+			       (uint32_t)iov->segment_length, srq->window.lkey);
+	return LIKELY(!err) ? leave(DAT_SUCCESS) : srq_refused(srq, err);
+}
+
+static inline bool srq_is_usual(const struct srq *srq, DAT_COUNT segments,
+				const DAT_LMR_TRIPLET *iov)
+{
+	return dto_is_usual(segments, iov, DAT_COMPLETION_DEFAULT_FLAG) &&
+	       srq->outstanding < srq->max_recv_dtos;
+}
+
+static COLD DAT_RETURN srq_recv_other(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
+				      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	struct srq *srq = bias_enter(BIAS) ? obj_as(struct srq, find(handle, OBJ_QUICK_SRQ)) : NULL;
+
+	if (srq && srq_is_usual(srq, segments, iov) && srq_move_window(srq, iov))
+		return srq_recv_one(srq, iov, cookie);
+	bias_leave();
+	return dat__srq_post_recv(handle, segments, iov, cookie);
+}
+
+DAT_RETURN dat__srq_post_recv_hw(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				 DAT_DTO_COOKIE cookie)
+{
+	struct srq *srq;
+
+	if (!LIKELY(bias_enter(BIAS)))
+		return srq_recv_other(handle, segments, iov, cookie);
+	srq = obj_as(struct srq, find(handle, OBJ_QUICK_SRQ));
+	if (!LIKELY(srq && srq_is_usual(srq, segments, iov) &&
+		    lmr_window_covers(&srq->window, iov)))
+		return srq_recv_other(handle, segments, iov, cookie);
+	return srq_recv_one(srq, iov, cookie);
 }
 
 /* ---- dequeue ---- */

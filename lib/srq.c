@@ -111,6 +111,7 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle, const DA
 	ret = obj_init(&srq->obj, ia, DAT_HANDLE_TYPE_SRQ);
 	if (ret != DAT_SUCCESS)
 		goto destroy_nic;
+	srq->obj.quick = OBJ_QUICK_SRQ;
 	pz->users++;
 	obj_trace(srq, "create max=%d low=%d", srq->max_recv_dtos, attr->low_watermark);
 	arm(srq, attr->low_watermark);
@@ -141,6 +142,7 @@ void srq_destroy(struct srq *srq)
 {
 	obj_trace(srq, "free");
 	async_drop(&srq->low);
+	lmr_window_close(&srq->window);
 	srq_ops(srq)->srq_destroy(srq->nic);
 	srq->pz->users--;
 	obj_fini(&srq->obj);
@@ -191,6 +193,14 @@ static DAT_RETURN post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR
 	obj_trace(srq, "post_recv bytes=%lu segments=%d available=%d outstanding=%d", length,
 		  segments, available(srq), srq->outstanding);
 	return DAT_SUCCESS;
+}
+
+COLD bool srq_move_window(struct srq *srq, const DAT_LMR_TRIPLET *iov)
+{
+	struct lmr_need need = { .pz = srq->pz, .privileges = LMR_NEED_WRITE };
+	const struct adapter *adapter = obj_adapter(&srq->obj);
+
+	return lmr_window_move(&srq->window, adapter, &need, adapter->attr.max_msg_size, iov);
 }
 
 DAT_RETURN dat__srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,

@@ -13,6 +13,7 @@
 #define LIB_SRQ_H
 
 #include "evd.h"
+#include "lmr.h"
 
 struct pz;
 
@@ -26,9 +27,12 @@ struct srq {
 	unsigned int eps;
 	bool armed;
 	struct async_note low;
+	struct lmr_window window;
 };
 
 void srq_destroy(struct srq *srq);
+/* See dto.h: dto_move_recv_window. */
+bool srq_move_window(struct srq *srq, const DAT_LMR_TRIPLET *iov);
 /* Upcall: a taking left fewer than the armed limit. */
 void srq_on_limit(void *srq_ctx);
 /* " srq=... available=... outstanding=..." for a trace line. */

@@ -68,14 +68,13 @@ static HW_COLD void look_at_marks(struct hw_qp *qp, struct nic_wc *wc)
 	}
 }
 
-static struct hw_qp *take_srq_slot(struct hw_srq_slot *slot, struct hw_cq *cq, uint32_t qp_num)
+static void free_srq_slot(struct hw_srq *srq, struct hw_slot *slot)
 {
-	struct hw_srq *srq = slot->slot.srq;
+	struct hw_srq_slot *free = (struct hw_srq_slot *)slot;
 
 	srq->posted--;
-	slot->next = srq->free;
-	srq->free = slot;
-	return hw_qp_by_number(hw_nic(cq->base.nic), qp_num);
+	free->next = srq->free;
+	srq->free = free;
 }
 
 static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, struct nic_wc *wc,
@@ -84,12 +83,13 @@ static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, stru
 	struct hw_srq *srq = NULL;
 	struct hw_qp *qp;
 
-	if (slot->wc.qp) {
+	if (slot->wc.own != HW_USUAL_SRQ) {
 		qp = hw_qp(slot->wc.qp);
 		qp->rq.end++;
 	} else {
 		srq = slot->srq;
-		qp = take_srq_slot((struct hw_srq_slot *)slot, cq, verbs->qp_num);
+		free_srq_slot(srq, slot);
+		qp = hw_qp_by_number(hw_nic(cq->base.nic), verbs->qp_num);
 		/* Of a QP that is gone: its completions were thrown away with it. */
 		if (HW_UNLIKELY(!qp))
 			return false;
@@ -142,6 +142,24 @@ bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc
 	return true;
 }
 
+/* Of an SRQ: of the QP that took it, if nobody watches how many are left. Or unusual. */
+static __attribute__((noinline)) const struct nic_wc *next_other(struct hw_cq *cq)
+{
+	struct hw_slot *slot = (struct hw_slot *)(uintptr_t)cq->polled.wr_id;
+	struct hw_qp *qp;
+
+	if (cq->polled.status != IBV_WC_SUCCESS || slot->wc.own != HW_USUAL_SRQ || slot->srq->limit)
+		return hw_cq_unusual(cq);
+	qp = hw_qp_by_number(hw_nic(cq->base.nic), cq->polled.qp_num);
+	if (!qp)
+		return hw_cq_unusual(cq);
+	free_srq_slot(slot->srq, slot);
+	qp->taken++;
+	slot->wc.qp = &qp->base;
+	slot->wc.length = cq->polled.byte_len;
+	return &slot->wc;
+}
+
 /* Where nothing is unusual, this is all that hw_complete comes to. */
 const struct nic_wc *hw_cq_next(struct nic_cq *base)
 {
@@ -152,7 +170,7 @@ const struct nic_wc *hw_cq_next(struct nic_cq *base)
 		return NULL;
 	slot = (struct hw_slot *)(uintptr_t)cq->polled.wr_id;
 	if (HW_UNLIKELY(cq->polled.status != IBV_WC_SUCCESS))
-		return hw_cq_unusual(cq);
+		return next_other(cq);
 	if (slot->wc.own == HW_USUAL_RECV) {
 		hw_qp(slot->wc.qp)->rq.end++;
 		hw_qp(slot->wc.qp)->taken++;
@@ -160,7 +178,7 @@ const struct nic_wc *hw_cq_next(struct nic_cq *base)
 		return &slot->wc;
 	}
 	if (HW_UNLIKELY(slot->wc.own != HW_USUAL_REQUEST))
-		return hw_cq_unusual(cq);
+		return next_other(cq);
 	hw_qp(slot->wc.qp)->sq.end++;
 	return &slot->wc;
 }

@@ -132,7 +132,7 @@ struct hw_mw {
  */
 struct hw_slot {
 	struct nic_wc
-		wc; /* qp NULL: of an SRQ; flags: of the request, all of them; own: enum hw_kind */
+		wc; /* qp: none if of an SRQ; flags: of the request, all of them; own: enum hw_kind */
 	union {
 		struct hw_srq *srq;
 		struct hw_bind *bind;
@@ -146,6 +146,7 @@ enum hw_kind {
 	HW_UNUSUAL,
 	HW_USUAL_REQUEST,
 	HW_USUAL_RECV,
+	HW_USUAL_SRQ, /* always, of an SRQ's */
 };
 
 struct hw_srq_slot {
@@ -195,8 +196,14 @@ struct hw_srq_chunk {
 };
 
 struct hw_srq {
-	struct nic_srq base;
+	union {
+		struct nic_srq base;
+		struct nic_quick_srq quick;
+	};
 	struct ibv_srq *verbs;
+	struct ibv_recv_wr wr; /* the usual, but for what is different each time */
+	struct ibv_sge sge;
+	struct ibv_recv_wr *bad;
 	uint32_t max_wr;   /* as lib has it */
 	uint32_t capacity; /* the device's and ours */
 	uint32_t posted;   /* not completed */

@@ -22,6 +22,7 @@ static bool add_slots(struct hw_srq *srq, uint32_t n)
 	for (uint32_t i = n; i-- > 0;) {
 		chunk->slots[i].slot.srq = srq;
 		chunk->slots[i].slot.wc.opcode = NIC_OP_RECV;
+		chunk->slots[i].slot.wc.own = HW_USUAL_SRQ;
 		chunk->slots[i].next = srq->free;
 		srq->free = &chunk->slots[i];
 	}
@@ -51,6 +52,45 @@ static uint32_t capacity_for(const struct hw_nic *n, uint32_t max_wr)
 	return room < most ? room : most;
 }
 
+/* ---- posting ---- */
+
+static inline int post(struct hw_srq *srq, uint64_t wr_id, uint8_t flags, struct ibv_recv_wr *wr)
+{
+	struct hw_srq_slot *slot = srq->free;
+	int err;
+
+	if (HW_UNLIKELY(!slot))
+		return -EAGAIN;
+	slot->slot.wc.wr_id = wr_id;
+	slot->slot.wc.flags = flags;
+	wr->wr_id = (uintptr_t)slot;
+	err = ibv_post_srq_recv(srq->verbs, wr, &srq->bad);
+	if (HW_UNLIKELY(err))
+		return hw_error(err) == -ENOMEM ? -EAGAIN : hw_error(err);
+	srq->free = slot->next;
+	srq->posted++;
+	return 0;
+}
+
+int hw_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
+{
+	struct ibv_recv_wr verbs = { .sg_list = (struct ibv_sge *)(uintptr_t)wr->sge,
+				     .num_sge = wr->num_sge };
+
+	return post(hw_srq(base), wr->wr_id, (uint8_t)wr->flags, &verbs);
+}
+
+static int recv_one(struct nic_srq *base, uint64_t wr_id, uint64_t addr, uint32_t length,
+		    uint32_t lkey)
+{
+	struct hw_srq *srq = hw_srq(base);
+
+	srq->sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
+	return post(srq, wr_id, 0, &srq->wr);
+}
+
+/* ---- creating, resizing ---- */
+
 int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
 		  struct nic_srq **out)
 {
@@ -68,6 +108,8 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 		return -ENOMEM;
 	srq->base = (struct nic_srq){ .nic = pd->nic, .ctx = ctx };
 	srq->max_wr = max_wr;
+	srq->quick.recv_one = recv_one;
+	srq->wr = (struct ibv_recv_wr){ .sg_list = &srq->sge, .num_sge = 1 };
 	LIST_INIT(&srq->chunks);
 	LIST_INIT(&srq->qps);
 	if (!add_slots(srq, attr.attr.max_wr))
@@ -135,29 +177,6 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 	if (!err)
 		srq->max_wr = max_wr;
 	return err;
-}
-
-int hw_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
-{
-	struct hw_srq *srq = hw_srq(base);
-	struct hw_srq_slot *slot = srq->free;
-	struct ibv_recv_wr verbs, *bad;
-	int err;
-
-	if (!slot)
-		return -EAGAIN;
-	slot->slot.wc.wr_id = wr->wr_id;
-	slot->slot.wc.flags = (uint8_t)wr->flags;
-	verbs.wr_id = (uintptr_t)slot;
-	verbs.next = NULL;
-	verbs.sg_list = (struct ibv_sge *)(uintptr_t)wr->sge;
-	verbs.num_sge = wr->num_sge;
-	err = ibv_post_srq_recv(srq->verbs, &verbs, &bad);
-	if (HW_UNLIKELY(err))
-		return hw_error(err) == -ENOMEM ? -EAGAIN : hw_error(err);
-	srq->free = slot->next;
-	srq->posted++;
-	return 0;
 }
 
 /* ---- its limit ---- */

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quick.h - tests of the calls of every message, for a fabric (test_quick.c) and a device (tests/passthrough). */
+/*
+ * quick.h - tests of the calls of every message, for a fabric (test_quick.c) and a device (tests/passthrough).
+ *
+ * These calls take a short way where messages went well before. Here they did, each time; and what comes then is to be
+ * refused, or to go another way, as if it was the first.
+ */
 #ifndef TESTS_UNIT_QUICK_H
 #define TESTS_UNIT_QUICK_H
 
 #include "tests/support/support.h"
 
+/* Posts on w.a.ep and w.b.ep. */
+DAT_RETURN send_iov(DAT_COUNT n, DAT_LMR_TRIPLET *iov, int flags);
+DAT_RETURN recv_iov(DAT_COUNT n, DAT_LMR_TRIPLET *iov, int flags);
+/* A region of the side's slots first .. first + n - 1. */
+DAT_LMR_HANDLE region(struct side *side, int first, int n, DAT_PZ_HANDLE pz, DAT_LMR_TRIPLET *iov);
+/* One message from and to these segments, of which nothing is left. */
+void message(DAT_LMR_TRIPLET *from, DAT_LMR_TRIPLET *to);
+/* A pair over which messages went already, so often that no call is the first of its kind. */
+void used_pair(DAT_LMR_TRIPLET *from, DAT_LMR_TRIPLET *to);
+
+void quick_memory(Suite *suite);
+/* All of them. */
 void quick_calls(Suite *suite);
 
 #endif /* TESTS_UNIT_QUICK_H */
