@@ -468,6 +468,7 @@ struct emu_world {
 	struct emu_membership *membership;
 	char *trace_file;   /* where the trace goes when the world ends, if that is no plain file */
 	int trace_fd;       /* the file whose pages the trace is; -1: none */
+	bool lockstep;      /* the fabric's processes take turns: lockstep.h */
 	bool following;     /* virtual time follows the monotonic clock */
 	uint64_t mono_base; /* monotonic time at virtual 0, while following */
 

@@ -56,14 +56,14 @@ static bool my_turn(struct emu_world *w)
 
 static bool is_ending(const struct emu_lockstep *ls)
 {
-	return ls->turn && ls->thread[ls->turn].state == EMU_THREAD_ENDING;
+	return ls->thread[emu_turn(ls)].state == EMU_THREAD_ENDING;
 }
 
 /* It has ended as far as its own destructors go; others still call. */
 static struct emu_thread *rise_again(struct emu_world *w)
 {
 	struct emu_lockstep *ls = turns(w);
-	struct emu_thread *t = &ls->thread[ls->turn];
+	struct emu_thread *t = &ls->thread[emu_turn(ls)];
 
 	if (!is_ending(ls) || t->process != w->process || t->tid != self.tid)
 		return NULL;
@@ -74,7 +74,7 @@ static struct emu_thread *rise_again(struct emu_world *w)
 
 static bool any_of(const struct emu_lockstep *ls, uint16_t process)
 {
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].process == process && ls->thread[i].state != EMU_THREAD_NONE)
 			return true;
 	return false;
@@ -83,7 +83,7 @@ static bool any_of(const struct emu_lockstep *ls, uint16_t process)
 static struct emu_thread *take_part(struct emu_world *w)
 {
 	struct emu_lockstep *ls = turns(w);
-	bool late = any_of(ls, w->process) && ls->thread[ls->turn].process != w->process;
+	bool late = any_of(ls, w->process) && ls->thread[emu_turn(ls)].process != w->process;
 	struct emu_thread *t;
 	uint32_t i = 1;
 
@@ -162,10 +162,10 @@ static bool enter_idle(struct emu_world *w)
 	struct emu_lockstep *ls = turns(w);
 
 	w->membership->helper = gettid();
-	if (is_ending(ls) && ls->thread[ls->turn].process == w->process) {
+	if (is_ending(ls) && ls->thread[emu_turn(ls)].process == w->process) {
 		if (!emu_lockstep_has_ended(w))
 			return nap_first(w);
-		ls->thread[ls->turn].state = EMU_THREAD_NONE;
+		ls->thread[emu_turn(ls)].state = EMU_THREAD_NONE;
 		emu_lockstep_number(w);
 		emu_lockstep_pass(w);
 	}

@@ -39,7 +39,22 @@ struct emu_newborn {
 
 static inline bool emu_lockstep(const struct emu_world *w)
 {
-	return w->fab->shared.lockstep.on;
+	return w->lockstep;
+}
+
+/* As far as what is in the arena makes sense: it is others', too. */
+static inline uint32_t emu_thread_high(const struct emu_lockstep *ls)
+{
+	uint32_t high = __atomic_load_n(&ls->high, __ATOMIC_RELAXED);
+
+	return high <= EMU_THREADS ? high : EMU_THREADS;
+}
+
+static inline uint32_t emu_turn(const struct emu_lockstep *ls)
+{
+	uint32_t turn = __atomic_load_n(&ls->turn, __ATOMIC_RELAXED);
+
+	return turn <= EMU_THREADS ? turn : 0;
 }
 
 /* A fabric is made: it is one of these. */

@@ -31,7 +31,7 @@ static uint32_t count_ready(const struct emu_lockstep *ls)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		n += ls->thread[i].state == EMU_THREAD_READY;
 	return n;
 }
@@ -47,7 +47,7 @@ static uint32_t follower(const struct emu_lockstep *ls, enum emu_thread_state st
 {
 	uint32_t best = 0;
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].state == state && rank(&ls->thread[i]) > than &&
 		    (!best || rank(&ls->thread[i]) < rank(&ls->thread[best])))
 			best = i;
@@ -98,7 +98,7 @@ static uint32_t waiting_of(const struct emu_lockstep *ls, uint16_t process)
 
 bool emu_lockstep_any(const struct emu_lockstep *ls, uint16_t process, enum emu_thread_state state)
 {
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].process == process && ls->thread[i].state == state)
 			return true;
 	return false;
@@ -142,7 +142,7 @@ void emu_lockstep_wake(struct emu_world *w)
 {
 	struct emu_lockstep *ls = turns(w);
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].process == w->process &&
 		    ls->thread[i].state == EMU_THREAD_WAITING)
 			ls->thread[i].state = EMU_THREAD_READY;
@@ -154,10 +154,13 @@ static void look_around(struct emu_world *w)
 	struct emu_lockstep *ls = turns(w);
 	bool attention = false;
 
-	for (uint32_t i = 1; i <= ls->high; i++) {
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
 		struct emu_thread *t = &ls->thread[i];
 
-		if (t->state == EMU_THREAD_WAITING && t->cq && w->fab->cq[t->cq].put != t->cq_put)
+		uint32_t cq = t->cq;
+
+		if (t->state == EMU_THREAD_WAITING && cq && cq <= EMU_CQS &&
+		    w->fab->cq[cq].put != t->cq_put)
 			t->state = EMU_THREAD_READY;
 	}
 	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
@@ -176,7 +179,7 @@ static uint64_t next_time(struct emu_world *w)
 	const struct emu_lockstep *ls = turns(w);
 	uint64_t next = w->fab->events > 0 ? w->fab->heap[0].time : NIC_TIME_NEVER;
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].until < next)
 			next = ls->thread[i].until;
 	return next;
@@ -186,7 +189,7 @@ static void end_waits(struct emu_world *w)
 {
 	struct emu_lockstep *ls = turns(w);
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].until <= w->fab->now)
 			ls->thread[i].state = EMU_THREAD_READY;
 }
@@ -261,6 +264,4 @@ void emu_lockstep_kick(struct emu_world *w)
 		i = follower(ls, EMU_THREAD_WAITING, 0);
 	if (i)
 		give(w, i);
-	else if (!ls->held && w->process && next_time(w) != NIC_TIME_NEVER)
-		emu_lockstep_pass(w);
 }

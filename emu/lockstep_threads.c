@@ -22,7 +22,7 @@ static struct emu_thread *find_thread(struct emu_world *w, int32_t tid)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		if (ls->thread[i].process == w->process && ls->thread[i].tid == tid &&
 		    ls->thread[i].state != EMU_THREAD_NONE)
 			return &ls->thread[i];
@@ -64,7 +64,7 @@ static uint32_t count_known(struct emu_world *w)
 	const struct emu_membership *m = w->membership;
 	uint32_t n = m->strangers + (m->helper != 0);
 
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		n += ls->thread[i].process == w->process && ls->thread[i].state != EMU_THREAD_NONE;
 	return n;
 }
@@ -150,12 +150,12 @@ void emu_lockstep_number(struct emu_world *w)
 		struct emu_thread *first = NULL;
 		uint32_t number = 1;
 
-		for (uint32_t i = 1; i <= ls->high; i++) {
+		for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
 			struct emu_thread *t = &ls->thread[i];
 
 			if (t->process != w->process || t->state == EMU_THREAD_NONE)
 				continue;
-			if (t->number >= number)
+			if (t->number >= number && t->number < UINT32_MAX)
 				number = t->number + 1;
 			if (!t->number && (!first || age(t->tid) < age(first->tid)))
 				first = t;
@@ -169,7 +169,7 @@ void emu_lockstep_number(struct emu_world *w)
 bool emu_lockstep_has_ended(struct emu_world *w)
 {
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
-	const struct emu_thread *t = &ls->thread[ls->turn];
+	const struct emu_thread *t = &ls->thread[emu_turn(ls)];
 
 	return !is_task(t->tid) && !emu_lockstep_expects(w);
 }

@@ -93,15 +93,20 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	struct emu_seen *seen = &w->membership->seen;
-	struct emu_thread *t = &ls->thread[ls->turn];
+	struct emu_thread *t;
 	uint64_t elapsed = now - seen->at;
 
 	seen->at = now;
-	if (!ls->turn) {
+	if (!ls->turn)
 		emu_lockstep_kick(w);
+	if (!ls->turn && !ls->held)
+		emu_lockstep_pass(w); /* nobody else is there to see to what is under way */
+	if (!ls->turn)
 		return;
-	}
-	if (t->state == EMU_THREAD_ENDING)
+	t = &ls->thread[emu_turn(ls)];
+	if (t->process < 1 || t->process > EMU_PROCESSES)
+		ls->turn = 0; /* somebody wrote nonsense there */
+	if (t->state == EMU_THREAD_ENDING || !ls->turn)
 		return;
 	if (seen->turn != ls->turn || seen->looks != ls->looks) {
 		seen->turn = ls->turn;
@@ -120,7 +125,7 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 
 static void drop_threads(struct emu_lockstep *ls, uint16_t process)
 {
-	for (uint32_t i = 1; i <= ls->high; i++) {
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
 		struct emu_thread *t = &ls->thread[i];
 
 		if (t->process != process || t->state == EMU_THREAD_NONE)
@@ -151,7 +156,7 @@ void emu_lockstep_leave(struct emu_world *w)
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 
 	while (__atomic_load_n(&w->membership->awaiting, __ATOMIC_SEQ_CST) > 0) {
-		for (uint32_t i = 1; i <= ls->high; i++)
+		for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 			if (ls->thread[i].process == w->process)
 				ring_bell(&ls->thread[i]);
 		sched_yield();
@@ -165,12 +170,12 @@ void emu_lockstep_recover(struct emu_world *w)
 	if (ls->high > EMU_THREADS)
 		ls->high = EMU_THREADS;
 	ls->away = 0;
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		ls->away += ls->thread[i].state == EMU_THREAD_AWAY;
-	if (ls->turn > ls->high || ls->thread[ls->turn].state == EMU_THREAD_NONE)
+	if (ls->turn > ls->high || ls->thread[emu_turn(ls)].state == EMU_THREAD_NONE)
 		ls->turn = 0;
 	/* Whoever was to be told may not have been. */
-	for (uint32_t i = 1; i <= ls->high; i++)
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
 		ring_bell(&ls->thread[i]);
 	emu_lockstep_kick(w);
 }
@@ -186,7 +191,7 @@ bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	bool any = false;
 
-	for (uint32_t i = 1; i <= ls->high; i++) {
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
 		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
 			continue;
 		if (ls->thread[i].state == EMU_THREAD_READY ||

@@ -370,6 +370,7 @@ static int make(struct emu_world *w, const struct nic_config *config, bool stays
 		return err;
 	set_up(w, config);
 	w->fab->shared.stays = stays;
+	w->lockstep = w->fab->shared.lockstep.on;
 	err = emu_file_publish(m->path);
 	if (err)
 		unmap(w);
@@ -384,6 +385,7 @@ static int attach(struct emu_world *w)
 
 	if (err)
 		return err;
+	w->lockstep = w->fab->shared.lockstep.on;
 	if (fits(w->fab, w->fab_size))
 		return 0;
 	fprintf(stderr, "libdat: shared fabric %s: it is of another version of libdat\n", m->path);
