@@ -304,7 +304,8 @@ void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked
 		nap(unlocked);
 		return;
 	}
-	if (t->state != EMU_THREAD_WAITING) {
+	/* In emu_lockstep_wait the turn is given up already. */
+	if (!self.waits) {
 		t->until = NIC_TIME_NEVER;
 		t->state = EMU_THREAD_WAITING;
 		give_up(w);

@@ -74,10 +74,10 @@ static void give(struct emu_world *w, uint32_t i)
 
 	ls->turn = i;
 	ls->calls = 0;
-	if (emu_lockstep_self(w) == i)
-		return;
+	/* One that is about to sleep for it does not, then. */
 	__atomic_fetch_add(&ls->thread[i].bell, 1, __ATOMIC_SEQ_CST);
-	w->membership->turn_given = i;
+	if (emu_lockstep_self(w) != i)
+		w->membership->turn_given = i;
 }
 
 void emu_lockstep_tell(struct emu_world *w)

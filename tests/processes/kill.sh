@@ -13,7 +13,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..9
+echo 1..11
 holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
@@ -22,6 +22,12 @@ holds "before a store, where payload goes through the arena" "$die" "$server" st
 holds "at any moment there" "$die" "$server" random "${KILLS:-100}" 2
 unset DATSIM_COPY
 holds "a death is seen within 100 ms" "$die" "$server" notice 11
+# Fewer: who is killed in its turn stops all others until that is noticed.
+DATSIM_LOCKSTEP=50
+export DATSIM_LOCKSTEP
+holds "before a store, where they take turns" "$die" "$server" stores $((${STORES:-120} / 6)) 3
+holds "at any moment of a turn" "$die" "$server" random $((${KILLS:-100} / 20)) 3
+unset DATSIM_LOCKSTEP
 
 # told: the trace says who is gone
 told() {
