@@ -50,7 +50,7 @@ static struct emu_rule *find_rule(struct emu_world *w, const struct emu_packet *
 {
 	uint64_t now = w->fab->now;
 
-	for (uint32_t i = 0; i < w->fab->rules; i++) {
+	for (uint32_t i = 0; i < w->fab->rules && i < EMU_RULES; i++) {
 		struct emu_rule *rule = &w->fab->rule[i];
 		const struct nic_packet_rule *m = &rule->match;
 
@@ -208,16 +208,18 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 
 /* ---- the rules ---- */
 
-static bool name_fits(const char name[NIC_ADAPTER_NAME])
+/* In a shared fabric there are nodes of any name, which may come later. */
+static bool name_fits(const struct emu_world *w, const char name[NIC_ADAPTER_NAME])
 {
-	return memchr(name, '\0', NIC_ADAPTER_NAME) && (!name[0] || emu_adapter_possible(name));
+	return memchr(name, '\0', NIC_ADAPTER_NAME) &&
+	       (!name[0] || w->process || emu_adapter_possible(name));
 }
 
-static bool good(const struct nic_packet_rule *r)
+static bool good(const struct emu_world *w, const struct nic_packet_rule *r)
 {
 	uint32_t packets = r->packets ? r->packets : NIC_PACKET_ALL;
 
-	if (!name_fits(r->from) || !name_fits(r->to))
+	if (!name_fits(w, r->from) || !name_fits(w, r->to))
 		return false;
 	if ((r->packets & ~(uint32_t)NIC_PACKET_ALL) || r->part >= NIC_PART_COUNT ||
 	    r->fault >= NIC_FAULT_COUNT || r->nak >= NIC_NAK_COUNT ||
@@ -235,7 +237,7 @@ int emu_rule_add(struct nic *nic, const struct nic_packet_rule *rule, uint32_t *
 	struct emu_world *w = emu_world_of(nic);
 	uint32_t n = w->fab->rules;
 
-	if (!good(rule))
+	if (!good(w, rule))
 		return -EINVAL;
 	if (n == EMU_RULES)
 		return -ENOMEM;
@@ -274,4 +276,10 @@ void emu_rules_clear(struct nic *nic)
 		fab->links[i].late = 0;
 	}
 	emu_observe(w, -rules);
+}
+
+void emu_rules_trace(struct emu_world *w)
+{
+	for (uint32_t i = 0; i < w->fab->rules && i < EMU_RULES; i++)
+		emu_trace(w, "- rule fired=%u times=%lu", i + 1, w->fab->rule[i].fired);
 }

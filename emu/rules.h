@@ -14,4 +14,7 @@ void emu_rules_clear(struct nic *nic);
 /* A packet is about to arrive: does it? False: yes, now. */
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p);
 
+/* Into the trace: how often each has acted. */
+void emu_rules_trace(struct emu_world *w);
+
 #endif /* EMU_RULES_H */

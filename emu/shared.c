@@ -16,6 +16,7 @@
 #include "reach.h"
 #include "reclaim.h"
 #include "recover.h"
+#include "rules.h"
 #include "shared_file.h"
 #include "trace.h"
 #include "world.h"
@@ -532,6 +533,7 @@ void emu_shared_finish(struct emu_world *w)
 	struct emu_shared *shared = &w->fab->shared;
 
 	shared->gone = true;
+	emu_rules_trace(w);
 	unlink(w->membership->path);
 	if (!shared->trace_path[0])
 		return;

@@ -278,12 +278,34 @@ static bool load_faults(struct backend *b)
 	return !text || fault_text_load(b, text);
 }
 
+/* Rules of packets are the fabric's: who joins first hands them in, and its trace says what they did. */
+static bool share_faults(struct backend *b)
+{
+	struct nic *nic = b->kind->control(b->world);
+	uint64_t fired;
+	bool good;
+
+	if (!getenv("DATSIM_FAULTS") || nic->ops->packet_rule_fired(nic, 1, &fired) == 0)
+		return true;
+	if (!b->kind->lockstep(b->shared)) {
+		say("DATSIM_FAULTS is not for a fabric that processes share in real time");
+		return false;
+	}
+	good = load_faults(b) && !b->fault;
+	b->faults.count = 0;
+	if (b->fault)
+		say("DATSIM_FAULTS on a fabric that processes share is of packets only");
+	fault_door_end(fault_door_take(b));
+	return good;
+}
+
 /*
  * A world that other processes share has a lock, and wants somebody who looks after it while this process
  * is busy elsewhere: the helper, which makes an end of the time in which there is one thread and no lock.
  */
-static bool share_locked(struct backend *b)
+static DAT_RETURN share_locked(struct backend *b)
 {
+	DAT_RETURN ret = DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
 	bool alone = __libc_single_threaded;
 
 	if (alone)
@@ -291,29 +313,30 @@ static bool share_locked(struct backend *b)
 	b->shared = b->world;
 	b->faults.count = 0;
 	turn_enter(b);
-	if (!helper_start(b)) {
-		b->kind->leave(b->shared);
-		b->shared = NULL;
-		if (alone)
-			pthread_mutex_unlock(&b->lock);
-		return false;
-	}
+	if (!share_faults(b))
+		goto leave;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	if (!helper_start(b))
+		goto leave;
 	if (!b->threaded)
 		tell_threaded(b);
 	backend_make_quick(b, b->kind->quick(b->shared));
-	return true;
+	return DAT_SUCCESS;
+
+leave:
+	b->kind->leave(b->shared);
+	b->shared = NULL;
+	if (alone)
+		pthread_mutex_unlock(&b->lock);
+	return ret;
 }
 
 static DAT_RETURN share_world(struct backend *b)
 {
-	DAT_RETURN ret = DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+	DAT_RETURN ret = share_locked(b);
 
-	if (getenv("DATSIM_FAULTS"))
-		say("DATSIM_FAULTS is not for a fabric that processes share, DATSIM_FABRIC, yet");
-	else if (share_locked(b))
-		return DAT_SUCCESS;
-	else
-		ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	if (ret == DAT_SUCCESS)
+		return ret;
 	b->kind->world_destroy(b->world);
 	b->world = NULL;
 	return ret;

@@ -16,7 +16,7 @@ cd "$scratch" || exit 99
 step() {
 	trace=$1
 	shift
-	timeout 100 "$datsim" run --lockstep --trace "$trace" "$@" < /dev/null
+	timeout 100 "$datsim" run --lockstep --trace "$trace" ${set_script:+--script "$set_script"} "$@" < /dev/null
 }
 
 # Where programs cannot be had to have their memory at the same addresses each time, those differ that they
@@ -27,6 +27,12 @@ equal() {
 	else
 		sed 's/private=.*//' "$1" > a && sed 's/private=.*//' "$2" | cmp a -
 	fi
+}
+
+# script LINES...: a script of faults for those that follow; all of its faults happen
+script() {
+	printf '%s\n' "$@" > faults.dsim
+	set_script=faults.dsim
 }
 
 # same NAME SEED... -- PROGRAMS: RUNS runs with each of the seeds; none was preempted, all of a seed are equal
@@ -74,7 +80,7 @@ quick() {
 	awk '$1 == "ratio" { found = 1; slow = $2 < 0.03 } END { exit !found || slow }' speed
 }
 
-echo 1..13
+echo 1..16
 # Time of the machine does not count here: whoever holds the turn has it.
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -85,6 +91,17 @@ holds "another seed, another order" differ rpc.1 rpc.2
 holds "a trace runs again" "$datsim" replay rpc.2
 holds "one program alone" same alone 1 -- "$rpc" both 3 20
 holds "a server and a client of four threads" same threads 1 -- "$server" 4 + "$turns" 198.18.0.1 10 4
+script 'fabric latency=2us' 'fault link server>client loss 20%' 'fault link client>server drop opcode=SEND nth=3' \
+	'fault qp server.ep1 rnr times=2' 'fault link client>server count every=5'
+holds "packets are lost between a server and a client" same lost "1 2" -- "$server" + "$client" 198.18.0.1 30
+script 'fault call dat_ep_post_send nth=1 fail DAT_INSUFFICIENT_RESOURCES'
+expect 2 'faults of packets only' run --lockstep --script faults.dsim -- true + true
+set_script=
+DATSIM_FAULTS='verdict=drop;' DATSIM_FABRIC=real
+export DATSIM_FAULTS DATSIM_FABRIC
+holds "in real time there are no faults, which is said" \
+	sh -c '! "$1" localhost 1 2> said && grep -q "DATSIM_FAULTS is not for" said' - "$client"
+unset DATSIM_FAULTS DATSIM_FABRIC
 holds "one is killed in its turn" gone die 1
 holds "one ends in its turn, without a word" gone exit 1
 gone die 2 > noise 2>&1

@@ -22,7 +22,7 @@ expect 0 'c-emu0>s-emu0 READ #10' show --all two.trace
 expect 1 'exits with 1' run -- "$client" nonesuch.invalid + true
 expect 127 'nonesuch: No such file' run -- true + nonesuch
 expect 2 'before and after each' run -- true +
-expect 2 'script is for one program' run --script two.trace -- true + true
+expect 2 'script is for one program, or for several with --lockstep' run --script two.trace -- true + true
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
 expect 0 '^DATSIM_FABRIC=lab$' fabric create lab

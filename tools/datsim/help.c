@@ -144,9 +144,10 @@ const char help_run[] =
 	"  --quiet            no account\n"
 	"\n"
 	"Several programs, with + between them (or --and), each in a process of its own, share a fabric,\n"
-	"on which time is real, but in lockstep: datsim run -- ./server + ./client localhost. Each is started when the one\n"
-	"before listens or waits. Its node has its name, or what --node NAME in front of it says.\n"
-	"The first exit status that is not 0 is that of datsim. --script is for one program.\n"
+	"on which time is real, but in lockstep: datsim run -- ./server + ./client localhost. Each is\n"
+	"started when the one before listens or waits. Its node has its name, or what --node NAME in\n"
+	"front of it says. The first exit status that is not 0 is that of datsim. --script is for one\n"
+	"program, or, with --lockstep, for several: faults of packets, and nodes: fault link server>client loss 5%\n"
 	"\n"
 	"Further knobs are environment variables: `datsim info` lists them.\n";
 

@@ -40,7 +40,7 @@ static bool compile(const char *lines, size_t length, struct text *settings)
 {
 	struct text error = { 0 };
 	struct program_script ps;
-	bool good = program_script_load(&ps, "schedule", lines, length, &error);
+	bool good = program_script_load(&ps, "schedule", lines, length, false, &error);
 
 	settings->length = 0;
 	text_append(settings, "\n", 1); /* nothing to say is a message too */

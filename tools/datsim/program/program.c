@@ -282,7 +282,7 @@ static bool load_script(struct program *program)
 	good = read_whole(program->script, SCRIPT_BYTES_MAX, &program->script_text, &error) &&
 	       program_script_load(&program->faults, program->script,
 				   text_of(&program->script_text), program->script_text.length,
-				   &error);
+				   program->several.count > 0, &error);
 	fputs(text_of(&error), stderr);
 	text_free(&error);
 	return good;
@@ -322,8 +322,8 @@ static bool split(struct program *program)
 		word++;
 	if (!*word && !program->several.lockstep)
 		return true;
-	if (program->script) {
-		usage_error("run", "--script is for one program, not yet for several");
+	if (program->script && !program->several.lockstep) {
+		usage_error("run", "--script is for one program, or for several with --lockstep");
 		return false;
 	}
 	return programs_split(&program->several, program->argv);

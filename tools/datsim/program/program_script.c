@@ -38,7 +38,8 @@ static void add_counts(struct text *words, const DAT_SIM_FAULT *rule)
 	add_number(words, "times", rule->times);
 }
 
-static void add_packet_rule(struct text *words, const struct fault *fault)
+/* A node's adapter is the first that its program opens. */
+static void add_packet_rule(struct text *words, const struct fault *fault, const char *behind)
 {
 	static const char *const verdicts[] = { "pass",      "drop",      "corrupt",  "delay",
 						"reorder",   "duplicate", "rnr",      "nak",
@@ -50,9 +51,9 @@ static void add_packet_rule(struct text *words, const struct fault *fault)
 	const struct gate *gate = &fault->gate;
 
 	if (gate->ep)
-		text_add(words, " to=%s to_ep=%u", gate->ep->actor, fault->to_ep);
+		text_add(words, " to=%s%s to_ep=%u", gate->ep->actor, behind, fault->to_ep);
 	else
-		text_add(words, " from=%s to=%s", gate->from, gate->to);
+		text_add(words, " from=%s%s to=%s%s", gate->from, behind, gate->to, behind);
 	add_packets(words, rule->packets);
 	if (rule->part)
 		text_add(words, " part=%s", parts[rule->part]);
@@ -88,11 +89,12 @@ static void add_call_rule(struct text *words, const struct fault *fault)
 	add_counts(words, &fault->rule);
 }
 
-void program_fault_words(const struct statement *st, struct text *words)
+void program_fault_words(const struct script *script, const struct statement *st,
+			 struct text *words)
 {
 	text_add(words, "line=%d", st->at.line);
 	if (st->fault.kind == FAULT_PACKET)
-		add_packet_rule(words, &st->fault);
+		add_packet_rule(words, &st->fault, script->for_nodes ? "-emu0" : "");
 	else
 		add_call_rule(words, &st->fault);
 	text_add(words, "; ");
@@ -101,7 +103,7 @@ void program_fault_words(const struct statement *st, struct text *words)
 /* ---- a whole script ---- */
 
 bool program_script_load(struct program_script *ps, const char *name, const char *text,
-			 size_t length, struct text *error)
+			 size_t length, bool several, struct text *error)
 {
 	const struct statement *st;
 
@@ -110,13 +112,13 @@ bool program_script_load(struct program_script *ps, const char *name, const char
 		text_add(error, "the environment says what makes no sense\n");
 		return false;
 	}
-	if (!script_load_for_program(&ps->script, name, text, length, &ps->usual)) {
+	if (!script_load_for_program(&ps->script, name, text, length, &ps->usual, several)) {
 		text_add(error, "%s", text_of(&ps->script.diag.text));
 		return false;
 	}
 	for (st = ps->script.statements; st; st = st->next) {
 		if (st->kind == STATEMENT_FAULT)
-			program_fault_words(st, &ps->faults);
+			program_fault_words(&ps->script, st, &ps->faults);
 	}
 	return true;
 }

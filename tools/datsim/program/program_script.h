@@ -14,9 +14,11 @@
  * starts many of them compiles once:
  *
  *	struct program_script ps;
- *	if (program_script_load(&ps, name, text, length, &error))
+ *	if (program_script_load(&ps, name, text, length, false, &error))
  *		program_script_tell(&ps);	... then fork and exec
  *	program_script_free(&ps);
+ *
+ * For several programs, in lockstep, there are nodes in place of adapters: fault link server>client drop.
  *
  * Who forks a program that was started already hands the same settings to the child (runner.h).
  */
@@ -39,7 +41,7 @@ struct program_script {
  * environment) is bad, and *error says why; free it all the same.
  */
 bool program_script_load(struct program_script *ps, const char *name, const char *text,
-			 size_t length, struct text *error);
+			 size_t length, bool several, struct text *error);
 void program_script_free(struct program_script *ps);
 
 /* Into this process's environment: the rules, and what its fabric lines change. */
@@ -50,7 +52,8 @@ void program_script_settings(const struct program_script *ps, struct text *lines
 void settings_set(const char *lines);
 
 /* The words of one bound fault line of a script for a program, "; " behind. */
-void program_fault_words(const struct statement *st, struct text *words);
+void program_fault_words(const struct script *script, const struct statement *st,
+			 struct text *words);
 
 /*
  * One line of each fault: how often it happened, as the account of the trace has it (NULL: there was no

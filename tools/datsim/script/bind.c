@@ -86,6 +86,10 @@ static bool check_for_program(struct binder *binder, const struct statement *st)
 		diag_add(
 			&binder->script->diag, st->when.at,
 			"a script for a program has no times of its own; a fault takes from= and until=");
+	else if (binder->script->for_nodes && st->kind == STATEMENT_FAULT &&
+		 st->fault.kind != FAULT_PACKET)
+		diag_add(&binder->script->diag, st->at,
+			 "a script for several programs has faults of packets only: link and qp");
 	else
 		return true;
 	return false;
@@ -154,10 +158,11 @@ void script_bind(struct script *script)
 }
 
 static bool load(struct script *script, const char *name, const char *text, size_t length,
-		 const DAT_SIM_CONFIG *config, bool for_program)
+		 const DAT_SIM_CONFIG *config, int programs)
 {
 	memset(script, 0, sizeof(*script));
-	script->for_program = for_program;
+	script->for_program = programs > 0;
+	script->for_nodes = programs > 1;
 	script->source.name = name;
 	script->source.text = text;
 	script->source.length = length;
@@ -179,13 +184,13 @@ static bool load(struct script *script, const char *name, const char *text, size
 bool script_load(struct script *script, const char *name, const char *text, size_t length,
 		 const DAT_SIM_CONFIG *config)
 {
-	return load(script, name, text, length, config, false);
+	return load(script, name, text, length, config, 0);
 }
 
 bool script_load_for_program(struct script *script, const char *name, const char *text,
-			     size_t length, const DAT_SIM_CONFIG *config)
+			     size_t length, const DAT_SIM_CONFIG *config, bool several)
 {
-	return load(script, name, text, length, config, true);
+	return load(script, name, text, length, config, several ? 2 : 1);
 }
 
 void script_free(struct script *script)

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#define MILLION       1000000u
-#define ADAPTERS_MOST 254u
+#define MILLION        1000000u
+#define NODE_NAME_MOST 20u /* more of it is not in the name of its adapters */
+#define ADAPTERS_MOST  254u
 
 enum operand {
 	OPERAND_NONE,
@@ -293,8 +294,15 @@ bool bind_adapter(struct binder *binder, const char *name, struct place at)
 {
 	unsigned int number;
 
+	if (name && binder->script->for_nodes && strlen(name) <= NODE_NAME_MOST)
+		return true;
 	if (name && numbered(name, "emu", 0, ADAPTERS_MOST - 1, &number))
 		return true;
+	if (binder->script->for_nodes) {
+		diag_add(&binder->script->diag, at,
+			 "expected a node: a program of that name, or of --node");
+		return false;
+	}
 	diag_add(&binder->script->diag, at,
 		 "expected an adapter, emu0 to emu%u: that is what a program's script is about",
 		 ADAPTERS_MOST - 1);

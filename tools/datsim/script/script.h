@@ -272,6 +272,7 @@ struct script {
 	DAT_SIM_CONFIG config; /* the caller's, changed by `fabric` lines */
 	const char *must_fail; /* the regex of "# Failure:", or NULL */
 	bool for_program;      /* faults that a program is to meet: program_script.h */
+	bool for_nodes;        /* that several are to meet, each on a node with one adapter */
 };
 
 /*
@@ -280,9 +281,12 @@ struct script {
  */
 bool script_load(struct script *script, const char *name, const char *text, size_t length,
 		 const DAT_SIM_CONFIG *config);
-/* The same for a program: "fabric" and "fault" lines only, and adapters in place of actors. */
+/*
+ * The same for a program: "fabric" and "fault" lines only, and adapters in place of actors; for several: nodes,
+ * and faults of packets only.
+ */
 bool script_load_for_program(struct script *script, const char *name, const char *text,
-			     size_t length, const DAT_SIM_CONFIG *config);
+			     size_t length, const DAT_SIM_CONFIG *config, bool several);
 void script_free(struct script *script);
 
 /* The symbol that `name` means for an actor now, or -1. The last one of that name wins. */
