@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * turns HOST ROUNDS THREADS [WHAT] - clients of examples/pair/server, one a thread, the first in main. That
- * one asks longer than all others, and half way it may sleep, compute or die.
+ * one asks longer than all others, and half way it may die, or sleep or compute until another that is to tell
+ * has come to its end.
  */
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +19,7 @@
 
 #define THREADS_MAX 16
 #define TIMEOUT_US  60000000
-#define LONG_MS     400 /* outside DAT */
+#define TOLD        "told" /* a file: "tell" has come to its end */
 
 struct client {
 	struct pair_node *node;
@@ -84,23 +86,16 @@ static void ask(struct client *client, DAT_UINT64 round)
 		pair_fail("the answer is wrong");
 }
 
-static long ran_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
+/* Outside DAT, until another process is at its end: others have their turns meanwhile, or it hangs. */
 static void misbehave(void)
 {
-	const struct timespec nap = { .tv_nsec = LONG_MS * 1000000 };
-	long until = ran_ms() + LONG_MS;
+	const struct timespec nap = { .tv_nsec = 10000000 };
 
 	if (!strcmp(mischief, "sleep"))
-		nanosleep(&nap, NULL);
+		while (access(TOLD, F_OK))
+			nanosleep(&nap, NULL);
 	else if (!strcmp(mischief, "compute"))
-		while (ran_ms() < until)
+		while (access(TOLD, F_OK))
 			;
 	else if (!strcmp(mischief, "die"))
 		kill(getpid(), SIGKILL);
@@ -138,7 +133,8 @@ int main(int argc, char **argv)
 	host.sin_family = AF_INET;
 	if (argc < 4 || argc > 5 || threads < 1 || threads > THREADS_MAX ||
 	    inet_pton(AF_INET, argv[1], &host.sin_addr) != 1) {
-		fputs("usage: turns ADDRESS ROUNDS THREADS [sleep|compute|die|exit]\n", stderr);
+		fputs("usage: turns ADDRESS ROUNDS THREADS [sleep|compute|die|exit|tell]\n",
+		      stderr);
 		return 2;
 	}
 	rounds = strtoul(argv[2], NULL, 10);
@@ -154,6 +150,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < threads; i++)
 		pthread_join(clients[i].thread, NULL);
 	pair_close(&node);
+	if (!strcmp(mischief, "tell") && mkdir(TOLD, 0700))
+		pair_fail("cannot tell");
 	printf("%llu answers\n", (unsigned long long)(rounds * (DAT_UINT64)(threads + 1)));
 	return 0;
 }
