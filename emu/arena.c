@@ -72,7 +72,8 @@ emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes)
 	if (bytes > (1ul << 36))
 		return 0;
 	class = emu_pool_class(bytes, &units);
-	assert(class < EMU_POOL_CLASSES);
+	if (class >= EMU_POOL_CLASSES)
+		return 0;
 	ref = fab->pool_free[class];
 	if (ref) {
 		uint8_t *block = fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
@@ -94,7 +95,8 @@ void emu_pool_free(struct emu_fabric *fab, emu_ref ref, size_t bytes)
 	if (!ref)
 		return;
 	class = emu_pool_class(bytes, &units);
-	assert(ref < fab->pool_next);
+	if (class >= EMU_POOL_CLASSES || ref >= fab->pool_next)
+		return;
 	memcpy(fab->pool + (uint64_t)ref * EMU_POOL_UNIT, &fab->pool_free[class], sizeof(emu_ref));
 	fab->pool_free[class] = ref;
 }
@@ -118,7 +120,9 @@ uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, u
 	} else {
 		return 0;
 	}
-	assert(!head->live);
+	/* A list with one that lives in it is not to be trusted. */
+	if (head->live || index > limit)
+		return 0;
 	return index;
 }
 
@@ -133,7 +137,8 @@ void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint3
 {
 	struct emu_head *head = entry_head(entries, stride, index);
 
-	assert(index && index <= table->high && head->live);
+	if (!index || index > table->high || !head->live)
+		return;
 	head->live = 0;
 	head->next_free = table->free;
 	table->free = index;
@@ -181,7 +186,9 @@ int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t
 	uint32_t bytes = stride < wq->stride ? stride : wq->stride;
 	int err;
 
-	assert(queued <= max);
+	EMU_SURE(w, queued <= max);
+	if (queued > max)
+		queued = max;
 	if (ring_mask(max) == wq->mask && stride == wq->stride && wq->ring && max) {
 		wq->max = max;
 		return 0;

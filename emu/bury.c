@@ -8,8 +8,8 @@
 #include "trace.h"
 
 /* For each live entry of a table. */
-#define EACH(fab, i, table, entries)                      \
-	for (uint32_t i = 1; i <= (fab)->table.high; i++) \
+#define EACH(fab, i, table, entries)                                  \
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, table, entries); i++) \
 		if ((fab)->entries[i].head.live)
 
 static bool of_process(const struct emu_world *w, uint16_t adapter, uint16_t process)

@@ -22,7 +22,7 @@ static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_eve
 	struct emu_event *heap = fab->heap, *event;
 	uint32_t i = fab->events++;
 
-	assert(i < EMU_EVENTS);
+	EMU_SURE(w, i < EMU_EVENTS);
 	/* The newest event has the highest sequence number: it goes behind all of its time. */
 	while (i > 0 && time < heap[(i - 1) / EMU_HEAP_ARITY].time) {
 		heap[i] = heap[(i - 1) / EMU_HEAP_ARITY];

@@ -31,14 +31,14 @@ uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
 {
 	uint32_t index = *bucket(w, adapter, port);
 
-	while (index) {
+	for (uint32_t i = 0; index && i < EMU_LISTENERS; i++) {
 		const struct emu_listener *l = &w->fab->listener[index];
 
 		if (l->adapter == adapter && l->port == port)
-			break;
+			return index;
 		index = l->next;
 	}
-	return index;
+	return 0;
 }
 
 static uint64_t pick_port(struct emu_world *w, uint16_t adapter)
@@ -85,9 +85,11 @@ static void close_listener(struct emu_world *w, uint32_t index)
 	uint32_t *link;
 
 	link = bucket(w, entry->adapter, entry->port);
-	while (*link != index)
+	for (uint32_t i = 0; *link && *link != index && i < EMU_LISTENERS; i++)
 		link = &w->fab->listener[*link].next;
-	*link = entry->next;
+	EMU_SURE(w, *link == index);
+	if (*link == index)
+		*link = entry->next;
 	w->fab->adapters[entry->adapter].listeners--;
 	EMU_FREE(w->fab, listeners, listener, index);
 }
@@ -97,6 +99,7 @@ void emu_unlisten(struct nic_listener *base)
 	struct emu_world *w = emu_world_of(base->nic);
 
 	close_listener(w, EMU_INDEX(w, listener, base));
+	base->nic = NULL;
 }
 
 /* ---- requests ---- */
@@ -224,11 +227,12 @@ static void hand_up(struct emu_world *w, uint32_t index, uint32_t listener)
 {
 	struct emu_conn *conn = &w->fab->conn[index];
 	struct nic_conn *base = &w->conn[index];
+	const uint16_t size = conn->size;
 
 	*base = (struct nic_conn){ .nic = emu_nic_at(w, conn->to),
 				   .remote_port = conn->name,
 				   .private_data = conn->data,
-				   .private_data_size = conn->size,
+				   .private_data_size = size <= EMU_PRIVATE_DATA ? size : 0,
 				   .rd_in = conn->rd_in,
 				   .rd_out = conn->rd_out };
 	emu_adapter_address(w, conn->from, &base->remote);
@@ -305,12 +309,19 @@ static EMU_COLD void trace_reply(struct emu_world *w, const struct emu_conn *con
 		       more, param);
 }
 
+/* Else whoever says so wrote nonsense into the arena. */
+static bool is_ours(struct emu_world *w, uint16_t adapter, uint32_t listener)
+{
+	return adapter <= EMU_ADAPTERS && w->nics[adapter].base.up && listener <= EMU_LISTENERS &&
+	       w->listener[listener].nic == &w->nics[adapter].base;
+}
+
 static void on_request(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_conn *conn = &w->fab->conn[event->index];
 	uint32_t listener;
 
-	if (is_copy(conn, event) || conn->arrived)
+	if (event->index > EMU_CONNS || is_copy(conn, event) || conn->arrived)
 		return;
 	conn->arrived = true;
 	if (w->fab->trace_on)
@@ -322,7 +333,7 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 		return;
 	}
 	listener = emu_cm_listener(w, conn->to, conn->port);
-	if (listener)
+	if (listener && is_ours(w, conn->to, listener))
 		hand_up(w, event->index, listener);
 	else
 		reply(w, event->index, NIC_END_NO_LISTENER + 1u);
@@ -331,8 +342,9 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_conn *conn)
 {
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+	const uint16_t size = conn->size;
 	struct nic_conn_param peer = { .private_data = conn->data,
-				       .private_data_size = conn->size,
+				       .private_data_size = size <= EMU_PRIVATE_DATA ? size : 0,
 				       .rd_in = conn->rd_in,
 				       .rd_out = conn->rd_out };
 
@@ -353,9 +365,10 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_conn *conn = &w->fab->conn[event->index];
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
-	bool waiting = !emu_qp_stale(qp, event) && qp->state == EMU_QP_CONNECTING;
+	bool waiting = !emu_qp_stale(qp, event) && qp->state == EMU_QP_CONNECTING &&
+		       event->qp <= EMU_QPS && w->qp[event->qp].base.nic;
 
-	if (is_copy(conn, event))
+	if (event->index > EMU_CONNS || is_copy(conn, event) || event->packet > NIC_END_COUNT)
 		return;
 	if (w->fab->trace_on)
 		trace_reply(w, conn, event->packet);
@@ -457,11 +470,11 @@ void emu_cm_bury(struct emu_world *w, uint16_t process)
 {
 	struct emu_fabric *fab = w->fab;
 
-	for (uint32_t i = 1; i <= fab->listeners.high; i++)
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, listeners, listener); i++)
 		if (fab->listener[i].head.live &&
 		    fab->adapters[fab->listener[i].adapter].process == process)
 			close_listener(w, i);
-	for (uint32_t i = 1; i <= fab->conns.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, conns, conn); i++) {
 		const struct emu_conn *conn = &fab->conn[i];
 
 		/* What has not arrived, or was answered, is an event still. */
@@ -490,6 +503,6 @@ void emu_cm_event(struct emu_world *w, const struct emu_event *event)
 		on_timeout(w, event);
 		break;
 	default:
-		assert(!"not an event of connection management");
+		EMU_SURE(w, !"not an event of connection management");
 	}
 }

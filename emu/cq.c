@@ -112,6 +112,7 @@ void emu_cq_destroy(struct nic_cq *base)
 	struct emu_world *w = emu_world_of(base->nic);
 
 	emu_cq_free(w, emu_cq_index(w, base));
+	base->nic = NULL;
 }
 
 void emu_cq_free(struct emu_world *w, uint32_t index)

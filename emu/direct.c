@@ -81,12 +81,13 @@ static void place(struct emu_world *w, const struct slot *slot)
 
 void emu_direct_place_all(struct emu_world *w)
 {
-	for (uint32_t i = 1; w->process && i <= w->fab->cqs.high; i++) {
+	for (uint32_t i = 1; w->process && i <= EMU_HIGH(w->fab, cqs, cq); i++) {
 		struct emu_cq *cq = &w->fab->cq[i];
 
 		if (!cq->head.live || !emu_mine(w, cq->adapter))
 			continue;
-		for (uint32_t turn = cq->get; turn != cq->put; turn++)
+		for (uint32_t turn = cq->get, n = 0; turn != cq->put && n <= EMU_MAX_CQE;
+		     turn++, n++)
 			if (has_slot(w, cq, turn))
 				place(w, slot_at(w, cq, turn));
 	}
@@ -104,11 +105,18 @@ static bool is_whole(struct emu_world *w, const struct emu_cq *cq)
 	       !__atomic_load_n(&emu_process(w, w->process)->inbox, __ATOMIC_RELAXED);
 }
 
-static void take_slot(struct emu_world *w, const struct slot *slot, struct nic_wc *wc)
+/* The arena is others', too: only of QPs of this process something completes. */
+static bool is_own(const struct emu_world *w, uint32_t qp)
+{
+	return __builtin_expect(qp <= EMU_QPS && w->qp[qp].base.nic, 1);
+}
+
+static bool take_slot(struct emu_world *w, const struct slot *slot, struct nic_wc *wc)
 {
 	uint32_t qp = slot->qp;
 
-	assert(qp <= EMU_QPS);
+	if (!is_own(w, qp))
+		return false;
 	place(w, slot);
 	*wc = (struct nic_wc){ .wr_id = slot->wr_id,
 			       .qp = &w->qp[qp].base,
@@ -116,35 +124,40 @@ static void take_slot(struct emu_world *w, const struct slot *slot, struct nic_w
 			       .opcode = NIC_OP_RECV,
 			       .status = NIC_WC_SUCCESS,
 			       .flags = (uint8_t)slot->flags };
+	return true;
 }
 
-static void take_entry(struct emu_world *w, const struct emu_cqe *cqe, struct nic_wc *wc)
+static bool take_entry(struct emu_world *w, const struct emu_cqe *cqe, struct nic_wc *wc)
 {
 	uint32_t qp = cqe->qp;
 
-	assert(qp <= EMU_QPS);
+	if (!is_own(w, qp) || cqe->opcode >= NIC_OP_COUNT || cqe->status >= NIC_WC_COUNT)
+		return false;
 	*wc = (struct nic_wc){ .wr_id = cqe->wr_id,
 			       .qp = &w->qp[qp].base,
 			       .length = cqe->length,
 			       .opcode = cqe->opcode,
 			       .status = cqe->status,
 			       .flags = cqe->flags };
+	return true;
 }
 
 static bool get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
 {
 	uint32_t turn = cq->get, put = __atomic_load_n(&cq->put, __ATOMIC_ACQUIRE);
+	bool good;
 
 	if (put == turn || (!w->membership->held && !is_whole(w, cq)))
 		return false;
 	if (has_slot(w, cq, turn))
-		take_slot(w, slot_at(w, cq, turn), wc);
+		good = take_slot(w, slot_at(w, cq, turn), wc);
 	else
-		take_entry(w, (const struct emu_cqe *)emu_at(w, cq->ring) + (turn & cq->mask), wc);
+		good = take_entry(
+			w, (const struct emu_cqe *)emu_at(w, cq->ring) + (turn & cq->mask), wc);
 	__atomic_store_n(&cq->get, turn + 1, __ATOMIC_RELEASE);
 	if (put != turn + 1)
 		__builtin_prefetch(slot_at(w, cq, turn + 1));
-	return true;
+	return good;
 }
 
 int emu_direct_poll(struct nic_cq *base, struct nic_wc *wc, int n)
@@ -455,6 +468,6 @@ void emu_direct_undo(struct emu_world *w)
 			undo(w, kept);
 		kept->running = false;
 	}
-	for (uint32_t i = 1; i <= w->fab->cqs.high; i++)
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, cqs, cq); i++)
 		w->fab->cq[i].unsettled = false;
 }

@@ -16,7 +16,6 @@
 #define EMU_FABRIC_H
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +23,7 @@
 #include "event.h"
 #include "lib/nic.h"
 #include "limits.h"
+#include "lock.h"
 #include "turn.h"
 
 /* Off the path of a message: keeps its registers out of the way of what is on it. */
@@ -42,6 +42,15 @@
 
 /* What one process writes all the time, away from what others do. */
 #define EMU_OWN_LINE _Alignas(EMU_LINE)
+
+/*
+ * True of a fabric that only this process has. In a shared one another may have written what it liked: there the
+ * code behind it copes, and wild indices end in memory that is there for them (shared_file.h).
+ */
+#define EMU_SURE(w, condition) assert((condition) || (w)->process)
+
+/* Most entries of a list, or steps of a loop that the arena bounds, in a shared fabric: more is nonsense. */
+#define EMU_STEPS_MOST (1u << 20)
 
 typedef uint32_t emu_ref; /* a block of the pool; 0: none */
 
@@ -365,7 +374,7 @@ struct emu_section {
 struct emu_shared {
 	uint64_t magic; /* set when the rest is ready to be joined */
 	uint64_t layout;
-	EMU_OWN_LINE pthread_mutex_t lock;
+	EMU_OWN_LINE struct emu_lock lock;
 	uint16_t holder;                 /* process that has the lock; 0: it changes nothing */
 	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0 */
 	bool clock_runs;                 /* mono_base is set */
@@ -476,6 +485,7 @@ struct emu_world {
 	struct nic_pd pd[EMU_PDS + 1];
 	struct nic_mr mr[EMU_MRS + 1];
 	struct emu_range range[EMU_MRS + 1]; /* of the MRs of this process */
+	uint32_t range_high, range_last;     /* ever used; looked at last */
 	struct nic_mw mw[EMU_MWS + 1];
 	struct emu_local_cq cq[EMU_CQS + 1];
 	struct emu_local_srq srq[EMU_SRQS + 1];
@@ -538,7 +548,7 @@ static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
 {
 	struct emu_qp *qp = &w->fab->qp[index];
 
-	assert(index <= EMU_QPS);
+	EMU_SURE(w, index <= EMU_QPS);
 	return EMU_KEEP(qp);
 }
 
@@ -555,6 +565,12 @@ static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp
 	return (uint32_t)(qp - w->fab->qp);
 }
 
+/* Entries of a table that were ever used. */
+#define EMU_HIGH(fab, table, entries)                                           \
+	((fab)->table.high < sizeof((fab)->entries) / sizeof((fab)->entries[0]) \
+		 ? (fab)->table.high                                            \
+		 : (uint32_t)(sizeof((fab)->entries) / sizeof((fab)->entries[0])) - 1)
+
 static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
 {
 	return from * (EMU_ADAPTERS + 1) + to;
@@ -562,13 +578,14 @@ static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
 
 static inline void *emu_at(struct emu_world *w, emu_ref ref)
 {
-	assert(ref < w->fab->pool_end);
+	EMU_SURE(w, ref < w->fab->pool_end);
 	return w->fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
 }
 
 static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
 {
-	return (uint8_t *)emu_at(w, wq->ring) + (size_t)(index & wq->mask) * wq->stride;
+	/* Of 32 bits: EMU_REACH. */
+	return (uint8_t *)emu_at(w, wq->ring) + (index & wq->mask) * wq->stride;
 }
 
 static inline void emu_copy_sge(struct nic_sge *to, const struct nic_sge *from, uint32_t n)

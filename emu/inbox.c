@@ -105,7 +105,10 @@ static bool take(struct emu_world *w, uint16_t process, struct emu_message *mess
 
 static void place(struct emu_world *w, const struct emu_message *message)
 {
-	emu_reach_place(message->copy.addr, emu_at(w, message->copy.data), message->copy.length);
+	/* The arena is others', too: what they say of this process's memory has to be so. */
+	if (emu_mr_is_here(w, message->copy.addr, message->copy.length))
+		emu_reach_place(message->copy.addr, emu_at(w, message->copy.data),
+				message->copy.length);
 	emu_pool_free(w->fab, message->copy.data, message->copy.length);
 }
 
@@ -148,7 +151,7 @@ static void fail_adapters(struct emu_world *w)
 {
 	emu_process(w, w->process)->overrun = false;
 	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
-		if (w->fab->adapters[i].open && emu_mine(w, i))
+		if (w->fab->adapters[i].open && emu_mine(w, i) && w->nics[i].base.up)
 			w->nics[i].base.up->adapter_failed(w->nics[i].base.ctx);
 }
 
@@ -156,7 +159,7 @@ void emu_inbox_empty(struct emu_world *w)
 {
 	struct emu_message message;
 
-	while (take(w, w->process, &message))
+	for (uint32_t i = 0; i < EMU_STEPS_MOST && take(w, w->process, &message); i++)
 		perform(w, &message);
 	if (emu_process(w, w->process)->overrun)
 		fail_adapters(w);
@@ -166,7 +169,7 @@ void emu_inbox_discard(struct emu_world *w, uint16_t process)
 {
 	struct emu_message message;
 
-	while (take(w, process, &message)) {
+	for (uint32_t i = 0; i < EMU_STEPS_MOST && take(w, process, &message); i++) {
 		if (message.kind == EMU_MESSAGE_RUN)
 			emu_reschedule(w, &message.event, w->fab->now);
 		else if (message.kind == EMU_MESSAGE_COPY)

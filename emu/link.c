@@ -49,7 +49,7 @@ void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deli
 	emu_ref ref = *head;
 
 	*head = *tail = 0;
-	while (ref) {
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
 		struct emu_held *held = emu_at(w, ref);
 		emu_ref next = held->next;
 

@@ -61,6 +61,8 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	w->mr[index].nic = pd->nic;
 	w->mr[index].lkey = w->mr[index].rkey = index << 8 | entry->gen;
 	w->range[index] = (struct emu_range){ addr, length, w->mr[index].lkey };
+	if (index > w->range_high)
+		w->range_high = index;
 	*mr = &w->mr[index];
 	return 0;
 }
@@ -69,7 +71,7 @@ void emu_mr_dereg(struct nic_mr *mr)
 {
 	struct emu_world *w = emu_world_of(mr->nic);
 
-	assert(w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
+	EMU_SURE(w, w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
 	emu_direct_place_all(w);
 	w->range[EMU_INDEX(w, mr, mr)].lkey = 0;
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
@@ -84,6 +86,26 @@ bool emu_mr_covers(const struct emu_world *w, uint32_t lkey, uint64_t addr, uint
 
 	return lkey && range->lkey == lkey && length <= range->length &&
 	       addr - range->addr <= range->length - length;
+}
+
+static bool is_in(const struct emu_range *range, uint64_t addr, uint64_t length)
+{
+	return range->lkey && length <= range->length &&
+	       addr - range->addr <= range->length - length;
+}
+
+bool emu_mr_is_here(struct emu_world *w, uint64_t addr, uint64_t length)
+{
+	/* Mostly it is the same as before. */
+	if (is_in(&w->range[w->range_last], addr, length))
+		return true;
+	for (uint32_t i = 1; i <= w->range_high; i++) {
+		if (!is_in(&w->range[i], addr, length))
+			continue;
+		w->range_last = i;
+		return true;
+	}
+	return false;
 }
 
 uint32_t emu_mr_windows(struct nic_mr *mr)

@@ -39,6 +39,9 @@ struct emu_remote {
 /* Does the key, of an MR or of a window, allow it to requests on a QP of pd? 0: of any. */
 bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote *remote);
 
+/* Is all of that within regions that this process has registered? So it says itself, not the arena. */
+bool emu_mr_is_here(struct emu_world *w, uint64_t addr, uint64_t length);
+
 enum emu_copy {
 	EMU_COPY_OK,
 	EMU_COPY_BAD_SOURCE,

@@ -23,8 +23,9 @@ static void close_adapter(struct nic *nic)
 	struct emu_world *w = emu_world_of(nic);
 	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
 
-	assert(adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 && adapter->mrs == 0 &&
-	       adapter->mws == 0 && adapter->pds == 0 && adapter->listeners == 0);
+	EMU_SURE(w, adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 &&
+			    adapter->mrs == 0 && adapter->mws == 0 && adapter->pds == 0 &&
+			    adapter->listeners == 0);
 	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
 	adapter->open = false;
 	adapter->process = 0;

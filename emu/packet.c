@@ -31,7 +31,7 @@ static const struct {
 /* A half open QP whose peer was that one, in that life of it. Rare, so found by looking. */
 static struct emu_qp *left_behind(struct emu_world *w, const struct emu_event *event)
 {
-	for (uint32_t i = 1; i <= w->fab->qps.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
 		if (qp->head.live && qp->half_open && qp->peer == event->qp &&

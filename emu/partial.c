@@ -13,7 +13,9 @@ uint32_t emu_partial_bytes(const struct emu_rwqe *wqe)
 
 struct emu_rx *emu_partial_find(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
 {
-	for (emu_ref ref = qp->rx; ref;) {
+	emu_ref ref = qp->rx;
+
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
 		struct emu_rx *rx = emu_at(w, ref);
 
 		if (rx->message == message)
@@ -27,9 +29,11 @@ void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 {
 	emu_ref *link = &qp->rx;
 
-	while (*link != rx->self)
+	for (uint32_t i = 0; *link && *link != rx->self && i < EMU_STEPS_MOST; i++)
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
-	*link = rx->next;
+	EMU_SURE(w, *link == rx->self);
+	/* A list that does not lead there ends here. */
+	*link = *link == rx->self ? rx->next : 0;
 	if (!rx->write)
 		qp->rx_count--;
 	emu_qp_assess(qp);
@@ -44,7 +48,9 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 
 	if (!self)
 		return NULL;
-	while (*link && ((struct emu_rx *)emu_at(w, *link))->message < swqe->message)
+	for (uint32_t i = 0; i < EMU_STEPS_MOST && *link &&
+			     ((struct emu_rx *)emu_at(w, *link))->message < swqe->message;
+	     i++)
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
 	rx = emu_at(w, self);
 	memset(rx, 0, sizeof(*rx));

@@ -24,14 +24,16 @@ struct emu_profile {
 	enum emu_teardown teardown[EMU_TEAR_STEPS];
 };
 
-extern const struct emu_profile emu_profiles[];
+#define EMU_PROFILES 2u
+
+extern const struct emu_profile emu_profiles[EMU_PROFILES];
 
 /* Number of the profile of that name; -1: there is none. */
 int emu_profile_find(const char *name);
 
 static inline const struct emu_profile *emu_profile(const struct emu_world *w)
 {
-	return &emu_profiles[w->fab->config.profile];
+	return &emu_profiles[w->fab->config.profile % EMU_PROFILES];
 }
 
 #endif /* EMU_PROFILE_H */

@@ -187,11 +187,12 @@ uint32_t emu_qp_reset(struct nic_qp *base)
 void emu_qp_destroy(struct nic_qp *base)
 {
 	emu_qp_free(emu_world_of(base->nic), qp_of(base));
+	base->nic = NULL;
 }
 
 void emu_qp_free(struct emu_world *w, struct emu_qp *qp)
 {
-	assert(qp->state == EMU_QP_IDLE && emu_wq_count(&qp->rq) == 0);
+	EMU_SURE(w, qp->state == EMU_QP_IDLE && emu_wq_count(&qp->rq) == 0);
 	if (qp->srq)
 		w->fab->srq[qp->srq].users--;
 	emu_hold_forget(w, qp, true);

@@ -34,7 +34,7 @@ static struct nic_sge *segments(struct emu_world *w, const struct emu_qp *qp, st
 	if (wqe->num_sge <= qp->max_send_sge || wqe->num_sge <= 1)
 		return wqe->sge;
 	beside = emu_at(w, qp->rdma_sge);
-	return beside + (size_t)(index & qp->sq.mask) * qp->max_rdma_sge;
+	return beside + (index & qp->sq.mask) * qp->max_rdma_sge;
 }
 
 /* Room for longer lists is made when the first one comes, and stays. */

@@ -56,7 +56,7 @@ bool emu_reach_process(struct emu_world *w, uint16_t process)
 
 	if (process == w->process)
 		return true;
-	if (m->bounce)
+	if (m->bounce || !process || process > EMU_PROCESSES)
 		return false;
 	if (m->births[process] != emu_process(w, process)->births)
 		forget(m, process);
@@ -77,6 +77,10 @@ bool emu_reach_copy(struct emu_world *w, const struct emu_place *to, const struc
 
 	if (!to->process || !from->process)
 		return false; /* it is gone */
+	/* Of its own memory a process believes nobody else. */
+	if ((to->process == w->process && !emu_mr_is_here(w, to->addr, length)) ||
+	    (from->process == w->process && !emu_mr_is_here(w, from->addr, length)))
+		return false;
 	if (to->process == w->process && from->process == w->process) {
 		emu_reach_place(to->addr, source, length);
 		return true;

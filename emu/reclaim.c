@@ -97,13 +97,13 @@ static void add_used(struct emu_world *w, struct blocks *all)
 {
 	const struct emu_fabric *fab = w->fab;
 
-	for (uint32_t i = 1; i <= fab->qps.high; i++)
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp); i++)
 		if (fab->qp[i].head.live)
 			add_qp(w, all, &fab->qp[i]);
-	for (uint32_t i = 1; i <= fab->srqs.high; i++)
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, srqs, srq); i++)
 		if (fab->srq[i].head.live)
 			add_bytes(all, fab->srq[i].wq.ring, emu_wq_bytes(&fab->srq[i].wq));
-	for (uint32_t i = 1; i <= fab->cqs.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, cqs, cq); i++) {
 		if (!fab->cq[i].head.live)
 			continue;
 		add_bytes(all, fab->cq[i].ring, emu_cq_bytes(fab->cq[i].mask));

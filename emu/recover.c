@@ -185,7 +185,7 @@ static void rebuild_events(struct emu_world *w)
 /* Of a QP whose timer went with the section. */
 static void look_after_timers(struct emu_world *w)
 {
-	for (uint32_t i = 1; i <= w->fab->qps.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
 		if (qp->timer && !emu_timer_queued(w, qp))
@@ -195,17 +195,17 @@ static void look_after_timers(struct emu_world *w)
 
 /* ---- tables ---- */
 
-#define REBUILD(fab, table, entries)                                          \
-	do {                                                                  \
-		(fab)->table.free = (fab)->table.live = 0;                    \
-		for (uint32_t i = (fab)->table.high; i > 0; i--) {            \
-			if ((fab)->entries[i].head.live) {                    \
-				(fab)->table.live++;                          \
-				continue;                                     \
-			}                                                     \
-			(fab)->entries[i].head.next_free = (fab)->table.free; \
-			(fab)->table.free = i;                                \
-		}                                                             \
+#define REBUILD(fab, table, entries)                                           \
+	do {                                                                   \
+		(fab)->table.free = (fab)->table.live = 0;                     \
+		for (uint32_t i = EMU_HIGH(fab, table, entries); i > 0; i--) { \
+			if ((fab)->entries[i].head.live) {                     \
+				(fab)->table.live++;                           \
+				continue;                                      \
+			}                                                      \
+			(fab)->entries[i].head.next_free = (fab)->table.free;  \
+			(fab)->table.free = i;                                 \
+		}                                                              \
 	} while (0)
 
 static void rebuild_tables(struct emu_fabric *fab)
@@ -227,7 +227,7 @@ static void rebuild_listeners(struct emu_fabric *fab)
 {
 	for (uint32_t i = 0; i < EMU_LISTEN_BUCKETS; i++)
 		fab->listen_hash[i] = 0;
-	for (uint32_t i = 1; i <= fab->listeners.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, listeners, listener); i++) {
 		struct emu_listener *l = &fab->listener[i];
 		uint32_t *bucket = &fab->listen_hash[EMU_LISTEN_BUCKET(l->adapter, l->port)];
 
@@ -279,7 +279,7 @@ static bool is_under_way(struct emu_world *w, uint32_t conn)
 
 static void look_after_requests(struct emu_world *w)
 {
-	for (uint32_t i = 1; i <= w->fab->conns.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, conns, conn); i++) {
 		const struct emu_conn *conn = &w->fab->conn[i];
 
 		/* One that arrived and has no answer is in the hands of whom it was for. */
@@ -310,7 +310,7 @@ static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
 void emu_recover_orphans(struct emu_world *w)
 {
 	look_after_requests(w);
-	for (uint32_t i = 1; i <= w->fab->qps.high; i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
 		if (is_orphan(w, qp))

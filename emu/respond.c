@@ -136,7 +136,9 @@ static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, ui
 {
 	uint32_t ahead = number - 1 - a->qp->rx_completed;
 
-	for (emu_ref ref = a->qp->rx; ref;) {
+	emu_ref ref = a->qp->rx;
+
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
 		const struct emu_rx *rx = emu_at(w, ref);
 
 		ahead -= !rx->write && (int32_t)(a->swqe->message - rx->message) > 0;
@@ -153,15 +155,17 @@ static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, ui
 static void leave_to_those_ahead(struct emu_world *w, struct emu_wq *wq, uint32_t ahead)
 {
 	uint8_t own[sizeof(struct emu_rwqe) + EMU_MAX_SGE * sizeof(struct nic_sge)];
-	uint32_t i = ahead < emu_wq_count(wq) ? ahead : emu_wq_count(wq) - 1;
+	uint32_t i = ahead < emu_wq_count(wq) ? ahead : emu_wq_count(wq) - 1, stride = wq->stride;
 
 	if (i == 0)
 		return;
-	assert(wq->stride <= sizeof(own));
-	memcpy(own, emu_wqe(w, wq, wq->get + i), wq->stride);
+	EMU_SURE(w, stride <= sizeof(own));
+	if (stride > sizeof(own))
+		return;
+	memcpy(own, emu_wqe(w, wq, wq->get + i), stride);
 	for (; i > 0; i--)
-		memcpy(emu_wqe(w, wq, wq->get + i), emu_wqe(w, wq, wq->get + i - 1), wq->stride);
-	memcpy(emu_wqe(w, wq, wq->get), own, wq->stride);
+		memcpy(emu_wqe(w, wq, wq->get + i), emu_wqe(w, wq, wq->get + i - 1), stride);
+	memcpy(emu_wqe(w, wq, wq->get), own, stride);
 }
 
 /* The oldest receive that is not another's, readable until the next post. */

@@ -101,7 +101,7 @@ void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	emu_unpark(w, qp, false);
 	emu_partial_flush(w, qp, UINT32_MAX);
-	while (emu_wq_count(&qp->rq) > 0) {
+	for (uint32_t i = 0; emu_wq_count(&qp->rq) > 0 && i < EMU_MAX_SRQ_WR; i++) {
 		emu_complete_recv(w, qp, emu_wqe(w, &qp->rq, qp->rq.get), NIC_WC_FLUSHED, 0, 0);
 		qp->rq.get++;
 	}
@@ -112,7 +112,7 @@ uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp)
 	uint32_t from_srq = qp->srq ? qp->rx_count : 0;
 
 	emu_unpark(w, qp, false);
-	while (qp->rx)
+	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++)
 		emu_partial_drop(w, qp, emu_at(w, qp->rx));
 	return from_srq;
 }

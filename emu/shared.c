@@ -26,8 +26,6 @@
 #define LOCKS_BEGIN (1l << 50) /* of the file's bytes, far behind its end: one for each process */
 #define TRIES       1000
 
-#define LOOKS_BEFORE_SLEEP 500
-
 /* Bits of a futex wait. */
 #define WAITERS 1u
 #define IDLERS  2u
@@ -65,32 +63,6 @@ static void bury_the_dead(struct emu_world *w)
 
 /* ---- the lock ---- */
 
-static void init_lock(pthread_mutex_t *lock)
-{
-	pthread_mutexattr_t attr;
-
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(lock, &attr);
-	pthread_mutexattr_destroy(&attr);
-}
-
-/*
- * It is held for a microsecond or two: who goes to sleep for it wakes up too late, again and again, where
- * another takes it in quick succession.
- */
-static int lock_soon(pthread_mutex_t *lock)
-{
-	int err = pthread_mutex_trylock(lock);
-
-	for (int i = 0; err == EBUSY && i < LOOKS_BEFORE_SLEEP; i++) {
-		__builtin_ia32_pause();
-		err = pthread_mutex_trylock(lock);
-	}
-	return err == EBUSY ? pthread_mutex_lock(lock) : err;
-}
-
 /* Who had it died with it. */
 static EMU_COLD void recover(struct emu_world *w)
 {
@@ -114,14 +86,12 @@ static EMU_COLD void recover(struct emu_world *w)
 
 void emu_shared_take(struct emu_world *w)
 {
-	int err = lock_soon(&w->fab->shared.lock);
+	bool whole = emu_lock_take(&w->fab->shared.lock, w->membership->pid);
 
 	assert(!w->membership->held);
 	w->membership->held = true;
-	if (err == EOWNERDEAD) {
-		pthread_mutex_consistent(&w->fab->shared.lock);
+	if (!whole)
 		recover(w);
-	}
 	w->fab->shared.holder = w->process;
 }
 
@@ -150,7 +120,7 @@ void emu_shared_release(struct emu_world *w)
 	m->ring = 0;
 	m->held = false;
 	emu_section_end(w);
-	pthread_mutex_unlock(&w->fab->shared.lock);
+	emu_lock_release(&w->fab->shared.lock);
 	emu_lockstep_tell(w);
 	for (; waiters; waiters &= waiters - 1)
 		wake(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
@@ -170,7 +140,7 @@ void emu_shared_let_go(struct emu_world *w)
 	}
 	w->membership->held = false;
 	w->fab->shared.holder = 0;
-	pthread_mutex_unlock(&w->fab->shared.lock);
+	emu_lock_release(&w->fab->shared.lock);
 }
 
 bool emu_shared(struct nic_world *world)
@@ -339,7 +309,6 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	emu_trace_begin(w);
 	if (config->trace_file)
 		set_trace_path(fab, config->trace_file);
-	init_lock(&fab->shared.lock);
 	if (config->lockstep)
 		emu_lockstep_begin(w, config->preempt_ns);
 	fab->shared.layout = LAYOUT;
@@ -356,7 +325,7 @@ static bool fits(const struct emu_fabric *fab, size_t size)
 
 static void unmap(struct emu_world *w)
 {
-	munmap(w->fab, w->fab_size);
+	emu_file_unmap(w->fab, &w->membership->mapped);
 	close(w->membership->fd);
 	w->fab = NULL;
 }
@@ -365,7 +334,7 @@ static void unmap(struct emu_world *w)
 static int make(struct emu_world *w, const struct nic_config *config, bool stays)
 {
 	struct emu_membership *m = w->membership;
-	int err = emu_file_make(m->path, &m->fd, &w->fab, &w->fab_size);
+	int err = emu_file_make(m->path, &m->fd, &w->fab, &m->mapped);
 
 	if (err)
 		return err;
@@ -382,12 +351,12 @@ static int make(struct emu_world *w, const struct nic_config *config, bool stays
 static int attach(struct emu_world *w)
 {
 	struct emu_membership *m = w->membership;
-	int err = emu_file_open(m->path, &m->fd, &w->fab, &w->fab_size);
+	int err = emu_file_open(m->path, &m->fd, &w->fab, &m->mapped);
 
 	if (err)
 		return err;
 	w->lockstep = w->fab->shared.lockstep.on;
-	if (fits(w->fab, w->fab_size))
+	if (fits(w->fab, m->mapped.size))
 		return 0;
 	fprintf(stderr, "libdat: shared fabric %s: it is of another version of libdat\n", m->path);
 	unmap(w);
@@ -469,6 +438,7 @@ static struct emu_membership *begin(struct emu_world *w, const struct nic_config
 	w->membership = m;
 	w->trace_fd = -1;
 	m->bounce = config->bounce;
+	m->pid = getpid();
 	*err = emu_file_path(config->fabric, m->path, sizeof(m->path));
 	if (!*err)
 		return m;
@@ -548,8 +518,6 @@ void emu_shared_leave(struct emu_world *w)
 	struct emu_shared *shared = &w->fab->shared;
 
 	emu_shared_take(w);
-	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
-		assert(!w->fab->adapters[i].open || !emu_mine(w, (uint16_t)i));
 	emu_inbox_discard(w, w->process);
 	emu_process(w, w->process)->used = false;
 	shared->processes--;

@@ -15,11 +15,14 @@
 #define EMU_SHARED_H
 
 #include "fabric.h"
+#include "shared_file.h"
 #include "lockstep.h"
 
 /* Beside the arena, of this process. */
 struct emu_membership {
 	int fd; /* the arena's file; locks on it say who is alive */
+	int32_t pid;
+	struct emu_mapped mapped;
 	char path[256];
 	char node[EMU_NAME];
 	uint64_t ring;                      /* processes whose bells are to be rung, by number */
@@ -81,13 +84,14 @@ void emu_shared_bury(struct emu_world *w, uint16_t process);
 
 static inline struct emu_process *emu_process(struct emu_world *w, uint16_t process)
 {
-	assert(process >= 1 && process <= EMU_PROCESSES);
-	return &w->fab->shared.process[process];
+	return &w->fab->shared.process[process <= EMU_PROCESSES ? process : 0];
 }
 
 static inline uint16_t emu_process_of(const struct emu_world *w, uint16_t adapter)
 {
-	return w->fab->adapters[adapter].process;
+	uint16_t process = w->fab->adapters[adapter].process;
+
+	return process <= EMU_PROCESSES ? process : 0;
 }
 
 #endif /* EMU_SHARED_H */

@@ -68,19 +68,44 @@ int emu_file_path(const char *name, char *path, size_t size)
 	return 0;
 }
 
-static struct emu_fabric *map(int fd, size_t size)
+/* A program that locks all its memory does not mean this. */
+static void *reserve(void)
 {
-	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	void *at = mmap(NULL, EMU_REACH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			0);
 
 	if (at == MAP_FAILED)
 		return NULL;
-	/* A forked child has no fabric. */
-	madvise(at, size, MADV_DONTFORK);
-	madvise(at, size, MADV_DONTDUMP);
+	munlock(at, EMU_REACH);
+	madvise(at, EMU_REACH, MADV_NOHUGEPAGE);
+	mprotect(at, EMU_REACH, PROT_READ | PROT_WRITE);
 	return at;
 }
 
-int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, size_t *size)
+static struct emu_fabric *map(int fd, struct emu_mapped *mapped)
+{
+	void *room = reserve(), *at;
+
+	mapped->all = room ? EMU_REACH : mapped->size;
+	at = mmap(room, mapped->size, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_NORESERVE | (room ? MAP_FIXED : 0), fd, 0);
+	if (at == MAP_FAILED) {
+		if (room)
+			munmap(room, EMU_REACH);
+		return NULL;
+	}
+	/* A forked child has no fabric. */
+	madvise(at, mapped->all, MADV_DONTFORK);
+	madvise(at, mapped->all, MADV_DONTDUMP);
+	return at;
+}
+
+void emu_file_unmap(struct emu_fabric *fab, const struct emu_mapped *mapped)
+{
+	munmap(fab, mapped->all);
+}
+
+int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped)
 {
 	struct stat st;
 	int err = -EINVAL;
@@ -94,12 +119,12 @@ int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, size_t *si
 			       -EACCES);
 		goto close_fd;
 	}
-	*size = (size_t)st.st_size;
-	if (*size < sizeof(struct emu_fabric) + POOL_SMALLEST) {
+	mapped->size = (size_t)st.st_size;
+	if (mapped->size < sizeof(struct emu_fabric) + POOL_SMALLEST) {
 		complain(path, "this is none, or one of another version of libdat", err);
 		goto close_fd;
 	}
-	*fab = map(*fd, *size);
+	*fab = map(*fd, mapped);
 	if (*fab)
 		return 0;
 	err = -ENOMEM;
@@ -116,7 +141,7 @@ static void temporary(const char *path, char *name, size_t size)
 	snprintf(name, size, "%.*s/.%d", (int)(slash - path), path, getpid());
 }
 
-int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, size_t *size)
+int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped)
 {
 	char name[256];
 	size_t pool;
@@ -127,13 +152,13 @@ int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, size_t *si
 	if (*fd < 0)
 		return complain(name, strerror(errno), -EACCES);
 	for (pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
-		*size = sizeof(struct emu_fabric) + pool;
-		if (ftruncate(*fd, (off_t)*size))
+		mapped->size = sizeof(struct emu_fabric) + pool;
+		if (ftruncate(*fd, (off_t)mapped->size))
 			continue;
-		*fab = map(*fd, *size);
+		*fab = map(*fd, mapped);
 		if (!*fab)
 			continue;
-		(*fab)->size = *size;
+		(*fab)->size = mapped->size;
 		(*fab)->pool_next = 1;
 		(*fab)->pool_end = (uint32_t)(pool / EMU_POOL_UNIT);
 		return 0;

@@ -10,10 +10,24 @@
 
 /* The path of a fabric's file. -EINVAL: a name must not be so; -EACCES: the folder is not safe. */
 int emu_file_path(const char *name, char *path, size_t size);
+/*
+ * Memory of this process's own follows the arena, so far that no index or offset of 32 bits that is read there,
+ * times what it counts, leads beyond: whoever wrote nonsense into the arena makes others read nonsense, and
+ * touch nothing else of theirs.
+ */
+#define EMU_REACH (1ul << 41)
+
+/* An arena in this process. */
+struct emu_mapped {
+	size_t size; /* of the file */
+	size_t all;  /* EMU_REACH, or, where that much is not to be had, size */
+};
+
 /* Open it and map it, checked. *fab stays for ever at that place in this process. -ENOENT: none. */
-int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, size_t *size);
+int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped);
 /* Make one that has no name yet, zeroed but for its size. */
-int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, size_t *size);
+int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped);
+void emu_file_unmap(struct emu_fabric *fab, const struct emu_mapped *mapped);
 /* Give it its name. -EEXIST: another was quicker. */
 int emu_file_publish(const char *path);
 

@@ -68,10 +68,11 @@ void emu_srq_destroy(struct nic_srq *base)
 	struct emu_world *w = emu_world_of(base->nic);
 	struct emu_srq *srq = srq_of(base);
 
-	assert(srq->users == 0);
+	EMU_SURE(w, srq->users == 0);
 	w->fab->adapters[srq->adapter].srqs--;
 	emu_wq_fini(w, &srq->wq);
 	EMU_FREE(w->fab, srqs, srq, emu_srq_index(w, base));
+	base->nic = NULL;
 }
 
 int emu_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)

@@ -19,6 +19,11 @@ static void vappend(struct emu_world *w, const char *format, va_list args)
 	va_list again;
 	int n;
 
+	/* Another process wrote nonsense there. */
+	if (fab->trace_room > EMU_TRACE_BYTES || fab->trace_length + TRACE_ROOM > fab->trace_room) {
+		fab->trace_on = false;
+		return;
+	}
 	for (;;) {
 		room = fab->trace_room - TRACE_ROOM - fab->trace_length;
 		va_copy(again, args);
@@ -77,7 +82,7 @@ static void trace_vline(struct emu_world *w, const char *format, va_list args)
 	append(w, "%lu ", fab->now);
 	vappend(w, format, args);
 	append(w, "\n");
-	if (fab->trace_full) {
+	if (fab->trace_full && start < EMU_TRACE_BYTES - TRACE_ROOM) {
 		/* No half lines: the last one goes, and the reader is told. */
 		fab->trace_length = start;
 		memcpy(fab->trace + start, TRACE_FULL_NOTE, sizeof(TRACE_FULL_NOTE));

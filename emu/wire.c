@@ -64,7 +64,7 @@ static void release_early(struct emu_world *w, struct emu_qp *qp, uint32_t index
 	emu_ref ref = qp->early;
 
 	qp->early = qp->early_tail = 0;
-	while (ref) {
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
 		struct emu_held *held = emu_at(w, ref);
 		emu_ref next = held->next;
 
@@ -214,7 +214,7 @@ void emu_observe(struct emu_world *w, int reasons)
 	fab->observed += (uint32_t)reasons;
 	if ((fab->observed > 0) == was || !emu_profile(w)->in_order)
 		return;
-	for (uint32_t i = 1; i <= fab->qps.high; i++)
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp); i++)
 		if (fab->qp[i].head.live && !was)
 			begin_to_look(w, &fab->qp[i]);
 		else if (fab->qp[i].head.live)

@@ -295,7 +295,7 @@ static int adapter_open(struct nic_world *world, const char *name, const struct 
 	init_nic(w, index);
 	w->nics[index].base.up = up;
 	w->nics[index].base.ctx = ctx;
-	memcpy(w->nics[index].base.label, adapter->name, sizeof(adapter->name));
+	memcpy(w->nics[index].base.label, adapter->name, sizeof(adapter->name) - 1);
 	if (w->process)
 		emu_clock_share(w, &w->nics[index].base);
 	*nic = &w->nics[index].base;

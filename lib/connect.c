@@ -251,6 +251,8 @@ void ep_on_established(void *qp_ctx, const struct nic_conn_param *peer)
 	struct ep *ep = qp_ctx;
 	DAT_COUNT size = 0;
 
+	if (!ep_can_change(ep, EP_ESTABLISHED))
+		return;
 	if (peer) {
 		size = keep_private_data(ep, peer);
 		fit_reads(ep, peer);
@@ -266,6 +268,8 @@ void ep_on_conn_end(void *qp_ctx, enum nic_conn_end why)
 {
 	struct ep *ep = qp_ctx;
 
+	if (!ep_can_change(ep, cause_ends[why].state))
+		return;
 	ep->breaking = false;
 	ep_change_state(ep, cause_ends[why].state);
 	connection_event(ep, cause_ends[why].event, 0);

@@ -17,6 +17,12 @@ static const struct nic_ops *ep_ops(const struct ep *ep)
 	return ep->nic->nic->ops;
 }
 
+bool ep_can_change(const struct ep *ep, enum ep_cause cause)
+{
+	/* Who shares a world with others may be told nonsense by them. */
+	return ep_state_next(ep->state, cause) >= 0 || !obj_backend(&ep->obj)->shared;
+}
+
 void ep_change_state(struct ep *ep, enum ep_cause cause)
 {
 	int next = ep_state_next(ep->state, cause);

@@ -70,6 +70,8 @@ static inline void ep_reaped(const struct nic_qp *qp)
 DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **ep);
 void ep_destroy(struct ep *ep);
 /* The state changes for a cause that the table has a row for. */
+/* False: what an adapter says of it cannot be. */
+bool ep_can_change(const struct ep *ep, enum ep_cause cause);
 void ep_change_state(struct ep *ep, enum ep_cause cause);
 /* After a change of what decides whether a post is a quick one. */
 void ep_update_quick(struct ep *ep);

@@ -166,5 +166,18 @@ for copy in direct bounce; do
 	die "killed at ${KILLS:-1000} moments, $copy" $copy random "${KILLS:-1000}"
 done
 
+# nonsense COPY FIRST: arenas that others write into
+nonsense() {
+	title="${ARENAS:-1000} arenas with nonsense in them, $1"
+	DATSIM_COPY=$1 XDG_RUNTIME_DIR=$work "$build/tests/processes/hostile" "${ARENAS:-1000}" "$2" > "$work/written" 2>&1
+	status=$?
+	result $status "$title"
+	[ $status = 0 ] && echo "- $title: nobody crashes, nobody hangs" >> "$page" && return
+	cat "$work/written" >&2
+	echo "- $title: $(grep -c '^# seed' "$work/written") of them end badly" >> "$page"
+}
+nonsense direct 1
+nonsense bounce 1000001
+
 echo "1..$n"
 sed 's/^/# /' "$page"

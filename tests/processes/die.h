@@ -26,6 +26,9 @@ struct peer {
 	DAT_UINT64 round;
 };
 
+extern DAT_TIMEOUT peer_patience_us; /* with each event */
+extern int peer_tries;               /* to connect */
+
 /* The next event; the program ends if it is not of that number. */
 DAT_EVENT expect_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 void expect_dto(DAT_EVD_HANDLE evd, DAT_UINT64 cookie);

@@ -9,9 +9,10 @@
 
 #include "die.h"
 
-#define TIMEOUT_US 30000000 /* nothing here takes that long */
-#define TRIES      500
-#define PAUSE_NS   10000000
+#define PAUSE_NS 10000000
+
+DAT_TIMEOUT peer_patience_us = 30000000; /* nothing here takes that long */
+int peer_tries = 500;
 
 enum {
 	ASKED,
@@ -25,7 +26,7 @@ DAT_EVENT expect_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	DAT_COUNT more;
 	DAT_EVENT event;
 
-	pair_check(dat_evd_wait(evd, TIMEOUT_US, 1, &event, &more), "dat_evd_wait");
+	pair_check(dat_evd_wait(evd, peer_patience_us, 1, &event, &more), "dat_evd_wait");
 	if (event.event_number != number) {
 		fprintf(stderr, "pair: event %#x, expected %#x\n", event.event_number, number);
 		pair_fail("another event");
@@ -67,11 +68,11 @@ static bool try_connect(struct peer *peer, DAT_EVENT *event)
 	struct pair_target mine = pair_target(&peer->node, WRITTEN);
 	DAT_COUNT more;
 
-	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, PAIR_QUALIFIER, TIMEOUT_US,
-				  sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
+	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, PAIR_QUALIFIER,
+				  peer_patience_us, sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
-	pair_check(dat_evd_wait(peer->connect, TIMEOUT_US, 1, event, &more), "dat_evd_wait");
+	pair_check(dat_evd_wait(peer->connect, peer_patience_us, 1, event, &more), "dat_evd_wait");
 	return event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
 }
 
@@ -82,7 +83,7 @@ void peer_connect(struct peer *peer)
 
 	/* The server may not listen yet. */
 	for (int i = 0; !try_connect(peer, &event); i++) {
-		if (i == TRIES)
+		if (i == peer_tries)
 			pair_fail("no connection");
 		pair_check(dat_ep_reset(peer->ep), "dat_ep_reset");
 		nanosleep(&pause, NULL);
@@ -99,7 +100,7 @@ void peer_ask(struct peer *peer)
 	DAT_RMR_TRIPLET board = pair_remote(&peer->board);
 	DAT_UINT64 round = ++peer->round;
 	DAT_DTO_COOKIE cookie = { .as_64 = round };
-	time_t end = time(NULL) + TIMEOUT_US / 1000000;
+	time_t end = time(NULL) + peer_patience_us / 1000000 + 1;
 	bool turns = getenv("DATSIM_LOCKSTEP") != NULL;
 	DAT_EVENT event;
 

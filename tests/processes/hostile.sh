@@ -1,0 +1,16 @@
+#!/bin/sh
+# Nonsense is written into the arena of processes that talk, and of such that join: they get errors, they neither
+# crash nor hang. ARENAS: so many, each way. ./check --full has more of them (campaign.sh).
+. "$(dirname "$0")/../datsim/begin.sh"
+hostile=$top/tests/processes/hostile
+needs "$hostile"
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+echo 1..3
+holds "nobody crashes, nobody hangs" "$hostile" "${ARENAS:-15}" 1
+DATSIM_COPY=bounce
+export DATSIM_COPY
+holds "nor where payload goes through the arena" "$hostile" "${ARENAS:-10}" 1000
+holds "nothing is left" [ -z "$(ls -A datsim)" ]
