@@ -8,7 +8,7 @@ build=$(cd "$build" && pwd) || exit 99
 source=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 stub=$build/tests/stubverbs
 
-most_above=323 # instructions above bare verbs
+most_above=318 # instructions above bare verbs
 wanted_above=120
 rounds=2000
 

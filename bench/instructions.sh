@@ -7,7 +7,7 @@
 build=${1:-${top_builddir:-.}}
 bench=$build/bench/bench_message
 
-most_one=956    # instructions a message, one pair, one outstanding
+most_one=954    # instructions a message, one pair, one outstanding
 most_percent=5  # that 1,000 pairs may cost more or less than one
 most_idle=4096  # bytes of an idle connected pair
 

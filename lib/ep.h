@@ -28,6 +28,7 @@ struct ep {
 	DAT_EP_STATE state;
 	DAT_EP_ATTR attr; /* in force; lists are never kept */
 	DAT_COUNT recv_outstanding;
+	DAT_COUNT *outstanding; /* what reaping counts down: that, or the SRQ's */
 	DAT_COUNT soft, hard;
 	struct async_note soft_note;
 	struct lmr_window send_window, recv_window;
@@ -58,10 +59,7 @@ static inline void ep_reaped(const struct nic_qp *qp)
 {
 	struct ep *ep = qp->ctx;
 
-	if (ep->srq)
-		ep->srq->outstanding--;
-	else
-		ep->recv_outstanding--;
+	--*ep->outstanding;
 	++*qp->reaped;
 }
 

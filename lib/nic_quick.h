@@ -4,7 +4,8 @@
  *
  * What lib wants of it with every message, without a struct in between and by one call. Such a backend's QPs, CQs
  * and SRQs begin with the structs below. It puts other functions there as it likes: those for the state it is in. No
- * decorator is asked: while there is one, lib calls none of these.
+ * decorator is asked: while there is one, lib calls none of these. Arguments are where those of the DAT calls are, as
+ * far as they go.
  */
 #ifndef LIB_NIC_QUICK_H
 #define LIB_NIC_QUICK_H
@@ -14,10 +15,10 @@
 struct nic_quick_qp {
 	struct nic_qp qp;
 	/* post_send of a Send without flags, of one segment that is not empty. */
-	int (*send_one)(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+	int (*send_one)(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
 			uint32_t lkey);
 	/* post_recv of the same kind, where lib has seen that there is room. */
-	int (*recv_one)(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+	int (*recv_one)(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
 			uint32_t lkey);
 };
 
@@ -30,29 +31,29 @@ struct nic_quick_cq {
 struct nic_quick_srq {
 	struct nic_srq srq;
 	/* srq_post of the same kind. */
-	int (*recv_one)(struct nic_srq *srq, uint64_t wr_id, uint64_t addr, uint32_t length,
+	int (*recv_one)(struct nic_srq *srq, uint32_t length, uint64_t addr, uint64_t wr_id,
 			uint32_t lkey);
 };
 
-static inline int nic_send_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+static inline int nic_send_one(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
 			       uint32_t lkey)
 {
 	return nic_container_of(qp, struct nic_quick_qp, qp)
-		->send_one(qp, wr_id, addr, length, lkey);
+		->send_one(qp, length, addr, wr_id, lkey);
 }
 
-static inline int nic_recv_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+static inline int nic_recv_one(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
 			       uint32_t lkey)
 {
 	return nic_container_of(qp, struct nic_quick_qp, qp)
-		->recv_one(qp, wr_id, addr, length, lkey);
+		->recv_one(qp, length, addr, wr_id, lkey);
 }
 
-static inline int nic_srq_recv_one(struct nic_srq *srq, uint64_t wr_id, uint64_t addr,
-				   uint32_t length, uint32_t lkey)
+static inline int nic_srq_recv_one(struct nic_srq *srq, uint32_t length, uint64_t addr,
+				   uint64_t wr_id, uint32_t lkey)
 {
 	return nic_container_of(srq, struct nic_quick_srq, srq)
-		->recv_one(srq, wr_id, addr, length, lkey);
+		->recv_one(srq, length, addr, wr_id, lkey);
 }
 
 static inline const struct nic_wc *nic_cq_next(struct nic_cq *cq)

@@ -48,8 +48,8 @@ static COLD DAT_RETURN leave_refused(int err)
 
 static inline DAT_RETURN send_one(struct ep *ep, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
 {
-	int err = nic_send_one(ep->nic, cookie.as_64, iov->virtual_address,
-			       (uint32_t)iov->segment_length, ep->send_window.lkey);
+	int err = nic_send_one(ep->nic, (uint32_t)iov->segment_length, iov->virtual_address,
+			       cookie.as_64, ep->send_window.lkey);
 
 	return LIKELY(!err) ? leave(DAT_SUCCESS) : leave_refused(err);
 }
@@ -93,8 +93,8 @@ static inline DAT_RETURN recv_one(struct ep *ep, const DAT_LMR_TRIPLET *iov, DAT
 	int err;
 
 	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
-	err = nic_recv_one(ep->nic, cookie.as_64, iov->virtual_address,
-			   (uint32_t)iov->segment_length, ep->recv_window.lkey);
+	err = nic_recv_one(ep->nic, (uint32_t)iov->segment_length, iov->virtual_address,
+			   cookie.as_64, ep->recv_window.lkey);
 	return LIKELY(!err) ? leave(DAT_SUCCESS) : recv_refused(ep, err);
 }
 
@@ -137,8 +137,8 @@ static inline DAT_RETURN srq_recv_one(struct srq *srq, const DAT_LMR_TRIPLET *io
 	int err;
 
 	srq->outstanding++;
-	err = nic_srq_recv_one(srq->nic, cookie.as_64, iov->virtual_address,
-			       (uint32_t)iov->segment_length, srq->window.lkey);
+	err = nic_srq_recv_one(srq->nic, (uint32_t)iov->segment_length, iov->virtual_address,
+			       cookie.as_64, srq->window.lkey);
 	return LIKELY(!err) ? leave(DAT_SUCCESS) : srq_refused(srq, err);
 }
 

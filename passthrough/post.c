@@ -245,7 +245,7 @@ int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 
 /* ---- the usual requests ---- */
 
-static HW_COLD int send_any(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+static HW_COLD int send_any(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
 			    uint32_t lkey)
 {
 	struct nic_sge sge = { .addr = addr, .length = length, .lkey = lkey };
@@ -289,14 +289,14 @@ static __attribute__((noinline)) int post_long(struct hw_qp *qp)
 	return err;
 }
 
-static int send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length,
+static int send_one(struct nic_qp *base, uint32_t length, uint64_t addr, uint64_t wr_id,
 		    uint32_t lkey)
 {
 	struct hw_qp *qp = hw_qp(base);
 	struct hw_slot *slot = next_slot(&qp->sq);
 
 	if (HW_UNLIKELY(hw_slots_full(&qp->sq)))
-		return send_any(base, wr_id, addr, length, lkey);
+		return send_any(base, length, addr, wr_id, lkey);
 	fill_slot(slot, wr_id, NIC_OP_SEND, 0, HW_USUAL_REQUEST);
 	slot->wc.length = length;
 	qp->send_sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
@@ -304,7 +304,7 @@ static int send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t
 	return length > qp->max_inline ? post_long(qp) : post_send_wr(qp);
 }
 
-static HW_COLD int recv_any(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+static HW_COLD int recv_any(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
 			    uint32_t lkey)
 {
 	struct nic_sge sge = { .addr = addr, .length = length, .lkey = lkey };
@@ -314,7 +314,7 @@ static HW_COLD int recv_any(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, ui
 }
 
 /* Of a connected QP: no need to keep the segment, it is never posted again. */
-static int recv_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length,
+static int recv_one(struct nic_qp *base, uint32_t length, uint64_t addr, uint64_t wr_id,
 		    uint32_t lkey)
 {
 	struct hw_qp *qp = hw_qp(base);

@@ -80,7 +80,7 @@ int hw_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
 	return post(hw_srq(base), wr->wr_id, (uint8_t)wr->flags, &verbs);
 }
 
-static int recv_one(struct nic_srq *base, uint64_t wr_id, uint64_t addr, uint32_t length,
+static int recv_one(struct nic_srq *base, uint32_t length, uint64_t addr, uint64_t wr_id,
 		    uint32_t lkey)
 {
 	struct hw_srq *srq = hw_srq(base);
