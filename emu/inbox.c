@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "mem.h"
+#include "rx.h"
 #include "shared.h"
 #include "upcall.h"
 
@@ -112,6 +113,13 @@ static void place(struct emu_world *w, const struct emu_message *message)
 	emu_pool_free(w->fab, message->copy.data, message->copy.length);
 }
 
+/* Receives that this process posted without the lock while another one ended their QP: direct.c. */
+static void flush_late(struct emu_world *w, struct emu_qp *qp)
+{
+	if (qp->state == EMU_QP_ERROR && emu_wq_count(&qp->rq) > 0)
+		emu_rx_flush(w, qp);
+}
+
 static void perform(struct emu_world *w, const struct emu_message *message)
 {
 	struct emu_event event = message->event;
@@ -140,6 +148,7 @@ static void perform(struct emu_world *w, const struct emu_message *message)
 		emu_up_established(w, emu_qp_at(w, message->up.qp));
 		break;
 	case EMU_MESSAGE_CONN_END:
+		flush_late(w, emu_qp_at(w, message->up.qp));
 		emu_up_conn_end(w, emu_qp_at(w, message->up.qp),
 				(enum nic_conn_end)message->up.what);
 		break;

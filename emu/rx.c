@@ -97,8 +97,6 @@ void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_
 
 void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
 {
-	/* Who posts without the lock sees that it is over, or is seen here: emu_direct_recv. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	emu_unpark(w, qp, false);
 	emu_partial_flush(w, qp, UINT32_MAX);
 	for (uint32_t i = 0; emu_wq_count(&qp->rq) > 0 && i < EMU_MAX_SRQ_WR; i++) {

@@ -82,6 +82,7 @@ struct backend {
 	struct bias bias; /* of a backend in a module, and of a shared world */
 	/* The world is shared, and what every message calls does not need its lock: nic_backend.quiet. */
 	bool quick;
+	unsigned int vain; /* polls in a row that found nothing so */
 	bool quick_locked; /* with `lock`: taken by obj_peek_biased */
 	pthread_cond_t wake;
 	unsigned int sleepers;   /* threads that sleep in the door's `wait` */
@@ -123,6 +124,9 @@ void backend_make_quick(struct backend *b, bool quick);
 /* `lock` without that of a shared world, where that will do; false: it will not, nothing is held. */
 bool backend_enter_quick(struct backend *b);
 void backend_leave_quick(struct backend *b);
+
+/* Without a lock. What is waited for may be another process's to do, and that one may wait for this processor. */
+void backend_poll_in_vain(struct backend *b);
 
 static inline void backend_enter(struct backend *b)
 {

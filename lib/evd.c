@@ -392,12 +392,15 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	if (is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
 		hand_over(evd, &wc, event);
 		made_room(evd);
+		b->vain = 0;
 		ret = DAT_SUCCESS;
 	} else if (!is_vain(b, evd)) {
 		obj_unbias(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
 	obj_unpeek(b);
+	if (ret != DAT_SUCCESS)
+		backend_poll_in_vain(b);
 	return ret;
 }
 
