@@ -179,5 +179,20 @@ nonsense() {
 nonsense direct 1
 nonsense bounce 1000001
 
+# Processes that take turns
+DATSIM_LOCKSTEP=50 die "in turns: killed before 500 of the stores" direct stores 500
+DATSIM_LOCKSTEP=50 die "in turns: killed at 100 moments" direct random 100
+RUNS=20 top_builddir=$build sh "$(dirname "$0")/processes/lockstep.sh" > "$work/turns" 2>&1
+! grep '^not ok' "$work/turns" >&2
+status=$?
+result $status "traces of programs in turns are the same, 20 runs of each seed"
+{
+	echo
+	echo "## Processes that take turns"
+	echo
+	echo "20 runs of each program with each seed of \`tests/processes/lockstep.sh\`: $([ $status = 0 ] &&
+		echo "every trace is the same as the first." || echo "not all traces are the same.")"
+} >> "$page"
+
 echo "1..$n"
 sed 's/^/# /' "$page"

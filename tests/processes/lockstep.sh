@@ -81,7 +81,7 @@ quick() {
 	awk '$1 == "ratio" { found = 1; slow = $2 < 0.03 } END { exit !found || slow }' speed
 }
 
-echo 1..16
+echo 1..17
 # Time of the machine does not count here: whoever holds the turn has it.
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -103,6 +103,8 @@ holds "one is killed in its turn" gone die 1
 holds "one ends in its turn, without a word" gone exit 1
 gone die 2 > noise 2>&1
 holds "what that leads to is the same" equal die.1 die.2
+DATSIM_LOCKSTEP=soon
+expect 2 'DATSIM_LOCKSTEP=soon: expected a number of milliseconds' run --lockstep -- true
 unset DATSIM_LOCKSTEP
 DATSIM_FAULTS='verdict=drop;' DATSIM_FABRIC=real
 export DATSIM_FAULTS DATSIM_FABRIC
