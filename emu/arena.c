@@ -4,8 +4,10 @@
 #include <sys/mman.h>
 
 #include "arena.h"
+#include "shared.h"
 
 #define POOL_SMALLEST (16ul << 20)
+#define BACKED_AHEAD  4096u /* units */
 
 /*
  * The mapping is mostly never touched: tables and pool are reserved whole, the kernel gives pages as
@@ -64,8 +66,26 @@ uint32_t emu_pool_class_units(uint32_t class)
 	return ((class - 17) % 4 + 5) << ((class - 17) / 4 + 2);
 }
 
-emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes)
+/* Is there memory for the pool up to there? In a private fabric the kernel sees to that. */
+static bool is_backed(struct emu_world *w, uint32_t end)
 {
+	struct emu_fabric *fab = w->fab;
+	uint32_t from = fab->shared.backed, to = end + BACKED_AHEAD;
+
+	if (!w->process || end <= from)
+		return true;
+	if (to > fab->pool_end || to < end)
+		to = end;
+	if (!emu_shared_back(w, fab->pool + (uint64_t)from * EMU_POOL_UNIT,
+			     (uint64_t)(to - from) * EMU_POOL_UNIT))
+		return false;
+	fab->shared.backed = to;
+	return true;
+}
+
+emu_ref emu_pool_alloc(struct emu_world *w, size_t bytes)
+{
+	struct emu_fabric *fab = w->fab;
 	uint32_t units, class;
 	emu_ref ref;
 
@@ -81,7 +101,7 @@ emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes)
 		memcpy(&fab->pool_free[class], block, sizeof(emu_ref));
 		return ref;
 	}
-	if (units > fab->pool_end - fab->pool_next)
+	if (units > fab->pool_end - fab->pool_next || !is_backed(w, fab->pool_next + units))
 		return 0;
 	ref = fab->pool_next;
 	fab->pool_next += units;
@@ -106,7 +126,8 @@ static struct emu_head *entry_head(void *entries, size_t stride, uint32_t index)
 	return (struct emu_head *)((uint8_t *)entries + (size_t)index * stride);
 }
 
-uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, uint32_t limit)
+uint32_t emu_entry_take(struct emu_world *w, struct emu_table *table, void *entries, size_t stride,
+			uint32_t limit)
 {
 	uint32_t index = table->free;
 	struct emu_head *head;
@@ -115,8 +136,11 @@ uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, u
 		head = entry_head(entries, stride, index);
 		table->free = head->next_free;
 	} else if (table->high < limit) {
-		index = ++table->high;
+		index = table->high + 1;
 		head = entry_head(entries, stride, index);
+		if (w->process && !emu_shared_back(w, head, stride))
+			return 0;
+		table->high = index;
 	} else {
 		return 0;
 	}
@@ -171,7 +195,7 @@ int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t s
 
 	/* A queue nobody may post to needs no ring. */
 	if (max) {
-		ring = emu_pool_alloc(w->fab, ring_bytes(mask, stride));
+		ring = emu_pool_alloc(w, ring_bytes(mask, stride));
 		if (!ring)
 			return -ENOMEM;
 	}

@@ -16,7 +16,7 @@ struct emu_fabric *emu_arena_map(size_t *size);
 void emu_arena_unmap(struct emu_fabric *fab, size_t size);
 
 /* A block of at least `bytes`, not zeroed; 0 when the pool is exhausted. */
-emu_ref emu_pool_alloc(struct emu_fabric *fab, size_t bytes);
+emu_ref emu_pool_alloc(struct emu_world *w, size_t bytes);
 /* `bytes` as given to alloc. ref 0 is fine. */
 void emu_pool_free(struct emu_fabric *fab, emu_ref ref, size_t bytes);
 
@@ -29,12 +29,14 @@ uint32_t emu_pool_class_units(uint32_t class);
  * fields are as the last user left them: generations and epochs go on counting. 0: `limit` are live.
  * It is filled, and then it lives: who dies before has taken nothing.
  */
-uint32_t emu_entry_take(struct emu_table *table, void *entries, size_t stride, uint32_t limit);
+uint32_t emu_entry_take(struct emu_world *w, struct emu_table *table, void *entries, size_t stride,
+			uint32_t limit);
 void emu_entry_live(struct emu_table *table, struct emu_head *head);
 void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint32_t index);
 
-#define EMU_TAKE(fab, table, entries, limit) \
-	emu_entry_take(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (limit))
+#define EMU_TAKE(w, table, entries, limit)                                                     \
+	emu_entry_take((w), &(w)->fab->table, (w)->fab->entries, sizeof((w)->fab->entries[0]), \
+		       (limit))
 #define EMU_LIVE(fab, table, entry) emu_entry_live(&(fab)->table, &(entry)->head)
 #define EMU_FREE(fab, table, entries, index) \
 	emu_entry_free(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (index))

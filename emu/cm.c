@@ -62,7 +62,7 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 		return -EADDRINUSE;
 	if (w->fab->adapters[adapter].listeners >= EMU_MAX_LISTENER)
 		return -ENOMEM;
-	index = EMU_TAKE(w->fab, listeners, listener, EMU_LISTENERS);
+	index = EMU_TAKE(w, listeners, listener, EMU_LISTENERS);
 	if (!index)
 		return -ENOMEM;
 	w->fab->adapters[adapter].listeners++;
@@ -142,7 +142,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 		return err;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
-	index = EMU_TAKE(w->fab, conns, conn, EMU_CONNS);
+	index = EMU_TAKE(w, conns, conn, EMU_CONNS);
 	if (!index)
 		return -ENOMEM;
 	conn = &w->fab->conn[index];

@@ -45,10 +45,10 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 		return -EINVAL;
 	if (adapter->cqs >= EMU_MAX_CQ)
 		return -ENOMEM;
-	ring = emu_pool_alloc(w->fab, emu_cq_bytes(cq_mask(depth)));
+	ring = emu_pool_alloc(w, emu_cq_bytes(cq_mask(depth)));
 	if (!ring)
 		return -ENOMEM;
-	index = EMU_TAKE(w->fab, cqs, cq, EMU_CQS);
+	index = EMU_TAKE(w, cqs, cq, EMU_CQS);
 	if (!index) {
 		emu_pool_free(w->fab, ring, emu_cq_bytes(cq_mask(depth)));
 		return -ENOMEM;
@@ -87,7 +87,7 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 	if (depth == 0 || depth > EMU_MAX_CQE || depth < count)
 		return -EINVAL;
 	if (mask != cq->mask) {
-		emu_ref ring = emu_pool_alloc(w->fab, emu_cq_bytes(mask));
+		emu_ref ring = emu_pool_alloc(w, emu_cq_bytes(mask));
 		struct emu_cqe *to;
 		uint32_t old_mask;
 		emu_ref old;

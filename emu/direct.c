@@ -46,7 +46,7 @@ size_t emu_direct_cq_bytes(void)
 
 int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
 {
-	cq->slots = emu_pool_alloc(w->fab, emu_direct_cq_bytes());
+	cq->slots = emu_pool_alloc(w, emu_direct_cq_bytes());
 	if (!cq->slots)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < SLOTS; i++)

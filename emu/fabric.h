@@ -382,6 +382,7 @@ struct emu_shared {
 	bool gone;                       /* nobody joins any more */
 	char trace_path[256];            /* where its trace goes in the end; empty: nowhere */
 	uint32_t processes;
+	uint32_t backed; /* units of the pool that there is memory for */
 	struct emu_section section;
 	struct emu_process process[EMU_PROCESSES + 1];
 	struct emu_lockstep lockstep;

@@ -16,7 +16,7 @@
 static bool add(struct emu_world *w, uint16_t process, const struct emu_message *message)
 {
 	struct emu_process *p = emu_process(w, process);
-	emu_ref ref = emu_pool_alloc(w->fab, sizeof(struct emu_message));
+	emu_ref ref = emu_pool_alloc(w, sizeof(struct emu_message));
 
 	w->membership->ring |= 1ul << (process - 1);
 	if (!ref)
@@ -58,7 +58,7 @@ bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const 
 	struct emu_message message = { .kind = EMU_MESSAGE_COPY,
 				       .copy = { .addr = addr, .length = length } };
 
-	message.copy.data = emu_pool_alloc(w->fab, length);
+	message.copy.data = emu_pool_alloc(w, length);
 	if (!message.copy.data)
 		return false;
 	memcpy(emu_at(w, message.copy.data), from, length);

@@ -10,6 +10,7 @@
 #define EMU_EVENTS         (1u << 22)
 #define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */
 #define EMU_TRACE_BYTES    (256ul << 20)
+#define EMU_TRACE_FIRST    (64ul << 10) /* of them, in a shared fabric, from the beginning */
 #define EMU_PAGE           4096u
 #define EMU_LINE           64u /* of a cache */
 #define EMU_POOL_BYTES     (4ul << 30)

@@ -28,7 +28,7 @@ void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidt
 bool emu_held_append(struct emu_world *w, emu_ref *head, emu_ref *tail, uint32_t message,
 		     const struct emu_event *event)
 {
-	emu_ref ref = emu_pool_alloc(w->fab, sizeof(struct emu_held));
+	emu_ref ref = emu_pool_alloc(w, sizeof(struct emu_held));
 	struct emu_held *held;
 
 	if (!ref)
@@ -211,7 +211,7 @@ int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
 	if (message == 0 || message > UINT32_MAX)
 		return -EINVAL;
 	if (!qp->holds) {
-		emu_ref ref = emu_pool_alloc(w->fab, sizeof(*rule) * EMU_HOLDS);
+		emu_ref ref = emu_pool_alloc(w, sizeof(*rule) * EMU_HOLDS);
 
 		if (!ref)
 			return -ENOMEM;

@@ -14,7 +14,7 @@ int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
 
 	if (adapter->pds >= EMU_MAX_PD)
 		return -ENOMEM;
-	index = EMU_TAKE(w->fab, pds, pd, EMU_PDS);
+	index = EMU_TAKE(w, pds, pd, EMU_PDS);
 	if (!index)
 		return -ENOMEM;
 	adapter->pds++;
@@ -46,7 +46,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 		return -EINVAL;
 	if (adapter->mrs >= EMU_MAX_MR)
 		return -ENOMEM;
-	index = EMU_TAKE(w->fab, mrs, mr, EMU_MRS);
+	index = EMU_TAKE(w, mrs, mr, EMU_MRS);
 	if (!index)
 		return -ENOMEM;
 	adapter->mrs++;

@@ -13,7 +13,7 @@ int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 
 	if (adapter->mws >= EMU_MAX_MW)
 		return -ENOMEM;
-	index = EMU_TAKE(w->fab, mws, mw, EMU_MWS);
+	index = EMU_TAKE(w, mws, mw, EMU_MWS);
 	if (!index)
 		return -ENOMEM;
 	adapter->mws++;

@@ -43,7 +43,7 @@ void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const struct emu_swqe *swqe,
 			       uint32_t index, const struct emu_rwqe *wqe)
 {
-	emu_ref self = emu_pool_alloc(w->fab, emu_partial_bytes(wqe)), *link = &qp->rx;
+	emu_ref self = emu_pool_alloc(w, emu_partial_bytes(wqe)), *link = &qp->rx;
 	struct emu_rx *rx;
 
 	if (!self)

@@ -67,7 +67,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		goto no_room;
 	if (emu_wq_init(w, &rq, recv_wr, emu_recv_stride(init->cap.max_recv_sge)))
 		goto free_sq;
-	index = EMU_TAKE(w->fab, qps, qp, EMU_QPS);
+	index = EMU_TAKE(w, qps, qp, EMU_QPS);
 	if (!index)
 		goto free_rq;
 	adapter->qps++;

@@ -42,7 +42,7 @@ static bool have_room_beside(struct emu_world *w, struct emu_qp *qp, uint32_t nu
 {
 	if (num_sge <= qp->max_send_sge || num_sge <= 1 || qp->rdma_sge)
 		return true;
-	qp->rdma_sge = emu_pool_alloc(w->fab, emu_rdma_bytes(qp));
+	qp->rdma_sge = emu_pool_alloc(w, emu_rdma_bytes(qp));
 	return qp->rdma_sge != 0;
 }
 

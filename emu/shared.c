@@ -143,6 +143,12 @@ void emu_shared_let_go(struct emu_world *w)
 	emu_lock_release(&w->fab->shared.lock);
 }
 
+bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes)
+{
+	return emu_file_back(w->membership->fd,
+			     (uint64_t)((const uint8_t *)at - (const uint8_t *)w->fab), bytes);
+}
+
 bool emu_shared(struct nic_world *world)
 {
 	return world_of(world)->process != 0;
@@ -243,46 +249,6 @@ void emu_shared_ring(struct nic_world *world, bool idle)
 		wake(p, idle ? IDLERS : WAITERS);
 }
 
-/* ---- who runs an event ---- */
-
-static bool has_payload(enum emu_event_kind kind)
-{
-	return kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST || kind == EMU_EV_RESPONSE ||
-	       kind == EMU_EV_RESPONSE_REST;
-}
-
-static bool ends_in_upcall(enum emu_event_kind kind)
-{
-	return kind == EMU_EV_TERMINATE || kind == EMU_EV_BREAK || kind == EMU_EV_DISCONNECT ||
-	       (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
-}
-
-/* On the queue until it runs: who stops it looks for it there. */
-static bool is_timer(enum emu_event_kind kind)
-{
-	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER || kind == EMU_EV_CM_TIMEOUT;
-}
-
-uint16_t emu_shared_runner(struct emu_world *w, const struct emu_event *event)
-{
-	enum emu_event_kind kind = emu_event_kind(event);
-	const struct emu_qp *qp = emu_qp_at(w, event->qp);
-	uint16_t owner = emu_process_of(w, qp->adapter), peer, runner;
-
-	if (is_timer(kind))
-		return 0;
-	if (kind == EMU_EV_CM_REQUEST)
-		owner = emu_process_of(w, w->fab->conn[event->index].to);
-	if (ends_in_upcall(kind))
-		return owner == w->process ? 0 : owner;
-	peer = emu_process_of(w, qp->peer_adapter);
-	runner = owner == w->process || peer == w->process ? w->process : owner;
-	/* What nobody alive has anything to do with is stale: anybody may find that. */
-	if (has_payload(kind) && peer && !emu_reach_process(w, peer))
-		runner = peer;
-	return runner == w->process ? 0 : runner;
-}
-
 /* ---- joining and leaving ---- */
 
 /* Whoever ends the fabric may be in another folder. */
@@ -304,7 +270,7 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	struct emu_fabric *fab = w->fab;
 
 	emu_configure(fab, config);
-	fab->trace_room = EMU_TRACE_BYTES;
+	fab->trace_room = EMU_TRACE_FIRST;
 	fab->trace_on = config->trace;
 	emu_trace_begin(w);
 	if (config->trace_file)

@@ -69,6 +69,9 @@ void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 void emu_shared_ring(struct nic_world *world, bool idle);
 void emu_shared_watch(struct nic_world *world, uint64_t now);
 
+/* There is memory for that part of the arena: else a store into it would end the process. False: no room. */
+bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes);
+
 /* The lock alone: the inbox stays as it is. */
 void emu_shared_take(struct emu_world *w);
 void emu_shared_release(struct emu_world *w);

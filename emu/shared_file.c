@@ -12,6 +12,7 @@
 
 #define POOL_SMALLEST (16ul << 20)
 #define NAME_MAX_HERE 48u
+#define EVENTS_FIRST  (1ul << 20) /* bytes of the event queue */
 
 static int complain(const char *path, const char *what, int err)
 {
@@ -133,6 +134,23 @@ close_fd:
 	return err;
 }
 
+bool emu_file_back(int fd, uint64_t offset, uint64_t bytes)
+{
+	int err = fallocate(fd, 0, (off_t)offset, (off_t)bytes) ? errno : 0;
+
+	/* A file system that cannot do that gives memory as it is used. */
+	return !err || err == EOPNOTSUPP || err == ENOSYS;
+}
+
+/* What is used from the beginning, and what grows without a question. */
+static bool back_first(int fd)
+{
+	return emu_file_back(fd, 0, offsetof(struct emu_fabric, pd)) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, shared), sizeof(struct emu_shared)) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, heap), EVENTS_FIRST) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, trace), EMU_TRACE_FIRST);
+}
+
 /* The name it has until it is published. */
 static void temporary(const char *path, char *name, size_t size)
 {
@@ -153,7 +171,7 @@ int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu
 		return complain(name, strerror(errno), -EACCES);
 	for (pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
 		mapped->size = sizeof(struct emu_fabric) + pool;
-		if (ftruncate(*fd, (off_t)mapped->size))
+		if (ftruncate(*fd, (off_t)mapped->size) || !back_first(*fd))
 			continue;
 		*fab = map(*fd, mapped);
 		if (!*fab)

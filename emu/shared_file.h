@@ -28,6 +28,11 @@ int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu
 /* Make one that has no name yet, zeroed but for its size. */
 int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped);
 void emu_file_unmap(struct emu_fabric *fab, const struct emu_mapped *mapped);
+/*
+ * There is memory for those bytes of it, in the file system that may be full: a store into a page that it has none
+ * for ends the process. False: there is not.
+ */
+bool emu_file_back(int fd, uint64_t offset, uint64_t bytes);
 /* Give it its name. -EEXIST: another was quicker. */
 int emu_file_publish(const char *path);
 

@@ -20,7 +20,8 @@ static void vappend(struct emu_world *w, const char *format, va_list args)
 	int n;
 
 	/* Another process wrote nonsense there. */
-	if (fab->trace_room > EMU_TRACE_BYTES || fab->trace_length + TRACE_ROOM > fab->trace_room) {
+	if (w->process && (fab->trace_room > EMU_TRACE_BYTES ||
+			   fab->trace_length + TRACE_ROOM > fab->trace_room)) {
 		fab->trace_on = false;
 		return;
 	}

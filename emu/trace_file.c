@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared.h"
 #include "trace.h"
 
 #define GROWS_BY (64ul << 10)
@@ -76,7 +77,14 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 {
 	uint64_t room = w->fab->trace_room + (bytes + GROWS_BY) / GROWS_BY * GROWS_BY;
 
-	return w->trace_fd >= 0 && room <= EMU_TRACE_BYTES && resize(w, room) == 0;
+	if (room > EMU_TRACE_BYTES)
+		return false;
+	if (!w->membership)
+		return w->trace_fd >= 0 && resize(w, room) == 0;
+	if (!emu_shared_back(w, w->fab->trace + w->fab->trace_room, room - w->fab->trace_room))
+		return false;
+	w->fab->trace_room = room;
+	return true;
 }
 
 static void write_stream(const struct emu_world *w)

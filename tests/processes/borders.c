@@ -247,5 +247,6 @@ int main(void)
 	kill(owner, SIGKILL);
 	waitpid(owner, NULL, 0);
 	pair_check(dat_ia_close(peer.node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	free(peer.node.messages);
 	return failed > 0;
 }

@@ -4,8 +4,10 @@
 . "$(dirname "$0")/../datsim/begin.sh"
 borders=$top/tests/processes/borders
 client=$top/examples/pair/client
+server=$top/examples/pair/server
 needs "$borders"
 needs "$client"
+needs "$server"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
@@ -20,7 +22,29 @@ refused() {
 	! DATSIM_FABRIC=$1 timeout 20 "$client" localhost 1 2> said && grep -q "$2" said
 }
 
-echo 1..13
+# small SIZE COMMAND...: in a file system of that size that is there for it alone
+small() {
+	size=$1
+	shift
+	# shellcheck disable=SC2016
+	unshare -rm sh -c 'mount -t tmpfs -o mode=700,size="$1" tmpfs "$2" && shift 2 && "$@"' - "$size" "$scratch/small" "$@"
+}
+
+# no_room: there is none for a fabric, and it says so
+no_room() {
+	! XDG_RUNTIME_DIR=$scratch/small small 900k "$datsim" fabric create mine 2> said && grep -q 'No space left' said
+}
+
+# little_room: for a fabric, and not for what is done on it, which says so; nobody is killed by a signal
+little_room() {
+	# shellcheck disable=SC2016
+	DATSIM_FABRIC=mine XDG_RUNTIME_DIR=$scratch/small small 2m sh -c '"$1" fabric create mine
+		cat /dev/zero > "$XDG_RUNTIME_DIR/fill"
+		"$2"
+		[ $? = 1 ]' - "$datsim" "$server"
+}
+
+echo 1..15
 holds "memory is reached by key, within bounds, with privilege" reach direct
 holds "so it is where payload goes through the arena" reach bounce
 holds "a fabric can be made" "$datsim" fabric create mine
@@ -45,4 +69,13 @@ rm datsim/mine
 for name in .hidden 'a b' "$(printf '%049d' 1)"; do
 	holds "no fabric is called \"$name\"" refused "$name" 'cannot be called'
 done
+mkdir small
+if small 1m true 2> noise; then
+	holds "a file system without room for a fabric" no_room
+	holds "one without room for what is done on it" little_room
+else
+	echo "ok $((n + 1)) # SKIP no file system of one's own: $(tail -n 1 noise)"
+	echo "ok $((n + 2)) # SKIP no file system of one's own"
+	n=$((n + 2))
+fi
 holds "nothing is left" [ -z "$(ls -A datsim)" ]
