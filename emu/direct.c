@@ -173,6 +173,12 @@ bool emu_direct_spin(struct nic_cq *base, struct nic_wc *wc)
 {
 	struct emu_world *w = emu_local_cq(base)->world;
 
+	if (emu_lockstep(w)) {
+		if (get(w, emu_local_cq(base)->entry, wc))
+			return true;
+		emu_lockstep_poll(w);
+		return false;
+	}
 	if (w->membership->held)
 		emu_clock_settle(w);
 	return get(w, emu_local_cq(base)->entry, wc);

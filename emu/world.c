@@ -81,7 +81,7 @@ static void init_nic(struct emu_world *w, uint16_t adapter)
 {
 	w->nics[adapter] = (struct emu_nic){
 		.base = {
-			.ops = w->process && !emu_lockstep(w) ? &emu_shared_ops : &emu_ops,
+			.ops = w->process ? &emu_shared_ops : &emu_ops,
 			.caps = EMU_CAPS,
 			.poll_quantum_ns = w->fab->config.poll_quantum_ns,
 			.tracing = w->fab->trace_on,

@@ -312,30 +312,32 @@ static DAT_RETURN share_locked(struct backend *b)
 		pthread_mutex_lock(&b->lock);
 	b->shared = b->world;
 	b->faults.count = 0;
+	/* Before the turn, which somebody may have who is gone: the helper sees to that. */
+	if (!helper_start(b)) {
+		b->shared = NULL;
+		if (alone)
+			pthread_mutex_unlock(&b->lock);
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	}
 	turn_enter(b);
-	if (!share_faults(b))
-		goto leave;
-	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-	if (!helper_start(b))
-		goto leave;
+	if (!b->shared)
+		return ret;
+	if (!share_faults(b)) {
+		b->kind->leave(b->shared);
+		helper_end(b, b->shared);
+		return ret;
+	}
 	if (!b->threaded)
 		tell_threaded(b);
 	backend_make_quick(b, b->kind->quick(b->shared));
 	return DAT_SUCCESS;
-
-leave:
-	b->kind->leave(b->shared);
-	b->shared = NULL;
-	if (alone)
-		pthread_mutex_unlock(&b->lock);
-	return ret;
 }
 
 static DAT_RETURN share_world(struct backend *b)
 {
 	DAT_RETURN ret = share_locked(b);
 
-	if (ret == DAT_SUCCESS)
+	if (ret == DAT_SUCCESS || !b->world)
 		return ret;
 	b->kind->world_destroy(b->world);
 	b->world = NULL;
