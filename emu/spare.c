@@ -52,6 +52,7 @@ static void clear(struct emu_world *w)
 	CLEAR(w, pds, pd);
 	CLEAR(w, mrs, mr);
 	memset(w->range, 0, (fab->mrs.high + 1) * sizeof(w->range[0]));
+	w->range_high = w->range_last = 0;
 	CLEAR(w, mws, mw);
 	CLEAR(w, cqs, cq);
 	CLEAR(w, srqs, srq);
