@@ -472,31 +472,3 @@ void evd_destroy(struct evd *evd)
 	free(evd->ring);
 	free(evd);
 }
-
-/* ---- upcalls ---- */
-
-/* A completion for an EVD with a CNO: ruling C1, "completions that are no notifications never latch". */
-static void notify_cno(struct evd *evd)
-{
-	obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
-	if (evd->selective) {
-		evd->notified = false;
-		evd_drain(evd);
-		if (!evd->notified)
-			return;
-	}
-	cno_notify(evd);
-}
-
-void evd_on_notify(void *cq_ctx)
-{
-	struct evd *evd = cq_ctx;
-
-	/* Where some completions are no notifications, the waiter drains and sees for itself. */
-	if (!evd->selective)
-		evd->notified = true;
-	backend_busy(evd->obj.nic);
-	if (evd->cno && evd->enabled && !evd_has_waiter(evd))
-		notify_cno(evd);
-	evd_wake(evd);
-}

@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "api.h"
+#include "cno.h"
 #include "evd.h"
 
 void evd_wake(struct evd *evd)
@@ -32,6 +33,34 @@ bool evd_poll(struct evd *evd, DAT_EVENT *event)
 			return true;
 	} while (outcome == NIC_WAIT_RAN);
 	return false;
+}
+
+/* ---- a completion came: an upcall ---- */
+
+/* A completion for an EVD with a CNO: ruling C1, "completions that are no notifications never latch". */
+static void notify_cno(struct evd *evd)
+{
+	obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
+	if (evd->selective) {
+		evd->notified = false;
+		evd_drain(evd);
+		if (!evd->notified)
+			return;
+	}
+	cno_notify(evd);
+}
+
+void evd_on_notify(void *cq_ctx)
+{
+	struct evd *evd = cq_ctx;
+
+	/* Where some completions are no notifications, the waiter drains and sees for itself. */
+	if (!evd->selective)
+		evd->notified = true;
+	backend_busy(evd->obj.nic);
+	if (evd->cno && evd->enabled && !evd_has_waiter(evd))
+		notify_cno(evd);
+	evd_wake(evd);
 }
 
 /* ---- the wait ---- */
