@@ -116,7 +116,7 @@ static void dispatch(struct emu_world *w, struct emu_event *e)
 		break;
 	case EMU_EV_NONE:
 	case EMU_EV_COUNT:
-		EMU_SURE(w, !"an event of no kind");
+		EMU_SURE(w, false);
 	}
 }
 

@@ -259,56 +259,6 @@ static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
 	return !conn->head.live || conn->qp != event->qp || conn->epoch != event->epoch;
 }
 
-/* " reads_in=8 reads_out=8 private=0a1b": as whoever spoke last said. */
-#define PARAM_TEXT (2 * EMU_PRIVATE_DATA + 64)
-
-static void param_text(const struct emu_conn *conn, char text[PARAM_TEXT])
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t n = (size_t)snprintf(text, PARAM_TEXT, " reads_in=%u reads_out=%u%s", conn->rd_in,
-				    conn->rd_out, conn->size ? " private=" : "");
-
-	for (uint32_t i = 0; i < conn->size; i++) {
-		text[n++] = digits[conn->data[i] >> 4];
-		text[n++] = digits[conn->data[i] & 15];
-	}
-	text[n] = '\0';
-}
-
-static EMU_COLD void trace_request(struct emu_world *w, const struct emu_conn *conn)
-{
-	const struct emu_qp *qp = emu_qp_at(w, conn->qp);
-	char psn[24] = "", param[PARAM_TEXT];
-
-	if (qp->epoch == conn->epoch)
-		snprintf(psn, sizeof(psn), " psn=%u", emu_wire_first_psn(qp));
-	param_text(conn, param);
-	emu_trace_line(w, "%s.ep%u packet to=%s op=CM_REQ qual=%lu%s%s",
-		       emu_adapter_name(w, conn->from), conn->name, emu_adapter_name(w, conn->to),
-		       conn->port, psn, param);
-}
-
-static EMU_COLD void trace_reply(struct emu_world *w, const struct emu_conn *conn, uint32_t outcome)
-{
-	static const char *const reasons[] = { [NIC_END_REJECTED] = " reason=REJECTED",
-					       [NIC_END_NO_LISTENER] = " reason=NO_LISTENER",
-					       [NIC_END_UNREACHABLE] = " reason=UNREACHABLE" };
-	const struct emu_qp *qp = conn->passive_qp ? emu_qp_at(w, conn->passive_qp) : NULL;
-	char end[16] = "", more[32] = "", param[PARAM_TEXT] = "";
-
-	if (outcome) {
-		snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
-	} else if (qp->epoch == conn->passive_epoch) {
-		snprintf(end, sizeof(end), ".ep%u", qp->name);
-		snprintf(more, sizeof(more), " psn=%u", emu_wire_first_psn(qp));
-	}
-	if (!outcome)
-		param_text(conn, param);
-	emu_trace_line(w, "%s%s packet to=%s.ep%u op=%s%s%s", emu_adapter_name(w, conn->to), end,
-		       emu_adapter_name(w, conn->from), conn->name, outcome ? "CM_REJ" : "CM_REP",
-		       more, param);
-}
-
 /* Else whoever says so wrote nonsense into the arena. */
 static bool is_ours(struct emu_world *w, uint16_t adapter, uint32_t listener)
 {
@@ -325,7 +275,7 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 		return;
 	conn->arrived = true;
 	if (w->fab->trace_on)
-		trace_request(w, conn);
+		emu_cm_trace_request(w, conn);
 	/* The adapter it was for may be gone, and another be in its place. */
 	if (!w->fab->adapters[conn->to].open ||
 	    w->fab->adapters[conn->to].generation != conn->to_generation) {
@@ -371,7 +321,7 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	if (event->index > EMU_CONNS || is_copy(conn, event) || event->packet > NIC_END_COUNT)
 		return;
 	if (w->fab->trace_on)
-		trace_reply(w, conn, event->packet);
+		emu_cm_trace_reply(w, conn, event->packet);
 	if (waiting && event->packet == 0)
 		establish_active(w, qp, conn);
 	else if (waiting)
@@ -503,6 +453,6 @@ void emu_cm_event(struct emu_world *w, const struct emu_event *event)
 		on_timeout(w, event);
 		break;
 	default:
-		EMU_SURE(w, !"not an event of connection management");
+		EMU_SURE(w, false);
 	}
 }

@@ -35,4 +35,8 @@ void emu_cm_ready(struct emu_world *w, struct emu_qp *qp);
 void emu_cm_lost(struct emu_world *w, const struct emu_event *event);
 void emu_cm_event(struct emu_world *w, const struct emu_event *event);
 
+/* In the trace, in cm_trace.c; outcome 0: accepted. */
+void emu_cm_trace_request(struct emu_world *w, const struct emu_conn *conn);
+void emu_cm_trace_reply(struct emu_world *w, const struct emu_conn *conn, uint32_t outcome);
+
 #endif /* EMU_CM_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the trace says of the packets of connection management. */
+#include <stdio.h>
+
+#include "cm.h"
+#include "qp.h"
+#include "trace.h"
+#include "wire.h"
+#include "world.h"
+
+/* " reads_in=8 reads_out=8 private=0a1b": as whoever spoke last said. */
+#define PARAM_TEXT (2 * EMU_PRIVATE_DATA + 64)
+
+static void param_text(const struct emu_conn *conn, char text[PARAM_TEXT])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t n = (size_t)snprintf(text, PARAM_TEXT, " reads_in=%u reads_out=%u%s", conn->rd_in,
+				    conn->rd_out, conn->size ? " private=" : "");
+
+	for (uint32_t i = 0; i < conn->size; i++) {
+		text[n++] = digits[conn->data[i] >> 4];
+		text[n++] = digits[conn->data[i] & 15];
+	}
+	text[n] = '\0';
+}
+
+EMU_COLD void emu_cm_trace_request(struct emu_world *w, const struct emu_conn *conn)
+{
+	const struct emu_qp *qp = emu_qp_at(w, conn->qp);
+	char psn[24] = "", param[PARAM_TEXT];
+
+	if (qp->epoch == conn->epoch)
+		snprintf(psn, sizeof(psn), " psn=%u", emu_wire_first_psn(qp));
+	param_text(conn, param);
+	emu_trace_line(w, "%s.ep%u packet to=%s op=CM_REQ qual=%lu%s%s",
+		       emu_adapter_name(w, conn->from), conn->name, emu_adapter_name(w, conn->to),
+		       conn->port, psn, param);
+}
+
+EMU_COLD void emu_cm_trace_reply(struct emu_world *w, const struct emu_conn *conn, uint32_t outcome)
+{
+	static const char *const reasons[] = { [NIC_END_REJECTED] = " reason=REJECTED",
+					       [NIC_END_NO_LISTENER] = " reason=NO_LISTENER",
+					       [NIC_END_UNREACHABLE] = " reason=UNREACHABLE" };
+	const struct emu_qp *qp = conn->passive_qp ? emu_qp_at(w, conn->passive_qp) : NULL;
+	char end[16] = "", more[32] = "", param[PARAM_TEXT] = "";
+
+	if (outcome) {
+		snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
+	} else if (qp->epoch == conn->passive_epoch) {
+		snprintf(end, sizeof(end), ".ep%u", qp->name);
+		snprintf(more, sizeof(more), " psn=%u", emu_wire_first_psn(qp));
+	}
+	if (!outcome)
+		param_text(conn, param);
+	emu_trace_line(w, "%s%s packet to=%s.ep%u op=%s%s%s", emu_adapter_name(w, conn->to), end,
+		       emu_adapter_name(w, conn->from), conn->name, outcome ? "CM_REJ" : "CM_REP",
+		       more, param);
+}
