@@ -25,7 +25,7 @@ verdict $? "programs of the build run here"
 source=$(cd "$(dirname "$0")/../.." && pwd)
 export DAT_HW_MODULE="$build/passthrough/.libs/passthrough.so"
 parity() {
-	DAT_PROVIDER=hw DAT_HW_RNR_RETRY=3 timeout 150 "$build/tests/parity/parity" "$1" "$1" > "/tmp/$1.parity" 2>&1
+	DAT_PROVIDER=hw DAT_HW_RNR_RETRY=3 timeout 900 "$build/tests/parity/parity" "$1" "$1" > "/tmp/$1.parity" 2>&1
 	while read -r line; do
 		case $line in
 		'ok '*) verdict 0 "parity, ${line#ok }" ;;
@@ -39,42 +39,50 @@ parity() {
 parity rxe0 rxe
 parity siw0 siw
 
-# The scripts and Check suites of the tree, what they say judged.
+# The scripts and Check suites of the tree on both devices at once, for each of them leaves a processor idle; what
+# they say judged.
 . "$source/tests/hwlab/suites.sh"
-for device in "rxe0 rxe" "siw0 siw"; do
-	# shellcheck disable=SC2086
-	scripts $device
-	for suite in $checks; do
-		# shellcheck disable=SC2086
-		check_suite $device "$suite"
-	done
-done
+suites_of() {
+	scripts "$1" "$2"
+	checks "$1" "$2"
+}
+suites_of rxe0 rxe &
+suites_of siw0 siw &
+wait
+echo "# scripts and suites on both: $SECONDS s since the start"
+judge_all rxe0 rxe
+judge_all siw0 siw
+
+# Programs in processes of their own, which compare what they get: processes DEVICE ADDRESS
+. "$source/tests/hwlab/processes.sh"
+processes rxe0 10.0.0.1
+processes siw0 10.0.1.1
 
 # An ordinary user who may not open a device file is told so: forbidden FILE WORDS
 forbidden() {
 	chmod 600 /dev/infiniband/$1
-	DAT_PROVIDER=hw timeout 30 setpriv --reuid 1000 --clear-groups "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 |
+	DAT_PROVIDER=hw timeout 100 setpriv --reuid 1000 --clear-groups "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 |
 		grep -q "no permission to open $2"
 	verdict $? "$1 is closed to this user: said so"
 	chmod 666 /dev/infiniband/$1
 }
 forbidden 'uverbs*' 'its device in /dev/infiniband'
 forbidden rdma_cm /dev/infiniband/rdma_cm
-DAT_PROVIDER=hw timeout 30 setpriv --reuid 1000 --clear-groups \
+DAT_PROVIDER=hw timeout 100 setpriv --reuid 1000 --clear-groups \
 	bash -c "ulimit -l 64; $build/tests/parity/parity rxe0 rxe0 sends" 2>&1 | grep -q 'may lock 64 KiB only'
 verdict $? "memory may not be locked: said so"
 ip link set dummy0 down
-DAT_PROVIDER=hw timeout 30 "$build/tests/parity/parity" siw0 siw0 sends 2>&1 | grep -q 'the link is down'
+DAT_PROVIDER=hw timeout 100 "$build/tests/parity/parity" siw0 siw0 sends 2>&1 | grep -q 'the link is down'
 verdict $? "siw0: the link is down: said so"
 ip link set dummy0 up
 ip addr flush dev veth0
-DAT_PROVIDER=hw timeout 30 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q 'rxe0 has no IP address'
+DAT_PROVIDER=hw timeout 100 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q 'rxe0 has no IP address'
 verdict $? "rxe0 has no address: said so"
 ip addr add 10.0.0.1/24 dev veth0
 
 # Faults of calls and completions stand in front of a device, too, if asked for; those of packets are refused.
 spoiled() {
-	DAT_PROVIDER=hw DATSIM_FAULTS="line=1 $1" timeout 60 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q "$2"
+	DAT_PROVIDER=hw DATSIM_FAULTS="line=1 $1" timeout 300 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q "$2"
 	verdict $? "rxe0: fault $1: $2"
 }
 spoiled 'spoil=fail call=dat_ep_post_send nth=3 error=2147680256' 'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
@@ -84,7 +92,7 @@ spoiled 'verdict=drop packets=SEND' 'libdat: DATSIM_FAULTS: '
 # Until the program says that it is ready: ready FILE
 ready() {
 	local i
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		grep -q 'ready yes' "$1" && return
 		sleep 0.1
 	done
@@ -94,13 +102,13 @@ ready() {
 # A process is killed in the middle of its Sends; its peer hears of it, and the device is as good as before.
 killed() {
 	export DAT_PROVIDER=hw
-	timeout 100 "$build/tests/parity/parity" "$1" "$1" survivor > "/tmp/$1.survivor" 2>&1 &
+	timeout 300 "$build/tests/parity/parity" "$1" "$1" survivor > "/tmp/$1.survivor" 2>&1 &
 	ready "/tmp/$1.survivor"
-	timeout 60 "$build/tests/parity/parity" "$1" "$1" victim > /dev/null 2>&1
+	timeout 300 "$build/tests/parity/parity" "$1" "$1" victim > /dev/null 2>&1
 	wait $!
 	grep -q 'end DISCONNECTED' "/tmp/$1.survivor" && grep -q 'done yes' "/tmp/$1.survivor"
 	verdict $? "$1: a process is killed in the middle, its peer is disconnected"
-	timeout 60 "$build/tests/parity/parity" "$1" "$1" sends | grep -q 'data same'
+	timeout 300 "$build/tests/parity/parity" "$1" "$1" sends | grep -q 'data same'
 	verdict $? "$1: the device is usable after that"
 }
 killed rxe0
@@ -108,10 +116,10 @@ killed siw0
 
 # The device is taken away while messages run.
 unplugged() {
-	timeout 100 "$build/tests/parity/parity" "$1" "$1" unplug > "/tmp/$1.unplug" 2>&1 &
+	timeout 300 "$build/tests/parity/parity" "$1" "$1" unplug > "/tmp/$1.unplug" 2>&1 &
 	ready "/tmp/$1.unplug"
 	sleep 1
-	timeout 30 rdma link delete "$1"
+	timeout 100 rdma link delete "$1"
 	verdict $? "$1: it can be deleted while it is used"
 	wait $!
 	verdict $? "$1: the program that used it ends by itself"

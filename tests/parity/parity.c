@@ -9,7 +9,7 @@
 
 #include "parity.h"
 
-#define SCENARIO_SECONDS 60
+#define SCENARIO_SECONDS 300
 
 struct side a, b;
 DAT_CONN_QUAL qual;

@@ -17,8 +17,8 @@
 enum {
 	SLOTS = 32,
 	SLOT_SIZE = 4096,
-	WAIT_US = 5000000, /* for what should come */
-	QUIET_US = 200000, /* for what should not */
+	WAIT_US = 60000000, /* for what should come */
+	QUIET_US = 200000,  /* for what should not */
 };
 
 struct side {

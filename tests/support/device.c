@@ -2,8 +2,13 @@
 /*
  * The same tests on a verbs device: UNIT_DEVICE names it (tests/hwlab does). What a fabric has done at once a
  * device takes a moment for, so what is expected may come late, and before a look that expects nothing a moment
- * passes. A test that needs the simulation says SKIP where it meets it; tests/hwlab/suite.sh understands.
+ * passes. A test that needs the simulation says SKIP where it meets it; tests/hwlab/judge.awk understands.
+ *
+ * UNIT_SETTLE_MS is that moment, UNIT_PATIENCE_MS how late: so long that a slow machine makes no difference.
+ * UNIT_IN_VAIN names tests that are known to expect what never comes on this device, UNIT_SKIP those that are
+ * not run, and UNIT_ROWS=N has N rows run of a test that is a table.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,11 +17,13 @@
 
 #include "tests/support/support.h"
 
-#define PATIENCE_NS UINT64_C(2000000000)
-#define SETTLE_NS   10000000
-#define STEP_NS     200000
+#define PATIENCE_MS UINT64_C(60000)
+#define IN_VAIN_MS  UINT64_C(1000)
+#define SETTLE_MS   UINT64_C(10)
+#define STEP_NS     UINT64_C(200000)
 
 const char *device;
+static DAT_UINT64 settle_ns;
 
 static DAT_UINT64 machine_ns(void)
 {
@@ -26,9 +33,10 @@ static DAT_UINT64 machine_ns(void)
 	return (DAT_UINT64)ts.tv_sec * UINT64_C(1000000000) + (DAT_UINT64)ts.tv_nsec;
 }
 
-static void pass(long ns)
+static void pass(DAT_UINT64 ns)
 {
-	struct timespec ts = { .tv_nsec = ns };
+	struct timespec ts = { .tv_sec = (time_t)(ns / UINT64_C(1000000000)),
+			       .tv_nsec = (long)(ns % UINT64_C(1000000000)) };
 
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
@@ -37,7 +45,49 @@ static void pass(long ns)
 void device_settle(void)
 {
 	if (device)
-		pass(SETTLE_NS);
+		pass(settle_ns);
+}
+
+static DAT_UINT64 number_of(const char *variable, DAT_UINT64 otherwise)
+{
+	const char *text = getenv(variable);
+
+	return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* Is the name one of those, with spaces between, that the variable has? */
+static bool names(const char *variable, const char *name)
+{
+	const char *at = getenv(variable);
+	size_t length = strlen(name);
+
+	for (; at && *at; at += strcspn(at, " ")) {
+		at += strspn(at, " ");
+		if (strncmp(at, name, length) == 0 && (at[length] == ' ' || !at[length]))
+			return true;
+	}
+	return false;
+}
+
+bool device_skips(const char *test)
+{
+	return device && names("UNIT_SKIP", test);
+}
+
+int device_rows(int rows)
+{
+	int most = device ? (int)number_of("UNIT_ROWS", 0) : 0;
+
+	return most > 0 && most < rows ? most : rows;
+}
+
+DAT_TIMEOUT device_patience_us(void)
+{
+	DAT_UINT64 ms = names("UNIT_IN_VAIN", tcase_name())
+				? IN_VAIN_MS
+				: number_of("UNIT_PATIENCE_MS", PATIENCE_MS);
+
+	return (DAT_TIMEOUT)(ms * 1000);
 }
 
 bool device_again(DAT_UINT64 *until)
@@ -45,7 +95,7 @@ bool device_again(DAT_UINT64 *until)
 	if (!device)
 		return false;
 	if (!*until)
-		*until = machine_ns() + PATIENCE_NS;
+		*until = machine_ns() + (DAT_UINT64)device_patience_us() * 1000;
 	pass(STEP_NS);
 	return machine_ns() < *until;
 }
@@ -54,6 +104,26 @@ void device_cannot(const char *what)
 {
 	if (device && strncmp(what, "dat_sim_", strlen("dat_sim_")) == 0)
 		ck_abort_msg("SKIP %.*s: the emulator only", (int)strcspn(what, "("), what);
+}
+
+/* Each test is a process: what all of them would load is loaded before they are forked. */
+static void load_verbs(void)
+{
+	const char *module = getenv("DAT_HW_MODULE");
+	void *dl = module ? dlopen(module, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+	void *list = dl ? dlsym(dl, "ibv_get_device_list") : NULL;
+	void *free_list = dl ? dlsym(dl, "ibv_free_device_list") : NULL;
+	void **(*get_devices)(int *);
+	void (*free_devices)(void **);
+	void **devices;
+
+	if (!list || !free_list)
+		return;
+	memcpy(&get_devices, &list, sizeof(list));
+	memcpy(&free_devices, &free_list, sizeof(free_list));
+	devices = get_devices(NULL);
+	if (devices)
+		free_devices(devices);
 }
 
 /* Tests name the adapters emu0 and emu1: a dat.conf makes both mean the device. */
@@ -65,10 +135,12 @@ void device_begin(void)
 	device = getenv("UNIT_DEVICE");
 	if (!device)
 		return;
+	settle_ns = number_of("UNIT_SETTLE_MS", SETTLE_MS) * 1000000;
 	setenv("DAT_PROVIDER", "hw", 1);
 	fd = memfd_create("dat.conf", 0);
 	dprintf(fd, "emu0 u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 \"%s\" \"\"\n", device);
 	dprintf(fd, "emu1 u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 \"%s\" \"\"\n", device);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	setenv("DAT_OVERRIDE", path, 1);
+	load_verbs();
 }

@@ -137,7 +137,7 @@ DAT_CR_HANDLE expect_request_(const char *where, DAT_EVD_HANDLE evd, DAT_PSP_HAN
 void expect_notified_(const char *where, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE expected)
 {
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)&w;
-	DAT_RETURN ret = dat_cno_wait(cno, device ? 2000000 : 0, &evd);
+	DAT_RETURN ret = dat_cno_wait(cno, device ? device_patience_us() : 0, &evd);
 
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: expected a notification, got %s", where,
 		      ret_text(ret));

@@ -94,8 +94,13 @@ void device_begin(void);
 void device_settle(void);
 /* Is it worth another look, after a moment? Never on a fabric. *until is 0 at first. */
 bool device_again(DAT_UINT64 *until);
+/* How long to wait for what should come. */
+DAT_TIMEOUT device_patience_us(void);
 /* This call failed: if it is one that a device has not, the test is skipped. */
 void device_cannot(const char *call);
+/* Is this test not for the device? And how many rows of a table are run there? */
+bool device_skips(const char *test);
+int device_rows(int rows);
 
 /* ---- endpoints and connections ---- */
 
