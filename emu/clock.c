@@ -350,7 +350,8 @@ void emu_clock_share(struct emu_world *w, struct nic *nic)
 struct nic *emu_clock_host(struct emu_world *w, struct nic *nic)
 {
 	for (uint32_t i = 1; !nic->up && i <= EMU_ADAPTERS; i++)
-		if (w->fab->adapters[i].open && emu_mine(w, (uint16_t)i))
+		/* Of a shared one others may say that it is closed. */
+		if (w->process ? w->nics[i].base.up != NULL : w->fab->adapters[i].open)
 			nic = &w->nics[i].base;
 	return nic->up ? nic : NULL;
 }

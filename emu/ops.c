@@ -29,6 +29,8 @@ static void close_adapter(struct nic *nic)
 	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
 	adapter->open = false;
 	adapter->process = 0;
+	if (w->process)
+		nic->up = NULL;
 }
 
 static void query_adapter(struct nic *nic, struct nic_attr *attr)
