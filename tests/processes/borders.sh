@@ -39,7 +39,7 @@ no_room() {
 little_room() {
 	# shellcheck disable=SC2016
 	DATSIM_FABRIC=mine XDG_RUNTIME_DIR=$scratch/small small 2m sh -c '"$1" fabric create mine
-		cat /dev/zero > "$XDG_RUNTIME_DIR/fill"
+		head -c 16000000 /dev/zero > "$XDG_RUNTIME_DIR/fill"
 		"$2"
 		[ $? = 1 ]' - "$datsim" "$server"
 }
