@@ -13,7 +13,8 @@
 #include "wire.h"
 
 #define FOLLOW_MOST    1000u  /* events run in one go */
-#define FOLLOW_REST_NS 20000u /* then, where there are more, others have the lock for so long */
+#define CALL_MOST      32u    /* by a call, of a shared fabric: whoever waits there runs the others */
+#define FOLLOW_REST_NS 20000u /* then, where there are more, others have the lock for so much longer */
 
 static bool earlier(const struct emu_event *a, const struct emu_event *b)
 {
@@ -278,7 +279,7 @@ uint64_t emu_now(struct nic *nic)
  * Events may come faster than they can be run, without end (a Send that is answered "not ready" for ever):
  * then time slips, so that nobody runs them for longer and longer with the lock held.
  */
-bool emu_follow(struct emu_world *w, struct nic *nic)
+static bool follow(struct emu_world *w, struct nic *nic, unsigned int most)
 {
 	uint64_t mono = nic->up->monotonic_ns(nic->ctx) - w->mono_base;
 	unsigned int n;
@@ -286,10 +287,11 @@ bool emu_follow(struct emu_world *w, struct nic *nic)
 	/* Nor is it ahead, but where another process wrote nonsense. */
 	if (w->process && w->fab->now > mono)
 		w->fab->now = mono;
-	for (n = 0; w->fab->events > 0 && w->fab->heap[0].time <= mono && n < EMU_STEPS_MOST; n++) {
-		/* The time of a shared fabric is not this process's alone. */
-		if (n == FOLLOW_MOST && !w->process) {
-			w->mono_base += mono - w->fab->now;
+	for (n = 0; w->fab->events > 0 && w->fab->heap[0].time <= mono; n++) {
+		if (n == most) {
+			/* The time of a shared fabric is not this process's alone: there it falls behind. */
+			if (!w->process)
+				w->mono_base += mono - w->fab->now;
 			return false;
 		}
 		if (w->process)
@@ -302,15 +304,24 @@ bool emu_follow(struct emu_world *w, struct nic *nic)
 	return true;
 }
 
+bool emu_follow(struct emu_world *w, struct nic *nic)
+{
+	return follow(w, nic, w->process ? CALL_MOST : FOLLOW_MOST);
+}
+
 /* One step under the monotonic clock: what is due runs, what is not is slept for. */
 static enum nic_wait wait_following(struct emu_world *w, struct nic *nic, uint64_t deadline)
 {
 	uint64_t sequence = w->fab->sequence, until = deadline;
 	uint32_t events = w->fab->events;
+	uint64_t begin = nic->up->monotonic_ns(nic->ctx), end;
 
-	if (!emu_follow(w, nic)) {
-		/* Others want the lock, too. */
-		nic->up->sleep(nic->ctx, nic->up->monotonic_ns(nic->ctx) + FOLLOW_REST_NS);
+	if (!follow(w, nic, FOLLOW_MOST)) {
+		/* Others want the lock, too: for as long as we had it. A wait ends all the same. */
+		end = nic->up->monotonic_ns(nic->ctx);
+		if (end - w->mono_base >= deadline)
+			return NIC_WAIT_DEADLINE;
+		nic->up->sleep(nic->ctx, end + (end - begin) + FOLLOW_REST_NS);
 		return NIC_WAIT_RAN;
 	}
 	if (w->fab->sequence != sequence || w->fab->events != events)
