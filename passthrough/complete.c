@@ -95,6 +95,8 @@ static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, stru
 			return false;
 	}
 	wc->qp = &qp->base;
+	if (HW_UNLIKELY(qp->state == HW_QP_CONNECTING && wc->status == NIC_WC_SUCCESS))
+		hw_heard(qp);
 	wc->flags = (uint8_t)(slot->wc.flags | NIC_WR_SOLICITED);
 	wc->length = wc->status == NIC_WC_SUCCESS ? verbs->byte_len : 0;
 	if (wc->status != NIC_WC_FLUSHED || srq)
@@ -151,7 +153,7 @@ static __attribute__((noinline)) const struct nic_wc *next_other(struct hw_cq *c
 	if (cq->polled.status != IBV_WC_SUCCESS || slot->wc.own != HW_USUAL_SRQ || slot->srq->limit)
 		return hw_cq_unusual(cq);
 	qp = hw_qp_by_number(hw_nic(cq->base.nic), cq->polled.qp_num);
-	if (!qp)
+	if (!qp || qp->state == HW_QP_CONNECTING)
 		return hw_cq_unusual(cq);
 	free_srq_slot(slot->srq, slot);
 	qp->taken++;
@@ -172,6 +174,8 @@ const struct nic_wc *hw_cq_next(struct nic_cq *base)
 	if (HW_UNLIKELY(cq->polled.status != IBV_WC_SUCCESS))
 		return next_other(cq);
 	if (slot->wc.own == HW_USUAL_RECV) {
+		if (HW_UNLIKELY(hw_qp(slot->wc.qp)->state == HW_QP_CONNECTING))
+			return hw_cq_unusual(cq);
 		hw_qp(slot->wc.qp)->rq.end++;
 		hw_qp(slot->wc.qp)->taken++;
 		slot->wc.length = cq->polled.byte_len;

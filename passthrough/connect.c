@@ -149,6 +149,14 @@ static void set_rnr_timer(struct hw_qp *qp)
 		ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER);
 }
 
+static void become_connected(struct hw_qp *qp, const struct nic_conn_param *peer)
+{
+	hw_timer_stop(&qp->deadline);
+	hw_qp_set_state(qp, HW_QP_CONNECTED);
+	set_rnr_timer(qp);
+	qp->base.nic->up->established(qp->base.ctx, peer);
+}
+
 static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
 			   const uint8_t *private_data)
 {
@@ -161,12 +169,18 @@ static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
 		.rd_out = event->param.conn.responder_resources,
 	};
 
-	if (qp->state != HW_QP_CONNECTING)
+	if (qp->state == HW_QP_CONNECTING)
+		become_connected(qp, qp->passive ? NULL : &peer);
+}
+
+void hw_heard(struct hw_qp *qp)
+{
+	if (!qp->passive)
 		return;
-	hw_timer_stop(&qp->deadline);
-	hw_qp_set_state(qp, HW_QP_CONNECTED);
-	set_rnr_timer(qp);
-	qp->base.nic->up->established(qp->base.ctx, qp->passive ? NULL : &peer);
+	/* What it says to that comes too late, and is ignored. */
+	if (!hw_nic(qp->base.nic)->iwarp)
+		rdma_notify(qp->cm.id, IBV_EVENT_COMM_EST);
+	become_connected(qp, NULL);
 }
 
 void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t *private_data)

@@ -482,6 +482,11 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire);
 uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t size);
 void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param);
+/*
+ * A message is here and librdmacm has not said that the connection is: the peer sends once it has our answer. lib has to
+ * hear of the connection first.
+ */
+void hw_heard(struct hw_qp *qp);
 /* What a rejection carries that is not the program's. */
 bool hw_is_no_listener(const uint8_t *private_data, uint32_t size);
 
