@@ -12,9 +12,10 @@
 #include "tx.h"
 #include "wire.h"
 
-#define FOLLOW_MOST    1000u  /* events run in one go */
-#define CALL_MOST      32u    /* by a call, of a shared fabric: whoever waits there runs the others */
-#define FOLLOW_REST_NS 20000u /* then, where there are more, others have the lock for so much longer */
+#define FOLLOW_MOST 1000u /* events run in one go */
+#define CALL_MOST   32u   /* by a call, of a shared fabric: whoever waits there runs the others */
+#define FOLLOW_REST_NS \
+	20000u /* then, where there are more, others have the lock for so much longer */
 
 static bool earlier(const struct emu_event *a, const struct emu_event *b)
 {

@@ -42,6 +42,15 @@ static void take_in(struct server *server, const DAT_EVENT *event)
 	server->made++;
 }
 
+/* dat_ep_free takes the events of an Endpoint along, and each of these has a buffer to give back. */
+static void reap_sends(struct server *server)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(server->node.evd[STREAM_SENDS], &event) == DAT_SUCCESS)
+		post(server, (int)stream_done(&event)->user_cookie.as_64);
+}
+
 static void on_connection(struct server *server, const DAT_EVENT *event)
 {
 	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
@@ -50,6 +59,7 @@ static void on_connection(struct server *server, const DAT_EVENT *event)
 		return;
 	if (event->event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
 		stream_fail("a connection did not end as asked for");
+	reap_sends(server);
 	stream_check(dat_ep_free(ep), "dat_ep_free");
 	server->ended++;
 }
