@@ -303,6 +303,48 @@ START_TEST(what_completes_before_its_CQ_is_armed_ends_a_wait)
 }
 END_TEST
 
+/* ---- the first message ---- */
+
+/* The peer sends once it has the answer; librdmacm may say later that the connection is there. */
+static void first_message(bool srq)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	if (srq) {
+		w.b.srq = make_srq(&w.b, 4, DAT_SRQ_LW_DEFAULT);
+		w.b.ep = srq_ep(&w.b, w.b.srq);
+		post_srqs(&w.b, 0, 1);
+	} else {
+		w.b.ep = plain_ep(&w.b);
+		post_recv(&w.b, w.b.ep, 0);
+	}
+	post_recv(&w.a, w.a.ep, 2);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_config.quiet_accept = true;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_state(w.b.ep, DAT_EP_STATE_COMPLETION_PENDING);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	post_send(&w.b, w.b.ep, 3, SHORT);
+	expect_dto(w.a.recv, w.a.ep, 2, DAT_DTO_SUCCESS);
+}
+
+START_TEST(the_first_message_can_be_answered_though_librdmacm_is_late)
+{
+	first_message(false);
+}
+END_TEST
+
+START_TEST(the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_late)
+{
+	first_message(true);
+}
+END_TEST
+
 /* ---- the device goes ---- */
 
 START_TEST(a_device_that_is_removed_is_a_catastrophe_and_breaks_connections)
@@ -391,6 +433,8 @@ static void fill(Suite *suite)
 	unit_test(suite, Z3_an_SRQ_that_the_device_cannot_resize);
 	unit_test(suite, an_EVD_whose_CQ_cannot_be_resized_keeps_its_events);
 	unit_test(suite, what_completes_before_its_CQ_is_armed_ends_a_wait);
+	unit_test(suite, the_first_message_can_be_answered_though_librdmacm_is_late);
+	unit_test(suite, the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_late);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
 	unit_test(suite, faults_of_calls_are_added_before_a_device_and_no_other);
 	unit_test(suite, nothing_of_verbs_is_left_when_an_adapter_is_closed);

@@ -293,8 +293,10 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 {
-	(void)id;
-	(void)event;
+	stub_lock();
+	if (stub_config.quiet_accept && event == IBV_EVENT_COMM_EST)
+		tell(id_of(id), RDMA_CM_EVENT_ESTABLISHED, 0);
+	stub_unlock();
 	return 0;
 }
 
@@ -411,7 +413,8 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 	stub_connect(a, b);
 	id->connected = peer->connected = true;
 	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
-	tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	if (!stub_config.quiet_accept)
+		tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 	stub_unlock();
 	return 0;
 }

@@ -34,6 +34,7 @@ struct stub_config {
 	bool negative;   /* post errors come as negative numbers */
 	bool no_windows; /* max_mw 0 */
 	bool late;       /* what completes is first seen as its CQ is armed, and raises nothing */
+	bool quiet_accept; /* that a connection is there is told to who accepted by rdma_notify only */
 	int max_srq_sge;
 };
 extern struct stub_config stub_config;
