@@ -19,23 +19,11 @@
 
 #include <dat/udat.h>
 
-#define QUALIFIER  7711
-#define SMALL      64u
-#define LARGE      (1u << 20)
-#define WAIT_US    10000000
-#define CONNECTS   500
-#define WINDOW_MAX 64
+#include "pair_jobs.h"
 
-struct job {
-	char name[8];
-	uint32_t bytes, window, messages;
-};
-
-static const struct job jobs[] = {
-	{ "ping", SMALL, 1, 100000 },
-	{ "rate", SMALL, WINDOW_MAX, 1000000 },
-	{ "bulk", LARGE, 8, 4000 },
-};
+#define QUALIFIER 7711
+#define WAIT_US   10000000
+#define CONNECTS  500
 
 struct end {
 	DAT_IA_HANDLE ia;

@@ -17,20 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SMALL      64u
-#define LARGE      (1u << 20)
-#define WINDOW_MAX 64
-
-struct job {
-	char name[8];
-	uint32_t bytes, window, messages;
-};
-
-static const struct job jobs[] = {
-	{ "ping", SMALL, 1, 100000 },
-	{ "rate", SMALL, WINDOW_MAX, 1000000 },
-	{ "bulk", LARGE, 8, 4000 },
-};
+#include "pair_jobs.h"
 
 static struct fid_ep *ep;
 static struct fid_cq *send_cq, *recv_cq;
