@@ -139,8 +139,8 @@ static void connect_pair(struct pair *pair, int dtos)
 	   dat_ep_create(ia0, pz0, DAT_HANDLE_NULL, send_evd, conn0, &attr, &pair->from));
 	ok("dat_ep_create",
 	   dat_ep_create(ia1, pz1, recv_evd, DAT_HANDLE_NULL, conn1, &passive, &pair->to));
-	ok("dat_ep_connect", dat_ep_connect(pair->from, address, PORT, 1000000, 0, NULL,
-					    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	ok("dat_ep_connect", dat_ep_connect(pair->from, address, PORT, DAT_TIMEOUT_INFINITE, 0,
+					    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	expect(cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
 	ok("dat_cr_accept",
 	   dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, pair->to, 0, NULL));
