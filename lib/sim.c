@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* <dat/sim.h>: the calls of that header, each of them a step through the door. */
+/* <dat/sim.h>: worlds and their time. Each of these calls is a step through the door, as those of sim_*.c are. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "agent.h"
 #include "api.h"
 #include "evd.h"
-#include "ep.h"
 #include "forks.h"
 #include "knob.h"
 #include "object.h"
@@ -30,8 +27,7 @@ static DAT_RETURN sim_handle(struct backend *b, DAT_SIM_HANDLE *sim)
 	return DAT_SUCCESS;
 }
 
-/* These calls go through no provider table: whether the value names a slot is seen here. */
-static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend **b)
+struct obj *sim_enter_object(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend **b)
 {
 	struct slot *slot = handle_slot(handle);
 
@@ -40,7 +36,7 @@ static struct obj *enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend
 
 struct nic *sim_enter_any(DAT_SIM_HANDLE sim, struct backend **b)
 {
-	if (!enter(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
+	if (!sim_enter_object(sim, (DAT_HANDLE_TYPE)SIM_TYPE, b))
 		return NULL;
 	if ((*b)->ending) {
 		backend_leave(*b);
@@ -142,7 +138,7 @@ DAT_RETURN dat_sim_destroy(DAT_SIM_HANDLE sim)
 DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim)
 {
 	struct backend *b;
-	struct obj *obj = enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	struct obj *obj = sim_enter_object(ia, DAT_HANDLE_TYPE_IA, &b);
 	DAT_RETURN ret;
 
 	if (!obj)
@@ -158,7 +154,7 @@ DAT_RETURN dat_sim_of(DAT_IA_HANDLE ia, DAT_SIM_HANDLE *sim)
 DAT_RETURN dat_sim_backend(DAT_IA_HANDLE ia, const char **name)
 {
 	struct backend *b;
-	struct obj *obj = enter(ia, DAT_HANDLE_TYPE_IA, &b);
+	struct obj *obj = sim_enter_object(ia, DAT_HANDLE_TYPE_IA, &b);
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	if (!obj)
@@ -296,212 +292,6 @@ DAT_RETURN dat_sim_run_until_quiet(DAT_SIM_HANDLE sim, DAT_UINT64 limit_ns)
 			agents_run_waiting(b, NULL);
 	}
 	sim_unuse(b);
-	backend_leave(b);
-	return ret;
-}
-
-/* ---- the wire ---- */
-
-DAT_RETURN dat_sim_set_link(DAT_SIM_HANDLE sim, const char *from, const char *to,
-			    DAT_UINT64 latency_ns, DAT_UINT64 bandwidth_bps)
-{
-	struct backend *b;
-	struct nic *nic;
-	DAT_RETURN ret;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	if (!from)
-		ret = BAD_ARG(2);
-	else if (!to)
-		ret = BAD_ARG(3);
-	else if (!knob_in_range(latency_ns, bandwidth_bps))
-		ret = BAD_ARG(4);
-	else
-		ret = sim_result(nic->ops->sim_set_link(nic, from, to, latency_ns, bandwidth_bps),
-				 2);
-	backend_leave(b);
-	return ret;
-}
-
-DAT_RETURN dat_sim_hold_link(DAT_SIM_HANDLE sim, const char *from, const char *to,
-			     DAT_COUNT packets)
-{
-	struct backend *b;
-	struct nic *nic;
-	DAT_RETURN ret;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	if (!from)
-		ret = BAD_ARG(2);
-	else if (!to)
-		ret = BAD_ARG(3);
-	else if (packets < 0)
-		ret = BAD_ARG(4);
-	else
-		ret = sim_result(nic->ops->sim_hold_link(nic, from, to, (uint32_t)packets), 2);
-	backend_leave(b);
-	return ret;
-}
-
-DAT_RETURN dat_sim_release_link(DAT_SIM_HANDLE sim, const char *from, const char *to)
-{
-	struct backend *b;
-	struct nic *nic;
-	DAT_RETURN ret;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	if (!from)
-		ret = BAD_ARG(2);
-	else if (!to)
-		ret = BAD_ARG(3);
-	else
-		ret = sim_result(nic->ops->sim_release_link(nic, from, to), 2);
-	backend_leave(b);
-	return ret;
-}
-
-DAT_RETURN dat_sim_hold_message(DAT_EP_HANDLE handle, DAT_COUNT message, DAT_COUNT packets)
-{
-	struct backend *b;
-	struct obj *obj = enter(handle, DAT_HANDLE_TYPE_EP, &b);
-	struct ep *ep = obj_as(struct ep, obj);
-	DAT_RETURN ret;
-
-	if (!obj)
-		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (message < 1)
-		ret = BAD_ARG(2);
-	else if (packets < 0)
-		ret = BAD_ARG(3);
-	else
-		ret = sim_result(obj_nic(obj)->ops->sim_hold_message(ep->nic, (uint64_t)message,
-								     (uint32_t)packets),
-				 2);
-	backend_leave(b);
-	return ret;
-}
-
-DAT_RETURN dat_sim_release_message(DAT_EP_HANDLE handle, DAT_COUNT message)
-{
-	struct backend *b;
-	struct obj *obj = enter(handle, DAT_HANDLE_TYPE_EP, &b);
-	struct ep *ep = obj_as(struct ep, obj);
-	DAT_RETURN ret;
-
-	if (!obj)
-		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (message < 1)
-		ret = BAD_ARG(2);
-	else
-		ret = sim_result(obj_nic(obj)->ops->sim_release_message(ep->nic, (uint64_t)message),
-				 2);
-	backend_leave(b);
-	return ret;
-}
-
-/* ---- what is there ---- */
-
-DAT_RETURN dat_sim_count_objects(DAT_HANDLE_TYPE type, DAT_COUNT *count)
-{
-	unsigned int n = 0;
-
-	if (type != DAT_SIM_ALL_HANDLE_TYPES && (unsigned int)type >= OBJ_TYPES)
-		return BAD_ARG(1);
-	if (!count)
-		return BAD_ARG(2);
-	for (struct backend *b = backend_next(NULL); b; b = backend_next(b)) {
-		backend_enter(b);
-		for (unsigned int i = 0; i < OBJ_TYPES; i++)
-			if (type == DAT_SIM_ALL_HANDLE_TYPES || (unsigned int)type == i)
-				n += b->live[i];
-		backend_leave(b);
-	}
-	*count = (DAT_COUNT)n;
-	return DAT_SUCCESS;
-}
-
-DAT_RETURN dat_sim_name(DAT_HANDLE handle, char *name, size_t size)
-{
-	struct backend *b;
-	struct obj *obj = obj_enter_any(handle, &b);
-	DAT_RETURN ret = DAT_SUCCESS;
-
-	if (!obj)
-		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
-	if (!name)
-		ret = BAD_ARG(2);
-	else if (size == 0)
-		ret = BAD_ARG(3);
-	else
-		obj_name(obj, name, size);
-	backend_leave(b);
-	return ret;
-}
-
-/* ---- the trace ---- */
-
-DAT_RETURN dat_sim_trace(DAT_SIM_HANDLE sim, DAT_BOOLEAN on)
-{
-	struct backend *b;
-	struct nic *nic;
-	DAT_RETURN ret = DAT_SUCCESS;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	if (on == DAT_TRUE || on == DAT_FALSE)
-		nic->ops->sim_trace(nic, on == DAT_TRUE);
-	else
-		ret = BAD_ARG(2);
-	backend_leave(b);
-	return ret;
-}
-
-DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *length)
-{
-	struct backend *b;
-	struct nic *nic;
-	DAT_RETURN ret;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	if (!text)
-		ret = BAD_ARG(2);
-	else if (!length)
-		ret = BAD_ARG(3);
-	else
-		ret = sim_result(nic->ops->sim_trace_read(nic, text, length), 2);
-	backend_leave(b);
-	return ret;
-}
-
-DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
-{
-	char line[512];
-	struct backend *b;
-	struct nic *nic;
-	DAT_RETURN ret = DAT_SUCCESS;
-
-	nic = sim_enter(sim, &b);
-	if (!nic)
-		return BAD_SIM;
-	if (text) {
-		snprintf(line, sizeof(line), "%s", text);
-		for (char *c = line; *c; c++)
-			if ((unsigned char)*c < ' ' || *c == 0x7f)
-				*c = ' ';
-		if (nic->tracing)
-			nic_trace(nic, "- note %s", line);
-	} else {
-		ret = BAD_ARG(2);
-	}
 	backend_leave(b);
 	return ret;
 }

@@ -16,6 +16,11 @@
  */
 struct nic *sim_enter(DAT_SIM_HANDLE sim, struct backend **b);
 struct nic *sim_enter_any(DAT_SIM_HANDLE sim, struct backend **b);
+/*
+ * obj_enter of what any program hands in: these calls go through no provider table, so whether the value names
+ * a slot is seen here.
+ */
+struct obj *sim_enter_object(DAT_HANDLE handle, DAT_HANDLE_TYPE type, struct backend **b);
 DAT_RETURN sim_refusal(DAT_SIM_HANDLE sim);
 /* What the door answered, as a DAT_RETURN. `name_arg`: the argument that most errors are about. */
 DAT_RETURN sim_result(int err, unsigned int name_arg);
