@@ -88,6 +88,17 @@ bool write_whole(const char *path, const char *bytes, size_t length, struct text
 	return finish_file(file, path, error);
 }
 
+bool write_whole_or_say(const char *path, const struct text *text)
+{
+	struct text error = { 0 };
+	bool good = write_whole(path, text_of(text), text->length, &error);
+
+	fflush(stdout);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	return good;
+}
+
 bool clear_file(const char *path, struct text *error)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);

@@ -18,6 +18,8 @@ FILE *create_file(const char *path, struct text *error);
 /* Closes it. False: not all that was printed is there. */
 bool finish_file(FILE *file, const char *path, struct text *error);
 bool write_whole(const char *path, const char *bytes, size_t length, struct text *error);
+/* The same; what is wrong is said on standard error. */
+bool write_whole_or_say(const char *path, const struct text *text);
 /* It will be written by somebody else: can it be? What an earlier run left there is gone then. */
 bool clear_file(const char *path, struct text *error);
 

@@ -24,13 +24,9 @@
 #include "tools/datsim/files.h"
 #include "tools/datsim/jobs.h"
 
-#define RUNS_USUAL       100000
-#define RUNS_OF_PROGRAMS 10000
-#define HANG_SECONDS     2
-
 struct explorer {
 	const char *path;
-	struct course course;
+	struct course *course;
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
@@ -45,7 +41,7 @@ static void run_schedule(struct explorer *explorer, uint64_t number, bool untrac
 	struct options options = { .has_seed = true, .untraced = untraced };
 	struct schedule *schedule = &explorer->schedule;
 
-	schedule_make(schedule, &explorer->plan, explorer->course.seed, number);
+	schedule_make(schedule, &explorer->plan, explorer->course->seed, number);
 	options.seed = schedule->seed;
 	run_text(explorer->path, text_of(&schedule->text), schedule->text.length, &options,
 		 verdict);
@@ -66,7 +62,7 @@ static void work(struct explorer *explorer, struct shared *shared)
 	struct verdict verdict;
 	bool good = true;
 
-	while (good && course_next(&explorer->course, &number) && number < shared->failed) {
+	while (good && course_next(explorer->course, &number) && number < shared->failed) {
 		run_schedule(explorer, number, true, &verdict);
 		good = verdict.code == EXIT_PASS;
 		verdict_free(&verdict);
@@ -82,7 +78,7 @@ static void work(struct explorer *explorer, struct shared *shared)
 static void __attribute__((noreturn))
 be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
 {
-	struct course *course = &explorer->course;
+	struct course *course = explorer->course;
 	uint64_t jobs = (uint64_t)course->jobs;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -104,13 +100,13 @@ static bool wait_for_workers(struct explorer *explorer, const struct shared *sha
 	pid_t pid;
 
 	while (left > 0) {
-		pid = waitpid(-1, &status, explorer->course.progress ? WNOHANG : 0);
+		pid = waitpid(-1, &status, explorer->course->progress ? WNOHANG : 0);
 		if (pid > 0) {
 			good = good && WIFEXITED(status) && !WEXITSTATUS(status);
 			left--;
 		} else if (pid == 0) {
 			poll(NULL, 0, 100);
-			course_tell(&explorer->course, shared->done);
+			course_tell(explorer->course, shared->done);
 		} else if (errno != EINTR) {
 			break;
 		}
@@ -121,7 +117,7 @@ static bool wait_for_workers(struct explorer *explorer, const struct shared *sha
 /* False: a worker came to a bad end, which no schedule is to blame for. */
 static bool share_work(struct explorer *explorer, struct shared *shared)
 {
-	struct course *course = &explorer->course;
+	struct course *course = explorer->course;
 	int i, count = 0;
 	pid_t pid;
 	bool good;
@@ -141,7 +137,7 @@ static bool share_work(struct explorer *explorer, struct shared *shared)
 
 static int find_failure(struct explorer *explorer, bool *found)
 {
-	struct course *course = &explorer->course;
+	struct course *course = explorer->course;
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int code = EXIT_PASS;
@@ -167,25 +163,14 @@ static void out_name(const struct explorer *explorer, struct text *name)
 {
 	size_t n = strlen(explorer->path);
 
-	if (explorer->course.out) {
-		text_add(name, "%s", explorer->course.out);
+	if (explorer->course->out) {
+		text_add(name, "%s", explorer->course->out);
 		return;
 	}
 	if (n > 5 && !strcmp(explorer->path + n - 5, ".dsim"))
 		n -= 5;
 	text_append(name, explorer->path, n);
 	text_add(name, ".shrunk.dsim");
-}
-
-bool explore_write(const char *path, const struct text *text)
-{
-	struct text error = { 0 };
-	bool good = write_whole(path, text_of(text), text->length, &error);
-
-	fflush(stdout);
-	fputs(text_of(&error), stderr);
-	text_free(&error);
-	return good;
 }
 
 static void report(const struct explorer *explorer, const struct lines *lines,
@@ -195,9 +180,8 @@ static void report(const struct explorer *explorer, const struct lines *lines,
 
 	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; shrunk to %zu lines:\n",
 	       explorer->path, (unsigned long long)explorer->schedule.number,
-	       (unsigned long long)explorer->course.seed,
-	       (unsigned long long)course_before(&explorer->course, explorer->failed),
-	       lines->count);
+	       (unsigned long long)explorer->course->seed,
+	       (unsigned long long)course_before(explorer->course, explorer->failed), lines->count);
 	puts("");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
@@ -227,7 +211,7 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 		puts("the schedule does not fail when it is run again");
 		code = EXIT_INTERNAL;
 	} else {
-		explore_write(text_of(&name), &text);
+		write_whole_or_say(text_of(&name), &text);
 	}
 	verdict_free(&verdict);
 	lines_free(&lines);
@@ -260,7 +244,7 @@ static int look_at_script(struct explorer *explorer)
 	if (script_load(&script, explorer->path, text_of(&explorer->content),
 			explorer->content.length, &config)) {
 		plan_make(&explorer->plan, &script);
-		explorer->plan.kinds = explorer->course.kinds;
+		explorer->plan.kinds = explorer->course->kinds;
 		if (script.must_fail)
 			code = usage_error("explore", "%s is to fail: it says \"# Failure:\"",
 					   explorer->path);
@@ -281,8 +265,8 @@ static int explore(struct explorer *explorer)
 		return code;
 	if (!found) {
 		printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
-		       (unsigned long long)explorer->course.done,
-		       (unsigned long long)explorer->course.seed);
+		       (unsigned long long)explorer->course->done,
+		       (unsigned long long)explorer->course->seed);
 		return EXIT_PASS;
 	}
 	run_schedule(explorer, explorer->failed, true, &verdict);
@@ -297,109 +281,15 @@ static int explore(struct explorer *explorer)
 	return code;
 }
 
-/* ---- the command line ---- */
-
-static bool parse_number(const char *s, uint64_t *number)
+int explore_script(struct course *course, const char *path)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtoull(s, &end, 10);
-	return *s >= '0' && *s <= '9' && !*end && !errno;
-}
-
-/* 0.2 */
-static bool parse_seconds(const char *s, double *seconds)
-{
-	if (!*s || s[strspn(s, "0123456789.")])
-		return false;
-	*seconds = strtod(s, NULL);
-	return *seconds >= 0.01 && *seconds <= 3600;
-}
-
-/* 1/8 .. 8/8 */
-static bool parse_shard(const char *s, struct explorer *explorer)
-{
-	const char *slash = strchr(s, '/');
-	char part[21];
-
-	if (!slash || (size_t)(slash - s) >= sizeof(part))
-		return false;
-	memcpy(part, s, (size_t)(slash - s));
-	part[slash - s] = '\0';
-	return parse_number(part, &explorer->course.shard) &&
-	       parse_number(slash + 1, &explorer->course.shards) && explorer->course.shard >= 1 &&
-	       explorer->course.shard <= explorer->course.shards;
-}
-
-static bool take_option(struct explorer *explorer, const char *option, const char *value)
-{
-	uint64_t number;
-
-	if (!strcmp(option, "--out")) {
-		explorer->course.out = value;
-		return true;
-	}
-	if (!strcmp(option, "--shard"))
-		return parse_shard(value, explorer);
-	if (!strcmp(option, "--hang"))
-		return parse_seconds(value, &explorer->course.hang);
-	if (!strcmp(option, "-j"))
-		return jobs_parse(value, &explorer->course.jobs);
-	if (!strcmp(option, "--faults")) {
-		explorer->course.kinds = kinds_parse(value);
-		return explorer->course.kinds != 0;
-	}
-	if (!parse_number(value, &number))
-		return false;
-	if (!strcmp(option, "--seed"))
-		explorer->course.seed = number;
-	else if (!strcmp(option, "--first"))
-		explorer->course.first = number;
-	else if (!strcmp(option, "--runs") && number)
-		explorer->course.runs = number;
-	else if (!strcmp(option, "--seconds") && number && number <= INT32_MAX)
-		explorer->course.seconds = (unsigned long)number;
-	else
-		return false;
-	return true;
-}
-
-int command_explore(int argc, char **argv)
-{
-	struct explorer explorer = { .course = { .seed = 1,
-						 .shard = 1,
-						 .shards = 1,
-						 .jobs = 1,
-						 .hang = HANG_SECONDS,
-						 .kinds = kinds_usual() } };
+	struct explorer explorer = { .path = path, .course = course };
 	struct text error = { 0 };
-	int i, code = EXIT_USAGE;
-	bool program;
+	int code = EXIT_USAGE;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i += 2) {
-		if (!strcmp(argv[i], "--"))
-			break;
-		if (!strcmp(argv[i], "--help")) {
-			fputs(help_explore, stdout);
-			return EXIT_PASS;
-		}
-		if (i + 1 == argc || !take_option(&explorer, argv[i], argv[i + 1]))
-			return usage_error("explore", "%s: no such option, or not with that value",
-					   argv[i]);
-	}
-	program = i < argc && !strcmp(argv[i], "--");
-	if (program ? i + 1 == argc : i + 1 != argc)
-		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
-	if (!explorer.course.runs && !explorer.course.seconds)
-		explorer.course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	/* Memory of a fixture is large and hardly touched: always fresh pages, never cleared ones. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	explorer.course.progress = isatty(STDERR_FILENO);
-	if (program)
-		return explore_program(&explorer.course, argv + i + 1);
-	explorer.path = argv[i];
-	if (read_whole(explorer.path, SCRIPT_BYTES_MAX, &explorer.content, &error))
+	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error))
 		code = explore(&explorer);
 	fputs(text_of(&error), stderr);
 	text_free(&error);

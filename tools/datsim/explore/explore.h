@@ -36,10 +36,8 @@ uint64_t course_before(const struct course *course, uint64_t number);
 /* From all states the same numbers, everywhere. */
 uint64_t schedule_random(uint64_t *state);
 
-/* False: it cannot be written, and that was said. */
-bool explore_write(const char *path, const struct text *text);
-
-/* A program under many schedules; what to exit with. */
+/* A script or a program under many schedules; what to exit with. */
+int explore_script(struct course *course, const char *path);
 int explore_program(struct course *course, char **argv);
 
 /* "loss,delay,break": what --faults says; 0: it makes no sense. */

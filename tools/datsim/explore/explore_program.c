@@ -240,7 +240,7 @@ static int report(struct hunt *hunt, const struct lines *lines)
 		puts("it does not fail each time it is run so: does it use threads, a clock, or a file that "
 		     "its runs share?");
 	lines_join(lines, true, &text);
-	if (explore_write(text_of(&name), &text))
+	if (write_whole_or_say(text_of(&name), &text))
 		print_replay(hunt, text_of(&name));
 	text_free(&what);
 	text_free(&text);
