@@ -69,7 +69,9 @@ bool bind_link(struct binder *binder, struct statement *st);
 bool bind_fault(struct binder *binder, struct statement *st);
 /* bind_fault_call.c: of anything but packets. */
 bool bind_fault_call(struct binder *binder, struct statement *st);
-/* What both kinds have: nth, every, after, times, probability, from, until. False in *known: none of these. */
+/* bind_fault_which.c: what both kinds have. A percentage, in parts of a million. */
+bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts);
+/* nth, every, after, times, probability, from, until. False in *known: none of these. */
 bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule,
 		      bool *known);
 /* For a program: an adapter's name; an EP's, as emu0.ep2. */

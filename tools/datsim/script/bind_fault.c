@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-#define MILLION        1000000u
-#define NODE_NAME_MOST 20u /* more of it is not in the name of its adapters */
-#define ADAPTERS_MOST  254u
-
 enum operand {
 	OPERAND_NONE,
 	OPERAND_TIME,
@@ -86,23 +82,6 @@ static bool unknown_word(struct binder *binder, const struct fault_word *word)
 static bool bad_word(struct binder *binder, const struct fault_word *word, const char *wants)
 {
 	diag_add(&binder->script->diag, word->at, "\"%s\" %s", word->word, wants);
-	return false;
-}
-
-/* 1% or 0.25%, in parts of a million */
-static bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts)
-{
-	uint64_t n = 0;
-
-	if (value->kind == VALUE_NUMBER && !value->negative && !strcmp(value->unit, "%") &&
-	    value->number <= 100)
-		n = value->number * (MILLION / 100) + value->billionths / 100000;
-	if (n >= 1 && n <= MILLION) {
-		*parts = (DAT_UINT32)n;
-		return true;
-	}
-	diag_add(&binder->script->diag, value->at,
-		 "expected a share from 0.0001%% to 100%%, such as 1%%");
 	return false;
 }
 
@@ -221,40 +200,6 @@ static bool bind_part(struct binder *binder, const struct value *value, DAT_SIM_
 	return true;
 }
 
-static bool bind_count(struct binder *binder, const struct value *value, DAT_UINT64 *count)
-{
-	int64_t number;
-
-	if (!value_between(binder, value, 1, INT32_MAX, &number))
-		return false;
-	*count = (DAT_UINT64)number;
-	return true;
-}
-
-bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule,
-		      bool *known)
-{
-	const char *key = setting->key;
-
-	*known = true;
-	if (!strcmp(key, "nth"))
-		return bind_count(binder, setting->value, &rule->nth);
-	if (!strcmp(key, "every"))
-		return bind_count(binder, setting->value, &rule->every);
-	if (!strcmp(key, "after"))
-		return bind_count(binder, setting->value, &rule->after);
-	if (!strcmp(key, "times"))
-		return bind_count(binder, setting->value, &rule->times);
-	if (!strcmp(key, "probability"))
-		return bind_percent(binder, setting->value, &rule->probability);
-	if (!strcmp(key, "from"))
-		return value_ns(binder, setting->value, &rule->since_ns);
-	if (!strcmp(key, "until"))
-		return value_ns(binder, setting->value, &rule->until_ns);
-	*known = false;
-	return true;
-}
-
 static bool bind_setting(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule)
 {
 	static const char *const keys[] = { "opcode", "part",        "nth",  "every", "after",
@@ -272,55 +217,6 @@ static bool bind_setting(struct binder *binder, const struct setting *setting, D
 	if (!bind_fault_count(binder, setting, rule, &known))
 		return false;
 	return known || bind_unknown_key(binder, setting, keys);
-}
-
-/* Of a name such as emu12 or ep3: is it the word with a number behind it? */
-static bool numbered(const char *name, const char *word, unsigned int least, unsigned int most,
-		     unsigned int *number)
-{
-	size_t n = strlen(word), digits = strspn(name + strnlen(name, n), "0123456789");
-	unsigned int i = 0, value = 0;
-
-	if (strncmp(name, word, n) != 0 || digits < 1 || digits > 9 || name[n + digits] ||
-	    (digits > 1 && name[n] == '0'))
-		return false;
-	for (; i < digits; i++)
-		value = 10 * value + (unsigned int)(name[n + i] - '0');
-	*number = value;
-	return value >= least && value <= most;
-}
-
-bool bind_adapter(struct binder *binder, const char *name, struct place at)
-{
-	unsigned int number;
-
-	if (name && binder->script->for_nodes && strlen(name) <= NODE_NAME_MOST)
-		return true;
-	if (name && numbered(name, "emu", 0, ADAPTERS_MOST - 1, &number))
-		return true;
-	if (binder->script->for_nodes) {
-		diag_add(&binder->script->diag, at,
-			 "expected a node: a program of that name, or of --node");
-		return false;
-	}
-	diag_add(&binder->script->diag, at,
-		 "expected an adapter, emu0 to emu%u: that is what a program's script is about",
-		 ADAPTERS_MOST - 1);
-	return false;
-}
-
-bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t *number)
-{
-	unsigned int n;
-
-	if (value->kind == VALUE_NAME && value->actor &&
-	    numbered(value->text, "ep", 1, INT32_MAX, &n)) {
-		*number = n;
-		return bind_adapter(binder, value->actor, value->at);
-	}
-	diag_add(&binder->script->diag, value->at,
-		 "expected an EP as the trace names it, such as emu1.ep2");
-	return false;
 }
 
 /* For a program there are no actors: ends are adapters, and EPs have the names that the trace shows. */
