@@ -95,7 +95,7 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 		if (!ring)
 			return -ENOMEM;
 		to = emu_at(w, ring);
-		for (uint32_t i = cq->get; i != cq->put; i++)
+		for (uint32_t i = cq->get, n = 0; i != cq->put && n < EMU_MAX_CQE; i++, n++)
 			to[i & mask] = cq_ring(w, cq)[i & cq->mask];
 		old = cq->ring;
 		old_mask = cq->mask;

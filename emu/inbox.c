@@ -80,12 +80,14 @@ bool emu_inbox_has_request(struct emu_world *w, uint32_t conn)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		const struct emu_process *p = emu_process(w, i);
-		const struct emu_message *message;
+		emu_ref ref = p->used ? p->inbox : 0;
 
-		for (emu_ref ref = p->used ? p->inbox : 0; ref; ref = message->next) {
-			message = emu_at(w, ref);
+		for (uint32_t n = 0; ref && n < EMU_STEPS_MOST; n++) {
+			const struct emu_message *message = emu_at(w, ref);
+
 			if (is_about(message, conn))
 				return true;
+			ref = message->next;
 		}
 	}
 	return false;

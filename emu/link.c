@@ -100,11 +100,12 @@ static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32
 			uint32_t packet)
 {
 	const struct emu_held *held;
+	emu_ref ref = sender->held;
 	int32_t behind;
 
 	if (!emu_profile(w)->in_order)
 		return false;
-	for (emu_ref ref = sender->held; ref; ref = held->next) {
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++, ref = held->next) {
 		held = emu_at(w, ref);
 		behind = (int32_t)(index - held->event.index);
 		if (behind > 0 ||

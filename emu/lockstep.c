@@ -12,6 +12,7 @@
 #include "trace.h"
 
 #define CALLS_MOST 1000u /* in one turn, where another thread is ready */
+#define LOOK_S     1     /* who waits for the turn looks after so long, told or not */
 
 /* This thread, in the fabric that it used last. */
 static __thread struct {
@@ -19,11 +20,15 @@ static __thread struct {
 	uint32_t index;
 	int32_t tid;
 	uint32_t bell;  /* when it was not its turn */
-	uint64_t retry; /* then: monotonic time; 0: when it is told */
+	uint64_t retry; /* then: after so long; 0: when it is told */
+	uint32_t naps;  /* in a row, for the helper */
 	bool nap;       /* it is its turn, but not to go on: look again soon */
 	bool expects;   /* it has the turn until all threads of its process are there */
 	bool waits;     /* in a call, for more than the turn */
 	bool poll;      /* it looked in vain */
+	/* While it waits, what for: as in its struct emu_thread, which others may write to. */
+	uint64_t until;
+	uint32_t cq, cq_put;
 } self;
 
 static struct emu_lockstep *turns(struct emu_world *w)
@@ -126,7 +131,52 @@ static void give_up(struct emu_world *w)
 	if (self.expects)
 		return;
 	emu_lockstep_number(w);
-	emu_lockstep_pass(w);
+	self.expects = !emu_lockstep_pass(w);
+}
+
+/* From now on it waits, for something to happen, for another completion in cq (0: none), or until that time. */
+static void begin_wait(struct emu_world *w, struct emu_thread *t, uint32_t cq, uint64_t until)
+{
+	self.waits = true;
+	self.until = until;
+	self.cq = cq;
+	self.cq_put = w->fab->cq[cq].put;
+	t->until = until;
+	t->cq = cq;
+	t->cq_put = self.cq_put;
+	t->state = EMU_THREAD_WAITING;
+}
+
+static void end_wait(struct emu_thread *t)
+{
+	self.waits = false;
+	t->cq = 0;
+	if (t->state == EMU_THREAD_WAITING)
+		t->state = EMU_THREAD_READY;
+}
+
+/* What is in the arena of this thread is as this thread knows it; that changes nothing but what others wrote there. */
+static void mend(struct emu_world *w, struct emu_thread *t)
+{
+	struct emu_lockstep *ls = turns(w);
+	struct emu_membership *m = w->membership;
+
+	if (w->fab->now >= EMU_TIME_MOST)
+		w->fab->now = m->now;
+	m->now = w->fab->now;
+	if (emu_thread_high(ls) < self.index)
+		ls->high = self.index;
+	if (t->state > EMU_THREAD_AWAY || (t->state == EMU_THREAD_WAITING && !self.waits))
+		t->state = EMU_THREAD_READY;
+	if (t->state == EMU_THREAD_WAITING) {
+		t->until = self.until;
+		t->cq = self.cq;
+		t->cq_put = self.cq_put;
+		if (self.cq && w->fab->cq[self.cq].put != self.cq_put)
+			t->state = EMU_THREAD_READY;
+	}
+	if (emu_process(w, w->process)->inbox)
+		m->ring |= 1ul << (w->process - 1);
 }
 
 /* All its threads are outside, or have ended: its helper does what cannot wait. */
@@ -163,12 +213,17 @@ static bool enter_idle(struct emu_world *w)
 
 	w->membership->helper = gettid();
 	if (is_ending(ls) && ls->thread[emu_turn(ls)].process == w->process) {
-		if (!emu_lockstep_has_ended(w))
+		bool ended = emu_lockstep_has_ended(w);
+
+		if (!ended && ++self.naps < w->membership->bound_ns / EMU_NAP_NS)
 			return nap_first(w);
-		ls->thread[emu_turn(ls)].state = EMU_THREAD_NONE;
-		emu_lockstep_number(w);
-		emu_lockstep_pass(w);
+		if (ended) {
+			ls->thread[emu_turn(ls)].state = EMU_THREAD_NONE;
+			emu_lockstep_number(w);
+			emu_lockstep_pass(w);
+		}
 	}
+	self.naps = 0;
 	stand_in(w);
 	return true;
 }
@@ -189,6 +244,7 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 	}
 	if (t->state == EMU_THREAD_AWAY)
 		come_back(w, t);
+	mend(w, t);
 	if (ls->turn == 0) {
 		emu_lockstep_number(w);
 		emu_lockstep_pass(w);
@@ -204,8 +260,6 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 		return nap_first(w);
 	}
 	self.expects = false;
-	if (t->state == EMU_THREAD_WAITING && !self.waits)
-		t->state = EMU_THREAD_READY;
 	ls->looks++;
 	emu_inbox_empty(w);
 	return true;
@@ -214,14 +268,16 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 void emu_lockstep_await(struct emu_world *w)
 {
 	const struct timespec nap = { .tv_nsec = EMU_NAP_NS };
-	struct timespec ts = { .tv_sec = (time_t)(self.retry / 1000000000ul),
-			       .tv_nsec = (long)(self.retry % 1000000000ul) };
+	/* Now and then it looks, whether it is told or not. */
+	struct timespec ts = { .tv_sec = LOOK_S };
 
+	if (self.retry && self.retry < LOOK_S * 1000000000ul)
+		ts = (struct timespec){ .tv_nsec = (long)self.retry };
 	if (self.nap)
 		nanosleep(&nap, NULL);
 	else
-		syscall(SYS_futex, &turns(w)->thread[self.index].bell, FUTEX_WAIT_BITSET, self.bell,
-			self.retry ? &ts : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+		syscall(SYS_futex, &turns(w)->thread[self.index].bell, FUTEX_WAIT, self.bell, &ts,
+			NULL, 0);
 	self.nap = false;
 	__atomic_fetch_sub(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
 }
@@ -237,9 +293,7 @@ bool emu_lockstep_settle(struct emu_world *w)
 	ls->looks++;
 	if (self.poll) {
 		self.poll = false;
-		self.waits = true;
-		t->until = w->fab->now + (quantum ? quantum : 1);
-		t->state = EMU_THREAD_WAITING;
+		begin_wait(w, t, 0, w->fab->now + (quantum ? quantum : 1));
 	}
 	if (t->state == EMU_THREAD_WAITING || ++ls->calls > CALLS_MOST)
 		give_up(w);
@@ -270,18 +324,17 @@ enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t c
 		nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
 		return NIC_WAIT_RAN;
 	}
-	t->until = deadline;
-	t->cq = cq;
-	t->cq_put = put;
-	t->state = EMU_THREAD_WAITING;
-	self.waits = true;
-	while (t->state == EMU_THREAD_WAITING) {
+	begin_wait(w, t, cq, deadline);
+	while (t && t->state == EMU_THREAD_WAITING) {
 		give_up(w);
-		if (!my_turn(w) || self.expects)
+		if (!my_turn(w) || self.expects) {
 			nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
+			t = me(w);
+		}
 	}
+	if (t)
+		end_wait(t);
 	self.waits = false;
-	t->cq = 0;
 	return fab->now >= deadline && (!cq || fab->cq[cq].put == put) ? NIC_WAIT_DEADLINE
 								       : NIC_WAIT_RAN;
 }
@@ -299,23 +352,25 @@ static void nap(const struct nic_unlocked *unlocked)
 void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked)
 {
 	struct emu_thread *t = me(w);
+	bool first = !self.waits; /* in emu_lockstep_wait the turn is given up already */
 
 	if (!t) {
 		nap(unlocked);
 		return;
 	}
-	/* In emu_lockstep_wait the turn is given up already. */
-	if (!self.waits) {
-		t->until = NIC_TIME_NEVER;
-		t->state = EMU_THREAD_WAITING;
+	if (first) {
+		begin_wait(w, t, 0, NIC_TIME_NEVER);
 		give_up(w);
-		if (my_turn(w) && !self.expects) {
-			t->state = EMU_THREAD_READY;
-			return;
-		}
 	}
-	unlocked->unlock(unlocked->ctx);
-	unlocked->lock(unlocked->ctx);
+	if (!first || !my_turn(w) || self.expects) {
+		unlocked->unlock(unlocked->ctx);
+		unlocked->lock(unlocked->ctx);
+	}
+	t = me(w);
+	if (first && t)
+		end_wait(t);
+	if (first)
+		self.waits = false;
 }
 
 void emu_lockstep_exit(struct emu_world *w)

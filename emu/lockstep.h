@@ -12,6 +12,10 @@
  * A thread that keeps the turn and does not come back (it sleeps, blocks, computes) is away after a while:
  * the trace says "preempted", the others go on. While one is away, time does not run ahead of the monotonic clock.
  *
+ * The arena is others', too: what a thread waits for, and how long others may stay away, is in each process's own
+ * books as well, and put right from there, now and then (emu_lockstep_mend). So nothing that is written there makes
+ * anybody wait for ever.
+ *
  * Lock: all of this is with the fabric's, but what says otherwise.
  */
 #ifndef EMU_LOCKSTEP_H
@@ -28,7 +32,10 @@ struct emu_seen {
 	uint64_t ran;       /* the thread, on a processor */
 };
 
-#define EMU_NAP_NS 100000u
+#define EMU_NAP_NS     100000u
+#define EMU_BOUND      50000000ul            /* usual, and */
+#define EMU_BOUND_MOST (3600 * 1000000000ul) /* most, of DATSIM_LOCKSTEP */
+#define EMU_TIME_MOST  (1ul << 62)           /* now is less */
 
 /* A thread of this process that has been created and may come: so many looks at it. */
 struct emu_newborn {
@@ -93,14 +100,20 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now);
 void emu_lockstep_bury(struct emu_world *w, uint16_t process);
 /* This process has left, without the lock: none of its threads will look at the fabric when this returns. */
 void emu_lockstep_leave(struct emu_world *w);
-/* The turn is nobody's: see to what is next. */
-void emu_lockstep_pass(struct emu_world *w);
+/* The turn is nobody's: see to what is next. False: that is not done yet, and this thread keeps the turn for it. */
+bool emu_lockstep_pass(struct emu_world *w);
 /* The turn is nobody's, perhaps: somebody gets it who sees to what is next. */
 void emu_lockstep_kick(struct emu_world *w);
 /* Somebody died with the lock. */
 void emu_lockstep_recover(struct emu_world *w);
-/* Let time go on, or stand still. */
+/* Let time go on, or stand still, for as long as this process lives. */
 void emu_lockstep_hold(struct emu_world *w, bool held);
+/* What a process that lets time stand still writes into `held`. */
+uint64_t emu_lockstep_held_by(int32_t pid);
+/* Does it stand still? Anything else there is nonsense. */
+bool emu_lockstep_held(const struct emu_lockstep *ls);
+/* This process joins. */
+void emu_lockstep_join(struct emu_world *w);
 /* Is there a thread of the process in that state? */
 bool emu_lockstep_any(const struct emu_lockstep *ls, uint16_t process, enum emu_thread_state state);
 /* This thread, if it takes part. */

@@ -9,6 +9,7 @@
 #include "shared.h"
 
 #define EVENTS_MOST 1000u    /* of one instant, where a thread is ready */
+#define EVENTS_PASS 100000u  /* of one pass */
 #define AHEAD_NS    1000000u /* so far time may run ahead of the monotonic clock at any time */
 
 static struct emu_lockstep *turns(struct emu_world *w)
@@ -57,14 +58,18 @@ static uint32_t follower(const struct emu_lockstep *ls, enum emu_thread_state st
 /* One of those that are ready; 0: none is. */
 static uint32_t choose(struct emu_lockstep *ls)
 {
-	uint32_t n = count_ready(ls), left, i;
+	uint32_t n = count_ready(ls), left, i, next;
 
 	if (n == 0)
 		return 0;
 	left = n > 1 ? (uint32_t)(next_random(ls) % n) : 0;
 	i = follower(ls, EMU_THREAD_READY, 0);
-	for (; left > 0 && i; left--)
-		i = follower(ls, EMU_THREAD_READY, rank(&ls->thread[i]));
+	for (; left > 0 && i; left--) {
+		next = follower(ls, EMU_THREAD_READY, rank(&ls->thread[i]));
+		if (!next)
+			break; /* two of the same rank: nonsense */
+		i = next;
+	}
 	return i;
 }
 
@@ -199,56 +204,72 @@ static bool is_too_soon(struct emu_world *w, uint64_t next)
 {
 	const struct emu_lockstep *ls = turns(w);
 	struct nic *host = ls->away ? emu_clock_host(w, &w->nics[0].base) : NULL;
-	uint64_t passed;
+	struct emu_membership *m = w->membership;
+	uint64_t mono, passed, left;
 
 	if (!host || next <= ls->away_now)
 		return false;
-	passed = host->up->monotonic_ns(host->ctx) - ls->away_mono;
+	mono = host->up->monotonic_ns(host->ctx);
+	passed = mono - ls->away_mono;
 	if (next - ls->away_now <= passed + AHEAD_NS)
 		return false;
-	w->membership->retry = ls->away_mono + (next - ls->away_now);
+	left = next - ls->away_now - passed;
+	if (m->soon != next) {
+		m->soon = next;
+		m->soon_since = mono;
+	}
+	/* By this process's own books it cannot be so any more. */
+	if (next <= w->fab->now || mono - m->soon_since >= next - w->fab->now)
+		return false;
+	m->retry = left;
 	return true;
 }
 
-static bool run_due(struct emu_world *w)
+/* How many. */
+static unsigned int run_due(struct emu_world *w)
 {
 	const struct emu_fabric *fab = w->fab;
 	unsigned int n = 0;
 
-	while (fab->events > 0 && fab->heap[0].time <= fab->now) {
+	while (fab->events > 0 && fab->heap[0].time <= fab->now && n < EVENTS_PASS) {
 		emu_clock_run_first(w);
 		look_around(w);
 		if (++n >= EVENTS_MOST && count_ready(turns(w)) > 0)
 			break;
 	}
-	return n > 0;
+	return n;
 }
 
-void emu_lockstep_pass(struct emu_world *w)
+bool emu_lockstep_pass(struct emu_world *w)
 {
 	struct emu_lockstep *ls = turns(w);
+	bool held = emu_lockstep_held(ls);
+	unsigned int n = 0;
 	uint64_t next;
 	uint32_t i;
 
 	ls->turn = 0;
 	w->membership->retry = 0;
-	for (;;) {
+	/* Events may lead to others for ever: the lock is let go of in between. */
+	while (n < EVENTS_PASS) {
 		w->membership->ring = see_to_inboxes(ls, w->membership->ring);
-		if (!ls->held) {
-			run_due(w);
+		if (!held) {
+			n += 1 + run_due(w);
 			end_waits(w);
 		}
 		i = choose(ls);
 		if (i) {
 			give(w, i);
-			return;
+			return true;
 		}
-		next = ls->held ? NIC_TIME_NEVER : next_time(w);
+		next = held ? NIC_TIME_NEVER : next_time(w);
 		if (next == NIC_TIME_NEVER || is_too_soon(w, next))
-			return;
+			return true;
 		if (next > w->fab->now)
 			w->fab->now = next;
 	}
+	ls->turn = emu_lockstep_self(w);
+	return ls->turn == 0;
 }
 
 void emu_lockstep_kick(struct emu_world *w)
@@ -260,7 +281,7 @@ void emu_lockstep_kick(struct emu_world *w)
 		return;
 	i = choose(ls);
 	/* That one goes on waiting, and sees to what is next. */
-	if (!i && !ls->held)
+	if (!i && !emu_lockstep_held(ls))
 		i = follower(ls, EMU_THREAD_WAITING, 0);
 	if (i)
 		give(w, i);

@@ -89,7 +89,7 @@ static bool is_on_its_way(struct emu_world *w, int32_t tid)
 	born->asleep = state == 'R' || state == 'D' ? 0 : born->asleep + 1;
 	if (!state) /* it is gone */
 		return false;
-	if (born->naps * EMU_NAP_NS >= w->fab->shared.lockstep.bound_ns) {
+	if ((uint64_t)born->naps * EMU_NAP_NS >= m->bound_ns) {
 		emu_trace(w, "- note preempted: a thread of %s is long in coming",
 			  emu_process(w, w->process)->node);
 		add_stranger(m, tid);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lockstep: threads that stay away, processes that are gone. */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,25 +92,52 @@ static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
 	emu_lockstep_kick(w);
 }
 
+static bool is_there(struct emu_world *w, const struct emu_thread *t)
+{
+	const struct emu_process *p = emu_process(w, t->process);
+
+	return t->state > EMU_THREAD_NONE && t->state <= EMU_THREAD_AWAY && t->process >= 1 &&
+	       t->process <= EMU_PROCESSES && p->used &&
+	       (t->state != EMU_THREAD_AWAY || emu_lockstep_task_state(p->pid, t->tid));
+}
+
+/* Whatever was written there: no thread is counted that is none, nobody who is gone has the turn or holds time. */
+static void tidy(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	int32_t holder = (int32_t)(uint32_t)ls->held;
+	uint32_t away = 0, high = emu_thread_high(ls);
+
+	for (uint32_t i = 1; i <= high; i++) {
+		if (ls->thread[i].state != EMU_THREAD_NONE && !is_there(w, &ls->thread[i]))
+			ls->thread[i].state = EMU_THREAD_NONE;
+		away += ls->thread[i].state == EMU_THREAD_AWAY;
+	}
+	ls->high = high;
+	ls->away = away;
+	if (ls->turn > high || ls->thread[ls->turn].state == EMU_THREAD_NONE)
+		ls->turn = 0;
+	if (ls->held && (!emu_lockstep_held(ls) || (kill(holder, 0) && errno == ESRCH)))
+		ls->held = 0;
+}
+
 void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	const struct emu_membership *m = w->membership;
 	struct emu_seen *seen = &w->membership->seen;
-	struct emu_thread *t;
+	const struct emu_thread *t;
 	uint64_t elapsed = now - seen->at;
 
 	seen->at = now;
+	tidy(w);
 	if (!ls->turn)
 		emu_lockstep_kick(w);
-	if (!ls->turn && !ls->held)
+	if (!ls->turn && !emu_lockstep_held(ls))
 		emu_lockstep_pass(w); /* nobody else is there to see to what is under way */
 	if (!ls->turn)
 		return;
-	t = &ls->thread[emu_turn(ls)];
-	if (t->process < 1 || t->process > EMU_PROCESSES)
-		ls->turn = 0; /* somebody wrote nonsense there */
-	if (t->state == EMU_THREAD_ENDING || !ls->turn)
-		return;
+	t = &ls->thread[ls->turn];
 	if (seen->turn != ls->turn || seen->looks != ls->looks) {
 		seen->turn = ls->turn;
 		seen->looks = ls->looks;
@@ -118,8 +147,10 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 		return;
 	}
 	seen->away += time_outside(seen, emu_process(w, t->process)->pid, t->tid, elapsed);
-	if (seen->away >= ls->bound_ns || now - seen->since >= STARVED_TIMES * ls->bound_ns)
-		send_away(w, t, now);
+	/* Of one that ends its process's helper sees when it is gone. */
+	if ((seen->away >= m->bound_ns && t->state != EMU_THREAD_ENDING) ||
+	    now - seen->since >= STARVED_TIMES * m->bound_ns)
+		send_away(w, &ls->thread[ls->turn], now);
 }
 
 /* ---- coming and going ---- */
@@ -183,8 +214,31 @@ void emu_lockstep_recover(struct emu_world *w)
 
 void emu_lockstep_hold(struct emu_world *w, bool held)
 {
-	w->fab->shared.lockstep.held = held;
+	w->fab->shared.lockstep.held = held ? emu_lockstep_held_by(w->membership->pid) : 0;
 	emu_lockstep_kick(w);
+}
+
+/* Two halves that agree, so that what is there by mistake does not hold anybody up. */
+uint64_t emu_lockstep_held_by(int32_t pid)
+{
+	return (uint64_t) ~(uint32_t)pid << 32 | (uint32_t)pid;
+}
+
+bool emu_lockstep_held(const struct emu_lockstep *ls)
+{
+	return (int32_t)(uint32_t)ls->held > 0 &&
+	       ls->held == emu_lockstep_held_by((int32_t)(uint32_t)ls->held);
+}
+
+void emu_lockstep_join(struct emu_world *w)
+{
+	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	struct emu_membership *m = w->membership;
+
+	m->bound_ns = ls->bound_ns && ls->bound_ns <= EMU_BOUND_MOST ? ls->bound_ns : EMU_BOUND;
+	m->now = w->fab->now < EMU_TIME_MOST ? w->fab->now : 0;
+	if (!emu_lockstep_held(ls) && w->fab->shared.processes > 0)
+		emu_trace(w, "- note preempted: %s comes late", emu_process(w, w->process)->node);
 }
 
 bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)

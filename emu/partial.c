@@ -71,11 +71,14 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 
 void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
-	while (qp->rx) {
+	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
 		if (rx->message >= end)
 			return;
+		EMU_SURE(w, rx->self == qp->rx);
+		if (rx->self != qp->rx)
+			break;
 		if (!rx->write)
 			emu_complete_recv(w, qp, &rx->wqe,
 					  rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
@@ -83,6 +86,7 @@ void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 					  rx->whole ? rx->solicited : 0);
 		emu_partial_drop(w, qp, rx);
 	}
+	qp->rx = 0; /* nothing sensible follows */
 }
 
 void emu_park(struct emu_world *w, struct emu_qp *qp, const struct emu_event *event)

@@ -190,25 +190,28 @@ static bool unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t in
 void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp)
 {
 	qp->reads_out = 0;
-	for (uint32_t i = qp->sq.get; qp->specials && i != qp->sq_next; i++)
+	for (uint32_t i = qp->sq.get, n = 0; qp->specials && i != qp->sq_next && n < EMU_MAX_QP_WR;
+	     i++, n++)
 		qp->reads_out += unanswered(w, qp, i);
 }
 
 static bool any_unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t end)
 {
-	uint32_t i = qp->sq.get;
-
-	while ((int32_t)(end - i) > 0 && !unanswered(w, qp, i))
-		i++;
-	return (int32_t)(end - i) > 0;
+	for (uint32_t i = qp->sq.get, n = 0; (int32_t)(end - i) > 0 && n < EMU_MAX_QP_WR; i++, n++)
+		if (unanswered(w, qp, i))
+			return true;
+	return false;
 }
 
 void emu_rdma_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
 	if ((int32_t)(end - qp->sq_acked) > 0)
 		qp->sq_acked = end;
-	while (qp->sq.get != qp->sq_acked && !unanswered(w, qp, qp->sq.get))
+	for (uint32_t n = 0; qp->sq.get != qp->sq_acked && n < EMU_MAX_QP_WR; n++) {
+		if (unanswered(w, qp, qp->sq.get))
+			break;
 		emu_tx_retire(w, qp, NIC_WC_SUCCESS);
+	}
 	if (qp->nak.status && !any_unanswered(w, qp, qp->nak.came))
 		emu_tx_fail(w, qp, &qp->nak);
 }
@@ -298,7 +301,7 @@ static void answer_early_one(struct emu_world *w, struct emu_qp *qp, uint32_t in
 				   .qp = emu_qp_index(w, qp),
 				   .epoch = qp->epoch };
 
-	for (uint32_t i = index + 1; i != qp->sq_next; i++) {
+	for (uint32_t i = index + 1, n = 0; i != qp->sq_next && n < EMU_MAX_QP_WR; i++, n++) {
 		struct emu_swqe *wqe = emu_wqe(w, &qp->sq, i);
 
 		if (wqe->opcode != NIC_OP_READ)

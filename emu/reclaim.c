@@ -57,21 +57,25 @@ static void add_bytes(struct blocks *all, emu_ref ref, size_t bytes)
 
 static void add_held(struct emu_world *w, struct blocks *all, emu_ref ref)
 {
-	for (; ref; ref = ((const struct emu_held *)emu_at(w, ref))->next)
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
 		add_bytes(all, ref, sizeof(struct emu_held));
+		ref = ((const struct emu_held *)emu_at(w, ref))->next;
+	}
 }
 
 static void add_qp(struct emu_world *w, struct blocks *all, const struct emu_qp *qp)
 {
-	const struct emu_rx *rx;
+	emu_ref ref = qp->rx;
 
 	add_bytes(all, qp->sq.ring, emu_wq_bytes(&qp->sq));
 	add_bytes(all, qp->rq.ring, emu_wq_bytes(&qp->rq));
 	add_bytes(all, qp->rdma_sge, emu_rdma_bytes(qp));
 	add_bytes(all, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
-	for (emu_ref ref = qp->rx; ref; ref = rx->next) {
-		rx = emu_at(w, ref);
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+		const struct emu_rx *rx = emu_at(w, ref);
+
 		add_bytes(all, ref, emu_partial_bytes(&rx->wqe));
+		ref = rx->next;
 	}
 	add_held(w, all, qp->parked);
 	add_held(w, all, qp->held);
@@ -82,13 +86,15 @@ static void add_inboxes(struct emu_world *w, struct blocks *all)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		const struct emu_process *p = emu_process(w, i);
-		const struct emu_message *message;
+		emu_ref ref = p->used ? p->inbox : 0;
 
-		for (emu_ref ref = p->used ? p->inbox : 0; ref; ref = message->next) {
-			message = emu_at(w, ref);
+		for (uint32_t n = 0; ref && n < EMU_STEPS_MOST; n++) {
+			const struct emu_message *message = emu_at(w, ref);
+
 			add_bytes(all, ref, sizeof(*message));
 			if (message->kind == EMU_MESSAGE_COPY)
 				add_bytes(all, message->copy.data, message->copy.length);
+			ref = message->next;
 		}
 	}
 }

@@ -247,7 +247,7 @@ static void rebuild_inboxes(struct emu_world *w)
 		struct emu_process *p = emu_process(w, i);
 		emu_ref *link = &p->inbox;
 
-		while (p->used && *link) {
+		for (uint32_t n = 0; p->used && *link && n < EMU_STEPS_MOST; n++) {
 			struct emu_message *message = emu_at(w, *link);
 
 			if (s->running && message->during == s->event.order) {

@@ -123,7 +123,7 @@ static uint32_t send_number(struct emu_world *w, const struct emu_arrival *a)
 {
 	uint32_t number = a->qp->rx_completed + 1;
 
-	for (uint32_t i = a->qp->rx_next; i != a->index; i++) {
+	for (uint32_t i = a->qp->rx_next, n = 0; i != a->index && n < EMU_MAX_QP_WR; i++, n++) {
 		const struct emu_swqe *swqe = emu_wqe(w, &a->sender->sq, i);
 
 		number += swqe->opcode == NIC_OP_SEND;
@@ -318,7 +318,7 @@ static enum emu_step finish_waiting(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 
-	while (qp->rx) {
+	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
 		if (!rx->whole || rx->index != qp->rx_next)

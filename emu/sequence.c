@@ -30,10 +30,10 @@ static void skip_binds(struct emu_world *w, const struct emu_arrival *a)
 	const struct emu_wq *sq = &a->sender->sq;
 	uint32_t *next = &a->qp->rx_next;
 
-	while ((int32_t)(a->index - *next) > 0) {
-		const struct emu_swqe *swqe = emu_wqe(w, sq, *next);
-
-		if ((int32_t)(sq->get - *next) <= 0 && swqe->opcode != NIC_OP_BIND)
+	if ((int32_t)(sq->get - *next) > 0 && (int32_t)(a->index - *next) > 0)
+		*next = (int32_t)(a->index - sq->get) > 0 ? sq->get : a->index;
+	for (uint32_t n = 0; (int32_t)(a->index - *next) > 0 && n < EMU_MAX_QP_WR; n++) {
+		if (((const struct emu_swqe *)emu_wqe(w, sq, *next))->opcode != NIC_OP_BIND)
 			return;
 		++*next;
 	}

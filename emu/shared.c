@@ -354,8 +354,8 @@ static void introduce(struct emu_world *w, const struct nic_config *config)
 	p->nonce = m->nonce;
 	p->probe = (uintptr_t)&m->nonce;
 	p->used = true;
-	if (emu_lockstep(w) && !w->fab->shared.lockstep.held && w->fab->shared.processes > 0)
-		emu_trace(w, "- note preempted: %s comes late", p->node);
+	if (emu_lockstep(w))
+		emu_lockstep_join(w);
 	w->fab->shared.processes++;
 }
 

@@ -35,7 +35,10 @@ struct emu_membership {
 	/* In lockstep. */
 	uint32_t turn_given; /* to this thread, which is to be told; 0: none */
 	uint32_t awaiting;   /* threads of this process in emu_lockstep_await */
-	uint64_t retry; /* the turn is nobody's until then, monotonic time; 0: until something happens */
+	uint64_t retry; /* the turn is nobody's for so long, monotonic; 0: until something happens */
+	uint64_t bound_ns;         /* emu_lockstep.bound_ns, if that made sense */
+	uint64_t now;              /* virtual time, when it was looked at last */
+	uint64_t soon, soon_since; /* what was too soon, and monotonic time when that was seen */
 	struct emu_seen seen;
 	int32_t helper; /* the thread that looks after the world; 0: it has not come yet */
 	uint32_t strangers;

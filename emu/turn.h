@@ -32,11 +32,11 @@ struct emu_thread {
 
 struct emu_lockstep {
 	bool on;
-	bool held;         /* time stands still, for more processes are to come */
-	uint32_t turn;     /* the thread that has it, an index; 0: none has */
-	uint32_t calls;    /* that it has made since it has the turn */
-	uint32_t high;     /* threads ever used */
-	uint32_t away;     /* threads in that state */
+	uint32_t turn;  /* the thread that has it, an index; 0: none has */
+	uint32_t calls; /* that it has made since it has the turn */
+	uint32_t high;  /* threads ever used */
+	uint32_t away;  /* threads in that state */
+	uint64_t held; /* time stands still, for more processes are to come: see emu_lockstep_held; 0: it runs */
 	uint64_t looks;    /* grows with each call of whoever has the turn */
 	uint64_t random;   /* who is next, of several that are ready */
 	uint64_t bound_ns; /* who stays outside for longer is away */

@@ -56,7 +56,7 @@ static EMU_COLD void go(struct emu_world *w, struct emu_qp *qp, uint32_t packet,
 {
 	bool start = true;
 
-	while (!qp->rnr_wait && qp->sq_next != qp->sq.put) {
+	for (uint32_t n = 0; !qp->rnr_wait && qp->sq_next != qp->sq.put && n < EMU_MAX_QP_WR; n++) {
 		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
 
 		if (wqe->opcode == NIC_OP_READ && wqe->step == EMU_READ_DONE) {

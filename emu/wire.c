@@ -92,8 +92,9 @@ static bool goes_over_wire(const struct emu_swqe *wqe)
 /* What goes over the wire next, from `index` on. */
 static uint32_t next_on_wire(struct emu_world *w, const struct emu_qp *qp, uint32_t index)
 {
-	while (on_queue(qp, index) && !goes_over_wire(emu_wqe(w, &qp->sq, index)))
-		index++;
+	for (uint32_t n = 0; on_queue(qp, index) && n < EMU_MAX_QP_WR; n++, index++)
+		if (goes_over_wire(emu_wqe(w, &qp->sq, index)))
+			break;
 	return index;
 }
 
@@ -172,11 +173,16 @@ static void begin_to_look(struct emu_world *w, struct emu_qp *qp)
 	struct emu_qp *peer = emu_qp_at(w, qp->peer);
 	const struct emu_rx *rx = NULL;
 	uint32_t next = peer->rx_next;
+	emu_ref ref = peer->parked;
 
 	if (!emu_qp_running(qp) || peer->epoch != qp->peer_epoch)
 		return;
-	for (emu_ref ref = peer->parked; ref; ref = ((struct emu_held *)emu_at(w, ref))->next)
-		((struct emu_held *)emu_at(w, ref))->event.order &= ~(uint64_t)EMU_EV_ARRIVED;
+	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+		struct emu_held *held = emu_at(w, ref);
+
+		held->event.order &= ~(uint64_t)EMU_EV_ARRIVED;
+		ref = held->next;
+	}
 	emu_unpark(w, peer, true);
 	/* Binds are gone from the queue, and the receiver will not learn of them until something comes. */
 	if ((int32_t)(qp->sq.get - next) > 0)

@@ -8,9 +8,13 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..3
+echo 1..4
 holds "nobody crashes, nobody hangs" "$hostile" "${ARENAS:-15}" 1
 DATSIM_COPY=bounce
 export DATSIM_COPY
 holds "nor where payload goes through the arena" "$hostile" "${ARENAS:-10}" 1000
+unset DATSIM_COPY
+DATSIM_LOCKSTEP=50
+export DATSIM_LOCKSTEP
+holds "nor where they take turns" "$hostile" "${ARENAS:-10}" 2000
 holds "nothing is left" [ -z "$(ls -A datsim)" ]
