@@ -45,9 +45,15 @@ static int make_folder(const char *path)
 	return 0;
 }
 
+static bool may_write(const char *folder)
+{
+	return access(folder, W_OK | X_OK) == 0;
+}
+
 int emu_file_path(const char *name, char *path, size_t size)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *usual = may_write("/dev/shm") ? "/dev/shm" : "/tmp";
 	int err, n;
 
 	if (!name_is_good(name)) {
@@ -56,10 +62,10 @@ int emu_file_path(const char *name, char *path, size_t size)
 			name, NAME_MAX_HERE);
 		return -EINVAL;
 	}
-	if (runtime && runtime[0] == '/' && access(runtime, W_OK | X_OK) == 0)
+	if (runtime && runtime[0] == '/' && may_write(runtime))
 		n = snprintf(path, size, "%s/datsim", runtime);
 	else
-		n = snprintf(path, size, "/dev/shm/datsim-%u", geteuid());
+		n = snprintf(path, size, "%s/datsim-%u", usual, geteuid());
 	if (n < 0 || (size_t)n + 1 + NAME_MAX_HERE + 8 >= size)
 		return -EINVAL;
 	err = make_folder(path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * shared_file.h - where the arenas of shared fabrics are: one file each, named as the fabric, in a folder
- * of the user's own, $XDG_RUNTIME_DIR/datsim or /dev/shm/datsim-<uid>. Nobody else may look in.
+ * of the user's own, $XDG_RUNTIME_DIR/datsim or /dev/shm/datsim-<uid>, or /tmp/datsim-<uid>. Nobody else may look in.
  */
 #ifndef EMU_SHARED_FILE_H
 #define EMU_SHARED_FILE_H

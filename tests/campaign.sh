@@ -169,7 +169,7 @@ done
 # nonsense COPY FIRST: arenas that others write into
 nonsense() {
 	title="${ARENAS:-1000} arenas with nonsense in them, $1"
-	DATSIM_COPY=$1 XDG_RUNTIME_DIR=$work "$build/tests/processes/hostile" "${ARENAS:-1000}" "$2" > "$work/written" 2>&1
+	DATSIM_COPY=${1%,*} XDG_RUNTIME_DIR=$work "$build/tests/processes/hostile" "${ARENAS:-1000}" "$2" > "$work/written" 2>&1
 	status=$?
 	result $status "$title"
 	[ $status = 0 ] && echo "- $title: nobody crashes, nobody hangs" >> "$page" && return
@@ -178,6 +178,7 @@ nonsense() {
 }
 nonsense direct 1
 nonsense bounce 1000001
+DATSIM_LOCKSTEP=50 ARENAS=$((${ARENAS:-1000} / 5)) nonsense "direct, in turns" 2000001
 
 # Processes that take turns
 DATSIM_LOCKSTEP=50 die "in turns: killed before 500 of the stores" direct stores 500
@@ -192,6 +193,20 @@ result $status "traces of programs in turns are the same, 20 runs of each seed"
 	echo
 	echo "20 runs of each program with each seed of \`tests/processes/lockstep.sh\`: $([ $status = 0 ] &&
 		echo "every trace is the same as the first." || echo "not all traces are the same.")"
+} >> "$page"
+
+# All that is tested of processes, by an ordinary user in a container that permits little
+CONTAINER_SUITES="borders.sh hostile.sh kill.sh lockstep.sh pair.sh run.sh stream.sh" \
+	top_builddir=$build sh "$(dirname "$0")/processes/container.sh" > "$work/ordinary" 2>&1
+! grep -A30 '^not ok' "$work/ordinary" >&2
+status=$?
+result $status "an ordinary user in a container, every script of tests/processes"
+{
+	echo
+	echo "## By an ordinary user without capabilities"
+	echo
+	echo "Every script of \`tests/processes\`, where no process may reach into another: $([ $status = 0 ] &&
+		echo "all pass." || echo "not all pass.")"
 } >> "$page"
 
 echo "1..$n"

@@ -294,7 +294,7 @@ static bool ends_well(pid_t pid, const char *who)
 
 static bool try_one(uint64_t seed)
 {
-	char name[DAT_SIM_FABRIC_NAME];
+	char name[DAT_SIM_FABRIC_NAME], path[300];
 	int writes, early;
 	uint8_t *arena;
 	size_t size;
@@ -325,8 +325,8 @@ static bool try_one(uint64_t seed)
 	if (!good)
 		printf("# seed %lu, after %d writes, the last: %s\n", seed, writes, what);
 	munmap(arena, size);
-	snprintf(name, sizeof(name), "%s/datsim/hostile-%d", getenv("XDG_RUNTIME_DIR"), getpid());
-	unlink(name);
+	snprintf(path, sizeof(path), "%s/datsim/%s", getenv("XDG_RUNTIME_DIR"), name);
+	unlink(path);
 	return good;
 }
 

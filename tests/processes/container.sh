@@ -1,0 +1,94 @@
+#!/bin/sh
+# By an ordinary user without any capability, as in a container: processes run on one fabric, are killed and kept
+# apart, take turns, whether they may reach into each other's memory or not. CONTAINER_SUITES: scripts of this
+# folder that run whole so, too (campaign.sh).
+. "$(dirname "$0")/../datsim/begin.sh"
+container=$top/tests/processes/container
+needs "$container"
+built="tools/datsim/datsim examples/pair/server examples/pair/client examples/rpc/rpc examples/stream/stream
+	bench/bench_turns tests/processes/borders tests/processes/die tests/processes/hostile tests/processes/turns"
+
+# The programs themselves where everybody can read them: a tree may be root's alone.
+copy() {
+	chmod 755 "$scratch"
+	mkdir -p "$scratch/top/lib" "$scratch/tests/datsim" "$scratch/tests/processes"
+	cp "$here"/*.sh "$scratch/tests/processes" && cp "$here/../datsim/begin.sh" "$scratch/tests/datsim" || return
+	for program in $built; do
+		needs "$top/$program"
+		mkdir -p "$scratch/top/${program%/*}"
+		real=$top/${program%/*}/.libs/${program##*/}
+		[ -x "$real" ] || real=$top/$program
+		cp "$real" "$scratch/top/$program" || return
+	done
+	for library in "$top"/.libs/libdat.so.*; do
+		[ ! -e "$library" ] || cp "$library" "$scratch/top/lib/${library##*/}" || return
+	done
+	chmod -R a+rX "$scratch"
+}
+
+# within HOW COMMAND...: in a folder of its own
+within() {
+	how=$1
+	shift
+	home=$(mktemp -d "$scratch/home.XXXXXX") && chmod 777 "$home" && cd "$home" &&
+		PATH=/usr/bin:/bin HOME=$home TMPDIR=$home XDG_RUNTIME_DIR=$home LD_LIBRARY_PATH=$scratch/top/lib \
+			top_builddir=$scratch/top timeout 300 $before "$container" "$how" "$@"
+}
+before=
+
+# part HOW PART: one of ordinary.sh
+part() {
+	within "$1" sh "$scratch/tests/processes/ordinary.sh" "$2"
+}
+
+# shm OPTIONS: what fabrics are in usually is a file system made so
+shm() {
+	# shellcheck disable=SC2016
+	echo 'mount -t tmpfs -o "$1" tmpfs /dev/shm && shift && exec "$@"' > "$scratch/shm"
+	before="unshare -m sh $scratch/shm $1"
+	part EPERM small
+	status=$?
+	before=
+	rmdir "/tmp/datsim-$nobody" 2> "$scratch/noise"
+	return $status
+}
+nobody=65534
+
+# script NAME: every test of it passes, or is skipped
+script() {
+	within EPERM sh "$scratch/tests/processes/$1" > "$scratch/tap" 2>&1
+	status=$?
+	cat "$scratch/tap"
+	[ $status = 0 ] && ! grep -q '^not ok' "$scratch/tap" &&
+		[ "$(grep -c '^ok' "$scratch/tap")" = "$(sed -n 's/^1\.\.//p' "$scratch/tap")" ]
+}
+
+copy || exit 99
+within permitted true 2> "$scratch/said"
+if [ $? = 77 ]; then
+	echo "1..0 # SKIP $(cat "$scratch/said")"
+	exit
+fi
+all="run fabric pair rpc stream kill borders lockstep"
+echo "1..$((20 + $(echo "${CONTAINER_SUITES:-}" | wc -w)))"
+for one in $all; do
+	holds "$one, where other processes' memory is within reach" part permitted "$one"
+done
+for one in $all; do
+	holds "$one, where it is not" part EPERM "$one"
+done
+for one in stream borders; do
+	holds "$one, where the kernel knows no such call" part ENOSYS "$one"
+done
+for options in size=16m mode=755; do
+	what="with a /dev/shm of $options"
+	if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs tmpfs /dev/shm 2> "$scratch/noise"; then
+		holds "$what" shm $options
+	else
+		n=$((n + 1))
+		echo "ok $n - $what # SKIP no file system of one's own"
+	fi
+done
+for suite in ${CONTAINER_SUITES:-}; do
+	holds "all of $suite" script "$suite"
+done
