@@ -40,9 +40,12 @@ void hw_failed(struct hw_nic *n)
 /* The CQ is lost: what fed it breaks, and lib is told that completions are gone. */
 static void cq_failed(struct hw_cq *cq)
 {
-	struct hw_nic *n = hw_nic(cq->base.nic);
+	struct hw_nic *n;
 	struct hw_qp *qp;
 
+	if (cq->buried)
+		return;
+	n = hw_nic(cq->base.nic);
 	LIST_FOREACH(qp, &n->all_qps, in_nic)
 	if (qp->verbs && (qp->verbs->send_cq == cq->verbs || qp->verbs->recv_cq == cq->verbs) &&
 	    qp->state != HW_QP_IDLE)
@@ -111,19 +114,38 @@ static void for_device(struct hw_nic *n, const struct ibv_async_event *event)
 	}
 }
 
-static void on_event(struct hw_nic *n, const struct ibv_async_event *event)
+/* Ours, of what it is about. */
+static void *owner_of(const struct ibv_async_event *event)
 {
-	struct hw_srq *srq;
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		return event->element.cq->cq_context;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return event->element.srq->srq_context;
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		return event->element.qp->qp_context;
+	default:
+		return NULL;
+	}
+}
+
+static void on_event(struct hw_nic *n, const struct ibv_async_event *event, void *owner)
+{
+	struct hw_srq *srq = owner;
 
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
-		cq_failed(event->element.cq->cq_context);
+		cq_failed(owner);
 		break;
 	case IBV_EVENT_SRQ_ERR:
-		srq_failed(event->element.srq->srq_context);
+		srq_failed(srq);
 		break;
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		srq = event->element.srq->srq_context;
 		if (srq->limit) {
 			srq->limit = 0;
 			srq->base.nic->up->srq_limit(srq->base.ctx);
@@ -134,7 +156,7 @@ static void on_event(struct hw_nic *n, const struct ibv_async_event *event)
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
-		qp_event(event->element.qp->qp_context, event->event_type);
+		qp_event(owner, event->event_type);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_PORT_ERR:
@@ -148,12 +170,14 @@ static void on_event(struct hw_nic *n, const struct ibv_async_event *event)
 void hw_async_look(struct hw_nic *n)
 {
 	struct ibv_async_event event, copy;
+	void *owner;
 
 	while (ibv_get_async_event(n->verbs, &event) == 0) {
 		/* Before it is acted upon: acting may destroy what it is about. */
 		copy = event;
+		owner = owner_of(&event);
 		ibv_ack_async_event(&event);
-		on_event(n, &copy);
+		on_event(n, &copy, owner);
 	}
 	/* The kernel took the device away. */
 	if (errno == EIO) {

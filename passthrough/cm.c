@@ -13,6 +13,19 @@ void hw_cm_drop(struct hw_cm *cm)
 	cm->id = NULL;
 }
 
+void hw_cm_drop_qp(struct hw_qp *qp)
+{
+	if (!qp->cm.id || !qp->unanswered) {
+		hw_cm_drop(&qp->cm);
+		return;
+	}
+	qp->cm.id->qp = NULL;
+	if (hw_bury_id(qp->cm.id))
+		qp->cm.id = NULL;
+	else
+		hw_cm_drop(&qp->cm);
+}
+
 static void on_request_event(struct hw_conn *conn, const struct rdma_cm_event *event)
 {
 	switch (event->event) {
@@ -41,11 +54,9 @@ static struct hw_nic *nic_of(struct hw_cm *cm)
 	}
 }
 
-static void dispatch(struct rdma_cm_event *event, const uint8_t *private_data)
+static void dispatch(struct hw_cm *cm, struct rdma_cm_event *event, const uint8_t *private_data)
 {
-	struct hw_cm *cm = event->id->context;
-
-	/* Ids that names.c asks about an address have none. */
+	/* Ids that names.c asks about an address have none, nor have those that are on their way out. */
 	if (!cm)
 		return;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
@@ -74,6 +85,7 @@ static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
 	struct nic_world *w = nic_container_of(watch, struct nic_world, channel_watch);
 	uint8_t private_data[256];
 	struct rdma_cm_event *event, copy;
+	struct hw_cm *cm;
 
 	(void)loop;
 	(void)events;
@@ -83,9 +95,10 @@ static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
 		if (copy.param.conn.private_data && copy.param.conn.private_data_len)
 			memcpy(private_data, copy.param.conn.private_data,
 			       copy.param.conn.private_data_len);
+		cm = copy.id->context;
 		/* Before it is acted upon: acting may destroy the id, which waits for this. */
 		rdma_ack_cm_event(event);
-		dispatch(&copy, private_data);
+		dispatch(cm, &copy, private_data);
 	}
 }
 

@@ -79,6 +79,7 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
 	qp->passive = false;
+	qp->unanswered = qp->cm.id != NULL;
 	hw_qp_set_state(qp, HW_QP_CONNECTING);
 	/* Qualifiers above those of this network have no listeners. */
 	if (port > PORT_MAX) {
@@ -122,6 +123,7 @@ static void on_route(struct hw_qp *qp)
 	qp->cm.id->qp = qp->verbs;
 	if (rdma_connect(qp->cm.id, &param) == 0)
 		return;
+	qp->unanswered = false;
 	/* An iWARP driver may have asked the peer within the call. */
 	if (errno == ECONNREFUSED)
 		hw_end(qp, NIC_END_NO_LISTENER);
@@ -152,6 +154,7 @@ static void set_rnr_timer(struct hw_qp *qp)
 static void become_connected(struct hw_qp *qp, const struct nic_conn_param *peer)
 {
 	hw_timer_stop(&qp->deadline);
+	qp->unanswered = false;
 	hw_qp_set_state(qp, HW_QP_CONNECTED);
 	set_rnr_timer(qp);
 	qp->base.nic->up->established(qp->base.ctx, peer);
@@ -187,6 +190,9 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 {
 	enum nic_conn_end why;
 
+	if (event->event != RDMA_CM_EVENT_ADDR_RESOLVED &&
+	    event->event != RDMA_CM_EVENT_ROUTE_RESOLVED)
+		qp->unanswered = false;
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (qp->state == HW_QP_CONNECTING)

@@ -193,6 +193,22 @@ int hw_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **out
 	return 0;
 }
 
+static void destroy_verbs(struct hw_grave *grave)
+{
+	struct hw_cq *cq = nic_container_of(grave, struct hw_cq, grave);
+
+	ibv_destroy_cq(cq->verbs);
+	ibv_destroy_comp_channel(cq->channel);
+}
+
+static void release(struct hw_grave *grave)
+{
+	struct hw_cq *cq = nic_container_of(grave, struct hw_cq, grave);
+
+	free(cq->staged);
+	free(cq);
+}
+
 void hw_cq_destroy(struct nic_cq *base)
 {
 	struct hw_cq *cq = hw_cq(base);
@@ -200,10 +216,9 @@ void hw_cq_destroy(struct nic_cq *base)
 	hw_unwatch(&cq->watch);
 	if (!cq->sink)
 		hw_nic(base->nic)->cqs--;
-	ibv_destroy_cq(cq->verbs);
-	ibv_destroy_comp_channel(cq->channel);
-	free(cq->staged);
-	free(cq);
+	cq->grave = (struct hw_grave){ .destroy = destroy_verbs, .release = release };
+	cq->buried = true;
+	hw_bury_after(&cq->grave);
 }
 
 /* At least so deep; where a device cannot grow it, what it was made with has to do. */

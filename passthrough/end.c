@@ -110,7 +110,7 @@ static void finish(struct hw_qp *qp)
 		hw_qp_drop_verbs(qp);
 	hw_qp_set_state(qp, HW_QP_ENDED);
 	hw_flush_rest(qp);
-	hw_cm_drop(&qp->cm);
+	hw_cm_drop_qp(qp);
 	nic->up->conn_end(qp->base.ctx, qp->why);
 }
 

@@ -7,7 +7,9 @@
  * connections, completion channels that nobody waits at, and timers; it holds the lock always but while
  * it sleeps. So watchers may be started and stopped from any thread (hw_kick makes the loop notice), and no event of
  * librdmacm or libibverbs is ever taken but unacknowledged when its object is destroyed. A thread in
- * `wait` sleeps at its own completion channel: no thread stands between a completion and who waits for it.
+ * `wait` sleeps at its own completion channel: no thread stands between a completion and who waits for it. What
+ * the kernel may be long in destroying goes to a third (grave.c), which has no lock while it waits: whose an
+ * event is, is looked up before it is acknowledged.
  *
  * Completions. A CQ of nic.h is a verbs CQ with a queue before it, `staged`. A poll that nothing special
  * concerns goes straight to verbs. To count, to wait, to be armed or to watch marks, hw_cq_fill empties the
@@ -50,6 +52,13 @@ struct hw_cq;
 
 extern const struct nic_host *hw_host;
 
+/* What is destroyed by a thread that may wait: grave.c. */
+struct hw_grave {
+	STAILQ_ENTRY(hw_grave) link;
+	void (*destroy)(struct hw_grave *grave); /* without the lock */
+	void (*release)(struct hw_grave *grave); /* with it: the memory */
+};
+
 /* What an id of librdmacm belongs to: its context. */
 struct hw_cm {
 	enum {
@@ -76,6 +85,7 @@ struct hw_waiter {
 
 struct nic_world {
 	struct nic control;
+	struct hw_grave grave;
 	struct rdma_event_channel *channel;
 	ev_io channel_watch;
 	LIST_HEAD(, hw_nic) nics;
@@ -106,6 +116,7 @@ struct hw_nic {
 
 struct hw_pd {
 	struct nic_pd base;
+	struct hw_grave grave;
 	struct ibv_pd *verbs;
 	struct ibv_mr *anchor; /* what a window is bound to, with no length, to be unbound */
 	uint64_t anchor_memory;
@@ -165,6 +176,8 @@ struct hw_cq {
 		struct nic_cq base;
 		struct nic_quick_cq quick;
 	};
+	struct hw_grave grave;
+	bool buried;
 	struct ibv_cq *verbs;
 	struct ibv_wc polled;
 	struct nic_wc unusual; /* what quick.next points to, unless that is a slot */
@@ -200,6 +213,7 @@ struct hw_srq {
 		struct nic_srq base;
 		struct nic_quick_srq quick;
 	};
+	struct hw_grave grave;
 	struct ibv_srq *verbs;
 	struct ibv_recv_wr wr; /* the usual, but for what is different each time */
 	struct ibv_sge sge;
@@ -248,7 +262,8 @@ struct hw_qp {
 	/* connection: cm.c */
 	struct hw_cm cm;
 	ev_timer deadline;
-	bool passive, established, connect_sent;
+	bool passive;
+	bool unanswered; /* its id and its verbs QP may be long in going: grave.c */
 	uint8_t rd_in, rd_out;
 	uint8_t private_size;
 	uint8_t private_data[HW_IWARP_PRIVATE];
@@ -468,6 +483,8 @@ void hw_flush_rest(struct hw_qp *qp);
 void hw_cm_start(struct nic_world *w);
 /* Destroy an id, if there is one. */
 void hw_cm_drop(struct hw_cm *cm);
+/* That of a QP, which may be long in going. */
+void hw_cm_drop_qp(struct hw_qp *qp);
 int hw_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
 void hw_unlisten(struct nic_listener *listener);
 int hw_connect(struct nic_qp *qp, const struct sockaddr *remote, uint64_t port, uint64_t deadline,
@@ -500,6 +517,16 @@ void hw_end_open(struct hw_qp *qp);
 /* It is wiped: nothing of an end is on its way. */
 void hw_end_forget(struct hw_qp *qp);
 void hw_end_start(struct nic_world *w);
+
+/* ---- grave.c ---- */
+/* Destroy it in a thread that may wait, after what is there already. */
+void hw_bury(struct hw_grave *grave);
+/* Destroy what QPs stand on: now, if none waits to be destroyed. */
+void hw_bury_after(struct hw_grave *grave);
+bool hw_graves_open(void);
+/* False: there is no memory to do so. */
+bool hw_bury_id(struct rdma_cm_id *id);
+bool hw_bury_verbs(struct hw_qp *qp);
 
 /* ---- module.c ---- */
 extern const struct nic_ops hw_ops;

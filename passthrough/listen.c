@@ -173,7 +173,7 @@ int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_co
 					   param->private_data_size, qp->private_data);
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
-	qp->passive = true;
+	qp->passive = qp->unanswered = true;
 	hw_qp_set_state(qp, HW_QP_CONNECTING);
 	if (c->gone) {
 		free_conn(c);

@@ -172,14 +172,25 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	return 0;
 }
 
+/* After the ids on it. */
+static void destroy_channel(struct hw_grave *grave)
+{
+	rdma_destroy_event_channel(nic_container_of(grave, struct nic_world, grave)->channel);
+}
+
+static void release_world(struct hw_grave *grave)
+{
+	free(nic_container_of(grave, struct nic_world, grave));
+}
+
 static void world_destroy(struct nic_world *w)
 {
 	hw_timer_stop(&w->ending_timer);
 	hw_unwatch(&w->channel_watch);
-	rdma_destroy_event_channel(w->channel);
 	hw_waiters_free(w);
-	free(w);
 	hw_world = NULL;
+	w->grave = (struct hw_grave){ .destroy = destroy_channel, .release = release_world };
+	hw_bury_after(&w->grave);
 }
 
 static struct nic *control(struct nic_world *w)

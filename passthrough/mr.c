@@ -29,6 +29,16 @@ int hw_pd_alloc(struct nic *nic, struct nic_pd **out)
 	return 0;
 }
 
+static void destroy_pd(struct hw_grave *grave)
+{
+	ibv_dealloc_pd(nic_container_of(grave, struct hw_pd, grave)->verbs);
+}
+
+static void release_pd(struct hw_grave *grave)
+{
+	free(nic_container_of(grave, struct hw_pd, grave));
+}
+
 void hw_pd_free(struct nic_pd *base)
 {
 	struct hw_pd *pd = hw_pd(base);
@@ -36,8 +46,8 @@ void hw_pd_free(struct nic_pd *base)
 	hw_nic(base->nic)->pds--;
 	if (pd->anchor)
 		ibv_dereg_mr(pd->anchor);
-	ibv_dealloc_pd(pd->verbs);
-	free(pd);
+	pd->grave = (struct hw_grave){ .destroy = destroy_pd, .release = release_pd };
+	hw_bury_after(&pd->grave);
 }
 
 /* ---- regions ---- */

@@ -176,14 +176,26 @@ void hw_qp_look(struct hw_qp *qp)
 		hw_cq_fill(cq_of(qp, qp->init.send_cq));
 }
 
+/* In error it completes nothing but flushes, and those find nobody. */
+static bool bury(struct hw_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE);
+	hw_qp_look(qp);
+	return hw_bury_verbs(qp);
+}
+
 void hw_qp_drop_verbs(struct hw_qp *qp)
 {
 	if (!qp->verbs)
 		return;
-	hw_qp_look(qp);
 	if (qp->cm.id)
 		qp->cm.id->qp = NULL;
-	ibv_destroy_qp(qp->verbs);
+	if (!qp->unanswered || !bury(qp)) {
+		hw_qp_look(qp);
+		ibv_destroy_qp(qp->verbs);
+	}
 	/* What it completed meanwhile; from here on it completes nothing. */
 	hw_qp_look(qp);
 	LIST_REMOVE(qp, in_bucket);
@@ -345,10 +357,10 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 			rdma_disconnect(qp->cm.id);
 		hw_qp_drop_verbs(qp);
 	}
-	hw_cm_drop(&qp->cm);
+	hw_cm_drop_qp(qp);
 	forget_requests(qp);
 	qp->taken = 0;
-	qp->passive = qp->last_wqe = qp->why_open = false;
+	qp->passive = qp->last_wqe = qp->why_open = qp->unanswered = false;
 	return 0;
 }
 

@@ -132,14 +132,27 @@ free_srq:
 	return err;
 }
 
+static void destroy_verbs(struct hw_grave *grave)
+{
+	ibv_destroy_srq(nic_container_of(grave, struct hw_srq, grave)->verbs);
+}
+
+static void release(struct hw_grave *grave)
+{
+	struct hw_srq *srq = nic_container_of(grave, struct hw_srq, grave);
+
+	free_slots(srq);
+	free(srq);
+}
+
 void hw_srq_destroy(struct nic_srq *base)
 {
 	struct hw_srq *srq = hw_srq(base);
 
 	hw_nic(base->nic)->srqs--;
-	ibv_destroy_srq(srq->verbs);
-	free_slots(srq);
-	free(srq);
+	srq->limit = 0;
+	srq->grave = (struct hw_grave){ .destroy = destroy_verbs, .release = release };
+	hw_bury_after(&srq->grave);
 }
 
 /* Within what it was made with nothing need be done; else the device has to. */

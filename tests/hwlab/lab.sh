@@ -60,7 +60,7 @@ for kernel in $kernels; do
 	mkdir -p "$keep"
 	began=$(date +%s)
 	"$lab" --kernel "$kernel" --keep "$keep" --seconds "${HWLAB_SECONDS:-1500}" \
-		bash "$source/tests/hwlab/suite.sh" "$build" > "$keep/tap" 2>&1 || status=$?
+		env HWLAB_ROWS="${HWLAB_ROWS:-}" bash "$source/tests/hwlab/suite.sh" "$build" > "$keep/tap" 2>&1 || status=$?
 	numbered "$prefix" < "$keep/tap"
 	n=$(cat "$build/hwlab/count")
 	echo "# kernel $kernel: $(($(date +%s) - began)) s"

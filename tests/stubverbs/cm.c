@@ -35,6 +35,8 @@ struct stub_id {
 	struct stub_id *peer;
 	uint16_t port, remote_port;
 	bool listens, connected, hung_up;
+	bool asked;
+	int unsettled; /* events taken and not acknowledged */
 	uint32_t qp_num;
 	uint8_t rd_in, rd_out;
 };
@@ -116,6 +118,7 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 		if (!channel->first)
 			channel->end = &channel->first;
 		*event = &first->v;
+		id_of(first->v.id)->unsettled++;
 	}
 	stub_unlock();
 	if (!first)
@@ -125,6 +128,10 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ev
 
 int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
+	stub_lock();
+	id_of(event->id)->unsettled--;
+	stub_changed();
+	stub_unlock();
 	free(event);
 	return 0;
 }
@@ -231,7 +238,11 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), **at;
 
+	if (id->asked)
+		stub_held_up();
 	stub_lock();
+	while (id->unsettled > 0)
+		stub_wait();
 	forget_events(id);
 	if (id->peer) {
 		id->peer->peer = NULL;
@@ -361,6 +372,15 @@ static void remember(struct stub_id *id, const struct rdma_conn_param *param)
 	id->qp_num = id->v.qp ? id->v.qp->qp_num : param->qp_num;
 }
 
+static void set_asked(struct stub_id *id, bool asked)
+{
+	struct stub_qp *qp = stub_qp_by_number(id->qp_num);
+
+	id->asked = asked;
+	if (qp && id->qp_num)
+		qp->asked = asked;
+}
+
 int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
 {
 	struct stub_id *id = id_of(base), *at, *child;
@@ -385,6 +405,7 @@ int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
 	child->remote_port = id->port;
 	child->peer = id;
 	id->peer = child;
+	set_asked(id, true);
 	child->v.route.addr.src_sin = id->v.route.addr.dst_sin;
 	child->v.route.addr.dst_sin = id->v.route.addr.src_sin;
 	on_device(child);
@@ -412,6 +433,7 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 	b = stub_qp_by_number(id->qp_num);
 	stub_connect(a, b);
 	id->connected = peer->connected = true;
+	set_asked(peer, false);
 	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
 	if (!stub_config.quiet_accept)
 		tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
@@ -423,10 +445,12 @@ int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
 {
 	struct stub_id *peer = id_of(base)->peer;
 
-	if (peer)
+	if (peer) {
+		set_asked(peer, false);
 		put_data(tell(peer, RDMA_CM_EVENT_REJECTED,
 			      stub_config.iwarp ? -ECONNRESET : REJECT_CONSUMER),
 			 data, size);
+	}
 	return 0;
 }
 

@@ -14,6 +14,19 @@
 static struct stub_qp *qps[STUB_QP];
 static struct stub_mr *mrs[STUB_MR];
 
+/* What a QP stands on stays, as with a kernel. */
+static bool is_used(const void *cq, const void *srq, const void *pd)
+{
+	bool used = false;
+
+	stub_lock();
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		used |= qps[i] && ((cq && (qps[i]->v.send_cq == cq || qps[i]->v.recv_cq == cq)) ||
+				   (srq && qps[i]->v.srq == srq) || (pd && qps[i]->v.pd == pd));
+	stub_unlock();
+	return used;
+}
+
 /* ---- PDs, MRs, windows ---- */
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -29,6 +42,8 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 
 int ibv_dealloc_pd(struct ibv_pd *pd)
 {
+	if (is_used(NULL, NULL, pd))
+		return EBUSY;
 	free(pd);
 	stub_count(-1);
 	return 0;
@@ -203,6 +218,8 @@ int ibv_destroy_cq(struct ibv_cq *base)
 {
 	struct stub_cq *cq = (struct stub_cq *)base;
 
+	if (is_used(cq, NULL, NULL))
+		return EBUSY;
 	stub_lock();
 	leave_channel(cq);
 	stub_unlock();
@@ -311,6 +328,8 @@ int ibv_destroy_srq(struct ibv_srq *base)
 {
 	struct stub_srq *srq = (struct stub_srq *)base;
 
+	if (is_used(NULL, srq, NULL))
+		return EBUSY;
 	stub_forget_events(srq);
 	free(srq->ring.at);
 	free(srq);
@@ -395,6 +414,8 @@ int ibv_destroy_qp(struct ibv_qp *base)
 {
 	struct stub_qp *qp = (struct stub_qp *)base;
 
+	if (qp->asked)
+		stub_held_up();
 	stub_forget_events(qp);
 	stub_lock();
 	if (qp->peer)

@@ -50,8 +50,17 @@ int stub_failed(const char *call);
 void stub_async(enum ibv_event_type type, void *element);
 /* As if the device was pulled out: a device removal for each id, and IBV_EVENT_DEVICE_FATAL. */
 void stub_remove_device(void);
+/*
+ * While it is held, who destroys an id that has asked and was not answered, or its QP, waits; as with a kernel that
+ * waits for the peer.
+ */
+void stub_hold(bool held);
+/* Until so many wait there. */
+void stub_await_held(int n);
 /* Objects that were made and not destroyed: contexts, PDs, MRs, windows, CQs, channels, SRQs, QPs, ids. */
 int stub_objects(void);
+/* Until there are no more than these. */
+void stub_await_objects(int n);
 
 /* ---- inside ---- */
 
@@ -101,6 +110,7 @@ struct stub_qp {
 	struct stub_ring own;
 	uint32_t max_recv, max_send;
 	bool all_signalled;
+	bool asked;              /* for a connection, and has no answer */
 	uint32_t put, get, mask; /* Sends that wait for a Receive */
 	struct stub_send *waiting;
 };
@@ -115,6 +125,11 @@ extern struct ibv_context *stub_context;
 
 void stub_lock(void);
 void stub_unlock(void);
+/* Without the lock around it, until somebody changes something; and that. */
+void stub_wait(void);
+void stub_changed(void);
+/* Where destroying waits. */
+void stub_held_up(void);
 /* 0, or the error that the test wants. */
 int stub_refuses(const char *call);
 void stub_count(int by);

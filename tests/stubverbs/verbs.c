@@ -18,7 +18,11 @@ struct ibv_context *stub_context;
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct ibv_device device;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int objects, contexts;
+static int held_up;   /* threads */
+static int unsettled; /* asynchronous events taken and not acknowledged */
+static bool holding;
 
 static struct stub_async {
 	struct ibv_async_event event;
@@ -41,10 +45,56 @@ void stub_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
+void stub_wait(void)
+{
+	pthread_cond_wait(&changed, &lock);
+}
+
+void stub_changed(void)
+{
+	pthread_cond_broadcast(&changed);
+}
+
+void stub_hold(bool held)
+{
+	stub_lock();
+	holding = held;
+	stub_changed();
+	stub_unlock();
+}
+
+void stub_held_up(void)
+{
+	stub_lock();
+	held_up++;
+	stub_changed();
+	while (holding)
+		stub_wait();
+	held_up--;
+	stub_unlock();
+}
+
+void stub_await_held(int n)
+{
+	stub_lock();
+	while (held_up < n)
+		stub_wait();
+	stub_unlock();
+}
+
+void stub_await_objects(int n)
+{
+	stub_lock();
+	while (objects > n)
+		stub_wait();
+	stub_unlock();
+}
+
 void stub_count(int by)
 {
 	stub_lock();
 	objects += by;
+	stub_changed();
 	stub_unlock();
 }
 
@@ -315,6 +365,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 		if (!asyncs)
 			asyncs_end = &asyncs;
 		*event = async->event;
+		unsettled++;
 	}
 	stub_unlock();
 	free(async);
@@ -326,6 +377,10 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
 	(void)event;
+	stub_lock();
+	unsettled--;
+	stub_changed();
+	stub_unlock();
 }
 
 /* What is destroyed has no events. */
@@ -334,6 +389,8 @@ void stub_forget_events(const void *element)
 	struct stub_async **at = &asyncs, *async;
 
 	stub_lock();
+	while (unsettled > 0)
+		stub_wait();
 	while ((async = *at)) {
 		if (async->event.element.qp != element) {
 			at = &async->next;
