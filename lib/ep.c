@@ -46,6 +46,18 @@ void ep_update_quick(struct ep *ep)
 
 /* ---- streams ---- */
 
+static void choose_news(struct evd *evd)
+{
+	bool before = evd->cq && evd->cq->solicited_only;
+
+	if (!evd->cq)
+		return;
+	evd->cq->solicited_only = evd->solicited > 0 && evd->solicited == evd->refs;
+	/* Who waits is to hear of more from now on. */
+	if (before && !evd->cq->solicited_only && (evd->waiting || evd->cno))
+		obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
+}
+
 static void count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int n)
 {
 	evd->refs += n;
@@ -56,6 +68,7 @@ static void count_stream(struct evd *evd, DAT_COMPLETION_FLAGS flags, int n)
 		evd->solicited += n;
 	if (flags & DAT_COMPLETION_EVD_THRESHOLD_FLAG)
 		evd->threshold += n;
+	choose_news(evd);
 }
 
 void ep_attach(struct evd *evd, DAT_COMPLETION_FLAGS flags)

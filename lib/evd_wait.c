@@ -39,7 +39,7 @@ bool evd_poll(struct evd *evd, DAT_EVENT *event)
 static void notify_cno(struct evd *evd)
 {
 	obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
-	if (evd->selective) {
+	if (evd->selective && !evd->cq->picks) {
 		evd->notified = false;
 		evd_drain(evd);
 		if (!evd->notified)
@@ -53,7 +53,7 @@ void evd_on_notify(void *cq_ctx)
 	struct evd *evd = cq_ctx;
 
 	/* Where some completions are no notifications, the waiter drains and sees for itself. */
-	if (!evd->selective)
+	if (!evd->selective || evd->cq->picks)
 		evd->notified = true;
 	backend_busy(evd->obj.nic);
 	if (evd->cno && evd->enabled && !evd_has_waiter(evd))

@@ -85,7 +85,9 @@ struct nic_mw_state {
 struct nic_cq {
 	struct nic *nic;
 	void *ctx;
-	bool waited; /* lib's: a thread waits for its completions, or is about to */
+	bool waited;         /* lib's: a thread waits for its completions, or is about to */
+	bool solicited_only; /* lib's: of those that succeed, only solicited ones are news */
+	bool picks; /* the backend's: cq_notify comes for news alone, and no nic_wc says which it was */
 };
 
 struct nic_srq {

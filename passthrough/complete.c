@@ -97,7 +97,7 @@ static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, stru
 	wc->qp = &qp->base;
 	if (HW_UNLIKELY(qp->state == HW_QP_CONNECTING && wc->status == NIC_WC_SUCCESS))
 		hw_heard(qp);
-	wc->flags = (uint8_t)(slot->wc.flags | NIC_WR_SOLICITED);
+	wc->flags = (uint8_t)(slot->wc.flags | (cq->base.picks ? 0 : NIC_WR_SOLICITED));
 	wc->length = wc->status == NIC_WC_SUCCESS ? verbs->byte_len : 0;
 	if (wc->status != NIC_WC_FLUSHED || srq)
 		qp->taken++;

@@ -37,7 +37,7 @@ static HW_COLD void lost(struct hw_cq *cq, const struct nic_wc *wc)
 /* Not straight from verbs: something is staged, or somebody wants to know of everything that comes. */
 static bool indirect(const struct hw_cq *cq)
 {
-	return cq->put != cq->get || cq->marks > 0 || cq->armed || cq->filling;
+	return cq->put != cq->get || hw_cq_ours(cq) || cq->armed || cq->filling;
 }
 
 static const struct nic_wc *next_any(struct nic_cq *base);
@@ -58,7 +58,7 @@ static bool stage(struct hw_cq *cq, const struct nic_wc *wc)
 	return true;
 }
 
-static void notify(struct hw_cq *cq)
+void hw_cq_notify(struct hw_cq *cq)
 {
 	if (!cq->armed)
 		return;
@@ -67,10 +67,16 @@ static void notify(struct hw_cq *cq)
 	cq->base.nic->up->cq_notify(cq->base.ctx);
 }
 
+/* Where the device picks, its event says that there is some, and completions do not. */
+static bool is_news(const struct hw_cq *cq, const struct nic_wc *wc)
+{
+	return !cq->base.picks || wc->status != NIC_WC_SUCCESS;
+}
+
 void hw_cq_fill(struct hw_cq *cq)
 {
 	struct ibv_wc verbs[BATCH];
-	bool added = false;
+	bool news = false;
 	struct nic_wc wc;
 	int n;
 
@@ -82,17 +88,17 @@ void hw_cq_fill(struct hw_cq *cq)
 		n = ibv_poll_cq(cq->verbs, BATCH, verbs);
 		for (int i = 0; i < n; i++)
 			if (hw_complete(cq, &verbs[i], &wc))
-				added |= stage(cq, &wc);
+				news |= stage(cq, &wc) && is_news(cq, &wc);
 	} while (n == BATCH);
 	cq->filling = false;
-	if (added)
-		notify(cq);
+	if (news)
+		hw_cq_notify(cq);
 }
 
 void hw_cq_add(struct hw_cq *cq, const struct nic_wc *wc)
 {
 	if (stage(cq, wc) && !cq->filling)
-		notify(cq);
+		hw_cq_notify(cq);
 }
 
 /* ---- create, resize, destroy ---- */
@@ -103,8 +109,8 @@ static void on_channel(struct ev_loop *loop, ev_io *watch, int events)
 
 	(void)loop;
 	(void)events;
-	/* Who waits sleeps at the channel itself. */
-	if (cq->base.waited)
+	/* Who waits sleeps at the channel itself, but may be on its way out. */
+	if (cq->base.waited && !hw_cq_ours(cq))
 		hw_unwatch(watch);
 	else
 		hw_cq_channel(cq);
@@ -232,6 +238,15 @@ static bool deepen(struct hw_cq *cq, uint32_t depth)
 	       (uint32_t)cq->verbs->cqe >= depth;
 }
 
+/* May there be one completion too many? Then none is left in verbs, so that it is seen when it comes. */
+static void look_for_room(struct hw_cq *cq)
+{
+	cq->crowded = cq->room > cq->depth;
+	hw_cq_choose(cq);
+	if (cq->crowded && !cq->sink)
+		hw_cq_keep(cq);
+}
+
 int hw_cq_resize(struct nic_cq *base, uint32_t depth)
 {
 	struct hw_cq *cq = hw_cq(base);
@@ -257,6 +272,7 @@ int hw_cq_resize(struct nic_cq *base, uint32_t depth)
 	cq->get = 0;
 	cq->put = n;
 	cq->depth = cq->limit = depth;
+	look_for_room(cq);
 	return 0;
 }
 
@@ -266,6 +282,36 @@ void hw_cq_attach(struct hw_cq *cq, int requests)
 	/* If it cannot be as deep as that, it overruns if the program lets it: an event says so. */
 	if (requests > 0)
 		deepen(cq, cq->room);
+	look_for_room(cq);
+}
+
+void hw_cq_attach_srq(struct hw_qp *qp)
+{
+	struct hw_srq *srq = hw_srq(qp->init.srq);
+	struct hw_qp *other;
+
+	LIST_FOREACH(other, &srq->qps, in_srq)
+	if (other->srq_room && other->init.recv_cq == qp->init.recv_cq)
+		return;
+	qp->srq_room = srq->max_wr;
+	hw_cq_attach(hw_cq_of(qp, qp->init.recv_cq), (int)qp->srq_room);
+}
+
+void hw_cq_detach_srq(struct hw_qp *qp)
+{
+	struct hw_cq *cq = hw_cq_of(qp, qp->init.recv_cq);
+	struct hw_qp *other;
+	uint32_t room = qp->srq_room;
+
+	if (!room)
+		return;
+	qp->srq_room = 0;
+	LIST_FOREACH(other, &hw_srq(qp->init.srq)->qps, in_srq)
+	if (other != qp && other->verbs && other->init.recv_cq == qp->init.recv_cq) {
+		other->srq_room = room;
+		return;
+	}
+	hw_cq_attach(cq, -(int)room);
 }
 
 /* ---- polling ---- */
@@ -277,7 +323,7 @@ static void take(struct hw_cq *cq, struct nic_wc *wc)
 
 static HW_COLD bool take_staged(struct hw_cq *cq, struct nic_wc *wc)
 {
-	if (cq->put == cq->get || cq->marks > 0)
+	if (cq->put == cq->get || hw_cq_ours(cq))
 		hw_cq_fill(cq);
 	if (cq->put == cq->get)
 		return false;
@@ -351,54 +397,6 @@ void hw_cq_limit(struct nic_cq *base, uint32_t n)
 
 	assert(n <= cq->depth);
 	cq->limit = n;
-}
-
-/* ---- notification ---- */
-
-static void arm_verbs(struct hw_cq *cq)
-{
-	if (cq->verbs_armed)
-		return;
-	cq->verbs_armed = ibv_req_notify_cq(cq->verbs, 0) == 0;
-	/* Arming raises nothing for what is there already. */
-	hw_cq_fill(cq);
-}
-
-/* Who waits sleeps at the channel; else the loop does. */
-static void watch(struct hw_cq *cq)
-{
-	if (!cq->base.waited)
-		hw_watch(&cq->watch);
-}
-
-void hw_cq_arm(struct nic_cq *base)
-{
-	struct hw_cq *cq = hw_cq(base);
-
-	cq->armed = true;
-	hw_cq_choose(cq);
-	arm_verbs(cq);
-	watch(cq);
-}
-
-void hw_cq_keep(struct hw_cq *cq)
-{
-	arm_verbs(cq);
-	watch(cq);
-}
-
-void hw_cq_channel(struct hw_cq *cq)
-{
-	struct ibv_cq *verbs;
-	void *ctx;
-
-	while (ibv_get_cq_event(cq->channel, &verbs, &ctx) == 0) {
-		ibv_ack_cq_events(verbs, 1);
-		cq->verbs_armed = false;
-	}
-	hw_cq_fill(cq);
-	if (cq->armed || cq->marks > 0 || cq->sink)
-		hw_cq_keep(cq);
 }
 
 /* ---- completions of QPs that name no CQ ---- */

@@ -171,6 +171,13 @@ struct hw_bind {
 	struct nic_mw_state state;
 };
 
+/* What the device tells of, once. */
+enum hw_armed {
+	HW_ARMED_NOT,
+	HW_ARMED_SOLICITED, /* and errors */
+	HW_ARMED_ANY
+};
+
 struct hw_cq {
 	union {
 		struct nic_cq base;
@@ -187,8 +194,9 @@ struct hw_cq {
 	uint32_t depth, limit;
 	uint32_t room; /* work requests that may complete here, of all QPs */
 	int marks;     /* QPs with a mark armed, whose receives complete here: ruling by count */
+	bool crowded;  /* more may complete here than lib has room for: srq.c, cq.c */
 	bool armed;    /* lib wants to be told */
-	bool verbs_armed;
+	enum hw_armed verbs_armed;
 	bool told; /* lib was, since the last `wait`: that one has nothing to wait for */
 	bool filling;
 	bool sink;
@@ -254,6 +262,7 @@ struct hw_qp {
 	struct ibv_recv_wr *bad_recv;
 	LIST_ENTRY(hw_qp) in_nic, in_bucket, in_srq;
 	struct nic_qp_init init;
+	uint32_t srq_room; /* what it counts for in its receive CQ, for all QPs of its SRQ there */
 	uint32_t reaped;
 	int32_t soft, hard;
 	bool marked;  /* counted in the receive CQ's marks */
@@ -417,22 +426,36 @@ int hw_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 bool hw_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
 uint32_t hw_cq_count(struct nic_cq *cq);
 void hw_cq_limit(struct nic_cq *cq, uint32_t n);
-void hw_cq_arm(struct nic_cq *cq);
 /* After a change of what decides whether completions come straight from verbs. */
 void hw_cq_choose(struct hw_cq *cq);
 /* What was polled has to be looked at closer; it, or the next that lib is to see. */
 const struct nic_wc *hw_cq_unusual(struct hw_cq *cq);
 /* Empty the verbs CQ into the queue; tell lib if it is armed and there was something. */
 void hw_cq_fill(struct hw_cq *cq);
-/* What the completion channel has to say. */
-void hw_cq_channel(struct hw_cq *cq);
-/* Keep it armed for ourselves: marks, or nobody else looks at it. */
-void hw_cq_keep(struct hw_cq *cq);
+/* Tell lib, if it wants to be told. */
+void hw_cq_notify(struct hw_cq *cq);
 /* A QP may complete so much more, or less, here. */
 void hw_cq_attach(struct hw_cq *cq, int requests);
+/* The receives of an SRQ may complete here: those of all QPs of it count once. */
+void hw_cq_attach_srq(struct hw_qp *qp);
+void hw_cq_detach_srq(struct hw_qp *qp);
 /* A completion that never was in verbs. */
 void hw_cq_add(struct hw_cq *cq, const struct nic_wc *wc);
 int hw_sink(struct hw_nic *n, struct hw_cq **sink);
+/* The CQ of a side; where lib names none, one that loses all. */
+struct hw_cq *hw_cq_of(const struct hw_qp *qp, struct nic_cq *cq);
+
+/* ---- notify.c ---- */
+void hw_cq_arm(struct nic_cq *cq);
+/* What the completion channel has to say. */
+void hw_cq_channel(struct hw_cq *cq);
+/* Keep it armed for ourselves: hw_cq_ours, or nobody else looks at it. */
+void hw_cq_keep(struct hw_cq *cq);
+/* We want to see each completion as it comes: marks count it, or it may be one too many. */
+static inline bool hw_cq_ours(const struct hw_cq *cq)
+{
+	return cq->marks > 0 || cq->crowded;
+}
 
 /* ---- complete.c ---- */
 /*

@@ -68,8 +68,7 @@ static int make_slots(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_
 
 /* ---- the verbs QP ---- */
 
-/* The CQ of a side; where lib names none, one that loses all. */
-static struct hw_cq *cq_of(struct hw_qp *qp, struct nic_cq *cq)
+struct hw_cq *hw_cq_of(const struct hw_qp *qp, struct nic_cq *cq)
 {
 	return cq ? hw_cq(cq) : hw_nic(qp->base.nic)->sink;
 }
@@ -89,8 +88,8 @@ static struct ibv_qp *create_verbs(struct hw_qp *qp, uint32_t *max_inline)
 	const struct nic_qp_cap *cap = &qp->init.cap;
 	struct ibv_qp_init_attr attr = {
 		.qp_context = qp,
-		.send_cq = cq_of(qp, qp->init.send_cq)->verbs,
-		.recv_cq = cq_of(qp, qp->init.recv_cq)->verbs,
+		.send_cq = hw_cq_of(qp, qp->init.send_cq)->verbs,
+		.recv_cq = hw_cq_of(qp, qp->init.recv_cq)->verbs,
 		.srq = qp->init.srq ? hw_srq(qp->init.srq)->verbs : NULL,
 		.qp_type = IBV_QPT_RC,
 		.cap = {
@@ -161,9 +160,11 @@ int hw_qp_make_verbs(struct hw_qp *qp)
 	}
 	qp->verbs = verbs;
 	LIST_INSERT_HEAD(&n->by_number[verbs->qp_num % HW_QP_BUCKETS], qp, in_bucket);
-	hw_cq_attach(cq_of(qp, qp->init.send_cq), (int)qp->init.cap.max_send_wr);
-	hw_cq_attach(cq_of(qp, qp->init.recv_cq), qp->init.srq ? (int)hw_srq(qp->init.srq)->max_wr
-							       : (int)qp->init.cap.max_recv_wr);
+	hw_cq_attach(hw_cq_of(qp, qp->init.send_cq), (int)qp->init.cap.max_send_wr);
+	if (qp->init.srq)
+		hw_cq_attach_srq(qp);
+	else
+		hw_cq_attach(hw_cq_of(qp, qp->init.recv_cq), (int)qp->init.cap.max_recv_wr);
 	return 0;
 }
 
@@ -171,9 +172,9 @@ void hw_qp_look(struct hw_qp *qp)
 {
 	if (!qp->verbs)
 		return;
-	hw_cq_fill(cq_of(qp, qp->init.recv_cq));
+	hw_cq_fill(hw_cq_of(qp, qp->init.recv_cq));
 	if (qp->init.send_cq != qp->init.recv_cq)
-		hw_cq_fill(cq_of(qp, qp->init.send_cq));
+		hw_cq_fill(hw_cq_of(qp, qp->init.send_cq));
 }
 
 /* In error it completes nothing but flushes, and those find nobody. */
@@ -200,9 +201,11 @@ void hw_qp_drop_verbs(struct hw_qp *qp)
 	hw_qp_look(qp);
 	LIST_REMOVE(qp, in_bucket);
 	qp->verbs = NULL;
-	hw_cq_attach(cq_of(qp, qp->init.send_cq), -(int)qp->init.cap.max_send_wr);
-	hw_cq_attach(cq_of(qp, qp->init.recv_cq), qp->init.srq ? -(int)hw_srq(qp->init.srq)->max_wr
-							       : -(int)qp->init.cap.max_recv_wr);
+	hw_cq_attach(hw_cq_of(qp, qp->init.send_cq), -(int)qp->init.cap.max_send_wr);
+	if (qp->init.srq)
+		hw_cq_detach_srq(qp);
+	else
+		hw_cq_attach(hw_cq_of(qp, qp->init.recv_cq), -(int)qp->init.cap.max_recv_wr);
 }
 
 struct hw_qp *hw_qp_by_number(struct hw_nic *n, uint32_t number)

@@ -177,6 +177,18 @@ static int resize_verbs(struct hw_srq *srq, uint32_t max_wr)
 	return -ENOMEM;
 }
 
+static void set_size(struct hw_srq *srq, uint32_t max_wr)
+{
+	struct hw_qp *qp;
+
+	srq->max_wr = max_wr;
+	LIST_FOREACH(qp, &srq->qps, in_srq)
+	if (qp->srq_room) {
+		hw_cq_attach(hw_cq_of(qp, qp->init.recv_cq), (int)max_wr - (int)qp->srq_room);
+		qp->srq_room = max_wr;
+	}
+}
+
 int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 {
 	struct hw_srq *srq = hw_srq(base);
@@ -188,7 +200,7 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 	if (resizes || max_wr > srq->capacity)
 		err = resize_verbs(srq, max_wr);
 	if (!err)
-		srq->max_wr = max_wr;
+		set_size(srq, max_wr);
 	return err;
 }
 

@@ -148,7 +148,7 @@ START_TEST(what_comes_late_for_an_EP_that_is_gone_is_dropped)
 	stub_hold(true);
 	must(dat_ep_free(ep));
 	stub_await_held(1);
-	stub_complete((struct stub_cq *)qp->v.recv_cq, &late);
+	stub_complete((struct stub_cq *)qp->v.recv_cq, &late, false);
 	stub_async(IBV_EVENT_QP_FATAL, qp);
 	must(dat_cr_reject(cr));
 	ck_assert_int_eq(drain(w.a.recv), 0);

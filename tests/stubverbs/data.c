@@ -21,7 +21,8 @@ static void notify(struct stub_cq *cq)
 {
 	struct stub_channel *channel = (struct stub_channel *)cq->v.channel;
 
-	cq->armed = false;
+	cq->armed = STUB_NOT_ARMED;
+	cq->told++;
 	cq->seen = cq->put;
 	if (!channel || cq->waiting)
 		return;
@@ -33,7 +34,7 @@ static void notify(struct stub_cq *cq)
 	stub_unlock();
 }
 
-void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc)
+void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc, bool solicited)
 {
 	if (cq->put - cq->get == cq->depth) {
 		stub_async(IBV_EVENT_CQ_ERR, cq);
@@ -42,7 +43,8 @@ void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc)
 	cq->at[cq->put++ & cq->mask] = *wc;
 	if (!stub_config.late)
 		cq->seen = cq->put;
-	if (cq->armed)
+	if (cq->armed == STUB_ARMED ||
+	    (cq->armed == STUB_ARMED_SOLICITED && (solicited || wc->status != IBV_WC_SUCCESS)))
 		notify(cq);
 }
 
@@ -60,9 +62,13 @@ int stub_req_notify_cq(struct ibv_cq *base, int solicited_only)
 {
 	struct stub_cq *cq = (struct stub_cq *)base;
 
-	(void)solicited_only;
-	cq->armed = true;
+	stub_lock();
+	/* It is asked for more, never for less. */
+	if (cq->armed != STUB_ARMED)
+		cq->armed = solicited_only ? STUB_ARMED_SOLICITED : STUB_ARMED;
 	cq->seen = cq->put;
+	stub_changed();
+	stub_unlock();
 	return 0;
 }
 
@@ -78,11 +84,11 @@ static void complete_send(struct stub_qp *qp, const struct ibv_send_wr *wr,
 	};
 
 	if (qp->all_signalled || (wr->send_flags & IBV_SEND_SIGNALED) || status)
-		stub_complete((struct stub_cq *)qp->v.send_cq, &wc);
+		stub_complete((struct stub_cq *)qp->v.send_cq, &wc, false);
 }
 
 static void complete_recv(struct stub_qp *qp, uint64_t wr_id, enum ibv_wc_status status,
-			  uint32_t length)
+			  uint32_t length, bool solicited)
 {
 	struct ibv_wc wc = {
 		.wr_id = wr_id,
@@ -92,7 +98,7 @@ static void complete_recv(struct stub_qp *qp, uint64_t wr_id, enum ibv_wc_status
 		.qp_num = qp->v.qp_num,
 	};
 
-	stub_complete((struct stub_cq *)qp->v.recv_cq, &wc);
+	stub_complete((struct stub_cq *)qp->v.recv_cq, &wc, solicited);
 }
 
 /* ---- data ---- */
@@ -156,12 +162,13 @@ static void deliver(struct stub_qp *qp, const struct ibv_send_wr *wr)
 	uint32_t length = length_of(wr->sg_list, wr->num_sge);
 
 	if (length > recv->length) {
-		complete_recv(peer, recv->wr_id, IBV_WC_LOC_LEN_ERR, 0);
+		complete_recv(peer, recv->wr_id, IBV_WC_LOC_LEN_ERR, 0, false);
 		fail_pair(qp, wr, IBV_WC_REM_INV_REQ_ERR);
 		return;
 	}
 	copy(recv->sge, recv->num_sge, wr->sg_list, wr->num_sge);
-	complete_recv(peer, recv->wr_id, IBV_WC_SUCCESS, length);
+	complete_recv(peer, recv->wr_id, IBV_WC_SUCCESS, length,
+		      wr->send_flags & IBV_SEND_SOLICITED);
 	complete_send(qp, wr, IBV_WC_SUCCESS, IBV_WC_SEND, length);
 	if (peer->v.srq)
 		check_limit(peer);
@@ -277,7 +284,7 @@ int stub_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
 
 	for (; wr && !err; wr = err ? wr : wr->next) {
 		if (qp->v.state == IBV_QPS_ERR)
-			complete_recv(qp, wr->wr_id, IBV_WC_WR_FLUSH_ERR, 0);
+			complete_recv(qp, wr->wr_id, IBV_WC_WR_FLUSH_ERR, 0, false);
 		else
 			err = put_recv(&qp->own, qp->max_recv, wr);
 	}
@@ -344,7 +351,7 @@ void stub_to_error(struct stub_qp *qp)
 			      IBV_WC_SEND, 0);
 	while (!qp->v.srq && qp->own.get != qp->own.put)
 		complete_recv(qp, qp->own.at[qp->own.get++ & qp->own.mask].wr_id,
-			      IBV_WC_WR_FLUSH_ERR, 0);
+			      IBV_WC_WR_FLUSH_ERR, 0, false);
 	if (qp->v.srq)
 		stub_async(IBV_EVENT_QP_LAST_WQE_REACHED, qp);
 }

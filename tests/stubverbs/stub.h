@@ -57,6 +57,8 @@ void stub_remove_device(void);
 void stub_hold(bool held);
 /* Until so many wait there. */
 void stub_await_held(int n);
+/* The CQ whose Receives are of this QP is asked for solicited completions, or for all. */
+void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
 /* Objects that were made and not destroyed: contexts, PDs, MRs, windows, CQs, channels, SRQs, QPs, ids. */
 int stub_objects(void);
 /* Until there are no more than these. */
@@ -82,7 +84,12 @@ struct stub_cq {
 	uint32_t put, get, mask, depth;
 	uint32_t seen; /* of them, by polls */
 	struct ibv_wc *at;
-	bool armed;
+	enum {
+		STUB_NOT_ARMED,
+		STUB_ARMED,
+		STUB_ARMED_SOLICITED
+	} armed;
+	int told;     /* so many times */
 	bool waiting; /* in its channel's list */
 	struct stub_cq *next;
 };
@@ -153,6 +160,6 @@ int stub_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_r
 int stub_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int stub_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int stub_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc);
+void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc, bool solicited);
 
 #endif /* TESTS_STUBVERBS_STUB_H */

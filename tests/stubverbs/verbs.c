@@ -82,6 +82,16 @@ void stub_await_held(int n)
 	stub_unlock();
 }
 
+void stub_await_armed(struct ibv_cq *cq, bool solicited_only)
+{
+	const struct stub_cq *s = (const struct stub_cq *)cq;
+
+	stub_lock();
+	while (s->armed != (solicited_only ? STUB_ARMED_SOLICITED : STUB_ARMED))
+		stub_wait();
+	stub_unlock();
+}
+
 void stub_await_objects(int n)
 {
 	stub_lock();

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a device tells by itself, on that of tests/stubverbs: its asynchronous events as events of DAT, and
+ * completions that are seen though nobody looks.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/support.h"
+
+#define FLAGS(flags) ((DAT_COMPLETION_FLAGS)(flags))
+
+/* The verbs QP whose completions of Receives go to w.b.recv. */
+static struct stub_qp *qp_of_b(void)
+{
+	struct stub_qp *qp = NULL;
+
+	/* The one that was made last. */
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		qp = stub_qp_by_number(i) ? stub_qp_by_number(i) : qp;
+	ck_assert_ptr_nonnull(qp);
+	return qp;
+}
+
+/* ---- asynchronous events ---- */
+
+static void expect_broken(void)
+{
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+START_TEST(E9_a_CQ_that_the_device_lost_is_an_overflow_at_once)
+{
+	DAT_EVENT event;
+
+	plain_pair();
+	stub_async(IBV_EVENT_CQ_ERR, qp_of_b()->v.recv_cq);
+	event = expect_event(w.b.async, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	ck_assert_ptr_eq(event.event_data.asynch_error_event_data.dat_handle, w.b.recv);
+	expect_broken();
+}
+END_TEST
+
+START_TEST(an_SRQ_that_the_device_lost_breaks_its_Endpoints)
+{
+	srq_pair(4);
+	stub_async(IBV_EVENT_SRQ_ERR, qp_of_b()->v.srq);
+	expect_broken();
+}
+END_TEST
+
+static const enum ibv_event_type fatal[] = { IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR,
+					     IBV_EVENT_QP_ACCESS_ERR };
+
+START_TEST(a_QP_that_the_device_gave_up_is_a_broken_connection)
+{
+	plain_pair();
+	stub_async(fatal[_i], qp_of_b());
+	expect_broken();
+}
+END_TEST
+
+START_TEST(a_port_that_goes_down_breaks_connections_and_no_adapter)
+{
+	plain_pair();
+	stub_async(IBV_EVENT_PORT_ERR, (void *)(uintptr_t)1);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_no_event(w.a.async);
+	must(dat_ep_reset(w.a.ep));
+	must(dat_ep_reset(w.b.ep));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+}
+END_TEST
+
+START_TEST(events_that_concern_nobody_change_nothing)
+{
+	plain_pair();
+	stub_async(IBV_EVENT_PORT_ERR, (void *)(uintptr_t)2);
+	stub_async(IBV_EVENT_PORT_ACTIVE, (void *)(uintptr_t)1);
+	stub_async(IBV_EVENT_GID_CHANGE, (void *)(uintptr_t)1);
+	stub_async(IBV_EVENT_COMM_EST, qp_of_b());
+	post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_no_event(w.b.async);
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+}
+END_TEST
+
+/* ---- completions that nobody looks at ---- */
+
+/* w.b's Receives complete on an EVD of this length, and it may have so many. */
+static void narrow_pair(DAT_COUNT length)
+{
+	w.b.recv = make_evd(&w.b, length, DAT_EVD_DTO_FLAG);
+	plain_pair();
+}
+
+START_TEST(E9_one_completion_too_many_overflows_though_nobody_looks)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	narrow_pair(2);
+	post_recvs(&w.b, w.b.ep, 0, 4);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	must(dat_evd_wait(w.b.async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	ck_assert_ptr_eq(event.event_data.asynch_error_event_data.dat_handle, w.b.recv);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	ck_assert_int_eq(drain(w.b.recv), 2);
+}
+END_TEST
+
+/* Also behind a wait, which had the completion channel for itself. */
+START_TEST(H6_a_mark_is_seen_though_nobody_looks_any_more)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 8);
+	must(dat_ep_set_watermark(w.b.ep, 4, DAT_WATERMARK_INFINITE));
+	for (int i = 0; i < 2; i++) {
+		post_send(&w.a, w.a.ep, i, SHORT);
+		must(dat_evd_wait(w.b.recv, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	}
+	for (int i = 0; i < 5; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	must(dat_evd_wait(w.b.async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(event.event_number, DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
+}
+END_TEST
+
+/* ---- solicited completions ---- */
+
+static void solicited_pair(bool srq)
+{
+	DAT_EP_ATTR attr = ep_attr();
+
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	if (srq) {
+		srq_pair_with(8, &attr);
+		post_srqs(&w.b, 0, 8);
+	} else {
+		w.a.ep = plain_ep(&w.a);
+		w.b.ep = plain_ep_with(&w.b, &attr);
+		connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+		post_recvs(&w.b, w.b.ep, 0, 8);
+	}
+}
+
+static void send_as(int n, int flags)
+{
+	DAT_LMR_TRIPLET iov = segment(&w.a, n, SHORT);
+
+	must(dat_ep_post_send(w.a.ep, 1, &iov, cookie(n), FLAGS(flags)));
+}
+
+static void *wait_for_one(void *nmore)
+{
+	static DAT_EVENT event;
+
+	must(dat_evd_wait(w.b.recv, DAT_TIMEOUT_INFINITE, 1, &event, nmore));
+	return &event;
+}
+
+static DAT_UINT64 cookie_of(const DAT_EVENT *event)
+{
+	return event->event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+/* The device says nothing of the others: nobody is woken for them, and no thread of the library is. */
+START_TEST(A2a_where_solicited_completions_alone_are_news_the_device_picks_them)
+{
+	struct stub_cq *cq;
+	DAT_COUNT nmore = -1;
+	pthread_t thread;
+	void *event;
+	int told;
+
+	solicited_pair(_i);
+	cq = (struct stub_cq *)qp_of_b()->v.recv_cq;
+	for (int round = 0; round < 2; round++) {
+		pthread_create(&thread, NULL, wait_for_one, &nmore);
+		stub_await_armed(&cq->v, true);
+		told = cq->told;
+		for (int i = 0; i < 3; i++)
+			send_as(i, DAT_COMPLETION_DEFAULT_FLAG);
+		ck_assert_int_eq(cq->told, told);
+		send_as(3, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+		ck_assert_int_eq(cq->told, told + 1);
+		pthread_join(thread, &event);
+		ck_assert_uint_eq(cookie_of(event), 4 * (unsigned)round);
+		ck_assert_int_eq(nmore, 3);
+		ck_assert_int_eq(drain(w.b.recv), 3);
+		ck_assert_int_eq(drain(w.a.request), 4);
+	}
+}
+END_TEST
+
+/* A CNO is told of an EVD by the loop: by solicited completions only. */
+START_TEST(C1_a_CNO_is_told_of_what_the_device_picks)
+{
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
+	DAT_EVD_HANDLE evd = NO_HANDLE;
+
+	solicited_pair(false);
+	must(dat_evd_modify_cno(w.b.recv, cno));
+	stub_await_armed(qp_of_b()->v.recv_cq, true);
+	for (int i = 0; i < 3; i++)
+		send_as(i, DAT_COMPLETION_DEFAULT_FLAG);
+	expect_silence(cno);
+	send_as(3, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	must(dat_cno_wait(cno, DAT_TIMEOUT_INFINITE, &evd));
+	ck_assert_ptr_eq(evd, w.b.recv);
+	ck_assert_int_eq(drain(w.b.recv), 4);
+	must(dat_evd_modify_cno(w.b.recv, NO_HANDLE));
+}
+END_TEST
+
+/* An error wakes, asked for or not. */
+START_TEST(A2a_an_error_wakes_who_waits_for_solicited_completions)
+{
+	DAT_COUNT nmore = -1;
+	DAT_EVENT *failed;
+	pthread_t thread;
+	void *event;
+
+	solicited_pair(false);
+	pthread_create(&thread, NULL, wait_for_one, &nmore);
+	stub_await_armed(qp_of_b()->v.recv_cq, true);
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	pthread_join(thread, &event);
+	failed = event;
+	ck_assert_int_eq(failed->event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+END_TEST
+
+/* Of an EVD that gets another stream all completions are news from then on, for who waits already, too. */
+START_TEST(A2a_a_stream_that_joins_wakes_with_every_completion)
+{
+	DAT_COUNT nmore = -1;
+	DAT_EP_HANDLE a, b;
+	pthread_t thread;
+	struct ibv_cq *cq;
+	void *event;
+
+	solicited_pair(false);
+	cq = qp_of_b()->v.recv_cq;
+	a = plain_ep(&w.a);
+	pthread_create(&thread, NULL, wait_for_one, &nmore);
+	stub_await_armed(cq, true);
+	b = plain_ep(&w.b);
+	stub_await_armed(cq, false);
+	connect_eps(&w.a, a, &w.b, b);
+	post_recv(&w.b, b, 9);
+	post_send(&w.a, a, 0, SHORT);
+	pthread_join(thread, &event);
+	ck_assert_uint_eq(cookie_of(event), 9);
+}
+END_TEST
+
+/* iWARP devices have no such events: all completions are looked at. */
+START_TEST(on_iWARP_every_completion_is_told)
+{
+	DAT_COUNT nmore = -1;
+	pthread_t thread;
+	struct ibv_cq *cq;
+
+	solicited_pair(false);
+	cq = qp_of_b()->v.recv_cq;
+	pthread_create(&thread, NULL, wait_for_one, &nmore);
+	stub_await_armed(cq, false);
+	send_as(0, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
+static void setup_on_iwarp(void)
+{
+	stub_config.iwarp = true;
+	setup_sides();
+}
+
+static void fill(Suite *suite)
+{
+	unit_test(suite, E9_a_CQ_that_the_device_lost_is_an_overflow_at_once);
+	unit_test(suite, an_SRQ_that_the_device_lost_breaks_its_Endpoints);
+	unit_test_loop(suite, a_QP_that_the_device_gave_up_is_a_broken_connection, COUNT(fatal));
+	unit_test(suite, a_port_that_goes_down_breaks_connections_and_no_adapter);
+	unit_test(suite, events_that_concern_nobody_change_nothing);
+	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
+	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
+	unit_test_loop(suite, A2a_where_solicited_completions_alone_are_news_the_device_picks_them,
+		       2);
+	unit_test(suite, C1_a_CNO_is_told_of_what_the_device_picks);
+	unit_test(suite, A2a_an_error_wakes_who_waits_for_solicited_completions);
+	unit_test(suite, A2a_a_stream_that_joins_wakes_with_every_completion);
+	unit_add(suite, on_iWARP_every_completion_is_told, 1, setup_on_iwarp);
+}
+
+int main(void)
+{
+	char module[4096];
+	const char *build = getenv("top_builddir");
+
+	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
+		 build ? build : ".");
+	setenv("DAT_HW_MODULE", module, 0);
+	setenv("UNIT_DEVICE", "stub0", 1);
+	return unit_run("events", fill, CK_FORK);
+}
