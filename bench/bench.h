@@ -20,6 +20,8 @@ struct bench_side {
 };
 
 extern const struct bench_side bench_library;
+/* The same, one pair and one outstanding, each call in a function of its own. */
+extern const struct bench_side bench_steps;
 extern const struct bench_side bench_floor;
 
 /* Library only: connect `pairs` pairs one after the other, and take each down before the next. */

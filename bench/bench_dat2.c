@@ -13,8 +13,8 @@ _Noreturn void bench_die(const char *what, unsigned int code)
 
 int main(int argc, char **argv)
 {
-	bench_library.set_up(1, 1);
-	bench_library.run(argc > 1 ? atol(argv[1]) : 1);
-	bench_library.tear_down();
+	bench_steps.set_up(1, 1);
+	bench_steps.run(argc > 1 ? atol(argv[1]) : 1);
+	bench_steps.tear_down();
 	return 0;
 }

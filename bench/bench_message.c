@@ -4,7 +4,8 @@
  *
  *	bench_message				measure everything and print it
  *	bench_message CASE SIDE ROUNDS		do only this, so that an outer tool can count:
- *						CASE one, window or many; SIDE library or floor
+ *						CASE one, window or many; SIDE library or floor,
+ *						or steps: library, one outstanding, call by call
  *	bench_message idle FIRST MORE		connect FIRST pairs, then MORE; print how much resident
  *						memory the second lot took
  */
@@ -176,8 +177,9 @@ static int print_all(void)
 
 static int run_one(const char *name, const char *side_name, long rounds)
 {
-	const struct bench_side *side = strcmp(side_name, "floor") == 0 ? &bench_floor
-									: &bench_library;
+	const struct bench_side *side = strcmp(side_name, "floor") == 0   ? &bench_floor
+					: strcmp(side_name, "steps") == 0 ? &bench_steps
+									  : &bench_library;
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
 		const struct bench_case *c = &cases[n];

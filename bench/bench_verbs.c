@@ -2,7 +2,7 @@
 /*
  * bench_verbs.c - the job of bench_message by bare verbs, one outstanding: what is below every layer.
  *
- *	bench_verbs ROUNDS	on the stub of tests/stubverbs; instructions.sh counts verbs_run
+ *	bench_verbs ROUNDS	on the stub of tests/stubverbs; instructions-hw.sh counts each step
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,41 +57,68 @@ static void set_up(void)
 	stub_connect((struct stub_qp *)from, (struct stub_qp *)to);
 }
 
-static void poll_one(struct ibv_cq *cq)
+static inline void poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	struct ibv_wc wc;
 	int n;
 
-	while ((n = ibv_poll_cq(cq, 1, &wc)) == 0)
+	while ((n = ibv_poll_cq(cq, 1, wc)) == 0)
 		;
-	need(n == 1 && wc.status == IBV_WC_SUCCESS && wc.byte_len == BYTES, "a completion");
+	need(n == 1 && wc->status == IBV_WC_SUCCESS, "a completion");
 }
 
-static void __attribute__((noinline)) verbs_run(long rounds)
+/* ---- the steps of library.c ---- */
+
+static __attribute__((noinline)) void step_post_recv(struct ibv_recv_wr *wr, uint64_t number)
+{
+	struct ibv_recv_wr *bad;
+
+	wr->wr_id = number;
+	need(ibv_post_recv(to, wr, &bad) == 0, "ibv_post_recv");
+}
+
+static __attribute__((noinline)) void step_post_send(struct ibv_send_wr *wr, uint64_t number)
+{
+	struct ibv_send_wr *bad;
+
+	wr->wr_id = number;
+	need(ibv_post_send(from, wr, &bad) == 0, "ibv_post_send");
+}
+
+static __attribute__((noinline)) void step_take_recv(struct ibv_wc *wc)
+{
+	poll_one(recv_cq, wc);
+	need(wc->byte_len == BYTES, "a Receive");
+}
+
+static __attribute__((noinline)) void step_take_send(struct ibv_wc *wc)
+{
+	poll_one(send_cq, wc);
+}
+
+static __attribute__((noinline)) void run_steps(long rounds)
 {
 	struct ibv_sge source = { .addr = (uintptr_t)memory, .length = BYTES, .lkey = mr->lkey };
 	struct ibv_sge target = { .addr = (uintptr_t)memory + BYTES,
 				  .length = BYTES,
 				  .lkey = mr->lkey };
-	struct ibv_recv_wr recv = { .wr_id = 1, .sg_list = &target, .num_sge = 1 }, *bad_recv;
-	struct ibv_send_wr send = { .wr_id = 1,
-				    .sg_list = &source,
+	struct ibv_recv_wr recv = { .sg_list = &target, .num_sge = 1 };
+	struct ibv_send_wr send = { .sg_list = &source,
 				    .num_sge = 1,
 				    .opcode = IBV_WR_SEND,
-				    .send_flags = IBV_SEND_SIGNALED },
-			   *bad_send;
+				    .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_wc wc;
 
-	while (rounds-- > 0) {
-		need(ibv_post_recv(to, &recv, &bad_recv) == 0, "ibv_post_recv");
-		need(ibv_post_send(from, &send, &bad_send) == 0, "ibv_post_send");
-		poll_one(recv_cq);
-		poll_one(send_cq);
+	for (long n = 0; n < rounds; n++) {
+		step_post_recv(&recv, (uint64_t)n);
+		step_post_send(&send, (uint64_t)n);
+		step_take_recv(&wc);
+		step_take_send(&wc);
 	}
 }
 
 int main(int argc, char **argv)
 {
 	set_up();
-	verbs_run(argc > 1 ? atol(argv[1]) : 1);
+	run_steps(argc > 1 ? atol(argv[1]) : 1);
 	return 0;
 }

@@ -2,15 +2,17 @@
 # Instructions that a 64-byte message costs on the passthrough, by callgrind: instructions-hw.sh [BUILD-DIR]. TAP.
 #
 # The device is that of tests/stubverbs, which costs as little as can be. Beside it the same job by bare verbs and by
-# Debian's DAPL, if that is there: what is above bare verbs is the layer's own.
+# Debian's DAPL, if that is there: what is above bare verbs is the layer's own. Each call is counted, with all that it
+# calls. A program is one end of a message: it posts once and dequeues once. What is wanted, 120 above bare verbs, is read as one end's.
 build=${1:-${top_builddir:-.}}
 build=$(cd "$build" && pwd) || exit 99
 source=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 stub=$build/tests/stubverbs
 
-most_above=318 # instructions above bare verbs
-wanted_above=120
-rounds=2000
+wanted_end=120 # instructions above bare verbs, of either end
+most_both=240  # of both together
+rounds=1000
+steps="step_post_send step_take_send step_post_recv step_take_recv"
 
 if [ ! -x "$build/bench/bench_verbs" ] || [ ! -e "$stub/librdmacm.so.1" ]; then
 	echo "1..0 # SKIP built without the passthrough"
@@ -23,17 +25,31 @@ fi
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 
-# per_message FUNCTION PROGRAM ARGS...: what the function executes, calls included; of N rounds and of 2N the
-# difference, so that what comes before and after is excluded
-per_message() {
-	function=$1
+# Of a callgrind file: what run_steps' calls of each step cost, what they call included.
+in_steps() {
+	awk '/^fn=/ { inside = ($0 == "fn=run_steps" || $0 ~ / run_steps$/) }
+		/^fn=\([0-9]+\) / { name[substr($1, 4)] = $2; inside = $2 == "run_steps" }
+		/^fn=\([0-9]+\)$/ { inside = name[substr($1, 4)] == "run_steps" }
+		/^cfn=\([0-9]+\) / { name[substr($1, 5)] = $2 }
+		/^cfn=/ { called = name[substr($1, 5)] }
+		/^calls=/ { if (inside && (getline line) > 0) { split(line, field, " "); cost[called] += field[2] } }
+		END { for (called in cost) print called, cost[called] }' "$1"
+}
+
+# per_step NAME PROGRAM ARGS...: instructions of each step, into $work/NAME; of N rounds and of 2N the difference, so
+# that what the first calls do once is excluded
+per_step() {
+	name=$1
 	shift
 	for n in $rounds $((2 * rounds)); do
 		LD_LIBRARY_PATH=$stub LD_PRELOAD=$stub/librdmacm.so.1 valgrind --tool=callgrind \
-			--callgrind-out-file=/dev/null --toggle-collect="$function" "$@" "$n" 2>&1 |
-			sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
-	done | awk -v rounds="$rounds" '{ count[NR] = $1 }
-		END { if (NR == 2) printf "%d\n", (count[2] - count[1]) / rounds + 0.5 }'
+			--callgrind-out-file="$work/out.$n" --toggle-collect=run_steps "$@" "$n" \
+			> "$work/log" 2>&1 || return
+		in_steps "$work/out.$n" > "$work/steps.$n"
+	done
+	awk -v rounds="$rounds" 'NR == FNR { first[$1] = $2; next }
+		{ printf "%s %d\n", $1, ($2 - first[$1]) / rounds + 0.5 }' \
+		"$work/steps.$rounds" "$work/steps.$((2 * rounds))" > "$work/$name"
 }
 
 conf() {
@@ -42,14 +58,12 @@ conf() {
 	done
 }
 
-bare=$(per_message verbs_run "$build/bench/bench_verbs")
+per_step bare "$build/bench/bench_verbs"
 
 conf u1.2 'libdat.so.1 dapl.1.2 "stub0"' > "$work/libdat.conf"
-libdat=$(DAT_PROVIDER=hw DAT_OVERRIDE=$work/libdat.conf \
-	DAT_HW_MODULE=$build/passthrough/.libs/passthrough.so \
-	per_message library_run "$build/bench/bench_message" one library)
+DAT_PROVIDER=hw DAT_OVERRIDE=$work/libdat.conf DAT_HW_MODULE=$build/passthrough/.libs/passthrough.so \
+	per_step libdat "$build/bench/bench_message" one steps
 
-dapl=
 if [ ! -e /usr/include/dat2/udat.h ]; then
 	no_dapl="libdapl-dev is not installed"
 elif ! ${CC:-cc} -O2 -D_GNU_SOURCE -DBENCH_DAT2 -iquote "$source/bench" "$source/bench/library.c" \
@@ -57,16 +71,52 @@ elif ! ${CC:-cc} -O2 -D_GNU_SOURCE -DBENCH_DAT2 -iquote "$source/bench" "$source
 	no_dapl="it cannot be compiled: $(head -n 1 "$work/errors")"
 else
 	conf u2.0 'libdaplofa.so.2 dapl.2.0 "192.0.2.1 0"' > "$work/dapl.conf"
-	dapl=$(DAT_OVERRIDE=$work/dapl.conf per_message library_run "$work/bench_dat2")
+	DAT_OVERRIDE=$work/dapl.conf per_step dapl "$work/bench_dat2"
 	no_dapl="it did not run on the stub"
 fi
 
-above=$((${libdat:-0} - ${bare:-0}))
-echo 1..3
-echo "# instructions a message      in all   above bare verbs"
-printf '# %-24s %8s\n' "bare verbs" "${bare:-?}"
-printf '# %-24s %8s %12s   wanted: at most %s\n' "libdat, DAT_PROVIDER=hw" "${libdat:-?}" "$above" "$wanted_above"
-[ -z "$dapl" ] || printf '# %-24s %8s %12s\n' "Debian's DAPL 2.1.10" "$dapl" "$((dapl - ${bare:-0}))"
+# numbers NAME: the four calls, each end, both; nothing if one is missing
+numbers() {
+	[ -s "$work/$1" ] || return
+	# shellcheck disable=SC2086
+	awk -v steps="$steps" '{ cost[$1] = $2 }
+		END {
+			split(steps, step, " ")
+			for (i = 1; i <= 4; i++)
+				if (!(cost[step[i]] > 0)) exit
+			sender = cost[step[1]] + cost[step[2]]
+			receiver = cost[step[3]] + cost[step[4]]
+			print cost[step[1]], cost[step[2]], sender, cost[step[3]], cost[step[4]], receiver, sender + receiver
+		}' "$work/$1"
+}
+
+# row TITLE NUMBERS...
+row() {
+	# shellcheck disable=SC2183
+	printf '# %-24s %6s %8s %8s   %6s %8s %8s   %6s\n' "$@"
+}
+
+# above NAME: of each number, how much it is above that of bare verbs
+above() {
+	[ -n "$bare" ] && echo "$bare $(numbers "$1")" |
+		awk 'NF == 14 { for (i = 1; i <= 7; i++) printf "%d ", $(i + 7) - $i }'
+}
+
+bare=$(numbers bare)
+libdat=$(above libdat)
+dapl=$(above dapl)
+
+echo 1..5
+row "instructions" send dequeue sender recv dequeue receiver both
+# shellcheck disable=SC2046,SC2086
+{
+	row "bare verbs" $bare
+	row "libdat, DAT_PROVIDER=hw" $(numbers libdat)
+	row "  above bare verbs" $libdat
+	[ -z "$dapl" ] || row "Debian's DAPL 2.1.10" $(numbers dapl)
+	[ -z "$dapl" ] || row "  above bare verbs" $dapl
+}
+echo "# wanted: an end, which is a post and a dequeue, at most $wanted_end above bare verbs; both make at most $((2 * wanted_end))"
 
 n=0
 # verdict STATUS TITLE
@@ -75,14 +125,25 @@ verdict() {
 	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
 }
 
-[ -n "$bare" ] && [ -n "$libdat" ]
-verdict $? "both are counted"
-[ "$above" -gt 0 ] && [ "$above" -le "$most_above" ]
-verdict $? "$above instructions above bare verbs, at most $most_above"
+# at_most NUMBER LIMIT TITLE
+at_most() {
+	[ "${1:-0}" -gt 0 ] && [ "$1" -le "$2" ]
+	verdict $? "$3: ${1:-?} instructions above bare verbs, at most $2"
+}
+
+# shellcheck disable=SC2086
+set -- $libdat
+[ $# -eq 7 ]
+verdict $? "every call is counted"
+at_most "${3:-}" $wanted_end "the sender's end"
+at_most "${6:-}" $wanted_end "the receiver's end"
+both=${7:-0}
+at_most "$both" $most_both "both ends of a message"
 if [ -z "$dapl" ]; then
-	echo "ok 3 - beside DAPL # SKIP $no_dapl"
+	echo "ok 5 - fewer than DAPL needs # SKIP $no_dapl"
 else
-	echo "# libdat needs $above above bare verbs, DAPL $((dapl - bare))"
-	[ "$dapl" -gt "$bare" ]
-	verdict $? "DAPL's layer is counted: $((dapl - bare))"
+	# shellcheck disable=SC2086
+	set -- $dapl
+	[ "$both" -gt 0 ] && [ "$both" -lt "$7" ]
+	verdict $? "fewer than DAPL needs: $both, not $7"
 fi

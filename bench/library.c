@@ -266,6 +266,51 @@ static void library_run(long rounds)
 		}
 }
 
+/* ---- and each call of it by itself, for who counts: instructions-hw.sh ---- */
+
+static __attribute__((noinline)) void step_post_recv(struct pair *pair, uint64_t number)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = number };
+
+	ok("dat_ep_post_recv",
+	   dat_ep_post_recv(pair->to, 1, &pair->target, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static __attribute__((noinline)) void step_post_send(struct pair *pair, uint64_t number)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = number };
+
+	ok("dat_ep_post_send",
+	   dat_ep_post_send(pair->from, 1, &pair->source, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+static __attribute__((noinline)) void step_take_recv(DAT_EVENT *event)
+{
+	next(recv_evd, event);
+	if (event->event_data.dto_completion_event_data.transfered_length != BENCH_BYTES)
+		bench_die("a Receive", event->event_data.dto_completion_event_data.status);
+}
+
+static __attribute__((noinline)) void step_take_send(DAT_EVENT *event)
+{
+	next(send_evd, event);
+	if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		bench_die("a Send", event->event_data.dto_completion_event_data.status);
+}
+
+static void run_steps(long rounds)
+{
+	DAT_EVENT event;
+
+	for (long n = 0; n < rounds; n++) {
+		step_post_recv(pair_list, (uint64_t)n);
+		step_post_send(pair_list, (uint64_t)n);
+		step_take_recv(&event);
+		step_take_send(&event);
+	}
+}
+
+const struct bench_side bench_steps = { "steps", library_set_up, run_steps, library_tear_down };
 const struct bench_side bench_library = { "library", library_set_up, library_run,
 					  library_tear_down };
 

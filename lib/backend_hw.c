@@ -31,7 +31,7 @@ static void module_unlock(void)
 
 bool backend_hw_start(void)
 {
-	static const struct nic_host host = {
+	static struct nic_host host = {
 		.size = sizeof(host),
 		.ops_size = sizeof(struct nic_ops),
 		.lock = module_lock,
@@ -43,6 +43,7 @@ bool backend_hw_start(void)
 	bool good;
 
 	pthread_mutex_lock(&load);
+	host.quick_size = quick_hw_size;
 	kind = backend_hw.kind ? backend_hw.kind : module_load("DAT_PROVIDER=hw", &host);
 	if (kind && !backend_hw.kind) {
 		backend_init(&backend_hw, kind);

@@ -8,6 +8,7 @@
 #include "ep.h"
 #include "fault_door.h"
 #include "pz.h"
+#include "quick_hw.h"
 #include "srq.h"
 
 #define BAD_EP DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
@@ -215,6 +216,7 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP));
 	if (err)
 		goto fini_obj;
+	quick_hw_label(ep);
 	if (ep->pz)
 		ep->pz->users++;
 	ep_attach(ep->recv_evd, ep->attr.recv_completion_flags);

@@ -8,6 +8,7 @@
 #include "api.h"
 #include "ep.h"
 #include "pz.h"
+#include "quick_hw.h"
 
 /* Attributes that are plain values, and how long each may be changed. */
 static const struct field {
@@ -146,6 +147,7 @@ static DAT_RETURN apply(struct ep *ep, const struct ep *to)
 	ep->connect_evd = to->connect_evd;
 	ep->attr = to->attr;
 	ep->default_reads = to->default_reads;
+	quick_hw_label(ep);
 	return DAT_SUCCESS;
 }
 

@@ -125,16 +125,16 @@ DAT_RETURN lmr_translate(struct adapter *adapter, struct lmr_need need, DAT_COUN
 
 void lmr_window_close(struct lmr_window *window)
 {
-	if (window->end > 0)
+	if (window->size > 0)
 		LIST_REMOVE(window, link);
-	window->end = 0;
+	window->end = window->size = 0;
 }
 
 COLD bool lmr_window_move(struct lmr_window *window, const struct adapter *adapter,
 			  const struct lmr_need *need, DAT_VLEN max, const DAT_LMR_TRIPLET *t)
 {
 	struct lmr *lmr = lmr_find(adapter, t->lmr_context);
-	uint64_t end;
+	uint64_t addr, end;
 
 	if (t->segment_length == 0 || t->segment_length > max ||
 	    check_segment(lmr, *need, t) != DAT_SUCCESS)
@@ -142,14 +142,15 @@ COLD bool lmr_window_move(struct lmr_window *window, const struct adapter *adapt
 	lmr_window_close(window);
 	window->context = lmr->context;
 	window->lkey = lmr->lkey;
-	window->addr = (uintptr_t)lmr->address;
-	end = window->addr + lmr->length;
+	addr = (uintptr_t)lmr->address;
+	end = addr + lmr->length;
 	/* No segment within it is longer than max; of a larger LMR it is a piece. */
 	if (lmr->length > max) {
-		window->addr = t->virtual_address;
-		end = end - window->addr < max ? end : window->addr + max;
+		addr = t->virtual_address;
+		end = end - addr < max ? end : addr + max;
 	}
 	window->end = end;
+	window->size = end - addr;
 	LIST_INSERT_HEAD(&lmr->windows, window, link);
 	return true;
 }

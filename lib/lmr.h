@@ -93,7 +93,7 @@ static inline bool lmr_covers(const struct lmr *lmr, const DAT_LMR_TRIPLET *t)
  */
 struct lmr_window {
 	LIST_ENTRY(lmr_window) link; /* in the LMR's, if it is open */
-	uint64_t addr, end;          /* end 0: closed */
+	uint64_t end, size;          /* size 0: closed */
 	DAT_LMR_CONTEXT context;
 	uint32_t lkey;
 };
@@ -109,11 +109,10 @@ bool lmr_window_move(struct lmr_window *window, const struct adapter *adapter,
 /* The usual segment: where the last one was, and not empty. */
 static inline bool lmr_window_covers(const struct lmr_window *window, const DAT_LMR_TRIPLET *t)
 {
-	uint64_t left;
+	uint64_t left = window->end - t->virtual_address;
 
-	/* The last: 0 wraps, so that one comparison sees both ends. */
-	return t->lmr_context == window->context && t->virtual_address >= window->addr &&
-	       !__builtin_sub_overflow(window->end, t->virtual_address, &left) &&
+	/* Before the window, and behind it, that is more than all of it; and a length of 0 wraps. */
+	return t->lmr_context == window->context && left <= window->size &&
 	       t->segment_length - 1 < left;
 }
 

@@ -506,6 +506,5 @@ extern const struct nic_ops nic_unsupported;
 
 #include "nic_backend.h"
 #include "nic_fault.h"
-#include "nic_quick.h"
 
 #endif /* LIB_NIC_H */

@@ -155,8 +155,9 @@ extern const struct nic_backend emu_backend; /* linked in; the passthrough is lo
 #define NIC_MODULE_ENTRY "dat_nic_backend_1"
 
 struct nic_host {
-	size_t size;     /* of this */
-	size_t ops_size; /* of struct nic_ops, as libdat knows it */
+	size_t size;       /* of this */
+	size_t ops_size;   /* of struct nic_ops, as libdat knows it */
+	size_t quick_size; /* of struct nic_quick_qp; 0: libdat knows none of the quick ways */
 	/* The lock of the backend instance, for threads of the module's own. */
 	void (*lock)(void);
 	void (*unlock)(void);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The calls of every message on real hardware, where what they cost is added to what verbs cost: without the lock
- * and by one call of the backend each. What is not as usual goes the general way (dto.c, evd.c), from its beginning.
+ * The calls of every message on real hardware, where what they cost is added to what verbs cost: without the lock,
+ * and straight to verbs (nic_quick.h). What is not as usual goes the general way (dto.c, evd.c), from its beginning.
  *
  * They do not pass backend_leave. No agent can be due meanwhile: while there is one, these are not in the table.
  */
+#include "config.h"
+
+#include <string.h>
+
 #include "api.h"
 #include "backend_hw.h"
 #include "dto.h"
@@ -12,10 +16,15 @@
 #include "evd_event.h"
 #include "quick_hw.h"
 
+#ifdef HAVE_VERBS
+#include "nic_quick.h"
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* The one backend of this kind; its address is known here, so nothing is loaded to find it. */
 #define BIAS (&backend_hw.bias)
+
+const size_t quick_hw_size = sizeof(struct nic_quick_qp);
 
 void quick_hw_choose(struct backend *b, bool careful)
 {
@@ -24,6 +33,41 @@ void quick_hw_choose(struct backend *b, bool careful)
 	b->provider.ep_post_recv_func = careful ? dat__ep_post_recv_careful : dat__ep_post_recv_hw;
 	b->provider.srq_post_recv_func = careful ? dat__srq_post_recv : dat__srq_post_recv_hw;
 }
+
+/* ---- labels ---- */
+
+#define DTO_OFFSET(field) offsetof(DAT_EVENT, event_data.dto_completion_event_data.field)
+
+/* An event begins with what is the same for all of a queue, and its cookie comes next: so it lies in a slot. */
+_Static_assert(DTO_OFFSET(user_cookie) == offsetof(struct nic_slot, wr_id) &&
+		       offsetof(struct nic_slot, label) == 0,
+	       "the label and the cookie are copied in one");
+
+static void label(struct nic_slots *slots, const struct ep *ep, const struct evd *evd)
+{
+	DAT_EVENT event;
+
+	if (!evd)
+		return;
+	memset(&event, 0, sizeof(event));
+	event.event_number = DAT_DTO_COMPLETION_EVENT;
+	event.evd_handle = evd->obj.handle;
+	event.event_data.dto_completion_event_data.ep_handle = ep->obj.handle;
+	for (uint32_t i = 0; i <= slots->mask; i++)
+		memcpy(slots->slot[i].label, &event, sizeof(slots->slot[i].label));
+}
+
+void quick_hw_label(const struct ep *ep)
+{
+	struct nic_quick_qp *qp = nic_quick_qp(ep->nic);
+
+	if (!obj_backend(&ep->obj)->module)
+		return;
+	label(&qp->sq, ep, ep->request_evd);
+	label(&qp->rq, ep, ep->recv_evd);
+}
+
+/* ---- all calls ---- */
 
 /* Inside, the object if the call is a quick one on it, else NULL. */
 static inline struct obj *find(DAT_HANDLE handle, enum obj_quick call)
@@ -39,19 +83,56 @@ static inline DAT_RETURN leave(DAT_RETURN ret)
 	return ret;
 }
 
-static COLD DAT_RETURN leave_refused(int err)
-{
-	return leave(dto_no_room(err));
-}
-
 /* ---- Send ---- */
 
-static inline DAT_RETURN send_one(struct ep *ep, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+static COLD DAT_RETURN send_refused(struct nic_quick_qp *qp, int err)
 {
-	int err = nic_send_one(ep->nic, (uint32_t)iov->segment_length, iov->virtual_address,
-			       cookie.as_64, ep->send_window.lkey);
+	err = qp->send_refused(&qp->qp, err);
+	return leave(err ? dto_no_room(err) : DAT_SUCCESS);
+}
 
-	return LIKELY(!err) ? leave(DAT_SUCCESS) : leave_refused(err);
+static HOT DAT_RETURN send_filled(struct nic_quick_qp *qp)
+{
+	int err = ibv_post_send(qp->verbs, &qp->send_wr, &qp->bad_send);
+
+	if (!LIKELY(!err))
+		return send_refused(qp, err);
+	qp->sq.put++;
+	return leave((DAT_RETURN)err);
+}
+
+/* More than it may carry itself. */
+static __attribute__((noinline)) DAT_RETURN send_long(struct nic_quick_qp *qp)
+{
+	DAT_RETURN ret;
+
+	qp->send_wr.send_flags = IBV_SEND_SIGNALED;
+	ret = send_filled(qp);
+	qp->send_wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+	return ret;
+}
+
+/* Where there is room. The key is that of the window. */
+static inline DAT_RETURN send_one(struct nic_quick_qp *qp, const DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie)
+{
+	struct nic_slot *slot = nic_slots_next(&qp->sq);
+	uint32_t length = (uint32_t)iov->segment_length;
+
+	nic_slot_fill(slot, cookie.as_64, NIC_OP_SEND, 0, NIC_SLOT_REQUEST);
+	slot->length = length;
+	qp->send_sge.addr = iov->virtual_address;
+	qp->send_sge.length = length;
+	qp->send_wr.wr_id = (uintptr_t)slot;
+	return LIKELY(length <= qp->max_inline) ? send_filled(qp) : send_long(qp);
+}
+
+static bool send_window_moves(struct ep *ep, const DAT_LMR_TRIPLET *iov)
+{
+	if (!dto_move_send_window(ep, iov))
+		return false;
+	nic_quick_qp(ep->nic)->send_sge.lkey = ep->send_window.lkey;
+	return true;
 }
 
 /* From another LMR than the last one; or anything else, not inside too: the gate is closed. */
@@ -60,8 +141,9 @@ static COLD DAT_RETURN send_other(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_
 {
 	struct ep *ep = bias_enter(BIAS) ? obj_as(struct ep, find(handle, OBJ_QUICK_SEND)) : NULL;
 
-	if (ep && dto_is_usual(segments, iov, flags) && dto_move_send_window(ep, iov))
-		return send_one(ep, iov, cookie);
+	if (ep && dto_is_usual(segments, iov, flags) &&
+	    !nic_slots_full(&nic_quick_qp(ep->nic)->sq) && send_window_moves(ep, iov))
+		return send_one(nic_quick_qp(ep->nic), iov, cookie);
 	bias_leave();
 	return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
 }
@@ -69,6 +151,7 @@ static COLD DAT_RETURN send_other(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_
 DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 				DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
+	struct nic_quick_qp *qp;
 	struct ep *ep;
 
 	if (!LIKELY(bias_enter(BIAS)))
@@ -77,25 +160,51 @@ DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LM
 	if (!LIKELY(ep && dto_is_usual(segments, iov, flags) &&
 		    lmr_window_covers(&ep->send_window, iov)))
 		return send_other(handle, segments, iov, cookie, flags);
-	return send_one(ep, iov, cookie);
+	qp = nic_quick_qp(ep->nic);
+	if (!LIKELY(!nic_slots_full(&qp->sq)))
+		return send_other(handle, segments, iov, cookie, flags);
+	return send_one(qp, iov, cookie);
 }
 
 /* ---- Receive ---- */
 
-static COLD DAT_RETURN recv_refused(struct ep *ep, int err)
+static COLD DAT_RETURN recv_refused(struct nic_quick_qp *qp, int err)
 {
+	struct ep *ep = qp->qp.ctx;
+
+	err = qp->recv_refused(&qp->qp, err);
+	if (!err)
+		return leave(DAT_SUCCESS);
 	ep->recv_outstanding--;
-	return leave_refused(err);
+	return leave(dto_no_room(err));
 }
 
 static inline DAT_RETURN recv_one(struct ep *ep, const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
 {
+	struct nic_quick_qp *qp = nic_quick_qp(ep->nic);
+	struct nic_slot *slot = nic_slots_next(&qp->rq);
 	int err;
 
-	ep->recv_outstanding++; /* before the post: a flush may reap it inside */
-	err = nic_recv_one(ep->nic, (uint32_t)iov->segment_length, iov->virtual_address,
-			   cookie.as_64, ep->recv_window.lkey);
-	return LIKELY(!err) ? leave(DAT_SUCCESS) : recv_refused(ep, err);
+	/* Counted before the post, as a flush may reap it inside; and in memory, for there are too few registers. */
+	__asm__("" : "+m"(ep->recv_outstanding));
+	ep->recv_outstanding++;
+	nic_slot_fill(slot, cookie.as_64, NIC_OP_RECV, 0, NIC_SLOT_RECV);
+	qp->recv_sge.addr = iov->virtual_address;
+	qp->recv_sge.length = (uint32_t)iov->segment_length;
+	qp->recv_wr.wr_id = (uintptr_t)slot;
+	err = ibv_post_recv(qp->verbs, &qp->recv_wr, &qp->bad_recv);
+	if (!LIKELY(!err))
+		return recv_refused(qp, err);
+	qp->rq.put++;
+	return leave((DAT_RETURN)err);
+}
+
+static bool recv_window_moves(struct ep *ep, const DAT_LMR_TRIPLET *iov)
+{
+	if (!dto_move_recv_window(ep, iov))
+		return false;
+	nic_quick_qp(ep->nic)->recv_sge.lkey = ep->recv_window.lkey;
+	return true;
 }
 
 /* As send_other. */
@@ -105,7 +214,7 @@ static COLD DAT_RETURN recv_other(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_
 	struct ep *ep = bias_enter(BIAS) ? obj_as(struct ep, find(handle, OBJ_QUICK_RECV)) : NULL;
 
 	if (ep && dto_is_usual(segments, iov, flags) && dto_has_recv_room(ep) &&
-	    dto_move_recv_window(ep, iov))
+	    recv_window_moves(ep, iov))
 		return recv_one(ep, iov, cookie);
 	bias_leave();
 	return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
@@ -137,8 +246,9 @@ static inline DAT_RETURN srq_recv_one(struct srq *srq, const DAT_LMR_TRIPLET *io
 	int err;
 
 	srq->outstanding++;
-	err = nic_srq_recv_one(srq->nic, (uint32_t)iov->segment_length, iov->virtual_address,
-			       cookie.as_64, srq->window.lkey);
+	err = nic_quick_srq(srq->nic)->recv_one(srq->nic, (uint32_t)iov->segment_length,
+						iov->virtual_address, cookie.as_64,
+						srq->window.lkey);
 	return LIKELY(!err) ? leave(DAT_SUCCESS) : srq_refused(srq, err);
 }
 
@@ -176,34 +286,102 @@ DAT_RETURN dat__srq_post_recv_hw(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_
 
 /* ---- dequeue ---- */
 
-static inline void hand_over(DAT_EVD_HANDLE evd, const struct nic_wc *wc, DAT_EVENT *event)
-{
-	if (wc->opcode == NIC_OP_RECV)
-		ep_reaped(wc->qp);
-	evd_completion(evd, wc, event);
-	if (!LIKELY(wc->opcode != NIC_OP_BIND))
-		evd_become_bind(event);
-}
-
-static COLD DAT_RETURN dequeue_other(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+/* The gate is closed, or it is no quick call. */
+static COLD DAT_RETURN dequeue_careful(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	bias_leave();
 	return dat__evd_dequeue_careful(handle, event);
 }
 
-DAT_RETURN dat__evd_dequeue_hw(DAT_EVD_HANDLE handle, DAT_EVENT *event)
-{
-	const struct nic_wc *wc;
-	struct evd *evd;
+/* What a dequeue is about. It lies in memory beside what verbs fills in, rather than in registers that have to be saved. */
+struct polled {
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT *event;
+	struct ibv_wc wc;
+};
 
-	if (!LIKELY(bias_enter(BIAS)))
-		return dequeue_other(handle, event);
-	evd = obj_as(struct evd, find(handle, OBJ_QUICK_DEQUEUE));
-	if (!LIKELY(evd && event))
-		return dequeue_other(handle, event);
-	wc = nic_cq_next(evd->cq);
-	if (!LIKELY(wc))
+/* n: what verbs said of how many there are. */
+static __attribute__((noinline)) DAT_RETURN dequeue_other(const struct polled *polled, int n)
+{
+	const struct evd *evd =
+		obj_as(const struct evd, ((const struct slot *)polled->evd)->object);
+	struct nic_quick_cq *cq = nic_quick_cq(evd->cq);
+	const struct nic_wc *wc;
+
+	if (n == 0)
 		return leave(DAT_QUEUE_EMPTY);
-	hand_over(handle, wc, event);
+	wc = cq->other(&cq->cq, n == 1 ? &polled->wc : NULL);
+	if (!wc)
+		return leave(DAT_QUEUE_EMPTY);
+	if (wc->opcode == NIC_OP_RECV)
+		ep_reaped(wc->qp);
+	evd_completion(polled->evd, wc, polled->event);
+	if (wc->opcode == NIC_OP_BIND)
+		evd_become_bind(polled->event);
 	return leave(DAT_SUCCESS);
 }
+
+static HOT DAT_RETURN hand_over(const struct nic_slot *slot, uint32_t length, DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	memcpy(event, slot, DTO_OFFSET(user_cookie) + sizeof(slot->wr_id));
+	dto->status = DAT_DTO_SUCCESS;
+	dto->transfered_length = length;
+	return leave(DAT_SUCCESS);
+}
+
+DAT_RETURN dat__evd_dequeue_hw(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct polled polled;
+	struct nic_quick_qp *qp;
+	struct nic_slot *slot;
+	struct evd *evd;
+	int n;
+
+	if (!LIKELY(bias_enter(BIAS)))
+		return dequeue_careful(handle, event);
+	evd = obj_as(struct evd, find(handle, OBJ_QUICK_DEQUEUE));
+	if (!LIKELY(evd && event))
+		return dequeue_careful(handle, event);
+	polled.evd = handle;
+	polled.event = event;
+	n = ibv_poll_cq(nic_quick_cq(evd->cq)->verbs, 1, &polled.wc);
+	if (!LIKELY(n == 1 && polled.wc.status == IBV_WC_SUCCESS))
+		goto other;
+	slot = (struct nic_slot *)(uintptr_t)polled.wc.wr_id;
+	qp = nic_quick_qp(slot->qp);
+	/* Taken and reaped in one, so neither is counted. */
+	if (slot->kind == NIC_SLOT_RECV) {
+		qp->rq.end++;
+		((struct ep *)qp->qp.ctx)->recv_outstanding--;
+		return hand_over(slot, polled.wc.byte_len, polled.event);
+	}
+	if (!LIKELY(slot->kind == NIC_SLOT_REQUEST))
+		goto other;
+	qp->sq.end++;
+	return hand_over(slot, slot->length, polled.event);
+
+other:
+	return dequeue_other(&polled, n);
+}
+
+#else /* Built without verbs: whatever module comes, calls go the general way. */
+
+const size_t quick_hw_size = 0;
+
+void quick_hw_choose(struct backend *b, bool careful)
+{
+	(void)careful;
+	b->provider.evd_dequeue_func = dat__evd_dequeue_careful;
+	b->provider.ep_post_send_func = dat__ep_post_send_careful;
+	b->provider.ep_post_recv_func = dat__ep_post_recv_careful;
+	b->provider.srq_post_recv_func = dat__srq_post_recv;
+}
+
+void quick_hw_label(const struct ep *ep)
+{
+	(void)ep;
+}
+
+#endif

@@ -5,7 +5,13 @@
 
 #include "backend.h"
 
+struct ep;
+
 /* With the lock held, or before the first use: they are the quick ones, or those that take the lock always. */
 void quick_hw_choose(struct backend *b, bool careful);
+/* The queues of an EP are new, or it has other EVDs. */
+void quick_hw_label(const struct ep *ep);
+/* Of what the two have to agree on (nic_quick.h); 0: built without them. */
+extern const size_t quick_hw_size;
 
 #endif /* LIB_QUICK_HW_H */

@@ -68,26 +68,24 @@ static HW_COLD void look_at_marks(struct hw_qp *qp, struct nic_wc *wc)
 	}
 }
 
-static void free_srq_slot(struct hw_srq *srq, struct hw_slot *slot)
+static void free_srq_slot(struct hw_srq *srq, struct nic_slot *slot)
 {
-	struct hw_srq_slot *free = (struct hw_srq_slot *)slot;
-
 	srq->posted--;
-	free->next = srq->free;
-	srq->free = free;
+	slot->next = srq->free;
+	srq->free = slot;
 }
 
-static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, struct nic_wc *wc,
+static bool complete_recv(struct nic_slot *slot, const struct ibv_wc *verbs, struct nic_wc *wc,
 			  struct hw_cq *cq)
 {
 	struct hw_srq *srq = NULL;
 	struct hw_qp *qp;
 
-	if (slot->wc.own != HW_USUAL_SRQ) {
-		qp = hw_qp(slot->wc.qp);
-		qp->rq.end++;
+	if (slot->kind != NIC_SLOT_SRQ) {
+		qp = hw_qp(slot->qp);
+		qp->quick.rq.end++;
 	} else {
-		srq = slot->srq;
+		srq = slot->own;
 		free_srq_slot(srq, slot);
 		qp = hw_qp_by_number(hw_nic(cq->base.nic), verbs->qp_num);
 		/* Of a QP that is gone: its completions were thrown away with it. */
@@ -97,7 +95,7 @@ static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, stru
 	wc->qp = &qp->base;
 	if (HW_UNLIKELY(qp->state == HW_QP_CONNECTING && wc->status == NIC_WC_SUCCESS))
 		hw_heard(qp);
-	wc->flags = (uint8_t)(slot->wc.flags | (cq->base.picks ? 0 : NIC_WR_SOLICITED));
+	wc->flags = (uint8_t)(slot->flags | (cq->base.picks ? 0 : NIC_WR_SOLICITED));
 	wc->length = wc->status == NIC_WC_SUCCESS ? verbs->byte_len : 0;
 	if (wc->status != NIC_WC_FLUSHED || srq)
 		qp->taken++;
@@ -109,27 +107,27 @@ static bool complete_recv(struct hw_slot *slot, const struct ibv_wc *verbs, stru
 }
 
 /* False: it succeeds unseen. */
-static bool complete_request(struct hw_slot *slot, struct nic_wc *wc)
+static bool complete_request(struct nic_slot *slot, struct nic_wc *wc)
 {
-	struct hw_qp *qp = hw_qp(slot->wc.qp);
+	struct hw_qp *qp = hw_qp(slot->qp);
 	bool success = wc->status == NIC_WC_SUCCESS;
 
-	qp->sq.end++;
+	qp->quick.sq.end++;
 	wc->qp = &qp->base;
-	wc->flags = slot->wc.flags & NIC_WR_QUIET;
-	wc->length = success || slot->wc.opcode == NIC_OP_BIND ? slot->wc.length : 0;
-	if (HW_UNLIKELY(slot->wc.opcode == NIC_OP_BIND))
+	wc->flags = slot->flags & NIC_WR_QUIET;
+	wc->length = success || slot->opcode == NIC_OP_BIND ? slot->length : 0;
+	if (HW_UNLIKELY(slot->opcode == NIC_OP_BIND))
 		hw_bind_done(slot, success);
-	return !success || !(slot->wc.flags & NIC_WR_SUPPRESS);
+	return !success || !(slot->flags & NIC_WR_SUPPRESS);
 }
 
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc)
 {
-	struct hw_slot *slot = (struct hw_slot *)(uintptr_t)verbs->wr_id;
+	struct nic_slot *slot = (struct nic_slot *)(uintptr_t)verbs->wr_id;
 
-	wc->wr_id = slot->wc.wr_id;
+	wc->wr_id = slot->wr_id;
 	wc->status = status_of(verbs);
-	wc->opcode = slot->wc.opcode;
+	wc->opcode = slot->opcode;
 	if (wc->opcode == NIC_OP_RECV) {
 		if (!complete_recv(slot, verbs, wc, cq))
 			return false;
@@ -144,45 +142,35 @@ bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc
 	return true;
 }
 
-/* Of an SRQ: of the QP that took it, if nobody watches how many are left. Or unusual. */
-static __attribute__((noinline)) const struct nic_wc *next_other(struct hw_cq *cq)
+/* Of an SRQ: of the QP that took it, if nobody watches how many are left. */
+static const struct nic_wc *next_of_srq(struct hw_cq *cq, const struct ibv_wc *polled)
 {
-	struct hw_slot *slot = (struct hw_slot *)(uintptr_t)cq->polled.wr_id;
+	struct nic_slot *slot = (struct nic_slot *)(uintptr_t)polled->wr_id;
+	struct hw_srq *srq = slot->own;
 	struct hw_qp *qp;
 
-	if (cq->polled.status != IBV_WC_SUCCESS || slot->wc.own != HW_USUAL_SRQ || slot->srq->limit)
-		return hw_cq_unusual(cq);
-	qp = hw_qp_by_number(hw_nic(cq->base.nic), cq->polled.qp_num);
+	if (srq->limit)
+		return hw_cq_unusual(cq, polled);
+	qp = hw_qp_by_number(hw_nic(cq->base.nic), polled->qp_num);
 	if (!qp || qp->state == HW_QP_CONNECTING)
-		return hw_cq_unusual(cq);
-	free_srq_slot(slot->srq, slot);
+		return hw_cq_unusual(cq, polled);
+	free_srq_slot(srq, slot);
 	qp->taken++;
-	slot->wc.qp = &qp->base;
-	slot->wc.length = cq->polled.byte_len;
-	return &slot->wc;
+	cq->unusual = (struct nic_wc){ .wr_id = slot->wr_id,
+				       .qp = &qp->base,
+				       .length = polled->byte_len,
+				       .opcode = NIC_OP_RECV };
+	return &cq->unusual;
 }
 
-/* Where nothing is unusual, this is all that hw_complete comes to. */
-const struct nic_wc *hw_cq_next(struct nic_cq *base)
+const struct nic_wc *hw_cq_other(struct nic_cq *base, const struct ibv_wc *polled)
 {
 	struct hw_cq *cq = hw_cq(base);
-	struct hw_slot *slot;
 
-	if (ibv_poll_cq(cq->verbs, 1, &cq->polled) != 1)
-		return NULL;
-	slot = (struct hw_slot *)(uintptr_t)cq->polled.wr_id;
-	if (HW_UNLIKELY(cq->polled.status != IBV_WC_SUCCESS))
-		return next_other(cq);
-	if (slot->wc.own == HW_USUAL_RECV) {
-		if (HW_UNLIKELY(hw_qp(slot->wc.qp)->state == HW_QP_CONNECTING))
-			return hw_cq_unusual(cq);
-		hw_qp(slot->wc.qp)->rq.end++;
-		hw_qp(slot->wc.qp)->taken++;
-		slot->wc.length = cq->polled.byte_len;
-		return &slot->wc;
-	}
-	if (HW_UNLIKELY(slot->wc.own != HW_USUAL_REQUEST))
-		return next_other(cq);
-	hw_qp(slot->wc.qp)->sq.end++;
-	return &slot->wc;
+	if (!polled)
+		return hw_cq_any(cq);
+	if (polled->status == IBV_WC_SUCCESS &&
+	    ((struct nic_slot *)(uintptr_t)polled->wr_id)->kind == NIC_SLOT_SRQ)
+		return next_of_srq(cq, polled);
+	return hw_cq_unusual(cq, polled);
 }

@@ -40,11 +40,9 @@ static bool indirect(const struct hw_cq *cq)
 	return cq->put != cq->get || hw_cq_ours(cq) || cq->armed || cq->filling;
 }
 
-static const struct nic_wc *next_any(struct nic_cq *base);
-
 void hw_cq_choose(struct hw_cq *cq)
 {
-	cq->quick.next = indirect(cq) ? next_any : hw_cq_next;
+	cq->quick.verbs = indirect(cq) ? &hw_refusing_cq : cq->verbs;
 }
 
 static bool stage(struct hw_cq *cq, const struct nic_wc *wc)
@@ -154,7 +152,7 @@ static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 		return err;
 	cq->base.nic = &n->base;
 	cq->depth = cq->limit = depth;
-	hw_cq_choose(cq);
+	cq->quick.other = hw_cq_other;
 	cq->mask = mask_of(depth);
 	cq->staged = malloc(((size_t)cq->mask + 1) * sizeof(*cq->staged));
 	if (!cq->staged)
@@ -168,6 +166,7 @@ static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 		err = hw_no_memory(hw_errno());
 		goto close_channel;
 	}
+	hw_cq_choose(cq);
 	*out = cq;
 	return 0;
 
@@ -354,18 +353,17 @@ static bool poll_one(struct hw_cq *cq, struct nic_wc *wc)
 	return true;
 }
 
-static HW_COLD const struct nic_wc *next_any(struct nic_cq *base)
+HW_COLD const struct nic_wc *hw_cq_any(struct hw_cq *cq)
 {
-	struct hw_cq *cq = hw_cq(base);
 	bool there = poll_one(cq, &cq->unusual);
 
 	hw_cq_choose(cq);
 	return there ? &cq->unusual : NULL;
 }
 
-HW_COLD const struct nic_wc *hw_cq_unusual(struct hw_cq *cq)
+HW_COLD const struct nic_wc *hw_cq_unusual(struct hw_cq *cq, const struct ibv_wc *polled)
 {
-	return complete(cq, &cq->polled, &cq->unusual) ? &cq->unusual : next_any(&cq->base);
+	return complete(cq, polled, &cq->unusual) ? &cq->unusual : hw_cq_any(cq);
 }
 
 int hw_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)

@@ -66,8 +66,8 @@ void hw_end(struct hw_qp *qp, enum nic_conn_end why)
 	hw_qp_set_state(qp, HW_QP_ENDING);
 	qp->why = why;
 	qp->ticks = 0;
-	qp->sq.posted = qp->sq.put;
-	qp->rq.posted = qp->verbs ? qp->rq.put : hw_slots_get(&qp->rq);
+	qp->quick.sq.posted = qp->quick.sq.put;
+	qp->quick.rq.posted = qp->verbs ? qp->quick.rq.put : hw_slots_get(&qp->quick.rq);
 	if (!listed)
 		look_after(qp);
 }
@@ -89,14 +89,14 @@ void hw_end_forget(struct hw_qp *qp)
 
 /* ---- on the way ---- */
 
-static bool has_posted(const struct hw_slots *s)
+static bool has_posted(const struct nic_slots *s)
 {
 	return (int32_t)(s->posted - hw_slots_get(s)) > 0;
 }
 
 static bool flushed(const struct hw_qp *qp)
 {
-	if (has_posted(&qp->sq) || has_posted(&qp->rq))
+	if (has_posted(&qp->quick.sq) || has_posted(&qp->quick.rq))
 		return false;
 	return !qp->init.srq || qp->last_wqe || qp->ticks >= TICKS_SRQ;
 }
@@ -119,7 +119,7 @@ static bool tick(struct hw_qp *qp)
 {
 	hw_qp_look(qp);
 	if (qp->state == HW_QP_DRAINING) {
-		if (hw_slots_used(&qp->sq) == 0)
+		if (hw_slots_used(&qp->quick.sq) == 0)
 			hw_end(qp, NIC_END_DISCONNECTED);
 		return false;
 	}
@@ -162,7 +162,7 @@ void hw_disconnect(struct nic_qp *base, bool abrupt)
 
 	if (qp->state == HW_QP_CONNECTED && !abrupt) {
 		hw_qp_look(qp);
-		if (qp->state == HW_QP_CONNECTED && hw_slots_used(&qp->sq) > 0) {
+		if (qp->state == HW_QP_CONNECTED && hw_slots_used(&qp->quick.sq) > 0) {
 			hw_qp_set_state(qp, HW_QP_DRAINING);
 			look_after(qp);
 			return;

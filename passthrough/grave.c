@@ -144,7 +144,7 @@ static void release_tomb(struct hw_grave *grave)
 {
 	struct tomb *tomb = nic_container_of(grave, struct tomb, grave);
 
-	free(tomb->qp.rq.slot);
+	free(tomb->qp.quick.rq.slot);
 	free(tomb);
 }
 
@@ -180,8 +180,8 @@ bool hw_bury_id(struct rdma_cm_id *id)
  */
 bool hw_bury_verbs(struct hw_qp *qp)
 {
-	size_t size = ((size_t)qp->rq.mask + 1) * sizeof(*qp->rq.slot);
-	struct hw_slot *slots = malloc(size);
+	size_t size = ((size_t)qp->quick.rq.mask + 1) * sizeof(*qp->quick.rq.slot);
+	struct nic_slot *slots = aligned_alloc(sizeof(*slots), size);
 	struct tomb *tomb = new_tomb();
 
 	if (!tomb || !slots) {
@@ -189,12 +189,12 @@ bool hw_bury_verbs(struct hw_qp *qp)
 		free(slots);
 		return false;
 	}
-	memcpy(slots, qp->rq.slot, size);
-	tomb->qp.rq = qp->rq;
-	qp->rq.slot = slots;
-	for (uint32_t i = 0; i <= qp->rq.mask; i++) {
-		tomb->qp.rq.slot[i].wc.qp = &tomb->qp.base;
-		tomb->qp.rq.slot[i].wc.own = HW_UNUSUAL;
+	memcpy(slots, qp->quick.rq.slot, size);
+	tomb->qp.quick.rq = qp->quick.rq;
+	qp->quick.rq.slot = slots;
+	for (uint32_t i = 0; i <= qp->quick.rq.mask; i++) {
+		tomb->qp.quick.rq.slot[i].qp = &tomb->qp.base;
+		tomb->qp.quick.rq.slot[i].kind = NIC_SLOT_UNUSUAL;
 	}
 	tomb->verbs = qp->verbs;
 	tomb->verbs->qp_context = &tomb->qp;

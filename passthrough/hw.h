@@ -36,6 +36,7 @@
 #pragma GCC diagnostic pop
 
 #include "nic.h"
+#include "nic_quick.h"
 
 #define HW_COLD        __attribute__((cold, noinline))
 #define HW_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -137,34 +138,6 @@ struct hw_mw {
 	bool dead;           /* freed meanwhile */
 };
 
-/*
- * A work request from the post to its completion: what lib will be told of it if it succeeds, written when it is
- * posted. So a completion of the usual kind is handed to lib as it lies here.
- */
-struct hw_slot {
-	struct nic_wc
-		wc; /* qp: none if of an SRQ; flags: of the request, all of them; own: enum hw_kind */
-	union {
-		struct hw_srq *srq;
-		struct hw_bind *bind;
-		uint32_t num_sge; /* of a Receive that is not an SRQ's */
-	};
-};
-_Static_assert(sizeof(struct hw_slot) == 32, "it is found by a shift");
-
-/* How much there is to look at when it succeeds. */
-enum hw_kind {
-	HW_UNUSUAL,
-	HW_USUAL_REQUEST,
-	HW_USUAL_RECV,
-	HW_USUAL_SRQ, /* always, of an SRQ's */
-};
-
-struct hw_srq_slot {
-	struct hw_slot slot;
-	struct hw_srq_slot *next; /* free, too */
-};
-
 /* A bind on its way. */
 struct hw_bind {
 	struct hw_mw *mw;
@@ -185,9 +158,8 @@ struct hw_cq {
 	};
 	struct hw_grave grave;
 	bool buried;
-	struct ibv_cq *verbs;
-	struct ibv_wc polled;
-	struct nic_wc unusual; /* what quick.next points to, unless that is a slot */
+	struct ibv_cq *verbs;  /* quick.verbs is it, or hw_refusing_cq */
+	struct nic_wc unusual; /* what quick.other points to */
 	struct ibv_comp_channel *channel;
 	struct nic_wc *staged; /* a ring */
 	uint32_t mask, put, get;
@@ -203,17 +175,9 @@ struct hw_cq {
 	ev_io watch;
 };
 
-struct hw_slots {
-	struct hw_slot *slot; /* a ring */
-	struct ibv_sge *sge;  /* receives only: `width` for each, to post them again */
-	uint32_t mask, width, most;
-	uint32_t put, end; /* free-running; full when they are equal */
-	uint32_t posted;   /* at the end of the connection: those before it are in verbs */
-};
-
 struct hw_srq_chunk {
 	LIST_ENTRY(hw_srq_chunk) link;
-	struct hw_srq_slot slots[];
+	struct nic_slot slots[];
 };
 
 struct hw_srq {
@@ -230,7 +194,7 @@ struct hw_srq {
 	uint32_t capacity; /* the device's and ours */
 	uint32_t posted;   /* not completed */
 	uint32_t limit;    /* armed; 0: not */
-	struct hw_srq_slot *free;
+	struct nic_slot *free;
 	LIST_HEAD(, hw_srq_chunk) chunks;
 	LIST_HEAD(, hw_qp) qps;
 };
@@ -249,17 +213,10 @@ struct hw_qp {
 		struct nic_qp base;
 		struct nic_quick_qp quick;
 	};
-	struct ibv_qp *verbs;   /* NULL: not yet, or not any more */
+	struct ibv_qp
+		*verbs; /* NULL: not yet, or not any more; quick.verbs is it, or hw_refusing_qp */
 	enum hw_qp_state state; /* changed by hw_qp_set_state */
-	uint32_t max_inline;
-	struct hw_slots sq, rq;
-	uint64_t taken; /* receives completed */
-	/* The usual requests, but for what is different each time. */
-	struct ibv_send_wr send_wr;
-	struct ibv_recv_wr recv_wr;
-	struct ibv_sge send_sge, recv_sge;
-	struct ibv_send_wr *bad_send; /* which it was is known */
-	struct ibv_recv_wr *bad_recv;
+	uint64_t taken; /* receives completed; but those that were polled and reaped in one, as `reaped` */
 	LIST_ENTRY(hw_qp) in_nic, in_bucket, in_srq;
 	struct nic_qp_init init;
 	uint32_t srq_room; /* what it counts for in its receive CQ, for all QPs of its SRQ there */
@@ -331,23 +288,18 @@ static inline struct hw_mr *hw_mr(struct nic_mr *mr)
 }
 
 /* The oldest that is not completed. */
-static inline uint32_t hw_slots_get(const struct hw_slots *s)
+static inline uint32_t hw_slots_get(const struct nic_slots *s)
 {
 	return s->end - s->most;
 }
 
-static inline uint32_t hw_slots_used(const struct hw_slots *s)
+static inline uint32_t hw_slots_used(const struct nic_slots *s)
 {
 	return s->put - hw_slots_get(s);
 }
 
-static inline bool hw_slots_full(const struct hw_slots *s)
-{
-	return s->put == s->end;
-}
-
 /* The oldest, taken off; NULL: none. */
-static inline struct hw_slot *hw_slots_take(struct hw_slots *s)
+static inline struct nic_slot *hw_slots_take(struct nic_slots *s)
 {
 	if (hw_slots_used(s) == 0)
 		return NULL;
@@ -415,8 +367,8 @@ uint32_t hw_mr_windows(struct nic_mr *mr);
 int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **mw);
 void hw_mw_free(struct nic_mw *mw);
 void hw_mw_query(struct nic_mw *mw, struct nic_mw_state *state);
-int hw_post_bind(struct hw_qp *qp, struct hw_slot *slot, const struct nic_send_wr *wr);
-void hw_bind_done(struct hw_slot *slot, bool success);
+int hw_post_bind(struct hw_qp *qp, struct nic_slot *slot, const struct nic_send_wr *wr);
+void hw_bind_done(struct nic_slot *slot, bool success);
 
 /* ---- cq.c ---- */
 int hw_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq);
@@ -429,7 +381,8 @@ void hw_cq_limit(struct nic_cq *cq, uint32_t n);
 /* After a change of what decides whether completions come straight from verbs. */
 void hw_cq_choose(struct hw_cq *cq);
 /* What was polled has to be looked at closer; it, or the next that lib is to see. */
-const struct nic_wc *hw_cq_unusual(struct hw_cq *cq);
+const struct nic_wc *hw_cq_unusual(struct hw_cq *cq, const struct ibv_wc *polled);
+const struct nic_wc *hw_cq_any(struct hw_cq *cq);
 /* Empty the verbs CQ into the queue; tell lib if it is armed and there was something. */
 void hw_cq_fill(struct hw_cq *cq);
 /* Tell lib, if it wants to be told. */
@@ -463,8 +416,8 @@ static inline bool hw_cq_ours(const struct hw_cq *cq)
  * see it.
  */
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc);
-/* The next completion straight from verbs, while that is enough: hw_cq_choose. */
-const struct nic_wc *hw_cq_next(struct nic_cq *cq);
+/* nic_quick_cq.other */
+const struct nic_wc *hw_cq_other(struct nic_cq *cq, const struct ibv_wc *polled);
 
 /* ---- srq.c ---- */
 int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
@@ -497,10 +450,15 @@ void hw_qp_set_state(struct hw_qp *qp, enum hw_qp_state state);
 /* ---- post.c ---- */
 int hw_post_send(struct nic_qp *qp, const struct nic_send_wr *wr);
 int hw_post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
-/* The state decides what quick posts are. */
+void hw_post_init(struct hw_qp *qp);
+/* The state decides whether there are quick posts. */
 void hw_post_choose(struct hw_qp *qp);
 /* What is left on its queues ends flushed. */
 void hw_flush_rest(struct hw_qp *qp);
+
+/* ---- refusing.c: what is posted to them, and polled from them, is an error ---- */
+extern struct ibv_qp hw_refusing_qp;
+extern struct ibv_cq hw_refusing_cq;
 
 /* ---- cm.c, listen.c, connect.c: connections ---- */
 void hw_cm_start(struct nic_world *w);

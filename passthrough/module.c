@@ -214,7 +214,8 @@ const struct nic_backend *dat_nic_backend_1(const struct nic_host *host);
 
 const struct nic_backend *dat_nic_backend_1(const struct nic_host *host)
 {
-	if (host->size != sizeof(*host) || host->ops_size != sizeof(struct nic_ops)) {
+	if (host->size != sizeof(*host) || host->ops_size != sizeof(struct nic_ops) ||
+	    (host->quick_size && host->quick_size != sizeof(struct nic_quick_qp))) {
 		host->say(
 			"DAT_PROVIDER=hw: the passthrough is of another libdat than this one: install the "
 			"two together");

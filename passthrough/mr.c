@@ -184,7 +184,7 @@ static int bind_access(uint32_t access)
 	return flags;
 }
 
-int hw_post_bind(struct hw_qp *qp, struct hw_slot *slot, const struct nic_send_wr *wr)
+int hw_post_bind(struct hw_qp *qp, struct nic_slot *slot, const struct nic_send_wr *wr)
 {
 	struct hw_mw *mw = nic_container_of(wr->mw, struct hw_mw, base);
 	bool unbind = wr->bind_length == 0;
@@ -218,13 +218,13 @@ int hw_post_bind(struct hw_qp *qp, struct hw_slot *slot, const struct nic_send_w
 						     .length = wr->bind_length,
 						     .access = wr->bind_access,
 						     .rkey = mw->base.rkey };
-	slot->bind = keep;
+	slot->own = keep;
 	return 0;
 }
 
-void hw_bind_done(struct hw_slot *slot, bool success)
+void hw_bind_done(struct nic_slot *slot, bool success)
 {
-	struct hw_bind *bind = slot->bind;
+	struct hw_bind *bind = slot->own;
 	struct hw_mw *mw;
 
 	/* None: it never was in verbs. */
@@ -237,5 +237,5 @@ void hw_bind_done(struct hw_slot *slot, bool success)
 	if (mw->dead && mw->queued == 0)
 		free(mw);
 	free(bind);
-	slot->bind = NULL;
+	slot->own = NULL;
 }

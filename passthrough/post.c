@@ -22,7 +22,7 @@ static inline unsigned int send_flags(const struct hw_qp *qp, const struct nic_s
 		if (wr->flags & NIC_WR_FENCE)
 			flags |= IBV_SEND_FENCE;
 	}
-	if (wr->length <= qp->max_inline && wr->opcode != NIC_OP_READ)
+	if (wr->length <= qp->quick.max_inline && wr->opcode != NIC_OP_READ)
 		flags |= IBV_SEND_INLINE;
 	return flags;
 }
@@ -48,16 +48,16 @@ static int fit_segments(const struct nic_send_wr *wr, struct ibv_sge *sge)
 
 /* ---- what is flushed without ever having been in verbs ---- */
 
-static void flush_slot(struct hw_qp *qp, struct hw_slot *slot, struct nic_cq *cq)
+static void flush_slot(struct hw_qp *qp, struct nic_slot *slot, struct nic_cq *cq)
 {
-	struct nic_wc wc = { .wr_id = slot->wc.wr_id,
+	struct nic_wc wc = { .wr_id = slot->wr_id,
 			     .qp = &qp->base,
-			     .opcode = slot->wc.opcode,
+			     .opcode = slot->opcode,
 			     .status = NIC_WC_FLUSHED,
-			     .flags = slot->wc.flags & NIC_WR_QUIET };
+			     .flags = slot->flags & NIC_WR_QUIET };
 
 	if (wc.opcode == NIC_OP_BIND) {
-		wc.length = slot->wc.length;
+		wc.length = slot->length;
 		hw_bind_done(slot, false);
 	}
 	if (cq)
@@ -68,48 +68,33 @@ static void flush_slot(struct hw_qp *qp, struct hw_slot *slot, struct nic_cq *cq
 
 void hw_flush_rest(struct hw_qp *qp)
 {
-	struct hw_slot *slot;
+	struct nic_slot *slot;
 
-	while ((slot = hw_slots_take(&qp->rq)) != NULL)
+	while ((slot = hw_slots_take(&qp->quick.rq)) != NULL)
 		flush_slot(qp, slot, qp->init.recv_cq);
-	while ((slot = hw_slots_take(&qp->sq)) != NULL)
+	while ((slot = hw_slots_take(&qp->quick.sq)) != NULL)
 		flush_slot(qp, slot, qp->init.send_cq);
 }
 
 /* ---- sending ---- */
 
-static inline struct hw_slot *next_slot(struct hw_slots *s)
-{
-	return &s->slot[s->put & s->mask];
-}
-
-static inline void fill_slot(struct hw_slot *slot, uint64_t wr_id, enum nic_opcode opcode,
-			     uint8_t flags, enum hw_kind kind)
-{
-	slot->wc.wr_id = wr_id;
-	slot->wc.opcode = (uint8_t)opcode;
-	slot->wc.status = NIC_WC_SUCCESS;
-	slot->wc.flags = flags;
-	slot->wc.own = (uint8_t)kind;
-}
-
-static inline void fill_send(struct hw_slot *slot, const struct nic_send_wr *wr)
+static inline void fill_send(struct nic_slot *slot, const struct nic_send_wr *wr)
 {
 	bool usual = wr->opcode != NIC_OP_BIND && !(wr->flags & NIC_WR_SUPPRESS);
 
-	fill_slot(slot, wr->wr_id, (enum nic_opcode)wr->opcode, wr->flags,
-		  usual ? HW_USUAL_REQUEST : HW_UNUSUAL);
-	slot->wc.length = wr->length;
+	nic_slot_fill(slot, wr->wr_id, (enum nic_opcode)wr->opcode, wr->flags,
+		      usual ? NIC_SLOT_REQUEST : NIC_SLOT_UNUSUAL);
+	slot->length = wr->length;
 }
 
 /* The connection is over: the request is accepted, and flushed with the others. */
 static int accept_dead(struct hw_qp *qp, const struct nic_send_wr *wr)
 {
-	struct hw_slot *slot = next_slot(&qp->sq);
+	struct nic_slot *slot = nic_slots_next(&qp->quick.sq);
 
 	fill_send(slot, wr);
-	slot->bind = NULL;
-	qp->sq.put++;
+	slot->own = NULL;
+	qp->quick.sq.put++;
 	if (qp->state == HW_QP_ENDED)
 		hw_flush_rest(qp);
 	return 0;
@@ -129,24 +114,24 @@ static HW_COLD int refused(struct hw_qp *qp, const struct nic_send_wr *wr, int e
 
 static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 {
-	struct hw_slot *slot;
+	struct nic_slot *slot;
 	int err;
 
 	/* Requests that complete unseen leave the queue only when somebody looks. */
-	if (hw_slots_full(&qp->sq))
+	if (nic_slots_full(&qp->quick.sq))
 		hw_qp_look(qp);
-	if (hw_slots_full(&qp->sq))
+	if (nic_slots_full(&qp->quick.sq))
 		return -EAGAIN;
 	if (qp->state != HW_QP_CONNECTED)
 		return accept_dead(qp, wr);
 	if (wr->opcode != NIC_OP_BIND)
 		return 1;
-	slot = next_slot(&qp->sq);
+	slot = nic_slots_next(&qp->quick.sq);
 	fill_send(slot, wr);
 	err = hw_post_bind(qp, slot, wr);
 	if (err)
 		return err == -ENOMEM ? -EAGAIN : refused(qp, wr, -err);
-	qp->sq.put++;
+	qp->quick.sq.put++;
 	return 0;
 }
 
@@ -155,16 +140,16 @@ int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	struct hw_qp *qp = hw_qp(base);
 	struct ibv_sge sge[SEGMENTS_MAX];
 	struct ibv_send_wr verbs, *bad;
-	struct hw_slot *slot;
+	struct nic_slot *slot;
 	int err;
 
 	if (HW_UNLIKELY(qp->state != HW_QP_CONNECTED || wr->opcode == NIC_OP_BIND ||
-			hw_slots_full(&qp->sq))) {
+			nic_slots_full(&qp->quick.sq))) {
 		err = post_special(qp, wr);
 		if (err != 1)
 			return err;
 	}
-	slot = next_slot(&qp->sq);
+	slot = nic_slots_next(&qp->quick.sq);
 	fill_send(slot, wr);
 	verbs.wr_id = (uintptr_t)slot;
 	verbs.next = NULL;
@@ -183,7 +168,7 @@ int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	err = ibv_post_send(qp->verbs, &verbs, &bad);
 	if (HW_UNLIKELY(err))
 		return refused(qp, wr, err);
-	qp->sq.put++;
+	qp->quick.sq.put++;
 	return 0;
 }
 
@@ -192,7 +177,7 @@ int hw_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 /* Kept here until there is a verbs QP, or until it is flushed. */
 static HW_COLD int keep_recv(struct hw_qp *qp)
 {
-	qp->rq.put++;
+	qp->quick.rq.put++;
 	if (qp->state == HW_QP_ENDED)
 		hw_flush_rest(qp);
 	return 0;
@@ -214,23 +199,24 @@ static HW_COLD int recv_refused(struct hw_qp *qp, int err)
 int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 {
 	struct hw_qp *qp = hw_qp(base);
-	struct hw_slots *rq = &qp->rq;
+	struct nic_slots *rq = &qp->quick.rq;
 	struct ibv_recv_wr verbs, *bad;
-	struct hw_slot *slot;
+	struct nic_slot *slot;
 	uint16_t n = 0;
 	int err;
 
-	if (HW_UNLIKELY(hw_slots_full(rq)))
+	if (HW_UNLIKELY(nic_slots_full(rq)))
 		return -EAGAIN;
-	slot = next_slot(rq);
+	slot = nic_slots_next(rq);
 	verbs.sg_list = &rq->sge[(size_t)(rq->put & rq->mask) * rq->width];
 	for (uint16_t i = 0; i < wr->num_sge; i++)
 		if (wr->sge[i].length > 0)
 			verbs.sg_list[n++] = (struct ibv_sge){ .addr = wr->sge[i].addr,
 							       .length = wr->sge[i].length,
 							       .lkey = wr->sge[i].lkey };
-	fill_slot(slot, wr->wr_id, NIC_OP_RECV, (uint8_t)wr->flags, HW_USUAL_RECV);
-	slot->num_sge = n;
+	nic_slot_fill(slot, wr->wr_id, NIC_OP_RECV, (uint8_t)wr->flags,
+		      qp->state == HW_QP_CONNECTED ? NIC_SLOT_RECV : NIC_SLOT_UNUSUAL);
+	slot->num_sge = (uint8_t)n;
 	verbs.wr_id = (uintptr_t)slot;
 	verbs.next = NULL;
 	verbs.num_sge = n;
@@ -243,98 +229,57 @@ int hw_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 	return 0;
 }
 
-/* ---- the usual requests ---- */
+/* ---- the usual requests, which lib posts itself ---- */
 
-static HW_COLD int send_any(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
-			    uint32_t lkey)
+static HW_COLD int quick_send_refused(struct nic_qp *base, int err)
 {
-	struct nic_sge sge = { .addr = addr, .length = length, .lkey = lkey };
-	struct nic_send_wr wr = { .wr_id = wr_id,
+	struct hw_qp *qp = hw_qp(base);
+	struct nic_sge sge = { .addr = qp->quick.send_sge.addr,
+			       .length = qp->quick.send_sge.length,
+			       .lkey = qp->quick.send_sge.lkey };
+	struct nic_send_wr wr = { .wr_id = nic_slots_next(&qp->quick.sq)->wr_id,
 				  .sge = &sge,
 				  .num_sge = 1,
-				  .length = length,
+				  .length = sge.length,
 				  .opcode = NIC_OP_SEND };
 
-	return hw_post_send(qp, &wr);
-}
-
-static HW_COLD int send_one_refused(struct hw_qp *qp, int err)
-{
-	const struct hw_slot *slot = next_slot(&qp->sq);
-	struct nic_send_wr wr = { .wr_id = slot->wc.wr_id,
-				  .length = slot->wc.length,
-				  .opcode = NIC_OP_SEND };
-
+	/* Nobody has asked verbs yet. */
+	if (qp->quick.verbs == &hw_refusing_qp)
+		return hw_post_send(base, &wr);
 	return refused(qp, &wr, err);
 }
 
-static inline int post_send_wr(struct hw_qp *qp)
-{
-	int err = ibv_post_send(qp->verbs, &qp->send_wr, &qp->bad_send);
-
-	if (HW_UNLIKELY(err))
-		return send_one_refused(qp, err);
-	qp->sq.put++;
-	return err;
-}
-
-/* More than it may carry itself. */
-static __attribute__((noinline)) int post_long(struct hw_qp *qp)
-{
-	int err;
-
-	qp->send_wr.send_flags = IBV_SEND_SIGNALED;
-	err = post_send_wr(qp);
-	qp->send_wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-	return err;
-}
-
-static int send_one(struct nic_qp *base, uint32_t length, uint64_t addr, uint64_t wr_id,
-		    uint32_t lkey)
+static HW_COLD int quick_recv_refused(struct nic_qp *base, int err)
 {
 	struct hw_qp *qp = hw_qp(base);
-	struct hw_slot *slot = next_slot(&qp->sq);
+	struct nic_sge sge = { .addr = qp->quick.recv_sge.addr,
+			       .length = qp->quick.recv_sge.length,
+			       .lkey = qp->quick.recv_sge.lkey };
+	struct nic_recv_wr wr = { .wr_id = nic_slots_next(&qp->quick.rq)->wr_id,
+				  .sge = &sge,
+				  .num_sge = 1 };
 
-	if (HW_UNLIKELY(hw_slots_full(&qp->sq)))
-		return send_any(base, length, addr, wr_id, lkey);
-	fill_slot(slot, wr_id, NIC_OP_SEND, 0, HW_USUAL_REQUEST);
-	slot->wc.length = length;
-	qp->send_sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
-	qp->send_wr.wr_id = (uintptr_t)slot;
-	return length > qp->max_inline ? post_long(qp) : post_send_wr(qp);
+	if (qp->quick.verbs == &hw_refusing_qp)
+		return hw_post_recv(base, &wr);
+	return recv_refused(qp, err);
 }
 
-static HW_COLD int recv_any(struct nic_qp *qp, uint32_t length, uint64_t addr, uint64_t wr_id,
-			    uint32_t lkey)
-{
-	struct nic_sge sge = { .addr = addr, .length = length, .lkey = lkey };
-	struct nic_recv_wr wr = { .wr_id = wr_id, .sge = &sge, .num_sge = 1 };
-
-	return hw_post_recv(qp, &wr);
-}
-
-/* Of a connected QP: no need to keep the segment, it is never posted again. */
-static int recv_one(struct nic_qp *base, uint32_t length, uint64_t addr, uint64_t wr_id,
-		    uint32_t lkey)
-{
-	struct hw_qp *qp = hw_qp(base);
-	struct hw_slot *slot = next_slot(&qp->rq);
-	int err;
-
-	fill_slot(slot, wr_id, NIC_OP_RECV, 0, HW_USUAL_RECV);
-	qp->recv_sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
-	qp->recv_wr.wr_id = (uintptr_t)slot;
-	err = ibv_post_recv(qp->verbs, &qp->recv_wr, &qp->bad_recv);
-	if (HW_UNLIKELY(err))
-		return recv_refused(qp, err);
-	qp->rq.put++;
-	return err;
-}
-
+/* Of a connected QP: no need to keep the segment of a Receive, it is never posted again. */
 void hw_post_choose(struct hw_qp *qp)
 {
-	bool connected = qp->state == HW_QP_CONNECTED;
+	qp->quick.verbs = qp->state == HW_QP_CONNECTED ? qp->verbs : &hw_refusing_qp;
+}
 
-	qp->quick.send_one = connected ? send_one : send_any;
-	qp->quick.recv_one = connected ? recv_one : recv_any;
+void hw_post_init(struct hw_qp *qp)
+{
+	struct nic_quick_qp *quick = &qp->quick;
+
+	quick->send_wr = (struct ibv_send_wr){ .sg_list = &quick->send_sge,
+					       .num_sge = 1,
+					       .opcode = IBV_WR_SEND,
+					       .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE };
+	quick->recv_wr = (struct ibv_recv_wr){ .sg_list = &quick->recv_sge, .num_sge = 1 };
+	quick->send_refused = quick_send_refused;
+	quick->recv_refused = quick_recv_refused;
+	hw_post_choose(qp);
 }

@@ -22,34 +22,35 @@ static uint32_t most(uint32_t a, uint32_t b)
 
 /* ---- slots ---- */
 
-static int slots_init(struct hw_slots *s, struct hw_qp *qp, uint32_t n, uint32_t width)
+static int slots_init(struct nic_slots *s, struct hw_qp *qp, uint32_t n, uint32_t width)
 {
 	uint32_t ring = 1;
 
-	*s = (struct hw_slots){ .most = n, .end = n, .width = width };
+	*s = (struct nic_slots){ .most = n, .end = n, .width = width };
 	while (ring < n)
 		ring <<= 1;
 	s->mask = ring - 1;
-	s->slot = calloc(ring, sizeof(*s->slot));
+	s->slot = aligned_alloc(sizeof(*s->slot), ring * sizeof(*s->slot));
 	s->sge = width ? calloc((size_t)ring * width, sizeof(*s->sge)) : NULL;
 	if (!s->slot || (width && !s->sge)) {
 		free(s->slot);
 		free(s->sge);
 		return -ENOMEM;
 	}
+	memset(s->slot, 0, ring * sizeof(*s->slot));
 	for (uint32_t i = 0; i < ring; i++)
-		s->slot[i].wc.qp = &qp->base;
+		s->slot[i].qp = &qp->base;
 	return 0;
 }
 
-static void slots_fini(struct hw_slots *s)
+static void slots_fini(struct nic_slots *s)
 {
 	free(s->slot);
 	free(s->sge);
 }
 
 static int make_slots(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_srq,
-		      struct hw_slots *sq, struct hw_slots *rq)
+		      struct nic_slots *sq, struct nic_slots *rq)
 {
 	int err = slots_init(sq, qp, cap->max_send_wr, 0);
 
@@ -62,7 +63,7 @@ static int make_slots(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_
 		return err;
 	}
 	for (uint32_t i = 0; i <= rq->mask; i++)
-		rq->slot[i].wc.opcode = NIC_OP_RECV;
+		rq->slot[i].opcode = NIC_OP_RECV;
 	return 0;
 }
 
@@ -117,7 +118,7 @@ static struct ibv_qp *create_verbs(struct hw_qp *qp, uint32_t *max_inline)
 /* Receives that were posted while there was no verbs QP, or another. */
 static int post_kept(struct hw_qp *qp, struct ibv_qp *verbs)
 {
-	struct hw_slots *rq = &qp->rq;
+	struct nic_slots *rq = &qp->quick.rq;
 	int err = 0;
 
 	for (uint32_t i = hw_slots_get(rq); i != rq->put && !err; i++) {
@@ -148,7 +149,7 @@ int hw_qp_make_verbs(struct hw_qp *qp)
 	if (err)
 		return err;
 	errno = 0;
-	verbs = create_verbs(qp, &qp->max_inline);
+	verbs = create_verbs(qp, &qp->quick.max_inline);
 	if (!verbs)
 		return hw_no_memory(hw_errno());
 	err = to_init(qp, verbs);
@@ -226,16 +227,6 @@ void hw_qp_set_state(struct hw_qp *qp, enum hw_qp_state state)
 	hw_post_choose(qp);
 }
 
-static void init_quick(struct hw_qp *qp)
-{
-	qp->send_wr = (struct ibv_send_wr){ .sg_list = &qp->send_sge,
-					    .num_sge = 1,
-					    .opcode = IBV_WR_SEND,
-					    .send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE };
-	qp->recv_wr = (struct ibv_recv_wr){ .sg_list = &qp->recv_sge, .num_sge = 1 };
-	hw_post_choose(qp);
-}
-
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
@@ -258,9 +249,9 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	qp->cm.kind = HW_CM_QP;
 	qp->init = *init;
 	qp->soft = qp->hard = NIC_LIMIT_NONE;
-	init_quick(qp);
+	hw_post_init(qp);
 	ev_timer_init(&qp->deadline, on_deadline, 0, 0);
-	err = make_slots(qp, &init->cap, init->srq != NULL, &qp->sq, &qp->rq);
+	err = make_slots(qp, &init->cap, init->srq != NULL, &qp->quick.sq, &qp->quick.rq);
 	if (err)
 		goto free_qp;
 	if (init->pd)
@@ -275,23 +266,23 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	return 0;
 
 free_slots:
-	slots_fini(&qp->sq);
-	slots_fini(&qp->rq);
+	slots_fini(&qp->quick.sq);
+	slots_fini(&qp->quick.rq);
 free_qp:
 	free(qp);
 	return err;
 }
 
 /* The receives it has, in another ring. */
-static void move_receives(struct hw_slots *to, const struct hw_slots *from)
+static void move_receives(struct nic_slots *to, const struct nic_slots *from)
 {
 	for (uint32_t i = hw_slots_get(from); i != from->put; i++) {
 		uint32_t at = i & from->mask, n = to->put++;
-		struct hw_slot *slot = &to->slot[n & to->mask];
+		struct nic_slot *slot = &to->slot[n & to->mask];
 
-		slot->wc.wr_id = from->slot[at].wc.wr_id;
-		slot->wc.flags = from->slot[at].wc.flags;
-		slot->wc.own = HW_USUAL_RECV;
+		slot->wr_id = from->slot[at].wr_id;
+		slot->flags = from->slot[at].flags;
+		slot->kind = NIC_SLOT_UNUSUAL;
 		slot->num_sge = from->slot[at].num_sge;
 		memcpy(&to->sge[(size_t)n * to->width], &from->sge[(size_t)at * from->width],
 		       slot->num_sge * sizeof(struct ibv_sge));
@@ -302,7 +293,7 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 {
 	struct hw_qp *qp = hw_qp(base);
 	struct nic_qp_init before = qp->init;
-	struct hw_slots sq, rq, old_sq = qp->sq, old_rq = qp->rq;
+	struct nic_slots sq, rq, old_sq = qp->quick.sq, old_rq = qp->quick.rq;
 	int err = make_slots(qp, &init->cap, before.srq != NULL, &sq, &rq);
 
 	if (err)
@@ -317,14 +308,14 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	qp->marked = false;
 	qp->init = *init;
 	qp->init.srq = before.srq;
-	qp->sq = sq;
-	qp->rq = rq;
+	qp->quick.sq = sq;
+	qp->quick.rq = rq;
 	if (init->pd)
 		err = hw_qp_make_verbs(qp);
 	if (err) {
 		qp->init = before;
-		qp->sq = old_sq;
-		qp->rq = old_rq;
+		qp->quick.sq = old_sq;
+		qp->quick.rq = old_rq;
 		slots_fini(&sq);
 		slots_fini(&rq);
 	} else {
@@ -338,12 +329,12 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 /* Requests that never complete: only binds have something to give back. */
 static void forget_requests(struct hw_qp *qp)
 {
-	struct hw_slot *slot;
+	struct nic_slot *slot;
 
-	while ((slot = hw_slots_take(&qp->sq)) != NULL)
-		if (slot->wc.opcode == NIC_OP_BIND)
+	while ((slot = hw_slots_take(&qp->quick.sq)) != NULL)
+		if (slot->opcode == NIC_OP_BIND)
 			hw_bind_done(slot, false);
-	qp->rq.end = qp->rq.put + qp->rq.most;
+	qp->quick.rq.end = qp->quick.rq.put + qp->quick.rq.most;
 }
 
 uint32_t hw_qp_reset(struct nic_qp *base)
@@ -354,7 +345,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_end_forget(qp);
 	/* First: what is flushed from here on ends nothing. */
 	hw_qp_set_state(qp, HW_QP_IDLE);
-	if (was != HW_QP_IDLE || hw_slots_used(&qp->rq) > 0) {
+	if (was != HW_QP_IDLE || hw_slots_used(&qp->quick.rq) > 0) {
 		/* Abandoned, the peer hears of it as of any other end. */
 		if (qp->cm.id && (was == HW_QP_CONNECTED || was == HW_QP_DRAINING))
 			rdma_disconnect(qp->cm.id);
@@ -379,8 +370,8 @@ void hw_qp_destroy(struct nic_qp *base)
 	if (qp->init.srq)
 		LIST_REMOVE(qp, in_srq);
 	n->qps--;
-	slots_fini(&qp->sq);
-	slots_fini(&qp->rq);
+	slots_fini(&qp->quick.sq);
+	slots_fini(&qp->quick.rq);
 	free(qp);
 }
 
@@ -394,8 +385,8 @@ void hw_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
 	hw_qp_look(qp);
 	unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 	*counts = (struct nic_qp_counts){
-		.send_posted = hw_slots_used(&qp->sq),
-		.recv_posted = hw_slots_used(&qp->rq),
+		.send_posted = hw_slots_used(&qp->quick.sq),
+		.recv_posted = hw_slots_used(&qp->quick.rq),
 		.unreaped = unreaped > 0 ? (uint32_t)unreaped : 0,
 		.last_taken = qp->taken,
 		.last_completed = qp->taken,

@@ -20,9 +20,9 @@ static bool add_slots(struct hw_srq *srq, uint32_t n)
 	if (!chunk)
 		return false;
 	for (uint32_t i = n; i-- > 0;) {
-		chunk->slots[i].slot.srq = srq;
-		chunk->slots[i].slot.wc.opcode = NIC_OP_RECV;
-		chunk->slots[i].slot.wc.own = HW_USUAL_SRQ;
+		chunk->slots[i].own = srq;
+		chunk->slots[i].opcode = NIC_OP_RECV;
+		chunk->slots[i].kind = NIC_SLOT_SRQ;
 		chunk->slots[i].next = srq->free;
 		srq->free = &chunk->slots[i];
 	}
@@ -56,13 +56,13 @@ static uint32_t capacity_for(const struct hw_nic *n, uint32_t max_wr)
 
 static inline int post(struct hw_srq *srq, uint64_t wr_id, uint8_t flags, struct ibv_recv_wr *wr)
 {
-	struct hw_srq_slot *slot = srq->free;
+	struct nic_slot *slot = srq->free;
 	int err;
 
 	if (HW_UNLIKELY(!slot))
 		return -EAGAIN;
-	slot->slot.wc.wr_id = wr_id;
-	slot->slot.wc.flags = flags;
+	slot->wr_id = wr_id;
+	slot->flags = flags;
 	wr->wr_id = (uintptr_t)slot;
 	err = ibv_post_srq_recv(srq->verbs, wr, &srq->bad);
 	if (HW_UNLIKELY(err))
