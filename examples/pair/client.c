@@ -14,7 +14,7 @@
 
 #include "pair.h"
 
-#define TIMEOUT_US 10000000 /* nothing here takes that long */
+#define TIMEOUT_US 100000000 /* nothing here takes that long */
 #define TRIES      200
 #define PAUSE_NS   20000000
 #define LOOKS      1000 /* at memory, between two at the connection */

@@ -30,6 +30,7 @@ dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.
 dapl        libdapl-dev     header dat2/udat.h
 lab         qemu-system-x86 command qemu-system-x86_64
 lab         busybox-static  command busybox
+lab         dapl2-utils     command dtest
 lab         cpio            command cpio
 lab         ibverbs-providers run test -e /etc/libibverbs.d/siw.driver
 lab         ibverbs-utils   command ibv_devices

@@ -12,6 +12,16 @@ listens() {
 	return 1
 }
 
+# Until a program has said it: says FILE TEXT
+says() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		grep -qs "$2" "$1" && return
+		sleep 0.1
+	done
+	return 1
+}
+
 on_libdat() {
 	env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null "$@"
 }
@@ -49,4 +59,9 @@ processes() {
 	verdict $? "$1: remote calls through an SRQ that its low watermark refills, two processes"
 	grep -qx '300 calls answered' /tmp/client0
 	verdict $? "$1: all calls are answered"
+	together "$1" 3 on_libdat timeout 300 "$build/examples/pair/server" 3 "$1" -- \
+		on_libdat timeout 200 "$build/examples/pair/client" "$2" 20 "$1"
+	verdict $? "$1: a server and three clients, RDMA both ways, four processes"
+	grep -qx '60 answers, 3 clients, 0 more were broken off' /tmp/server
+	verdict $? "$1: all questions are answered"
 }

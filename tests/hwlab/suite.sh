@@ -57,6 +57,9 @@ judge_all siw0 siw
 . "$source/tests/hwlab/processes.sh"
 processes rxe0 10.0.0.1
 processes siw0 10.0.1.1
+. "$source/tests/hwlab/dapl.sh"
+with_dapl rxe0 10.0.0.1 veth0
+with_dapl siw0 10.0.1.1 dummy0
 
 # An ordinary user who may not open a device file is told so: forbidden FILE WORDS
 forbidden() {
@@ -89,21 +92,11 @@ spoiled 'spoil=fail call=dat_ep_post_send nth=3 error=2147680256' 'sends.stopped
 spoiled 'spoil=complete_as nth=2 completions=1 status=8' 'sends.sends DTO SUCCESS 1 x1, DTO TRANSPORT 0 x1, DTO FLUSHED 0 x3'
 spoiled 'verdict=drop packets=SEND' 'libdat: DATSIM_FAULTS: '
 
-# Until the program says that it is ready: ready FILE
-ready() {
-	local i
-	for ((i = 0; i < 600; i++)); do
-		grep -q 'ready yes' "$1" && return
-		sleep 0.1
-	done
-	return 1
-}
-
 # A process is killed in the middle of its Sends; its peer hears of it, and the device is as good as before.
 killed() {
 	export DAT_PROVIDER=hw
 	timeout 300 "$build/tests/parity/parity" "$1" "$1" survivor > "/tmp/$1.survivor" 2>&1 &
-	ready "/tmp/$1.survivor"
+	says "/tmp/$1.survivor" 'ready yes'
 	timeout 300 "$build/tests/parity/parity" "$1" "$1" victim > /dev/null 2>&1
 	wait $!
 	grep -q 'end DISCONNECTED' "/tmp/$1.survivor" && grep -q 'done yes' "/tmp/$1.survivor"
@@ -117,7 +110,7 @@ killed siw0
 # The device is taken away while messages run.
 unplugged() {
 	timeout 300 "$build/tests/parity/parity" "$1" "$1" unplug > "/tmp/$1.unplug" 2>&1 &
-	ready "/tmp/$1.unplug"
+	says "/tmp/$1.unplug" 'ready yes'
 	sleep 1
 	timeout 100 rdma link delete "$1"
 	verdict $? "$1: it can be deleted while it is used"

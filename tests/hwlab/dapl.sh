@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2154 # $build is suite.sh's
+# Debian's DAPL as the peer: its dtest at one end, peer.c over libdat at the other. Sourced by suite.sh.
+#
+# dtest's exit status is 0 whatever happens; what it says is true.
+
+dtest() {
+	DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout 300 dtest -v -b 5000 -B 10 "$@" > /tmp/dtest 2>&1
+}
+
+peer() {
+	on_libdat timeout 300 "$build/tests/hwlab/peer" "$@" > /tmp/peer 2>&1
+}
+
+# dapl_verdict STATUS DEVICE WHO: of the program over libdat
+dapl_verdict() {
+	local dtest seen
+	grep -q 'DAPL Test Complete. PASSED' /tmp/dtest && ! grep -qE 'rror|ERR' /tmp/dtest
+	dtest=$?
+	grep -q 'RDMA write buffer contains: libdat has written this' /tmp/dtest &&
+		grep -q 'RDMA read buffer contains: libdat offers this' /tmp/dtest
+	seen=$?
+	verdict "$1" "$2: $3: all is right for the program over libdat"
+	verdict $dtest "$2: $3: all is right for DAPL's dtest"
+	verdict $seen "$2: $3: dtest has what libdat wrote, and has read what it offered"
+	[ "$1$dtest$seen" = 000 ] || sed 's/^/# /' /tmp/peer <(tail -n 30 /tmp/dtest)
+}
+
+# with_dapl DEVICE ADDRESS NETDEV
+with_dapl() {
+	local pid status
+	if ! command -v dtest > /dev/null; then
+		n=$((n + 1))
+		echo "ok $n - $1: beside DAPL # SKIP dapl2-utils is not installed"
+		return
+	fi
+	echo "$1 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"$3 0\" \"\"" > /tmp/dapl.conf
+	rm -f /tmp/dtest /tmp/peer
+	: > /tmp/dtest
+	dtest -P "$1" &
+	pid=$!
+	peer client "$1" "$2" /tmp/dtest
+	status=$?
+	[ $status -eq 0 ] || kill $pid
+	wait $pid
+	dapl_verdict $status "$1" "libdat asks dtest"
+
+	peer server "$1" "$2" "$1" &
+	pid=$!
+	says /tmp/peer listening && dtest -h "$2"
+	wait $pid
+	dapl_verdict $? "$1" "dtest asks libdat"
+}
