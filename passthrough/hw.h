@@ -121,12 +121,17 @@ struct hw_pd {
 	struct ibv_pd *verbs;
 	struct ibv_mr *anchor; /* what a window is bound to, with no length, to be unbound */
 	uint64_t anchor_memory;
+	LIST_HEAD(, hw_mr) dead; /* regions that the device would not let go */
 };
 
 struct hw_mr {
 	struct nic_mr base;
-	struct ibv_mr *verbs;
-	uint32_t windows;
+	struct ibv_mr *verbs; /* NULL: gone */
+	struct hw_pd *pd;
+	uint32_t windows; /* bound to it */
+	uint32_t binding; /* binds on their way */
+	bool dead;        /* lib has done with it: what is left goes with the last of those */
+	LIST_ENTRY(hw_mr) in_pd;
 };
 
 struct hw_mw {

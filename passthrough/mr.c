@@ -8,6 +8,40 @@
 
 #include "hw.h"
 
+/* True: the device has let it go. */
+static bool dereg(struct hw_mr *mr)
+{
+	if (mr->verbs && ibv_dereg_mr(mr->verbs))
+		return false;
+	if (mr->verbs)
+		hw_nic(mr->base.nic)->mrs--;
+	mr->verbs = NULL;
+	return true;
+}
+
+static void free_mr(struct hw_mr *mr)
+{
+	LIST_REMOVE(mr, in_pd);
+	free(mr);
+}
+
+/* Is that all there was to a dead one? */
+static void let_go(struct hw_mr *mr)
+{
+	if (mr->dead && mr->windows == 0 && mr->binding == 0 && dereg(mr))
+		free_mr(mr);
+}
+
+static void let_all_go(struct hw_pd *pd)
+{
+	struct hw_mr *mr, *next;
+
+	for (mr = LIST_FIRST(&pd->dead); mr; mr = next) {
+		next = LIST_NEXT(mr, in_pd);
+		let_go(mr);
+	}
+}
+
 int hw_pd_alloc(struct nic *nic, struct nic_pd **out)
 {
 	struct hw_nic *n = hw_nic(nic);
@@ -43,6 +77,9 @@ void hw_pd_free(struct nic_pd *base)
 {
 	struct hw_pd *pd = hw_pd(base);
 
+	let_all_go(pd);
+	while (!LIST_EMPTY(&pd->dead))
+		free_mr(LIST_FIRST(&pd->dead));
 	hw_nic(base->nic)->pds--;
 	if (pd->anchor)
 		ibv_dereg_mr(pd->anchor);
@@ -88,6 +125,7 @@ int hw_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access
 		free(mr);
 		return err;
 	}
+	mr->pd = hw_pd(pd);
 	mr->base =
 		(struct nic_mr){ .nic = pd->nic, .lkey = mr->verbs->lkey, .rkey = mr->verbs->rkey };
 	n->mrs++;
@@ -99,14 +137,24 @@ void hw_mr_dereg(struct nic_mr *base)
 {
 	struct hw_mr *mr = hw_mr(base);
 
-	hw_nic(base->nic)->mrs--;
-	ibv_dereg_mr(mr->verbs);
-	free(mr);
+	base->ctx = NULL;
+	mr->dead = true;
+	LIST_INSERT_HEAD(&mr->pd->dead, mr, in_pd);
+	dereg(mr);
+	let_go(mr);
 }
 
-uint32_t hw_mr_windows(struct nic_mr *mr)
+/* A bind that the device has done may be one that nobody has looked for. */
+uint32_t hw_mr_windows(struct nic_mr *base)
 {
-	return hw_mr(mr)->windows;
+	struct hw_mr *mr = hw_mr(base);
+	struct hw_qp *qp;
+
+	if (mr->binding == 0)
+		return mr->windows;
+	LIST_FOREACH(qp, &hw_nic(base->nic)->all_qps, in_nic)
+	hw_qp_look(qp);
+	return mr->windows;
 }
 
 /* ---- windows ---- */
@@ -146,11 +194,15 @@ int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **out)
 
 static void set_state(struct hw_mw *mw, const struct nic_mw_state *state)
 {
-	if (mw->state.mr)
-		hw_mr(mw->state.mr)->windows--;
+	struct nic_mr *before = mw->state.mr;
+
 	mw->state = *state;
-	if (mw->state.mr)
-		hw_mr(mw->state.mr)->windows++;
+	if (state->mr)
+		hw_mr(state->mr)->windows++;
+	if (before) {
+		hw_mr(before)->windows--;
+		let_go(hw_mr(before));
+	}
 }
 
 void hw_mw_free(struct nic_mw *base)
@@ -158,9 +210,11 @@ void hw_mw_free(struct nic_mw *base)
 	static const struct nic_mw_state none;
 	struct hw_mw *mw = nic_container_of(base, struct hw_mw, base);
 
-	set_state(mw, &none);
 	hw_nic(base->nic)->mws--;
 	ibv_dealloc_mw(mw->verbs);
+	set_state(mw, &none);
+	/* It may have been bound, and nobody seen it: then the device lets the region go only now. */
+	let_all_go(mw->pd);
 	mw->dead = true;
 	if (mw->queued == 0)
 		free(mw);
@@ -212,12 +266,14 @@ int hw_post_bind(struct hw_qp *qp, struct nic_slot *slot, const struct nic_send_
 	mw->base.rkey = unbind ? 0 : mw->verbs->rkey;
 	mw->queued++;
 	*keep = (struct hw_bind){ .mw = mw };
-	if (!unbind)
+	if (!unbind) {
+		hw_mr(wr->mr)->binding++;
 		keep->state = (struct nic_mw_state){ .mr = wr->mr,
 						     .addr = wr->bind_addr,
 						     .length = wr->bind_length,
 						     .access = wr->bind_access,
 						     .rkey = mw->base.rkey };
+	}
 	slot->own = keep;
 	return 0;
 }
@@ -232,8 +288,12 @@ void hw_bind_done(struct nic_slot *slot, bool success)
 		return;
 	mw = bind->mw;
 	mw->queued--;
+	if (bind->state.mr)
+		hw_mr(bind->state.mr)->binding--;
 	if (success && !mw->dead)
 		set_state(mw, &bind->state);
+	if (bind->state.mr)
+		let_go(hw_mr(bind->state.mr));
 	if (mw->dead && mw->queued == 0)
 		free(mw);
 	free(bind);

@@ -328,6 +328,7 @@ int stub_bind_mw(struct ibv_qp *base, struct ibv_mw *mw, struct ibv_mw_bind *bin
 	mr->v.addr = (void *)(uintptr_t)bind->bind_info.addr;
 	mr->v.length = bind->bind_info.length;
 	mr->access = (int)bind->bind_info.mw_access_flags;
+	stub_window_to(mr, bind->bind_info.length ? (struct stub_mr *)bind->bind_info.mr : NULL);
 	complete_send(qp, &wr, IBV_WC_SUCCESS, IBV_WC_BIND_MW, 0);
 	return 0;
 }

@@ -105,8 +105,19 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int acce
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+	if (((struct stub_mr *)mr)->windows > 0)
+		return EBUSY;
 	drop_mr((struct stub_mr *)mr);
 	return 0;
+}
+
+void stub_window_to(struct stub_mr *window, struct stub_mr *region)
+{
+	if (window->bound)
+		window->bound->windows--;
+	window->bound = region;
+	if (region)
+		region->windows++;
 }
 
 /* A window is an entry of the table like a region: its key is that of its last bind. */
@@ -123,6 +134,7 @@ struct ibv_mw *stub_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 int stub_dealloc_mw(struct ibv_mw *mw)
 {
+	stub_window_to(mrs[mw->rkey % STUB_MR], NULL);
 	drop_mr(mrs[mw->rkey % STUB_MR]);
 	free(mw);
 	return 0;

@@ -126,6 +126,8 @@ struct stub_mr {
 	struct ibv_mr v;
 	int access;
 	bool live;
+	int windows;           /* bound to it */
+	struct stub_mr *bound; /* of a window: to this region */
 };
 
 extern struct ibv_context *stub_context;
@@ -144,6 +146,8 @@ void stub_signal(int fd);
 void stub_unsignal(int fd);
 struct stub_qp *stub_qp_by_number(uint32_t number);
 struct stub_mr *stub_mr_by_key(uint32_t key);
+/* A window is bound to that region, or to none. */
+void stub_window_to(struct stub_mr *window, struct stub_mr *region);
 /* Connect two QPs; break one: it and what it has posted are flushed. */
 void stub_connect(struct stub_qp *a, struct stub_qp *b);
 void stub_to_error(struct stub_qp *qp);

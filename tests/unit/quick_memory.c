@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory that messages come from and go to: it is checked with every post. Ruling A3; Q1 and L2 on SRQs. */
+#include "lib/lmr.h"
 #include "tests/unit/quick.h"
 
 DAT_RETURN send_iov(DAT_COUNT n, DAT_LMR_TRIPLET *iov, int flags)
@@ -166,6 +167,25 @@ START_TEST(A3_a_region_that_several_Endpoints_use_is_freed)
 }
 END_TEST
 
+/* What an LMR knows of who posts from it: an Endpoint that went is not among them. */
+START_TEST(A3_an_Endpoint_that_goes_lets_go_of_the_region)
+{
+	DAT_LMR_TRIPLET from, to, first;
+	DAT_LMR_HANDLE handle;
+	const struct lmr *lmr;
+
+	used_pair(&from, &to);
+	handle = region(&w.a, 5, 1, w.a.pz, &first);
+	lmr = (const struct lmr *)((const struct slot *)handle)->object;
+	message(&first, &to);
+	ck_assert(!LIST_EMPTY(&lmr->windows));
+	disconnect_pair();
+	must(dat_ep_free(w.a.ep));
+	ck_assert(LIST_EMPTY(&lmr->windows));
+	must(dat_lmr_free(handle));
+}
+END_TEST
+
 START_TEST(A3_the_zone_of_the_Endpoint_changes)
 {
 	DAT_LMR_TRIPLET to = segment(&w.b, 0, SHORT), other;
@@ -297,6 +317,7 @@ void quick_memory(Suite *suite)
 	unit_test(suite, A3_the_region_of_the_last_post_is_freed);
 	unit_test(suite, messages_come_from_several_regions_by_turns);
 	unit_test(suite, A3_a_region_that_several_Endpoints_use_is_freed);
+	unit_test(suite, A3_an_Endpoint_that_goes_lets_go_of_the_region);
 	unit_test(suite, A3_the_zone_of_the_Endpoint_changes);
 	unit_test(suite, page_max_message_size_holds_wherever_in_the_region);
 	unit_test(suite, A3_a_Receive_of_an_SRQ_is_checked_with_every_post);

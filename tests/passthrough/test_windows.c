@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A region with a window bound to it is one that the device does not let go. When that is so libdat learns from the
+ * bind's completion, which may come late. On the device of tests/stubverbs. "page_": dat_lmr_free.
+ */
+#include <stdlib.h>
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/support.h"
+
+static DAT_RMR_HANDLE rmr;
+static DAT_LMR_HANDLE lmr;
+static DAT_LMR_TRIPLET range;
+static int before;
+
+/* w.b has an RMR and, of its own, a region. */
+static void prepare(void)
+{
+	DAT_REGION_DESCRIPTION description = { .for_va = slot(&w.b, 7) };
+
+	rdma_pair(4, 4);
+	rmr = make_rmr(&w.b);
+	before = stub_objects();
+	range = segment(&w.b, 7, SHORT);
+	must(dat_lmr_create(w.b.ia, DAT_MEM_TYPE_VIRTUAL, description, SLOT_SIZE, w.b.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, &lmr, &range.lmr_context, NULL, NULL, NULL));
+	ck_assert_int_eq(stub_objects(), before + 1);
+}
+
+static void bind_it(void)
+{
+	must(dat_rmr_bind(rmr, &range, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, w.b.ep, cookie(7),
+			  DAT_COMPLETION_DEFAULT_FLAG, NULL));
+}
+
+START_TEST(page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked)
+{
+	prepare();
+	bind_it();
+	must_fail(dat_lmr_free(lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	expect_bind(w.b.request, rmr, 7, DAT_DTO_SUCCESS);
+	must_fail(dat_lmr_free(lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	must(dat_rmr_free(rmr));
+	must(dat_lmr_free(lmr));
+}
+END_TEST
+
+/* Bound and not seen to be: the region is freed, and the device keeps it for as long as the window is bound. */
+START_TEST(a_region_that_the_device_keeps_goes_with_its_window)
+{
+	DAT_RMR_PARAM param;
+
+	prepare();
+	stub_config.late = true;
+	bind_it();
+	must(dat_lmr_free(lmr));
+	ck_assert_int_eq(stub_objects(), before + 1);
+	stub_config.late = false;
+	post_recv(&w.a, w.a.ep, 0);
+	post_send(&w.b, w.b.ep, 1, SHORT);
+	expect_bind(w.b.request, rmr, 7, DAT_DTO_SUCCESS);
+	expect_dto(w.b.request, w.b.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_SUCCESS);
+	must(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ck_assert_uint_eq(param.lmr_triplet.lmr_context, 0);
+	if (_i == 0) {
+		post_bind(rmr, &w.b, w.b.ep, 5, 0, DAT_MEM_PRIV_NONE_FLAG);
+		expect_bind(w.b.request, rmr, 5, DAT_DTO_SUCCESS);
+		ck_assert_int_eq(stub_objects(), before);
+	} else if (_i == 1) {
+		post_bind(rmr, &w.b, w.b.ep, 5, SHORT, DAT_MEM_PRIV_REMOTE_READ_FLAG);
+		expect_bind(w.b.request, rmr, 5, DAT_DTO_SUCCESS);
+		ck_assert_int_eq(stub_objects(), before);
+	}
+	must(dat_rmr_free(rmr));
+	ck_assert_int_lt(stub_objects(), before); /* the window, too */
+}
+END_TEST
+
+/* Whatever the reason: nothing is left once the zone goes. */
+START_TEST(a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest)
+{
+	int closed;
+
+	side_close(&w.a);
+	side_close(&w.b);
+	closed = stub_objects();
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	prepare();
+	stub_config.late = true;
+	bind_it();
+	must(dat_lmr_free(lmr));
+	stub_config.late = false;
+	side_close(&w.a);
+	side_close(&w.b);
+	ck_assert_int_eq(stub_objects(), closed);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test(suite, page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked);
+	unit_test_loop(suite, a_region_that_the_device_keeps_goes_with_its_window, 3);
+	unit_test(suite, a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest);
+}
+
+int main(void)
+{
+	char module[4096];
+	const char *build = getenv("top_builddir");
+
+	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
+		 build ? build : ".");
+	setenv("DAT_HW_MODULE", module, 0);
+	setenv("UNIT_DEVICE", "stub0", 1);
+	return unit_run("windows", fill, CK_FORK);
+}
