@@ -112,6 +112,7 @@ static int look_at_member(struct emu_world *w, void *arg)
 			continue;
 		*wanted->member = (struct nic_member){
 			.pid = p->pid,
+			.stuck = emu_lockstep(w) && emu_lockstep_stuck(w),
 			.waiting = emu_lockstep(w) ? emu_lockstep_waits(w, i) : p->sleepers > 0,
 		};
 		memcpy(wanted->member->node, p->node, sizeof(wanted->member->node) - 1);

@@ -130,6 +130,7 @@ static void give_up(struct emu_world *w)
 	self.expects = emu_lockstep_expects(w);
 	if (self.expects)
 		return;
+	turns(w)->outside[w->process] = emu_lockstep_outside(w);
 	emu_lockstep_number(w);
 	self.expects = !emu_lockstep_pass(w);
 }
@@ -168,6 +169,8 @@ static void mend(struct emu_world *w, struct emu_thread *t)
 		ls->high = self.index;
 	if (t->state > EMU_THREAD_AWAY || (t->state == EMU_THREAD_WAITING && !self.waits))
 		t->state = EMU_THREAD_READY;
+	if (!self.waits)
+		t->told = EMU_TOLD_NOT;
 	if (t->state == EMU_THREAD_WAITING) {
 		t->until = self.until;
 		t->cq = self.cq;
@@ -335,6 +338,12 @@ enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t c
 	if (t)
 		end_wait(t);
 	self.waits = false;
+	if (t && t->told == EMU_TOLD_NOW) {
+		t->told = EMU_TOLD;
+		return NIC_WAIT_HOPELESS;
+	}
+	if (t)
+		t->told = EMU_TOLD_NOT;
 	return fab->now >= deadline && (!cq || fab->cq[cq].put == put) ? NIC_WAIT_DEADLINE
 								       : NIC_WAIT_RAN;
 }
@@ -360,6 +369,7 @@ void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked
 	}
 	if (first) {
 		begin_wait(w, t, 0, NIC_TIME_NEVER);
+		t->told = EMU_TOLD; /* it has nothing to say */
 		give_up(w);
 	}
 	if (!first || !my_turn(w) || self.expects) {

@@ -120,6 +120,8 @@ bool emu_lockstep_any(const struct emu_lockstep *ls, uint16_t process, enum emu_
 uint32_t emu_lockstep_self(struct emu_world *w);
 /* Threads of this process are on their way. */
 bool emu_lockstep_expects(struct emu_world *w);
+/* How many threads of this process take no part. */
+uint32_t emu_lockstep_outside(struct emu_world *w);
 /* One comes. late: the turn is elsewhere already. */
 void emu_lockstep_welcome(struct emu_world *w, int32_t tid, bool late);
 /* Those that have come since the last time get numbers. */
@@ -128,6 +130,12 @@ void emu_lockstep_number(struct emu_world *w);
 bool emu_lockstep_has_ended(struct emu_world *w);
 /* 'R', 'S', ...: of any process's. '\0': it is gone, or none of this process's business. */
 char emu_lockstep_task_state(int pid, int32_t tid);
+
+/*
+ * Does every thread of every process wait, for ever, with nothing under way? Then nobody but a process that joins can
+ * change that. Each thread is told (NIC_WAIT_HOPELESS), one after another, in their order.
+ */
+bool emu_lockstep_stuck(struct emu_world *w);
 
 /* Has the process come to where all its threads wait? */
 bool emu_lockstep_waits(const struct emu_world *w, uint16_t process);

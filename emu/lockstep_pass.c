@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "lockstep.h"
 #include "shared.h"
+#include "trace.h"
 
 #define EVENTS_MOST 1000u    /* of one instant, where a thread is ready */
 #define EVENTS_PASS 100000u  /* of one pass */
@@ -225,6 +226,62 @@ static bool is_too_soon(struct emu_world *w, uint64_t next)
 	return true;
 }
 
+/* ---- nothing is to come ---- */
+
+static bool can_go_on(const struct emu_thread *t)
+{
+	return t->state != EMU_THREAD_NONE &&
+	       (t->state != EMU_THREAD_WAITING || t->until != NIC_TIME_NEVER);
+}
+
+static bool waits_for_ever(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+
+	if (emu_lockstep_held(ls) || w->fab->events > 0)
+		return false;
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		if (can_go_on(&ls->thread[i]))
+			return false;
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		if (emu_process(w, i)->used &&
+		    (ls->outside[i] || !emu_lockstep_any(ls, i, EMU_THREAD_WAITING)))
+			return false;
+	return true;
+}
+
+/* Who is to be told next that it does, 0: nobody. */
+static uint32_t untold(const struct emu_lockstep *ls)
+{
+	uint32_t i = follower(ls, EMU_THREAD_WAITING, 0);
+
+	while (i && ls->thread[i].told != EMU_TOLD_NOT)
+		i = follower(ls, EMU_THREAD_WAITING, rank(&ls->thread[i]));
+	return i;
+}
+
+bool emu_lockstep_stuck(struct emu_world *w)
+{
+	return waits_for_ever(w) && untold(turns(w)) == 0;
+}
+
+static bool tell_one(struct emu_world *w)
+{
+	struct emu_lockstep *ls = turns(w);
+	uint32_t i = waits_for_ever(w) ? untold(ls) : 0;
+
+	if (!i)
+		return false;
+	emu_trace(w, "- note thread %u of %s waits for ever", ls->thread[i].number,
+		  emu_process(w, ls->thread[i].process)->node);
+	ls->thread[i].told = EMU_TOLD_NOW;
+	ls->thread[i].state = EMU_THREAD_READY;
+	give(w, i);
+	return true;
+}
+
+/* ---- all of it ---- */
+
 /* How many. */
 static unsigned int run_due(struct emu_world *w)
 {
@@ -263,6 +320,8 @@ bool emu_lockstep_pass(struct emu_world *w)
 			return true;
 		}
 		next = held ? NIC_TIME_NEVER : next_time(w);
+		if (next == NIC_TIME_NEVER && tell_one(w))
+			return true;
 		if (next == NIC_TIME_NEVER || is_too_soon(w, next))
 			return true;
 		if (next > w->fab->now)

@@ -125,6 +125,14 @@ bool emu_lockstep_expects(struct emu_world *w)
 	return expects;
 }
 
+uint32_t emu_lockstep_outside(struct emu_world *w)
+{
+	struct stat st;
+
+	/* Where they cannot be counted there may be some. */
+	return stat(TASKS, &st) || st.st_nlink < 3 ? 1 : w->membership->strangers;
+}
+
 void emu_lockstep_welcome(struct emu_world *w, int32_t tid, bool late)
 {
 	int32_t *stranger = find_stranger(w->membership, tid);

@@ -19,9 +19,17 @@ enum emu_thread_state {
 	EMU_THREAD_AWAY, /* it stayed outside for too long: the others go on without it */
 };
 
+/* Nothing can end its wait: is that known to it? */
+enum emu_thread_told {
+	EMU_TOLD_NOT,
+	EMU_TOLD_NOW, /* it has the turn, to say so */
+	EMU_TOLD
+};
+
 /* A thread that takes part. */
 struct emu_thread {
 	uint8_t state; /* enum emu_thread_state */
+	uint8_t told;  /* enum emu_thread_told */
 	uint16_t process;
 	int32_t tid;
 	uint32_t number;     /* among those of its process, from 1; 0: none yet */
@@ -42,6 +50,7 @@ struct emu_lockstep {
 	uint64_t bound_ns; /* who stays outside for longer is away */
 	/* While threads are away time does not run ahead of the monotonic clock: then, and now of then. */
 	uint64_t away_mono, away_now;
+	uint32_t outside[EMU_PROCESSES + 1]; /* threads of each process that take no part */
 	struct emu_thread thread[EMU_THREADS + 1];
 };
 

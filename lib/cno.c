@@ -269,8 +269,8 @@ static DAT_RETURN block(struct cno *cno, uint64_t deadline, DAT_EVD_HANDLE *evd)
 
 		if (outcome == NIC_WAIT_RAN)
 			continue;
-		if (outcome == NIC_WAIT_HOPELESS)
-			cno_hopeless(cno);
+		if (outcome == NIC_WAIT_HOPELESS && !cno_hopeless(cno))
+			continue;
 		if (look(cno, bereft, evd))
 			break;
 		if (outcome != NIC_WAIT_DEADLINE)

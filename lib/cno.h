@@ -37,8 +37,8 @@ void cno_attach(struct evd *evd, struct cno *cno);
 void cno_forget(struct evd *evd);
 /* The CNO a handle of ia names; NULL is one, too: none. False: a bad handle. */
 bool cno_find(const struct ia *ia, DAT_CNO_HANDLE handle, struct cno **cno);
-/* hopeless.c: it waits for ever and nothing can come: say so, and wait for a signal. */
-void cno_hopeless(struct cno *cno);
+/* hopeless.c: it waits for ever and nothing can come: say so, and wait for a signal. False: no signal ends it. */
+bool cno_hopeless(struct cno *cno);
 /* With its agent told that nothing comes any more. No EVD hangs on it, no thread waits. */
 void cno_destroy(struct cno *cno);
 

@@ -116,8 +116,8 @@ static inline bool evd_has_waiter(const struct evd *evd)
 void evd_wake(struct evd *evd);
 /* The end of a wait that begins now; a timeout of 0 polls as a vain dequeue does. */
 uint64_t evd_wait_deadline(struct nic *nic, DAT_TIMEOUT timeout);
-/* hopeless.c: it waits for ever and nothing can come: say so, and wait for a signal. */
-void evd_hopeless(struct evd *evd);
+/* hopeless.c: it waits for ever and nothing can come: say so, and wait for a signal. False: no signal ends it. */
+bool evd_hopeless(struct evd *evd);
 /* Let a vain poll's worth of virtual time pass, or less: take the event that comes. */
 bool evd_poll(struct evd *evd, DAT_EVENT *event);
 

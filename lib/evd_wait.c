@@ -116,7 +116,8 @@ static DAT_RETURN block(struct evd *evd, uint64_t deadline, uint32_t threshold, 
 		case NIC_WAIT_DEADLINE:
 			return give_up(evd, nmore, DAT_FAIL(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE));
 		case NIC_WAIT_HOPELESS:
-			evd_hopeless(evd);
+			if (!evd_hopeless(evd))
+				break;
 			__attribute__((fallthrough)); /* a signal came */
 		case NIC_WAIT_INTERRUPTED:
 			return give_up(evd, nmore,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * "Nothing can wake you": the only thread of a private fabric waits for ever and no event is pending. A
- * signal handler is all that can still happen; the person who wonders why is told, once for each object.
+ * signal handler is all that can still happen; the person who wonders why is told, once for each object. So is who waits
+ * on a fabric in lockstep where all threads of all processes do; there another process may join.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,14 +56,26 @@ static void tell(const char *call, const struct obj *obj, const struct text *tex
 
 	obj_name(obj, name, sizeof(name));
 	add(&whole,
-	    "%s on %s waits for ever, nothing is under way on the simulated fabric and no other "
-	    "thread is there: nothing can wake it%s",
-	    call, name, text->chars);
+	    "%s on %s waits for ever, nothing is under way on the simulated fabric and %s: "
+	    "nothing can wake it%s",
+	    call, name,
+	    obj_backend(obj)->shared ? "so does every other thread of every process on it"
+				     : "no other thread is there",
+	    text->chars);
 	say("%s", whole.chars);
 	forks_stuck(whole.chars);
 }
 
-void evd_hopeless(struct evd *evd)
+/* False: there may be more processes yet, so it waits on. */
+static bool wait_for_signal(const struct obj *obj)
+{
+	if (obj_backend(obj)->shared)
+		return false;
+	pause();
+	return true;
+}
+
+bool evd_hopeless(struct evd *evd)
 {
 	struct text text = { .length = 0 };
 
@@ -71,10 +84,10 @@ void evd_hopeless(struct evd *evd)
 		tell("dat_evd_wait", &evd->obj, &text);
 	}
 	evd->told = true;
-	pause();
+	return wait_for_signal(&evd->obj);
 }
 
-void cno_hopeless(struct cno *cno)
+bool cno_hopeless(struct cno *cno)
 {
 	const char *before = "; its EVDs: ";
 	struct text text = { .length = 0 };
@@ -93,5 +106,5 @@ void cno_hopeless(struct cno *cno)
 		tell("dat_cno_wait", &cno->obj, &text);
 	}
 	cno->told = true;
-	pause();
+	return wait_for_signal(&cno->obj);
 }

@@ -46,6 +46,7 @@ struct nic_member {
 	uint32_t adapters, qps, listeners;
 	struct sockaddr_storage addr; /* of its first adapter */
 	bool waiting;                 /* in the door's `wait`; in lockstep: all its threads */
+	bool stuck;                   /* in lockstep: for ever, as all other processes do */
 };
 
 /* How lib lets go of the world's lock and its own, and takes them again. */

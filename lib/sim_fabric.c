@@ -110,6 +110,7 @@ DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_MEMBER *
 		.eps = (DAT_COUNT)found.qps,
 		.listeners = (DAT_COUNT)found.listeners,
 		.waiting = found.waiting ? DAT_TRUE : DAT_FALSE,
+		.stuck = found.stuck ? DAT_TRUE : DAT_FALSE,
 	};
 	memcpy(member->node, found.node, sizeof(member->node));
 	if (found.adapters)

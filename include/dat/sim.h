@@ -331,6 +331,7 @@ typedef struct dat_sim_member {
 	DAT_COUNT eps;
 	DAT_COUNT listeners;
 	DAT_BOOLEAN waiting;		/* one of its threads is in dat_evd_wait or dat_cno_wait; in lockstep: all */
+	DAT_BOOLEAN stuck;		/* in lockstep: they wait for ever, and so do those of all others */
 	char node[32];			/* its name there */
 	char address[48];		/* of its first adapter, as text; "": it has none */
 } DAT_SIM_MEMBER;
@@ -356,7 +357,7 @@ extern DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_M
 
 /*
  * On a fabric made in lockstep (DATSIM_LOCKSTEP): let its virtual time stand still, for more processes are to
- * join, or go on. Each runs to its first wait meanwhile; who joins while time goes on is noted "preempted" in
+ * join, as long as this one lives, or go on. Each runs to its first wait meanwhile; who joins while time goes on is noted "preempted" in
  * the trace. DAT_PROVIDER_NOT_FOUND: no such fabric.
  */
 extern DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold);

@@ -74,6 +74,22 @@ gone() {
 		grep -q 'server-emu0.* number=CONNECTION_BROKEN' "$1.$2"
 }
 
+# stuck NAME PROGRAMS: all wait for ever; they say so and are ended, in each run alike
+stuck() {
+	name=$1
+	shift
+	for run in 1 2; do
+		step "$name.$run" "$@" > words 2>&1
+		[ $? = 1 ] && grep -q 'datsim run: deadlock: every thread' words || return 1
+	done
+	equal "$name.1" "$name.2"
+}
+
+# told COUNT PATTERN: in what they said, so often
+told() {
+	[ "$(grep -c "$2" words)" = "$1" ]
+}
+
 # A bare futex is the least that a switch can be: ours are no more than so many times as dear.
 quick() {
 	"$bench" "${ROUNDS:-1000}" > speed
@@ -81,7 +97,7 @@ quick() {
 	awk '$1 == "ratio" { found = 1; slow = $2 < 0.03 } END { exit !found || slow }' speed
 }
 
-echo 1..17
+echo 1..22
 # Time of the machine does not count here: whoever holds the turn has it.
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -103,6 +119,11 @@ holds "one is killed in its turn" gone die 1
 holds "one ends in its turn, without a word" gone exit 1
 gone die 2 > noise 2>&1
 holds "what that leads to is the same" equal die.1 die.2
+holds "a server waits for one client more" stuck alone "$server" 2 + "$client" 198.18.0.1 5
+holds "and says for what" told 1 'dat_cno_wait on server-emu0.cno1 waits for ever.*; its EVDs: server-emu0.evd2'
+holds "two wait for each other" stuck both "$server" 1 + "$rpc" server emu0 1
+holds "both say so" told 2 "waits for ever, nothing is under way on the simulated fabric and so does every other thread"
+holds "what a thread outside may end is no deadlock" step outside "$turns" 198.18.0.1 1 1 outsider
 DATSIM_LOCKSTEP=soon
 expect 2 'DATSIM_LOCKSTEP=soon: expected a number of milliseconds' run --lockstep -- true
 unset DATSIM_LOCKSTEP

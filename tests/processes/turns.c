@@ -2,7 +2,7 @@
 /*
  * turns HOST ROUNDS THREADS [WHAT] - clients of examples/pair/server, one a thread, the first in main. That
  * one asks longer than all others, and half way it may die, or sleep or compute until another that is to tell
- * has come to its end.
+ * has come to its end. "outsider" is another program: it waits for what a thread of its own does.
  */
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -124,6 +124,39 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* A thread that has never been in uDAPL ends the wait of one that waits for ever, as far as uDAPL knows. */
+static void *post_late(void *evd)
+{
+	const struct timespec while_looked_at = { .tv_nsec = 300000000 };
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	nanosleep(&while_looked_at, NULL);
+	pair_check(dat_evd_post_se(evd, &event), "dat_evd_post_se");
+	return NULL;
+}
+
+static int wait_for_outsider(void)
+{
+	struct pair_node node;
+	pthread_t thread;
+	DAT_EVD_HANDLE evd;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	pair_open(&node, "emu0", 1);
+	pair_check(dat_evd_create(node.ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL,
+				  DAT_EVD_SOFTWARE_FLAG, &evd),
+		   "dat_evd_create");
+	if (pthread_create(&thread, NULL, post_late, evd))
+		pair_fail("no thread");
+	pair_check(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), "dat_evd_wait");
+	pthread_join(thread, NULL);
+	pair_check(dat_evd_free(evd), "dat_evd_free");
+	pair_close(&node);
+	puts("it came");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct client clients[THREADS_MAX];
@@ -133,12 +166,14 @@ int main(int argc, char **argv)
 	host.sin_family = AF_INET;
 	if (argc < 4 || argc > 5 || threads < 1 || threads > THREADS_MAX ||
 	    inet_pton(AF_INET, argv[1], &host.sin_addr) != 1) {
-		fputs("usage: turns ADDRESS ROUNDS THREADS [sleep|compute|die|exit|tell]\n",
+		fputs("usage: turns ADDRESS ROUNDS THREADS [sleep|compute|die|exit|tell|outsider]\n",
 		      stderr);
 		return 2;
 	}
 	rounds = strtoul(argv[2], NULL, 10);
 	mischief = argc > 4 ? argv[4] : "";
+	if (!strcmp(mischief, "outsider"))
+		return wait_for_outsider();
 	pair_open(&node, "emu0", THREADS_MAX * 2);
 	for (int i = threads - 1; i >= 0; i--) {
 		clients[i] = (struct client){ .node = &node, .number = i };

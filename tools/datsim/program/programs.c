@@ -23,7 +23,8 @@
 #define LOOKS_MOST       200
 #define TURNS_LOOKS_MOST 1000 /* in lockstep, where a program that comes late spoils it */
 
-#define PREEMPT_MS "50"
+#define PREEMPT_MS    "50"
+#define STUCK_LOOK_NS 50000000
 
 /* ---- the command line ---- */
 
@@ -92,7 +93,8 @@ static void end_of(struct programs *programs, pid_t pid, int status)
 		if (programs->one[i].pid != pid)
 			continue;
 		programs->one[i].pid = 0;
-		programs->one[i].code = program_status(status);
+		programs->one[i].code = programs->one[i].stuck ? EXIT_FAILED
+							       : program_status(status);
 	}
 }
 
@@ -112,6 +114,7 @@ static bool start(struct programs *programs, int i, const struct sigaction *old)
 	if (pid == 0) {
 		sigaction(SIGINT, &old[0], NULL);
 		sigaction(SIGQUIT, &old[1], NULL);
+		sigprocmask(SIG_SETMASK, &programs->mask, NULL);
 		setenv("DATSIM_NODE", programs->one[i].node, 1);
 		if (programs->lockstep)
 			settle_addresses();
@@ -189,12 +192,60 @@ static void look_after(const struct programs *programs)
 	dat_sim_fabric_member(programs->fabric, 0, &member);
 }
 
-static bool any_left(const struct programs *programs)
+static int count_left(const struct programs *programs)
 {
+	int left = 0;
+
 	for (int i = 0; i < programs->count; i++)
-		if (programs->one[i].pid)
-			return true;
-	return false;
+		left += programs->one[i].pid != 0;
+	return left;
+}
+
+/* In lockstep: all that are left are on the fabric and wait for ever. */
+static bool are_stuck(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	int stuck = 0;
+
+	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
+	     i++)
+		stuck += member.stuck == DAT_TRUE;
+	return stuck > 0 && stuck == count_left(programs);
+}
+
+/* They have said themselves what they wait for. Nothing happens any more as one of them goes. */
+static void end_stuck(struct programs *programs)
+{
+	fprintf(stderr, "datsim run: deadlock: every thread of every program waits for ever, and "
+			"nothing is under way: the programs are ended\n");
+	dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
+	for (int i = 0; i < programs->count; i++) {
+		if (!programs->one[i].pid)
+			continue;
+		programs->one[i].stuck = true;
+		kill(programs->one[i].pid, SIGKILL);
+	}
+}
+
+/* One of them ends. In lockstep it is looked now and then whether any ever will. */
+static pid_t wait_for_one(struct programs *programs, int *status)
+{
+	const struct timespec while_they_run = { .tv_nsec = STUCK_LOOK_NS };
+	bool ended = false;
+	pid_t pid;
+
+	if (!programs->lockstep)
+		return wait(status);
+	for (;;) {
+		pid = waitpid(-1, status, WNOHANG);
+		if (pid != 0)
+			return pid;
+		sigtimedwait(&programs->child, NULL, &while_they_run);
+		if (!ended && are_stuck(programs)) {
+			ended = true;
+			end_stuck(programs);
+		}
+	}
 }
 
 static int run_all(struct programs *programs, const struct sigaction *old)
@@ -210,8 +261,8 @@ static int run_all(struct programs *programs, const struct sigaction *old)
 	}
 	if (programs->lockstep)
 		dat_sim_fabric_hold(programs->fabric, DAT_FALSE);
-	while (any_left(programs)) {
-		pid = wait(&status);
+	while (count_left(programs) > 0) {
+		pid = wait_for_one(programs, &status);
 		if (pid > 0)
 			end_of(programs, pid, status);
 		else if (errno != EINTR)
@@ -247,7 +298,11 @@ int programs_run(struct programs *programs)
 	sigaction(SIGINT, &ignore, &old[0]);
 	sigaction(SIGQUIT, &ignore, &old[1]);
 	fflush(NULL);
+	sigemptyset(&programs->child);
+	sigaddset(&programs->child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &programs->child, &programs->mask);
 	code = run_all(programs, old);
+	sigprocmask(SIG_SETMASK, &programs->mask, NULL);
 	sigaction(SIGINT, &old[0], NULL);
 	sigaction(SIGQUIT, &old[1], NULL);
 	unsetenv("DATSIM_FABRIC");
@@ -271,6 +326,11 @@ void program_report(const char *name, int code, struct text *text)
 
 void programs_report(const struct programs *programs, struct text *text)
 {
-	for (int i = 0; i < programs->count; i++)
-		program_report(programs->one[i].argv[0], programs->one[i].code, text);
+	for (int i = 0; i < programs->count; i++) {
+		if (programs->one[i].stuck)
+			text_add(text, "datsim: %s waited for ever, and was ended\n",
+				 programs->one[i].argv[0]);
+		else
+			program_report(programs->one[i].argv[0], programs->one[i].code, text);
+	}
 }

@@ -3,6 +3,7 @@
 #ifndef DATSIM_PROGRAMS_H
 #define DATSIM_PROGRAMS_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "tools/datsim/util.h"
@@ -13,10 +14,12 @@ struct programs {
 		const char *node;
 		pid_t pid; /* 0: not started, or ended */
 		int code;
+		bool stuck; /* it waited for ever, and was ended */
 	} one[32];
 	int count;
-	int ready;     /* of those started, as far as they come by themselves */
-	bool lockstep; /* they take turns, in virtual time */
+	int ready;            /* of those started, as far as they come by themselves */
+	bool lockstep;        /* they take turns, in virtual time */
+	sigset_t mask, child; /* the tool's signals before; that of a child's end */
 	char fabric[32];
 };
 
