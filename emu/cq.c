@@ -3,8 +3,8 @@
 
 #include "arena.h"
 #include "cq.h"
-#include "direct.h"
 #include "qp.h"
+#include "slot.h"
 #include "trace.h"
 #include "upcall.h"
 #include "world.h"
@@ -60,7 +60,7 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->armed = false;
-	if (w->process && emu_direct_cq_init(w, entry))
+	if (w->process && emu_slots_init(w, entry))
 		goto free_entry;
 	adapter->cqs++;
 	EMU_LIVE(w->fab, cqs, entry);
@@ -123,7 +123,7 @@ void emu_cq_free(struct emu_world *w, uint32_t index)
 	w->fab->adapters[cq->adapter].cqs--;
 	cq->ring = 0;
 	if (cq->slots)
-		emu_direct_cq_fini(w, cq);
+		emu_slots_fini(w, cq);
 	emu_pool_free(w->fab, ring, emu_cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);
 }

@@ -12,86 +12,10 @@
 #include "reach.h"
 #include "rx.h"
 #include "shared.h"
+#include "slot.h"
 #include "srq.h"
 #include "tx.h"
 #include "wire.h"
-
-#define SLOT_BYTES 216u /* of payload: a slot is four cache lines */
-#define SLOTS      128u /* of a CQ */
-
-/* A receive's completion and the payload, in place of an entry of the CQ's ring. */
-struct slot {
-	uint64_t addr;
-	uint64_t wr_id;
-	uint32_t length;
-	uint32_t lkey;
-	uint32_t qp;
-	uint32_t turn; /* the completion it is, as cq->put counts, and one; 0: none */
-	uint32_t flags;
-	uint32_t unused;
-	uint8_t data[SLOT_BYTES];
-};
-
-/* ---- slots ---- */
-
-static struct slot *slot_at(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
-{
-	return (struct slot *)emu_at(w, cq->slots) + turn % SLOTS;
-}
-
-size_t emu_direct_cq_bytes(void)
-{
-	return SLOTS * sizeof(struct slot);
-}
-
-int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq)
-{
-	cq->slots = emu_pool_alloc(w, emu_direct_cq_bytes());
-	if (!cq->slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < SLOTS; i++)
-		slot_at(w, cq, i)->turn = 0;
-	cq->unsettled = false;
-	return 0;
-}
-
-void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq)
-{
-	emu_ref slots = cq->slots;
-
-	cq->slots = 0;
-	emu_pool_free(w->fab, slots, emu_direct_cq_bytes());
-}
-
-static bool has_slot(struct emu_world *w, const struct emu_cq *cq, uint32_t turn)
-{
-	return slot_at(w, cq, turn)->turn == turn + 1;
-}
-
-/* Once more is as good as once: the buffer is the program's when it has the completion. */
-static void place(struct emu_world *w, const struct slot *slot)
-{
-	uint64_t addr = slot->addr;
-	uint32_t length = slot->length;
-
-	/* The arena is others', too: what they say of this process's memory has to be so. */
-	if (length <= SLOT_BYTES && emu_mr_covers(w, slot->lkey, addr, length))
-		memcpy(emu_memory(addr), slot->data, length);
-}
-
-void emu_direct_place_all(struct emu_world *w)
-{
-	for (uint32_t i = 1; w->process && i <= EMU_HIGH(w->fab, cqs, cq); i++) {
-		struct emu_cq *cq = &w->fab->cq[i];
-
-		if (!cq->head.live || !emu_mine(w, cq->adapter))
-			continue;
-		for (uint32_t turn = cq->get, n = 0; turn != cq->put && n <= EMU_MAX_CQE;
-		     turn++, n++)
-			if (has_slot(w, cq, turn))
-				place(w, slot_at(w, cq, turn));
-	}
-}
 
 /* ---- taking completions ---- */
 
@@ -111,13 +35,13 @@ static bool is_own(const struct emu_world *w, uint32_t qp)
 	return __builtin_expect(qp <= EMU_QPS && w->qp[qp].base.nic, 1);
 }
 
-static bool take_slot(struct emu_world *w, const struct slot *slot, struct nic_wc *wc)
+static bool take_slot(struct emu_world *w, const struct emu_slot *slot, struct nic_wc *wc)
 {
 	uint32_t qp = slot->qp;
 
 	if (!is_own(w, qp))
 		return false;
-	place(w, slot);
+	emu_slot_place(w, slot);
 	*wc = (struct nic_wc){ .wr_id = slot->wr_id,
 			       .qp = &w->qp[qp].base,
 			       .length = slot->length,
@@ -149,14 +73,14 @@ static bool get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
 
 	if (put == turn || (!w->membership->held && !is_whole(w, cq)))
 		return false;
-	if (has_slot(w, cq, turn))
-		good = take_slot(w, slot_at(w, cq, turn), wc);
+	if (emu_slot_is_of(emu_slot_at(w, cq, turn), turn))
+		good = take_slot(w, emu_slot_at(w, cq, turn), wc);
 	else
 		good = take_entry(
 			w, (const struct emu_cqe *)emu_at(w, cq->ring) + (turn & cq->mask), wc);
 	__atomic_store_n(&cq->get, turn + 1, __ATOMIC_RELEASE);
 	if (put != turn + 1)
-		__builtin_prefetch(slot_at(w, cq, turn + 1));
+		__builtin_prefetch(emu_slot_at(w, cq, turn + 1));
 	return good;
 }
 
@@ -291,7 +215,7 @@ static uint8_t recv_flags(const struct delivery *d)
 static void fill_slot(struct emu_world *w, const struct delivery *d)
 {
 	uint32_t turn = d->recv_cq->put;
-	struct slot *slot = slot_at(w, d->recv_cq, turn);
+	struct emu_slot *slot = emu_slot_at(w, d->recv_cq, turn);
 
 	slot->addr = d->rwqe->sge[0].addr;
 	slot->lkey = d->rwqe->sge[0].lkey;
@@ -299,17 +223,17 @@ static void fill_slot(struct emu_world *w, const struct delivery *d)
 	slot->wr_id = d->rwqe->wr_id;
 	slot->qp = emu_qp_index(w, d->to);
 	slot->flags = recv_flags(d);
-	memcpy(slot->data, emu_memory(d->wr->sge->addr), d->wr->length);
 	slot->turn = turn + 1;
 }
 
-/* The payload is in a slot, or in place. */
+/* The payload waits for its receiver, or is in place. */
 static bool move(struct emu_world *w, struct delivery *d)
 {
 	struct emu_place to = { emu_process_of(w, d->to->adapter), d->rwqe->sge[0].addr };
 	struct emu_place from = { w->process, d->wr->sge->addr };
 
-	d->in_slot = d->wr->length <= SLOT_BYTES && has_room(d->recv_cq, SLOTS);
+	d->in_slot = has_room(d->recv_cq, EMU_SLOTS) &&
+		     emu_slot_load(w, d->recv_cq, d->recv_cq->put, from.addr, d->wr->length);
 	if (d->in_slot) {
 		fill_slot(w, d);
 		return true;
@@ -412,13 +336,18 @@ static bool deliver(struct emu_world *w, struct emu_qp *from, const struct nic_s
 	d.recv_cq = &fab->cq[d.to->recv_cq];
 	/* Entry 0 of the table stands for no CQ: it never has room. */
 	if (!is_clear(w, from, d.to) || d.send_cq == d.recv_cq || !is_ready(d.send_cq) ||
-	    !is_ready(d.recv_cq) || !find_receive(w, &d) || !move(w, &d))
+	    !is_ready(d.recv_cq) || !find_receive(w, &d))
 		return false;
+	/* Before anything is in a slot: what is found in one is taken for delivered with that completion. */
 	keep(w, &d);
+	if (!move(w, &d)) {
+		emu_process(w, w->process)->delivery.running = false;
+		return false;
+	}
 	receive(w, &d);
 	complete(w, &d);
 	acknowledge(w, &d);
-	expect(slot_at(w, d.recv_cq, d.recv_cq->put), sizeof(struct slot) / 2);
+	expect(emu_slot_at(w, d.recv_cq, d.recv_cq->put), sizeof(struct emu_slot) / 2);
 	return true;
 }
 
@@ -455,7 +384,7 @@ static void undo(struct emu_world *w, const struct emu_delivery *kept)
 	to->rx_taken = kept->rx_taken;
 	to->rx_completed = kept->rx_completed;
 	to->rx_next = kept->rx_next;
-	slot_at(w, cq, kept->put)->turn = 0;
+	emu_slot_drop(w, cq, kept->put);
 }
 
 void emu_direct_undo(struct emu_world *w)

@@ -7,9 +7,8 @@
  * end, of which the owner is one. What is not usual says -EAGAIN or false, and changed nothing: lib goes the
  * general way then, with the fabric's lock.
  *
- * The payload of a small message waits beside the CQ's ring, in its slots; the receiver puts it in place when
- * it takes the completion, and before the region it goes to is gone. That of a larger one is there before the
- * completion is (reach.h).
+ * The payload waits beside the CQ's ring (slot.h); the receiver puts it in place when it takes the completion, and
+ * before the region it goes to is gone. Where there is no room to wait it is there before the completion is (reach.h).
  *
  * While an event changes a CQ that it may have to give back as it was (recover.h), the CQ is `unsettled`:
  * its owner sees nothing of it without the lock.
@@ -29,13 +28,6 @@ bool emu_direct_spin(struct nic_cq *cq, struct nic_wc *wc);
 bool emu_direct_quick(struct nic_world *world);
 /* Nothing waits for this process, and no event is due: without the fabric's lock. */
 bool emu_direct_quiet(struct nic_world *world);
-
-/* Slots for a new CQ. */
-int emu_direct_cq_init(struct emu_world *w, struct emu_cq *cq);
-void emu_direct_cq_fini(struct emu_world *w, struct emu_cq *cq);
-size_t emu_direct_cq_bytes(void);
-/* What waits for this process's memory goes there. */
-void emu_direct_place_all(struct emu_world *w);
 
 /* A process died with the lock: what it was about to deliver is not delivered, or is. */
 void emu_direct_undo(struct emu_world *w);

@@ -105,7 +105,7 @@ struct emu_cq {
 	uint32_t limit; /* accepted now, <= depth */
 	uint16_t adapter;
 	bool armed;
-	bool unsettled; /* direct.h, as are the slots; in a shared fabric only */
+	bool unsettled; /* direct.h; in a shared fabric only, as the slots (slot.h) */
 	emu_ref slots;
 	uint32_t seen;             /* of get, lately, by who adds completions */
 	EMU_OWN_LINE uint32_t get; /* alone: the owner's to write */
@@ -323,6 +323,13 @@ struct emu_rule {
 	uint64_t seen, fired;
 };
 
+/* Memory for a payload that waits for the receiver and is too long for a slot: slot.h. */
+struct emu_stage {
+	emu_ref data; /* 0: none yet */
+	uint32_t cq;  /* in use with that completion of this; 0: not */
+	uint32_t turn;
+};
+
 /* A QP that a message is delivered to, its receive queue and its CQ, as they were before: direct.h. */
 struct emu_delivery {
 	bool running;
@@ -381,6 +388,7 @@ struct emu_shared {
 	uint32_t processes;
 	uint32_t backed; /* units of the pool that there is memory for */
 	struct emu_section section;
+	struct emu_stage stage[EMU_STAGES];
 	struct emu_process process[EMU_PROCESSES + 1];
 	struct emu_lockstep lockstep;
 };

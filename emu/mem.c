@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "arena.h"
-#include "direct.h"
 #include "mem.h"
+#include "slot.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
 {
@@ -72,7 +72,7 @@ void emu_mr_dereg(struct nic_mr *mr)
 	struct emu_world *w = emu_world_of(mr->nic);
 
 	EMU_SURE(w, w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
-	emu_direct_place_all(w);
+	emu_slots_place_all(w);
 	w->range[EMU_INDEX(w, mr, mr)].lkey = 0;
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;

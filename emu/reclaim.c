@@ -6,12 +6,12 @@
 
 #include "arena.h"
 #include "cq.h"
-#include "direct.h"
 #include "inbox.h"
 #include "link.h"
 #include "partial.h"
 #include "rdma.h"
 #include "shared.h"
+#include "slot.h"
 
 struct block {
 	emu_ref ref;
@@ -113,10 +113,12 @@ static void add_used(struct emu_world *w, struct blocks *all)
 		if (!fab->cq[i].head.live)
 			continue;
 		add_bytes(all, fab->cq[i].ring, emu_cq_bytes(fab->cq[i].mask));
-		add_bytes(all, fab->cq[i].slots, emu_direct_cq_bytes());
+		add_bytes(all, fab->cq[i].slots, emu_slots_bytes());
 	}
 	for (uint32_t i = 0; i < (EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1); i++)
 		add_held(w, all, fab->links[i].held);
+	for (uint32_t i = 0; i < EMU_STAGES; i++)
+		add_bytes(all, fab->shared.stage[i].data, EMU_STAGE_BYTES);
 	add_inboxes(w, all);
 }
 

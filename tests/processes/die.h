@@ -77,7 +77,7 @@ void serve(const char *server);
 
 struct usage {
 	uint32_t processes, adapters, observed;
-	uint32_t pds, mrs, mws, cqs, srqs, qps, listeners, conns;
+	uint32_t pds, mrs, mws, cqs, srqs, qps, listeners, conns, stages;
 	uint64_t pool; /* units of it */
 };
 

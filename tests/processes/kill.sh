@@ -9,11 +9,13 @@ die=$top/tests/processes/die
 needs "$server"
 needs "$client"
 needs "$die"
+undo=$top/tests/processes/undo
+needs "$undo"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..11
+echo 1..12
 holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
@@ -22,6 +24,14 @@ holds "before a store, where payload goes through the arena" "$die" "$server" st
 holds "at any moment there" "$die" "$server" random "${KILLS:-100}" 2
 unset DATSIM_COPY
 holds "a death is seen within 100 ms" "$die" "$server" notice 11
+# half: a message is whole or not there, and nobody else's is lost.
+half() {
+	DATSIM_FABRIC=half "$undo" > told
+	status=$?
+	cat told
+	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
+}
+holds "before each store of a Send, which is whole or not there" half
 # Fewer: who is killed in its turn stops all others until that is noticed.
 DATSIM_LOCKSTEP=50
 export DATSIM_LOCKSTEP

@@ -4,6 +4,8 @@
 . "$(dirname "$0")/../datsim/begin.sh"
 stream=$top/examples/stream/stream
 needs "$stream"
+bulk=$top/tests/processes/bulk
+needs "$bulk"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
@@ -30,7 +32,7 @@ traced() {
 	grep -q "$((${MESSAGES:-40} * $3)) came back right, $3 connections" sums && grep -q 'left  *nothing' sums
 }
 
-echo 1..14
+echo 1..16
 for copy in direct bounce; do
 	DATSIM_COPY=$copy
 	export DATSIM_COPY
@@ -44,4 +46,5 @@ for copy in direct bounce; do
 	export DATSIM_LATENCY_NS DATSIM_BANDWIDTH_BPS
 	holds "$copy: both poll, on a slow wire" both poll poll 4
 	unset DATSIM_LATENCY_NS DATSIM_BANDWIDTH_BPS
+	holds "$copy: to one who does not look" env DATSIM_FABRIC=bulk "$bulk"
 done

@@ -5,6 +5,7 @@
 #include "die.h"
 #include "emu/arena.h"
 #include "emu/shared.h"
+#include "emu/slot.h"
 #include "emu/spare.h"
 
 static uint64_t pool_in_use(struct emu_world *w)
@@ -19,6 +20,18 @@ static uint64_t pool_in_use(struct emu_world *w)
 			memcpy(&ref, emu_at(w, ref), sizeof(ref));
 		}
 	}
+	/* A stage keeps its memory for whoever needs it next. */
+	for (uint32_t i = 0; i < EMU_STAGES; i++)
+		used -= w->fab->shared.stage[i].data ? EMU_STAGE_BYTES / EMU_POOL_UNIT : 0;
+	return used;
+}
+
+static uint32_t stages_in_use(struct emu_world *w)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < EMU_STAGES; i++)
+		used += !emu_stage_is_free(w, &w->fab->shared.stage[i]);
 	return used;
 }
 
@@ -38,6 +51,7 @@ static int look(struct emu_world *w, void *arg)
 		.qps = fab->qps.live,
 		.listeners = fab->listeners.live,
 		.conns = fab->conns.live,
+		.stages = stages_in_use(w),
 		.pool = pool_in_use(w),
 	};
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
@@ -66,7 +80,7 @@ bool usage_same(const struct usage *a, const struct usage *b)
 void usage_say(const char *what, const struct usage *u)
 {
 	printf("# %s: %u processes, %u adapters, %u PDs, %u MRs, %u MWs, %u CQs, %u SRQs, %u QPs, "
-	       "%u listeners, %u requests, %lu units of the pool, %u reasons to look\n",
+	       "%u listeners, %u requests, %u stages, %lu units of the pool, %u reasons to look\n",
 	       what, u->processes, u->adapters, u->pds, u->mrs, u->mws, u->cqs, u->srqs, u->qps,
-	       u->listeners, u->conns, u->pool, u->observed);
+	       u->listeners, u->conns, u->stages, u->pool, u->observed);
 }

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * undo - a process is killed before each store that one Send on the short way makes (emu/direct.c). Its receiver has
+ * that message whole or not at all; and another connection, whose Receives are of the same SRQ and complete on the same
+ * EVD, has its next message in the next Receive, as if nothing had been.
+ */
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dat/sim.h>
+
+#include "die.h"
+
+#define QUALIFIER 7960
+#define RECEIVES  4
+#define HANG_S    60
+
+static const uint32_t sizes[] = { 64, 224 }; /* in a slot, on a stage */
+
+struct round {
+	uint32_t size;
+	uint64_t number;
+};
+
+struct receiver {
+	struct pair_node node;
+	DAT_EVD_HANDLE requests, connect, recv, send;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE from, to, victim; /* from, to: connected to each other */
+	DAT_UINT64 next;                /* of all Receives */
+};
+
+static uint8_t byte_of(uint64_t number, uint32_t at)
+{
+	return (uint8_t)(number * 17 + at * 5 + 1);
+}
+
+static uint8_t *memory(const struct pair_node *node, DAT_UINT64 buffer)
+{
+	return (uint8_t *)&node->messages[buffer];
+}
+
+static DAT_LMR_TRIPLET segment(const struct pair_node *node, DAT_UINT64 buffer, uint32_t size)
+{
+	DAT_LMR_TRIPLET triplet = pair_segment(node, (int)buffer);
+
+	triplet.segment_length = size;
+	return triplet;
+}
+
+static DAT_EVD_HANDLE make_evd(const struct pair_node *node, DAT_EVD_FLAGS flags)
+{
+	DAT_EVD_HANDLE evd;
+
+	pair_check(dat_evd_create(node->ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL, flags, &evd),
+		   "dat_evd_create");
+	return evd;
+}
+
+/* A message of the node is larger than any that is sent. */
+static void begin(struct pair_node *node, int messages)
+{
+	alarm(HANG_S);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pair_open(node, "emu0", messages * 2);
+}
+
+static void ask(DAT_EP_HANDLE ep)
+{
+	struct sockaddr_in host = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	pair_check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER, DAT_TIMEOUT_INFINITE, 0,
+				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+}
+
+/* ---- who dies ---- */
+
+static void send_one(const struct pair_node *node, DAT_EP_HANDLE ep, uint32_t size)
+{
+	DAT_LMR_TRIPLET message = segment(node, 0, size);
+
+	pair_check(dat_ep_post_send(ep, 1, &message, (DAT_DTO_COOKIE){ .as_64 = 1 },
+				    DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
+}
+
+static void live(struct stores *stores, const struct round *round)
+{
+	struct pair_node node;
+	DAT_EVD_HANDLE connect, dto;
+	DAT_EP_HANDLE ep;
+
+	stores_begin(stores);
+	begin(&node, 1);
+	connect = make_evd(&node, DAT_EVD_CONNECTION_FLAG);
+	dto = make_evd(&node, DAT_EVD_DTO_FLAG);
+	pair_check(dat_ep_create(node.ia, node.pz, dto, dto, connect, NULL, &ep), "dat_ep_create");
+	ask(ep);
+	expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (uint32_t at = 0; at < round->size; at++)
+		memory(&node, 0)[at] = byte_of(round->number, at);
+	/* The first one finds out where the segment is, and is slow for that. */
+	send_one(&node, ep, round->size);
+	expect_dto(dto, 1);
+	stores_phase("a Send");
+	send_one(&node, ep, round->size);
+	stores_phase("nothing more");
+	_exit(0);
+}
+
+/* ---- who receives ---- */
+
+static void post_receive(struct receiver *r, DAT_UINT64 number)
+{
+	DAT_LMR_TRIPLET buffer =
+		segment(&r->node, number % RECEIVES * 2, 2 * sizeof(struct pair_message));
+
+	memset(memory(&r->node, number % RECEIVES * 2), 0, 2 * sizeof(struct pair_message));
+	pair_check(dat_srq_post_recv(r->srq, 1, &buffer, (DAT_DTO_COOKIE){ .as_64 = number }),
+		   "dat_srq_post_recv");
+}
+
+static DAT_EP_HANDLE accept_one(struct receiver *r)
+{
+	DAT_EVENT event = expect_event(r->requests, DAT_CONNECTION_REQUEST_EVENT);
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
+			     .max_message_size = 4096,
+			     .max_request_dtos = RECEIVES,
+			     .max_recv_dtos = RECEIVES,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 1 };
+	DAT_EP_HANDLE ep;
+
+	pair_check(dat_ep_create_with_srq(r->node.ia, r->node.pz, r->recv, r->send, r->connect,
+					  r->srq, &attr, &ep),
+		   "dat_ep_create_with_srq");
+	pair_check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
+		   "dat_cr_accept");
+	return ep;
+}
+
+static void open_receiver(struct receiver *r)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = RECEIVES, .max_recv_iov = 1 };
+	DAT_PSP_HANDLE psp;
+
+	begin(&r->node, RECEIVES);
+	r->requests = make_evd(&r->node, DAT_EVD_CR_FLAG);
+	r->connect = make_evd(&r->node, DAT_EVD_CONNECTION_FLAG);
+	r->recv = make_evd(&r->node, DAT_EVD_DTO_FLAG);
+	r->send = make_evd(&r->node, DAT_EVD_DTO_FLAG);
+	pair_check(dat_srq_create(r->node.ia, r->node.pz, &attr, &r->srq), "dat_srq_create");
+	for (DAT_UINT64 i = 0; i < RECEIVES; i++)
+		post_receive(r, i);
+	pair_check(dat_psp_create(r->node.ia, QUALIFIER, r->requests, DAT_PSP_CONSUMER_FLAG, &psp),
+		   "dat_psp_create");
+	pair_check(dat_ep_create(r->node.ia, r->node.pz, r->send, r->send, r->connect, NULL,
+				 &r->from),
+		   "dat_ep_create");
+	ask(r->from);
+	r->to = accept_one(r);
+	expect_event(r->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_event(r->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static DAT_DTO_COMPLETION_EVENT_DATA next_receive(struct receiver *r)
+{
+	DAT_EVENT event;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+
+	while (dat_evd_dequeue(r->recv, &event) != DAT_SUCCESS)
+		;
+	if (dto->status != DAT_DTO_SUCCESS)
+		pair_fail("a Receive failed");
+	if (dto->user_cookie.as_64 != r->next)
+		pair_fail("another Receive than the next");
+	return *dto;
+}
+
+static void expect_bytes(struct receiver *r, const struct round *round)
+{
+	const uint8_t *got = memory(&r->node, r->next % RECEIVES * 2);
+
+	for (uint32_t at = 0; at < round->size; at++)
+		if (got[at] != byte_of(round->number, at))
+			pair_fail("a message that is not whole");
+}
+
+/* Nothing of this is usual: it goes by events, and completes in the ring. */
+static void send_nothing(struct receiver *r)
+{
+	pair_check(dat_ep_post_send(r->from, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 7 },
+				    DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
+	expect_dto(r->send, 7);
+}
+
+static void look_after(struct receiver *r, const struct round *round)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA dto;
+	int messages = 0;
+
+	expect_event(r->connect, DAT_CONNECTION_EVENT_BROKEN);
+	send_nothing(r);
+	for (dto = next_receive(r); dto.ep_handle == r->victim; dto = next_receive(r)) {
+		if (dto.transfered_length != round->size)
+			pair_fail("a message of another length");
+		expect_bytes(r, round);
+		post_receive(r, r->next++ + RECEIVES);
+		messages++;
+	}
+	if (messages < 1 || messages > 2)
+		pair_fail("another number of messages");
+	/* Receives of before the death are slow ones, as a key died with it: none is left for the next victim. */
+	for (int i = 0; i < RECEIVES; i++) {
+		if (i > 0) {
+			send_nothing(r);
+			dto = next_receive(r);
+		}
+		if (dto.ep_handle != r->to || dto.transfered_length != 0)
+			pair_fail("the other connection's message is lost");
+		post_receive(r, r->next++ + RECEIVES);
+	}
+	pair_check(dat_ep_free(r->victim), "dat_ep_free");
+}
+
+static void receive(int orders, int reports)
+{
+	static struct receiver r;
+	struct round round;
+
+	open_receiver(&r);
+	while (write(reports, "", 1) == 1 && read(orders, &round, sizeof(round)) == sizeof(round)) {
+		alarm(HANG_S);
+		r.victim = accept_one(&r);
+		expect_event(r.connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+		look_after(&r, &round);
+	}
+	pair_check(dat_ia_close(r.node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	_exit(0);
+}
+
+/* ---- one after the other ---- */
+
+static pid_t begin_receiver(int *orders, int *reports)
+{
+	int order[2], report[2];
+	pid_t pid;
+
+	if (pipe(order) || pipe(report))
+		pair_fail("no pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(order[1]);
+		receive(order[0], report[1]);
+	}
+	close(order[0]);
+	close(report[1]);
+	*orders = order[1];
+	*reports = report[0];
+	return pid;
+}
+
+/* False: it came to its end. */
+static bool kill_one(struct stores *stores, const struct round *round, const char *fabric)
+{
+	struct usage usage;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		live(stores, round);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		pair_fail("no victim");
+	/* Whoever looks at a fabric buries who is dead: nobody need wait until it is noticed. */
+	if (!usage_of(fabric, &usage))
+		pair_fail("the fabric cannot be looked at");
+	if (!WIFSIGNALED(status) && status)
+		pair_fail("the victim ends otherwise");
+	return WIFSIGNALED(status);
+}
+
+struct all {
+	struct stores *stores;
+	const char *fabric;
+	int orders, reports, kills;
+};
+
+static bool kill_at_each(struct all *all, struct round *round)
+{
+	bool killed = true;
+	char said;
+
+	for (all->stores->store = 1; killed; all->stores->store++) {
+		round->number++;
+		if (write(all->orders, round, sizeof(*round)) != sizeof(*round))
+			return false;
+		killed = kill_one(all->stores, round, all->fabric);
+		all->kills += killed;
+		if (read(all->reports, &said, 1) != 1) {
+			printf("before store %u of a Send of %u bytes\n", all->stores->store,
+			       round->size);
+			return false;
+		}
+	}
+	return true;
+}
+
+int main(void)
+{
+	struct all all = { .stores = mmap(NULL, sizeof(struct stores), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+			   .fabric = getenv("DATSIM_FABRIC") };
+	const char *refused = stores_refused();
+	struct round round = { .number = 1 };
+	int status;
+	pid_t pid;
+	char said;
+
+	if (!all.fabric || all.stores == MAP_FAILED || refused) {
+		printf("skipped: %s\n", refused ? refused : "no fabric");
+		return 77;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	pid = begin_receiver(&all.orders, &all.reports);
+	if (pid < 0 || read(all.reports, &said, 1) != 1)
+		pair_fail("no receiver");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		round.size = sizes[i];
+		if (!kill_at_each(&all, &round))
+			return 1;
+	}
+	close(all.orders);
+	if (waitpid(pid, &status, 0) != pid || status)
+		pair_fail("the receiver does not end well");
+	printf("killed before %d stores\n", all.kills);
+	return 0;
+}
