@@ -39,8 +39,7 @@ parity() {
 parity rxe0 rxe
 parity siw0 siw
 
-# The scripts and Check suites of the tree on both devices at once, for each of them leaves a processor idle; what
-# they say judged.
+# The scripts and Check suites of the tree on both devices at once, for each of them leaves a processor idle.
 . "$source/tests/hwlab/suites.sh"
 suites_of() {
 	scripts "$1" "$2"
@@ -50,8 +49,6 @@ suites_of rxe0 rxe &
 suites_of siw0 siw &
 wait
 echo "# scripts and suites on both: $SECONDS s since the start"
-judge_all rxe0 rxe
-judge_all siw0 siw
 
 # Programs in processes of their own, which compare what they get: processes DEVICE ADDRESS
 . "$source/tests/hwlab/processes.sh"
@@ -60,6 +57,15 @@ processes siw0 10.0.1.1
 . "$source/tests/hwlab/dapl.sh"
 with_dapl rxe0 10.0.0.1 veth0
 with_dapl siw0 10.0.1.1 dummy0
+
+# Names, addresses, and datsim on each
+. "$source/tests/hwlab/names.sh"
+names rxe0 veth0 10.0.0.1 fd00:0:0:1::1
+names siw0 dummy0 10.0.1.1 fd00:0:0:2::1
+looks rxe0
+looks siw0
+conforms rxe0 rxe
+conforms siw0 siw
 
 # An ordinary user who may not open a device file is told so: forbidden FILE WORDS
 forbidden() {
@@ -91,6 +97,17 @@ spoiled() {
 spoiled 'spoil=fail call=dat_ep_post_send nth=3 error=2147680256' 'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
 spoiled 'spoil=complete_as nth=2 completions=1 status=8' 'sends.sends DTO SUCCESS 1 x1, DTO TRANSPORT 0 x1, DTO FLUSHED 0 x3'
 spoiled 'verdict=drop packets=SEND' 'libdat: DATSIM_FAULTS: '
+
+# The same from a script.
+scripted() {
+	echo "fault $1" > /tmp/faults.dsim
+	DAT_PROVIDER=hw timeout 300 "$build/tools/datsim/datsim" run --script /tmp/faults.dsim -- \
+		"$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | tee /tmp/scripted | grep -qE "$2"
+	verdict $? "rxe0: datsim run --script, fault $1: $2"
+}
+scripted 'call dat_ep_post_send nth=3 fail DAT_INSUFFICIENT_RESOURCES' 'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
+scripted 'call dat_ep_post_send nth=3 fail DAT_INSUFFICIENT_RESOURCES' 'faults.dsim:1: fault call dat_ep_post_send .*: 1 time$'
+scripted 'link a>b loss 5%' 'faults.dsim:1: '
 
 # A process is killed in the middle of its Sends; its peer hears of it, and the device is as good as before.
 killed() {

@@ -1,22 +1,15 @@
 # shellcheck shell=bash disable=SC2154 # $build, $source and $n are suite.sh's
-# The suites of the tree on a device, judged by judge.awk with deviations.tsv. Sourced by suite.sh.
+# The suites of the tree on a device. What they say is left in /lab/suites, and judged outside. Sourced by suite.sh.
 #
 # What ran slowly is no difference: what a test expects may take a minute, and tests that did otherwise than
 # deviations.tsv says once more have a second, where they had 10 ms, for what should not come.
 table=$source/tests/hwlab/deviations.tsv
-out=/tmp/suites
+out=/lab/suites
 kernel=$(uname -r | cut -d. -f1-2)
 mkdir -p $out
 
 # HWLAB_ROWS: so many rows of each test that is a table, evenly spread; 0: all.
 rows=${HWLAB_ROWS:-3}
-
-# judge DEVICE KIND WHAT: its TAP is on stdin
-judge() {
-	awk -f "$source/tests/hwlab/judge.awk" -v device="$1" -v kind="$2" -v kernel="$kernel" -v what="$3" \
-		-v rows="$rows" -v last="$n" "$table" - | tee /tmp/judged
-	n=$((n + $(grep -cE '^(not )?ok ' /tmp/judged)))
-}
 
 # again DEVICE KIND WHAT: who said neither what they should nor what deviations.tsv says
 again() {
@@ -76,16 +69,5 @@ checks() {
 		for name in $(again "$1" "$2" "$suite"); do
 			CK_RUN_CASE=$name UNIT_SETTLE_MS=1000 on_device "$1" "$suite" >> "$out/$suite.$1" 2>> "$out/$suite.$1.err"
 		done
-	done
-}
-
-judge_all() {
-	local suite
-	judge "$1" "$2" scripts < "$out/scripts.$1"
-	for suite in "$source"/tests/unit/test_*.c; do
-		suite=${suite##*/}
-		suite=${suite%.c}
-		: >> "$out/$suite.$1"
-		judge "$1" "$2" "$suite" < "$out/$suite.$1"
 	done
 }

@@ -374,6 +374,11 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	struct stub_qp *qp = stub_refuses("ibv_create_qp") ? NULL : calloc(1, sizeof(*qp));
 
+	if (qp && stub_config.no_inline && init->cap.max_inline_data > 0) {
+		free(qp);
+		errno = EINVAL;
+		return NULL;
+	}
 	if (!qp || !number_qp(qp))
 		return NULL;
 	qp->v.context = pd->context;

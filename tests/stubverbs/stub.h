@@ -33,6 +33,7 @@ struct stub_config {
 	bool port_down;
 	bool negative;   /* post errors come as negative numbers */
 	bool no_windows; /* max_mw 0 */
+	bool no_inline;  /* a QP with inline data is refused */
 	bool late;       /* what completes is first seen as its CQ is armed, and raises nothing */
 	bool quiet_accept; /* that a connection is there is told to who accepted by rdma_notify only */
 	int max_srq_sge;

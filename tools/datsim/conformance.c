@@ -140,9 +140,9 @@ static void print_reports(const struct suite *suite)
 		else
 			printf("\n%s", text_of(&verdict->report));
 	}
-	printf("\n%zu clauses in %zu scripts: %zu passed, %zu failed, %zu skipped\n",
+	printf("\n%zu clauses in %zu scripts: %zu passed, %zu failed, %zu skipped%s%s\n",
 	       suite->clauses.count, suite->scripts.count, suite->passed, suite->failed,
-	       suite->skipped);
+	       suite->skipped, device_names() ? ", on " : "", device_names() ? device_names() : "");
 }
 
 /* ---- the run ---- */

@@ -27,5 +27,7 @@ bool device_slow(const char *s, unsigned int *slow);
  * that there is. False: said why.
  */
 bool device_choose(const char *command, const char *devices);
+/* Their names; NULL: on a fabric, or none is known. */
+const char *device_names(void);
 
 #endif

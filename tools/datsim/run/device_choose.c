@@ -13,6 +13,13 @@
 
 #define ADAPTERS 4 /* as many as a script has */
 
+static char *chosen;
+
+const char *device_names(void)
+{
+	return chosen;
+}
+
 /* The name of the first adapter that the library lists; false: it lists none. */
 static bool first_listed(char *name, size_t size)
 {
@@ -65,6 +72,8 @@ static bool write_conf(const char *devices)
 	/* Children have it open, too. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
 	setenv("DAT_OVERRIDE", path, 1);
+	free(chosen);
+	chosen = strdup(devices);
 	return true;
 }
 

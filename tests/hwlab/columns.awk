@@ -1,0 +1,23 @@
+# What a lab showed beside what tests/conformance has kept of it: awk -v kind=rxe -v rows=3 -f columns.awk deviations.tsv SHOWN KEPT.
+# One line a difference. With few rows suites that are SLOW have not run.
+FNR == 1 { file++ }
+file == 1 {
+	if (rows && $3 == "SLOW" && ($1 == kind || $1 == "all") && sub(/ \*$/, "", $2))
+		slow[$2] = 1
+	next
+}
+file == 2 { shown[$1] = $2; next }
+{
+	kept[$1] = 1
+	suite = $1
+	sub(/:.*/, "", suite)
+	if ($1 in shown && shown[$1] != $2)
+		print $1 ": " shown[$1] ", kept as " $2
+	else if (!($1 in shown) && !(suite in slow))
+		print $1 ": not run, kept as " $2
+}
+END {
+	for (name in shown)
+		if (!(name in kept))
+			print name ": " shown[name] ", not kept"
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices unlike those of the lab, as tests/stubverbs can be: what one has not is done otherwise, or truly refused. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/conf.h"
+
+static const struct stub_config kinds[] = {
+	{ .no_inline = true },
+	{ .no_windows = true },
+	{ .max_srq_sge = 2 },
+	{ .negative = true },
+	{ .iwarp = true },
+	{ .iwarp = true, .no_inline = true, .no_windows = true, .max_srq_sge = 1, .negative = true },
+};
+
+static void be(int kind)
+{
+	stub_config = kinds[kind];
+	setup_sides();
+}
+
+START_TEST(messages_pass_on_every_kind_of_device)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_EP_HANDLE a, b;
+
+	be(_i);
+	attr.max_recv_iov = attr.max_request_iov = 1;
+	w.a.ep = plain_ep_with(&w.a, &attr);
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	for (int i = 0; i < 3; i++) {
+		post_recv(&w.b, w.b.ep, i);
+		post_send(&w.a, w.a.ep, i, SHORT);
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+		expect_dto(w.a.request, w.a.ep, i, DAT_DTO_SUCCESS);
+	}
+	a = plain_ep_with(&w.a, &attr);
+	must(dat_srq_create(w.b.ia, w.b.pz, &srq_attr, &w.b.srq));
+	b = srq_ep_with(&w.b, w.b.srq, &attr);
+	connect_eps(&w.a, a, &w.b, b);
+	post_srqs(&w.b, 0, 3);
+	post_send(&w.a, a, 0, SHORT);
+	expect_dto(w.b.recv, b, 0, DAT_DTO_SUCCESS);
+	must(dat_srq_resize(w.b.srq, 8));
+	srq_counts(w.b.srq, 8, 2, 2);
+}
+END_TEST
+
+/* What is promised is there, and what is not says so. */
+START_TEST(attributes_say_what_the_device_has)
+{
+	DAT_IA_ATTR attr;
+	DAT_RMR_HANDLE rmr;
+
+	be(_i);
+	attr = ia_attr(&w.a);
+	if (kinds[_i].no_windows) {
+		ck_assert_int_eq(attr.max_rmrs, 0);
+		must_fail(dat_rmr_create(w.a.pz, &rmr), DAT_MODEL_NOT_SUPPORTED, ANY_SUBTYPE);
+	} else {
+		ck_assert_int_gt(attr.max_rmrs, 0);
+		must(dat_rmr_create(w.a.pz, &rmr));
+		must(dat_rmr_free(rmr));
+	}
+	if (kinds[_i].max_srq_sge)
+		ck_assert_int_le(attr.max_iov_segments_per_dto, kinds[_i].max_srq_sge);
+	if (kinds[_i].iwarp)
+		ck_assert_int_eq(attr.max_iov_segments_per_rdma_read, 1);
+}
+END_TEST
+
+START_TEST(that_fork_is_not_safe_is_said)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
+
+	stub_fail("ibv_fork_init", 1, ENOSYS, true);
+	said_start();
+	must(dat_ia_open((DAT_NAME_PTR) "stub0", 8, &async, &ia));
+	ck_assert_said(said_stop(), "fork");
+	must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, messages_pass_on_every_kind_of_device, COUNT(kinds), setup_fabric);
+	unit_add(suite, attributes_say_what_the_device_has, COUNT(kinds), setup_fabric);
+	unit_test_bare(suite, that_fork_is_not_safe_is_said);
+}
+
+int main(void)
+{
+	char module[4096];
+	const char *build = getenv("top_builddir");
+
+	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
+		 build ? build : ".");
+	setenv("DAT_HW_MODULE", module, 0);
+	setenv("UNIT_DEVICE", "stub0", 1);
+	return unit_run("devices", fill, CK_FORK);
+}
