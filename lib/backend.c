@@ -270,32 +270,35 @@ static void assert_caps(const struct nic_ops *ops, uint64_t caps)
 }
 
 /* Rules from outside (fault_text.h) are there before anything happens. */
-static bool load_faults(struct backend *b)
+static bool load_faults(struct backend *b, bool packets)
 {
 	const char *text = getenv("DATSIM_FAULTS");
 
 	b->faults.count = 0;
-	return !text || fault_text_load(b, text);
+	return !text || fault_text_load(b, text, packets);
 }
 
-/* Rules of packets are the fabric's: who joins first hands them in, and its trace says what they did. */
+/*
+ * Rules of packets are the fabric's: who joins first hands them in, and its trace says what they did. The others are
+ * each process's own, and so are their counts; the trace has a line of each time.
+ */
 static bool share_faults(struct backend *b)
 {
 	struct nic *nic = b->kind->control(b->world);
 	uint64_t fired;
-	bool good;
+	bool first, good;
 
-	if (!getenv("DATSIM_FAULTS") || nic->ops->packet_rule_fired(nic, 1, &fired) == 0)
+	if (!getenv("DATSIM_FAULTS"))
 		return true;
 	if (!b->kind->lockstep(b->shared)) {
 		say("DATSIM_FAULTS is not for a fabric that processes share in real time");
 		return false;
 	}
-	good = load_faults(b) && !b->fault;
+	first = nic->ops->packet_rule_fired(nic, 1, &fired) != 0;
+	good = load_faults(b, first);
 	b->faults.count = 0;
-	if (b->fault)
-		say("DATSIM_FAULTS on a fabric that processes share is of packets only");
-	fault_door_end(fault_door_take(b));
+	if (!good)
+		fault_door_end(fault_door_take(b));
 	return good;
 }
 
@@ -370,7 +373,7 @@ DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config
 	set_threaded(b, b->kind->control(b->world));
 	if (b->kind->shared && b->kind->shared(b->world))
 		return share_world(b);
-	if (!load_faults(b)) {
+	if (!load_faults(b, true)) {
 		fault_door_end(fault_door_take(b));
 		b->kind->world_destroy(b->world);
 		b->world = NULL;

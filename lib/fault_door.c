@@ -11,11 +11,15 @@
 
 /* ---- what the decorator asks ---- */
 
+/* On a fabric that others share each has an adapter of that name: the trace's name is the one of a rule there. */
+static const char *name_of(const struct adapter *adapter)
+{
+	return adapter->backend->shared ? adapter->nic->label : adapter->name;
+}
+
 static const char *adapter_name(const struct nic *nic)
 {
-	const struct adapter *adapter = nic->ctx;
-
-	return adapter ? adapter->name : "";
+	return nic->ctx ? name_of(nic->ctx) : "";
 }
 
 static uint32_t qp_name(const void *qp_ctx)
@@ -29,7 +33,7 @@ static struct nic *find_adapter(void *host_ctx, const char *name)
 	struct adapter *adapter;
 
 	TAILQ_FOREACH(adapter, &b->adapters, link)
-		if (strcmp(adapter->name, name) == 0)
+		if (strcmp(name_of(adapter), name) == 0)
 			return adapter->nic;
 	return NULL;
 }

@@ -318,7 +318,7 @@ static int add(struct backend *b, const struct fault_text_rule *rule, uint32_t *
 			     : nic->ops->packet_rule_add(nic, &rule->packet, id);
 }
 
-bool fault_text_load(struct backend *b, const char *text)
+bool fault_text_load(struct backend *b, const char *text, bool with_packets)
 {
 	struct nic *nic = b->kind->control(b->world);
 	struct fault_text *loaded = &b->faults;
@@ -329,6 +329,8 @@ bool fault_text_load(struct backend *b, const char *text)
 	int more;
 
 	for (; (more = fault_text_next(&text, &rule)) > 0; start = text) {
+		if (!with_packets && !rule.is_call)
+			continue;
 		words_of(start, text, words, sizeof(words));
 		if (loaded->count == COUNT(loaded->rules) || add(b, &rule, &id)) {
 			complain(

@@ -55,10 +55,10 @@ struct fault_text {
 struct backend;
 
 /*
- * Add every rule of `text` to b's world; false: one of them cannot be, and stderr
+ * Add every rule of `text` to b's world, or those of calls alone; false: one of them cannot be, and stderr
  * was told why. The caller then ends the world, so rules already added need not go.
  */
-bool fault_text_load(struct backend *b, const char *text);
+bool fault_text_load(struct backend *b, const char *text, bool with_packets);
 /* Into the trace, where there is one: how often each of b's world acted; they are gone. */
 void fault_text_end(struct backend *b);
 

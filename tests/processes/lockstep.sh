@@ -51,6 +51,22 @@ same() {
 	done
 }
 
+# stuck NAME PROGRAMS: all wait for ever; they say so and are ended, in each run alike
+stuck() {
+	name=$1
+	shift
+	for run in 1 2; do
+		step "$name.$run" "$@" > words 2>&1
+		[ $? = 1 ] && grep -q 'datsim run: deadlock: every thread' words || return 1
+	done
+	equal "$name.1" "$name.2"
+}
+
+# told COUNT PATTERN: in what they said, so often
+told() {
+	[ "$(grep -c "$2" words)" = "$1" ]
+}
+
 # What a seed does, without its name.
 course() {
 	grep -v '^#' "$1"
@@ -74,22 +90,6 @@ gone() {
 		grep -q 'server-emu0.* number=CONNECTION_BROKEN' "$1.$2"
 }
 
-# stuck NAME PROGRAMS: all wait for ever; they say so and are ended, in each run alike
-stuck() {
-	name=$1
-	shift
-	for run in 1 2; do
-		step "$name.$run" "$@" > words 2>&1
-		[ $? = 1 ] && grep -q 'datsim run: deadlock: every thread' words || return 1
-	done
-	equal "$name.1" "$name.2"
-}
-
-# told COUNT PATTERN: in what they said, so often
-told() {
-	[ "$(grep -c "$2" words)" = "$1" ]
-}
-
 # A bare futex is the least that a switch can be: ours are no more than so many times as dear.
 quick() {
 	"$bench" "${ROUNDS:-1000}" > speed
@@ -97,7 +97,7 @@ quick() {
 	awk '$1 == "ratio" { found = 1; slow = $2 < 0.03 } END { exit !found || slow }' speed
 }
 
-echo 1..22
+echo 1..26
 # Time of the machine does not count here: whoever holds the turn has it.
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -112,8 +112,18 @@ script 'fabric latency=2us' 'fault link server>client loss 20%' 'fault link clie
 	'fault qp server.ep1 rnr times=2' 'fault link client>server count every=5'
 holds "packets are lost between a server and a client" same lost "1 2" -- --node server "$rpc" server emu0 1 + \
 	--node client "$rpc" client emu0 198.18.0.1 30
-script 'fault call dat_ep_post_send nth=1 fail DAT_INSUFFICIENT_RESOURCES'
-expect 2 'faults of packets only' run --lockstep --script faults.dsim -- true + true
+script 'fault completion actor=client op=RECV nth=3 delay 20us' 'fault completion ep=server.ep1 op=SEND every=5 delay 7us' \
+	'fault link server>client drop opcode=SEND nth=2'
+holds "completions are late in two processes, and a packet is lost" same late "1 2" -- --node server "$rpc" server emu0 1 + \
+	--node client "$rpc" client emu0 198.18.0.1 30
+script 'fault call dat_ep_post_send actor=client nth=2 fail DAT_INSUFFICIENT_RESOURCES'
+holds "a call fails in one, which ends; the other waits for ever" stuck refused -- --node server "$server" 1 + \
+	--node client "$client" 198.18.0.1 5
+holds "the fault was that one's" told 1 "actor=client nth=2 fail DAT_INSUFFICIENT_RESOURCES: 1 time$"
+script 'fault event ESTABLISHED actor=client lose'
+holds "an event is lost in one; both wait for ever" stuck silent -- --node server "$rpc" server emu0 1 + \
+	--node client "$rpc" client emu0 198.18.0.1 5
+holds "both say for what" told 2 'waits for ever, .* fed by [a-z]*-emu0.ep1'
 set_script=
 holds "one is killed in its turn" gone die 1
 holds "one ends in its turn, without a word" gone exit 1

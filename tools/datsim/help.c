@@ -147,7 +147,7 @@ const char help_run[] =
 	"on which time is real, but in lockstep: datsim run -- ./server + ./client localhost. Each is\n"
 	"started when the one before listens or waits. Its node has its name, or what --node NAME in\n"
 	"front of it says. The first exit status that is not 0 is that of datsim. --script is for one\n"
-	"program, or, with --lockstep, for several: faults of packets, and nodes: fault link server>client loss 5%\n"
+	"program, or, with --lockstep, for several, with nodes for adapters: fault link server>client loss 5%\n"
 	"\n"
 	"Further knobs are environment variables: `datsim info` lists them.\n";
 

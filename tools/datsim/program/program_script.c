@@ -67,7 +67,7 @@ static void add_packet_rule(struct text *words, const struct fault *fault, const
 }
 
 /* Constants of DAT as numbers: the words for them are this tool's. */
-static void add_call_rule(struct text *words, const struct fault *fault)
+static void add_call_rule(struct text *words, const struct fault *fault, const char *behind)
 {
 	static const char *const spoils[] = { "pass", "fail",  "complete_as", "overflow",
 					      "lose", "delay", "fatal" };
@@ -75,9 +75,10 @@ static void add_call_rule(struct text *words, const struct fault *fault)
 
 	text_add(words, " spoil=%s", spoils[call->verdict]);
 	if (fault->ep)
-		text_add(words, " adapter=%s ep=%u", fault->ep->actor, fault->to_ep);
+		text_add(words, " adapter=%s%s ep=%u", fault->ep->actor, behind, fault->to_ep);
 	else if (fault->actor || fault->kind == FAULT_ADAPTER)
-		text_add(words, " adapter=%s", fault->actor ? fault->actor : fault->subject->text);
+		text_add(words, " adapter=%s%s", fault->actor ? fault->actor : fault->subject->text,
+			 behind);
 	if (call->call)
 		text_add(words, " call=%s", call->call);
 	add_number(words, "error", (uint64_t)call->error);
@@ -92,11 +93,13 @@ static void add_call_rule(struct text *words, const struct fault *fault)
 void program_fault_words(const struct script *script, const struct statement *st,
 			 struct text *words)
 {
+	const char *behind = script->for_nodes ? "-emu0" : "";
+
 	text_add(words, "line=%d", st->at.line);
 	if (st->fault.kind == FAULT_PACKET)
-		add_packet_rule(words, &st->fault, script->for_nodes ? "-emu0" : "");
+		add_packet_rule(words, &st->fault, behind);
 	else
-		add_call_rule(words, &st->fault);
+		add_call_rule(words, &st->fault, behind);
 	text_add(words, "; ");
 }
 

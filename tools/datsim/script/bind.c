@@ -86,10 +86,6 @@ static bool check_for_program(struct binder *binder, const struct statement *st)
 		diag_add(
 			&binder->script->diag, st->when.at,
 			"a script for a program has no times of its own; a fault takes from= and until=");
-	else if (binder->script->for_nodes && st->kind == STATEMENT_FAULT &&
-		 st->fault.kind != FAULT_PACKET)
-		diag_add(&binder->script->diag, st->at,
-			 "a script for several programs has faults of packets only: link and qp");
 	else
 		return true;
 	return false;

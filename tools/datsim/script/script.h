@@ -282,8 +282,7 @@ struct script {
 bool script_load(struct script *script, const char *name, const char *text, size_t length,
 		 const DAT_SIM_CONFIG *config);
 /*
- * The same for a program: "fabric" and "fault" lines only, and adapters in place of actors; for several: nodes,
- * and faults of packets only.
+ * The same for a program: "fabric" and "fault" lines only, and adapters in place of actors; for several: nodes.
  */
 bool script_load_for_program(struct script *script, const char *name, const char *text,
 			     size_t length, const DAT_SIM_CONFIG *config, bool several);
