@@ -8,7 +8,32 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <time.h>
+
 #define BENCH_BYTES 64
+
+static inline double bench_now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* What a message takes in ns: of five lots the quickest, for whatever disturbs the machine makes none quicker. */
+static inline double bench_quickest(void (*run)(long rounds), long rounds)
+{
+	double least = 0, start, ns;
+
+	for (int n = 0; n < 5; n++) {
+		start = bench_now_ns();
+		run(rounds);
+		ns = (bench_now_ns() - start) / (double)rounds;
+		if (n == 0 || ns < least)
+			least = ns;
+	}
+	return least;
+}
 
 struct bench_side {
 	const char *name;

@@ -6,13 +6,13 @@
  *	bench_message CASE SIDE ROUNDS		do only this, so that an outer tool can count:
  *						CASE one, window or many; SIDE library or floor,
  *						or steps: library, one outstanding, call by call
+ *	bench_message time ROUNDS		"one steps", and how many ns a message takes
  *	bench_message idle FIRST MORE		connect FIRST pairs, then MORE; print how much resident
  *						memory the second lot took
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -38,14 +38,6 @@ _Noreturn void bench_die(const char *what, unsigned int code)
 	exit(1);
 }
 
-static double now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -61,10 +53,10 @@ static double median(double *values)
 
 static double measure(const struct bench_side *side, const struct bench_case *c)
 {
-	double start = now_ns();
+	double start = bench_now_ns();
 
 	side->run(c->rounds);
-	return (now_ns() - start) / ((double)c->rounds * c->pairs);
+	return (bench_now_ns() - start) / ((double)c->rounds * c->pairs);
 }
 
 /* Floor and library take turns, so that what disturbs the machine disturbs both. */
@@ -100,9 +92,9 @@ static void print_connect(void)
 	bench_idle_open();
 	bench_connect(pairs);
 	for (int n = 0; n < ROUNDS; n++) {
-		start = now_ns();
+		start = bench_now_ns();
 		bench_connect(pairs);
-		times[n] = (now_ns() - start) / pairs;
+		times[n] = (bench_now_ns() - start) / pairs;
 	}
 	bench_idle_close();
 	printf("%-30s %8.1f us                   at most 10 us\n", "pair set up and taken down",
@@ -175,6 +167,14 @@ static int print_all(void)
 	return 0;
 }
 
+static int time_library(long rounds)
+{
+	bench_steps.set_up(1, 1);
+	printf("%.0f\n", bench_quickest(bench_steps.run, rounds));
+	bench_steps.tear_down();
+	return 0;
+}
+
 static int run_one(const char *name, const char *side_name, long rounds)
 {
 	const struct bench_side *side = strcmp(side_name, "floor") == 0   ? &bench_floor
@@ -202,8 +202,11 @@ int main(int argc, char **argv)
 		printf("%ld\n", idle_bytes(atoi(argv[2]), atoi(argv[3])));
 		return 0;
 	}
+	if (argc == 3 && strcmp(argv[1], "time") == 0)
+		return time_library(atol(argv[2]));
 	if (argc == 4)
 		return run_one(argv[1], argv[2], atol(argv[3]));
-	fprintf(stderr, "usage: bench_message [CASE SIDE ROUNDS | idle FIRST MORE]\n");
+	fprintf(stderr,
+		"usage: bench_message [CASE SIDE ROUNDS | idle FIRST MORE | time ROUNDS]\n");
 	return 2;
 }

@@ -64,12 +64,7 @@ conf u1.2 'libdat.so.1 dapl.1.2 "stub0"' > "$work/libdat.conf"
 DAT_PROVIDER=hw DAT_OVERRIDE=$work/libdat.conf DAT_HW_MODULE=$build/passthrough/.libs/passthrough.so \
 	per_step libdat "$build/bench/bench_message" one steps
 
-if [ ! -e /usr/include/dat2/udat.h ]; then
-	no_dapl="libdapl-dev is not installed"
-elif ! ${CC:-cc} -O2 -D_GNU_SOURCE -DBENCH_DAT2 -iquote "$source/bench" "$source/bench/library.c" \
-	"$source/bench/bench_dat2.c" -o "$work/bench_dat2" -ldat2 2> "$work/errors"; then
-	no_dapl="it cannot be compiled: $(head -n 1 "$work/errors")"
-else
+if no_dapl=$(sh "$source/bench/bench_dat2.sh" "$work/bench_dat2"); then
 	conf u2.0 'libdaplofa.so.2 dapl.2.0 "192.0.2.1 0"' > "$work/dapl.conf"
 	DAT_OVERRIDE=$work/dapl.conf per_step dapl "$work/bench_dat2"
 	no_dapl="it did not run on the stub"

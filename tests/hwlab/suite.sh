@@ -57,6 +57,9 @@ processes siw0 10.0.1.1
 . "$source/tests/hwlab/dapl.sh"
 with_dapl rxe0 10.0.0.1 veth0
 with_dapl siw0 10.0.1.1 dummy0
+. "$source/tests/hwlab/costs.sh"
+costs rxe0 10.0.0.1 veth0
+costs siw0 10.0.1.1 dummy0
 
 # Names, addresses, and datsim on each
 . "$source/tests/hwlab/names.sh"
