@@ -220,11 +220,22 @@ static void end_stuck(struct programs *programs)
 			"nothing is under way: the programs are ended\n");
 	dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
 	for (int i = 0; i < programs->count; i++) {
-		if (!programs->one[i].pid)
-			continue;
-		programs->one[i].stuck = true;
-		kill(programs->one[i].pid, SIGKILL);
+		programs->one[i].stuck = programs->one[i].pid != 0;
+		if (programs->one[i].stuck)
+			kill(programs->one[i].pid, SIGSTOP);
 	}
+	for (int i = 0; i < programs->count; i++)
+		if (programs->one[i].stuck)
+			kill(programs->one[i].pid, SIGKILL);
+}
+
+/* Some are gone that were ended, and others not yet: in which order is chance, and nobody's to see. */
+static bool are_ending(const struct programs *programs)
+{
+	for (int i = 0; i < programs->count; i++)
+		if (programs->one[i].stuck && programs->one[i].pid)
+			return true;
+	return false;
 }
 
 /* One of them ends. In lockstep it is looked now and then whether any ever will. */
@@ -267,7 +278,8 @@ static int run_all(struct programs *programs, const struct sigaction *old)
 			end_of(programs, pid, status);
 		else if (errno != EINTR)
 			break;
-		look_after(programs);
+		if (!are_ending(programs))
+			look_after(programs);
 	}
 	for (int i = programs->count - 1; i >= 0; i--)
 		if (programs->one[i].code)
