@@ -10,7 +10,7 @@ source=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 stub=$build/tests/stubverbs
 
 wanted_end=120 # instructions above bare verbs, of either end
-most_both=240  # of both together
+most_both=220  # of both together
 rounds=1000
 steps="step_post_send step_take_send step_post_recv step_take_recv"
 

@@ -89,6 +89,7 @@ void backend_init(struct backend *b, const struct nic_backend *kind)
 	backend_cond_init(&b->wake);
 	b->provider = dat__provider;
 	b->provider.device_name = kind->name;
+	b->provider.extension = b;
 	b->kind = kind;
 }
 

@@ -53,7 +53,7 @@ TAILQ_HEAD(adapter_list, adapter);
 TAILQ_HEAD(agent_call_list, agent_call);
 
 struct backend {
-	DAT_PROVIDER provider; /* what handles point at */
+	DAT_PROVIDER provider; /* what handles point at; its `extension` is the backend */
 	const struct nic_backend *kind;
 	struct nic_ops ops;         /* the kind's table, laid over nic_unsupported */
 	const struct nic_ops *door; /* what is called: `ops`, or the decorator's over it */
@@ -107,7 +107,7 @@ struct backend *backend_next(struct backend *after);
 
 static inline struct backend *backend_of_provider(DAT_PROVIDER *provider)
 {
-	return (struct backend *)provider; /* first member */
+	return provider->extension;
 }
 
 /* What behind the door calls, unless a decorator is in it. */

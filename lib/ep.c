@@ -33,6 +33,8 @@ void ep_change_state(struct ep *ep, enum ep_cause cause)
 		  ep_state_name((DAT_EP_STATE)next), ep_cause_name(cause));
 	ep->state = (DAT_EP_STATE)next;
 	ep_update_quick(ep);
+	if (ep->state == DAT_EP_STATE_CONNECTED)
+		quick_hw_calls(&ep->obj);
 }
 
 /* The first Receive goes the general way, which notes that there was one. */
@@ -328,6 +330,8 @@ static void wipe(struct ep *ep)
 	ep->recv_outstanding = 0;
 	ep->recv_posted = false;
 	ep_update_quick(ep);
+	lmr_window_close(&ep->send_window);
+	lmr_window_close(&ep->recv_window);
 	ep->breaking = false;
 	ep_default_reads(ep);
 	ep_forget_peer(ep);
@@ -339,8 +343,6 @@ void ep_destroy(struct ep *ep)
 	obj_trace(ep, "free");
 	async_drop(&ep->soft_note);
 	ep_ops(ep)->qp_destroy(ep->nic);
-	lmr_window_close(&ep->send_window);
-	lmr_window_close(&ep->recv_window);
 	if (ep->pz)
 		ep->pz->users--;
 	ep_detach(ep->recv_evd, ep->attr.recv_completion_flags);

@@ -10,6 +10,7 @@
 #include "evd_event.h"
 #include "fault_door.h"
 #include "ia.h"
+#include "quick_hw.h"
 #include "srq.h"
 
 static uint32_t queued(const struct evd *evd)
@@ -32,11 +33,15 @@ static inline bool is_direct(const struct evd *evd)
 	return evd->direct && queued(evd) == 0;
 }
 
+static void set_quick(struct evd *evd, bool quick)
+{
+	evd->obj.quick = quick ? OBJ_QUICK_DEQUEUE : 0;
+	evd->quick_cq = quick && evd->cq ? evd->cq : quick_hw_no_cq;
+}
+
 void evd_update_quick(struct evd *evd)
 {
-	bool quick = is_direct(evd) && !evd->overflowed && TAILQ_EMPTY(&evd->notes);
-
-	evd->obj.quick = quick ? OBJ_QUICK_DEQUEUE : 0;
+	set_quick(evd, is_direct(evd) && !evd->overflowed && TAILQ_EMPTY(&evd->notes));
 }
 
 void evd_set_waiting(struct evd *evd, bool waiting)
@@ -86,6 +91,9 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 	if (ret != DAT_SUCCESS)
 		goto destroy_cq;
 	ia->adapter->evds++;
+	evd_update_quick(evd);
+	if (evd->cq)
+		quick_hw_calls(&evd->obj);
 	*out = evd;
 	return DAT_SUCCESS;
 
@@ -122,7 +130,7 @@ static void push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin
 	assert(queued(evd) <= (uint32_t)evd->qlen);
 	entry->event = *event;
 	entry->origin = (uint8_t)origin;
-	evd->obj.quick = 0;
+	set_quick(evd, false);
 }
 
 /* ---- completions ---- */

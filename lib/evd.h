@@ -40,6 +40,8 @@ struct evd {
 	DAT_EVD_FLAGS flags;
 	DAT_COUNT qlen;
 	struct nic_cq *cq; /* NULL: carries no DTO or RMR stream */
+	struct nic_cq *
+		quick_cq; /* of quick_hw.c: what a dequeue polls; one that refuses, where it is no quick call */
 	struct evd_entry *ring;
 	uint32_t mask, put, get; /* free-running */
 	int refs;                /* EPs per stream, PSPs, IAs */

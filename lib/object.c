@@ -44,16 +44,19 @@ DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 	return DAT_SUCCESS;
 }
 
+/* The provider's table is the one of which no function takes the object for granted. */
 void obj_hide(struct obj *obj)
 {
 	struct slot *slot = obj->handle;
 
+	__atomic_store_n(&slot->provider, &obj_backend(obj)->provider, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->object, NULL, __ATOMIC_RELEASE);
 }
 
 void obj_fini(struct obj *obj)
 {
 	trace_life(obj, "free");
+	obj_hide(obj);
 	handle_retire(obj->handle);
 	obj_backend(obj)->live[obj->type]--;
 	if (obj->type != DAT_HANDLE_TYPE_IA)

@@ -43,7 +43,6 @@ enum obj_quick {
 	OBJ_QUICK_SEND = 1u << 0, /* ep_update_quick */
 	OBJ_QUICK_RECV = 1u << 1,
 	OBJ_QUICK_DEQUEUE = 1u << 2, /* evd_update_quick */
-	OBJ_QUICK_SRQ = 1u << 3,     /* any SRQ */
 };
 
 TAILQ_HEAD(obj_list, obj);
@@ -194,7 +193,7 @@ static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, D
 	struct slot *slot = handle_slot(handle);
 	struct obj *obj;
 
-	if (!slot || slot->provider != &backend->provider)
+	if (!slot || !slot->provider || backend_of_provider(slot->provider) != backend)
 		return NULL;
 	obj = slot->object;
 	return obj && obj->type == type ? obj : NULL;

@@ -19,6 +19,7 @@
 #ifdef HAVE_VERBS
 #include "nic_quick.h"
 
+/* The usual way is to be one straight piece of code. */
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* The one backend of this kind; its address is known here, so nothing is loaded to find it. */
@@ -26,13 +27,48 @@
 
 const size_t quick_hw_size = sizeof(struct nic_quick_qp);
 
+/* ---- the tables of handles ---- */
+
+/* What a handle leads to is by its type, so that no call need ask for that. */
+static DAT_PROVIDER ep_calls, evd_calls, srq_calls;
+
 void quick_hw_choose(struct backend *b, bool careful)
 {
-	b->provider.evd_dequeue_func = careful ? dat__evd_dequeue_careful : dat__evd_dequeue_hw;
-	b->provider.ep_post_send_func = careful ? dat__ep_post_send_careful : dat__ep_post_send_hw;
-	b->provider.ep_post_recv_func = careful ? dat__ep_post_recv_careful : dat__ep_post_recv_hw;
-	b->provider.srq_post_recv_func = careful ? dat__srq_post_recv : dat__srq_post_recv_hw;
+	b->provider.evd_dequeue_func = dat__evd_dequeue_careful;
+	b->provider.ep_post_send_func = dat__ep_post_send_careful;
+	b->provider.ep_post_recv_func = dat__ep_post_recv_careful;
+	if (!ep_calls.extension)
+		ep_calls = evd_calls = srq_calls = b->provider;
+	evd_calls.evd_dequeue_func = careful ? dat__evd_dequeue_careful : dat__evd_dequeue_hw;
+	ep_calls.ep_post_send_func = careful ? dat__ep_post_send_careful : dat__ep_post_send_hw;
+	ep_calls.ep_post_recv_func = careful ? dat__ep_post_recv_careful : dat__ep_post_recv_hw;
+	srq_calls.srq_post_recv_func = careful ? dat__srq_post_recv : dat__srq_post_recv_hw;
 }
+
+void quick_hw_calls(struct obj *obj)
+{
+	struct slot *slot = obj->handle;
+	DAT_PROVIDER *calls = obj->type == DAT_HANDLE_TYPE_EP    ? &ep_calls
+			      : obj->type == DAT_HANDLE_TYPE_EVD ? &evd_calls
+								 : &srq_calls;
+
+	if (obj_backend(obj)->module)
+		__atomic_store_n(&slot->provider, calls, __ATOMIC_RELAXED);
+}
+
+static int refuse(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	(void)cq;
+	(void)n;
+	(void)wc;
+	return -1;
+}
+
+static struct ibv_context refusing = { .ops = { .poll_cq = refuse } };
+static struct ibv_cq refusing_cq = { .context = &refusing };
+static struct nic_quick_cq no_cq = { .verbs = &refusing_cq };
+
+struct nic_cq *const quick_hw_no_cq = &no_cq.cq;
 
 /* ---- labels ---- */
 
@@ -69,12 +105,10 @@ void quick_hw_label(const struct ep *ep)
 
 /* ---- all calls ---- */
 
-/* Inside, the object if the call is a quick one on it, else NULL. */
-static inline struct obj *find(DAT_HANDLE handle, enum obj_quick call)
+/* Inside: it is of the type that its table is for, and there. */
+static HOT struct obj *object(DAT_HANDLE handle)
 {
-	struct obj *obj = ((const struct slot *)handle)->object;
-
-	return LIKELY(obj && (obj->quick & call)) ? obj : NULL;
+	return ((const struct slot *)handle)->object;
 }
 
 static inline DAT_RETURN leave(DAT_RETURN ret)
@@ -85,16 +119,26 @@ static inline DAT_RETURN leave(DAT_RETURN ret)
 
 /* ---- Send ---- */
 
+/* By verbs; or the state is not one for quick calls, and maybe for none. */
 static COLD DAT_RETURN send_refused(struct nic_quick_qp *qp, int err)
 {
+	struct ep *ep = qp->qp.ctx;
+	DAT_DTO_COOKIE cookie = { .as_64 = nic_slots_next(&qp->sq)->wr_id };
+	DAT_LMR_TRIPLET iov = { .lmr_context = ep->send_window.context,
+				.virtual_address = qp->send_sge.addr,
+				.segment_length = qp->send_sge.length };
+
+	if (!(ep->obj.quick & OBJ_QUICK_SEND)) {
+		bias_leave_first();
+		return dat__ep_post_send_careful(ep->obj.handle, 1, &iov, cookie,
+						 DAT_COMPLETION_DEFAULT_FLAG);
+	}
 	err = qp->send_refused(&qp->qp, err);
 	return leave(err ? dto_no_room(err) : DAT_SUCCESS);
 }
 
-static HOT DAT_RETURN send_filled(struct nic_quick_qp *qp)
+static HOT DAT_RETURN send_posted(struct nic_quick_qp *qp, int err)
 {
-	int err = ibv_post_send(qp->verbs, &qp->send_wr, &qp->bad_send);
-
 	if (!LIKELY(!err))
 		return send_refused(qp, err);
 	qp->sq.put++;
@@ -104,12 +148,12 @@ static HOT DAT_RETURN send_filled(struct nic_quick_qp *qp)
 /* More than it may carry itself. */
 static __attribute__((noinline)) DAT_RETURN send_long(struct nic_quick_qp *qp)
 {
-	DAT_RETURN ret;
+	int err;
 
 	qp->send_wr.send_flags = IBV_SEND_SIGNALED;
-	ret = send_filled(qp);
+	err = ibv_post_send(qp->verbs, &qp->send_wr, &qp->bad_send);
 	qp->send_wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
-	return ret;
+	return send_posted(qp, err);
 }
 
 /* Where there is room. The key is that of the window. */
@@ -124,7 +168,9 @@ static inline DAT_RETURN send_one(struct nic_quick_qp *qp, const DAT_LMR_TRIPLET
 	qp->send_sge.addr = iov->virtual_address;
 	qp->send_sge.length = length;
 	qp->send_wr.wr_id = (uintptr_t)slot;
-	return LIKELY(length <= qp->max_inline) ? send_filled(qp) : send_long(qp);
+	if (!LIKELY(length <= qp->max_inline))
+		return send_long(qp);
+	return send_posted(qp, ibv_post_send(qp->verbs, &qp->send_wr, &qp->bad_send));
 }
 
 static bool send_window_moves(struct ep *ep, const DAT_LMR_TRIPLET *iov)
@@ -139,9 +185,9 @@ static bool send_window_moves(struct ep *ep, const DAT_LMR_TRIPLET *iov)
 static COLD DAT_RETURN send_other(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = bias_enter(BIAS) ? obj_as(struct ep, find(handle, OBJ_QUICK_SEND)) : NULL;
+	struct ep *ep = bias_enter(BIAS) ? obj_as(struct ep, object(handle)) : NULL;
 
-	if (ep && dto_is_usual(segments, iov, flags) &&
+	if (ep && (ep->obj.quick & OBJ_QUICK_SEND) && dto_is_usual(segments, iov, flags) &&
 	    !nic_slots_full(&nic_quick_qp(ep->nic)->sq) && send_window_moves(ep, iov))
 		return send_one(nic_quick_qp(ep->nic), iov, cookie);
 	bias_leave();
@@ -156,9 +202,8 @@ DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LM
 
 	if (!LIKELY(bias_enter(BIAS)))
 		return send_other(handle, segments, iov, cookie, flags);
-	ep = obj_as(struct ep, find(handle, OBJ_QUICK_SEND));
-	if (!LIKELY(ep && dto_is_usual(segments, iov, flags) &&
-		    lmr_window_covers(&ep->send_window, iov)))
+	ep = obj_as(struct ep, object(handle));
+	if (!LIKELY(dto_is_usual(segments, iov, flags) && lmr_window_covers(&ep->send_window, iov)))
 		return send_other(handle, segments, iov, cookie, flags);
 	qp = nic_quick_qp(ep->nic);
 	if (!LIKELY(!nic_slots_full(&qp->sq)))
@@ -171,7 +216,17 @@ DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LM
 static COLD DAT_RETURN recv_refused(struct nic_quick_qp *qp, int err)
 {
 	struct ep *ep = qp->qp.ctx;
+	DAT_DTO_COOKIE cookie = { .as_64 = nic_slots_next(&qp->rq)->wr_id };
+	DAT_LMR_TRIPLET iov = { .lmr_context = ep->recv_window.context,
+				.virtual_address = qp->recv_sge.addr,
+				.segment_length = qp->recv_sge.length };
 
+	if (!(ep->obj.quick & OBJ_QUICK_RECV)) {
+		ep->recv_outstanding--;
+		bias_leave_first();
+		return dat__ep_post_recv_careful(ep->obj.handle, 1, &iov, cookie,
+						 DAT_COMPLETION_DEFAULT_FLAG);
+	}
 	err = qp->recv_refused(&qp->qp, err);
 	if (!err)
 		return leave(DAT_SUCCESS);
@@ -211,10 +266,10 @@ static bool recv_window_moves(struct ep *ep, const DAT_LMR_TRIPLET *iov)
 static COLD DAT_RETURN recv_other(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct ep *ep = bias_enter(BIAS) ? obj_as(struct ep, find(handle, OBJ_QUICK_RECV)) : NULL;
+	struct ep *ep = bias_enter(BIAS) ? obj_as(struct ep, object(handle)) : NULL;
 
-	if (ep && dto_is_usual(segments, iov, flags) && dto_has_recv_room(ep) &&
-	    recv_window_moves(ep, iov))
+	if (ep && (ep->obj.quick & OBJ_QUICK_RECV) && dto_is_usual(segments, iov, flags) &&
+	    dto_has_recv_room(ep) && recv_window_moves(ep, iov))
 		return recv_one(ep, iov, cookie);
 	bias_leave();
 	return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
@@ -227,8 +282,8 @@ DAT_RETURN dat__ep_post_recv_hw(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LM
 
 	if (!LIKELY(bias_enter(BIAS)))
 		return recv_other(handle, segments, iov, cookie, flags);
-	ep = obj_as(struct ep, find(handle, OBJ_QUICK_RECV));
-	if (!LIKELY(ep && dto_is_usual(segments, iov, flags) && dto_has_recv_room(ep) &&
+	ep = obj_as(struct ep, object(handle));
+	if (!LIKELY(dto_is_usual(segments, iov, flags) && dto_has_recv_room(ep) &&
 		    lmr_window_covers(&ep->recv_window, iov)))
 		return recv_other(handle, segments, iov, cookie, flags);
 	return recv_one(ep, iov, cookie);
@@ -262,7 +317,7 @@ static inline bool srq_is_usual(const struct srq *srq, DAT_COUNT segments,
 static COLD DAT_RETURN srq_recv_other(DAT_SRQ_HANDLE handle, DAT_COUNT segments,
 				      DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
 {
-	struct srq *srq = bias_enter(BIAS) ? obj_as(struct srq, find(handle, OBJ_QUICK_SRQ)) : NULL;
+	struct srq *srq = bias_enter(BIAS) ? obj_as(struct srq, object(handle)) : NULL;
 
 	if (srq && srq_is_usual(srq, segments, iov) && srq_move_window(srq, iov))
 		return srq_recv_one(srq, iov, cookie);
@@ -277,9 +332,8 @@ DAT_RETURN dat__srq_post_recv_hw(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_
 
 	if (!LIKELY(bias_enter(BIAS)))
 		return srq_recv_other(handle, segments, iov, cookie);
-	srq = obj_as(struct srq, find(handle, OBJ_QUICK_SRQ));
-	if (!LIKELY(srq && srq_is_usual(srq, segments, iov) &&
-		    lmr_window_covers(&srq->window, iov)))
+	srq = obj_as(struct srq, object(handle));
+	if (!LIKELY(srq_is_usual(srq, segments, iov) && lmr_window_covers(&srq->window, iov)))
 		return srq_recv_other(handle, segments, iov, cookie);
 	return srq_recv_one(srq, iov, cookie);
 }
@@ -303,13 +357,15 @@ struct polled {
 /* n: what verbs said of how many there are. */
 static __attribute__((noinline)) DAT_RETURN dequeue_other(const struct polled *polled, int n)
 {
-	const struct evd *evd =
-		obj_as(const struct evd, ((const struct slot *)polled->evd)->object);
+	const struct evd *evd = obj_as(const struct evd, object(polled->evd));
 	struct nic_quick_cq *cq = nic_quick_cq(evd->cq);
 	const struct nic_wc *wc;
 
 	if (n == 0)
 		return leave(DAT_QUEUE_EMPTY);
+	/* What was polled here has to be seen to; but of quick_hw_no_cq nothing was. */
+	if (n < 0 && !evd->obj.quick)
+		return dequeue_careful(polled->evd, polled->event);
 	wc = cq->other(&cq->cq, n == 1 ? &polled->wc : NULL);
 	if (!wc)
 		return leave(DAT_QUEUE_EMPTY);
@@ -341,12 +397,12 @@ DAT_RETURN dat__evd_dequeue_hw(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (!LIKELY(bias_enter(BIAS)))
 		return dequeue_careful(handle, event);
-	evd = obj_as(struct evd, find(handle, OBJ_QUICK_DEQUEUE));
-	if (!LIKELY(evd && event))
+	evd = obj_as(struct evd, object(handle));
+	if (!LIKELY(event))
 		return dequeue_careful(handle, event);
 	polled.evd = handle;
 	polled.event = event;
-	n = ibv_poll_cq(nic_quick_cq(evd->cq)->verbs, 1, &polled.wc);
+	n = ibv_poll_cq(nic_quick_cq(evd->quick_cq)->verbs, 1, &polled.wc);
 	if (!LIKELY(n == 1 && polled.wc.status == IBV_WC_SUCCESS))
 		goto other;
 	slot = (struct nic_slot *)(uintptr_t)polled.wc.wr_id;
@@ -376,8 +432,14 @@ void quick_hw_choose(struct backend *b, bool careful)
 	b->provider.evd_dequeue_func = dat__evd_dequeue_careful;
 	b->provider.ep_post_send_func = dat__ep_post_send_careful;
 	b->provider.ep_post_recv_func = dat__ep_post_recv_careful;
-	b->provider.srq_post_recv_func = dat__srq_post_recv;
 }
+
+void quick_hw_calls(struct obj *obj)
+{
+	(void)obj;
+}
+
+struct nic_cq *const quick_hw_no_cq = NULL;
 
 void quick_hw_label(const struct ep *ep)
 {

@@ -44,7 +44,6 @@ SAME(DAT_SIM_NAK_RESERVED, NIC_NAK_RESERVED);
 static bool end_of(struct backend *b, const char *name, DAT_EP_HANDLE handle,
 		   char to[NIC_ADAPTER_NAME], uint32_t *qp)
 {
-	struct slot *slot;
 	struct obj *obj;
 
 	if (name && strnlen(name, NIC_ADAPTER_NAME) >= NIC_ADAPTER_NAME)
@@ -53,9 +52,8 @@ static bool end_of(struct backend *b, const char *name, DAT_EP_HANDLE handle,
 	*qp = 0;
 	if (handle == DAT_HANDLE_NULL)
 		return true;
-	slot = handle_slot(handle);
-	obj = slot && slot->provider == &b->provider ? slot->object : NULL;
-	if (!obj || obj->type != DAT_HANDLE_TYPE_EP)
+	obj = obj_find(b, handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
 		return false;
 	if (name && strcmp(name, obj->nic->label) != 0)
 		return false;

@@ -7,6 +7,7 @@
 #include "fault_door.h"
 #include "lmr.h"
 #include "pz.h"
+#include "quick_hw.h"
 #include "srq.h"
 
 #define BAD_SRQ DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
@@ -111,7 +112,7 @@ static DAT_RETURN create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle, const DA
 	ret = obj_init(&srq->obj, ia, DAT_HANDLE_TYPE_SRQ);
 	if (ret != DAT_SUCCESS)
 		goto destroy_nic;
-	srq->obj.quick = OBJ_QUICK_SRQ;
+	quick_hw_calls(&srq->obj);
 	pz->users++;
 	obj_trace(srq, "create max=%d low=%d", srq->max_recv_dtos, attr->low_watermark);
 	arm(srq, attr->low_watermark);

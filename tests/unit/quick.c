@@ -91,6 +91,25 @@ START_TEST(posts_of_a_connection_that_is_over_are_flushed_and_after_a_reset_refu
 }
 END_TEST
 
+START_TEST(page_nothing_is_sent_while_a_graceful_disconnect_is_pending)
+{
+	DAT_LMR_TRIPLET from, to;
+
+	used_pair(&from, &to);
+	must(send_iov(1, &from, 0));
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	must_fail(send_iov(1, &from, 0), DAT_INVALID_STATE,
+		  state_subtype(DAT_EP_STATE_DISCONNECT_PENDING));
+	must(recv_iov(1, &to, 0));
+	if (!device)
+		advance_us(100000);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+END_TEST
+
 START_TEST(page_one_receive_too_many_is_out_of_resources)
 {
 	DAT_LMR_TRIPLET to = segment(&w.b, 0, SHORT), from = segment(&w.a, 0, SHORT);
@@ -145,6 +164,27 @@ START_TEST(page_one_send_too_many_is_out_of_resources)
 END_TEST
 
 /* ---- what else may look at completions ---- */
+
+/* A queue of other length, too, so that whatever is kept with it is made anew. */
+START_TEST(M3_an_Endpoint_with_other_EVDs_completes_there)
+{
+	DAT_LMR_TRIPLET from = segment(&w.a, 0, SHORT), to = segment(&w.b, 0, SHORT);
+	DAT_EP_PARAM param = { 0 };
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	w.a.request = param.request_evd_handle = make_evd(&w.a, 64, DAT_EVD_DTO_FLAG);
+	param.ep_attr.max_request_dtos = 40;
+	must(dat_ep_modify(w.a.ep,
+			   DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+			   &param));
+	w.b.recv = param.recv_evd_handle = make_evd(&w.b, 64, DAT_EVD_DTO_FLAG);
+	must(dat_ep_modify(w.b.ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	for (int i = 0; i < 45; i++)
+		message(&from, &to);
+}
+END_TEST
 
 START_TEST(C1_a_CNO_that_comes_later_hears_of_completions)
 {
@@ -225,8 +265,10 @@ void quick_calls(Suite *suite)
 	unit_test(suite, G3_nothing_is_written_where_nothing_was_dequeued);
 	unit_test(suite, G3_handles_of_what_was_freed_are_found);
 	unit_test(suite, posts_of_a_connection_that_is_over_are_flushed_and_after_a_reset_refused);
+	unit_test(suite, page_nothing_is_sent_while_a_graceful_disconnect_is_pending);
 	unit_test(suite, page_one_receive_too_many_is_out_of_resources);
 	unit_test(suite, page_one_send_too_many_is_out_of_resources);
+	unit_test(suite, M3_an_Endpoint_with_other_EVDs_completes_there);
 	unit_test(suite, C1_a_CNO_that_comes_later_hears_of_completions);
 	unit_test(suite, waits_and_dequeues_take_turns);
 	unit_test(suite, Z1_another_thread_goes_on_and_the_first_one_after_it);

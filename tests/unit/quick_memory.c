@@ -262,6 +262,7 @@ START_TEST(A3_a_Receive_of_an_SRQ_is_checked_with_every_post)
 	must_fail(srq_iov(-1, &to), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	must_fail(dat_srq_post_recv(w.b.ep, 1, &to, cookie(0)), DAT_INVALID_HANDLE,
 		  DAT_INVALID_HANDLE_SRQ);
+	must_fail(recv_iov(1, &to, 0), DAT_INVALID_STATE, ANY_SUBTYPE); /* ruling Q5 */
 	lmr = region(&w.b, 5, 1, w.b.pz, &other);
 	srq_message(&other);
 	must(dat_lmr_free(lmr));
