@@ -325,8 +325,9 @@ struct emu_rule {
 
 /* Memory for a payload that waits for the receiver and is too long for a slot: slot.h. */
 struct emu_stage {
-	emu_ref data; /* 0: none yet */
-	uint32_t cq;  /* in use with that completion of this; 0: not */
+	emu_ref data;   /* 0: none yet */
+	uint32_t bytes; /* of it */
+	uint32_t cq;    /* in use with that completion of this; 0: not */
 	uint32_t turn;
 };
 

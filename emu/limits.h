@@ -24,10 +24,10 @@
 #define EMU_PROCESSES      64u  /* that share a fabric at a time */
 #define EMU_STRANGERS      256u /* threads of a process that take no turns */
 #define EMU_NEWBORN        16u
-#define EMU_SLOTS          128u /* of a CQ, slot.h */
-#define EMU_STAGES         16u  /* of a shared fabric */
-#define EMU_STAGE_BYTES    (1u << 20)
-#define EMU_THREADS        1024u /* that take turns in it */
+#define EMU_SLOTS          128u       /* of a CQ, slot.h */
+#define EMU_STAGES         16u        /* of a shared fabric */
+#define EMU_STAGE_BYTES    (1u << 20) /* at most */
+#define EMU_THREADS        1024u      /* that take turns in it */
 
 /* Per adapter, reported by query and enforced: ruling G9. */
 #define EMU_MAX_QP       8192

@@ -118,7 +118,7 @@ static void add_used(struct emu_world *w, struct blocks *all)
 	for (uint32_t i = 0; i < (EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1); i++)
 		add_held(w, all, fab->links[i].held);
 	for (uint32_t i = 0; i < EMU_STAGES; i++)
-		add_bytes(all, fab->shared.stage[i].data, EMU_STAGE_BYTES);
+		add_bytes(all, fab->shared.stage[i].data, fab->shared.stage[i].bytes);
 	add_inboxes(w, all);
 }
 

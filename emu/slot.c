@@ -60,8 +60,22 @@ bool emu_stage_is_free(struct emu_world *w, const struct emu_stage *stage)
 	       (int32_t)(__atomic_load_n(&cq->get, __ATOMIC_ACQUIRE) - stage->turn) > 0;
 }
 
+/* It grows, and never shrinks. */
+static bool make_room(struct emu_world *w, struct emu_stage *stage, uint32_t length)
+{
+	emu_ref old = stage->data;
+
+	if (old && stage->bytes >= length)
+		return true;
+	stage->data = 0;
+	emu_pool_free(w->fab, old, stage->bytes);
+	stage->bytes = (length + EMU_PAGE - 1) / EMU_PAGE * EMU_PAGE;
+	stage->data = emu_pool_alloc(w, stage->bytes);
+	return stage->data;
+}
+
 /* NULL: none is free, or no memory for one. */
-static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq)
+static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq, uint32_t length)
 {
 	struct emu_stage *all = w->fab->shared.stage, *found = NULL;
 	uint32_t own = 0;
@@ -72,20 +86,18 @@ static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq
 		else
 			own += all[i - 1].cq == index_of(w, cq);
 	}
-	if (!found || own >= OF_ONE)
+	if (!found || own >= OF_ONE || length > EMU_STAGE_BYTES || !make_room(w, found, length))
 		return NULL;
-	if (!found->data)
-		found->data = emu_pool_alloc(w, EMU_STAGE_BYTES);
-	return found->data ? found : NULL;
+	return found;
 }
 
 /*
  * Past the caches: the receiver's core is quicker to have it out of memory than out of this one's cache, and this one
  * need not take back what that one has read.
  */
-static void stream(uint8_t *to, const uint8_t *from, uint64_t length)
+static void stream(uint8_t *to, const uint8_t *from, uint32_t length)
 {
-	uint64_t i = 0;
+	uint32_t i = 0;
 
 #ifdef __SSE2__
 	for (; length - i >= sizeof(__m128i); i += sizeof(__m128i))
@@ -96,9 +108,9 @@ static void stream(uint8_t *to, const uint8_t *from, uint64_t length)
 }
 
 bool emu_slot_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t turn, uint64_t from,
-			uint64_t length)
+			uint32_t length)
 {
-	struct emu_stage *stage = length <= EMU_STAGE_BYTES ? find_stage(w, cq) : NULL;
+	struct emu_stage *stage = find_stage(w, cq, length);
 
 	if (!stage)
 		return false;

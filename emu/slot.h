@@ -56,11 +56,11 @@ static inline bool emu_slot_is_of(const struct emu_slot *slot, uint32_t turn)
 
 /* The general case of emu_slot_load: onto a stage. */
 bool emu_slot_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t turn, uint64_t from,
-			uint64_t length);
+			uint32_t length);
 
 /* This process's payload of that completion waits with it from now on. False: there is no room. */
 static inline bool emu_slot_load(struct emu_world *w, const struct emu_cq *cq, uint32_t turn,
-				 uint64_t from, uint64_t length)
+				 uint64_t from, uint32_t length)
 {
 	if (length > EMU_SLOT_BYTES)
 		return emu_slot_load_long(w, cq, turn, from, length);

@@ -6,7 +6,8 @@
 container=$top/tests/processes/container
 needs "$container"
 built="tools/datsim/datsim examples/pair/server examples/pair/client examples/rpc/rpc examples/stream/stream
-	bench/bench_turns tests/processes/borders tests/processes/die tests/processes/hostile tests/processes/turns"
+	bench/bench_turns tests/processes/borders tests/processes/bulk tests/processes/die tests/processes/hostile
+	tests/processes/storm tests/processes/turns tests/processes/undo"
 
 # The programs themselves where everybody can read them: a tree may be root's alone.
 copy() {

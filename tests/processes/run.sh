@@ -9,7 +9,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..29
+echo 1..32
 expect 0 '^100 answers, 1 clients, 0 more were broken off' run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
 holds "both left nothing" grep -q 'left  *nothing' out
@@ -20,6 +20,14 @@ holds "adapters are named as their nodes" grep -q ' c-emu0.ep1 post_send .* mess
 holds "the trace has its end" sh -c 'tail -n 1 two.trace | grep -q "^# end lines="'
 expect 0 'c-emu0>s-emu0 READ #10' show --all two.trace
 expect 1 'exits with 1' run -- "$client" nonesuch.invalid + true
+# traced ARGS...: it is told to the program
+traced() {
+	# shellcheck disable=SC2016
+	"$datsim" run "$@" -- sh -c 'test -n "$DATSIM_TRACE"' + true
+}
+holds "what is told of it is traced" traced
+holds "and so is what is asked for" traced --quiet --trace asked.trace
+holds "but else nothing is" sh -c '! "$1" run --quiet -- sh -c "test -n \"\$DATSIM_TRACE\"" + true' - "$datsim"
 expect 127 'nonesuch: No such file' run -- true + nonesuch
 expect 2 'before and after each' run -- true +
 expect 2 'script is for one program, or for several with --lockstep' run --script two.trace -- true + true

@@ -6,6 +6,8 @@ stream=$top/examples/stream/stream
 needs "$stream"
 bulk=$top/tests/processes/bulk
 needs "$bulk"
+storm=$top/tests/processes/storm
+needs "$storm"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
@@ -32,7 +34,7 @@ traced() {
 	grep -q "$((${MESSAGES:-40} * $3)) came back right, $3 connections" sums && grep -q 'left  *nothing' sums
 }
 
-echo 1..16
+echo 1..17
 for copy in direct bounce; do
 	DATSIM_COPY=$copy
 	export DATSIM_COPY
@@ -48,3 +50,5 @@ for copy in direct bounce; do
 	unset DATSIM_LATENCY_NS DATSIM_BANDWIDTH_BPS
 	holds "$copy: to one who does not look" env DATSIM_FABRIC=bulk "$bulk"
 done
+unset DATSIM_COPY
+holds "retries without end stop nobody" env DATSIM_FABRIC=storm DATSIM_RNR_RETRY=7 DATSIM_RNR_TIMER_NS=1 "$storm"

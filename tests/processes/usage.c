@@ -8,6 +8,15 @@
 #include "emu/slot.h"
 #include "emu/spare.h"
 
+static uint32_t units_of(const struct emu_stage *stage)
+{
+	uint32_t units = 0;
+
+	if (stage->data)
+		emu_pool_class(stage->bytes, &units);
+	return units;
+}
+
 static uint64_t pool_in_use(struct emu_world *w)
 {
 	uint64_t used = w->fab->pool_next - 1;
@@ -22,7 +31,7 @@ static uint64_t pool_in_use(struct emu_world *w)
 	}
 	/* A stage keeps its memory for whoever needs it next. */
 	for (uint32_t i = 0; i < EMU_STAGES; i++)
-		used -= w->fab->shared.stage[i].data ? EMU_STAGE_BYTES / EMU_POOL_UNIT : 0;
+		used -= units_of(&w->fab->shared.stage[i]);
 	return used;
 }
 

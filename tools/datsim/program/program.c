@@ -89,13 +89,20 @@ static bool write_aliases(struct program *program)
 	return good;
 }
 
+/* Between processes a message that is traced costs ten times as much: it is not where nobody wants to know. */
+static bool is_traced(const struct program *program)
+{
+	return program->trace || program->script || !program->quiet;
+}
+
 static bool tell(struct program *program, struct text *trace)
 {
 	if (program->trace)
 		text_add(trace, "%s", program->trace);
-	else if (!in_folder(program, "trace", trace))
+	else if (is_traced(program) && !in_folder(program, "trace", trace))
 		return false;
-	setenv("DATSIM_TRACE", text_of(trace), 1);
+	if (is_traced(program))
+		setenv("DATSIM_TRACE", text_of(trace), 1);
 	if (program->script)
 		program_script_tell(&program->faults);
 	if (program->seed)
@@ -308,7 +315,7 @@ static int run_and_report(struct program *program, const char *trace, const char
 	/* What several do in real time, they do never again. */
 	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
-	if (!report(program, trace, code) && code == EXIT_PASS)
+	if (is_traced(program) && !report(program, trace, code) && code == EXIT_PASS)
 		code = EXIT_FAILED;
 	return code;
 }
