@@ -210,34 +210,43 @@ static uint16_t find_number(struct emu_world *w, uint32_t number)
 	return 0;
 }
 
+/* The IPv4 address that it is; false: it is another one. */
+static bool as_ipv4(const struct sockaddr *addr, struct sockaddr_in *v4)
+{
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+	*v4 = (struct sockaddr_in){ .sin_family = AF_INET };
+	if (addr->sa_family == AF_INET)
+		v4->sin_addr = ((const struct sockaddr_in *)addr)->sin_addr;
+	else if (IN6_IS_ADDR_V4MAPPED(in6))
+		memcpy(&v4->sin_addr, in6->s6_addr + 12, sizeof(v4->sin_addr));
+	else
+		return false;
+	return true;
+}
+
 uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr, uint64_t port,
 				uint16_t from, int *err)
 {
+	struct sockaddr_in v4;
 	uint32_t ip, number;
 
-	*err = 0;
-	if (addr->sa_family == AF_INET) {
-		ip = ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr);
-	} else if (addr->sa_family == AF_INET6) {
-		const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
-
-		if (!IN6_IS_ADDR_V4MAPPED(in6))
+	*err = addr->sa_family != AF_INET && addr->sa_family != AF_INET6 ? -EAFNOSUPPORT : 0;
+	if (*err)
+		return 0;
+	if (as_ipv4(addr, &v4)) {
+		addr = (const struct sockaddr *)&v4;
+		ip = ntohl(v4.sin_addr.s_addr);
+		/* No host has the wildcard, multicast or broadcast as its address. */
+		if (ip == INADDR_ANY || ip >= 0xe0000000u) {
+			*err = -EADDRNOTAVAIL;
 			return 0;
-		memcpy(&ip, in6->s6_addr + 12, sizeof(ip));
-		ip = ntohl(ip);
-	} else {
-		*err = -EAFNOSUPPORT;
-		return 0;
+		}
+		number = ip - w->fab->config.address;
+		if (number >= 1 && number <= w->fab->config.addresses)
+			return find_number(w, number);
 	}
-	/* No host has the wildcard, multicast or broadcast as its address. */
-	if (ip == INADDR_ANY || ip >= 0xe0000000u) {
-		*err = -EADDRNOTAVAIL;
-		return 0;
-	}
-	number = ip - w->fab->config.address;
-	if (number >= 1 && number <= w->fab->config.addresses)
-		return find_number(w, number);
-	return w->process && emu_hosts_is_here(ip) ? emu_hosts_listener(w, port, from) : 0;
+	return w->process && emu_hosts_is_here(addr) ? emu_hosts_listener(w, port, from) : 0;
 }
 
 /* The lowest number that none has. */

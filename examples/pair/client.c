@@ -30,14 +30,15 @@ struct client {
 	struct pair_target board; /* of the server */
 };
 
-static struct sockaddr_in look_up(const char *host)
+/* A name is one of IPv4 here; an address may be of either kind. */
+static struct sockaddr_storage look_up(const char *host)
 {
-	struct addrinfo hints = { .ai_family = AF_INET }, *found;
-	struct sockaddr_in address;
+	struct addrinfo hints = { .ai_family = strchr(host, ':') ? AF_INET6 : AF_INET }, *found;
+	struct sockaddr_storage address = { 0 };
 
 	if (getaddrinfo(host, NULL, &hints, &found))
 		pair_fail("no such host");
-	memcpy(&address, found->ai_addr, sizeof(address));
+	memcpy(&address, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
 	return address;
 }
@@ -51,7 +52,7 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-static DAT_EVENT_NUMBER try_connect(struct client *client, struct sockaddr_in *address)
+static DAT_EVENT_NUMBER try_connect(struct client *client, struct sockaddr_storage *address)
 {
 	struct pair_target mine = pair_target(&client->node, WRITTEN);
 	DAT_EVENT event;
@@ -74,7 +75,7 @@ static DAT_EVENT_NUMBER try_connect(struct client *client, struct sockaddr_in *a
 static void connect_to(struct client *client, const char *host)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	struct sockaddr_in address = look_up(host);
+	struct sockaddr_storage address = look_up(host);
 	DAT_EVENT_NUMBER what = DAT_SOFTWARE_EVENT;
 
 	for (int i = 0; i < TRIES; i++) {

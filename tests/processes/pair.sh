@@ -35,12 +35,14 @@ answers() {
 }
 
 cd "$scratch" || exit 99
-echo 1..16
+echo 1..18
 holds "a client and a server that starts later" both later localhost 1 200
 holds "all answers are right" answers 1 200
 holds "five clients at once" both five 127.0.0.1 5 50
 holds "all their answers are right" answers 5 50
 holds "to the host's name" both name "$(hostname)" 1 10
+holds "to this machine by IPv6" both six ::1 1 10
+holds "to an IPv4 address, written as IPv6" both mapped ::ffff:127.0.0.1 1 10
 DATSIM_COPY=bounce
 export DATSIM_COPY
 holds "payload through the arena" both through localhost 5 50

@@ -2,11 +2,12 @@
 /*
  * storm - a Send is answered "receiver not ready" for ever, and at once: its retries are more than anybody can run. Who
  * calls meanwhile runs a few of them, whoever waits waits no longer than asked for, and the Send is done when there is
- * a Receive. Nothing here is measured by a clock: an event has a number, and the fabric counts them.
+ * a Receive. Nobody is quick enough here or too slow: an event has a number, and the fabric counts them.
  */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <dat/sim.h>
@@ -113,13 +114,25 @@ static uint64_t events_of_a_call(const struct ends *e)
 	return least;
 }
 
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+/* And not before it is time. */
 static void expect_timeout(const struct ends *e)
 {
+	uint64_t begun = now_us();
 	DAT_EVENT event;
 	DAT_COUNT more;
 
 	if (DAT_GET_TYPE(dat_evd_wait(e->recv, WAIT_US, 1, &event, &more)) != DAT_TIMEOUT_EXPIRED)
 		pair_fail("a wait for nothing does not end as it should");
+	if (now_us() - begun < WAIT_US)
+		pair_fail("time passes faster than it does");
 }
 
 static void end_storm(const struct ends *e)
@@ -141,6 +154,7 @@ int main(void)
 
 	alarm(HANG_S);
 	begin(&ends);
+	expect_timeout(&ends);
 	start_storm(&ends);
 	events = events_of_a_call(&ends);
 	if (events > FEW) {
