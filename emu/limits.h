@@ -5,7 +5,7 @@
 #ifndef EMU_LIMITS_H
 #define EMU_LIMITS_H
 
-#define EMU_ADAPTERS       16u
+#define EMU_ADAPTERS       32u /* of a fabric: for each program that datsim run starts one */
 #define EMU_CONNS          65536u
 #define EMU_EVENTS         (1u << 22)
 #define EMU_EVENTS_RESERVE (1u << 17) /* kept free for what must not fail: answers, teardown */

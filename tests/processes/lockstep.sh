@@ -97,7 +97,19 @@ quick() {
 	awk '$1 == "ratio" { found = 1; slow = $2 < 0.03 } END { exit !found || slow }' speed
 }
 
-echo 1..26
+# many: as many programs as datsim run starts, each with an adapter, all there before the first goes on
+many() {
+	clients=
+	i=0
+	while [ $i -lt 31 ]; do
+		i=$((i + 1))
+		clients="$clients + $client 198.18.0.1 2"
+	done
+	# shellcheck disable=SC2086
+	step many "$server" 31 $clients > words 2>&1 && told 1 '^62 answers, 31 clients, 0 more'
+}
+
+echo 1..27
 # Time of the machine does not count here: whoever holds the turn has it.
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -106,6 +118,7 @@ holds "a server and three clients" same rpc "1 2" -- "$rpc" server emu0 3 + "$rp
 	"$rpc" client emu0 198.18.0.1 30 + "$rpc" client emu0 198.18.0.1 30
 holds "another seed, another order" differ rpc.1 rpc.2
 holds "a trace runs again" "$datsim" replay rpc.2
+holds "a server and 31 clients" many
 holds "one program alone" same alone 1 -- "$rpc" both 3 20
 holds "a server and a client of four threads" same threads 1 -- "$server" 4 + "$turns" 198.18.0.1 10 4
 script 'fabric latency=2us' 'fault link server>client loss 20%' 'fault link client>server drop opcode=SEND nth=3' \
