@@ -189,6 +189,7 @@ static void receiver(struct end *end)
 	receive_all(end, false);
 	receive_all(end, true);
 	expect_event(end->other, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_check(dat_ia_close(end->ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 	_exit(0);
 }
 
@@ -219,6 +220,8 @@ static void sender(struct end *end)
 		}
 	pair_check(dat_ep_disconnect(end->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
 	expect_event(end->other, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_check(dat_ia_close(end->ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	free(end->memory);
 }
 
 int main(void)

@@ -145,6 +145,7 @@ static void end_storm(const struct ends *e)
 	expect_dto(e->recv, 2);
 	expect_dto(e->send, 1);
 	pair_check(dat_ia_close(e->node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	free(e->node.messages);
 }
 
 int main(void)
