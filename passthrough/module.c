@@ -70,7 +70,8 @@ const struct nic_ops hw_ops = {
 
 int hw_errno(void)
 {
-	return errno > 0 ? -errno : -EIO;
+	/* Some drivers (siw) leave no reason where there is no room. */
+	return errno > 0 ? -errno : -ENOMEM;
 }
 
 int hw_no_memory(int err)

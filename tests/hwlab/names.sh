@@ -34,6 +34,8 @@ looks() {
 	DAT_PROVIDER=hw timeout 100 "$build/tools/datsim/datsim" info > /tmp/info 2>&1
 	grep -qw "$1" /tmp/info
 	verdict $? "$1: datsim info lists it"
+	grep -qE 'max_private_data_size +(55|196)$' /tmp/info && grep -qE 'srq_watermarks_supported +273$' /tmp/info
+	verdict $? "$1: datsim info has the limits of an adapter of hardware"
 }
 
 # The suite as an installed datsim runs it, a folder of it: what fails has to be known. conforms DEVICE KIND

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What another must bring about while it runs; each is run only by its name. */
 #include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parity.h"
@@ -88,8 +90,57 @@ static void victim(void)
 	}
 }
 
+static int use_parents_handle(void)
+{
+	DAT_PZ_HANDLE pz;
+
+	return DAT_GET_TYPE(dat_pz_create(a.ia, &pz)) == DAT_INVALID_HANDLE ? 0 : 1;
+}
+
+static char adapter[DAT_NAME_MAX_LENGTH];
+
+static int open_anew(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (dat_ia_open(adapter, 8, &async, &ia) != DAT_SUCCESS)
+		return 1;
+	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS ? 0 : 2;
+}
+
+static void in_child(const char *name, int (*call)(void))
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(call());
+	if (waitpid(child, &status, 0) != child || WIFSIGNALED(status))
+		fact(name, "signal %d", WTERMSIG(status));
+	else
+		fact(name, "%d", WEXITSTATUS(status));
+}
+
+/* A child has nothing of its parent's, and the parent loses nothing. */
+static void forked(void)
+{
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+
+	plain_pair();
+	must(dat_ia_query(a.ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL));
+	snprintf(adapter, sizeof(adapter), "%s", attr.adapter_name);
+	must(post_recv(&b, 0));
+	in_child("handle", use_parents_handle);
+	in_child("anew", open_anew);
+	must(post_send(&a, 0, 64, 0));
+	fact("message", "%s", take(b.recv, WAIT_US, &event) ? "comes" : "is lost");
+}
+
 const struct scenario named_scenarios[] = {
 	{ "unplug", unplug },
+	{ "forked", forked },
 	{ "survivor", survivor },
 	{ "victim", victim },
 	{ NULL, NULL },

@@ -30,7 +30,8 @@ struct side {
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_EP_HANDLE ep;
 	DAT_SRQ_HANDLE srq;
-	unsigned char memory[SLOTS * SLOT_SIZE];
+	/* In pages of its own: a forked child may not have them. */
+	_Alignas(4096) unsigned char memory[SLOTS * SLOT_SIZE];
 };
 
 extern struct side a, b;   /* a connects */
