@@ -96,7 +96,9 @@ void hw_cq_channel(struct hw_cq *cq)
 
 	cq->base.picks &= can_pick(cq);
 	if (cq->base.picks) {
-		arm_verbs(cq, HW_ARMED_SOLICITED);
+		/* At once, so that nothing is missed; for nobody it is not armed at all. */
+		if (cq->armed)
+			arm_verbs(cq, HW_ARMED_SOLICITED);
 		hw_cq_fill(cq);
 		if (told)
 			hw_cq_notify(cq);

@@ -20,6 +20,7 @@
 #include "origin.h"
 #include "program_script.h"
 #include "programs.h"
+#include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 
 #define EXIT_CANNOT_RUN 126 /* as shells have it */
@@ -180,7 +181,9 @@ static bool report(const struct program *program, const char *trace, int code)
 	bool good = true;
 
 	add_exit(program, code, &text);
-	if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
+	if (on_device())
+		text_add(&text, "  on a device, which has no trace: how often faults acted is not known\n");
+	else if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
 		text_add(&text, "  it opened no simulated adapter\n");
 	else if (account_read(&account, trace, text_of(&content), content.length, &error))
 		account_print(&account, &text, "  ");
@@ -188,7 +191,7 @@ static bool report(const struct program *program, const char *trace, int code)
 		text_add(&text, "  %s", text_of(&error));
 	if (program->trace && content.length)
 		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
-	if (program->script)
+	if (program->script && !on_device())
 		good = program_script_report(&program->faults, &account, &faults);
 	if (!program->quiet)
 		fputs(text_of(&text), stderr);
