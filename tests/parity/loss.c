@@ -139,9 +139,6 @@ static void forked(void)
 }
 
 const struct scenario named_scenarios[] = {
-	{ "unplug", unplug },
-	{ "forked", forked },
-	{ "survivor", survivor },
-	{ "victim", victim },
-	{ NULL, NULL },
+	{ "unplug", unplug }, { "forked", forked }, { "survivor", survivor },
+	{ "victim", victim }, { NULL, NULL },
 };

@@ -182,7 +182,9 @@ static bool report(const struct program *program, const char *trace, int code)
 
 	add_exit(program, code, &text);
 	if (on_device())
-		text_add(&text, "  on a device, which has no trace: how often faults acted is not known\n");
+		text_add(
+			&text,
+			"  on a device, which has no trace: how often faults acted is not known\n");
 	else if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
 		text_add(&text, "  it opened no simulated adapter\n");
 	else if (account_read(&account, trace, text_of(&content), content.length, &error))
