@@ -16,7 +16,7 @@
 
 #define BYTES      BENCH_BYTES
 #define PORT       4711
-#define RESOLVE_MS 2000
+#define RESOLVE_MS 60000
 #define STUB       "192.0.2.1"
 
 static struct rdma_event_channel *channel;

@@ -3,12 +3,13 @@
 #
 # dtest's exit status is 0 whatever happens; what it says is true.
 
+# These two are for a process of their own, which they become.
 dtest() {
-	DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout 300 dtest -v -b 5000 -B 10 "$@" > /tmp/dtest 2>&1
+	exec env DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout 300 dtest -v -b 5000 -B 10 "$@" > /tmp/dtest 2>&1
 }
 
 peer() {
-	on_libdat timeout 300 "$build/tests/hwlab/peer" "$@" > /tmp/peer 2>&1
+	exec env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null timeout 300 "$build/tests/hwlab/peer" "$@" > /tmp/peer 2>&1
 }
 
 # dapl_verdict STATUS DEVICE WHO: of the program over libdat
@@ -28,25 +29,26 @@ dapl_verdict() {
 # with_dapl DEVICE ADDRESS NETDEV
 with_dapl() {
 	local pid status
-	if ! command -v dtest > /dev/null; then
+	if [ -z "$(type -P dtest)" ]; then
 		n=$((n + 1))
 		echo "ok $n - $1: beside DAPL # SKIP dapl2-utils is not installed"
 		return
 	fi
 	echo "$1 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"$3 0\" \"\"" > /tmp/dapl.conf
-	rm -f /tmp/dtest /tmp/peer
 	: > /tmp/dtest
 	dtest -P "$1" &
 	pid=$!
-	peer client "$1" "$2" /tmp/dtest
+	(peer client "$1" "$2" /tmp/dtest)
 	status=$?
 	[ $status -eq 0 ] || kill $pid
 	wait $pid
 	dapl_verdict $status "$1" "libdat asks dtest"
 
+	: > /tmp/dtest
+	: > /tmp/peer
 	peer server "$1" "$2" "$1" &
 	pid=$!
-	says /tmp/peer listening && dtest -h "$2"
+	{ says /tmp/peer listening && (dtest -h "$2"); } || kill $pid
 	wait $pid
 	dapl_verdict $? "$1" "dtest asks libdat"
 }
