@@ -23,7 +23,7 @@ dapl_verdict() {
 	verdict "$1" "$2: $3: all is right for the program over libdat"
 	verdict $dtest "$2: $3: all is right for DAPL's dtest"
 	verdict $seen "$2: $3: dtest has what libdat wrote, and has read what it offered"
-	[ "$1$dtest$seen" = 000 ] || sed 's/^/# /' /tmp/peer <(tail -n 30 /tmp/dtest)
+	[ "$1$dtest$seen" = 000 ] || { cat /tmp/peer && tail -n 30 /tmp/dtest; } | sed 's/^/# /'
 }
 
 # with_dapl DEVICE ADDRESS NETDEV
