@@ -166,7 +166,11 @@ static inline void backend_leave(struct backend *b)
 
 /* ---- with the lock held ---- */
 
-/* Make the world as config says; NULL: as the environment says. */
+/* There are several threads: told once to those nics there are, and to each that comes later. */
+void backend_tell_threaded(struct backend *b);
+void backend_set_threaded(const struct backend *b, struct nic *nic);
+
+/* world.c. Make the world as config says; NULL: as the environment says. */
 DAT_RETURN backend_make_world(struct backend *b, const struct nic_config *config);
 void backend_end_world(struct backend *b);
 /* Open an adapter, or share it where it is open; *adapter->opens grows by one. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "hw.h"
+#include "cm.h"
 
 static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
 {

@@ -2,7 +2,7 @@
 /* Events of connections: from librdmacm's one channel to what they concern. */
 #include <string.h>
 
-#include "hw.h"
+#include "cm.h"
 
 void hw_cm_drop(struct hw_cm *cm)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a verbs completion to one of nic.h, and what it tells of the queue it comes from. */
-#include "hw.h"
+#include "cm.h"
 
 static const uint8_t statuses[] = {
 	[IBV_WC_SUCCESS] = NIC_WC_SUCCESS,

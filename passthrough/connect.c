@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "hw.h"
+#include "cm.h"
 
 #define PORT_MAX        65535u
 #define RESOLVE_MS      2000

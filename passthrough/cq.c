@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw.h"
+#include "cm.h"
 
 #define BATCH    16
 #define HEADROOM 1024u /* for completions that never reach lib, and for what QPs may yet want */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "hw.h"
+#include "cm.h"
 
 /* What one process may have of an adapter, where the device would give more than the machine has memory. */
 #define MAX_QP       16384

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "hw.h"
+#include "cm.h"
 
 #define TICK_NS    1000000ul
 #define TICKS_OPEN 50u  /* for the cause of a flush to be told */

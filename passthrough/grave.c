@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw.h"
+#include "cm.h"
 
 STAILQ_HEAD(graves, hw_grave);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw.h"
+#include "cm.h"
 
 #define PORT_MAX 65535u
 #define BACKLOG  128

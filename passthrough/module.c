@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "hw.h"
+#include "cm.h"
 
 #define RNR_RETRY_DEFAULT 7 /* for ever */
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hw.h"
+#include "cm.h"
 
 /* True: the device has let it go. */
 static bool dereg(struct hw_mr *mr)

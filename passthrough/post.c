@@ -2,7 +2,7 @@
 /* Posting: one verbs post, no allocation, no lock and no system call of ours. */
 #include <errno.h>
 
-#include "hw.h"
+#include "cm.h"
 
 #define SEGMENTS_MAX 64
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw.h"
+#include "cm.h"
 
 _Static_assert(sizeof(struct nic_sge) == sizeof(struct ibv_sge) &&
 		       offsetof(struct nic_sge, addr) == offsetof(struct ibv_sge, addr) &&

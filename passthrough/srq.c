@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hw.h"
+#include "cm.h"
 
 /* Where the device cannot resize one, it is made so much larger, and lib keeps to its size. */
 #define ROOM_TIMES 4u

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* librdmacm: connections of the device with itself, and the one network interface that it has. */
+/* librdmacm: connections of the device with itself. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +10,6 @@
 #include <unistd.h>
 
 #include "stub.h"
-
-#define ADDRESS 0xc0000201u /* 192.0.2.1 */
 
 #define REJECT_CONSUMER    28
 #define REJECT_NO_LISTENER 8
@@ -216,7 +212,7 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 	if (refused("rdma_bind_addr"))
 		return -1;
 	if (stub_config.none || addr->sa_family != AF_INET ||
-	    (in->sin_addr.s_addr != htonl(ADDRESS) && in->sin_addr.s_addr != INADDR_ANY)) {
+	    (in->sin_addr.s_addr != htonl(STUB_ADDRESS) && in->sin_addr.s_addr != INADDR_ANY)) {
 		errno = ENODEV;
 		return -1;
 	}
@@ -339,9 +335,9 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *src, struct sock
 	id->remote_port = ntohs(in->sin_port);
 	base->route.addr.dst_sin = *in;
 	base->route.addr.src_sin.sin_family = AF_INET;
-	base->route.addr.src_sin.sin_addr.s_addr = htonl(ADDRESS);
+	base->route.addr.src_sin.sin_addr.s_addr = htonl(STUB_ADDRESS);
 	set_port(&base->route.addr.src_sin, id->port);
-	if (in->sin_addr.s_addr != htonl(ADDRESS)) {
+	if (in->sin_addr.s_addr != htonl(STUB_ADDRESS)) {
 		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
 		return 0;
 	}
@@ -495,27 +491,4 @@ void stub_removed(void)
 		tell(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 	}
 	stub_unlock();
-}
-
-/* ---- the network interface ---- */
-
-int getifaddrs(struct ifaddrs **list)
-{
-	struct {
-		struct ifaddrs v;
-		struct sockaddr_in addr;
-	} *one = calloc(1, sizeof(*one));
-
-	one->addr =
-		(struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(ADDRESS) };
-	one->v.ifa_name = (char *)"stub0";
-	one->v.ifa_flags = IFF_UP | IFF_RUNNING;
-	one->v.ifa_addr = (struct sockaddr *)&one->addr;
-	*list = &one->v;
-	return 0;
-}
-
-void freeifaddrs(struct ifaddrs *list)
-{
-	free(list);
 }

@@ -18,6 +18,8 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#define STUB_ADDRESS 0xc0000201u /* 192.0.2.1 */
+
 enum {
 	STUB_SGE = 4,
 	STUB_MR = 4096,
