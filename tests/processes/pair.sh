@@ -40,7 +40,14 @@ holds "a client and a server that starts later" both later localhost 1 200
 holds "all answers are right" answers 1 200
 holds "five clients at once" both five 127.0.0.1 5 50
 holds "all their answers are right" answers 5 50
-holds "to the host's name" both name "$(hostname)" 1 10
+title="to the host's name"
+# In a bare root file system nobody may know the machine by its name.
+if getent hosts "$(hostname)" > /dev/null; then
+	holds "$title" both name "$(hostname)" 1 10
+else
+	n=$((n + 1))
+	echo "ok $n - $title # SKIP $(hostname) has no address"
+fi
 holds "to this machine by IPv6" both six ::1 1 10
 holds "to an IPv4 address, written as IPv6" both mapped ::ffff:127.0.0.1 1 10
 DATSIM_COPY=bounce
