@@ -18,7 +18,7 @@
                                                                       \
 		if (__builtin_expect(!handle_in_range(handle, 0), 0)) \
 			return slow(handle, ##__VA_ARGS__);           \
-		provider = ((const struct slot *)handle)->provider;   \
+		provider = slot_provider(handle);                     \
 		if (__builtin_expect(!provider, 0))                   \
 			return slow(handle, ##__VA_ARGS__);           \
 		return provider->func(handle, ##__VA_ARGS__);         \

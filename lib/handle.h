@@ -80,12 +80,18 @@ static inline struct slot *handle_slot(DAT_HANDLE handle)
  */
 DAT_PROVIDER *handle_foreign_provider(DAT_HANDLE handle);
 
+/* It changes when the object goes, and while it is there if calls on it get quick ones. */
+static inline DAT_PROVIDER *slot_provider(const struct slot *slot)
+{
+	return __atomic_load_n(&slot->provider, __ATOMIC_RELAXED);
+}
+
 static inline DAT_PROVIDER *handle_provider(DAT_HANDLE handle)
 {
 	struct slot *slot = handle_slot(handle);
 
 	if (__builtin_expect(slot != NULL, 1))
-		return slot->provider;
+		return slot_provider(slot);
 	return handle_foreign_provider(handle);
 }
 

@@ -86,7 +86,7 @@ int obj_name(const struct obj *obj, char *name, size_t size)
 struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend)
 {
 	struct slot *slot = handle_slot(handle);
-	DAT_PROVIDER *provider = slot ? __atomic_load_n(&slot->provider, __ATOMIC_RELAXED) : NULL;
+	DAT_PROVIDER *provider = slot ? slot_provider(slot) : NULL;
 	struct obj *obj;
 
 	if (!provider)
