@@ -141,16 +141,16 @@ static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const stru
 
 static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, n = emu_events(w->fab);
 
-	while (i < w->fab->events && !is_timer_of(w, qp, &w->fab->heap[i]))
+	while (i < n && !is_timer_of(w, qp, &w->fab->heap[i]))
 		i++;
 	return i;
 }
 
 bool emu_timer_queued(struct emu_world *w, const struct emu_qp *qp)
 {
-	return find_timer(w, qp) < w->fab->events;
+	return find_timer(w, qp) < emu_events(w->fab);
 }
 
 /* Found by looking: timers are stopped when connections come and go, not per message. */
@@ -165,7 +165,7 @@ void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
 	emu_retry_off(w, qp);
 	i = find_timer(w, qp);
 	EMU_SURE(w, i < fab->events);
-	if (i < fab->events)
+	if (i < fab->events && fab->events <= EMU_EVENTS)
 		heap_remove(fab, i);
 }
 

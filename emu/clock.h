@@ -37,6 +37,12 @@ static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_eve
 	event->packet = packet;
 }
 
+/* How many there can be of those that are queued: in a shared fabric others may have written nonsense. */
+static inline uint32_t emu_events(const struct emu_fabric *fab)
+{
+	return fab->events <= EMU_EVENTS ? fab->events : EMU_EVENTS;
+}
+
 /* Queue an event again, marks and all. */
 void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t time);
 /* Run an event that is on no queue, now. */

@@ -159,6 +159,8 @@ static void rebuild_events(struct emu_world *w)
 	struct emu_event *heap = w->fab->heap;
 	uint32_t n = 0, seen = s->events > w->fab->events ? s->events : w->fab->events;
 
+	if (seen > EMU_EVENTS)
+		seen = EMU_EVENTS;
 	for (uint32_t i = 0; i < seen; i++) {
 		struct emu_event event = heap[i];
 		uint32_t at = n;
@@ -267,7 +269,7 @@ static bool is_under_way(struct emu_world *w, uint32_t conn)
 {
 	const struct emu_fabric *fab = w->fab;
 
-	for (uint32_t i = 0; i < fab->events; i++) {
+	for (uint32_t i = 0; i < emu_events(fab); i++) {
 		enum emu_event_kind kind = emu_event_kind(&fab->heap[i]);
 
 		if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) &&

@@ -24,6 +24,8 @@ test        libxml2-utils   command xmllint
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang
+fuzz        clang           command clang
+fuzz        libclang-rt-14-dev sanitizers clang
 format      clang-format    command clang-format
 coverage    lcov            command lcov
 dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.2
@@ -39,11 +41,22 @@ lab         kmod            run test -x /sbin/modprobe
 lab         xz-utils        command xz
 '
 
+# packages_links COMPILER OPTION...: it makes programs so
+packages_links() {
+	local program status
+	program=$(mktemp) || return
+	echo "int main(void) { return 0; }" | "$@" -x c - -o "$program"
+	status=$?
+	rm -f "$program"
+	return $status
+}
+
 packages_have() {
 	case $1 in
 	command) command -v "$2" ;;
 	module) pkg-config --exists "$2" ;;
 	header) echo "#include <$2>" | gcc -E - ;;
+	sanitizers) packages_links "$2" -fsanitize=address,undefined ;;
 	run) shift && "$@" ;;
 	esac > /dev/null 2>&1 < /dev/null
 }
