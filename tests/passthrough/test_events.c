@@ -3,8 +3,12 @@
  * What a device tells by itself, on that of tests/stubverbs: its asynchronous events as events of DAT, and
  * completions that are seen though nobody looks.
  */
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
@@ -170,6 +174,16 @@ static void *wait_for_one(void *nmore)
 	return &event;
 }
 
+/* Until it sleeps: what comes earlier it would be handed at once, news or not (A2a). */
+static void start_waiter(pthread_t *thread, DAT_COUNT *nmore)
+{
+	DAT_EVENT event;
+
+	ck_assert_int_eq(pthread_create(thread, NULL, wait_for_one, nmore), 0);
+	while (DAT_GET_TYPE(dat_evd_dequeue(w.b.recv, &event)) == DAT_QUEUE_EMPTY)
+		sched_yield();
+}
+
 static DAT_UINT64 cookie_of(const DAT_EVENT *event)
 {
 	return event->event_data.dto_completion_event_data.user_cookie.as_64;
@@ -187,7 +201,7 @@ START_TEST(A2a_where_solicited_completions_alone_are_news_the_device_picks_them)
 	solicited_pair(_i);
 	cq = (struct stub_cq *)qp_of_b()->v.recv_cq;
 	for (int round = 0; round < 2; round++) {
-		pthread_create(&thread, NULL, wait_for_one, &nmore);
+		start_waiter(&thread, &nmore);
 		stub_await_armed(&cq->v, true);
 		told = cq->told;
 		for (int i = 0; i < 3; i++)
@@ -201,6 +215,57 @@ START_TEST(A2a_where_solicited_completions_alone_are_news_the_device_picks_them)
 		ck_assert_int_eq(drain(w.b.recv), 3);
 		ck_assert_int_eq(drain(w.a.request), 4);
 	}
+}
+END_TEST
+
+/* How often the loop's thread has slept, by the kernel's books; its name is its own. */
+static long sleeps_of_loop(void)
+{
+	char path[300], line[128];
+	struct dirent *task;
+	DIR *tasks = opendir("/proc/self/task");
+	long sleeps = -1;
+	FILE *file;
+	bool loop;
+
+	ck_assert_ptr_nonnull(tasks);
+	while (sleeps < 0 && (task = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
+		file = fopen(path, "r");
+		loop = false;
+		while (file && fgets(line, sizeof(line), file)) {
+			loop = loop || !strcmp(line, "Name:\tlibdat-hw\n");
+			if (loop)
+				sscanf(line, "voluntary_ctxt_switches: %ld", &sleeps);
+		}
+		if (file)
+			fclose(file);
+	}
+	closedir(tasks);
+	return sleeps;
+}
+
+/* From the device to who waits: were the loop asked each time, it would sleep again each time. */
+START_TEST(no_thread_stands_between_a_completion_and_who_waits_for_it)
+{
+	enum {
+		ROUNDS = 40
+	};
+	DAT_COUNT nmore = -1;
+	pthread_t thread;
+	long before;
+
+	plain_pair();
+	before = sleeps_of_loop();
+	ck_assert_int_ge(before, 0);
+	for (int round = 0; round < ROUNDS; round++) {
+		post_recv(&w.b, w.b.ep, 0);
+		start_waiter(&thread, &nmore);
+		post_send(&w.a, w.a.ep, (unsigned int)round, SHORT);
+		pthread_join(thread, NULL);
+		expect_dto(w.a.request, w.a.ep, (unsigned int)round, DAT_DTO_SUCCESS);
+	}
+	ck_assert_int_lt(sleeps_of_loop() - before, ROUNDS / 2);
 }
 END_TEST
 
@@ -233,7 +298,7 @@ START_TEST(A2a_an_error_wakes_who_waits_for_solicited_completions)
 	void *event;
 
 	solicited_pair(false);
-	pthread_create(&thread, NULL, wait_for_one, &nmore);
+	start_waiter(&thread, &nmore);
 	stub_await_armed(qp_of_b()->v.recv_cq, true);
 	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
 	pthread_join(thread, &event);
@@ -254,7 +319,7 @@ START_TEST(A2a_a_stream_that_joins_wakes_with_every_completion)
 	solicited_pair(false);
 	cq = qp_of_b()->v.recv_cq;
 	a = plain_ep(&w.a);
-	pthread_create(&thread, NULL, wait_for_one, &nmore);
+	start_waiter(&thread, &nmore);
 	stub_await_armed(cq, true);
 	b = plain_ep(&w.b);
 	stub_await_armed(cq, false);
@@ -275,7 +340,7 @@ START_TEST(on_iWARP_every_completion_is_told)
 
 	solicited_pair(false);
 	cq = qp_of_b()->v.recv_cq;
-	pthread_create(&thread, NULL, wait_for_one, &nmore);
+	start_waiter(&thread, &nmore);
 	stub_await_armed(cq, false);
 	send_as(0, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 	pthread_join(thread, NULL);
@@ -299,6 +364,7 @@ static void fill(Suite *suite)
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
 	unit_test_loop(suite, A2a_where_solicited_completions_alone_are_news_the_device_picks_them,
 		       2);
+	unit_test(suite, no_thread_stands_between_a_completion_and_who_waits_for_it);
 	unit_test(suite, C1_a_CNO_is_told_of_what_the_device_picks);
 	unit_test(suite, A2a_an_error_wakes_who_waits_for_solicited_completions);
 	unit_test(suite, A2a_a_stream_that_joins_wakes_with_every_completion);
