@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Devices unlike those of the lab, as tests/stubverbs can be: what one has not is done otherwise, or truly refused. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/conf.h"
@@ -95,12 +94,5 @@ static void fill(Suite *suite)
 
 int main(void)
 {
-	char module[4096];
-	const char *build = getenv("top_builddir");
-
-	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
-		 build ? build : ".");
-	setenv("DAT_HW_MODULE", module, 0);
-	setenv("UNIT_DEVICE", "stub0", 1);
-	return unit_run("devices", fill, CK_FORK);
+	return unit_run_on_stub("devices", fill);
 }

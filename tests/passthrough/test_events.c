@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/stubverbs/stub.h"
@@ -373,12 +372,5 @@ static void fill(Suite *suite)
 
 int main(void)
 {
-	char module[4096];
-	const char *build = getenv("top_builddir");
-
-	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
-		 build ? build : ".");
-	setenv("DAT_HW_MODULE", module, 0);
-	setenv("UNIT_DEVICE", "stub0", 1);
-	return unit_run("events", fill, CK_FORK);
+	return unit_run_on_stub("events", fill);
 }

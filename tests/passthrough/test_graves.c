@@ -3,7 +3,6 @@
  * What the kernel is long in destroying - an id that asked for a connection and has no answer, and its QP - holds
  * nobody up. On the device of tests/stubverbs destroying it takes until the test lets go.
  */
-#include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
@@ -169,12 +168,5 @@ static void fill(Suite *suite)
 
 int main(void)
 {
-	char module[4096];
-	const char *build = getenv("top_builddir");
-
-	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
-		 build ? build : ".");
-	setenv("DAT_HW_MODULE", module, 0);
-	setenv("UNIT_DEVICE", "stub0", 1);
-	return unit_run("graves", fill, CK_FORK);
+	return unit_run_on_stub("graves", fill);
 }

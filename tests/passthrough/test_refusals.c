@@ -4,7 +4,6 @@
  * tests/stubverbs, which this program is linked with in place of libibverbs and librdmacm.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/conf.h"
@@ -442,12 +441,5 @@ static void fill(Suite *suite)
 
 int main(void)
 {
-	char module[4096];
-	const char *build = getenv("top_builddir");
-
-	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
-		 build ? build : ".");
-	setenv("DAT_HW_MODULE", module, 0);
-	setenv("UNIT_DEVICE", "stub0", 1);
-	return unit_run("refusals", fill, CK_FORK);
+	return unit_run_on_stub("refusals", fill);
 }

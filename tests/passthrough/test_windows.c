@@ -3,7 +3,6 @@
  * A region with a window bound to it is one that the device does not let go. When that is so libdat learns from the
  * bind's completion, which may come late. On the device of tests/stubverbs. "page_": dat_lmr_free.
  */
-#include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
@@ -107,12 +106,5 @@ static void fill(Suite *suite)
 
 int main(void)
 {
-	char module[4096];
-	const char *build = getenv("top_builddir");
-
-	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
-		 build ? build : ".");
-	setenv("DAT_HW_MODULE", module, 0);
-	setenv("UNIT_DEVICE", "stub0", 1);
-	return unit_run("windows", fill, CK_FORK);
+	return unit_run_on_stub("windows", fill);
 }

@@ -283,6 +283,8 @@ void unit_add(Suite *suite, const TTest *test, int times, SFun setup);
 void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
 		   SFun setup);
 int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status forks);
+/* On the device of tests/stubverbs, of a program that is linked with it; a process for each test. */
+int unit_run_on_stub(const char *name, void (*fill)(Suite *suite));
 
 /*
  * A test with both sides open; with a fabric only; on profile iwarp; in all worlds that may make no

@@ -3,6 +3,7 @@
  * The world of a test: a fabric, two adapters with what a connection needs, the clock. And the main
  * function of the programs.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/support/support.h"
@@ -320,4 +321,16 @@ int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status fork
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int unit_run_on_stub(const char *name, void (*fill)(Suite *suite))
+{
+	char module[4096];
+	const char *build = getenv("top_builddir");
+
+	snprintf(module, sizeof(module), "%s/passthrough/.libs/passthrough.so",
+		 build ? build : ".");
+	setenv("DAT_HW_MODULE", module, 0);
+	setenv("UNIT_DEVICE", "stub0", 1);
+	return unit_run(name, fill, CK_FORK);
 }
