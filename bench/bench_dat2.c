@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_dat2.c - the job of bench_message, one outstanding, by another library: bench_dat2 [time] ROUNDS */
+/*
+ * bench_dat2 [time] ROUNDS - the job of bench_message with one message outstanding, over another
+ * DAT library. bench_dat2.sh compiles it.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

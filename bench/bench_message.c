@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_message.c - what a message costs, beside what it has to cost at least.
+ * bench_message.c - the cost of a message, compared with the floor (floor.c).
  *
- *	bench_message				measure everything and print it
- *	bench_message CASE SIDE ROUNDS		do only this, so that an outer tool can count:
- *						CASE one, window or many; SIDE library or floor,
- *						or steps: library, one outstanding, call by call
- *	bench_message time ROUNDS		"one steps", and how many ns a message takes
- *	bench_message idle FIRST MORE		connect FIRST pairs, then MORE; print how much resident
- *						memory the second lot took
+ *	bench_message			measure everything and print it
+ *	bench_message CASE SIDE ROUNDS	run only this, for a tool that counts instructions:
+ *					CASE one, window (64 in flight) or many;
+ *					SIDE library, floor, or steps (library, call by call)
+ *	bench_message time ROUNDS	run "one steps"; print the ns of a message
+ *	bench_message idle FIRST MORE	connect FIRST pairs, then MORE; print the resident memory
+ *					that the second group needs
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 struct bench_case {
 	const char *name, *title;
-	int pairs, window;
+	int pairs, in_flight;
 	long rounds;   /* of one measurement */
 	double wanted; /* ratio to the floor; 0: none */
 };
@@ -38,20 +38,20 @@ _Noreturn void bench_die(const char *what, unsigned int code)
 	exit(1);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double median(double *values)
+static double median_of(double *values)
 {
-	qsort(values, ROUNDS, sizeof(*values), compare);
+	qsort(values, ROUNDS, sizeof(*values), compare_doubles);
 	return values[ROUNDS / 2];
 }
 
-static double measure(const struct bench_side *side, const struct bench_case *c)
+static double measure_side(const struct bench_side *side, const struct bench_case *c)
 {
 	double start = bench_now_ns();
 
@@ -59,22 +59,22 @@ static double measure(const struct bench_side *side, const struct bench_case *c)
 	return (bench_now_ns() - start) / ((double)c->rounds * c->pairs);
 }
 
-/* Floor and library take turns, so that what disturbs the machine disturbs both. */
+/* Floor and library alternate, so that disturbances of the machine affect both. */
 static void print_case(const struct bench_case *c)
 {
 	double library[ROUNDS], floors[ROUNDS], ns, least;
 	char wanted[32] = "";
 
-	bench_floor.set_up(c->pairs, c->window);
-	bench_library.set_up(c->pairs, c->window);
-	bench_floor.run(c->rounds / 10 / c->window * c->window + c->window);
-	bench_library.run(c->rounds / 10 / c->window * c->window + c->window);
+	bench_floor.set_up(c->pairs, c->in_flight);
+	bench_library.set_up(c->pairs, c->in_flight);
+	bench_floor.run(c->rounds / 10 / c->in_flight * c->in_flight + c->in_flight);
+	bench_library.run(c->rounds / 10 / c->in_flight * c->in_flight + c->in_flight);
 	for (int n = 0; n < ROUNDS; n++) {
-		floors[n] = measure(&bench_floor, c);
-		library[n] = measure(&bench_library, c);
+		floors[n] = measure_side(&bench_floor, c);
+		library[n] = measure_side(&bench_library, c);
 	}
-	ns = median(library);
-	least = median(floors);
+	ns = median_of(library);
+	least = median_of(floors);
 	if (c->wanted > 0)
 		snprintf(wanted, sizeof(wanted), "at most %.1f", c->wanted);
 	printf("%-30s %8.1f %8.1f %9.2f  %s\n", c->title, ns, least, ns / least, wanted);
@@ -98,7 +98,7 @@ static void print_connect(void)
 	}
 	bench_idle_close();
 	printf("%-30s %8.1f us                   at most 10 us\n", "pair set up and taken down",
-	       median(times) / 1000);
+	       median_of(times) / 1000);
 }
 
 /* ---- memory ---- */
@@ -115,8 +115,8 @@ static long resident_bytes(void)
 }
 
 /*
- * What an idle connected pair costs: 16 + 16 DTOs of one segment at either end, EVDs shared. The
- * first pairs pay for what is there once; the others are divided by their number.
+ * The resident memory of an idle connected pair: 16 + 16 DTOs of one segment at either end, EVDs
+ * shared. The first pairs are not counted: they include memory that is needed only once.
  */
 static long idle_bytes(int first, int more)
 {
@@ -151,7 +151,7 @@ static void print_cpu(void)
 
 static int print_all(void)
 {
-	/* first, as memory that other parts gave back would be used again */
+	/* First, because memory freed by the other measurements would be used again. */
 	long idle = idle_bytes(1000, 4000);
 
 	print_cpu();
@@ -162,8 +162,8 @@ static int print_all(void)
 		print_case(&cases[n]);
 	print_connect();
 	printf("%-30s %8ld bytes                at most 4096 bytes\n", "idle connected pair", idle);
-	if (bench_vain_dequeues())
-		printf("(%ld dequeues found nothing at their first look)\n", bench_vain_dequeues());
+	if (bench_empty_dequeues())
+		printf("(%ld dequeues found nothing)\n", bench_empty_dequeues());
 	return 0;
 }
 
@@ -186,12 +186,12 @@ static int run_one(const char *name, const char *side_name, long rounds)
 
 		if (strcmp(c->name, name) != 0)
 			continue;
-		side->set_up(c->pairs, c->window);
+		side->set_up(c->pairs, c->in_flight);
 		side->run(rounds);
 		side->tear_down();
 		return 0;
 	}
-	bench_die("no such case", 0);
+	bench_die("finding the case (one, window or many)", 0);
 }
 
 int main(int argc, char **argv)

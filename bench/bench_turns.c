@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_turns [ROUNDS] - what a turn costs in lockstep: two processes that send each other a message in turn,
- * so that each message is a switch, beside two processes that wake each other by bare futexes. Both several
- * times, by turns; the best of each counts.
+ * bench_turns [ROUNDS] - the cost of a turn in lockstep: two processes send each other messages,
+ * and each message is a switch between them. For comparison, two processes wake each other by bare
+ * futexes. Both are measured several times, alternating; the best of each counts.
  */
 #include <arpa/inet.h>
 #include <linux/futex.h>
@@ -26,11 +26,11 @@
 static long rounds = 5000;
 
 struct result {
-	uint32_t turn; /* of the bare futex */
+	uint32_t turn; /* bare futex: the process that may run, 0 or 1 */
 	double seconds;
 };
 
-static double now(void)
+static double now_seconds(void)
 {
 	struct timespec ts;
 
@@ -38,7 +38,7 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void reap(pid_t pid)
+static void wait_process(pid_t pid)
 {
 	int status = 0;
 
@@ -48,7 +48,7 @@ static void reap(pid_t pid)
 
 /* ---- bare futexes ---- */
 
-static void pass(struct result *shared, uint32_t mine, uint32_t other)
+static void pass_turn(struct result *shared, uint32_t mine, uint32_t other)
 {
 	while (__atomic_load_n(&shared->turn, __ATOMIC_ACQUIRE) != mine)
 		syscall(SYS_futex, &shared->turn, FUTEX_WAIT, other, NULL, NULL, 0);
@@ -58,17 +58,17 @@ static void pass(struct result *shared, uint32_t mine, uint32_t other)
 
 static double measure_futex(struct result *shared)
 {
-	double start = now();
+	double start = now_seconds();
 	pid_t pid;
 
 	shared->turn = 0;
 	pid = fork();
 	for (long i = 0; i < rounds; i++)
-		pass(shared, pid == 0, pid != 0);
+		pass_turn(shared, pid == 0, pid != 0);
 	if (pid == 0)
 		_exit(0);
-	reap(pid);
-	return now() - start;
+	wait_process(pid);
+	return now_seconds() - start;
 }
 
 /* ---- lockstep ---- */
@@ -79,7 +79,7 @@ struct end {
 	DAT_EP_HANDLE ep;
 };
 
-static DAT_EVENT next(DAT_EVD_HANDLE evd)
+static DAT_EVENT next_event(DAT_EVD_HANDLE evd)
 {
 	DAT_COUNT more;
 	DAT_EVENT event;
@@ -88,7 +88,7 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd)
 	return event;
 }
 
-static void receive(struct end *end)
+static void post_receive(struct end *end)
 {
 	DAT_LMR_TRIPLET segment = pair_segment(&end->node, 0);
 	DAT_DTO_COOKIE none = { .as_64 = 0 };
@@ -122,11 +122,11 @@ static void open_end(struct end *end)
 	pair_check(dat_ep_create(ia, end->node.pz, end->dto, end->dto, end->connect, NULL,
 				 &end->ep),
 		   "dat_ep_create");
-	receive(end);
+	post_receive(end);
 }
 
-/* _exit is close enough: the other process of the pair has all it waits for. */
-static void serve(void)
+/* _exit without cleaning up: the other process has received everything that it waits for. */
+static void run_server(void)
 {
 	struct end end;
 	DAT_PSP_HANDLE psp;
@@ -136,20 +136,20 @@ static void serve(void)
 	pair_check(dat_psp_create(end.node.ia, PAIR_QUALIFIER, end.requests, DAT_PSP_CONSUMER_FLAG,
 				  &psp),
 		   "dat_psp_create");
-	event = next(end.requests);
+	event = next_event(end.requests);
 	pair_check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, end.ep, 0, NULL),
 		   "dat_cr_accept");
-	next(end.connect);
+	next_event(end.connect);
 	for (long i = 0; i < rounds; i++) {
-		next(end.dto);
-		receive(&end);
+		next_event(end.dto);
+		post_receive(&end);
 		send_one(&end);
 	}
-	next(end.connect);
+	next_event(end.connect);
 	_exit(0);
 }
 
-static void ask(struct result *result)
+static void run_client(struct result *result)
 {
 	struct sockaddr_in host = { .sin_family = AF_INET };
 	struct end end;
@@ -161,19 +161,19 @@ static void ask(struct result *result)
 				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
-	if (next(end.connect).event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		pair_fail("no connection");
-	start = now();
+	if (next_event(end.connect).event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		pair_fail("no connection to the server process");
+	start = now_seconds();
 	for (long i = 0; i < rounds; i++) {
 		send_one(&end);
-		next(end.dto);
-		receive(&end);
+		next_event(end.dto);
+		post_receive(&end);
 	}
-	result->seconds = now() - start;
+	result->seconds = now_seconds() - start;
 	_exit(0);
 }
 
-static void wait_for(const char *fabric, DAT_COUNT i)
+static void wait_until_waiting(const char *fabric, DAT_COUNT i)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
 	DAT_SIM_MEMBER member;
@@ -193,15 +193,15 @@ static double measure_turns(struct result *result)
 	pair_check(dat_sim_fabric_hold(fabric, DAT_TRUE), "dat_sim_fabric_hold");
 	server = fork();
 	if (server == 0)
-		serve();
-	wait_for(fabric, 0);
+		run_server();
+	wait_until_waiting(fabric, 0);
 	client = fork();
 	if (client == 0)
-		ask(result);
-	wait_for(fabric, 1);
+		run_client(result);
+	wait_until_waiting(fabric, 1);
 	pair_check(dat_sim_fabric_hold(fabric, DAT_FALSE), "dat_sim_fabric_hold");
-	reap(client);
-	reap(server);
+	wait_process(client);
+	wait_process(server);
 	pair_check(dat_sim_fabric_destroy(fabric), "dat_sim_fabric_destroy");
 	return result->seconds;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_verbs.c - the job of bench_message by bare verbs, one outstanding: what is below every layer.
+ * bench_verbs.c - the job of bench_message over bare verbs, with one message outstanding.
  *
- *	bench_verbs ROUNDS [ADDRESS]	on the device at that address; says how many ns a message takes. Without one on
- *					the stub of tests/stubverbs: instructions-hw.sh counts each step.
+ *	bench_verbs ROUNDS ADDRESS	on the device at that address; prints the ns of a message
+ *	bench_verbs ROUNDS		on the device of tests/stubverbs; instructions-hw.sh counts
+ *					the instructions of each step
  */
 #include <arpa/inet.h>
 #include <sched.h>
@@ -26,7 +27,7 @@ static struct ibv_cq *send_cq, *recv_cq;
 static struct ibv_mr *mr;
 static unsigned char memory[2 * BYTES];
 
-static void need(int good, const char *what)
+static void must_be(int good, const char *what)
 {
 	if (good)
 		return;
@@ -46,16 +47,16 @@ static struct ibv_qp *make_qp(struct rdma_cm_id *id)
 			 .max_recv_sge = 1 },
 	};
 
-	need(rdma_create_qp(id, mr->pd, &init) == 0, "rdma_create_qp");
+	must_be(rdma_create_qp(id, mr->pd, &init) == 0, "rdma_create_qp");
 	return id->qp;
 }
 
-static struct rdma_cm_id *expect(enum rdma_cm_event_type type, const char *what)
+static struct rdma_cm_id *expect_event(enum rdma_cm_event_type type, const char *what)
 {
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	need(rdma_get_cm_event(channel, &event) == 0 && event->event == type, what);
+	must_be(rdma_get_cm_event(channel, &event) == 0 && event->event == type, what);
 	id = event->id;
 	rdma_ack_cm_event(event);
 	return id;
@@ -65,11 +66,11 @@ static void make_objects(struct ibv_context *context)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 
-	need(pd != NULL, "ibv_alloc_pd");
+	must_be(pd != NULL, "ibv_alloc_pd");
 	send_cq = ibv_create_cq(context, 16, NULL, NULL, 0);
 	recv_cq = ibv_create_cq(context, 16, NULL, NULL, 0);
 	mr = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
-	need(send_cq && recv_cq && mr, "set-up");
+	must_be(send_cq && recv_cq && mr, "set-up");
 }
 
 static void set_up(const char *address)
@@ -78,26 +79,26 @@ static void set_up(const char *address)
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(PORT) };
 	struct rdma_cm_id *listener;
 
-	need(inet_aton(address, &at.sin_addr), "the address");
+	must_be(inet_aton(address, &at.sin_addr), "the address");
 	channel = rdma_create_event_channel();
-	need(channel && rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0 &&
-		     rdma_bind_addr(listener, (struct sockaddr *)&at) == 0 &&
-		     rdma_listen(listener, 1) == 0,
-	     "rdma_listen");
-	need(rdma_create_id(channel, &from_id, NULL, RDMA_PS_TCP) == 0 &&
-		     rdma_resolve_addr(from_id, NULL, (struct sockaddr *)&at, RESOLVE_MS) == 0,
-	     "rdma_resolve_addr");
-	expect(RDMA_CM_EVENT_ADDR_RESOLVED, "the way");
-	need(rdma_resolve_route(from_id, RESOLVE_MS) == 0, "rdma_resolve_route");
-	expect(RDMA_CM_EVENT_ROUTE_RESOLVED, "the way");
+	must_be(channel && rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0 &&
+			rdma_bind_addr(listener, (struct sockaddr *)&at) == 0 &&
+			rdma_listen(listener, 1) == 0,
+		"rdma_listen");
+	must_be(rdma_create_id(channel, &from_id, NULL, RDMA_PS_TCP) == 0 &&
+			rdma_resolve_addr(from_id, NULL, (struct sockaddr *)&at, RESOLVE_MS) == 0,
+		"rdma_resolve_addr");
+	expect_event(RDMA_CM_EVENT_ADDR_RESOLVED, "the route");
+	must_be(rdma_resolve_route(from_id, RESOLVE_MS) == 0, "rdma_resolve_route");
+	expect_event(RDMA_CM_EVENT_ROUTE_RESOLVED, "the route");
 	make_objects(from_id->verbs);
 	from = make_qp(from_id);
-	need(rdma_connect(from_id, &param) == 0, "rdma_connect");
-	to_id = expect(RDMA_CM_EVENT_CONNECT_REQUEST, "the request");
+	must_be(rdma_connect(from_id, &param) == 0, "rdma_connect");
+	to_id = expect_event(RDMA_CM_EVENT_CONNECT_REQUEST, "the request");
 	to = make_qp(to_id);
-	need(rdma_accept(to_id, &param) == 0, "rdma_accept");
-	expect(RDMA_CM_EVENT_ESTABLISHED, "the connection");
-	expect(RDMA_CM_EVENT_ESTABLISHED, "the connection");
+	must_be(rdma_accept(to_id, &param) == 0, "rdma_accept");
+	expect_event(RDMA_CM_EVENT_ESTABLISHED, "the connection");
+	expect_event(RDMA_CM_EVENT_ESTABLISHED, "the connection");
 }
 
 static inline void poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
@@ -106,7 +107,7 @@ static inline void poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 
 	while ((n = ibv_poll_cq(cq, 1, wc)) == 0)
 		sched_yield();
-	need(n == 1 && wc->status == IBV_WC_SUCCESS, "a completion");
+	must_be(n == 1 && wc->status == IBV_WC_SUCCESS, "a completion");
 }
 
 /* ---- the steps of library.c ---- */
@@ -116,7 +117,7 @@ static __attribute__((noinline)) void step_post_recv(struct ibv_recv_wr *wr, uin
 	struct ibv_recv_wr *bad;
 
 	wr->wr_id = number;
-	need(ibv_post_recv(to, wr, &bad) == 0, "ibv_post_recv");
+	must_be(ibv_post_recv(to, wr, &bad) == 0, "ibv_post_recv");
 }
 
 static __attribute__((noinline)) void step_post_send(struct ibv_send_wr *wr, uint64_t number)
@@ -124,13 +125,13 @@ static __attribute__((noinline)) void step_post_send(struct ibv_send_wr *wr, uin
 	struct ibv_send_wr *bad;
 
 	wr->wr_id = number;
-	need(ibv_post_send(from, wr, &bad) == 0, "ibv_post_send");
+	must_be(ibv_post_send(from, wr, &bad) == 0, "ibv_post_send");
 }
 
 static __attribute__((noinline)) void step_take_recv(struct ibv_wc *wc)
 {
 	poll_one(recv_cq, wc);
-	need(wc->byte_len == BYTES, "a Receive");
+	must_be(wc->byte_len == BYTES, "a Receive");
 }
 
 static __attribute__((noinline)) void step_take_send(struct ibv_wc *wc)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * floor.c - the least that a deterministic network in one process has to do for a message.
+ * floor.c - the minimum that a deterministic network in one process has to do for a message.
  *
- * Work requests go into rings; a Send makes an event that is due after the latency of the link; when
- * a poll finds nothing, the clock moves to the next event. The arrival takes a Receive, copies, adds
- * a completion and makes the event of the acknowledgement; that adds the other completion. Events
- * are in a heap ordered by time and sequence number. Nothing is checked, nothing can fail.
+ * Work requests go into rings. A Send adds an arrival event, due after the latency of the link;
+ * when a poll finds nothing, the clock moves to the next event. The arrival takes a Receive, copies
+ * the data, adds a completion and an acknowledgement event, which adds the Send's completion.
+ * Events are in a heap ordered by time and sequence number. Nothing is checked, nothing can fail.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,12 +36,12 @@ struct ring {
 
 struct qp {
 	struct ring send, recv;
-	uint32_t acked; /* Sends before this one are done; the others up to send.get are under way */
+	uint32_t acked; /* Sends before this one are complete; from here to send.get: in flight */
 	struct qp *peer;
 	struct cq *send_cq, *recv_cq;
 };
 
-/* As large as what the library hands out */
+/* As large as a completion of the library */
 struct completion {
 	uint64_t number, queue, qp, cookie, status, length;
 };
@@ -61,13 +61,13 @@ static struct event heap[HEAP_SIZE];
 static unsigned int heap_used;
 static uint64_t now, sequence;
 static struct cq send_cq, recv_cq;
-static struct qp *qps; /* two of each pair */
+static struct qp *qps; /* two for each pair */
 static uint8_t *memory;
-static int pairs, window;
+static int pairs, in_flight;
 
 /* ---- events ---- */
 
-static inline int before(const struct event *a, const struct event *b)
+static inline int event_before(const struct event *a, const struct event *b)
 {
 	return a->time != b->time ? a->time < b->time : a->sequence < b->sequence;
 }
@@ -77,7 +77,7 @@ static NOINLINE void heap_push(uint64_t time, enum event_kind kind, struct qp *q
 	struct event event = { .time = time, .sequence = sequence++, .kind = kind, .qp = qp };
 	unsigned int at = heap_used++;
 
-	while (at > 0 && before(&event, &heap[(at - 1) / 2])) {
+	while (at > 0 && event_before(&event, &heap[(at - 1) / 2])) {
 		heap[at] = heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
@@ -90,9 +90,9 @@ static NOINLINE struct event heap_pop(void)
 	unsigned int at = 0, child;
 
 	while ((child = 2 * at + 1) < heap_used) {
-		if (child + 1 < heap_used && before(&heap[child + 1], &heap[child]))
+		if (child + 1 < heap_used && event_before(&heap[child + 1], &heap[child]))
 			child++;
-		if (!before(&heap[child], &last))
+		if (!event_before(&heap[child], &last))
 			break;
 		heap[at] = heap[child];
 		at = child;
@@ -103,7 +103,7 @@ static NOINLINE struct event heap_pop(void)
 
 /* ---- the adapter ---- */
 
-static inline void complete(struct cq *cq, struct qp *qp, const struct work *work, uint32_t length)
+static inline void cq_add(struct cq *cq, struct qp *qp, const struct work *work, uint32_t length)
 {
 	struct completion *entry = &cq->entry[cq->put++ % CQ_SIZE];
 
@@ -115,33 +115,33 @@ static inline void complete(struct cq *cq, struct qp *qp, const struct work *wor
 	entry->length = length;
 }
 
-static void arrive(struct qp *from)
+static void qp_arrival(struct qp *from)
 {
 	struct qp *to = from->peer;
 	const struct work *send = &from->send.work[from->send.get++ & from->send.mask];
 	const struct work *recv = &to->recv.work[to->recv.get++ & to->recv.mask];
 
 	memcpy(recv->at, send->at, send->length);
-	complete(to->recv_cq, to, recv, send->length);
+	cq_add(to->recv_cq, to, recv, send->length);
 	heap_push(now + LATENCY_NS, EVENT_ACK, from);
 }
 
-static void acknowledge(struct qp *qp)
+static void qp_ack(struct qp *qp)
 {
 	const struct work *send = &qp->send.work[qp->acked++ & qp->send.mask];
 
-	complete(qp->send_cq, qp, send, send->length);
+	cq_add(qp->send_cq, qp, send, send->length);
 }
 
-static void step(void)
+static void run_event(void)
 {
 	struct event event = heap_pop();
 
 	now = event.time;
 	if (event.kind == EVENT_ARRIVAL)
-		arrive(event.qp);
+		qp_arrival(event.qp);
 	else
-		acknowledge(event.qp);
+		qp_ack(event.qp);
 }
 
 static NOINLINE void post_recv(struct qp *qp, uint8_t *at, uint32_t length, uint64_t cookie)
@@ -155,10 +155,10 @@ static NOINLINE void post_send(struct qp *qp, uint8_t *at, uint32_t length, uint
 	heap_push(now + LATENCY_NS, EVENT_ARRIVAL, qp);
 }
 
-static NOINLINE void poll(struct cq *cq, struct completion *completion)
+static NOINLINE void cq_poll(struct cq *cq, struct completion *completion)
 {
 	while (cq->get == cq->put)
-		step();
+		run_event();
 	*completion = cq->entry[cq->get++ % CQ_SIZE];
 }
 
@@ -168,7 +168,7 @@ static void make_ring(struct ring *ring)
 {
 	uint32_t size = 16;
 
-	while (size < (uint32_t)window)
+	while (size < (uint32_t)in_flight)
 		size *= 2;
 	ring->work = calloc(size, sizeof(*ring->work));
 	ring->mask = size - 1;
@@ -177,10 +177,10 @@ static void make_ring(struct ring *ring)
 		bench_die("memory", 0);
 }
 
-static void floor_set_up(int pair_count, int window_size)
+static void floor_set_up(int pair_count, int in_flight_count)
 {
 	pairs = pair_count;
-	window = window_size;
+	in_flight = in_flight_count;
 	qps = calloc((size_t)pairs * 2, sizeof(*qps));
 	memory = calloc((size_t)pairs * 2, BENCH_BYTES);
 	if (!qps || !memory)
@@ -204,26 +204,26 @@ static void floor_tear_down(void)
 	free(memory);
 }
 
-static void one_window(int p)
+static void run_batch(int p)
 {
 	struct qp *from = &qps[2 * p], *to = &qps[2 * p + 1];
 	uint8_t *source = memory + (size_t)p * 2 * BENCH_BYTES, *target = source + BENCH_BYTES;
 	struct completion completion;
 
-	for (int n = 0; n < window; n++)
+	for (int n = 0; n < in_flight; n++)
 		post_recv(to, target, BENCH_BYTES, (uint64_t)n);
-	for (int n = 0; n < window; n++)
+	for (int n = 0; n < in_flight; n++)
 		post_send(from, source, BENCH_BYTES, (uint64_t)n);
-	for (int n = 0; n < window; n++)
-		poll(&recv_cq, &completion);
-	for (int n = 0; n < window; n++)
-		poll(&send_cq, &completion);
+	for (int n = 0; n < in_flight; n++)
+		cq_poll(&recv_cq, &completion);
+	for (int n = 0; n < in_flight; n++)
+		cq_poll(&send_cq, &completion);
 	if (completion.length != BENCH_BYTES)
 		bench_die("a completion of the floor", 0);
 }
 
-/* The same for one message, where the loops of a window would be measured too. */
-static void one_message(int p)
+/* The same for one message, so that the loops are not measured. */
+static void run_one(int p)
 {
 	struct qp *from = &qps[2 * p], *to = &qps[2 * p + 1];
 	uint8_t *source = memory + (size_t)p * 2 * BENCH_BYTES, *target = source + BENCH_BYTES;
@@ -231,22 +231,22 @@ static void one_message(int p)
 
 	post_recv(to, target, BENCH_BYTES, 1);
 	post_send(from, source, BENCH_BYTES, 1);
-	poll(&recv_cq, &completion);
+	cq_poll(&recv_cq, &completion);
 	if (completion.length != BENCH_BYTES)
 		bench_die("a Receive of the floor", 0);
-	poll(&send_cq, &completion);
+	cq_poll(&send_cq, &completion);
 	if (completion.length != BENCH_BYTES)
 		bench_die("a Send of the floor", 0);
 }
 
 static void floor_run(long rounds)
 {
-	for (long n = 0; n < rounds; n += window)
+	for (long n = 0; n < rounds; n += in_flight)
 		for (int p = 0; p < pairs; p++) {
-			if (window == 1)
-				one_message(p);
+			if (in_flight == 1)
+				run_one(p);
 			else
-				one_window(p);
+				run_batch(p);
 		}
 }
 

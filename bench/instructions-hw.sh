@@ -1,9 +1,11 @@
 #!/bin/sh
-# Instructions that a 64-byte message costs on the passthrough, by callgrind: instructions-hw.sh [BUILD-DIR]. TAP.
+# instructions-hw.sh [BUILD-DIR]: instructions of a 64-byte message on the passthrough, counted by
+# callgrind. TAP.
 #
-# The device is that of tests/stubverbs, which costs as little as can be. Beside it the same job by bare verbs and by
-# Debian's DAPL, if that is there: what is above bare verbs is the layer's own. Each call is counted, with all that it
-# calls. A program is one end of a message: it posts once and dequeues once. What is wanted, 120 above bare verbs, is read as one end's.
+# The device is that of tests/stubverbs, whose cost is minimal. The same job is also counted over
+# bare verbs and, if installed, over Debian's DAPL: the difference to bare verbs is the cost of a
+# layer. Each call is counted with everything that it calls. A program is one end of a message: it
+# posts once and dequeues once. The limit of 120 instructions above bare verbs applies to one end.
 build=${1:-${top_builddir:-.}}
 build=$(cd "$build" && pwd) || exit 99
 source=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -25,19 +27,24 @@ fi
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 
-# Of a callgrind file: what run_steps' calls of each step cost, what they call included.
+# in_steps FILE: from a callgrind file, the inclusive cost of each step that run_steps calls
 in_steps() {
 	awk '/^fn=/ { inside = ($0 == "fn=run_steps" || $0 ~ / run_steps$/) }
 		/^fn=\([0-9]+\) / { name[substr($1, 4)] = $2; inside = $2 == "run_steps" }
 		/^fn=\([0-9]+\)$/ { inside = name[substr($1, 4)] == "run_steps" }
 		/^cfn=\([0-9]+\) / { name[substr($1, 5)] = $2 }
 		/^cfn=/ { called = name[substr($1, 5)] }
-		/^calls=/ { if (inside && (getline line) > 0) { split(line, field, " "); cost[called] += field[2] } }
+		/^calls=/ {
+			if (inside && (getline line) > 0) {
+				split(line, field, " ")
+				cost[called] += field[2]
+			}
+		}
 		END { for (called in cost) print called, cost[called] }' "$1"
 }
 
-# per_step NAME PROGRAM ARGS...: instructions of each step, into $work/NAME; of N rounds and of 2N the difference, so
-# that what the first calls do once is excluded
+# per_step NAME PROGRAM ARGS...: instructions of each step, into $work/NAME. The difference of N and
+# 2N rounds excludes the work that only the first calls do.
 per_step() {
 	name=$1
 	shift
@@ -61,7 +68,8 @@ conf() {
 per_step bare "$build/bench/bench_verbs"
 
 conf u1.2 'libdat.so.1 dapl.1.2 "stub0"' > "$work/libdat.conf"
-DAT_PROVIDER=hw DAT_OVERRIDE=$work/libdat.conf DAT_HW_MODULE=$build/passthrough/.libs/passthrough.so \
+DAT_PROVIDER=hw DAT_OVERRIDE=$work/libdat.conf \
+	DAT_HW_MODULE=$build/passthrough/.libs/passthrough.so \
 	per_step libdat "$build/bench/bench_message" one steps
 
 if no_dapl=$(sh "$source/bench/bench_dat2.sh" "$work/bench_dat2"); then
@@ -70,7 +78,7 @@ if no_dapl=$(sh "$source/bench/bench_dat2.sh" "$work/bench_dat2"); then
 	no_dapl="it did not run on the stub"
 fi
 
-# numbers NAME: the four calls, each end, both; nothing if one is missing
+# numbers NAME: the cost of the four calls, of each end, of both; nothing if one is missing
 numbers() {
 	[ -s "$work/$1" ] || return
 	# shellcheck disable=SC2086
@@ -81,7 +89,8 @@ numbers() {
 				if (!(cost[step[i]] > 0)) exit
 			sender = cost[step[1]] + cost[step[2]]
 			receiver = cost[step[3]] + cost[step[4]]
-			print cost[step[1]], cost[step[2]], sender, cost[step[3]], cost[step[4]], receiver, sender + receiver
+			print cost[step[1]], cost[step[2]], sender, \
+				cost[step[3]], cost[step[4]], receiver, sender + receiver
 		}' "$work/$1"
 }
 
@@ -91,7 +100,7 @@ row() {
 	printf '# %-24s %6s %8s %8s   %6s %8s %8s   %6s\n' "$@"
 }
 
-# above NAME: of each number, how much it is above that of bare verbs
+# above NAME: the difference of each number to that of bare verbs
 above() {
 	[ -n "$bare" ] && echo "$bare $(numbers "$1")" |
 		awk 'NF == 14 { for (i = 1; i <= 7; i++) printf "%d ", $(i + 7) - $i }'
@@ -111,7 +120,7 @@ row "instructions" send dequeue sender recv dequeue receiver both
 	[ -z "$dapl" ] || row "Debian's DAPL 2.1.10" $(numbers dapl)
 	[ -z "$dapl" ] || row "  above bare verbs" $dapl
 }
-echo "# wanted: an end, which is a post and a dequeue, at most $wanted_end above bare verbs; both make at most $((2 * wanted_end))"
+echo "# wanted: at most $wanted_end above bare verbs for an end (a post and a dequeue)"
 
 n=0
 # verdict STATUS TITLE

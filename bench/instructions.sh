@@ -1,14 +1,14 @@
 #!/bin/sh
-# Instructions that a message costs, by callgrind: instructions.sh [BUILD-DIR]. TAP.
+# instructions.sh [BUILD-DIR]: instructions of a message, counted by callgrind. TAP.
 #
-# Each case runs for N and for 2N rounds; the difference is N rounds and nothing else, so what it
-# takes to start, connect and end is excluded exactly. Such counts do not depend on the machine's
-# mood: the second run must give the very same number.
+# Each case runs for N and for 2N rounds; the difference is exactly N rounds, without the cost of
+# starting, connecting and ending. The counts do not depend on the load of the machine: a second run
+# must give the same number.
 build=${1:-${top_builddir:-.}}
 bench=$build/bench/bench_message
 
 most_one=954    # instructions a message, one pair, one outstanding
-most_percent=5  # that 1,000 pairs may cost more or less than one
+most_percent=5  # difference between 1,000 pairs and one
 most_idle=4096  # bytes of an idle connected pair
 
 if [ ! -x "$bench" ]; then
@@ -35,7 +35,7 @@ per_message() {
 }
 
 n=0
-# verdict TITLE CONDITION...: CONDITION is what awk says about numbers
+# verdict TITLE CONDITION: CONDITION is an awk expression
 verdict() {
 	n=$((n + 1))
 	if awk "BEGIN { exit !($2) }"; then
@@ -45,7 +45,7 @@ verdict() {
 	fi
 }
 
-# name, rounds of one run, messages a round, what it is
+# name, rounds of a run, messages of a round, title
 cases='one 2000 1 one outstanding
 window 2048 1 64 outstanding
 many 3 1000 1,000 pairs, one outstanding'
@@ -68,7 +68,8 @@ one=$(cat "$work/one") many=$(cat "$work/many")
 
 verdict "one outstanding: $one instructions, at most $most_one" "$one > 0 && $one <= $most_one"
 verdict "1,000 pairs: $many instructions, within $most_percent % of one pair's $one" \
-	"$one > 0 && $many <= $one * (1 + $most_percent / 100) && $many >= $one * (1 - $most_percent / 100)"
+	"$one > 0 && $many <= $one * (1 + $most_percent / 100) && \
+	$many >= $one * (1 - $most_percent / 100)"
 for name in one window many; do
 	cmp -s "$work/$name" "$work/$name.again" || echo "# $name: the second run differs"
 done > "$work/differ"

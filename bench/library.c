@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* library.c - the job by the public API, as a program would do it. */
+/* The job of bench.h over the public API, as a program would do it. */
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#ifdef BENCH_DAT2 /* the same job by another library: instructions-hw.sh */
+#ifdef BENCH_DAT2 /* the same job over another library: bench_dat2.sh */
 #include <dat2/udat.h>
 #define IS_NOTHING(ret) (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
-#define EVDS_FOR_ALL    1 /* without an EVD for each kind it makes an EP on some devices only */
+#define EVDS_FOR_ALL    1 /* on some devices it makes no EP without an EVD for each stream */
 #define LMR_CREATE(ia, where, size, pz, rights, lmr, key)                                      \
 	dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, size, pz, rights, DAT_VA_TYPE_VA, lmr, \
 		       key, NULL, NULL, NULL)
@@ -41,58 +41,58 @@ static DAT_LMR_HANDLE lmr0, lmr1;
 static DAT_LMR_CONTEXT lkey0, lkey1;
 static struct pair *pair_list;
 static unsigned char *memory;
-static int pairs, window;
-static long vain;
+static int pairs, in_flight;
+static long empty_dequeues;
 
-static void ok(const char *what, DAT_RETURN ret)
+static void must_succeed(const char *what, DAT_RETURN ret)
 {
 	if (ret != DAT_SUCCESS)
 		bench_die(what, ret);
 }
 
-long bench_vain_dequeues(void)
+long bench_empty_dequeues(void)
 {
-	return vain;
+	return empty_dequeues;
 }
 
 /*
- * The next event; a dequeue that finds nothing lets time pass and looks again. Where the device is a thread of the
- * kernel this one may keep it from its processor, so it makes room.
+ * Waits for the next event by polling. sched_yield is for devices that are a kernel thread (rxe,
+ * siw) and may need this processor.
  */
-static inline void next(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+static inline void next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	DAT_RETURN ret;
 
 	while (ret = dat_evd_dequeue(evd, event), IS_NOTHING(ret)) {
-		vain++;
+		empty_dequeues++;
 		sched_yield();
 	}
-	ok("dat_evd_dequeue", ret);
+	must_succeed("dat_evd_dequeue", ret);
 }
 
-/* ---- the world ---- */
+/* ---- adapters and EVDs ---- */
 
 static DAT_EVD_HANDLE make_evd(DAT_IA_HANDLE ia, int length, DAT_EVD_FLAGS flags)
 {
 	DAT_EVD_HANDLE evd;
 
-	ok("dat_evd_create", dat_evd_create(ia, length, DAT_HANDLE_NULL, flags, &evd));
+	must_succeed("dat_evd_create", dat_evd_create(ia, length, DAT_HANDLE_NULL, flags, &evd));
 	return evd;
 }
 
-static void open_world(int depth)
+static void open_adapters(int depth)
 {
 	DAT_IA_ATTR attr;
 	DAT_EVD_HANDLE evd;
 
 	async0 = async1 = DAT_HANDLE_NULL;
-	ok("dat_ia_open", dat_ia_open(EMU0, 8, &async0, &ia0));
-	ok("dat_ia_open", dat_ia_open(EMU1, 8, &async1, &ia1));
-	ok("dat_ia_query", dat_ia_query(ia1, &evd, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-					DAT_PROVIDER_FIELD_NONE, NULL));
+	must_succeed("dat_ia_open", dat_ia_open(EMU0, 8, &async0, &ia0));
+	must_succeed("dat_ia_open", dat_ia_open(EMU1, 8, &async1, &ia1));
+	must_succeed("dat_ia_query", dat_ia_query(ia1, &evd, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+						  DAT_PROVIDER_FIELD_NONE, NULL));
 	address = attr.ia_address_ptr;
-	ok("dat_pz_create", dat_pz_create(ia0, &pz0));
-	ok("dat_pz_create", dat_pz_create(ia1, &pz1));
+	must_succeed("dat_pz_create", dat_pz_create(ia0, &pz0));
+	must_succeed("dat_pz_create", dat_pz_create(ia1, &pz1));
 	conn0 = make_evd(ia0, 16, DAT_EVD_CONNECTION_FLAG);
 	conn1 = make_evd(ia1, 16, DAT_EVD_CONNECTION_FLAG);
 	cr_evd = make_evd(ia1, 16, DAT_EVD_CR_FLAG);
@@ -102,31 +102,32 @@ static void open_world(int depth)
 		unused0 = make_evd(ia0, depth, DAT_EVD_DTO_FLAG);
 		unused1 = make_evd(ia1, depth, DAT_EVD_DTO_FLAG);
 	}
-	ok("dat_psp_create", dat_psp_create(ia1, PORT, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	must_succeed("dat_psp_create",
+		     dat_psp_create(ia1, PORT, cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
 }
 
-static void close_world(void)
+static void close_adapters(void)
 {
 	DAT_EVD_HANDLE evds[] = { conn0, conn1, cr_evd, send_evd, recv_evd };
 
-	ok("dat_psp_free", dat_psp_free(psp));
+	must_succeed("dat_psp_free", dat_psp_free(psp));
 	if (EVDS_FOR_ALL) {
-		ok("dat_evd_free", dat_evd_free(unused0));
-		ok("dat_evd_free", dat_evd_free(unused1));
+		must_succeed("dat_evd_free", dat_evd_free(unused0));
+		must_succeed("dat_evd_free", dat_evd_free(unused1));
 	}
 	for (unsigned int n = 0; n < sizeof(evds) / sizeof(evds[0]); n++)
-		ok("dat_evd_free", dat_evd_free(evds[n]));
-	ok("dat_pz_free", dat_pz_free(pz0));
-	ok("dat_pz_free", dat_pz_free(pz1));
-	ok("dat_ia_close", dat_ia_close(ia0, DAT_CLOSE_GRACEFUL_FLAG));
-	ok("dat_ia_close", dat_ia_close(ia1, DAT_CLOSE_GRACEFUL_FLAG));
+		must_succeed("dat_evd_free", dat_evd_free(evds[n]));
+	must_succeed("dat_pz_free", dat_pz_free(pz0));
+	must_succeed("dat_pz_free", dat_pz_free(pz1));
+	must_succeed("dat_ia_close", dat_ia_close(ia0, DAT_CLOSE_GRACEFUL_FLAG));
+	must_succeed("dat_ia_close", dat_ia_close(ia1, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 /* ---- pairs ---- */
 
-static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
+static void expect_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event)
 {
-	next(evd, event);
+	next_event(evd, event);
 	if (event->event_number != number)
 		bench_die("an event", event->event_number);
 }
@@ -144,26 +145,30 @@ static void connect_pair(struct pair *pair, int dtos)
 	};
 	DAT_EVENT event;
 
-	ok("dat_ep_create", dat_ep_create(ia0, pz0, unused0, send_evd, conn0, &attr, &pair->from));
-	ok("dat_ep_create", dat_ep_create(ia1, pz1, recv_evd, unused1, conn1, &attr, &pair->to));
-	ok("dat_ep_connect", dat_ep_connect(pair->from, address, PORT, DAT_TIMEOUT_INFINITE, 0,
-					    NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	expect(cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
-	ok("dat_cr_accept",
-	   dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, pair->to, 0, NULL));
-	expect(conn0, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
-	expect(conn1, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	must_succeed("dat_ep_create",
+		     dat_ep_create(ia0, pz0, unused0, send_evd, conn0, &attr, &pair->from));
+	must_succeed("dat_ep_create",
+		     dat_ep_create(ia1, pz1, recv_evd, unused1, conn1, &attr, &pair->to));
+	must_succeed("dat_ep_connect",
+		     dat_ep_connect(pair->from, address, PORT, DAT_TIMEOUT_INFINITE, 0, NULL,
+				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	expect_event(cr_evd, DAT_CONNECTION_REQUEST_EVENT, &event);
+	must_succeed("dat_cr_accept",
+		     dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, pair->to, 0,
+				   NULL));
+	expect_event(conn0, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	expect_event(conn1, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 
 static void disconnect_pair(struct pair *pair)
 {
 	DAT_EVENT event;
 
-	ok("dat_ep_disconnect", dat_ep_disconnect(pair->from, DAT_CLOSE_ABRUPT_FLAG));
-	expect(conn0, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
-	expect(conn1, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
-	ok("dat_ep_free", dat_ep_free(pair->from));
-	ok("dat_ep_free", dat_ep_free(pair->to));
+	must_succeed("dat_ep_disconnect", dat_ep_disconnect(pair->from, DAT_CLOSE_ABRUPT_FLAG));
+	expect_event(conn0, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	expect_event(conn1, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+	must_succeed("dat_ep_free", dat_ep_free(pair->from));
+	must_succeed("dat_ep_free", dat_ep_free(pair->to));
 }
 
 /* ---- messages ---- */
@@ -177,13 +182,13 @@ static void register_memory(void)
 	if (!memory)
 		bench_die("memory", 0);
 	region.for_va = memory;
-	ok("dat_lmr_create",
-	   LMR_CREATE(ia0, region, size, pz0, DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr0, &lkey0));
-	ok("dat_lmr_create",
-	   LMR_CREATE(ia1, region, size, pz1, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr1, &lkey1));
+	must_succeed("dat_lmr_create", LMR_CREATE(ia0, region, size, pz0,
+						  DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr0, &lkey0));
+	must_succeed("dat_lmr_create", LMR_CREATE(ia1, region, size, pz1,
+						  DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr1, &lkey1));
 }
 
-static DAT_LMR_TRIPLET segment(DAT_LMR_CONTEXT lkey, int n)
+static DAT_LMR_TRIPLET memory_segment(DAT_LMR_CONTEXT lkey, int n)
 {
 	return (DAT_LMR_TRIPLET){
 		.lmr_context = lkey,
@@ -192,19 +197,19 @@ static DAT_LMR_TRIPLET segment(DAT_LMR_CONTEXT lkey, int n)
 	};
 }
 
-static void library_set_up(int pair_count, int window_size)
+static void library_set_up(int pair_count, int in_flight_count)
 {
 	pairs = pair_count;
-	window = window_size;
-	open_world(window < 16 ? 16 : window);
+	in_flight = in_flight_count;
+	open_adapters(in_flight < 16 ? 16 : in_flight);
 	register_memory();
 	pair_list = calloc((size_t)pairs, sizeof(*pair_list));
 	if (!pair_list)
 		bench_die("memory", 0);
 	for (int n = 0; n < pairs; n++) {
-		connect_pair(&pair_list[n], window < 16 ? 16 : window);
-		pair_list[n].source = segment(lkey0, 2 * n);
-		pair_list[n].target = segment(lkey1, 2 * n + 1);
+		connect_pair(&pair_list[n], in_flight < 16 ? 16 : in_flight);
+		pair_list[n].source = memory_segment(lkey0, 2 * n);
+		pair_list[n].target = memory_segment(lkey1, 2 * n + 1);
 	}
 }
 
@@ -212,95 +217,97 @@ static void library_tear_down(void)
 {
 	for (int n = 0; n < pairs; n++)
 		disconnect_pair(&pair_list[n]);
-	ok("dat_lmr_free", dat_lmr_free(lmr0));
-	ok("dat_lmr_free", dat_lmr_free(lmr1));
-	close_world();
+	must_succeed("dat_lmr_free", dat_lmr_free(lmr0));
+	must_succeed("dat_lmr_free", dat_lmr_free(lmr1));
+	close_adapters();
 	free(pair_list);
 	free(memory);
 }
 
-static void one_window(struct pair *pair)
+static void run_batch(struct pair *pair)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 	DAT_EVENT event;
 
-	for (int n = 0; n < window; n++) {
+	for (int n = 0; n < in_flight; n++) {
 		cookie.as_64++;
-		ok("dat_ep_post_recv", dat_ep_post_recv(pair->to, 1, &pair->target, cookie,
-							DAT_COMPLETION_DEFAULT_FLAG));
+		must_succeed("dat_ep_post_recv",
+			     dat_ep_post_recv(pair->to, 1, &pair->target, cookie,
+					      DAT_COMPLETION_DEFAULT_FLAG));
 	}
-	for (int n = 0; n < window; n++) {
+	for (int n = 0; n < in_flight; n++) {
 		cookie.as_64++;
-		ok("dat_ep_post_send", dat_ep_post_send(pair->from, 1, &pair->source, cookie,
-							DAT_COMPLETION_DEFAULT_FLAG));
+		must_succeed("dat_ep_post_send",
+			     dat_ep_post_send(pair->from, 1, &pair->source, cookie,
+					      DAT_COMPLETION_DEFAULT_FLAG));
 	}
-	for (int n = 0; n < window; n++)
-		next(recv_evd, &event);
+	for (int n = 0; n < in_flight; n++)
+		next_event(recv_evd, &event);
 	if (event.event_data.dto_completion_event_data.transfered_length != BENCH_BYTES)
 		bench_die("a Receive", event.event_data.dto_completion_event_data.status);
-	for (int n = 0; n < window; n++)
-		next(send_evd, &event);
+	for (int n = 0; n < in_flight; n++)
+		next_event(send_evd, &event);
 	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		bench_die("a Send", event.event_data.dto_completion_event_data.status);
 }
 
-/* The same for one message, where the loops of a window would be measured too. */
-static void one_message(struct pair *pair)
+/* The same for one message, so that the loops are not measured. */
+static void run_one(struct pair *pair)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	DAT_EVENT event;
 
-	ok("dat_ep_post_recv",
-	   dat_ep_post_recv(pair->to, 1, &pair->target, cookie, DAT_COMPLETION_DEFAULT_FLAG));
-	ok("dat_ep_post_send",
-	   dat_ep_post_send(pair->from, 1, &pair->source, cookie, DAT_COMPLETION_DEFAULT_FLAG));
-	next(recv_evd, &event);
+	must_succeed("dat_ep_post_recv", dat_ep_post_recv(pair->to, 1, &pair->target, cookie,
+							  DAT_COMPLETION_DEFAULT_FLAG));
+	must_succeed("dat_ep_post_send", dat_ep_post_send(pair->from, 1, &pair->source, cookie,
+							  DAT_COMPLETION_DEFAULT_FLAG));
+	next_event(recv_evd, &event);
 	if (event.event_data.dto_completion_event_data.transfered_length != BENCH_BYTES)
 		bench_die("a Receive", event.event_data.dto_completion_event_data.status);
-	next(send_evd, &event);
+	next_event(send_evd, &event);
 	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		bench_die("a Send", event.event_data.dto_completion_event_data.status);
 }
 
 static void library_run(long rounds)
 {
-	for (long n = 0; n < rounds; n += window)
+	for (long n = 0; n < rounds; n += in_flight)
 		for (int p = 0; p < pairs; p++) {
-			if (window == 1)
-				one_message(&pair_list[p]);
+			if (in_flight == 1)
+				run_one(&pair_list[p]);
 			else
-				one_window(&pair_list[p]);
+				run_batch(&pair_list[p]);
 		}
 }
 
-/* ---- and each call of it by itself, for who counts: instructions-hw.sh ---- */
+/* ---- each call in its own function, counted by instructions-hw.sh ---- */
 
 static __attribute__((noinline)) void step_post_recv(struct pair *pair, uint64_t number)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = number };
 
-	ok("dat_ep_post_recv",
-	   dat_ep_post_recv(pair->to, 1, &pair->target, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	must_succeed("dat_ep_post_recv", dat_ep_post_recv(pair->to, 1, &pair->target, cookie,
+							  DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 static __attribute__((noinline)) void step_post_send(struct pair *pair, uint64_t number)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = number };
 
-	ok("dat_ep_post_send",
-	   dat_ep_post_send(pair->from, 1, &pair->source, cookie, DAT_COMPLETION_DEFAULT_FLAG));
+	must_succeed("dat_ep_post_send", dat_ep_post_send(pair->from, 1, &pair->source, cookie,
+							  DAT_COMPLETION_DEFAULT_FLAG));
 }
 
 static __attribute__((noinline)) void step_take_recv(DAT_EVENT *event)
 {
-	next(recv_evd, event);
+	next_event(recv_evd, event);
 	if (event->event_data.dto_completion_event_data.transfered_length != BENCH_BYTES)
 		bench_die("a Receive", event->event_data.dto_completion_event_data.status);
 }
 
 static __attribute__((noinline)) void step_take_send(DAT_EVENT *event)
 {
-	next(send_evd, event);
+	next_event(send_evd, event);
 	if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		bench_die("a Send", event->event_data.dto_completion_event_data.status);
 }
@@ -338,7 +345,7 @@ void bench_connect(int count)
 
 void bench_idle_open(void)
 {
-	open_world(16);
+	open_adapters(16);
 	idle_count = 0;
 }
 
@@ -357,5 +364,5 @@ void bench_idle_close(void)
 		disconnect_pair(&idle[n]);
 	free(idle);
 	idle = NULL;
-	close_world();
+	close_adapters();
 }

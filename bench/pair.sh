@@ -1,7 +1,8 @@
 #!/bin/sh
-# pair.sh BUILD: what a message costs between two processes, beside other libraries, as far as they are
-# installed. Each round runs all of them in turn; medians are printed. ROUNDS: so many, 7. RUN: what each
-# program is run by, such as "chrt -f 5" where others use the machine.
+# pair.sh BUILD: measures messages between two processes, over libdat and over the other libraries
+# that are installed. Each round runs all of them, one after the other; medians are printed. ROUNDS:
+# the number of rounds, default 7. RUN: a command prefix for each program, such as "chrt -f 5" on a
+# busy machine.
 build=${1:?usage: pair.sh BUILD}
 src=$(cd "$(dirname "$0")" && pwd)
 pair=$(cd "$build" && pwd)/bench/pair
@@ -17,7 +18,7 @@ DATSIM_FABRIC=bench
 export XDG_RUNTIME_DIR DATSIM_FABRIC
 cores=$(nproc)
 
-# on CORE PROGRAM...: each end has a core of its own
+# on CORE PROGRAM...: runs an end on its own core
 on() {
 	core=$1
 	shift
@@ -46,7 +47,7 @@ libfabric() {
 	wait
 }
 
-# fi_pingpong says microseconds for half a round trip
+# fi_pingpong prints microseconds of half a round trip
 pingpong() {
 	[ "$1" = ping ] || return 0
 	on 0 fi_pingpong -p shm -e rdm -S 64 -I 100000 > said.s 2>&1 &
@@ -56,7 +57,8 @@ pingpong() {
 	awk '$1 == "64" { print $(NF - 1) * 1000 }' said >> "pingpong.$1"
 }
 
-# its last line: iterations, then microseconds thrice, MB/s twice, messages/s twice
+# The last line of ucx_perftest: iterations, three times in us, two rates in MB/s, two in
+# messages/s.
 ucx() {
 	case $1 in
 	ping) set -- ping 5 1000 -t tag_lat -s 64 -n 200000 ;;
@@ -74,7 +76,8 @@ ucx() {
 
 # median FILE
 median() {
-	sort -n "$1" 2> "$dir/noise" | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
+	sort -n "$1" 2> "$dir/noise" |
+		awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
 }
 
 with="libdat"
@@ -94,7 +97,7 @@ while [ $round -lt "${ROUNDS:-7}" ]; do
 	done
 done
 
-# row TITLE FILE LIBDAT WANTED: the ratio is libdat's to that library's
+# row TITLE FILE LIBDAT WANTED: the ratio is libdat's figure to that library's
 row() {
 	value=$(median "$2")
 	[ -n "$value" ] || return 0
@@ -112,10 +115,11 @@ rows() {
 	row "UCX posix, ucx_perftest" "ucx.$1" "$ours" "$3"
 }
 
-echo "Two processes that poll, medians of ${ROUNDS:-7} rounds; the ratio is libdat's figure to that library's."
+echo "Two processes that poll, medians of ${ROUNDS:-7} rounds."
+echo "The ratio is libdat's figure to that library's."
 printf '\n%-36s %12s %9s  %s\n' "64 bytes, half a round trip" ns ratio wanted
 rows ping "below 1" "at most 2"
-printf '\n%-36s %12s %9s  %s\n' "64 bytes, 64 under way" messages/s ratio wanted
+printf '\n%-36s %12s %9s  %s\n' "64 bytes, 64 in flight" messages/s ratio wanted
 rows rate "at least 1" ""
-printf '\n%-36s %12s %9s  %s\n' "1 MiB, 8 under way" MB/s ratio wanted
+printf '\n%-36s %12s %9s  %s\n' "1 MiB, 8 in flight" MB/s ratio wanted
 rows bulk "at least 1" ""

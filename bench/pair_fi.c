@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pair_fi: what pair.c measures, over libfabric's shm provider. Not built with the rest: pair.sh does it,
- * where libfabric-dev is installed. "pair_fi server NAME", "pair_fi client NAME ping|rate|bulk".
+ * pair_fi server NAME | pair_fi client NAME ping|rate|bulk - the measurements of pair.c over
+ * libfabric's shm provider. The build does not compile it; pair.sh does, if libfabric-dev is
+ * installed.
  *
- * Messages carry no tag and addresses are exchanged through a file; windows and answers are as in pair.c.
+ * Messages have no tag; addresses are exchanged through files. Messages in flight and answers are
+ * as in pair.c.
  */
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -27,7 +29,7 @@ static fi_addr_t peer;
 static uint8_t *memory;
 static struct job job;
 
-static void check(long ret, const char *call)
+static void check_call(long ret, const char *call)
 {
 	if (ret >= 0)
 		return;
@@ -35,7 +37,7 @@ static void check(long ret, const char *call)
 	exit(1);
 }
 
-static double now(void)
+static double now_ns(void)
 {
 	struct timespec ts;
 
@@ -43,50 +45,50 @@ static double now(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-static int dequeue(struct fid_cq *cq)
+static int dequeue_one(struct fid_cq *cq)
 {
 	struct fi_cq_entry entry;
 	ssize_t n = fi_cq_read(cq, &entry, 1);
 
 	if (n == -FI_EAGAIN)
 		return 0;
-	check(n, "fi_cq_read");
+	check_call(n, "fi_cq_read");
 	return 1;
 }
 
 static void poll_for(struct fid_cq *cq)
 {
-	while (!dequeue(cq))
+	while (!dequeue_one(cq))
 		;
 }
 
 static void post_send(uint32_t n, uint32_t bytes)
 {
-	uint8_t *from = memory + (size_t)(n % job.window) * job.bytes;
+	uint8_t *from = memory + (size_t)(n % job.in_flight) * job.bytes;
 	ssize_t ret;
 
 	do
 		ret = fi_send(ep, from, bytes, NULL, peer, NULL);
 	while (ret == -FI_EAGAIN && (fi_cq_read(recv_cq, NULL, 0), 1));
-	check(ret, "fi_send");
+	check_call(ret, "fi_send");
 }
 
 static void post_recv(uint32_t n)
 {
-	uint8_t *to = memory + (size_t)(job.window + n % job.window) * job.bytes;
+	uint8_t *to = memory + (size_t)(job.in_flight + n % job.in_flight) * job.bytes;
 
-	check(fi_recv(ep, to, job.bytes, NULL, FI_ADDR_UNSPEC, NULL), "fi_recv");
+	check_call(fi_recv(ep, to, job.bytes, NULL, FI_ADDR_UNSPEC, NULL), "fi_recv");
 }
 
 static uint32_t sent_done, sent_all;
 
 static void reap_sends(void)
 {
-	while (sent_done < sent_all && dequeue(send_cq))
+	while (sent_done < sent_all && dequeue_one(send_cq))
 		sent_done++;
 }
 
-static void ping(uint32_t messages, int first)
+static void run_ping(uint32_t messages, int first)
 {
 	for (uint32_t i = 0; i < messages; i++) {
 		if (first)
@@ -99,12 +101,12 @@ static void ping(uint32_t messages, int first)
 	}
 }
 
-static void stream(uint32_t messages)
+static void run_stream(uint32_t messages)
 {
-	uint32_t half = job.window / 2, sent = 0, answered = 0;
+	uint32_t half = job.in_flight / 2, sent = 0, answered = 0;
 
 	while (answered < messages) {
-		while (sent < messages && sent - answered < job.window) {
+		while (sent < messages && sent - answered < job.in_flight) {
 			post_send(sent++, job.bytes);
 			sent_all++;
 			reap_sends();
@@ -117,9 +119,9 @@ static void stream(uint32_t messages)
 		reap_sends();
 }
 
-static void sink(uint32_t messages)
+static void run_sink(uint32_t messages)
 {
-	uint32_t half = job.window / 2;
+	uint32_t half = job.in_flight / 2;
 
 	for (uint32_t i = 1; i <= messages; i++) {
 		poll_for(recv_cq);
@@ -134,20 +136,20 @@ static void sink(uint32_t messages)
 		reap_sends();
 }
 
-static void run(uint32_t messages, int client)
+static void run_job(uint32_t messages, int client)
 {
-	if (job.window == 1)
-		ping(messages, client);
+	if (job.in_flight == 1)
+		run_ping(messages, client);
 	else if (client)
-		stream(messages);
+		run_stream(messages);
 	else
-		sink(messages);
+		run_sink(messages);
 }
 
 static void open_all(void)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
-	struct fi_cq_attr cq_attr = { .size = 4 * WINDOW_MAX, .format = FI_CQ_FORMAT_CONTEXT };
+	struct fi_cq_attr cq_attr = { .size = 4 * IN_FLIGHT_MAX, .format = FI_CQ_FORMAT_CONTEXT };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct fid_fabric *fabric;
 
@@ -156,21 +158,21 @@ static void open_all(void)
 	hints->fabric_attr->prov_name = strdup("shm");
 	hints->domain_attr->mr_mode = FI_MR_BASIC;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	check(fi_getinfo(FI_VERSION(1, 9), NULL, NULL, 0, hints, &info), "fi_getinfo");
-	check(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
-	check(fi_domain(fabric, info, &domain, NULL), "fi_domain");
-	check(fi_endpoint(domain, info, &ep, NULL), "fi_endpoint");
-	check(fi_cq_open(domain, &cq_attr, &send_cq, NULL), "fi_cq_open");
-	check(fi_cq_open(domain, &cq_attr, &recv_cq, NULL), "fi_cq_open");
-	check(fi_av_open(domain, &av_attr, &av, NULL), "fi_av_open");
-	check(fi_ep_bind(ep, &av->fid, 0), "fi_ep_bind");
-	check(fi_ep_bind(ep, &send_cq->fid, FI_TRANSMIT), "fi_ep_bind");
-	check(fi_ep_bind(ep, &recv_cq->fid, FI_RECV), "fi_ep_bind");
-	check(fi_enable(ep), "fi_enable");
+	check_call(fi_getinfo(FI_VERSION(1, 9), NULL, NULL, 0, hints, &info), "fi_getinfo");
+	check_call(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
+	check_call(fi_domain(fabric, info, &domain, NULL), "fi_domain");
+	check_call(fi_endpoint(domain, info, &ep, NULL), "fi_endpoint");
+	check_call(fi_cq_open(domain, &cq_attr, &send_cq, NULL), "fi_cq_open");
+	check_call(fi_cq_open(domain, &cq_attr, &recv_cq, NULL), "fi_cq_open");
+	check_call(fi_av_open(domain, &av_attr, &av, NULL), "fi_av_open");
+	check_call(fi_ep_bind(ep, &av->fid, 0), "fi_ep_bind");
+	check_call(fi_ep_bind(ep, &send_cq->fid, FI_TRANSMIT), "fi_ep_bind");
+	check_call(fi_ep_bind(ep, &recv_cq->fid, FI_RECV), "fi_ep_bind");
+	check_call(fi_enable(ep), "fi_enable");
 }
 
-/* Each writes its address into NAME.s or NAME.c, and reads the other's. */
-static void meet(const char *name, int client)
+/* Each end writes its address into NAME.s or NAME.c, and reads the other end's. */
+static void exchange_addresses(const char *name, int client)
 {
 	char mine[4096], theirs[4096], temporary[4112], addr[256], other[256];
 	size_t length = sizeof(addr);
@@ -179,7 +181,7 @@ static void meet(const char *name, int client)
 	snprintf(mine, sizeof(mine), "%s.%c", name, client ? 'c' : 's');
 	snprintf(theirs, sizeof(theirs), "%s.%c", name, client ? 's' : 'c');
 	snprintf(temporary, sizeof(temporary), "%s.new", mine);
-	check(fi_getname(&ep->fid, addr, &length), "fi_getname");
+	check_call(fi_getname(&ep->fid, addr, &length), "fi_getname");
 	file = fopen(temporary, "w");
 	if (!file || fwrite(&job, sizeof(job), 1, file) != 1 ||
 	    fwrite(addr, length, 1, file) != 1 || fclose(file) || rename(temporary, mine)) {
@@ -197,16 +199,16 @@ static void meet(const char *name, int client)
 		exit(1);
 	fclose(file);
 	if (fi_av_insert(av, other, 1, &peer, 0, NULL) != 1)
-		check(-FI_EINVAL, "fi_av_insert");
+		check_call(-FI_EINVAL, "fi_av_insert");
 }
 
-static void prepare(void)
+static void post_all(void)
 {
-	size_t size = (size_t)2 * job.window * job.bytes;
+	size_t size = (size_t)2 * job.in_flight * job.bytes;
 
 	memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
 	memset(memory, 1, size);
-	for (uint32_t i = 0; i < job.window; i++)
+	for (uint32_t i = 0; i < job.in_flight; i++)
 		post_recv(i);
 }
 
@@ -222,14 +224,14 @@ int main(int argc, char **argv)
 	if (argc < 3 || (client && !job.bytes))
 		return 2;
 	open_all();
-	meet(argv[2], client);
-	prepare();
-	messages = job.messages / job.window * job.window;
-	run(job.messages / 10 / job.window * job.window, client);
-	began = now();
-	run(messages, client);
-	began = now() - began;
-	if (client && job.window == 1)
+	exchange_addresses(argv[2], client);
+	post_all();
+	messages = job.messages / job.in_flight * job.in_flight;
+	run_job(job.messages / 10 / job.in_flight * job.in_flight, client);
+	began = now_ns();
+	run_job(messages, client);
+	began = now_ns() - began;
+	if (client && job.in_flight == 1)
 		printf("%.1f\n", began / messages / 2);
 	else if (client)
 		printf("%.0f\n", job.bytes == SMALL ? messages / began * 1e9

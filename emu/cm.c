@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connection management: listeners and their ports, the request, its reply, and the events by which
+ * both sides learn of each other.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
-#include "clock.h"
+#include "emu/fabric/arena.h"
+#include "emu/fabric/clock.h"
 #include "cm.h"
-#include "link.h"
+#include "emu/wire/link.h"
 #include "qp.h"
-#include "retry.h"
-#include "trace.h"
+#include "emu/wire/retry.h"
+#include "emu/fabric/trace.h"
 #include "upcall.h"
-#include "wire.h"
-#include "world.h"
+#include "emu/wire/wire.h"
+#include "emu/fabric/adapter.h"
+#include "emu/fabric/config.h"
 
 /* Ports that the backend picks lie above those that programs choose themselves. */
 #define PORT_PICKED_FIRST 0x10000ul
 #define PORTS_PICKED      0x10000ul
-/* So there is always a free one, and -EADDRNOTAVAIL is not an answer of ours. */
+/* There is always a free port to pick, so listen never fails with -EADDRNOTAVAIL. */
 _Static_assert(PORTS_PICKED > EMU_MAX_LISTENER, "listeners run out first");
 
 /* ---- listeners ---- */
 
-static uint32_t *bucket(struct emu_world *w, uint16_t adapter, uint64_t port)
+static uint32_t *listen_bucket(struct emu_world *w, uint16_t adapter, uint64_t port)
 {
 	return &w->fab->listen_hash[EMU_LISTEN_BUCKET(adapter, port)];
 }
 
 uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
 {
-	uint32_t index = *bucket(w, adapter, port);
+	uint32_t index = *listen_bucket(w, adapter, port);
 
 	for (uint32_t i = 0; index && i < EMU_LISTENERS; i++) {
 		const struct emu_listener *l = &w->fab->listener[index];
@@ -72,8 +77,8 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 	entry->port = *port;
 	entry->adapter = adapter;
 	EMU_LIVE(w->fab, listeners, entry);
-	entry->next = *bucket(w, adapter, *port);
-	*bucket(w, adapter, *port) = index;
+	entry->next = *listen_bucket(w, adapter, *port);
+	*listen_bucket(w, adapter, *port) = index;
 	w->listener[index] = (struct nic_listener){ .nic = nic, .ctx = ctx };
 	*listener = &w->listener[index];
 	return 0;
@@ -84,7 +89,7 @@ static void close_listener(struct emu_world *w, uint32_t index)
 	struct emu_listener *entry = &w->fab->listener[index];
 	uint32_t *link;
 
-	link = bucket(w, entry->adapter, entry->port);
+	link = listen_bucket(w, entry->adapter, entry->port);
 	for (uint32_t i = 0; *link && *link != index && i < EMU_LISTENERS; i++)
 		link = &w->fab->listener[*link].next;
 	EMU_SURE(w, *link == index);
@@ -121,7 +126,8 @@ static void set_param(struct emu_conn *conn, const struct nic_conn_param *param)
 	conn->rd_out = (uint8_t)param->rd_out;
 	conn->size = (uint16_t)param->private_data_size;
 	if (conn->size)
-		memmove(conn->data, param->private_data, conn->size); /* an echo overlaps */
+		memmove(conn->data, param->private_data,
+			conn->size); /* a reply may echo the request: overlap */
 }
 
 int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port,
@@ -176,8 +182,8 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	return 0;
 }
 
-/* Send the answer; `outcome` 0: accepted, else why not, plus one. */
-static void reply(struct emu_world *w, uint32_t index, uint32_t outcome)
+/* Send the reply; `outcome` is 0 if accepted, else enum nic_conn_end plus 1. */
+static void send_reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 {
 	struct emu_conn *conn = &w->fab->conn[index];
 
@@ -209,7 +215,7 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	qp->max_rd_in = (uint8_t)param->rd_in;
 	qp->max_rd_out = (uint8_t)param->rd_out;
 	set_param(conn, param);
-	reply(w, index, 0);
+	send_reply(w, index, 0);
 	emu_sent(w, base->nic);
 	return 0;
 }
@@ -218,8 +224,8 @@ void emu_reject(struct nic_conn *base, bool by_program)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 
-	reply(w, EMU_INDEX(w, conn, base),
-	      (by_program ? NIC_END_REJECTED : NIC_END_NO_LISTENER) + 1u);
+	send_reply(w, EMU_INDEX(w, conn, base),
+		   (by_program ? NIC_END_REJECTED : NIC_END_NO_LISTENER) + 1u);
 	emu_sent(w, base->nic);
 }
 
@@ -253,13 +259,13 @@ int emu_handoff(struct nic_conn *base, uint64_t port)
 
 /* ---- packets ---- */
 
-/* A copy of what was answered, or handed up, is none. */
+/* Is the event stale: a duplicate of a request or reply that was processed already? */
 static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
 {
 	return !conn->head.live || conn->qp != event->qp || conn->epoch != event->epoch;
 }
 
-/* Else whoever says so wrote nonsense into the arena. */
+/* False: another process wrote garbage into the arena. */
 static bool is_ours(struct emu_world *w, uint16_t adapter, uint32_t listener)
 {
 	return adapter <= EMU_ADAPTERS && w->nics[adapter].base.up && listener <= EMU_LISTENERS &&
@@ -276,17 +282,17 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 	conn->arrived = true;
 	if (w->fab->trace_on)
 		emu_cm_trace_request(w, conn);
-	/* The adapter it was for may be gone, and another be in its place. */
+	/* The adapter may have been closed, and its entry reused, since the request was sent. */
 	if (!w->fab->adapters[conn->to].open ||
 	    w->fab->adapters[conn->to].generation != conn->to_generation) {
-		reply(w, event->index, NIC_END_UNREACHABLE + 1u);
+		send_reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;
 	}
 	listener = emu_cm_listener(w, conn->to, conn->port);
 	if (listener && is_ours(w, conn->to, listener))
 		hand_up(w, event->index, listener);
 	else
-		reply(w, event->index, NIC_END_NO_LISTENER + 1u);
+		send_reply(w, event->index, NIC_END_NO_LISTENER + 1u);
 }
 
 static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_conn *conn)
@@ -371,9 +377,9 @@ static void on_timeout(struct emu_world *w, const struct emu_event *event)
 	emu_qp_end(w, qp, NIC_END_TIMED_OUT, EMU_EV_NONE);
 }
 
-/* ---- packets that never arrive ---- */
+/* ---- packets that are lost for good ---- */
 
-/* The active side waits until its deadline, if it has one. */
+/* The active side times out: at its deadline, or now if it has none. */
 static void lost_answer(struct emu_world *w, const struct emu_conn *conn)
 {
 	struct emu_qp *qp = emu_qp_at(w, conn->qp);
@@ -413,10 +419,10 @@ void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
 
 void emu_cm_turn_down(struct emu_world *w, uint32_t index)
 {
-	reply(w, index, NIC_END_NO_LISTENER + 1u);
+	send_reply(w, index, NIC_END_NO_LISTENER + 1u);
 }
 
-void emu_cm_bury(struct emu_world *w, uint16_t process)
+void emu_cm_clean_up(struct emu_world *w, uint16_t process)
 {
 	struct emu_fabric *fab = w->fab;
 
@@ -427,7 +433,7 @@ void emu_cm_bury(struct emu_world *w, uint16_t process)
 	for (uint32_t i = 1; i <= EMU_HIGH(fab, conns, conn); i++) {
 		const struct emu_conn *conn = &fab->conn[i];
 
-		/* What has not arrived, or was answered, is an event still. */
+		/* A request that has not arrived, or is answered, is in flight as an event. */
 		if (conn->head.live && conn->arrived && !conn->answered &&
 		    fab->adapters[conn->to].process == process)
 			emu_cm_turn_down(w, i);

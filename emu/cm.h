@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cm.h - connection management: listeners, and requests on their way from connect to an answer.
+ * cm.h - connection management: listeners, and connection requests from connect to the reply.
  *
  *   active                         passive
  *   connect   -- CM_REQUEST -->    conn_request upcall
  *                <-- CM_REPLY --   accept or reject
  *   established -- CM_READY -->    established
- *                (CM_GONE when the active side no longer waits)
+ *                (CM_GONE if the active side no longer waits)
  *
  * A struct emu_conn lives from connect until its reply has arrived; lib holds it in between.
  */
 #ifndef EMU_CM_H
 #define EMU_CM_H
 
-#include "fabric.h"
+#include "emu/fabric/fabric.h"
 
 int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
 void emu_unlisten(struct nic_listener *listener);
@@ -23,19 +23,19 @@ int emu_accept(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_p
 void emu_reject(struct nic_conn *conn, bool by_program);
 int emu_handoff(struct nic_conn *conn, uint64_t port);
 
-/* Index of who listens there; 0: nobody. */
+/* Index of the listener at a port; 0: there is none. */
 uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port);
-/* The process is gone: requests to its adapters that it will not answer any more are turned down. */
-void emu_cm_bury(struct emu_world *w, uint16_t process);
-/* A request that nobody has in hand any more. */
+/* A process died: close its listeners, and reject the requests that it had not answered. */
+void emu_cm_clean_up(struct emu_world *w, uint16_t process);
+/* Reject a request that no process will answer any more. */
 void emu_cm_turn_down(struct emu_world *w, uint32_t index);
-/* The active side of this passive QP is ready: it is established. */
+/* The active side is ready: the connection of this passive QP is established. */
 void emu_cm_ready(struct emu_world *w, struct emu_qp *qp);
 /* A packet of connection management is lost for good. */
 void emu_cm_lost(struct emu_world *w, const struct emu_event *event);
 void emu_cm_event(struct emu_world *w, const struct emu_event *event);
 
-/* In the trace, in cm_trace.c; outcome 0: accepted. */
+/* Trace lines (cm_trace.c); outcome 0: accepted. */
 void emu_cm_trace_request(struct emu_world *w, const struct emu_conn *conn);
 void emu_cm_trace_reply(struct emu_world *w, const struct emu_conn *conn, uint32_t outcome);
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the trace says of the packets of connection management. */
+/*
+ * The trace lines of connection management.
+ */
 #include <stdio.h>
 
 #include "cm.h"
 #include "qp.h"
-#include "trace.h"
-#include "wire.h"
-#include "world.h"
+#include "emu/fabric/trace.h"
+#include "emu/wire/wire.h"
+#include "emu/fabric/adapter.h"
 
-/* " reads_in=8 reads_out=8 private=0a1b": as whoever spoke last said. */
+/* " reads_in=8 reads_out=8 private=0a1b": the values of the last packet. */
 #define PARAM_TEXT (2 * EMU_PRIVATE_DATA + 64)
 
 static void param_text(const struct emu_conn *conn, char text[PARAM_TEXT])

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completion queues: creation, resizing, arming, overflow.
+ */
 #include <errno.h>
 
-#include "arena.h"
+#include "emu/fabric/arena.h"
 #include "cq.h"
 #include "qp.h"
-#include "slot.h"
-#include "trace.h"
+#include "emu/fabric/sharing.h"
+#include "emu/fabric/trace.h"
 #include "upcall.h"
-#include "world.h"
 
 static struct emu_cq *cq_of(struct nic_cq *base)
 {
@@ -26,11 +28,11 @@ size_t emu_cq_bytes(uint32_t mask)
 
 static uint32_t cq_mask(uint32_t depth)
 {
-	uint32_t slots = 1;
+	uint32_t entries = 1;
 
-	while (slots < depth)
-		slots <<= 1;
-	return slots - 1;
+	while (entries < depth)
+		entries <<= 1;
+	return entries - 1;
 }
 
 int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq)
@@ -56,11 +58,11 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry = &w->fab->cq[index];
 	entry->ring = ring;
 	entry->mask = cq_mask(depth);
-	entry->put = entry->get = entry->seen = 0;
+	entry->put = entry->get = entry->cached_get = 0;
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->armed = false;
-	if (w->process && emu_slots_init(w, entry))
+	if (emu_cq_init_payloads(w, entry))
 		goto free_entry;
 	adapter->cqs++;
 	EMU_LIVE(w->fab, cqs, entry);
@@ -122,8 +124,7 @@ void emu_cq_free(struct emu_world *w, uint32_t index)
 
 	w->fab->adapters[cq->adapter].cqs--;
 	cq->ring = 0;
-	if (cq->slots)
-		emu_slots_fini(w, cq);
+	emu_cq_fini_payloads(w, cq);
 	emu_pool_free(w->fab, ring, emu_cq_bytes(cq->mask));
 	EMU_FREE(w->fab, cqs, cq, index);
 }

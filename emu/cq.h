@@ -3,12 +3,12 @@
 #ifndef EMU_CQ_H
 #define EMU_CQ_H
 
-#include "fabric.h"
+#include "emu/fabric/fabric.h"
 
 int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq);
 int emu_cq_resize(struct nic_cq *cq, uint32_t depth);
 void emu_cq_destroy(struct nic_cq *cq);
-/* Of the ring. */
+/* Size of a ring. */
 size_t emu_cq_bytes(uint32_t mask);
 void emu_cq_free(struct emu_world *w, uint32_t index);
 int emu_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
@@ -16,15 +16,15 @@ uint32_t emu_cq_count(struct nic_cq *cq);
 void emu_cq_limit(struct nic_cq *cq, uint32_t n);
 void emu_cq_arm(struct nic_cq *cq);
 
-/* In clock.c, for it is a wait: see nic.h. */
+/* In clock.c, because polling lets virtual time pass: see host/nic.h. */
 bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
 
-/* No room, or no CQ (0): the completion is lost and lib is told. */
+/* The CQ is full, or there is none (0): the completion is lost, and lib is told. */
 void emu_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode opcode);
-/* One shot: lib asked to be told of the next completion. */
+/* The CQ is armed (one shot): notify lib of this completion. */
 void emu_cq_notify(struct emu_world *w, uint32_t cq);
 
-/* Add a completion of qp to cq (0: nobody wants it). A full CQ overflows and breaks the QP. */
+/* Add a completion of qp to a CQ (index 0: the QP has none). An overflow breaks the QP. */
 static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp, uint64_t wr_id,
 			       uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
 			       uint32_t flags)
@@ -33,7 +33,7 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 	struct emu_cqe *cqe;
 
 	if (__builtin_expect(cq->put - cq->get >= cq->limit, 0)) {
-		/* Entry 0 of the table stands for no CQ: it never has room. */
+		/* Entry 0 of the table stands for "no CQ"; it never has room. */
 		emu_cq_lost(w, index, qp, opcode);
 		return;
 	}
@@ -48,7 +48,7 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 		emu_cq_notify(w, index);
 }
 
-/* Take the oldest completion of a CQ that has one. */
+/* Dequeue the oldest completion; the CQ must not be empty. */
 static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
 {
 	const struct emu_cqe *cqe;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Protection domains and memory regions, the checks of keys and ranges, and the copy of a payload
+ * between two lists of segments.
+ */
 #include <errno.h>
 #include <string.h>
 
-#include "arena.h"
+#include "emu/fabric/arena.h"
 #include "mem.h"
-#include "slot.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
 {
@@ -72,7 +75,7 @@ void emu_mr_dereg(struct nic_mr *mr)
 	struct emu_world *w = emu_world_of(mr->nic);
 
 	EMU_SURE(w, w->fab->mr[EMU_INDEX(w, mr, mr)].windows == 0);
-	emu_slots_place_all(w);
+	emu_place_payloads(w);
 	w->range[EMU_INDEX(w, mr, mr)].lkey = 0;
 	w->fab->adapters[emu_nic(mr->nic)->adapter].mrs--;
 	w->fab->mr[EMU_INDEX(w, mr, mr)].tag = 0;
@@ -96,7 +99,7 @@ static bool is_in(const struct emu_range *range, uint64_t addr, uint64_t length)
 
 bool emu_mr_is_here(struct emu_world *w, uint64_t addr, uint64_t length)
 {
-	/* Mostly it is the same as before. */
+	/* Usually the region of the last lookup. */
 	if (is_in(&w->range[w->range_last], addr, length))
 		return true;
 	for (uint32_t i = 1; i <= w->range_high; i++) {
@@ -115,7 +118,7 @@ uint32_t emu_mr_windows(struct nic_mr *mr)
 	return w->fab->mr[EMU_INDEX(w, mr, mr)].windows;
 }
 
-static bool within(uint64_t addr, uint64_t length, const struct emu_remote *remote)
+static bool range_within(uint64_t addr, uint64_t length, const struct emu_remote *remote)
 {
 	return remote->length <= length && remote->addr - addr <= length - remote->length;
 }
@@ -136,21 +139,21 @@ bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote
 	if (index > EMU_MRS) {
 		mw = &w->fab->mw[index - EMU_MRS];
 		return tag_fits(mw->tag, pd, remote->rkey) && (mw->access & remote->access) &&
-		       within(mw->addr, mw->length, remote);
+		       range_within(mw->addr, mw->length, remote);
 	}
 	mr = &w->fab->mr[index];
 	return tag_fits(mr->tag, pd, remote->rkey) && (mr->access & remote->access) &&
-	       within(mr->addr, mr->length, remote);
+	       range_within(mr->addr, mr->length, remote);
 }
 
-/* A place inside a list of segments. */
+/* A position in a list of segments. */
 struct cursor {
 	const struct emu_sgl *sgl;
 	uint32_t sge;
 	uint64_t offset; /* within the segment */
 };
 
-/* Move on to the segment that holds the byte; false: the list ends before. */
+/* Advance to the segment that holds the byte. False: the list is shorter. */
 static bool cursor_seek(struct cursor *c, uint64_t forward)
 {
 	c->offset += forward;

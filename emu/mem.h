@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mem.h - protection domains, memory regions and their keys, and moving payload between them.
+ * mem.h - protection domains, memory regions, their keys, and copying payload between them.
  */
 #ifndef EMU_MEM_H
 #define EMU_MEM_H
 
 #include <string.h>
 
-#include "fabric.h"
-#include "reach.h"
+#include "emu/fabric/fabric.h"
+#include "emu/fabric/sharing.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd);
 void emu_pd_free(struct nic_pd *pd);
@@ -16,30 +16,30 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	       struct nic_mr **mr);
 void emu_mr_dereg(struct nic_mr *mr);
 uint32_t emu_mr_windows(struct nic_mr *mr);
-/* Is that inside a region of this process, whatever the arena says? */
+/* Is the range inside the region of that key? By this process's own list, not the arena's. */
 bool emu_mr_covers(const struct emu_world *w, uint32_t lkey, uint64_t addr, uint64_t length);
 
-/* One side of a copy: the segments of a work request and what must be true of their keys. */
+/* One end of a copy: the segments of a work request, and what their keys must allow. */
 struct emu_sgl {
 	const struct nic_sge *sge;
 	uint32_t num_sge;
 	uint32_t pd;
 	uint32_t access;  /* any of these bits suffices */
-	uint16_t adapter; /* in the memory of whose process they are */
-	bool allowed;     /* the keys have been looked at already */
+	uint16_t adapter; /* its process owns the memory */
+	bool allowed;     /* the keys have been checked already */
 };
 
-/* What a peer wants to touch, and with what. */
+/* Remote memory that a request accesses, and the key it uses. */
 struct emu_remote {
 	uint64_t addr, length;
 	uint32_t rkey;
 	uint32_t access; /* NIC_ACCESS_REMOTE_READ or _WRITE */
 };
 
-/* Does the key, of an MR or of a window, allow it to requests on a QP of pd? 0: of any. */
+/* Does the key (of an MR or MW) allow this access on a QP of pd? pd 0: on any QP. */
 bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote *remote);
 
-/* Is all of that within regions that this process has registered? So it says itself, not the arena. */
+/* Is the range within one region of this process? By its own list, not the arena's. */
 bool emu_mr_is_here(struct emu_world *w, uint64_t addr, uint64_t length);
 
 enum emu_copy {
@@ -65,15 +65,15 @@ static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl
 		sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length);
 }
 
-/* Move bytes between the ends' memories. False: one of them is out of reach. */
+/* Copy bytes between the memories of the two ends. False: one of them cannot be accessed. */
 static inline bool emu_move(struct emu_world *w, const struct emu_sgl *dst, uint64_t to,
 			    const struct emu_sgl *src, uint64_t from, uint64_t length)
 {
-	if (__builtin_expect(w->process, 0)) {
+	if (emu_is_shared(w)) {
 		struct emu_place target = { w->fab->adapters[dst->adapter].process, to };
 		struct emu_place source = { w->fab->adapters[src->adapter].process, from };
 
-		return emu_reach_copy(w, &target, &source, length);
+		return w->sharing->copy(w, &target, &source, length);
 	}
 	memmove(emu_memory(to), emu_memory(from), length);
 	return true;
@@ -83,11 +83,11 @@ static inline bool emu_move(struct emu_world *w, const struct emu_sgl *dst, uint
 enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
 				const struct emu_sgl *src, uint64_t from, uint64_t to);
 
-/* Copy bytes [from, to) of the message that src gathers to where dst scatters them. */
+/* Copy bytes [from, to) of a message that src gathers and dst scatters. */
 static inline enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *dst,
 				     const struct emu_sgl *src, uint64_t from, uint64_t to)
 {
-	/* Nearly every message: one segment each, all of it. */
+	/* Nearly every message has one segment at each end and is copied whole. */
 	if (dst->num_sge != 1 || src->num_sge != 1 || from != 0 || to == 0)
 		return emu_copy_segments(w, dst, src, from, to);
 	if (to > src->sge->length || !emu_key_allows(w, src, src->sge))

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory windows: allocation, the keys they get, binding to a region.
+ */
 #include <errno.h>
 
-#include "arena.h"
+#include "emu/fabric/arena.h"
 #include "mw.h"
 
 int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
@@ -28,7 +31,7 @@ int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 	return 0;
 }
 
-static void unbind(struct emu_world *w, struct emu_mw *mw)
+static void mw_unbind(struct emu_world *w, struct emu_mw *mw)
 {
 	if (mw->mr)
 		w->fab->mr[mw->mr].windows--;
@@ -41,7 +44,7 @@ void emu_mw_free(struct nic_mw *base)
 	struct emu_world *w = emu_world_of(base->nic);
 	uint32_t index = EMU_INDEX(w, mw, base);
 
-	unbind(w, &w->fab->mw[index]);
+	mw_unbind(w, &w->fab->mw[index]);
 	w->fab->adapters[emu_nic(base->nic)->adapter].mws--;
 	EMU_FREE(w->fab, mws, mw, index);
 }
@@ -90,13 +93,13 @@ bool emu_mw_bind(struct emu_world *w, uint32_t pd, const struct emu_swqe *wqe)
 	if (!mw->head.live || mw->serial != wqe->step || mw->pd != pd)
 		return false;
 	if (bind->length == 0) {
-		unbind(w, mw);
+		mw_unbind(w, mw);
 		return true;
 	}
 	if (mr->tag != ((uint64_t)pd << 32 | bind->lkey) || bind->length > mr->length ||
 	    wqe->remote_addr - mr->addr > mr->length - bind->length)
 		return false;
-	unbind(w, mw);
+	mw_unbind(w, mw);
 	mw->mr = bind->lkey >> 8;
 	mr->windows++;
 	mw->addr = wqe->remote_addr;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The list of partial messages of a QP, and parked packets.
+ */
 #include <string.h>
 
-#include "arena.h"
-#include "link.h"
+#include "emu/fabric/arena.h"
+#include "emu/wire/link.h"
 #include "partial.h"
 #include "qp.h"
 
@@ -32,7 +35,7 @@ void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 	for (uint32_t i = 0; *link && *link != rx->self && i < EMU_STEPS_MOST; i++)
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
 	EMU_SURE(w, *link == rx->self);
-	/* A list that does not lead there ends here. */
+	/* If the list does not contain rx (garbage in the arena), it ends here. */
 	*link = *link == rx->self ? rx->next : 0;
 	if (!rx->write)
 		qp->rx_count--;
@@ -86,12 +89,12 @@ void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 					  rx->whole ? rx->solicited : 0);
 		emu_partial_drop(w, qp, rx);
 	}
-	qp->rx = 0; /* nothing sensible follows */
+	qp->rx = 0; /* the rest of the list is garbage */
 }
 
 void emu_park(struct emu_world *w, struct emu_qp *qp, const struct emu_event *event)
 {
-	/* Without memory to keep it the connection cannot go on. */
+	/* Without memory to park the packet the connection cannot continue. */
 	if (!emu_held_append(w, &qp->parked, &qp->parked_tail, 0, event))
 		emu_qp_break_soon(w, qp);
 	emu_qp_assess(qp);
@@ -101,4 +104,26 @@ void emu_unpark(struct emu_world *w, struct emu_qp *qp, bool deliver)
 {
 	emu_held_drain(w, &qp->parked, &qp->parked_tail, deliver);
 	emu_qp_assess(qp);
+}
+
+/* ---- the end of a connection ---- */
+
+void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
+{
+	emu_unpark(w, qp, false);
+	emu_partial_flush(w, qp, UINT32_MAX);
+	for (uint32_t i = 0; emu_wq_count(&qp->rq) > 0 && i < EMU_MAX_SRQ_WR; i++) {
+		emu_complete_recv(w, qp, emu_wqe(w, &qp->rq, qp->rq.get), NIC_WC_FLUSHED, 0, 0);
+		qp->rq.get++;
+	}
+}
+
+uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp)
+{
+	uint32_t from_srq = qp->srq ? qp->rx_count : 0;
+
+	emu_unpark(w, qp, false);
+	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++)
+		emu_partial_drop(w, qp, emu_at(w, qp->rx));
+	return from_srq;
 }

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs: creation, modification, reset, destruction; how a connection ends and what is
+ * flushed.
+ */
 #include <errno.h>
 
-#include "arena.h"
-#include "clock.h"
+#include "emu/fabric/arena.h"
+#include "emu/fabric/clock.h"
 #include "cq.h"
-#include "link.h"
-#include "profile.h"
+#include "emu/wire/link.h"
+#include "emu/wire/profile.h"
+#include "partial.h"
 #include "qp.h"
 #include "rdma.h"
 #include "respond.h"
-#include "rx.h"
 #include "srq.h"
-#include "trace.h"
+#include "emu/fabric/trace.h"
 #include "tx.h"
 #include "upcall.h"
-#include "wire.h"
-#include "world.h"
+#include "emu/wire/retry.h"
+#include "emu/wire/wire.h"
+#include "emu/fabric/adapter.h"
 
 static struct emu_qp *qp_of(struct nic_qp *base)
 {
 	return emu_local_qp(base)->entry;
 }
 
-/* Room for one segment there always is: a BIND keeps its range there. */
+/* Always room for one segment: a BIND keeps its range there. */
 static uint32_t send_stride(uint32_t max_sge)
 {
 	return (uint32_t)(sizeof(struct emu_swqe) +
@@ -37,7 +42,7 @@ static bool caps_fit(const struct nic_qp_cap *cap)
 	       cap->max_rd_out <= EMU_MAX_RD;
 }
 
-/* What create and modify set alike, all but the rings. */
+/* The attributes that create and modify both set; not the rings. */
 static void apply_init(struct emu_world *w, struct emu_qp *qp, const struct nic_qp_init *init)
 {
 	qp->pd = init->pd ? EMU_INDEX(w, pd, init->pd) : 0;
@@ -136,7 +141,7 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	return 0;
 }
 
-/* What retries and rules remember of a connection. */
+/* Reset the state of retries and observed packets. */
 static void forget_wire(struct emu_world *w, struct emu_qp *qp)
 {
 	emu_timer_stop(w, qp);
@@ -147,7 +152,7 @@ static void forget_wire(struct emu_world *w, struct emu_qp *qp)
 	qp->half_open = false;
 }
 
-/* Everything a connection left behind goes, completions excepted. */
+/* Reset a QP: drop everything of its last connection except completions. */
 uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind tell)
 {
 	uint32_t from_srq;
@@ -237,41 +242,6 @@ void emu_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
 	}
 }
 
-const char *emu_status_name(enum nic_wc_status status)
-{
-	static const char *const names[NIC_WC_COUNT] = {
-		[NIC_WC_SUCCESS] = "SUCCESS",
-		[NIC_WC_FLUSHED] = "FLUSHED",
-		[NIC_WC_LOCAL_LENGTH] = "LOCAL_LENGTH",
-		[NIC_WC_LOCAL_QP] = "LOCAL_EP",
-		[NIC_WC_LOCAL_PROTECTION] = "LOCAL_PROTECTION",
-		[NIC_WC_BAD_RESPONSE] = "BAD_RESPONSE",
-		[NIC_WC_REMOTE_ACCESS] = "REMOTE_ACCESS",
-		[NIC_WC_REMOTE_OPERATION] = "REMOTE_RESPONDER",
-		[NIC_WC_RETRY_EXCEEDED] = "TRANSPORT",
-		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
-		[NIC_WC_PARTIAL] = "PARTIAL",
-		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
-	};
-
-	return names[status];
-}
-
-void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
-			  enum nic_wc_status status, uint32_t length, uint32_t message)
-{
-	static const char *const names[NIC_OP_COUNT] = {
-		[NIC_OP_SEND] = "SEND", [NIC_OP_WRITE] = "RDMA_WRITE", [NIC_OP_READ] = "RDMA_READ",
-		[NIC_OP_BIND] = "BIND", [NIC_OP_RECV] = "RECV",
-	};
-
-	if (opcode == NIC_OP_BIND)
-		length = 0; /* there it is lib's own */
-	emu_trace_line(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
-		       emu_adapter_name(w, qp->adapter), qp->name, names[opcode],
-		       emu_status_name(status), length, message);
-}
-
 static void tear_down(struct emu_world *w, struct emu_qp *qp, enum emu_teardown step,
 		      enum emu_event_kind tell)
 {
@@ -311,7 +281,7 @@ void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_TERMINATE);
 }
 
-/* To one that accepted and was not told that it is connected, the other side is just gone. */
+/* A passive side that was not told of the connection yet sees a failed accept. */
 static enum nic_conn_end end_told(const struct emu_qp *qp, enum emu_event_kind kind)
 {
 	if (qp->state == EMU_QP_CONNECTING && qp->peer)
@@ -358,7 +328,9 @@ void emu_qp_disconnect(struct nic_qp *base, bool abrupt)
 	struct emu_qp *qp = qp_of(base);
 
 	if (qp->state == EMU_QP_CONNECTING) {
-		/* The active side's request stays on its way and will find nobody (epoch). */
+		/*
+		 * The active side's request stays in flight; when it arrives, its epoch is stale.
+		 */
 		emu_sent(w, base->nic);
 		emu_qp_end(w, qp, NIC_END_DISCONNECTED, qp->peer ? EMU_EV_DISCONNECT : EMU_EV_NONE);
 		return;

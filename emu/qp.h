@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * qp.h - queue pairs: their life, their end, their limits. Transmitting is tx.h, receiving rx.h,
- * finding a peer cm.h.
+ * qp.h - queue pairs: creation, states, limits, and the end of a connection. tx.h has the
+ * requester, cm.h the connection set-up.
  */
 #ifndef EMU_QP_H
 #define EMU_QP_H
 
-#include "clock.h"
+#include "emu/fabric/clock.h"
 #include "cq.h"
-#include "fabric.h"
-#include "link.h"
+#include "emu/fabric/fabric.h"
+#include "emu/wire/link.h"
+#include "receive.h"
 
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp);
 int emu_qp_modify(struct nic_qp *qp, const struct nic_qp_init *init);
 uint32_t emu_qp_reset(struct nic_qp *qp);
 void emu_qp_destroy(struct nic_qp *qp);
-/* The two, for a QP whose owner is gone; `tell`: what its peer is told. */
+/* Reset and destroy for a QP whose process died; `tell`: the packet that its peer gets. */
 uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind tell);
 void emu_qp_free(struct emu_world *w, struct emu_qp *qp);
 void emu_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
@@ -23,48 +24,49 @@ void emu_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
 void emu_qp_ask_break(struct nic_qp *qp);
 void emu_qp_disconnect(struct nic_qp *qp, bool abrupt);
 
-/* A connection of which both ends may move data. */
+/* Is the QP connected, so that data may be in flight? */
 static inline bool emu_qp_running(const struct emu_qp *qp)
 {
 	return qp->state == EMU_QP_CONNECTED || qp->state == EMU_QP_DRAINING;
 }
 
-/* An event of an earlier life of this QP. */
+/* Is the event one of an earlier connection of this QP? */
 static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event *event)
 {
-	return qp->epoch != event->epoch; /* it grows before a QP is destroyed, too */
+	return qp->epoch != event->epoch; /* a destroy increments it, too */
 }
 
 /*
- * To be called whenever one of these changes: the short way through the responder (rx.c) is for a QP
- * that is connected, has no limit armed, no message half way or early, and none refused; the one through
- * the requester (tx.c) is for a send queue with nothing special on it (rdma.h).
+ * To be called whenever one of these fields changes. The fast path of the responder (nic_model.c)
+ * is for a connected QP with no limit armed, no partial or parked message, and no gap after a NAK;
+ * that of the requester (tx.c) for a connected QP whose send queue holds no request that restricts
+ * the order (rdma.h).
  */
 static inline void emu_qp_assess(struct emu_qp *qp)
 {
-	qp->plain = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
-		    qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked;
-	qp->tx_plain = qp->state == EMU_QP_CONNECTED && qp->specials == 0;
+	qp->rx_fast = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
+		      qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked;
+	qp->tx_fast = qp->state == EMU_QP_CONNECTED && qp->constrained == 0;
 }
 
 /*
- * The connection is over: flush everything, tell the peer by such a packet (EMU_EV_NONE: it knows), in
- * the profile's order, then tell lib why.
+ * End the connection: flush both queues and send the peer a packet `tell` (EMU_EV_NONE: it knows),
+ * in the profile's order; then tell lib why.
  */
 void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
 		enum emu_event_kind tell);
-/* Break it from this side: the peer learns by TERMINATE. */
+/* Break the connection from this side: the peer gets a TERMINATE. */
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp);
-/* Not at once: for who is deep inside this QP's business. */
+/* The same as an event, for a caller that still uses the QP. */
 void emu_qp_break_soon(struct emu_world *w, struct emu_qp *qp);
-/* TERMINATE, BREAK and DISCONNECT. */
+/* Events TERMINATE, BREAK and DISCONNECT. */
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event);
 /* The last request of a draining QP was acknowledged. */
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp);
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
 			  enum nic_wc_status status, uint32_t length, uint32_t message);
 
-/* One packet without payload to the peer; it does not wait for the wire. */
+/* Send the peer a packet without payload; it does not wait for the wire. */
 static inline void emu_qp_tell_peer(struct emu_world *w, struct emu_qp *qp,
 				    enum emu_event_kind kind, uint32_t index, uint32_t packet)
 {
@@ -95,7 +97,7 @@ static inline void emu_complete_recv(struct emu_world *w, struct emu_qp *qp,
 	if (__builtin_expect(w->fab->trace_on, 0))
 		emu_trace_completion(w, qp, NIC_OP_RECV, status, length, qp->rx_next);
 	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, length, NIC_OP_RECV, status,
-		    (wqe->flags & NIC_WR_QUIET) | solicited);
+		    emu_recv_flags(wqe, solicited));
 }
 
 const char *emu_status_name(enum nic_wc_status status);

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RDMA: posting WRITE, READ and BIND; the order of requests with READs and fences; responses; and
+ * the responder's checks.
+ */
 #include <errno.h>
 
-#include "arena.h"
-#include "clock.h"
-#include "link.h"
+#include "emu/fabric/arena.h"
+#include "emu/fabric/clock.h"
+#include "emu/wire/link.h"
 #include "mem.h"
 #include "mw.h"
 #include "qp.h"
 #include "rdma.h"
-#include "trace.h"
+#include "emu/fabric/trace.h"
 #include "tx.h"
-#include "wire.h"
-#include "world.h"
+#include "emu/wire/wire.h"
+#include "emu/fabric/adapter.h"
 
 /* ---- the send queue ---- */
 
-static bool is_special(uint8_t opcode, uint8_t flags)
+static bool is_constrained(uint8_t opcode, uint8_t flags)
 {
 	return opcode == NIC_OP_READ || opcode == NIC_OP_BIND || (flags & NIC_WR_FENCE);
 }
@@ -25,9 +29,12 @@ size_t emu_rdma_bytes(const struct emu_qp *qp)
 	return ((size_t)qp->sq.mask + 1) * qp->max_rdma_sge * sizeof(struct nic_sge);
 }
 
-/* The segments of a request: in its slot, or where there are more than a Send may have, beside the ring. */
-static struct nic_sge *segments(struct emu_world *w, const struct emu_qp *qp, struct emu_swqe *wqe,
-				uint32_t index)
+/*
+ * The segments of a request: in its ring entry, or beside the ring if there are more than a Send
+ * may have.
+ */
+static struct nic_sge *request_segments(struct emu_world *w, const struct emu_qp *qp,
+					struct emu_swqe *wqe, uint32_t index)
 {
 	struct nic_sge *beside;
 
@@ -37,7 +44,7 @@ static struct nic_sge *segments(struct emu_world *w, const struct emu_qp *qp, st
 	return beside + (index & qp->sq.mask) * qp->max_rdma_sge;
 }
 
-/* Room for longer lists is made when the first one comes, and stays. */
+/* The table beside the ring is allocated with the first longer list, and stays. */
 static bool have_room_beside(struct emu_world *w, struct emu_qp *qp, uint32_t num_sge)
 {
 	if (num_sge <= qp->max_send_sge || num_sge <= 1 || qp->rdma_sge)
@@ -56,12 +63,12 @@ void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp)
 
 void emu_rdma_reset(struct emu_qp *qp)
 {
-	qp->specials = qp->sq_acked = qp->reads_out = qp->reads_in = 0;
+	qp->constrained = qp->sq_acked = qp->reads_out = qp->reads_in = 0;
 	qp->nak.status = 0;
 	qp->doubt = false;
 }
 
-static bool fits(const struct emu_qp *qp, const struct nic_send_wr *wr)
+static bool segments_fit(const struct emu_qp *qp, const struct nic_send_wr *wr)
 {
 	if (wr->opcode == NIC_OP_SEND)
 		return wr->num_sge <= qp->max_send_sge;
@@ -70,8 +77,8 @@ static bool fits(const struct emu_qp *qp, const struct nic_send_wr *wr)
 	return wr->num_sge <= qp->max_rdma_sge || wr->num_sge <= qp->max_send_sge;
 }
 
-static void fill(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
-		 const struct nic_send_wr *wr)
+static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+			 const struct nic_send_wr *wr)
 {
 	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 
@@ -89,7 +96,7 @@ static void fill(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
 	}
 	wqe->remote_addr = wr->remote_addr;
 	wqe->rkey = wr->rkey;
-	emu_copy_sge(segments(w, qp, wqe, index), wr->sge, wr->num_sge);
+	emu_copy_sge(request_segments(w, qp, wqe, index), wr->sge, wr->num_sge);
 }
 
 static void trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
@@ -112,7 +119,7 @@ static void trace_post(struct emu_world *w, const struct emu_qp *qp, const struc
 
 static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
-	/* The program is told a key; it will never be good for anything. */
+	/* The program still gets a key, which never becomes valid. */
 	if (wr->opcode == NIC_OP_BIND)
 		emu_mw_key(w, wr);
 	return emu_tx_post_flushed(w, qp, wr);
@@ -120,7 +127,7 @@ static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic
 
 EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
-	if (!fits(qp, wr) || (wr->opcode == NIC_OP_READ && qp->max_rd_out == 0))
+	if (!segments_fit(qp, wr) || (wr->opcode == NIC_OP_READ && qp->max_rd_out == 0))
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
 		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
@@ -128,8 +135,8 @@ EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct 
 		return -EAGAIN;
 	if (!emu_clock_has_room(w) || !have_room_beside(w, qp, wr->num_sge))
 		return -ENOMEM;
-	fill(w, qp, qp->sq.put, wr);
-	if (is_special(wr->opcode, wr->flags) && qp->specials++ == 0) {
+	fill_request(w, qp, qp->sq.put, wr);
+	if (is_constrained(wr->opcode, wr->flags) && qp->constrained++ == 0) {
 		qp->sq_acked = qp->sq.get;
 		emu_qp_assess(qp);
 	}
@@ -144,7 +151,9 @@ bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
 {
 	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
 
-	/* What is refused already is not sent, READs before it are answered first. */
+	/*
+	 * Requests after a kept NAK are not transmitted; READs before it get their responses first.
+	 */
 	if ((qp->nak.status && (int32_t)(qp->sq_next - qp->nak.came) >= 0) ||
 	    ((wqe->flags & NIC_WR_FENCE) && qp->reads_out > 0))
 		return false;
@@ -167,7 +176,7 @@ void emu_rdma_bind(struct emu_world *w, struct emu_qp *qp)
 	if (cause != EMU_CAUSE_NONE)
 		emu_trace_cause(w, qp, cause, wqe->message);
 	emu_tx_retire(w, qp, emu_causes[cause].request);
-	emu_wire_answered(w, qp); /* it never travels, so what follows is not behind it */
+	emu_wire_answered(w, qp); /* a BIND is not on the wire: the next request may follow */
 	if (cause != EMU_CAUSE_NONE)
 		emu_qp_break(w, qp);
 }
@@ -176,11 +185,11 @@ void emu_rdma_retired(struct emu_qp *qp, const struct emu_swqe *wqe)
 {
 	if ((int32_t)(qp->sq.get - qp->sq_acked) > 0)
 		qp->sq_acked = qp->sq.get;
-	if (is_special(wqe->opcode, wqe->flags) && --qp->specials == 0)
+	if (is_constrained(wqe->opcode, wqe->flags) && --qp->constrained == 0)
 		emu_qp_assess(qp);
 }
 
-static bool unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t index)
+static bool is_unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 
@@ -190,15 +199,15 @@ static bool unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t in
 void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp)
 {
 	qp->reads_out = 0;
-	for (uint32_t i = qp->sq.get, n = 0; qp->specials && i != qp->sq_next && n < EMU_MAX_QP_WR;
-	     i++, n++)
-		qp->reads_out += unanswered(w, qp, i);
+	for (uint32_t i = qp->sq.get, n = 0;
+	     qp->constrained && i != qp->sq_next && n < EMU_MAX_QP_WR; i++, n++)
+		qp->reads_out += is_unanswered(w, qp, i);
 }
 
 static bool any_unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t end)
 {
 	for (uint32_t i = qp->sq.get, n = 0; (int32_t)(end - i) > 0 && n < EMU_MAX_QP_WR; i++, n++)
-		if (unanswered(w, qp, i))
+		if (is_unanswered(w, qp, i))
 			return true;
 	return false;
 }
@@ -208,7 +217,7 @@ void emu_rdma_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 	if ((int32_t)(end - qp->sq_acked) > 0)
 		qp->sq_acked = end;
 	for (uint32_t n = 0; qp->sq.get != qp->sq_acked && n < EMU_MAX_QP_WR; n++) {
-		if (unanswered(w, qp, qp->sq.get))
+		if (is_unanswered(w, qp, qp->sq.get))
 			break;
 		emu_tx_retire(w, qp, NIC_WC_SUCCESS);
 	}
@@ -224,7 +233,7 @@ bool emu_rdma_postpone(struct emu_world *w, struct emu_qp *qp, const struct emu_
 	return true;
 }
 
-/* ---- the answer to a READ ---- */
+/* ---- the response to a READ ---- */
 
 struct response {
 	struct emu_qp *qp;
@@ -239,15 +248,15 @@ static void trace_response(struct emu_world *w, const struct response *r)
 	bool first = r->from == 0, last = r->to == r->wqe->length;
 	const char *place = first && last ? "ONLY" : first ? "FIRST" : last ? "LAST" : "MIDDLE";
 
-	emu_trace_line(
-		w,
-		"%s.ep%u packet to=%s.ep%u op=READ_RESPONSE_%s message=%u packet=%u bytes=%lu psn=%u",
-		emu_adapter_name(w, r->qp->peer_adapter), peer->name,
-		emu_adapter_name(w, r->qp->adapter), r->qp->name, place, r->wqe->message, r->packet,
-		r->to - r->from, emu_wire_psn(w, r->qp, r->index, r->packet));
+	emu_trace_line(w,
+		       "%s.ep%u packet to=%s.ep%u op=READ_RESPONSE_%s "
+		       "message=%u packet=%u bytes=%lu psn=%u",
+		       emu_adapter_name(w, r->qp->peer_adapter), peer->name,
+		       emu_adapter_name(w, r->qp->adapter), r->qp->name, place, r->wqe->message,
+		       r->packet, r->to - r->from, emu_wire_psn(w, r->qp, r->index, r->packet));
 }
 
-/* What is read is read now: the responder only saw to it that it may be. */
+/* The memory is read now; the responder only checked the key. */
 static enum emu_cause place_response(struct emu_world *w, const struct response *r)
 {
 	struct emu_swqe *wqe = r->wqe;
@@ -258,7 +267,7 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 			       .num_sge = 1,
 			       .adapter = r->qp->peer_adapter,
 			       .allowed = true };
-	struct emu_sgl dst = { .sge = segments(w, r->qp, wqe, r->index),
+	struct emu_sgl dst = { .sge = request_segments(w, r->qp, wqe, r->index),
 			       .num_sge = wqe->num_sge,
 			       .adapter = r->qp->adapter,
 			       .pd = r->qp->pd,
@@ -294,7 +303,7 @@ static void expect_more(struct emu_world *w, const struct response *r)
 		     r->qp->epoch, r->index, r->packet + 1);
 }
 
-/* Answers are placed in the order of their requests. */
+/* Place an early response, once those of all earlier READs have been. */
 static void answer_early_one(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	struct emu_event event = { .order = EMU_EV_RESPONSE | EMU_EV_ARRIVED,
@@ -324,7 +333,7 @@ static void read_done(struct emu_world *w, const struct response *r)
 	if (peer->epoch == qp->peer_epoch && peer->reads_in > 0)
 		peer->reads_in--;
 	answer_early_one(w, qp, r->index);
-	/* It was executed in its turn, so all before it have been. */
+	/* The responder executes in order, so all requests before this READ are delivered. */
 	emu_tx_delivered(w, qp, r->index + 1);
 	emu_tx_go_on(w, qp);
 }
@@ -342,7 +351,7 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 		return false;
 	r.wqe = emu_wqe(w, &r.qp->sq, event->index);
 	if (r.wqe->opcode != NIC_OP_READ || r.wqe->step != event->packet)
-		return false; /* a repetition */
+		return false; /* a duplicate */
 	if (event->packet == 0 && any_unanswered(w, r.qp, event->index)) {
 		r.wqe->step = EMU_READ_EARLY;
 		return false;
@@ -379,7 +388,7 @@ enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a
 
 	if (swqe->opcode == NIC_OP_READ && a->qp->reads_in >= a->qp->max_rd_in)
 		return EMU_CAUSE_TOO_MANY_READS;
-	/* No bytes at all need no key. */
+	/* A request of zero bytes needs no valid key. */
 	if (swqe->length > 0 && !emu_remote_allows(w, a->qp->pd, &remote))
 		return EMU_CAUSE_REMOTE_KEY;
 	return EMU_CAUSE_NONE;
@@ -393,7 +402,7 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 			       .num_sge = 1,
 			       .adapter = a->qp->adapter,
 			       .allowed = true };
-	struct emu_sgl src = { .sge = segments(w, a->sender, swqe, a->index),
+	struct emu_sgl src = { .sge = request_segments(w, a->sender, swqe, a->index),
 			       .num_sge = swqe->num_sge,
 			       .adapter = a->sender->adapter,
 			       .pd = a->sender->pd,

@@ -1,49 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rdma.h - RDMA Write, RDMA Read and binds, both ends of them.
+ * rdma.h - RDMA Write, RDMA Read and BIND, the requester's and the responder's part.
  *
- * A WRITE travels and is acknowledged as a Send is, but takes no buffer: the responder looks at the key.
- * A READ is a request of one packet, executed in its turn, that is answered by response packets; the
- * payload is copied as those arrive. At most max_rd_out of them are under way, the others wait on the
- * send queue, and all behind them: sq_next stands still. A BIND waits until it is the oldest request.
+ * A WRITE is transmitted and acknowledged like a Send, but takes no receive; the responder checks
+ * the key. A READ is a request of one packet, which the responder executes in order and answers
+ * with response packets; the payload is copied as they arrive. At most max_rd_out READs are in
+ * flight. Further ones wait on the send queue, and all requests behind them: sq_next does not
+ * advance. A BIND waits until it is the oldest request.
  *
- * `specials` counts what makes a send queue more than a plain row of messages: READs, BINDs, and
- * requests with a fence. While there are some, acknowledgements are noted in sq_acked and requests
- * complete as far as no READ among them is unanswered; a refusal that overtook the answers waits
- * (emu_qp.nak).
+ * emu_qp.constrained counts the requests on the send queue that restrict the order: READs, BINDs,
+ * and requests with a fence. While it is not 0, an ACK only advances sq_acked, and requests
+ * complete up to the first READ without a response. A NAK that overtook a response is kept in
+ * emu_qp.nak.
  */
 #ifndef EMU_RDMA_H
 #define EMU_RDMA_H
 
-#include "fabric.h"
+#include "emu/fabric/fabric.h"
 #include "mem.h"
 #include "respond.h"
 
 /* ---- requester ---- */
 
-/* emu_post_send for all but plain Sends. */
+/* emu_post_send for WRITE, READ, BIND, and a Send with a fence. */
 int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr);
-/* May the request at sq_next start now? A READ is counted then. */
+/* May the request at sq_next be transmitted now? If so, a READ is counted. */
 bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp);
-/* The BIND at sq_next is the oldest request: do it, and complete it. */
+/* The BIND at sq_next is the oldest request: execute and complete it. */
 void emu_rdma_bind(struct emu_world *w, struct emu_qp *qp);
-/* emu_tx_delivered where there are specials. */
+/* emu_tx_delivered while constrained is not 0. */
 void emu_rdma_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end);
-/* A refusal that overtook answers to READs; false: it did not. */
+/* Keep a NAK that overtook responses to READs. False: it overtook none. */
 bool emu_rdma_postpone(struct emu_world *w, struct emu_qp *qp, const struct emu_failure *f);
-/* wqe left the queue. */
+/* A request has left the queue: count it out. */
 void emu_rdma_retired(struct emu_qp *qp, const struct emu_swqe *wqe);
-/* sq_next was set back: what is behind it will be sent again. */
+/* sq_next was set back, for a retransmission. */
 void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp);
-/* The queue was emptied without completions. */
+/* The send queue was emptied without completions. */
 void emu_rdma_reset(struct emu_qp *qp);
-/* Of the segments beside the ring. */
+/* Size of the table of segments beside the ring. */
 size_t emu_rdma_bytes(const struct emu_qp *qp);
 void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp);
-/* RESPONSE, RESPONSE_REST; false: a repetition, or of something past. */
+/* Events RESPONSE and RESPONSE_REST. False: a duplicate, or stale. */
 bool emu_rdma_response(struct emu_world *w, const struct emu_event *event);
 
-/* Payload on the way to the peer. */
+/* Bytes of payload that the request carries to the peer. */
 static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
 {
 	return wqe->opcode == NIC_OP_READ ? 0 : wqe->length;
@@ -51,13 +52,13 @@ static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
 
 /* ---- responder: steps of respond.h ---- */
 
-/* May a WRITE or READ do what it asks for? Else why not. */
+/* Check the key of a WRITE or READ; EMU_CAUSE_NONE: allowed. */
 enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a);
-/* A packet of a WRITE that may. */
+/* Copy the payload of a packet of a WRITE. */
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a);
-/* The first packet of the answer to a READ is on its way. */
+/* Send the first packet of the response to a READ. */
 void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a);
-/* A READ that was executed is asked for again: the answer goes on where it was lost. */
+/* A duplicate READ request: resume its response where packets were lost. */
 void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a);
 
 #endif /* EMU_RDMA_H */

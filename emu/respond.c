@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The steps of the responder that take a receive, copy the payload, complete or refuse the message;
+ * respond.h has the order.
+ */
 #include <stdio.h>
 
-#include "clock.h"
+#include "emu/fabric/clock.h"
 #include "cm.h"
-#include "link.h"
+#include "emu/wire/link.h"
 #include "mem.h"
 #include "partial.h"
-#include "profile.h"
+#include "emu/wire/profile.h"
 #include "qp.h"
 #include "rdma.h"
+#include "receive.h"
 #include "respond.h"
 #include "srq.h"
-#include "trace.h"
+#include "emu/fabric/trace.h"
 #include "upcall.h"
-#include "wire.h"
-#include "world.h"
+#include "emu/wire/wire.h"
+#include "emu/fabric/adapter.h"
 
 void emu_measure(struct emu_world *w, struct emu_arrival *a)
 {
@@ -47,13 +52,13 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 		       emu_wire_psn(w, a->sender, a->index, a->packet));
 }
 
-static enum emu_step check_opcode(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_measure(w, a);
 	if (w->fab->trace_on)
 		trace_data(w, a);
 	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
-	/* A repetition: the first copy goes on. */
+	/* A duplicate: the first copy continues. */
 	if (a->rx ? a->rx->whole || a->rx->next_packet != a->packet : a->packet != 0)
 		return EMU_STEP_IGNORE;
 	if (a->rx && !a->rx->write)
@@ -65,17 +70,17 @@ static enum emu_step check_opcode(struct emu_world *w, struct emu_arrival *a)
 	return a->rx ? EMU_STEP_PLACE : EMU_STEP_BUFFER;
 }
 
-/* The next request has its turn. */
-static void advance(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+/* Request `index` is complete: expect the next one. */
+static void expect_next_request(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
-	qp->rx_next = index + 1;
+	emu_recv_expect_after(qp, index);
 	if (qp->parked)
 		emu_unpark(w, qp, true);
 }
 
 /* ---- RDMA ---- */
 
-static enum emu_step check_key(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_key(struct emu_world *w, struct emu_arrival *a)
 {
 	a->cause = emu_rdma_allowed(w, a);
 	if (a->cause != EMU_CAUSE_NONE)
@@ -83,10 +88,10 @@ static enum emu_step check_key(struct emu_world *w, struct emu_arrival *a)
 	return a->swqe->opcode == NIC_OP_READ ? EMU_STEP_ANSWER : EMU_STEP_PLACE;
 }
 
-static enum emu_step answer(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_rdma_answer(w, a);
-	advance(w, a->qp, a->index);
+	expect_next_request(w, a->qp, a->index);
 	return EMU_STEP_WAITING;
 }
 
@@ -118,7 +123,7 @@ static void above_soft_limit(struct emu_world *w, struct emu_qp *qp)
 	emu_up_soft_limit(w, qp);
 }
 
-/* Which of the peer's Sends this is. All requests before rx_next are complete. */
+/* The number of this request among the peer's Sends. All requests before rx_next are complete. */
 static uint32_t send_number(struct emu_world *w, const struct emu_arrival *a)
 {
 	uint32_t number = a->qp->rx_completed + 1;
@@ -131,7 +136,7 @@ static uint32_t send_number(struct emu_world *w, const struct emu_arrival *a)
 	return number;
 }
 
-/* Sends ahead of this one that have no receive yet. */
+/* The number of earlier Sends that have not taken a receive yet. */
 static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, uint32_t number)
 {
 	uint32_t ahead = number - 1 - a->qp->rx_completed;
@@ -148,9 +153,9 @@ static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, ui
 }
 
 /*
- * A Send that overtook others leaves them the receives that were posted before its own, so that
- * receives complete as they were posted. Its own comes to the front of the queue; the last one does
- * where there are too few, for then one of those ahead will find none.
+ * Receives have to complete in the order in which they were posted. A Send that overtook `ahead`
+ * others therefore skips that many receives: the one after them moves to the front of the queue. If
+ * there are too few, the last one does, and one of the earlier Sends will find none.
  */
 static void leave_to_those_ahead(struct emu_world *w, struct emu_wq *wq, uint32_t ahead)
 {
@@ -168,20 +173,22 @@ static void leave_to_those_ahead(struct emu_world *w, struct emu_wq *wq, uint32_
 	memcpy(emu_wqe(w, wq, wq->get), own, stride);
 }
 
-/* The oldest receive that is not another's, readable until the next post. */
-static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
+/*
+ * Take the oldest receive that is not left to an earlier Send. It is readable until the next post.
+ */
+enum emu_step emu_step_buffer(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
-	struct emu_srq *srq = qp->srq ? &w->fab->srq[qp->srq] : NULL;
-	struct emu_wq *wq = srq ? &srq->wq : &qp->rq;
+	struct emu_srq *srq = emu_recv_srq(w, qp);
+	struct emu_wq *wq = emu_recv_queue(qp, srq);
 	uint32_t number = send_number(w, a);
 
 	if (emu_wq_count(wq) == 0)
 		return EMU_STEP_NOT_READY;
 	if (!srq && a->index != qp->rx_next)
 		leave_to_those_ahead(w, wq, sends_ahead(w, a, number));
-	a->wqe = emu_wqe(w, wq, wq->get++);
-	qp->taken++;
+	a->wqe = emu_wqe(w, wq, wq->get);
+	emu_recv_take(qp, wq);
 	if ((int32_t)(number - qp->rx_taken) > 0)
 		qp->rx_taken = number;
 	if (w->fab->trace_on)
@@ -193,7 +200,7 @@ static enum emu_step take_buffer(struct emu_world *w, struct emu_arrival *a)
 	return EMU_STEP_LIMIT;
 }
 
-static enum emu_step check_limit(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_limit(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 
@@ -206,7 +213,7 @@ static enum emu_step check_limit(struct emu_world *w, struct emu_arrival *a)
 	return EMU_STEP_REFUSE;
 }
 
-static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_not_ready(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 
@@ -216,7 +223,7 @@ static enum emu_step not_ready(struct emu_world *w, struct emu_arrival *a)
 	}
 	qp->rx_gap = true;
 	emu_respond_ack(w, qp);
-	emu_unpark(w, qp, false); /* they will be sent again */
+	emu_unpark(w, qp, false); /* they will be retransmitted */
 	emu_qp_tell_peer(w, qp, EMU_EV_RNR, a->index, 0);
 	return EMU_STEP_DONE;
 }
@@ -229,7 +236,7 @@ static const enum emu_cause copy_causes[] = {
 	[EMU_COPY_TOO_LONG] = EMU_CAUSE_TOO_LONG,
 };
 
-static enum emu_copy copy(struct emu_world *w, const struct emu_arrival *a)
+static enum emu_copy copy_payload(struct emu_world *w, const struct emu_arrival *a)
 {
 	const struct emu_qp *qp = a->qp;
 	struct emu_sgl src = { .sge = a->swqe->sge,
@@ -251,17 +258,17 @@ static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 	struct emu_link *link = &w->fab->links[emu_link_at(a->sender->adapter, a->qp->adapter)];
 	uint64_t left = a->swqe->length - a->to;
 
-	/* Looked at, each packet comes by itself. */
+	/* While packets are observed, each one arrives by itself. */
 	if (emu_observed(w))
 		return;
 	emu_schedule(w, w->fab->now + emu_link_serialise(link, left), EMU_EV_DATA_REST,
 		     emu_qp_index(w, a->qp), a->qp->epoch, a->index, a->packet + 1);
 }
 
-static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a)
 {
 	bool write = a->swqe->opcode == NIC_OP_WRITE;
-	enum emu_copy copied = write ? emu_rdma_write(w, a) : copy(w, a);
+	enum emu_copy copied = write ? emu_rdma_write(w, a) : copy_payload(w, a);
 
 	if (copied != EMU_COPY_OK) {
 		a->cause = copy_causes[copied];
@@ -277,9 +284,9 @@ static enum emu_step place(struct emu_world *w, struct emu_arrival *a)
 	return EMU_STEP_DONE;
 }
 
-static enum emu_step keep(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_keep(struct emu_world *w, struct emu_arrival *a)
 {
-	static const struct emu_rwqe none; /* what a WRITE took */
+	static const struct emu_rwqe none; /* a WRITE takes no receive */
 	struct emu_rx *rx = emu_partial_add(w, a->qp, a->swqe, a->index, a->wqe ? a->wqe : &none);
 
 	if (!rx) {
@@ -295,26 +302,27 @@ static enum emu_step keep(struct emu_world *w, struct emu_arrival *a)
 
 /* ---- completion, in message order ---- */
 
-/* wqe: of a Send. */
-static void complete(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
-		     uint32_t index, uint32_t length, uint32_t solicited)
+/* wqe: the receive of a Send; NULL for an RDMA. */
+static void complete_message(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+			     uint32_t index, uint32_t length, uint32_t solicited)
 {
-	qp->rx_next = index + 1; /* traces number it so */
+	emu_recv_expect_after(qp, index); /* before the completion: the trace numbers it so */
 	if (wqe) {
 		qp->rx_completed++;
 		emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
 	}
 	emu_acknowledge(w, qp);
-	advance(w, qp, index);
+	expect_next_request(w, qp, index);
 }
 
-static enum emu_step finish(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_finish(struct emu_world *w, struct emu_arrival *a)
 {
-	complete(w, a->qp, a->wqe, a->index, a->swqe->length, a->swqe->flags & NIC_WR_SOLICITED);
+	complete_message(w, a->qp, a->wqe, a->index, a->swqe->length,
+			 a->swqe->flags & NIC_WR_SOLICITED);
 	return EMU_STEP_WAITING;
 }
 
-static enum emu_step finish_waiting(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 
@@ -323,14 +331,17 @@ static enum emu_step finish_waiting(struct emu_world *w, struct emu_arrival *a)
 
 		if (!rx->whole || rx->index != qp->rx_next)
 			break;
-		complete(w, qp, rx->write ? NULL : &rx->wqe, rx->index, rx->length, rx->solicited);
+		complete_message(w, qp, rx->write ? NULL : &rx->wqe, rx->index, rx->length,
+				 rx->solicited);
 		emu_partial_drop(w, qp, rx);
 	}
 	return EMU_STEP_DONE;
 }
 
-/* The receive (if it took one) and the send end badly, and the connection with them; in message order. */
-static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
+/*
+ * Fail the request and its receive (if it took one), and break the connection, in message order.
+ */
+enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 	uint32_t missing = a->index - qp->rx_next;
@@ -348,74 +359,10 @@ static enum emu_step refuse(struct emu_world *w, struct emu_arrival *a)
 	return EMU_STEP_DONE;
 }
 
-static enum emu_step ignore(struct emu_world *w, struct emu_arrival *a)
+enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_trace(w, "%s.ep%u ignore at=%s message=%u packet=%u psn=%u",
 		  emu_adapter_name(w, a->qp->adapter), a->qp->name, emu_step_name(a->at),
 		  a->swqe->message, a->packet, emu_wire_psn(w, a->sender, a->index, a->packet));
 	return EMU_STEP_DONE;
-}
-
-/* ---- the table ---- */
-
-static const struct {
-	const char *name;
-	enum emu_step (*run)(struct emu_world *w, struct emu_arrival *a);
-} steps[EMU_STEPS] = {
-	[EMU_STEP_CONNECTION] = { "CONNECTION", emu_step_connection },
-	[EMU_STEP_TURN] = { "TURN", emu_step_turn },
-	[EMU_STEP_OPCODE] = { "OPCODE", check_opcode },
-	[EMU_STEP_KEY] = { "KEY", check_key },
-	[EMU_STEP_BUFFER] = { "BUFFER", take_buffer },
-	[EMU_STEP_LIMIT] = { "LIMIT", check_limit },
-	[EMU_STEP_PLACE] = { "PLACE", place },
-	[EMU_STEP_KEEP] = { "KEEP", keep },
-	[EMU_STEP_ANSWER] = { "ANSWER", answer },
-	[EMU_STEP_FINISH] = { "FINISH", finish },
-	[EMU_STEP_WAITING] = { "WAITING", finish_waiting },
-	[EMU_STEP_NOT_READY] = { "NOT_READY", not_ready },
-	[EMU_STEP_PARK] = { "PARK", emu_step_park },
-	[EMU_STEP_SEQUENCE] = { "SEQUENCE", emu_step_sequence },
-	[EMU_STEP_DUPLICATE] = { "DUPLICATE", emu_step_duplicate },
-	[EMU_STEP_INJECT] = { "INJECT", emu_step_inject },
-	[EMU_STEP_REFUSE] = { "REFUSE", refuse },
-	[EMU_STEP_IGNORE] = { "IGNORE", ignore },
-	[EMU_STEP_DONE] = { "DONE", NULL },
-};
-
-const char *emu_step_name(enum emu_step step)
-{
-	return steps[step].name;
-}
-
-static void run(struct emu_world *w, struct emu_arrival *a)
-{
-	enum emu_step next = EMU_STEP_CONNECTION;
-
-	while (next != EMU_STEP_DONE) {
-		enum emu_step step = next;
-
-		next = steps[step].run(w, a);
-		a->at = step;
-	}
-}
-
-void emu_respond(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
-		 enum emu_event_kind kind)
-{
-	struct emu_arrival a = { .qp = qp, .index = index, .packet = packet, .kind = kind };
-
-	run(w, &a);
-}
-
-void emu_respond_injected(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
-			  const struct nic_packet_rule *rule)
-{
-	struct emu_arrival a = { .qp = qp,
-				 .index = index,
-				 .packet = packet,
-				 .kind = EMU_EV_DATA,
-				 .rule = rule };
-
-	run(w, &a);
 }

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * respond.h - the responder, step by step: what happens to a packet of a request that arrives.
+ * respond.h - the responder, step by step: what an arriving packet of a request goes through.
  *
- * Each step looks at one thing and names the next; their order is written nowhere else. rx.c takes all
- * of them at once where nothing is out of the ordinary.
+ * Each step checks one thing and names the next; nic_model.c has the
+ * table of steps, their order for a Send, and a fast path that takes all of them at once.
  */
 #ifndef EMU_RESPOND_H
 #define EMU_RESPOND_H
 
-#include "cause.h"
-#include "fabric.h"
+#include "emu/wire/cause.h"
+#include "emu/fabric/fabric.h"
 
 enum emu_step {
-	EMU_STEP_CONNECTION, /* is there one, and the request still outstanding? */
+	EMU_STEP_CONNECTION, /* is the QP connected, the request still outstanding? */
 	EMU_STEP_TURN,       /* is this the packet expected next? */
-	EMU_STEP_OPCODE,     /* what is asked for */
-	EMU_STEP_KEY,        /* does its key allow an RDMA to touch that? */
+	EMU_STEP_OPCODE,     /* branch on the opcode */
+	EMU_STEP_KEY,        /* does the key allow this RDMA? */
 	EMU_STEP_BUFFER,     /* the first packet of a Send takes a receive */
-	EMU_STEP_LIMIT,      /* not more of them than the QP may hold */
-	EMU_STEP_PLACE,      /* the payload goes to memory */
-	EMU_STEP_KEEP,       /* not complete, or not in its turn: remembered */
-	EMU_STEP_ANSWER,     /* to a READ: the data begin to flow */
+	EMU_STEP_LIMIT,      /* not more receives than the QP may hold */
+	EMU_STEP_PLACE,      /* copy the payload to memory */
+	EMU_STEP_KEEP,       /* incomplete, or early: keep the message */
+	EMU_STEP_ANSWER,     /* begin the response to a READ */
 	EMU_STEP_FINISH,     /* complete */
-	EMU_STEP_WAITING,    /* and those that waited for it */
+	EMU_STEP_WAITING,    /* complete messages that waited for this one */
 	EMU_STEP_NOT_READY,  /* no receive */
-	EMU_STEP_PARK,       /* before its turn: later */
+	EMU_STEP_PARK,       /* too early: park the packet */
 	EMU_STEP_SEQUENCE,   /* a packet before it is missing */
-	EMU_STEP_DUPLICATE,  /* done already: acknowledged again */
-	EMU_STEP_INJECT,     /* a rule says how it is answered */
+	EMU_STEP_DUPLICATE,  /* executed already: acknowledge again */
+	EMU_STEP_INJECT,     /* answer as a rule says */
 	EMU_STEP_REFUSE,     /* the request fails, and the connection with it */
 	EMU_STEP_IGNORE,
 	EMU_STEP_DONE,
@@ -38,40 +38,53 @@ enum emu_step {
 struct emu_arrival {
 	struct emu_qp *qp, *sender;
 	const struct emu_swqe *swqe;
-	const struct emu_rwqe *wqe; /* the receive it goes to; NULL: none */
-	struct emu_rx *rx;          /* the message, if it was remembered; wqe is then its own */
-	enum emu_cause cause;       /* why it is refused */
-	const struct nic_packet_rule *rule; /* that answers it; NULL: none */
+	const struct emu_rwqe *wqe;         /* its receive; NULL: none */
+	struct emu_rx *rx;                  /* the kept message, with a copy of wqe; NULL: none */
+	enum emu_cause cause;               /* why the request fails */
+	const struct nic_packet_rule *rule; /* the rule that injects an answer; NULL: none */
 	uint32_t index;                     /* of swqe */
-	uint32_t packet;                    /* first packet that came */
+	uint32_t packet;                    /* first packet that arrived */
 	uint32_t packets;                   /* of the whole message */
-	uint64_t from, to;                  /* bytes of the message that came */
+	uint64_t from, to;                  /* bytes of the message that arrived */
 	enum emu_event_kind kind;
 	enum emu_step at;
 	bool last;
 };
 
-/* Steps that are in sequence.c. */
+/* The steps: emu/wire/sequence.c. */
 enum emu_step emu_step_connection(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_turn(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_park(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_sequence(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_duplicate(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a);
-/* Which part of its message a packet is. */
+/* respond.c */
+enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_key(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_buffer(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_limit(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_keep(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_finish(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_not_ready(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a);
+/* Compute the part of its message that a packet carries. */
 void emu_measure(struct emu_world *w, struct emu_arrival *a);
-/* Acknowledge all before rx_next. */
+/* Acknowledge all requests before rx_next. */
 void emu_acknowledge(struct emu_world *w, struct emu_qp *qp);
 
-/* DATA and DATA_REST to qp, of its present connection: the fields of the event, see fabric.h. */
+/* Events DATA and DATA_REST of the present connection: their fields. */
 EMU_COLD void emu_respond(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
 			  enum emu_event_kind kind);
-/* The same, answered as the rule says if its turn has come. */
+/* The same with an answer injected by a rule, if the packet is expected next. */
 void emu_respond_injected(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
 			  const struct nic_packet_rule *rule);
-/* ACK_DUE: what this instant completed is acknowledged at once. */
+/* Event ACK_DUE: acknowledge all requests completed at this time. */
 void emu_respond_ack_due(struct emu_world *w, const struct emu_event *event);
-/* If an acknowledgement is due: now. */
+/* Send the ACK now, if one is due. */
 void emu_respond_ack(struct emu_world *w, struct emu_qp *qp);
 const char *emu_step_name(enum emu_step step);
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared receive queues: creation, resizing, posting, the low limit.
+ */
 #include <errno.h>
 #include <string.h>
 
-#include "arena.h"
+#include "emu/fabric/arena.h"
+#include "qp.h"
 #include "srq.h"
 
 static struct emu_srq *srq_of(struct nic_srq *base)
@@ -13,6 +17,31 @@ static struct emu_srq *srq_of(struct nic_srq *base)
 uint32_t emu_recv_stride(uint32_t max_sge)
 {
 	return (uint32_t)(sizeof(struct emu_rwqe) + max_sge * sizeof(struct nic_sge));
+}
+
+/* A post on a disconnected QP: the receive completes as FLUSHED at once. */
+static EMU_COLD int recv_flushed(struct emu_world *w, struct emu_qp *qp,
+				 const struct nic_recv_wr *wr)
+{
+	struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = wr->flags };
+
+	emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED, 0, 0);
+	return 0;
+}
+
+int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
+{
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
+
+	if (qp->srq || wr->num_sge > qp->max_recv_sge)
+		return -EINVAL;
+	if (qp->state == EMU_QP_ERROR)
+		return recv_flushed(w, qp, wr);
+	if (emu_wq_count(&qp->rq) >= qp->rq.max)
+		return -EAGAIN;
+	emu_recv_put(w, &qp->rq, wr);
+	return 0;
 }
 
 int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* srq.h - shared receive queues. */
+/* srq.h - receive queues: shared ones, and posting to a QP's own. */
 #ifndef EMU_SRQ_H
 #define EMU_SRQ_H
 
-#include "fabric.h"
+#include "emu/fabric/fabric.h"
+
+int emu_post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
 
 int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name, void *ctx,
 		   struct nic_srq **srq);
@@ -13,9 +15,9 @@ int emu_srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr);
 int emu_srq_limit(struct nic_srq *srq, uint32_t limit);
 uint32_t emu_srq_count(struct nic_srq *srq);
 
-/* Bytes of a receive slot with room for max_sge segments. */
+/* Bytes of a ring entry for a receive with up to max_sge segments. */
 uint32_t emu_recv_stride(uint32_t max_sge);
-/* Copy a receive onto a queue that has room. */
+/* Copy a receive work request into its ring entry. */
 static inline void emu_recv_fill(const struct emu_world *w, struct emu_rwqe *wqe,
 				 const struct nic_recv_wr *wr)
 {

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The requester: posting a Send, transmission, acknowledgements and NAKs, completion of requests.
+ */
 #include <errno.h>
 #include <stdio.h>
 
-#include "cause.h"
-#include "clock.h"
-#include "link.h"
-#include "profile.h"
+#include "emu/wire/cause.h"
+#include "emu/fabric/clock.h"
+#include "emu/wire/link.h"
+#include "emu/wire/profile.h"
 #include "qp.h"
 #include "rdma.h"
-#include "retry.h"
-#include "trace.h"
+#include "emu/wire/retry.h"
+#include "emu/fabric/trace.h"
 #include "tx.h"
-#include "wire.h"
-#include "world.h"
+#include "emu/wire/wire.h"
+#include "emu/fabric/adapter.h"
 
 #define RNR_RETRY_FOREVER 7u
 
-/* What of a request goes over the wire, from a packet on; `start`: as an event of its own. */
+/*
+ * Put a request on the wire from a packet on. Without `start`, the request before it schedules the
+ * event.
+ */
 static void transmit_from(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet,
 			  bool start)
 {
@@ -38,8 +44,9 @@ static EMU_COLD void transmit_long(struct emu_world *w, struct emu_qp *qp, uint3
 	transmit_from(w, qp, index, 0, true);
 }
 
-/* Put a request on the wire: one event for its first packet, or for all of it when that is one. */
-static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t length)
+/* Put a request on the wire: one event for its first (often only) packet. */
+static inline void transmit_request(struct emu_world *w, struct emu_qp *qp, uint32_t index,
+				    uint32_t length)
 {
 	uint64_t arrival;
 
@@ -51,8 +58,9 @@ static inline void transmit(struct emu_world *w, struct emu_qp *qp, uint32_t ind
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
 }
 
-/* Send from sq_next on; `train`: each request starts the next. */
-static EMU_COLD void go(struct emu_world *w, struct emu_qp *qp, uint32_t packet, bool train)
+/* Transmit from sq_next on; with `train`, each request schedules the next (wire.h). */
+static EMU_COLD void send_from_next(struct emu_world *w, struct emu_qp *qp, uint32_t packet,
+				    bool train)
 {
 	bool start = true;
 
@@ -63,7 +71,7 @@ static EMU_COLD void go(struct emu_world *w, struct emu_qp *qp, uint32_t packet,
 			qp->sq_next++;
 			continue;
 		}
-		if (qp->specials && !emu_rdma_start(w, qp))
+		if (qp->constrained && !emu_rdma_start(w, qp))
 			return;
 		if (wqe->opcode == NIC_OP_BIND) {
 			emu_rdma_bind(w, qp);
@@ -77,7 +85,7 @@ static EMU_COLD void go(struct emu_world *w, struct emu_qp *qp, uint32_t packet,
 
 void emu_tx_kick(struct emu_world *w, struct emu_qp *qp)
 {
-	go(w, qp, 0, false);
+	send_from_next(w, qp, 0, false);
 }
 
 void emu_tx_send_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
@@ -88,11 +96,11 @@ void emu_tx_send_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, u
 		emu_wire_rewind(w, qp, index, packet);
 	qp->sq_next = index;
 	emu_rdma_rewound(w, qp);
-	go(w, qp, packet, train);
+	send_from_next(w, qp, packet, train);
 }
 
-static inline void fill(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message,
-			uint32_t mem_epoch)
+static inline void fill_swqe(struct emu_swqe *wqe, const struct nic_send_wr *wr, uint32_t message,
+			     uint32_t mem_epoch)
 {
 	wqe->wr_id = wr->wr_id;
 	wqe->mem_epoch = mem_epoch;
@@ -132,15 +140,15 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
-	fill(emu_wqe(w, &qp->sq, put), wr, put + 1, w->fab->mem_epoch);
+	fill_swqe(emu_wqe(w, &qp->sq, put), wr, put + 1, w->fab->mem_epoch);
 	qp->sq.put = put + 1;
 	emu_trace(w, "%s.ep%u post_send bytes=%u segments=%u message=%u",
 		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge, put + 1);
-	/* What waits, for a retry timer or a READ, goes first, in order. */
+	/* If earlier requests wait (for the RNR timer or a READ), this one waits behind them. */
 	if (qp->sq_next != put)
 		return 0;
 	qp->sq_next = put + 1;
-	transmit(w, qp, put, wr->length);
+	transmit_request(w, qp, put, wr->length);
 	return 0;
 }
 
@@ -150,21 +158,21 @@ void emu_tx_retire(struct emu_world *w, struct emu_qp *qp, enum nic_wc_status st
 
 	emu_complete_send(w, qp, wqe, status);
 	qp->sq.get++;
-	if (qp->specials)
+	if (qp->constrained)
 		emu_rdma_retired(qp, wqe);
 }
 
 static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end,
 			   enum nic_wc_status status)
 {
-	/* No queue is longer: what is farther away is nonsense. */
+	/* No queue is longer than EMU_MAX_QP_WR; another distance is garbage from the arena. */
 	for (uint32_t n = end - qp->sq.get; n > 0 && n <= EMU_MAX_QP_WR; n--)
 		emu_tx_retire(w, qp, status);
 }
 
 void emu_tx_delivered(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
-	if (qp->specials)
+	if (qp->constrained)
 		emu_rdma_delivered(w, qp, end);
 	else
 		complete_until(w, qp, end, NIC_WC_SUCCESS);
@@ -179,16 +187,16 @@ void emu_tx_fail(struct emu_world *w, struct emu_qp *qp, const struct emu_failur
 	emu_qp_end(w, qp, NIC_END_BROKEN, tell);
 }
 
-/* A refusal may answer all before it, too; else those are lost, but for READs that were executed. */
+/* A NAK; in some profiles it also acknowledges all requests before it. */
 static void on_fail(struct emu_world *w, struct emu_qp *qp, const struct emu_failure *f)
 {
-	if (emu_profile(w)->refusal_covers)
+	if (emu_profile(w)->nak_covers)
 		emu_tx_delivered(w, qp, f->index);
-	if (!qp->specials || !emu_rdma_postpone(w, qp, f))
+	if (!qp->constrained || !emu_rdma_postpone(w, qp, f))
 		emu_tx_fail(w, qp, f);
 }
 
-/* A READ before what was refused may still lack its answer: time it again. */
+/* A READ before the request that got the RNR NAK may still miss its response: start the timer. */
 static void end_doubt(struct emu_world *w, struct emu_qp *qp)
 {
 	if (qp->doubt)
@@ -208,14 +216,14 @@ void emu_tx_end_wait(struct emu_world *w, struct emu_qp *qp)
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	const struct emu_config *config = &w->fab->config;
-	/* Retries without end must let some time pass. */
+	/* At least 1 ns, so that endless retries let time pass. */
 	uint64_t pause = config->rnr_timer_ns ? config->rnr_timer_ns : 1;
 	struct emu_failure starved = { .index = index,
 				       .came = index,
 				       .status = (uint8_t)emu_causes[EMU_CAUSE_RNR].request,
 				       .tell = EMU_EV_TERMINATE };
 
-	/* Of a copy sent before: the retry that will tell is on its way. */
+	/* An RNR NAK to an earlier copy; the retransmission is scheduled already. */
 	if (qp->rnr_wait)
 		return;
 	if (qp->retry_timer) {
@@ -225,7 +233,9 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	qp->retry_tries = 0;
 	emu_tx_delivered(w, qp, index);
 	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
-		/* The receiver does not count: it is told that we gave up. */
+		/*
+		 * Retries are counted here, so the receiver has to be told that they are exhausted.
+		 */
 		emu_trace_cause(w, qp, EMU_CAUSE_RNR, index + 1);
 		on_fail(w, qp, &starved);
 		end_doubt(w, qp);
@@ -264,7 +274,7 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 		       emu_wire_psn(w, qp, index, packet), code);
 }
 
-/* Several at once, the last of a drain, a repetition, or somebody reads along. */
+/* The general ACK: for several requests, the last one of a drain, a duplicate, or with a trace. */
 static EMU_COLD void ack_any(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
 	if (index - qp->sq.get >= emu_wq_count(&qp->sq))
@@ -278,7 +288,7 @@ static EMU_COLD void ack_any(struct emu_world *w, struct emu_qp *qp, uint32_t in
 
 void emu_tx_go_on(struct emu_world *w, struct emu_qp *qp)
 {
-	if (qp->specials)
+	if (qp->constrained)
 		emu_tx_kick(w, qp);
 	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
 		emu_qp_drained(w, qp);
@@ -292,7 +302,7 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 
 	if (qp->epoch != epoch)
 		return;
-	if (index != get || get == qp->sq.put || !qp->tx_plain || w->fab->trace_on) {
+	if (index != get || get == qp->sq.put || !qp->tx_fast || w->fab->trace_on) {
 		ack_any(w, qp, index);
 		return;
 	}

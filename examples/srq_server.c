@@ -2,13 +2,13 @@
 /*
  * srq_server - a server that receives from all its clients through one Shared Receive Queue.
  *
- * The server keeps BUFFERS Receive buffers for everybody. A request comes in some buffer, is answered
- * in place, and the buffer is free again when the reply has left. Free buffers are not posted one by
- * one: the server waits for the SRQ's low watermark event, posts all it has, and sets the watermark
- * again. Each client keeps WINDOW requests under way and compares every reply.
+ * The server has BUFFERS Receive buffers for all clients. It answers a request in the buffer in
+ * which it arrived; the buffer is free again when the reply's Send completes. Free buffers are not
+ * posted one by one: at the SRQ's low watermark event the server posts all of them and sets the
+ * watermark again. Each client keeps up to IN_FLIGHT requests in flight and compares every reply.
  *
- * Plain uDAPL 1.2. Server and clients share nothing but the fabric and, here, the process and its one
- * thread, which looks after each in turn.
+ * The program uses uDAPL 1.2 only. Server and clients share the fabric and, here, also the process
+ * and its one thread, which runs a step of each in a loop.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -19,20 +19,20 @@
 
 #define CLIENTS      4
 #define REQUESTS     100 /* of each client */
-#define WINDOW       4   /* requests a client has under way */
+#define IN_FLIGHT    4   /* requests that a client has in flight */
 #define BUFFER_SIZE  64  /* bytes */
 #define QUALIFIER    5000
 #define QUEUE_LENGTH 128
 
 /*
- * As many buffers as all clients together may fill must be left when the server hears of it: on a
- * transport that cannot ask a sender to wait (iWARP), a message that finds no buffer breaks its
- * connection. Twice as many again may be in replies, or wait to be posted.
+ * At the low watermark event, the queue must still have a buffer for every request in flight: on a
+ * transport without RNR NAKs (iWARP), a message without a buffer breaks its connection. Twice as
+ * many buffers may be in replies or free.
  */
-#define LOW_WATERMARK (CLIENTS * WINDOW)
+#define LOW_WATERMARK (CLIENTS * IN_FLIGHT)
 #define BUFFERS       (3 * LOW_WATERMARK)
 
-/* What both ends have: an adapter, memory of `count` buffers, queues for events. */
+/* One end: an adapter, registered buffers, EVDs. */
 struct node {
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
@@ -57,11 +57,11 @@ struct client {
 	struct node node;
 	DAT_EP_HANDLE ep;
 	int number, sent, verified;
-	int acknowledged; /* requests that have left for good */
+	int acknowledged; /* completed requests */
 	int connected, gone;
 };
 
-static void check(DAT_RETURN ret, const char *call)
+static void check_call(DAT_RETURN ret, const char *call)
 {
 	const char *major = "?", *minor = "?";
 
@@ -72,7 +72,7 @@ static void check(DAT_RETURN ret, const char *call)
 	exit(1);
 }
 
-static void fail(const char *what)
+static void fail_with(const char *what)
 {
 	fprintf(stderr, "srq_server: %s\n", what);
 	exit(1);
@@ -86,35 +86,37 @@ static void node_open(struct node *node, const char *adapter, int count)
 	DAT_VADDR address;
 
 	node->async = DAT_HANDLE_NULL;
-	check(dat_ia_open((DAT_NAME_PTR)adapter, QUEUE_LENGTH, &node->async, &node->ia),
-	      "dat_ia_open");
-	check(dat_pz_create(node->ia, &node->pz), "dat_pz_create");
-	check(dat_evd_create(node->ia, QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &node->dto),
-	      "dat_evd_create");
-	check(dat_evd_create(node->ia, QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
-			     &node->connect),
-	      "dat_evd_create");
+	check_call(dat_ia_open((DAT_NAME_PTR)adapter, QUEUE_LENGTH, &node->async, &node->ia),
+		   "dat_ia_open");
+	check_call(dat_pz_create(node->ia, &node->pz), "dat_pz_create");
+	check_call(dat_evd_create(node->ia, QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
+				  &node->dto),
+		   "dat_evd_create");
+	check_call(dat_evd_create(node->ia, QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG,
+				  &node->connect),
+		   "dat_evd_create");
 	node->buffers = calloc((size_t)count, BUFFER_SIZE);
 	if (!node->buffers)
-		fail("out of memory");
+		fail_with("out of memory");
 	region.for_va = node->buffers;
-	check(dat_lmr_create(node->ia, DAT_MEM_TYPE_VIRTUAL, region, (DAT_VLEN)count * BUFFER_SIZE,
-			     node->pz, DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-			     &node->lmr, &node->context, &rmr, &size, &address),
-	      "dat_lmr_create");
+	check_call(dat_lmr_create(node->ia, DAT_MEM_TYPE_VIRTUAL, region,
+				  (DAT_VLEN)count * BUFFER_SIZE, node->pz,
+				  DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+				  &node->lmr, &node->context, &rmr, &size, &address),
+		   "dat_lmr_create");
 }
 
 static void node_close(struct node *node)
 {
-	check(dat_lmr_free(node->lmr), "dat_lmr_free");
-	check(dat_evd_free(node->dto), "dat_evd_free");
-	check(dat_evd_free(node->connect), "dat_evd_free");
-	check(dat_pz_free(node->pz), "dat_pz_free");
-	check(dat_ia_close(node->ia, DAT_CLOSE_GRACEFUL_FLAG), "dat_ia_close");
+	check_call(dat_lmr_free(node->lmr), "dat_lmr_free");
+	check_call(dat_evd_free(node->dto), "dat_evd_free");
+	check_call(dat_evd_free(node->connect), "dat_evd_free");
+	check_call(dat_pz_free(node->pz), "dat_pz_free");
+	check_call(dat_ia_close(node->ia, DAT_CLOSE_GRACEFUL_FLAG), "dat_ia_close");
 	free(node->buffers);
 }
 
-static DAT_LMR_TRIPLET segment(const struct node *node, int buffer, size_t length)
+static DAT_LMR_TRIPLET node_segment(const struct node *node, int buffer, size_t length)
 {
 	return (DAT_LMR_TRIPLET){
 		.lmr_context = node->context,
@@ -123,20 +125,20 @@ static DAT_LMR_TRIPLET segment(const struct node *node, int buffer, size_t lengt
 	};
 }
 
-/* The next event of a queue, or 0 if there is none. */
+/* Get the next event of an EVD. 0: there is none. */
 static int next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	DAT_RETURN ret = dat_evd_dequeue(evd, event);
 
 	if (ret == DAT_QUEUE_EMPTY)
 		return 0;
-	check(ret, "dat_evd_dequeue");
+	check_call(ret, "dat_evd_dequeue");
 	return 1;
 }
 
 /* ---- the server ---- */
 
-/* Post every free buffer, then ask to be told again. */
+/* Post every free buffer, then arm the low watermark again. */
 static void server_refill(struct server *server)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
@@ -144,17 +146,19 @@ static void server_refill(struct server *server)
 
 	while (server->free_count > 0) {
 		cookie.as_64 = (DAT_UINT64)server->free[--server->free_count];
-		iov = segment(&server->node, (int)cookie.as_64, BUFFER_SIZE);
-		check(dat_srq_post_recv(server->srq, 1, &iov, cookie), "dat_srq_post_recv");
+		iov = node_segment(&server->node, (int)cookie.as_64, BUFFER_SIZE);
+		check_call(dat_srq_post_recv(server->srq, 1, &iov, cookie), "dat_srq_post_recv");
 	}
-	check(dat_srq_set_lw(server->srq, LOW_WATERMARK), "dat_srq_set_lw");
+	check_call(dat_srq_set_lw(server->srq, LOW_WATERMARK), "dat_srq_set_lw");
 }
 
 static void server_open(struct server *server, const char *adapter)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = BUFFERS, .max_recv_iov = 1 };
-	/* A client may have a reply, and ask again, before the server hears that it arrived. */
-	DAT_EP_ATTR ep_attr = { .max_recv_dtos = WINDOW,
+	/*
+	 * A client may send its next request before the completion of its reply reaches the server.
+	 */
+	DAT_EP_ATTR ep_attr = { .max_recv_dtos = IN_FLIGHT,
 				.max_request_dtos = BUFFERS,
 				.max_recv_iov = 1,
 				.max_request_iov = 1 };
@@ -162,23 +166,24 @@ static void server_open(struct server *server, const char *adapter)
 	int i;
 
 	node_open(node, adapter, BUFFERS);
-	check(dat_evd_create(node->ia, CLIENTS, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
-			     &server->requests),
-	      "dat_evd_create");
-	check(dat_srq_create(node->ia, node->pz, &attr, &server->srq), "dat_srq_create");
+	check_call(dat_evd_create(node->ia, CLIENTS, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+				  &server->requests),
+		   "dat_evd_create");
+	check_call(dat_srq_create(node->ia, node->pz, &attr, &server->srq), "dat_srq_create");
 	for (i = 0; i < BUFFERS; i++)
 		server->free[server->free_count++] = i;
 	server_refill(server);
 	for (i = 0; i < CLIENTS; i++)
-		check(dat_ep_create_with_srq(node->ia, node->pz, node->dto, node->dto,
-					     node->connect, server->srq, &ep_attr, &server->eps[i]),
-		      "dat_ep_create_with_srq");
-	check(dat_psp_create(node->ia, QUALIFIER, server->requests, DAT_PSP_CONSUMER_FLAG,
-			     &server->psp),
-	      "dat_psp_create");
+		check_call(dat_ep_create_with_srq(node->ia, node->pz, node->dto, node->dto,
+						  node->connect, server->srq, &ep_attr,
+						  &server->eps[i]),
+			   "dat_ep_create_with_srq");
+	check_call(dat_psp_create(node->ia, QUALIFIER, server->requests, DAT_PSP_CONSUMER_FLAG,
+				  &server->psp),
+		   "dat_psp_create");
 }
 
-/* The shared queue runs low: before more is answered, and so more is asked, fill it up. */
+/* Refill the shared queue before another answer lets a client send its next request. */
 static void server_watermark(struct server *server)
 {
 	DAT_EVENT event;
@@ -186,12 +191,12 @@ static void server_watermark(struct server *server)
 	if (!next_event(server->node.async, &event))
 		return;
 	if (event.event_number != DAT_ASYNC_SRQ_LOW_WATERMARK)
-		fail("the adapter reports an error");
+		fail_with("the adapter reports an error");
 	server->refills++;
 	server_refill(server);
 }
 
-/* A request arrived: answer it in its own buffer. The reply left: the buffer is free. */
+/* Answer a request in its own buffer; when a reply completes, its buffer is free. */
 static void server_dto(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	int buffer = (int)(dto->user_cookie.as_64 % BUFFERS);
@@ -200,18 +205,20 @@ static void server_dto(struct server *server, const DAT_DTO_COMPLETION_EVENT_DAT
 	DAT_LMR_TRIPLET iov;
 	DAT_VLEN i;
 
-	/* A client may have its last reply and be gone before the server hears that it arrived. */
+	/*
+	 * A client may disconnect before the completion of its last reply, which is flushed then.
+	 */
 	if (dto->status == DAT_DTO_ERR_FLUSHED || dto->user_cookie.as_64 >= BUFFERS) {
 		server->free[server->free_count++] = buffer;
 		return;
 	}
 	if (dto->status != DAT_DTO_SUCCESS)
-		fail("a request was lost");
+		fail_with("a request was lost");
 	for (i = 0; i < dto->transfered_length; i++)
 		text[i] = (char)toupper((unsigned char)text[i]);
-	iov = segment(&server->node, buffer, (size_t)dto->transfered_length);
-	check(dat_ep_post_send(dto->ep_handle, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG),
-	      "dat_ep_post_send");
+	iov = node_segment(&server->node, buffer, (size_t)dto->transfered_length);
+	check_call(dat_ep_post_send(dto->ep_handle, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
 	server->served++;
 }
 
@@ -221,10 +228,10 @@ static void server_step(struct server *server)
 
 	if (next_event(server->requests, &event)) {
 		if (server->accepted == CLIENTS)
-			fail("one client too many");
-		check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-				    server->eps[server->accepted++], 0, NULL),
-		      "dat_cr_accept");
+			fail_with("more clients than Endpoints");
+		check_call(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+					 server->eps[server->accepted++], 0, NULL),
+			   "dat_cr_accept");
 	}
 	while (next_event(server->node.dto, &event)) {
 		server_watermark(server);
@@ -234,7 +241,7 @@ static void server_step(struct server *server)
 		if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
 			server->gone++;
 		else if (event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-			fail("a connection broke");
+			fail_with("a connection broke");
 	}
 }
 
@@ -242,70 +249,70 @@ static void server_close(struct server *server)
 {
 	int i;
 
-	check(dat_psp_free(server->psp), "dat_psp_free");
+	check_call(dat_psp_free(server->psp), "dat_psp_free");
 	for (i = 0; i < CLIENTS; i++)
-		check(dat_ep_free(server->eps[i]), "dat_ep_free");
-	check(dat_srq_free(server->srq), "dat_srq_free");
-	check(dat_evd_free(server->requests), "dat_evd_free");
+		check_call(dat_ep_free(server->eps[i]), "dat_ep_free");
+	check_call(dat_srq_free(server->srq), "dat_srq_free");
+	check_call(dat_evd_free(server->requests), "dat_evd_free");
 	node_close(&server->node);
 }
 
 /* ---- a client ---- */
 
-/* Buffers 0 .. WINDOW - 1 carry requests, the rest receive the replies to them. */
+/* Buffers 0 .. IN_FLIGHT - 1 hold requests, the others receive their replies. */
 static void client_ask(struct client *client)
 {
-	int slot = client->sent % WINDOW;
-	DAT_DTO_COOKIE reply = { .as_64 = (DAT_UINT64)(WINDOW + slot) };
-	DAT_DTO_COOKIE request = { .as_64 = (DAT_UINT64)slot };
-	DAT_LMR_TRIPLET iov = segment(&client->node, WINDOW + slot, BUFFER_SIZE);
+	int buffer = client->sent % IN_FLIGHT;
+	DAT_DTO_COOKIE reply = { .as_64 = (DAT_UINT64)(IN_FLIGHT + buffer) };
+	DAT_DTO_COOKIE request = { .as_64 = (DAT_UINT64)buffer };
+	DAT_LMR_TRIPLET iov = node_segment(&client->node, IN_FLIGHT + buffer, BUFFER_SIZE);
 	int n;
 
-	check(dat_ep_post_recv(client->ep, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG),
-	      "dat_ep_post_recv");
-	n = snprintf(client->node.buffers[slot], BUFFER_SIZE, "request %d of client %d",
+	check_call(dat_ep_post_recv(client->ep, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_recv");
+	n = snprintf(client->node.buffers[buffer], BUFFER_SIZE, "request %d of client %d",
 		     client->sent, client->number);
-	iov = segment(&client->node, slot, (size_t)n + 1);
-	check(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_DEFAULT_FLAG),
-	      "dat_ep_post_send");
+	iov = node_segment(&client->node, buffer, (size_t)n + 1);
+	check_call(dat_ep_post_send(client->ep, 1, &iov, request, DAT_COMPLETION_DEFAULT_FLAG),
+		   "dat_ep_post_send");
 	client->sent++;
 }
 
-/* A reply, or a request of which the buffer is free again: that may come later than its reply. */
+/* A reply, or a completed request; a request may complete after its reply has come. */
 static void client_dto(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	char wanted[BUFFER_SIZE];
 
 	if (dto->status != DAT_DTO_SUCCESS)
-		fail("a request or a reply was lost");
-	if (dto->user_cookie.as_64 < WINDOW) {
+		fail_with("a request or a reply was lost");
+	if (dto->user_cookie.as_64 < IN_FLIGHT) {
 		client->acknowledged++;
 		return;
 	}
 	snprintf(wanted, sizeof(wanted), "REQUEST %d OF CLIENT %d", client->verified,
 		 client->number);
 	if (strcmp(client->node.buffers[dto->user_cookie.as_64], wanted) != 0)
-		fail("a wrong reply");
+		fail_with("a reply differs from the expected one");
 	client->verified++;
 }
 
 static void client_open(struct client *client, const char *adapter, int number,
 			DAT_IA_ADDRESS_PTR server)
 {
-	DAT_EP_ATTR attr = { .max_recv_dtos = WINDOW,
-			     .max_request_dtos = WINDOW,
+	DAT_EP_ATTR attr = { .max_recv_dtos = IN_FLIGHT,
+			     .max_request_dtos = IN_FLIGHT,
 			     .max_recv_iov = 1,
 			     .max_request_iov = 1 };
 	struct node *node = &client->node;
 
-	node_open(node, adapter, 2 * WINDOW);
+	node_open(node, adapter, 2 * IN_FLIGHT);
 	client->number = number;
-	check(dat_ep_create(node->ia, node->pz, node->dto, node->dto, node->connect, &attr,
-			    &client->ep),
-	      "dat_ep_create");
-	check(dat_ep_connect(client->ep, server, QUALIFIER, DAT_TIMEOUT_INFINITE, 0, NULL,
-			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-	      "dat_ep_connect");
+	check_call(dat_ep_create(node->ia, node->pz, node->dto, node->dto, node->connect, &attr,
+				 &client->ep),
+		   "dat_ep_create");
+	check_call(dat_ep_connect(client->ep, server, QUALIFIER, DAT_TIMEOUT_INFINITE, 0, NULL,
+				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
 }
 
 static void client_step(struct client *client)
@@ -318,23 +325,24 @@ static void client_step(struct client *client)
 		else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
 			client->gone = 1;
 		else
-			fail("no connection");
+			fail_with("no connection");
 	}
 	while (next_event(client->node.dto, &event))
 		client_dto(client, &event.event_data.dto_completion_event_data);
 	while (client->connected && client->sent < REQUESTS &&
-	       client->sent < client->verified + WINDOW &&
-	       client->sent < client->acknowledged + WINDOW)
+	       client->sent < client->verified + IN_FLIGHT &&
+	       client->sent < client->acknowledged + IN_FLIGHT)
 		client_ask(client);
 	if (client->connected && client->verified == REQUESTS && client->acknowledged == REQUESTS) {
-		check(dat_ep_disconnect(client->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+		check_call(dat_ep_disconnect(client->ep, DAT_CLOSE_GRACEFUL_FLAG),
+			   "dat_ep_disconnect");
 		client->connected = 0;
 	}
 }
 
 static void client_close(struct client *client)
 {
-	check(dat_ep_free(client->ep), "dat_ep_free");
+	check_call(dat_ep_free(client->ep), "dat_ep_free");
 	node_close(&client->node);
 }
 
@@ -359,9 +367,9 @@ int main(void)
 	int i, verified = 0;
 
 	server_open(&server, "emu0");
-	check(dat_ia_query(server.node.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-			   DAT_PROVIDER_FIELD_NONE, NULL),
-	      "dat_ia_query");
+	check_call(dat_ia_query(server.node.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+				DAT_PROVIDER_FIELD_NONE, NULL),
+		   "dat_ia_query");
 	for (i = 0; i < CLIENTS; i++)
 		client_open(&clients[i], "emu1", i + 1, attr.ia_address_ptr);
 	while (!all_gone(&server, clients)) {
@@ -375,7 +383,9 @@ int main(void)
 	}
 	server_close(&server);
 
-	printf("%d clients sent %d requests each, up to %d at a time\n", CLIENTS, REQUESTS, WINDOW);
+	printf("%d clients sent %d requests each, up to %d at a "
+	       "time\n",
+	       CLIENTS, REQUESTS, IN_FLIGHT);
 	printf("the server answered %d with %d buffers in one shared receive queue\n",
 	       server.served, BUFFERS);
 	printf("and refilled it %d times, each time told by the low watermark %d\n", server.refills,

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions on their way: fetched as soon as there are any, spoilt, and kept until lib asks. */
+/*
+ * Completion queues of the fault layer: completions are fetched from the backend as soon as they
+ * exist, rules are applied to them, and they wait here until lib polls.
+ */
 #include <stdlib.h>
 
 #include "fault.h"
 
 #define RING_FIRST 16u
 
-/* What it finds is small, and looked for only while something is spoilt. NULL: no memory. */
-static struct fault_cq *find(struct nic_faults *f, struct nic_cq *cq)
+/*
+ * The queue of a CQ, made at its first use. A list is enough: only runs with faults use it. NULL:
+ * no memory.
+ */
+static struct fault_cq *cq_find(struct nic_faults *f, struct nic_cq *cq)
 {
 	struct fault_cq *q;
 
@@ -41,16 +47,18 @@ static bool has_room(struct fault_cq *q)
 	return true;
 }
 
-/* What waits here counts as unpolled. */
+/*
+ * Completions that wait here count as not polled, so the backend's limit is lower by their number.
+ */
 static void set_limit(struct nic_faults *f, struct fault_cq *q)
 {
-	uint32_t held = q->put - q->get;
+	uint32_t waiting = q->put - q->get;
 
 	if (q->limit != UINT32_MAX)
-		f->below->cq_limit(q->cq, q->limit > held ? q->limit - held : 0);
+		f->below->cq_limit(q->cq, q->limit > waiting ? q->limit - waiting : 0);
 }
 
-/* ---- spoiling ---- */
+/* ---- applying rules ---- */
 
 static struct fault_qp *qp_state(struct nic_faults *f, const struct nic_qp *qp)
 {
@@ -73,10 +81,10 @@ void fault_qp_clean(struct nic_faults *f, const struct nic_qp *qp)
 }
 
 /*
- * As a NIC has it: a request that ends badly takes the connection with it, and what comes after it on
- * its queue is flushed, though the peer may have had it.
+ * Give a completion an error status, with the effects of a NIC: the connection breaks, and later
+ * work requests of the same queue are flushed, even if the peer has received them.
  */
-static void end_badly(struct nic_faults *f, struct nic_wc *wc, uint32_t status)
+static void complete_in_error(struct nic_faults *f, struct nic_wc *wc, uint32_t status)
 {
 	struct fault_qp *state = qp_state(f, wc->qp);
 
@@ -92,7 +100,7 @@ static void end_badly(struct nic_faults *f, struct nic_wc *wc, uint32_t status)
 	else
 		state->sends = true;
 	wc->status = (uint8_t)status;
-	if (wc->opcode != NIC_OP_BIND) /* there it is lib's own */
+	if (wc->opcode != NIC_OP_BIND) /* lib uses the length of a bind itself */
 		wc->length = 0;
 	f->below->qp_break(wc->qp);
 }
@@ -104,8 +112,11 @@ static bool is_flushed(struct nic_faults *f, const struct nic_wc *wc)
 	return state && (wc->opcode == NIC_OP_RECV ? state->receives : state->sends);
 }
 
-/* The backend breaks the QP next, as cq_lost has it, and lib hears of it when it is not in a poll. */
-static void find_no_room(struct nic_faults *f, struct nic_cq *cq, const struct nic_wc *wc)
+/*
+ * Drop a completion as if the CQ were full. The QP breaks at once; lib gets the cq_lost upcall
+ * later, because it may be in a poll now.
+ */
+static void overflow_completion(struct nic_faults *f, struct nic_cq *cq, const struct nic_wc *wc)
 {
 	struct fault_later *later = fault_later_add(f, f->below->now(f->control), FAULT_LATER_LOST);
 
@@ -117,7 +128,8 @@ static void find_no_room(struct nic_faults *f, struct nic_cq *cq, const struct n
 	f->below->qp_break(wc->qp);
 }
 
-static void delay(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry, uint64_t ns)
+static void delay_completion(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry,
+			     uint64_t ns)
 {
 	uint64_t ready = f->below->now(f->control) + ns;
 	struct fault_later *later = fault_later_add(f, ready, FAULT_LATER_READY);
@@ -138,8 +150,8 @@ static const char *wc_word(uint8_t opcode)
 	return words[opcode];
 }
 
-/* False: it is not handed on. */
-static bool spoil(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry)
+/* Apply the rules to a completion. False: it is dropped. */
+static bool apply_rules(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry)
 {
 	struct nic_wc *wc = &entry->wc;
 	struct fault_rule *rule;
@@ -156,11 +168,11 @@ static bool spoil(struct nic_faults *f, struct fault_cq *q, struct fault_wc *ent
 	if (!rule)
 		return true;
 	if (rule->match.spoil == NIC_SPOIL_STATUS)
-		end_badly(f, wc, rule->match.status);
+		complete_in_error(f, wc, rule->match.status);
 	else if (rule->match.spoil == NIC_SPOIL_DELAY)
-		delay(f, q, entry, rule->match.delay_ns);
+		delay_completion(f, q, entry, rule->match.delay_ns);
 	else if (rule->match.spoil == NIC_SPOIL_OVERFLOW) {
-		find_no_room(f, q->cq, wc);
+		overflow_completion(f, q->cq, wc);
 		return false;
 	}
 	return true;
@@ -168,7 +180,7 @@ static bool spoil(struct nic_faults *f, struct fault_cq *q, struct fault_wc *ent
 
 void fault_cq_pull(struct nic_faults *f, struct nic_cq *cq)
 {
-	struct fault_cq *q = find(f, cq);
+	struct fault_cq *q = cq_find(f, cq);
 	uint32_t put;
 
 	if (!q)
@@ -180,7 +192,7 @@ void fault_cq_pull(struct nic_faults *f, struct nic_cq *cq)
 		if (f->below->cq_poll(cq, &entry->wc, 1) != 1)
 			break;
 		entry->ready = 0;
-		if (spoil(f, q, entry))
+		if (apply_rules(f, q, entry))
 			q->put++;
 	}
 	if (q->put != put)
@@ -199,7 +211,7 @@ void fault_cq_pull_all(struct nic_faults *f)
 
 uint32_t fault_cq_put(struct nic_faults *f, struct nic_cq *cq)
 {
-	const struct fault_cq *q = find(f, cq);
+	const struct fault_cq *q = cq_find(f, cq);
 
 	return q ? q->put : 0;
 }
@@ -208,7 +220,7 @@ int fault_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n)
 {
 	struct nic_faults *f = fault_of(cq->nic);
 	uint64_t now = f->below->now(cq->nic);
-	struct fault_cq *q = find(f, cq);
+	struct fault_cq *q = cq_find(f, cq);
 	int got = 0;
 
 	if (!q)
@@ -231,7 +243,7 @@ uint32_t fault_cq_count(struct nic_cq *cq)
 {
 	struct nic_faults *f = fault_of(cq->nic);
 	uint64_t now = f->below->now(cq->nic);
-	struct fault_cq *q = find(f, cq);
+	struct fault_cq *q = cq_find(f, cq);
 	uint32_t i;
 
 	if (!q)
@@ -245,7 +257,7 @@ uint32_t fault_cq_count(struct nic_cq *cq)
 void fault_cq_limit(struct nic_cq *cq, uint32_t n)
 {
 	struct nic_faults *f = fault_of(cq->nic);
-	struct fault_cq *q = find(f, cq);
+	struct fault_cq *q = cq_find(f, cq);
 
 	if (!q)
 		return;
@@ -263,7 +275,7 @@ static void free_queue(struct fault_cq *q)
 void fault_cq_destroy(struct nic_cq *cq)
 {
 	struct nic_faults *f = fault_of(cq->nic);
-	struct fault_cq *q = find(f, cq);
+	struct fault_cq *q = cq_find(f, cq);
 
 	fault_later_forget_ctx(f, cq->ctx);
 	if (q)

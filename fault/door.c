@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table that wraps a table: calls that fail, and the beginning and end of it all. */
+/*
+ * The nic_ops of the fault layer: entries that a rule can fail, passed on to the backend's table
+ * below; and creation and destruction of the layer.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "fault.h"
 
-/* 0, or what the entry is to fail with. */
-static int verdict(struct nic *nic, const struct nic_qp *qp, uint32_t entry, const char *at)
+/* The error with which an entry of the table must fail; 0: none. */
+static int entry_error(struct nic *nic, const struct nic_qp *qp, uint32_t entry, const char *at)
 {
 	struct nic_faults *f = fault_of(nic);
 	const struct fault_rule *rule;
@@ -19,11 +22,11 @@ static int verdict(struct nic *nic, const struct nic_qp *qp, uint32_t entry, con
 
 #define BELOW(nic) (fault_of(nic)->below)
 
-/* ---- what makes something ---- */
+/* ---- creating and changing objects ---- */
 
 static int pd_alloc(struct nic *nic, struct nic_pd **pd)
 {
-	int err = verdict(nic, NULL, NIC_ENTRY_PD_ALLOC, "pd_alloc");
+	int err = entry_error(nic, NULL, NIC_ENTRY_PD_ALLOC, "pd_alloc");
 
 	return err ? err : BELOW(nic)->pd_alloc(nic, pd);
 }
@@ -31,21 +34,21 @@ static int pd_alloc(struct nic *nic, struct nic_pd **pd)
 static int mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 		  struct nic_mr **mr)
 {
-	int err = verdict(pd->nic, NULL, NIC_ENTRY_MR_REG, "mr_reg");
+	int err = entry_error(pd->nic, NULL, NIC_ENTRY_MR_REG, "mr_reg");
 
 	return err ? err : BELOW(pd->nic)->mr_reg(pd, addr, length, access, mr);
 }
 
 static int mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 {
-	int err = verdict(pd->nic, NULL, NIC_ENTRY_MW_ALLOC, "mw_alloc");
+	int err = entry_error(pd->nic, NULL, NIC_ENTRY_MW_ALLOC, "mw_alloc");
 
 	return err ? err : BELOW(pd->nic)->mw_alloc(pd, mw);
 }
 
 static int cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq)
 {
-	int err = verdict(nic, NULL, NIC_ENTRY_CQ_CREATE, "cq_create");
+	int err = entry_error(nic, NULL, NIC_ENTRY_CQ_CREATE, "cq_create");
 
 	if (!err)
 		err = BELOW(nic)->cq_create(nic, depth, ctx, cq);
@@ -54,10 +57,10 @@ static int cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq *
 	return err;
 }
 
-/* What waits here is queued as well. */
+/* Completions that wait in this layer need room too. */
 static int cq_resize(struct nic_cq *cq, uint32_t depth)
 {
-	int err = verdict(cq->nic, NULL, NIC_ENTRY_CQ_RESIZE, "cq_resize");
+	int err = entry_error(cq->nic, NULL, NIC_ENTRY_CQ_RESIZE, "cq_resize");
 
 	if (!err && fault_cq_count(cq) > depth)
 		err = -EINVAL;
@@ -67,28 +70,28 @@ static int cq_resize(struct nic_cq *cq, uint32_t depth)
 static int srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t name,
 		      void *ctx, struct nic_srq **srq)
 {
-	int err = verdict(pd->nic, NULL, NIC_ENTRY_SRQ_CREATE, "srq_create");
+	int err = entry_error(pd->nic, NULL, NIC_ENTRY_SRQ_CREATE, "srq_create");
 
 	return err ? err : BELOW(pd->nic)->srq_create(pd, max_wr, max_sge, name, ctx, srq);
 }
 
 static int srq_resize(struct nic_srq *srq, uint32_t max_wr)
 {
-	int err = verdict(srq->nic, NULL, NIC_ENTRY_SRQ_RESIZE, "srq_resize");
+	int err = entry_error(srq->nic, NULL, NIC_ENTRY_SRQ_RESIZE, "srq_resize");
 
 	return err ? err : BELOW(srq->nic)->srq_resize(srq, max_wr);
 }
 
 static int qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
 {
-	int err = verdict(nic, NULL, NIC_ENTRY_QP_CREATE, "qp_create");
+	int err = entry_error(nic, NULL, NIC_ENTRY_QP_CREATE, "qp_create");
 
 	return err ? err : BELOW(nic)->qp_create(nic, init, ctx, qp);
 }
 
 static int qp_modify(struct nic_qp *qp, const struct nic_qp_init *init)
 {
-	int err = verdict(qp->nic, qp, NIC_ENTRY_QP_MODIFY, "qp_modify");
+	int err = entry_error(qp->nic, qp, NIC_ENTRY_QP_MODIFY, "qp_modify");
 
 	return err ? err : BELOW(qp->nic)->qp_modify(qp, init);
 }
@@ -106,7 +109,7 @@ static int post_send(struct nic_qp *qp, const struct nic_send_wr *wr)
 		[NIC_OP_READ] = { NIC_ENTRY_POST_READ, "post_read" },
 		[NIC_OP_BIND] = { NIC_ENTRY_POST_BIND, "post_bind" },
 	};
-	int err = verdict(qp->nic, qp, entries[wr->opcode].entry, entries[wr->opcode].at);
+	int err = entry_error(qp->nic, qp, entries[wr->opcode].entry, entries[wr->opcode].at);
 
 	if (!err)
 		err = BELOW(qp->nic)->post_send(qp, wr);
@@ -116,7 +119,7 @@ static int post_send(struct nic_qp *qp, const struct nic_send_wr *wr)
 
 static int post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr)
 {
-	int err = verdict(qp->nic, qp, NIC_ENTRY_POST_RECV, "post_recv");
+	int err = entry_error(qp->nic, qp, NIC_ENTRY_POST_RECV, "post_recv");
 
 	if (!err)
 		err = BELOW(qp->nic)->post_recv(qp, wr);
@@ -126,7 +129,7 @@ static int post_recv(struct nic_qp *qp, const struct nic_recv_wr *wr)
 
 static int srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr)
 {
-	int err = verdict(srq->nic, NULL, NIC_ENTRY_SRQ_POST, "srq_post");
+	int err = entry_error(srq->nic, NULL, NIC_ENTRY_SRQ_POST, "srq_post");
 
 	return err ? err : BELOW(srq->nic)->srq_post(srq, wr);
 }
@@ -135,7 +138,7 @@ static int srq_post(struct nic_srq *srq, const struct nic_recv_wr *wr)
 
 static int listen_at(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener)
 {
-	int err = verdict(nic, NULL, *port ? NIC_ENTRY_LISTEN : NIC_ENTRY_LISTEN_ANY, "listen");
+	int err = entry_error(nic, NULL, *port ? NIC_ENTRY_LISTEN : NIC_ENTRY_LISTEN_ANY, "listen");
 
 	return err ? err : BELOW(nic)->listen(nic, port, ctx, listener);
 }
@@ -143,27 +146,27 @@ static int listen_at(struct nic *nic, uint64_t *port, void *ctx, struct nic_list
 static int connect_to(struct nic_qp *qp, const struct sockaddr *remote, uint64_t port,
 		      uint64_t deadline, const struct nic_conn_param *param)
 {
-	int err = verdict(qp->nic, qp, NIC_ENTRY_CONNECT, "connect");
+	int err = entry_error(qp->nic, qp, NIC_ENTRY_CONNECT, "connect");
 
 	return err ? err : BELOW(qp->nic)->connect(qp, remote, port, deadline, param);
 }
 
 static int accept_conn(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_param *param)
 {
-	int err = verdict(qp->nic, qp, NIC_ENTRY_ACCEPT, "accept");
+	int err = entry_error(qp->nic, qp, NIC_ENTRY_ACCEPT, "accept");
 
 	return err ? err : BELOW(qp->nic)->accept(conn, qp, param);
 }
 
-static int handoff(struct nic_conn *conn, uint64_t port)
+static int handoff_conn(struct nic_conn *conn, uint64_t port)
 {
-	int err = verdict(conn->nic, NULL, NIC_ENTRY_HANDOFF, "handoff");
+	int err = entry_error(conn->nic, NULL, NIC_ENTRY_HANDOFF, "handoff");
 
 	return err ? err : BELOW(conn->nic)->handoff(conn, port);
 }
 
-/* One that has ended already, without lib's knowing, ends now for lib, too. */
-static void disconnect(struct nic_qp *qp, bool abrupt)
+/* If the end of the connection was lost or delayed, lib hears of it now. */
+static void disconnect_qp(struct nic_qp *qp, bool abrupt)
 {
 	struct nic_faults *f = fault_of(qp->nic);
 
@@ -172,7 +175,7 @@ static void disconnect(struct nic_qp *qp, bool abrupt)
 	fault_cq_pull_all(f);
 }
 
-/* ---- what goes ---- */
+/* ---- destroying objects ---- */
 
 static void close_nic(struct nic *nic)
 {
@@ -218,7 +221,7 @@ static void qp_destroy(struct nic_qp *qp)
 	f->below->qp_destroy(qp);
 }
 
-static void unlisten(struct nic_listener *listener)
+static void unlisten_at(struct nic_listener *listener)
 {
 	struct nic_faults *f = fault_of(listener->nic);
 
@@ -226,10 +229,10 @@ static void unlisten(struct nic_listener *listener)
 	f->below->unlisten(listener);
 }
 
-/* ---- the whole ---- */
+/* ---- the layer ---- */
 
-/* What is not spoilt is the backend's entry itself. */
-static void lay_over(struct nic_ops *ops)
+/* Override the entries that faults need; the others stay the backend's. */
+static void override_ops(struct nic_ops *ops)
 {
 	ops->close = close_nic;
 	ops->pd_alloc = pd_alloc;
@@ -253,11 +256,11 @@ static void lay_over(struct nic_ops *ops)
 	ops->post_send = post_send;
 	ops->post_recv = post_recv;
 	ops->listen = listen_at;
-	ops->unlisten = unlisten;
+	ops->unlisten = unlisten_at;
 	ops->connect = connect_to;
 	ops->accept = accept_conn;
-	ops->handoff = handoff;
-	ops->disconnect = disconnect;
+	ops->handoff = handoff_conn;
+	ops->disconnect = disconnect_qp;
 	ops->wait = fault_wait;
 	ops->sim_step = fault_sim_step;
 	ops->sim_pending = fault_sim_pending;
@@ -271,7 +274,7 @@ struct nic_faults *nic_fault_create(const struct nic_ops *below, struct nic *con
 	if (!f)
 		return NULL;
 	f->ops = *below;
-	lay_over(&f->ops);
+	override_ops(&f->ops);
 	f->below = below;
 	f->control = control;
 	f->host = *host;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fault.h - what the files of the decorator share; what it is for is in lib/nic_fault.h.
+ * fault.h - shared by the files of the fault layer, whose interface is host/nic_fault.h.
  *
- * rules.c decides what is spoilt, door.c fails calls, wait.c has time, cq.c passes completions on, and
- * later.c keeps what comes later or never. Objects are the backend's own and handed through as they are;
- * only completions wait in queues of ours on their way, so that they can be spoilt as they come.
+ * rules.c matches rules, door.c fails calls, cq.c passes completions on, later.c holds delayed and
+ * lost events, and wait.c merges the times of delayed events into those of the backend. Objects
+ * belong to the backend and are passed through unchanged; only completions are fetched into queues
+ * of this layer, so that rules apply to them as soon as they exist.
  */
 #ifndef FAULT_FAULT_H
 #define FAULT_FAULT_H
 
 #include <sys/queue.h>
 
-#include "lib/nic.h"
+#include "host/nic.h"
 
 struct fault_rule {
 	struct nic_fault_rule match;
@@ -19,15 +20,15 @@ struct fault_rule {
 };
 
 enum fault_later_kind {
-	FAULT_LATER_UPCALL, /* `upcall`, with what it brings */
-	FAULT_LATER_LOST,   /* cq_lost of a completion that found no room */
-	FAULT_LATER_READY,  /* a completion that was delayed is there */
+	FAULT_LATER_UPCALL, /* `upcall`, with its data */
+	FAULT_LATER_LOST,   /* cq_lost for a completion that an overflow rule dropped */
+	FAULT_LATER_READY,  /* cq_notify: a delayed completion can be polled now */
 	FAULT_LATER_FATAL   /* the adapter of rule `rule` fails */
 };
 
 struct fault_later {
 	TAILQ_ENTRY(fault_later) link;
-	uint64_t time; /* NIC_TIME_NEVER: lost, and kept because somebody has to answer for it */
+	uint64_t time; /* NIC_TIME_NEVER: lost, kept because lib must still end its object */
 	enum fault_later_kind kind;
 	struct nic_fault_upcall upcall;
 	struct nic_conn_param peer;
@@ -44,13 +45,14 @@ struct fault_cq {
 	struct nic_cq *cq;
 	struct fault_wc {
 		struct nic_wc wc;
-		uint64_t ready; /* not handed out before */
+		uint64_t ready; /* cannot be polled before this time */
 	} * ring;
-	uint32_t room, get, put; /* a power of two; free-running */
-	uint32_t limit;          /* lib's: cq_limit */
+	uint32_t room;     /* entries of the ring, a power of two */
+	uint32_t get, put; /* free-running */
+	uint32_t limit;    /* set by lib with cq_limit */
 };
 
-/* A QP one of whose completions was made a bad one: what follows it on that queue is flushed. */
+/* A QP with a completion that a rule made fail: later ones of the same work queue are flushed. */
 struct fault_qp {
 	LIST_ENTRY(fault_qp) link;
 	struct nic_qp *qp;
@@ -68,10 +70,11 @@ struct nic_faults {
 	const struct nic_ops *below;
 	struct nic *control;
 	struct nic_fault_host host;
-	uint64_t random;
+	uint64_t random; /* state of its own generator: the fabric's draws stay the same */
 	struct fault_rule rules[NIC_FAULT_RULES];
 	uint32_t count;
-	TAILQ_HEAD(, fault_later) later; /* by time, those of one time as they came */
+	TAILQ_HEAD(, fault_later)
+	later; /* by time; entries of the same time in order of insertion */
 	LIST_HEAD(, fault_cq) cqs;
 	LIST_HEAD(, fault_qp) qps;
 	LIST_HEAD(, fault_dead) dead;
@@ -84,7 +87,7 @@ static inline struct nic_faults *fault_of(const struct nic *nic)
 
 /* ---- rules.c ---- */
 
-/* Which rule has something to do with it; NULL: it goes on. `at` is what the trace calls it. */
+/* The rule that applies to a call or an event; NULL: none. `at` is its name in the trace. */
 struct fault_rule *fault_match_entry(struct nic_faults *f, struct nic *nic, const struct nic_qp *qp,
 				     uint32_t entry, const char *at);
 struct fault_rule *fault_match_event(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
@@ -95,27 +98,29 @@ bool fault_is_dead(const struct nic_faults *f, const struct nic *nic);
 
 /* ---- later.c ---- */
 
-/* A new one, zeroed, into the list; NULL: no memory. */
+/* Add a zeroed entry to the list; NULL: no memory. */
 struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time,
 				    enum fault_later_kind kind);
 uint64_t fault_later_next(const struct nic_faults *f);
 uint32_t fault_later_count(const struct nic_faults *f);
-/* All that is due by now. */
+/* Run all entries that are due. */
 void fault_later_run(struct nic_faults *f);
-/* Is the end of its connection known here and not above? Then it is told now. */
+/*
+ * If the end of the QP's connection is held here, lost or delayed, report it now. False: it is not.
+ */
 bool fault_later_end(struct nic_faults *f, const struct nic_qp *qp);
-/* An object goes: what would come for it is forgotten, or told now where lib counts on it. */
+/* An object is being destroyed: drop its entries, or run them now if lib's counts need them. */
 void fault_later_forget_qp(struct nic_faults *f, const struct nic_qp *qp);
 void fault_later_forget_ctx(struct nic_faults *f, const void *ctx);
-/* Requests that a listener never heard of are turned away. */
+/* Reject the connection requests that are held here for a listener. */
 void fault_later_unlisten(struct nic_faults *f, const struct nic_listener *listener);
 
 /* ---- cq.c ---- */
 
-/* Fetch what the backend has, and spoil it. */
+/* Fetch the backend's completions and apply the rules to them. */
 void fault_cq_pull(struct nic_faults *f, struct nic_cq *cq);
 void fault_cq_pull_all(struct nic_faults *f);
-/* A number that differs once a completion was added. */
+/* A counter that changes when a completion is added. */
 uint32_t fault_cq_put(struct nic_faults *f, struct nic_cq *cq);
 void fault_qp_clean(struct nic_faults *f, const struct nic_qp *qp);
 int fault_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);

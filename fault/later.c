@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes later than it should, or never. */
+/*
+ * Delayed and lost events: upcalls that a rule delays or loses, notifications of delayed
+ * completions, and failures of adapters at a given time.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +26,7 @@ struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time, enum fa
 	return later;
 }
 
-static void drop(struct nic_faults *f, struct fault_later *later)
+static void later_drop(struct nic_faults *f, struct fault_later *later)
 {
 	TAILQ_REMOVE(&f->later, later, link);
 	free(later);
@@ -46,7 +49,7 @@ uint32_t fault_later_count(const struct nic_faults *f)
 	return n;
 }
 
-/* ---- what comes ---- */
+/* ---- running entries ---- */
 
 static void fail_adapter(struct nic_faults *f, uint32_t index)
 {
@@ -55,7 +58,7 @@ static void fail_adapter(struct nic_faults *f, uint32_t index)
 	struct fault_dead *dead = nic ? calloc(1, sizeof(*dead)) : NULL;
 
 	if (!dead)
-		return; /* nobody has it open: it never happened */
+		return; /* the adapter is not open: nothing happens */
 	rule->fired++;
 	fault_trace(f, "%s fault rule=%u does=fatal at=adapter", rule->match.adapter,
 		    NIC_FAULT_ID0 + 1 + index);
@@ -64,7 +67,7 @@ static void fail_adapter(struct nic_faults *f, uint32_t index)
 	f->host.up->adapter_failed(nic->ctx);
 }
 
-static void upcall(struct nic_faults *f, const struct fault_later *later)
+static void later_upcall(struct nic_faults *f, const struct fault_later *later)
 {
 	const struct nic_fault_upcall *u = &later->upcall;
 	const struct nic_upcalls *up = f->host.up;
@@ -93,12 +96,12 @@ static void upcall(struct nic_faults *f, const struct fault_later *later)
 	}
 }
 
-static void happen(struct nic_faults *f, struct fault_later *later)
+static void later_run(struct nic_faults *f, struct fault_later *later)
 {
 	TAILQ_REMOVE(&f->later, later, link);
 	switch (later->kind) {
 	case FAULT_LATER_UPCALL:
-		upcall(f, later);
+		later_upcall(f, later);
 		break;
 	case FAULT_LATER_LOST:
 		f->host.up->cq_lost(later->cq->ctx, later->qp->ctx, (enum nic_opcode)later->opcode);
@@ -118,10 +121,10 @@ void fault_later_run(struct nic_faults *f)
 	uint64_t now = f->below->now(f->control);
 
 	while (fault_later_next(f) <= now)
-		happen(f, TAILQ_FIRST(&f->later));
+		later_run(f, TAILQ_FIRST(&f->later));
 }
 
-/* ---- upcalls that are spoilt ---- */
+/* ---- upcalls that a rule applies to ---- */
 
 static bool is_end(const struct fault_later *later)
 {
@@ -134,14 +137,14 @@ bool fault_later_end(struct nic_faults *f, const struct nic_qp *qp)
 
 	TAILQ_FOREACH(later, &f->later, link) {
 		if (is_end(later) && later->upcall.ctx == qp->ctx) {
-			happen(f, later);
+			later_run(f, later);
 			return true;
 		}
 	}
 	return false;
 }
 
-/* A connection that ends was never established, if that is not known yet. */
+/* A connection ends while its ESTABLISHED is still delayed: lib must not hear of it any more. */
 static void forget_established(struct nic_faults *f, const void *ctx)
 {
 	struct fault_later *later, *next;
@@ -150,7 +153,7 @@ static void forget_established(struct nic_faults *f, const void *ctx)
 		next = TAILQ_NEXT(later, link);
 		if (later->kind == FAULT_LATER_UPCALL && later->upcall.ctx == ctx &&
 		    later->upcall.event == NIC_EVENT_ESTABLISHED)
-			drop(f, later);
+			later_drop(f, later);
 	}
 }
 
@@ -172,15 +175,18 @@ static const char *event_word(uint32_t event)
 	}
 }
 
-/* Whose it is, where that is a QP. */
-static const void *qp_of(const struct nic_fault_upcall *u)
+/* lib's context of the QP of an upcall; NULL: it is not about a QP. */
+static const void *upcall_qp(const struct nic_fault_upcall *u)
 {
 	return u->event & (NIC_EVENT_SOFT_LIMIT | NIC_EVENT_ESTABLISHED | NIC_EVENT_END_ALL)
 		       ? u->ctx
 		       : NULL;
 }
 
-/* What is lost is kept where somebody has to answer for it: a request, and the end of a connection. */
+/*
+ * Is an upcall kept in the list? Delayed ones are. Lost ones are if something must still happen to
+ * them: a connection request has to be rejected, the end of a connection reported at a disconnect.
+ */
 static bool is_kept(const struct nic_fault_upcall *u, const struct nic_fault_rule *rule)
 {
 	return rule->spoil == NIC_SPOIL_DELAY ||
@@ -195,7 +201,7 @@ bool nic_fault_upcall(struct nic_faults *f, const struct nic_fault_upcall *u)
 
 	if (u->event & NIC_EVENT_END_ALL)
 		forget_established(f, u->ctx);
-	rule = fault_match_event(f, u->nic, qp_of(u), u->event, event_word(u->event));
+	rule = fault_match_event(f, u->nic, upcall_qp(u), u->event, event_word(u->event));
 	if (!rule)
 		return false;
 	if (!is_kept(u, &rule->match))
@@ -217,7 +223,7 @@ bool nic_fault_upcall(struct nic_faults *f, const struct nic_fault_upcall *u)
 	return true;
 }
 
-/* ---- objects that go ---- */
+/* ---- destroying objects ---- */
 
 void fault_later_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
 {
@@ -225,11 +231,14 @@ void fault_later_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
 
 	for (later = TAILQ_FIRST(&f->later); later; later = next) {
 		next = TAILQ_NEXT(later, link);
-		/* Counts depend on it. It makes more of its kind due at most, behind it. */
+		/*
+		 * lib's counts depend on it. The upcall can only add entries of this kind, behind
+		 * it.
+		 */
 		if (later->kind == FAULT_LATER_LOST && later->qp == qp)
-			happen(f, later);
-		else if (later->kind == FAULT_LATER_UPCALL && qp_of(&later->upcall) == qp->ctx)
-			drop(f, later);
+			later_run(f, later);
+		else if (later->kind == FAULT_LATER_UPCALL && upcall_qp(&later->upcall) == qp->ctx)
+			later_drop(f, later);
 	}
 }
 
@@ -241,7 +250,7 @@ void fault_later_forget_ctx(struct nic_faults *f, const void *ctx)
 		next = TAILQ_NEXT(later, link);
 		if ((later->kind == FAULT_LATER_UPCALL && later->upcall.ctx == ctx) ||
 		    (later->kind == FAULT_LATER_READY && later->cq->ctx == ctx))
-			drop(f, later);
+			later_drop(f, later);
 	}
 }
 
@@ -254,6 +263,6 @@ void fault_later_unlisten(struct nic_faults *f, const struct nic_listener *liste
 		if (later->kind != FAULT_LATER_UPCALL || later->upcall.ctx != listener->ctx)
 			continue;
 		f->below->reject(later->upcall.conn, false);
-		drop(f, later);
+		later_drop(f, later);
 	}
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which rule spoils what. */
+/* The rules: matching them against calls, completions and events, and adding and removing them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fault.h"
+#include "host/random.h"
 
 #define TIME_MAX (1ul << 50) /* so that no sum of times wraps */
 
@@ -38,18 +39,8 @@ bool fault_is_dead(const struct nic_faults *f, const struct nic *nic)
 
 /* ---- matching ---- */
 
-/* SplitMix64: a generator of its own, so that the fabric's chances stay what they were. */
-static uint64_t draw(struct nic_faults *f)
-{
-	uint64_t z = f->random += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
-/* Which of those that fit, and chance last: drawn only where it decides. */
-static bool counts(struct nic_faults *f, struct fault_rule *rule)
+/* The counts and the chance of a rule. Chance comes last: a number is drawn only if it decides. */
+static bool rule_counts(struct nic_faults *f, struct fault_rule *rule)
 {
 	const struct nic_fault_rule *m = &rule->match;
 
@@ -57,7 +48,7 @@ static bool counts(struct nic_faults *f, struct fault_rule *rule)
 		return false;
 	if (m->times && rule->fired >= m->times)
 		return false;
-	return m->probability == 0 || draw(f) % NIC_PROBABILITY_1 < m->probability;
+	return m->probability == 0 || random_next(&f->random) % NIC_PROBABILITY_1 < m->probability;
 }
 
 static bool place_fits(const struct nic_faults *f, const struct nic_fault_rule *m,
@@ -70,8 +61,8 @@ static bool place_fits(const struct nic_faults *f, const struct nic_fault_rule *
 	return !m->qp || (qp_ctx && f->host.qp_name(qp_ctx) == m->qp);
 }
 
-static struct fault_rule *match(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
-				uint32_t entry, uint32_t event, const char *at)
+static struct fault_rule *rule_match(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
+				     uint32_t entry, uint32_t event, const char *at)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
 		struct fault_rule *rule = &f->rules[i];
@@ -79,7 +70,7 @@ static struct fault_rule *match(struct nic_faults *f, struct nic *nic, const voi
 		char qp[16] = "";
 
 		if (!(entry ? m->entries & entry : m->events & event) ||
-		    !place_fits(f, m, nic, qp_ctx) || !counts(f, rule))
+		    !place_fits(f, m, nic, qp_ctx) || !rule_counts(f, rule))
 			continue;
 		rule->fired++;
 		if (qp_ctx)
@@ -95,13 +86,13 @@ static struct fault_rule *match(struct nic_faults *f, struct nic *nic, const voi
 struct fault_rule *fault_match_entry(struct nic_faults *f, struct nic *nic, const struct nic_qp *qp,
 				     uint32_t entry, const char *at)
 {
-	return match(f, nic, qp ? qp->ctx : NULL, entry, 0, at);
+	return rule_match(f, nic, qp ? qp->ctx : NULL, entry, 0, at);
 }
 
 struct fault_rule *fault_match_event(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
 				     uint32_t event, const char *at)
 {
-	return match(f, nic, qp_ctx, 0, event, at);
+	return rule_match(f, nic, qp_ctx, 0, event, at);
 }
 
 bool nic_fault_memory(struct nic_faults *f, struct nic *nic, const char *where)
@@ -111,8 +102,8 @@ bool nic_fault_memory(struct nic_faults *f, struct nic *nic, const char *where)
 
 /* ---- the rules ---- */
 
-/* What the verdict is about is there, and nothing else. */
-static bool about(const struct nic_fault_rule *r)
+/* Has the rule the fields that its verdict needs, and no others? */
+static bool is_complete(const struct nic_fault_rule *r)
 {
 	switch ((enum nic_spoil)r->spoil) {
 	case NIC_SPOIL_PASS:
@@ -124,7 +115,7 @@ static bool about(const struct nic_fault_rule *r)
 		       r->status != NIC_WC_SUCCESS && r->status < NIC_WC_COUNT;
 	case NIC_SPOIL_OVERFLOW:
 		return r->events && !(r->events & ~(uint32_t)NIC_EVENT_WC_ALL) && !r->entries;
-	case NIC_SPOIL_LOSE: /* not of completions: they are a NIC's to keep */
+	case NIC_SPOIL_LOSE: /* upcalls only: a NIC never loses completions */
 		return r->events && !(r->events & ~NIC_EVENT_UPCALLS) && !r->entries;
 	case NIC_SPOIL_DELAY:
 		return r->events && !r->entries;
@@ -136,9 +127,9 @@ static bool about(const struct nic_fault_rule *r)
 	return false;
 }
 
-static bool good(const struct nic_fault_rule *r)
+static bool is_valid(const struct nic_fault_rule *r)
 {
-	if (r->spoil >= NIC_SPOIL_COUNT || !about(r))
+	if (r->spoil >= NIC_SPOIL_COUNT || !is_complete(r))
 		return false;
 	if (r->entries & ~(uint32_t)NIC_ENTRY_ALL ||
 	    r->events & ~((uint32_t)NIC_EVENT_WC_ALL | NIC_EVENT_UPCALLS))
@@ -152,7 +143,7 @@ int nic_fault_add(struct nic_faults *f, const struct nic_fault_rule *rule, uint3
 {
 	struct fault_later *later;
 
-	if (!good(rule))
+	if (!is_valid(rule))
 		return -EINVAL;
 	if (f->count == NIC_FAULT_RULES)
 		return -ENOMEM;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time, with what is due here among what is due below. */
+/* Waiting: the times of delayed events are merged into those of the backend. */
 #include "fault.h"
 
 /*
- * One step of the world, or what is due here, whichever comes first. Real hardware has no steps, and has to
- * know whose completions are waited for.
+ * Run one step: the backend's next event or the entries due here, whichever comes first. Real
+ * hardware has no steps; it needs the CQ whose completions the caller waits for.
  */
-static enum nic_wait step(struct nic_faults *f, struct nic *nic, struct nic_cq *cq,
-			  uint64_t deadline)
+static enum nic_wait wait_step(struct nic_faults *f, struct nic *nic, struct nic_cq *cq,
+			       uint64_t deadline)
 {
 	uint64_t due = fault_later_next(f), until = due < deadline ? due : deadline;
 	enum nic_wait outcome;
@@ -31,7 +31,7 @@ enum nic_wait fault_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline)
 	enum nic_wait outcome;
 
 	do {
-		outcome = step(f, nic, cq, deadline);
+		outcome = wait_step(f, nic, cq, deadline);
 	} while (outcome == NIC_WAIT_RAN && cq && fault_cq_put(f, cq) == put &&
 		 fault_cq_count(cq) == count && !nic->attention);
 	return outcome;
@@ -44,13 +44,13 @@ bool fault_cq_spin(struct nic_cq *cq, struct nic_wc *wc)
 
 	if (fault_cq_poll(cq, wc, 1) == 1)
 		return true;
-	/* Time passes by itself there; nothing here has to make it pass. */
+	/* On real hardware time passes by itself. */
 	if (!(cq->nic->caps & NIC_CAP_SIM)) {
 		fault_later_run(f);
 		return fault_cq_poll(cq, wc, 1) == 1;
 	}
 	deadline = f->below->now(cq->nic) + cq->nic->poll_quantum_ns;
-	while (step(f, cq->nic, cq, deadline) == NIC_WAIT_RAN)
+	while (wait_step(f, cq->nic, cq, deadline) == NIC_WAIT_RAN)
 		if (fault_cq_poll(cq, wc, 1) == 1)
 			return true;
 	return fault_cq_poll(cq, wc, 1) == 1;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The front desk: every public call finds the provider of its first handle and goes through that
- * provider's table, ours or a third party's alike.
+ * api.c - the public calls. Each finds the provider of its first handle and calls through that
+ * provider's table, whether it is libdat's or a third party's.
  */
 #include "api.h"
 #include "handle.h"
 #include "object.h"
-#include "registry.h"
+#include "lib/registry/registry.h"
 
 /*
- * The calls of every message. What is not plainly a handle of ours goes to a function apart, so that
- * the usual way through here is a few loads and a jump.
+ * For the calls of every message. A handle outside libdat's first range takes a separate function,
+ * so that the common path here is a few loads and a jump.
  */
 #define DISPATCH_FAST(func, slow, handle, ...)                        \
 	do {                                                          \
@@ -18,13 +18,13 @@
                                                                       \
 		if (__builtin_expect(!handle_in_range(handle, 0), 0)) \
 			return slow(handle, ##__VA_ARGS__);           \
-		provider = slot_provider(handle);                     \
+		provider = handle_slot_provider(handle);              \
 		if (__builtin_expect(!provider, 0))                   \
 			return slow(handle, ##__VA_ARGS__);           \
 		return provider->func(handle, ##__VA_ARGS__);         \
 	} while (0)
 
-/* A third party may leave calls out of its table. */
+/* A third party's table may lack calls. */
 #define CALL_NOT_THERE DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
 
 #define DISPATCH(func, bad_handle, handle, ...)                          \
@@ -46,7 +46,10 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 		 ia_attr, provider_attr_mask, provider_attr);
 }
 
-/* The registry counts a third party's openings: its handles are looked at only while there are some. */
+/*
+ * The registry counts the open IAs of third parties: it dereferences foreign handles only while
+ * there are any.
+ */
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 {
 	DAT_PROVIDER *provider = handle_provider(ia_handle);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * api.h - libdat's own implementation of every call, as the provider table names them.
+ * api.h - libdat's implementation of every call, as listed in its provider table.
  *
- * A public dat_xxx (api.c) finds the provider of its handle and calls through its table; for handles of
- * ours that leads to dat__xxx. Each answers DAT_INVALID_HANDLE for a handle that is none of ours.
+ * The public dat_xxx (api.c) finds the provider of its handle and calls through that provider's
+ * table; for libdat's own handles this leads to dat__xxx, which returns DAT_INVALID_HANDLE for any
+ * other handle.
  */
 #ifndef LIB_API_H
 #define LIB_API_H
@@ -146,7 +147,7 @@ DAT_RETURN dat__cno_free(DAT_CNO_HANDLE cno_handle);
 DAT_RETURN dat__cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			 DAT_EVD_HANDLE *evd_handle);
 
-/* The three quickest calls in a world that several processes share: quick.c. */
+/* The calls of every message in a shared fabric: host/quick.c. */
 DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -154,7 +155,7 @@ DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segme
 DAT_RETURN dat__ep_post_recv_biased(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 				    DAT_COMPLETION_FLAGS completion_flags);
-/* On hardware: quick_hw.c. */
+/* The same on hardware: lib/path/quick_hw.c. */
 DAT_RETURN dat__evd_dequeue_hw(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -164,7 +165,7 @@ DAT_RETURN dat__ep_post_recv_hw(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				DAT_COMPLETION_FLAGS completion_flags);
 DAT_RETURN dat__srq_post_recv_hw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
-/* Where they may not go around the lock: agent.h. */
+/* The same where every call has to take the lock: host/path.h. */
 DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat__ep_post_send_careful(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* cause.c - the table of connection ends: the event and the change of state of each. */
 #include "cause.h"
 
 const struct cause_end cause_ends[NIC_END_COUNT] = {

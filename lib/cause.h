@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * cause.h - what lib/nic.h tells, in the words of DAT: one DTO status for each way a request can end, one
- * connection event for each end of a connection. Two of the door's words never become the same one of DAT.
+ * cause.h - translate the door's results (host/nic.h) to DAT: each status of a work request to one
+ * DTO status, each end of a connection to one connection event. No two of the door's values become
+ * the same DAT value.
  */
 #ifndef LIB_CAUSE_H
 #define LIB_CAUSE_H
 
-#include "ep_state.h"
-#include "nic.h"
+#include "lib/ep/ep_state.h"
+#include "host/nic.h"
 
 #define SAME_STATUS(nic, dat) \
 	_Static_assert((int)NIC_WC_##nic == (int)DAT_##dat, "nic.h numbers statuses as DAT does")
@@ -34,7 +35,7 @@ static inline DAT_DTO_COMPLETION_STATUS cause_dto_status(uint8_t status)
 
 struct cause_end {
 	DAT_EVENT_NUMBER event;
-	enum ep_cause state; /* what it does to the Endpoint's state */
+	enum ep_cause state; /* the cause of the Endpoint's change of state */
 };
 
 extern const struct cause_end cause_ends[NIC_END_COUNT];

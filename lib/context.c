@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls that take any handle: ruling G8, all eleven types. */
+/*
+ * context.c - the calls that take a handle of any type (ruling G8): consumer contexts, and the
+ * handle's type.
+ */
 #include "api.h"
 #include "object.h"
 

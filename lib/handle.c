@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* handle.c - reserve ranges of addresses for handles, issue handles, retire them. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "handle.h"
-#include "registry.h"
+#include "lib/registry/registry.h"
 
-#define RANGE_SLOTS (HANDLE_RANGE_BYTES / sizeof(struct slot))
+#define RANGE_SLOTS (HANDLE_RANGE_BYTES / sizeof(struct handle_slot))
 #define PAGE_BYTES  4096ul
-#define PAGE_SLOTS  (PAGE_BYTES / sizeof(struct slot))
+#define PAGE_SLOTS  (PAGE_BYTES / sizeof(struct handle_slot))
 #define RANGE_PAGES (HANDLE_RANGE_BYTES / PAGE_BYTES)
 
 struct handle_table handle_table = { .base = { [0 ... HANDLE_RANGES - 1] = HANDLE_RANGE_NONE } };
 
-/* The side of the table that only issuing and retiring look at. */
+/* The part of the table that lookups do not need. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int ranges;
-	struct slot *next, *end;       /* of the newest range */
-	uint16_t *live[HANDLE_RANGES]; /* per page: slots issued and not retired */
+	struct handle_slot *next, *end; /* the unissued rest of the newest range */
+	uint16_t *live[HANDLE_RANGES];  /* for each page, the handles issued and not retired */
 } issue = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Addresses only, aligned to their size: twice as much is asked for and the ends are given back. */
+/* Reserve addresses aligned to their size: map twice as much and unmap both ends. */
 static void *reserve_aligned(size_t bytes)
 {
 	uint8_t *base = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
@@ -38,8 +39,8 @@ static void *reserve_aligned(size_t bytes)
 	return base + head;
 }
 
-/* Open one more range to issue from; false: no addresses, or all ranges are used up. */
-static bool reserve(void)
+/* Reserve one more range to issue from; false: no addresses left, or no range. */
+static bool handle_reserve_range(void)
 {
 	unsigned int i = issue.ranges;
 	uint16_t *live;
@@ -64,13 +65,13 @@ static bool reserve(void)
 	return true;
 }
 
-/* Lookups compare with the first range unasked, so it had better be there before any call comes. */
+/* A lookup compares with the first range unconditionally, so it is reserved before any call. */
 __attribute__((constructor)) static void reserve_first(void)
 {
-	reserve();
+	handle_reserve_range();
 }
 
-static uint16_t *page_live(const struct slot *slot)
+static uint16_t *page_live(const struct handle_slot *slot)
 {
 	for (unsigned int i = 0; i < issue.ranges; i++) {
 		uintptr_t offset = (uintptr_t)slot - handle_table.base[i];
@@ -84,10 +85,10 @@ static uint16_t *page_live(const struct slot *slot)
 
 DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object)
 {
-	struct slot *slot = NULL;
+	struct handle_slot *slot = NULL;
 
 	pthread_mutex_lock(&issue.lock);
-	if (issue.next == issue.end && !reserve())
+	if (issue.next == issue.end && !handle_reserve_range())
 		goto unlock;
 	slot = issue.next++;
 	slot->provider = provider;
@@ -100,15 +101,15 @@ unlock:
 
 void handle_retire(DAT_HANDLE handle)
 {
-	struct slot *slot = handle, *page;
+	struct handle_slot *slot = handle, *page;
 	uint16_t *live;
 
 	pthread_mutex_lock(&issue.lock);
 	__atomic_store_n(&slot->object, NULL, __ATOMIC_RELEASE);
 	live = page_live(slot);
 	assert(*live > 0);
-	page = (struct slot *)((uintptr_t)slot & ~(PAGE_BYTES - 1));
-	/* The page being issued from is kept: its unissued slots will be needed. */
+	page = (struct handle_slot *)((uintptr_t)slot & ~(PAGE_BYTES - 1));
+	/* Keep the page that handles are issued from: its unissued slots are needed. */
 	if (--*live == 0 && !(issue.next >= page && issue.next < page + PAGE_SLOTS))
 		madvise(page, PAGE_BYTES, MADV_DONTNEED);
 	pthread_mutex_unlock(&issue.lock);
@@ -123,17 +124,17 @@ uint32_t handle_number(DAT_HANDLE handle)
 	while (!handle_in_range(handle, i))
 		i++;
 	return (uint32_t)(i * RANGE_SLOTS +
-			  ((uintptr_t)handle - handle_table.base[i]) / sizeof(struct slot));
+			  ((uintptr_t)handle - handle_table.base[i]) / sizeof(struct handle_slot));
 }
 
 DAT_HANDLE handle_of_number(uint32_t number)
 {
 	uintptr_t base = handle_table.base[number / RANGE_SLOTS];
 
-	return (struct slot *)base + number % RANGE_SLOTS;
+	return (struct handle_slot *)base + number % RANGE_SLOTS;
 }
 
-struct slot *handle_slot_later_ranges(DAT_HANDLE handle)
+struct handle_slot *handle_slot_later_ranges(DAT_HANDLE handle)
 {
 	for (unsigned int i = 1; i < HANDLE_RANGES && handle_range_base(i) != HANDLE_RANGE_NONE;
 	     i++)

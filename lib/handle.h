@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * handle.h - what a DAT handle is, and how any 64-bit value is told to be one or not.
+ * handle.h - DAT handles: their representation, and how to tell a handle from any other 64-bit
+ * value.
  *
- * A handle is the address of a 16-byte slot in a reserved range of 64 MiB of addresses: {provider,
- * object}. A slot is issued once and never again; when its object goes, `object` becomes NULL for ever,
- * and a page of which all slots are spent goes back to the kernel (reading as zero, which is just as
- * dead). So a value is checked by one comparison and one load, and a stale handle is found for as long
- * as the process lives: ruling G3. The first word is the provider, as DAT's redirection macros expect.
+ * A handle is the address of a 16-byte handle slot, {provider, object}, in a reserved range of 64
+ * MiB of addresses. Each handle slot is issued once. When its object is freed, `object` becomes
+ * NULL and stays so; a page whose slots are all retired is returned to the kernel and then reads as
+ * zero, which is just as invalid. So one comparison and one load check a value, and a stale handle
+ * is detected as long as the process lives (ruling G3). The first word is the provider, as DAT's
+ * redirection macros expect.
  *
- * The first range is reserved when the library is loaded, further ones (each four million handles
- * later) when they are needed. A forked child inherits none: the ranges read as zero there.
+ * The first range is reserved when the library is loaded, another one after every four million
+ * handles. A forked child inherits none: there the ranges read as zero.
  *
- * Lock: issuing and retiring take a lock of their own; looking up takes none.
+ * Lock: issuing and retiring take a lock of this module; a lookup takes none.
  */
 #ifndef LIB_HANDLE_H
 #define LIB_HANDLE_H
@@ -25,31 +27,37 @@
 
 struct obj;
 
-struct slot {
+struct handle_slot {
 	DAT_PROVIDER *provider;
 	struct obj *object;
 };
 
-/* A fresh handle of provider for object; DAT_HANDLE_NULL when address space is used up. */
+/* Issue a new handle of `provider` for `object`; DAT_HANDLE_NULL: the address space is used up. */
 DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object);
-/* Never valid again. */
+/* Make a handle invalid, forever. */
 void handle_retire(DAT_HANDLE handle);
 
-/* A number of 32 bits that names a handle ever issued, and back. */
+/* A 32-bit number for each handle ever issued, and back. */
 uint32_t handle_number(DAT_HANDLE handle);
 DAT_HANDLE handle_of_number(uint32_t number);
 
-/* Each aligned to its size; tools that read all of a process's memory, as valgrind does, read one. */
+/*
+ * The size of a range is also its alignment. Ranges are reserved one by one, because tools such as
+ * valgrind read all of a process's memory.
+ */
 #define HANDLE_RANGES      256
 #define HANDLE_RANGE_BYTES (1ul << 26)
 
-/* The bits in which every handle of a range equals its base, those of the slot's alignment included. */
-#define HANDLE_RANGE_MASK (~(HANDLE_RANGE_BYTES - 1) | (sizeof(struct slot) - 1))
-/* The base of a range not reserved yet: no address. */
+/*
+ * The bits that every handle of a range shares with the range's base, including the slot's
+ * alignment.
+ */
+#define HANDLE_RANGE_MASK (~(HANDLE_RANGE_BYTES - 1) | (sizeof(struct handle_slot) - 1))
+/* The base of a range that is not reserved yet: not a valid address. */
 #define HANDLE_RANGE_NONE ((uintptr_t)0x8000000000000007ul)
 
 struct handle_table {
-	uintptr_t base[HANDLE_RANGES]; /* HANDLE_RANGE_NONE, then for ever the same */
+	uintptr_t base[HANDLE_RANGES]; /* HANDLE_RANGE_NONE until reserved, constant from then on */
 };
 
 extern struct handle_table handle_table __attribute__((visibility("hidden")));
@@ -64,10 +72,10 @@ static inline bool handle_in_range(DAT_HANDLE handle, unsigned int range)
 	return (((uintptr_t)handle ^ handle_range_base(range)) & HANDLE_RANGE_MASK) == 0;
 }
 
-struct slot *handle_slot_later_ranges(DAT_HANDLE handle);
+struct handle_slot *handle_slot_later_ranges(DAT_HANDLE handle);
 
-/* The slot a value names if it lies in our ranges, spent or not; else NULL. */
-static inline struct slot *handle_slot(DAT_HANDLE handle)
+/* The handle slot at this address if it lies in a range of ours, retired or not; else NULL. */
+static inline struct handle_slot *handle_slot(DAT_HANDLE handle)
 {
 	if (__builtin_expect(handle_in_range(handle, 0), 1))
 		return handle;
@@ -75,23 +83,26 @@ static inline struct slot *handle_slot(DAT_HANDLE handle)
 }
 
 /*
- * The provider whose table a call on this handle goes through; NULL: no handle. A value outside our
- * ranges is looked at only while a third-party IA is open, by a read that cannot fault.
+ * The provider whose table a call on this handle uses; NULL: an invalid handle. A value outside our
+ * ranges is dereferenced only while a third-party IA is open, by a read that cannot fault.
  */
 DAT_PROVIDER *handle_foreign_provider(DAT_HANDLE handle);
 
-/* It changes when the object goes, and while it is there if calls on it get quick ones. */
-static inline DAT_PROVIDER *slot_provider(const struct slot *slot)
+/*
+ * A relaxed load: another thread may change it, when the object is freed or its calls get their own
+ * table (quick_hw_calls).
+ */
+static inline DAT_PROVIDER *handle_slot_provider(const struct handle_slot *slot)
 {
 	return __atomic_load_n(&slot->provider, __ATOMIC_RELAXED);
 }
 
 static inline DAT_PROVIDER *handle_provider(DAT_HANDLE handle)
 {
-	struct slot *slot = handle_slot(handle);
+	struct handle_slot *slot = handle_slot(handle);
 
 	if (__builtin_expect(slot != NULL, 1))
-		return slot_provider(slot);
+		return handle_slot_provider(slot);
 	return handle_foreign_provider(handle);
 }
 

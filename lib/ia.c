@@ -1,42 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* ia.c - dat_ia_open (of libdat's own adapters), dat_ia_query and dat_ia_close. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent.h"
+#include "host/agent.h"
 #include "api.h"
-#include "cno.h"
-#include "cr.h"
-#include "ep.h"
-#include "fault_door.h"
+#include "lib/evd/cno.h"
+#include "lib/connect/cr.h"
+#include "lib/ep/ep.h"
+#include "host/fault_door.h"
 #include "ia.h"
-#include "lmr.h"
-#include "pz.h"
-#include "rmr.h"
-#include "sp.h"
-#include "srq.h"
+#include "lib/memory/lmr.h"
+#include "lib/memory/pz.h"
+#include "lib/memory/rmr.h"
+#include "lib/connect/sp.h"
+#include "lib/ep/srq.h"
 
 #define IA_OPENS_MAX 64 /* per adapter: ruling G9 */
-
-struct evd *ia_async_evd(struct ia *ia)
-{
-	struct ia *other;
-
-	if (ia->async)
-		return ia->async;
-	TAILQ_FOREACH(other, &ia->adapter->ias, link)
-		if (other->async)
-			return other->async;
-	return NULL;
-}
 
 /* ---- open ---- */
 
 /*
- * The async EVD of a new opening: made here, handed in, or somebody else's. *evd is NULL in the first
- * and last case.
+ * Find the async EVD of a new IA. *evd is NULL if it is to be made here, or if another IA's gets
+ * the events.
  */
-static DAT_RETURN choose_async(struct ia *ia, DAT_EVD_HANDLE wanted, DAT_COUNT qlen,
-			       struct evd **evd)
+static DAT_RETURN ia_choose_async(struct ia *ia, DAT_EVD_HANDLE wanted, DAT_COUNT qlen,
+				  struct evd **evd)
 {
 	struct obj *obj;
 
@@ -47,7 +36,7 @@ static DAT_RETURN choose_async(struct ia *ia, DAT_EVD_HANDLE wanted, DAT_COUNT q
 		return ia_async_evd(ia)
 			       ? DAT_SUCCESS
 			       : DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
-	obj = obj_find(ia->adapter->backend, wanted, DAT_HANDLE_TYPE_EVD);
+	obj = obj_find(ia->adapter->base.backend, wanted, DAT_HANDLE_TYPE_EVD);
 	if (!obj || obj->ia->adapter != ia->adapter ||
 	    !(obj_as(struct evd, obj)->flags & DAT_EVD_ASYNC_FLAG))
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
@@ -55,11 +44,11 @@ static DAT_RETURN choose_async(struct ia *ia, DAT_EVD_HANDLE wanted, DAT_COUNT q
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN make_async(struct ia *ia, DAT_COUNT qlen)
+static DAT_RETURN ia_make_async(struct ia *ia, DAT_COUNT qlen)
 {
 	DAT_RETURN ret;
 
-	if (qlen > ia->adapter->attr.max_cqe)
+	if (qlen > ia->adapter->base.attr.max_cqe)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	ret = evd_make(ia, qlen, DAT_EVD_ASYNC_FLAG, &ia->own_async);
 	if (ret != DAT_SUCCESS)
@@ -69,23 +58,23 @@ static DAT_RETURN make_async(struct ia *ia, DAT_COUNT qlen)
 	return DAT_SUCCESS;
 }
 
-/* The adapter is open and counted; on failure it stays so. */
-static DAT_RETURN open_on(struct adapter *adapter, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
-			  DAT_IA_HANDLE *out)
+/* Open an IA on an adapter that is open and counted. A failure leaves it so. */
+static DAT_RETURN ia_open_on(struct dat_adapter *adapter, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			     DAT_IA_HANDLE *out)
 {
 	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	struct ia *ia = nic_calloc(adapter->nic, 1, sizeof(*ia), "ia");
+	struct ia *ia = nic_calloc(adapter->base.nic, 1, sizeof(*ia), "ia");
 	struct evd *given;
 
 	if (!ia)
 		goto fail;
 	ia->adapter = adapter;
 	TAILQ_INIT(&ia->objects);
-	ret = choose_async(ia, *async, qlen, &given);
+	ret = ia_choose_async(ia, *async, qlen, &given);
 	if (ret != DAT_SUCCESS)
 		goto free_ia;
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-	if (adapter->opens > IA_OPENS_MAX)
+	if (adapter->base.opens > IA_OPENS_MAX)
 		goto free_ia;
 	ret = obj_init(&ia->obj, ia, DAT_HANDLE_TYPE_IA);
 	if (ret != DAT_SUCCESS)
@@ -94,7 +83,7 @@ static DAT_RETURN open_on(struct adapter *adapter, DAT_COUNT qlen, DAT_EVD_HANDL
 		ia->async = given;
 		given->refs++;
 	} else if (*async == DAT_HANDLE_NULL) {
-		ret = make_async(ia, qlen);
+		ret = ia_make_async(ia, qlen);
 		if (ret != DAT_SUCCESS)
 			goto fini_obj;
 	}
@@ -111,14 +100,18 @@ fail:
 	return ret;
 }
 
-static DAT_RETURN open_locked(struct backend *b, const char *name, DAT_COUNT qlen,
-			      DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
+static DAT_RETURN ia_open_locked(struct backend *b, const char *name, DAT_COUNT qlen,
+				 DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia)
 {
-	struct adapter *adapter;
+	struct dat_adapter *adapter;
+	struct adapter *base;
 	bool made_world;
 	DAT_RETURN ret;
 
-	/* A world that ends is not joined any more; an agent that keeps it from ending gets no other. */
+	/*
+	 * Wait until a world that is ending has ended. An agent that keeps it from ending gets an
+	 * error.
+	 */
 	while (b->ending) {
 		if (agent_waits_below(NULL))
 			return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
@@ -126,20 +119,21 @@ static DAT_RETURN open_locked(struct backend *b, const char *name, DAT_COUNT qle
 	}
 	made_world = !b->world;
 	if (made_world) {
-		ret = backend_make_world(b, NULL);
+		ret = dat_backend_refusal(backend_make_world(b, NULL));
 		if (ret != DAT_SUCCESS)
 			return ret;
 	}
-	ret = backend_open_adapter(b, name, &adapter);
+	ret = dat_backend_refusal(backend_open_adapter(&dat_front_of(b)->front, name, &base));
 	if (ret != DAT_SUCCESS)
 		goto end_world;
-	ret = open_on(adapter, qlen, async, ia);
+	adapter = (struct dat_adapter *)base;
+	ret = ia_open_on(adapter, qlen, async, ia);
 	if (ret != DAT_SUCCESS)
 		goto close_adapter;
 	return DAT_SUCCESS;
 
 close_adapter:
-	backend_close_adapter(adapter);
+	backend_close_adapter(&adapter->base);
 end_world:
 	if (made_world)
 		backend_end_world(b);
@@ -158,20 +152,20 @@ DAT_RETURN dat__ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE 
 		return BAD_ARG(3);
 	if (!ia)
 		return BAD_ARG(4);
-	ret = backend_chosen(&b);
+	ret = dat_backend_chosen(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	backend_enter(b);
-	ret = open_locked(b, name, qlen, async, ia);
+	ret = ia_open_locked(b, name, qlen, async, ia);
 	backend_leave(b);
 	return ret;
 }
 
 /* ---- query ---- */
 
-static DAT_RETURN query_locked(struct ia *ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
-			       DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
-			       DAT_PROVIDER_ATTR *provider_attr)
+static DAT_RETURN ia_query_locked(struct ia *ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
+				  DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+				  DAT_PROVIDER_ATTR *provider_attr)
 {
 	if ((uint64_t)ia_mask & ~(uint64_t)DAT_IA_FIELD_ALL)
 		return BAD_ARG(3);
@@ -200,13 +194,13 @@ DAT_RETURN dat__ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATT
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	return obj_leave(b, obj, "dat_ia_query",
-			 query_locked(obj_as(struct ia, obj), async, ia_mask, ia_attr,
-				      provider_mask, provider_attr));
+			 ia_query_locked(obj_as(struct ia, obj), async, ia_mask, ia_attr,
+					 provider_mask, provider_attr));
 }
 
 /* ---- close ---- */
 
-static void destroy_object(struct obj *obj)
+static void ia_destroy_object(struct obj *obj)
 {
 	switch ((DAT_HANDLE_TYPE)obj->type) {
 	case DAT_HANDLE_TYPE_CR:
@@ -244,8 +238,11 @@ static void destroy_object(struct obj *obj)
 	}
 }
 
-/* Other openings of the adapter may send their events to an EVD that goes now. */
-static void orphan_async(struct ia *ia)
+/*
+ * Other IAs of the adapter may send their events to an EVD of this one, which is about to be
+ * destroyed.
+ */
+static void ia_orphan_async(struct ia *ia)
 {
 	struct ia *other;
 
@@ -256,8 +253,8 @@ static void orphan_async(struct ia *ia)
 		}
 }
 
-/* Does a thread wait on it? If so, it is told to leave. */
-static bool send_away(struct obj *obj)
+/* True if a thread waits on the object; it is told to leave. */
+static bool obj_evict_waiter(struct obj *obj)
 {
 	struct evd *evd = obj_as(struct evd, obj);
 	struct cno *cno = obj_as(struct cno, obj);
@@ -269,15 +266,18 @@ static bool send_away(struct obj *obj)
 	return false;
 }
 
-/* Threads leave dat_evd_wait with DAT_ABORT, dat_cno_wait with no EVD, before what they wait on goes. */
-static void release_waiters(struct ia *ia)
+/*
+ * Before their objects are destroyed, threads leave dat_evd_wait with DAT_ABORT and dat_cno_wait
+ * with a NULL EVD.
+ */
+static void ia_evict_waiters(struct ia *ia)
 {
-	struct backend *b = ia->adapter->backend;
+	struct backend *b = ia->adapter->base.backend;
 	struct obj *obj;
 
 again:
 	TAILQ_FOREACH(obj, &ia->objects, in_ia) {
-		if (!send_away(obj))
+		if (!obj_evict_waiter(obj))
 			continue;
 		backend_wake(b);
 		backend_sleep(b);
@@ -285,14 +285,14 @@ again:
 	}
 }
 
-/* Users before what they use. */
+/* An object is destroyed before the objects that it refers to. */
 static const DAT_HANDLE_TYPE teardown_order[] = {
 	DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_EP,
 	DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
 	DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_CNO,
 };
 
-static void destroy_all(struct ia *ia)
+static void ia_destroy_all(struct ia *ia)
 {
 	struct obj *obj, *next;
 
@@ -300,55 +300,59 @@ static void destroy_all(struct ia *ia)
 		for (obj = TAILQ_FIRST(&ia->objects); obj; obj = next) {
 			next = TAILQ_NEXT(obj, in_ia);
 			if (obj->type == teardown_order[i])
-				destroy_object(obj);
+				ia_destroy_object(obj);
 		}
 	}
 }
 
-static bool only_async_left(const struct ia *ia)
+static bool ia_has_only_async(const struct ia *ia)
 {
 	const struct obj *obj;
 
 	TAILQ_FOREACH(obj, &ia->objects, in_ia)
 		if (!ia->own_async || obj != &ia->own_async->obj)
 			return false;
-	/* Its own reference, and none of another opening. */
+	/* It has the IA's own reference, and none of another IA. */
 	return !ia->own_async || (ia->own_async->refs == 1 && !ia->own_async->waiting);
 }
 
-static bool is_last_of_world(const struct ia *ia)
+static bool ia_is_last(const struct ia *ia)
 {
-	const struct adapter *adapter = ia->adapter;
+	const struct dat_adapter *adapter = ia->adapter;
 
-	return !adapter->backend->made_by_test && adapter->opens == 1 &&
-	       TAILQ_FIRST(&adapter->backend->adapters) == adapter && !TAILQ_NEXT(adapter, link);
+	return !adapter->base.backend->kept && adapter->base.opens == 1 &&
+	       TAILQ_FIRST(&adapter->base.backend->adapters) == &adapter->base &&
+	       !TAILQ_NEXT(&adapter->base, link);
 }
 
-/* From within an agent: this very thread waits, further down, on what would go. */
-static bool closes_under_itself(const struct ia *ia)
+/*
+ * An agent closes the IA while its thread waits, further down the stack, on an object of that IA or
+ * on the world.
+ */
+static bool ia_closes_own_wait(const struct ia *ia)
 {
-	return agent_waits_below(ia) || (agent_waits_below(NULL) && is_last_of_world(ia));
+	return agent_waits_below(ia) || (agent_waits_below(NULL) && ia_is_last(ia));
 }
 
-static void close_locked(struct ia *ia)
+static void ia_close_locked(struct ia *ia)
 {
-	struct adapter *adapter = ia->adapter;
-	struct backend *b = adapter->backend;
+	struct dat_adapter *adapter = ia->adapter;
+	struct backend *b = adapter->base.backend;
 
-	/* From here on its handle is none: nobody else gets in while waiters are let out. */
+	/* The handle is invalid from here on: no other call starts on it while waiters leave. */
 	obj_hide(&ia->obj);
-	release_waiters(ia);
+	ia_evict_waiters(ia);
 	async_drop(&ia->catastrophe);
-	orphan_async(ia);
+	ia_orphan_async(ia);
 	if (ia->async)
 		ia->async->refs--;
 	ia->async = NULL;
-	destroy_all(ia);
+	ia_destroy_all(ia);
 	TAILQ_REMOVE(&adapter->ias, ia, link);
 	obj_fini(&ia->obj);
 	free(ia);
-	backend_close_adapter(adapter);
-	if (TAILQ_EMPTY(&b->adapters) && !b->made_by_test)
+	backend_close_adapter(&adapter->base);
+	if (TAILQ_EMPTY(&b->adapters) && !b->kept)
 		backend_end_world(b);
 }
 
@@ -362,10 +366,10 @@ DAT_RETURN dat__ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return obj_leave(b, obj, "dat_ia_close", BAD_ARG(2));
-	if ((flags == DAT_CLOSE_GRACEFUL_FLAG && !only_async_left(ia)) || closes_under_itself(ia))
+	if ((flags == DAT_CLOSE_GRACEFUL_FLAG && !ia_has_only_async(ia)) || ia_closes_own_wait(ia))
 		return obj_leave(b, obj, "dat_ia_close",
 				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
-	close_locked(ia);
+	ia_close_locked(ia);
 	backend_leave(b);
 	return DAT_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an adapter and its provider say of themselves: rulings E10, G5, G6, G9. */
+/* ia_attr.c - the attributes of an adapter and of its provider: rulings E10, G5, G6, G9. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,18 +7,18 @@
 
 #define OPTIMAL_ALIGNMENT 64 /* a cache line; divides DAT_OPTIMAL_ALIGNMENT */
 
-void ia_fill_attr(struct adapter *adapter, DAT_IA_ATTR *attr)
+void ia_fill_attr(struct dat_adapter *adapter, DAT_IA_ATTR *attr)
 {
-	const struct nic_attr *nic = &adapter->attr;
+	const struct nic_attr *nic = &adapter->base.attr;
 
 	memset(attr, 0, sizeof(*attr));
-	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", adapter->name);
+	snprintf(attr->adapter_name, sizeof(attr->adapter_name), "%s", adapter->base.name);
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "%s", nic->vendor);
 	attr->hardware_version_major = nic->hw_major;
 	attr->hardware_version_minor = nic->hw_minor;
 	attr->firmware_version_major = nic->fw_major;
 	attr->firmware_version_minor = nic->fw_minor;
-	attr->ia_address_ptr = (DAT_IA_ADDRESS_PTR)&adapter->attr.addr;
+	attr->ia_address_ptr = (DAT_IA_ADDRESS_PTR)&adapter->base.attr.addr;
 	attr->max_eps = nic->max_qp;
 	attr->max_dto_per_ep = nic->max_qp_wr;
 	attr->max_rdma_read_per_ep_in = nic->max_rd_atomic_in;
@@ -45,7 +45,7 @@ void ia_fill_attr(struct adapter *adapter, DAT_IA_ATTR *attr)
 	attr->max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
 }
 
-static DAT_COUNT watermarks(const struct nic *nic)
+static DAT_COUNT srq_watermarks(const struct nic *nic)
 {
 	DAT_COUNT bits = DAT_SRQ_WATERMARK_SOFT_HIGH | DAT_SRQ_WATERMARK_HARD_HIGH;
 
@@ -54,7 +54,10 @@ static DAT_COUNT watermarks(const struct nic *nic)
 	return bits;
 }
 
-/* The whole matrix is true: any streams may share an EVD (G6). The field is const in the struct. */
+/*
+ * Ruling G6: the whole matrix is true, any streams may share an EVD. The field is const, so it is
+ * copied in.
+ */
 static void fill_merge_matrix(DAT_PROVIDER_ATTR *attr)
 {
 	DAT_BOOLEAN all[DAT_EVD_STREAM_COUNT][DAT_EVD_STREAM_COUNT];
@@ -66,13 +69,13 @@ static void fill_merge_matrix(DAT_PROVIDER_ATTR *attr)
 	       sizeof(all));
 }
 
-void ia_fill_provider_attr(struct adapter *adapter, DAT_PROVIDER_ATTR *attr)
+void ia_fill_provider_attr(struct dat_adapter *adapter, DAT_PROVIDER_ATTR *attr)
 {
-	const struct nic *nic = adapter->nic;
+	const struct nic *nic = adapter->base.nic;
 
 	memset((void *)attr, 0, sizeof(*attr));
 	snprintf(attr->provider_name, sizeof(attr->provider_name), "libdat %s",
-		 adapter->backend->kind->name);
+		 adapter->base.backend->kind->name);
 	attr->provider_version_major = 1;
 	attr->provider_version_minor = 0;
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
@@ -88,14 +91,14 @@ void ia_fill_provider_attr(struct adapter *adapter, DAT_PROVIDER_ATTR *attr)
 				       DAT_COMPLETION_BARRIER_FENCE_FLAG |
 				       DAT_COMPLETION_EVD_THRESHOLD_FLAG);
 	attr->is_thread_safe = DAT_TRUE;
-	attr->max_private_data_size = (DAT_COUNT)adapter->attr.max_private_data;
+	attr->max_private_data_size = (DAT_COUNT)adapter->base.attr.max_private_data;
 	attr->supports_multipath = DAT_FALSE;
 	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->pz_support = DAT_PZ_SHAREABLE;
 	attr->optimal_buffer_alignment = OPTIMAL_ALIGNMENT;
 	fill_merge_matrix(attr);
 	attr->srq_supported = nic->caps & NIC_CAP_SRQ ? DAT_TRUE : DAT_FALSE;
-	attr->srq_watermarks_supported = watermarks(nic);
+	attr->srq_watermarks_supported = srq_watermarks(nic);
 	attr->srq_ep_pz_difference_supported = nic->caps & NIC_CAP_SRQ_ANY_PD ? DAT_TRUE
 									      : DAT_FALSE;
 	attr->srq_info_supported = DAT_SRQ_INFO_AVAILABLE_DTO_COUNT |

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words for statuses and events, as traces print them. */
-#include "ep.h"
+/* names.c - the names of statuses and events, as traces print them. */
+#include "lib/ep/ep.h"
 
 const char *dto_status_name(DAT_DTO_COMPLETION_STATUS status)
 {

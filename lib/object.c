@@ -1,64 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * object.c - the life of an object: its handle, its place in the IA, its name, and its lines in the
+ * trace.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "fault_door.h"
+#include "host/fault_door.h"
 #include "object.h"
 
-/* Those whose own files have nothing to say about their beginning and end; the others do it there. */
+/*
+ * The types whose creation and end are traced here; the files of the other types do it themselves.
+ */
 #define TRACED_HERE                                                                        \
 	(1u << DAT_HANDLE_TYPE_IA | 1u << DAT_HANDLE_TYPE_PZ | 1u << DAT_HANDLE_TYPE_LMR | \
 	 1u << DAT_HANDLE_TYPE_RMR | 1u << DAT_HANDLE_TYPE_CR)
 
-static void trace_life(const struct obj *obj, const char *verb)
+static void obj_trace_life(const struct obj *obj, const char *verb)
 {
 	if (obj->nic->tracing && (TRACED_HERE & 1u << obj->type))
 		obj_trace_line(obj, "%s", verb);
 }
 
-DAT_RETURN nic_refusal(int err, DAT_RETURN usual)
+DAT_RETURN nic_refusal(int err, DAT_RETURN otherwise)
 {
-	return err == -EIO ? DAT_FAIL(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : usual;
+	return err == -EIO ? DAT_FAIL(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : otherwise;
 }
 
 DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type)
 {
-	struct adapter *adapter = ia->adapter;
+	struct dat_adapter *adapter = ia->adapter;
 
 	obj->ia = ia;
-	obj->nic = adapter->nic;
+	obj->nic = adapter->base.nic;
 	obj->type = (uint8_t)type;
 	obj->context.as_64 = 0;
 	obj->handle = DAT_HANDLE_NULL;
 	if (nic_has_memory(obj->nic, "handle"))
-		obj->handle = handle_issue(&adapter->backend->provider, obj);
+		obj->handle = handle_issue(&adapter_front(adapter)->provider, obj);
 	if (obj->handle == DAT_HANDLE_NULL)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	obj->id = ++adapter->last_id[type];
-	adapter->backend->live[type]++;
+	adapter_front(adapter)->live[type]++;
 	if (type != DAT_HANDLE_TYPE_IA)
 		TAILQ_INSERT_TAIL(&ia->objects, obj, in_ia);
-	trace_life(obj, "create");
+	obj_trace_life(obj, "create");
 	return DAT_SUCCESS;
 }
 
-/* The provider's table is the one of which no function takes the object for granted. */
+/* The backend's own table: its functions check the object, those of a fast path need not. */
 void obj_hide(struct obj *obj)
 {
-	struct slot *slot = obj->handle;
+	struct handle_slot *slot = obj->handle;
 
-	__atomic_store_n(&slot->provider, &obj_backend(obj)->provider, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->provider, &adapter_front(obj->ia->adapter)->provider,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->object, NULL, __ATOMIC_RELEASE);
 }
 
 void obj_fini(struct obj *obj)
 {
-	trace_life(obj, "free");
+	obj_trace_life(obj, "free");
 	obj_hide(obj);
 	handle_retire(obj->handle);
-	obj_backend(obj)->live[obj->type]--;
+	adapter_front(obj->ia->adapter)->live[obj->type]--;
 	if (obj->type != DAT_HANDLE_TYPE_IA)
 		TAILQ_REMOVE(&obj->ia->objects, obj, in_ia);
 }
@@ -85,8 +92,8 @@ int obj_name(const struct obj *obj, char *name, size_t size)
 
 struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend)
 {
-	struct slot *slot = handle_slot(handle);
-	DAT_PROVIDER *provider = slot ? slot_provider(slot) : NULL;
+	struct handle_slot *slot = handle_slot(handle);
+	DAT_PROVIDER *provider = slot ? handle_slot_provider(slot) : NULL;
 	struct obj *obj;
 
 	if (!provider)
@@ -98,15 +105,6 @@ struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend)
 		return obj;
 	backend_leave(*backend);
 	return NULL;
-}
-
-void nic_trace(struct nic *nic, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	nic->ops->trace(nic, format, args);
-	va_end(args);
 }
 
 void obj_trace_line(const struct obj *obj, const char *format, ...)
@@ -125,7 +123,7 @@ DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret)
 {
 	const char *type = "?", *subtype = "?";
 
-	/* Empty queues and timeouts are everyday news. */
+	/* Empty queues are too common to trace. */
 	if (!obj_nic(obj)->tracing || DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
 		return ret;
 	dat_strerror(ret, &type, &subtype);

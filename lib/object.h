@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * object.h - what all eleven kinds of DAT object have in common.
+ * object.h - the base struct of all eleven types of DAT object.
  *
- * Every object embeds struct obj first, belongs to one opening of an adapter (struct ia, itself an
- * object) and has one handle. Calls begin with obj_enter, which takes the backend's lock and turns the
- * handle into the object or answers DAT_INVALID_HANDLE, and end with backend_leave.
+ * Every object embeds struct obj first, belongs to one open IA (struct ia, itself an object) and
+ * has one handle. A call begins with obj_enter, which takes the backend's lock and looks up the
+ * handle, and ends with backend_leave.
  */
 #ifndef LIB_OBJECT_H
 #define LIB_OBJECT_H
 
 #include <sys/queue.h>
 
-#include "backend.h"
+#include "front.h"
 #include "handle.h"
-#include "nic.h"
+#include "host/nic.h"
 
 struct evd;
 
-/* Off the path of a message: keeps its registers out of the way of what is on it. */
+/* Code off the path of a message: kept out of line, so that it costs that path no registers. */
 #define COLD __attribute__((cold, noinline))
-/* On it: no call of its own. */
+/* Code on the path of a message: always inlined. */
 #define HOT inline __attribute__((always_inline))
 
 #define OBJ_TYPES 11 /* DAT_HANDLE_TYPE_CR .. DAT_HANDLE_TYPE_SRQ */
 
 struct obj {
+	struct nic *nic; /* first, as in struct host_obj; ia->adapter->base.nic, in one load */
 	DAT_HANDLE handle;
 	struct ia *ia;
-	struct nic *nic;     /* ia->adapter->nic: one load on the path of every message */
 	DAT_CONTEXT context; /* the Consumer's */
 	TAILQ_ENTRY(obj) in_ia;
 	uint32_t id;   /* emu0.ep<id>: counts per adapter and type from 1, never reused */
@@ -36,8 +36,9 @@ struct obj {
 };
 
 /*
- * A call of every message that may take its quick way on this object: it is of the right type, in the right state, and
- * nothing special concerns it. Kept up to date by what changes that, so that the call looks at one bit.
+ * The calls of every message that may take their fast path on this object: its type and state allow
+ * it, and nothing requires the general path. Each change of those conditions updates the bits, so
+ * that the call tests one bit.
  */
 enum obj_quick {
 	OBJ_QUICK_SEND = 1u << 0, /* ep_update_quick */
@@ -47,19 +48,23 @@ enum obj_quick {
 
 TAILQ_HEAD(obj_list, obj);
 
-/* Every error return is built here: ruling G1. */
+/* Ruling G1: every error return is built by these. */
 #define DAT_FAIL(type, subtype) \
 	((DAT_RETURN)((uint32_t)DAT_CLASS_ERROR | (uint32_t)(type) | (uint32_t)(subtype)))
 #define BAD_ARG(n) DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
+/* The same for a number that is known at run time only. */
+#define BAD_ARG_NUMBER(n) DAT_FAIL(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 - 1 + (uint32_t)(n))
 
-/* The NIC refused: `usual`, unless its adapter has failed. */
-DAT_RETURN nic_refusal(int err, DAT_RETURN usual);
+/* The error for a refusal of the NIC; DAT_INTERNAL_ERROR if the adapter has failed. */
+DAT_RETURN nic_refusal(int err, DAT_RETURN otherwise);
 
-/* Issue a handle and enter the object into its IA; DAT_INSUFFICIENT_RESOURCES leaves nothing behind. */
+/*
+ * Issue a handle and add the object to its IA. On DAT_INSUFFICIENT_RESOURCES nothing has changed.
+ */
 DAT_RETURN obj_init(struct obj *obj, struct ia *ia, DAT_HANDLE_TYPE type);
-/* The handle names nothing any more; obj_fini follows. */
+/* Invalidate the handle, before obj_fini. */
 void obj_hide(struct obj *obj);
-/* The handle dies, the IA forgets the object. The memory is the caller's to free. */
+/* Invalidate the handle and remove the object from its IA. The caller frees the memory. */
 void obj_fini(struct obj *obj);
 /* "emu1.srq1"; returns what snprintf would. */
 int obj_name(const struct obj *obj, char *name, size_t size);
@@ -67,8 +72,8 @@ int obj_name(const struct obj *obj, char *name, size_t size);
 const char *obj_type_word(DAT_HANDLE_TYPE type);
 
 /*
- * An asynchronous event of an object (SRQ, EP, EVD, IA). Ruling W2: one that finds the async EVD full
- * waits here and is queued as soon as there is room; a new setting or the object's end drops it.
+ * An asynchronous event of an object (SRQ, EP, EVD, IA). Ruling W2: if the async EVD is full, the
+ * event waits here until there is room; a new setting or the end of the object drops it.
  */
 struct async_note {
 	TAILQ_ENTRY(async_note) link;
@@ -77,28 +82,29 @@ struct async_note {
 };
 
 /*
- * One opening of an adapter: the owner of all objects made through it.
+ * An open IA: the owner of all objects made through it.
  *
- * The async EVD is made by the open (owned by the IA) or handed in (referenced); NULL while somebody
- * else handles asynchronous events (DAT_EVD_ASYNC_EXISTS).
+ * The async EVD is made by the open (owned by the IA) or given by the caller (referenced). It is
+ * NULL if the IA was opened with DAT_EVD_ASYNC_EXISTS, so that another IA's async EVD gets its
+ * events.
  */
 struct ia {
 	struct obj obj;
 	TAILQ_ENTRY(ia) link;
-	struct adapter *adapter;
-	struct obj_list objects; /* all of this opening but itself */
-	struct evd *async;       /* where its events go; NULL: to the adapter's */
+	struct dat_adapter *adapter;
+	struct obj_list objects; /* all objects of this IA except itself */
+	struct evd *async;       /* gets its asynchronous events; NULL: the adapter's does */
 	struct evd *own_async;   /* made by the open, destroyed by the close */
 	struct async_note catastrophe;
 };
 
 static inline struct backend *obj_backend(const struct obj *obj)
 {
-	return obj->ia->adapter->backend;
+	return obj->ia->adapter->base.backend;
 }
 
-/* The same as ia->adapter, by the way that is warm when something is posted. */
-static inline struct adapter *obj_adapter(const struct obj *obj)
+/* The same as ia->adapter, through a cache line that a post has loaded already. */
+static inline struct dat_adapter *obj_adapter(const struct obj *obj)
 {
 	return obj->nic->ctx;
 }
@@ -109,15 +115,18 @@ static inline struct nic *obj_nic(const struct obj *obj)
 }
 
 /*
- * Resolve the first handle of a call that came through our provider table, so it names a slot of ours
- * (api.c saw to that). On success the lock of its backend is held and *backend set; on failure
- * nothing is held.
+ * Look up the first handle of a call that came through our provider table, so it is the address of
+ * one of our handle slots (api.c checked that). On success the lock of its backend is held and
+ * *backend set; on failure no lock is held.
  */
 static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 				    struct backend **backend)
 {
-	struct slot *slot = handle;
-	/* Once: the page of a slot long spent may be given back meanwhile, and read as zero. */
+	struct handle_slot *slot = handle;
+	/*
+	 * Read once: the page of a retired slot may be returned to the kernel meanwhile, and then
+	 * reads as zero.
+	 */
 	DAT_PROVIDER *provider = __atomic_load_n(&slot->provider, __ATOMIC_RELAXED);
 	struct obj *obj;
 
@@ -133,13 +142,13 @@ static inline struct obj *obj_enter(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 }
 
 /*
- * The object, where no lock is needed to look at it, in a process of a single thread, and the call is a quick
- * one on it. NULL: the caller goes the general way. Who calls this does not pass backend_leave, so agents_expect
- * (agent.c) has to know of it.
+ * The object, if no lock is needed: the process has a single thread, and the fast path of `call` is
+ * allowed on the object. NULL: take the general path. Callers do not pass through backend_leave;
+ * path_choose (host/path.h) decides when that is allowed.
  */
 static inline struct obj *obj_peek(DAT_HANDLE handle, enum obj_quick call)
 {
-	const struct slot *slot = handle;
+	const struct handle_slot *slot = handle;
 	struct obj *obj = __atomic_load_n(&slot->object, __ATOMIC_RELAXED);
 
 	return __libc_single_threaded && obj && (obj->quick & call) ? obj : NULL;
@@ -154,13 +163,13 @@ static inline void obj_unbias(struct backend *backend)
 }
 
 /*
- * The object of that type, quick or not, in a shared world: with its biased lock, or the backend's own, which does as well
- * (quick.c); obj_unpeek ends that. NULL: go the general way, nothing is held.
+ * The object, in a shared fabric, under its biased lock, or under the backend's lock if that is
+ * sufficient (host/quick.c); obj_unpeek releases it. NULL: take the general path, no lock is held.
  */
 static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 					  struct backend **backend)
 {
-	const struct slot *slot = handle;
+	const struct handle_slot *slot = handle;
 	DAT_PROVIDER *provider = __atomic_load_n(&slot->provider, __ATOMIC_RELAXED);
 	struct obj *obj;
 
@@ -187,10 +196,12 @@ static inline void obj_unpeek(struct backend *backend)
 	}
 }
 
-/* Resolve a further handle argument of a call that holds the lock; NULL: not that type, or foreign. */
+/*
+ * Look up a further handle argument of a call that holds the lock; NULL: another type, or foreign.
+ */
 static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
-	struct slot *slot = handle_slot(handle);
+	struct handle_slot *slot = handle_slot(handle);
 	struct obj *obj;
 
 	if (!slot || !slot->provider || backend_of_provider(slot->provider) != backend)
@@ -199,7 +210,7 @@ static inline struct obj *obj_find(struct backend *backend, DAT_HANDLE handle, D
 	return obj && obj->type == type ? obj : NULL;
 }
 
-/* All handle types are valid here: context and type calls, ruling G8. */
+/* Ruling G8: a lookup that accepts every handle type. */
 struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend);
 
 /* The object of a struct that embeds it first, or NULL. */
@@ -207,12 +218,10 @@ struct obj *obj_enter_any(DAT_HANDLE handle, struct backend **backend);
 
 /* ---- trace ---- */
 
-/* A line into the trace; the door takes a va_list, this makes one. */
-void nic_trace(struct nic *nic, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "<object> <verb> ..." into the trace; call only when traced. */
+/* Append the line "<object> <verb> ..." to the trace; call only while tracing. */
 void obj_trace_line(const struct obj *obj, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* A call on obj failed: leave a line, hand the return through. */
+/* Trace a failed call on obj; returns ret. */
 COLD DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret);
 
 #define obj_trace(what, ...)                                             \
@@ -221,7 +230,7 @@ COLD DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN r
 			obj_trace_line(&(what)->obj, __VA_ARGS__);       \
 	} while (0)
 
-/* The end of every call on an object that may fail: trace a refusal, release the lock. */
+/* The end of every call on an object: trace a failure, release the lock. */
 static inline DAT_RETURN obj_leave(struct backend *backend, const struct obj *obj, const char *call,
 				   DAT_RETURN ret)
 {

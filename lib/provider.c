@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table a handle of ours leads to. */
+/* provider.c - the provider table of libdat's handles, and the backend behind it. */
+#include <errno.h>
+
 #include "api.h"
+#include "front.h"
+#include "object.h"
 
 const DAT_PROVIDER dat__provider = {
 	.ia_open_func = dat__ia_open,
@@ -72,3 +76,25 @@ const DAT_PROVIDER dat__provider = {
 	.cno_free_func = dat__cno_free,
 	.cno_wait_func = dat__cno_wait,
 };
+
+DAT_RETURN dat_backend_chosen(struct backend **backend)
+{
+	return dat_backend_refusal(backend_chosen(&dat_front_ops, backend));
+}
+
+DAT_RETURN dat_backend_refusal(int err)
+{
+	switch (err) {
+	case 0:
+		return DAT_SUCCESS;
+	case -ENOMEM:
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	case -ENODEV:
+		return DAT_FAIL(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	case -EAGAIN:
+	case -ENOSPC:
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	default:
+		return DAT_FAIL(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+	}
+}

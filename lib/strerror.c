@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a DAT_RETURN means, in words: its name, a colon, a sentence. The texts are static. */
+/*
+ * strerror.c - dat_strerror: the name of a DAT_RETURN, a colon and a sentence. The texts are
+ * static.
+ */
 #include <stddef.h>
 
 #include "object.h"
@@ -17,15 +20,15 @@ struct text {
 	}
 
 static const struct text types[] = {
-	TEXT(DAT_SUCCESS, "the call did what it says"),
+	TEXT(DAT_SUCCESS, "the call succeeded"),
 	TEXT(DAT_ABORT, "the wait ended because the IA was closed or the EVD destroyed"),
 	TEXT(DAT_CONN_QUAL_IN_USE, "another service point listens on this connection qualifier"),
 	TEXT(DAT_INSUFFICIENT_RESOURCES, "a limit of the adapter, a full queue, or no memory"),
-	TEXT(DAT_INTERNAL_ERROR, "the provider failed"),
+	TEXT(DAT_INTERNAL_ERROR, "the adapter or its provider failed"),
 	TEXT(DAT_INVALID_HANDLE, "the handle was never issued, was freed, or is of another type"),
-	TEXT(DAT_INVALID_PARAMETER, "an argument makes no sense or is out of range"),
-	TEXT(DAT_INVALID_STATE, "an object is in no state for this call"),
-	TEXT(DAT_LENGTH_ERROR, "a length that no buffer can have"),
+	TEXT(DAT_INVALID_PARAMETER, "an argument is invalid or out of range"),
+	TEXT(DAT_INVALID_STATE, "the state of an object does not allow this call"),
+	TEXT(DAT_LENGTH_ERROR, "a length is zero, or exceeds its buffer"),
 	TEXT(DAT_MODEL_NOT_SUPPORTED, "legal in DAT, but this provider cannot do it"),
 	TEXT(DAT_PROVIDER_NOT_FOUND, "no adapter of this name, version or thread safety"),
 	TEXT(DAT_PRIVILEGES_VIOLATION, "the memory region does not exist or lacks the privilege"),
@@ -38,11 +41,11 @@ static const struct text types[] = {
 	TEXT(DAT_INVALID_ADDRESS, "the network address cannot be used"),
 	TEXT(DAT_INTERRUPTED_CALL, "a signal ended the wait"),
 	TEXT(DAT_CONN_QUAL_UNAVAILABLE, "no connection qualifier is left to pick"),
-	TEXT(DAT_NOT_IMPLEMENTED, "this call is not built yet"),
+	TEXT(DAT_NOT_IMPLEMENTED, "this call is not implemented"),
 };
 
 static const struct text subtypes[] = {
-	TEXT(DAT_NO_SUBTYPE, "nothing more is known"),
+	TEXT(DAT_NO_SUBTYPE, "no further details"),
 	TEXT(DAT_SUB_INTERRUPTED, "by a signal"),
 	TEXT(DAT_RESOURCE_MEMORY, "memory"),
 	TEXT(DAT_RESOURCE_DEVICE, "the adapter itself"),
@@ -92,7 +95,7 @@ static const struct text subtypes[] = {
 	TEXT(DAT_INVALID_STATE_EP_ACTCONNPENDING,
 	     "the Endpoint is waiting for the answer to its connection request"),
 	TEXT(DAT_INVALID_STATE_EP_PASSCONNPENDING,
-	     "the Endpoint is tied to a connection request that came"),
+	     "the Endpoint belongs to a pending connection request"),
 	TEXT(DAT_INVALID_STATE_EP_TENTCONNPENDING,
 	     "the Endpoint is made by the provider for a connection request"),
 	TEXT(DAT_INVALID_STATE_EP_CONNECTED, "the Endpoint is connected"),
@@ -113,7 +116,7 @@ static const struct text subtypes[] = {
 	TEXT(DAT_INVALID_STATE_EP_UNCONFIGURED, "the Endpoint is unconnected and not configured"),
 	TEXT(DAT_INVALID_STATE_EP_UNCONFRESERVED, "the Endpoint is reserved and not configured"),
 	TEXT(DAT_INVALID_STATE_EP_UNCONFPASSIVE,
-	     "the Endpoint is tied to a connection request and not configured"),
+	     "the Endpoint belongs to a pending connection request and is not configured"),
 	TEXT(DAT_INVALID_STATE_EP_UNCONFTENTATIVE,
 	     "the Endpoint is made for a connection request and not configured"),
 	TEXT(DAT_INVALID_STATE_CNO_IN_USE, "the CNO is in use"),
@@ -123,13 +126,13 @@ static const struct text subtypes[] = {
 	TEXT(DAT_INVALID_STATE_EVD_DISABLED, "the EVD is disabled"),
 	TEXT(DAT_INVALID_STATE_EVD_WAITABLE, "the EVD is waitable"),
 	TEXT(DAT_INVALID_STATE_EVD_UNWAITABLE, "the EVD is unwaitable"),
-	TEXT(DAT_INVALID_STATE_EVD_IN_USE, "the EVD is in use, or holds too much"),
+	TEXT(DAT_INVALID_STATE_EVD_IN_USE, "the EVD is in use, or holds more events than fit"),
 	TEXT(DAT_INVALID_STATE_EVD_CONFIG_NOTIFY,
 	     "not all completions on the EVD are notifications"),
 	TEXT(DAT_INVALID_STATE_EVD_CONFIG_SOLICITED, "the EVD notifies solicited completions"),
 	TEXT(DAT_INVALID_STATE_EVD_CONFIG_THRESHOLD, "the EVD notifies by threshold"),
 	TEXT(DAT_INVALID_STATE_EVD_WAITER, "a thread waits on the EVD"),
-	TEXT(DAT_INVALID_STATE_EVD_ASYNC, "the EVD takes asynchronous events"),
+	TEXT(DAT_INVALID_STATE_EVD_ASYNC, "the EVD receives asynchronous events"),
 	TEXT(DAT_INVALID_STATE_IA_IN_USE, "the IA has objects left"),
 	TEXT(DAT_INVALID_STATE_LMR_IN_USE, "the LMR is in use"),
 	TEXT(DAT_INVALID_STATE_LMR_FREE, "the LMR is free"),
@@ -147,9 +150,9 @@ static const struct text subtypes[] = {
 	TEXT(DAT_PROTECTION_WRITE, "at a local write"),
 	TEXT(DAT_PROTECTION_RDMA_READ, "at a remote read"),
 	TEXT(DAT_PROTECTION_RDMA_WRITE, "at a remote write"),
-	TEXT(DAT_INVALID_ADDRESS_UNSUPPORTED, "no adapter here can have it"),
-	TEXT(DAT_INVALID_ADDRESS_UNREACHABLE, "it leads nowhere"),
-	TEXT(DAT_INVALID_ADDRESS_MALFORMED, "it is not an address of a host"),
+	TEXT(DAT_INVALID_ADDRESS_UNSUPPORTED, "the adapter does not support this form of address"),
+	TEXT(DAT_INVALID_ADDRESS_UNREACHABLE, "no route to it"),
+	TEXT(DAT_INVALID_ADDRESS_MALFORMED, "no host can have this address"),
 	TEXT(DAT_NAME_NOT_REGISTERED, "the name is not registered"),
 	TEXT(DAT_MAJOR_NOT_FOUND, "the major version does not match"),
 	TEXT(DAT_MINOR_NOT_FOUND, "the minor version is newer"),
@@ -157,7 +160,7 @@ static const struct text subtypes[] = {
 	TEXT(DAT_INVALID_RO_COOKIE, "a relaxed-ordering cookie"),
 };
 
-static const char *find(const struct text *texts, size_t n, DAT_UINT32 value)
+static const char *strerror_find(const struct text *texts, size_t n, DAT_UINT32 value)
 {
 	for (size_t i = 0; i < n; i++)
 		if (texts[i].value == value)
@@ -169,11 +172,12 @@ DAT_RETURN dat_strerror(DAT_RETURN ret, const char **major_message, const char *
 {
 	const char *major, *minor;
 
-	/* An error that is a warning is nothing. */
+	/* No return is both an error and a warning. */
 	if (((DAT_UINT32)ret & CLASSES) == CLASSES)
 		return BAD_ARG(1);
-	major = find(types, sizeof(types) / sizeof(types[0]), DAT_GET_TYPE(ret));
-	minor = find(subtypes, sizeof(subtypes) / sizeof(subtypes[0]), DAT_GET_SUBTYPE(ret));
+	major = strerror_find(types, sizeof(types) / sizeof(types[0]), DAT_GET_TYPE(ret));
+	minor = strerror_find(subtypes, sizeof(subtypes) / sizeof(subtypes[0]),
+			      DAT_GET_SUBTYPE(ret));
 	if (!major || !minor)
 		return BAD_ARG(1);
 	if (!major_message)

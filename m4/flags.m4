@@ -1,7 +1,8 @@
 # Compiler and linker flags: probes, and the options that add some.
 
 # DAT_TRY_FLAGS(FLAGS, WHAT, [IF-YES], [IF-NO])
-# Can the compiler compile and link a program with FLAGS? Warnings about FLAGS are a no.
+# Checks that the compiler compiles and links a program with FLAGS. A warning about FLAGS counts as
+# no.
 AC_DEFUN([DAT_TRY_FLAGS], [
   AS_VAR_PUSHDEF([dat_var], [dat_cv_flags_$1])
   AC_CACHE_CHECK([whether $CC takes $2], [dat_var], [
@@ -16,8 +17,8 @@ AC_DEFUN([DAT_TRY_FLAGS], [
 ])
 
 # DAT_ADD_CFLAGS(VARIABLE, FLAG...)
-# Append each FLAG that the compiler takes to VARIABLE. -Wno-x is probed as -Wx: compilers accept
-# any unknown -Wno-.
+# Appends each FLAG that the compiler accepts to VARIABLE. -Wno-x is probed as -Wx, because
+# compilers accept any unknown -Wno-.
 AC_DEFUN([DAT_ADD_CFLAGS], [
   m4_foreach_w([dat_flag], [$2], [
     DAT_TRY_FLAGS(m4_bpatsubst(m4_defn([dat_flag]), [^-Wno-], [-W]), m4_defn([dat_flag]),
@@ -26,22 +27,24 @@ AC_DEFUN([DAT_ADD_CFLAGS], [
 ])
 
 # DAT_WARNINGS: sets WARN_CFLAGS; --enable-werror.
-# No -Wsign-conversion: DAT_COUNT is signed and sizes are not, so every honest length would need a
-# cast. -Wconversion still finds what loses bits. With clang it also objects to assert(!"reason").
+# Without -Wsign-conversion: DAT_COUNT is signed and sizes are not, so almost every length would
+# need a cast; -Wconversion still finds conversions that lose bits. Without -Wstring-conversion,
+# with which clang objects to assert(!"reason").
 AC_DEFUN([DAT_WARNINGS], [
   WARN_CFLAGS=
-  DAT_ADD_CFLAGS([WARN_CFLAGS], [-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wno-string-conversion
-    -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla])
+  DAT_ADD_CFLAGS([WARN_CFLAGS], [-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+    -Wno-string-conversion -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings
+    -Wundef -Wvla])
   AC_ARG_ENABLE([werror],
     [AS_HELP_STRING([--enable-werror], [make every compiler warning an error])],
     [], [enable_werror=no])
   AS_CASE([$enable_werror], [yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"], [no], [],
-    [AC_MSG_ERROR([--enable-werror is yes or no, not '$enable_werror'])])
+    [AC_MSG_ERROR([--enable-werror: expected yes or no, found '$enable_werror'])])
   AC_SUBST([WARN_CFLAGS])
 ])
 
 # DAT_SANITIZERS: --enable-sanitizers=LIST; sets SANITIZER_CFLAGS (used to compile and to link).
-# What a sanitizer finds ends the program: a report nobody reads is no report.
+# A finding ends the program, so that no report is overlooked.
 AC_DEFUN([DAT_SANITIZERS], [
   AC_ARG_ENABLE([sanitizers],
     [AS_HELP_STRING([--enable-sanitizers=LIST],
@@ -54,11 +57,14 @@ AC_DEFUN([DAT_SANITIZERS], [
   AS_IF([test "x$enable_sanitizers" != xno], [
     for dat_name in `echo "$enable_sanitizers" | tr ',' ' '`; do
       AS_CASE([$dat_name], [address|undefined|thread|leak], [],
-        [AC_MSG_ERROR([unknown sanitizer '$dat_name'; --enable-sanitizers knows address, undefined, thread and leak])])
+        [AC_MSG_ERROR(m4_normalize([--enable-sanitizers: expected address, undefined, thread or
+          leak, found '$dat_name']))])
     done
-    SANITIZER_CFLAGS="-fsanitize=$enable_sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer"
-    dnl gcc warns that this one sees no fences. Ours order what goes to other processes, which it sees neither.
-    AS_CASE([$enable_sanitizers], [*thread*], [SANITIZER_CFLAGS="$SANITIZER_CFLAGS -Wno-tsan"])
+    SANITIZER_CFLAGS="-fsanitize=$enable_sanitizers -fno-sanitize-recover=all"
+    AS_VAR_APPEND([SANITIZER_CFLAGS], [" -fno-omit-frame-pointer"])
+    dnl gcc warns that ThreadSanitizer does not model fences. Our fences order memory shared with
+    dnl other processes, which it does not see anyway.
+    AS_CASE([$enable_sanitizers], [*thread*], [AS_VAR_APPEND([SANITIZER_CFLAGS], [" -Wno-tsan"])])
     AC_MSG_CHECKING([whether $CC can build with $enable_sanitizers sanitizers])
     dat_save_CFLAGS=$CFLAGS
     CFLAGS="$CFLAGS $SANITIZER_CFLAGS"
@@ -73,7 +79,8 @@ AC_DEFUN([DAT_SANITIZERS], [
 # DAT_COVERAGE: --enable-coverage; sets COVERAGE_CFLAGS.
 AC_DEFUN([DAT_COVERAGE], [
   AC_ARG_ENABLE([coverage],
-    [AS_HELP_STRING([--enable-coverage], [build for gcov; best with CFLAGS='-O0 -g', as ./check --coverage does])],
+    [AS_HELP_STRING([--enable-coverage],
+      [build for gcov; best with CFLAGS='-O0 -g', as ./check --coverage does])],
     [], [enable_coverage=no])
   COVERAGE_CFLAGS=
   AS_IF([test "x$enable_coverage" != xno], [
@@ -102,13 +109,14 @@ AC_DEFUN([DAT_VERSION_SCRIPT], [
 # DAT_FUZZING: --enable-fuzzing builds the programs of tests/fuzz with clang's libFuzzer.
 AC_DEFUN([DAT_FUZZING], [
   AC_ARG_ENABLE([fuzzing],
-    [AS_HELP_STRING([--enable-fuzzing], [build the fuzzers of tests/fuzz (clang only), as ./check fuzz does])],
+    [AS_HELP_STRING([--enable-fuzzing],
+      [build the fuzzers of tests/fuzz (clang only), as ./check fuzz does])],
     [], [enable_fuzzing=no])
   FUZZ_CFLAGS=
   AS_IF([test "x$enable_fuzzing" != xno], [
     FUZZ_CFLAGS=-fsanitize=fuzzer-no-link
     DAT_TRY_FLAGS([-fsanitize=fuzzer-no-link], [-fsanitize=fuzzer-no-link], [],
-      [AC_MSG_ERROR([$CC cannot build with -fsanitize=fuzzer; clang can])])
+      [AC_MSG_ERROR([--enable-fuzzing: $CC has no -fsanitize=fuzzer; configure with CC=clang])])
   ])
   AC_SUBST([FUZZ_CFLAGS])
   AM_CONDITIONAL([HAVE_FUZZING], [test "x$enable_fuzzing" != xno])

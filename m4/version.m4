@@ -1,9 +1,9 @@
 # The two version numbers of libdat.
 
-# The release, as `pkg-config --modversion libdat` and the tarball's name give it.
+# The release, as in `pkg-config --modversion libdat` and in the name of the tarball.
 m4_define([LIBDAT_VERSION], [0.1.0])
 
-# The ABI, libtool's current:revision:age. At each release, from the last one's numbers:
+# The ABI: libtool's current:revision:age. At each release, change the numbers of the last one:
 #   only code changed                  revision + 1
 #   symbols were added                 current + 1, revision = 0, age + 1
 #                                      (and a new node in lib/libdat.map holds them)

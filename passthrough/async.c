@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Asynchronous events of a device, and its loss. */
+/*
+ * Asynchronous events of a device: errors of QPs, CQs and SRQs, ports that go down, and the loss of
+ * the device itself. Each ends the connections that it concerns.
+ */
 #include <errno.h>
 #include <fcntl.h>
 
 #include "cm.h"
 
-static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
+static void async_on_readable(struct ev_loop *loop, ev_io *watch, int events)
 {
 	(void)loop;
 	(void)events;
-	hw_async_look(nic_container_of(watch, struct hw_nic, async_watch));
+	hw_async_drain(nic_container_of(watch, struct hw_nic, async_watch));
 }
 
 void hw_async_start(struct hw_nic *n)
 {
 	int flags = fcntl(n->verbs->async_fd, F_GETFL);
 
-	/* Without that a second look at one event would block: then rather none. */
+	/*
+	 * If the descriptor blocked, so would the read after the last event. Then no events are
+	 * read.
+	 */
 	if (flags < 0 || fcntl(n->verbs->async_fd, F_SETFL, flags | O_NONBLOCK))
 		return;
-	ev_io_init(&n->async_watch, on_readable, n->verbs->async_fd, EV_READ);
+	ev_io_init(&n->async_watch, async_on_readable, n->verbs->async_fd, EV_READ);
 	hw_watch(&n->async_watch);
 }
 
@@ -37,13 +43,13 @@ void hw_failed(struct hw_nic *n)
 	n->base.up->adapter_failed(n->base.ctx);
 }
 
-/* The CQ is lost: what fed it breaks, and lib is told that completions are gone. */
+/* A CQ overran: the QPs that complete there break, and lib is told that completions are lost. */
 static void cq_failed(struct hw_cq *cq)
 {
 	struct hw_nic *n;
 	struct hw_qp *qp;
 
-	if (cq->buried)
+	if (cq->destroyed)
 		return;
 	n = hw_nic(cq->base.nic);
 	LIST_FOREACH(qp, &n->all_qps, in_nic)
@@ -70,14 +76,14 @@ static void qp_event(struct hw_qp *qp, enum ibv_event_type type)
 		qp->last_wqe = true;
 		break;
 	case IBV_EVENT_COMM_EST:
-		/* The peer sends already, its last word on the connection is late: take it as said. */
+		/* The peer sends already, but its last CM message is late: treat it as received. */
 		if (qp->cm.id && qp->state == HW_QP_CONNECTING && qp->passive)
 			rdma_notify(qp->cm.id, IBV_EVENT_COMM_EST);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
-		hw_qp_look(qp);
+		hw_qp_drain(qp);
 		if (qp->state != HW_QP_IDLE)
 			hw_end(qp, NIC_END_BROKEN);
 		break;
@@ -98,8 +104,8 @@ static void port_down(struct hw_nic *n, int port)
 		hw_end(qp, NIC_END_BROKEN);
 }
 
-/* Adapters at several addresses of a device share its events: each concerns all of them. */
-static void for_device(struct hw_nic *n, const struct ibv_async_event *event)
+/* Adapters at several addresses of a device share its events; each event concerns all of them. */
+static void async_device_event(struct hw_nic *n, const struct ibv_async_event *event)
 {
 	struct hw_nic *other;
 
@@ -114,8 +120,8 @@ static void for_device(struct hw_nic *n, const struct ibv_async_event *event)
 	}
 }
 
-/* Ours, of what it is about. */
-static void *owner_of(const struct ibv_async_event *event)
+/* The struct hw_... of the object that the event is about. */
+static void *async_owner(const struct ibv_async_event *event)
 {
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
@@ -134,7 +140,7 @@ static void *owner_of(const struct ibv_async_event *event)
 	}
 }
 
-static void on_event(struct hw_nic *n, const struct ibv_async_event *event, void *owner)
+static void async_event(struct hw_nic *n, const struct ibv_async_event *event, void *owner)
 {
 	struct hw_srq *srq = owner;
 
@@ -160,26 +166,29 @@ static void on_event(struct hw_nic *n, const struct ibv_async_event *event, void
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_PORT_ERR:
-		for_device(n, event);
+		async_device_event(n, event);
 		break;
 	default:
-		break; /* an address, a partition or a master changed: connections know themselves */
+		break; /* a GID, P_Key or subnet manager changed: connections find out themselves */
 	}
 }
 
-void hw_async_look(struct hw_nic *n)
+void hw_async_drain(struct hw_nic *n)
 {
 	struct ibv_async_event event, copy;
 	void *owner;
 
 	while (ibv_get_async_event(n->verbs, &event) == 0) {
-		/* Before it is acted upon: acting may destroy what it is about. */
+		/*
+		 * Acknowledge first: handling the event may destroy its object, which waits for the
+		 * acknowledgement.
+		 */
 		copy = event;
-		owner = owner_of(&event);
+		owner = async_owner(&event);
 		ibv_ack_async_event(&event);
-		on_event(n, &copy, owner);
+		async_event(n, &copy, owner);
 	}
-	/* The kernel took the device away. */
+	/* The kernel has removed the device. */
 	if (errno == EIO) {
 		hw_unwatch(&n->async_watch);
 		hw_failed(n);

@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of connections: from librdmacm's one channel to what they concern. */
+/*
+ * Connection events: read from librdmacm's one event channel, and passed to the object that they
+ * concern.
+ */
 #include <string.h>
 
 #include "cm.h"
 
-void hw_cm_drop(struct hw_cm *cm)
-{
-	if (!cm->id)
-		return;
-	cm->id->qp = NULL;
-	rdma_destroy_id(cm->id);
-	cm->id = NULL;
-}
-
-void hw_cm_drop_qp(struct hw_qp *qp)
-{
-	if (!qp->cm.id || !qp->unanswered) {
-		hw_cm_drop(&qp->cm);
-		return;
-	}
-	qp->cm.id->qp = NULL;
-	if (hw_bury_id(qp->cm.id))
-		qp->cm.id = NULL;
-	else
-		hw_cm_drop(&qp->cm);
-}
-
-static void on_request_event(struct hw_conn *conn, const struct rdma_cm_event *event)
+static void cm_request_event(struct hw_conn *conn, const struct rdma_cm_event *event)
 {
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_ERROR:
@@ -40,7 +21,7 @@ static void on_request_event(struct hw_conn *conn, const struct rdma_cm_event *e
 	}
 }
 
-static struct hw_nic *nic_of(struct hw_cm *cm)
+static struct hw_nic *cm_nic(struct hw_cm *cm)
 {
 	switch (cm->kind) {
 	case HW_CM_LISTENER:
@@ -54,13 +35,16 @@ static struct hw_nic *nic_of(struct hw_cm *cm)
 	}
 }
 
-static void dispatch(struct hw_cm *cm, struct rdma_cm_event *event, const uint8_t *private_data)
+static void cm_dispatch(struct hw_cm *cm, struct rdma_cm_event *event, const uint8_t *private_data)
 {
-	/* Ids that names.c asks about an address have none, nor have those that are on their way out. */
+	/*
+	 * The ids that names.c uses to look up an address have no context, nor have those in the
+	 * destroy queue.
+	 */
 	if (!cm)
 		return;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
-		hw_failed(nic_of(cm));
+		hw_failed(cm_nic(cm));
 		return;
 	}
 	switch (cm->kind) {
@@ -70,7 +54,7 @@ static void dispatch(struct hw_cm *cm, struct rdma_cm_event *event, const uint8_
 				      private_data);
 		break;
 	case HW_CM_REQUEST:
-		on_request_event(nic_container_of(cm, struct hw_conn, cm), event);
+		cm_request_event(nic_container_of(cm, struct hw_conn, cm), event);
 		break;
 	case HW_CM_QP:
 		hw_on_qp_event(nic_container_of(cm, struct hw_qp, cm), event, private_data);
@@ -80,7 +64,7 @@ static void dispatch(struct hw_cm *cm, struct rdma_cm_event *event, const uint8_
 	}
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
+static void cm_on_readable(struct ev_loop *loop, ev_io *watch, int events)
 {
 	struct nic_world *w = nic_container_of(watch, struct nic_world, channel_watch);
 	uint8_t private_data[256];
@@ -96,41 +80,17 @@ static void on_readable(struct ev_loop *loop, ev_io *watch, int events)
 			memcpy(private_data, copy.param.conn.private_data,
 			       copy.param.conn.private_data_len);
 		cm = copy.id->context;
-		/* Before it is acted upon: acting may destroy the id, which waits for this. */
+		/*
+		 * Acknowledge first: handling the event may destroy the id, which waits for the
+		 * acknowledgement.
+		 */
 		rdma_ack_cm_event(event);
-		dispatch(cm, &copy, private_data);
+		cm_dispatch(cm, &copy, private_data);
 	}
 }
 
 void hw_cm_start(struct nic_world *w)
 {
-	ev_io_init(&w->channel_watch, on_readable, w->channel->fd, EV_READ);
+	ev_io_init(&w->channel_watch, cm_on_readable, w->channel->fd, EV_READ);
 	hw_watch(&w->channel_watch);
-}
-
-/* ---- private data ---- */
-
-uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire)
-{
-	if (size)
-		memmove(wire, data, size);
-	if (n->iwarp)
-		return (uint8_t)size;
-	/* What is shorter arrives padded: the last byte says what is data. */
-	memset(wire + size, 0, HW_IB_PRIVATE - size);
-	wire[HW_IB_PRIVATE - 1] = (uint8_t)(HW_IB_LENGTH | size);
-	return HW_IB_PRIVATE;
-}
-
-uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t size)
-{
-	uint8_t last = wire[HW_IB_PRIVATE - 1];
-
-	if (n->iwarp)
-		return size < HW_IWARP_PRIVATE ? size : HW_IWARP_PRIVATE;
-	if (size >= HW_IB_PRIVATE && (last & HW_IB_LENGTH) &&
-	    (last & ~HW_IB_LENGTH) < HW_IB_PRIVATE)
-		return last & ~HW_IB_LENGTH;
-	/* Of somebody else, who carries no length. */
-	return size < HW_IB_PRIVATE ? size : HW_IB_PRIVATE;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a verbs completion to one of nic.h, and what it tells of the queue it comes from. */
+/*
+ * Completions: translates a verbs completion to one of nic.h, and does the accounting of its work
+ * queue: entries, counts, limits, and the end of a connection that an error tells of.
+ */
 #include "cm.h"
 
 static const uint8_t statuses[] = {
@@ -27,29 +30,30 @@ static const uint8_t statuses[] = {
 	[IBV_WC_GENERAL_ERR] = NIC_WC_LOCAL_QP,
 };
 
-static uint8_t status_of(const struct ibv_wc *verbs)
+static uint8_t wc_status(const struct ibv_wc *verbs)
 {
 	size_t status = (size_t)verbs->status;
 
 	return status < sizeof(statuses) ? statuses[status] : (uint8_t)NIC_WC_LOCAL_QP;
 }
 
-/* An error ends a reliable connection; a flush says only that something did. */
-static HW_COLD void note_error(struct hw_qp *qp, uint8_t status)
+/* An error ends a reliable connection. A flush says only that it ended, not why. */
+static HW_COLD void complete_error(struct hw_qp *qp, uint8_t status)
 {
 	if (qp->state != HW_QP_CONNECTED && qp->state != HW_QP_DRAINING)
 		return;
 	if (status == NIC_WC_FLUSHED)
-		hw_end_open(qp);
+		hw_end_unexplained(qp);
 	else
 		hw_end(qp, NIC_END_BROKEN);
 }
 
 /*
- * The marks count what was taken; hardware says so when a receive completes, and it is too late for its
- * message not to be delivered: the receive that crossed the hard mark is passed off as flushed.
+ * The limits of qp_taken_limit count messages that have taken a Receive. Hardware reports that only
+ * when the Receive completes, and then its message is delivered already: the Receive that crossed
+ * the hard limit is reported as flushed.
  */
-static HW_COLD void look_at_marks(struct hw_qp *qp, struct nic_wc *wc)
+static HW_COLD void complete_check_limits(struct hw_qp *qp, struct nic_wc *wc)
 {
 	int32_t unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 
@@ -68,85 +72,93 @@ static HW_COLD void look_at_marks(struct hw_qp *qp, struct nic_wc *wc)
 	}
 }
 
-static void free_srq_slot(struct hw_srq *srq, struct nic_slot *slot)
+static void free_srq_wqe(struct hw_srq *srq, struct hw_wqe *wqe)
 {
 	srq->posted--;
-	slot->next = srq->free;
-	srq->free = slot;
+	wqe->next = srq->free;
+	srq->free = wqe;
 }
 
-static bool complete_recv(struct nic_slot *slot, const struct ibv_wc *verbs, struct nic_wc *wc,
+static void srq_check_limit(struct hw_srq *srq)
+{
+	if (srq->posted >= srq->limit)
+		return;
+	srq->limit = 0;
+	srq->base.nic->up->srq_limit(srq->base.ctx);
+}
+
+static bool complete_recv(struct hw_wqe *wqe, const struct ibv_wc *verbs, struct nic_wc *wc,
 			  struct hw_cq *cq)
 {
 	struct hw_srq *srq = NULL;
 	struct hw_qp *qp;
 
-	if (slot->kind != NIC_SLOT_SRQ) {
-		qp = hw_qp(slot->qp);
-		qp->quick.rq.end++;
+	if (wqe->kind != HW_WQE_SRQ) {
+		qp = hw_qp(wqe->qp);
+		qp->rq.end += HW_WQ_STEP;
 	} else {
-		srq = slot->own;
-		free_srq_slot(srq, slot);
+		srq = wqe->own;
+		free_srq_wqe(srq, wqe);
 		qp = hw_qp_by_number(hw_nic(cq->base.nic), verbs->qp_num);
-		/* Of a QP that is gone: its completions were thrown away with it. */
+		/* The QP was destroyed, and its completions were thrown away with it. */
 		if (HW_UNLIKELY(!qp))
 			return false;
 	}
 	wc->qp = &qp->base;
 	if (HW_UNLIKELY(qp->state == HW_QP_CONNECTING && wc->status == NIC_WC_SUCCESS))
-		hw_heard(qp);
-	wc->flags = (uint8_t)(slot->flags | (cq->base.picks ? 0 : NIC_WR_SOLICITED));
+		hw_established_early(qp);
+	wc->flags = (uint8_t)(wqe->flags | (cq->base.picks ? 0 : NIC_WR_SOLICITED));
 	wc->length = wc->status == NIC_WC_SUCCESS ? verbs->byte_len : 0;
 	if (wc->status != NIC_WC_FLUSHED || srq)
 		qp->taken++;
 	if (HW_UNLIKELY(qp->soft != NIC_LIMIT_NONE || qp->hard != NIC_LIMIT_NONE))
-		look_at_marks(qp, wc);
+		complete_check_limits(qp, wc);
 	if (srq && HW_UNLIKELY(srq->limit))
-		hw_srq_look(srq);
+		srq_check_limit(srq);
 	return true;
 }
 
-/* False: it succeeds unseen. */
-static bool complete_request(struct nic_slot *slot, struct nic_wc *wc)
+/* False: the request asked for no completion, and succeeded. */
+static bool complete_request(struct hw_wqe *wqe, struct nic_wc *wc)
 {
-	struct hw_qp *qp = hw_qp(slot->qp);
+	struct hw_qp *qp = hw_qp(wqe->qp);
 	bool success = wc->status == NIC_WC_SUCCESS;
 
-	qp->quick.sq.end++;
+	qp->sq.end += HW_WQ_STEP;
 	wc->qp = &qp->base;
-	wc->flags = slot->flags & NIC_WR_QUIET;
-	wc->length = success || slot->opcode == NIC_OP_BIND ? slot->length : 0;
-	if (HW_UNLIKELY(slot->opcode == NIC_OP_BIND))
-		hw_bind_done(slot, success);
-	return !success || !(slot->flags & NIC_WR_SUPPRESS);
+	wc->flags = wqe->flags & NIC_WR_QUIET;
+	wc->length = success || wqe->opcode == NIC_OP_BIND ? wqe->length : 0;
+	if (HW_UNLIKELY(wqe->opcode == NIC_OP_BIND))
+		hw_bind_done(wqe, success);
+	return !success || !(wqe->flags & NIC_WR_SUPPRESS);
 }
 
 bool hw_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc)
 {
-	struct nic_slot *slot = (struct nic_slot *)(uintptr_t)verbs->wr_id;
+	struct hw_wqe *wqe = (struct hw_wqe *)(uintptr_t)verbs->wr_id;
 
-	wc->wr_id = slot->wr_id;
-	wc->status = status_of(verbs);
-	wc->opcode = slot->opcode;
+	wc->wr_id = wqe->wr_id;
+	wc->status = wc_status(verbs);
+	wc->opcode = wqe->opcode;
 	if (wc->opcode == NIC_OP_RECV) {
-		if (!complete_recv(slot, verbs, wc, cq))
+		if (!complete_recv(wqe, verbs, wc, cq))
 			return false;
-	} else if (!complete_request(slot, wc)) {
+	} else if (!complete_request(wqe, wc)) {
 		return false;
 	}
 	if (HW_UNLIKELY(wc->status != NIC_WC_SUCCESS)) {
 		if (hw_qp(wc->qp)->discard)
 			return false;
-		note_error(hw_qp(wc->qp), wc->status);
+		complete_error(hw_qp(wc->qp), wc->status);
 	}
 	return true;
 }
 
-/* Of an SRQ: of the QP that took it, if nobody watches how many are left. */
+/* A Receive of an SRQ: the QP is found by number. The general way is only for an armed limit. */
 static const struct nic_wc *next_of_srq(struct hw_cq *cq, const struct ibv_wc *polled)
 {
-	struct nic_slot *slot = (struct nic_slot *)(uintptr_t)polled->wr_id;
-	struct hw_srq *srq = slot->own;
+	struct hw_wqe *wqe = (struct hw_wqe *)(uintptr_t)polled->wr_id;
+	struct hw_srq *srq = wqe->own;
 	struct hw_qp *qp;
 
 	if (srq->limit)
@@ -154,23 +166,19 @@ static const struct nic_wc *next_of_srq(struct hw_cq *cq, const struct ibv_wc *p
 	qp = hw_qp_by_number(hw_nic(cq->base.nic), polled->qp_num);
 	if (!qp || qp->state == HW_QP_CONNECTING)
 		return hw_cq_unusual(cq, polled);
-	free_srq_slot(srq, slot);
+	free_srq_wqe(srq, wqe);
 	qp->taken++;
-	cq->unusual = (struct nic_wc){ .wr_id = slot->wr_id,
+	cq->unusual = (struct nic_wc){ .wr_id = wqe->wr_id,
 				       .qp = &qp->base,
 				       .length = polled->byte_len,
 				       .opcode = NIC_OP_RECV };
 	return &cq->unusual;
 }
 
-const struct nic_wc *hw_cq_other(struct nic_cq *base, const struct ibv_wc *polled)
+const struct nic_wc *hw_cq_other(struct hw_cq *cq, const struct ibv_wc *polled)
 {
-	struct hw_cq *cq = hw_cq(base);
-
-	if (!polled)
-		return hw_cq_any(cq);
 	if (polled->status == IBV_WC_SUCCESS &&
-	    ((struct nic_slot *)(uintptr_t)polled->wr_id)->kind == NIC_SLOT_SRQ)
+	    ((struct hw_wqe *)(uintptr_t)polled->wr_id)->kind == HW_WQE_SRQ)
 		return next_of_srq(cq, polled);
 	return hw_cq_unusual(cq, polled);
 }

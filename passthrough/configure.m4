@@ -23,12 +23,13 @@ AC_DEFUN([DAT_PASSTHROUGH], [
 
     AS_IF([test -z "$passthrough_missing"],
       [passthrough_summary='yes (a module: libdat/passthrough.so)'
-       dat_passthrough=yes
-       AC_DEFINE([HAVE_VERBS], [1], [the passthrough is built])],
+       dat_passthrough=yes],
       [passthrough_summary="no (Debian packages missing:$passthrough_missing)"
        AS_IF([test "$enable_passthrough" = yes],
-         [AC_MSG_ERROR([--enable-passthrough: libraries missing; on Debian: apt-get install$passthrough_missing])],
-         [AC_MSG_NOTICE([passthrough is left out: on Debian, apt-get install$passthrough_missing])])])
+         [AC_MSG_ERROR(
+           [--enable-passthrough: libraries missing: apt-get install$passthrough_missing])],
+         [AC_MSG_NOTICE(
+           [passthrough is left out: on Debian, apt-get install$passthrough_missing])])])
   ])
   AM_CONDITIONAL([PASSTHROUGH], [test $dat_passthrough = yes])
 ])

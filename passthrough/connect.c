@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The active side, and what happens to a connection until it ends. */
+/* Connections: the active side, and the events of a QP's id from the request to the end. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 #define PORT_MAX        65535u
 #define RESOLVE_MS      2000
 #define RETRIES         7
-#define RNR_TIMER       12 /* 0.64 ms; the kernel's is the longest there is, 655 ms */
+#define RNR_TIMER       12 /* 0.64 ms; the kernel's default is the longest possible, 655 ms */
 #define IB_REJ_CONSUMER 28
 #define IB_REJ_TIMEOUT  4
 
@@ -34,7 +34,7 @@ static int check_address(const struct hw_nic *n, const struct sockaddr *remote)
 										    : 0;
 }
 
-static int resolve(struct hw_qp *qp, const struct sockaddr *remote, uint64_t port)
+static int connect_resolve(struct hw_qp *qp, const struct sockaddr *remote, uint64_t port)
 {
 	struct hw_nic *n = hw_nic(qp->base.nic);
 	struct sockaddr_storage from = n->place.addr, to = { .ss_family = remote->sa_family };
@@ -71,7 +71,7 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 	if (err)
 		return err;
 	if (port <= PORT_MAX)
-		err = resolve(qp, remote, port);
+		err = connect_resolve(qp, remote, port);
 	if (err < 0)
 		return err;
 	qp->private_size =
@@ -81,13 +81,13 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 	qp->passive = false;
 	qp->unanswered = qp->cm.id != NULL;
 	hw_qp_set_state(qp, HW_QP_CONNECTING);
-	/* Qualifiers above those of this network have no listeners. */
+	/* DAT has 64-bit qualifiers, the network 16-bit ports: above these there is no listener. */
 	if (port > PORT_MAX) {
 		hw_end(qp, NIC_END_NO_LISTENER);
 	} else if (err) {
 		hw_end(qp, NIC_END_UNREACHABLE);
 	} else if (deadline != NIC_TIME_NEVER) {
-		now = hw_now(base->nic);
+		now = hw_host->monotonic_ns();
 		hw_timer(&qp->deadline, deadline > now ? deadline - now : 0, 0);
 	}
 	return 0;
@@ -106,7 +106,7 @@ void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param)
 	};
 }
 
-/* ---- on the way ---- */
+/* ---- events of the QP's id ---- */
 
 static void on_address(struct hw_qp *qp)
 {
@@ -124,7 +124,7 @@ static void on_route(struct hw_qp *qp)
 	if (rdma_connect(qp->cm.id, &param) == 0)
 		return;
 	qp->unanswered = false;
-	/* An iWARP driver may have asked the peer within the call. */
+	/* An iWARP driver may have connected within the call, so errno is the peer's answer. */
 	if (errno == ECONNREFUSED)
 		hw_end(qp, NIC_END_NO_LISTENER);
 	else
@@ -138,7 +138,7 @@ static enum nic_conn_end why_rejected(const struct hw_nic *n, const struct rdma_
 
 	if (!n->iwarp && event->status == IB_REJ_TIMEOUT)
 		return NIC_END_TIMED_OUT;
-	if (!by_peer || hw_is_no_listener(private_data, event->param.conn.private_data_len))
+	if (!by_peer || hw_private_is_no_listener(private_data, event->param.conn.private_data_len))
 		return NIC_END_NO_LISTENER;
 	return NIC_END_REJECTED;
 }
@@ -176,11 +176,11 @@ static void on_established(struct hw_qp *qp, const struct rdma_cm_event *event,
 		become_connected(qp, qp->passive ? NULL : &peer);
 }
 
-void hw_heard(struct hw_qp *qp)
+void hw_established_early(struct hw_qp *qp)
 {
 	if (!qp->passive)
 		return;
-	/* What it says to that comes too late, and is ignored. */
+	/* librdmacm's own event comes later, and is ignored. */
 	if (!hw_nic(qp->base.nic)->iwarp)
 		rdma_notify(qp->cm.id, IBV_EVENT_COMM_EST);
 	become_connected(qp, NULL);
@@ -219,7 +219,7 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		hw_qp_look(qp); /* it may have broken before */
+		hw_qp_drain(qp); /* an error completion may tell a better cause */
 		hw_end(qp, qp->state == HW_QP_CONNECTING && qp->passive ? NIC_END_ACCEPT_FAILED
 									: NIC_END_DISCONNECTED);
 		break;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completion queues: a verbs CQ and, before it, a queue of staged completions (hw.h). Depth, room
+ * for all QPs that complete there, and polling. notify.c has the completion channel.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,47 +12,49 @@
 #include "cm.h"
 
 #define BATCH    16
-#define HEADROOM 1024u /* for completions that never reach lib, and for what QPs may yet want */
+#define HEADROOM 1024u /* for completions that lib never sees, and for QPs that are yet to come */
 
-/* ---- the queue before it ---- */
+/* ---- staged completions ---- */
 
-static uint32_t mask_of(uint32_t depth)
+static uint32_t cq_mask(uint32_t depth)
 {
-	uint32_t slots = 1;
+	uint32_t entries = 1;
 
-	while (slots < depth)
-		slots <<= 1;
-	return slots - 1;
+	while (entries < depth)
+		entries <<= 1;
+	return entries - 1;
 }
 
-static uint32_t staged(const struct hw_cq *cq)
+static uint32_t cq_staged(const struct hw_cq *cq)
 {
 	return cq->put - cq->get;
 }
 
-/* No room: the completion is lost, and lib is told. */
-static HW_COLD void lost(struct hw_cq *cq, const struct nic_wc *wc)
+/* There is no room: the completion is lost, and lib is told. */
+static HW_COLD void cq_lost(struct hw_cq *cq, const struct nic_wc *wc)
 {
 	struct nic *nic = cq->base.nic;
 
 	nic->up->cq_lost(cq->sink ? NULL : cq->base.ctx, wc->qp->ctx, (enum nic_opcode)wc->opcode);
 }
 
-/* Not straight from verbs: something is staged, or somebody wants to know of everything that comes. */
-static bool indirect(const struct hw_cq *cq)
+/*
+ * True: completions must pass through the queue, because some are staged or each has to be counted.
+ */
+static bool cq_is_indirect(const struct hw_cq *cq)
 {
-	return cq->put != cq->get || hw_cq_ours(cq) || cq->armed || cq->filling;
+	return cq->put != cq->get || hw_cq_watched(cq) || cq->armed || cq->filling;
 }
 
 void hw_cq_choose(struct hw_cq *cq)
 {
-	cq->quick.verbs = indirect(cq) ? &hw_refusing_cq : cq->verbs;
+	hw_quick_choose_cq(cq, !cq_is_indirect(cq));
 }
 
-static bool stage(struct hw_cq *cq, const struct nic_wc *wc)
+static bool cq_stage(struct hw_cq *cq, const struct nic_wc *wc)
 {
-	if (HW_UNLIKELY(cq->sink || staged(cq) >= cq->limit)) {
-		lost(cq, wc);
+	if (HW_UNLIKELY(cq->sink || cq_staged(cq) >= cq->limit)) {
+		cq_lost(cq, wc);
 		return false;
 	}
 	cq->staged[cq->put++ & cq->mask] = *wc;
@@ -65,7 +71,9 @@ void hw_cq_notify(struct hw_cq *cq)
 	cq->base.nic->up->cq_notify(cq->base.ctx);
 }
 
-/* Where the device picks, its event says that there is some, and completions do not. */
+/*
+ * Where the device selects solicited completions, its event reports them, and not the completion.
+ */
 static bool is_news(const struct hw_cq *cq, const struct nic_wc *wc)
 {
 	return !cq->base.picks || wc->status != NIC_WC_SUCCESS;
@@ -78,7 +86,7 @@ void hw_cq_fill(struct hw_cq *cq)
 	struct nic_wc wc;
 	int n;
 
-	/* An upcall from in here looks: what was staged so far is all there is to see. */
+	/* An upcall made below polls this CQ: it gets what is staged so far. */
 	if (cq->filling)
 		return;
 	cq->filling = true;
@@ -86,7 +94,7 @@ void hw_cq_fill(struct hw_cq *cq)
 		n = ibv_poll_cq(cq->verbs, BATCH, verbs);
 		for (int i = 0; i < n; i++)
 			if (hw_complete(cq, &verbs[i], &wc))
-				news |= stage(cq, &wc) && is_news(cq, &wc);
+				news |= cq_stage(cq, &wc) && is_news(cq, &wc);
 	} while (n == BATCH);
 	cq->filling = false;
 	if (news)
@@ -95,20 +103,20 @@ void hw_cq_fill(struct hw_cq *cq)
 
 void hw_cq_add(struct hw_cq *cq, const struct nic_wc *wc)
 {
-	if (stage(cq, wc) && !cq->filling)
+	if (cq_stage(cq, wc) && !cq->filling)
 		hw_cq_notify(cq);
 }
 
 /* ---- create, resize, destroy ---- */
 
-static void on_channel(struct ev_loop *loop, ev_io *watch, int events)
+static void cq_on_channel(struct ev_loop *loop, ev_io *watch, int events)
 {
 	struct hw_cq *cq = nic_container_of(watch, struct hw_cq, watch);
 
 	(void)loop;
 	(void)events;
-	/* Who waits sleeps at the channel itself, but may be on its way out. */
-	if (cq->base.waited && !hw_cq_ours(cq))
+	/* The waiter polls the channel itself. */
+	if (cq->base.waited && !hw_cq_watched(cq))
 		hw_unwatch(watch);
 	else
 		hw_cq_channel(cq);
@@ -127,12 +135,12 @@ static int open_channel(struct hw_cq *cq, struct ibv_context *verbs)
 		ibv_destroy_comp_channel(cq->channel);
 		return -ENOMEM;
 	}
-	ev_io_init(&cq->watch, on_channel, cq->channel->fd, EV_READ);
+	ev_io_init(&cq->watch, cq_on_channel, cq->channel->fd, EV_READ);
 	return 0;
 }
 
-/* As deep as wanted, and if the device has room for completions that lib never sees. */
-static struct ibv_cq *create_verbs(struct hw_nic *n, struct hw_cq *cq, uint32_t depth)
+/* As deep as wanted, plus headroom if the device allows that. */
+static struct ibv_cq *cq_create_verbs(struct hw_nic *n, struct hw_cq *cq, uint32_t depth)
 {
 	uint32_t most = (uint32_t)n->dev.max_cqe, wanted = depth + HEADROOM;
 	struct ibv_cq *verbs;
@@ -143,7 +151,7 @@ static struct ibv_cq *create_verbs(struct hw_nic *n, struct hw_cq *cq, uint32_t 
 	return verbs;
 }
 
-static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
+static int cq_create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 {
 	struct hw_cq *cq = calloc(1, sizeof(*cq));
 	int err = -ENOMEM;
@@ -152,8 +160,7 @@ static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 		return err;
 	cq->base.nic = &n->base;
 	cq->depth = cq->limit = depth;
-	cq->quick.other = hw_cq_other;
-	cq->mask = mask_of(depth);
+	cq->mask = cq_mask(depth);
 	cq->staged = malloc(((size_t)cq->mask + 1) * sizeof(*cq->staged));
 	if (!cq->staged)
 		goto free_cq;
@@ -161,9 +168,9 @@ static int create(struct hw_nic *n, uint32_t depth, struct hw_cq **out)
 	if (err)
 		goto free_staged;
 	errno = 0;
-	cq->verbs = create_verbs(n, cq, depth);
+	cq->verbs = cq_create_verbs(n, cq, depth);
 	if (!cq->verbs) {
-		err = hw_no_memory(hw_errno());
+		err = hw_explain_no_memory(hw_errno());
 		goto close_channel;
 	}
 	hw_cq_choose(cq);
@@ -189,7 +196,7 @@ int hw_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **out
 		return -EINVAL;
 	if (n->cqs >= n->attr.max_cq)
 		return -ENOMEM;
-	err = create(n, depth, &cq);
+	err = cq_create(n, depth, &cq);
 	if (err)
 		return err;
 	cq->base.ctx = ctx;
@@ -198,17 +205,17 @@ int hw_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **out
 	return 0;
 }
 
-static void destroy_verbs(struct hw_grave *grave)
+static void destroy_cq(struct hw_deferred *deferred)
 {
-	struct hw_cq *cq = nic_container_of(grave, struct hw_cq, grave);
+	struct hw_cq *cq = nic_container_of(deferred, struct hw_cq, deferred);
 
 	ibv_destroy_cq(cq->verbs);
 	ibv_destroy_comp_channel(cq->channel);
 }
 
-static void release(struct hw_grave *grave)
+static void release_cq(struct hw_deferred *deferred)
 {
-	struct hw_cq *cq = nic_container_of(grave, struct hw_cq, grave);
+	struct hw_cq *cq = nic_container_of(deferred, struct hw_cq, deferred);
 
 	free(cq->staged);
 	free(cq);
@@ -221,13 +228,13 @@ void hw_cq_destroy(struct nic_cq *base)
 	hw_unwatch(&cq->watch);
 	if (!cq->sink)
 		hw_nic(base->nic)->cqs--;
-	cq->grave = (struct hw_grave){ .destroy = destroy_verbs, .release = release };
-	cq->buried = true;
-	hw_bury_after(&cq->grave);
+	cq->deferred = (struct hw_deferred){ .destroy = destroy_cq, .release = release_cq };
+	cq->destroyed = true;
+	hw_destroy_after(&cq->deferred);
 }
 
-/* At least so deep; where a device cannot grow it, what it was made with has to do. */
-static bool deepen(struct hw_cq *cq, uint32_t depth)
+/* Make the verbs CQ at least so deep. False: the device cannot, and it stays as it is. */
+static bool cq_deepen(struct hw_cq *cq, uint32_t depth)
 {
 	uint32_t most = (uint32_t)hw_nic(cq->base.nic)->dev.max_cqe;
 
@@ -237,29 +244,32 @@ static bool deepen(struct hw_cq *cq, uint32_t depth)
 	       (uint32_t)cq->verbs->cqe >= depth;
 }
 
-/* May there be one completion too many? Then none is left in verbs, so that it is seen when it comes. */
-static void look_for_room(struct hw_cq *cq)
+/*
+ * If more may complete here than lib has room for, no completion is left in verbs: the excess is
+ * seen at once.
+ */
+static void cq_check_room(struct hw_cq *cq)
 {
-	cq->crowded = cq->room > cq->depth;
+	cq->overcommitted = cq->room > cq->depth;
 	hw_cq_choose(cq);
-	if (cq->crowded && !cq->sink)
-		hw_cq_keep(cq);
+	if (cq->overcommitted && !cq->sink)
+		hw_cq_keep_armed(cq);
 }
 
 int hw_cq_resize(struct nic_cq *base, uint32_t depth)
 {
 	struct hw_cq *cq = hw_cq(base);
-	uint32_t mask = mask_of(depth), n;
+	uint32_t mask = cq_mask(depth), n;
 	struct nic_wc *ring;
 
 	hw_cq_fill(cq);
-	n = staged(cq);
+	n = cq_staged(cq);
 	if (depth == 0 || n > depth)
 		return -EINVAL;
 	ring = malloc(((size_t)mask + 1) * sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	if (!deepen(cq, depth)) {
+	if (!cq_deepen(cq, depth)) {
 		free(ring);
 		return -ENOMEM;
 	}
@@ -271,17 +281,19 @@ int hw_cq_resize(struct nic_cq *base, uint32_t depth)
 	cq->get = 0;
 	cq->put = n;
 	cq->depth = cq->limit = depth;
-	look_for_room(cq);
+	cq_check_room(cq);
 	return 0;
 }
 
 void hw_cq_attach(struct hw_cq *cq, int requests)
 {
 	cq->room += (uint32_t)requests;
-	/* If it cannot be as deep as that, it overruns if the program lets it: an event says so. */
+	/*
+	 * If that fails, the program may overrun the verbs CQ, which an asynchronous event reports.
+	 */
 	if (requests > 0)
-		deepen(cq, cq->room);
-	look_for_room(cq);
+		cq_deepen(cq, cq->room);
+	cq_check_room(cq);
 }
 
 void hw_cq_attach_srq(struct hw_qp *qp)
@@ -315,22 +327,22 @@ void hw_cq_detach_srq(struct hw_qp *qp)
 
 /* ---- polling ---- */
 
-static void take(struct hw_cq *cq, struct nic_wc *wc)
+static void cq_take(struct hw_cq *cq, struct nic_wc *wc)
 {
 	*wc = cq->staged[cq->get++ & cq->mask];
 }
 
-static HW_COLD bool take_staged(struct hw_cq *cq, struct nic_wc *wc)
+static HW_COLD bool cq_take_staged(struct hw_cq *cq, struct nic_wc *wc)
 {
-	if (cq->put == cq->get || hw_cq_ours(cq))
+	if (cq->put == cq->get || hw_cq_watched(cq))
 		hw_cq_fill(cq);
 	if (cq->put == cq->get)
 		return false;
-	take(cq, wc);
+	cq_take(cq, wc);
 	return true;
 }
 
-static bool complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc)
+static bool cq_complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc *wc)
 {
 	bool seen;
 
@@ -340,22 +352,22 @@ static bool complete(struct hw_cq *cq, const struct ibv_wc *verbs, struct nic_wc
 	return seen;
 }
 
-static bool poll_one(struct hw_cq *cq, struct nic_wc *wc)
+static bool cq_poll_one(struct hw_cq *cq, struct nic_wc *wc)
 {
 	struct ibv_wc verbs;
 
-	if (HW_UNLIKELY(indirect(cq)))
-		return take_staged(cq, wc);
+	if (HW_UNLIKELY(cq_is_indirect(cq)))
+		return cq_take_staged(cq, wc);
 	do {
 		if (ibv_poll_cq(cq->verbs, 1, &verbs) != 1)
 			return false;
-	} while (!complete(cq, &verbs, wc));
+	} while (!cq_complete(cq, &verbs, wc));
 	return true;
 }
 
 HW_COLD const struct nic_wc *hw_cq_any(struct hw_cq *cq)
 {
-	bool there = poll_one(cq, &cq->unusual);
+	bool there = cq_poll_one(cq, &cq->unusual);
 
 	hw_cq_choose(cq);
 	return there ? &cq->unusual : NULL;
@@ -363,7 +375,7 @@ HW_COLD const struct nic_wc *hw_cq_any(struct hw_cq *cq)
 
 HW_COLD const struct nic_wc *hw_cq_unusual(struct hw_cq *cq, const struct ibv_wc *polled)
 {
-	return complete(cq, polled, &cq->unusual) ? &cq->unusual : hw_cq_any(cq);
+	return cq_complete(cq, polled, &cq->unusual) ? &cq->unusual : hw_cq_any(cq);
 }
 
 int hw_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
@@ -371,14 +383,14 @@ int hw_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
 	struct hw_cq *cq = hw_cq(base);
 	int i;
 
-	for (i = 0; i < n && poll_one(cq, &wc[i]); i++)
+	for (i = 0; i < n && cq_poll_one(cq, &wc[i]); i++)
 		;
 	return i;
 }
 
 bool hw_cq_spin(struct nic_cq *cq, struct nic_wc *wc)
 {
-	return poll_one(hw_cq(cq), wc);
+	return cq_poll_one(hw_cq(cq), wc);
 }
 
 uint32_t hw_cq_count(struct nic_cq *base)
@@ -386,7 +398,7 @@ uint32_t hw_cq_count(struct nic_cq *base)
 	struct hw_cq *cq = hw_cq(base);
 
 	hw_cq_fill(cq);
-	return staged(cq);
+	return cq_staged(cq);
 }
 
 void hw_cq_limit(struct nic_cq *base, uint32_t n)
@@ -397,18 +409,18 @@ void hw_cq_limit(struct nic_cq *base, uint32_t n)
 	cq->limit = n;
 }
 
-/* ---- completions of QPs that name no CQ ---- */
+/* ---- the CQ of QPs that name none ---- */
 
-int hw_sink(struct hw_nic *n, struct hw_cq **out)
+int hw_sink_get(struct hw_nic *n, struct hw_cq **out)
 {
 	int err;
 
 	if (!n->sink) {
-		err = create(n, 1, &n->sink);
+		err = cq_create(n, 1, &n->sink);
 		if (err)
 			return err;
 		n->sink->sink = true;
-		hw_cq_keep(n->sink);
+		hw_cq_keep_armed(n->sink);
 	}
 	*out = n->sink;
 	return 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening an adapter, and its limits: the device's, and those of a process that must not eat the machine. */
+/*
+ * Adapters: opening and closing, capabilities, and limits - the lower of the device's and our own.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +12,7 @@
 
 #include "cm.h"
 
-/* What one process may have of an adapter, where the device would give more than the machine has memory. */
+/* Our limits for one process. A device may allow more than the machine has memory for. */
 #define MAX_QP       16384
 #define MAX_QP_WR    16384
 #define MAX_CQ       16384
@@ -24,12 +26,12 @@
 #define MAX_SGE      32
 #define FDS_KEPT     64 /* for the program */
 
-static int least(long a, long b)
+static int least_of(long a, long b)
 {
 	return (int)(a < b ? a : b);
 }
 
-/* Each CQ has a completion channel, which is a file. */
+/* Each CQ has a completion channel, which takes a file descriptor. */
 static int files_left(void)
 {
 	struct rlimit limit;
@@ -47,29 +49,29 @@ static void fill_attr(struct hw_nic *n, const struct ibv_port_attr *port)
 	*a = (struct nic_attr){
 		.hw_major = d->hw_ver,
 		.addr = n->place.addr,
-		.max_qp = least(d->max_qp, MAX_QP),
-		.max_qp_wr = least(d->max_qp_wr, MAX_QP_WR),
-		.max_sge = least(d->max_sge, MAX_SGE),
-		.max_sge_rd = least(d->max_sge_rd > 0 ? d->max_sge_rd : d->max_sge, MAX_SGE),
-		.max_rd_atomic_in = least(d->max_qp_rd_atom, 128),
-		.max_rd_atomic_out = least(d->max_qp_init_rd_atom, 128),
-		.max_cq = least(least(d->max_cq, MAX_CQ), files_left()),
-		.max_cqe = least(d->max_cqe, MAX_CQE),
-		.max_srq = least(d->max_srq, MAX_SRQ),
-		.max_srq_wr = least(d->max_srq_wr, MAX_SRQ_WR),
-		.max_qp_per_srq = least(d->max_qp, MAX_QP),
-		.max_mr = least(d->max_mr, MAX_MR),
-		.max_mw = n->base.caps & NIC_CAP_MW ? least(d->max_mw, MAX_MW) : 0,
-		.max_pd = least(d->max_pd, MAX_PD),
+		.max_qp = least_of(d->max_qp, MAX_QP),
+		.max_qp_wr = least_of(d->max_qp_wr, MAX_QP_WR),
+		.max_sge = least_of(d->max_sge, MAX_SGE),
+		.max_sge_rd = least_of(d->max_sge_rd > 0 ? d->max_sge_rd : d->max_sge, MAX_SGE),
+		.max_rd_atomic_in = least_of(d->max_qp_rd_atom, 128),
+		.max_rd_atomic_out = least_of(d->max_qp_init_rd_atom, 128),
+		.max_cq = least_of(least_of(d->max_cq, MAX_CQ), files_left()),
+		.max_cqe = least_of(d->max_cqe, MAX_CQE),
+		.max_srq = least_of(d->max_srq, MAX_SRQ),
+		.max_srq_wr = least_of(d->max_srq_wr, MAX_SRQ_WR),
+		.max_qp_per_srq = least_of(d->max_qp, MAX_QP),
+		.max_mr = least_of(d->max_mr, MAX_MR),
+		.max_mw = n->base.caps & NIC_CAP_MW ? least_of(d->max_mw, MAX_MW) : 0,
+		.max_pd = least_of(d->max_pd, MAX_PD),
 		.max_listener = MAX_LISTENER,
 		.max_mr_size = d->max_mr_size,
 		.max_msg_size = port->max_msg_sz,
 		.max_private_data = n->iwarp ? HW_IWARP_PRIVATE : HW_IB_PRIVATE - 1,
 	};
-	/* A Receive takes as many segments as an SRQ's, too: one number for all. */
+	/* DAT has one limit for segments: it has to hold for the Receives of an SRQ, too. */
 	if (d->max_srq > 0)
-		a->max_sge = least(a->max_sge, d->max_srq_sge);
-	a->max_sge_rd = least(a->max_sge_rd, a->max_sge);
+		a->max_sge = least_of(a->max_sge, d->max_srq_sge);
+	a->max_sge_rd = least_of(a->max_sge_rd, a->max_sge);
 	snprintf(a->vendor, sizeof(a->vendor), "verbs, vendor 0x%06x part %u", d->vendor_id,
 		 d->vendor_part_id);
 	sscanf(d->fw_ver, "%u.%u", &a->fw_major, &a->fw_minor);
@@ -83,19 +85,21 @@ static uint64_t find_caps(const struct hw_nic *n)
 		caps |= NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT;
 	if (n->dev.max_mw > 0 && (n->dev.device_cap_flags & IBV_DEVICE_MEM_WINDOW))
 		caps |= NIC_CAP_MW;
-	/* Answers to an RDMA Read are writes from outside there. */
+	/* On iWARP the response of an RDMA Read is a remote write. */
 	if (n->iwarp)
 		caps |= NIC_CAP_READ_BY_WRITE;
 	return caps;
 }
 
-/* An id at the address brings librdmacm's context of the device, which all ids there share. */
+/* Bind an id to the address: that yields librdmacm's device context, which all ids there share. */
 static int bind_device(struct hw_nic *n)
 {
 	if (rdma_create_id(n->world->channel, &n->cm.id, &n->cm, RDMA_PS_TCP))
 		return hw_errno();
 	if (rdma_bind_addr(n->cm.id, (struct sockaddr *)&n->place.addr) || !n->cm.id->verbs) {
-		hw_host->say("adapter %s: its address is gone", n->place.device);
+		hw_host->say("adapter %s: no device has its address any more; check its network "
+			     "interface (ip addr)",
+			     n->place.device);
 		hw_cm_drop(&n->cm);
 		return -EIO;
 	}
@@ -103,7 +107,7 @@ static int bind_device(struct hw_nic *n)
 	return 0;
 }
 
-static int look_at_device(struct hw_nic *n)
+static int query_device(struct hw_nic *n)
 {
 	struct ibv_port_attr port;
 	int err = ibv_query_device(n->verbs, &n->dev);
@@ -111,14 +115,15 @@ static int look_at_device(struct hw_nic *n)
 	if (!err)
 		err = ibv_query_port(n->verbs, n->cm.id->port_num, &port);
 	if (err) {
-		hw_host->say("adapter %s does not answer: %s", n->place.device, strerror(err));
+		hw_host->say("adapter %s: the device does not answer: %s (see dmesg)",
+			     n->place.device, strerror(err));
 		return -EIO;
 	}
 	if (port.state != IBV_PORT_ACTIVE) {
-		hw_host->say(
-			"adapter %s: port %u is not active: the link is down (see ibv_devinfo -d %s; ip "
-			"link set %s up)",
-			n->place.device, n->cm.id->port_num, n->place.device, n->place.netdev);
+		hw_host->say("adapter %s: port %u is not active: the link is down (see ibv_devinfo "
+			     "-d %s; ip "
+			     "link set %s up)",
+			     n->place.device, n->cm.id->port_num, n->place.device, n->place.netdev);
 		return -ENETDOWN;
 	}
 	n->iwarp = n->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -144,7 +149,7 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	err = bind_device(n);
 	if (err)
 		goto free_nic;
-	err = look_at_device(n);
+	err = query_device(n);
 	if (err)
 		goto drop_id;
 	LIST_INSERT_HEAD(&w->nics, n, link);

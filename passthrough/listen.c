@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The passive side: listeners, and what is answered to requests. */
+/* The passive side of connections: listeners, connection requests, and the answers to them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,9 +11,6 @@
 #define PORT_MAX 65535u
 #define BACKLOG  128
 
-/* In a rejection: nobody listens, as far as the program is concerned. */
-static const uint8_t no_listener[4] = { 0xda, 0x54, 0x4e, 0x4c };
-
 static void set_port(struct sockaddr_storage *addr, uint64_t port)
 {
 	if (addr->ss_family == AF_INET)
@@ -22,7 +19,7 @@ static void set_port(struct sockaddr_storage *addr, uint64_t port)
 		((struct sockaddr_in6 *)addr)->sin6_port = htons((uint16_t)port);
 }
 
-static int start(struct hw_listener *l, struct hw_nic *n, uint64_t port)
+static int listener_start(struct hw_listener *l, struct hw_nic *n, uint64_t port)
 {
 	struct sockaddr_storage addr = n->place.addr;
 	int err;
@@ -36,7 +33,7 @@ static int start(struct hw_listener *l, struct hw_nic *n, uint64_t port)
 	if (!err)
 		return 0;
 	hw_cm_drop(&l->cm);
-	/* Ports of the system are not for everybody. */
+	/* This user may not bind a privileged port. */
 	return err == EACCES || err == EPERM ? -EADDRNOTAVAIL : -err;
 }
 
@@ -55,7 +52,7 @@ int hw_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **
 		return -ENOMEM;
 	l->base = (struct nic_listener){ .nic = nic, .ctx = ctx };
 	l->cm.kind = HW_CM_LISTENER;
-	err = start(l, n, *port);
+	err = listener_start(l, n, *port);
 	if (err) {
 		free(l);
 		return err;
@@ -88,7 +85,7 @@ void hw_on_request(struct hw_listener *l, struct rdma_cm_event *event, const uin
 
 	if (!c || event->id->verbs != n->verbs) {
 		free(c);
-		rdma_reject(event->id, no_listener, sizeof(no_listener));
+		rdma_reject(event->id, hw_private_no_listener, sizeof(hw_private_no_listener));
 		rdma_destroy_id(event->id);
 		return;
 	}
@@ -102,7 +99,7 @@ void hw_on_request(struct hw_listener *l, struct rdma_cm_event *event, const uin
 		.private_data = c->data,
 		.private_data_size =
 			hw_private_size(n, c->data, event->param.conn.private_data_len),
-		/* librdmacm turns them round: they are as the answer would have them. */
+		/* librdmacm has exchanged the two already: these are the values for the answer. */
 		.rd_in = event->param.conn.initiator_depth,
 		.rd_out = event->param.conn.responder_resources,
 	};
@@ -117,8 +114,8 @@ static void free_conn(struct hw_conn *c)
 	free(c);
 }
 
-/* One state further, with as many Reads as were agreed on. */
-static int advance(struct hw_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state state)
+/* Move the QP to the next state, with the number of RDMA Reads that both sides agreed on. */
+static int accept_advance(struct hw_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask;
@@ -135,10 +132,11 @@ static int advance(struct hw_qp *qp, struct rdma_cm_id *id, enum ibv_qp_state st
 }
 
 /*
- * On InfiniBand librdmacm opens the QP to Reads only if who asked said that it will make some; one with the
- * defaults of DAT says nothing, and may make as many as the answer allows. So the QP is made ready here.
+ * On InfiniBand librdmacm allows remote Reads on the QP only if the request asked for some. A
+ * request with the defaults of DAT asks for none, but may make as many as the answer allows.
+ * Therefore the QP is moved to its states here, rather than by rdma_accept.
  */
-static int accept_at(struct hw_qp *qp, struct rdma_cm_id *id)
+static int accept_request(struct hw_qp *qp, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param answer;
 	int err;
@@ -148,8 +146,8 @@ static int accept_at(struct hw_qp *qp, struct rdma_cm_id *id)
 		id->qp = qp->verbs;
 		return rdma_accept(id, &answer);
 	}
-	if (advance(qp, id, IBV_QPS_INIT) || advance(qp, id, IBV_QPS_RTR) ||
-	    advance(qp, id, IBV_QPS_RTS))
+	if (accept_advance(qp, id, IBV_QPS_INIT) || accept_advance(qp, id, IBV_QPS_RTR) ||
+	    accept_advance(qp, id, IBV_QPS_RTS))
 		return -1;
 	answer.qp_num = qp->verbs->qp_num;
 	answer.srq = qp->verbs->srq != NULL;
@@ -183,7 +181,7 @@ int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_co
 	qp->cm.id = c->cm.id;
 	qp->cm.id->context = &qp->cm;
 	free(c);
-	if (accept_at(qp, qp->cm.id))
+	if (accept_request(qp, qp->cm.id))
 		hw_end(qp, NIC_END_ACCEPT_FAILED);
 	return 0;
 }
@@ -193,8 +191,8 @@ void hw_reject(struct nic_conn *base, bool by_program)
 	struct hw_conn *c = nic_container_of(base, struct hw_conn, base);
 
 	if (!c->gone)
-		rdma_reject(c->cm.id, by_program ? NULL : no_listener,
-			    by_program ? 0 : sizeof(no_listener));
+		rdma_reject(c->cm.id, by_program ? NULL : hw_private_no_listener,
+			    by_program ? 0 : sizeof(hw_private_no_listener));
 	free_conn(c);
 }
 
@@ -210,10 +208,4 @@ int hw_handoff(struct nic_conn *base, uint64_t port)
 		return -ENOENT;
 	n->base.up->conn_request(l->base.ctx, base);
 	return 0;
-}
-
-bool hw_is_no_listener(const uint8_t *private_data, uint32_t size)
-{
-	return size >= sizeof(no_listener) &&
-	       memcmp(private_data, no_listener, sizeof(no_listener)) == 0;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The module's one entry, the table behind the door, and the world: the devices of this machine. */
+/*
+ * The module's entry point, its nic_ops table, and the world: what all adapters of this machine
+ * share.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cm.h"
 
-#define RNR_RETRY_DEFAULT 7 /* for ever */
+#define RNR_RETRY_DEFAULT 7 /* indefinitely */
 
 const struct nic_host *hw_host;
 struct nic_world *hw_world;
@@ -68,29 +70,6 @@ const struct nic_ops hw_ops = {
 	.wake = hw_wake,
 };
 
-int hw_errno(void)
-{
-	/* Some drivers (siw) leave no reason where there is no room. */
-	return errno > 0 ? -errno : -ENOMEM;
-}
-
-int hw_no_memory(int err)
-{
-	static bool told;
-	struct rlimit limit;
-
-	if (err != -ENOMEM || told || getrlimit(RLIMIT_MEMLOCK, &limit) ||
-	    limit.rlim_cur == RLIM_INFINITY)
-		return err;
-	told = true;
-	hw_host->say(
-		"out of memory for the adapter; this process may lock %lu KiB only, and memory that an "
-		"adapter uses is locked: raise it (ulimit -l unlimited, or memlock in "
-		"/etc/security/limits.conf)",
-		(unsigned long)limit.rlim_cur / 1024);
-	return err;
-}
-
 /* ---- the world ---- */
 
 static int open_channel(struct nic_world *w)
@@ -108,10 +87,9 @@ static int open_channel(struct nic_world *w)
 				"DAT_PROVIDER=hw: no permission to open /dev/infiniband/rdma_cm: "
 				"give this user read and write access to it");
 		else
-			hw_host->say(
-				"DAT_PROVIDER=hw: no connections can be managed (%s): is the kernel "
-				"module rdma_ucm loaded, and /dev/infiniband/rdma_cm there?",
-				strerror(err));
+			hw_host->say("DAT_PROVIDER=hw: no connection manager (%s): is the kernel "
+				     "module rdma_ucm loaded, and /dev/infiniband/rdma_cm there?",
+				     strerror(err));
 		return -ENODEV;
 	}
 	flags = fcntl(w->channel->fd, F_GETFL);
@@ -122,7 +100,7 @@ static int open_channel(struct nic_world *w)
 	return 0;
 }
 
-/* A knob of ours; a bad value is an error and not a default. */
+/* DAT_HW_RNR_RETRY. A bad value is an error; it does not mean the default. */
 static int read_rnr_retry(uint8_t *rnr_retry)
 {
 	const char *text = getenv("DAT_HW_RNR_RETRY");
@@ -132,7 +110,8 @@ static int read_rnr_retry(uint8_t *rnr_retry)
 		return 0;
 	if (text[0] < '0' || text[0] > '7' || text[1]) {
 		hw_host->say(
-			"DAT_HW_RNR_RETRY=%.64s: expected a whole number from 0 to 7 (7: for ever)",
+			"DAT_HW_RNR_RETRY=%.64s: expected a whole number from 0 to 7 (7: retry "
+			"indefinitely)",
 			text);
 		return -EINVAL;
 	}
@@ -149,7 +128,7 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	(void)config;
 	err = read_rnr_retry(&rnr_retry);
 	if (!err)
-		err = hw_look_for_devices();
+		err = hw_find_devices();
 	if (err)
 		return err;
 	w = calloc(1, sizeof(*w));
@@ -173,15 +152,15 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	return 0;
 }
 
-/* After the ids on it. */
-static void destroy_channel(struct hw_grave *grave)
+/* After the ids that use it. */
+static void destroy_channel(struct hw_deferred *deferred)
 {
-	rdma_destroy_event_channel(nic_container_of(grave, struct nic_world, grave)->channel);
+	rdma_destroy_event_channel(nic_container_of(deferred, struct nic_world, deferred)->channel);
 }
 
-static void release_world(struct hw_grave *grave)
+static void release_world(struct hw_deferred *deferred)
 {
-	free(nic_container_of(grave, struct nic_world, grave));
+	free(nic_container_of(deferred, struct nic_world, deferred));
 }
 
 static void world_destroy(struct nic_world *w)
@@ -190,11 +169,11 @@ static void world_destroy(struct nic_world *w)
 	hw_unwatch(&w->channel_watch);
 	hw_waiters_free(w);
 	hw_world = NULL;
-	w->grave = (struct hw_grave){ .destroy = destroy_channel, .release = release_world };
-	hw_bury_after(&w->grave);
+	w->deferred = (struct hw_deferred){ .destroy = destroy_channel, .release = release_world };
+	hw_destroy_after(&w->deferred);
 }
 
-static struct nic *control(struct nic_world *w)
+static struct nic *module_control(struct nic_world *w)
 {
 	return &w->control;
 }
@@ -202,13 +181,13 @@ static struct nic *control(struct nic_world *w)
 static const struct nic_backend backend = {
 	.size = sizeof(struct nic_backend),
 	.name = "hw",
-	.start = hw_loop_start,
+	.start = hw_thread_start,
 	.world_create = world_create,
 	.world_destroy = world_destroy,
 	.adapter_name = hw_adapter_name,
 	.canonical = hw_canonical,
 	.open = hw_open,
-	.control = control,
+	.control = module_control,
 };
 
 const struct nic_backend *dat_nic_backend_1(const struct nic_host *host);
@@ -217,16 +196,20 @@ const struct nic_backend *dat_nic_backend_1(const struct nic_host *host)
 {
 	if (host->size != sizeof(*host) || host->ops_size != sizeof(struct nic_ops) ||
 	    (host->quick_size && host->quick_size != sizeof(struct nic_quick_qp))) {
-		host->say(
-			"DAT_PROVIDER=hw: the passthrough is of another libdat than this one: install the "
-			"two together");
+		host->say("DAT_PROVIDER=hw: the passthrough belongs to another version of libdat: "
+			  "install the "
+			  "two together");
 		return NULL;
 	}
 	hw_host = host;
-	/* Before anything else of verbs; where the kernel copies for a child this is no work. */
+	hw_quick_start(host->inside);
+	/*
+	 * It has to come before any other verbs call. It does nothing where the kernel copies
+	 * pinned pages at fork.
+	 */
 	if (ibv_fork_init())
-		host->say(
-			"DAT_PROVIDER=hw: verbs cannot be made safe against fork; a program that forks "
-			"must not touch registered memory in the child");
+		host->say("DAT_PROVIDER=hw: verbs cannot be made safe against fork; a program "
+			  "that forks "
+			  "must not touch registered memory in the child");
 	return &backend;
 }

@@ -8,8 +8,8 @@
 
 #include "cm.h"
 
-/* True: the device has let it go. */
-static bool dereg(struct hw_mr *mr)
+/* True: the device has released the region. */
+static bool mr_dereg(struct hw_mr *mr)
 {
 	if (mr->verbs && ibv_dereg_mr(mr->verbs))
 		return false;
@@ -25,20 +25,20 @@ static void free_mr(struct hw_mr *mr)
 	free(mr);
 }
 
-/* Is that all there was to a dead one? */
-static void let_go(struct hw_mr *mr)
+/* Free a region that lib has deregistered, when the last window and bind on it are gone. */
+static void mr_release_dead(struct hw_mr *mr)
 {
-	if (mr->dead && mr->windows == 0 && mr->binding == 0 && dereg(mr))
+	if (mr->dead && mr->windows == 0 && mr->binding == 0 && mr_dereg(mr))
 		free_mr(mr);
 }
 
-static void let_all_go(struct hw_pd *pd)
+static void pd_release_dead(struct hw_pd *pd)
 {
 	struct hw_mr *mr, *next;
 
 	for (mr = LIST_FIRST(&pd->dead); mr; mr = next) {
 		next = LIST_NEXT(mr, in_pd);
-		let_go(mr);
+		mr_release_dead(mr);
 	}
 }
 
@@ -63,33 +63,33 @@ int hw_pd_alloc(struct nic *nic, struct nic_pd **out)
 	return 0;
 }
 
-static void destroy_pd(struct hw_grave *grave)
+static void destroy_pd(struct hw_deferred *deferred)
 {
-	ibv_dealloc_pd(nic_container_of(grave, struct hw_pd, grave)->verbs);
+	ibv_dealloc_pd(nic_container_of(deferred, struct hw_pd, deferred)->verbs);
 }
 
-static void release_pd(struct hw_grave *grave)
+static void release_pd(struct hw_deferred *deferred)
 {
-	free(nic_container_of(grave, struct hw_pd, grave));
+	free(nic_container_of(deferred, struct hw_pd, deferred));
 }
 
 void hw_pd_free(struct nic_pd *base)
 {
 	struct hw_pd *pd = hw_pd(base);
 
-	let_all_go(pd);
+	pd_release_dead(pd);
 	while (!LIST_EMPTY(&pd->dead))
 		free_mr(LIST_FIRST(&pd->dead));
 	hw_nic(base->nic)->pds--;
 	if (pd->anchor)
 		ibv_dereg_mr(pd->anchor);
-	pd->grave = (struct hw_grave){ .destroy = destroy_pd, .release = release_pd };
-	hw_bury_after(&pd->grave);
+	pd->deferred = (struct hw_deferred){ .destroy = destroy_pd, .release = release_pd };
+	hw_destroy_after(&pd->deferred);
 }
 
 /* ---- regions ---- */
 
-/* Verbs gives the peer no more than the host has; that the host has it, lib knows better. */
+/* Verbs requires local write for remote write. lib checks local access itself. */
 static int verbs_access(const struct hw_nic *n, uint32_t access)
 {
 	int flags = 0;
@@ -121,7 +121,7 @@ int hw_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access
 	mr->verbs = ibv_reg_mr(hw_pd(pd)->verbs, (void *)(uintptr_t)addr, length,
 			       verbs_access(n, access));
 	if (!mr->verbs) {
-		err = hw_no_memory(hw_errno());
+		err = hw_explain_no_memory(hw_errno());
 		free(mr);
 		return err;
 	}
@@ -140,11 +140,11 @@ void hw_mr_dereg(struct nic_mr *base)
 	base->ctx = NULL;
 	mr->dead = true;
 	LIST_INSERT_HEAD(&mr->pd->dead, mr, in_pd);
-	dereg(mr);
-	let_go(mr);
+	mr_dereg(mr);
+	mr_release_dead(mr);
 }
 
-/* A bind that the device has done may be one that nobody has looked for. */
+/* The completion of a bind may still be in a CQ. */
 uint32_t hw_mr_windows(struct nic_mr *base)
 {
 	struct hw_mr *mr = hw_mr(base);
@@ -153,13 +153,13 @@ uint32_t hw_mr_windows(struct nic_mr *base)
 	if (mr->binding == 0)
 		return mr->windows;
 	LIST_FOREACH(qp, &hw_nic(base->nic)->all_qps, in_nic)
-	hw_qp_look(qp);
+	hw_qp_drain(qp);
 	return mr->windows;
 }
 
 /* ---- windows ---- */
 
-/* To be unbound a window is bound to no bytes; some drivers (rxe) want a region even so. */
+/* An unbind is a bind of length 0; some drivers (rxe) require a region even then. */
 static int make_anchor(struct hw_pd *pd)
 {
 	if (!pd->anchor)
@@ -192,7 +192,7 @@ int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **out)
 	return 0;
 }
 
-static void set_state(struct hw_mw *mw, const struct nic_mw_state *state)
+static void mw_set_state(struct hw_mw *mw, const struct nic_mw_state *state)
 {
 	struct nic_mr *before = mw->state.mr;
 
@@ -201,7 +201,7 @@ static void set_state(struct hw_mw *mw, const struct nic_mw_state *state)
 		hw_mr(state->mr)->windows++;
 	if (before) {
 		hw_mr(before)->windows--;
-		let_go(hw_mr(before));
+		mr_release_dead(hw_mr(before));
 	}
 }
 
@@ -212,9 +212,12 @@ void hw_mw_free(struct nic_mw *base)
 
 	hw_nic(base->nic)->mws--;
 	ibv_dealloc_mw(mw->verbs);
-	set_state(mw, &none);
-	/* It may have been bound, and nobody seen it: then the device lets the region go only now. */
-	let_all_go(mw->pd);
+	mw_set_state(mw, &none);
+	/*
+	 * If it was bound and that completion was not polled, the device releases the region only
+	 * now.
+	 */
+	pd_release_dead(mw->pd);
 	mw->dead = true;
 	if (mw->queued == 0)
 		free(mw);
@@ -238,11 +241,11 @@ static int bind_access(uint32_t access)
 	return flags;
 }
 
-int hw_post_bind(struct hw_qp *qp, struct nic_slot *slot, const struct nic_send_wr *wr)
+int hw_post_bind(struct hw_qp *qp, struct hw_wqe *wqe, const struct nic_send_wr *wr)
 {
 	struct hw_mw *mw = nic_container_of(wr->mw, struct hw_mw, base);
 	bool unbind = wr->bind_length == 0;
-	struct ibv_mw_bind bind = { .wr_id = (uintptr_t)slot, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_mw_bind bind = { .wr_id = (uintptr_t)wqe, .send_flags = IBV_SEND_SIGNALED };
 	struct hw_bind *keep = malloc(sizeof(*keep));
 	int err;
 
@@ -274,16 +277,16 @@ int hw_post_bind(struct hw_qp *qp, struct nic_slot *slot, const struct nic_send_
 						     .access = wr->bind_access,
 						     .rkey = mw->base.rkey };
 	}
-	slot->own = keep;
+	wqe->own = keep;
 	return 0;
 }
 
-void hw_bind_done(struct nic_slot *slot, bool success)
+void hw_bind_done(struct hw_wqe *wqe, bool success)
 {
-	struct hw_bind *bind = slot->own;
+	struct hw_bind *bind = wqe->own;
 	struct hw_mw *mw;
 
-	/* None: it never was in verbs. */
+	/* None: the bind was never in verbs. */
 	if (!bind)
 		return;
 	mw = bind->mw;
@@ -291,11 +294,11 @@ void hw_bind_done(struct nic_slot *slot, bool success)
 	if (bind->state.mr)
 		hw_mr(bind->state.mr)->binding--;
 	if (success && !mw->dead)
-		set_state(mw, &bind->state);
+		mw_set_state(mw, &bind->state);
 	if (bind->state.mr)
-		let_go(hw_mr(bind->state.mr));
+		mr_release_dead(hw_mr(bind->state.mr));
 	if (mw->dead && mw->queued == 0)
 		free(mw);
 	free(bind);
-	slot->own = NULL;
+	wqe->own = NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What adapters are called. An adapter is a device's port at a local IP address, for connections go by
- * addresses; its names are the device (then the first address counts: IPv4 before IPv6, global before link-local), a
- * network interface, and an address in text.
+ * Names of adapters. An adapter is a port of a device at a local IP address, because connections
+ * are made by address. Its names are the device (which means the device's first address: IPv4
+ * before IPv6, global before link-local), the network interface, and the address in text.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ const char *hw_address_text(const struct sockaddr_storage *addr, char *text, siz
 
 /* ---- devices ---- */
 
-int hw_look_for_devices(void)
+int hw_find_devices(void)
 {
 	struct ibv_device **list;
 	int n = 0;
@@ -62,18 +62,18 @@ int hw_look_for_devices(void)
 	if (list && n > 0)
 		return 0;
 	if (!list && errno == ENOSYS)
-		hw_host->say(
-			"DAT_PROVIDER=hw: the kernel has no verbs: module ib_uverbs is not loaded (modprobe "
-			"ib_uverbs)");
+		hw_host->say("DAT_PROVIDER=hw: the kernel has no verbs: module ib_uverbs is not "
+			     "loaded (modprobe "
+			     "ib_uverbs)");
 	else if (access("/sys/class/infiniband_verbs", F_OK) != 0)
-		hw_host->say(
-			"DAT_PROVIDER=hw: no /sys/class/infiniband_verbs: load the kernel module ib_uverbs, and the "
-			"driver of the adapter");
+		hw_host->say("DAT_PROVIDER=hw: no /sys/class/infiniband_verbs: load the kernel "
+			     "module ib_uverbs, and the "
+			     "driver of the adapter");
 	else
-		hw_host->say(
-			"DAT_PROVIDER=hw: there is no verbs device: nothing usable in "
-			"/sys/class/infiniband; load the adapter's driver, or add a software device (rdma "
-			"link add)");
+		hw_host->say("DAT_PROVIDER=hw: no verbs device: nothing usable in "
+			     "/sys/class/infiniband; load the adapter's driver, or add a software "
+			     "device (rdma "
+			     "link add)");
 	return -ENODEV;
 }
 
@@ -83,8 +83,8 @@ bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t siz
 	int n = 0;
 
 	(void)w;
-	/* Who asks for a list is told why it is empty. */
-	if (i == 0 && hw_look_for_devices())
+	/* A caller that asks for a list is told why it is empty. */
+	if (i == 0 && hw_find_devices())
 		return false;
 	list = ibv_get_device_list(&n);
 	if (!list)
@@ -95,7 +95,6 @@ bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t siz
 	return i < (unsigned int)n;
 }
 
-/* Devices are many, their names unique: is this one of them? */
 static bool is_device(const char *name)
 {
 	char other[NIC_ADAPTER_NAME];
@@ -108,8 +107,8 @@ static bool is_device(const char *name)
 
 /* ---- addresses ---- */
 
-/* Lower is better. */
-static int rank(const struct sockaddr_storage *addr)
+/* A device's first address is the one of the lowest rank. */
+static int address_rank(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
 
@@ -118,7 +117,7 @@ static int rank(const struct sockaddr_storage *addr)
 	return IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? 2 : 1;
 }
 
-/* Which device does librdmacm take for it? */
+/* Find the device that librdmacm uses for the address. */
 static bool find_device(struct nic_world *w, struct hw_place *place)
 {
 	struct rdma_cm_id *id;
@@ -148,12 +147,13 @@ static void add_place(struct nic_world *w, struct places *p, const struct ifaddr
 	snprintf(place.netdev, sizeof(place.netdev), "%s", ifa->ifa_name);
 	if (!find_device(w, &place))
 		return;
-	for (at = p->n++; at > 0 && rank(&p->place[at - 1].addr) > rank(&place.addr); at--)
+	for (at = p->n++;
+	     at > 0 && address_rank(&p->place[at - 1].addr) > address_rank(&place.addr); at--)
 		p->place[at] = p->place[at - 1];
 	p->place[at] = place;
 }
 
-/* All local addresses that a device has, the better ones first. NULL: no memory. */
+/* All local addresses that belong to a device, by rank. NULL: no memory. */
 static struct places *find_places(struct nic_world *w)
 {
 	struct places *p = calloc(1, sizeof(*p));
@@ -181,7 +181,7 @@ static bool is_address(const struct hw_place *place, const char *name)
 	       memcmp(&wanted, bytes, size) == 0;
 }
 
-static const struct hw_place *find(const struct places *p, const char *name)
+static const struct hw_place *place_find(const struct places *p, const char *name)
 {
 	for (int i = 0; i < p->n; i++)
 		if (strcmp(p->place[i].device, name) == 0)
@@ -195,20 +195,20 @@ static const struct hw_place *find(const struct places *p, const char *name)
 void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size)
 {
 	struct places *p = is_device(name) ? NULL : find_places(w);
-	const struct hw_place *place = p ? find(p, name) : NULL;
+	const struct hw_place *place = p ? place_find(p, name) : NULL;
 
 	if (!place)
 		snprintf(out, size, "%s", name);
-	else if (place == find(p, place->device))
+	else if (place == place_find(p, place->device))
 		snprintf(out, size, "%s", place->device);
 	else
 		hw_address_text(&place->addr, out, size);
 	free(p);
 }
 
-/* ---- why a device cannot be used ---- */
+/* ---- reasons why a device cannot be used ---- */
 
-/* The libraries may lose the reason: EACCES, or ENOENT where there is no such file. */
+/* The libraries may lose the reason: EACCES, or ENOENT if the file does not exist. */
 int hw_device_file(const char *name)
 {
 	char path[128];
@@ -260,10 +260,10 @@ static int say_why_not(const char *device)
 
 	verbs = open_by_name(device, &err);
 	if (!verbs && (err == EACCES || err == EPERM)) {
-		hw_host->say(
-			"adapter %s: no permission to open its device in /dev/infiniband (uverbs*): give "
-			"this user read and write access to it",
-			device);
+		hw_host->say("adapter %s: no permission to open its device in /dev/infiniband "
+			     "(uverbs*): give "
+			     "this user read and write access to it",
+			     device);
 		return -EACCES;
 	}
 	if (!verbs) {
@@ -271,15 +271,14 @@ static int say_why_not(const char *device)
 		return -EIO;
 	}
 	if (any_port_up(verbs))
-		hw_host->say(
-			"adapter %s has no IP address, and connections go by addresses: give its "
-			"network interface one (ip addr add)",
-			device);
+		hw_host->say("adapter %s has no IP address, which connections need: give its "
+			     "network interface one (ip addr add)",
+			     device);
 	else
-		hw_host->say(
-			"adapter %s: no port is active: the link is down (see ibv_devinfo -d %s; ip link "
-			"set its network interface up)",
-			device, device);
+		hw_host->say("adapter %s: no port is active: the link is down (see ibv_devinfo -d "
+			     "%s; ip link "
+			     "set its network interface up)",
+			     device, device);
 	ibv_close_device(verbs);
 	return -ENETDOWN;
 }
@@ -287,7 +286,7 @@ static int say_why_not(const char *device)
 int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place)
 {
 	struct places *p = find_places(w);
-	const struct hw_place *found = p ? find(p, name) : NULL;
+	const struct hw_place *found = p ? place_find(p, name) : NULL;
 	int err = 0;
 
 	if (!p)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Being told of completions: completion channels, and what CQs are armed for.
+ * Notifications of completions: completion channels, and arming of CQs.
  *
- * Where lib wants to hear of solicited completions only, the device picks them (base.picks): that one came is
- * then known by the channel's event and by nothing else, so the CQ is armed again as soon as it has told, and
- * what is found without an event is no news. iWARP has no such events.
+ * If lib wants notifications of solicited completions only, the device selects them (base.picks).
+ * Then an event of the channel is the only sign that one came: the CQ is armed again as soon as an
+ * event is read, and completions found without an event are not reported. iWARP has no such events.
  */
 #include "hw.h"
 
-static void arm_verbs(struct hw_cq *cq, enum hw_armed what)
+static void cq_arm_verbs(struct hw_cq *cq, enum hw_armed what)
 {
 	if (cq->verbs_armed >= what)
 		return;
@@ -16,8 +16,8 @@ static void arm_verbs(struct hw_cq *cq, enum hw_armed what)
 		cq->verbs_armed = what;
 }
 
-/* Events, taken off the channel: was there one? */
-static bool take_events(struct hw_cq *cq)
+/* Read all events of the channel. True: there was one. */
+static bool cq_take_events(struct hw_cq *cq)
 {
 	struct ibv_cq *verbs;
 	bool taken = false;
@@ -31,43 +31,47 @@ static bool take_events(struct hw_cq *cq)
 	return taken;
 }
 
-static bool can_pick(const struct hw_cq *cq)
+static bool cq_can_pick(const struct hw_cq *cq)
 {
-	return cq->base.solicited_only && !cq->sink && !hw_cq_ours(cq) &&
+	return cq->base.solicited_only && !cq->sink && !hw_cq_watched(cq) &&
 	       !hw_nic(cq->base.nic)->iwarp;
 }
 
 /*
- * An event that waits may be of what was polled meanwhile; it counts only if something is found besides. So does
- * what is found if the device was not asked before it came.
+ * An event in the channel may belong to a completion that was polled meanwhile, so it counts only
+ * if a completion is found. A completion found also counts if the device was not armed when it
+ * came.
  */
-static void arm_to_pick(struct hw_cq *cq)
+static void cq_arm_to_pick(struct hw_cq *cq)
 {
 	bool open = !cq->base.picks || cq->verbs_armed == HW_ARMED_NOT;
 	uint32_t put = cq->put;
 
-	open |= take_events(cq);
+	open |= cq_take_events(cq);
 	cq->base.picks = true;
-	arm_verbs(cq, HW_ARMED_SOLICITED);
+	cq_arm_verbs(cq, HW_ARMED_SOLICITED);
 	hw_cq_fill(cq);
 	if (open && cq->put != put)
 		hw_cq_notify(cq);
 }
 
-/* Arming raises nothing for what is there already. */
-static void arm_for_any(struct hw_cq *cq)
+/* Arming raises no event for completions that are there already: look for them. */
+static void cq_arm_for_any(struct hw_cq *cq)
 {
 	cq->base.picks = false;
 	if (cq->verbs_armed == HW_ARMED_ANY)
 		return;
-	arm_verbs(cq, HW_ARMED_ANY);
+	cq_arm_verbs(cq, HW_ARMED_ANY);
 	hw_cq_fill(cq);
 }
 
-/* Who waits sleeps at the channel, else the loop does; for ourselves it always does. */
-static void watch(struct hw_cq *cq)
+/*
+ * A waiter polls the channel itself. Without one, or if each completion has to be seen, the event
+ * thread does.
+ */
+static void cq_watch(struct hw_cq *cq)
 {
-	if (!cq->base.waited || hw_cq_ours(cq))
+	if (!cq->base.waited || hw_cq_watched(cq))
 		hw_watch(&cq->watch);
 }
 
@@ -77,36 +81,36 @@ void hw_cq_arm(struct nic_cq *base)
 
 	cq->armed = true;
 	hw_cq_choose(cq);
-	if (can_pick(cq))
-		arm_to_pick(cq);
+	if (cq_can_pick(cq))
+		cq_arm_to_pick(cq);
 	else
-		arm_for_any(cq);
-	watch(cq);
+		cq_arm_for_any(cq);
+	cq_watch(cq);
 }
 
-void hw_cq_keep(struct hw_cq *cq)
+void hw_cq_keep_armed(struct hw_cq *cq)
 {
-	arm_for_any(cq);
-	watch(cq);
+	cq_arm_for_any(cq);
+	cq_watch(cq);
 }
 
 void hw_cq_channel(struct hw_cq *cq)
 {
-	bool told = take_events(cq);
+	bool told = cq_take_events(cq);
 
-	cq->base.picks &= can_pick(cq);
+	cq->base.picks &= cq_can_pick(cq);
 	if (cq->base.picks) {
-		/* At once, so that nothing is missed; for nobody it is not armed at all. */
+		/* Arm at once, so that no event is missed; if lib wants none, do not arm. */
 		if (cq->armed)
-			arm_verbs(cq, HW_ARMED_SOLICITED);
+			cq_arm_verbs(cq, HW_ARMED_SOLICITED);
 		hw_cq_fill(cq);
 		if (told)
 			hw_cq_notify(cq);
 		if (cq->armed)
-			watch(cq);
+			cq_watch(cq);
 		return;
 	}
 	hw_cq_fill(cq);
-	if (cq->armed || hw_cq_ours(cq) || cq->sink)
-		hw_cq_keep(cq);
+	if (cq->armed || hw_cq_watched(cq) || cq->sink)
+		hw_cq_keep_armed(cq);
 }

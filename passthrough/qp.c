@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs. The verbs QP is made with the EP if that has its PD, so that what the device cannot do is
- * said at once; a modified or reset one is made anew when it is next needed. Until then receives are kept here.
+ * Queue pairs. The verbs QP is created with the EP if the EP has its PD, so that a limit of the
+ * device is reported at once. After a modify or reset it is created again when it is next needed;
+ * until then Receives are kept in the work queue here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,57 +14,62 @@ _Static_assert(sizeof(struct nic_sge) == sizeof(struct ibv_sge) &&
 		       offsetof(struct nic_sge, addr) == offsetof(struct ibv_sge, addr) &&
 		       offsetof(struct nic_sge, length) == offsetof(struct ibv_sge, length) &&
 		       offsetof(struct nic_sge, lkey) == offsetof(struct ibv_sge, lkey),
-	       "segments are handed over as they are");
+	       "segments are passed to verbs without a copy");
 
-static uint32_t most(uint32_t a, uint32_t b)
+/* Positions count bytes, and the difference of two has to have a sign. */
+#define WQ_MOST (INT32_MAX / HW_WQ_STEP)
+
+static uint32_t most_of(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
-/* ---- slots ---- */
+/* ---- work queues ---- */
 
-static int slots_init(struct nic_slots *s, struct hw_qp *qp, uint32_t n, uint32_t width)
+static int wq_init(struct hw_wq *s, struct hw_qp *qp, uint32_t n, uint32_t width)
 {
 	uint32_t ring = 1;
 
-	*s = (struct nic_slots){ .most = n, .end = n, .width = width };
+	if (n > WQ_MOST)
+		return -ENOMEM;
+	*s = (struct hw_wq){ .most = n * HW_WQ_STEP, .end = n * HW_WQ_STEP, .width = width };
 	while (ring < n)
 		ring <<= 1;
-	s->mask = ring - 1;
-	s->slot = aligned_alloc(sizeof(*s->slot), ring * sizeof(*s->slot));
+	s->mask = ring * HW_WQ_STEP - 1;
+	s->wqe = aligned_alloc(sizeof(*s->wqe), ring * sizeof(*s->wqe));
 	s->sge = width ? calloc((size_t)ring * width, sizeof(*s->sge)) : NULL;
-	if (!s->slot || (width && !s->sge)) {
-		free(s->slot);
+	if (!s->wqe || (width && !s->sge)) {
+		free(s->wqe);
 		free(s->sge);
 		return -ENOMEM;
 	}
-	memset(s->slot, 0, ring * sizeof(*s->slot));
+	memset(s->wqe, 0, ring * sizeof(*s->wqe));
 	for (uint32_t i = 0; i < ring; i++)
-		s->slot[i].qp = &qp->base;
+		s->wqe[i].qp = &qp->base;
 	return 0;
 }
 
-static void slots_fini(struct nic_slots *s)
+static void wq_fini(struct hw_wq *s)
 {
-	free(s->slot);
+	free(s->wqe);
 	free(s->sge);
 }
 
-static int make_slots(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_srq,
-		      struct nic_slots *sq, struct nic_slots *rq)
+static int wq_init_both(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_srq,
+			struct hw_wq *sq, struct hw_wq *rq)
 {
-	int err = slots_init(sq, qp, cap->max_send_wr, 0);
+	int err = wq_init(sq, qp, cap->max_send_wr, 0);
 
 	if (err)
 		return err;
-	err = slots_init(rq, qp, with_srq ? 0 : cap->max_recv_wr,
-			 with_srq ? 0 : most(cap->max_recv_sge, 1));
+	err = wq_init(rq, qp, with_srq ? 0 : cap->max_recv_wr,
+		      with_srq ? 0 : most_of(cap->max_recv_sge, 1));
 	if (err) {
-		slots_fini(sq);
+		wq_fini(sq);
 		return err;
 	}
-	for (uint32_t i = 0; i <= rq->mask; i++)
-		rq->slot[i].opcode = NIC_OP_RECV;
+	for (uint32_t i = 0; i < hw_wq_entries(rq); i++)
+		rq->wqe[i].opcode = NIC_OP_RECV;
 	return 0;
 }
 
@@ -74,7 +80,7 @@ struct hw_cq *hw_cq_of(const struct hw_qp *qp, struct nic_cq *cq)
 	return cq ? hw_cq(cq) : hw_nic(qp->base.nic)->sink;
 }
 
-static int to_init(struct hw_qp *qp, struct ibv_qp *verbs)
+static int qp_to_init(struct hw_qp *qp, struct ibv_qp *verbs)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 	int mask;
@@ -84,7 +90,7 @@ static int to_init(struct hw_qp *qp, struct ibv_qp *verbs)
 	return hw_error(ibv_modify_qp(verbs, &attr, mask));
 }
 
-static struct ibv_qp *create_verbs(struct hw_qp *qp, uint32_t *max_inline)
+static struct ibv_qp *qp_create_verbs(struct hw_qp *qp, uint32_t *max_inline)
 {
 	const struct nic_qp_cap *cap = &qp->init.cap;
 	struct ibv_qp_init_attr attr = {
@@ -94,10 +100,10 @@ static struct ibv_qp *create_verbs(struct hw_qp *qp, uint32_t *max_inline)
 		.srq = qp->init.srq ? hw_srq(qp->init.srq)->verbs : NULL,
 		.qp_type = IBV_QPT_RC,
 		.cap = {
-			.max_send_wr = most(cap->max_send_wr, 1),
-			.max_recv_wr = qp->init.srq ? 0 : most(cap->max_recv_wr, 1),
-			.max_send_sge = most(most(cap->max_send_sge, cap->max_rdma_sge), 1),
-			.max_recv_sge = qp->init.srq ? 0 : most(cap->max_recv_sge, 1),
+			.max_send_wr = most_of(cap->max_send_wr, 1),
+			.max_recv_wr = qp->init.srq ? 0 : most_of(cap->max_recv_wr, 1),
+			.max_send_sge = most_of(most_of(cap->max_send_sge, cap->max_rdma_sge), 1),
+			.max_recv_sge = qp->init.srq ? 0 : most_of(cap->max_recv_sge, 1),
 			.max_inline_data = HW_INLINE,
 		},
 	};
@@ -115,17 +121,17 @@ static struct ibv_qp *create_verbs(struct hw_qp *qp, uint32_t *max_inline)
 	return verbs;
 }
 
-/* Receives that were posted while there was no verbs QP, or another. */
-static int post_kept(struct hw_qp *qp, struct ibv_qp *verbs)
+/* Post the Receives that were posted while there was no verbs QP, or another one. */
+static int qp_post_kept(struct hw_qp *qp, struct ibv_qp *verbs)
 {
-	struct nic_slots *rq = &qp->quick.rq;
+	struct hw_wq *rq = &qp->rq;
 	int err = 0;
 
-	for (uint32_t i = hw_slots_get(rq); i != rq->put && !err; i++) {
-		uint32_t at = i & rq->mask;
-		struct ibv_recv_wr wr = { .wr_id = (uintptr_t)&rq->slot[at],
-					  .sg_list = &rq->sge[(size_t)at * rq->width],
-					  .num_sge = rq->slot[at].num_sge },
+	for (uint32_t at = hw_wq_get(rq); at != rq->put && !err; at += HW_WQ_STEP) {
+		struct hw_wqe *wqe = hw_wq_at(rq, at);
+		struct ibv_recv_wr wr = { .wr_id = (uintptr_t)wqe,
+					  .sg_list = hw_wq_sge(rq, at),
+					  .num_sge = wqe->num_sge },
 				   *bad;
 
 		err = hw_error(ibv_post_recv(verbs, &wr, &bad));
@@ -145,16 +151,16 @@ int hw_qp_make_verbs(struct hw_qp *qp)
 	if (!qp->init.pd)
 		return -EINVAL;
 	if (!qp->init.send_cq || !qp->init.recv_cq)
-		err = hw_sink(n, &sink);
+		err = hw_sink_get(n, &sink);
 	if (err)
 		return err;
 	errno = 0;
-	verbs = create_verbs(qp, &qp->quick.max_inline);
+	verbs = qp_create_verbs(qp, &qp->max_inline);
 	if (!verbs)
-		return hw_no_memory(hw_errno());
-	err = to_init(qp, verbs);
+		return hw_explain_no_memory(hw_errno());
+	err = qp_to_init(qp, verbs);
 	if (!err)
-		err = post_kept(qp, verbs);
+		err = qp_post_kept(qp, verbs);
 	if (err) {
 		ibv_destroy_qp(verbs);
 		return err;
@@ -169,7 +175,7 @@ int hw_qp_make_verbs(struct hw_qp *qp)
 	return 0;
 }
 
-void hw_qp_look(struct hw_qp *qp)
+void hw_qp_drain(struct hw_qp *qp)
 {
 	if (!qp->verbs)
 		return;
@@ -178,14 +184,16 @@ void hw_qp_look(struct hw_qp *qp)
 		hw_cq_fill(hw_cq_of(qp, qp->init.send_cq));
 }
 
-/* In error it completes nothing but flushes, and those find nobody. */
-static bool bury(struct hw_qp *qp)
+/*
+ * In the error state it completes nothing but flushes, which find the entry of the destroy queue.
+ */
+static bool qp_defer(struct hw_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE);
-	hw_qp_look(qp);
-	return hw_bury_verbs(qp);
+	hw_qp_drain(qp);
+	return hw_defer_qp(qp);
 }
 
 void hw_qp_drop_verbs(struct hw_qp *qp)
@@ -194,12 +202,12 @@ void hw_qp_drop_verbs(struct hw_qp *qp)
 		return;
 	if (qp->cm.id)
 		qp->cm.id->qp = NULL;
-	if (!qp->unanswered || !bury(qp)) {
-		hw_qp_look(qp);
+	if (!qp->unanswered || !qp_defer(qp)) {
+		hw_qp_drain(qp);
 		ibv_destroy_qp(qp->verbs);
 	}
-	/* What it completed meanwhile; from here on it completes nothing. */
-	hw_qp_look(qp);
+	/* The last completions of the verbs QP. */
+	hw_qp_drain(qp);
 	LIST_REMOVE(qp, in_bucket);
 	qp->verbs = NULL;
 	hw_cq_attach(hw_cq_of(qp, qp->init.send_cq), -(int)qp->init.cap.max_send_wr);
@@ -224,10 +232,10 @@ struct hw_qp *hw_qp_by_number(struct hw_nic *n, uint32_t number)
 void hw_qp_set_state(struct hw_qp *qp, enum hw_qp_state state)
 {
 	qp->state = state;
-	hw_post_choose(qp);
+	hw_quick_choose_qp(qp);
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+static void qp_on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
@@ -249,15 +257,15 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	qp->cm.kind = HW_CM_QP;
 	qp->init = *init;
 	qp->soft = qp->hard = NIC_LIMIT_NONE;
-	hw_post_init(qp);
-	ev_timer_init(&qp->deadline, on_deadline, 0, 0);
-	err = make_slots(qp, &init->cap, init->srq != NULL, &qp->quick.sq, &qp->quick.rq);
+	hw_quick_init(qp);
+	ev_timer_init(&qp->deadline, qp_on_deadline, 0, 0);
+	err = wq_init_both(qp, &init->cap, init->srq != NULL, &qp->sq, &qp->rq);
 	if (err)
 		goto free_qp;
 	if (init->pd)
 		err = hw_qp_make_verbs(qp);
 	if (err)
-		goto free_slots;
+		goto free_wqes;
 	LIST_INSERT_HEAD(&n->all_qps, qp, in_nic);
 	if (init->srq)
 		LIST_INSERT_HEAD(&hw_srq(init->srq)->qps, qp, in_srq);
@@ -265,27 +273,28 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	*out = &qp->base;
 	return 0;
 
-free_slots:
-	slots_fini(&qp->quick.sq);
-	slots_fini(&qp->quick.rq);
+free_wqes:
+	wq_fini(&qp->sq);
+	wq_fini(&qp->rq);
 free_qp:
 	free(qp);
 	return err;
 }
 
-/* The receives it has, in another ring. */
-static void move_receives(struct nic_slots *to, const struct nic_slots *from)
+/* Move the Receives to a ring of another size. */
+static void move_receives(struct hw_wq *to, const struct hw_wq *from)
 {
-	for (uint32_t i = hw_slots_get(from); i != from->put; i++) {
-		uint32_t at = i & from->mask, n = to->put++;
-		struct nic_slot *slot = &to->slot[n & to->mask];
+	for (uint32_t at = hw_wq_get(from); at != from->put; at += HW_WQ_STEP) {
+		const struct hw_wqe *old = hw_wq_at(from, at);
+		struct hw_wqe *wqe = hw_wq_next(to);
 
-		slot->wr_id = from->slot[at].wr_id;
-		slot->flags = from->slot[at].flags;
-		slot->kind = NIC_SLOT_UNUSUAL;
-		slot->num_sge = from->slot[at].num_sge;
-		memcpy(&to->sge[(size_t)n * to->width], &from->sge[(size_t)at * from->width],
-		       slot->num_sge * sizeof(struct ibv_sge));
+		wqe->wr_id = old->wr_id;
+		wqe->flags = old->flags;
+		wqe->kind = HW_WQE_GENERAL;
+		wqe->num_sge = old->num_sge;
+		memcpy(hw_wq_sge(to, to->put), hw_wq_sge(from, at),
+		       wqe->num_sge * sizeof(struct ibv_sge));
+		to->put += HW_WQ_STEP;
 	}
 }
 
@@ -293,8 +302,8 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 {
 	struct hw_qp *qp = hw_qp(base);
 	struct nic_qp_init before = qp->init;
-	struct nic_slots sq, rq, old_sq = qp->quick.sq, old_rq = qp->quick.rq;
-	int err = make_slots(qp, &init->cap, before.srq != NULL, &sq, &rq);
+	struct hw_wq sq, rq, old_sq = qp->sq, old_rq = qp->rq;
+	int err = wq_init_both(qp, &init->cap, before.srq != NULL, &sq, &rq);
 
 	if (err)
 		return err;
@@ -303,38 +312,37 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	hw_qp_drop_verbs(qp);
 	qp->discard = false;
 	if (qp->marked && before.recv_cq)
-		hw_cq(before.recv_cq)
-			->marks--; /* never more of them, so there is nothing to choose */
+		hw_cq(before.recv_cq)->marks--; /* fewer, so the CQ's functions stay right */
 	qp->marked = false;
 	qp->init = *init;
 	qp->init.srq = before.srq;
-	qp->quick.sq = sq;
-	qp->quick.rq = rq;
+	qp->sq = sq;
+	qp->rq = rq;
 	if (init->pd)
 		err = hw_qp_make_verbs(qp);
 	if (err) {
 		qp->init = before;
-		qp->quick.sq = old_sq;
-		qp->quick.rq = old_rq;
-		slots_fini(&sq);
-		slots_fini(&rq);
+		qp->sq = old_sq;
+		qp->rq = old_rq;
+		wq_fini(&sq);
+		wq_fini(&rq);
 	} else {
-		slots_fini(&old_sq);
-		slots_fini(&old_rq);
+		wq_fini(&old_sq);
+		wq_fini(&old_rq);
 	}
 	hw_qp_mark(qp);
 	return err;
 }
 
-/* Requests that never complete: only binds have something to give back. */
+/* Drop requests that will never complete. Only binds hold other objects. */
 static void forget_requests(struct hw_qp *qp)
 {
-	struct nic_slot *slot;
+	struct hw_wqe *wqe;
 
-	while ((slot = hw_slots_take(&qp->quick.sq)) != NULL)
-		if (slot->opcode == NIC_OP_BIND)
-			hw_bind_done(slot, false);
-	qp->quick.rq.end = qp->quick.rq.put + qp->quick.rq.most;
+	while ((wqe = hw_wq_take(&qp->sq)) != NULL)
+		if (wqe->opcode == NIC_OP_BIND)
+			hw_bind_done(wqe, false);
+	qp->rq.end = qp->rq.put + qp->rq.most;
 }
 
 uint32_t hw_qp_reset(struct nic_qp *base)
@@ -343,10 +351,10 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	enum hw_qp_state was = qp->state;
 
 	hw_end_forget(qp);
-	/* First: what is flushed from here on ends nothing. */
+	/* Before the flush, which would otherwise end the connection again. */
 	hw_qp_set_state(qp, HW_QP_IDLE);
-	if (was != HW_QP_IDLE || hw_slots_used(&qp->quick.rq) > 0) {
-		/* Abandoned, the peer hears of it as of any other end. */
+	if (was != HW_QP_IDLE || hw_wq_used(&qp->rq) > 0) {
+		/* The peer sees the reset as a disconnect. */
 		if (qp->cm.id && (was == HW_QP_CONNECTED || was == HW_QP_DRAINING))
 			rdma_disconnect(qp->cm.id);
 		hw_qp_drop_verbs(qp);
@@ -354,7 +362,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_cm_drop_qp(qp);
 	forget_requests(qp);
 	qp->taken = 0;
-	qp->passive = qp->last_wqe = qp->why_open = qp->unanswered = false;
+	qp->passive = qp->last_wqe = qp->why_unknown = qp->unanswered = false;
 	return 0;
 }
 
@@ -370,23 +378,23 @@ void hw_qp_destroy(struct nic_qp *base)
 	if (qp->init.srq)
 		LIST_REMOVE(qp, in_srq);
 	n->qps--;
-	slots_fini(&qp->quick.sq);
-	slots_fini(&qp->quick.rq);
+	wq_fini(&qp->sq);
+	wq_fini(&qp->rq);
 	free(qp);
 }
 
-/* ---- counts and marks ---- */
+/* ---- counts and limits ---- */
 
 void hw_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
 {
 	struct hw_qp *qp = hw_qp(base);
 	int32_t unreaped;
 
-	hw_qp_look(qp);
+	hw_qp_drain(qp);
 	unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 	*counts = (struct nic_qp_counts){
-		.send_posted = hw_slots_used(&qp->quick.sq),
-		.recv_posted = hw_slots_used(&qp->quick.rq),
+		.send_posted = hw_wq_used(&qp->sq),
+		.recv_posted = hw_wq_used(&qp->rq),
 		.unreaped = unreaped > 0 ? (uint32_t)unreaped : 0,
 		.last_taken = qp->taken,
 		.last_completed = qp->taken,
@@ -403,9 +411,9 @@ void hw_qp_mark(struct hw_qp *qp)
 	qp->marked = armed;
 	cq->marks += armed ? 1 : -1;
 	hw_cq_choose(cq);
-	/* With no caller, the loop sees what comes. */
+	/* The event thread counts what completes while no thread polls. */
 	if (armed)
-		hw_cq_keep(cq);
+		hw_cq_keep_armed(cq);
 }
 
 void hw_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
@@ -413,7 +421,7 @@ void hw_qp_taken_limit(struct nic_qp *base, int32_t soft, int32_t hard)
 	struct hw_qp *qp = hw_qp(base);
 	int32_t unreaped;
 
-	hw_qp_look(qp);
+	hw_qp_drain(qp);
 	unreaped = (int32_t)((uint32_t)qp->taken - qp->reaped);
 	qp->soft = soft;
 	qp->hard = hard;

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receive queues. What is available is what was posted and not completed: that a message has taken
- * a buffer and not yet filled it, hardware does not tell. The device watches the limit (srq_limit), and so
- * do we as receives complete: whoever sees it first tells lib, once.
+ * Shared receive queues. Available Receives are those posted and not completed: hardware does not
+ * tell that a message has taken a buffer and is still filling it. The device watches the limit
+ * (srq_limit), and complete.c checks it at each completion; the first to find it crossed tells lib,
+ * once.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "cm.h"
 
-/* Where the device cannot resize one, it is made so much larger, and lib keeps to its size. */
+/* If the device cannot resize an SRQ, it is created larger by this, and lib enforces the size. */
 #define ROOM_TIMES 4u
 #define ROOM_LEAST 1024u
 
-static bool add_slots(struct hw_srq *srq, uint32_t n)
+static bool add_wqes(struct hw_srq *srq, uint32_t n)
 {
-	struct hw_srq_chunk *chunk = calloc(1, sizeof(*chunk) + n * sizeof(chunk->slots[0]));
+	struct hw_srq_chunk *chunk = calloc(1, sizeof(*chunk) + n * sizeof(chunk->wqes[0]));
 
 	if (!chunk)
 		return false;
 	for (uint32_t i = n; i-- > 0;) {
-		chunk->slots[i].own = srq;
-		chunk->slots[i].opcode = NIC_OP_RECV;
-		chunk->slots[i].kind = NIC_SLOT_SRQ;
-		chunk->slots[i].next = srq->free;
-		srq->free = &chunk->slots[i];
+		chunk->wqes[i].own = srq;
+		chunk->wqes[i].opcode = NIC_OP_RECV;
+		chunk->wqes[i].kind = HW_WQE_SRQ;
+		chunk->wqes[i].next = srq->free;
+		srq->free = &chunk->wqes[i];
 	}
 	LIST_INSERT_HEAD(&srq->chunks, chunk, link);
 	srq->capacity += n;
 	return true;
 }
 
-static void free_slots(struct hw_srq *srq)
+static void free_wqes(struct hw_srq *srq)
 {
 	struct hw_srq_chunk *chunk;
 
@@ -54,20 +55,21 @@ static uint32_t capacity_for(const struct hw_nic *n, uint32_t max_wr)
 
 /* ---- posting ---- */
 
-static inline int post(struct hw_srq *srq, uint64_t wr_id, uint8_t flags, struct ibv_recv_wr *wr)
+static inline int srq_post_one(struct hw_srq *srq, uint64_t wr_id, uint8_t flags,
+			       struct ibv_recv_wr *wr)
 {
-	struct nic_slot *slot = srq->free;
+	struct hw_wqe *wqe = srq->free;
 	int err;
 
-	if (HW_UNLIKELY(!slot))
+	if (HW_UNLIKELY(!wqe))
 		return -EAGAIN;
-	slot->wr_id = wr_id;
-	slot->flags = flags;
-	wr->wr_id = (uintptr_t)slot;
+	wqe->wr_id = wr_id;
+	wqe->flags = flags;
+	wr->wr_id = (uintptr_t)wqe;
 	err = ibv_post_srq_recv(srq->verbs, wr, &srq->bad);
 	if (HW_UNLIKELY(err))
 		return hw_error(err) == -ENOMEM ? -EAGAIN : hw_error(err);
-	srq->free = slot->next;
+	srq->free = wqe->next;
 	srq->posted++;
 	return 0;
 }
@@ -77,16 +79,16 @@ int hw_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
 	struct ibv_recv_wr verbs = { .sg_list = (struct ibv_sge *)(uintptr_t)wr->sge,
 				     .num_sge = wr->num_sge };
 
-	return post(hw_srq(base), wr->wr_id, (uint8_t)wr->flags, &verbs);
+	return srq_post_one(hw_srq(base), wr->wr_id, (uint8_t)wr->flags, &verbs);
 }
 
-static int recv_one(struct nic_srq *base, uint32_t length, uint64_t addr, uint64_t wr_id,
-		    uint32_t lkey)
+static int srq_quick_recv(struct nic_srq *base, uint64_t addr, uint32_t length, uint64_t wr_id,
+			  uint32_t lkey)
 {
 	struct hw_srq *srq = hw_srq(base);
 
 	srq->sge = (struct ibv_sge){ .addr = addr, .length = length, .lkey = lkey };
-	return post(srq, wr_id, 0, &srq->wr);
+	return srq_post_one(srq, wr_id, 0, &srq->wr);
 }
 
 /* ---- creating, resizing ---- */
@@ -108,17 +110,17 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 		return -ENOMEM;
 	srq->base = (struct nic_srq){ .nic = pd->nic, .ctx = ctx };
 	srq->max_wr = max_wr;
-	srq->quick.recv_one = recv_one;
+	srq->quick.recv = srq_quick_recv;
 	srq->wr = (struct ibv_recv_wr){ .sg_list = &srq->sge, .num_sge = 1 };
 	LIST_INIT(&srq->chunks);
 	LIST_INIT(&srq->qps);
-	if (!add_slots(srq, attr.attr.max_wr))
+	if (!add_wqes(srq, attr.attr.max_wr))
 		goto free_srq;
 	attr.srq_context = srq;
 	errno = 0;
 	srq->verbs = ibv_create_srq(hw_pd(pd)->verbs, &attr);
 	if (!srq->verbs) {
-		err = hw_no_memory(hw_errno());
+		err = hw_explain_no_memory(hw_errno());
 		goto free_chunks;
 	}
 	n->srqs++;
@@ -126,22 +128,22 @@ int hw_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_t
 	return 0;
 
 free_chunks:
-	free_slots(srq);
+	free_wqes(srq);
 free_srq:
 	free(srq);
 	return err;
 }
 
-static void destroy_verbs(struct hw_grave *grave)
+static void srq_destroy_verbs(struct hw_deferred *deferred)
 {
-	ibv_destroy_srq(nic_container_of(grave, struct hw_srq, grave)->verbs);
+	ibv_destroy_srq(nic_container_of(deferred, struct hw_srq, deferred)->verbs);
 }
 
-static void release(struct hw_grave *grave)
+static void srq_release(struct hw_deferred *deferred)
 {
-	struct hw_srq *srq = nic_container_of(grave, struct hw_srq, grave);
+	struct hw_srq *srq = nic_container_of(deferred, struct hw_srq, deferred);
 
-	free_slots(srq);
+	free_wqes(srq);
 	free(srq);
 }
 
@@ -151,33 +153,34 @@ void hw_srq_destroy(struct nic_srq *base)
 
 	hw_nic(base->nic)->srqs--;
 	srq->limit = 0;
-	srq->grave = (struct hw_grave){ .destroy = destroy_verbs, .release = release };
-	hw_bury_after(&srq->grave);
+	srq->deferred =
+		(struct hw_deferred){ .destroy = srq_destroy_verbs, .release = srq_release };
+	hw_destroy_after(&srq->deferred);
 }
 
-/* Within what it was made with nothing need be done; else the device has to. */
-static int resize_verbs(struct hw_srq *srq, uint32_t max_wr)
+/* The device has to resize it only above the capacity that it was created with. */
+static int srq_resize_verbs(struct hw_srq *srq, uint32_t max_wr)
 {
 	struct ibv_srq_attr attr = { .max_wr = max_wr };
 	uint32_t before = srq->capacity;
 	struct hw_srq_chunk *chunk;
 
-	if (max_wr > before && !add_slots(srq, max_wr - before))
+	if (max_wr > before && !add_wqes(srq, max_wr - before))
 		return -ENOMEM;
 	if (ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_MAX_WR) == 0)
 		return 0;
 	if (max_wr <= before)
 		return 0;
-	/* The new slots are the first of the free list. */
+	/* The new entries are the first of the free list: take them off. */
 	chunk = LIST_FIRST(&srq->chunks);
-	srq->free = chunk->slots[max_wr - before - 1].next;
+	srq->free = chunk->wqes[max_wr - before - 1].next;
 	LIST_REMOVE(chunk, link);
 	free(chunk);
 	srq->capacity = before;
 	return -ENOMEM;
 }
 
-static void set_size(struct hw_srq *srq, uint32_t max_wr)
+static void srq_set_size(struct hw_srq *srq, uint32_t max_wr)
 {
 	struct hw_qp *qp;
 
@@ -198,21 +201,13 @@ int hw_srq_resize(struct nic_srq *base, uint32_t max_wr)
 	if (hw_srq_count(base) > max_wr)
 		return -EINVAL;
 	if (resizes || max_wr > srq->capacity)
-		err = resize_verbs(srq, max_wr);
+		err = srq_resize_verbs(srq, max_wr);
 	if (!err)
-		set_size(srq, max_wr);
+		srq_set_size(srq, max_wr);
 	return err;
 }
 
-/* ---- its limit ---- */
-
-void hw_srq_look(struct hw_srq *srq)
-{
-	if (srq->posted >= srq->limit)
-		return;
-	srq->limit = 0;
-	srq->base.nic->up->srq_limit(srq->base.ctx);
-}
+/* ---- the limit ---- */
 
 int hw_srq_limit(struct nic_srq *base, uint32_t limit)
 {
@@ -220,14 +215,14 @@ int hw_srq_limit(struct nic_srq *base, uint32_t limit)
 	struct ibv_srq_attr attr = { .srq_limit = limit };
 	int err;
 
-	/* An event of the arming before may wait to be read: it means nothing now. */
+	/* An event of the previous limit may still be unread; drop it. */
 	srq->limit = 0;
-	hw_async_look(hw_nic(base->nic));
+	hw_async_drain(hw_nic(base->nic));
 	err = ibv_modify_srq(srq->verbs, &attr, IBV_SRQ_LIMIT);
 	if (err)
 		return hw_error(err);
 	srq->limit = limit;
-	/* Taken before, completed since: the device does not look back. */
+	/* The device checks the limit only at the next taking. Check it now. */
 	if (limit)
 		hw_srq_count(base);
 	return 0;
@@ -239,6 +234,6 @@ uint32_t hw_srq_count(struct nic_srq *base)
 	struct hw_qp *qp;
 
 	LIST_FOREACH(qp, &srq->qps, in_srq)
-	hw_qp_look(qp);
+	hw_qp_drain(qp);
 	return srq->posted;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that block: at the completion channel of what they wait for, and at an eventfd for the rest. */
+/*
+ * nic_ops.wait: a thread sleeps at the completion channel of its CQ, and at an eventfd by which
+ * other threads wake it.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -48,7 +51,7 @@ static void signal_fd(int fd)
 {
 	uint64_t one = 1;
 
-	/* It cannot fail but by being full, which wakes as well. */
+	/* It fails only if the counter is full, and then the descriptor is readable anyway. */
 	if (write(fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -58,7 +61,7 @@ static void clear_fd(int fd)
 	uint64_t n;
 
 	if (read(fd, &n, sizeof(n)) < 0)
-		return; /* nobody wrote */
+		return; /* it was not written to */
 }
 
 void hw_wake(struct nic *nic)
@@ -73,7 +76,7 @@ void hw_wake(struct nic *nic)
 }
 
 /* Sleep without the lock; what poll returned, or a negative errno. */
-static int sleep_at(struct hw_waiter *waiter, struct hw_cq *cq, uint64_t ns)
+static int wait_sleep(struct hw_waiter *waiter, struct hw_cq *cq, uint64_t ns)
 {
 	struct pollfd fds[2] = { { .fd = waiter->fd, .events = POLLIN },
 				 { .fd = cq ? cq->channel->fd : -1, .events = POLLIN } };
@@ -81,7 +84,7 @@ static int sleep_at(struct hw_waiter *waiter, struct hw_cq *cq, uint64_t ns)
 			       .tv_nsec = (long)(ns % 1000000000ul) };
 	int n, err, cancel;
 
-	/* A thread cancelled in here would stay on the list. */
+	/* A thread cancelled here would stay on the list of waiters. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	hw_host->unlock();
 	n = ppoll(fds, 2, ns == NIC_TIME_NEVER ? NULL : &ts, NULL);
@@ -91,8 +94,10 @@ static int sleep_at(struct hw_waiter *waiter, struct hw_cq *cq, uint64_t ns)
 	return n < 0 ? -err : n;
 }
 
-/* Something since lib looked. What came before the arming raises nothing: arming itself has found it. */
-static bool gained(struct hw_cq *cq, struct nic *nic)
+/*
+ * True: a completion or an upcall since lib polled. Completions before the arming were found by it.
+ */
+static bool wait_gained(struct hw_cq *cq, struct nic *nic)
 {
 	uint32_t put = cq->put;
 	bool told;
@@ -111,7 +116,7 @@ enum nic_wait hw_wait(struct nic *nic, struct nic_cq *base, uint64_t deadline)
 	struct hw_waiter *waiter;
 	int n;
 
-	if (cq && gained(cq, nic))
+	if (cq && wait_gained(cq, nic))
 		return NIC_WAIT_RAN;
 	if (deadline != NIC_TIME_NEVER) {
 		now = hw_now(nic);
@@ -123,7 +128,7 @@ enum nic_wait hw_wait(struct nic *nic, struct nic_cq *base, uint64_t deadline)
 	if (!waiter)
 		return NIC_WAIT_INTERRUPTED;
 	LIST_INSERT_HEAD(&w->waiters, waiter, link);
-	n = sleep_at(waiter, cq, ns);
+	n = wait_sleep(waiter, cq, ns);
 	LIST_REMOVE(waiter, link);
 	clear_fd(waiter->fd);
 	LIST_INSERT_HEAD(&w->spare_waiters, waiter, link);

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Random walks and programs over many seeds, all orders of longer ends, and datsim explore for a while:
-# campaign.sh [BUILD-DIR].
-# TAP, for ./check --full.
+# Random walks and programs over many seeds, all orders of longer ends, and datsim explore for a
+# while: campaign.sh [BUILD-DIR]. TAP, for ./check --full.
 #
-# SEEDS, STEPS, SCHEDULES and KILLS in the environment make it longer or shorter. What it did goes to
-# BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the page
-# in doc/results/ is a copy of it.
+# SEEDS, STEPS, SCHEDULES and KILLS in the environment make it longer or shorter. What it did goes
+# to BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the
+# page in doc/results/ is a copy of it.
 build=${1:-${top_builddir:-.}}
 seeds=${SEEDS:-1000}
 steps=${STEPS:-3000}
@@ -22,8 +21,8 @@ result() {
 	[ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
-# run PROGRAM FOLDER VARIABLE: all seeds, as many at a time as there are processors; one line a seed in
-# $work/PROGRAM, failures in PROGRAM.failed
+# run PROGRAM FOLDER VARIABLE: all seeds, as many at a time as there are processors; one line a seed
+# in $work/PROGRAM, failures in PROGRAM.failed
 run() {
 	seq 1 "$seeds" | xargs -P "$(nproc)" -I @ sh -c "
 		$3_SEED=@ $3_STEPS=$steps $build/tests/$2/$1 > $work/out.@ 2>&1 ||
@@ -53,24 +52,26 @@ sums() {
 	} END {
 		for (i = 1; i <= names; i++)
 			if (name[i] != "steps" && name[i] != "trace_bytes")
-				printf "| %s | %d | %d |\n", name[i], sum["ib", name[i]], sum["iwarp", name[i]]
+				printf "| %s | %d | %d |\n", name[i],
+					sum["ib", name[i]], sum["iwarp", name[i]]
 	}' "$work/$1"
 }
 
 # never PROGRAM: what no walk of a profile ever met. Not every profile can overtake or starve long.
 never() {
 	awk -F ' *[|] *' -v program="$1" '
-		$3 == 0 && !($2 == "overtaken" || ($2 == "soft_events" && program == "test_walk_srq")) {
-			print $2 " (ib)" }
+		$3 == 0 && $2 != "overtaken" &&
+			!($2 == "soft_events" && program == "test_walk_srq") { print $2 " (ib)" }
 		$4 == 0 { print $2 " (iwarp)" }' "$work/$1.sums"
 }
 
 {
 	echo "# Random walks: the last long campaign"
 	echo
-	echo "Made by \`tests/campaign.sh\`: seeds 1 to $seeds, $steps steps each, every seed twice. Even"
-	echo "seeds walk in profile ib, odd ones in iwarp. After each step all counts, events, completions"
-	echo "and data are compared with the model, and the traces of both runs byte for byte."
+	echo "Made by \`tests/campaign.sh\`: seeds 1 to $seeds, $steps steps each, every seed"
+	echo "twice. Even seeds walk in profile ib, odd ones in iwarp. After each step all counts,"
+	echo "events, completions and data are compared with the model, and the traces of both runs"
+	echo "byte for byte."
 	echo "test_programs runs each seed a third time, untraced."
 } > "$page"
 
@@ -101,7 +102,8 @@ done
 # All orders of four calls, with two messages of three
 depth=${ORDERS_DEPTH:-4}
 two=${ORDERS_DEPTH_TWO:-3}
-ORDERS_SAY=1 ORDERS_DEPTH=$depth ORDERS_DEPTH_TWO=$two "$build/tests/random/test_orders" > "$work/orders" 2>&1
+ORDERS_SAY=1 ORDERS_DEPTH=$depth ORDERS_DEPTH_TWO=$two \
+	"$build/tests/random/test_orders" > "$work/orders" 2>&1
 status=$?
 orders=$(awk '/^# start/ { sum += $(NF - 1) } END { print sum + 0 }' "$work/orders")
 grep '^# replay' "$work/orders" | head -n 20 >&2
@@ -110,7 +112,8 @@ result $status "test_orders: $orders orders of $depth calls, of $two with two me
 	echo
 	echo "## test_orders: $orders orders of the end of a connection"
 	echo
-	echo "All orders of $depth calls, of $two where two messages are under way, in every world of the test."
+	echo "All orders of $depth calls, of $two with two messages in flight, in every world of"
+	echo "the test."
 } >> "$page"
 
 # Programs in which nothing is known to be wrong, under many schedules of faults
@@ -119,19 +122,22 @@ schedules=${SCHEDULES:-20000}
 	echo
 	echo "## datsim explore: $schedules schedules of faults for each of these programs"
 	echo
-	echo "Seed 1, with all kinds of faults that a connection survives; \`flush-fixed\` with those that break one as well."
+	echo "Seed 1, with all kinds of faults that a connection survives; \`flush-fixed\` also"
+	echo "with the faults that break one."
 	echo
 } >> "$page"
 # explore TITLE ARGS...
 explore() {
 	title=$1
 	shift
-	"$build/tools/datsim/datsim" explore -j 0 --runs "$schedules" --out "$work/found.dsim" "$@" > "$work/explored" 2>&1
+	"$build/tools/datsim/datsim" explore -j 0 --runs "$schedules" \
+		--out "$work/found.dsim" "$@" > "$work/explored" 2>&1
 	status=$?
 	result $status "$title: $schedules schedules"
 	[ $status = 0 ] && echo "- \`$title\`: all hold" >> "$page" && return
 	cat "$work/explored" >&2
-	echo "- \`$title\`: $(head -n 1 "$work/explored" | sed 's/.*: schedule/schedule/')" >> "$page"
+	found=$(head -n 1 "$work/explored" | sed 's/.*: schedule/schedule/')
+	echo "- \`$title\`: $found" >> "$page"
 }
 for program in credit double-free rearm reset two-ways; do
 	explore "tests/planted/$program-fixed" -- "$build/tests/planted/$program-fixed"
@@ -145,8 +151,10 @@ explore 'examples/rpc/rpc both' -- "$build/examples/rpc/rpc" both
 	echo
 	echo "## Processes of a shared fabric that are killed"
 	echo
-	echo "Before each store into the arena that a whole life makes, and at ${KILLS:-1000} moments; after each a witness's"
-	echo "answers are right and all that the dead one had is back. Payload goes by \`process_vm_writev\`, or through the arena."
+	echo "Killed before each store into the arena that a process makes in its life, and at"
+	echo "${KILLS:-1000} moments. After each death the answers of a witness are right, and all"
+	echo "that the dead process had was freed. Payload goes by \`process_vm_writev\`, or"
+	echo "through the arena."
 	echo
 } >> "$page"
 # die TITLE COPY ARGS...
@@ -154,7 +162,8 @@ die() {
 	title=$1
 	copy=$2
 	shift 2
-	DATSIM_COPY=$copy XDG_RUNTIME_DIR=$work "$build/tests/processes/die" "$build/examples/pair/server" "$@" > "$work/died" 2>&1
+	DATSIM_COPY=$copy XDG_RUNTIME_DIR=$work \
+		"$build/tests/processes/die" "$build/examples/pair/server" "$@" > "$work/died" 2>&1
 	status=$?
 	result $status "$title"
 	[ $status = 0 ] && echo "- $title: nothing else suffers" >> "$page" && return
@@ -169,10 +178,11 @@ done
 # nonsense COPY FIRST: arenas that others write into
 nonsense() {
 	title="${ARENAS:-1000} arenas with nonsense in them, $1"
-	DATSIM_COPY=${1%,*} XDG_RUNTIME_DIR=$work "$build/tests/processes/hostile" "${ARENAS:-1000}" "$2" > "$work/written" 2>&1
+	DATSIM_COPY=${1%,*} XDG_RUNTIME_DIR=$work \
+		"$build/tests/processes/hostile" "${ARENAS:-1000}" "$2" > "$work/written" 2>&1
 	status=$?
 	result $status "$title"
-	[ $status = 0 ] && echo "- $title: nobody crashes, nobody hangs" >> "$page" && return
+	[ $status = 0 ] && echo "- $title: no process crashes or hangs" >> "$page" && return
 	cat "$work/written" >&2
 	echo "- $title: $(grep -c '^# seed' "$work/written") of them end badly" >> "$page"
 }
@@ -191,12 +201,16 @@ result $status "traces of programs in turns are the same, 20 runs of each seed"
 	echo
 	echo "## Processes that take turns"
 	echo
-	echo "20 runs of each program with each seed of \`tests/processes/lockstep.sh\`: $([ $status = 0 ] &&
-		echo "every trace is the same as the first." || echo "not all traces are the same.")"
+	echo "20 runs of each program with each seed of \`tests/processes/lockstep.sh\`:"
+	if [ $status = 0 ]; then
+		echo "every trace is the same as the first."
+	else
+		echo "not all traces are the same."
+	fi
 } >> "$page"
 
 # All that is tested of processes, by an ordinary user in a container that permits little
-CONTAINER_SUITES="borders.sh hostile.sh kill.sh lockstep.sh pair.sh run.sh stream.sh" \
+CONTAINER_SUITES="borders.sh hostile.sh kill.sh lockstep.sh overtake.sh pair.sh run.sh stream.sh" \
 	top_builddir=$build sh "$(dirname "$0")/processes/container.sh" > "$work/ordinary" 2>&1
 ! grep -A30 '^not ok' "$work/ordinary" >&2
 status=$?
@@ -205,8 +219,8 @@ result $status "an ordinary user in a container, every script of tests/processes
 	echo
 	echo "## By an ordinary user without capabilities"
 	echo
-	echo "Every script of \`tests/processes\`, where no process may reach into another: $([ $status = 0 ] &&
-		echo "all pass." || echo "not all pass.")"
+	echo "Every script of \`tests/processes\`, where no process may reach into another:"
+	if [ $status = 0 ]; then echo "all pass."; else echo "not all pass."; fi
 } >> "$page"
 
 echo "1..$n"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Everything twice, and the traces byte for byte: determinism.sh [BUILD-DIR]. TAP.
 #
-# Runs each random walk and each datsim script in two processes and compares what they leave. Another
-# seed has to leave something else, or the seed would mean nothing.
+# Runs each random walk and each datsim script in two processes and compares what they leave.
+# Another seed has to leave something else, or the seed would mean nothing.
 build=${1:-${top_builddir:-.}}
 source=${top_srcdir:-$(dirname "$0")/..}
 datsim=$build/tools/datsim/datsim

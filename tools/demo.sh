@@ -7,8 +7,8 @@ if [ ! -x "$datsim" ]; then
 	exit 1
 fi
 echo
-echo "datsim test --show doc/demo.dsim: two adapters on a simulated fabric, no RDMA hardware, no real"
-echo "time. Counts of the shared receive queue: its size / buffers left / buffers not yet given back."
+echo "datsim test --show doc/demo.dsim: two adapters on a simulated fabric, in virtual time,"
+echo "without RDMA hardware. Counts of the shared receive queue: size / available / not reaped."
 echo
 "$datsim" test --show "$here/doc/demo.dsim" || exit
 echo

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * client HOST [ROUNDS [ADAPTER]] - asks the server on HOST, a name or an IPv4 address, so often, and compares
- * what comes back. A server that does not listen yet is asked again for some seconds.
+ * client HOST [ROUNDS [ADAPTER]] - sends ROUNDS questions to the server on HOST, a name or an
+ * address, and compares the answers. If the server does not listen yet, the client retries for some
+ * seconds.
  */
 #include <netdb.h>
 #include <netinet/in.h>
@@ -14,36 +15,36 @@
 
 #include "pair.h"
 
-#define TIMEOUT_US 100000000 /* nothing here takes that long */
+#define TIMEOUT_US 100000000 /* far longer than any wait here takes */
 #define TRIES      200
 #define PAUSE_NS   20000000
-#define LOOKS      1000 /* at memory, between two at the connection */
-#define ASKED      0 /* the messages: what is asked, where the answer is written, where it is read to */
-#define WRITTEN    1
-#define FETCHED    2
+#define LOOKS      1000 /* polls of memory between two polls of the connection's EVD */
+#define ASKED      0    /* message buffers: the question, */
+#define WRITTEN    1    /* the answer that the server writes here, */
+#define FETCHED    2    /* the same answer, fetched by an RDMA Read */
 #define MESSAGES   3
 
 struct client {
 	struct pair_node node;
 	DAT_EVD_HANDLE dto, connect;
 	DAT_EP_HANDLE ep;
-	struct pair_target board; /* of the server */
+	struct pair_target board; /* the answer in the server's memory */
 };
 
-/* A name is one of IPv4 here; an address may be of either kind. */
-static struct sockaddr_storage look_up(const char *host)
+/* Host names are resolved to IPv4; a numeric address may be IPv4 or IPv6. */
+static struct sockaddr_storage resolve_host(const char *host)
 {
 	struct addrinfo hints = { .ai_family = strchr(host, ':') ? AF_INET6 : AF_INET }, *found;
 	struct sockaddr_storage address = { 0 };
 
 	if (getaddrinfo(host, NULL, &hints, &found))
-		pair_fail("no such host");
+		pair_fail("expected a host name or an address: the name is not known");
 	memcpy(&address, found->ai_addr, found->ai_addrlen);
 	freeaddrinfo(found);
 	return address;
 }
 
-static DAT_EVENT next(DAT_EVD_HANDLE evd)
+static DAT_EVENT next_event(DAT_EVD_HANDLE evd)
 {
 	DAT_COUNT more;
 	DAT_EVENT event;
@@ -61,11 +62,12 @@ static DAT_EVENT_NUMBER try_connect(struct client *client, struct sockaddr_stora
 				  TIMEOUT_US, sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
-	event = next(client->connect);
+	event = next_event(client->connect);
 	if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		if (event.event_data.connect_event_data.private_data_size <
 		    (DAT_COUNT)sizeof(client->board))
-			pair_fail("the server does not say where it answers");
+			pair_fail("expected the address of the answer in the server's private "
+				  "data");
 		memcpy(&client->board, event.event_data.connect_event_data.private_data,
 		       sizeof(client->board));
 	}
@@ -75,7 +77,7 @@ static DAT_EVENT_NUMBER try_connect(struct client *client, struct sockaddr_stora
 static void connect_to(struct client *client, const char *host)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	struct sockaddr_storage address = look_up(host);
+	struct sockaddr_storage address = resolve_host(host);
 	DAT_EVENT_NUMBER what = DAT_SOFTWARE_EVENT;
 
 	for (int i = 0; i < TRIES; i++) {
@@ -87,12 +89,12 @@ static void connect_to(struct client *client, const char *host)
 		nanosleep(&pause, NULL);
 	}
 	if (what != DAT_CONNECTION_EVENT_ESTABLISHED)
-		pair_fail("no connection");
+		pair_fail("no connection: is the server running?");
 }
 
 static void expect_dto(struct client *client, DAT_UINT64 cookie)
 {
-	const DAT_EVENT event = next(client->dto);
+	const DAT_EVENT event = next_event(client->dto);
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
 
 	if (event.event_number == DAT_DTO_COMPLETION_EVENT && dto->status == DAT_DTO_SUCCESS &&
@@ -102,8 +104,11 @@ static void expect_dto(struct client *client, DAT_UINT64 cookie)
 	pair_fail("a transfer failed");
 }
 
-/* The answer comes without any call of ours, unless the server is gone. */
-static void look_for_answer(struct client *client, DAT_UINT64 round)
+/*
+ * The server's RDMA Write changes memory without an event: poll it, and the connection now and
+ * then.
+ */
+static void poll_answer(struct client *client, DAT_UINT64 round)
 {
 	DAT_EVENT event;
 
@@ -114,7 +119,7 @@ static void look_for_answer(struct client *client, DAT_UINT64 round)
 	}
 }
 
-static void ask(struct client *client, DAT_UINT64 round)
+static void ask_server(struct client *client, DAT_UINT64 round)
 {
 	struct pair_message *messages = client->node.messages, wanted;
 	DAT_LMR_TRIPLET segment = pair_segment(&client->node, ASKED);
@@ -126,7 +131,7 @@ static void ask(struct client *client, DAT_UINT64 round)
 	pair_check(dat_ep_post_send(client->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
 		   "dat_ep_post_send");
 	expect_dto(client, round);
-	look_for_answer(client, round);
+	poll_answer(client, round);
 	if (memcmp(messages[WRITTEN].word, wanted.word, sizeof(wanted.word)) != 0)
 		pair_fail("the answer written here is wrong");
 	segment = pair_segment(&client->node, FETCHED);
@@ -161,10 +166,10 @@ int main(int argc, char **argv)
 	puts("connected");
 	fflush(stdout);
 	for (DAT_UINT64 round = 1; round <= rounds; round++)
-		ask(&client, round);
+		ask_server(&client, round);
 	pair_check(dat_ep_disconnect(client.ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
-	if (next(client.connect).event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		pair_fail("the connection did not end as asked for");
+	if (next_event(client.connect).event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		pair_fail("expected a graceful end of the connection");
 	pair_check(dat_ep_free(client.ep), "dat_ep_free");
 	pair_check(dat_evd_free(client.dto), "dat_evd_free");
 	pair_check(dat_evd_free(client.connect), "dat_evd_free");

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What server and client have in common: an adapter with registered memory, and the rule that makes
+ * an answer from a question.
+ */
 #include "pair.h"
 
 #include <stdint.h>

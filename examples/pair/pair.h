@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pair.h - what a server and its clients agree on, and what both are made of.
+ * pair.h - the protocol of a server and its clients, and the code that both use.
  *
  *   client                                   server
- *   Send of a question                  -->  answers in its own memory, and
- *   sees it in memory, by looking       <--  by an RDMA Write into the client's
- *   fetches the same by an RDMA Read    -->
+ *   sends a question                    -->  puts the answer in its own memory, and
+ *   polls its memory for the answer     <--  writes it to the client's (RDMA Write)
+ *   reads it again by an RDMA Read      -->
  *
- * Plain uDAPL 1.2. Each says in its private data where the other finds its memory.
+ * Both use uDAPL 1.2 only. The private data of each side tells the other the address of its memory.
  */
 #ifndef PAIR_H
 #define PAIR_H
@@ -21,10 +21,10 @@
 
 struct pair_message {
 	DAT_UINT64 word[PAIR_WORDS];
-	volatile DAT_UINT64 round; /* last, so that it is written last */
+	volatile DAT_UINT64 round; /* the last member, because it must be written last */
 };
 
-/* Where a message may be written to, or read from. */
+/* The remote address of a message. */
 struct pair_target {
 	DAT_RMR_CONTEXT key;
 	DAT_VADDR address;
@@ -41,7 +41,7 @@ struct pair_node {
 	struct pair_message *messages;
 };
 
-/* Ends the program with a line on stderr unless ret is DAT_SUCCESS. */
+/* Ends the program with a message on stderr unless ret is DAT_SUCCESS. */
 void pair_check(DAT_RETURN ret, const char *call);
 void pair_fail(const char *what) __attribute__((noreturn));
 
@@ -51,7 +51,7 @@ DAT_LMR_TRIPLET pair_segment(const struct pair_node *node, int message);
 struct pair_target pair_target(const struct pair_node *node, int message);
 DAT_RMR_TRIPLET pair_remote(const struct pair_target *target);
 
-/* What the answer to a question in a round is, and whether this is it. */
+/* Make the answer to a question; make a client's question of a round. */
 void pair_answer(const struct pair_message *question, struct pair_message *answer);
 void pair_ask(struct pair_message *question, DAT_UINT64 round, DAT_UINT64 client);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * server [CLIENTS [ADAPTER]] - answers all who ask, through one CNO, until so many clients have come, and gone
- * as one should.
+ * server [CLIENTS [ADAPTER]] - answers questions of all clients, waiting on one CNO, until CLIENTS
+ * of them have disconnected gracefully.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,9 @@
 
 #define CLIENTS_MAX 64 /* at a time */
 
+/* A client; a free seat has ep DAT_HANDLE_NULL. */
 struct seat {
-	DAT_EP_HANDLE ep; /* DAT_HANDLE_NULL: free */
+	DAT_EP_HANDLE ep;
 	struct pair_target target;
 };
 
@@ -25,8 +26,8 @@ struct server {
 	long answers, gone, broken;
 };
 
-/* Of a seat's messages, the one that comes in and the one that goes out. */
-static int question(const struct server *server, const struct seat *seat)
+/* The number of a seat's question buffer; its answer buffer is the next one. */
+static int question_buffer(const struct server *server, const struct seat *seat)
 {
 	return (int)(seat - server->seats) * 2;
 }
@@ -41,14 +42,14 @@ static struct seat *find_seat(struct server *server, DAT_EP_HANDLE ep)
 
 static void post_receive(struct server *server, struct seat *seat)
 {
-	DAT_LMR_TRIPLET segment = pair_segment(&server->node, question(server, seat));
+	DAT_LMR_TRIPLET segment = pair_segment(&server->node, question_buffer(server, seat));
 	DAT_DTO_COOKIE cookie = { .as_ptr = seat };
 
 	pair_check(dat_ep_post_recv(seat->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
 		   "dat_ep_post_recv");
 }
 
-static void welcome(struct server *server, const DAT_EVENT *event)
+static void server_accept(struct server *server, const DAT_EVENT *event)
 {
 	DAT_CR_HANDLE cr = event->event_data.cr_arrival_event_data.cr_handle;
 	struct seat *seat = find_seat(server, DAT_HANDLE_NULL);
@@ -65,11 +66,11 @@ static void welcome(struct server *server, const DAT_EVENT *event)
 				 server->connect, NULL, &seat->ep),
 		   "dat_ep_create");
 	post_receive(server, seat);
-	mine = pair_target(&server->node, question(server, seat) + 1);
+	mine = pair_target(&server->node, question_buffer(server, seat) + 1);
 	pair_check(dat_cr_accept(cr, seat->ep, sizeof(mine), &mine), "dat_cr_accept");
 }
 
-static void answer(struct server *server, const DAT_EVENT *event)
+static void server_answer(struct server *server, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 	struct seat *seat = dto->user_cookie.as_ptr;
@@ -78,21 +79,21 @@ static void answer(struct server *server, const DAT_EVENT *event)
 	DAT_RMR_TRIPLET target;
 	int in;
 
-	/* An answer that has left, or what a connection that ended leaves. */
+	/* A completed answer, or a DTO flushed by the end of a connection. */
 	if (!seat || dto->status != DAT_DTO_SUCCESS)
 		return;
-	in = question(server, seat);
+	in = question_buffer(server, seat);
 	pair_answer(&server->node.messages[in], &server->node.messages[in + 1]);
 	post_receive(server, seat);
 	segment = pair_segment(&server->node, in + 1);
 	target = pair_remote(&seat->target);
-	/* The connection may have ended since. */
+	/* The post fails if the connection has ended meanwhile. */
 	if (dat_ep_post_rdma_write(seat->ep, 1, &segment, none, &target,
 				   DAT_COMPLETION_DEFAULT_FLAG) == DAT_SUCCESS)
 		server->answers++;
 }
 
-static void look_at_connection(struct server *server, const DAT_EVENT *event)
+static void server_connection(struct server *server, const DAT_EVENT *event)
 {
 	struct seat *seat = find_seat(server, event->event_data.connect_event_data.ep_handle);
 
@@ -106,17 +107,17 @@ static void look_at_connection(struct server *server, const DAT_EVENT *event)
 	seat->ep = DAT_HANDLE_NULL;
 }
 
-static void look_at(struct server *server, const DAT_EVENT *event)
+static void server_event(struct server *server, const DAT_EVENT *event)
 {
 	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
-		welcome(server, event);
+		server_accept(server, event);
 	else if (event->event_number == DAT_DTO_COMPLETION_EVENT)
-		answer(server, event);
+		server_answer(server, event);
 	else
-		look_at_connection(server, event);
+		server_connection(server, event);
 }
 
-static void start(struct server *server, const char *adapter)
+static void server_start(struct server *server, const char *adapter)
 {
 	pair_open(&server->node, adapter, CLIENTS_MAX * 2);
 	pair_check(dat_cno_create(server->node.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &server->cno),
@@ -135,17 +136,17 @@ static void start(struct server *server, const char *adapter)
 		   "dat_psp_create");
 }
 
-static void serve(struct server *server)
+static void server_step(struct server *server)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_EVENT event;
 
 	pair_check(dat_cno_wait(server->cno, DAT_TIMEOUT_INFINITE, &evd), "dat_cno_wait");
 	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
-		look_at(server, &event);
+		server_event(server, &event);
 }
 
-static void stop(struct server *server)
+static void server_stop(struct server *server)
 {
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (server->seats[i].ep != DAT_HANDLE_NULL)
@@ -167,10 +168,10 @@ int main(int argc, char **argv)
 		fputs("usage: server [CLIENTS [ADAPTER]]\n", stderr);
 		return 2;
 	}
-	start(&server, argc > 2 ? argv[2] : "emu0");
+	server_start(&server, argc > 2 ? argv[2] : "emu0");
 	while (server.gone < clients)
-		serve(&server);
-	stop(&server);
+		server_step(&server);
+	server_stop(&server);
 	printf("%ld answers, %ld clients, %ld more were broken off\n", server.answers, server.gone,
 	       server.broken);
 	return 0;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What server and clients have in common: an adapter with its objects, events and errors.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

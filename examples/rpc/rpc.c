@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * The command line of rpc:
+ *
  * rpc both [CLIENTS [CALLS]]              server and clients in one process, on emu0 and emu1
- * rpc server ADAPTER CLIENTS              a server; it ends when so many clients have come and gone
- * rpc client ADAPTER SERVER-ADDRESS CALLS a client of a server elsewhere
+ * rpc server ADAPTER CLIENTS              a server, which ends after CLIENTS clients
+ * rpc client ADAPTER SERVER-ADDRESS CALLS a client of a server in another process
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@
 
 #define CLIENTS_MAX SERVER_CLIENTS
 
-static int number(const char *s, int most)
+static int parse_number(const char *s, int most)
 {
 	char *end;
 	long n = strtol(s, &end, 10);
@@ -43,7 +45,7 @@ static int run_client(const char *adapter, const char *address, int calls)
 	struct sockaddr_in in = { .sin_family = AF_INET };
 
 	if (inet_pton(AF_INET, address, &in.sin_addr) != 1)
-		rpc_fail("the server's address is an IPv4 address");
+		rpc_fail("expected an IPv4 address of the server");
 	client_open(&client, adapter, (DAT_IA_ADDRESS_PTR)&in);
 	while (!client.over)
 		client_step(&client, DAT_TIMEOUT_INFINITE);
@@ -52,7 +54,7 @@ static int run_client(const char *adapter, const char *address, int calls)
 	return client.refused;
 }
 
-/* The last client speaks a version that the server does not. */
+/* The last client has another protocol version, and the server must refuse it. */
 static int run_both(int count, int calls)
 {
 	static struct client clients[CLIENTS_MAX + 1];
@@ -93,12 +95,12 @@ static int run_both(int count, int calls)
 int main(int argc, char **argv)
 {
 	if (argc >= 2 && argc <= 4 && !strcmp(argv[1], "both"))
-		return run_both(argc > 2 ? number(argv[2], CLIENTS_MAX) : 4,
-				argc > 3 ? number(argv[3], 1000000) : 100);
+		return run_both(argc > 2 ? parse_number(argv[2], CLIENTS_MAX) : 4,
+				argc > 3 ? parse_number(argv[3], 1000000) : 100);
 	if (argc == 4 && !strcmp(argv[1], "server"))
-		return run_server(argv[2], number(argv[3], 1000000));
+		return run_server(argv[2], parse_number(argv[3], 1000000));
 	if (argc == 5 && !strcmp(argv[1], "client"))
-		return run_client(argv[2], argv[3], number(argv[4], 1000000));
+		return run_client(argv[2], argv[3], parse_number(argv[4], 1000000));
 	fputs("usage: rpc both [CLIENTS [CALLS]]\n"
 	      "       rpc server ADAPTER CLIENTS\n"
 	      "       rpc client ADAPTER SERVER-ADDRESS CALLS\n",

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The server. Every request is answered in the buffer that it came in, and the buffer is free when the
- * reply has left. Free buffers are not posted one by one: the SRQ's low watermark event says when.
+ * The server. It answers a request in the buffer in which it arrived; the buffer is free again when
+ * the reply's Send completes. Free buffers are not posted one by one, but all together when the
+ * SRQ's low watermark event arrives.
  *
- * Completions and connection events come on one EVD, where what an Endpoint had under way comes before
- * the end of its connection. So an Endpoint can be freed when that is read, and no buffer is lost.
+ * Completions and connection events come on one EVD, on which all completions of an Endpoint come
+ * before the end of its connection. So the Endpoint can be freed at that event, and no buffer is
+ * lost.
  */
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "rpc.h"
 
-/* Post every free buffer, then ask to be told again. */
-static void refill(struct server *server)
+/* Post every free buffer, then arm the low watermark again. */
+static void server_refill(struct server *server)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 	DAT_LMR_TRIPLET iov;
@@ -36,13 +38,13 @@ void server_open(struct server *server, const char *adapter)
 	rpc_check(dat_srq_create(node->ia, node->pz, &attr, &server->srq), "dat_srq_create");
 	for (i = 0; i < SERVER_BUFFERS; i++)
 		server->free[server->free_count++] = i;
-	refill(server);
+	server_refill(server);
 	rpc_check(dat_psp_create(node->ia, RPC_QUALIFIER, node->evd, DAT_PSP_CONSUMER_FLAG,
 				 &server->psp),
 		  "dat_psp_create");
 }
 
-static void watermark(struct server *server)
+static void server_watermark(struct server *server)
 {
 	DAT_EVENT event;
 
@@ -51,12 +53,12 @@ static void watermark(struct server *server)
 	if (event.event_number != DAT_ASYNC_SRQ_LOW_WATERMARK)
 		rpc_fail("the adapter reports an error");
 	server->refills++;
-	refill(server);
+	server_refill(server);
 }
 
 /* ---- connections ---- */
 
-static int welcome(DAT_CR_HANDLE cr)
+static int is_welcome(DAT_CR_HANDLE cr)
 {
 	struct rpc_hello hello;
 	DAT_CR_PARAM param;
@@ -68,9 +70,9 @@ static int welcome(DAT_CR_HANDLE cr)
 	return ntohl(hello.version) == RPC_VERSION;
 }
 
-static void request(struct server *server, DAT_CR_HANDLE cr)
+static void server_accept(struct server *server, DAT_CR_HANDLE cr)
 {
-	/* A client has its reply, and may call again, before this side hears that it arrived. */
+	/* A client may send its next call before the completion of its reply reaches this side. */
 	DAT_EP_ATTR attr = { .max_recv_dtos = RPC_CREDITS,
 			     .max_request_dtos = SERVER_BUFFERS,
 			     .max_recv_iov = 1,
@@ -79,7 +81,7 @@ static void request(struct server *server, DAT_CR_HANDLE cr)
 	struct node *node = &server->node;
 	DAT_EP_HANDLE ep;
 
-	if (server->clients == SERVER_CLIENTS || !welcome(cr)) {
+	if (server->clients == SERVER_CLIENTS || !is_welcome(cr)) {
 		rpc_check(dat_cr_reject(cr), "dat_cr_reject");
 		server->refused++;
 		return;
@@ -91,7 +93,7 @@ static void request(struct server *server, DAT_CR_HANDLE cr)
 	server->clients++;
 }
 
-static void connection(struct server *server, const DAT_EVENT *event)
+static void server_connection(struct server *server, const DAT_EVENT *event)
 {
 	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
 
@@ -99,21 +101,21 @@ static void connection(struct server *server, const DAT_EVENT *event)
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 		return;
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
-	case DAT_CONNECTION_EVENT_BROKEN:                  /* a client may die at any time */
-	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR: /* even before it is there */
+	case DAT_CONNECTION_EVENT_BROKEN:                  /* a client can die at any time */
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR: /* even before it is connected */
 		rpc_check(dat_ep_free(ep), "dat_ep_free");
 		server->clients--;
 		server->gone++;
 		return;
 	default:
-		rpc_fail("an event that no server gets");
+		rpc_fail("an unexpected connection event");
 	}
 }
 
 /* ---- calls ---- */
 
-/* Buffer numbers from SERVER_BUFFERS on are cookies of replies. */
-static void answer(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+/* A request has arrived, or a reply has completed: its cookie is SERVER_BUFFERS or more. */
+static void server_answer(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	int buffer = (int)(dto->user_cookie.as_64 % SERVER_BUFFERS);
 	char *message = server->node.buffers[buffer];
@@ -122,7 +124,7 @@ static void answer(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *d
 	DAT_LMR_TRIPLET iov;
 	size_t length;
 
-	/* A reply that left, or what the end of a connection flushed: the buffer is free. */
+	/* A completed reply, or a DTO flushed by the end of a connection: the buffer is free. */
 	if (dto->user_cookie.as_64 >= SERVER_BUFFERS || dto->status != DAT_DTO_SUCCESS)
 		goto out;
 	memcpy(&header, message, sizeof(header));
@@ -130,9 +132,9 @@ static void answer(struct server *server, const DAT_DTO_COMPLETION_EVENT_DATA *d
 	if (dto->transfered_length < sizeof(header) ||
 	    length != dto->transfered_length - sizeof(header) ||
 	    !rpc_do(ntohs(header.call), message + sizeof(header), length))
-		goto hang_up; /* whoever sends nonsense is not talked to */
+		goto hang_up; /* a malformed request ends the connection */
 	iov = node_segment(&server->node, buffer, sizeof(header) + length);
-	/* Where the connection has ended meanwhile it is flushed, and comes back so. */
+	/* If the connection has ended meanwhile, the Send completes as flushed. */
 	if (dat_ep_post_send(dto->ep_handle, 1, &iov, reply, DAT_COMPLETION_DEFAULT_FLAG) ==
 	    DAT_SUCCESS) {
 		server->served++;
@@ -150,16 +152,16 @@ int server_step(struct server *server, DAT_TIMEOUT timeout)
 	int events = 0;
 
 	for (; node_event(server->node.evd, events ? 0 : timeout, &event); events++) {
-		watermark(server);
+		server_watermark(server);
 		switch (event.event_number) {
 		case DAT_CONNECTION_REQUEST_EVENT:
-			request(server, event.event_data.cr_arrival_event_data.cr_handle);
+			server_accept(server, event.event_data.cr_arrival_event_data.cr_handle);
 			break;
 		case DAT_DTO_COMPLETION_EVENT:
-			answer(server, &event.event_data.dto_completion_event_data);
+			server_answer(server, &event.event_data.dto_completion_event_data);
 			break;
 		default:
-			connection(server, &event);
+			server_connection(server, &event);
 		}
 	}
 	return events;

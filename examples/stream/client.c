@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The client of stream.h: keeps DEPTH messages in flight on each connection and checks what comes
+ * back.
+ */
 #include "stream.h"
 
 #include <netdb.h>
@@ -10,7 +14,7 @@
 
 #define TIMEOUT_US 10000000
 #define TRIES      400
-#define DEPTH      4 /* messages under way on a connection; the server's SRQ has room for all */
+#define DEPTH      4 /* messages in flight on a connection; the server's SRQ has room for all */
 
 struct client {
 	struct stream_node node;
@@ -23,7 +27,7 @@ struct client {
 	unsigned long compared, sends;
 };
 
-/* Of each connection: what it sends, and what comes back. */
+/* The buffers of message n of a connection: the one it is sent from, the one it comes back to. */
 static int out_buffer(int connection, unsigned int n)
 {
 	return connection * 2 * DEPTH + (int)(n % DEPTH);
@@ -34,7 +38,7 @@ static int in_buffer(int connection, unsigned int n)
 	return out_buffer(connection, n) + DEPTH;
 }
 
-/* Small ones most of the time, some around and above a packet. */
+/* Lengths of messages: most are small, every eighth is up to STREAM_LARGEST bytes. */
 static unsigned int length_of(int connection, unsigned int n)
 {
 	unsigned int x = n * 37 + (unsigned int)connection * 11;
@@ -42,7 +46,7 @@ static unsigned int length_of(int connection, unsigned int n)
 	return n % 8 == 7 ? x * 53 % STREAM_LARGEST + 1 : x % 400 + 1;
 }
 
-static void fill(unsigned char *bytes, int connection, unsigned int n, unsigned int length)
+static void fill_message(unsigned char *bytes, int connection, unsigned int n, unsigned int length)
 {
 	for (unsigned int i = 0; i < length; i++)
 		bytes[i] = (unsigned char)(i * 7 + n * 3 + (unsigned int)connection);
@@ -64,13 +68,13 @@ static void post_send(struct client *client, int c)
 	DAT_LMR_TRIPLET segment = stream_segment(&client->node, out_buffer(c, n), length);
 	DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)c };
 
-	fill(stream_buffer(&client->node, out_buffer(c, n)), c, n, length);
+	fill_message(stream_buffer(&client->node, out_buffer(c, n)), c, n, length);
 	stream_check(dat_ep_post_send(client->ep[c], 1, &segment, cookie,
 				      DAT_COMPLETION_DEFAULT_FLAG),
 		     "dat_ep_post_send");
 }
 
-static void begin(struct client *client, int c)
+static void client_begin(struct client *client, int c)
 {
 	client->established++;
 	for (unsigned int n = 0; n < DEPTH; n++)
@@ -79,7 +83,7 @@ static void begin(struct client *client, int c)
 		post_send(client, c);
 }
 
-/* Replies may be in an order of their own with the completions of what was sent: both are counted. */
+/* Replies and completions of Sends come in any order relative to each other: both are counted. */
 static void on_reply(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	int c = (int)dto->user_cookie.as_64;
@@ -90,7 +94,7 @@ static void on_reply(struct client *client, const DAT_DTO_COMPLETION_EVENT_DATA 
 		stream_fail("a message came back with another length");
 	for (unsigned int i = 0; i < length; i++)
 		if (bytes[i] != (unsigned char)~(i * 7 + n * 3 + (unsigned int)c))
-			stream_fail("a message came back wrong");
+			stream_fail("a message came back with wrong bytes");
 	client->compared++;
 	memset(stream_buffer(&client->node, in_buffer(c, n)), 0, STREAM_LARGEST);
 	post_recv(client, c, n + DEPTH);
@@ -124,16 +128,16 @@ static void on_connection(struct client *client, const DAT_EVENT *event)
 	DAT_EP_HANDLE ep = event->event_data.connect_event_data.ep_handle;
 
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
-		begin(client, number_of(client, ep));
+		client_begin(client, number_of(client, ep));
 	} else if (event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED) {
 		client->ended++;
 	} else if (client->tries++ < TRIES) {
-		/* The server may not be there yet. */
+		/* The server may not have started yet. */
 		nanosleep(&pause, NULL);
 		stream_check(dat_ep_reset(ep), "dat_ep_reset");
 		try_connect(client, ep);
 	} else {
-		stream_fail("no connection");
+		stream_fail("no connection: is the server running?");
 	}
 }
 
@@ -152,12 +156,12 @@ static void handle_event(struct client *client)
 	}
 }
 
-static void look_up(struct client *client, const char *host)
+static void resolve_host(struct client *client, const char *host)
 {
 	struct addrinfo hints = { .ai_family = AF_INET }, *found;
 
 	if (getaddrinfo(host, NULL, &hints, &found))
-		stream_fail("no such host");
+		stream_fail("expected a host name or an address: the name is not known");
 	memcpy(&client->address, found->ai_addr, sizeof(client->address));
 	freeaddrinfo(found);
 }
@@ -185,7 +189,7 @@ int stream_client(const char *host, enum stream_way way, int connections, int ro
 	client.connections = connections;
 	client.rounds = (unsigned int)rounds;
 	stream_open(&client.node, way, connections * 2 * DEPTH);
-	look_up(&client, host);
+	resolve_host(&client, host);
 	for (int c = 0; c < connections; c++) {
 		make_ep(&client, c);
 		try_connect(&client, client.ep[c]);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What server and client have in common: an adapter with EVDs and buffers, and the three ways to
+ * get the next event.
+ */
 #include "stream.h"
 
 #include <stdint.h>
@@ -6,7 +10,7 @@
 #include <stdlib.h>
 
 #define QUEUE_LENGTH 4096
-#define TIMEOUT_US   20000000 /* nothing here takes that long */
+#define TIMEOUT_US   20000000 /* far longer than any wait here takes */
 
 void stream_check(DAT_RETURN ret, const char *call)
 {
@@ -90,7 +94,7 @@ DAT_LMR_TRIPLET stream_segment(const struct stream_node *node, int buffer, unsig
 	};
 }
 
-/* Does one of the queues have an event? */
+/* Get an event from any of the EVDs. 0: there is none. */
 static int poll_all(struct stream_node *node, enum stream_queue *queue, DAT_EVENT *event)
 {
 	for (int i = 0; i < STREAM_QUEUES; i++) {
@@ -101,9 +105,9 @@ static int poll_all(struct stream_node *node, enum stream_queue *queue, DAT_EVEN
 	return 0;
 }
 
-/* Nothing is there. One thread cannot wait for four EVDs: it waits for each a little. */
-static void wait_a_little(struct stream_node *node, enum stream_queue *queue, DAT_EVENT *event,
-			  int *got)
+/* A thread cannot wait for four EVDs at once without a CNO: wait briefly for each. */
+static void wait_briefly(struct stream_node *node, enum stream_queue *queue, DAT_EVENT *event,
+			 int *got)
 {
 	DAT_COUNT more;
 
@@ -121,8 +125,8 @@ DAT_EVENT stream_next(struct stream_node *node, enum stream_queue *queue)
 
 	while (!got) {
 		if (node->way == STREAM_WAIT)
-			wait_a_little(node, queue, &event, &got);
-		/* The EVD may have been emptied since it triggered: all are looked at. */
+			wait_briefly(node, queue, &event, &got);
+		/* The CNO's EVD is only a hint: poll all of them. */
 		if (node->way == STREAM_CNO)
 			stream_check(dat_cno_wait(node->cno, TIMEOUT_US, &evd), "dat_cno_wait");
 		got = got || poll_all(node, queue, &event);

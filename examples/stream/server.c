@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The server of stream.h: receives through one SRQ and sends every message back, each byte
+ * inverted.
+ */
 #include "stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECVS 512 /* on the SRQ; each has a buffer, from which it is sent back */
+#define RECVS 512 /* Receives on the SRQ; a message is sent back from its own buffer */
 
 struct server {
 	struct stream_node node;
@@ -14,7 +18,7 @@ struct server {
 	unsigned long echoes;
 };
 
-static void post(struct server *server, int buffer)
+static void post_buffer(struct server *server, int buffer)
 {
 	DAT_LMR_TRIPLET segment = stream_segment(&server->node, buffer, STREAM_LARGEST);
 	DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)buffer };
@@ -22,7 +26,7 @@ static void post(struct server *server, int buffer)
 	stream_check(dat_srq_post_recv(server->srq, 1, &segment, cookie), "dat_srq_post_recv");
 }
 
-static void take_in(struct server *server, const DAT_EVENT *event)
+static void server_accept(struct server *server, const DAT_EVENT *event)
 {
 	DAT_CR_HANDLE cr = event->event_data.cr_arrival_event_data.cr_handle;
 	struct stream_node *node = &server->node;
@@ -42,13 +46,16 @@ static void take_in(struct server *server, const DAT_EVENT *event)
 	server->made++;
 }
 
-/* dat_ep_free takes the events of an Endpoint along, and each of these has a buffer to give back. */
+/*
+ * Reap the completions of Sends before dat_ep_free, which discards them: each returns its buffer to
+ * the SRQ.
+ */
 static void reap_sends(struct server *server)
 {
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue(server->node.evd[STREAM_SENDS], &event) == DAT_SUCCESS)
-		post(server, (int)stream_done(&event)->user_cookie.as_64);
+		post_buffer(server, (int)stream_done(&event)->user_cookie.as_64);
 }
 
 static void on_connection(struct server *server, const DAT_EVENT *event)
@@ -58,13 +65,13 @@ static void on_connection(struct server *server, const DAT_EVENT *event)
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		return;
 	if (event->event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
-		stream_fail("a connection did not end as asked for");
+		stream_fail("expected a graceful end of a connection");
 	reap_sends(server);
 	stream_check(dat_ep_free(ep), "dat_ep_free");
 	server->ended++;
 }
 
-static void echo(struct server *server, const DAT_EVENT *event)
+static void server_echo(struct server *server, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = stream_done(event);
 	unsigned int length = (unsigned int)dto->transfered_length;
@@ -87,16 +94,16 @@ static void handle_event(struct server *server)
 
 	switch (queue) {
 	case STREAM_REQUESTS:
-		take_in(server, &event);
+		server_accept(server, &event);
 		break;
 	case STREAM_CONNECTIONS:
 		on_connection(server, &event);
 		break;
 	case STREAM_RECVS:
-		echo(server, &event);
+		server_echo(server, &event);
 		break;
 	default:
-		post(server, (int)stream_done(&event)->user_cookie.as_64);
+		post_buffer(server, (int)stream_done(&event)->user_cookie.as_64);
 	}
 }
 
@@ -109,7 +116,7 @@ int stream_server(enum stream_way way, int connections)
 	stream_check(dat_srq_create(server.node.ia, server.node.pz, &attr, &server.srq),
 		     "dat_srq_create");
 	for (int i = 0; i < RECVS; i++)
-		post(&server, i);
+		post_buffer(&server, i);
 	stream_check(dat_psp_create(server.node.ia, STREAM_QUALIFIER,
 				    server.node.evd[STREAM_REQUESTS], DAT_PSP_CONSUMER_FLAG,
 				    &server.psp),

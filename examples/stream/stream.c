@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stream server|client: see stream.h, and below for the arguments. */
+/* The command line of stream, an example with many connections (stream.h). */
 #include "stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int usage(void)
+static int print_usage(void)
 {
 	fputs("usage: stream server poll|wait|cno [CONNECTIONS]\n"
 	      "       stream client HOST poll|wait|cno [CONNECTIONS [MESSAGES]]\n",
@@ -14,7 +14,7 @@ static int usage(void)
 	return 2;
 }
 
-/* -1: there is none of that name. */
+/* The number of a way; -1: unknown. */
 static int find_way(const char *name)
 {
 	static const char *const ways[] = { "poll", "wait", "cno" };
@@ -33,10 +33,10 @@ int main(int argc, char **argv)
 	int messages = argc > at + 2 ? atoi(argv[at + 2]) : 100;
 
 	if (way < 0 || connections < 1 || connections > STREAM_MOST || messages < 1)
-		return usage();
+		return print_usage();
 	if (client)
 		return stream_client(argv[2], (enum stream_way)way, connections, messages);
 	if (strcmp(argv[1], "server") != 0)
-		return usage();
+		return print_usage();
 	return stream_server((enum stream_way)way, connections);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stream.h - messages of every size over many connections, and three ways to learn of what happened: by
- * polling, by waiting, and by one CNO for all EVDs.
+ * stream.h - messages of every size over many connections, with three ways to get events: polling
+ * the EVDs, waiting on each, and one CNO for all of them.
  *
  *   client, on each of its connections       server, one SRQ for all of them
  *   Send of 1 to STREAM_LARGEST bytes   -->  sends them back, each byte inverted
  *   compares                            <--
  *
- * Plain uDAPL 1.2.
+ * Both use uDAPL 1.2 only.
  */
 #ifndef STREAM_H
 #define STREAM_H
@@ -25,7 +25,7 @@ enum stream_way {
 	STREAM_CNO
 };
 
-/* What events come on. */
+/* The EVDs. */
 enum stream_queue {
 	STREAM_REQUESTS, /* connection requests */
 	STREAM_CONNECTIONS,
@@ -47,7 +47,7 @@ struct stream_node {
 	unsigned char *memory;
 };
 
-/* Ends the program with a line on stderr unless ret is DAT_SUCCESS. */
+/* Ends the program with a message on stderr unless ret is DAT_SUCCESS. */
 void stream_check(DAT_RETURN ret, const char *call);
 void stream_fail(const char *what) __attribute__((noreturn));
 
@@ -55,9 +55,9 @@ void stream_open(struct stream_node *node, enum stream_way way, int buffers);
 void stream_close(struct stream_node *node);
 unsigned char *stream_buffer(const struct stream_node *node, int buffer);
 DAT_LMR_TRIPLET stream_segment(const struct stream_node *node, int buffer, unsigned int length);
-/* The next event, of whatever queue that is, in the node's way. */
+/* Waits for the next event of any EVD, in the way of the node. */
 DAT_EVENT stream_next(struct stream_node *node, enum stream_queue *queue);
-/* Its data, if it is a completion that went well. */
+/* The data of a successful completion; ends the program if the event is another. */
 const DAT_DTO_COMPLETION_EVENT_DATA *stream_done(const DAT_EVENT *event);
 
 int stream_server(enum stream_way way, int connections);

@@ -2,8 +2,8 @@
 /*
  * dat/dat.h - the types and calls that user DAT shares with kernel DAT.
  *
- * Programs include <dat/udat.h>. This file leans on types defined there and fetches them itself
- * when it is included first.
+ * Programs include <dat/udat.h>. This file needs types defined there and includes it if it is
+ * included first.
  */
 #ifndef _UDAT_H_
 #include <dat/udat.h>
@@ -35,7 +35,7 @@ typedef struct dat_named_attr {
 	const char		*value;
 } DAT_NAMED_ATTR;
 
-/* A value of the Consumer's that the library hands back and never looks at */
+/* A value of the Consumer that the library stores and returns without reading it */
 typedef union dat_context {
 	DAT_PVOID		as_ptr;
 	DAT_UINT64		as_64;
@@ -49,18 +49,18 @@ typedef DAT_UINT32		DAT_TIMEOUT;		/* microseconds */
 #define DAT_TIMEOUT_INFINITE	((DAT_TIMEOUT)0xffffffff)
 
 typedef DAT_UINT64		DAT_CONN_QUAL;		/* what a listener listens on */
-typedef DAT_UINT64		DAT_PORT_QUAL;		/* where an Endpoint is bound */
+typedef DAT_UINT64		DAT_PORT_QUAL;		/* the port of an Endpoint */
 typedef DAT_SOCK_ADDR		*DAT_IA_ADDRESS_PTR;
 
 /*
  * Handles are opaque and process-wide, and no value is issued twice in a process: a handle that was
- * freed answers DAT_INVALID_HANDLE for ever (ruling G3).
+ * freed gives DAT_INVALID_HANDLE forever (ruling G3).
  */
 typedef DAT_PVOID		DAT_HANDLE;
 typedef DAT_HANDLE		DAT_IA_HANDLE;		/* Interface Adapter, one opening of it */
 typedef DAT_HANDLE		DAT_PZ_HANDLE;		/* Protection Zone */
 typedef DAT_HANDLE		DAT_LMR_HANDLE;		/* Local Memory Region */
-typedef DAT_HANDLE		DAT_RMR_HANDLE;		/* Remote Memory Region, a window */
+typedef DAT_HANDLE		DAT_RMR_HANDLE;		/* Remote Memory Region, a memory window */
 typedef DAT_HANDLE		DAT_EVD_HANDLE;		/* Event Dispatcher, a queue of events */
 typedef DAT_HANDLE		DAT_EP_HANDLE;		/* Endpoint */
 typedef DAT_HANDLE		DAT_SRQ_HANDLE;		/* Shared Receive Queue */
@@ -90,7 +90,7 @@ typedef enum dat_close_flags {
 
 #define DAT_CLOSE_DEFAULT		DAT_CLOSE_ABRUPT_FLAG
 
-/* Who makes the Endpoint of a request that arrives at a PSP */
+/* The side that creates the Endpoint for a request that arrives at a PSP */
 typedef enum dat_psp_flags {
 	DAT_PSP_CONSUMER_FLAG		= 0x00,
 	DAT_PSP_PROVIDER_FLAG		= 0x01
@@ -108,11 +108,12 @@ typedef enum dat_evd_flags {
 } DAT_EVD_FLAGS;
 
 /*
- * A completion is an event; it may also be a notification, which is what wakes a waiter or a CNO.
- * SUPPRESS: no event if the request succeeds. SOLICITED_WAIT: on a Send, the Receive it fills at
- * the other end is a notification. UNSIGNALLED: an event, but no notification; the EP's own flags
- * have to have it too. BARRIER_FENCE: start after all earlier RDMA Reads. EVD_THRESHOLD: EP
- * attribute only, the threshold of dat_evd_wait() decides. See rulings A2 and A2a.
+ * A completion is an event. It may also be a notification: only notifications wake waiters and
+ * trigger CNOs. SUPPRESS: no event if the request succeeds. SOLICITED_WAIT, on a Send: the
+ * completion of the peer's Receive is a notification. UNSIGNALLED: an event, but no notification;
+ * the EP's attributes must have the flag too. BARRIER_FENCE: start after all earlier RDMA Reads.
+ * EVD_THRESHOLD: EP attribute only, the threshold of dat_evd_wait() decides. See rulings A2 and
+ * A2a.
  */
 typedef enum dat_completion_flags {
 	DAT_COMPLETION_DEFAULT_FLAG		= 0x00,	/* every completion notifies */
@@ -130,7 +131,7 @@ typedef DAT_UINT32		DAT_RMR_CONTEXT;	/* names memory to the peer, host order */
 typedef DAT_UINT64		DAT_VADDR;
 typedef DAT_UINT64		DAT_VLEN;		/* bytes */
 
-/* A local segment. With segment_length 0 the other members are not looked at. */
+/* A local segment. If segment_length is 0, the other members are ignored. */
 typedef struct dat_lmr_triplet {
 	DAT_LMR_CONTEXT		lmr_context;
 	DAT_UINT32		pad;
@@ -138,7 +139,7 @@ typedef struct dat_lmr_triplet {
 	DAT_VLEN		segment_length;
 } DAT_LMR_TRIPLET;
 
-/* A piece of the peer's memory */
+/* A range of the peer's memory */
 typedef struct dat_rmr_triplet {
 	DAT_RMR_CONTEXT		rmr_context;
 	DAT_UINT32		pad;
@@ -157,7 +158,7 @@ typedef enum dat_mem_priv_flags {
 	DAT_MEM_PRIV_RO_DISABLE_FLAG	= 0x100		/* no relaxed ordering; a hint */
 } DAT_MEM_PRIV_FLAGS;
 
-/* DAT 1.0 did not tell local from remote. */
+/* DAT 1.0 did not distinguish local and remote privileges. */
 #define DAT_MEM_PRIV_READ_FLAG	\
 	((DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG))
 #define DAT_MEM_PRIV_WRITE_FLAG	\
@@ -182,7 +183,7 @@ typedef enum dat_lmr_param_mask {
 	DAT_LMR_FIELD_ALL			= 0x3ff
 } DAT_LMR_PARAM_MASK;
 
-/* While the RMR is bound to nothing only the two handles mean something. */
+/* While the RMR is not bound, only the two handles are meaningful. */
 typedef struct dat_rmr_param {
 	DAT_IA_HANDLE		ia_handle;
 	DAT_PZ_HANDLE		pz_handle;
@@ -307,9 +308,9 @@ typedef struct dat_provider_info {
 	DAT_BOOLEAN		is_thread_safe;
 } DAT_PROVIDER_INFO;
 
-/* What is left of the segments passed to a post once the DTO has completed */
+/* When the segments passed to a post belong to the Consumer again */
 typedef enum dat_iov_ownership {
-	DAT_IOV_CONSUMER		= 0x0,		/* the Consumer's again at return */
+	DAT_IOV_CONSUMER		= 0x0,		/* when the post returns */
 	DAT_IOV_PROVIDER_NOMOD		= 0x1,		/* at completion, unchanged */
 	DAT_IOV_PROVIDER_MOD		= 0x2		/* at completion, contents undefined */
 } DAT_IOV_OWNERSHIP;
@@ -369,7 +370,7 @@ typedef enum dat_service_type {
 	DAT_SERVICE_TYPE_RC	= 0			/* reliable, connected */
 } DAT_SERVICE_TYPE;
 
-/* Sizes are bytes, counts are per EP; what 0 means at creation says ruling A1. */
+/* Sizes are bytes, counts are per EP; ruling A1 tells what 0 means at creation. */
 typedef struct dat_ep_attr {
 	DAT_SERVICE_TYPE	service_type;
 	DAT_VLEN		max_message_size;
@@ -382,7 +383,7 @@ typedef struct dat_ep_attr {
 	DAT_COUNT		max_recv_iov;		/* segments of one Receive */
 	DAT_COUNT		max_request_iov;	/* segments of one Send */
 	DAT_COUNT		max_rdma_read_in;	/* RDMA Reads served at once */
-	DAT_COUNT		max_rdma_read_out;	/* RDMA Reads under way at once */
+	DAT_COUNT		max_rdma_read_out;	/* RDMA Reads in flight at once */
 	DAT_COUNT		srq_soft_hw;		/* soft high watermark (ruling H5) */
 	DAT_COUNT		max_rdma_read_iov;
 	DAT_COUNT		max_rdma_write_iov;
@@ -395,9 +396,9 @@ typedef struct dat_ep_attr {
 typedef enum dat_ep_state {
 	DAT_EP_STATE_UNCONNECTED			= 0,
 	DAT_EP_STATE_UNCONFIGURED_UNCONNECTED		= 1,
-	DAT_EP_STATE_RESERVED				= 2,	/* an RSP has it */
+	DAT_EP_STATE_RESERVED				= 2,	/* belongs to an RSP */
 	DAT_EP_STATE_UNCONFIGURED_RESERVED		= 3,
-	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* the RSP's request is here */
+	DAT_EP_STATE_PASSIVE_CONNECTION_PENDING		= 4,	/* the RSP's request has arrived */
 	DAT_EP_STATE_UNCONFIGURED_PASSIVE		= 5,
 	DAT_EP_STATE_ACTIVE_CONNECTION_PENDING		= 6,	/* connecting */
 	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING	= 7,	/* made by a PSP for a request */
@@ -438,7 +439,7 @@ typedef DAT_UINT64		DAT_EP_PARAM_MASK;
 #define DAT_EP_FIELD_REQUEST_EVD_HANDLE			UINT64_C(0x00000100)
 #define DAT_EP_FIELD_CONNECT_EVD_HANDLE			UINT64_C(0x00000200)
 #define DAT_EP_FIELD_SRQ_HANDLE				UINT64_C(0x00000400)
-/* 0x800 belongs to nothing. */
+/* 0x800 is not used. */
 #define DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE		UINT64_C(0x00001000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE		UINT64_C(0x00002000)
 #define DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE		UINT64_C(0x00004000)
@@ -513,7 +514,7 @@ typedef enum dat_cr_param_mask {
 
 /* ---- events ---- */
 
-/* The bits above the low twelve tell the stream. */
+/* The bits above the low twelve are the number of the stream. */
 typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
 	DAT_RMR_BIND_COMPLETION_EVENT			= 0x01001,
@@ -543,7 +544,7 @@ typedef enum dat_dto_completion_status {
 	DAT_DTO_ERR_LOCAL_PROTECTION	= 4,	/* LMR freed, or its PZ or privileges */
 	DAT_DTO_ERR_BAD_RESPONSE	= 5,
 	DAT_DTO_ERR_REMOTE_ACCESS	= 6,	/* the peer's memory refused */
-	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,	/* the peer could not, see ruling H2 */
+	DAT_DTO_ERR_REMOTE_RESPONDER	= 7,	/* an error at the peer, see ruling H2 */
 	DAT_DTO_ERR_TRANSPORT		= 8,
 	DAT_DTO_ERR_RECEIVER_NOT_READY	= 9,	/* the peer had no Receive posted */
 	DAT_DTO_ERR_PARTIAL_PACKET	= 10,
@@ -584,8 +585,8 @@ typedef struct dat_cr_arrival_event_data {
 } DAT_CR_ARRIVAL_EVENT_DATA;
 
 /*
- * Private data comes with ESTABLISHED on the active side only; it is valid until the EP is freed or
- * UNCONNECTED again.
+ * Only ESTABLISHED on the active side has private data; it is valid until the EP is freed or reset
+ * to UNCONNECTED.
  */
 typedef struct dat_connection_event_data {
 	DAT_EP_HANDLE			ep_handle;
@@ -599,7 +600,7 @@ typedef struct dat_asynch_error_event_data {
 } DAT_ASYNCH_ERROR_EVENT_DATA;
 
 typedef struct dat_software_event_data {
-	DAT_PVOID			pointer;	/* the poster's, handed on unread */
+	DAT_PVOID			pointer;	/* the poster's, passed on unread */
 } DAT_SOFTWARE_EVENT_DATA;
 
 typedef union dat_event_data {
@@ -617,7 +618,7 @@ typedef struct dat_event {
 	DAT_EVENT_DATA			event_data;
 } DAT_EVENT;
 
-/* The reason of an asynchronous event counts per kind of object: look at dat_handle first. */
+/* The reason of an asynchronous event depends on the type of object: check dat_handle first. */
 typedef enum ia_async_error_reason {
 	DAT_IA_CATASTROPHIC_ERROR		= 0,
 	DAT_IA_OTHER_ERROR			= 1
@@ -631,7 +632,7 @@ typedef enum evd_async_error_reason {
 typedef enum ep_async_error_reason {
 	DAT_EP_TRANSFER_TO_ERROR		= 0,
 	DAT_EP_OTHER_ERROR			= 1,
-	DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT	= 2	/* of an EP, in spite of its name */
+	DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT	= 2	/* of an EP, despite its name */
 } DAT_EP_ASYNC_ERROR_REASON;
 
 typedef enum srq_async_error_reason {
@@ -656,36 +657,34 @@ typedef enum pz_async_error_reason {
 
 /*
  * Opens the adapter ia_name and returns an instance of it; the same adapter may be opened again.
- * *async_evd_handle says where asynchronous events go and is written on success:
+ * *async_evd_handle tells where asynchronous events go and is written on success:
  *	DAT_HANDLE_NULL		an EVD of at least async_evd_min_qlen events is made and returned;
- *				it goes away with the instance
+ *				it is freed with the instance
  *	an EVD			made with DAT_EVD_ASYNC_FLAG on this adapter; it is used as it is,
- *				async_evd_min_qlen is not looked at, and it stays the Consumer's
+ *				async_evd_min_qlen is ignored, and the Consumer still owns it
  *	DAT_EVD_ASYNC_EXISTS	another instance of the adapter has one already;
  *				DAT_EVD_OUT_OF_SCOPE is returned
- * dat_major has to match the provider's, dat_minor may not exceed it, both values of thread_safety
- * are served (ruling G7). ia_name is read during the call only; for names that are not in the
- * registry see ruling G10.
- * Errors: DAT_INVALID_PARAMETER (NULL, a queue length < 1 where it counts), DAT_INVALID_HANDLE
- * (EVD), DAT_PROVIDER_NOT_FOUND (subtype: name, major, minor or thread safety),
- * DAT_INSUFFICIENT_RESOURCES. Rulings G6, G7, G9, G10.
+ * dat_major has to match the provider's, dat_minor may not exceed the provider's, and both values
+ * of thread_safety are served (ruling G7). ia_name is read during the call only; for names that are
+ * not in the registry see ruling G10. Errors: DAT_INVALID_PARAMETER (NULL, a queue length < 1 where
+ * it counts), DAT_INVALID_HANDLE (EVD), DAT_PROVIDER_NOT_FOUND (subtype: name, major, minor or
+ * thread safety), DAT_INSUFFICIENT_RESOURCES. Rulings G6, G7, G9, G10.
  */
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 			DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safety);
 
-/* The same with the version and thread safety of the headers a program was compiled with */
+/* The same, with the version and thread safety of the headers that a program is compiled with */
 #define dat_ia_open(name, qlen, async_evd, ia)					\
 	dat_ia_openv((name), (qlen), (async_evd), (ia),				\
 		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
 
 /*
- * Tells limits and identity of the adapter, abilities of the provider, and the asynchronous EVD
- * (DAT_EVD_OUT_OF_SCOPE if the instance has none). Under a zero mask the pointer beside it may be
- * NULL. Strings, lists and the address that the structures point to are the library's and valid
- * until the instance is closed.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in a mask, NULL).
- * Rulings G4, G9, E10.
+ * Returns limits and identity of the adapter, attributes of the provider, and the asynchronous EVD
+ * (DAT_EVD_OUT_OF_SCOPE if the instance has none). With a zero mask its structure may be NULL.
+ * Strings, lists and the address in the structures belong to the library and are valid until the
+ * instance is closed. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in a mask,
+ * NULL). Rulings G4, G9, E10.
  */
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
 			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
@@ -703,7 +702,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags);
 
 /*
  * Lists the adapters that can be opened. provider_list is an array of max_to_return pointers to
- * structures of the caller's; *entries_returned of them are filled. If the array is too small, the
+ * structures of the caller; *entries_returned of them are filled. If the array is too small, the
  * call fails and *entries_returned is the number needed.
  * Errors: DAT_INVALID_PARAMETER (too small, NULL), DAT_INTERNAL_ERROR (no registry). Ruling G2.
  */
@@ -720,20 +719,20 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 DAT_RETURN dat_strerror(DAT_RETURN ret, const char **major_message, const char **minor_message);
 
 /*
- * Hangs a value of the Consumer's on an object of any of the eleven types, in place of the one that
- * was there; a NULL context takes it off. The library never looks at it.
- * Errors: DAT_INVALID_HANDLE. Ruling G8.
+ * Attaches a value of the Consumer to an object of any of the eleven types, in place of the
+ * previous one; a NULL context removes it. The library does not read the value. Errors:
+ * DAT_INVALID_HANDLE. Ruling G8.
  */
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
 
 /*
- * Reads that value; a new object has NULL.
+ * Reads the value that dat_set_consumer_context attached; that of a new object is NULL.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL). Ruling G8.
  */
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context);
 
 /*
- * Tells which type an object is, CNOs and SRQs included.
+ * Returns the type of an object, CNOs and SRQs included.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL). Ruling G8.
  */
 DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type);
@@ -747,7 +746,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);
 
 /*
- * Tells the IA of a zone.
+ * Returns the IA of a zone.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
@@ -762,31 +761,30 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle);
 /* ---- Local Memory Regions; dat_lmr_create is in dat/udat.h ---- */
 
 /*
- * Tells what was registered, how, and the contexts and range it got.
+ * Returns the memory and the privileges of a region, its contexts and its registered range.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param);
 
 /*
- * Ends a registration; the memory is the Consumer's alone again. What still uses the region fails:
- * a local DTO completes DAT_DTO_ERR_LOCAL_PROTECTION, an access of the peer's breaks the
- * connection.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound to it). Ruling A3.
+ * Ends a registration; the memory belongs to the Consumer alone again. A later use of the region
+ * fails: a local DTO completes with DAT_DTO_ERR_LOCAL_PROTECTION, and an access by the peer breaks
+ * the connection. Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (an RMR is bound to it). Ruling A3.
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 
 /*
- * Makes what the program wrote into the segments visible to RDMA Reads that follow. Needed only
- * where the provider says lmr_sync_req. num_segments counts array elements; segments may be of
- * different LMRs and zones.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (a segment outside its LMR, an unknown LMR).
+ * Makes the program's writes to the segments visible to later RDMA Reads by the peer. Needed only
+ * if the provider's lmr_sync_req is true. num_segments counts array elements; segments may be of
+ * different LMRs and zones. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (a segment outside
+ * its LMR, an unknown LMR).
  */
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments);
 
 /*
- * The other way: makes what RDMA Writes left in the segments visible to the program.
+ * Makes the peer's RDMA Writes to the segments visible to the program.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (a segment outside its LMR, an unknown LMR).
  */
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
@@ -795,25 +793,26 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLE
 /* ---- Remote Memory Regions ---- */
 
 /*
- * Makes an RMR, bound to nothing yet.
+ * Makes an RMR that is not bound yet.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);
 
 /*
- * Triplet, privileges and context mean something only while the RMR is bound.
+ * Returns the parameters of an RMR. Triplet, privileges and context are meaningful only while it is
+ * bound.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param);
 
 /*
- * Posts a bind on the request queue of a connected EP: opens the bytes of *lmr_triplet to the peer
- * with the remote privileges in mem_priv, or, with segment_length 0, closes the RMR. The new
- * context is written to *rmr_context (which may be NULL) at once but is good only from the
- * completion on, DAT_RMR_BIND_COMPLETION_EVENT on the request EVD; the old context is dead from
- * then on. Requests posted later on that EP wait for the bind. Remote read needs local read on the
- * LMR, remote write needs local write. *lmr_triplet is read during the call only.
+ * Posts a bind on the request queue of a connected EP: it gives the peer access to the bytes of
+ * *lmr_triplet with the remote privileges in mem_priv or, with segment_length 0, ends the peer's
+ * access. The new context is written to *rmr_context (which may be NULL) at once, but is valid only
+ * from the completion on, DAT_RMR_BIND_COMPLETION_EVENT on the request EVD; the old context is
+ * invalid from then on. Requests posted later on that EP wait for the bind. Remote read needs local
+ * read on the LMR, remote write needs local write. *lmr_triplet is read during the call only.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (range, flags), DAT_INVALID_STATE (neither
  * CONNECTED nor DISCONNECTED), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings A2, A3.
@@ -824,7 +823,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, const DAT_LMR_TRIPLET *lmr_tr
 			DAT_RMR_CONTEXT *rmr_context);
 
 /*
- * Frees an RMR, bound or not; a bound one is closed to the peer first.
+ * Frees an RMR, bound or not; the peer's access ends first.
  * Errors: DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
@@ -832,38 +831,37 @@ DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 /* ---- Event Dispatchers; creating and waiting are in dat/udat.h ---- */
 
 /*
- * Makes room for at least evd_min_qlen events, 1 .. max_evd_qlen, more or less than before; no
- * event is lost.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (< 1), DAT_INVALID_STATE (more events queued
- * than that), DAT_INSUFFICIENT_RESOURCES (above max_evd_qlen, memory).
+ * Changes the length of an EVD to at least evd_min_qlen events, 1 .. max_evd_qlen, up or down; no
+ * event is lost. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (< 1), DAT_INVALID_STATE (more
+ * events queued than that), DAT_INSUFFICIENT_RESOURCES (above max_evd_qlen, memory).
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen);
 
 /*
- * Queues a software event. event_number has to be DAT_SOFTWARE_EVENT; the pointer in it is handed
- * on unread, the structure is copied. Any EVD takes them (ruling A2a). A full EVD is not an
- * overflow here.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (another number, NULL), DAT_QUEUE_FULL.
+ * Queues a software event. event_number has to be DAT_SOFTWARE_EVENT; the structure is copied, and
+ * the pointer in it is passed on unread. Every EVD accepts software events (ruling A2a). A full EVD
+ * makes the call fail, it is not an overflow. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER
+ * (another number, NULL), DAT_QUEUE_FULL.
  */
 DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 
 /*
- * Takes the oldest event off the EVD, notification or not, without waiting. What *event points to
- * (private data, addresses) is the library's, see the structures.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INVALID_STATE (a thread is in
+ * Takes the oldest event off the EVD, notification or not, without waiting. Memory that *event
+ * points to (private data, addresses) belongs to the library, see the structures. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INVALID_STATE (a thread is in
  * dat_evd_wait), DAT_QUEUE_EMPTY (bare, ruling G1).
  */
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 
 /*
- * Tells length, state, flags and CNO of an EVD.
+ * Returns length, state, flags and CNO of an EVD.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
 			 DAT_EVD_PARAM *evd_param);
 
 /*
- * Frees an EVD that nothing feeds any more; events on it are thrown away and count as reaped.
+ * Frees an EVD that no object uses any more; events on it are discarded and count as reaped.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (an EP, a listener or the IA still uses it).
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
@@ -873,8 +871,8 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
 /*
  * Makes an Endpoint in state UNCONNECTED. Completions of Receives go to recv_evd_handle, those of
  * Sends, RDMAs and binds to request_evd_handle, connection events to connect_evd_handle; each EVD
- * needs the flag of its stream and may be DAT_HANDLE_NULL where no such events are wanted.
- * ep_attributes may be NULL for the defaults of ruling A1 and is read during the call only.
+ * needs the flag of its stream and may be DAT_HANDLE_NULL if the Consumer does not want these
+ * events. ep_attributes may be NULL for the defaults of ruling A1 and is read during the call only.
  * Errors: DAT_INVALID_HANDLE (an EVD without the flag too), DAT_INVALID_PARAMETER (NULL output, an
  * attribute out of range), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3a, A1,
  * A2, H5.
@@ -885,8 +883,8 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			 DAT_EP_HANDLE *ep_handle);
 
 /*
- * The same for an Endpoint that takes its Receives from srq_handle for as long as it lives.
- * ep_attributes may not be NULL; max_recv_iov in it is not looked at, srq_soft_hw sets the soft
+ * The same for an Endpoint that always takes its Receives from srq_handle.
+ * ep_attributes may not be NULL; its max_recv_iov is ignored, srq_soft_hw sets the soft
  * high watermark (0 and DAT_HW_DEFAULT: none), max_recv_dtos sets no watermark.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, an attribute out of range; zones of EP
  * and SRQ that differ, where srq_ep_pz_difference_supported is false), DAT_INSUFFICIENT_RESOURCES,
@@ -899,11 +897,10 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 				  const DAT_EP_ATTR *ep_attributes, DAT_EP_HANDLE *ep_handle);
 
 /*
- * Tells state, addresses, objects and attributes of an Endpoint, sizes as they are in force. The
- * remote address and port mean something from the time the EP is connecting or has a request until
- * it is disconnected. Addresses are the library's and valid until the EP is freed.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL).
- * Rulings G4, A1, H5.
+ * Returns state, addresses, objects and attributes of an Endpoint, with its actual sizes. The
+ * remote address and port are valid from the time the EP is connecting or has a request until it is
+ * disconnected. Addresses belong to the library and are valid until the EP is freed. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Rulings G4, A1, H5.
  */
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			DAT_EP_PARAM *ep_param);
@@ -927,11 +924,11 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
  * Starts to connect an UNCONNECTED Endpoint to the listener at remote_ia_address and
  * remote_conn_qual; the outcome is an event on the connect EVD: ESTABLISHED, PEER_REJECTED,
  * NON_PEER_REJECTED, UNREACHABLE or TIMED_OUT (ruling E4). timeout is in microseconds, not 0;
- * DAT_TIMEOUT_INFINITE waits as long as it takes. Address and private data are copied;
- * private_data_size is 0 .. max_private_data_size bytes and arrives exact (ruling A5).
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_ADDRESS (a family or form that makes no sense),
- * DAT_INVALID_PARAMETER (timeout 0, private data, flags), DAT_INVALID_STATE,
- * DAT_MODEL_NOT_SUPPORTED (QoS, multipath), DAT_INSUFFICIENT_RESOURCES.
+ * DAT_TIMEOUT_INFINITE waits forever. Address and private data are copied; private_data_size is 0
+ * .. max_private_data_size bytes and reaches the peer unchanged (ruling A5). Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_ADDRESS (an unknown family or form), DAT_INVALID_PARAMETER
+ * (timeout 0, private data, flags), DAT_INVALID_STATE, DAT_MODEL_NOT_SUPPORTED (QoS, multipath),
+ * DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 			  DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
@@ -939,10 +936,10 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags);
 
 /*
- * Connects to the place that dup_ep_handle, a CONNECTED Endpoint of this process, is connected to,
- * with its connect flags. The other arguments are as for dat_ep_connect.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (timeout 0, private data), DAT_INVALID_STATE
- * (of either EP), DAT_MODEL_NOT_SUPPORTED (QoS), DAT_INSUFFICIENT_RESOURCES. Rulings E4, A5.
+ * Connects to the listener that dup_ep_handle, a CONNECTED Endpoint of this process, is connected
+ * to, with the same connect flags. The other arguments are as for dat_ep_connect. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (timeout 0, private data), DAT_INVALID_STATE (of either
+ * EP), DAT_MODEL_NOT_SUPPORTED (QoS), DAT_INSUFFICIENT_RESOURCES. Rulings E4, A5.
  */
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
 			      DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
@@ -950,22 +947,22 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
 
 /*
  * Ends a connection: DAT_CLOSE_ABRUPT_FLAG at once, DAT_CLOSE_GRACEFUL_FLAG after the requests
- * already posted. What is left is flushed, then DAT_CONNECTION_EVENT_DISCONNECTED follows at both
- * ends. A connection that is being set up is given up (ruling E5); on a DISCONNECTED Endpoint, and
- * gracefully for the second time, nothing happens.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (flag), DAT_INVALID_STATE (UNCONNECTED,
- * RESERVED, PASSIVE, TENTATIVE), DAT_INSUFFICIENT_RESOURCES.
+ * already posted. The remaining DTOs are flushed, then DAT_CONNECTION_EVENT_DISCONNECTED follows at
+ * both ends. A connection that is being set up is abandoned (ruling E5). The call has no effect on
+ * a DISCONNECTED Endpoint, or if a graceful disconnect is repeated. Errors: DAT_INVALID_HANDLE,
+ * DAT_INVALID_PARAMETER (flag), DAT_INVALID_STATE (UNCONNECTED, RESERVED, PASSIVE, TENTATIVE),
+ * DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags);
 
 /*
- * Posts a message; it fills one Receive at the other end. num_segments is 0 .. max_request_iov,
+ * Posts a Send: a message that fills one Receive of the peer. num_segments is 0 .. max_request_iov,
  * their lengths in bytes together at most max_message_size; no segments (local_iov NULL) make an
  * empty message. The segments' memory needs local read and may not change before the completion;
- * the array is the caller's again at return. On a DISCONNECTED Endpoint the Send is flushed at
- * once. completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (too many segments, a segment outside its LMR,
- * too long, a flag the EP is not configured for), DAT_INVALID_STATE (neither CONNECTED nor
+ * the array belongs to the caller again at return. On a DISCONNECTED Endpoint the Send is flushed
+ * at once. completion_flags: SUPPRESS, SOLICITED_WAIT, UNSIGNALLED, BARRIER_FENCE. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (too many segments, a segment outside its LMR, too
+ * long, a flag the EP is not configured for), DAT_INVALID_STATE (neither CONNECTED nor
  * DISCONNECTED), DAT_PROTECTION_VIOLATION (LMR and EP of different zones), DAT_PRIVILEGES_VIOLATION
  * (no such LMR, no local read), DAT_INSUFFICIENT_RESOURCES (max_request_dtos outstanding). Rulings
  * A2, A3, Q6.
@@ -976,13 +973,12 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 
 /*
  * Posts a buffer for one message, in any state; on a DISCONNECTED Endpoint it is flushed at once.
- * num_segments is 0 .. max_recv_iov, the array is the caller's again at return. Segments are filled
- * front to back and need local write; they belong to the library until the completion. A longer
- * message completes DAT_DTO_ERR_LOCAL_LENGTH and breaks the connection. completion_flags:
- * UNSIGNALLED.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE (the EP has an SRQ),
- * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES (max_recv_dtos
- * outstanding). Rulings A2, A3, Q5, Q6.
+ * num_segments is 0 .. max_recv_iov; the array belongs to the caller again at return. Segments are
+ * filled front to back and need local write; they belong to the library until the completion. A
+ * longer message completes with DAT_DTO_ERR_LOCAL_LENGTH and breaks the connection.
+ * completion_flags: UNSIGNALLED. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER,
+ * DAT_INVALID_STATE (the EP has an SRQ), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+ * DAT_INSUFFICIENT_RESOURCES (max_recv_dtos outstanding). Rulings A2, A3, Q5, Q6.
  */
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -991,7 +987,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 /*
  * Posts a read of the peer's memory *remote_buffer, at most max_rdma_size bytes, into the local
  * segments, at most max_rdma_read_iov of them, which need local write and room for segment_length
- * bytes of *remote_buffer. The peer's region needs remote read; if it refuses, the read completes
+ * bytes of *remote_buffer. The peer's region needs remote read; otherwise the read completes with
  * DAT_DTO_ERR_REMOTE_ACCESS and the connection breaks. *remote_buffer is read during the call only.
  * completion_flags: SUPPRESS, UNSIGNALLED, BARRIER_FENCE.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, too many segments, a segment outside its
@@ -1021,49 +1017,48 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * Tells the state, and whether no Receive and no request is under way. Each output may be NULL.
+ * Returns the state, and whether no Receive and no request is outstanding. Each output may be NULL.
  * Errors: DAT_INVALID_HANDLE. Ruling G3.
  */
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle);
 
 /*
- * Brings a DISCONNECTED Endpoint back to UNCONNECTED. Its completions that nobody reaped are thrown
- * away; an SRQ and the watermarks stay with it, their counts restart. On an UNCONNECTED Endpoint
- * nothing happens and Receives stay posted.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (any other state). Rulings Q4, H3.
+ * Brings a DISCONNECTED Endpoint back to UNCONNECTED. Its unreaped completions are discarded. The
+ * EP keeps its SRQ and watermarks; the counts of the watermarks start from 0. The call has no
+ * effect on an UNCONNECTED Endpoint, whose Receives stay posted. Errors: DAT_INVALID_HANDLE,
+ * DAT_INVALID_STATE (any other state). Rulings Q4, H3.
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
 /*
- * Frees an Endpoint; a connection or a setup under way is ended. None of its DTO and bind
- * completions surfaces afterwards, a connection event already queued stays (ruling Q4).
+ * Frees an Endpoint; its connection, or a connection that is being set up, ends. None of its DTO
+ * and bind completions is delivered afterwards; connection events already queued stay (ruling Q4).
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (RESERVED, PASSIVE, TENTATIVE).
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle);
 
 /*
- * Counts the Receive buffers at an Endpoint. *nbufs_allocated: there and not completed, on a plain
- * EP from the post on, on an SRQ EP from the taking on. *bufs_alloc_span: number of the latest
- * message with a buffer minus number of the latest completed one; more than the first when messages
- * arrive out of order. One of the two may be NULL. DAT_VALUE_UNKNOWN where the provider cannot
- * tell.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (both NULL), DAT_MODEL_NOT_SUPPORTED (it never
- * can). Ruling V1.
+ * Counts the Receive buffers of an Endpoint. *nbufs_allocated: buffers that are not completed,
+ * counted from the post on, or on an EP with an SRQ from the time they are taken. *bufs_alloc_span:
+ * the number of the latest message with a buffer minus the number of the latest completed message;
+ * it exceeds *nbufs_allocated when messages arrive out of order. One of the two may be NULL.
+ * DAT_VALUE_UNKNOWN: the provider does not know the count. Errors: DAT_INVALID_HANDLE,
+ * DAT_INVALID_PARAMETER (both NULL), DAT_MODEL_NOT_SUPPORTED (it never can). Ruling V1.
  */
 DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span);
 
 /*
- * Sets and arms both high watermarks, in any state. What they are compared with is the number of
- * Receive buffers this Endpoint has taken and nobody has reaped (ruling H1).
+ * Sets and arms both high watermarks, in any state. They are compared with the number of Receive
+ * buffers of this Endpoint that are taken and not reaped (ruling H1).
  * soft: when exceeded, DAT_ASYNC_EP_SOFT_HIGH_WATERMARK on the IA's asynchronous EVD, once per
  * call.
- * hard: when exceeded, the connection breaks and the message that crossed the mark is not
- * delivered. Either may happen inside the call. Values are 0 and up, soft may exceed hard;
- * DAT_WATERMARK_INFINITE, the default, switches a mark off.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (another negative value),
- * DAT_MODEL_NOT_SUPPORTED. Rulings H1 to H6, W1, W2.
+ * hard: when exceeded, the connection breaks and the message that exceeded it is not delivered.
+ * Either may happen inside the call. Values are 0 and up, soft may exceed hard;
+ * DAT_WATERMARK_INFINITE, the default, turns a watermark off. Errors: DAT_INVALID_HANDLE,
+ * DAT_INVALID_PARAMETER (another negative value), DAT_MODEL_NOT_SUPPORTED. Rulings H1 to H6, W1,
+ * W2.
  */
 DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark);
@@ -1071,18 +1066,17 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_wat
 /* ---- Shared Receive Queues ---- */
 
 /*
- * Makes a queue of Receives that several Endpoints draw from. A low watermark above 0 is armed at
- * once and, as the queue is empty, fires at once (ruling L6); DAT_SRQ_LW_DEFAULT is the usual
- * value. *srq_attr is read during the call only.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL, a size < 1 or above the adapter's limit,
- * low_watermark outside 0 .. max_recv_dtos), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
- * Rulings Q2a, L6, G3a.
+ * Makes a queue of Receives that several Endpoints share. A low watermark above 0 is armed at once
+ * and fires at once, because the queue is empty (ruling L6); DAT_SRQ_LW_DEFAULT is the usual value.
+ * *srq_attr is read during the call only. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL,
+ * a size < 1 or above the adapter's limit, low_watermark outside 0 .. max_recv_dtos),
+ * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings Q2a, L6, G3a.
  */
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, DAT_SRQ_ATTR *srq_attr,
 			  DAT_SRQ_HANDLE *srq_handle);
 
 /*
- * Frees a queue that no Endpoint uses any more; buffers still on it are the Consumer's again.
+ * Frees a queue that no Endpoint uses any more; buffers still on it belong to the Consumer again.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (subtype DAT_INVALID_STATE_SRQ_IN_USE). Ruling Q5.
  */
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
@@ -1091,19 +1085,19 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle);
  * Posts a buffer for one message of any connection of the queue's Endpoints. num_segments is 0 ..
  * max_recv_iov. The segments' LMRs are of the SRQ's zone and need local write; the memory belongs
  * to the library until the completion, which goes to the recv EVD of the Endpoint that took the
- * buffer. A buffer taken never returns to the queue. The array is the caller's again at return.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (num_segments above max_recv_iov, a segment
- * outside its LMR), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION, DAT_INSUFFICIENT_RESOURCES
- * (subtype DAT_RESOURCE_SRQ: max_recv_dtos outstanding, unreaped completions included). Rulings Q2,
- * Q4, Q5, Q6, A3.
+ * buffer. A taken buffer never returns to the queue. The array belongs to the caller again at
+ * return. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (num_segments above max_recv_iov, a
+ * segment outside its LMR), DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+ * DAT_INSUFFICIENT_RESOURCES (subtype DAT_RESOURCE_SRQ: max_recv_dtos outstanding, unreaped
+ * completions included). Rulings Q2, Q4, Q5, Q6, A3.
  */
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie);
 
 /*
- * Tells size, low watermark, state and the two counts of ruling Q1. A count the provider cannot
- * give is DAT_VALUE_UNKNOWN (ruling Q3).
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ * Returns size, low watermark, state and the two counts of ruling Q1. DAT_VALUE_UNKNOWN: the
+ * provider does not know the count (ruling Q3). Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER
+ * (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
 			 DAT_SRQ_PARAM *srq_param);
@@ -1118,7 +1112,7 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 
 /*
  * Sets and arms the low watermark, 0 .. max_recv_dtos; 0 (DAT_SRQ_LW_DEFAULT) disarms. The first
- * time fewer buffers than that are available (strictly fewer, and the call itself looks), one
+ * time that fewer buffers than that are available (strictly fewer; the call itself checks too), one
  * DAT_ASYNC_SRQ_LOW_WATERMARK goes to the IA's asynchronous EVD. Only another call arms it again.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (out of range), DAT_MODEL_NOT_SUPPORTED.
  * Rulings L1 to L5, W1, W2.
@@ -1130,11 +1124,11 @@ DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 /*
  * Listens on conn_qual, which is not 0, until freed. Each request is a DAT_CONNECTION_REQUEST_EVENT
  * on evd_handle, which needs DAT_EVD_CR_FLAG and whose length is the backlog.
- * DAT_PSP_CONSUMER_FLAG: the Consumer brings an Endpoint to dat_cr_accept. DAT_PSP_PROVIDER_FLAG:
- * the request brings one, TENTATIVE, without PZ and EVDs.
- * Errors: DAT_INVALID_HANDLE (an EVD without that flag too), DAT_INVALID_PARAMETER (NULL,
- * psp_flags), DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED (a flag
- * ep_creator rules out).
+ * DAT_PSP_CONSUMER_FLAG: the Consumer passes an Endpoint to dat_cr_accept. DAT_PSP_PROVIDER_FLAG:
+ * the provider makes a TENTATIVE Endpoint for the request, without PZ and EVDs. Errors:
+ * DAT_INVALID_HANDLE (an EVD without that flag too), DAT_INVALID_PARAMETER (NULL, psp_flags),
+ * DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED (a flag ep_creator
+ * rules out).
  */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -1150,7 +1144,7 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_PSP_HANDLE *psp_handle);
 
 /*
- * Tells what a listener was made with.
+ * Returns the parameters with which a listener was made.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
@@ -1165,17 +1159,18 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle);
 /*
  * Listens on conn_qual, not 0, for one request, which can be accepted by ep_handle only; the
  * Endpoint goes from UNCONNECTED to RESERVED and, when the request comes, to
- * PASSIVE_CONNECTION_PENDING. A second request is rejected as if nobody listened. The RSP stays
- * until freed (ruling E3). DAT_HANDLE_NULL as ep_handle asks the provider for an Endpoint.
- * Errors: DAT_INVALID_HANDLE (an EVD without DAT_EVD_CR_FLAG too), DAT_INVALID_PARAMETER (NULL),
- * DAT_INVALID_STATE (the EP is not UNCONNECTED), DAT_CONN_QUAL_IN_USE, DAT_INSUFFICIENT_RESOURCES.
+ * PASSIVE_CONNECTION_PENDING. A second request is rejected as if there were no listener. The RSP
+ * stays until it is freed (ruling E3). With DAT_HANDLE_NULL as ep_handle the provider makes an
+ * Endpoint. Errors: DAT_INVALID_HANDLE (an EVD without DAT_EVD_CR_FLAG too), DAT_INVALID_PARAMETER
+ * (NULL), DAT_INVALID_STATE (the EP is not UNCONNECTED), DAT_CONN_QUAL_IN_USE,
+ * DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
 			  DAT_RSP_HANDLE *rsp_handle);
 
 /*
- * Tells what a listener was made with.
+ * Returns the parameters with which a listener was made.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
@@ -1191,38 +1186,36 @@ DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
 /* ---- answering a Connection Request; each answer but a query ends the CR ---- */
 
 /*
- * Tells where a request comes from, its private data and, from an RSP or a PSP that makes
- * Endpoints, the Endpoint it is for.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an unknown bit in the mask, NULL). Ruling G4.
+ * Returns where a request comes from, its private data and its Endpoint, if it came to an RSP or to
+ * a PSP whose Endpoints the provider makes. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (an
+ * unknown bit in the mask, NULL). Ruling G4.
  */
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
 			DAT_CR_PARAM *cr_param);
 
 /*
- * Accepts a request with ep_handle, an UNCONNECTED Endpoint, or DAT_HANDLE_NULL for the Endpoint
- * the request is for. The outcome is an event on that EP's connect EVD: ESTABLISHED, or
- * ACCEPT_COMPLETION_ERROR when the other end has gone. Private data is copied, 0 ..
- * max_private_data_size bytes, and reaches the peer with its ESTABLISHED event. A call that fails
- * leaves the CR, the EP and the peer untouched.
- * Errors: DAT_INVALID_HANDLE (also DAT_HANDLE_NULL where the request is for no Endpoint),
- * DAT_INVALID_PARAMETER (private data, another EP than the request's, RDMA Read counts that do not
- * fit the peer's), DAT_INVALID_STATE (the EP's state), DAT_INSUFFICIENT_RESOURCES. Rulings A5, E5,
- * E7.
+ * Accepts a request with ep_handle, an UNCONNECTED Endpoint, or DAT_HANDLE_NULL for the request's
+ * own Endpoint. The outcome is an event on that EP's connect EVD: ESTABLISHED, or
+ * ACCEPT_COMPLETION_ERROR if the peer has gone. Private data is copied, 0 .. max_private_data_size
+ * bytes, and reaches the peer with its ESTABLISHED event. A call that fails leaves the CR, the EP
+ * and the peer untouched. Errors: DAT_INVALID_HANDLE (also DAT_HANDLE_NULL if the request has no
+ * Endpoint of its own), DAT_INVALID_PARAMETER (private data, another EP than the request's, RDMA
+ * Read counts that do not fit the peer's), DAT_INVALID_STATE (the EP's state),
+ * DAT_INSUFFICIENT_RESOURCES. Rulings A5, E5, E7.
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data);
 
 /*
  * Rejects a request; the peer gets DAT_CONNECTION_EVENT_PEER_REJECTED. An Endpoint of an RSP is
- * UNCONNECTED again, one that a PSP made returns to the provider.
+ * UNCONNECTED again; an Endpoint made by the provider returns to it.
  * Errors: DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle);
 
 /*
- * Moves a request to the listener on another qualifier of the same adapter, where it arrives as
- * new.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (nobody listens there),
+ * Moves a request to the listener on another qualifier of the same adapter, where it arrives as a
+ * new request. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (no listener there),
  * DAT_INSUFFICIENT_RESOURCES. A call that fails leaves the CR untouched. Ruling E4.
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff);

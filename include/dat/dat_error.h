@@ -8,7 +8,7 @@
  *	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
  *
  * A failing call returns DAT_CLASS_ERROR | type | subtype. The one exception is DAT_QUEUE_EMPTY,
- * which comes back bare, because programs loop on it with == (ruling G1).
+ * which is returned bare, because programs compare with it by == in loops (ruling G1).
  */
 #ifndef _DAT_ERROR_H_
 #define _DAT_ERROR_H_
@@ -36,7 +36,7 @@ typedef enum dat_return_type {
 	DAT_INTERNAL_ERROR		= 0x00040000,	/* the provider failed; any call */
 	DAT_INVALID_HANDLE		= 0x00050000,	/* never issued, freed, or another type */
 	DAT_INVALID_PARAMETER		= 0x00060000,	/* any other argument */
-	DAT_INVALID_STATE		= 0x00070000,	/* right call, wrong moment */
+	DAT_INVALID_STATE		= 0x00070000,	/* not allowed in the object's state */
 	DAT_LENGTH_ERROR		= 0x00080000,	/* a length no buffer can have */
 	DAT_MODEL_NOT_SUPPORTED		= 0x00090000,	/* legal, but this provider cannot */
 	DAT_PROVIDER_NOT_FOUND		= 0x000a0000,	/* no such name, version or safety */
@@ -90,7 +90,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_HANDLE_EVD_ASYNC,
 	DAT_INVALID_HANDLE_SRQ,
 
-	/* DAT_INVALID_HANDLE where no kind fits: the number of the argument, from 1 */
+	/* DAT_INVALID_HANDLE of any other kind: the number of the argument, from 1 */
 	DAT_INVALID_HANDLE1,
 	DAT_INVALID_HANDLE2,
 	DAT_INVALID_HANDLE3,
@@ -168,8 +168,8 @@ typedef enum dat_return_subtype {
 	DAT_PROTECTION_RDMA_WRITE,
 
 	/* DAT_INVALID_ADDRESS */
-	DAT_INVALID_ADDRESS_UNSUPPORTED,	/* sound, but no adapter can have it */
-	DAT_INVALID_ADDRESS_UNREACHABLE,	/* known at once to lead nowhere */
+	DAT_INVALID_ADDRESS_UNSUPPORTED,	/* well-formed, but no adapter can have it */
+	DAT_INVALID_ADDRESS_UNREACHABLE,	/* known at once to be unreachable */
 	DAT_INVALID_ADDRESS_MALFORMED,		/* not an address */
 
 	/* DAT_PROVIDER_NOT_FOUND: what did not match */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dat/dat_platform_specific.h - the scalar and address types that everything else is made of.
+ * dat/dat_platform_specific.h - the scalar and address types that the other headers use.
  */
 #ifndef _DAT_PLATFORM_SPECIFIC_H_
 #define _DAT_PLATFORM_SPECIFIC_H_
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <netinet/in.h>
 
-/* C++98 with an old C library hides this macro. */
+/* Old C libraries hide this macro from C++98. */
 #ifndef UINT64_C
 #define UINT64_C(c)		c ## ULL
 #endif
@@ -30,8 +30,8 @@ typedef void			*DAT_PVOID;
 
 /*
  * An adapter's address is a plain socket address; its family is DAT_AF_INET or DAT_AF_INET6. The
- * port in it is not looked at: the Connection Qualifier of a call takes its place. Whoever passes
- * a DAT_IA_ADDRESS_PTR owns the storage, which has to fit the family.
+ * port in it is ignored: calls have a Connection Qualifier instead. The caller that passes a
+ * DAT_IA_ADDRESS_PTR owns the storage, which has to fit the family.
  */
 typedef struct sockaddr		DAT_SOCK_ADDR;
 typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
@@ -39,7 +39,7 @@ typedef struct sockaddr_in6	DAT_SOCK_ADDR6;
 #define DAT_AF_INET		AF_INET
 #define DAT_AF_INET6		AF_INET6
 
-/* Marks on parameters in older sources; they expand to nothing and our headers do not use them. */
+/* Older sources mark parameters with these; they expand to nothing. Our headers do not use them. */
 #ifndef IN
 #define IN
 #endif

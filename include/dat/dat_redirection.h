@@ -2,9 +2,9 @@
 /*
  * dat/dat_redirection.h - the calls that user DAT shares with kernel DAT, as a provider sees them.
  *
- * For provider libraries, which include it through dat/udat_redirection.h. Each call has a type for
- * its function and a macro that jumps straight to the function of the provider that made the
- * handle. Meaning and errors of the calls are in dat/dat.h.
+ * For provider libraries, which include it through dat/udat_redirection.h. For each call there is a
+ * function type, and a macro that calls the function of the provider that made the handle. Meaning
+ * and errors of the calls are in dat/dat.h.
  */
 #ifndef _DAT_REDIRECTION_H_
 #define _DAT_REDIRECTION_H_
@@ -18,9 +18,9 @@ extern "C" {
 typedef struct dat_provider DAT_PROVIDER;
 
 /*
- * The first word of a provider's object points to the provider's table. This holds for providers
- * that were registered; handles of the built-in one cannot be dereferenced. A provider that keeps
- * its table elsewhere defines the macro before it includes this file.
+ * The first word of a provider's object points to the provider's table. This is true of registered
+ * providers; handles of the built-in provider cannot be dereferenced. A provider that keeps its
+ * table elsewhere defines the macro before it includes this file.
  */
 #ifndef DAT_HANDLE_TO_PROVIDER
 #define DAT_HANDLE_TO_PROVIDER(handle)	(*(DAT_PROVIDER **)(handle))

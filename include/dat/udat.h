@@ -2,22 +2,22 @@
 /*
  * dat/udat.h - the one header that a uDAPL 1.2 program includes.
  *
- * Every call returns a DAT_RETURN, see dat/dat_error.h, and follows the page of its name in section
- * 3DAT of the manual; where a page is silent or contradicts itself a ruling decides, and the
- * comment names it ("ruling L1"). "Errors" lists the types a call returns beside DAT_SUCCESS; any
- * call may also return DAT_INTERNAL_ERROR. Checks come in a fixed order: handle, parameters from
- * left to right, state, resources. A call that fails changes nothing and writes no output, unless
- * its comment says otherwise (ruling G2). A query fills what its mask asks for and under a zero
- * mask nothing, the structure may be NULL then (ruling G4).
+ * Every call returns a DAT_RETURN, see dat/dat_error.h, and follows its page in section 3DAT of the
+ * manual; if a page is silent or contradicts itself, a ruling decides, and the comment names it
+ * ("ruling L1"). "Errors" lists the types that a call returns besides DAT_SUCCESS; any call may
+ * also return DAT_INTERNAL_ERROR. Checks come in a fixed order: handle, parameters from left to
+ * right, state, resources. A call that fails changes nothing and writes no output, unless its
+ * comment says otherwise (ruling G2). A query fills the members that its mask selects; with a zero
+ * mask it fills none, and the structure may be NULL (ruling G4).
  *
- * A handle that a call writes is the Consumer's to free. What a pointer argument points to is read
- * or written during the call only; what pointers in outputs and events point to is the library's.
- * Where it is otherwise the comment says so. The page in section 3 of the manual says more about
- * each.
+ * The Consumer frees the handles that calls write. Memory behind a pointer argument is read or
+ * written during the call only; memory behind pointers in outputs and events belongs to the
+ * library. Comments name the exceptions. The pages in section 3 of the manual tell more about each
+ * call.
  *
  * Words used throughout: a Receive buffer is "taken" when an arriving message claims it,
  * "completed" when its completion is on an EVD, "reaped" when that completion was dequeued or
- * thrown away, and "outstanding" from the post until then.
+ * discarded, and "outstanding" from the post until it is reaped.
  */
 #ifndef _UDAT_H_
 #define _UDAT_H_
@@ -88,8 +88,9 @@ typedef DAT_HANDLE		DAT_CNO_HANDLE;		/* Consumer Notification Object */
 
 /*
  * A function that a CNO calls once when one of its EVDs notifies; evd_handle is that EVD. It runs
- * at the end of the call during which that happened, or within it if the call waits, or in a process
- * of several threads on one of the library's; no lock of its is held meanwhile (ruling E2).
+ * at the end of the call during which the EVD notified, or inside that call if it waits; in a
+ * process of several threads it may run on a thread of the library. The library holds no lock
+ * meanwhile (ruling E2).
  */
 typedef void (*DAT_AGENT_FUNC)(DAT_PVOID instance_data, DAT_EVD_HANDLE evd_handle);
 
@@ -127,12 +128,12 @@ struct dat_evd_param {
 /* For dat_ia_open: this instance goes without an asynchronous EVD, another instance has one. */
 #define DAT_EVD_ASYNC_EXISTS	((DAT_EVD_HANDLE)0x1)
 
-/* What such an instance gets back as its asynchronous EVD */
+/* Returned to an instance without an asynchronous EVD */
 #define DAT_EVD_OUT_OF_SCOPE	((DAT_EVD_HANDLE)0x2)
 
 /* ---- memory ---- */
 
-/* The processes that share memory agree on these bytes; all of them are compared. */
+/* The processes that share memory agree on this cookie; all of its bytes are compared. */
 #define DAT_LMR_COOKIE_SIZE	40
 
 typedef char			(*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
@@ -142,7 +143,7 @@ typedef struct dat_shared_memory {
 	DAT_LMR_COOKIE		shared_memory_id;
 } DAT_SHARED_MEMORY;
 
-/* Which member counts says the DAT_MEM_TYPE beside it. */
+/* The DAT_MEM_TYPE beside it tells which member is valid. */
 typedef union dat_region_description {
 	DAT_PVOID		for_va;			/* VIRTUAL, SO_VIRTUAL */
 	DAT_LMR_HANDLE		for_lmr_handle;		/* LMR */
@@ -175,8 +176,8 @@ typedef enum dat_pz_support {
 
 /*
  * evd_stream_merging_supported[a][b] is DAT_TRUE if streams a and b may feed one EVD; rows and
- * columns are numbered as DAT_EVD_STREAM_xxx. The C++ view of it is not const, as a class with a
- * const member could not be declared without an initialiser.
+ * columns are numbered as DAT_EVD_STREAM_xxx. In C++ it is not const, because a class with a const
+ * member could not be declared without an initialiser.
  */
 struct dat_provider_attr {
 	char			provider_name[DAT_NAME_MAX_LENGTH];
@@ -243,17 +244,17 @@ struct dat_provider_attr {
 /* ---- registering memory ---- */
 
 /*
- * Registers memory and returns the region. region_description, by value, and length, 1 ..
- * max_lmr_block_size bytes, say what: VIRTUAL an address of this process; LMR a region of the same
- * IA whose pages are registered once more, with a zone and privileges of its own, length not looked
- * at, either may be freed first; SHARED_VIRTUAL memory mapped shared, of which all sharers register
- * the same piece with the same 40-byte cookie. *lmr_context goes into local segments, *rmr_context
- * to the peer; without a remote privilege it is 0. The range registered may be larger than asked
- * for and is returned in the last two. The four outputs after the handle may be NULL. The memory
- * has to stay mapped until dat_lmr_free.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (type, privileges, NULL, a range no memory can
- * have), DAT_LENGTH_ERROR (length 0), DAT_INVALID_STATE (memory not mapped shared, or another piece
- * than the cookie's), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3, G10, A3, A4.
+ * Registers memory and returns the region. region_description, passed by value, and length, 1 ..
+ * max_lmr_block_size bytes, describe the memory: VIRTUAL is an address of this process; LMR is a
+ * region of the same IA, whose pages are registered again with their own zone and privileges
+ * (length is ignored, and either region may be freed first); SHARED_VIRTUAL is memory mapped
+ * shared, of which all processes register the same part with the same 40-byte cookie. *lmr_context
+ * is for local segments, *rmr_context for the peer; without a remote privilege it is 0. The range
+ * registered may be larger than requested and is returned in the last two outputs. The four outputs
+ * after the handle may be NULL. The memory has to stay mapped until dat_lmr_free. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (type, privileges, NULL, a range no memory can have),
+ * DAT_LENGTH_ERROR (length 0), DAT_INVALID_STATE (memory not mapped shared, or another piece than
+ * the cookie's), DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED. Rulings G3, G10, A3, A4.
  */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			  DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
@@ -278,9 +279,9 @@ DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			  DAT_EVD_HANDLE *evd_handle);
 
 /*
- * Hangs an EVD on another CNO of its IA, or with DAT_HANDLE_NULL on none. A notification under way
- * may still reach the old one; disable the EVD around the call where that matters.
- * Errors: DAT_INVALID_HANDLE.
+ * Attaches an EVD to another CNO of its IA, or with DAT_HANDLE_NULL to none. A notification in
+ * flight may still reach the old CNO; disable the EVD around the call if that matters. Errors:
+ * DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle);
 
@@ -291,8 +292,8 @@ DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_hand
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd_handle);
 
 /*
- * From now on they do not, nor afterwards for what came meanwhile. Events arrive, and dat_evd_wait
- * and dat_evd_dequeue work as before.
+ * From now on notifications do not trigger the CNO; those that come while the EVD is disabled do
+ * not trigger it later either. Events arrive, and dat_evd_wait and dat_evd_dequeue work as before.
  * Errors: DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd_handle);
@@ -311,11 +312,11 @@ DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 
 /*
- * Waits until threshold events are queued, returns the oldest and in *nmore (which may be NULL) how
- * many are left. timeout is in microseconds; 0 looks once, DAT_TIMEOUT_INFINITE waits for ever. An
- * event already there is returned at once; a thread that had to block is woken by notifications
- * (ruling A2a). While it waits the EVD is its own: nobody else may wait or dequeue, and the CNO is
- * not triggered.
+ * Waits until threshold events are queued, and returns the oldest and in *nmore (which may be NULL)
+ * the number of events left. timeout is in microseconds; 0 polls once, DAT_TIMEOUT_INFINITE waits
+ * forever. An event already there is returned at once; a thread that had to block is woken by
+ * notifications (ruling A2a). While a thread waits, no other thread may wait on the EVD or dequeue
+ * from it, and the CNO is not triggered.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (threshold < 1 or above the queue length, event
  * NULL), DAT_INVALID_STATE (another thread waits, unwaitable, threshold above 1 where UNSIGNALLED
  * or SOLICITED_WAIT streams feed the EVD), DAT_TIMEOUT_EXPIRED (*nmore is written, no event taken),
@@ -328,14 +329,14 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUN
 
 /*
  * Makes a CNO. agent is a function to call at the first trigger, or DAT_OS_WAIT_PROXY_AGENT_NULL;
- * it is called once and then taken off (ruling E2), instance_data has to live until then.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INSUFFICIENT_RESOURCES.
+ * it is called once and then removed (ruling E2). instance_data has to be valid until then. Errors:
+ * DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_INSUFFICIENT_RESOURCES.
  */
 DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
 			  DAT_CNO_HANDLE *cno_handle);
 
 /*
- * Puts another agent in place of the one that was there, or with DAT_OS_WAIT_PROXY_AGENT_NULL none.
+ * Replaces the agent, with DAT_OS_WAIT_PROXY_AGENT_NULL by none.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER. Ruling E2.
  */
 DAT_RETURN dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent);
@@ -348,18 +349,18 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param
 			 DAT_CNO_PARAM *cno_param);
 
 /*
- * Frees a CNO that no EVD hangs on and no thread waits on.
+ * Frees a CNO that no EVD is attached to and no thread waits on.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE (it is in use).
  */
 DAT_RETURN dat_cno_free(DAT_CNO_HANDLE cno_handle);
 
 /*
- * Waits until one of the CNO's EVDs notifies and returns that EVD; EVDs that did earlier come
- * first, each once (ruling C1). It is a hint: others may hold events too. timeout is in
- * microseconds, 0 looks once. If the IA is closed or the last EVD is freed meanwhile, the call
- * succeeds with *evd_handle DAT_HANDLE_NULL.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER (NULL), DAT_QUEUE_EMPTY (timeout; bare, and
- * *evd_handle is DAT_HANDLE_NULL: rulings G1, G2), DAT_INTERRUPTED_CALL.
+ * Waits until one of the CNO's EVDs notifies and returns that EVD. EVDs that notified earlier are
+ * returned first, each once (ruling C1). The EVD is a hint: others may have events too. timeout is
+ * in microseconds, 0 polls once. If the IA is closed or the last EVD is freed meanwhile, the call
+ * succeeds with *evd_handle DAT_HANDLE_NULL. Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER
+ * (NULL), DAT_QUEUE_EMPTY (timeout; bare, and *evd_handle is DAT_HANDLE_NULL: rulings G1, G2),
+ * DAT_INTERRUPTED_CALL.
  */
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
 			DAT_EVD_HANDLE *evd_handle);

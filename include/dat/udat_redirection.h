@@ -3,7 +3,7 @@
  * dat/udat_redirection.h - the function table of a provider.
  *
  * For provider libraries. The order of the members is an ABI: providers built against other DAT 1.2
- * headers fill the same table. A call a provider does not have is NULL there. Meaning and errors of
+ * headers fill the same table. A call that a provider does not have is NULL. Meaning and errors of
  * the calls are in dat/udat.h and dat/dat.h.
  */
 #ifndef _UDAT_REDIRECTION_H_
@@ -52,7 +52,7 @@ typedef DAT_RETURN (*DAT_CNO_WAIT_FUNC)(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT t
 
 struct dat_provider {
 	const char			*device_name;
-	DAT_PVOID			extension;	/* the provider's */
+	DAT_PVOID			extension;	/* belongs to the provider */
 
 	DAT_IA_OPEN_FUNC		ia_open_func;
 	DAT_IA_QUERY_FUNC		ia_query_func;

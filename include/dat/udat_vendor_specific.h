@@ -7,7 +7,7 @@
 
 #include <dat/dat_vendor_specific.h>
 
-/* A source that also builds elsewhere can ask for what follows with #ifdef DAT_LIBDAT. */
+/* Sources that are also built with other DAT headers can test #ifdef DAT_LIBDAT. */
 #define DAT_LIBDAT			1
 
 /*
@@ -18,9 +18,9 @@
  *	DAT_ASYNC_SRQ_LOW_WATERMARK		the SRQ		DAT_SRQ_LOW_WATERMARK_EVENT
  *	DAT_ASYNC_EP_SOFT_HIGH_WATERMARK	the EP		DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT
  *
- * Neither means that anything is broken: the object works on. They are no members of the enum, so
- * that a switch which lists every member stays complete; a compiler asked for -Wswitch wants
- * "switch ((int)event.event_number)" around a case label with one of them.
+ * Neither is an error: the object keeps working. They are not members of the enum, so that a switch
+ * over all members stays complete; for a case label with one of them, -Wswitch requires
+ * "switch ((int)event.event_number)".
  */
 #define DAT_ASYNC_SRQ_LOW_WATERMARK		((DAT_EVENT_NUMBER)0x08011)
 #define DAT_ASYNC_EP_SOFT_HIGH_WATERMARK	((DAT_EVENT_NUMBER)0x08012)

@@ -1,4 +1,4 @@
-# doc/results/coverage.md from an .info file of lcov: lines reached, by file and by folder.
+# Makes doc/results/coverage.md from an .info file of lcov: line coverage by file and by folder.
 function percent(hit, lines) { return lines ? sprintf("%.1f %%", 100 * hit / lines) : "-" }
 function row(name, hit, lines) {
 	printf "| %s | %d | %d | %s |\n", name, lines, lines - hit, percent(hit, lines)
@@ -14,7 +14,7 @@ function row(name, hit, lines) {
 END {
 	print "# Line coverage: the last run of `./check --coverage`"
 	print ""
-	print "All tests of `make check`, built with -O0. What is not reached was looked at; see the end."
+	print "All tests of `make check`, built with -O0. The end explains what is not reached."
 	print ""
 	print "| | lines | not reached | |"
 	print "|---|--:|--:|--:|"

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Sourced by ./check and ./demo: the Debian packages they need, and how to get them.
+# Sourced by ./check and ./demo: the Debian packages they need.
 #
-# packages_need GROUP...  makes sure that all of these groups is there: says nothing and calls no apt
-# if it is; installs what is missing if it may (root, or sudo that asks for no password); else says
-# what is missing and how to get it, and fails.
+# packages_need GROUP...  makes sure that all packages of these groups are installed. If they are,
+# it prints nothing and does not call apt. Missing packages are installed if that is possible (root,
+# or sudo without a password); otherwise it prints how to install them, and fails.
 
-# GROUP PACKAGE HOW-TO-FIND-IT
+# GROUP PACKAGE PROBE
 packages_table='
 build       gcc             command gcc
 build       libc6-dev       header stdio.h
@@ -41,7 +41,7 @@ lab         kmod            run test -x /sbin/modprobe
 lab         xz-utils        command xz
 '
 
-# packages_links COMPILER OPTION...: it makes programs so
+# packages_links COMPILER OPTION...: can the compiler link a program with the options?
 packages_links() {
 	local program status
 	program=$(mktemp) || return
@@ -61,7 +61,7 @@ packages_have() {
 	esac > /dev/null 2>&1 < /dev/null
 }
 
-# packages_missing GROUP...: the packages, one a line
+# packages_missing GROUP...: the packages that are not installed, one a line
 packages_missing() {
 	echo "$packages_table" | while read -r group package probe; do
 		case " $* " in *" $group "*) ;; *) continue ;; esac
@@ -77,13 +77,15 @@ packages_need() {
 
 	if ! command -v apt-get > /dev/null; then
 		echo "Missing: $missing" >&2
-		echo "These are Debian's names, and there is no apt-get here: please install what they hold." >&2
+		echo "These are Debian packages, but there is no apt-get:" \
+			"install their contents." >&2
 		return 1
 	fi
 	if [ "$(id -u)" -ne 0 ]; then
 		if ! sudo -n true > /dev/null 2>&1; then
 			echo "Missing packages: $missing" >&2
-			echo "Please install them:  sudo apt-get install --no-install-recommends $missing" >&2
+			echo "Please install them:" >&2
+			echo "sudo apt-get install --no-install-recommends $missing" >&2
 			return 1
 		fi
 		root='sudo -n'
@@ -101,9 +103,10 @@ packages_need() {
 	return 1
 }
 
-# packages_install ROOT PACKAGE...: an update that fails for one source may still do for another.
+# packages_install ROOT PACKAGE...: installs even if the update failed for one of several sources.
 packages_install() {
-	local apt="$1 env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=2 -o Acquire::http::Timeout=30 -o DPkg::Lock::Timeout=120"
+	local apt="$1 env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=2"
+	apt="$apt -o Acquire::http::Timeout=30 -o DPkg::Lock::Timeout=120"
 	shift
 	$apt update
 	$apt install -y --no-install-recommends "$@"

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Sourced by ./check: run stages, count, and say what happened.
+# Sourced by ./check: runs stages, counts and reports their results.
 #
-# A stage is a function. Its output goes to build/log/STAGE.log. It may leave in build/log
-#   STAGE.counts  "passed failed skipped", if it ran tests; other stages count as one
-#   STAGE.failed  what a person must see when it failed
+# A stage is a function. Its output goes to build/log/STAGE.log. It may write in build/log
+#   STAGE.counts  "passed failed skipped", if it ran tests; other stages count as one test
+#   STAGE.failed  the text to show if it failed
 #   STAGE.note    a line to show in any case
-# Status 77 means that there is nothing to run; the note says why.
+# Status 77 means that there was nothing to run; the note tells the reason.
 
 log=build/log
 total_passed=0
@@ -15,12 +15,13 @@ failed_stages=
 running=
 if [ -t 1 ]; then terminal=yes; else terminal=no; fi
 
-# launch STAGE: begin it now; run_stage waits for it when its turn comes. It must not share a build with what runs till then.
+# launch STAGE: starts a stage in the background; run_stage waits for it later. It must not share a
+# build with the stages that run until then.
 declare -A launched=()
 launch() {
 	mkdir -p $log
 	rm -f $log/"$1".*
-	set -m # a process group of its own, which stop_stage can end
+	set -m # its own process group, so that stop_stage can end it
 	("stage_$1" "$1") > "$log/$1.log" 2>&1 < /dev/null &
 	set +m
 	launched[$1]=$!
@@ -37,7 +38,7 @@ run_stage() {
 	[ $terminal = no ] || show_progress $running "$log/$stage.log"
 	wait $running
 	status=$?
-	kill -- -$running 2> /dev/null # what a killed make may have left behind
+	kill -- -$running 2> /dev/null # processes that a killed make left behind
 	running=
 
 	if [ -s "$log/$stage.counts" ]; then
@@ -62,10 +63,11 @@ run_stage() {
 		show_failure "$stage"
 	fi
 	[ ! -s "$log/$stage.note" ] || sed 's/^/      /' "$log/$stage.note"
-	echo "      $verdict: $passed passed, $failed failed, $skipped skipped ($((SECONDS - start)) s)"
+	echo "      $verdict: $passed passed, $failed failed, $skipped skipped" \
+		"($((SECONDS - start)) s)"
 }
 
-# After an interrupt
+# Handles an interrupt.
 stop_stage() {
 	for running in $running "${launched[@]}"; do
 		kill -- -"$running"
@@ -77,7 +79,7 @@ stop_stage() {
 	exit 130
 }
 
-# While process $1 runs, keep the last line of file $2 on the terminal.
+# While process $1 runs, shows the last line of file $2 on the terminal.
 show_progress() {
 	local columns start=$SECONDS line
 	columns=$(tput cols 2> /dev/null || echo 80)
@@ -90,43 +92,48 @@ show_progress() {
 	printf '\r\033[K'
 }
 
-# What a tired person needs: the failing tests and what they said; else the errors; else the end.
+# Shows the failing tests and their messages; if there are none, the errors; else the end of the
+# log.
 show_failure() {
 	local stage=$1
 	echo
 	if [ -s "$log/$stage.failed" ]; then
 		cat "$log/$stage.failed"
 	elif grep -qE '(error|Error|undefined reference|\*\*\*)' "$log/$stage.log"; then
-		grep -nE -B1 -A4 '([Ee]rror:|undefined reference|No rule to make|ERROR:|FAIL:)' "$log/$stage.log" |
+		grep -nE -B1 -A4 '([Ee]rror:|undefined reference|No rule to make|ERROR:|FAIL:)' \
+			"$log/$stage.log" |
 			grep -vE '^([0-9]+-(PASS|SKIP): |--$)' | head -n 60 | sed 's/^/    /'
 		echo "    ..."
 		tail -n 6 "$log/$stage.log" | sed 's/^/    /'
 	else
 		tail -n 30 "$log/$stage.log" | sed 's/^/    /'
 	fi
-	[ "$(wc -l < "$log/$stage.log")" -le 1 ] || echo "    (all of it: $log/$stage.log)"
+	[ "$(wc -l < "$log/$stage.log")" -le 1 ] || echo "    (complete log: $log/$stage.log)"
 	echo
 }
 
-# count_tests STAGE BUILD: sum up the tests that just ran in folder BUILD, and keep what the failing
-# ones said.
+# count_tests STAGE BUILD: counts the tests that ran in folder BUILD, and keeps the messages of
+# those that failed.
 count_tests() {
 	local trs name
-	find "$2" -name '*.trs' -print0 | xargs -0 -r awk -f tests/check/tap-sum.awk > "$log/$1.counts"
+	find "$2" -name '*.trs' -print0 |
+		xargs -0 -r awk -f tests/check/tap-sum.awk > "$log/$1.counts"
 	find "$2" -name '*.trs' | sort | while read -r trs; do
 		grep -qE '^:test-result: (FAIL|XPASS|ERROR)' "$trs" || continue
-		name=$(sed -nE 's/^(FAIL|XPASS|ERROR): ([^ ]*) .*/\2/p' "${trs%.trs}.log" | head -n 1)
+		name=$(sed -nE 's/^(FAIL|XPASS|ERROR): ([^ ]*) .*/\2/p' "${trs%.trs}.log" |
+			head -n 1)
 		echo "  FAILED ${name:-$trs}"
 		failing_lines "${trs%.trs}.log"
 	done > "$log/$1.failed"
 }
 
-# A test's log without what passed, and without the TAP line that the driver's own line repeats. Of
-# a long one, the names of what failed, and the beginning of what was said.
+# failing_lines LOG: a test's log without the lines of passed tests, and without the TAP lines that
+# the driver repeats. A long log is cut to the names of the failed tests and the first messages.
 failing_lines() {
 	local cut=$1.cut
-	# A sanitizer's or valgrind's words may begin in the middle of a line of the driver's.
-	awk '/^(ok |not ok |PASS: |1\.\.[0-9]+$)/ && !/runtime error:|==[0-9]+==/ { next } { print }' \
+	# A message of a sanitizer or of valgrind may begin in the middle of a line of the driver.
+	awk '/^(ok |not ok |PASS: |1\.\.[0-9]+$)/ && !/runtime error:|==[0-9]+==/ { next }
+		{ print }' \
 		"$1" > "$cut"
 	if [ "$(wc -l < "$cut")" -gt 50 ]; then
 		grep -E '^(FAIL|XPASS|ERROR): ' "$cut" | head -n 30

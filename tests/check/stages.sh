@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by ./check: what each stage does. $1 is the stage's name.
+# Sourced by ./check: the stages. $1 of each function is the stage's name.
 
 jobs=$(nproc 2> /dev/null || echo 2)
 
@@ -14,17 +14,18 @@ bootstrap_if_needed() {
 	./bootstrap
 }
 
-# build_tree NAME TARGET CONFIGURE-ARGS...: build/NAME is configured so, and TARGET is built.
+# build_tree NAME TARGET CONFIGURE-ARGS...: configures build/NAME and builds TARGET.
 build_tree() {
 	local dir=build/$1 target=$2
 	shift 2
 	if [ -f config.status ]; then
-		echo "Error: the source tree itself is configured, so it cannot be built elsewhere: make distclean"
+		echo "Error: the source tree itself is configured; please run make distclean"
 		return 1
 	fi
 	bootstrap_if_needed || return
 	mkdir -p "$dir"
-	if [ ! -f "$dir/config.status" ] || [ "$(cat "$dir/configured-with" 2> /dev/null)" != "$*" ]; then
+	if [ ! -f "$dir/config.status" ] ||
+		[ "$(cat "$dir/configured-with" 2> /dev/null)" != "$*" ]; then
 		(cd "$dir" && ../../configure -q "$@") || return
 		echo "$*" > "$dir/configured-with"
 	fi
@@ -34,7 +35,7 @@ build_tree() {
 build_normal() {
 	case " $failed_stages " in
 	*" build "*)
-		echo "not run, because stage build failed"
+		echo "not run because stage build failed"
 		return 1
 		;;
 	esac
@@ -43,7 +44,7 @@ build_normal() {
 
 # ---- testing ----
 
-# test_in BUILD STAGE MAKE-ARGS...: run tests in build/BUILD and count them.
+# test_in BUILD STAGE MAKE-ARGS...: runs tests in build/BUILD and counts them.
 test_in() {
 	local dir=build/$1 stage=$2 status
 	shift 2
@@ -54,12 +55,8 @@ test_in() {
 	return $status
 }
 
-# script STAGE FILE: run one script that prints TAP, if it is there.
+# script STAGE FILE: runs one script that prints TAP.
 script() {
-	if [ ! -e "$2" ]; then
-		echo "$2 is not there yet" > "$log/$1.note"
-		return 77
-	fi
 	build_normal && test_in check "$1" check TESTS="$2"
 }
 
@@ -67,29 +64,47 @@ script() {
 
 stage_build() { build_normal; }
 stage_tests() { build_normal && test_in check "$1" check; }
-# A process for each C program, not for each test: forking one that AddressSanitizer watches takes ten
-# times what most tests do. What hangs is ended from outside.
+# The tests of the subjects in $asked that are built here.
+stage_only() {
+	local subject tests
+	build_normal || return
+	# shellcheck disable=SC2154 # ./check sets it
+	for subject in $asked; do
+		tests_of "$subject"
+	done | sort -u > "$log/$1.asked"
+	tests=$(make -C build/check --no-print-directory -s list-tests |
+		grep -xF -f "$log/$1.asked")
+	if [ -z "$tests" ]; then
+		echo "these tests are not built here: $(tr '\n' ' ' < "$log/$1.asked")" \
+			> "$log/$1.note"
+		return 77
+	fi
+	test_in check "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
+}
+# One process for each C program, not for each test: under AddressSanitizer a fork takes ten times
+# as long as most tests. timeout ends tests that hang.
 stage_asan() {
 	build_tree asan check-build --enable-werror --enable-sanitizers=address,undefined &&
 		CK_FORK=no test_in asan "$1" check LOG_COMPILER="timeout --foreground 300"
 }
-# The tests of threads are enough: nothing else has any.
+# The unit tests of threads only.
 stage_tsan() {
 	local programs
-	programs=$(echo tests/unit/test_threads*.c)
+	programs=$(echo tests/unit/threads/test_*.c)
 	programs=${programs//.c/}
 	build_tree tsan all --enable-werror --enable-sanitizers=thread &&
 		test_in tsan "$1" check check_PROGRAMS="$programs" TESTS="$programs"
 }
 stage_valgrind() { build_normal && test_in check "$1" check-valgrind; }
-# Warnings are what it is for, and they come without -O2 as well.
+# This stage is only about warnings, for which -O0 is enough.
 stage_clang() { build_tree clang check-build --enable-werror CC=clang CFLAGS='-O0 -g'; }
 stage_determinism() { script "$1" tests/determinism.sh; }
 stage_instructions() {
-	build_normal && test_in check "$1" check TESTS="bench/instructions.sh bench/instructions-hw.sh"
+	build_normal &&
+		test_in check "$1" check TESTS="bench/instructions.sh bench/instructions-hw.sh"
 }
 stage_hwlab() { script "$1" tests/hwlab/lab.sh; }
-# What takes long, or depends on who is quicker, too; and Debian's kernel before this one.
+# Also the rows that take long or depend on timing; then the kernel of the previous Debian.
 stage_hwlab_all() {
 	HWLAB_ROWS=0 HWLAB_SECONDS=5400 script "$1" tests/hwlab/lab.sh || return
 	HWLAB_KERNEL=6.1 script "$1-6.1" tests/hwlab/lab.sh
@@ -97,10 +112,11 @@ stage_hwlab_all() {
 stage_distcheck() { build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck; }
 stage_format() { script "$1" tests/house/format.sh; }
 
-# Half a minute for each of the two; FUZZ_SECONDS asks for more.
+# Half a minute for each fuzzer, or FUZZ_SECONDS.
 stage_fuzz() {
 	local said=$log/$1.tap
-	build_tree fuzz all --enable-werror --enable-sanitizers=address,undefined --enable-fuzzing CC=clang || return
+	build_tree fuzz all --enable-werror --enable-sanitizers=address,undefined \
+		--enable-fuzzing CC=clang || return
 	sh tests/fuzz/run.sh build/fuzz "${FUZZ_SECONDS:-30}" | tee "$said"
 	sed -n 's/^ok [0-9]* - //p' "$said" > "$log/$1.note"
 	echo "$(grep -c '^ok' "$said") $(grep -c '^not ok' "$said") 0" > "$log/$1.counts"
@@ -129,12 +145,14 @@ stage_coverage() {
 	lcov -q -c -i -d $dir -o $dir/zero.info &&
 		lcov -q -c -d $dir -o $dir/ran.info &&
 		lcov -q -a $dir/zero.info -a $dir/ran.info -o $dir/all.info &&
-		lcov -q -e $dir/all.info "$PWD/lib/*" "$PWD/emu/*" -o $dir/both.info &&
+		lcov -q -e $dir/all.info "$PWD/host/*" "$PWD/lib/*" "$PWD/emu/*" \
+			-o $dir/both.info &&
 		genhtml -q -o $dir/html $dir/both.info || return
 	awk -v root="$PWD/" -f tests/check/coverage.awk $dir/both.info > $dir/coverage.md || return
 	cat tests/check/coverage-rest.md >> $dir/coverage.md
 	cp $dir/coverage.md $page
-	sed -n 's/^| \*\*\([a-z/ ]*\)\*\* |.*| \([0-9.]* %\) |$/line coverage of \1: \2/p' $page > "$log/$1.note"
+	sed -n 's/^| \*\*\([a-z/ ]*\)\*\* |.*| \([0-9.]* %\) |$/line coverage of \1: \2/p' \
+		$page > "$log/$1.note"
 	echo "written to $page; line by line: $dir/html/index.html" >> "$log/$1.note"
 	if ! awk '/^\| \*\*/ { sub(/ % \|$/, ""); if ($NF < 90) exit 1 }' $page; then
 		echo "less than 90 % is covered" >> "$log/$1.note"

@@ -1,8 +1,8 @@
 # Sum up Automake's .trs files: prints PASSED FAILED SKIPPED.
 #
-# An expected failure is a pass, an unexpected pass a failure. A program that reports a failing test
-# also exits with a status that is not 0, for which the TAP driver adds an ERROR: that is the same
-# failure, not another one. An ERROR on its own (a crash, a missing plan) is a failure.
+# An expected failure counts as a pass, an unexpected pass as a failure. A program with a failing
+# test also exits with a nonzero status, for which the TAP driver adds an ERROR; it is not counted
+# again. An ERROR without a failing test (a crash, a missing plan) is a failure.
 function close_file() {
 	failed += bad ? bad + (errors ? errors - 1 : 0) : errors
 	bad = errors = 0

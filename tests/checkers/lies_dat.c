@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of the library that lie to who makes them: the linker puts these in their places. */
+/* Library calls that lie to their caller: the linker replaces the real ones by these. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ WRAP(dat_pz_free, DAT_PZ_HANDLE pz)
 	return __real_dat_pz_free(pz);
 }
 
-/* An abrupt one is the tool's last resort, when all is lost. */
+/* The tool closes abruptly only as a last resort, so an abrupt close does not lie. */
 WRAP(dat_ia_close, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 {
 	if (lie_now() == LIE_LEFT && flags == DAT_CLOSE_GRACEFUL_FLAG)
@@ -96,7 +96,7 @@ WRAP(dat_ia_close, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return __real_dat_ia_close(ia, flags);
 }
 
-/* Which events are kept, for later or to be given again. */
+/* Does this lie keep the event, to return it later or a second time? */
 static bool is_kept(const DAT_EVENT *event)
 {
 	if (lie_now() == LIE_LATE)
@@ -106,7 +106,7 @@ static bool is_kept(const DAT_EVENT *event)
 		(int)event->event_number == DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
 }
 
-/* True: nobody gets it now. */
+/* True: the caller does not get the event now. */
 static bool keep_event(const DAT_EVENT *event)
 {
 	if (now.kept || !is_kept(event))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table over the emulator's, which the linker puts in the place of the backend. */
+/* A table of operations over the emulator's, which the linker installs as the backend. */
 #include <string.h>
 
-#include "lib/nic.h"
+#include "host/nic.h"
 #include "tests/checkers/lies.h"
 
 #define TARGETS 64
@@ -12,10 +12,10 @@ extern struct nic_backend __wrap_emu_backend;
 
 static struct {
 	enum lie lie;
-	struct nic_wc kept; /* a completion that was kept back, or given already */
+	struct nic_wc kept; /* a completion that was held back, or was returned already */
 	bool keeps, done;
 	unsigned int looks;
-	struct nic_sge targets[TARGETS]; /* of Receives and Reads, by the last digits of wr_id */
+	struct nic_sge targets[TARGETS]; /* of Receives and Reads, by the end of wr_id */
 } now;
 
 static const struct nic_ops *real;
@@ -44,7 +44,7 @@ static void spoil_bytes(const struct nic_wc *wc)
 		((unsigned char *)(uintptr_t)sge->addr)[5] ^= 1;
 }
 
-/* What becomes of a completion; false: nobody gets it. */
+/* Applies the lie to a completion; false: the caller does not get it. */
 static bool pass(struct nic_wc *wc)
 {
 	struct nic_wc first;
@@ -74,7 +74,7 @@ static bool pass(struct nic_wc *wc)
 			now.keeps = true;
 			return false;
 		}
-		/* The second one, and the first in the next look. */
+		/* The duplicate, and the original in the next poll */
 		now.kept = first;
 		break;
 	default:
@@ -206,7 +206,7 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	return __real_emu_backend.world_create(config, world);
 }
 
-/* All else is the emulator's own. */
+/* All other operations are those of the emulator. */
 struct nic_backend __wrap_emu_backend;
 
 __attribute__((constructor)) static void lay_over(void)

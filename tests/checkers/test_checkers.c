@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checkers of datsim that are always on, each beside a lie that it is there for: the script passes, and
- * with the lie it ends with exit code 3 and these words.
+ * The checkers of datsim that are always on, each with a lie that it must notice: without the lie
+ * the script passes, with it datsim exits with 3 and prints these words.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static const struct row {
 	{ LIE_UNASKED,
 	  PAIR POSTED "a: dat_ep_post_send(ep, 64, flags=SUPPRESS)\n"
 		      "* b: event recv DTO_COMPLETION\n* a: no event request\nend quiet\n",
-	  "no completion of what succeeds and is suppressed",
-	  "Send 1 of a.ep completed all the same" },
+	  "no completion of a suppressed request that succeeded",
+	  "Send 1 of a.ep completed nevertheless" },
 	{ LIE_BESIDE, MESSAGES, "nothing written beside a buffer",
 	  "Receive 1 of b.S completed, and" },
 	{ LIE_OUTSIDE, MESSAGES, "nothing written beside", "overwritten" },
@@ -77,7 +77,8 @@ static const struct row {
 	{ LIE_LATE,
 	  PAIR POSTED "a: dat_ep_post_send(ep, 64)\nquiet\na: no event request\n"
 		      "a: dat_ep_free(ep)\nend quiet\n",
-	  "completions of EPs that are there", "Send 1 of a.ep completed for an EP that is not" },
+	  "completions of EPs that exist",
+	  "Send 1 of a.ep completed for an EP that does not exist" },
 	{ LIE_RMR,
 	  PAIR "b: dat_rmr_create(pz) -> w\nb: dat_rmr_bind(w, 64, REMOTE_READ, ep)\n"
 	       "* b: event request RMR_BIND_COMPLETION\n",
@@ -95,7 +96,9 @@ static const struct row {
 	  "stale(a.pz) cannot: DAT_INVALID_STATE" },
 };
 
-/* Is one of these, divided by |, in a line of the report that begins so? */
+/*
+ * Does the first line of the report that begins with `line` contain one of `wanted`, divided by |?
+ */
 static bool says(const char *report, const char *line, const char *wanted)
 {
 	const char *at = strstr(report, line), *end, *next;
@@ -108,7 +111,7 @@ static bool says(const char *report, const char *line, const char *wanted)
 	for (; wanted; wanted = next) {
 		next = strchr(wanted, '|');
 		if (next && strchr(wanted, ' ') && strstr(wanted, " | "))
-			next = NULL; /* flags, not a choice */
+			next = NULL; /* flags, not alternatives */
 		snprintf(one, sizeof(one), "%.*s", next ? (int)(next - wanted) : 127, wanted);
 		if (strstr(text, one))
 			return true;
@@ -146,16 +149,8 @@ START_TEST(each_lie_is_noticed_and_nothing_else_is)
 }
 END_TEST
 
-/* main.c's; the command line below is a good one. */
-int usage_error(const char *command, const char *format, ...)
-{
-	(void)command;
-	(void)format;
-	return EXIT_USAGE;
-}
-
-/* What it prints is not for the reader of this test's results. */
-static int command_in_silence(int argc, char **argv)
+/* Its output must not mix with this test's TAP. */
+static int command_in_silence(char **argv)
 {
 	int out, null, code;
 
@@ -163,7 +158,7 @@ static int command_in_silence(int argc, char **argv)
 	out = dup(STDOUT_FILENO);
 	null = open("/dev/null", O_WRONLY);
 	ck_assert(out >= 0 && null >= 0 && dup2(null, STDOUT_FILENO) >= 0);
-	code = command_test(argc, argv);
+	code = command_test.run(argv);
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	close(out);
@@ -180,9 +175,9 @@ START_TEST(the_command_exits_with_3)
 	ck_assert_int_eq(write(file, MESSAGES, strlen(MESSAGES)), (int)strlen(MESSAGES));
 	close(file);
 	lie_begin(LIE_NONE);
-	ck_assert_int_eq(command_in_silence(2, argv), EXIT_PASS);
+	ck_assert_int_eq(command_in_silence(argv), EXIT_PASS);
 	lie_begin(LIE_TWICE);
-	ck_assert_int_eq(command_in_silence(2, argv), 3);
+	ck_assert_int_eq(command_in_silence(argv), 3);
 	lie_begin(LIE_NONE);
 	unlink(name);
 }
@@ -200,7 +195,9 @@ START_TEST(there_is_a_script_for_every_lie)
 }
 END_TEST
 
-/* Without the fixtures of other tests: a script makes its own fabric, and runs traced and untraced. */
+/*
+ * Without fixtures: a script creates its own fabric, and runs traced and untraced.
+ */
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("lies");

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the tests show, clause by clause: runs after all others, reads their results, and holds the tables
-# of this folder and doc/conformance.md against them. With --write the page is written anew.
+# The results of the tests, clause by clause: reads the results of all other tests, and compares
+# them with the tables of this folder and with doc/conformance.md. --write writes the page anew.
 here=$top_srcdir/tests/conformance
 work=$top_builddir/tests/conformance/work
 page=$top_srcdir/doc/conformance.md
@@ -18,7 +18,8 @@ fi
 {
 	cat "$here/head.md"
 	awk -v problems="$work/problems" -f "$here/page.awk" \
-		backend=emulator "$work/emulator.tsv" backend=rxe "$here/rxe.tsv" backend=siw "$here/siw.tsv" \
+		backend=emulator "$work/emulator.tsv" \
+		backend=rxe "$here/rxe.tsv" backend=siw "$here/siw.tsv" \
 		table=pages "$here/pages.tsv" \
 		table=clauses "$here/clauses.tsv" table=codes "$here/codes.tsv"
 } > "$work/conformance.md"
@@ -28,18 +29,19 @@ if [ "${1:-}" = --write ]; then
 	exit
 fi
 
-# missing KIND TABLE: words from stdin that begin no row of the table
+# missing KIND TABLE: reports words from stdin that are the first word of no row of the table
 missing() {
 	sort -u | while read -r word; do
 		cut -f 1 "$here/$2" | grep -qx "$word" || echo "$1	$word"
 	done >> "$work/problems"
 }
-grep -oE '^- \*\*[A-Z][0-9]+[a-z]?\*\*' "$top_srcdir/doc/rulings.md" | tr -d ' *-' | missing ruling clauses.tsv
+grep -oE '^- \*\*[A-Z][0-9]+[a-z]?\*\*' "$top_srcdir/doc/rulings.md" |
+	tr -d ' *-' | missing ruling clauses.tsv
 sed -n '/^DAT_1.2 /,/^}/s/^[[:space:]]*\(dat_[a-z_]*\);.*/\1/p' "$top_srcdir/lib/libdat.map" |
 	sed 's/^dat_ia_openv$/dat_ia_open/' | missing call codes.tsv
 
 n=0
-# verdict DESCRIPTION KIND...: no problems of these kinds
+# verdict DESCRIPTION KIND...: passes if there are no problems of these kinds
 verdict() {
 	n=$((n + 1))
 	description=$1

@@ -1,10 +1,11 @@
-# doc/conformance.md, from the tables and the results of the backends. What is wrong with the tables
-# goes to the file `problems`: KIND <tab> WHAT.
+# Writes doc/conformance.md from the tables and the results of the backends. Errors in the tables go
+# to the file `problems`: KIND <tab> WHAT.
 #
-# awk -v problems=FILE -f page.awk backend=emulator RESULTS backend=rxe RESULTS ... table=codes codes.tsv table=clauses ...
+# awk -v problems=FILE -f page.awk backend=emulator RESULTS backend=rxe RESULTS ... table=codes
+# codes.tsv table=clauses ...
 BEGIN { FS = "\t" }
 
-# An assignment between the files says what the next one is.
+# An assignment between two files names the contents of the next file.
 FNR == 1 && backend != seen_backend {
 	seen_backend = backend
 	backends[++backend_count] = backend
@@ -22,7 +23,7 @@ table == "clauses" { clause_row(); next }
 
 function problem(kind, what) { print kind "\t" what > problems }
 
-# The verdict of a device on tests 1..n of `list`: of those that can run there
+# The verdict of a device on tests 1..n of `list`, over the tests that can run on it
 function on_device(backend, list, n,    i, r, found) {
 	found = "not run"
 	for (i = 1; i <= n; i++) {
@@ -50,20 +51,24 @@ function verdict(backend, list, n,    i, r, worst) {
 	return worst
 }
 
-function verdicts(list, n, reason,    b, text) {
+function verdicts(list, n,    b, text) {
 	for (b = 1; b <= backend_count; b++)
-		text = text " " (n ? verdict(backends[b], list, n) : "-") " |"
-	return text
+		text = text (b > 1 ? ", " : "") backends[b] " " verdict(backends[b], list, n)
+	return "*" text "*"
 }
 
-function header(first, dashes,    b) {
-	printf "%s", first
-	for (b = 1; b <= backend_count; b++)
-		printf " %s |", backends[b]
-	printf "\n%s", dashes
-	for (b = 1; b <= backend_count; b++)
-		printf "---|"
-	print ""
+# An item of a list, wrapped at 100 columns
+function item(text,    word, n, i, line) {
+	n = split(text, word, / +/)
+	line = "-"
+	for (i = 1; i <= n; i++) {
+		if (length(line) + 1 + length(word[i]) > 100) {
+			print line
+			line = " "
+		}
+		line = line " " word[i]
+	}
+	print line
 }
 
 # ---- clauses: id, page, clause, rulings, tests or "none: why" ----
@@ -76,14 +81,13 @@ function clause_row(    list, n, i, shown) {
 		print ""
 		print "## " (page in title ? title[page] : page)
 		print ""
-		header("| | clause | ruling | shown by |", "|---|---|---|---|")
 	}
 	if ($1 in ids)
 		problem("form", "clause " $1 " is there twice")
 	ids[$1] = 1
 	clauses++
 	if ($5 ~ /^none: /) {
-		printf "| %s | %s | %s | nothing: %s |%s\n", $1, $3, $4, substr($5, 7), verdicts(list, 0)
+		item("**" $1 "** " $3 ($4 == "" ? "" : " (" $4 ")") " No test: " substr($5, 7) ".")
 		without++
 		return
 	}
@@ -97,7 +101,7 @@ function clause_row(    list, n, i, shown) {
 		else if (result[backends[1], list[i]] != "ok")
 			problem("failed", $1 ": " list[i])
 	}
-	printf "| %s | %s | %s | %s |%s\n", $1, $3, $4, shown, verdicts(list, n)
+	item("**" $1 "** " $3 ($4 == "" ? "" : " (" $4 ")") " " verdicts(list, n) ": " shown)
 }
 
 # ---- codes: call, code, by, when, "-" or why not ----
@@ -126,9 +130,8 @@ function code_row(    list, n, i, how, shown) {
 		sweep_index()
 		print "## Return codes"
 		print ""
-		print "Every code that a page, the header or a ruling names, of every call."
-		print ""
-		header("| call | code | by | when | provoked |", "|---|---|---|---|---|")
+		print "Every code that a page, the header or a ruling names, of every call, " \
+			"and the cases that\nprovoke it."
 	}
 	if (NF != 5)
 		problem("form", FILENAME ":" FNR ": " NF " columns, not 5")
@@ -139,7 +142,8 @@ function code_row(    list, n, i, how, shown) {
 	if ($5 == "-" && !n)
 		problem("silent", $1 ": " $2)
 	if ($5 != "-" && n)
-		problem("stale", $1 ": " $2 " is provoked, and yet a reason says that it is not: " $5)
+		problem("stale",
+			$1 ": " $2 " is provoked, and yet a reason says that it is not: " $5)
 	for (i = 1; i <= n; i++) {
 		how = list[i]
 		sub(/^.*\//, "", how)
@@ -148,19 +152,22 @@ function code_row(    list, n, i, how, shown) {
 		if (result[backends[1], list[i]] != "ok")
 			problem("failed", list[i])
 	}
-	if (!n) {
-		shown = "not: " $5
+	if ($1 != last_call)
+		printf "\n**%s**\n\n", $1
+	last_call = $1
+	if (n)
+		shown = verdicts(list, n) ": " shown
+	else {
+		shown = "Not provoked: " $5
 		unprovoked++
 	}
-	printf "| %s | %s | %s | %s | %s |%s\n", $1 == last_call ? "" : $1, $2, $3, $4, shown,
-		verdicts(list, n)
-	last_call = $1
+	item("`" $2 "` (" $3 "): " $4 ". " shown)
 }
 
 END {
 	for (name in swept)
 		if (!(swept[name] in documented))
 			problem("undocumented", name)
-	printf "\n---\n%d clauses, %d of them with no test; %d return codes, %d of them not provoked.\n", \
-		clauses, without, codes, unprovoked
+	printf "\n---\n%d clauses, %d of them with no test; ", clauses, without
+	printf "%d return codes, %d of them not provoked.\n", codes, unprovoked
 }

@@ -1,8 +1,8 @@
 # The results of `make check`, from the logs of its tests: NAME <tab> ok | not ok | skipped.
 #
-# NAME is PROGRAM:TEST for a test of a Check program, the name of the case where it has slashes (the
-# tables of tests/sweep: CALL/CODE/HOW), and AREA/FILE for a script. What ran several times (traced and
-# not, in loops) is ok if it always was.
+# NAME is PROGRAM:TEST for a test of a Check program, the name of the case if it has slashes (the
+# tables of tests/sweep: CALL/CODE/HOW), and AREA/FILE for a script. A test that ran several times
+# (traced and untraced, in loops) is ok if all its runs were.
 FNR == 1 {
 	file = FILENAME
 	sub(/^.*\/tests\//, "", file)

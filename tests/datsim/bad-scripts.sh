@@ -1,6 +1,7 @@
 #!/bin/sh
-# What datsim says about bad scripts, to the letter: bad/NAME.script against bad/NAME.expected.
-# Given --write, writes the latter anew; look at the difference before you keep it.
+# The exact diagnostics of bad scripts: compares the output for bad/NAME.script with
+# bad/NAME.expected. With --write it writes the .expected files; review the difference before you
+# commit it.
 here=$(cd "$(dirname "$0")" && pwd)
 datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
 if [ ! -x "$datsim" ]; then

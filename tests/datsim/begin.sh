@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# Sourced by the scripts of this folder: where things are, a folder that goes away, and what a test is.
+# Sourced by the scripts of this folder: paths, a scratch folder, and functions that run a test.
 #
-#   $here $top     this folder; the tree that was built
+#   $here $top     this folder; the build tree
 #   $datsim        the tool
 #   $scratch       a folder that is removed at the end
-#   needs PROGRAM  it was built, or nothing can be said
-#   holds WHAT COMMAND...         one test: the command succeeds; if not, what it said is shown
-#   expect STATUS PATTERN ARGS... one test: `datsim ARGS` exits so and prints that, on either stream;
-#                                 both are in $scratch/out
+#   needs PROGRAM  ends the script if the program was not built
+#   holds WHAT COMMAND...         passes if the command succeeds; shows its output if it fails
+#   expect STATUS PATTERN ARGS... passes if `datsim ARGS` has this exit status and prints the
+#                                 pattern on either stream; both streams are in $scratch/out
 here=$(cd "$(dirname "$0")" && pwd)
 top=${top_builddir:-$here/../..}
 datsim=$top/tools/datsim/datsim

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for datsim explore: it behaves as its argument says once DATSIM_LATENCY_NS is there, which a
- * schedule sets or not, and well otherwise.
+ * behaves HOW - a program for datsim explore: it misbehaves in the way HOW if a schedule has set
+ * DATSIM_LATENCY_NS, and ends well otherwise.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void *stand_by(void *arg)
 	return arg;
 }
 
-/* Adapters come and go with this. */
+/* Called while the adapter is open. */
 static int misbehave(const char *how)
 {
 	DAT_EVENT event;
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	async = DAT_HANDLE_NULL;
 	if (dat_ia_open((DAT_NAME_PTR) "emu0", 8, &async, &ia) != DAT_SUCCESS)
 		return 3;
-	/* Whoever reads on where another run has read: the file is one for all of them. */
+	/* Forked runs share the file's offset, so only the first one finds the byte. */
 	if (!strcmp(how, "read") && read(argc > 2 ? atoi(argv[2]) : 9, &byte, 1) != 1)
 		return 4;
 	if (getenv("DATSIM_LATENCY_NS"))
@@ -64,6 +64,6 @@ int main(int argc, char **argv)
 	pthread_mutex_unlock(&at_work);
 	if (!strcmp(how, "threads"))
 		pthread_join(thread, NULL);
-	/* Nothing that is no setting may come with a schedule. */
+	/* A schedule must set only variables that are settings. */
 	return getenv("PLANTED_BY_SCHEDULE") ? 6 : code;
 }

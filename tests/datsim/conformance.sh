@@ -1,18 +1,22 @@
 #!/bin/sh
-# datsim conformance: the suite of this tree, and suites in which something is wrong.
+# datsim conformance: the suite of this tree, and suites with errors.
 . "$(dirname "$0")/begin.sh"
 cd "$scratch" || exit 99
 suite=$top_srcdir/tests/scripts
 
-# conformance STATUS ARGS...: what it prints goes to the file table
+# conformance STATUS ARGS...: writes its output to the file table
 conformance() {
 	wanted=$1
 	shift
 	"$datsim" conformance "$@" > table 2> said < /dev/null
 	status=$?
-	# What the library says comes as it may, from several scripts at a time.
+	# Messages of the library come in any order, from several scripts at a time.
 	grep -v '^libdat: ' said >> table
-	[ $status -eq "$wanted" ] || { echo "exit status $status, expected $wanted"; cat table; false; }
+	[ $status -eq "$wanted" ] || {
+		echo "exit status $status, expected $wanted"
+		cat table
+		false
+	}
 }
 
 every_script_is_there() {
@@ -24,7 +28,7 @@ rows() {
 	grep -cE '  (pass|FAIL|skipped)$' table
 }
 
-# clauses_counted: as many rows as the last line says
+# clauses_counted: is the number of rows that of the last line?
 clauses_counted() {
 	[ "$(rows)" = "$(sed -n '$s/ clauses in .*//p' table)" ]
 }
@@ -56,10 +60,13 @@ use connected a@emu0 b@emu1
 END
 sed 's/hold a>b/fault link a>b count optional/; /release/d' held/held.dsim > held/fault.dsim
 sed 's/hold a>b/link a>b latency=1us/; /release/d' held/held.dsim > held/link.dsim
-sed '/hold/d; s/release.*/a: dat_ep_disconnect(ep)\n+0us~+1ms b: event connect DISCONNECTED/' held/held.dsim > held/time.dsim
+sed '/hold/d
+s/release.*/a: dat_ep_disconnect(ep)\n+0us~+1ms b: event connect DISCONNECTED/' \
+	held/held.dsim > held/time.dsim
 printf '# dat_pz_free: x\nfabric latency=1us\nuse adapter a@emu0\n' > held/fabric.dsim
 
-# The scripts that only the emulator can run, and why, with a backend that is not there.
+# Scripts that only the emulator can run are skipped with the reason, even if the backend is
+# missing.
 skips() {
 	DAT_PROVIDER=hw "$datsim" test -j 2 held > table 2>/dev/null
 	cat > wanted << 'END'
@@ -78,12 +85,15 @@ no_skip() {
 }
 
 small_table() {
-	cat > wanted << 'END'
-call          clause                                                        ruling   script          result
-dat_pz_free   a clause of more words than there is room for in one line of           area/good.dsim  pass
+	cat > wanted << END
+call          clause\
+                                                        ruling   script          result
+dat_pz_free   a clause of more words than there is room for in one line of\
+           area/good.dsim  pass
               the table, so that its end stands below (and this is no
               ruling)
-dat_pz_query  the zone knows its IA                                         G3a, G8  area/good.dsim  pass
+dat_pz_query  the zone knows its IA\
+                                         G3a, G8  area/good.dsim  pass
 
 2 clauses in 1 scripts: 1 passed, 0 failed, 0 skipped
 END
@@ -99,17 +109,19 @@ echo 1..17
 holds "the suite passes" conformance 0 "$suite"
 holds "every script is in the table" every_script_is_there
 holds "there is a row for each clause" clauses_counted
-holds "two at a time print the same" same_table
-holds "the JUnit file has every script" grep -q "tests=\"$(wc -l < wanted)\" failures=\"0\" errors=\"0\"" suite.xml
+holds "two scripts at a time print the same table" same_table
+holds "the JUnit file has every script" \
+	grep -q "tests=\"$(wc -l < wanted)\" failures=\"0\" errors=\"0\"" suite.xml
 holds "a small suite" conformance 0 small
-holds "its table: clauses, rulings, lines that are too long" small_table
-holds "what fails is the exit status" conformance 1 broken
-holds "the table says so" grep -qE '^every call .* area/fails.dsim  FAIL$' table
-holds "the failure is told below" grep -q '^actual:   a: dat_pz_query(pz) -> {ia_handle=ia}' table
-holds "a script that does not say what it shows" conformance 2 unnamed
-holds "is told by its name" grep -q 'unnamed/x.dsim:1: expected' table
+holds "its table: clauses, rulings, wrapped lines" small_table
+holds "a failing script sets the exit status" conformance 1 broken
+holds "the table shows the failure" grep -qE '^every call .* area/fails.dsim  FAIL$' table
+holds "the failure is below the table" grep -q '^actual:   a: dat_pz_query(pz) -> {ia_handle=ia}' \
+	table
+holds "a script without a clause" conformance 2 unnamed
+holds "the script is named" grep -q 'unnamed/x.dsim:1: expected' table
 holds "a folder without scripts" conformance 2 none
 holds "no such folder" conformance 2 nowhere
-holds "a backend that is not in this build" conformance 2 --provider hw "$suite"
-holds "what only the emulator can run is skipped elsewhere, and says why" skips
-holds "what runs anywhere is not skipped" no_skip
+holds "a backend that this build does not have" conformance 2 --provider hw "$suite"
+holds "scripts that need the emulator are skipped elsewhere, with the reason" skips
+holds "other scripts are not skipped" no_skip

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The example programs run, on both profiles, and say what they did; their scripts pass.
+# The example programs run on both profiles and print their results; their scripts pass.
 top=${top_builddir:-$(cd "$(dirname "$0")/../.." && pwd)}
 src=${top_srcdir:-$top}
 n=0

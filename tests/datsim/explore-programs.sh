@@ -1,7 +1,7 @@
 #!/bin/sh
-# datsim explore of programs: it finds what is planted, makes it short, and what it says can be run
-# again; of their twins without a bug it says nothing. RUNS: schedules of each twin. Under
-# AddressSanitizer a fork takes its time: less of everything.
+# datsim explore of programs: it finds planted bugs, shrinks them and prints a command that replays
+# them; it reports nothing about the same programs without the bug. RUNS: schedules of each correct
+# program. Under AddressSanitizer forks are slow, so all counts are smaller.
 . "$(dirname "$0")/begin.sh"
 planted=$top/tests/planted
 behaves=$top/tests/datsim/behaves
@@ -17,7 +17,8 @@ if nm "$planted/double-free" | grep -q __asan_init; then
 	again='2 3'
 fi
 
-# What was printed behind "replay:", twenty times: always the same end, and the same account of it.
+# replays STATUS: runs the printed replay command twenty times; exit status and report must not
+# change.
 once() {
 	(eval "$command") > whole 2>&1
 	[ $? -eq "$1" ] && sed -n '/^datsim: /,$p' whole
@@ -30,7 +31,7 @@ replays() {
 	done
 }
 short() { [ "$(wc -l < "$1")" -le 15 ] && [ -s "$1" ]; }
-# The script as printed is the one in the file.
+# The printed script equals the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
 # finds BUG STATUS HOW OPTIONS...
@@ -40,13 +41,14 @@ finds() {
 	how=$3
 	shift 3
 	expect 0 'left +nothing' run "$planted/$bug"
-	expect "$code" "schedule [0-9]+ of seed 1 $how.*shrunk to [0-9]+ lines" \
+	expect "$code" "schedule [0-9]+ of seed 1 $how.*shrunk to [0-9]+ lines?" \
 		explore -j 2 --seconds 60 "$@" -- "$planted/$bug"
-	[ "$code" = 4 ] && code=134 # what is stuck, a replay ends by abort()
+	[ "$code" = 4 ] && code=134 # a replay ends a deadlocked program by abort()
 	holds "$bug: at most 15 lines" short "$bug.shrunk.dsim"
-	holds "$bug: the printed script is the written one" printed "$bug.shrunk.dsim"
+	holds "$bug: the printed script equals the file" printed "$bug.shrunk.dsim"
 	holds "$bug: fails again, 20 times of 20" replays "$code"
-	expect 0 "$runs schedules of seed 1 hold" explore -j 2 --runs "$runs" "$@" -- "$planted/$bug-fixed"
+	expect 0 "$runs schedules of seed 1 hold" explore -j 2 --runs "$runs" "$@" -- \
+		"$planted/$bug-fixed"
 }
 
 echo 1..69
@@ -62,7 +64,7 @@ fi
 finds flush 4 'is stuck' --faults all,break
 expect 0 "$runs schedules of seed 1 hold" explore --runs "$runs" -- "$planted/flush"
 
-# How programs end: each of these once a schedule has another latency.
+# The ways in which a program can end; each needs a schedule that changes the latency.
 ends() {
 	code=$1
 	says=$2
@@ -74,29 +76,33 @@ replay_says() { grep -qE "^replay: +$1" out; }
 alone() { [ "$(sed -n 's/^  //p' out | head -n 1)" = "$(cat behaves.shrunk.dsim)" ]; }
 ends 0 '50 schedules of seed 1 hold' well
 ends 7 'exits with 7' fail
-holds "the latency is to blame, and nothing else" grep -qE '^fabric latency=[0-9]+ns$' behaves.shrunk.dsim
-holds "and alone" alone
+holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' \
+	behaves.shrunk.dsim
+holds "the script has only that line" alone
 cp out first
 ends 7 'exits with 7' fail -j 2
-holds "found by two runners it is the same" cmp out first
+holds "two runners find the same schedule" cmp out first
 number=$(sed -n 's/.*: schedule \([0-9]*\) of seed 1.*/\1/p' out)
-ends 7 "schedule $number of seed 1 exits with 7, after 0 that hold" fail --first "$number" --out other.dsim
-holds "it goes where it is wanted" cmp other.dsim behaves.shrunk.dsim
+ends 7 "schedule $number of seed 1 exits with 7, after 0 that hold" fail --first "$number" --out \
+	other.dsim
+holds "--out names the file" cmp other.dsim behaves.shrunk.dsim
 share=$((number % 3 + 1))
 ends 7 "schedule $number of seed 1 exits with 7" fail --shard $share/3
 ends 134 'is ended by signal 6' crash
 ends 3 'leaves 2 objects \(emu0.ia1 emu0.evd1\)' leave
-ends 4 'is stuck \(dat_evd_wait on emu0.evd1 waits for ever' wait
-holds "a replay of what is stuck ends" replay_says 'DATSIM_STUCK=abort datsim run --script'
+ends 4 'is stuck \(dat_evd_wait on emu0.evd1 waits forever' wait
+holds "a replay of a deadlock ends" replay_says 'DATSIM_STUCK=abort datsim run --script'
 ends 4 'hangs' spin --hang 0.2
-holds "one of what hangs too" replay_says 'timeout 2 datsim run --script'
+holds "a replay of a program that hangs ends" replay_says 'timeout 2 datsim run --script'
 ends 4 'hangs' sleep --hang 0.02
-expect 0 'has 2 threads when it opens its fabric: it is started anew' explore --runs 3 -- "$behaves" threads
-holds "and so it holds" grep -q '3 schedules of seed 1 hold' out
-expect 0 'leaves 2 objects .* as it is: what it leaves is no failure' \
+expect 0 'has 2 threads when it opens its fabric: it is started anew' explore --runs 3 -- \
+	"$behaves" threads
+holds "then its schedules pass" grep -q '3 schedules of seed 1 hold' out
+expect 0 'leaves 2 objects .* without any fault: the objects that it leaves are not a failure' \
 	explore --runs 3 -- env DATSIM_LATENCY_NS=5 "$behaves" leave
 
-# What cannot be forked where it opens its fabric is started anew: here all forks read one file.
+# A program that cannot be forked where it opens its fabric is started again for each schedule: here
+# all forks share the offset of one file.
 printf a > file
 expect 0 'cannot go on twice from where it opens its fabric' explore --runs 3 -- \
 	sh -c "exec '$behaves' read 9 9< file"
@@ -106,14 +112,14 @@ cat > slow.sh << 'END'
 END
 chmod +x slow.sh
 expect 9 'slow.sh opens no fabric itself: it is started anew' explore --runs 200 -- ./slow.sh
-holds "only the latency is to blame" grep -qE '^fabric latency=[0-9]+ns$' slow.sh.shrunk.dsim
+holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' slow.sh.shrunk.dsim
 
-# A program that does not get through by itself is not explored.
-expect 3 'exits with 3 as it is: nothing was explored' explore -- sh -c 'exit 3'
-expect 137 'is ended by signal 9 \(Killed\) as it is' explore -- sh -c 'kill -9 $$'
+# A program that fails without a schedule is not explored.
+expect 3 'exits with 3 without any fault: nothing was explored' explore -- sh -c 'exit 3'
+expect 137 'is ended by signal 9 \(Killed\) without any fault' explore -- sh -c 'kill -9 $$'
 expect 2 'expected one script, or' explore --out x --
-expect 127 'exits with 127 as it is: nothing was explored' explore -- ./nonesuch
-expect 2 'no such option, or not with that value' explore --hang long -- true
+expect 127 'exits with 127 without any fault: nothing was explored' explore -- ./nonesuch
+expect 2 'hang wants seconds from 0.01 to 3600, got .long.' explore --hang long -- true
 expect 7 'cannot write /nowhere/x.dsim' explore --runs 50 --out /nowhere/x.dsim -- "$behaves" fail
 export DATSIM_FABRIC=shared
 expect 2 'DATSIM_FABRIC is set' explore -- "$behaves"
@@ -121,5 +127,7 @@ unset DATSIM_FABRIC
 export DAT_PROVIDER=hw
 expect 2 'DAT_PROVIDER=hw: programs are explored on emu' explore -- "$behaves"
 unset DAT_PROVIDER
-expect 0 '^[^ ]*srq_server: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- "$top/examples/srq_server"
-expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- "$top/examples/rpc/rpc" both
+expect 0 '^[^ ]*srq_server: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
+	"$top/examples/srq_server"
+expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
+	"$top/examples/rpc/rpc" both

@@ -1,12 +1,13 @@
 #!/bin/sh
-# datsim explore: it finds what is planted, makes it short, and what it says can be run again.
+# datsim explore of scripts: it finds planted bugs, shrinks them, and prints a command that replays
+# them.
 . "$(dirname "$0")/begin.sh"
 planted=${top_srcdir:-$here/../..}/tests/planted
 cd "$scratch" || exit 99
 cp "$planted"/*.dsim .
 runs=1000
 
-# What was printed behind "replay:", twenty times, with that exit status.
+# replays STATUS: runs the printed replay command twenty times; each run must exit with STATUS.
 replays() {
 	command=$(sed -n 's/^replay:   datsim //p' out)
 	[ -n "$command" ] || return 1
@@ -25,40 +26,46 @@ holds_without() {
 	grep -vE '^(fault|link) ' "$1" > without.dsim
 	"$datsim" test without.dsim
 }
-# The script as printed is the one in the file.
+# The printed script equals the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
 echo 1..61
 for bug in event-order one-packet flush watermark credits memory; do
 	code=1
 	[ $bug = memory ] && code=3 # a checker finds that
-	expect $code 'shrunk to [0-9]+ lines' explore --seed 1 --runs $runs $bug.dsim
+	expect $code 'shrunk to [0-9]+ lines?' explore --seed 1 --runs $runs $bug.dsim
 	holds "$bug: at most 15 lines" short $bug.shrunk.dsim
-	holds "$bug: with a fault" has_fault $bug.shrunk.dsim
-	holds "$bug: without it the rest holds" holds_without $bug.shrunk.dsim
-	holds "$bug: the printed script is the written one" printed $bug.shrunk.dsim
+	holds "$bug: it has a fault" has_fault $bug.shrunk.dsim
+	holds "$bug: without the fault the script passes" holds_without $bug.shrunk.dsim
+	holds "$bug: the printed script equals the file" printed $bug.shrunk.dsim
 	holds "$bug: fails again, 20 times of 20" replays $code
 done
 expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore --seed 1 --runs $runs clean.dsim
 
-# A schedule is a matter of the seed and its number, whoever runs it and from where on.
+# A schedule depends only on the seed and its number, not on the process that runs it or on the
+# first one.
 expect 1 'schedule [0-9]+ of seed 5 fails' explore --seed 5 --runs $runs credits.dsim
 number=$(sed -n 's/.*: schedule \([0-9]*\) of seed 5 fails.*/\1/p' out)
 cp credits.shrunk.dsim whole.dsim
-expect 1 "schedule $number of seed 5 fails, after 0 " explore --seed 5 --first "$number" --runs 1 credits.dsim
-holds "alone it shrinks to the same" cmp credits.shrunk.dsim whole.dsim
+expect 1 "schedule $number of seed 5 fails, after 0 " explore --seed 5 --first "$number" --runs 1 \
+	credits.dsim
+holds "run alone, the schedule shrinks to the same script" cmp credits.shrunk.dsim whole.dsim
 share=$((number % 3 + 1))
-expect 1 "schedule $number of seed 5 fails" explore --seed 5 --shard $share/3 --out third.dsim credits.dsim
-holds "as a third of the schedules too" cmp third.dsim whole.dsim
-expect 1 "schedule $number of seed 5 fails, after $number " explore -j 2 --seed 5 --runs $runs --out two.dsim credits.dsim
-holds "and with two at a time" cmp two.dsim whole.dsim
+expect 1 "schedule $number of seed 5 fails" explore --seed 5 --shard $share/3 --out third.dsim \
+	credits.dsim
+holds "a third of the schedules finds the same script" cmp third.dsim whole.dsim
+expect 1 "schedule $number of seed 5 fails, after $number " explore -j 2 --seed 5 --runs $runs \
+	--out two.dsim credits.dsim
+holds "two schedules at a time find the same script" cmp two.dsim whole.dsim
 expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore -j 3 --runs $runs clean.dsim
-# On a terminal it says how far it is.
+# On a terminal it shows its progress.
 if command -v script > /dev/null 2>&1; then
 	script -qec "'$datsim' explore --seconds 1 clean.dsim" typescript < /dev/null > /dev/null
 	holds "a line of progress" grep -qaE '[0-9]+ schedules, [0-9]+ a second' typescript
-	script -qec "'$datsim' explore -j 2 --runs 30000 clean.dsim" typescript < /dev/null > /dev/null
-	holds "also where others do the work" grep -qaE '[0-9]+ schedules, [0-9]+ a second' typescript
+	script -qec "'$datsim' explore -j 2 --runs 30000 clean.dsim" typescript < /dev/null > \
+		/dev/null
+	holds "a line of progress with -j" grep -qaE '[0-9]+ schedules, [0-9]+ a second' \
+		typescript
 else
 	n=$((n + 2))
 	echo "ok $((n - 1)) - a line of progress # SKIP there is no script(1)"
@@ -66,10 +73,11 @@ else
 fi
 expect 0 ' schedules of seed 1 hold' explore -j 2 --seconds 1 clean.dsim
 
-# Where a script opens its adapters itself, no line can set their link before.
-expect 0 ': 300 schedules of seed 1 hold' explore --runs 300 "${top_srcdir:-$here/../..}/tests/scripts/connect/from-nothing.dsim"
+# If a script opens its adapters itself, explore cannot set their links before.
+expect 0 ': 300 schedules of seed 1 hold' explore --runs 300 \
+	"${top_srcdir:-$here/../..}/tests/scripts/connect/from-nothing.dsim"
 
-# Afterwards everything must become quiet.
+# Afterwards the fabric must become quiet.
 cat > busy.dsim << 'END'
 fabric rnr_retry=7 rnr_timer=100ms
 use connected a@emu0 b@emu1
@@ -77,7 +85,8 @@ use connected a@emu0 b@emu1
 END
 expect 4 'does not become quiet' explore --runs 5 busy.dsim
 
-# Faults that break connections have to be asked for; then whoever awaits a message waits in vain.
+# Faults that break connections are used only on request; then a script that expects a message
+# fails.
 expect 0 'hold' explore --faults delay,reorder --runs 100 clean.dsim
 expect 1 'fault link .* (down|dead|drop|nak)' explore --faults break --runs 100 clean.dsim
 cat > survives.dsim << 'END'
@@ -87,7 +96,7 @@ use connected a@emu0 b@emu1
 end quiet
 END
 expect 0 '^survives.dsim: 500 schedules' explore --faults all,break --runs 500 survives.dsim
-expect 2 'no such option, or not with that value' explore --faults lost clean.dsim
+expect 2 'faults wants kinds .* of drop, .*, got .lost.' explore --faults lost clean.dsim
 
 cat > wrong.dsim << 'END'
 use adapter a@emu0
@@ -99,6 +108,6 @@ expect 2 'is to fail' explore must.dsim
 echo 'use adapter' > bad.dsim
 expect 2 'bad.dsim:1:12: expected an actor' explore bad.dsim
 expect 2 'nonesuch.dsim: No such file' explore nonesuch.dsim
-expect 2 'no such option, or not with that value' explore --shard 4/3 clean.dsim
-expect 2 'no such option' explore --runs many clean.dsim
+expect 2 'shard wants I/N, .*, got .4/3.' explore --shard 4/3 clean.dsim
+expect 2 'runs wants a whole number from 1 to [0-9]+, got .many.' explore --runs many clean.dsim
 expect 1 'cannot write /nowhere/x.dsim' explore --out /nowhere/x.dsim --runs $runs event-order.dsim

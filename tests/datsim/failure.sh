@@ -1,6 +1,6 @@
 #!/bin/sh
-# The account of a failure, whole: where, two aligned lines, the last trace lines, what was pending,
-# and a line to paste that gives the same account again.
+# The complete report of a failure: the place, two aligned lines, the last lines of the trace,
+# pending work, and a command that gives the same report again.
 here=$(cd "$(dirname "$0")" && pwd)
 datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
 if [ ! -x "$datsim" ]; then
@@ -23,7 +23,7 @@ status=$?
 sed -n 's/^# //p' tap > account
 n=0
 
-# check WHAT COMMAND...: does it succeed?
+# check WHAT COMMAND...: passes if the command succeeds
 check() {
 	n=$((n + 1))
 	what=$1
@@ -48,19 +48,19 @@ two_blanks() { ! trace | grep -qv '^  '; }
 
 echo 1..11
 check "exit status 1" is $status 1
-check "where and what" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
-check "expected, as it is written" is "$(line 2)" \
+check "the place and the failure" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
+check "expected: the line of the script" is "$(line 2)" \
 	"expected: +5us   b: dat_srq_query(S) -> {available_dto_count=5, outstanding_dto_count=9}"
-check "actual, in the same words" is "$(line 3)" \
+check "actual: the values, in the script's syntax" is "$(line 3)" \
 	"actual:   b: dat_srq_query(S) -> {available_dto_count=6, outstanding_dto_count=9}"
 check "then the trace" is "$(line 4)" "trace, the last lines:"
-check "of 10 to 20 lines here" few_lines
-check "which are indented" two_blanks
-check "then what was pending" is "$(sed -n '/^pending/,/^replay/p' account | sed '1d;$d')" \
+check "the trace has 10 to 20 lines" few_lines
+check "the lines of the trace are indented" two_blanks
+check "then the pending work" is "$(sed -n '/^pending/,/^replay/p' account | sed '1d;$d')" \
 	"  hold a>b after 3 packets, since line 4
   9 Receives on b.S not reaped
   5 Sends on a.ep not reaped"
-check "then a line to paste" is "$(tail -n 1 account)" "replay:   datsim test it.dsim"
-check "that gives the same account" replayed
-check "byte for byte with a seed too" is "$("$datsim" test --seed 3 it.dsim)" \
+check "then the command that replays it" is "$(tail -n 1 account)" "replay:   datsim test it.dsim"
+check "the command gives the same report" replayed
+check "equal output with a seed, byte for byte" is "$("$datsim" test --seed 3 it.dsim)" \
 	"$("$datsim" test --seed 3 it.dsim)"

@@ -1,11 +1,11 @@
-# The fenced blocks of a Markdown file, in order, as files NNN.KIND in the folder `to`:
+# Writes the fenced blocks of a Markdown file, in order, to files NNN.KIND in the folder `to`:
 #
-#   ```dsim first.dsim       a file: .file is its name, .body what is in it
-#   ```console               commands behind "$ ", each with what it prints: .cmd and .expected. A
-#                            here-document belongs to its command. .needs is a second word, if any
+#   ```dsim first.dsim       a file: .file has its name, .body its contents
+#   ```console               commands after "$ ", each with its output: .cmd and .expected. A
+#                            here-document belongs to its command. .needs has a second word, if any
 #   ```text                  nothing to run
 #
-# With -v write=1 the file itself comes out, with what the commands printed just now (.got).
+# With -v write=1 it prints the Markdown file, with the outputs of the last run (.got).
 function open_step() {
 	base = sprintf("%s/%03d", to, ++n)
 	print FNR > (base ".line")
@@ -33,7 +33,8 @@ function end_step(    line) {
 	name = $2
 	if (kind != "console" && kind != "text") {
 		if (name == "")
-			print FILENAME ":" FNR ": this block is neither a file nor run" > (to "/problems")
+			print FILENAME ":" FNR ": expected ```console, ```text or a file name" \
+				> (to "/problems")
 		open_step()
 		put(".file", name)
 		printf "" > (base ".body")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program for datsim run: opens the adapter of its first argument, makes a few objects, and ends as
- * its second one says: close, forget (exit without closing), or die.
+ * forgets ADAPTER close|forget|die - a program for datsim run: opens the adapter, makes a few
+ * objects, and closes the adapter, exits without closing it, or kills itself.
  */
 #include <signal.h>
 #include <string.h>

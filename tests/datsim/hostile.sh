@@ -1,6 +1,6 @@
 #!/bin/sh
-# datsim where things are not as they should be: files that are not there, not files, not text, too large,
-# outputs that cannot be written, streams that are closed or full, terminals that can do little.
+# datsim in bad conditions: missing files, folders and pipes in place of files, binary and huge
+# files, outputs that cannot be written, closed or full streams, limited terminals.
 . "$(dirname "$0")/begin.sh"
 user=$top/examples/srq_server
 needs "$user"
@@ -16,14 +16,14 @@ end
 END
 "$datsim" test --trace good.trace good.dsim > /dev/null
 mkdir folder suite
-{ head -n 1 "$here/../scripts/srq/low-watermark.dsim" && cat good.dsim; } > suite/good.dsim
+{ head -n 1 "$here/../scripts/watermark/low-watermark.dsim" && cat good.dsim; } > suite/good.dsim
 : > empty
 head -c 300000 "$datsim" > binary
 cp binary binary.dsim
 truncate -s 400M huge.dsim
 printf 'use connected a@emu0 b@emu1\n a: \033[31mred\302\233\377\n' > colours.dsim
 
-# says STATUS PATTERN COMMAND...: it exits so and says that, within 20 seconds
+# says STATUS PATTERN COMMAND...: exits with STATUS and prints PATTERN, within 20 seconds
 says() {
 	wanted=$1
 	pattern=$2
@@ -35,7 +35,7 @@ says() {
 	[ "$got" -eq "$wanted" ] && grep -aqE -e "$pattern" out
 }
 
-# refuses PATTERN COMMAND...: all of these, one after the other, which end with a file
+# inputs COMMAND...: appends to the command a missing, a binary and a huge file, one after the other
 inputs() {
 	says 2 "^(# )?nonesuch: No such file|no folder nonesuch" "$@" nonesuch &&
 		says 2 "^(# )?binary:1:|^(# )?binary: not|no folder binary" "$@" binary &&
@@ -45,40 +45,45 @@ inputs() {
 echo 1..42
 for command in test explore show "show --svg x" "show --pcapng x" replay conformance; do
 	# shellcheck disable=SC2086
-	holds "datsim $command: what is not there, no text, too large" inputs "$datsim" $command
+	holds "datsim $command: missing, binary and huge files" inputs "$datsim" $command
 done
 holds "nothing was written" test ! -e x
 for command in explore show "show --svg x" "show --pcapng x" replay; do
 	# shellcheck disable=SC2086
-	holds "datsim $command: a folder" says 2 '^folder: not a regular file' "$datsim" $command folder
+	holds "datsim $command: a folder" says 2 '^folder: not a regular file' "$datsim" $command \
+		folder
 done
 mkfifo pipe
-holds "a pipe that nobody writes to" says 2 'pipe: not a regular file' "$datsim" show pipe
+holds "a pipe without a writer" says 2 'pipe: not a regular file' "$datsim" show pipe
 holds "datsim run: no such program" says 127 'nonesuch: No such file' "$datsim" run nonesuch
-holds "datsim run: no such script" says 2 'nonesuch: No such file' "$datsim" run --script nonesuch true
-holds "what a script says about terminals does not reach them" sh -c '
+holds "datsim run: no such script" says 2 'nonesuch: No such file' "$datsim" run --script nonesuch \
+	true
+holds "terminal escapes in a script are not printed" sh -c '
 	"$1" test colours.dsim > seen; LC_ALL=C grep -q "?\[31mred???" seen &&
 	! LC_ALL=C grep -q "$(printf "[\033\233]")" seen' - "$datsim"
 
 # ---- outputs ----
 
 for file in /nowhere/x folder; do
-	holds "test --trace $file" says 2 "cannot write $file: " "$datsim" test --trace $file good.dsim
-	holds "test --junit $file" says 2 "cannot write $file: " "$datsim" test --junit $file good.dsim
+	holds "test --trace $file" says 2 "cannot write $file: " "$datsim" test --trace $file \
+		good.dsim
+	holds "test --junit $file" says 2 "cannot write $file: " "$datsim" test --junit $file \
+		good.dsim
 	holds "show --svg $file" says 2 "cannot write $file: " "$datsim" show --svg $file good.trace
 	holds "run --trace $file" says 2 "cannot write $file: " "$datsim" run --trace $file "$user"
 	holds "conformance --junit $file" says 2 "cannot write $file: " \
 		"$datsim" conformance --junit $file suite
 done
-holds "a file that is full is said to be" says 2 'cannot write /dev/full: No space' \
+holds "a full disk is reported" says 2 'cannot write /dev/full: No space' \
 	"$datsim" show --pcapng /dev/full good.trace
 echo old > target
 ln -s target link
-holds "the trace of a program goes to where a link points" sh -c '
-	"$1" run --quiet --trace link "$2" > /dev/null && test -L link && grep -q "^# end lines" target' \
+holds "a program's trace is written through a symbolic link" sh -c '
+	"$1" run --quiet --trace link "$2" > /dev/null && test -L link &&
+	grep -q "^# end lines" target' \
 	- "$datsim" "$user"
 
-# full COMMAND...: with a full disk for what it prints
+# full COMMAND...: with standard output on a full disk
 full() {
 	timeout 20 "$@" > /dev/full 2> err < /dev/null
 	got=$?
@@ -90,9 +95,9 @@ all_full() {
 		full "$datsim" --help && full "$datsim" --version && full "$datsim" shell --help &&
 		full "$datsim" conformance suite && full "$datsim" test --show good.dsim
 }
-holds "what could not be printed is no success" all_full
+holds "output to a full disk is an error" all_full
 
-# with streams closed
+# With closed streams.
 closed() {
 	"$datsim" info >&- 2> err
 	[ $? -eq 2 ] && grep -q 'cannot write to standard output' err || return
@@ -100,7 +105,7 @@ closed() {
 	"$datsim" test --trace x.trace good.dsim >&- 2> /dev/null
 	"$datsim" show x.trace > /dev/null
 }
-holds "nothing is printed into a file instead of a stream that is closed" closed
+holds "output to a closed stream does not go to a file" closed
 piped() {
 	{
 		timeout 20 "$datsim" show --all good.trace
@@ -109,14 +114,14 @@ piped() {
 	cat err status
 	[ ! -s err ] && grep -qx '0\|141' status
 }
-holds "a reader that goes away is no error to speak of" piped
+holds "a reader that closes its pipe is no error" piped
 
-# ---- a place for what is thrown away ----
+# ---- the folder for temporary files ----
 
-long=$scratch/$(printf 'a%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
+long=$scratch/$(printf '%030d' 0 | tr 0 a)
 mkdir "$long"
 holds "a long TMPDIR" says 0 'virtual time|  time' env TMPDIR="$long" "$datsim" run "$user"
-holds "nothing is left there" rmdir "$long"
+holds "nothing is left in TMPDIR" rmdir "$long"
 for command in "run $user" "replay good.trace" "explore --runs 1 -- $user"; do
 	# shellcheck disable=SC2086
 	holds "no TMPDIR: $(echo "$command" | cut -d' ' -f1)" \
@@ -124,7 +129,8 @@ for command in "run $user" "replay good.trace" "explore --runs 1 -- $user"; do
 		env TMPDIR=/nowhere "$datsim" $command
 done
 mv good.dsim gone.dsim
-holds "a replay without its script says so" says 2 '# good.dsim: No such file' "$datsim" replay good.trace
+holds "a replay reports a missing script" says 2 '# good.dsim: No such file' "$datsim" replay \
+	good.trace
 mv gone.dsim good.dsim
 
 # ---- terminals ----
@@ -143,8 +149,9 @@ terminal() {
 coloured() {
 	grep -q "$(printf '\033\\[')" seen
 }
-holds "colour where a terminal has it" sh -c "
-	TERM=xterm script -qec '$datsim show good.trace' /dev/null < /dev/null | grep -q '$(printf '\033\\[')'"
+holds "colour on a terminal that has it" sh -c "
+	TERM=xterm script -qec '$datsim show good.trace' /dev/null < /dev/null |
+	grep -q '$(printf '\033\\[')'"
 plain() {
 	for with in TERM=dumb "TERM=xterm NO_COLOR=1" "-u TERM"; do
 		terminal "$with" "$datsim show good.trace"
@@ -155,12 +162,13 @@ plain() {
 		grep -q 'SEND #1' seen || return
 	done
 }
-holds "none where it has not, or none is wanted" plain
+holds "no colour on other terminals, or with NO_COLOR" plain
 typed() {
 	printf 'use connected a@emu0 b@emu1\nb: dat_ep_post_recv(ep, 64)\nquit\n' |
 		env -u HOME TERM=dumb timeout 20 script -qec "$datsim shell" /dev/null > seen 2>&1
 	cat seen
 	grep -q '= DAT_SUCCESS' seen
 }
-holds "the shell without a home, on a terminal that can do nothing" typed
-holds "the shell eats anything" sh -c 'timeout 20 "$1" shell < binary > out 2>&1' - "$datsim"
+holds "the shell without HOME, on a dumb terminal" typed
+holds "the shell survives binary input" sh -c 'timeout 20 "$1" shell < binary > out 2>&1' - \
+	"$datsim"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# datsim show --pcapng: the same bytes every time, what it cannot do said clearly, and, where tshark is
-# installed, packets that it takes apart without a complaint. tests/unit/test_capture*.c read the file.
+# datsim show --pcapng: equal bytes every time, clear errors, and, if tshark is installed, packets
+# that it dissects without complaint. tests/unit/capture reads the file.
 . "$(dirname "$0")/begin.sh"
 
 refuses() {
@@ -27,7 +27,7 @@ fields() {
 	tshark -n -r "$scratch/a" -Y "$filter" -T fields "$@" 2> /dev/null
 }
 
-# How many packets tshark finds for a filter.
+# counts FILTER NUMBER: does tshark find this number of packets?
 counts() {
 	have=$(fields "$1" frame.number | wc -l)
 	echo "$1: $have, wanted $2"
@@ -58,28 +58,28 @@ iwarp=$here/timeline/iwarp.trace
 echo 1..40
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
-holds "it is the same again" cmp "$scratch/a" "$scratch/b"
+holds "a second run gives an equal file" cmp "$scratch/a" "$scratch/b"
 holds "it begins with a section" bytes 0 0a0d0d0a
 holds "in little-endian order" bytes 8 4d3c2b1a
-holds "a diagram may be asked for beside it" \
+holds "a diagram and a capture in one call" \
 	"$datsim" show --svg "$scratch/svg" --pcapng "$scratch/b" "$trace"
-holds "then both are written" cmp "$scratch/a" "$scratch/b"
+holds "both files are written" cmp "$scratch/a" "$scratch/b"
 
 sed 's/profile=ib/profile=opa/' "$trace" > "$scratch/opa.trace"
 holds "a trace of another profile is refused" \
-	refuses 'is for profiles ib and iwarp, and this trace is of profile opa' "$scratch/c" \
+	refuses 'expects a trace of profile ib or iwarp, found profile opa' "$scratch/c" \
 	"$scratch/opa.trace"
 sed 's/op=WRITE_ONLY/op=WAVE/' "$trace" > "$scratch/other.trace"
 holds "a packet that RoCEv2 does not have is named" \
 	refuses 'other.trace:[0-9]*: a packet that RoCEv2 does not have: .*op=WAVE' "$scratch/c" \
 	"$scratch/other.trace"
 sed 's/op=CM_RTU/op=CM_RTZ/' "$iwarp" > "$scratch/other.trace"
-holds "one that iWARP does not have, too" \
+holds "a packet that iWARP does not have is named" \
 	refuses 'other.trace:[0-9]*: a packet that iWARP does not have: .*op=CM_RTZ' "$scratch/c" \
 	"$scratch/other.trace"
 echo 'no trace' > "$scratch/none.trace"
-holds "so is what is no trace" refuses 'not a trace' "$scratch/c" "$scratch/none.trace"
-holds "and a file that cannot be written" refuses 'cannot write /nowhere/c' /nowhere/c "$trace"
+holds "a file that is no trace is refused" refuses 'not a trace' "$scratch/c" "$scratch/none.trace"
+holds "a file that cannot be written" refuses 'cannot write /nowhere/c' /nowhere/c "$trace"
 
 if ! command -v tshark > /dev/null; then
 	while [ $n -lt 40 ]; do
@@ -89,30 +89,33 @@ if ! command -v tshark > /dev/null; then
 	exit 0
 fi
 
-holds "tshark has nothing to complain about" no_complaint
-holds "it finds RoCEv2 in every packet" counts 'udp.dstport == 4791 && infiniband' \
+holds "tshark has no complaint" no_complaint
+holds "tshark finds RoCEv2 in every packet" counts 'udp.dstport == 4791 && infiniband' \
 	"$(fields frame frame.number | wc -l)"
-holds "dropped packets too, and a line of several packets as several" \
+holds "dropped packets, and each packet of a line that stands for several" \
 	counts infiniband.bth 44
 holds "messages: first, middle, last, only" counts 'infiniband.bth.opcode <= 4' 12
 holds "Writes" counts 'infiniband.bth.opcode >= 6 && infiniband.bth.opcode <= 10' 4
-holds "Reads and their responses" counts 'infiniband.bth.opcode >= 12 && infiniband.bth.opcode <= 16' 8
-holds "answers, one of them a NAK for a wrong key" counts 'infiniband.aeth.syndrome == 0x62' 1
+holds "Reads and their responses" counts \
+	'infiniband.bth.opcode >= 12 && infiniband.bth.opcode <= 16' 8
+holds "a NAK for a wrong key" counts 'infiniband.aeth.syndrome == 0x62' 1
 holds "requests and replies of connection management" counts 'infiniband.mad.mgmtclass == 7' 9
-holds "a packet that was dropped says by what" says 'infiniband.bth.psn == 16777207' 'dropped by fault 1'
+holds "a dropped packet names its fault" says 'infiniband.bth.psn == 16777207' \
+	'dropped by fault 1'
 holds "times are virtual nanoseconds" counts 'frame.time_epoch == 0.000018545' 1
 
 "$datsim" test --trace "$scratch/sizes.trace" "$here/../scripts/ep/messages.dsim" > /dev/null
 "$datsim" show --pcapng "$scratch/a" "$scratch/sizes.trace"
 holds "messages of 0 bytes, 1, an MTU and one more" counts 'infiniband.bth.opcode <= 4' 15
-# It takes any Send for RPC over RDMA, and reads eight bytes to see that it is none.
-holds "no complaint, if tshark does not guess what is in them" \
+# tshark takes any Send for RPC over RDMA, and complains if it is shorter than eight bytes.
+holds "no complaint without tshark's guess of RPC over RDMA" \
 	no_complaint --disable-heuristic rpcrdma_infiniband
-holds "where padding is, and where none" counts 'infiniband.bth.opcode <= 4 && infiniband.bth.padcnt == 0' 11
+holds "padding only where it is needed" counts \
+	'infiniband.bth.opcode <= 4 && infiniband.bth.padcnt == 0' 11
 
 # ---- iWARP ----
 
-# Segments that come late are taken apart, too, if TCP does not look at their order.
+# With this option tshark dissects late segments too.
 late='-o tcp.analyze_sequence_numbers:FALSE'
 
 # iwarp_fields FILTER FIELD...: one line a packet
@@ -137,7 +140,7 @@ iwarp_says() {
 	iwarp_fields "$1" frame.comment | grep -F "$2"
 }
 
-# Apart from what happened, which is that some were late, lost, refused.
+# no_wrong_sum FILTER GOOD BAD: the number of right and of wrong checksums
 no_wrong_sum() {
 	tshark -n -o ip.check_checksum:TRUE -o tcp.check_checksum:TRUE -r "$scratch/a" -Y "$1" -V \
 		2> /dev/null > "$scratch/sums"
@@ -157,22 +160,24 @@ good_crcs() {
 "$datsim" show --pcapng "$scratch/a" "$iwarp"
 # shellcheck disable=SC2086
 holds "tshark finds nothing malformed in a capture of iWARP" no_malformed $late
-holds "it finds MPA's frames in every segment with data" iwarp_counts 'tcp.len > 0 && !iwarp_mpa' 0
-holds "requests and replies, of which one says no" iwarp_counts 'iwarp_mpa.req || iwarp_mpa.rep' 6
+holds "tshark finds MPA frames in every segment with data" iwarp_counts \
+	'tcp.len > 0 && !iwarp_mpa' 0
+holds "MPA requests and replies, one of them a rejection" iwarp_counts \
+	'iwarp_mpa.req || iwarp_mpa.rep' 6
 holds "with private data" iwarp_counts 'iwarp_mpa.privatedata contains "version 2"' 1
 holds "their CRCs are right" good_crcs 28
-holds "and all sums but that of the corrupt packet" no_wrong_sum tcp 50 1
+holds "all checksums are right but that of the corrupted packet" no_wrong_sum tcp 50 1
 holds "Sends" iwarp_counts 'iwarp_rdma.opcode == 3' 12
 holds "Writes, two of no bytes" iwarp_counts 'iwarp_rdma.opcode == 0' 8
 holds "Read Requests" iwarp_counts 'iwarp_rdma.opcode == 1' 2
 holds "Read Responses" iwarp_counts 'iwarp_rdma.opcode == 2' 5
 holds "a Terminate: no buffer" iwarp_counts 'iwarp_rdma.term_errcode_ddp_untagged == 2' 1
-holds "a segment that was dropped says by what, and comes again" \
+holds "a dropped segment names its fault, and is retransmitted" \
 	iwarp_says 'tcp.seq_raw == 16780080' 'dropped by fault 1'
 holds "connections begin and end" iwarp_counts 'tcp.flags.syn == 1 || tcp.flags.fin == 1' 9
-holds "where nobody listens, with a reset" iwarp_counts 'tcp.flags.reset == 1' 1
+holds "without a listener, a reset" iwarp_counts 'tcp.flags.reset == 1' 1
 
-# Which line of a script sent a packet, and which one lost it.
+# Comments name the line of the script that sent a packet, and that of the fault that dropped it.
 cat > "$scratch/lines.dsim" << 'END'
 fabric profile=PROFILE
 use    connected a@emu0 b@emu1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# datsim show --svg: the diagram says what the trace says, is XML, and is the same every time.
+# datsim show --svg: the diagram shows what is in the trace, is XML, and is the same every time.
 . "$(dirname "$0")/begin.sh"
 
 same_count() {
@@ -24,37 +24,41 @@ pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
 echo 1..26
-holds "the story leaves a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
+holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
 holds "a second drawing" "$datsim" show --svg "$scratch/b.svg" "$scratch/story.trace"
-holds "drawn twice, it is the same to the byte" cmp "$svg" "$scratch/b.svg"
+holds "drawn twice, the files are equal" cmp "$svg" "$scratch/b.svg"
 sed -n '/script begins/,/script ends/p' "$scratch/story.trace" > "$scratch/body"
 holds "every packet is an arrow" same_count arrows "class='arrow" "$svg" " packet " "$scratch/body"
 holds "every watermark event has its flag" same_count flags "<path class='flag'.*/>\$" "$svg" \
 	"evd1 event number=ASYNC_SRQ_LOW_WATERMARK" "$scratch/body"
 holds "the queue has its graph" grep -q "class='name' x=.*>b.S</text>" "$svg"
-holds "EPs are called what the script calls them" grep -q ">b.ep</text>" "$svg"
-holds "a mark that is armed and one that is spent look different" \
+holds "EPs have the script's names" grep -q ">b.ep</text>" "$svg"
+holds "armed and fired watermarks look different" \
 	sh -c "grep -q \"class='armed'\" $svg && grep -q \"class='spent'\" $svg"
-holds "all of a trace with everything in it" "$datsim" show --all --svg "$svg" "$pieces"
+holds "a trace with all kinds of lines is drawn with --all" "$datsim" show --all --svg "$svg" \
+	"$pieces"
 holds "it is XML too" xmllint --noout "$svg"
 printf 'libdat trace 1\n5 emu0.ep1 state from=A to=<&%b\n' "'\\377\\001" > "$scratch/odd.trace"
-holds "text that XML may not hold is made harmless" \
+holds "characters that XML cannot hold are replaced" \
 	sh -c "\"$datsim\" show --svg $svg $scratch/odd.trace && xmllint --noout $svg"
-holds "a file that cannot be written" refuses 2 'cannot write /nowhere/x.svg' show --svg /nowhere/x.svg "$pieces"
+holds "a file that cannot be written" refuses 2 'cannot write /nowhere/x.svg' show --svg \
+	/nowhere/x.svg "$pieces"
 echo "no trace" > "$scratch/not.trace"
-holds "what is no trace is not drawn" refuses 2 'not a trace' show --svg "$svg" "$scratch/not.trace"
+holds "a file that is no trace is refused" refuses 2 'not a trace' show --svg "$svg" \
+	"$scratch/not.trace"
 
 wire=$here/timeline/wire.trace
 holds "RDMA and faults are drawn" "$datsim" show --svg "$svg" "$wire"
-holds "and are XML" xmllint --noout "$svg"
+holds "the drawing is XML" xmllint --noout "$svg"
 sed -n '/script begins/,/script ends/p' "$wire" > "$scratch/body"
-holds "what was lost is crossed out" same_count crosses "class='cross'" "$svg" " drop \| corrupt " \
+holds "lost packets are crossed out" same_count crosses "class='cross'" "$svg" " drop \| corrupt " \
 	"$scratch/body"
-holds "what came late says why" grep -q "class='halo wrong.*>SEND #4 delayed by fault 1</text>" "$svg"
+holds "a delayed packet names its fault" \
+	grep -q "class='halo wrong.*>SEND #4 delayed by fault 1</text>" "$svg"
 
-# x of the lifeline whose name that is
+# x_of NAME: the x coordinate of a lifeline
 x_of() {
 	sed -n "s|.*<text class='name mid' x='\\([0-9.]*\\)' y='47.0'>$1</text>.*|\\1|p" "$svg"
 }
@@ -67,7 +71,7 @@ order() {
 }
 holds "the ends of a connection stand side by side" order
 
-# What is sent again leaves when it is sent again, not when it was posted.
+# A retransmission leaves when it is sent again, not when it was posted.
 cat > "$scratch/again.dsim" << 'END'
 use    connected a@emu0 b@emu1
        b: dat_ep_post_recv(ep, 64) x2
@@ -80,18 +84,21 @@ END
 again() {
 	"$datsim" test --trace "$scratch/again.trace" "$scratch/again.dsim" &&
 		"$datsim" show --svg "$svg" "$scratch/again.trace" || return
-	from=$(sed -n "s|.*cx='\\([0-9.]*\\)' cy='\\([0-9.]*\\)'.*>sends again from #1.*|M\\1 \\2L|p" "$svg")
+	at="cx='\\([0-9.]*\\)' cy='\\([0-9.]*\\)'"
+	from=$(sed -n "/>sends again from #1/s|.*$at.*|M\\1 \\2L|p" "$svg")
 	echo "from $from"
 	[ -n "$from" ] && [ "$(grep -c "class='arrow plain' d='$from" "$svg")" -eq 2 ]
 }
-holds "what is sent again leaves when it is sent again" again
-holds "what was lost left when it was posted" \
-	sh -c "y=\$(sed -n \"s|.*cy='\\\\([0-9.]*\\\\)'.*>dat_ep_post_send(ep, 64)</text>.*|\\\\1|p\" $svg | head -1)
-	grep -q \"class='arrow wrong lost' d='M[0-9.]* \${y}L\" $svg"
+holds "a retransmission leaves when it is sent again" again
+lost_at_post() {
+	y=$(sed -n "/>dat_ep_post_send(ep, 64)</s|.*cy='\\([0-9.]*\\)'.*|\\1|p" "$svg" | head -1)
+	grep -q "class='arrow wrong lost' d='M[0-9.]* ${y}L" "$svg"
+}
+holds "a lost packet left when it was posted" lost_at_post
 
 "$datsim" show --svg "$svg" "$wire"
-# Labels of packets cover neither each other nor what stands beside lifelines.
-holds "labels of packets lie apart" awk -F"'" '
+# Labels of packets cover neither each other nor the labels of lifelines.
+holds "labels of packets do not overlap" awk -F"'" '
 	/<text class=.packet/ {
 		y = $6
 		x = $4
@@ -108,11 +115,12 @@ holds "labels of packets lie apart" awk -F"'" '
 long=$(printf 'x%.0s' 1 2 3 4 5 6 7 8 9 10)
 long=$long$long$long$long$long$long$long
 printf 'libdat trace 1\n5 emu0.ep1 state from=A to=%s\n' "$long" > "$scratch/long.trace"
-holds "words that are too long are cut" \
+holds "long labels are cut" \
 	sh -c "\"$datsim\" show --svg $svg $scratch/long.trace && xmllint --noout $svg &&
 	grep -q 'xxx…<title>.*$long</title></text>' $svg"
-"$datsim" test --trace "$scratch/hard.trace" "$here/../scripts/srq/marks-limit-an-ep.dsim" > /dev/null
+"$datsim" test --trace "$scratch/hard.trace" "$here/../scripts/srq/marks-limit-an-ep.dsim" > \
+	/dev/null
 "$datsim" show --svg "$svg" "$scratch/hard.trace"
-holds "a hard mark is in the legend where there is one" grep -q '>a hard mark</text>' "$svg"
-holds "who found a failure says so in red" \
+holds "a hard watermark is in the legend" grep -q '>a hard mark</text>' "$svg"
+holds "a failure is red at the EP that found it" \
 	grep -q "class='halo wrong.*>fails #3: OVER_LIMIT</text>" "$svg"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# datsim replay: a trace says what made it, and that makes it again; what differs is shown.
+# datsim replay: runs the command that a trace names, and compares the traces.
 . "$(dirname "$0")/begin.sh"
 forgets=$top/tests/datsim/forgets
 needs "$forgets"
@@ -28,43 +28,47 @@ use adapter a@emu0
     a: dat_pz_query(pz) -> {ia_handle=pz}
 END
 
-echo 1..21
+echo 1..22
 "$datsim" test --seed 7 --trace a.trace "it's one.dsim" > /dev/null
 holds "a script's trace names the command" \
 	header "# command=datsim test --seed 7 'it'\\''s one.dsim'" a.trace
-holds "and the script" header "# script=it's one.dsim" a.trace
-holds "it is the same again" replays 0 '^a.trace: the same again, [0-9]+ lines$' a.trace
-holds "whatever the knobs are now" env DATSIM_LATENCY_NS=77 DATSIM_SEED=3 DATSIM_MTU=256 \
-	"$datsim" replay a.trace
+holds "a script's trace names the script" header "# script=it's one.dsim" a.trace
+holds "a second run gives an equal file" replays 0 '^a.trace: the same again, [0-9]+ lines$' a.trace
+holds "settings of the environment do not matter" \
+	env DATSIM_LATENCY_NS=77 DATSIM_SEED=3 DATSIM_MTU=256 "$datsim" replay a.trace
 DATSIM_LATENCY_NS=5000 "$datsim" test --trace knob.trace fails.dsim > /dev/null
 holds "knobs are part of the command" \
 	header '# command=DATSIM_LATENCY_NS=5000 datsim test fails.dsim' knob.trace
-holds "a script that fails does so again" replays 0 'the same again' knob.trace
+holds "a failing script fails again" replays 0 'the same again' knob.trace
 
 sed 's/bytes=64 /bytes=65 /' a.trace > b.trace
-holds "another trace: the line" replays 1 '^b.trace:[0-9]+: another trace' b.trace
-holds "what it was" grep -q '^  then: .* bytes=65 ' out
-holds "what it is now" grep -q '^  now:  .* bytes=64 ' out
+holds "another trace: the line is shown" replays 1 '^b.trace:[0-9]+: another trace' b.trace
+holds "the old line of the trace" grep -q '^  then: .* bytes=65 ' out
+holds "the new line of the trace" grep -q '^  now:  .* bytes=64 ' out
 head -n 40 a.trace > cut.trace
-holds "a shorter one" replays 1 '^cut.trace:41: another trace' cut.trace
-holds "says that it ended" grep -q '^  then: (the end)$' out
+holds "a shorter trace" replays 1 '^cut.trace:41: another trace' cut.trace
+holds "the end of the shorter trace is shown" grep -q '^  then: (the end)$' out
 printf 'use adapter a@emu0\n    a: dat_pz_create(ia) -> pz2\n' > fails.dsim
-holds "a script that was changed" replays 1 'another trace' knob.trace
+holds "a changed script" replays 1 'another trace' knob.trace
 rm fails.dsim
-holds "one that is gone" replays 2 'run again, it left no trace' knob.trace
+holds "a removed script" replays 2 'run again, it left no trace' knob.trace
 
 "$datsim" run --quiet --trace p.trace --seed 9 -- "$top/examples/srq_server"
-holds "a program's trace names it" header "# command=datsim run --seed 9 -- $top/examples/srq_server" p.trace
-holds "and it is the same again" replays 0 'p.trace: the same again' p.trace
+holds "a program's trace names it" header \
+	"# command=datsim run --seed 9 -- $top/examples/srq_server" p.trace
+holds "the replay gives the same trace" replays 0 'p.trace: the same again' p.trace
 "$datsim" run --quiet --trace dead.trace "$forgets" emu0 die
-holds "also one that died" replays 0 'dead.trace: the same again' dead.trace
+holds "the trace of a program that was killed replays" replays 0 'dead.trace: the same again' \
+	dead.trace
 
 DATSIM_TRACE=own.trace DATSIM_RETRY=3 "$forgets" emu0 close
-holds "without datsim, how to repeat it" \
+holds "a trace made without datsim: how to repeat it" \
 	replays 2 'DATSIM_PROFILE=ib DATSIM_SEED=1 DATSIM_RETRY=3 DATSIM_TRACE=new.trace' own.trace
 sed 's/^# command=.*/# command=touch owned/' a.trace > evil.trace
 holds "another command is not run" replays 2 "none of datsim's" evil.trace
 sed 's/^# command=.*/# command=datsim test --trace owned x.dsim/' a.trace > evil.trace
-holds "nor one that writes where it likes" replays 2 "none of datsim's" evil.trace
-holds "neither was" [ ! -e owned ]
+holds "a command that writes another file is not run" replays 2 "none of datsim's" evil.trace
+sed 's/^# command=.*/# command=datsim test --junit=owned x.dsim/' a.trace > evil.trace
+holds "in whichever way it is written" replays 2 "none of datsim's" evil.trace
+holds "neither command was run" [ ! -e owned ]
 holds "nothing stays in TMPDIR" [ -z "$(ls tmp)" ]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# datsim run: programs as they are, what they are told, what is said of them, what they exit with.
+# datsim run: unmodified programs, their environment, the report about them, and their exit status.
 . "$(dirname "$0")/begin.sh"
 forgets=$top/tests/datsim/forgets
 needs "$forgets"
@@ -46,13 +46,13 @@ holds "one that was killed left its trace" grep -q 'emu0.pz1 create' dead.trace
 expect 5 'refused +dat_evd_resize' run "$forgets" emu0 close
 expect 3 'there is no adapter "ib0"' run "$forgets" ib0 close
 expect 5 'left +nothing' run --alias ib0=emu0 "$forgets" ib0 close
-expect 2 'no such option, or not with that value' run --alias ib0 "$forgets" ib0 close
+expect 2 '--alias wants NAME=ADAPTER, .*, got .ib0.' run --alias ib0 "$forgets" ib0 close
 expect 0 'faults.dsim:2: fault link emu0>emu1 drop opcode=SEND nth=3: 1 time$' run \
 	--script faults.dsim --trace faults.trace "$top/examples/srq_server"
 holds "each fault with how often it happened" grep -q 'ep2 rnr times=2: 2 times$' out
 holds "a count too" grep -qE 'opcode=ACK: [1-9][0-9]+ times$' out
 holds "one that need not happen" grep -q 'optional: 0 times$' out
-holds "the script says what the fabric is like" grep -q '^# latency_ns=3000$' faults.trace
+holds "the script's fabric settings are in the trace" grep -q '^# latency_ns=3000$' faults.trace
 holds "the trace names the script and is replayed" "$datsim" replay faults.trace
 expect 0 'verified' run --script faults.dsim --quiet --seed 5 "$top/examples/srq_server"
 expect 1 'never.dsim:1: fault .*WRITE: 0 times; "optional" allows that' run --quiet \
@@ -61,8 +61,9 @@ expect 5 'never.dsim:1: .*0 times' run --script never.dsim "$forgets" emu0 close
 expect 1 'calls.dsim:1: fault call dat_ep_post_send .*: 1 time$' run --script calls.dsim \
 	"$top/examples/srq_server"
 holds "the call was refused" grep -q 'refused .*dat_ep_post_send' out
-expect 1 'alloc.dsim:1: fault alloc nth=3: 1 time$' run --script alloc.dsim "$top/examples/srq_server"
-expect 2 'timed.dsim:1:1: a script for a program has no times' run --script timed.dsim true
+expect 1 'alloc.dsim:1: fault alloc nth=3: 1 time$' run --script alloc.dsim \
+	"$top/examples/srq_server"
+expect 2 'timed.dsim:1:1: a line of a program.s script takes no time' run --script timed.dsim true
 expect 2 'test.dsim:1:1: a script for a program has "fabric" and' run --script test.dsim true
 expect 2 'actor.dsim:1:17: expected an adapter, emu0 to emu253' run --script actor.dsim true
 expect 2 'ep.dsim:1:10: expected an EP as the trace names it' run --script ep.dsim true

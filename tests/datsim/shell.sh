@@ -1,6 +1,6 @@
 #!/bin/sh
-# datsim shell, typed into by a pipe: what each line shows, what is kept, and that what was typed is a
-# test that passes.
+# datsim shell with input from a pipe: the output for each line, and the saved session, which is a
+# script that passes.
 . "$(dirname "$0")/begin.sh"
 cd "$scratch" || exit 99
 
@@ -43,22 +43,22 @@ shows() {
 
 echo 1..19
 holds "it ends well" [ $status -eq 0 ]
-shows "help lists what it knows" 'forget the last line'
+shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
 shows "a call's result" '^= DAT_SUCCESS$'
-shows "what the wire did" '1\.005 .*a>b SEND #1 .*LOW_WATERMARK b.S'
+shows "packets on the wire" '1\.005 .*a>b SEND #1 .*LOW_WATERMARK b.S'
 shows "a query's outputs without asking for them" 'available_dto_count=3 outstanding_dto_count=4'
 shows "a call that fails says how" '^= DAT_INVALID_STATE/'
-shows "an event, whole" '^= DAT_SUCCESS -> \{SRQ_LOW_WATERMARK object=S reason=2\}'
+shows "all fields of an event" '^= DAT_SUCCESS -> \{SRQ_LOW_WATERMARK object=S reason=2\}'
 shows "a bad line is explained" 'expected a DAT call, found "dat_no_such_call"'
-shows "a line that does not hold is explained" '^expected: b: event recv CONNECTION_REQUEST'
-shows "undo says what it forgot" '^forgot: b: dat_evd_dequeue\(recv\) = DAT_QUEUE_EMPTY'
+shows "a failed expectation is explained" '^expected: b: event recv CONNECTION_REQUEST'
+shows "undo shows the line that it removed" '^forgot: b: dat_evd_dequeue\(recv\) = DAT_QUEUE_EMPTY'
 shows "where it was saved" 'datsim test typed.dsim'
 shows "where it cannot be saved" 'cannot write /nowhere/typed.dsim'
 shows "calls with their parameters" '^dat_srq_set_lw\(srq_handle, low_watermark\)'
-holds "what came after quit did not happen" sh -c '! grep -q dat_srq_free typed.dsim'
+holds "lines after quit are not executed" sh -c '! grep -q dat_srq_free typed.dsim'
 holds "bad lines were not kept" sh -c '! grep -qE "no_such|CONNECTION_REQUEST" typed.dsim'
 holds "results that are no success were" grep -q 'resize(S, 1) = DAT_INVALID_STATE' typed.dsim
-holds "what was typed is a test that passes" "$datsim" test typed.dsim
+holds "the saved session is a script that passes" "$datsim" test typed.dsim
 echo undo | "$datsim" shell > out 2>&1
 shows "nothing to undo" 'nothing to forget'

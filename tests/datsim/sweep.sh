@@ -1,15 +1,16 @@
 #!/bin/sh
-# datsim sweep: over all scripts of tests/scripts, each site once and a share of the other points; and that it
-# notices what is wrong. SHARE (percent) in the environment makes it longer; ./check --full sweeps all.
+# datsim sweep: over all scripts of tests/scripts, each site once and a share of the other points;
+# and it finds planted errors. SHARE (percent) in the environment makes it longer; ./check --full
+# sweeps all.
 . "$(dirname "$0")/begin.sh"
 scripts=$here/../scripts
 share=${SHARE:-1}
 cd "$scratch" || exit 99
-# One that fills every table of the adapter has a hundred thousand points, each slow: of those each site is
-# swept, and for --full one point of a hundred.
+# The script that fills every table of the adapter has a hundred thousand slow points: only each
+# site is swept, and with --full one point in a hundred.
 find "$scripts" -name '*.dsim' ! -name limits.dsim | sort > list
 
-# sweeps KIND...: nothing goes wrong that must not
+# sweeps KIND...: the sweep passes
 sweeps() {
 	# shellcheck disable=SC2046
 	"$datsim" sweep --nth "$@" --share "$share" $(cat list) > swept 2>&1
@@ -35,7 +36,8 @@ cat > fails.dsim << 'END'
 use connected a@emu0 b@emu1
        b: dat_ep_post_recv(ep, 64) = DAT_INVALID_STATE
 END
-# Nobody answers a request that is held in a name, and the message is never let go: both are seen to.
+# The request that the script names is never answered, and the held message is never released: sweep
+# cleans up both.
 cat > open.dsim << 'END'
 use connected a@emu0 b@emu1
        hold a.ep message 1
@@ -57,9 +59,10 @@ expect 0 '^ok 1 - good.dsim: 1 of 6[0-9] points' sweep --nth alloc --only 7 good
 expect 3 '^not ok 1 - fails.dsim: 0 of 0 points' sweep --nth post fails.dsim
 expect 3 'fails.dsim:2: dat_ep_post_recv returned something else' sweep --nth post fails.dsim
 expect 2 'expected --nth' sweep good.dsim
-expect 2 'no such option' sweep --nth nothing good.dsim
-expect 2 'no such option' sweep --nth post --share 101 good.dsim
-expect 2 'no such option' sweep --nth post --only 0 good.dsim
+expect 2 'nth wants alloc, post or event, got .nothing.' sweep --nth nothing good.dsim
+expect 2 'share wants a whole number from 0 to 100, got .101.' sweep --nth post --share 101 \
+	good.dsim
+expect 2 'only wants a whole number from 1 to [0-9]+, got .0.' sweep --nth post --only 0 good.dsim
 expect 2 'expected a script' sweep --nth post
 expect 3 'nonesuch.dsim' sweep --nth post nonesuch.dsim
 part=$((share / 100))

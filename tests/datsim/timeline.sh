@@ -1,6 +1,6 @@
 #!/bin/sh
-# datsim show, to the letter: a recorded trace against the timelines it must give, with and without
-# UTF-8. Given --write, writes those anew; look at the difference before you keep it.
+# The exact output of datsim show: compares the timelines of recorded traces with files, with and
+# without UTF-8. With --write it writes the files; review the difference before you commit it.
 here=$(cd "$(dirname "$0")" && pwd)
 datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
 if [ ! -x "$datsim" ]; then

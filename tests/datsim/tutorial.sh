@@ -1,10 +1,13 @@
 #!/bin/sh
-# doc/tutorial.md and the examples of datsim-script(5) are true: every script in them runs, every
-# command prints what they say. tutorial.sh --write puts into the tutorial what is printed today.
+# README.md, doc/tutorial.md and the examples of datsim-script(5) are correct: every script and
+# program in them runs, every command prints what they show, and the picture in README.md is what
+# datsim draws. tutorial.sh --write updates the outputs in both pages, and the picture.
 . "${top_srcdir:?}/tests/datsim/user.sh"
-mkdir "$work/page"
+mkdir "$work/page" "$work/readme" "$work/user/tests"
+cp -r "$src/tests/planted" "$work/user/tests"
+chmod -R u+w "$work/user/tests"
 
-# same WANTED GOT: a line "..." stands for any lines
+# same WANTED GOT: compares two files; a line "..." in WANTED stands for any lines
 same() {
 	awk -v wanted="$1" '
 		BEGIN { while ((getline line < wanted) > 0) want[++n] = line; i = 1 }
@@ -48,10 +51,19 @@ step() {
 	[ ! -s "$1.expected" ] || ! grep -qx '\.\.\.' "$1.expected" || cp "$1.expected" "$1.got"
 }
 
-page=$src/doc/tutorial.md
-awk -v to="$work/steps" -f "$src/tests/datsim/fences.awk" "$page"
+# pages FUNCTION: call it with each page and the folder that its blocks are in.
+pages() {
+	$1 "$src/README.md" "$work/readme"
+	$1 "$src/doc/tutorial.md" "$work/steps"
+}
 
-# The examples of the manual page; one that uses nothing gets the usual fixture.
+split() {
+	awk -v to="$2" -f "$src/tests/datsim/fences.awk" "$1"
+	touch "$2/problems"
+}
+pages split
+
+# The examples of the manual page; an example without a use line gets the usual fixture.
 awk -v to="$work/page" '
 	/^\.EX/ { file = sprintf("%s/%02d.dsim", to, ++n); on = 1; text = ""; next }
 	/^\.EE/ {
@@ -67,28 +79,44 @@ awk -v to="$work/page" '
 		text = text $0 "\n"
 	}' "$src/doc/man/datsim-script.5"
 
-if [ "${1:-}" != --write ]; then
-	echo "1..$(($(ls "$work"/steps/*.cmd "$work"/page/*.dsim | wc -l) + 1))"
-fi
-touch "$work/steps/problems"
-verdict "$(wc -l < "$work/steps/problems")" "every block of the tutorial is run or a file" "$work/steps/problems"
+# One page: its files are put into the user's folder and its commands run there, in order.
+run_page() {
+	verdict "$(wc -l < "$2/problems")" "every block of ${1##*/} is run or a file" "$2/problems"
+	for base in $(ls "$2"/*.line | sed 's/\.line$//'); do
+		if [ -f "$base.file" ]; then
+			to=$work/user/$(cat "$base.file")
+			mkdir -p "${to%/*}"
+			cp "$base.body" "$to"
+		else
+			step "$base" "${1##*/}"
+		fi
+	done
+}
 
-for base in $(ls "$work"/steps/*.line | sed 's/\.line$//'); do
-	if [ -f "$base.file" ]; then
-		to=$work/user/$(cat "$base.file")
-		mkdir -p "${to%/*}"
-		cp "$base.body" "$to"
-	else
-		step "$base" tutorial.md
-	fi
-done > "$work/tap"
-# The loop ran in this shell, so n counts on.
+write_page() {
+	awk -v to="$2" -v write=1 -f "$src/tests/datsim/fences.awk" "$1" > "$work/written" &&
+		cp "$work/written" "$1"
+}
+
+# The picture's script leaves a trace, whose name is the picture's title.
+draw() {
+	cd "$work" && datsim test --trace low-watermark.trace "$src/doc/img/low-watermark.dsim" &&
+		datsim show --svg low-watermark.svg low-watermark.trace
+}
+picture=$src/doc/img/low-watermark.svg
+
 if [ "${1:-}" = --write ]; then
-	awk -v to="$work/steps" -v write=1 -f "$src/tests/datsim/fences.awk" "$page" > "$work/written" &&
-		cp "$work/written" "$page"
+	pages run_page > /dev/null
+	pages write_page
+	(draw) > /dev/null && cp "$work/low-watermark.svg" "$picture"
 	exit
 fi
-cat "$work/tap"
+
+echo "1..$(($(ls "$work"/readme/*.cmd "$work"/steps/*.cmd "$work"/page/*.dsim | wc -l) + 3))"
+pages run_page
+(draw && cmp "$picture" low-watermark.svg) > "$work/said" 2>&1
+verdict $? "doc/img/low-watermark.svg is what datsim draws now (make tutorial draws it)" \
+	"$work/said"
 
 for file in "$work"/page/*.dsim; do
 	"$top/tools/datsim/datsim" test "$file" > "$work/said" 2>&1

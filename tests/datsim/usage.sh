@@ -1,9 +1,9 @@
 #!/bin/sh
-# datsim's command line: what it prints, where, and what it exits with.
+# datsim's command line: output, streams and exit status.
 . "$(dirname "$0")/begin.sh"
 cd "$scratch" || exit 99
 
-# same WHAT ARGS ARGS: datsim test prints the same for both
+# same WHAT ARGS ARGS: does datsim test print the same for both?
 same() {
 	# shellcheck disable=SC2086
 	"$datsim" test $2 > first 2>&1 < /dev/null
@@ -55,14 +55,14 @@ printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
 echo 1..55
 expect 2 'expected a command'
-expect 0 'datsim test FILE' --help
+expect 0 'datsim test  *run scripts as tests' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'device needs --provider hw' test --device rxe0 good.dsim
-expect 2 'takes emu or hw' test --provider soft good.dsim
-expect 2 'slow takes a number' test --provider hw --slow 0 good.dsim
+expect 2 'provider wants emu or hw, got .soft.' test --provider soft good.dsim
+expect 2 'slow wants a whole number from 1 to 1000, got .0.' test --provider hw --slow 0 good.dsim
 expect 2 'one name or two' test --provider hw --device a,b,c good.dsim
-expect 2 'did you mean "test"' tset good.dsim
-expect 2 'expected --nth alloc' sweep
+expect 2 '^datsim: unknown command tset; did you mean test[?]$' tset good.dsim
+expect 2 'expected --nth with alloc, post or event' sweep
 expect 0 'A script' test --help
 expect 2 'expected a script' test
 expect 0 '^ok 1 - good.dsim' test good.dsim
@@ -79,9 +79,9 @@ expect 2 'nonesuch.dsim: No such file' test nonesuch.dsim
 expect 2 'no script' test empty
 expect 0 '^ok 2 - folder/b.dsim' test folder
 expect 1 '^ok 3 - good.dsim' test good.dsim fails.dsim good.dsim
-expect 2 'unknown option --loud' test --loud good.dsim
-expect 2 '-j takes a number' test -j many good.dsim
-expect 2 '-j takes a number' test -j 257 good.dsim
+expect 2 '^datsim test: unknown option --loud$' test --loud good.dsim
+expect 2 '-j wants a whole number from 0 to 256, got .many.' test -j many good.dsim
+expect 2 '-j wants a whole number from 0 to 256, got .257.' test -j 257 good.dsim
 expect 1 '^not ok 2 - fails.dsim' test -j 3 good.dsim fails.dsim good.dsim bad.dsim
 expect 0 '^ok 2 - folder/b.dsim' test -j 0 folder
 expect 2 'cannot write /nowhere/x.xml' test --junit /nowhere/x.xml good.dsim
@@ -91,8 +91,10 @@ same "results do not depend on how many run at a time" \
 	"-j 4 --junit four.xml good.dsim fails.dsim folder bad.dsim"
 holds "the JUnit file is the same, too" cmp one.xml four.xml
 holds "it is XML" xmllint --noout seen.xml
-holds "it counts failures and errors" grep -q 'tests="3" failures="1" errors="1" skipped="0"' seen.xml
-expect 2 'takes a number' test --seed x good.dsim
+holds "it counts failures and errors" grep -q 'tests="3" failures="1" errors="1" skipped="0"' \
+	seen.xml
+expect 2 'seed wants a whole number from 0 to 18446744073709551615, got .x.' \
+	test --seed x good.dsim
 expect 2 'takes one script' test --trace t good.dsim good.dsim
 expect 0 '^ok 1' test --trace good.trace good.dsim
 expect 0 'time, us' show good.trace
@@ -101,10 +103,10 @@ expect 2 'cut.trace:4: lines are missing' show cut.trace
 expect 2 'text.trace:3: expected a time' show text.trace
 expect 2 'good.dsim:1: not a trace' show good.dsim
 expect 0 'emu0.ep1 create' show whole.trace
-expect 2 'expected a file to write' show --pcapng
+expect 2 'pcapng wants a file to write, got nothing' show --pcapng
 expect 2 'expected one trace file' replay
 expect 0 'DATSIM_LATENCY_NS' info
-expect 2 'takes no arguments' shell x
+expect 2 'expected no arguments, got .x.' shell x
 expect 2 'expected a program' run
 expect 2 'expected one script, or -- PROGRAM' explore
 cat > dat.conf << 'END'

@@ -1,5 +1,6 @@
-# Sourced: the machine of a user, in the folder $work. The tool, the library, and pkg-config that knows
-# it; examples/ in $work/user. $library is empty if programs cannot be linked with this build.
+# Sourced: sets up the environment of a user in the folder $work: the tool, the library, a
+# pkg-config for it, and examples/ in $work/user. $library is empty if programs cannot be linked
+# with this build.
 top=${top_builddir:?}
 src=${top_srcdir:?}
 if [ ! -x "$top/tools/datsim/datsim" ]; then

@@ -82,6 +82,8 @@ check "the library is called libdat.so.1" "$work/soname"
 sed 's/\<dat_ep_free\>/dat_ep_fred/' "$map" > "$work/bad.map"
 map_names "$work/bad.map" > "$work/bad"
 : > "$work/blind"
-comm -23 "$work/bad" "$work/map" | grep -q '^DAT_1.2 dat_ep_fred$' || echo "an extra name" >> "$work/blind"
-comm -13 "$work/bad" "$work/map" | grep -q '^DAT_1.2 dat_ep_free$' || echo "a missing name" >> "$work/blind"
+comm -23 "$work/bad" "$work/map" | grep -q '^DAT_1.2 dat_ep_fred$' ||
+	echo "an extra name" >> "$work/blind"
+comm -13 "$work/bad" "$work/map" | grep -q '^DAT_1.2 dat_ep_free$' ||
+	echo "a missing name" >> "$work/blind"
 check "a name too many or too few would be noticed" "$work/blind"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a dat.conf: each line is an adapter's, or skipped, or neither; what is kept is sound. */
+/*
+ * Random bytes as a dat.conf: each line is an entry, is skipped with a message, or is empty; every
+ * entry that is kept is sound.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/dat_conf.h"
+#include "lib/registry/dat_conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

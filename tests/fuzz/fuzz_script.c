@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes as a script: read, and if they are one, run, untraced and traced. It may fail in any way a
- * script may, but not end the tool, hang it, or leave an object behind.
+ * Random bytes as a script: it is read and, if it parses, run untraced and traced. A script may
+ * fail in any way, but must not crash or hang the tool, nor leave an object behind.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a trace: the timeline and the diagram of it, in full and in short, and the capture. */
+/*
+ * Random bytes as a trace: its timeline and diagram, full and short, and its capture.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/datsim/show/pcapng.h"
+#include "tools/datsim/show/capture/pcapng.h"
 #include "tools/datsim/show/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

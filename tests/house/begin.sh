@@ -2,8 +2,8 @@
 # Sourced by the scripts of this folder: what a rule is, and what the headers say of errors.
 #
 #   $headers $work   the public headers; a folder that goes away
-#   verdict TITLE    one test: a rule printed nothing for the tree ($found), and something for a copy of
-#                    it into which a mistake was put ($caught)
+#   verdict TITLE    one test: a rule printed nothing for the tree ($found), and something for a
+#                    copy of it into which a mistake was put ($caught)
 headers=$top_srcdir/include/dat
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -23,7 +23,8 @@ verdict() {
 # The types that a DAT_RETURN may have.
 return_types() {
 	awk '/typedef enum dat_return_type/ { on = 1 } /}/ { on = 0 }
-		on && match($0, /DAT_[A-Z_]+/) { print substr($0, RSTART, RLENGTH) }' "$headers/dat_error.h"
+		on && match($0, /DAT_[A-Z_]+/) { print substr($0, RSTART, RLENGTH) }' \
+		"$headers/dat_error.h"
 }
 
 # NAME TYPE: what the comment in front of a prototype lists behind "Errors:"
@@ -42,5 +43,6 @@ header_errors() {
 				if (word in known) print name, word
 			}
 		}
-		/^$/ { text = "" }' "$headers/dat.h" "$headers/udat.h" "$headers/dat_registry.h" | sort -u
+		/^$/ { text = "" }' "$headers/dat.h" "$headers/udat.h" "$headers/dat_registry.h" |
+		sort -u
 }

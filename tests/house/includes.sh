@@ -39,25 +39,48 @@ own() {
 
 # Angle brackets around a header of this tree that is not public.
 private_in_brackets() {
-	case $1 in lib/* | emu/* | fault/* | passthrough/* | tools/* | tests/* | include/*) ;; *) false ;; esac
+	case $1 in
+	host/* | lib/* | emu/* | fault/* | passthrough/* | tools/* | tests/* | include/*) ;;
+	*) false ;;
+	esac
 }
 
-rule_lib() {
-	includes lib | while read -r file line kind name; do
+# What every front needs knows no front and no backend.
+rule_host() {
+	includes host | while read -r file line kind name; do
 		case $kind$name in
-		'<dat/'* | '"dat/'* | '"config.h') continue ;;
-		'"'*) own "$file" "$name" lib && continue ;;
-		'<infiniband/'* | '<rdma/'*) [ "$file" = lib/nic_quick.h ] && continue ;;
+		'"config.h') continue ;;
+		'"'*) own "$file" "$name" host && continue ;;
+		'<dat/'* | '<infiniband/'* | '<rdma/'*) ;;
 		'<'*) private_in_brackets "$name" || continue ;;
 		esac
 		echo "$file:$line: $name"
 	done
 }
 
+rule_lib() {
+	includes lib | while read -r file line kind name; do
+		case $kind$name in
+		'<dat/'* | '"dat/'* | '"config.h') continue ;;
+		'"host/'*) [ -f "$name" ] && continue ;;
+		'"'*) own "$file" "$name" lib && continue ;;
+		'<infiniband/'* | '<rdma/'*) ;;
+		'<'*) private_in_brackets "$name" || continue ;;
+		esac
+		echo "$file:$line: $name"
+	done
+}
+
+rule_verbs() {
+	includes include host lib emu fault tools examples | while read -r file line kind name; do
+		case $name in infiniband/* | rdma/*) echo "$file:$line: $name" ;; esac
+	done
+}
+
 rule_backend() {
 	includes "$1" | while read -r file line kind name; do
 		case $kind$name in
-		'"nic.h' | '"lib/nic.h' | '"nic_'*.h | '"lib/nic_'*.h | '"config.h') continue ;;
+		'"host/nic.h' | '"host/nic_'*.h | '"host/random.h' | '"config.h') continue ;;
 		'"'*) own "$file" "$name" "$1" && continue ;;
 		'<dat/'*) ;;
 		'<'*) private_in_brackets "$name" || continue ;;
@@ -66,6 +89,15 @@ rule_backend() {
 	done
 }
 rule_emu() { rule_backend emu; }
+
+# border ROOM OTHER: no file of the folder ROOM itself includes a header of the folder OTHER
+border() {
+	includes "$1" | while read -r file line kind name; do
+		[ "${file%/*}" = "$1" ] || continue
+		case /$name in */"${2##*/}"/*) echo "$file:$line: $name" ;; esac
+	done
+}
+
 rule_fault() { rule_backend fault; }
 rule_passthrough() { rule_backend passthrough; }
 
@@ -74,6 +106,7 @@ rule_public() {
 		includes "$room" | while read -r file line kind name; do
 			case $kind$name in
 			'<dat/'* | '"config.h') continue ;;
+			'"host/random.h') [ "$room" = tools/datsim ] && continue ;;
 			'"'*) own "$file" "$name" "$room" && continue ;;
 			'<'*) private_in_brackets "$name" || continue ;;
 			esac
@@ -93,8 +126,9 @@ rule_headers() {
 }
 
 rule_clocks() {
+	random='s?rand|s?random|[dlm]rand48|getrandom|getentropy'
 	in_sources emu fault -- -E \
-		'(^|[^A-Za-z0-9_])(s?rand|s?random|[dlm]rand48|getrandom|getentropy|gettimeofday|clock_gettime|time)\('
+		"(^|[^A-Za-z0-9_])($random|gettimeofday|clock_gettime|time)\\("
 }
 
 rule_addresses() {
@@ -105,16 +139,17 @@ rule_addresses() {
 }
 
 rule_open_ends() {
-	find include lib emu fault passthrough tools tests bench examples -type f \
+	find include host lib emu fault passthrough tools tests bench examples -type f \
 		\( -name '*.[chly]' -o -name '*.sh' -o -name '*.dsim' -o -name '*.am' \) \
 		! -path tests/house/includes.sh 2> /dev/null | sort |
 		xargs -r grep -nHwE 'TODO|FIXME|XXX|HACK'
 }
 
 rule_listed() {
-	for room in include lib emu fault passthrough tools/datsim; do
+	for room in include host lib emu fault passthrough tools/datsim; do
 		sources "$room" | while read -r file; do
-			grep -qE "%D%/${file#"$room"/}([[:space:]]|\$)" "$room/Makefile.inc.am" 2> /dev/null ||
+			grep -qE "%D%/${file#"$room"/}([[:space:]]|\$)" \
+				"$room/Makefile.inc.am" 2> /dev/null ||
 				echo "$file"
 		done
 	done
@@ -122,45 +157,66 @@ rule_listed() {
 
 # C tests are listed as programs, without .c.
 rule_tests_listed() {
-	find tests -name 'test_*.c' -o -name '*.sh' -o -name '*.dsim' | sort | while read -r file; do
-		name=${file#tests/}
-		grep -qE "%D%/${name%.c}([[:space:]]|\$)" tests/Makefile.inc.am || echo "$file"
+	find tests -name 'test_*.c' -o -name '*.sh' -o -name '*.dsim' | sort |
+		while read -r file; do
+		name=${file##*/}
+		grep -qE "%D%/${name%.c}([[:space:]]|\$)" \
+			"${file%/*}/Makefile.inc.am" 2> /dev/null ||
+			echo "$file"
 	done
 }
 
 # A tree in which each rule is broken once, at least.
-mkdir -p "$plant/lib" "$plant/emu" "$plant/fault" "$plant/passthrough" "$plant/tools/datsim" \
+mkdir -p "$plant/host" "$plant/lib" "$plant/emu" "$plant/fault" "$plant/passthrough" \
+	"$plant/tools/datsim" \
 	"$plant/examples" "$plant/include/dat" "$plant/tests/ep"
 : > "$plant/lib/ep.h"
-: > "$plant/lib/nic.h"
+: > "$plant/host/nic.h"
 : > "$plant/emu/fabric.h"
-echo '#include "emu/fabric.h"' > "$plant/lib/bad.c"
+echo '#include "emu/fabric/fabric.h"' > "$plant/lib/bad.c"
+echo '#include "lib/ep.h"' > "$plant/host/bad.c"
 echo '#include "ep.h"' > "$plant/emu/bad.c"
+for room in emu emu/wire emu/fabric; do
+	mkdir -p "$plant/$room"
+	printf '#include "%s"\n' emu/shared/shared.h emu/lockstep/lockstep.h \
+		> "$plant/$room/bad_border.c"
+done
 echo '# include <dat/udat.h>' > "$plant/fault/bad.c"
-echo '#include "emu/fabric.h"' > "$plant/passthrough/bad.c"
-echo '#include "lib/nic.h"' > "$plant/tools/datsim/bad.c"
-echo '#include "lib/nic.h"' > "$plant/include/dat/bad.h"
+echo '#include <infiniband/verbs.h>' > "$plant/lib/verbs.c"
+echo '#include "emu/fabric/fabric.h"' > "$plant/passthrough/bad.c"
+echo '#include "host/nic.h"' > "$plant/tools/datsim/bad.c"
+echo '#include "host/nic.h"' > "$plant/include/dat/bad.h"
 echo '	x = time(NULL);' > "$plant/emu/clock.c"
 echo '	printf("%-12p", x);' > "$plant/emu/address.c"
 echo '/* XXX later */' > "$plant/examples/bad.c"
-echo 'sh_tests = %D%/ep/states.sh' > "$plant/tests/Makefile.inc.am"
+echo 'sh_tests += %D%/states.sh' > "$plant/tests/ep/Makefile.inc.am"
 : > "$plant/tests/ep/test_states.c"
 
+# rule FUNCTION ARGUMENT... TITLE
 rule() {
-	found=$(cd "$top_srcdir" && "$1")
-	caught=$(cd "$plant" && "$1")
-	verdict "$2"
+	for title; do :; done
+	found=$(cd "$top_srcdir" && "$@")
+	caught=$(cd "$plant" && "$@")
+	verdict "$title"
 }
 
-echo 1..11
-rule rule_lib "lib/ includes include/dat and lib/ only"
-rule rule_emu "emu/ includes lib/nic*.h and its own headers only"
-rule rule_fault "fault/ includes lib/nic*.h and its own headers only"
-rule rule_passthrough "passthrough/ includes lib/nic*.h and its own headers only"
+echo 1..19
+rule rule_host "host/ includes its own headers only"
+rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
+rule rule_verbs "only passthrough/ includes headers of verbs"
+rule rule_emu "emu/ includes host/nic*.h and its own headers only"
+# The NIC in one process knows of several processes only by the hooks of emu/fabric/sharing.h.
+for room in emu emu/wire emu/fabric; do
+	for other in emu/shared emu/lockstep; do
+		rule border $room $other "$room/ itself includes nothing of $other/"
+	done
+done
+rule rule_fault "fault/ includes host/nic*.h and its own headers only"
+rule rule_passthrough "passthrough/ includes host/nic*.h and its own headers only"
 rule rule_public "tools/datsim and examples use the public headers and their own only"
 rule rule_headers "public headers include public headers and the system's only"
 rule rule_clocks "no wall clock and no foreign entropy in emu/ and fault/"
 rule rule_addresses "no address is printed where a trace could show it"
 rule rule_open_ends "nothing is left open in the sources (TODO and its kin)"
 rule rule_listed "every source file is named in its folder's Makefile.inc.am"
-rule rule_tests_listed "every test is named in tests/Makefile.inc.am"
+rule rule_tests_listed "every test is named in the Makefile.inc.am of its folder"

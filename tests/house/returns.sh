@@ -1,13 +1,21 @@
 #!/bin/sh
-# What `datsim sweep` takes for a documented error is what the headers list behind "Errors:". A rule prints the
-# calls where the two differ; it passes if it prints nothing for the tree, and something after a mistake.
+# What `datsim sweep` takes for a documented error is what the headers list behind "Errors:". A rule
+# prints the calls where the two differ; it passes if it prints nothing for the tree, and something
+# after a mistake.
 table=$top_srcdir/tools/datsim/run/returns.c
 . "$(dirname "$0")/begin.sh"
 
 # The same of the tool's table, where a row may take several lines.
 tabled() {
-	tr '\n\t' '  ' < "$1" | sed 's/{ "/\n&/g' | sed -n 's/^{ "\(dat_[a-z_]*\)", *{\([^}]*\)}.*/\1 \2/p' |
-		awk '{ for (i = 2; i <= NF; i++) { sub(/,$/, "", $i); if ($i != "0") print $1, $i } }' | sort -u
+	tr '\n\t' '  ' < "$1" | sed 's/{ "/\n&/g' |
+		sed -n 's/^{ "\(dat_[a-z_]*\)", *{\([^}]*\)}.*/\1 \2/p' |
+		awk '{
+			for (i = 2; i <= NF; i++) {
+				sub(/,$/, "", $i)
+				if ($i != "0")
+					print $1, $i
+			}
+		}' | sort -u
 }
 
 header_errors > "$work/documented"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The scripts of tests/scripts, which are the conformance suite: each begins with the call and the clause
-# that it shows. Each rule is a function that prints offenders under $scripts; it passes if it prints
-# nothing for the tree, and something for a copy of it into which a mistake was put.
+# The scripts of tests/scripts, which are the conformance suite: each begins with the call and the
+# clause that it shows. Each rule is a function that prints offenders under $scripts; it passes if
+# it prints nothing for the tree, and something for a copy of it into which a mistake was put.
 scripts=$top_srcdir/tests/scripts
 . "$(dirname "$0")/begin.sh"
 
@@ -29,18 +29,21 @@ rule_form() {
 }
 
 rule_calls() {
-	sed -n 's/^[[:space:]]*\(dat_[a-z0-9_]*\);$/\1/p' "$top_srcdir/lib/libdat.map" > "$work/calls"
+	sed -n 's/^[[:space:]]*\(dat_[a-z0-9_]*\);$/\1/p' "$top_srcdir/lib/libdat.map" \
+		> "$work/calls"
 	clauses | sed -n 's/^\([^:]*: \)\(dat_[a-z0-9_]*\):.*/\2 \1/p' | while read -r call file; do
 		grep -qx "$call" "$work/calls" || echo "$file there is no call $call"
 	done
 }
 
 rule_rulings() {
-	sed -n 's/^- \*\*\([A-Z][0-9]*a\{0,1\}\)\*\*.*/\1/p' "$top_srcdir/doc/rulings.md" > "$work/rulings"
+	sed -n 's/^- \*\*\([A-Z][0-9]*a\{0,1\}\)\*\*.*/\1/p' "$top_srcdir/doc/rulings.md" \
+		> "$work/rulings"
 	clauses | sed -n 's/^\([^:]*\): .*(\([A-Z][0-9][A-Za-z0-9, ]*\))$/\1 \2/p' | tr -d , |
 		while read -r file names; do
 			for name in $names; do
-				grep -qx "$name" "$work/rulings" || echo "$file: there is no ruling $name"
+				grep -qx "$name" "$work/rulings" ||
+					echo "$file: there is no ruling $name"
 			done
 		done
 }
@@ -52,7 +55,8 @@ rule_once() {
 
 # The calls around SRQ, EP, EVD and connections.
 calls_wanted() {
-	sed -n 's/^[[:space:]]*\(dat_\(srq\|ep\|evd\|cr\|psp\|rsp\|cno\)_[a-z0-9_]*\);$/\1/p' "$top_srcdir/lib/libdat.map"
+	sed -n 's/^[[:space:]]*\(dat_\(srq\|ep\|evd\|cr\|psp\|rsp\|cno\)_[a-z0-9_]*\);$/\1/p' \
+		"$top_srcdir/lib/libdat.map"
 }
 rule_all_calls() {
 	clauses | sed -n 's/^[^:]*: \(dat_[a-z0-9_]*\):.*/\1/p' | sort -u > "$work/shown"
@@ -63,7 +67,8 @@ rule_all_calls() {
 pages_wanted='^(dat_srq_set_lw|dat_ep_set_watermark|dat_srq_resize|dat_srq_query|dat_ep_modify)$'
 rule_all_clauses() {
 	awk -F '\t' -v wanted="$pages_wanted" '
-		$2 ~ wanted && $5 !~ /^none: / { print $1, $5 }' "$top_srcdir/tests/conformance/clauses.tsv" |
+		$2 ~ wanted && $5 !~ /^none: / { print $1, $5 }' \
+		"$top_srcdir/tests/conformance/clauses.tsv" |
 		while read -r id tests; do
 			[ "$id" = RS11 ] && continue # want of memory: tests/sweep
 			for test in $tests; do
@@ -91,9 +96,12 @@ rule() {
 }
 
 echo 1..6
-rule rule_form srq/resize.dsim 's/^# dat_srq_resize: /# resizing: /' "every script says which clause it shows"
+rule rule_form srq/resize.dsim 's/^# dat_srq_resize: /# resizing: /' \
+	"every script says which clause it shows"
 rule rule_calls srq/resize.dsim 's/^# dat_srq_resize/# dat_srq_resizes/' "the calls exist"
 rule rule_rulings srq/resize.dsim '1s/(Z3)/(Z9)/' "the rulings exist"
-rule rule_once srq/resize.dsim '1s/.*/# dat_ep_connect: no answer in time is TIMED_OUT (E4)/' "no clause is said twice"
-rule rule_all_calls connect/reject.dsim 's/^# dat_cr_reject/# dat_cr_query/' "every call around SRQ, EP, EVD, CNO and connections is shown"
+rule rule_once srq/resize.dsim '1s/.*/# dat_ep_connect: no answer in time is TIMED_OUT (E4)/' \
+	"no clause is said twice"
+rule rule_all_calls connect/reject.dsim 's/^# dat_cr_reject/# dat_cr_query/' \
+	"every call around SRQ, EP, EVD, CNO and connections is shown"
 rule rule_all_clauses srq/counts-known.dsim remove "every clause of the five pages has a script"

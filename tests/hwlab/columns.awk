@@ -1,5 +1,6 @@
-# What a lab showed beside what tests/conformance has kept of it: awk -v kind=rxe -f columns.awk deviations.tsv SHOWN KEPT.
-# One line a difference. Suites that are SLOW may not have run, or not been kept.
+# Compares the results of a lab with the ones kept in tests/conformance:
+# awk -v kind=rxe -f columns.awk deviations.tsv SHOWN KEPT
+# Prints one line per difference. SLOW suites may be missing from either side.
 FNR == 1 { file++ }
 file == 1 {
 	if ($3 == "SLOW" && ($1 == kind || $1 == "all") && sub(/ \*$/, "", $2))

@@ -1,15 +1,21 @@
 # shellcheck shell=bash disable=SC2154 # $build is suite.sh's
-# What a 64-byte message takes here by bare verbs, by libdat and by Debian's DAPL: bench/ has the job. The processor is
-# an emulated one and the device a kernel's thread, so the times are printed, and not judged. Sourced by suite.sh.
+# The time that a 64-byte message takes in the lab by bare verbs, by libdat and by Debian's DAPL;
+# the job is in bench/. The processor is emulated and the device is a kernel thread, so the times
+# are printed but not judged. Sourced by suite.sh.
 
-# conf DEVICE VERSION WHAT: the names that the job opens
+# conf DEVICE VERSION WHAT: writes a dat.conf with the names that the job opens
 conf() {
 	printf "%s $2 nonthreadsafe default $3 \"\"\n" emu0 emu1 > "/tmp/$1.conf"
 }
 
-# took WHO: of what it said, in microseconds
+# took WHO: prints the job's result in microseconds
 took() {
-	awk -v who="$1" '/^[0-9]+$/ { us = $1 / 1000 } END { printf "#   %-14s %s\n", who, us ? sprintf("%8.1f us", us) : "?"; exit !us }' /tmp/took
+	awk -v who="$1" '
+		/^[0-9]+$/ { us = $1 / 1000 }
+		END {
+			printf "#   %-14s %s\n", who, us ? sprintf("%8.1f us", us) : "?"
+			exit !us
+		}' /tmp/took
 	local status=$?
 	[ $status -eq 0 ] || sed 's/^/# /' /tmp/took
 	return $status
@@ -22,7 +28,8 @@ costs() {
 	timeout 200 "$build/bench/bench_verbs" 200 "$2" > /tmp/took 2>&1
 	took "bare verbs" || status=1
 	conf libdat u1.2 "libdat.so.1 dapl.1.2 \"$1\""
-	DAT_PROVIDER=hw DAT_OVERRIDE=/tmp/libdat.conf timeout 200 "$build/bench/bench_message" time 200 > /tmp/took 2>&1
+	DAT_PROVIDER=hw DAT_OVERRIDE=/tmp/libdat.conf timeout 200 \
+		"$build/bench/bench_message" time 200 > /tmp/took 2>&1
 	took "libdat" || status=1
 	verdict $status "$1: a message takes as long as printed by bare verbs and by libdat"
 	if [ ! -x "$build/hwlab/bench_dat2" ]; then

@@ -1,18 +1,21 @@
 # shellcheck shell=bash disable=SC2154 # $build is suite.sh's
-# Debian's DAPL as the peer: its dtest at one end, peer.c over libdat at the other. Sourced by suite.sh.
+# Debian's DAPL as the peer: its dtest at one end, peer.c over libdat at the other. Sourced by
+# suite.sh.
 #
-# dtest's exit status is 0 whatever happens; what it says is true.
+# dtest's exit status is always 0; its output is reliable.
 
-# These two are for a process of their own, which they become.
+# These two replace the process that calls them.
 dtest() {
-	exec env DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout 300 dtest -v -b 5000 -B 10 "$@" > /tmp/dtest 2>&1
+	exec env DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout 300 \
+		dtest -v -b 5000 -B 10 "$@" > /tmp/dtest 2>&1
 }
 
 peer() {
-	exec env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null timeout 300 "$build/tests/hwlab/peer" "$@" > /tmp/peer 2>&1
+	exec env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null timeout 300 \
+		"$build/tests/hwlab/peer" "$@" > /tmp/peer 2>&1
 }
 
-# dapl_verdict STATUS DEVICE WHO: of the program over libdat
+# dapl_verdict STATUS DEVICE WHO: STATUS is the exit status of the program over libdat
 dapl_verdict() {
 	local dtest seen
 	grep -q 'DAPL Test Complete. PASSED' /tmp/dtest && ! grep -qE 'rror|ERR' /tmp/dtest

@@ -1,7 +1,7 @@
 #!/bin/bash
-# shellcheck disable=SC1091,SC2154 # what /lab/settings sets
-# Runs as process 1 of the guest on the host's file system: makes the RDMA devices, runs /lab/job, leaves its
-# output and status in /lab, and turns the machine off.
+# shellcheck disable=SC1091,SC2154 # /lab/settings sets these variables
+# Runs as process 1 of the guest on the host's file system: makes the RDMA devices, runs /lab/job,
+# leaves its output and status in /lab, and turns the machine off.
 #
 #   rxe0  RoCE, on veth0   10.0.0.1  fd00:0:0:1::1
 #   siw0  iWARP, on dummy0  10.0.1.1  fd00:0:0:2::1
@@ -29,8 +29,9 @@ read -r up _ < /proc/uptime
 echo "hwlab: up after $up s"
 echo up > /lab/up
 if [ "$lab_shell" = yes ]; then
-	echo "Linux $(uname -r); devices rxe0 (10.0.0.1), siw0 (10.0.1.1). The host's files are here; what you write is"
-	echo "lost, but for /lab. End with exit; Ctrl-A x ends the machine."
+	echo "Linux $(uname -r); devices rxe0 (10.0.0.1), siw0 (10.0.1.1). The host's files are"
+	echo "here; all that you write is lost, except in /lab. End with exit; Ctrl-A x ends the"
+	echo "machine."
 	setsid -c bash -c 'exec bash -i < /dev/ttyS0 > /dev/ttyS0 2>&1'
 	echo 0 > /lab/status
 else

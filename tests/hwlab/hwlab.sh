@@ -1,6 +1,6 @@
 #!/bin/bash
-# The hardware lab: boots a Debian kernel with the kernel's own software RDMA devices (rdma_rxe: RoCE, siw: iWARP)
-# in QEMU, and runs a command in it, on the host's files. See --help and doc/hwlab.md.
+# The hardware lab: boots a Debian kernel with the software RDMA devices (rdma_rxe: RoCE, siw:
+# iWARP) in QEMU, and runs a command in it, on the files of the host. See --help and doc/hwlab.md.
 here=$(cd "$(dirname "$0")" && pwd)
 series=6.12
 seconds=300
@@ -14,9 +14,9 @@ usage() {
 usage: $0 [OPTION...] COMMAND [ARGUMENT...]
        $0 [OPTION...] --shell
 
-Runs COMMAND in a virtual machine that has the RDMA devices rxe0 (RoCE, 10.0.0.1) and siw0 (iWARP, 10.0.1.1). It sees
-the files of this machine, in the current folder; what it writes is lost, but for /lab. Output and exit status are
-the command's.
+Runs COMMAND in a virtual machine that has the RDMA devices rxe0 (RoCE, 10.0.0.1) and siw0 (iWARP,
+10.0.1.1). It runs in the current folder and sees the files of this machine; all that it writes is
+lost, except in /lab. Output and exit status are the command's.
 
   --shell             a shell in the machine, to look around
   --kernel SERIES     Debian's kernel 6.12 (the default) or 6.1
@@ -29,7 +29,7 @@ $cache
 END
 }
 
-# The lab cannot run here, and that is no failure.
+# Ends without an error: the lab cannot run here.
 skip() {
 	echo "hwlab: $*" >&2
 	exit 77
@@ -72,15 +72,17 @@ if [ $# -eq 0 ] && [ $shell = no ] && [ -z "${have:-}" ]; then
 	exit 2
 fi
 
-# ---- what it needs ----
+# ---- requirements ----
 
 PATH=$PATH:/usr/sbin:/sbin
 [ "$(uname -m)" = x86_64 ] || skip "no kernel for $(uname -m)"
 for program in qemu-system-x86_64 cpio busybox xz modprobe ip rdma gcc make; do
-	command -v $program > /dev/null || skip "there is no $program here (doc/hwlab.md lists the packages)"
+	command -v $program > /dev/null ||
+		skip "there is no $program here (doc/hwlab.md lists the packages)"
 done
 busybox=$(command -v busybox)
-! ldd "$busybox" > /dev/null 2>&1 || skip "busybox here needs shared libraries; the package busybox-static does not"
+! ldd "$busybox" > /dev/null 2>&1 ||
+	skip "busybox here needs shared libraries; the package busybox-static does not"
 mkdir -p "$cache" || fail "cannot make the folder $cache"
 kernel=$cache/$series
 exec 8> "$cache/lock"
@@ -90,7 +92,8 @@ if [ ! -e "$kernel/version" ]; then
 	"$here/kernel.sh" "$series" "$kernel" > "$cache/$series.log" 2>&1
 	case $? in
 	0) ;;
-	75) skip "kernel $series cannot be fetched: no network, or no such package (see $cache/$series.log)" ;;
+	75) skip "kernel $series cannot be fetched: no network, or no such package" \
+		"(see $cache/$series.log)" ;;
 	*) fail "kernel $series cannot be prepared, see $cache/$series.log" ;;
 	esac
 fi
@@ -125,20 +128,22 @@ make_initrd() {
 	rm -rf "$root"
 }
 
-# q35: other machine types hang now and then while the kernel calibrates its timers. Two processors, because
-# programs that poll on one keep the device from working.
+# q35: other machine types sometimes hang while the kernel calibrates its timers. Two processors,
+# because with one a polling program would keep the device from working.
 machine_command() {
 	local serial=(-serial "file:$lab/console")
+	local clock="random.trust_cpu=on clocksource=hpet no_timer_check nowatchdog"
 	[ $shell = no ] || serial=(-serial mon:stdio)
 	# shellcheck disable=SC2054
-	command=(qemu-system-x86_64 -M q35 -nodefaults -vga none -accel tcg,thread=multi -cpu max -smp 2 -m 1024
+	command=(qemu-system-x86_64 -M q35 -nodefaults -vga none
+		-accel tcg,thread=multi -cpu max -smp 2 -m 1024
 		-display none -no-reboot "${serial[@]}"
 		-fsdev "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap"
 		-device virtio-9p-pci,fsdev=host,mount_tag=host
 		-fsdev "local,id=lab,path=$lab,security_model=none"
 		-device virtio-9p-pci,fsdev=lab,mount_tag=lab
 		-kernel "$kernel/vmlinuz" -initrd "$lab/initrd.cpio"
-		-append "console=ttyS0 quiet panic=-1 reboot=t mitigations=off nokaslr random.trust_cpu=on clocksource=hpet no_timer_check nowatchdog")
+		-append "console=ttyS0 quiet panic=-1 reboot=t mitigations=off nokaslr $clock")
 }
 
 start_machine() {
@@ -148,7 +153,7 @@ start_machine() {
 	machine=$!
 }
 
-# A machine that hangs while it boots has run nothing yet: it is ended and another one started.
+# A machine that hangs during boot has run nothing yet: end it and start another one.
 boot() {
 	local try deadline
 	for ((try = 1; try <= tries; try++)); do
@@ -163,7 +168,7 @@ boot() {
 		kill -9 $machine 2> /dev/null
 		wait $machine 2> /dev/null
 		machine=
-		sleep $try # a machine that is too busy for timers now may be less so then
+		sleep $try # a machine that is too busy for timers may be less busy later
 	done
 	tail -n 20 "$lab/qemu" "$lab/console" >&2
 	return 1
@@ -187,7 +192,7 @@ fi
 
 boot || fail "the machine does not boot"
 tail -q -n +1 -f -s 0.2 --pid=$machine "$lab/output" 8>&- &
-# The command has its own limit inside; this one is for a machine that hangs.
+# The command has its own time limit; this one is for a machine that hangs.
 deadline=$((SECONDS + seconds + 60))
 while kill -0 $machine 2> /dev/null; do
 	[ $SECONDS -lt $deadline ] || kill -9 $machine

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The first process of the guest, in the initrd: loads the modules, takes the host's file system as its own
-# (read only, what is written goes to memory) and goes on as guest.sh in it. /lab is the one place that is the
-# host's and writable.
+# The first process of the guest, in the initrd: loads the modules, mounts the host's file system
+# (read only; writes go to memory) and continues as guest.sh in it. Only /lab is a folder of the
+# host that the guest can write.
 export PATH=/bin
 mount -t devtmpfs dev /dev
 mount -t proc proc /proc

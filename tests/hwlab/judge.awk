@@ -1,9 +1,13 @@
-# What a suite said on a device, judged: awk -f judge.awk -v device=rxe0 -v kind=rxe -v kernel=6.12 -v what=scripts
-# -v rows=0 -v last=N deviations.tsv TAP. Prints TAP, numbered from N + 1, without a plan. With -v ask=names: the names of tests that did
-# neither as they should nor as deviations.tsv says; they may run once more, and then the last run of a test counts.
+# Judges the output of a suite on a device:
+# awk -f judge.awk -v device=rxe0 -v kind=rxe -v kernel=6.12 -v what=scripts -v rows=0 -v last=N
+#     deviations.tsv TAP
+# Prints TAP, numbered from N + 1, without a plan. With -v ask=names it prints the names of tests
+# that neither passed nor deviated as deviations.tsv says; these may run once more, and then only
+# the last run counts.
 #
-# A test that needs the emulator is skipped. One that fails as a row of deviations.tsv says is a pass, with the reason;
-# one that fails otherwise is a failure, and so is a row whose test passes: it is out of date.
+# A test that needs the emulator is skipped. A test that fails as its row of deviations.tsv says
+# passes, with the reason; one that fails otherwise is a failure. So is a row whose test passes: the
+# row is out of date.
 BEGIN { FS = "\t" }
 
 FILENAME == ARGV[1] {
@@ -12,7 +16,8 @@ FILENAME == ARGV[1] {
 	at = index($1, "@")
 	if (at && substr($1, at + 1) != kernel)
 		next
-	if (substr($1, 1, at ? at - 1 : length($1)) != kind && substr($1, 1, at ? at - 1 : length($1)) != "all")
+	device_kind = at ? substr($1, 1, at - 1) : $1
+	if (device_kind != kind && device_kind != "all")
 		next
 	if ($3 == "SKIP" || ($3 == "SLOW" && rows)) {
 		if (index($2, what " ") == 1)
@@ -36,7 +41,7 @@ FILENAME == ARGV[1] {
 	said = ""
 	next
 }
-# Check says it first, datsim last; a second one begins what ran once more.
+# Check prints the plan first, datsim last; a second plan begins the repeated tests.
 /^1\.\.[0-9]+$/ {
 	finish()
 	plan += substr($0, 4)
@@ -53,7 +58,8 @@ END {
 		say()
 }
 
-# "ok 3 - tests/scripts/ep/rights.dsim # SKIP why" or "not ok 3 - ../tests/unit/test_dto.c:case:name: message"
+# "ok 3 - tests/scripts/ep/rights.dsim # SKIP why" or "not ok 3 -
+# ../tests/unit/dto/test_dto.c:case:name: message"
 function split_title(title,    part) {
 	skip = ""
 	if (match(title, / # SKIP /)) {
@@ -76,7 +82,7 @@ function split_title(title,    part) {
 	}
 }
 
-# One result is noted: of a run before this one of the same test nothing is left.
+# Records one result and drops the result of an earlier run of the same test.
 function finish(    title) {
 	if (!line)
 		return
@@ -90,7 +96,8 @@ function finish(    title) {
 	if (runs[name] != run)
 		results[name] = failures[name] = 0
 	runs[name] = run
-	result[name, ++results[name]] = skip ? "skip" : good ? "good" : said ~ wanted_of(name) ? "deviates" : "bad"
+	result[name, ++results[name]] = skip ? "skip" : good ? "good" : \
+		said ~ wanted_of(name) ? "deviates" : "bad"
 	if (!skip && !good)
 		failures[name]++
 	text[name, results[name]] = skip ? skip : said
@@ -98,10 +105,10 @@ function finish(    title) {
 
 function wanted_of(name) { return name in wanted ? wanted[name] : "^no such text$" }
 
-# It is pinned, has run, and all of it passes.
+# The test is in deviations.tsv, has run, and all of it passes.
 function out_of_date(name) {
-	return name in wanted && result[name, 1] != "skip" && !failures[name] && mode[name] != "~" &&
-		(mode[name] != "%" || !rows)
+	return name in wanted && result[name, 1] != "skip" && !failures[name] &&
+		mode[name] != "~" && (mode[name] != "%" || !rows)
 }
 
 function names(    i, j, bad, done) {
@@ -128,7 +135,8 @@ function say(    i, j, part) {
 	if (!plan && not_run)
 		return
 	if (plan == "" || plan != seen)
-		print "not ok " ++last " - " device " " what ": ended after " seen + 0 " of " (plan == "" ? "?" : plan) " tests"
+		print "not ok " ++last " - " device " " what ": ended after " seen + 0 " of " \
+			(plan == "" ? "?" : plan) " tests"
 }
 
 function say_result(name, is, said) {
@@ -136,7 +144,8 @@ function say_result(name, is, said) {
 	if (is == "skip") {
 		print "ok " last " - " device " " name " # SKIP " said
 	} else if (is == "good" && out_of_date(name)) {
-		print "not ok " last " - " device " " name ": it passes, though deviations.tsv says: " why[name]
+		print "not ok " last " - " device " " name \
+			": it passes, though deviations.tsv says: " why[name]
 	} else if (is != "bad" && mode[name]) {
 		print "ok " last " - " device " " name ": deviates at times: " why[name]
 	} else if (is == "good") {

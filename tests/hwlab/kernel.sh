@@ -1,10 +1,11 @@
 #!/bin/bash
-# kernel.sh SERIES DIR: a Debian kernel with the software RDMA devices for the lab: DIR/vmlinuz, DIR/version,
-# and DIR/modules with the modules of the guest and the file `order`, in which they are loaded.
+# kernel.sh SERIES DIR: gets a Debian kernel with the software RDMA devices for the lab:
+# DIR/vmlinuz, DIR/version, and DIR/modules with the modules of the guest and the file `order`, the
+# order in which they are loaded.
 #
-# The packages are downloaded and unpacked, not installed, so any user may. Debian leaves siw out of its
-# kernels; it is built here from Debian's source of the same kernel. DIR comes into being whole or not
-# at all. Exit status 75: the packages could not be had (no network, or no apt).
+# The packages are downloaded and unpacked, not installed, so any user may run this. Debian's
+# kernels do not have siw; it is built here from Debian's source of the same kernel. DIR is created
+# complete or not at all. Exit status 75: the packages were not available (no network, or no apt).
 set -e
 series=$1
 dir=$2
@@ -16,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/debs" "$work/root" "$work/build" "$work/source" "$work/apt"
 apt_own=()
 
-# The machine's package lists may be old or empty; these are our own.
+# The machine's package lists may be old or empty; use our own.
 own_lists() {
 	mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
 	apt_own=(-o "Dir::State::lists=$work/apt/lists" -o "Dir::Cache=$work/apt/cache"
@@ -24,9 +25,12 @@ own_lists() {
 	apt-get "${apt_own[@]}" -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -q update
 }
 
-depends() { apt-cache "${apt_own[@]}" depends "$1" 2> /dev/null | sed -n "s/.*Depends: \($2.*\)/\1/p" | head -n 1; }
+depends() {
+	apt-cache "${apt_own[@]}" depends "$1" 2> /dev/null |
+		sed -n "s/.*Depends: \($2.*\)/\1/p" | head -n 1
+}
 
-# Names all packages: the kernel, its headers and what builds modules with them, its source.
+# Finds the names of all packages: the kernel, its headers and build tools, its source.
 name_packages() {
 	case $series in
 	6.1) image=$(depends linux-image-amd64 "linux-image-$series") ;;
@@ -41,7 +45,8 @@ name_packages() {
 
 download() {
 	name_packages || return
-	(cd "$work/debs" && apt-get "${apt_own[@]}" -o Acquire::Retries=2 -o Acquire::http::Timeout=20 \
+	(cd "$work/debs" && apt-get "${apt_own[@]}" \
+		-o Acquire::Retries=2 -o Acquire::http::Timeout=20 \
 		-q download "$image" "$headers" "$common" "$kbuild" "linux-source-$series")
 }
 
@@ -54,9 +59,10 @@ for package in "$headers" "$common" "$kbuild"; do
 done
 dpkg-deb --fsys-tarfile "$work/debs/linux-source-$series"_*.deb |
 	tar -xO "./usr/src/linux-source-$series.tar.xz" | xz -T0 -dc |
-	tar -x -C "$work/source" --strip-components=1 --wildcards 'linux-source-*/drivers/infiniband/sw/siw'
+	tar -x -C "$work/source" --strip-components=1 \
+		--wildcards 'linux-source-*/drivers/infiniband/sw/siw'
 
-# The headers think that they are installed; and with vmlinux beside them kbuild would want pahole.
+# The headers expect to be installed; and if they find vmlinux beside them kbuild needs pahole.
 tree=$work/build/usr/src/$headers
 sed -i "s,/usr/src,$work/build/usr/src,g" "$tree/Makefile"
 rm -f "$tree/vmlinux"
@@ -81,7 +87,10 @@ done | while read -r what path _; do
 	echo "$name" >> "$work/done/modules/order"
 done
 for name in 9p.ko rdma_rxe.ko siw.ko rdma_ucm.ko; do
-	[ -e "$work/done/modules/$name" ] || { echo "kernel.sh: no $name in kernel $version" >&2; exit 1; }
+	[ -e "$work/done/modules/$name" ] || {
+		echo "kernel.sh: no $name in kernel $version" >&2
+		exit 1
+	}
 done
 cp "$work/root/boot/vmlinuz-$version" "$work/done/vmlinuz"
 echo "$version" > "$work/done/version"

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the suite in the lab and passes its TAP on: lab.sh [BUILD-DIR]. ./check hwlab runs it.
+# lab.sh [BUILD-DIR]: runs the suite in the lab and prints its TAP. ./check hwlab runs it.
 #
-# HWLAB_KERNEL: Debian's kernel series, one after the other; "6.12 6.1" are both. HWLAB_ROWS: see suites.sh.
+# HWLAB_KERNEL: Debian's kernel series, one after the other ("6.12 6.1" runs both). HWLAB_ROWS: see
+# suites.sh.
 build=${1:-${top_builddir:-.}}
 source=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 lab="$source/tests/hwlab/hwlab.sh"
@@ -10,7 +11,8 @@ kernels=${HWLAB_KERNEL:-6.12}
 n=0
 status=0
 
-# numbered PREFIX: TAP numbered from n + 1, with the prefix, without its plan; counted in $build/hwlab/count
+# numbered PREFIX: prints TAP with numbers from n + 1 and the prefix, without its plan; the count
+# goes to $build/hwlab/count
 numbered() {
 	awk -v n="$n" -v prefix="$1" -v count="$build/hwlab/count" '
 		/^(not )?ok / { n++; sub(/ok [0-9]+ - /, "ok " n " - " prefix) }
@@ -23,23 +25,26 @@ numbered() {
 		}'
 }
 
-# judged DEVICE KIND: what its scripts and suites said; one that says nothing is a failure unless it is not to run
+# judged DEVICE KIND: judges its scripts and suites; one without output is a failure unless it is
+# skipped
 judged() {
-	for what in scripts "$source"/tests/unit/test_*.c; do
+	for what in scripts "$source"/tests/unit/*/test_*.c; do
 		what=${what##*/}
 		what=${what%.c}
 		: >> "$keep/suites/$what.$1"
-		awk -f "$source/tests/hwlab/judge.awk" -v device="$1" -v kind="$2" -v kernel="$kernel" -v what="$what" \
-			-v rows="${HWLAB_ROWS:-3}" -v last=0 "$source/tests/hwlab/deviations.tsv" "$keep/suites/$what.$1"
+		awk -f "$source/tests/hwlab/judge.awk" -v device="$1" -v kind="$2" \
+			-v kernel="$kernel" -v what="$what" -v rows="${HWLAB_ROWS:-3}" -v last=0 \
+			"$source/tests/hwlab/deviations.tsv" "$keep/suites/$what.$1"
 	done
 }
 
-# A test that deviations.tsv names has to be there.
+# Each test that deviations.tsv names must exist.
 known() {
 	awk -F '\t' '!/^#/ && $2 ~ /^test_/ { split($2, part, " "); print part[1], part[2] }' \
 		"$source/tests/hwlab/deviations.tsv" | sort -u | while read -r suite name; do
 		[ "$name" != '*' ] || name=START_TEST
-		cat "$source/tests/unit/$suite.c" "$source"/tests/unit/[!t]*.c 2> /dev/null | grep -q "$name" ||
+		cat "$source"/tests/unit/*/"$suite.c" "$source"/tests/unit/*/[!t]*.c 2> /dev/null |
+			grep -q "$name" ||
 			echo "# deviations.tsv: no test $suite $name"
 	done
 }
@@ -51,7 +56,7 @@ if [ -n "$unknown" ]; then
 	echo "Bail out! deviations.tsv names tests that are not there"
 	exit 99
 fi
-# Compiled here, where that is quick.
+# Compiled outside of the guest, which is slow.
 rm -f "$build/hwlab/bench_dat2"
 sh "$source/bench/bench_dat2.sh" "$build/hwlab/bench_dat2" > "$build/hwlab/no_dapl"
 for kernel in $kernels; do
@@ -75,7 +80,8 @@ for kernel in $kernels; do
 	mkdir -p "$keep/suites"
 	began=$(date +%s)
 	"$lab" --kernel "$kernel" --keep "$keep" --seconds "${HWLAB_SECONDS:-1500}" \
-		env HWLAB_ROWS="${HWLAB_ROWS:-}" bash "$source/tests/hwlab/suite.sh" "$build" > "$keep/tap" 2>&1 || status=$?
+		env HWLAB_ROWS="${HWLAB_ROWS:-}" bash "$source/tests/hwlab/suite.sh" "$build" \
+		> "$keep/tap" 2>&1 || status=$?
 	{
 		cat "$keep/tap"
 		judged rxe0 rxe
@@ -85,14 +91,16 @@ for kernel in $kernels; do
 	n=$(cat "$build/hwlab/count")
 	echo "# kernel $kernel: $(($(date +%s) - began)) s"
 done
-# The device columns of doc/conformance.md are made of rxe.tsv and siw.tsv: they say what is shown. What a lab with all
-# rows shows goes there (copy it, and make conformance); one with few rows has not run what is SLOW.
+# The device columns of doc/conformance.md are made of rxe.tsv and siw.tsv. After a lab with all
+# rows, copy its results there and run make conformance; a lab with few rows has not run the SLOW
+# tests.
 columns() {
 	for kind in rxe siw; do
 		n=$((n + 1))
 		shown=$build/hwlab/$kind.tsv
 		kept=$source/tests/conformance/$kind.tsv
-		awk -v device=${kind}0 -f "$source/tests/hwlab/results.awk" "$build/hwlab/all" > "$shown"
+		awk -v device=${kind}0 -f "$source/tests/hwlab/results.awk" "$build/hwlab/all" \
+			> "$shown"
 		awk -F '\t' -v kind=$kind -f "$source/tests/hwlab/columns.awk" \
 			"$source/tests/hwlab/deviations.tsv" "$shown" "$kept" > "$shown.changes"
 		if [ ! -s "$shown.changes" ]; then

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * peer.c - the transfers of dtest, see peer.h, everything that comes compared.
+ * peer.c - the transfers of dtest, see peer.h; all received bytes are compared.
  *
  *	peer server ADAPTER ADDRESS PROVIDER	PROVIDER is the adapter's name for DAPL
- *	peer client ADAPTER ADDRESS LOG		LOG is where dtest -v writes what it says
+ *	peer client ADAPTER ADDRESS LOG		LOG has the output of dtest -v
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -14,12 +14,14 @@
 #include "tests/hwlab/peer.h"
 
 #define WRITES      10
-#define TEXT        26 /* bytes of what dtest says in its memory, with the 0 behind */
+#define TEXT        26 /* bytes of dtest's text in its memory, with the terminating 0 */
 #define PING        0x55
 #define ANSWER      0xaa
-#define DTEST_FILLS 'b' /* what dtest's memory has where it says nothing */
+#define DTEST_FILLS 'b' /* dtest's memory beside its texts */
 
-/* Byte i of what is written, or offered: as a string it begins with a text, for dtest prints that. */
+/*
+ * Byte i of our buffers. Their first bytes are a text, because dtest prints them as a string.
+ */
 static void fill(unsigned char *bytes, const char *text, unsigned int factor)
 {
 	for (unsigned int i = 0; i < PEER_BYTES; i++)
@@ -91,7 +93,7 @@ static void hear(struct peer *peer, int n)
 	peer_need(peer->remote.length == PEER_BYTES, "the length that a note names");
 }
 
-/* The client says first. */
+/* The client sends its note first. */
 static void exchange(struct peer *peer, int n, const void *where)
 {
 	if (peer->serves)
@@ -112,7 +114,7 @@ static DAT_RMR_TRIPLET remote(const struct peer *peer)
 	};
 }
 
-/* What the peer has in its memory: its text, and behind it what was there. */
+/* The peer's memory begins with its text; its other bytes are unchanged. */
 static bool begins(const unsigned char *bytes, const char *who, const char *what)
 {
 	char text[TEXT + 8];
@@ -148,7 +150,7 @@ static void write_there(struct peer *peer)
 	puts("what DAPL writes is here");
 }
 
-/* dtest puts its text into what we wrote there as it begins to read, sooner or later. */
+/* dtest writes its text over our data when it begins to read, at some time. */
 static void read_there(struct peer *peer)
 {
 	struct peer_memory *memory = peer->memory;
@@ -172,7 +174,7 @@ static void read_there(struct peer *peer)
 
 /* ---- pings ---- */
 
-/* iWARP does not wait for a Receive, so all of them have to be there. */
+/* On iWARP a message does not wait for a Receive, so dtest must have posted all of them before. */
 static void ping(struct peer *peer)
 {
 	struct peer_memory *memory = peer->memory;
@@ -187,7 +189,9 @@ static void ping(struct peer *peer)
 	}
 }
 
-/* Once it has the last answer the client may end the connection before that Send is acknowledged. */
+/*
+ * The client may disconnect after the last answer, before that Send is acknowledged.
+ */
 static void answer(struct peer *peer)
 {
 	struct peer_memory *memory = peer->memory;
@@ -203,7 +207,7 @@ static void answer(struct peer *peer)
 	}
 }
 
-/* dtest's first ping or answer is still in the memory that it had read ours into. */
+/* dtest's first ping or answer still has the data of its RDMA Read in its memory. */
 static void ping_pong(struct peer *peer)
 {
 	struct peer_memory *memory = peer->memory;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * peer.h - a program over libdat that does what dtest does, the test program of Debian's DAPL 2.1.10, so that each
- * of them can have the other as its peer.
+ * peer.h - a program over libdat that speaks the protocol of dtest, the test program of Debian's
+ * DAPL 2.1.10, so that each can be the peer of the other.
  *
  *	the server listens, and says by TCP where: 128 bytes of text
  *	connection	48 bytes of private data 1, 2, 3 ...; back come 2, 3, 4 ...
  *	note		each sends where the other may write, and waits for the same
- *	Writes		each writes there and sends a note behind: the next one says where the other may read
+ *	Writes		each writes there and sends a note behind, which says where the other may
+ *			read
  *	Reads		each reads there and sends a note behind
  *	100 pings	the client's begin with 0x55, the server's answers with 0xaa
  *	disconnect	by the client
  *
- * A note is 16 bytes in network order. DAPL's notes are all the same. Ours name the memory that is read apart from
- * the one that is written, so that what dtest reads does not depend on who is quicker.
+ * A note is 16 bytes in network order. All notes of DAPL name the same memory. Ours name separate
+ * memory for reading and for writing, so that the bytes which dtest reads do not depend on timing.
  */
 #ifndef TESTS_HWLAB_PEER_H
 #define TESTS_HWLAB_PEER_H
@@ -25,29 +26,28 @@
 
 #define PEER_PORT    45248 /* connection qualifier */
 #define PEER_GREETED 48    /* bytes of private data */
-#define PEER_BYTES \
-	5000 /* of all transfers but the notes: dtest -b 5000. Several packets, the last one short. */
-#define PEER_NOTES 3
-#define PEER_PINGS 100
+#define PEER_BYTES   5000  /* of each transfer but the notes: several packets, the last one short */
+#define PEER_NOTES   3
+#define PEER_PINGS   100
 
 struct peer_note {
 	uint64_t address;
 	uint32_t length, key;
 };
 
-/* What is registered */
+/* The registered memory */
 struct peer_memory {
 	struct peer_note heard[PEER_NOTES], said;
-	unsigned char written[PEER_BYTES]; /* by the peer */
-	unsigned char offered[PEER_BYTES]; /* for it to read */
-	unsigned char ours[PEER_BYTES];    /* written to it */
-	unsigned char fetched[PEER_BYTES]; /* read from it */
+	unsigned char written[PEER_BYTES]; /* the peer writes it */
+	unsigned char offered[PEER_BYTES]; /* the peer reads it */
+	unsigned char ours[PEER_BYTES];    /* source of our RDMA Writes */
+	unsigned char fetched[PEER_BYTES]; /* target of our RDMA Reads */
 	unsigned char ping[PEER_BYTES], pings[PEER_PINGS][PEER_BYTES];
 };
 
 struct peer {
 	bool serves;
-	const char *log; /* what dtest says, of a client's */
+	const char *log; /* output of dtest, if this is the client */
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE async, receives, requests, connection, arrivals;
@@ -57,18 +57,21 @@ struct peer {
 	DAT_LMR_CONTEXT local;
 	DAT_RMR_CONTEXT key;
 	struct peer_memory *memory;
-	struct peer_note remote; /* the last one heard */
+	struct peer_note remote; /* the last note received */
 };
 
-/* These end the program with a line on stderr unless it is as it should be. */
+/* Both end the program with a line on stderr if the call failed or the value is wrong. */
 void peer_check(DAT_RETURN ret, const char *call);
 void peer_need(bool good, const char *what);
 
-/* By TCP: the server tells one client where it is, by DAPL's name of the adapter; the client asks, until told. */
+/*
+ * Over TCP the server tells one client its address under DAPL's name of the adapter; the client
+ * asks until it gets an answer.
+ */
 void peer_tell(struct in_addr address, const char *provider);
 struct in_addr peer_ask(struct in_addr address);
 
-/* Until dtest has said so, so often */
+/* Waits until dtest has printed `what` as many times as `often` says. */
 void peer_hear(const char *log, const char *what, int often);
 
 void peer_open(struct peer *peer, const char *adapter);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* peer_connection.c - an adapter, how dtest's programs find each other, and the connection. See peer.h. */
+/*
+ * peer_connection.c - the adapter, the TCP exchange by which dtest's programs find each other, and
+ * the connection. See peer.h.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +45,9 @@ static void pause_a_little(void)
 
 /* ---- outside DAT ---- */
 
-/* LID, QPN and scope are of other fabrics than these; the address is a number as it lies in memory. */
+/*
+ * LID, QPN and scope are for other kinds of fabrics; the address is a number in memory order.
+ */
 void peer_tell(struct in_addr address, const char *provider)
 {
 	struct sockaddr_in here = { .sin_family = AF_INET, .sin_port = htons(TCP_PORT) };
@@ -182,7 +187,7 @@ void peer_close(struct peer *peer)
 
 /* ---- the connection ---- */
 
-/* Private data n, n + 1, ...; some transports put zeros behind them. */
+/* Private data are bytes n, n + 1, ...; some transports append zeros. */
 static void greet(unsigned char *data, int n)
 {
 	for (int i = 0; i < PEER_GREETED; i++)
@@ -218,7 +223,7 @@ static void accept_one(struct peer *peer, struct in_addr address, const char *pr
 	peer_check(dat_cr_accept(cr, peer->ep, PEER_GREETED, data), "dat_cr_accept");
 }
 
-/* dtest says by TCP where it listens, and then begins to. */
+/* dtest sends its address over TCP before it listens. */
 static void ask_to_connect(struct peer *peer, struct in_addr address)
 {
 	struct sockaddr_in there = { .sin_family = AF_INET, .sin_addr = peer_ask(address) };

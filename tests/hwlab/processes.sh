@@ -1,18 +1,19 @@
 # shellcheck shell=bash disable=SC2154 # $build is suite.sh's
-# A server and its clients, each a process, on a device: an example, which knows what every byte has to be. Sourced
-# by suite.sh.
+# A server and its clients, each a process, on a device: an example program that checks every byte.
+# Sourced by suite.sh.
 
-# Until somebody listens on the device: listens DEVICE
+# listens DEVICE: waits until a process listens on the device
 listens() {
 	local i
 	for ((i = 0; i < 600; i++)); do
-		[ -z "$(rdma resource show cm_id link "$1" 2> /dev/null | grep LISTEN)" ] || return 0
+		[ -z "$(rdma resource show cm_id link "$1" 2> /dev/null | grep LISTEN)" ] ||
+			return 0
 		sleep 0.1
 	done
 	return 1
 }
 
-# Until a program has said it: says FILE TEXT
+# says FILE TEXT: waits until a program has printed the text
 says() {
 	local i
 	for ((i = 0; i < 600; i++)); do
@@ -26,7 +27,8 @@ on_libdat() {
 	env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null "$@"
 }
 
-# together DEVICE CLIENTS SERVER-COMMAND... -- CLIENT-COMMAND...: a server, and so many of that client
+# together DEVICE CLIENTS SERVER-COMMAND... -- CLIENT-COMMAND...: runs a server and this many
+# clients
 together() {
 	local device=$1 count=$2 server=() i pid pids=() status=0
 	shift 2

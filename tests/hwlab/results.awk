@@ -1,5 +1,5 @@
-# The TAP of the lab as the conformance page wants it: awk -v device=rxe0 -f results.awk TAP. One line a test: name, ok or
-# deviates; what did not run is not there.
+# Converts the TAP of the lab for the conformance page: awk -v device=rxe0 -f results.awk TAP.
+# Prints a line per test: name, ok or deviates. A test that did not run has no line.
 {
 	start = "^ok [0-9]+ - " device " "
 	if ($0 !~ start || / # SKIP /)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What runs inside the lab: suite.sh BUILD-DIR. TAP on stdout; the plan comes last.
+# suite.sh BUILD-DIR: the tests that run inside the lab. TAP on stdout; the plan comes last.
 build=$1
 n=0
 
@@ -21,11 +21,13 @@ done
 "$build/tools/datsim/datsim" --version > /dev/null
 verdict $? "programs of the build run here"
 
-# The parity program on a device, its answers laid beside the emulator's: parity DEVICE KIND
+# parity DEVICE KIND: runs the parity program on a device and compares its answers with the
+# emulator's
 source=$(cd "$(dirname "$0")/../.." && pwd)
 export DAT_HW_MODULE="$build/passthrough/.libs/passthrough.so"
 parity() {
-	DAT_PROVIDER=hw DAT_HW_RNR_RETRY=3 timeout 900 "$build/tests/parity/parity" "$1" "$1" > "/tmp/$1.parity" 2>&1
+	DAT_PROVIDER=hw DAT_HW_RNR_RETRY=3 timeout 900 \
+		"$build/tests/parity/parity" "$1" "$1" > "/tmp/$1.parity" 2>&1
 	while read -r line; do
 		case $line in
 		'ok '*) verdict 0 "parity, ${line#ok }" ;;
@@ -39,7 +41,8 @@ parity() {
 parity rxe0 rxe
 parity siw0 siw
 
-# The scripts and Check suites of the tree on both devices at once, for each of them leaves a processor idle.
+# The scripts and Check suites of the tree run on both devices at once, because each of them leaves
+# a processor idle.
 . "$source/tests/hwlab/suites.sh"
 suites_of() {
 	scripts "$1" "$2"
@@ -50,7 +53,7 @@ suites_of siw0 siw &
 wait
 echo "# scripts and suites on both: $SECONDS s since the start"
 
-# Programs in processes of their own, which compare what they get: processes DEVICE ADDRESS
+# processes DEVICE ADDRESS: programs in separate processes, which compare the received data
 . "$source/tests/hwlab/processes.sh"
 processes rxe0 10.0.0.1
 processes siw0 10.0.1.1
@@ -61,7 +64,7 @@ with_dapl siw0 10.0.1.1 dummy0
 costs rxe0 10.0.0.1 veth0
 costs siw0 10.0.1.1 dummy0
 
-# Names, addresses, and datsim on each
+# Names, addresses, and datsim on each device
 . "$source/tests/hwlab/names.sh"
 names rxe0 veth0 10.0.0.1 fd00:0:0:1::1
 names siw0 dummy0 10.0.1.1 fd00:0:0:2::1
@@ -70,10 +73,11 @@ looks siw0
 conforms rxe0 rxe
 conforms siw0 siw
 
-# An ordinary user who may not open a device file is told so: forbidden FILE WORDS
+# forbidden FILE WORDS: a user without access to a device file gets an error that says so
 forbidden() {
 	chmod 600 /dev/infiniband/$1
-	DAT_PROVIDER=hw timeout 100 setpriv --reuid 1000 --clear-groups "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 |
+	DAT_PROVIDER=hw timeout 100 setpriv --reuid 1000 --clear-groups \
+		"$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 |
 		grep -q "no permission to open $2"
 	verdict $? "$1 is closed to this user: said so"
 	chmod 666 /dev/infiniband/$1
@@ -81,38 +85,47 @@ forbidden() {
 forbidden 'uverbs*' 'its device in /dev/infiniband'
 forbidden rdma_cm /dev/infiniband/rdma_cm
 DAT_PROVIDER=hw timeout 100 setpriv --reuid 1000 --clear-groups \
-	bash -c "ulimit -l 64; $build/tests/parity/parity rxe0 rxe0 sends" 2>&1 | grep -q 'may lock 64 KiB only'
+	bash -c "ulimit -l 64; $build/tests/parity/parity rxe0 rxe0 sends" 2>&1 |
+	grep -q 'may lock 64 KiB only'
 verdict $? "memory may not be locked: said so"
 ip link set dummy0 down
-DAT_PROVIDER=hw timeout 100 "$build/tests/parity/parity" siw0 siw0 sends 2>&1 | grep -q 'the link is down'
+DAT_PROVIDER=hw timeout 100 "$build/tests/parity/parity" siw0 siw0 sends 2>&1 |
+	grep -q 'the link is down'
 verdict $? "siw0: the link is down: said so"
 ip link set dummy0 up
 ip addr flush dev veth0
-DAT_PROVIDER=hw timeout 100 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q 'rxe0 has no IP address'
+DAT_PROVIDER=hw timeout 100 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 |
+	grep -q 'rxe0 has no IP address'
 verdict $? "rxe0 has no address: said so"
 ip addr add 10.0.0.1/24 dev veth0
 
-# Faults of calls and completions stand in front of a device, too, if asked for; those of packets are refused.
+# Fault rules of calls and completions work on a device, too; rules of packets are refused.
 spoiled() {
-	DAT_PROVIDER=hw DATSIM_FAULTS="line=1 $1" timeout 300 "$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q "$2"
+	DAT_PROVIDER=hw DATSIM_FAULTS="line=1 $1" timeout 300 \
+		"$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | grep -q "$2"
 	verdict $? "rxe0: fault $1: $2"
 }
-spoiled 'spoil=fail call=dat_ep_post_send nth=3 error=2147680256' 'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
-spoiled 'spoil=complete_as nth=2 completions=1 status=8' 'sends.sends DTO SUCCESS 1 x1, DTO TRANSPORT 0 x1, DTO FLUSHED 0 x3'
+spoiled 'spoil=fail call=dat_ep_post_send nth=3 error=2147680256' \
+	'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
+spoiled 'spoil=complete_as nth=2 completions=1 status=8' \
+	'sends.sends DTO SUCCESS 1 x1, DTO TRANSPORT 0 x1, DTO FLUSHED 0 x3'
 spoiled 'verdict=drop packets=SEND' 'libdat: DATSIM_FAULTS: '
 
-# The same from a script.
+# The same faults, requested by a script.
 scripted() {
 	echo "fault $1" > /tmp/faults.dsim
 	DAT_PROVIDER=hw timeout 300 "$build/tools/datsim/datsim" run --script /tmp/faults.dsim -- \
-		"$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | tee /tmp/scripted | grep -qE "$2"
+		"$build/tests/parity/parity" rxe0 rxe0 sends 2>&1 | tee /tmp/scripted |
+		grep -qE "$2"
 	verdict $? "rxe0: datsim run --script, fault $1: $2"
 }
-scripted 'call dat_ep_post_send nth=3 fail DAT_INSUFFICIENT_RESOURCES' 'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
-scripted 'call dat_ep_post_send nth=3 fail DAT_INSUFFICIENT_RESOURCES' 'on a device, which has no trace'
+scripted 'call dat_ep_post_send nth=3 fail DAT_INSUFFICIENT_RESOURCES' \
+	'sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
+scripted 'call dat_ep_post_send nth=3 fail DAT_INSUFFICIENT_RESOURCES' \
+	'on a device, which has no trace'
 scripted 'link emu0>emu1 loss 5%' 'libdat: DATSIM_FAULTS: '
 
-# A child of fork has nothing of its parent's, and takes nothing from it.
+# A child of fork has none of its parent's objects, and does not disturb them.
 forked() {
 	DAT_PROVIDER=hw timeout 300 "$build/tests/parity/parity" "$1" "$1" forked > /tmp/forked 2>&1
 	grep -qx 'forked.handle 0' /tmp/forked
@@ -125,7 +138,7 @@ forked() {
 forked rxe0
 forked siw0
 
-# A process is killed in the middle of its Sends; its peer hears of it, and the device is as good as before.
+# A process is killed while it sends; its peer gets an event, and the device keeps working.
 killed() {
 	export DAT_PROVIDER=hw
 	timeout 300 "$build/tests/parity/parity" "$1" "$1" survivor > "/tmp/$1.survivor" 2>&1 &
@@ -140,7 +153,7 @@ killed() {
 killed rxe0
 killed siw0
 
-# The device is taken away while messages run.
+# The device is removed while messages are in flight.
 unplugged() {
 	timeout 300 "$build/tests/parity/parity" "$1" "$1" unplug > "/tmp/$1.unplug" 2>&1 &
 	says "/tmp/$1.unplug" 'ready yes'

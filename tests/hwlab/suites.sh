@@ -1,23 +1,25 @@
 # shellcheck shell=bash disable=SC2154 # $build, $source and $n are suite.sh's
-# The suites of the tree on a device. What they say is left in /lab/suites, and judged outside. Sourced by suite.sh.
+# The suites of the tree on a device. Their output is left in /lab/suites and judged outside.
+# Sourced by suite.sh.
 #
-# What ran slowly is no difference: what a test expects may take a minute, and tests that did otherwise than
-# deviations.tsv says once more have a second, where they had 10 ms, for what should not come.
+# Slowness is not a deviation: an expected event may take a minute. A test that neither passed nor
+# deviated as deviations.tsv says runs once more; it then waits a second, not 10 ms, before it
+# concludes that no event comes.
 table=$source/tests/hwlab/deviations.tsv
 out=/lab/suites
 kernel=$(uname -r | cut -d. -f1-2)
 mkdir -p $out
 
-# HWLAB_ROWS: so many rows of each test that is a table, evenly spread; 0: all.
+# HWLAB_ROWS: the number of rows of each test that is a table, evenly spread; 0: all.
 rows=${HWLAB_ROWS:-3}
 
-# again DEVICE KIND WHAT: who said neither what they should nor what deviations.tsv says
+# again DEVICE KIND WHAT: names of tests that neither passed nor deviated as deviations.tsv says
 again() {
-	awk -f "$source/tests/hwlab/judge.awk" -v kind="$2" -v kernel="$kernel" -v what="$3" -v rows="$rows" \
-		-v ask=names "$table" "$out/$3.$1"
+	awk -f "$source/tests/hwlab/judge.awk" -v kind="$2" -v kernel="$kernel" -v what="$3" \
+		-v rows="$rows" -v ask=names "$table" "$out/$3.$1"
 }
 
-# scripts DEVICE KIND: as they say themselves
+# scripts DEVICE KIND: runs the scripts
 scripts() {
 	local name
 	run_scripts "$1" tests/scripts > "$out/scripts.$1" 2>&1
@@ -28,10 +30,12 @@ scripts() {
 run_scripts() {
 	local device=$1
 	shift
-	(cd "$source" && timeout 900 "$build/tools/datsim/datsim" test --provider hw --device "$device" "$@")
+	(cd "$source" && timeout 900 \
+		"$build/tools/datsim/datsim" test --provider hw --device "$device" "$@")
 }
 
-# Of deviations.tsv, for KIND: what each suite skips, and what waits in vain.
+# From deviations.tsv, for KIND: the tests that each suite skips, and those that wait for an event
+# which never comes.
 declare -A skips vain
 read_table() {
 	local kind test says
@@ -50,24 +54,27 @@ read_table() {
 	done < "$table"
 }
 
-# on_device DEVICE SUITE: with the variables of tests/support/device.c
+# on_device DEVICE SUITE: runs it with the variables of tests/support/device.c
 on_device() {
-	UNIT_DEVICE=$1 UNIT_ROWS=$rows UNIT_SKIP=${skips[$2]} UNIT_IN_VAIN=${vain[$2]} DAT_HW_RNR_RETRY=3 \
+	UNIT_DEVICE=$1 UNIT_ROWS=$rows UNIT_SKIP=${skips[$2]} UNIT_IN_VAIN=${vain[$2]} \
+		DAT_HW_RNR_RETRY=3 \
 		CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_DEFAULT_TIMEOUT=120 \
-		top_builddir=$build top_srcdir=$source timeout 900 "$build/tests/unit/$2"
+		top_builddir=$build top_srcdir=$source timeout 900 "$build"/tests/unit/*/"$2"
 }
 
-# checks DEVICE KIND: all Check suites of tests/unit but those that deviations.tsv skips altogether
+# checks DEVICE KIND: runs all Check suites of tests/unit except those that deviations.tsv skips as
+# a whole
 checks() {
 	local suite name
 	read_table "$2"
-	for suite in "$source"/tests/unit/test_*.c; do
+	for suite in "$source"/tests/unit/*/test_*.c; do
 		suite=${suite##*/}
 		suite=${suite%.c}
 		case " ${skips[$suite]}" in *' * '*) continue ;; esac
 		on_device "$1" "$suite" > "$out/$suite.$1" 2> "$out/$suite.$1.err"
 		for name in $(again "$1" "$2" "$suite"); do
-			CK_RUN_CASE=$name UNIT_SETTLE_MS=1000 on_device "$1" "$suite" >> "$out/$suite.$1" 2>> "$out/$suite.$1.err"
+			CK_RUN_CASE=$name UNIT_SETTLE_MS=1000 on_device "$1" "$suite" \
+				>> "$out/$suite.$1" 2>> "$out/$suite.$1.err"
 		done
 	done
 }

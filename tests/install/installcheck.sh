@@ -1,7 +1,7 @@
 #!/bin/sh
 # The manual pages are in place. Build and run hello.c against the installed library, shared and
-# static, the way a user would: with pkg-config and nothing from this tree. installcheck.sh SRCDIR; the
-# rest comes from the Makefile.
+# static, the way a user would: with pkg-config and nothing from this tree. installcheck.sh SRCDIR;
+# the rest comes from the Makefile.
 set -e
 source=$1/tests/install/hello.c
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: how they come, and how they end. */
+/* Connections: how they are established, and how they end. */
 #include <string.h>
 
 #include "parity.h"
@@ -108,7 +108,7 @@ static void abrupt(void)
 	fact_event("a_again", a.connect, QUIET_US);
 }
 
-/* The same two Endpoints, over and over. */
+/* The same two Endpoints, again and again. */
 static void again(void)
 {
 	int good = 0;
@@ -140,7 +140,7 @@ static void handoff(void)
 	must(dat_psp_create(b.ia, qual + 1, b.cr, DAT_PSP_CONSUMER_FLAG, &first));
 	must(dat_psp_create(b.ia, qual + 2, b.cr, DAT_PSP_CONSUMER_FLAG, &second));
 	must(connect_to(qual + 1, 0, NULL));
-	fact_ret("nobody", dat_cr_handoff(DAT_HANDLE_NULL, qual + 2));
+	fact_ret("no_request", dat_cr_handoff(DAT_HANDLE_NULL, qual + 2));
 	fact_ret("call", dat_cr_handoff(request(), qual + 2));
 	must(dat_cr_accept(request(), b.ep, 0, NULL));
 	fact_event("a", a.connect, WAIT_US);

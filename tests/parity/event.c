@@ -76,7 +76,7 @@ static void overflow(void)
 	send_n(6);
 	for (int i = 0; i < 6; i++)
 		take(a.request, WAIT_US, &event);
-	/* Somebody looks. */
+	/* A backend may notice the overflow only when the program looks at the EVD. */
 	dat_evd_wait(b.recv, QUIET_US, 4, &event, NULL);
 	fact_event("async", b.async, WAIT_US);
 	fact_event("b", b.connect, WAIT_US);
@@ -101,7 +101,7 @@ static void resize(void)
 	fact_completions("receives", b.recv, 12);
 }
 
-/* A completion before the end of its connection, on one dispatcher for both. */
+/* A completion comes before the disconnect of its connection, with one dispatcher for both. */
 static void one_for_all(void)
 {
 	b.recv = b.connect =
@@ -131,7 +131,7 @@ static void software(void)
 
 #define ECHOES 300
 
-/* Gives back what comes, until it is enough. */
+/* Echoes messages until there were enough. */
 static void *echo(void *arg)
 {
 	int *done = arg;
@@ -150,7 +150,7 @@ static void *echo(void *arg)
 	return NULL;
 }
 
-/* One thread after long having been alone, then two, each at its own Endpoint. */
+/* A second thread starts late in the process, then both work, each at its own Endpoint. */
 static void threads(void)
 {
 	int done = 0, there = 0;

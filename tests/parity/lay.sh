@@ -1,7 +1,7 @@
 #!/bin/sh
-# Lays the answers of a device beside the emulator's: lay.sh KIND ANSWERS, KIND as differences.tsv has it.
-# One line a scenario, "ok TITLE" or "not ok TITLE", and below it how they differ. A difference is all right
-# if differences.tsv names it; one that it names and that is not there any more is not.
+# lay.sh KIND ANSWERS: compares the answers of a device with the emulator's; KIND is a column of
+# differences.tsv. Prints a line per scenario, "ok TITLE" or "not ok TITLE", and its differences
+# below. A difference passes if differences.tsv has it; an entry there without a difference fails.
 here=$(cd "$(dirname "$0")" && pwd)
 awk -v kind="$1" -F '\t' '
 function scenario(fact) { sub(/\..*/, "", fact); return fact }
@@ -22,7 +22,8 @@ END {
 	for (fact in emulator) {
 		shown = fact in device ? device[fact] : "(no answer)"
 		if (fact in expected && shown == expected[fact])
-			note(fact, fact ": emulator " emulator[fact] ", " kind " " shown " (" why[fact] ")")
+			note(fact, fact ": emulator " emulator[fact] ", " kind " " shown \
+				" (" why[fact] ")")
 		else if (fact in expected)
 			wrong(fact, fact ": expected of " kind " " expected[fact] ", found " shown)
 		else if (shown != emulator[fact] && !gone(fact))
@@ -33,9 +34,10 @@ END {
 			wrong(fact, fact ": of " kind " only: " device[fact])
 	for (i = 1; i <= n; i++)
 		printf "%sok %s: %s%s\n%s", order[i] in bad ? "not " : "", kind, order[i],
-			notes[order[i]] && !(order[i] in bad) ? ", with differences" : "", notes[order[i]]
+			notes[order[i]] && !(order[i] in bad) ? ", with differences" : "",
+			notes[order[i]]
 }
-# What follows from a call that is not there: the rest of its scenario.
+# A missing call makes the rest of its scenario meaningless.
 function gone(fact) {
 	if (fact in device || !((scenario(fact) ".create") in expected)) return 0
 	return expected[scenario(fact) ".create"] ~ /NOT_SUPPORTED/

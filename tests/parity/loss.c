@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What another must bring about while it runs; each is run only by its name. */
+/* Losses that another process must cause during the run; each scenario runs only by its name. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 
 #include "parity.h"
 
-/* One message after the other, for ever: false when that is over. */
+/* Sends one message after the other until one fails; then returns false. */
 static bool stream(void)
 {
 	DAT_EVENT event;
@@ -25,7 +25,7 @@ static bool stream(void)
 	}
 }
 
-/* The device goes away under load. */
+/* The device is removed under load. */
 static void unplug(void)
 {
 	plain_pair();
@@ -40,7 +40,7 @@ static void unplug(void)
 	must(dat_ep_free(b.ep));
 }
 
-/* The peer is killed in the middle: here the passive side of two processes. */
+/* The peer is killed during the transfer: this is the passive side of two processes. */
 static void survivor(void)
 {
 	DAT_EP_ATTR attr = attributes();
@@ -122,7 +122,7 @@ static void in_child(const char *name, int (*call)(void))
 		fact(name, "%d", WEXITSTATUS(status));
 }
 
-/* A child has nothing of its parent's, and the parent loses nothing. */
+/* A child has none of its parent's objects, and the parent loses none. */
 static void forked(void)
 {
 	DAT_IA_ATTR attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages, RDMA and windows, and what goes wrong with them. */
+/* Messages, RDMA and windows, and their errors. */
 #include <string.h>
 
 #include "parity.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the scenarios share, and main: each scenario is a process of its own, so that none spoils the next. */
+/*
+ * The code that all scenarios share, and main: each scenario is a process of its own, so that none
+ * disturbs the next.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +33,7 @@ void fact(const char *name, const char *format, ...)
 	fflush(stdout);
 }
 
-/* The names without their explanations. */
+/* The names without their explanations */
 static const char *ret_text(DAT_RETURN ret)
 {
 	static char text[128];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parity.h - one body of a test for every backend: it does a thing by public calls, writes down in
- * words of DAT what came of it, one line a fact, and judges nothing. Who runs it on several backends lays the
- * answers side by side.
+ * parity.h - one test program for every backend: each scenario makes public calls and prints the
+ * outcomes as DAT names, one fact per line, without a verdict. parity.sh and the lab compare the
+ * answers of several backends.
  *
  *	parity ADAPTER-A ADAPTER-B [SCENARIO...]
  */
@@ -17,8 +17,8 @@
 enum {
 	SLOTS = 32,
 	SLOT_SIZE = 4096,
-	WAIT_US = 60000000, /* for what should come */
-	QUIET_US = 200000,  /* for what should not */
+	WAIT_US = 60000000, /* for an expected event */
+	QUIET_US = 200000,  /* to see that no event comes */
 };
 
 struct side {
@@ -30,31 +30,31 @@ struct side {
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_EP_HANDLE ep;
 	DAT_SRQ_HANDLE srq;
-	/* In pages of its own: a forked child may not have them. */
+	/* In pages of its own, because a forked child may not have them. */
 	_Alignas(4096) unsigned char memory[SLOTS * SLOT_SIZE];
 };
 
-extern struct side a, b;   /* a connects */
-extern DAT_CONN_QUAL qual; /* another for each connection */
+extern struct side a, b;   /* a is the active side */
+extern DAT_CONN_QUAL qual; /* a new one for each connection */
 
-/* One fact: "scenario.name value". */
+/* Prints one fact: "scenario.name value". */
 void fact(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What a call returned, in words. */
+/* The return code of a call, as a fact */
 void fact_ret(const char *name, DAT_RETURN ret);
-/* A call that has to succeed for the scenario to make sense: else its end. */
+/* Ends the scenario if the call fails, because the rest would make no sense. */
 void must_(DAT_RETURN ret, const char *call);
 #define must(call) must_(call, #call)
 
-/* The next event, or none in that time: as a fact, in words. */
+/* The next event; false if none comes in that time. fact_event prints it as a fact. */
 bool take(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_EVENT *event);
 void fact_event(const char *name, DAT_EVD_HANDLE evd, DAT_TIMEOUT us);
-/* So many completions, the same in a row counted: "SUCCESS x3, FLUSHED x2". */
+/* Waits for n completions and counts equal ones in a row: "SUCCESS x3, FLUSHED x2". */
 void fact_completions(const char *name, DAT_EVD_HANDLE evd, int n);
 const char *state_name(DAT_EP_HANDLE ep);
 
-/* a.ep and b.ep; with b.srq where there is one. */
+/* a.ep and b.ep; b.ep uses b.srq if there is one. */
 void make_eps(const DAT_EP_ATTR *a_attr, const DAT_EP_ATTR *b_attr);
-/* Listens, connects, takes all events; no facts. */
+/* Listens, connects, and takes all events; prints no facts. */
 void connect_eps(void);
 /* make_eps and connect_eps with plain attributes. */
 void plain_pair(void);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The answers that the emulator gives to the parity program are those that devices are compared with.
+# The parity program on the emulator must give the answers kept here, which are those that devices
+# are compared with.
 parity=$top_builddir/tests/parity/parity
 answers=$(mktemp) || exit 99
 trap 'rm -f "$answers"' EXIT

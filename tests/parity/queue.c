@@ -31,7 +31,7 @@ static void counts(void)
 		must(post_srq(i));
 	fact_counts("posted");
 	send_and_wait(1);
-	/* Wherever it is taken, it is so once the Receive has been seen. */
+	/* The Receive has completed, so its buffer was taken. */
 	fact_counts("taken");
 	if (take(b.recv, WAIT_US, &event))
 		fact_counts("reaped");

@@ -1,5 +1,5 @@
 #!/bin/sh
-# DAT_PROVIDER=hw where it cannot be: each reason in its own words, none of them a crash.
+# DAT_PROVIDER=hw where it cannot work: each reason has its own message, and nothing crashes.
 datsim=$top_builddir/tools/datsim/datsim
 module=$top_builddir/passthrough/.libs/passthrough.so
 n=0
@@ -24,7 +24,8 @@ info() { DAT_PROVIDER=hw DAT_HW_MODULE=$1 "$datsim" info; }
 says "a module that is not there" 'cannot be loaded: /nonexistent.so: ' info /nonexistent.so
 empty=$top_builddir/tests/provider/.libs/empty.so
 if [ -f "$empty" ]; then
-	says "a module of another kind" 'empty.so is not of this libdat' info "$empty"
+	says "a module of another kind" 'empty.so belongs to another version of libdat' \
+		info "$empty"
 fi
 if [ -f "$module" ] && [ -z "$(ls /sys/class/infiniband 2> /dev/null)" ]; then
 	says "no device" 'no verbs\|/sys/class/infiniband' info "$module"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices unlike those of the lab, as tests/stubverbs can be: what one has not is done otherwise, or truly refused. */
+/*
+ * Devices unlike those of the lab, as tests/stubverbs can imitate them: libdat replaces a missing
+ * feature, or refuses it.
+ */
 #include <errno.h>
 
 #include "tests/stubverbs/stub.h"
@@ -11,7 +14,13 @@ static const struct stub_config kinds[] = {
 	{ .max_srq_sge = 2 },
 	{ .negative = true },
 	{ .iwarp = true },
-	{ .iwarp = true, .no_inline = true, .no_windows = true, .max_srq_sge = 1, .negative = true },
+	{
+		.iwarp = true,
+		.no_inline = true,
+		.no_windows = true,
+		.max_srq_sge = 1,
+		.negative = true,
+	},
 };
 
 static void be(int kind)
@@ -49,7 +58,7 @@ START_TEST(messages_pass_on_every_kind_of_device)
 }
 END_TEST
 
-/* What is promised is there, and what is not says so. */
+/* The features that the attributes promise work; calls of the other ones are refused. */
 START_TEST(attributes_say_what_the_device_has)
 {
 	DAT_IA_ATTR attr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a device tells by itself, on that of tests/stubverbs: its asynchronous events as events of DAT, and
- * completions that are seen though nobody looks.
+ * Events that a device raises by itself, on the device of tests/stubverbs: its asynchronous events
+ * become events of DAT, and completions are noticed while no thread polls.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -14,12 +14,12 @@
 
 #define FLAGS(flags) ((DAT_COMPLETION_FLAGS)(flags))
 
-/* The verbs QP whose completions of Receives go to w.b.recv. */
+/* The verbs QP whose Receives complete on w.b.recv */
 static struct stub_qp *qp_of_b(void)
 {
 	struct stub_qp *qp = NULL;
 
-	/* The one that was made last. */
+	/* the QP that was created last */
 	for (uint32_t i = 0; i < STUB_QP; i++)
 		qp = stub_qp_by_number(i) ? stub_qp_by_number(i) : qp;
 	ck_assert_ptr_nonnull(qp);
@@ -94,9 +94,9 @@ START_TEST(events_that_concern_nobody_change_nothing)
 }
 END_TEST
 
-/* ---- completions that nobody looks at ---- */
+/* ---- completions that no thread polls for ---- */
 
-/* w.b's Receives complete on an EVD of this length, and it may have so many. */
+/* w.b's Receives complete on an EVD of this length. */
 static void narrow_pair(DAT_COUNT length)
 {
 	w.b.recv = make_evd(&w.b, length, DAT_EVD_DTO_FLAG);
@@ -120,7 +120,7 @@ START_TEST(E9_one_completion_too_many_overflows_though_nobody_looks)
 }
 END_TEST
 
-/* Also behind a wait, which had the completion channel for itself. */
+/* Also after a wait, which used the completion channel alone. */
 START_TEST(H6_a_mark_is_seen_though_nobody_looks_any_more)
 {
 	DAT_COUNT nmore;
@@ -173,7 +173,10 @@ static void *wait_for_one(void *nmore)
 	return &event;
 }
 
-/* Until it sleeps: what comes earlier it would be handed at once, news or not (A2a). */
+/*
+ * Returns once the thread sleeps: an earlier completion would be returned at once, whether or not
+ * it is a notification (A2a).
+ */
 static void start_waiter(pthread_t *thread, DAT_COUNT *nmore)
 {
 	DAT_EVENT event;
@@ -188,7 +191,10 @@ static DAT_UINT64 cookie_of(const DAT_EVENT *event)
 	return event->event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* The device says nothing of the others: nobody is woken for them, and no thread of the library is. */
+/*
+ * The device raises no event for the other completions: neither the waiter nor a thread of the
+ * library wakes.
+ */
 START_TEST(A2a_where_solicited_completions_alone_are_news_the_device_picks_them)
 {
 	struct stub_cq *cq;
@@ -217,7 +223,9 @@ START_TEST(A2a_where_solicited_completions_alone_are_news_the_device_picks_them)
 }
 END_TEST
 
-/* How often the loop's thread has slept, by the kernel's books; its name is its own. */
+/*
+ * How many times the loop's thread has slept, according to the kernel; the thread is found by name.
+ */
 static long sleeps_of_loop(void)
 {
 	char path[300], line[128];
@@ -244,7 +252,9 @@ static long sleeps_of_loop(void)
 	return sleeps;
 }
 
-/* From the device to who waits: were the loop asked each time, it would sleep again each time. */
+/*
+ * The device wakes the waiter directly: through the loop, the loop's thread would sleep each round.
+ */
 START_TEST(no_thread_stands_between_a_completion_and_who_waits_for_it)
 {
 	enum {
@@ -268,7 +278,7 @@ START_TEST(no_thread_stands_between_a_completion_and_who_waits_for_it)
 }
 END_TEST
 
-/* A CNO is told of an EVD by the loop: by solicited completions only. */
+/* The loop notifies a CNO of an EVD: only for solicited completions. */
 START_TEST(C1_a_CNO_is_told_of_what_the_device_picks)
 {
 	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
@@ -288,7 +298,7 @@ START_TEST(C1_a_CNO_is_told_of_what_the_device_picks)
 }
 END_TEST
 
-/* An error wakes, asked for or not. */
+/* An error wakes the waiter, solicited or not. */
 START_TEST(A2a_an_error_wakes_who_waits_for_solicited_completions)
 {
 	DAT_COUNT nmore = -1;
@@ -306,7 +316,10 @@ START_TEST(A2a_an_error_wakes_who_waits_for_solicited_completions)
 }
 END_TEST
 
-/* Of an EVD that gets another stream all completions are news from then on, for who waits already, too. */
+/*
+ * When an EVD gets another stream, all its completions become notifications, for a thread that
+ * already waits, too.
+ */
 START_TEST(A2a_a_stream_that_joins_wakes_with_every_completion)
 {
 	DAT_COUNT nmore = -1;
@@ -330,7 +343,7 @@ START_TEST(A2a_a_stream_that_joins_wakes_with_every_completion)
 }
 END_TEST
 
-/* iWARP devices have no such events: all completions are looked at. */
+/* iWARP devices have no solicited events: every completion is checked. */
 START_TEST(on_iWARP_every_completion_is_told)
 {
 	DAT_COUNT nmore = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of every message over the passthrough, on the device of tests/stubverbs. */
+/* The per-message calls over the passthrough, on the device of tests/stubverbs. */
 
-#include "tests/unit/quick.h"
+#include "tests/unit/dto/quick.h"
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The passthrough on a device that refuses: each call of verbs that can fail, failed. The device is that of
- * tests/stubverbs, which this program is linked with in place of libibverbs and librdmacm.
+ * The passthrough on a device that refuses: each verbs call that can fail is made to fail. This
+ * program is linked with tests/stubverbs in place of libibverbs and librdmacm.
  */
 #include <errno.h>
 
@@ -76,7 +76,7 @@ START_TEST(a_device_that_does_not_answer_is_said)
 }
 END_TEST
 
-/* ---- each object of verbs that cannot be made ---- */
+/* ---- each verbs object that cannot be created ---- */
 
 static DAT_RETURN create_evd(void)
 {
@@ -141,14 +141,14 @@ static const struct {
 	{ "rdma_create_id", EMFILE, listen_somewhere },
 };
 
-/* G2: nothing is left of it, and it can be had when there is room again. */
+/* G2: a failed creation leaves nothing behind, and succeeds once there is room again. */
 START_TEST(G2_what_cannot_be_made_is_an_error_and_leaves_nothing)
 {
 	DAT_COUNT handles;
 	DAT_RETURN ret;
 	int before;
 
-	/* The first may bring along what all others share. */
+	/* The first creation may also create objects that all later ones share. */
 	must(made_of[_i].call());
 	before = stub_objects();
 	handles = objects(DAT_SIM_ALL_HANDLE_TYPES);
@@ -183,7 +183,7 @@ START_TEST(a_QP_that_cannot_be_made_fails_the_connect_and_nothing_changes)
 	if (try_connect(ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE) != DAT_SUCCESS)
 		expect_state(ep, DAT_EP_STATE_UNCONNECTED);
 	else
-		ck_assert_int_eq(stub_failed("ibv_create_qp"), 0); /* it was made before */
+		ck_assert_int_eq(stub_failed("ibv_create_qp"), 0); /* the QP was created before */
 }
 END_TEST
 
@@ -240,7 +240,7 @@ END_TEST
 
 /* ---- resizing ---- */
 
-/* Z3: a larger queue inside, or no growth; the size in force is what the query says. */
+/* Z3: a resize gives a larger queue inside, or is refused; the query reports the size in force. */
 START_TEST(Z3_an_SRQ_that_the_device_cannot_resize)
 {
 	DAT_RETURN grown;
@@ -284,7 +284,9 @@ END_TEST
 
 /* ---- waiting ---- */
 
-/* Between the last look and the arming of a CQ: the device says nothing of it. */
+/*
+ * A completion between the last poll and the arming of the CQ: the device raises no event for it.
+ */
 START_TEST(what_completes_before_its_CQ_is_armed_ends_a_wait)
 {
 	DAT_COUNT nmore;
@@ -304,7 +306,7 @@ END_TEST
 
 /* ---- the first message ---- */
 
-/* The peer sends once it has the answer; librdmacm may say later that the connection is there. */
+/* The peer may send as soon as it has the answer, before librdmacm reports the connection. */
 static void first_message(bool srq)
 {
 	DAT_CR_HANDLE cr;
@@ -344,7 +346,7 @@ START_TEST(the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_
 }
 END_TEST
 
-/* ---- the device goes ---- */
+/* ---- the device is removed ---- */
 
 START_TEST(a_device_that_is_removed_is_a_catastrophe_and_breaks_connections)
 {
@@ -381,7 +383,7 @@ START_TEST(nothing_of_verbs_is_left_when_an_adapter_is_closed)
 }
 END_TEST
 
-/* What C says of a device, the scripts of tests/scripts/fault say in the lab. */
+/* The lab runs the same checks as scripts: tests/scripts/fault. */
 START_TEST(faults_of_calls_are_added_before_a_device_and_no_other)
 {
 	DAT_SIM_CALL_FAULT rule = { .call = "dat_ep_post_send",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A region with a window bound to it is one that the device does not let go. When that is so libdat learns from the
- * bind's completion, which may come late. On the device of tests/stubverbs. "page_": dat_lmr_free.
+ * A device refuses to free a region while a window is bound to it. libdat learns of the binding
+ * from the bind's completion, which may come late. On the device of tests/stubverbs. "page_":
+ * dat_lmr_free.
  */
 
 #include "tests/stubverbs/stub.h"
@@ -12,7 +13,7 @@ static DAT_LMR_HANDLE lmr;
 static DAT_LMR_TRIPLET range;
 static int before;
 
-/* w.b has an RMR and, of its own, a region. */
+/* w.b has an RMR and a region of its own. */
 static void prepare(void)
 {
 	DAT_REGION_DESCRIPTION description = { .for_va = slot(&w.b, 7) };
@@ -44,7 +45,10 @@ START_TEST(page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked)
 }
 END_TEST
 
-/* Bound and not seen to be: the region is freed, and the device keeps it for as long as the window is bound. */
+/*
+ * The window is bound, but the completion is not seen yet: the region is freed, and the device
+ * keeps it as long as the window is bound.
+ */
 START_TEST(a_region_that_the_device_keeps_goes_with_its_window)
 {
 	DAT_RMR_PARAM param;
@@ -72,11 +76,11 @@ START_TEST(a_region_that_the_device_keeps_goes_with_its_window)
 		ck_assert_int_eq(stub_objects(), before);
 	}
 	must(dat_rmr_free(rmr));
-	ck_assert_int_lt(stub_objects(), before); /* the window, too */
+	ck_assert_int_lt(stub_objects(), before); /* the window is destroyed, too */
 }
 END_TEST
 
-/* Whatever the reason: nothing is left once the zone goes. */
+/* In each case nothing is left once the zone is freed. */
 START_TEST(a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest)
 {
 	int closed;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stream of messages under credits. The receiver has BUFFERS Receives posted, and for every GRANT of
- * them that it posts again it sends a message that says so.
+ * A stream of messages under credits. The receiver has BUFFERS Receives posted. Each time it has
+ * posted GRANT of them again it sends a message that grants as many credits.
  *
- * Planted: the sender begins with one credit too many. A message without a buffer is sent again after a
- * pause (RNR), which hides it, as long as the receiver posts again soon.
+ * Planted: the sender begins with one credit too many. A message without a buffer is retransmitted
+ * after a pause (RNR), which hides the bug if the receiver posts again soon.
  */
 #include "pair.h"
 
@@ -22,11 +22,11 @@ struct sender {
 struct receiver {
 	struct end end;
 	DAT_EP_HANDLE ep;
-	int got, used[BUFFERS], used_count; /* buffers that wait to be posted again */
-	int granting;                       /* the last grant has not left yet */
+	int got, used[BUFFERS], used_count; /* buffers to be posted again */
+	int granting;                       /* the last grant is still being sent */
 };
 
-/* A broken connection is the end of everything here. */
+/* A broken connection ends the program. */
 static void look_at_connection(struct end *end)
 {
 	DAT_EVENT event;
@@ -82,7 +82,7 @@ static int receiver_step(struct receiver *r)
 		r->got++;
 		progress = 1;
 	}
-	/* There is one message for grants: the next is written when the last has left. */
+	/* There is one buffer for grants: fill it again only after the last grant was sent. */
 	if (r->used_count < GRANT || r->granting)
 		return progress;
 	for (i = 0; i < GRANT; i++) {

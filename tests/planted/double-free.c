@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A server with memory of its own for each connection. The client asks once and hangs up.
+ * A server with memory for each connection. The client sends one request and disconnects.
  *
- * Planted: a Send that ends badly is taken for the end of the connection, and so is its end. If the
- * client has its answer and is gone before the server hears so, both come.
+ * Planted: the server frees the memory when a Send fails, and also when the connection ends. If the
+ * client disconnects before its answer is acknowledged, both happen.
  */
 #include <stdlib.h>
 #include <string.h>

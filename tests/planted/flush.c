@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sender that expects its connection to break, and then is content with what arrived. For
- * `--faults ...,break`.
+ * A sender that expects its connection to break, and then accepts that part of the messages is
+ * lost. For `--faults ...,break`.
  *
- * Planted: a message that was flushed is not counted as done, so after a break the sender waits for its
- * completions for ever.
+ * Planted: a flushed message is not counted as done, so after a break the sender waits forever for
+ * its completions.
  */
 #include "pair.h"
 
 #define MESSAGES 20
 #define WINDOW   4
 #define BYTES    64
-#define PATIENCE 50000 /* us without a message */
+#define PATIENCE 50000 /* us to wait for a message */
 
 struct sender {
 	struct end end;
@@ -41,14 +41,14 @@ static void send_all(struct sender *s, struct end *to, DAT_EP_HANDLE to_ep)
 		wait_event(s->end.request, DAT_DTO_COMPLETION_EVENT, &event);
 		sent(s, &event);
 	}
-	/* Buffers may be used again when their messages are out of the way. */
+	/* Buffers may be reused once their Sends have completed. */
 	while (s->done < s->posted) {
 		wait_event(s->end.request, DAT_DTO_COMPLETION_EVENT, &event);
 		sent(s, &event);
 	}
 }
 
-/* Who only receives never hears that the other side is dead: he has patience for a time. */
+/* A receiver is not told that the other side is dead, so it waits only for a limited time. */
 static void hang_up(struct end *end, DAT_EP_HANDLE ep)
 {
 	DAT_EVENT event;

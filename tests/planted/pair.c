@@ -7,7 +7,7 @@
 
 #define QUEUE      64
 #define QUALIFIER  4000
-#define IDLE_LIMIT 20000 /* turns in a row without any progress */
+#define IDLE_LIMIT 20000 /* iterations in a row without progress */
 #define IDLE_US    10
 
 void fail(const char *what)
@@ -173,7 +173,7 @@ void idle(DAT_EVD_HANDLE evd, int progress)
 	}
 	if (++turns > IDLE_LIMIT)
 		fail("nothing happens any more");
-	/* Only to let time pass: a threshold that is never reached takes no event away. */
+	/* Only lets time pass: the threshold is never reached, so the wait takes no event. */
 	ret = dat_evd_wait(evd, IDLE_US, QUEUE, &event, &more);
 	if (DAT_GET_TYPE(ret) != DAT_TIMEOUT_EXPIRED)
 		check(ret, "dat_evd_wait");

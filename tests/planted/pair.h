@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the programs with a planted bug share: two ends in one process, each with an adapter of its own.
- * Nothing in here is wrong. With -DFIXED a program is what it should have been.
+ * Code shared by the programs with a planted bug: two ends in one process, each with its own
+ * adapter. This file has no bug. With -DFIXED a program is its correct version.
  */
 #ifndef PLANTED_PAIR_H
 #define PLANTED_PAIR_H
@@ -26,27 +26,27 @@ struct end {
 	char *memory;
 };
 
-/* End the program with exit status 1 if a call failed, or for any other reason. */
+/* End the program with exit status 1: if a call failed, or for another reason. */
 void check(DAT_RETURN ret, const char *call);
 void fail(const char *what) __attribute__((noreturn));
 
 void end_open(struct end *end, const char *adapter, size_t bytes);
 void end_close(struct end *end);
 DAT_EP_HANDLE end_ep(struct end *end, int recvs, int requests);
-/* Connect two EPs, and wait until both are. */
+/* Connects two EPs and waits for both ESTABLISHED events. */
 void connect_pair(struct end *from, DAT_EP_HANDLE from_ep, struct end *to, DAT_EP_HANDLE to_ep);
 
-/* Of end's memory; the cookie is what comes back. */
+/* Post from the end's memory; the completion returns the cookie. */
 void post_recv(struct end *end, DAT_EP_HANDLE ep, size_t offset, size_t length, DAT_UINT64 cookie);
 void post_send(struct end *end, DAT_EP_HANDLE ep, size_t offset, size_t length, DAT_UINT64 cookie);
 
-/* The next event, if there is one. */
+/* Takes the next event, if there is one. */
 int next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event);
-/* The next event, however long it takes; it must have that number. */
+/* Waits for the next event without a limit; it must have that number. */
 void wait_event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *event);
-/* A DTO completion; its status must be success. */
+/* Waits for a DTO completion with status success and returns its cookie. */
 DAT_UINT64 wait_dto(DAT_EVD_HANDLE evd);
-/* Nothing was to be done in this turn: let some time pass, but not without end. */
+/* Lets some time pass if this iteration made no progress; ends the program after too many. */
 void idle(DAT_EVD_HANDLE evd, int progress);
 
 #endif

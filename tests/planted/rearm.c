@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A server with a Shared Receive Queue, refilled when its low watermark event comes. Each request is
- * answered in the buffer it came in, which is free when the answer has left.
+ * A server with a Shared Receive Queue that it refills at the low watermark event. It answers each
+ * request in the buffer that the request came in, and frees the buffer when the answer was sent.
  *
- * Planted: at the event it sets the watermark again only if it had something to post. When all free
- * buffers are still in answers, no event ever comes again.
+ * Planted: at the event it sets the watermark again only if it had a buffer to post. If all buffers
+ * are still used by answers, no event ever comes again.
  */
 #include "pair.h"
 

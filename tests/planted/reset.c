@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call over a fresh connection, again and again, from the same two Endpoints.
+ * A remote call over a new connection, again and again, between the same two Endpoints.
  *
- * Planted: what completed since the reply came is reaped after the Endpoint was reset, and a reset throws
- * completions away: the buffer of that request never comes back.
+ * Planted: completions that come after the reply are reaped only after the Endpoint was reset. The
+ * reset discards them, so the buffer of that request is lost.
  */
 #include "pair.h"
 
@@ -17,7 +17,7 @@ struct client {
 	int free[BUFFERS], free_count;
 };
 
-/* Requests that were sent, well or not: their buffers are free. */
+/* Requests whose Sends completed, with or without an error: their buffers are free. */
 static void reap(struct client *c)
 {
 	DAT_EVENT event;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data by RDMA Write, and a message that it is there.
+ * Data by RDMA Write, and a message that announces it.
  *
- * Planted: data and message go over two connections, and nothing keeps their order but that the data
- * was posted first.
+ * Planted: data and message use two connections, and only the order of posting suggests that the
+ * data arrives first.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * borders - one process reaches for another's memory: with the right key, within the bounds and with the
- * privilege it gets there, and nowhere else. The memory is one that both map, so that what happened can be seen.
+ * borders - RDMA into another process's memory: it succeeds with the right key, within the bounds
+ * and with the privilege, and never otherwise. Both processes map that memory, so the test can see
+ * every byte that changed.
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -19,7 +20,7 @@
 #define TIMEOUT_US 30000000
 #define LOOK_US    5000
 #define LOOKS      2000
-#define REGION     4096 /* bytes of each, and between them as many that are nobody's */
+#define REGION     4096 /* bytes of each; a gap of the same size follows it */
 #define PIECE      64
 #define CANARY     0xa5
 
@@ -44,7 +45,7 @@ static const DAT_MEM_PRIV_FLAGS privileges[REGIONS] = {
 
 /* What both processes see. */
 struct shared {
-	uint8_t memory[REGIONS][2][REGION]; /* [0]: the region, [1]: what nobody may touch */
+	uint8_t memory[REGIONS][2][REGION]; /* [0]: the region, [1]: a gap that must not change */
 	DAT_RMR_CONTEXT key[REGIONS];
 	volatile int ready;
 };
@@ -85,7 +86,7 @@ static const struct reach reaches[] = {
 
 #define REACHES ((int)(sizeof(reaches) / sizeof(reaches[0])))
 
-/* ---- whose memory it is ---- */
+/* ---- the owner of the memory ---- */
 
 static void register_all(struct shared *shared, const struct pair_node *node)
 {
@@ -142,7 +143,7 @@ static void own(struct shared *shared)
 	}
 }
 
-/* ---- who reaches for it ---- */
+/* ---- the requester ---- */
 
 static void connect_again(struct peer *peer)
 {
@@ -180,7 +181,7 @@ static DAT_DTO_COMPLETION_STATUS reach_for(struct peer *peer, const struct share
 		.event_data.dto_completion_event_data.status;
 }
 
-/* All is CANARY but the piece that was written, if it was. */
+/* Every byte is CANARY, except those of a Write that succeeded. */
 static bool untouched(struct shared *shared, const struct reach *reach)
 {
 	uint8_t *all = shared->memory[0][0];

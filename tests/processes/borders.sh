@@ -1,6 +1,6 @@
 #!/bin/sh
-# What separates processes and users: keys, bounds and privileges between processes, both ways in which payload
-# travels; names, files and folders of fabrics.
+# What separates processes and users: keys, bounds and privileges between processes, both ways in
+# which payload travels; names, files and folders of fabrics.
 . "$(dirname "$0")/../datsim/begin.sh"
 borders=$top/tests/processes/borders
 client=$top/examples/pair/client
@@ -17,25 +17,28 @@ reach() {
 	DATSIM_COPY=$1 DATSIM_FABRIC=borders timeout 120 "$borders"
 }
 
-# refused NAME WHY: nobody joins the fabric of that name
+# refused NAME WHY: a program cannot join the fabric of that name
 refused() {
 	! DATSIM_FABRIC=$1 timeout 20 "$client" localhost 1 2> said && grep -q "$2" said
 }
 
-# small SIZE COMMAND...: in a file system of that size that is there for it alone
+# small SIZE COMMAND...: runs it with a file system of that size for it alone
 small() {
 	size=$1
 	shift
 	# shellcheck disable=SC2016
-	unshare -rm sh -c 'mount -t tmpfs -o mode=700,size="$1" tmpfs "$2" && shift 2 && "$@"' - "$size" "$scratch/small" "$@"
+	unshare -rm sh -c 'mount -t tmpfs -o mode=700,size="$1" tmpfs "$2" && shift 2 && "$@"' - \
+		"$size" "$scratch/small" "$@"
 }
 
-# no_room: there is none for a fabric, and it says so
+# no_room: the file system is too small for a fabric, and the error says so
 no_room() {
-	! XDG_RUNTIME_DIR=$scratch/small small 900k "$datsim" fabric create mine 2> said && grep -q 'No space left' said
+	! XDG_RUNTIME_DIR=$scratch/small small 900k "$datsim" fabric create mine 2> said &&
+		grep -q 'No space left' said
 }
 
-# little_room: for a fabric, and not for what is done on it, which says so; nobody is killed by a signal
+# little_room: there is room for a fabric, but not for its objects: programs get an error that says
+# so, and none is killed by a signal
 little_room() {
 	# shellcheck disable=SC2016
 	DATSIM_FABRIC=mine XDG_RUNTIME_DIR=$scratch/small small 2m sh -c '"$1" fabric create mine

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bulk - messages of many sizes to one who does not look before all of them are sent: some wait for it, in slots and
- * on stages, the others are in its memory already or in its inbox; all are right. A region that goes meanwhile has them.
+ * bulk - messages of many sizes to a process that does not poll until all of them are sent. Some
+ * wait for it in the arena (inline or in staging buffers), others are already in its memory or in
+ * its inbox; all must arrive whole, even those for a region that is deregistered meanwhile.
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ static uint8_t byte_of(int size, int message, uint32_t at)
 static void tell(const struct end *end)
 {
 	if (write(end->to, "", 1) != 1)
-		pair_fail("nobody to tell");
+		pair_fail("the other end is gone");
 }
 
 static void await(const struct end *end)
@@ -99,7 +100,7 @@ static DAT_LMR_TRIPLET segment(const struct end *end, int message, uint32_t size
 				  .segment_length = size };
 }
 
-/* Without going to sleep for it: who is to be woken is told at once of what comes. */
+/* Polls and does not sleep: a sleeping receiver would be woken for the first message. */
 static void poll_for(DAT_EVD_HANDLE evd, int message)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -138,7 +139,7 @@ static void send_window(const struct end *end, int size)
 	}
 	for (int i = 0; i < WINDOW; i++)
 		poll_for(end->send, i);
-	/* It is sent: what is here now is nothing to the other. */
+	/* The Send is complete: a change of its buffer must not reach the receiver. */
 	memset(end->memory, 0xee, (size_t)WINDOW * LARGEST);
 }
 
@@ -152,7 +153,7 @@ static void expect_window(const struct end *end, int size)
 	memset(end->memory, 0, (size_t)WINDOW * LARGEST);
 }
 
-/* ---- who receives ---- */
+/* ---- the receiver ---- */
 
 static void receive_all(struct end *end, bool region_goes)
 {
@@ -193,7 +194,7 @@ static void receiver(struct end *end)
 	_exit(0);
 }
 
-/* ---- who sends ---- */
+/* ---- the sender ---- */
 
 static void connect_to(const struct end *end)
 {

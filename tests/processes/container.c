@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * container HOW COMMAND... - run it as a container without privileges does: by an ordinary user, without
- * capabilities, who cannot get any. HOW: "permitted", or "EPERM" or "ENOSYS", with which system calls then fail
- * that containers forbid: those that reach into other processes, and some more. Exit status 77: it cannot be here.
+ * container HOW COMMAND... - run a command as in a container without privileges: as an ordinary
+ * user without capabilities and without a way to gain any. HOW is "permitted", or the error
+ * ("EPERM" or "ENOSYS") with which system calls that containers forbid then fail: access to other
+ * processes, and some more. Exit status 77: this machine cannot do it.
  */
 #include <errno.h>
 #include <grp.h>
@@ -19,7 +20,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define NOBODY       65534
+#define UID_NOBODY   65534
 #define CANNOT       77
 #define CAPABILITIES 64
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -43,11 +44,11 @@ static bool become_nobody(void)
 {
 	if (geteuid() != 0)
 		return true;
-	return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-	       setresuid(NOBODY, NOBODY, NOBODY) == 0;
+	return setgroups(0, NULL) == 0 && setresgid(UID_NOBODY, UID_NOBODY, UID_NOBODY) == 0 &&
+	       setresuid(UID_NOBODY, UID_NOBODY, UID_NOBODY) == 0;
 }
 
-/* Those a program could get by exec are out of reach with no_new_privs. */
+/* no_new_privs prevents exec from adding capabilities, so only the present ones are dropped. */
 static bool drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -1,19 +1,22 @@
 #!/bin/sh
-# By an ordinary user without any capability, as in a container: processes run on one fabric, are killed and kept
-# apart, take turns, whether they may reach into each other's memory or not. CONTAINER_SUITES: scripts of this
-# folder that run whole so, too (campaign.sh).
+# By an ordinary user without any capability, as in a container: processes run on one fabric, are
+# killed and kept apart, take turns, whether they may reach into each other's memory or not.
+# CONTAINER_SUITES: scripts of this folder that run whole so, too (campaign.sh).
 . "$(dirname "$0")/../datsim/begin.sh"
 container=$top/tests/processes/container
 needs "$container"
-built="tools/datsim/datsim examples/pair/server examples/pair/client examples/rpc/rpc examples/stream/stream
-	bench/bench_turns tests/processes/borders tests/processes/bulk tests/processes/die tests/processes/hostile
-	tests/processes/storm tests/processes/turns tests/processes/undo"
+built="tools/datsim/datsim examples/pair/server examples/pair/client examples/rpc/rpc
+	examples/stream/stream bench/bench_turns tests/processes/borders tests/processes/bulk
+	tests/processes/crowd tests/processes/die tests/processes/hostile tests/processes/overtake
+	tests/processes/storm tests/processes/turns
+	tests/processes/undo"
 
-# The programs themselves where everybody can read them: a tree may be root's alone.
+# Copies the programs to a folder that every user can read: the build tree may be root's alone.
 copy() {
 	chmod 755 "$scratch"
 	mkdir -p "$scratch/top/lib" "$scratch/tests/datsim" "$scratch/tests/processes"
-	cp "$here"/*.sh "$scratch/tests/processes" && cp "$here/../datsim/begin.sh" "$scratch/tests/datsim" || return
+	cp "$here"/*.sh "$scratch/tests/processes" || return
+	cp "$here/../datsim/begin.sh" "$scratch/tests/datsim" || return
 	for program in $built; do
 		needs "$top/$program"
 		mkdir -p "$scratch/top/${program%/*}"
@@ -32,8 +35,9 @@ within() {
 	how=$1
 	shift
 	home=$(mktemp -d "$scratch/home.XXXXXX") && chmod 777 "$home" && cd "$home" &&
-		PATH=/usr/bin:/bin HOME=$home TMPDIR=$home XDG_RUNTIME_DIR=$home LD_LIBRARY_PATH=$scratch/top/lib \
-			top_builddir=$scratch/top timeout 300 $before "$container" "$how" "$@"
+		PATH=/usr/bin:/bin HOME=$home TMPDIR=$home XDG_RUNTIME_DIR=$home \
+			LD_LIBRARY_PATH=$scratch/top/lib top_builddir=$scratch/top \
+			timeout 300 $before "$container" "$how" "$@"
 }
 before=
 
@@ -50,10 +54,10 @@ shm() {
 	part EPERM small
 	status=$?
 	before=
-	rmdir "/tmp/datsim-$nobody" 2> "$scratch/noise"
+	rmdir "/tmp/datsim-$nobody_uid" 2> "$scratch/noise"
 	return $status
 }
-nobody=65534
+nobody_uid=65534
 
 # script NAME: every test of it passes, or is skipped
 script() {

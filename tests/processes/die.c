@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * die SERVER stores [COUNT [SEED]] - a victim is killed before each store it makes into the arena, or before
+ * die SERVER stores [COUNT [SEED]] - a victim is killed before each store it makes into the arena,
+ * or before
  *     COUNT of them, taken by chance
  * die SERVER random COUNT [SEED] - at COUNT moments
- * die SERVER notice ROUNDS - the server itself, and it is seen in time by one who is connected
+ * die SERVER notice ROUNDS - the server itself is killed, and a connected client notices in time
  * die SERVER at PHASE STORE - before one store, as the line that says what went wrong names it
  *
- * After each the witness's answers are right, and all that the victim had has come back.
+ * After each death the witness still gets right answers, and every resource of the victim is free
+ * again.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +25,7 @@
 
 #include "die.h"
 
-#define CLIENTS "2000000000" /* the server waits for more than there are */
+#define CLIENTS "2000000000" /* more than ever come, so the server stays */
 #define HANG_S  60
 #define LOOKS   8000
 #define LOOK_NS 500000
@@ -64,7 +66,7 @@ static uint64_t chance(struct run *run, uint64_t below)
 	return run->random % below;
 }
 
-/* ---- those who live on ---- */
+/* ---- the server and the witness ---- */
 
 pid_t start_process(void)
 {
@@ -114,7 +116,7 @@ static bool order(struct run *run, unsigned char rounds)
 	return write(run->order[1], &rounds, 1) == 1;
 }
 
-/* All that was ordered before is done, and right. */
+/* Every request made so far is answered, and right. */
 static bool reported(struct run *run)
 {
 	char done;
@@ -161,7 +163,7 @@ static bool end(struct run *run)
 	return dat_sim_fabric_destroy(run->fabric) == DAT_SUCCESS || fail("it cannot be ended");
 }
 
-/* ---- those who die ---- */
+/* ---- victims ---- */
 
 static void no_phase(const char *name)
 {
@@ -181,7 +183,7 @@ static pid_t start_victim(struct run *run, bool steps)
 	_exit(0);
 }
 
-/* Who lives on frees what it has of a connection that broke in its own time. */
+/* The survivor of a broken connection frees its side of it later. */
 static bool all_is_back(struct run *run)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
@@ -212,7 +214,7 @@ static bool died(struct run *run, pid_t pid, bool *killed)
 	return true;
 }
 
-/* *killed: it did not live to the end of the phase. */
+/* *killed: the victim died before the phase ended. */
 static bool kill_at(struct run *run, int phase, uint32_t store, bool *killed)
 {
 	pid_t pid;
@@ -279,7 +281,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* How long a life takes, the witness asking meanwhile. */
+/* The time that a victim's run takes while the witness asks. */
 static bool measure(struct run *run, uint64_t *ns)
 {
 	uint64_t begun = now_ns();
@@ -386,7 +388,8 @@ int main(int argc, char **argv)
 	struct run run = { .random = argc > 4 ? strtoul(argv[4], NULL, 10) | 1 : 1 };
 
 	if (argc < 3 || argc > 5 || (strcmp(argv[2], "stores") && !count)) {
-		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | notice ROUNDS | at PHASE STORE\n",
+		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | "
+		      "notice ROUNDS | at PHASE STORE\n",
 		      stderr);
 		return 2;
 	}

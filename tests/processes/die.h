@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * die.h - processes that die, at every store into a shared fabric's arena or at any moment, while a server
- * and a witness go on beside them.
+ * die.h - a process is killed, before a store into a shared fabric's arena or at any moment, while
+ * a server and a witness go on.
  *
- *   server   examples/pair/server, which outlives all
- *   witness  asks it again and again, and compares the answers
- *   victim   does what the calls of uDAPL can do, in phases, and is killed at some point of it
+ *   server   examples/pair/server; it outlives the others
+ *   witness  sends it requests all the time and checks the answers
+ *   victim   makes the calls of uDAPL in phases, and is killed somewhere in between
  */
 #ifndef TESTS_DIE_H
 #define TESTS_DIE_H
@@ -16,7 +16,7 @@
 
 #include "examples/pair/pair.h"
 
-/* ---- peer.c: one who asks the server ---- */
+/* ---- peer.c: a client of the server ---- */
 
 struct peer {
 	struct pair_node node;
@@ -39,23 +39,25 @@ void peer_ask(struct peer *peer);
 
 /* ---- victim.c ---- */
 
-/* From dat_ia_open to dat_ia_close; `phase` is called at the beginning of each part, with its name. */
+/*
+ * From dat_ia_open to dat_ia_close; `phase` is called at the beginning of each part, with its name.
+ */
 void victim_live(void (*phase)(const char *name));
 
 /* ---- stores.c: stores into the arena, counted ---- */
 
 #define PHASES 64
 
-/* Where a process dies, or, with phase -1, what it counts. */
+/* Where the process dies; with phase -1 it only counts */
 struct stores {
 	int phase;
-	uint32_t store;           /* of the phase, from 1: it dies before that */
+	uint32_t store;           /* of the phase, from 1: it dies before that one */
 	uint32_t counted[PHASES]; /* phase -1 */
 	const char *names[PHASES];
 	int phases;
 };
 
-/* NULL: it can be done on this machine; else why not. */
+/* NULL: this machine can count stores; otherwise the reason why not */
 const char *stores_refused(void);
 /* In a process of its own, before anything else: `stores` is shared memory. */
 void stores_begin(struct stores *stores);
@@ -63,14 +65,14 @@ void stores_phase(const char *name);
 
 /* ---- notice.c ---- */
 
-/* Is a death seen in time, by one who is connected to the server that dies? */
+/* Does a client notice in time that its server died? */
 bool notice(const char *server, int rounds);
 
 /* ---- die.c ---- */
 
 /* A process that does not outlive this one; 0 in it. */
 pid_t start_process(void);
-/* Be the server, for ever. */
+/* Be the server until killed. */
 void serve(const char *server);
 
 /* ---- usage.c: what is in use in a fabric ---- */

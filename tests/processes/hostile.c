@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hostile ROUNDS [SEED] - two processes talk while a third writes nonsense into their fabric's arena. They may get
- * errors; they do not crash, and they do not hang.
+ * hostile ROUNDS [SEED] - two processes exchange messages while a third writes garbage into their
+ * fabric's arena. They may get errors; they must not crash and must not hang.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@
 #include <dat/sim.h>
 
 #include "die.h"
-#include "emu/shared.h"
+#include "emu/shared/shared.h"
 
 #define WRITES_MOST  12
 #define LIFE_NS      60000000u /* that they talk at most */
@@ -47,7 +47,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- those who talk ---- */
+/* ---- the two processes ---- */
 
 struct server {
 	struct pair_node node;
@@ -134,7 +134,7 @@ static void ask_for_a_while(void)
 	uint64_t end = now_ns() + LIFE_NS;
 	struct peer peer = { 0 };
 
-	/* What is lost does not come. */
+	/* A lost message does not come. */
 	peer_patience_us = LIFE_NS / 1000;
 	peer_tries = 20;
 
@@ -161,7 +161,7 @@ static pid_t start(void (*life)(void))
 	_exit(0);
 }
 
-/* ---- the one who writes ---- */
+/* ---- the writer ---- */
 
 struct part {
 	const char *name;
@@ -271,7 +271,7 @@ static uint8_t *map_arena(const char *name, size_t *size)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* ---- what becomes of them ---- */
+/* ---- the verdict ---- */
 
 /* Exits with a status of its own. */
 static bool ends_well(pid_t pid, const char *who)
@@ -310,7 +310,7 @@ static bool try_one(uint64_t seed)
 	if (!arena)
 		return false;
 	writes = 1 + (int)chance(WRITES_MOST);
-	/* Some join one that is nonsense already. */
+	/* Some processes join an arena that is garbage already. */
 	early = chance(4) ? 0 : writes;
 	for (int i = 0; i < early; i++)
 		write_one(arena);
@@ -342,7 +342,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (uint64_t i = 0; i < rounds; i++)
 		bad += !try_one(first + i);
-	printf("%s 1 - %lu arenas with nonsense in them: nobody crashes, nobody hangs\n1..1\n",
+	printf("%s 1 - %lu arenas with nonsense in them: no process crashes or hangs\n1..1\n",
 	       bad ? "not ok" : "ok", rounds);
 	return bad > 0;
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Nonsense is written into the arena of processes that talk, and of such that join: they get errors, they neither
-# crash nor hang. ARENAS: so many, each way. ./check --full has more of them (campaign.sh).
+# Nonsense is written into the arena of processes that exchange messages, and of processes that
+# join: they get errors, and neither crash nor hang. ARENAS: the number of arenas of each kind.
+# ./check --full runs more of them (campaign.sh).
 . "$(dirname "$0")/../datsim/begin.sh"
 hostile=$top/tests/processes/hostile
 needs "$hostile"
@@ -9,7 +10,7 @@ export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
 echo 1..4
-holds "nobody crashes, nobody hangs" "$hostile" "${ARENAS:-15}" 1
+holds "no process crashes or hangs" "$hostile" "${ARENAS:-15}" 1
 DATSIM_COPY=bounce
 export DATSIM_COPY
 holds "nor where payload goes through the arena" "$hostile" "${ARENAS:-10}" 1000

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Processes are killed, before some of the stores they make into the arena and at any moment: a server and
-# another client go on, all that the dead had comes back. KILLS: at so many moments, each way; STORES: before
-# so many of the stores. ./check --full does all of them (campaign.sh).
+# Processes are killed, before some of the stores they make into the arena and at any moment: a
+# server and another client go on, all that the dead had comes back. KILLS: at so many moments, each
+# way; STORES: before so many of the stores. ./check --full does all of them (campaign.sh).
 . "$(dirname "$0")/../datsim/begin.sh"
 server=$top/examples/pair/server
 client=$top/examples/pair/client
@@ -20,11 +20,12 @@ holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
 export DATSIM_COPY
-holds "before a store, where payload goes through the arena" "$die" "$server" stores "${STORES:-60}" 2
+holds "before a store, where payload goes through the arena" \
+	"$die" "$server" stores "${STORES:-60}" 2
 holds "at any moment there" "$die" "$server" random "${KILLS:-100}" 2
 unset DATSIM_COPY
 holds "a death is seen within 100 ms" "$die" "$server" notice 11
-# half: a message is whole or not there, and nobody else's is lost.
+# half: a message arrives whole or not at all, and no message of another process is lost.
 half() {
 	DATSIM_FABRIC=half "$undo" > told
 	status=$?
@@ -32,14 +33,14 @@ half() {
 	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
 }
 holds "before each store of a Send, which is whole or not there" half
-# Fewer: who is killed in its turn stops all others until that is noticed.
+# Fewer, because a process killed in its turn stops all others until its death is noticed.
 DATSIM_LOCKSTEP=50
 export DATSIM_LOCKSTEP
 holds "before a store, where they take turns" "$die" "$server" stores $((${STORES:-120} / 6)) 3
 holds "at any moment of a turn" "$die" "$server" random $((${KILLS:-100} / 20)) 3
 unset DATSIM_LOCKSTEP
 
-# told: the trace says who is gone
+# told: the trace names the process that died
 told() {
 	"$datsim" fabric create traced || return 1
 	DATSIM_FABRIC=traced DATSIM_NODE=ghost "$server" 1 > server &
@@ -54,12 +55,13 @@ export DATSIM_TRACE
 holds "the trace says who died" told
 unset DATSIM_TRACE
 
-# Nobody is left to see to anything.
+# No process is left that could clean the fabric up.
 DATSIM_FABRIC=left "$server" 1 > server &
 dies=$!
 until "$datsim" fabric show left 2> noise | grep -q waiting; do sleep 0.01; done
 kill -9 $dies
 wait $dies 2> noise
-holds "a fabric that all died on is listed" sh -c '"$1" fabric list | grep -q "^left  *0 processes"' - "$datsim"
+holds "a fabric that all died on is listed" \
+	sh -c '"$1" fabric list | grep -q "^left  *0 processes"' - "$datsim"
 holds "and can be ended" "$datsim" fabric destroy left
 holds "nothing is left of any" [ -z "$(ls -A datsim)" ]

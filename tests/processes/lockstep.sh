@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs that take turns: what they do is the same, byte for byte, until one stays away. RUNS: so often it is
-# compared, with each seed.
+# Programs that take turns: what they do is the same, byte for byte, until one stays away. RUNS: so
+# often it is compared, with each seed.
 . "$(dirname "$0")/../datsim/begin.sh"
 server=$top/examples/pair/server
 client=$top/examples/pair/client
@@ -16,11 +16,12 @@ cd "$scratch" || exit 99
 step() {
 	trace=$1
 	shift
-	timeout 100 "$datsim" run --lockstep --trace "$trace" ${set_script:+--script "$set_script"} "$@" < /dev/null
+	timeout 100 "$datsim" run --lockstep --trace "$trace" \
+		${set_script:+--script "$set_script"} "$@" < /dev/null
 }
 
-# Where programs cannot be had to have their memory at the same addresses each time, those differ that they
-# tell each other.
+# Where programs cannot be had to have their memory at the same addresses each time, those differ
+# that they tell each other.
 equal() {
 	if setarch -R true 2> noise; then
 		cmp "$1" "$2"
@@ -35,7 +36,8 @@ script() {
 	set_script=faults.dsim
 }
 
-# same NAME SEED... -- PROGRAMS: RUNS runs with each of the seeds; none was preempted, all of a seed are equal
+# same NAME SEED... -- PROGRAMS: RUNS runs with each of the seeds; none was preempted, all of a seed
+# are equal
 same() {
 	name=$1
 	seeds=$2
@@ -51,7 +53,7 @@ same() {
 	done
 }
 
-# stuck NAME PROGRAMS: all wait for ever; they say so and are ended, in each run alike
+# stuck NAME PROGRAMS: all wait forever; datsim says so and ends them, the same way in each run
 stuck() {
 	name=$1
 	shift
@@ -62,7 +64,7 @@ stuck() {
 	equal "$name.1" "$name.2"
 }
 
-# told COUNT PATTERN: in what they said, so often
+# told COUNT PATTERN: COUNT lines of the output match the pattern
 told() {
 	[ "$(grep -c "$2" words)" = "$1" ]
 }
@@ -80,7 +82,8 @@ differ() {
 away() {
 	rm -rf told
 	step "$1" "$server" 2 + "$turns" 198.18.0.1 20 1 "$1" + "$turns" 198.18.0.1 20 1 tell &&
-		grep -q 'note preempted: thread 1 of turns stays away' "$1" && course "$1" | tail -n 1 | grep free
+		grep -q 'note preempted: thread 1 of turns stays away' "$1" &&
+		course "$1" | tail -n 1 | grep free
 }
 
 # gone WHAT: one ends in the middle of its turn; the server and the other come to their ends
@@ -97,7 +100,8 @@ quick() {
 	awk '$1 == "ratio" { found = 1; slow = $2 < 0.03 } END { exit !found || slow }' speed
 }
 
-# many: as many programs as datsim run starts, each with an adapter, all there before the first goes on
+# many: as many programs as datsim run starts, each with an adapter, all there before the first goes
+# on
 many() {
 	clients=
 	i=0
@@ -110,42 +114,53 @@ many() {
 }
 
 echo 1..27
-# Time of the machine does not count here: whoever holds the turn has it.
+# So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
 holds "a server and a client" same pair 1 -- "$server" + "$client" 198.18.0.1 50
-holds "a server and three clients" same rpc "1 2" -- "$rpc" server emu0 3 + "$rpc" client emu0 198.18.0.1 30 + \
-	"$rpc" client emu0 198.18.0.1 30 + "$rpc" client emu0 198.18.0.1 30
+holds "a server and three clients" same rpc "1 2" -- "$rpc" server emu0 3 + \
+	"$rpc" client emu0 198.18.0.1 30 + "$rpc" client emu0 198.18.0.1 30 + \
+	"$rpc" client emu0 198.18.0.1 30
 holds "another seed, another order" differ rpc.1 rpc.2
 holds "a trace runs again" "$datsim" replay rpc.2
 holds "a server and 31 clients" many
 holds "one program alone" same alone 1 -- "$rpc" both 3 20
-holds "a server and a client of four threads" same threads 1 -- "$server" 4 + "$turns" 198.18.0.1 10 4
-script 'fabric latency=2us' 'fault link server>client loss 20%' 'fault link client>server drop opcode=SEND nth=3' \
+holds "a server and a client of four threads" same threads 1 -- \
+	"$server" 4 + "$turns" 198.18.0.1 10 4
+script 'fabric latency=2us' 'fault link server>client loss 20%' \
+	'fault link client>server drop opcode=SEND nth=3' \
 	'fault qp server.ep1 rnr times=2' 'fault link client>server count every=5'
-holds "packets are lost between a server and a client" same lost "1 2" -- --node server "$rpc" server emu0 1 + \
+holds "packets are lost between a server and a client" same lost "1 2" -- \
+	--node server "$rpc" server emu0 1 + \
 	--node client "$rpc" client emu0 198.18.0.1 30
-script 'fault completion actor=client op=RECV nth=3 delay 20us' 'fault completion ep=server.ep1 op=SEND every=5 delay 7us' \
+script 'fault completion actor=client op=RECV nth=3 delay 20us' \
+	'fault completion ep=server.ep1 op=SEND every=5 delay 7us' \
 	'fault link server>client drop opcode=SEND nth=2'
-holds "completions are late in two processes, and a packet is lost" same late "1 2" -- --node server "$rpc" server emu0 1 + \
+holds "completions are late in two processes, and a packet is lost" same late "1 2" -- \
+	--node server "$rpc" server emu0 1 + \
 	--node client "$rpc" client emu0 198.18.0.1 30
 script 'fault call dat_ep_post_send actor=client nth=2 fail DAT_INSUFFICIENT_RESOURCES'
-holds "a call fails in one, which ends; the other waits for ever" stuck refused -- --node server "$server" 1 + \
+holds "a call fails in one, which ends; the other waits forever" stuck refused -- \
+	--node server "$server" 1 + \
 	--node client "$client" 198.18.0.1 5
-holds "the fault was that one's" told 1 "actor=client nth=2 fail DAT_INSUFFICIENT_RESOURCES: 1 time$"
+holds "the fault was that one's" \
+	told 1 "actor=client nth=2 fail DAT_INSUFFICIENT_RESOURCES: 1 time$"
 script 'fault event ESTABLISHED actor=client lose'
-holds "an event is lost in one; both wait for ever" stuck silent -- --node server "$rpc" server emu0 1 + \
+holds "an event is lost in one; both wait forever" stuck silent -- \
+	--node server "$rpc" server emu0 1 + \
 	--node client "$rpc" client emu0 198.18.0.1 5
-holds "both say for what" told 2 'waits for ever, .* fed by [a-z]*-emu0.ep1'
+holds "both say for what" told 2 'waits forever: .* fed by [a-z]*-emu0.ep1'
 set_script=
 holds "one is killed in its turn" gone die 1
 holds "one ends in its turn, without a word" gone exit 1
 gone die 2 > noise 2>&1
 holds "what that leads to is the same" equal die.1 die.2
 holds "a server waits for one client more" stuck alone "$server" 2 + "$client" 198.18.0.1 5
-holds "and says for what" told 1 'dat_cno_wait on server-emu0.cno1 waits for ever.*; its EVDs: server-emu0.evd2'
+holds "and says for what" \
+	told 1 'dat_cno_wait on server-emu0.cno1 waits forever.*; its EVDs: server-emu0.evd2'
 holds "two wait for each other" stuck both "$server" 1 + "$rpc" server emu0 1
-holds "both say so" told 2 "waits for ever, nothing is under way on the simulated fabric and so does every other thread"
+holds "both say so" \
+	told 2 "waits forever: nothing is in flight on the simulated fabric and every other thread"
 holds "what a thread outside may end is no deadlock" step outside "$turns" 198.18.0.1 1 1 outsider
 DATSIM_LOCKSTEP=soon
 expect 2 'DATSIM_LOCKSTEP=soon: expected a number of milliseconds' run --lockstep -- true
@@ -153,7 +168,8 @@ unset DATSIM_LOCKSTEP
 DATSIM_FAULTS='verdict=drop;' DATSIM_FABRIC=real
 export DATSIM_FAULTS DATSIM_FABRIC
 holds "in real time there are no faults, which is said" \
-	sh -c '! "$1" localhost 1 2> said && grep -q "DATSIM_FAULTS is not for" said' - "$client"
+	sh -c '! "$1" localhost 1 2> said &&
+		grep -q "DATSIM_FAULTS: this fabric is shared" said' - "$client"
 unset DATSIM_FAULTS DATSIM_FABRIC
 holds "one sleeps" away sleep
 holds "one computes" away compute

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long it takes until a connection breaks whose other end was killed, holding no lock: 100 ms are allowed.
+ * A process is killed while it holds no lock. Its peer's connection must break within 100 ms.
  *
- * Whoever is left looks after the others every 40 ms, when its helper has slept so long; what that sleep
- * takes longer on this machine at this time is measured beside it, by one that only sleeps.
+ * Each process checks the others every 40 ms, when its helper thread wakes. On a busy machine that
+ * sleep takes longer; a process that only sleeps measures by how much, and the limit grows by it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Connected it says 0, and when that breaks it says when. */
+/* Writes 0 when it is connected, and the time when the connection breaks. */
 static void notice_break(int report)
 {
 	struct peer peer = { 0 };
@@ -48,7 +48,7 @@ static int by_size(const void *a, const void *b)
 	return (one > two) - (one < two);
 }
 
-/* A server, and one who is connected to it. */
+/* A server, and a client connected to it */
 static bool connect_two(const char *server, int report[2], pid_t pids[2])
 {
 	uint64_t connected;
@@ -65,7 +65,7 @@ static bool connect_two(const char *server, int report[2], pid_t pids[2])
 	return read(report[0], &connected, sizeof(connected)) == sizeof(connected);
 }
 
-/* How long until the break is seen, and how much too long a sleep took meanwhile. */
+/* The time until the break is seen, and how much longer than asked a sleep took meanwhile */
 static bool kill_one(const char *server, uint64_t *took, uint64_t *late)
 {
 	const struct timespec pause = { .tv_nsec = SLEEP_NS };
@@ -99,7 +99,8 @@ bool notice(const char *server, int rounds)
 			return false;
 	qsort(took, (size_t)rounds, sizeof(took[0]), by_size);
 	qsort(late, (size_t)rounds, sizeof(late[0]), by_size);
-	printf("# a connection breaks %lu us after its other end died (median of %d, at most %lu us); "
+	printf("# a connection breaks %lu us after its other end died "
+	       "(median of %d, at most %lu us); "
 	       "a sleep takes %lu us too long\n",
 	       took[rounds / 2] / 1000, rounds, took[rounds - 1] / 1000, late[rounds / 2] / 1000);
 	return took[rounds / 2] <= ALLOWED_NS + 3 * late[rounds / 2];

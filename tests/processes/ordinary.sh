@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# ordinary.sh PART: a part of what processes do on one fabric, by whoever runs it; container.sh says who does.
-# The tree that was built is $top_builddir; the folder it is called in is the user's own.
+# ordinary.sh PART: one part of the work of processes on a fabric, with the rights that container.sh
+# gives it. $top_builddir is the build tree; the current folder belongs to the user.
 top=$top_builddir
 datsim=$top/tools/datsim/datsim
 server=$top/examples/pair/server
@@ -9,7 +9,7 @@ rpc=$top/examples/rpc/rpc
 stream=$top/examples/stream/stream
 set -e
 
-# Who waits for a fabric that does not come would wait for ever.
+# Waits until a listener is on the fabric, but not forever.
 listens() {
 	tries=0
 	until "$datsim" fabric show "$1" 2> noise | grep -q '198.18.0.1 .* waiting'; do
@@ -21,7 +21,8 @@ listens() {
 
 case $1 in
 run)
-	"$datsim" run --trace trace -- "$server" 2 + "$client" localhost 20 + "$client" 127.0.0.1 20 > said 2>&1
+	"$datsim" run --trace trace -- "$server" 2 + "$client" localhost 20 + \
+		"$client" 127.0.0.1 20 > said 2>&1
 	grep -q '^40 answers, 2 clients, 0 more' said
 	grep -q 'left  *nothing' said
 	"$datsim" show trace > shown
@@ -69,10 +70,13 @@ borders)
 	;;
 lockstep)
 	export DATSIM_LOCKSTEP=600000
-	"$datsim" run --lockstep --seed 7 --trace one -- "$server" 1 + "$client" 198.18.0.1 20 > said
-	"$datsim" run --lockstep --seed 7 --trace two -- "$server" 1 + "$client" 198.18.0.1 20 > said
+	"$datsim" run --lockstep --seed 7 --trace one -- \
+		"$server" 1 + "$client" 198.18.0.1 20 > said
+	"$datsim" run --lockstep --seed 7 --trace two -- \
+		"$server" 1 + "$client" 198.18.0.1 20 > said
 	! grep preempted one
-	# What they tell each other of their memory may differ, for where that is cannot be settled everywhere.
+	# What they tell each other of their memory may differ, for where that is cannot be settled
+	# everywhere.
 	sed 's/private=.*//' one > a
 	sed 's/private=.*//' two | cmp a -
 	;;

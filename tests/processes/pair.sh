@@ -41,7 +41,7 @@ holds "all answers are right" answers 1 200
 holds "five clients at once" both five 127.0.0.1 5 50
 holds "all their answers are right" answers 5 50
 title="to the host's name"
-# In a bare root file system nobody may know the machine by its name.
+# In a bare root file system the machine's name may have no address.
 if getent hosts "$(hostname)" > /dev/null; then
 	holds "$title" both name "$(hostname)" 1 10
 else
@@ -77,11 +77,13 @@ unset DATSIM_FABRIC
 holds "no fabric stays when the last process has left it" [ -z "$(ls -A datsim)" ]
 DATSIM_FABRIC=../escape
 export DATSIM_FABRIC
-holds "a name is no path" sh -c '! "$1" localhost 1 2> said && grep -q "cannot be called" said' - "$client"
+holds "a name is no path" \
+	sh -c '! "$1" localhost 1 2> said && grep -q "cannot be called" said' - "$client"
 DATSIM_FABRIC=mine
 mkdir open && chmod 755 open && mkdir open/datsim && chmod 755 open/datsim
 holds "a folder that others may enter is refused" \
-	sh -c '! XDG_RUNTIME_DIR=$PWD/open "$1" localhost 1 2> said && grep -q "no other may" said' - "$client"
+	sh -c '! XDG_RUNTIME_DIR=$PWD/open "$1" localhost 1 2> said &&
+		grep -q "no other may" said' - "$client"
 echo nothing > datsim/mine
 chmod 600 datsim/mine
 holds "a file that is no fabric is refused" \

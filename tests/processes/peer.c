@@ -110,7 +110,7 @@ void peer_ask(struct peer *peer)
 		   "dat_ep_post_send");
 	expect_dto(peer->dto, round);
 	while (messages[WRITTEN].round != round) {
-		/* Where processes take turns, a look in vain is what ends one. */
+		/* In lockstep, a poll that finds nothing ends the turn. */
 		if (!turns || dat_evd_dequeue(peer->connect, &event) != DAT_SUCCESS)
 			sched_yield();
 		if (time(NULL) > end)

@@ -10,12 +10,14 @@ export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
 echo 1..32
-expect 0 '^100 answers, 1 clients, 0 more were broken off' run -- "$server" + "$client" localhost 100
+expect 0 '^100 answers, 1 clients, 0 more were broken off' \
+	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
 holds "both left nothing" grep -q 'left  *nothing' out
-expect 0 '^60 answers, 3 clients' run "$server" 3 + "$client" localhost 20 --and "$client" 127.0.0.1 20 + \
-	"$client" localhost 20
-expect 0 'trace  *two.trace' run --trace two.trace -- --node s "$server" + --node c "$client" localhost 5
+expect 0 '^60 answers, 3 clients' run "$server" 3 + "$client" localhost 20 --and \
+	"$client" 127.0.0.1 20 + "$client" localhost 20
+expect 0 'trace  *two.trace' run --trace two.trace -- \
+	--node s "$server" + --node c "$client" localhost 5
 holds "adapters are named as their nodes" grep -q ' c-emu0.ep1 post_send .* message=5' two.trace
 holds "the trace has its end" sh -c 'tail -n 1 two.trace | grep -q "^# end lines="'
 expect 0 'c-emu0>s-emu0 READ #10' show --all two.trace
@@ -27,10 +29,12 @@ traced() {
 }
 holds "what is told of it is traced" traced
 holds "and so is what is asked for" traced --quiet --trace asked.trace
-holds "but else nothing is" sh -c '! "$1" run --quiet -- sh -c "test -n \"\$DATSIM_TRACE\"" + true' - "$datsim"
+holds "but else nothing is" \
+	sh -c '! "$1" run --quiet -- sh -c "test -n \"\$DATSIM_TRACE\"" + true' - "$datsim"
 expect 127 'nonesuch: No such file' run -- true + nonesuch
 expect 2 'before and after each' run -- true +
-expect 2 'script is for one program, or for several with --lockstep' run --script two.trace -- true + true
+expect 2 'script is for one program, or for several with --lockstep' \
+	run --script two.trace -- true + true
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
 expect 0 '^DATSIM_FABRIC=lab$' fabric create lab
@@ -42,7 +46,7 @@ expect 1 'lab is in use' fabric destroy lab
 DATSIM_FABRIC=lab "$client" 198.18.0.1 5 > asked
 wait
 holds "the server answered" grep -q '^5 answers' served
-expect 0 'nobody takes part in lab' fabric show lab
+expect 0 'no process takes part in lab' fabric show lab
 holds "it can be ended now" "$datsim" fabric destroy lab
 expect 1 'there is no fabric lab' fabric show lab
 expect 2 'cannot be called' fabric create ../lab
@@ -56,6 +60,7 @@ DATSIM_ADDRESSES=192.168.77.16/28 "$datsim" fabric create near > said
 DATSIM_FABRIC=near "$server" 1 > served &
 until "$datsim" fabric show near | grep -q waiting; do sleep 0.01; done
 expect 0 ' 192.168.77.17 ' fabric show near
-holds "who joins needs not know the network" sh -c 'DATSIM_FABRIC=near "$1" 192.168.77.17 5' - "$client"
+holds "a program that joins need not know the network" \
+	sh -c 'DATSIM_FABRIC=near "$1" 192.168.77.17 5' - "$client"
 wait
 holds "it can be ended" "$datsim" fabric destroy near

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores into the arena are counted by taking the right to write away from its pages: each store faults, is
- * counted, and is let through by one step of the processor with the right given back.
+ * Counts stores into the arena: its pages are made read-only, so each store faults. The handler
+ * counts it, makes the page writable, and lets the processor do this one instruction (single step).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,10 +27,10 @@ static struct {
 	volatile uint32_t count;
 	int phase;
 	volatile bool armed;
-	int stepping; /* a thread is, with the right to write */
+	int stepping; /* a thread single-steps; the pages are writable */
 } state = { .phase = -1 };
 
-static __thread bool counts; /* only the thread whose calls these are */
+static __thread bool counts; /* only the calling thread counts */
 static __thread bool steps;  /* this is the one that is stepping */
 
 static void protect(int right)
@@ -62,10 +62,10 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 		signal(signal_number, SIG_DFL);
 		return;
 	}
-	/* The other thread may have taken the right away again meanwhile. */
+	/* Another thread may have made the page read-only again meanwhile. */
 	while (!steps && __atomic_exchange_n(&state.stepping, 1, __ATOMIC_ACQUIRE))
 		sched_yield();
-	/* Death needs the right, too: the kernel writes into the lock of one who dies with it. */
+	/* Writable for the death, too: the kernel marks the robust lock of a dead holder. */
 	protect(PROT_READ | PROT_WRITE);
 	if (state.armed && counts && !steps && ++state.count == state.to->store &&
 	    state.to->phase >= 0)
@@ -94,7 +94,7 @@ static void catch (void)
 	sigaction(SIGTRAP, &step, NULL);
 }
 
-/* ---- what the library calls, and what has to be known of it ---- */
+/* ---- wrappers of calls that the library makes ---- */
 
 void *__real_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset);
 int __real_munmap(void *at, size_t size);
@@ -123,7 +123,7 @@ int __wrap_munmap(void *at, size_t size)
 	return __real_munmap(at, size);
 }
 
-/* No thread of the library's may refuse the signals that this lives by. */
+/* No thread of the library may block the signals that count stores. */
 int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	sigset_t but;
@@ -136,7 +136,7 @@ int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 	return __real_pthread_sigmask(how, &but, old);
 }
 
-/* ---- from outside ---- */
+/* ---- the interface ---- */
 
 void stores_begin(struct stores *stores)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * storm - a Send is answered "receiver not ready" for ever, and at once: its retries are more than anybody can run. Who
- * calls meanwhile runs a few of them, whoever waits waits no longer than asked for, and the Send is done when there is
- * a Receive. Nobody is quick enough here or too slow: an event has a number, and the fabric counts them.
+ * storm - a Send is answered "receiver not ready" at once and indefinitely, so more retries are due
+ * than any process can run. A call made meanwhile runs only a few of them, a wait ends at its
+ * timeout, and the Send completes when a Receive is posted. The test does not depend on the
+ * machine's speed: the fabric numbers its events, and the test compares numbers.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@
 #include <dat/sim.h>
 
 #include "die.h"
-#include "emu/shared.h"
-#include "emu/spare.h"
+#include "emu/shared/shared.h"
+#include "emu/fabric/spare.h"
 
 #define QUALIFIER 7970
-#define FULL      1500000u /* events: from then on everybody is behind */
+#define FULL      1500000u /* events: from then on every process lags behind */
 #define FEW       20000u   /* while a call was made, by others too */
 #define TRIES     50
 #define WAIT_US   20000
@@ -35,7 +36,7 @@ static int look(struct emu_world *w, void *arg)
 	return 0;
 }
 
-/* How many events there were. */
+/* The number of events so far */
 static uint64_t count(void)
 {
 	struct nic_config config = { .fabric = getenv("DATSIM_FABRIC") };
@@ -97,7 +98,7 @@ static void start_storm(const struct ends *e)
 		usleep(1000);
 }
 
-/* The least of several: others may be anywhere between two looks. */
+/* The least of several: other processes may run events between two samples. */
 static uint64_t events_of_a_call(const struct ends *e)
 {
 	uint64_t least = UINT64_MAX, before, after;

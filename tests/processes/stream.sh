@@ -1,6 +1,6 @@
 #!/bin/sh
-# Messages of every size between processes, over one connection and over many, through an SRQ: each way to
-# learn of them, each way in which payload can travel. MESSAGES: so many on each connection.
+# Messages of every size between processes, over one connection and over many, through an SRQ: each
+# way to learn of them, each way in which payload can travel. MESSAGES: so many on each connection.
 . "$(dirname "$0")/../datsim/begin.sh"
 stream=$top/examples/stream/stream
 needs "$stream"
@@ -23,7 +23,8 @@ both() {
 	unset DATSIM_FABRIC
 	all=$((${MESSAGES:-40} * $3))
 	cat client server
-	grep -qx "$all came back right, $3 connections" client && grep -qx "$all sent back, $3 connections" server
+	grep -qx "$all came back right, $3 connections" client &&
+		grep -qx "$all sent back, $3 connections" server
 }
 
 # The same, traced: nothing takes the short way then.
@@ -31,7 +32,8 @@ traced() {
 	timeout 120 "$datsim" run -- "$stream" server "$1" "$3" + \
 		"$stream" client localhost "$2" "$3" "${MESSAGES:-40}" > sums 2>&1 || return 1
 	cat sums
-	grep -q "$((${MESSAGES:-40} * $3)) came back right, $3 connections" sums && grep -q 'left  *nothing' sums
+	grep -q "$((${MESSAGES:-40} * $3)) came back right, $3 connections" sums &&
+		grep -q 'left  *nothing' sums
 }
 
 echo 1..17
@@ -51,4 +53,5 @@ for copy in direct bounce; do
 	holds "$copy: to one who does not look" env DATSIM_FABRIC=bulk "$bulk"
 done
 unset DATSIM_COPY
-holds "retries without end stop nobody" env DATSIM_FABRIC=storm DATSIM_RNR_RETRY=7 DATSIM_RNR_TIMER_NS=1 "$storm"
+holds "retries without end stop no other process" \
+	env DATSIM_FABRIC=storm DATSIM_RNR_RETRY=7 DATSIM_RNR_TIMER_NS=1 "$storm"

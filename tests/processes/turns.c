@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns HOST ROUNDS THREADS [WHAT] - clients of examples/pair/server, one a thread, the first in main. That
- * one asks longer than all others, and half way it may die, or sleep or compute until another that is to tell
- * has come to its end. "outsider" is another program: it waits for what a thread of its own does.
+ * turns HOST ROUNDS THREADS [WHAT] - clients of examples/pair/server, one a thread, the first in
+ * main. The first client makes more rounds than the others. Half way WHAT makes it die, sleep, or
+ * compute until another process ("tell") has ended. "outsider" is a program of its own: it waits
+ * for an event that a thread outside uDAPL causes.
  */
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -86,7 +87,10 @@ static void ask(struct client *client, DAT_UINT64 round)
 		pair_fail("the answer is wrong");
 }
 
-/* Outside DAT, until another process is at its end: others have their turns meanwhile, or it hangs. */
+/*
+ * Outside uDAPL, until another process has ended. The others must get their turns meanwhile, or
+ * this hangs.
+ */
 static void misbehave(void)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
@@ -124,7 +128,9 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* A thread that has never been in uDAPL ends the wait of one that waits for ever, as far as uDAPL knows. */
+/*
+ * A thread that never called uDAPL ends a wait of which uDAPL knows no end.
+ */
 static void *post_late(void *evd)
 {
 	const struct timespec while_looked_at = { .tv_nsec = 300000000 };
@@ -166,7 +172,8 @@ int main(int argc, char **argv)
 	host.sin_family = AF_INET;
 	if (argc < 4 || argc > 5 || threads < 1 || threads > THREADS_MAX ||
 	    inet_pton(AF_INET, argv[1], &host.sin_addr) != 1) {
-		fputs("usage: turns ADDRESS ROUNDS THREADS [sleep|compute|die|exit|tell|outsider]\n",
+		fputs("usage: turns ADDRESS ROUNDS THREADS "
+		      "[sleep|compute|die|exit|tell|outsider]\n",
 		      stderr);
 		return 2;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * undo - a process is killed before each store that one Send on the short way makes (emu/direct.c). Its receiver has
- * that message whole or not at all; and another connection, whose Receives are of the same SRQ and complete on the same
- * EVD, has its next message in the next Receive, as if nothing had been.
+ * undo - a process is killed before each store of one Send on the direct path
+ * (emu/shared/direct.c). The receiver gets the message whole or not at all. Another connection, on
+ * the same SRQ and the same EVD, finds its next message in the next Receive.
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #define RECEIVES  4
 #define HANG_S    60
 
-static const uint32_t sizes[] = { 64, 224 }; /* in a slot, on a stage */
+static const uint32_t sizes[] = { 64, 224 }; /* in an inline CQE, in a staging buffer */
 
 struct round {
 	uint32_t size;
@@ -64,7 +64,7 @@ static DAT_EVD_HANDLE make_evd(const struct pair_node *node, DAT_EVD_FLAGS flags
 	return evd;
 }
 
-/* A message of the node is larger than any that is sent. */
+/* The node's largest message is larger than any that this test sends. */
 static void begin(struct pair_node *node, int messages)
 {
 	alarm(HANG_S);
@@ -82,7 +82,7 @@ static void ask(DAT_EP_HANDLE ep)
 		   "dat_ep_connect");
 }
 
-/* ---- who dies ---- */
+/* ---- the victim ---- */
 
 static void send_one(const struct pair_node *node, DAT_EP_HANDLE ep, uint32_t size)
 {
@@ -108,7 +108,7 @@ static void live(struct stores *stores, const struct round *round)
 	expect_event(connect, DAT_CONNECTION_EVENT_ESTABLISHED);
 	for (uint32_t at = 0; at < round->size; at++)
 		memory(&node, 0)[at] = byte_of(round->number, at);
-	/* The first one finds out where the segment is, and is slow for that. */
+	/* The first Send looks up the segment and takes the slow path. */
 	send_one(&node, ep, round->size);
 	expect_dto(dto, 1);
 	stores_phase("a Send");
@@ -117,7 +117,7 @@ static void live(struct stores *stores, const struct round *round)
 	_exit(0);
 }
 
-/* ---- who receives ---- */
+/* ---- the receiver ---- */
 
 static void post_receive(struct receiver *r, DAT_UINT64 number)
 {
@@ -220,7 +220,10 @@ static void look_after(struct receiver *r, const struct round *round)
 	}
 	if (messages < 1 || messages > 2)
 		pair_fail("another number of messages");
-	/* Receives of before the death are slow ones, as a key died with it: none is left for the next victim. */
+	/*
+	 * Receives of before the death are slow ones, as a key died with it: none is left for the
+	 * next victim.
+	 */
 	for (int i = 0; i < RECEIVES; i++) {
 		if (i > 0) {
 			send_nothing(r);
@@ -249,7 +252,7 @@ static void receive(int orders, int reports)
 	_exit(0);
 }
 
-/* ---- one after the other ---- */
+/* ---- the rounds ---- */
 
 static pid_t begin_receiver(int *orders, int *reports)
 {
@@ -270,7 +273,7 @@ static pid_t begin_receiver(int *orders, int *reports)
 	return pid;
 }
 
-/* False: it came to its end. */
+/* false: the victim reached its end */
 static bool kill_one(struct stores *stores, const struct round *round, const char *fabric)
 {
 	struct usage usage;
@@ -281,7 +284,7 @@ static bool kill_one(struct stores *stores, const struct round *round, const cha
 		live(stores, round);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		pair_fail("no victim");
-	/* Whoever looks at a fabric buries who is dead: nobody need wait until it is noticed. */
+	/* Joining a fabric cleans up after dead processes, so the test need not wait. */
 	if (!usage_of(fabric, &usage))
 		pair_fail("the fabric cannot be looked at");
 	if (!WIFSIGNALED(status) && status)

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "die.h"
-#include "emu/arena.h"
-#include "emu/shared.h"
-#include "emu/slot.h"
-#include "emu/spare.h"
+#include "emu/fabric/arena.h"
+#include "emu/shared/shared.h"
+#include "emu/shared/inline.h"
+#include "emu/fabric/spare.h"
 
 static uint32_t units_of(const struct emu_stage *stage)
 {
@@ -29,7 +29,7 @@ static uint64_t pool_in_use(struct emu_world *w)
 			memcpy(&ref, emu_at(w, ref), sizeof(ref));
 		}
 	}
-	/* A stage keeps its memory for whoever needs it next. */
+	/* A stage keeps its memory for its next user. */
 	for (uint32_t i = 0; i < EMU_STAGES; i++)
 		used -= units_of(&w->fab->shared.stage[i]);
 	return used;

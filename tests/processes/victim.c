@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A life in phases: connections to itself, both sides of them, and one to the server. */
+/* The victim, in phases: connections to itself (both sides) and one to the server. */
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>

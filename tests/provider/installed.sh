@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program and a provider library as users build them, each linked with libdat.so: the program opens
-# the provider's adapter by the name in a dat.conf, and one of ours by another. TAP.
+# A program and a provider library as users build them, each linked with libdat.so: the program
+# opens the provider's adapter by the name in a dat.conf, and one of ours by another. TAP.
 source=$top_srcdir/tests/provider
 lib=$top_builddir/.libs
 if [ ! -e "$lib/libdat.so" ]; then
@@ -31,7 +31,8 @@ cat > "$work/dat.conf" << END
 rnic0 u1.2 nonthreadsafe default $work/sample.so rnic.1.2 "" ""
 OpenIB-cma u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 emu0
 END
-LD_LIBRARY_PATH=$lib DAT_OVERRIDE=$work/dat.conf "$work/opens" rnic0 OpenIB-cma rnic0 > "$work/out" 2>&1
+LD_LIBRARY_PATH=$lib DAT_OVERRIDE=$work/dat.conf \
+	"$work/opens" rnic0 OpenIB-cma rnic0 > "$work/out" 2>&1
 status=$?
 if [ $status -eq 0 ]; then
 	echo "ok 2 - adapters of both open beside each other"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens the adapters it is told, all at once, makes a PZ on each and frees all: 0 if that worked. */
+/*
+ * Opens the adapters it is told, all at once, makes a PZ on each and frees all: 0 if that worked.
+ */
 #include <stdio.h>
 
 #include <dat/udat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The smallest provider library there is: adapters by whatever name the dat.conf gives it, and PZs on
- * them. The first word of the instance data makes it misbehave:
+ * A minimal provider library: adapters of any name that a dat.conf gives, and PZs on them. The
+ * first word of the instance data makes it misbehave:
  *
  *	silent         registers nothing
  *	stays          does not take its registration back

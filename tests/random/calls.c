@@ -2,7 +2,7 @@
 /* calls.c - connecting and answering, and the calls that must be refused. */
 #include "prog.h"
 
-/* Somebody does who has room for all that may come (E4) */
+/* A listener with room for every request that may come (E4) */
 bool anybody_listens(const struct prog *p, int s, DAT_CONN_QUAL qual)
 {
 	for (int l = 0; l < PSPS; l++)
@@ -71,7 +71,10 @@ void request_accept(struct prog *p, int r, int e)
 	model_starves(p, e);
 }
 
-/* The Endpoint of a request that comes to nothing: one of an RSP is the program's, others vanish. */
+/*
+ * The Endpoint of a request that was refused: that of an RSP is the program's again, one made for
+ * the request is gone.
+ */
 static void return_ep(struct prog *p, int r)
 {
 	int e = p->request[r].ep;
@@ -109,7 +112,7 @@ void request_hand_off(struct prog *p, int r, int s, DAT_CONN_QUAL qual)
 		listened |= p->psp[l].handle && p->psp[l].side == s && p->psp[l].qual == qual;
 	says(p, "hand off connection %d to qualifier %d", p->request[r].conn, (int)qual);
 	ret = dat_cr_handoff(p->request[r].handle, qual);
-	/* One that would turn it away listens no more than nobody does. */
+	/* A listener that would refuse the request does not count. */
 	if (!listened || (ret != DAT_SUCCESS && !anybody_listens(p, s, qual))) {
 		refused(p, "dat_cr_handoff", ret, DAT_INVALID_PARAMETER);
 		return;

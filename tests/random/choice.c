@@ -2,22 +2,13 @@
 #include <check.h>
 
 #include "choice.h"
+#include "host/random.h"
 
-/* splitmix64 */
-static uint64_t next_random(struct choice *c)
-{
-	uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-/* Seeds that follow each other must not give the same numbers, one place on. */
+/* Consecutive seeds must not give the same sequence shifted by one. */
 void choice_by_seed(struct choice *c, uint64_t seed)
 {
 	*c = (struct choice){ .state = seed };
-	c->state = next_random(c);
+	c->state = random_next(&c->state);
 }
 
 void choice_by_odometer(struct choice *c)
@@ -35,7 +26,7 @@ static int turn(struct choice *c, int n)
 		c->wheel[wheel].at = 0;
 		c->wheel[wheel].of = n;
 	}
-	/* The same way through the generator asks the same questions. */
+	/* The same choices must lead to the same questions. */
 	ck_assert_int_eq(c->wheel[wheel].of, n);
 	return c->wheel[wheel].at;
 }
@@ -43,7 +34,7 @@ static int turn(struct choice *c, int n)
 int choice_pick(struct choice *c, int n)
 {
 	ck_assert_int_gt(n, 0);
-	return c->odometer ? turn(c, n) : (int)(next_random(c) % (uint64_t)n);
+	return c->odometer ? turn(c, n) : (int)(random_next(&c->state) % (uint64_t)n);
 }
 
 bool choice_next(struct choice *c)

@@ -4,8 +4,8 @@
  *
  * A generator asks pick(n) wherever it could go several ways. With a seed it goes one of them by
  * chance, the same ones every time. On an odometer each question is a wheel: the generator is run
- * again and again, choice_next turns the last wheel on that can still turn, and when none can, every
- * way through the generator was gone exactly once.
+ * again and again, choice_next turns the last wheel on that can still turn, and when none can,
+ * every way through the generator was gone exactly once.
  */
 #ifndef RANDOM_CHOICE_H
 #define RANDOM_CHOICE_H

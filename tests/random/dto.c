@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dto.c - each DTO from its post to its one completion. A DTO owns the slot of its number in the memory
- * of its side; a message starts with its connection and number, so that it can be recognised.
+ * dto.c - each DTO from its post to its one completion. A DTO owns the slot of its number in the
+ * memory of its side; a message starts with its connection and number, so that it can be
+ * recognised.
  */
 #include <string.h>
 
@@ -72,7 +73,7 @@ static DAT_LMR_TRIPLET segment(const struct prog *p, int d, int from, int length
 				  .segment_length = (DAT_VLEN)length };
 }
 
-/* In one piece or, sometimes, two; one of them may be empty. */
+/* One segment or, sometimes, two; one of those may be empty. */
 int dto_segments(struct prog *p, int d, DAT_LMR_TRIPLET iov[2])
 {
 	int length = p->dto[d].length, cut;
@@ -191,17 +192,14 @@ void post_srq(struct prog *p, int q, int length)
 	poison(p, d);
 	pieces = dto_segments(p, d, iov);
 	ok(p, "dat_srq_post_recv", dat_srq_post_recv(srq->handle, pieces, iov, dto_cookie(p, d)));
-	if (srq_out(p, q) == 0 || length < srq->shortest)
+	if (srq->count.outstanding == 0 || length < srq->shortest)
 		srq->shortest = length;
-	srq->posted++;
+	if (oracle_srq_post(&srq->count) != ORACLE_OK)
+		fails(p, "srq %d took a Receive more than it has room for", q);
+	srq->fresh++;
 	for (int e = 0; e < EPS; e++)
 		if (p->ep[e].handle && !p->ep[e].dead && p->ep[e].srq == q)
 			model_starves(p, e);
-}
-
-int srq_out(const struct prog *p, int q)
-{
-	return p->srq[q].posted - p->srq[q].reaped - p->srq[q].lost;
 }
 
 /* ---- completing ---- */
@@ -266,7 +264,7 @@ static void cut(int *queue, int *count, int from, int n)
 	*count -= n;
 }
 
-/* Those before it were suppressed and succeeded, or it is too early. */
+/* Requests before it were suppressed and succeeded, or this completion is too early. */
 static void pass_suppressed(struct prog *p, int e, int at)
 {
 	struct ep *ep = &p->ep[e];
@@ -336,7 +334,9 @@ static void message_came(struct prog *p, int e, int d, int length)
 		fails(p, "dto %d holds %d bytes, and it cannot", d, length);
 	way = &c->way[end];
 	n = message_in(p, e, d, length);
-	/* Where messages overtake, whole ones behind a half one complete when the connection ends. */
+	/*
+	 * Where messages overtake, whole ones behind a half one complete when the connection ends.
+	 */
 	if (n > way->got + 1 && n <= way->sent && p->config.profile == DAT_SIM_PROFILE_IWARP)
 		must_be_over(p, e, d, DAT_DTO_SUCCESS);
 	else if (n != way->got + 1 || (n > way->sent && !p->ep[e].holey))
@@ -344,14 +344,14 @@ static void message_came(struct prog *p, int e, int d, int length)
 	if (way->length[n % (QUEUE * 2)] != length)
 		fails(p, "message %d came with %d bytes", n, length);
 	check_data(p, d, c->id, end, n, length);
-	/* Where messages overtake, the end of the connection may come between. */
+	/* On iwarp the connection may end before the Writes in front of this message arrive. */
 	if (c->ep[end] != NONE && (p->config.profile == DAT_SIM_PROFILE_IB || is_up(p, e)))
 		writes_came(p, c->ep[end], n);
 	way->got = n;
 	p->count[N_RECEIVED]++;
 }
 
-/* In which order Receives complete: as posted, except where messages overtake. */
+/* Receives complete in the order of posting, except on iwarp, where messages overtake. */
 static void check_recv_order(struct prog *p, int e, int d)
 {
 	struct ep *ep = &p->ep[e];
@@ -379,7 +379,7 @@ static void recv_done(struct prog *p, int e, int d, const DAT_DTO_COMPLETION_EVE
 	if (ep->srq == NONE)
 		cut(ep->recvs, &ep->recv_count, at, 1);
 	else
-		p->srq[ep->srq].reaped++;
+		oracle_srq_reap(&p->srq[ep->srq].count);
 	dto_free(p, d);
 }
 

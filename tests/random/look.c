@@ -8,7 +8,7 @@ static const DAT_EVD_HANDLE none = DAT_HANDLE_NULL;
 
 /* ---- events ---- */
 
-/* The oldest Endpoint of that handle; a dead one keeps it until all was told. */
+/* The oldest Endpoint with that handle; a freed one keeps it until its events are read. */
 static int ep_of_event(struct prog *p, DAT_EP_HANDLE handle)
 {
 	for (int e = 0; e < EPS; e++)
@@ -170,7 +170,7 @@ bool reap(struct prog *p, int v)
 
 int queued(struct prog *p, int v)
 {
-	/* Where not every completion wakes, no other threshold is allowed (E1). */
+	/* With unsignalled completions no other threshold is allowed (E1). */
 	int threshold = p->evd[v].selective ? 1 : p->evd[v].qlen;
 	DAT_COUNT more = NONE;
 	DAT_EVENT event;
@@ -222,9 +222,9 @@ static void on_low(struct prog *p, DAT_SRQ_HANDLE handle)
 	for (int q = 0; q < SRQS; q++) {
 		if (!handle || p->srq[q].handle != handle)
 			continue;
-		if (!p->srq[q].low_armed)
+		if (!p->srq[q].count.lw_armed || p->srq[q].low_event)
 			fails(p, "srq %d: low watermark event, and none is armed", q);
-		p->srq[q].low_armed = false;
+		p->srq[q].low_event = true;
 	}
 }
 
@@ -233,9 +233,9 @@ static void on_soft(struct prog *p, DAT_EP_HANDLE handle)
 	for (int e = 0; e < EPS; e++) {
 		if (!handle || p->ep[e].handle != handle || p->ep[e].dead)
 			continue;
-		if (!p->ep[e].soft_armed)
+		if (!p->ep[e].count.soft_armed || p->ep[e].soft_event)
 			fails(p, "ep %d: soft watermark event, and none is armed", e);
-		p->ep[e].soft_armed = false;
+		p->ep[e].soft_event = true;
 	}
 }
 
@@ -268,7 +268,7 @@ static void read_async(struct prog *p)
 			on_async(p, &event);
 }
 
-/* While an EVD overflows, whoever feeds it may break and miss completions (E9). */
+/* While an EVD overflows, each EP that feeds it may break and miss completions (E9). */
 static void spread_overflow(struct prog *p)
 {
 	for (int e = 0; e < EPS; e++) {
@@ -339,6 +339,40 @@ static void ask_ep(struct prog *p, int e)
 		fails(p, "ep %d has a peer's address, or lacks it", e);
 }
 
+/* Messages sent to e and not reaped at the last look: an upper bound of the buffers it holds. */
+static int most_unreaped(struct prog *p, int e)
+{
+	const struct conn *c = conn_of(p, e);
+
+	return c ? c->way[1 - life_of(p, e)->end].sent - p->ep[e].got_before : 0;
+}
+
+/*
+ * The soft high watermark is compared with the buffers taken and not reaped. No query shows their
+ * number, but it has bounds: nbufs at least (on an SRQ), the messages sent to the Endpoint at most.
+ */
+static void judge_soft(struct prog *p, int e, int nbufs)
+{
+	struct ep *ep = &p->ep[e];
+	struct conn *c = conn_of(p, e);
+
+	ep->count.taken = ep->srq == NONE ? 0 : nbufs;
+	if (ep->soft_event) {
+		struct oracle_recv most = ep->count;
+
+		most.taken = most_unreaped(p, e);
+		if (c && !oracle_recv_soft_fires(&most))
+			fails(p, "ep %d: soft watermark event at %d, of %d messages at most", e,
+			      most.soft, most.taken);
+		ep->count.soft_armed = false;
+	} else if (oracle_recv_soft_fires(&ep->count)) {
+		fails(p, "ep %d: %d buffers are above its soft watermark %d, and no event came", e,
+		      nbufs, ep->count.soft);
+	}
+	ep->soft_event = false;
+	ep->got_before = c ? c->way[1 - life_of(p, e)->end].got : 0;
+}
+
 static void look_at_ep(struct prog *p, int e)
 {
 	struct ep *ep = &p->ep[e];
@@ -352,6 +386,7 @@ static void look_at_ep(struct prog *p, int e)
 	if (nbufs < 0 || span < nbufs || (ep->srq == NONE && nbufs > ep->recv_count))
 		fails(p, "ep %d owns %d buffers over %d messages, %d are posted", e, nbufs, span,
 		      ep->recv_count);
+	judge_soft(p, e, nbufs);
 }
 
 static bool any_holey(const struct prog *p, int q)
@@ -362,23 +397,51 @@ static bool any_holey(const struct prog *p, int q)
 	return false;
 }
 
+/*
+ * The low watermark. Between two looks messages take buffers and the program posts others. The
+ * count was lowest if all posts came last.
+ */
+static void judge_low(struct prog *p, int q)
+{
+	struct srq *srq = &p->srq[q];
+	struct oracle_srq least = srq->count;
+
+	least.available -= srq->fresh;
+	if (srq->low_event) {
+		if (!oracle_srq_fires(&least))
+			fails(p, "srq %d: low watermark event at %d, and %d are available", q,
+			      srq->count.lw, srq->count.available);
+		srq->count.lw_armed = false;
+	} else if (oracle_srq_fires(&srq->count)) {
+		fails(p, "srq %d: %d available are below its low watermark %d, and no event came",
+		      q, srq->count.available, srq->count.lw);
+	}
+	srq->low_event = false;
+	srq->fresh = 0;
+}
+
 static void look_at_srq(struct prog *p, int q)
 {
 	struct srq *srq = &p->srq[q];
+	struct oracle_srq *count = &srq->count;
 	DAT_SRQ_PARAM param;
-	int out = srq_out(p, q);
 
 	ok(p, "dat_srq_query", dat_srq_query(srq->handle, DAT_SRQ_FIELD_ALL, &param));
-	if (param.outstanding_dto_count < out && any_holey(p, q)) {
-		srq->lost += out - param.outstanding_dto_count;
-		out = param.outstanding_dto_count;
-	}
-	if (param.max_recv_dtos != srq->max || param.outstanding_dto_count != out ||
-	    param.available_dto_count < 0 || param.available_dto_count > out)
+	if (param.outstanding_dto_count < count->outstanding && any_holey(p, q))
+		oracle_srq_throw_away(count, count->outstanding - param.outstanding_dto_count);
+	/* Q4: a buffer that was taken never comes back. */
+	if (param.max_recv_dtos != count->max ||
+	    param.outstanding_dto_count != count->outstanding || param.available_dto_count < 0 ||
+	    param.available_dto_count > count->available ||
+	    param.available_dto_count > count->outstanding || param.low_watermark != count->lw)
 		fails(p,
-		      "srq %d: max %d, available %d, outstanding %d; expected %d, at most %d, %d",
+		      "srq %d: max %d, available %d, outstanding %d, low watermark %d; "
+		      "expected %d, at most %d, %d, %d",
 		      q, param.max_recv_dtos, param.available_dto_count,
-		      param.outstanding_dto_count, srq->max, out, out);
+		      param.outstanding_dto_count, param.low_watermark, count->max,
+		      count->available, count->outstanding, count->lw);
+	oracle_srq_take(count, count->available - param.available_dto_count);
+	judge_low(p, q);
 }
 
 void look(struct prog *p)
@@ -416,14 +479,11 @@ static void rests_ep(struct prog *p, int e)
 
 static void rests_srq(struct prog *p, int q)
 {
-	DAT_SRQ_PARAM param;
+	const struct oracle_srq *count = &p->srq[q].count;
 
-	ok(p, "dat_srq_query", dat_srq_query(p->srq[q].handle, DAT_SRQ_FIELD_ALL, &param));
-	if (p->srq[q].low_armed && param.available_dto_count < p->srq[q].low)
-		fails(p, "srq %d is below its low watermark, and nobody said so", q);
-	if (param.available_dto_count != srq_out(p, q))
-		fails(p, "srq %d rests with %d available, expected %d", q,
-		      param.available_dto_count, srq_out(p, q));
+	if (count->available != count->outstanding)
+		fails(p, "srq %d rests with %d available, expected %d", q, count->available,
+		      count->outstanding);
 }
 
 void reckon(struct prog *p)

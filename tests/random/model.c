@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model.c - what the states of Endpoints and the events about them must be, from the rulings and the
- * pages alone.
+ * model.c - what the states of Endpoints and the events about them must be, from the rulings and
+ * the pages alone.
  */
 #include <string.h>
 
@@ -61,7 +61,7 @@ bool conns_left(const struct prog *p)
 	return unused > 0 && waiting < REQUESTS - 2 && waiting < room - EPS_MADE;
 }
 
-/* Those that nobody speaks of any more; the network is at rest and all is read. */
+/* Connections without an Endpoint or a request, at rest and with all events read, are reused. */
 void conns_forget(struct prog *p)
 {
 	bool wanted[CONNS] = { false };
@@ -91,12 +91,13 @@ static void begin(struct prog *p, int e, int conn, int end)
 	p->conn[conn].side[end] = p->ep[e].side;
 	p->ep[e].holey = p->ep[e].failed = false;
 	p->ep[e].last_recv = 0;
+	p->ep[e].got_before = 0;
 	if (p->lossy)
 		p->conn[conn].causes |= LOSSY;
-	/* Where nothing retries, one refusal is the end. */
+	/* iwarp does not retry: one refusal ends the connection. */
 	if (p->lossy && p->config.profile == DAT_SIM_PROFILE_IWARP)
 		p->conn[conn].causes |= STARVED;
-	if (p->ep[e].hard != NONE)
+	if (p->ep[e].count.hard_armed)
 		p->conn[conn].causes |= HARD;
 }
 
@@ -111,7 +112,7 @@ void model_accept(struct prog *p, int e, int conn)
 	p->conn[conn].answer = ACCEPTED;
 }
 
-/* This end will have no more to do with its connection, or its set-up. */
+/* This end gives up its connection, or the attempt to make one. */
 static void ask(struct prog *p, int e)
 {
 	struct life *life = life_of(p, e);
@@ -251,7 +252,7 @@ static bool end_is_legal(const struct conn *c, enum told told, int number)
 	case E(BROKEN):
 		return told == TOLD_UP && c->causes;
 	case E(ACCEPT_COMPLETION_ERROR):
-		/* What ends it may overtake what makes it, where packets overtake. */
+		/* With reordered packets the disconnect may overtake the setup. */
 		return told == TOLD_ACCEPTING &&
 		       (c->gave_up[0] || c->may_time_out || c->causes & LOSSY);
 	case E(PEER_REJECTED):
@@ -380,7 +381,7 @@ static bool shares(const struct prog *p, int e, int other)
 void model_starves(struct prog *p, int e)
 {
 	const struct ep *ep = &p->ep[e];
-	int there = ep->srq == NONE ? ep->recv_count : srq_out(p, ep->srq);
+	int there = ep->srq == NONE ? ep->recv_count : p->srq[ep->srq].count.outstanding;
 	int shortest = ep->srq == NONE ? ep->shortest : p->srq[ep->srq].shortest;
 	int messages = 0, longest = 0;
 	unsigned int causes = 0;

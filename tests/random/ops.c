@@ -33,7 +33,7 @@ static int any_side(struct prog *p)
 
 /* ---- Endpoints ---- */
 
-/* Somebody else has a claim on them: a service point, or a request. */
+/* States in which a service point or a request has a claim on the Endpoint */
 #define CLAIMED \
 	(STATE(RESERVED) | STATE(PASSIVE_CONNECTION_PENDING) | STATE(TENTATIVE_CONNECTION_PENDING))
 
@@ -69,7 +69,7 @@ static bool op_free_ep(struct prog *p)
 	return true;
 }
 
-/* Of those that requests brought there would be too many. */
+/* Endpoints that came with requests would fill the table. */
 static bool op_free_ended(struct prog *p)
 {
 	for (int e = EPS_MADE; e < EPS; e++)
@@ -139,8 +139,7 @@ static bool op_set_watermark(struct prog *p)
 	if (e == NONE)
 		return false;
 	says(p, "watermarks of ep %d: soft %d, hard %d", e, soft, hard);
-	p->ep[e].soft_armed = soft != NONE;
-	p->ep[e].hard = hard;
+	oracle_recv_set_watermark(&p->ep[e].count, soft, hard);
 	if (conn_of(p, e) && hard != NONE)
 		conn_of(p, e)->causes |= HARD;
 	ok(p, "dat_ep_set_watermark", dat_ep_set_watermark(p->ep[e].handle, soft, hard));
@@ -152,7 +151,7 @@ static bool op_set_watermark(struct prog *p)
 static int any_length(struct prog *p)
 {
 	switch (pick(p, 8)) {
-	case 0: /* where messages overtake, one without a byte cannot be recognised */
+	case 0: /* on iwarp messages overtake, and an empty one cannot be told apart */
 		return p->config.profile == DAT_SIM_PROFILE_IB ? 0 : 8;
 	case 1:
 		return MTU;
@@ -184,7 +183,7 @@ static DAT_COMPLETION_FLAGS any_flags(struct prog *p, int e)
 	return flags[pick(p, p->ep[e].request_flags ? 6 : 5)];
 }
 
-/* Mostly one that goes somewhere; on a disconnected Endpoint all is flushed at once. */
+/* Mostly a connected one; on a disconnected Endpoint every post is flushed at once. */
 static unsigned int post_states(struct prog *p, unsigned int states)
 {
 	return chance(p, 5) ? states : states & ~STATE(DISCONNECTED);
@@ -202,7 +201,7 @@ static bool op_send(struct prog *p)
 	return true;
 }
 
-/* One that may be longer than what it meets */
+/* A message that may be longer than its Receive */
 static bool op_send_long(struct prog *p)
 {
 	int e = any_ep(p, STATE(CONNECTED));
@@ -214,7 +213,7 @@ static bool op_send_long(struct prog *p)
 	return true;
 }
 
-/* It stops half way, to go on at the next reckoning or before. */
+/* The message stops half way, and goes on at the next reckoning or before. */
 static bool op_send_held(struct prog *p)
 {
 	int e = any_ep(p, STATE(CONNECTED)), message;
@@ -256,9 +255,10 @@ static bool op_srq_recv(struct prog *p)
 
 	if (q == NONE || !dtos_left(p))
 		return false;
-	for (says(p, "receive"); n > 0 && srq_out(p, q) < p->srq[q].max && dtos_left(p); n--)
+	for (says(p, "receive");
+	     n > 0 && p->srq[q].count.outstanding < p->srq[q].count.max && dtos_left(p); n--)
 		post_srq(p, q, recv_length(p));
-	if (srq_out(p, q) == p->srq[q].max)
+	if (p->srq[q].count.outstanding == p->srq[q].count.max)
 		refused(p, "dat_srq_post_recv",
 			dat_srq_post_recv(p->srq[q].handle, 0, &iov, dto_cookie(p, 0)),
 			DAT_INSUFFICIENT_RESOURCES);

@@ -14,7 +14,7 @@ static int any_attached(struct prog *p)
 	return n ? found[pick(p, n)] : NONE;
 }
 
-/* Take all triggers off; each EVD latches one at most. Which ones there were: latched[] */
+/* Reap all triggers into latched[]; each EVD latches at most one. */
 static void take_triggers(struct prog *p, int s, bool latched[EVDS])
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

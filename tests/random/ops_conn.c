@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ops_conn.c - what a random program may do next: connections, their requests and service points. */
+/*
+ * ops_conn.c - what a random program may do next: connections, their requests and service points.
+ */
 #include "prog.h"
 
 static bool op_connect(struct prog *p)
@@ -15,7 +17,7 @@ static bool op_connect(struct prog *p)
 	}
 	if (chance(p, 90))
 		return false;
-	/* Where nobody listens, and maybe nobody is */
+	/* An address without a listener, or without an adapter */
 	ep_connect_to(p, e, pick(p, SIDES), 1000000, timeout);
 	return true;
 }

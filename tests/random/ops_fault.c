@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ops_fault.c - what may happen to the packets of a random program: losses, wrong check sums, delays,
- * copies, reorderings and refusals, seldom enough that sending again always helps in the end.
+ * ops_fault.c - what may happen to the packets of a random program: losses, wrong check sums,
+ * delays, copies, reorderings and refusals, seldom enough that sending again always helps in the
+ * end.
  */
 #include "prog.h"
 

@@ -113,5 +113,5 @@ const char *state_name(DAT_EP_STATE state)
 	};
 	const char *name = (size_t)state < sizeof(names) / sizeof(names[0]) ? names[state] : NULL;
 
-	return name ? name : "a state that nobody can reach";
+	return name ? name : "a state that does not exist";
 }

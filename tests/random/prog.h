@@ -2,12 +2,13 @@
 /*
  * prog.h - programs of legal calls, made up as they run, beside a model of what may come of them.
  *
- * A program is a world (two adapters with EVDs, SRQs, Endpoints, listeners, registered memory), a source
- * of choices (choice.h) and operations. The model knows no more than a Consumer: which calls it made and
- * what came out of them. After each operation every state that shows is compared with what the rulings
- * allow; where they leave freedom (how far a message came, which of two ends was first) anything within
- * them is accepted. A reckoning lets the network come to rest, reaps everything and asks for the one
- * right answer: each posted DTO completed exactly once, every event told, every count right.
+ * A program is a world (two adapters with EVDs, SRQs, Endpoints, listeners, registered memory), a
+ * source of choices (choice.h) and operations. The model knows no more than a Consumer: which calls
+ * it made and what came out of them. After each operation every state that shows is compared with
+ * what the rulings allow; where they leave freedom (how far a message came, which of two ends was
+ * first) anything within them is accepted. A reckoning lets the network come to rest, reaps
+ * everything and asks for the one right answer: each posted DTO completed exactly once, every event
+ * told, every count right.
  */
 #ifndef RANDOM_PROG_H
 #define RANDOM_PROG_H
@@ -19,6 +20,7 @@
 #include <dat/sim.h>
 
 #include "choice.h"
+#include "tests/oracle/oracle.h"
 
 enum {
 	SIDES = 2,
@@ -56,7 +58,7 @@ struct side {
 	DAT_LMR_CONTEXT lkey;
 	struct sockaddr_storage address;
 	DAT_RMR_CONTEXT rkey;
-	uint8_t *memory; /* a slot for each DTO, a window for each, and the source */
+	uint8_t *memory; /* for each DTO a buffer and an RDMA target; the source */
 };
 
 struct evd {
@@ -67,18 +69,17 @@ struct evd {
 	int users;
 	bool attached, disabled; /* to the CNO of its side */
 	int selective;           /* of them, streams of which not every completion wakes */
-	bool overflowed;         /* its overflow was told, and it was not emptied since */
+	bool overflowed;         /* an overflow event came, and it was not emptied since */
 	int se_posted, se_seen;
 };
 
 struct srq {
 	DAT_SRQ_HANDLE handle;
-	int side, max, users;
-	int posted, reaped; /* Receives */
-	int lost;           /* buffers that went with an Endpoint; which ones nobody can know */
-	int shortest;       /* Receive that was ever there */
-	int low;
-	bool low_armed;
+	int side, users;
+	struct oracle_srq count;
+	int shortest;   /* Receive that was ever there */
+	int fresh;      /* posted since the last look */
+	bool low_event; /* it came since the last look */
 };
 
 enum dto_kind {
@@ -113,10 +114,10 @@ struct rmr {
 /* Why a connection may break; bits. */
 enum cause {
 	STARVED = 1,  /* a message found no Receive */
-	TOO_LONG = 2, /* or one too short for it */
+	TOO_LONG = 2, /* or its Receive was too short */
 	OVERFLOW = 4, /* an EVD had no room */
 	LOSSY = 8,    /* packets get lost */
-	ACCESS = 32,  /* an RDMA goes where it may not */
+	ACCESS = 32,  /* an RDMA violates a key, bound or privilege */
 	HARD = 16,    /* an Endpoint has a hard watermark */
 };
 
@@ -136,11 +137,11 @@ struct conn {
 	DAT_CONN_QUAL qual;
 	enum answer answer;
 	bool at_program;     /* the program holds the request */
-	bool may_be_refused; /* nobody may listen, or the queue may be full, when it comes */
+	bool may_be_refused; /* there may be no listener, or a full queue, when it comes */
 	bool may_time_out, unreachable;
 	bool handed_off;
-	bool asked;      /* somebody asked for its end */
-	bool gave_up[2]; /* an end did before it was established */
+	bool asked;      /* an end was disconnected or freed */
+	bool gave_up[2]; /* this end did so before it was established */
 	unsigned int causes;
 	struct way {
 		int sent, acked, got;
@@ -176,12 +177,13 @@ struct ep {
 	int lives;                      /* the last one is now; its state that of the Endpoint */
 	int sends[QUEUE], recvs[QUEUE]; /* DTOs, oldest first */
 	int send_count, recv_count;
-	int shortest; /* Receive of its own */
-	bool holey;   /* an EVD overflowed: completions may be missing */
-	bool failed;  /* a Send of this connection did */
-	bool soft_armed;
-	int hard;           /* watermark; NONE */
-	uint32_t last_recv; /* serial of the Receive reaped last */
+	int shortest;             /* Receive of its own */
+	bool holey;               /* an EVD overflowed: completions may be missing */
+	bool failed;              /* a Send of this connection did */
+	struct oracle_recv count; /* only the marks, and what is known to be taken */
+	int got_before;           /* messages reaped when it was last looked at */
+	bool soft_event;          /* it came since the last look */
+	uint32_t last_recv;       /* serial of the Receive reaped last */
 };
 
 enum psp_kind {
@@ -197,7 +199,7 @@ struct psp {
 	DAT_CONN_QUAL qual;
 };
 
-/* A message that was told to stop half way */
+/* A message held half way */
 struct hold {
 	DAT_EP_HANDLE ep;
 	int message;
@@ -285,27 +287,27 @@ const char *state_name(DAT_EP_STATE state);
 void world_create(struct prog *p, DAT_SIM_PROFILE profile, bool trace);
 void world_end(struct prog *p);
 void world_open(struct prog *p);
-/* Everything is freed one by one, and nothing may be left. */
+/* Frees every object one by one; none may be left. */
 void world_close(struct prog *p);
 void side_open(struct prog *p, int s);
 void side_close_abruptly(struct prog *p, int s);
 void settle(struct prog *p);
-/* Whatever is held on the wire goes on. */
+/* Held messages go on. */
 void release_all(struct prog *p);
 void advance(struct prog *p, DAT_UINT64 ns);
 int new_evd(struct prog *p, int s, unsigned int flags, int qlen);
 int new_srq(struct prog *p, int s, int max);
-/* srq NONE: a plain one */
+/* srq NONE: without an SRQ */
 int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 	   DAT_COMPLETION_FLAGS request_flags);
-/* One that a request brought */
+/* An Endpoint that came with a request */
 int ep_adopt(struct prog *p, DAT_EP_HANDLE handle);
 int new_psp(struct prog *p, int s, int evd, enum psp_kind kind);
 /* An RSP for an UNCONNECTED Endpoint */
 int new_rsp(struct prog *p, int e, int evd);
 /* It was reset or freed: nothing of it completes any more. */
 void wipe_ep(struct prog *p, int e);
-/* Its users count where it is used. */
+/* Counts the users of an EVD. */
 void evd_use(struct prog *p, int v, int by);
 void drop_ep(struct prog *p, int e);
 void drop_evd(struct prog *p, int v);
@@ -328,13 +330,13 @@ void model_reset(struct prog *p, int e);
 void model_reserve(struct prog *p, int e);
 /* RESERVED or PASSIVE: it is the program's again. */
 void model_release(struct prog *p, int e);
-/* It goes; events it has still to tell may be read later. */
+/* Freed; its events may still be read later. */
 void model_free(struct prog *p, int e);
 /* Looked at: it shows this state. */
 void model_shows(struct prog *p, int e, DAT_EP_STATE state);
 /* An event about it was read. */
 void model_told(struct prog *p, int e, DAT_EVENT_NUMBER number);
-/* All events of its connect EVD were read: it told all there is. */
+/* All events of its connect EVD were read. */
 void model_told_all(struct prog *p, int e);
 /* Does the program hold a request that came with this Endpoint? */
 bool request_is_held(const struct prog *p, int e);
@@ -361,33 +363,30 @@ void dto_all_done(struct prog *p, int e);
 void dto_free(struct prog *p, int d);
 int dto_side(const struct prog *p, int d);
 uint8_t *dto_slot(const struct prog *p, int d);
-/* In one piece or two; how many */
+/* The segments of its buffer, one or two; returns how many */
 int dto_segments(struct prog *p, int d, DAT_LMR_TRIPLET iov[2]);
 /* It was posted as request of its Endpoint. */
 void request_posted(struct prog *p, int d, DAT_COMPLETION_FLAGS flags);
 
-/* ---- rdma.c: each DTO has a window of its own in the memory of the other side ---- */
+/* ---- rdma.c: each DTO has a target of its own in the memory of the other side ---- */
 
 void source_fill(struct prog *p, int s);
-/* good: where it may go; else it breaks the connection */
+/* good: to a legal place; otherwise it breaks the connection */
 void post_write(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags, bool good);
 void post_read(struct prog *p, int e, int length, DAT_COMPLETION_FLAGS flags, bool good);
 int new_rmr(struct prog *p, int s);
 void drop_rmr(struct prog *p, int m);
 void post_bind(struct prog *p, int e, int m, DAT_COMPLETION_FLAGS flags);
-/* It succeeded: the data must be where they belong. */
+/* The RDMA succeeded: its data must be in place. */
 void rdma_succeeded(struct prog *p, int d);
 /* Message n of the Endpoint came: all it wrote before has come, too. */
 void writes_came(struct prog *p, int e, int message);
-
-/* Receives posted on the SRQ and not reaped */
-int srq_out(const struct prog *p, int q);
 
 /* ---- look.c ---- */
 
 /* Read one event; false: there is none. */
 bool reap(struct prog *p, int v);
-/* How many events lie on it; one may be handed over to find out. */
+/* The number of queued events; one may be reaped to find out. */
 int queued(struct prog *p, int v);
 void reap_all(struct prog *p, int v);
 /* dat_evd_wait */
@@ -397,7 +396,7 @@ void reckon(struct prog *p);
 
 /* ---- calls.c ---- */
 
-/* Does somebody listen there who turns nobody away? */
+/* Is there a listener that refuses no request? */
 bool anybody_listens(const struct prog *p, int s, DAT_CONN_QUAL qual);
 void ep_connect_to(struct prog *p, int e, int s, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 void request_accept(struct prog *p, int r, int e);
@@ -415,12 +414,12 @@ void refusals(struct prog *p);
 bool post_software_event(struct prog *p, int v);
 
 extern const struct op ep_ops[], rdma_ops[], conn_ops[], cno_ops[], fault_ops[], world_ops[];
-/* One of them in such a state, by bits; NONE: there is none. */
+/* An Endpoint in one of these states (bits), or NONE */
 #define STATE(name) (1u << DAT_EP_STATE_##name)
 #define ANY_STATE   (~0u)
 int any_ep(struct prog *p, unsigned int states);
 bool can_request(struct prog *p, int e);
-/* One that takes such streams; it may be made for it. */
+/* An EVD for these streams; it may be created. */
 int any_evd(struct prog *p, int s, unsigned int streams);
 
 #endif /* RANDOM_PROG_H */

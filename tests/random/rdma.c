@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rdma.c - RDMA and binds of random programs. A Write goes to the window that its DTO has in the memory
- * of the peer's side, a Read comes from that side's source; both are looked at, byte by byte.
+ * rdma.c - RDMA and binds of random programs. A Write goes to the window that its DTO has in the
+ * memory of the peer's side, a Read comes from that side's source; both are looked at, byte by
+ * byte.
  */
 #include <string.h>
 

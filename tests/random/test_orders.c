@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All orders of the ways in which a small world can come to its end: disconnects of either side and
- * flag, the network going on (all the way, or by one event), held messages let go, requests answered,
- * events reaped, and everything freed, reset or closed, Endpoints, EVDs, SRQ, PSP and whole adapters.
- * One connection with up to two messages, stopped at every point of their way.
+ * flag, the network going on (all the way, or by one event), held messages let go, requests
+ * answered, events reaped, and everything freed, reset or closed, Endpoints, EVDs, SRQ, PSP and
+ * whole adapters. One connection with up to two messages, stopped at every point of their way.
  *
  * An odometer of choices (choice.h) goes every way exactly once. Wherever it stands, the model of
  * prog.h holds, all that must be refused is refused, and at the end nothing is left.
@@ -118,7 +118,7 @@ static void send_to(struct orders *o, int message, enum point point)
 	case ON_THE_WIRE:
 		advance(p, p->config.latency_ns / 2);
 		break;
-	case ARRIVED: /* its acknowledgement is under way */
+	case ARRIVED: /* its acknowledgement is in flight */
 		advance(p, p->config.latency_ns * 3 / 2);
 		break;
 	default:

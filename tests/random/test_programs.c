@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random programs of legal calls over both adapters, beside the model of prog.h. A seed decides
- * everything: even ones run on profile ib, odd ones on iwarp; of four in a row two lose packets. Each runs twice, and both runs leave the
- * same trace, byte for byte; and once untraced, with the same outcome. Together they must meet every transition that an Endpoint can make.
+ * everything: even ones run on profile ib, odd ones on iwarp; of four in a row two lose packets.
+ * Each runs twice, and both runs leave the same trace, byte for byte; and once untraced, with the
+ * same outcome. Together they must meet every transition that an Endpoint can make.
  *
  * PROGRAM_SEED, PROGRAM_STEPS; PROGRAM_TRACE=FILE keeps the trace of one that fails.
  */
@@ -22,7 +23,9 @@ enum {
 
 /* ---- the transitions that were met, by all seeds ---- */
 
-/* As the trace has them. Every legal transition of the pages' table that these programs can cause. */
+/*
+ * As the trace has them. Every legal transition of the pages' table that these programs can cause.
+ */
 static const char *const transitions[] = {
 	"from=UNCONNECTED to=ACTIVE_CONNECTION_PENDING by=connect",
 	"from=ACTIVE_CONNECTION_PENDING to=CONNECTED by=established",
@@ -52,7 +55,7 @@ enum {
 static struct marks {
 	unsigned long met[TRANSITIONS];
 	unsigned long count[N_COUNTS];
-	char unknown[128]; /* one that is in no row */
+	char unknown[128]; /* a transition that no row has */
 } * marks;
 
 static void mark_line(const char *line, size_t length)
@@ -177,7 +180,7 @@ START_TEST(each_DTO_completes_once_and_all_counts_hold_in_random_programs)
 	mark(one.trace);
 	run(seed, steps, true, &two);
 	compare(&one, &two);
-	/* What nobody watches may take shorter ways through the library, to the same end. */
+	/* Without a trace calls may take shorter paths; the outcome must be the same. */
 	run(seed, steps, false, &untraced);
 	ck_assert_msg(one.hash == untraced.hash, "seed %" PRIu64 ": untraced it went otherwise",
 		      seed);
@@ -226,7 +229,7 @@ static void print_transitions(void)
 	fflush(stdout);
 }
 
-/* After all seeds: what was never met proves nothing. */
+/* After all seeds: a transition that was never met is not tested. */
 START_TEST(every_transition_of_an_endpoint_is_met)
 {
 	print_counts("all");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world.c - the world a program is in, and the objects it makes and frees. */
 #include <check.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +43,13 @@ void side_open(struct prog *p, int s)
 	ok(p, "dat_pz_create", dat_pz_create(side->ia, &side->pz));
 	ok(p, "dat_cno_create", dat_cno_create(side->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &side->cno));
 	register_memory(p, side);
-	/* Requests still under way are for the adapter that was. */
+	/* Requests in flight are for the adapter that was closed. */
 	for (int n = 0; n < CONNS; n++)
 		if (p->conn[n].used && p->conn[n].to == s && p->conn[n].unreachable)
 			p->conn[n].may_be_refused = true;
 }
 
-/* Everything of this adapter goes with it. */
+/* Every object of this adapter goes with it. */
 void side_close_abruptly(struct prog *p, int s)
 {
 	struct side *side = &p->side[s];
@@ -72,7 +73,7 @@ void side_close_abruptly(struct prog *p, int s)
 	for (int n = 0; n < CONNS; n++)
 		if (p->conn[n].used && (p->conn[n].side[0] == s || p->conn[n].side[1] == s))
 			p->conn[n].causes |= ACCESS;
-	/* Requests that are not read yet are turned away, those on their way find nobody. */
+	/* Requests not read yet are refused; those in flight find no listener. */
 	for (int n = 0; n < CONNS; n++)
 		if (p->conn[n].used && p->conn[n].to == s && p->conn[n].answer == UNANSWERED)
 			p->conn[n].may_be_refused = p->conn[n].unreachable = true;
@@ -232,7 +233,8 @@ int new_srq(struct prog *p, int s, int max)
 
 		if (srq->handle)
 			continue;
-		*srq = (struct srq){ .side = s, .max = max, .shortest = SLOT };
+		*srq = (struct srq){ .side = s, .count.limit = INT_MAX, .shortest = SLOT };
+		oracle_srq_create(&srq->count, max, DAT_SRQ_LW_DEFAULT);
 		ok(p, "dat_srq_create",
 		   dat_srq_create(p->side[s].ia, p->side[s].pz, &attr, &srq->handle));
 		return q;
@@ -293,9 +295,9 @@ int new_ep(struct prog *p, int s, int srq, int recv, int request, int connect,
 				   .life[0] = { .conn = NONE },
 				   .lives = 1,
 				   .shortest = SLOT,
-				   .hard = NONE,
 				   .max = QUEUE,
 				   .cr_evd = NONE };
+		oracle_recv_create(&ep->count, ORACLE_INFINITE);
 		ok(p, "dat_ep_create", create(p, ep, &attr));
 		evd_use(p, recv, 1);
 		evd_use(p, request, 1);
@@ -324,10 +326,10 @@ int ep_adopt(struct prog *p, DAT_EP_HANDLE handle)
 				     .state = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING },
 			.lives = 1,
 			.shortest = SLOT,
-			.hard = NONE,
 			.max = 16, /* ruling A1 */
 			.cr_evd = NONE
 		};
+		oracle_recv_create(&p->ep[e].count, ORACLE_INFINITE);
 		return e;
 	}
 	fails(p, "too many Endpoints came with requests");
@@ -398,7 +400,7 @@ int new_rsp(struct prog *p, int e, int evd)
 
 /* ---- freeing ---- */
 
-/* Buffers that an Endpoint had taken go with it: which ones nobody can know, only how many. */
+/* Taken buffers go with their Endpoint. Their number shows, but not which ones they are. */
 void wipe_ep(struct prog *p, int e)
 {
 	struct ep *ep = &p->ep[e];
@@ -411,10 +413,11 @@ void wipe_ep(struct prog *p, int e)
 	if (ep->srq == NONE)
 		return;
 	ok(p, "dat_srq_query", dat_srq_query(p->srq[ep->srq].handle, DAT_SRQ_FIELD_ALL, &param));
-	lost = srq_out(p, ep->srq) - param.outstanding_dto_count;
+	lost = p->srq[ep->srq].count.outstanding - param.outstanding_dto_count;
 	if (lost < 0 || lost > (way ? way->sent - way->got : 0))
 		fails(p, "ep %d took %d buffers with it", e, lost);
-	p->srq[ep->srq].lost += lost;
+	oracle_srq_throw_away(&p->srq[ep->srq].count, lost);
+	oracle_recv_restart(&ep->count);
 }
 
 void drop_ep(struct prog *p, int e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* librdmacm: connections of the device with itself. */
+/* librdmacm: connections between QPs of the one device */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static struct stub_event *tell(struct stub_id *id, enum rdma_cm_event_type type,
 
 static void put_data(struct stub_event *event, const void *data, uint8_t size)
 {
-	/* RoCE pads to what its datagrams have room for. */
+	/* RoCE pads private data to the size of its datagrams. */
 	uint8_t length = !stub_config.iwarp && size < 56 ? 56 : size;
 
 	if (size)
@@ -184,7 +184,7 @@ static void on_device(struct stub_id *id)
 		list = ibv_get_device_list(NULL);
 		ibv_open_device(list[0]);
 		ibv_free_device_list(list);
-		stub_count(-1); /* librdmacm's own, for ever */
+		stub_count(-1); /* librdmacm owns it and never frees it */
 	}
 	id->v.verbs = stub_context;
 	id->v.port_num = 1;
@@ -355,7 +355,7 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout)
 	return 0;
 }
 
-/* Each side reads the other's numbers from its own end. */
+/* responder_resources and initiator_depth swap meaning between the sides. */
 static void put_param(struct stub_event *event, const struct rdma_conn_param *param)
 {
 	put_data(event, param->private_data, param->private_data_len);
@@ -458,7 +458,7 @@ static void to_error(struct stub_id *id)
 		stub_to_error(qp);
 }
 
-/* On InfiniBand who asks hears of it only when the peer has disconnected, too. */
+/* On InfiniBand the caller gets its event only after the peer has disconnected, too. */
 int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), *peer = id->peer;

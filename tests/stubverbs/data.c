@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posting, moving data, completions: what is counted beside the passthrough, so no more than must be. */
+/*
+ * Posting, moving data, completions. Their instructions are counted together with those of the
+ * passthrough, so this code is as short as possible.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -63,7 +66,7 @@ int stub_req_notify_cq(struct ibv_cq *base, int solicited_only)
 	struct stub_cq *cq = (struct stub_cq *)base;
 
 	stub_lock();
-	/* It is asked for more, never for less. */
+	/* Arming for all completions replaces arming for solicited ones, never the reverse. */
 	if (cq->armed != STUB_ARMED)
 		cq->armed = solicited_only ? STUB_ARMED_SOLICITED : STUB_ARMED;
 	cq->seen = cq->put;
@@ -209,7 +212,7 @@ static bool can_start(const struct stub_qp *qp, const struct ibv_send_wr *wr)
 	return wr->opcode != IBV_WR_SEND || qp->peer->recv->put != qp->peer->recv->get;
 }
 
-/* There is a Receive: what waited for one may go on. */
+/* Resumes Sends that waited for the Receive just posted. */
 static void resume(struct stub_qp *qp)
 {
 	struct stub_send *send;
@@ -323,7 +326,7 @@ int stub_bind_mw(struct ibv_qp *base, struct ibv_mw *mw, struct ibv_mw_bind *bin
 		complete_send(qp, &wr, IBV_WC_WR_FLUSH_ERR, IBV_WC_BIND_MW, 0);
 		return 0;
 	}
-	mw->rkey ^= STUB_MR; /* another key, of the same entry */
+	mw->rkey ^= STUB_MR; /* another key of the same entry */
 	mr->v.rkey = mw->rkey;
 	mr->v.addr = (void *)(uintptr_t)bind->bind_info.addr;
 	mr->v.length = bind->bind_info.length;

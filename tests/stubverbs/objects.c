@@ -8,13 +8,13 @@
 
 #include "stub.h"
 
-/* The macro of verbs.h stands in the way of defining what it names. */
+/* verbs.h has a macro of this name, which hides the function defined here. */
 #undef ibv_reg_mr
 
 static struct stub_qp *qps[STUB_QP];
 static struct stub_mr *mrs[STUB_MR];
 
-/* What a QP stands on stays, as with a kernel. */
+/* A QP's CQs, SRQ and PD cannot be destroyed before it, as with a kernel. */
 static bool is_used(const void *cq, const void *srq, const void *pd)
 {
 	bool used = false;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stub.h - a libibverbs and a librdmacm without a kernel, so that the passthrough is tested and counted where there
- * is none. They have the names and symbol versions of the real ones: a program that is linked with them has
- * them in place of those, in whatever it loads later, too.
+ * stub.h - a libibverbs and a librdmacm without a kernel, to test the passthrough and to count its
+ * instructions where there is no device. They have the names and symbol versions of the real
+ * libraries, so a program linked with them uses them in place of those, and so does every module
+ * that it loads later.
  *
- * One device, "stub0", at 192.0.2.1 on the network interface "stub0", that talks to itself: a Send is copied into the
- * peer's Receive within ibv_post_send, or waits until there is one. A work request costs the least that is
- * possible, so that what stands on top can be counted. Data paths are for one thread at a time; all else
- * has one lock.
+ * One device, "stub0", at 192.0.2.1 on the network interface "stub0", that talks to itself: a Send
+ * is copied into the peer's Receive within ibv_post_send, or waits until one is posted. A work
+ * request costs as little as possible, so that the layers above it can be counted. The data path is
+ * for one thread at a time; one lock protects everything else.
  */
 #ifndef TESTS_STUBVERBS_STUB_H
 #define TESTS_STUBVERBS_STUB_H
@@ -26,45 +27,48 @@ enum {
 	STUB_QP = 4096,
 };
 
-/* ---- what a test asks for ---- */
+/* ---- requests of a test ---- */
 
-/* How the device is; set it before anything is opened. */
+/* Properties of the device; set them before anything is opened. */
 struct stub_config {
 	bool none;  /* there is no device */
-	bool iwarp; /* and its reject codes */
+	bool iwarp; /* with the reject codes of iWARP */
 	bool port_down;
-	bool negative;   /* post errors come as negative numbers */
-	bool no_windows; /* max_mw 0 */
-	bool no_inline;  /* a QP with inline data is refused */
-	bool late;       /* what completes is first seen as its CQ is armed, and raises nothing */
-	bool quiet_accept; /* that a connection is there is told to who accepted by rdma_notify only */
+	bool negative;     /* post errors come as negative numbers */
+	bool no_windows;   /* max_mw is 0 */
+	bool no_inline;    /* a QP with inline data is refused */
+	bool late;         /* a completion shows only when its CQ is armed, and raises no event */
+	bool quiet_accept; /* the accepting side learns of a connection by rdma_notify only */
 	int max_srq_sge;
 };
 extern struct stub_config stub_config;
 
 /*
- * The nth call from now on (1: the next) of this name fails with this error number, and so do all after it if
- * `always`. Names of posts: "ibv_post_send", "ibv_post_recv", "ibv_post_srq_recv". error 0: no more.
+ * Makes the nth call of this name from now on (1: the next) fail with this error number, and if
+ * `always` is set all later ones, too. Names of posts: "ibv_post_send", "ibv_post_recv",
+ * "ibv_post_srq_recv". Error 0 cancels.
  */
 void stub_fail(const char *call, int nth, int error, bool always);
-/* How often it failed. */
+/* The number of failures so far */
 int stub_failed(const char *call);
-/* An asynchronous event of the device; of the QP, CQ or SRQ in `element`, if there is one. */
+/* Raises an asynchronous event of the device; `element` is its QP, CQ or SRQ, if it has one. */
 void stub_async(enum ibv_event_type type, void *element);
-/* As if the device was pulled out: a device removal for each id, and IBV_EVENT_DEVICE_FATAL. */
+/* Simulates the removal of the device: an event for each id, and IBV_EVENT_DEVICE_FATAL. */
 void stub_remove_device(void);
 /*
- * While it is held, who destroys an id that has asked and was not answered, or its QP, waits; as with a kernel that
- * waits for the peer.
+ * While held, the destruction of an id with an unanswered connection request, and of its QP,
+ * blocks, as it does in a kernel that waits for the peer.
  */
 void stub_hold(bool held);
-/* Until so many wait there. */
+/* Waits until n threads are blocked there. */
 void stub_await_held(int n);
-/* The CQ whose Receives are of this QP is asked for solicited completions, or for all. */
+/* Waits until the CQ is armed, for solicited completions only or for all. */
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
-/* Objects that were made and not destroyed: contexts, PDs, MRs, windows, CQs, channels, SRQs, QPs, ids. */
+/*
+ * The number of objects that exist: contexts, PDs, MRs, windows, CQs, channels, SRQs, QPs, ids.
+ */
 int stub_objects(void);
-/* Until there are no more than these. */
+/* Waits until no more than n objects exist. */
 void stub_await_objects(int n);
 
 /* ---- inside ---- */
@@ -85,15 +89,15 @@ struct stub_ring {
 struct stub_cq {
 	struct ibv_cq v;
 	uint32_t put, get, mask, depth;
-	uint32_t seen; /* of them, by polls */
+	uint32_t seen; /* completions already polled */
 	struct ibv_wc *at;
 	enum {
 		STUB_NOT_ARMED,
 		STUB_ARMED,
 		STUB_ARMED_SOLICITED
 	} armed;
-	int told;     /* so many times */
-	bool waiting; /* in its channel's list */
+	int told;     /* number of events */
+	bool waiting; /* is in the channel's list */
 	struct stub_cq *next;
 };
 
@@ -116,11 +120,11 @@ struct stub_send {
 struct stub_qp {
 	struct ibv_qp v;
 	struct stub_qp *peer;
-	struct stub_ring *recv; /* its own or the SRQ's */
+	struct stub_ring *recv; /* its own ring or the SRQ's */
 	struct stub_ring own;
 	uint32_t max_recv, max_send;
 	bool all_signalled;
-	bool asked;              /* for a connection, and has no answer */
+	bool asked;              /* has an unanswered connection request */
 	uint32_t put, get, mask; /* Sends that wait for a Receive */
 	struct stub_send *waiting;
 };
@@ -129,29 +133,29 @@ struct stub_mr {
 	struct ibv_mr v;
 	int access;
 	bool live;
-	int windows;           /* bound to it */
-	struct stub_mr *bound; /* of a window: to this region */
+	int windows;           /* windows bound to this region */
+	struct stub_mr *bound; /* the region to which this window is bound */
 };
 
 extern struct ibv_context *stub_context;
 
 void stub_lock(void);
 void stub_unlock(void);
-/* Without the lock around it, until somebody changes something; and that. */
+/* Waits, with the lock released, until another thread calls stub_changed. */
 void stub_wait(void);
 void stub_changed(void);
-/* Where destroying waits. */
+/* Blocks a destruction while held. */
 void stub_held_up(void);
-/* 0, or the error that the test wants. */
+/* 0, or the error that the test requested */
 int stub_refuses(const char *call);
 void stub_count(int by);
 void stub_signal(int fd);
 void stub_unsignal(int fd);
 struct stub_qp *stub_qp_by_number(uint32_t number);
 struct stub_mr *stub_mr_by_key(uint32_t key);
-/* A window is bound to that region, or to none. */
+/* Binds a window to a region, or to none. */
 void stub_window_to(struct stub_mr *window, struct stub_mr *region);
-/* Connect two QPs; break one: it and what it has posted are flushed. */
+/* Connects two QPs; breaks a connection: flushes the QP and its posted requests. */
 void stub_connect(struct stub_qp *a, struct stub_qp *b);
 void stub_to_error(struct stub_qp *qp);
 void stub_removed(void); /* cm.c */

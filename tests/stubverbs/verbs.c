@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device, its asynchronous events, and what a test wants refused. */
+/* The device, its asynchronous events, and the calls that a test makes fail. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "stub.h"
 
-/* The macros of verbs.h stand in the way of defining what they name. */
+/* verbs.h has macros of these names, which hide the functions defined here. */
 #undef ibv_get_device_list
 #undef ibv_query_port
 
@@ -20,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct ibv_device device;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int objects, contexts;
-static int held_up;   /* threads */
+static int held_up;   /* blocked threads */
 static int unsettled; /* asynchronous events taken and not acknowledged */
 static bool holding;
 
@@ -174,7 +174,7 @@ void stub_fail(const char *call, int nth, int error, bool always)
 	stub_lock();
 	refusal = refusal_of(call);
 	*refusal = (struct refusal){ .call = call, .nth = nth, .error = error, .always = always };
-	/* Posts that nobody refuses pay nothing. */
+	/* A post costs nothing extra while no failure is requested. */
 	if (stub_context) {
 		stub_context->ops.post_send = refuse_send;
 		stub_context->ops.post_recv = refuse_recv;
@@ -319,7 +319,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 
 	(void)context;
 	(void)port;
-	/* All that is written is also in what older programs have. */
+	/* Every field written here is also in the structure of older programs. */
 	attr->state = stub_config.port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
 	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
 	attr->max_msg_sz = 1u << 30;
@@ -393,7 +393,7 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	stub_unlock();
 }
 
-/* What is destroyed has no events. */
+/* A destroyed object has no events. */
 void stub_forget_events(const void *element)
 {
 	struct stub_async **at = &asyncs, *async;

@@ -30,7 +30,7 @@ void conf_clear(void)
 	conf_name("/dev/null");
 }
 
-/* Nothing of it is left when the test ends, whatever way. */
+/* The file is unlinked now, so nothing is left of it however the test ends. */
 void conf_write(const void *bytes, size_t length)
 {
 	conf_clear();

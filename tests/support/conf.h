@@ -9,21 +9,26 @@
 
 #include "tests/support/support.h"
 
-/* A file of these bytes is the dat.conf from now on. Each call makes a new one. */
+/* Writes these bytes to a new file and makes it the dat.conf from now on. */
 void conf_write(const void *bytes, size_t length);
 void conf_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The path of it. */
+/* The path of that file */
 const char *conf_path(void);
-/* DAT_OVERRIDE names this from now on. */
+/* Sets DAT_OVERRIDE to this path. */
 void conf_name(const char *path);
-/* Back to no file. */
+/* Removes DAT_OVERRIDE again: there is no dat.conf. */
 void conf_clear(void);
 
-/* Collects stderr until said_stop, which gives the text; it is valid until the next said_start. */
+/*
+ * Collects stderr until said_stop, which returns the text; it is valid until the next said_start.
+ */
 void said_start(void);
 const char *said_stop(void);
 
-/* Opens and closes the adapter; the DAT_RETURN of the open, and what was said in said_stop's buffer. */
+/*
+ * Opens and closes the adapter. Returns the DAT_RETURN of the open; the buffer of said_stop holds
+ * what the library said.
+ */
 DAT_RETURN open_and_close(const char *name, const char **said);
 
 #define ck_assert_said(said, part)                                                       \

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same tests on a verbs device: UNIT_DEVICE names it (tests/hwlab does). What a fabric has done at once a
- * device takes a moment for, so what is expected may come late, and before a look that expects nothing a moment
- * passes. A test that needs the simulation says SKIP where it meets it; tests/hwlab/judge.awk understands.
+ * The same tests on a verbs device, which UNIT_DEVICE names (tests/hwlab sets it). A device needs a
+ * moment for things that a fabric has done at once: an expected event may come late, and a test
+ * waits a moment before it checks that nothing has come. A test that needs the simulation says SKIP
+ * at that point; tests/hwlab/judge.awk understands it.
  *
- * UNIT_SETTLE_MS is that moment, UNIT_PATIENCE_MS how late: so long that a slow machine makes no difference.
- * UNIT_IN_VAIN names tests that are known to expect what never comes on this device, UNIT_SKIP those that are
- * not run, and UNIT_ROWS=N has N rows run of a test that is a table.
+ * UNIT_SETTLE_MS is that moment and UNIT_PATIENCE_MS the longest delay of an expected event, both
+ * long enough for a slow machine. UNIT_IN_VAIN names the tests that expect an event which never
+ * comes on this device, UNIT_SKIP the tests that are not run. UNIT_ROWS=N runs N rows of each test
+ * that is a table.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +57,7 @@ static DAT_UINT64 number_of(const char *variable, DAT_UINT64 otherwise)
 	return text && *text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* Is the name one of those, with spaces between, that the variable has? */
+/* Is the name in this variable, a list separated by spaces? */
 static bool names(const char *variable, const char *name)
 {
 	const char *at = getenv(variable);
@@ -106,7 +108,7 @@ void device_cannot(const char *what)
 		ck_abort_msg("SKIP %.*s: the emulator only", (int)strcspn(what, "("), what);
 }
 
-/* Each test is a process: what all of them would load is loaded before they are forked. */
+/* Each test is a process of its own: load what all of them would load before they are forked. */
 static void load_verbs(void)
 {
 	const char *module = getenv("DAT_HW_MODULE");
@@ -126,7 +128,7 @@ static void load_verbs(void)
 		free_devices(devices);
 }
 
-/* Tests name the adapters emu0 and emu1: a dat.conf makes both mean the device. */
+/* Tests call their adapters emu0 and emu1: a dat.conf maps both names to the device. */
 void device_begin(void)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of DAT_EP_PARAM's fields, and reading and writing by it. */
+/* The table of the fields of DAT_EP_PARAM; reading and writing a field by its row. */
 #include "tests/support/ep_fields.h"
 
 struct others others;

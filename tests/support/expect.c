@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a test expects. A failure says where the test stands, what it wanted and what there was. */
+/* Expectations. A failure reports the position in the test, the expected and the actual value. */
 #include "tests/support/support.h"
 
-/* ---- in words ---- */
+/* ---- values as words ---- */
 
 const char *ret_text(DAT_RETURN ret)
 {

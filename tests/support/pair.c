@@ -4,7 +4,7 @@
 
 /* ---- endpoints ---- */
 
-/* Sizes 0 are the adapter's maximum (ruling A1). */
+/* A size of 0 means the adapter's maximum (ruling A1). */
 DAT_EP_ATTR ep_attr(void)
 {
 	DAT_EP_ATTR attr = {
@@ -188,7 +188,7 @@ const DAT_EP_STATE reachable_states[REACHABLE_STATES] = {
 	DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
 };
 
-/* What w.a answers does not arrive, so its EP waits for the end of the handshake. */
+/* w.a's reply is held on the wire, so w.a's EP waits for the end of the handshake. */
 static void to_completion_pending(void)
 {
 	DAT_CR_HANDLE cr;
@@ -200,7 +200,7 @@ static void to_completion_pending(void)
 	run_quiet();
 }
 
-/* A Send that cannot finish keeps a graceful disconnect waiting. */
+/* A Send that cannot complete delays a graceful disconnect. */
 static void to_disconnect_pending(void)
 {
 	hold_link("emu0", "emu1");

@@ -7,7 +7,7 @@
  * and each runs twice, traced and not. w.a (adapter emu0) is the side that connects and, as a rule,
  * sends; w.b (emu1) listens and receives.
  *
- * Expectations look at what is queued now; run_quiet() lets the world come to rest before.
+ * Expectations look at the events that are queued now; run_quiet() first lets the fabric go idle.
  */
 #ifndef TESTS_SUPPORT_SUPPORT_H
 #define TESTS_SUPPORT_SUPPORT_H
@@ -25,12 +25,12 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum {
-	SLOTS = 64,       /* buffers of a side */
-	SLOT_SIZE = 1024, /* bytes: LONG packets */
+	SLOTS = 64,       /* buffers of each side */
+	SLOT_SIZE = 1024, /* bytes: a message of LONG */
 	MTU = 256,        /* bytes of payload in a packet */
 	LONG = SLOT_SIZE, /* a message of four packets */
-	SHORT = 64,       /* a message of one */
-	GUARD = 256,      /* bytes before and behind the slots that nobody may touch */
+	SHORT = 64,       /* a message of one packet */
+	GUARD = 256,      /* bytes around the slots that must stay untouched */
 	EVD_LENGTH = 64,
 	LATENCY_NS = 1000,
 };
@@ -46,7 +46,7 @@ struct side {
 	DAT_PZ_HANDLE pz;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
-	DAT_RMR_CONTEXT rmr_context; /* of all slots, all privileges */
+	DAT_RMR_CONTEXT rmr_context; /* covers all slots, all privileges */
 	DAT_EP_HANDLE ep;
 	DAT_SRQ_HANDLE srq;
 	unsigned char memory[GUARD + SLOTS * SLOT_SIZE + GUARD];
@@ -60,8 +60,8 @@ struct world {
 extern struct world w;
 
 /*
- * Fixtures: a fabric; with both sides open on it; on profile iwarp; with completions going to EVDs
- * that take software events, too.
+ * Fixtures: only a fabric; a fabric with both sides open; the same on profile iwarp; the same with
+ * completion EVDs that also accept software events.
  */
 void setup_fabric(void);
 void setup_sides(void);
@@ -69,7 +69,10 @@ void setup_sides_iwarp(void);
 void setup_sides_mixed(void);
 void teardown(void);
 
-/* For tests that want another fabric: the configuration the fixtures use, and a fabric of it. */
+/*
+ * For tests that need a special fabric: the configuration of the fixtures, and a new fabric from
+ * it.
+ */
 DAT_SIM_CONFIG fabric_config(DAT_SIM_PROFILE profile);
 void fabric_create(const DAT_SIM_CONFIG *config);
 
@@ -90,15 +93,15 @@ DAT_IA_ADDRESS_PTR address(struct side *side);
 
 extern const char *device; /* NULL: on a fabric */
 void device_begin(void);
-/* Time for what may come. Nothing on a fabric. */
+/* Gives expected events time to come. Does nothing on a fabric. */
 void device_settle(void);
-/* Is it worth another look, after a moment? Never on a fabric. *until is 0 at first. */
+/* Waits a moment and says whether to look again. Never on a fabric. *until is 0 at first. */
 bool device_again(DAT_UINT64 *until);
-/* How long to wait for what should come. */
+/* The longest wait for an expected event */
 DAT_TIMEOUT device_patience_us(void);
-/* This call failed: if it is one that a device has not, the test is skipped. */
+/* Skips the test if this call failed because the device does not implement it. */
 void device_cannot(const char *call);
-/* Is this test not for the device? And how many rows of a table are run there? */
+/* Does the device skip this test, and how many rows of a table does it run? */
 bool device_skips(const char *test);
 int device_rows(int rows);
 
@@ -115,33 +118,33 @@ DAT_EVD_HANDLE make_evd(struct side *side, DAT_COUNT length, int flags);
 DAT_CNO_HANDLE quiet_cno(struct side *side);
 
 DAT_PSP_HANDLE listen_at(struct side *side, DAT_CONN_QUAL qual);
-/* Reserves for ep; NO_HANDLE: for one that is made for the request. */
+/* Reserves a service point for ep; NO_HANDLE: for an EP that is made for the request. */
 DAT_RSP_HANDLE reserve(struct side *side, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep);
-/* A PSP whose requests come with an EP. */
+/* A PSP whose requests come with an Endpoint */
 DAT_PSP_HANDLE listen_for_eps(struct side *side, DAT_CONN_QUAL qual);
 DAT_EP_HANDLE ep_of_request(DAT_CR_HANDLE cr);
-/* Gives an EP that was made for a request a PZ and EVDs. */
+/* Gives an EP that was made for a request its PZ and EVDs. */
 void configure(struct side *side, DAT_EP_HANDLE ep);
 DAT_RETURN try_connect(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
-/* The request of ep at a listener of passive, delivered and not answered. */
+/* Connects ep to a listener of `passive`; the request is delivered, not yet answered. */
 DAT_CR_HANDLE request(DAT_EP_HANDLE ep, struct side *passive, DAT_CONN_QUAL qual);
 /* Connects two EPs and reaps both ESTABLISHED events. */
 void connect_eps(struct side *active, DAT_EP_HANDLE active_ep, struct side *passive,
 		 DAT_EP_HANDLE passive_ep);
-/* w.a.ep and w.b.ep, connected; in the other two w.b.ep draws from w.b.srq. */
+/* w.a.ep and w.b.ep, connected; the other two variants give w.b.ep the queue w.b.srq. */
 void plain_pair(void);
 void srq_pair(DAT_COUNT srq_size);
 void srq_pair_with(DAT_COUNT srq_size, const DAT_EP_ATTR *b_attr);
-/* Both sides out of the connection: w.a's EP disconnects abruptly, both events are reaped. */
+/* Ends the connection: w.a's EP disconnects abruptly, both events are reaped. */
 void disconnect_pair(void);
 
-/* An EP of w.a in a state that public calls can bring it to; w.b is the peer. */
+/* An EP of w.a in any state that public calls can reach; w.b is the peer. */
 extern const DAT_EP_STATE reachable_states[];
 enum {
 	REACHABLE_STATES = 9
 };
 DAT_EP_HANDLE ep_in_state(DAT_EP_STATE state);
-/* The subtype that names a state in a DAT_INVALID_STATE. */
+/* The DAT_INVALID_STATE subtype of a state */
 DAT_UINT32 state_subtype(DAT_EP_STATE state);
 
 /* ---- data; a DTO's cookie is the number of its slot ---- */
@@ -158,7 +161,7 @@ DAT_RETURN try_send(struct side *side, DAT_EP_HANDLE ep, int n, DAT_VLEN length)
 void post_send(struct side *side, DAT_EP_HANDLE ep, int n, DAT_VLEN length);
 /* Sends short messages, lets them arrive and reaps the Send completions. */
 void deliver(struct side *side, DAT_EP_HANDLE ep, int messages);
-/* Posts a long message, number `message` of its connection, of which one packet arrives. */
+/* Posts a long message, number `message` of its connection, and lets only one packet arrive. */
 void send_half(struct side *side, DAT_EP_HANDLE ep, int message, int n);
 void release_message(DAT_EP_HANDLE ep, int message);
 void fill_slot(struct side *side, int n, int seed);
@@ -166,35 +169,37 @@ bool slot_holds(struct side *side, int n, int seed, size_t length);
 
 /* ---- RDMA ---- */
 
-/* w.a.ep and w.b.ep, connected; w.a has at most so many Reads under way, w.b answers so many. */
+/*
+ * w.a.ep and w.b.ep, connected; w.a has at most reads_out Reads outstanding, w.b serves reads_in.
+ */
 void rdma_pair(DAT_COUNT reads_out, DAT_COUNT reads_in);
-/* Slot n of a side, as its peer names it. */
+/* The remote triplet of slot n of a side */
 DAT_RMR_TRIPLET remote(struct side *side, int n, DAT_VLEN length);
-/* From and to slot n; as many bytes as the remote segment has. */
+/* Transfers from or to slot n; the remote segment gives the length. */
 DAT_RETURN try_write(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET to, int flags);
 DAT_RETURN try_read(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET from, int flags);
 void post_write(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET to);
 void post_read(struct side *side, DAT_EP_HANDLE ep, int n, DAT_RMR_TRIPLET from);
 DAT_RMR_HANDLE make_rmr(struct side *side);
-/* Bind to slot n; the cookie is n. Length 0 unbinds. */
+/* Binds to slot n with cookie n. Length 0 unbinds. */
 DAT_RETURN try_bind(DAT_RMR_HANDLE rmr, struct side *side, DAT_EP_HANDLE ep, int n, DAT_VLEN length,
 		    int privileges, DAT_RMR_CONTEXT *context);
 DAT_RMR_CONTEXT post_bind(DAT_RMR_HANDLE rmr, struct side *side, DAT_EP_HANDLE ep, int n,
 			  DAT_VLEN length, int privileges);
-/* Both connect EVDs say the connection broke. */
+/* Expects a BROKEN event on both connect EVDs. */
 void expect_pair_broken(void);
 
 /* ---- packet faults ---- */
 
-/* The retry timer and counter of the fixtures' fabric. */
+/* The retry timer and retry count of the fixtures' fabric */
 #define RETRY_NS UINT64_C(1000000)
 #define RETRIES  7
 
 DAT_COUNT fault(DAT_SIM_FAULT rule);
-/* The nth (0: every) packet of these kinds is lost. */
+/* Drops the nth (0: every) packet of these kinds. */
 DAT_COUNT drop(int packets, DAT_UINT64 nth);
 DAT_UINT64 fired(DAT_COUNT id);
-/* That connection event and no other; the Endpoint is DISCONNECTED. */
+/* Expects this connection event and no other; the Endpoint is DISCONNECTED. */
 void expect_end(struct side *side, int number);
 
 /* ---- expectations ---- */
@@ -203,7 +208,7 @@ void expect_end(struct side *side, int number);
 #define SUPPORT_TEXT(x)  SUPPORT_TEXT_(x)
 #define HERE             __FILE__ ":" SUPPORT_TEXT(__LINE__)
 
-/* In place of a subtype that no ruling and no header names. */
+/* Accepts any subtype: neither a ruling nor a header names one. */
 #define ANY_SUBTYPE 0x10000u
 
 const char *ret_text(DAT_RETURN ret);
@@ -218,7 +223,7 @@ bool is_failure(DAT_RETURN ret, DAT_UINT32 type, DAT_UINT32 subtype);
 			      ret_text(must_ret));                                            \
 	} while (0)
 
-/* Ruling G1: class error, that type, that subtype. */
+/* Ruling G1: class error, this type, this subtype. */
 #define must_fail(call, type, subtype)                                                \
 	do {                                                                          \
 		DAT_RETURN must_ret = (call);                                         \
@@ -246,12 +251,12 @@ void expect_recv_counts_(const char *where, DAT_EP_HANDLE ep, DAT_COUNT nbufs, D
 void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT available,
 		 DAT_COUNT outstanding);
 
-/* The oldest event on the EVD is of this number. */
+/* The oldest event on the EVD has this number. */
 #define expect_event(evd, number) expect_event_(HERE, (evd), (int)(number))
 #define expect_no_event(evd)      expect_no_event_(HERE, (evd))
-/* It is a completion of this EP's DTO of slot n, with this status. */
+/* It is the completion of this EP's DTO of slot n, with this status. */
 #define expect_dto(evd, ep, n, status) expect_dto_(HERE, (evd), (ep), (n), (status))
-/* A bind's completion: of this RMR, by the slot it was bound to. */
+/* It is the completion of a bind: of this RMR, to this slot. */
 #define expect_bind(evd, rmr, n, status)   expect_bind_(HERE, (evd), (rmr), (n), (status))
 #define expect_connection(evd, ep, number) expect_connection_(HERE, (evd), (ep), (int)(number))
 #define expect_async(evd, number, handle, reason) \
@@ -262,7 +267,7 @@ void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT
 	expect_async((evd), DAT_ASYNC_EP_SOFT_HIGH_WATERMARK, (ep), \
 		     DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT)
 #define expect_request(evd, psp) expect_request_(HERE, (evd), (psp))
-/* The next EVD that the CNO hands out, without waiting, is this one; is none. */
+/* The CNO hands out this EVD next, without a wait; it hands out none. */
 #define expect_notified(cno, evd)           expect_notified_(HERE, (cno), (evd))
 #define expect_silence(cno)                 expect_silence_(HERE, (cno))
 #define expect_state(ep, state)             expect_state_(HERE, (ep), (state))
@@ -270,25 +275,27 @@ void srq_counts_(const char *where, DAT_SRQ_HANDLE srq, DAT_COUNT max, DAT_COUNT
 #define srq_counts(srq, max, available, outstanding) \
 	srq_counts_(HERE, (srq), (max), (available), (outstanding))
 
-/* Takes every event off an EVD; the number of them. */
+/* Takes all events off an EVD and returns their number. */
 int drain(DAT_EVD_HANDLE evd);
-/* Fills an EVD with software events until it is full; the number of them. */
+/* Fills an EVD with software events and returns their number. */
 int stuff(DAT_EVD_HANDLE evd);
 void post_se(DAT_EVD_HANDLE evd, int n);
 
 /* ---- suites ---- */
 
 void unit_add(Suite *suite, const TTest *test, int times, SFun setup);
-/* A test case of a name of its own, for _i = first .. last - 1; tables make a case of each row. */
+/* A test case with a name of its own, for _i = first .. last - 1: tables make each row a case. */
 void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
 		   SFun setup);
 int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status forks);
-/* On the device of tests/stubverbs, of a program that is linked with it; a process for each test. */
+/*
+ * For a program that is linked with tests/stubverbs; a process for each test.
+ */
 int unit_run_on_stub(const char *name, void (*fill)(Suite *suite));
 
 /*
- * A test with both sides open; with a fabric only; on profile iwarp; in all worlds that may make no
- * difference (both profiles, and EVDs that take other streams beside); for _i = 0 .. times - 1
+ * A test with both sides open; with only a fabric; on profile iwarp; in every world that may make
+ * no difference (both profiles, and EVDs that also take other streams); for _i = 0 .. times - 1
  */
 #define unit_test(suite, test)       unit_add((suite), (test), 1, setup_sides)
 #define unit_test_bare(suite, test)  unit_add((suite), (test), 1, setup_fabric)
@@ -313,7 +320,7 @@ int unit_run_on_stub(const char *name, void (*fill)(Suite *suite));
 	{                                                    \
 		return unit_run(name, fill, CK_FORK_GETENV); \
 	}
-/* One that has threads among tests for which the process must have one: a process each, always. */
+/* A test that starts threads, among tests that need a process with one thread: always forked. */
 #define UNIT_SUITE_OF_PROCESSES(name)                 \
 	int main(void)                                \
 	{                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The world of a test: a fabric, two adapters with what a connection needs, the clock. And the main
- * function of the programs.
+ * The world of a test: a fabric, two adapters with the objects that a connection needs, and the
+ * clock. Also the main function of the test programs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool untraced, mixed;
 
 /* ---- the fabric ---- */
 
-/* A poll moves no time here, and no environment variable has a say. */
+/* A poll lets no time pass, and environment variables have no influence. */
 DAT_SIM_CONFIG fabric_config(DAT_SIM_PROFILE profile)
 {
 	DAT_SIM_CONFIG config = {
@@ -89,7 +89,7 @@ void setup_sides_mixed(void)
 	open_both();
 }
 
-/* It has asked, and nobody has answered. */
+/* The EP has sent its request, and the request is not answered yet. */
 static bool asks(const struct side *side)
 {
 	DAT_EP_STATE state;
@@ -98,7 +98,10 @@ static bool asks(const struct side *side)
 	       state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 }
 
-/* On iWARP who asks is not let go before an answer, or ten seconds: who could answer goes first. */
+/*
+ * On iWARP the EP that asked is freed only after an answer or a timeout of ten seconds, so close
+ * the side that could answer first.
+ */
 void teardown(void)
 {
 	struct side *last = device && asks(&w.a) ? &w.a : &w.b;
@@ -129,7 +132,7 @@ DAT_UINT64 now_ns(void)
 	return ns;
 }
 
-/* Ten seconds of virtual time are for ever. */
+/* Ten seconds of virtual time count as forever. */
 void run_quiet(void)
 {
 	if (device) {
@@ -205,13 +208,15 @@ static void check_guard(const unsigned char *guard)
 {
 	size_t i;
 
-	/* One assertion: Check notes each in a file. */
+	/* One assertion for all bytes: Check writes each assertion to a file. */
 	for (i = 0; i < GUARD && guard[i] == GUARD_BYTE; i++)
 		;
 	ck_assert_msg(i == GUARD, "guard byte %zu was written", i);
 }
 
-/* Abruptly, as tests leave all sorts of things behind. A side that is not open stays so. */
+/*
+ * Closes abruptly, because tests leave all kinds of objects behind. Does nothing to a closed side.
+ */
 void side_close(struct side *side)
 {
 	if (!side->ia)
@@ -248,7 +253,7 @@ static void trace_off(void)
 	untraced = true;
 }
 
-/* All rows of a table, or some of them, evenly spread. */
+/* All rows of a table, or an evenly spread part of them. */
 static void add_rows(TCase *tcase, const TTest *test, int first, int last)
 {
 	int rows = device_rows(last - first), i, row;
@@ -264,9 +269,10 @@ static void add_rows(TCase *tcase, const TTest *test, int first, int last)
 }
 
 /*
- * One test case a test, so that CK_RUN_CASE runs one; and all once more without a trace, as what nobody
- * watches may take shorter ways through the library. With UNIT_SHARE=N in the environment (under valgrind,
- * which takes its time) every Nth of all these is run; where N is odd, traced ones and others in turn.
+ * Each test is a test case of its own, so that CK_RUN_CASE can select it. All tests run a second
+ * time without a trace, because an unobserved fabric may take shorter paths through the library.
+ * With UNIT_SHARE=N in the environment (valgrind is slow) only every Nth of all these cases runs;
+ * if N is odd, the traced and the untraced case alternate.
  */
 void unit_add_case(Suite *suite, const char *name, const TTest *test, int first, int last,
 		   SFun setup)
@@ -281,7 +287,7 @@ void unit_add_case(Suite *suite, const char *name, const TTest *test, int first,
 
 	if (device_skips(test->name))
 		return;
-	/* A device has one way to be, and no trace. */
+	/* A device has only one mode, and no trace. */
 	if (device && last_test == test && strcmp(last_name, name) == 0)
 		return;
 	last_test = test;
@@ -311,7 +317,7 @@ int unit_run(const char *name, void (*fill)(Suite *suite), enum fork_status fork
 	SRunner *runner;
 	int failed;
 
-	/* Whole lines, or what a test says on stderr gets between the parts of one. */
+	/* Line buffering: else the stderr of a test would appear inside a line. */
 	device_begin();
 	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	fill(suite);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tests/sweep/calls.h - every call that takes a handle, by a table of its handle arguments.
+ * tests/sweep/calls.h - every call that takes a handle, with a table of its handle arguments.
  *
- * A kit is one live object for each place where a call wants one, so that every call succeeds with
- * the handles of a kit; spoil one of them, and it has to be refused.
+ * A kit has one live object for each argument, so every call succeeds with the handles of a kit. If
+ * one handle is replaced by a bad one, the call must be refused.
  */
 #ifndef TESTS_SWEEP_CALLS_H
 #define TESTS_SWEEP_CALLS_H
 
 #include "tests/sweep/sweep.h"
 
-/* The kinds of handles; ANY takes all of them. */
+/* The kinds of handles; ANY accepts all of them. */
 enum kind {
 	IA,
 	PZ,
@@ -30,20 +30,20 @@ struct kit {
 	DAT_HANDLE ia, empty_ia;
 	DAT_HANDLE pz, unused_pz;
 	DAT_HANDLE lmr;
-	DAT_HANDLE recv, request, connect, cr_evd, evd; /* the last takes all streams */
+	DAT_HANDLE recv, request, connect, cr_evd, evd; /* the last one accepts all streams */
 	DAT_HANDLE ep, connected;
 	DAT_HANDLE srq;
 	DAT_HANDLE cr;
 	DAT_HANDLE psp;
 	DAT_HANDLE rsp;
 	DAT_HANDLE rmr;
-	DAT_HANDLE cno, unused_cno; /* the first notifies of evd */
+	DAT_HANDLE cno, unused_cno; /* evd notifies the first one */
 };
 extern struct kit kit;
-extern DAT_LMR_TRIPLET in_region; /* of the kit's LMR */
-extern DAT_IA_ADDRESS_PTR peer;   /* of w.b */
+extern DAT_LMR_TRIPLET in_region; /* in the kit's LMR */
+extern DAT_IA_ADDRESS_PTR peer;   /* the address of w.b */
 
-/* Makes a kit of w.a, which has `adapter` open; w.b is the peer. */
+/* Makes a kit on w.a, which has `adapter` open; w.b is the peer. */
 void kit_make(struct kit *k, const char *adapter);
 DAT_HANDLE kit_member(const struct kit *from, size_t offset);
 
@@ -52,9 +52,9 @@ enum {
 };
 
 struct handle_arg {
-	int number; /* of the argument, from 1; 0: no more of them */
+	int number; /* index of the argument, from 1; 0 ends the list */
 	enum kind kind;
-	size_t member; /* of the kit */
+	size_t member; /* offset in the kit */
 	DAT_UINT32 subtype;
 	bool may_be_null;
 };
@@ -65,7 +65,7 @@ struct call {
 	struct handle_arg args[MAX_HANDLES + 1];
 };
 
-/* What a call wants, from the kit */
+/* The value for an argument, from the kit */
 void kit_handles(const struct call *call, DAT_HANDLE *h);
 
 extern const struct call calls[];

@@ -41,7 +41,7 @@ static DAT_RETURN free_with_an_EVD(void)
 
 /* ---- wait ---- */
 
-/* Ruling G2: the handle is written, NULL. */
+/* Ruling G2: the handle is written, as NULL. */
 static DAT_RETURN wait_in_vain(void)
 {
 	DAT_EVD_HANDLE evd = w.a.recv;
@@ -58,7 +58,7 @@ static void do_nothing(int signo)
 	(void)signo;
 }
 
-/* Nothing can wake it but the signal, which comes again in case the first one came too early. */
+/* Only the signal can end the wait; it comes again in case the first one came too early. */
 static DAT_RETURN wait_with_a_signal(void)
 {
 	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } },
@@ -75,7 +75,7 @@ static DAT_RETURN wait_with_a_signal(void)
 	return sweep_after("dat_cno_wait", ret);
 }
 
-/* ---- free while somebody waits: from another CNO's agent, which is called inside the wait ---- */
+/* ---- free during a wait: another CNO's agent, which runs inside the wait, frees the CNO ---- */
 
 static DAT_RETURN freed;
 

@@ -4,7 +4,7 @@
 
 #include "tests/sweep/sweep.h"
 
-/* What dat_ep_connect is given; sound, but for what a row changes. */
+/* Valid arguments of dat_ep_connect; a row changes one of them. */
 static struct {
 	DAT_IA_ADDRESS_PTR remote;
 	DAT_TIMEOUT timeout;
@@ -30,7 +30,7 @@ static DAT_RETURN try_it(void)
 				  (DAT_QOS)given.qos, (DAT_CONNECT_FLAGS)given.flags));
 }
 
-/* Everything sound but one thing. */
+/* Everything is valid except one argument. */
 #define PROVOKE_CONNECT(how, change) \
 	static DAT_RETURN how(void)  \
 	{                            \
@@ -118,7 +118,7 @@ DISCONNECT(reserved, RESERVED)
 DISCONNECT(passive, PASSIVE_CONNECTION_PENDING)
 DISCONNECT(tentative, TENTATIVE_CONNECTION_PENDING)
 
-/* ---- to where another Endpoint is connected ---- */
+/* ---- to the service point of a connected Endpoint ---- */
 
 static DAT_EP_HANDLE model;
 
@@ -172,14 +172,16 @@ static const struct sweep_row rows[] = {
 	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, disconnect_unconnected),
 	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_RESERVED, disconnect_reserved),
 	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_PASSCONNPENDING, disconnect_passive),
-	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_TENTCONNPENDING, disconnect_tentative),
+	ROW(dat_ep_disconnect, INVALID_STATE, INVALID_STATE_EP_TENTCONNPENDING,
+	    disconnect_tentative),
 	ROW_ARG(dat_ep_dup_connect, 3, dup_no_time),
 	ROW_ARG(dat_ep_dup_connect, 4, dup_negative_private_data),
 	ROW_ARG(dat_ep_dup_connect, 4, dup_too_much_private_data),
 	ROW_ARG(dat_ep_dup_connect, 5, dup_no_private_data),
 	ROW_ARG(dat_ep_dup_connect, 6, dup_unknown_quality),
 	ROW(dat_ep_dup_connect, MODEL_NOT_SUPPORTED, NO_SUBTYPE, dup_another_quality),
-	ROW(dat_ep_dup_connect, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, dup_of_an_unconnected_one),
+	ROW(dat_ep_dup_connect, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED,
+	    dup_of_an_unconnected_one),
 	ROW(dat_ep_dup_connect, INVALID_STATE, INVALID_STATE_EP_CONNECTED, dup_of_itself),
 };
 /* clang-format on */

@@ -5,7 +5,7 @@
 static DAT_CR_HANDLE cr;
 static char data[1024];
 
-/* A request of w.b's Endpoint that w.a has not answered. */
+/* An unanswered request of w.b's Endpoint at w.a */
 static void a_request(void)
 {
 	w.b.ep = plain_ep(&w.b);
@@ -63,7 +63,7 @@ static DAT_RETURN accept_on_a_disconnected_endpoint(void)
 	return accept_in(DAT_EP_STATE_DISCONNECTED);
 }
 
-/* An Endpoint that was made for a request needs what the Consumer adds to it. */
+/* An Endpoint that was made for a request is incomplete until the Consumer configures it. */
 static DAT_RETURN accept_with_an_endpoint_without(DAT_EP_PARAM_MASK missing)
 {
 	DAT_EP_PARAM nothing = { 0 };
@@ -101,7 +101,7 @@ static DAT_RETURN accept_without_a_connect_EVD(void)
 	return accept_with_an_endpoint_without(DAT_EP_FIELD_CONNECT_EVD_HANDLE);
 }
 
-/* A request that came with an Endpoint goes with no other. */
+/* A request that came with an Endpoint cannot be accepted with another one. */
 static DAT_RETURN accept_with_another_endpoint(void)
 {
 	DAT_EP_HANDLE other = plain_ep(&w.a);
@@ -121,7 +121,7 @@ static DAT_RETURN accept_on_a_reserved_endpoint(void)
 	return accept_in(DAT_EP_STATE_RESERVED);
 }
 
-/* Who asks wants to send more Reads than the Endpoint answers. */
+/* The active side wants to send more Reads than the Endpoint serves. */
 static DAT_RETURN accept_where_Reads_do_not_agree(void)
 {
 	DAT_EP_ATTR attr = ep_attr();

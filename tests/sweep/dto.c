@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posting data transfers: the same mistakes made with each call that posts. */
+/* Posting data transfers: the same mistakes with each call that posts. */
 #include "tests/sweep/sweep.h"
 
-/* What is posted; sound, but for what a row changes. */
+/* Valid arguments of a post; a row changes one of them. */
 static struct {
 	DAT_COUNT segments;
 	DAT_LMR_TRIPLET iov[8], *list;
@@ -78,7 +78,7 @@ static DAT_RETURN unknown_flag(poster post)
 	return TRY(post());
 }
 
-/* Ruling A2: only where the Endpoint was made for it */
+/* Ruling A2: allowed only if the Endpoint was created for it */
 static DAT_RETURN unsignalled(poster post)
 {
 	sound();
@@ -226,14 +226,16 @@ static const struct sweep_row rows[] = {
 	ROW(dat_ep_post_recv, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE, recv_of_no_region),
 	ROW(dat_ep_post_recv, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE, recv_without_the_privilege),
 	ROW(dat_ep_post_recv, PROTECTION_VIOLATION, PROTECTION_WRITE, recv_of_another_zone),
-	ROW(dat_ep_post_recv, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, recv_where_an_srq_receives),
+	ROW(dat_ep_post_recv, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED,
+	    recv_where_an_srq_receives),
 	ROW(dat_ep_post_recv, INSUFFICIENT_RESOURCES, RESOURCE_TEP, recv_one_too_many),
 	ROW_ARG(dat_srq_post_recv, 2, srq_recv_fewer_than_no_segments),
 	ROW_ARG(dat_srq_post_recv, 2, srq_recv_too_many_segments),
 	ROW_ARG(dat_srq_post_recv, 3, srq_recv_no_segments),
 	ROW_ARG(dat_srq_post_recv, 3, srq_recv_outside_the_region),
 	ROW(dat_srq_post_recv, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE, srq_recv_of_no_region),
-	ROW(dat_srq_post_recv, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE, srq_recv_without_the_privilege),
+	ROW(dat_srq_post_recv, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE,
+	    srq_recv_without_the_privilege),
 	ROW(dat_srq_post_recv, PROTECTION_VIOLATION, PROTECTION_WRITE, srq_recv_of_another_zone),
 	ROW(dat_srq_post_recv, INSUFFICIENT_RESOURCES, RESOURCE_SRQ, srq_recv_one_too_many),
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Making, asking, changing and ending Endpoints. */
+/* Creating, querying, modifying and ending Endpoints. */
 #include "tests/sweep/sweep.h"
 
 /* ---- create ---- */
@@ -57,7 +57,7 @@ static DAT_RETURN no_output(bool with_srq)
 	return TRY(dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, &attr, NULL));
 }
 
-/* A function for each way to make one. */
+/* One function for each way to create an Endpoint */
 #define BOTH(what)                                \
 	static DAT_RETURN create_##what(void)     \
 	{                                         \
@@ -210,8 +210,10 @@ static const struct sweep_row rows[] = {
 	ROW_ARG(dat_ep_modify, 3, modify_to_a_bad_zone),
 	ROW_ARG(dat_ep_modify, 3, modify_to_a_bad_value),
 	ROW(dat_ep_modify, INVALID_STATE, INVALID_STATE_EP_CONNECTED, modify_a_connected_one),
-	ROW(dat_ep_modify, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, modify_receive_flags_after_a_post),
-	ROW(dat_ep_modify, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, modify_below_what_is_posted),
+	ROW(dat_ep_modify, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED,
+	    modify_receive_flags_after_a_post),
+	ROW(dat_ep_modify, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED,
+	    modify_below_what_is_posted),
 	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_CONNECTED, reset_connected),
 	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_ACTCONNPENDING, reset_connecting),
 	ROW(dat_ep_reset, INVALID_STATE, INVALID_STATE_EP_COMPLPENDING, reset_accepting),

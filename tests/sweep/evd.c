@@ -69,7 +69,7 @@ static void *wait_for_ever(void *evd)
 
 static DAT_RETURN waited;
 
-/* When dequeueing is refused, the thread is in. */
+/* When dequeue is refused, the thread waits. */
 static pthread_t start_waiter(void)
 {
 	pthread_t thread;
@@ -130,7 +130,7 @@ PROVOKE(wait_for_none, wait_on(w.a.recv, 10, 0))
 PROVOKE(wait_for_more_than_fit, wait_on(w.a.recv, 10, EVD_LENGTH + 1))
 PROVOKE(wait_no_output, dat_evd_wait(w.a.recv, 10, 1, NULL, NULL))
 
-/* Ruling G2: the one output that is written on a failure is how many there are. */
+/* Ruling G2: a failed wait writes one output, the number of events. */
 static DAT_RETURN wait_in_vain(void)
 {
 	DAT_COUNT nmore = -1;
@@ -142,7 +142,7 @@ static DAT_RETURN wait_in_vain(void)
 	return ret;
 }
 
-/* Such completions do not all wake a waiter, so he could not be promised more than one. */
+/* With these flags not every completion wakes the waiter, so a threshold above one is refused. */
 static DAT_RETURN wait_for_several_of(int flags)
 {
 	DAT_EP_ATTR attr = ep_attr();
@@ -167,7 +167,7 @@ static void do_nothing(int signo)
 	(void)signo;
 }
 
-/* Nothing can wake it but the signal, which comes again in case the first one came too early. */
+/* Only the signal can end the wait; it comes again in case the first one came too early. */
 static DAT_RETURN wait_with_a_signal(void)
 {
 	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The simulated adapters share a memory that is finite: what one takes, another cannot have. */
+/* The simulated adapters share one finite memory: one adapter can use it up for the others. */
 #include "tests/sweep/sweep.h"
 
 /* Shared Receive Queues of w.b, each as large as still fits. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening, asking and closing adapters. */
+/* Opening, querying and closing adapters. */
 #include "tests/sweep/sweep.h"
 
 static char emu0[] = "emu0", unknown[] = "no-such-adapter0", no_name[] = "";
@@ -101,7 +101,7 @@ PROVOKE(query_no_provider_structure,
 PROVOKE(close_unknown_flag, dat_ia_close(w.a.ia, (DAT_CLOSE_FLAGS)2))
 PROVOKE(close_with_objects_left, dat_ia_close(w.a.ia, DAT_CLOSE_GRACEFUL_FLAG))
 
-/* Another opening still sends its events there. */
+/* Another instance still sends its events there. */
 static DAT_RETURN close_while_others_use_the_async_EVD(void)
 {
 	DAT_EVD_HANDLE own = NO_HANDLE, given;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Posting RDMA: the same mistakes made with Reads and Writes. */
+/* Posting RDMA: the same mistakes with Reads and Writes. */
 #include "tests/sweep/sweep.h"
 
-/* What is posted; sound, but for what a row changes. */
+/* Valid arguments of a post; a row changes one of them. */
 static struct {
 	DAT_COUNT segments;
 	DAT_LMR_TRIPLET iov[8], *list;
@@ -60,7 +60,7 @@ static void sound(void)
 	sound_on(ep);
 }
 
-/* A function for a Read and one for a Write, with everything sound but one thing. */
+/* One function for a Read and one for a Write; everything is valid except one argument. */
 #define BOTH(what, change)                   \
 	static DAT_RETURN read_##what(void)  \
 	{                                    \
@@ -99,7 +99,9 @@ static DAT_RETURN write_into_too_little(void)
 	return TRY(write_it());
 }
 
-/* Above max_rdma_size, which a Read says with its remote buffer and a Write with its segments */
+/*
+ * Above max_rdma_size: the remote buffer gives the length of a Read, the segments that of a Write
+ */
 static void sound_but_large(void)
 {
 	sound();
@@ -225,14 +227,17 @@ IN_STATE(disconnecting, DISCONNECT_PENDING)
 static const struct sweep_row rows[] = {
 	ROWS(dat_ep_post_rdma_read, read),
 	ROW_ARG(dat_ep_post_rdma_read, 5, read_too_much),
-	ROW(dat_ep_post_rdma_read, INSUFFICIENT_RESOURCES, RESOURCE_TEP, read_where_no_Read_may_go_out),
+	ROW(dat_ep_post_rdma_read, INSUFFICIENT_RESOURCES, RESOURCE_TEP,
+	    read_where_no_Read_may_go_out),
 	ROW(dat_ep_post_rdma_read, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE, read_of_no_region),
-	ROW(dat_ep_post_rdma_read, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE, read_into_what_is_not_to_be_written),
+	ROW(dat_ep_post_rdma_read, PRIVILEGES_VIOLATION, PRIVILEGES_WRITE,
+	    read_into_what_is_not_to_be_written),
 	ROW(dat_ep_post_rdma_read, PROTECTION_VIOLATION, PROTECTION_WRITE, read_of_another_zone),
 	ROWS(dat_ep_post_rdma_write, write),
 	ROW_ARG(dat_ep_post_rdma_write, 3, write_too_much),
 	ROW(dat_ep_post_rdma_write, PRIVILEGES_VIOLATION, PRIVILEGES_READ, write_of_no_region),
-	ROW(dat_ep_post_rdma_write, PRIVILEGES_VIOLATION, PRIVILEGES_READ, write_from_what_is_not_to_be_read),
+	ROW(dat_ep_post_rdma_write, PRIVILEGES_VIOLATION, PRIVILEGES_READ,
+	    write_from_what_is_not_to_be_read),
 	ROW(dat_ep_post_rdma_write, PROTECTION_VIOLATION, PROTECTION_READ, write_of_another_zone),
 };
 /* clang-format on */

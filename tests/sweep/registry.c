@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The registry of adapters and of third parties' providers. */
+/* The registry of adapters and of foreign providers. */
 #include <stdlib.h>
 
 #include <dat/dat_registry.h>
@@ -26,7 +26,7 @@ static DAT_RETURN list_them(DAT_COUNT max, DAT_COUNT *entries)
 	return dat_registry_list_providers(max, entries, list);
 }
 
-/* Ruling G2: the one output that is written on a failure is how many there are. */
+/* Ruling G2: a failed call writes one output, the number of entries. */
 static DAT_RETURN list_too_small(void)
 {
 	DAT_COUNT entries = -1;
@@ -140,7 +140,7 @@ PROVOKE(remove_our_own, dat_registry_remove_provider(&other, &built_in))
 PROVOKE(remove_no_provider, dat_registry_remove_provider(NULL, &other_info))
 PROVOKE(remove_no_info, dat_registry_remove_provider(&other, NULL))
 
-/* ---- what succeeds ---- */
+/* ---- calls that succeed ---- */
 
 static DAT_RETURN list_all(void)
 {

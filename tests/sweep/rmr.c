@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote memory regions, and what is bound to one. */
+/* Remote memory regions and their binds. */
 #include "tests/sweep/sweep.h"
 
 static DAT_RMR_HANDLE rmr;
 
-/* What is bound; sound, but for what a row changes. */
+/* Valid arguments of a bind; a row changes one of them. */
 static struct {
 	DAT_LMR_TRIPLET range, *triplet;
 	int privileges, flags;
@@ -51,7 +51,7 @@ static DAT_RETURN create_one_too_many(void)
 	return TRY(dat_rmr_create(w.a.pz, &out.handle));
 }
 
-/* Everything sound but one thing. */
+/* Everything is valid except one argument. */
 #define PROVOKE_BIND(how, change)      \
 	static DAT_RETURN how(void)    \
 	{                              \
@@ -121,7 +121,7 @@ static DAT_RETURN bind_one_too_many(void)
 {
 	sound();
 	hold_link("emu0", "emu1");
-	post_send(&w.a, w.a.ep, 1, SHORT); /* binds wait behind it */
+	post_send(&w.a, w.a.ep, 1, SHORT); /* binds wait behind this Send */
 	while (bind_it() == DAT_SUCCESS)
 		;
 	return TRY(bind_it());
@@ -138,7 +138,7 @@ BIND_IN(unconnected, UNCONNECTED)
 BIND_IN(connecting, ACTIVE_CONNECTION_PENDING)
 BIND_IN(disconnecting, DISCONNECT_PENDING)
 
-/* ---- what is bound stays ---- */
+/* ---- bound objects cannot be freed ---- */
 
 static DAT_RETURN free_a_bound_region(void)
 {
@@ -169,10 +169,14 @@ static const struct sweep_row rows[] = {
 	ROW_ARG(dat_rmr_bind, 6, bind_unknown_flag),
 	ROW_ARG(dat_rmr_bind, 6, bind_unsignalled),
 	ROW(dat_rmr_bind, PRIVILEGES_VIOLATION, NO_SUBTYPE, bind_no_region),
-	ROW(dat_rmr_bind, PRIVILEGES_VIOLATION, PRIVILEGES_RDMA_READ, bind_for_reading_what_is_not_read_locally),
-	ROW(dat_rmr_bind, PRIVILEGES_VIOLATION, PRIVILEGES_RDMA_WRITE, bind_for_writing_what_is_not_written_locally),
-	ROW(dat_rmr_bind, PROTECTION_VIOLATION, PROTECTION_RDMA_READ, bind_a_region_of_another_zone),
-	ROW(dat_rmr_bind, PROTECTION_VIOLATION, PROTECTION_RDMA_WRITE, bind_on_an_endpoint_of_another_zone),
+	ROW(dat_rmr_bind, PRIVILEGES_VIOLATION, PRIVILEGES_RDMA_READ,
+	    bind_for_reading_what_is_not_read_locally),
+	ROW(dat_rmr_bind, PRIVILEGES_VIOLATION, PRIVILEGES_RDMA_WRITE,
+	    bind_for_writing_what_is_not_written_locally),
+	ROW(dat_rmr_bind, PROTECTION_VIOLATION, PROTECTION_RDMA_READ,
+	    bind_a_region_of_another_zone),
+	ROW(dat_rmr_bind, PROTECTION_VIOLATION, PROTECTION_RDMA_WRITE,
+	    bind_on_an_endpoint_of_another_zone),
 	ROW(dat_rmr_bind, INSUFFICIENT_RESOURCES, RESOURCE_TEP, bind_one_too_many),
 	ROW(dat_rmr_bind, INVALID_STATE, INVALID_STATE_EP_UNCONNECTED, bind_unconnected),
 	ROW(dat_rmr_bind, INVALID_STATE, INVALID_STATE_EP_ACTCONNPENDING, bind_connecting),

@@ -42,7 +42,7 @@ static DAT_RETURN psp_query_no_structure(void)
 	return TRY(dat_psp_query(psp, DAT_PSP_FIELD_ALL, NULL));
 }
 
-/* ---- at a qualifier that the provider picks ---- */
+/* ---- at a qualifier that the provider chooses ---- */
 
 static DAT_RETURN listen_anywhere(int flags)
 {
@@ -135,7 +135,8 @@ static const struct sweep_row rows[] = {
 	ROW_ARG(dat_rsp_create, 5, rsp_no_output),
 	ROW(dat_rsp_create, CONN_QUAL_IN_USE, NO_SUBTYPE, rsp_where_another_listens),
 	ROW(dat_rsp_create, INSUFFICIENT_RESOURCES, RESOURCE_DEVICE, rsp_one_too_many),
-	ROW(dat_rsp_create, INVALID_STATE, INVALID_STATE_EP_CONNECTED, rsp_for_a_connected_endpoint),
+	ROW(dat_rsp_create, INVALID_STATE, INVALID_STATE_EP_CONNECTED,
+	    rsp_for_a_connected_endpoint),
 	ROW(dat_rsp_create, INVALID_STATE, INVALID_STATE_EP_RESERVED, rsp_for_a_reserved_endpoint),
 	ROW_ARG(dat_rsp_query, 2, rsp_query_unknown_bit),
 	ROW_ARG(dat_rsp_query, 3, rsp_query_no_structure),

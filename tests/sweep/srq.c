@@ -32,7 +32,7 @@ PROVOKE(create_too_large, create(ia_attr(&w.a).max_recv_per_srq + 1, 1, 0))
 PROVOKE(create_mark_above_the_size, create(4, 1, 5))
 PROVOKE(create_negative_mark, create(4, 1, -1))
 
-/* ---- on a queue of eight, of which three are taken by messages nobody has reaped ---- */
+/* ---- an SRQ of eight buffers, three of which are taken and unreaped ---- */
 
 static void in_use(void)
 {

@@ -2,9 +2,9 @@
 /*
  * tests/sweep/sweep.h - every documented return code of every call, provoked.
  *
- * A row names the call, the type and subtype it has to return, and a function that sets the scene and
- * makes the call in it. The report is called CALL/TYPE/FUNCTION, which is how tests/conformance finds
- * that a code of tests/conformance/codes.tsv has been seen.
+ * A row names the call, the type and subtype that it has to return, and a function that prepares
+ * the situation and makes the call. The test case is called CALL/TYPE/FUNCTION; by this name
+ * tests/conformance finds that a code of tests/conformance/codes.tsv was provoked.
  */
 #ifndef TESTS_SWEEP_SWEEP_H
 #define TESTS_SWEEP_SWEEP_H
@@ -27,33 +27,33 @@ struct sweep_table {
 	{                                                                    \
 #call "/DAT_" #type "/" #how, DAT_##type, DAT_##subtype, how \
 	}
-/* Where no ruling and no header names a subtype. */
+/* If no ruling and no header names a subtype */
 #define ROW_ANY(call, type, how)                                           \
 	{                                                                  \
 #call "/DAT_" #type "/" #how, DAT_##type, ANY_SUBTYPE, how \
 	}
-/* A bad argument: the subtype is its number. */
+/* A bad argument: the subtype is the argument's number. */
 #define ROW_ARG(call, n, how) ROW(call, INVALID_PARAMETER, INVALID_ARG##n, how)
 
 #define SWEEP_TABLE(name) const struct sweep_table name = { rows, COUNT(rows) }
 
 /*
- * A call that has to fail and to change nothing: counts of objects, what queries show of the
- * endpoints, queues and dispatchers of both sides, and what is under way on the wire are the same
- * afterwards, and no output in `out` is written.
+ * A call that has to fail and to change nothing. Equal before and after it are the counts of
+ * objects, the results of queries on the endpoints, queues and dispatchers of both sides, and the
+ * packets in flight; and no output in `out` is written.
  */
 #define TRY(call) (sweep_before(), sweep_after(#call, (call)))
 void sweep_before(void);
 DAT_RETURN sweep_after(const char *call, DAT_RETURN ret);
 
-/* A function of one failing call, in the world as the fixture leaves it. */
+/* A function of one failing call, without preparation beside the fixture. */
 #define PROVOKE(how, call)          \
 	static DAT_RETURN how(void) \
 	{                           \
 		return TRY(call);   \
 	}
 
-/* Where a failing call could write. */
+/* Outputs of failing calls */
 extern union sweep_out {
 	DAT_HANDLE handle;
 	DAT_CONN_QUAL qual;
@@ -86,7 +86,7 @@ extern union sweep_out {
 	unsigned char bytes[1024];
 } out;
 
-/* A call that has to be repeated until its limit is met; what it made is left to the fixture. */
+/* A call that is repeated until it reaches its limit; the fixture frees the objects. */
 #define UNTIL_REFUSED(ret, call)                        \
 	do {                                            \
 		DAT_HANDLE made;                        \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every call with sound handles, and with every kind of bad one in every place: NULL, garbage, inside
- * our range but never issued, beside a handle, of another type, of another adapter's instance, of a
- * destroyed object. Ruling G3: DAT_INVALID_HANDLE, the subtype says what was wanted; G2: nothing changed.
+ * Every call with valid handles, and with every kind of bad one as each argument: NULL, garbage,
+ * inside our range but never issued, beside a handle, of another type, of another adapter's
+ * instance, of a destroyed object. Ruling G3: DAT_INVALID_HANDLE, and the subtype names the
+ * expected object; G2: nothing changed.
  */
 #include <assert.h>
 
@@ -18,7 +19,8 @@ static const struct {
 	enum kind kind;
 } members[] = {
 	MEMBER(ia, IA), MEMBER(pz, PZ), MEMBER(lmr, LMR), MEMBER(recv, EVD), MEMBER(ep, EP),
-	MEMBER(srq, SRQ), MEMBER(cr, CR), MEMBER(psp, PSP), MEMBER(rsp, RSP), MEMBER(rmr, RMR), MEMBER(cno, CNO),
+	MEMBER(srq, SRQ), MEMBER(cr, CR), MEMBER(psp, PSP), MEMBER(rsp, RSP), MEMBER(rmr, RMR),
+	MEMBER(cno, CNO),
 };
 /* clang-format on */
 
@@ -33,7 +35,7 @@ static void swap_sides(void)
 	w.b = side;
 }
 
-/* One of w.a, one of which only the handles are left, and one of w.b. */
+/* One kit on w.a, one of which only the handles are left, and one on w.b */
 static void make_kits(void)
 {
 	swap_sides();
@@ -77,7 +79,7 @@ END_TEST
 static const struct call *spoilt_call;
 static size_t spoilt;
 
-/* One handle is bad, the others are sound. */
+/* One handle is bad, the others are valid. */
 static void refuse(DAT_HANDLE bad, const char *what)
 {
 	const struct handle_arg *arg = &spoilt_call->args[spoilt];
@@ -143,12 +145,12 @@ START_TEST(refuses_bad_handles)
 }
 END_TEST
 
-/* What succeeds above answers otherwise; here is the value that nothing answers. */
+/* The calls that succeed above are implemented; no call returns this code. */
 START_TEST(G5_the_value_that_no_call_answers_fits_its_mask)
 {
 	ck_assert_uint_eq(DAT_NOT_IMPLEMENTED, 0x0fff0000);
 	ck_assert_uint_eq(DAT_GET_TYPE(DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED), DAT_NOT_IMPLEMENTED);
-	ck_assert_uint_eq(call_count, 67); /* and the five that take no handle */
+	ck_assert_uint_eq(call_count, 67); /* beside the five calls without a handle */
 }
 END_TEST
 

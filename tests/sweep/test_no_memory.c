@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that runs out: in each call the first allocation fails, then the second, and so on until the
- * call needs no more. Ruling G2: DAT_INSUFFICIENT_RESOURCES, nothing has changed, nothing is lost; then
- * the call succeeds. The linker puts the allocator of this file before the library's.
+ * Memory that runs out: in each call the first allocation fails, then the second, and so on until
+ * the call needs no more. Ruling G2: DAT_INSUFFICIENT_RESOURCES, nothing has changed, nothing is
+ * leaked; then the call succeeds. The linker puts the allocator of this file in front of the
+ * library's.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +24,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 
-static int fail_at, asked; /* from 1; 0: all succeed */
+static int fail_at, asked; /* fail_at counts from 1; 0: all succeed */
 
 static bool fails(void)
 {
@@ -48,13 +49,13 @@ void *__wrap_realloc(void *old, size_t size)
 	return fails() ? NULL : __real_realloc(old, size);
 }
 
-/* ---- calls; no function that fails allocations may use Check, which wants memory, too ---- */
+/* ---- calls; a function that fails allocations cannot use Check, which allocates, too ---- */
 
 enum {
 	MANY = 50
 };
 
-/* How often memory was wanted; the last time there was enough. */
+/* Makes the first allocation fail, then the second, and so on; returns how many the call makes. */
 static int until_it_succeeds(const char *name, DAT_RETURN (*make)(const DAT_HANDLE *h),
 			     const DAT_HANDLE *h)
 {
@@ -78,7 +79,7 @@ static int until_it_succeeds(const char *name, DAT_RETURN (*make)(const DAT_HAND
 	return n;
 }
 
-/* The calls of calls.h that allocate; the others do not have to. */
+/* The calls of calls.h that allocate; the others need no memory. */
 static const char *const allocating[] = {
 	"dat_cno_create",         "dat_cr_accept",      "dat_ep_connect", "dat_ep_create",
 	"dat_ep_create_with_srq", "dat_ep_dup_connect", "dat_evd_create", "dat_evd_resize",
@@ -112,7 +113,7 @@ START_TEST(changes_nothing_without_memory)
 }
 END_TEST
 
-/* ---- calls that take no handle, and other ways to make one ---- */
+/* ---- calls without a handle, and other ways to create one ---- */
 
 static DAT_RETURN open_adapter(const DAT_HANDLE *h)
 {
@@ -170,7 +171,7 @@ START_TEST(memory_is_shared_later)
 }
 END_TEST
 
-/* A request that comes when there is no memory for it is turned away, as if nobody listened. */
+/* A request for which there is no memory is rejected, as it is without a listener. */
 START_TEST(requests_are_turned_away)
 {
 	w.a.ep = plain_ep(&w.a);

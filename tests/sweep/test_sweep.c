@@ -21,7 +21,7 @@ START_TEST(returns_what_is_documented_and_changes_nothing)
 			n -= tables[t]->count;
 	}
 	ret = row->provoke();
-	/* Ruling G1: DAT_QUEUE_EMPTY alone comes without its class. */
+	/* Ruling G1: only DAT_QUEUE_EMPTY comes without its class. */
 	if (row->type == DAT_SUCCESS || row->type == DAT_QUEUE_EMPTY)
 		ck_assert_msg(ret == row->type, "%s: got %s", row->name, ret_text(ret));
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a call changed anything that the public API shows. */
+/* Has a call changed any state that the public API shows? */
 #include "tests/sweep/sweep.h"
 
 union sweep_out out;
@@ -9,7 +9,10 @@ enum {
 	EVDS = 5
 };
 
-/* What the API shows of a side. A handle that is none, or that the call was to free, shows an error. */
+/*
+ * The state of a side as the API shows it. An invalid handle, or one that the call had to free,
+ * shows an error.
+ */
 struct picture {
 	DAT_RETURN shown[EVDS + 4];
 	DAT_EVD_PARAM evd[EVDS];
@@ -64,7 +67,7 @@ DAT_RETURN sweep_after(const char *call, DAT_RETURN ret)
 {
 	size_t i;
 
-	/* One assertion: Check notes each in a file. */
+	/* One assertion for all outputs: Check writes each assertion to a file. */
 	for (i = 0; i < sizeof(out) && out.bytes[i] == 0xee; i++)
 		;
 	ck_assert_msg(i == sizeof(out), "%s: an output was written", call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* look.c - see all there is to see, and compare it with the model. */
+/* look.c - query every count, state and event, and compare them with the model. */
 #include <stddef.h>
 
 #include "walk.h"
@@ -119,7 +119,7 @@ static void expect_empty(struct walk *w, DAT_EVD_HANDLE evd, const char *name)
 
 /* ---- counts ---- */
 
-/* How many events are queued? Asking for more than there can be tells, and takes none. */
+/* The number of queued events: a wait for more than can be there times out and reaps none. */
 static int queued(struct walk *w, DAT_EVD_HANDLE evd)
 {
 	DAT_COUNT count = -1;
@@ -164,20 +164,21 @@ static void look_srq(struct walk *w)
 	DAT_SRQ_PARAM is;
 
 	walk_ok(w, "dat_srq_query", dat_srq_query(w->srq, DAT_SRQ_FIELD_ALL, &is));
-	if (is.max_recv_dtos != m->max || is.available_dto_count != m->available ||
-	    is.outstanding_dto_count != m->outstanding || is.low_watermark != m->lw)
+	if (is.max_recv_dtos != m->srq.max || is.available_dto_count != m->srq.available ||
+	    is.outstanding_dto_count != m->srq.outstanding || is.low_watermark != m->srq.lw)
 		walk_fails(w,
 			   "SRQ is {max=%d, available=%d, outstanding=%d, low_watermark=%d}, "
 			   "expected {%d, %d, %d, %d}",
 			   is.max_recv_dtos, is.available_dto_count, is.outstanding_dto_count,
-			   is.low_watermark, m->max, m->available, m->outstanding, m->lw);
+			   is.low_watermark, m->srq.max, m->srq.available, m->srq.outstanding,
+			   m->srq.lw);
 	if (is.srq_state != DAT_SRQ_STATE_OPERATIONAL || is.ia_handle != w->b ||
 	    is.pz_handle != w->pz_b || is.max_recv_iov != 2)
 		walk_fails(w, "SRQ state, IA, PZ or max_recv_iov changed");
-	if (buffer_count(w, -1) != m->outstanding + m->lost)
+	if (buffer_count(w, -1) != m->srq.outstanding + m->srq.lost)
 		walk_fails(w,
 			   "%d SRQ buffers did not complete, expected %d outstanding and %d lost",
-			   buffer_count(w, -1), m->outstanding, m->lost);
+			   buffer_count(w, -1), m->srq.outstanding, m->srq.lost);
 }
 
 static void look_state(struct walk *w, DAT_EP_HANDLE ep, enum model_state wanted, const char *what)
@@ -204,9 +205,9 @@ static void look_states(struct walk *w)
 
 		look_state(w, w->pair[p].a, c->send, "sender");
 		look_state(w, w->pair[p].b, c->recv, "receiver");
-		if (w->pair[p].plain && buffer_count(w, p) != c->posted - c->reaped)
+		if (w->pair[p].plain && buffer_count(w, p) != c->buf.posted - c->buf.reaped)
 			walk_fails(w, "pair %d: %d Receives did not complete, expected %d", p,
-				   buffer_count(w, p), c->posted - c->reaped);
+				   buffer_count(w, p), c->buf.posted - c->buf.reaped);
 	}
 }
 

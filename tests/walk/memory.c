@@ -43,7 +43,7 @@ static int split(struct walk *w, uint8_t *at, unsigned int length, DAT_LMR_CONTE
 	return first < length ? 2 : 1;
 }
 
-/* Any free one: it is poisoned anew, so what is written to it late is noticed. */
+/* Any free buffer: it is poisoned again, so that a late write is noticed. */
 int buffer_take(struct walk *w, int plain, int order, DAT_LMR_TRIPLET iov[2], int *segments,
 		DAT_DTO_COOKIE *cookie)
 {
@@ -144,7 +144,7 @@ void slot_fill(struct walk *w, int p, int n, unsigned int length, DAT_LMR_TRIPLE
 		*segments = 0;
 }
 
-/* Once a Send is done its memory is the Consumer's: nobody may read it any more. */
+/* A completed Send's memory is the Consumer's again: the NIC must not read it any more. */
 void slot_spoil(struct walk *w, int p, int n)
 {
 	memset(slot_at(w, p, n), 0x5a, w->slot_size);

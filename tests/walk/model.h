@@ -2,11 +2,11 @@
 /*
  * model.h - what the counters of one SRQ and of the Endpoints around it must be.
  *
- * Written from the rulings alone: it knows neither the library nor the network, only what a Consumer
- * was told. The walk tells it every call and, after every step, what it saw; the model says whether
- * that can be. Where the pages leave freedom (which of two Endpoints gets the last buffer, how far a
- * message came in half a microsecond) it accepts what it is shown within bounds; as soon as the
- * network is quiet there is one right answer, and it asks for that.
+ * Written from the rulings alone: it knows neither the library nor the network, only what a
+ * Consumer was told. The walk tells it every call and, after every step, what it saw; the model
+ * says whether that can be. Where the pages leave freedom (which of two Endpoints gets the last
+ * buffer, how far a message came in half a microsecond) it accepts what it is shown within bounds;
+ * as soon as the network is quiet there is one right answer, and it asks for that.
  *
  * A connection runs one way: messages go from its sending Endpoint to its receiving one, which
  * draws from the SRQ or, if plain, from its own receive queue.
@@ -16,18 +16,11 @@
 
 #include <stdbool.h>
 
-#define MODEL_CONNS    16
-#define MODEL_MESSAGES 256  /* of one connection, from the send until its Receive is reaped */
-#define MODEL_INFINITE (-1) /* a high watermark that is off */
-#define MODEL_NOT_HELD (-1)
+#include "tests/oracle/oracle.h"
 
-enum model_answer {
-	MODEL_OK,
-	MODEL_FULL,
-	MODEL_BAD_VALUE,
-	MODEL_BAD_STATE,
-	MODEL_EITHER, /* success or MODEL_FULL: the pages allow both */
-};
+#define MODEL_CONNS    16
+#define MODEL_MESSAGES 256 /* of one connection, from the send until its Receive is reaped */
+#define MODEL_NOT_HELD (-1)
 
 /* Of one Endpoint */
 enum model_state {
@@ -51,7 +44,7 @@ enum model_status {
 
 /* Why a connection may have ended; bits */
 enum model_cause {
-	MODEL_ASKED = 1,   /* somebody disconnected, or freed an end */
+	MODEL_ASKED = 1,   /* one end disconnected or was freed */
 	MODEL_HARD = 2,    /* the hard watermark */
 	MODEL_STARVED = 4, /* a message found no buffer */
 	MODEL_LONG = 8,    /* a message was longer than its buffer */
@@ -87,15 +80,9 @@ struct model_conn {
 	enum model_state recv;
 	bool plain;
 	int max_recv; /* plain: its size */
-	int soft, hard;
-	bool soft_armed, hard_armed;
+	struct oracle_recv buf;
 	struct model_due soft_due;
-	int posted;       /* plain: Receives */
-	int taken;        /* buffers that messages took */
-	int completed;    /* completions queued so far */
-	int reaped;       /* of those, reaped */
-	int reaped_taken; /* of those, buffers that were taken */
-	int good;         /* reaped successes */
+	int good; /* reaped successes */
 	int bad[MODEL_STATUSES];
 	bool crossed;    /* a message crossed the hard mark */
 	bool must_break; /* a call crossed it: at the next look it is broken */
@@ -121,19 +108,14 @@ struct model_conn {
 struct model {
 	/* the world */
 	bool in_order;  /* profile ib */
-	bool patient;   /* RNR is retried for ever */
+	bool patient;   /* RNR is retried forever */
 	int async_room; /* length of the asynchronous EVD */
-	int srq_limit;  /* the adapter's largest SRQ */
 	enum model_link forth, back;
 
-	/* the SRQ */
-	int max, available, outstanding;
-	int lost; /* buffers that went away with an Endpoint; which ones nobody can know */
-	int lw;
-	bool lw_armed;
+	struct oracle_srq srq;
 	struct model_due lw_due;
 	int fired;      /* asynchronous events since the EVD was last emptied */
-	int overfilled; /* so often an event was set anew while some were pending */
+	int overfilled; /* times an event was set again while others were pending */
 
 	struct model_conn conn[MODEL_CONNS];
 	char error[256];
@@ -149,11 +131,11 @@ struct model_seen {
 
 /* ---- the SRQ: model_srq.c ---- */
 
-enum model_answer model_srq_create(struct model *m, int max, int lw);
-enum model_answer model_srq_post(struct model *m);
-enum model_answer model_set_lw(struct model *m, int lw);
-enum model_answer model_resize(struct model *m, int max);
-enum model_answer model_srq_free(struct model *m);
+enum oracle_answer model_srq_create(struct model *m, int max, int lw);
+enum oracle_answer model_srq_post(struct model *m);
+enum oracle_answer model_set_lw(struct model *m, int lw);
+enum oracle_answer model_resize(struct model *m, int max);
+enum oracle_answer model_srq_free(struct model *m);
 void model_check_lw(struct model *m);
 
 /* All asynchronous events were dequeued: so many of the SRQ, soft[i] of connection i. */
@@ -165,17 +147,17 @@ void model_recv_create(struct model *m, int i, bool plain, int max_recv, int sof
 void model_send_create(struct model *m, int i);
 void model_recv_free(struct model *m, int i);
 void model_send_free(struct model *m, int i);
-enum model_answer model_recv_reset(struct model *m, int i);
-enum model_answer model_send_reset(struct model *m, int i);
+enum oracle_answer model_recv_reset(struct model *m, int i);
+enum oracle_answer model_send_reset(struct model *m, int i);
 void model_connected(struct model *m, int i);
-enum model_answer model_disconnect(struct model *m, int i, bool sender, bool abrupt);
-enum model_answer model_set_watermark(struct model *m, int i, int soft, int hard);
-enum model_answer model_ep_post(struct model *m, int i);
+enum oracle_answer model_disconnect(struct model *m, int i, bool sender, bool abrupt);
+enum oracle_answer model_set_watermark(struct model *m, int i, int soft, int hard);
+enum oracle_answer model_ep_post(struct model *m, int i);
 void model_check_soft(struct model *m, int i);
 
 /* A Send; held: stop after so many packets. On an ENDED Endpoint it counts as late. */
-enum model_answer model_send(struct model *m, int i, int length, int packets, int held,
-			     bool too_long);
+enum oracle_answer model_send(struct model *m, int i, int length, int packets, int held,
+			      bool too_long);
 void model_release(struct model *m, int i, int number);
 
 /* A Receive completion was reaped; number: of the message, for successes. */
@@ -190,7 +172,7 @@ bool model_look(struct model *m, const struct model_seen *seen, enum model_time 
 /* Messages that could take a buffer, or complete, if buffers and time were there */
 int model_takeable(const struct model *m, int i);
 int model_completable(const struct model *m, int i);
-/* Must the network stay busy? A sender retries for ever. */
+/* Does a sender retry forever, so that the fabric never goes idle? */
 bool model_retries(const struct model *m);
 
 bool model_fail(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -198,12 +180,6 @@ bool model_fail(struct model *m, const char *format, ...) __attribute__((format(
 static inline struct model_message *model_message(struct model_conn *c, int number)
 {
 	return &c->message[number % MODEL_MESSAGES];
-}
-
-/* Buffers taken and not reaped: what the high watermarks are compared with (ruling H1) */
-static inline int model_unreaped(const struct model_conn *c)
-{
-	return c->taken - c->reaped_taken;
 }
 
 static inline bool model_alive(enum model_state state)

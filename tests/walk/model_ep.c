@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* model_ep.c - the Endpoints: what is posted, reaped, flushed and thrown away (rulings Q4, H3, V1). */
+/*
+ * model_ep.c - the Endpoints: what is posted, reaped, flushed and thrown away (rulings Q4, H3, V1).
+ */
 #include <string.h>
 
 #include "model.h"
 
-/* H3: back to UNCONNECTED, all counts at zero; the marks stay as they are. */
 static void restart(struct model_conn *c)
 {
-	c->posted = c->taken = c->completed = c->reaped = c->reaped_taken = c->good = 0;
+	oracle_recv_restart(&c->buf);
+	c->good = 0;
 	memset(c->bad, 0, sizeof(c->bad));
 	c->crossed = c->must_break = c->must_end = false;
 }
 
-/* Q4: completions thrown away count as reaped; a buffer once taken never returns to the SRQ. */
 static void throw_away(struct model *m, struct model_conn *c)
 {
-	if (!c->plain) {
-		m->outstanding -= model_unreaped(c);
-		m->lost += model_unreaped(c);
-	}
+	if (!c->plain)
+		oracle_srq_throw_away(&m->srq, oracle_recv_unreaped(&c->buf));
 	restart(c);
 }
 
@@ -26,15 +25,11 @@ void model_recv_create(struct model *m, int i, bool plain, int max_recv, int sof
 {
 	struct model_conn *c = &m->conn[i];
 
+	oracle_recv_create(&c->buf, soft);
 	restart(c);
 	c->recv = MODEL_UNCONNECTED;
 	c->plain = plain;
 	c->max_recv = max_recv;
-	/* H5: 0 means none at creation, unlike in dat_ep_set_watermark */
-	c->soft = soft == 0 ? MODEL_INFINITE : soft;
-	c->soft_armed = c->soft != MODEL_INFINITE;
-	c->hard = MODEL_INFINITE;
-	c->hard_armed = false;
 	c->soft_due = (struct model_due){ 0, 0 };
 }
 
@@ -42,7 +37,7 @@ void model_send_create(struct model *m, int i)
 {
 	struct model_conn *c = &m->conn[i];
 
-	/* What was sent is known until the next connection: the receiving end may still have it. */
+	/* Messages sent stay known until the next connection: the receiver may still hold them. */
 	c->send = MODEL_UNCONNECTED;
 	c->late = c->late_done = 0;
 	c->send_must_end = false;
@@ -66,28 +61,28 @@ void model_send_free(struct model *m, int i)
 	c->send = MODEL_ABSENT;
 }
 
-enum model_answer model_recv_reset(struct model *m, int i)
+enum oracle_answer model_recv_reset(struct model *m, int i)
 {
 	struct model_conn *c = &m->conn[i];
 
 	if (model_alive(c->recv))
-		return MODEL_BAD_STATE;
+		return ORACLE_BAD_STATE;
 	if (c->recv == MODEL_ENDED)
 		throw_away(m, c);
 	c->recv = MODEL_UNCONNECTED;
-	return MODEL_OK;
+	return ORACLE_OK;
 }
 
-enum model_answer model_send_reset(struct model *m, int i)
+enum oracle_answer model_send_reset(struct model *m, int i)
 {
 	struct model_conn *c = &m->conn[i];
 
 	if (model_alive(c->send))
-		return MODEL_BAD_STATE;
+		return ORACLE_BAD_STATE;
 	if (c->send == MODEL_ENDED)
 		model_send_create(m, i);
 	c->send = MODEL_UNCONNECTED;
-	return MODEL_OK;
+	return ORACLE_OK;
 }
 
 /* A new connection between the two UNCONNECTED ends is up. */
@@ -104,15 +99,15 @@ void model_connected(struct model *m, int i)
 	memset(c->failed, 0, sizeof(c->failed));
 }
 
-enum model_answer model_disconnect(struct model *m, int i, bool sender, bool abrupt)
+enum oracle_answer model_disconnect(struct model *m, int i, bool sender, bool abrupt)
 {
 	struct model_conn *c = &m->conn[i];
 	enum model_state *state = sender ? &c->send : &c->recv;
 
 	if (*state == MODEL_ENDED)
-		return MODEL_OK;
+		return ORACLE_OK;
 	if (!model_alive(*state))
-		return MODEL_BAD_STATE;
+		return ORACLE_BAD_STATE;
 	c->causes |= MODEL_ASKED;
 	c->asked_by_sender |= sender && abrupt;
 	if (!abrupt)
@@ -121,42 +116,38 @@ enum model_answer model_disconnect(struct model *m, int i, bool sender, bool abr
 		c->send_must_end = true;
 	else
 		c->must_end = true;
-	return MODEL_OK;
+	return ORACLE_OK;
 }
 
-/* On its own queue a Receive is there from the post on; on an ENDED Endpoint it is flushed at once. */
-enum model_answer model_ep_post(struct model *m, int i)
+/*
+ * On its own queue a Receive is there from the post on; on an ENDED Endpoint it is flushed at once.
+ */
+enum oracle_answer model_ep_post(struct model *m, int i)
 {
 	struct model_conn *c = &m->conn[i];
 
 	if (!c->plain)
-		return MODEL_BAD_STATE;
-	if (c->posted - c->completed >= c->max_recv)
-		return MODEL_FULL;
-	if (c->posted - c->reaped >= c->max_recv)
-		return MODEL_EITHER;
-	c->posted++;
-	c->completed += c->recv == MODEL_ENDED;
-	return MODEL_OK;
+		return ORACLE_BAD_STATE;
+	return oracle_recv_post(&c->buf, c->max_recv, c->recv == MODEL_ENDED);
 }
 
-enum model_answer model_send(struct model *m, int i, int length, int packets, int held,
-			     bool too_long)
+enum oracle_answer model_send(struct model *m, int i, int length, int packets, int held,
+			      bool too_long)
 {
 	struct model_conn *c = &m->conn[i];
 
 	if (c->send == MODEL_ENDED) {
 		c->late++;
-		return MODEL_OK;
+		return ORACLE_OK;
 	}
 	if (c->send != MODEL_CONNECTED)
-		return MODEL_BAD_STATE;
+		return ORACLE_BAD_STATE;
 	c->sent++;
 	*model_message(c, c->sent) = (struct model_message){ .length = length,
 							     .packets = packets,
 							     .held = held,
 							     .too_long = too_long };
-	return MODEL_OK;
+	return ORACLE_OK;
 }
 
 void model_release(struct model *m, int i, int number)
@@ -171,7 +162,7 @@ static bool reap_success(struct model *m, int i, int number)
 	bool in_line = m->in_order || model_alive(c->recv);
 
 	if (number < 1 || number > c->sent || model_message(c, number)->reaped)
-		return model_fail(m, "conn %d: message %d received, which is not under way", i,
+		return model_fail(m, "conn %d: message %d received, which is not in flight", i,
 				  number);
 	if (in_line && number != c->good + 1)
 		return model_fail(m, "conn %d: message %d received where %d was next", i, number,
@@ -185,17 +176,17 @@ static bool reap_success(struct model *m, int i, int number)
 static bool reap_last(struct model *m, int i)
 {
 	struct model_conn *c = &m->conn[i];
-	int lost = c->taken - c->good;
+	int lost = c->buf.taken - c->good;
 
-	if (c->recv != MODEL_ENDED || c->reaped < c->completed)
+	if (c->recv != MODEL_ENDED || c->buf.reaped < c->buf.completed)
 		return true;
-	/* Q4: what was whole succeeds, even if a message before it never came */
+	/* Q4: a whole message succeeds, even if one before it never came */
 	if (c->good < c->whole_known)
 		return model_fail(m, "conn %d: %d messages received, but %d were whole", i, c->good,
 				  c->whole_known);
 	if (m->in_order && lost > 1)
 		return model_fail(m, "conn %d: %d messages of %d lost at its end", i, lost,
-				  c->taken);
+				  c->buf.taken);
 	if (c->crossed && c->causes == MODEL_HARD && m->in_order && lost != 1)
 		return model_fail(
 			m, "conn %d: the message that crossed the hard mark was delivered", i);
@@ -209,12 +200,10 @@ bool model_reap(struct model *m, int i, enum model_status status, bool was_taken
 {
 	struct model_conn *c = &m->conn[i];
 
-	if (c->reaped == c->completed)
+	if (!oracle_recv_reap(&c->buf, was_taken))
 		return model_fail(m, "conn %d: a completion more than there were", i);
-	c->reaped++;
-	c->reaped_taken += was_taken;
 	if (!c->plain)
-		m->outstanding--;
+		oracle_srq_reap(&m->srq);
 	if (status == MODEL_SUCCESS) {
 		if (!was_taken)
 			return model_fail(m, "conn %d: success of a buffer nothing took", i);

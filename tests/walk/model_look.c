@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * model_look.c - what was seen after a step, against what can be.
+ * model_look.c - compares what a look showed after a step with what can be.
  *
  * First all counts are brought up to date, then the watermarks are compared with them, then each
  * connection is judged: was it allowed to end, did it have to, did its Sends end as they should.
@@ -80,7 +80,7 @@ static bool held_sent(const struct model_conn *c)
 	return false;
 }
 
-/* Of the messages sent, so many are neither held nor too long. */
+/* The number of messages sent that are neither held nor too long */
 static int count_whole(const struct model_conn *c)
 {
 	int count = 0;
@@ -96,7 +96,7 @@ static int count_whole(const struct model_conn *c)
 /* No buffer is left for this connection. */
 static bool empty(const struct model *m, const struct model_conn *c)
 {
-	return c->plain ? c->posted == c->taken : m->available == 0;
+	return c->plain ? c->buf.posted == c->buf.taken : m->srq.available == 0;
 }
 
 bool model_retries(const struct model *m)
@@ -105,7 +105,7 @@ bool model_retries(const struct model *m)
 		const struct model_conn *c = &m->conn[i];
 
 		if (model_alive(c->recv) && model_alive(c->send) &&
-		    c->taken < model_takeable(m, i) && empty(m, c))
+		    c->buf.taken < model_takeable(m, i) && empty(m, c))
 			return m->in_order && m->patient;
 	}
 	return false;
@@ -116,18 +116,18 @@ static int min(int a, int b)
 	return a < b ? a : b;
 }
 
-/* A plain Endpoint does not tell what was taken: it has to be known. */
+/* No query shows what a plain Endpoint has taken: the model works it out. */
 static int plain_taken(struct model *m, int i, enum model_time time)
 {
 	struct model_conn *c = &m->conn[i];
-	int taken = min(model_takeable(m, i), c->posted);
+	int taken = min(model_takeable(m, i), c->buf.posted);
 
 	if (time == MODEL_STILL || m->forth != MODEL_OPEN)
-		return c->taken;
+		return c->buf.taken;
 	if (time != MODEL_SETTLED)
 		model_fail(m, "plain Endpoints are looked at when all is quiet");
-	if (c->hard_armed && taken - c->reaped_taken > c->hard)
-		taken = c->reaped_taken + c->hard + 1;
+	if (c->buf.hard_armed && taken - c->buf.reaped_taken > c->buf.hard)
+		taken = c->buf.reaped_taken + c->buf.hard + 1;
 	return taken;
 }
 
@@ -135,16 +135,17 @@ static bool check_counts(struct model *m, int i, int taken, int completed, enum 
 {
 	struct model_conn *c = &m->conn[i];
 	bool moves = time != MODEL_STILL && m->forth != MODEL_CLOSED;
-	int most = moves ? model_takeable(m, i) : c->taken;
+	int most = moves ? model_takeable(m, i) : c->buf.taken;
 
-	if (taken < c->taken || taken > most)
+	if (taken < c->buf.taken || taken > most)
 		return model_fail(m, "conn %d: %d buffers taken, expected %d to %d", i, taken,
-				  c->taken, most);
-	if (c->hard_armed && taken - c->reaped_taken > c->hard + 1)
+				  c->buf.taken, most);
+	if (c->buf.hard_armed && taken - c->buf.reaped_taken > c->buf.hard + 1)
 		return model_fail(m, "conn %d: %d buffers at the Endpoint, hard mark %d", i,
-				  taken - c->reaped_taken, c->hard);
-	return completed >= c->completed ||
-	       model_fail(m, "conn %d: %d completions, there were %d", i, completed, c->completed);
+				  taken - c->buf.reaped_taken, c->buf.hard);
+	return completed >= c->buf.completed ||
+	       model_fail(m, "conn %d: %d completions, there were %d", i, completed,
+			  c->buf.completed);
 }
 
 /* The counts of a connection that is still alive */
@@ -152,8 +153,8 @@ static bool look_alive(struct model *m, int i, const struct model_seen *seen, en
 {
 	struct model_conn *c = &m->conn[i];
 	bool moves = time != MODEL_STILL && m->forth != MODEL_CLOSED;
-	int completed = c->reaped + seen->queued;
-	int most = moves ? model_completable(m, i) : c->completed;
+	int completed = c->buf.reaped + seen->queued;
+	int most = moves ? model_completable(m, i) : c->buf.completed;
 	int taken = c->plain ? plain_taken(m, i, time) : completed + seen->nbufs;
 
 	if (!check_counts(m, i, taken, completed, time))
@@ -162,24 +163,24 @@ static bool look_alive(struct model *m, int i, const struct model_seen *seen, en
 		return model_fail(m, "conn %d: %d completed, at most %d can be", i, completed,
 				  most);
 	if (m->in_order && !(taken == completed || taken == completed + 1))
-		return model_fail(m, "conn %d: %d messages under way at once", i,
+		return model_fail(m, "conn %d: %d messages in flight at once", i,
 				  taken - completed);
-	if (c->plain && seen->nbufs != c->posted - completed)
+	if (c->plain && seen->nbufs != c->buf.posted - completed)
 		return model_fail(m, "conn %d: nbufs %d, expected %d", i, seen->nbufs,
-				  c->posted - completed);
+				  c->buf.posted - completed);
 	if (!c->plain)
-		m->available -= taken - c->taken;
-	c->taken = taken;
-	c->completed = completed;
+		oracle_srq_take(&m->srq, taken - c->buf.taken);
+	c->buf.taken = taken;
+	c->buf.completed = completed;
 	c->whole_least = c->whole_most = completed;
 	return true;
 }
 
-/* The counts of one that has just ended: all it had is completed (ruling Q4). */
+/* The counts of a connection that has just ended: every taken buffer completes (ruling Q4). */
 static bool look_ended(struct model *m, int i, const struct model_seen *seen, enum model_time time)
 {
 	struct model_conn *c = &m->conn[i];
-	int completed = c->reaped + seen->queued;
+	int completed = c->buf.reaped + seen->queued;
 	int taken = c->plain ? plain_taken(m, i, time) : completed;
 
 	if (seen->nbufs != 0 || seen->span != 0)
@@ -187,13 +188,13 @@ static bool look_ended(struct model *m, int i, const struct model_seen *seen, en
 				  seen->span);
 	if (!check_counts(m, i, taken, completed, time))
 		return false;
-	if (c->plain && completed != c->posted)
+	if (c->plain && completed != c->buf.posted)
 		return model_fail(m, "conn %d ended: %d of %d Receives completed", i, completed,
-				  c->posted);
+				  c->buf.posted);
 	if (!c->plain)
-		m->available -= taken - c->taken;
-	c->taken = taken;
-	c->completed = completed;
+		oracle_srq_take(&m->srq, taken - c->buf.taken);
+	c->buf.taken = taken;
+	c->buf.completed = completed;
 	c->whole_most = taken;
 	c->recv = MODEL_ENDED;
 	return true;
@@ -203,15 +204,16 @@ static bool look_ended(struct model *m, int i, const struct model_seen *seen, en
 static bool look_idle(struct model *m, int i, const struct model_seen *seen)
 {
 	struct model_conn *c = &m->conn[i];
-	int nbufs = c->plain && c->recv != MODEL_ABSENT ? c->posted - c->completed : 0;
+	int nbufs = c->plain && c->recv != MODEL_ABSENT ? c->buf.posted - c->buf.completed : 0;
 
 	if (seen->recv_ended)
 		return model_fail(m, "conn %d: ended twice", i);
-	if (seen->queued != c->completed - c->reaped || seen->nbufs != nbufs || seen->span != nbufs)
+	if (seen->queued != c->buf.completed - c->buf.reaped || seen->nbufs != nbufs ||
+	    seen->span != nbufs)
 		return model_fail(m,
 				  "conn %d idle: %d queued, nbufs %d, span %d; expected %d, %d, %d",
 				  i, seen->queued, seen->nbufs, seen->span,
-				  c->completed - c->reaped, nbufs, nbufs);
+				  c->buf.completed - c->buf.reaped, nbufs, nbufs);
 	return true;
 }
 
@@ -225,8 +227,7 @@ static bool look_counts(struct model *m, int i, const struct model_seen *seen, e
 	ok = seen->recv_ended ? look_ended(m, i, seen, time) : look_alive(m, i, seen, time);
 	if (!ok)
 		return false;
-	if (c->hard_armed && model_unreaped(c) > c->hard) {
-		c->hard_armed = false;
+	if (oracle_recv_hard_fires(&c->buf)) {
 		c->crossed = c->must_break = true;
 		c->causes |= MODEL_HARD;
 	}
@@ -237,7 +238,7 @@ static bool look_counts(struct model *m, int i, const struct model_seen *seen, e
 static bool check_span(struct model *m, int i, const struct model_seen *seen, enum model_time time)
 {
 	struct model_conn *c = &m->conn[i];
-	int most = last_takeable(m, i) - c->completed;
+	int most = last_takeable(m, i) - c->buf.completed;
 	int least = seen->nbufs;
 
 	if (!model_alive(c->recv))
@@ -245,7 +246,7 @@ static bool check_span(struct model *m, int i, const struct model_seen *seen, en
 	if (m->in_order)
 		most = 0;
 	else if (time == MODEL_SETTLED && m->forth == MODEL_OPEN &&
-		 c->taken == model_takeable(m, i) && most > least)
+		 c->buf.taken == model_takeable(m, i) && most > least)
 		least = most;
 	if (most < seen->nbufs)
 		most = seen->nbufs;
@@ -271,8 +272,8 @@ static bool judge_end(struct model *m, int i, const struct model_seen *seen, boo
 {
 	struct model_conn *c = &m->conn[i];
 
-	if (was_alive && time != MODEL_STILL && c->taken < model_takeable(m, i) && empty(m, c) &&
-	    m->forth != MODEL_CLOSED) {
+	if (was_alive && time != MODEL_STILL && c->buf.taken < model_takeable(m, i) &&
+	    empty(m, c) && m->forth != MODEL_CLOSED) {
 		c->starved = true;
 		c->causes |= MODEL_STARVED;
 	}
@@ -344,7 +345,7 @@ static bool judge_settled(struct model *m, int i)
 	bool waits = m->in_order &&
 		     ((m->patient && empty(m, c)) || (c->starved && m->back != MODEL_OPEN));
 	bool open = m->forth == MODEL_OPEN && m->back == MODEL_OPEN;
-	bool whole = c->taken == model_takeable(m, i);
+	bool whole = c->buf.taken == model_takeable(m, i);
 
 	if (m->forth == MODEL_OPEN && model_alive(c->recv) && !model_alive(c->send))
 		return model_fail(m, "conn %d: the sender is gone, the receiver was not told", i);
@@ -353,11 +354,11 @@ static bool judge_settled(struct model *m, int i)
 	if (!both || m->forth != MODEL_OPEN)
 		return true;
 	if (!whole && !waits)
-		return model_fail(m, "conn %d: %d of %d buffers taken", i, c->taken,
+		return model_fail(m, "conn %d: %d of %d buffers taken", i, c->buf.taken,
 				  model_takeable(m, i));
-	c->whole_known = whole && !m->in_order ? count_whole(c) : c->completed;
-	if (whole && c->completed != model_completable(m, i))
-		return model_fail(m, "conn %d: %d of %d messages complete", i, c->completed,
+	c->whole_known = whole && !m->in_order ? count_whole(c) : c->buf.completed;
+	if (whole && c->buf.completed != model_completable(m, i))
+		return model_fail(m, "conn %d: %d of %d messages complete", i, c->buf.completed,
 				  model_completable(m, i));
 	if (whole && model_completable(m, i) < model_takeable(m, i) && !held_sent(c))
 		return model_fail(m, "conn %d: a message too long, but it is connected", i);
@@ -367,9 +368,9 @@ static bool judge_settled(struct model *m, int i)
 		c->starved = false;
 		c->causes &= ~(unsigned int)MODEL_STARVED;
 	}
-	if (c->acked != c->completed)
+	if (c->acked != c->buf.completed)
 		return model_fail(m, "conn %d: %d messages arrived, %d Sends complete", i,
-				  c->completed, c->acked);
+				  c->buf.completed, c->acked);
 	if ((c->recv == MODEL_PENDING || c->send == MODEL_PENDING) && !waits && !held_sent(c))
 		return model_fail(m, "conn %d: graceful disconnect does not end", i);
 	return true;
@@ -384,8 +385,8 @@ bool model_look(struct model *m, const struct model_seen *seen, enum model_time 
 		if (!look_counts(m, i, &seen[i], time))
 			return false;
 	}
-	if (m->available < 0)
-		return model_fail(m, "%d buffers more taken than posted", -m->available);
+	if (m->srq.available < 0)
+		return model_fail(m, "%d buffers more taken than posted", -m->srq.available);
 	model_check_lw(m);
 	for (int i = 0; i < MODEL_CONNS; i++) {
 		model_check_soft(m, i);

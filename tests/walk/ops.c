@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ops.c - the operations: queues, messages, Endpoints. Each tells the model, and what it expects. */
+/*
+ * ops.c - the operations: queues, messages, Endpoints. Each tells the model, and what it expects.
+ */
 #include <stddef.h>
 
 #include "walk.h"
@@ -24,7 +26,7 @@ static bool post_to_srq(struct walk *w)
 {
 	DAT_LMR_TRIPLET iov[2];
 	DAT_DTO_COOKIE cookie;
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 	int b, segments;
 
 	b = buffer_take(w, -1, 0, iov, &segments, &cookie);
@@ -33,9 +35,9 @@ static bool post_to_srq(struct walk *w)
 	wanted = model_srq_post(&w->model);
 	walk_expect(w, "dat_srq_post_recv", dat_srq_post_recv(w->srq, segments, iov, cookie),
 		    wanted);
-	if (wanted != MODEL_OK)
+	if (wanted != ORACLE_OK)
 		buffer_give_back(w, b);
-	return wanted == MODEL_OK;
+	return wanted == ORACLE_OK;
 }
 
 bool op_srq_post(struct walk *w)
@@ -51,11 +53,12 @@ bool op_srq_post(struct walk *w)
 bool op_set_lw(struct walk *w)
 {
 	const struct model *m = &w->model;
-	int lw = walk_chance(w, 10) ? walk_pick(w, m->max + 6) - 3 : walk_pick(w, m->max / 2 + 2);
-	enum model_answer wanted;
+	int lw = walk_chance(w, 10) ? walk_pick(w, m->srq.max + 6) - 3
+				    : walk_pick(w, m->srq.max / 2 + 2);
+	enum oracle_answer wanted;
 
 	if (walk_chance(w, 10))
-		lw = m->available + walk_pick(w, 2); /* on the edge */
+		lw = m->srq.available + walk_pick(w, 2); /* on the edge */
 	walk_says(w, " %d", lw);
 	wanted = model_set_lw(&w->model, lw);
 	walk_expect(w, "dat_srq_set_lw", dat_srq_set_lw(w->srq, lw), wanted);
@@ -65,18 +68,20 @@ bool op_set_lw(struct walk *w)
 bool op_resize(struct walk *w)
 {
 	const struct model *m = &w->model;
-	int edges[] = { m->outstanding, m->outstanding - 1, m->lw, m->lw - 1, -1, 0 };
+	int edges[] = {
+		m->srq.outstanding, m->srq.outstanding - 1, m->srq.lw, m->srq.lw - 1, -1, 0
+	};
 	int max = 4 + walk_pick(w, 60);
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 
 	if (walk_chance(w, 40))
 		max = edges[walk_pick(w, sizeof(edges) / sizeof(edges[0]))];
-	else if (walk_chance(w, 5) && m->srq_limit < INT32_MAX)
-		max = m->srq_limit + 1;
+	else if (walk_chance(w, 5) && m->srq.limit < INT32_MAX)
+		max = m->srq.limit + 1;
 	walk_says(w, " %d", max);
 	wanted = model_resize(&w->model, max);
 	walk_expect(w, "dat_srq_resize", dat_srq_resize(w->srq, max), wanted);
-	w->count[WALK_RESIZED] += wanted == MODEL_OK;
+	w->count[WALK_RESIZED] += wanted == ORACLE_OK;
 	return true;
 }
 
@@ -92,13 +97,15 @@ bool op_srq_free_busy(struct walk *w)
 	if (some_pair(w, uses_srq) < 0)
 		return false;
 	ret = dat_srq_free(w->srq);
-	walk_expect(w, "dat_srq_free", ret, MODEL_BAD_STATE);
+	walk_expect(w, "dat_srq_free", ret, ORACLE_BAD_STATE);
 	if (DAT_GET_SUBTYPE(ret) != DAT_INVALID_STATE_SRQ_IN_USE)
 		walk_fails(w, "dat_srq_free: subtype %#x", DAT_GET_SUBTYPE(ret));
 	return true;
 }
 
-/* Free all that uses the SRQ, then it, and make another; now it is known which buffers were lost. */
+/*
+ * Free all that uses the SRQ, then it, and make another; now it is known which buffers were lost.
+ */
 bool op_new_srq(struct walk *w)
 {
 	int max = 4 + walk_pick(w, 40), lw = walk_chance(w, 50) ? walk_pick(w, max + 1) : 0, out;
@@ -112,7 +119,7 @@ bool op_new_srq(struct walk *w)
 	}
 	look(w);
 	look_async(w);
-	out = w->model.available + w->model.lost;
+	out = w->model.srq.available + w->model.srq.lost;
 	if (buffer_forget(w, -1) != out)
 		walk_fails(w, "other than %d buffers of the SRQ never completed", out);
 	walk_expect(w, "dat_srq_free", dat_srq_free(w->srq), model_srq_free(&w->model));
@@ -127,7 +134,7 @@ static bool can_send(struct walk *w, int p)
 	const struct model_conn *c = &w->model.conn[p];
 
 	return w->pair[p].a && c->send == MODEL_CONNECTED && c->sent - c->done < WALK_REQUESTS &&
-	       c->sent - c->reaped < MODEL_MESSAGES / 2;
+	       c->sent - c->buf.reaped < MODEL_MESSAGES / 2;
 }
 
 static int held_messages(const struct model_conn *c)
@@ -164,7 +171,7 @@ bool op_send_too_long(struct walk *w)
 {
 	int p = some_pair(w, can_send);
 
-	/* What is sent behind it may overtake it: with a link held, who knows how much. */
+	/* Later messages may overtake it; with a link held it is unknown how many. */
 	if (p < 0 || (w->kind->exact && w->model.forth != MODEL_OPEN))
 		return false;
 	walk_says(w, " %d", p);
@@ -191,7 +198,7 @@ bool op_send_anywhere(struct walk *w)
 
 static bool has_completions(struct walk *w, int p)
 {
-	return w->model.conn[p].completed > w->model.conn[p].reaped;
+	return w->model.conn[p].buf.completed > w->model.conn[p].buf.reaped;
 }
 
 bool op_reap(struct walk *w)
@@ -270,7 +277,7 @@ bool op_disconnect(struct walk *w)
 	int p = some_pair(w, is_complete);
 	bool sender = walk_chance(w, 50) && !spare_sender(w), abrupt = walk_chance(w, 60);
 	DAT_CLOSE_FLAGS flag = abrupt ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG;
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 
 	if (p < 0)
 		return false;
@@ -285,11 +292,11 @@ static void reset_receiver(struct walk *w, int p)
 {
 	struct model_conn *c = &w->model.conn[p];
 	bool ended = c->recv == MODEL_ENDED;
-	int unreaped = model_unreaped(c);
-	enum model_answer wanted = model_recv_reset(&w->model, p);
+	int unreaped = oracle_recv_unreaped(&c->buf);
+	enum oracle_answer wanted = model_recv_reset(&w->model, p);
 
 	walk_expect(w, "dat_ep_reset", dat_ep_reset(w->pair[p].b), wanted);
-	if (wanted != MODEL_OK || !ended)
+	if (wanted != ORACLE_OK || !ended)
 		return;
 	w->count[WALK_THROWN_AWAY] += (unsigned long)unreaped;
 	if (w->pair[p].plain)

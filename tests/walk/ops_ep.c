@@ -28,18 +28,18 @@ static int some_receiver(struct walk *w)
 static int some_mark(struct walk *w, const struct model_conn *c)
 {
 	if (walk_chance(w, 30))
-		return MODEL_INFINITE;
+		return ORACLE_INFINITE;
 	if (walk_chance(w, 5))
 		return -2 - walk_pick(w, 3);
 	if (walk_chance(w, 40))
-		return model_unreaped(c) + walk_pick(w, 3);
+		return oracle_recv_unreaped(&c->buf) + walk_pick(w, 3);
 	return walk_pick(w, 12);
 }
 
 bool op_set_watermark(struct walk *w)
 {
 	int p = some_receiver(w), soft, hard;
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 	DAT_EP_PARAM param;
 
 	if (p < 0)
@@ -52,9 +52,9 @@ bool op_set_watermark(struct walk *w)
 		    wanted);
 	walk_ok(w, "dat_ep_query",
 		dat_ep_query(w->pair[p].b, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &param));
-	if (param.ep_attr.srq_soft_hw != w->model.conn[p].soft)
+	if (param.ep_attr.srq_soft_hw != w->model.conn[p].buf.soft)
 		walk_fails(w, "pair %d: srq_soft_hw is %d, expected %d (ruling H5)", p,
-			   param.ep_attr.srq_soft_hw, w->model.conn[p].soft);
+			   param.ep_attr.srq_soft_hw, w->model.conn[p].buf.soft);
 	return true;
 }
 
@@ -65,19 +65,19 @@ static bool post_to_ep(struct walk *w, int p)
 	struct model_conn *c = &w->model.conn[p];
 	DAT_LMR_TRIPLET iov[2];
 	DAT_DTO_COOKIE cookie;
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 	DAT_RETURN ret;
 	int b, segments;
 
-	b = buffer_take(w, w->pair[p].plain ? p : -1, c->posted, iov, &segments, &cookie);
+	b = buffer_take(w, w->pair[p].plain ? p : -1, c->buf.posted, iov, &segments, &cookie);
 	if (b < 0)
 		return false;
 	wanted = model_ep_post(&w->model, p);
 	ret = dat_ep_post_recv(w->pair[p].b, segments, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 	walk_expect(w, "dat_ep_post_recv", ret, wanted);
-	if (wanted == MODEL_EITHER && ret == DAT_SUCCESS) {
-		c->posted++;
-		c->completed += c->recv == MODEL_ENDED;
+	if (wanted == ORACLE_EITHER && ret == DAT_SUCCESS) {
+		c->buf.posted++;
+		c->buf.completed += c->recv == MODEL_ENDED;
 	}
 	if (ret != DAT_SUCCESS)
 		buffer_give_back(w, b);

@@ -116,7 +116,7 @@ void pair_free_b(struct walk *w, int p)
 {
 	struct pair *pair = &w->pair[p];
 
-	w->count[WALK_THROWN_AWAY] += (unsigned long)model_unreaped(&w->model.conn[p]);
+	w->count[WALK_THROWN_AWAY] += (unsigned long)oracle_recv_unreaped(&w->model.conn[p].buf);
 	look_async(w);
 	walk_ok(w, "dat_ep_free", dat_ep_free(pair->b));
 	pair->b = NULL;
@@ -140,7 +140,7 @@ void pair_send(struct walk *w, int p, unsigned int length, int held, bool too_lo
 	bool late = c->send == MODEL_ENDED;
 	int n = late ? c->late + 1 : c->sent + 1;
 	DAT_LMR_TRIPLET iov[2];
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 	int segments;
 
 	if (held != MODEL_NOT_HELD)
@@ -152,8 +152,8 @@ void pair_send(struct walk *w, int p, unsigned int length, int held, bool too_lo
 		    dat_ep_post_send(pair->a, segments, segments ? iov : NULL,
 				     send_cookie(p, late, n), DAT_COMPLETION_DEFAULT_FLAG),
 		    wanted);
-	w->count[WALK_SENT] += wanted == MODEL_OK && !late;
-	pair->ran_short |= pair->plain && n > c->posted;
+	w->count[WALK_SENT] += wanted == ORACLE_OK && !late;
+	pair->ran_short |= pair->plain && n > c->buf.posted;
 }
 
 /* ---- reaping ---- */
@@ -215,8 +215,8 @@ static void reap_event(struct walk *w, int p, DAT_EVENT *event)
 }
 
 /*
- * Plain Endpoints use their Receives in the order in which they were posted; where messages overtake,
- * each leaves those ahead of it theirs. Whatever was taken completes before what was not.
+ * Plain Endpoints use their Receives in the order in which they were posted; where messages
+ * overtake, each leaves those ahead of it theirs. Whatever was taken completes before what was not.
  */
 static void check_order(struct walk *w, int p, int b, enum model_status status)
 {
@@ -228,14 +228,14 @@ static void check_order(struct walk *w, int p, int b, enum model_status status)
 		walk_fails(w, "pair %d: buffer %d was not posted for it", p, b);
 	if (!plain)
 		return;
-	if (w->model.in_order && buffer->order != c->reaped)
+	if (w->model.in_order && buffer->order != c->buf.reaped)
 		walk_fails(w, "pair %d: Receive %d completed, expected %d", p, buffer->order,
-			   c->reaped);
-	if (status == MODEL_SUCCESS && c->reaped >= c->taken)
+			   c->buf.reaped);
+	if (status == MODEL_SUCCESS && c->buf.reaped >= c->buf.taken)
 		walk_fails(
 			w,
 			"pair %d: Receive %d succeeded, the %dth to complete, only %d were taken",
-			p, buffer->order, c->reaped + 1, c->taken);
+			p, buffer->order, c->buf.reaped + 1, c->buf.taken);
 }
 
 /* Message n has the nth Receive, wherever that was there when the message was sent. */
@@ -260,7 +260,7 @@ void pair_reap(struct walk *w, int p)
 	b = buffer_of(w, dto->user_cookie);
 	buffer_check_guard(w, b);
 	check_order(w, p, b, status);
-	taken = !w->pair[p].plain || c->reaped < c->taken;
+	taken = !w->pair[p].plain || c->buf.reaped < c->buf.taken;
 	if (status == MODEL_SUCCESS) {
 		n = identify(w, p, b, dto->transfered_length);
 		check_own(w, p, b, n);

@@ -15,9 +15,9 @@ static void setup(void)
 	memset(seen, 0, sizeof(seen));
 	m.in_order = true;
 	m.async_room = 8;
-	m.srq_limit = 100;
-	ck_assert_int_eq(model_srq_create(&m, 10, 0), MODEL_OK);
-	model_recv_create(&m, 0, false, 0, MODEL_INFINITE);
+	m.srq.limit = 100;
+	ck_assert_int_eq(model_srq_create(&m, 10, 0), ORACLE_OK);
+	model_recv_create(&m, 0, false, 0, ORACLE_INFINITE);
 	model_send_create(&m, 0);
 	model_connected(&m, 0);
 }
@@ -25,13 +25,13 @@ static void setup(void)
 static void post(int count)
 {
 	while (count-- > 0)
-		ck_assert_int_eq(model_srq_post(&m), MODEL_OK);
+		ck_assert_int_eq(model_srq_post(&m), ORACLE_OK);
 }
 
 static void send(int count, int held)
 {
 	while (count-- > 0)
-		ck_assert_int_eq(model_send(&m, 0, 100, 1, held, false), MODEL_OK);
+		ck_assert_int_eq(model_send(&m, 0, 100, 1, held, false), ORACLE_OK);
 }
 
 static void sends_done(int from, int to)
@@ -58,9 +58,9 @@ static void refuses(int nbufs, int span, int queued)
 
 static void counts(int max, int available, int outstanding)
 {
-	ck_assert_int_eq(m.max, max);
-	ck_assert_int_eq(m.available, available);
-	ck_assert_int_eq(m.outstanding, outstanding);
+	ck_assert_int_eq(m.srq.max, max);
+	ck_assert_int_eq(m.srq.available, available);
+	ck_assert_int_eq(m.srq.outstanding, outstanding);
 }
 
 /* The example of dat_srq_query's page */
@@ -81,7 +81,7 @@ END_TEST
 START_TEST(test_span_page)
 {
 	m.in_order = false;
-	m.max = 100;
+	m.srq.max = 100;
 	post(30);
 	send(18, MODEL_NOT_HELD);
 	send(1, 1);
@@ -97,19 +97,19 @@ START_TEST(test_low_watermark)
 {
 	int soft[MODEL_CONNS] = { 0 };
 
-	ck_assert_int_eq(model_set_lw(&m, -1), MODEL_BAD_VALUE);
-	ck_assert_int_eq(model_set_lw(&m, 11), MODEL_BAD_VALUE);
+	ck_assert_int_eq(model_set_lw(&m, -1), ORACLE_BAD_VALUE);
+	ck_assert_int_eq(model_set_lw(&m, 11), ORACLE_BAD_VALUE);
 	post(3);
-	ck_assert_int_eq(model_set_lw(&m, 3), MODEL_OK);
+	ck_assert_int_eq(model_set_lw(&m, 3), ORACLE_OK);
 	ck_assert(model_async_emptied(&m, 0, soft));
 	send(2, MODEL_NOT_HELD);
 	sends_done(1, 2);
 	look(0, 0, 2);
 	ck_assert_int_eq(m.lw_due.least, 1);
 	ck_assert(model_async_emptied(&m, 1, soft));
-	ck_assert_int_eq(model_resize(&m, 2), MODEL_BAD_STATE);
-	ck_assert_int_eq(model_resize(&m, 3), MODEL_OK);
-	ck_assert_int_eq(model_srq_post(&m), MODEL_FULL);
+	ck_assert_int_eq(model_resize(&m, 2), ORACLE_BAD_STATE);
+	ck_assert_int_eq(model_resize(&m, 3), ORACLE_OK);
+	ck_assert_int_eq(model_srq_post(&m), ORACLE_FULL);
 }
 END_TEST
 
@@ -119,7 +119,7 @@ START_TEST(test_pending_events)
 
 	m.async_room = 1;
 	for (int n = 0; n < 3; n++)
-		ck_assert_int_eq(model_set_lw(&m, 1), MODEL_OK);
+		ck_assert_int_eq(model_set_lw(&m, 1), ORACLE_OK);
 	/* the first is queued, the second was dropped by the third, which is pending */
 	ck_assert_int_eq(m.lw_due.least, 2);
 	ck_assert_int_eq(m.lw_due.most, 2);
@@ -130,7 +130,7 @@ END_TEST
 START_TEST(test_hard_mark)
 {
 	post(5);
-	ck_assert_int_eq(model_set_watermark(&m, 0, 0, 2), MODEL_OK);
+	ck_assert_int_eq(model_set_watermark(&m, 0, 0, 2), ORACLE_OK);
 	send(4, MODEL_NOT_HELD);
 	sends_done(1, 2);
 	ck_assert(model_send_done(&m, 0, false, 3, MODEL_RESPONDER));
@@ -148,7 +148,7 @@ END_TEST
 START_TEST(test_hard_mark_ignored)
 {
 	post(5);
-	ck_assert_int_eq(model_set_watermark(&m, 0, MODEL_INFINITE, 2), MODEL_OK);
+	ck_assert_int_eq(model_set_watermark(&m, 0, ORACLE_INFINITE, 2), ORACLE_OK);
 	send(3, MODEL_NOT_HELD);
 	sends_done(1, 3);
 	refuses(0, 0, 3);
@@ -182,16 +182,16 @@ END_TEST
 
 START_TEST(test_plain)
 {
-	model_recv_create(&m, 0, true, 4, MODEL_INFINITE);
+	model_recv_create(&m, 0, true, 4, ORACLE_INFINITE);
 	model_connected(&m, 0);
 	for (int n = 0; n < 4; n++)
-		ck_assert_int_eq(model_ep_post(&m, 0), MODEL_OK);
-	ck_assert_int_eq(model_ep_post(&m, 0), MODEL_FULL);
+		ck_assert_int_eq(model_ep_post(&m, 0), ORACLE_OK);
+	ck_assert_int_eq(model_ep_post(&m, 0), ORACLE_FULL);
 	send(1, MODEL_NOT_HELD);
 	send(1, 2);
 	sends_done(1, 1);
 	look(3, 3, 1);
-	ck_assert_int_eq(model_unreaped(&m.conn[0]), 2);
+	ck_assert_int_eq(oracle_recv_unreaped(&m.conn[0].buf), 2);
 	counts(10, 0, 0);
 }
 END_TEST

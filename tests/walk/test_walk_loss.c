@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_walk_loss.c - the walk of test_walk_srq.c where packets are lost, late, doubled and out of order,
- * beside the same model: counts, watermarks and completions do not know of it. Profile ib, for on iwarp
- * a message whose packet is late lets the next one take its buffer, and the model would have to be told.
+ * test_walk_loss.c - the walk of test_walk_srq.c where packets are lost, late, doubled and out of
+ * order, beside the same model: counts, watermarks and completions do not know of it. Profile ib,
+ * for on iwarp a message whose packet is late lets the next one take its buffer, and the model
+ * would have to be told.
  */
 #include "walk.h"
 

@@ -84,7 +84,7 @@ static void write_trace(const char *path, const char *trace, size_t length)
 		ck_abort_msg("cannot write %s", path);
 }
 
-/* A walk that failed leaves its trace too, if one is wanted. */
+/* A failed walk leaves its trace, too, if WALK_TRACE asks for one. */
 static void leave_trace(struct walk *w)
 {
 	const char *path = getenv("WALK_TRACE"), *text;
@@ -126,30 +126,30 @@ static const char *return_text(DAT_RETURN got)
 	return text;
 }
 
-void walk_expect(struct walk *w, const char *call, DAT_RETURN got, enum model_answer wanted)
+void walk_expect(struct walk *w, const char *call, DAT_RETURN got, enum oracle_answer wanted)
 {
 	static const DAT_RETURN types[] = { DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES,
 					    DAT_INVALID_PARAMETER, DAT_INVALID_STATE };
 
-	if (wanted == MODEL_EITHER)
-		wanted = got == DAT_SUCCESS ? MODEL_OK : MODEL_FULL;
+	if (wanted == ORACLE_EITHER)
+		wanted = got == DAT_SUCCESS ? ORACLE_OK : ORACLE_FULL;
 	if (DAT_GET_TYPE(got) != types[wanted])
 		walk_fails(w, "%s returned %s, expected type %#x", call, return_text(got),
 			   types[wanted]);
-	if (wanted != MODEL_OK && (got & DAT_CLASS_ERROR) == 0)
+	if (wanted != ORACLE_OK && (got & DAT_CLASS_ERROR) == 0)
 		walk_fails(w, "%s returned %#x: no class (ruling G1)", call, got);
-	w->count[WALK_FULL] += wanted == MODEL_FULL;
-	w->count[WALK_REFUSED] += wanted == MODEL_BAD_VALUE || wanted == MODEL_BAD_STATE;
+	w->count[WALK_FULL] += wanted == ORACLE_FULL;
+	w->count[WALK_REFUSED] += wanted == ORACLE_BAD_VALUE || wanted == ORACLE_BAD_STATE;
 }
 
 void walk_ok(struct walk *w, const char *call, DAT_RETURN got)
 {
-	walk_expect(w, call, got, MODEL_OK);
+	walk_expect(w, call, got, ORACLE_OK);
 }
 
 /* ---- walking ---- */
 
-/* Where packets are lost, nothing is held. */
+/* A walk that loses packets holds none. */
 static unsigned int weight(const struct walk *w, const struct walk_op *op)
 {
 	return w->kind->lossy && op->holds ? 0 : op->weight;
@@ -178,7 +178,7 @@ static int free_buffers(const struct walk *w)
 	return n;
 }
 
-/* One operation, and what must be true behind it */
+/* One operation, and the look after it */
 static void walk_step(struct walk *w)
 {
 	bool done;

@@ -3,9 +3,9 @@
  * walk.h - a random walk over the public API, step by step beside a model of what must be.
  *
  * A walk is a world (two adapters, one SRQ, pairs of Endpoints, registered memory), a generator of
- * its own and a table of operations. Each step takes one operation at random, does it, and looks: all
- * counts, all events, all completions with their data are compared with the model. The seed decides
- * everything; even seeds walk in profile ib, odd ones in iwarp.
+ * its own and a table of operations. Each step takes one operation at random, does it, and looks:
+ * all counts, all events, all completions with their data are compared with the model. The seed
+ * decides everything; even seeds walk in profile ib, odd ones in iwarp.
  */
 #ifndef WALK_H
 #define WALK_H
@@ -21,7 +21,7 @@
 #define WALK_PAIRS    12
 #define WALK_BUFFERS  1024 /* for Receives */
 #define WALK_SLOTS    32   /* for Sends, of one pair */
-#define WALK_REQUESTS 16   /* Sends of a pair under way at most */
+#define WALK_REQUESTS 16   /* outstanding Sends of a pair, at most */
 #define WALK_RECEIVES 24   /* of a plain Endpoint */
 #define WALK_LOG      30
 #define WALK_GUARD    32 /* bytes behind each buffer that must never change */
@@ -133,7 +133,7 @@ void walk_says(struct walk *w, const char *format, ...) __attribute__((format(pr
 void walk_fails(struct walk *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 /* The call must have given this. */
-void walk_expect(struct walk *w, const char *call, DAT_RETURN got, enum model_answer wanted);
+void walk_expect(struct walk *w, const char *call, DAT_RETURN got, enum oracle_answer wanted);
 void walk_ok(struct walk *w, const char *call, DAT_RETURN got);
 
 /* ---- the world: world.c ---- */

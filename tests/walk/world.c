@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* world.c - the world a walk is in: a fabric, two adapters, one SRQ, memory. */
+/* world.c - the surroundings of a walk: a fabric, two adapters, one SRQ, memory. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #define EMU1     ((DAT_NAME_PTR) "emu1")
 #define PORT     4711
 #define QLEN     256
-#define LIMIT_NS 3000000 /* longer than the slowest link needs for all that may be under way */
+#define LIMIT_NS 3000000 /* the slowest link delivers all outstanding messages in less */
 
-/* The knobs are drawn like all else. Polls pass no time: the walk decides when time goes by. */
+/* Random knobs; a poll passes no virtual time, as the walk decides when time passes. */
 static void draw_config(struct walk *w)
 {
 	static const DAT_UINT32 mtus[] = { 256, 512, 1024 };
@@ -29,7 +29,7 @@ static void draw_config(struct walk *w)
 	config->rnr_timer_ns = 50000 + (DAT_UINT64)walk_pick(w, 100000);
 	if (config->rnr_retry == 7) /* or the walk would see little else than retries */
 		config->rnr_timer_ns += 300000;
-	if (w->kind->lossy) { /* never so often that a connection breaks of it */
+	if (w->kind->lossy) { /* few enough losses that no connection breaks */
 		config->retry_timer_ns = 30000;
 		if (config->rnr_retry < 7)
 			config->rnr_retry = 6;
@@ -90,16 +90,17 @@ static void open_adapters(struct walk *w)
 			     DAT_IA_FIELD_IA_ADDRESS_PTR | DAT_IA_FIELD_IA_MAX_RECV_PER_SRQ, &attr,
 			     DAT_PROVIDER_FIELD_NONE, NULL));
 	w->address = attr.ia_address_ptr;
-	w->model.srq_limit = attr.max_recv_per_srq;
+	w->model.srq.limit = attr.max_recv_per_srq;
 	w->model.async_room = evd_qlen(w, w->async_b);
 	walk_ok(w, "dat_pz_create", dat_pz_create(w->a, &w->pz_a));
 	walk_ok(w, "dat_pz_create", dat_pz_create(w->b, &w->pz_b));
 }
 
 /*
- * What happens to packets of messages. The model is not told: but for time, nothing may differ. So the last
- * word of a connection gets through: a Send whose acknowledgement was lost before a disconnect is flushed,
- * one whose refusal was lost ends otherwise, and half a connection is another matter altogether.
+ * What happens to packets of messages. The model is not told: but for time, nothing may differ. So
+ * the last word of a connection gets through: a Send whose acknowledgement was lost before a
+ * disconnect is flushed, one whose refusal was lost ends otherwise, and half a connection is
+ * another matter altogether.
  */
 static void add_faults(struct walk *w)
 {
@@ -155,11 +156,11 @@ void world_open(struct walk *w)
 void world_new_srq(struct walk *w, int max, int lw)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = max, .max_recv_iov = 2, .low_watermark = lw };
-	enum model_answer wanted;
+	enum oracle_answer wanted;
 
 	wanted = model_srq_create(&w->model, max, lw);
 	walk_expect(w, "dat_srq_create", dat_srq_create(w->b, w->pz_b, &attr, &w->srq), wanted);
-	ck_assert(wanted == MODEL_OK);
+	ck_assert(wanted == ORACLE_OK);
 }
 
 static void free_queues(struct walk *w)
@@ -172,7 +173,7 @@ static void free_queues(struct walk *w)
 		walk_ok(w, "dat_evd_free", dat_evd_free(w->pair[p].recv_evd));
 }
 
-/* Everything is freed one by one, gracefully, and nothing may be left. */
+/* Frees every object one by one, gracefully; none may be left. */
 void world_close(struct walk *w)
 {
 	DAT_COUNT left;
@@ -186,9 +187,9 @@ void world_close(struct walk *w)
 		if (w->pair[p].b)
 			pair_free_b(w, p);
 	}
-	if (buffer_count(w, -1) != w->model.available + w->model.lost)
+	if (buffer_count(w, -1) != w->model.srq.available + w->model.srq.lost)
 		walk_fails(w, "%d buffers never completed, expected %d", buffer_count(w, -1),
-			   w->model.available + w->model.lost);
+			   w->model.srq.available + w->model.srq.lost);
 	walk_ok(w, "dat_srq_free", dat_srq_free(w->srq));
 	walk_ok(w, "dat_psp_free", dat_psp_free(w->psp));
 	free_queues(w);
@@ -207,7 +208,7 @@ void world_close(struct walk *w)
 	free(w->memory_b);
 }
 
-/* Let everything happen that can. A sender that retries for ever keeps the network busy. */
+/* Run all events. A sender that retries indefinitely keeps the network busy. */
 void world_settle(struct walk *w)
 {
 	DAT_RETURN ret = dat_sim_run_until_quiet(w->sim, LIMIT_NS);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the clauses from the comment at the head of a conformance script, and sorts them by call.
+ */
 #include "clauses.h"
 
 #include <stdlib.h>
@@ -6,7 +9,7 @@
 
 #define EVERY_CALL "every call"
 
-/* How long the name of a call is that a clause begins with; 0: it begins with none. */
+/* Length of the name of the call that a clause begins with; 0: there is none. */
 static size_t page_length(const char *s)
 {
 	size_t n = strlen(EVERY_CALL);
@@ -19,7 +22,7 @@ static size_t page_length(const char *s)
 	return s[n] == ':' && s[n + 1] == ' ' ? n : 0;
 }
 
-/* Rulings are "L3", "G3a"; nothing else in parentheses looks like it. */
+/* Rulings look like "L3" or "G3a"; no other text in parentheses does. */
 static bool is_rulings(const char *s, size_t n)
 {
 	size_t i = 0;
@@ -42,7 +45,7 @@ static bool is_rulings(const char *s, size_t n)
 	return false;
 }
 
-static void add(struct clauses *clauses, size_t script, const struct text *text)
+static void clauses_add(struct clauses *clauses, size_t script, const struct text *text)
 {
 	const char *s = text_of(text), *open = strrchr(s, '(');
 	size_t page = page_length(s), n = text->length;
@@ -78,14 +81,14 @@ bool clauses_read(struct clauses *clauses, size_t script, const char *text)
 			continue;
 		}
 		if (clause.length)
-			add(clauses, script, &clause);
+			clauses_add(clauses, script, &clause);
 		clause.length = 0;
 		if (n < 2 || !page_length(text + 2))
 			break;
 		text_printable(&clause, text + 2, n - 2);
 	}
 	if (clause.length)
-		add(clauses, script, &clause);
+		clauses_add(clauses, script, &clause);
 	text_free(&clause);
 	return clauses->count > first;
 }
@@ -97,7 +100,7 @@ static int by_page(const void *a, const void *b)
 
 	if (order)
 		return order;
-	/* Both are of one array while they are compared by script; texts settle the rest. */
+	/* Clauses of one script keep their order: they are elements of one array. */
 	if (x->script != y->script)
 		return x->script < y->script ? -1 : 1;
 	return strcmp(x->text, y->text);

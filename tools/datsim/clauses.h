@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * clauses.h - what a script of the conformance suite shows, read from the comment it begins with.
+ * clauses.h - the clauses that a conformance script tests, from the comment at its head.
  *
- *     # dat_srq_set_lw: the event comes once per arming, however the level
- *     #   rises and falls (L3)
- *     # every call: ...
+ *    # dat_srq_set_lw: the event comes once per arming, however the level
+ *    #   rises and falls (L3)
+ *    # every call: ...
  *
- * One clause begins on each line that names a call and a colon; lines indented further go on. At the
- * end the rulings may stand in parentheses. The texts are the list's; clauses_free frees them.
+ * A clause begins on each line that names a call and a colon; further indented lines continue it.
+ * The rulings may follow at its end in parentheses. The list owns the texts; clauses_free frees
+ * them.
  */
 #ifndef DATSIM_CLAUSES_H
 #define DATSIM_CLAUSES_H
@@ -27,9 +28,9 @@ struct clauses {
 	size_t count, room;
 };
 
-/* Add what the script with this text and number shows. False: its first line names no clause. */
+/* Add the clauses of script number `script`, from its text. False: its first line has no clause. */
 bool clauses_read(struct clauses *clauses, size_t script, const char *text);
-/* By call, in one call as they were added. */
+/* Sort by call; clauses of one call stay in the order in which they were added. */
 void clauses_sort(struct clauses *clauses);
 void clauses_free(struct clauses *clauses);
 

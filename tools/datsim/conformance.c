@@ -19,19 +19,20 @@
 #define DATSIM_CONFORMANCE "conformance"
 #endif
 
-#define CLAUSE_WIDTH 60 /* columns; longer ones go on below */
+#define CLAUSE_WIDTH 60 /* columns; longer clauses continue on the next line */
 
 struct suite {
 	const char *folder;
 	struct scripts scripts;
 	struct clauses clauses;
-	struct verdict *verdicts; /* of all scripts; no traces */
+	struct verdict *verdicts; /* one per script, without traces */
 	struct options run;
 	struct junit junit;
 	const char *junit_path;
 	const char *device;
-	int jobs;
-	enum exit_code first; /* that is no pass */
+	int provider;         /* -1: as the environment says */
+	int jobs;             /* scripts at a time */
+	enum exit_code first; /* exit code of the first script that did not pass */
 	size_t passed, failed, skipped;
 	bool progress;
 };
@@ -61,8 +62,8 @@ static const char *result_name(enum exit_code code)
 
 /* ---- the table ---- */
 
-/* How much of `s` goes on a line of CLAUSE_WIDTH columns, broken between words. */
-static size_t wrap(const char *s)
+/* The number of bytes of `s` that fit in CLAUSE_WIDTH columns, broken between words. */
+static size_t clause_wrap(const char *s)
 {
 	size_t n = strlen(s), at;
 
@@ -77,7 +78,7 @@ struct widths {
 	int page, rulings, script;
 };
 
-static int wider(int width, const char *s)
+static int max_width(int width, const char *s)
 {
 	int n = (int)strlen(s);
 
@@ -88,7 +89,7 @@ static void print_row(const struct suite *suite, const struct widths *w,
 		      const struct clause *clause, bool same_page)
 {
 	const char *text = clause->text;
-	size_t n = wrap(text);
+	size_t n = clause_wrap(text);
 
 	printf("%-*s  %-*.*s  %-*s  %-*s  %s\n", w->page, same_page ? "" : clause->page,
 	       CLAUSE_WIDTH, (int)n, text, w->rulings, clause->rulings, w->script,
@@ -96,7 +97,7 @@ static void print_row(const struct suite *suite, const struct widths *w,
 	       result_name(suite->verdicts[clause->script].code));
 	while (text[n]) {
 		text += n + (text[n] == ' ');
-		n = wrap(text);
+		n = clause_wrap(text);
 		printf("%-*s  %.*s\n", w->page, "", (int)n, text);
 	}
 }
@@ -109,9 +110,9 @@ static void print_table(const struct suite *suite)
 
 	for (i = 0; i < suite->clauses.count; i++) {
 		clause = &suite->clauses.all[i];
-		w.page = wider(w.page, clause->page);
-		w.rulings = wider(w.rulings, clause->rulings);
-		w.script = wider(w.script, script_name(suite, clause->script));
+		w.page = max_width(w.page, clause->page);
+		w.rulings = max_width(w.rulings, clause->rulings);
+		w.script = max_width(w.script, script_name(suite, clause->script));
 	}
 	printf("%-*s  %-*s  %-*s  %-*s  %s\n", w.page, "call", CLAUSE_WIDTH, "clause", w.rulings,
 	       "ruling", w.script, "script", "result");
@@ -121,7 +122,7 @@ static void print_table(const struct suite *suite)
 	}
 }
 
-/* Why scripts failed, and why they were skipped; reasons of one line are said behind the name. */
+/* Why scripts failed or were skipped. A reason of one line follows the name of the script. */
 static void print_reports(const struct suite *suite)
 {
 	const struct verdict *verdict;
@@ -187,7 +188,7 @@ static bool read_clauses(struct suite *suite)
 		}
 	}
 	if (!good) {
-		/* One line, whoever wrote it. */
+		/* read_whole ends its message with a newline, usage_error adds its own. */
 		while (error.length && error.s[error.length - 1] == '\n')
 			error.s[--error.length] = '\0';
 		usage_error("conformance", "%s", text_of(&error));
@@ -197,7 +198,7 @@ static bool read_clauses(struct suite *suite)
 	return good;
 }
 
-/* One word about a backend that this build has not, in place of one for each script. */
+/* Is the backend part of this build? If not, one message is better than one for each script. */
 static bool backend_there(void)
 {
 	DAT_SIM_CONFIG config;
@@ -242,60 +243,42 @@ static int run_suite(struct suite *suite)
 
 /* ---- the command line ---- */
 
-/* Reads options up to the folder; *i is left there. False: *code is what to exit with. */
-static bool parse_options(int argc, char **argv, int *i, struct suite *suite, int *code)
-{
-	*code = EXIT_USAGE;
-	for (*i = 1; *i < argc && argv[*i][0] == '-'; (*i)++) {
-		const char *option = argv[*i], *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+static const char *const providers[] = { "emu", "hw", NULL };
 
-		if (!strcmp(option, "--help")) {
-			fputs(help_conformance, stdout);
-			*code = EXIT_PASS;
-			return false;
-		} else if (!strcmp(option, "--provider")) {
-			if (!next || (strcmp(next, "emu") && strcmp(next, "hw")))
-				return usage_error("conformance", "--provider takes emu or hw"),
-				       false;
-			setenv("DAT_PROVIDER", next, 1);
-		} else if (!strcmp(option, "--device")) {
-			if (!next)
-				return usage_error("conformance", "--device takes a name"), false;
-			suite->device = next;
-		} else if (!strcmp(option, "--slow")) {
-			if (!next || !device_slow(next, &suite->run.slow))
-				return usage_error("conformance", "--slow takes a number, 1 to %d",
-						   DEVICE_SLOW_MAX),
-				       false;
-		} else if (!strcmp(option, "--junit")) {
-			if (!next)
-				return usage_error("conformance", "--junit takes a file"), false;
-			suite->junit_path = next;
-		} else if (!strcmp(option, "-j")) {
-			if (!next || !jobs_parse(next, &suite->jobs))
-				return usage_error("conformance", "-j takes a number, 0 to %d",
-						   JOBS_MAX),
-				       false;
-		} else {
-			return usage_error("conformance", "unknown option %s", option), false;
-		}
-		(*i)++;
-	}
-	return true;
-}
+static const struct option options[] = {
+	{ "--provider", "emu|hw",
+	  "the backend under test; on hw, scripts that need held messages, links, packet faults, "
+	  "fabric settings or exact times are skipped, with the reason",
+	  OPTION_CHOICE, .choices = providers, OPTION_SETS(struct suite, provider) },
+	{ "--device", "NAME[,NAME]",
+	  "with hw: the verbs device; two names: one for each adapter of the "
+	  "scripts; the last line "
+	  "says which device it was",
+	  OPTION_TEXT, .wants = "one device or two", OPTION_SETS(struct suite, device) },
+	{ "--slow", "N", "with hw: wait N times as long for events", OPTION_NUMBER, .least = 1,
+	  .most = DEVICE_SLOW_MAX, OPTION_SETS(struct suite, run.slow) },
+	{ "-j", "N", "run N scripts at a time (0: one per processor)", OPTION_NUMBER,
+	  .most = JOBS_MAX, OPTION_SETS(struct suite, jobs) },
+	{ "--junit", "FILE", "write the results as JUnit XML too", OPTION_TEXT, .wants = "a file",
+	  OPTION_SETS(struct suite, junit_path) },
+	{ .name = NULL },
+};
 
-int command_conformance(int argc, char **argv)
+static int run_command(char **argv)
 {
-	struct suite suite = { .folder = DATSIM_CONFORMANCE, .jobs = 1 };
+	struct suite suite = { .folder = DATSIM_CONFORMANCE, .jobs = 1, .provider = -1 };
+	struct operands folder;
 	struct stat st;
-	int i, code;
+	int code;
 
-	if (!parse_options(argc, argv, &i, &suite, &code))
-		return code;
-	if (argc - i > 1)
+	if (!options_read(&command_conformance, argv, &suite, &folder))
+		return folder.code;
+	if (suite.provider >= 0)
+		setenv("DAT_PROVIDER", providers[suite.provider], 1);
+	if (folder.count > 1)
 		return usage_error("conformance", "expected one folder of scripts");
-	if (i < argc)
-		suite.folder = argv[i];
+	if (folder.count)
+		suite.folder = folder.word[0];
 	if (stat(suite.folder, &st) || !S_ISDIR(st.st_mode))
 		return usage_error("conformance", "no folder %s: name the one with the suite",
 				   suite.folder);
@@ -311,3 +294,13 @@ int command_conformance(int argc, char **argv)
 	scripts_free(&suite.scripts);
 	return code;
 }
+
+const struct command command_conformance = {
+	.name = "conformance",
+	.operands = "[DIR]",
+	.summary = "run the conformance suite that is shipped, clause by clause",
+	.about = about_conformance,
+	.options = options,
+	.details = details_conformance,
+	.run = run_command,
+};

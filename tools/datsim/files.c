@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading and writing the files that users name, temporary folders, and the standard streams. */
 #include "files.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ bool read_whole(const char *path, size_t limit, struct text *content, struct tex
 	ssize_t n;
 	int fd;
 
-	/* A pipe that nobody writes to must not hang the tool. */
+	/* O_NONBLOCK: opening a pipe without a writer must not hang the tool. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		goto bad;
@@ -68,7 +69,7 @@ bool finish_file(FILE *file, const char *path, struct text *error)
 {
 	int err = 0;
 
-	/* A stream that failed before keeps that in mind, but not why. */
+	/* A stream remembers that an earlier write failed, but not with which error. */
 	if (ferror(file))
 		err = EIO;
 	if (fflush(file))
@@ -104,12 +105,12 @@ bool clear_file(const char *path, struct text *error)
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
 	struct stat st;
 
-	/* A pipe that nobody reads yet can be. */
+	/* ENXIO: a pipe without a reader yet can be written later. */
 	if (fd < 0 && errno != ENXIO)
 		return cannot_write(path, errno, error);
 	if (fd >= 0)
 		close(fd);
-	/* A device or a link is left alone. */
+	/* Only a regular file is removed, not a device or a link. */
 	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 		unlink(path);
 	return true;
@@ -137,7 +138,10 @@ void keep_standard_streams(void)
 {
 	int fd;
 
-	/* The wrong way round, so that using it is an error, as it was. */
+	/*
+	 * Opened in the opposite direction, so that using the stream fails as it did when it was
+	 * closed.
+	 */
 	for (fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
 			open("/dev/null", fd ? O_RDONLY : O_WRONLY);
@@ -149,7 +153,7 @@ bool finish_stdout(void)
 	bool failed = ferror(stdout);
 	const char *why = "";
 
-	/* Why an earlier attempt failed is not known any more. */
+	/* The error of an earlier write is not known any more. */
 	if (fflush(stdout)) {
 		failed = true;
 		why = strerror(errno);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * files.h - files that users name, to read and to write, and folders for what is thrown away. What goes
- * wrong is said in a text, as one line for stderr.
+ * files.h - files that users name, for reading and writing, and temporary folders. Errors are added
+ * to a text, as one line for stderr.
  */
 #ifndef DATSIM_FILES_H
 #define DATSIM_FILES_H
@@ -13,22 +13,22 @@
 /* The content of a regular file of at most `limit` bytes. */
 bool read_whole(const char *path, size_t limit, struct text *content, struct text *error);
 
-/* NULL: it cannot be written. */
+/* NULL: it cannot be written, and *error says why. */
 FILE *create_file(const char *path, struct text *error);
-/* Closes it. False: not all that was printed is there. */
+/* Closes the file. False: not everything could be written. */
 bool finish_file(FILE *file, const char *path, struct text *error);
 bool write_whole(const char *path, const char *bytes, size_t length, struct text *error);
-/* The same; what is wrong is said on standard error. */
+/* The same, but errors go to stderr. */
 bool write_whole_or_say(const char *path, const struct text *text);
-/* It will be written by somebody else: can it be? What an earlier run left there is gone then. */
+/* Check that another process can write this file, and remove what an earlier run left there. */
 bool clear_file(const char *path, struct text *error);
 
 /* A new folder, in $TMPDIR or /tmp. */
 bool scratch_folder(struct text *folder, struct text *error);
 
-/* Streams 0 to 2 are open from here on, so that no file of ours becomes one of them. */
+/* Make sure that descriptors 0 to 2 are open, so that no file gets one of these numbers. */
 void keep_standard_streams(void);
-/* Nothing more is printed. False: it did not all get there, and stderr says so. */
+/* Flush stdout at the end. False: some output was lost, and stderr says so. */
 bool finish_stdout(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datsim info: which adapters there are, their limits, every knob with its value. */
+/* datsim info: lists the adapters, the limits of the first one, and every knob with its value. */
 #include "commands.h"
 
 #include <stdio.h>
@@ -27,18 +27,20 @@ static const struct {
 	const char *help;
 } knobs[] = {
 	{ "DATSIM_PROFILE", "ib: in order, RNR; iwarp: messages overtake, no RNR" },
-	{ "DATSIM_SEED", "of the generator" },
-	{ "DATSIM_LATENCY_NS", "every link, one way, nanoseconds" },
-	{ "DATSIM_BANDWIDTH_BPS", "every link, bits a second, from 1000000; 0: no limit" },
+	{ "DATSIM_SEED", "seed of the fabric's generator" },
+	{ "DATSIM_LATENCY_NS", "latency of every link, one way, nanoseconds" },
+	{ "DATSIM_BANDWIDTH_BPS",
+	  "bandwidth of every link, bits per second, from 1000000; 0: no limit" },
 	{ "DATSIM_MTU", "payload bytes of a packet, 256..65536" },
-	{ "DATSIM_RNR_RETRY", "0..7; 7: for ever" },
-	{ "DATSIM_RNR_TIMER_NS", "pause before each retry, nanoseconds" },
-	{ "DATSIM_RETRY", "0..7: so often a packet without an answer is sent again" },
-	{ "DATSIM_RETRY_TIMER_NS", "after so long without one, nanoseconds" },
-	{ "DATSIM_POLL_QUANTUM_NS", "most that one vain poll lets pass, nanoseconds" },
+	{ "DATSIM_RNR_RETRY", "RNR retries of a packet, 0..7; 7: no limit" },
+	{ "DATSIM_RNR_TIMER_NS", "pause before each RNR retry, nanoseconds" },
+	{ "DATSIM_RETRY", "retransmissions of an unacknowledged packet, 0..7" },
+	{ "DATSIM_RETRY_TIMER_NS", "time until a retransmission, nanoseconds" },
+	{ "DATSIM_POLL_QUANTUM_NS",
+	  "time that a poll that finds nothing may let pass, nanoseconds" },
 };
 
-/* Those of fabrics that several processes share. */
+/* The knobs of fabrics that several processes share. */
 static void print_shared(void)
 {
 	static const struct {
@@ -47,11 +49,11 @@ static void print_shared(void)
 		{ "DATSIM_FABRIC", "-",
 		  "join the fabric of that name, shared by several processes" },
 		{ "DATSIM_ADDRESSES", "198.18.0.0/24", "the network of the adapters" },
-		{ "DATSIM_NODE", "-", "this process's name on it" },
+		{ "DATSIM_NODE", "-", "name of this process on that fabric" },
 		{ "DATSIM_COPY", "direct",
-		  "direct: into the other process; bounce: through the arena" },
+		  "direct: copy into the other process; bounce: through the arena" },
 		{ "DATSIM_LOCKSTEP", "-",
-		  "it is made in lockstep: who stays outside so long is preempted, ms" },
+		  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
 	};
 	size_t i;
 
@@ -73,7 +75,7 @@ static int print_knobs(void)
 	size_t i;
 
 	if (dat_sim_config_init(&config) != DAT_SUCCESS)
-		return EXIT_USAGE; /* the library said on stderr which, and what would do */
+		return EXIT_USAGE; /* the library named the bad one on stderr */
 	puts("\nknobs (environment)                   now  what it is");
 	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
 		snprintf(value, sizeof(value), "%llu", knob_value(&config, i));
@@ -86,15 +88,15 @@ static int print_knobs(void)
 	printf("  %-23s %15s  %s\n", "DAT_HW_MODULE", getenv("DAT_HW_MODULE") ? "set" : "-",
 	       "hw: the module, in place of the installed one");
 	printf("  %-23s %15s  %s\n", "DAT_HW_RNR_RETRY", rnr ? rnr : "7",
-	       "hw: 0..7, as DATSIM_RNR_RETRY; 7: for ever");
+	       "hw: 0..7, as DATSIM_RNR_RETRY; 7: no limit");
 	printf("  %-23s %15s  %s\n", "DAT_OVERRIDE", getenv("DAT_OVERRIDE") ? "set" : "-",
 	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
-	       "file that the trace goes to when the fabric ends");
+	       "file for the trace, written when the fabric ends");
 	printf("  %-23s %15s  %s\n", "DATSIM_STUCK", stuck ? stuck : "wait",
-	       "wait for what cannot come, for a signal's sake, or abort");
+	       "wait: a wait for an event that cannot come blocks, until a signal; or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
-	       "faults, as `datsim run --script` hands them to a program");
+	       "faults, as `datsim run --script` passes them to a program");
 	print_shared();
 	return EXIT_PASS;
 }
@@ -117,7 +119,8 @@ static void print_members(const struct layout *layout, const void *base)
 
 static int print_limits(const char *adapter)
 {
-	unsigned char provider[sizeof(DAT_PROVIDER_ATTR)]; /* has const members */
+	unsigned char
+		provider[sizeof(DAT_PROVIDER_ATTR)]; /* bytes: the structure has const members */
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	const char *backend = "?";
 	DAT_IA_ATTR attr;
@@ -141,14 +144,14 @@ static int print_limits(const char *adapter)
 	return ret == DAT_SUCCESS ? EXIT_PASS : EXIT_INTERNAL;
 }
 
-/* Names beside the backend's own come from here. */
+/* The dat.conf, from which further adapter names come. */
 static void print_dat_conf(void)
 {
 	DAT_COUNT adapters, skipped;
 	const char *path;
 
 	if (dat_sim_dat_conf(&path, &adapters, &skipped) != DAT_SUCCESS)
-		return; /* the listing said so */
+		return; /* the listing has reported the error */
 	if (!path)
 		puts("  (no dat.conf)");
 	else
@@ -195,17 +198,21 @@ static int print_adapters(void)
 	return code;
 }
 
-int command_info(int argc, char **argv)
+static int run_command(char **argv)
 {
+	struct operands none;
 	int code, knobs_code;
 
-	if (argc > 1 && !strcmp(argv[1], "--help")) {
-		fputs(help_info, stdout);
-		return EXIT_PASS;
-	}
-	if (argc > 1)
-		return usage_error("info", "expected nothing, found %s", argv[1]);
+	if (!options_read(&command_info, argv, NULL, &none))
+		return none.code;
 	code = print_adapters();
 	knobs_code = print_knobs();
 	return code ? code : knobs_code;
 }
+
+const struct command command_info = {
+	.name = "info",
+	.summary = "list adapters, their limits and every knob",
+	.about = about_info,
+	.run = run_command,
+};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs scripts in child processes, several at a time, and delivers their verdicts in order. */
 #include "jobs.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 #include "tools/datsim/run/device.h"
 
-/* What a child says of its script; the report follows. Trace and report stay on this machine. */
+/* The header of what a child sends; the report follows. Both processes run on one machine. */
 struct message {
 	int32_t code;
 	int32_t expected_failure;
@@ -34,7 +35,7 @@ struct pool {
 	int at_once;
 	struct verdict *verdicts; /* of all scripts */
 	bool *done;
-	size_t next, told; /* to start; to hand to the sink */
+	size_t next, told; /* next script to start; next verdict to deliver */
 };
 
 /* ---- in the child ---- */
@@ -74,18 +75,18 @@ static void __attribute__((noreturn)) be_child(const struct pool *pool, size_t i
 
 /* ---- in the parent ---- */
 
-static void failed(struct verdict *verdict, const char *what, int number)
+static void verdict_internal(struct verdict *verdict, const char *what, int number)
 {
 	verdict->code = EXIT_INTERNAL;
 	text_add(&verdict->report, "%s %d\n", what, number);
 }
 
-static bool start(struct pool *pool, struct job *job)
+static bool job_start(struct pool *pool, struct job *job)
 {
 	size_t index = pool->next++;
 	int pipes[2];
 
-	/* What a child inherited in a buffer it must not write a second time. */
+	/* Flush, or the child would write the buffered output a second time. */
 	fflush(NULL);
 	if (pipe(pipes))
 		goto cannot;
@@ -104,26 +105,27 @@ static bool start(struct pool *pool, struct job *job)
 	job->index = index;
 	return true;
 cannot:
-	failed(&pool->verdicts[index], "cannot start another process: error", errno);
+	verdict_internal(&pool->verdicts[index], "cannot start another process: error", errno);
 	pool->done[index] = true;
 	return false;
 }
 
-static void understand(const struct job *job, int status, struct verdict *verdict)
+static void job_understand(const struct job *job, int status, struct verdict *verdict)
 {
 	struct message message;
 
 	if (WIFSIGNALED(status)) {
-		failed(verdict, "datsim itself was ended while it ran this script: signal",
-		       WTERMSIG(status));
+		verdict_internal(verdict,
+				 "datsim itself was ended while it ran this script: signal",
+				 WTERMSIG(status));
 		return;
 	}
 	if (job->said.length >= sizeof(message))
 		memcpy(&message, job->said.s, sizeof(message));
 	if (job->said.length < sizeof(message) ||
 	    job->said.length != sizeof(message) + message.report_bytes) {
-		failed(verdict, "datsim itself ended while it ran this script: exit code",
-		       WEXITSTATUS(status));
+		verdict_internal(verdict, "datsim itself ended while it ran this script: exit code",
+				 WEXITSTATUS(status));
 		return;
 	}
 	verdict->code = (enum exit_code)message.code;
@@ -131,7 +133,7 @@ static void understand(const struct job *job, int status, struct verdict *verdic
 	text_append(&verdict->report, job->said.s + sizeof(message), message.report_bytes);
 }
 
-static void finish(struct pool *pool, struct job *job)
+static void job_finish(struct pool *pool, struct job *job)
 {
 	int status = 0;
 
@@ -139,13 +141,13 @@ static void finish(struct pool *pool, struct job *job)
 		;
 	close(job->fd);
 	job->fd = -1;
-	understand(job, status, &pool->verdicts[job->index]);
+	job_understand(job, status, &pool->verdicts[job->index]);
 	pool->done[job->index] = true;
 	text_free(&job->said);
 	memset(&job->said, 0, sizeof(job->said));
 }
 
-static void listen_to(struct pool *pool, struct job *job)
+static void job_listen(struct pool *pool, struct job *job)
 {
 	char block[4096];
 	ssize_t n = read(job->fd, block, sizeof(block));
@@ -153,10 +155,10 @@ static void listen_to(struct pool *pool, struct job *job)
 	if (n > 0)
 		text_append(&job->said, block, (size_t)n);
 	else if (n == 0 || errno != EINTR)
-		finish(pool, job);
+		job_finish(pool, job);
 }
 
-static void wait_for_some(struct pool *pool)
+static void pool_wait(struct pool *pool)
 {
 	struct pollfd fds[JOBS_MAX];
 	int i;
@@ -167,11 +169,11 @@ static void wait_for_some(struct pool *pool)
 		return;
 	for (i = 0; i < pool->at_once; i++) {
 		if (fds[i].revents)
-			listen_to(pool, &pool->jobs[i]);
+			job_listen(pool, &pool->jobs[i]);
 	}
 }
 
-static void tell(struct pool *pool)
+static void pool_deliver(struct pool *pool)
 {
 	while (pool->told < pool->count && pool->done[pool->told]) {
 		pool->sink->result(pool->sink->ctx, pool->told, &pool->verdicts[pool->told]);
@@ -187,14 +189,14 @@ static void run_pool(struct pool *pool)
 		busy = 0;
 		for (i = 0; i < pool->at_once; i++) {
 			while (pool->jobs[i].fd < 0 && pool->next < pool->count &&
-			       !start(pool, &pool->jobs[i]))
+			       !job_start(pool, &pool->jobs[i]))
 				;
 			busy += pool->jobs[i].fd >= 0;
 		}
-		tell(pool);
+		pool_deliver(pool);
 		if (!busy)
 			return;
-		wait_for_some(pool);
+		pool_wait(pool);
 	}
 }
 
@@ -217,12 +219,13 @@ void jobs_run(char *const *paths, size_t count, const struct options *options, i
 	struct pool pool = { .paths = paths, .count = count, .options = options, .sink = sink };
 	int i;
 
-	/* A device is the same for all: what one script leaves behind, the next one meets. */
+	at_once = jobs_at_once(at_once);
+	/* All scripts share one device: whatever one script leaves behind would disturb another. */
 	if (at_once == 1 && !on_device()) {
 		run_here(paths, count, options, sink);
 		return;
 	}
-	pool.at_once = on_device() ? 1 : at_once < JOBS_MAX ? at_once : JOBS_MAX;
+	pool.at_once = on_device() ? 1 : at_once;
 	pool.jobs = mem_zero((size_t)pool.at_once, sizeof(*pool.jobs));
 	pool.verdicts = mem_zero(count, sizeof(*pool.verdicts));
 	pool.done = mem_zero(count, sizeof(*pool.done));
@@ -234,17 +237,9 @@ void jobs_run(char *const *paths, size_t count, const struct options *options, i
 	free(pool.done);
 }
 
-bool jobs_parse(const char *s, int *jobs)
+int jobs_at_once(int wanted)
 {
-	char *end;
-	long n;
+	long n = wanted ? wanted : sysconf(_SC_NPROCESSORS_ONLN);
 
-	errno = 0;
-	n = strtol(s, &end, 10);
-	if (*s < '0' || *s > '9' || *end || errno || n > JOBS_MAX)
-		return false;
-	if (n == 0)
-		n = sysconf(_SC_NPROCESSORS_ONLN);
-	*jobs = n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (int)n;
-	return true;
+	return n < 1 ? 1 : n > JOBS_MAX ? JOBS_MAX : (int)n;
 }

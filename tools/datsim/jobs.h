@@ -2,9 +2,9 @@
 /*
  * jobs.h - run many scripts, several at a time.
  *
- * Each runs in a child process of its own, so that one that kills the tool fails alone. Results come
- * back in the order of the scripts whatever finishes first, so the output does not depend on how many
- * run at a time.
+ * Each script runs in a child process of its own, so that a script that crashes the tool fails
+ * alone. Results are delivered in the order of the scripts, whichever finishes first, so the output
+ * does not depend on the number of processes.
  */
 #ifndef DATSIM_JOBS_H
 #define DATSIM_JOBS_H
@@ -19,11 +19,11 @@ struct jobs_sink {
 	void *ctx;
 };
 
-/* One after the other in this process if at_once is 1. */
+/* Run up to jobs_at_once(at_once) scripts at a time; one at a time means in this process. */
 void jobs_run(char *const *paths, size_t count, const struct options *options, int at_once,
 	      const struct jobs_sink *sink);
 
-/* What -j takes: 0 (as many as the machine has processors) to JOBS_MAX. */
-bool jobs_parse(const char *s, int *jobs);
+/* What -j N means: as many as the machine has processors if it is 0, and JOBS_MAX at most. */
+int jobs_at_once(int wanted);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes results as JUnit XML. */
 #include "junit.h"
 
 #include <stdio.h>

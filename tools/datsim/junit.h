@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * junit.h - results as JUnit XML, for CI systems that draw them.
+ * junit.h - results as JUnit XML, for CI systems.
  *
- * Cases are gathered and written at the end, because the file begins with their number. No times:
- * scripts run in virtual time, and equal runs give equal files.
+ * Test cases are collected and written at the end, because the file begins with their count. There
+ * are no times: scripts run in virtual time, and equal runs give equal files.
  */
 #ifndef DATSIM_JUNIT_H
 #define DATSIM_JUNIT_H
@@ -16,7 +16,7 @@ struct junit {
 };
 
 void junit_add(struct junit *junit, const char *name, const struct verdict *verdict);
-/* Write the file and free what was gathered. False: *error says why. */
+/* Write the file and free the collected cases. False: *error says why. */
 bool junit_write(struct junit *junit, const char *path, struct text *error);
 
 #endif

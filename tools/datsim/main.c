@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* datsim: finds the command that argv[1] names, and runs it or prints its help. */
 #include "commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/datsim/script/diag.h"
 #include "files.h"
 
 #ifdef HAVE_CONFIG_H
@@ -14,74 +14,75 @@
 #define PACKAGE_VERSION "unknown"
 #endif
 
-static const struct command {
-	const char *name;
-	int (*run)(int argc, char **argv); /* NULL: not built yet */
-} commands[] = {
-	{ "test", command_test },
-	{ "show", command_show },
-	{ "info", command_info },
-	{ "run", command_run },
-	{ "explore", command_explore },
-	{ "sweep", command_sweep },
-	{ "replay", command_replay },
-	{ "shell", command_shell },
-	{ "conformance", command_conformance },
-	{ "fabric", command_fabric },
+static const struct command *const commands[] = {
+	&command_test,    &command_show,  &command_run,         &command_sweep,  &command_replay,
+	&command_explore, &command_shell, &command_conformance, &command_fabric, &command_info,
 };
 
-int usage_error(const char *command, const char *format, ...)
+static void print_commands(void)
 {
-	va_list args;
+	size_t i;
 
-	fprintf(stderr, "datsim%s%s: ", command ? " " : "", command ? command : "");
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, "\ntry `datsim%s%s --help`\n", command ? " " : "", command ? command : "");
-	return EXIT_USAGE;
+	puts("datsim - drive, test and watch uDAPL on a simulated fabric\n");
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		printf("  datsim %-15s %s\n", commands[i]->name, commands[i]->summary);
+	puts("  datsim help [COMMAND]  this list, or the help of a command; --help does the same\n"
+	     "  datsim --version\n"
+	     "\n"
+	     "Exit status: 0 pass, 1 an expectation failed, 2 a bad script, command line or file,\n"
+	     "3 a checker that is always on found a fault, 4 the fabric did not become quiet,\n"
+	     "77 not supported by this backend, 99 internal error.");
 }
 
 static int unknown_command(const char *name)
 {
-	struct suggest suggest;
-	struct text text = { 0 };
-	struct diag diag = { 0 };
+	const char *names[ARRAY_SIZE(commands) + 2] = { "help" };
 	size_t i;
 
-	suggest_start(&suggest, name, (int)strlen(name));
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		suggest_try(&suggest, commands[i].name);
-	diag_suggest(&diag, &suggest);
-	text_printable(&text, name, strlen(name));
-	fprintf(stderr, "datsim: unknown command \"%s\"\n%s", text_of(&text), text_of(&diag.text));
-	text_free(&text);
-	text_free(&diag.text);
-	return usage_error(NULL, "expected a command");
+		names[i + 1] = commands[i]->name;
+	return usage_unknown(NULL, *name == '-' ? "option" : "command", name, names);
 }
 
-static int run(int argc, char **argv)
+static const struct command *find_command(const char *name)
 {
 	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+/* datsim help [COMMAND] */
+static int datsim_help(const char *name)
+{
+	const struct command *command = name ? find_command(name) : NULL;
+
+	if (name && !command)
+		return unknown_command(name);
+	if (command)
+		help_print(command);
+	else
+		print_commands();
+	return EXIT_PASS;
+}
+
+static int datsim_run(int argc, char **argv)
+{
+	const struct command *command;
+
 	if (argc < 2)
 		return usage_error(NULL, "expected a command");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		fputs(help_datsim, stdout);
-		return EXIT_PASS;
-	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return datsim_help(argv[2]);
 	if (!strcmp(argv[1], "--version")) {
 		puts("datsim " PACKAGE_VERSION);
 		return EXIT_PASS;
 	}
-	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
-		if (!commands[i].run)
-			return usage_error(NULL, "\"%s\" is not built yet", argv[1]);
-		return commands[i].run(argc - 1, argv + 1);
-	}
-	return unknown_command(argv[1]);
+	command = find_command(argv[1]);
+	return command ? command->run(argv + 1) : unknown_command(argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -89,6 +90,6 @@ int main(int argc, char **argv)
 	int code;
 
 	keep_standard_streams();
-	code = run(argc, argv);
+	code = datsim_run(argc, argv);
 	return finish_stdout() || code ? code : EXIT_USAGE;
 }

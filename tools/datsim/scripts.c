@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Collects the scripts under the files and folders of a command line. */
 #include "scripts.h"
 
 #include <dirent.h>

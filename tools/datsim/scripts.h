@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * scripts.h - the scripts that a command line names: files, and all of a folder.
+ * scripts.h - the scripts that a command line names: files, and all scripts of a folder.
  *
- * Owns the paths; scripts_free frees them.
+ * The list owns the paths; scripts_free frees them.
  */
 #ifndef DATSIM_SCRIPTS_H
 #define DATSIM_SCRIPTS_H
@@ -15,8 +15,8 @@ struct scripts {
 };
 
 /*
- * A script, or all scripts (*.dsim) under a folder in the order of their names, whatever the file
- * system's order is. False: a folder without any. A file that is none is left to who reads it.
+ * Add a script, or all scripts (*.dsim) under a folder, sorted by name. False: a folder without
+ * any. A file that does not exist is added too; reading it reports the error.
  */
 bool scripts_add(struct scripts *scripts, const char *path);
 void scripts_free(struct scripts *scripts);

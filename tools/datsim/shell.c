@@ -2,10 +2,10 @@
 /*
  * datsim shell: type a line of a script, see what it does.
  *
- * What was typed so far is a script. Each new line is that script once more, from the beginning, with
- * the line at its end: the fabric is deterministic, so all before it happens again exactly, in less
- * than a millisecond, and nothing needs to be kept alive between lines. That makes `undo` a line
- * less, and what was typed can be saved as a test.
+ * The lines typed so far form a script. Each new line is appended, and the whole script runs again
+ * from the beginning: the fabric is deterministic, so everything before the new line repeats
+ * exactly, in less than a millisecond, and no state has to be kept between lines. `undo` drops the
+ * last line, and the script can be saved as a test.
  */
 #include "shell.h"
 
@@ -21,9 +21,9 @@
 #include "tools/datsim/show/show.h"
 
 struct shell {
-	struct text script; /* the lines that were taken */
-	struct text trace;  /* of their last run */
-	uint64_t shown;     /* events of it that were printed */
+	struct text script; /* the lines accepted so far */
+	struct text trace;  /* trace of their last run */
+	uint64_t shown;     /* events of it that were printed already */
 	struct words words;
 	struct options options;
 	bool asked_to_quit;
@@ -40,22 +40,22 @@ static const char greeting[] =
 	"`help` says more. Tab completes.\n";
 
 static const char help_inside[] =
-	"A line of a script, as `datsim test --help` describes it: it is run, and what it did is\n"
-	"shown. A call need not say what it must return. A line that cannot be, or does not hold, is\n"
-	"not kept. Time passes when you say so: +5us in front of a line, `quiet` for all there is.\n"
+	"Type a line of a script, as `datsim help test` describes it. It is run, and the results\n"
+	"are shown. A call need not say what it has to return. A line that is wrong or fails is\n"
+	"not kept. Time passes only on request: +5us in front of a line, or `quiet`.\n"
 	"\n"
 	"  undo          forget the last line\n"
 	"  script        what was typed so far\n"
-	"  show          the timeline of all of it\n"
+	"  show          the timeline of the whole script\n"
 	"  save FILE     keep it as a script for `datsim test`\n"
 	"  calls         every call with its parameters\n"
-	"  quit          or the end of the input\n";
+	"  quit          end the shell, as the end of the input does\n";
 
 static const char begin_mark[] = " note script ends";
 
 /* ---- the script so far ---- */
 
-/* What freed objects at the end of an earlier run is no part of the story. */
+/* The trace up to the end of the script; the freeing of objects after it is not shown. */
 static size_t length_without_end(const struct text *trace)
 {
 	const char *at =
@@ -87,7 +87,7 @@ static void print_news(struct shell *shell)
 
 	terminal.skip = shell->shown;
 	terminal.bare = true;
-	/* Set-up is not shown: it is what "use" promises. */
+	/* The set-up is not shown: `use` always does the same. */
 	if (trace_has_beginning(text_of(&shell->trace), shell->trace.length))
 		show_trace(&terminal, "shell", text_of(&shell->trace), length, &error);
 	else
@@ -111,7 +111,7 @@ static void learn_words(struct shell *shell)
 	script_free(&script);
 }
 
-static void keep(struct shell *shell, struct text *candidate, struct verdict *verdict)
+static void shell_keep(struct shell *shell, struct text *candidate, struct verdict *verdict)
 {
 	text_free(&shell->script);
 	shell->script = *candidate;
@@ -122,7 +122,9 @@ static void keep(struct shell *shell, struct text *candidate, struct verdict *ve
 	learn_words(shell);
 }
 
-/* "= DAT_INVALID_STATE/..." belongs to the line, if it is to hold when the script is run as a test. */
+/*
+ * Append "= DAT_INVALID_STATE/..." to the line, so that the script passes when it runs as a test.
+ */
 static void add_result(struct text *candidate, const struct text *echo)
 {
 	const char *end = strpbrk(text_of(echo), " \n");
@@ -138,7 +140,7 @@ static void add_result(struct text *candidate, const struct text *echo)
 	text_add(candidate, "\n");
 }
 
-/* Why a line was not taken: the first lines of the report, without trace and replay. */
+/* Why a line was rejected: the report without its trace and replay line. */
 static void print_refusal(const struct text *report)
 {
 	const char *end = strstr(text_of(report), "\ntrace, the last lines");
@@ -159,7 +161,7 @@ static void try_line(struct shell *shell, const char *line)
 	run_text("shell", text_of(&candidate), candidate.length, &shell->options, &verdict);
 	if (verdict.code == EXIT_PASS) {
 		add_result(&candidate, &echo);
-		keep(shell, &candidate, &verdict);
+		shell_keep(shell, &candidate, &verdict);
 		print_news(shell);
 		fputs(text_of(&echo), stdout);
 	} else {
@@ -172,7 +174,7 @@ static void try_line(struct shell *shell, const char *line)
 
 /* ---- commands ---- */
 
-static void undo(struct shell *shell)
+static void shell_undo(struct shell *shell)
 {
 	struct verdict verdict;
 	size_t n = shell->script.length;
@@ -227,12 +229,12 @@ static void print_calls(struct shell *shell)
 	}
 }
 
-static void quit(struct shell *shell)
+static void shell_quit(struct shell *shell)
 {
 	shell->asked_to_quit = true;
 }
 
-static void save(const struct shell *shell, const char *path)
+static void shell_save(const struct shell *shell, const char *path)
 {
 	struct text error = { 0 };
 
@@ -251,9 +253,9 @@ static const struct {
 	const char *name;
 	void (*run)(struct shell *shell);
 } commands[] = {
-	{ "undo", undo },         { "script", print_script }, { "show", print_timeline },
-	{ "help", print_inside }, { "calls", print_calls },   { "quit", quit },
-	{ "exit", quit },
+	{ "undo", shell_undo },   { "script", print_script }, { "show", print_timeline },
+	{ "help", print_inside }, { "calls", print_calls },   { "quit", shell_quit },
+	{ "exit", shell_quit },
 };
 
 static bool run_command(struct shell *shell, const char *line)
@@ -268,7 +270,7 @@ static bool run_command(struct shell *shell, const char *line)
 	}
 	if (strncmp(line, "save", 4) || (line[4] && line[4] != ' '))
 		return false;
-	save(shell, line + 4 + strspn(line + 4, " "));
+	shell_save(shell, line + 4 + strspn(line + 4, " "));
 	return true;
 }
 
@@ -284,17 +286,14 @@ static void take_line(struct shell *shell, char *line)
 	fflush(stdout);
 }
 
-int command_shell(int argc, char **argv)
+static int shell_run(char **argv)
 {
 	struct shell shell = { .options = { .once = true } };
+	struct operands none;
 	char *line;
 
-	if (argc == 2 && !strcmp(argv[1], "--help")) {
-		fputs(help_shell, stdout);
-		return EXIT_PASS;
-	}
-	if (argc > 1)
-		return usage_error("shell", "it takes no arguments; lines come from the keyboard");
+	if (!options_read(&command_shell, argv, NULL, &none))
+		return none.code;
 	if (isatty(STDIN_FILENO))
 		fputs(greeting, stdout);
 	words_of_language(&shell.words);
@@ -307,3 +306,10 @@ int command_shell(int argc, char **argv)
 	text_free(&shell.trace);
 	return EXIT_PASS;
 }
+
+const struct command command_shell = {
+	.name = "shell",
+	.summary = "type calls, see what they do",
+	.about = about_shell,
+	.run = shell_run,
+};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * shell.h - between shell.c (what a line does) and shell_line.c (how it is typed).
- */
+/* shell.h - the interface of shell.c (what a line does) and shell_line.c (line editing). */
 #ifndef DATSIM_SHELL_H
 #define DATSIM_SHELL_H
 
@@ -15,9 +13,9 @@ struct words {
 
 void words_add(struct words *words, const char *word);
 void words_free(struct words *words);
-/* All that the language knows. */
+/* Add all words of the script language. */
 void words_of_language(struct words *words);
-/* And the actors and objects of a script. */
+/* Add the actors and objects of a script. */
 void words_of_script(struct words *words, const struct script *script);
 
 /* The next line without its newline, NULL at the end; the caller frees it. */

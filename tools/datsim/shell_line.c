@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a line is typed: with libedit (history, completion by tab) on a terminal, plainly elsewhere. */
+/*
+ * Line input for the shell: with libedit (history, completion) on a terminal, else plain reading.
+ */
 #include "shell.h"
 
 #include <stdio.h>
@@ -109,7 +111,10 @@ static char *read_plain(void)
 
 #ifdef HAVE_LIBEDIT
 
-/* libedit calls back without a context. One terminal, one shell: a global does no harm here. */
+/*
+ * libedit has no context for its callbacks. There is one terminal and one shell, so a global
+ * serves.
+ */
 static const struct words *completed;
 
 static char *next_word(const char *start, int state)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints results in the Test Anything Protocol. */
 #include "tap.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ void tap_plan(FILE *out, size_t tests)
 	fprintf(out, "1..%zu\n", tests);
 }
 
-/* In TAP what is no result is a comment. */
+/* Report lines are TAP comments. */
 static void tap_comment(FILE *out, const char *p)
 {
 	const char *nl;

@@ -2,7 +2,7 @@
 /*
  * tap.h - results in the Test Anything Protocol, which automake and most CI systems read.
  *
- * Written as they come, to one stream; owns nothing.
+ * Results are printed to a stream one by one; nothing is kept.
  */
 #ifndef DATSIM_TAP_H
 #define DATSIM_TAP_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datsim test: run scripts, report, exit as the first failure says. */
+/* datsim test: runs scripts and reports; the exit code is that of the first failure. */
 #include "commands.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +21,13 @@ struct test_options {
 	const char *trace; /* file to write */
 	const char *junit; /* another */
 	const char *device;
-	int jobs; /* at a time */
+	int provider; /* -1: as the environment says */
+	int jobs;     /* at a time */
 	bool show;
 	bool all;
 };
 
-/* The header says what made it, and the end mark that it is whole. */
+/* The header names the command that made the trace; the end mark shows that it is complete. */
 static bool write_trace(const struct test_options *options, const char *script,
 			const struct text *content)
 {
@@ -66,12 +66,12 @@ static bool show_run(const struct test_options *options, const char *path,
 	return good;
 }
 
-/* What every verdict goes through, in the order of the scripts. */
+/* Collects the verdicts, in the order of the scripts. */
 struct results {
 	const struct scripts *scripts;
 	const struct test_options *options;
 	struct junit junit;
-	enum exit_code first; /* that is no pass */
+	enum exit_code first; /* exit code of the first script that did not pass */
 	size_t unsupported;
 	bool progress;
 };
@@ -126,102 +126,79 @@ static enum exit_code run_scripts(const struct scripts *scripts, const struct te
 	return results.first;
 }
 
-static bool parse_seed(const char *s, uint64_t *seed)
+static const char *const providers[] = { "emu", "hw", NULL };
+
+static const struct option options[] = {
+	{ "-j", "N",
+	  "run N scripts at a time, each in a process of its own (0: one per processor); the order "
+	  "of the results stays the same",
+	  OPTION_NUMBER, .most = JOBS_MAX, OPTION_SETS(struct test_options, jobs) },
+	{ "--junit", "FILE", "write the results as JUnit XML too", OPTION_TEXT, .wants = "a file",
+	  OPTION_SETS(struct test_options, junit) },
+	{ "--seed", "N", "seed of the fabric's generator", OPTION_NUMBER,
+	  OPTION_SETS(struct test_options, run.seed) },
+	{ "--trace", "FILE", "write the trace of the script (one script only)", OPTION_TEXT,
+	  .wants = "a file", OPTION_SETS(struct test_options, trace) },
+	{ "--show", NULL, "print the timeline instead of TAP", OPTION_FLAG,
+	  OPTION_SETS(struct test_options, show) },
+	{ "--all", NULL, "with --show: everything, as `datsim show --all` prints it", OPTION_FLAG,
+	  OPTION_SETS(struct test_options, all) },
+	{ "--provider", "emu|hw",
+	  "hw: run the scripts on a verbs device, in real time; scripts that need a simulated "
+	  "fabric are skipped",
+	  OPTION_CHOICE, .choices = providers, OPTION_SETS(struct test_options, provider) },
+	{ "--device", "NAME[,NAME]",
+	  "with hw: the device that scripts call emu0 and emu1 (two names: one each); default: the "
+	  "first one listed",
+	  OPTION_TEXT, .wants = "one device or two", OPTION_SETS(struct test_options, device) },
+	{ "--slow", "N", "with hw: wait N times as long for events", OPTION_NUMBER, .least = 1,
+	  .most = DEVICE_SLOW_MAX, OPTION_SETS(struct test_options, run.slow) },
+	{ .name = NULL },
+};
+
+static int run_command(char **argv)
 {
-	char *end;
-
-	errno = 0;
-	*seed = strtoull(s, &end, 10);
-	return *s >= '0' && *s <= '9' && !*end && !errno;
-}
-
-/* Reads options up to the first path; *i is left there. False: *code is what to exit with. */
-static bool parse_options(int argc, char **argv, int *i, struct test_options *options, int *code)
-{
-	*code = EXIT_USAGE;
-	for (*i = 1; *i < argc && argv[*i][0] == '-'; (*i)++) {
-		const char *option = argv[*i], *next = *i + 1 < argc ? argv[*i + 1] : NULL;
-
-		if (!strcmp(option, "--help")) {
-			fputs(help_test, stdout);
-			*code = EXIT_PASS;
-			return false;
-		} else if (!strcmp(option, "--show")) {
-			options->show = true;
-		} else if (!strcmp(option, "--all")) {
-			options->all = true;
-		} else if (!strcmp(option, "--seed")) {
-			if (!next || !parse_seed(next, &options->run.seed))
-				return usage_error("test", "--seed takes a number"), false;
-			options->run.has_seed = true;
-			(*i)++;
-		} else if (!strcmp(option, "--trace")) {
-			if (!next)
-				return usage_error("test", "--trace takes a file"), false;
-			options->trace = next;
-			(*i)++;
-		} else if (!strcmp(option, "--junit")) {
-			if (!next)
-				return usage_error("test", "--junit takes a file"), false;
-			options->junit = next;
-			(*i)++;
-		} else if (!strcmp(option, "--provider")) {
-			if (!next || (strcmp(next, "emu") && strcmp(next, "hw")))
-				return usage_error("test", "--provider takes emu or hw"), false;
-			setenv("DAT_PROVIDER", next, 1);
-			(*i)++;
-		} else if (!strcmp(option, "--device")) {
-			if (!next)
-				return usage_error("test", "--device takes a name"), false;
-			options->device = next;
-			(*i)++;
-		} else if (!strcmp(option, "--slow")) {
-			if (!next || !device_slow(next, &options->run.slow))
-				return usage_error("test", "--slow takes a number, 1 to %d",
-						   DEVICE_SLOW_MAX),
-				       false;
-			(*i)++;
-		} else if (!strcmp(option, "-j")) {
-			if (!next || !jobs_parse(next, &options->jobs))
-				return usage_error("test", "-j takes a number, 0 to %d", JOBS_MAX),
-				       false;
-			(*i)++;
-		} else {
-			return usage_error("test", "unknown option %s", option), false;
-		}
-	}
-	return true;
-}
-
-int command_test(int argc, char **argv)
-{
-	struct test_options options = { .jobs = 1 };
+	struct test_options test = { .jobs = 1, .provider = -1 };
 	struct scripts scripts = { 0 };
+	struct operands files;
 	int i, code;
 
-	if (!parse_options(argc, argv, &i, &options, &code))
-		return code;
-	if (i == argc)
+	if (!options_read(&command_test, argv, &test, &files))
+		return files.code;
+	test.run.has_seed = option_given(&command_test, &files, "--seed");
+	if (test.provider >= 0)
+		setenv("DAT_PROVIDER", providers[test.provider], 1);
+	if (!files.count)
 		return usage_error("test", "expected a script or a folder of scripts");
-	for (; i < argc; i++) {
-		if (!scripts_add(&scripts, argv[i])) {
-			code = usage_error("test", "no script (*.dsim) under %s", argv[i]);
+	for (i = 0; i < files.count; i++) {
+		if (!scripts_add(&scripts, files.word[i])) {
+			code = usage_error("test", "no script (*.dsim) under %s", files.word[i]);
 			goto out;
 		}
 	}
-	if (options.trace && scripts.count > 1) {
+	if (test.trace && scripts.count > 1) {
 		code = usage_error("test", "--trace takes one script, not %zu", scripts.count);
 		goto out;
 	}
-	if (!device_choose("test", options.device)) {
+	if (!device_choose("test", test.device)) {
 		code = EXIT_USAGE;
 		goto out;
 	}
-	/* Traces stay in the process that made them. */
-	if (options.trace || options.show)
-		options.jobs = 1;
-	code = run_scripts(&scripts, &options);
+	/* A child process does not send its trace, so run in this process. */
+	if (test.trace || test.show)
+		test.jobs = 1;
+	code = run_scripts(&scripts, &test);
 out:
 	scripts_free(&scripts);
 	return code;
 }
+
+const struct command command_test = {
+	.name = "test",
+	.operands = "FILE-or-DIR...",
+	.summary = "run scripts as tests",
+	.about = about_test,
+	.options = options,
+	.details = details_test,
+	.run = run_command,
+};

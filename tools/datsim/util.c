@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Arenas, growing texts, and allocation that ends the tool instead of failing. */
 #include "util.h"
 
 #include <stdio.h>

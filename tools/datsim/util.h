@@ -2,9 +2,9 @@
 /*
  * util.h - memory and text for a tool that never runs for long.
  *
- * Nothing here returns NULL: without memory the tool says so and ends with exit code 99, which is
- * what every caller would do. An arena owns all it gave out and frees it at once; a text owns its
- * characters.
+ * Nothing here returns NULL: without memory the tool prints a message and exits with 99, which is
+ * what every caller would do. An arena owns the memory it allocated and frees it at once; a text
+ * owns its characters.
  */
 #ifndef DATSIM_UTIL_H
 #define DATSIM_UTIL_H
@@ -16,7 +16,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What datsim exits with; the meaning of each is in its --help. */
+/* The exit codes of datsim; `datsim help` explains them. */
 enum exit_code {
 	EXIT_PASS = 0,
 	EXIT_FAILED = 1,
@@ -37,7 +37,7 @@ void *arena_alloc(struct arena *arena, size_t size);
 char *arena_copy(struct arena *arena, const char *s, size_t length);
 void arena_free(struct arena *arena);
 
-/* realloc and calloc that do not fail. */
+/* realloc and calloc that cannot return NULL. */
 void *mem_grow(void *old, size_t size);
 void *mem_zero(size_t count, size_t size);
 
@@ -50,11 +50,14 @@ struct text {
 void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vadd(struct text *text, const char *format, va_list args);
 void text_append(struct text *text, const char *s, size_t length);
-/* Bytes of the UTF-8 character at s; 0: it is none, or a control character other than a newline. */
+/* Length of the UTF-8 character at s; 0: invalid, or a control character other than a newline. */
 size_t utf8_length(const char *s, size_t left);
-/* Like text_append, but what is no printable UTF-8 becomes '?': script text goes to terminals. */
+/*
+ * Like text_append, but bytes that are not printable UTF-8 become '?', so that a script cannot
+ * control the terminal.
+ */
 void text_printable(struct text *text, const char *s, size_t length);
-/* What was added, never NULL. */
+/* The characters, never NULL. */
 const char *text_of(const struct text *text);
 void text_free(struct text *text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which schedule is next. The wall clock is looked at for --seconds and for the terminal; what a
- * schedule does never depends on it.
+ * Selects the next schedule. The wall clock is read for --seconds and for the progress display
+ * only; schedules do not depend on it.
  */
 #include "explore.h"
 

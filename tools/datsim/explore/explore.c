@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * datsim explore: a script under many schedules, until one fails; that one is made short.
+ * datsim explore FILE: runs a script under many schedules until one fails, and shortens that one.
  *
- * Schedules are run in this process and untraced; only what fails is run again, both ways, as
- * `datsim test` does it.
+ * Schedules run untraced; a failure is repeated both ways, as `datsim test` does.
  */
 #include "explore.h"
 
@@ -30,7 +29,7 @@ struct explorer {
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
-	uint64_t failed; /* the number of the schedule that does */
+	uint64_t failed; /* number of the failing schedule */
 };
 
 /* ---- one schedule ---- */
@@ -49,14 +48,14 @@ static void run_schedule(struct explorer *explorer, uint64_t number, bool untrac
 
 /* ---- all of them ---- */
 
-/* What those who share the work tell each other, in memory that they share. */
+/* What the worker processes tell each other, in shared memory. */
 struct shared {
-	_Atomic uint64_t failed; /* the lowest number of a schedule that fails */
+	_Atomic uint64_t failed; /* lowest number of a failing schedule */
 	_Atomic uint64_t done;
 };
 
-/* Until one fails, here or elsewhere at a lower number. */
-static void work(struct explorer *explorer, struct shared *shared)
+/* Run schedules until one fails here, or one with a lower number fails in another worker. */
+static void explorer_work(struct explorer *explorer, struct shared *shared)
 {
 	uint64_t number, failed;
 	struct verdict verdict;
@@ -74,7 +73,7 @@ static void work(struct explorer *explorer, struct shared *shared)
 		;
 }
 
-/* One of `jobs` of them: every so-manieth schedule. */
+/* A worker runs every jobs-th schedule. */
 static void __attribute__((noreturn))
 be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
 {
@@ -89,7 +88,7 @@ be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
 		_exit(0);
 	if (course->runs)
 		course->runs = (course->runs - index + jobs - 1) / jobs;
-	work(explorer, shared);
+	explorer_work(explorer, shared);
 	_exit(0);
 }
 
@@ -114,7 +113,7 @@ static bool wait_for_workers(struct explorer *explorer, const struct shared *sha
 	return good;
 }
 
-/* False: a worker came to a bad end, which no schedule is to blame for. */
+/* False: a worker died, for which no schedule is to blame. */
 static bool share_work(struct explorer *explorer, struct shared *shared)
 {
 	struct course *course = explorer->course;
@@ -146,7 +145,7 @@ static int find_failure(struct explorer *explorer, bool *found)
 		return EXIT_INTERNAL;
 	shared->failed = UINT64_MAX;
 	if (course->jobs == 1)
-		work(explorer, shared);
+		explorer_work(explorer, shared);
 	else if (!share_work(explorer, shared))
 		code = usage_error("explore", "a process that ran schedules came to a bad end");
 	course_end(course);
@@ -173,15 +172,17 @@ static void out_name(const struct explorer *explorer, struct text *name)
 	text_add(name, ".shrunk.dsim");
 }
 
-static void report(const struct explorer *explorer, const struct lines *lines,
-		   const struct verdict *verdict)
+static void explorer_report(const struct explorer *explorer, const struct lines *lines,
+			    const struct verdict *verdict)
 {
 	size_t i;
 
-	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; shrunk to %zu lines:\n",
+	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; "
+	       "shrunk to %zu line%s:\n",
 	       explorer->path, (unsigned long long)explorer->schedule.number,
 	       (unsigned long long)explorer->course->seed,
-	       (unsigned long long)course_before(explorer->course, explorer->failed), lines->count);
+	       (unsigned long long)course_before(explorer->course, explorer->failed), lines->count,
+	       lines->count == 1 ? "" : "s");
 	puts("");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
@@ -200,14 +201,14 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 
 	out_name(explorer, &name);
 	lines_split(&lines, &explorer->plan, &explorer->schedule);
-	shrink(&lines, text_of(&name), failure, &seed);
+	shrink_script(&lines, text_of(&name), failure, &seed);
 	lines_join(&lines, true, &text);
 	options.seed = seed;
 	run_text(text_of(&name), text_of(&text), text.length, &options, &verdict);
-	report(explorer, &lines, &verdict);
+	explorer_report(explorer, &lines, &verdict);
 	code = (int)verdict.code;
 	if (verdict.code == EXIT_PASS) {
-		/* What differs from run to run is a fault of this tool, or of what is under it. */
+		/* A difference between runs is a bug of this tool, or of the library below it. */
 		puts("the schedule does not fail when it is run again");
 		code = EXIT_INTERNAL;
 	} else {
@@ -222,7 +223,7 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 
 /* ---- the script ---- */
 
-/* It must be good, and hold while nothing is done to it. */
+/* The script has to be valid, and to pass without faults. */
 static int look_at_script(struct explorer *explorer)
 {
 	struct options options = { .has_seed = false };
@@ -253,7 +254,7 @@ static int look_at_script(struct explorer *explorer)
 	return code;
 }
 
-static int explore(struct explorer *explorer)
+static int explorer_run(struct explorer *explorer)
 {
 	struct verdict verdict;
 	int code = look_at_script(explorer);
@@ -270,7 +271,7 @@ static int explore(struct explorer *explorer)
 		return EXIT_PASS;
 	}
 	run_schedule(explorer, explorer->failed, true, &verdict);
-	/* Only what a script can fail with; the rest is this tool's own fault. */
+	/* A script can fail with these codes only; any other is a fault of this tool. */
 	code = EXIT_INTERNAL;
 	if (verdict.code == EXIT_FAILED || verdict.code == EXIT_CHECKER ||
 	    verdict.code == EXIT_NOT_QUIET)
@@ -287,10 +288,13 @@ int explore_script(struct course *course, const char *path)
 	struct text error = { 0 };
 	int code = EXIT_USAGE;
 
-	/* Memory of a fixture is large and hardly touched: always fresh pages, never cleared ones. */
+	/*
+	 * The memory of a fixture is large and hardly touched: fresh pages are faster than clearing
+	 * old ones.
+	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error))
-		code = explore(&explorer);
+		code = explorer_run(&explorer);
 	fputs(text_of(&error), stderr);
 	text_free(&error);
 	text_free(&explorer.schedule.text);

@@ -2,7 +2,6 @@
 /* datsim explore: its command line. */
 #include "explore.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,72 +14,84 @@
 #define RUNS_OF_PROGRAMS 10000
 #define HANG_SECONDS     2
 
-static bool parse_number(const char *s, uint64_t *number)
+/* --hang 0.2 */
+static bool take_hang(void *member, const char *value)
 {
-	char *end;
+	double seconds;
 
-	errno = 0;
-	*number = strtoull(s, &end, 10);
-	return *s >= '0' && *s <= '9' && !*end && !errno;
-}
-
-/* 0.2 */
-static bool parse_seconds(const char *s, double *seconds)
-{
-	if (!*s || s[strspn(s, "0123456789.")])
+	if (!*value || value[strspn(value, "0123456789.")])
 		return false;
-	*seconds = strtod(s, NULL);
-	return *seconds >= 0.01 && *seconds <= 3600;
-}
-
-/* 1/8 .. 8/8 */
-static bool parse_shard(const char *s, struct course *course)
-{
-	const char *slash = strchr(s, '/');
-	char part[21];
-
-	if (!slash || (size_t)(slash - s) >= sizeof(part))
+	seconds = strtod(value, NULL);
+	if (seconds < 0.01 || seconds > 3600)
 		return false;
-	memcpy(part, s, (size_t)(slash - s));
-	part[slash - s] = '\0';
-	return parse_number(part, &course->shard) && parse_number(slash + 1, &course->shards) &&
-	       course->shard >= 1 && course->shard <= course->shards;
-}
-
-static bool take_option(struct course *course, const char *option, const char *value)
-{
-	uint64_t number;
-
-	if (!strcmp(option, "--out")) {
-		course->out = value;
-		return true;
-	}
-	if (!strcmp(option, "--shard"))
-		return parse_shard(value, course);
-	if (!strcmp(option, "--hang"))
-		return parse_seconds(value, &course->hang);
-	if (!strcmp(option, "-j"))
-		return jobs_parse(value, &course->jobs);
-	if (!strcmp(option, "--faults")) {
-		course->kinds = kinds_parse(value);
-		return course->kinds != 0;
-	}
-	if (!parse_number(value, &number))
-		return false;
-	if (!strcmp(option, "--seed"))
-		course->seed = number;
-	else if (!strcmp(option, "--first"))
-		course->first = number;
-	else if (!strcmp(option, "--runs") && number)
-		course->runs = number;
-	else if (!strcmp(option, "--seconds") && number && number <= INT32_MAX)
-		course->seconds = (unsigned long)number;
-	else
-		return false;
+	*(double *)member = seconds;
 	return true;
 }
 
-int command_explore(int argc, char **argv)
+/* --shard 1/8 .. 8/8 */
+static bool take_shard(void *member, const char *value)
+{
+	struct course *course = member;
+	unsigned long long shard, shards;
+	int end = 0;
+
+	if (strspn(value, "0123456789/") != strlen(value) ||
+	    sscanf(value, "%18llu/%18llu%n", &shard, &shards, &end) != 2 || value[end] ||
+	    shard < 1 || shard > shards)
+		return false;
+	course->shard = shard;
+	course->shards = shards;
+	return true;
+}
+
+static bool take_faults(void *member, const char *value)
+{
+	uint32_t kinds = kinds_parse(value);
+
+	*(uint32_t *)member = kinds;
+	return kinds != 0;
+}
+
+static const struct option options[] = {
+	{ "--runs", "N",
+	  "this many schedules (default: 100000, for a program 10000; no limit with --seconds)",
+	  OPTION_NUMBER, .least = 1, OPTION_SETS(struct course, runs) },
+	{ "--seconds", "S", "stop after this time", OPTION_NUMBER, .least = 1, .most = INT32_MAX,
+	  OPTION_SETS(struct course, seconds) },
+	{ "-j", "N",
+	  "run N schedules at a time (0: one per processor); the failure found is the same",
+	  OPTION_NUMBER, .most = JOBS_MAX, OPTION_SETS(struct course, jobs) },
+	{ "--seed", "N",
+	  "other schedules (default: 1); schedule K of seed N is the same on every machine",
+	  OPTION_NUMBER, OPTION_SETS(struct course, seed) },
+	{ "--first", "N", "begin with schedule N", OPTION_NUMBER,
+	  OPTION_SETS(struct course, first) },
+	{ "--shard", "I/N",
+	  "every Nth schedule, from the Ith on, so that N machines share the work", OPTION_OWN,
+	  .take = take_shard, .wants = "I/N, two numbers with I from 1 to N" },
+	{ "--faults", "KIND,KIND",
+	  "these kinds of faults only: drop, corrupt, loss, delay, reorder, "
+	  "duplicate, rnr, latency; "
+	  "all: those eight (default). break: also links that go down, hosts that die, peers that "
+	  "refuse; for tests that expect connections to break",
+	  OPTION_OWN, .take = take_faults,
+	  .wants = "kinds with commas between them, of drop, corrupt, loss, delay, "
+		   "reorder, duplicate, "
+		   "rnr, latency, break and all",
+	  OPTION_SETS(struct course, kinds) },
+	{ "--out", "FILE",
+	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
+	  "PROGRAM.shrunk.dsim in the working directory)",
+	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct course, out) },
+	{ "--hang", "S",
+	  "a program that takes S seconds of processor time, or 10 S of real "
+	  "time, hangs (default: 2)",
+	  OPTION_OWN, .take = take_hang, .wants = "seconds from 0.01 to 3600",
+	  OPTION_SETS(struct course, hang) },
+	{ .name = NULL },
+};
+
+static int run_command(char **argv)
 {
 	struct course course = { .seed = 1,
 				 .shard = 1,
@@ -88,25 +99,27 @@ int command_explore(int argc, char **argv)
 				 .jobs = 1,
 				 .hang = HANG_SECONDS,
 				 .kinds = kinds_usual() };
+	struct operands what;
 	bool program;
-	int i;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i += 2) {
-		if (!strcmp(argv[i], "--"))
-			break;
-		if (!strcmp(argv[i], "--help")) {
-			fputs(help_explore, stdout);
-			return EXIT_PASS;
-		}
-		if (i + 1 == argc || !take_option(&course, argv[i], argv[i + 1]))
-			return usage_error("explore", "%s: no such option, or not with that value",
-					   argv[i]);
-	}
-	program = i < argc && !strcmp(argv[i], "--");
-	if (program ? i + 1 == argc : i + 1 != argc)
+	if (!options_read(&command_explore, argv, &course, &what))
+		return what.code;
+	program = what.after_dashes;
+	if (program ? !what.count : what.count != 1)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
 	if (!course.runs && !course.seconds)
 		course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
+	course.jobs = jobs_at_once(course.jobs);
 	course.progress = isatty(STDERR_FILENO);
-	return program ? explore_program(&course, argv + i + 1) : explore_script(&course, argv[i]);
+	return program ? explore_program(&course, what.word)
+		       : explore_script(&course, what.word[0]);
 }
+
+const struct command command_explore = {
+	.name = "explore",
+	.operands = "FILE | -- PROGRAM ARGS...",
+	.summary = "run under many schedules of faults until one fails",
+	.about = about_explore,
+	.options = options,
+	.run = run_command,
+};

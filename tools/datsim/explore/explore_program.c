@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * datsim explore -- PROGRAM: a program that is linked with -ldat, run again and again (runner.h). A
- * schedule is a script of `datsim run --script`: what the fabric is like, and faults, all of which end
- * at some time; whatever they did, the program then has to come to its end by itself, and well.
+ * datsim explore -- PROGRAM: runs a program that is linked with -ldat many times (runner.h). A
+ * schedule is a script of `datsim run --script`: settings of the fabric, and faults that all end at
+ * some time. The program then has to end by itself, and without an error.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "tools/datsim/program/runner.h"
 #include "tools/datsim/show/trace.h"
 
-#define ERRORS_SHOWN 2000 /* bytes of what the program said last */
+#define ERRORS_SHOWN 2000 /* bytes at the end of its standard error output */
 #define CONFIRMED_BY 3    /* runs in processes of their own */
 
 struct hunt {
@@ -29,21 +29,21 @@ struct hunt {
 	struct runners runners;
 	struct schedule schedule;
 	bool found;
-	uint64_t number; /* of the first schedule that fails */
+	uint64_t number; /* number of the failing schedule */
 	struct outcome failure;
 };
 
 /* ---- a schedule as a program is told ---- */
 
-/* False: the lines are no script; while one is made short that can be. */
-static bool compile(const char *lines, size_t length, struct text *settings)
+/* False: the lines are not a valid script, which happens while one is shortened. */
+static bool compile_settings(const char *lines, size_t length, struct text *settings)
 {
 	struct text error = { 0 };
 	struct program_script ps;
 	bool good = program_script_load(&ps, "schedule", lines, length, false, &error);
 
 	settings->length = 0;
-	text_append(settings, "\n", 1); /* nothing to say is a message too */
+	text_append(settings, "\n", 1); /* an empty setting is a message too */
 	if (good)
 		program_script_settings(&ps, settings);
 	program_script_free(&ps);
@@ -62,15 +62,15 @@ static bool begin_next(struct hunt *hunt, struct runner *runner)
 	if (good) {
 		schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, number);
 		runner->number = number;
-		good = compile(text_of(&hunt->schedule.text), hunt->schedule.text.length,
-			       &settings) &&
+		good = compile_settings(text_of(&hunt->schedule.text), hunt->schedule.text.length,
+					&settings) &&
 		       runner_begin(&hunt->runners, runner, text_of(&settings));
 	}
 	text_free(&settings);
 	return good;
 }
 
-/* The first in the order of schedules, whichever ended first. */
+/* Take the failing schedule with the lowest number, whichever ended first. */
 static void take_outcome(struct hunt *hunt, const struct runner *runner)
 {
 	if (runner->outcome.how == ENDED_WELL || (hunt->found && hunt->number < runner->number))
@@ -111,7 +111,7 @@ static bool fails_so(const struct lines *lines, void *ctx)
 	bool good;
 
 	lines_join(lines, true, &text);
-	good = compile(text_of(&text), text.length, &settings) &&
+	good = compile_settings(text_of(&text), text.length, &settings) &&
 	       runner_run(&hunt->runners, text_of(&settings), &outcome) &&
 	       same_outcome(&outcome, &hunt->failure);
 	text_free(&settings);
@@ -128,14 +128,14 @@ static void make_short(struct hunt *hunt, struct lines *lines)
 
 	schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, hunt->number);
 	lines_split(lines, &hunt->plan, &hunt->schedule);
-	/* What never comes to an end is not waited for as long each time. */
+	/* A program that hangs is given less time in each repetition. */
 	if (hunt->failure.how == ENDED_HUNG)
 		hunt->runners.seconds /= 10;
 	shrink_lines(&shrinking);
 	hunt->runners.seconds = hunt->course->hang;
 }
 
-/* What the program wrote to its standard error output, the end of it. */
+/* Print the end of the standard error output of the program. */
 static void show_errors(int fd)
 {
 	char last[ERRORS_SHOWN + 1];
@@ -159,8 +159,10 @@ static void show_errors(int fd)
 	text_free(&text);
 }
 
-/* In processes of their own, as `datsim run` starts it. False: it is not always the same. */
-static bool confirm(struct hunt *hunt, const struct lines *lines)
+/*
+ * Repeat the failure in new processes, as `datsim run` would start them. False: the result varies.
+ */
+static bool hunt_confirm(struct hunt *hunt, const struct lines *lines)
 {
 	FILE *errors = tmpfile();
 	struct runners alone = hunt->runners;
@@ -173,7 +175,7 @@ static bool confirm(struct hunt *hunt, const struct lines *lines)
 	alone.count = 1;
 	runners_start(&alone);
 	lines_join(lines, true, &text);
-	compile(text_of(&text), text.length, &settings);
+	compile_settings(text_of(&text), text.length, &settings);
 	for (i = 0; i < (hunt->failure.how == ENDED_HUNG ? 1 : CONFIRMED_BY) && good; i++) {
 		alone.errors = errors && i == 0 ? fileno(errors) : -1;
 		good = runner_run(&alone, text_of(&settings), &outcome) &&
@@ -221,7 +223,7 @@ static void print_replay(const struct hunt *hunt, const char *path)
 	text_free(&line);
 }
 
-static int report(struct hunt *hunt, const struct lines *lines)
+static int hunt_report(struct hunt *hunt, const struct lines *lines)
 {
 	struct text name = { 0 }, text = { 0 }, what = { 0 };
 	int code = outcome_code(&hunt->failure);
@@ -229,15 +231,16 @@ static int report(struct hunt *hunt, const struct lines *lines)
 
 	out_name(hunt, &name);
 	outcome_add(&what, &hunt->failure);
-	printf("%s: schedule %llu of seed %llu %s, after %llu that hold; shrunk to %zu lines:\n\n",
+	printf("%s: schedule %llu of seed %llu %s, after %llu that hold; shrunk to %zu line%s:\n\n",
 	       hunt->argv[0], (unsigned long long)hunt->number,
 	       (unsigned long long)hunt->course->seed, text_of(&what),
-	       (unsigned long long)course_before(hunt->course, hunt->number), lines->count);
+	       (unsigned long long)course_before(hunt->course, hunt->number), lines->count,
+	       lines->count == 1 ? "" : "s");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
 	puts("");
-	if (!confirm(hunt, lines))
-		puts("it does not fail each time it is run so: does it use threads, a clock, or a file that "
+	if (!hunt_confirm(hunt, lines))
+		puts("it does not fail in every run: does it use threads, a clock, or a file that "
 		     "its runs share?");
 	lines_join(lines, true, &text);
 	if (write_whole_or_say(text_of(&name), &text))
@@ -266,7 +269,7 @@ static void add_link(struct plan *plan, struct span from, struct span to)
 		strcpy(plan->links[plan->link_count++], link);
 }
 
-/* Which links it uses, and for how long. */
+/* Find the links that the program uses, and the time that it takes. */
 static void study_trace(struct plan *plan, const char *path)
 {
 	struct text content = { 0 }, error = { 0 };
@@ -312,12 +315,13 @@ static int run_undisturbed(struct hunt *hunt, const char *trace)
 		code = outcome_code(&outcome);
 		outcome_add(&what, &outcome);
 		if (outcome.how == ENDED_LEFT) {
-			printf("%s %s as it is: what it leaves is no failure\n", hunt->argv[0],
-			       text_of(&what));
+			printf("%s %s without any fault: the objects that it leaves are not a "
+			       "failure\n",
+			       hunt->argv[0], text_of(&what));
 			hunt->runners.leaves = true;
 			code = EXIT_PASS;
 		} else if (code) {
-			printf("%s %s as it is: nothing was explored\n", hunt->argv[0],
+			printf("%s %s without any fault: nothing was explored\n", hunt->argv[0],
 			       text_of(&what));
 			if (errors)
 				show_errors(fileno(errors));
@@ -355,7 +359,7 @@ static int look_at_program(struct hunt *hunt)
 	return code;
 }
 
-/* Faults, virtual time and a fabric that nobody else is on: the emulator's own. */
+/* Exploring needs faults, virtual time and a private fabric, which only the emulator has. */
 static bool alone_on_emu(void)
 {
 	const char *provider = getenv("DAT_PROVIDER");
@@ -388,7 +392,7 @@ int explore_program(struct course *course, char **argv)
 	course_end(course);
 	if (hunt.found) {
 		make_short(&hunt, &lines);
-		code = report(&hunt, &lines);
+		code = hunt_report(&hunt, &lines);
 		lines_free(&lines);
 	} else {
 		printf("%s: %llu schedules of seed %llu hold\n", argv[0],

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a schedule does to a script, or to a program. Swarm: each kind of fault is on or off for the whole schedule, so
- * that one kind does not always hide another. Faults stay such as a connection survives, unless it is
- * asked for others: what a correct program must not notice, a correct script does not.
+ * Makes the fault lines of a schedule.
+ *
+ * Swarm testing: each kind of fault is on or off for the whole schedule, so that one kind does not
+ * always hide another. Unless --faults asks for breaks, a connection survives the faults: a correct
+ * program does not notice them, so a correct script passes.
  */
 #include "explore.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "host/random.h"
 
 #define LOSSES_MAX   4
 #define REFUSALS_MAX 3
@@ -16,50 +20,41 @@ struct maker {
 	const struct plan *plan;
 	struct schedule *schedule;
 	uint64_t random;
-	int losses, refusals; /* that may still be planted */
-	unsigned int heal_us; /* in a program, no fault comes from then on */
+	int losses, refusals; /* losses and RNR NAKs that this schedule may still use */
+	unsigned int heal_us; /* for a program: all faults end at this time */
 };
 
 /* ---- numbers ---- */
 
-uint64_t schedule_random(uint64_t *state)
+static uint64_t maker_random(struct maker *maker)
 {
-	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return random_next(&maker->random);
 }
 
-static uint64_t next(struct maker *maker)
+static unsigned int maker_below(struct maker *maker, unsigned int limit)
 {
-	return schedule_random(&maker->random);
+	return (unsigned int)(maker_random(maker) % limit);
 }
 
-static unsigned int below(struct maker *maker, unsigned int limit)
+/* A number from 1 on; small numbers are more likely. */
+static unsigned int maker_ordinal(struct maker *maker)
 {
-	return (unsigned int)(next(maker) % limit);
+	return 1 + maker_below(maker, 1u << maker_below(maker, 5));
 }
 
-/* From 1; small ones more often. */
-static unsigned int ordinal(struct maker *maker)
+/* From 1 us to 1 ms; each power of two is equally likely. */
+static unsigned int maker_microseconds(struct maker *maker)
 {
-	return 1 + below(maker, 1u << below(maker, 5));
-}
+	unsigned int top = 1u << maker_below(maker, 11);
 
-/* From 1 us to 1 ms, each order of magnitude as often. */
-static unsigned int microseconds(struct maker *maker)
-{
-	unsigned int top = 1u << below(maker, 11);
-
-	return top < 1000 ? top + below(maker, top) / 2 : 1000;
+	return top < 1000 ? top + maker_below(maker, top) / 2 : 1000;
 }
 
 /* ---- lines ---- */
 
 static const char *a_link(struct maker *maker)
 {
-	return maker->plan->links[below(maker, (unsigned int)maker->plan->link_count)];
+	return maker->plan->links[maker_below(maker, (unsigned int)maker->plan->link_count)];
 }
 
 static const char *an_opcode(struct maker *maker)
@@ -70,10 +65,10 @@ static const char *an_opcode(struct maker *maker)
 		"READ_RESPONSE", "NAK|RNR_NAK", "SEND|WRITE|READ_REQUEST|READ_RESPONSE|ACK",
 	};
 
-	return opcodes[below(maker, ARRAY_SIZE(opcodes))];
+	return opcodes[maker_below(maker, ARRAY_SIZE(opcodes))];
 }
 
-/* The end of a fault line. */
+/* End a fault line. */
 static void end_line(struct maker *maker)
 {
 	if (maker->heal_us)
@@ -86,7 +81,7 @@ static void add_nth(struct maker *maker, const char *what)
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
 
 	text_add(&maker->schedule->text, "fault link %s %s opcode=%s nth=%u", link, what, opcode,
-		 ordinal(maker));
+		 maker_ordinal(maker));
 	end_line(maker);
 }
 
@@ -113,8 +108,8 @@ static bool add_loss(struct maker *maker)
 {
 	static const unsigned int percents[] = { 1, 5, 20, 50 };
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
-	unsigned int percent = percents[below(maker, ARRAY_SIZE(percents))];
-	int times = 1 + (int)below(maker, 2);
+	unsigned int percent = percents[maker_below(maker, ARRAY_SIZE(percents))];
+	int times = 1 + (int)maker_below(maker, 2);
 
 	if (maker->losses < times)
 		return false;
@@ -125,7 +120,7 @@ static bool add_loss(struct maker *maker)
 	return true;
 }
 
-/* What is late may be sent again, or be asked for. */
+/* A late packet may be retransmitted: count it as a loss. */
 static bool lateness_survived(const struct maker *maker)
 {
 	return maker->plan->retry >= 1;
@@ -134,17 +129,17 @@ static bool lateness_survived(const struct maker *maker)
 static bool add_delay(struct maker *maker)
 {
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
-	unsigned int us = microseconds(maker), jitter = us > 1 ? below(maker, us) : 0;
+	unsigned int us = maker_microseconds(maker), jitter = us > 1 ? maker_below(maker, us) : 0;
 
 	if (!lateness_survived(maker))
 		return false;
-	/* In a script, connections are there before and after. */
-	if (maker->plan->program && !below(maker, 3))
-		opcode = below(maker, 2) ? "CM" : "DISCONNECT";
+	/* In a script, connections exist before the faults and after them. */
+	if (maker->plan->program && !maker_below(maker, 3))
+		opcode = maker_below(maker, 2) ? "CM" : "DISCONNECT";
 	text_add(&maker->schedule->text, "fault link %s delay %uus", link, us);
 	if (jitter)
 		text_add(&maker->schedule->text, " jitter %uus", jitter);
-	text_add(&maker->schedule->text, " opcode=%s every=%u", opcode, ordinal(maker));
+	text_add(&maker->schedule->text, " opcode=%s every=%u", opcode, maker_ordinal(maker));
 	end_line(maker);
 	return true;
 }
@@ -152,12 +147,12 @@ static bool add_delay(struct maker *maker)
 static bool add_reorder(struct maker *maker)
 {
 	const char *link = a_link(maker), *opcode = an_opcode(maker);
-	unsigned int us = microseconds(maker);
+	unsigned int us = maker_microseconds(maker);
 
 	if (!lateness_survived(maker))
 		return false;
 	text_add(&maker->schedule->text, "fault link %s reorder %uus opcode=%s nth=%u", link, us,
-		 opcode, ordinal(maker));
+		 opcode, maker_ordinal(maker));
 	end_line(maker);
 	return true;
 }
@@ -170,7 +165,7 @@ static bool add_duplicate(struct maker *maker)
 
 static bool add_rnr(struct maker *maker)
 {
-	int times = 1 + (int)below(maker, REFUSALS_MAX);
+	int times = 1 + (int)maker_below(maker, REFUSALS_MAX);
 	const char *link = a_link(maker);
 
 	if (!maker->plan->rnr || maker->refusals < 1)
@@ -179,8 +174,8 @@ static bool add_rnr(struct maker *maker)
 		times = maker->refusals;
 	maker->refusals -= times;
 	text_add(&maker->schedule->text, "fault link %s rnr", link);
-	if (below(maker, 2))
-		text_add(&maker->schedule->text, " after=%u", ordinal(maker));
+	if (maker_below(maker, 2))
+		text_add(&maker->schedule->text, " after=%u", maker_ordinal(maker));
 	text_add(&maker->schedule->text, " times=%d", times);
 	end_line(maker);
 	return true;
@@ -189,9 +184,9 @@ static bool add_rnr(struct maker *maker)
 static bool add_latency(struct maker *maker)
 {
 	const char *link = a_link(maker);
-	unsigned int us = 1 + microseconds(maker) / 4;
+	unsigned int us = 1 + maker_microseconds(maker) / 4;
 
-	/* Where no line can set a link, all its packets are late. */
+	/* If no line can set the link, delay all its packets instead. */
 	if (!maker->plan->program && !maker->plan->bare) {
 		text_add(&maker->schedule->text, "link %s latency=%uus\n", link, us);
 		return true;
@@ -203,26 +198,26 @@ static bool add_latency(struct maker *maker)
 	return true;
 }
 
-/* What no connection survives. */
+/* Faults that no connection survives. */
 static bool add_break(struct maker *maker)
 {
 	static const char *const ways[] = { "down", "dead", "drop", "nak remote_operation" };
 	const char *link = a_link(maker);
-	const char *way = ways[below(maker, ARRAY_SIZE(ways))];
+	const char *way = ways[maker_below(maker, ARRAY_SIZE(ways))];
 
 	text_add(&maker->schedule->text, "fault link %s %s opcode=%s after=%u", link, way,
-		 below(maker, 2) || way[0] == 'n' ? "SEND" : "SEND|ACK|WRITE|READ_REQUEST",
-		 ordinal(maker));
+		 maker_below(maker, 2) || way[0] == 'n' ? "SEND" : "SEND|ACK|WRITE|READ_REQUEST",
+		 maker_ordinal(maker));
 	if (way[0] == 'n')
 		text_add(&maker->schedule->text, " times=1");
-	/* A link that is down stays so, and not for a time: nothing to be healed by a program. */
+	/* A link stays down: the program has to cope with that, so there is no end time. */
 	text_add(&maker->schedule->text, " optional\n");
 	return true;
 }
 
-/* In the order in which a schedule has them. */
+/* In the order of the lines of a schedule. */
 static const struct {
-	const char *name; /* as --faults has it */
+	const char *name; /* as in --faults */
 	bool (*add)(struct maker *maker);
 } kinds[] = {
 	{ "drop", add_drop },   { "corrupt", add_corrupt }, { "loss", add_loss },
@@ -230,7 +225,7 @@ static const struct {
 	{ "rnr", add_rnr },     { "latency", add_latency }, { "break", add_break },
 };
 
-#define USUAL 8u /* of them; the last has to be asked for */
+#define USUAL 8u /* the first of them; the last one only on request */
 
 uint32_t kinds_usual(void)
 {
@@ -261,25 +256,25 @@ uint32_t kinds_parse(const char *list)
 
 static void add_faults(struct maker *maker)
 {
-	unsigned int on = below(maker, 1u << USUAL);
+	unsigned int on = maker_below(maker, 1u << USUAL);
 	unsigned int i, lines;
 
-	/* Half of the schedules get by with few kinds: they are quicker to run and to read. */
-	if (below(maker, 2))
-		on &= below(maker, 1u << USUAL);
+	/* Half of the schedules have few kinds: they run faster and are easier to read. */
+	if (maker_below(maker, 2))
+		on &= maker_below(maker, 1u << USUAL);
 	if (maker->plan->kinds >> USUAL)
-		on |= below(maker, 2) << USUAL;
+		on |= maker_below(maker, 2) << USUAL;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!(on & maker->plan->kinds & 1u << i))
 			continue;
-		for (lines = 1 + below(maker, 2); lines; lines--)
+		for (lines = 1 + maker_below(maker, 2); lines; lines--)
 			maker->schedule->fault_count += kinds[i].add(maker);
 	}
 }
 
 /* ---- what the fabric is like ---- */
 
-/* Each from `least`, doubled up to `doublings` times and then half as much again at most. */
+/* A value is `least`, doubled up to `doublings` times, plus up to half of that. */
 static const struct {
 	const char *variable, *key, *unit;
 	uint64_t least;
@@ -306,12 +301,12 @@ uint32_t settings_free(void)
 
 static void add_settings(struct maker *maker)
 {
-	uint32_t on = (uint32_t)next(maker) | 1; /* the seed always */
+	uint32_t on = (uint32_t)maker_random(maker) | 1; /* the seed always varies */
 	uint64_t value, r;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(settings); i++) {
-		r = next(maker);
+		r = maker_random(maker);
 		if (!(on & maker->plan->settings & 1u << i))
 			continue;
 		value = settings[i].least << (r % (settings[i].doublings + 1));
@@ -321,8 +316,9 @@ static void add_settings(struct maker *maker)
 			 (unsigned long long)value, settings[i].unit);
 		maker->schedule->fault_count++;
 	}
-	/* Within the time that the program takes, or long after it. */
-	maker->heal_us = 1 + (unsigned int)(next(maker) % (4 * maker->plan->span_us + 1000));
+	/* During the run of the program, or long after it. */
+	maker->heal_us =
+		1 + (unsigned int)(maker_random(maker) % (4 * maker->plan->span_us + 1000));
 }
 
 /* ---- all of it ---- */
@@ -333,12 +329,12 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	struct maker maker = { .plan = plan, .schedule = schedule, .random = seed };
 	struct text *text = &schedule->text;
 
-	maker.random = next(&maker) ^ number;
-	maker.random = next(&maker);
+	maker.random = maker_random(&maker) ^ number;
+	maker.random = maker_random(&maker);
 	maker.losses = plan->retry < LOSSES_MAX ? plan->retry : LOSSES_MAX;
 	maker.refusals = plan->rnr_retry < REFUSALS_MAX ? plan->rnr_retry : REFUSALS_MAX;
 	schedule->number = number;
-	schedule->seed = 1 + next(&maker) % 1000000;
+	schedule->seed = 1 + maker_random(&maker) % 1000000;
 	schedule->fault_count = 0;
 	text->length = 0;
 	text_append(text, plan->text, plan->faults_at);
@@ -355,7 +351,7 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 
 /* ---- the plan ---- */
 
-/* Where line `line` begins, from 1; behind the last: the length. */
+/* The offset of line `line`, counted from 1; after the last line: the length. */
 static size_t offset_of(const char *text, size_t length, int line)
 {
 	size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A script that fails, made shorter while it fails in the same way. */
+/* Shortens a failing script while it fails in the same way. */
 #include "explore.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@ struct shrinker {
 	const char *name;
 	const struct verdict *failure;
 	struct options options;
-	bool holds_without; /* it passes where the faults are left out */
+	bool holds_without; /* it passes without the faults */
 };
 
 /* ---- lines ---- */
@@ -71,7 +71,7 @@ void lines_free(struct lines *lines)
 
 /* ---- trying ---- */
 
-/* "FILE:LINE: title (2 of 3)": the title */
+/* The title in "FILE:LINE: title (2 of 3)". */
 static const char *title_of(const struct verdict *verdict, size_t *length)
 {
 	const char *p = strstr(text_of(&verdict->report), ": ");
@@ -122,8 +122,8 @@ static bool fails_so(struct shrinking *shrinking)
 
 /* ---- fewer lines ---- */
 
-/* Leave out lines first .. first + n - 1; true if it fails all the same, and then they are gone. */
-static bool without(struct shrinking *shrinking, size_t first, size_t n)
+/* Remove lines first .. first + n - 1 if the rest still fails; true if so. */
+static bool shrink_drop(struct shrinking *shrinking, size_t first, size_t n)
 {
 	struct lines *lines = shrinking->lines, all = *lines;
 	size_t i;
@@ -144,7 +144,7 @@ static bool without(struct shrinking *shrinking, size_t first, size_t n)
 	return true;
 }
 
-/* From the end, as what comes later depends on what comes before. */
+/* From the end, because later lines depend on earlier ones. */
 static bool drop_lines(struct shrinking *shrinking, size_t chunk)
 {
 	size_t at = shrinking->lines->count;
@@ -153,7 +153,7 @@ static bool drop_lines(struct shrinking *shrinking, size_t chunk)
 	while (at > 0) {
 		size_t first = at > chunk ? at - chunk : 0;
 
-		any |= without(shrinking, first, at - first);
+		any |= shrink_drop(shrinking, first, at - first);
 		at = first;
 	}
 	return any;
@@ -166,14 +166,17 @@ static bool drop_faults(struct shrinking *shrinking)
 
 	for (i = shrinking->lines->count; i-- > 0;) {
 		if (shrinking->lines->line[i].kind == LINE_FAULT)
-			any |= without(shrinking, i, 1);
+			any |= shrink_drop(shrinking, i, 1);
 	}
 	return any;
 }
 
 /* ---- smaller numbers ---- */
 
-/* The next number to make smaller: any of a fault, in other lines only how often. NULL: none. */
+/*
+ * The next number to reduce: any number of a fault line, but only a repeat count of other lines.
+ * NULL: none.
+ */
 static char *number_in(const struct line *line, char *from)
 {
 	char *p;
@@ -234,7 +237,7 @@ static bool shorten_line(struct shrinking *shrinking, struct line *line)
 	return any;
 }
 
-static bool shorten(struct shrinking *shrinking)
+static bool shrink_pass(struct shrinking *shrinking)
 {
 	bool any = false;
 	size_t i;
@@ -284,7 +287,7 @@ void shrink_lines(struct shrinking *shrinking)
 		for (chunk = lines->count / 2; chunk > 1; chunk /= 2)
 			any |= drop_lines(shrinking, chunk);
 		any |= drop_lines(shrinking, 1);
-		any |= shorten(shrinking);
+		any |= shrink_pass(shrinking);
 		any |= shrinking->words && drop_words(shrinking);
 	}
 }
@@ -298,7 +301,8 @@ static void simple_seed(struct shrinker *shrinker, struct shrinking *shrinking)
 		shrinker->options.seed = seed;
 }
 
-void shrink(struct lines *lines, const char *name, const struct verdict *failure, uint64_t *seed)
+void shrink_script(struct lines *lines, const char *name, const struct verdict *failure,
+		   uint64_t *seed)
 {
 	struct shrinker shrinker = { .name = name,
 				     .failure = failure,

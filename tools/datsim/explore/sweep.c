@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds all points of a script where an operation can fail, and runs it once for each chosen point.
+ */
 #include "sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/random.h"
 #include "tools/datsim/run/point.h"
 #include "explore.h"
 #include "tools/datsim/show/trace.h"
@@ -12,7 +16,7 @@
 	(DAT_SIM_COMPLETION_SEND | DAT_SIM_COMPLETION_WRITE | DAT_SIM_COMPLETION_READ | \
 	 DAT_SIM_COMPLETION_RECV)
 
-/* What is swept over: each kind by one rule, but events by three, as they fail in three ways. */
+/* The rules of each kind. Events need three, because they can fail in three ways. */
 static const struct course_of_rule {
 	enum sweep_kind kind;
 	DAT_SIM_CALL_FAULT rule;
@@ -32,7 +36,7 @@ static const struct course_of_rule {
 
 /* ---- sites ---- */
 
-static void append(struct sites *sites, const char *name)
+static void sites_append(struct sites *sites, const char *name)
 {
 	size_t n = strlen(name) + 1;
 
@@ -52,7 +56,7 @@ bool sites_add(struct sites *sites, const char *name)
 		if (!strcmp(sites->names[i], name))
 			return false;
 	}
-	append(sites, name);
+	sites_append(sites, name);
 	return true;
 }
 
@@ -76,7 +80,7 @@ static const char *line_of(const struct point *point, uint64_t n)
 	return "the end";
 }
 
-/* The sites of all points in order, from the trace of a run in which nothing was broken. */
+/* Read the sites of all points in order, from the trace of a run in which nothing fails. */
 static bool list_sites(const char *path, const struct verdict *verdict, const struct point *point,
 		       struct sites *points)
 {
@@ -94,15 +98,15 @@ static bool list_sites(const char *path, const struct verdict *verdict, const st
 		name.length = 0;
 		text_append(&name, at.s, at.length);
 		text_add(&name, " in %s", line_of(point, points->count + 1));
-		append(points, text_of(&name));
+		sites_append(points, text_of(&name));
 	}
 	text_free(&name);
 	trace_close(&reader);
 	return good;
 }
 
-/* By what is known of the point wherever the scripts are: no folder's name is in it. */
-static bool chosen(struct sweep *sweep, const char *path, const char *site, uint64_t n)
+/* Is the point chosen? Depends on the base name of the script only, not on its folder. */
+static bool point_is_chosen(struct sweep *sweep, const char *path, const char *site, uint64_t n)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	uint64_t state = sweep->seed ^ (n * 0x9e3779b97f4a7c15u);
@@ -114,7 +118,7 @@ static bool chosen(struct sweep *sweep, const char *path, const char *site, uint
 		return n == sweep->only;
 	for (; *name; name++)
 		state = (state ^ (unsigned char)*name) * 0x100000001b3u;
-	return fresh || schedule_random(&state) % 100 < sweep->percent;
+	return fresh || random_next(&state) % 100 < sweep->percent;
 }
 
 /* ---- running them ---- */
@@ -127,22 +131,22 @@ static bool run_point(const char *path, struct point *point, struct verdict *ver
 	return verdict->code == EXIT_PASS || verdict->code == EXIT_UNSUPPORTED;
 }
 
-static void report(const struct sweep *sweep, const char *path, const char *site, uint64_t n,
-		   const struct verdict *verdict, struct swept *swept)
+static void sweep_report(const struct sweep *sweep, const char *path, const char *site, uint64_t n,
+			 const struct verdict *verdict, struct swept *swept)
 {
 	static const char *const kinds[] = { "alloc", "post", "event" };
 	const char *text = text_of(&verdict->report), *replay = strstr(text, "replay:   ");
 
 	swept->failed = n;
 	text_add(&swept->report, "point %llu (%s): ", (unsigned long long)n, site);
-	/* The line that runs it again is another one. */
+	/* Replace the replay line of the report: a point is repeated by `datsim sweep`. */
 	text_append(&swept->report, text, replay ? (size_t)(replay - text) : strlen(text));
 	text_add(&swept->report, "replay:   datsim sweep --nth %s%s --only %llu %s\n",
 		 kinds[sweep->kind], sweep->persistent ? " --persistent" : "",
 		 (unsigned long long)n, path);
 }
 
-/* The points of one rule; *before is how many those of other rules have. */
+/* Run the points of one rule; *before counts the points of the rules before it. */
 static bool sweep_rule(struct sweep *sweep, const char *path, const DAT_SIM_CALL_FAULT *rule,
 		       uint64_t *before, struct swept *swept)
 {
@@ -159,7 +163,7 @@ static bool sweep_rule(struct sweep *sweep, const char *path, const DAT_SIM_CALL
 		text_append(&swept->report, text_of(&verdict.report), verdict.report.length);
 	verdict_free(&verdict);
 	for (n = 1; good && n <= points.count; n++) {
-		if (!chosen(sweep, path, points.names[n - 1], *before + n))
+		if (!point_is_chosen(sweep, path, points.names[n - 1], *before + n))
 			continue;
 		point.rule = *rule;
 		if (sweep->persistent)
@@ -170,7 +174,8 @@ static bool sweep_rule(struct sweep *sweep, const char *path, const DAT_SIM_CALL
 		swept->ran++;
 		good = run_point(path, &point, &verdict);
 		if (!good)
-			report(sweep, path, points.names[n - 1], *before + n, &verdict, swept);
+			sweep_report(sweep, path, points.names[n - 1], *before + n, &verdict,
+				     swept);
 		verdict_free(&verdict);
 	}
 	*before += points.count;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * datsim sweep: the 1st, 2nd, 3rd ... allocation, post or event of each script goes wrong.
+ * datsim sweep: makes the 1st, 2nd, 3rd ... allocation, post or event of each script fail.
  *
- * A script is swept in a process of its own, which says on a pipe what it is about to do: so one that
- * crashes or hangs is known with its point.
+ * A script is swept in a child process, which reports on a pipe the point that it is about to run,
+ * so that a point that crashes or hangs is known.
  */
 #include "tools/datsim/commands.h"
 
@@ -20,7 +20,7 @@
 
 #define HANGS_AFTER 30 /* seconds in one point */
 
-/* What a line on the pipe begins with. */
+/* The first character of a line on the pipe. */
 enum {
 	SAYS_RUNS = 'r',
 	SAYS_SITE = 's',
@@ -81,7 +81,7 @@ struct outcome {
 	struct text report;
 };
 
-static void hear(struct sweep *sweep, struct outcome *outcome, char *line)
+static void read_report(struct sweep *sweep, struct outcome *outcome, char *line)
 {
 	size_t n = strcspn(line, "\n");
 
@@ -112,7 +112,7 @@ static void listen_to(struct sweep *sweep, struct outcome *outcome, int fd)
 	size_t room = 0;
 
 	while (in && getline(&line, &room, in) > 0)
-		hear(sweep, outcome, line);
+		read_report(sweep, outcome, line);
 	free(line);
 	if (in)
 		fclose(in);
@@ -178,81 +178,71 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts)
 
 /* ---- the command line ---- */
 
-static bool parse_number(const char *s, uint64_t most, uint64_t *number)
+static const char *const kinds[] = {
+	[SWEEP_ALLOC] = "alloc",
+	[SWEEP_POST] = "post",
+	[SWEEP_EVENT] = "event",
+	NULL,
+};
+
+struct sweep_options {
+	struct sweep sweep;
+	int kind;
+};
+
+static const struct option options[] = {
+	{ "--nth", "alloc|post|event", "the kind of operation that fails", OPTION_CHOICE,
+	  .required = true, .choices = kinds, OPTION_SETS(struct sweep_options, kind) },
+	{ "--persistent", NULL, "every later operation of this kind fails too", OPTION_FLAG,
+	  OPTION_SETS(struct sweep_options, sweep.persistent) },
+	{ "--share", "P",
+	  "every site (the operation that fails, and the call that leads to it) "
+	  "once, and P percent "
+	  "of the other points (default: 100)",
+	  OPTION_NUMBER, .most = 100, OPTION_SETS(struct sweep_options, sweep.percent) },
+	{ "--seed", "N", "other points of that share", OPTION_NUMBER,
+	  OPTION_SETS(struct sweep_options, sweep.seed) },
+	{ "--only", "N", "only this point of the script", OPTION_NUMBER, .least = 1,
+	  OPTION_SETS(struct sweep_options, sweep.only) },
+	{ .name = NULL },
+};
+
+static int add_scripts(struct scripts *scripts, const struct operands *files)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtoull(s, &end, 10);
-	return *s >= '0' && *s <= '9' && !*end && !errno && *number <= most;
-}
-
-static bool take_option(struct sweep *sweep, bool *has_kind, const char *option, const char *value)
-{
-	static const char *const kinds[] = { "alloc", "post", "event" };
-	uint64_t percent;
-	size_t i;
-
-	if (!strcmp(option, "--nth")) {
-		for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-			if (!strcmp(kinds[i], value)) {
-				sweep->kind = (enum sweep_kind)i;
-				return *has_kind = true;
-			}
-		}
-		return false;
-	}
-	if (!strcmp(option, "--share")) {
-		if (!parse_number(value, 100, &percent))
-			return false;
-		sweep->percent = (uint32_t)percent;
-		return true;
-	}
-	if (!strcmp(option, "--seed"))
-		return parse_number(value, UINT64_MAX, &sweep->seed);
-	return !strcmp(option, "--only") && parse_number(value, UINT64_MAX, &sweep->only) &&
-	       sweep->only;
-}
-
-static int parse(int argc, char **argv, struct sweep *sweep, struct scripts *scripts)
-{
-	bool has_kind = false;
 	int i;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "--persistent"))
-			sweep->persistent = true;
-		else if (i + 1 == argc || !take_option(sweep, &has_kind, argv[i], argv[i + 1]))
-			return usage_error("sweep", "%s: no such option, or not with that value",
-					   argv[i]);
-		else
-			i++;
-	}
-	if (!has_kind)
-		return usage_error("sweep", "expected --nth alloc, --nth post or --nth event");
-	if (i == argc)
-		return usage_error("sweep", "expected a script, or a folder of them");
-	for (; i < argc; i++) {
-		if (!scripts_add(scripts, argv[i]))
-			return usage_error("sweep", "%s: no script (*.dsim) in there", argv[i]);
+	if (!files->count)
+		return usage_error("sweep", "expected a script, or a folder of scripts");
+	for (i = 0; i < files->count; i++) {
+		if (!scripts_add(scripts, files->word[i]))
+			return usage_error("sweep", "no script (*.dsim) under %s", files->word[i]);
 	}
 	return EXIT_PASS;
 }
 
-int command_sweep(int argc, char **argv)
+static int run_command(char **argv)
 {
-	struct sweep sweep = { .seed = 1, .percent = 100 };
+	struct sweep_options sweep = { .sweep = { .seed = 1, .percent = 100 } };
 	struct scripts scripts = { 0 };
+	struct operands files;
 	int code;
 
-	if (argc > 1 && !strcmp(argv[1], "--help")) {
-		fputs(help_sweep, stdout);
-		return EXIT_PASS;
-	}
-	code = parse(argc, argv, &sweep, &scripts);
+	if (!options_read(&command_sweep, argv, &sweep, &files))
+		return files.code;
+	sweep.sweep.kind = (enum sweep_kind)sweep.kind;
+	code = add_scripts(&scripts, &files);
 	if (code == EXIT_PASS)
-		code = sweep_all(&sweep, &scripts);
-	sites_free(&sweep.sites);
+		code = sweep_all(&sweep.sweep, &scripts);
+	sites_free(&sweep.sweep.sites);
 	scripts_free(&scripts);
 	return code;
 }
+
+const struct command command_sweep = {
+	.name = "sweep",
+	.operands = "FILE-or-DIR...",
+	.summary = "fail the 1st, 2nd, 3rd ... allocation, post or event of scripts",
+	.about = about_sweep,
+	.options = options,
+	.run = run_command,
+};

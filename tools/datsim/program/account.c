@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads a trace and counts packets, events, failed calls, objects left and fault rules. */
 #include "account.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_MOST 8 /* kinds of a thing in one line */
+#define SHOWN_MOST 8 /* names listed in one line */
 
-static struct tally *find(const struct tallies *tallies, struct span what)
+static struct tally *tally_find(const struct tallies *tallies, struct span what)
 {
 	size_t i;
 
@@ -18,9 +19,9 @@ static struct tally *find(const struct tallies *tallies, struct span what)
 	return NULL;
 }
 
-static void count(struct tallies *tallies, struct span what)
+static void tally_add(struct tallies *tallies, struct span what)
 {
-	struct tally *tally = find(tallies, what);
+	struct tally *tally = tally_find(tallies, what);
 
 	if (!tally) {
 		tallies->list =
@@ -31,11 +32,11 @@ static void count(struct tallies *tallies, struct span what)
 	tally->times++;
 }
 
-static void drop(struct tallies *tallies, struct span what)
+static void tally_remove(struct tallies *tallies, struct span what)
 {
-	struct tally *tally = find(tallies, what);
+	struct tally *tally = tally_find(tallies, what);
 
-	/* The order of those that remain is the order in which they were made. */
+	/* Keep the order in which the remaining ones were made. */
 	if (tally)
 		memmove(tally, tally + 1,
 			(size_t)(&tallies->list[tallies->count--] - tally - 1) * sizeof(*tally));
@@ -70,7 +71,7 @@ static void add_rule(struct account *account, const struct trace_line *line)
 	}
 }
 
-/* A rule that acted: each time is a line, unless it only counts. */
+/* A line for each time that a rule acted, or one line with a count. */
 static void count_rule(struct account *account, const struct trace_line *line)
 {
 	struct account_rule *rule = find_rule(account, trace_number(line, "rule"));
@@ -101,17 +102,17 @@ static void add_line(struct account *account, const struct trace_line *line)
 	} else if (is_loss(line)) {
 		account->lost++;
 	} else if (span_is(line->verb, "dequeue")) {
-		count(&account->events, trace_value(line, "number"));
+		tally_add(&account->events, trace_value(line, "number"));
 	} else if (span_is(line->verb, "reap")) {
-		count(&account->events, trace_value(line, "op"));
+		tally_add(&account->events, trace_value(line, "op"));
 		if (!span_is(status, "SUCCESS"))
-			count(&account->statuses, status);
+			tally_add(&account->statuses, status);
 	} else if (span_is(line->verb, "refuse")) {
-		count(&account->refusals, trace_value(line, "call"));
+		tally_add(&account->refusals, trace_value(line, "call"));
 	} else if (span_is(line->verb, "create")) {
-		count(&account->left, line->object);
+		tally_add(&account->left, line->object);
 	} else if (span_is(line->verb, "free")) {
-		drop(&account->left, line->object);
+		tally_remove(&account->left, line->object);
 	}
 }
 

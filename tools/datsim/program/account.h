@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * account.h - a trace added up: what a program did on its fabric, in a few lines.
+ * account.h - the summary of a trace: what a program did on its fabric, in a few lines.
  *
- * Borrows the trace's text; account_free frees the rest.
+ * Borrows the text of the trace; account_free frees the rest.
  */
 #ifndef DATSIM_ACCOUNT_H
 #define DATSIM_ACCOUNT_H
@@ -19,29 +19,29 @@ struct tallies {
 	size_t count;
 };
 
-/* A rule of faults that came from outside (DATSIM_FAULTS). */
+/* A fault rule from the environment (DATSIM_FAULTS). */
 struct account_rule {
-	uint64_t id, line; /* line: of the script it was in; 0: unknown */
-	uint64_t times;    /* so often it acted */
-	bool ended;        /* the fabric said so itself */
+	uint64_t id, line; /* line: its line in the script; 0: unknown */
+	uint64_t times;    /* how often it acted */
+	bool ended;        /* the fabric reported the final count */
 };
 
 struct account {
 	uint64_t ns; /* of virtual time */
 	uint64_t packets, bytes, lost;
-	struct tallies events;   /* by number, as programs got them */
-	struct tallies statuses; /* of work requests that ended badly */
-	struct tallies refusals; /* calls that returned an error */
+	struct tallies events;   /* delivered events, by event number */
+	struct tallies statuses; /* statuses of failed work requests */
+	struct tallies refusals; /* calls that failed */
 	struct tallies left;     /* objects that were made and never freed */
 	struct account_rule *rules;
 	size_t rule_count;
-	bool whole; /* the program closed what it opened: the trace has its end */
+	bool whole; /* the trace has its end: the program closed its adapters */
 };
 
 /* False: not a trace, or a damaged one. */
 bool account_read(struct account *account, const char *name, const char *text, size_t length,
 		  struct text *error);
-/* One line each; `indent` in front. */
+/* Print one line for each total, with `indent` in front. */
 void account_print(const struct account *account, struct text *text, const char *indent);
 void account_free(struct account *account);
 

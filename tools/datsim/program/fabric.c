@@ -7,7 +7,7 @@
 
 #include <dat/sim.h>
 
-static int complain(const char *verb, const char *name, DAT_RETURN ret)
+static int fabric_complain(const char *verb, const char *name, DAT_RETURN ret)
 {
 	const char *type = "?", *subtype = "?";
 
@@ -21,31 +21,31 @@ static int complain(const char *verb, const char *name, DAT_RETURN ret)
 			strcmp(verb, "create") ? "is in use" : "is there already");
 		return EXIT_FAILED;
 	case DAT_INVALID_PARAMETER:
-		return EXIT_USAGE; /* the library said which */
+		return EXIT_USAGE; /* the library printed the reason */
 	default:
 		fprintf(stderr, "datsim fabric %s: %s: %s\n", verb, name, type);
 		return EXIT_FAILED;
 	}
 }
 
-static int create(const char *name)
+static int fabric_create(const char *name)
 {
 	DAT_RETURN ret = dat_sim_fabric_create(name, NULL);
 
 	if (ret != DAT_SUCCESS)
-		return complain("create", name, ret);
+		return fabric_complain("create", name, ret);
 	printf("DATSIM_FABRIC=%s\n", name);
 	return EXIT_PASS;
 }
 
-static int destroy(const char *name)
+static int fabric_destroy(const char *name)
 {
 	DAT_RETURN ret = dat_sim_fabric_destroy(name);
 
-	return ret == DAT_SUCCESS ? EXIT_PASS : complain("destroy", name, ret);
+	return ret == DAT_SUCCESS ? EXIT_PASS : fabric_complain("destroy", name, ret);
 }
 
-static int show(const char *name)
+static int fabric_show(const char *name)
 {
 	DAT_SIM_MEMBER member;
 	DAT_COUNT i = 0;
@@ -60,13 +60,13 @@ static int show(const char *name)
 		       member.listeners, member.waiting ? "  waiting" : "");
 	}
 	if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
-		return complain("show", name, ret);
+		return fabric_complain("show", name, ret);
 	if (i == 0)
-		printf("nobody takes part in %s\n", name);
+		printf("no process takes part in %s\n", name);
 	return EXIT_PASS;
 }
 
-static int list(void)
+static int fabric_list(void)
 {
 	char name[DAT_SIM_FABRIC_NAME] = "";
 	DAT_RETURN ret;
@@ -84,25 +84,45 @@ static int list(void)
 			printf("%-48s cannot be used: `datsim fabric destroy %s` removes it\n",
 			       name, name);
 	}
-	return DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY ? EXIT_PASS : complain("list", "", ret);
+	return DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY ? EXIT_PASS : fabric_complain("list", "", ret);
 }
 
-int command_fabric(int argc, char **argv)
+static const struct {
+	const char *name;
+	int (*run)(const char *fabric); /* NULL: list, which takes no name */
+} verbs[] = {
+	{ "create", fabric_create },
+	{ "list", NULL },
+	{ "show", fabric_show },
+	{ "destroy", fabric_destroy },
+};
+
+static int run_command(char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(const char *fabric);
-	} verbs[] = { { "create", create }, { "show", show }, { "destroy", destroy } };
+	const char *names[ARRAY_SIZE(verbs) + 1] = { NULL };
+	struct operands words;
 	size_t i;
 
-	if (argc == 2 && !strcmp(argv[1], "--help")) {
-		fputs(help_fabric, stdout);
-		return EXIT_PASS;
+	if (!options_read(&command_fabric, argv, NULL, &words))
+		return words.code;
+	for (i = 0; words.count && i < ARRAY_SIZE(verbs); i++) {
+		names[i] = verbs[i].name;
+		if (strcmp(words.word[0], verbs[i].name) != 0)
+			continue;
+		if (words.count != (verbs[i].run ? 2 : 1))
+			return usage_error("fabric", "%s wants %s", verbs[i].name,
+					   verbs[i].run ? "the name of one fabric" : "no name");
+		return verbs[i].run ? verbs[i].run(words.word[1]) : fabric_list();
 	}
-	if (argc == 2 && !strcmp(argv[1], "list"))
-		return list();
-	for (i = 0; argc == 3 && i < ARRAY_SIZE(verbs); i++)
-		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].run(argv[2]);
-	return usage_error("fabric", "expected list, or create, show or destroy and a name");
+	if (words.count)
+		return usage_unknown("fabric", "verb", words.word[0], names);
+	return usage_error("fabric", "expected create, list, show or destroy");
 }
+
+const struct command command_fabric = {
+	.name = "fabric",
+	.operands = "create NAME | list | show NAME | destroy NAME",
+	.summary = "manage fabrics that several processes share",
+	.about = about_fabric,
+	.run = run_command,
+};

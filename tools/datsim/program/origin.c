@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the command that made a trace into its header, and splits such a command into words. */
 #include "origin.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 static const char command_mark[] = "# command=";
 static const char script_mark[] = "# script=";
 
-/* Those that decide what happens. */
+/* The knobs that influence a run. */
 static const char *const knobs[] = {
 	"DAT_PROVIDER",          "DATSIM_PROFILE",         "DATSIM_SEED",
 	"DATSIM_LATENCY_NS",     "DATSIM_BANDWIDTH_BPS",   "DATSIM_MTU",
@@ -119,7 +120,7 @@ bool is_origin(const char *line, size_t length)
 
 /* ---- out of it again ---- */
 
-/* One word from *at on, up to a blank; what is between quotes stays as it is. */
+/* Read one word from *at, up to a blank; text between quotes is kept as it is. */
 static bool take_word(const char **at, const char *end, struct text *word)
 {
 	bool quoted = false;
@@ -138,7 +139,7 @@ static bool take_word(const char **at, const char *end, struct text *word)
 	return !quoted;
 }
 
-bool command_split(struct command *cmd, const char *line, size_t length)
+bool command_line_split(struct command_line *cmd, const char *line, size_t length)
 {
 	const char *end = line + length;
 	struct text word = { 0 };
@@ -160,7 +161,7 @@ bool command_split(struct command *cmd, const char *line, size_t length)
 	return good && cmd->count > 0;
 }
 
-void command_free(struct command *cmd)
+void command_line_free(struct command_line *cmd)
 {
 	arena_free(&cmd->memory);
 }

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * origin.h - what made a trace: a command line, written into its header so that the trace alone is
- * enough to run it again, and taken apart again by datsim replay.
+ * origin.h - the command that made a trace. It is written into the header of the trace, so that the
+ * trace alone is enough to repeat the run, and datsim replay splits it again.
  *
- * The line is one for a shell: settings of knobs, datsim, its arguments, quoted where they must be.
+ * The command is a shell command line: settings of knobs, "datsim", arguments, with quotes where
+ * needed.
  */
 #ifndef DATSIM_ORIGIN_H
 #define DATSIM_ORIGIN_H
 
 #include "tools/datsim/util.h"
 
-/* A word as a shell takes it back. */
+/* Add a word, quoted for a shell. */
 void word_add(struct text *text, const char *word);
 /* "NAME=value " for each knob that the environment sets. */
 void knobs_add(struct text *text);
 bool is_knob(const char *name, size_t length);
-/* Knobs are as they are by default. */
+/* Reset all knobs to their defaults. */
 void knobs_unset(void);
 
-/* Behind the first line of a trace: what made it. script: NULL where there is none. */
+/* Insert the command after the first line of a trace. script: NULL if there is none. */
 void origin_insert(struct text *trace, const char *command, const char *script);
-/* The same, in a file. One that is not there or no trace is left alone. */
+/* The same in a file. A file that is missing or is not a trace is left alone. */
 void origin_insert_file(const char *path, const char *command);
-/* Put there by origin_insert; it says nothing of what happened. */
+/* Is this header line one of origin_insert, and not part of what happened? */
 bool is_origin(const char *line, size_t length);
 
 #define WORDS_MAX 1024
 
-struct command {
+struct command_line {
 	struct arena memory;
 	char *word[WORDS_MAX + 1]; /* ends with NULL */
 	size_t count;
 };
 
-/* Takes apart what word_add made. False: it is not so made. */
-bool command_split(struct command *cmd, const char *line, size_t length);
-void command_free(struct command *cmd);
+/* Split such a command. False: the quoting is wrong, or there are too many words. */
+bool command_line_split(struct command_line *cmd, const char *line, size_t length);
+void command_line_free(struct command_line *cmd);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * datsim run: an unmodified program on a simulated fabric.
  *
- * The program is linked with -ldat and knows nothing; all it is told, it is told through the
- * environment. What it did is read from the trace that libdat leaves, also if it was killed.
+ * The program is linked with -ldat and needs no change: all settings reach it through the
+ * environment. The report is made from the trace that libdat writes, which is there even if the
+ * program was killed.
  */
 #include "tools/datsim/commands.h"
 
@@ -23,22 +24,24 @@
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 
-#define EXIT_CANNOT_RUN 126 /* as shells have it */
-#define EXIT_NO_PROGRAM 127
-
 struct program {
 	char **argv;
-	const char *seed, *profile, *addresses, *trace, *script;
+	const char *addresses, *trace, *script;
+	uint64_t seed;
+	bool has_seed;
+	int profile; /* -1: as the environment says */
 	const char *aliases[64];
 	int alias_count;
 	bool quiet;
 	struct text script_text;
 	struct program_script faults;
-	struct programs several; /* count 0: there is one */
-	struct text folder;      /* of what is to be thrown away; empty: none */
+	struct programs several; /* count 0: a single program */
+	struct text folder;      /* temporary folder; empty: none */
 };
 
 /* ---- what the program is told ---- */
+
+static const char *const profiles[] = { "ib", "iwarp", NULL };
 
 static bool in_folder(struct program *program, const char *name, struct text *path)
 {
@@ -62,7 +65,10 @@ static void copy_lines(FILE *to, const char *from)
 	text_free(&error);
 }
 
-/* Aliases are lines of a dat.conf in front of those the program would have read anyhow. */
+/*
+ * Aliases become lines of a dat.conf, in front of those of the dat.conf that the program would
+ * read.
+ */
 static bool write_aliases(struct program *program)
 {
 	const char *before = getenv("DAT_OVERRIDE");
@@ -90,14 +96,18 @@ static bool write_aliases(struct program *program)
 	return good;
 }
 
-/* Between processes a message that is traced costs ten times as much: it is not where nobody wants to know. */
+/*
+ * Tracing makes a message between processes ten times as slow, so trace only if the trace is used.
+ */
 static bool is_traced(const struct program *program)
 {
 	return program->trace || program->script || !program->quiet;
 }
 
-static bool tell(struct program *program, struct text *trace)
+static bool set_environment(struct program *program, struct text *trace)
 {
+	char seed[24];
+
 	if (program->trace)
 		text_add(trace, "%s", program->trace);
 	else if (is_traced(program) && !in_folder(program, "trace", trace))
@@ -106,35 +116,37 @@ static bool tell(struct program *program, struct text *trace)
 		setenv("DATSIM_TRACE", text_of(trace), 1);
 	if (program->script)
 		program_script_tell(&program->faults);
-	if (program->seed)
-		setenv("DATSIM_SEED", program->seed, 1);
-	if (program->profile)
-		setenv("DATSIM_PROFILE", program->profile, 1);
+	if (program->has_seed) {
+		snprintf(seed, sizeof(seed), "%llu", (unsigned long long)program->seed);
+		setenv("DATSIM_SEED", seed, 1);
+	}
+	if (program->profile >= 0)
+		setenv("DATSIM_PROFILE", profiles[program->profile], 1);
 	if (program->addresses)
 		setenv("DATSIM_ADDRESSES", program->addresses, 1);
 	return !program->alias_count || write_aliases(program);
 }
 
-/* The line that does the same again: without the options that say where to what is told of it. */
-static void add_command(struct text *command, int argc, char **argv, int first)
+/* The command that repeats the run: without --trace and --quiet, which only affect the output. */
+static void add_command(struct text *command, char **argv, char **first)
 {
-	int i;
+	char **word;
 
 	knobs_add(command);
 	text_add(command, "datsim run");
-	for (i = 1; i < argc; i++) {
-		if (i < first && !strcmp(argv[i], "--trace")) {
-			i++;
-		} else if (i >= first || strcmp(argv[i], "--quiet") != 0) {
+	for (word = argv + 1; *word; word++) {
+		if (word < first && option_is(*word, "--trace")) {
+			word += !strchr(*word, '=');
+		} else if (word >= first || strcmp(*word, "--quiet") != 0) {
 			text_add(command, " ");
-			word_add(command, argv[i]);
+			word_add(command, *word);
 		}
 	}
 }
 
 /* ---- running it ---- */
 
-/* Ctrl-C is for the program; the tool stays to say what became of it. */
+/* Ctrl-C is for the program; the tool stays alive to print the report. */
 static int run_program(const struct program *program)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, old_int, old_quit;
@@ -148,9 +160,7 @@ static int run_program(const struct program *program)
 	if (pid == 0) {
 		sigaction(SIGINT, &old_int, NULL);
 		sigaction(SIGQUIT, &old_quit, NULL);
-		execvp(program->argv[0], program->argv);
-		fprintf(stderr, "datsim run: %s: %s\n", program->argv[0], strerror(errno));
-		_exit(errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN);
+		program_exec(program->argv);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -173,8 +183,8 @@ static void add_exit(const struct program *program, int code, struct text *text)
 		program_report(program->argv[0], code, text);
 }
 
-/* False: a fault of the script never happened. */
-static bool report(const struct program *program, const char *trace, int code)
+/* False: a fault of the script, which is not optional, never acted. */
+static bool program_report_all(const struct program *program, const char *trace, int code)
 {
 	struct text content = { 0 }, text = { 0 }, faults = { 0 }, error = { 0 };
 	struct account account = { .ns = 0 };
@@ -182,9 +192,9 @@ static bool report(const struct program *program, const char *trace, int code)
 
 	add_exit(program, code, &text);
 	if (on_device())
-		text_add(
-			&text,
-			"  on a device, which has no trace: how often faults acted is not known\n");
+		text_add(&text,
+			 "  on a device, which has no trace: the number of times that faults "
+			 "acted is unknown\n");
 	else if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
 		text_add(&text, "  it opened no simulated adapter\n");
 	else if (account_read(&account, trace, text_of(&content), content.length, &error))
@@ -226,8 +236,10 @@ static void clean_up(struct program *program)
 
 /* ---- the command line ---- */
 
-static bool add_alias(struct program *program, const char *alias)
+/* Adds to program->aliases: --alias may be given several times. */
+static bool take_alias(void *into, const char *alias)
 {
+	struct program *program = into;
 	const char *equals = strchr(alias, '=');
 
 	if (!equals || equals == alias || !equals[1] || strpbrk(alias, " \t\n\"\\#") ||
@@ -237,52 +249,34 @@ static bool add_alias(struct program *program, const char *alias)
 	return true;
 }
 
-static bool take_option(struct program *program, const char *option, const char *value)
-{
-	if (!strcmp(option, "--seed"))
-		program->seed = value;
-	else if (!strcmp(option, "--profile"))
-		program->profile = value;
-	else if (!strcmp(option, "--addresses"))
-		program->addresses = value;
-	else if (!strcmp(option, "--trace"))
-		program->trace = value;
-	else if (!strcmp(option, "--script"))
-		program->script = value;
-	else if (!strcmp(option, "--alias"))
-		return add_alias(program, value);
-	else
-		return false;
-	return true;
-}
-
-/* The index of the program's name; 0: *code is what to exit with. */
-static int parse_options(int argc, char **argv, struct program *program, int *code)
-{
-	int i;
-
-	*code = EXIT_USAGE;
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "--"))
-			return i + 1;
-		if (!strcmp(argv[i], "--help")) {
-			fputs(help_run, stdout);
-			*code = EXIT_PASS;
-			return 0;
-		}
-		if (!strcmp(argv[i], "--quiet")) {
-			program->quiet = true;
-		} else if (!strcmp(argv[i], "--lockstep")) {
-			program->several.lockstep = true;
-		} else if (i + 1 == argc || !take_option(program, argv[i], argv[i + 1])) {
-			usage_error("run", "%s: no such option, or not with that value", argv[i]);
-			return 0;
-		} else {
-			i++;
-		}
-	}
-	return i;
-}
+static const struct option options[] = {
+	{ "--script", "FILE",
+	  "faults that the program meets, and settings of the fabric: see below", OPTION_TEXT,
+	  .wants = "a file", OPTION_SETS(struct program, script) },
+	{ "--seed", "N", "seed of the fabric's generator", OPTION_NUMBER,
+	  OPTION_SETS(struct program, seed) },
+	{ "--profile", "ib|iwarp", "the transport that the fabric models (default: ib)",
+	  OPTION_CHOICE, .choices = profiles, OPTION_SETS(struct program, profile) },
+	{ "--alias", "NAME=ADAPTER",
+	  "when the program opens NAME, give it ADAPTER (ib0=emu0, OpenIB-cma=emu0)", OPTION_OWN,
+	  .repeats = true, .take = take_alias,
+	  .wants = "NAME=ADAPTER, without blanks, quotes, \\ or #, and 64 times at most" },
+	{ "--addresses", "NETWORK",
+	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/24)", OPTION_TEXT,
+	  .wants = "a network", OPTION_SETS(struct program, addresses) },
+	{ "--lockstep", NULL,
+	  "the threads of all processes run one at a time, in virtual time: the "
+	  "same seed gives the "
+	  "same trace, byte for byte, unless the trace says `preempted`. A "
+	  "thread that stays outside "
+	  "uDAPL for 50 ms (DATSIM_LOCKSTEP) is preempted: it loses its turn to run",
+	  OPTION_FLAG, OPTION_SETS(struct program, several.lockstep) },
+	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
+	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
+	{ "--quiet", NULL, "no report; without --trace nothing is traced then, which is faster",
+	  OPTION_FLAG, OPTION_SETS(struct program, quiet) },
+	{ .name = NULL },
+};
 
 static bool load_script(struct program *program)
 {
@@ -300,7 +294,7 @@ static bool load_script(struct program *program)
 	return good;
 }
 
-/* That of an earlier run is not to be taken for this one's. */
+/* Remove the trace of an earlier run, so that it is not mistaken for the new one. */
 static bool clear_trace(const struct program *program)
 {
 	struct text error = { 0 };
@@ -311,22 +305,24 @@ static bool clear_trace(const struct program *program)
 	return good;
 }
 
-/* What the tool exits with. */
+/* Returns the exit code of the tool. */
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
 	int code;
 
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
-	/* What several do in real time, they do never again. */
+	/* Several programs in real time cannot be replayed. */
 	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
-	if (is_traced(program) && !report(program, trace, code) && code == EXIT_PASS)
+	if (is_traced(program) && !program_report_all(program, trace, code) && code == EXIT_PASS)
 		code = EXIT_FAILED;
 	return code;
 }
 
-/* "+" between programs, or one that is told its node: each runs in a process of one fabric. */
-static bool split(struct program *program)
+/*
+ * Split at "+". Several programs, or programs in lockstep, run as processes on one shared fabric.
+ */
+static bool program_split(struct program *program)
 {
 	char **word = program->argv;
 
@@ -341,22 +337,24 @@ static bool split(struct program *program)
 	return programs_split(&program->several, program->argv);
 }
 
-int command_run(int argc, char **argv)
+static int run_command(char **argv)
 {
-	struct program program = { .argv = NULL };
+	struct program program = { .profile = -1 };
 	struct text trace = { 0 }, command = { 0 };
-	int code, first = parse_options(argc, argv, &program, &code);
+	struct operands words;
+	int code;
 
-	if (!first)
-		return code;
-	if (first >= argc)
+	if (!options_read(&command_run, argv, &program, &words))
+		return words.code;
+	if (!words.count)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
-	program.argv = argv + first;
-	add_command(&command, argc, argv, first); /* before knobs are set for the program */
+	program.argv = words.word;
+	program.has_seed = option_given(&command_run, &words, "--seed");
+	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
-	if (split(&program) && load_script(&program) && clear_trace(&program)) {
+	if (program_split(&program) && load_script(&program) && clear_trace(&program)) {
 		code = EXIT_INTERNAL;
-		if (tell(&program, &trace))
+		if (set_environment(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));
 		clean_up(&program);
 	}
@@ -366,3 +364,13 @@ int command_run(int argc, char **argv)
 	text_free(&command);
 	return code;
 }
+
+const struct command command_run = {
+	.name = "run",
+	.operands = "[--] PROGRAM ARGS... [+ PROGRAM ARGS...]...",
+	.summary = "run a uDAPL program on a simulated fabric",
+	.about = about_run,
+	.options = options,
+	.details = details_run,
+	.run = run_command,
+};

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Compiles a script of faults into settings of the environment, and reports how often faults acted.
+ */
 #include "program_script.h"
 
 #include <stdlib.h>
@@ -38,7 +41,7 @@ static void add_counts(struct text *words, const DAT_SIM_FAULT *rule)
 	add_number(words, "times", rule->times);
 }
 
-/* A node's adapter is the first that its program opens. */
+/* A node stands for the first adapter that its program opens. */
 static void add_packet_rule(struct text *words, const struct fault *fault, const char *behind)
 {
 	static const char *const verdicts[] = { "pass",      "drop",      "corrupt",  "delay",
@@ -48,12 +51,12 @@ static void add_packet_rule(struct text *words, const struct fault *fault, const
 					    "remote_operation", "reserved" };
 	static const char *const parts[] = { "any", "first", "last" };
 	const DAT_SIM_FAULT *rule = &fault->rule;
-	const struct gate *gate = &fault->gate;
+	const struct traffic *traffic = &fault->traffic;
 
-	if (gate->ep)
-		text_add(words, " to=%s%s to_ep=%u", gate->ep->actor, behind, fault->to_ep);
+	if (traffic->ep)
+		text_add(words, " to=%s%s to_ep=%u", traffic->ep->actor, behind, fault->to_ep);
 	else
-		text_add(words, " from=%s%s to=%s%s", gate->from, behind, gate->to, behind);
+		text_add(words, " from=%s%s to=%s%s", traffic->from, behind, traffic->to, behind);
 	add_packets(words, rule->packets);
 	if (rule->part)
 		text_add(words, " part=%s", parts[rule->part]);
@@ -66,7 +69,7 @@ static void add_packet_rule(struct text *words, const struct fault *fault, const
 	add_counts(words, rule);
 }
 
-/* Constants of DAT as numbers: the words for them are this tool's. */
+/* DAT constants are written as numbers: only this tool knows their names. */
 static void add_call_rule(struct text *words, const struct fault *fault, const char *behind)
 {
 	static const char *const spoils[] = { "pass", "fail",  "complete_as", "overflow",
@@ -112,7 +115,7 @@ bool program_script_load(struct program_script *ps, const char *name, const char
 
 	memset(ps, 0, sizeof(*ps));
 	if (dat_sim_config_init(&ps->usual) != DAT_SUCCESS) {
-		text_add(error, "the environment says what makes no sense\n");
+		text_add(error, "a setting in the environment is wrong, see above\n");
 		return false;
 	}
 	if (!script_load_for_program(&ps->script, name, text, length, &ps->usual, several)) {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * program_script.h - a script of faults for a program that runs by itself.
+ * program_script.h - a script of faults for a program that `datsim run` starts.
  *
- * Such a script has "fabric" and "fault" lines only; in place of actors it has adapters, and Endpoints
- * by the numbers that the trace shows:
+ * It has "fabric" and "fault" lines only. They name adapters instead of actors, and Endpoints by
+ * the numbers that the trace shows:
  *
  *	fabric latency=5us
  *	fault link emu0>emu1 drop opcode=SEND nth=3
  *	fault qp emu1.ep2 rnr times=2
  *
- * It is compiled into words that libdat reads from the environment when the fabric begins (DATSIM_FAULTS;
- * what a word means is in lib/fault_text.h), so a program needs nothing but the environment, and whoever
- * starts many of them compiles once:
+ * For several programs in lockstep it names nodes: fault link server>client drop.
+ *
+ * The script is compiled into settings that libdat reads from the environment when it makes a
+ * fabric (DATSIM_FAULTS; host/fault_text.h explains its words). A caller that starts many programs
+ * compiles once:
  *
  *	struct program_script ps;
  *	if (program_script_load(&ps, name, text, length, false, &error))
  *		program_script_tell(&ps);	... then fork and exec
  *	program_script_free(&ps);
  *
- * For several programs, in lockstep, there are nodes in place of adapters: fault link server>client drop.
- *
- * Who forks a program that was started already hands the same settings to the child (runner.h).
+ * A runner (runner.h) sends the same settings to the children that it forks from a running program.
  */
 #ifndef DATSIM_PROGRAM_SCRIPT_H
 #define DATSIM_PROGRAM_SCRIPT_H
@@ -32,32 +32,35 @@
 
 struct program_script {
 	struct script script;
-	DAT_SIM_CONFIG usual; /* as the environment is without the script */
-	struct text faults;   /* for FAULTS_VARIABLE; empty: the script has none */
+	DAT_SIM_CONFIG usual; /* settings of the environment without the script */
+	struct text faults;   /* value of FAULTS_VARIABLE; empty: no faults */
 };
 
 /*
- * Read and compile. `name` and `text` stay the caller's and must outlive it. False: the script (or the
- * environment) is bad, and *error says why; free it all the same.
+ * Read and compile. `name` and `text` stay the caller's and must outlive it. False: the script or
+ * the environment is wrong, and *error says why; free it nevertheless.
  */
 bool program_script_load(struct program_script *ps, const char *name, const char *text,
 			 size_t length, bool several, struct text *error);
 void program_script_free(struct program_script *ps);
 
-/* Into this process's environment: the rules, and what its fabric lines change. */
+/* Put the faults and changed fabric settings into the environment of this process. */
 void program_script_tell(const struct program_script *ps);
 
-/* The same as lines NAME=value, for the environment of another process, and how they get into it. */
+/*
+ * The same as lines NAME=value, to send to another process; settings_set puts them into its
+ * environment.
+ */
 void program_script_settings(const struct program_script *ps, struct text *lines);
 void settings_set(const char *lines);
 
-/* The words of one bound fault line of a script for a program, "; " behind. */
+/* The words of one bound fault line of a script for a program, followed by "; ". */
 void program_fault_words(const struct script *script, const struct statement *st,
 			 struct text *words);
 
 /*
- * One line of each fault: how often it happened, as the account of the trace has it (NULL: there was no
- * trace). False: one that is not optional never did.
+ * One line for each fault: how often it acted by the account of the trace (NULL: no trace). False:
+ * a fault that is not optional never acted.
  */
 bool program_script_report(const struct program_script *ps, const struct account *account,
 			   struct text *text);

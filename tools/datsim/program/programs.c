@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs several programs on one fabric, in real time or in lockstep: starts them in order, waits for
+ * them, detects a deadlock in lockstep, and reports.
+ */
 #include "programs.h"
 
 #include <errno.h>
@@ -15,13 +19,13 @@
 
 #include "tools/datsim/commands.h"
 
-#define EXIT_CANNOT_RUN   126 /* as shells have it */
+#define EXIT_CANNOT_RUN   126 /* the codes that shells use */
 #define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
 #define LOOK_NS          5000000
 #define LOOKS_MOST       200
-#define TURNS_LOOKS_MOST 1000 /* in lockstep, where a program that comes late spoils it */
+#define TURNS_LOOKS_MOST 1000 /* in lockstep, where a late program would change the order */
 
 #define PREEMPT_MS    "50"
 #define STUCK_LOOK_NS 50000000
@@ -33,7 +37,7 @@ static bool is_separator(const char *word)
 	return !strcmp(word, "+") || !strcmp(word, "--and");
 }
 
-/* A program of its own name is a node of that name. */
+/* By default a node has the name of its program. */
 static const char *node_of(const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -41,7 +45,7 @@ static const char *node_of(const char *program)
 	return slash ? slash + 1 : program;
 }
 
-/* --node NAME PROGRAM ARGS, up to the separator or the end; NULL: nonsense. */
+/* Read [--node NAME] PROGRAM ARGS up to the separator or the end; NULL: wrong, stderr says why. */
 static char **take_one(struct programs *programs, char **argv)
 {
 	int i = programs->count;
@@ -82,12 +86,19 @@ bool programs_split(struct programs *programs, char **argv)
 
 /* ---- running them ---- */
 
+void program_exec(char **argv)
+{
+	execvp(argv[0], argv);
+	fprintf(stderr, "datsim run: %s: %s\n", argv[0], strerror(errno));
+	_exit(errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN);
+}
+
 int program_status(int status)
 {
 	return WIFSIGNALED(status) ? EXIT_SIGNAL_ABOVE + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void end_of(struct programs *programs, pid_t pid, int status)
+static void program_ended(struct programs *programs, pid_t pid, int status)
 {
 	for (int i = 0; i < programs->count; i++) {
 		if (programs->one[i].pid != pid)
@@ -98,7 +109,10 @@ static void end_of(struct programs *programs, pid_t pid, int status)
 	}
 }
 
-/* Programs tell each other addresses. Where that is not permitted they are others in each run. */
+/*
+ * Programs send each other addresses of their memory, so make these the same in each run. Where
+ * that is not permitted, traces differ.
+ */
 static void settle_addresses(void)
 {
 	int now = personality(0xffffffff);
@@ -107,7 +121,7 @@ static void settle_addresses(void)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
 }
 
-static bool start(struct programs *programs, int i, const struct sigaction *old)
+static bool program_start(struct programs *programs, int i, const struct sigaction *old)
 {
 	pid_t pid = fork();
 
@@ -118,9 +132,7 @@ static bool start(struct programs *programs, int i, const struct sigaction *old)
 		setenv("DATSIM_NODE", programs->one[i].node, 1);
 		if (programs->lockstep)
 			settle_addresses();
-		execvp(programs->one[i].argv[0], programs->one[i].argv);
-		fprintf(stderr, "datsim run: %s: %s\n", programs->one[i].argv[0], strerror(errno));
-		_exit(errno == ENOENT ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN);
+		program_exec(programs->one[i].argv);
 	}
 	programs->one[i].pid = pid > 0 ? pid : 0;
 	if (pid < 0)
@@ -128,7 +140,7 @@ static bool start(struct programs *programs, int i, const struct sigaction *old)
 	return pid > 0;
 }
 
-/* How many processes are as far as they come by themselves: they listen, or wait. */
+/* How many processes have started up: they listen or wait. */
 static int count_ready(const struct programs *programs)
 {
 	DAT_SIM_MEMBER member;
@@ -140,7 +152,7 @@ static int count_ready(const struct programs *programs)
 	return ready;
 }
 
-/* In lockstep: how many have come to where they wait; none while one has not. */
+/* In lockstep: how many processes wait; 0 while one of them does not. */
 static int count_waiting(const struct programs *programs)
 {
 	DAT_SIM_MEMBER member;
@@ -155,7 +167,10 @@ static int count_waiting(const struct programs *programs)
 	return waiting;
 }
 
-/* Who waits longer for those that keep the turn waits longer for those that come, too. */
+/*
+ * A user who lets threads stay outside uDAPL for longer (DATSIM_LOCKSTEP) allows a longer start,
+ * too.
+ */
 static int turns_looks_most(void)
 {
 	long looks = atol(getenv("DATSIM_LOCKSTEP")) * (1000000 / LOOK_NS);
@@ -163,7 +178,7 @@ static int turns_looks_most(void)
 	return looks > TURNS_LOOKS_MOST ? (int)looks : TURNS_LOOKS_MOST;
 }
 
-/* The next is started when this one is ready for it, has ended, or takes its time. */
+/* Wait until this program is ready for the next one, has ended, or takes too long. */
 static void let_settle(struct programs *programs, int i)
 {
 	int (*count)(const struct programs *programs) = programs->lockstep ? count_waiting
@@ -175,7 +190,7 @@ static void let_settle(struct programs *programs, int i)
 	for (int look = 0; look < most; look++) {
 		nanosleep(&pause, NULL);
 		if (waitpid(programs->one[i].pid, &status, WNOHANG) == programs->one[i].pid) {
-			end_of(programs, programs->one[i].pid, status);
+			program_ended(programs, programs->one[i].pid, status);
 			return;
 		}
 		programs->ready = count(programs);
@@ -184,8 +199,11 @@ static void let_settle(struct programs *programs, int i)
 	}
 }
 
-/* One has ended: if it did not leave the fabric before, it is gone now, and the others go on at once. */
-static void look_after(const struct programs *programs)
+/*
+ * Looking at a fabric removes members that have died without leaving, so that the others go on at
+ * once.
+ */
+static void fabric_look(const struct programs *programs)
 {
 	DAT_SIM_MEMBER member;
 
@@ -201,7 +219,10 @@ static int count_left(const struct programs *programs)
 	return left;
 }
 
-/* In lockstep: all that are left are on the fabric and wait for ever. */
+/*
+ * In lockstep: are all remaining programs on the fabric, and each waits for an event that cannot
+ * come?
+ */
 static bool are_stuck(const struct programs *programs)
 {
 	DAT_SIM_MEMBER member;
@@ -213,11 +234,14 @@ static bool are_stuck(const struct programs *programs)
 	return stuck > 0 && stuck == count_left(programs);
 }
 
-/* They have said themselves what they wait for. Nothing happens any more as one of them goes. */
+/*
+ * The programs have printed what they wait for. The hold on the fabric keeps the end of one from
+ * waking another.
+ */
 static void end_stuck(struct programs *programs)
 {
-	fprintf(stderr, "datsim run: deadlock: every thread of every program waits for ever, and "
-			"nothing is under way: the programs are ended\n");
+	fprintf(stderr, "datsim run: deadlock: every thread of every program waits, and nothing "
+			"is in flight: the programs are ended\n");
 	dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
 	for (int i = 0; i < programs->count; i++) {
 		programs->one[i].stuck = programs->one[i].pid != 0;
@@ -229,7 +253,10 @@ static void end_stuck(struct programs *programs)
 			kill(programs->one[i].pid, SIGKILL);
 }
 
-/* Some are gone that were ended, and others not yet: in which order is chance, and nobody's to see. */
+/*
+ * True while some killed programs are not reaped. The order in which they end is random and must
+ * not show.
+ */
 static bool are_ending(const struct programs *programs)
 {
 	for (int i = 0; i < programs->count; i++)
@@ -238,7 +265,7 @@ static bool are_ending(const struct programs *programs)
 	return false;
 }
 
-/* One of them ends. In lockstep it is looked now and then whether any ever will. */
+/* Wait for a program to end; in lockstep, check for a deadlock now and then. */
 static pid_t wait_for_one(struct programs *programs, int *status)
 {
 	const struct timespec while_they_run = { .tv_nsec = STUCK_LOOK_NS };
@@ -265,7 +292,7 @@ static int run_all(struct programs *programs, const struct sigaction *old)
 	pid_t pid;
 
 	for (int i = 0; i < programs->count; i++) {
-		if (!start(programs, i, old))
+		if (!program_start(programs, i, old))
 			code = EXIT_INTERNAL;
 		else if (i + 1 < programs->count || programs->lockstep)
 			let_settle(programs, i);
@@ -275,11 +302,11 @@ static int run_all(struct programs *programs, const struct sigaction *old)
 	while (count_left(programs) > 0) {
 		pid = wait_for_one(programs, &status);
 		if (pid > 0)
-			end_of(programs, pid, status);
+			program_ended(programs, pid, status);
 		else if (errno != EINTR)
 			break;
 		if (!are_ending(programs))
-			look_after(programs);
+			fabric_look(programs);
 	}
 	for (int i = programs->count - 1; i >= 0; i--)
 		if (programs->one[i].code)
@@ -306,7 +333,7 @@ int programs_run(struct programs *programs)
 	if (programs->lockstep)
 		dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
 	setenv("DATSIM_FABRIC", programs->fabric, 1);
-	/* Ctrl-C is for the programs; the tool stays to say what became of them. */
+	/* Ctrl-C is for the programs; the tool stays alive to print the report. */
 	sigaction(SIGINT, &ignore, &old[0]);
 	sigaction(SIGQUIT, &ignore, &old[1]);
 	fflush(NULL);
@@ -319,7 +346,7 @@ int programs_run(struct programs *programs)
 	sigaction(SIGQUIT, &old[1], NULL);
 	unsetenv("DATSIM_FABRIC");
 	if (dat_sim_fabric_destroy(programs->fabric) != DAT_SUCCESS)
-		fprintf(stderr, "datsim run: somebody still takes part in fabric %s\n",
+		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
 	return code;
 }
@@ -340,7 +367,7 @@ void programs_report(const struct programs *programs, struct text *text)
 {
 	for (int i = 0; i < programs->count; i++) {
 		if (programs->one[i].stuck)
-			text_add(text, "datsim: %s waited for ever, and was ended\n",
+			text_add(text, "datsim: %s waited forever, and was ended\n",
 				 programs->one[i].argv[0]);
 		else
 			program_report(programs->one[i].argv[0], programs->one[i].code, text);

@@ -12,24 +12,26 @@ struct programs {
 	struct {
 		char **argv;
 		const char *node;
-		pid_t pid; /* 0: not started, or ended */
+		pid_t pid; /* 0: not running */
 		int code;
-		bool stuck; /* it waited for ever, and was ended */
+		bool stuck; /* it waited forever, and was ended */
 	} one[32];
 	int count;
-	int ready;            /* of those started, as far as they come by themselves */
-	bool lockstep;        /* they take turns, in virtual time */
-	sigset_t mask, child; /* the tool's signals before; that of a child's end */
+	int ready;            /* programs that have started up */
+	bool lockstep;        /* threads run one at a time, in virtual time */
+	sigset_t mask, child; /* signal mask before; SIGCHLD */
 	char fabric[32];
 };
 
-/* Split a command line at "+" (or "--and"). False: it makes no sense, which is said. */
+/* Split a command line at "+" (or "--and"). False: it is wrong, and stderr says why. */
 bool programs_split(struct programs *programs, char **argv);
-/* Run them to their ends; what to exit with: the first status that is not 0. */
+/* Run all programs to their end. Returns the first exit status that is not 0. */
 int programs_run(struct programs *programs);
-/* What became of each. */
+/* How each program ended. */
 void programs_report(const struct programs *programs, struct text *text);
-/* What a shell would have as the exit status. */
+/* Become the program; if that fails, say why and exit with the code that a shell uses. */
+void program_exec(char **argv) __attribute__((noreturn));
+/* The exit status as a shell reports it. */
 int program_status(int status);
 void program_report(const char *name, int code, struct text *text);
 

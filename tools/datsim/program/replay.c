@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * datsim replay: run again what made a trace, in a process of its own, and compare what it leaves.
+ * datsim replay: runs again what made a trace, in a process of its own, and compares the traces.
  *
- * The command in the header is one of ours, test or run, with our knobs in front; anything else is
- * refused, for a trace may come from anybody. The program that it names is run, though.
+ * Only the commands test and run, with knobs in front, are accepted from a header, because a trace
+ * may come from an untrusted source. A program that the header names is run, though.
  */
 #include "tools/datsim/commands.h"
 
@@ -23,7 +23,7 @@
 
 #define SELF "/proc/self/exe"
 
-static int refuse(const char *path, const char *what)
+static int replay_refuse(const char *path, const char *what)
 {
 	fprintf(stderr, "datsim replay: %s: %s\n", path, what);
 	return EXIT_USAGE;
@@ -75,20 +75,20 @@ static int tell_how(const char *path, const char *text)
 
 /* ---- running it ---- */
 
-/* Never in a header of ours: a trace from elsewhere is not to say which file is written. */
-static bool writes_elsewhere(const struct command *cmd, size_t first)
+/* Our headers never have these options: a foreign trace must not choose a file to write. */
+static bool writes_elsewhere(const struct command_line *cmd, size_t first)
 {
 	size_t i;
 
 	for (i = first; !strcmp(cmd->word[first], "test") && i < cmd->count; i++) {
-		if (!strcmp(cmd->word[i], "--trace") || !strcmp(cmd->word[i], "--junit"))
+		if (option_is(cmd->word[i], "--trace") || option_is(cmd->word[i], "--junit"))
 			return true;
 	}
 	return false;
 }
 
-/* The words without knobs in front, from "test" or "run" on; 0: not a command of ours. */
-static size_t set_knobs(const struct command *cmd)
+/* Index of the word "test" or "run", after the knobs are set; 0: not a command of datsim. */
+static size_t set_knobs(const struct command_line *cmd)
 {
 	const char *equals;
 	size_t i;
@@ -107,8 +107,12 @@ static size_t set_knobs(const struct command *cmd)
 	return writes_elsewhere(cmd, i + 1) ? 0 : i + 1;
 }
 
-/* In the child. A script's verdict is of interest only if it leaves no trace; what a program prints is. */
-static void become(const struct command *cmd, size_t first, const char *trace, const char *said)
+/*
+ * In the child. The output of a script is kept for the case that it leaves no trace; that of a
+ * program is shown.
+ */
+static void exec_command(const struct command_line *cmd, size_t first, const char *trace,
+			 const char *said)
 {
 	char *argv[WORDS_MAX + 6];
 	bool program = !strcmp(cmd->word[first], "run");
@@ -131,7 +135,8 @@ static void become(const struct command *cmd, size_t first, const char *trace, c
 	_exit(EXIT_INTERNAL);
 }
 
-static bool run_again(const struct command *cmd, size_t first, const char *trace, const char *said)
+static bool run_again(const struct command_line *cmd, size_t first, const char *trace,
+		      const char *said)
 {
 	int status;
 	pid_t pid;
@@ -139,7 +144,7 @@ static bool run_again(const struct command *cmd, size_t first, const char *trace
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		become(cmd, first, trace, said);
+		exec_command(cmd, first, trace, said);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0;
@@ -147,7 +152,9 @@ static bool run_again(const struct command *cmd, size_t first, const char *trace
 
 /* ---- comparing ---- */
 
-/* Where nobody ended the trace, its file ends with what was not written yet. */
+/*
+ * A trace of a killed program may end with NUL bytes, in space that was reserved and not written.
+ */
 static struct span rest_of(const struct text *text)
 {
 	struct span rest = { text_of(text), strnlen(text_of(text), text->length) };
@@ -157,7 +164,7 @@ static struct span rest_of(const struct text *text)
 	return rest;
 }
 
-/* The next line that says something of what happened. False: there is none. */
+/* The next line that is not the origin. False: there is none. */
 static bool next_line(struct span *rest, struct span *line, int *number)
 {
 	const char *nl;
@@ -187,7 +194,7 @@ static void print_line(const char *what, bool there, struct span line)
 	text_free(&text);
 }
 
-static int compare(const char *path, const struct text *then, const struct text *now)
+static int compare_traces(const char *path, const struct text *then, const struct text *now)
 {
 	struct span a = rest_of(then), b = rest_of(now), x, y;
 	int number = 0, ignored = 0;
@@ -213,7 +220,7 @@ static int compare(const char *path, const struct text *then, const struct text 
 static int no_trace(const char *path, const char *said)
 {
 	struct text text = { 0 }, error = { 0 };
-	int code = refuse(path, "run again, it left no trace");
+	int code = replay_refuse(path, "run again, it left no trace");
 
 	if (read_whole(said, TRACE_BYTES_MAX, &text, &error))
 		fputs(text_of(&text), stderr);
@@ -222,7 +229,7 @@ static int no_trace(const char *path, const char *said)
 	return code;
 }
 
-static int replay_with(const char *path, const struct text *then, const struct command *cmd,
+static int replay_with(const char *path, const struct text *then, const struct command_line *cmd,
 		       size_t first, const char *folder)
 {
 	struct text trace = { 0 }, said = { 0 }, now = { 0 }, error = { 0 };
@@ -236,7 +243,7 @@ static int replay_with(const char *path, const struct text *then, const struct c
 	else if (!read_whole(text_of(&trace), TRACE_BYTES_MAX, &now, &error))
 		code = no_trace(path, text_of(&said));
 	else
-		code = compare(path, then, &now);
+		code = compare_traces(path, then, &now);
 	unlink(text_of(&trace));
 	unlink(text_of(&said));
 	text_free(&trace);
@@ -246,17 +253,19 @@ static int replay_with(const char *path, const struct text *then, const struct c
 	return code;
 }
 
-static int replay(const char *path, const struct text *then, struct span command)
+static int replay_trace(const char *path, const struct text *then, struct span command)
 {
 	struct text folder = { 0 }, error = { 0 };
-	struct command cmd;
+	struct command_line cmd;
 	size_t first = 0;
 	int code;
 
-	if (command_split(&cmd, command.s, command.length))
+	if (command_line_split(&cmd, command.s, command.length))
 		first = set_knobs(&cmd);
 	if (!first) {
-		code = refuse(path, "the command in its header is none of datsim's");
+		code = replay_refuse(
+			path,
+			"the command in its header is none of datsim's commands test and run");
 	} else if (!scratch_folder(&folder, &error)) {
 		fputs(text_of(&error), stderr);
 		code = EXIT_INTERNAL;
@@ -266,33 +275,40 @@ static int replay(const char *path, const struct text *then, struct span command
 	}
 	text_free(&folder);
 	text_free(&error);
-	command_free(&cmd);
+	command_line_free(&cmd);
 	return code;
 }
 
-int command_replay(int argc, char **argv)
+static int run_command(char **argv)
 {
 	struct text then = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
 	struct span command = { "", 0 };
+	struct operands files;
 	int code = EXIT_USAGE;
 
-	if (argc > 1 && !strcmp(argv[1], "--help")) {
-		fputs(help_replay, stdout);
-		return EXIT_PASS;
-	}
-	if (argc != 2 || argv[1][0] == '-')
+	if (!options_read(&command_replay, argv, NULL, &files))
+		return files.code;
+	if (files.count != 1)
 		return usage_error("replay", "expected one trace file");
-	if (!read_whole(argv[1], TRACE_BYTES_MAX, &then, &error))
+	if (!read_whole(files.word[0], TRACE_BYTES_MAX, &then, &error))
 		fputs(text_of(&error), stderr);
-	else if (!trace_open(&reader, argv[1], text_of(&then), then.length))
+	else if (!trace_open(&reader, files.word[0], text_of(&then), then.length))
 		fputs(text_of(&reader.error), stderr);
 	else if (!trace_setting(text_of(&then), then.length, "command", &command))
-		code = tell_how(argv[1], text_of(&then));
+		code = tell_how(files.word[0], text_of(&then));
 	else
-		code = replay(argv[1], &then, command);
+		code = replay_trace(files.word[0], &then, command);
 	trace_close(&reader);
 	text_free(&then);
 	text_free(&error);
 	return code;
 }
+
+const struct command command_replay = {
+	.name = "replay",
+	.operands = "FILE.trace",
+	.summary = "run again what made a trace, and compare",
+	.about = about_replay,
+	.run = run_command,
+};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts programs, or tells stopped ones to fork, and learns how each run ended. */
 #include "runner.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include "tools/datsim/commands.h"
 #include "program_script.h"
 
-#define TOLD_FD           198 /* out of the way of what the program opens */
+#define TOLD_FD           198 /* a number that the program hardly uses */
 #define READY_SECONDS     60
 #define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
@@ -50,7 +51,7 @@ be_program(const struct runners *runners, int fd, const char *settings)
 	}
 	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
 	setenv("DATSIM_FORKS", meant, 1);
-	/* What it only complains of is a failure too. */
+	/* By default UBSan only prints a report and goes on; here a report has to fail the run. */
 	setenv("UBSAN_OPTIONS", "halt_on_error=1", 0);
 	if (nowhere >= 0) {
 		dup2(nowhere, STDIN_FILENO);
@@ -69,7 +70,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static bool start(const struct runners *runners, struct runner *runner, const char *settings)
+static bool runner_start(const struct runners *runners, struct runner *runner, const char *settings)
 {
 	int ends[2];
 	pid_t pid;
@@ -104,8 +105,8 @@ fail:
 	return false;
 }
 
-/* It is gone, or told to go by the end of what it listens to. Its status. */
-static int stop(struct runner *runner, bool kill_it)
+/* Wait for a process that ended, or that is ended by closing its socket. Returns its status. */
+static int runner_stop(struct runner *runner, bool kill_it)
 {
 	int status = 0;
 
@@ -131,13 +132,13 @@ bool runner_begin(struct runners *runners, struct runner *runner, const char *se
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
 	if (runners->starts_anew)
-		runner->busy = start(runners, runner, settings);
+		runner->busy = runner_start(runners, runner, settings);
 	else
 		runner->busy = send(runner->fd, settings, strlen(settings), MSG_NOSIGNAL) >= 0;
 	return runner->busy;
 }
 
-static void finish(const struct runners *runners, struct runner *runner, int status)
+static void runner_finish(const struct runners *runners, struct runner *runner, int status)
 {
 	struct outcome *outcome = &runner->outcome;
 
@@ -161,7 +162,8 @@ static void finish(const struct runners *runners, struct runner *runner, int sta
 	}
 }
 
-static void understand(const struct runners *runners, struct runner *runner, const char *message)
+static void runner_understand(const struct runners *runners, struct runner *runner,
+			      const char *message)
 {
 	const char *rest = strchr(message, ' ');
 	char *names;
@@ -179,12 +181,12 @@ static void understand(const struct runners *runners, struct runner *runner, con
 		runner->left = (unsigned int)strtoul(rest, &names, 10);
 		snprintf(runner->said_left, sizeof(runner->said_left), "%s", names);
 	} else if (!strncmp(message, "ended", 5) && runner->busy) {
-		finish(runners, runner, (int)strtol(rest, NULL, 10));
+		runner_finish(runners, runner, (int)strtol(rest, NULL, 10));
 	}
 }
 
-/* False: nobody speaks there any more. */
-static bool hear(const struct runners *runners, struct runner *runner)
+/* False: the other end is closed. */
+static bool runner_hear(const struct runners *runners, struct runner *runner)
 {
 	char message[1200];
 	ssize_t n;
@@ -196,7 +198,7 @@ static bool hear(const struct runners *runners, struct runner *runner)
 		if (n < 0)
 			return true;
 		message[n] = '\0';
-		understand(runners, runner, message);
+		runner_understand(runners, runner, message);
 	}
 }
 
@@ -215,20 +217,25 @@ static void end_if_too_long(const struct runners *runners, struct runner *runner
 	kill(runner->running, SIGKILL);
 }
 
-/* What was started is gone: that was the run, or the end of all runs of this runner. */
+/*
+ * The started process has ended: it was the run itself, or the parent of all runs of this runner.
+ */
 static void process_ended(const struct runners *runners, struct runner *runner)
 {
 	int status;
 
 	if (runner->fd >= 0)
-		hear(runners, runner);
-	status = stop(runner, false);
-	/* A run that was a fork of it is gone as well, and nobody is there to say how it ended. */
+		runner_hear(runners, runner);
+	status = runner_stop(runner, false);
+	/*
+	 * A run that it had forked is lost with it: no process is left that could report its
+	 * status.
+	 */
 	if (runner->busy)
-		finish(runners, runner, runners->starts_anew ? status : SIGKILL);
+		runner_finish(runners, runner, runners->starts_anew ? status : SIGKILL);
 }
 
-static void look(struct runners *runners, short which, int timeout_ms)
+static void runners_look(struct runners *runners, short which, int timeout_ms)
 {
 	struct pollfd fds[2 * RUNNERS_MAX];
 	int i;
@@ -241,7 +248,7 @@ static void look(struct runners *runners, short which, int timeout_ms)
 	if (poll(fds, 2 * (nfds_t)runners->count, timeout_ms) < 0)
 		return;
 	for (i = 0; i < runners->count; i++) {
-		if (fds[2 * i].revents && !hear(runners, &runners->list[i]))
+		if (fds[2 * i].revents && !runner_hear(runners, &runners->list[i]))
 			close_fd(&runners->list[i].fd);
 		if (fds[2 * i + 1].revents)
 			process_ended(runners, &runners->list[i]);
@@ -251,7 +258,7 @@ static void look(struct runners *runners, short which, int timeout_ms)
 
 void runners_wait(struct runners *runners)
 {
-	look(runners, POLLIN, 100);
+	runners_look(runners, POLLIN, 100);
 }
 
 bool runner_run(struct runners *runners, const char *settings, struct outcome *outcome)
@@ -268,7 +275,7 @@ bool runner_run(struct runners *runners, const char *settings, struct outcome *o
 
 /* ---- all of them ---- */
 
-/* 0: all are; else they cannot be: so many threads, or -1 for no answer. */
+/* Can all runners fork? 0: yes; N: no, the program has N threads; -1: no answer. */
 static int wait_until_ready(struct runners *runners)
 {
 	double until = seconds_of(CLOCK_MONOTONIC) + READY_SECONDS;
@@ -289,7 +296,10 @@ static int wait_until_ready(struct runners *runners)
 	return 0;
 }
 
-/* Twice the same, from the same place: else what it did before it opened the fabric is in the way. */
+/*
+ * Two runs from the fork must end well; otherwise the state from before the fork does not allow a
+ * second run.
+ */
 static bool forks_well(struct runners *runners)
 {
 	struct outcome outcome;
@@ -308,7 +318,7 @@ void runners_start(struct runners *runners)
 
 	for (i = 0; i < runners->count; i++) {
 		runners->list[i] = (struct runner){ .fd = -1, .process = -1 };
-		if (!runners->starts_anew && !start(runners, &runners->list[i], NULL))
+		if (!runners->starts_anew && !runner_start(runners, &runners->list[i], NULL))
 			runners->starts_anew = true;
 	}
 	if (runners->starts_anew)
@@ -320,11 +330,13 @@ void runners_start(struct runners *runners)
 	runners->starts_anew = true;
 	if (why > 0)
 		fprintf(stderr,
-			"%s has %d threads when it opens its fabric: it is started anew for each schedule\n",
+			"%s has %d threads when it opens its fabric: it is started anew for each "
+			"schedule\n",
 			runners->argv[0], why);
 	else if (why == 0)
 		fprintf(stderr,
-			"%s cannot go on twice from where it opens its fabric: it is started anew for each schedule\n",
+			"%s cannot go on twice from where it opens its fabric: it is started anew "
+			"for each schedule\n",
 			runners->argv[0]);
 	else
 		fprintf(stderr, "%s opens no fabric itself: it is started anew for each schedule\n",
@@ -336,7 +348,7 @@ void runners_end(struct runners *runners)
 	int i;
 
 	for (i = 0; i < runners->count; i++)
-		stop(&runners->list[i], true);
+		runner_stop(&runners->list[i], true);
 }
 
 /* ---- outcomes ---- */

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * runner.h - runs of a program, one at a time in each runner.
- *
- * A runner is the program, started once and stopped where it opens its fabric (lib/forks.h); each run
- * is a fork of that. Where the program cannot be forked there, or opens no fabric itself, it is started
- * anew for each run, and tells as much as it can. A run is told what its environment is: lines
- * NAME=value. What programs print goes nowhere.
- */
+/* the program is started anew for each run */
 #ifndef DATSIM_RUNNER_H
 #define DATSIM_RUNNER_H
 
@@ -22,55 +15,55 @@ enum ending {
 	ENDED_WELL,
 	ENDED_CODE, /* an exit status that is not 0 */
 	ENDED_SIGNAL,
-	ENDED_STUCK, /* nothing could wake it */
+	ENDED_STUCK, /* it waited for an event that cannot come */
 	ENDED_HUNG,  /* it ran for too long */
-	ENDED_LEFT   /* objects, when it exited */
+	ENDED_LEFT   /* it left objects when it exited */
 };
 
 struct outcome {
 	enum ending how;
 	int code;        /* exit status, or signal */
-	char what[1024]; /* why it was stuck; which objects it left */
+	char what[1024]; /* what it waited for; the objects it left */
 };
 
 struct runner {
-	int fd;        /* -1: nothing is there to be told or heard */
-	int process;   /* pidfd of what was started; -1: none */
+	int fd;        /* socket to it; -1: none */
+	int process;   /* pidfd of the started process; -1: none */
 	pid_t started; /* its id */
-	pid_t running; /* the process whose run it is; 0: none yet */
+	pid_t running; /* the process of the current run; 0: none yet */
 	bool ready, busy, hung;
-	unsigned int threads; /* so many, and therefore no forks */
-	uint64_t number;      /* of the schedule, the caller's */
+	unsigned int threads; /* its threads, which prevent forks; 0: it can fork */
+	uint64_t number;      /* number of the schedule, for the caller */
 	double began;
 	unsigned int left;
 	char said_left[512], said_stuck[1024];
-	struct outcome outcome; /* once it is not busy any more */
+	struct outcome outcome; /* valid when the runner is not busy any more */
 };
 
 struct runners {
 	char **argv;
 	bool starts_anew; /* for each run */
-	bool leaves;      /* objects, also when nothing is done to it: no failure */
-	double seconds;   /* of processor time that a run may take; ten times as much of any time */
-	int errors;       /* where the standard error output goes; -1: nowhere */
+	bool leaves;      /* it leaves objects even without faults: not a failure */
+	double seconds;   /* processor time for a run, and a tenth of its real time */
+	int errors;       /* file for standard error; -1: discarded */
 	int count;
 	struct runner list[RUNNERS_MAX];
 };
 
-/* Start them, and see whether the program can be forked; it says so where not. */
+/* Start the runners and find out whether the program can be forked; stderr says if not. */
 void runners_start(struct runners *runners);
 void runners_end(struct runners *runners);
-/* Begin a run in a runner that is not busy. False: no process is to be had. */
+/* Begin a run in an idle runner. False: no process could be started. */
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings);
-/* Wait a while, until one of them is done; not for longer than a tenth of a second. */
+/* Wait until a runner is done, for a tenth of a second at most. */
 void runners_wait(struct runners *runners);
-/* A run, and wait for it. */
+/* Run once, and wait for the end. */
 bool runner_run(struct runners *runners, const char *settings, struct outcome *outcome);
 
 bool same_outcome(const struct outcome *a, const struct outcome *b);
 /* "exits with 3", "leaves 2 objects: emu0.ia1 emu0.evd1" */
 void outcome_add(struct text *text, const struct outcome *outcome);
-/* As a shell has it. */
+/* The exit status as a shell reports it. */
 int outcome_code(const struct outcome *outcome);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Agents of CNOs. A script cannot bring a function, so the tool has one: it notes that it was called, with
- * the number that the script gave and the EVD, for `agent` lines to find in order.
+ * Agents of CNOs. A script cannot define a function, so the tool has one agent for all CNOs: it
+ * records each call, with the number that the script gave and the EVD, and `agent` lines look the
+ * calls up in order.
  */
 #include "world.h"
 
 #include <string.h>
 
-static void called(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
+static void agent_called(DAT_PVOID instance_data, DAT_EVD_HANDLE evd)
 {
 	struct watch *watch = instance_data;
 	struct run *run = watch->run;
@@ -28,18 +29,18 @@ DAT_OS_WAIT_PROXY_AGENT agent_new(struct run *run, int actor, uint64_t number)
 
 	*watch = (struct watch){ run, actor, number, run->watches };
 	run->watches = watch;
-	return (DAT_OS_WAIT_PROXY_AGENT){ watch, called };
+	return (DAT_OS_WAIT_PROXY_AGENT){ watch, agent_called };
 }
 
 bool agent_number(const DAT_OS_WAIT_PROXY_AGENT *agent, uint64_t *number)
 {
-	if (agent->proxy_agent_func != called)
+	if (agent->proxy_agent_func != agent_called)
 		return false;
 	*number = ((const struct watch *)agent->instance_data)->number;
 	return true;
 }
 
-/* The first call of an agent of this actor that no line has seen; `number` NULL: of any. */
+/* The first call of an agent of this actor that no line has looked up; `number` NULL: any agent. */
 static struct agent_call *first_call(const struct run *run, int actor, const struct value *number)
 {
 	struct agent_call *call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The script's values into the slots of a call. */
+/* The script's values become the arguments of a call. */
 #include "invoke.h"
 
 #include <arpa/inet.h>
@@ -63,10 +63,10 @@ static void set_struct(struct invocation *inv, int i, const struct value *value)
 {
 	memset(&inv->storage[i], 0, sizeof(inv->storage[i]));
 	fill_struct(inv, value, &inv->storage[i]);
-	inv->slots[i].pointer = &inv->storage[i];
+	inv->args[i].pointer = &inv->storage[i];
 }
 
-/* The bits of the members that the structure after it names. */
+/* The mask bits of the members that the structure in the next parameter sets. */
 static uint64_t mask_of(const struct value *value)
 {
 	const struct setting *setting;
@@ -80,13 +80,13 @@ static uint64_t mask_of(const struct value *value)
 /* ---- one parameter ---- */
 
 static bool set_address(struct invocation *inv, const struct value *value, union storage *storage,
-			union slot *slot)
+			union call_value *arg)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&storage->address;
 
 	if (value->kind == VALUE_NULL)
 		return true;
-	slot->pointer = storage;
+	arg->pointer = storage;
 	memset(storage, 0, sizeof(*storage));
 	if (value->actor_index >= 0) {
 		memcpy(storage, &inv->run->addresses[value->actor_index],
@@ -110,9 +110,8 @@ static void set_data(struct invocation *inv, int i, const struct value *value)
 		inv->data[k] = (unsigned char)k;
 	if (length)
 		memcpy(inv->data, value->text, length < DATA_MAX ? length : DATA_MAX);
-	inv->slots[i - 1].count = size ? (DAT_COUNT)value_number(inv->run, size)
-				       : (DAT_COUNT)length;
-	inv->slots[i].pointer = value && value->kind == VALUE_NULL ? NULL : inv->data;
+	inv->args[i - 1].count = size ? (DAT_COUNT)value_number(inv->run, size) : (DAT_COUNT)length;
+	inv->args[i].pointer = value && value->kind == VALUE_NULL ? NULL : inv->data;
 }
 
 static struct region *shared_region(const struct run *run, const char *name)
@@ -126,7 +125,7 @@ static struct region *shared_region(const struct run *run, const char *name)
 	return NULL;
 }
 
-/* Memory for an LMR; of an absurd length only a page is there, as such a length is an error. */
+/* Memory for an LMR. With an absurd length the call has to fail, so one page is enough. */
 static void make_region(struct invocation *inv, int i, const char *shared)
 {
 	const struct value *length = inv->call->in[i + 1];
@@ -139,10 +138,10 @@ static void make_region(struct invocation *inv, int i, const char *shared)
 		inv->region = region_new(inv->run, size, shared);
 }
 
-/* In the place of a DAT_REGION_DESCRIPTION: that of the memory type. */
+/* Fill the member of DAT_REGION_DESCRIPTION that belongs to the memory type. */
 static void set_region(struct invocation *inv, int i, const struct value *value)
 {
-	DAT_REGION_DESCRIPTION *region = &inv->slots[i].region;
+	DAT_REGION_DESCRIPTION *region = &inv->args[i].region;
 	const struct value *type = inv->call->in[i - 1];
 	uint64_t mem_type = type ? value_number(inv->run, type) : DAT_MEM_TYPE_VIRTUAL;
 	const char *name = value && value->kind == VALUE_STRING ? value->text : NULL;
@@ -179,7 +178,7 @@ static void set_name(struct invocation *inv, int i, const struct value *value)
 	n = strlen(value->text);
 	memcpy(storage->name, value->text,
 	       n < sizeof(storage->name) ? n : sizeof(storage->name) - 1);
-	inv->slots[i].pointer = storage;
+	inv->args[i].pointer = storage;
 }
 
 static void set_event(struct invocation *inv, int i, const struct value *value)
@@ -192,10 +191,10 @@ static void set_event(struct invocation *inv, int i, const struct value *value)
 	event->event_number = DAT_SOFTWARE_EVENT;
 	event->event_data.software_event_data.pointer =
 		(void *)(uintptr_t)value_number(inv->run, value);
-	inv->slots[i].pointer = event;
+	inv->args[i].pointer = event;
 }
 
-/* An array of pointers to as many structures as any call is asked for. */
+/* An array of pointers to as many structures as any call can ask for. */
 static void set_list(struct invocation *inv, int i)
 {
 	size_t k;
@@ -204,7 +203,7 @@ static void set_list(struct invocation *inv, int i)
 	for (k = 0; k < CALL_LIST_MAX; k++)
 		inv->list[k] = (DAT_PROVIDER_INFO *)(inv->list + CALL_LIST_MAX) + k;
 	memset(inv->list[0], POISON, CALL_LIST_MAX * sizeof(*inv->list[0]));
-	inv->slots[i].pointer = inv->list;
+	inv->args[i].pointer = inv->list;
 }
 
 static void set_output(struct invocation *inv, int i, const struct value *value)
@@ -218,19 +217,19 @@ static void set_output(struct invocation *inv, int i, const struct value *value)
 	memset(&inv->storage[i], POISON, sizeof(inv->storage[i]));
 	if (inv->call->row->params[i].kind == PARAM_INOUT_HANDLE)
 		inv->storage[i].handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
-	inv->slots[i].pointer = &inv->storage[i];
+	inv->args[i].pointer = &inv->storage[i];
 }
 
 static void set_cookie(struct invocation *inv, int i, const struct value *value)
 {
 	struct dto *dto = &inv->run->ledger.dtos[inv->dto];
 
-	inv->slots[i].context = ledger_cookie(inv->dto);
+	inv->args[i].context = ledger_cookie(inv->dto);
 	dto->labelled = value != NULL;
 	dto->label = value ? value_number(inv->run, value) : 0;
 }
 
-/* How many segments: as the script says, though it be wrong. */
+/* The number of segments: as the script says, even if it is wrong. */
 static DAT_COUNT count_of(const struct invocation *inv, int i)
 {
 	const struct value *count = inv->call->in[i];
@@ -238,43 +237,45 @@ static DAT_COUNT count_of(const struct invocation *inv, int i)
 	return count ? (DAT_COUNT)value_number(inv->run, count) : inv->segment_count;
 }
 
-/* What is made of segments, or counts them. */
-static bool fill_memory(struct invocation *inv, int i, const struct value *value, union slot *slot)
+/* Parameters that are built from segments, or that count them. */
+static bool fill_memory(struct invocation *inv, int i, const struct value *value,
+			union call_value *arg)
 {
 	switch (inv->call->row->params[i].kind) {
 	case PARAM_SEGMENTS:
-		if (!set_segments(inv, value, slot))
+		if (!set_segments(inv, value, arg))
 			return false;
-		inv->slots[i - 1].count = count_of(inv, i - 1);
+		inv->args[i - 1].count = count_of(inv, i - 1);
 		return true;
 	case PARAM_SPAN:
-		return set_span(inv, value, slot);
+		return set_span(inv, value, arg);
 	case PARAM_LENGTH:
-		slot->number = value ? value_number(inv->run, value) : (uint64_t)inv->segment_count;
+		arg->number = value ? value_number(inv->run, value) : (uint64_t)inv->segment_count;
 		return true;
 	case PARAM_TRIPLET:
-		return set_triplet(inv, value, slot);
+		return set_triplet(inv, value, arg);
 	case PARAM_REMOTE:
-		return set_remote(inv, i, value, slot);
+		return set_remote(inv, i, value, arg);
 	default:
 		return true; /* set together with the parameter after it */
 	}
 }
 
-static void fill_number(struct invocation *inv, int i, const struct value *value, union slot *slot)
+static void fill_number(struct invocation *inv, int i, const struct value *value,
+			union call_value *arg)
 {
 	const struct param *param = &inv->call->row->params[i];
 
-	slot->number = value ? value_number(inv->run, value) : param->standard;
+	arg->number = value ? value_number(inv->run, value) : param->standard;
 	if (param->is_signed)
-		slot->count = (DAT_COUNT)slot->number;
+		arg->count = (DAT_COUNT)arg->number;
 }
 
 static bool fill_slot(struct invocation *inv, int i)
 {
 	const struct param *param = &inv->call->row->params[i];
 	const struct value *value = inv->call->in[i];
-	union slot *slot = &inv->slots[i];
+	union call_value *arg = &inv->args[i];
 	bool none = !value || value->kind == VALUE_NULL;
 
 	if (param_is_output(param) || param->kind == PARAM_INOUT_HANDLE) {
@@ -283,27 +284,26 @@ static bool fill_slot(struct invocation *inv, int i)
 	}
 	switch (param->kind) {
 	case PARAM_HANDLE:
-		slot->handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
+		arg->handle = value ? value_handle(inv->run, value) : DAT_HANDLE_NULL;
 		break;
 	case PARAM_STRUCT:
 		if (!none)
 			set_struct(inv, i, value);
 		break;
 	case PARAM_MASK_OF_STRUCT:
-		slot->number = value ? value_number(inv->run, value)
-				     : mask_of(inv->call->in[i + 1]);
+		arg->number = value ? value_number(inv->run, value) : mask_of(inv->call->in[i + 1]);
 		break;
 	case PARAM_COOKIE:
 		set_cookie(inv, i, value);
 		break;
 	case PARAM_CONTEXT:
-		slot->context.as_64 = value_number(inv->run, value);
+		arg->context.as_64 = value_number(inv->run, value);
 		break;
 	case PARAM_NAME:
 		set_name(inv, i, value);
 		break;
 	case PARAM_ADDRESS:
-		return set_address(inv, value, &inv->storage[i], slot);
+		return set_address(inv, value, &inv->storage[i], arg);
 	case PARAM_DATA:
 		set_data(inv, i, value);
 		break;
@@ -315,18 +315,18 @@ static bool fill_slot(struct invocation *inv, int i)
 		break;
 	case PARAM_AGENT:
 		if (!none)
-			slot->agent = agent_new(inv->run, inv->st->actor_index,
-						value_number(inv->run, value));
+			arg->agent = agent_new(inv->run, inv->st->actor_index,
+					       value_number(inv->run, value));
 		break;
 	case PARAM_PROVIDER:
-		slot->pointer = value ? NULL : tool_provider();
+		arg->pointer = value ? NULL : tool_provider();
 		break;
 	case PARAM_NUMBER:
 	case PARAM_TIMEOUT:
-		fill_number(inv, i, value, slot);
+		fill_number(inv, i, value, arg);
 		break;
 	default:
-		return fill_memory(inv, i, value, slot);
+		return fill_memory(inv, i, value, arg);
 	}
 	return true;
 }

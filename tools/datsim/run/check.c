@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The checkers that are always on, at work: after each step of the fabric, and before and after each call,
- * they look at the clock, the EPs and the SRQs by public calls, as a program would. Where a query lets
- * time pass, or a device answers in its own time, they do not look.
+ * The checkers that are always on: after each step of the fabric, and before and after each call,
+ * they read the clock, the EPs and the SRQs by public calls, as a program would. They read nothing
+ * where a query could let time pass, or on a device, which changes state at any time.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "invoke.h"
 
-/* EPs looked at in one go; of more, some now and some later, which sees every change all the same. */
+/*
+ * EPs queried in one pass. With more EPs, each pass takes the next few; every change is still seen.
+ */
 #define EPS_AT_ONCE 32
 
 static int *symbols_of(const struct script *script, int type, int *count)
@@ -78,7 +80,7 @@ bool checks_look(struct run *run)
 
 /* ---- calls ---- */
 
-/* The EPs that a call is about: its arguments, and the one of its request. */
+/* The EPs that a call names: in its arguments, or through its connection request. */
 static bool check_named(struct invocation *inv, const char *call, bool failed)
 {
 	const struct param *param;

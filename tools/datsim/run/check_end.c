@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The last look, when nothing more can happen and every event was taken: what was posted where it had to
- * complete has completed, and no byte beside a buffer is another one.
+ * The checks at the end, when no event is pending and every event was dequeued: every DTO that has
+ * to complete has completed, and no guard byte beside a buffer was changed.
  */
 #include "world.h"
 
@@ -17,7 +17,7 @@ static bool is_quiet(const struct run *run)
 	return dat_sim_pending(run->sim, &events, NULL) == DAT_SUCCESS && !events;
 }
 
-/* Must this have completed by now? Only where the tool knows that somebody would have been told. */
+/* Must this DTO have completed by now? Only if its completion would have been reported. */
 static bool is_due(const struct run *run, const struct dto *dto)
 {
 	const struct object *ep;
@@ -52,7 +52,7 @@ static bool check_completed(struct run *run)
 	return true;
 }
 
-/* With every completion reaped, what an EP had taken is accounted for. */
+/* With every completion reaped, each Receive that the EP took from the SRQ is accounted for. */
 static bool check_buffers(struct run *run)
 {
 	struct text expected = { 0 }, actual = { 0 };

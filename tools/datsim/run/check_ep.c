@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The states of EPs, as the manual's table of transitions has them: what may happen while time passes, what
- * a call may do to the EP that it names, and who is connected with whom.
+ * The states of EPs against the state table of the manual: which changes may happen while time
+ * passes, which ones a call may cause on the EP that it names, and which EP is connected with
+ * which.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 struct change {
 	DAT_EP_STATE from, to;
-	const char *call; /* NULL: the network's doing */
+	const char *call; /* NULL: caused by the network */
 };
 
 static const struct change changes[] = {
@@ -60,7 +61,8 @@ static bool is_legal(DAT_EP_STATE from, DAT_EP_STATE to, const char *call)
 	return false;
 }
 
-static bool illegal(struct run *run, int ep, DAT_EP_STATE to, const char *call, bool failed)
+static bool ep_change_illegal(struct run *run, int ep, DAT_EP_STATE to, const char *call,
+			      bool failed)
 {
 	const struct symbol *symbol = &run->script->symbols[ep];
 	struct text expected = { 0 }, actual = { 0 };
@@ -78,9 +80,11 @@ static bool illegal(struct run *run, int ep, DAT_EP_STATE to, const char *call, 
 	return checker_found(run, &expected, &actual);
 }
 
-/* ---- who is connected with whom ---- */
+/* ---- the peers of EPs ---- */
 
-/* The passive side knows the other's port; the active one only the qualifier that it asked for. */
+/*
+ * The passive side knows the port of its peer; the active side only the qualifier it connected to.
+ */
 static bool are_peers(struct run *run, int passive, const DAT_EP_PARAM *param, int active)
 {
 	const struct ep_model *other = &run->objects[active].ep;
@@ -119,7 +123,7 @@ void ep_met(struct run *run, int ep, int peer)
 
 /* ---- the soft high watermark ---- */
 
-/* The attribute of 0 is none; the call's is a mark. */
+/* An attribute of 0 sets no watermark; an argument of the call always sets one. */
 void ep_marked(struct run *run, int ep, DAT_COUNT soft)
 {
 	run->objects[ep].ep.armed += soft >= 0;
@@ -146,14 +150,14 @@ void ep_is_new(struct run *run, int ep)
 	DAT_EP_PARAM param = { .local_port_qual = 0 };
 
 	*model = (struct ep_model){ .state = DAT_EP_STATE_UNCONNECTED, .peer = -1 };
-	/* One that came with a request, or with a fixture, is in whatever state it is. */
+	/* An EP that came with a connection request, or from a fixture, may be in any state. */
 	model->seen = run->begun;
 	if (run->queue_count && dat_ep_query(run->objects[ep].handle, DAT_EP_FIELD_LOCAL_PORT_QUAL,
 					     &param) == DAT_SUCCESS)
 		model->port = param.local_port_qual;
 }
 
-static void entered(struct run *run, int ep, DAT_EP_STATE state)
+static void ep_entered(struct run *run, int ep, DAT_EP_STATE state)
 {
 	struct ep_model *model = &run->objects[ep].ep;
 
@@ -181,8 +185,8 @@ bool check_ep(struct run *run, int ep, const char *call, bool failed)
 		return true;
 	if (object->ep.seen && (failed || !is_legal(object->ep.state, state, call)) &&
 	    !(failed && by_itself(object->ep.state, state)))
-		return illegal(run, ep, state, call, failed);
+		return ep_change_illegal(run, ep, state, call, failed);
 	object->ep.seen = true;
-	entered(run, ep, state);
+	ep_entered(run, ep, state);
 	return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counts of SRQs beside a model of their own, by rulings Q1, Q2, Q4, L3 and Z3. What is outstanding
- * is known: posted and not reaped. What is available is between two bounds, as a message takes a buffer at
- * some moment between its Send and its completion; when nothing is under way the bounds are one number.
+ * The counts of SRQs against a model of the tool's own, by rulings Q1, Q2, Q4, L3 and Z3. The
+ * outstanding count is known exactly: Receives posted and not reaped. The available count lies
+ * between two bounds, because a message takes its buffer at some moment between its Send and its
+ * completion; with nothing in flight the bounds are equal.
  */
 #include <string.h>
 
@@ -52,7 +53,7 @@ void srq_reaped(struct run *run, int srq, int ep)
 		model->outstanding--;
 }
 
-/* Q4: what the EP had taken and nobody reaped counts as reaped at once. */
+/* Q4: the Receives that the EP had taken and that were not reaped count as reaped at once. */
 void srq_purged(struct run *run, int ep)
 {
 	const struct object *object = &run->objects[ep];
@@ -80,8 +81,8 @@ bool srq_event(struct run *run, const DAT_ASYNCH_ERROR_EVENT_DATA *data)
 
 /* ---- the comparison ---- */
 
-static bool differs(struct run *run, int srq, const char *count, long long least, long long most,
-		    long long found)
+static bool srq_count_differs(struct run *run, int srq, const char *count, long long least,
+			      long long most, long long found)
 {
 	const struct symbol *symbol = &run->script->symbols[srq];
 	const char *actor = run->script->actors[symbol->actor].name;
@@ -99,7 +100,7 @@ static bool differs(struct run *run, int srq, const char *count, long long least
 }
 
 /* Does the script itself make EVDs overflow? */
-static bool overflows(const struct run *run)
+static bool script_overflows(const struct run *run)
 {
 	const struct fault_word *word;
 	size_t i;
@@ -113,7 +114,7 @@ static bool overflows(const struct run *run)
 	return false;
 }
 
-/* Could completions of this SRQ's buffers be lost because their EVD is full? */
+/* Could completions of Receives of this SRQ be lost because their EVD is full? */
 static bool may_be_lost(const struct run *run, int srq)
 {
 	DAT_COUNT room = run->objects[srq].srq_model.max;
@@ -121,7 +122,7 @@ static bool may_be_lost(const struct run *run, int srq)
 	DAT_EVD_PARAM evd;
 	int i;
 
-	if (overflows(run))
+	if (script_overflows(run))
 		return true;
 	for (i = 0; i < run->endpoint_count; i++) {
 		object = &run->objects[run->endpoints[i]];
@@ -131,7 +132,7 @@ static bool may_be_lost(const struct run *run, int srq)
 		    dat_evd_query(run->objects[object->recv_evd].handle, DAT_EVD_FIELD_ALL, &evd) !=
 			    DAT_SUCCESS)
 			return true;
-		/* Only where nothing else is queued can it be said that there is room. */
+		/* Whether there is room is only known if no other event is queued. */
 		if (evd.evd_flags != DAT_EVD_DTO_FLAG || evd.evd_qlen < 2 * room)
 			return true;
 	}
@@ -157,8 +158,8 @@ static bool check_outstanding(struct run *run, int srq, uint64_t found)
 		model->vague = true;
 		return true;
 	}
-	return differs(run, srq, "outstanding_dto_count", (long long)least, (long long)most,
-		       (long long)found);
+	return srq_count_differs(run, srq, "outstanding_dto_count", (long long)least,
+				 (long long)most, (long long)found);
 }
 
 static bool check_available(struct run *run, int srq, DAT_COUNT found)
@@ -171,12 +172,12 @@ static bool check_available(struct run *run, int srq, DAT_COUNT found)
 		least = (long long)(model->posted - model->sent);
 	if (model->posted > taken)
 		most = (long long)(model->posted - taken);
-	/* Completions that were lost unseen count as reaped, and say nothing of takings. */
+	/* Lost completions count as reaped; how many Receives were taken is then unknown. */
 	if (model->vague)
 		most = (long long)model->posted;
 	if (found >= least && found <= most)
 		return true;
-	return differs(run, srq, "available_dto_count", least, most, found);
+	return srq_count_differs(run, srq, "available_dto_count", least, most, found);
 }
 
 static bool check_set(struct run *run, int srq, const DAT_SRQ_PARAM *param)

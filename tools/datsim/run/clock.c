@@ -2,8 +2,8 @@
 /*
  * Virtual time as a script sees it: nanoseconds since its first line after set-up.
  *
- * Where an event line gives a moment, time moves event by event and the EVD's length is looked at
- * after each, so that the tool knows when every queued event came.
+ * When an event line gives a moment, the clock advances event by event and the tool reads the
+ * length of the EVD after each one, so it knows when every queued event arrived.
  */
 #include "world.h"
 
@@ -46,7 +46,7 @@ static bool sim_failed(struct run *run, const char *call, DAT_RETURN ret)
 static void set_surfaced(struct object *evd, size_t count, uint64_t now)
 {
 	if (count < evd->surfaced_count) {
-		/* The script took the first ones by a call of its own. */
+		/* The script dequeued the first ones by a call of its own. */
 		memmove(evd->surfaced, evd->surfaced + (evd->surfaced_count - count),
 			count * sizeof(*evd->surfaced));
 		evd->surfaced_count = count;
@@ -62,10 +62,11 @@ static void set_surfaced(struct object *evd, size_t count, uint64_t now)
 }
 
 /*
- * How many events are queued: a wait that asks for as many as fit, for no time, takes none of them
- * and says how many there are. It is no part of the program, so the trace does not see it.
+ * The number of queued events. A wait with a threshold of the whole queue and no timeout dequeues
+ * nothing and reports how many there are. The wait is not the program's, so it is kept out of the
+ * trace.
  */
-static bool queued(struct run *run, DAT_EVD_HANDLE evd, DAT_COUNT *count)
+static bool evd_queued(struct run *run, DAT_EVD_HANDLE evd, DAT_COUNT *count)
 {
 	DAT_EVD_PARAM param;
 	DAT_EVENT event;
@@ -95,7 +96,7 @@ void run_observe(struct run *run)
 	for (i = 0; run->any_timed && i < run->script->symbol_count; i++, symbol++) {
 		if (!symbol->timed || !run->objects[i].alive)
 			continue;
-		if (!queued(run, run->objects[i].handle, &count))
+		if (!evd_queued(run, run->objects[i].handle, &count))
 			return;
 		set_surfaced(&run->objects[i], (size_t)count, run_now(run));
 	}
@@ -157,7 +158,10 @@ static bool never_quiet(struct run *run)
 			"the fabric does not become quiet");
 }
 
-/* Run what is due by then. Step by step: a fabric that never comes to an end must not hang us. */
+/*
+ * Run the events that are due by then, one by one: a fabric that never becomes quiet must not hang
+ * the tool.
+ */
 static bool run_due(struct run *run, uint64_t limit_ns)
 {
 	bool stepped = true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The clock of scripts that run on a verbs device: real time, and pauses in it. */
 #include "device.h"
 
 #include <errno.h>
@@ -19,19 +20,6 @@ uint64_t device_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
-}
-
-bool device_slow(const char *s, unsigned int *slow)
-{
-	char *end;
-	long n;
-
-	errno = 0;
-	n = strtol(s, &end, 10);
-	if (*s < '0' || *s > '9' || *end || errno || n < 1 || n > DEVICE_SLOW_MAX)
-		return false;
-	*slow = (unsigned int)n;
-	return true;
 }
 
 void device_sleep(uint64_t ns)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * device.h - scripts on a verbs device (DAT_PROVIDER=hw) in place of a simulated fabric. Time is the
- * machine's: what a script expects may take until DEVICE_PATIENCE_NS to come, and that nothing comes is
- * seen by waiting for DEVICE_SETTLE_NS; both so many times as long as --slow says. The only file of the tool
- * that reads a wall clock.
+ * device.h - scripts on a verbs device (DAT_PROVIDER=hw) instead of a simulated fabric. Time is
+ * real there: an expected event may take up to DEVICE_PATIENCE_NS to arrive, and `no event` is
+ * established by waiting DEVICE_SETTLE_NS; --slow multiplies both. device.c is the only file of the
+ * tool that reads a wall clock for scripts.
  */
 #ifndef DATSIM_DEVICE_H
 #define DATSIM_DEVICE_H
@@ -20,14 +20,12 @@ bool on_device(void);
 uint64_t device_now(void);
 void device_sleep(uint64_t ns);
 
-/* What --slow takes: 1 to DEVICE_SLOW_MAX. */
-bool device_slow(const char *s, unsigned int *slow);
 /*
- * The adapters that scripts name emu0 and emu1 are these devices ("rxe0", "rxe0,rxe1"); NULL: the first
- * that there is. False: said why.
+ * The adapters that scripts name emu0 and emu1 are these devices ("rxe0", "rxe0,rxe1"); NULL: the
+ * first one listed. False: stderr says why not.
  */
 bool device_choose(const char *command, const char *devices);
-/* Their names; NULL: on a fabric, or none is known. */
+/* Names of the chosen devices; NULL: on a fabric, or no device is known. */
 const char *device_names(void);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which device scripts run on: a dat.conf in memory, in which their adapters are names of it. */
+/*
+ * Which verbs device scripts run on: writes a dat.conf in memory that maps emu0, emu1 ... to
+ * devices.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,7 @@
 #include "tools/datsim/commands.h"
 #include "device.h"
 
-#define ADAPTERS 4 /* as many as a script has */
+#define ADAPTERS 4 /* the most that a script can have */
 
 static char *chosen;
 
@@ -48,7 +51,10 @@ static void map_adapter(FILE *conf, int number, const char *name, size_t length)
 		number, (int)length, name);
 }
 
-/* A dat.conf in memory: what scripts call emu0 is the first device, any other the second, or the only one. */
+/*
+ * A dat.conf in memory: emu0 is the first device; every other adapter is the second device, or the
+ * first if there is only one.
+ */
 static bool write_conf(const char *devices)
 {
 	const char *comma = strchr(devices, ',');
@@ -69,7 +75,7 @@ static bool write_conf(const char *devices)
 	for (number = 1; number < ADAPTERS; number++)
 		map_adapter(conf, number, second, strlen(second));
 	fclose(conf);
-	/* Children have it open, too. */
+	/* Child processes inherit the descriptor, so the path is good for them too. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
 	setenv("DAT_OVERRIDE", path, 1);
 	free(chosen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call gave, for somebody who typed it and did not say what to expect. */
+/* Prints what a call returned, for the shell: its user did not say what to expect. */
 #include "invoke.h"
 
 #include <string.h>
@@ -17,7 +17,10 @@ static void echo_members(struct text *text, const struct run *run, const struct 
 	const struct member *member;
 
 	for (member = layout->members; member && member->name; member++) {
-		/* Addresses, and the tool's own numbers: of no interest unless the script gave one. */
+		/*
+		 * Addresses and numbers that the tool made up say nothing, unless the script gave
+		 * them.
+		 */
 		if (!strcmp(member->name, "cookie") || member->silent)
 			continue;
 		add_comma(text, first);
@@ -60,7 +63,7 @@ static void echo_output(struct text *text, const struct invocation *inv, int i, 
 		echo_event(text, inv->run, &storage->event, first);
 		return;
 	default:
-		return; /* a handle: the script gives it a name, or not */
+		return; /* a handle, which the script may name */
 	}
 }
 
@@ -75,7 +78,7 @@ void echo_call(const struct invocation *inv, DAT_RETURN ret)
 	text_add(text, "= ");
 	text_result(text, ret);
 	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
-		if (inv->slots[i].pointer && param_is_output(param) &&
+		if (inv->args[i].pointer && param_is_output(param) &&
 		    (ret == DAT_SUCCESS || param->written_on_failure))
 			echo_output(&outputs, inv, i, &first);
 	}

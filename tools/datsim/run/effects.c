@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call that was made changes in the tool's books: objects that are new or gone, the ledger. */
+/* What a successful call changes in the records of the tool: new and freed objects, the ledger. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,20 +25,20 @@ static int input_symbol(const struct invocation *inv, const char *name)
 	return i < 0 || !inv->call->in[i] ? -1 : value_object(inv->run, inv->call->in[i]);
 }
 
-/* 0 where the script did not want to know. */
+/* 0 if the call had no such output. */
 static DAT_UINT32 context_out(const struct invocation *inv, const char *name)
 {
 	int i = position_of(inv->call, name);
 	DAT_UINT32 context = 0;
 
-	if (i >= 0 && inv->slots[i].pointer)
+	if (i >= 0 && inv->args[i].pointer)
 		memcpy(&context, &inv->storage[i], sizeof(context));
 	return context;
 }
 
 /* ---- new objects ---- */
 
-/* An EP's queues, which the ledger compares completions with. */
+/* The EVDs of an EP: the ledger checks that completions arrive on them. */
 static void learn_endpoint(struct invocation *inv, int symbol)
 {
 	struct object *object = &inv->run->objects[symbol];
@@ -47,19 +47,19 @@ static void learn_endpoint(struct invocation *inv, int symbol)
 	object->recv_evd = input_symbol(inv, "recv_evd_handle");
 	object->request_evd = input_symbol(inv, "request_evd_handle");
 	object->srq = input_symbol(inv, "srq_handle");
-	attr = inv->slots[position_of(inv->call, "ep_attributes")].pointer;
+	attr = inv->args[position_of(inv->call, "ep_attributes")].pointer;
 	if (attr && attr->srq_soft_hw)
 		ep_marked(inv->run, symbol, attr->srq_soft_hw);
 }
 
 static void learn_queue(struct invocation *inv, int symbol)
 {
-	const DAT_SRQ_ATTR *attr = inv->slots[position_of(inv->call, "srq_attr")].pointer;
+	const DAT_SRQ_ATTR *attr = inv->args[position_of(inv->call, "srq_attr")].pointer;
 
 	srq_is_new(inv->run, symbol, attr->max_recv_dtos, attr->low_watermark);
 }
 
-/* An EP without a name takes buffers unseen. */
+/* An EP without a name takes Receives from an SRQ without the model knowing. */
 static void forget_queue(struct invocation *inv)
 {
 	int srq = input_symbol(inv, "srq_handle");
@@ -68,18 +68,18 @@ static void forget_queue(struct invocation *inv)
 		inv->run->objects[srq].srq_model.known = false;
 }
 
-/* What a call on an SRQ or an EP set. */
+/* The settings that a call made on an SRQ or an EP. */
 static void learn_setting(struct invocation *inv)
 {
 	int object = value_object(inv->run, inv->call->in[0]);
 	struct srq_model *model = object < 0 ? NULL : &inv->run->objects[object].srq_model;
 
 	if (object >= 0 && !strcmp(inv->call->name, "dat_ep_set_watermark"))
-		ep_marked(inv->run, object, inv->slots[1].count);
+		ep_marked(inv->run, object, inv->args[1].count);
 	if (model && !strcmp(inv->call->name, "dat_srq_resize"))
-		model->max = inv->slots[1].count;
+		model->max = inv->args[1].count;
 	if (model && !strcmp(inv->call->name, "dat_srq_set_lw")) {
-		model->low = inv->slots[1].count;
+		model->low = inv->args[1].count;
 		model->armed += model->low > 0;
 	}
 }
@@ -105,11 +105,11 @@ static void learn_modification(struct invocation *inv)
 	}
 }
 
-/* An actor without a fixture opens its own adapter. */
+/* An actor without a fixture opens its adapter by a call of its own. */
 static void learn_adapter(struct invocation *inv, DAT_IA_HANDLE ia)
 {
 	int actor = inv->st->actor_index;
-	const char *name = inv->slots[0].pointer;
+	const char *name = inv->args[0].pointer;
 
 	if (!inv->run->has_address[actor] && !strcmp(name, inv->run->script->actors[actor].adapter))
 		learn_address(inv->run, actor, ia);
@@ -150,7 +150,7 @@ static void name_new_handles(struct invocation *inv)
 
 	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
 		if ((param->kind != PARAM_OUT_HANDLE && param->kind != PARAM_INOUT_HANDLE) ||
-		    !inv->slots[i].pointer)
+		    !inv->args[i].pointer)
 			continue;
 		if (!target || target->symbol < 0) {
 			if (param->type == DAT_HANDLE_TYPE_EP)
@@ -191,7 +191,7 @@ static void learn_request_ep(struct invocation *inv)
 	DAT_CR_PARAM param = { .local_ep_handle = DAT_HANDLE_NULL };
 
 	dat_sim_trace(inv->run->sim, DAT_FALSE);
-	dat_cr_query(inv->slots[0].handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param);
+	dat_cr_query(inv->args[0].handle, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param);
 	dat_sim_trace(inv->run->sim, inv->run->traced ? DAT_TRUE : DAT_FALSE);
 	inv->its_ep = param.local_ep_handle;
 }
@@ -201,13 +201,16 @@ static void learn_reserved_ep(struct invocation *inv)
 	DAT_RSP_PARAM param = { .ep_handle = DAT_HANDLE_NULL };
 
 	dat_sim_trace(inv->run->sim, DAT_FALSE);
-	dat_rsp_query(inv->slots[0].handle, DAT_RSP_FIELD_EP_HANDLE, &param);
+	dat_rsp_query(inv->args[0].handle, DAT_RSP_FIELD_EP_HANDLE, &param);
 	dat_sim_trace(inv->run->sim, inv->run->traced ? DAT_TRUE : DAT_FALSE);
 	inv->its_ep = param.ep_handle;
 }
 
-/* Accepted, an EP that was made for the request is the program's; else it is gone. */
-static void answered(struct invocation *inv)
+/*
+ * An EP made for a connection request belongs to the program once it is accepted; otherwise it is
+ * freed.
+ */
+static void cr_answered(struct invocation *inv)
 {
 	int ep = object_of(inv->run, inv->its_ep);
 
@@ -243,7 +246,7 @@ DAT_PROVIDER *tool_provider(void)
 	return &provider;
 }
 
-static void registered(struct invocation *inv)
+static void provider_registered(struct invocation *inv)
 {
 	const struct value *info = inv->call->in[1];
 	struct run *run = inv->run;
@@ -274,7 +277,7 @@ void before_call(struct invocation *inv)
 	int flags;
 
 	if (row->effect == CALL_RESETS)
-		inv->was_disconnected = is_disconnected(inv->slots[0].handle);
+		inv->was_disconnected = is_disconnected(inv->args[0].handle);
 	if (row->effect == CALL_ANSWERS)
 		learn_request_ep(inv);
 	if (!strcmp(row->name, "dat_rsp_free"))
@@ -283,11 +286,11 @@ void before_call(struct invocation *inv)
 		return;
 	flags = position_of(inv->call, "completion_flags");
 	if (flags >= 0 && inv->call->row->effect != CALL_RECEIVES)
-		inv->run->ledger.dtos[inv->dto].suppressed = inv->slots[flags].number &
+		inv->run->ledger.dtos[inv->dto].suppressed = inv->args[flags].number &
 							     DAT_COMPLETION_SUPPRESS_FLAG;
 }
 
-static void succeeded(struct invocation *inv)
+static void call_succeeded(struct invocation *inv)
 {
 	struct run *run = inv->run;
 	int first = inv->call->in[0] ? value_object(run, inv->call->in[0]) : -1, i;
@@ -297,10 +300,10 @@ static void succeeded(struct invocation *inv)
 		learn_window(inv);
 		return;
 	case CALL_ANSWERS:
-		answered(inv);
+		cr_answered(inv);
 		break;
 	case CALL_ADDS:
-		registered(inv);
+		provider_registered(inv);
 		return;
 	case CALL_RESETS:
 		if (inv->was_disconnected && first >= 0) {
@@ -348,6 +351,6 @@ void after_call(struct invocation *inv, DAT_RETURN ret)
 		ledger_undo(inv->run);
 	if (ret != DAT_SUCCESS)
 		return;
-	succeeded(inv);
+	call_succeeded(inv);
 	name_new_handles(inv);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* event and no event: what must come out of an EVD, and when. */
+/* `event` and `no event` lines: the event that an EVD has to deliver, and when. */
 #include "world.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static void text_event(const struct run *run, struct text *text, const DAT_EVENT
 	}
 }
 
-/* Only what the script asks for, so that the two lines differ where they differ. */
+/* Only the fields that the script names, so that both lines differ only where the values differ. */
 static void text_event_asked(const struct run *run, struct text *text, const DAT_EVENT *event,
 			     struct text *fields)
 {
@@ -90,7 +90,7 @@ static void text_event_asked(const struct run *run, struct text *text, const DAT
 
 /* ---- matching ---- */
 
-/* W1: the reason that goes with a watermark event. */
+/* W1: the reason field of a watermark event. */
 static bool reason_fits(const DAT_EVENT *event)
 {
 	DAT_COUNT reason = event->event_data.asynch_error_event_data.reason;
@@ -217,7 +217,7 @@ static bool step_until_event(struct run *run, int evd, uint64_t limit_ns, DAT_EV
 	return true;
 }
 
-/* A moment or a range: time moves there, and when the event came is known from watching. */
+/* A moment or a range: the clock advances there, and run_watch records when each event arrived. */
 static bool await_moment(struct run *run, const struct when *when, int evd, DAT_EVENT *event,
 			 bool *got)
 {
@@ -245,7 +245,7 @@ static bool await_event(struct run *run, const struct statement *st, DAT_EVENT *
 	uint64_t limit = run_now(run);
 	bool got = false, good = true;
 
-	/* On a device an event that is there at once in a fabric takes a moment. */
+	/* On a device, an event that a fabric delivers at once takes a moment. */
 	switch (run->real ? WHEN_ANY : st->when.kind) {
 	case WHEN_DEFAULT:
 		good = run_dequeue(run, evd, event, &got);
@@ -264,7 +264,7 @@ static bool await_event(struct run *run, const struct statement *st, DAT_EVENT *
 	return got || no_event_came(run, run_now(run));
 }
 
-/* Somebody has to answer it in the end. */
+/* Remember the connection request: it has to be answered in the end. */
 static void keep_request(struct run *run, const DAT_EVENT *event)
 {
 	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)

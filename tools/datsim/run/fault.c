@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults while a script runs: planted, healed, and whether they happened. */
+/* Faults while a script runs: added, removed, and checked for whether they acted. */
 #include "world.h"
 
-static bool refused(struct run *run, const char *call, DAT_RETURN ret)
+static bool fault_refused(struct run *run, const char *call, DAT_RETURN ret)
 {
 	struct text actual = { 0 };
 
@@ -11,7 +11,7 @@ static bool refused(struct run *run, const char *call, DAT_RETURN ret)
 	return run_fail(run, EXIT_FAILED, NULL, &actual, "the simulation takes no such fault");
 }
 
-/* Windows are in script time. */
+/* Convert the times of a fault from script time to fabric time. */
 static void to_fabric_time(const struct run *run, DAT_UINT64 *since_ns, DAT_UINT64 *until_ns)
 {
 	if (*since_ns)
@@ -22,20 +22,20 @@ static void to_fabric_time(const struct run *run, DAT_UINT64 *since_ns, DAT_UINT
 
 static DAT_RETURN add_packet_rule(const struct run *run, const struct fault *fault, DAT_COUNT *id)
 {
-	const struct gate *gate = &fault->gate;
+	const struct traffic *traffic = &fault->traffic;
 	DAT_SIM_FAULT rule = fault->rule;
 
-	if (gate->ep) {
-		rule.to_ep = value_handle(run, gate->ep);
+	if (traffic->ep) {
+		rule.to_ep = value_handle(run, traffic->ep);
 	} else {
-		rule.from = run->script->actors[gate->from_actor].adapter;
-		rule.to = run->script->actors[gate->to_actor].adapter;
+		rule.from = run->script->actors[traffic->from_actor].adapter;
+		rule.to = run->script->actors[traffic->to_actor].adapter;
 	}
 	to_fabric_time(run, &rule.since_ns, &rule.until_ns);
 	return dat_sim_fault_add(run->sim, &rule, id);
 }
 
-/* An IA of that actor, of any if it is less than 0, that is open. */
+/* An open IA of that actor; of any actor if the index is negative. */
 static DAT_IA_HANDLE open_ia(const struct run *run, int actor)
 {
 	const struct symbol *symbol = run->script->symbols;
@@ -48,14 +48,14 @@ static DAT_IA_HANDLE open_ia(const struct run *run, int actor)
 	return DAT_HANDLE_NULL;
 }
 
-/* On a device there is a world as long as one of its adapters is open. */
+/* On a device the backend exists while one of its adapters is open. */
 static void find_world(struct run *run)
 {
 	if (run->real)
 		dat_sim_of(open_ia(run, -1), &run->sim);
 }
 
-/* What libdat calls the adapter of an actor: a script's emu0 is another name of a device. */
+/* The name that libdat has for the adapter of an actor: on a device, emu0 is an alias. */
 static const char *device_of(const struct run *run, int actor, DAT_IA_ATTR *attr)
 {
 	if (run->real && dat_ia_query(open_ia(run, actor), NULL, DAT_IA_FIELD_IA_ADAPTER_NAME, attr,
@@ -89,14 +89,15 @@ bool run_fault(struct run *run, const struct statement *st)
 	find_world(run);
 	ret = packet ? add_packet_rule(run, &st->fault, &id) : add_call_rule(run, &st->fault, &id);
 	if (ret != DAT_SUCCESS)
-		return refused(run, packet ? "dat_sim_fault_add" : "dat_sim_call_fault_add", ret);
+		return fault_refused(run, packet ? "dat_sim_fault_add" : "dat_sim_call_fault_add",
+				     ret);
 	run->faults = mem_grow(run->faults, (run->fault_count + 1) * sizeof(*run->faults));
 	planted = &run->faults[run->fault_count++];
 	*planted = (struct planted){ .st = st, .id = id };
 	return true;
 }
 
-/* What a rule did is forgotten with it. */
+/* Removing a rule discards its count, so read it first. */
 static void count_fired(struct run *run)
 {
 	DAT_UINT64 fired;
@@ -122,7 +123,7 @@ bool run_heal(struct run *run)
 	for (i = 0; i < run->fault_count; i++)
 		run->faults[i].healed = true;
 	ret = dat_sim_fault_clear(run->sim);
-	return ret == DAT_SUCCESS || refused(run, "dat_sim_fault_clear", ret);
+	return ret == DAT_SUCCESS || fault_refused(run, "dat_sim_fault_clear", ret);
 }
 
 bool run_check_faults(struct run *run)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `use`: what nearly every script needs first, made by the same public calls a program would make.
- * A call that fails here fails the script, with the call and its result.
+ * `use`: the objects that nearly every script needs, made by the public calls that a program would
+ * use. A call that fails here fails the script, and the report shows the call and its result.
  */
 #include "world.h"
 
@@ -17,7 +17,7 @@ struct setup {
 	const struct use_actor *actor;
 };
 
-static bool made(struct setup *setup, const char *call, DAT_RETURN ret)
+static bool setup_made(struct setup *setup, const char *call, DAT_RETURN ret)
 {
 	struct text actual = { 0 };
 
@@ -73,12 +73,12 @@ static bool open_adapter(struct setup *setup)
 
 	ret = dat_ia_open((DAT_NAME_PTR)setup->actor->adapter, (DAT_COUNT)setup->use->qlen, &async,
 			  &ia);
-	if (!made(setup, "dat_ia_open", ret))
+	if (!setup_made(setup, "dat_ia_open", ret))
 		return false;
 	made_object(setup, "ia", ia);
 	made_object(setup, "async", async);
 	run->objects[symbol_of(setup, "async")].borrowed = true;
-	return made(setup, "dat_ia_query", learn_address(run, setup->actor->index, ia));
+	return setup_made(setup, "dat_ia_query", learn_address(run, setup->actor->index, ia));
 }
 
 static bool make_queues(struct setup *setup)
@@ -99,7 +99,7 @@ static bool make_queues(struct setup *setup)
 	for (i = 0; i < ARRAY_SIZE(queues); i++) {
 		ret = dat_evd_create(handle_of(setup, "ia"), (DAT_COUNT)setup->use->qlen,
 				     DAT_HANDLE_NULL, queues[i].flags, &evd);
-		if (!made(setup, "dat_evd_create", ret))
+		if (!setup_made(setup, "dat_evd_create", ret))
 			return false;
 		made_object(setup, queues[i].name, evd);
 	}
@@ -120,7 +120,7 @@ static bool make_memory(struct setup *setup)
 	ret = dat_lmr_create(handle_of(setup, "ia"), DAT_MEM_TYPE_VIRTUAL, where,
 			     setup->use->memory, handle_of(setup, "pz"), DAT_MEM_PRIV_ALL_FLAG,
 			     &lmr, &object->lmr_context, &object->rmr_context, &size, &address);
-	if (!made(setup, "dat_lmr_create", ret))
+	if (!setup_made(setup, "dat_lmr_create", ret))
 		return false;
 	made_object(setup, "mem", lmr);
 	return true;
@@ -132,7 +132,7 @@ static bool use_adapter(struct setup *setup)
 
 	if (!open_adapter(setup))
 		return false;
-	if (!made(setup, "dat_pz_create", dat_pz_create(handle_of(setup, "ia"), &pz)))
+	if (!setup_made(setup, "dat_pz_create", dat_pz_create(handle_of(setup, "ia"), &pz)))
 		return false;
 	made_object(setup, "pz", pz);
 	return make_memory(setup) && make_queues(setup);
@@ -152,7 +152,7 @@ static bool make_srq(struct setup *setup)
 	DAT_RETURN ret;
 
 	ret = dat_srq_create(handle_of(setup, "ia"), handle_of(setup, "pz"), &attr, &srq);
-	if (!made(setup, "dat_srq_create", ret))
+	if (!setup_made(setup, "dat_srq_create", ret))
 		return false;
 	made_object(setup, use->srq, srq);
 	srq_is_new(setup->run, symbol_of(setup, use->srq), attr.max_recv_dtos, attr.low_watermark);
@@ -194,7 +194,7 @@ static bool make_endpoint(struct setup *setup, int symbol, bool passive)
 				    handle_of(setup, "recv"), handle_of(setup, "request"),
 				    handle_of(setup, "connect"), &attr, &ep);
 	}
-	if (!made(setup, on_srq ? "dat_ep_create_with_srq" : "dat_ep_create", ret))
+	if (!setup_made(setup, on_srq ? "dat_ep_create_with_srq" : "dat_ep_create", ret))
 		return false;
 	object_made(setup->run, symbol, ep);
 	if (attr.srq_soft_hw)
@@ -209,14 +209,15 @@ static bool listen_on(struct setup *setup)
 
 	ret = dat_psp_create(handle_of(setup, "ia"), setup->use->qual, handle_of(setup, "cr"),
 			     DAT_PSP_CONSUMER_FLAG, &psp);
-	if (!made(setup, "dat_psp_create", ret))
+	if (!setup_made(setup, "dat_psp_create", ret))
 		return false;
 	made_object(setup, "psp", psp);
 	return true;
 }
 
 /* Run the fabric until the event of this number comes out of the EVD. */
-static bool await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER wanted, DAT_EVENT *event)
+static bool setup_await(struct setup *setup, const char *evd, DAT_EVENT_NUMBER wanted,
+			DAT_EVENT *event)
 {
 	struct run *run = setup->run;
 	struct text expected = { 0 }, actual = { 0 };
@@ -251,16 +252,16 @@ static bool connect_endpoints(struct setup *a, struct setup *b, DAT_EP_HANDLE a_
 
 	ret = dat_ep_connect(a_ep, address, a->use->qual, DAT_TIMEOUT_INFINITE, 0, NULL,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
-	if (!made(a, "dat_ep_connect", ret) ||
-	    !await(b, "cr", DAT_CONNECTION_REQUEST_EVENT, &event))
+	if (!setup_made(a, "dat_ep_connect", ret) ||
+	    !setup_await(b, "cr", DAT_CONNECTION_REQUEST_EVENT, &event))
 		return false;
 	ret = dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, b_ep, 0, NULL);
 	if (ret != DAT_SUCCESS)
 		run_stray(b->run, event.event_data.cr_arrival_event_data.cr_handle,
 			  DAT_HANDLE_TYPE_CR);
-	return made(b, "dat_cr_accept", ret) &&
-	       await(a, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
-	       await(b, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+	return setup_made(b, "dat_cr_accept", ret) &&
+	       setup_await(a, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event) &&
+	       setup_await(b, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 
 static bool use_connected(struct setup *a, struct setup *b)
@@ -270,7 +271,7 @@ static bool use_connected(struct setup *a, struct setup *b)
 
 	if ((use->srq && !make_srq(b)) || !listen_on(b))
 		return false;
-	/* bind named the EPs of a side one after the other */
+	/* bind gave the EPs of a side consecutive symbols */
 	for (i = 0; i < (int)use->eps; i++) {
 		if (!make_endpoint(a, a_ep + i, false) || !make_endpoint(b, b_ep + i, true) ||
 		    !connect_endpoints(a, b, a->run->objects[a_ep + i].handle,

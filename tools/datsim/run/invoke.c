@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The call, and what came of it: the result, what a failing call must not have done (rulings G1 and
- * G2), outputs against what is wanted, new objects, objects that are gone.
+ * Makes a call and checks the outcome: the return value, side effects that a failing call must not
+ * have (rulings G1 and G2), outputs against the expected ones, objects made and freed.
  */
 #include "invoke.h"
 
@@ -63,7 +63,7 @@ static bool check_outputs(struct invocation *inv, DAT_RETURN ret)
 	int i;
 
 	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
-		if (!inv->slots[i].pointer)
+		if (!inv->args[i].pointer)
 			continue;
 		if (ret != DAT_SUCCESS && !output_untouched(inv, i)) {
 			text_add(&expected, "%s fails and writes no output", inv->call->name);
@@ -144,7 +144,7 @@ static bool match_text(const struct invocation *inv, int i, const struct setting
 	       !strcmp(inv->storage[i].message, setting->value->text) != setting->unequal;
 }
 
-/* The value of an output that is no structure, as a script would write it. */
+/* The value of an output that is not a structure, as a script would write it. */
 static void print_scalar(const struct invocation *inv, int i, struct text *text)
 {
 	const struct param *param = &inv->call->row->params[i];
@@ -204,7 +204,7 @@ static bool check_wanted(struct invocation *inv, DAT_RETURN ret)
 	int i;
 
 	for (i = 0; (param = &inv->call->row->params[i])->kind != PARAM_END; i++) {
-		if (!inv->slots[i].pointer || !param_is_output(param) ||
+		if (!inv->args[i].pointer || !param_is_output(param) ||
 		    (ret != DAT_SUCCESS && !param->written_on_failure))
 			continue;
 		same = match_output(inv, i, &found) && same;
@@ -227,26 +227,26 @@ static bool check_wanted(struct invocation *inv, DAT_RETURN ret)
 
 /* ---- the call ---- */
 
-/* An event that the script took by a call of its own goes through the ledger too. */
+/* An event that the script dequeued by a call of its own goes through the ledger too. */
 static bool see_event(struct invocation *inv)
 {
 	int i;
 
 	for (i = 0; inv->call->row->params[i].kind != PARAM_END; i++) {
-		if (inv->call->row->params[i].kind == PARAM_OUT_EVENT && inv->slots[i].pointer)
+		if (inv->call->row->params[i].kind == PARAM_OUT_EVENT && inv->args[i].pointer)
 			return ledger_event(inv->run, value_object(inv->run, inv->call->in[0]),
 					    &inv->storage[i].event);
 	}
 	return true;
 }
 
-/* Somebody typed it to see what it returns. */
+/* The call was typed into the shell, to see what it returns. */
 static bool is_question(const struct invocation *inv)
 {
 	return inv->run->echo && !inv->st->next && !inv->call->type_name;
 }
 
-/* A call that only looks, or found nothing to take, may be made again. */
+/* A call that only queries, or that found no event, may be repeated. */
 static bool only_looks(const struct call *call, DAT_RETURN ret)
 {
 	const char *name = call->name;
@@ -274,7 +274,7 @@ static bool make_call(struct run *run, const struct statement *st, bool *again)
 	before_call(&inv);
 	if (!checks_before(&inv))
 		goto out;
-	ret = inv.call->row->make(inv.slots);
+	ret = inv.call->row->make(inv.args);
 	after_call(&inv, ret);
 	run_observe(run);
 	if (run->echo && !st->next && run->turn == st->repeat)
@@ -290,7 +290,7 @@ out:
 	return good;
 }
 
-/* What a device has done by now is not known: what is not yet as it should be is looked at again. */
+/* The progress of a device is not known: a result that differs is checked again after a pause. */
 static bool call_once(struct run *run, const struct statement *st)
 {
 	uint64_t end = run_now(run) + DEVICE_PATIENCE_NS * run->slow;

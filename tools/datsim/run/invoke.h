@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * invoke.h - one call in the making, between arguments.c (values into slots) and invoke.c (the call
- * and what came of it).
+ * invoke.h - one call: arguments.c fills its arguments, invoke.c makes it and checks the outcome.
  */
 #ifndef DATSIM_INVOKE_H
 #define DATSIM_INVOKE_H
@@ -10,11 +9,11 @@
 
 #include "world.h"
 
-/* What an output is filled with before a call, to see whether it was written. */
+/* The byte that fills an output before a call, to detect whether the call wrote it. */
 #define POISON   0xdb
 #define DATA_MAX 4096
 
-/* Room for whatever a parameter points to. */
+/* Storage for any structure that a parameter points to. */
 union storage {
 	unsigned char poison[1];
 	DAT_SRQ_PARAM srq_param;
@@ -33,40 +32,44 @@ union storage {
 };
 
 struct invocation {
-	bool excused; /* it returned something else, for which a fault beside the script is the reason */
+	bool excused; /* it returned another value, and the fault of the sweep explains it */
 	struct run *run;
 	const struct statement *st;
 	const struct call *call;
-	union slot slots[CALL_PARAMS_MAX];
+	union call_value args[CALL_PARAMS_MAX];
 	union storage storage[CALL_PARAMS_MAX];
 	DAT_LMR_TRIPLET segments[CALL_SEGMENTS_MAX];
 	int segment_count;
-	size_t dto; /* number of the ledger's entry, where the call posts */
-	int queue;  /* and the symbol of the EP or SRQ */
+	size_t dto; /* number of its ledger entry, if the call posts */
+	int queue;  /* symbol of the EP or SRQ it posts to */
 	struct region *region;
-	bool was_disconnected;    /* an EP that is reset */
-	DAT_EP_HANDLE its_ep;     /* of a CR that the call answers, or an RSP that it frees */
-	DAT_PROVIDER_INFO **list; /* of a PARAM_OUT_LIST; freed behind the call */
+	bool was_disconnected; /* dat_ep_reset: the EP was disconnected before */
+	DAT_EP_HANDLE
+	its_ep; /* the EP of the CR that the call answers, or of the RSP that it frees */
+	DAT_PROVIDER_INFO **list; /* for PARAM_OUT_LIST; freed after the call */
 	char cookie[DAT_LMR_COOKIE_SIZE];
 	unsigned char data[DATA_MAX];
 };
 
-/* Fill every slot from the script; opens the ledger's entry where the call posts. */
+/* Fill every argument from the script; open a ledger entry if the call posts. */
 bool fill_slots(struct invocation *inv);
-/* segments.c; set_segments and set_triplet open the ledger's entry. */
-bool set_segments(struct invocation *inv, const struct value *value, union slot *slot);
-bool set_span(struct invocation *inv, const struct value *value, union slot *slot);
-bool set_triplet(struct invocation *inv, const struct value *value, union slot *slot);
-bool set_remote(struct invocation *inv, int i, const struct value *value, union slot *slot);
-/* effects.c: what the call changed in the tool's books. */
+/* segments.c; set_segments and set_triplet open the ledger entry. */
+bool set_segments(struct invocation *inv, const struct value *value, union call_value *arg);
+bool set_span(struct invocation *inv, const struct value *value, union call_value *arg);
+bool set_triplet(struct invocation *inv, const struct value *value, union call_value *arg);
+bool set_remote(struct invocation *inv, int i, const struct value *value, union call_value *arg);
+/* effects.c: record what the call changed. */
 void before_call(struct invocation *inv);
 void after_call(struct invocation *inv, DAT_RETURN ret);
-/* check.c: the EPs that the call is about, then everything. */
+/* check.c: check the EPs that the call names, then everything. */
 bool checks_before(struct invocation *inv);
 bool checks_after(struct invocation *inv, DAT_RETURN ret);
-/* The tool's own provider, which no IA can be opened of; and those that a script left registered. */
+/*
+ * The tool's own provider, on which no IA can be opened; unregister the providers that a script
+ * left.
+ */
 DAT_PROVIDER *tool_provider(void);
-/* Say what the call returned and gave. */
+/* echo.c: print what the call returned and its outputs. */
 void echo_call(const struct invocation *inv, DAT_RETURN ret);
 
 #endif

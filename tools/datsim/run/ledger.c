@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What was posted and not completed, with its memory. A checker that is always on: each DTO completes
+ * The ledger of posted DTOs and their memory. It is a checker that is always on: each DTO completes
  * once, on its own EVD, in the order of its queue, with its own cookie.
  */
 #include "world.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COOKIE_BASE UINT64_C(0x0da7000000000000) /* no script gives such cookies */
+#define COOKIE_BASE UINT64_C(0x0da7000000000000) /* scripts use smaller cookies */
 
-static void *grow(void *array, size_t count, size_t *room, size_t size)
+static void *array_grow(void *array, size_t count, size_t *room, size_t size)
 {
 	if (count < *room)
 		return array;
@@ -25,7 +25,7 @@ size_t ledger_post(struct run *run, enum dto_kind kind, int queue)
 	struct ledger *ledger = &run->ledger;
 	struct dto *dto;
 
-	ledger->dtos = grow(ledger->dtos, ledger->count, &ledger->room, sizeof(*dto));
+	ledger->dtos = array_grow(ledger->dtos, ledger->count, &ledger->room, sizeof(*dto));
 	dto = &ledger->dtos[ledger->count];
 	memset(dto, 0, sizeof(*dto));
 	dto->kind = kind;
@@ -42,8 +42,8 @@ void ledger_piece(struct run *run, const struct piece *piece)
 	struct ledger *ledger = &run->ledger;
 	struct dto *dto = &ledger->dtos[ledger->count - 1];
 
-	ledger->pieces =
-		grow(ledger->pieces, ledger->piece_count, &ledger->piece_room, sizeof(*piece));
+	ledger->pieces = array_grow(ledger->pieces, ledger->piece_count, &ledger->piece_room,
+				    sizeof(*piece));
 	ledger->pieces[ledger->piece_count++] = *piece;
 	dto->piece_count++;
 	dto->length += piece->length;
@@ -54,7 +54,7 @@ DAT_CONTEXT ledger_cookie(size_t number)
 	return (DAT_CONTEXT){ .as_64 = COOKIE_BASE + number };
 }
 
-/* A window stays as it was bound, for as long as the script runs. */
+/* A memory window keeps its last binding for as long as the script runs. */
 static void give_back(struct run *run, const struct dto *dto)
 {
 	size_t i;
@@ -132,7 +132,8 @@ void text_dto(const struct run *run, struct text *text, const struct dto *dto)
 		text_add(text, ", cookie %llu,", (unsigned long long)dto->label);
 }
 
-static bool wrong(struct run *run, const struct dto *dto, const char *expected, const char *actual)
+static bool dto_wrong(struct run *run, const struct dto *dto, const char *expected,
+		      const char *actual)
 {
 	struct text want = { 0 }, got = { 0 };
 
@@ -148,10 +149,11 @@ static bool check_queue(struct run *run, int ep, int evd, const struct dto *dto)
 	int on = dto->kind == DTO_RECV ? object->recv_evd : object->request_evd;
 
 	if (dto->queue != ep && (dto->kind != DTO_RECV || object->srq != dto->queue))
-		return wrong(run, dto, "a completion for the EP it was posted to",
-			     "completed for another EP");
+		return dto_wrong(run, dto, "a completion for the EP it was posted to",
+				 "completed for another EP");
 	if (on >= 0 && on != evd)
-		return wrong(run, dto, "a completion on its own EVD", "completed on another EVD");
+		return dto_wrong(run, dto, "a completion on its own EVD",
+				 "completed on another EVD");
 	return true;
 }
 
@@ -160,12 +162,12 @@ static bool check_order(struct run *run, const struct dto *dto, size_t number)
 	struct object *queue = &run->objects[dto->queue];
 	size_t *last = dto->kind == DTO_RECV ? &queue->last_recv : &queue->last_request;
 
-	/* An SRQ promises no order over its EPs. */
+	/* An SRQ guarantees no order across its EPs. */
 	if (run->script->symbols[dto->queue].type == DAT_HANDLE_TYPE_SRQ)
 		return true;
 	if (*last > number)
-		return wrong(run, dto, "completions in the order of the posts",
-			     "completed after one that was posted later");
+		return dto_wrong(run, dto, "completions in the order of the posts",
+				 "completed after one that was posted later");
 	*last = number;
 	return true;
 }
@@ -183,11 +185,11 @@ static bool check_guards(struct run *run, const struct dto *dto)
 		whole = whole && piece_guards_whole(piece) &&
 			(!piece->region || region_guards_whole(piece->region));
 	}
-	return whole || wrong(run, dto, "nothing written beside a buffer",
-			      "completed, and guard bytes beside its buffer are overwritten");
+	return whole || dto_wrong(run, dto, "nothing written beside a buffer",
+				  "completed, and guard bytes beside its buffer are overwritten");
 }
 
-/* The entry that a completion is of; NULL: there is none, which ends the run. */
+/* The entry that a completion belongs to; NULL: there is none, which fails the run. */
 static struct dto *dto_of(struct run *run, DAT_CONTEXT cookie)
 {
 	size_t number = (size_t)(cookie.as_64 - COOKIE_BASE);
@@ -199,10 +201,11 @@ static struct dto *dto_of(struct run *run, DAT_CONTEXT cookie)
 	return NULL;
 }
 
-static bool reap(struct run *run, struct dto *dto, int ep, int evd)
+static bool dto_reap(struct run *run, struct dto *dto, int ep, int evd)
 {
 	if (dto->done)
-		return wrong(run, dto, "each DTO completes once", "completed for the second time");
+		return dto_wrong(run, dto, "each DTO completes once",
+				 "completed for the second time");
 	dto->done = true;
 	dto->reaped = ++run->ledger.reaped;
 	return check_queue(run, ep, evd, dto) &&
@@ -217,14 +220,14 @@ static bool reap_dto(struct run *run, int evd, const DAT_DTO_COMPLETION_EVENT_DA
 	if (!dto)
 		return false;
 	if (ep < 0 || !run->objects[ep].alive)
-		return wrong(run, dto, "completions of EPs that are there",
-			     "completed for an EP that is not");
+		return dto_wrong(run, dto, "completions of EPs that exist",
+				 "completed for an EP that does not exist");
 	if (dto->kind == DTO_BIND)
-		return wrong(run, dto, "RMR_BIND_COMPLETION for a bind", "completed as a DTO");
+		return dto_wrong(run, dto, "RMR_BIND_COMPLETION for a bind", "completed as a DTO");
 	if (dto->suppressed && data->status == DAT_DTO_SUCCESS)
-		return wrong(run, dto, "no completion of what succeeds and is suppressed",
-			     "completed all the same");
-	if (!reap(run, dto, ep, evd))
+		return dto_wrong(run, dto, "no completion of a suppressed request that succeeded",
+				 "completed nevertheless");
+	if (!dto_reap(run, dto, ep, evd))
 		return false;
 	if (run->script->symbols[dto->queue].type == DAT_HANDLE_TYPE_SRQ)
 		srq_reaped(run, dto->queue, ep);
@@ -244,11 +247,12 @@ static bool reap_bind(struct run *run, int evd, const DAT_RMR_BIND_COMPLETION_EV
 	if (!dto)
 		return false;
 	if (dto->kind != DTO_BIND)
-		return wrong(run, dto, "DTO_COMPLETION for what is no bind", "completed as a bind");
+		return dto_wrong(run, dto, "DTO_COMPLETION for what is no bind",
+				 "completed as a bind");
 	if (dto->rmr != object_of(run, data->rmr_handle))
-		return wrong(run, dto, "a completion that names the RMR of the bind",
-			     "completed with another RMR");
-	return reap(run, dto, dto->queue, evd);
+		return dto_wrong(run, dto, "a completion that names the RMR of the bind",
+				 "completed with another RMR");
+	return dto_reap(run, dto, dto->queue, evd);
 }
 
 bool ledger_event(struct run *run, int evd, const DAT_EVENT *event)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What DTOs carry. A message has the number of its Send in its first four bytes and the rest follows from
- * it, so a receiver's bytes name the Send they must be equal to. An RDMA carries the same bytes, of its own
- * number; where a script places it itself, the memory may be anybody's, and is compared only if nobody else
- * could have touched it.
+ * The contents of messages and RDMA. The first four bytes of a message are the number of its Send
+ * and the rest follows from it, so the bytes at the receiver name the Send that they have to match.
+ * An RDMA carries the same kind of bytes, with its own number. If the script chose its location,
+ * other DTOs may use the same memory, and it is compared only if none of them could have touched
+ * it.
  */
 #include "world.h"
 
@@ -11,9 +12,9 @@
 
 #define EMPTY_BYTE 0x5a
 #define SMALL_BYTE 0xc3
-#define NUMBERED   4 /* bytes; shorter messages do not tell their number */
+#define NUMBERED   4 /* bytes; a shorter message does not name its Send */
 
-#define DISTURBED_MAX 20000 /* DTOs that are looked through for one that may have been there */
+#define DISTURBED_MAX 20000 /* entries searched for one that touched the same memory */
 
 unsigned char message_byte(size_t number, uint64_t length, uint64_t i)
 {
@@ -26,7 +27,10 @@ unsigned char message_byte(size_t number, uint64_t length, uint64_t i)
 
 /* ---- before the post ---- */
 
-/* The bytes of a piece, which begins at `from` of message `number`; without a number: nothing yet. */
+/*
+ * Write the bytes of a piece, which begins at byte `from` of message `number`; without a number,
+ * poison.
+ */
 static void fill_piece(const struct piece *piece, size_t number, uint64_t length, uint64_t from,
 		       bool message)
 {
@@ -46,7 +50,7 @@ void ledger_fill(struct run *run, size_t number)
 	size_t i;
 
 	if (dto->kind == DTO_BIND)
-		return; /* what the peer reads there is the script's */
+		return; /* the contents that a peer reads are the script's */
 	for (i = 0; i < dto->piece_count; i++, piece++) {
 		fill_piece(piece, number, dto->length, done, source);
 		done += piece->length;
@@ -57,21 +61,21 @@ void ledger_fill(struct run *run, size_t number)
 
 /* ---- whose bytes ---- */
 
-static bool overlap(const struct piece *a, const struct piece *b)
+static bool pieces_overlap(const struct piece *a, const struct piece *b)
 {
 	return a->region && a->region == b->region && a->offset < b->offset + b->length &&
 	       b->offset < a->offset + a->length;
 }
 
-static bool touches(const struct run *run, const struct dto *dto, const struct piece *piece)
+static bool dto_touches(const struct run *run, const struct dto *dto, const struct piece *piece)
 {
 	size_t i;
 
 	for (i = 0; i < dto->piece_count; i++) {
-		if (overlap(&run->ledger.pieces[dto->first_piece + i], piece))
+		if (pieces_overlap(&run->ledger.pieces[dto->first_piece + i], piece))
 			return true;
 	}
-	return overlap(&dto->remote, piece);
+	return pieces_overlap(&dto->remote, piece);
 }
 
 bool ledger_disturbed(const struct run *run, size_t number, const struct piece *piece)
@@ -79,15 +83,15 @@ bool ledger_disturbed(const struct run *run, size_t number, const struct piece *
 	const struct dto *dto = &run->ledger.dtos[number], *other = run->ledger.dtos;
 	size_t i;
 
-	/* Nobody waits for a script of so many. */
+	/* Searching so many entries would take too long: assume that another DTO did. */
 	if (!piece->carved && run->ledger.count > DISTURBED_MAX)
 		return true;
-	/* Nothing else is put where a buffer was cut. */
+	/* A buffer cut from a region is used by no other DTO. */
 	for (i = 0; !piece->carved && i < run->ledger.count; i++, other++) {
 		if (i == number || other->kind == DTO_BIND ||
 		    (i < number && other->reaped && other->reaped <= dto->posted))
 			continue;
-		if (touches(run, other, piece))
+		if (dto_touches(run, other, piece))
 			return true;
 	}
 	return false;
@@ -95,7 +99,7 @@ bool ledger_disturbed(const struct run *run, size_t number, const struct piece *
 
 /* ---- what arrived ---- */
 
-/* The local bytes of a DTO one after the other. */
+/* The local segments of a DTO as one sequence of bytes. */
 struct reader {
 	const struct piece *piece, *end;
 	size_t at;

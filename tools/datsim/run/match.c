@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What came back against what a script wants, and how a script would write it. */
+/*
+ * Compares outputs and events with the values in the script, and prints them as a script writes
+ * them.
+ */
 #include "world.h"
 
 #include <string.h>
@@ -28,7 +31,7 @@ static bool is_cookie(const struct member *member)
 	return !strcmp(member->name, "cookie");
 }
 
-/* Ports do not tell adapters apart. */
+/* Compare the addresses only: the port does not identify an adapter. */
 bool same_address(const void *a, const void *b)
 {
 	const struct sockaddr_in6 *six = a, *other = b;
@@ -65,18 +68,18 @@ static DAT_HANDLE handle_in(const struct member *member, const void *base)
 	return (DAT_HANDLE)(uintptr_t)member_get(member, base);
 }
 
-/* Private data, as a text. */
+/* Private data as text. */
 static bool match_data(const struct member *member, const void *base, const char *text)
 {
 	const char *data = address_in(member, base);
 	DAT_COUNT size;
 
-	memcpy(&size, (const char *)base + member->beside, sizeof(size));
+	memcpy(&size, (const char *)base + member->size_offset, sizeof(size));
 	return size >= 0 && (size_t)size == strlen(text) &&
 	       !memcmp(data ? data : "", text, (size_t)size);
 }
 
-/* The value that all elements have; false: they differ. */
+/* The value common to all elements; false: they differ. */
 static bool every_one(const struct member *member, const void *base, DAT_BOOLEAN *value)
 {
 	const char *at = (const char *)base + member->offset;
@@ -155,7 +158,7 @@ static void print_data(struct text *text, const struct member *member, const voi
 	const char *data = address_in(member, base);
 	DAT_COUNT size;
 
-	memcpy(&size, (const char *)base + member->beside, sizeof(size));
+	memcpy(&size, (const char *)base + member->size_offset, sizeof(size));
 	text_append(text, "\"", 1);
 	text_printable(text, data ? data : "", data && size > 0 ? (size_t)size : 0);
 	text_append(text, "\"", 1);

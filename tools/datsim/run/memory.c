@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory behind the LMRs of a script: regions with guard bytes, and buffers cut from them. */
 #include "world.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ bool region_carve(struct region *region, size_t length, struct piece *piece)
 	piece->region = region;
 	piece->length = length;
 	piece->carved = true;
-	/* Same size, newest first: what a script repeats costs no new memory. */
+	/* Reuse the newest hole of this size: a script that repeats a line needs no new memory. */
 	for (i = region->hole_count; i-- > 0;) {
 		if (region->holes[i].length != length)
 			continue;

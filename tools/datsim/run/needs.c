@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a script asks of the backend that only a simulated fabric can do. */
+/* The features that a script uses and that only a simulated fabric has. */
 #include <string.h>
 
 #include "tools/datsim/script/script.h"
 
-/* Settings that a device is free to have its own way: the script shows the same with any. */
-static bool harmless(const char *setting)
+/* Settings that a device may ignore: the script tests the same thing with any value. */
+static bool setting_is_harmless(const char *setting)
 {
 	return !strcmp(setting, "mtu") || !strcmp(setting, "seed");
 }
@@ -13,7 +13,7 @@ static bool harmless(const char *setting)
 static const char *of_fabric(const struct setting *setting)
 {
 	for (; setting; setting = setting->next) {
-		if (!harmless(setting->key))
+		if (!setting_is_harmless(setting->key))
 			return "settings of the fabric";
 	}
 	return NULL;

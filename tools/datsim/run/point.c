@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a script with one more fault, of a sweep, and judges what the fault breaks: see point.h. */
 #include "point.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ bool point_passes_over(struct run *run)
 {
 	const struct failure *failure = &run->failure;
 
-	/* A line that cannot be run for want of what was not made is a bad one then. */
+	/* EXIT_USAGE: the line cannot run, because the fault prevented the object that it names. */
 	if ((failure->code != EXIT_FAILED && failure->code != EXIT_NOT_QUIET &&
 	     failure->code != EXIT_USAGE) ||
 	    !point_is_broken(run))
@@ -89,13 +90,14 @@ bool point_allows(struct run *run, const char *call, DAT_RETURN ret)
 			"an error that is nowhere documented");
 }
 
-static void release(struct run *run, const struct gate *gate)
+static void traffic_release(struct run *run, const struct traffic *traffic)
 {
-	if (gate->ep)
-		dat_sim_release_message(value_handle(run, gate->ep), (DAT_COUNT)gate->message);
+	if (traffic->ep)
+		dat_sim_release_message(value_handle(run, traffic->ep),
+					(DAT_COUNT)traffic->message);
 	else
-		dat_sim_release_link(run->sim, run->script->actors[gate->from_actor].adapter,
-				     run->script->actors[gate->to_actor].adapter);
+		dat_sim_release_link(run->sim, run->script->actors[traffic->from_actor].adapter,
+				     run->script->actors[traffic->to_actor].adapter);
 }
 
 bool point_settle(struct run *run)
@@ -108,10 +110,13 @@ bool point_settle(struct run *run)
 	dat_sim_fault_clear(run->sim);
 	for (i = 0; i < run->hold_count; i++) {
 		if (!run->holds[i].released)
-			release(run, &run->holds[i].st->gate);
+			traffic_release(run, &run->holds[i].st->traffic);
 		run->holds[i].released = true;
 	}
-	/* Who asks for ever may ask in vain: what would have been posted was not. */
+	/*
+	 * With unlimited RNR retries a Send may never complete: the fault prevented the post of its
+	 * Receive.
+	 */
 	if (run->script->config.rnr_retry == RNR_FOR_EVER && run->point->fired) {
 		dat_sim_run_until_quiet(run->sim, BUSY_LIMIT_NS);
 		return true;

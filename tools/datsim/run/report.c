@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a failure looks like. */
+/*
+ * Prints the report of a failure: what was expected, what came, pending operations, trace, replay.
+ */
 #include "tools/datsim/show/show.h"
 #include "world.h"
 
@@ -71,7 +73,7 @@ static const char *line_start(const char *text, const char *end)
 	return end;
 }
 
-/* Trace lines begin with nanoseconds of the fabric; a reader of the script wants script time. */
+/* Trace lines begin with fabric time; the report shows script time. */
 static bool is_inner(const char *line, size_t n)
 {
 	static const char mark[] = " note ";

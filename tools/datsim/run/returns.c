@@ -146,7 +146,7 @@ bool is_documented(const char *call, DAT_RETURN ret)
 	DAT_RETURN type = DAT_GET_TYPE(ret);
 	size_t i, k;
 
-	/* The provider itself failed: of any call. */
+	/* DAT_INTERNAL_ERROR: the provider failed, which any call may report. */
 	if (type == DAT_SUCCESS || type == DAT_INTERNAL_ERROR)
 		return true;
 	for (i = 0; i < ARRAY_SIZE(returns); i++) {
@@ -158,5 +158,5 @@ bool is_documented(const char *call, DAT_RETURN ret)
 		}
 		return false;
 	}
-	return true; /* no call of uDAPL */
+	return true; /* not a uDAPL call */
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs one script: executes its statements in order on a fabric, and turns the outcome into a
+ * verdict.
+ */
 #include "run.h"
 
 #include <errno.h>
@@ -18,8 +22,8 @@
 
 /* ---- statements ---- */
 
-/* Script time is zero at the first statement that is no set-up. */
-static void begin(struct run *run)
+/* Script time starts at the first statement after the set-up. */
+static void run_begin(struct run *run)
 {
 	run->origin_ns = run_clock(run);
 	run->begun = true;
@@ -27,7 +31,10 @@ static void begin(struct run *run)
 	run_observe(run);
 }
 
-/* For who asks of a packet which line sent it. */
+/*
+ * A note in the trace before each line, so that a packet can be traced back to the line that sent
+ * it.
+ */
 static void note_line(struct run *run, const struct statement *st)
 {
 	struct text note = { 0 };
@@ -78,8 +85,8 @@ static bool run_timed(struct run *run, const struct statement *st)
 	run->st = st;
 	run->turn = 1;
 	if (!run->begun && st->kind != STATEMENT_USE && st->kind != STATEMENT_FABRIC)
-		begin(run);
-	/* An event line moves the time itself. */
+		run_begin(run);
+	/* An event line advances the clock itself. */
 	if (st->when.kind == WHEN_AT && st->kind != STATEMENT_EVENT) {
 		base = st->when.relative ? run->previous_ns : 0;
 		if (!run_until(run, base + st->when.from_ns))
@@ -105,7 +112,10 @@ static void run_script(struct run *run)
 	run_check_faults(run);
 }
 
-/* With a fault at a point (point.h): what it breaks is passed over, but a set-up is worth nothing then. */
+/*
+ * Run with a fault at a point (point.h): lines that it breaks are passed over, but a failed set-up
+ * ends the run.
+ */
 static void run_script_beside(struct run *run)
 {
 	const struct statement *st;
@@ -137,7 +147,7 @@ void replay_line(const char *path, const struct options *options, struct text *t
 	word_add(text, path);
 }
 
-/* Intervals can make a small expression huge, and a script means its braces literally. */
+/* Intervals can expand a short expression enormously, and a script means its braces literally. */
 static bool has_interval(const char *regex)
 {
 	for (; *regex; regex++) {
@@ -149,8 +159,8 @@ static bool has_interval(const char *regex)
 	return false;
 }
 
-/* A script with "# Failure: regex" passes by failing so. */
-static void judge(const char *must_fail, struct verdict *verdict)
+/* A script with "# Failure: REGEX" passes if its failure report matches. */
+static void verdict_judge(const char *must_fail, struct verdict *verdict)
 {
 	regex_t regex;
 	char why[128];
@@ -196,7 +206,7 @@ static int failed_kind(const struct run *run)
 	return -1;
 }
 
-/* False: there was no fabric to run it on. */
+/* False: no fabric could be made. */
 static bool run_once(const char *path, const struct script *script, const struct options *options,
 		     bool traced, struct verdict *verdict)
 {
@@ -225,9 +235,9 @@ static bool run_once(const char *path, const struct script *script, const struct
 }
 
 /*
- * A fabric that is traced goes step by step; untraced it may take shorter ways to the same end. So a
- * script runs both ways and has to hold both times. The account of a failure is the traced one, if
- * that fails too.
+ * A traced fabric takes every step singly; an untraced one may take shorter paths to the same
+ * result. A script therefore runs both ways and has to hold each time. If both runs fail, the
+ * report is that of the traced one.
  */
 static void run_loaded(const char *path, const struct script *script, const struct options *options,
 		       struct verdict *verdict)
@@ -272,7 +282,7 @@ void run_text(const char *name, const char *text, size_t length, const struct op
 		verdict->code = EXIT_USAGE;
 		return;
 	}
-	/* A script says when time passes; looking at an EVD must not. */
+	/* In a script only its own lines let time pass; polling an EVD must not. */
 	config.poll_quantum_ns = 0;
 	if (!script_load(&script, name, text, length, &config)) {
 		text_append(&verdict->report, text_of(&script.diag.text), script.diag.text.length);
@@ -286,7 +296,7 @@ void run_text(const char *name, const char *text, size_t length, const struct op
 		run_loaded(name, &script, options, verdict);
 	}
 	if (!options->point)
-		judge(script.must_fail, verdict);
+		verdict_judge(script.must_fail, verdict);
 	script_free(&script);
 }
 
@@ -307,7 +317,7 @@ int verdict_reason(const struct verdict *verdict, const char **reason)
 {
 	const char *report = text_of(&verdict->report), *end = strchr(report, '\n');
 
-	/* A report of several lines is the account of a failure. */
+	/* A report of several lines is that of a failure, not a reason. */
 	*reason = "not supported by this backend";
 	if (!end || end == report || end[1])
 		return (int)strlen(*reason);

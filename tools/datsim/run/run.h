@@ -12,28 +12,28 @@
 struct options {
 	bool has_seed;
 	uint64_t seed;
-	bool once;           /* traced only, not untraced before */
-	bool untraced;       /* and this, untraced only */
-	unsigned int slow;   /* on a device: so many times as much patience; 0: once */
-	struct point *point; /* not NULL: with one more fault, point.h */
-	struct text *echo;   /* not NULL: the last line may return anything, and says here what */
+	bool once;           /* only the traced run, not the untraced one before it */
+	bool untraced;       /* only the untraced run */
+	unsigned int slow;   /* on a device, multiplies waiting times; 0: as 1 */
+	struct point *point; /* not NULL: with an additional fault, see point.h */
+	struct text *echo;   /* not NULL: receives the result of the last line, which may be any */
 };
 
 struct verdict {
 	enum exit_code code;
-	int kind;           /* of the statement that failed; -1: of none */
-	struct text report; /* why it is not a pass */
+	int kind;           /* kind of the statement that failed; -1: none */
+	struct text report; /* why the script did not pass */
 	struct text trace;
-	bool expected_failure; /* the script was to fail, and did as it said */
+	bool expected_failure; /* the script failed as its "# Failure:" line says */
 };
 
 /* The text is NUL-terminated; the name is for messages. */
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict);
 void run_file(const char *path, const struct options *options, struct verdict *verdict);
-/* One line that runs the script again as it ran now. */
+/* The command line that repeats this run of the script. */
 void replay_line(const char *path, const struct options *options, struct text *text);
-/* Why a script was skipped: the characters to print of *reason, which is the verdict's. */
+/* Why a script was skipped: *reason points into the verdict; returns its length. */
 int verdict_reason(const struct verdict *verdict, const char **reason);
 void verdict_free(struct verdict *verdict);
 

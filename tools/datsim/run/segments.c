@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory in the slots of a call: segments, windows, the peer's end of an RDMA. */
+/* Memory in the arguments of a call: segments, memory windows, the peer's end of an RDMA. */
 #include "invoke.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static const struct value *setting_of(const struct value *value, const char *key
 	return NULL;
 }
 
-/* The number of a setting, or `standard` without one. */
+/* The number in a setting, or `standard` if the script does not give it. */
 static uint64_t number_of(const struct invocation *inv, const struct value *value, const char *key,
 			  uint64_t standard)
 {
@@ -31,8 +31,8 @@ static uint64_t number_of(const struct invocation *inv, const struct value *valu
 	return v ? value_number(inv->run, v) : standard;
 }
 
-/* A piece of the region: at the offset, if it is one that is there. */
-static void place(struct piece *piece, struct region *region, uint64_t offset)
+/* Let the piece begin at this offset of the region, if the offset is inside it. */
+static void piece_place(struct piece *piece, struct region *region, uint64_t offset)
 {
 	piece->offset = offset;
 	if (region && offset <= region->size && piece->length <= region->size - offset)
@@ -52,7 +52,7 @@ static bool explicit_segment(struct invocation *inv, const struct value *value,
 		if (!region_carve(region, piece->length, piece))
 			return no_room(inv, piece->length);
 	} else if (region) {
-		place(piece, region, value_number(inv->run, offset));
+		piece_place(piece, region, value_number(inv->run, offset));
 	}
 	if (region) {
 		triplet->lmr_context = lmr->lmr_context;
@@ -66,7 +66,7 @@ static bool explicit_segment(struct invocation *inv, const struct value *value,
 	return true;
 }
 
-/* A size: so many bytes of the actor's `mem`. */
+/* A bare size: this many bytes of the actor's `mem`. */
 static bool cut_segment(struct invocation *inv, const struct value *value, DAT_LMR_TRIPLET *triplet,
 			struct piece *piece)
 {
@@ -123,7 +123,7 @@ static void open_entry(struct invocation *inv)
 	inv->dto = ledger_post(inv->run, kinds[inv->call->row->effect], inv->queue);
 }
 
-bool set_span(struct invocation *inv, const struct value *value, union slot *slot)
+bool set_span(struct invocation *inv, const struct value *value, union call_value *arg)
 {
 	const struct value *element = value->kind == VALUE_LIST ? value->elements : NULL;
 
@@ -133,23 +133,23 @@ bool set_span(struct invocation *inv, const struct value *value, union slot *slo
 		if (!add_segment(inv, element))
 			return false;
 	}
-	slot->pointer = inv->segment_count ? inv->segments : NULL;
+	arg->pointer = inv->segment_count ? inv->segments : NULL;
 	return true;
 }
 
-bool set_segments(struct invocation *inv, const struct value *value, union slot *slot)
+bool set_segments(struct invocation *inv, const struct value *value, union call_value *arg)
 {
 	open_entry(inv);
-	return set_span(inv, value, slot);
+	return set_span(inv, value, arg);
 }
 
-bool set_triplet(struct invocation *inv, const struct value *value, union slot *slot)
+bool set_triplet(struct invocation *inv, const struct value *value, union call_value *arg)
 {
 	open_entry(inv);
 	inv->run->ledger.dtos[inv->dto].rmr = value_object(inv->run, inv->call->in[0]);
 	if (value->kind == VALUE_NULL)
 		return true;
-	slot->pointer = inv->segments;
+	arg->pointer = inv->segments;
 	return add_segment(inv, value);
 }
 
@@ -164,7 +164,7 @@ static bool remote_memory(struct invocation *inv, const struct object *lmr,
 	if (!lmr->region)
 		return true;
 	if (offset)
-		place(piece, lmr->region, value_number(inv->run, offset));
+		piece_place(piece, lmr->region, value_number(inv->run, offset));
 	else if (!region_carve(lmr->region, piece->length, piece))
 		return no_room(inv, piece->length);
 	triplet->rmr_context = lmr->rmr_context;
@@ -180,10 +180,10 @@ static void remote_window(struct invocation *inv, const struct window *window,
 	triplet->rmr_context = window->context;
 	triplet->target_address = window->address + offset;
 	if (window->region)
-		place(piece, window->region, window->offset + offset);
+		piece_place(piece, window->region, window->offset + offset);
 }
 
-bool set_remote(struct invocation *inv, int i, const struct value *value, union slot *slot)
+bool set_remote(struct invocation *inv, int i, const struct value *value, union call_value *arg)
 {
 	struct dto *dto = &inv->run->ledger.dtos[inv->dto];
 	DAT_RMR_TRIPLET *triplet = &inv->storage[i].remote;
@@ -208,10 +208,10 @@ bool set_remote(struct invocation *inv, int i, const struct value *value, union 
 		triplet->target_address =
 			number_of(inv, value, "target_address", triplet->target_address);
 		if (setting_of(value, "target_address"))
-			piece.region = NULL; /* wherever that is */
+			piece.region = NULL; /* the script gave a raw address */
 	}
 	triplet->segment_length = piece.length;
 	dto->remote = piece;
-	slot->pointer = triplet;
+	arg->pointer = triplet;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hold, release, link: what a script does to the wire. */
+/* `hold`, `release`, `link`: lines that control the wire. */
 #include "world.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *adapter_of(const struct run *run, int actor)
 	return run->script->actors[actor].adapter;
 }
 
-/* What is held is part of what was pending, if the script fails. */
+/* Held packets belong to the pending list of a failure report. */
 static void remember_hold(struct run *run, const struct statement *st)
 {
 	if (run->hold_count == run->hold_room) {
@@ -31,7 +31,7 @@ static void remember_hold(struct run *run, const struct statement *st)
 	run->holds[run->hold_count++].released = false;
 }
 
-static bool same_gate(const struct gate *a, const struct gate *b)
+static bool same_traffic(const struct traffic *a, const struct traffic *b)
 {
 	if (a->ep && b->ep)
 		return a->ep->symbol == b->ep->symbol && a->message == b->message;
@@ -43,39 +43,42 @@ static void forget_hold(struct run *run, const struct statement *st)
 	size_t i;
 
 	for (i = 0; i < run->hold_count; i++) {
-		if (same_gate(&run->holds[i].st->gate, &st->gate))
+		if (same_traffic(&run->holds[i].st->traffic, &st->traffic))
 			run->holds[i].released = true;
 	}
 }
 
-static bool hold(struct run *run, const struct statement *st)
+static bool wire_hold(struct run *run, const struct statement *st)
 {
-	const struct gate *gate = &st->gate;
+	const struct traffic *traffic = &st->traffic;
 	DAT_RETURN ret;
 
-	if (gate->ep)
-		ret = dat_sim_hold_message(value_handle(run, gate->ep), (DAT_COUNT)gate->message,
-					   (DAT_COUNT)gate->packets);
+	if (traffic->ep)
+		ret = dat_sim_hold_message(value_handle(run, traffic->ep),
+					   (DAT_COUNT)traffic->message,
+					   (DAT_COUNT)traffic->packets);
 	else
-		ret = dat_sim_hold_link(run->sim, adapter_of(run, gate->from_actor),
-					adapter_of(run, gate->to_actor), (DAT_COUNT)gate->packets);
+		ret = dat_sim_hold_link(run->sim, adapter_of(run, traffic->from_actor),
+					adapter_of(run, traffic->to_actor),
+					(DAT_COUNT)traffic->packets);
 	remember_hold(run, st);
-	return wire_failed(run, gate->ep ? "dat_sim_hold_message" : "dat_sim_hold_link", ret);
+	return wire_failed(run, traffic->ep ? "dat_sim_hold_message" : "dat_sim_hold_link", ret);
 }
 
-static bool release(struct run *run, const struct statement *st)
+static bool wire_release(struct run *run, const struct statement *st)
 {
-	const struct gate *gate = &st->gate;
+	const struct traffic *traffic = &st->traffic;
 	DAT_RETURN ret;
 
-	if (gate->ep)
-		ret = dat_sim_release_message(value_handle(run, gate->ep),
-					      (DAT_COUNT)gate->message);
+	if (traffic->ep)
+		ret = dat_sim_release_message(value_handle(run, traffic->ep),
+					      (DAT_COUNT)traffic->message);
 	else
-		ret = dat_sim_release_link(run->sim, adapter_of(run, gate->from_actor),
-					   adapter_of(run, gate->to_actor));
+		ret = dat_sim_release_link(run->sim, adapter_of(run, traffic->from_actor),
+					   adapter_of(run, traffic->to_actor));
 	forget_hold(run, st);
-	return wire_failed(run, gate->ep ? "dat_sim_release_message" : "dat_sim_release_link", ret);
+	return wire_failed(run, traffic->ep ? "dat_sim_release_message" : "dat_sim_release_link",
+			   ret);
 }
 
 static bool set_link(struct run *run, const struct statement *st)
@@ -85,22 +88,22 @@ static bool set_link(struct run *run, const struct statement *st)
 	const struct setting *setting;
 	DAT_RETURN ret;
 
-	for (setting = st->gate.settings; setting; setting = setting->next) {
+	for (setting = st->traffic.settings; setting; setting = setting->next) {
 		if (!strcmp(setting->key, "latency"))
 			latency = setting->value->number;
 		else
 			bandwidth = setting->value->number;
 	}
-	ret = dat_sim_set_link(run->sim, adapter_of(run, st->gate.from_actor),
-			       adapter_of(run, st->gate.to_actor), latency, bandwidth);
+	ret = dat_sim_set_link(run->sim, adapter_of(run, st->traffic.from_actor),
+			       adapter_of(run, st->traffic.to_actor), latency, bandwidth);
 	return wire_failed(run, "dat_sim_set_link", ret);
 }
 
 bool run_wire(struct run *run, const struct statement *st)
 {
 	if (st->kind == STATEMENT_HOLD)
-		return hold(run, st);
+		return wire_hold(run, st);
 	if (st->kind == STATEMENT_RELEASE)
-		return release(run, st);
+		return wire_release(run, st);
 	return set_link(run, st);
 }

@@ -53,7 +53,7 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 
 /* ---- objects ---- */
 
-/* The trace calls objects by adapter and number; who reads it wants the script's names. */
+/* The trace names objects by adapter and number; the report needs the script's names. */
 static void note_name(struct run *run, int symbol, DAT_HANDLE handle)
 {
 	const struct symbol *s = &run->script->symbols[symbol];
@@ -112,7 +112,7 @@ void object_found(struct run *run, int symbol, DAT_HANDLE handle)
 	struct object *object = &run->objects[symbol];
 
 	object->alias = handle == DAT_HANDLE_NULL || object_of(run, handle) >= 0;
-	object->borrowed = true; /* whoever made it frees it */
+	object->borrowed = true; /* its maker frees it */
 	if (object->alias) {
 		object->handle = handle;
 		object->alive = true;
@@ -129,7 +129,7 @@ static DAT_RETURN free_close(DAT_HANDLE ia)
 	return dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
-/* What uses something is freed before what it uses. */
+/* An object is freed before the objects that it uses. */
 static const struct {
 	int type;
 	DAT_RETURN (*free)(DAT_HANDLE handle);
@@ -142,7 +142,7 @@ static const struct {
 	{ DAT_HANDLE_TYPE_IA, free_close },
 };
 
-/* Requests that nobody answered sit in an EVD and would keep it busy. */
+/* Unanswered connection requests sit in an EVD and would keep it busy. */
 static bool collect_events(struct run *run)
 {
 	DAT_EVENT event;
@@ -264,7 +264,7 @@ void world_end(struct run *run, struct text *trace)
 	if (run->fabric_up) {
 		keep_trace(run, trace);
 		for (i = 0; i < run->script->symbol_count; i++) {
-			/* Left over after a failed freeing; nothing more can be done gently. */
+			/* A failed free left objects behind: close abruptly. */
 			if (run->script->symbols[i].type == DAT_HANDLE_TYPE_IA &&
 			    run->objects[i].handle)
 				dat_ia_close(run->objects[i].handle, DAT_CLOSE_ABRUPT_FLAG);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * world.h - a script while it runs: the fabric, the objects behind the names, the memory, the
- * ledger of everything posted, and what went wrong.
+ * world.h - a running script: the fabric, the objects behind the names, the memory, the ledger of
+ * everything posted, and the failure if there is one.
  *
- * One struct run for one run of one script; everything in it is freed by world_end. Functions that
- * return bool return false when the run is over because of them; the failure is then recorded.
- * Nothing here reads a wall clock, draws a random number or prints an address.
+ * There is one struct run for each run of a script; world_end frees everything in it. Functions
+ * that return bool return false when they end the run; the failure is then recorded. Nothing here
+ * reads a wall clock, draws a random number or prints an address.
  */
 #ifndef DATSIM_WORLD_H
 #define DATSIM_WORLD_H
@@ -15,18 +15,18 @@
 #include "point.h"
 #include "tools/datsim/script/script.h"
 
-#define BUSY_LIMIT_NS    UINT64_C(10000000000) /* longer than this is never quiet */
+#define BUSY_LIMIT_NS    UINT64_C(10000000000) /* longer: never quiet */
 #define BUSY_LIMIT_STEPS 1000000
 
 /*
- * Memory behind LMRs, with guard bytes before and behind it. Buffers are cut from its end downwards, each
- * with guard bytes on both sides; what scripts place by an offset they begin at its beginning.
+ * Memory behind LMRs, with guard bytes on both sides. Buffers are cut from its end downwards, each
+ * with guard bytes of its own; pieces that scripts place by an offset begin at its start.
  */
 struct region {
 	unsigned char *bytes;
 	size_t size;
 	size_t used;
-	const char *shared; /* the name of the shared memory that it is, or NULL */
+	const char *shared; /* its name if it is shared memory, or NULL */
 	struct hole {
 		size_t offset, length;
 	} * holes; /* buffers given back */
@@ -35,9 +35,9 @@ struct region {
 
 /* A segment of a DTO. */
 struct piece {
-	struct region *region; /* NULL: not the tool's memory, and not looked at */
+	struct region *region; /* NULL: memory that is not the tool's and is not checked */
 	size_t offset, length;
-	bool carved; /* has guards, and is given back */
+	bool carved; /* cut from the region with guards, and returned to it */
 };
 
 enum dto_kind {
@@ -51,18 +51,18 @@ enum dto_kind {
 
 struct dto {
 	enum dto_kind kind;
-	bool done;       /* completed, or thrown away with its queue */
+	bool done;       /* completed, or discarded with its queue */
 	bool suppressed; /* completes only if it fails */
-	bool delivered;  /* of a Send: its data arrived */
+	bool delivered;  /* a Send whose data arrived */
 	bool labelled;   /* the script gave a cookie */
 	int queue;       /* symbol of the EP or SRQ it was posted to */
-	int rmr;         /* symbol, of a bind */
+	int rmr;         /* symbol of the RMR, for a bind */
 	uint64_t label;
 	uint64_t length;
 	size_t first_piece, piece_count;
-	struct piece remote;   /* of a Write or Read: the peer's end */
-	int peer;              /* of a Send: the EP that it is for, -1 unknown */
-	size_t posted, reaped; /* the ledger's count of reaped ones at the time; 0: not yet */
+	struct piece remote;   /* a Write or Read: the remote memory */
+	int peer;              /* a Send: the receiving EP; -1: unknown */
+	size_t posted, reaped; /* ledger.reaped at those times; 0: not yet */
 };
 
 struct ledger {
@@ -73,7 +73,7 @@ struct ledger {
 	size_t reaped; /* from 1 */
 };
 
-/* What an RMR gives the peer. */
+/* The memory window that an RMR gives the peer. */
 struct window {
 	struct region *region; /* NULL: not the tool's memory */
 	size_t offset;
@@ -82,50 +82,51 @@ struct window {
 	DAT_RMR_CONTEXT context;
 };
 
-/* What the checkers know of an EP. */
+/* What the checkers recorded of an EP. */
 struct ep_model {
-	DAT_EP_STATE state; /* as it was seen last */
+	DAT_EP_STATE state; /* when last queried */
 	bool seen, passive;
 	DAT_PORT_QUAL port;
-	int peer; /* the symbol of the EP that it is connected with; -1: unknown */
+	int peer;                       /* symbol of the connected EP; -1: unknown */
 	uint64_t sent, arrived, reaped; /* messages to it, on this connection: see srq_model */
 	uint64_t armed, fired;          /* settings of the soft high watermark; its events */
 };
 
 /*
- * An SRQ by the rulings, from what the program did and got alone. A message takes one buffer: at the most
- * once it is sent, for sure once its Send has succeeded or its Receive was reaped.
+ * A model of an SRQ by the rulings, from the calls and events of the program alone. A message takes
+ * one buffer: it may have done so once it is sent, and has done so once its Send has succeeded or
+ * its Receive was reaped.
  */
 struct srq_model {
 	bool known;
-	bool vague; /* completions may be lost unseen: outstanding is not compared */
+	bool vague; /* completions may be lost: the outstanding count is not compared */
 	DAT_COUNT max, low;
 	uint64_t posted, sent, arrived, reaped, outstanding;
-	uint64_t least, most;  /* that the call just made may have thrown away */
+	uint64_t least, most;  /* buffers that the last call may have discarded */
 	uint64_t armed, fired; /* settings of the low watermark; its events */
 };
 
-/* What a symbol stands for at run time. */
+/* The object, number or name behind a symbol at run time. */
 struct object {
 	DAT_HANDLE handle;
 	bool alive;
-	bool borrowed;         /* goes with its IA, or is another name of something */
-	bool alias;            /* another name of an object that has one */
-	uint64_t number;       /* of a name for a number */
-	struct region *region; /* of an LMR */
+	bool borrowed;         /* freed with its IA, or a second name */
+	bool alias;            /* a second name of a named object */
+	uint64_t number;       /* the value, if it names a number */
+	struct region *region; /* an LMR: its memory */
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
-	struct window window;           /* of an RMR: as bound last */
-	int recv_evd, request_evd, srq; /* symbols, of an EP; -1 unknown */
-	size_t last_request, last_recv; /* of a queue: last completed, to check the order */
-	size_t last_message;            /* of an EP: last Send that arrived at it */
+	struct window window;           /* an RMR: its last binding */
+	int recv_evd, request_evd, srq; /* an EP: their symbols; -1: unknown */
+	size_t last_request, last_recv; /* a queue: DTOs completed last, to check the order */
+	size_t last_message;            /* an EP: the last Send that arrived at it */
 	struct ep_model ep;
 	struct srq_model srq_model;
-	uint64_t *surfaced; /* of a timed EVD: when each queued event came */
+	uint64_t *surfaced; /* a timed EVD: when each queued event arrived */
 	size_t surfaced_count, surfaced_room;
 };
 
-/* What the tool gives a CNO for an agent: who made it, and the number it is known by. */
+/* The instance data of a CNO agent: its actor, and its number in the script. */
 struct watch {
 	struct run *run;
 	int actor;
@@ -133,15 +134,15 @@ struct watch {
 	struct watch *next;
 };
 
-/* An agent was called. */
+/* A call of an agent. */
 struct agent_call {
 	int actor;
 	uint64_t number;
 	DAT_EVD_HANDLE evd;
-	bool seen; /* by a line of the script */
+	bool seen; /* looked up by a line of the script */
 };
 
-/* Handles that a script made but did not name. */
+/* Handles that a script created without naming them. */
 struct stray {
 	DAT_HANDLE handle;
 	int type;
@@ -152,38 +153,38 @@ struct held {
 	bool released;
 };
 
-/* A fault that a script asked for. */
+/* A fault line of the script. */
 struct planted {
 	const struct statement *st;
 	DAT_COUNT id;
-	uint64_t fired; /* known once it is healed */
+	uint64_t fired; /* read when it is removed */
 	bool healed;
 };
 
 struct failure {
-	enum exit_code code; /* EXIT_PASS: none yet */
+	enum exit_code code; /* EXIT_PASS: no failure yet */
 	int line;
 	struct text title;
 	struct text expected;
 	struct text actual;
-	struct text trace; /* the last lines, at the moment of the failure */
+	struct text trace; /* the last lines before the failure */
 	struct text pending;
 };
 
 struct run {
 	const struct script *script;
-	const struct statement *st; /* the one running; NULL before and after */
-	uint64_t turn;              /* of its repeats, from 1 */
+	const struct statement *st; /* the running one; NULL before and after */
+	uint64_t turn;              /* which repetition of it, from 1 */
 	DAT_SIM_HANDLE sim;
 	bool fabric_up;
-	bool real;         /* on a device: no fabric, and the machine's time */
-	unsigned int slow; /* there: so many times as long */
+	bool real;         /* on a device: no fabric, and real time */
+	unsigned int slow; /* multiplies waiting times there */
 	bool traced;
 	bool begun;
-	uint64_t origin_ns;   /* of script time */
-	uint64_t previous_ns; /* script time at the end of the line before */
+	uint64_t origin_ns;   /* fabric time at which script time starts */
+	uint64_t previous_ns; /* script time at the end of the previous line */
 	struct object *objects;
-	DAT_SOCK_ADDR6 addresses[SCRIPT_ACTORS_MAX]; /* big enough for any family */
+	DAT_SOCK_ADDR6 addresses[SCRIPT_ACTORS_MAX]; /* large enough for any address family */
 	bool has_address[SCRIPT_ACTORS_MAX];
 	struct ledger ledger;
 	struct stray *strays;
@@ -197,52 +198,56 @@ struct run {
 	struct watch *watches;
 	struct agent_call *agent_calls;
 	size_t agent_call_count, agent_call_room;
-	const char **providers; /* names that the script registered */
+	const char **providers; /* providers that the script registered */
 	size_t provider_count;
 	int *endpoints, *queues; /* symbols of EPs and SRQs, for the checkers */
 	int endpoint_count, queue_count, next_endpoint;
-	uint64_t clock_ns; /* of the fabric, as it was seen last */
-	bool may_look;     /* queries let no time pass */
-	bool overflowed;   /* an EVD did: completions are lost */
-	bool strangers;    /* Sends went to who knows whom: buffers may be taken unseen */
+	uint64_t clock_ns; /* fabric time when last read */
+	bool may_look;     /* false: a query could let time pass */
+	bool overflowed;   /* an EVD overflowed: completions are lost */
+	bool strangers;    /* Sends went to unknown EPs: counts are uncertain */
 	bool any_timed;
-	struct point *point; /* one more fault; NULL: none */
-	struct text *echo;   /* of the last statement; or NULL */
+	struct point *point; /* the additional fault of a sweep; NULL: none */
+	struct text *echo;   /* receives the result of the last statement; NULL: not wanted */
 	DAT_COUNT objects_before;
 	struct failure failure;
 };
 
-/* Untraced, a fabric may take shorter ways; a script must not notice. */
+/* Begin a run. Untraced, a fabric may take shorter paths; a script must not notice. */
 bool world_begin(struct run *run, const struct script *script, bool traced);
 /* Free every DAT object in an order that succeeds, then check that none is left. */
 bool world_clear(struct run *run);
-/* Free what is left; the whole trace goes to `trace`. */
+/* Free what is left; append the whole trace to `trace`. */
 void world_end(struct run *run, struct text *trace);
 
 /* ---- failures (report.c) ---- */
 
 /*
- * Record why the run is over, with trace and pending as they are now. The texts for expected and
- * actual are taken over. Always false, so that one can return it. The first failure stays.
+ * Record the failure that ends the run, with the trace and the pending operations at this moment.
+ * Takes over the texts for expected and actual. Always returns false, so that callers can return
+ * it. Only the first failure is kept.
  */
 bool run_fail(struct run *run, enum exit_code code, struct text *expected, struct text *actual,
 	      const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* As if nothing had failed. */
+/* Forget the recorded failure. */
 void run_forgive(struct run *run);
 /* "expected" is the statement as written. */
 void text_statement(const struct run *run, struct text *text);
 void text_time(struct text *text, uint64_t ns);
 void text_handle(const struct run *run, struct text *text, int actor, DAT_HANDLE handle);
 void text_result(struct text *text, DAT_RETURN ret);
-/* The account of a failure, as printed. */
+/* The report of a failure. */
 void failure_print(const struct run *run, const char *replay, struct text *text);
 
 /* ---- memory (memory.c) ---- */
 
-/* `shared`: not the program's alone; the name of it must outlive the region. The run frees it. */
+/*
+ * `shared`: the name of the shared memory, which must outlive the region; NULL for private memory.
+ * The run frees the region.
+ */
 struct region *region_new(struct run *run, size_t size, const char *shared);
 void region_free(struct region *region);
-/* Cut a buffer; false: no room. */
+/* Cut a buffer from the region; false: no room. */
 bool region_carve(struct region *region, size_t length, struct piece *piece);
 void region_return(const struct piece *piece);
 bool piece_guards_whole(const struct piece *piece);
@@ -254,39 +259,39 @@ bool region_guards_whole(const struct region *region);
 size_t ledger_post(struct run *run, enum dto_kind kind, int queue);
 void ledger_piece(struct run *run, const struct piece *piece);
 void ledger_fill(struct run *run, size_t number);
-/* The post failed: as if it had never been. Only the last entry. */
+/* The post failed: drop its entry, which has to be the last one. */
 void ledger_undo(struct run *run);
 DAT_CONTEXT ledger_cookie(size_t number);
 /* An event came out of an EVD: check what it says against what was posted. */
 bool ledger_event(struct run *run, int evd, const DAT_EVENT *event);
-/* The queue was reset or freed: its DTOs never complete. */
+/* The queue was reset or freed: its DTOs will not complete. */
 void ledger_drop(struct run *run, int queue);
 /* Byte `i` of message `number`, `length` bytes long. */
 unsigned char message_byte(size_t number, uint64_t length, uint64_t i);
-/* Was what these bytes of this Write or Read hold anybody else's, too, meanwhile? */
+/* Could another DTO have changed the memory of this Write or Read meanwhile? */
 bool ledger_disturbed(const struct run *run, size_t number, const struct piece *piece);
-/* ledger_data.c: what a DTO that succeeded moved is where it should be, as it should be. */
+/* ledger_data.c: check that the data of a successful DTO arrived, at the right place. */
 bool ledger_check_data(struct run *run, int ep, size_t number, uint64_t length);
 bool checker_failed(struct run *run, const char *expected, const char *actual);
-/* The texts are taken over. */
+/* Takes over the texts. */
 bool checker_found(struct run *run, struct text *expected, struct text *actual);
 void text_dto(const struct run *run, struct text *text, const struct dto *dto);
-/* The cookie as the script knows it. */
+/* The cookie that the script gave. */
 uint64_t ledger_label(const struct run *run, uint64_t cookie);
 void ledger_pending(const struct run *run, struct text *text);
 
 /* ---- time (clock.c) ---- */
 
-uint64_t run_clock(const struct run *run); /* the fabric's, or the machine's */
+uint64_t run_clock(const struct run *run); /* fabric time, or real time on a device */
 uint64_t run_now(const struct run *run);   /* script time */
 bool run_until(struct run *run, uint64_t script_ns);
-/* Run the next event of the fabric if it is due by then; false in *stepped if there is none. */
+/* Run the next event of the fabric if it is due by then; *stepped is false if none was due. */
 bool run_step(struct run *run, uint64_t limit_ns, bool *stepped);
 void run_observe(struct run *run);
-/* When the event at the head of a timed EVD came; false: none is there. */
+/* When the event at the head of a timed EVD arrived; false: the EVD is empty. */
 bool run_surfaced(struct run *run, int evd, uint64_t *script_ns);
 bool run_until_quiet(struct run *run);
-/* On a device: give what may come the time to come. */
+/* On a device: wait, so that events can arrive. */
 void run_settle(struct run *run);
 
 /* ---- what is always checked (check.c, check_ep.c, check_srq.c, check_end.c) ---- */
@@ -294,7 +299,7 @@ void run_settle(struct run *run);
 void checks_begin(struct run *run);
 /* After each step of the fabric and after what a script does: the clock, EPs, SRQs. */
 bool checks_look(struct run *run);
-/* Nothing more will happen: what is posted is completed, no byte is out of place. */
+/* No event is pending: check that DTOs have completed and guard bytes are intact. */
 bool checks_end(struct run *run);
 
 /* An EP that a call names, before and after it. `call` NULL: time passed. */
@@ -302,7 +307,7 @@ bool check_ep(struct run *run, int ep, const char *call, bool failed);
 void ep_is_new(struct run *run, int ep);
 /* The two ends of a connection, where the tool made it. */
 void ep_met(struct run *run, int ep, int peer);
-/* Its soft high watermark was set; the event of one came. */
+/* The soft high watermark of an EP was set; its event arrived. */
 void ep_marked(struct run *run, int ep, DAT_COUNT soft);
 bool ep_event(struct run *run, const DAT_ASYNCH_ERROR_EVENT_DATA *data);
 
@@ -311,14 +316,14 @@ void srq_is_new(struct run *run, int srq, DAT_COUNT max, DAT_COUNT low);
 void srq_sent(struct run *run, struct dto *dto);
 void srq_arrived(struct run *run, const struct dto *dto);
 void srq_reaped(struct run *run, int srq, int ep);
-/* An EP's completions were thrown away. */
+/* The completions of an EP were discarded. */
 void srq_purged(struct run *run, int ep);
 bool srq_event(struct run *run, const DAT_ASYNCH_ERROR_EVENT_DATA *data);
 
 /* ---- agents (agents.c) ---- */
 
 DAT_OS_WAIT_PROXY_AGENT agent_new(struct run *run, int actor, uint64_t number);
-/* The number of an agent of the tool's; false: it is none. */
+/* The script's number of an agent; false: the agent is not the tool's. */
 bool agent_number(const DAT_OS_WAIT_PROXY_AGENT *agent, uint64_t *number);
 bool run_agent(struct run *run, const struct statement *st);
 
@@ -330,28 +335,28 @@ bool run_event(struct run *run, const struct statement *st);
 bool run_wire(struct run *run, const struct statement *st);
 bool run_fault(struct run *run, const struct statement *st);
 bool run_heal(struct run *run);
-/* Every fault happened that had to. */
+/* Check that every fault that is not optional acted. */
 bool run_check_faults(struct run *run);
 
 /* Take the event at the head of an EVD, if there is one, and check it against the ledger. */
 bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got);
 
-/* The address of the actor's adapter, once it is open. */
+/* Learn the address of the actor's adapter, once the adapter is open. */
 DAT_RETURN learn_address(struct run *run, int actor, DAT_IA_HANDLE ia);
 void object_made(struct run *run, int symbol, DAT_HANDLE handle);
 void object_gone(struct run *run, int symbol);
 int object_of(const struct run *run, DAT_HANDLE handle);
-/* The script's ?name for a handle that came back. */
+/* Give a returned handle the ?name of the script. */
 void object_found(struct run *run, int symbol, DAT_HANDLE handle);
-/* The symbol of an object, whichever of its names the script used; -1: none. */
+/* The symbol of an object, by whichever name the script uses; -1: none. */
 int value_object(const struct run *run, const struct value *value);
 uint64_t value_number(const struct run *run, const struct value *value);
 void run_stray(struct run *run, DAT_HANDLE handle, int type);
 DAT_HANDLE value_handle(const struct run *run, const struct value *value);
 
 /*
- * Do the settings that belong to output `param` match the structure at `base`? What is really there
- * goes to `actual`, as a script would write it, with `separator` between.
+ * Do the settings for output `param` match the structure at `base`? The real values go to `actual`,
+ * as a script would write them, with `separator` between them.
  */
 bool match_settings(struct run *run, const struct setting *settings, int param, const void *base,
 		    struct text *actual, const char *separator);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loads a script: parses it, then binds it statement by statement (bind.h), with the checks of
+ * order and time that concern whole statements.
+ */
 #include "bind.h"
 
 #include <stdlib.h>
@@ -9,7 +13,7 @@ static bool is_setup(const struct statement *st)
 	return st->kind == STATEMENT_FABRIC || st->kind == STATEMENT_USE;
 }
 
-/* Where in the order of a script a statement may stand. */
+/* Does the statement come where the order of a script allows it? */
 static bool check_order(struct binder *binder, const struct statement *st)
 {
 	const char *wrong = NULL;
@@ -34,13 +38,14 @@ static bool check_when(struct binder *binder, const struct statement *st)
 	    (st->kind == STATEMENT_AGENT && st->when.kind == WHEN_ANY))
 		return true;
 	if (is_setup(st))
-		wrong = "set-up takes no time: time begins with the first other line";
+		wrong = "a set-up line takes no time: time begins with the first line that is none";
 	else if (st->when.kind == WHEN_AT || st->kind == STATEMENT_EVENT)
 		wrong = NULL;
 	else if (st->when.kind == WHEN_ANY)
-		wrong = "\"*\" is for events; everything else happens when you say";
+		wrong = "\"*\" is for event and agent lines only: write a time such as +5us, or "
+			"none";
 	else
-		wrong = "a range is for events; everything else happens when you say";
+		wrong = "a range is for event lines only: write one time such as +5us, or none";
 	if (st->kind == STATEMENT_EVENT && st->event.absent && st->when.kind == WHEN_WITHIN)
 		wrong = "\"no event\" takes one moment or \"*\", not a range";
 	if (!wrong)
@@ -49,32 +54,34 @@ static bool check_when(struct binder *binder, const struct statement *st)
 	return false;
 }
 
-static bool bind_gate(struct binder *binder, struct statement *st)
+static bool bind_traffic(struct binder *binder, struct statement *st)
 {
-	struct gate *gate = &st->gate;
+	struct traffic *traffic = &st->traffic;
 
-	if (gate->ep) {
-		if (gate->ep->kind != VALUE_NAME) {
-			diag_add(&binder->script->diag, gate->ep->at, "expected actor.ep");
+	if (traffic->ep) {
+		if (traffic->ep->kind != VALUE_NAME) {
+			diag_add(&binder->script->diag, traffic->ep->at,
+				 "expected an EP, as actor.ep");
 			return false;
 		}
-		if (!bind_object(binder, gate->ep))
+		if (!bind_object(binder, traffic->ep))
 			return false;
-		if (gate->message >= 1)
+		if (traffic->message >= 1)
 			return true;
-		diag_add(&binder->script->diag, gate->ep->at, "messages count from 1");
+		diag_add(&binder->script->diag, traffic->ep->at,
+			 "expected the number of a message, 1 or more: messages count from 1");
 		return false;
 	}
-	gate->from_actor = bind_actor(binder, gate->from, gate->from_at);
-	if (gate->from_actor < 0)
+	traffic->from_actor = bind_actor(binder, traffic->from, traffic->from_at);
+	if (traffic->from_actor < 0)
 		return false;
-	gate->to_actor = bind_actor(binder, gate->to, gate->to_at);
-	if (gate->to_actor < 0)
+	traffic->to_actor = bind_actor(binder, traffic->to, traffic->to_at);
+	if (traffic->to_actor < 0)
 		return false;
 	return st->kind != STATEMENT_LINK || bind_link(binder, st);
 }
 
-/* A program does what it does: only what befalls it is the script's. */
+/* A script for a program only describes the fabric and its faults: the program makes the calls. */
 static bool check_for_program(struct binder *binder, const struct statement *st)
 {
 	if (!binder->script->for_program)
@@ -83,9 +90,9 @@ static bool check_for_program(struct binder *binder, const struct statement *st)
 		diag_add(&binder->script->diag, st->at,
 			 "a script for a program has \"fabric\" and \"fault\" lines only");
 	else if (st->when.kind != WHEN_DEFAULT)
-		diag_add(
-			&binder->script->diag, st->when.at,
-			"a script for a program has no times of its own; a fault takes from= and until=");
+		diag_add(&binder->script->diag, st->when.at,
+			 "a line of a program's script takes no time: a fault takes from= and "
+			 "until=");
 	else
 		return true;
 	return false;
@@ -117,7 +124,7 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 	case STATEMENT_HOLD:
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:
-		return bind_gate(binder, st);
+		return bind_traffic(binder, st);
 	case STATEMENT_FAULT:
 		return bind_fault(binder, st);
 	case STATEMENT_END:
@@ -144,17 +151,17 @@ void script_bind(struct script *script)
 				 "expected at most %d steps, repeats counted", SCRIPT_STEPS_MAX);
 			return;
 		}
-		/* A name that a bad line would have made would make every later line bad too. */
+		/* Stop at the first bad line: later lines may need the names that it makes. */
 		if (bind_statement(&binder, st))
 			continue;
 		if (!script->diag.count)
-			diag_add(&script->diag, st->at, "expected something else here");
+			diag_add(&script->diag, st->at, "expected a valid statement here");
 		return;
 	}
 }
 
-static bool load(struct script *script, const char *name, const char *text, size_t length,
-		 const DAT_SIM_CONFIG *config, int programs)
+static bool load_script(struct script *script, const char *name, const char *text, size_t length,
+			const DAT_SIM_CONFIG *config, int programs)
 {
 	memset(script, 0, sizeof(*script));
 	script->for_program = programs > 0;
@@ -180,13 +187,13 @@ static bool load(struct script *script, const char *name, const char *text, size
 bool script_load(struct script *script, const char *name, const char *text, size_t length,
 		 const DAT_SIM_CONFIG *config)
 {
-	return load(script, name, text, length, config, 0);
+	return load_script(script, name, text, length, config, 0);
 }
 
 bool script_load_for_program(struct script *script, const char *name, const char *text,
 			     size_t length, const DAT_SIM_CONFIG *config, bool several)
 {
-	return load(script, name, text, length, config, several ? 2 : 1);
+	return load_script(script, name, text, length, config, several ? 2 : 1);
 }
 
 void script_free(struct script *script)

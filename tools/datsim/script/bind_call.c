@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arguments of a call to the parameters of its row; what it must return; what it makes. */
+/* Binds the arguments of a call line to the parameters of the call's row. */
 #include "bind.h"
 
 #include <string.h>
@@ -30,9 +30,9 @@ static const char *wanted_for(const struct param *param)
 	case PARAM_INOUT_HANDLE:
 		return "the name of an object, NULL, garbage or stale(name)";
 	case PARAM_REGION:
-		return "an LMR whose memory it is, a text that names shared memory, or NULL";
+		return "an LMR (to use its memory), the name of shared memory in quotes, or NULL";
 	case PARAM_AGENT:
-		return "a number that the agent is known by, or NULL";
+		return "a number to name the agent by, or NULL";
 	case PARAM_PROVIDER:
 		return "NULL";
 	default:
@@ -40,18 +40,22 @@ static const char *wanted_for(const struct param *param)
 	}
 }
 
-/* A number, or the name that an earlier line gave to one. */
+/* A number, or the name of a number. */
 static bool is_number(const struct binder *binder, const struct value *value)
 {
 	return value->kind == VALUE_NUMBER || is_variable(binder, value);
 }
 
-/* Could this value be meant for this parameter? Decides where optional parameters are left out. */
-static bool fits(struct binder *binder, const struct param *param, const struct argument *argument)
+/*
+ * Can this value be an argument for this parameter? The answer decides which optional parameters a
+ * line leaves out.
+ */
+static bool param_fits(struct binder *binder, const struct param *param,
+		       const struct argument *argument)
 {
 	const struct value *value = argument->value;
-	const struct argument *behind = argument->next;
-	const struct value *next = behind && !behind->key ? behind->value : NULL;
+	const struct argument *following = argument->next;
+	const struct value *next = following && !following->key ? following->value : NULL;
 	uint64_t number;
 
 	switch (param->kind) {
@@ -147,7 +151,8 @@ static bool bind_timeout(struct binder *binder, const struct param *param, struc
 		return false;
 	if (!param->finite || number <= WAIT_MAX_US)
 		return true;
-	diag_add(&binder->script->diag, value->at, "a script waits for 10s at most");
+	diag_add(&binder->script->diag, value->at,
+		 "expected a timeout of at most 10s: a script cannot wait longer");
 	return false;
 }
 
@@ -163,7 +168,7 @@ static bool bind_address(struct binder *binder, struct value *value)
 	return value->actor_index >= 0;
 }
 
-/* What a named argument may be made of; one by position was chosen by its kind. */
+/* Has a named argument the right kind? An argument by position was chosen by its kind. */
 static bool right_kind(const struct param *param, const struct value *value)
 {
 	switch (param->kind) {
@@ -197,7 +202,7 @@ static bool bind_value(struct binder *binder, const struct param *param, struct 
 		if (value->kind == VALUE_NULL)
 			return true;
 		diag_add(&binder->script->diag, value->at,
-			 "%s is an output: it can only be NULL here, the rest goes after \"->\"",
+			 "%s is an output: expected NULL here; names and values go after \"->\"",
 			 param->name);
 		return false;
 	}
@@ -278,7 +283,7 @@ static bool too_many(struct binder *binder, const struct call *call,
 	return false;
 }
 
-/* The parameter that the next argument by position is for; *next moves behind it. */
+/* The parameter of the next argument by position; *next becomes the one after it. */
 static const struct param *param_for(struct binder *binder, struct call *call,
 				     const struct argument *argument, int *next)
 {
@@ -287,7 +292,7 @@ static const struct param *param_for(struct binder *binder, struct call *call,
 	for (; (param = &call->row->params[*next])->kind != PARAM_END; (*next)++) {
 		if (param_is_output(param) || param->named_only || call->in[*next])
 			continue;
-		if (fits(binder, param, argument)) {
+		if (param_fits(binder, param, argument)) {
 			(*next)++;
 			return param;
 		}
@@ -301,7 +306,7 @@ static const struct param *param_for(struct binder *binder, struct call *call,
 	return NULL;
 }
 
-/* The header's name of the parameter, or the end of it: "cookie" for user_cookie. */
+/* Is `key` the parameter's name in the header, or the end of it ("cookie" for user_cookie)? */
 static bool is_named(const struct param *param, const char *key)
 {
 	size_t n = strlen(param->name), k = strlen(key);

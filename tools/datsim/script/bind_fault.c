@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fault line: its words and settings into a rule of <dat/sim.h>. */
+/* Binds a fault line about packets: its words and settings become a DAT_SIM_FAULT rule. */
 #include "bind.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum operand {
 static const struct verdict_word {
 	const char *word;
 	enum operand operand;
-	int verdict; /* -1: it goes with a verdict */
+	int verdict; /* -1: the word modifies another word's verdict */
 } words[] = {
 	{ "drop", OPERAND_NONE, DAT_SIM_DROP },
 	{ "loss", OPERAND_PERCENT, DAT_SIM_DROP },
@@ -113,7 +113,7 @@ static bool bind_operand(struct binder *binder, const struct fault_word *word, e
 							     : "takes a code, such as sequence");
 	switch (operand) {
 	case OPERAND_NONE:
-		return bad_word(binder, word, "takes nothing");
+		return bad_word(binder, word, "takes no value");
 	case OPERAND_TIME:
 	case OPERAND_MAYBE_TIME:
 		return value_ns(binder, word->value, ns);
@@ -138,7 +138,9 @@ static bool bind_words(struct binder *binder, struct statement *st)
 		if (i == ARRAY_SIZE(words))
 			return unknown_word(binder, word);
 		if (words[i].verdict >= 0 && judged)
-			return bad_word(binder, word, "is too much: a rule does one thing");
+			return bad_word(
+				binder, word,
+				"is one verdict too many: a rule has one, write two fault lines");
 		if (!bind_operand(binder, word, words[i].operand, &fault->rule))
 			return false;
 		if (words[i].verdict >= 0) {
@@ -175,9 +177,9 @@ static bool bind_opcode(struct binder *binder, const struct value *value, DAT_UI
 	}
 	if (!v)
 		return true;
-	diag_add(
-		&binder->script->diag, v->at,
-		"expected SEND, WRITE, READ_REQUEST, READ_RESPONSE, ACK, NAK, RNR_NAK, CM or DISCONNECT");
+	diag_add(&binder->script->diag, v->at,
+		 "expected SEND, WRITE, READ_REQUEST, READ_RESPONSE, ACK, NAK, RNR_NAK, CM or "
+		 "DISCONNECT");
 	if (v->kind == VALUE_NAME) {
 		suggest_start(&suggest, v->text, (int)strlen(v->text));
 		for (i = 0; i < ARRAY_SIZE(opcodes); i++)
@@ -219,40 +221,40 @@ static bool bind_setting(struct binder *binder, const struct setting *setting, D
 	return known || bind_unknown_key(binder, setting, keys);
 }
 
-/* For a program there are no actors: ends are adapters, and EPs have the names that the trace shows. */
+/* A script for a program has no actors: it names adapters, and EPs as the trace names them. */
 static bool bind_program_place(struct binder *binder, struct fault *fault)
 {
-	const struct gate *gate = &fault->gate;
+	const struct traffic *traffic = &fault->traffic;
 
-	if (gate->ep)
-		return bind_numbered_ep(binder, gate->ep, &fault->to_ep);
-	return bind_adapter(binder, gate->from, gate->from_at) &&
-	       bind_adapter(binder, gate->to, gate->to_at);
+	if (traffic->ep)
+		return bind_numbered_ep(binder, traffic->ep, &fault->to_ep);
+	return bind_adapter(binder, traffic->from, traffic->from_at) &&
+	       bind_adapter(binder, traffic->to, traffic->to_at);
 }
 
 static bool bind_place(struct binder *binder, struct fault *fault)
 {
 	const struct script *script = binder->script;
-	struct gate *gate = &fault->gate;
+	struct traffic *traffic = &fault->traffic;
 
 	if (script->for_program)
 		return bind_program_place(binder, fault);
-	if (!gate->ep) {
-		gate->from_actor = bind_actor(binder, gate->from, gate->from_at);
-		if (gate->from_actor >= 0)
-			gate->to_actor = bind_actor(binder, gate->to, gate->to_at);
-		return gate->from_actor >= 0 && gate->to_actor >= 0;
+	if (!traffic->ep) {
+		traffic->from_actor = bind_actor(binder, traffic->from, traffic->from_at);
+		if (traffic->from_actor >= 0)
+			traffic->to_actor = bind_actor(binder, traffic->to, traffic->to_at);
+		return traffic->from_actor >= 0 && traffic->to_actor >= 0;
 	}
-	if (gate->ep->kind == VALUE_NAME && !bind_object(binder, gate->ep))
+	if (traffic->ep->kind == VALUE_NAME && !bind_object(binder, traffic->ep))
 		return false;
-	if (gate->ep->kind == VALUE_NAME &&
-	    script->symbols[gate->ep->symbol].type == DAT_HANDLE_TYPE_EP)
+	if (traffic->ep->kind == VALUE_NAME &&
+	    script->symbols[traffic->ep->symbol].type == DAT_HANDLE_TYPE_EP)
 		return true;
-	diag_add(&binder->script->diag, gate->ep->at, "expected an EP, as actor.ep");
+	diag_add(&binder->script->diag, traffic->ep->at, "expected an EP, as actor.ep");
 	return false;
 }
 
-/* A NAK or an RNR answers a request; without being told which, it answers Sends. */
+/* A NAK or RNR NAK answers a request. The default is every request that can be answered so. */
 static bool check_kind(struct binder *binder, const struct statement *st, DAT_SIM_FAULT *rule)
 {
 	DAT_UINT32 requests = DAT_SIM_PACKET_SEND;
@@ -265,7 +267,8 @@ static bool check_kind(struct binder *binder, const struct statement *st, DAT_SI
 		rule->packets = requests;
 	if (!(rule->packets & ~requests))
 		return true;
-	diag_add(&binder->script->diag, st->at, "%s is an answer to %s",
+	diag_add(&binder->script->diag, st->at,
+		 "%s answers only %s: leave opcode= out or name only those",
 		 rule->verdict == DAT_SIM_NAK ? "nak" : "rnr",
 		 rule->verdict == DAT_SIM_NAK ? "SEND, WRITE and READ_REQUEST" : "SEND");
 	return false;

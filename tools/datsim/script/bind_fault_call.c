@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A fault line about a call, memory, a completion, an event or an adapter into a rule of <dat/sim.h>. */
+/*
+ * Binds a fault line about a call, an allocation, a completion, an event or an adapter: it becomes
+ * a DAT_SIM_CALL_FAULT rule.
+ */
 #include "bind.h"
 
 #include <string.h>
 
 /*
- * The calls that need the adapter, and the error that each may have from it beside the two that all may
- * have. The library has the same list; tests/scripts/fault/every-call.dsim holds them together.
+ * The calls that need the adapter, and the one error that the adapter can give a call besides
+ * DAT_INSUFFICIENT_RESOURCES and DAT_INTERNAL_ERROR, which every call can get. The library has the
+ * same list; tests/scripts/fault/every-call.dsim compares the two.
  */
 static const struct {
 	const char *call;
@@ -47,7 +51,7 @@ static const struct {
 	{ "RECV", DAT_SIM_COMPLETION_RECV },
 };
 
-/* Which words each kind takes; the first is what happens where nothing is said. */
+/* The words that each kind of fault line takes, and how a diagnostic lists them. */
 static const struct {
 	const char *words[5];
 	const char *list;
@@ -60,14 +64,14 @@ static const struct {
 	[FAULT_ADAPTER] = { { "fatal", "at" }, "fatal at 5us" },
 };
 
-static bool wrong(struct binder *binder, struct place at, const char *format, const char *a,
-		  const char *b)
+static bool refuse_fault(struct binder *binder, struct place at, const char *format, const char *a,
+			 const char *b)
 {
 	diag_add(&binder->script->diag, at, format, a, b);
 	return false;
 }
 
-/* ---- what it is about ---- */
+/* ---- the subject of the line ---- */
 
 static bool bind_callee(struct binder *binder, struct fault *fault)
 {
@@ -76,7 +80,7 @@ static bool bind_callee(struct binder *binder, struct fault *fault)
 	size_t i;
 
 	if (fault->subject->kind != VALUE_NAME || fault->subject->actor)
-		return wrong(binder, fault->subject->at, "expected a call%s%s", "", "");
+		return refuse_fault(binder, fault->subject->at, "expected a call%s%s", "", "");
 	suggest_start(&suggest, name, (int)strlen(name));
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		suggest_try(&suggest, calls[i].call);
@@ -85,8 +89,9 @@ static bool bind_callee(struct binder *binder, struct fault *fault)
 			return true;
 		}
 	}
-	wrong(binder, fault->subject->at, "no adapter can make \"%s\" fail%s", name,
-	      call_find(name) ? ": it is the library's alone" : "");
+	refuse_fault(binder, fault->subject->at,
+		     "expected a call that an adapter can make fail, found \"%s\"%s", name,
+		     call_find(name) ? ": the library answers it alone" : "");
 	diag_suggest(&binder->script->diag, &suggest);
 	return false;
 }
@@ -107,12 +112,18 @@ static bool bind_event_number(struct binder *binder, struct fault *fault)
 	switch ((int)fault->call.event) {
 	case DAT_DTO_COMPLETION_EVENT:
 	case DAT_RMR_BIND_COMPLETION_EVENT:
-		return wrong(binder, fault->subject->at,
-			     "completions are spoilt by \"fault completion\"%s%s", "", "");
+		return refuse_fault(
+			binder, fault->subject->at,
+			"expected an event other than a completion: write \"fault completion\"%s%s",
+			"", "");
 	case DAT_SOFTWARE_EVENT:
 	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
 	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
-		return wrong(binder, fault->subject->at, "no adapter sends this event%s%s", "", "");
+		return refuse_fault(
+			binder, fault->subject->at,
+			"expected an event that an adapter sends; this one comes from the "
+			"library%s%s",
+			"", "");
 	default:
 		return true;
 	}
@@ -124,7 +135,7 @@ static bool bind_failing_adapter(struct binder *binder, struct fault *fault)
 	const struct script *script = binder->script;
 
 	if (subject->kind != VALUE_NAME || subject->actor)
-		return wrong(binder, subject->at, "expected an actor, or emu0%s%s", "", "");
+		return refuse_fault(binder, subject->at, "expected an actor, or emu0%s%s", "", "");
 	fault->actor_index = script_actor(script, subject->text);
 	if (fault->actor_index >= 0)
 		return true;
@@ -153,7 +164,7 @@ static bool bind_subject(struct binder *binder, struct fault *fault)
 	return true;
 }
 
-/* ---- what becomes of it ---- */
+/* ---- the verdict ---- */
 
 static bool bind_error(struct binder *binder, struct fault *fault, const struct fault_word *word)
 {
@@ -182,8 +193,9 @@ static bool bind_error(struct binder *binder, struct fault *fault, const struct 
 		text_add(&list, ", ");
 		group_print(&list, GROUP_RETURN, own, false, sizeof(own));
 	}
-	wrong(binder, word->value->at, "what an adapter makes of %s is one of %s",
-	      fault->kind == FAULT_CALL ? fault->call.call : "it", text_of(&list));
+	refuse_fault(binder, word->value->at, "expected an error that an adapter can give %s: %s",
+		     fault->kind == FAULT_CALL ? fault->call.call : "an allocation",
+		     text_of(&list));
 	text_free(&list);
 	return false;
 }
@@ -192,12 +204,14 @@ static bool bind_status(struct binder *binder, struct fault *fault, const struct
 {
 	fault->call.verdict = DAT_SIM_COMPLETE_AS;
 	if (!word->value)
-		return wrong(binder, word->at, "\"status\" takes one, such as %s%s",
-			     "DAT_DTO_ERR_TRANSPORT", "");
+		return refuse_fault(binder, word->at,
+				    "\"status\" takes a completion status, such as %s%s",
+				    "DAT_DTO_ERR_TRANSPORT", "");
 	if (!bind_number(binder, word->value, GROUP_DTO_STATUS))
 		return false;
 	if (word->value->number == DAT_DTO_SUCCESS)
-		return wrong(binder, word->value->at, "success is no fault%s%s", "", "");
+		return refuse_fault(binder, word->value->at,
+				    "expected a status other than success%s%s", "", "");
 	fault->call.status = (DAT_DTO_COMPLETION_STATUS)word->value->number;
 	return true;
 }
@@ -205,8 +219,8 @@ static bool bind_status(struct binder *binder, struct fault *fault, const struct
 static bool bind_ns(struct binder *binder, const struct fault_word *word, DAT_UINT64 *ns)
 {
 	if (!word->value)
-		return wrong(binder, word->at, "\"%s\" takes a time, such as 5us%s", word->word,
-			     "");
+		return refuse_fault(binder, word->at, "\"%s\" takes a time, such as 5us%s",
+				    word->word, "");
 	return value_ns(binder, word->value, ns);
 }
 
@@ -225,7 +239,7 @@ static bool bind_word(struct binder *binder, struct fault *fault, const struct f
 		return bind_ns(binder, word, &fault->call.delay_ns);
 	}
 	if (word->value)
-		return wrong(binder, word->at, "\"%s\" takes nothing%s", w, "");
+		return refuse_fault(binder, word->at, "\"%s\" takes no value%s", w, "");
 	if (!strcmp(w, "overflow"))
 		fault->call.verdict = DAT_SIM_OVERFLOW;
 	else if (!strcmp(w, "lose"))
@@ -257,23 +271,26 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 				break;
 		}
 		if (i == ARRAY_SIZE(takes[0].words) || !takes[fault->kind].words[i]) {
-			wrong(binder, word->at, "expected %s, found \"%s\"",
-			      takes[fault->kind].list, word->word);
+			refuse_fault(binder, word->at, "expected %s, found \"%s\"",
+				     takes[fault->kind].list, word->word);
 			diag_suggest(&binder->script->diag, &suggest);
 			return false;
 		}
 		if (strcmp(word->word, "at") != 0 && judged)
-			return wrong(binder, word->at,
-				     "\"%s\" is too much: a rule does one thing%s", word->word, "");
+			return refuse_fault(
+				binder, word->at,
+				"\"%s\" is one verdict too many: a rule has one, write two fault "
+				"lines%s",
+				word->word, "");
 		if (!bind_word(binder, fault, word))
 			return false;
 		judged |= strcmp(word->word, "at") != 0;
 	}
-	if (!judged && fault->kind == FAULT_ALLOC) /* what else could it do */
+	if (!judged && fault->kind == FAULT_ALLOC) /* the default: an allocation fails */
 		fault->call.verdict = DAT_SIM_CALL_FAIL;
 	else if (!judged)
-		return wrong(binder, st->at, "expected what happens: %s%s", takes[fault->kind].list,
-			     "");
+		return refuse_fault(binder, st->at, "expected what happens: %s%s",
+				    takes[fault->kind].list, "");
 	return true;
 }
 
@@ -290,8 +307,8 @@ static bool bind_op(struct binder *binder, const struct value *value, DAT_UINT32
 				break;
 		}
 		if (i == ARRAY_SIZE(ops))
-			return wrong(binder, v->at, "expected SEND, WRITE, READ, BIND or RECV%s%s",
-				     "", "");
+			return refuse_fault(binder, v->at,
+					    "expected SEND, WRITE, READ, BIND or RECV%s%s", "", "");
 		*completions |= ops[i].bit;
 	}
 	return true;
@@ -300,7 +317,7 @@ static bool bind_op(struct binder *binder, const struct value *value, DAT_UINT32
 static bool bind_whose(struct binder *binder, struct fault *fault, const struct value *value)
 {
 	if (value->kind != VALUE_NAME || value->actor)
-		return wrong(binder, value->at, "expected an actor%s%s", "", "");
+		return refuse_fault(binder, value->at, "expected an actor%s%s", "", "");
 	fault->actor = value->text;
 	fault->actor_at = value->at;
 	if (binder->script->for_program)
@@ -317,17 +334,17 @@ static bool bind_ep(struct binder *binder, struct fault *fault, struct value *va
 	if (script->for_program)
 		return bind_numbered_ep(binder, value, &fault->to_ep);
 	if (value->kind != VALUE_NAME || !value->actor)
-		return wrong(binder, value->at, "expected an EP, as actor.ep%s%s", "", "");
+		return refuse_fault(binder, value->at, "expected an EP, as actor.ep%s%s", "", "");
 	if (!bind_object(binder, value))
 		return false;
 	if (script->symbols[value->symbol].type == DAT_HANDLE_TYPE_EP)
 		return true;
-	return wrong(binder, value->at, "expected an EP, as actor.ep%s%s", "", "");
+	return refuse_fault(binder, value->at, "expected an EP, as actor.ep%s%s", "", "");
 }
 
 static bool bind_setting(struct binder *binder, struct fault *fault, struct setting *setting)
 {
-	/* What some kinds do not have comes first. */
+	/* The keys that some kinds of fault do not take come first. */
 	static const char *const keys[] = { "op",    "ep",    "actor", "nth",
 					    "every", "after", "times", "probability",
 					    "from",  "until", NULL };
@@ -335,10 +352,12 @@ static bool bind_setting(struct binder *binder, struct fault *fault, struct sett
 	bool known;
 
 	if (setting->unequal)
-		return wrong(binder, setting->at, "expected %s=value%s", setting->key, "");
+		return refuse_fault(binder, setting->at, "expected %s=value%s", setting->key, "");
 	if (fault->kind == FAULT_ADAPTER)
-		return wrong(binder, setting->at, "an adapter fails once: \"at\" says when%s%s", "",
-			     "");
+		return refuse_fault(
+			binder, setting->at,
+			"expected \"at 5us\" in place of settings: an adapter fails only once%s%s",
+			"", "");
 	if (!strcmp(setting->key, "actor"))
 		return bind_whose(binder, fault, setting->value);
 	if (!strcmp(setting->key, "ep") && fault->kind != FAULT_ALLOC)
@@ -350,7 +369,7 @@ static bool bind_setting(struct binder *binder, struct fault *fault, struct sett
 	return known || bind_unknown_key(binder, setting, keys + without);
 }
 
-static void take_counts(struct fault *fault)
+static void copy_counts(struct fault *fault)
 {
 	const DAT_SIM_FAULT *rule = &fault->rule;
 	DAT_SIM_CALL_FAULT *call = &fault->call;
@@ -365,7 +384,7 @@ static void take_counts(struct fault *fault)
 	call->probability = rule->probability;
 }
 
-/* A bind ends otherwise than a DTO. */
+/* The completion of a bind has other statuses than that of a DTO. */
 static bool check_status(struct binder *binder, const struct statement *st)
 {
 	const DAT_SIM_CALL_FAULT *call = &st->fault.call;
@@ -375,13 +394,19 @@ static bool check_status(struct binder *binder, const struct statement *st)
 	if (call->verdict != DAT_SIM_COMPLETE_AS)
 		return true;
 	if (bind && call->completions != DAT_SIM_COMPLETION_BIND)
-		return wrong(binder, st->at, "a bind ends otherwise than a DTO: two rules%s%s", "",
-			     "");
+		return refuse_fault(
+			binder, st->at,
+			"a bind has other statuses than a DTO: write a fault line for each%s%s", "",
+			"");
 	if (bind && !failed && call->status != DAT_DTO_ERR_FLUSHED)
-		return wrong(binder, st->at, "a bind ends %s or %s", "RMR_OPERATION_FAILED",
-			     "DTO_ERR_FLUSHED");
+		return refuse_fault(binder, st->at,
+				    "expected a status that a bind can have: %s or %s",
+				    "RMR_OPERATION_FAILED", "DTO_ERR_FLUSHED");
 	if (!bind && failed)
-		return wrong(binder, st->at, "only a bind (op=BIND) ends so%s%s", "", "");
+		return refuse_fault(
+			binder, st->at,
+			"only a bind has this status: write op=BIND, or name a DTO's status%s%s",
+			"", "");
 	return true;
 }
 
@@ -396,6 +421,6 @@ bool bind_fault_call(struct binder *binder, struct statement *st)
 		if (!bind_setting(binder, fault, setting))
 			return false;
 	}
-	take_counts(fault);
+	copy_counts(fault);
 	return check_status(binder, st);
 }

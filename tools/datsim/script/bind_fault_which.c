@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What faults of packets and all others have in common: which of many it is about, when, and whose. */
+/*
+ * Binds what both kinds of fault lines have in common: the counts and times of a rule (nth=, from=
+ * ...), and the adapters and EPs of a script for a program.
+ */
 #include "bind.h"
 
 #include <string.h>
 
 #define MILLION        1000000u
-#define NODE_NAME_MOST 20u /* more of it is not in the name of its adapters */
+#define NODE_NAME_MOST 20u /* bytes; adapter names have no room for more */
 #define ADAPTERS_MOST  254u
 
-/* 1% or 0.25%, in parts of a million */
 bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts)
 {
 	uint64_t n = 0;
@@ -59,9 +61,9 @@ bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_
 	return true;
 }
 
-/* Of a name such as emu12 or ep3: is it the word with a number behind it? */
-static bool numbered(const char *name, const char *word, unsigned int least, unsigned int most,
-		     unsigned int *number)
+/* Is `name` the word followed by a number from least to most, as emu12 or ep3? */
+static bool is_numbered(const char *name, const char *word, unsigned int least, unsigned int most,
+			unsigned int *number)
 {
 	size_t n = strlen(word), digits = strspn(name + strnlen(name, n), "0123456789");
 	unsigned int i = 0, value = 0;
@@ -81,15 +83,15 @@ bool bind_adapter(struct binder *binder, const char *name, struct place at)
 
 	if (name && binder->script->for_nodes && strlen(name) <= NODE_NAME_MOST)
 		return true;
-	if (name && numbered(name, "emu", 0, ADAPTERS_MOST - 1, &number))
+	if (name && is_numbered(name, "emu", 0, ADAPTERS_MOST - 1, &number))
 		return true;
 	if (binder->script->for_nodes) {
 		diag_add(&binder->script->diag, at,
-			 "expected a node: a program of that name, or of --node");
+			 "expected a node: the name of a program, or one given with --node");
 		return false;
 	}
 	diag_add(&binder->script->diag, at,
-		 "expected an adapter, emu0 to emu%u: that is what a program's script is about",
+		 "expected an adapter, emu0 to emu%u: a script for a program names adapters",
 		 ADAPTERS_MOST - 1);
 	return false;
 }
@@ -99,7 +101,7 @@ bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t
 	unsigned int n;
 
 	if (value->kind == VALUE_NAME && value->actor &&
-	    numbered(value->text, "ep", 1, INT32_MAX, &n)) {
+	    is_numbered(value->text, "ep", 1, INT32_MAX, &n)) {
 		*number = n;
 		return bind_adapter(binder, value->actor, value->at);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a member of a structure may hold, or be compared with. */
+/* Binds a value that is written to a member of a structure, or compared with it. */
 #include "bind.h"
 
 #include <string.h>
 
-/* The type of the handles that a member of this name holds. */
+/* The handle type of a member, by its name. */
 static int type_of_member(const struct member *member)
 {
 	static const struct {
@@ -33,7 +33,9 @@ static bool bind_new_member(struct binder *binder, const struct setting *setting
 {
 	if (setting->unequal || (member->kind != MEMBER_NUMBER && member->kind != MEMBER_HANDLE)) {
 		diag_add(&binder->script->diag, setting->value->at,
-			 "only a number or a handle can be named, as in %s=?name", member->name);
+			 "expected a value for %s, which is neither a number nor a handle and "
+			 "cannot be named",
+			 member->name);
 		return false;
 	}
 	return bind_new_name(binder, setting->value, type_of_member(member));
@@ -85,7 +87,7 @@ bool bind_member(struct binder *binder, struct setting *setting, const struct me
 		break;
 	}
 	if (value->kind == VALUE_NULL && member->silent)
-		return true; /* a pointer; its number is 0 */
+		return true; /* a pointer: NULL is the number 0 */
 	if (value->kind == VALUE_NUMBER && *value->unit && member->size == sizeof(uint64_t)) {
 		if (!value_bytes(binder, value, &value->number))
 			return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must come back: results, new names, matched outputs, events. */
+/* Binds what a line expects: results, new names and matched outputs of a call, events, agents. */
 #include "bind.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ static bool bind_out_scalar(struct binder *binder, const struct param *param,
 	return bind_number(binder, setting->value, param->group);
 }
 
-/* The view of the event that an earlier event=NUMBER chose. */
+/* A member of the event data, which an earlier event=NUMBER of the same line tells. */
 static const struct member *event_member(const struct call *call, const struct setting *setting)
 {
 	const struct setting *s;
@@ -110,7 +110,8 @@ static bool bind_wanted(struct binder *binder, struct call *call, struct setting
 	setting->param = (int)(param - call->row->params);
 	if (call->type != DAT_SUCCESS && !param->written_on_failure) {
 		diag_add(&binder->script->diag, setting->at,
-			 "a call that fails gives no %s to match", setting->key);
+			 "a call that fails writes no %s: expected nothing to match after \"->\"",
+			 setting->key);
 		return false;
 	}
 	return member ? bind_member(binder, setting, member)
@@ -119,7 +120,7 @@ static bool bind_wanted(struct binder *binder, struct call *call, struct setting
 
 /* ---- new names ---- */
 
-/* The symbol of the IA that what this call makes belongs to. */
+/* The symbol of the IA to which the objects made by this call belong, or -1. */
 static int owner_of(const struct binder *binder, const struct call *call)
 {
 	const struct symbol *symbol;
@@ -143,11 +144,14 @@ static bool bind_new_names(struct binder *binder, struct statement *st)
 	int owner = owner_of(binder, call), ia = -1;
 
 	if (target && call->type != DAT_SUCCESS) {
-		diag_add(&binder->script->diag, target->at, "a call that fails makes nothing");
+		diag_add(&binder->script->diag, target->at,
+			 "a call that fails makes no object: expected no name after \"->\"");
 		return false;
 	}
 	if (target && st->repeat > 1) {
-		diag_add(&binder->script->diag, target->at, "a repeated call cannot make names");
+		diag_add(&binder->script->diag, target->at,
+			 "a repeated call cannot make names: expected no xN, or no name after "
+			 "\"->\"");
 		return false;
 	}
 	for (; target; target = target->next) {
@@ -155,7 +159,7 @@ static bool bind_new_names(struct binder *binder, struct statement *st)
 			param++;
 		if (param->kind == PARAM_END) {
 			diag_add(&binder->script->diag, target->at,
-				 "%s makes nothing to name \"%s\"", call->name,
+				 "expected fewer names: %s makes no object for \"%s\"", call->name,
 				 target->name ? target->name : "_");
 			return false;
 		}
@@ -169,7 +173,7 @@ static bool bind_new_names(struct binder *binder, struct statement *st)
 		}
 		param++;
 	}
-	/* The asynchronous EVD of an opening belongs to it. */
+	/* The asynchronous EVD that dat_ia_open makes belongs to the new IA. */
 	for (target = call->targets; ia >= 0 && target; target = target->next) {
 		if (target->symbol >= 0 && target->symbol != ia)
 			binder->script->symbols[target->symbol].owner = ia;
@@ -253,7 +257,7 @@ static bool bind_event_targets(struct binder *binder, struct statement *st)
 	if (st->event.number->number != DAT_CONNECTION_REQUEST_EVENT || target->next ||
 	    st->repeat > 1) {
 		diag_add(&binder->script->diag, target->at,
-			 "only one CONNECTION_REQUEST makes a name, that of its CR");
+			 "only a single CONNECTION_REQUEST makes a name, that of its CR");
 		return false;
 	}
 	if (!target->name)
@@ -279,8 +283,8 @@ bool bind_event(struct binder *binder, struct statement *st)
 	if (event->object && !bind_handle(binder, event->object))
 		return false;
 	if (event->object && event->layout->members[0].kind != MEMBER_HANDLE) {
-		diag_add(&binder->script->diag, event->object->at, "a %s names no object",
-			 event->layout->name);
+		diag_add(&binder->script->diag, event->object->at,
+			 "expected field=value: a %s has no object", event->layout->name);
 		return false;
 	}
 	return bind_event_fields(binder, event) && bind_event_targets(binder, st);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory in a script: the segments of a DTO, the window of an RMR, the peer's end of an RDMA. */
+/* Binds memory in arguments: the segments of a DTO, of an RMR, and the remote buffer of an RDMA. */
 #include "bind.h"
 
 #include <string.h>
 
-static bool unknown_place(struct binder *binder, const struct setting *setting,
-			  const char *const *keys, const char *list)
+static bool unknown_memory_key(struct binder *binder, const struct setting *setting,
+			       const char *const *keys, const char *list)
 {
 	struct suggest suggest;
 
@@ -18,9 +18,9 @@ static bool unknown_place(struct binder *binder, const struct setting *setting,
 	return false;
 }
 
-/* One of these keys (a NULL ends them); objects are bound as such, everything else is a number. */
-static bool bind_place(struct binder *binder, struct value *value, const char *const *keys,
-		       const char *list)
+/* Settings of these keys (NULL-terminated): mem and rmr name objects, the others take a number. */
+static bool bind_memory(struct binder *binder, struct value *value, const char *const *keys,
+			const char *list)
 {
 	struct setting *setting;
 	bool good;
@@ -30,7 +30,7 @@ static bool bind_place(struct binder *binder, struct value *value, const char *c
 		for (i = 0; keys[i] && strcmp(keys[i], setting->key); i++)
 			;
 		if (!keys[i] || setting->unequal)
-			return unknown_place(binder, setting, keys, list);
+			return unknown_memory_key(binder, setting, keys, list);
 		if (!strcmp(setting->key, "mem"))
 			good = bind_of_type(binder, setting->value, DAT_HANDLE_TYPE_LMR, "an LMR");
 		else if (!strcmp(setting->key, "rmr"))
@@ -49,8 +49,8 @@ bool bind_segment(struct binder *binder, struct value *value)
 					    "lmr_context", "virtual_address", NULL };
 
 	if (value->kind == VALUE_STRUCT)
-		return bind_place(binder, value, keys,
-				  "mem, offset, length, lmr_context or virtual_address");
+		return bind_memory(binder, value, keys,
+				   "mem, offset, length, lmr_context or virtual_address");
 	if (value->kind == VALUE_NUMBER || is_variable(binder, value))
 		return bind_bytes(binder, value);
 	diag_add(&binder->script->diag, value->at,
@@ -88,7 +88,7 @@ bool bind_remote(struct binder *binder, struct value *value)
 	if (value->kind == VALUE_NULL)
 		return true;
 	if (value->kind == VALUE_STRUCT)
-		return bind_place(binder, value, keys,
-				  "mem, rmr, offset, length, rmr_context or target_address");
+		return bind_memory(binder, value, keys,
+				   "mem, rmr, offset, length, rmr_context or target_address");
 	return bind_of_type(binder, value, DAT_HANDLE_TYPE_LMR, "an LMR");
 }

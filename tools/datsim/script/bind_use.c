@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The set-up lines: fabric, use, link. */
+/* Binds set-up lines: fabric, use, and link, which changes a link later on. */
 #include "bind.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ bool bind_unknown_key(struct binder *binder, const struct setting *setting, cons
 	return false;
 }
 
-static bool plain_equal(struct binder *binder, const struct setting *setting)
+static bool is_equal_setting(struct binder *binder, const struct setting *setting)
 {
 	if (!setting->unequal)
 		return true;
@@ -84,7 +84,7 @@ bool bind_fabric(struct binder *binder, struct statement *st)
 			;
 		if (!fabric_keys[i])
 			return bind_unknown_key(binder, setting, fabric_keys);
-		if (!plain_equal(binder, setting))
+		if (!is_equal_setting(binder, setting))
 			return false;
 		if (!strcmp(key, "profile"))
 			good = bind_profile(binder, setting->value);
@@ -110,8 +110,8 @@ bool bind_link(struct binder *binder, struct statement *st)
 	struct setting *setting;
 	uint64_t number;
 
-	for (setting = st->gate.settings; setting; setting = setting->next) {
-		if (!plain_equal(binder, setting))
+	for (setting = st->traffic.settings; setting; setting = setting->next) {
+		if (!is_equal_setting(binder, setting))
 			return false;
 		if (!strcmp(setting->key, "latency")) {
 			if (!value_ns(binder, setting->value, &number))
@@ -165,12 +165,12 @@ static bool bind_use_setting(struct binder *binder, struct use *use, const struc
 	const struct use_key *key = use_keys, *end = use_keys + ARRAY_SIZE(use_keys);
 	int64_t number;
 
-	if (!plain_equal(binder, setting))
+	if (!is_equal_setting(binder, setting))
 		return false;
 	if (use->kind == USE_CONNECTED && !strcmp(setting->key, "srq")) {
 		if (setting->value->kind != VALUE_NAME || setting->value->actor) {
 			diag_add(&binder->script->diag, setting->value->at,
-				 "expected a name for the SRQ");
+				 "expected a name for the SRQ, such as srq=S");
 			return false;
 		}
 		use->srq = setting->value->text;
@@ -207,7 +207,8 @@ static bool bind_use_actor(struct binder *binder, struct use_actor *actor)
 	struct script *script = binder->script;
 
 	if (script_actor(script, actor->name) >= 0) {
-		diag_add(&script->diag, actor->at, "there is an actor \"%s\" already", actor->name);
+		diag_add(&script->diag, actor->at,
+			 "expected another name: there already is an actor \"%s\"", actor->name);
 		return false;
 	}
 	if (script->actor_count == SCRIPT_ACTORS_MAX) {
@@ -220,7 +221,7 @@ static bool bind_use_actor(struct binder *binder, struct use_actor *actor)
 	return true;
 }
 
-/* The names every actor on an adapter has. */
+/* The names of the objects that every actor on an adapter gets. */
 static bool name_adapter_objects(struct binder *binder, const struct use_actor *actor)
 {
 	static const struct {

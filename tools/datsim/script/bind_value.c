@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Binds single values: names become symbols, constants become numbers, and units of time, size and
+ * rate are applied. Keeps the table of symbols.
+ */
 #include "bind.h"
 
 #include <limits.h>
@@ -34,7 +38,7 @@ int script_symbol(const struct script *script, int actor, const char *name)
 {
 	int i = last_symbol(script, actor, name, false);
 
-	/* The first of several EPs answers to both names. */
+	/* The first of several EPs has both names, ep and ep1. */
 	if (i < 0 && !strcmp(name, "ep1"))
 		i = last_symbol(script, actor, "ep", false);
 	return i;
@@ -48,7 +52,8 @@ int bind_symbol(struct binder *binder, int actor, const char *name, struct place
 	struct symbol *symbol;
 
 	if (old >= 0 && !script->symbols[old].freed_line) {
-		diag_add(&script->diag, at, "\"%s\" has something named \"%s\" already",
+		diag_add(&script->diag, at,
+			 "expected another name: \"%s\" already has an object \"%s\"",
 			 script->actors[actor].name, name);
 		return -1;
 	}
@@ -94,7 +99,7 @@ static bool no_such_object(struct binder *binder, const struct value *value, int
 	struct suggest suggest;
 	int i;
 
-	diag_add(&script->diag, value->at, "\"%s\" has nothing named \"%s\"",
+	diag_add(&script->diag, value->at, "expected an object of \"%s\", found \"%s\"",
 		 script->actors[actor].name, value->text);
 	suggest_start(&suggest, value->text, (int)strlen(value->text));
 	for (i = 0; i < script->symbol_count; i++) {
@@ -140,12 +145,11 @@ bool bind_of_type(struct binder *binder, struct value *value, int type, const ch
 		return false;
 	if (binder->script->symbols[value->symbol].type == type)
 		return true;
-	diag_add(&binder->script->diag, value->at, "expected %s, and \"%s\" is none", what,
-		 value->text);
+	diag_add(&binder->script->diag, value->at, "expected %s, found \"%s\"", what, value->text);
 	return false;
 }
 
-static int variable(const struct binder *binder, const struct value *value)
+static int variable_symbol(const struct binder *binder, const struct value *value)
 {
 	const struct script *script = binder->script;
 	int actor = binder->st->actor_index, i;
@@ -160,7 +164,7 @@ static int variable(const struct binder *binder, const struct value *value)
 
 bool is_variable(const struct binder *binder, const struct value *value)
 {
-	return variable(binder, value) >= 0;
+	return variable_symbol(binder, value) >= 0;
 }
 
 bool bind_bytes(struct binder *binder, struct value *value)
@@ -177,7 +181,10 @@ bool bind_bytes(struct binder *binder, struct value *value)
 bool bind_new_name(struct binder *binder, struct value *value, int type)
 {
 	if (binder->st->repeat > 1) {
-		diag_add(&binder->script->diag, value->at, "a repeated line cannot make names");
+		diag_add(
+			&binder->script->diag, value->at,
+			"a repeated line cannot make names: expected no xN, or a value in place of "
+			"?name");
 		return false;
 	}
 	value->symbol =
@@ -199,7 +206,9 @@ static bool bind_stale(struct binder *binder, struct value *value)
 		return true;
 	if (script_symbol(script, actor, value->text) < 0)
 		return no_such_object(binder, value, actor);
-	diag_add(&script->diag, value->at, "\"%s\" is not freed here", value->text);
+	diag_add(&script->diag, value->at,
+		 "expected the name of a freed object: \"%s\" is not freed at this line",
+		 value->text);
 	return false;
 }
 
@@ -218,8 +227,8 @@ bool bind_handle(struct binder *binder, struct value *value)
 			return false;
 		if (binder->script->symbols[value->symbol].type != SYMBOL_NUMBER)
 			return true;
-		diag_add(&binder->script->diag, value->at, "\"%s\" is a number, no object",
-			 value->text);
+		diag_add(&binder->script->diag, value->at,
+			 "expected an object, found \"%s\", which is a number", value->text);
 		return false;
 	default:
 		diag_add(&binder->script->diag, value->at,
@@ -254,7 +263,8 @@ bool bind_number(struct binder *binder, struct value *value, enum group_id group
 	if (value->kind == VALUE_NUMBER) {
 		if (!*value->unit && !value->billionths)
 			return true;
-		diag_add(&binder->script->diag, value->at, "expected a plain number");
+		diag_add(&binder->script->diag, value->at,
+			 "expected a whole number without a unit");
 		return false;
 	}
 	if (value->kind == VALUE_NAME && !value->actor &&
@@ -264,7 +274,7 @@ bool bind_number(struct binder *binder, struct value *value, enum group_id group
 		return true;
 	}
 	if (is_variable(binder, value)) {
-		value->symbol = variable(binder, value);
+		value->symbol = variable_symbol(binder, value);
 		value->kind = VALUE_VARIABLE;
 		return true;
 	}
@@ -284,8 +294,8 @@ bool bind_number(struct binder *binder, struct value *value, enum group_id group
 	return true;
 }
 
-static bool scaled(struct binder *binder, const struct value *value, const char *const *units,
-		   uint64_t base, const char *what, uint64_t *result)
+static bool bind_scaled(struct binder *binder, const struct value *value, const char *const *units,
+			uint64_t base, const char *what, uint64_t *result)
 {
 	uint64_t scale = 1;
 
@@ -306,11 +316,12 @@ bool value_ns(struct binder *binder, const struct value *value, uint64_t *ns)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s", NULL };
 
-	if (!scaled(binder, value, units, 1000, "a time such as 5us", ns))
+	if (!bind_scaled(binder, value, units, 1000, "a time such as 5us", ns))
 		return false;
 	if (*ns <= SCRIPT_TIME_MAX)
 		return true;
-	diag_add(&binder->script->diag, value->at, "a script lasts an hour at most");
+	diag_add(&binder->script->diag, value->at,
+		 "expected a time of at most one hour: a script lasts no longer");
 	return false;
 }
 
@@ -318,7 +329,7 @@ bool value_bytes(struct binder *binder, const struct value *value, uint64_t *byt
 {
 	static const char *const units[] = { "", "K", "M", "G", NULL };
 
-	return scaled(binder, value, units, 1024, "a number of bytes such as 64 or 4K", bytes);
+	return bind_scaled(binder, value, units, 1024, "a number of bytes such as 64 or 4K", bytes);
 }
 
 bool value_rate(struct binder *binder, const struct value *value, uint64_t *bps)
@@ -329,7 +340,8 @@ bool value_rate(struct binder *binder, const struct value *value, uint64_t *bps)
 		*bps = 0; /* no limit */
 		return true;
 	}
-	return scaled(binder, value, units, 1000, "a rate such as 100Gbps, or 0 for no limit", bps);
+	return bind_scaled(binder, value, units, 1000, "a rate such as 100Gbps, or 0 for no limit",
+			   bps);
 }
 
 bool value_between(struct binder *binder, const struct value *value, int64_t least, int64_t most,

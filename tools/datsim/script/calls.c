@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The call table of calls.h: for each uDAPL call, a function that calls it and a row that describes
+ * its parameters.
+ */
 #include "calls.h"
 
 #include <string.h>
@@ -6,30 +10,30 @@
 #include <dat/dat_registry.h>
 
 /*
- * How each call is made of its slots. An output's slot holds a pointer; everything else holds the
- * value. The cast of numbers is to the type the prototype wants.
+ * One function a call, which passes args[] on. args[n] holds the value of parameter n, or a pointer
+ * if the parameter is an output. Numbers are cast to the type that the prototype wants.
  */
-#define H(n) (slot[n].handle)
-#define P(n) (slot[n].pointer)
-#define C(n) (slot[n].count)
-#define N(n) (slot[n].number)
-#define MAKE(call, ...)                                 \
-	static DAT_RETURN make_##call(union slot *slot) \
-	{                                               \
-		return call(__VA_ARGS__);               \
+#define H(n) (args[n].handle)
+#define P(n) (args[n].pointer)
+#define C(n) (args[n].count)
+#define N(n) (args[n].number)
+#define MAKE(call, ...)                                       \
+	static DAT_RETURN make_##call(union call_value *args) \
+	{                                                     \
+		return call(__VA_ARGS__);                     \
 	}
 
 /* clang-format off */
 MAKE(dat_ia_openv, P(0), C(1), P(2), P(3), (DAT_UINT32)N(4), (DAT_UINT32)N(5), (DAT_BOOLEAN)N(6))
 MAKE(dat_ia_query, H(0), P(1), N(2), P(3), N(4), P(5))
 MAKE(dat_ia_close, H(0), (DAT_CLOSE_FLAGS)N(1))
-MAKE(dat_set_consumer_context, H(0), slot[1].context)
+MAKE(dat_set_consumer_context, H(0), args[1].context)
 MAKE(dat_get_consumer_context, H(0), P(1))
 MAKE(dat_get_handle_type, H(0), P(1))
 MAKE(dat_pz_create, H(0), P(1))
 MAKE(dat_pz_query, H(0), (DAT_PZ_PARAM_MASK)N(1), P(2))
 MAKE(dat_pz_free, H(0))
-MAKE(dat_lmr_create, H(0), (DAT_MEM_TYPE)N(1), slot[2].region, N(3), H(4), (DAT_MEM_PRIV_FLAGS)N(5),
+MAKE(dat_lmr_create, H(0), (DAT_MEM_TYPE)N(1), args[2].region, N(3), H(4), (DAT_MEM_PRIV_FLAGS)N(5),
      P(6), P(7), P(8), P(9), P(10))
 MAKE(dat_lmr_query, H(0), (DAT_LMR_PARAM_MASK)N(1), P(2))
 MAKE(dat_lmr_free, H(0))
@@ -37,7 +41,7 @@ MAKE(dat_lmr_sync_rdma_read, H(0), P(1), N(2))
 MAKE(dat_lmr_sync_rdma_write, H(0), P(1), N(2))
 MAKE(dat_rmr_create, H(0), P(1))
 MAKE(dat_rmr_query, H(0), (DAT_RMR_PARAM_MASK)N(1), P(2))
-MAKE(dat_rmr_bind, H(0), P(1), (DAT_MEM_PRIV_FLAGS)N(2), H(3), slot[4].context,
+MAKE(dat_rmr_bind, H(0), P(1), (DAT_MEM_PRIV_FLAGS)N(2), H(3), args[4].context,
      (DAT_COMPLETION_FLAGS)N(5), P(6))
 MAKE(dat_rmr_free, H(0))
 MAKE(dat_evd_create, H(0), C(1), H(2), (DAT_EVD_FLAGS)N(3), P(4))
@@ -52,8 +56,8 @@ MAKE(dat_evd_dequeue, H(0), P(1))
 MAKE(dat_evd_resize, H(0), C(1))
 MAKE(dat_evd_post_se, H(0), P(1))
 MAKE(dat_evd_free, H(0))
-MAKE(dat_cno_create, H(0), slot[1].agent, P(2))
-MAKE(dat_cno_modify_agent, H(0), slot[1].agent)
+MAKE(dat_cno_create, H(0), args[1].agent, P(2))
+MAKE(dat_cno_modify_agent, H(0), args[1].agent)
 MAKE(dat_cno_query, H(0), (DAT_CNO_PARAM_MASK)N(1), P(2))
 MAKE(dat_cno_wait, H(0), (DAT_TIMEOUT)N(1), P(2))
 MAKE(dat_cno_free, H(0))
@@ -65,10 +69,10 @@ MAKE(dat_ep_connect, H(0), P(1), N(2), (DAT_TIMEOUT)N(3), C(4), P(5), (DAT_QOS)N
      (DAT_CONNECT_FLAGS)N(7))
 MAKE(dat_ep_dup_connect, H(0), H(1), (DAT_TIMEOUT)N(2), C(3), P(4), (DAT_QOS)N(5))
 MAKE(dat_ep_disconnect, H(0), (DAT_CLOSE_FLAGS)N(1))
-MAKE(dat_ep_post_send, H(0), C(1), P(2), slot[3].context, (DAT_COMPLETION_FLAGS)N(4))
-MAKE(dat_ep_post_recv, H(0), C(1), P(2), slot[3].context, (DAT_COMPLETION_FLAGS)N(4))
-MAKE(dat_ep_post_rdma_read, H(0), C(1), P(2), slot[3].context, P(4), (DAT_COMPLETION_FLAGS)N(5))
-MAKE(dat_ep_post_rdma_write, H(0), C(1), P(2), slot[3].context, P(4), (DAT_COMPLETION_FLAGS)N(5))
+MAKE(dat_ep_post_send, H(0), C(1), P(2), args[3].context, (DAT_COMPLETION_FLAGS)N(4))
+MAKE(dat_ep_post_recv, H(0), C(1), P(2), args[3].context, (DAT_COMPLETION_FLAGS)N(4))
+MAKE(dat_ep_post_rdma_read, H(0), C(1), P(2), args[3].context, P(4), (DAT_COMPLETION_FLAGS)N(5))
+MAKE(dat_ep_post_rdma_write, H(0), C(1), P(2), args[3].context, P(4), (DAT_COMPLETION_FLAGS)N(5))
 MAKE(dat_ep_get_status, H(0), P(1), P(2), P(3))
 MAKE(dat_ep_reset, H(0))
 MAKE(dat_ep_free, H(0))
@@ -76,7 +80,7 @@ MAKE(dat_ep_recv_query, H(0), P(1), P(2))
 MAKE(dat_ep_set_watermark, H(0), C(1), C(2))
 MAKE(dat_srq_create, H(0), H(1), P(2), P(3))
 MAKE(dat_srq_free, H(0))
-MAKE(dat_srq_post_recv, H(0), C(1), P(2), slot[3].context)
+MAKE(dat_srq_post_recv, H(0), C(1), P(2), args[3].context)
 MAKE(dat_srq_query, H(0), (DAT_SRQ_PARAM_MASK)N(1), P(2))
 MAKE(dat_srq_resize, H(0), C(1))
 MAKE(dat_srq_set_lw, H(0), C(1))
@@ -175,7 +179,7 @@ MAKE(dat_registry_remove_provider, P(0), P(1))
 
 /* In the order of the manual: adapter, memory, events, Endpoints, shared queues, listeners. */
 static const struct call_row rows[] = {
-	/* The program writes dat_ia_open, a macro over the other. */
+	/* Programs write dat_ia_open, a macro that calls dat_ia_openv. */
 	{ .name = "dat_ia_open", .make = make_dat_ia_openv, .params = { OPEN } },
 	ROW(dat_ia_openv, OPEN),
 	ROW(dat_ia_query,

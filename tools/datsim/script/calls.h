@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * calls.h - every public uDAPL call as data: its name, its parameters, how to make it.
+ * calls.h - the table of every public uDAPL call: its name, its parameters, a function that calls
+ * it.
  *
- * One row a call in calls.c. To add a call, add its row and the line that makes it; parsing,
- * defaults, poisoning of outputs, binding of new handles and matching follow from the row.
+ * calls.c has one row a call. To add a call, add its row and its MAKE() line; parsing, defaults,
+ * poisoning of outputs, binding of new handles and matching follow from the row.
  */
 #ifndef DATSIM_CALLS_H
 #define DATSIM_CALLS_H
@@ -20,12 +21,12 @@ enum param_kind {
 	PARAM_NUMBER,
 	PARAM_TIMEOUT, /* microseconds, or a time with its unit */
 	PARAM_STRUCT,
-	PARAM_MASK_OF_STRUCT, /* a mask; default: the members that the struct after it names */
-	PARAM_SEGMENT_COUNT,  /* default: as many as the PARAM_SEGMENTS after it has */
+	PARAM_MASK_OF_STRUCT, /* a mask; default: the members set in the next parameter's struct */
+	PARAM_SEGMENT_COUNT,  /* default: the number of segments in the next parameter */
 	PARAM_SEGMENTS,       /* 64, [64 0 32], [{mem=m offset=0 length=64}] */
-	PARAM_SPAN,           /* segments that nothing is posted with */
-	PARAM_LENGTH,         /* how many the PARAM_SPAN before it has, unless given */
-	PARAM_TRIPLET,        /* one segment, for a window */
+	PARAM_SPAN,           /* segments of a call that posts no work request */
+	PARAM_LENGTH,         /* default: the number of segments in the PARAM_SPAN before it */
+	PARAM_TRIPLET,        /* one segment, to bind an RMR to */
 	PARAM_REMOTE, /* b.mem, {mem=b.mem offset=0}, {rmr=b.w}: the peer's end of an RDMA */
 	PARAM_COOKIE,
 	PARAM_CONTEXT,
@@ -33,10 +34,10 @@ enum param_kind {
 	PARAM_ADDRESS,   /* of an actor's adapter */
 	PARAM_DATA_SIZE, /* default: the length of the PARAM_DATA after it */
 	PARAM_DATA,      /* private data */
-	PARAM_REGION,    /* memory for an LMR; the tool's own, or that of an LMR, or shared */
-	PARAM_AGENT,     /* none, or one of the tool's with this number */
+	PARAM_REGION,    /* memory for an LMR: the tool's own, an existing LMR's, or shared */
+	PARAM_AGENT,     /* a CNO agent: none, or the tool's agent with this number */
 	PARAM_EVENT,     /* a software event */
-	PARAM_PROVIDER,  /* a provider's table; the tool's own */
+	PARAM_PROVIDER,  /* a provider's table: always the tool's own */
 	PARAM_INOUT_HANDLE,
 	PARAM_OUT_HANDLE,
 	PARAM_OUT_NUMBER,
@@ -51,19 +52,19 @@ struct param {
 	enum param_kind kind;
 	bool optional;
 	bool named_only;         /* never by position */
-	bool borrowed;           /* an output handle of something that is not new */
-	bool finite;             /* a time that a script must not make endless */
+	bool borrowed;           /* an output handle of an object that existed before the call */
+	bool finite;             /* a timeout for which DAT_TIMEOUT_INFINITE is refused */
 	bool written_on_failure; /* ruling G2 lets a failing call write it */
 	enum group_id group;
 	size_t size; /* of an output number */
 	bool is_signed;
-	int type;          /* of a handle */
+	int type;          /* of a handle: a DAT_HANDLE_TYPE, -1 for any */
 	uint64_t standard; /* the default of an optional number */
 	const struct layout *layout;
 };
 
-/* One argument on its way into a call. */
-union slot {
+/* The value of one argument, as it is passed to the call. */
+union call_value {
 	DAT_HANDLE handle;
 	DAT_COUNT count;
 	uint64_t number;
@@ -75,22 +76,22 @@ union slot {
 
 enum call_effect {
 	CALL_NO_EFFECT,
-	CALL_FREES,    /* the object of its first handle is gone if it succeeds */
-	CALL_CLOSES,   /* and everything that belonged to that IA */
+	CALL_FREES,    /* frees the object of its first handle */
+	CALL_CLOSES,   /* frees an IA and every object of it */
 	CALL_SENDS,    /* posts a Send on its EP */
 	CALL_RECEIVES, /* posts a Receive on its EP or SRQ */
 	CALL_WRITES,   /* posts an RDMA Write on its EP */
 	CALL_READS,    /* posts an RDMA Read on its EP */
 	CALL_BINDS,    /* posts a bind of its RMR on its EP */
-	CALL_RESETS,   /* throws the EP's completions away */
-	CALL_ANSWERS,  /* a CR: it is gone, and its EP with it or the program's from now on */
-	CALL_ADDS,     /* a provider to the registry */
-	CALL_REMOVES   /* a provider from it */
+	CALL_RESETS,   /* discards the EP's completions */
+	CALL_ANSWERS,  /* consumes a CR; the CR's own EP is freed or passes to the program */
+	CALL_ADDS,     /* adds a provider to the registry */
+	CALL_REMOVES   /* removes a provider from the registry */
 };
 
 struct call_row {
 	const char *name;
-	DAT_RETURN (*make)(union slot *slot);
+	DAT_RETURN (*make)(union call_value *args);
 	enum call_effect effect;
 	struct param params[CALL_PARAMS_MAX + 1];
 };

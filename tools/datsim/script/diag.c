@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Formats the diagnostics of diag.h: "file:line:column: message", then the line of the script and a
+ * caret under the place.
+ */
 #include "diag.h"
 
 #include <string.h>
 
-/* Of a long line only the part around the caret is shown. */
+/* A long line is cut to the part around the caret. */
 #define SHOWN_MAX    120
 #define SHOWN_BEFORE 60
 
@@ -24,12 +28,12 @@ const char *source_line(const struct source *source, int line, int *length)
 
 static void add_blank(struct text *text, char like)
 {
-	/* Tabs stay tabs on both lines, so that the caret stands right however wide they are. */
+	/* A tab stays a tab on both lines, so that the caret is right at any tab width. */
 	text_append(text, like == '\t' ? "\t" : " ", 1);
 }
 
-/* Bytes that are printed as one character. */
-static int step(const char *line, int i, int length)
+/* Number of bytes that are printed as one character. */
+static int character_bytes(const char *line, int i, int length)
 {
 	size_t n = utf8_length(line + i, (size_t)(length - i));
 
@@ -48,14 +52,15 @@ static void add_caret(struct diag *diag, struct place at)
 	if (length > from + SHOWN_MAX)
 		length = from + SHOWN_MAX;
 	text_add(&diag->text, from ? "... " : "    ");
-	for (i = from; i < length; i += step(line, i, length)) {
+	for (i = from; i < length; i += character_bytes(line, i, length)) {
 		if (line[i] == '\t')
 			add_blank(&diag->text, '\t');
 		else
-			text_printable(&diag->text, line + i, (size_t)step(line, i, length));
+			text_printable(&diag->text, line + i,
+				       (size_t)character_bytes(line, i, length));
 	}
 	text_add(&diag->text, "\n    ");
-	for (i = from; i < column; i += step(line, i, length))
+	for (i = from; i < column; i += character_bytes(line, i, length))
 		add_blank(&diag->text, line[i]);
 	text_add(&diag->text, "^");
 	for (i = 1; i < at.length && column + i < length; i++)

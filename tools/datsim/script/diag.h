@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * diag.h - what is wrong with a script: where, what was expected there, the line with a caret, and
- * a suggestion where a name was nearly right.
+ * diag.h - diagnostics of a script: the place, what was expected there, the line with a caret, and
+ * a suggestion if a name was nearly right.
  *
- * The source is the caller's and outlives the diag. A diag collects up to DIAG_MAX messages and
- * counts the rest, so a reader can go on after the first mistake without flooding anyone.
+ * The source belongs to the caller and outlives the diag. A diag collects up to DIAG_MAX messages
+ * and counts the rest, so that parsing can continue after a mistake without flooding the user.
  */
 #ifndef DATSIM_DIAG_H
 #define DATSIM_DIAG_H
@@ -12,9 +12,9 @@
 #include "tools/datsim/util.h"
 
 #define DIAG_MAX    10
-#define SUGGEST_MAX 64 /* bytes of a name; longer ones are not compared */
+#define SUGGEST_MAX 64 /* bytes of a name; longer names are not compared */
 
-/* A place in a script: line and column count from 1, a column is a byte. */
+/* A place in a script. Lines and columns count from 1; a column is a byte. */
 struct place {
 	int line;
 	int column;
@@ -33,28 +33,30 @@ struct diag {
 	int count;
 };
 
-/* Add a message; the caret stands under `at`. */
+/* Add a message, with a caret under `at`. */
 void diag_add(struct diag *diag, struct place at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The candidate that is nearest to what was written. */
+/* A search for the candidate nearest to the name that was written. */
 struct suggest {
 	const char *name; /* what was written */
 	int length;
-	char best[SUGGEST_MAX + 1]; /* empty: none yet */
-	int distance;
+	char best[SUGGEST_MAX + 1]; /* the nearest so far; empty: none */
+	int distance;               /* edits between name and best */
 };
 
 void suggest_start(struct suggest *suggest, const char *name, int length);
 void suggest_try(struct suggest *suggest, const char *candidate);
 void suggest_try_part(struct suggest *suggest, const char *candidate, size_t length);
-/* Add "did you mean" to the message just added, if the nearest candidate is near enough. */
+/* Is the nearest candidate near enough to be suggested? */
+bool suggest_is_near(const struct suggest *suggest);
+/* Add "did you mean" to the last message, if the nearest candidate is near enough. */
 void diag_suggest(struct diag *diag, const struct suggest *suggest);
 
-/* Add an indented line of advice to the message just added. */
+/* Add an indented line of advice to the last message. */
 void diag_hint(struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Say how many messages did not find room. */
+/* Add the number of messages beyond DIAG_MAX. */
 void diag_finish(struct diag *diag);
 
 /* Line `line` of the source, without its newline. */

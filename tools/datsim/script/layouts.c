@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The members of the DAT structures by name, type and offset. */
+/*
+ * The members of the DAT structures, by name, type and offset, and of DAT_EVENT for each kind of
+ * event (the layouts of values.h).
+ */
 #include "values.h"
 
 #include <string.h>
@@ -48,7 +51,7 @@ static const struct member srq_param[] = {
 	LAST
 };
 
-/* The attributes of an EP stand in two structures, at `base` in the second. */
+/* DAT_EP_ATTR is a structure of its own (base 0) and a member of DAT_EP_PARAM (at `base`). */
 #define EP_ATTR_MEMBER(base, field, signedness, g, m) \
 	{ .name = #field, .kind = MEMBER_NUMBER, .offset = (base) + offsetof(DAT_EP_ATTR, field), \
 	  .size = sizeof(((DAT_EP_ATTR *)0)->field), .is_signed = signedness, .group = g, \
@@ -130,7 +133,8 @@ static const struct member cr_param[] = {
 	COUNT(DAT_CR_PARAM, private_data_size, DAT_CR_FIELD_PRIVATE_DATA_SIZE),
 	{ .name = "private_data", .kind = MEMBER_DATA,
 	  .offset = offsetof(DAT_CR_PARAM, private_data), .size = sizeof(DAT_PVOID),
-	  .mask = DAT_CR_FIELD_PRIVATE_DATA, .beside = offsetof(DAT_CR_PARAM, private_data_size) },
+	  .mask = DAT_CR_FIELD_PRIVATE_DATA,
+	  .size_offset = offsetof(DAT_CR_PARAM, private_data_size) },
 	HANDLE(DAT_CR_PARAM, local_ep_handle, DAT_CR_FIELD_LOCAL_EP_HANDLE),
 	LAST
 };
@@ -304,7 +308,7 @@ static const struct member connect_event[] = {
 	EVENT("private", connect_event_data, private_data_size, MEMBER_NUMBER, true, GROUP_NONE),
 	{ .name = "data", .kind = MEMBER_DATA, .size = sizeof(DAT_PVOID),
 	  .offset = offsetof(DAT_EVENT, event_data.connect_event_data.private_data),
-	  .beside = offsetof(DAT_EVENT, event_data.connect_event_data.private_data_size) },
+	  .size_offset = offsetof(DAT_EVENT, event_data.connect_event_data.private_data_size) },
 	LAST
 };
 
@@ -350,7 +354,7 @@ static const struct layout event_layouts[] = {
 
 const struct layout *layout_of_event(uint64_t event_number)
 {
-	/* The digits above the last three tell the stream. */
+	/* The hexadecimal digits above the last three tell the event stream. */
 	switch (event_number >> 12) {
 	case 0x0:
 		return &event_layouts[0];

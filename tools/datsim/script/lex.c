@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lexer: splits one line of a script into the tokens of lex.h.
+ */
 #include "lex.h"
 
 #include <string.h>
 
-/* isalpha and its kin look at the locale; a script means the same everywhere. */
+/* isalpha and its relatives depend on the locale; a script must not. */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -127,7 +130,7 @@ int lex_line(const char *line, int length, int line_number, struct token *tokens
 		token->at.length = 1;
 		token->s = line + i;
 		if (i >= length || line[i] == '#')
-			return n; /* zeroed: TOKEN_END */
+			return n; /* the token is zero: TOKEN_END */
 		if (n == LINE_TOKENS_MAX - 1) {
 			token->kind = TOKEN_BAD;
 			length = i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lex.h - one script line into tokens.
+ * lex.h - split one line of a script into tokens.
  *
  * Tokens point into the source, which outlives them. A comment ends the line. A character that
- * starts no token is TOKEN_BAD; the parser says what it would have liked there.
+ * starts no token becomes TOKEN_BAD; the parser reports it together with what it expected there.
  */
 #ifndef DATSIM_LEX_H
 #define DATSIM_LEX_H
@@ -29,17 +29,17 @@ struct token {
 	const char *s; /* at.length bytes; a string without its quotes */
 	int length;
 	char mark;
-	/* A number: value, then what follows it without a blank (a unit, or nothing). */
+	/* A number: its value, and the unit that follows it without a blank (possibly empty). */
 	uint64_t value;
-	uint32_t billionths; /* digits after a point */
+	uint32_t billionths; /* the digits after the point */
 	bool too_big;
 	const char *unit;
 	int unit_length;
 };
 
 /*
- * Split a line; returns how many tokens, the TOKEN_END included. A line of more than
- * LINE_TOKENS_MAX tokens is cut there by a TOKEN_BAD.
+ * Split a line; returns the number of tokens, TOKEN_END included. A line of more than
+ * LINE_TOKENS_MAX tokens is cut there with a TOKEN_BAD.
  */
 int lex_line(const char *line, int length, int line_number, struct token *tokens);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constant tables of values.h: a table a group, in the order of the headers. */
+/* The constant tables of values.h, one a group in the order of the headers, and their lookup. */
 #include "values.h"
 
 #include <string.h>
 
-/* The name as it stands, not what it expands to. */
+/* Macro arguments of # are not expanded, so constants that are macros keep their own name. */
 #define N(x)                      \
 	{                         \
 #x, (uint64_t)(x) \
@@ -339,7 +339,7 @@ const struct group *group_of(enum group_id id)
 	return id == GROUP_NONE ? NULL : &groups[id];
 }
 
-/* Is `full` the same as prefix + name, or prefix + name + suffix? */
+/* Is `full` equal to prefix + name, or to prefix + name + suffix? */
 static bool is_short_for(const char *full, const char *prefix, const char *suffix, const char *name,
 			 size_t n)
 {
@@ -370,7 +370,7 @@ bool group_find(enum group_id id, const char *name, int length, uint64_t *value)
 				goto found;
 		}
 	}
-	/* Types and subtypes are told apart everywhere but in a whole DAT_RETURN. */
+	/* A whole DAT_RETURN may combine a type with a subtype. */
 	if (id == GROUP_RESULT)
 		return group_find(GROUP_RETURN, name, length, value) ||
 		       group_find(GROUP_SUBTYPE, name, length, value);
@@ -380,7 +380,7 @@ found:
 	return true;
 }
 
-/* The name without the first prefix of the group that it has, and without its suffix. */
+/* The name without the group's prefix and suffix, if the short form still means the same value. */
 static const char *brief_name(enum group_id id, const struct named *named, int *length)
 {
 	const struct group *group = &groups[id];

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parser's top: reads a script line by line and makes a statement of each. Values are parsed by
+ * parse_value.c, event and agent lines by parse_event.c, fault lines by parse_fault.c.
+ */
 #include "parse.h"
 
 #include <stdlib.h>
@@ -64,7 +68,7 @@ static bool parse_call(struct parser *parser, struct statement *st)
 	call->at = parser->now->at;
 	parser->now++;
 	if (!at_mark(parser, '(')) {
-		/* What is not a call is most likely a mistyped one: let bind suggest. */
+		/* Any other word is most likely a mistyped call. */
 		if (!call_find(call->name)) {
 			struct suggest suggest;
 
@@ -108,7 +112,7 @@ static bool parse_call(struct parser *parser, struct statement *st)
 
 /* ---- what an actor does ---- */
 
-/* actor: what it does or sees */
+/* actor: a call, an event or an agent line */
 static bool parse_action(struct parser *parser, struct statement *st)
 {
 	st->actor = token_copy(parser, parser->now);
@@ -149,32 +153,33 @@ static bool parse_actor_name(struct parser *parser, const char **name, struct pl
 	return true;
 }
 
-bool parse_link(struct parser *parser, struct gate *gate)
+bool parse_link(struct parser *parser, struct traffic *traffic)
 {
-	return parse_actor_name(parser, &gate->from, &gate->from_at) &&
-	       parse_need_mark(parser, '>') && parse_actor_name(parser, &gate->to, &gate->to_at);
+	return parse_actor_name(parser, &traffic->from, &traffic->from_at) &&
+	       parse_need_mark(parser, '>') &&
+	       parse_actor_name(parser, &traffic->to, &traffic->to_at);
 }
 
-/* a>b or a.ep message N, then "after N packets" where allowed */
-static bool parse_gate(struct parser *parser, struct statement *st)
+/* "a>b" or "a.ep message N"; for hold optionally "after N packets" */
+static bool parse_traffic(struct parser *parser, struct statement *st)
 {
-	struct gate *gate = &st->gate;
+	struct traffic *traffic = &st->traffic;
 	const struct token *next = parser->now + 1;
 
 	if (parser->now->kind != TOKEN_NAME)
 		next = parser->now;
 	if (next->kind == TOKEN_PUNCTUATION && next->mark == '.') {
-		gate->ep = parse_value(parser);
-		if (!gate->ep)
+		traffic->ep = parse_value(parser);
+		if (!traffic->ep)
 			return false;
 		if (!parse_word(parser, "message")) {
 			parse_expected(parser, "\"message\"");
 			return false;
 		}
-		if (!parse_count(parser, "the number of a message", &gate->message))
+		if (!parse_count(parser, "the number of a message", &traffic->message))
 			return false;
 	} else if (next->kind == TOKEN_PUNCTUATION && next->mark == '>') {
-		if (!parse_link(parser, gate))
+		if (!parse_link(parser, traffic))
 			return false;
 	} else {
 		parse_expected(parser, "a link (a>b) or a message (a.ep message 1)");
@@ -182,7 +187,7 @@ static bool parse_gate(struct parser *parser, struct statement *st)
 	}
 	if (st->kind != STATEMENT_HOLD || !parse_word(parser, "after"))
 		return true;
-	if (!parse_count(parser, "a number of packets", &gate->packets))
+	if (!parse_count(parser, "a number of packets", &traffic->packets))
 		return false;
 	if (parse_word(parser, "packets") || parse_word(parser, "packet"))
 		return true;
@@ -193,22 +198,22 @@ static bool parse_gate(struct parser *parser, struct statement *st)
 static bool parse_hold(struct parser *parser, struct statement *st)
 {
 	st->kind = STATEMENT_HOLD;
-	return parse_gate(parser, st);
+	return parse_traffic(parser, st);
 }
 
 static bool parse_release(struct parser *parser, struct statement *st)
 {
 	st->kind = STATEMENT_RELEASE;
-	return parse_gate(parser, st);
+	return parse_traffic(parser, st);
 }
 
 static bool parse_link_line(struct parser *parser, struct statement *st)
 {
 	st->kind = STATEMENT_LINK;
-	return parse_link(parser, &st->gate) && parse_settings(parser, &st->gate.settings);
+	return parse_link(parser, &st->traffic) && parse_settings(parser, &st->traffic.settings);
 }
 
-/* ---- set-up and the rest ---- */
+/* ---- set-up and other statements ---- */
 
 static bool parse_fabric(struct parser *parser, struct statement *st)
 {
@@ -311,7 +316,7 @@ static void not_a_statement(struct parser *parser)
 	diag_suggest(&parser->script->diag, &suggest);
 	if (token[1].kind == TOKEN_NAME)
 		diag_hint(&parser->script->diag,
-			  "what an actor does begins with its name and \":\"");
+			  "an actor's line begins with its name and \":\", such as a: event recv");
 }
 
 static bool parse_statement(struct parser *parser, struct statement *st)
@@ -373,7 +378,7 @@ static void parse_line(struct parser *parser, int length, int number, struct sta
 	*end = &st->next;
 }
 
-/* "# Failure: regex" on a line of its own. */
+/* "# Failure: regex", alone on a line: the script must fail with a matching message. */
 static void find_failure(struct script *script, const char *line, int length)
 {
 	static const char mark[] = "# Failure:";

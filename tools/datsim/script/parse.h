@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parse.h - between parse.c (statements) and parse_value.c (what stands in them).
+ * parse.h - shared by the parser's files: parse.c (statements), parse_event.c, parse_fault.c and
+ * parse_value.c (values in statements).
  *
- * A parser owns nothing: tokens are the current line's, nodes are the script's. A parse function
- * that fails has added its diagnostic and returns NULL or false; the rest of the line is skipped.
+ * A parser owns nothing: tokens belong to the current line, nodes to the script. A parse function
+ * that fails has added a diagnostic and returns NULL or false; the rest of the line is skipped.
  */
 #ifndef DATSIM_PARSE_H
 #define DATSIM_PARSE_H
@@ -14,15 +15,15 @@
 struct parser {
 	struct script *script;
 	const char *line;                         /* source text of the line */
-	struct token tokens[LINE_TOKENS_MAX + 1]; /* one more, so that one may look ahead */
+	struct token tokens[LINE_TOKENS_MAX + 1]; /* one more, for a token of lookahead */
 	struct token *now;
-	int depth; /* of nested values */
+	int depth; /* of the value being parsed: how many values contain it */
 };
 
 /* "expected X, found Y" at the current token. */
 void parse_expected(struct parser *parser, const char *what);
 
-/* Is the current token this mark or word? If so step over it. */
+/* True and past the token if the current token is this mark or word. */
 bool parse_mark(struct parser *parser, char mark);
 bool parse_word(struct parser *parser, const char *word);
 bool at_mark(const struct parser *parser, char mark);
@@ -32,19 +33,19 @@ char *token_copy(struct parser *parser, const struct token *token);
 
 bool parse_when(struct parser *parser, struct when *when);
 struct value *parse_value(struct parser *parser);
-/* key=value, as many as there are; commas between them are welcome. */
+/* Any number of key=value; commas between them are allowed. */
 bool parse_settings(struct parser *parser, struct setting **settings);
 /* After ->: names and, where `wanted` is not NULL, {key=value}. */
 bool parse_targets(struct parser *parser, struct target **targets, struct setting **wanted);
-/* fault.c's half of the language; the word "fault" is behind. */
+/* parse_fault.c: a fault line; the word "fault" has been read. */
 bool parse_fault(struct parser *parser, struct statement *st);
-/* parse_event.c: x4, and the lines whose first word is behind */
+/* parse_event.c: a repeat (x4); event and agent lines, whose first word has been read. */
 bool at_repeat(const struct parser *parser);
 bool parse_repeat(struct parser *parser, uint64_t *repeat);
 bool parse_event(struct parser *parser, struct statement *st);
 bool parse_agent(struct parser *parser, struct statement *st);
 /* from>to, two actors */
-bool parse_link(struct parser *parser, struct gate *gate);
+bool parse_link(struct parser *parser, struct traffic *traffic);
 bool parse_count(struct parser *parser, const char *what, uint64_t *count);
 
 #endif

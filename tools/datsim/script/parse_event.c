@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an actor sees: events, and calls of agents; how often a line is meant. */
+/* Parses what an actor expects, event and agent lines, and repeat counts (x4). */
 #include "parse.h"
 
-/* x4 */
+/* Is the current token a repeat count, such as x4? */
 bool at_repeat(const struct parser *parser)
 {
 	const struct token *token = parser->now;
@@ -26,7 +26,9 @@ bool parse_repeat(struct parser *parser, uint64_t *repeat)
 	for (i = 1; i < token->length && n <= SCRIPT_REPEAT_MAX; i++)
 		n = n * 10 + (uint64_t)(token->s[i] - '0');
 	if (n < 1 || n > SCRIPT_REPEAT_MAX) {
-		diag_add(&parser->script->diag, token->at, "expected x1 to x%d", SCRIPT_REPEAT_MAX);
+		diag_add(&parser->script->diag, token->at,
+			 "expected a repeat count from x1 to x%d, found \"%.*s\"",
+			 SCRIPT_REPEAT_MAX, token->length, token->s);
 		return false;
 	}
 	*repeat = n;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fault link a>b delay 50us jitter 10us opcode=SEND nth=3
- * fault call dat_ep_post_send actor=a nth=3 fail DAT_INSUFFICIENT_RESOURCES
+ * Parses fault lines:
  *
- * Where it happens, then words (some with a value behind them) and settings in any order. Which words
- * there are and what they mean is bind_fault.c's.
+ *	fault link a>b delay 50us jitter 10us opcode=SEND nth=3
+ *	fault call dat_ep_post_send actor=a nth=3 fail DAT_INSUFFICIENT_RESOURCES
+ *
+ * First the place of the fault, then words (some followed by a value) and settings in any order.
+ * bind_fault.c and bind_fault_call.c know the words and their meaning.
  */
 #include "parse.h"
 
@@ -19,7 +21,10 @@ static bool starts_setting(const struct parser *parser)
 		(next->kind == TOKEN_PUNCTUATION && next->mark == '='));
 }
 
-/* A number; of some a name: the code of a nak, an error, a status. */
+/*
+ * Does a value follow this word? A number always is one; a name is one after the words that take a
+ * NAK code, an error or a status.
+ */
 static bool value_follows(const struct parser *parser, const char *word)
 {
 	static const char *const named[] = { "nak", "fail", "status" };
@@ -80,7 +85,7 @@ static bool parse_subject(struct parser *parser, struct fault *fault, enum fault
 
 bool parse_fault(struct parser *parser, struct statement *st)
 {
-	struct gate *gate = &st->fault.gate;
+	struct traffic *traffic = &st->fault.traffic;
 
 	st->kind = STATEMENT_FAULT;
 	if (parse_word(parser, "call")) {
@@ -101,12 +106,12 @@ bool parse_fault(struct parser *parser, struct statement *st)
 	} else if (parse_word(parser, "notification")) {
 		st->fault.kind = FAULT_EVENT;
 	} else if (parse_word(parser, "link")) {
-		if (!parse_link(parser, gate))
+		if (!parse_link(parser, traffic))
 			return false;
 	} else if (parse_word(parser, "qp")) {
-		gate->from_at = parser->now->at;
-		gate->ep = parse_value(parser);
-		if (!gate->ep)
+		traffic->from_at = parser->now->at;
+		traffic->ep = parse_value(parser);
+		if (!traffic->ep)
 			return false;
 	} else {
 		parse_expected(parser, "link a>b, qp a.ep, call, alloc, completion, event, "

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parses the parts of statements: times, values (numbers, names, lists, structures ...), key=value
+ * settings and the names after "->".
+ */
 #include "parse.h"
 
 #include <string.h>
@@ -61,7 +65,7 @@ static const struct {
 	uint64_t ns;
 } time_units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
 
-/* One moment: 5us, 1.5ms. */
+/* A point in time or a duration: 5us, 1.5ms. */
 static bool parse_moment(struct parser *parser, uint64_t *ns)
 {
 	const struct token *token = parser->now;
@@ -72,7 +76,7 @@ static bool parse_moment(struct parser *parser, uint64_t *ns)
 		return false;
 	}
 	if (!token->value && !token->unit_length) {
-		*ns = 0; /* in no unit at all */
+		*ns = 0; /* 0 needs no unit */
 		parser->now++;
 		return true;
 	}
@@ -88,7 +92,10 @@ static bool parse_moment(struct parser *parser, uint64_t *ns)
 		return false;
 	}
 	if (token->too_big || token->value > SCRIPT_TIME_MAX / time_units[i].ns) {
-		diag_add(&parser->script->diag, token->at, "a script lasts an hour at most");
+		diag_add(&parser->script->diag, token->at,
+			 "expected a time of at most one hour (a script lasts no longer), found "
+			 "\"%.*s\"",
+			 token->length, token->s);
 		return false;
 	}
 	*ns = token->value * time_units[i].ns +
@@ -123,7 +130,8 @@ bool parse_when(struct parser *parser, struct when *when)
 		return false;
 	if (when->to_ns >= when->from_ns)
 		return true;
-	diag_add(&parser->script->diag, when->at, "this range ends before it begins");
+	diag_add(&parser->script->diag, when->at,
+		 "a range ends after it begins: expected 5us~9us, found it the other way round");
 	return false;
 }
 
@@ -151,7 +159,9 @@ static struct value *parse_number(struct parser *parser)
 		return NULL;
 	}
 	if (token->too_big || (value->negative && token->value > INT64_MAX)) {
-		diag_add(&parser->script->diag, token->at, "this number does not fit 64 bits");
+		diag_add(&parser->script->diag, token->at,
+			 "expected a number of at most 64 bits, found \"%.*s\"", token->length,
+			 token->s);
 		return NULL;
 	}
 	value->number = value->negative ? -token->value : token->value;
@@ -162,7 +172,7 @@ static struct value *parse_number(struct parser *parser)
 	return value;
 }
 
-/* stale(name) or stale(actor.name), the opening parenthesis being next. */
+/* stale(name) or stale(actor.name); the opening parenthesis is the current token. */
 static struct value *parse_stale(struct parser *parser, struct value *value)
 {
 	struct value *inner;
@@ -172,7 +182,7 @@ static struct value *parse_stale(struct parser *parser, struct value *value)
 	if (!inner || !parse_need_mark(parser, ')'))
 		return NULL;
 	if (inner->kind != VALUE_NAME) {
-		diag_add(&parser->script->diag, inner->at, "expected the name of something freed");
+		diag_add(&parser->script->diag, inner->at, "expected the name of a freed object");
 		return NULL;
 	}
 	inner->kind = VALUE_STALE;
@@ -316,7 +326,9 @@ struct value *parse_value(struct parser *parser)
 	struct value *value;
 
 	if (parser->depth == VALUE_DEPTH_MAX) {
-		diag_add(&parser->script->diag, parser->now->at, "values are nested too deeply");
+		diag_add(&parser->script->diag, parser->now->at,
+			 "values are nested too deeply: expected at most %d levels",
+			 VALUE_DEPTH_MAX);
 		return NULL;
 	}
 	parser->depth++;
@@ -395,7 +407,8 @@ bool parse_count(struct parser *parser, const char *what, uint64_t *count)
 		return false;
 	}
 	if (token->too_big || token->value > INT32_MAX) {
-		diag_add(&parser->script->diag, token->at, "this number is too big");
+		diag_add(&parser->script->diag, token->at, "expected %s up to %d, found \"%.*s\"",
+			 what, INT32_MAX, token->length, token->s);
 		return false;
 	}
 	*count = token->value;

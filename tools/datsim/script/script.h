@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * script.h - a script in memory: what parse.c makes of the text and bind.c completes.
+ * script.h - a script in memory: parse.c makes it from the text, bind.c resolves its names.
  *
- * Everything hangs on the script's arena and is freed with it; names are NUL-terminated copies.
- * After script_load without a diagnostic, each call knows its row of the call table, each name its
- * symbol and each constant its number, so that running a script meets no bad script any more.
+ * All nodes are allocated from the script's arena and freed with it; names are NUL-terminated
+ * copies. Once script_load has succeeded, every call has its row of the call table, every name its
+ * symbol and every constant its number: a bad script is refused before anything runs.
  */
 #ifndef DATSIM_SCRIPT_H
 #define DATSIM_SCRIPT_H
@@ -20,7 +20,7 @@
 #define SCRIPT_LINES_MAX   20000
 #define SCRIPT_LINE_MAX    1000 /* bytes */
 #define SCRIPT_REPEAT_MAX  100000
-#define SCRIPT_STEPS_MAX   1000000 /* statements run, repeats counted */
+#define SCRIPT_STEPS_MAX   1000000 /* statements executed, counting repeats */
 #define SCRIPT_ACTORS_MAX  16
 #define SCRIPT_SYMBOLS_MAX 4096
 #define SCRIPT_EPS_MAX     1000 /* of one fixture */
@@ -28,49 +28,49 @@
 #define SCRIPT_TIME_MAX    UINT64_C(3600000000000) /* an hour; virtual ns */
 
 enum when_kind {
-	WHEN_DEFAULT, /* nothing written: no time passes */
-	WHEN_ANY,     /* * */
-	WHEN_AT,      /* one moment */
+	WHEN_DEFAULT, /* no time written: the statement runs at the current virtual time */
+	WHEN_ANY,     /* "*" */
+	WHEN_AT,      /* one point in time */
 	WHEN_WITHIN   /* from ~ to */
 };
 
 struct when {
 	enum when_kind kind;
-	bool relative; /* to the line before; else since the script began */
+	bool relative; /* counted from the previous line; else from the start of the script */
 	uint64_t from_ns;
 	uint64_t to_ns;
 	struct place at;
 };
 
 enum value_kind {
-	VALUE_NUMBER, /* also a constant, once bound */
-	VALUE_NAME,   /* of an object, a constant or an actor */
+	VALUE_NUMBER, /* a number; after bind also a constant */
+	VALUE_NAME,   /* the name of an object, a constant or an actor */
 	VALUE_STRING,
 	VALUE_STRUCT,
 	VALUE_LIST,
 	VALUE_FLAGS,   /* A|B */
 	VALUE_NULL,    /* NULL */
 	VALUE_GARBAGE, /* a handle that was never issued */
-	VALUE_STALE,   /* stale(name): the handle of something freed */
-	VALUE_ANY,     /* * */
-	VALUE_NEW,     /* ?name: to be known by that name */
-	VALUE_VARIABLE /* a number that an earlier line named */
+	VALUE_STALE,   /* stale(name): the handle of a freed object */
+	VALUE_ANY,     /* "*": matches any value */
+	VALUE_NEW,     /* ?name: gives the value found here that name */
+	VALUE_VARIABLE /* a number named by an earlier line */
 };
 
 struct value {
 	enum value_kind kind;
 	struct place at;
-	uint64_t number; /* negative ones in two's complement */
+	uint64_t number; /* negative numbers in two's complement */
 	bool negative;
 	uint32_t billionths;
-	const char *unit;         /* "" without one */
-	const char *actor;        /* of actor.name, else NULL */
+	const char *unit;         /* "" if there is none */
+	const char *actor;        /* the actor of "actor.name", else NULL */
 	const char *text;         /* a name or a string */
 	int symbol;               /* set by bind for an object, else -1 */
 	int actor_index;          /* set by bind for an actor, else -1 */
-	struct setting *settings; /* of a struct */
-	struct value *elements;   /* of a list or flags */
-	struct value *next;       /* in a list */
+	struct setting *settings; /* VALUE_STRUCT: its fields */
+	struct value *elements;   /* VALUE_LIST, VALUE_FLAGS: the values in it */
+	struct value *next;       /* the next element of the same list */
 };
 
 /* key=value or key!=value */
@@ -80,7 +80,7 @@ struct setting {
 	bool unequal;
 	struct value *value;
 	const struct member *member; /* set by bind where the key is a member */
-	int param;                   /* set by bind: of which output of a call */
+	int param;                   /* set by bind: index of the call's output parameter */
 	struct setting *next;
 };
 
@@ -118,7 +118,7 @@ struct call {
 
 struct event {
 	struct value *evd;
-	bool absent; /* no event */
+	bool absent; /* "no event" */
 	struct value *number;
 	struct value *object;
 	struct setting *wanted;
@@ -126,29 +126,29 @@ struct event {
 	const struct layout *layout;
 };
 
-/* A call of an agent: with this number, for that EVD. */
+/* An agent line: the CNO agent of this number was called for that EVD, or was not called. */
 struct agent_line {
-	bool absent;          /* no agent */
+	bool absent;          /* "no agent" */
 	struct value *number; /* NULL: any */
 	struct value *evd;
 };
 
-/* hold and release: a link, or a message of an EP */
-struct gate {
+/* The packets that a hold, release, link or fault line acts on: a link's, or an EP's message. */
+struct traffic {
 	const char *from, *to; /* actors; NULL for a message */
 	struct place from_at, to_at;
 	int from_actor, to_actor;
 	struct value *ep;
 	uint64_t message;
 	uint64_t packets;
-	struct setting *settings; /* of `link` */
+	struct setting *settings; /* of a link line */
 };
 
-/* A word of a fault line and what stands behind it. */
+/* A word of a fault line and the value that follows it. */
 struct fault_word {
 	const char *word;
 	struct place at;
-	struct value *value; /* NULL: nothing */
+	struct value *value; /* NULL: no value follows */
 	struct fault_word *next;
 };
 
@@ -161,21 +161,21 @@ enum fault_kind {
 	FAULT_ADAPTER     /* adapter NAME */
 };
 
-/* Which packets, calls or events, and what becomes of them. */
+/* A fault line: which packets, calls or events it applies to, and what happens to them. */
 struct fault {
 	enum fault_kind kind;
-	struct value *subject; /* the call, event or adapter; NULL: all */
+	struct value *subject; /* the call, event or adapter; NULL: any */
 	const char *actor;     /* actor= */
 	struct place actor_at;
-	int actor_index;         /* of it; -1: none */
+	int actor_index;         /* the index of `actor`; -1: none */
 	struct value *ep;        /* ep= */
-	DAT_SIM_CALL_FAULT call; /* of all but packets */
-	struct gate gate;        /* a link, or the EP that they are for */
-	uint32_t to_ep;          /* for a program: the number of that EP, or of `ep` */
+	DAT_SIM_CALL_FAULT call; /* the rule, for every kind but FAULT_PACKET */
+	struct traffic traffic;  /* FAULT_PACKET: a link, or the EP that receives */
+	uint32_t to_ep;          /* script for a program: number of the receiving EP, or of `ep` */
 	struct fault_word *words;
 	struct setting *settings;
-	bool optional;      /* need not happen */
-	DAT_SIM_FAULT rule; /* made by bind; adapters and EPs are put in when it runs */
+	bool optional;      /* the script passes even if the rule never fired */
+	DAT_SIM_FAULT rule; /* FAULT_PACKET: filled by bind; run/ adds adapters and EPs */
 };
 
 enum use_kind {
@@ -192,12 +192,12 @@ struct use_actor {
 	struct use_actor *next;
 };
 
-/* What a fixture is to have; bind fills it from the settings. */
+/* A use line: the objects that the fixture makes. bind fills it from the settings. */
 struct use {
 	enum use_kind kind;
 	struct use_actor *actors;
 	struct setting *settings;
-	const char *srq; /* NULL: plain EPs on both sides */
+	const char *srq; /* NULL: no EP uses an SRQ */
 	struct place srq_at;
 	uint64_t eps, srq_max, srq_lw, srq_iov, memory, recv, request, iov, qlen, qual;
 	int64_t soft;
@@ -213,7 +213,7 @@ enum statement_kind {
 	STATEMENT_RELEASE,
 	STATEMENT_LINK,
 	STATEMENT_FAULT,
-	STATEMENT_HEAL, /* no faults any more */
+	STATEMENT_HEAL, /* removes every fault rule */
 	STATEMENT_NOTE,
 	STATEMENT_QUIET,
 	STATEMENT_END
@@ -221,7 +221,7 @@ enum statement_kind {
 
 struct statement {
 	enum statement_kind kind;
-	struct place at; /* the statement without its time and its comment */
+	struct place at; /* of the statement, without its time and its comment */
 	struct when when;
 	const char *actor;
 	struct place actor_at;
@@ -233,25 +233,25 @@ struct statement {
 		struct call call;
 		struct event event;
 		struct agent_line agent;
-		struct gate gate;
+		struct traffic traffic;
 		struct fault fault;
 		const char *note;
-		bool quiet; /* end quiet */
+		bool quiet; /* "end quiet" */
 	};
 	struct statement *next;
 };
 
-#define SYMBOL_ANY    (-1) /* a handle of whatever type */
+#define SYMBOL_ANY    (-1) /* a handle of any type */
 #define SYMBOL_NUMBER (-2)
 
-/* A name that stands for an object or a number, from the line that makes it on. */
+/* The name of an object or a number, known from the line that makes it. */
 struct symbol {
 	const char *name;
 	int actor;
-	int type;       /* a DAT_HANDLE_TYPE, or one of the two below */
+	int type;       /* a DAT_HANDLE_TYPE, SYMBOL_ANY or SYMBOL_NUMBER */
 	int owner;      /* the symbol of its IA, or -1 */
 	int freed_line; /* 0: not freed */
-	bool timed;     /* an EVD with an event line that gives a moment */
+	bool timed;     /* an EVD on which some line expects an event at a given time */
 };
 
 struct actor {
@@ -271,8 +271,8 @@ struct script {
 	int symbol_room;
 	DAT_SIM_CONFIG config; /* the caller's, changed by `fabric` lines */
 	const char *must_fail; /* the regex of "# Failure:", or NULL */
-	bool for_program;      /* faults that a program is to meet: program_script.h */
-	bool for_nodes;        /* that several are to meet, each on a node with one adapter */
+	bool for_program;      /* the faults of a program's run: program_script.h */
+	bool for_nodes;        /* of several programs, each on a node with one adapter */
 };
 
 /*
@@ -282,17 +282,18 @@ struct script {
 bool script_load(struct script *script, const char *name, const char *text, size_t length,
 		 const DAT_SIM_CONFIG *config);
 /*
- * The same for a program: "fabric" and "fault" lines only, and adapters in place of actors; for several: nodes.
+ * The same for the run of a program: such a script has "fabric" and "fault" lines only, and names
+ * adapters in place of actors; with `several` programs it names nodes.
  */
 bool script_load_for_program(struct script *script, const char *name, const char *text,
 			     size_t length, const DAT_SIM_CONFIG *config, bool several);
 void script_free(struct script *script);
 
-/* The symbol that `name` means for an actor now, or -1. The last one of that name wins. */
+/* The symbol that `name` means for an actor at this point, or -1. The latest of that name wins. */
 int script_symbol(const struct script *script, int actor, const char *name);
 int script_actor(const struct script *script, const char *name);
 
-/* needs.c: what only a simulated fabric can do for this script ("held messages"); NULL: nothing. */
+/* needs.c: a feature of this script that needs a simulated fabric ("held messages"); NULL: none. */
 const char *script_needs(const struct script *script);
 
 /* parse.c and bind.c: the two halves of script_load. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* "Did you mean": the nearest of many names by number of edits. */
+/* "Did you mean ...?": finds the name with the smallest edit distance to what was written. */
 #include "diag.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static int least(int a, int b, int c)
+static int least_of(int a, int b, int c)
 {
 	int m = a < b ? a : b;
 
 	return m < c ? m : c;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between two names, case not counted. */
+/*
+ * The number of edits (insert, delete, replace, swap of neighbours) between two names, ignoring
+ * case.
+ */
 static int edit_distance(const char *a, int na, const char *b, int nb)
 {
 	int rows[3][SUGGEST_MAX + 1];
@@ -25,7 +28,7 @@ static int edit_distance(const char *a, int na, const char *b, int nb)
 		here[0] = i;
 		for (j = 1; j <= nb; j++) {
 			cost = tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]);
-			here[j] = least(above[j] + 1, here[j - 1] + 1, above[j - 1] + cost);
+			here[j] = least_of(above[j] + 1, here[j - 1] + 1, above[j - 1] + cost);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
 			    before[j - 2] + 1 < here[j])
 				here[j] = before[j - 2] + 1;
@@ -64,9 +67,14 @@ void suggest_try(struct suggest *suggest, const char *candidate)
 	suggest_try_part(suggest, candidate, strlen(candidate));
 }
 
+bool suggest_is_near(const struct suggest *suggest)
+{
+	/* If more than a third of the letters differ, it is another word and not a typing error. */
+	return *suggest->best && suggest->distance * 3 <= suggest->length + 1;
+}
+
 void diag_suggest(struct diag *diag, const struct suggest *suggest)
 {
-	/* More than a third wrong is another word, not a slip. */
-	if (*suggest->best && suggest->distance * 3 <= suggest->length + 1)
+	if (suggest_is_near(suggest))
 		diag_hint(diag, "did you mean \"%s\"?", suggest->best);
 }

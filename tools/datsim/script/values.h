@@ -2,8 +2,8 @@
 /*
  * values.h - the constants of <dat/udat.h> by name, and the members of its structures by name.
  *
- * Constant tables. A group is the set of constants that fit one kind of value; a script may leave
- * out the prefix its group shares ("CONNECTED" for DAT_EP_STATE_CONNECTED). Everything is const.
+ * A group is the set of constants that fit one kind of value; a script may leave out the prefix
+ * that the group shares ("CONNECTED" for DAT_EP_STATE_CONNECTED). All tables are const.
  */
 #ifndef DATSIM_VALUES_H
 #define DATSIM_VALUES_H
@@ -48,7 +48,7 @@ enum group_id {
 	GROUP_CNO_MASK,
 	GROUP_IA_MASK,
 	GROUP_PROVIDER_MASK,
-	GROUP_RESULT, /* a whole DAT_RETURN, put together with | */
+	GROUP_RESULT, /* a whole DAT_RETURN, combined with | */
 	NUM_GROUPS
 };
 
@@ -58,7 +58,7 @@ struct named {
 };
 
 struct group {
-	const char *what; /* for messages: "expected an EP state" */
+	const char *what; /* completes "expected ..." in a diagnostic: "an EP state" */
 	const char *prefixes[4];
 	const char *suffix;
 	bool bits;  /* values are or-ed together */
@@ -69,13 +69,13 @@ struct group {
 /* NULL for GROUP_NONE. */
 const struct group *group_of(enum group_id id);
 
-/* The value of a name in a group, full or shortened. False: not there. */
+/* The value of a name in a group, full or shortened. False: the group has no such name. */
 bool group_find(enum group_id id, const char *name, int length, uint64_t *value);
 
 /* Offer every name of the group as a suggestion. */
 void group_suggest(enum group_id id, struct suggest *suggest);
 
-/* Write a value the way a script would; names where there are any, else the number. */
+/* Write a value as a script would: by name if it has one, else as a number. */
 void group_print(struct text *text, enum group_id id, uint64_t value, bool is_signed, size_t size);
 
 enum member_kind {
@@ -83,8 +83,8 @@ enum member_kind {
 	MEMBER_HANDLE,
 	MEMBER_ADDRESS, /* a DAT_IA_ADDRESS_PTR */
 	MEMBER_TEXT,    /* a char array */
-	MEMBER_DATA,    /* a pointer to private data; their size stands at `beside` */
-	MEMBER_EVERY,   /* an array of DAT_BOOLEANs that are all alike */
+	MEMBER_DATA,    /* a pointer to private data, whose size is the member at `size_offset` */
+	MEMBER_EVERY,   /* an array of DAT_BOOLEANs that all have the same value */
 	MEMBER_AGENT    /* a DAT_OS_WAIT_PROXY_AGENT */
 };
 
@@ -95,12 +95,12 @@ struct member {
 	size_t size;
 	bool is_signed;
 	enum group_id group;
-	uint64_t mask; /* its bit in the param mask of the structure, where there is one */
-	size_t beside;
-	bool silent; /* differs from run to run: matched and bound, not told unasked */
+	uint64_t mask;      /* its bit in the structure's param mask; 0: the structure has none */
+	size_t size_offset; /* MEMBER_DATA */
+	bool silent; /* differs from run to run: can be matched, is printed only if asked for */
 };
 
-/* A structure; members end with a NULL name. */
+/* A structure; a NULL name ends the members. */
 struct layout {
 	const char *name;
 	size_t size;
@@ -113,8 +113,8 @@ extern const struct layout layout_srq_attr, layout_srq_param, layout_ep_attr, la
 	layout_provider_info;
 
 /*
- * The number of a DAT_EVENT, and the view of the rest that goes with a number, by the short names
- * of `event` lines.
+ * The event number of a DAT_EVENT, and the layout of its data for an event number. Members have the
+ * short names of event lines.
  */
 extern const struct member event_number_member;
 const struct layout *layout_of_event(uint64_t event_number);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads a trace into a picture (picture.h): arrows of packets, labels of calls and events, states
+ * of EPs and notes.
+ */
 #include "picture.h"
 
 #include <stdlib.h>
@@ -6,10 +10,10 @@
 
 #include "trace_fault.h"
 
-#define USUAL_LATENCY_NS 1000 /* where the trace does not say otherwise */
-#define POSTS_KEPT       512u /* looked through for the one of a packet */
+#define DEFAULT_LATENCY_NS 1000 /* if the trace does not have it */
+#define POSTS_KEPT         512u /* how many are searched for a packet's post */
 
-/* ---- what a line adds ---- */
+/* ---- what a line of the trace adds ---- */
 
 static struct span whole_line(const struct trace_line *line)
 {
@@ -17,7 +21,7 @@ static struct span whole_line(const struct trace_line *line)
 			      (size_t)(line->rest.s - line->object.s) + line->rest.length };
 }
 
-static char *keep(struct picture *picture, const struct text *text)
+static char *copy_text(struct picture *picture, const struct text *text)
 {
 	return arena_copy(&picture->memory, text_of(text), text->length);
 }
@@ -28,7 +32,7 @@ static void add_label(struct picture *picture, size_t lifeline, uint64_t ns, enu
 	struct label *last = picture->label_count ? &picture->labels[picture->label_count - 1]
 						  : NULL;
 
-	/* The same call again and again is one label with a count. */
+	/* A repeated call is one label with a count. */
 	if (last && last->lifeline == lifeline && last->ns == ns &&
 	    !strcmp(last->text, text_of(text))) {
 		last->times++;
@@ -40,7 +44,7 @@ static void add_label(struct picture *picture, size_t lifeline, uint64_t ns, enu
 		.ns = ns,
 		.mood = mood,
 		.times = 1,
-		.text = keep(picture, text),
+		.text = copy_text(picture, text),
 	};
 }
 
@@ -51,14 +55,14 @@ static bool is_lost(const struct trace_line *line)
 	return is_fault(line, &arrives) && !arrives;
 }
 
-/* RETRY, NAK and what is lost want to be seen; acknowledgements do not. */
+/* NAKs and lost packets stand out; ACKs are drawn faintly. */
 static enum mood arrow_mood(const struct trace_line *line)
 {
 	struct span op = trace_value(line, "op");
 
 	if (is_lost(line) || memmem(op.s, op.length, "NAK", 3) || span_is(op, "TERMINATE"))
 		return MOOD_WRONG;
-	return span_is(op, "ACK") ? MOOD_QUIET : MOOD_PLAIN;
+	return span_is(op, "ACK") ? MOOD_ROUTINE : MOOD_NORMAL;
 }
 
 static void remember_post(struct picture *picture, const struct trace_line *line)
@@ -75,7 +79,7 @@ static size_t oldest_post(const struct picture *picture)
 	return picture->post_count > POSTS_KEPT ? picture->post_count - POSTS_KEPT : 0;
 }
 
-/* It is sent again, from a message on. */
+/* The EP retransmits, starting with a message. */
 static void post_again(struct picture *picture, const struct trace_line *line)
 {
 	size_t i;
@@ -92,8 +96,9 @@ static void post_again(struct picture *picture, const struct trace_line *line)
 }
 
 /*
- * The trace tells when a packet came. The first packet of a message left at its post or
- * when it was posted again, any other as long before as the wire takes.
+ * When a packet left; the trace has only the time of its arrival. The first packet of a message
+ * leaves when the message is posted or retransmitted, any other packet one link latency before its
+ * arrival.
  */
 static uint64_t left_at(struct picture *picture, const struct trace_line *line)
 {
@@ -114,7 +119,10 @@ static uint64_t left_at(struct picture *picture, const struct trace_line *line)
 	return line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
 }
 
-/* What ends a connection names an adapter as its sender: it is the peer of who gets it. */
+/*
+ * The lifelines of a packet's sender and receiver. The end of a connection names only an adapter as
+ * the sender: that is the receiver's peer.
+ */
 static bool find_ends(struct picture *picture, const struct trace_line *line, size_t *from,
 		      size_t *to)
 {
@@ -144,11 +152,11 @@ static void add_arrow(struct picture *picture, const struct trace_line *line, co
 	arrow.mood = arrow_mood(line);
 	arrow.lost = is_lost(line);
 	arrow.sent_ns = left_at(picture, line);
-	/* "a>b SEND #4": who to whom is to be seen. */
+	/* "a>b SEND #4" without "a>b": the arrow itself shows the ends. */
 	text_add(&label, "%s", blank ? blank + 1 : words);
 	if (arrow.lost)
 		text_add(&label, " %s", text_of(&row->cells[COLUMN_EVENT]));
-	arrow.label = keep(picture, &label);
+	arrow.label = copy_text(picture, &label);
 	text_free(&label);
 	GROW(picture->arrows, picture->arrow_count);
 	picture->arrows[picture->arrow_count++] = arrow;
@@ -166,7 +174,7 @@ static void add_stretch(struct picture *picture, const struct trace_line *line)
 	stretch->lifeline = lifeline;
 	stretch->ns = line->ns;
 	stretch->state = trace_value(line, "to");
-	/* It is out of its connection. */
+	/* The EP has left its connection. */
 	if (span_is(stretch->state, "UNCONNECTED"))
 		picture->lifelines[lifeline].peer = 0;
 }
@@ -179,7 +187,9 @@ static void add_paragraph(struct picture *picture, const struct trace_line *line
 	text_printable(&text, line->rest.s, line->rest.length);
 	GROW(picture->paragraphs, picture->paragraph_count);
 	picture->paragraphs[picture->paragraph_count++] =
-		(struct paragraph){ .ns = line->ns, .above = !drawn, .text = keep(picture, &text) };
+		(struct paragraph){ .ns = line->ns,
+				    .above = !drawn,
+				    .text = copy_text(picture, &text) };
 	text_free(&text);
 }
 
@@ -192,8 +202,8 @@ static enum mood event_mood(const struct trace_line *line, const struct row *row
 	return row->alarm ? MOOD_WRONG : MOOD_EVENT;
 }
 
-/* An event of an EP stands beside it, whichever EVD it came by; what a fault did, where it did it. */
-static struct span where(const struct trace_line *line)
+/* The object beside which a line is drawn: the EP of an event, the receiver of a faulted packet. */
+static struct span label_object(const struct trace_line *line)
 {
 	struct span object = trace_value(line, "object"), from, to;
 	bool arrives;
@@ -205,7 +215,7 @@ static struct span where(const struct trace_line *line)
 	return span_is(line->verb, "event") && object.length ? object : line->object;
 }
 
-static bool goes_without_saying(const struct trace_line *line)
+static bool is_routine(const struct trace_line *line)
 {
 	static const char *const verbs[] = { "take", "create", "free", "dequeue", "reap" };
 	size_t i;
@@ -218,7 +228,7 @@ static bool goes_without_saying(const struct trace_line *line)
 	       span_is(trace_value(line, "status"), "SUCCESS");
 }
 
-/* What stands beside a lifeline: what surfaced, what the program did, or what the adapter did. */
+/* Put the label of a line beside its lifeline: an event, a call or an action of the adapter. */
 static void label_line(struct picture *picture, const struct trace_line *line,
 		       const struct row *row, size_t lifeline)
 {
@@ -235,11 +245,11 @@ static void label_line(struct picture *picture, const struct trace_line *line,
 		add_label(picture, lifeline, line->ns, event_mood(line, row), event);
 	} else if (row->cells[COLUMN_PROGRAM].length) {
 		add_label(picture, lifeline, line->ns,
-			  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_PLAIN,
+			  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_NORMAL,
 			  &row->cells[COLUMN_PROGRAM]);
 	} else if (wire->length) {
 		add_label(picture, lifeline, line->ns,
-			  span_is(line->verb, "fail") ? MOOD_WRONG : MOOD_PLAIN, wire);
+			  span_is(line->verb, "fail") ? MOOD_WRONG : MOOD_NORMAL, wire);
 	}
 }
 
@@ -252,14 +262,14 @@ static void draw_line(struct picture *picture, const struct trace_line *line, bo
 	cells_of(&picture->words, line, &row);
 	if (span_is(line->verb, "packet") || is_lost(line))
 		add_arrow(picture, line, &row);
-	else if ((all || !goes_without_saying(line)) &&
-		 picture_lifeline(picture, where(line), &lifeline))
+	else if ((all || !is_routine(line)) &&
+		 picture_lifeline(picture, label_object(line), &lifeline))
 		label_line(picture, line, &row, lifeline);
 	for (i = 0; i < NUM_COLUMNS; i++)
 		text_free(&row.cells[i]);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole trace ---- */
 
 static void read_note(struct picture *picture, const struct trace_line *line, bool *begun,
 		      bool *over)
@@ -287,7 +297,7 @@ static void read_lines(struct picture *picture, struct trace_reader *reader, boo
 			read_note(picture, &line, &begun, &over);
 			continue;
 		}
-		/* What came before is not drawn, and is known all the same. */
+		/* Lines before the start are not drawn, but states and counts follow from them. */
 		picture_levels(picture, &line);
 		if (span_is(line.verb, "state"))
 			add_stretch(picture, &line);
@@ -321,7 +331,7 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 		names_collect(&picture->words, text, length);
 		picture_lifelines(picture, text, length);
 		picture->latency_ns =
-			trace_setting_number(text, length, "latency_ns", USUAL_LATENCY_NS);
+			trace_setting_number(text, length, "latency_ns", DEFAULT_LATENCY_NS);
 		read_lines(picture, &reader, all, all || !trace_has_beginning(text, length));
 		if (all)
 			picture->begin_ns = 0;

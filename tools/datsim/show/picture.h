@@ -2,9 +2,9 @@
 /*
  * picture.h - a trace as things to draw: lifelines, arrows, labels, notes and level graphs.
  *
- * picture.c reads a trace into one, picture_levels.c its graphs; svg.c draws it. Times are the
- * trace's virtual nanoseconds; where they come to lie on paper is svg_scale.c's business. A picture
- * borrows the trace's text and owns the rest.
+ * picture.c reads a trace into a picture, picture_levels.c fills its graphs; svg.c draws it. Times
+ * are the trace's virtual nanoseconds; svg_scale.c turns them into coordinates. A picture borrows
+ * the trace's text and owns the rest.
  */
 #ifndef DATSIM_PICTURE_H
 #define DATSIM_PICTURE_H
@@ -12,21 +12,21 @@
 #include "show.h"
 
 enum mood {
-	MOOD_PLAIN,
-	MOOD_QUIET, /* goes without saying: an acknowledgement */
+	MOOD_NORMAL,
+	MOOD_ROUTINE, /* drawn faintly: an acknowledgement */
 	MOOD_EVENT,
 	MOOD_WATERMARK,
 	MOOD_WRONG /* an error, a fault, a broken connection */
 };
 
 struct lifeline {
-	struct span object; /* emu1.ep1, or emu1 where an adapter has no EP */
+	struct span object; /* emu1.ep1, or emu1 if the adapter has no EP */
 	struct span name;   /* b.ep */
-	size_t peer;        /* at the other end of its connection, + 1; 0: not known */
-	size_t beside;      /* the one it is drawn beside, + 1: its first peer; 0: none */
+	size_t peer;        /* index + 1 of its connection's other end; 0: not known */
+	size_t beside;      /* index + 1 of its neighbour in the drawing, its first peer; 0: none */
 };
 
-/* A lifeline changes its dress with the state of its EP. */
+/* A part of a lifeline, drawn in the style of the EP's state from ns on. */
 struct stretch {
 	size_t lifeline;
 	uint64_t ns;
@@ -37,9 +37,9 @@ struct arrow {
 	size_t from, to;
 	uint64_t sent_ns, came_ns;
 	enum mood mood;
-	bool lost; /* never came; came_ns is when it would have */
+	bool lost; /* did not arrive; came_ns is when it would have */
 	char *label;
-	struct span line; /* of the trace, for those who ask */
+	struct span line; /* the line of the trace, shown as the tooltip */
 };
 
 struct label {
@@ -52,17 +52,17 @@ struct label {
 
 struct paragraph {
 	uint64_t ns;
-	bool above; /* nothing was drawn at this moment before it was said */
+	bool above; /* the note comes before everything else drawn at its time */
 	char *text;
 };
 
-/* One value from here on. */
+/* The counts and marks from ns on. */
 struct level {
 	uint64_t ns;
-	int64_t filled;    /* available on an SRQ, unreaped of an EP */
-	int64_t whole;     /* outstanding on an SRQ; the same as filled for an EP */
-	int64_t low, hard; /* marks; -1: none */
-	bool armed, fired; /* the low or soft mark; fired: at this very moment */
+	int64_t filled;    /* SRQ: available; EP: taken and not reaped */
+	int64_t whole;     /* SRQ: outstanding; EP: the same as filled */
+	int64_t low, hard; /* watermarks; -1: none */
+	bool armed, fired; /* the low or soft watermark; fired: exactly at ns */
 };
 
 struct graph {
@@ -75,7 +75,7 @@ struct graph {
 	size_t level_count;
 };
 
-/* When a message was posted, or is sent again: its first packet left no earlier. */
+/* When a message was posted, or is retransmitted: its first packet leaves then. */
 struct post {
 	struct span ep;
 	uint64_t message;
@@ -84,7 +84,7 @@ struct post {
 };
 
 struct picture {
-	struct timeline words; /* names, and the words for a line */
+	struct timeline words; /* names, and the wording of lines */
 	struct arena memory;   /* labels and notes */
 	struct lifeline *lifelines;
 	size_t lifeline_count;
@@ -101,32 +101,32 @@ struct picture {
 	struct graph *graphs;
 	size_t graph_count;
 	uint64_t latency_ns;
-	uint64_t begin_ns, end_ns; /* of what is drawn */
-	bool drawn;                /* anything */
+	uint64_t begin_ns, end_ns; /* the period that is drawn */
+	bool drawn;                /* something was drawn so far */
 	const char *title;
 };
 
-/* False: the trace is damaged, and the text says where. picture_free either way. */
+/* False: the trace is damaged, and *error says where. Call picture_free in any case. */
 bool picture_read(struct picture *picture, const char *name, const char *text, size_t length,
 		  bool all, struct text *error);
 void picture_free(struct picture *picture);
 
-/* Let a line of the trace change the graph it is about, if any. */
+/* Apply a line of the trace to the graph of its object, if there is one. */
 void picture_levels(struct picture *picture, const struct trace_line *line);
 /* The lifeline that an object of the trace is drawn on. False: its adapter has none. */
 bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline);
 bool span_equal(struct span a, struct span b);
 bool picture_is_ep(struct span object);
-/* picture_lines.c: every EP, and every adapter that sent something and has none. */
+/* picture_lines.c: make a lifeline for every EP, and for every adapter that sends but has no EP. */
 void picture_lifelines(struct picture *picture, const char *text, size_t length);
-/* One more entry in a growing list; the room doubles. */
+/* Make room for one more entry of a list whose size doubles as it grows. */
 #define GROW(list, count)                                                                          \
 	((((count) & ((count)-1)) == 0)                                                            \
 		 ? (void)((list) =                                                                 \
 				  mem_grow((list), ((count) ? 2 * (count) : 1) * sizeof(*(list)))) \
 		 : (void)0)
 
-/* Draw it as SVG. False: the file could not be written, and *error says why. */
+/* Draw the picture as SVG. False: the file could not be written, and *error says why. */
 bool svg_write(const struct picture *picture, const char *path, struct text *error);
 
 #endif

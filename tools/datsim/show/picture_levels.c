@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The levels of a picture: what is on a shared receive queue, what an EP took and nobody reaped. */
+/*
+ * The graphs of a picture: the Receives on a shared receive queue, and the Receives of an EP that
+ * are taken and not reaped.
+ */
 #include "picture.h"
 
 #include <stdlib.h>
@@ -34,7 +37,7 @@ static struct graph *graph_add(struct picture *picture, struct span object, bool
 	return graph;
 }
 
-/* The level from ns on, to be changed; it begins as the one before it. */
+/* Add a level from ns on; it begins as a copy of the previous one. */
 static struct level *level_at(struct graph *graph, uint64_t ns)
 {
 	static const struct level none = { .low = -1, .hard = -1 };
@@ -52,7 +55,7 @@ static struct level *level_at(struct graph *graph, uint64_t ns)
 	return level;
 }
 
-static int64_t number(const struct trace_line *line, const char *key)
+static int64_t count_value(const struct trace_line *line, const char *key)
 {
 	uint64_t n = trace_number(line, key);
 
@@ -65,13 +68,13 @@ static void raise_top(struct graph *graph, int64_t value)
 		graph->top = value;
 }
 
-/* A mark; "-1" is none. */
-static int64_t mark(const struct trace_line *line, const char *key)
+/* The number of a watermark; "-1" is none. */
+static int64_t mark_value(const struct trace_line *line, const char *key)
 {
-	return span_starts(trace_value(line, key), "-") ? -1 : number(line, key);
+	return span_starts(trace_value(line, key), "-") ? -1 : count_value(line, key);
 }
 
-/* Lines of an SRQ and of those who take from it and reap: they carry the counts themselves. */
+/* A line about an SRQ: its own, or a take or reap by one of its EPs. It contains the counts. */
 static void srq_level(struct picture *picture, const struct trace_line *line, struct span object)
 {
 	struct graph *graph = graph_add(picture, object, true);
@@ -81,15 +84,15 @@ static void srq_level(struct picture *picture, const struct trace_line *line, st
 		return;
 	level = level_at(graph, line->ns);
 	if (trace_value(line, "max").length)
-		raise_top(graph, number(line, "max"));
+		raise_top(graph, count_value(line, "max"));
 	if (trace_value(line, "low").length) {
-		level->low = number(line, "low");
+		level->low = count_value(line, "low");
 		level->armed = level->low > 0;
 	}
 	if (trace_value(line, "available").length)
-		level->filled = number(line, "available");
+		level->filled = count_value(line, "available");
 	if (trace_value(line, "outstanding").length)
-		level->whole = number(line, "outstanding");
+		level->whole = count_value(line, "outstanding");
 	if (level->whole < level->filled)
 		level->whole = level->filled;
 	raise_top(graph, level->whole);
@@ -106,13 +109,13 @@ static void ep_level(struct picture *picture, const struct trace_line *line)
 		return;
 	level = level_at(graph, line->ns);
 	if (span_is(line->verb, "set_watermark")) {
-		level->low = mark(line, "soft");
-		level->hard = mark(line, "hard");
+		level->low = mark_value(line, "soft");
+		level->hard = mark_value(line, "hard");
 		level->armed = level->low >= 0;
 		raise_top(graph, level->low + 1);
 		raise_top(graph, level->hard + 1);
 	} else if (span_is(line->verb, "take")) {
-		level->filled = number(line, "taken");
+		level->filled = count_value(line, "taken");
 	} else if (level->filled > 0) {
 		level->filled--;
 	}
@@ -120,8 +123,8 @@ static void ep_level(struct picture *picture, const struct trace_line *line)
 	raise_top(graph, level->filled);
 }
 
-/* A watermark event names the object whose mark was passed. */
-static void fired(struct picture *picture, const struct trace_line *line)
+/* A watermark event, whose object is the SRQ or EP of the watermark. */
+static void watermark_fired(struct picture *picture, const struct trace_line *line)
 {
 	struct graph *graph = graph_of(picture, trace_value(line, "object"));
 	struct level *level;
@@ -140,7 +143,7 @@ void picture_levels(struct picture *picture, const struct trace_line *line)
 	bool recv = span_is(trace_value(line, "op"), "RECV");
 
 	if (span_is(line->verb, "event") && memmem(event.s, event.length, "WATERMARK", 9)) {
-		fired(picture, line);
+		watermark_fired(picture, line);
 		return;
 	}
 	if (memmem(line->object.s, line->object.length, ".srq", 4)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lifelines of a picture: which there are, and beside whom each is drawn. */
+/* The lifelines of a picture, and their order from left to right. */
 #include "picture.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ bool picture_lifeline(const struct picture *picture, struct span object, size_t 
 			return true;
 		}
 	}
-	/* An EVD, an SRQ, a listener: beside the first EP of their adapter. */
+	/* An EVD, SRQ or listener has the lifeline of its adapter's first EP. */
 	for (i = 0; i < picture->lifeline_count; i++) {
 		if (span_equal(adapter_of(picture->lifelines[i].object), adapter)) {
 			*lifeline = i;
@@ -83,7 +83,7 @@ static int by_adapter(const void *a, const void *b)
 	return memcmp(x.s, y.s, x.length);
 }
 
-/* Its first peer, if that has none yet. */
+/* Set the neighbour of each lifeline: its first peer, if that has no neighbour yet. */
 static void find_peers(struct picture *picture, const char *text, size_t length)
 {
 	struct trace_reader reader;
@@ -107,7 +107,7 @@ static void find_peers(struct picture *picture, const char *text, size_t length)
 	trace_close(&reader);
 }
 
-/* Peers side by side, by the one that is first. */
+/* Order the lifelines so that neighbours stand side by side, at the place of the first of them. */
 static void put_side_by_side(struct picture *picture)
 {
 	struct lifeline *lines = picture->lifelines, *order;
@@ -131,7 +131,7 @@ static void put_side_by_side(struct picture *picture)
 	picture->lifelines = order;
 }
 
-/* Every EP is a lifeline, and every adapter that sent something and has none. */
+/* Make the lifelines: every EP, and every adapter that sends but has no EP. */
 void picture_lifelines(struct picture *picture, const char *text, size_t length)
 {
 	struct trace_reader reader;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Prints a timeline: lays out the rows, joins what belongs into one row, and decides which lines of
+ * the trace are shown.
+ */
 #include "show.h"
 
 #include <stdlib.h>
@@ -6,15 +10,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* With a blank between them they fill a terminal of 100; events get what a wider one has. */
-static const int usual_widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
+/* With a blank between them they fill 100 columns; a wider terminal widens the events. */
+static const int default_widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
 #define TIME_WIDTH  8
 #define WHOLE_WIDTH 100
 
 static const char *const titles[NUM_COLUMNS] = { "program", "wire", "SRQ max/avail/outst",
 						 "event" };
 
-#define PLAIN "\033[0m"
+#define RESET "\033[0m"
 #define DIM   "\033[2m"
 #define BOLD  "\033[1m"
 #define RED   "\033[1;31m"
@@ -57,7 +61,7 @@ struct terminal terminal_of(FILE *out)
 
 /* ---- printing ---- */
 
-/* Columns a text takes: bytes that begin a character. */
+/* The number of columns of a text: its bytes that begin a UTF-8 character. */
 static int width_of(const char *s)
 {
 	int n = 0;
@@ -67,7 +71,7 @@ static int width_of(const char *s)
 	return n;
 }
 
-static void paint(const struct timeline *timeline, const char *colour)
+static void set_colour(const struct timeline *timeline, const char *colour)
 {
 	if (timeline->terminal->colour)
 		fputs(colour, timeline->terminal->out);
@@ -79,7 +83,7 @@ static void put_cell(const struct timeline *timeline, const char *s, int width, 
 	FILE *out = timeline->terminal->out;
 	int n = width_of(s), shown = 0;
 
-	paint(timeline, colour);
+	set_colour(timeline, colour);
 	if (n <= width) {
 		fputs(s, out);
 		shown = n;
@@ -92,7 +96,7 @@ static void put_cell(const struct timeline *timeline, const char *s, int width, 
 		shown++;
 	}
 	if (*colour)
-		paint(timeline, PLAIN);
+		set_colour(timeline, RESET);
 	if (!last)
 		fprintf(out, "%*s ", width - shown, "");
 }
@@ -106,13 +110,13 @@ static void put_time(struct timeline *timeline, uint64_t ns)
 		fprintf(out, "%*s ", timeline->time_width, "");
 		return;
 	}
-	paint(timeline, DIM);
+	set_colour(timeline, DIM);
 	if (ns < timeline->origin_ns)
 		fprintf(out, "%*s ", timeline->time_width, "set-up");
 	else
 		fprintf(out, "%*llu.%03u ", timeline->time_width - 4,
 			(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
-	paint(timeline, PLAIN);
+	set_colour(timeline, RESET);
 	timeline->printed_ns = ns;
 	timeline->printed_any = true;
 }
@@ -143,7 +147,7 @@ static void flush_row(struct timeline *timeline)
 	if (row->times > 1)
 		text_add(&row->cells[COLUMN_PROGRAM], " x%d", row->times);
 	for (i = 0; i <= row->filled; i = next) {
-		/* A long cell may take the room of empty ones beside it. */
+		/* A long cell may use the space of empty cells to its right. */
 		width = timeline->widths[i];
 		for (next = i + 1; next < NUM_COLUMNS && !row->cells[next].length; next++)
 			width += 1 + timeline->widths[next];
@@ -154,8 +158,8 @@ static void flush_row(struct timeline *timeline)
 	clear_row(row);
 }
 
-/* As wide as the last time is, and as the terminal. */
-static void lay_out(struct timeline *timeline)
+/* Set the widths of the columns, by the last time of the trace and the width of the terminal. */
+static void lay_out_columns(struct timeline *timeline)
 {
 	int i, more;
 	uint64_t us;
@@ -166,7 +170,7 @@ static void lay_out(struct timeline *timeline)
 	if (timeline->time_width < TIME_WIDTH)
 		timeline->time_width = TIME_WIDTH;
 	for (i = 0; i < NUM_COLUMNS; i++)
-		timeline->widths[i] = usual_widths[i];
+		timeline->widths[i] = default_widths[i];
 	more = timeline->terminal->width - WHOLE_WIDTH - (timeline->time_width - TIME_WIDTH);
 	if (more > 0)
 		timeline->widths[COLUMN_EVENT] += more;
@@ -181,10 +185,10 @@ static void put_titles(struct timeline *timeline)
 	for (i = 0; i < NUM_COLUMNS; i++)
 		put_cell(timeline, titles[i], timeline->widths[i], DIM, i == NUM_COLUMNS - 1);
 	fputc('\n', out);
-	paint(timeline, DIM);
+	set_colour(timeline, DIM);
 	for (i = 0; i < whole; i++)
 		fputs(timeline->terminal->utf8 ? "─" : "-", out);
-	paint(timeline, PLAIN);
+	set_colour(timeline, RESET);
 	fputc('\n', out);
 }
 
@@ -214,7 +218,7 @@ static void replace_cell(struct row *row, const struct row *from, int i)
 	text_append(&row->cells[i], text_of(&from->cells[i]), from->cells[i].length);
 }
 
-/* The same call again and again is one row with a count. */
+/* A repeated call is shown as one row with a count. */
 static bool is_again(const struct row *row, const struct row *next)
 {
 	return row->filled >= 0 && row->ns == next->ns && row->filled != COLUMN_EVENT &&
@@ -222,7 +226,7 @@ static bool is_again(const struct row *row, const struct row *next)
 	       !strcmp(text_of(&row->cells[COLUMN_PROGRAM]), text_of(&next->cells[COLUMN_PROGRAM]));
 }
 
-/* What happens at the same moment, further to the right, stands in the same row. */
+/* A line of the same time whose columns are further to the right joins the current row. */
 static void add_row(struct timeline *timeline, const struct row *next)
 {
 	struct row *row = &timeline->row;
@@ -258,16 +262,16 @@ static void put_note(struct timeline *timeline, struct span note)
 		fputc('\n', timeline->terminal->out);
 	}
 	text_printable(&text, note.s, note.length);
-	paint(timeline, BOLD);
+	set_colour(timeline, BOLD);
 	fprintf(timeline->terminal->out, "%*s %s", timeline->time_width, "", text_of(&text));
-	paint(timeline, PLAIN);
+	set_colour(timeline, RESET);
 	fputc('\n', timeline->terminal->out);
 	text_free(&text);
-	timeline->printed_any = false; /* the next row says when it is */
+	timeline->printed_any = false; /* the next row shows its time */
 	timeline->noted = true;
 }
 
-/* Notes the runner writes, and those of the script. */
+/* A note written by the runner or by the script. */
 static void read_note(struct timeline *timeline, const struct trace_line *line)
 {
 	struct span rest = line->rest;
@@ -285,8 +289,8 @@ static void read_note(struct timeline *timeline, const struct trace_line *line)
 	}
 }
 
-/* One seen before may still say where the script begins. */
-static void note_quietly(struct timeline *timeline, const struct trace_line *line)
+/* A note that was shown before still tells where the script begins. */
+static void note_begin(struct timeline *timeline, const struct trace_line *line)
 {
 	if (!span_is(line->rest, "script begins"))
 		return;
@@ -294,7 +298,7 @@ static void note_quietly(struct timeline *timeline, const struct trace_line *lin
 	timeline->begun = true;
 }
 
-/* What goes without saying: acknowledgements, and that a Send was acknowledged. */
+/* Routine lines are hidden without --all: ACKs, and successful completions of Sends. */
 static bool is_routine(const struct trace_line *line)
 {
 	struct span op = trace_value(line, "op");
@@ -313,14 +317,14 @@ static void read_line(struct timeline *timeline, const struct trace_line *line)
 
 	if (span_is(line->verb, "note")) {
 		if (timeline->skipped++ < timeline->terminal->skip)
-			note_quietly(timeline, line);
+			note_begin(timeline, line);
 		else
 			read_note(timeline, line);
 		return;
 	}
 	cells_of(timeline, line, &next);
 	if (timeline->skipped++ < timeline->terminal->skip)
-		timeline->folded++; /* known: it counts, and is not shown again */
+		timeline->folded++; /* shown before */
 	else if (!timeline->begun && !all)
 		timeline->folded++;
 	else if (all || (!timeline->over && !is_routine(line)))
@@ -341,7 +345,7 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&timeline, text, length);
-		lay_out(&timeline);
+		lay_out_columns(&timeline);
 		timeline.begun = !trace_has_beginning(text, length);
 		if (!terminal->bare)
 			put_titles(&timeline);

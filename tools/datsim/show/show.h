@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * show.h - a trace as a timeline for people.
+ * show.h - print a trace as a timeline.
  *
- * Columns: time, what the programs did, what the wire did, the shared queue's counts, what surfaced
- * as an event. show.c lays rows out; show_cells.c finds the words for each line of the trace. A
- * timeline borrows the trace's text and owns the rest.
+ * Columns: time, calls of the programs, packets on the wire, counts of the shared receive queue,
+ * events. show.c lays out the rows; show_cells.c words each line of the trace. A timeline borrows
+ * the trace's text and owns the rest.
  */
 #ifndef DATSIM_SHOW_H
 #define DATSIM_SHOW_H
@@ -17,16 +17,19 @@ struct terminal {
 	FILE *out;
 	bool colour;
 	bool utf8;
-	int width;     /* columns; 0: none */
+	int width;     /* columns; 0: not a terminal */
 	bool bare;     /* no titles */
-	uint64_t skip; /* lines of the trace, seen before */
-	bool all;      /* set-up, tear-down and what goes without saying too */
+	uint64_t skip; /* the number of lines of the trace that were shown before */
+	bool all;      /* show set-up, tear-down and routine lines too */
 };
 
-/* By the environment: colour on a terminal that has it, without NO_COLOR; UTF-8 by LC_ALL, LC_CTYPE, LANG. */
+/*
+ * The terminal as the environment describes it: colour if it has any and NO_COLOR is not set, UTF-8
+ * by LC_ALL, LC_CTYPE and LANG.
+ */
 struct terminal terminal_of(FILE *out);
 
-/* Print a trace. False: it is damaged; the text says where. What came before that is printed. */
+/* Print a trace. False: the trace is damaged; *error says where. The lines before are printed. */
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error);
 
@@ -38,13 +41,13 @@ enum column {
 	NUM_COLUMNS
 };
 
-/* Who a name of the trace is to the script: "emu1.srq1" is S of b. */
+/* The script's name of an object of the trace: "emu1.srq1" is S of actor b. */
 struct alias {
 	struct span object;
 	struct span name; /* b.S */
 };
 
-/* Counts of one shared receive queue as the trace tells them. */
+/* The counts of one shared receive queue, as the trace has them. */
 struct queue {
 	struct span object;
 	uint64_t max, low, available, outstanding;
@@ -54,9 +57,9 @@ struct row {
 	uint64_t ns;
 	struct text cells[NUM_COLUMNS];
 	int filled; /* the last column that has text, or -1 */
-	int times;  /* the same call so often */
-	bool alarm; /* a watermark, a failure: worth a colour */
-	bool alone; /* begins a row whatever came before */
+	int times;  /* repeats of the same call, shown as one row */
+	bool alarm; /* a watermark or a failure: shown in colour */
+	bool alone; /* always begins a new row */
 };
 
 struct timeline {
@@ -68,31 +71,35 @@ struct timeline {
 	struct row row;
 	uint64_t origin_ns, printed_ns;
 	bool printed_any;
-	bool noted; /* the last thing printed may be a note: a paragraph of several */
+	bool noted; /* a note was printed; a note right after it joins its paragraph */
 	bool begun, over;
-	uint64_t last_ns; /* of the trace */
+	uint64_t last_ns; /* the time of the trace's last line */
 	int time_width, widths[NUM_COLUMNS];
-	uint64_t folded;  /* lines before the script began */
-	uint64_t skipped; /* lines read so far, to compare with the terminal's */
+	uint64_t folded;  /* lines before the start of the script */
+	uint64_t skipped; /* lines read so far, to compare with terminal->skip */
 };
 
 /* The note by which the runner names an object: "name emu1.srq1 b.S". */
 #define NAME_NOTE "name "
-/* And by which it says that what follows is a call's or a fault's doing: "line 7". */
+/* The note that the following lines come from a line of the script: "line 7". */
 #define LINE_NOTE "line "
-/* A note that is not for people. */
+/* Is it a note for the tools, which is not shown? */
 bool is_inner_note(struct span note);
 
-/* Learn all names first: one is noted after its object was made, and wanted from then on. */
+/*
+ * Collect all names before anything is shown: an object's name is noted after the object was made.
+ */
 void names_collect(struct timeline *timeline, const char *text, size_t length);
-/* What the script calls it, or the object itself. */
+/* The script's name of an object; the object itself if it has none. */
 struct span name_of(const struct timeline *timeline, struct span object);
-/* The actor on an adapter: the first that has anything there. */
+/* The actor on an adapter: the first one that has an object there. */
 struct span actor_on(const struct timeline *timeline, struct span adapter);
-/* A trace of a program, not of a script, has no set-up to fold. */
+/*
+ * Does the trace mark the start of a script? A program's trace does not, and has no set-up to fold.
+ */
 bool trace_has_beginning(const char *text, size_t length);
 
-/* Put one line of the trace into words: at most one text for each column. */
+/* Word one line of the trace: at most one text for each column. */
 void cells_of(struct timeline *timeline, const struct trace_line *line, struct row *row);
 
 #endif

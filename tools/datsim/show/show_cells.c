@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words each line of a trace for the columns of a timeline: calls, packets, counts and events.
+ */
 #include "show.h"
 
 #include <string.h>
@@ -27,8 +30,8 @@ static void add_span(struct text *text, struct span span)
 	text_printable(text, span.s, span.length);
 }
 
-/* A word of the trace without a prefix that says nothing here. */
-static struct span without(struct span span, const char *prefix)
+/* A word of the trace without a redundant prefix. */
+static struct span strip_prefix(struct span span, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -46,9 +49,9 @@ static struct span short_event(struct span number)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
-		number = without(number, prefixes[i]);
+		number = strip_prefix(number, prefixes[i]);
 	if (!span_is(number, "CONNECTION_REQUEST"))
-		number = without(number, "CONNECTION_");
+		number = strip_prefix(number, "CONNECTION_");
 	return number;
 }
 
@@ -106,7 +109,7 @@ static void set_counts(struct queue *queue, const struct trace_line *line)
 		queue->outstanding = trace_number(line, "outstanding");
 }
 
-/* ---- what a program did ---- */
+/* ---- calls of programs ---- */
 
 /* actor: dat_<kind>_<verb>(object, a, b) */
 static void call_cell(const struct timeline *timeline, const struct trace_line *line,
@@ -162,7 +165,7 @@ static bool is_kind(struct span object, const char *kind)
 	       span_starts((struct span){ dot, object.length - (size_t)(dot - object.s) }, kind);
 }
 
-static bool known_call(struct timeline *timeline, const struct trace_line *line, struct row *row)
+static bool show_call(struct timeline *timeline, const struct trace_line *line, struct row *row)
 {
 	struct queue *queue;
 	size_t i;
@@ -216,7 +219,7 @@ static void actor_cell(const struct timeline *timeline, const struct trace_line 
 	add_span(text, what);
 }
 
-/* ---- what the wire did ---- */
+/* ---- packets on the wire ---- */
 
 static void add_message(struct text *text, const struct trace_line *line)
 {
@@ -226,7 +229,7 @@ static void add_message(struct text *text, const struct trace_line *line)
 	add_span(text, trace_value(line, "message"));
 }
 
-/* A message of one packet is called by what it is, a piece of a Send by which piece it is. */
+/* The short name of a packet: SEND, FIRST or LAST for a Send, READ, ACK ... */
 static struct span short_op(struct span op)
 {
 	static const char only[] = "_ONLY";
@@ -236,7 +239,7 @@ static struct span short_op(struct span op)
 		op.length -= n;
 	if (span_is(op, "READ_REQUEST"))
 		op.length = 4;
-	return span_starts(op, "READ_") ? without(op, "READ_") : without(op, "SEND_");
+	return span_starts(op, "READ_") ? strip_prefix(op, "READ_") : strip_prefix(op, "SEND_");
 }
 
 static void packet_cell(const struct timeline *timeline, const struct trace_line *line,
@@ -256,7 +259,7 @@ static void packet_cell(const struct timeline *timeline, const struct trace_line
 	add_message(text, line);
 }
 
-/* What a rule did to a packet, and rules themselves. */
+/* A packet that a fault hit. */
 static void fault_cell(const struct timeline *timeline, const struct trace_line *line,
 		       struct row *row)
 {
@@ -265,15 +268,15 @@ static void fault_cell(const struct timeline *timeline, const struct trace_line 
 	row->alarm = true;
 }
 
-/* What a fault did to a call, a completion, an event or an adapter. */
-static void spoil_cell(const struct timeline *timeline, const struct trace_line *line,
-		       struct row *row)
+/* A call, completion, event or adapter that a fault hit. */
+static void other_fault_cell(const struct timeline *timeline, const struct trace_line *line,
+			     struct row *row)
 {
 	struct text *text = &row->cells[COLUMN_EVENT];
 
 	add_span(text, name_of(timeline, line->object));
 	text_add(text, " ");
-	spoil_words(line, text);
+	other_fault_words(line, text);
 	row->alarm = true;
 }
 
@@ -291,7 +294,7 @@ static void rule_cell(const struct trace_line *line, struct row *row)
 	add_span(text, trace_value(line, "verdict"));
 }
 
-/* A packet that has no turn, or was there before; what was not answered is sent again. */
+/* A retransmission, or a packet that the receiver ignores: a duplicate, or out of order. */
 static void again_cell(const struct timeline *timeline, const struct trace_line *line,
 		       struct row *row)
 {
@@ -315,7 +318,7 @@ static void again_cell(const struct timeline *timeline, const struct trace_line 
 	row->alone = true;
 }
 
-/* Why a request ends badly, told by who found it. */
+/* Why a request fails, on the line of the EP that found the error. */
 static void fail_cell(const struct timeline *timeline, const struct trace_line *line,
 		      struct row *row)
 {
@@ -329,7 +332,7 @@ static void fail_cell(const struct timeline *timeline, const struct trace_line *
 	row->alone = true;
 }
 
-/* A link (emu0>emu1) or a message of an EP, held or let go. */
+/* A hold or a release of a link (emu0>emu1) or of a message of an EP. */
 static void hold_cell(const struct timeline *timeline, const struct trace_line *line,
 		      struct row *row)
 {
@@ -367,7 +370,7 @@ static void take_cell(struct timeline *timeline, const struct trace_line *line, 
 	show_counts(timeline, row, queue);
 }
 
-/* ---- what surfaced ---- */
+/* ---- completions and events ---- */
 
 static void complete_cell(const struct timeline *timeline, const struct trace_line *line,
 			  struct row *row)
@@ -424,7 +427,7 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 	} else if (is_fault(line, &arrives)) {
 		fault_cell(timeline, line, row);
 	} else if (span_is(line->verb, "fault")) {
-		spoil_cell(timeline, line, row);
+		other_fault_cell(timeline, line, row);
 	} else if (span_is(line->verb, "rule")) {
 		rule_cell(line, row);
 	} else if (span_is(line->verb, "retry") || span_is(line->verb, "ignore")) {
@@ -448,10 +451,11 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 
 		actor_cell(timeline, line, row, "", call);
 		text_add(&row->cells[COLUMN_PROGRAM], " = ");
-		add_span(&row->cells[COLUMN_PROGRAM], without(trace_value(line, "type"), "DAT_"));
+		add_span(&row->cells[COLUMN_PROGRAM],
+			 strip_prefix(trace_value(line, "type"), "DAT_"));
 	} else if (span_is(line->verb, "hold") || span_is(line->verb, "release")) {
 		hold_cell(timeline, line, row);
-	} else if (!known_call(timeline, line, row)) {
+	} else if (!show_call(timeline, line, row)) {
 		add_span(&row->cells[COLUMN_PROGRAM], name_of(timeline, line->object));
 		text_add(&row->cells[COLUMN_PROGRAM], " ");
 		add_span(&row->cells[COLUMN_PROGRAM], line->verb);

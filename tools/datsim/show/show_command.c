@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datsim show: a trace file as a timeline, a diagram, a capture. */
+/* datsim show: shows a trace file as a timeline, a diagram (SVG) or a packet capture (pcapng). */
 #include "tools/datsim/commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/datsim/files.h"
-#include "pcapng.h"
+#include "tools/datsim/show/capture/pcapng.h"
 #include "picture.h"
 #include "tools/datsim/run/run.h"
 #include "show.h"
 
-static bool draw(const char *svg, const char *path, const struct text *content, bool all,
-		 struct text *error)
+static bool draw_svg(const char *svg, const char *path, const struct text *content, bool all,
+		     struct text *error)
 {
 	struct picture picture;
 	bool good;
@@ -23,9 +23,10 @@ static bool draw(const char *svg, const char *path, const struct text *content, 
 	return good;
 }
 
-/* What to make of a trace: a timeline if nothing else. */
+/* The files to write; a timeline is printed if there are none. */
 struct wanted {
-	const char *svg, *pcapng; /* files to write */
+	const char *svg, *pcapng;
+	bool all; /* --all */
 };
 
 static int show_file(const struct terminal *terminal, const char *path, const struct wanted *wanted)
@@ -36,7 +37,7 @@ static int show_file(const struct terminal *terminal, const char *path, const st
 
 	good = read_whole(path, TRACE_BYTES_MAX, &content, &error);
 	if (good && wanted->svg)
-		good = draw(wanted->svg, path, &content, terminal->all, &error);
+		good = draw_svg(wanted->svg, path, &content, terminal->all, &error);
 	if (good && wanted->pcapng)
 		good = capture_write(wanted->pcapng, path, text_of(&content), content.length,
 				     &error);
@@ -50,32 +51,44 @@ static int show_file(const struct terminal *terminal, const char *path, const st
 	return code;
 }
 
-int command_show(int argc, char **argv)
+static const struct option options[] = {
+	{ "--all", NULL,
+	  "set-up, tear-down, acknowledgements and completions of successful Sends too",
+	  OPTION_FLAG, OPTION_SETS(struct wanted, all) },
+	{ "--svg", "FILE",
+	  "write a sequence diagram instead: a line for each EP, time down the page, packets as "
+	  "arrows, and beside it the level of each shared receive queue with its watermark",
+	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct wanted, svg) },
+	{ "--pcapng", "FILE",
+	  "write a capture for Wireshark instead: each packet as RoCEv2 (profile ib) or "
+	  "iWARP over TCP (iwarp) at its virtual nanosecond; a comment gives its line of "
+	  "the script and of the trace, and the fault that hit it. Dropped packets are "
+	  "included and marked so. Payloads, RDMA addresses and keys are zeros, because the"
+	  " trace does not have them",
+	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct wanted, pcapng) },
+	{ .name = NULL },
+};
+
+static int run_command(char **argv)
 {
 	struct terminal terminal = terminal_of(stdout);
 	struct wanted wanted = { 0 };
-	const char **file;
-	int i;
+	struct operands files;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			fputs(help_show, stdout);
-			return EXIT_PASS;
-		}
-		if (!strcmp(argv[i], "--all")) {
-			terminal.all = true;
-			continue;
-		}
-		file = !strcmp(argv[i], "--svg")      ? &wanted.svg
-		       : !strcmp(argv[i], "--pcapng") ? &wanted.pcapng
-						      : NULL;
-		if (!file)
-			return usage_error("show", "unknown option %s", argv[i]);
-		if (++i == argc)
-			return usage_error("show", "%s: expected a file to write", argv[i - 1]);
-		*file = argv[i];
-	}
-	if (i + 1 != argc)
+	if (!options_read(&command_show, argv, &wanted, &files))
+		return files.code;
+	if (files.count != 1)
 		return usage_error("show", "expected one trace file");
-	return show_file(&terminal, argv[i], &wanted);
+	terminal.all = wanted.all;
+	return show_file(&terminal, files.word[0], &wanted);
 }
+
+const struct command command_show = {
+	.name = "show",
+	.operands = "FILE.trace",
+	.summary = "print the timeline of a trace",
+	.about = about_show,
+	.options = options,
+	.details = details_show,
+	.run = run_command,
+};

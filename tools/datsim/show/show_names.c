@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who the names of a trace are to the script that made it. */
+/* The script's names for the objects of a trace, from the name notes in it. */
 #include "show.h"
 
 #include <string.h>
 
-/* name emu1.srq1 b.S */
+/* Reads a note such as "name emu1.srq1 b.S". */
 static void add_alias(struct timeline *timeline, struct span rest)
 {
 	struct alias *alias;
@@ -63,7 +63,7 @@ struct span name_of(const struct timeline *timeline, struct span object)
 {
 	size_t i;
 
-	/* The last one: a name may be used again after a free. */
+	/* The last one wins: the trace may use a name again after a free. */
 	for (i = timeline->alias_count; i-- > 0;) {
 		if (timeline->aliases[i].object.length == object.length &&
 		    !memcmp(timeline->aliases[i].object.s, object.s, object.length))

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Draws a picture as SVG: title, lifelines, arrows, labels, notes and the legend. svg_graph.c draws
+ * the graphs.
+ */
 #include "svg.h"
 
 #include <stdlib.h>
@@ -9,52 +13,63 @@
 
 static const char style[] =
 	"<style>\n"
-	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#1f2933}\n"
+	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
+	"fill:#1f2933}\n"
 	".paper{fill:#ffffff}.title{font-size:13px;font-weight:600}\n"
 	".name{font-weight:700;font-size:12px}.small,.time{fill:#7b8794;font-size:10px}\n"
 	".end,.time{text-anchor:end}.mid{text-anchor:middle}\n"
-	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;fill:#334e68;"
+	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;"
+	"fill:#334e68;"
 	"paint-order:stroke;stroke:#f0f4f8;stroke-width:4px;stroke-linejoin:round}\n"
 	".band{fill:#f0f4f8;fill-opacity:.9}.head{fill:#f0f4f8;stroke:#bcccdc}\n"
 	".tick{stroke:#e4e7eb}.axis{stroke:#bcccdc;fill:none}\n"
-	".life{stroke:#9fb3c8;stroke-dasharray:2 4}.life.going{stroke-dasharray:6 3;stroke:#627d98}\n"
+	".life{stroke:#9fb3c8;stroke-dasharray:2 4}.life.going{stroke-dasharray:6 3;"
+	"stroke:#627d98}\n"
 	".life.up{stroke:#334e68;stroke-width:3;stroke-dasharray:none}\n"
 	".life.down{stroke:#c81e1e;stroke-dasharray:1 4;stroke-width:2}\n"
 	".arrow{stroke:#2563eb;stroke-width:1.4;fill:none;marker-end:url(#tip)}\n"
 	".arrow.quiet{stroke:#cbd2d9;stroke-width:1;marker-end:url(#tipquiet)}\n"
-	".arrow.wrong{stroke:#c81e1e;marker-end:url(#tipwrong)}.arrow.lost{marker-end:none;stroke-dasharray:5 3}\n"
+	".arrow.wrong{stroke:#c81e1e;marker-end:url(#tipwrong)}.arrow.lost{marker-end:none;"
+	"stroke-dasharray:5 3}\n"
 	".cross{stroke:#c81e1e;stroke-width:2.2}\n"
 	".halo{paint-order:stroke;stroke:#ffffff;stroke-width:4px;stroke-linejoin:round}\n"
 	".packet{fill:#1d4ed8;font-size:10px}.packet.wrong{fill:#c81e1e;font-weight:700}\n"
 	".event{fill:#0f766e}.watermark{fill:#b45309;font-weight:700}.wrong{fill:#c81e1e}\n"
-	".dot{fill:#334e68}.dot.event{fill:#0f766e}.dot.watermark{fill:#f59e0b}.dot.wrong{fill:#c81e1e}\n"
+	".dot{fill:#334e68}.dot.event{fill:#0f766e}.dot.watermark{fill:#f59e0b}"
+	".dot.wrong{fill:#c81e1e}\n"
 	".filled{fill:#5eb8ad}.whole{fill:#d3eeea}\n"
 	".armed{stroke:#d97706;stroke-width:1.6;stroke-dasharray:4 2}\n"
 	".spent{stroke:#d97706;stroke-opacity:.35;stroke-dasharray:1 3}\n"
 	".hardmark{stroke:#c81e1e;stroke-width:1.6}\n"
 	".thread{stroke:#f59e0b;stroke-dasharray:1 3;fill:none}.flag{fill:#d97706}\n"
-	"@media (prefers-color-scheme:dark){text{fill:#d9e2ec}.paper{fill:#16202a}.band,.head{fill:#1f2d3a;stroke:#334e68}\n"
-	".note{fill:#bcccdc;stroke:#1f2d3a}.tick{stroke:#243342}.halo{stroke:#16202a}.life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
-	".packet{fill:#93c5fd}.event{fill:#5eead4}.watermark{fill:#fbbf24}.wrong,.packet.wrong{fill:#fca5a5}.whole{fill:#1f4a47}\n"
+	"@media (prefers-color-scheme:dark){text{fill:#d9e2ec}.paper{fill:#16202a}"
+	".band,.head{fill:#1f2d3a;stroke:#334e68}\n"
+	".note{fill:#bcccdc;stroke:#1f2d3a}.tick{stroke:#243342}.halo{stroke:#16202a}"
+	".life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
+	".packet{fill:#93c5fd}.event{fill:#5eead4}.watermark{fill:#fbbf24}"
+	".wrong,.packet.wrong{fill:#fca5a5}.whole{fill:#1f4a47}\n"
 	".arrow.quiet{stroke:#3e5366}}\n"
 	"</style>\n"
 	"<defs>"
-	"<marker id='tip' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+	"<marker id='tip' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' "
+	"orient='auto'>"
 	"<path d='M0 0L8 4L0 8z' fill='#2563eb'/></marker>"
-	"<marker id='tipquiet' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='6' markerHeight='6' orient='auto'>"
+	"<marker id='tipquiet' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='6' "
+	"markerHeight='6' orient='auto'>"
 	"<path d='M0 0L8 4L0 8z' fill='#cbd2d9'/></marker>"
-	"<marker id='tipwrong' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+	"<marker id='tipwrong' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' "
+	"markerHeight='7' orient='auto'>"
 	"<path d='M0 0L8 4L0 8z' fill='#c81e1e'/></marker>"
 	"</defs>\n";
 
 static const char *const mood_class[] = {
-	[MOOD_PLAIN] = "plain",         [MOOD_QUIET] = "quiet", [MOOD_EVENT] = "event",
+	[MOOD_NORMAL] = "plain",        [MOOD_ROUTINE] = "quiet", [MOOD_EVENT] = "event",
 	[MOOD_WATERMARK] = "watermark", [MOOD_WRONG] = "wrong",
 };
 
 /* ---- text ---- */
 
-static void put(FILE *out, const char *s)
+static void put_text(FILE *out, const char *s)
 {
 	xml_escape(out, s, strlen(s));
 }
@@ -71,7 +86,7 @@ static void put_title(const struct sheet *sheet)
 	const char *slash = strrchr(sheet->picture->title, '/');
 
 	fprintf(sheet->out, "<text class='title' x='14' y='22'>");
-	put(sheet->out, slash ? slash + 1 : sheet->picture->title);
+	put_text(sheet->out, slash ? slash + 1 : sheet->picture->title);
 	fprintf(sheet->out, "</text><text class='small' x='14' y='40'>time, us</text>\n");
 }
 
@@ -124,7 +139,7 @@ static void put_times(const struct sheet *sheet)
 	}
 }
 
-/* Graphs have their names again where lifelines have theirs. */
+/* The names of the graphs are repeated together with those of the lifelines. */
 static void put_graph_names(const struct sheet *sheet, double y)
 {
 	size_t i;
@@ -145,7 +160,7 @@ static void put_graph_names(const struct sheet *sheet, double y)
 	}
 }
 
-/* Bands lie under the arrows that cross them, words over all. */
+/* Notes are drawn in two passes: their bands below the arrows, their words above everything. */
 static void put_paragraphs(const struct sheet *sheet, bool words)
 {
 	const struct picture *picture = sheet->picture;
@@ -163,7 +178,7 @@ static void put_paragraphs(const struct sheet *sheet, bool words)
 		if (words) {
 			fprintf(sheet->out, "<text class='note' x='%.1f' y='%.1f'>", sheet->margin,
 				y + 14.0);
-			put(sheet->out, note->text);
+			put_text(sheet->out, note->text);
 			fputs("</text>\n", sheet->out);
 		} else {
 			fprintf(sheet->out,
@@ -176,7 +191,7 @@ static void put_paragraphs(const struct sheet *sheet, bool words)
 
 /* ---- lifelines ---- */
 
-static const char *dress(struct span state)
+static const char *state_class(struct span state)
 {
 	if (span_is(state, "CONNECTED"))
 		return "life up";
@@ -189,7 +204,7 @@ static void put_stretch(const struct sheet *sheet, size_t lifeline, struct span 
 			double to)
 {
 	if (to > from)
-		fprintf(sheet->out, "<path class='%s' d='M%.1f %.1fV%.1f'/>\n", dress(state),
+		fprintf(sheet->out, "<path class='%s' d='M%.1f %.1fV%.1f'/>\n", state_class(state),
 			sheet_x(sheet, lifeline), from, to);
 }
 
@@ -217,7 +232,7 @@ static void put_lifeline(const struct sheet *sheet, size_t lifeline)
 
 /* ---- arrows ---- */
 
-/* A label of a packet: on the arrow, but where nothing stands yet. */
+/* The label of a packet, at a free place on its arrow. */
 static void put_arrow_label(struct sheet *sheet, const struct arrow *arrow, const double from[2],
 			    const double to[2])
 {
@@ -233,7 +248,7 @@ static void put_arrow_label(struct sheet *sheet, const struct arrow *arrow, cons
 	}
 	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
 		mood_class[arrow->mood], at[0], at[1] - 3.0);
-	put(sheet->out, arrow->label);
+	put_text(sheet->out, arrow->label);
 	fputs("</text>\n", sheet->out);
 }
 
@@ -245,12 +260,12 @@ static void put_arrow(struct sheet *sheet, const struct arrow *arrow)
 				   arrow->sent_ns > begin ? arrow->sent_ns : begin) };
 	double to[2] = { sheet_x(sheet, arrow->to), scale_y(&sheet->scale, arrow->came_ns) };
 
-	/* It ends half way. */
+	/* The arrow of a lost packet ends half way. */
 	if (arrow->lost) {
 		to[0] = (from[0] + to[0]) / 2;
 		to[1] = (from[1] + to[1]) / 2;
 	}
-	/* To itself: a loop that leaves and comes back. */
+	/* A packet to its own sender: a loop. */
 	if (arrow->from == arrow->to)
 		fprintf(sheet->out,
 			"<path class='arrow %s%s' d='M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f'>",
@@ -266,13 +281,13 @@ static void put_arrow(struct sheet *sheet, const struct arrow *arrow)
 	if (arrow->lost)
 		fprintf(sheet->out, "<path class='cross' d='M%.1f %.1fl8 8m0 -8l-8 8'/>\n",
 			to[0] - 4.0, to[1] - 4.0);
-	if (arrow->mood != MOOD_QUIET)
+	if (arrow->mood != MOOD_ROUTINE)
 		put_arrow_label(sheet, arrow, from, to);
 }
 
 /* ---- labels ---- */
 
-/* The first so many characters; the rest is told to those who ask. */
+/* Words, cut to SVG_WORDS_MOST characters; the tooltip has the full text. */
 static void put_words(const struct sheet *sheet, const char *words, int times)
 {
 	size_t length = 0, n = 0;
@@ -290,7 +305,7 @@ static void put_words(const struct sheet *sheet, const char *words, int times)
 		fprintf(sheet->out, " x%d", times);
 	if (words[length]) {
 		fputs("<title>", sheet->out);
-		put(sheet->out, words);
+		put_text(sheet->out, words);
 		fputs("</title>", sheet->out);
 	}
 }
@@ -309,8 +324,8 @@ static void put_label(const struct sheet *sheet, const struct label *label, doub
 	fputs("</text>\n", sheet->out);
 }
 
-/* Their places, for the labels of packets to know; or the labels. */
-static void labels(struct sheet *sheet, bool draw)
+/* Draw the labels; without `draw` only cover their places, so that packets' labels avoid them. */
+static void put_labels(struct sheet *sheet, bool draw)
 {
 	const struct picture *picture = sheet->picture;
 	uint64_t *at = mem_zero(picture->lifeline_count + 1, sizeof(*at));
@@ -376,7 +391,7 @@ static void put_legend(const struct sheet *sheet)
 			x, y + 52.0, x + 19.0, y + 56.0);
 }
 
-static void draw(struct sheet *sheet)
+static void draw_sheet(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
 	double height = sheet->scale.bottom + (picture->graph_count ? 74.0 : 10.0);
@@ -399,7 +414,7 @@ static void draw(struct sheet *sheet)
 	for (i = 0; i < picture->arrow_count; i++)
 		put_arrow(sheet, &picture->arrows[i]);
 	put_paragraphs(sheet, true);
-	labels(sheet, true);
+	put_labels(sheet, true);
 	put_legend(sheet);
 	put_names(sheet, SVG_HEADER - 42.0);
 	for (i = 0; i < sheet->scale.header_count; i++) {
@@ -419,8 +434,8 @@ bool svg_write(const struct picture *picture, const char *path, struct text *err
 	scale_make(&sheet.scale, picture);
 	lanes_make(&sheet);
 	places_make(&sheet.places, sheet.scale.bottom);
-	labels(&sheet, false);
-	draw(&sheet);
+	put_labels(&sheet, false);
+	draw_sheet(&sheet);
 	places_free(&sheet.places);
 	free(sheet.lanes);
 	scale_free(&sheet.scale);

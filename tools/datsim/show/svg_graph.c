@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Levels beside the sequence, on the same time: what is on a queue, what was not reaped, the marks. */
+/* Draws the graphs of counts and watermarks, on the time scale of the lifelines. */
 #include "svg.h"
 
 #include "xml.h"
 
-static double at(const struct graph *graph, double x, int64_t value)
+static double value_x(const struct graph *graph, double x, int64_t value)
 {
 	return x + SVG_GRAPH * (double)(value > 0 ? value : 0) / (double)graph->top;
 }
 
-/* Levels before the picture begins count as its beginning. */
+/* A level from before the drawn period counts from its beginning. */
 static double level_y(const struct sheet *sheet, const struct level *level)
 {
 	uint64_t ns = level->ns;
@@ -23,14 +23,14 @@ static bool is_drawn(const struct sheet *sheet, const struct graph *graph, size_
 {
 	if (graph->levels[i].ns > sheet->picture->end_ns)
 		return false;
-	/* Of several before the beginning only the last one counts. */
+	/* Of the levels before the drawn period only the last one counts. */
 	return i + 1 == graph->level_count || graph->levels[i + 1].ns > sheet->picture->begin_ns ||
 	       graph->levels[i].ns >= sheet->picture->begin_ns;
 }
 
 /* The area under one of the two counts, as steps. */
-static void area(const struct sheet *sheet, const struct graph *graph, double x, bool whole,
-		 const char *kind)
+static void put_area(const struct sheet *sheet, const struct graph *graph, double x, bool whole,
+		     const char *kind)
 {
 	double y = SVG_HEADER + 10.0, px = x;
 	size_t i;
@@ -43,21 +43,22 @@ static void area(const struct sheet *sheet, const struct graph *graph, double x,
 			continue;
 		y = level_y(sheet, level);
 		fprintf(sheet->out, "L%.1f %.1f", px, y);
-		px = at(graph, x, whole ? level->whole : level->filled);
+		px = value_x(graph, x, whole ? level->whole : level->filled);
 		fprintf(sheet->out, "L%.1f %.1f", px, y);
 	}
 	y = sheet->scale.bottom - 16.0;
 	fprintf(sheet->out, "L%.1f %.1fL%.1f %.1fZ'/>\n", px, y, x, y);
 }
 
-static void segment(const struct sheet *sheet, const char *kind, double x, double from, double to)
+static void put_segment(const struct sheet *sheet, const char *kind, double x, double from,
+			double to)
 {
 	if (to > from)
 		fprintf(sheet->out, "<path class='%s' d='M%.1f %.1fV%.1f'/>\n", kind, x, from, to);
 }
 
-/* A mark is a line as long as it stands; bright while it is armed. */
-static void marks(const struct sheet *sheet, const struct graph *graph, double x)
+/* A watermark is a line for as long as it is set, bright while it is armed. */
+static void put_marks(const struct sheet *sheet, const struct graph *graph, double x)
 {
 	double y, next;
 	size_t i;
@@ -72,17 +73,17 @@ static void marks(const struct sheet *sheet, const struct graph *graph, double x
 				       graph->levels[i + 1].ns <= sheet->picture->end_ns
 			       ? level_y(sheet, level + 1)
 			       : sheet->scale.bottom - 16.0;
-		/* An SRQ's mark 0 and an EP's -1 are none. */
+		/* 0 of an SRQ and -1 of an EP mean that no watermark is set. */
 		if (level->low > (graph->is_srq ? 0 : -1))
-			segment(sheet, level->armed ? "armed" : "spent", at(graph, x, level->low),
-				y, next);
+			put_segment(sheet, level->armed ? "armed" : "spent",
+				    value_x(graph, x, level->low), y, next);
 		if (level->hard >= 0)
-			segment(sheet, "hardmark", at(graph, x, level->hard), y, next);
+			put_segment(sheet, "hardmark", value_x(graph, x, level->hard), y, next);
 	}
 }
 
-/* Where a mark fired: a flag, and a thread to the lifeline whose event it is. */
-static void flags(const struct sheet *sheet, const struct graph *graph, double x)
+/* A watermark event: a flag, and a dotted line to the lifeline of the event's object. */
+static void put_flags(const struct sheet *sheet, const struct graph *graph, double x)
 {
 	size_t i;
 
@@ -94,7 +95,7 @@ static void flags(const struct sheet *sheet, const struct graph *graph, double x
 		    level->ns > sheet->picture->end_ns)
 			continue;
 		y = level_y(sheet, level);
-		px = at(graph, x, level->filled);
+		px = value_x(graph, x, level->filled);
 		fprintf(sheet->out, "<path class='thread' d='M%.1f %.1fH%.1f'/>\n", px, y,
 			sheet_x(sheet, graph->lifeline) + 6.0);
 		fprintf(sheet->out, "<path class='flag' d='M%.1f %.1fl5 -8h-10z'/>\n", px, y);
@@ -118,9 +119,9 @@ void svg_graph(const struct sheet *sheet, const struct graph *graph, double x)
 	fprintf(sheet->out, "<path class='axis' d='M%.1f %.1fH%.1fM%.1f %.1fV%.1f'/>\n", x,
 		SVG_HEADER + 5.0, x + SVG_GRAPH, x, SVG_HEADER + 5.0, sheet->scale.bottom - 16.0);
 	if (graph->is_srq)
-		area(sheet, graph, x, true, "whole");
-	area(sheet, graph, x, false, "filled");
-	marks(sheet, graph, x);
-	flags(sheet, graph, x);
+		put_area(sheet, graph, x, true, "whole");
+	put_area(sheet, graph, x, false, "filled");
+	put_marks(sheet, graph, x);
+	put_flags(sheet, graph, x);
 	fputs("</g>\n", sheet->out);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lifelines across the paper. The two ends of a connection stand side by side, so that their packets
- * cross nobody else, with their words on the outer sides; who has no peer stands alone.
+ * The x coordinates of the lifelines. The two ends of a connection stand side by side, so that
+ * their packets cross no other lifeline, with their labels on the outer sides. A lifeline without a
+ * peer stands alone.
  */
 #include "svg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN      74.0  /* times */
-#define BETWEEN     230.0 /* two ends of a connection */
+#define MARGIN      74.0  /* for the times */
+#define BETWEEN     230.0 /* between the two ends of a connection */
 #define WORDS_LEAST 60.0
 #define WORDS_MOST  (SVG_CHAR * SVG_WORDS_MOST)
 #define WORDS_GAP   18.0 /* around words */
@@ -33,8 +34,8 @@ size_t svg_characters(const char *s)
 	return n;
 }
 
-/* What the words beside each need. */
-static double *widths(const struct picture *picture)
+/* The width of the labels beside each lifeline. */
+static double *label_widths(const struct picture *picture)
 {
 	double *most = mem_zero(picture->lifeline_count + 1, sizeof(*most)), width;
 	size_t i, line;
@@ -53,13 +54,13 @@ static double *widths(const struct picture *picture)
 	return most;
 }
 
-/* The first has its words on the left in any case: there is nothing else there. */
+/* The first lifeline always has its labels on the left, where there is nothing else. */
 void lanes_make(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
-	double *words = widths(picture), x = MARGIN;
+	double *words = label_widths(picture), x = MARGIN;
 	size_t i, count = picture->lifeline_count;
-	bool left, right_taken = false;
+	bool left, words_on_right = false;
 
 	sheet->margin = MARGIN;
 	sheet->lanes = mem_zero(count + 1, sizeof(*sheet->lanes));
@@ -71,9 +72,9 @@ void lanes_make(struct sheet *sheet)
 		if (second)
 			x += BETWEEN;
 		else
-			x += WORDS_GAP + (left ? words[i] : right_taken ? 40.0 : WORDS_LEAST);
+			x += WORDS_GAP + (left ? words[i] : words_on_right ? 40.0 : WORDS_LEAST);
 		sheet->lanes[i] = (struct lane){ .x = x, .left = left };
-		right_taken = !left;
+		words_on_right = !left;
 		if (!left)
 			x += WORDS_GAP + words[i];
 		else if (!line->beside)

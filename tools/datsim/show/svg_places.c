@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room for the labels of packets: each on its arrow, where it covers no other words. */
+/* Finds places for the labels of packets: on their arrows, where they cover no other label. */
 #include "svg.h"
 
 #include <stdlib.h>
 
-#define ROW   12.0 /* height of what stands there */
+#define ROW   12.0 /* height of a label */
 #define APART 4.0
 
-struct taken {
+struct covered {
 	double x1, x2, y;
-	uint32_t next; /* in its row, + 1 */
+	uint32_t next; /* index + 1 of the next one in its row */
 };
 
 void places_make(struct places *places, double bottom)
@@ -20,7 +20,7 @@ void places_make(struct places *places, double bottom)
 
 void places_free(struct places *places)
 {
-	free(places->taken);
+	free(places->covered);
 	free(places->rows);
 }
 
@@ -36,38 +36,39 @@ void places_take(struct places *places, double x1, double x2, double y)
 	uint32_t *row = &places->rows[row_of(places, y)];
 
 	if ((places->count & (places->count - 1)) == 0)
-		places->taken = mem_grow(places->taken, (places->count ? 2 * places->count : 1) *
-								sizeof(*places->taken));
-	places->taken[places->count] = (struct taken){ x1, x2, y, *row };
+		places->covered =
+			mem_grow(places->covered, (places->count ? 2 * places->count : 1) *
+							  sizeof(*places->covered));
+	places->covered[places->count] = (struct covered){ x1, x2, y, *row };
 	*row = (uint32_t)++places->count;
 }
 
-/* How much of it is covered. */
-static double covered(const struct places *places, double x1, double x2, double y)
+/* The width of a place that is covered already. */
+static double covered_width(const struct places *places, double x1, double x2, double y)
 {
 	size_t row = row_of(places, y), i;
 	double sum = 0, from, to;
 	uint32_t n;
 
 	for (i = row ? row - 1 : 0; i <= row + 1 && i < places->row_count; i++) {
-		for (n = places->rows[i]; n; n = places->taken[n - 1].next) {
-			const struct taken *taken = &places->taken[n - 1];
+		for (n = places->rows[i]; n; n = places->covered[n - 1].next) {
+			const struct covered *other = &places->covered[n - 1];
 
-			from = taken->x1 > x1 ? taken->x1 : x1;
-			to = taken->x2 < x2 ? taken->x2 : x2;
-			if (to > from - APART && taken->y < y + ROW - 2.0 &&
-			    taken->y > y - ROW + 2.0)
+			from = other->x1 > x1 ? other->x1 : x1;
+			to = other->x2 < x2 ? other->x2 : x2;
+			if (to > from - APART && other->y < y + ROW - 2.0 &&
+			    other->y > y - ROW + 2.0)
 				sum += to - from + APART;
 		}
 	}
 	return sum;
 }
 
-/* The better of it and what was best; at is where that is. */
-static void try(const struct places *places, double x, double y, double width, double *best,
-		double at[2])
+/* Keep the place in *best and at if it is better than the best so far. */
+static void try_place(const struct places *places, double x, double y, double width, double *best,
+		      double at[2])
 {
-	double now = *best == 0 ? 0 : covered(places, x - width / 2, x + width / 2, y);
+	double now = *best == 0 ? 0 : covered_width(places, x - width / 2, x + width / 2, y);
 
 	if (*best >= 0 && now >= *best)
 		return;
@@ -79,14 +80,16 @@ static void try(const struct places *places, double x, double y, double width, d
 void places_on(struct places *places, const double from[2], const double to[2], double width,
 	       double at[2])
 {
-	/* Arrows that began together lie apart near their ends. */
-	static const double turns[] = { 0.66, 0.5, 0.8, 0.36, 0.22, 0.58, 0.88, 0.3, 0.73, 0.43 };
+	/* Tried first near the end: arrows with a common start are apart there. */
+	static const double fractions[] = {
+		0.66, 0.5, 0.8, 0.36, 0.22, 0.58, 0.88, 0.3, 0.73, 0.43
+	};
 	double best = -1;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(turns); i++)
-		try(places, from[0] + (to[0] - from[0]) * turns[i],
-		    from[1] + (to[1] - from[1]) * turns[i], width, &best, at);
+	for (i = 0; i < ARRAY_SIZE(fractions); i++)
+		try_place(places, from[0] + (to[0] - from[0]) * fractions[i],
+			  from[1] + (to[1] - from[1]) * fractions[i], width, &best, at);
 	places_take(places, at[0] - width / 2, at[0] + width / 2, at[1]);
 }
 
@@ -97,6 +100,6 @@ void places_beside(struct places *places, const double point[2], double width, d
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(down); i++)
-		try(places, point[0], point[1] + down[i], width, &best, at);
+		try_place(places, point[0], point[1] + down[i], width, &best, at);
 	places_take(places, at[0] - width / 2, at[0] + width / 2, at[1]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time runs down the paper, but not evenly: a pause of a second and one of a microsecond must both
- * fit, so the distance grows with the logarithm of the pause, and whatever stands at one moment gets
- * the room that it needs.
+ * The y coordinates of times. Time runs downwards, but not evenly: pauses of a second and of a
+ * microsecond must both fit, so the distance grows with the logarithm of the pause. Labels and
+ * notes of one moment get the height that they need.
  */
 #include "svg.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define GAP_LEAST  8.0
-#define GAP_LABEL  15.0 /* a label needs as much */
+#define GAP_LABEL  15.0 /* enough for a label */
 #define GAP_MOST   46.0
 #define NOTE_SPACE 12.0 /* around notes */
 #define NAMES_EACH 1300.0
@@ -22,14 +22,14 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void add(struct scale *scale, const struct picture *picture, uint64_t ns, bool busy)
+static void moment_add(struct scale *scale, const struct picture *picture, uint64_t ns, bool busy)
 {
 	if (ns < picture->begin_ns || ns > picture->end_ns)
 		return;
 	scale->moments[scale->count++] = (struct moment){ .ns = ns, .busy = busy };
 }
 
-static void collect(struct scale *scale, const struct picture *picture)
+static void moments_collect(struct scale *scale, const struct picture *picture)
 {
 	size_t i, j,
 		room = 2 + picture->label_count + picture->arrow_count + picture->paragraph_count;
@@ -37,21 +37,21 @@ static void collect(struct scale *scale, const struct picture *picture)
 	for (i = 0; i < picture->graph_count; i++)
 		room += picture->graphs[i].level_count;
 	scale->moments = mem_zero(room, sizeof(*scale->moments));
-	add(scale, picture, picture->begin_ns, true);
-	add(scale, picture, picture->end_ns, false);
+	moment_add(scale, picture, picture->begin_ns, true);
+	moment_add(scale, picture, picture->end_ns, false);
 	for (i = 0; i < picture->label_count; i++)
-		add(scale, picture, picture->labels[i].ns, true);
+		moment_add(scale, picture, picture->labels[i].ns, true);
 	for (i = 0; i < picture->arrow_count; i++)
-		add(scale, picture, picture->arrows[i].came_ns, true);
+		moment_add(scale, picture, picture->arrows[i].came_ns, true);
 	for (i = 0; i < picture->paragraph_count; i++)
-		add(scale, picture, picture->paragraphs[i].ns, false);
+		moment_add(scale, picture, picture->paragraphs[i].ns, false);
 	for (i = 0; i < picture->graph_count; i++) {
 		for (j = 0; j < picture->graphs[i].level_count; j++)
-			add(scale, picture, picture->graphs[i].levels[j].ns, false);
+			moment_add(scale, picture, picture->graphs[i].levels[j].ns, false);
 	}
 }
 
-static void merge(struct scale *scale)
+static void moments_merge(struct scale *scale)
 {
 	size_t i, kept = 0;
 
@@ -65,7 +65,7 @@ static void merge(struct scale *scale)
 	scale->count = kept;
 }
 
-/* Labels of one lifeline at one moment stand below one another; the tallest stack counts. */
+/* Labels of one lifeline at the same time are stacked; the tallest stack counts. */
 static void stack_labels(struct scale *scale, const struct picture *picture)
 {
 	size_t *stacked = mem_zero(picture->lifeline_count, sizeof(*stacked));
@@ -108,7 +108,7 @@ static double note_room(int lines)
 	return lines ? NOTE_SPACE + SVG_NOTE * lines : 0;
 }
 
-static double gap(const struct moment *moment)
+static double moment_gap(const struct moment *moment)
 {
 	double ns = (double)(moment->ns - moment[-1].ns);
 	double px = GAP_LEAST + 6.0 * log2(1.0 + ns / 100.0);
@@ -141,8 +141,8 @@ void scale_make(struct scale *scale, const struct picture *picture)
 	scale->header_count = 0;
 
 	scale->count = 0;
-	collect(scale, picture);
-	merge(scale);
+	moments_collect(scale, picture);
+	moments_merge(scale);
 	stack_labels(scale, picture);
 	count_notes(scale, picture);
 	for (i = 0; i < scale->count; i++) {
@@ -153,7 +153,7 @@ void scale_make(struct scale *scale, const struct picture *picture)
 		if (y > NAMES_EACH * (double)(scale->header_count + 1))
 			leave_room_for_names(scale, &y);
 		if (i)
-			y += gap(moment);
+			y += moment_gap(moment);
 		y += note_room(moment->above);
 		moment->y = y;
 		moment->height += note_room(moment->below);

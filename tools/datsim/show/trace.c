@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the text of a trace line by line (trace.h), and checks that it is whole.
+ */
 #include "trace.h"
 
 #include <stdlib.h>
@@ -48,7 +51,7 @@ bool trace_open(struct trace_reader *reader, const char *name, const char *text,
 	memset(reader, 0, sizeof(*reader));
 	reader->name = name;
 	reader->at = text;
-	/* Of a program that died the file is longer than the trace, and empty there. */
+	/* If the program died, its file is longer than the trace and filled with zero bytes. */
 	reader->end = text + strnlen(text, length);
 	reader->line = 0;
 	if (take_line(reader, &line) && span_is(line, first_line))
@@ -121,7 +124,7 @@ static void take_pairs(struct span rest, struct trace_line *line)
 	}
 }
 
-/* "# end lines=N": the trace is whole if N lines came before. */
+/* "# end lines=N": the trace is complete if it has N lines before this one. */
 static bool check_end(struct trace_reader *reader, struct span line)
 {
 	uint64_t lines;
@@ -194,7 +197,7 @@ uint64_t trace_number(const struct trace_line *line, const char *key)
 	return number;
 }
 
-/* "# key=value", and nothing else. */
+/* Is the line exactly "# key=value"? */
 static bool is_setting(struct span line, const char *key, struct span *value)
 {
 	size_t n = strlen(key);
@@ -213,7 +216,7 @@ bool trace_setting(const char *text, size_t length, const char *key, struct span
 	struct span line;
 	bool found = false;
 
-	/* The first line is no setting, and the first event ends them. */
+	/* Settings stand between the first line and the first event. */
 	if (!take_line(&reader, &line))
 		return false;
 	while (take_line(&reader, &line) && line.length && *line.s == '#')
@@ -221,12 +224,12 @@ bool trace_setting(const char *text, size_t length, const char *key, struct span
 	return found;
 }
 
-uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t usual)
+uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t fallback)
 {
 	struct span value = { "", 0 };
 	uint64_t number;
 
 	if (!trace_setting(text, length, key, &value) || !take_number(&value, &number))
-		return usual;
+		return fallback;
 	return number;
 }

@@ -2,8 +2,8 @@
 /*
  * trace.h - read the text of a trace, line by line.
  *
- * A reader walks over text that the caller owns and may not change meanwhile. A trace that is not
- * one, or is cut or damaged, gives an error that names the line; nothing is guessed.
+ * A reader walks over text that the caller owns and does not change while it is read. Text that is
+ * not a trace, or is cut off or damaged, gives an error that names the line; nothing is guessed.
  */
 #ifndef DATSIM_TRACE_H
 #define DATSIM_TRACE_H
@@ -23,7 +23,7 @@ struct trace_line {
 	uint64_t ns;
 	struct span object;
 	struct span verb;
-	struct span rest; /* what follows the verb, as it stands */
+	struct span rest; /* everything after the verb, unchanged */
 	struct {
 		struct span key, value;
 	} pairs[TRACE_KEYS_MAX];
@@ -36,28 +36,28 @@ struct trace_reader {
 	int line;
 	uint64_t last_ns;
 	uint64_t events;
-	bool ended; /* the closing line was seen */
+	bool ended; /* the "# end" line was seen */
 	struct text error;
 };
 
-/* False: not a trace; reader->error says so. */
+/* False: the text is not a trace, and reader->error is set. */
 bool trace_open(struct trace_reader *reader, const char *name, const char *text, size_t length);
-/* The next event. False: no more, or an error. */
+/* The next event. False: the end of the trace, or an error in reader->error. */
 bool trace_next(struct trace_reader *reader, struct trace_line *line);
 void trace_close(struct trace_reader *reader);
 
 /*
- * What a "# key=value" line before the first event says: the last such, as it stands. False: there is
- * none, and value is left alone.
+ * The value of the last "# key=value" line before the first event. False: there is none, and *value
+ * is not written.
  */
 bool trace_setting(const char *text, size_t length, const char *key, struct span *value);
-/* The same, of a number; `usual` where it is none or not there. */
-uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t usual);
+/* The same for a number; `fallback` if the line is missing or has no number. */
+uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t fallback);
 
 struct span trace_value(const struct trace_line *line, const char *key);
 uint64_t trace_number(const struct trace_line *line, const char *key);
 bool span_is(struct span span, const char *s);
-/* The number that begins so many characters in; 0: none does. */
+/* The decimal number that begins at character `from`; 0 if there is none. */
 uint32_t span_number(struct span span, size_t from);
 bool span_starts(struct span span, const char *s);
 

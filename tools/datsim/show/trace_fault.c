@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words the fault lines of a trace, and finds sender and receiver of its packets.
+ */
 #include "trace_fault.h"
 
 #include <string.h>
@@ -64,11 +67,11 @@ void fault_words(const struct trace_line *line, struct text *words)
 		text_add(words, " %llu", (unsigned long long)trace_number(line, "rule"));
 }
 
-void spoil_words(const struct trace_line *line, struct text *words)
+void other_fault_words(const struct trace_line *line, struct text *words)
 {
 	static const struct {
 		const char *does, *words;
-	} spoils[] = {
+	} verdicts[] = {
 		{ "pass", "counted" },          { "fail", "fails" }, { "status", "made bad" },
 		{ "overflow", "without room" }, { "lose", "lost" },  { "delay", "delayed" },
 		{ "fatal", "failed" },
@@ -77,9 +80,9 @@ void spoil_words(const struct trace_line *line, struct text *words)
 	size_t i;
 
 	text_printable(words, at.s, at.length);
-	for (i = 0; i < ARRAY_SIZE(spoils); i++) {
-		if (span_is(trace_value(line, "does"), spoils[i].does))
-			text_add(words, " %s", spoils[i].words);
+	for (i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		if (span_is(trace_value(line, "does"), verdicts[i].does))
+			text_add(words, " %s", verdicts[i].words);
 	}
 	text_add(words, " by fault %llu", (unsigned long long)trace_number(line, "rule"));
 }

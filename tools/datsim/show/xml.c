@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Escapes text for XML (xml.h).
+ */
 #include "xml.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* xml.h - text that XML may hold, whatever bytes it is made of. */
+/* xml.h - write any bytes as text of an XML file. */
 #ifndef DATSIM_XML_H
 #define DATSIM_XML_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* What it may not hold becomes '?'; its own marks are escaped. */
+/* Markup is escaped; bytes that XML cannot hold become '?'. */
 void xml_escape(FILE *out, const char *s, size_t length);
 
 #endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completions, as traces show them. */
+#include "emu/fabric/adapter.h"
+#include "emu/fabric/trace.h"
+#include "qp.h"
+
+const char *emu_status_name(enum nic_wc_status status)
+{
+	static const char *const names[NIC_WC_COUNT] = {
+		[NIC_WC_SUCCESS] = "SUCCESS",
+		[NIC_WC_FLUSHED] = "FLUSHED",
+		[NIC_WC_LOCAL_LENGTH] = "LOCAL_LENGTH",
+		[NIC_WC_LOCAL_QP] = "LOCAL_EP",
+		[NIC_WC_LOCAL_PROTECTION] = "LOCAL_PROTECTION",
+		[NIC_WC_BAD_RESPONSE] = "BAD_RESPONSE",
+		[NIC_WC_REMOTE_ACCESS] = "REMOTE_ACCESS",
+		[NIC_WC_REMOTE_OPERATION] = "REMOTE_RESPONDER",
+		[NIC_WC_RETRY_EXCEEDED] = "TRANSPORT",
+		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
+		[NIC_WC_PARTIAL] = "PARTIAL",
+		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
+	};
+
+	return names[status];
+}
+
+void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
+			  enum nic_wc_status status, uint32_t length, uint32_t message)
+{
+	static const char *const names[NIC_OP_COUNT] = {
+		[NIC_OP_SEND] = "SEND", [NIC_OP_WRITE] = "RDMA_WRITE", [NIC_OP_READ] = "RDMA_READ",
+		[NIC_OP_BIND] = "BIND", [NIC_OP_RECV] = "RECV",
+	};
+
+	if (opcode == NIC_OP_BIND)
+		length = 0; /* a BIND's length is lib's own */
+	emu_trace_line(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
+		       emu_adapter_name(w, qp->adapter), qp->name, names[opcode],
+		       emu_status_name(status), length, message);
+}

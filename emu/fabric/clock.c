@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Virtual time: running the events that are due, waiting, and following the monotonic clock. */
+#include "clock.h"
+
+#include "emu/cq.h"
+#include "emu/nic_model.h"
+#include "emu/tx.h"
+#include "sharing.h"
+
+#define FOLLOW_MOST 1000u /* events run in one wait */
+#define CALL_MOST   32u   /* by one call in a shared fabric; waiting threads run the rest */
+#define FOLLOW_REST_NS \
+	20000u /* then, if more are due, leave the lock to others for at least this time */
+
+uint32_t emu_pending(struct nic *nic, uint64_t *next_ns)
+{
+	struct emu_fabric *fab = emu_world_of(nic)->fab;
+
+	if (fab->events > 0)
+		*next_ns = fab->heap[0].time;
+	return fab->events;
+}
+
+static EMU_COLD void run_any(struct emu_world *w)
+{
+	struct emu_event event = w->fab->heap[0];
+
+	emu_event_pop(w->fab);
+	emu_dispatch(w, &event);
+}
+
+/*
+ * Run the first event; there is one. Data and ACKs, the events of every message, take a fast path.
+ */
+static inline void run_first(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+	const struct emu_event *e = &fab->heap[0];
+	enum emu_event_kind kind = emu_event_kind(e);
+	uint32_t qp = e->qp, epoch = e->epoch, index = e->index, packet = e->packet;
+
+	/* An event can be late only while time follows the monotonic clock. */
+	if (e->time >= fab->now)
+		fab->now = e->time;
+	else
+		assert(w->following);
+	if (kind > EMU_EV_ACK || fab->observed > 0) {
+		run_any(w);
+		return;
+	}
+	emu_event_pop(fab);
+	if (kind == EMU_EV_DATA)
+		emu_rx_data(w, qp, epoch, index, packet, kind);
+	else
+		emu_tx_ack(w, qp, epoch, index);
+}
+
+bool emu_step(struct nic *nic)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct nic *host = w->following ? emu_clock_host(w, nic) : NULL;
+
+	/* In a shared fabric no process may advance time alone. */
+	if (w->fab->events == 0 || emu_is_shared(w))
+		return false;
+	run_first(w);
+	/* The step advanced time beyond the monotonic clock: continue from the new time. */
+	if (host)
+		w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
+	return true;
+}
+
+uint64_t emu_now(struct nic *nic)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct nic *host = w->following ? emu_clock_host(w, nic) : NULL;
+
+	if (!host)
+		return w->fab->now;
+	/*
+	 * In a shared fabric return the monotonic time even if due events are left: a timeout
+	 * counted from an older time would expire early.
+	 */
+	if (!emu_follow(w, host) && emu_is_shared(w))
+		return host->up->monotonic_ns(host->ctx) - w->mono_base;
+	return w->fab->now;
+}
+
+/*
+ * Events may become due faster than they can be run, without end (a Send that is answered RNR
+ * forever). After `most` events virtual time then falls behind the monotonic clock, so that the
+ * lock is not held longer and longer.
+ */
+static bool follow_clock(struct emu_world *w, struct nic *nic, unsigned int most)
+{
+	uint64_t mono = nic->up->monotonic_ns(nic->ctx) - w->mono_base;
+	unsigned int n;
+
+	/* Virtual time is not ahead either, except for garbage from another process. */
+	if (emu_is_shared(w) && w->fab->now > mono)
+		w->fab->now = mono;
+	for (n = 0; w->fab->events > 0 && w->fab->heap[0].time <= mono; n++) {
+		if (n == most) {
+			/*
+			 * A shared fabric's time base belongs to all processes and stays; its time
+			 * just lags.
+			 */
+			if (!emu_is_shared(w))
+				w->mono_base += mono - w->fab->now;
+			return false;
+		}
+		if (emu_is_shared(w))
+			w->sharing->run_first(w);
+		else
+			run_first(w);
+	}
+	if (mono > w->fab->now)
+		w->fab->now = mono;
+	return true;
+}
+
+bool emu_follow(struct emu_world *w, struct nic *nic)
+{
+	return follow_clock(w, nic, emu_is_shared(w) ? CALL_MOST : FOLLOW_MOST);
+}
+
+/*
+ * One step of a wait that follows the monotonic clock: run due events, else sleep until the next.
+ */
+enum nic_wait emu_clock_wait(struct emu_world *w, struct nic *nic, uint64_t deadline)
+{
+	uint64_t sequence = w->fab->sequence, until = deadline;
+	uint32_t events = w->fab->events;
+	uint64_t begin = nic->up->monotonic_ns(nic->ctx), end;
+
+	if (!follow_clock(w, nic, FOLLOW_MOST)) {
+		/*
+		 * Leave the lock to others for as long as it was held here. The deadline still
+		 * holds.
+		 */
+		end = nic->up->monotonic_ns(nic->ctx);
+		if (end - w->mono_base >= deadline)
+			return NIC_WAIT_DEADLINE;
+		nic->up->sleep(nic->ctx, end + (end - begin) + FOLLOW_REST_NS);
+		return NIC_WAIT_RAN;
+	}
+	if (w->fab->sequence != sequence || w->fab->events != events)
+		return NIC_WAIT_RAN;
+	if (w->fab->now >= deadline)
+		return NIC_WAIT_DEADLINE;
+	if (w->fab->events > 0 && w->fab->heap[0].time < until)
+		until = w->fab->heap[0].time;
+	if (until != NIC_TIME_NEVER)
+		until += w->mono_base;
+	return nic->up->sleep(nic->ctx, until);
+}
+
+/* With several threads, no single thread may advance time: from here on it follows the clock. */
+static void start_following(struct emu_world *w, struct nic *host)
+{
+	w->following = true;
+	w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
+	for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
+		w->nics[i].base.poll_quantum_ns = 0;
+}
+
+struct nic *emu_clock_host(struct emu_world *w, struct nic *nic)
+{
+	for (uint32_t i = 1; !nic->up && i <= EMU_ADAPTERS; i++)
+		/* In a shared fabric do not trust `open` in the arena. */
+		if (emu_is_shared(w) ? w->nics[i].base.up != NULL : w->fab->adapters[i].open)
+			nic = &w->nics[i].base;
+	return nic->up ? nic : NULL;
+}
+
+bool emu_clock_due(struct emu_world *w, uint64_t time)
+{
+	struct nic *host = emu_clock_host(w, &w->nics[0].base);
+
+	return host && time <= host->up->monotonic_ns(host->ctx) - w->mono_base;
+}
+
+void emu_clock_settle(struct emu_world *w)
+{
+	struct nic *host = w->fab->events > 0 ? emu_clock_host(w, &w->nics[0].base) : NULL;
+
+	if (host)
+		emu_follow(w, host);
+}
+
+/* Begin to follow the monotonic clock if that is due (clock.h); true if it is followed. */
+static EMU_COLD bool follows_now(struct emu_world *w, struct nic *nic)
+{
+	struct nic *host = emu_clock_host(w, nic);
+
+	if (host && !w->following && !emu_is_shared(w))
+		start_following(w, host);
+	return host != NULL;
+}
+
+static inline bool follows_clock(struct emu_world *w, struct nic *nic)
+{
+	return __builtin_expect(nic->threaded, 0) && follows_now(w, nic);
+}
+
+static EMU_COLD enum nic_wait wait_threaded(struct emu_world *w, struct nic *host,
+					    struct nic_cq *cq, uint64_t deadline)
+{
+	if (emu_is_shared(w))
+		return w->sharing->wait(w, host, emu_cq_index(w, cq), deadline);
+	return emu_clock_wait(w, host, deadline);
+}
+
+enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadline)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_fabric *fab = w->fab;
+	const struct emu_cq *cq = cq_base ? emu_local_cq(cq_base)->entry : NULL;
+	uint32_t put = cq ? cq->put : 0;
+
+	if (follows_clock(w, nic))
+		return wait_threaded(w, emu_clock_host(w, nic), cq_base, deadline);
+	while (fab->events > 0 && fab->heap[0].time <= deadline) {
+		run_first(w);
+		if (!cq || cq->put != put || nic->attention)
+			return NIC_WAIT_RAN;
+	}
+	if (deadline == NIC_TIME_NEVER)
+		return NIC_WAIT_HOPELESS;
+	if (deadline > fab->now)
+		fab->now = deadline;
+	return NIC_WAIT_DEADLINE;
+}
+
+/* While time follows the monotonic clock, a poll runs due events and does not advance time. */
+static EMU_COLD bool spin_following(struct emu_local_cq *cq, struct nic_wc *wc)
+{
+	struct nic *host = emu_clock_host(cq->world, cq->base.nic);
+
+	if (host)
+		emu_follow(cq->world, host);
+	if (cq->entry->put == cq->entry->get)
+		return false;
+	emu_cq_get(cq->world, cq->entry, wc);
+	return true;
+}
+
+bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+	struct emu_cq *cq = emu_local_cq(base)->entry;
+	struct emu_fabric *fab = w->fab;
+	uint64_t deadline;
+
+	if (cq->put == cq->get) {
+		if (follows_clock(w, base->nic))
+			return spin_following(emu_local_cq(base), wc);
+		deadline = fab->now + base->nic->poll_quantum_ns;
+		do {
+			if (fab->events == 0 || fab->heap[0].time > deadline) {
+				fab->now = deadline;
+				return false;
+			}
+			run_first(w);
+		} while (cq->put == cq->get);
+	}
+	emu_cq_get(w, cq, wc);
+	return true;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* config.h - what a fabric is made with: its parameters and its generator. */
+#ifndef EMU_FABRIC_CONFIG_H
+#define EMU_FABRIC_CONFIG_H
+
+#include "fabric.h"
+
+/* Set the parameters of a new fabric, before anything happens in it. */
+void emu_configure(struct emu_fabric *fab, const struct nic_config *config);
+
+/* The fabric's random generator (xoshiro256**); no other is used. */
+uint64_t emu_random(struct emu_world *w);
+
+#endif /* EMU_FABRIC_CONFIG_H */

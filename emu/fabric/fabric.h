@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fabric.h - a process's view of the simulated world, and access to its objects.
+ *
+ * struct emu_world is that view: the mapping of the arena (layout.h), the nic objects lib holds
+ * (arrays that run parallel to the fabric's tables), and nothing that the simulation depends on.
+ *
+ * Lock: lib's backend lock covers everything here (host/nic.h).
+ */
+#ifndef EMU_FABRIC_H
+#define EMU_FABRIC_H
+
+#include "layout.h"
+
+struct emu_nic {
+	struct nic base;
+	struct emu_world *world;
+	uint16_t adapter; /* 0: the control nic */
+};
+
+/*
+ * lib holds a pointer to the base object in one of these; the rest leads to its entry in the arena
+ * and to the world. They are in memory of this process, so pointers are fine.
+ */
+struct emu_local_cq {
+	struct nic_cq base;
+	struct emu_cq *entry;
+	struct emu_world *world;
+};
+
+struct emu_local_srq {
+	struct nic_srq base;
+	struct emu_srq *entry;
+	struct emu_world *world;
+};
+
+struct emu_local_qp {
+	struct nic_qp base;
+	struct emu_qp *entry;
+	struct emu_world *world;
+};
+
+/* This process's own copy of an MR, which no other process can change. */
+struct emu_range {
+	uint64_t addr, length;
+	uint32_t lkey;
+};
+
+struct emu_world {
+	struct emu_fabric *fab;
+	size_t fab_size;
+	uint16_t process; /* number of this process in a shared fabric; 0: private fabric */
+	const struct emu_sharing *sharing; /* hooks of a shared fabric; NULL: private fabric */
+	struct emu_membership *membership; /* of emu/shared; NULL: private fabric */
+	char *trace_file;   /* where the trace is written at the end, if no regular file */
+	int trace_fd;       /* the file that is mapped as the trace; -1: none */
+	bool lockstep;      /* the fabric's processes take turns: lockstep.h */
+	bool following;     /* virtual time follows the monotonic clock */
+	uint64_t mono_base; /* monotonic time at virtual 0, while following */
+
+	struct emu_nic nics[EMU_ADAPTERS + 1];
+	struct nic_pd pd[EMU_PDS + 1];
+	struct nic_mr mr[EMU_MRS + 1];
+	struct emu_range range[EMU_MRS + 1]; /* of the MRs of this process */
+	uint32_t range_high, range_last;     /* highest ever used; last lookup */
+	struct nic_mw mw[EMU_MWS + 1];
+	struct emu_local_cq cq[EMU_CQS + 1];
+	struct emu_local_srq srq[EMU_SRQS + 1];
+	struct emu_local_qp qp[EMU_QPS + 1];
+	struct nic_listener listener[EMU_LISTENERS + 1];
+	struct nic_conn conn[EMU_CONNS + 1];
+};
+
+static inline struct emu_nic *emu_nic(struct nic *nic)
+{
+	return nic_container_of(nic, struct emu_nic, base);
+}
+
+/* Base objects and fabric entries have the same index. */
+#define EMU_INDEX(world, table, base) ((uint32_t)((base) - (world)->table))
+
+static inline struct emu_world *emu_world_of(struct nic *nic)
+{
+	return emu_nic(nic)->world;
+}
+
+static inline struct nic *emu_nic_at(struct emu_world *w, uint16_t adapter)
+{
+	return &w->nics[adapter].base;
+}
+
+/* Does this process own the adapter and its objects? Only the owner makes upcalls about them. */
+static inline bool emu_mine(const struct emu_world *w, uint16_t adapter)
+{
+	return w->fab->adapters[adapter].process == w->process;
+}
+
+static inline struct emu_local_qp *emu_local_qp(struct nic_qp *base)
+{
+	return nic_container_of(base, struct emu_local_qp, base);
+}
+
+static inline struct emu_local_cq *emu_local_cq(struct nic_cq *base)
+{
+	return nic_container_of(base, struct emu_local_cq, base);
+}
+
+static inline struct emu_local_srq *emu_local_srq(struct nic_srq *base)
+{
+	return nic_container_of(base, struct emu_local_srq, base);
+}
+
+/* From a base object to its index; NULL is index 0, "none". */
+static inline uint32_t emu_cq_index(struct emu_world *w, struct nic_cq *base)
+{
+	return base ? (uint32_t)(emu_local_cq(base)->entry - w->fab->cq) : 0;
+}
+
+static inline uint32_t emu_srq_index(struct emu_world *w, struct nic_srq *base)
+{
+	return base ? (uint32_t)(emu_local_srq(base)->entry - w->fab->srq) : 0;
+}
+
+static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
+{
+	struct emu_qp *qp = &w->fab->qp[index];
+
+	EMU_SURE(w, index <= EMU_QPS);
+	return EMU_KEEP(qp);
+}
+
+/* Flushed receives are reaped without having been taken, so the difference may be negative. */
+static inline uint32_t emu_unreaped(const struct emu_qp *qp)
+{
+	int32_t unreaped = (int32_t)(qp->taken - qp->reaped);
+
+	return unreaped > 0 ? (uint32_t)unreaped : 0;
+}
+
+static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp)
+{
+	return (uint32_t)(qp - w->fab->qp);
+}
+
+/* The highest index of a table ever used, bounded in case of garbage. */
+#define EMU_HIGH(fab, table, entries)                                           \
+	((fab)->table.high < sizeof((fab)->entries) / sizeof((fab)->entries[0]) \
+		 ? (fab)->table.high                                            \
+		 : (uint32_t)(sizeof((fab)->entries) / sizeof((fab)->entries[0])) - 1)
+
+static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
+{
+	return from * (EMU_ADAPTERS + 1) + to;
+}
+
+static inline void *emu_at(struct emu_world *w, emu_ref ref)
+{
+	EMU_SURE(w, ref < w->fab->pool_end);
+	return w->fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
+}
+
+static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
+{
+	/* A 32-bit product stays within EMU_REACH. */
+	return (uint8_t *)emu_at(w, wq->ring) + (index & wq->mask) * wq->stride;
+}
+
+static inline void emu_copy_sge(struct nic_sge *to, const struct nic_sge *from, uint32_t n)
+{
+	if (__builtin_expect(n > 0, 1))
+		to[0] = from[0];
+	for (uint32_t i = 1; i < n; i++)
+		to[i] = from[i];
+}
+
+static inline uint32_t emu_wq_count(const struct emu_wq *wq)
+{
+	return wq->put - wq->get;
+}
+
+#endif /* EMU_FABRIC_H */

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * layout.h - the contents of the arena: every structure of the simulated world.
+ *
+ * struct emu_fabric is the whole state: adapters, links, queue pairs, completion queues, memory
+ * regions, one event queue, one clock, one generator, one trace. It is one mapping (the arena),
+ * holds indices and offsets and never a pointer, so that several processes can map it at different
+ * addresses. Index 0 of every table means "none".
+ *
+ * Lock: lib's backend lock covers everything here (host/nic.h).
+ */
+#ifndef EMU_FABRIC_LAYOUT_H
+#define EMU_FABRIC_LAYOUT_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "host/nic.h"
+#include "limits.h"
+#include "turn.h"
+
+/* Not on the path of a message. Out of line, so that the path needs fewer registers. */
+#define EMU_COLD __attribute__((cold, noinline))
+
+/*
+ * Keep a pointer into the fabric in a register. Otherwise gcc computes base + index * size + offset
+ * again at every use.
+ */
+#define EMU_KEEP(ptr)                          \
+	({                                     \
+		__typeof__(ptr) kept_ = (ptr); \
+		__asm__("" : "+r"(kept_));     \
+		kept_;                         \
+	})
+
+/* Begin a cache line, for fields that one process writes often. */
+#define EMU_OWN_LINE _Alignas(EMU_LINE)
+
+/*
+ * Assert a condition in a private fabric. In a shared one another process may have written garbage;
+ * there the code after it copes, and wild indices lead to memory reserved for them (shared_file.h).
+ */
+#define EMU_SURE(w, condition) assert((condition) || (w)->sharing)
+
+/* Bound for loops over lists in the arena, where garbage could make one endless. */
+#define EMU_STEPS_MOST (1u << 20)
+
+typedef uint32_t emu_ref; /* a block of the pool; 0: none */
+
+/* First member of every table entry. */
+struct emu_head {
+	uint32_t next_free; /* while free: the next free index */
+	uint32_t live;      /* 0 or 1 */
+};
+
+struct emu_table {
+	uint32_t high; /* highest index ever used */
+	uint32_t free; /* first of the free list */
+	uint32_t live; /* number in use */
+};
+
+struct emu_pd {
+	struct emu_head head;
+	uint32_t adapter;
+};
+
+struct emu_mr {
+	struct emu_head head;
+	uint64_t addr, length;
+	uint64_t tag;     /* pd << 32 | key while live, else 0: one compare checks both */
+	uint32_t access;  /* enum nic_access */
+	uint32_t windows; /* memory windows bound to it */
+	uint8_t gen;      /* low byte of its keys: a freed key stays invalid for 255 reuses */
+};
+
+/* A memory window. The indices in its keys begin after those of the MRs. */
+struct emu_mw {
+	struct emu_head head;
+	uint64_t addr, length;
+	uint64_t tag;    /* as emu_mr's while bound, else 0 */
+	uint32_t access; /* NIC_ACCESS_REMOTE_xxx */
+	uint32_t pd;
+	uint32_t mr;     /* the MR it is bound to; 0: unbound */
+	uint32_t serial; /* of this allocation: a BIND queued before a free detects it */
+	uint8_t gen;
+};
+
+struct emu_cqe {
+	uint64_t wr_id;
+	uint32_t qp;
+	uint32_t length;
+	uint8_t opcode, status, flags;
+};
+
+struct emu_cq {
+	EMU_OWN_LINE struct emu_head head;
+	emu_ref ring; /* struct emu_cqe[mask + 1] */
+	uint32_t mask;
+	uint32_t put;   /* completions added; free-running, like get */
+	uint32_t depth; /* entries asked for, exact */
+	uint32_t limit; /* entries accepted now, <= depth */
+	uint16_t adapter;
+	bool armed;
+	bool in_event; /* shared fabrics: an event is changing it, see direct.h */
+	emu_ref inline_ring;
+	uint32_t cached_get;       /* copy of get for the side that adds completions */
+	EMU_OWN_LINE uint32_t get; /* completions dequeued; written by the owner only */
+};
+
+/* A receive work request in its ring entry, followed by its segments. */
+struct emu_rwqe {
+	uint64_t wr_id;
+	uint32_t mem_epoch; /* at the post */
+	uint16_t num_sge;
+	uint16_t flags;
+	struct nic_sge sge[];
+};
+
+/* A send work request in its ring entry, where it stays until it is acknowledged. */
+struct emu_swqe {
+	uint64_t wr_id;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t mem_epoch; /* at the post */
+	uint32_t length;
+	uint32_t message; /* number among the connection's requests, from 1, low 32 bits */
+	uint8_t opcode, flags;
+	uint16_t num_sge;
+	uint32_t step; /* READ: response packet due next, or EMU_READ_xxx; BIND: emu_mw.serial */
+	struct nic_sge sge[];
+};
+
+/* The `order` of unused entries behind the event queue of a shared fabric. */
+#define EMU_NO_EVENT UINT64_MAX
+
+#define EMU_LISTEN_BUCKET(adapter, port) (((port)*31 + (adapter)) % EMU_LISTEN_BUCKETS)
+
+#define EMU_READ_DONE UINT32_MAX
+#define EMU_READ_EARLY \
+	(UINT32_MAX - 1) /* its response began before that to an earlier READ was complete */
+
+/* In place of the segments of a BIND. remote_addr is the start of the range, rkey the new key. */
+struct emu_bind {
+	uint64_t length;
+	uint32_t lkey;
+	uint32_t access;
+};
+
+/* A ring of work requests: a power of two of entries, free-running put and get. */
+struct emu_wq {
+	emu_ref ring;
+	uint32_t mask;
+	uint32_t stride; /* bytes of an entry */
+	uint32_t max;    /* entries asked for, exact */
+	uint32_t put, get;
+};
+
+struct emu_srq {
+	struct emu_head head;
+	struct emu_wq wq;
+	uint32_t pd;
+	uint32_t limit; /* armed low limit; 0: not armed */
+	uint32_t name;
+	uint32_t max_sge;
+	uint32_t users; /* number of QPs */
+	uint16_t adapter;
+};
+
+/* A message that has arrived in part. In an in-order profile a QP has at most one. */
+struct emu_rx {
+	emu_ref next; /* by message number */
+	emu_ref self;
+	uint32_t index; /* of the sender's work request */
+	uint32_t message;
+	uint32_t next_packet;
+	uint32_t length;
+	bool whole; /* all its packets arrived, but an earlier message is incomplete */
+	bool write; /* an RDMA Write: it took no receive, wqe is empty */
+	uint8_t solicited;
+	struct emu_rwqe wqe;
+};
+
+enum emu_qp_state {
+	EMU_QP_IDLE,       /* receives may be posted */
+	EMU_QP_CONNECTING, /* active: request sent; passive: accept sent */
+	EMU_QP_CONNECTED,
+	EMU_QP_DRAINING, /* graceful disconnect: finishing its requests */
+	EMU_QP_ERROR,    /* disconnected: a posted request is flushed at once */
+};
+
+/* How a request fails. */
+struct emu_failure {
+	uint32_t index;
+	uint32_t came;        /* all requests before this one have been executed */
+	uint8_t status, tell; /* its status; packet to the peer (enum emu_event_kind) */
+};
+
+/* A hold of one message. */
+struct emu_hold_rule {
+	uint32_t message; /* 0: free */
+	uint32_t packets; /* packets that pass the hold */
+};
+
+struct emu_qp {
+	struct emu_head head;
+	struct emu_wq sq, rq;            /* sq.get: oldest unacknowledged */
+	uint32_t sq_next;                /* next request to transmit */
+	uint32_t rx_next;                /* the peer's work request that is expected next */
+	uint32_t rx_taken, rx_completed; /* counted among the peer's Sends */
+	uint32_t taken, reaped;          /* receives; unreaped is the difference */
+	uint32_t pd, send_cq, recv_cq, srq;
+	uint32_t name;
+	uint32_t epoch; /* of the connection; events of an earlier one are stale */
+	uint32_t peer, peer_epoch;
+	uint32_t conn;      /* active side: the connection request in flight */
+	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
+	emu_ref rx;         /* list of struct emu_rx, by message number */
+	uint32_t rx_count;
+	emu_ref parked,
+		parked_tail;     /* list of struct emu_held: packets that wait for earlier ones */
+	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
+	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
+	uint32_t link;           /* to the peer, an index of links */
+	/* See rdma.h. */
+	uint32_t constrained;   /* requests on the send queue that restrict the order */
+	uint32_t sq_acked;      /* while constrained > 0: all before are delivered */
+	uint32_t reads_out;     /* READs in flight */
+	uint32_t reads_in;      /* the peer's READs whose response is being sent */
+	emu_ref rdma_sge;       /* struct nic_sge[entries of sq][max_rdma_sge], on demand */
+	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
+	uint16_t adapter, peer_adapter;
+	uint8_t state; /* enum emu_qp_state */
+	uint8_t rnr_tries;
+	bool timer : 1;      /* a timer event is queued: connect timeout, RNR or retry */
+	bool rnr_wait : 1;   /* nothing is transmitted until the RNR timer fires */
+	bool doubt : 1;      /* an answer may be lost, but the RNR timer is running */
+	bool rx_gap : 1;     /* rx_next got a NAK (RNR, sequence): later packets are dropped */
+	bool left_here : 1;  /* packets of this QP may wait in its owner's inbox: runner.c */
+	bool left_there : 1; /* packets with payload may wait in its peer's inbox */
+	bool rx_fast;        /* packets may take the responder's fast path: emu_qp_assess */
+	bool tx_fast;        /* ACKs may take the requester's fast path */
+	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
+	uint8_t max_rd_in, max_rd_out; /* of this connection */
+	uint8_t cap_rd_in, cap_rd_out; /* limits at creation */
+	/* While packets are observed (wire.h), in an in-order profile. */
+	uint32_t wire_index, wire_packet; /* next packet of this QP to come off the wire */
+	uint32_t wire_again;              /* requests before this one form a train */
+	emu_ref early, early_tail;        /* list of struct emu_held: packets after those */
+	uint32_t psn_more,
+		psn_counted; /* packets beyond one per request, of requests before psn_counted */
+	uint8_t retry_tries;
+	bool retry_timer; /* the queued timer is the retry timer */
+	bool half_open;   /* the peer is gone, and the packet that said so was lost */
+	bool ack_due;     /* an EMU_EV_ACK_DUE is queued */
+};
+
+struct emu_listener {
+	struct emu_head head;
+	uint64_t port;
+	uint32_t next; /* in its hash bucket */
+	uint16_t adapter;
+};
+
+/* A connection request, from connect to the arrival of its reply. */
+struct emu_conn {
+	struct emu_head head;
+	uint32_t qp, epoch;                 /* active side; if the epoch differs, it is gone */
+	uint32_t passive_qp, passive_epoch; /* set by accept */
+	uint64_t port;
+	uint16_t from, to; /* adapters */
+	bool arrived, answered;
+	uint32_t to_generation;
+	uint32_t name;         /* of the active QP */
+	uint8_t rd_in, rd_out; /* of the request, after accept of the reply */
+	uint16_t size;         /* of data: likewise */
+	uint8_t data[EMU_PRIVATE_DATA];
+};
+
+/* A packet that was taken off the wire: held, parked or early. */
+struct emu_held {
+	emu_ref next;
+	uint32_t message; /* held by a hold of this message; 0: otherwise */
+	struct emu_event event;
+};
+
+struct emu_link {
+	uint64_t latency_ns;
+	uint64_t bandwidth_bps;
+	uint64_t ns_per_byte; /* in units of 2^-32 ns, rounded up; 0: no limit */
+	uint64_t not_before;  /* no packet arrives earlier, for the latency was lowered */
+	uint64_t busy_until;  /* the last bytes are on the wire until then */
+	uint64_t late;        /* a fault delays all packets until then */
+	bool down;
+	emu_ref held, held_tail;
+	uint32_t pass; /* while holding: packets that may still pass */
+	bool holding;
+};
+
+struct emu_adapter {
+	bool open;
+	bool dead;           /* silent, by a fault */
+	uint32_t generation; /* grows with each adapter that has this entry */
+	uint16_t number;     /* its address is config.address + number */
+	uint16_t process;    /* the process that opened it; 0 in a private fabric */
+	char name[EMU_NAME];
+	int qps, cqs, srqs, mrs, mws, pds, listeners;
+};
+
+struct emu_config {
+	uint32_t profile; /* number of its row in profile.c */
+	uint64_t seed;
+	uint64_t latency_ns, bandwidth_bps;
+	uint64_t rnr_timer_ns, poll_quantum_ns;
+	uint64_t retry_timer_ns;
+	uint32_t mtu, rnr_retry, retry;
+	uint32_t address;   /* of the adapter with number 1, less one; host order */
+	uint32_t addresses; /* number of addresses from there */
+};
+
+struct emu_rule {
+	struct nic_packet_rule match;
+	uint64_t seen, fired;
+};
+
+/* A staging buffer, for a payload that is too long for an inline CQE: inline.h. */
+struct emu_stage {
+	emu_ref data;    /* 0: none yet */
+	uint32_t bytes;  /* of it */
+	uint32_t cq;     /* in use for this CQ; 0: free */
+	uint32_t number; /* of the completion */
+};
+
+/* What a direct delivery changes at the receiver, as it was before: direct.h. */
+struct emu_delivery {
+	bool running;
+	uint32_t qp;
+	uint32_t get; /* of the receive queue or SRQ */
+	uint32_t taken, rx_taken, rx_completed, rx_next;
+	uint32_t put; /* of the CQ */
+};
+
+/* A process that takes part in a shared fabric: shared.h. */
+struct emu_process {
+	EMU_OWN_LINE bool used;
+	bool overrun; /* there was no memory for a message to it */
+	int32_t pid;
+	uint32_t futex;            /* incremented when the process has to look at the arena */
+	uint32_t generation;       /* grows with each process that has this entry */
+	uint32_t sleepers;         /* its threads that sleep in a wait */
+	uint32_t idlers;           /* and its helper, if that sleeps */
+	emu_ref inbox, inbox_tail; /* list of struct emu_message */
+	uint64_t probe; /* address of its nonce; a process that can read it there has access */
+	uint64_t nonce;
+	char node[EMU_NAME];
+	EMU_OWN_LINE struct emu_delivery delivery; /* in progress */
+};
+
+/* A QP, its CQs and its SRQ, as they were before an event ran. */
+struct emu_kept {
+	uint32_t index;
+	struct emu_qp qp;
+	struct emu_cq send_cq, recv_cq;
+	struct emu_srq srq;
+};
+
+/* State at the last release of the lock, and before the event that is running: recover.h. */
+struct emu_section {
+	uint64_t sequence;
+	uint32_t events;
+	uint32_t observed;
+	uint32_t qps; /* entries of `kept` in use */
+	struct emu_kept kept[2];
+	bool running; /* `event` is running; it is on no queue */
+	struct emu_event event;
+};
+
+/*
+ * The lock of a shared fabric (emu/shared/lock.h): 0 while it is free, else the thread that holds
+ * it, in the format of futex(2).
+ */
+struct emu_lock {
+	uint32_t word;
+};
+
+/* The part of the state that only a shared fabric uses; all zero in a private one. */
+struct emu_shared {
+	uint64_t magic; /* set last, when the fabric can be joined */
+	uint64_t layout;
+	EMU_OWN_LINE struct emu_lock lock;
+	uint16_t holder; /* process that has the lock; 0: none, or it changes nothing */
+	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0 */
+	bool clock_runs;                 /* mono_base is set */
+	bool stays;                      /* the fabric does, when the last process leaves */
+	bool gone;                       /* the fabric has ended: no process may join */
+	char trace_path[256];            /* file for the trace at the end; empty: none */
+	uint32_t processes;
+	uint32_t backed; /* units of the pool that have file blocks */
+	struct emu_section section;
+	struct emu_stage stage[EMU_STAGES];
+	struct emu_process process[EMU_PROCESSES + 1];
+	struct emu_lockstep lockstep;
+};
+
+struct emu_fabric {
+	uint64_t size; /* of the mapping */
+	struct emu_config config;
+
+	uint64_t now;
+	uint64_t sequence;
+	uint64_t random[4];
+	uint32_t events;
+	uint32_t mem_epoch; /* grows when a key becomes invalid or a QP changes its PD */
+	/*
+	 * Number of reasons to observe single packets (wire.h): links that hold, QPs with holds,
+	 * rules, retry timers, marked packets in flight, half-open QPs.
+	 */
+	uint32_t observed;
+	uint32_t rules;
+
+	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns;
+	struct emu_adapter adapters[EMU_ADAPTERS + 1];                  /* 1-based */
+	struct emu_link links[(EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1)]; /* emu_link_at */
+
+	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
+
+	struct emu_rule rule[EMU_RULES]; /* `rules` of them */
+
+	uint64_t trace_length;
+	uint64_t trace_room; /* bytes of `trace` that may be written; its file grows */
+	uint32_t trace_lines;
+	bool trace_on, trace_full;
+
+	uint32_t pool_next; /* first unit never allocated */
+	uint32_t pool_end;
+	emu_ref pool_free[EMU_POOL_CLASSES];
+
+	struct emu_pd pd[EMU_PDS + 1];
+	struct emu_mr mr[EMU_MRS + 1];
+	struct emu_mw mw[EMU_MWS + 1];
+	struct emu_cq cq[EMU_CQS + 1];
+	struct emu_srq srq[EMU_SRQS + 1];
+	struct emu_qp qp[EMU_QPS + 1];
+	struct emu_listener listener[EMU_LISTENERS + 1];
+	struct emu_conn conn[EMU_CONNS + 1];
+	struct emu_shared shared;
+	struct emu_event heap[EMU_EVENTS];
+	_Alignas(EMU_PAGE) char trace[EMU_TRACE_BYTES]; /* or the pages of a file */
+	_Alignas(EMU_POOL_UNIT) uint8_t pool[];         /* up to size */
+};
+
+#endif /* EMU_FABRIC_LAYOUT_H */

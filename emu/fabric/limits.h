@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * limits.h - the capacity of a fabric and the limits of an adapter.
+ */
+#ifndef EMU_FABRIC_LIMITS_H
+#define EMU_FABRIC_LIMITS_H
+
+#define EMU_ADAPTERS       32u /* in a fabric: one for each program that datsim run starts */
+#define EMU_CONNS          65536u
+#define EMU_EVENTS         (1u << 22)
+#define EMU_EVENTS_RESERVE (1u << 17) /* for events that must not fail: ACKs, NAKs, teardown */
+#define EMU_TRACE_BYTES    (256ul << 20)
+#define EMU_TRACE_FIRST    (64ul << 10) /* of them, allocated at first in a shared fabric */
+#define EMU_PAGE           4096u
+#define EMU_LINE           64u /* bytes of a cache line */
+#define EMU_POOL_BYTES     (4ul << 30)
+#define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
+#define EMU_POOL_CLASSES   128u
+#define EMU_LISTEN_BUCKETS 1024u
+#define EMU_HOLDS          16u /* messages of one QP held at a time */
+#define EMU_RULES          256u
+#define EMU_PRIVATE_DATA   256u /* ruling A5 */
+#define EMU_NAME           32u
+#define EMU_PROCESSES      64u  /* in a fabric at the same time */
+#define EMU_OUTSIDERS      256u /* threads of a process that take no turns */
+#define EMU_NEW_THREADS    16u
+#define EMU_INLINE_CQES    128u       /* inline CQEs of a CQ: inline.h */
+#define EMU_STAGES         16u        /* staging buffers of a shared fabric */
+#define EMU_STAGE_BYTES    (1u << 20) /* longest payload in one */
+#define EMU_THREADS        1024u      /* in a fabric in lockstep */
+
+/* Per adapter, reported by query and enforced: ruling G9. */
+#define EMU_MAX_QP       8192
+#define EMU_MAX_QP_WR    8192
+#define EMU_MAX_SGE      16
+#define EMU_MAX_RD       128
+#define EMU_MAX_CQ       8192
+#define EMU_MAX_CQE      65536
+#define EMU_MAX_SRQ      1024
+#define EMU_MAX_SRQ_WR   32768
+#define EMU_MAX_MR       16384
+#define EMU_MAX_MW       8192
+#define EMU_MAX_PD       2048
+#define EMU_MAX_LISTENER 1024
+#define EMU_MAX_MSG      (1ul << 30)
+#define EMU_MAX_MR_SIZE  (1ul << 46)
+
+/*
+ * A table has room for what all adapters together admit, so that each adapter can hold its maximum
+ * whatever the others do.
+ */
+#define EMU_PDS       (EMU_ADAPTERS * EMU_MAX_PD)
+#define EMU_MRS       (EMU_ADAPTERS * EMU_MAX_MR)
+#define EMU_MWS       (EMU_ADAPTERS * EMU_MAX_MW)
+#define EMU_CQS       (EMU_ADAPTERS * EMU_MAX_CQ)
+#define EMU_SRQS      (EMU_ADAPTERS * EMU_MAX_SRQ)
+#define EMU_QPS       (EMU_ADAPTERS * EMU_MAX_QP)
+#define EMU_LISTENERS (EMU_ADAPTERS * EMU_MAX_LISTENER)
+
+#endif /* EMU_FABRIC_LIMITS_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The queue of events: a heap in the arena. emu_schedule, of every message, is in queue.h. */
+#include "queue.h"
+
+static bool is_earlier(const struct emu_event *a, const struct emu_event *b)
+{
+	return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+/* Fill the hole at i with `event`; children that are earlier move up. */
+EMU_COLD void emu_queue_sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
+{
+	struct emu_event *heap = fab->heap;
+	uint32_t n = fab->events;
+
+	for (;;) {
+		uint32_t child = i * EMU_HEAP_ARITY + 1, least = child,
+			 end = child + EMU_HEAP_ARITY;
+
+		if (child >= n)
+			break;
+		if (end > n)
+			end = n;
+		while (++child < end)
+			if (is_earlier(&heap[child], &heap[least]))
+				least = child;
+		if (!is_earlier(&heap[least], event))
+			break;
+		heap[i] = heap[least];
+		i = least;
+	}
+	heap[i] = *event;
+}
+
+static void heap_remove(struct emu_fabric *fab, uint32_t i)
+{
+	struct emu_event last = fab->heap[--fab->events];
+
+	if (i == fab->events)
+		return;
+	while (i > 0 && is_earlier(&last, &fab->heap[(i - 1) / EMU_HEAP_ARITY])) {
+		fab->heap[i] = fab->heap[(i - 1) / EMU_HEAP_ARITY];
+		i = (i - 1) / EMU_HEAP_ARITY;
+	}
+	emu_queue_sift_down(fab, i, &last);
+	fab->heap[fab->events].order = EMU_NO_EVENT;
+}
+
+void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t time)
+{
+	emu_schedule(w, time, (enum emu_event_kind)(event->order & 0xff), event->qp, event->epoch,
+		     event->index, event->packet);
+}
+
+void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
+		     enum emu_event_kind kind)
+{
+	EMU_SURE(w, !qp->timer);
+	qp->timer = true;
+	emu_schedule(w, time, kind, emu_qp_index(w, qp), qp->epoch, 0, 0);
+}
+
+static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	return (kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER ||
+		kind == EMU_EV_CM_TIMEOUT) &&
+	       event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
+}
+
+static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
+{
+	uint32_t i = 0, n = emu_events(w->fab);
+
+	while (i < n && !is_timer_of(w, qp, &w->fab->heap[i]))
+		i++;
+	return i;
+}
+
+bool emu_timer_queued(struct emu_world *w, const struct emu_qp *qp)
+{
+	return find_timer(w, qp) < emu_events(w->fab);
+}
+
+/* A linear search will do: timers are stopped when connections begin and end, not per message. */
+void emu_timer_remove(struct emu_world *w, const struct emu_qp *qp)
+{
+	struct emu_fabric *fab = w->fab;
+	uint32_t i = find_timer(w, qp);
+
+	EMU_SURE(w, i < fab->events);
+	if (i < fab->events && fab->events <= EMU_EVENTS)
+		heap_remove(fab, i);
+}

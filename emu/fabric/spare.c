@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Maps and unmaps worlds, and keeps one small world for the next use.
+ */
+#include "spare.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "arena.h"
+
+/* A larger world is not kept: clearing it would cost more than mapping a new one. */
+#define SPARE_ENTRIES 512u
+#define SPARE_POOL    (1u << 20) /* bytes */
+#define SPARE_TRACE   4096u      /* bytes: little more than the header */
+
+/* The world that is kept; NULL: none. */
+static struct emu_world *spare;
+
+static bool worth_keeping(const struct emu_world *w)
+{
+	const struct emu_fabric *fab = w->fab;
+	uint32_t high = fab->pds.high | fab->mrs.high | fab->mws.high | fab->cqs.high |
+			fab->srqs.high | fab->qps.high | fab->listeners.high | fab->conns.high;
+
+	return high < SPARE_ENTRIES && fab->pool_next < SPARE_POOL / EMU_POOL_UNIT &&
+	       fab->trace_length < SPARE_TRACE && w->trace_fd < 0;
+}
+
+/* Entries 0 .. high of a table, in the fabric and in the process's view of it. */
+#define CLEAR(w, table, entries)                                                   \
+	do {                                                                       \
+		size_t used = (size_t)(w)->fab->table.high + 1;                    \
+		memset((w)->fab->entries, 0, used * sizeof((w)->fab->entries[0])); \
+		memset((w)->entries, 0, used * sizeof((w)->entries[0]));           \
+	} while (0)
+
+/* The heap's greatest length is not recorded; a short run has used its beginning only. */
+static void clear_heap(struct emu_fabric *fab)
+{
+	uintptr_t heap = (uintptr_t)fab->heap, trace = (uintptr_t)fab->trace;
+	uintptr_t rest = (heap + 2 * EMU_PAGE - 1) & -(uintptr_t)EMU_PAGE;
+
+	memset(fab->heap, 0, rest - heap);
+	madvise((void *)rest, trace - rest, MADV_DONTNEED);
+}
+
+static void clear_world(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+	size_t size = w->fab_size;
+	uint32_t pool_end = fab->pool_end;
+
+	CLEAR(w, pds, pd);
+	CLEAR(w, mrs, mr);
+	memset(w->range, 0, (fab->mrs.high + 1) * sizeof(w->range[0]));
+	w->range_high = w->range_last = 0;
+	CLEAR(w, mws, mw);
+	CLEAR(w, cqs, cq);
+	CLEAR(w, srqs, srq);
+	CLEAR(w, qps, qp);
+	CLEAR(w, listeners, listener);
+	CLEAR(w, conns, conn);
+	clear_heap(fab);
+	memset(fab->trace, 0, SPARE_TRACE);
+	memset(fab->pool, 0, (size_t)fab->pool_next * EMU_POOL_UNIT);
+	memset(fab, 0, offsetof(struct emu_fabric, pd));
+	memset(w, 0, offsetof(struct emu_world, pd));
+	fab->size = size;
+	fab->pool_next = 1;
+	fab->pool_end = pool_end;
+	w->fab = fab;
+	w->fab_size = size;
+}
+
+static void unmap_world(struct emu_world *w)
+{
+	emu_arena_unmap(w->fab, w->fab_size);
+	emu_world_unmap_bare(w);
+}
+
+struct emu_world *emu_world_map_bare(void)
+{
+	/* Pages are allocated on first use; most of the parallel arrays stay unused. */
+	struct emu_world *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return w == MAP_FAILED ? NULL : w;
+}
+
+void emu_world_unmap_bare(struct emu_world *w)
+{
+	munmap(w, sizeof(*w));
+}
+
+struct emu_world *emu_world_map(void)
+{
+	struct emu_world *w = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+
+	if (w)
+		return w;
+	w = emu_world_map_bare();
+	if (!w)
+		return NULL;
+	w->fab = emu_arena_map(&w->fab_size);
+	if (w->fab)
+		return w;
+	emu_world_unmap_bare(w);
+	return NULL;
+}
+
+void emu_world_unmap(struct emu_world *w)
+{
+	if (worth_keeping(w)) {
+		clear_world(w);
+		w = __atomic_exchange_n(&spare, w, __ATOMIC_ACQ_REL);
+	}
+	if (w)
+		unmap_world(w);
+}
+
+/* Leak checkers read all mapped memory at exit, and this is gigabytes of unused pages. */
+__attribute__((destructor)) static void unmap_spare(void)
+{
+	struct emu_world *w = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+
+	if (w)
+		unmap_world(w);
+}

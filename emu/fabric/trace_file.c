@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The file of a trace: mapped into the arena in place of its trace memory, so that nothing is lost
+ * if the program dies.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sharing.h"
+#include "trace.h"
+
+#define GROWS_BY (64ul << 10)
+
+static int report_error(const char *path, int err)
+{
+	fprintf(stderr, "libdat: cannot write the trace to %s: %s\n", path, strerror(err));
+	return err == ENOMEM ? -ENOMEM : -EINVAL;
+}
+
+/*
+ * Allocate blocks for `room` bytes: a store to a page without one would be a SIGBUS. The unused
+ * rest is filled with newlines, so that the trace of a program that died is text to its end.
+ */
+static int resize_file(struct emu_world *w, uint64_t room)
+{
+	int err = posix_fallocate(w->trace_fd, 0, (off_t)room);
+
+	if (err)
+		return err;
+	memset(w->fab->trace + w->fab->trace_room, '\n', room - w->fab->trace_room);
+	w->fab->trace_room = room;
+	return 0;
+}
+
+static int map_regular(struct emu_world *w, const char *path)
+{
+	int err;
+
+	if (mmap(w->fab->trace, EMU_TRACE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 w->trace_fd, 0) == MAP_FAILED)
+		return report_error(path, errno);
+	/* A forked child has no fabric, and must not write to its parent's trace. */
+	if (madvise(w->fab->trace, EMU_TRACE_BYTES, MADV_DONTFORK))
+		return report_error(path, errno);
+	w->fab->trace_room = 0;
+	err = resize_file(w, GROWS_BY);
+	return err ? report_error(path, err) : 0;
+}
+
+int emu_trace_open(struct emu_world *w, const char *path)
+{
+	struct stat st;
+	int err = 0;
+
+	w->trace_fd = -1;
+	w->fab->trace_room = EMU_TRACE_BYTES;
+	if (!path)
+		return 0;
+	w->trace_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (w->trace_fd < 0)
+		return report_error(path, errno);
+	if (fstat(w->trace_fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		err = map_regular(w, path);
+		if (err)
+			close(w->trace_fd);
+		return err;
+	}
+	close(w->trace_fd);
+	w->trace_fd = -1;
+	w->trace_file = strdup(path);
+	return w->trace_file ? 0 : -ENOMEM;
+}
+
+bool emu_trace_grow(struct emu_world *w, size_t bytes)
+{
+	uint64_t room = w->fab->trace_room + (bytes + GROWS_BY) / GROWS_BY * GROWS_BY;
+
+	if (room > EMU_TRACE_BYTES)
+		return false;
+	if (!emu_is_shared(w))
+		return w->trace_fd >= 0 && resize_file(w, room) == 0;
+	if (!emu_back(w, w->fab->trace + w->fab->trace_room, room - w->fab->trace_room))
+		return false;
+	w->fab->trace_room = room;
+	return true;
+}
+
+static void write_stream(const struct emu_world *w)
+{
+	FILE *file = fopen(w->trace_file, "we");
+	bool good = file &&
+		    fwrite(w->fab->trace, 1, w->fab->trace_length, file) == w->fab->trace_length;
+
+	good = good && fprintf(file, "# end lines=%u\n", w->fab->trace_lines) > 0;
+	if (file)
+		good = fclose(file) == 0 && good;
+	if (!good)
+		report_error(w->trace_file, errno);
+}
+
+/* TRACE_ROOM bytes are always free, so the end mark fits. */
+static void end_regular(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
+
+	fab->trace_length += (uint64_t)sprintf(fab->trace + fab->trace_length, "# end lines=%u\n",
+					       fab->trace_lines);
+	if (ftruncate(w->trace_fd, (off_t)fab->trace_length))
+		fprintf(stderr, "libdat: cannot end the trace: %s\n", strerror(errno));
+	close(w->trace_fd);
+}
+
+void emu_trace_close(struct emu_world *w)
+{
+	if (w->trace_fd >= 0)
+		end_regular(w);
+	else if (w->trace_file)
+		write_stream(w);
+	free(w->trace_file);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A private fabric as a backend of lib, and opening adapters on any fabric. */
+#include "world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "adapter.h"
+#include "config.h"
+#include "emu/wire/link.h"
+#include "sharing.h"
+#include "spare.h"
+#include "trace.h"
+
+#define EMU_LISTED 2u /* adapters that are listed without being open */
+
+#define EMU_CAPS                                                                                \
+	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |             \
+	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_MW | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM | \
+	 NIC_CAP_PACKET_RULES | NIC_CAP_SRQ_ANY_PD)
+
+void emu_nic_init(struct emu_world *w, uint16_t adapter, const struct nic_upcalls *up, void *ctx)
+{
+	w->nics[adapter] = (struct emu_nic){
+		.base = {
+			.ops = &emu_ops,
+			.up = up,
+			.ctx = ctx,
+			.caps = EMU_CAPS,
+			.poll_quantum_ns = w->fab->config.poll_quantum_ns,
+			.tracing = w->fab->trace_on,
+		},
+		.world = w,
+		.adapter = adapter,
+	};
+	if (emu_is_shared(w))
+		w->sharing->open_nic(w, &w->nics[adapter].base);
+}
+
+int emu_world_create(const struct nic_config *config, struct nic_world **world)
+{
+	struct emu_world *w;
+	int err = -ENOMEM;
+
+	w = emu_world_map();
+	if (!w)
+		goto fail;
+	err = emu_trace_open(w, config->trace_file);
+	if (err)
+		goto unmap_world;
+	emu_configure(w->fab, config);
+	w->fab->trace_on = config->trace;
+	emu_trace_begin(w);
+	emu_nic_init(w, 0, NULL, NULL);
+	*world = (struct nic_world *)w;
+	return 0;
+
+unmap_world:
+	emu_world_unmap(w);
+fail:
+	return err;
+}
+
+void emu_world_destroy(struct emu_world *w)
+{
+	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
+		assert(!w->fab->adapters[i].open);
+	emu_trace_close(w);
+	emu_world_unmap(w);
+}
+
+bool emu_adapter_listed(struct nic_world *world, unsigned int i, char *name, size_t size)
+{
+	(void)world;
+	if (i >= EMU_LISTED)
+		return false;
+	snprintf(name, size, "emu%u", i);
+	return true;
+}
+
+static uint16_t free_adapter(const struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		if (!w->fab->adapters[i].open)
+			return i;
+	return 0;
+}
+
+static void fresh_links(struct emu_world *w, uint16_t index)
+{
+	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
+		struct emu_link fresh = { 0 };
+
+		emu_link_init(&fresh, w->fab->config.latency_ns, w->fab->config.bandwidth_bps);
+		w->fab->links[emu_link_at(index, i)] = w->fab->links[emu_link_at(i, index)] = fresh;
+	}
+}
+
+int emu_adapter_open(struct nic_world *world, const char *name, const struct nic_upcalls *up,
+		     void *ctx, struct nic **nic)
+{
+	struct emu_world *w = (struct emu_world *)world;
+	uint16_t index = free_adapter(w), number;
+	int err = emu_adapter_number(w, name, &number);
+	struct emu_adapter *adapter;
+
+	if (err)
+		return err;
+	if (!index)
+		return -ENOMEM;
+	adapter = &w->fab->adapters[index];
+	*adapter = (struct emu_adapter){ .generation = adapter->generation + 1,
+					 .number = number,
+					 .process = w->process };
+	if (emu_is_shared(w))
+		w->sharing->name_adapter(w, name, adapter->name, sizeof(adapter->name));
+	else
+		snprintf(adapter->name, sizeof(adapter->name), "%s", name);
+	adapter->open = true;
+	fresh_links(w, index);
+	emu_nic_init(w, index, up, ctx);
+	memcpy(w->nics[index].base.label, adapter->name, sizeof(adapter->name) - 1);
+	*nic = &w->nics[index].base;
+	return 0;
+}
+
+void emu_adapter_close(struct nic *nic)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_adapter *adapter = &w->fab->adapters[emu_nic(nic)->adapter];
+
+	EMU_SURE(w, adapter->qps == 0 && adapter->cqs == 0 && adapter->srqs == 0 &&
+			    adapter->mrs == 0 && adapter->mws == 0 && adapter->pds == 0 &&
+			    adapter->listeners == 0);
+	emu_link_forget(emu_world_of(nic), emu_nic(nic)->adapter);
+	adapter->open = false;
+	adapter->process = 0;
+	if (emu_is_shared(w))
+		nic->up = NULL;
+}
+
+void emu_adapter_query(struct nic *nic, struct nic_attr *attr)
+{
+	*attr = (struct nic_attr){
+		.hw_major = 1,
+		.fw_major = 1,
+		.max_qp = EMU_MAX_QP,
+		.max_qp_wr = EMU_MAX_QP_WR,
+		.max_sge = EMU_MAX_SGE,
+		.max_sge_rd = EMU_MAX_SGE,
+		.max_rd_atomic_in = EMU_MAX_RD,
+		.max_rd_atomic_out = EMU_MAX_RD,
+		.max_cq = EMU_MAX_CQ,
+		.max_cqe = EMU_MAX_CQE,
+		.max_srq = EMU_MAX_SRQ,
+		.max_srq_wr = EMU_MAX_SRQ_WR,
+		.max_qp_per_srq = EMU_MAX_QP,
+		.max_mr = EMU_MAX_MR,
+		.max_mw = EMU_MAX_MW,
+		.max_pd = EMU_MAX_PD,
+		.max_listener = EMU_MAX_LISTENER,
+		.max_mr_size = EMU_MAX_MR_SIZE,
+		.max_msg_size = EMU_MAX_MSG,
+		.max_private_data = EMU_PRIVATE_DATA,
+	};
+	snprintf(attr->vendor, sizeof(attr->vendor), "libdat emulator");
+	emu_adapter_address(emu_world_of(nic), emu_nic(nic)->adapter, &attr->addr);
+}

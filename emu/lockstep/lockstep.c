@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lockstep, the calling thread's side: how it registers, waits for the turn when a call begins,
+ * waits for completions, and gives up the turn. The choice of the next thread is in
+ * lockstep_pass.c.
+ */
+#include "lockstep.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emu/fabric/clock.h"
+#include "emu/shared/inbox.h"
+#include "emu/shared/shared.h"
+#include "emu/fabric/trace.h"
+
+#define CALLS_MOST 1000u /* calls in one turn before other ready threads get theirs */
+#define LOOK_S     1     /* a thread that waits for the turn checks this often, woken or not */
+
+/* The calling thread, in the fabric that it used last. */
+static __thread struct {
+	const struct emu_world *world;
+	uint32_t index;
+	int32_t tid;
+	uint32_t futex_seen; /* emu_thread.futex when another thread had the turn */
+	uint64_t retry;      /* try again after this time; 0: only when woken */
+	uint32_t naps;       /* the helper: naps in a row */
+	bool nap;            /* it has the turn but may not run yet: check again soon */
+	bool expects; /* it keeps the turn until new threads of its process have registered */
+	bool waits;   /* it is in a call that waits for a completion or a deadline */
+	bool poll;    /* its poll found nothing */
+	/*
+	 * What it waits for. The copy in struct emu_thread may be overwritten by another process.
+	 */
+	uint64_t until;
+	uint32_t cq, cq_put;
+} self;
+
+static struct emu_lockstep *lockstep_of(struct emu_world *w)
+{
+	return &w->fab->shared.lockstep;
+}
+
+/* ---- registration ---- */
+
+/* The entry of the calling thread; NULL: it is not registered. */
+static struct emu_thread *this_thread(struct emu_world *w)
+{
+	struct emu_thread *t = &lockstep_of(w)->thread[self.index];
+
+	if (self.world != w || self.index == 0)
+		return NULL;
+	return t->state != EMU_THREAD_NONE && t->process == w->process && t->tid == self.tid ? t
+											     : NULL;
+}
+
+uint32_t emu_lockstep_self(struct emu_world *w)
+{
+	return this_thread(w) ? self.index : 0;
+}
+
+static bool my_turn(struct emu_world *w)
+{
+	return lockstep_of(w)->turn == self.index && self.world == w;
+}
+
+static bool is_ending(const struct emu_lockstep *ls)
+{
+	return ls->thread[emu_lockstep_turn(ls)].state == EMU_THREAD_ENDING;
+}
+
+/*
+ * The thread has run emu_lockstep_exit, a destructor of thread-specific data; a later destructor
+ * calls into the library again.
+ */
+static struct emu_thread *resume_ending(struct emu_world *w)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+	struct emu_thread *t = &ls->thread[emu_lockstep_turn(ls)];
+
+	if (!is_ending(ls) || t->process != w->process || t->tid != self.tid)
+		return NULL;
+	self.index = ls->turn;
+	t->state = EMU_THREAD_READY;
+	return t;
+}
+
+static bool has_any_thread(const struct emu_lockstep *ls, uint16_t process)
+{
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		if (ls->thread[i].process == process && ls->thread[i].state != EMU_THREAD_NONE)
+			return true;
+	return false;
+}
+
+static struct emu_thread *take_part(struct emu_world *w)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+	bool late = has_any_thread(ls, w->process) &&
+		    ls->thread[emu_lockstep_turn(ls)].process != w->process;
+	struct emu_thread *t;
+	uint32_t i = 1;
+
+	self.world = w;
+	self.tid = gettid();
+	self.waits = self.poll = self.expects = self.nap = false;
+	self.index = 0;
+	t = resume_ending(w);
+	while (!t && i <= EMU_THREADS && ls->thread[i].state != EMU_THREAD_NONE)
+		i++;
+	if (t || i > EMU_THREADS)
+		return t;
+	self.index = i;
+	t = &ls->thread[i];
+	*t = (struct emu_thread){ .process = w->process, .tid = self.tid, .futex = t->futex };
+	t->state = EMU_THREAD_READY;
+	if (ls->high < i)
+		ls->high = i;
+	emu_lockstep_note_arrival(w, self.tid, late);
+	if (late)
+		emu_lockstep_number(w);
+	return t;
+}
+
+void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+
+	ls->on = true;
+	ls->bound_ns = bound_ns;
+	ls->random = w->fab->config.seed;
+}
+
+/* ---- calls ---- */
+
+/*
+ * End the turn, unless new threads of this process are expected: then the calling thread keeps it
+ * until they have registered.
+ */
+static void give_up(struct emu_world *w)
+{
+	self.expects = emu_lockstep_expects(w);
+	if (self.expects)
+		return;
+	lockstep_of(w)->outside[w->process] = emu_lockstep_outside(w);
+	emu_lockstep_number(w);
+	self.expects = !emu_lockstep_pass(w);
+}
+
+/* The wait ends with a wake, with a new completion in cq (0: none), or at virtual time `until`. */
+static void begin_wait(struct emu_world *w, struct emu_thread *t, uint32_t cq, uint64_t until)
+{
+	self.waits = true;
+	self.until = until;
+	self.cq = cq;
+	self.cq_put = w->fab->cq[cq].put;
+	t->until = until;
+	t->cq = cq;
+	t->cq_put = self.cq_put;
+	t->state = EMU_THREAD_WAITING;
+}
+
+static void end_wait(struct emu_thread *t)
+{
+	self.waits = false;
+	t->cq = 0;
+	if (t->state == EMU_THREAD_WAITING)
+		t->state = EMU_THREAD_READY;
+}
+
+/*
+ * Write the calling thread's state into the arena again, from its own memory. This changes
+ * something only if another process has overwritten it.
+ */
+static void restore_own_state(struct emu_world *w, struct emu_thread *t)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+	struct emu_membership *m = w->membership;
+
+	if (w->fab->now >= EMU_TIME_MOST)
+		w->fab->now = m->now;
+	m->now = w->fab->now;
+	if (emu_thread_high(ls) < self.index)
+		ls->high = self.index;
+	if (t->state > EMU_THREAD_AWAY || (t->state == EMU_THREAD_WAITING && !self.waits))
+		t->state = EMU_THREAD_READY;
+	if (!self.waits)
+		t->told = EMU_TOLD_NOT;
+	if (t->state == EMU_THREAD_WAITING) {
+		t->until = self.until;
+		t->cq = self.cq;
+		t->cq_put = self.cq_put;
+		if (self.cq && w->fab->cq[self.cq].put != self.cq_put)
+			t->state = EMU_THREAD_READY;
+	}
+	if (emu_process(w, w->process)->inbox)
+		m->to_wake |= 1ul << (w->process - 1);
+}
+
+/*
+ * If no thread of this process can empty the inbox (all are away, or have ended), the helper does.
+ */
+static void helper_empties_inbox(struct emu_world *w)
+{
+	const struct emu_lockstep *ls = lockstep_of(w);
+	const struct emu_process *p = emu_process(w, w->process);
+
+	if (emu_lockstep_has_thread(ls, w->process, EMU_THREAD_READY) ||
+	    emu_lockstep_has_thread(ls, w->process, EMU_THREAD_WAITING))
+		return;
+	if (p->inbox && ls->away == 0)
+		emu_trace(w, "- note preempted: no thread of %s is there", p->node);
+	emu_inbox_empty(w);
+}
+
+static void end_absence(struct emu_world *w, struct emu_thread *t)
+{
+	t->state = EMU_THREAD_READY;
+	lockstep_of(w)->away--;
+}
+
+static bool nap_once(struct emu_world *w)
+{
+	self.nap = true;
+	__atomic_fetch_add(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
+	return false;
+}
+
+/*
+ * The helper enters. It takes no turns; it passes on the turn of a thread that has exited, once the
+ * kernel has removed that thread.
+ */
+static bool enter_idle(struct emu_world *w)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+
+	w->membership->helper = gettid();
+	if (is_ending(ls) && ls->thread[emu_lockstep_turn(ls)].process == w->process) {
+		bool ended = emu_lockstep_has_ended(w);
+
+		if (!ended && ++self.naps < w->membership->bound_ns / EMU_NAP_NS)
+			return nap_once(w);
+		if (ended) {
+			ls->thread[emu_lockstep_turn(ls)].state = EMU_THREAD_NONE;
+			emu_lockstep_number(w);
+			emu_lockstep_pass(w);
+		}
+	}
+	self.naps = 0;
+	helper_empties_inbox(w);
+	return true;
+}
+
+bool emu_lockstep_enter(struct emu_world *w, bool idle)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+	struct emu_thread *t = this_thread(w);
+
+	if (idle)
+		return enter_idle(w);
+	if (!t)
+		t = take_part(w);
+	if (!t) {
+		emu_trace(w, "- note preempted: there are more threads than take turns");
+		emu_inbox_empty(w);
+		return true;
+	}
+	if (t->state == EMU_THREAD_AWAY)
+		end_absence(w, t);
+	restore_own_state(w, t);
+	if (ls->turn == 0) {
+		emu_lockstep_number(w);
+		emu_lockstep_pass(w);
+	}
+	if (!my_turn(w)) {
+		self.futex_seen = __atomic_load_n(&t->futex, __ATOMIC_RELAXED);
+		self.retry = ls->turn ? 0 : w->membership->retry;
+		__atomic_fetch_add(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
+		return false;
+	}
+	if (self.expects && emu_lockstep_expects(w)) {
+		ls->activity++;
+		return nap_once(w);
+	}
+	self.expects = false;
+	ls->activity++;
+	emu_inbox_empty(w);
+	return true;
+}
+
+void emu_lockstep_await(struct emu_world *w)
+{
+	const struct timespec nap = { .tv_nsec = EMU_NAP_NS };
+	/* A timeout, in case the wake was lost with a process that died. */
+	struct timespec ts = { .tv_sec = LOOK_S };
+
+	if (self.retry && self.retry < LOOK_S * 1000000000ul)
+		ts = (struct timespec){ .tv_nsec = (long)self.retry };
+	if (self.nap)
+		nanosleep(&nap, NULL);
+	else
+		syscall(SYS_futex, &lockstep_of(w)->thread[self.index].futex, FUTEX_WAIT,
+			self.futex_seen, &ts, NULL, 0);
+	self.nap = false;
+	__atomic_fetch_sub(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
+}
+
+bool emu_lockstep_settle(struct emu_world *w)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+	struct emu_thread *t = this_thread(w);
+	uint64_t quantum = w->fab->config.poll_quantum_ns;
+
+	if (!t || !my_turn(w))
+		return true;
+	ls->activity++;
+	if (self.poll) {
+		self.poll = false;
+		begin_wait(w, t, 0, w->fab->now + (quantum ? quantum : 1));
+	}
+	if (t->state == EMU_THREAD_WAITING || ++ls->calls > CALLS_MOST)
+		give_up(w);
+	if (!my_turn(w) || self.expects || t->state == EMU_THREAD_WAITING)
+		return false;
+	self.waits = false;
+	return true;
+}
+
+void emu_lockstep_poll(struct emu_world *w)
+{
+	(void)w;
+	self.poll = true;
+}
+
+enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t cq,
+				uint64_t deadline)
+{
+	const struct emu_fabric *fab = w->fab;
+	struct emu_thread *t = this_thread(w);
+	uint32_t put = fab->cq[cq].put;
+
+	if (deadline <= fab->now) {
+		self.poll = true;
+		return NIC_WAIT_DEADLINE;
+	}
+	if (!t) {
+		nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
+		return NIC_WAIT_RAN;
+	}
+	begin_wait(w, t, cq, deadline);
+	while (t && t->state == EMU_THREAD_WAITING) {
+		give_up(w);
+		if (!my_turn(w) || self.expects) {
+			nic->up->sleep(nic->ctx, NIC_TIME_NEVER);
+			t = this_thread(w);
+		}
+	}
+	if (t)
+		end_wait(t);
+	self.waits = false;
+	if (t && t->told == EMU_TOLD_NOW) {
+		t->told = EMU_TOLD;
+		return NIC_WAIT_HOPELESS;
+	}
+	if (t)
+		t->told = EMU_TOLD_NOT;
+	return fab->now >= deadline && (!cq || fab->cq[cq].put == put) ? NIC_WAIT_DEADLINE
+								       : NIC_WAIT_RAN;
+}
+
+/* An unregistered thread has no futex to sleep on: it polls. */
+static void sleep_unlocked(const struct nic_unlocked *unlocked)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	unlocked->unlock(unlocked->ctx);
+	nanosleep(&ms, NULL);
+	unlocked->lock(unlocked->ctx);
+}
+
+void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked)
+{
+	struct emu_thread *t = this_thread(w);
+	bool first = !self.waits; /* else emu_lockstep_wait has given up the turn already */
+
+	if (!t) {
+		sleep_unlocked(unlocked);
+		return;
+	}
+	if (first) {
+		begin_wait(w, t, 0, NIC_TIME_NEVER);
+		t->told = EMU_TOLD; /* this wait cannot return NIC_WAIT_HOPELESS */
+		give_up(w);
+	}
+	if (!first || !my_turn(w) || self.expects) {
+		unlocked->unlock(unlocked->ctx);
+		unlocked->lock(unlocked->ctx);
+	}
+	t = this_thread(w);
+	if (first && t)
+		end_wait(t);
+	if (first)
+		self.waits = false;
+}
+
+void emu_lockstep_exit(struct emu_world *w)
+{
+	struct emu_thread *t = this_thread(w);
+
+	if (!t)
+		return;
+	if (t->state == EMU_THREAD_AWAY)
+		lockstep_of(w)->away--;
+	t->state = EMU_THREAD_NONE;
+	if (my_turn(w)) {
+		t->state = EMU_THREAD_ENDING;
+		emu_shared_ring((struct nic_world *)w, true);
+	}
+	self.world = NULL;
+}

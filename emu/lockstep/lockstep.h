@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lockstep.h - deterministic scheduling of the threads of a shared fabric.
+ *
+ * In an ordinary shared fabric, virtual time follows the monotonic clock and the kernel decides
+ * which thread runs, so two runs of the same programs differ. In lockstep, one thread at a time
+ * runs out of all threads of all processes, and virtual time advances only while none can run. The
+ * thread that may run has the turn (emu_lockstep.turn, an index into the table of threads in the
+ * arena). Every other thread that calls into the library sleeps on its futex in that table until it
+ * is given the turn.
+ *
+ * A thread registers at its first call. It keeps the turn through its calls and through the
+ * program's own code between them, and gives it up in three situations: it waits for a completion
+ * or a deadline; it polls and finds nothing, which counts as a wait for one poll quantum of virtual
+ * time; or it has made many calls in one turn while another thread is ready. The thread that gives
+ * up the turn runs the scheduler itself (emu_lockstep_pass), under the fabric's lock:
+ *
+ *   1. Run the events that are due at the current virtual time. A thread whose CQ gains a
+ *      completion, or whose deadline is reached, becomes ready.
+ *   2. If threads are ready, choose one with the fabric's seeded generator, give it the turn, stop.
+ *   3. Otherwise set virtual time to the next event or deadline and start again at 1. If there is
+ *      neither, no thread can ever continue: each one is told so in its turn (NIC_WAIT_HOPELESS).
+ *
+ * Example. The link has 1000 ns of latency and no bandwidth limit. The client has one thread, C,
+ * and the server one, S; S has the turn first.
+ *
+ *   now     turn  what happens
+ *   0       S     posts a Receive, waits for a completion in CQ 2, gives up the turn to C
+ *   0       C     posts a Send; the packet becomes an event that is due at 1000
+ *   0       C     waits for a completion in CQ 1, gives up the turn
+ *   0       -     no event is due, no thread is ready: C's scheduler sets the time to 1000
+ *   1000    -     the packet arrives: CQ 2 gains a completion, S is ready; the ACK is due at 2000
+ *   1000    S     wakes up from its futex, dequeues the completion, waits for the next one
+ *   2000    -     S's scheduler sets the time to 2000; the ACK completes the Send in CQ 1
+ *   2000    C     dequeues the completion
+ *
+ * No step asks the kernel's scheduler or a real clock. Where two threads are ready at the same time
+ * the seed chooses, so the same programs with the same seed always produce the same trace.
+ *
+ * Two things outside this scheme cannot be scheduled, and are handled in real time:
+ *
+ * - The thread that has the turn stays in the program: it sleeps, blocks, or computes for longer
+ *   than DATSIM_LOCKSTEP allows. A watchdog in every process (emu_lockstep_watch) then marks the
+ *   thread as away and takes the turn from it. The trace says "preempted": from there on, runs may
+ *   differ. While a thread is away, virtual time does not run ahead of the monotonic clock, so that
+ *   timeouts do not expire earlier than they would on hardware.
+ * - A thread has been created but has made no call yet. lockstep_threads.c keeps the turn in the
+ *   process until the new thread has registered.
+ *
+ * Every process can write to the arena, and one with a stray pointer may write anything. What a
+ * thread waits for, and the limits on others, are therefore also kept in memory of its own process,
+ * and the arena is repaired from there at each call. Garbage in the arena never makes a thread wait
+ * forever.
+ *
+ * Lock: the fabric's, except where a comment says otherwise.
+ */
+#ifndef EMU_LOCKSTEP_H
+#define EMU_LOCKSTEP_H
+
+#include "emu/fabric/fabric.h"
+
+/* The watchdog of a process: what it saw of the thread that has the turn. */
+struct emu_watch {
+	uint32_t turn;
+	uint64_t activity;
+	uint64_t at;    /* monotonic time of the last look */
+	uint64_t since; /* monotonic time of the first look that saw this turn and activity */
+	uint64_t away;  /* part of the time since then that the thread spent by its own doing */
+	uint64_t ran;   /* processor time of the thread, from /proc */
+};
+
+#define EMU_NAP_NS      100000u               /* pause of a thread that polls for a condition */
+#define EMU_BOUND_USUAL 50000000ul            /* default of DATSIM_LOCKSTEP */
+#define EMU_BOUND_MOST  (3600 * 1000000000ul) /* upper limit of DATSIM_LOCKSTEP */
+#define EMU_TIME_MOST   (1ul << 62)           /* virtual time is always below */
+
+/* A thread of this process that has been created and has not called yet. */
+struct emu_new_thread {
+	int32_t tid;
+	uint32_t naps;   /* checks so far, one every EMU_NAP_NS */
+	uint32_t asleep; /* consecutive checks that found it asleep */
+};
+
+static inline bool emu_lockstep(const struct emu_world *w)
+{
+	return w->lockstep;
+}
+
+/*
+ * Both are read from the arena, where another process may have written garbage: they are bounded.
+ */
+static inline uint32_t emu_thread_high(const struct emu_lockstep *ls)
+{
+	uint32_t high = __atomic_load_n(&ls->high, __ATOMIC_RELAXED);
+
+	return high <= EMU_THREADS ? high : EMU_THREADS;
+}
+
+static inline uint32_t emu_lockstep_turn(const struct emu_lockstep *ls)
+{
+	uint32_t turn = __atomic_load_n(&ls->turn, __ATOMIC_RELAXED);
+
+	return turn <= EMU_THREADS ? turn : 0;
+}
+
+/* Make a new fabric a lockstep one. */
+void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns);
+
+/*
+ * A call begins. False: another thread has the turn; release the lock, call emu_lockstep_await, try
+ * again. idle: the caller is the process's helper thread, which takes no turns.
+ */
+bool emu_lockstep_enter(struct emu_world *w, bool idle);
+/*
+ * Without the lock, after emu_lockstep_enter returned false: sleep until this thread may have the
+ * turn.
+ */
+void emu_lockstep_await(struct emu_world *w);
+/*
+ * A call is over. False: it cost the turn; release the lock and enter again before the call
+ * returns.
+ */
+bool emu_lockstep_settle(struct emu_world *w);
+/* The calling thread is about to end. */
+void emu_lockstep_exit(struct emu_world *w);
+
+/* The door's `wait`. */
+enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t cq,
+				uint64_t deadline);
+/* A poll found nothing: the turn ends with this call, and the thread waits for one poll quantum. */
+void emu_lockstep_poll(struct emu_world *w);
+/* Sleep until emu_lockstep_wake is called in this process. */
+void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked);
+
+/* Make every waiting thread of this process ready, so that it tests its condition again. */
+void emu_lockstep_wake(struct emu_world *w);
+/*
+ * The lock is about to be released. In each process of the set `processes`, which have messages in
+ * their inboxes, make a thread ready that will empty the inbox. Returns the processes that have no
+ * such thread.
+ */
+uint64_t emu_lockstep_ready_owners(struct emu_world *w, uint64_t processes);
+/* After the lock is released: wake the thread that was given the turn. */
+void emu_lockstep_wake_holder(struct emu_world *w);
+
+/*
+ * The watchdog, a few times a second in each process: does the turn make progress? now: monotonic.
+ */
+void emu_lockstep_watch(struct emu_world *w, uint64_t now);
+/* A process has died or is leaving: its threads lose their entries, and the turn if one had it. */
+void emu_lockstep_drop_process(struct emu_world *w, uint16_t process);
+/*
+ * This process has left; without the lock. When this returns, none of its threads reads the arena.
+ */
+void emu_lockstep_leave(struct emu_world *w);
+/*
+ * Run the scheduler: the turn is free. False: events lead to more and more events; the calling
+ * thread keeps the turn, so that the lock can be released in between, and has to call again.
+ */
+bool emu_lockstep_pass(struct emu_world *w);
+/*
+ * If the turn is free, give it to a thread that can run, or to a waiting one that will run the
+ * scheduler.
+ */
+void emu_lockstep_kick(struct emu_world *w);
+/* A process died while it held the fabric's lock: make the state in the arena consistent. */
+void emu_lockstep_recover(struct emu_world *w);
+/* Stop virtual time (until this process dies at the latest), or let it run again. */
+void emu_lockstep_hold(struct emu_world *w, bool held);
+/* The value of `held` while that process stops time. */
+uint64_t emu_lockstep_held_by(int32_t pid);
+/* Is time stopped? Any value of `held` but a valid one is garbage and counts as no. */
+bool emu_lockstep_held(const struct emu_lockstep *ls);
+/* This process joins the fabric. */
+void emu_lockstep_join(struct emu_world *w);
+/* Does the process have a thread in that state? */
+bool emu_lockstep_has_thread(const struct emu_lockstep *ls, uint16_t process,
+			     enum emu_thread_state state);
+/* Index of the calling thread; 0: it is not registered. */
+uint32_t emu_lockstep_self(struct emu_world *w);
+/* Is there a new thread in this process that is expected to make its first call soon? */
+bool emu_lockstep_expects(struct emu_world *w);
+/* Number of threads of this process that take no turns (or 1 if it cannot be determined). */
+uint32_t emu_lockstep_outside(struct emu_world *w);
+/*
+ * A thread registers. late: another process has the turn already, so the order is not reproducible.
+ */
+void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late);
+/* Number the threads that have registered since the last call, in the order of their creation. */
+void emu_lockstep_number(struct emu_world *w);
+/*
+ * The thread with the turn was ending: has the kernel removed it, and are no new threads expected?
+ */
+bool emu_lockstep_has_ended(struct emu_world *w);
+/* State letter of a thread from /proc ('R', 'S', ...). '\0': it is gone, or /proc hides it. */
+char emu_lockstep_task_state(int pid, int32_t tid);
+
+/*
+ * Does every thread of every process wait without a deadline, with no event queued, and does each
+ * know? Only a process that joins can change that. The scheduler tells them one after another
+ * (NIC_WAIT_HOPELESS).
+ */
+bool emu_lockstep_stuck(struct emu_world *w);
+
+/* Do all threads of the process wait (or stay away)? False if it has none. */
+bool emu_lockstep_waits(const struct emu_world *w, uint16_t process);
+
+#endif /* EMU_LOCKSTEP_H */

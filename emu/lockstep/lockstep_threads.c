@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lockstep: threads that have been created and have not called into the library yet.
+ *
+ * The moment of a new thread's first call depends on the machine. If the turn left the process
+ * before, the order of the threads would, too. So before the turn leaves a process, all of its
+ * threads, counted in /proc, have registered or are known not to call: a new thread that only
+ * sleeps, or runs for long without a call, is an outsider. If an outsider calls after all, the
+ * trace says that it comes late.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lockstep.h"
+#include "emu/shared/shared.h"
+#include "emu/fabric/trace.h"
+
+#define TASKS       "/proc/self/task"
+#define ASLEEP_NAPS 20u /* asleep in so many checks in a row: an outsider */
+
+static struct emu_thread *find_thread(struct emu_world *w, int32_t tid)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		if (ls->thread[i].process == w->process && ls->thread[i].tid == tid &&
+		    ls->thread[i].state != EMU_THREAD_NONE)
+			return &ls->thread[i];
+	return NULL;
+}
+
+static int32_t *find_outsider(struct emu_membership *m, int32_t tid)
+{
+	for (uint32_t i = 0; i < m->outsiders; i++)
+		if (m->outsider[i] == tid)
+			return &m->outsider[i];
+	return NULL;
+}
+
+static void forget_outsider(struct emu_membership *m, int32_t *outsider)
+{
+	*outsider = m->outsider[--m->outsiders];
+}
+
+static void add_outsider(struct emu_membership *m, int32_t tid)
+{
+	if (m->outsiders < EMU_OUTSIDERS)
+		m->outsider[m->outsiders++] = tid;
+}
+
+static bool is_task(int32_t tid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), TASKS "/%d", tid);
+	return stat(path, &st) == 0;
+}
+
+/* Threads of this process that are registered, outsiders, or the helper. */
+static uint32_t count_known(struct emu_world *w)
+{
+	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	const struct emu_membership *m = w->membership;
+	uint32_t n = m->outsiders + (m->helper != 0);
+
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		n += ls->thread[i].process == w->process && ls->thread[i].state != EMU_THREAD_NONE;
+	return n;
+}
+
+static void forget_dead_outsiders(struct emu_membership *m)
+{
+	for (uint32_t i = m->outsiders; i > 0; i--)
+		if (!is_task(m->outsider[i - 1]))
+			forget_outsider(m, &m->outsider[i - 1]);
+}
+
+/* The thread is new: is its first call still expected? If not, it becomes an outsider. */
+static bool is_on_its_way(struct emu_world *w, int32_t tid)
+{
+	struct emu_membership *m = w->membership;
+	struct emu_new_thread *born = &m->new_thread[(uint32_t)tid % EMU_NEW_THREADS];
+	char state = emu_lockstep_task_state(getpid(), tid);
+
+	if (born->tid != tid)
+		*born = (struct emu_new_thread){ .tid = tid };
+	born->naps++;
+	born->asleep = state == 'R' || state == 'D' ? 0 : born->asleep + 1;
+	if (!state) /* it is gone */
+		return false;
+	if ((uint64_t)born->naps * EMU_NAP_NS >= m->bound_ns) {
+		emu_trace(w, "- note preempted: a thread of %s is long in coming",
+			  emu_process(w, w->process)->node);
+		add_outsider(m, tid);
+		return false;
+	}
+	if (born->asleep < ASLEEP_NAPS)
+		return true;
+	add_outsider(m, tid);
+	return false;
+}
+
+bool emu_lockstep_expects(struct emu_world *w)
+{
+	struct emu_membership *m = w->membership;
+	const struct dirent *entry;
+	bool expects = false;
+	struct stat st;
+	DIR *dir;
+
+	/* Cheap count: a directory has two links and one more for each subdirectory (thread). */
+	if (stat(TASKS, &st) || st.st_nlink < 3 || (uint32_t)st.st_nlink - 2 == count_known(w))
+		return false;
+	forget_dead_outsiders(m);
+	dir = opendir(TASKS);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		int32_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != m->helper && !find_thread(w, tid) && !find_outsider(m, tid))
+			expects |= is_on_its_way(w, tid);
+	}
+	if (dir)
+		closedir(dir);
+	return expects;
+}
+
+uint32_t emu_lockstep_outside(struct emu_world *w)
+{
+	struct stat st;
+
+	/* If /proc cannot be read, there may be some. */
+	return stat(TASKS, &st) || st.st_nlink < 3 ? 1 : w->membership->outsiders;
+}
+
+void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late)
+{
+	int32_t *outsider = find_outsider(w->membership, tid);
+
+	if (outsider)
+		forget_outsider(w->membership, outsider);
+	if (outsider || late)
+		emu_trace(w, "- note preempted: a thread of %s comes late",
+			  emu_process(w, w->process)->node);
+}
+
+/* Thread ids grow with each creation; those below the process id have wrapped around. */
+static uint32_t creation_order(int32_t tid)
+{
+	return tid >= getpid() ? (uint32_t)tid : (uint32_t)tid | 1u << 31;
+}
+
+void emu_lockstep_number(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	for (;;) {
+		struct emu_thread *first = NULL;
+		uint32_t number = 1;
+
+		for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
+			struct emu_thread *t = &ls->thread[i];
+
+			if (t->process != w->process || t->state == EMU_THREAD_NONE)
+				continue;
+			if (t->number >= number && t->number < UINT32_MAX)
+				number = t->number + 1;
+			if (!t->number &&
+			    (!first || creation_order(t->tid) < creation_order(first->tid)))
+				first = t;
+		}
+		if (!first)
+			return;
+		first->number = number;
+	}
+}
+
+bool emu_lockstep_has_ended(struct emu_world *w)
+{
+	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	const struct emu_thread *t = &ls->thread[emu_lockstep_turn(ls)];
+
+	return !is_task(t->tid) && !emu_lockstep_expects(w);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lockstep, the watchdog: it takes the turn from a thread that stays in the program for too long,
+ * removes the threads of processes that died, and repairs what garbage in the arena has broken.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lockstep.h"
+#include "emu/shared/shared.h"
+#include "emu/fabric/trace.h"
+
+#define LOOK_MOST_NS  40000000ul /* most that one look counts: the watchdog may have been delayed */
+#define STARVED_TIMES 20u        /* after this many bounds a thread is away whatever it does */
+
+/* ---- threads that stay away ---- */
+
+/* The n-th word of a file of /proc, counted from the end of the command name in parentheses. */
+static bool proc_word(int pid, int tid, const char *file, int n, char *word, size_t size)
+{
+	char path[64], text[512], *at = text;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	if (strrchr(text, ')'))
+		at = strrchr(text, ')');
+	for (; n > 0 && at; n--) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	if (!at)
+		return false;
+	snprintf(word, size, "%.*s", (int)strcspn(at, " \n"), at);
+	return true;
+}
+
+char emu_lockstep_task_state(int pid, int32_t tid)
+{
+	char word[32];
+
+	/* Word 0 is the end of the command name. */
+	return proc_word(pid, tid, "stat", 1, word, sizeof(word)) ? word[0] : '\0';
+}
+
+/*
+ * The part of `elapsed` that the thread has spent outside by its own doing: running or asleep. Time
+ * in which it was runnable and other threads had the processor depends on the machine and does not
+ * count.
+ */
+static uint64_t time_outside(struct emu_watch *watch, int pid, int tid, uint64_t elapsed)
+{
+	uint64_t before = watch->ran, ran;
+	char word[32], state;
+
+	if (elapsed > LOOK_MOST_NS)
+		elapsed = LOOK_MOST_NS;
+	if (!proc_word(pid, tid, "schedstat", 0, word, sizeof(word)))
+		return elapsed;
+	watch->ran = strtoul(word, NULL, 10);
+	ran = watch->ran - before;
+	state = ran < elapsed ? emu_lockstep_task_state(pid, tid) : 'R';
+	return ran < elapsed && (state == 'R' || state == 'D') ? ran : elapsed;
+}
+
+static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	const struct emu_process *p = emu_process(w, t->process);
+
+	emu_trace(w, "- note preempted: thread %u of %s stays away", t->number, p->node);
+	if (ls->away++ == 0) {
+		ls->away_mono = now;
+		ls->away_now = w->fab->now;
+	}
+	t->state = EMU_THREAD_AWAY;
+	if (p->inbox)
+		w->membership->to_wake |= 1ul << (t->process - 1);
+	ls->turn = 0;
+	emu_lockstep_kick(w);
+}
+
+static bool is_valid_thread(struct emu_world *w, const struct emu_thread *t)
+{
+	const struct emu_process *p = emu_process(w, t->process);
+
+	return t->state > EMU_THREAD_NONE && t->state <= EMU_THREAD_AWAY && t->process >= 1 &&
+	       t->process <= EMU_PROCESSES && p->used &&
+	       (t->state != EMU_THREAD_AWAY || emu_lockstep_task_state(p->pid, t->tid));
+}
+
+/*
+ * Repair the table after garbage was written to it: free entries that stand for no living thread,
+ * count the others again, and take the turn and the hold on time from threads and processes that
+ * are gone.
+ */
+static void repair_threads(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	int32_t holder = (int32_t)(uint32_t)ls->held;
+	uint32_t away = 0, high = emu_thread_high(ls);
+
+	for (uint32_t i = 1; i <= high; i++) {
+		if (ls->thread[i].state != EMU_THREAD_NONE && !is_valid_thread(w, &ls->thread[i]))
+			ls->thread[i].state = EMU_THREAD_NONE;
+		away += ls->thread[i].state == EMU_THREAD_AWAY;
+	}
+	ls->high = high;
+	ls->away = away;
+	if (ls->turn > high || ls->thread[ls->turn].state == EMU_THREAD_NONE)
+		ls->turn = 0;
+	if (ls->held && (!emu_lockstep_held(ls) || (kill(holder, 0) && errno == ESRCH)))
+		ls->held = 0;
+}
+
+void emu_lockstep_watch(struct emu_world *w, uint64_t now)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	const struct emu_membership *m = w->membership;
+	struct emu_watch *watch = &w->membership->watch;
+	const struct emu_thread *t;
+	uint64_t elapsed = now - watch->at;
+
+	watch->at = now;
+	repair_threads(w);
+	if (!ls->turn)
+		emu_lockstep_kick(w);
+	if (!ls->turn && !emu_lockstep_held(ls))
+		emu_lockstep_pass(w); /* no thread is left that would run the scheduler */
+	if (!ls->turn)
+		return;
+	t = &ls->thread[ls->turn];
+	if (watch->turn != ls->turn || watch->activity != ls->activity) {
+		watch->turn = ls->turn;
+		watch->activity = ls->activity;
+		watch->since = now;
+		watch->away = 0;
+		time_outside(watch, emu_process(w, t->process)->pid, t->tid, 0);
+		return;
+	}
+	watch->away += time_outside(watch, emu_process(w, t->process)->pid, t->tid, elapsed);
+	/* An ending thread is left to its process's helper. */
+	if ((watch->away >= m->bound_ns && t->state != EMU_THREAD_ENDING) ||
+	    now - watch->since >= STARVED_TIMES * m->bound_ns)
+		send_away(w, &ls->thread[ls->turn], now);
+}
+
+/* ---- processes that join, leave or die ---- */
+
+static void drop_threads(struct emu_lockstep *ls, uint16_t process)
+{
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
+		struct emu_thread *t = &ls->thread[i];
+
+		if (t->process != process || t->state == EMU_THREAD_NONE)
+			continue;
+		if (t->state == EMU_THREAD_AWAY)
+			ls->away--;
+		t->state = EMU_THREAD_NONE;
+		t->number = 0;
+		if (ls->turn == i)
+			ls->turn = 0;
+	}
+}
+
+void emu_lockstep_drop_process(struct emu_world *w, uint16_t process)
+{
+	drop_threads(&w->fab->shared.lockstep, process);
+	emu_lockstep_kick(w);
+}
+
+static void wake_thread(struct emu_thread *t)
+{
+	__atomic_fetch_add(&t->futex, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &t->futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void emu_lockstep_leave(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	while (__atomic_load_n(&w->membership->awaiting, __ATOMIC_SEQ_CST) > 0) {
+		for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+			if (ls->thread[i].process == w->process)
+				wake_thread(&ls->thread[i]);
+		sched_yield();
+	}
+}
+
+void emu_lockstep_recover(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	if (ls->high > EMU_THREADS)
+		ls->high = EMU_THREADS;
+	ls->away = 0;
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		ls->away += ls->thread[i].state == EMU_THREAD_AWAY;
+	if (ls->turn > ls->high || ls->thread[emu_lockstep_turn(ls)].state == EMU_THREAD_NONE)
+		ls->turn = 0;
+	/* The dead process may have given the turn to a thread and not woken it. */
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		wake_thread(&ls->thread[i]);
+	emu_lockstep_kick(w);
+}
+
+void emu_lockstep_hold(struct emu_world *w, bool held)
+{
+	w->fab->shared.lockstep.held = held ? emu_lockstep_held_by(w->membership->pid) : 0;
+	emu_lockstep_kick(w);
+}
+
+/* Two halves that agree: garbage in the word does not stop time. */
+uint64_t emu_lockstep_held_by(int32_t pid)
+{
+	return (uint64_t) ~(uint32_t)pid << 32 | (uint32_t)pid;
+}
+
+bool emu_lockstep_held(const struct emu_lockstep *ls)
+{
+	return (int32_t)(uint32_t)ls->held > 0 &&
+	       ls->held == emu_lockstep_held_by((int32_t)(uint32_t)ls->held);
+}
+
+void emu_lockstep_join(struct emu_world *w)
+{
+	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	struct emu_membership *m = w->membership;
+
+	m->bound_ns = ls->bound_ns && ls->bound_ns <= EMU_BOUND_MOST ? ls->bound_ns
+								     : EMU_BOUND_USUAL;
+	m->now = w->fab->now < EMU_TIME_MOST ? w->fab->now : 0;
+	if (!emu_lockstep_held(ls) && w->fab->shared.processes > 0)
+		emu_trace(w, "- note preempted: %s comes late", emu_process(w, w->process)->node);
+}
+
+bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
+{
+	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	bool any = false;
+
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
+		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
+			continue;
+		if (ls->thread[i].state == EMU_THREAD_READY ||
+		    ls->thread[i].state == EMU_THREAD_ENDING)
+			return false;
+		any = true;
+	}
+	return any;
+}

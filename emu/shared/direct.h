@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * direct.h - the direct path of a Send between two processes of a shared fabric.
+ *
+ * On the general path a Send takes the fabric's lock at the post and becomes an event; when the
+ * event is due, some process takes the lock, moves the payload and queues another event for the
+ * ACK. The direct path does all of that at the post, in one locked section and without an event. It
+ * is possible when no difference can be observed: the links have neither latency nor a
+ * bandwidth limit; nothing of this connection is in flight; no trace, hold or rule is active; the
+ * Send has one non-empty segment and no fence; the receiver has a Receive that no check and no SRQ
+ * limit concerns; both CQs are distinct, not armed and have room. Otherwise emu_direct_send returns
+ * -EAGAIN, has changed nothing, and lib takes the general path.
+ *
+ *   sender, emu_direct_send                     receiver, emu_direct_poll
+ *   (with the fabric's lock)                    (without any lock)
+ *
+ *   check that the direct path is possible      polls: cq.get == cq.put, the CQ is empty
+ *   record what will change (emu_delivery)
+ *   copy the payload into inline CQE cq.put
+ *   take the Receive: rq.get++
+ *   publish the completion: cq.put++    ------> cq.get != cq.put: a completion
+ *   complete the Send in its own CQ             copies the payload to the Receive's buffer
+ *                                               cq.get++: the inline CQE is free again
+ *
+ * Example. The receiver's CQ has get = put = 7; its receive queue has get = 2, put = 4, so Receives
+ * 2 and 3 are posted. A Send of 64 bytes copies them into inline CQE 7, sets rq.get = 3, then
+ * cq.put = 8. The receiver sees put = 8, copies the 64 bytes from inline CQE 7 into the buffer of
+ * Receive 2, and sets cq.get = 8. Meanwhile it may post further Receives; a post only stores
+ * rq.put, here 5.
+ *
+ * The receiver needs no lock because every index has one writer:
+ *
+ *   rq.put, cq.get   the process that owns the queue (emu_direct_recv, emu_direct_poll)
+ *   rq.get, cq.put   the process that holds the fabric's lock
+ *
+ * rq.put, cq.put and cq.get are stored with release order after the data they cover, and loaded
+ * with acquire order before it. rq.get is an ordinary field: the owner reads it only to see whether
+ * the ring is full, and an old value makes it look fuller than it is. If the sender is killed
+ * before the store to cq.put, the delivery has not happened and emu_direct_undo takes it back;
+ * after that store it has happened.
+ *
+ * The payload waits in the inline CQE, or for a long one in a staging buffer (inline.h), until the
+ * receiver dequeues the completion, or until the region it goes to is about to be deregistered. If
+ * neither has room, the payload is copied to its destination before the completion is published
+ * (reach.h).
+ *
+ * An event on the general path may be rolled back by recovery (recover.h). While it runs, the CQs
+ * it may change are marked in_event, and their owner dequeues nothing from them without the lock.
+ */
+#ifndef EMU_SHARED_DIRECT_H
+#define EMU_SHARED_DIRECT_H
+
+#include "emu/fabric/fabric.h"
+
+/* Entries of the door (host/nic.h). A call that holds the fabric's lock takes the general path. */
+int emu_direct_send(struct nic_qp *qp, const struct nic_send_wr *wr);
+int emu_direct_recv(struct nic_qp *qp, const struct nic_recv_wr *wr);
+int emu_direct_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
+bool emu_direct_spin(struct nic_cq *cq, struct nic_wc *wc);
+
+/* May lib call these without the lock? Not in lockstep, where each call needs the turn. */
+bool emu_direct_quick(struct nic_world *world);
+/* Without the lock: is the inbox empty, and no event due? */
+bool emu_direct_quiet(struct nic_world *world);
+
+/* A process died with the lock: roll back its delivery if cq.put was not stored. */
+void emu_direct_undo(struct emu_world *w);
+
+/* An event that may be rolled back is about to change the CQ; it has ended. */
+static inline void emu_cq_event_begin(struct emu_cq *cq)
+{
+	__atomic_store_n(&cq->in_event, true, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static inline void emu_cq_event_end(struct emu_cq *cq)
+{
+	__atomic_store_n(&cq->in_event, false, __ATOMIC_RELEASE);
+}
+
+#endif /* EMU_SHARED_DIRECT_H */

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared fabrics by name, for tools that do not take part in them: make, list, inspect, end, stop
+ * time.
+ */
+#include "fabrics.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared.h"
+#include "shared_file.h"
+#include "emu/fabric/spare.h"
+#include "emu/fabric/adapter.h"
+
+/* Call `look` on a fabric with its lock held, without joining it. */
+static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *arg), void *arg)
+{
+	struct nic_config config = { .fabric = name };
+	struct emu_world *w = emu_world_map_bare();
+	int err = -ENOMEM;
+
+	if (!w)
+		return err;
+	err = emu_shared_look(w, &config, look, arg);
+	emu_world_unmap_bare(w);
+	return err;
+}
+
+int emu_fabric_make(const struct nic_config *config)
+{
+	struct emu_world *w = emu_world_map_bare();
+	int err = -ENOMEM;
+
+	if (!w)
+		return err;
+	err = emu_shared_make(w, config);
+	emu_world_unmap_bare(w);
+	return err;
+}
+
+static int end_fabric(struct emu_world *w, void *arg)
+{
+	(void)arg;
+	if (w->fab->shared.processes > 0)
+		return -EBUSY;
+	emu_shared_finish(w);
+	return 0;
+}
+
+int emu_fabric_end(const char *name)
+{
+	return with_fabric(name, end_fabric, NULL);
+}
+
+int emu_fabric_next(char *name, size_t size)
+{
+	char folder[256], best[64] = "";
+	const struct dirent *entry;
+	int err = emu_file_path("x", folder, sizeof(folder));
+	DIR *dir;
+
+	if (err)
+		return err;
+	*strrchr(folder, '/') = '\0';
+	dir = opendir(folder);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(best) ||
+		    strcmp(entry->d_name, name) <= 0)
+			continue;
+		if (!best[0] || strcmp(entry->d_name, best) < 0)
+			memcpy(best, entry->d_name, strlen(entry->d_name) + 1);
+	}
+	if (dir)
+		closedir(dir);
+	if (!best[0] || strlen(best) >= size)
+		return -ENOENT;
+	memcpy(name, best, strlen(best) + 1);
+	return 0;
+}
+
+/* ---- one process of a fabric ---- */
+
+struct wanted {
+	unsigned int i;
+	struct nic_member *member;
+};
+
+static void count_objects(struct emu_world *w, uint16_t process, struct nic_member *member)
+{
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++) {
+		const struct emu_adapter *adapter = &w->fab->adapters[i];
+
+		if (!adapter->open || adapter->process != process)
+			continue;
+		if (member->adapters++ == 0)
+			emu_adapter_address(w, i, &member->addr);
+		member->qps += (uint32_t)adapter->qps;
+		member->listeners += (uint32_t)adapter->listeners;
+	}
+}
+
+static int look_at_member(struct emu_world *w, void *arg)
+{
+	struct wanted *wanted = arg;
+	unsigned int left = wanted->i;
+
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		const struct emu_process *p = emu_process(w, i);
+
+		if (!p->used || left-- > 0)
+			continue;
+		*wanted->member = (struct nic_member){
+			.pid = p->pid,
+			.stuck = emu_lockstep(w) && emu_lockstep_stuck(w),
+			.waiting = emu_lockstep(w) ? emu_lockstep_waits(w, i) : p->sleepers > 0,
+		};
+		memcpy(wanted->member->node, p->node, sizeof(wanted->member->node) - 1);
+		count_objects(w, i, wanted->member);
+		return 0;
+	}
+	return -ERANGE;
+}
+
+int emu_fabric_member(const char *name, unsigned int i, struct nic_member *member)
+{
+	struct wanted wanted = { i, member };
+
+	return with_fabric(name, look_at_member, &wanted);
+}
+
+static int hold_fabric(struct emu_world *w, void *held)
+{
+	if (!emu_lockstep(w))
+		return -EINVAL;
+	emu_lockstep_hold(w, *(const bool *)held);
+	return 0;
+}
+
+int emu_fabric_hold(const char *name, bool held)
+{
+	return with_fabric(name, hold_fabric, &held);
+}

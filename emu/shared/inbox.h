@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inbox.h - messages from other processes of a shared fabric to one of them.
+ *
+ * Some work can be done only by the process that owns an object: run an event that ends in an
+ * upcall, make an upcall, copy a payload into its memory where other processes cannot write. A
+ * process that holds the fabric's lock and finds such work appends a message to the owner's inbox,
+ * a list in the arena, and wakes the owner. The owner empties its inbox, in order, each time it
+ * takes the lock.
+ */
+#ifndef EMU_SHARED_INBOX_H
+#define EMU_SHARED_INBOX_H
+
+#include "emu/fabric/sharing.h"
+
+enum emu_message_kind {
+	EMU_MESSAGE_RUN,
+	EMU_MESSAGE_COPY,
+	EMU_MESSAGE_UPCALL,
+};
+
+/* A block of the pool. */
+struct emu_message {
+	emu_ref next;
+	uint32_t kind;
+	uint64_t during; /* `order` of the event that sent it; 0: none did */
+	union {
+		struct emu_event event;
+		struct emu_upcall up;
+		struct {
+			uint64_t addr;
+			uint64_t length;
+			emu_ref data;
+		} copy;
+	};
+};
+
+/* Each of these wakes the process when the lock is released. */
+void emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
+void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up);
+/* False: no room for the data. */
+bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
+		    uint64_t length);
+
+/* Does any inbox hold this connection request, or its answer? */
+bool emu_inbox_has_request(struct emu_world *w, uint32_t conn);
+
+/* Take and run all messages of this process. */
+void emu_inbox_empty(struct emu_world *w);
+/* The process will not empty its inbox again: put its events back on the event queue. */
+void emu_inbox_discard(struct emu_world *w, uint16_t process);
+
+#endif /* EMU_SHARED_INBOX_H */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inline CQEs and staging buffers: where a payload waits between the sender's copy into the arena
+ * and the receiver's copy out of it.
+ */
+#include "inline.h"
+
+#include <errno.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "emu/fabric/arena.h"
+
+#define OF_ONE       4u /* most staging buffers for one CQ */
+#define STREAM_BYTES (256u << 10)
+
+size_t emu_inline_bytes(void)
+{
+	return EMU_INLINE_CQES * sizeof(struct emu_inline_cqe);
+}
+
+static uint32_t cq_index_of(struct emu_world *w, const struct emu_cq *cq)
+{
+	return (uint32_t)(cq - w->fab->cq);
+}
+
+static void forget_stages(struct emu_world *w, const struct emu_cq *cq)
+{
+	for (uint32_t i = 0; i < EMU_STAGES; i++)
+		if (w->fab->shared.stage[i].cq == cq_index_of(w, cq))
+			w->fab->shared.stage[i].cq = 0;
+}
+
+int emu_inline_init(struct emu_world *w, struct emu_cq *cq)
+{
+	cq->inline_ring = emu_pool_alloc(w, emu_inline_bytes());
+	if (!cq->inline_ring)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < EMU_INLINE_CQES; i++)
+		emu_inline_at(w, cq, i)->number = 0;
+	cq->in_event = false;
+	forget_stages(w, cq);
+	return 0;
+}
+
+void emu_inline_fini(struct emu_world *w, struct emu_cq *cq)
+{
+	emu_ref ring = cq->inline_ring;
+
+	cq->inline_ring = 0;
+	forget_stages(w, cq);
+	emu_pool_free(w->fab, ring, emu_inline_bytes());
+}
+
+/* ---- staging buffers ---- */
+
+bool emu_stage_is_free(struct emu_world *w, const struct emu_stage *stage)
+{
+	const struct emu_cq *cq = &w->fab->cq[stage->cq];
+
+	/* The owner advances `get` only after it has copied the payload out. */
+	return !stage->cq || !cq->head.live ||
+	       (int32_t)(__atomic_load_n(&cq->get, __ATOMIC_ACQUIRE) - stage->number) > 0;
+}
+
+/* A staging buffer grows to the longest payload it has had, and never shrinks. */
+static bool make_room(struct emu_world *w, struct emu_stage *stage, uint32_t length)
+{
+	emu_ref old = stage->data;
+
+	if (old && stage->bytes >= length)
+		return true;
+	stage->data = 0;
+	emu_pool_free(w->fab, old, stage->bytes);
+	stage->bytes = (length + EMU_PAGE - 1) / EMU_PAGE * EMU_PAGE;
+	stage->data = emu_pool_alloc(w, stage->bytes);
+	return stage->data;
+}
+
+/* NULL: none is free, or there is no memory. */
+static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq, uint32_t length)
+{
+	struct emu_stage *all = w->fab->shared.stage, *found = NULL;
+	uint32_t own = 0;
+
+	for (uint32_t i = EMU_STAGES; i > 0; i--) {
+		if (emu_stage_is_free(w, &all[i - 1]))
+			found = &all[i - 1];
+		else
+			own += all[i - 1].cq == cq_index_of(w, cq);
+	}
+	if (!found || own >= OF_ONE || length > EMU_STAGE_BYTES || !make_room(w, found, length))
+		return NULL;
+	return found;
+}
+
+/*
+ * Copy with non-temporal stores. For long payloads the receiver's core reads faster from memory
+ * than from this core's cache, and this core need not get the lines back for the next payload.
+ */
+static void copy_streaming(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+	uint32_t i = 0;
+
+#ifdef __SSE2__
+	for (; length - i >= sizeof(__m128i); i += sizeof(__m128i))
+		_mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
+	_mm_sfence();
+#endif
+	memcpy(to + i, from + i, length - i);
+}
+
+bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
+			  uint64_t from, uint32_t length)
+{
+	struct emu_stage *stage = find_stage(w, cq, length);
+
+	if (!stage)
+		return false;
+	stage->number = number;
+	stage->cq = cq_index_of(w, cq);
+	emu_inline_at(w, cq, number)->stage = (uint32_t)(stage - w->fab->shared.stage);
+	if (length >= STREAM_BYTES)
+		copy_streaming(emu_at(w, stage->data), emu_memory(from), length);
+	else
+		memcpy(emu_at(w, stage->data), emu_memory(from), length);
+	return true;
+}
+
+/* ---- at the receiver ---- */
+
+/*
+ * Another process may have written garbage: addresses are checked against this process's regions.
+ */
+void emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
+{
+	uint64_t addr = cqe->addr;
+	uint32_t length = cqe->length, stage = cqe->stage;
+	const void *from = cqe->data;
+
+	if (length > EMU_INLINE_BYTES) {
+		if (length > EMU_STAGE_BYTES || stage >= EMU_STAGES)
+			return;
+		from = emu_at(w, w->fab->shared.stage[stage].data);
+	}
+	if (emu_mr_covers(w, cqe->lkey, addr, length))
+		memcpy(emu_memory(addr), from, length);
+}
+
+void emu_inline_place_all(struct emu_world *w)
+{
+	for (uint32_t i = 1; w->process && i <= EMU_HIGH(w->fab, cqs, cq); i++) {
+		struct emu_cq *cq = &w->fab->cq[i];
+
+		if (!cq->head.live || !emu_mine(w, cq->adapter))
+			continue;
+		for (uint32_t number = cq->get, n = 0; number != cq->put && n <= EMU_MAX_CQE;
+		     number++, n++)
+			if (emu_inline_is_for(emu_inline_at(w, cq, number), number))
+				emu_inline_place(w, emu_inline_at(w, cq, number));
+	}
+}
+
+/* ---- rollback ---- */
+
+void emu_inline_drop(struct emu_world *w, const struct emu_cq *cq, uint32_t number)
+{
+	struct emu_stage *stage = w->fab->shared.stage;
+
+	emu_inline_at(w, cq, number)->number = 0;
+	for (uint32_t i = 0; i < EMU_STAGES; i++)
+		if (stage[i].cq == cq_index_of(w, cq) && stage[i].number == number)
+			stage[i].cq = 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inline.h - receive completions that carry their payload, in a shared fabric.
+ *
+ * Each CQ has a ring of inline CQEs beside its ordinary ring. Completion number n (emu_cq.put
+ * counts them) is either in entry n of the ordinary ring or in inline CQE n, modulo their sizes;
+ * inline_cqe.number tells. An inline CQE has room for a small payload, as with a NIC that scatters
+ * to the CQE. A longer payload is in a staging buffer, and the inline CQE says in which one; the
+ * fabric has a few of these for all its CQs.
+ *
+ * So the sender copies the payload into the arena, and the receiver from there into its buffer,
+ * each in its own process and without a system call. That is faster than process_vm_writev. Inline
+ * CQE and staging buffer are free again when emu_cq.get has passed the completion. A sender that
+ * finds no free staging buffer copies as reach.h describes.
+ *
+ * Lock: the fabric's to fill one; the CQ's owner reads it without (direct.h).
+ */
+#ifndef EMU_SHARED_INLINE_H
+#define EMU_SHARED_INLINE_H
+
+#include <string.h>
+
+#include "emu/mem.h"
+
+#define EMU_INLINE_BYTES 216u /* of payload; an inline CQE is four cache lines */
+
+struct emu_inline_cqe {
+	uint64_t addr; /* destination of the payload */
+	uint64_t wr_id;
+	uint32_t length;
+	uint32_t lkey;
+	uint32_t qp;
+	uint32_t number; /* of its completion (as cq->put counts) plus 1; 0: none */
+	uint32_t flags;
+	uint32_t stage; /* staging buffer of a payload longer than `data` */
+	uint8_t data[EMU_INLINE_BYTES];
+};
+
+/* The inline CQEs of a new CQ. */
+int emu_inline_init(struct emu_world *w, struct emu_cq *cq);
+void emu_inline_fini(struct emu_world *w, struct emu_cq *cq);
+size_t emu_inline_bytes(void);
+
+/* Copy the payload to its destination, if a region of this process covers that. May be repeated. */
+void emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe);
+/*
+ * Do so for all completions of this process that are not dequeued yet: a region is about to be
+ * deregistered.
+ */
+void emu_inline_place_all(struct emu_world *w);
+bool emu_stage_is_free(struct emu_world *w, const struct emu_stage *stage);
+/* Withdraw an inline CQE whose completion was not published. */
+void emu_inline_drop(struct emu_world *w, const struct emu_cq *cq, uint32_t number);
+
+static inline struct emu_inline_cqe *emu_inline_at(struct emu_world *w, const struct emu_cq *cq,
+						   uint32_t number)
+{
+	return (struct emu_inline_cqe *)emu_at(w, cq->inline_ring) + number % EMU_INLINE_CQES;
+}
+
+static inline bool emu_inline_is_for(const struct emu_inline_cqe *cqe, uint32_t number)
+{
+	return cqe->number == number + 1;
+}
+
+/* The part of emu_inline_load for a long payload: copy it to a staging buffer. */
+bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
+			  uint64_t from, uint32_t length);
+
+/* Copy a payload of this process into the inline CQE of completion `number`. False: no room. */
+static inline bool emu_inline_load(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
+				   uint64_t from, uint32_t length)
+{
+	if (length > EMU_INLINE_BYTES)
+		return emu_inline_load_long(w, cq, number, from, length);
+	memcpy(emu_inline_at(w, cq, number)->data, emu_memory(from), length);
+	return true;
+}
+
+#endif /* EMU_SHARED_INLINE_H */

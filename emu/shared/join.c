@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a process joins or makes a shared fabric, leaves it, and how others see that it is alive.
+ */
+#include "shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu/fabric/clock.h"
+#include "hooks.h"
+#include "inbox.h"
+#include "lock.h"
+#include "reach.h"
+#include "emu/wire/rules.h"
+#include "shared_file.h"
+#include "emu/fabric/trace.h"
+#include "emu/fabric/config.h"
+
+#define MAGIC       0x3120636962616664ul
+#define LAYOUT      ((uint64_t)sizeof(struct emu_fabric) << 16 | sizeof(struct emu_qp))
+#define LOCKS_BEGIN (1l << 50) /* byte of the file, far behind its end, that process 0 would lock */
+#define TRIES       1000
+
+/* ---- living processes: each holds a lock on its own byte of the file ---- */
+
+static bool lock_byte(int fd, int command, uint16_t process, struct flock *lock)
+{
+	*lock = (struct flock){ .l_type = F_WRLCK,
+				.l_whence = SEEK_SET,
+				.l_start = LOCKS_BEGIN + process,
+				.l_len = 1 };
+	return fcntl(fd, command, lock) == 0;
+}
+
+bool emu_shared_alive(const struct emu_world *w, uint16_t process)
+{
+	struct flock lock;
+
+	return process == w->process ||
+	       !lock_byte(w->membership->fd, F_OFD_GETLK, process, &lock) || lock.l_type != F_UNLCK;
+}
+
+void emu_shared_clean_up_dead(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		if (emu_process(w, i)->used && !emu_shared_alive(w, i))
+			emu_shared_clean_up(w, i);
+}
+
+/* ---- joining and leaving ---- */
+
+/* Make the path absolute: the process that ends the fabric may have another working directory. */
+static void set_trace_path(struct emu_fabric *fab, const char *path)
+{
+	char *path_here = fab->shared.trace_path;
+	size_t room = sizeof(fab->shared.trace_path), length = 0;
+
+	if (path[0] != '/' && getcwd(path_here, room))
+		length = strlen(path_here);
+	if (length + strlen(path) + 2 > room)
+		path_here[0] = '\0';
+	else
+		snprintf(path_here + length, room - length, "%s%s", length ? "/" : "", path);
+}
+
+static void set_up(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_fabric *fab = w->fab;
+
+	emu_configure(fab, config);
+	fab->trace_room = EMU_TRACE_FIRST;
+	fab->trace_on = config->trace;
+	emu_trace_begin(w);
+	if (config->trace_file)
+		set_trace_path(fab, config->trace_file);
+	if (config->lockstep)
+		emu_lockstep_begin(w, config->preempt_ns);
+	fab->shared.layout = LAYOUT;
+	fab->shared.magic = MAGIC;
+}
+
+static bool layout_fits(const struct emu_fabric *fab, size_t size)
+{
+	const struct emu_shared *shared = &fab->shared;
+
+	return shared->magic == MAGIC && shared->layout == LAYOUT && fab->size == size &&
+	       fab->pool_end == (size - sizeof(*fab)) / EMU_POOL_UNIT;
+}
+
+static void unmap_fabric(struct emu_world *w)
+{
+	emu_file_unmap(w->fab, &w->membership->mapped);
+	close(w->membership->fd);
+	w->fab = NULL;
+}
+
+/* -EEXIST: another process made it first. */
+static int make_fabric(struct emu_world *w, const struct nic_config *config, bool stays)
+{
+	struct emu_membership *m = w->membership;
+	int err = emu_file_make(m->path, &m->fd, &w->fab, &m->mapped);
+
+	if (err)
+		return err;
+	set_up(w, config);
+	w->fab->shared.stays = stays;
+	w->lockstep = w->fab->shared.lockstep.on;
+	err = emu_file_publish(m->path);
+	if (err)
+		unmap_fabric(w);
+	return err;
+}
+
+/* Map the fabric at m->path. -ENOENT: there is none. */
+static int attach_fabric(struct emu_world *w)
+{
+	struct emu_membership *m = w->membership;
+	int err = emu_file_open(m->path, &m->fd, &w->fab, &m->mapped);
+
+	if (err)
+		return err;
+	w->lockstep = w->fab->shared.lockstep.on;
+	if (layout_fits(w->fab, m->mapped.size))
+		return 0;
+	fprintf(stderr, "libdat: shared fabric %s: it is of another version of libdat\n", m->path);
+	unmap_fabric(w);
+	return -EINVAL;
+}
+
+static bool node_taken(struct emu_world *w, const char *node)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		if (i != w->process && emu_process(w, i)->used &&
+		    strcmp(emu_process(w, i)->node, node) == 0)
+			return true;
+	return false;
+}
+
+static void register_process(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m = w->membership;
+	struct emu_process *p = emu_process(w, w->process);
+	uint32_t generation = p->generation + 1;
+
+	*p = (struct emu_process){ .generation = generation, .pid = getpid() };
+	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
+	if (!p->node[0] || node_taken(w, p->node))
+		snprintf(p->node, sizeof(p->node), "%.14s%u", config->node ? config->node : "n",
+			 w->process);
+	memcpy(m->node, p->node, sizeof(m->node));
+	m->nonce = emu_random(w) | 1;
+	p->nonce = m->nonce;
+	p->probe = (uintptr_t)&m->nonce;
+	p->used = true;
+	if (emu_lockstep(w))
+		emu_lockstep_join(w);
+	w->fab->shared.processes++;
+}
+
+/* With the lock held: register this process in a free entry. */
+static int take_place(struct emu_world *w, const struct nic_config *config)
+{
+	struct flock lock;
+
+	emu_shared_clean_up_dead(w);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		if (emu_process(w, i)->used || !lock_byte(w->membership->fd, F_OFD_SETLK, i, &lock))
+			continue;
+		w->process = i;
+		register_process(w, config);
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+static int try_join(struct emu_world *w, const struct nic_config *config)
+{
+	int err = attach_fabric(w);
+
+	if (err == -ENOENT)
+		err = make_fabric(w, config, false);
+	if (err)
+		return err == -EEXIST ? -EAGAIN : err;
+	emu_shared_take(w);
+	err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
+	emu_shared_release(w);
+	if (err)
+		unmap_fabric(w);
+	return err;
+}
+
+/* Allocate the membership, before the fabric is mapped; NULL: *err says why. */
+static struct emu_membership *begin_membership(struct emu_world *w, const struct nic_config *config,
+					       int *err)
+{
+	/* Not from the heap: a program that exits without a close would be reported to leak it. */
+	struct emu_membership *m =
+		mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*err = -ENOMEM;
+	if (m == MAP_FAILED)
+		return NULL;
+	w->membership = m;
+	w->sharing = &emu_shared_hooks;
+	w->trace_fd = -1;
+	m->bounce = config->bounce;
+	m->pid = getpid();
+	*err = emu_file_path(config->fabric, m->path, sizeof(m->path));
+	if (!*err)
+		return m;
+	munmap(m, sizeof(*m));
+	return NULL;
+}
+
+int emu_shared_join(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m;
+	int err;
+
+	m = begin_membership(w, config, &err);
+	if (!m)
+		return err;
+	err = -EAGAIN;
+	for (int i = 0; err == -EAGAIN && i < TRIES; i++)
+		err = try_join(w, config);
+	if (err)
+		munmap(m, sizeof(*m));
+	return err;
+}
+
+int emu_shared_make(struct emu_world *w, const struct nic_config *config)
+{
+	struct emu_membership *m;
+	int err;
+
+	m = begin_membership(w, config, &err);
+	if (!m)
+		return err;
+	err = make_fabric(w, config, true);
+	if (!err)
+		unmap_fabric(w);
+	munmap(m, sizeof(*m));
+	return err;
+}
+
+int emu_shared_look(struct emu_world *w, const struct nic_config *config,
+		    int (*look)(struct emu_world *w, void *arg), void *arg)
+{
+	struct emu_membership *m;
+	int err;
+
+	m = begin_membership(w, config, &err);
+	if (!m)
+		return err;
+	err = attach_fabric(w);
+	if (!err) {
+		emu_shared_take(w);
+		emu_shared_clean_up_dead(w);
+		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
+		emu_shared_release(w);
+		unmap_fabric(w);
+	}
+	munmap(m, sizeof(*m));
+	return err;
+}
+
+void emu_shared_finish(struct emu_world *w)
+{
+	struct emu_shared *shared = &w->fab->shared;
+
+	shared->gone = true;
+	emu_rules_trace(w);
+	unlink(w->membership->path);
+	if (!shared->trace_path[0])
+		return;
+	w->trace_file = strdup(shared->trace_path);
+	emu_trace_close(w);
+	w->trace_file = NULL;
+}
+
+void emu_shared_leave(struct emu_world *w)
+{
+	struct emu_membership *m = w->membership;
+	struct emu_shared *shared = &w->fab->shared;
+
+	emu_shared_take(w);
+	emu_inbox_discard(w, w->process);
+	emu_process(w, w->process)->used = false;
+	shared->processes--;
+	if (emu_lockstep(w))
+		emu_lockstep_drop_process(w, w->process);
+	emu_shared_clean_up_dead(w);
+	if (shared->processes == 0 && !shared->stays)
+		emu_shared_finish(w);
+	emu_shared_release(w);
+	emu_lockstep_leave(w);
+	unmap_fabric(w);
+	munmap(m, sizeof(*m));
+	w->membership = NULL;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * recover.h - makes the arena consistent after a process died while it held the fabric's lock.
+ *
+ * A process can be killed at any instruction. If it holds the fabric's lock at that moment, a
+ * change in the arena may be half done: a Receive is taken from its queue, and the completion for
+ * it is not written yet. The next process that takes the lock is told so (lock.h) and repairs the
+ * arena before it does anything else. Each kind of state is repaired in one of three ways:
+ *
+ * - Rolled back from a copy. An event changes at most two QPs, their CQs and their SRQs. Before an
+ *   event runs, emu_section_event copies these into fabric.shared.section; recovery copies them
+ *   back and queues the event again. A direct delivery (direct.h) keeps a smaller record for the
+ *   same purpose.
+ * - Rebuilt from the entries. Free lists of tables, the hash of listeners, the event queue and the
+ *   ends of the inbox lists are computed again from what each entry says of itself.
+ * - Reclaimed. Blocks of the pool that nothing in the arena refers to return to the free lists
+ *   (reclaim.h).
+ *
+ * Then the dead process is cleaned up like any other that died (emu_shared_clean_up): its objects
+ * are freed and its connections break. The repair therefore does not have to finish the dead
+ * process's work, and its own objects need only be good enough to be freed.
+ *
+ * Example. A's QP is connected to B's. A Send of A is in flight as an event, B has posted one
+ * Receive.
+ *
+ *   A   takes the lock; the event is due
+ *   A   copies both QPs and their CQs into the section, marks the CQs in_event
+ *   A   removes the event from the queue and runs it: it takes B's Receive (rq.get 4 -> 5)
+ *   A   is killed; the kernel marks the lock's word
+ *   B   takes the lock, and is told that its holder died
+ *   B   copies the QPs and CQs back: rq.get is 4 again; queues the event again
+ *   B   cleans up A: A's QP is freed, B's QP gets an event that its peer has terminated
+ *   B   runs these events: the Send's is stale, for A's QP is gone; the Receive is flushed
+ *
+ * B's Consumer gets each Receive exactly once, completed or flushed, whenever A was killed. The
+ * mark in_event matters here: without it B could have dequeued, without the lock, a completion that
+ * the rollback then removes.
+ *
+ * Three fields are never copied back, for their owner may change them without the lock at any time:
+ * rq.put and reaped of a QP, get of a CQ.
+ */
+#ifndef EMU_SHARED_RECOVER_H
+#define EMU_SHARED_RECOVER_H
+
+#include "emu/fabric/fabric.h"
+
+/* The arena is consistent and the lock is about to be released: remember this state. */
+void emu_section_end(struct emu_world *w);
+/* An event is about to run: copy what it may change. */
+void emu_section_event(struct emu_world *w, const struct emu_event *event);
+/* The event has run: its changes stay. */
+void emu_section_event_done(struct emu_world *w);
+/* The lock was taken from a dead holder: make the arena consistent. */
+void emu_recover(struct emu_world *w);
+/*
+ * After the dead process has been cleaned up: break each connection whose other end is gone, for
+ * the event that would have done so may be lost.
+ */
+void emu_recover_orphans(struct emu_world *w);
+
+#endif /* EMU_SHARED_RECOVER_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decides which process runs an event of a shared fabric (shared.h), and runs it.
+ */
+#include "runner.h"
+
+#include "emu/fabric/clock.h"
+#include "emu/nic_model.h"
+#include "emu/qp.h"
+#include "inbox.h"
+#include "reach.h"
+#include "recover.h"
+#include "shared.h"
+
+static bool has_payload(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST || kind == EMU_EV_RESPONSE ||
+	       kind == EMU_EV_RESPONSE_REST;
+}
+
+static bool ends_in_upcall(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_TERMINATE || kind == EMU_EV_BREAK || kind == EMU_EV_DISCONNECT ||
+	       (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
+}
+
+/* A timer stays on the event queue until it runs, for emu_timer_stop looks for it there. */
+static bool is_timer(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER || kind == EMU_EV_CM_TIMEOUT;
+}
+
+/*
+ * The packets of a QP must not overtake each other: a responder drops a request that arrives before
+ * an earlier one and counts on a retransmission, and no requester retransmits a packet that was not
+ * lost. A third process cannot run a packet and leaves it to an inbox, from where a later packet of
+ * the same QP, run by one of the two ends, could overtake it. So each packet of that QP goes behind
+ * it into the same inbox until that inbox is empty.
+ *
+ * Packets without payload wait in the inbox of the QP's owner (left_here). Packets with payload
+ * wait there, or in the inbox of the peer, whose memory they come from (left_there), but not in
+ * both at the same time. The two bits are hints: a bit may stay set when the packet has run, but is
+ * never clear while one waits. They mean nothing once the inbox is empty, so recovery leaves them
+ * alone.
+ */
+static bool waits_in_inbox(struct emu_world *w, bool left, uint16_t process)
+{
+	return left && process && emu_process(w, process)->inbox;
+}
+
+static bool can_run_payload(struct emu_world *w, uint16_t peer)
+{
+	/* If the peer is gone the event is stale, and any process may find that out. */
+	return !peer || emu_reach_process(w, peer);
+}
+
+/* As runner_of. The inbox may be this process's own, while it is being emptied. */
+static uint16_t runner_of_packet(struct emu_world *w, struct emu_qp *qp, bool payload)
+{
+	uint16_t owner = emu_process_of(w, qp->adapter);
+	uint16_t peer = emu_process_of(w, qp->peer_adapter);
+	bool is_end = owner == w->process || peer == w->process;
+
+	qp->left_here = waits_in_inbox(w, qp->left_here, owner);
+	qp->left_there = waits_in_inbox(w, qp->left_there, peer);
+	if (payload && (qp->left_there || (!qp->left_here && !can_run_payload(w, peer)))) {
+		qp->left_there = true;
+		return peer;
+	}
+	if (!qp->left_here && is_end)
+		return 0;
+	qp->left_here = true;
+	return owner;
+}
+
+/* The process whose inbox an event has to go to; 0: this process runs it now. */
+static uint16_t runner_of(struct emu_world *w, const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint16_t owner = emu_process_of(w, qp->adapter);
+
+	if (is_timer(kind))
+		return 0;
+	if (!ends_in_upcall(kind))
+		return runner_of_packet(w, qp, has_payload(kind));
+	if (kind == EMU_EV_CM_REQUEST)
+		owner = emu_process_of(w, w->fab->conn[event->index].to);
+	return owner == w->process ? 0 : owner;
+}
+
+/* A process that dies while it runs an event has changed nothing: recover.h. */
+static void run_own(struct emu_world *w, struct emu_event *event)
+{
+	emu_section_event(w, event);
+	emu_dispatch(w, event);
+	emu_section_event_done(w);
+}
+
+/*
+ * The process that left the event here could perhaps read the peer's memory, and this one cannot:
+ * send the event on to the peer.
+ */
+void emu_run_left(struct emu_world *w, struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint16_t peer = emu_process_of(w, qp->peer_adapter);
+
+	if (!has_payload(emu_event_kind(event)) || can_run_payload(w, peer)) {
+		run_own(w, event);
+		return;
+	}
+	qp->left_there = true;
+	emu_inbox_run(w, peer, event);
+}
+
+EMU_COLD void emu_run_first(struct emu_world *w)
+{
+	struct emu_event event = w->fab->heap[0];
+	uint16_t process;
+
+	/* Garbage from another process: drop all events and fail the adapters. */
+	if (w->fab->events > EMU_EVENTS) {
+		w->fab->events = 0;
+		emu_process(w, w->process)->overrun = true;
+		return;
+	}
+
+	if (event.time > w->fab->now)
+		w->fab->now = event.time;
+	/*
+	 * The event is in two places for a moment, so that a process that dies here cannot lose it.
+	 */
+	process = runner_of(w, &event);
+	if (process)
+		emu_inbox_run(w, process, &event);
+	else
+		emu_section_event(w, &event);
+	emu_event_pop(w->fab);
+	w->fab->heap[w->fab->events].order = EMU_NO_EVENT;
+	if (process)
+		return;
+	emu_dispatch(w, &event);
+	emu_section_event_done(w);
+}

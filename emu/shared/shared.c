@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lock of a shared fabric, and the host's calls around it: enter, leave, settle, sleep, wake.
+ */
+#include "shared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "emu/fabric/clock.h"
+#include "hooks.h"
+#include "inbox.h"
+#include "lock.h"
+#include "reach.h"
+#include "reclaim.h"
+#include "recover.h"
+#include "emu/wire/rules.h"
+#include "shared_file.h"
+#include "emu/fabric/trace.h"
+#include "emu/fabric/config.h"
+
+/* Bits of a futex wait. */
+#define WAITERS 1u
+#define IDLERS  2u
+
+static struct emu_world *world_of(struct nic_world *world)
+{
+	return (struct emu_world *)world; /* its first member */
+}
+
+/* ---- the lock ---- */
+
+/* The lock was taken from a dead holder. */
+static EMU_COLD void recover_from_death(struct emu_world *w)
+{
+	uint16_t holder = w->fab->shared.holder;
+	struct emu_reclaim kept;
+
+	emu_reclaim_begin(w, &kept);
+	emu_recover(w);
+	emu_section_end(w);
+	/* If this process dies as well, the next one still has to clean up the first. */
+	w->fab->shared.holder = holder;
+	/* Clean up explicitly: the kernel marks the futex before it drops the lock on the byte. */
+	if (holder && emu_process(w, holder)->used)
+		emu_shared_clean_up(w, holder);
+	emu_shared_clean_up_dead(w);
+	emu_recover_orphans(w);
+	emu_reclaim_end(w, &kept);
+	if (emu_lockstep(w))
+		emu_lockstep_recover(w);
+}
+
+void emu_shared_take(struct emu_world *w)
+{
+	bool whole = emu_lock_take(&w->fab->shared.lock, w->membership->pid);
+
+	assert(!w->membership->held);
+	w->membership->held = true;
+	if (!whole)
+		recover_from_death(w);
+	w->fab->shared.holder = w->process;
+}
+
+static void wake_threads(struct emu_process *p, uint32_t kinds)
+{
+	syscall(SYS_futex, &p->futex, FUTEX_WAKE_BITSET, INT32_MAX, NULL, NULL, kinds);
+}
+
+void emu_shared_release(struct emu_world *w)
+{
+	struct emu_membership *m = w->membership;
+	uint64_t waiters = 0, idlers = 0;
+
+	if (emu_lockstep(w))
+		m->to_wake = emu_lockstep_ready_owners(w, m->to_wake);
+	for (uint64_t left = m->to_wake; left; left &= left - 1) {
+		uint16_t process = (uint16_t)__builtin_ctzl(left) + 1;
+		struct emu_process *p = emu_process(w, process);
+
+		__atomic_fetch_add(&p->futex, 1, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&p->sleepers, __ATOMIC_RELAXED))
+			waiters |= 1ul << (process - 1);
+		else if (__atomic_load_n(&p->idlers, __ATOMIC_RELAXED))
+			idlers |= 1ul << (process - 1);
+	}
+	m->to_wake = 0;
+	m->held = false;
+	emu_section_end(w);
+	emu_lock_release(&w->fab->shared.lock);
+	emu_lockstep_wake_holder(w);
+	for (; waiters; waiters &= waiters - 1)
+		wake_threads(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
+	for (; idlers; idlers &= idlers - 1)
+		wake_threads(emu_process(w, (uint16_t)__builtin_ctzl(idlers) + 1), IDLERS);
+}
+
+/* Without a store to the section, whose lines stay shared in the caches of all processes. */
+void emu_shared_release_clean(struct emu_world *w)
+{
+	const struct emu_section *section = &w->fab->shared.section;
+
+	if (w->membership->to_wake || section->sequence != w->fab->sequence ||
+	    section->events != w->fab->events) {
+		emu_shared_release(w);
+		return;
+	}
+	w->membership->held = false;
+	w->fab->shared.holder = 0;
+	emu_lock_release(&w->fab->shared.lock);
+}
+
+bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes)
+{
+	return emu_file_back(w->membership->fd,
+			     (uint64_t)((const uint8_t *)at - (const uint8_t *)w->fab), bytes);
+}
+
+bool emu_shared(struct nic_world *world)
+{
+	return world_of(world)->process != 0;
+}
+
+bool emu_shared_lockstep(struct nic_world *world)
+{
+	return emu_lockstep(world_of(world));
+}
+
+bool emu_shared_enter(struct nic_world *world, bool idle)
+{
+	struct emu_world *w = world_of(world);
+
+	emu_shared_take(w);
+	if (!emu_lockstep(w)) {
+		emu_inbox_empty(w);
+		return true;
+	}
+	if (emu_lockstep_enter(w, idle))
+		return true;
+	emu_shared_release(w);
+	return false;
+}
+
+void emu_shared_await(struct nic_world *world)
+{
+	emu_lockstep_await(world_of(world));
+}
+
+void emu_shared_exit(struct nic_world *world)
+{
+	emu_shared_release(world_of(world));
+}
+
+bool emu_shared_settle(struct nic_world *world)
+{
+	struct emu_world *w = world_of(world);
+
+	if (emu_lockstep(w))
+		return emu_lockstep_settle(w);
+	emu_clock_settle(w);
+	return true;
+}
+
+void emu_shared_thread_ends(struct nic_world *world)
+{
+	struct emu_world *w = world_of(world);
+
+	if (emu_lockstep(w))
+		emu_lockstep_exit(w);
+}
+
+void emu_shared_watch(struct nic_world *world, uint64_t now)
+{
+	struct emu_world *w = world_of(world);
+
+	emu_shared_clean_up_dead(w);
+	if (emu_lockstep(w))
+		emu_lockstep_watch(w, now);
+}
+
+/* ---- sleeping ---- */
+
+void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
+		      const struct nic_unlocked *unlocked)
+{
+	struct emu_world *w = world_of(world);
+	struct emu_process *p = emu_process(w, w->process);
+	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000ul),
+			       .tv_nsec = (long)(until % 1000000000ul) };
+	uint32_t *count = idle ? &p->idlers : &p->sleepers;
+	uint32_t seen = __atomic_load_n(&p->futex, __ATOMIC_RELAXED);
+
+	if (!idle && emu_lockstep(w)) {
+		emu_lockstep_sleep(w, unlocked);
+		return;
+	}
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+	unlocked->unlock(unlocked->ctx);
+	syscall(SYS_futex, &p->futex, FUTEX_WAIT_BITSET, seen, until == NIC_TIME_NEVER ? NULL : &ts,
+		NULL, idle ? IDLERS : WAITERS);
+	unlocked->lock(unlocked->ctx);
+	__atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+}
+
+void emu_shared_ring(struct nic_world *world, bool idle)
+{
+	struct emu_world *w = world_of(world);
+	struct emu_process *p = emu_process(w, w->process);
+
+	if (!idle && emu_lockstep(w)) {
+		emu_lockstep_wake(w);
+		return;
+	}
+	__atomic_fetch_add(&p->futex, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(idle ? &p->idlers : &p->sleepers, __ATOMIC_RELAXED))
+		wake_threads(p, idle ? IDLERS : WAITERS);
+}

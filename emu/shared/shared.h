@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shared.h - a fabric of several processes: joining and leaving it, its lock, and which process
+ * runs an event.
+ *
+ * The arena is a file that every process of the fabric maps (shared_file.h). The process that holds
+ * the fabric's lock may change anything in it, including objects of other processes. Work that only
+ * the owner of an object can do goes into the owner's inbox (inbox.h), and the owner is woken. A
+ * process empties its inbox each time it takes the lock, so it never sees the arena with such work
+ * still to be done.
+ *
+ * Virtual time follows the monotonic clock, which is the same in all processes; or the fabric is in
+ * lockstep (lockstep.h). An event runs in the process that finds it due, with two exceptions: an
+ * event that ends in an upcall runs in the process that owns the QP or listener, and an event whose
+ * payload this process cannot reach (reach.h) runs in the sender's process. A process that owns
+ * neither end of a connection runs only its timers, and leaves its packets to an end. The packets
+ * of a QP run in order even so: while one waits in an inbox, the next ones go behind it (runner.c).
+ */
+#ifndef EMU_SHARED_H
+#define EMU_SHARED_H
+
+#include "emu/fabric/fabric.h"
+#include "shared_file.h"
+#include "emu/lockstep/lockstep.h"
+
+/* This process's own memory about the fabric it is in; not in the arena. */
+struct emu_membership {
+	int fd; /* the arena's file; each living process locks one byte of it */
+	int32_t pid;
+	struct emu_mapped mapped;
+	struct nic_ops ops; /* the table of this process's nics: hooks.c */
+	char path[256];
+	char node[EMU_NAME];
+	uint64_t to_wake;     /* set of processes to wake when the lock is released */
+	uint64_t unreachable; /* set of processes whose memory this one cannot access */
+	uint64_t reachable;   /* and set of those it can (reach.h) */
+	uint32_t generation[EMU_PROCESSES + 1]; /* of the processes in these sets */
+	uint64_t nonce; /* other processes read it here to test their access */
+	bool bounce;    /* treat all memory as inaccessible */
+	bool held;      /* this process holds the fabric's lock */
+	/* The rest is for lockstep. */
+	uint32_t turn_given;       /* wake this thread after the release; 0: none */
+	uint32_t awaiting;         /* threads of this process in emu_lockstep_await */
+	uint64_t retry;            /* try again after this time (monotonic ns); 0: when woken */
+	uint64_t bound_ns;         /* emu_lockstep.bound_ns at the join, if valid */
+	uint64_t now;              /* virtual time at the last look */
+	uint64_t soon, soon_since; /* see is_too_soon: the time, and since when (monotonic) */
+	struct emu_watch watch;
+	int32_t helper; /* its thread id; 0: it has not called yet */
+	uint32_t outsiders;
+	int32_t outsider[EMU_OUTSIDERS];
+	struct emu_new_thread new_thread[EMU_NEW_THREADS];
+};
+
+/* Join the fabric config->fabric, or make it as config says. */
+int emu_shared_join(struct emu_world *w, const struct nic_config *config);
+/* Leave: take the lock, remove this process, unmap. The last process removes the file. */
+void emu_shared_leave(struct emu_world *w);
+
+/* Make a fabric that stays when its last process leaves. -EEXIST: the name is in use. */
+int emu_shared_make(struct emu_world *w, const struct nic_config *config);
+/* Map a fabric without joining it and call `look` with its lock held. -ENOENT: there is none. */
+int emu_shared_look(struct emu_world *w, const struct nic_config *config,
+		    int (*look)(struct emu_world *w, void *arg), void *arg);
+/* With the lock held: remove the name of the fabric and write its trace. */
+void emu_shared_finish(struct emu_world *w);
+
+/* The group for shared worlds of struct nic_backend (host/nic_backend.h). */
+bool emu_shared(struct nic_world *world);
+bool emu_shared_lockstep(struct nic_world *world);
+bool emu_shared_enter(struct nic_world *world, bool idle);
+void emu_shared_await(struct nic_world *world);
+void emu_shared_exit(struct nic_world *world);
+bool emu_shared_settle(struct nic_world *world);
+void emu_shared_thread_ends(struct nic_world *world);
+void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
+		      const struct nic_unlocked *unlocked);
+void emu_shared_ring(struct nic_world *world, bool idle);
+void emu_shared_watch(struct nic_world *world, uint64_t now);
+
+/*
+ * Allocate file blocks for a part of the arena; a store to a page without one would be a SIGBUS.
+ * False: the file system is full.
+ */
+bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes);
+
+/* Take or release the lock and leave the inbox alone. */
+void emu_shared_take(struct emu_world *w);
+void emu_shared_release(struct emu_world *w);
+/* Release it, having changed nothing that recovery rebuilds: cheaper. */
+void emu_shared_release_clean(struct emu_world *w);
+
+/* Is a process that is registered in the fabric still alive? */
+bool emu_shared_alive(const struct emu_world *w, uint16_t process);
+/* With the lock held: clean up after every process that has died. */
+void emu_shared_clean_up_dead(struct emu_world *w);
+/* A process died: break its connections and free its objects. */
+void emu_shared_clean_up(struct emu_world *w, uint16_t process);
+
+static inline struct emu_process *emu_process(struct emu_world *w, uint16_t process)
+{
+	return &w->fab->shared.process[process <= EMU_PROCESSES ? process : 0];
+}
+
+static inline uint16_t emu_process_of(const struct emu_world *w, uint16_t adapter)
+{
+	uint16_t process = w->fab->adapters[adapter].process;
+
+	return process <= EMU_PROCESSES ? process : 0;
+}
+
+#endif /* EMU_SHARED_H */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The file of a shared fabric: its path, its creation under a temporary name, its mapping.
+ */
+#include "shared_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define POOL_SMALLEST (16ul << 20)
+#define NAME_MAX_HERE 48u
+#define EVENTS_FIRST  (1ul << 20) /* bytes of the event queue */
+
+static int report_error(const char *path, const char *what, int err)
+{
+	fprintf(stderr, "libdat: shared fabric %s: %s\n", path, what);
+	return err;
+}
+
+/* A letter or digit, followed by letters, digits and . _ - */
+static bool name_is_good(const char *name)
+{
+	static const char good[] =
+		"._-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t length = strnlen(name, NAME_MAX_HERE + 1);
+
+	return length >= 1 && length <= NAME_MAX_HERE && !strchr("._-", name[0]) &&
+	       strspn(name, good) == length;
+}
+
+static int make_folder(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return report_error(path, strerror(errno), -EACCES);
+	if (lstat(path, &st))
+		return report_error(path, strerror(errno), -EACCES);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return report_error(
+			path, "expected a folder of this user's that no other may enter", -EACCES);
+	return 0;
+}
+
+static bool may_write(const char *folder)
+{
+	return access(folder, W_OK | X_OK) == 0;
+}
+
+int emu_file_path(const char *name, char *path, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *fallback = may_write("/dev/shm") ? "/dev/shm" : "/tmp";
+	int err, n;
+
+	if (!name_is_good(name)) {
+		fprintf(stderr,
+			"libdat: a shared fabric cannot be called \"%.64s\": "
+			"expected up to %u letters, digits, . _ -\n",
+			name, NAME_MAX_HERE);
+		return -EINVAL;
+	}
+	if (runtime && runtime[0] == '/' && may_write(runtime))
+		n = snprintf(path, size, "%s/datsim", runtime);
+	else
+		n = snprintf(path, size, "%s/datsim-%u", fallback, geteuid());
+	if (n < 0 || (size_t)n + 1 + NAME_MAX_HERE + 8 >= size)
+		return -EINVAL;
+	err = make_folder(path);
+	if (err)
+		return err;
+	snprintf(path + n, size - (size_t)n, "/%s", name);
+	return 0;
+}
+
+/* Reserve address space; a program that called mlockall does not want this in memory. */
+static void *reserve_range(void)
+{
+	void *at = mmap(NULL, EMU_REACH, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			0);
+
+	if (at == MAP_FAILED)
+		return NULL;
+	munlock(at, EMU_REACH);
+	madvise(at, EMU_REACH, MADV_NOHUGEPAGE);
+	mprotect(at, EMU_REACH, PROT_READ | PROT_WRITE);
+	return at;
+}
+
+static struct emu_fabric *map_file(int fd, struct emu_mapped *mapped)
+{
+	void *room = reserve_range(), *at;
+
+	mapped->all = room ? EMU_REACH : mapped->size;
+	at = mmap(room, mapped->size, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_NORESERVE | (room ? MAP_FIXED : 0), fd, 0);
+	if (at == MAP_FAILED) {
+		if (room)
+			munmap(room, EMU_REACH);
+		return NULL;
+	}
+	/* A forked child does not take part in the fabric. */
+	madvise(at, mapped->all, MADV_DONTFORK);
+	madvise(at, mapped->all, MADV_DONTDUMP);
+	return at;
+}
+
+void emu_file_unmap(struct emu_fabric *fab, const struct emu_mapped *mapped)
+{
+	munmap(fab, mapped->all);
+}
+
+int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped)
+{
+	struct stat st;
+	int err = -EINVAL;
+
+	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (*fd < 0)
+		return errno == ENOENT ? -ENOENT : report_error(path, strerror(errno), -EACCES);
+	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077)) {
+		err = report_error(path, "expected a file of this user's that no other may open",
+				   -EACCES);
+		goto close_fd;
+	}
+	mapped->size = (size_t)st.st_size;
+	if (mapped->size < sizeof(struct emu_fabric) + POOL_SMALLEST) {
+		report_error(path, "this is none, or one of another version of libdat", err);
+		goto close_fd;
+	}
+	*fab = map_file(*fd, mapped);
+	if (*fab)
+		return 0;
+	err = -ENOMEM;
+close_fd:
+	close(*fd);
+	return err;
+}
+
+bool emu_file_back(int fd, uint64_t offset, uint64_t bytes)
+{
+	int err = fallocate(fd, 0, (off_t)offset, (off_t)bytes) ? errno : 0;
+
+	/* A file system without fallocate allocates blocks as pages are written. */
+	return !err || err == EOPNOTSUPP || err == ENOSYS;
+}
+
+/* Allocate the parts that are used at once, or grow without a call of emu_file_back. */
+static bool back_first(int fd)
+{
+	return emu_file_back(fd, 0, offsetof(struct emu_fabric, pd)) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, shared), sizeof(struct emu_shared)) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, heap), EVENTS_FIRST) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, trace), EMU_TRACE_FIRST);
+}
+
+/* The name of the file until it is published. */
+static void temporary_name(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, size, "%.*s/.%d", (int)(slash - path), path, getpid());
+}
+
+int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped)
+{
+	char name[256];
+	size_t pool;
+
+	temporary_name(path, name, sizeof(name));
+	unlink(name);
+	*fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (*fd < 0)
+		return report_error(name, strerror(errno), -EACCES);
+	for (pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
+		mapped->size = sizeof(struct emu_fabric) + pool;
+		if (ftruncate(*fd, (off_t)mapped->size) || !back_first(*fd))
+			continue;
+		*fab = map_file(*fd, mapped);
+		if (!*fab)
+			continue;
+		(*fab)->size = mapped->size;
+		(*fab)->pool_next = 1;
+		(*fab)->pool_end = (uint32_t)(pool / EMU_POOL_UNIT);
+		return 0;
+	}
+	unlink(name);
+	close(*fd);
+	return report_error(path, strerror(errno), -ENOMEM);
+}
+
+int emu_file_publish(const char *path)
+{
+	char name[256];
+	int err = 0;
+
+	temporary_name(path, name, sizeof(name));
+	if (link(name, path))
+		err = -errno;
+	unlink(name);
+	return err;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of causes, and the trace line for one.
+ */
+#include "cause.h"
+#include "emu/fabric/trace.h"
+#include "emu/fabric/adapter.h"
+
+const struct emu_cause_row emu_causes[EMU_CAUSES] = {
+#define ROW(cause, request, receive) \
+	[EMU_CAUSE_##cause] = { #cause, NIC_WC_##request, NIC_WC_##receive }
+	ROW(NONE, SUCCESS, SUCCESS),
+	ROW(NO_BUFFER, RNR_EXCEEDED, FLUSHED),
+	ROW(OVER_LIMIT, REMOTE_OPERATION, FLUSHED),
+	ROW(SOURCE, LOCAL_PROTECTION, FLUSHED),
+	ROW(TARGET, REMOTE_OPERATION, LOCAL_PROTECTION),
+	ROW(TOO_LONG, REMOTE_OPERATION, LOCAL_LENGTH),
+	ROW(NO_MEMORY, REMOTE_OPERATION, LOCAL_QP),
+	ROW(REMOTE_KEY, REMOTE_ACCESS, FLUSHED),
+	ROW(TOO_MANY_READS, REMOTE_OPERATION, FLUSHED),
+	ROW(NAK_INVALID, REMOTE_OPERATION, FLUSHED),
+	ROW(NAK_ACCESS, REMOTE_ACCESS, FLUSHED),
+	ROW(NAK_OPERATION, REMOTE_OPERATION, FLUSHED),
+	ROW(NAK_RESERVED, BAD_RESPONSE, FLUSHED),
+	ROW(RNR, RNR_EXCEEDED, FLUSHED),
+	ROW(RETRY, RETRY_EXCEEDED, FLUSHED),
+	ROW(READ_KEY, REMOTE_ACCESS, FLUSHED),
+	ROW(READ_TARGET, LOCAL_PROTECTION, FLUSHED),
+	ROW(READ_LENGTH, LOCAL_LENGTH, FLUSHED),
+	ROW(BIND, BIND_FAILED, FLUSHED),
+};
+
+void emu_trace_cause(struct emu_world *w, const struct emu_qp *qp, enum emu_cause cause,
+		     uint32_t message)
+{
+	emu_trace(w, "%s.ep%u fail cause=%s message=%u", emu_adapter_name(w, qp->adapter), qp->name,
+		  emu_causes[cause].name, message);
+}

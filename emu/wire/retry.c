@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The retry timer, retransmission, and what happens when the retries are exhausted.
+ */
+#include "cause.h"
+#include "emu/fabric/clock.h"
+#include "emu/cm.h"
+#include "profile.h"
+#include "emu/qp.h"
+#include "emu/rdma.h"
+#include "retry.h"
+#include "emu/fabric/trace.h"
+#include "emu/tx.h"
+#include "emu/fabric/adapter.h"
+
+/* ---- the retry timer ---- */
+
+static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
+{
+	emu_timer_start(w, qp, from + w->fab->config.retry_timer_ns, EMU_EV_RETRY_TIMER);
+	qp->retry_timer = true;
+	emu_observe(w, 1);
+}
+
+void emu_retry_on(struct emu_world *w, struct emu_qp *qp)
+{
+	if (!qp || !emu_qp_running(qp) || emu_wq_count(&qp->sq) == 0)
+		return;
+	/*
+	 * A QP has one timer: if it waits after an RNR NAK, the doubt is examined when that is
+	 * over.
+	 */
+	if (qp->timer)
+		qp->doubt |= qp->rnr_wait;
+	else
+		start_timer(w, qp, w->fab->now);
+}
+
+static void retry_off(struct emu_world *w, struct emu_qp *qp)
+{
+	if (!qp->retry_timer)
+		return;
+	qp->retry_timer = false;
+	emu_observe(w, -1);
+}
+
+void emu_timer_stop(struct emu_world *w, struct emu_qp *qp)
+{
+	if (!qp->timer)
+		return;
+	qp->timer = false;
+	retry_off(w, qp);
+	emu_timer_remove(w, qp);
+}
+
+/* ---- retransmission ---- */
+
+static void fail_exhausted(struct emu_world *w, struct emu_qp *qp)
+{
+	struct emu_failure f = { .index = qp->sq.get,
+				 .came = qp->sq.get,
+				 .status = (uint8_t)emu_causes[EMU_CAUSE_RETRY].request,
+				 .tell = EMU_EV_TERMINATE };
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq.get);
+
+	emu_trace_cause(w, qp, EMU_CAUSE_RETRY, wqe->message);
+	emu_tx_fail(w, qp, &f);
+}
+
+static void try_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
+{
+	if (qp->retry_tries >= w->fab->config.retry || emu_profile(w)->stream) {
+		fail_exhausted(w, qp);
+		return;
+	}
+	qp->retry_tries++;
+	emu_trace(w, "%s.ep%u retry try=%u message=%u packet=%u", emu_adapter_name(w, qp->adapter),
+		  qp->name, qp->retry_tries,
+		  ((const struct emu_swqe *)emu_wqe(w, &qp->sq, index))->message, packet);
+	if (!qp->timer)
+		start_timer(w, qp, w->fab->now);
+	emu_tx_send_again(w, qp, index, packet);
+}
+
+/* When every packet in flight between the two ends will have arrived. */
+static uint64_t last_arrival(struct emu_world *w, const struct emu_qp *qp)
+{
+	const struct emu_link *forth = &w->fab->links[qp->link];
+	const struct emu_link *back = &w->fab->links[emu_link_at(qp->peer_adapter, qp->adapter)];
+	uint64_t a = forth->busy_until + forth->latency_ns, b = back->busy_until + back->latency_ns;
+
+	return a > b ? a : b;
+}
+
+void emu_retry_timer(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint64_t sent;
+
+	if (emu_qp_stale(qp, event))
+		return;
+	qp->timer = qp->retry_timer = false;
+	sent = last_arrival(w, qp);
+	if (emu_wq_count(&qp->sq) > 0 && sent > w->fab->now)
+		start_timer(w, qp, sent); /* the request or its answer is still in flight */
+	else if (emu_wq_count(&qp->sq) > 0)
+		try_again(w, qp, qp->sq.get, 0);
+	emu_observe(w, -1); /* for the timer that ran */
+}
+
+void emu_retry_sequence(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
+{
+	uint32_t before = qp->sq.get;
+
+	if (qp->rnr_wait)
+		return;
+	emu_tx_delivered(w, qp, index);
+	emu_retry_progress(w, qp, before);
+	if (qp->retry_timer)
+		emu_timer_stop(w, qp);
+	if (emu_qp_running(qp))
+		try_again(w, qp, index, packet);
+}
+
+void emu_retry_progress(struct emu_world *w, struct emu_qp *qp, uint32_t before)
+{
+	if (qp->sq.get == before || !emu_qp_running(qp))
+		return;
+	qp->retry_tries = 0;
+	/*
+	 * Requests that were to be retransmitted may have been acknowledged meanwhile. If the QP
+	 * waits to retransmit after an RNR NAK to an earlier copy, that wait is over; its timer
+	 * must not shorten the wait of a later request.
+	 */
+	if ((int32_t)(qp->sq_next - qp->sq.get) < 0) {
+		qp->sq_next = qp->sq.get;
+		if (qp->rnr_wait) {
+			emu_timer_stop(w, qp);
+			emu_tx_end_wait(w, qp);
+		}
+	}
+	emu_wire_answered(w, qp);
+	if (!qp->retry_timer)
+		return;
+	emu_timer_stop(w, qp);
+	emu_retry_on(w, qp);
+}
+
+void emu_retry_ack(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint32_t before = qp->sq.get;
+
+	emu_tx_ack(w, event->qp, event->epoch, event->index);
+	if (!emu_qp_stale(qp, event))
+		emu_retry_progress(w, qp, before);
+}
+
+void emu_retry_response(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint32_t before = qp->sq.get;
+	bool came = emu_rdma_response(w, event);
+
+	if (emu_qp_stale(qp, event))
+		return;
+	emu_retry_progress(w, qp, before);
+	if (!came)
+		return;
+	qp->retry_tries = 0;
+	if (qp->retry_timer) {
+		emu_timer_stop(w, qp);
+		emu_retry_on(w, qp);
+	}
+}
+
+/* ---- packets that are lost for good ---- */
+
+void emu_retry_half_open(struct emu_world *w, struct emu_qp *qp)
+{
+	if (qp->half_open || !emu_qp_running(qp))
+		return;
+	qp->half_open = true;
+	emu_observe(w, 1);
+	emu_retry_on(w, qp);
+}
+
+static void lost_end(struct emu_world *w, struct emu_qp *qp)
+{
+	if (qp && qp->state == EMU_QP_CONNECTING)
+		emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
+	else if (qp)
+		emu_retry_half_open(w, qp);
+}
+
+static void give_up_packet(struct emu_world *w, const struct emu_event *event,
+			   const struct emu_packet *p)
+{
+	if (p->what == NIC_PACKET_CM)
+		emu_cm_lost(w, event);
+	else if (p->what == NIC_PACKET_DISCONNECT)
+		lost_end(w, p->target);
+	else if (p->requester && emu_qp_running(p->requester) &&
+		 emu_wq_count(&p->requester->sq) > 0)
+		fail_exhausted(w, p->requester);
+}
+
+void emu_retry_lost(struct emu_world *w, const struct emu_event *event, const struct emu_packet *p)
+{
+	uint32_t tries = event->packet >> EMU_EV_TRIES;
+
+	if (!emu_profile(w)->stream && !(p->what & (NIC_PACKET_CM | NIC_PACKET_DISCONNECT)))
+		emu_retry_on(w, p->requester);
+	else if (tries < w->fab->config.retry)
+		emu_wire_retransmit(w, event, w->fab->now + w->fab->config.retry_timer_ns);
+	else
+		give_up_packet(w, event, p);
+}

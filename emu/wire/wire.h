@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wire.h - packets one by one, while single packets are observed by a hold, a rule, a retry
+ * timer.
+ *
+ * Usually a request is one event, or two if it is longer than the MTU, and no packet is lost. While
+ * fabric.observed is above 0, each event that stands for a packet first comes here. It is put into
+ * its place in its sender's sequence, is held if a hold says so, and meets the rules; then it
+ * arrives or is lost. In an in-order profile the packets of a QP form one train: each packet that
+ * comes off the wire schedules the next.
+ */
+#ifndef EMU_WIRE_H
+#define EMU_WIRE_H
+
+#include "emu/fabric/fabric.h"
+
+/* The packet that an event stands for. */
+struct emu_packet {
+	const char *op;
+	enum nic_packet what;
+	uint16_t from, to;              /* adapters */
+	struct emu_qp *source, *target; /* NULL: none, or its connection is gone */
+	struct emu_qp *requester;       /* the QP that waits for an answer; NULL: none */
+	const struct emu_swqe *request; /* its work request; NULL: none, or acknowledged already */
+	uint32_t index, packet;         /* of that request */
+	bool first, last;
+	bool unheard; /* its target is gone, and its source does not know yet */
+};
+
+/* Fill in the packet of an event. False: it stands for none. */
+bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct emu_packet *p);
+#define EMU_PACKET_TEXT 192
+/*
+ * "op=SEND_ONLY from=emu0.ep1 to=emu1.ep1 message=3 packet=0 psn=16777215": the packet as text for
+ * the trace.
+ */
+void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[EMU_PACKET_TEXT]);
+
+/* Was this packet delayed or retransmitted? Then it counts as a reason to observe packets. */
+bool emu_wire_marked(const struct emu_event *event);
+/* Add to (or subtract from) fabric.observed, the number of reasons to observe packets. */
+void emu_observe(struct emu_world *w, int reasons);
+/*
+ * A packet is about to arrive. True: it was held, lost or delayed. False: it arrives; *event may be
+ * changed.
+ */
+bool emu_wire_takes(struct emu_world *w, struct emu_event *event);
+/* Let a packet (or a copy of it) arrive at that time, without meeting the rules again. */
+void emu_wire_delay(struct emu_world *w, const struct emu_event *event, uint64_t time);
+/*
+ * Retransmit a lost packet below the transport: it arrives at that time and meets the rules again.
+ */
+void emu_wire_retransmit(struct emu_world *w, const struct emu_event *event, uint64_t time);
+
+/* Number of packets of a request on the wire. */
+uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_swqe *swqe);
+/* Sequence numbers that a request takes; a READ takes those of its response. */
+uint32_t emu_wire_span(const struct emu_world *w, const struct emu_swqe *swqe);
+/* The sequence number of the first packet of qp's connection. */
+uint32_t emu_wire_first_psn(const struct emu_qp *qp);
+/* The sequence number of a packet of a request still on qp's send queue. */
+uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+		      uint32_t packet);
+/* A request of several packets is transmitted or retransmitted: count its sequence numbers once. */
+void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index);
+/* qp retransmits from this packet on. */
+void emu_wire_rewind(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet);
+/* All requests before sq.get are acknowledged. */
+void emu_wire_answered(struct emu_world *w, struct emu_qp *qp);
+
+static inline bool emu_observed(const struct emu_world *w)
+{
+	return w->fab->observed > 0;
+}
+
+#endif /* EMU_WIRE_H */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * backend.c - the backend instances of this process: select one, attach a front, take and release
+ * the lock, sleep and wake.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend.h"
+#include "backend_hw.h"
+#include "helper.h"
+#include "say.h"
+#include "turn.h"
+
+#define IDLE_CALLS_MAX 1000u
+
+/* One for each kind, as long as the process lives; see backend.h. */
+static struct backend emu = BACKEND_INITIALIZER(emu);
+static pthread_once_t emu_once = PTHREAD_ONCE_INIT;
+/* Held while a front is attached; no other lock is taken with it. */
+static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
+
+/*
+ * A forked child has none of its parent's handles (handle.h), so it has none of the adapters
+ * either.
+ */
+static void backend_forget(struct backend *b)
+{
+	if (!b->kind)
+		return;
+	b->world = b->shared = NULL;
+	b->fault = NULL;
+	b->kept = b->threaded = false;
+	TAILQ_INIT(&b->adapters);
+	TAILQ_INIT(&b->calls_due);
+	bias_forget(&b->bias);
+	helper_forget(b);
+	b->quick = b->quick_locked = false;
+	for (int i = 0; i < HOST_FRONTS; i++)
+		if (b->fronts[i])
+			b->fronts[i]->ops->forget(b->fronts[i]);
+	path_forget(b);
+	pthread_mutex_init(&b->lock, NULL);
+	backend_cond_init(&b->wake);
+}
+
+static void forget_in_child(void)
+{
+	backend_forget(&emu);
+	backend_forget(&backend_hw);
+	backend_hw_forget();
+	pthread_mutex_init(&attaching, NULL);
+}
+
+void backend_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void backend_init(struct backend *b, const struct nic_backend *kind)
+{
+	backend_cond_init(&b->wake);
+	b->kind = kind;
+}
+
+static void init_emu(void)
+{
+	backend_init(&emu, &emu_backend);
+	pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+uint64_t backend_monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ul + (uint64_t)ts.tv_nsec;
+}
+
+struct front *backend_front(const struct backend *b, const struct front_ops *ops)
+{
+	for (int i = 0; i < HOST_FRONTS; i++)
+		if (b->fronts[i] && b->fronts[i]->ops == ops)
+			return b->fronts[i];
+	return NULL;
+}
+
+static void attach_front(struct backend *b, const struct front_ops *ops)
+{
+	int i = 0;
+
+	pthread_mutex_lock(&attaching);
+	if (!backend_front(b, ops)) {
+		while (b->fronts[i])
+			i++;
+		b->fronts[i] = ops->attach(b);
+		ops->use_path(b->fronts[i], path_choose(b));
+	}
+	pthread_mutex_unlock(&attaching);
+}
+
+int backend_chosen(const struct front_ops *ops, struct backend **backend)
+{
+	const char *wanted = getenv("DAT_PROVIDER");
+
+	pthread_once(&emu_once, init_emu);
+	if (wanted && strcmp(wanted, "hw") == 0) {
+		if (!backend_hw_start(ops))
+			return -ENODEV;
+		*backend = &backend_hw;
+	} else if (wanted && strcmp(wanted, "emu") != 0) {
+		say("DAT_PROVIDER=%s: expected emu or hw", wanted);
+		return -ENODEV;
+	} else {
+		*backend = &emu;
+	}
+	attach_front(*backend, ops);
+	return 0;
+}
+
+struct backend *backend_next(struct backend *after)
+{
+	pthread_once(&emu_once, init_emu);
+	if (!after)
+		return &emu;
+	return after == &emu && backend_hw.kind ? &backend_hw : NULL;
+}
+
+void backend_set_threaded(const struct backend *b, struct nic *nic)
+{
+	nic->threaded = b->threaded && (nic->caps & NIC_CAP_SIM);
+}
+
+/* Each nic is told once; see nic.h. */
+void backend_tell_threaded(struct backend *b)
+{
+	struct adapter *adapter;
+
+	b->threaded = true;
+	if (b->world)
+		backend_set_threaded(b, b->kind->control(b->world));
+	TAILQ_FOREACH(adapter, &b->adapters, link)
+		backend_set_threaded(b, adapter->nic);
+}
+
+void backend_lock(struct backend *b)
+{
+	pthread_mutex_lock(&b->lock);
+	if (helper_is_this())
+		bias_backend_locked(&b->bias);
+	else if (bias_program_locked(&b->bias))
+		path_update(b);
+	if (b->shared)
+		turn_enter(b);
+	if (!b->threaded)
+		backend_tell_threaded(b);
+}
+
+void backend_release(struct backend *b)
+{
+	if (b->shared)
+		b->kind->leave(b->shared);
+	bias_backend_unlocking(&b->bias);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void backend_sleep(struct backend *b)
+{
+	if (b->shared)
+		helper_sleep_shared(b, false, NIC_TIME_NEVER);
+	else
+		pthread_cond_wait(&b->wake, &b->lock);
+}
+
+void backend_wake(struct backend *b)
+{
+	if (b->shared)
+		b->kind->ring(b->shared, false);
+	else
+		pthread_cond_broadcast(&b->wake);
+	if (b->world)
+		b->ops.wake(b->kind->control(b->world));
+}
+
+/* ---- services of the host process, for the NIC behind the door ---- */
+
+static struct backend *backend_of_nic(void *nic_ctx)
+{
+	return ((struct adapter *)nic_ctx)->backend;
+}
+
+void backend_serve_lock(void *nic_ctx)
+{
+	backend_enter(backend_of_nic(nic_ctx));
+}
+
+void backend_serve_unlock(void *nic_ctx)
+{
+	backend_unlock(backend_of_nic(nic_ctx));
+}
+
+uint64_t backend_serve_monotonic_ns(void *nic_ctx)
+{
+	(void)nic_ctx;
+	return backend_monotonic_ns();
+}
+
+enum nic_wait backend_serve_sleep(void *nic_ctx, uint64_t until)
+{
+	helper_sleep(backend_of_nic(nic_ctx), until);
+	return NIC_WAIT_RAN;
+}
+
+void backend_serve_wake(void *nic_ctx)
+{
+	if (!__libc_single_threaded)
+		backend_wake(backend_of_nic(nic_ctx));
+}
+
+void backend_idle(struct nic *nic)
+{
+	uint64_t deadline;
+
+	if (++nic->idle <= IDLE_CALLS_MAX)
+		return;
+	nic->idle = 0;
+	deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
+	while (nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
+		;
+}
+
+void nic_trace(struct nic *nic, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	nic->ops->trace(nic, format, args);
+	va_end(args);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * backend_hw.c - the backend instance "hw": load its module, and take its biased lock for the
+ * module's thread.
+ */
+#include "backend_hw.h"
+#include "module.h"
+#include "say.h"
+
+struct backend backend_hw = BACKEND_INITIALIZER(backend_hw);
+/* Held while the module is loaded, once; no lock of a backend is held meanwhile. */
+static pthread_mutex_t load = PTHREAD_MUTEX_INITIALIZER;
+
+void backend_hw_forget(void)
+{
+	pthread_mutex_init(&load, NULL);
+}
+
+static void module_lock(void)
+{
+	pthread_mutex_lock(&backend_hw.lock);
+	bias_backend_locked(&backend_hw.bias);
+}
+
+/* As at the end of a call: run the agents that the module's upcalls made due. */
+static void module_unlock(void)
+{
+	if (!TAILQ_EMPTY(&backend_hw.calls_due))
+		agents_run(&backend_hw);
+	bias_backend_unlocking(&backend_hw.bias);
+	pthread_mutex_unlock(&backend_hw.lock);
+}
+
+bool backend_hw_start(const struct front_ops *ops)
+{
+	static struct nic_host host = {
+		.size = sizeof(host),
+		.ops_size = sizeof(struct nic_ops),
+		.lock = module_lock,
+		.unlock = module_unlock,
+		.monotonic_ns = backend_monotonic_ns,
+		.say = say,
+		.inside = &bias_first.inside,
+	};
+	const struct nic_backend *kind;
+	bool good;
+
+	pthread_mutex_lock(&load);
+	host.quick_size = *ops->quick_size;
+	kind = backend_hw.kind ? backend_hw.kind : module_load("DAT_PROVIDER=hw", &host);
+	if (kind && !backend_hw.kind) {
+		backend_init(&backend_hw, kind);
+		/*
+		 * The module has a thread, so a program of one thread is a process of two: see
+		 * bias.h.
+		 */
+		backend_hw.module = true;
+		backend_hw.bias.by_first = true;
+	}
+	bias_start(&backend_hw.bias);
+	good = kind && (!kind->start || kind->start() == 0);
+	pthread_mutex_unlock(&load);
+	return good;
+}

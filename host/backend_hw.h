@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * backend_hw.h - the backend instance "hw": its module (module.h), and its lock, which is biased
+ * because the module has a thread of its own (bias.h).
+ */
+#ifndef HOST_BACKEND_HW_H
+#define HOST_BACKEND_HW_H
+
+#include "backend.h"
+
+/* `kind` is NULL until backend_hw_start. */
+extern struct backend backend_hw __attribute__((visibility("hidden")));
+
+/*
+ * Without any lock: load the module and start it; false: it cannot be used, and the reason is on
+ * stderr.
+ */
+bool backend_hw_start(const struct front_ops *ops);
+/* In a forked child. */
+void backend_hw_forget(void);
+
+#endif /* HOST_BACKEND_HW_H */

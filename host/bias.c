@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The biased lock, the rare side: the choice of an owner, closing the gate against it, and the end
+ * of the bias. bias.h explains the scheme and has the owner's fast side.
+ */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bias.h"
+
+#define YIELDS       16
+#define PAUSE_MAX_NS 1000000
+
+static struct bias_cell nowhere;
+__thread struct bias_cell *bias_cell = &nowhere;
+struct bias_cell bias_first;
+static bool first_taken;
+
+void bias_start(struct bias *bias)
+{
+	if (!bias->possible && !bias->ended)
+		bias->possible = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
+					 0, 0) == 0;
+}
+
+void bias_forget(struct bias *bias)
+{
+	*bias = (struct bias){ .by_first = bias->by_first };
+	bias_cell = &nowhere;
+	bias_first.inside = 0;
+	first_taken = false;
+}
+
+/*
+ * A quick call takes well below a microsecond, unless its thread has lost its processor, perhaps to
+ * this one. So yield first, then sleep for longer and longer pauses, up to a millisecond.
+ */
+static void wait_until_outside(const struct bias_cell *owner)
+{
+	struct timespec pause = { .tv_nsec = 1000 };
+
+	for (int tries = 0; __atomic_load_n(&owner->inside, __ATOMIC_ACQUIRE); tries++) {
+		if (tries < YIELDS) {
+			sched_yield();
+			continue;
+		}
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < PAUSE_MAX_NS)
+			pause.tv_nsec *= 2;
+	}
+}
+
+/* With the lock: close the gate; on return the owner is in no quick call until the gate opens. */
+static void shut_out_owner(struct bias *bias)
+{
+	__atomic_store_n(&bias->gate, NULL, __ATOMIC_SEQ_CST);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	wait_until_outside(bias->owner);
+}
+
+static void open_gate(struct bias *bias)
+{
+	__atomic_store_n(&bias->gate, bias->owner, __ATOMIC_RELEASE);
+}
+
+static bool is_owner(const struct bias *bias)
+{
+	return bias->owner == bias_cell;
+}
+
+/*
+ * A cell is never freed: after its thread has ended, a waiter may still read it. The mutex is for
+ * two backends that choose an owner at the same time.
+ */
+static struct bias_cell *new_cell(void)
+{
+	static struct kept {
+		struct bias_cell cell;
+		SLIST_ENTRY(kept) link;
+	} * kept;
+	static SLIST_HEAD(, kept) all;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct bias_cell *cell = &bias_first;
+
+	pthread_mutex_lock(&lock);
+	if (first_taken) {
+		kept = calloc(1, sizeof(*kept));
+		if (kept)
+			SLIST_INSERT_HEAD(&all, kept, link);
+		cell = kept ? &kept->cell : NULL;
+	}
+	first_taken = true;
+	pthread_mutex_unlock(&lock);
+	return cell;
+}
+
+/* Make the calling thread the owner; without memory for a cell, the lock stays without one. */
+static void become_owner(struct bias *bias)
+{
+	struct bias_cell *cell = bias_cell == &nowhere ? new_cell() : bias_cell;
+
+	if (!cell)
+		return;
+	bias_cell = cell;
+	if (bias->by_first && cell != &bias_first) {
+		bias->ended = true;
+		return;
+	}
+	bias->owner = cell;
+	open_gate(bias);
+}
+
+void bias_stop(struct bias *bias)
+{
+	if (bias->owner && !is_owner(bias))
+		shut_out_owner(bias);
+	bias->possible = false;
+	bias->owner = NULL;
+	__atomic_store_n(&bias->gate, NULL, __ATOMIC_RELEASE);
+}
+
+bool bias_program_locked(struct bias *bias)
+{
+	if (is_owner(bias) || bias->ended || !bias->possible)
+		return false;
+	if (!bias->owner) {
+		become_owner(bias);
+		return bias->ended;
+	}
+	shut_out_owner(bias);
+	bias->owner = NULL;
+	bias->ended = true;
+	return true;
+}
+
+void bias_backend_locked(struct bias *bias)
+{
+	if (bias->gate && !is_owner(bias))
+		shut_out_owner(bias);
+}
+
+void bias_backend_unlocking(struct bias *bias)
+{
+	if (bias->owner && !bias->gate)
+		open_gate(bias);
+}

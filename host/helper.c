@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * helper.c - the helper thread: sleep until the next event or message from another process, run
+ * the events that are due, watch over the processes of a shared world.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "agent.h"
+#include "helper.h"
+
+#define WATCH_NS 40000000ul /* longest time between two checks for dead processes */
+
+struct helper {
+	struct backend *backend;
+	pthread_t thread;
+	pthread_cond_t wake;
+	uint64_t until; /* virtual time when its sleep ends; 0: it is awake */
+	bool idle;      /* it waits as the helper, not inside an agent that it runs */
+	bool stop;
+	uint64_t watched; /* monotonic time of the last check for dead processes */
+	bool orphan;      /* no thread joins it: an agent that it ran ended the world */
+};
+
+static __thread struct helper *self; /* set in the helper's thread only */
+
+/* Virtual time of the next event; NIC_TIME_NEVER: none is pending. */
+static uint64_t helper_next_event(struct backend *b)
+{
+	struct nic *nic = b->kind->control(b->world);
+	uint64_t next = NIC_TIME_NEVER;
+
+	return nic->ops->sim_pending(nic, &next) > 0 ? next : NIC_TIME_NEVER;
+}
+
+bool helper_is_this(void)
+{
+	return self != NULL;
+}
+
+/* In lockstep the program's threads run all events, each in its turn. */
+static bool helper_in_lockstep(struct backend *b)
+{
+	return b->shared && b->kind->lockstep(b->shared);
+}
+
+/* ---- sleeping ---- */
+
+static void helper_cond_wait(pthread_cond_t *wake, pthread_mutex_t *lock, uint64_t until)
+{
+	struct timespec ts = { .tv_sec = (time_t)(until / 1000000000ul),
+			       .tv_nsec = (long)(until % 1000000000ul) };
+	int cancel;
+
+	/* A thread cancelled during the wait would keep the lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (until == NIC_TIME_NEVER)
+		pthread_cond_wait(wake, lock);
+	else
+		pthread_cond_timedwait(wake, lock, &ts);
+	pthread_setcancelstate(cancel, &cancel);
+}
+
+static void helper_unlock(void *backend)
+{
+	backend_release(backend);
+}
+
+static void helper_lock(void *backend)
+{
+	backend_lock(backend);
+}
+
+void helper_sleep_shared(struct backend *b, bool idle, uint64_t until)
+{
+	const struct nic_unlocked unlocked = { helper_unlock, helper_lock, b };
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	b->kind->sleep(b->shared, idle, until, &unlocked);
+	pthread_setcancelstate(cancel, &cancel);
+}
+
+/* The sleep of the helper while it has nothing to do. */
+static void helper_doze(struct helper *h, uint64_t until)
+{
+	uint64_t watch;
+
+	if (h->backend->shared) {
+		watch = backend_monotonic_ns() + WATCH_NS;
+		helper_sleep_shared(h->backend, true, until < watch ? until : watch);
+	} else {
+		helper_cond_wait(&h->wake, &h->backend->lock, until);
+	}
+	h->until = 0;
+}
+
+/* On hardware the helper sleeps in the backend, so wake it there too. */
+static void helper_rouse(struct helper *h)
+{
+	struct backend *b = h->backend;
+
+	if (b->shared)
+		b->kind->ring(b->shared, true);
+	else
+		pthread_cond_signal(&h->wake);
+	if (b->world && !b->kind->simulated)
+		b->ops.wake(b->kind->control(b->world));
+}
+
+void helper_sleep(struct backend *b, uint64_t until)
+{
+	if (self && self->idle) {
+		self->until = helper_next_event(b);
+		helper_doze(self, until);
+		return;
+	}
+	b->sleepers++;
+	b->sleepers_until = helper_next_event(b);
+	if (b->shared)
+		helper_sleep_shared(b, false, until);
+	else
+		helper_cond_wait(&b->wake, &b->lock, until);
+	b->sleepers--;
+	/* The wake-up times of the remaining sleepers are not known. */
+	b->sleepers_until = NIC_TIME_NEVER;
+}
+
+/* ---- the thread ---- */
+
+/* Check at intervals whether other processes have died. */
+static void helper_watch(struct helper *h)
+{
+	struct backend *b = h->backend;
+	uint64_t now = backend_monotonic_ns();
+
+	if (now - h->watched < WATCH_NS)
+		return;
+	h->watched = now;
+	b->kind->watch(b->shared, now);
+}
+
+static void helper_step(struct helper *h)
+{
+	struct backend *b = h->backend;
+	struct nic *nic;
+
+	if (b->shared)
+		helper_watch(h);
+	if (agent_calls_due(b)) {
+		agents_run_now(b);
+		return;
+	}
+	/* Without an open adapter, no event concerns this process. */
+	if (helper_in_lockstep(b) || TAILQ_EMPTY(&b->adapters)) {
+		h->until = NIC_TIME_NEVER;
+		helper_doze(h, NIC_TIME_NEVER);
+		return;
+	}
+	nic = b->kind->control(b->world);
+	h->idle = true;
+	if (!b->kind->simulated)
+		h->until = helper_next_event(b);
+	nic->ops->wait(nic, NULL, NIC_TIME_NEVER);
+	h->idle = false;
+}
+
+static void *helper_main(void *arg)
+{
+	struct helper *h = arg;
+	struct backend *b = h->backend;
+
+	self = h;
+	backend_lock(b);
+	while (!h->stop)
+		helper_step(h);
+	backend_release(b);
+	if (h->orphan) {
+		pthread_cond_destroy(&h->wake);
+		free(h);
+	}
+	return NULL;
+}
+
+/* The program's signals are handled in the program's threads: block all in the helper. */
+static int helper_start_thread(struct helper *h)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&h->thread, NULL, helper_main, h);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+bool helper_start(struct backend *b)
+{
+	struct helper *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return false;
+	h->backend = b;
+	backend_cond_init(&h->wake);
+	if (helper_start_thread(h)) {
+		pthread_cond_destroy(&h->wake);
+		free(h);
+		return false;
+	}
+	b->helper = h;
+	return true;
+}
+
+void helper_end(struct backend *b, struct nic_world *shared)
+{
+	struct helper *h = b->helper;
+
+	b->shared = NULL;
+	if (!h)
+		return;
+	b->helper = NULL;
+	h->stop = true;
+	if (h == self) {
+		h->orphan = true;
+		pthread_detach(h->thread);
+		return;
+	}
+	if (shared)
+		b->kind->ring(shared, true);
+	else
+		pthread_cond_signal(&h->wake);
+	backend_unlock(b);
+	pthread_join(h->thread, NULL);
+	backend_enter(b);
+	pthread_cond_destroy(&h->wake);
+	free(h);
+}
+
+void helper_forget(struct backend *b)
+{
+	b->helper = self = NULL;
+	b->sleepers = 0;
+}
+
+/*
+ * The end of a call, in a process of several threads. A thread that sleeps until the next event has
+ * to look again if an earlier event is pending now; if no thread sleeps, the helper has to.
+ */
+void helper_look(struct backend *b)
+{
+	uint64_t next;
+
+	if (!b->world || TAILQ_EMPTY(&b->adapters) || helper_in_lockstep(b))
+		return;
+	next = helper_next_event(b);
+	if (next == NIC_TIME_NEVER)
+		return;
+	if (b->sleepers > 0) {
+		if (next >= b->sleepers_until)
+			return;
+		b->sleepers_until = next;
+		backend_wake(b);
+	} else if (!b->helper) {
+		/* If no thread can be created, events run during the program's calls only. */
+		helper_start(b);
+	} else if (next < b->helper->until) {
+		b->helper->until = next;
+		helper_rouse(b->helper);
+	}
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* knob.c - read and check the DATSIM_* variables of the environment. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "knob.h"
+#include "say.h"
+
+#define MTU_MIN        256u
+#define MTU_MAX        65536u
+#define RNR_RETRY_MAX  7u
+#define RETRY_MAX      7u
+#define PREEMPT_MS_MAX 3600000u
+#define TIME_MAX       (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
+#define BANDWIDTH_MIN  1000000ul   /* or 0, no limit: slower links would make the clock wrap */
+#define BANDWIDTH_MAX  (1ul << 60)
+#define PREFIX_MIN     8u
+#define PREFIX_MAX     28u
+
+static const struct {
+	const char *name;
+	size_t offset;
+	size_t size;
+	uint64_t min, max;
+} numbers[] = {
+#define NUMBER(env, field, low, high)                                                             \
+	{                                                                                         \
+		env, offsetof(struct nic_config, field), sizeof(((struct nic_config *)0)->field), \
+			low, high                                                                 \
+	}
+	NUMBER("DATSIM_SEED", seed, 0, UINT64_MAX),
+	NUMBER("DATSIM_LATENCY_NS", latency_ns, 0, TIME_MAX),
+	NUMBER("DATSIM_BANDWIDTH_BPS", bandwidth_bps, 0, BANDWIDTH_MAX),
+	NUMBER("DATSIM_MTU", mtu, MTU_MIN, MTU_MAX),
+	NUMBER("DATSIM_RNR_RETRY", rnr_retry, 0, RNR_RETRY_MAX),
+	NUMBER("DATSIM_RNR_TIMER_NS", rnr_timer_ns, 0, TIME_MAX),
+	NUMBER("DATSIM_RETRY", retry, 0, RETRY_MAX),
+	NUMBER("DATSIM_RETRY_TIMER_NS", retry_timer_ns, 1, TIME_MAX),
+	NUMBER("DATSIM_POLL_QUANTUM_NS", poll_quantum_ns, 0, TIME_MAX),
+};
+
+#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+static uint64_t knob_get(const struct nic_config *config, size_t i)
+{
+	const char *field = (const char *)config + numbers[i].offset;
+	uint32_t small;
+	uint64_t large;
+
+	if (numbers[i].size == sizeof(small)) {
+		memcpy(&small, field, sizeof(small));
+		return small;
+	}
+	memcpy(&large, field, sizeof(large));
+	return large;
+}
+
+static void knob_set(struct nic_config *config, size_t i, uint64_t value)
+{
+	char *field = (char *)config + numbers[i].offset;
+	uint32_t small = (uint32_t)value;
+
+	if (numbers[i].size == sizeof(small))
+		memcpy(field, &small, sizeof(small));
+	else
+		memcpy(field, &value, sizeof(value));
+}
+
+static bool knob_read_number(struct nic_config *config, size_t i)
+{
+	const char *text = getenv(numbers[i].name);
+	unsigned long long value;
+	char *end;
+
+	if (!text)
+		return true;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno == ERANGE ||
+	    value < numbers[i].min || value > numbers[i].max) {
+		say("%s=%.64s: expected a whole number from %lu to %lu", numbers[i].name, text,
+		    numbers[i].min, numbers[i].max);
+		return false;
+	}
+	knob_set(config, i, value);
+	return true;
+}
+
+bool knob_numbers(struct nic_config *config)
+{
+	const char *profile = getenv("DATSIM_PROFILE"), *stuck = getenv("DATSIM_STUCK");
+	struct nic_config c = NIC_CONFIG_DEFAULT;
+
+	c.trace = getenv("DATSIM_TRACE") != NULL;
+	if (profile && strcmp(profile, "iwarp") == 0) {
+		c.profile = "iwarp";
+	} else if (profile && strcmp(profile, "ib") != 0) {
+		say("DATSIM_PROFILE=%.64s: expected ib or iwarp", profile);
+		return false;
+	}
+	if (stuck && strcmp(stuck, "wait") != 0 && strcmp(stuck, "abort") != 0) {
+		say("DATSIM_STUCK=%.64s: expected wait or abort", stuck);
+		return false;
+	}
+	for (size_t i = 0; i < NUMBERS; i++)
+		if (!knob_read_number(&c, i))
+			return false;
+	if (!knob_in_range(c.latency_ns, c.bandwidth_bps)) {
+		say("DATSIM_BANDWIDTH_BPS=%lu: expected 0 (no limit) or at least %lu",
+		    c.bandwidth_bps, BANDWIDTH_MIN);
+		return false;
+	}
+	*config = c;
+	return true;
+}
+
+/* Parse A.B.C.D/N, a network of addresses that hosts may have: no loopback, no multicast. */
+static bool parse_network(const char *text, uint32_t *network, uint32_t *prefix)
+{
+	const char *slash = strchr(text, '/');
+	char address[INET_ADDRSTRLEN];
+	struct in_addr in;
+	char *end;
+
+	if (!slash || (size_t)(slash - text) >= sizeof(address) || slash[1] < '1' || slash[1] > '9')
+		return false;
+	memcpy(address, text, (size_t)(slash - text));
+	address[slash - text] = '\0';
+	*prefix = (uint32_t)strtoul(slash + 1, &end, 10);
+	if (*end || *prefix < PREFIX_MIN || *prefix > PREFIX_MAX ||
+	    inet_pton(AF_INET, address, &in) != 1)
+		return false;
+	*network = ntohl(in.s_addr);
+	return (*network << *prefix) == 0 && *network >> 24 != 0 &&
+	       *network >> 24 != IN_LOOPBACKNET && *network >> 24 < 224;
+}
+
+static bool knob_read_network(struct nic_config *nic)
+{
+	const char *text = getenv("DATSIM_ADDRESSES");
+
+	if (!text || parse_network(text, &nic->network, &nic->prefix))
+		return true;
+	say("DATSIM_ADDRESSES=%.64s: expected a network such as 10.1.2.0/24, with a prefix of %u "
+	    "to %u",
+	    text, PREFIX_MIN, PREFIX_MAX);
+	return false;
+}
+
+bool knob_complete(struct nic_config *config)
+{
+	for (size_t i = 0; i < NUMBERS; i++) {
+		uint64_t value = knob_get(config, i);
+
+		if (value < numbers[i].min || value > numbers[i].max)
+			return false;
+	}
+	if (!knob_in_range(config->latency_ns, config->bandwidth_bps))
+		return false;
+	config->trace_file = getenv("DATSIM_TRACE");
+	return knob_read_network(config);
+}
+
+bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
+{
+	return latency_ns <= TIME_MAX && bandwidth_bps <= BANDWIDTH_MAX &&
+	       (bandwidth_bps == 0 || bandwidth_bps >= BANDWIDTH_MIN);
+}
+
+/* Without a value there is no lockstep. */
+static bool knob_read_lockstep(struct nic_config *nic)
+{
+	const char *text = getenv("DATSIM_LOCKSTEP");
+	unsigned long ms;
+	char *end;
+
+	if (!text || !*text)
+		return true;
+	ms = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || ms < 1 || ms > PREEMPT_MS_MAX) {
+		say("DATSIM_LOCKSTEP=%.64s: expected a number of milliseconds from 1 to %u", text,
+		    PREEMPT_MS_MAX);
+		return false;
+	}
+	nic->lockstep = true;
+	nic->preempt_ns = ms * 1000000ul;
+	return true;
+}
+
+/*
+ * In real time, links without a configured speed cost no time, and a sender retries a late receiver
+ * without limit.
+ */
+static bool knob_read_shared(struct nic_config *nic, const char *fabric)
+{
+	const char *copy = getenv("DATSIM_COPY");
+
+	nic->fabric = fabric;
+	nic->node = getenv("DATSIM_NODE");
+	if (copy && strcmp(copy, "bounce") != 0 && strcmp(copy, "direct") != 0) {
+		say("DATSIM_COPY=%.64s: expected direct or bounce", copy);
+		return false;
+	}
+	nic->bounce = copy && strcmp(copy, "bounce") == 0;
+	if (!knob_read_lockstep(nic))
+		return false;
+	if (nic->lockstep)
+		return true;
+	if (!getenv("DATSIM_LATENCY_NS"))
+		nic->latency_ns = 0;
+	if (!getenv("DATSIM_BANDWIDTH_BPS"))
+		nic->bandwidth_bps = 0;
+	if (!getenv("DATSIM_RNR_RETRY"))
+		nic->rnr_retry = RNR_RETRY_MAX;
+	return true;
+}
+
+bool knob_fabric_config(struct nic_config *config, const char *fabric)
+{
+	return knob_numbers(config) && knob_complete(config) && knob_read_shared(config, fabric);
+}
+
+bool knob_config(struct nic_config *config)
+{
+	const char *fabric = getenv("DATSIM_FABRIC");
+
+	if (fabric)
+		return knob_fabric_config(config, fabric);
+	return knob_numbers(config) && knob_complete(config);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nic_backend.h - backends, the part of the door that provides adapters; nic.h includes it.
+ *
+ * A backend makes a world and opens adapters in it. One backend is linked in (emu/); another one is
+ * a module that is loaded on demand (passthrough/). Several processes may share a world.
+ */
+#ifndef HOST_NIC_BACKEND_H
+#define HOST_NIC_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct nic;
+struct nic_upcalls;
+
+/*
+ * The configuration of a simulated fabric, from the environment or a test; a hardware backend
+ * ignores it.
+ */
+struct nic_config {
+	const char *profile; /* "ib" or "iwarp": the transport's behaviour */
+	uint64_t seed;
+	uint64_t latency_ns;
+	uint64_t bandwidth_bps;
+	uint32_t mtu;
+	uint32_t rnr_retry;
+	uint64_t rnr_timer_ns;
+	uint32_t retry;          /* retransmissions of an unacknowledged packet */
+	uint64_t retry_timer_ns; /* the time before each of them */
+	uint64_t poll_quantum_ns;
+	uint32_t network, prefix; /* of the adapters' IPv4 addresses, host order; 0: the default */
+	bool trace;
+	const char *trace_file; /* written when the world ends; NULL: none */
+	const char *fabric;     /* name of a fabric that processes share; NULL: a private one */
+	const char *node;       /* this process's name on it; NULL: generated */
+	bool bounce;            /* never copy directly from another process's memory */
+	bool lockstep;          /* run it in lockstep; decided when the fabric is made */
+	uint64_t preempt_ns;    /* in lockstep: time outside the library until a turn is lost */
+};
+
+/* A process of a shared world. */
+struct nic_member {
+	int pid;
+	char node[NIC_ADAPTER_NAME];
+	uint32_t adapters, qps, listeners;
+	struct sockaddr_storage addr; /* of its first adapter */
+	bool waiting; /* it is in the door's `wait`; in lockstep: all its threads are */
+	bool stuck;   /* in lockstep: no pending event can end any process's wait */
+};
+
+/* How the backend releases the world's lock and lib's, and takes them again. */
+struct nic_unlocked {
+	void (*unlock)(void *ctx);
+	void (*lock)(void *ctx);
+	void *ctx;
+};
+
+#define NIC_CONFIG_DEFAULT                                                                       \
+	{                                                                                        \
+		.profile = "ib", .seed = 1, .latency_ns = 1000, .bandwidth_bps = 100000000000ul, \
+		.mtu = 4096, .rnr_retry = 6, .rnr_timer_ns = 100000, .retry = 7,                 \
+		.retry_timer_ns = 1000000, .poll_quantum_ns = 2000                               \
+	}
+
+/*
+ * A backend makes a world (a fabric; on hardware the set of devices) and opens adapters in it by
+ * name. `world_destroy` requires that every adapter is closed.
+ */
+struct nic_world;
+struct nic_backend {
+	size_t size;
+	const char *name;
+	bool simulated; /* dat_sim_create can make its worlds */
+	/*
+	 * Prepare the process before the backend's lock is first taken in it, for example start a
+	 * thread; called again in a forked child. NULL: nothing to do. A negative errno: the reason
+	 * is on stderr.
+	 */
+	int (*start)(void);
+	/* -ENODEV: there is no hardware. */
+	int (*world_create)(const struct nic_config *config, struct nic_world **world);
+	void (*world_destroy)(struct nic_world *world);
+	/* The i-th adapter name to list; false: no more. An open may accept further names. */
+	bool (*adapter_name)(struct nic_world *world, unsigned int i, char *name, size_t size);
+	/*
+	 * The canonical one of an adapter's names, so that it is opened once. NULL: an adapter has
+	 * one name.
+	 */
+	void (*canonical)(struct nic_world *world, const char *name, char *out, size_t size);
+	/* -ENODEV: no adapter can have that name. */
+	int (*open)(struct nic_world *world, const char *name, const struct nic_upcalls *up,
+		    void *ctx, struct nic **nic);
+	/* A nic for calls of the sim_* group, which may come before any adapter is open. */
+	struct nic *(*control)(struct nic_world *world);
+
+	/* ---- worlds that several processes share; all NULL if the backend has none ---- */
+
+	/*
+	 * True if the world is shared and has a lock of its own. lib then holds that lock, in
+	 * addition to its own, around every call and upcall (except those of this group, unless
+	 * stated). It is taken after lib's lock and released before it. world_destroy is called
+	 * without it.
+	 */
+	bool (*shared)(struct nic_world *world);
+	/*
+	 * Take the world's lock. Upcalls for events that other processes caused come now. idle: the
+	 * caller is the helper thread. False: the lock is not taken, because another thread has the
+	 * turn; release lib's lock, call await, and try again.
+	 */
+	bool (*enter)(struct nic_world *world, bool idle);
+	void (*leave)(struct nic_world *world);
+	/*
+	 * After enter returned false, without either lock: wait for the turn. The world does not
+	 * end meanwhile.
+	 */
+	void (*await)(struct nic_world *world);
+	/*
+	 * With both locks, at the end of a call: run the events that are due. False: this thread's
+	 * turn is over too; release both locks, enter again and settle again before the call
+	 * returns.
+	 */
+	bool (*settle)(struct nic_world *world);
+	/*
+	 * True in lockstep: threads take turns in virtual time, so that nothing depends on their
+	 * real speed.
+	 */
+	bool (*lockstep)(struct nic_world *world);
+	/* With both locks: this thread ends. */
+	void (*thread_ends)(struct nic_world *world);
+	/*
+	 * With lib's lock only. True: nothing waits for this process and no event is due. cq_poll,
+	 * cq_spin, cq_count, post_send and post_recv may be called in the same way, the two posts
+	 * for a request with one segment. If one of them fails, nothing has happened, and the
+	 * caller repeats it with both locks.
+	 */
+	bool (*quiet)(struct nic_world *world);
+	/* True if those calls are allowed with lib's lock only in this world. */
+	bool (*quick)(struct nic_world *world);
+	/*
+	 * With both locks; releases both while it sleeps, until that monotonic time at most.
+	 * Another process, or `ring`, wakes all sleepers that are not idle, or an idle one if there
+	 * are no others.
+	 */
+	void (*sleep)(struct nic_world *world, bool idle, uint64_t until_monotonic_ns,
+		      const struct nic_unlocked *unlocked);
+	void (*ring)(struct nic_world *world, bool idle);
+	/* With both locks, a few times a second: clean up after processes that died. */
+	void (*watch)(struct nic_world *world, uint64_t now_monotonic_ns);
+
+	/*
+	 * Shared worlds by name, from processes outside. -EINVAL: an invalid name; -EACCES: another
+	 * user's world.
+	 */
+
+	/* Make a world that exists while no process uses it. -EEXIST: the name is in use. */
+	int (*fabric_make)(const struct nic_config *config);
+	/* -ENOENT: no such world; -EBUSY: a process uses it. */
+	int (*fabric_end)(const char *name);
+	/* The next name after this one; -ENOENT: there is none. */
+	int (*fabric_next)(char *name, size_t size);
+	/*
+	 * The i-th process of a world, after those that died were cleaned up. -ERANGE: no such
+	 * process; -ENOENT: no such world.
+	 */
+	int (*fabric_member)(const char *name, unsigned int i, struct nic_member *member);
+	/*
+	 * In lockstep: stop virtual time, or let it continue. -EINVAL: the world is not in
+	 * lockstep.
+	 */
+	int (*fabric_hold)(const char *name, bool held);
+};
+
+extern const struct nic_backend emu_backend; /* linked in; the passthrough is loaded on demand */
+
+/*
+ * A backend in a module exports the entry below and nothing else. It imports nothing from libdat:
+ * struct nic_host has everything it needs. The number in the name changes with this header.
+ */
+#define NIC_MODULE_ENTRY "dat_nic_backend_1"
+
+struct nic_host {
+	size_t size;       /* of this struct */
+	size_t ops_size;   /* of struct nic_ops, as libdat knows it */
+	size_t quick_size; /* of struct nic_quick_qp; 0: the front makes no fast calls */
+	int *inside; /* the flag of the biased lock's owner, which fast calls clear (bias.h) */
+	/* The lock of the backend instance, for threads of the module's own. */
+	void (*lock)(void);
+	void (*unlock)(void);
+	uint64_t (*monotonic_ns)(void);
+	/* Print a line on stderr for the user of the program. */
+	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+};
+
+/* Called once in a process. NULL: the backend cannot be used, and the reason is on stderr. */
+typedef const struct nic_backend *(*nic_module_entry)(const struct nic_host *host);
+
+#endif /* HOST_NIC_BACKEND_H */

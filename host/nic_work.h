@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nic_work.h - work requests and completions, a part of the door: nic.h includes it.
+ */
+#ifndef HOST_NIC_WORK_H
+#define HOST_NIC_WORK_H
+
+#include <stdint.h>
+
+struct nic_mr;
+struct nic_mw;
+struct nic_qp;
+
+enum nic_access {
+	NIC_ACCESS_LOCAL_READ = 1u << 0,
+	NIC_ACCESS_LOCAL_WRITE = 1u << 1,
+	NIC_ACCESS_REMOTE_READ = 1u << 2,
+	NIC_ACCESS_REMOTE_WRITE = 1u << 3,
+};
+
+enum nic_opcode {
+	NIC_OP_SEND,
+	NIC_OP_WRITE,
+	NIC_OP_READ,
+	NIC_OP_BIND,
+	NIC_OP_RECV,
+	NIC_OP_COUNT
+};
+
+/*
+ * Every status of a work request, one for each cause; numbered like DAT's, so lib need not
+ * translate.
+ */
+enum nic_wc_status {
+	NIC_WC_SUCCESS,
+	NIC_WC_FLUSHED,
+	NIC_WC_LOCAL_LENGTH,
+	NIC_WC_LOCAL_QP,
+	NIC_WC_LOCAL_PROTECTION,
+	NIC_WC_BAD_RESPONSE,
+	NIC_WC_REMOTE_ACCESS,
+	NIC_WC_REMOTE_OPERATION,
+	NIC_WC_RETRY_EXCEEDED,
+	NIC_WC_RNR_EXCEEDED,
+	NIC_WC_PARTIAL, /* no backend reports it */
+	NIC_WC_BIND_FAILED,
+	NIC_WC_COUNT
+};
+
+enum nic_wr_flag {
+	NIC_WR_SUPPRESS = 1u << 0,  /* no completion if it succeeds */
+	NIC_WR_SOLICITED = 1u << 1, /* the completion of the matching Receive is a solicited one */
+	NIC_WR_FENCE = 1u << 2,     /* starts when all earlier reads have completed */
+	NIC_WR_QUIET = 1u << 3, /* the completion is no notification; repeated in nic_wc.flags */
+};
+
+struct nic_sge {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+struct nic_send_wr {
+	uint64_t wr_id;
+	const struct nic_sge *sge;
+	/*
+	 * SEND, WRITE: the sum of the segments' lengths. READ: the length of the read, at most that
+	 * sum. BIND: a value of lib's, returned in nic_wc.length whatever the status.
+	 */
+	uint32_t length;
+	uint8_t opcode; /* enum nic_opcode */
+	uint8_t flags;  /* enum nic_wr_flag */
+	uint16_t num_sge;
+	/* NIC_OP_WRITE, NIC_OP_READ only; the key of an empty transfer is not checked */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	/*
+	 * NIC_OP_BIND only, without sge. It starts when all earlier requests have completed, and
+	 * later ones start after it has completed. mw->rkey changes at once to the new key, which
+	 * works from the completion on; until then the old one does. bind_length 0 unbinds.
+	 */
+	uint32_t bind_access; /* NIC_ACCESS_REMOTE_xxx */
+	uint64_t bind_addr, bind_length;
+	struct nic_mr *mr;
+	struct nic_mw *mw;
+};
+
+struct nic_recv_wr {
+	uint64_t wr_id;
+	const struct nic_sge *sge;
+	uint16_t num_sge;
+	uint16_t flags; /* NIC_WR_QUIET */
+};
+
+struct nic_wc {
+	uint64_t wr_id;
+	struct nic_qp *qp; /* never a destroyed or reset QP: see qp_reset */
+	uint32_t length;
+	uint8_t opcode; /* enum nic_opcode */
+	uint8_t status; /* enum nic_wc_status */
+	uint8_t flags;  /* NIC_WR_QUIET, NIC_WR_SOLICITED */
+	uint8_t own;    /* the backend's */
+};
+
+#endif /* HOST_NIC_WORK_H */

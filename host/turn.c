@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waits for the turn when a call begins and gives it up when it ends; tells the backend when a
+ * thread that took turns exits.
+ */
+#include "turn.h"
+
+#include "helper.h"
+
+/*
+ * Thread-specific: the backend in whose world the thread takes turns. Its destructor tells the
+ * backend.
+ */
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void turn_thread_ends(void *backend)
+{
+	struct backend *b = backend;
+
+	pthread_mutex_lock(&b->lock);
+	if (b->shared && b->kind->enter(b->shared, true)) {
+		b->kind->thread_ends(b->shared);
+		b->kind->leave(b->shared);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&key, turn_thread_ends);
+}
+
+/* Have turn_thread_ends called when the calling thread exits. */
+static void remember_thread(struct backend *b)
+{
+	pthread_once(&key_once, make_key);
+	if (pthread_getspecific(key) != b)
+		pthread_setspecific(key, b);
+}
+
+void turn_enter(struct backend *b)
+{
+	bool idle = helper_is_this();
+
+	if (!idle && b->kind->lockstep(b->shared))
+		remember_thread(b);
+	while (b->shared && !b->kind->enter(b->shared, idle)) {
+		struct nic_world *world = b->shared;
+
+		pthread_mutex_unlock(&b->lock);
+		b->kind->await(world);
+		pthread_mutex_lock(&b->lock);
+	}
+}
+
+void turn_settle(struct backend *b)
+{
+	while (b->shared && !b->kind->settle(b->shared)) {
+		backend_release(b);
+		backend_lock(b);
+	}
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* srq.c - shared receive queues: create, post, query, resize, free, and the low watermark. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/api.h"
+#include "host/fault_door.h"
+#include "lib/memory/lmr.h"
+#include "lib/memory/pz.h"
+#include "lib/path/quick_hw.h"
+#include "srq.h"
+
+#define BAD_SRQ DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
+
+static const struct nic_ops *srq_ops(const struct srq *srq)
+{
+	return srq->nic->nic->ops;
+}
+
+static DAT_COUNT srq_available(const struct srq *srq)
+{
+	return (DAT_COUNT)srq_ops(srq)->srq_count(srq->nic);
+}
+
+void srq_trace_counts(const struct srq *srq, char *text, size_t size)
+{
+	char name[64];
+
+	obj_name(&srq->obj, name, sizeof(name));
+	snprintf(text, size, " srq=%s available=%d outstanding=%d", name, srq_available(srq),
+		 srq->outstanding);
+}
+
+/* ---- the low watermark ---- */
+
+static void srq_low(struct srq *srq)
+{
+	if (!srq->armed)
+		return;
+	srq->armed = false;
+	async_send(srq->obj.ia, &srq->low, &srq->obj, DAT_ASYNC_SRQ_LOW_WATERMARK,
+		   DAT_SRQ_LOW_WATERMARK_EVENT);
+}
+
+void srq_on_limit(void *srq_ctx)
+{
+	srq_low(srq_ctx);
+}
+
+/* Rulings L1-L4: a new setting drops the event that an earlier one may still have pending. */
+static void srq_arm(struct srq *srq, DAT_COUNT low_watermark)
+{
+	async_drop(&srq->low);
+	srq->low_watermark = low_watermark;
+	srq->armed = low_watermark > 0;
+	if (srq_available(srq) < low_watermark) {
+		srq_ops(srq)->srq_limit(srq->nic, 0);
+		srq_low(srq);
+	} else {
+		srq_ops(srq)->srq_limit(srq->nic, (uint32_t)low_watermark);
+	}
+}
+
+/* ---- create and free ---- */
+
+static DAT_RETURN srq_check_attr(const struct dat_adapter *adapter, const DAT_SRQ_ATTR *attr)
+{
+	if (!attr)
+		return BAD_ARG(3);
+	if (attr->max_recv_dtos < 1 || attr->max_recv_dtos > adapter->base.attr.max_srq_wr)
+		return BAD_ARG(3);
+	if (attr->max_recv_iov < 1 || attr->max_recv_iov > adapter->base.attr.max_sge)
+		return BAD_ARG(3);
+	if (attr->low_watermark < 0 || attr->low_watermark > attr->max_recv_dtos)
+		return BAD_ARG(3);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN srq_create_locked(struct ia *ia, DAT_PZ_HANDLE pz_handle,
+				    const DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *out)
+{
+	struct dat_adapter *adapter = ia->adapter;
+	struct pz *pz =
+		obj_as(struct pz, obj_find(adapter->base.backend, pz_handle, DAT_HANDLE_TYPE_PZ));
+	struct srq *srq;
+	DAT_RETURN ret;
+	int err;
+
+	if (!pz || pz->obj.ia != ia)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (!(adapter->base.nic->caps & NIC_CAP_SRQ))
+		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	ret = srq_check_attr(adapter, attr);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (!out)
+		return BAD_ARG(4);
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	srq = nic_calloc(adapter->base.nic, 1, sizeof(*srq), "srq");
+	if (!srq)
+		goto fail;
+	srq->pz = pz;
+	srq->max_recv_dtos = attr->max_recv_dtos;
+	srq->max_recv_iov = attr->max_recv_iov;
+	err = adapter->base.nic->ops->srq_create(pz->nic, (uint32_t)attr->max_recv_dtos,
+						 (uint32_t)attr->max_recv_iov,
+						 adapter->last_id[DAT_HANDLE_TYPE_SRQ] + 1, srq,
+						 &srq->nic);
+	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
+	if (err)
+		goto free_srq;
+	ret = obj_init(&srq->obj, ia, DAT_HANDLE_TYPE_SRQ);
+	if (ret != DAT_SUCCESS)
+		goto destroy_nic;
+	quick_hw_calls(&srq->obj);
+	pz->users++;
+	obj_trace(srq, "create max=%d low=%d", srq->max_recv_dtos, attr->low_watermark);
+	srq_arm(srq, attr->low_watermark);
+	*out = srq->obj.handle;
+	return DAT_SUCCESS;
+
+destroy_nic:
+	adapter->base.nic->ops->srq_destroy(srq->nic);
+free_srq:
+	free(srq);
+fail:
+	return ret;
+}
+
+DAT_RETURN dat__srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+			   DAT_SRQ_HANDLE *srq)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(ia, DAT_HANDLE_TYPE_IA, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	return obj_leave(b, obj, "dat_srq_create",
+			 srq_create_locked(obj_as(struct ia, obj), pz, attr, srq));
+}
+
+void srq_destroy(struct srq *srq)
+{
+	obj_trace(srq, "free");
+	async_drop(&srq->low);
+	lmr_range_close(&srq->range);
+	srq_ops(srq)->srq_destroy(srq->nic);
+	srq->pz->users--;
+	obj_fini(&srq->obj);
+	free(srq);
+}
+
+DAT_RETURN dat__srq_free(DAT_SRQ_HANDLE handle)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_SRQ, &b);
+	struct srq *srq = obj_as(struct srq, obj);
+
+	if (!obj)
+		return BAD_SRQ;
+	if (srq->eps > 0)
+		return obj_leave(b, obj, "dat_srq_free",
+				 DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE));
+	srq_destroy(srq);
+	backend_leave(b);
+	return DAT_SUCCESS;
+}
+
+/* ---- posting ---- */
+
+static DAT_RETURN srq_post_locked(struct srq *srq, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie)
+{
+	struct nic_sge sge[LMR_SEGMENTS_MAX];
+	struct nic_recv_wr wr = { .wr_id = cookie.as_64, .sge = sge };
+	struct lmr_need need = { .pz = srq->pz, .privileges = LMR_NEED_WRITE, .first_arg = 2 };
+	DAT_VLEN length;
+	DAT_RETURN ret;
+	int err;
+
+	if (segments < 0 || segments > srq->max_recv_iov)
+		return BAD_ARG(2);
+	ret = lmr_translate(srq->obj.ia->adapter, need, segments, iov, sge, &length);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if (srq->outstanding >= srq->max_recv_dtos)
+		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+	wr.num_sge = (uint16_t)segments;
+	err = srq_ops(srq)->srq_post(srq->nic, &wr);
+	if (err)
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
+	srq->outstanding++;
+	backend_busy(srq->obj.nic);
+	obj_trace(srq, "post_recv bytes=%lu segments=%d available=%d outstanding=%d", length,
+		  segments, srq_available(srq), srq->outstanding);
+	return DAT_SUCCESS;
+}
+
+COLD bool srq_move_range(struct srq *srq, const DAT_LMR_TRIPLET *iov)
+{
+	struct lmr_need need = { .pz = srq->pz, .privileges = LMR_NEED_WRITE };
+	const struct dat_adapter *adapter = obj_adapter(&srq->obj);
+
+	return lmr_range_move(&srq->range, adapter, &need, adapter->base.attr.max_msg_size, iov);
+}
+
+DAT_RETURN dat__srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_SRQ, &b);
+
+	if (!obj)
+		return BAD_SRQ;
+	return obj_leave(b, obj, "dat_srq_post_recv",
+			 srq_post_locked(obj_as(struct srq, obj), segments, iov, cookie));
+}
+
+/* ---- query, resize, set_lw ---- */
+
+static DAT_RETURN srq_query_locked(struct srq *srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+{
+	if (mask & ~DAT_SRQ_FIELD_ALL)
+		return BAD_ARG(2);
+	if (mask == 0)
+		return DAT_SUCCESS;
+	if (!param)
+		return BAD_ARG(3);
+	backend_idle(srq->obj.nic);
+	*param = (DAT_SRQ_PARAM){
+		.ia_handle = srq->obj.ia->obj.handle,
+		.srq_state = DAT_SRQ_STATE_OPERATIONAL,
+		.pz_handle = srq->pz->obj.handle,
+		.max_recv_dtos = srq->max_recv_dtos,
+		.max_recv_iov = srq->max_recv_iov,
+		.low_watermark = srq->low_watermark,
+		.available_dto_count = srq_available(srq),
+		.outstanding_dto_count = srq->outstanding,
+	};
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_SRQ, &b);
+
+	if (!obj)
+		return BAD_SRQ;
+	return obj_leave(b, obj, "dat_srq_query",
+			 srq_query_locked(obj_as(struct srq, obj), mask, param));
+}
+
+static DAT_RETURN srq_resize_locked(struct srq *srq, DAT_COUNT max)
+{
+	int err;
+
+	if (max < 1 || max > srq->obj.ia->adapter->base.attr.max_srq_wr)
+		return BAD_ARG(2);
+	if (max < srq->outstanding || max < srq->low_watermark)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_OPERATIONAL);
+	err = srq_ops(srq)->srq_resize(srq->nic, (uint32_t)max);
+	if (err)
+		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
+	srq->max_recv_dtos = max;
+	obj_trace(srq, "resize max=%d", max);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT max)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_SRQ, &b);
+
+	if (!obj)
+		return BAD_SRQ;
+	return obj_leave(b, obj, "dat_srq_resize", srq_resize_locked(obj_as(struct srq, obj), max));
+}
+
+static DAT_RETURN srq_set_lw_locked(struct srq *srq, DAT_COUNT low_watermark)
+{
+	if (low_watermark < 0 || low_watermark > srq->max_recv_dtos)
+		return BAD_ARG(2);
+	obj_trace(srq, "set_lw low=%d available=%d outstanding=%d", low_watermark,
+		  srq_available(srq), srq->outstanding);
+	srq_arm(srq, low_watermark);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_SRQ, &b);
+
+	if (!obj)
+		return BAD_SRQ;
+	return obj_leave(b, obj, "dat_srq_set_lw",
+			 srq_set_lw_locked(obj_as(struct srq, obj), low_watermark));
+}

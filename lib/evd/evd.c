@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * evd.c - the queue of an EVD: queue and dequeue events, drain the CQ, make and destroy the EVD.
+ * The API calls are in evd_api.c, except dat_evd_dequeue, which is here because it is on the path
+ * of every message.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "lib/api.h"
+#include "cno.h"
+#include "lib/connect/cr.h"
+#include "lib/ep/ep.h"
+#include "evd_event.h"
+#include "host/fault_door.h"
+#include "lib/ia.h"
+#include "lib/path/quick_hw.h"
+#include "lib/ep/srq.h"
+
+static uint32_t evd_queued(const struct evd *evd)
+{
+	return evd->put - evd->get;
+}
+
+void evd_update_path(struct evd *evd)
+{
+	evd->direct = !evd->waiting && !evd->cno && !(evd->flags & ~EVD_STREAM_CQ);
+	evd_update_quick(evd);
+	/*
+	 * The CQ of an enabled EVD with a CNO is always armed, so that completions trigger the CNO.
+	 */
+	if (evd->cno && evd->enabled && evd->cq)
+		obj_nic(&evd->obj)->ops->cq_arm(evd->cq);
+}
+
+/* True if completions can bypass the queue: it is empty, and only completions can arrive. */
+static inline bool evd_is_direct(const struct evd *evd)
+{
+	return evd->direct && evd_queued(evd) == 0;
+}
+
+static void evd_set_quick(struct evd *evd, bool quick)
+{
+	evd->obj.quick = quick ? OBJ_QUICK_DEQUEUE : 0;
+	quick_hw_choose_evd(evd, quick);
+}
+
+void evd_update_quick(struct evd *evd)
+{
+	evd_set_quick(evd, evd_is_direct(evd) && !evd->overflowed && TAILQ_EMPTY(&evd->notes));
+}
+
+void evd_set_waiting(struct evd *evd, bool waiting)
+{
+	evd->waiting = waiting;
+	if (evd->cq)
+		evd->cq->waited = waiting;
+	evd_update_path(evd);
+}
+
+uint32_t evd_ring_mask(DAT_COUNT qlen)
+{
+	uint32_t slots = 1;
+
+	while (slots < (uint32_t)qlen)
+		slots <<= 1;
+	return slots - 1;
+}
+
+DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
+{
+	struct nic *nic = ia->adapter->base.nic;
+	struct evd *evd = nic_calloc(nic, 1, sizeof(*evd), "evd");
+	DAT_RETURN ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	int err = 0;
+
+	if (!evd)
+		goto fail;
+	evd->flags = flags;
+	evd->qlen = qlen;
+	evd->enabled = evd->waitable = true;
+	TAILQ_INIT(&evd->notes);
+	evd_update_path(evd);
+	evd->mask = evd_ring_mask(qlen);
+	evd->ring = nic_calloc(nic, (size_t)evd->mask + 1, sizeof(*evd->ring), "evd_queue");
+	if (!evd->ring)
+		goto free_evd;
+	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	if (ia->adapter->evds >= ia->adapter->base.attr.max_cq)
+		goto free_ring;
+	if (flags & EVD_STREAM_CQ)
+		err = nic->ops->cq_create(nic, (uint32_t)qlen, evd, &evd->cq);
+	ret = nic_refusal(err, ret);
+	if (err)
+		goto free_ring;
+	ret = obj_init(&evd->obj, ia, DAT_HANDLE_TYPE_EVD);
+	if (ret != DAT_SUCCESS)
+		goto destroy_cq;
+	ia->adapter->evds++;
+	evd_update_quick(evd);
+	if (evd->cq)
+		quick_hw_calls(&evd->obj);
+	*out = evd;
+	return DAT_SUCCESS;
+
+destroy_cq:
+	if (evd->cq)
+		nic->ops->cq_destroy(evd->cq);
+free_ring:
+	free(evd->ring);
+free_evd:
+	free(evd);
+fail:
+	return ret;
+}
+
+uint32_t evd_count(struct evd *evd)
+{
+	uint32_t n = evd_queued(evd);
+
+	if (evd->cq)
+		n += obj_nic(&evd->obj)->ops->cq_count(evd->cq);
+	return n;
+}
+
+void evd_update_limit(struct evd *evd)
+{
+	if (evd->cq)
+		obj_nic(&evd->obj)->ops->cq_limit(evd->cq, (uint32_t)evd->qlen - evd_queued(evd));
+}
+
+static void evd_push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin)
+{
+	struct evd_entry *entry = &evd->ring[evd->put++ & evd->mask];
+
+	assert(evd_queued(evd) <= (uint32_t)evd->qlen);
+	entry->event = *event;
+	entry->origin = (uint8_t)origin;
+	evd_set_quick(evd, false);
+}
+
+/* ---- completions ---- */
+
+COLD void evd_become_bind(DAT_EVENT *event)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	event->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+	event->event_data.rmr_completion_event_data.rmr_handle =
+		handle_of_number((uint32_t)dto->transfered_length);
+	dto->transfered_length = 0;
+}
+
+/* Ruling A2a: whether this completion wakes a blocked waiter. Errors always do. */
+static bool wc_is_notification(const struct nic_wc *wc)
+{
+	const struct ep *ep = wc->qp->ctx;
+
+	if (wc->status != NIC_WC_SUCCESS)
+		return true;
+	if (wc->flags & NIC_WR_QUIET)
+		return false;
+	if (wc->opcode == NIC_OP_RECV &&
+	    (ep->attr.recv_completion_flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		return wc->flags & NIC_WR_SOLICITED;
+	return true;
+}
+
+static inline enum evd_origin wc_origin(const struct nic_wc *wc)
+{
+	if (wc->opcode == NIC_OP_RECV)
+		return EVD_RECV;
+	return __builtin_expect(wc->opcode == NIC_OP_BIND, 0) ? EVD_BIND : EVD_REQUEST;
+}
+
+void evd_drain(struct evd *evd)
+{
+	struct nic_wc wc;
+	DAT_EVENT event;
+
+	if (!evd->cq)
+		return;
+	/*
+	 * Hardware may have more completions than the EVD has room for; the rest stays in the CQ.
+	 */
+	while (evd_queued(evd) < (uint32_t)evd->qlen &&
+	       obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
+		evd_completion(evd->obj.handle, &wc, &event);
+		evd_push(evd, &event, wc_origin(&wc));
+		if (wc_is_notification(&wc))
+			evd->notified = true;
+	}
+	evd_update_limit(evd);
+}
+
+static struct ep *entry_ep(const struct evd_entry *entry)
+{
+	struct handle_slot *slot = entry->event.event_data.dto_completion_event_data.ep_handle;
+
+	return obj_as(struct ep, slot->object);
+}
+
+static COLD void evd_trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
+				const DAT_EVENT *event)
+{
+	static const char *const words[] = { "?", "RECV", "REQUEST", "BIND" };
+	char evd_text[64], srq_text[128] = "";
+
+	obj_name(&evd->obj, evd_text, sizeof(evd_text));
+	if (origin == EVD_RECV && ep->srq)
+		srq_trace_counts(ep->srq, srq_text, sizeof(srq_text));
+	obj_trace_line(&ep->obj, "reap op=%s status=%s evd=%s%s", words[origin],
+		       dto_status_name(event->event_data.dto_completion_event_data.status),
+		       evd_text, srq_text);
+}
+
+/*
+ * Account for a reaped completion. On the path of every message: a request costs one comparison
+ * more than a Receive.
+ */
+static inline void evd_reap(struct evd *evd, struct ep *ep, enum evd_origin origin,
+			    DAT_EVENT *event)
+{
+	bool tracing = obj_nic(&evd->obj)->tracing;
+
+	if (origin == EVD_RECV) {
+		ep_reaped(ep->nic);
+		if (__builtin_expect(tracing, 0))
+			evd_trace_reap(evd, ep, EVD_RECV, event);
+		return;
+	}
+	if (__builtin_expect(tracing, 0))
+		evd_trace_reap(evd, ep, origin, event);
+	if (__builtin_expect(origin == EVD_BIND, 0))
+		evd_become_bind(event);
+}
+
+/* ---- the queue ---- */
+
+static void evd_trace_event(const struct evd *evd, const char *verb, const DAT_EVENT *event)
+{
+	char object[64] = "";
+	DAT_HANDLE handle = DAT_HANDLE_NULL;
+	struct handle_slot *slot;
+
+	if (event->event_number & 0x4000u)
+		handle = event->event_data.connect_event_data.ep_handle;
+	else if (event->event_number & 0x8000u)
+		handle = event->event_data.asynch_error_event_data.dat_handle;
+	else if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
+		handle = event->event_data.cr_arrival_event_data.cr_handle;
+	slot = handle_slot(handle);
+	if (slot && slot->object)
+		obj_name(slot->object, object, sizeof(object));
+	obj_trace_line(&evd->obj, "%s number=%s%s%s", verb, event_name(event->event_number),
+		       object[0] ? " object=" : "", object);
+}
+
+bool evd_post(struct evd *evd, DAT_EVENT *event)
+{
+	if (evd_count(evd) >= (uint32_t)evd->qlen)
+		return false;
+	evd_drain(evd);
+	event->evd_handle = evd->obj.handle;
+	evd_push(evd, event, EVD_OTHER);
+	evd_update_limit(evd);
+	evd->notified = true;
+	evd->obj.nic->attention = true;
+	backend_busy(evd->obj.nic);
+	if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
+		evd_trace_event(evd, "event", event);
+	cno_notify(evd);
+	evd_wake(evd);
+	return true;
+}
+
+/* Hand out a completion straight from the CQ. */
+static inline void evd_hand_over(struct evd *evd, const struct nic_wc *wc, DAT_EVENT *event)
+{
+	evd_completion(evd->obj.handle, wc, event);
+	evd_reap(evd, wc->qp->ctx, wc_origin(wc), event);
+	backend_busy(evd->obj.nic);
+}
+
+/* An event was dequeued, so there is room: end an overflow, queue events that wait. */
+static void evd_made_room(struct evd *evd)
+{
+	evd->overflowed = false;
+	evd_update_quick(evd);
+	if (!TAILQ_EMPTY(&evd->notes))
+		evd_queue_waiting_notes(evd);
+}
+
+static bool evd_take_queued(struct evd *evd, DAT_EVENT *event)
+{
+	const struct evd_entry *entry;
+	enum evd_origin origin;
+
+	if (evd_queued(evd) == 0)
+		evd_drain(evd);
+	if (evd_queued(evd) == 0)
+		return false;
+	entry = &evd->ring[evd->get & evd->mask];
+	*event = entry->event;
+	origin = (enum evd_origin)entry->origin;
+	evd->get++;
+	evd_update_limit(evd);
+	if (origin != EVD_OTHER)
+		evd_reap(evd, entry_ep(entry), origin, event);
+	else if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
+		evd_trace_event(evd, "dequeue", event);
+	return true;
+}
+
+static bool evd_take_next(struct evd *evd, DAT_EVENT *event)
+{
+	struct nic_wc wc;
+
+	if (evd_queued(evd) == 0 && !(evd->flags & ~EVD_STREAM_CQ)) {
+		if (evd->obj.nic->ops->cq_poll(evd->cq, &wc, 1) != 1)
+			return false;
+		evd_hand_over(evd, &wc, event);
+	} else {
+		if (!evd_take_queued(evd, event))
+			return false;
+		backend_busy(evd->obj.nic);
+	}
+	evd_made_room(evd);
+	return true;
+}
+
+bool evd_take(struct evd *evd, DAT_EVENT *event)
+{
+	if (!evd_take_next(evd, event))
+		return false;
+	if (evd->latched && evd_count(evd) == 0)
+		cno_unlatch(evd);
+	return true;
+}
+
+static DAT_RETURN evd_dequeue_locked(struct evd *evd, DAT_EVENT *event)
+{
+	struct nic_wc wc;
+
+	if (!event)
+		return BAD_ARG(2);
+	if (evd_has_waiter(evd))
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	if (!evd_is_direct(evd))
+		return evd_take(evd, event) || evd_poll(evd, event) ? DAT_SUCCESS : DAT_QUEUE_EMPTY;
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return DAT_QUEUE_EMPTY; /* bare: ruling G1 */
+	evd_hand_over(evd, &wc, event);
+	evd_made_room(evd);
+	return DAT_SUCCESS;
+}
+
+COLD DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct backend *b;
+	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
+
+	if (!obj)
+		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
+	return obj_leave(b, obj, "dat_evd_dequeue",
+			 evd_dequeue_locked(obj_as(struct evd, obj), event));
+}
+
+/*
+ * The fast dequeue, without a lock (obj_peek): the EVD has completions only, and they come straight
+ * from the CQ. Every other case takes the general path.
+ */
+DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct evd *evd = obj_as(struct evd, obj_peek(handle, OBJ_QUICK_DEQUEUE));
+	struct nic_wc wc;
+
+	if (!evd || !event)
+		return dat__evd_dequeue_careful(handle, event);
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return DAT_QUEUE_EMPTY;
+	evd_hand_over(evd, &wc, event);
+	return DAT_SUCCESS;
+}
+
+/* In a shared fabric, under the biased lock only: true if a dequeue may be fast. */
+static bool evd_is_fast(const struct evd *evd)
+{
+	return evd_queued(evd) == 0 && !evd_has_waiter(evd) && !evd->obj.nic->tracing &&
+	       TAILQ_EMPTY(&evd->notes);
+}
+
+/* True if a dequeue on the general path would find nothing either. */
+static bool evd_has_nothing(const struct backend *b, const struct evd *evd)
+{
+	return (!evd->cq || evd_is_direct(evd) || evd->obj.nic->ops->cq_count(evd->cq) == 0) &&
+	       b->kind->quiet(b->shared);
+}
+
+DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct backend *b;
+	struct evd *evd = obj_as(struct evd, obj_peek_biased(handle, DAT_HANDLE_TYPE_EVD, &b));
+	struct nic_wc wc;
+	DAT_RETURN ret = DAT_QUEUE_EMPTY;
+
+	if (!evd)
+		return dat__evd_dequeue_careful(handle, event);
+	if (!event || !evd_is_fast(evd)) {
+		obj_unbias(b);
+		return dat__evd_dequeue_careful(handle, event);
+	}
+	if (evd_is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
+		evd_hand_over(evd, &wc, event);
+		evd_made_room(evd);
+		b->empty_polls = 0;
+		ret = DAT_SUCCESS;
+	} else if (!evd_has_nothing(b, evd)) {
+		obj_unbias(b);
+		return dat__evd_dequeue_careful(handle, event);
+	}
+	obj_unpeek(b);
+	if (ret != DAT_SUCCESS)
+		backend_count_empty_poll(b);
+	return ret;
+}
+
+/*
+ * Remove the completions of ep (NULL: of all EPs), keep the order of the other events; the number
+ * removed.
+ */
+static uint32_t evd_remove_completions(struct evd *evd, const struct ep *ep)
+{
+	uint32_t kept = evd->get, removed;
+
+	for (uint32_t i = evd->get; i != evd->put; i++) {
+		struct evd_entry *entry = &evd->ring[i & evd->mask];
+		struct ep *owner = entry->origin == EVD_OTHER ? NULL : entry_ep(entry);
+
+		if (owner && (!ep || owner == ep)) {
+			evd_reap(evd, owner, (enum evd_origin)entry->origin, &entry->event);
+			continue;
+		}
+		evd->ring[kept++ & evd->mask] = *entry;
+	}
+	removed = evd->put - kept;
+	evd->put = kept;
+	return removed;
+}
+
+void evd_purge(struct evd *evd, struct ep *ep)
+{
+	if (!evd)
+		return;
+	evd_drain(evd);
+	if (evd_remove_completions(evd, ep) > 0)
+		evd->overflowed = false;
+	evd_update_quick(evd);
+	evd_update_limit(evd);
+	if (evd_count(evd) == 0)
+		cno_unlatch(evd);
+	if (!TAILQ_EMPTY(&evd->notes))
+		evd_queue_waiting_notes(evd);
+}
+
+/*
+ * Reject the connection requests whose events are still queued: the Consumer will never see them.
+ */
+static void evd_reject_requests(struct evd *evd)
+{
+	for (uint32_t i = evd->get; i != evd->put; i++) {
+		const DAT_EVENT *event = &evd->ring[i & evd->mask].event;
+		struct handle_slot *slot;
+
+		if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
+			continue;
+		slot = event->event_data.cr_arrival_event_data.cr_handle;
+		if (slot->object)
+			cr_destroy(obj_as(struct cr, slot->object), false);
+	}
+}
+
+void evd_destroy(struct evd *evd)
+{
+	struct dat_adapter *adapter = evd->obj.ia->adapter;
+
+	evd_drain(evd);
+	evd_remove_completions(evd, NULL);
+	evd_reject_requests(evd);
+	evd_pass_on_notes(evd);
+	async_drop(&evd->overflow);
+	cno_forget(evd);
+	if (evd->cq)
+		adapter->base.nic->ops->cq_destroy(evd->cq);
+	adapter->evds--;
+	obj_trace(evd, "free");
+	obj_fini(&evd->obj);
+	free(evd->ring);
+	free(evd);
+}

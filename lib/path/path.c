@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * path.c - the entries of uDAPL's provider table for the calls of every message, by the path that
+ * the host chose. The table belongs to the backend instance, so a change concerns the handles of
+ * that instance only.
+ */
+#include "lib/api.h"
+#include "lib/front.h"
+#include "path.h"
+#include "quick_hw.h"
+
+static const struct {
+	__typeof__(dat__evd_dequeue) *evd_dequeue;
+	__typeof__(dat__ep_post_send) *ep_post_send;
+	__typeof__(dat__ep_post_recv) *ep_post_recv;
+} path_calls[PATH_COUNT] = {
+	[PATH_CAREFUL] = { dat__evd_dequeue_careful, dat__ep_post_send_careful,
+			   dat__ep_post_recv_careful },
+	[PATH_PRIVATE] = { dat__evd_dequeue, dat__ep_post_send, dat__ep_post_recv },
+	[PATH_SHARED] = { dat__evd_dequeue_biased, dat__ep_post_send_biased,
+			  dat__ep_post_recv_biased },
+	/*
+	 * On hardware, objects have tables of their own (quick_hw_choose); this one is for all
+	 * others.
+	 */
+	[PATH_HARDWARE] = { dat__evd_dequeue_careful, dat__ep_post_send_careful,
+			    dat__ep_post_recv_careful },
+};
+
+void path_use(struct front *front, enum path path)
+{
+	struct dat_front *dat = (struct dat_front *)front;
+
+	dat->provider.evd_dequeue_func = path_calls[path].evd_dequeue;
+	dat->provider.ep_post_send_func = path_calls[path].ep_post_send;
+	dat->provider.ep_post_recv_func = path_calls[path].ep_post_recv;
+	if (front->backend->module)
+		quick_hw_choose(front->backend, path != PATH_HARDWARE);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Private data of connection requests and answers, as it goes over the wire. InfiniBand and RoCE
+ * pad it to a fixed size, so its last byte carries its length.
+ */
+#include <string.h>
+
+#include "cm.h"
+
+const uint8_t hw_private_no_listener[4] = { 0xda, 0x54, 0x4e, 0x4c };
+
+uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire)
+{
+	if (size)
+		memmove(wire, data, size);
+	if (n->iwarp)
+		return (uint8_t)size;
+	/* Shorter data arrives padded: the last byte says how much of it is data. */
+	memset(wire + size, 0, HW_IB_PRIVATE - size);
+	wire[HW_IB_PRIVATE - 1] = (uint8_t)(HW_IB_LENGTH | size);
+	return HW_IB_PRIVATE;
+}
+
+uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t size)
+{
+	uint8_t last = wire[HW_IB_PRIVATE - 1];
+
+	if (n->iwarp)
+		return size < HW_IWARP_PRIVATE ? size : HW_IWARP_PRIVATE;
+	if (size >= HW_IB_PRIVATE && (last & HW_IB_LENGTH) &&
+	    (last & ~HW_IB_LENGTH) < HW_IB_PRIVATE)
+		return last & ~HW_IB_LENGTH;
+	/* The peer is not libdat, and sends no length. */
+	return size < HW_IB_PRIVATE ? size : HW_IB_PRIVATE;
+}
+
+bool hw_private_is_no_listener(const uint8_t *private_data, uint32_t size)
+{
+	return size >= sizeof(hw_private_no_listener) &&
+	       memcmp(private_data, hw_private_no_listener, sizeof(hw_private_no_listener)) == 0;
+}

@@ -1,0 +1,204 @@
+#!/bin/sh
+# The command line of every command: unknown options, values that are missing, bad or out of range,
+# --name=VALUE, --, suggestions, and help from the same tables. What the options do is tested
+# elsewhere.
+. "$(dirname "$0")/begin.sh"
+cd "$scratch" || exit 99
+most=18446744073709551615
+
+printf 'use adapter a@emu0\nend quiet\n' > good.dsim
+mkdir suite
+printf '# dat_pz_query: a suite of one script (A1)\nuse adapter a@emu0\nend quiet\n' \
+	> suite/good.dsim
+
+# A command and its options that take a value.
+with_values() {
+	cat << 'END'
+test -j --junit --seed --trace --provider --device --slow
+show --svg --pcapng
+run --script --seed --profile --alias --addresses --trace
+sweep --nth --share --seed --only
+explore --runs --seconds -j --seed --first --shard --faults --out --hang
+conformance --provider --device --slow -j --junit
+END
+}
+
+# COMMAND OPTION VALUE: values that will not do
+bad_values() {
+	cat << END
+test -j many
+test -j 257
+test -j -1
+test --seed x
+test --seed ${most}0
+test --seed 1x
+test --provider soft
+test --slow 0
+test --slow 1001
+run --seed 0x10
+run --profile tcp
+run --alias ib0
+run --alias =emu0
+sweep --nth nothing
+sweep --share 101
+sweep --only 0
+sweep --seed -1
+explore --runs 0
+explore --seconds 2147483648
+explore -j 1.5
+explore --first second
+explore --shard 4/3
+explore --shard 0/3
+explore --shard 1
+explore --faults lost
+explore --faults drop,
+explore --hang long
+explore --hang 0
+conformance --provider soft
+conformance --slow 1001
+conformance -j 257
+END
+}
+commands="test show run sweep replay explore shell conformance fabric info"
+
+# says STATUS PATTERN ARGS...: datsim exits so and prints that
+says() {
+	wanted=$1
+	pattern=$2
+	shift 2
+	"$datsim" "$@" > out 2>&1 < /dev/null
+	got=$?
+	[ "$got" -eq "$wanted" ] && grep -qE -e "$pattern" out && return
+	echo "datsim $*: exit status $got, expected $wanted; expected to find: $pattern"
+	cat out
+	return 1
+}
+
+unknown() {
+	for command in $commands; do
+		says 2 "^datsim $command: unknown option --nonesuch\$" "$command" --nonesuch &&
+			says 2 "^datsim $command: unknown option --nonesuch\$" "$command" \
+				--nonesuch=3 x &&
+			says 2 "^datsim $command: unknown option -x\$" "$command" -x &&
+			says 2 "^try .datsim $command --help.\$" "$command" --nonesuch || return
+	done
+}
+
+missing() {
+	with_values | while read -r command options; do
+		for option in $options; do
+			says 2 "^datsim $command: $option wants .*, got nothing\$" "$command" \
+				"$option" ||
+				exit
+		done
+	done
+}
+
+bad() {
+	bad_values | while read -r command option value; do
+		says 2 "^datsim $command: $option wants .*, got '$value'\$" \
+			"$command" "$option" "$value" x || exit
+		case $option in
+		--*)
+			says 2 "^datsim $command: $option wants .*, got '$value'\$" \
+				"$command" "$option=$value" x || exit
+			;;
+		esac
+	done
+}
+
+flags() {
+	says 2 "^datsim test: --show wants no value, got 'yes'\$" test --show=yes good.dsim &&
+		says 2 "^datsim run: --quiet wants no value, got ''\$" run --quiet= true &&
+		says 2 "^datsim sweep: --persistent wants no value" sweep --persistent=1 good.dsim
+}
+
+nearest() {
+	says 2 '^datsim run: unknown option --sed; did you mean --seed[?]$' run --sed 3 true &&
+		says 2 '^datsim test: unknown option --tarce; did you mean --trace[?]$' test \
+			--tarce=x y &&
+		says 2 '^datsim explore: unknown option -seed; did you mean --seed[?]$' explore \
+			-seed 3 x &&
+		says 2 '^datsim test: unknown option --j; did you mean -j[?]$' test --j 3 x &&
+		says 2 '^datsim info: unknown option --hlep; did you mean --help[?]$' info --hlep &&
+		says 2 '^datsim: unknown command tset; did you mean test[?]$' tset x &&
+		says 2 '^datsim: unknown command exlpore; did you mean explore[?]$' help exlpore &&
+		says 2 '^datsim: unknown command nonesuch$' nonesuch &&
+		says 2 '^datsim fabric: unknown verb destory; did you mean destroy[?]$' fabric \
+			destory x
+}
+
+written() {
+	says 0 '^ok 1' test -j 2 --seed 3 good.dsim &&
+		says 0 '^ok 1' test -j2 --seed=3 good.dsim &&
+		says 0 '^ok 1' test --seed "$most" -- good.dsim &&
+		says 0 '^ok 1' sweep --nth=post good.dsim &&
+		says 0 '1 passed' conformance --junit=x.xml suite && test -s x.xml || return
+	cp good.dsim ./-j
+	says 0 '^ok 1 - -j$' test -- -j && says 2 '^# -: No such file' test -
+}
+
+values_kept() {
+	says 0 '^1$' run --quiet --seed=1 printenv DATSIM_SEED &&
+		says 0 "^$most\$" run --quiet --seed $most printenv DATSIM_SEED &&
+		says 0 '^7$' run --quiet --seed 6 --seed 7 -- printenv DATSIM_SEED &&
+		says 0 '^iwarp$' run --quiet --profile=iwarp printenv DATSIM_PROFILE &&
+		says 0 '^--trace$' run --quiet -- echo --trace
+}
+
+operands() {
+	says 2 'expected a script or a folder' test --seed 3 &&
+		says 2 'expected one trace file' show a b && says 2 'expected one trace file' \
+			replay &&
+		says 2 'expected a program' run --seed 3 -- && says 2 'expected a program' run &&
+		says 2 'expected one script, or -- PROGRAM' explore --seed 3 &&
+		says 2 'expected one script, or -- PROGRAM' explore a b &&
+		says 2 'expected a script, or a folder' sweep --nth post &&
+		says 2 'expected --nth with alloc, post or event' sweep good.dsim &&
+		says 2 'expected one folder' conformance a b && says 2 "no arguments, got 'x'" \
+			shell x &&
+		says 2 "no arguments, got 'x'" info x && says 2 'expected create, list' fabric &&
+		says 2 'create wants the name of one fabric' fabric create &&
+		says 2 'list wants no name' fabric list x
+}
+
+# The help of a command names each of its options, whichever way it is asked for.
+help() {
+	for command in $commands; do
+		"$datsim" help "$command" > help && "$datsim" "$command" --help > asked &&
+			"$datsim" "$command" -h > short && cmp help asked && cmp help short &&
+			grep -q "^datsim $command" help &&
+			"$datsim" help | grep -q "^  datsim $command " ||
+			return
+	done
+	with_values | while read -r command options; do
+		"$datsim" help "$command" > help
+		for option in $options; do
+			grep -qE -e "^  $option( |\$)" help || exit
+		done
+	done
+}
+
+narrow() {
+	for command in $commands ''; do
+		# shellcheck disable=SC2086
+		"$datsim" help $command | grep -E '.{101}' && return 1
+	done
+	return 0
+}
+
+echo 1..11
+holds "an option that does not exist is said to be unknown" unknown
+holds "an option says which value it wants if there is none" missing
+holds "an option says which value it wants if it got another" bad
+holds "a flag takes no value" flags
+holds "a word that is nearly right is suggested" nearest
+holds "values follow in the same word or the next, and -- ends the options" written
+holds "values arrive as they were written, the last one counts" values_kept
+holds "what is missing behind the options, or too much, is said" operands
+holds "help lists every option" help
+holds "help fits 100 columns" narrow
+holds "what a terminal would obey is not printed" sh -c '
+	"$1" test "$(printf "%b" "--\033[31m")" 2> said
+	grep -q "unknown option --?\[31m" said &&
+		! LC_ALL=C grep -q "$(printf "\033")" said' - "$datsim"

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Pages name files of this tree; a file that moved takes its mention along.
+. "$(dirname "$0")/begin.sh"
+
+# The folders of this tree, for a pattern
+folders='host|lib|emu|fault|passthrough|tools|tests|bench|examples|include|doc|m4'
+
+# FILE: `path` for each path of the tree that a page names in backquotes and that is not there. A
+# mention like `emu/shared/` is a folder; globs and names with <...> or ... are examples.
+missing_paths() {
+	for page; do
+		grep -oE "\`($folders)/[A-Za-z0-9_./-]*\`" "$page" |
+			tr -d '`' | sort -u | while read -r path; do
+			case $path in
+			*...* | *FOLDER* | *THING* | *NAME* | *SUBJECT*) continue ;;
+			esac
+			[ -e "${path%/}" ] || [ -e "$path.c" ] || [ -e "$path.sh" ] ||
+				echo "$page: $path"
+		done
+	done
+}
+
+cd "$top_srcdir" || exit 99
+echo 1..1
+printf 'see `host/nic.h` and `lib/no_such_file.c`\n' > "$work/planted.md"
+caught=$(missing_paths "$work/planted.md")
+found=$(missing_paths README.md CONTRIBUTING.md doc/*.md tests/README.md 2> /dev/null)
+verdict "every file that a page names is there"

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Objects that the kernel is slow to destroy - an id that asked for a connection and has no answer,
+ * and its QP - delay no call. On the device of tests/stubverbs their destruction takes until the
+ * test releases it.
+ */
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/support.h"
+
+static int before;
+
+/* An EP of side a, with or without an SRQ, with an unanswered request at side b */
+static DAT_CR_HANDLE ask(bool with_srq, DAT_EP_HANDLE *ep)
+{
+	before = stub_objects();
+	if (with_srq) {
+		w.a.srq = make_srq(&w.a, 4, DAT_SRQ_LW_DEFAULT);
+		*ep = srq_ep(&w.a, w.a.srq);
+		post_srqs(&w.a, 8, 2);
+	} else {
+		*ep = plain_ep(&w.a);
+		post_recvs(&w.a, *ep, 8, 2);
+	}
+	return request(*ep, &w.b, QUAL + 1);
+}
+
+/* Everything else works: messages, connections, new objects and their destruction. */
+static void others_go_on(void)
+{
+	DAT_EP_HANDLE a = plain_ep(&w.a), b = plain_ep(&w.b);
+	DAT_EVD_HANDLE evd = make_evd(&w.a, 8, DAT_EVD_DTO_FLAG);
+
+	connect_eps(&w.a, a, &w.b, b);
+	post_recv(&w.b, w.b.ep, 0);
+	post_recv(&w.b, b, 1);
+	post_send(&w.a, w.a.ep, 2, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 2, DAT_DTO_SUCCESS);
+	post_send(&w.a, a, 3, SHORT);
+	expect_dto(w.b.recv, b, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, a, 3, DAT_DTO_SUCCESS);
+	must(dat_ep_disconnect(a, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.a.connect, a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_connection(w.b.connect, b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_free(a));
+	must(dat_ep_free(b));
+	must(dat_evd_free(evd));
+}
+
+static void let_go(void)
+{
+	stub_hold(false);
+	stub_await_objects(before);
+	ck_assert_int_eq(stub_objects(), before);
+}
+
+START_TEST(an_EP_that_was_not_answered_is_freed_at_once)
+{
+	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
+
+	plain_pair();
+	cr = ask(_i, &ep);
+	stub_hold(true);
+	must(dat_ep_free(ep));
+	stub_await_held(1);
+	others_go_on();
+	must(dat_cr_reject(cr));
+	if (_i)
+		must(dat_srq_free(w.a.srq));
+	let_go();
+}
+END_TEST
+
+/* The event loop, which delivers the DISCONNECTED event, does not wait either. */
+START_TEST(an_EP_that_gave_up_asking_can_be_used_again_at_once)
+{
+	DAT_EP_HANDLE ep, b;
+	DAT_CR_HANDLE cr;
+
+	plain_pair();
+	cr = ask(_i, &ep);
+	stub_hold(true);
+	must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.a.connect, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	ck_assert_int_eq(drain(w.a.recv), _i ? 0 : 2);
+	stub_await_held(1);
+	must(dat_ep_reset(ep));
+	b = plain_ep(&w.b);
+	connect_eps(&w.a, ep, &w.b, b);
+	others_go_on();
+	must(dat_cr_reject(cr));
+	must(dat_ep_free(ep));
+	must(dat_ep_free(b));
+	if (_i)
+		must(dat_srq_free(w.a.srq));
+	let_go();
+}
+END_TEST
+
+/* The objects that the EP depends on are destroyed after it. */
+START_TEST(an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once)
+{
+	DAT_EP_HANDLE ep;
+	int closed;
+
+	plain_pair();
+	side_close(&w.a);
+	side_close(&w.b);
+	closed = stub_objects();
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	(void)ask(_i, &ep);
+	stub_hold(true);
+	side_close(&w.a);
+	stub_await_held(1);
+	side_close(&w.b);
+	ck_assert_int_gt(stub_objects(), closed);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	others_go_on();
+	side_close(&w.a);
+	side_close(&w.b);
+	stub_hold(false);
+	stub_await_objects(closed);
+	ck_assert_int_eq(stub_objects(), closed);
+}
+END_TEST
+
+/* Late completions and events find no Endpoint. */
+START_TEST(what_comes_late_for_an_EP_that_is_gone_is_dropped)
+{
+	struct ibv_wc late = { .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV };
+	struct stub_qp *qp = NULL;
+	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
+
+	plain_pair();
+	cr = ask(false, &ep);
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		if (stub_qp_by_number(i) && stub_qp_by_number(i)->asked)
+			qp = stub_qp_by_number(i);
+	ck_assert_ptr_nonnull(qp);
+	late.wr_id = qp->own.at[0].wr_id;
+	late.qp_num = qp->v.qp_num;
+	stub_hold(true);
+	must(dat_ep_free(ep));
+	stub_await_held(1);
+	stub_complete((struct stub_cq *)qp->v.recv_cq, &late, false);
+	stub_async(IBV_EVENT_QP_FATAL, qp);
+	must(dat_cr_reject(cr));
+	ck_assert_int_eq(drain(w.a.recv), 0);
+	others_go_on();
+	expect_no_event(w.a.async);
+	expect_no_event(w.a.connect);
+	let_go();
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_loop(suite, an_EP_that_was_not_answered_is_freed_at_once, 2);
+	unit_test_loop(suite, an_EP_that_gave_up_asking_can_be_used_again_at_once, 2);
+	unit_test_loop(suite, an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once, 2);
+	unit_test(suite, what_comes_late_for_an_EP_that_is_gone_is_dropped);
+}
+
+int main(void)
+{
+	return unit_run_on_stub("deferred", fill);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DATSIM_FAULTS: rules as text, for programs that set none themselves (host/fault_text.h). */
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+
+static DAT_RETURN create_with(const char *text)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+	DAT_RETURN ret;
+
+	setenv("DATSIM_FAULTS", text, 1);
+	ret = dat_sim_create(&config, &w.sim);
+	unsetenv("DATSIM_FAULTS");
+	return ret;
+}
+
+static void destroy(void)
+{
+	ck_assert_int_eq(dat_sim_destroy(w.sim), DAT_SUCCESS);
+}
+
+/* Creates the fabric that the fixture destroys: a bad text must not have left one behind. */
+static void leave_one(void)
+{
+	ck_assert_int_eq(create_with(""), DAT_SUCCESS);
+}
+
+/* Texts that make the creation of a fabric fail, each for one reason */
+static const char *const bad[] = {
+	"x",
+	"=",
+	"=drop",
+	"verdict",
+	"verdict=",
+	"verdict=drap",
+	"verdict=dropp",
+	"verdict=dro",
+	"nth=1",
+	"verdict=drop; nth=1",
+	"verdict=drop nth=-1",
+	"verdict=drop nth=",
+	"verdict=drop nth=0x1",
+	"verdict=drop nth=1.5",
+	"verdict=drop nth=18446744073709551616",
+	"verdict=drop nth=99999999999999999999999999",
+	"verdict=drop line=4294967296",
+	"verdict=drop from_ep=4294967296",
+	"verdict=drop probability=1000001",
+	"verdict=drop verdict=drop",
+	"verdict=drop nth=1 nth=1",
+	"verdict=drop Nth=1",
+	"verdict=drop from=",
+	"verdict=drop from=emu999",
+	"verdict=drop from=ib0",
+	"verdict=drop from=emu0emu0emu0emu0emu0emu0emu0emu0emu0",
+	"verdict=drop part=middle",
+	"verdict=drop packets=",
+	"verdict=drop packets=SEND|",
+	"verdict=drop packets=|SEND",
+	"verdict=drop packets=send",
+	"verdict=rnr packets=ACK",
+	"verdict=nak packets=CM",
+	"verdict=nak nak=7",
+	"verdict=delay delay_ns=1125899906842625",
+	"verdict=drop,nth=1",
+	"verdict=drop\rnth=1",
+	"verdict=drop \x80\xff=1",
+};
+
+START_TEST(fault_text_that_makes_no_sense_begins_nothing)
+{
+	ck_assert_int_eq(DAT_GET_TYPE(create_with(bad[_i])), DAT_INVALID_PARAMETER);
+	leave_one();
+}
+END_TEST
+
+START_TEST(fault_text_without_rules_is_none)
+{
+	static const char *const empty[] = { "", ";", " ;\t;\n", ";;;;" };
+	DAT_UINT64 times;
+
+	for (size_t i = 0; i < COUNT(empty); i++) {
+		ck_assert_int_eq(create_with(empty[i]), DAT_SUCCESS);
+		ck_assert_int_eq(DAT_GET_TYPE(dat_sim_fault_fired(w.sim, 1, &times)),
+				 DAT_INVALID_PARAMETER);
+		destroy();
+	}
+	leave_one();
+}
+END_TEST
+
+/* The whole table of fields, and the ways to write each */
+START_TEST(fault_text_takes_every_field)
+{
+	DAT_UINT64 times;
+
+	ck_assert_int_eq(
+		create_with(
+			"line=1 from=emu0 to=emu1 from_ep=1 to_ep=1 packets=SEND|WRITE part=first "
+			"since_ns=1 until_ns=2 after=1 nth=1 every=1 probability=1000000 "
+			"verdict=delay nak=reserved delay_ns=5 jitter_ns=5 times=1;\n"
+			"verdict=rnr;verdict=nak nak=sequence ; verdict=host_dead;"),
+		DAT_SUCCESS);
+	ck_assert_int_eq(dat_sim_fault_fired(w.sim, 4, &times), DAT_SUCCESS);
+	ck_assert_int_eq(DAT_GET_TYPE(dat_sim_fault_fired(w.sim, 5, &times)),
+			 DAT_INVALID_PARAMETER);
+}
+END_TEST
+
+START_TEST(fault_text_rule_acts_and_says_so_in_the_trace)
+{
+	const char *text;
+	DAT_UINT64 times;
+	size_t length;
+
+	ck_assert_int_eq(create_with("line=7 from=emu0 packets=SEND nth=2 verdict=drop"),
+			 DAT_SUCCESS);
+	ck_assert_int_eq(dat_sim_trace(w.sim, DAT_TRUE), DAT_SUCCESS);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 20, 2);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	run_quiet();
+	ck_assert_int_eq(drain(w.b.recv), 2);
+	ck_assert_int_eq(dat_sim_fault_fired(w.sim, 1, &times), DAT_SUCCESS);
+	ck_assert_int_eq(times, 1);
+	ck_assert_int_eq(dat_sim_fault_clear(w.sim), DAT_SUCCESS);
+	ck_assert_int_eq(dat_sim_trace_read(w.sim, &text, &length), DAT_SUCCESS);
+	ck_assert_ptr_nonnull(strstr(text, " emu0>emu1 drop rule=1 op=SEND_ONLY "));
+	ck_assert_ptr_nonnull(strstr(text, " - rule fired=1 line=7 times=1\n"));
+}
+END_TEST
+
+/* Pieces of rules in any order: a fabric that can be created can also be destroyed. */
+START_TEST(fault_text_of_any_kind_is_safe)
+{
+	static const char *const pieces[] = {
+		"verdict=", "drop",  " ",    ";",    "nth=",      "packets=", "SEND", "|",
+		"=",        "from=", "emu1", "9999", "delay_ns=", "\n",       "nak=", "\xff",
+	};
+	unsigned int state = 1 + (unsigned int)_i;
+	char text[400];
+
+	for (int n = 0; n < 200; n++) {
+		text[0] = '\0';
+		for (int k = 0; k < 40; k++) {
+			state = state * 1103515245 + 12345;
+			strcat(text, pieces[(state >> 16) % COUNT(pieces)]);
+		}
+		if (create_with(text) == DAT_SUCCESS)
+			destroy();
+	}
+	leave_one();
+}
+END_TEST
+
+static void setup_none(void)
+{
+}
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, fault_text_that_makes_no_sense_begins_nothing, (int)COUNT(bad), setup_none);
+	unit_add(suite, fault_text_without_rules_is_none, 1, setup_none);
+	unit_add(suite, fault_text_takes_every_field, 1, setup_none);
+	unit_add(suite, fault_text_rule_acts_and_says_so_in_the_trace, 1, setup_none);
+	unit_add(suite, fault_text_of_any_kind_is_safe, 10, setup_none);
+}
+
+UNIT_SUITE("fault_text")

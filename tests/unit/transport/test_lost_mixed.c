@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Losses among requests of several kinds: binds, which never travel, READs whose answers get lost
+ * behind a refusal, and faults of retransmitted packets. No request may wait forever.
+ */
+#include "tests/support/support.h"
+
+static void bind_rmr(int n)
+{
+	DAT_RMR_HANDLE rmr = NO_HANDLE;
+	DAT_RMR_CONTEXT context;
+	DAT_LMR_TRIPLET range = segment(&w.a, 0, SLOT_SIZE);
+	DAT_RMR_COOKIE number = { .as_64 = (DAT_UINT64)n };
+
+	must(dat_rmr_create(w.a.pz, &rmr));
+	must(dat_rmr_bind(rmr, &range, DAT_MEM_PRIV_REMOTE_READ_FLAG, w.a.ep, number,
+			  DAT_COMPLETION_DEFAULT_FLAG, &context));
+	run_quiet();
+	expect_event(w.a.request, DAT_RMR_BIND_COMPLETION_EVENT);
+}
+
+static void expect_message(int n)
+{
+	post_recv(&w.b, w.b.ep, n);
+	post_send(&w.a, w.a.ep, n, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, n, DAT_DTO_SUCCESS);
+	expect_dto(w.b.recv, w.b.ep, n, DAT_DTO_SUCCESS);
+}
+
+START_TEST(a_message_behind_a_bind_goes_while_packets_are_looked_at)
+{
+	plain_pair();
+	(void)fault((DAT_SIM_FAULT){ .verdict = DAT_SIM_PASS });
+	bind_rmr(1);
+	expect_message(2);
+	bind_rmr(3);
+	expect_message(4);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
+START_TEST(a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at)
+{
+	plain_pair();
+	bind_rmr(1);
+	(void)fault((DAT_SIM_FAULT){ .verdict = DAT_SIM_PASS });
+	expect_message(2);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
+/* Packet `_i` + 1 of the response is lost; only the RNR timer runs meanwhile. */
+START_TEST(a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again)
+{
+	DAT_RMR_TRIPLET from = { .target_address = (DAT_VADDR)(uintptr_t)slot(&w.b, 5),
+				 .segment_length = LONG };
+	DAT_LMR_TRIPLET to = segment(&w.a, 6, LONG);
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_LMR_PARAM param;
+
+	attr.max_rdma_read_in = attr.max_rdma_read_out = 4;
+	w.a.ep = plain_ep_with(&w.a, &attr);
+	w.b.ep = plain_ep_with(&w.b, &attr);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	must(dat_lmr_query(w.b.lmr, DAT_LMR_FIELD_ALL, &param));
+	from.rmr_context = param.rmr_context;
+	fill_slot(&w.b, 5, 77);
+	(void)fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_READ_RESPONSE,
+				     .nth = (DAT_UINT64)_i + 1,
+				     .verdict = DAT_SIM_DROP });
+	must(dat_ep_post_rdma_read(w.a.ep, 1, &to, cookie(6), &from, DAT_COMPLETION_DEFAULT_FLAG));
+	post_send(&w.a, w.a.ep, 7, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 6, DAT_DTO_SUCCESS);
+	ck_assert(slot_holds(&w.a, 6, 77, LONG));
+	expect_dto(w.a.request, w.a.ep, 7, DAT_DTO_ERR_RECEIVER_NOT_READY);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
+/* A rule matches a packet by its contents, not by its number of transmissions. */
+START_TEST(a_packet_that_was_brought_again_can_be_refused)
+{
+	plain_pair();
+	post_recv(&w.b, w.b.ep, 0);
+	(void)fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND,
+				     .nth = 2,
+				     .verdict = DAT_SIM_DROP });
+	(void)fault((
+		DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND, .nth = 2, .verdict = DAT_SIM_NAK });
+	post_send(&w.a, w.a.ep, 1, LONG);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_ERR_TRANSPORT);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_ERR_FLUSHED);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_all(suite, a_message_behind_a_bind_goes_while_packets_are_looked_at);
+	unit_test_all(suite, a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at);
+	unit_test_loop(suite, a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again, 4);
+	unit_test_iwarp(suite, a_packet_that_was_brought_again_can_be_refused);
+}
+
+UNIT_SUITE("lost_mixed")

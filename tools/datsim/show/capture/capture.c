@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writes the packets of a trace to a capture file, with their trace lines and faults as comments.
+ */
+#include "capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/datsim/files.h"
+#include "pcapng.h"
+#include "tools/datsim/show/show.h"
+#include "tools/datsim/show/trace_fault.h"
+
+#define MARKS_MAX 64u    /* faults whose packets have not arrived yet */
+#define PARTS_MAX 65536u /* packets of one line */
+#define RULES_MAX 256u   /* rules whose script lines are known */
+
+/* A fault that lets its packet arrive; it is added to the comment of that packet. */
+struct mark {
+	struct span op;
+	uint64_t message, packet;
+	struct text words;
+};
+
+struct capture {
+	struct wire wire;
+	struct timeline names;
+	FILE *out;
+	struct mark *marks;
+	size_t mark_count;
+	struct span *interfaces; /* adapters, in the order of their first received packet */
+	uint32_t interface_count;
+	struct carried carried; /* written once a line comes that does not concern it */
+	bool carrying;
+	struct span script;        /* its name; empty: none */
+	uint32_t rules[RULES_MAX]; /* for each rule the script line that made it */
+	uint64_t ns;
+	struct text comment;
+	uint8_t frame[FRAME_MAX];
+};
+
+/* ---- the file ---- */
+
+static uint32_t interface_of(struct capture *capture, struct span adapter)
+{
+	uint32_t i;
+
+	for (i = 0; i < capture->interface_count; i++) {
+		if (capture->interfaces[i].length == adapter.length &&
+		    !memcmp(capture->interfaces[i].s, adapter.s, adapter.length))
+			return i;
+	}
+	capture->interfaces = mem_grow(capture->interfaces, (i + 1) * sizeof(*capture->interfaces));
+	capture->interfaces[i] = adapter;
+	capture->interface_count++;
+	pcapng_interface(capture->out, adapter.s, adapter.length);
+	return i;
+}
+
+/* The opcode for the first, middle, last or only packet of a message of this opcode's kind. */
+static enum roce_opcode opcode_at(enum roce_opcode opcode, bool first, bool last)
+{
+	/* bit 0: the first packet, bit 1: the last */
+	static const enum roce_opcode places[][4] = {
+		{ ROCE_SEND_MIDDLE, ROCE_SEND_FIRST, ROCE_SEND_LAST, ROCE_SEND_ONLY },
+		{ ROCE_WRITE_MIDDLE, ROCE_WRITE_FIRST, ROCE_WRITE_LAST, ROCE_WRITE_ONLY },
+		{ ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_LAST,
+		  ROCE_READ_RESPONSE_ONLY },
+	};
+	size_t kind, place;
+
+	for (kind = 0; kind < ARRAY_SIZE(places); kind++) {
+		for (place = 0; place < 4; place++) {
+			if (places[kind][place] != opcode)
+				continue;
+			return places[kind][(place & 1 && first) | (place & 2 && last) << 1];
+		}
+	}
+	return opcode;
+}
+
+void capture_frame(struct capture *capture, size_t to, const uint8_t *frame, size_t length)
+{
+	pcapng_packet(capture->out, interface_of(capture, capture->wire.ends.end[to].adapter),
+		      capture->ns, frame, length, &capture->comment);
+}
+
+/* A line of a trace that was not recorded packet by packet may stand for several packets. */
+static void put_roce(struct capture *capture)
+{
+	struct roce_packet packet = capture->carried.roce, part = packet;
+	uint32_t mtu = capture->wire.ends.mtu, bytes = capture->carried.bytes, done = 0;
+
+	part.corrupt = capture->carried.corrupt;
+	if (packet.data)
+		part.data = capture->carried.mad; /* not the original's: *carried was copied */
+	do {
+		part.length = bytes - done < mtu || packet.data ? bytes - done : mtu;
+		part.opcode = opcode_at(packet.opcode, !done, done + part.length == bytes);
+		capture_frame(capture, capture->carried.to, capture->frame,
+			      roce_build(&part, capture->frame));
+		part.psn++;
+		done += part.length;
+	} while (done < bytes && !ferror(capture->out));
+}
+
+static void put_pending(struct capture *capture)
+{
+	struct carried *carried = &capture->carried;
+	uint32_t mtu = capture->wire.ends.mtu;
+
+	if (!capture->carrying)
+		return;
+	capture->carrying = false;
+	if (carried->bytes > mtu && !carried->roce.data)
+		text_add(&capture->comment, "\none of several packets of this line");
+	if (carried->bytes / mtu >= PARTS_MAX) {
+		carried->bytes = PARTS_MAX * mtu;
+		text_add(&capture->comment, ", the first %u", PARTS_MAX);
+	}
+	if (capture->wire.iwarp)
+		iwarp_put(&capture->wire, carried, capture, capture->frame);
+	else
+		put_roce(capture);
+}
+
+/* ---- comments ---- */
+
+/* Comments must be UTF-8, and a trace may contain any bytes. */
+static void add_ascii(struct text *text, struct span span)
+{
+	size_t i = text->length;
+
+	text_printable(text, span.s, span.length);
+	for (; i < text->length; i++) {
+		if ((unsigned char)text->s[i] >= 0x7f)
+			text->s[i] = '?';
+	}
+}
+
+static void add_script_line(const struct capture *capture, uint32_t line, struct text *text)
+{
+	if (!line)
+		return;
+	add_ascii(text, capture->script);
+	text_add(text, ":%u\n", line);
+}
+
+/* The script line of a packet: it posted the request, or made or ended the connection. */
+static uint32_t line_of(const struct capture *capture, const struct carried *carried)
+{
+	const struct ends *ends = &capture->wire.ends;
+	const struct request *request;
+
+	if (!trace_value(&carried->line, "message").length)
+		return ends->end[carried->from].line;
+	request = ends_request(ends, carried->from, carried->message);
+	if (!wire_is_request(carried->op))
+		request = ends_request(ends, carried->to, carried->message);
+	return request ? request->line : 0;
+}
+
+/* Word a fault, with the script line of its rule. */
+static void add_fault(const struct capture *capture, const struct trace_line *line,
+		      struct text *text)
+{
+	uint64_t rule = trace_number(line, "rule");
+
+	fault_words(line, text);
+	if (rule && rule < RULES_MAX && capture->rules[rule]) {
+		text_add(text, ", ");
+		add_ascii(text, capture->script);
+		text_add(text, ":%u", capture->rules[rule]);
+	}
+}
+
+/* Begin the comment: the script's names of both ends, if known, and the trace line. */
+static void begin_comment(struct capture *capture, const struct trace_line *line,
+			  const struct carried *carried)
+{
+	struct span from = capture->wire.ends.end[carried->from].object;
+	struct span to = capture->wire.ends.end[carried->to].object;
+	struct text *comment = &capture->comment;
+
+	comment->length = 0;
+	add_script_line(capture, line_of(capture, carried), comment);
+	if (name_of(&capture->names, from).s != from.s || name_of(&capture->names, to).s != to.s) {
+		add_ascii(comment, name_of(&capture->names, from));
+		text_add(comment, " > ");
+		add_ascii(comment, name_of(&capture->names, to));
+		text_add(comment, "\n");
+	}
+	text_add(comment, "%llu ", (unsigned long long)line->ns);
+	add_ascii(comment, (struct span){ line->object.s, (size_t)(line->rest.s - line->object.s) +
+								  line->rest.length });
+}
+
+static void add_marks(struct capture *capture, const struct carried *carried)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < capture->mark_count; i++) {
+		struct mark *mark = &capture->marks[i];
+
+		/* The fault line may have the short name: "SEND" for "SEND_ONLY". */
+		if (mark->message == carried->message && mark->packet == carried->packet &&
+		    mark->op.length <= carried->op.length &&
+		    !memcmp(mark->op.s, carried->op.s, mark->op.length)) {
+			text_add(&capture->comment, "\n%s", text_of(&mark->words));
+			text_free(&mark->words);
+		} else {
+			capture->marks[kept++] = *mark;
+		}
+	}
+	capture->mark_count = kept;
+}
+
+/* ---- lines ---- */
+
+static void add_mark(struct capture *capture, const struct trace_line *line)
+{
+	struct mark *mark;
+
+	if (capture->mark_count == MARKS_MAX) {
+		text_free(&capture->marks[0].words);
+		memmove(capture->marks, capture->marks + 1, --capture->mark_count * sizeof(*mark));
+	}
+	mark = &capture->marks[capture->mark_count++];
+	*mark = (struct mark){ .op = trace_value(line, "op"),
+			       .message = trace_number(line, "message"),
+			       .packet = trace_number(line, "packet") };
+	add_fault(capture, line, &mark->words);
+}
+
+/* Make it the current packet, which is written later. */
+static void begin_packet(struct capture *capture, const struct trace_line *line,
+			 const struct carried *carried)
+{
+	capture->carried = *carried;
+	capture->carrying = true;
+	capture->ns = line->ns;
+	begin_comment(capture, line, carried);
+}
+
+static bool take_packet(struct capture *capture, const struct trace_line *line)
+{
+	struct carried carried;
+
+	put_pending(capture);
+	if (!wire_packet(&capture->wire, line, &carried))
+		return false;
+	begin_packet(capture, line, &carried);
+	return true;
+}
+
+static bool take_fault(struct capture *capture, const struct trace_line *line, bool arrives)
+{
+	if (arrives) {
+		add_mark(capture, line);
+		return true;
+	}
+	if (!take_packet(capture, line))
+		return false;
+	capture->carried.lost = true;
+	capture->carried.corrupt = span_is(line->verb, "corrupt");
+	text_add(&capture->comment, "\n");
+	add_fault(capture, line, &capture->comment);
+	return true;
+}
+
+/* Did the receiver ignore the packet in a step that comes before the packet's own line? */
+static bool ignored_early(const struct trace_line *line)
+{
+	static const char *const steps[] = { "TURN", "SEQUENCE", "DUPLICATE" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (span_is(trace_value(line, "at"), steps[i]))
+			return true;
+	}
+	return false;
+}
+
+/* An "ignore" line: the receiver drops a packet. */
+static void take_ignore(struct capture *capture, const struct trace_line *line)
+{
+	struct carried carried;
+
+	if (ignored_early(line)) {
+		put_pending(capture);
+		if (!wire_ignored(&capture->wire, line, &carried))
+			return;
+		begin_packet(capture, line, &carried);
+		add_marks(capture, &carried);
+	}
+	if (!capture->carrying)
+		return;
+	text_add(&capture->comment, "\nignored by the receiver: ");
+	add_ascii(&capture->comment, trace_value(line, "at"));
+}
+
+/* Remember the current script line, and the script line of each rule. */
+static void take_line_number(struct capture *capture, const struct trace_line *line)
+{
+	struct span number = line->rest;
+	uint64_t rule = trace_number(line, "add");
+
+	if (span_is(line->verb, "note") && is_inner_note(number) && span_starts(number, LINE_NOTE))
+		capture->wire.ends.line = span_number(number, strlen(LINE_NOTE));
+	if (span_is(line->verb, "rule") && rule && rule < RULES_MAX)
+		capture->rules[rule] = capture->wire.ends.line;
+}
+
+/*
+ * Remember script lines of connection management, and facts that iWARP's packets need: listeners,
+ * causes of refusals, new connection requests.
+ */
+static void take_state(struct capture *capture, const struct trace_line *line)
+{
+	struct ends *ends = &capture->wire.ends;
+	size_t index;
+
+	take_line_number(capture, line);
+	if (span_is(line->verb, "disconnect") ||
+	    (span_is(line->verb, "state") &&
+	     memmem(trace_value(line, "to").s, trace_value(line, "to").length, "PENDING", 7))) {
+		index = ends_of(ends, line->object);
+		ends->end[index].line = ends->line;
+	}
+
+	if (span_is(line->verb, "create") &&
+	    memmem(line->object.s, line->object.length, ".cr", 3)) {
+		capture->carried.listened = true;
+	} else if (span_is(line->verb, "fail")) {
+		index = ends_of(ends, line->object);
+		ends->end[index].cause = trace_value(line, "cause");
+		ends->end[index].refused = trace_number(line, "message");
+	} else if (span_is(line->verb, "state") &&
+		   span_is(trace_value(line, "to"), "ACTIVE_CONNECTION_PENDING")) {
+		index = ends_of(ends, line->object);
+		ends->end[index].connects_anew = true;
+	}
+}
+
+/* False: a packet that the transport does not have. */
+static bool take_line(struct capture *capture, const struct trace_line *line)
+{
+	bool arrives;
+
+	take_state(capture, line);
+	if (span_is(line->verb, "packet")) {
+		if (!take_packet(capture, line))
+			return false;
+		add_marks(capture, &capture->carried);
+		return true;
+	}
+	if (span_starts(line->verb, "post_") && trace_value(line, "message").length) {
+		ends_post(&capture->wire.ends, line);
+		return true;
+	}
+	if (span_is(line->verb, "ignore")) {
+		take_ignore(capture, line);
+		return true;
+	}
+	return !is_fault(line, &arrives) || take_fault(capture, line, arrives);
+}
+
+static bool take_lines(struct capture *capture, struct trace_reader *reader)
+{
+	struct trace_line line;
+
+	while (trace_next(reader, &line)) {
+		if (take_line(capture, &line))
+			continue;
+		text_add(&reader->error, "%s:%d: a packet that %s does not have: ", reader->name,
+			 reader->line, capture->wire.iwarp ? "iWARP" : "RoCEv2");
+		text_printable(&reader->error, line.rest.s, line.rest.length);
+		text_add(&reader->error, "\n");
+		return false;
+	}
+	put_pending(capture);
+	return !reader->error.length;
+}
+
+/* The transport of the trace. False: its profile has no capture. */
+static bool find_transport(const char *name, const char *text, size_t length, bool *iwarp,
+			   struct text *error)
+{
+	struct span profile = { "ib", 2 };
+
+	trace_setting(text, length, "profile", &profile);
+	*iwarp = span_is(profile, "iwarp");
+	if (*iwarp || span_is(profile, "ib"))
+		return true;
+	text_add(error, "%s: --pcapng expects a trace of profile ib or iwarp, found profile ",
+		 name);
+	text_printable(error, profile.s, profile.length);
+	text_add(error, "\n");
+	return false;
+}
+
+static void free_capture(struct capture *capture)
+{
+	while (capture->mark_count)
+		text_free(&capture->marks[--capture->mark_count].words);
+	text_free(&capture->comment);
+	free(capture->marks);
+	free(capture->interfaces);
+	free(capture->names.aliases);
+	wire_end(&capture->wire);
+	free(capture);
+}
+
+static bool write_packets(FILE *out, struct trace_reader *reader, const char *text, size_t length,
+			  bool iwarp)
+{
+	struct capture *capture = mem_zero(1, sizeof(*capture));
+	bool good;
+
+	capture->out = out;
+	trace_setting(text, length, "script", &capture->script);
+	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
+	wire_begin(&capture->wire, text, length, iwarp);
+	names_collect(&capture->names, text, length);
+	pcapng_begin(out);
+	good = take_lines(capture, reader);
+	free_capture(capture);
+	return good;
+}
+
+bool capture_write(const char *path, const char *name, const char *text, size_t length,
+		   struct text *error)
+{
+	struct trace_reader reader;
+	FILE *out = NULL;
+	bool good, iwarp = false;
+
+	good = trace_open(&reader, name, text, length) &&
+	       find_transport(name, text, length, &iwarp, &reader.error);
+	if (good)
+		good = (out = create_file(path, &reader.error)) != NULL;
+	if (good)
+		good = write_packets(out, &reader, text, length, iwarp);
+	if (out)
+		good = finish_file(out, path, &reader.error) && good;
+	text_append(error, text_of(&reader.error), reader.error.length);
+	trace_close(&reader);
+	return good;
+}
