@@ -3,6 +3,7 @@
  * backend.c - the backend instances of this process: select one, attach a front, take and release
  * the lock, sleep and wake.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,9 @@ static void attach_front(struct backend *b, const struct front_ops *ops)
 
 	pthread_mutex_lock(&attaching);
 	if (!backend_front(b, ops)) {
-		while (b->fronts[i])
+		while (i < HOST_FRONTS && b->fronts[i])
 			i++;
+		assert(i < HOST_FRONTS);
 		b->fronts[i] = ops->attach(b);
 		ops->use_path(b->fronts[i], path_choose(b));
 	}
