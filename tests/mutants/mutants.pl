@@ -1,0 +1,155 @@
+#!/usr/bin/perl
+# Small changes to C sources, as a careless or tired hand would make them: what a suite must notice.
+#
+#   mutants.pl list FILE...           every possible change, one a line:
+#                                     FILE LINE OPERATOR CLASS BEFORE AFTER, separated by tabs
+#   mutants.pl sample SEED N FILE...  N of them by seed, at most one a source line
+#   mutants.pl apply FILE LINE AFTER  rewrites that line; AFTER as `list` prints it
+#
+# The operators work on text: code inside functions, without comments, strings and the preprocessor.
+# A change that does not compile, or that compiles to the same code, is for the driver to drop.
+use strict;
+use warnings;
+
+# Fields and functions of two alike: each is replaced by the other.
+my @twins = (
+	[qw(send recv)], [qw(local remote)], [qw(first last)], [qw(head tail)], [qw(put get)],
+	[qw(next prev)], [qw(min max)], [qw(src dst)], [qw(read write)], [qw(READ WRITE)],
+	[qw(sq rq)], [qw(client server)], [qw(posted taken)], [qw(lkey rkey)], [qw(low high)],
+	[qw(psn epsn)], [qw(from to)], [qw(begin end)], [qw(offset length)], [qw(INIT RESET)],
+);
+my %twin = map { ($_->[0] => $_->[1], $_->[1] => $_->[0]) } @twins;
+
+# The words of a line that make its change one of "races": what orders or excludes threads.
+my $racy = qr/lock|wake|futex|fence|barrier|atomic|memory_order|bias_|undo|signal|eventfd|bell/i;
+
+my @operators = (
+	[boundary => qr/ <= /, sub { ' < ' }],
+	[boundary => qr/ < /,  sub { ' <= ' }],
+	[boundary => qr/ >= /, sub { ' > ' }],
+	[boundary => qr/ > /,  sub { ' >= ' }],
+	[equality => qr/ == /, sub { ' != ' }],
+	[equality => qr/ != /, sub { ' == ' }],
+	[logic    => qr/ && /, sub { ' || ' }],
+	[logic    => qr/ \|\| /, sub { ' && ' }],
+	[negate   => qr/(?<=if \()!(?=\w)/, sub { '' }],
+	[one_off  => qr/ [+-] 1\b/, sub { '' }],
+	[one_off  => qr/\+\+/, sub { '--' }],
+	[one_off  => qr/--/, sub { '++' }],
+	[sign     => qr/ \+= /, sub { ' -= ' }],
+	[sign     => qr/ -= /, sub { ' += ' }],
+	[value    => qr/\btrue\b/, sub { 'false' }],
+	[value    => qr/\bfalse\b/, sub { 'true' }],
+	[flow     => qr/(?<=\t)break;/, sub { ';' }],
+	[flow     => qr/(?<=\t)continue;/, sub { 'break;' }],
+	[order    => qr/memory_order_(?:acquire|release|acq_rel|seq_cst)/,
+		sub { 'memory_order_relaxed' }],
+	[order    => qr/__ATOMIC_(?:ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)/, sub { '__ATOMIC_RELAXED' }],
+	[twin     => qr/(?<![A-Za-z])(?:[A-Za-z]+)(?![A-Za-z])/, sub { $twin{$_[0]} }],
+);
+
+# Blanks out comments, strings and the preprocessor, so that columns stay what they are.
+sub code_of {
+	my ($text) = @_;
+	my $blank = sub { my $s = shift; $s =~ s/[^\n]/\x01/g; $s };
+	$text =~ s{(/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')}{$blank->($1)}gse;
+	$text =~ s{^(#(?:[^\n]*\\\n)*[^\n]*)}{$blank->($1)}gme;
+	return split /\n/, $text, -1;
+}
+
+sub is_statement {
+	my ($line) = @_;
+	return $line =~ /^\t+[\w>.\[\]()*& -]+(?:\(.*\)| [-+|&]?= .*);$/ &&
+		$line !~ /^\t+(?:return|goto|case|else|if|for|while|struct|const|static|enum|int)\b/ &&
+		$line !~ /^\t+\w+ \**\w+(?: = .*)?;$/;
+}
+
+sub changes_of_file {
+	my ($file) = @_;
+	open(my $in, '<', $file) or die "mutants: $file: $!\n";
+	my $text = do { local $/; <$in> };
+	my @source = split /\n/, $text, -1;
+	my @code = code_of($text);
+	my @found;
+	my $add = sub {
+		my ($n, $operator, $after) = @_;
+		my $class = "$operator $code[$n]" =~ $racy || $operator eq 'order' ? 'race' : 'plain';
+		push @found, [$file, $n + 1, $operator, $class, $source[$n], $after];
+	};
+	for my $n (0 .. $#code) {
+		my $line = $code[$n];
+		# Inside functions only; assertions and traces say nothing of behaviour.
+		next if $line !~ /^\t/ || $line =~ /ASSERT|SURE|_trace|obj_trace|snprintf/;
+		for my $op (@operators) {
+			my ($name, $pattern, $with) = @$op;
+			while ($line =~ /$pattern/g) {
+				my ($from, $to) = ($-[0], $+[0]);
+				my $new = $with->(substr($line, $from, $to - $from));
+				next unless defined $new;
+				my $after = $source[$n];
+				substr($after, $from, $to - $from) = $new;
+				$add->($n, $name, $after);
+			}
+		}
+		next unless is_statement($line);
+		(my $dropped = $source[$n]) =~ s/^(\t+).*/$1;/;
+		$add->($n, 'drop', $dropped);
+		# Two statements change places: written in one line, the next line is left empty.
+		if ($n < $#code && is_statement($code[$n + 1])) {
+			my ($mine) = $line =~ /^(\t+)/;
+			my ($next) = $code[$n + 1] =~ /^(\t+)/;
+			(my $second = $source[$n]) =~ s/^\t+/ /;
+			$add->($n, 'swap', "$source[$n + 1]$second") if $mine eq $next;
+		}
+	}
+	return @found;
+}
+
+# The seed alone decides what is sampled, on every machine.
+my $state;
+sub below {
+	my ($n) = @_;
+	$state = ($state * 1103515245 + 12345) % 2147483648;
+	return int($state / 65536) % $n;
+}
+
+sub sample {
+	my ($seed, $wanted, @files) = @_;
+	my %lines;
+	push @{$lines{"$_->[0]:$_->[1]"}}, $_ for map { changes_of_file($_) } @files;
+	my @places = sort keys %lines;
+	$state = $seed;
+	for (my $i = 0; $i < $wanted && @places; $i++) {
+		my ($place) = splice(@places, (below(32768) * 32768 + below(32768)) % @places, 1);
+		my $changes = $lines{$place};
+		print join("\t", map { s/\t/\\t/gr } @{$changes->[below(scalar @$changes)]}), "\n";
+	}
+}
+
+sub apply {
+	my ($file, $n, $after) = @_;
+	$after =~ s/\\t/\t/g;
+	open(my $in, '<', $file) or die "mutants: $file: $!\n";
+	my @lines = <$in>;
+	close $in;
+	die "mutants: $file has no line $n\n" if $n < 1 || $n > @lines;
+	# A swap holds both statements.
+	$lines[$n] = "\n" if $n < @lines && $after =~ /\S; \S/ && $after =~ /^\Q@{[$lines[$n] =~ s{\n}{}r]}\E /;
+	$lines[$n - 1] = "$after\n";
+	open(my $out, '>', $file) or die "mutants: $file: $!\n";
+	print $out @lines;
+	close $out or die "mutants: $file: $!\n";
+}
+
+my $command = shift // '';
+if ($command eq 'list' && @ARGV) {
+	for my $file (@ARGV) {
+		print join("\t", map { s/\t/\\t/gr } @$_), "\n" for changes_of_file($file);
+	}
+} elsif ($command eq 'sample' && @ARGV >= 3) {
+	sample(@ARGV);
+} elsif ($command eq 'apply' && @ARGV == 3) {
+	apply(@ARGV);
+} else {
+	die "usage: mutants.pl list FILE... | sample SEED N FILE... | apply FILE LINE AFTER\n";
+}
