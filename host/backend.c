@@ -12,6 +12,7 @@
 #include "backend.h"
 #include "backend_hw.h"
 #include "helper.h"
+#include "nic_process.h"
 #include "say.h"
 #include "turn.h"
 
@@ -110,7 +111,7 @@ static void attach_front(struct backend *b, const struct front_ops *ops)
 
 int backend_chosen(const struct front_ops *ops, struct backend **backend)
 {
-	const char *wanted = getenv("DAT_PROVIDER");
+	const char *wanted = process_env("DAT_PROVIDER");
 
 	pthread_once(&emu_once, init_emu);
 	if (wanted && strcmp(wanted, "hw") == 0) {

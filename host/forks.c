@@ -19,6 +19,7 @@
 
 #include "backend.h"
 #include "forks.h"
+#include "nic_process.h"
 
 #define SCHEDULE_BYTES 32768
 #define SETTINGS       "DATSIM_" /* prefix of the settings that a schedule may change */
@@ -60,7 +61,7 @@ static long forks_number(const char **text, char behind)
 /* The socket, if DATSIM_FORKS names this process and a socket; else -1. *once: do not fork. */
 static int forks_socket(bool *once)
 {
-	const char *text = getenv("DATSIM_FORKS");
+	const char *text = process_env("DATSIM_FORKS");
 	int type = 0;
 	socklen_t size = sizeof(type);
 	long fd, pid;
@@ -195,7 +196,7 @@ void forks_stop(void)
 
 void forks_stuck(const char *why)
 {
-	const char *wanted = getenv("DATSIM_STUCK");
+	const char *wanted = process_env("DATSIM_STUCK");
 
 	if (forks.fd) {
 		forks_send("stuck %s", why);

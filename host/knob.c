@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "knob.h"
+#include "nic_process.h"
 #include "say.h"
 
 #define MTU_MIN        256u
@@ -70,7 +71,7 @@ static void knob_set(struct nic_config *config, size_t i, uint64_t value)
 
 static bool knob_read_number(struct nic_config *config, size_t i)
 {
-	const char *text = getenv(numbers[i].name);
+	const char *text = process_env(numbers[i].name);
 	unsigned long long value;
 	char *end;
 
@@ -90,10 +91,10 @@ static bool knob_read_number(struct nic_config *config, size_t i)
 
 bool knob_numbers(struct nic_config *config)
 {
-	const char *profile = getenv("DATSIM_PROFILE"), *stuck = getenv("DATSIM_STUCK");
+	const char *profile = process_env("DATSIM_PROFILE"), *stuck = process_env("DATSIM_STUCK");
 	struct nic_config c = NIC_CONFIG_DEFAULT;
 
-	c.trace = getenv("DATSIM_TRACE") != NULL;
+	c.trace = process_env("DATSIM_TRACE") != NULL;
 	if (profile && strcmp(profile, "iwarp") == 0) {
 		c.profile = "iwarp";
 	} else if (profile && strcmp(profile, "ib") != 0) {
@@ -139,7 +140,7 @@ static bool parse_network(const char *text, uint32_t *network, uint32_t *prefix)
 
 static bool knob_read_network(struct nic_config *nic)
 {
-	const char *text = getenv("DATSIM_ADDRESSES");
+	const char *text = process_env("DATSIM_ADDRESSES");
 
 	if (!text || parse_network(text, &nic->network, &nic->prefix))
 		return true;
@@ -159,7 +160,7 @@ bool knob_complete(struct nic_config *config)
 	}
 	if (!knob_in_range(config->latency_ns, config->bandwidth_bps))
 		return false;
-	config->trace_file = getenv("DATSIM_TRACE");
+	config->trace_file = process_env("DATSIM_TRACE");
 	return knob_read_network(config);
 }
 
@@ -172,7 +173,7 @@ bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
 /* Without a value there is no lockstep. */
 static bool knob_read_lockstep(struct nic_config *nic)
 {
-	const char *text = getenv("DATSIM_LOCKSTEP");
+	const char *text = process_env("DATSIM_LOCKSTEP");
 	unsigned long ms;
 	char *end;
 
@@ -195,10 +196,10 @@ static bool knob_read_lockstep(struct nic_config *nic)
  */
 static bool knob_read_shared(struct nic_config *nic, const char *fabric)
 {
-	const char *copy = getenv("DATSIM_COPY");
+	const char *copy = process_env("DATSIM_COPY");
 
 	nic->fabric = fabric;
-	nic->node = getenv("DATSIM_NODE");
+	nic->node = process_env("DATSIM_NODE");
 	if (copy && strcmp(copy, "bounce") != 0 && strcmp(copy, "direct") != 0) {
 		say("DATSIM_COPY=%.64s: expected direct or bounce", copy);
 		return false;
@@ -208,11 +209,11 @@ static bool knob_read_shared(struct nic_config *nic, const char *fabric)
 		return false;
 	if (nic->lockstep)
 		return true;
-	if (!getenv("DATSIM_LATENCY_NS"))
+	if (!process_env("DATSIM_LATENCY_NS"))
 		nic->latency_ns = 0;
-	if (!getenv("DATSIM_BANDWIDTH_BPS"))
+	if (!process_env("DATSIM_BANDWIDTH_BPS"))
 		nic->bandwidth_bps = 0;
-	if (!getenv("DATSIM_RNR_RETRY"))
+	if (!process_env("DATSIM_RNR_RETRY"))
 		nic->rnr_retry = RNR_RETRY_MAX;
 	return true;
 }
@@ -224,7 +225,7 @@ bool knob_fabric_config(struct nic_config *config, const char *fabric)
 
 bool knob_config(struct nic_config *config)
 {
-	const char *fabric = getenv("DATSIM_FABRIC");
+	const char *fabric = process_env("DATSIM_FABRIC");
 
 	if (fabric)
 		return knob_fabric_config(config, fabric);

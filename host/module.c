@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "module.h"
+#include "nic_process.h"
 #include "say.h"
 
 #define MODULE_FILE "libdat/passthrough.so"
@@ -31,11 +32,12 @@ static bool module_beside_library(char *path, size_t size)
 
 static const char *module_path(char *path, size_t size)
 {
-	const char *wanted = getenv("DAT_HW_MODULE");
+	const char *wanted = process_env("DAT_HW_MODULE");
 
 	if (wanted)
 		return wanted;
-	if (module_beside_library(path, size))
+	/* The library's file may be the program's, whose name the caller chose. */
+	if (process_believes_caller() && module_beside_library(path, size))
 		return path;
 	return MODULE_LIBDIR "/" MODULE_FILE;
 }

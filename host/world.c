@@ -13,6 +13,7 @@
 #include "fault_door.h"
 #include "helper.h"
 #include "knob.h"
+#include "nic_process.h"
 #include "say.h"
 #include "turn.h"
 
@@ -49,7 +50,7 @@ static void backend_assert_caps(const struct nic_ops *ops, uint64_t caps)
 /* The rules of DATSIM_FAULTS (fault_text.h) apply from the first event on. */
 static bool backend_load_faults(struct backend *b, bool packets)
 {
-	const char *text = getenv("DATSIM_FAULTS");
+	const char *text = process_env("DATSIM_FAULTS");
 
 	b->faults.count = 0;
 	return !text || fault_text_load(b, text, packets);
@@ -66,7 +67,7 @@ static bool backend_share_faults(struct backend *b)
 	uint64_t fired;
 	bool first, good;
 
-	if (!getenv("DATSIM_FAULTS"))
+	if (!process_env("DATSIM_FAULTS"))
 		return true;
 	if (!b->kind->lockstep(b->shared)) {
 		say("DATSIM_FAULTS: this fabric is shared by processes in real time, where faults "

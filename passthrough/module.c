@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "host/nic_process.h"
 
 #define RNR_RETRY_DEFAULT 7 /* indefinitely */
 
@@ -103,7 +104,7 @@ static int open_channel(struct nic_world *w)
 /* DAT_HW_RNR_RETRY. A bad value is an error; it does not mean the default. */
 static int read_rnr_retry(uint8_t *rnr_retry)
 {
-	const char *text = getenv("DAT_HW_RNR_RETRY");
+	const char *text = process_env("DAT_HW_RNR_RETRY");
 
 	*rnr_retry = RNR_RETRY_DEFAULT;
 	if (!text)

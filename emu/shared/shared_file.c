@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/nic_process.h"
+
 #define POOL_SMALLEST (16ul << 20)
 #define NAME_MAX_HERE 48u
 #define EVENTS_FIRST  (1ul << 20) /* bytes of the event queue */
@@ -55,7 +57,7 @@ static bool may_write(const char *folder)
 
 int emu_file_path(const char *name, char *path, size_t size)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *runtime = process_env("XDG_RUNTIME_DIR");
 	const char *fallback = may_write("/dev/shm") ? "/dev/shm" : "/tmp";
 	int err, n;
 

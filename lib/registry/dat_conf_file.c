@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dat_conf.h"
+#include "host/nic_process.h"
 #include "host/say.h"
 
 #define DEFAULT_PATH "/etc/dat.conf"
@@ -156,8 +157,7 @@ static bool dat_conf_keep(const char *path, const struct file_version *version,
 
 const struct dat_conf *dat_conf_now(void)
 {
-	/* DAT_OVERRIDE causes code to be loaded: a setuid program must ignore it. */
-	const char *override = secure_getenv("DAT_OVERRIDE"), *path;
+	const char *override = process_env("DAT_OVERRIDE"), *path;
 	struct file_version version = { 0 };
 	struct dat_conf *conf;
 	struct stat st;

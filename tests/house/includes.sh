@@ -138,6 +138,13 @@ rule_addresses() {
 	}
 }
 
+# A program that has more rights than its caller must not believe the environment.
+rule_environment() {
+	in_sources include host lib emu fault passthrough -- \
+		-wE '(secure_|__secure_)?getenv|environ|__environ|_environ' |
+		grep -v '^host/nic_process\.h:'
+}
+
 rule_open_ends() {
 	find include host lib emu fault passthrough tools tests bench examples -type f \
 		\( -name '*.[chly]' -o -name '*.sh' -o -name '*.dsim' -o -name '*.am' \) \
@@ -188,6 +195,7 @@ echo '#include "host/nic.h"' > "$plant/tools/datsim/bad.c"
 echo '#include "host/nic.h"' > "$plant/include/dat/bad.h"
 echo '	x = time(NULL);' > "$plant/emu/clock.c"
 echo '	printf("%-12p", x);' > "$plant/emu/address.c"
+echo '	x = getenv("DATSIM_X");' > "$plant/passthrough/environment.c"
 echo '/* XXX later */' > "$plant/examples/bad.c"
 echo 'sh_tests += %D%/states.sh' > "$plant/tests/ep/Makefile.inc.am"
 : > "$plant/tests/ep/test_states.c"
@@ -200,7 +208,7 @@ rule() {
 	verdict "$title"
 }
 
-echo 1..19
+echo 1..20
 rule rule_host "host/ includes its own headers only"
 rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
 rule rule_verbs "only passthrough/ includes headers of verbs"
@@ -217,6 +225,7 @@ rule rule_public "tools/datsim and examples use the public headers and their own
 rule rule_headers "public headers include public headers and the system's only"
 rule rule_clocks "no wall clock and no foreign entropy in emu/ and fault/"
 rule rule_addresses "no address is printed where a trace could show it"
+rule rule_environment "libraries read the environment by host/nic_process.h only"
 rule rule_open_ends "nothing is left open in the sources (TODO and its kin)"
 rule rule_listed "every source file is named in its folder's Makefile.inc.am"
 rule rule_tests_listed "every test is named in the Makefile.inc.am of its folder"
