@@ -74,6 +74,8 @@ static void qp_event(struct hw_qp *qp, enum ibv_event_type type)
 	switch (type) {
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		qp->last_wqe = true;
+		if (qp->base.nic)
+			hw_nic(qp->base.nic)->says_last_wqe = true;
 		break;
 	case IBV_EVENT_COMM_EST:
 		/* The peer sends already, but its last CM message is late: treat it as received. */

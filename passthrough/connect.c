@@ -155,6 +155,7 @@ static void become_connected(struct hw_qp *qp, const struct nic_conn_param *peer
 {
 	hw_timer_stop(&qp->deadline);
 	qp->unanswered = false;
+	qp->fed = true;
 	hw_qp_set_state(qp, HW_QP_CONNECTED);
 	set_rnr_timer(qp);
 	qp->base.nic->up->established(qp->base.ctx, peer);

@@ -20,14 +20,6 @@ static bool end_is_connected(const struct hw_qp *qp)
 	return qp->state == HW_QP_CONNECTED || qp->state == HW_QP_DRAINING;
 }
 
-static void end_to_error(struct hw_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	if (qp->verbs)
-		ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE);
-}
-
 static void end_watch(struct hw_qp *qp)
 {
 	struct nic_world *w = hw_nic(qp->base.nic)->world;
@@ -48,7 +40,7 @@ static void end_hang_up(struct hw_qp *qp, enum nic_conn_end why)
 	if (!end_is_connected(qp) && !qp->passive)
 		in_order = false;
 	if (!in_order)
-		end_to_error(qp);
+		hw_qp_to_error(qp);
 	if (qp->cm.id && (end_is_connected(qp) || qp->passive))
 		rdma_disconnect(qp->cm.id);
 }
@@ -98,11 +90,15 @@ static bool end_has_posted(const struct hw_wq *s)
 	return (int32_t)(s->posted - hw_wq_get(s)) > 0;
 }
 
-static bool end_is_flushed(const struct hw_qp *qp)
+static bool end_has_flushed(const struct hw_qp *qp)
 {
-	if (end_has_posted(&qp->sq) || end_has_posted(&qp->rq))
-		return false;
-	return !qp->init.srq || qp->last_wqe || qp->ticks >= TICKS_SRQ;
+	return !end_has_posted(&qp->sq) && !end_has_posted(&qp->rq);
+}
+
+/* The Receives that it took from an SRQ have no place in its own queues. */
+static bool end_has_given_back(const struct hw_qp *qp)
+{
+	return !qp->init.srq || !qp->fed || qp->last_wqe || qp->ticks >= TICKS_SRQ;
 }
 
 static void end_finish(struct hw_qp *qp)
@@ -110,7 +106,8 @@ static void end_finish(struct hw_qp *qp)
 	struct nic *nic = qp->base.nic;
 
 	TAILQ_REMOVE(&hw_nic(nic)->world->ending, qp, in_ending);
-	if (!end_is_flushed(qp) && !qp->init.srq)
+	/* A flush that came after hw_flush_rest would be counted a second time. */
+	if (!end_has_flushed(qp))
 		hw_qp_drop_verbs(qp);
 	hw_qp_set_state(qp, HW_QP_ENDED);
 	hw_flush_rest(qp);
@@ -128,10 +125,10 @@ static void end_tick(struct hw_qp *qp)
 	}
 	qp->ticks++;
 	if (qp->ticks == TICKS_ERR)
-		end_to_error(qp);
+		hw_qp_to_error(qp);
 	if (qp->why_unknown && qp->ticks < TICKS_OPEN)
 		return;
-	if (!end_is_flushed(qp) && qp->ticks < TICKS_MAX)
+	if (!(end_has_flushed(qp) && end_has_given_back(qp)) && qp->ticks < TICKS_MAX)
 		return;
 	end_finish(qp);
 }

@@ -111,6 +111,8 @@ struct hw_nic {
 	struct hw_place place;
 	bool iwarp;
 	bool failed;
+	bool says_last_wqe;   /* a LAST_WQE_REACHED has come */
+	bool last_wqe_missed; /* one was awaited in vain */
 	ev_io async_watch;
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
 	LIST_HEAD(, hw_qp) all_qps;
@@ -255,7 +257,8 @@ struct hw_qp {
 	TAILQ_ENTRY(hw_qp) in_ending;
 	enum nic_conn_end why;
 	bool why_unknown; /* a flush was seen, and not its cause */
-	bool last_wqe;
+	bool fed;      /* it may have taken Receives of its SRQ */
+	bool last_wqe; /* and has flushed them */
 	unsigned int ticks; /* waited for the flush */
 };
 
@@ -442,6 +445,7 @@ void hw_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
 void hw_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
 /* Create the verbs QP, and post the Receives kept here. */
 int hw_qp_make_verbs(struct hw_qp *qp);
+void hw_qp_to_error(struct hw_qp *qp);
 /* Destroy the verbs QP. Its completions are in the CQs' queues. */
 void hw_qp_drop_verbs(struct hw_qp *qp);
 struct hw_qp *hw_qp_by_number(struct hw_nic *n, uint32_t number);

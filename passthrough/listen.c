@@ -181,6 +181,7 @@ int hw_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_co
 	qp->cm.id = c->cm.id;
 	qp->cm.id->context = &qp->cm;
 	free(c);
+	qp->fed = true;
 	if (accept_request(qp, qp->cm.id))
 		hw_end(qp, NIC_END_ACCEPT_FAILED);
 	return 0;

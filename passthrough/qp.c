@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cm.h"
 
@@ -18,6 +19,13 @@ _Static_assert(sizeof(struct nic_sge) == sizeof(struct ibv_sge) &&
 
 /* Positions count bytes, and the difference of two has to have a sign. */
 #define WQ_MOST (INT32_MAX / HW_WQ_STEP)
+
+/* The wait for LAST_WQE_REACHED: of a device that raises it, at first, and of one that did not. */
+#define LAST_WQE_MOST_NS  200000000u
+#define LAST_WQE_FIRST_NS 20000000u
+#define LAST_WQE_LEAST_NS 1000000u
+#define LAST_WQE_STEP_NS  100000
+#define LAST_WQE_LOOKS    8
 
 static uint32_t most_of(uint32_t a, uint32_t b)
 {
@@ -184,14 +192,58 @@ void hw_qp_drain(struct hw_qp *qp)
 		hw_cq_fill(hw_cq_of(qp, qp->init.send_cq));
 }
 
+void hw_qp_to_error(struct hw_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (qp->verbs)
+		ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE);
+}
+
+/* How long to wait for LAST_WQE_REACHED. Some devices never raise it: they are asked twice. */
+static uint64_t qp_patience_ns(const struct hw_nic *n)
+{
+	if (n->says_last_wqe)
+		return LAST_WQE_MOST_NS;
+	return n->last_wqe_missed ? LAST_WQE_LEAST_NS : LAST_WQE_FIRST_NS;
+}
+
+/*
+ * A message takes a Receive of the SRQ when it begins to arrive. The QP holds such Receives until
+ * it is in the error state and has flushed them, which LAST_WQE_REACHED tells. If it is destroyed
+ * before that, a device removes their completions from the CQ, and neither we nor lib would ever
+ * have them back.
+ */
+static void qp_give_back(struct hw_qp *qp)
+{
+	static const struct timespec pause = { .tv_nsec = LAST_WQE_STEP_NS };
+	struct hw_nic *n = hw_nic(qp->base.nic);
+	uint64_t until;
+
+	if (!qp->init.srq || !qp->fed || n->failed)
+		return;
+	hw_qp_to_error(qp);
+	hw_async_drain(n);
+	until = hw_host->monotonic_ns() + qp_patience_ns(n);
+	for (int i = 0; !qp->last_wqe && !n->failed; i++) {
+		/* On a busy machine one pause may take longer than the whole time. */
+		if (i >= LAST_WQE_LOOKS && hw_host->monotonic_ns() >= until)
+			break;
+		hw_qp_drain(qp);
+		hw_async_drain(n);
+		if (!qp->last_wqe)
+			nanosleep(&pause, NULL);
+	}
+	if (!qp->last_wqe)
+		n->last_wqe_missed = true;
+}
+
 /*
  * In the error state it completes nothing but flushes, which find the entry of the destroy queue.
  */
 static bool qp_defer(struct hw_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	ibv_modify_qp(qp->verbs, &attr, IBV_QP_STATE);
+	hw_qp_to_error(qp);
 	hw_qp_drain(qp);
 	return hw_defer_qp(qp);
 }
@@ -202,6 +254,7 @@ void hw_qp_drop_verbs(struct hw_qp *qp)
 		return;
 	if (qp->cm.id)
 		qp->cm.id->qp = NULL;
+	qp_give_back(qp);
 	if (!qp->unanswered || !qp_defer(qp)) {
 		hw_qp_drain(qp);
 		ibv_destroy_qp(qp->verbs);
@@ -210,6 +263,7 @@ void hw_qp_drop_verbs(struct hw_qp *qp)
 	hw_qp_drain(qp);
 	LIST_REMOVE(qp, in_bucket);
 	qp->verbs = NULL;
+	qp->fed = qp->last_wqe = false;
 	hw_cq_attach(hw_cq_of(qp, qp->init.send_cq), -(int)qp->init.cap.max_send_wr);
 	if (qp->init.srq)
 		hw_cq_detach_srq(qp);
@@ -362,7 +416,7 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_cm_drop_qp(qp);
 	forget_requests(qp);
 	qp->taken = 0;
-	qp->passive = qp->last_wqe = qp->why_unknown = qp->unanswered = false;
+	qp->passive = qp->why_unknown = qp->unanswered = false;
 	return 0;
 }
 

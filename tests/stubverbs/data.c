@@ -58,6 +58,8 @@ int stub_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 
 	for (i = 0; i < n && cq->get != cq->seen; i++)
 		wc[i] = cq->at[cq->get++ & cq->mask];
+	if (i == 0 && stub_flushing)
+		stub_flush_polled(cq);
 	return i;
 }
 
@@ -249,6 +251,8 @@ int stub_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
 	for (; wr && !err; wr = err ? wr : wr->next) {
 		if (wr->num_sge > STUB_SGE)
 			err = post_error(EINVAL);
+		else if (qp->flushing)
+			err = wait_for_recv(qp, wr);
 		else if (qp->v.state == IBV_QPS_ERR)
 			complete_send(qp, wr, IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, 0);
 		else if (qp->v.state != IBV_QPS_RTS)
@@ -286,7 +290,7 @@ int stub_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
 	int err = 0;
 
 	for (; wr && !err; wr = err ? wr : wr->next) {
-		if (qp->v.state == IBV_QPS_ERR)
+		if (qp->v.state == IBV_QPS_ERR && !qp->flushing)
 			complete_recv(qp, wr->wr_id, IBV_WC_WR_FLUSH_ERR, 0, false);
 		else
 			err = put_recv(&qp->own, qp->max_recv, wr);
@@ -345,17 +349,23 @@ void stub_connect(struct stub_qp *a, struct stub_qp *b)
 	a->v.state = b->v.state = IBV_QPS_RTS;
 }
 
-void stub_to_error(struct stub_qp *qp)
+void stub_half_message(struct ibv_qp *base)
 {
-	if (qp->v.state == IBV_QPS_ERR)
-		return;
-	qp->v.state = IBV_QPS_ERR;
+	struct stub_qp *qp = qp_of(base);
+
+	qp->half_recv = qp->recv->at[qp->recv->get++ & qp->recv->mask];
+	qp->half = true;
+}
+
+void stub_flush(struct stub_qp *qp)
+{
 	while (qp->get != qp->put)
 		complete_send(qp, &qp->waiting[qp->get++ & qp->mask].wr, IBV_WC_WR_FLUSH_ERR,
 			      IBV_WC_SEND, 0);
 	while (!qp->v.srq && qp->own.get != qp->own.put)
 		complete_recv(qp, qp->own.at[qp->own.get++ & qp->own.mask].wr_id,
 			      IBV_WC_WR_FLUSH_ERR, 0, false);
-	if (qp->v.srq)
-		stub_async(IBV_EVENT_QP_LAST_WQE_REACHED, qp);
+	if (qp->half)
+		complete_recv(qp, qp->half_recv.wr_id, IBV_WC_WR_FLUSH_ERR, 0, false);
+	qp->half = false;
 }

@@ -11,6 +11,8 @@
 /* verbs.h has a macro of this name, which hides the function defined here. */
 #undef ibv_reg_mr
 
+#define STUB_BLOCKS 4096 /* of a send queue: as many as max_qp_wr */
+
 static struct stub_qp *qps[STUB_QP];
 static struct stub_mr *mrs[STUB_MR];
 
@@ -370,11 +372,22 @@ static bool number_qp(struct stub_qp *qp)
 	return i < STUB_QP;
 }
 
+/* The arithmetic of libmlx5: its mlx5_calc_sq_size, for a reliable connection. */
+static uint64_t send_blocks(const struct ibv_qp_cap *cap)
+{
+	uint64_t overhead = 192, segments = cap->max_send_sge * 16u;
+	uint64_t inline_data = cap->max_inline_data ? (4 + cap->max_inline_data + 15) / 16 * 16 : 0;
+	uint64_t most = segments > inline_data ? segments : inline_data;
+
+	return cap->max_send_wr * ((overhead + most + 63) / 64);
+}
+
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	struct stub_qp *qp = stub_refuses("ibv_create_qp") ? NULL : calloc(1, sizeof(*qp));
 
-	if (qp && stub_config.no_inline && init->cap.max_inline_data > 0) {
+	if (qp && ((stub_config.no_inline && init->cap.max_inline_data > 0) ||
+		   (stub_config.blocks && send_blocks(&init->cap) > STUB_BLOCKS))) {
 		free(qp);
 		errno = EINVAL;
 		return NULL;
@@ -435,6 +448,7 @@ int ibv_destroy_qp(struct ibv_qp *base)
 		stub_held_up();
 	stub_forget_events(qp);
 	stub_lock();
+	stub_flush_destroyed(qp);
 	if (qp->peer)
 		qp->peer->peer = NULL;
 	qps[qp->v.qp_num] = NULL;

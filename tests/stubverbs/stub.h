@@ -40,8 +40,17 @@ struct stub_config {
 	bool late;         /* a completion shows only when its CQ is armed, and raises no event */
 	bool quiet_accept; /* the accepting side learns of a connection by rdma_notify only */
 	int max_srq_sge;
+	bool cleans; /* the completions of a QP leave its CQs when it is destroyed */
+	/* Flushed requests show after so many polls of their QP's receive CQ that found nothing. */
+	int flush_polls;
+	/* LAST_WQE_REACHED comes after so many more; -1: never */
+	int last_wqe_polls;
+	bool blocks; /* a QP's send queue is counted in blocks of 64 bytes */
 };
+/* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;
+/* The properties of a device; NULL: no device has this name. */
+const struct stub_config *stub_profile(const char *name);
 
 /*
  * Makes the nth call of this name from now on (1: the next) fail with this error number, and if
@@ -62,6 +71,11 @@ void stub_remove_device(void);
 void stub_hold(bool held);
 /* Waits until n threads are blocked there. */
 void stub_await_held(int n);
+/*
+ * A message to the QP takes a Receive of its SRQ and does not arrive whole: the Receive is flushed
+ * with the QP.
+ */
+void stub_half_message(struct ibv_qp *qp);
 /* Waits until the CQ is armed, for solicited completions only or for all. */
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
 /*
@@ -127,6 +141,11 @@ struct stub_qp {
 	bool asked;              /* has an unanswered connection request */
 	uint32_t put, get, mask; /* Sends that wait for a Receive */
 	struct stub_send *waiting;
+	bool half; /* a message has arrived in part, into this Receive: */
+	struct stub_recv half_recv;
+	bool flushing; /* in the error state, and not all is flushed and told */
+	int polls;
+	struct stub_qp *next_flushing;
 };
 
 struct stub_mr {
@@ -138,6 +157,7 @@ struct stub_mr {
 };
 
 extern struct ibv_context *stub_context;
+extern struct stub_qp *stub_flushing; /* flush.c */
 
 void stub_lock(void);
 void stub_unlock(void);
@@ -172,5 +192,13 @@ int stub_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int stub_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int stub_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc, bool solicited);
+/* Flushes everything posted to the QP. */
+void stub_flush(struct stub_qp *qp);
+
+/* flush.c */
+/* A poll of the CQ has found nothing. */
+void stub_flush_polled(struct stub_cq *cq);
+/* The QP is destroyed: what was not flushed yet, and its completions. */
+void stub_flush_destroyed(struct stub_qp *qp);
 
 #endif /* TESTS_STUBVERBS_STUB_H */

@@ -13,7 +13,6 @@
 #undef ibv_get_device_list
 #undef ibv_query_port
 
-struct stub_config stub_config;
 struct ibv_context *stub_context;
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The Receives of an SRQ come back from a QP that is destroyed, on devices of tests/stubverbs that
+ * take their time, and that remove the completions of a destroyed QP from its CQs.
+ */
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/support.h"
+
+enum {
+	SIZE = 8,
+};
+
+static const char *const devices[] = { "mlx5", "mlx5-silent" };
+
+/* The only QP with an SRQ. */
+static struct stub_qp *srq_qp(void)
+{
+	struct stub_qp *qp = NULL;
+
+	for (uint32_t i = 0; i < STUB_QP && !qp; i++)
+		if (stub_qp_by_number(i) && stub_qp_by_number(i)->v.srq)
+			qp = stub_qp_by_number(i);
+	ck_assert_ptr_nonnull(qp);
+	return qp;
+}
+
+/* The SRQ has been filled, and a message is in the middle of one of its buffers. */
+static void half_arrived(void)
+{
+	srq_pair(SIZE);
+	post_srqs(&w.b, 0, SIZE);
+	srq_counts(w.b.srq, SIZE, SIZE, SIZE);
+	stub_half_message(&srq_qp()->v);
+}
+
+static void again(void)
+{
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = srq_ep(&w.b, w.b.srq);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+}
+
+static void free_both(void)
+{
+	must(dat_ep_free(w.b.ep));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_free(w.a.ep));
+}
+
+/* Each time a buffer is in use as the Endpoint is freed; the SRQ stays as good as new. */
+START_TEST(Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ)
+{
+	stub_config = *stub_profile(devices[_i]);
+	half_arrived();
+	for (int i = 0; i < 3 * SIZE; i++) {
+		free_both();
+		srq_counts(w.b.srq, SIZE, SIZE - 1, SIZE - 1);
+		post_srqs(&w.b, i, 1);
+		again();
+		stub_half_message(&srq_qp()->v);
+	}
+}
+END_TEST
+
+START_TEST(Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ)
+{
+	stub_config = *stub_profile(devices[_i]);
+	half_arrived();
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_reset(w.b.ep));
+	srq_counts(w.b.srq, SIZE, SIZE - 1, SIZE - 1);
+}
+END_TEST
+
+/* The Sends are flushed by the library, which gives up waiting for the device. */
+START_TEST(a_flush_that_never_comes_is_counted_once)
+{
+	DAT_EP_STATE state;
+	DAT_BOOLEAN recv_idle, request_idle;
+
+	stub_config.flush_polls = INT_MAX / 2;
+	stub_config.last_wqe_polls = -1;
+	srq_pair(SIZE);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.b, w.b.ep, i, SHORT);
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	for (int i = 0; i < 3; i++)
+		expect_dto(w.b.request, w.b.ep, i, DAT_DTO_ERR_FLUSHED);
+	stub_config.flush_polls = 0;
+	expect_no_event(w.b.request);
+	must(dat_ep_get_status(w.b.ep, &state, &recv_idle, &request_idle));
+	ck_assert_int_eq(request_idle, DAT_TRUE);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
+		       COUNT(devices));
+	unit_test_loop(suite, Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ,
+		       COUNT(devices));
+	unit_test(suite, a_flush_that_never_comes_is_counted_once);
+}
+
+int main(void)
+{
+	return unit_run_on_stub("srq", fill);
+}

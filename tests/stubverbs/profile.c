@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The devices that the stub can be: a run of the passthrough's tests chooses one by STUB_PROFILE.
+ * Without it the device does everything at once and well.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stub.h"
+
+struct stub_config stub_config;
+
+static const struct {
+	const char *name;
+	struct stub_config config;
+} profiles[] = {
+	{ "mlx5", { .cleans = true, .flush_polls = 2, .last_wqe_polls = 2, .blocks = true } },
+	{ "mlx5-silent",
+	  { .cleans = true, .flush_polls = 2, .last_wqe_polls = -1, .blocks = true } },
+};
+
+const struct stub_config *stub_profile(const char *name)
+{
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+		if (strcmp(profiles[i].name, name) == 0)
+			return &profiles[i].config;
+	return NULL;
+}
+
+static __attribute__((constructor)) void choose(void)
+{
+	const char *name = getenv("STUB_PROFILE");
+	const struct stub_config *config = name && *name ? stub_profile(name) : NULL;
+
+	if (name && *name && !config) {
+		fprintf(stderr, "STUB_PROFILE=%s: expected a name in tests/stubverbs/profile.c\n",
+			name);
+		exit(99);
+	}
+	if (config)
+		stub_config = *config;
+}
