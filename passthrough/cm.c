@@ -43,6 +43,10 @@ static void cm_dispatch(struct hw_cm *cm, struct rdma_cm_event *event, const uin
 	 */
 	if (!cm)
 		return;
+	if (cm->kind == HW_CM_PARTING) {
+		hw_on_parting_event(cm, event->event);
+		return;
+	}
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 		hw_failed(cm_nic(cm));
 		return;

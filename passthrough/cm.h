@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * cm.h - connections by librdmacm: events (cm.c), the passive side (listen.c), the active side
- * (connect.c), private data (private.c), the end of a connection (end.c), and the destruction of
- * objects that the kernel may take long to destroy (deferred.c). All functions are called with the
- * lock held.
+ * (connect.c), private data (private.c), the end of a connection (end.c, part.c), and the
+ * destruction of objects that the kernel may take long to destroy (deferred.c). All functions are
+ * called with the lock held.
  */
 #ifndef PASSTHROUGH_CM_H
 #define PASSTHROUGH_CM_H
@@ -46,15 +46,28 @@ void hw_qp_break(struct nic_qp *qp);
 void hw_end(struct hw_qp *qp, enum nic_conn_end why);
 /* Work was flushed, and the cause is not known yet. */
 void hw_end_unexplained(struct hw_qp *qp);
+/* Tell the peer of the end, once. */
+void hw_hang_up(struct hw_qp *qp);
 /* The QP is reset: cancel the end in progress, if there is one. */
 void hw_end_forget(struct hw_qp *qp);
 void hw_end_start(struct nic_world *w);
+
+/* ---- part.c ---- */
+
+/* Keep the QP's id until the peer has heard of the end. False: no memory. */
+bool hw_part(struct hw_qp *qp);
+void hw_on_parting_event(struct hw_cm *cm, enum rdma_cm_event_type event);
+/* Destroy all ids that are kept. */
+void hw_part_now(struct nic_world *w);
 
 /* ---- deferred.c ---- */
 
 /* Destroy an id, if there is one. */
 void hw_cm_drop(struct hw_cm *cm);
-/* Destroy the id of a QP; if the peer has not answered, through the destroy queue. */
+/*
+ * Destroy the id of a QP: if the peer has not answered the connection request, through the destroy
+ * queue; if it has not answered the disconnect, later.
+ */
 void hw_cm_drop_qp(struct hw_qp *qp);
 /* Put an object at the end of the destroy queue. */
 void hw_defer(struct hw_deferred *deferred);

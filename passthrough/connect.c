@@ -220,6 +220,8 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		qp->parted = true;
+		qp->hung_up = false;
 		hw_qp_drain(qp); /* an error completion may tell a better cause */
 		hw_end(qp, qp->state == HW_QP_CONNECTING && qp->passive ? NIC_END_ACCEPT_FAILED
 									: NIC_END_DISCONNECTED);

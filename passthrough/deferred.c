@@ -220,6 +220,8 @@ void hw_cm_drop(struct hw_cm *cm)
 
 void hw_cm_drop_qp(struct hw_qp *qp)
 {
+	if (qp->cm.id && qp->hung_up && hw_part(qp))
+		return;
 	if (!qp->cm.id || !qp->unanswered) {
 		hw_cm_drop(&qp->cm);
 		return;

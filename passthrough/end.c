@@ -29,6 +29,12 @@ static void end_watch(struct hw_qp *qp)
 	TAILQ_INSERT_TAIL(&w->ending, qp, in_ending);
 }
 
+void hw_hang_up(struct hw_qp *qp)
+{
+	if (qp->cm.id && rdma_disconnect(qp->cm.id) == 0)
+		qp->hung_up = !qp->parted;
+}
+
 /*
  * Tell the peer, and stop sending. An iWARP stream closed in order still delivers the data in
  * flight.
@@ -41,8 +47,8 @@ static void end_hang_up(struct hw_qp *qp, enum nic_conn_end why)
 		in_order = false;
 	if (!in_order)
 		hw_qp_to_error(qp);
-	if (qp->cm.id && (end_is_connected(qp) || qp->passive))
-		rdma_disconnect(qp->cm.id);
+	if (end_is_connected(qp) || qp->passive)
+		hw_hang_up(qp);
 }
 
 void hw_end(struct hw_qp *qp, enum nic_conn_end why)

@@ -70,7 +70,8 @@ struct hw_cm {
 		HW_CM_ADAPTER,
 		HW_CM_LISTENER,
 		HW_CM_REQUEST,
-		HW_CM_QP
+		HW_CM_QP,
+		HW_CM_PARTING
 	} kind;
 	struct rdma_cm_id *id;
 };
@@ -96,6 +97,7 @@ struct nic_world {
 	LIST_HEAD(, hw_nic) nics;
 	LIST_HEAD(, hw_waiter) waiters, spare_waiters;
 	TAILQ_HEAD(, hw_qp) ending; /* end.c */
+	LIST_HEAD(, hw_parting) partings; /* part.c */
 	ev_timer ending_timer;
 	uint8_t rnr_retry;
 };
@@ -112,7 +114,7 @@ struct hw_nic {
 	bool iwarp;
 	bool failed;
 	bool says_last_wqe;   /* a LAST_WQE_REACHED has come */
-	bool last_wqe_missed; /* one was awaited in vain */
+	bool last_wqe_missed; /* one was awaited, and did not come */
 	ev_io async_watch;
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
 	LIST_HEAD(, hw_qp) all_qps;
@@ -248,6 +250,8 @@ struct hw_qp {
 	struct hw_cm cm;
 	ev_timer deadline;
 	bool passive;
+	bool parted;     /* the peer has told of the end */
+	bool hung_up;    /* the peer is told of the end, and has not answered: part.c */
 	bool unanswered; /* the peer has not answered, so destroying takes long: deferred.c */
 	uint8_t rd_in, rd_out;
 	uint8_t private_size;
@@ -257,8 +261,8 @@ struct hw_qp {
 	TAILQ_ENTRY(hw_qp) in_ending;
 	enum nic_conn_end why;
 	bool why_unknown; /* a flush was seen, and not its cause */
-	bool fed;      /* it may have taken Receives of its SRQ */
-	bool last_wqe; /* and has flushed them */
+	bool fed;         /* it may have taken Receives of its SRQ */
+	bool last_wqe;    /* and has flushed them */
 	unsigned int ticks; /* waited for the flush */
 };
 

@@ -138,6 +138,7 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	w->control.ops = &hw_ops;
 	w->rnr_retry = rnr_retry;
 	LIST_INIT(&w->nics);
+	LIST_INIT(&w->partings);
 	LIST_INIT(&w->waiters);
 	LIST_INIT(&w->spare_waiters);
 	TAILQ_INIT(&w->ending);
@@ -167,6 +168,7 @@ static void release_world(struct hw_deferred *deferred)
 static void world_destroy(struct nic_world *w)
 {
 	hw_timer_stop(&w->ending_timer);
+	hw_part_now(w);
 	hw_unwatch(&w->channel_watch);
 	hw_waiters_free(w);
 	hw_world = NULL;

@@ -409,14 +409,15 @@ uint32_t hw_qp_reset(struct nic_qp *base)
 	hw_qp_set_state(qp, HW_QP_IDLE);
 	if (was != HW_QP_IDLE || hw_wq_used(&qp->rq) > 0) {
 		/* The peer sees the reset as a disconnect. */
-		if (qp->cm.id && (was == HW_QP_CONNECTED || was == HW_QP_DRAINING))
-			rdma_disconnect(qp->cm.id);
+		if (was == HW_QP_CONNECTED || was == HW_QP_DRAINING)
+			hw_hang_up(qp);
 		hw_qp_drop_verbs(qp);
 	}
 	hw_cm_drop_qp(qp);
 	forget_requests(qp);
 	qp->taken = 0;
 	qp->passive = qp->why_unknown = qp->unanswered = false;
+	qp->hung_up = qp->parted = false;
 	return 0;
 }
 

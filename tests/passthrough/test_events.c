@@ -359,6 +359,12 @@ START_TEST(on_iWARP_every_completion_is_told)
 }
 END_TEST
 
+static void setup_on_infiniband(void)
+{
+	stub_config.iwarp = false;
+	setup_sides();
+}
+
 static void setup_on_iwarp(void)
 {
 	stub_config.iwarp = true;
@@ -374,12 +380,14 @@ static void fill(Suite *suite)
 	unit_test(suite, events_that_concern_nobody_change_nothing);
 	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
-	unit_test_loop(suite, A2a_where_solicited_completions_alone_are_news_the_device_picks_them,
-		       2);
+	unit_add(suite, A2a_where_solicited_completions_alone_are_news_the_device_picks_them, 2,
+		 setup_on_infiniband);
 	unit_test(suite, no_thread_stands_between_a_completion_and_who_waits_for_it);
-	unit_test(suite, C1_a_CNO_is_told_of_what_the_device_picks);
-	unit_test(suite, A2a_an_error_wakes_who_waits_for_solicited_completions);
-	unit_test(suite, A2a_a_stream_that_joins_wakes_with_every_completion);
+	unit_add(suite, C1_a_CNO_is_told_of_what_the_device_picks, 1, setup_on_infiniband);
+	unit_add(suite, A2a_an_error_wakes_who_waits_for_solicited_completions, 1,
+		 setup_on_infiniband);
+	unit_add(suite, A2a_a_stream_that_joins_wakes_with_every_completion, 1,
+		 setup_on_infiniband);
 	unit_add(suite, on_iWARP_every_completion_is_told, 1, setup_on_iwarp);
 }
 

@@ -80,6 +80,7 @@ START_TEST(a_flush_that_never_comes_is_counted_once)
 	DAT_EP_STATE state;
 	DAT_BOOLEAN recv_idle, request_idle;
 
+	stub_config.early = false;
 	stub_config.flush_polls = INT_MAX / 2;
 	stub_config.last_wqe_polls = -1;
 	srq_pair(SIZE);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -13,6 +14,7 @@
 
 #define REJECT_CONSUMER    28
 #define REJECT_NO_LISTENER 8
+#define RESEND_US          5000
 
 struct stub_event {
 	struct rdma_cm_event v;
@@ -31,12 +33,27 @@ struct stub_id {
 	struct stub_id *peer;
 	uint16_t port, remote_port;
 	bool listens, connected, hung_up;
+	bool heard, answered; /* the peer's DREQ has come; its DREP is sent */
 	bool asked;
 	int unsettled; /* events taken and not acknowledged */
 	uint32_t qp_num;
 	uint8_t rd_in, rd_out;
 };
 
+static void send_message(struct stub_id *id, enum stub_message message,
+			 const struct rdma_conn_param *param);
+
+/* A message of the connection manager that was lost; the kernel sends it again. */
+struct stub_lost {
+	enum stub_message message;
+	uintptr_t serial;
+	struct stub_id *from, *to;
+	struct rdma_conn_param param;
+	uint8_t data[256];
+	struct stub_lost *next;
+};
+
+static struct stub_lost *all_lost, **lost_end = &all_lost;
 static struct stub_id *ids;
 static uint16_t next_port = 40000;
 
@@ -230,6 +247,30 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 	return 0;
 }
 
+/*
+ * The kernel repeats a message only as long as its id exists, but for answers: those it gives to
+ * each repetition of what they answer.
+ */
+static bool is_answer(enum stub_message message)
+{
+	return message == STUB_REJ || message == STUB_DREP;
+}
+
+static void forget_lost(const struct stub_id *id)
+{
+	struct stub_lost **at = &all_lost, *lost;
+
+	while ((lost = *at)) {
+		if (lost->to != id && (lost->from != id || is_answer(lost->message))) {
+			at = &lost->next;
+			continue;
+		}
+		*at = lost->next;
+		free(lost);
+	}
+	lost_end = at;
+}
+
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), **at;
@@ -241,10 +282,13 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 		stub_wait();
 	forget_events(id);
 	if (id->peer) {
+		if (id->connected && id->heard && !id->answered && !stub_config.iwarp)
+			send_message(id, STUB_DREP, NULL);
+		else if (id->connected && !id->hung_up && !id->heard)
+			send_message(id, STUB_DREQ, NULL);
 		id->peer->peer = NULL;
-		if (id->connected && !id->hung_up)
-			tell(id->peer, RDMA_CM_EVENT_DISCONNECTED, 0);
 	}
+	forget_lost(id);
 	for (at = &ids; *at != id; at = &(*at)->next)
 		;
 	*at = id->next;
@@ -377,79 +421,6 @@ static void set_asked(struct stub_id *id, bool asked)
 		qp->asked = asked;
 }
 
-int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
-{
-	struct stub_id *id = id_of(base), *at, *child;
-	struct stub_event *event;
-
-	if (refused("rdma_connect"))
-		return -1;
-	remember(id, param);
-	stub_lock();
-	at = listener(id->remote_port);
-	if (!at) {
-		stub_unlock();
-		if (stub_config.iwarp) {
-			errno = ECONNREFUSED;
-			return -1;
-		}
-		tell(id, RDMA_CM_EVENT_REJECTED, REJECT_NO_LISTENER);
-		return 0;
-	}
-	child = new_id(at->v.channel, at->v.context, at->v.ps);
-	child->port = at->port;
-	child->remote_port = id->port;
-	child->peer = id;
-	id->peer = child;
-	set_asked(id, true);
-	child->v.route.addr.src_sin = id->v.route.addr.dst_sin;
-	child->v.route.addr.dst_sin = id->v.route.addr.src_sin;
-	on_device(child);
-	event = tell(child, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
-	event->v.listen_id = &at->v;
-	put_param(event, param);
-	stub_unlock();
-	return 0;
-}
-
-int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
-{
-	struct stub_id *id = id_of(base), *peer = id->peer;
-	struct stub_qp *a, *b;
-
-	if (refused("rdma_accept"))
-		return -1;
-	if (!peer) {
-		errno = ENOTCONN;
-		return -1;
-	}
-	remember(id, param);
-	stub_lock();
-	a = stub_qp_by_number(peer->qp_num);
-	b = stub_qp_by_number(id->qp_num);
-	stub_connect(a, b);
-	id->connected = peer->connected = true;
-	set_asked(peer, false);
-	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
-	if (!stub_config.quiet_accept)
-		tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
-	stub_unlock();
-	return 0;
-}
-
-int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
-{
-	struct stub_id *peer = id_of(base)->peer;
-
-	if (peer) {
-		set_asked(peer, false);
-		put_data(tell(peer, RDMA_CM_EVENT_REJECTED,
-			      stub_config.iwarp ? -ECONNRESET : REJECT_CONSUMER),
-			 data, size);
-	}
-	return 0;
-}
-
 static void to_error(struct stub_id *id)
 {
 	struct stub_qp *qp = stub_qp_by_number(id->qp_num);
@@ -458,7 +429,188 @@ static void to_error(struct stub_id *id)
 		stub_to_error(qp);
 }
 
-/* On InfiniBand the caller gets its event only after the peer has disconnected, too. */
+/* ---- messages ---- */
+
+static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
+{
+	struct stub_id *at = listener(id->remote_port), *child;
+	struct stub_event *event;
+
+	if (!at) {
+		set_asked(id, false);
+		tell(id, RDMA_CM_EVENT_REJECTED,
+		     stub_config.iwarp ? stub_config.reset : REJECT_NO_LISTENER);
+		return;
+	}
+	child = new_id(at->v.channel, at->v.context, at->v.ps);
+	child->port = at->port;
+	child->remote_port = id->port;
+	child->peer = id;
+	id->peer = child;
+	child->v.route.addr.src_sin = id->v.route.addr.dst_sin;
+	child->v.route.addr.dst_sin = id->v.route.addr.src_sin;
+	on_device(child);
+	event = tell(child, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	event->v.listen_id = &at->v;
+	put_param(event, param);
+}
+
+static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
+{
+	struct stub_qp *own = stub_qp_by_number(id->qp_num);
+	struct stub_id *peer = id->peer;
+	struct stub_qp *other = peer ? stub_qp_by_number(peer->qp_num) : NULL;
+
+	if (!own || !other)
+		return;
+	stub_connect(other, own);
+	id->connected = peer->connected = true;
+	set_asked(peer, false);
+	put_param(tell(peer, RDMA_CM_EVENT_ESTABLISHED, 0), param);
+	if (!stub_config.quiet_accept)
+		send_message(peer, STUB_RTU, NULL);
+}
+
+static void on_reject(struct stub_id *to, const struct rdma_conn_param *param)
+{
+	int by_iwarp = stub_config.reset ? -ECONNREFUSED : -ECONNRESET;
+
+	set_asked(to, false);
+	put_data(tell(to, RDMA_CM_EVENT_REJECTED, stub_config.iwarp ? by_iwarp : REJECT_CONSUMER),
+		 param->private_data, param->private_data_len);
+}
+
+static void deliver(struct stub_id *id, struct stub_id *to, enum stub_message message,
+		    const struct rdma_conn_param *param)
+{
+	switch (message) {
+	case STUB_REQ:
+		on_request(id, param);
+		break;
+	case STUB_REP:
+		on_reply(id, param);
+		break;
+	case STUB_RTU:
+		tell(to, RDMA_CM_EVENT_ESTABLISHED, 0);
+		break;
+	case STUB_REJ:
+		on_reject(to, param);
+		break;
+	default: /* DREQ; DREP ends the wait of who hung up first */
+		to->heard |= message == STUB_DREQ;
+		tell(to, RDMA_CM_EVENT_DISCONNECTED, 0);
+		break;
+	}
+}
+
+/* All that were lost up to this one. */
+static void resend(uintptr_t serial)
+{
+	struct stub_lost *lost;
+
+	stub_lock();
+	while ((lost = all_lost) && lost->serial <= serial) {
+		all_lost = lost->next;
+		if (!all_lost)
+			lost_end = &all_lost;
+		deliver(lost->from, lost->to, lost->message, &lost->param);
+		free(lost);
+	}
+	stub_unlock();
+}
+
+void stub_resend(void)
+{
+	resend(UINTPTR_MAX);
+}
+
+static void *resend_soon(void *serial)
+{
+	usleep(RESEND_US);
+	resend((uintptr_t)serial);
+	return NULL;
+}
+
+static void send_message(struct stub_id *id, enum stub_message message,
+			 const struct rdma_conn_param *param)
+{
+	static uintptr_t serial;
+	struct stub_lost *lost;
+	pthread_t thread;
+
+	/* TCP loses nothing. */
+	if (stub_config.iwarp || stub_config.lose != message) {
+		deliver(id, id->peer, message, param);
+		return;
+	}
+	lost = calloc(1, sizeof(*lost));
+	lost->message = message;
+	lost->from = id;
+	lost->to = id->peer;
+	if (param) {
+		lost->param = *param;
+		if (param->private_data_len)
+			memcpy(lost->data, param->private_data, param->private_data_len);
+		lost->param.private_data = lost->data;
+	}
+	*lost_end = lost;
+	lost_end = &lost->next;
+	lost->serial = ++serial;
+	if (stub_config.resends &&
+	    pthread_create(&thread, NULL, resend_soon, (void *)lost->serial) == 0)
+		pthread_detach(thread);
+}
+
+int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
+{
+	struct stub_id *id = id_of(base);
+	bool refuses;
+
+	if (refused("rdma_connect"))
+		return -1;
+	remember(id, param);
+	stub_lock();
+	/* siw connects within the call. */
+	refuses = stub_config.iwarp && !stub_config.reset && !listener(id->remote_port);
+	if (!refuses) {
+		set_asked(id, true);
+		send_message(id, STUB_REQ, param);
+	}
+	stub_unlock();
+	if (refuses)
+		errno = ECONNREFUSED;
+	return refuses ? -1 : 0;
+}
+
+int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
+{
+	struct stub_id *id = id_of(base);
+
+	if (refused("rdma_accept"))
+		return -1;
+	if (!id->peer) {
+		errno = ENOTCONN;
+		return -1;
+	}
+	remember(id, param);
+	stub_lock();
+	send_message(id, STUB_REP, param);
+	stub_unlock();
+	return 0;
+}
+
+int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
+{
+	struct rdma_conn_param param = { .private_data = data, .private_data_len = size };
+
+	stub_lock();
+	if (id_of(base)->peer)
+		send_message(id_of(base), STUB_REJ, &param);
+	stub_unlock();
+	return 0;
+}
+
+/* On InfiniBand the caller gets its event only after the peer has answered. */
 int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), *peer = id->peer;
@@ -471,14 +623,31 @@ int rdma_disconnect(struct rdma_cm_id *base)
 	}
 	id->hung_up = true;
 	to_error(id);
-	if (peer && !peer->hung_up)
-		tell(peer, RDMA_CM_EVENT_DISCONNECTED, 0);
-	if (stub_config.iwarp || !peer || peer->hung_up)
+	id->answered = id->heard;
+	if (peer && !(stub_config.iwarp && id->heard))
+		send_message(id, id->heard ? STUB_DREP : STUB_DREQ, NULL);
+	if (stub_config.iwarp || !peer)
 		tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	if (stub_config.iwarp && peer)
 		to_error(peer);
 	stub_unlock();
 	return 0;
+}
+
+void stub_terminated(const struct stub_qp *a, const struct stub_qp *b)
+{
+	struct stub_id *id;
+
+	stub_lock();
+	for (id = ids; id; id = id->next) {
+		if (!id->connected || id->hung_up ||
+		    (id->qp_num != a->v.qp_num && id->qp_num != b->v.qp_num))
+			continue;
+		id->hung_up = true;
+		to_error(id);
+		tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	}
+	stub_unlock();
 }
 
 void stub_removed(void)

@@ -201,6 +201,15 @@ static void rdma(struct stub_qp *qp, const struct ibv_send_wr *wr)
 	complete_send(qp, wr, IBV_WC_SUCCESS, read ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE, length);
 }
 
+/* iWARP has no answer to a Send: success says that it is sent. */
+static void send_early(struct stub_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct stub_qp *peer = qp->peer;
+
+	complete_send(qp, wr, IBV_WC_SUCCESS, IBV_WC_SEND, length_of(wr->sg_list, wr->num_sge));
+	stub_terminated(qp, peer);
+}
+
 static void start(struct stub_qp *qp, const struct ibv_send_wr *wr)
 {
 	if (wr->opcode == IBV_WR_SEND)
@@ -257,6 +266,8 @@ int stub_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
 			complete_send(qp, wr, IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, 0);
 		else if (qp->v.state != IBV_QPS_RTS)
 			err = post_error(EINVAL);
+		else if (stub_config.early && !can_start(qp, wr))
+			send_early(qp, wr);
 		else if (qp->get != qp->put || !can_start(qp, wr))
 			err = wait_for_recv(qp, wr);
 		else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The flush of a QP in the error state. A device may take its time: what was posted completes later,
- * and LAST_WQE_REACHED later still. Here the polls that find nothing are the clock.
+ * The flush of a QP in the error state. A device may take its time: what was posted completes
+ * later, and LAST_WQE_REACHED later still. Here the polls that find nothing are the clock.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void forget(struct stub_qp *qp)
 	qp->flushing = false;
 }
 
-/* What is due by now. The QP leaves the list with its last event. */
+/* Raises the events that this many polls allow. The QP leaves the list with its last event. */
 static void advance(struct stub_qp *qp)
 {
 	int last = stub_config.flush_polls + stub_config.last_wqe_polls;

@@ -3,6 +3,7 @@
  * The devices that the stub can be: a run of the passthrough's tests chooses one by STUB_PROFILE.
  * Without it the device does everything at once and well.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,13 @@ static const struct {
 	const char *name;
 	struct stub_config config;
 } profiles[] = {
+	{ "lossy-req", { .lose = STUB_REQ, .resends = true } },
+	{ "lossy-rep", { .lose = STUB_REP, .resends = true } },
+	{ "lossy-rtu", { .lose = STUB_RTU, .resends = true } },
+	{ "lossy-rej", { .lose = STUB_REJ, .resends = true } },
+	{ "lossy-dreq", { .lose = STUB_DREQ, .resends = true } },
+	{ "lossy-drep", { .lose = STUB_DREP, .resends = true } },
+	{ "irdma", { .iwarp = true, .reset = -ECONNRESET, .early = true } },
 	{ "mlx5", { .cleans = true, .flush_polls = 2, .last_wqe_polls = 2, .blocks = true } },
 	{ "mlx5-silent",
 	  { .cleans = true, .flush_polls = 2, .last_wqe_polls = -1, .blocks = true } },

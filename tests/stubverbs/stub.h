@@ -29,6 +29,17 @@ enum {
 
 /* ---- requests of a test ---- */
 
+/* Messages of the connection manager. */
+enum stub_message {
+	STUB_NONE,
+	STUB_REQ,
+	STUB_REP,
+	STUB_RTU,
+	STUB_REJ,
+	STUB_DREQ,
+	STUB_DREP
+};
+
 /* Properties of the device; set them before anything is opened. */
 struct stub_config {
 	bool none;  /* there is no device */
@@ -45,6 +56,13 @@ struct stub_config {
 	int flush_polls;
 	/* LAST_WQE_REACHED comes after so many more; -1: never */
 	int last_wqe_polls;
+	/* Each message of this kind is lost at first. It is sent again, while its id exists, */
+	enum stub_message lose;
+	bool resends; /* soon, or if this is not set by stub_resend */
+	/* iWARP: the status of an event that tells of a refusal; 0: rdma_connect fails */
+	int reset;
+	/* iWARP: a Send completes when sent; without a Receive it ends the connection */
+	bool early;
 	bool blocks; /* a QP's send queue is counted in blocks of 64 bytes */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
@@ -71,6 +89,8 @@ void stub_remove_device(void);
 void stub_hold(bool held);
 /* Waits until n threads are blocked there. */
 void stub_await_held(int n);
+/* Sends lost messages of the connection manager again. */
+void stub_resend(void);
 /*
  * A message to the QP takes a Receive of its SRQ and does not arrive whole: the Receive is flushed
  * with the QP.
@@ -179,6 +199,8 @@ void stub_window_to(struct stub_mr *window, struct stub_mr *region);
 void stub_connect(struct stub_qp *a, struct stub_qp *b);
 void stub_to_error(struct stub_qp *qp);
 void stub_removed(void); /* cm.c */
+/* cm.c: the connection of these QPs is lost, as both sides hear */
+void stub_terminated(const struct stub_qp *a, const struct stub_qp *b);
 void stub_forget_events(const void *element);
 /* objects.c */
 struct ibv_mw *stub_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
