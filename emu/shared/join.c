@@ -104,14 +104,16 @@ static void unmap_fabric(struct emu_world *w)
 static int make_fabric(struct emu_world *w, const struct nic_config *config, bool stays)
 {
 	struct emu_membership *m = w->membership;
-	int err = emu_file_make(m->path, &m->fd, &w->fab, &m->mapped);
+	struct emu_new_file file;
+	int err = emu_file_make(m->path, &file, &w->fab, &m->mapped);
 
 	if (err)
 		return err;
+	m->fd = file.fd;
 	set_up(w, config);
 	w->fab->shared.stays = stays;
 	w->lockstep = w->fab->shared.lockstep.on;
-	err = emu_file_publish(m->path);
+	err = emu_file_publish(&file, m->path);
 	if (err)
 		unmap_fabric(w);
 	return err;

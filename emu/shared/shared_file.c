@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of a shared fabric: its path, its creation under a temporary name, its mapping.
+ * The file of a shared fabric: its path, its creation without a name, its mapping.
  */
 #include "shared_file.h"
 
@@ -18,6 +18,7 @@
 #define POOL_SMALLEST (16ul << 20)
 #define NAME_MAX_HERE 48u
 #define EVENTS_FIRST  (1ul << 20) /* bytes of the event queue */
+#define NAMES_TRIED   1000u
 
 static int report_error(const char *path, const char *what, int err)
 {
@@ -163,29 +164,65 @@ static bool back_first(int fd)
 	       emu_file_back(fd, offsetof(struct emu_fabric, trace), EMU_TRACE_FIRST);
 }
 
-/* The name of the file until it is published. */
-static void temporary_name(const char *path, char *name, size_t size)
+/* The name of the n-th file that this process makes and has not published yet. */
+static void temporary_name(const char *path, unsigned int n, char *name, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 
-	snprintf(name, size, "%.*s/.%d", (int)(slash - path), path, getpid());
+	snprintf(name, size, "%.*s/.%d.%u", (int)(slash - path), path, getpid(), n);
 }
 
-int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped)
+/* A file without a name, which can get one through /proc later. -1: not on this file system. */
+static int make_nameless(const char *path)
 {
-	char name[256];
-	size_t pool;
+	char folder[256], link[64];
+	int fd;
 
-	temporary_name(path, name, sizeof(name));
-	unlink(name);
-	*fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (*fd < 0)
-		return report_error(name, strerror(errno), -EACCES);
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (access(link, F_OK) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/*
+ * A file with a temporary name. Processes of several pid namespaces may have the same pid, so a
+ * name that is taken is another process's: it stays, and the next number is tried.
+ */
+static int make_named(const char *path, char *name, size_t size)
+{
+	int fd = -1;
+
+	for (unsigned int n = 0; fd < 0 && n < NAMES_TRIED; n++) {
+		temporary_name(path, n, name, size);
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
+int emu_file_make(const char *path, struct emu_new_file *file, struct emu_fabric **fab,
+		  struct emu_mapped *mapped)
+{
+	size_t pool;
+	int err;
+
+	file->name[0] = '\0';
+	file->fd = make_nameless(path);
+	if (file->fd < 0)
+		file->fd = make_named(path, file->name, sizeof(file->name));
+	if (file->fd < 0)
+		return report_error(path, strerror(errno), -EACCES);
 	for (pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
 		mapped->size = sizeof(struct emu_fabric) + pool;
-		if (ftruncate(*fd, (off_t)mapped->size) || !back_first(*fd))
+		if (ftruncate(file->fd, (off_t)mapped->size) || !back_first(file->fd))
 			continue;
-		*fab = map_file(*fd, mapped);
+		*fab = map_file(file->fd, mapped);
 		if (!*fab)
 			continue;
 		(*fab)->size = mapped->size;
@@ -193,19 +230,23 @@ int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu
 		(*fab)->pool_end = (uint32_t)(pool / EMU_POOL_UNIT);
 		return 0;
 	}
-	unlink(name);
-	close(*fd);
-	return report_error(path, strerror(errno), -ENOMEM);
+	err = errno;
+	if (file->name[0])
+		unlink(file->name);
+	close(file->fd);
+	return report_error(path, strerror(err), -ENOMEM);
 }
 
-int emu_file_publish(const char *path)
+int emu_file_publish(const struct emu_new_file *file, const char *path)
 {
-	char name[256];
-	int err = 0;
+	char link_to[64];
+	int err;
 
-	temporary_name(path, name, sizeof(name));
-	if (link(name, path))
-		err = -errno;
-	unlink(name);
-	return err;
+	if (file->name[0]) {
+		err = link(file->name, path) ? -errno : 0;
+		unlink(file->name);
+		return err;
+	}
+	snprintf(link_to, sizeof(link_to), "/proc/self/fd/%d", file->fd);
+	return linkat(AT_FDCWD, link_to, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }

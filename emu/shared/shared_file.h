@@ -30,14 +30,21 @@ struct emu_mapped {
 
 /* Open, check and map a file. -ENOENT: there is none. */
 int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped);
-/* Make a file that has no name yet; all zero but for the sizes. */
-int emu_file_make(const char *path, int *fd, struct emu_fabric **fab, struct emu_mapped *mapped);
+/* A file that is not published yet: without a name, or with a temporary one. */
+struct emu_new_file {
+	int fd;
+	char name[256]; /* empty: none */
+};
+
+/* Make the file that is to get the name `path`; all zero but for the sizes. */
+int emu_file_make(const char *path, struct emu_new_file *file, struct emu_fabric **fab,
+		  struct emu_mapped *mapped);
 void emu_file_unmap(struct emu_fabric *fab, const struct emu_mapped *mapped);
 /*
  * Allocate file blocks for a range. False: the file system is full, and a store would be a SIGBUS.
  */
 bool emu_file_back(int fd, uint64_t offset, uint64_t bytes);
 /* Give the file its name. -EEXIST: another process made one first. */
-int emu_file_publish(const char *path);
+int emu_file_publish(const struct emu_new_file *file, const char *path);
 
 #endif /* EMU_SHARED_SHARED_FILE_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The file of a shared fabric: two processes make one of the same name at the same time. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "emu/shared/shared_file.h"
+#include "tests/support/support.h"
+
+struct maker {
+	struct emu_new_file file;
+	struct emu_fabric *fab;
+	struct emu_mapped mapped;
+};
+
+static char folder[] = "/tmp/libdat-file-XXXXXX";
+static char path[64];
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/lab", folder);
+}
+
+static void end_folder(void)
+{
+	unlink(path);
+	ck_assert_msg(rmdir(folder) == 0, "files are left in %s", folder);
+}
+
+static void make(struct maker *m)
+{
+	ck_assert_int_eq(emu_file_make(path, &m->file, &m->fab, &m->mapped), 0);
+}
+
+static void end(struct maker *m)
+{
+	emu_file_unmap(m->fab, &m->mapped);
+	close(m->file.fd);
+}
+
+/*
+ * In two pid namespaces two processes have the same pid, as these two makers have. What the one
+ * makes must not become the other's.
+ */
+START_TEST(a_file_is_published_by_its_maker_even_if_another_has_the_same_pid)
+{
+	struct maker first, second;
+	struct stat made, named;
+
+	make(&first);
+	make(&second);
+	ck_assert_int_eq(emu_file_publish(&first.file, path), 0);
+	ck_assert_int_eq(emu_file_publish(&second.file, path), -EEXIST);
+	ck_assert_int_eq(fstat(first.file.fd, &made), 0);
+	ck_assert_int_eq(stat(path, &named), 0);
+	ck_assert_uint_eq(made.st_ino, named.st_ino);
+	end(&first);
+	end(&second);
+	end_folder();
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("file");
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, a_file_is_published_by_its_maker_even_if_another_has_the_same_pid);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("file of a shared fabric")
