@@ -14,6 +14,7 @@
 #include "emu/mem.h"
 #include "emu/qp.h"
 #include "emu/receive.h"
+#include "peer.h"
 #include "reach.h"
 #include "shared.h"
 #include "inline.h"
@@ -249,7 +250,7 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 		fill_inline_cqe(w, d);
 		return true;
 	}
-	return to.process && emu_reach_process(w, to.process) &&
+	return to.process && emu_peer_reach(w, to.process) &&
 	       emu_reach_copy(w, &to, &from, d->wr->length);
 }
 

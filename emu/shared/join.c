@@ -302,6 +302,7 @@ void emu_shared_leave(struct emu_world *w)
 		emu_shared_finish(w);
 	emu_shared_release(w);
 	emu_lockstep_leave(w);
+	emu_peer_forget_all(w);
 	unmap_fabric(w);
 	munmap(m, sizeof(*m));
 	w->membership = NULL;

@@ -2,11 +2,11 @@
 /*
  * reach.h - copies payload between the memories of processes.
  *
- * Where the kernel permits process_vm_readv and process_vm_writev, the process that runs an event
- * copies directly. Where it does not (containers, Yama), the sender's process runs the event. It
- * copies a payload for another process into the arena and leaves a message in that process's inbox;
- * the receiver copies it into its buffer before it sees the completion, for it empties its inbox
- * first.
+ * Where the kernel permits access to another process's memory (peer.h), the process that runs an
+ * event copies directly. Where it does not (containers, Yama), the sender's process runs the event.
+ * It copies a payload for another process into the arena and leaves a message in that process's
+ * inbox; the receiver copies it into its buffer before it sees the completion, for it empties its
+ * inbox first.
  */
 #ifndef EMU_SHARED_REACH_H
 #define EMU_SHARED_REACH_H
@@ -18,8 +18,6 @@
  * a call.
  */
 void emu_reach_place(uint64_t to, const void *from, uint64_t length);
-/* Can this process access the memory of that one? Tried once, then remembered. */
-bool emu_reach_process(struct emu_world *w, uint16_t process);
 /* False: a process or region is gone, or the arena has no room for the payload. */
 bool emu_reach_copy(struct emu_world *w, const struct emu_place *to, const struct emu_place *from,
 		    uint64_t length);

@@ -8,6 +8,7 @@
 #include "emu/nic_model.h"
 #include "emu/qp.h"
 #include "inbox.h"
+#include "peer.h"
 #include "reach.h"
 #include "recover.h"
 #include "shared.h"
@@ -51,7 +52,7 @@ static bool waits_in_inbox(struct emu_world *w, bool left, uint16_t process)
 static bool can_run_payload(struct emu_world *w, uint16_t peer)
 {
 	/* If the peer is gone the event is stale, and any process may find that out. */
-	return !peer || emu_reach_process(w, peer);
+	return !peer || emu_peer_reach(w, peer);
 }
 
 /* As runner_of. The inbox may be this process's own, while it is being emptied. */

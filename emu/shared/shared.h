@@ -20,6 +20,7 @@
 #define EMU_SHARED_H
 
 #include "emu/fabric/fabric.h"
+#include "peer.h"
 #include "shared_file.h"
 #include "emu/lockstep/lockstep.h"
 
@@ -31,10 +32,8 @@ struct emu_membership {
 	struct nic_ops ops; /* the table of this process's nics: hooks.c */
 	char path[256];
 	char node[EMU_NAME];
-	uint64_t to_wake;     /* set of processes to wake when the lock is released */
-	uint64_t unreachable; /* set of processes whose memory this one cannot access */
-	uint64_t reachable;   /* and set of those it can (reach.h) */
-	uint32_t generation[EMU_PROCESSES + 1]; /* of the processes in these sets */
+	uint64_t to_wake; /* set of processes to wake when the lock is released */
+	struct emu_peer peer[EMU_PROCESSES + 1]; /* the memory of the others */
 	uint64_t nonce; /* other processes read it here to test their access */
 	bool bounce;    /* treat all memory as inaccessible */
 	bool held;      /* this process holds the fabric's lock */

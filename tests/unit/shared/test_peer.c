@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Payload goes to the process that joined the fabric and to no other, whatever the arena says of it
+ * and whichever process has its pid now.
+ */
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/fabric/spare.h"
+#include "emu/shared/reach.h"
+#include "emu/shared/shared.h"
+#include "tests/support/support.h"
+
+enum {
+	ROOM = 256 << 10, /* longer than what is copied by pid */
+	OWN = 1,          /* this process, in the fabric */
+	OTHER = 2,
+	STRANGER = 3,
+	PAYLOAD = 0x5a,
+};
+
+static const uint64_t lengths[] = { 64, 4096, ROOM };
+
+static char folder[] = "/tmp/libdat-peer-XXXXXX";
+static const struct nic_config config = { .fabric = "lab" };
+static struct emu_world *world;
+/* Of each process at the same address. */
+static uint8_t *mine, *theirs;
+static uint64_t token = 0x0123456789abcdef;
+
+static bool join(void)
+{
+	struct nic_config with = NIC_CONFIG_DEFAULT;
+
+	with.fabric = config.fabric;
+	world = emu_world_map_bare();
+	return world && emu_shared_join(world, &with) == 0;
+}
+
+static uint8_t *map_room(void)
+{
+	uint8_t *at = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	return at;
+}
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	mine = map_room();
+	theirs = map_room();
+	memset(mine, PAYLOAD, ROOM);
+	ck_assert(join());
+	ck_assert_uint_eq(world->process, OWN);
+	world->range[1] = (struct emu_range){ (uintptr_t)mine, ROOM, 1 << 8 };
+	world->range_high = 1;
+}
+
+static void teardown_fabric(void)
+{
+	char path[100];
+
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	snprintf(path, sizeof(path), "%s/datsim", folder);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void live(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* A process that takes part in the fabric as OTHER. */
+static pid_t start_other(void)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (join() && write(ready[1], &byte, 1) == 1)
+			live();
+		_exit(1);
+	}
+	close(ready[1]);
+	ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* One that does not; pid 0: any. -1: the kernel does not let this process choose a pid. */
+static pid_t start_stranger(pid_t pid)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = pid ? (uintptr_t)&pid : 0,
+				   .set_tid_size = pid ? 1 : 0 };
+	pid_t stranger = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (stranger == 0)
+		live();
+	return stranger;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+static bool send_bytes(uint64_t length)
+{
+	const struct emu_place from = { OWN, (uintptr_t)mine };
+	const struct emu_place to = { OTHER, (uintptr_t)theirs };
+
+	return emu_reach_copy(world, &to, &from, length);
+}
+
+/* The bytes at the start of `theirs` in that process that are PAYLOAD. */
+static uint64_t arrived(pid_t pid)
+{
+	static uint8_t seen[ROOM];
+	struct iovec local = { seen, ROOM }, remote = { theirs, ROOM };
+	uint64_t n = 0;
+
+	ck_assert_int_eq(process_vm_readv(pid, &local, 1, &remote, 1, 0), ROOM);
+	while (n < ROOM && seen[n] == PAYLOAD)
+		n++;
+	return n;
+}
+
+START_TEST(a_changed_pid_in_the_arena_leads_to_no_stranger)
+{
+	pid_t other = start_other(), stranger = start_stranger(0);
+
+	ck_assert(send_bytes(1));
+	emu_process(world, OTHER)->pid = stranger;
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		ck_assert(send_bytes(lengths[i]));
+		ck_assert_uint_eq(arrived(stranger), 0);
+		ck_assert_uint_eq(arrived(other), lengths[i]);
+	}
+	end(other);
+	end(stranger);
+}
+END_TEST
+
+START_TEST(a_pid_that_is_used_again_leads_to_no_stranger)
+{
+	pid_t other = start_other(), stranger;
+
+	ck_assert(send_bytes(1));
+	end(other);
+	stranger = start_stranger(other);
+	if (stranger < 0) {
+		printf("# skipped: no pid of one's choice: %s\n", strerror(errno));
+		return;
+	}
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		ck_assert(!send_bytes(lengths[i]));
+		ck_assert_uint_eq(arrived(stranger), 0);
+	}
+	end(stranger);
+}
+END_TEST
+
+/* It has the pid and the nonce that the arena promises, at the right address. */
+START_TEST(a_process_that_does_not_map_the_arena_is_not_written_to)
+{
+	const struct emu_place from = { OWN, (uintptr_t)mine };
+	const struct emu_place to = { STRANGER, (uintptr_t)theirs };
+	pid_t stranger = start_stranger(0);
+
+	*emu_process(world, STRANGER) = (struct emu_process){ .pid = stranger,
+							      .generation = 1,
+							      .probe = (uintptr_t)&token,
+							      .nonce = token };
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		emu_reach_copy(world, &to, &from, lengths[i]);
+		ck_assert_uint_eq(arrived(stranger), 0);
+	}
+	end(stranger);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("peer");
+
+	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_test(tcase, a_changed_pid_in_the_arena_leads_to_no_stranger);
+	tcase_add_test(tcase, a_pid_that_is_used_again_leads_to_no_stranger);
+	tcase_add_test(tcase, a_process_that_does_not_map_the_arena_is_not_written_to);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("memory of other processes")
