@@ -206,7 +206,7 @@ static inline bool receive_fast(struct emu_world *w, struct emu_qp *qp, uint32_t
 	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
 		return false;
 	/* An empty message does not qualify either: 0 - 1 is more than any MTU. */
-	if (swqe->length - 1 >= fab->config.mtu || fab->trace_on)
+	if (swqe->length - 1 >= w->config.mtu || fab->trace_on)
 		return false;
 	wqe = emu_wqe(w, wq, wq->get);
 	if (!fits_fast_path(fab, swqe, wqe))

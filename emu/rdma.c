@@ -293,7 +293,7 @@ static void expect_more(struct emu_world *w, const struct response *r)
 {
 	const struct emu_link *link =
 		&w->fab->links[emu_link_at(r->qp->peer_adapter, r->qp->adapter)];
-	uint64_t mtu = w->fab->config.mtu, left = r->wqe->length - r->to;
+	uint64_t mtu = w->config.mtu, left = r->wqe->length - r->to;
 	bool observed = emu_observed(w);
 	uint64_t bytes = observed && left > mtu ? mtu : left;
 
@@ -340,7 +340,7 @@ static void read_done(struct emu_world *w, const struct response *r)
 
 EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *event)
 {
-	uint64_t mtu = w->fab->config.mtu;
+	uint64_t mtu = w->config.mtu;
 	struct response r = { .qp = emu_qp_at(w, event->qp),
 			      .index = event->index,
 			      .packet = event->packet,
@@ -414,7 +414,7 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 static void send_response(struct emu_world *w, const struct emu_arrival *a, uint32_t packet)
 {
 	struct emu_qp *qp = a->qp;
-	uint64_t mtu = w->fab->config.mtu, length = a->swqe->length - packet * mtu, arrival;
+	uint64_t mtu = w->config.mtu, length = a->swqe->length - packet * mtu, arrival;
 
 	arrival = emu_link_transmit(w->fab, &w->fab->links[qp->link], length,
 				    length < mtu ? length : mtu);

@@ -23,7 +23,7 @@
 
 void emu_measure(struct emu_world *w, struct emu_arrival *a)
 {
-	uint64_t mtu = w->fab->config.mtu, length = emu_rdma_request_bytes(a->swqe);
+	uint64_t mtu = w->config.mtu, length = emu_rdma_request_bytes(a->swqe);
 
 	a->packets = length > mtu ? (uint32_t)((length + mtu - 1) / mtu) : 1;
 	a->from = a->packet * mtu;

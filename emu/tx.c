@@ -27,7 +27,7 @@ static void transmit_from(struct emu_world *w, struct emu_qp *qp, uint32_t index
 			  bool start)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
-	uint64_t mtu = w->fab->config.mtu, arrival;
+	uint64_t mtu = w->config.mtu, arrival;
 	uint64_t bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
 
 	emu_wire_count(w, qp, index);
@@ -50,7 +50,7 @@ static inline void transmit_request(struct emu_world *w, struct emu_qp *qp, uint
 {
 	uint64_t arrival;
 
-	if (__builtin_expect(length > w->fab->config.mtu, 0)) {
+	if (__builtin_expect(length > w->config.mtu, 0)) {
 		transmit_long(w, qp, index);
 		return;
 	}
@@ -215,7 +215,7 @@ void emu_tx_end_wait(struct emu_world *w, struct emu_qp *qp)
 
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
-	const struct emu_config *config = &w->fab->config;
+	const struct emu_config *config = &w->config;
 	/* At least 1 ns, so that endless retries let time pass. */
 	uint64_t pause = config->rnr_timer_ns ? config->rnr_timer_ns : 1;
 	struct emu_failure starved = { .index = index,

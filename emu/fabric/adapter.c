@@ -51,7 +51,7 @@ void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_
 
 	memset(addr, 0, sizeof(*addr));
 	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(w->fab->config.address + number);
+	in->sin_addr.s_addr = htonl(w->config.address + number);
 }
 
 static uint16_t find_number(struct emu_world *w, uint32_t number)
@@ -94,8 +94,8 @@ uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr
 			*err = -EADDRNOTAVAIL;
 			return 0;
 		}
-		number = ip - w->fab->config.address;
-		if (number >= 1 && number <= w->fab->config.addresses)
+		number = ip - w->config.address;
+		if (number >= 1 && number <= w->config.addresses)
 			return find_number(w, number);
 	}
 	return emu_find_host(w, addr, port, from);
@@ -118,7 +118,7 @@ int emu_adapter_number(struct emu_world *w, const char *name, uint16_t *number)
 
 	if (own < 0)
 		return -ENODEV;
-	if (n > w->fab->config.addresses)
+	if (n > w->config.addresses)
 		return emu_is_shared(w) ? -ENOMEM : -ENODEV;
 	*number = (uint16_t)n;
 	return 0;

@@ -8,6 +8,13 @@
 #define EMU_NETWORK 0xc6120000u /* 198.18.0.0, the range set aside for test networks */
 #define EMU_PREFIX  24u
 
+#define TIME_MOST      (1ul << 50)
+#define BANDWIDTH_MOST (1ul << 60)
+#define MTU_LEAST      256u
+#define MTU_MOST       65536u
+#define RETRIES_MOST   7u
+#define ADDRESSES_MOST (1u << 24)
+
 static uint64_t rotate_left(uint64_t x, int k)
 {
 	return x << k | x >> (64 - k);
@@ -27,9 +34,9 @@ uint64_t emu_random(struct emu_world *w)
 	return result;
 }
 
-void emu_configure(struct emu_fabric *fab, const struct nic_config *config)
+void emu_configure(struct emu_world *w, const struct nic_config *config)
 {
-	struct emu_config *c = &fab->config;
+	struct emu_config *c = &w->config;
 	uint64_t x = config->seed;
 
 	c->profile = (uint32_t)emu_profile_find(config->profile);
@@ -46,5 +53,20 @@ void emu_configure(struct emu_fabric *fab, const struct nic_config *config)
 	/* Without the network address and the broadcast address. */
 	c->addresses = (1u << (32 - (config->prefix ? config->prefix : EMU_PREFIX))) - 2;
 	for (int i = 0; i < 4; i++)
-		fab->random[i] = random_next(&x);
+		w->fab->random[i] = random_next(&x);
+	w->fab->config = *c;
+}
+
+/* The ranges that host/knob.c admits. */
+bool emu_config_adopt(struct emu_world *w)
+{
+	struct emu_config *c = &w->config;
+
+	*c = w->fab->config;
+	return c->profile < EMU_PROFILES && c->latency_ns <= TIME_MOST &&
+	       c->bandwidth_bps <= BANDWIDTH_MOST && c->rnr_timer_ns <= TIME_MOST &&
+	       c->poll_quantum_ns <= TIME_MOST && c->retry_timer_ns >= 1 &&
+	       c->retry_timer_ns <= TIME_MOST && c->mtu >= MTU_LEAST && c->mtu <= MTU_MOST &&
+	       c->rnr_retry <= RETRIES_MOST && c->retry <= RETRIES_MOST &&
+	       c->addresses <= ADDRESSES_MOST;
 }

@@ -52,11 +52,13 @@ struct emu_world {
 	uint16_t process; /* number of this process in a shared fabric; 0: private fabric */
 	const struct emu_sharing *sharing; /* hooks of a shared fabric; NULL: private fabric */
 	struct emu_membership *membership; /* of emu/shared; NULL: private fabric */
-	char *trace_file;   /* where the trace is written at the end, if no regular file */
-	int trace_fd;       /* the file that is mapped as the trace; -1: none */
-	bool lockstep;      /* the fabric's processes take turns: lockstep.h */
-	bool following;     /* virtual time follows the monotonic clock */
-	uint64_t mono_base; /* monotonic time at virtual 0, while following */
+	struct emu_config config;   /* the fabric's: a copy that no other process can change */
+	char *trace_file;           /* where the trace is written at the end, if no regular file */
+	int trace_fd;               /* the file that is mapped as the trace; -1: none */
+	uint32_t steps, steps_most; /* left, and at the beginning: emu_go_on */
+	bool lockstep;              /* the fabric's processes take turns: lockstep.h */
+	bool following;             /* virtual time follows the monotonic clock */
+	uint64_t mono_base;         /* monotonic time at virtual 0, while following */
 
 	struct emu_nic nics[EMU_ADAPTERS + 1];
 	struct nic_pd pd[EMU_PDS + 1];

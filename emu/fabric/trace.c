@@ -55,8 +55,7 @@ static void trace_append(struct emu_world *w, const char *format, ...)
 
 void emu_trace_begin(struct emu_world *w)
 {
-	struct emu_fabric *fab = w->fab;
-	const struct emu_config *c = &fab->config;
+	const struct emu_config *c = &w->config;
 	static const struct nic_config defaults = NIC_CONFIG_DEFAULT;
 
 	trace_append(w, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name,

@@ -28,7 +28,7 @@ void emu_nic_init(struct emu_world *w, uint16_t adapter, const struct nic_upcall
 			.up = up,
 			.ctx = ctx,
 			.caps = EMU_CAPS,
-			.poll_quantum_ns = w->fab->config.poll_quantum_ns,
+			.poll_quantum_ns = w->config.poll_quantum_ns,
 			.tracing = w->fab->trace_on,
 		},
 		.world = w,
@@ -49,7 +49,7 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 	err = emu_trace_open(w, config->trace_file);
 	if (err)
 		goto unmap_world;
-	emu_configure(w->fab, config);
+	emu_configure(w, config);
 	w->fab->trace_on = config->trace;
 	emu_trace_begin(w);
 	emu_nic_init(w, 0, NULL, NULL);
@@ -92,7 +92,7 @@ static void fresh_links(struct emu_world *w, uint16_t index)
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
 		struct emu_link fresh = { 0 };
 
-		emu_link_init(&fresh, w->fab->config.latency_ns, w->fab->config.bandwidth_bps);
+		emu_link_init(&fresh, w->config.latency_ns, w->config.bandwidth_bps);
 		w->fab->links[emu_link_at(index, i)] = w->fab->links[emu_link_at(i, index)] = fresh;
 	}
 }

@@ -130,7 +130,7 @@ void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns)
 
 	ls->on = true;
 	ls->bound_ns = bound_ns;
-	ls->random = w->fab->config.seed;
+	ls->random = w->config.seed;
 }
 
 /* ---- calls ---- */
@@ -311,7 +311,7 @@ bool emu_lockstep_settle(struct emu_world *w)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
 	struct emu_thread *t = this_thread(w);
-	uint64_t quantum = w->fab->config.poll_quantum_ns;
+	uint64_t quantum = w->config.poll_quantum_ns;
 
 	if (!t || !my_turn(w))
 		return true;

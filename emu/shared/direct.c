@@ -308,7 +308,7 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
 	struct emu_qp *from = d->from;
 	uint32_t put = from->sq.put;
 
-	if (d->wr->length > w->fab->config.mtu) {
+	if (d->wr->length > w->config.mtu) {
 		struct emu_swqe *wqe = emu_wqe(w, &from->sq, put);
 
 		wqe->opcode = NIC_OP_SEND;

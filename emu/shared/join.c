@@ -73,7 +73,7 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 {
 	struct emu_fabric *fab = w->fab;
 
-	emu_configure(fab, config);
+	emu_configure(w, config);
 	fab->trace_room = EMU_TRACE_FIRST;
 	fab->trace_on = config->trace;
 	emu_trace_begin(w);
@@ -128,9 +128,16 @@ static int attach_fabric(struct emu_world *w)
 	if (err)
 		return err;
 	w->lockstep = w->fab->shared.lockstep.on;
-	if (layout_fits(w->fab, m->mapped.size))
+	if (!layout_fits(w->fab, m->mapped.size))
+		fprintf(stderr, "libdat: shared fabric %s: it is of another version of libdat\n",
+			m->path);
+	else if (!emu_config_adopt(w))
+		fprintf(stderr,
+			"libdat: shared fabric %s: it is damaged: its parameters (MTU %u, ...) are "
+			"out of range; remove the file\n",
+			m->path, w->config.mtu);
+	else
 		return 0;
-	fprintf(stderr, "libdat: shared fabric %s: it is of another version of libdat\n", m->path);
 	unmap_fabric(w);
 	return -EINVAL;
 }

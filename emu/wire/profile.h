@@ -34,7 +34,7 @@ int emu_profile_find(const char *name);
 
 static inline const struct emu_profile *emu_profile(const struct emu_world *w)
 {
-	return &emu_profiles[w->fab->config.profile % EMU_PROFILES];
+	return &emu_profiles[w->config.profile % EMU_PROFILES];
 }
 
 #endif /* EMU_WIRE_PROFILE_H */

@@ -8,7 +8,7 @@
 
 static uint32_t packets_of(const struct emu_world *w, uint32_t length)
 {
-	uint32_t mtu = w->fab->config.mtu;
+	uint32_t mtu = w->config.mtu;
 
 	return length <= mtu ? 1 : (uint32_t)(((uint64_t)length + mtu - 1) / mtu);
 }

@@ -17,7 +17,7 @@
 
 static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 {
-	emu_timer_start(w, qp, from + w->fab->config.retry_timer_ns, EMU_EV_RETRY_TIMER);
+	emu_timer_start(w, qp, from + w->config.retry_timer_ns, EMU_EV_RETRY_TIMER);
 	qp->retry_timer = true;
 	emu_observe(w, 1);
 }
@@ -69,7 +69,7 @@ static void fail_exhausted(struct emu_world *w, struct emu_qp *qp)
 
 static void try_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
 {
-	if (qp->retry_tries >= w->fab->config.retry || emu_profile(w)->stream) {
+	if (qp->retry_tries >= w->config.retry || emu_profile(w)->stream) {
 		fail_exhausted(w, qp);
 		return;
 	}
@@ -211,8 +211,8 @@ void emu_retry_lost(struct emu_world *w, const struct emu_event *event, const st
 
 	if (!emu_profile(w)->stream && !(p->what & (NIC_PACKET_CM | NIC_PACKET_DISCONNECT)))
 		emu_retry_on(w, p->requester);
-	else if (tries < w->fab->config.retry)
-		emu_wire_retransmit(w, event, w->fab->now + w->fab->config.retry_timer_ns);
+	else if (tries < w->config.retry)
+		emu_wire_retransmit(w, event, w->fab->now + w->config.retry_timer_ns);
 	else
 		give_up_packet(w, event, p);
 }

@@ -61,7 +61,7 @@ static void schedule_data(struct emu_world *w, const struct emu_qp *qp, uint32_t
 			  uint32_t packet)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
-	uint64_t mtu = w->fab->config.mtu, bytes;
+	uint64_t mtu = w->config.mtu, bytes;
 
 	bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
 	emu_schedule(w,
