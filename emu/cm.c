@@ -36,7 +36,7 @@ uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
 {
 	uint32_t index = *listen_bucket(w, adapter, port);
 
-	for (uint32_t i = 0; index && i < EMU_LISTENERS; i++) {
+	while (index && index <= EMU_LISTENERS && emu_go_on(w)) {
 		const struct emu_listener *l = &w->fab->listener[index];
 
 		if (l->adapter == adapter && l->port == port)
@@ -46,13 +46,14 @@ uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
 	return 0;
 }
 
+/* 0: the arena is damaged. */
 static uint64_t pick_port(struct emu_world *w, uint16_t adapter)
 {
 	uint64_t port;
 
 	do
 		port = PORT_PICKED_FIRST + emu_random(w) % PORTS_PICKED;
-	while (emu_cm_listener(w, adapter, port));
+	while (emu_cm_listener(w, adapter, port) && emu_go_on(w));
 	return port;
 }
 
@@ -90,7 +91,7 @@ static void close_listener(struct emu_world *w, uint32_t index)
 	uint32_t *link;
 
 	link = listen_bucket(w, entry->adapter, entry->port);
-	for (uint32_t i = 0; *link && *link != index && i < EMU_LISTENERS; i++)
+	while (*link && *link != index && *link <= EMU_LISTENERS && emu_go_on(w))
 		link = &w->fab->listener[*link].next;
 	EMU_SURE(w, *link == index);
 	if (*link == index)
@@ -229,13 +230,21 @@ void emu_reject(struct nic_conn *base, bool by_program)
 	emu_sent(w, base->nic);
 }
 
-static void hand_up(struct emu_world *w, uint32_t index, uint32_t listener)
+/* False: another process wrote garbage into the arena. */
+static bool is_ours(struct emu_world *w, uint16_t adapter, uint32_t listener)
+{
+	return adapter <= EMU_ADAPTERS && w->nics[adapter].base.up && listener <= EMU_LISTENERS &&
+	       w->listener[listener].nic == &w->nics[adapter].base;
+}
+
+/* `to` is an adapter of this process, and the listener is its. */
+static void hand_up(struct emu_world *w, uint32_t index, uint16_t to, uint32_t listener)
 {
 	struct emu_conn *conn = &w->fab->conn[index];
 	struct nic_conn *base = &w->conn[index];
 	const uint16_t size = conn->size;
 
-	*base = (struct nic_conn){ .nic = emu_nic_at(w, conn->to),
+	*base = (struct nic_conn){ .nic = emu_nic_at(w, to),
 				   .remote_port = conn->name,
 				   .private_data = conn->data,
 				   .private_data_size = size <= EMU_PRIVATE_DATA ? size : 0,
@@ -249,11 +258,12 @@ int emu_handoff(struct nic_conn *base, uint64_t port)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 	uint32_t index = EMU_INDEX(w, conn, base), listener;
+	uint16_t to = emu_nic(base->nic)->adapter;
 
-	listener = emu_cm_listener(w, w->fab->conn[index].to, port);
-	if (!listener)
+	listener = emu_cm_listener(w, to, port);
+	if (!listener || !is_ours(w, to, listener))
 		return -ENOENT;
-	hand_up(w, index, listener);
+	hand_up(w, index, to, listener);
 	return 0;
 }
 
@@ -265,32 +275,26 @@ static bool is_copy(const struct emu_conn *conn, const struct emu_event *event)
 	return !conn->head.live || conn->qp != event->qp || conn->epoch != event->epoch;
 }
 
-/* False: another process wrote garbage into the arena. */
-static bool is_ours(struct emu_world *w, uint16_t adapter, uint32_t listener)
-{
-	return adapter <= EMU_ADAPTERS && w->nics[adapter].base.up && listener <= EMU_LISTENERS &&
-	       w->listener[listener].nic == &w->nics[adapter].base;
-}
-
 static void on_request(struct emu_world *w, const struct emu_event *event)
 {
-	struct emu_conn *conn = &w->fab->conn[event->index];
+	struct emu_conn *conn = w->fab->conn + event->index;
 	uint32_t listener;
+	uint16_t to;
 
 	if (event->index > EMU_CONNS || is_copy(conn, event) || conn->arrived)
 		return;
+	to = conn->to <= EMU_ADAPTERS ? conn->to : 0;
 	conn->arrived = true;
 	if (w->fab->trace_on)
 		emu_cm_trace_request(w, conn);
 	/* The adapter may have been closed, and its entry reused, since the request was sent. */
-	if (!w->fab->adapters[conn->to].open ||
-	    w->fab->adapters[conn->to].generation != conn->to_generation) {
+	if (!w->fab->adapters[to].open || w->fab->adapters[to].generation != conn->to_generation) {
 		send_reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;
 	}
-	listener = emu_cm_listener(w, conn->to, conn->port);
-	if (listener && is_ours(w, conn->to, listener))
-		hand_up(w, event->index, listener);
+	listener = emu_cm_listener(w, to, conn->port);
+	if (listener && is_ours(w, to, listener))
+		hand_up(w, event->index, to, listener);
 	else
 		send_reply(w, event->index, NIC_END_NO_LISTENER + 1u);
 }
@@ -319,7 +323,7 @@ static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_
 
 static void on_reply(struct emu_world *w, const struct emu_event *event)
 {
-	struct emu_conn *conn = &w->fab->conn[event->index];
+	struct emu_conn *conn = w->fab->conn + event->index;
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	bool waiting = !emu_qp_stale(qp, event) && qp->state == EMU_QP_CONNECTING &&
 		       event->qp <= EMU_QPS && w->qp[event->qp].base.nic;
@@ -403,13 +407,15 @@ static void lost_acceptance(struct emu_world *w, uint32_t index, uint32_t epoch)
 
 void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
 {
-	struct emu_conn *conn = &w->fab->conn[event->index];
+	struct emu_conn *conn = w->fab->conn + event->index;
 	enum emu_event_kind kind = emu_event_kind(event);
 
 	if (kind == EMU_EV_CM_READY || kind == EMU_EV_CM_GONE) {
 		lost_acceptance(w, event->qp, event->epoch);
 		return;
 	}
+	if (event->index > EMU_CONNS)
+		return;
 	if (is_copy(conn, event) || (kind == EMU_EV_CM_REQUEST && conn->arrived))
 		return;
 	lost_answer(w, conn);

@@ -19,7 +19,8 @@ static void param_text(const struct emu_conn *conn, char text[PARAM_TEXT])
 	size_t n = (size_t)snprintf(text, PARAM_TEXT, " reads_in=%u reads_out=%u%s", conn->rd_in,
 				    conn->rd_out, conn->size ? " private=" : "");
 
-	for (uint32_t i = 0; i < conn->size; i++) {
+	/* Another process may have written any size. */
+	for (uint32_t i = 0; i < conn->size && i < EMU_PRIVATE_DATA; i++) {
 		text[n++] = digits[conn->data[i] >> 4];
 		text[n++] = digits[conn->data[i] & 15];
 	}
@@ -48,8 +49,9 @@ EMU_COLD void emu_cm_trace_reply(struct emu_world *w, const struct emu_conn *con
 	char end[16] = "", more[32] = "", param[PARAM_TEXT] = "";
 
 	if (outcome) {
-		snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
-	} else if (qp->epoch == conn->passive_epoch) {
+		if (outcome - 1 < sizeof(reasons) / sizeof(reasons[0]) && reasons[outcome - 1])
+			snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
+	} else if (qp && qp->epoch == conn->passive_epoch) {
 		snprintf(end, sizeof(end), ".ep%u", qp->name);
 		snprintf(more, sizeof(more), " psn=%u", emu_wire_first_psn(qp));
 	}

@@ -21,7 +21,7 @@ const char *emu_status_name(enum nic_wc_status status)
 		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
 	};
 
-	return names[status];
+	return status < NIC_WC_COUNT ? names[status] : "?";
 }
 
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
@@ -35,6 +35,7 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 	if (opcode == NIC_OP_BIND)
 		length = 0; /* a BIND's length is lib's own */
 	emu_trace_line(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
-		       emu_adapter_name(w, qp->adapter), qp->name, names[opcode],
-		       emu_status_name(status), length, message);
+		       emu_adapter_name(w, qp->adapter), qp->name,
+		       opcode < NIC_OP_COUNT ? names[opcode] : "?", emu_status_name(status), length,
+		       message);
 }

@@ -54,9 +54,12 @@ void emu_mw_query(struct nic_mw *base, struct nic_mw_state *state)
 	struct emu_world *w = emu_world_of(base->nic);
 	const struct emu_mw *mw = &w->fab->mw[EMU_INDEX(w, mw, base)];
 
+	uint32_t mr = mw->mr;
+
 	*state = (struct nic_mw_state){ 0 };
-	if (mw->mr)
-		*state = (struct nic_mw_state){ .mr = &w->mr[mw->mr],
+	/* Only of a region that is this process's own, whatever the arena says. */
+	if (mr && mr <= EMU_MRS && w->range[mr].lkey)
+		*state = (struct nic_mw_state){ .mr = &w->mr[mr],
 						.addr = mw->addr,
 						.length = mw->length,
 						.access = mw->access,

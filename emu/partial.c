@@ -18,7 +18,7 @@ struct emu_rx *emu_partial_find(struct emu_world *w, const struct emu_qp *qp, ui
 {
 	emu_ref ref = qp->rx;
 
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		struct emu_rx *rx = emu_at(w, ref);
 
 		if (rx->message == message)
@@ -32,7 +32,7 @@ void emu_partial_drop(struct emu_world *w, struct emu_qp *qp, struct emu_rx *rx)
 {
 	emu_ref *link = &qp->rx;
 
-	for (uint32_t i = 0; *link && *link != rx->self && i < EMU_STEPS_MOST; i++)
+	while (*link && *link != rx->self && emu_go_on(w))
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
 	EMU_SURE(w, *link == rx->self);
 	/* If the list does not contain rx (garbage in the arena), it ends here. */
@@ -51,9 +51,8 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 
 	if (!self)
 		return NULL;
-	for (uint32_t i = 0; i < EMU_STEPS_MOST && *link &&
-			     ((struct emu_rx *)emu_at(w, *link))->message < swqe->message;
-	     i++)
+	while (*link && ((struct emu_rx *)emu_at(w, *link))->message < swqe->message &&
+	       emu_go_on(w))
 		link = &((struct emu_rx *)emu_at(w, *link))->next;
 	rx = emu_at(w, self);
 	memset(rx, 0, sizeof(*rx));
@@ -74,7 +73,7 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 
 void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
-	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++) {
+	while (qp->rx && emu_go_on(w)) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
 		if (rx->message >= end)
@@ -123,7 +122,8 @@ uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp)
 	uint32_t from_srq = qp->srq ? qp->rx_count : 0;
 
 	emu_unpark(w, qp, false);
-	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++)
+	while (qp->rx && emu_go_on(w))
 		emu_partial_drop(w, qp, emu_at(w, qp->rx));
+	qp->rx = 0; /* the rest of the list is garbage */
 	return from_srq;
 }

@@ -43,12 +43,16 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 			    : a->last        ? "_LAST"
 					     : "_MIDDLE";
 
-	if (a->swqe->opcode == NIC_OP_READ)
+	uint8_t opcode = a->swqe->opcode;
+
+	if (opcode > NIC_OP_READ)
+		return; /* another process wrote it since it was checked */
+	if (opcode == NIC_OP_READ)
 		place = "";
 	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s%s message=%u packet=%u bytes=%lu psn=%u",
 		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
-		       emu_adapter_name(w, a->qp->adapter), a->qp->name, ops[a->swqe->opcode],
-		       place, a->swqe->message, a->packet, a->to - a->from,
+		       emu_adapter_name(w, a->qp->adapter), a->qp->name, ops[opcode], place,
+		       a->swqe->message, a->packet, a->to - a->from,
 		       emu_wire_psn(w, a->sender, a->index, a->packet));
 }
 
@@ -143,7 +147,7 @@ static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, ui
 
 	emu_ref ref = a->qp->rx;
 
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		const struct emu_rx *rx = emu_at(w, ref);
 
 		ahead -= !rx->write && (int32_t)(a->swqe->message - rx->message) > 0;
@@ -326,7 +330,7 @@ enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
 
-	for (uint32_t i = 0; qp->rx && i < EMU_STEPS_MOST; i++) {
+	while (qp->rx && emu_go_on(w)) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
 		if (!rx->whole || rx->index != qp->rx_next)

@@ -41,13 +41,13 @@ uint16_t emu_adapter_find(struct emu_world *w, const char *name)
 
 const char *emu_adapter_name(struct emu_world *w, uint16_t adapter)
 {
-	return w->fab->adapters[adapter].name;
+	return w->fab->adapters[adapter <= EMU_ADAPTERS ? adapter : 0].name;
 }
 
 void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
-	uint32_t number = w->fab->adapters[adapter].number;
+	uint32_t number = w->fab->adapters[adapter <= EMU_ADAPTERS ? adapter : 0].number;
 
 	memset(addr, 0, sizeof(*addr));
 	in->sin_family = AF_INET;

@@ -12,6 +12,14 @@
 #define POOL_SMALLEST (16ul << 20)
 #define BACKED_AHEAD  4096u /* units */
 
+EMU_COLD bool emu_out_of_steps(struct emu_world *w)
+{
+	w->steps = 0;
+	w->steps_most = EMU_STEPS_DAMAGED;
+	w->sharing->damaged(w);
+	return false;
+}
+
 /*
  * Tables and pool are mapped whole, and the kernel allocates pages on first use; most are never
  * used. If the kernel refuses the mapping (strict overcommit, ulimit -v), try a smaller pool.

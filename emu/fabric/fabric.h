@@ -94,7 +94,7 @@ static inline struct nic *emu_nic_at(struct emu_world *w, uint16_t adapter)
 /* Does this process own the adapter and its objects? Only the owner makes upcalls about them. */
 static inline bool emu_mine(const struct emu_world *w, uint16_t adapter)
 {
-	return w->fab->adapters[adapter].process == w->process;
+	return adapter <= EMU_ADAPTERS && w->fab->adapters[adapter].process == w->process;
 }
 
 static inline struct emu_local_qp *emu_local_qp(struct nic_qp *base)
@@ -123,11 +123,20 @@ static inline uint32_t emu_srq_index(struct emu_world *w, struct nic_srq *base)
 	return base ? (uint32_t)(emu_local_srq(base)->entry - w->fab->srq) : 0;
 }
 
+/* An index that no table has: only garbage in a shared arena leads here. Entry 0 means "none". */
+static EMU_COLD uint32_t emu_wild_index(const struct emu_world *w)
+{
+	EMU_SURE(w, false);
+	return 0;
+}
+
 static inline struct emu_qp *emu_qp_at(struct emu_world *w, uint32_t index)
 {
-	struct emu_qp *qp = &w->fab->qp[index];
+	struct emu_qp *qp = w->fab->qp;
 
-	EMU_SURE(w, index <= EMU_QPS);
+	if (__builtin_expect(index > EMU_QPS, 0))
+		index = emu_wild_index(w);
+	qp += index;
 	return EMU_KEEP(qp);
 }
 
@@ -149,6 +158,20 @@ static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp
 	((fab)->table.high < sizeof((fab)->entries) / sizeof((fab)->entries[0]) \
 		 ? (fab)->table.high                                            \
 		 : (uint32_t)(sizeof((fab)->entries) / sizeof((fab)->entries[0])) - 1)
+
+/* False, and the process's adapters fail: emu/fabric/arena.c. */
+bool emu_out_of_steps(struct emu_world *w);
+
+/*
+ * May a loop over a list or table of the arena go on? In a shared fabric garbage could make one
+ * endless, or several that are short by themselves very long in sum. All loops of an event
+ * therefore take their steps from one number. False: it is used up, the arena is damaged. The
+ * caller leaves what it looked at, empty if it can, and the process's adapters fail soon.
+ */
+static inline bool emu_go_on(struct emu_world *w)
+{
+	return !w->sharing || w->steps-- > 0 || emu_out_of_steps(w);
+}
 
 static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
 {

@@ -45,10 +45,20 @@
  */
 #define EMU_SURE(w, condition) assert((condition) || (w)->sharing)
 
-/* Bound for loops over lists in the arena, where garbage could make one endless. */
-#define EMU_STEPS_MOST (1u << 20)
+/*
+ * Steps that one event, message or recovery may take through lists and tables of a shared arena,
+ * all its loops together (emu_go_on); and once garbage has used them up.
+ */
+#define EMU_STEPS_MOST    (1u << 23)
+#define EMU_STEPS_DAMAGED (1u << 16)
 
 typedef uint32_t emu_ref; /* a block of the pool; 0: none */
+
+/*
+ * A flag in the arena: 0 is false. Not a bool, for another process may have written any byte there,
+ * and to load anything but 0 and 1 as a bool is undefined.
+ */
+typedef uint8_t emu_flag;
 
 /* First member of every table entry. */
 struct emu_head {
@@ -103,8 +113,8 @@ struct emu_cq {
 	uint32_t depth; /* entries asked for, exact */
 	uint32_t limit; /* entries accepted now, <= depth */
 	uint16_t adapter;
-	bool armed;
-	bool in_event; /* shared fabrics: an event is changing it, see direct.h */
+	emu_flag armed;
+	emu_flag in_event; /* shared fabrics: an event is changing it, see direct.h */
 	emu_ref inline_ring;
 	uint32_t cached_get;       /* copy of get for the side that adds completions */
 	EMU_OWN_LINE uint32_t get; /* completions dequeued; written by the owner only */
@@ -177,8 +187,8 @@ struct emu_rx {
 	uint32_t message;
 	uint32_t next_packet;
 	uint32_t length;
-	bool whole; /* all its packets arrived, but an earlier message is incomplete */
-	bool write; /* an RDMA Write: it took no receive, wqe is empty */
+	emu_flag whole; /* all its packets arrived, but an earlier message is incomplete */
+	emu_flag write; /* an RDMA Write: it took no receive, wqe is empty */
 	uint8_t solicited;
 	struct emu_rwqe wqe;
 };
@@ -240,8 +250,8 @@ struct emu_qp {
 	bool rx_gap : 1;     /* rx_next got a NAK (RNR, sequence): later packets are dropped */
 	bool left_here : 1;  /* packets of this QP may wait in its owner's inbox: runner.c */
 	bool left_there : 1; /* packets with payload may wait in its peer's inbox */
-	bool rx_fast;        /* packets may take the responder's fast path: emu_qp_assess */
-	bool tx_fast;        /* ACKs may take the requester's fast path */
+	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
+	emu_flag tx_fast;    /* ACKs may take the requester's fast path */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
 	uint8_t max_rd_in, max_rd_out; /* of this connection */
 	uint8_t cap_rd_in, cap_rd_out; /* limits at creation */
@@ -252,9 +262,9 @@ struct emu_qp {
 	uint32_t psn_more,
 		psn_counted; /* packets beyond one per request, of requests before psn_counted */
 	uint8_t retry_tries;
-	bool retry_timer; /* the queued timer is the retry timer */
-	bool half_open;   /* the peer is gone, and the packet that said so was lost */
-	bool ack_due;     /* an EMU_EV_ACK_DUE is queued */
+	emu_flag retry_timer; /* the queued timer is the retry timer */
+	emu_flag half_open;   /* the peer is gone, and the packet that said so was lost */
+	emu_flag ack_due;     /* an EMU_EV_ACK_DUE is queued */
 };
 
 struct emu_listener {
@@ -271,7 +281,7 @@ struct emu_conn {
 	uint32_t passive_qp, passive_epoch; /* set by accept */
 	uint64_t port;
 	uint16_t from, to; /* adapters */
-	bool arrived, answered;
+	emu_flag arrived, answered;
 	uint32_t to_generation;
 	uint32_t name;         /* of the active QP */
 	uint8_t rd_in, rd_out; /* of the request, after accept of the reply */
@@ -293,15 +303,15 @@ struct emu_link {
 	uint64_t not_before;  /* no packet arrives earlier, for the latency was lowered */
 	uint64_t busy_until;  /* the last bytes are on the wire until then */
 	uint64_t late;        /* a fault delays all packets until then */
-	bool down;
+	emu_flag down;
 	emu_ref held, held_tail;
 	uint32_t pass; /* while holding: packets that may still pass */
-	bool holding;
+	emu_flag holding;
 };
 
 struct emu_adapter {
-	bool open;
-	bool dead;           /* silent, by a fault */
+	emu_flag open;
+	emu_flag dead;       /* silent, by a fault */
 	uint32_t generation; /* grows with each adapter that has this entry */
 	uint16_t number;     /* its address is config.address + number */
 	uint16_t process;    /* the process that opened it; 0 in a private fabric */
@@ -335,7 +345,7 @@ struct emu_stage {
 
 /* What a direct delivery changes at the receiver, as it was before: direct.h. */
 struct emu_delivery {
-	bool running;
+	emu_flag running;
 	uint32_t qp;
 	uint32_t get; /* of the receive queue or SRQ */
 	uint32_t taken, rx_taken, rx_completed, rx_next;
@@ -344,8 +354,8 @@ struct emu_delivery {
 
 /* A process that takes part in a shared fabric: shared.h. */
 struct emu_process {
-	EMU_OWN_LINE bool used;
-	bool overrun; /* there was no memory for a message to it */
+	EMU_OWN_LINE emu_flag used;
+	emu_flag overrun; /* there was no memory for a message to it */
 	int32_t pid;
 	uint32_t futex;            /* incremented when the process has to look at the arena */
 	uint32_t generation;       /* grows with each process that has this entry */
@@ -373,7 +383,7 @@ struct emu_section {
 	uint32_t observed;
 	uint32_t qps; /* entries of `kept` in use */
 	struct emu_kept kept[2];
-	bool running; /* `event` is running; it is on no queue */
+	emu_flag running; /* `event` is running; it is on no queue */
 	struct emu_event event;
 };
 
@@ -392,9 +402,9 @@ struct emu_shared {
 	EMU_OWN_LINE struct emu_lock lock;
 	uint16_t holder; /* process that has the lock; 0: none, or it changes nothing */
 	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0 */
-	bool clock_runs;                 /* mono_base is set */
-	bool stays;                      /* the fabric does, when the last process leaves */
-	bool gone;                       /* the fabric has ended: no process may join */
+	emu_flag clock_runs;             /* mono_base is set */
+	emu_flag stays;                  /* the fabric does, when the last process leaves */
+	emu_flag gone;                   /* the fabric has ended: no process may join */
 	char trace_path[256];            /* file for the trace at the end; empty: none */
 	uint32_t processes;
 	uint32_t backed; /* units of the pool that have file blocks */
@@ -431,7 +441,7 @@ struct emu_fabric {
 	uint64_t trace_length;
 	uint64_t trace_room; /* bytes of `trace` that may be written; its file grows */
 	uint32_t trace_lines;
-	bool trace_on, trace_full;
+	emu_flag trace_on, trace_full;
 
 	uint32_t pool_next; /* first unit never allocated */
 	uint32_t pool_end;

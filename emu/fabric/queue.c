@@ -62,25 +62,16 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 
 static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)
 {
-	enum emu_event_kind kind = emu_event_kind(event);
-
-	return (kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER ||
-		kind == EMU_EV_CM_TIMEOUT) &&
-	       event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
+	return emu_is_timer(event) && event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
 }
 
 static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
 {
 	uint32_t i = 0, n = emu_events(w->fab);
 
-	while (i < n && !is_timer_of(w, qp, &w->fab->heap[i]))
+	while (i < n && !is_timer_of(w, qp, &w->fab->heap[i]) && emu_go_on(w))
 		i++;
 	return i;
-}
-
-bool emu_timer_queued(struct emu_world *w, const struct emu_qp *qp)
-{
-	return find_timer(w, qp) < emu_events(w->fab);
 }
 
 /* A linear search will do: timers are stopped when connections begin and end, not per message. */

@@ -15,6 +15,21 @@ static inline enum emu_event_kind emu_event_kind(const struct emu_event *event)
 	return (enum emu_event_kind)(event->order & 0x3f);
 }
 
+/* False: no event that this library queued; another process wrote it. */
+static inline bool emu_event_is_valid(const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	return kind > EMU_EV_NONE && kind < EMU_EV_COUNT && event->qp <= EMU_QPS;
+}
+
+static inline bool emu_is_timer(const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER || kind == EMU_EV_CM_TIMEOUT;
+}
+
 /* A heap of four children: shallower than two, and the four share two cache lines. */
 #define EMU_HEAP_ARITY 4u
 
@@ -82,6 +97,5 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
  * Remove the timer, which is on the queue. All other code calls emu_timer_stop (emu/wire/retry.h).
  */
 void emu_timer_remove(struct emu_world *w, const struct emu_qp *qp);
-bool emu_timer_queued(struct emu_world *w, const struct emu_qp *qp);
 
 #endif /* EMU_FABRIC_QUEUE_H */

@@ -62,6 +62,9 @@ struct emu_sharing {
 	int (*cq_init)(struct emu_world *w, struct emu_cq *cq);
 	void (*cq_fini)(struct emu_world *w, struct emu_cq *cq);
 
+	/* There is garbage in the arena: the adapters of this process fail with its next call. */
+	void (*damaged)(struct emu_world *w);
+
 	/* Copy between the memories of two processes. False: one of them cannot be accessed. */
 	bool (*copy)(struct emu_world *w, const struct emu_place *to, const struct emu_place *from,
 		     uint64_t length);

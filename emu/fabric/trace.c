@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/wire/profile.h"
+#include "sharing.h"
 #include "trace.h"
 #include "world.h"
 
@@ -23,8 +24,8 @@ static void trace_vappend(struct emu_world *w, const char *format, va_list args)
 	int n;
 
 	/* Another process wrote garbage to these fields. */
-	if (w->process && (fab->trace_room > EMU_TRACE_BYTES ||
-			   fab->trace_length + TRACE_ROOM > fab->trace_room)) {
+	if (emu_is_shared(w) && (fab->trace_room > EMU_TRACE_BYTES ||
+				 fab->trace_length + TRACE_ROOM > fab->trace_room)) {
 		fab->trace_on = false;
 		return;
 	}

@@ -41,7 +41,7 @@ struct emu_thread {
 };
 
 struct emu_lockstep {
-	bool on;
+	uint8_t on;        /* a flag */
 	uint32_t turn;     /* index of the thread that has it; 0: it is free */
 	uint32_t calls;    /* made in this turn */
 	uint32_t high;     /* highest entry of `thread` ever used */

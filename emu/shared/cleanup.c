@@ -11,8 +11,8 @@
 #include "emu/fabric/trace.h"
 
 /* For each live entry of a table. */
-#define EACH(fab, i, table, entries)                                  \
-	for (uint32_t i = 1; i <= EMU_HIGH(fab, table, entries); i++) \
+#define EACH(fab, i, table, entries)                                                  \
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, table, entries) && emu_go_on(w); i++) \
 		if ((fab)->entries[i].head.live)
 
 static bool of_process(const struct emu_world *w, uint16_t adapter, uint16_t process)
@@ -71,6 +71,7 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 	struct emu_fabric *fab = w->fab;
 	struct emu_process *p = emu_process(w, process);
 
+	w->steps = w->steps_most;
 	/* A trace in lockstep is the same in every run, so it holds no pid. */
 	if (emu_lockstep(w))
 		emu_trace(w, "- note process %s is gone", p->node);

@@ -77,6 +77,11 @@ static enum nic_wait wait_in_mode(struct emu_world *w, struct nic *nic, uint32_t
 	return emu_clock_wait(w, nic, deadline);
 }
 
+static void note_damage(struct emu_world *w)
+{
+	emu_process(w, w->process)->overrun = true;
+}
+
 const struct emu_sharing emu_shared_hooks = {
 	.open_nic = open_nic,
 	.name_adapter = name_adapter,
@@ -84,6 +89,7 @@ const struct emu_sharing emu_shared_hooks = {
 	.back = emu_shared_back,
 	.cq_init = emu_inline_init,
 	.cq_fini = emu_inline_fini,
+	.damaged = note_damage,
 	.copy = emu_reach_copy,
 	.place_payloads = emu_inline_place_all,
 	.post_upcall = post_upcall,

@@ -16,7 +16,8 @@
 #include "shared.h"
 #include "emu/upcall.h"
 
-#define AGAIN_NS 1000000u /* retry when there is no memory for a message */
+#define AGAIN_NS      1000000u   /* retry when there is no memory for a message */
+#define MESSAGES_MOST (1u << 20) /* in one call: garbage can make the list endless */
 
 /*
  * False: no memory. The message is complete before it is linked, so a process that dies in between
@@ -75,31 +76,6 @@ bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const 
 	return false;
 }
 
-static bool is_about(const struct emu_message *message, uint32_t conn)
-{
-	enum emu_event_kind kind = emu_event_kind(&message->event);
-
-	return message->kind == EMU_MESSAGE_RUN && message->event.index == conn &&
-	       (kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY);
-}
-
-bool emu_inbox_has_request(struct emu_world *w, uint32_t conn)
-{
-	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
-		const struct emu_process *p = emu_process(w, i);
-		emu_ref ref = p->used ? p->inbox : 0;
-
-		for (uint32_t n = 0; ref && n < EMU_STEPS_MOST; n++) {
-			const struct emu_message *message = emu_at(w, ref);
-
-			if (is_about(message, conn))
-				return true;
-			ref = message->next;
-		}
-	}
-	return false;
-}
-
 static bool take_message(struct emu_world *w, uint16_t process, struct emu_message *message)
 {
 	struct emu_process *p = emu_process(w, process);
@@ -135,15 +111,17 @@ static void run_message(struct emu_world *w, const struct emu_message *message)
 {
 	struct emu_event event = message->event;
 
+	w->steps = w->steps_most;
 	switch ((enum emu_message_kind)message->kind) {
 	case EMU_MESSAGE_RUN:
-		emu_run_left(w, &event);
+		if (emu_event_is_valid(&event))
+			emu_run_left(w, &event);
 		break;
 	case EMU_MESSAGE_COPY:
 		place_payload(w, message);
 		break;
 	case EMU_MESSAGE_UPCALL:
-		if (message->up.kind == EMU_UPCALL_CONN_END)
+		if (message->up.kind == EMU_UPCALL_CONN_END && message->up.qp <= EMU_QPS)
 			flush_late(w, emu_qp_at(w, message->up.qp));
 		emu_upcall(w, &message->up);
 		break;
@@ -163,7 +141,7 @@ void emu_inbox_empty(struct emu_world *w)
 {
 	struct emu_message message;
 
-	for (uint32_t i = 0; i < EMU_STEPS_MOST && take_message(w, w->process, &message); i++)
+	for (uint32_t i = 0; i < MESSAGES_MOST && take_message(w, w->process, &message); i++)
 		run_message(w, &message);
 	if (emu_process(w, w->process)->overrun)
 		fail_adapters(w);
@@ -173,8 +151,8 @@ void emu_inbox_discard(struct emu_world *w, uint16_t process)
 {
 	struct emu_message message;
 
-	for (uint32_t i = 0; i < EMU_STEPS_MOST && take_message(w, process, &message); i++) {
-		if (message.kind == EMU_MESSAGE_RUN)
+	while (emu_go_on(w) && take_message(w, process, &message)) {
+		if (message.kind == EMU_MESSAGE_RUN && emu_event_is_valid(&message.event))
 			emu_reschedule(w, &message.event, w->fab->now);
 		else if (message.kind == EMU_MESSAGE_COPY)
 			emu_pool_free(w->fab, message.copy.data, message.copy.length);

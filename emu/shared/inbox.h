@@ -42,9 +42,6 @@ void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upca
 bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
 		    uint64_t length);
 
-/* Does any inbox hold this connection request, or its answer? */
-bool emu_inbox_has_request(struct emu_world *w, uint32_t conn);
-
 /* Take and run all messages of this process. */
 void emu_inbox_empty(struct emu_world *w);
 /* The process will not empty its inbox again: put its events back on the event queue. */

@@ -150,7 +150,7 @@ void emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 
 void emu_inline_place_all(struct emu_world *w)
 {
-	for (uint32_t i = 1; w->process && i <= EMU_HIGH(w->fab, cqs, cq); i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, cqs, cq) && emu_go_on(w); i++) {
 		struct emu_cq *cq = &w->fab->cq[i];
 
 		if (!cq->head.live || !emu_mine(w, cq->adapter))

@@ -217,6 +217,7 @@ static struct emu_membership *begin_membership(struct emu_world *w, const struct
 		return NULL;
 	w->membership = m;
 	w->sharing = &emu_shared_hooks;
+	w->steps_most = EMU_STEPS_MOST;
 	w->trace_fd = -1;
 	m->bounce = config->bounce;
 	m->pid = getpid();

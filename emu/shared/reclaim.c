@@ -61,7 +61,7 @@ static void add_bytes(struct blocks *all, emu_ref ref, size_t bytes)
 
 static void add_held(struct emu_world *w, struct blocks *all, emu_ref ref)
 {
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		add_bytes(all, ref, sizeof(struct emu_held));
 		ref = ((const struct emu_held *)emu_at(w, ref))->next;
 	}
@@ -75,7 +75,7 @@ static void add_qp(struct emu_world *w, struct blocks *all, const struct emu_qp 
 	add_bytes(all, qp->rq.ring, emu_wq_bytes(&qp->rq));
 	add_bytes(all, qp->rdma_sge, emu_rdma_bytes(qp));
 	add_bytes(all, qp->holds, sizeof(struct emu_hold_rule) * EMU_HOLDS);
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		const struct emu_rx *rx = emu_at(w, ref);
 
 		add_bytes(all, ref, emu_partial_bytes(&rx->wqe));
@@ -92,7 +92,7 @@ static void add_inboxes(struct emu_world *w, struct blocks *all)
 		const struct emu_process *p = emu_process(w, i);
 		emu_ref ref = p->used ? p->inbox : 0;
 
-		for (uint32_t n = 0; ref && n < EMU_STEPS_MOST; n++) {
+		while (ref && emu_go_on(w)) {
 			const struct emu_message *message = emu_at(w, ref);
 
 			add_bytes(all, ref, sizeof(*message));

@@ -5,11 +5,13 @@
  */
 #include "recover.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu/fabric/clock.h"
 #include "emu/cm.h"
 #include "direct.h"
+#include "emu/fabric/sharing.h"
 #include "inbox.h"
 #include "emu/qp.h"
 #include "shared.h"
@@ -140,64 +142,120 @@ static void roll_back_event(struct emu_world *w)
 
 static bool is_valid_event(const struct emu_section *s, const struct emu_event *event)
 {
-	enum emu_event_kind kind = emu_event_kind(event);
-
 	return event->order != EMU_NO_EVENT && event->order >> 8 < s->sequence &&
-	       kind > EMU_EV_NONE && kind < EMU_EV_COUNT && event->qp <= EMU_QPS;
+	       emu_event_is_valid(event);
 }
 
-static bool has_event(const struct emu_event *heap, uint32_t n, const struct emu_event *event)
+static int by_order(const void *a, const void *b)
 {
+	const struct emu_event *one = a, *two = b;
+
+	return (one->order > two->order) - (one->order < two->order);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct emu_event *one = a, *two = b;
+
+	if (one->time != two->time)
+		return one->time < two->time ? -1 : 1;
+	return by_order(a, b);
+}
+
+/* Some events are there twice, if the holder died while it moved them. Returns how many differ. */
+static uint32_t drop_copies(struct emu_event *events, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	qsort(events, n, sizeof(*events), by_order);
 	for (uint32_t i = 0; i < n; i++)
-		if (heap[i].order == event->order)
-			return true;
-	return false;
+		if (kept == 0 || events[i].order != events[kept - 1].order)
+			events[kept++] = events[i];
+	return kept;
+}
+
+/* The queued events that the arena has, and the one that was rolled back; NULL: no memory. */
+static struct emu_event *collect_events(struct emu_world *w, uint32_t seen, uint32_t *n)
+{
+	const struct emu_section *s = &w->fab->shared.section;
+	const struct emu_event *heap = w->fab->heap;
+	struct emu_event *events;
+	uint32_t valid = 0;
+
+	for (uint32_t i = 0; i < seen; i++)
+		valid += is_valid_event(s, &heap[i]);
+	events = malloc(((size_t)valid + 1) * sizeof(*events));
+	*n = 0;
+	for (uint32_t i = 0; events && i < seen && *n < valid; i++) {
+		events[*n] = heap[i];
+		*n += is_valid_event(s, &events[*n]);
+	}
+	/* It is on no queue, or the holder died before it was taken off. */
+	if (events && s->running && is_valid_event(s, &s->event))
+		events[(*n)++] = s->event;
+	return events;
 }
 
 /*
- * Events queued in this section are dropped: their connections break. All others are in the heap,
- * some of them twice if the holder died while it moved them. They are sorted by time; a sorted
- * array is a heap.
+ * Events queued in this section are dropped: their connections break. All others are in the heap.
+ * They are sorted by time in memory of this process, for a sorted array is a heap.
  */
 static void rebuild_events(struct emu_world *w)
 {
 	struct emu_section *s = &w->fab->shared.section;
-	struct emu_event *heap = w->fab->heap;
-	uint32_t n = 0, seen = s->events > w->fab->events ? s->events : w->fab->events;
+	uint32_t n, seen = s->events > w->fab->events ? s->events : w->fab->events;
+	struct emu_event *heap = w->fab->heap, *events;
 
 	if (seen > EMU_EVENTS)
 		seen = EMU_EVENTS;
-	for (uint32_t i = 0; i < seen; i++) {
-		struct emu_event event = heap[i];
-		uint32_t at = n;
-
-		if (!is_valid_event(s, &event) || has_event(heap, n, &event))
-			continue;
-		for (; at > 0 &&
-		       (heap[at - 1].time > event.time ||
-			(heap[at - 1].time == event.time && heap[at - 1].order > event.order));
-		     at--)
-			heap[at] = heap[at - 1];
-		heap[at] = event;
-		n++;
+	events = collect_events(w, seen, &n);
+	if (!events)
+		w->sharing->damaged(w);
+	n = events ? drop_copies(events, n) : 0;
+	if (n > 0) {
+		qsort(events, n, sizeof(*events), by_time);
+		memcpy(heap, events, n * sizeof(*events));
 	}
+	free(events);
 	for (uint32_t i = n; i < seen; i++)
 		heap[i].order = EMU_NO_EVENT;
 	w->fab->events = n;
-	/* The event that ran has been rolled back: queue it again. */
-	if (s->running && is_valid_event(s, &s->event) && !has_event(heap, n, &s->event))
-		emu_reschedule(w, &s->event, s->event.time);
 	s->running = false;
+}
+
+/* ---- what the queue holds, for those that ask of each QP or request ---- */
+
+#define BITS 8u
+
+static bool is_marked(const uint8_t *marks, uint32_t i)
+{
+	return marks[i / BITS] >> i % BITS & 1;
+}
+
+static void set_mark(uint8_t *marks, uint32_t i)
+{
+	marks[i / BITS] |= (uint8_t)(1u << i % BITS);
 }
 
 /* A QP whose timer event was dropped has no timer. */
 static void clear_lost_timers(struct emu_world *w)
 {
+	uint8_t timed[EMU_QPS / BITS + 1] = { 0 };
+
+	for (uint32_t i = 0; i < emu_events(w->fab); i++) {
+		const struct emu_event *event = &w->fab->heap[i];
+
+		if (emu_is_timer(event) && event->qp <= EMU_QPS &&
+		    event->epoch == w->fab->qp[event->qp].epoch)
+			set_mark(timed, event->qp);
+	}
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
-		if (qp->timer && !emu_timer_queued(w, qp))
-			qp->timer = qp->retry_timer = qp->rnr_wait = false;
+		if (!qp->timer || is_marked(timed, i))
+			continue;
+		qp->timer = qp->rnr_wait = false;
+		qp->retry_timer = false;
 	}
 }
 
@@ -258,7 +316,7 @@ static void rebuild_inboxes(struct emu_world *w)
 		struct emu_process *p = emu_process(w, i);
 		emu_ref *link = &p->inbox;
 
-		for (uint32_t n = 0; p->used && *link && n < EMU_STEPS_MOST; n++) {
+		while (p->used && *link && emu_go_on(w)) {
 			struct emu_message *message = emu_at(w, *link);
 
 			if (s->running && message->during == s->event.order) {
@@ -274,28 +332,41 @@ static void rebuild_inboxes(struct emu_world *w)
 
 /* ---- connection requests whose event was dropped ---- */
 
-static bool is_request_queued(struct emu_world *w, uint32_t conn)
+static void mark_request(const struct emu_event *event, uint8_t *marks)
 {
-	const struct emu_fabric *fab = w->fab;
+	enum emu_event_kind kind = emu_event_kind(event);
 
-	for (uint32_t i = 0; i < emu_events(fab); i++) {
-		enum emu_event_kind kind = emu_event_kind(&fab->heap[i]);
+	if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) && event->index <= EMU_CONNS)
+		set_mark(marks, event->index);
+}
 
-		if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) &&
-		    fab->heap[i].index == conn)
-			return true;
+static void mark_inbox(struct emu_world *w, uint16_t process, uint8_t *marks)
+{
+	const struct emu_process *p = emu_process(w, process);
+	emu_ref ref = p->used ? p->inbox : 0;
+
+	while (ref && emu_go_on(w)) {
+		const struct emu_message *message = emu_at(w, ref);
+
+		if (message->kind == EMU_MESSAGE_RUN)
+			mark_request(&message->event, marks);
+		ref = message->next;
 	}
-	return emu_inbox_has_request(w, conn);
 }
 
 static void refuse_lost_requests(struct emu_world *w)
 {
+	uint8_t queued[EMU_CONNS / BITS + 1] = { 0 };
+
+	for (uint32_t i = 0; i < emu_events(w->fab); i++)
+		mark_request(&w->fab->heap[i], queued);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		mark_inbox(w, i, queued);
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, conns, conn); i++) {
 		const struct emu_conn *conn = &w->fab->conn[i];
 
 		/* A request that has arrived and is not answered yet waits for its listener. */
-		if (conn->head.live && (conn->answered || !conn->arrived) &&
-		    !is_request_queued(w, i))
+		if (conn->head.live && (conn->answered || !conn->arrived) && !is_marked(queued, i))
 			emu_cm_turn_down(w, i);
 	}
 }

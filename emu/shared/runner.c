@@ -25,12 +25,6 @@ static bool ends_in_upcall(enum emu_event_kind kind)
 	       (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
 }
 
-/* A timer stays on the event queue until it runs, for emu_timer_stop looks for it there. */
-static bool is_timer(enum emu_event_kind kind)
-{
-	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER || kind == EMU_EV_CM_TIMEOUT;
-}
-
 /*
  * The packets of a QP must not overtake each other: a responder drops a request that arrives before
  * an earlier one and counts on a retransmission, and no requester retransmits a packet that was not
@@ -81,7 +75,8 @@ static uint16_t runner_of(struct emu_world *w, const struct emu_event *event)
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	uint16_t owner = emu_process_of(w, qp->adapter);
 
-	if (is_timer(kind))
+	/* A timer stays on the event queue until it runs, for emu_timer_stop looks for it there. */
+	if (emu_is_timer(event))
 		return 0;
 	if (!ends_in_upcall(kind))
 		return runner_of_packet(w, qp, has_payload(kind));
@@ -115,15 +110,26 @@ void emu_run_left(struct emu_world *w, struct emu_event *event)
 	emu_inbox_run(w, peer, event);
 }
 
+/* Garbage from another process: what was to happen is no longer known, to any process. */
+static void drop_events(struct emu_world *w)
+{
+	w->fab->events = 0;
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		if (!emu_process(w, i)->used)
+			continue;
+		emu_process(w, i)->overrun = true;
+		w->membership->to_wake |= 1ul << (i - 1);
+	}
+}
+
 EMU_COLD void emu_run_first(struct emu_world *w)
 {
 	struct emu_event event = w->fab->heap[0];
 	uint16_t process;
 
-	/* Garbage from another process: drop all events and fail the adapters. */
-	if (w->fab->events > EMU_EVENTS) {
-		w->fab->events = 0;
-		emu_process(w, w->process)->overrun = true;
+	w->steps = w->steps_most;
+	if (w->fab->events > EMU_EVENTS || !emu_event_is_valid(&event)) {
+		drop_events(w);
 		return;
 	}
 

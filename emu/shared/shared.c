@@ -43,8 +43,10 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 	uint16_t holder = w->fab->shared.holder;
 	struct emu_reclaim kept;
 
+	/* Each part goes through all tables by itself. */
 	emu_reclaim_begin(w, &kept);
 	emu_recover(w);
+	w->steps = w->steps_most;
 	emu_section_end(w);
 	/* If this process dies as well, the next one still has to clean up the first. */
 	w->fab->shared.holder = holder;
@@ -53,6 +55,7 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 		emu_shared_clean_up(w, holder);
 	emu_shared_clean_up_dead(w);
 	emu_recover_orphans(w);
+	w->steps = w->steps_most;
 	emu_reclaim_end(w, &kept);
 	if (emu_lockstep(w))
 		emu_lockstep_recover(w);
@@ -64,6 +67,7 @@ void emu_shared_take(struct emu_world *w)
 
 	assert(!w->membership->held);
 	w->membership->held = true;
+	w->steps = w->steps_most;
 	if (!whole)
 		recover_from_death(w);
 	w->fab->shared.holder = w->process;

@@ -103,7 +103,7 @@ static inline struct emu_process *emu_process(struct emu_world *w, uint16_t proc
 
 static inline uint16_t emu_process_of(const struct emu_world *w, uint16_t adapter)
 {
-	uint16_t process = w->fab->adapters[adapter].process;
+	uint16_t process = w->fab->adapters[adapter <= EMU_ADAPTERS ? adapter : 0].process;
 
 	return process <= EMU_PROCESSES ? process : 0;
 }

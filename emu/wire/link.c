@@ -51,7 +51,7 @@ void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deli
 	emu_ref ref = *head;
 
 	*head = *tail = 0;
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		struct emu_held *held = emu_at(w, ref);
 		emu_ref next = held->next;
 
@@ -107,7 +107,7 @@ static bool behind_held(struct emu_world *w, const struct emu_qp *sender, uint32
 
 	if (!emu_profile(w)->in_order)
 		return false;
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++, ref = held->next) {
+	for (; ref && emu_go_on(w); ref = held->next) {
 		held = emu_at(w, ref);
 		behind = (int32_t)(index - held->event.index);
 		if (behind > 0 ||

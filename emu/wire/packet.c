@@ -36,7 +36,7 @@ static const struct {
  */
 static struct emu_qp *find_half_open(struct emu_world *w, const struct emu_event *event)
 {
-	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp) && emu_go_on(w); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
 		if (qp->head.live && qp->half_open && qp->peer == event->qp &&
@@ -65,14 +65,21 @@ static void set_data(struct emu_world *w, struct emu_packet *p, const struct emu
 		{ "READ_REQUEST", "READ_REQUEST", "READ_REQUEST", "READ_REQUEST" },
 	};
 
+	uint8_t opcode;
+
 	p->requester = p->source;
 	set_request(w, p, event);
 	if (!p->request)
 		return;
+	opcode = p->request->opcode;
+	if (opcode > NIC_OP_READ) {
+		p->request = NULL; /* garbage: no such request goes over the wire */
+		return;
+	}
 	p->first = p->packet == 0;
 	p->last = p->packet + 1 >= emu_wire_packets(w, p->request);
-	p->op = ops[p->request->opcode][2 * p->last + p->first];
-	p->what = (enum nic_packet)(NIC_PACKET_SEND << p->request->opcode);
+	p->op = ops[opcode][2 * p->last + p->first];
+	p->what = (enum nic_packet)(NIC_PACKET_SEND << opcode);
 }
 
 static bool set_connection(struct emu_world *w, struct emu_packet *p, const struct emu_event *event)

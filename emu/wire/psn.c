@@ -42,7 +42,7 @@ uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t ind
 	uint32_t first = emu_wire_first_psn(qp);
 	uint32_t more = qp->psn_more;
 
-	for (uint32_t i = index; (int32_t)(qp->psn_counted - i) > 0; i++)
+	for (uint32_t i = index; (int32_t)(qp->psn_counted - i) > 0 && emu_go_on(w); i++)
 		more -= emu_wire_span(w, emu_wqe(w, &qp->sq, i)) - 1;
 	return (first + index + more + packet) & PSN_MASK;
 }

@@ -99,7 +99,8 @@ void emu_retry_timer(struct emu_world *w, const struct emu_event *event)
 
 	if (emu_qp_stale(qp, event))
 		return;
-	qp->timer = qp->retry_timer = false;
+	qp->timer = false;
+	qp->retry_timer = false;
 	sent = last_arrival(w, qp);
 	if (emu_wq_count(&qp->sq) > 0 && sent > w->fab->now)
 		start_timer(w, qp, sent); /* the request or its answer is still in flight */

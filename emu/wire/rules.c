@@ -13,6 +13,7 @@
 #include "emu/fabric/trace.h"
 #include "emu/fabric/adapter.h"
 #include "emu/fabric/config.h"
+#include "emu/fabric/sharing.h"
 
 #define TIME_MAX (1ul << 50) /* so that no sum of times wraps */
 
@@ -60,6 +61,8 @@ static struct emu_rule *find_rule(struct emu_world *w, const struct emu_packet *
 		struct emu_rule *rule = &w->fab->rule[i];
 		const struct nic_packet_rule *m = &rule->match;
 
+		if (m->fault >= NIC_FAULT_COUNT || m->nak >= NIC_NAK_COUNT)
+			continue; /* garbage */
 		if (!nic_rule_in_time(now, m->since_ns, m->until_ns) || !kind_fits(m, p) ||
 		    !end_fits(w, m->from, m->from_qp, p->from, p->source) ||
 		    !end_fits(w, m->to, m->to_qp, p->to, p->target) || !rule_counts(w, rule))
@@ -221,7 +224,7 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 static bool name_fits(const struct emu_world *w, const char name[NIC_ADAPTER_NAME])
 {
 	return memchr(name, '\0', NIC_ADAPTER_NAME) &&
-	       (!name[0] || w->process || emu_adapter_possible(name));
+	       (!name[0] || emu_is_shared(w) || emu_adapter_possible(name));
 }
 
 static bool is_valid_rule(const struct emu_world *w, const struct nic_packet_rule *r)

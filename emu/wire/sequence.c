@@ -24,7 +24,8 @@ enum emu_step emu_step_connection(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_DONE;
 	a->sender = sender;
 	a->swqe = emu_wqe(w, &sender->sq, a->index);
-	return EMU_STEP_TURN;
+	/* No other request goes over the wire: garbage. */
+	return a->swqe->opcode <= NIC_OP_READ ? EMU_STEP_TURN : EMU_STEP_DONE;
 }
 
 /* BINDs never go over the wire: advance rx_next past those in front of the packet's request. */

@@ -23,7 +23,7 @@ static void release_early(struct emu_world *w, struct emu_qp *qp, uint32_t index
 	emu_ref ref = qp->early;
 
 	qp->early = qp->early_tail = 0;
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		struct emu_held *held = emu_at(w, ref);
 		emu_ref next = held->next;
 
@@ -143,7 +143,7 @@ static void begin_observing(struct emu_world *w, struct emu_qp *qp)
 
 	if (!emu_qp_running(qp) || peer->epoch != qp->peer_epoch)
 		return;
-	for (uint32_t i = 0; ref && i < EMU_STEPS_MOST; i++) {
+	while (ref && emu_go_on(w)) {
 		struct emu_held *held = emu_at(w, ref);
 
 		held->event.order &= ~(uint64_t)EMU_EV_ARRIVED;
@@ -171,7 +171,8 @@ static void end_observing(struct emu_world *w, struct emu_qp *qp)
 	uint64_t end = link->busy_until > w->fab->now ? link->busy_until : w->fab->now;
 
 	end = emu_link_in_order(link, end + link->latency_ns);
-	for (uint32_t i = qp->wire_index + 1; (int32_t)(qp->wire_again - i) > 0; i++)
+	for (uint32_t i = qp->wire_index + 1; (int32_t)(qp->wire_again - i) > 0 && emu_go_on(w);
+	     i++)
 		if (is_queued(qp, i) && next_on_wire(w, qp, i) == i)
 			emu_schedule(w, end, EMU_EV_DATA, qp->peer, qp->peer_epoch, i, 0);
 	qp->wire_again = qp->wire_index;
@@ -186,7 +187,7 @@ void emu_observe(struct emu_world *w, int reasons)
 	fab->observed += (uint32_t)reasons;
 	if ((fab->observed > 0) == was || !emu_profile(w)->in_order)
 		return;
-	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp); i++)
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp) && emu_go_on(w); i++)
 		if (fab->qp[i].head.live && !was)
 			begin_observing(w, &fab->qp[i]);
 		else if (fab->qp[i].head.live)
