@@ -3,7 +3,6 @@
  * The public headers against the tables: every value, every size and offset, every name.
  * gen_header_test.awk makes header_rows.h from them at build time.
  */
-#include <check.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,6 +12,8 @@
 
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
+
+#include "tests/support/asserts.h"
 
 struct value_row {
 	const char *name;

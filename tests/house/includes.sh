@@ -173,6 +173,13 @@ rule_tests_listed() {
 	done
 }
 
+# Check's own macros write a message for each assertion that holds and are for one thread only.
+rule_check() {
+	includes tests | while read -r file line kind name; do
+		[ "$kind$name" != '<check.h' ] || echo "$file:$line: $name"
+	done | grep -v '^tests/support/asserts\.h:'
+}
+
 # A tree in which each rule is broken once, at least.
 mkdir -p "$plant/host" "$plant/lib" "$plant/emu" "$plant/fault" "$plant/passthrough" \
 	"$plant/tools/datsim" \
@@ -198,7 +205,7 @@ echo '	printf("%-12p", x);' > "$plant/emu/address.c"
 echo '	x = getenv("DATSIM_X");' > "$plant/passthrough/environment.c"
 echo '/* XXX later */' > "$plant/examples/bad.c"
 echo 'sh_tests += %D%/states.sh' > "$plant/tests/ep/Makefile.inc.am"
-: > "$plant/tests/ep/test_states.c"
+echo '#include <check.h>' > "$plant/tests/ep/test_states.c"
 
 # rule FUNCTION ARGUMENT... TITLE
 rule() {
@@ -208,7 +215,7 @@ rule() {
 	verdict "$title"
 }
 
-echo 1..20
+echo 1..21
 rule rule_host "host/ includes its own headers only"
 rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
 rule rule_verbs "only passthrough/ includes headers of verbs"
@@ -229,3 +236,4 @@ rule rule_environment "libraries read the environment by host/nic_process.h only
 rule rule_open_ends "nothing is left open in the sources (TODO and its kin)"
 rule rule_listed "every source file is named in its folder's Makefile.inc.am"
 rule rule_tests_listed "every test is named in the Makefile.inc.am of its folder"
+rule rule_check "tests have Check's assertions from tests/support/asserts.h"

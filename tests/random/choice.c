@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <check.h>
 
 #include "choice.h"
 #include "host/random.h"
+#include "tests/support/asserts.h"
 
 /* Consecutive seeds must not give the same sequence shifted by one. */
 void choice_by_seed(struct choice *c, uint64_t seed)

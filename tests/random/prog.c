@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prog.c - what a program says, and how it fails. */
-#include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "prog.h"
+#include "tests/support/asserts.h"
 
 int pick(struct prog *p, int n)
 {

@@ -9,13 +9,13 @@
  * prog.h holds, all that must be refused is refused, and at the end nothing is left.
  * ORDERS_DEPTH: calls in a row (3), ORDERS_DEPTH_TWO: with two messages (2).
  */
-#include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "prog.h"
+#include "tests/support/asserts.h"
 
 enum point {
 	POSTED,

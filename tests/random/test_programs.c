@@ -7,7 +7,6 @@
  *
  * PROGRAM_SEED, PROGRAM_STEPS; PROGRAM_TRACE=FILE keeps the trace of one that fails.
  */
-#include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "prog.h"
+#include "tests/support/asserts.h"
 
 enum {
 	SEEDS = 16,

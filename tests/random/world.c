@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world.c - the world a program is in, and the objects it makes and frees. */
-#include <check.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "prog.h"
+#include "tests/support/asserts.h"
 
 #define FOR_EVER_NS UINT64_C(2000000000)
 #define ASYNC_QLEN  64

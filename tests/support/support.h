@@ -12,7 +12,6 @@
 #ifndef TESTS_SUPPORT_SUPPORT_H
 #define TESTS_SUPPORT_SUPPORT_H
 
-#include <check.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +20,8 @@
 
 #include <dat/udat.h>
 #include <dat/sim.h>
+
+#include "tests/support/asserts.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pair.c - a pair of Endpoints: a on emu0 sends, b on emu1 receives. */
-#include <check.h>
 #include <stddef.h>
 
 #include "walk.h"
+#include "tests/support/asserts.h"
 
 #define PORT       4711
 #define COOKIE_TAG UINT64_C(0x5e)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_model.c - the model itself: the pages' examples, and that it refuses what cannot be. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
+#include "tests/support/asserts.h"
 
 static struct model m;
 static struct model_seen seen[MODEL_CONNS];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* walk.c - the walk itself: generator, log, steps, and two runs of each seed compared. */
-#include <check.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "walk.h"
+#include "tests/support/asserts.h"
 
 static const struct walk_kind *the_kind;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world.c - the surroundings of a walk: a fabric, two adapters, one SRQ, memory. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "walk.h"
+#include "tests/support/asserts.h"
 
 #define EMU0     ((DAT_NAME_PTR) "emu0")
 #define EMU1     ((DAT_NAME_PTR) "emu1")

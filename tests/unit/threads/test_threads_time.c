@@ -124,10 +124,7 @@ START_TEST(G7_an_RDMA_Write_is_seen_by_who_looks_at_memory)
 }
 END_TEST
 
-/*
- * Runs on a thread of the library, which may outlive the test. It must not use ck_assert, which
- * writes to a file that Check closes at the end of each test.
- */
+/* Runs on a thread of the library, which may outlive the test. */
 static void tell(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
 	(void)evd;
