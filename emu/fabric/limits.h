@@ -31,7 +31,7 @@
 
 /* Per adapter, reported by query and enforced: ruling G9. */
 #define EMU_MAX_QP       8192
-#define EMU_MAX_QP_WR    8192
+#define EMU_MAX_QP_WR    32768
 #define EMU_MAX_SGE      16
 #define EMU_MAX_RD       128
 #define EMU_MAX_CQ       8192

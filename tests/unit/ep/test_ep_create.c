@@ -310,6 +310,23 @@ START_TEST(G3a_the_adapters_limits_are_legal)
 }
 END_TEST
 
+/* NetPIPE asks for as many. */
+START_TEST(G9_an_EP_holds_20000_Receives_and_requests)
+{
+	DAT_EP_ATTR attr = ep_attr();
+	DAT_EP_HANDLE ep;
+
+	attr.max_recv_dtos = attr.max_request_dtos = 20000;
+	must(try_plain(&attr, &ep));
+	for (int i = 0; i < 20000; i++)
+		must(dat_ep_post_recv(ep, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = (DAT_UINT64)i },
+				      DAT_COMPLETION_DEFAULT_FLAG));
+	must_fail(dat_ep_post_recv(ep, 0, NULL, (DAT_DTO_COOKIE){ .as_64 = 0 },
+				   DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+}
+END_TEST
+
 START_TEST(A2_legal_completion_flags_at_creation)
 {
 	static const int recv[] = { 0, DAT_COMPLETION_UNSIGNALLED_FLAG,
@@ -362,6 +379,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_max_recv_iov_of_an_srq_endpoint_is_not_looked_at);
 	unit_test_loop(suite, G3a_a_bad_attribute_is_an_invalid_parameter, COUNT(bad));
 	unit_test_all(suite, G3a_the_adapters_limits_are_legal);
+	unit_test_all(suite, G9_an_EP_holds_20000_Receives_and_requests);
 	unit_test_loop(suite, A2_legal_completion_flags_at_creation, 24);
 	unit_test_all(suite, H5_the_soft_mark_of_a_plain_endpoint_is_set_at_creation_too);
 }
