@@ -177,7 +177,6 @@ static int take_place(struct emu_world *w, const struct nic_config *config)
 {
 	struct flock lock;
 
-	emu_shared_clean_up_dead(w);
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		if (emu_process(w, i)->used || !lock_byte(w->membership->fd, F_OFD_SETLK, i, &lock))
 			continue;
@@ -186,6 +185,22 @@ static int take_place(struct emu_world *w, const struct nic_config *config)
 		return 0;
 	}
 	return -ENOMEM;
+}
+
+/*
+ * All processes of a fabric have ended, and none of them closed it: end it in their place. A new
+ * fabric, which its maker has not joined yet, has had no process.
+ */
+static void end_if_left(struct emu_world *w)
+{
+	struct emu_shared *shared = &w->fab->shared;
+	bool had_process = false;
+
+	emu_shared_clean_up_dead(w);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		had_process |= emu_process(w, i)->generation > 0;
+	if (had_process && shared->processes == 0 && !shared->stays && !shared->gone)
+		emu_shared_finish(w);
 }
 
 static int try_join(struct emu_world *w, const struct nic_config *config)
@@ -197,6 +212,7 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 	if (err)
 		return err == -EEXIST ? -EAGAIN : err;
 	emu_shared_take(w);
+	end_if_left(w);
 	err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
 	emu_shared_release(w);
 	if (err)
