@@ -17,6 +17,8 @@
 #define TIME_MAX       (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
 #define BANDWIDTH_MIN  1000000ul   /* or 0, no limit: slower links would make the clock wrap */
 #define BANDWIDTH_MAX  (1ul << 60)
+#define TRACE_MIN      65536ul
+#define TRACE_MAX      (256ul << 20)
 #define PREFIX_MIN     8u
 #define PREFIX_MAX     28u
 
@@ -89,6 +91,25 @@ static bool knob_read_number(struct nic_config *config, size_t i)
 	return true;
 }
 
+static bool knob_read_trace_bytes(struct nic_config *config)
+{
+	const char *text = process_env("DATSIM_TRACE_BYTES");
+	unsigned long bytes;
+	char *end;
+
+	if (!text)
+		return true;
+	bytes = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || bytes < TRACE_MIN ||
+	    bytes > TRACE_MAX) {
+		say("DATSIM_TRACE_BYTES=%.64s: expected a number of bytes from %lu to %lu", text,
+		    TRACE_MIN, TRACE_MAX);
+		return false;
+	}
+	config->trace_bytes = bytes;
+	return true;
+}
+
 bool knob_numbers(struct nic_config *config)
 {
 	const char *profile = process_env("DATSIM_PROFILE"), *stuck = process_env("DATSIM_STUCK");
@@ -105,6 +126,8 @@ bool knob_numbers(struct nic_config *config)
 		say("DATSIM_STUCK=%.64s: expected wait or abort", stuck);
 		return false;
 	}
+	if (!knob_read_trace_bytes(&c))
+		return false;
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!knob_read_number(&c, i))
 			return false;
@@ -117,7 +140,7 @@ bool knob_numbers(struct nic_config *config)
 	return true;
 }
 
-/* Parse A.B.C.D/N, a network of addresses that hosts may have: no loopback, no multicast. */
+/* Parse A.B.C.D/N. */
 static bool parse_network(const char *text, uint32_t *network, uint32_t *prefix)
 {
 	const char *slash = strchr(text, '/');
@@ -134,20 +157,39 @@ static bool parse_network(const char *text, uint32_t *network, uint32_t *prefix)
 	    inet_pton(AF_INET, address, &in) != 1)
 		return false;
 	*network = ntohl(in.s_addr);
-	return (*network << *prefix) == 0 && *network >> 24 != 0 &&
-	       *network >> 24 != IN_LOOPBACKNET && *network >> 24 < 224;
+	return true;
+}
+
+/* Why adapters cannot have addresses of this network; NULL: they can. */
+static const char *network_fault(uint32_t network, uint32_t prefix)
+{
+	if (network >> 24 == IN_LOOPBACKNET)
+		return "the addresses of this machine stand for its own adapters: expected "
+		       "another network than 127.0.0.0/8";
+	if (network >> 24 == 0 || network >> 24 >= 224)
+		return "expected a network whose addresses hosts may have: 1.0.0.0 to "
+		       "223.255.255.255";
+	if (network << prefix)
+		return "expected a network such as 10.1.2.0/24: no bit is set behind its prefix";
+	return NULL;
 }
 
 static bool knob_read_network(struct nic_config *nic)
 {
-	const char *text = process_env("DATSIM_ADDRESSES");
+	const char *text = process_env("DATSIM_ADDRESSES"), *fault;
 
-	if (!text || parse_network(text, &nic->network, &nic->prefix))
+	if (!text)
 		return true;
-	say("DATSIM_ADDRESSES=%.64s: expected a network such as 10.1.2.0/24, with a prefix of %u "
-	    "to %u",
-	    text, PREFIX_MIN, PREFIX_MAX);
-	return false;
+	if (!parse_network(text, &nic->network, &nic->prefix)) {
+		say("DATSIM_ADDRESSES=%.64s: expected a network such as 10.1.2.0/24, with a prefix "
+		    "of %u to %u",
+		    text, PREFIX_MIN, PREFIX_MAX);
+		return false;
+	}
+	fault = network_fault(nic->network, nic->prefix);
+	if (fault)
+		say("DATSIM_ADDRESSES=%.64s: %s", text, fault);
+	return !fault;
 }
 
 bool knob_complete(struct nic_config *config)
@@ -161,7 +203,7 @@ bool knob_complete(struct nic_config *config)
 	if (!knob_in_range(config->latency_ns, config->bandwidth_bps))
 		return false;
 	config->trace_file = process_env("DATSIM_TRACE");
-	return knob_read_network(config);
+	return knob_read_trace_bytes(config) && knob_read_network(config);
 }
 
 bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)

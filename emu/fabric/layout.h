@@ -326,8 +326,9 @@ struct emu_config {
 	uint64_t rnr_timer_ns, poll_quantum_ns;
 	uint64_t retry_timer_ns;
 	uint32_t mtu, rnr_retry, retry;
-	uint32_t address;   /* of the adapter with number 1, less one; host order */
-	uint32_t addresses; /* number of addresses from there */
+	uint32_t address;     /* of the adapter with number 1, less one; host order */
+	uint32_t addresses;   /* number of addresses from there */
+	uint64_t trace_bytes; /* longest trace */
 };
 
 struct emu_rule {

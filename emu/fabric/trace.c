@@ -10,8 +10,7 @@
 #include "trace.h"
 #include "world.h"
 
-#define TRACE_FULL_NOTE "- note the trace is full: later lines are missing\n"
-#define TRACE_ROOM      1024u /* kept free for the note that it is full */
+#define TRACE_ROOM 1024u /* kept free for the note that it is full, and for the end mark */
 
 static void trace_append(struct emu_world *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -79,6 +78,17 @@ void emu_trace_begin(struct emu_world *w)
 		trace_append(w, "# poll_quantum_ns=%lu\n", c->poll_quantum_ns);
 }
 
+/* In place of the line at `start`, for which there was no room. */
+static void note_full(struct emu_fabric *fab, uint64_t start)
+{
+	int n = sprintf(fab->trace + start,
+			"%lu - note the trace is full (DATSIM_TRACE_BYTES): later lines are "
+			"missing\n",
+			fab->now);
+
+	fab->trace_length = start + (uint64_t)n;
+}
+
 static void trace_vline(struct emu_world *w, const char *format, va_list args)
 {
 	struct emu_fabric *fab = w->fab;
@@ -87,12 +97,8 @@ static void trace_vline(struct emu_world *w, const char *format, va_list args)
 	trace_append(w, "%lu ", fab->now);
 	trace_vappend(w, format, args);
 	trace_append(w, "\n");
-	if (fab->trace_full && start < EMU_TRACE_BYTES - TRACE_ROOM) {
-		/* Drop the incomplete line and note that the trace is full. */
-		fab->trace_length = start;
-		memcpy(fab->trace + start, TRACE_FULL_NOTE, sizeof(TRACE_FULL_NOTE));
-		fab->trace_length += sizeof(TRACE_FULL_NOTE) - 1;
-	}
+	if (fab->trace_full && start < EMU_TRACE_BYTES - TRACE_ROOM)
+		note_full(fab, start);
 	fab->trace_lines++;
 }
 

@@ -59,7 +59,7 @@ int emu_trace_open(struct emu_world *w, const char *path)
 	int err = 0;
 
 	w->trace_fd = -1;
-	w->fab->trace_room = EMU_TRACE_BYTES;
+	w->fab->trace_room = w->config.trace_bytes;
 	if (!path)
 		return 0;
 	w->trace_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
@@ -81,7 +81,7 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 {
 	uint64_t room = w->fab->trace_room + (bytes + GROWS_BY) / GROWS_BY * GROWS_BY;
 
-	if (room > EMU_TRACE_BYTES)
+	if (room > w->config.trace_bytes)
 		return false;
 	if (!emu_is_shared(w))
 		return w->trace_fd >= 0 && resize_file(w, room) == 0;

@@ -46,10 +46,10 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 	w = emu_world_map();
 	if (!w)
 		goto fail;
+	emu_configure(w, config);
 	err = emu_trace_open(w, config->trace_file);
 	if (err)
 		goto unmap_world;
-	emu_configure(w, config);
 	w->fab->trace_on = config->trace;
 	emu_trace_begin(w);
 	emu_nic_init(w, 0, NULL, NULL);

@@ -70,7 +70,7 @@ static int print_knobs(void)
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
-	const char *rnr = getenv("DAT_HW_RNR_RETRY");
+	const char *rnr = getenv("DAT_HW_RNR_RETRY"), *bytes = getenv("DATSIM_TRACE_BYTES");
 	char value[24];
 	size_t i;
 
@@ -93,6 +93,8 @@ static int print_knobs(void)
 	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
 	       "file for the trace, written when the fabric ends");
+	printf("  %-23s %15s  %s\n", "DATSIM_TRACE_BYTES", bytes ? bytes : "268435456",
+	       "length at which the trace is full, 65536..268435456");
 	printf("  %-23s %15s  %s\n", "DATSIM_STUCK", stuck ? stuck : "wait",
 	       "wait: a wait for an event that cannot come blocks, until a signal; or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",

@@ -19,7 +19,7 @@ static void clear_environment(void)
 		"DATSIM_LATENCY_NS",   "DATSIM_BANDWIDTH_BPS",
 		"DATSIM_MTU",          "DATSIM_RNR_RETRY",
 		"DATSIM_RNR_TIMER_NS", "DATSIM_POLL_QUANTUM_NS",
-		"DATSIM_STUCK",
+		"DATSIM_STUCK",        "DATSIM_TRACE_BYTES",
 	};
 	size_t i;
 
@@ -148,6 +148,8 @@ static const char *const nonsense[][2] = {
 	{ "DATSIM_RNR_TIMER_NS", " " },
 	{ "DATSIM_POLL_QUANTUM_NS", "0x" },
 	{ "DATSIM_STUCK", "never" },
+	{ "DATSIM_TRACE_BYTES", "65535" },
+	{ "DATSIM_TRACE_BYTES", "268435457" },
 };
 
 START_TEST(E11_a_bad_value_in_the_environment_is_an_error_not_a_default)

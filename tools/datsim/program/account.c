@@ -7,6 +7,8 @@
 
 #define SHOWN_MOST 8 /* names listed in one line */
 
+static const char full_note[] = "the trace is full (DATSIM_TRACE_BYTES)";
+
 static struct tally *tally_find(const struct tallies *tallies, struct span what)
 {
 	size_t i;
@@ -92,6 +94,7 @@ static void add_line(struct account *account, const struct trace_line *line)
 	struct span status = trace_value(line, "status");
 
 	account->ns = line->ns;
+	account->full |= span_is(line->verb, "note") && span_starts(line->rest, full_note);
 	if (span_is(line->verb, "rule"))
 		add_rule(account, line);
 	else if (trace_value(line, "rule").length)
@@ -166,6 +169,11 @@ void account_print(const struct account *account, struct text *text, const char 
 	if (account->refusals.count)
 		print_tallies(text, indent, "refused", &account->refusals, "");
 	print_tallies(text, indent, "left", &account->left, "nothing");
+	if (account->full)
+		text_add(text,
+			 "%s%-10s the trace is full: what came later is not counted "
+			 "(DATSIM_TRACE_BYTES)\n",
+			 indent, "cut");
 	if (!account->whole)
 		text_add(text, "%s%-10s the program ended without closing its adapters\n", indent,
 			 "cut");

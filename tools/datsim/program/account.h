@@ -35,6 +35,7 @@ struct account {
 	struct tallies left;     /* objects that were made and never freed */
 	struct account_rule *rules;
 	size_t rule_count;
+	bool full;  /* the trace is full: later lines are missing */
 	bool whole; /* the trace has its end: the program closed its adapters */
 };
 

@@ -219,8 +219,9 @@ bool program_script_report(const struct program_script *ps, const struct account
 		source = source_line(&ps->script.source, st->at.line, &length);
 		text_add(text, "%s:%d: ", ps->script.source.name, st->at.line);
 		text_printable(text, source + st->at.column - 1, (size_t)st->at.length);
-		text_add(text, ": %llu time%s%s\n", (unsigned long long)times,
+		text_add(text, ": %llu time%s%s%s\n", (unsigned long long)times,
 			 times == 1 ? "" : "s",
+			 account && account->full ? " before the trace was full" : "",
 			 times || st->fault.optional ? "" : "; \"optional\" allows that");
 		good = good && (times || st->fault.optional);
 	}

@@ -10,7 +10,8 @@
 
 #include "tools/datsim/util.h"
 
-#define TRACE_BYTES_MAX (256u << 20)
+/* The longest trace of libdat, and the lines of its header that datsim adds. */
+#define TRACE_BYTES_MAX (257u << 20)
 #define TRACE_KEYS_MAX  16
 
 /* A piece of the text. */
