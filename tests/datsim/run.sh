@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..41
+echo 1..54
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -68,10 +68,52 @@ expect 2 'test.dsim:1:1: a script for a program has "fabric" and' run --script t
 expect 2 'actor.dsim:1:17: expected an adapter, emu0 to emu253' run --script actor.dsim true
 expect 2 'ep.dsim:1:10: expected an EP as the trace names it' run --script ep.dsim true
 expect 2 'did you mean "drop"' run --script word.dsim true
+DATSIM_TRACE_BYTES=65536
+export DATSIM_TRACE_BYTES
+expect 0 'cut +the trace is full: what came later is not counted' run --trace full.trace \
+	"$top/examples/srq_server"
+holds "a trace that is full is counted up to there" grep -qE 'packets +[1-9]' out
+holds "it is no longer than asked for" [ "$(wc -c < full.trace)" -le 66560 ]
+expect 0 'the trace is full .*: later lines are missing' show full.trace
+expect 1 'never.dsim:1: .*: 0 times before the trace was full; "optional" allows' run \
+	--script never.dsim "$top/examples/srq_server"
+unset DATSIM_TRACE_BYTES
 expect 0 'opened no simulated adapter' run true
 expect 127 'nonesuch: No such file' run nonesuch
 expect 126 'Permission denied' run "$scratch/one.trace"
 expect 2 'expected a program' run --
+# Each process of an MPI job would be on a fabric of its own.
+printf '#!/bin/sh\n[ -z "$1" ] || exec "$@"\n' > mpirun
+chmod +x mpirun
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+expect 5 'mpirun starts is on a private fabric .* DATSIM_FABRIC=mpirun datsim run' run \
+	./mpirun "$forgets" emu0 close
+DATSIM_FABRIC=job
+export DATSIM_FABRIC
+expect 5 'left +nothing' run ./mpirun "$forgets" emu0 close
+holds "with a fabric for all nothing is said of it" sh -c '! grep -q private out'
+unset DATSIM_FABRIC
+
+# What asks datsim to end asks its programs; one that does not end is killed.
+# shellcheck disable=SC2016
+{
+	expect 143 '^datsim: sh was ended by signal 15' run sh -c 'kill -TERM $PPID; exec sleep 30'
+	expect 137 '^datsim: sh was ended by signal 9' run \
+		sh -c 'trap "" TERM; kill -TERM $PPID; exec sleep 30'
+	expect 143 '^datsim: sh exits with 0' run \
+		sh -c 'trap "exit 0" TERM; kill -TERM $PPID; while :; do sleep 0.01; done'
+	expect 129 '^datsim: sh was ended by signal 1 ' run sh -c 'kill -HUP $PPID; exec sleep 30'
+	cat > ends.sh << 'END'
+#!/bin/sh
+read -r _ _ _ replay _ < /proc/$PPID/stat
+kill -TERM "$replay"
+exec sleep 30
+END
+}
+chmod +x ends.sh
+printf 'libdat trace 1\n# command=datsim run ./ends.sh\n' > ends.trace
+expect 143 'replay: it was asked to end' replay ends.trace
 holds "nothing stays in TMPDIR" [ -z "$(ls tmp)" ]
 TMPDIR=/nowhere
 expect 99 'cannot make a folder' run ls

@@ -5,11 +5,13 @@ server=$top/examples/pair/server
 client=$top/examples/pair/client
 needs "$server"
 needs "$client"
+forgets=$top/tests/datsim/forgets
+needs "$forgets"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..32
+echo 1..45
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -31,6 +33,11 @@ holds "what is told of it is traced" traced
 holds "and so is what is asked for" traced --quiet --trace asked.trace
 holds "but else nothing is" \
 	sh -c '! "$1" run --quiet -- sh -c "test -n \"\$DATSIM_TRACE\"" + true' - "$datsim"
+DATSIM_TRACE_BYTES=65536
+export DATSIM_TRACE_BYTES
+expect 0 'cut  *the trace is full' run --trace full.trace -- "$server" + "$client" localhost 500
+expect 0 'the trace is full' show full.trace
+unset DATSIM_TRACE_BYTES
 expect 127 'nonesuch: No such file' run -- true + nonesuch
 expect 2 'before and after each' run -- true +
 expect 2 'script is for one program, or for several with --lockstep' \
@@ -52,10 +59,40 @@ expect 1 'there is no fabric lab' fabric show lab
 expect 2 'cannot be called' fabric create ../lab
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
+# What asks datsim to end asks all programs, and the fabric goes with them.
+# shellcheck disable=SC2016
+expect 143 'server was ended by signal 15' run -- "$server" + \
+	sh -c 'kill -TERM $PPID; exec sleep 30'
+holds "no fabric stays" [ -z "$(ls datsim)" ]
+# shellcheck disable=SC2016
+expect 143 'server was ended by signal 15' run --lockstep -- "$server" + \
+	sh -c 'kill -TERM $PPID; exec sleep 30'
+holds "no fabric stays" [ -z "$(ls datsim)" ]
+
+# leaves NAME TRACE: a program that exits without dat_ia_close leaves its fabric
+leaves() {
+	DATSIM_FABRIC=$1 DATSIM_TRACE=$2 "$forgets" emu0 forget
+	[ $? -eq 5 ] && [ -e "datsim/$1" ]
+}
+# joins NAME TRACE: another job of that name, with other settings
+joins() {
+	DATSIM_FABRIC=$1 DATSIM_TRACE=$2 DATSIM_PROFILE=iwarp "$forgets" emu0 close
+	[ $? -eq 5 ]
+}
+holds "a program may leave a fabric behind" leaves left before.trace
+holds "the next job of that name makes it anew" joins left after.trace
+holds "with its own settings" grep -qx '# profile=iwarp' after.trace
+holds "the trace of the first job is whole" \
+	sh -c 'grep -qx "# profile=ib" before.trace && tail -n 1 before.trace | grep -q "^# end"'
+holds "no fabric stays" [ -z "$(ls datsim)" ]
+
 # Addresses out of another network.
 expect 0 '^20 answers' run --addresses 10.9.0.0/16 -- "$server" + "$client" 10.9.0.1 20
 expect 2 'expected a network such as' run --addresses 10.9.0.1/16 -- true + true
-expect 2 'expected a network such as' run --addresses 127.0.0.0/8 -- true + true
+expect 2 'expected a network such as' run --addresses 10.9.0.0/29 -- true + true
+expect 2 'this machine stand for its own adapters: expected another network' \
+	run --addresses 127.0.0.0/24 -- true + true
+expect 2 'addresses hosts may have' run --addresses 224.0.0.0/24 -- true + true
 DATSIM_ADDRESSES=192.168.77.16/28 "$datsim" fabric create near > said
 DATSIM_FABRIC=near "$server" 1 > served &
 until "$datsim" fabric show near | grep -q waiting; do sleep 0.01; done

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +65,7 @@ static void __attribute__((noreturn)) be_child(const struct pool *pool, size_t i
 	struct message message;
 	bool told;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	run_file(pool->paths[index], pool->options, &verdict);
 	message = (struct message){ .code = (int32_t)verdict.code,
 				    .expected_failure = verdict.expected_failure,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,6 +61,7 @@ static void __attribute__((noreturn)) be_child(struct sweep *sweep, const char *
 	struct swept swept;
 	bool good;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pipe_of_child = fdopen(fd, "w");
 	if (!pipe_of_child)
 		_exit(EXIT_INTERNAL);

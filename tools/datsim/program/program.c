@@ -24,6 +24,8 @@
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 
+#define LOOK_NS 200000000
+
 struct program {
 	char **argv;
 	const char *addresses, *trace, *script;
@@ -36,7 +38,8 @@ struct program {
 	struct text script_text;
 	struct program_script faults;
 	struct programs several; /* count 0: a single program */
-	struct text folder;      /* temporary folder; empty: none */
+	struct ended ended;
+	struct text folder; /* temporary folder; empty: none */
 };
 
 /* ---- what the program is told ---- */
@@ -146,26 +149,25 @@ static void add_command(struct text *command, char **argv, char **first)
 
 /* ---- running it ---- */
 
-/* Ctrl-C is for the program; the tool stays alive to print the report. */
-static int run_program(const struct program *program)
+static int run_program(struct program *program)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, old_int, old_quit;
-	int status = 0;
+	struct ended *ended = &program->ended;
+	int status = 0, sig;
 	pid_t pid;
 
-	sigaction(SIGINT, &ignore, &old_int);
-	sigaction(SIGQUIT, &ignore, &old_quit);
+	ended_watch(ended);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		sigaction(SIGINT, &old_int, NULL);
-		sigaction(SIGQUIT, &old_quit, NULL);
+		ended_child(ended);
 		program_exec(program->argv);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	sigaction(SIGINT, &old_int, NULL);
-	sigaction(SIGQUIT, &old_quit, NULL);
+	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
+		sig = ended_pause(ended, LOOK_NS);
+		if (sig)
+			kill(pid, sig);
+	}
+	ended_unwatch(ended);
 	if (pid < 0) {
 		usage_error("run", "cannot start another process: %s", strerror(errno));
 		return EXIT_INTERNAL;
@@ -195,8 +197,10 @@ static bool program_report_all(const struct program *program, const char *trace,
 		text_add(&text,
 			 "  on a device, which has no trace: the number of times that faults "
 			 "acted is unknown\n");
-	else if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
+	else if (access(trace, F_OK))
 		text_add(&text, "  it opened no simulated adapter\n");
+	else if (!read_whole(trace, TRACE_BYTES_MAX, &content, &error))
+		text_add(&text, "  %s", text_of(&error));
 	else if (account_read(&account, trace, text_of(&content), content.length, &error))
 		account_print(&account, &text, "  ");
 	else
@@ -316,7 +320,28 @@ static int run_and_report(struct program *program, const char *trace, const char
 		origin_insert_file(program->trace, command);
 	if (is_traced(program) && !program_report_all(program, trace, code) && code == EXIT_PASS)
 		code = EXIT_FAILED;
-	return code;
+	return ended_code(&program->ended, code);
+}
+
+/* Programs that start the processes of a job. */
+static const char *const launchers[] = { "mpirun", "mpiexec",    "orterun",       "prterun", "prun",
+					 "srun",   "mpirun_rsh", "mpiexec.hydra", NULL };
+
+/* The processes of a job would wait for each other on a fabric each. */
+static void warn_of_launcher(const struct program *program)
+{
+	const char *slash = strrchr(program->argv[0], '/');
+	const char *name = slash ? slash + 1 : program->argv[0];
+	size_t i;
+
+	for (i = 0; launchers[i] && strcmp(launchers[i], name) != 0; i++)
+		;
+	if (launchers[i] && !program->several.count && !getenv("DATSIM_FABRIC"))
+		fprintf(stderr,
+			"datsim run: each process that %s starts is on a private fabric and cannot "
+			"reach the others; name one fabric for all: DATSIM_FABRIC=%s datsim run "
+			"...\n",
+			name, name);
 }
 
 /*
@@ -353,6 +378,7 @@ static int run_command(char **argv)
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
 	if (program_split(&program) && load_script(&program) && clear_trace(&program)) {
+		warn_of_launcher(&program);
 		code = EXIT_INTERNAL;
 		if (set_environment(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));

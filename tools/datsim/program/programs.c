@@ -27,8 +27,8 @@
 #define LOOKS_MOST       200
 #define TURNS_LOOKS_MOST 1000 /* in lockstep, where a late program would change the order */
 
-#define PREEMPT_MS    "50"
-#define STUCK_LOOK_NS 50000000
+#define PREEMPT_MS   "50"
+#define LONG_LOOK_NS 50000000
 
 /* ---- the command line ---- */
 
@@ -121,14 +121,12 @@ static void settle_addresses(void)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
 }
 
-static bool program_start(struct programs *programs, int i, const struct sigaction *old)
+static bool program_start(struct programs *programs, int i)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		sigaction(SIGINT, &old[0], NULL);
-		sigaction(SIGQUIT, &old[1], NULL);
-		sigprocmask(SIG_SETMASK, &programs->mask, NULL);
+		ended_child(&programs->ended);
 		setenv("DATSIM_NODE", programs->one[i].node, 1);
 		if (programs->lockstep)
 			settle_addresses();
@@ -138,6 +136,16 @@ static bool program_start(struct programs *programs, int i, const struct sigacti
 	if (pid < 0)
 		usage_error("run", "cannot start another process: %s", strerror(errno));
 	return pid > 0;
+}
+
+/* Sleep until a program ends, at most `ns`; pass on a signal that asks the tool to end. */
+static void programs_pause(struct programs *programs, long ns)
+{
+	int sig = ended_pause(&programs->ended, ns);
+
+	for (int i = 0; sig && i < programs->count; i++)
+		if (programs->one[i].pid)
+			kill(programs->one[i].pid, sig);
 }
 
 /* How many processes have started up: they listen or wait. */
@@ -184,11 +192,10 @@ static void let_settle(struct programs *programs, int i)
 	int (*count)(const struct programs *programs) = programs->lockstep ? count_waiting
 									   : count_ready;
 	int most = programs->lockstep ? turns_looks_most() : LOOKS_MOST;
-	const struct timespec pause = { .tv_nsec = LOOK_NS };
 	int status, before = programs->ready;
 
-	for (int look = 0; look < most; look++) {
-		nanosleep(&pause, NULL);
+	for (int look = 0; look < most && !programs->ended.by; look++) {
+		programs_pause(programs, LOOK_NS);
 		if (waitpid(programs->one[i].pid, &status, WNOHANG) == programs->one[i].pid) {
 			program_ended(programs, programs->one[i].pid, status);
 			return;
@@ -268,31 +275,30 @@ static bool are_ending(const struct programs *programs)
 /* Wait for a program to end; in lockstep, check for a deadlock now and then. */
 static pid_t wait_for_one(struct programs *programs, int *status)
 {
-	const struct timespec while_they_run = { .tv_nsec = STUCK_LOOK_NS };
 	bool ended = false;
 	pid_t pid;
 
-	if (!programs->lockstep)
-		return wait(status);
 	for (;;) {
 		pid = waitpid(-1, status, WNOHANG);
 		if (pid != 0)
 			return pid;
-		sigtimedwait(&programs->child, NULL, &while_they_run);
-		if (!ended && are_stuck(programs)) {
+		programs_pause(programs, LONG_LOOK_NS);
+		if (programs->lockstep && !programs->ended.by && !ended && are_stuck(programs)) {
 			ended = true;
 			end_stuck(programs);
 		}
 	}
 }
 
-static int run_all(struct programs *programs, const struct sigaction *old)
+static int run_all(struct programs *programs)
 {
 	int code = EXIT_PASS, status;
 	pid_t pid;
 
 	for (int i = 0; i < programs->count; i++) {
-		if (!program_start(programs, i, old))
+		if (programs->ended.by)
+			programs->one[i].code = EXIT_SIGNAL_ABOVE + programs->ended.by;
+		else if (!program_start(programs, i))
 			code = EXIT_INTERNAL;
 		else if (i + 1 < programs->count || programs->lockstep)
 			let_settle(programs, i);
@@ -311,12 +317,11 @@ static int run_all(struct programs *programs, const struct sigaction *old)
 	for (int i = programs->count - 1; i >= 0; i--)
 		if (programs->one[i].code)
 			code = programs->one[i].code;
-	return code;
+	return ended_code(&programs->ended, code);
 }
 
 int programs_run(struct programs *programs)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, old[2];
 	DAT_RETURN ret;
 	int code;
 
@@ -325,29 +330,23 @@ int programs_run(struct programs *programs)
 		setenv("DATSIM_LOCKSTEP", PREEMPT_MS, 0);
 	else
 		unsetenv("DATSIM_LOCKSTEP");
+	ended_watch(&programs->ended);
 	ret = dat_sim_fabric_create(programs->fabric, NULL);
 	if (ret != DAT_SUCCESS) {
+		ended_unwatch(&programs->ended);
 		usage_error("run", "cannot make a fabric for several programs");
 		return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ? EXIT_USAGE : EXIT_INTERNAL;
 	}
 	if (programs->lockstep)
 		dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
 	setenv("DATSIM_FABRIC", programs->fabric, 1);
-	/* Ctrl-C is for the programs; the tool stays alive to print the report. */
-	sigaction(SIGINT, &ignore, &old[0]);
-	sigaction(SIGQUIT, &ignore, &old[1]);
 	fflush(NULL);
-	sigemptyset(&programs->child);
-	sigaddset(&programs->child, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &programs->child, &programs->mask);
-	code = run_all(programs, old);
-	sigprocmask(SIG_SETMASK, &programs->mask, NULL);
-	sigaction(SIGINT, &old[0], NULL);
-	sigaction(SIGQUIT, &old[1], NULL);
+	code = run_all(programs);
 	unsetenv("DATSIM_FABRIC");
 	if (dat_sim_fabric_destroy(programs->fabric) != DAT_SUCCESS)
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
+	ended_unwatch(&programs->ended);
 	return code;
 }
 

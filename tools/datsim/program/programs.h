@@ -3,9 +3,9 @@
 #ifndef DATSIM_PROGRAMS_H
 #define DATSIM_PROGRAMS_H
 
-#include <signal.h>
 #include <sys/types.h>
 
+#include "ended.h"
 #include "tools/datsim/util.h"
 
 struct programs {
@@ -17,9 +17,9 @@ struct programs {
 		bool stuck; /* it waited forever, and was ended */
 	} one[32];
 	int count;
-	int ready;            /* programs that have started up */
-	bool lockstep;        /* threads run one at a time, in virtual time */
-	sigset_t mask, child; /* signal mask before; SIGCHLD */
+	int ready;     /* programs that have started up */
+	bool lockstep; /* threads run one at a time, in virtual time */
+	struct ended ended;
 	char fabric[32];
 };
 

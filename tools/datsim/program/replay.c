@@ -16,12 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ended.h"
 #include "tools/datsim/files.h"
 #include "origin.h"
 #include "tools/datsim/run/run.h"
 #include "tools/datsim/show/trace.h"
 
-#define SELF "/proc/self/exe"
+#define SELF    "/proc/self/exe"
+#define LOOK_NS 200000000
 
 static int replay_refuse(const char *path, const char *what)
 {
@@ -135,19 +137,34 @@ static void exec_command(const struct command_line *cmd, size_t first, const cha
 	_exit(EXIT_INTERNAL);
 }
 
-static bool run_again(const struct command_line *cmd, size_t first, const char *trace,
-		      const char *said)
+/* EXIT_PASS unless no process could be started, or this one was asked to end. */
+static int run_again(const struct command_line *cmd, size_t first, const char *trace,
+		     const char *said)
 {
-	int status;
+	struct ended ended;
+	int status, sig;
 	pid_t pid;
 
+	ended_watch(&ended);
 	fflush(NULL);
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		ended_child(&ended);
 		exec_command(cmd, first, trace, said);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0;
+	}
+	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
+		sig = ended_pause(&ended, LOOK_NS);
+		/* The other datsim kills what it has started, and then ends. */
+		if (sig && sig != SIGKILL)
+			kill(pid, sig);
+	}
+	ended_unwatch(&ended);
+	if (pid > 0 && ended.by)
+		fprintf(stderr, "datsim replay: it was asked to end, and compared nothing\n");
+	if (pid > 0)
+		return ended_code(&ended, EXIT_PASS);
+	fprintf(stderr, "datsim replay: cannot start another process: %s\n", strerror(errno));
+	return EXIT_INTERNAL;
 }
 
 /* ---- comparing ---- */
@@ -233,13 +250,13 @@ static int replay_with(const char *path, const struct text *then, const struct c
 		       size_t first, const char *folder)
 {
 	struct text trace = { 0 }, said = { 0 }, now = { 0 }, error = { 0 };
-	int code = EXIT_INTERNAL;
+	int code;
 
 	text_add(&trace, "%s/trace", folder);
 	text_add(&said, "%s/said", folder);
-	if (!run_again(cmd, first, text_of(&trace), text_of(&said)))
-		fprintf(stderr, "datsim replay: cannot start another process: %s\n",
-			strerror(errno));
+	code = run_again(cmd, first, text_of(&trace), text_of(&said));
+	if (code)
+		; /* reported, or asked for */
 	else if (!read_whole(text_of(&trace), TRACE_BYTES_MAX, &now, &error))
 		code = no_trace(path, text_of(&said));
 	else
