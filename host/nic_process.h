@@ -6,13 +6,23 @@
  * its environment and its name. A program with more rights than its caller (setuid, setgid, file
  * capabilities: AT_SECURE of getauxval) therefore ignores both: a variable could load code into it,
  * or truncate a file that only the program may write.
+ *
+ * A program may have closed its standard streams, and their descriptors are those that the kernel
+ * gives out first. What anyone prints would then go into an arena or a trace. So every descriptor
+ * that stays open is passed through process_fd; another library opens its own between
+ * process_fds_hold and process_fds_release.
  */
 #ifndef HOST_NIC_PROCESS_H
 #define HOST_NIC_PROCESS_H
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 /* The value of the environment's variable; NULL: it is not set, or may not be believed. */
 static inline const char *process_env(const char *name)
@@ -24,6 +34,75 @@ static inline const char *process_env(const char *name)
 static inline bool process_believes_caller(void)
 {
 	return getauxval(AT_SECURE) == 0;
+}
+
+/*
+ * A new descriptor, moved if it is one of the standard streams'; -1: there was none or no room for
+ * its copy, errno says why, and nothing is open.
+ */
+static inline int process_fd(int fd)
+{
+	int moved, err;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	err = errno;
+	close(fd);
+	errno = err;
+	return moved;
+}
+
+static inline int process_open(const char *path, int flags, mode_t mode)
+{
+	return process_fd(open(path, flags | O_CLOEXEC, mode));
+}
+
+static inline FILE *process_fopen(const char *path)
+{
+	int fd = process_open(path, O_RDONLY, 0);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static inline DIR *process_opendir(const char *path)
+{
+	int fd = process_open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+/*
+ * Take the descriptors of closed standard streams. A write to one of them fails as before, because
+ * O_PATH permits none. Returns a mask of those taken.
+ */
+static inline unsigned int process_fds_hold(void)
+{
+	unsigned int held = 0;
+	int fd;
+
+	while ((fd = open("/", O_PATH | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+		held |= 1u << fd;
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+/* errno stays. The program may have opened a stream of its own in place of one. */
+static inline void process_fds_release(unsigned int held)
+{
+	int err = errno;
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if ((held & 1u << fd) && (fcntl(fd, F_GETFL) & O_PATH))
+			close(fd);
+	errno = err;
 }
 
 #endif /* HOST_NIC_PROCESS_H */

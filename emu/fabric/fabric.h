@@ -53,8 +53,9 @@ struct emu_world {
 	const struct emu_sharing *sharing; /* hooks of a shared fabric; NULL: private fabric */
 	struct emu_membership *membership; /* of emu/shared; NULL: private fabric */
 	struct emu_config config;   /* the fabric's: a copy that no other process can change */
-	char *trace_file;           /* where the trace is written at the end, if no regular file */
-	int trace_fd;               /* the file that is mapped as the trace; -1: none */
+	int trace_fd;               /* the regular file that is mapped as the trace; -1: none */
+	int trace_stream;           /* a pipe or device, to which the trace is written at the end */
+	char *trace_file;           /* its path; NULL: there is none */
 	uint32_t steps, steps_most; /* left, and at the beginning: emu_go_on */
 	bool lockstep;              /* the fabric's processes take turns: lockstep.h */
 	bool following;             /* virtual time follows the monotonic clock */

@@ -20,11 +20,13 @@ void emu_trace_switch(struct nic *nic, bool on);
 /*
  * trace_file.c: write the trace to a file. Its pages are mapped as the memory of the trace, so the
  * file is complete even if the program dies. If the path is no regular file (a pipe, a terminal),
- * the text is written when the world ends.
+ * it is opened, and the text is written when the world ends.
  */
 int emu_trace_open(struct emu_world *w, const char *path);
 /* Make room for `bytes` more. False: the file or the trace is full. */
 bool emu_trace_grow(struct emu_world *w, size_t bytes);
+/* The trace of a shared fabric, which has no file until it ends: write it. */
+void emu_trace_write(const struct emu_world *w, const char *path);
 /* The trace ends: write the end mark. */
 void emu_trace_close(struct emu_world *w);
 

@@ -12,14 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "sharing.h"
 #include "trace.h"
+#include "host/nic_process.h"
 
 #define GROWS_BY (64ul << 10)
 
 static int report_error(const char *path, int err)
 {
-	fprintf(stderr, "libdat: cannot write the trace to %s: %s\n", path, strerror(err));
+	fprintf(stderr, "libdat: cannot write the trace to %s: %s%s\n", path, strerror(err),
+		err == ENXIO || err == EPIPE ? " (no process reads this pipe)" : "");
 	return err == ENOMEM ? -ENOMEM : -EINVAL;
 }
 
@@ -53,28 +56,47 @@ static int map_regular(struct emu_world *w, const char *path)
 	return err ? report_error(path, err) : 0;
 }
 
+/*
+ * Open for writing what is open as `fd` and no regular file. It stays open, so that a process which
+ * reads a FIFO sees its end when the trace ends, and not before. The other descriptor was open for
+ * reading, too: a FIFO is then not refused because its reader is yet to come.
+ */
+static int open_stream(struct emu_world *w, const char *path, int fd)
+{
+	int stream = process_open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0), err = errno;
+
+	close(fd);
+	if (stream < 0)
+		return report_error(path, err);
+	w->trace_file = strdup(path);
+	if (!w->trace_file) {
+		close(stream);
+		return -ENOMEM;
+	}
+	fcntl(stream, F_SETFL, 0);
+	w->trace_stream = stream;
+	return 0;
+}
+
 int emu_trace_open(struct emu_world *w, const char *path)
 {
 	struct stat st;
-	int err = 0;
+	int err = 0, fd;
 
 	w->trace_fd = -1;
 	w->fab->trace_room = w->config.trace_bytes;
 	if (!path)
 		return 0;
-	w->trace_fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
-	if (w->trace_fd < 0)
+	fd = process_open(path, O_RDWR | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, 0666);
+	if (fd < 0)
 		return report_error(path, errno);
-	if (fstat(w->trace_fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		err = map_regular(w, path);
-		if (err)
-			close(w->trace_fd);
-		return err;
-	}
-	close(w->trace_fd);
-	w->trace_fd = -1;
-	w->trace_file = strdup(path);
-	return w->trace_file ? 0 : -ENOMEM;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return open_stream(w, path, fd);
+	w->trace_fd = fd;
+	err = map_regular(w, path);
+	if (err)
+		close(fd);
+	return err;
 }
 
 bool emu_trace_grow(struct emu_world *w, size_t bytes)
@@ -91,17 +113,27 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 	return true;
 }
 
-static void write_stream(const struct emu_world *w)
+static void write_stream(const struct emu_world *w, int fd, const char *path)
 {
-	FILE *file = fopen(w->trace_file, "we");
-	bool good = file &&
-		    fwrite(w->fab->trace, 1, w->fab->trace_length, file) == w->fab->trace_length;
+	char end[64];
+	int n = snprintf(end, sizeof(end), "# end lines=%u\n", w->fab->trace_lines);
 
-	good = good && fprintf(file, "# end lines=%u\n", w->fab->trace_lines) > 0;
-	if (file)
-		good = fclose(file) == 0 && good;
-	if (!good)
-		report_error(w->trace_file, errno);
+	if (!emu_output_write(fd, w->fab->trace, w->fab->trace_length) ||
+	    !emu_output_write(fd, end, (size_t)n))
+		report_error(path, errno);
+	close(fd);
+}
+
+void emu_trace_write(const struct emu_world *w, const char *path)
+{
+	int fd = process_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, 0666);
+
+	if (fd < 0) {
+		report_error(path, errno);
+		return;
+	}
+	fcntl(fd, F_SETFL, 0);
+	write_stream(w, fd, path);
 }
 
 /* TRACE_ROOM bytes are always free, so the end mark fits. */
@@ -121,6 +153,6 @@ void emu_trace_close(struct emu_world *w)
 	if (w->trace_fd >= 0)
 		end_regular(w);
 	else if (w->trace_file)
-		write_stream(w);
+		write_stream(w, w->trace_stream, w->trace_file);
 	free(w->trace_file);
 }

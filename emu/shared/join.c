@@ -305,9 +305,7 @@ void emu_shared_finish(struct emu_world *w)
 	unlink(w->membership->path);
 	if (!shared->trace_path[0])
 		return;
-	w->trace_file = strdup(shared->trace_path);
-	emu_trace_close(w);
-	w->trace_file = NULL;
+	emu_trace_write(w, shared->trace_path);
 }
 
 void emu_shared_leave(struct emu_world *w)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output.c - hold back SIGXFSZ and SIGPIPE; write a text whole. */
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "output.h"
+
+static const int held_back[] = { SIGXFSZ, SIGPIPE };
+
+#define HELD_BACK (sizeof(held_back) / sizeof(held_back[0]))
+
+void emu_signals_hold(struct emu_signals *held)
+{
+	sigset_t both;
+
+	sigemptyset(&both);
+	for (size_t i = 0; i < HELD_BACK; i++)
+		sigaddset(&both, held_back[i]);
+	pthread_sigmask(SIG_BLOCK, &both, &held->mask);
+	sigpending(&held->pending);
+}
+
+void emu_signals_release(const struct emu_signals *held)
+{
+	static const struct timespec at_once = { 0 };
+	int err = errno;
+	sigset_t one;
+
+	for (size_t i = 0; i < HELD_BACK; i++) {
+		if (sigismember(&held->pending, held_back[i]))
+			continue;
+		sigemptyset(&one);
+		sigaddset(&one, held_back[i]);
+		while (sigtimedwait(&one, NULL, &at_once) < 0 && errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+	errno = err;
+}
+
+bool emu_output_write(int fd, const char *text, size_t length)
+{
+	struct emu_signals held;
+	ssize_t n = 0;
+
+	emu_signals_hold(&held);
+	while (length > 0) {
+		n = write(fd, text, length);
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0) {
+			text += n;
+			length -= (size_t)n;
+		}
+	}
+	emu_signals_release(&held);
+	return length == 0;
+}
