@@ -158,7 +158,7 @@ static void forks_serve(void)
 /* 1 if they cannot be counted. */
 static int forks_count_threads(void)
 {
-	DIR *dir = opendir("/proc/self/task");
+	DIR *dir = process_opendir("/proc/self/task");
 	struct dirent *entry;
 	int n = 0;
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "host/nic_process.h"
 
 #define BATCH    16
 #define HEADROOM 1024u /* for completions that lib never sees, and for QPs that are yet to come */
@@ -124,10 +125,12 @@ static void cq_on_channel(struct ev_loop *loop, ev_io *watch, int events)
 
 static int open_channel(struct hw_cq *cq, struct ibv_context *verbs)
 {
+	unsigned int held = process_fds_hold();
 	int flags;
 
 	errno = 0;
 	cq->channel = ibv_create_comp_channel(verbs);
+	process_fds_release(held);
 	if (!cq->channel)
 		return -ENOMEM;
 	flags = fcntl(cq->channel->fd, F_GETFL);

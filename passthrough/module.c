@@ -181,15 +181,53 @@ static struct nic *module_control(struct nic_world *w)
 	return &w->control;
 }
 
+/* ---- calls in which libev, libibverbs and librdmacm open descriptors ---- */
+
+static int module_start(void)
+{
+	unsigned int held = process_fds_hold();
+	int err = hw_thread_start();
+
+	process_fds_release(held);
+	return err;
+}
+
+static int module_world_create(const struct nic_config *config, struct nic_world **world)
+{
+	unsigned int held = process_fds_hold();
+	int err = world_create(config, world);
+
+	process_fds_release(held);
+	return err;
+}
+
+static void module_canonical(struct nic_world *w, const char *name, char *out, size_t size)
+{
+	unsigned int held = process_fds_hold();
+
+	hw_canonical(w, name, out, size);
+	process_fds_release(held);
+}
+
+static int module_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
+		       void *ctx, struct nic **nic)
+{
+	unsigned int held = process_fds_hold();
+	int err = hw_open(w, name, up, ctx, nic);
+
+	process_fds_release(held);
+	return err;
+}
+
 static const struct nic_backend backend = {
 	.size = sizeof(struct nic_backend),
 	.name = "hw",
-	.start = hw_thread_start,
-	.world_create = world_create,
+	.start = module_start,
+	.world_create = module_world_create,
 	.world_destroy = world_destroy,
 	.adapter_name = hw_adapter_name,
-	.canonical = hw_canonical,
-	.open = hw_open,
+	.canonical = module_canonical,
+	.open = module_open,
 	.control = module_control,
 };
 

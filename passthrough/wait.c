@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hw.h"
+#include "host/nic_process.h"
 
 uint64_t hw_now(struct nic *nic)
 {
@@ -28,7 +29,7 @@ static struct hw_waiter *waiter_take(struct nic_world *w)
 	waiter = malloc(sizeof(*waiter));
 	if (!waiter)
 		return NULL;
-	waiter->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	waiter->fd = process_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (waiter->fd < 0) {
 		free(waiter);
 		return NULL;

@@ -17,6 +17,7 @@
 #include "lockstep.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
+#include "host/nic_process.h"
 
 #define TASKS       "/proc/self/task"
 #define ASLEEP_NAPS 20u /* asleep in so many checks in a row: an outsider */
@@ -116,7 +117,7 @@ bool emu_lockstep_expects(struct emu_world *w)
 	if (stat(TASKS, &st) || st.st_nlink < 3 || (uint32_t)st.st_nlink - 2 == count_known(w))
 		return false;
 	forget_dead_outsiders(m);
-	dir = opendir(TASKS);
+	dir = process_opendir(TASKS);
 	while (dir && (entry = readdir(dir)) != NULL) {
 		int32_t tid = atoi(entry->d_name);
 

@@ -17,6 +17,7 @@
 #include "lockstep.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
+#include "host/nic_process.h"
 
 #define LOOK_MOST_NS  40000000ul /* most that one look counts: the watchdog may have been delayed */
 #define STARVED_TIMES 20u        /* after this many bounds a thread is away whatever it does */
@@ -31,7 +32,7 @@ static bool proc_word(int pid, int tid, const char *file, int n, char *word, siz
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = process_open(path, O_RDONLY, 0);
 	if (fd < 0)
 		return false;
 	length = read(fd, text, sizeof(text) - 1);

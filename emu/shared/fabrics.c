@@ -14,6 +14,7 @@
 
 #include "shared.h"
 #include "shared_file.h"
+#include "host/nic_process.h"
 #include "emu/fabric/spare.h"
 #include "emu/fabric/adapter.h"
 
@@ -67,7 +68,7 @@ int emu_fabric_next(char *name, size_t size)
 	if (err)
 		return err;
 	*strrchr(folder, '/') = '\0';
-	dir = opendir(folder);
+	dir = process_opendir(folder);
 	while (dir && (entry = readdir(dir)) != NULL) {
 		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof(best) ||
 		    strcmp(entry->d_name, name) <= 0)

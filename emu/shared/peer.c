@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include "emu/mem.h"
+#include "host/nic_process.h"
 #include "shared.h"
 
-#define LONG_BYTES \
-	65536u     /* from here on process_vm_writev is faster, the look before it included */
-#define FIRST_FD 3 /* the first three belong to the program, even if it closed them */
+#define LONG_BYTES 65536u /* from here on process_vm_writev is faster, with the look before it */
 
 /* ---- does the address space map this arena? ---- */
 
@@ -48,7 +47,7 @@ static FILE *open_maps(const char *process)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%s/maps", process);
-	return fopen(path, "re");
+	return process_fopen(path);
 }
 
 /* Device and inode of the arena as the kernel prints them: stat's may differ. */
@@ -85,15 +84,9 @@ static bool maps_arena(const struct emu_world *w, int32_t pid)
 static int open_memory(int32_t pid)
 {
 	char path[64];
-	int fd, high;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0 || fd >= FIRST_FD)
-		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
-	close(fd);
-	return high;
+	return process_open(path, O_RDWR, 0);
 }
 
 static bool read_by_pid(const struct emu_peer *peer, uint64_t from, void *to, uint64_t length)

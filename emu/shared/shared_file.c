@@ -124,7 +124,7 @@ int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu
 	struct stat st;
 	int err = -EINVAL;
 
-	*fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	*fd = process_open(path, O_RDWR | O_NOFOLLOW, 0);
 	if (*fd < 0)
 		return errno == ENOENT ? -ENOENT : report_error(path, strerror(errno), -EACCES);
 	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
@@ -179,7 +179,7 @@ static int make_nameless(const char *path)
 	int fd;
 
 	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(path, '/') - path), path);
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = process_open(folder, O_TMPFILE | O_RDWR, 0600);
 	if (fd < 0)
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -199,7 +199,7 @@ static int make_named(const char *path, char *name, size_t size)
 
 	for (unsigned int n = 0; fd < 0 && n < NAMES_TRIED; n++) {
 		temporary_name(path, n, name, size);
-		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		fd = process_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "host/fault_door.h"
+#include "host/nic_process.h"
 #include "lmr.h"
 
 /* The origin of shared memory: two mappings of the same memory have the same origin. */
@@ -53,7 +54,7 @@ static bool is_shared(FILE *maps, unsigned long addr, unsigned long length, stru
 
 static DAT_RETURN find_backing(DAT_PVOID address, DAT_VLEN length, struct backing *backing)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = process_fopen("/proc/self/maps");
 	bool shared;
 
 	if (!maps)

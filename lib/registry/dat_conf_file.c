@@ -95,7 +95,7 @@ static bool is_readable_kind(int fd, const struct stat *st)
 
 static struct dat_conf *read_file(const char *path, struct file_version *version)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	int fd = process_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0), err;
 	struct dat_conf *conf = NULL;
 	struct stat st;
 	size_t length;

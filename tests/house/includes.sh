@@ -145,6 +145,18 @@ rule_environment() {
 		grep -v '^host/nic_process\.h:'
 }
 
+# A descriptor of libdat's is none of a standard stream's, even if that was closed.
+rule_descriptors() {
+	opens='open(at)?|creat|f(d?open|reopen)|(fd)?opendir|memfd_create|mkos?temps?'
+	opens="$opens|tmpfile|dup[23]?"
+	opens="$opens|socket(pair)?|accept4?|pipe2?|(event|signal|timer|userfault)fd(_create)?"
+	opens="$opens|epoll_create1?|inotify_init1?|pidfd_(open|getfd)"
+	syscalls='syscall\(SYS_(pidfd|memfd|open|socket|pipe|dup)'
+	in_sources host lib emu fault passthrough -- \
+		-E "(^|[^A-Za-z0-9_>.])(($opens)\(|$syscalls)" |
+		grep -vE '^host/nic_process\.h:|process_fd\(|:[[:space:]]*/?\*'
+}
+
 rule_open_ends() {
 	find include host lib emu fault passthrough tools tests bench examples -type f \
 		\( -name '*.[chly]' -o -name '*.sh' -o -name '*.dsim' -o -name '*.am' \) \
@@ -203,6 +215,7 @@ echo '#include "host/nic.h"' > "$plant/include/dat/bad.h"
 echo '	x = time(NULL);' > "$plant/emu/clock.c"
 echo '	printf("%-12p", x);' > "$plant/emu/address.c"
 echo '	x = getenv("DATSIM_X");' > "$plant/passthrough/environment.c"
+echo '	fd = open(path, O_RDONLY);' > "$plant/emu/descriptor.c"
 echo '/* XXX later */' > "$plant/examples/bad.c"
 echo 'sh_tests += %D%/states.sh' > "$plant/tests/ep/Makefile.inc.am"
 echo '#include <check.h>' > "$plant/tests/ep/test_states.c"
@@ -215,7 +228,7 @@ rule() {
 	verdict "$title"
 }
 
-echo 1..21
+echo 1..22
 rule rule_host "host/ includes its own headers only"
 rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
 rule rule_verbs "only passthrough/ includes headers of verbs"
@@ -233,6 +246,7 @@ rule rule_headers "public headers include public headers and the system's only"
 rule rule_clocks "no wall clock and no foreign entropy in emu/ and fault/"
 rule rule_addresses "no address is printed where a trace could show it"
 rule rule_environment "libraries read the environment by host/nic_process.h only"
+rule rule_descriptors "libraries open descriptors by host/nic_process.h only"
 rule rule_open_ends "nothing is left open in the sources (TODO and its kin)"
 rule rule_listed "every source file is named in its folder's Makefile.inc.am"
 rule rule_tests_listed "every test is named in the Makefile.inc.am of its folder"

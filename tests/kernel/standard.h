@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * standard.h - a forked child without some of its standard streams opens adapters; libdat must use
+ * none of their descriptors.
+ */
+#ifndef TESTS_KERNEL_STANDARD_H
+#define TESTS_KERNEL_STANDARD_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/support.h"
+
+/* Every set of closed standard streams but the empty one, as a mask */
+#define STANDARD_SETS 8
+
+/* True if a descriptor of the mask is open. */
+static inline bool standard_used(int mask)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if ((mask & 1 << fd) && fcntl(fd, F_GETFD) >= 0)
+			return true;
+	return false;
+}
+
+/* Run child(mask) in a process without these streams; it returns 0 if all was well. */
+static inline void standard_close_and_run(int mask, int (*child)(int mask))
+{
+	pid_t pid = fork();
+	int status;
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		for (int fd = 0; fd <= STDERR_FILENO; fd++)
+			if (mask & 1 << fd)
+				close(fd);
+		_exit(child(mask));
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "descriptors closed: mask %d; wait status %#x", mask, status);
+}
+
+#endif /* TESTS_KERNEL_STANDARD_H */
