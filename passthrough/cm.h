@@ -34,9 +34,10 @@ void hw_established_early(struct hw_qp *qp);
 uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire);
 /* The size of the program's part of what came over the wire. */
 uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t size);
-/* The private data of a rejection that means: no program listens there. */
-extern const uint8_t hw_private_no_listener[4];
-bool hw_private_is_no_listener(const uint8_t *private_data, uint32_t size);
+/* The private data of a rejection: no program listens there, or the program rejected. */
+#define HW_MARK 4
+extern const uint8_t hw_private_no_listener[HW_MARK], hw_private_by_program[HW_MARK];
+bool hw_private_is(const uint8_t mark[HW_MARK], const uint8_t *private_data, uint32_t size);
 
 /* ---- end.c ---- */
 

@@ -125,22 +125,31 @@ static void on_route(struct hw_qp *qp)
 		return;
 	qp->unanswered = false;
 	/* An iWARP driver may have connected within the call, so errno is the peer's answer. */
-	if (errno == ECONNREFUSED)
+	if (errno == ECONNREFUSED || errno == ECONNRESET)
 		hw_end(qp, NIC_END_NO_LISTENER);
 	else
 		hw_end(qp, errno == ETIMEDOUT ? NIC_END_TIMED_OUT : NIC_END_UNREACHABLE);
 }
 
+/*
+ * The marks of libdat decide. A peer of another kind is judged by InfiniBand's reason. On iWARP the
+ * status does not tell: of a rejection and a TCP reset, siw calls one ECONNRESET and the other
+ * ECONNREFUSED, irdma and cxgb4 the reverse. A reset carries no private data.
+ */
 static enum nic_conn_end why_rejected(const struct hw_nic *n, const struct rdma_cm_event *event,
 				      const uint8_t *private_data)
 {
-	bool by_peer = n->iwarp ? event->status != -ECONNREFUSED : event->status == IB_REJ_CONSUMER;
+	uint32_t size = event->param.conn.private_data_len;
 
-	if (!n->iwarp && event->status == IB_REJ_TIMEOUT)
-		return NIC_END_TIMED_OUT;
-	if (!by_peer || hw_private_is_no_listener(private_data, event->param.conn.private_data_len))
+	if (hw_private_is(hw_private_by_program, private_data, size))
+		return NIC_END_REJECTED;
+	if (hw_private_is(hw_private_no_listener, private_data, size))
 		return NIC_END_NO_LISTENER;
-	return NIC_END_REJECTED;
+	if (n->iwarp)
+		return size ? NIC_END_REJECTED : NIC_END_NO_LISTENER;
+	if (event->status == IB_REJ_TIMEOUT)
+		return NIC_END_TIMED_OUT;
+	return event->status == IB_REJ_CONSUMER ? NIC_END_REJECTED : NIC_END_NO_LISTENER;
 }
 
 static void set_rnr_timer(struct hw_qp *qp)

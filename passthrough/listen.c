@@ -192,8 +192,8 @@ void hw_reject(struct nic_conn *base, bool by_program)
 	struct hw_conn *c = nic_container_of(base, struct hw_conn, base);
 
 	if (!c->gone)
-		rdma_reject(c->cm.id, by_program ? NULL : hw_private_no_listener,
-			    by_program ? 0 : sizeof(hw_private_no_listener));
+		rdma_reject(c->cm.id, by_program ? hw_private_by_program : hw_private_no_listener,
+			    HW_MARK);
 	free_conn(c);
 }
 

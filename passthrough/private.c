@@ -7,7 +7,8 @@
 
 #include "cm.h"
 
-const uint8_t hw_private_no_listener[4] = { 0xda, 0x54, 0x4e, 0x4c };
+const uint8_t hw_private_no_listener[HW_MARK] = { 0xda, 0x54, 0x4e, 0x4c };
+const uint8_t hw_private_by_program[HW_MARK] = { 0xda, 0x54, 0x52, 0x4a };
 
 uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire)
 {
@@ -34,8 +35,7 @@ uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t s
 	return size < HW_IB_PRIVATE ? size : HW_IB_PRIVATE;
 }
 
-bool hw_private_is_no_listener(const uint8_t *private_data, uint32_t size)
+bool hw_private_is(const uint8_t mark[HW_MARK], const uint8_t *private_data, uint32_t size)
 {
-	return size >= sizeof(hw_private_no_listener) &&
-	       memcmp(private_data, hw_private_no_listener, sizeof(hw_private_no_listener)) == 0;
+	return size >= HW_MARK && memcmp(private_data, mark, HW_MARK) == 0;
 }

@@ -55,6 +55,35 @@ START_TEST(a_peer_hears_of_the_end_though_the_first_message_of_it_is_lost)
 }
 END_TEST
 
+/* ---- rejections ---- */
+
+static const struct stub_config kinds[] = {
+	{ .iwarp = false },
+	{ .iwarp = true },                       /* as siw */
+	{ .iwarp = true, .reset = -ECONNRESET }, /* as irdma and cxgb4 */
+};
+
+static void setup_kind(int kind)
+{
+	stub_config = kinds[kind];
+	setup_sides();
+}
+
+START_TEST(a_program_that_rejects_is_told_from_nobody_there)
+{
+	DAT_CR_HANDLE cr;
+
+	setup_kind(_i);
+	w.a.ep = plain_ep(&w.a);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	must(dat_ep_reset(w.a.ep));
+	cr = request(w.a.ep, &w.b, QUAL);
+	must(dat_cr_reject(cr));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+END_TEST
+
 static void setup_on_infiniband(void)
 {
 	stub_config.iwarp = false;
@@ -63,6 +92,8 @@ static void setup_on_infiniband(void)
 
 static void fill(Suite *suite)
 {
+	unit_add(suite, a_program_that_rejects_is_told_from_nobody_there, COUNT(kinds),
+		 setup_fabric);
 	unit_add(suite, a_peer_hears_of_the_end_though_the_first_message_of_it_is_lost, WAYS,
 		 setup_on_infiniband);
 }
