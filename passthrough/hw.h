@@ -100,6 +100,7 @@ struct nic_world {
 	LIST_HEAD(, hw_parting) partings; /* part.c */
 	ev_timer ending_timer;
 	uint8_t rnr_retry;
+	bool break_on_port_down;
 };
 
 struct hw_nic {
@@ -138,6 +139,7 @@ struct hw_mr {
 	struct hw_pd *pd;
 	uint32_t windows; /* windows bound to it */
 	uint32_t binding; /* binds in progress */
+	bool bindless;    /* read-only memory: no window can be bound to it */
 	bool dead;        /* deregistered by lib; freed with the last of those */
 	LIST_ENTRY(hw_mr) in_pd;
 };

@@ -105,6 +105,23 @@ static int verbs_access(const struct hw_nic *n, uint32_t access)
 	return flags;
 }
 
+/*
+ * The kernel takes permission to bind windows for one to write, which read-only memory does not
+ * have. Such a region is registered without: no window can be bound to it.
+ */
+static struct ibv_mr *mr_reg_verbs(struct nic_pd *pd, uint64_t addr, uint64_t length, int flags,
+				   bool *bindless)
+{
+	struct ibv_mr *verbs = ibv_reg_mr(hw_pd(pd)->verbs, (void *)(uintptr_t)addr, length, flags);
+
+	if (verbs || errno != EFAULT || !(flags & IBV_ACCESS_MW_BIND) ||
+	    (flags & IBV_ACCESS_LOCAL_WRITE))
+		return verbs;
+	flags &= ~IBV_ACCESS_MW_BIND;
+	*bindless = true;
+	return ibv_reg_mr(hw_pd(pd)->verbs, (void *)(uintptr_t)addr, length, flags);
+}
+
 int hw_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 	      struct nic_mr **out)
 {
@@ -118,8 +135,7 @@ int hw_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access
 	if (!mr)
 		return -ENOMEM;
 	errno = 0;
-	mr->verbs = ibv_reg_mr(hw_pd(pd)->verbs, (void *)(uintptr_t)addr, length,
-			       verbs_access(n, access));
+	mr->verbs = mr_reg_verbs(pd, addr, length, verbs_access(n, access), &mr->bindless);
 	if (!mr->verbs) {
 		err = hw_explain_no_memory(hw_errno());
 		free(mr);
@@ -246,9 +262,12 @@ int hw_post_bind(struct hw_qp *qp, struct hw_wqe *wqe, const struct nic_send_wr 
 	struct hw_mw *mw = nic_container_of(wr->mw, struct hw_mw, base);
 	bool unbind = wr->bind_length == 0;
 	struct ibv_mw_bind bind = { .wr_id = (uintptr_t)wqe, .send_flags = IBV_SEND_SIGNALED };
-	struct hw_bind *keep = malloc(sizeof(*keep));
+	struct hw_bind *keep;
 	int err;
 
+	if (!unbind && hw_mr(wr->mr)->bindless)
+		return -EACCES;
+	keep = malloc(sizeof(*keep));
 	if (!keep)
 		return -ENOMEM;
 	if (wr->flags & NIC_WR_FENCE)

@@ -135,6 +135,8 @@ static HW_COLD int post_special(struct hw_qp *qp, const struct nic_send_wr *wr)
 	wqe = hw_wq_next(&qp->sq);
 	fill_send(wqe, wr);
 	err = hw_post_bind(qp, wqe, wr);
+	if (err == -EACCES)
+		return err;
 	if (err)
 		return err == -ENOMEM ? -EAGAIN : hw_send_refused(qp, wr, -err);
 	qp->sq.put += HW_WQ_STEP;

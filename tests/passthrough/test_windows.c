@@ -101,8 +101,59 @@ START_TEST(a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest)
 }
 END_TEST
 
+/* A device takes the right to bind a window for the right to write. */
+START_TEST(page_memory_that_is_read_only_can_be_registered_for_reading)
+{
+	static const char text[] = "read-only";
+	DAT_REGION_DESCRIPTION region = { .for_va = (DAT_PVOID)(uintptr_t)text };
+	DAT_LMR_TRIPLET iov = { .virtual_address = (DAT_VADDR)(uintptr_t)text,
+				.segment_length = sizeof(text) };
+
+	plain_pair();
+	must(dat_lmr_create(w.a.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(text), w.a.pz,
+			    (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG |
+						 DAT_MEM_PRIV_REMOTE_READ_FLAG),
+			    &lmr, &iov.lmr_context, NULL, NULL, NULL));
+	post_recv(&w.b, w.b.ep, 0);
+	must(dat_ep_post_send(w.a.ep, 1, &iov, cookie(1), DAT_COMPLETION_DEFAULT_FLAG));
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	ck_assert_str_eq((const char *)slot(&w.b, 0), text);
+	must(dat_lmr_free(lmr));
+	must_fail(dat_lmr_create(w.a.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(text), w.a.pz,
+				 DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+}
+END_TEST
+
+START_TEST(page_a_window_that_memory_cannot_have_is_refused_and_the_connection_stays)
+{
+	static const char text[] = "read-only";
+	DAT_REGION_DESCRIPTION region = { .for_va = (DAT_PVOID)(uintptr_t)text };
+
+	plain_pair();
+	rmr = make_rmr(&w.b);
+	range = (DAT_LMR_TRIPLET){ .virtual_address = (DAT_VADDR)(uintptr_t)text,
+				   .segment_length = sizeof(text) };
+	must(dat_lmr_create(w.b.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(text), w.b.pz,
+			    (DAT_MEM_PRIV_FLAGS)(DAT_MEM_PRIV_LOCAL_READ_FLAG |
+						 DAT_MEM_PRIV_REMOTE_READ_FLAG),
+			    &lmr, &range.lmr_context, NULL, NULL, NULL));
+	must_fail(dat_rmr_bind(rmr, &range, DAT_MEM_PRIV_REMOTE_READ_FLAG, w.b.ep, cookie(7),
+			       DAT_COMPLETION_DEFAULT_FLAG, NULL),
+		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	must(dat_lmr_free(lmr));
+	must(dat_rmr_free(rmr));
+	post_recv(&w.a, w.a.ep, 0);
+	post_send(&w.b, w.b.ep, 1, SHORT);
+	expect_dto(w.a.recv, w.a.ep, 0, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_test(suite, page_memory_that_is_read_only_can_be_registered_for_reading);
+	unit_test(suite, page_a_window_that_memory_cannot_have_is_refused_and_the_connection_stays);
 	unit_test(suite, page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked);
 	unit_test_loop(suite, a_region_that_the_device_keeps_goes_with_its_window, 3);
 	unit_test(suite, a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest);

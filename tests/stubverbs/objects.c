@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, completion queues, receive queues, queue pairs. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -84,12 +86,36 @@ struct stub_mr *stub_mr_by_key(uint32_t key)
 	return mr && mr->v.rkey == key ? mr : NULL;
 }
 
+/* The first page decides. */
+static bool is_read_only(const void *addr)
+{
+	uintptr_t at = (uintptr_t)addr, from, to;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	bool read_only = false;
+	char line[512], mode[8];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, mode) == 3 &&
+		    from <= at && at < to)
+			read_only = mode[1] != 'w';
+	if (maps)
+		fclose(maps);
+	return read_only;
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
+	const unsigned int writes = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				    IBV_ACCESS_MW_BIND;
 	struct stub_mr *mr = stub_refuses("ibv_reg_mr") ? NULL : new_mr();
 
 	(void)iova;
+	if (mr && (access & writes) && is_read_only(addr)) {
+		drop_mr(mr);
+		errno = EFAULT;
+		return NULL;
+	}
 	if (!mr)
 		return NULL;
 	mr->v.context = pd->context;
