@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Asynchronous events of a device: errors of QPs, CQs and SRQs, ports that go down, and the loss of
- * the device itself. Each ends the connections that it concerns.
+ * the device itself. Each ends the connections that it concerns, except a port that goes down.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +94,10 @@ static void qp_event(struct hw_qp *qp, enum ibv_event_type type)
 	}
 }
 
+/*
+ * A link that is soon up again costs retransmissions: those decide whether a connection breaks,
+ * at both of its ends. A program may ask to hear at once.
+ */
 static void port_down(struct hw_nic *n, int port)
 {
 	struct hw_qp *qp;
@@ -101,6 +105,8 @@ static void port_down(struct hw_nic *n, int port)
 	if (n->cm.id->port_num != port)
 		return;
 	hw_host->say("adapter %s: the link of port %d is down", n->place.device, port);
+	if (!n->world->break_on_port_down)
+		return;
 	LIST_FOREACH(qp, &n->all_qps, in_nic)
 	if (qp->state != HW_QP_IDLE)
 		hw_end(qp, NIC_END_BROKEN);

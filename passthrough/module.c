@@ -120,14 +120,31 @@ static int read_rnr_retry(uint8_t *rnr_retry)
 	return 0;
 }
 
+/* DAT_HW_PORT_DOWN: does a port that goes down break connections, or do their retries decide? */
+static int read_port_down(bool *breaks)
+{
+	const char *text = process_env("DAT_HW_PORT_DOWN");
+
+	*breaks = text && strcmp(text, "break") == 0;
+	if (!text || *breaks || strcmp(text, "retry") == 0)
+		return 0;
+	hw_host->say("DAT_HW_PORT_DOWN=%.64s: expected retry (a connection breaks if its "
+		     "retransmissions fail) or break (at once)",
+		     text);
+	return -EINVAL;
+}
+
 static int world_create(const struct nic_config *config, struct nic_world **world)
 {
 	struct nic_world *w;
+	bool break_on_port_down;
 	uint8_t rnr_retry;
 	int err;
 
 	(void)config;
 	err = read_rnr_retry(&rnr_retry);
+	if (!err)
+		err = read_port_down(&break_on_port_down);
 	if (!err)
 		err = hw_find_devices();
 	if (err)
@@ -137,6 +154,7 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 		return -ENOMEM;
 	w->control.ops = &hw_ops;
 	w->rnr_retry = rnr_retry;
+	w->break_on_port_down = break_on_port_down;
 	LIST_INIT(&w->nics);
 	LIST_INIT(&w->partings);
 	LIST_INIT(&w->waiters);

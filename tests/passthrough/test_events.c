@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/stubverbs/stub.h"
@@ -66,7 +67,26 @@ START_TEST(a_QP_that_the_device_gave_up_is_a_broken_connection)
 }
 END_TEST
 
-START_TEST(a_port_that_goes_down_breaks_connections_and_no_adapter)
+START_TEST(a_port_that_goes_down_is_left_to_the_retransmissions)
+{
+	plain_pair();
+	post_recv(&w.b, w.b.ep, 0);
+	stub_async(IBV_EVENT_PORT_ERR, (void *)(uintptr_t)1);
+	expect_no_event(w.a.connect);
+	stub_async(IBV_EVENT_PORT_ACTIVE, (void *)(uintptr_t)1);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_no_event(w.b.connect);
+}
+END_TEST
+
+static void setup_to_break(void)
+{
+	setenv("DAT_HW_PORT_DOWN", "break", 1);
+	setup_sides();
+}
+
+START_TEST(a_port_that_goes_down_breaks_connections_and_no_adapter_if_asked)
 {
 	plain_pair();
 	stub_async(IBV_EVENT_PORT_ERR, (void *)(uintptr_t)1);
@@ -376,7 +396,9 @@ static void fill(Suite *suite)
 	unit_test(suite, E9_a_CQ_that_the_device_lost_is_an_overflow_at_once);
 	unit_test(suite, an_SRQ_that_the_device_lost_breaks_its_Endpoints);
 	unit_test_loop(suite, a_QP_that_the_device_gave_up_is_a_broken_connection, COUNT(fatal));
-	unit_test(suite, a_port_that_goes_down_breaks_connections_and_no_adapter);
+	unit_test(suite, a_port_that_goes_down_is_left_to_the_retransmissions);
+	unit_add(suite, a_port_that_goes_down_breaks_connections_and_no_adapter_if_asked, 1,
+		 setup_to_break);
 	unit_test(suite, events_that_concern_nobody_change_nothing);
 	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);

@@ -4,6 +4,7 @@
  * program is linked with tests/stubverbs in place of libibverbs and librdmacm.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/conf.h"
@@ -63,6 +64,16 @@ START_TEST(no_permission_is_said)
 	stub_fail("ibv_open_device", 1, EACCES, true);
 	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
 	ck_assert_said(said, "permission");
+}
+END_TEST
+
+START_TEST(a_word_that_no_port_can_do_is_said)
+{
+	const char *said;
+
+	setenv("DAT_HW_PORT_DOWN", "ignore", 1);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "expected retry");
 }
 END_TEST
 
@@ -423,6 +434,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, a_kernel_without_verbs_is_said);
 	unit_test_bare(suite, a_link_that_is_down_is_said);
 	unit_test_bare(suite, no_permission_is_said);
+	unit_test_bare(suite, a_word_that_no_port_can_do_is_said);
 	unit_test_bare(suite, a_device_that_does_not_answer_is_said);
 	unit_test_loop(suite, G2_what_cannot_be_made_is_an_error_and_leaves_nothing,
 		       COUNT(made_of));

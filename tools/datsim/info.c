@@ -71,6 +71,7 @@ static int print_knobs(void)
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
 	const char *rnr = getenv("DAT_HW_RNR_RETRY"), *bytes = getenv("DATSIM_TRACE_BYTES");
+	const char *port = getenv("DAT_HW_PORT_DOWN");
 	char value[24];
 	size_t i;
 
@@ -89,6 +90,8 @@ static int print_knobs(void)
 	       "hw: the module, in place of the installed one");
 	printf("  %-23s %15s  %s\n", "DAT_HW_RNR_RETRY", rnr ? rnr : "7",
 	       "hw: 0..7, as DATSIM_RNR_RETRY; 7: no limit");
+	printf("  %-23s %15s  %s\n", "DAT_HW_PORT_DOWN", port ? port : "retry",
+	       "hw: retry; break: a link that is down breaks its connections at once");
 	printf("  %-23s %15s  %s\n", "DAT_OVERRIDE", getenv("DAT_OVERRIDE") ? "set" : "-",
 	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
