@@ -9,10 +9,13 @@
 
 #define PORT_MAX        65535u
 #define RESOLVE_MS      2000
+#define RESOLVE_TRIES   30 /* a minute, without a deadline: as long as DAPL */
+#define STALE_TRIES     8
 #define RETRIES         7
 #define RNR_TIMER       12 /* 0.64 ms; the kernel's default is the longest possible, 655 ms */
 #define IB_REJ_CONSUMER 28
 #define IB_REJ_TIMEOUT  4
+#define IB_REJ_STALE    10
 
 /* ---- the active side ---- */
 
@@ -79,6 +82,8 @@ int hw_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port
 	qp->rd_in = (uint8_t)param->rd_in;
 	qp->rd_out = (uint8_t)param->rd_out;
 	qp->passive = false;
+	qp->bounded = deadline != NIC_TIME_NEVER;
+	qp->tries = qp->stale = 0;
 	qp->unanswered = qp->cm.id != NULL;
 	hw_qp_set_state(qp, HW_QP_CONNECTING);
 	/* DAT has 64-bit qualifiers, the network 16-bit ports: above these there is no listener. */
@@ -104,6 +109,52 @@ void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param)
 		.retry_count = RETRIES,
 		.rnr_retry_count = hw_nic(qp->base.nic)->world->rnr_retry,
 	};
+}
+
+/* ---- attempts that are repeated ---- */
+
+/* The peer's name was asked for and no answer came; that the address is wrong is final. */
+static bool resolve_again(struct hw_qp *qp, const struct rdma_cm_event *event)
+{
+	struct hw_nic *n = hw_nic(qp->base.nic);
+	struct rdma_cm_id *id = qp->cm.id;
+	struct sockaddr_storage from, to;
+
+	if (qp->state != HW_QP_CONNECTING || qp->passive || event->status != -ETIMEDOUT)
+		return false;
+	if (!qp->bounded && ++qp->tries >= RESOLVE_TRIES)
+		return false;
+	if (event->event == RDMA_CM_EVENT_ROUTE_ERROR)
+		return rdma_resolve_route(id, RESOLVE_MS) == 0;
+	from = n->place.addr;
+	to = (struct sockaddr_storage){ .ss_family = from.ss_family };
+	memcpy(&to, rdma_get_peer_addr(id), hw_address_size(&to));
+	return rdma_resolve_addr(id, (struct sockaddr *)&from, (struct sockaddr *)&to,
+				 RESOLVE_MS) == 0;
+}
+
+/*
+ * The peer still has a connection with a QP of this number, of an earlier process: it ends that one,
+ * and rejects this one. Another QP has another number.
+ */
+static bool connect_again(struct hw_qp *qp, const struct rdma_cm_event *event)
+{
+	struct sockaddr_storage remote = { .ss_family = AF_UNSPEC };
+	const struct hw_nic *n = hw_nic(qp->base.nic);
+	uint64_t port;
+
+	if (n->iwarp || qp->passive || qp->state != HW_QP_CONNECTING ||
+	    event->status != IB_REJ_STALE || ++qp->stale > STALE_TRIES)
+		return false;
+	remote.ss_family = n->place.addr.ss_family;
+	memcpy(&remote, rdma_get_peer_addr(qp->cm.id), hw_address_size(&remote));
+	port = ntohs(rdma_get_dst_port(qp->cm.id));
+	hw_cm_drop(&qp->cm);
+	if (hw_qp_modify(&qp->base, &qp->init) ||
+	    connect_resolve(qp, (struct sockaddr *)&remote, port))
+		return false;
+	qp->unanswered = true;
+	return true;
 }
 
 /* ---- events of the QP's id ---- */
@@ -216,11 +267,16 @@ void hw_on_qp_event(struct hw_qp *qp, struct rdma_cm_event *event, const uint8_t
 		on_established(qp, event, private_data);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
+		if (connect_again(qp, event))
+			break;
 		why = why_rejected(hw_nic(qp->base.nic), event, private_data);
 		hw_end(qp, qp->passive ? NIC_END_ACCEPT_FAILED : why);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
+		if (!resolve_again(qp, event))
+			hw_end(qp, NIC_END_UNREACHABLE);
+		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 		why = event->event == RDMA_CM_EVENT_UNREACHABLE && event->status == -ETIMEDOUT

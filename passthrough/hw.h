@@ -255,6 +255,9 @@ struct hw_qp {
 	bool parted;     /* the peer has told of the end */
 	bool hung_up;    /* the peer is told of the end, and has not answered: part.c */
 	bool unanswered; /* the peer has not answered, so destroying takes long: deferred.c */
+	bool bounded;    /* the program's deadline ends the attempts */
+	uint8_t tries;   /* of resolving the address and the route, that timed out */
+	uint8_t stale;   /* attempts that the peer took for an old connection */
 	uint8_t rd_in, rd_out;
 	uint8_t private_size;
 	uint8_t private_data[HW_IWARP_PRIVATE];

@@ -352,6 +352,13 @@ static void move_receives(struct hw_wq *to, const struct hw_wq *from)
 	}
 }
 
+/* All entries of a queue have the same label. */
+static void keep_label(struct hw_wq *to, const struct hw_wq *from)
+{
+	for (uint32_t i = 0; i < hw_wq_entries(to); i++)
+		memcpy(to->wqe[i].label, from->wqe[0].label, sizeof(to->wqe[i].label));
+}
+
 int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 {
 	struct hw_qp *qp = hw_qp(base);
@@ -362,6 +369,8 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	if (err)
 		return err;
 	move_receives(&rq, &old_rq);
+	keep_label(&sq, &old_sq);
+	keep_label(&rq, &old_rq);
 	qp->discard = true;
 	hw_qp_drop_verbs(qp);
 	qp->discard = false;

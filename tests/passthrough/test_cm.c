@@ -84,6 +84,63 @@ START_TEST(a_program_that_rejects_is_told_from_nobody_there)
 }
 END_TEST
 
+/* ---- attempts that are repeated ---- */
+
+static void message_passes(void)
+{
+	post_send(&w.a, w.a.ep, 9, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 9, DAT_DTO_SUCCESS);
+}
+
+/* With a deadline they are repeated until then, without one for a minute. */
+START_TEST(a_name_that_nobody_answers_for_is_asked_for_again)
+{
+	DAT_CR_HANDLE cr;
+
+	stub_config.unresolved_addr = _i ? 5 : 40;
+	stub_config.unresolved_route = _i ? 5 : 40;
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	post_recv(&w.b, w.b.ep, 0);
+	(void)listen_at(&w.b, QUAL);
+	must(try_connect(w.a.ep, &w.b, QUAL, _i ? DAT_TIMEOUT_INFINITE : 600000000));
+	cr = expect_event(w.b.cr, DAT_CONNECTION_REQUEST_EVENT)
+		     .event_data.cr_arrival_event_data.cr_handle;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	ck_assert_int_eq(stub_config.unresolved_addr + stub_config.unresolved_route, 0);
+	message_passes();
+}
+END_TEST
+
+START_TEST(a_name_that_nobody_ever_answers_for_is_unreachable)
+{
+	stub_config.unresolved_addr = INT_MAX;
+	w.a.ep = plain_ep(&w.a);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+END_TEST
+
+/* With the Receives that are posted already, on both sides. */
+START_TEST(a_request_that_is_taken_for_an_old_connection_is_made_again)
+{
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	post_recv(&w.a, w.a.ep, 1);
+	post_recv(&w.b, w.b.ep, 0);
+	stub_config.stale = 3;
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_int_eq(stub_config.stale, 0);
+	message_passes();
+	post_send(&w.b, w.b.ep, 8, SHORT);
+	expect_dto(w.a.recv, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.b.request, w.b.ep, 8, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 static void setup_on_infiniband(void)
 {
 	stub_config.iwarp = false;
@@ -92,6 +149,10 @@ static void setup_on_infiniband(void)
 
 static void fill(Suite *suite)
 {
+	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);
+	unit_test(suite, a_name_that_nobody_ever_answers_for_is_unreachable);
+	unit_add(suite, a_request_that_is_taken_for_an_old_connection_is_made_again, 1,
+		 setup_on_infiniband);
 	unit_add(suite, a_program_that_rejects_is_told_from_nobody_there, COUNT(kinds),
 		 setup_fabric);
 	unit_add(suite, a_peer_hears_of_the_end_though_the_first_message_of_it_is_lost, WAYS,

@@ -14,6 +14,7 @@
 
 #define REJECT_CONSUMER    28
 #define REJECT_NO_LISTENER 8
+#define REJECT_STALE       10
 #define RESEND_US          5000
 
 struct stub_event {
@@ -382,6 +383,11 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *src, struct sock
 	base->route.addr.src_sin.sin_addr.s_addr = htonl(STUB_ADDRESS);
 	set_port(&base->route.addr.src_sin, id->port);
 	if (in->sin_addr.s_addr != htonl(STUB_ADDRESS)) {
+		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+		return 0;
+	}
+	if (stub_config.unresolved_addr > 0) {
+		stub_config.unresolved_addr--;
 		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
 		return 0;
 	}
@@ -395,6 +401,11 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout)
 	(void)timeout;
 	if (refused("rdma_resolve_route"))
 		return -1;
+	if (stub_config.unresolved_route > 0) {
+		stub_config.unresolved_route--;
+		tell(id_of(id), RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT);
+		return 0;
+	}
 	tell(id_of(id), RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	return 0;
 }
@@ -436,6 +447,13 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 	struct stub_id *at = listener(id->remote_port), *child;
 	struct stub_event *event;
 
+	if (stub_config.stale > 0) {
+		stub_config.stale--;
+		set_asked(id, false);
+		to_error(id);
+		tell(id, RDMA_CM_EVENT_REJECTED, REJECT_STALE);
+		return;
+	}
 	if (!at) {
 		set_asked(id, false);
 		tell(id, RDMA_CM_EVENT_REJECTED,

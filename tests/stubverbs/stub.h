@@ -63,6 +63,8 @@ struct stub_config {
 	int reset;
 	/* iWARP: a Send completes when sent; without a Receive it ends the connection */
 	bool early;
+	int unresolved_addr, unresolved_route; /* so many attempts time out */
+	int stale;   /* so many requests are taken for an old connection, and rejected */
 	bool blocks; /* a QP's send queue is counted in blocks of 64 bytes */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
