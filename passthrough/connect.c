@@ -134,8 +134,8 @@ static bool resolve_again(struct hw_qp *qp, const struct rdma_cm_event *event)
 }
 
 /*
- * The peer still has a connection with a QP of this number, of an earlier process: it ends that one,
- * and rejects this one. Another QP has another number.
+ * The peer still has a connection with a QP of this number, of an earlier process: it ends that
+ * one, and rejects this one. Another QP has another number.
  */
 static bool connect_again(struct hw_qp *qp, const struct rdma_cm_event *event)
 {

@@ -17,9 +17,6 @@ _Static_assert(sizeof(struct nic_sge) == sizeof(struct ibv_sge) &&
 		       offsetof(struct nic_sge, lkey) == offsetof(struct ibv_sge, lkey),
 	       "segments are passed to verbs without a copy");
 
-/* Positions count bytes, and the difference of two has to have a sign. */
-#define WQ_MOST (INT32_MAX / HW_WQ_STEP)
-
 /* The wait for LAST_WQE_REACHED: of a device that raises it, at first, and of one that did not. */
 #define LAST_WQE_MOST_NS  200000000u
 #define LAST_WQE_FIRST_NS 20000000u
@@ -30,55 +27,6 @@ _Static_assert(sizeof(struct nic_sge) == sizeof(struct ibv_sge) &&
 static uint32_t most_of(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
-}
-
-/* ---- work queues ---- */
-
-static int wq_init(struct hw_wq *s, struct hw_qp *qp, uint32_t n, uint32_t width)
-{
-	uint32_t ring = 1;
-
-	if (n > WQ_MOST)
-		return -ENOMEM;
-	*s = (struct hw_wq){ .most = n * HW_WQ_STEP, .end = n * HW_WQ_STEP, .width = width };
-	while (ring < n)
-		ring <<= 1;
-	s->mask = ring * HW_WQ_STEP - 1;
-	s->wqe = aligned_alloc(sizeof(*s->wqe), ring * sizeof(*s->wqe));
-	s->sge = width ? calloc((size_t)ring * width, sizeof(*s->sge)) : NULL;
-	if (!s->wqe || (width && !s->sge)) {
-		free(s->wqe);
-		free(s->sge);
-		return -ENOMEM;
-	}
-	memset(s->wqe, 0, ring * sizeof(*s->wqe));
-	for (uint32_t i = 0; i < ring; i++)
-		s->wqe[i].qp = &qp->base;
-	return 0;
-}
-
-static void wq_fini(struct hw_wq *s)
-{
-	free(s->wqe);
-	free(s->sge);
-}
-
-static int wq_init_both(struct hw_qp *qp, const struct nic_qp_cap *cap, bool with_srq,
-			struct hw_wq *sq, struct hw_wq *rq)
-{
-	int err = wq_init(sq, qp, cap->max_send_wr, 0);
-
-	if (err)
-		return err;
-	err = wq_init(rq, qp, with_srq ? 0 : cap->max_recv_wr,
-		      with_srq ? 0 : most_of(cap->max_recv_sge, 1));
-	if (err) {
-		wq_fini(sq);
-		return err;
-	}
-	for (uint32_t i = 0; i < hw_wq_entries(rq); i++)
-		rq->wqe[i].opcode = NIC_OP_RECV;
-	return 0;
 }
 
 /* ---- the verbs QP ---- */
@@ -313,7 +261,7 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	qp->soft = qp->hard = NIC_LIMIT_NONE;
 	hw_quick_init(qp);
 	ev_timer_init(&qp->deadline, qp_on_deadline, 0, 0);
-	err = wq_init_both(qp, &init->cap, init->srq != NULL, &qp->sq, &qp->rq);
+	err = hw_wq_init_both(&qp->base, &init->cap, init->srq != NULL, &qp->sq, &qp->rq);
 	if (err)
 		goto free_qp;
 	if (init->pd)
@@ -328,35 +276,11 @@ int hw_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, str
 	return 0;
 
 free_wqes:
-	wq_fini(&qp->sq);
-	wq_fini(&qp->rq);
+	hw_wq_fini(&qp->sq);
+	hw_wq_fini(&qp->rq);
 free_qp:
 	free(qp);
 	return err;
-}
-
-/* Move the Receives to a ring of another size. */
-static void move_receives(struct hw_wq *to, const struct hw_wq *from)
-{
-	for (uint32_t at = hw_wq_get(from); at != from->put; at += HW_WQ_STEP) {
-		const struct hw_wqe *old = hw_wq_at(from, at);
-		struct hw_wqe *wqe = hw_wq_next(to);
-
-		wqe->wr_id = old->wr_id;
-		wqe->flags = old->flags;
-		wqe->kind = HW_WQE_GENERAL;
-		wqe->num_sge = old->num_sge;
-		memcpy(hw_wq_sge(to, to->put), hw_wq_sge(from, at),
-		       wqe->num_sge * sizeof(struct ibv_sge));
-		to->put += HW_WQ_STEP;
-	}
-}
-
-/* All entries of a queue have the same label. */
-static void keep_label(struct hw_wq *to, const struct hw_wq *from)
-{
-	for (uint32_t i = 0; i < hw_wq_entries(to); i++)
-		memcpy(to->wqe[i].label, from->wqe[0].label, sizeof(to->wqe[i].label));
 }
 
 int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
@@ -364,13 +288,13 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	struct hw_qp *qp = hw_qp(base);
 	struct nic_qp_init before = qp->init;
 	struct hw_wq sq, rq, old_sq = qp->sq, old_rq = qp->rq;
-	int err = wq_init_both(qp, &init->cap, before.srq != NULL, &sq, &rq);
+	int err = hw_wq_init_both(&qp->base, &init->cap, before.srq != NULL, &sq, &rq);
 
 	if (err)
 		return err;
-	move_receives(&rq, &old_rq);
-	keep_label(&sq, &old_sq);
-	keep_label(&rq, &old_rq);
+	hw_wq_keep_label(&sq, &old_sq);
+	hw_wq_keep_label(&rq, &old_rq);
+	hw_wq_move(&rq, &old_rq);
 	qp->discard = true;
 	hw_qp_drop_verbs(qp);
 	qp->discard = false;
@@ -387,11 +311,11 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 		qp->init = before;
 		qp->sq = old_sq;
 		qp->rq = old_rq;
-		wq_fini(&sq);
-		wq_fini(&rq);
+		hw_wq_fini(&sq);
+		hw_wq_fini(&rq);
 	} else {
-		wq_fini(&old_sq);
-		wq_fini(&old_rq);
+		hw_wq_fini(&old_sq);
+		hw_wq_fini(&old_rq);
 	}
 	hw_qp_mark(qp);
 	return err;
@@ -442,8 +366,8 @@ void hw_qp_destroy(struct nic_qp *base)
 	if (qp->init.srq)
 		LIST_REMOVE(qp, in_srq);
 	n->qps--;
-	wq_fini(&qp->sq);
-	wq_fini(&qp->rq);
+	hw_wq_fini(&qp->sq);
+	hw_wq_fini(&qp->rq);
 	free(qp);
 }
 

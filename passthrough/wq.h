@@ -123,4 +123,14 @@ static inline struct hw_wqe *hw_wq_take(struct hw_wq *s)
 	return wqe;
 }
 
+/* ---- wq.c ---- */
+/* The two queues of a QP; with an SRQ, rq has no entries. */
+int hw_wq_init_both(struct nic_qp *qp, const struct nic_qp_cap *cap, bool with_srq,
+		    struct hw_wq *sq, struct hw_wq *rq);
+void hw_wq_fini(struct hw_wq *s);
+/* Move the Receives to a ring of another size. */
+void hw_wq_move(struct hw_wq *to, const struct hw_wq *from);
+/* All entries of a queue have the same label. */
+void hw_wq_keep_label(struct hw_wq *to, const struct hw_wq *from);
+
 #endif /* PASSTHROUGH_WQ_H */
