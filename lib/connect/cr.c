@@ -3,6 +3,7 @@
  * cr.c - connection requests: their arrival at a service point (sp.c), and dat_cr_accept,
  * dat_cr_reject and dat_cr_handoff.
  */
+#include <string.h>
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -127,15 +128,13 @@ static DAT_RETURN cr_query_locked(const struct cr *cr, DAT_CR_PARAM_MASK mask, D
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	*param = (DAT_CR_PARAM){
-		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->nic->remote,
-		.remote_port_qual = cr->nic->remote_port,
-		.private_data_size = (DAT_COUNT)cr->nic->private_data_size,
-		.private_data = cr->nic->private_data_size
-					? (DAT_PVOID)(uintptr_t)cr->nic->private_data
-					: NULL,
-		.local_ep_handle = cr->ep ? cr->ep->obj.handle : DAT_HANDLE_NULL,
-	};
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->nic->remote;
+	param->remote_port_qual = cr->nic->remote_port;
+	param->private_data_size = (DAT_COUNT)cr->nic->private_data_size;
+	param->private_data =
+		cr->nic->private_data_size ? (DAT_PVOID)(uintptr_t)cr->nic->private_data : NULL;
+	param->local_ep_handle = cr->ep ? cr->ep->obj.handle : DAT_HANDLE_NULL;
 	return DAT_SUCCESS;
 }
 

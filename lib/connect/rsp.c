@@ -7,6 +7,8 @@
  * (cr.c). That EP is in TENTATIVE_CONNECTION_PENDING, the only state besides UNCONNECTED in which
  * it can be given a PZ.
  */
+#include <string.h>
+
 #include "lib/api.h"
 #include "lib/ep/ep.h"
 #include "sp.h"
@@ -68,10 +70,11 @@ static DAT_RETURN rsp_query_locked(const struct sp *rsp, DAT_RSP_PARAM_MASK mask
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	*param = (DAT_RSP_PARAM){ .ia_handle = rsp->obj.ia->obj.handle,
-				  .conn_qual = rsp->qual,
-				  .evd_handle = rsp->evd->obj.handle,
-				  .ep_handle = ep ? rsp->ep : DAT_HANDLE_NULL };
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = rsp->obj.ia->obj.handle;
+	param->conn_qual = rsp->qual;
+	param->evd_handle = rsp->evd->obj.handle;
+	param->ep_handle = ep ? rsp->ep : DAT_HANDLE_NULL;
 	return DAT_SUCCESS;
 }
 

@@ -3,6 +3,7 @@
  * sp.c - service points, and the calls on public ones; rsp.c has those on reserved ones. A request
  * that arrives at either kind becomes a connection request: cr.c.
  */
+#include <string.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -158,11 +159,11 @@ static DAT_RETURN psp_query_locked(const struct sp *psp, DAT_PSP_PARAM_MASK mask
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	*param = (DAT_PSP_PARAM){ .ia_handle = psp->obj.ia->obj.handle,
-				  .conn_qual = psp->qual,
-				  .evd_handle = psp->evd->obj.handle,
-				  .psp_flags = psp->provides_ep ? DAT_PSP_PROVIDER_FLAG
-								: DAT_PSP_CONSUMER_FLAG };
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = psp->obj.ia->obj.handle;
+	param->conn_qual = psp->qual;
+	param->evd_handle = psp->evd->obj.handle;
+	param->psp_flags = psp->provides_ep ? DAT_PSP_PROVIDER_FLAG : DAT_PSP_CONSUMER_FLAG;
 	return DAT_SUCCESS;
 }
 

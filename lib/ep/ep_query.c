@@ -24,22 +24,21 @@ static void ep_fill_param(struct ep *ep, DAT_EP_PARAM *param)
 {
 	bool remote = ep->remote && ep_in(ep, REMOTE_STATES);
 
-	*param = (DAT_EP_PARAM){
-		.ia_handle = ep->obj.ia->obj.handle,
-		.ep_state = ep->state,
-		.local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->adapter->base.attr.addr,
-		.local_port_qual = ep->obj.id,
-		.remote_ia_address_ptr = remote ? (DAT_IA_ADDRESS_PTR)ep->remote : NULL,
-		.remote_port_qual = remote ? ep->remote_port : 0,
-		.pz_handle = obj_handle_or_null(ep->pz ? &ep->pz->obj : NULL),
-		.recv_evd_handle = obj_handle_or_null(ep->recv_evd ? &ep->recv_evd->obj : NULL),
-		.request_evd_handle =
-			obj_handle_or_null(ep->request_evd ? &ep->request_evd->obj : NULL),
-		.connect_evd_handle =
-			obj_handle_or_null(ep->connect_evd ? &ep->connect_evd->obj : NULL),
-		.srq_handle = obj_handle_or_null(ep->srq ? &ep->srq->obj : NULL),
-		.ep_attr = ep->attr,
-	};
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = ep->obj.ia->obj.handle;
+	param->ep_state = ep->state;
+	param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->obj.ia->adapter->base.attr.addr;
+	param->local_port_qual = ep->obj.id;
+	param->remote_ia_address_ptr = remote ? (DAT_IA_ADDRESS_PTR)ep->remote : NULL;
+	param->remote_port_qual = remote ? ep->remote_port : 0;
+	param->pz_handle = obj_handle_or_null(ep->pz ? &ep->pz->obj : NULL);
+	param->recv_evd_handle = obj_handle_or_null(ep->recv_evd ? &ep->recv_evd->obj : NULL);
+	param->request_evd_handle =
+		obj_handle_or_null(ep->request_evd ? &ep->request_evd->obj : NULL);
+	param->connect_evd_handle =
+		obj_handle_or_null(ep->connect_evd ? &ep->connect_evd->obj : NULL);
+	param->srq_handle = obj_handle_or_null(ep->srq ? &ep->srq->obj : NULL);
+	param->ep_attr = ep->attr;
 	param->ep_attr.srq_soft_hw = ep->soft;
 }
 

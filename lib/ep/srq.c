@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* srq.c - shared receive queues: create, post, query, resize, free, and the low watermark. */
+#include <string.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,16 +229,15 @@ static DAT_RETURN srq_query_locked(struct srq *srq, DAT_SRQ_PARAM_MASK mask, DAT
 	if (!param)
 		return BAD_ARG(3);
 	backend_idle(srq->obj.nic);
-	*param = (DAT_SRQ_PARAM){
-		.ia_handle = srq->obj.ia->obj.handle,
-		.srq_state = DAT_SRQ_STATE_OPERATIONAL,
-		.pz_handle = srq->pz->obj.handle,
-		.max_recv_dtos = srq->max_recv_dtos,
-		.max_recv_iov = srq->max_recv_iov,
-		.low_watermark = srq->low_watermark,
-		.available_dto_count = srq_available(srq),
-		.outstanding_dto_count = srq->outstanding,
-	};
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = srq->obj.ia->obj.handle;
+	param->srq_state = DAT_SRQ_STATE_OPERATIONAL;
+	param->pz_handle = srq->pz->obj.handle;
+	param->max_recv_dtos = srq->max_recv_dtos;
+	param->max_recv_iov = srq->max_recv_iov;
+	param->low_watermark = srq->low_watermark;
+	param->available_dto_count = srq_available(srq);
+	param->outstanding_dto_count = srq->outstanding;
 	return DAT_SUCCESS;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cno.c - Consumer Notification Objects: triggers, the agent, and dat_cno_wait. */
+#include <string.h>
 #include <stdlib.h>
 
 #include "host/agent.h"
@@ -221,7 +222,9 @@ static DAT_RETURN cno_query_locked(struct cno *cno, DAT_CNO_PARAM_MASK mask, DAT
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	*param = (DAT_CNO_PARAM){ .ia_handle = cno->obj.ia->obj.handle, .agent = cno->agent };
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = cno->obj.ia->obj.handle;
+	param->agent = cno->agent;
 	backend_idle(cno->obj.nic);
 	return DAT_SUCCESS;
 }

@@ -74,11 +74,12 @@ static DAT_RETURN evd_query_locked(struct evd *evd, DAT_EVD_PARAM_MASK mask, DAT
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	*param = (DAT_EVD_PARAM){ .ia_handle = evd->obj.ia->obj.handle,
-				  .evd_qlen = evd->qlen,
-				  .evd_state = evd_state(evd),
-				  .cno_handle = evd->cno ? evd->cno->obj.handle : DAT_HANDLE_NULL,
-				  .evd_flags = evd->flags };
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = evd->obj.ia->obj.handle;
+	param->evd_qlen = evd->qlen;
+	param->evd_state = evd_state(evd);
+	param->cno_handle = evd->cno ? evd->cno->obj.handle : DAT_HANDLE_NULL;
+	param->evd_flags = evd->flags;
 	backend_idle(evd->obj.nic);
 	return DAT_SUCCESS;
 }

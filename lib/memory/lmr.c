@@ -279,18 +279,17 @@ static DAT_RETURN lmr_query_locked(const struct lmr *lmr, DAT_LMR_PARAM_MASK mas
 		return DAT_SUCCESS;
 	if (!param)
 		return BAD_ARG(3);
-	*param = (DAT_LMR_PARAM){
-		.ia_handle = lmr->obj.ia->obj.handle,
-		.mem_type = lmr->mem_type,
-		.region_desc = lmr_region_desc(lmr),
-		.length = lmr->length,
-		.pz_handle = lmr->pz->obj.handle,
-		.mem_priv = lmr->privileges,
-		.lmr_context = lmr->context,
-		.rmr_context = lmr->rmr_context,
-		.registered_size = lmr->length,
-		.registered_address = (uintptr_t)lmr->address,
-	};
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = lmr->obj.ia->obj.handle;
+	param->mem_type = lmr->mem_type;
+	param->region_desc = lmr_region_desc(lmr);
+	param->length = lmr->length;
+	param->pz_handle = lmr->pz->obj.handle;
+	param->mem_priv = lmr->privileges;
+	param->lmr_context = lmr->context;
+	param->rmr_context = lmr->rmr_context;
+	param->registered_size = lmr->length;
+	param->registered_address = (uintptr_t)lmr->address;
 	return DAT_SUCCESS;
 }
 

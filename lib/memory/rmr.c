@@ -3,6 +3,7 @@
  * rmr.c - dat_rmr_create, dat_rmr_bind, dat_rmr_query and dat_rmr_free. A bind is a work request on
  * an Endpoint's request queue; the checks that a post can make are made here, the rest by the NIC.
  */
+#include <string.h>
 #include <stdlib.h>
 
 #include "lib/api.h"
@@ -82,15 +83,14 @@ static DAT_RETURN rmr_query_locked(const struct rmr *rmr, DAT_RMR_PARAM_MASK mas
 	if (s.access & NIC_ACCESS_REMOTE_WRITE)
 		priv |= DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
 	lmr = s.mr ? s.mr->ctx : NULL;
-	*param = (DAT_RMR_PARAM){
-		.ia_handle = rmr->obj.ia->obj.handle,
-		.pz_handle = rmr->pz->obj.handle,
-		.lmr_triplet = { .lmr_context = lmr ? lmr->context : 0,
-				 .virtual_address = s.addr,
-				 .segment_length = s.length },
-		.mem_priv = (DAT_MEM_PRIV_FLAGS)priv,
-		.rmr_context = s.rkey,
-	};
+	memset(param, 0, sizeof(*param)); /* padding, too */
+	param->ia_handle = rmr->obj.ia->obj.handle;
+	param->pz_handle = rmr->pz->obj.handle;
+	param->lmr_triplet.lmr_context = lmr ? lmr->context : 0;
+	param->lmr_triplet.virtual_address = s.addr;
+	param->lmr_triplet.segment_length = s.length;
+	param->mem_priv = (DAT_MEM_PRIV_FLAGS)priv;
+	param->rmr_context = s.rkey;
 	return DAT_SUCCESS;
 }
 
