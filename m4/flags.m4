@@ -77,16 +77,20 @@ AC_DEFUN([DAT_SANITIZERS], [
 ])
 
 # DAT_COVERAGE: --enable-coverage; sets COVERAGE_CFLAGS.
+# The counters of clang's coverage are in a mapped file, so that those of a process that is killed
+# are kept; gcc writes them at exit.
 AC_DEFUN([DAT_COVERAGE], [
   AC_ARG_ENABLE([coverage],
     [AS_HELP_STRING([--enable-coverage],
-      [build for gcov; best with CFLAGS='-O0 -g', as ./check --coverage does])],
+      [build for llvm-cov; needs CC=clang, best with CFLAGS='-O0 -g', as ./check --coverage does])],
     [], [enable_coverage=no])
   COVERAGE_CFLAGS=
   AS_IF([test "x$enable_coverage" != xno], [
-    COVERAGE_CFLAGS='--coverage -fprofile-update=atomic'
-    DAT_TRY_FLAGS([--coverage -fprofile-update=atomic], [--coverage], [],
-      [AC_MSG_ERROR([$CC cannot build with --coverage])])
+    COVERAGE_CFLAGS='-fprofile-instr-generate -fcoverage-mapping'
+    COVERAGE_CFLAGS="$COVERAGE_CFLAGS -mllvm -runtime-counter-relocation"
+    DAT_TRY_FLAGS([$COVERAGE_CFLAGS -Wno-unused-command-line-argument], [coverage flags], [],
+      [AC_MSG_ERROR([$CC cannot build for llvm-cov; please configure with CC=clang])])
+    COVERAGE_CFLAGS="$COVERAGE_CFLAGS -Wno-unused-command-line-argument"
   ])
   AC_SUBST([COVERAGE_CFLAGS])
 ])

@@ -1,34 +1,45 @@
-# Makes doc/results/coverage.md from an .info file of lcov: line coverage by file and by folder.
-function percent(hit, lines) { return lines ? sprintf("%.1f %%", 100 * hit / lines) : "-" }
-function row(name, hit, lines) {
-	printf "| %s | %d | %d | %s |\n", name, lines, lines - hit, percent(hit, lines)
+# Makes doc/results/coverage.md from an .info file of llvm-cov: lines and branches by room and file.
+# -v rooms="host lib ..."
+function percent(hit, all) { return all ? sprintf("%.1f %%", 100 * hit / all) : "-" }
+function row(name, key) {
+	printf "| %s | %d | %d | %s | %d | %d | %s |\n", name, lines[key], lines[key] - hit[key],
+		percent(hit[key], lines[key]), branches[key], branches[key] - taken[key],
+		percent(taken[key], branches[key])
+}
+function add(into) {
+	split($0, part, ":")
+	into[file] += part[2]
+	into[room] += part[2]
+	into["all"] += part[2]
+}
+BEGIN {
+	count = split(rooms, room_names, " ")
+	for (i = 1; i <= count; i++)
+		wanted[room_names[i]]
 }
 /^SF:/ {
 	file = substr($0, 4)
-	if (index(file, root) == 1)
-		file = substr(file, length(root) + 1)
-	files[++n] = file
+	room = file
+	sub(/\/.*/, "", room)
+	if (room in wanted)
+		files[++n] = file
 }
-/^LF:/ { lines[file] += substr($0, 4) }
-/^LH:/ { hit[file] += substr($0, 4) }
+!(room in wanted) { next }
+/^LF:/ { add(lines) }
+/^LH:/ { add(hit) }
+/^BRF:/ { add(branches) }
+/^BRH:/ { add(taken) }
 END {
-	print "# Line coverage: the last run of `./check --coverage`"
+	print "# Coverage of lines and branches: the last run of `./check --coverage`"
 	print ""
-	print "All tests of `make check`, built with -O0. The end explains what is not reached."
+	print "All tests of `make check`, built by clang with -O0; processes that are killed count."
+	print "The end explains what is not reached."
 	print ""
-	print "| | lines | not reached | |"
-	print "|---|--:|--:|--:|"
-	for (i = 1; i <= n; i++) {
-		folder = files[i]
-		sub(/\/.*/, "/", folder)
-		folder_lines[folder] += lines[files[i]]
-		folder_hit[folder] += hit[files[i]]
-		all_lines += lines[files[i]]
-		all_hit += hit[files[i]]
-	}
-	row("**lib/**", folder_hit["lib/"], folder_lines["lib/"])
-	row("**emu/**", folder_hit["emu/"], folder_lines["emu/"])
-	row("**both**", all_hit, all_lines)
+	print "| | lines | not reached | | branches | not taken | |"
+	print "|---|--:|--:|--:|--:|--:|--:|"
+	for (i = 1; i <= count; i++)
+		row("**" room_names[i] "/**", room_names[i])
+	row("**all**", "all")
 	for (i = 1; i <= n; i++)
-		row(files[i], hit[files[i]], lines[files[i]])
+		row(files[i], files[i])
 }

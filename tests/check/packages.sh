@@ -27,7 +27,9 @@ clang       clang           command clang
 fuzz        clang           command clang
 fuzz        libclang-rt-14-dev sanitizers clang
 format      clang-format    command clang-format
-coverage    lcov            command lcov
+coverage    clang           command clang
+coverage    libclang-rt-14-dev sanitizers clang
+coverage    llvm            command llvm-cov
 dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.2
 dapl        libdapl-dev     header dat2/udat.h
 lab         qemu-system-x86 command qemu-system-x86_64

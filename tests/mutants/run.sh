@@ -65,7 +65,7 @@ prepare() {
 	(cd "$tree" && ./bootstrap > bootstrap.out 2>&1) || return
 	echo "building the copy, and another one that counts lines" >&2
 	(configure_in run CFLAGS='-O1 -g0') || return
-	(configure_in cov --enable-coverage CFLAGS='-O0 -g') || return
+	(configure_in cov CFLAGS='-O0 -g --coverage -fprofile-update=atomic') || return
 	touch "$work/prepared"
 }
 
