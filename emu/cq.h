@@ -40,6 +40,7 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (cq->put++ & cq->mask);
 	cqe->wr_id = wr_id;
 	cqe->qp = qp;
+	EMU_ALONE(cqe->qp);
 	cqe->length = length;
 	cqe->opcode = (uint8_t)opcode;
 	cqe->status = (uint8_t)status;

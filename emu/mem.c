@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "emu/fabric/arena.h"
+#include "guard.h"
 #include "mem.h"
+#include "pages.h"
+
+#define WRITES (NIC_ACCESS_LOCAL_WRITE | NIC_ACCESS_REMOTE_WRITE)
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd)
 {
@@ -47,12 +51,17 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 
 	if (length > EMU_MAX_MR_SIZE || addr + length < addr)
 		return -EINVAL;
+	if (!emu_pages_allow(addr, length, access & WRITES))
+		return -EFAULT;
 	if (adapter->mrs >= EMU_MAX_MR)
 		return -ENOMEM;
 	index = EMU_TAKE(w, mrs, mr, EMU_MRS);
 	if (!index)
 		return -ENOMEM;
 	adapter->mrs++;
+	if (!w->guarded)
+		emu_guard_begin();
+	w->guarded = true;
 	entry = &w->fab->mr[index];
 	entry->addr = addr;
 	entry->length = length;
@@ -167,6 +176,7 @@ enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
 {
 	struct cursor d = { .sgl = dst }, s = { .sgl = src };
 	uint64_t left = to - from, n = from;
+	enum emu_copy moved;
 
 	while (left > 0) {
 		const struct nic_sge *dsge, *ssge;
@@ -186,8 +196,9 @@ enum emu_copy emu_copy_segments(struct emu_world *w, const struct emu_sgl *dst,
 			n = ssge->length - s.offset;
 		if (n > dsge->length - d.offset)
 			n = dsge->length - d.offset;
-		if (!emu_move(w, dst, dsge->addr + d.offset, src, ssge->addr + s.offset, n))
-			return EMU_COPY_BAD_TARGET;
+		moved = emu_move(w, dst, dsge->addr + d.offset, src, ssge->addr + s.offset, n);
+		if (moved != EMU_COPY_OK)
+			return moved;
 		left -= n;
 	}
 	return EMU_COPY_OK;

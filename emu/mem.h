@@ -9,6 +9,7 @@
 
 #include "emu/fabric/fabric.h"
 #include "emu/fabric/sharing.h"
+#include "guard.h"
 
 int emu_pd_alloc(struct nic *nic, struct nic_pd **pd);
 void emu_pd_free(struct nic_pd *pd);
@@ -42,13 +43,6 @@ bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote
 /* Is the range within one region of this process? By its own list, not the arena's. */
 bool emu_mr_is_here(struct emu_world *w, uint64_t addr, uint64_t length);
 
-enum emu_copy {
-	EMU_COPY_OK,
-	EMU_COPY_BAD_SOURCE,
-	EMU_COPY_BAD_TARGET,
-	EMU_COPY_TOO_LONG
-};
-
 static inline void *emu_memory(uint64_t addr)
 {
 	return (void *)(uintptr_t)addr;
@@ -65,18 +59,23 @@ static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl
 		sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length);
 }
 
-/* Copy bytes between the memories of the two ends. False: one of them cannot be accessed. */
-static inline bool emu_move(struct emu_world *w, const struct emu_sgl *dst, uint64_t to,
-			    const struct emu_sgl *src, uint64_t from, uint64_t length)
+/* Copy bytes between the memories of the two ends. */
+static inline enum emu_copy emu_move(struct emu_world *w, const struct emu_sgl *dst, uint64_t to,
+				     const struct emu_sgl *src, uint64_t from, uint64_t length)
 {
+	uint64_t fault;
+
 	if (emu_is_shared(w)) {
 		struct emu_place target = { w->fab->adapters[dst->adapter].process, to };
 		struct emu_place source = { w->fab->adapters[src->adapter].process, from };
 
 		return w->sharing->copy(w, &target, &source, length);
 	}
-	memmove(emu_memory(to), emu_memory(from), length);
-	return true;
+	fault = emu_guard_copy(emu_memory(to), emu_memory(from), length);
+	if (__builtin_expect(fault != 0, 0))
+		return emu_guard_is_in(fault, emu_memory(from), length) ? EMU_COPY_BAD_SOURCE
+									: EMU_COPY_BAD_TARGET;
+	return EMU_COPY_OK;
 }
 
 /* The general case of emu_copy. */
@@ -96,8 +95,7 @@ static inline enum emu_copy emu_copy(struct emu_world *w, const struct emu_sgl *
 		return EMU_COPY_TOO_LONG;
 	if (!emu_key_allows(w, dst, dst->sge))
 		return EMU_COPY_BAD_TARGET;
-	return emu_move(w, dst, dst->sge->addr, src, src->sge->addr, to) ? EMU_COPY_OK
-									 : EMU_COPY_BAD_TARGET;
+	return emu_move(w, dst, dst->sge->addr, src, src->sge->addr, to);
 }
 
 #endif /* EMU_MEM_H */

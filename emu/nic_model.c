@@ -6,8 +6,8 @@
  *
  * emu/           The NIC in one process, one file for each object or role: queue pairs (qp), the
  *                requester (tx) and the responder (respond, partial), RDMA (rdma), completion
- *                queues (cq), receive queues (srq, receive.h), memory (mem, mw), connection
- *                management (cm), upcalls to lib (upcall).
+ *                queues (cq), receive queues (srq, receive.h), memory (mem, mw; pages, guard: what
+ *                the program does with it), connection management (cm), upcalls to lib (upcall).
  * emu/fabric/    What the NIC stands on: the layout of all state (layout.h), memory for it (arena),
  *                the event queue (queue), virtual time (clock), adapters, the trace, creating a
  *                world. sharing.h is the table of hooks for several processes, which a private
@@ -212,7 +212,13 @@ static inline bool receive_fast(struct emu_world *w, struct emu_qp *qp, uint32_t
 	if (!fits_fast_path(fab, swqe, wqe))
 		return false;
 	emu_recv_take_whole(qp, wq, index);
-	memmove(emu_memory(wqe->sge[0].addr), emu_memory(swqe->sge[0].addr), swqe->length);
+	if (__builtin_expect(emu_guard_copy(emu_memory(wqe->sge[0].addr),
+					    emu_memory(swqe->sge[0].addr), swqe->length),
+			     0)) {
+		emu_recv_put_back_whole(qp, wq, index);
+		emu_respond(w, qp, index, 0, EMU_EV_DATA);
+		return true;
+	}
 	emu_cq_push(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV, NIC_WC_SUCCESS,
 		    emu_recv_flags(wqe, swqe->flags));
 	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);

@@ -282,7 +282,8 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 		return EMU_CAUSE_NONE;
 	case EMU_COPY_TOO_LONG:
 		return EMU_CAUSE_READ_LENGTH;
-	case EMU_COPY_BAD_SOURCE:
+	case EMU_COPY_BAD_SOURCE: /* the key is good, but its memory is gone */
+		return EMU_CAUSE_READ_KEY;
 	case EMU_COPY_BAD_TARGET:
 		break;
 	}

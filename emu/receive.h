@@ -56,8 +56,21 @@ static inline void emu_recv_expect_after(struct emu_qp *qp, uint32_t index)
 static inline void emu_recv_take_whole(struct emu_qp *qp, struct emu_wq *wq, uint32_t index)
 {
 	emu_recv_take(qp, wq);
-	qp->rx_taken = ++qp->rx_completed;
+	EMU_ALONE(qp->taken);
+	qp->rx_completed++;
+	EMU_ALONE(qp->rx_completed);
+	qp->rx_taken = qp->rx_completed;
+	EMU_ALONE(qp->rx_taken);
 	emu_recv_expect_after(qp, index);
+}
+
+/* The payload cannot be copied: undo that, and go step by step, which finds out why. */
+static inline void emu_recv_put_back_whole(struct emu_qp *qp, struct emu_wq *wq, uint32_t index)
+{
+	wq->get--;
+	qp->taken--;
+	qp->rx_taken = --qp->rx_completed;
+	qp->rx_next = index;
 }
 
 /* Flags of the completion: of the Receive's own, and of the Send's. */

@@ -275,7 +275,9 @@ enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a)
 	enum emu_copy copied = write ? emu_rdma_write(w, a) : copy_payload(w, a);
 
 	if (copied != EMU_COPY_OK) {
-		a->cause = copy_causes[copied];
+		/* The key of a Write is good. Its memory is gone, which is the same to the peer. */
+		a->cause = write && copied == EMU_COPY_BAD_TARGET ? EMU_CAUSE_REMOTE_KEY
+								  : copy_causes[copied];
 		return EMU_STEP_REFUSE;
 	}
 	if (!a->rx)

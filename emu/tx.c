@@ -104,6 +104,7 @@ static inline void fill_swqe(struct emu_swqe *wqe, const struct nic_send_wr *wr,
 {
 	wqe->wr_id = wr->wr_id;
 	wqe->mem_epoch = mem_epoch;
+	EMU_ALONE(wqe->mem_epoch);
 	wqe->message = message;
 	wqe->length = wr->length;
 	wqe->opcode = wr->opcode;

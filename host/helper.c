@@ -182,13 +182,18 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
-/* The program's signals are handled in the program's threads: block all in the helper. */
+/*
+ * The program's signals are handled in the program's threads: block all in the helper, except those
+ * of a fault, which kill if they are blocked (emu/guard.h).
+ */
 static int helper_start_thread(struct helper *h)
 {
 	sigset_t all, before;
 	int err;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&h->thread, NULL, helper_main, h);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

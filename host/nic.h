@@ -237,8 +237,8 @@ struct nic_ops {
 	int (*pd_alloc)(struct nic *nic, struct nic_pd **pd);
 	void (*pd_free)(struct nic_pd *pd);
 	/*
-	 * The caller owns [addr, addr+length), which stays mapped until mr_dereg. The keys are in
-	 * *mr.
+	 * The caller owns [addr, addr+length), which should stay mapped until mr_dereg. The keys
+	 * are in *mr. -EFAULT: the memory is not mapped, or not with that access.
 	 */
 	int (*mr_reg)(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 		      struct nic_mr **mr);

@@ -57,6 +57,7 @@ struct emu_world {
 	int trace_stream;           /* a pipe or device, to which the trace is written at the end */
 	char *trace_file;           /* its path; NULL: there is none */
 	uint32_t steps, steps_most; /* left, and at the beginning: emu_go_on */
+	bool guarded;               /* faults of copies are handled: guard.h */
 	bool lockstep;              /* the fabric's processes take turns: lockstep.h */
 	bool following;             /* virtual time follows the monotonic clock */
 	uint64_t mono_base;         /* monotonic time at virtual 0, while following */

@@ -36,6 +36,9 @@
 		kept_;                         \
 	})
 
+/* Store a field by itself: to put it into a vector with its neighbours takes more instructions. */
+#define EMU_ALONE(field) __asm__("" : "+m"(field))
+
 /* Begin a cache line, for fields that one process writes often. */
 #define EMU_OWN_LINE _Alignas(EMU_LINE)
 

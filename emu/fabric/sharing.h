@@ -38,6 +38,14 @@ struct emu_place {
 	uint64_t addr;
 };
 
+/* How a copy between the memories of two ends went: the end that is named cannot be accessed. */
+enum emu_copy {
+	EMU_COPY_OK,
+	EMU_COPY_BAD_SOURCE,
+	EMU_COPY_BAD_TARGET,
+	EMU_COPY_TOO_LONG
+};
+
 struct emu_sharing {
 	/* A nic of this process is open, or the control nic is made: its table, its clock. */
 	void (*open_nic)(struct emu_world *w, struct nic *nic);
@@ -65,9 +73,9 @@ struct emu_sharing {
 	/* There is garbage in the arena: the adapters of this process fail with its next call. */
 	void (*damaged)(struct emu_world *w);
 
-	/* Copy between the memories of two processes. False: one of them cannot be accessed. */
-	bool (*copy)(struct emu_world *w, const struct emu_place *to, const struct emu_place *from,
-		     uint64_t length);
+	/* Copy between the memories of two processes. */
+	enum emu_copy (*copy)(struct emu_world *w, const struct emu_place *to,
+			      const struct emu_place *from, uint64_t length);
 	/*
 	 * Copy all waiting payloads of this process to their buffers: a region is about to be
 	 * deregistered.

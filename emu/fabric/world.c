@@ -8,6 +8,7 @@
 
 #include "adapter.h"
 #include "config.h"
+#include "emu/guard.h"
 #include "emu/wire/link.h"
 #include "sharing.h"
 #include "spare.h"
@@ -66,6 +67,8 @@ void emu_world_destroy(struct emu_world *w)
 {
 	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
 		assert(!w->fab->adapters[i].open);
+	if (w->guarded)
+		emu_guard_end();
 	emu_trace_close(w);
 	emu_world_unmap(w);
 }

@@ -8,6 +8,7 @@
 #include "direct.h"
 #include "emu/fabric/spare.h"
 #include "emu/fabric/world.h"
+#include "emu/guard.h"
 #include "emu/wire/profile.h"
 #include "fabrics.h"
 #include "shared.h"
@@ -44,6 +45,8 @@ static void world_destroy(struct nic_world *world)
 		emu_world_destroy(w);
 		return;
 	}
+	if (w->guarded)
+		emu_guard_end();
 	emu_shared_leave(w);
 	emu_world_unmap_bare(w);
 }

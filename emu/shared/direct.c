@@ -41,20 +41,24 @@ static bool is_own(const struct emu_world *w, uint32_t qp)
 	return __builtin_expect(qp <= EMU_QPS && w->qp[qp].base.nic, 1);
 }
 
-static bool take_inline_cqe(struct emu_world *w, const struct emu_inline_cqe *cqe,
+static bool take_inline_cqe(struct emu_world *w, const struct emu_inline_cqe *cqe, bool lost,
 			    struct nic_wc *wc)
 {
 	uint32_t qp = cqe->qp;
 
 	if (!is_own(w, qp))
 		return false;
-	emu_inline_place(w, cqe);
 	*wc = (struct nic_wc){ .wr_id = cqe->wr_id,
 			       .qp = &w->qp[qp].base,
 			       .length = cqe->length,
 			       .opcode = NIC_OP_RECV,
 			       .status = NIC_WC_SUCCESS,
 			       .flags = (uint8_t)cqe->flags };
+	if (__builtin_expect(lost, 0)) {
+		wc->status = NIC_WC_LOCAL_PROTECTION;
+		wc->length = 0;
+		emu_qp_break_soon(w, emu_qp_at(w, qp));
+	}
 	return true;
 }
 
@@ -73,18 +77,37 @@ static bool take_ring_cqe(struct emu_world *w, const struct emu_cqe *cqe, struct
 	return true;
 }
 
+/*
+ * Place the payload. True: its memory is gone, so the Receive fails and the connection ends. That
+ * takes the fabric's lock: without it the completion stays, and emu_direct_quiet asks for the
+ * general path.
+ */
+static bool is_lost(struct emu_world *w, const struct emu_inline_cqe *cqe)
+{
+	bool lost = !emu_inline_place(w, cqe) || (cqe->flags & EMU_INLINE_LOST);
+
+	if (__builtin_expect(lost || w->membership->payload_lost, 0))
+		w->membership->payload_lost = lost && !w->membership->held;
+	return lost;
+}
+
 static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
 {
 	uint32_t number = cq->get, put = __atomic_load_n(&cq->put, __ATOMIC_ACQUIRE);
-	bool good;
+	const struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
+	bool good, lost;
 
 	if (put == number || (!w->membership->held && !is_whole(w, cq)))
 		return false;
-	if (emu_inline_is_for(emu_inline_at(w, cq, number), number))
-		good = take_inline_cqe(w, emu_inline_at(w, cq, number), wc);
-	else
+	if (emu_inline_is_for(cqe, number)) {
+		lost = is_lost(w, cqe);
+		if (__builtin_expect(lost, 0) && !w->membership->held)
+			return false;
+		good = take_inline_cqe(w, cqe, lost, wc);
+	} else {
 		good = take_ring_cqe(
 			w, (const struct emu_cqe *)emu_at(w, cq->ring) + (number & cq->mask), wc);
+	}
 	__atomic_store_n(&cq->get, number + 1, __ATOMIC_RELEASE);
 	if (put != number + 1)
 		__builtin_prefetch(emu_inline_at(w, cq, number + 1));
@@ -128,7 +151,7 @@ bool emu_direct_quiet(struct nic_world *world)
 	const struct emu_fabric *fab = w->fab;
 
 	if (__atomic_load_n(&p->inbox, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&p->overrun, __ATOMIC_RELAXED))
+	    __atomic_load_n(&p->overrun, __ATOMIC_RELAXED) || w->membership->payload_lost)
 		return false;
 	return __atomic_load_n(&fab->events, __ATOMIC_RELAXED) == 0 ||
 	       !emu_clock_due(w, __atomic_load_n(&fab->heap[0].time, __ATOMIC_RELAXED));
@@ -251,7 +274,7 @@ static bool place_payload(struct emu_world *w, struct delivery *d)
 		return true;
 	}
 	return to.process && emu_peer_reach(w, to.process) &&
-	       emu_reach_copy(w, &to, &from, d->wr->length);
+	       emu_reach_copy(w, &to, &from, d->wr->length) == EMU_COPY_OK;
 }
 
 /* The record from which emu_direct_undo rolls back. */

@@ -11,6 +11,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/mem.h"
 #include "emu/partial.h"
+#include "emu/qp.h"
 #include "reach.h"
 #include "runner.h"
 #include "shared.h"
@@ -60,20 +61,48 @@ void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upca
 		emu_process(w, process)->overrun = true;
 }
 
-bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
-		    uint64_t length)
+/*
+ * The completion of the message whose packet the running event copies, if this is its last packet.
+ * A Write has none.
+ */
+static struct emu_lost payload_completion(struct emu_world *w)
 {
-	struct emu_message message = { .kind = EMU_MESSAGE_COPY,
-				       .copy = { .addr = addr, .length = length } };
+	const struct emu_event *e = &w->fab->shared.section.event;
+	struct emu_lost lost = { .opcode = NIC_OP_READ };
+	const struct emu_qp *qp = emu_qp_at(w, e->qp <= EMU_QPS ? e->qp : 0), *sender;
+	enum emu_event_kind kind = emu_event_kind(e);
+
+	if (!w->fab->shared.section.running)
+		return lost;
+	lost.qp = emu_qp_index(w, qp);
+	lost.number = w->fab->cq[qp->send_cq <= EMU_CQS ? qp->send_cq : 0].put;
+	if (kind == EMU_EV_RESPONSE || kind == EMU_EV_RESPONSE_REST)
+		return lost;
+	sender = emu_qp_at(w, qp->peer <= EMU_QPS ? qp->peer : 0);
+	lost.opcode = ((const struct emu_swqe *)emu_wqe(w, &sender->sq, e->index))->opcode;
+	lost.number = w->fab->cq[qp->recv_cq <= EMU_CQS ? qp->recv_cq : 0].put;
+	return lost;
+}
+
+enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, uint64_t from,
+			     uint64_t length)
+{
+	struct emu_message message = {
+		.kind = EMU_MESSAGE_COPY,
+		.copy = { .addr = addr, .length = length, .lost = payload_completion(w) }
+	};
+	enum emu_copy copied = EMU_COPY_OK;
 
 	message.copy.data = emu_pool_alloc(w, length);
 	if (!message.copy.data)
-		return false;
-	memcpy(emu_at(w, message.copy.data), from, length);
-	if (append_message(w, process, &message))
-		return true;
-	emu_pool_free(w->fab, message.copy.data, length);
-	return false;
+		return EMU_COPY_BAD_TARGET;
+	if (!emu_reach_to_arena(emu_at(w, message.copy.data), from, length))
+		copied = EMU_COPY_BAD_SOURCE;
+	else if (!append_message(w, process, &message))
+		copied = EMU_COPY_BAD_TARGET;
+	if (copied != EMU_COPY_OK)
+		emu_pool_free(w->fab, message.copy.data, length);
+	return copied;
 }
 
 static bool take_message(struct emu_world *w, uint16_t process, struct emu_message *message)
@@ -89,12 +118,36 @@ static bool take_message(struct emu_world *w, uint16_t process, struct emu_messa
 	return true;
 }
 
+/*
+ * A payload could not be placed: its completion, if it has one, says so, and the connection ends.
+ */
+static void lose_payload(struct emu_world *w, const struct emu_lost *lost)
+{
+	bool read = lost->opcode == NIC_OP_READ;
+	struct emu_qp *qp = emu_qp_at(w, lost->qp <= EMU_QPS ? lost->qp : 0);
+	uint32_t index = read ? qp->send_cq : qp->recv_cq;
+	struct emu_cq *cq = &w->fab->cq[index <= EMU_CQS ? index : 0];
+	struct emu_cqe *cqe;
+
+	if (!qp->head.live || !emu_mine(w, qp->adapter))
+		return;
+	emu_qp_break_soon(w, qp);
+	if (lost->number - cq->get >= cq->put - cq->get)
+		return;
+	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (lost->number & cq->mask);
+	if (cqe->qp != lost->qp || cqe->opcode != (read ? NIC_OP_READ : NIC_OP_RECV))
+		return;
+	cqe->status = NIC_WC_LOCAL_PROTECTION;
+	cqe->length = 0;
+}
+
 static void place_payload(struct emu_world *w, const struct emu_message *message)
 {
 	/* Another process may have written garbage: the address must be in a region. */
-	if (emu_mr_is_here(w, message->copy.addr, message->copy.length))
-		emu_reach_place(message->copy.addr, emu_at(w, message->copy.data),
-				message->copy.length);
+	if (emu_mr_is_here(w, message->copy.addr, message->copy.length) &&
+	    !emu_reach_place_from_arena(message->copy.addr, emu_at(w, message->copy.data),
+					message->copy.length))
+		lose_payload(w, &message->copy.lost);
 	emu_pool_free(w->fab, message->copy.data, message->copy.length);
 }
 

@@ -19,6 +19,13 @@ enum emu_message_kind {
 	EMU_MESSAGE_UPCALL,
 };
 
+/* The completion that is about to say that a payload arrived, which may turn out to be wrong. */
+struct emu_lost {
+	uint32_t qp;     /* 0: of no QP */
+	uint32_t number; /* as the `put` of its CQ counts */
+	uint8_t opcode;
+};
+
 /* A block of the pool. */
 struct emu_message {
 	emu_ref next;
@@ -31,6 +38,7 @@ struct emu_message {
 			uint64_t addr;
 			uint64_t length;
 			emu_ref data;
+			struct emu_lost lost; /* if its destination is gone */
 		} copy;
 	};
 };
@@ -38,9 +46,9 @@ struct emu_message {
 /* Each of these wakes the process when the lock is released. */
 void emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up);
-/* False: no room for the data. */
-bool emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, const void *from,
-		    uint64_t length);
+/* EMU_COPY_BAD_TARGET: no room for the data. */
+enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, uint64_t from,
+			     uint64_t length);
 
 /* Take and run all messages of this process. */
 void emu_inbox_empty(struct emu_world *w);

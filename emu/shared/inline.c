@@ -6,14 +6,10 @@
 #include "inline.h"
 
 #include <errno.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "emu/fabric/arena.h"
 
-#define OF_ONE       4u /* most staging buffers for one CQ */
-#define STREAM_BYTES (256u << 10)
+#define OF_ONE 4u /* most staging buffers for one CQ */
 
 size_t emu_inline_bytes(void)
 {
@@ -95,22 +91,6 @@ static struct emu_stage *find_stage(struct emu_world *w, const struct emu_cq *cq
 	return found;
 }
 
-/*
- * Copy with non-temporal stores. For long payloads the receiver's core reads faster from memory
- * than from this core's cache, and this core need not get the lines back for the next payload.
- */
-static void copy_streaming(uint8_t *to, const uint8_t *from, uint32_t length)
-{
-	uint32_t i = 0;
-
-#ifdef __SSE2__
-	for (; length - i >= sizeof(__m128i); i += sizeof(__m128i))
-		_mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
-	_mm_sfence();
-#endif
-	memcpy(to + i, from + i, length - i);
-}
-
 bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
 			  uint64_t from, uint32_t length)
 {
@@ -118,13 +98,11 @@ bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t
 
 	if (!stage)
 		return false;
+	if (!emu_reach_to_arena_long(emu_at(w, stage->data), from, length))
+		return false;
 	stage->number = number;
 	stage->cq = cq_index_of(w, cq);
 	emu_inline_at(w, cq, number)->stage = (uint32_t)(stage - w->fab->shared.stage);
-	if (length >= STREAM_BYTES)
-		copy_streaming(emu_at(w, stage->data), emu_memory(from), length);
-	else
-		memcpy(emu_at(w, stage->data), emu_memory(from), length);
 	return true;
 }
 
@@ -133,7 +111,7 @@ bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t
 /*
  * Another process may have written garbage: addresses are checked against this process's regions.
  */
-void emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
+bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 {
 	uint64_t addr = cqe->addr;
 	uint32_t length = cqe->length, stage = cqe->stage;
@@ -141,11 +119,11 @@ void emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 
 	if (length > EMU_INLINE_BYTES) {
 		if (length > EMU_STAGE_BYTES || stage >= EMU_STAGES)
-			return;
+			return true;
 		from = emu_at(w, w->fab->shared.stage[stage].data);
 	}
-	if (emu_mr_covers(w, cqe->lkey, addr, length))
-		memcpy(emu_memory(addr), from, length);
+	return !emu_mr_covers(w, cqe->lkey, addr, length) ||
+	       emu_reach_place_from_arena(addr, from, length);
 }
 
 void emu_inline_place_all(struct emu_world *w)
@@ -156,9 +134,12 @@ void emu_inline_place_all(struct emu_world *w)
 		if (!cq->head.live || !emu_mine(w, cq->adapter))
 			continue;
 		for (uint32_t number = cq->get, n = 0; number != cq->put && n <= EMU_MAX_CQE;
-		     number++, n++)
-			if (emu_inline_is_for(emu_inline_at(w, cq, number), number))
-				emu_inline_place(w, emu_inline_at(w, cq, number));
+		     number++, n++) {
+			struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
+
+			if (emu_inline_is_for(cqe, number) && !emu_inline_place(w, cqe))
+				cqe->flags |= EMU_INLINE_LOST;
+		}
 	}
 }
 

@@ -21,7 +21,9 @@
 #include <string.h>
 
 #include "emu/mem.h"
+#include "reach.h"
 
+#define EMU_INLINE_LOST  (1u << 8) /* among flags: its destination was gone */
 #define EMU_INLINE_BYTES 216u /* of payload; an inline CQE is four cache lines */
 
 struct emu_inline_cqe {
@@ -41,8 +43,11 @@ int emu_inline_init(struct emu_world *w, struct emu_cq *cq);
 void emu_inline_fini(struct emu_world *w, struct emu_cq *cq);
 size_t emu_inline_bytes(void);
 
-/* Copy the payload to its destination, if a region of this process covers that. May be repeated. */
-void emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe);
+/*
+ * Copy the payload to its destination, if a region of this process covers that. May be repeated.
+ * False: the memory is gone.
+ */
+bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe);
 /*
  * Do so for all completions of this process that are not dequeued yet: a region is about to be
  * deregistered.
@@ -67,14 +72,16 @@ static inline bool emu_inline_is_for(const struct emu_inline_cqe *cqe, uint32_t 
 bool emu_inline_load_long(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
 			  uint64_t from, uint32_t length);
 
-/* Copy a payload of this process into the inline CQE of completion `number`. False: no room. */
+/*
+ * Copy a payload of this process into the inline CQE of completion `number`. False: no room, or the
+ * payload's memory is gone.
+ */
 static inline bool emu_inline_load(struct emu_world *w, const struct emu_cq *cq, uint32_t number,
 				   uint64_t from, uint32_t length)
 {
 	if (length > EMU_INLINE_BYTES)
 		return emu_inline_load_long(w, cq, number, from, length);
-	memcpy(emu_inline_at(w, cq, number)->data, emu_memory(from), length);
-	return true;
+	return emu_reach_to_arena(emu_inline_at(w, cq, number)->data, from, length);
 }
 
 #endif /* EMU_SHARED_INLINE_H */

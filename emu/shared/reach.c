@@ -9,45 +9,112 @@
 
 #include "inbox.h"
 #include "emu/mem.h"
+#include "emu/pages.h"
 #include "peer.h"
 #include "shared.h"
 
-#define LAST_BYTES 8u
+#define LAST_BYTES   8u
+#define STREAM_BYTES (256u << 10)
 
-void emu_reach_place(uint64_t to, const void *from, uint64_t length)
+enum emu_copy emu_reach_place(uint64_t to, const void *from, uint64_t length)
 {
-	uint64_t first = length > LAST_BYTES ? length - LAST_BYTES : 0;
+	uint64_t first = length > LAST_BYTES ? length - LAST_BYTES : 0, fault;
 
 	/*
 	 * Programs poll the last word, as they do on hardware; all other bytes are visible before
 	 * it.
 	 */
-	memmove(emu_memory(to), from, first);
+	fault = emu_guard_copy(emu_memory(to), from, first);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memmove(emu_memory(to + first), (const uint8_t *)from + first, length - first);
+	if (!fault)
+		fault = emu_guard_copy(emu_memory(to + first), (const uint8_t *)from + first,
+				       length - first);
+	if (!fault)
+		return EMU_COPY_OK;
+	return emu_guard_is_in(fault, from, length) ? EMU_COPY_BAD_SOURCE : EMU_COPY_BAD_TARGET;
 }
 
-bool emu_reach_copy(struct emu_world *w, const struct emu_place *to, const struct emu_place *from,
-		    uint64_t length)
+/*
+ * A fault in the arena is not the program's but ours: without the guard, it is reported as any
+ * other.
+ */
+bool emu_reach_place_from_arena(uint64_t to, const void *from, uint64_t length)
 {
-	void *target = emu_memory(to->addr), *source = emu_memory(from->addr);
+	enum emu_copy placed = emu_reach_place(to, from, length);
+
+	if (placed == EMU_COPY_BAD_SOURCE)
+		memmove(emu_memory(to), from, length);
+	return placed != EMU_COPY_BAD_TARGET;
+}
+
+static bool copy_to_arena_failed(uint64_t fault, void *to, uint64_t from, uint64_t length)
+{
+	if (!emu_guard_is_in(fault, to, length))
+		return true;
+	memcpy(to, emu_memory(from), length);
+	return false;
+}
+
+bool emu_reach_to_arena(void *to, uint64_t from, uint64_t length)
+{
+	uint64_t fault = emu_guard_copy(to, emu_memory(from), length);
+
+	return __builtin_expect(fault == 0, 1) || !copy_to_arena_failed(fault, to, from, length);
+}
+
+/*
+ * For a long payload with non-temporal stores: the receiver's core reads it faster from memory than
+ * from this core's cache, and this core need not get the lines back for the next payload.
+ */
+bool emu_reach_to_arena_long(void *to, uint64_t from, uint64_t length)
+{
+	uint64_t fault;
+
+	if (length < STREAM_BYTES)
+		return emu_reach_to_arena(to, from, length);
+	fault = emu_guard_stream(to, emu_memory(from), length);
+	return fault == 0 || !copy_to_arena_failed(fault, to, from, length);
+}
+
+static enum emu_copy copy_from_process(struct emu_world *w, const struct emu_place *to,
+				       const struct emu_place *from, uint64_t length)
+{
+	if (!emu_peer_reach(w, from->process))
+		return EMU_COPY_BAD_TARGET;
+	if (emu_peer_read(w, from->process, from->addr, emu_memory(to->addr), length))
+		return EMU_COPY_OK;
+	/* The kernel does not say which end it was. */
+	return emu_pages_allow(to->addr, length, true) ? EMU_COPY_BAD_SOURCE : EMU_COPY_BAD_TARGET;
+}
+
+static enum emu_copy copy_to_process(struct emu_world *w, const struct emu_place *to,
+				     const struct emu_place *from, uint64_t length)
+{
+	if (!emu_peer_reach(w, to->process))
+		return emu_inbox_copy(w, to->process, to->addr, from->addr, length);
+	if (emu_peer_write(w, to->process, to->addr, emu_memory(from->addr), length))
+		return EMU_COPY_OK;
+	return emu_pages_allow(from->addr, length, false) ? EMU_COPY_BAD_TARGET
+							  : EMU_COPY_BAD_SOURCE;
+}
+
+enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
+			     const struct emu_place *from, uint64_t length)
+{
+	bool to_here = to->process == w->process, from_here = from->process == w->process;
 
 	if (!to->process || !from->process || to->process > EMU_PROCESSES)
-		return false; /* the process is gone; or another one wrote garbage */
+		return EMU_COPY_BAD_TARGET; /* the process is gone; or another one wrote garbage */
 	/* Addresses in this process are checked against its own list of regions. */
-	if ((to->process == w->process && !emu_mr_is_here(w, to->addr, length)) ||
-	    (from->process == w->process && !emu_mr_is_here(w, from->addr, length)))
-		return false;
-	if (to->process == w->process && from->process == w->process) {
-		emu_reach_place(to->addr, source, length);
-		return true;
-	}
-	if (to->process == w->process)
-		return emu_peer_reach(w, from->process) &&
-		       emu_peer_read(w, from->process, from->addr, target, length);
-	if (from->process != w->process)
-		return false; /* does not happen: runner.c chose a process at one end */
-	if (emu_peer_reach(w, to->process))
-		return emu_peer_write(w, to->process, to->addr, source, length);
-	return emu_inbox_copy(w, to->process, to->addr, source, length);
+	if (to_here && !emu_mr_is_here(w, to->addr, length))
+		return EMU_COPY_BAD_TARGET;
+	if (from_here && !emu_mr_is_here(w, from->addr, length))
+		return EMU_COPY_BAD_SOURCE;
+	if (to_here && from_here)
+		return emu_reach_place(to->addr, emu_memory(from->addr), length);
+	if (to_here)
+		return copy_from_process(w, to, from, length);
+	if (from_here)
+		return copy_to_process(w, to, from, length);
+	return EMU_COPY_BAD_TARGET; /* does not happen: runner.c chose a process at one end */
 }

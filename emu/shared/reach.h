@@ -17,9 +17,17 @@
  * Copy within this process. The last bytes are written last, for a program that polls them without
  * a call.
  */
-void emu_reach_place(uint64_t to, const void *from, uint64_t length);
-/* False: a process or region is gone, or the arena has no room for the payload. */
-bool emu_reach_copy(struct emu_world *w, const struct emu_place *to, const struct emu_place *from,
-		    uint64_t length);
+enum emu_copy emu_reach_place(uint64_t to, const void *from, uint64_t length);
+/* The same from the arena. False: the program's memory is gone. */
+bool emu_reach_place_from_arena(uint64_t to, const void *from, uint64_t length);
+/* Copy from this process into the arena. False: the program's memory is gone. */
+bool emu_reach_to_arena(void *to, uint64_t from, uint64_t length);
+/* The same for a block of the arena's pool, which the receiver reads next. */
+bool emu_reach_to_arena_long(void *to, uint64_t from, uint64_t length);
+/*
+ * EMU_COPY_BAD_TARGET also if a process is gone, or if the arena has no room for the payload.
+ */
+enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
+			     const struct emu_place *from, uint64_t length);
 
 #endif /* EMU_SHARED_REACH_H */

@@ -3,6 +3,7 @@
  * lmr.c - dat_lmr_create, dat_lmr_query and dat_lmr_free: the adapter's table of contexts, and the
  * check of a post's segments against the regions they name.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,6 +178,14 @@ static uint32_t nic_access(DAT_MEM_PRIV_FLAGS privileges)
 	return access;
 }
 
+/* -EFAULT: the memory is not mapped, or not with the access that the privileges ask for. */
+static DAT_RETURN lmr_refusal(int err)
+{
+	if (err == -EFAULT)
+		return BAD_ARG(3);
+	return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
+}
+
 static DAT_RETURN lmr_make(struct ia *ia, struct pz *pz, const struct lmr_region *region,
 			   DAT_MEM_PRIV_FLAGS privileges, struct lmr **out)
 {
@@ -202,7 +211,7 @@ static DAT_RETURN lmr_make(struct ia *ia, struct pz *pz, const struct lmr_region
 		goto leave_share;
 	err = ops->mr_reg(pz->nic, (uintptr_t)lmr->address, lmr->length, nic_access(privileges),
 			  &lmr->nic);
-	ret = nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
+	ret = lmr_refusal(err);
 	if (err)
 		goto drop_context;
 	lmr->nic->ctx = lmr;

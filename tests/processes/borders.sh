@@ -3,9 +3,11 @@
 # which payload travels; names, files and folders of fabrics.
 . "$(dirname "$0")/../datsim/begin.sh"
 borders=$top/tests/processes/borders
+gone=$top/tests/processes/gone
 client=$top/examples/pair/client
 server=$top/examples/pair/server
 needs "$borders"
+needs "$gone"
 needs "$client"
 needs "$server"
 XDG_RUNTIME_DIR=$scratch
@@ -15,6 +17,11 @@ cd "$scratch" || exit 99
 # reach COPY: one process reaches for another's memory
 reach() {
 	DATSIM_COPY=$1 DATSIM_FABRIC=borders timeout 120 "$borders"
+}
+
+# lose COPY: memory that one process registered and unmapped is used by both
+lose() {
+	DATSIM_COPY=$1 DATSIM_FABRIC=gone timeout 120 "$gone"
 }
 
 # refused NAME WHY: a program cannot join the fabric of that name
@@ -47,9 +54,11 @@ little_room() {
 		[ $? = 1 ]' - "$datsim" "$server"
 }
 
-echo 1..15
+echo 1..17
 holds "memory is reached by key, within bounds, with privilege" reach direct
 holds "so it is where payload goes through the arena" reach bounce
+holds "memory that is gone ends the connection, and nothing else" lose direct
+holds "so it does where payload goes through the arena" lose bounce
 holds "a fabric can be made" "$datsim" fabric create mine
 holds "its file is its user's alone" [ "$(stat -c %a datsim/mine)" = 600 ]
 holds "so is the folder" [ "$(stat -c %a datsim)" = 700 ]
