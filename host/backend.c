@@ -48,12 +48,50 @@ static void backend_forget(struct backend *b)
 	backend_cond_init(&b->wake);
 }
 
-static void forget_in_child(void)
+/* ---- fork ---- */
+
+static struct {
+	pthread_mutex_t *mutex;
+	pthread_mutex_t initial; /* a copy, from which the child's mutex is made */
+} fork_locks[FORK_LOCKS];
+
+void backend_fork_lock(enum fork_lock which, pthread_mutex_t *mutex)
+{
+	fork_locks[which].mutex = mutex;
+	fork_locks[which].initial = *mutex;
+}
+
+pthread_mutex_t *backend_fork_mutex(enum fork_lock which)
+{
+	return fork_locks[which].mutex;
+}
+
+static void fork_prepare(void)
+{
+	for (int i = 0; i < FORK_LOCKS; i++)
+		pthread_mutex_lock(fork_locks[i].mutex);
+}
+
+static void fork_parent(void)
+{
+	for (int i = FORK_LOCKS - 1; i >= 0; i--)
+		pthread_mutex_unlock(fork_locks[i].mutex);
+}
+
+/* The owner of a recursive mutex is a thread of the parent, and an unlock by the child fails. */
+static void fork_child(void)
 {
 	backend_forget(&emu);
 	backend_forget(&backend_hw);
-	backend_hw_forget();
-	pthread_mutex_init(&attaching, NULL);
+	fork_parent();
+	for (int i = 0; i < FORK_LOCKS; i++)
+		*fork_locks[i].mutex = fork_locks[i].initial;
+}
+
+static void __attribute__((constructor)) fork_begin(void)
+{
+	backend_fork_lock(FORK_LOCK_ATTACH, &attaching);
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
 void backend_cond_init(pthread_cond_t *cond)
@@ -75,7 +113,6 @@ void backend_init(struct backend *b, const struct nic_backend *kind)
 static void init_emu(void)
 {
 	backend_init(&emu, &emu_backend);
-	pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 uint64_t backend_monotonic_ns(void)

@@ -95,6 +95,24 @@ struct backend {
 void backend_init(struct backend *b, const struct nic_backend *kind);
 
 /*
+ * The locks of this process, outermost first. fork() takes them all before it makes the child, so
+ * that no thread changes what they protect meanwhile, and gives the child its own, unlocked. The
+ * lock of a backend is none of them: a child forgets all that it protects.
+ */
+enum fork_lock {
+	FORK_LOCK_LOADER,   /* dat.conf and provider libraries: lib/registry/loader.c */
+	FORK_LOCK_MODULE,   /* loading the hardware backend: backend_hw.c */
+	FORK_LOCK_ATTACH,   /* the fronts of a backend: backend.c */
+	FORK_LOCK_REGISTRY, /* lib/registry/registry.c */
+	FORK_LOCK_CELLS,    /* bias.c */
+	FORK_LOCK_HANDLES,  /* lib/handle.c */
+	FORK_LOCKS
+};
+/* In a constructor, before any thread: this unlocked mutex, which lives as long as the process. */
+void backend_fork_lock(enum fork_lock which, pthread_mutex_t *mutex);
+pthread_mutex_t *backend_fork_mutex(enum fork_lock which);
+
+/*
  * Get the backend that DAT_PROVIDER names, and attach this front to it. -ENODEV: there is none, and
  * the reason is on stderr. No lock is held.
  */

@@ -11,9 +11,9 @@ struct backend backend_hw = BACKEND_INITIALIZER(backend_hw);
 /* Held while the module is loaded, once; no lock of a backend is held meanwhile. */
 static pthread_mutex_t load = PTHREAD_MUTEX_INITIALIZER;
 
-void backend_hw_forget(void)
+static void __attribute__((constructor)) load_begin(void)
 {
-	pthread_mutex_init(&load, NULL);
+	backend_fork_lock(FORK_LOCK_MODULE, &load);
 }
 
 static void module_lock(void)

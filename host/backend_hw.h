@@ -16,7 +16,5 @@ extern struct backend backend_hw __attribute__((visibility("hidden")));
  * stderr.
  */
 bool backend_hw_start(const struct front_ops *ops);
-/* In a forked child. */
-void backend_hw_forget(void);
 
 #endif /* HOST_BACKEND_HW_H */

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bias.h"
+#include "backend.h"
 
 #define YIELDS       16
 #define PAUSE_MAX_NS 1000000
@@ -21,6 +21,13 @@ static struct bias_cell nowhere;
 __thread struct bias_cell *bias_cell = &nowhere;
 struct bias_cell bias_first;
 static bool first_taken;
+/* For two backends that choose an owner at the same time. */
+static pthread_mutex_t cells_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void __attribute__((constructor)) cells_begin(void)
+{
+	backend_fork_lock(FORK_LOCK_CELLS, &cells_lock);
+}
 
 void bias_start(struct bias *bias)
 {
@@ -74,10 +81,7 @@ static bool is_owner(const struct bias *bias)
 	return bias->owner == bias_cell;
 }
 
-/*
- * A cell is never freed: after its thread has ended, a waiter may still read it. The mutex is for
- * two backends that choose an owner at the same time.
- */
+/* A cell is never freed: after its thread has ended, a waiter may still read it. */
 static struct bias_cell *new_cell(void)
 {
 	static struct kept {
@@ -85,10 +89,9 @@ static struct bias_cell *new_cell(void)
 		SLIST_ENTRY(kept) link;
 	} * kept;
 	static SLIST_HEAD(, kept) all;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct bias_cell *cell = &bias_first;
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&cells_lock);
 	if (first_taken) {
 		kept = calloc(1, sizeof(*kept));
 		if (kept)
@@ -96,7 +99,7 @@ static struct bias_cell *new_cell(void)
 		cell = kept ? &kept->cell : NULL;
 	}
 	first_taken = true;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&cells_lock);
 	return cell;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "handle.h"
+#include "host/backend.h"
 #include "lib/registry/registry.h"
 
 #define RANGE_SLOTS (HANDLE_RANGE_BYTES / sizeof(struct handle_slot))
@@ -68,6 +69,7 @@ static bool handle_reserve_range(void)
 /* A lookup compares with the first range unconditionally, so it is reserved before any call. */
 __attribute__((constructor)) static void reserve_first(void)
 {
+	backend_fork_lock(FORK_LOCK_HANDLES, &issue.lock);
 	handle_reserve_range();
 }
 

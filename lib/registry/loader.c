@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "loader.h"
+#include "host/backend.h"
 #include "host/say.h"
 
 /* A library that was loaded; it stays loaded as long as the process lives. */
@@ -37,6 +38,11 @@ static struct {
 	.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
 	.libraries = TAILQ_HEAD_INITIALIZER(loader.libraries),
 };
+
+static void __attribute__((constructor)) loader_begin(void)
+{
+	backend_fork_lock(FORK_LOCK_LOADER, &loader.lock);
+}
 
 void loader_lock(void)
 {

@@ -29,6 +29,11 @@ static struct {
 	.ias = TAILQ_HEAD_INITIALIZER(registry.ias),
 };
 
+static void __attribute__((constructor)) registry_begin(void)
+{
+	backend_fork_lock(FORK_LOCK_REGISTRY, &registry.lock);
+}
+
 static struct registry_entry *registry_find(const char *name)
 {
 	struct registry_entry *entry;
