@@ -14,6 +14,13 @@ trap 'rm -rf "$work"' EXIT
 export CK_DEFAULT_TIMEOUT=600
 unset CK_TAP_LOG_FILE_NAME CK_VERBOSITY
 
+for count in "$seeds" "$steps" "${SCHEDULES:-1}" "${KILLS:-1}" "${ARENAS:-5}" \
+	"${ORDERS_DEPTH:-1}"; do
+	[ "$count" -ge 1 ] && continue
+	echo "Bail out! expected counts of at least 1, got $count: nothing would be tested"
+	exit 1
+done
+
 n=0
 # result OK TITLE: one line of TAP
 result() {

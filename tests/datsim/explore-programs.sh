@@ -51,7 +51,7 @@ finds() {
 		"$planted/$bug-fixed"
 }
 
-echo 1..69
+echo 1..70
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -108,8 +108,10 @@ expect 0 'cannot go on twice from where it opens its fabric' explore --runs 3 --
 	sh -c "exec '$behaves' read 9 9< file"
 cat > slow.sh << 'END'
 #!/bin/sh
+"$behaves" well
 [ "${DATSIM_LATENCY_NS:-0}" -lt 20000 ] || exit 9
 END
+export behaves
 chmod +x slow.sh
 expect 9 'slow.sh opens no fabric itself: it is started anew' explore --runs 200 -- ./slow.sh
 holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' slow.sh.shrunk.dsim
@@ -117,6 +119,7 @@ holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' slo
 # A program that fails without a schedule is not explored.
 expect 3 'exits with 3 without any fault: nothing was explored' explore -- sh -c 'exit 3'
 expect 137 'is ended by signal 9 \(Killed\) without any fault' explore -- sh -c 'kill -9 $$'
+expect 2 'opened no simulated adapter: nothing was explored' explore -- true
 expect 2 'expected one script, or' explore --out x --
 expect 127 'exits with 127 without any fault: nothing was explored' explore -- ./nonesuch
 expect 2 'hang wants seconds from 0.01 to 3600, got .long.' explore --hang long -- true

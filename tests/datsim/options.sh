@@ -132,7 +132,7 @@ written() {
 	says 0 '^ok 1' test -j 2 --seed 3 good.dsim &&
 		says 0 '^ok 1' test -j2 --seed=3 good.dsim &&
 		says 0 '^ok 1' test --seed "$most" -- good.dsim &&
-		says 0 '^ok 1' sweep --nth=post good.dsim &&
+		says 0 '^ok 1' sweep --nth=alloc good.dsim &&
 		says 0 '1 passed' conformance --junit=x.xml suite && test -s x.xml || return
 	cp good.dsim ./-j
 	says 0 '^ok 1 - -j$' test -- -j && says 2 '^# -: No such file' test -
@@ -153,7 +153,7 @@ operands() {
 		says 2 'expected a program' run --seed 3 -- && says 2 'expected a program' run &&
 		says 2 'expected one script, or -- PROGRAM' explore --seed 3 &&
 		says 2 'expected one script, or -- PROGRAM' explore a b &&
-		says 2 'expected a script, or a folder' sweep --nth post &&
+		says 2 'expected a script, or a folder' sweep --nth alloc &&
 		says 2 'expected --nth with alloc, post or event' sweep good.dsim &&
 		says 2 'expected one folder' conformance a b && says 2 "no arguments, got 'x'" \
 			shell x &&

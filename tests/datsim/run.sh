@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..54
+echo 1..56
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -78,7 +78,9 @@ expect 0 'the trace is full .*: later lines are missing' show full.trace
 expect 1 'never.dsim:1: .*: 0 times before the trace was full; "optional" allows' run \
 	--script never.dsim "$top/examples/srq_server"
 unset DATSIM_TRACE_BYTES
-expect 0 'opened no simulated adapter' run true
+expect 1 'opened no simulated adapter: nothing was tested' run true
+expect 1 'opened no simulated adapter: nothing was tested' run --trace none.trace true
+expect 3 'opened no simulated adapter' run sh -c 'exit 3'
 expect 127 'nonesuch: No such file' run nonesuch
 expect 126 'Permission denied' run "$scratch/one.trace"
 expect 2 'expected a program' run --

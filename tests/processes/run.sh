@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..45
+echo 1..48
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -27,12 +27,16 @@ expect 1 'exits with 1' run -- "$client" nonesuch.invalid + true
 # traced ARGS...: it is told to the program
 traced() {
 	# shellcheck disable=SC2016
-	"$datsim" run "$@" -- sh -c 'test -n "$DATSIM_TRACE"' + true
+	"$datsim" run "$@" -- sh -c 'test -n "$DATSIM_TRACE"' + "$top/examples/srq_server"
 }
+"$datsim" run --trace none.trace -- true + true 2> said
 holds "what is told of it is traced" traced
 holds "and so is what is asked for" traced --quiet --trace asked.trace
 holds "but else nothing is" \
 	sh -c '! "$1" run --quiet -- sh -c "test -n \"\$DATSIM_TRACE\"" + true' - "$datsim"
+expect 1 'opened no simulated adapter: nothing was tested' run -- true + true
+expect 1 'opened no simulated adapter: nothing was tested' run --lockstep -- true
+expect 2 'nothing happens in this trace' show none.trace
 DATSIM_TRACE_BYTES=65536
 export DATSIM_TRACE_BYTES
 expect 0 'cut  *the trace is full' run --trace full.trace -- "$server" + "$client" localhost 500

@@ -197,6 +197,10 @@ static int print_adapters(void)
 		print_names(infos, n);
 		if (n > 0)
 			code = print_limits(infos[0].ia_name);
+		else
+			code = EXIT_FAILED;
+		if (!n)
+			fputs("datsim info: there is no adapter\n", stderr);
 	}
 	free(infos);
 	free(list);

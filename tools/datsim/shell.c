@@ -27,6 +27,7 @@ struct shell {
 	struct words words;
 	struct options options;
 	bool asked_to_quit;
+	bool tried; /* a line was run */
 };
 
 static const char greeting[] =
@@ -281,8 +282,10 @@ static void take_line(struct shell *shell, char *line)
 	while (n && (line[n - 1] == ' ' || line[n - 1] == '\r' || line[n - 1] == '\t'))
 		line[--n] = '\0';
 	line += strspn(line, " \t");
-	if (*line && !run_command(shell, line))
+	if (*line && !run_command(shell, line)) {
 		try_line(shell, line);
+		shell->tried = true;
+	}
 	fflush(stdout);
 }
 
@@ -290,6 +293,7 @@ static int shell_run(char **argv)
 {
 	struct shell shell = { .options = { .once = true } };
 	struct operands none;
+	int code = EXIT_PASS;
 	char *line;
 
 	if (!options_read(&command_shell, argv, NULL, &none))
@@ -302,9 +306,12 @@ static int shell_run(char **argv)
 		free(line);
 	}
 	words_free(&shell.words);
+	if (!shell.tried && !isatty(STDIN_FILENO))
+		code = usage_error("shell", "no line came that runs: expected lines of a script on "
+					    "standard input");
 	text_free(&shell.script);
 	text_free(&shell.trace);
-	return EXIT_PASS;
+	return code;
 }
 
 const struct command command_shell = {

@@ -264,6 +264,9 @@ static int explorer_run(struct explorer *explorer)
 		code = find_failure(explorer, &found);
 	if (code != EXIT_PASS)
 		return code;
+	if (!found && !explorer->course->done)
+		return usage_error("explore",
+				   "no schedule was run: allow more --runs or --seconds");
 	if (!found) {
 		printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
 		       (unsigned long long)explorer->course->done,

@@ -269,16 +269,21 @@ static void add_link(struct plan *plan, struct span from, struct span to)
 		strcpy(plan->links[plan->link_count++], link);
 }
 
-/* Find the links that the program uses, and the time that it takes. */
-static void study_trace(struct plan *plan, const char *path)
+/*
+ * Find the links that the program uses, and the time that it takes. False: it opened no adapter, so
+ * no schedule can reach it.
+ */
+static bool study_trace(struct plan *plan, const char *path)
 {
 	struct text content = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
 	struct trace_line line;
+	bool opened = false;
 
 	if (read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
 	    trace_open(&reader, path, text_of(&content), content.length)) {
 		while (trace_next(&reader, &line)) {
+			opened = true;
 			plan->span_us = line.ns / 1000;
 			if (span_is(line.verb, "packet"))
 				add_link(plan, line.object, trace_value(&line, "to"));
@@ -287,6 +292,7 @@ static void study_trace(struct plan *plan, const char *path)
 	trace_close(&reader);
 	text_free(&content);
 	text_free(&error);
+	return opened;
 }
 
 static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
@@ -348,7 +354,11 @@ static int look_at_program(struct hunt *hunt)
 	if (scratch_folder(&folder, &error)) {
 		text_add(&trace, "%s/trace", text_of(&folder));
 		code = run_undisturbed(hunt, text_of(&trace));
-		study_trace(&hunt->plan, text_of(&trace));
+		if (!study_trace(&hunt->plan, text_of(&trace)) && code == EXIT_PASS)
+			code = usage_error("explore",
+					   "%s opened no simulated adapter: nothing was explored. "
+					   "Is it linked with -ldat?",
+					   hunt->argv[0]);
 		unlink(text_of(&trace));
 		rmdir(text_of(&folder));
 	}
@@ -394,6 +404,9 @@ int explore_program(struct course *course, char **argv)
 		make_short(&hunt, &lines);
 		code = hunt_report(&hunt, &lines);
 		lines_free(&lines);
+	} else if (!course->done) {
+		code = usage_error("explore",
+				   "no schedule was run: allow more --runs or --seconds");
 	} else {
 		printf("%s: %llu schedules of seed %llu hold\n", argv[0],
 		       (unsigned long long)course->done, (unsigned long long)course->seed);

@@ -175,6 +175,8 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts)
 		text_free(&outcome.report);
 	}
 	printf("# %llu of %llu points, all %zu sites\n", ran, points, sweep->sites.count);
+	if (code == EXIT_PASS && !ran)
+		code = usage_error("sweep", "no script has such an operation: nothing was swept");
 	return code;
 }
 

@@ -94,6 +94,7 @@ static void add_line(struct account *account, const struct trace_line *line)
 	struct span status = trace_value(line, "status");
 
 	account->ns = line->ns;
+	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note");
 	account->full |= span_is(line->verb, "note") && span_starts(line->rest, full_note);
 	if (span_is(line->verb, "rule"))
 		add_rule(account, line);

@@ -35,8 +35,9 @@ struct account {
 	struct tallies left;     /* objects that were made and never freed */
 	struct account_rule *rules;
 	size_t rule_count;
-	bool full;  /* the trace is full: later lines are missing */
-	bool whole; /* the trace has its end: the program closed its adapters */
+	bool opened; /* a program used the fabric, or tried to */
+	bool full;   /* the trace is full: later lines are missing */
+	bool whole;  /* the trace has its end: the program closed its adapters */
 };
 
 /* False: not a trace, or a damaged one. */

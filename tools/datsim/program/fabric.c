@@ -71,7 +71,10 @@ static int fabric_list(void)
 	char name[DAT_SIM_FABRIC_NAME] = "";
 	DAT_RETURN ret;
 
-	while ((ret = dat_sim_fabric_next(name, sizeof(name))) == DAT_SUCCESS) {
+	ret = dat_sim_fabric_next(name, sizeof(name));
+	if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY)
+		fputs("datsim fabric list: there is no shared fabric\n", stderr);
+	for (; ret == DAT_SUCCESS; ret = dat_sim_fabric_next(name, sizeof(name))) {
 		DAT_SIM_MEMBER member;
 		DAT_COUNT members = 0;
 

@@ -270,6 +270,33 @@ static bool runs_here(const struct script *script, struct verdict *verdict)
 	return false;
 }
 
+/* Does any line make a call, or prepare connections and adapters by calls? */
+static bool script_calls(const struct script *script)
+{
+	const struct statement *st;
+
+	for (st = script->statements; st; st = st->next) {
+		if (st->kind == STATEMENT_CALL || st->kind == STATEMENT_EVENT)
+			return true;
+		if (st->kind == STATEMENT_USE && st->use.kind != USE_BARE)
+			return true;
+	}
+	return false;
+}
+
+/* A script without a call proves nothing, whatever library is below it. */
+static bool tests_something(const char *name, const struct script *script, struct verdict *verdict)
+{
+	if (script_calls(script))
+		return true;
+	text_add(&verdict->report,
+		 "%s: no line makes a call, so nothing is tested: expected a call such as "
+		 "\"a: dat_evd_create(ia, 8) -> evd\", or \"use connected\"\n",
+		 name);
+	verdict->code = EXIT_USAGE;
+	return false;
+}
+
 void run_text(const char *name, const char *text, size_t length, const struct options *options,
 	      struct verdict *verdict)
 {
@@ -290,7 +317,7 @@ void run_text(const char *name, const char *text, size_t length, const struct op
 	} else if (!runs_here(&script, verdict)) {
 		script_free(&script);
 		return;
-	} else {
+	} else if (options->once || tests_something(name, &script, verdict)) {
 		if (options->has_seed)
 			script.config.seed = options->seed;
 		run_loaded(name, &script, options, verdict);

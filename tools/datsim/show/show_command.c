@@ -10,6 +10,7 @@
 #include "picture.h"
 #include "tools/datsim/run/run.h"
 #include "show.h"
+#include "trace.h"
 
 static bool draw_svg(const char *svg, const char *path, const struct text *content, bool all,
 		     struct text *error)
@@ -29,13 +30,31 @@ struct wanted {
 	bool all; /* --all */
 };
 
+/* A fabric that no program used leaves a trace of its settings only. */
+static bool has_events(const char *path, const struct text *content, struct text *error)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+	bool good = trace_open(&reader, path, text_of(content), content->length);
+
+	if (good && !trace_next(&reader, &line) && !reader.error.length) {
+		text_add(error, "%s: nothing happens in this trace: no program opened an adapter\n",
+			 path);
+		good = false;
+	}
+	text_append(error, text_of(&reader.error), good ? 0 : reader.error.length);
+	trace_close(&reader);
+	return good;
+}
+
 static int show_file(const struct terminal *terminal, const char *path, const struct wanted *wanted)
 {
 	struct text content = { 0 }, error = { 0 };
 	int code = EXIT_PASS;
 	bool good;
 
-	good = read_whole(path, TRACE_BYTES_MAX, &content, &error);
+	good = read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
+	       has_events(path, &content, &error);
 	if (good && wanted->svg)
 		good = draw_svg(wanted->svg, path, &content, terminal->all, &error);
 	if (good && wanted->pcapng)
