@@ -192,6 +192,11 @@ static void change_link_or_host(struct emu_world *w, const struct emu_packet *p,
 		w->fab->adapters[p->to].dead = true;
 }
 
+static bool takes_down(uint32_t fault)
+{
+	return fault == NIC_FAULT_LINK_DOWN || fault == NIC_FAULT_HOST_DEAD;
+}
+
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p)
 {
 	const struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
@@ -203,7 +208,9 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 		change_link_or_host(w, p, rule->match.fault);
 	}
 	if (link->down || w->fab->adapters[p->from].dead || w->fab->adapters[p->to].dead) {
-		trace_fault(w, p, "lost", 0);
+		/* The packet that takes the link or host down has its line already. */
+		if (!rule || !takes_down(rule->match.fault))
+			trace_fault(w, p, "lost", 0);
 		emu_retry_lost(w, event, p);
 		return true;
 	}

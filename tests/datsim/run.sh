@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..56
+echo 1..60
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -68,6 +68,30 @@ expect 2 'test.dsim:1:1: a script for a program has "fabric" and' run --script t
 expect 2 'actor.dsim:1:17: expected an adapter, emu0 to emu253' run --script actor.dsim true
 expect 2 'ep.dsim:1:10: expected an EP as the trace names it' run --script ep.dsim true
 expect 2 'did you mean "drop"' run --script word.dsim true
+# The packet that takes a link or a host down is lost once, in the trace and in the account.
+cat > down.dsim << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64)
+       fault link a>b down nth=1 opcode=SEND
+       a: dat_ep_post_send(ep, 64)
+       quiet
+END
+sed 's/ down / dead /' down.dsim > dead.dsim
+# once SCRIPT VERB: packets lost at the time of the fault
+once() {
+	"$datsim" test --trace "$1.trace" "$1"
+	time=$(sed -n "s/^\([0-9]*\) [^ ]* $2 rule=1 .*/\1/p" "$1.trace")
+	grep "^$time " "$1.trace"
+	[ "$(grep "^$time " "$1.trace" | grep -cE " ($2|lost) rule=")" = 1 ]
+}
+holds "the packet that takes a link down is lost once" once down.dsim link_down
+holds "the packet that kills a host is lost once" once dead.dsim host_dead
+echo 'fault link emu0>emu1 down opcode=SEND nth=3' > down.dsim
+expect 1 'packets +.* [1-9][0-9]* lost' run --script down.dsim --trace down.trace \
+	"$top/examples/srq_server"
+holds "all of them are in the account" \
+	grep -q " $(grep -cE ' (lost|link_down) rule=' down.trace) lost" out
+
 DATSIM_TRACE_BYTES=65536
 export DATSIM_TRACE_BYTES
 expect 0 'cut +the trace is full: what came later is not counted' run --trace full.trace \

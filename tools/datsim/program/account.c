@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/datsim/show/trace_fault.h"
+
 #define SHOWN_MOST 8 /* names listed in one line */
 
 static const char full_note[] = "the trace is full (DATSIM_TRACE_BYTES)";
@@ -86,7 +88,9 @@ static void count_rule(struct account *account, const struct trace_line *line)
 
 static bool is_loss(const struct trace_line *line)
 {
-	return span_is(line->verb, "drop") || span_is(line->verb, "corrupt");
+	bool arrives;
+
+	return is_fault(line, &arrives) && !arrives;
 }
 
 static void add_line(struct account *account, const struct trace_line *line)
