@@ -73,30 +73,42 @@ __attribute__((visibility("hidden"))) uint64_t emu_guard_stream_raw(void *to, co
 #endif
 #endif
 
+/* Functions of the sanitizers' libraries, as gcc declares them. */
 #ifdef EMU_GUARD_ADDRESS
-void __asan_loadN(const void *at, size_t size);
-void __asan_storeN(void *at, size_t size);
-#define EMU_GUARD_REPORT(to, from, length) (__asan_loadN(from, length), __asan_storeN(to, length))
+void __asan_loadN(void *at, long size);
+void __asan_storeN(void *at, long size);
+#define EMU_GUARD_READ  __asan_loadN
+#define EMU_GUARD_WRITE __asan_storeN
 #elif defined(EMU_GUARD_THREAD)
-void __tsan_read_range(const void *at, size_t size);
-void __tsan_write_range(void *at, size_t size);
-#define EMU_GUARD_REPORT(to, from, length) \
-	(__tsan_read_range(from, length), __tsan_write_range(to, length))
-#else
-#define EMU_GUARD_REPORT(to, from, length) ((void)0)
+void __tsan_read_range(void *at, long size);
+void __tsan_write_range(void *at, long size);
+#define EMU_GUARD_READ  __tsan_read_range
+#define EMU_GUARD_WRITE __tsan_write_range
 #endif
+
+static inline void emu_guard_report(void *to, const void *from, uint64_t length)
+{
+#ifdef EMU_GUARD_READ
+	EMU_GUARD_READ((void *)(uintptr_t)from, (long)length);
+	EMU_GUARD_WRITE(to, (long)length);
+#else
+	(void)to;
+	(void)from;
+	(void)length;
+#endif
+}
 
 /* As memmove. 0, or the address at which the copy faulted. */
 static inline uint64_t emu_guard_copy(void *to, const void *from, uint64_t length)
 {
-	EMU_GUARD_REPORT(to, from, length);
+	emu_guard_report(to, from, length);
 	return emu_guard_copy_raw(to, from, length);
 }
 
 /* The same with non-temporal stores; the target is aligned to 16, and there is no overlap. */
 static inline uint64_t emu_guard_stream(void *to, const void *from, uint64_t length)
 {
-	EMU_GUARD_REPORT(to, from, length);
+	emu_guard_report(to, from, length);
 	return emu_guard_stream_raw(to, from, length);
 }
 

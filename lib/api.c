@@ -12,16 +12,16 @@
  * For the calls of every message. A handle outside libdat's first range takes a separate function,
  * so that the common path here is a few loads and a jump.
  */
-#define DISPATCH_FAST(func, slow, handle, ...)                        \
-	do {                                                          \
-		DAT_PROVIDER *provider;                               \
-                                                                      \
-		if (__builtin_expect(!handle_in_range(handle, 0), 0)) \
-			return slow(handle, ##__VA_ARGS__);           \
-		provider = handle_slot_provider(handle);              \
-		if (__builtin_expect(!provider, 0))                   \
-			return slow(handle, ##__VA_ARGS__);           \
-		return provider->func(handle, ##__VA_ARGS__);         \
+#define DISPATCH_FAST(func, slow, handle, ...)                          \
+	do {                                                            \
+		DAT_PROVIDER *provider;                                 \
+                                                                        \
+		if (__builtin_expect(!handle_in_range(handle, 0), 0))   \
+			return slow(handle, ##__VA_ARGS__);             \
+		provider = handle_slot_provider(handle);                \
+		if (__builtin_expect(!provider, 0))                     \
+			return slow(handle, ##__VA_ARGS__);             \
+		return api_call(provider->func)(handle, ##__VA_ARGS__); \
 	} while (0)
 
 /* A third party's table may lack calls. */
@@ -33,9 +33,9 @@
                                                                          \
 		if (__builtin_expect(!provider, 0))                      \
 			return DAT_FAIL(DAT_INVALID_HANDLE, bad_handle); \
-		if (__builtin_expect(!provider->func, 0))                \
+		if (__builtin_expect(!api_call(provider->func), 0))      \
 			return CALL_NOT_THERE;                           \
-		return provider->func(handle, ##__VA_ARGS__);            \
+		return api_call(provider->func)(handle, ##__VA_ARGS__);  \
 	} while (0)
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,

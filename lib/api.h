@@ -12,7 +12,22 @@
 #include <dat/udat.h>
 #include <dat/udat_redirection.h>
 
+#include "host/bias.h"
+
 extern const DAT_PROVIDER dat__provider;
+
+/*
+ * An entry of a provider table may change while other threads call through it (lib/path/path.h):
+ * they get the old function or the new one, and either is good for them. The processor loads a
+ * pointer whole in any case; as a plain load it is part of the jump, and costs no instruction.
+ * ThreadSanitizer has to be told.
+ */
+#define api_set_call(entry, func) __atomic_store_n(entry, func, __ATOMIC_RELAXED)
+#ifdef BIAS_SANITIZED
+#define api_call(entry) __atomic_load_n(&(entry), __ATOMIC_RELAXED)
+#else
+#define api_call(entry) (entry)
+#endif
 
 DAT_RETURN dat__ia_open(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle);

@@ -215,6 +215,7 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 	if (!ep)
 		goto fail;
 	*ep = *wanted;
+	TAILQ_INIT(&ep->queued);
 	ep->outstanding = ep->srq ? &ep->srq->outstanding : &ep->recv_outstanding;
 	ret = obj_init(&ep->obj, ia, DAT_HANDLE_TYPE_EP);
 	if (ret != DAT_SUCCESS)

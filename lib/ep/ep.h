@@ -34,6 +34,7 @@ struct ep {
 	DAT_COUNT soft, hard;
 	struct async_note soft_note;
 	struct lmr_range send_range, recv_range;
+	struct evd_entry_list queued; /* its completions in the queues of its EVDs */
 	/* The peer's address; dat_ep_query defines in which states it is valid. */
 	struct sockaddr_storage *remote;
 	DAT_PORT_QUAL remote_port;

@@ -4,7 +4,6 @@
  * The API calls are in evd_api.c, except dat_evd_dequeue, which is here because it is on the path
  * of every message.
  */
-#include <assert.h>
 #include <stdlib.h>
 
 #include "lib/api.h"
@@ -19,7 +18,7 @@
 
 static uint32_t evd_queued(const struct evd *evd)
 {
-	return evd->put - evd->get;
+	return evd->queue.count;
 }
 
 void evd_update_path(struct evd *evd)
@@ -58,15 +57,6 @@ void evd_set_waiting(struct evd *evd, bool waiting)
 	evd_update_path(evd);
 }
 
-uint32_t evd_ring_mask(DAT_COUNT qlen)
-{
-	uint32_t slots = 1;
-
-	while (slots < (uint32_t)qlen)
-		slots <<= 1;
-	return slots - 1;
-}
-
 DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct evd **out)
 {
 	struct nic *nic = ia->adapter->base.nic;
@@ -81,18 +71,16 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 	evd->enabled = evd->waitable = true;
 	TAILQ_INIT(&evd->notes);
 	evd_update_path(evd);
-	evd->mask = evd_ring_mask(qlen);
-	evd->ring = nic_calloc(nic, (size_t)evd->mask + 1, sizeof(*evd->ring), "evd_queue");
-	if (!evd->ring)
+	if (!evd_queue_init(&evd->queue, nic, qlen))
 		goto free_evd;
 	ret = DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (ia->adapter->evds >= ia->adapter->base.attr.max_cq)
-		goto free_ring;
+		goto fini_queue;
 	if (flags & EVD_STREAM_CQ)
 		err = nic->ops->cq_create(nic, (uint32_t)qlen, evd, &evd->cq);
 	ret = nic_refusal(err, ret);
 	if (err)
-		goto free_ring;
+		goto fini_queue;
 	ret = obj_init(&evd->obj, ia, DAT_HANDLE_TYPE_EVD);
 	if (ret != DAT_SUCCESS)
 		goto destroy_cq;
@@ -106,8 +94,8 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 destroy_cq:
 	if (evd->cq)
 		nic->ops->cq_destroy(evd->cq);
-free_ring:
-	free(evd->ring);
+fini_queue:
+	evd_queue_fini(&evd->queue);
 free_evd:
 	free(evd);
 fail:
@@ -129,13 +117,9 @@ void evd_update_limit(struct evd *evd)
 		obj_nic(&evd->obj)->ops->cq_limit(evd->cq, (uint32_t)evd->qlen - evd_queued(evd));
 }
 
-static void evd_push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin)
+static void evd_push(struct evd *evd, const DAT_EVENT *event, enum evd_origin origin, struct ep *ep)
 {
-	struct evd_entry *entry = &evd->ring[evd->put++ & evd->mask];
-
-	assert(evd_queued(evd) <= (uint32_t)evd->qlen);
-	entry->event = *event;
-	entry->origin = (uint8_t)origin;
+	evd_queue_append(&evd->queue, event, origin, ep);
 	evd_set_quick(evd, false);
 }
 
@@ -186,18 +170,11 @@ void evd_drain(struct evd *evd)
 	while (evd_queued(evd) < (uint32_t)evd->qlen &&
 	       obj_nic(&evd->obj)->ops->cq_poll(evd->cq, &wc, 1) == 1) {
 		evd_completion(evd->obj.handle, &wc, &event);
-		evd_push(evd, &event, wc_origin(&wc));
+		evd_push(evd, &event, wc_origin(&wc), wc.qp->ctx);
 		if (wc_is_notification(&wc))
 			evd->notified = true;
 	}
 	evd_update_limit(evd);
-}
-
-static struct ep *entry_ep(const struct evd_entry *entry)
-{
-	struct handle_slot *slot = entry->event.event_data.dto_completion_event_data.ep_handle;
-
-	return obj_as(struct ep, slot->object);
 }
 
 static COLD void evd_trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
@@ -262,7 +239,7 @@ bool evd_post(struct evd *evd, DAT_EVENT *event)
 		return false;
 	evd_drain(evd);
 	event->evd_handle = evd->obj.handle;
-	evd_push(evd, event, EVD_OTHER);
+	evd_push(evd, event, EVD_OTHER, NULL);
 	evd_update_limit(evd);
 	evd->notified = true;
 	evd->obj.nic->attention = true;
@@ -293,20 +270,18 @@ static void evd_made_room(struct evd *evd)
 
 static bool evd_take_queued(struct evd *evd, DAT_EVENT *event)
 {
-	const struct evd_entry *entry;
-	enum evd_origin origin;
+	struct evd_entry *entry;
 
 	if (evd_queued(evd) == 0)
 		evd_drain(evd);
-	if (evd_queued(evd) == 0)
+	entry = TAILQ_FIRST(&evd->queue.queued);
+	if (!entry)
 		return false;
-	entry = &evd->ring[evd->get & evd->mask];
 	*event = entry->event;
-	origin = (enum evd_origin)entry->origin;
-	evd->get++;
+	evd_queue_remove(&evd->queue, entry);
 	evd_update_limit(evd);
-	if (origin != EVD_OTHER)
-		evd_reap(evd, entry_ep(entry), origin, event);
+	if (entry->ep)
+		evd_reap(evd, entry->ep, (enum evd_origin)entry->origin, event);
 	else if (__builtin_expect(obj_nic(&evd->obj)->tracing, 0))
 		evd_trace_event(evd, "dequeue", event);
 	return true;
@@ -425,36 +400,30 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return ret;
 }
 
-/*
- * Remove the completions of ep (NULL: of all EPs), keep the order of the other events; the number
- * removed.
- */
-static uint32_t evd_remove_completions(struct evd *evd, const struct ep *ep)
+static void evd_discard(struct evd *evd, struct evd_entry *entry)
 {
-	uint32_t kept = evd->get, removed;
-
-	for (uint32_t i = evd->get; i != evd->put; i++) {
-		struct evd_entry *entry = &evd->ring[i & evd->mask];
-		struct ep *owner = entry->origin == EVD_OTHER ? NULL : entry_ep(entry);
-
-		if (owner && (!ep || owner == ep)) {
-			evd_reap(evd, owner, (enum evd_origin)entry->origin, &entry->event);
-			continue;
-		}
-		evd->ring[kept++ & evd->mask] = *entry;
-	}
-	removed = evd->put - kept;
-	evd->put = kept;
-	return removed;
+	evd_queue_remove(&evd->queue, entry);
+	evd_reap(evd, entry->ep, (enum evd_origin)entry->origin, &entry->event);
 }
 
+/*
+ * What this costs grows with the completions of ep, not with all that are queued. Only a completion
+ * that is still in the CQ is moved to the queue first, each of them once.
+ */
 void evd_purge(struct evd *evd, struct ep *ep)
 {
+	struct evd_entry *entry, *next;
+
 	if (!evd)
 		return;
 	evd_drain(evd);
-	if (evd_remove_completions(evd, ep) > 0)
+	for (entry = TAILQ_FIRST(&ep->queued); entry; entry = next) {
+		next = TAILQ_NEXT(entry, in_ep);
+		if (entry->event.evd_handle != evd->obj.handle)
+			continue;
+		evd_discard(evd, entry);
 		evd->overflowed = false;
+	}
 	evd_update_quick(evd);
 	evd_update_limit(evd);
 	if (evd_count(evd) == 0)
@@ -468,13 +437,13 @@ void evd_purge(struct evd *evd, struct ep *ep)
  */
 static void evd_reject_requests(struct evd *evd)
 {
-	for (uint32_t i = evd->get; i != evd->put; i++) {
-		const DAT_EVENT *event = &evd->ring[i & evd->mask].event;
-		struct handle_slot *slot;
+	const struct evd_entry *entry;
+	struct handle_slot *slot;
 
-		if (event->event_number != DAT_CONNECTION_REQUEST_EVENT)
+	TAILQ_FOREACH(entry, &evd->queue.queued, in_evd) {
+		if (entry->event.event_number != DAT_CONNECTION_REQUEST_EVENT)
 			continue;
-		slot = event->event_data.cr_arrival_event_data.cr_handle;
+		slot = entry->event.event_data.cr_arrival_event_data.cr_handle;
 		if (slot->object)
 			cr_destroy(obj_as(struct cr, slot->object), false);
 	}
@@ -483,9 +452,14 @@ static void evd_reject_requests(struct evd *evd)
 void evd_destroy(struct evd *evd)
 {
 	struct dat_adapter *adapter = evd->obj.ia->adapter;
+	struct evd_entry *entry, *next;
 
 	evd_drain(evd);
-	evd_remove_completions(evd, NULL);
+	for (entry = TAILQ_FIRST(&evd->queue.queued); entry; entry = next) {
+		next = TAILQ_NEXT(entry, in_evd);
+		if (entry->ep)
+			evd_discard(evd, entry);
+	}
 	evd_reject_requests(evd);
 	evd_pass_on_notes(evd);
 	async_drop(&evd->overflow);
@@ -495,6 +469,6 @@ void evd_destroy(struct evd *evd)
 	adapter->evds--;
 	obj_trace(evd, "free");
 	obj_fini(&evd->obj);
-	free(evd->ring);
+	evd_queue_fini(&evd->queue);
 	free(evd);
 }

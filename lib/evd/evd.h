@@ -14,23 +14,11 @@
 #ifndef LIB_EVD_H
 #define LIB_EVD_H
 
+#include "evd_queue.h"
 #include "host/nic_quick.h"
 #include "lib/object.h"
 
 struct ep;
-
-/* The kind of an entry in the queue, for the counters of Receives. */
-enum evd_origin {
-	EVD_OTHER,
-	EVD_RECV,
-	EVD_REQUEST,
-	EVD_BIND /* queued in the form of a DTO completion, see evd_event.h */
-};
-
-struct evd_entry {
-	DAT_EVENT event;
-	uint8_t origin; /* enum evd_origin */
-};
 
 TAILQ_HEAD(async_note_list, async_note);
 
@@ -47,9 +35,8 @@ struct evd {
 	 */
 	struct nic_quick_cq *quick_cq;
 	struct nic_quick_cq careful_cq;
-	struct evd_entry *ring;
-	uint32_t mask, put, get; /* free-running */
-	int refs;                /* EPs per stream, PSPs, IAs */
+	struct evd_queue queue;
+	int refs;      /* EPs per stream, PSPs, IAs */
 	int selective; /* streams of which some completions are no notifications: ruling E1 */
 	struct cno *cno;
 	TAILQ_ENTRY(evd) in_cno, in_latched;
@@ -75,8 +62,6 @@ DAT_RETURN evd_make(struct ia *ia, DAT_COUNT qlen, DAT_EVD_FLAGS flags, struct e
 /* Destroy an EVD on which no thread waits; its completions are discarded. */
 void evd_destroy(struct evd *evd);
 
-/* The number of ring entries for a queue of this length, minus one. */
-uint32_t evd_ring_mask(DAT_COUNT qlen);
 /* The number of events, queue + CQ. */
 uint32_t evd_count(struct evd *evd);
 /* Limit the CQ to the room that the queue leaves. */

@@ -99,8 +99,7 @@ DAT_RETURN dat__evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EV
 static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 {
 	const struct nic_ops *ops = obj_nic(&evd->obj)->ops;
-	uint32_t mask = evd_ring_mask(qlen < 1 ? 1 : qlen), n;
-	struct evd_entry *ring;
+	struct evd_queue queue;
 	int err = 0;
 
 	if (qlen < 1)
@@ -109,28 +108,20 @@ static DAT_RETURN evd_resize_locked(struct evd *evd, DAT_COUNT qlen)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (evd_count(evd) > (uint32_t)qlen)
 		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
-	ring = nic_calloc(obj_nic(&evd->obj), (size_t)mask + 1, sizeof(*ring), "evd_queue");
-	if (!ring)
+	if (!evd_queue_init(&queue, obj_nic(&evd->obj), qlen))
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (evd->cq)
 		err = ops->cq_resize(evd->cq, (uint32_t)qlen);
 	if (err) {
-		free(ring);
+		evd_queue_fini(&queue);
 		return nic_refusal(err, DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD));
 	}
-	n = evd->put - evd->get;
-	for (uint32_t i = 0; i < n; i++)
-		ring[i & mask] = evd->ring[(evd->get + i) & evd->mask];
-	free(evd->ring);
-	evd->ring = ring;
-	evd->mask = mask;
-	evd->get = 0;
-	evd->put = n;
+	evd_queue_replace(&evd->queue, &queue);
 	evd->qlen = qlen;
 	evd->overflowed = false;
 	evd_update_quick(evd);
 	if (evd->cq)
-		ops->cq_limit(evd->cq, (uint32_t)qlen - n);
+		ops->cq_limit(evd->cq, (uint32_t)qlen - evd->queue.count);
 	obj_trace(evd, "resize qlen=%d", qlen);
 	evd_queue_waiting_notes(evd);
 	return DAT_SUCCESS;

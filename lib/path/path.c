@@ -31,9 +31,9 @@ void path_use(struct front *front, enum path path)
 {
 	struct dat_front *dat = (struct dat_front *)front;
 
-	dat->provider.evd_dequeue_func = path_calls[path].evd_dequeue;
-	dat->provider.ep_post_send_func = path_calls[path].ep_post_send;
-	dat->provider.ep_post_recv_func = path_calls[path].ep_post_recv;
+	api_set_call(&dat->provider.evd_dequeue_func, path_calls[path].evd_dequeue);
+	api_set_call(&dat->provider.ep_post_send_func, path_calls[path].ep_post_send);
+	api_set_call(&dat->provider.ep_post_recv_func, path_calls[path].ep_post_recv);
 	if (front->backend->module)
 		quick_hw_choose(front->backend, path != PATH_HARDWARE);
 }

@@ -36,10 +36,14 @@ void quick_hw_choose(struct backend *b, bool careful)
 {
 	if (!ep_calls.extension)
 		ep_calls = evd_calls = srq_calls = dat_front_of(b)->provider;
-	evd_calls.evd_dequeue_func = careful ? dat__evd_dequeue_careful : dat__evd_dequeue_hw;
-	ep_calls.ep_post_send_func = careful ? dat__ep_post_send_careful : dat__ep_post_send_hw;
-	ep_calls.ep_post_recv_func = careful ? dat__ep_post_recv_careful : dat__ep_post_recv_hw;
-	srq_calls.srq_post_recv_func = careful ? dat__srq_post_recv : dat__srq_post_recv_hw;
+	api_set_call(&evd_calls.evd_dequeue_func,
+		     careful ? dat__evd_dequeue_careful : dat__evd_dequeue_hw);
+	api_set_call(&ep_calls.ep_post_send_func,
+		     careful ? dat__ep_post_send_careful : dat__ep_post_send_hw);
+	api_set_call(&ep_calls.ep_post_recv_func,
+		     careful ? dat__ep_post_recv_careful : dat__ep_post_recv_hw);
+	api_set_call(&srq_calls.srq_post_recv_func,
+		     careful ? dat__srq_post_recv : dat__srq_post_recv_hw);
 }
 
 void quick_hw_calls(struct obj *obj)
