@@ -3,7 +3,7 @@
 # first commit of the rule; skipped where there is no history, as in a release.
 . "$(dirname "$0")/begin.sh"
 
-first=44f419acd96b # the commit before the rooms
+first=44f419a22775 # the commit before the rooms
 
 # HASH|SUBJECT|first line of the body, for each commit that the rule holds
 commits() {
