@@ -3,19 +3,23 @@
  * The biased lock, the rare side: the choice of an owner, closing the gate against it, and the end
  * of the bias. bias.h explains the scheme and has the owner's fast side.
  */
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "backend.h"
+#include "say.h"
 
 #define YIELDS       16
 #define PAUSE_MAX_NS 1000000
+#define BARRIER_NS   100000000
 
 static struct bias_cell nowhere;
 __thread struct bias_cell *bias_cell = &nowhere;
@@ -63,12 +67,38 @@ static void wait_until_outside(const struct bias_cell *owner)
 	}
 }
 
-/* With the lock: close the gate; on return the owner is in no quick call until the gate opens. */
+/*
+ * The kernel refuses membarrier now, though it had agreed: a seccomp filter was loaded meanwhile.
+ * The owner's store of `inside` becomes visible without it, when its processor has written it back:
+ * within microseconds, and at the latest when the thread is interrupted. Wait much longer than
+ * that, once, and do without an owner from then on.
+ */
+static void barrier_refused(void)
+{
+	struct timespec pause = { .tv_nsec = BARRIER_NS };
+
+	say("the kernel refuses membarrier, which it allowed at the start (%s): calls are slower "
+	    "from now on; let the process's seccomp filter allow membarrier, or load it before the "
+	    "first adapter is opened",
+	    strerror(errno));
+	while (nanosleep(&pause, &pause) && errno == EINTR)
+		;
+}
+
+/*
+ * With the lock: close the gate; on return the owner is in no quick call until the gate opens,
+ * which may be never.
+ */
 static void shut_out_owner(struct bias *bias)
 {
 	__atomic_store_n(&bias->gate, NULL, __ATOMIC_SEQ_CST);
-	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)) {
+		barrier_refused();
+		bias->ended = true;
+	}
 	wait_until_outside(bias->owner);
+	if (bias->ended)
+		bias->owner = NULL;
 }
 
 static void open_gate(struct bias *bias)
@@ -136,9 +166,8 @@ bool bias_program_locked(struct bias *bias)
 		become_owner(bias);
 		return bias->ended;
 	}
-	shut_out_owner(bias);
-	bias->owner = NULL;
 	bias->ended = true;
+	shut_out_owner(bias);
 	return true;
 }
 

@@ -37,6 +37,8 @@
  * - after 2: O may have read an open gate and be polling. inside is 1 and visible, so H waits until
  *   4.
  *
+ * If the kernel refuses membarrier later (a seccomp filter), the bias ends.
+ *
  * H pays an interrupt (microseconds), O two plain stores, a load and a compare.
  *
  * The second thread of the program that takes the lock ends the bias for good: the gate stays
@@ -71,7 +73,7 @@ struct bias {
 	struct bias_cell *owner; /* cell of the owner; NULL: there is none (yet, or any more) */
 	bool by_first; /* only the thread of bias_first may own it: see bias_leave_first */
 	bool possible; /* the kernel has membarrier */
-	bool ended;    /* a second thread came */
+	bool ended;    /* a second thread came, or the kernel refuses membarrier */
 };
 
 /* The calling thread's cell, if it ever owned a biased lock; else a cell that no thread reads. */

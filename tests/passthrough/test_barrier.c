@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process whose seccomp filter, loaded after the first adapter was opened, refuses membarrier:
+ * the lock that is biased to one thread (host/bias.h) excludes nobody without it, so the bias ends.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/stubverbs/stub.h"
+#include "tests/support/conf.h"
+
+/* In all threads. */
+static void refuse_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = COUNT(code), .filter = code };
+
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
+				 &program),
+			 0);
+}
+
+START_TEST(G7_a_lock_without_its_barrier_is_an_ordinary_one)
+{
+	DAT_EP_HANDLE a, b;
+	const char *said;
+
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 4);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	refuse_membarrier();
+	said_start();
+	/* The library's thread takes the lock: it makes a connection. */
+	a = plain_ep(&w.a);
+	b = plain_ep(&w.b);
+	connect_eps(&w.a, a, &w.b, b);
+	said = said_stop();
+	ck_assert_said(said, "membarrier");
+	ck_assert_int_eq(drain(w.b.recv), 1);
+	for (int i = 1; i < 4; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	ck_assert_int_eq(drain(w.b.recv), 3);
+	/* It is said once. */
+	said_start();
+	must(dat_ep_disconnect(a, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	ck_assert_str_eq(said_stop(), "");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test(suite, G7_a_lock_without_its_barrier_is_an_ordinary_one);
+}
+
+int main(void)
+{
+	return unit_run_on_stub("barrier", fill);
+}
