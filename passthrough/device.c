@@ -129,6 +129,7 @@ static int query_device(struct hw_nic *n)
 	n->iwarp = n->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 	n->base.caps = find_caps(n);
 	fill_attr(n, &port);
+	n->attr.max_qp_wr = hw_trial_qp_wr(n);
 	return 0;
 }
 

@@ -81,6 +81,28 @@ START_TEST(attributes_say_what_the_device_has)
 }
 END_TEST
 
+/* A device that counts blocks of memory makes fewer requests than it reports. */
+START_TEST(G9_an_Endpoint_can_have_what_the_limits_promise_together)
+{
+	DAT_EP_ATTR attr;
+	DAT_EP_HANDLE ep;
+	DAT_IA_ATTR ia;
+
+	stub_config = *stub_profile("mlx5");
+	setup_sides();
+	ia = ia_attr(&w.a);
+	attr = ep_attr();
+	attr.max_request_dtos = attr.max_recv_dtos = ia.max_dto_per_ep;
+	attr.max_request_iov = attr.max_recv_iov = ia.max_iov_segments_per_dto;
+	ep = plain_ep_with(&w.a, &attr);
+	must(dat_ep_free(ep));
+	ck_assert_int_ge(ia.max_dto_per_ep, 1024);
+	attr.max_request_dtos++;
+	must_fail(dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, &attr, &ep),
+		  DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+}
+END_TEST
+
 START_TEST(that_fork_is_not_safe_is_said)
 {
 	DAT_EVD_HANDLE async = NO_HANDLE;
@@ -98,6 +120,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, messages_pass_on_every_kind_of_device, COUNT(kinds), setup_fabric);
 	unit_add(suite, attributes_say_what_the_device_has, COUNT(kinds), setup_fabric);
+	unit_add(suite, G9_an_Endpoint_can_have_what_the_limits_promise_together, 1, setup_fabric);
 	unit_test_bare(suite, that_fork_is_not_safe_is_said);
 }
 
