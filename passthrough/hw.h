@@ -129,7 +129,7 @@ struct hw_pd {
 	struct hw_deferred deferred;
 	struct ibv_pd *verbs;
 	struct ibv_mr *anchor; /* a window is bound to it, with length 0, to unbind it */
-	uint64_t anchor_memory;
+	void *anchor_page;     /* its memory, and nothing else there */
 	LIST_HEAD(, hw_mr) dead; /* deregistered by lib, and still in use by the device */
 };
 
@@ -364,6 +364,10 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	    struct nic **nic);
 void hw_close(struct nic *nic);
 void hw_query(struct nic *nic, struct nic_attr *attr);
+
+/* ---- trial.c ---- */
+/* As many requests of attr.max_sge segments as a send queue can have, at most attr.max_qp_wr. */
+int hw_trial_qp_wr(const struct hw_nic *n);
 
 /* ---- async.c ---- */
 void hw_async_start(struct hw_nic *n);

@@ -5,8 +5,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "cm.h"
+
+#define ANCHOR_SIZE sizeof(uint64_t)
 
 /* True: the device has released the region. */
 static bool mr_dereg(struct hw_mr *mr)
@@ -81,8 +84,10 @@ void hw_pd_free(struct nic_pd *base)
 	while (!LIST_EMPTY(&pd->dead))
 		free_mr(LIST_FIRST(&pd->dead));
 	hw_nic(base->nic)->pds--;
-	if (pd->anchor)
+	if (pd->anchor) {
 		ibv_dereg_mr(pd->anchor);
+		munmap(pd->anchor_page, ANCHOR_SIZE);
+	}
 	pd->deferred = (struct hw_deferred){ .destroy = destroy_pd, .release = release_pd };
 	hw_destroy_after(&pd->deferred);
 }
@@ -175,13 +180,27 @@ uint32_t hw_mr_windows(struct nic_mr *base)
 
 /* ---- windows ---- */
 
-/* An unbind is a bind of length 0; some drivers (rxe) require a region even then. */
+/*
+ * An unbind is a bind of length 0; some drivers (rxe) require a region even then. It has a page of
+ * its own: where the kernel does not copy pinned pages at fork, the page is missing in a child.
+ */
 static int make_anchor(struct hw_pd *pd)
 {
-	if (!pd->anchor)
-		pd->anchor = ibv_reg_mr(pd->verbs, &pd->anchor_memory, sizeof(pd->anchor_memory),
-					IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-	return pd->anchor ? 0 : -ENOMEM;
+	void *page;
+
+	if (pd->anchor)
+		return 0;
+	page = mmap(NULL, ANCHOR_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -ENOMEM;
+	pd->anchor = ibv_reg_mr(pd->verbs, page, ANCHOR_SIZE,
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	if (!pd->anchor) {
+		munmap(page, ANCHOR_SIZE);
+		return -ENOMEM;
+	}
+	pd->anchor_page = page;
+	return 0;
 }
 
 int hw_mw_alloc(struct nic_pd *pd, struct nic_mw **out)
@@ -273,7 +292,7 @@ int hw_post_bind(struct hw_qp *qp, struct hw_wqe *wqe, const struct nic_send_wr 
 	if (wr->flags & NIC_WR_FENCE)
 		bind.send_flags |= IBV_SEND_FENCE;
 	bind.bind_info.mr = mw->pd->anchor;
-	bind.bind_info.addr = (uintptr_t)&mw->pd->anchor_memory;
+	bind.bind_info.addr = (uintptr_t)mw->pd->anchor_page;
 	if (!unbind) {
 		bind.bind_info.mr = hw_mr(wr->mr)->verbs;
 		bind.bind_info.addr = wr->bind_addr;

@@ -10,6 +10,24 @@
 const uint8_t hw_private_no_listener[HW_MARK] = { 0xda, 0x54, 0x4e, 0x4c };
 const uint8_t hw_private_by_program[HW_MARK] = { 0xda, 0x54, 0x52, 0x4a };
 
+/* Behind the data, as far as there is room before the length. */
+#define MARK_AT (HW_IB_PRIVATE - 3)
+static const uint8_t padding_mark[2] = { 0xda, 0x54 };
+
+/*
+ * Another kind of peer may fill all 56 bytes with its own data, whose last byte looks like a length.
+ * Behind our data are zeros and the mark. Only data of 55 bytes leaves no room for any of that.
+ */
+static bool is_padded(const uint8_t *wire, uint32_t size)
+{
+	if (size >= HW_IB_PRIVATE)
+		return false;
+	for (uint32_t i = size; i < HW_IB_PRIVATE - 1; i++)
+		if (wire[i] != (i < MARK_AT ? 0 : padding_mark[i - MARK_AT]))
+			return false;
+	return true;
+}
+
 uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size, uint8_t *wire)
 {
 	if (size)
@@ -18,6 +36,9 @@ uint8_t hw_private_pack(const struct hw_nic *n, const void *data, uint32_t size,
 		return (uint8_t)size;
 	/* Shorter data arrives padded: the last byte says how much of it is data. */
 	memset(wire + size, 0, HW_IB_PRIVATE - size);
+	for (uint32_t i = MARK_AT; i < HW_IB_PRIVATE - 1; i++)
+		if (i >= size)
+			wire[i] = padding_mark[i - MARK_AT];
 	wire[HW_IB_PRIVATE - 1] = (uint8_t)(HW_IB_LENGTH | size);
 	return HW_IB_PRIVATE;
 }
@@ -28,8 +49,7 @@ uint32_t hw_private_size(const struct hw_nic *n, const uint8_t *wire, uint32_t s
 
 	if (n->iwarp)
 		return size < HW_IWARP_PRIVATE ? size : HW_IWARP_PRIVATE;
-	if (size >= HW_IB_PRIVATE && (last & HW_IB_LENGTH) &&
-	    (last & ~HW_IB_LENGTH) < HW_IB_PRIVATE)
+	if (size >= HW_IB_PRIVATE && (last & HW_IB_LENGTH) && is_padded(wire, last & ~HW_IB_LENGTH))
 		return last & ~HW_IB_LENGTH;
 	/* The peer is not libdat, and sends no length. */
 	return size < HW_IB_PRIVATE ? size : HW_IB_PRIVATE;

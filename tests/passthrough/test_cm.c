@@ -84,6 +84,29 @@ START_TEST(a_program_that_rejects_is_told_from_nobody_there)
 }
 END_TEST
 
+/* ---- private data ---- */
+
+/* 56 bytes of a peer of another kind, of which the last looks like a length of libdat. */
+static const uint8_t lengths[] = { 0, 20, 53, 54 };
+
+START_TEST(A5_private_data_of_another_kind_of_peer_is_whole)
+{
+	uint8_t data[56];
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	memset(data, 7, sizeof(data));
+	data[55] = 0x80 | lengths[_i];
+	stub_config.foreign = data;
+	w.a.ep = plain_ep(&w.a);
+	cr = request(w.a.ep, &w.b, QUAL);
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	ck_assert_int_eq(param.private_data_size, 56);
+	ck_assert_mem_eq(param.private_data, data, 56);
+	must(dat_cr_reject(cr));
+}
+END_TEST
+
 /* ---- attempts that are repeated ---- */
 
 static void message_passes(void)
@@ -149,6 +172,8 @@ static void setup_on_infiniband(void)
 
 static void fill(Suite *suite)
 {
+	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_whole, COUNT(lengths),
+		 setup_on_infiniband);
 	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);
 	unit_test(suite, a_name_that_nobody_ever_answers_for_is_unreachable);
 	unit_add(suite, a_request_that_is_taken_for_an_old_connection_is_made_again, 1,

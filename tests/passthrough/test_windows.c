@@ -150,10 +150,32 @@ START_TEST(page_a_window_that_memory_cannot_have_is_refused_and_the_connection_s
 }
 END_TEST
 
+/* A region's pages may be missing in a child: what libdat registers shares none with anything. */
+START_TEST(what_is_registered_for_windows_has_a_page_of_its_own)
+{
+	const uintptr_t page = 4096;
+	int found = 0;
+
+	plain_pair();
+	rmr = make_rmr(&w.b);
+	for (uint32_t key = 1; key < STUB_MR; key++) {
+		const struct stub_mr *mr = stub_mr_by_key(key);
+
+		if (!mr || mr->v.length != sizeof(uint64_t))
+			continue;
+		found++;
+		ck_assert_uint_eq((uintptr_t)mr->v.addr % page, 0);
+	}
+	ck_assert_int_gt(found, 0);
+	must(dat_rmr_free(rmr));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, page_memory_that_is_read_only_can_be_registered_for_reading);
 	unit_test(suite, page_a_window_that_memory_cannot_have_is_refused_and_the_connection_stays);
+	unit_test(suite, what_is_registered_for_windows_has_a_page_of_its_own);
 	unit_test(suite, page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked);
 	unit_test_loop(suite, a_region_that_the_device_keeps_goes_with_its_window, 3);
 	unit_test(suite, a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest);

@@ -471,6 +471,8 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 	event = tell(child, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
 	event->v.listen_id = &at->v;
 	put_param(event, param);
+	if (stub_config.foreign)
+		put_data(event, stub_config.foreign, 56);
 }
 
 static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)

@@ -64,6 +64,7 @@ struct stub_config {
 	/* iWARP: a Send completes when sent; without a Receive it ends the connection */
 	bool early;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
+	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request */
 	int stale;   /* so many requests are taken for an old connection, and rejected */
 	bool blocks; /* a QP's send queue is counted in blocks of 64 bytes */
 };
