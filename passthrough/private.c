@@ -15,8 +15,8 @@ const uint8_t hw_private_by_program[HW_MARK] = { 0xda, 0x54, 0x52, 0x4a };
 static const uint8_t padding_mark[2] = { 0xda, 0x54 };
 
 /*
- * Another kind of peer may fill all 56 bytes with its own data, whose last byte looks like a length.
- * Behind our data are zeros and the mark. Only data of 55 bytes leaves no room for any of that.
+ * Another kind of peer may fill all 56 bytes with its own data, whose last byte looks like a
+ * length. Behind our data are zeros and the mark. Only 55 bytes of data leave no room for those.
  */
 static bool is_padded(const uint8_t *wire, uint32_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The length of a queue that a device can make. Some devices count a send queue in blocks of memory,
- * and each request takes as many blocks as its segments need: mlx5 reports 32768 requests, and makes
- * 2978 of 30 segments. No attribute says so, so QPs are created to find out.
+ * The length of a queue that a device can make. Some devices count a send queue in blocks of
+ * memory, and each request takes as many blocks as its segments need: mlx5 reports 32768 requests,
+ * and makes 2978 of 30 segments. No attribute says so, so QPs are created to find out.
  */
 #include "cm.h"
 
@@ -30,7 +30,7 @@ static bool trial_fits(const struct hw_nic *n, struct ibv_pd *pd, struct ibv_cq 
 	return qp != NULL;
 }
 
-/* If none fits, the cause is another one, which whoever makes an Endpoint will hear of. */
+/* If none fits, the cause is another one, and the creation of an Endpoint reports it. */
 static int trial_search(const struct hw_nic *n, struct ibv_pd *pd, struct ibv_cq *cq)
 {
 	int fits = 0, too_many = n->attr.max_qp_wr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process whose seccomp filter, loaded after the first adapter was opened, refuses membarrier:
- * the lock that is biased to one thread (host/bias.h) excludes nobody without it, so the bias ends.
+ * without it the lock that is biased to one thread (host/bias.h) does not exclude: the bias ends.
  */
 #include <errno.h>
 #include <linux/filter.h>
