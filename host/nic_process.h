@@ -78,6 +78,12 @@ static inline DIR *process_opendir(const char *path)
 	return dir;
 }
 
+/* True if a system call failed with `err` because the process or the machine lacks a resource. */
+static inline bool process_shortage(int err)
+{
+	return err == ENOMEM || err == EMFILE || err == ENFILE || err == ENOSPC || err == EDQUOT;
+}
+
 /*
  * Take the descriptors of closed standard streams. A write to one of them fails as before, because
  * O_PATH permits none. Returns a mask of those taken.

@@ -80,9 +80,13 @@ static int open_channel(struct nic_world *w)
 	errno = 0;
 	w->channel = rdma_create_event_channel();
 	if (!w->channel) {
-		err = hw_device_file("rdma_cm");
-		if (!err)
-			err = errno;
+		err = errno;
+		if (process_shortage(err)) {
+			hw_host->say("DAT_PROVIDER=hw: no connection manager: %s", strerror(err));
+			return -ENOMEM;
+		}
+		if (hw_device_file("rdma_cm"))
+			err = hw_device_file("rdma_cm");
 		if (err == EACCES || err == EPERM)
 			hw_host->say(
 				"DAT_PROVIDER=hw: no permission to open /dev/infiniband/rdma_cm: "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output.c - hold back SIGXFSZ and SIGPIPE; write a text whole. */
 #include <errno.h>
+#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,54 @@ void emu_signals_release(const struct emu_signals *held)
 	}
 	pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
 	errno = err;
+}
+
+int emu_output_resize(int fd, uint64_t size)
+{
+	struct emu_signals held;
+	int err;
+
+	emu_signals_hold(&held);
+	err = ftruncate(fd, (off_t)size) ? errno : 0;
+	emu_signals_release(&held);
+	return err;
+}
+
+int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	struct emu_signals held;
+	int err;
+
+	emu_signals_hold(&held);
+	err = fallocate(fd, 0, (off_t)offset, (off_t)bytes) ? errno : 0;
+	emu_signals_release(&held);
+	return err;
+}
+
+int emu_output_posix_allocate(int fd, uint64_t bytes)
+{
+	struct emu_signals held;
+	int err;
+
+	emu_signals_hold(&held);
+	err = posix_fallocate(fd, 0, (off_t)bytes);
+	emu_signals_release(&held);
+	return err;
+}
+
+const char *emu_output_hint(int err)
+{
+	switch (err) {
+	case EFBIG:
+		return " (see ulimit -f)";
+	case EMFILE:
+		return " (see ulimit -n)";
+	case ENXIO:
+	case EPIPE:
+		return " (no process reads this pipe)";
+	default:
+		return "";
+	}
 }
 
 bool emu_output_write(int fd, const char *text, size_t length)

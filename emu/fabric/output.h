@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The calling thread's mask, and those of the two signals that were pending already. */
 struct emu_signals {
@@ -19,7 +20,14 @@ struct emu_signals {
 void emu_signals_hold(struct emu_signals *held);
 void emu_signals_release(const struct emu_signals *held); /* errno stays */
 
+/* ftruncate, fallocate and posix_fallocate without these signals: 0 or a positive errno. */
+int emu_output_resize(int fd, uint64_t size);
+int emu_output_posix_allocate(int fd, uint64_t bytes);
+int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes);
 /* Write all of it; blocks while a pipe is full and has a reader. False: errno says why. */
 bool emu_output_write(int fd, const char *text, size_t length);
+
+/* What to do about an errno of these, to follow its text. */
+const char *emu_output_hint(int err);
 
 #endif /* EMU_FABRIC_OUTPUT_H */

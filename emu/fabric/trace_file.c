@@ -22,8 +22,8 @@
 static int report_error(const char *path, int err)
 {
 	fprintf(stderr, "libdat: cannot write the trace to %s: %s%s\n", path, strerror(err),
-		err == ENXIO || err == EPIPE ? " (no process reads this pipe)" : "");
-	return err == ENOMEM ? -ENOMEM : -EINVAL;
+		emu_output_hint(err));
+	return process_shortage(err) || err == EFBIG ? -ENOMEM : -EINVAL;
 }
 
 /*
@@ -32,7 +32,7 @@ static int report_error(const char *path, int err)
  */
 static int resize_file(struct emu_world *w, uint64_t room)
 {
-	int err = posix_fallocate(w->trace_fd, 0, (off_t)room);
+	int err = emu_output_posix_allocate(w->trace_fd, room);
 
 	if (err)
 		return err;
@@ -99,6 +99,19 @@ int emu_trace_open(struct emu_world *w, const char *path)
 	return err;
 }
 
+static bool grow_file(struct emu_world *w, uint64_t room)
+{
+	int err;
+
+	if (w->trace_fd < 0)
+		return false;
+	err = resize_file(w, room);
+	if (err)
+		fprintf(stderr, "libdat: the trace ends early, its file cannot grow: %s%s\n",
+			strerror(err), emu_output_hint(err));
+	return err == 0;
+}
+
 bool emu_trace_grow(struct emu_world *w, size_t bytes)
 {
 	uint64_t room = w->fab->trace_room + (bytes + GROWS_BY) / GROWS_BY * GROWS_BY;
@@ -106,7 +119,7 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 	if (room > w->config.trace_bytes)
 		return false;
 	if (!emu_is_shared(w))
-		return w->trace_fd >= 0 && resize_file(w, room) == 0;
+		return grow_file(w, room);
 	if (!emu_back(w, w->fab->trace + w->fab->trace_room, room - w->fab->trace_room))
 		return false;
 	w->fab->trace_room = room;

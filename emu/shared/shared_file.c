@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "emu/fabric/output.h"
 #include "host/nic_process.h"
 
 #define POOL_SMALLEST (16ul << 20)
@@ -24,6 +25,14 @@ static int report_error(const char *path, const char *what, int err)
 {
 	fprintf(stderr, "libdat: shared fabric %s: %s\n", path, what);
 	return err;
+}
+
+/* A system call failed: -ENOMEM for lack of something, -EACCES for anything else. */
+static int report_errno(const char *path, int err)
+{
+	fprintf(stderr, "libdat: shared fabric %s: %s%s\n", path, strerror(err),
+		emu_output_hint(err));
+	return process_shortage(err) || err == EFBIG ? -ENOMEM : -EACCES;
 }
 
 /* A letter or digit, followed by letters, digits and . _ - */
@@ -42,9 +51,9 @@ static int make_folder(const char *path)
 	struct stat st;
 
 	if (mkdir(path, 0700) && errno != EEXIST)
-		return report_error(path, strerror(errno), -EACCES);
+		return report_errno(path, errno);
 	if (lstat(path, &st))
-		return report_error(path, strerror(errno), -EACCES);
+		return report_errno(path, errno);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
 		return report_error(
 			path, "expected a folder of this user's that no other may enter", -EACCES);
@@ -73,8 +82,13 @@ int emu_file_path(const char *name, char *path, size_t size)
 		n = snprintf(path, size, "%s/datsim", runtime);
 	else
 		n = snprintf(path, size, "%s/datsim-%u", fallback, geteuid());
-	if (n < 0 || (size_t)n + 1 + NAME_MAX_HERE + 8 >= size)
+	if (n < 0 || (size_t)n + 1 + NAME_MAX_HERE + 8 >= size) {
+		fprintf(stderr,
+			"libdat: XDG_RUNTIME_DIR=%.32s... is too long for shared fabrics: expected "
+			"up to %zu bytes, it has %zu\n",
+			runtime, size - NAME_MAX_HERE - 8 - sizeof("/datsim/"), strlen(runtime));
 		return -EINVAL;
+	}
 	err = make_folder(path);
 	if (err)
 		return err;
@@ -126,7 +140,7 @@ int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu
 
 	*fd = process_open(path, O_RDWR | O_NOFOLLOW, 0);
 	if (*fd < 0)
-		return errno == ENOENT ? -ENOENT : report_error(path, strerror(errno), -EACCES);
+		return errno == ENOENT ? -ENOENT : report_errno(path, errno);
 	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_mode & 077)) {
 		err = report_error(path, "expected a file of this user's that no other may open",
@@ -149,8 +163,9 @@ close_fd:
 
 bool emu_file_back(int fd, uint64_t offset, uint64_t bytes)
 {
-	int err = fallocate(fd, 0, (off_t)offset, (off_t)bytes) ? errno : 0;
+	int err = emu_output_allocate(fd, offset, bytes);
 
+	errno = err;
 	/* A file system without fallocate allocates blocks as pages are written. */
 	return !err || err == EOPNOTSUPP || err == ENOSYS;
 }
@@ -217,11 +232,14 @@ int emu_file_make(const char *path, struct emu_new_file *file, struct emu_fabric
 	if (file->fd < 0)
 		file->fd = make_named(path, file->name, sizeof(file->name));
 	if (file->fd < 0)
-		return report_error(path, strerror(errno), -EACCES);
+		return report_errno(path, errno);
 	for (pool = EMU_POOL_BYTES; pool >= POOL_SMALLEST; pool /= 4) {
 		mapped->size = sizeof(struct emu_fabric) + pool;
-		if (ftruncate(file->fd, (off_t)mapped->size) || !back_first(file->fd))
+		err = emu_output_resize(file->fd, mapped->size);
+		if (err || !back_first(file->fd)) {
+			errno = err ? err : errno;
 			continue;
+		}
 		*fab = map_file(file->fd, mapped);
 		if (!*fab)
 			continue;
@@ -234,7 +252,8 @@ int emu_file_make(const char *path, struct emu_new_file *file, struct emu_fabric
 	if (file->name[0])
 		unlink(file->name);
 	close(file->fd);
-	return report_error(path, strerror(err), -ENOMEM);
+	report_errno(path, err);
+	return -ENOMEM;
 }
 
 int emu_file_publish(const struct emu_new_file *file, const char *path)

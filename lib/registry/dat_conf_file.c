@@ -133,6 +133,13 @@ static struct dat_conf *read_default_file(struct file_version *version)
 {
 	struct dat_conf *conf = read_file(DEFAULT_PATH, version);
 
+	if (!conf && process_shortage(errno)) {
+		int err = errno;
+
+		say("%s: %s; it has to be read to open an adapter", DEFAULT_PATH, strerror(err));
+		errno = err;
+		return NULL;
+	}
 	if (!conf && errno != ENOENT && errno != ENOTDIR)
 		say("%s: %s; no adapter is taken from it", DEFAULT_PATH, strerror(errno));
 	return conf ? conf : no_file();
@@ -170,6 +177,8 @@ const struct dat_conf *dat_conf_now(void)
 	    memcmp(&last.version, &version, sizeof(version)) == 0)
 		return last.conf;
 	conf = override ? read_file(path, &version) : read_default_file(&version);
+	if (!conf && !override)
+		return NULL;
 	if (!conf) {
 		int err = errno;
 

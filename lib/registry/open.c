@@ -9,6 +9,7 @@
 
 #include "lib/front.h"
 #include "host/forks.h"
+#include "host/nic_process.h"
 #include "loader.h"
 #include "lib/object.h"
 #include "host/say.h"
@@ -113,7 +114,7 @@ static DAT_RETURN find_target_locked(const struct open_request *request, struct 
 	if (ret != DAT_SUCCESS || target->entry)
 		return ret;
 	conf = dat_conf_now();
-	if (!conf && errno == ENOMEM)
+	if (!conf && process_shortage(errno))
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (!conf)
 		return provider_not_found(DAT_NAME_NOT_REGISTERED); /* ruling E11 */

@@ -45,6 +45,16 @@ START_TEST(a_kernel_without_verbs_is_said)
 }
 END_TEST
 
+START_TEST(too_few_descriptors_for_a_device_are_insufficient_resources)
+{
+	const char *said;
+
+	stub_fail("rdma_create_event_channel", 1, EMFILE, true);
+	must_fail(open_stub(&said), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	ck_assert_said(said, "Too many open files");
+}
+END_TEST
+
 START_TEST(a_link_that_is_down_is_said)
 {
 	const char *said;
@@ -432,6 +442,7 @@ static void fill(Suite *suite)
 {
 	unit_test_bare(suite, no_device_is_said_and_no_provider);
 	unit_test_bare(suite, a_kernel_without_verbs_is_said);
+	unit_test_bare(suite, too_few_descriptors_for_a_device_are_insufficient_resources);
 	unit_test_bare(suite, a_link_that_is_down_is_said);
 	unit_test_bare(suite, no_permission_is_said);
 	unit_test_bare(suite, a_word_that_no_port_can_do_is_said);
