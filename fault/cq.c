@@ -84,14 +84,16 @@ void fault_qp_clean(struct nic_faults *f, const struct nic_qp *qp)
  * Give a completion an error status, with the effects of a NIC: the connection breaks, and later
  * work requests of the same queue are flushed, even if the peer has received them.
  */
-static void complete_in_error(struct nic_faults *f, struct nic_wc *wc, uint32_t status)
+static void complete_in_error(struct nic_faults *f, struct nic_wc *wc, struct fault_rule *rule)
 {
 	struct fault_qp *state = qp_state(f, wc->qp);
 
 	if (!state) {
 		state = calloc(1, sizeof(*state));
-		if (!state)
+		if (!state) {
+			fault_no_memory(f, rule, wc->qp->nic);
 			return;
+		}
 		state->qp = wc->qp;
 		LIST_INSERT_HEAD(&f->qps, state, link);
 	}
@@ -99,7 +101,7 @@ static void complete_in_error(struct nic_faults *f, struct nic_wc *wc, uint32_t 
 		state->receives = true;
 	else
 		state->sends = true;
-	wc->status = (uint8_t)status;
+	wc->status = (uint8_t)rule->match.status;
 	if (wc->opcode != NIC_OP_BIND) /* lib uses the length of a bind itself */
 		wc->length = 0;
 	f->below->qp_break(wc->qp);
@@ -114,30 +116,33 @@ static bool is_flushed(struct nic_faults *f, const struct nic_wc *wc)
 
 /*
  * Drop a completion as if the CQ were full. The QP breaks at once; lib gets the cq_lost upcall
- * later, because it may be in a poll now.
+ * later, because it may be in a poll now. False: no memory, the completion stays.
  */
-static void overflow_completion(struct nic_faults *f, struct nic_cq *cq, const struct nic_wc *wc)
+static bool overflow_completion(struct nic_faults *f, struct nic_cq *cq, const struct nic_wc *wc)
 {
 	struct fault_later *later = fault_later_add(f, f->below->now(f->control), FAULT_LATER_LOST);
 
 	if (!later)
-		return;
+		return false;
 	later->cq = cq;
 	later->qp = wc->qp;
 	later->opcode = wc->opcode;
 	f->below->qp_break(wc->qp);
+	return true;
 }
 
-static void delay_completion(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry,
+/* False: no memory. */
+static bool delay_completion(struct nic_faults *f, struct fault_cq *q, struct fault_wc *entry,
 			     uint64_t ns)
 {
 	uint64_t ready = f->below->now(f->control) + ns;
 	struct fault_later *later = fault_later_add(f, ready, FAULT_LATER_READY);
 
 	if (!later)
-		return;
+		return false;
 	later->cq = q->cq;
 	entry->ready = ready;
+	return true;
 }
 
 static const char *wc_word(uint8_t opcode)
@@ -167,13 +172,21 @@ static bool apply_rules(struct nic_faults *f, struct fault_cq *q, struct fault_w
 				 wc_word(wc->opcode));
 	if (!rule)
 		return true;
-	if (rule->match.spoil == NIC_SPOIL_STATUS)
-		complete_in_error(f, wc, rule->match.status);
-	else if (rule->match.spoil == NIC_SPOIL_DELAY)
-		delay_completion(f, q, entry, rule->match.delay_ns);
-	else if (rule->match.spoil == NIC_SPOIL_OVERFLOW) {
-		overflow_completion(f, q->cq, wc);
-		return false;
+	switch (rule->match.spoil) {
+	case NIC_SPOIL_STATUS:
+		complete_in_error(f, wc, rule);
+		break;
+	case NIC_SPOIL_DELAY:
+		if (!delay_completion(f, q, entry, rule->match.delay_ns))
+			fault_no_memory(f, rule, q->cq->nic);
+		break;
+	case NIC_SPOIL_OVERFLOW:
+		if (overflow_completion(f, q->cq, wc))
+			return false;
+		fault_no_memory(f, rule, q->cq->nic);
+		break;
+	default:
+		break;
 	}
 	return true;
 }
@@ -259,10 +272,20 @@ void fault_cq_limit(struct nic_cq *cq, uint32_t n)
 	struct nic_faults *f = fault_of(cq->nic);
 	struct fault_cq *q = cq_find(f, cq);
 
-	if (!q)
+	if (!q) {
+		f->below->cq_limit(cq, n); /* nothing waits here */
 		return;
+	}
 	q->limit = n;
 	set_limit(f, q);
+}
+
+bool fault_cq_begin(struct nic_cq *cq, uint32_t limit)
+{
+	if (!cq_find(fault_of(cq->nic), cq))
+		return false;
+	fault_cq_limit(cq, limit);
+	return true;
 }
 
 static void free_queue(struct fault_cq *q)

@@ -52,9 +52,10 @@ static int cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq *
 
 	if (!err)
 		err = BELOW(nic)->cq_create(nic, depth, ctx, cq);
-	if (!err)
-		fault_cq_limit(*cq, depth);
-	return err;
+	if (err || fault_cq_begin(*cq, depth))
+		return err;
+	BELOW(nic)->cq_destroy(*cq);
+	return -ENOMEM;
 }
 
 /* Completions that wait in this layer need room too. */
@@ -290,10 +291,8 @@ void nic_fault_destroy(struct nic_faults *f)
 {
 	struct fault_later *later;
 
-	while ((later = TAILQ_FIRST(&f->later)) != NULL) {
-		TAILQ_REMOVE(&f->later, later, link);
-		free(later);
-	}
+	while ((later = TAILQ_FIRST(&f->later)) != NULL)
+		fault_later_drop(f, later);
 	while (!LIST_EMPTY(&f->qps))
 		fault_qp_clean(f, LIST_FIRST(&f->qps)->qp);
 	fault_cq_free_all(f);

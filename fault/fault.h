@@ -37,6 +37,7 @@ struct fault_later {
 	struct nic_qp *qp;
 	uint8_t opcode;
 	uint32_t rule;
+	struct fault_dead *dead; /* of FAULT_LATER_FATAL; made with the rule, which may fail */
 };
 
 /* Completions on their way from the backend to lib. */
@@ -96,6 +97,12 @@ void fault_trace(struct nic_faults *f, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool fault_is_dead(const struct nic_faults *f, const struct nic *nic);
 
+/*
+ * A rule applied, and there is no memory to carry it out. Left out in silence, the run would pass
+ * for one with the fault: the rule does not count, and the adapter fails.
+ */
+void fault_no_memory(struct nic_faults *f, struct fault_rule *rule, struct nic *nic);
+
 /* ---- later.c ---- */
 
 /* Add a zeroed entry to the list; NULL: no memory. */
@@ -105,6 +112,7 @@ uint64_t fault_later_next(const struct nic_faults *f);
 uint32_t fault_later_count(const struct nic_faults *f);
 /* Run all entries that are due. */
 void fault_later_run(struct nic_faults *f);
+void fault_later_drop(struct nic_faults *f, struct fault_later *later);
 /*
  * If the end of the QP's connection is held here, lost or delayed, report it now. False: it is not.
  */
@@ -126,6 +134,8 @@ void fault_qp_clean(struct nic_faults *f, const struct nic_qp *qp);
 int fault_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 uint32_t fault_cq_count(struct nic_cq *cq);
 void fault_cq_limit(struct nic_cq *cq, uint32_t n);
+/* The queue of a new CQ. False: no memory. */
+bool fault_cq_begin(struct nic_cq *cq, uint32_t limit);
 void fault_cq_destroy(struct nic_cq *cq);
 void fault_cq_free_all(struct nic_faults *f);
 

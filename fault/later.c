@@ -26,9 +26,10 @@ struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time, enum fa
 	return later;
 }
 
-static void later_drop(struct nic_faults *f, struct fault_later *later)
+void fault_later_drop(struct nic_faults *f, struct fault_later *later)
 {
 	TAILQ_REMOVE(&f->later, later, link);
+	free(later->dead);
 	free(later);
 }
 
@@ -51,19 +52,19 @@ uint32_t fault_later_count(const struct nic_faults *f)
 
 /* ---- running entries ---- */
 
-static void fail_adapter(struct nic_faults *f, uint32_t index)
+static void fail_adapter(struct nic_faults *f, struct fault_later *later)
 {
-	struct fault_rule *rule = &f->rules[index];
+	struct fault_rule *rule = &f->rules[later->rule];
 	struct nic *nic = f->host.adapter(f->host.ctx, rule->match.adapter);
-	struct fault_dead *dead = nic ? calloc(1, sizeof(*dead)) : NULL;
 
-	if (!dead)
+	if (!nic)
 		return; /* the adapter is not open: nothing happens */
 	rule->fired++;
 	fault_trace(f, "%s fault rule=%u does=fatal at=adapter", rule->match.adapter,
-		    NIC_FAULT_ID0 + 1 + index);
-	dead->nic = nic;
-	LIST_INSERT_HEAD(&f->dead, dead, link);
+		    NIC_FAULT_ID0 + 1 + later->rule);
+	later->dead->nic = nic;
+	LIST_INSERT_HEAD(&f->dead, later->dead, link);
+	later->dead = NULL;
 	f->host.up->adapter_failed(nic->ctx);
 }
 
@@ -110,9 +111,10 @@ static void later_run(struct nic_faults *f, struct fault_later *later)
 		f->host.up->cq_notify(later->cq->ctx);
 		break;
 	case FAULT_LATER_FATAL:
-		fail_adapter(f, later->rule);
+		fail_adapter(f, later);
 		break;
 	}
+	free(later->dead);
 	free(later);
 }
 
@@ -153,7 +155,7 @@ static void forget_established(struct nic_faults *f, const void *ctx)
 		next = TAILQ_NEXT(later, link);
 		if (later->kind == FAULT_LATER_UPCALL && later->upcall.ctx == ctx &&
 		    later->upcall.event == NIC_EVENT_ESTABLISHED)
-			later_drop(f, later);
+			fault_later_drop(f, later);
 	}
 }
 
@@ -209,8 +211,10 @@ bool nic_fault_upcall(struct nic_faults *f, const struct nic_fault_upcall *u)
 	if (rule->match.spoil == NIC_SPOIL_DELAY)
 		when = f->below->now(f->control) + rule->match.delay_ns;
 	later = fault_later_add(f, when, FAULT_LATER_UPCALL);
-	if (!later)
+	if (!later) {
+		fault_no_memory(f, rule, u->nic);
 		return false;
+	}
 	later->upcall = *u;
 	if (u->peer) {
 		later->peer = *u->peer;
@@ -238,7 +242,7 @@ void fault_later_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
 		if (later->kind == FAULT_LATER_LOST && later->qp == qp)
 			later_run(f, later);
 		else if (later->kind == FAULT_LATER_UPCALL && upcall_qp(&later->upcall) == qp->ctx)
-			later_drop(f, later);
+			fault_later_drop(f, later);
 	}
 }
 
@@ -250,7 +254,7 @@ void fault_later_forget_ctx(struct nic_faults *f, const void *ctx)
 		next = TAILQ_NEXT(later, link);
 		if ((later->kind == FAULT_LATER_UPCALL && later->upcall.ctx == ctx) ||
 		    (later->kind == FAULT_LATER_READY && later->cq->ctx == ctx))
-			later_drop(f, later);
+			fault_later_drop(f, later);
 	}
 }
 
@@ -263,6 +267,6 @@ void fault_later_unlisten(struct nic_faults *f, const struct nic_listener *liste
 		if (later->kind != FAULT_LATER_UPCALL || later->upcall.ctx != listener->ctx)
 			continue;
 		f->below->reject(later->upcall.conn, false);
-		later_drop(f, later);
+		fault_later_drop(f, later);
 	}
 }

@@ -95,6 +95,14 @@ struct fault_rule *fault_match_event(struct nic_faults *f, struct nic *nic, cons
 	return rule_match(f, nic, qp_ctx, 0, event, at);
 }
 
+void fault_no_memory(struct nic_faults *f, struct fault_rule *rule, struct nic *nic)
+{
+	rule->fired--;
+	fault_trace(f, "%s note no memory for rule %u: the adapter fails",
+		    f->host.adapter_name(nic), NIC_FAULT_ID0 + 1 + (uint32_t)(rule - f->rules));
+	f->host.up->adapter_failed(nic->ctx);
+}
+
 bool nic_fault_memory(struct nic_faults *f, struct nic *nic, const char *where)
 {
 	return !fault_match_entry(f, nic, NULL, NIC_ENTRY_MEMORY, where);
@@ -151,7 +159,12 @@ int nic_fault_add(struct nic_faults *f, const struct nic_fault_rule *rule, uint3
 		later = fault_later_add(f, rule->since_ns, FAULT_LATER_FATAL);
 		if (!later)
 			return -ENOMEM;
+		later->dead = calloc(1, sizeof(*later->dead));
 		later->rule = f->count;
+		if (!later->dead) {
+			fault_later_drop(f, later);
+			return -ENOMEM;
+		}
 	}
 	f->rules[f->count++] = (struct fault_rule){ .match = *rule };
 	*id = NIC_FAULT_ID0 + f->count;
@@ -177,9 +190,7 @@ void nic_fault_clear(struct nic_faults *f)
 	f->count = 0;
 	for (later = TAILQ_FIRST(&f->later); later; later = next) {
 		next = TAILQ_NEXT(later, link);
-		if (later->kind == FAULT_LATER_FATAL) {
-			TAILQ_REMOVE(&f->later, later, link);
-			free(later);
-		}
+		if (later->kind == FAULT_LATER_FATAL)
+			fault_later_drop(f, later);
 	}
 }

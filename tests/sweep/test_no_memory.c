@@ -188,6 +188,80 @@ START_TEST(requests_are_turned_away)
 }
 END_TEST
 
+/* ---- faults by rule ---- */
+
+#define LONG_NS UINT64_C(1000000000)
+
+static const DAT_SIM_CALL_FAULT spoils[] = {
+	{ .verdict = DAT_SIM_COMPLETE_AS,
+	  .completions = DAT_SIM_COMPLETION_RECV,
+	  .status = DAT_DTO_ERR_LOCAL_PROTECTION },
+	{ .verdict = DAT_SIM_OVERFLOW, .completions = DAT_SIM_COMPLETION_RECV },
+	{ .verdict = DAT_SIM_EVENT_DELAY,
+	  .completions = DAT_SIM_COMPLETION_RECV,
+	  .delay_ns = LONG_NS },
+};
+
+#define ALLOCATIONS 6
+
+/* Is this what the rule asks for: a completion with its status, or none yet? */
+static bool is_spoilt(const DAT_SIM_CALL_FAULT *rule, DAT_RETURN ret, const DAT_EVENT *event)
+{
+	if (rule->verdict != DAT_SIM_COMPLETE_AS)
+		return ret != DAT_SUCCESS;
+	return ret == DAT_SUCCESS &&
+	       event->event_data.dto_completion_event_data.status == rule->status;
+}
+
+/* The first allocation fails, then the second, and so on, while one rule acts once. */
+START_TEST(a_fault_that_finds_no_memory_is_not_left_out_in_silence)
+{
+	DAT_SIM_CALL_FAULT rule = spoils[_i / ALLOCATIONS];
+	DAT_EVENT received;
+	DAT_RETURN ret;
+	DAT_COUNT id;
+
+	rule.times = 1;
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 20, 1);
+	must(dat_sim_call_fault_add(w.sim, &rule, &id));
+	asked = 0;
+	fail_at = 1 + _i % ALLOCATIONS;
+	(void)try_send(&w.a, w.a.ep, 0, SHORT);
+	(void)dat_sim_run_until_quiet(w.sim, LONG_NS / 10);
+	ret = dat_evd_dequeue(w.b.recv, &received);
+	fail_at = 0;
+	if (ret != DAT_SUCCESS)
+		ret = dat_evd_dequeue(w.b.recv, &received);
+	if (fired(id) == 1)
+		ck_assert(is_spoilt(&rule, ret, &received));
+	else
+		expect_async(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC, w.b.ia,
+			     DAT_IA_CATASTROPHIC_ERROR);
+}
+END_TEST
+
+START_TEST(a_rule_for_which_there_is_no_memory_is_refused)
+{
+	DAT_SIM_CALL_FAULT rule = { .verdict = DAT_SIM_ADAPTER_FATAL,
+				    .adapter = "emu1",
+				    .since_ns = UINT64_C(1) << 40 };
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_COUNT id = 7;
+
+	for (fail_at = 1; fail_at < MANY; fail_at++) {
+		asked = 0;
+		ret = dat_sim_call_fault_add(w.sim, &rule, &id);
+		if (ret == DAT_SUCCESS)
+			break;
+	}
+	fail_at = 0;
+	must(ret);
+	ck_assert_int_gt(id, 1000);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
 /* ---- suite ---- */
 
 static void setup_nothing(void)
@@ -215,6 +289,10 @@ static void fill(Suite *suite)
 	unit_add_case(suite, "dat_lmr_create/DAT_INSUFFICIENT_RESOURCES/no_memory_to_share",
 		      memory_is_shared_later, 0, 1, setup_sides);
 	unit_test(suite, requests_are_turned_away);
+	unit_add_case(suite, "a_fault_that_finds_no_memory_is_not_left_out_in_silence",
+		      a_fault_that_finds_no_memory_is_not_left_out_in_silence, 0,
+		      (int)COUNT(spoils) * ALLOCATIONS, setup_sides);
+	unit_test(suite, a_rule_for_which_there_is_no_memory_is_refused);
 }
 
 UNIT_SUITE("no_memory")
