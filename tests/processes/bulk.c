@@ -2,7 +2,8 @@
 /*
  * bulk - messages of many sizes to a process that does not poll until all of them are sent. Some
  * wait for it in the arena (inline or in staging buffers), others are already in its memory or in
- * its inbox; all must arrive whole, even those for a region that is deregistered meanwhile.
+ * its inbox; all must arrive whole, even those for a region that is deregistered meanwhile. Then
+ * more short ones than have room in the arena beside one CQ (EMU_INLINE_CQES).
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -19,6 +20,8 @@
 #define WINDOW    8
 #define LARGEST   ((1u << 20) + 4096)
 #define HANG_S    60
+#define MANY      300
+#define MANY_BYTE 64
 
 static const uint32_t sizes[] = { 64, 216, 217, 4096, 65536, 262143, 262145, 1u << 20, LARGEST };
 
@@ -56,8 +59,7 @@ static void await(const struct end *end)
 
 static void make_evd(const struct end *end, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
-	pair_check(dat_evd_create(end->ia, 4 * WINDOW, DAT_HANDLE_NULL, flags, evd),
-		   "dat_evd_create");
+	pair_check(dat_evd_create(end->ia, MANY, DAT_HANDLE_NULL, flags, evd), "dat_evd_create");
 }
 
 static void make_lmr(struct end *end)
@@ -75,6 +77,12 @@ static void make_lmr(struct end *end)
 
 static void open_end(struct end *end)
 {
+	DAT_EP_ATTR attr = { .service_type = DAT_SERVICE_TYPE_RC,
+			     .max_recv_dtos = MANY,
+			     .max_request_dtos = MANY,
+			     .max_recv_iov = 1,
+			     .max_request_iov = 1 };
+
 	alarm(HANG_S);
 	end->async = DAT_HANDLE_NULL;
 	pair_check(dat_ia_open((DAT_NAME_PTR) "emu0", WINDOW, &end->async, &end->ia),
@@ -87,7 +95,7 @@ static void open_end(struct end *end)
 	if (!end->memory)
 		pair_fail("out of memory");
 	make_lmr(end);
-	pair_check(dat_ep_create(end->ia, end->pz, end->recv, end->send, end->other, NULL,
+	pair_check(dat_ep_create(end->ia, end->pz, end->recv, end->send, end->other, &attr,
 				 &end->ep),
 		   "dat_ep_create");
 }
@@ -153,6 +161,43 @@ static void expect_window(const struct end *end, int size)
 	memset(end->memory, 0, (size_t)WINDOW * LARGEST);
 }
 
+static void send_many(const struct end *end, int round)
+{
+	for (int i = 0; i < MANY; i++) {
+		DAT_LMR_TRIPLET piece = segment(end, 0, MANY_BYTE);
+		DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)i };
+
+		piece.virtual_address += (DAT_VADDR)i * MANY_BYTE;
+		memset(end->memory + (size_t)i * MANY_BYTE, byte_of(round, i, 0), MANY_BYTE);
+		pair_check(dat_ep_post_send(end->ep, 1, &piece, cookie,
+					    DAT_COMPLETION_DEFAULT_FLAG),
+			   "dat_ep_post_send");
+	}
+	for (int i = 0; i < MANY; i++)
+		poll_for(end->send, i);
+}
+
+static void receive_many(const struct end *end, int round)
+{
+	for (int i = 0; i < MANY; i++) {
+		DAT_LMR_TRIPLET piece = segment(end, 0, MANY_BYTE);
+		DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)i };
+
+		piece.virtual_address += (DAT_VADDR)i * MANY_BYTE;
+		pair_check(dat_ep_post_recv(end->ep, 1, &piece, cookie,
+					    DAT_COMPLETION_DEFAULT_FLAG),
+			   "dat_ep_post_recv");
+	}
+	tell(end);
+	await(end);
+	for (int i = 0; i < MANY; i++) {
+		poll_for(end->recv, i);
+		for (int at = 0; at < MANY_BYTE; at++)
+			if (end->memory[(size_t)i * MANY_BYTE + (size_t)at] != byte_of(round, i, 0))
+				pair_fail("other bytes in a short message");
+	}
+}
+
 /* ---- the receiver ---- */
 
 static void receive_all(struct end *end, bool region_goes)
@@ -189,6 +234,8 @@ static void receiver(struct end *end)
 	expect_event(end->other, DAT_CONNECTION_EVENT_ESTABLISHED);
 	receive_all(end, false);
 	receive_all(end, true);
+	for (int round = 0; round < 2; round++)
+		receive_many(end, round);
 	expect_event(end->other, DAT_CONNECTION_EVENT_DISCONNECTED);
 	pair_check(dat_ia_close(end->ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 	_exit(0);
@@ -219,6 +266,11 @@ static void sender(struct end *end)
 			send_window(end, size);
 			tell(end);
 		}
+	for (int round = 0; round < 2; round++) {
+		await(end);
+		send_many(end, round);
+		tell(end);
+	}
 	pair_check(dat_ep_disconnect(end->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
 	expect_event(end->other, DAT_CONNECTION_EVENT_DISCONNECTED);
 	pair_check(dat_ia_close(end->ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
@@ -247,6 +299,6 @@ int main(void)
 	sender(&end);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		pair_fail("the receiver does not end well");
-	printf("%d messages, each right\n", 2 * SIZES * WINDOW);
+	printf("%d messages, each right\n", 2 * SIZES * WINDOW + 2 * MANY);
 	return 0;
 }

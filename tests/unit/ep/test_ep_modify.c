@@ -218,6 +218,41 @@ START_TEST(M3_max_recv_dtos_is_enforced_as_changed)
 }
 END_TEST
 
+/* A Receive that is posted keeps its segments, however few the next ones may have. */
+START_TEST(M3_a_Receive_keeps_its_segments_when_max_recv_iov_shrinks)
+{
+	DAT_LMR_TRIPLET parts[3], whole[3] = { segment(&w.b, 4, 16), segment(&w.b, 5, 16),
+					       segment(&w.b, 6, SHORT - 32) };
+	DAT_EP_PARAM param = { .ep_attr = { .max_recv_iov = 1 } };
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	for (int i = 0; i < 2; i++) {
+		memcpy(parts, whole, sizeof(parts));
+		for (int j = 0; j < 3; j++)
+			parts[j].virtual_address += (DAT_VADDR)(3 * i * SLOT_SIZE);
+		must(dat_ep_post_recv(w.b.ep, 3, parts, cookie(i), DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	must(dat_ep_modify(w.b.ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV, &param));
+	must_fail(dat_ep_post_recv(w.b.ep, 3, parts, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+		  DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	for (int i = 0; i < 2; i++) {
+		const unsigned char *sent = slot(&w.a, i);
+
+		fill_slot(&w.a, i, 40 + i);
+		post_send(&w.a, w.a.ep, i, SHORT);
+		run_quiet();
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+		ck_assert_mem_eq(slot(&w.b, 4 + 3 * i), sent, 16);
+		ck_assert_mem_eq(slot(&w.b, 5 + 3 * i), sent + 16, 16);
+		ck_assert_mem_eq(slot(&w.b, 6 + 3 * i), sent + 32, SHORT - 32);
+		expect_dto(w.a.request, w.a.ep, i, DAT_DTO_SUCCESS);
+	}
+	disconnect_pair();
+}
+END_TEST
+
 START_TEST(M3_max_request_dtos_is_enforced_as_changed)
 {
 	w.a.ep = plain_ep(&w.a);
@@ -286,6 +321,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, M2_the_old_zone_is_no_longer_in_use_and_the_new_one_is);
 	unit_test_all(suite, M3_completions_and_events_go_to_the_new_EVDs);
 	unit_test_all(suite, M3_max_recv_dtos_is_enforced_as_changed);
+	unit_test_all(suite, M3_a_Receive_keeps_its_segments_when_max_recv_iov_shrinks);
 	unit_test_all(suite, M3_max_request_dtos_is_enforced_as_changed);
 	unit_test_all(suite, M3_receive_flags_need_that_no_receive_was_posted);
 	unit_test_all(suite, M4_a_count_of_zero_with_no_list_succeeds);

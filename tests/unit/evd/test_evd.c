@@ -252,6 +252,35 @@ START_TEST(page_after_a_resize_as_many_completions_fit_as_it_says)
 }
 END_TEST
 
+/* The queue's oldest event is no longer in its first place, and the newest ones are before it. */
+START_TEST(E9_software_events_queued_before_a_resize_take_room_after_it)
+{
+	DAT_EVD_HANDLE evd = make_evd(&w.b, 8, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	int n;
+
+	w.b.recv = evd;
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 8);
+	for (n = 0; n < 6; n++)
+		post_se(evd, n);
+	for (n = 0; n < 4; n++)
+		expect_se(evd, n);
+	for (n = 6; n < 9; n++)
+		post_se(evd, n);
+	must(dat_evd_resize(evd, _i ? 7 : 8));
+	deliver(&w.a, w.a.ep, _i ? 2 : 3);
+	expect_no_event(w.b.async);
+	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	expect_async(w.b.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd, DAT_EVD_OVERFLOW_ERROR);
+	for (n = 4; n < 9; n++)
+		expect_se(evd, n);
+	for (n = 0; n < (_i ? 2 : 3); n++)
+		expect_dto(evd, w.b.ep, n, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 START_TEST(page_resize_below_what_is_queued_is_an_invalid_state)
 {
 	DAT_EVD_HANDLE evd = make_evd(&w.a, 16, DAT_EVD_SOFTWARE_FLAG);
@@ -441,6 +470,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_a_full_queue_refuses_software_events_without_overflow);
 	unit_test_loop(suite, page_resize_loses_no_event_and_keeps_their_order, 4);
 	unit_test_loop(suite, page_after_a_resize_as_many_completions_fit_as_it_says, 2);
+	unit_test_loop(suite, E9_software_events_queued_before_a_resize_take_room_after_it, 2);
 	unit_test_all(suite, page_resize_below_what_is_queued_is_an_invalid_state);
 	unit_test_all(suite, page_completions_not_yet_looked_at_count_for_resize);
 	unit_test_all(suite, page_resize_refuses_what_is_no_length);

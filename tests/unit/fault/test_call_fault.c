@@ -326,6 +326,80 @@ START_TEST(fault_a_rule_comes_with_messages_under_way)
 }
 END_TEST
 
+/* After a completion with an error, later ones are flushed: until the Endpoint is reset. */
+START_TEST(fault_a_status_ends_with_the_reset_of_its_Endpoint)
+{
+	plain_pair();
+	spoil((DAT_SIM_CALL_FAULT){ .verdict = DAT_SIM_COMPLETE_AS,
+				    .completions = _i ? DAT_SIM_COMPLETION_RECV
+						      : DAT_SIM_COMPLETION_SEND,
+				    .status = DAT_DTO_ERR_TRANSPORT,
+				    .times = 1 });
+	post_recvs(&w.b, w.b.ep, 20, 1);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	ck_assert_int_eq(drain(w.a.request) + drain(w.b.recv), 2);
+	expect_pair_broken();
+	must(dat_ep_reset(w.a.ep));
+	must(dat_ep_reset(w.b.ep));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 30, 1);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.b.recv, w.b.ep, 30, DAT_DTO_SUCCESS);
+	disconnect_pair();
+}
+END_TEST
+
+START_TEST(fault_a_rule_for_an_Endpoint_leaves_events_of_other_objects_alone)
+{
+	srq_pair(8);
+	post_srqs(&w.b, 20, 4);
+	must(dat_srq_set_lw(w.b.srq, 4));
+	spoil((DAT_SIM_CALL_FAULT){ .verdict = DAT_SIM_EVENT_LOSE,
+				    .event = DAT_SIM_ANY_EVENT,
+				    .ep = w.b.ep });
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	expect_low_watermark(w.b.async, w.b.srq);
+	must(dat_sim_fault_clear(w.sim));
+	expect_dto(w.b.recv, w.b.ep, 20, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	disconnect_pair();
+}
+END_TEST
+
+START_TEST(fault_events_delayed_to_one_instant_keep_their_order)
+{
+	DAT_EP_HANDLE ep[3];
+	DAT_PSP_HANDLE psp[3];
+	DAT_CR_HANDLE cr[3];
+
+	spoil((DAT_SIM_CALL_FAULT){ .verdict = DAT_SIM_EVENT_DELAY,
+				    .event = DAT_CONNECTION_REQUEST_EVENT,
+				    .delay_ns = 5000 });
+	for (int i = 0; i < 3; i++) {
+		psp[i] = listen_at(&w.b, QUAL + (DAT_CONN_QUAL)i);
+		ep[i] = plain_ep(&w.a);
+	}
+	for (int i = 0; i < 3; i++)
+		must(try_connect(ep[i], &w.b, QUAL + (DAT_CONN_QUAL)i, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	for (int i = 0; i < 3; i++)
+		cr[i] = expect_request(w.b.cr, psp[i]);
+	for (int i = 0; i < 3; i++) {
+		must(dat_cr_reject(cr[i]));
+		must(dat_psp_free(psp[i]));
+	}
+	run_quiet();
+	for (int i = 0; i < 3; i++) {
+		expect_connection(w.a.connect, ep[i], DAT_CONNECTION_EVENT_PEER_REJECTED);
+		must(dat_ep_free(ep[i]));
+	}
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, fault_each_match_of_a_call, 13);
@@ -342,6 +416,9 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, fault_a_rule_that_makes_no_sense_is_an_invalid_parameter, COUNT(bad));
 	unit_test(suite, fault_bad_handles_and_outputs);
 	unit_test_all(suite, fault_a_rule_comes_with_messages_under_way);
+	unit_test_loop(suite, fault_a_status_ends_with_the_reset_of_its_Endpoint, 2);
+	unit_test(suite, fault_a_rule_for_an_Endpoint_leaves_events_of_other_objects_alone);
+	unit_test(suite, fault_events_delayed_to_one_instant_keep_their_order);
 }
 
 UNIT_SUITE("call_fault")
