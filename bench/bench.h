@@ -56,6 +56,11 @@ void bench_connect(int pairs);
 void bench_idle_open(void);
 void bench_idle_add(int pairs);
 void bench_idle_close(void);
+/*
+ * Library only: Endpoints are freed, one after the other, while an EVD of theirs holds this many
+ * completions of another one.
+ */
+void bench_free(int unreaped, long eps);
 /* The number of dequeues since the start that found nothing. */
 long bench_empty_dequeues(void);
 

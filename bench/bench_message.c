@@ -202,11 +202,16 @@ int main(int argc, char **argv)
 		printf("%ld\n", idle_bytes(atoi(argv[2]), atoi(argv[3])));
 		return 0;
 	}
+	if (argc == 4 && strcmp(argv[1], "free") == 0) {
+		bench_free(atoi(argv[2]), atol(argv[3]));
+		return 0;
+	}
 	if (argc == 3 && strcmp(argv[1], "time") == 0)
 		return time_library(atol(argv[2]));
 	if (argc == 4)
 		return run_one(argv[1], argv[2], atol(argv[3]));
 	fprintf(stderr,
-		"usage: bench_message [CASE SIDE ROUNDS | idle FIRST MORE | time ROUNDS]\n");
+		"usage: bench_message [CASE SIDE ROUNDS | idle FIRST MORE | free UNREAPED EPS | "
+		"time ROUNDS]\n");
 	return 2;
 }

@@ -45,6 +45,13 @@ verdict() {
 	fi
 }
 
+# per_free UNREAPED: to create and free an Endpoint while its EVD holds completions of another
+per_free() {
+	short=$(total free "$1" 20)
+	long=$(total free "$1" 120)
+	[ -n "$short" ] && [ -n "$long" ] && echo $(((long - short) / 100))
+}
+
 # name, rounds of a run, messages of a round, title
 cases='one 2000 1 one outstanding
 window 2048 1 64 outstanding
@@ -52,7 +59,7 @@ many 3 1000 1,000 pairs, one outstanding'
 
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-echo "1..4"
+echo "1..5"
 echo "# instructions a message     library   floor   ratio"
 echo "$cases" | while read -r name rounds messages title; do
 	library=$(per_message "$name" library "$rounds" "$messages")
@@ -75,6 +82,10 @@ for name in one window many; do
 done > "$work/differ"
 cat "$work/differ"
 verdict "the same numbers a second time" "$(wc -l < "$work/differ") == 0"
+few=$(per_free 16) all=$(per_free 2016)
+verdict "an Endpoint made and freed beside 2,016 unreaped completions: ${all:-?} instructions, \
+within $most_percent % of ${few:-?} beside 16" \
+	"${few:-0} > 0 && ${all:-0} > 0 && ${all:-0} <= ${few:-0} * (1 + $most_percent / 100)"
 idle=$("$bench" idle 1000 4000)
 verdict "idle connected pair: ${idle:-?} bytes, at most $most_idle" \
 	"${idle:-0} > 0 && ${idle:-0} <= $most_idle"

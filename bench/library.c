@@ -251,6 +251,17 @@ static void run_batch(struct pair *pair)
 		bench_die("a Send", event.event_data.dto_completion_event_data.status);
 }
 
+/* A message whose completions stay where they are. */
+static void post_one(struct pair *pair)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+
+	must_succeed("dat_ep_post_recv", dat_ep_post_recv(pair->to, 1, &pair->target, cookie,
+							  DAT_COMPLETION_DEFAULT_FLAG));
+	must_succeed("dat_ep_post_send", dat_ep_post_send(pair->from, 1, &pair->source, cookie,
+							  DAT_COMPLETION_DEFAULT_FLAG));
+}
+
 /* The same for one message, so that the loops are not measured. */
 static void run_one(struct pair *pair)
 {
@@ -341,6 +352,21 @@ void bench_connect(int count)
 		connect_pair(&pair, 16);
 		disconnect_pair(&pair);
 	}
+}
+
+void bench_free(int unreaped, long eps)
+{
+	DAT_EP_HANDLE ep;
+
+	library_set_up(1, unreaped);
+	for (int n = 0; n < unreaped; n++)
+		post_one(pair_list);
+	for (; eps > 0; eps--) {
+		must_succeed("dat_ep_create",
+			     dat_ep_create(ia0, pz0, unused0, send_evd, conn0, NULL, &ep));
+		must_succeed("dat_ep_free", dat_ep_free(ep));
+	}
+	library_tear_down();
 }
 
 void bench_idle_open(void)

@@ -347,6 +347,7 @@ static void ep_wipe(struct ep *ep)
 void ep_destroy(struct ep *ep)
 {
 	ep_wipe(ep);
+	assert(TAILQ_EMPTY(&ep->queued));
 	obj_trace(ep, "free");
 	async_drop(&ep->soft_note);
 	ep_ops(ep)->qp_destroy(ep->nic);
