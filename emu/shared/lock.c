@@ -7,14 +7,18 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "peer.h"
+#include "shared.h"
+
 #define LOOKS_BEFORE_SLEEP 500
 #define SLEEP_S            1 /* then check that the holder exists */
+#define SLEEPS_PATIENT     5 /* then say that it does not release the lock */
 
 static __thread struct {
 	int32_t process;
@@ -55,32 +59,59 @@ static bool is_free(uint32_t word)
 	return (word & FUTEX_OWNER_DIED) || !(word & FUTEX_TID_MASK);
 }
 
-/* No thread has that id: the word is garbage, or was written in another pid namespace. */
-static bool no_such_thread(uint32_t word)
+/* Does a living thread hold the lock? False: its word is garbage. */
+static bool is_held(struct emu_world *w, uint32_t word)
 {
-	return kill((pid_t)(word & FUTEX_TID_MASK), 0) && errno == ESRCH;
+	uint16_t holder = w->fab->shared.holder;
+
+	if (holder && holder <= EMU_PROCESSES && holder != w->process &&
+	    emu_shared_alive(w, holder))
+		return true;
+	/* It has not written yet which process it is in, or takes no part in the fabric. */
+	return emu_peer_maps_arena(w, (int32_t)(word & FUTEX_TID_MASK));
+}
+
+static void say_held(struct emu_world *w, uint32_t word)
+{
+	uint16_t holder = w->fab->shared.holder;
+
+	fprintf(stderr,
+		"libdat: shared fabric %s: all its processes wait: thread %u%s%.31s has not "
+		"released the fabric's lock for %d s; is it stopped by a debugger or a freezer?\n",
+		w->membership->path, word & FUTEX_TID_MASK, holder ? " of " : "",
+		holder ? emu_process(w, holder)->node : "", SLEEPS_PATIENT * SLEEP_S);
 }
 
 /* Sleep until the lock is released; false: its word is garbage. */
-static bool sleep_until_released(struct emu_lock *lock, uint32_t word)
+static bool sleep_until_released(struct emu_world *w, uint32_t word, int *sleeps)
 {
+	struct emu_lock *lock = &w->fab->shared.lock;
 	const struct timespec most = { .tv_sec = SLEEP_S };
 
 	if (!(word & FUTEX_WAITERS) && !exchange_word(lock, &word, word | FUTEX_WAITERS))
 		return true;
 	word |= FUTEX_WAITERS;
-	return syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) == 0 ||
-	       errno != ETIMEDOUT || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word ||
-	       !no_such_thread(word);
+	if (syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) == 0 ||
+	    errno != ETIMEDOUT || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word) {
+		*sleeps = 0;
+		return true;
+	}
+	if (!is_held(w, word))
+		return false;
+	if (++*sleeps == SLEEPS_PATIENT)
+		say_held(w, word);
+	return true;
 }
 
 /*
  * The lock is held for a microsecond or two. A thread that slept at once would wake up too late
  * again and again, while another one takes the lock in quick succession; so it spins first.
  */
-static __attribute__((cold, noinline)) bool take_slowly(struct emu_lock *lock)
+static __attribute__((cold, noinline)) bool take_slowly(struct emu_world *w)
 {
+	struct emu_lock *lock = &w->fab->shared.lock;
 	uint32_t waiters = 0;
+	int sleeps = 0;
 	bool valid = true;
 
 	for (int looks = 0;; looks++) {
@@ -93,20 +124,22 @@ static __attribute__((cold, noinline)) bool take_slowly(struct emu_lock *lock)
 		} else if (looks < LOOKS_BEFORE_SLEEP) {
 			__builtin_ia32_pause();
 		} else {
-			valid = sleep_until_released(lock, word);
+			valid = sleep_until_released(w, word, &sleeps);
 			waiters = FUTEX_WAITERS;
 		}
 	}
 }
 
-bool emu_lock_take(struct emu_lock *lock, int32_t process)
+bool emu_lock_take(struct emu_world *w)
 {
+	struct emu_lock *lock = &w->fab->shared.lock;
 	uint32_t none = 0;
 
-	if (__builtin_expect(self.process != process, 0))
-		find_self(process);
+	/* A forked child is told from its parent. */
+	if (__builtin_expect(self.process != w->membership->pid, 0))
+		find_self(w->membership->pid);
 	set_pending(lock);
-	return __builtin_expect(exchange_word(lock, &none, self.tid), 1) || take_slowly(lock);
+	return __builtin_expect(exchange_word(lock, &none, self.tid), 1) || take_slowly(w);
 }
 
 void emu_lock_release(struct emu_lock *lock)

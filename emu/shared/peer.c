@@ -63,7 +63,7 @@ static bool find_own_file(const struct emu_world *w, struct mapping *own)
 	return found;
 }
 
-static bool maps_arena(const struct emu_world *w, int32_t pid)
+bool emu_peer_maps_arena(const struct emu_world *w, int32_t pid)
 {
 	struct mapping own, one;
 	bool found = false;
@@ -136,7 +136,7 @@ static void try_to_reach(struct emu_world *w, struct emu_peer *peer, uint16_t pr
 	if (!peer->nonce || peer->pid <= 0 || !is_permitted(peer))
 		return;
 	peer->memory = open_memory(peer->pid);
-	if (peer->memory >= 0 && maps_arena(w, peer->pid) && is_there(peer))
+	if (peer->memory >= 0 && emu_peer_maps_arena(w, peer->pid) && is_there(peer))
 		return;
 	if (peer->memory >= 0)
 		close(peer->memory);

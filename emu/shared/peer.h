@@ -37,6 +37,8 @@ bool emu_peer_reach(struct emu_world *w, uint16_t process);
 bool emu_peer_read(struct emu_world *w, uint16_t process, uint64_t from, void *to, uint64_t length);
 bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
 		    uint64_t length);
+/* Does the process of that pid or thread map this arena? False also if it cannot be told. */
+bool emu_peer_maps_arena(const struct emu_world *w, int32_t pid);
 /* This process leaves the fabric: close all descriptors. */
 void emu_peer_forget_all(struct emu_world *w);
 

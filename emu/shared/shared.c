@@ -63,7 +63,7 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 
 void emu_shared_take(struct emu_world *w)
 {
-	bool whole = emu_lock_take(&w->fab->shared.lock, w->membership->pid);
+	bool whole = emu_lock_take(w);
 
 	assert(!w->membership->held);
 	w->membership->held = true;
