@@ -37,7 +37,7 @@ uint32_t emu_cm_listener(struct emu_world *w, uint16_t adapter, uint64_t port)
 	uint32_t index = *listen_bucket(w, adapter, port);
 
 	while (index && index <= EMU_LISTENERS && emu_go_on(w)) {
-		const struct emu_listener *l = &w->fab->listener[index];
+		const struct emu_listener *l = &EMU_AT(w->fab->listener, index);
 
 		if (l->adapter == adapter && l->port == port)
 			return index;
@@ -66,15 +66,15 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 
 	if (*port && emu_cm_listener(w, adapter, *port))
 		return -EADDRINUSE;
-	if (w->fab->adapters[adapter].listeners >= EMU_MAX_LISTENER)
+	if (EMU_AT(w->fab->adapters, adapter).listeners >= EMU_MAX_LISTENER)
 		return -ENOMEM;
 	index = EMU_TAKE(w, listeners, listener, EMU_LISTENERS);
 	if (!index)
 		return -ENOMEM;
-	w->fab->adapters[adapter].listeners++;
+	EMU_AT(w->fab->adapters, adapter).listeners++;
 	if (!*port)
 		*port = pick_port(w, adapter);
-	entry = &w->fab->listener[index];
+	entry = &EMU_AT(w->fab->listener, index);
 	entry->port = *port;
 	entry->adapter = adapter;
 	EMU_LIVE(w->fab, listeners, entry);
@@ -87,16 +87,16 @@ int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener *
 
 static void close_listener(struct emu_world *w, uint32_t index)
 {
-	struct emu_listener *entry = &w->fab->listener[index];
+	struct emu_listener *entry = &EMU_AT(w->fab->listener, index);
 	uint32_t *link;
 
 	link = listen_bucket(w, entry->adapter, entry->port);
 	while (*link && *link != index && *link <= EMU_LISTENERS && emu_go_on(w))
-		link = &w->fab->listener[*link].next;
+		link = &EMU_AT(w->fab->listener, *link).next;
 	EMU_SURE(w, *link == index);
 	if (*link == index)
 		*link = entry->next;
-	w->fab->adapters[entry->adapter].listeners--;
+	EMU_AT(w->fab->adapters, entry->adapter).listeners--;
 	EMU_FREE(w->fab, listeners, listener, index);
 }
 
@@ -152,7 +152,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	index = EMU_TAKE(w, conns, conn, EMU_CONNS);
 	if (!index)
 		return -ENOMEM;
-	conn = &w->fab->conn[index];
+	conn = &EMU_AT(w->fab->conn, index);
 	qp->state = EMU_QP_CONNECTING;
 	emu_qp_assess(qp);
 	qp->epoch++;
@@ -167,7 +167,8 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 				   .port = port,
 				   .from = qp->adapter,
 				   .to = qp->peer_adapter,
-				   .to_generation = w->fab->adapters[qp->peer_adapter].generation };
+				   .to_generation =
+					   EMU_AT(w->fab->adapters, qp->peer_adapter).generation };
 	set_param(conn, param);
 	EMU_LIVE(w->fab, conns, conn);
 	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
@@ -186,7 +187,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 /* Send the reply; `outcome` is 0 if accepted, else enum nic_conn_end plus 1. */
 static void send_reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 {
-	struct emu_conn *conn = &w->fab->conn[index];
+	struct emu_conn *conn = &EMU_AT(w->fab->conn, index);
 
 	conn->answered = true;
 	emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->to, conn->from)), EMU_EV_CM_REPLY,
@@ -198,7 +199,7 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	struct emu_world *w = emu_world_of(base->nic);
 	struct emu_qp *qp = emu_local_qp(qp_base)->entry;
 	uint32_t index = EMU_INDEX(w, conn, base);
-	struct emu_conn *conn = &w->fab->conn[index];
+	struct emu_conn *conn = &EMU_AT(w->fab->conn, index);
 
 	if (qp->state != EMU_QP_IDLE || !param_fits(param))
 		return -EINVAL;
@@ -240,7 +241,7 @@ static bool is_ours(struct emu_world *w, uint16_t adapter, uint32_t listener)
 /* `to` is an adapter of this process, and the listener is its. */
 static void hand_up(struct emu_world *w, uint32_t index, uint16_t to, uint32_t listener)
 {
-	struct emu_conn *conn = &w->fab->conn[index];
+	struct emu_conn *conn = &EMU_AT(w->fab->conn, index);
 	struct nic_conn *base = &w->conn[index];
 	const uint16_t size = conn->size;
 
@@ -288,7 +289,8 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 	if (w->fab->trace_on)
 		emu_cm_trace_request(w, conn);
 	/* The adapter may have been closed, and its entry reused, since the request was sent. */
-	if (!w->fab->adapters[to].open || w->fab->adapters[to].generation != conn->to_generation) {
+	if (!EMU_AT(w->fab->adapters, to).open ||
+	    EMU_AT(w->fab->adapters, to).generation != conn->to_generation) {
 		send_reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;
 	}
@@ -434,14 +436,14 @@ void emu_cm_clean_up(struct emu_world *w, uint16_t process)
 
 	for (uint32_t i = 1; i <= EMU_HIGH(fab, listeners, listener); i++)
 		if (fab->listener[i].head.live &&
-		    fab->adapters[fab->listener[i].adapter].process == process)
+		    EMU_AT(fab->adapters, fab->listener[i].adapter).process == process)
 			close_listener(w, i);
 	for (uint32_t i = 1; i <= EMU_HIGH(fab, conns, conn); i++) {
 		const struct emu_conn *conn = &fab->conn[i];
 
 		/* A request that has not arrived, or is answered, is in flight as an event. */
 		if (conn->head.live && conn->arrived && !conn->answered &&
-		    fab->adapters[conn->to].process == process)
+		    EMU_AT(fab->adapters, conn->to).process == process)
 			emu_cm_turn_down(w, i);
 	}
 }

@@ -55,7 +55,7 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 		emu_pool_free(w->fab, ring, emu_cq_bytes(cq_mask(depth)));
 		return -ENOMEM;
 	}
-	entry = &w->fab->cq[index];
+	entry = &EMU_AT(w->fab->cq, index);
 	entry->ring = ring;
 	entry->mask = cq_mask(depth);
 	entry->put = entry->get = entry->cached_get = 0;
@@ -119,10 +119,10 @@ void emu_cq_destroy(struct nic_cq *base)
 
 void emu_cq_free(struct emu_world *w, uint32_t index)
 {
-	struct emu_cq *cq = &w->fab->cq[index];
+	struct emu_cq *cq = &EMU_AT(w->fab->cq, index);
 	emu_ref ring = cq->ring;
 
-	w->fab->adapters[cq->adapter].cqs--;
+	EMU_AT(w->fab->adapters, cq->adapter).cqs--;
 	cq->ring = 0;
 	emu_cq_fini_payloads(w, cq);
 	emu_pool_free(w->fab, ring, emu_cq_bytes(cq->mask));
@@ -168,6 +168,6 @@ void emu_cq_lost(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opco
 
 void emu_cq_notify(struct emu_world *w, uint32_t index)
 {
-	w->fab->cq[index].armed = false;
+	EMU_AT(w->fab->cq, index).armed = false;
 	emu_up_cq_notify(w, index);
 }

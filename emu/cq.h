@@ -29,7 +29,7 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 			       uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
 			       uint32_t flags)
 {
-	struct emu_cq *cq = EMU_KEEP(&w->fab->cq[index]);
+	struct emu_cq *cq = EMU_KEEP(&EMU_AT(w->fab->cq, index));
 	struct emu_cqe *cqe;
 
 	if (__builtin_expect(cq->put - cq->get >= cq->limit, 0)) {

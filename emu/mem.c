@@ -37,7 +37,7 @@ void emu_pd_free(struct nic_pd *pd)
 	struct emu_world *w = emu_world_of(pd->nic);
 	uint32_t index = EMU_INDEX(w, pd, pd);
 
-	w->fab->adapters[w->fab->pd[index].adapter].pds--;
+	EMU_AT(w->fab->adapters, w->fab->pd[index].adapter).pds--;
 	EMU_FREE(w->fab, pds, pd, index);
 }
 
@@ -146,11 +146,11 @@ bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote
 	if (index > EMU_MRS + EMU_MWS)
 		return false;
 	if (index > EMU_MRS) {
-		mw = &w->fab->mw[index - EMU_MRS];
+		mw = &EMU_AT(w->fab->mw, index - EMU_MRS);
 		return tag_fits(mw->tag, pd, remote->rkey) && (mw->access & remote->access) &&
 		       range_within(mw->addr, mw->length, remote);
 	}
-	mr = &w->fab->mr[index];
+	mr = &EMU_AT(w->fab->mr, index);
 	return tag_fits(mr->tag, pd, remote->rkey) && (mr->access & remote->access) &&
 	       range_within(mr->addr, mr->length, remote);
 }

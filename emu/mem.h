@@ -66,8 +66,8 @@ static inline enum emu_copy emu_move(struct emu_world *w, const struct emu_sgl *
 	uint64_t fault;
 
 	if (emu_is_shared(w)) {
-		struct emu_place target = { w->fab->adapters[dst->adapter].process, to };
-		struct emu_place source = { w->fab->adapters[src->adapter].process, from };
+		struct emu_place target = { EMU_AT(w->fab->adapters, dst->adapter).process, to };
+		struct emu_place source = { EMU_AT(w->fab->adapters, src->adapter).process, from };
 
 		return w->sharing->copy(w, &target, &source, length);
 	}

@@ -34,7 +34,7 @@ int emu_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 static void mw_unbind(struct emu_world *w, struct emu_mw *mw)
 {
 	if (mw->mr)
-		w->fab->mr[mw->mr].windows--;
+		EMU_AT(w->fab->mr, mw->mr).windows--;
 	mw->mr = 0;
 	mw->tag = 0;
 }
@@ -90,8 +90,8 @@ void emu_mw_post(struct emu_world *w, const struct nic_send_wr *wr, struct emu_s
 bool emu_mw_bind(struct emu_world *w, uint32_t pd, const struct emu_swqe *wqe)
 {
 	const struct emu_bind *bind = (const struct emu_bind *)wqe->sge;
-	struct emu_mw *mw = &w->fab->mw[(wqe->rkey >> 8) - EMU_MRS];
-	struct emu_mr *mr = &w->fab->mr[bind->lkey >> 8];
+	struct emu_mw *mw = &EMU_AT(w->fab->mw, (wqe->rkey >> 8) - EMU_MRS);
+	struct emu_mr *mr = &EMU_AT(w->fab->mr, bind->lkey >> 8);
 
 	if (!mw->head.live || mw->serial != wqe->step || mw->pd != pd)
 		return false;

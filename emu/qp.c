@@ -86,7 +86,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	apply_init(w, entry, init);
 	if (init->srq) {
 		entry->srq = emu_srq_index(w, init->srq);
-		w->fab->srq[entry->srq].users++;
+		EMU_AT(w->fab->srq, entry->srq).users++;
 	}
 	EMU_LIVE(w->fab, qps, entry);
 	w->qp[index] = (struct emu_local_qp){
@@ -124,8 +124,8 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 		uint32_t stride = emu_recv_stride(init->cap.max_recv_sge);
 
 		/* Receives already posted keep all their segments. */
-		if (emu_wq_count(&qp->rq) > 0 && stride < qp->rq.stride)
-			stride = qp->rq.stride;
+		if (emu_wq_count(&qp->rq) > 0 && stride < qp->rq.words * EMU_WORD)
+			stride = qp->rq.words * EMU_WORD;
 		err = emu_wq_resize(w, &qp->rq, init->cap.max_recv_wr, stride);
 		if (err) {
 			emu_wq_fini(w, &sq);
@@ -199,12 +199,12 @@ void emu_qp_free(struct emu_world *w, struct emu_qp *qp)
 {
 	EMU_SURE(w, qp->state == EMU_QP_IDLE && emu_wq_count(&qp->rq) == 0);
 	if (qp->srq)
-		w->fab->srq[qp->srq].users--;
+		EMU_AT(w->fab->srq, qp->srq).users--;
 	emu_hold_forget(w, qp, true);
 	emu_rdma_forget_sge(w, qp);
 	emu_wq_fini(w, &qp->sq);
 	emu_wq_fini(w, &qp->rq);
-	w->fab->adapters[qp->adapter].qps--;
+	EMU_AT(w->fab->adapters, qp->adapter).qps--;
 	EMU_FREE(w->fab, qps, qp, emu_qp_index(w, qp));
 }
 

@@ -14,7 +14,7 @@
 /* The SRQ that the QP takes Receives from; NULL: it has its own queue. */
 static inline struct emu_srq *emu_recv_srq(struct emu_world *w, const struct emu_qp *qp)
 {
-	return qp->srq ? &w->fab->srq[qp->srq] : NULL;
+	return qp->srq ? &EMU_AT(w->fab->srq, qp->srq) : NULL;
 }
 
 static inline struct emu_wq *emu_recv_queue(struct emu_qp *qp, struct emu_srq *srq)

@@ -103,12 +103,12 @@ enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a)
 
 static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
 {
-	const struct emu_wq *wq = qp->srq ? &w->fab->srq[qp->srq].wq : &qp->rq;
+	const struct emu_wq *wq = qp->srq ? &EMU_AT(w->fab->srq, qp->srq).wq : &qp->rq;
 	char from[EMU_NAME + 16] = "rq";
 
 	if (qp->srq)
 		snprintf(from, sizeof(from), "%s.srq%u", emu_adapter_name(w, qp->adapter),
-			 w->fab->srq[qp->srq].name);
+			 EMU_AT(w->fab->srq, qp->srq).name);
 	emu_trace_line(w, "%s.ep%u take from=%s message=%u available=%u taken=%u",
 		       emu_adapter_name(w, qp->adapter), qp->name, from, message, emu_wq_count(wq),
 		       emu_unreaped(qp));
@@ -116,7 +116,7 @@ static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t me
 
 static void below_srq_limit(struct emu_world *w, struct emu_qp *qp)
 {
-	w->fab->srq[qp->srq].limit = 0;
+	EMU_AT(w->fab->srq, qp->srq).limit = 0;
 	emu_up_srq_limit(w, qp->srq);
 }
 
@@ -164,7 +164,8 @@ static uint32_t sends_ahead(struct emu_world *w, const struct emu_arrival *a, ui
 static void leave_to_those_ahead(struct emu_world *w, struct emu_wq *wq, uint32_t ahead)
 {
 	uint8_t own[sizeof(struct emu_rwqe) + EMU_MAX_SGE * sizeof(struct nic_sge)];
-	uint32_t i = ahead < emu_wq_count(wq) ? ahead : emu_wq_count(wq) - 1, stride = wq->stride;
+	uint32_t i = ahead < emu_wq_count(wq) ? ahead : emu_wq_count(wq) - 1,
+		 stride = wq->words * EMU_WORD;
 
 	if (i == 0)
 		return;
@@ -250,7 +251,7 @@ static enum emu_copy copy_payload(struct emu_world *w, const struct emu_arrival 
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 	struct emu_sgl dst = { .sge = a->wqe->sge,
 			       .num_sge = a->wqe->num_sge,
-			       .pd = qp->srq ? w->fab->srq[qp->srq].pd : qp->pd,
+			       .pd = qp->srq ? EMU_AT(w->fab->srq, qp->srq).pd : qp->pd,
 			       .adapter = qp->adapter,
 			       .access = NIC_ACCESS_LOCAL_WRITE };
 
@@ -259,7 +260,8 @@ static enum emu_copy copy_payload(struct emu_world *w, const struct emu_arrival 
 
 static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 {
-	struct emu_link *link = &w->fab->links[emu_link_at(a->sender->adapter, a->qp->adapter)];
+	struct emu_link *link =
+		&EMU_AT(w->fab->links, emu_link_at(a->sender->adapter, a->qp->adapter));
 	uint64_t left = a->swqe->length - a->to;
 
 	/* While packets are observed, each one arrives by itself. */

@@ -56,7 +56,7 @@ int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_
 
 	if (max_wr == 0 || max_wr > EMU_MAX_SRQ_WR || max_sge > EMU_MAX_SGE)
 		return -EINVAL;
-	if (w->fab->adapters[adapter].srqs >= EMU_MAX_SRQ)
+	if (EMU_AT(w->fab->adapters, adapter).srqs >= EMU_MAX_SRQ)
 		return -ENOMEM;
 	err = emu_wq_init(w, &wq, max_wr, emu_recv_stride(max_sge));
 	if (err)
@@ -66,7 +66,7 @@ int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_
 		emu_wq_fini(w, &wq);
 		return -ENOMEM;
 	}
-	w->fab->adapters[adapter].srqs++;
+	EMU_AT(w->fab->adapters, adapter).srqs++;
 	entry = &w->fab->srq[index];
 	entry->wq = wq;
 	entry->pd = EMU_INDEX(w, pd, pd);
@@ -89,7 +89,7 @@ int emu_srq_resize(struct nic_srq *base, uint32_t max_wr)
 
 	if (max_wr == 0 || max_wr > EMU_MAX_SRQ_WR || max_wr < emu_wq_count(&srq->wq))
 		return -EINVAL;
-	return emu_wq_resize(emu_world_of(base->nic), &srq->wq, max_wr, srq->wq.stride);
+	return emu_wq_resize(emu_world_of(base->nic), &srq->wq, max_wr, srq->wq.words * EMU_WORD);
 }
 
 void emu_srq_destroy(struct nic_srq *base)
@@ -98,7 +98,7 @@ void emu_srq_destroy(struct nic_srq *base)
 	struct emu_srq *srq = srq_of(base);
 
 	EMU_SURE(w, srq->users == 0);
-	w->fab->adapters[srq->adapter].srqs--;
+	EMU_AT(w->fab->adapters, srq->adapter).srqs--;
 	emu_wq_fini(w, &srq->wq);
 	EMU_FREE(w->fab, srqs, srq, emu_srq_index(w, base));
 	base->nic = NULL;

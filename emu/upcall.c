@@ -25,7 +25,7 @@ static struct nic_srq *own_srq(struct emu_world *w, uint32_t index)
 void emu_up_cq_notify(struct emu_world *w, uint32_t cq)
 {
 	struct emu_upcall up = { .kind = EMU_UPCALL_CQ_NOTIFY, .index = cq };
-	uint16_t adapter = w->fab->cq[cq].adapter;
+	uint16_t adapter = EMU_AT(w->fab->cq, cq).adapter;
 	struct nic_cq *base = own_cq(w, cq);
 
 	if (!emu_mine(w, adapter))
@@ -49,7 +49,7 @@ void emu_up_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opco
 void emu_up_srq_limit(struct emu_world *w, uint32_t srq)
 {
 	struct emu_upcall up = { .kind = EMU_UPCALL_SRQ_LIMIT, .index = srq };
-	uint16_t adapter = w->fab->srq[srq].adapter;
+	uint16_t adapter = EMU_AT(w->fab->srq, srq).adapter;
 	struct nic_srq *base = own_srq(w, srq);
 
 	if (!emu_mine(w, adapter))

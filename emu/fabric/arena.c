@@ -196,7 +196,7 @@ static size_t ring_bytes(uint32_t mask, uint32_t stride)
 
 size_t emu_wq_bytes(const struct emu_wq *wq)
 {
-	return ring_bytes(wq->mask, wq->stride);
+	return ring_bytes(wq->mask, wq->words * EMU_WORD);
 }
 
 int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride)
@@ -210,7 +210,7 @@ int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t s
 		if (!ring)
 			return -ENOMEM;
 	}
-	*wq = (struct emu_wq){ .ring = ring, .mask = mask, .stride = stride, .max = max };
+	*wq = (struct emu_wq){ .ring = ring, .mask = mask, .words = stride / EMU_WORD, .max = max };
 	return 0;
 }
 
@@ -218,13 +218,13 @@ int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t
 {
 	struct emu_wq grown;
 	uint32_t queued = emu_wq_count(wq);
-	uint32_t bytes = stride < wq->stride ? stride : wq->stride;
+	uint32_t had = wq->words * EMU_WORD, bytes = stride < had ? stride : had;
 	int err;
 
 	EMU_SURE(w, queued <= max);
 	if (queued > max)
 		queued = max;
-	if (ring_mask(max) == wq->mask && stride == wq->stride && wq->ring && max) {
+	if (ring_mask(max) == wq->mask && stride == had && wq->ring && max) {
 		wq->max = max;
 		return 0;
 	}
@@ -246,6 +246,6 @@ void emu_wq_fini(struct emu_world *w, struct emu_wq *wq)
 
 	/* Clear the reference first: if this process dies, the ring is not freed twice. */
 	wq->ring = 0;
-	emu_pool_free(w->fab, ring, ring_bytes(wq->mask, wq->stride));
+	emu_pool_free(w->fab, ring, ring_bytes(wq->mask, wq->words * EMU_WORD));
 	wq->put = wq->get = 0;
 }

@@ -42,7 +42,10 @@ void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint3
 #define EMU_FREE(fab, table, entries, index) \
 	emu_entry_free(&(fab)->table, (fab)->entries, sizeof((fab)->entries[0]), (index))
 
-/* Make wq a ring of max entries of stride bytes; -ENOMEM leaves it unchanged. */
+/*
+ * Make wq a ring of max entries of stride bytes, a multiple of EMU_WORD; -ENOMEM leaves it
+ * unchanged.
+ */
 int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride);
 /* Change both and keep the queued entries. */
 int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride);

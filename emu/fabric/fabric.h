@@ -96,7 +96,7 @@ static inline struct nic *emu_nic_at(struct emu_world *w, uint16_t adapter)
 /* Does this process own the adapter and its objects? Only the owner makes upcalls about them. */
 static inline bool emu_mine(const struct emu_world *w, uint16_t adapter)
 {
-	return adapter <= EMU_ADAPTERS && w->fab->adapters[adapter].process == w->process;
+	return adapter <= EMU_ADAPTERS && EMU_AT(w->fab->adapters, adapter).process == w->process;
 }
 
 static inline struct emu_local_qp *emu_local_qp(struct nic_qp *base)
@@ -189,7 +189,7 @@ static inline void *emu_at(struct emu_world *w, emu_ref ref)
 static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
 {
 	/* A 32-bit product stays within EMU_REACH. */
-	return (uint8_t *)emu_at(w, wq->ring) + (index & wq->mask) * wq->stride;
+	return (uint64_t *)emu_at(w, wq->ring) + (index & wq->mask) * wq->words;
 }
 
 static inline void emu_copy_sge(struct nic_sge *to, const struct nic_sge *from, uint32_t n)

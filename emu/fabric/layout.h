@@ -39,6 +39,13 @@
 /* Store a field by itself: to put it into a vector with its neighbours takes more instructions. */
 #define EMU_ALONE(field) __asm__("" : "+m"(field))
 
+/*
+ * An entry of a table, by an index from the arena. In a shared fabric it may be wild; then it leads
+ * to memory reserved for that (shared_file.h). array[index] would promise the compiler that it is
+ * within the table.
+ */
+#define EMU_AT(array, index) (*((array) + (index)))
+
 /* Begin a cache line, for fields that one process writes often. */
 #define EMU_OWN_LINE _Alignas(EMU_LINE)
 
@@ -166,8 +173,8 @@ struct emu_bind {
 struct emu_wq {
 	emu_ref ring;
 	uint32_t mask;
-	uint32_t stride; /* bytes of an entry */
-	uint32_t max;    /* entries asked for, exact */
+	uint32_t words; /* of 8 bytes, in an entry: no value of it misaligns one */
+	uint32_t max;   /* entries asked for, exact */
 	uint32_t put, get;
 };
 

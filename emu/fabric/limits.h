@@ -13,6 +13,7 @@
 #define EMU_TRACE_FIRST    (64ul << 10) /* of them, allocated at first in a shared fabric */
 #define EMU_PAGE           4096u
 #define EMU_LINE           64u /* bytes of a cache line */
+#define EMU_WORD           8u  /* bytes: entries of queues are aligned to it */
 #define EMU_POOL_BYTES     (4ul << 30)
 #define EMU_POOL_UNIT      64u /* bytes; a ref counts these, so 2^32 of them reach 256 GiB */
 #define EMU_POOL_CLASSES   128u

@@ -155,7 +155,7 @@ static void begin_wait(struct emu_world *w, struct emu_thread *t, uint32_t cq, u
 	self.waits = true;
 	self.until = until;
 	self.cq = cq;
-	self.cq_put = w->fab->cq[cq].put;
+	self.cq_put = EMU_AT(w->fab->cq, cq).put;
 	t->until = until;
 	t->cq = cq;
 	t->cq_put = self.cq_put;
@@ -192,7 +192,7 @@ static void restore_own_state(struct emu_world *w, struct emu_thread *t)
 		t->until = self.until;
 		t->cq = self.cq;
 		t->cq_put = self.cq_put;
-		if (self.cq && w->fab->cq[self.cq].put != self.cq_put)
+		if (self.cq && EMU_AT(w->fab->cq, self.cq).put != self.cq_put)
 			t->state = EMU_THREAD_READY;
 	}
 	if (emu_process(w, w->process)->inbox)
@@ -339,7 +339,7 @@ enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t c
 {
 	const struct emu_fabric *fab = w->fab;
 	struct emu_thread *t = this_thread(w);
-	uint32_t put = fab->cq[cq].put;
+	uint32_t put = EMU_AT(fab->cq, cq).put;
 
 	if (deadline <= fab->now) {
 		self.poll = true;
@@ -366,8 +366,8 @@ enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t c
 	}
 	if (t)
 		t->told = EMU_TOLD_NOT;
-	return fab->now >= deadline && (!cq || fab->cq[cq].put == put) ? NIC_WAIT_DEADLINE
-								       : NIC_WAIT_RAN;
+	return fab->now >= deadline && (!cq || EMU_AT(fab->cq, cq).put == put) ? NIC_WAIT_DEADLINE
+									       : NIC_WAIT_RAN;
 }
 
 /* An unregistered thread has no futex to sleep on: it polls. */

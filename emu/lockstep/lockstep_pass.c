@@ -171,7 +171,7 @@ static void ready_after_event(struct emu_world *w)
 		uint32_t cq = t->cq;
 
 		if (t->state == EMU_THREAD_WAITING && cq && cq <= EMU_CQS &&
-		    w->fab->cq[cq].put != t->cq_put)
+		    EMU_AT(w->fab->cq, cq).put != t->cq_put)
 			t->state = EMU_THREAD_READY;
 	}
 	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)

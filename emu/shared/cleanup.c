@@ -17,12 +17,12 @@
 
 static bool of_process(const struct emu_world *w, uint16_t adapter, uint16_t process)
 {
-	return w->fab->adapters[adapter].open && emu_process_of(w, adapter) == process;
+	return EMU_AT(w->fab->adapters, adapter).open && emu_process_of(w, adapter) == process;
 }
 
 static bool pd_of_process(const struct emu_world *w, uint32_t pd, uint16_t process)
 {
-	return of_process(w, (uint16_t)w->fab->pd[pd].adapter, process);
+	return of_process(w, (uint16_t)EMU_AT(w->fab->pd, pd).adapter, process);
 }
 
 static void free_queues(struct emu_world *w, uint16_t process)

@@ -209,8 +209,8 @@ static bool is_pair_idle(struct emu_world *w, const struct emu_qp *from, const s
 	return !fab->observed && !fab->trace_on && !p->inbox && !p->overrun && from->tx_fast &&
 	       from->sq.max > 0 && emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put &&
 	       to->rx_fast && to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
-	       to->rx_next == from->sq.put && link_is_instant(&fab->links[from->link]) &&
-	       link_is_instant(&fab->links[to->link]);
+	       to->rx_next == from->sq.put && link_is_instant(&EMU_AT(fab->links, from->link)) &&
+	       link_is_instant(&EMU_AT(fab->links, to->link));
 }
 
 /*
@@ -365,10 +365,10 @@ static bool deliver_send(struct emu_world *w, struct emu_qp *from, const struct 
 	struct emu_fabric *fab = w->fab;
 	struct delivery d = { .from = from,
 			      .to = emu_qp_at(w, from->peer),
-			      .send_cq = &fab->cq[from->send_cq],
+			      .send_cq = &EMU_AT(fab->cq, from->send_cq),
 			      .wr = wr };
 
-	d.recv_cq = &fab->cq[d.to->recv_cq];
+	d.recv_cq = &EMU_AT(fab->cq, d.to->recv_cq);
 	/* Entry 0 of the CQ table stands for "no CQ"; it never has room. */
 	if (!is_pair_idle(w, from, d.to) || d.send_cq == d.recv_cq || !is_ready(d.send_cq) ||
 	    !is_ready(d.recv_cq) || !find_receive(w, &d))
@@ -410,8 +410,8 @@ static void undo_delivery(struct emu_world *w, const struct emu_delivery *kept)
 {
 	struct emu_fabric *fab = w->fab;
 	struct emu_qp *to = emu_qp_at(w, kept->qp);
-	struct emu_wq *wq = to->srq ? &fab->srq[to->srq].wq : &to->rq;
-	struct emu_cq *cq = &fab->cq[to->recv_cq];
+	struct emu_wq *wq = to->srq ? &EMU_AT(fab->srq, to->srq).wq : &to->rq;
+	struct emu_cq *cq = &EMU_AT(fab->cq, to->recv_cq);
 
 	if (cq->put != kept->put)
 		return; /* the message has been delivered */

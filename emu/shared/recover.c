@@ -37,16 +37,16 @@ static void copy_qp(struct emu_world *w, struct emu_section *s, uint32_t index)
 {
 	const struct emu_fabric *fab = w->fab;
 	struct emu_kept *kept = &s->kept[s->qps];
-	const struct emu_qp *qp = &fab->qp[index];
+	const struct emu_qp *qp = &EMU_AT(fab->qp, index);
 
 	kept->index = index;
 	kept->qp = *qp;
-	kept->send_cq = fab->cq[qp->send_cq];
-	kept->recv_cq = fab->cq[qp->recv_cq];
-	kept->srq = fab->srq[qp->srq];
+	kept->send_cq = EMU_AT(fab->cq, qp->send_cq);
+	kept->recv_cq = EMU_AT(fab->cq, qp->recv_cq);
+	kept->srq = EMU_AT(fab->srq, qp->srq);
 	s->qps++;
-	emu_cq_event_begin(&w->fab->cq[qp->send_cq]);
-	emu_cq_event_begin(&w->fab->cq[qp->recv_cq]);
+	emu_cq_event_begin(&EMU_AT(w->fab->cq, qp->send_cq));
+	emu_cq_event_begin(&EMU_AT(w->fab->cq, qp->recv_cq));
 }
 
 void emu_section_event(struct emu_world *w, const struct emu_event *event)
@@ -73,8 +73,8 @@ void emu_section_event_done(struct emu_world *w)
 	s->running = false;
 	__asm__ volatile("" ::: "memory");
 	for (uint32_t i = 0; i < qps; i++) {
-		emu_cq_event_end(&w->fab->cq[s->kept[i].qp.send_cq]);
-		emu_cq_event_end(&w->fab->cq[s->kept[i].qp.recv_cq]);
+		emu_cq_event_end(&EMU_AT(w->fab->cq, s->kept[i].qp.send_cq));
+		emu_cq_event_end(&EMU_AT(w->fab->cq, s->kept[i].qp.recv_cq));
 	}
 }
 
@@ -130,10 +130,10 @@ static void roll_back_event(struct emu_world *w)
 	for (uint32_t i = s->running ? s->qps : 0; i > 0; i--) {
 		const struct emu_kept *kept = &s->kept[i - 1];
 
-		restore_qp(&fab->qp[kept->index], &kept->qp);
-		restore_cq(&fab->cq[kept->qp.send_cq], &kept->send_cq);
-		restore_cq(&fab->cq[kept->qp.recv_cq], &kept->recv_cq);
-		fab->srq[kept->qp.srq] = kept->srq;
+		restore_qp(&EMU_AT(fab->qp, kept->index), &kept->qp);
+		restore_cq(&EMU_AT(fab->cq, kept->qp.send_cq), &kept->send_cq);
+		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), &kept->recv_cq);
+		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
 	}
 	fab->observed = s->observed;
 }
@@ -246,7 +246,7 @@ static void clear_lost_timers(struct emu_world *w)
 		const struct emu_event *event = &w->fab->heap[i];
 
 		if (emu_is_timer(event) && event->qp <= EMU_QPS &&
-		    event->epoch == w->fab->qp[event->qp].epoch)
+		    event->epoch == EMU_AT(w->fab->qp, event->qp).epoch)
 			set_mark(timed, event->qp);
 	}
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {

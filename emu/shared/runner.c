@@ -81,7 +81,7 @@ static uint16_t runner_of(struct emu_world *w, const struct emu_event *event)
 	if (!ends_in_upcall(kind))
 		return runner_of_packet(w, qp, has_payload(kind));
 	if (kind == EMU_EV_CM_REQUEST)
-		owner = emu_process_of(w, w->fab->conn[event->index].to);
+		owner = emu_process_of(w, EMU_AT(w->fab->conn, event->index).to);
 	return owner == w->process ? 0 : owner;
 }
 

@@ -69,7 +69,7 @@ void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deli
 static bool link_holds(struct emu_world *w, const struct emu_event *event,
 		       const struct emu_packet *p)
 {
-	struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
+	struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
 
 	if (!link->holding)
 		return false;
@@ -155,7 +155,7 @@ static struct emu_link *find_link(struct emu_world *w, const char *from, const c
 {
 	uint16_t a = emu_adapter_find(w, from), b = emu_adapter_find(w, to);
 
-	return a && b ? &w->fab->links[emu_link_at(a, b)] : NULL;
+	return a && b ? &EMU_AT(w->fab->links, emu_link_at(a, b)) : NULL;
 }
 
 int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t packets)
@@ -288,8 +288,9 @@ void emu_link_forget(struct emu_world *w, uint16_t adapter)
 {
 	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
 		for (int out = 0; out <= (i != adapter); out++) {
-			struct emu_link *link = &w->fab->links[out ? emu_link_at(adapter, i)
-								   : emu_link_at(i, adapter)];
+			struct emu_link *link =
+				&EMU_AT(w->fab->links,
+					out ? emu_link_at(adapter, i) : emu_link_at(i, adapter));
 
 			emu_held_drain(w, &link->held, &link->held_tail, true);
 			if (!link->holding)

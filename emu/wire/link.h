@@ -41,7 +41,7 @@ static inline uint64_t emu_link_transmit(struct emu_fabric *fab, struct emu_link
 /* Arrival time of a packet without payload that is sent now; it does not wait for the wire. */
 static inline uint64_t emu_link_answer(const struct emu_fabric *fab, uint32_t link)
 {
-	const struct emu_link *l = EMU_KEEP(&fab->links[link]);
+	const struct emu_link *l = EMU_KEEP(&EMU_AT(fab->links, link));
 
 	return emu_link_in_order(l, fab->now + l->latency_ns);
 }

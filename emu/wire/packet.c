@@ -84,7 +84,7 @@ static void set_data(struct emu_world *w, struct emu_packet *p, const struct emu
 
 static bool set_connection(struct emu_world *w, struct emu_packet *p, const struct emu_event *event)
 {
-	const struct emu_conn *conn = &w->fab->conn[event->index];
+	const struct emu_conn *conn = &EMU_AT(w->fab->conn, event->index);
 	bool request = emu_event_kind(event) == EMU_EV_CM_REQUEST;
 
 	/* A duplicate of a request that has been answered. */

@@ -116,7 +116,7 @@ static uint64_t add_jitter(struct emu_world *w, const struct nic_packet_rule *ru
 static bool delay_packet(struct emu_world *w, struct emu_event *event, const struct emu_packet *p,
 			 const struct nic_packet_rule *rule)
 {
-	struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
+	struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
 	uint64_t delay = rule->delay_ns, when;
 
 	if (rule->fault == NIC_FAULT_REORDER && delay == 0)
@@ -143,7 +143,7 @@ static void duplicate_packet(struct emu_world *w, const struct emu_event *event)
 static bool answer_by_rule(struct emu_world *w, const struct emu_event *event,
 			   const struct emu_packet *p, const struct nic_packet_rule *rule)
 {
-	const struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
+	const struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 
 	if (qp->epoch == event->epoch)
@@ -184,12 +184,12 @@ static bool apply_rule(struct emu_world *w, struct emu_event *event, const struc
 /* LINK_DOWN, LINK_UP and HOST_DEAD take effect before the packet that triggers them arrives. */
 static void change_link_or_host(struct emu_world *w, const struct emu_packet *p, uint32_t fault)
 {
-	struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
+	struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
 
 	if (fault == NIC_FAULT_LINK_DOWN || fault == NIC_FAULT_LINK_UP)
 		link->down = fault == NIC_FAULT_LINK_DOWN;
 	if (fault == NIC_FAULT_HOST_DEAD)
-		w->fab->adapters[p->to].dead = true;
+		EMU_AT(w->fab->adapters, p->to).dead = true;
 }
 
 static bool takes_down(uint32_t fault)
@@ -199,7 +199,7 @@ static bool takes_down(uint32_t fault)
 
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p)
 {
-	const struct emu_link *link = &w->fab->links[emu_link_at(p->from, p->to)];
+	const struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
 	struct emu_rule *rule = find_rule(w, p);
 
 	if (rule) {
@@ -207,7 +207,8 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 			    (uint32_t)(rule - w->fab->rule) + 1);
 		change_link_or_host(w, p, rule->match.fault);
 	}
-	if (link->down || w->fab->adapters[p->from].dead || w->fab->adapters[p->to].dead) {
+	if (link->down || EMU_AT(w->fab->adapters, p->from).dead ||
+	    EMU_AT(w->fab->adapters, p->to).dead) {
 		/* The packet that takes the link or host down has its line already. */
 		if (!rule || !takes_down(rule->match.fault))
 			trace_fault(w, p, "lost", 0);
