@@ -197,6 +197,14 @@ nonsense direct 1
 nonsense bounce 1000001
 DATSIM_LOCKSTEP=50 ARENAS=$((${ARENAS:-1000} / 5)) nonsense "direct, in turns" 2000001
 
+# Every word of an arena, every value
+WORDS=${WORDS:-0} top_builddir=$build sh "$(dirname "$0")/processes/arena.sh" > "$work/words" 2>&1
+! grep '^not ok' "$work/words" >&2
+status=$?
+title="every word of an arena set to six values, in four ways"
+result $status "$title"
+[ $status = 0 ] && echo "- $title: no process crashes or hangs" >> "$page"
+
 # Processes that take turns
 DATSIM_LOCKSTEP=50 die "in turns: killed before 500 of the stores" direct stores 500
 DATSIM_LOCKSTEP=50 die "in turns: killed at 100 moments" direct random 100
