@@ -16,13 +16,45 @@
 
 struct handle_table handle_table = { .base = { [0 ... HANDLE_RANGES - 1] = HANDLE_RANGE_NONE } };
 
+/* Pages are numbered from 1 through all ranges; 0: none. */
+struct handle_page {
+	uint32_t next; /* in the queue of retired pages */
+	uint16_t live; /* handles issued and not retired */
+};
+
 /* The part of the table that lookups do not need. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned int ranges;
-	struct handle_slot *next, *end; /* the unissued rest of the newest range */
-	uint16_t *live[HANDLE_RANGES];  /* for each page, the handles issued and not retired */
+	struct handle_page *pages[HANDLE_RANGES];
+	uint32_t page;                        /* the page that is issued from */
+	struct handle_slot *next, *end;       /* its slots that are to be issued */
+	uint32_t fresh;                       /* pages that were issued from ever: 1 .. fresh */
+	uint32_t retired_first, retired_last; /* pages of retired slots, the oldest first */
 } issue = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct handle_page *handle_page(uint32_t number)
+{
+	return &issue.pages[(number - 1) / RANGE_PAGES][(number - 1) % RANGE_PAGES];
+}
+
+static struct handle_slot *page_slots(uint32_t number)
+{
+	return (struct handle_slot *)(handle_table.base[(number - 1) / RANGE_PAGES] +
+				      (number - 1) % RANGE_PAGES * PAGE_BYTES);
+}
+
+static uint32_t page_of(const struct handle_slot *slot)
+{
+	for (unsigned int i = 0; i < issue.ranges; i++) {
+		uintptr_t offset = (uintptr_t)slot - handle_table.base[i];
+
+		if (offset < HANDLE_RANGE_BYTES)
+			return (uint32_t)(i * RANGE_PAGES + offset / PAGE_BYTES + 1);
+	}
+	assert(!"a slot of no range");
+	return 0;
+}
 
 /* Reserve addresses aligned to their size: map twice as much and unmap both ends. */
 static void *reserve_aligned(size_t bytes)
@@ -44,23 +76,21 @@ static void *reserve_aligned(size_t bytes)
 static bool handle_reserve_range(void)
 {
 	unsigned int i = issue.ranges;
-	uint16_t *live;
+	struct handle_page *pages;
 	void *base;
 
 	if (i == HANDLE_RANGES)
 		return false;
-	live = calloc(RANGE_PAGES, sizeof(*live));
-	if (!live)
+	pages = calloc(RANGE_PAGES, sizeof(*pages));
+	if (!pages)
 		return false;
 	base = reserve_aligned(HANDLE_RANGE_BYTES);
 	if (!base) {
-		free(live);
+		free(pages);
 		return false;
 	}
 	madvise(base, HANDLE_RANGE_BYTES, MADV_WIPEONFORK);
-	issue.live[i] = live;
-	issue.next = base;
-	issue.end = issue.next + RANGE_SLOTS;
+	issue.pages[i] = pages;
 	issue.ranges = i + 1;
 	__atomic_store_n(&handle_table.base[i], (uintptr_t)base, __ATOMIC_RELEASE);
 	return true;
@@ -73,16 +103,47 @@ __attribute__((constructor)) static void reserve_first(void)
 	handle_reserve_range();
 }
 
-static uint16_t *page_live(const struct handle_slot *slot)
+/* All slots of the page are retired: it reads as zero from now on, and waits for its next use. */
+static void page_retire(uint32_t number)
 {
-	for (unsigned int i = 0; i < issue.ranges; i++) {
-		uintptr_t offset = (uintptr_t)slot - handle_table.base[i];
+	madvise(page_slots(number), PAGE_BYTES, MADV_DONTNEED);
+	handle_page(number)->next = 0;
+	if (issue.retired_last)
+		handle_page(issue.retired_last)->next = number;
+	else
+		issue.retired_first = number;
+	issue.retired_last = number;
+}
 
-		if (offset < HANDLE_RANGE_BYTES)
-			return &issue.live[i][offset / PAGE_BYTES];
-	}
-	assert(!"a slot of no range");
-	return NULL;
+static uint32_t page_take_oldest(void)
+{
+	uint32_t number = issue.retired_first;
+
+	if (!number)
+		return 0;
+	issue.retired_first = handle_page(number)->next;
+	if (!issue.retired_first)
+		issue.retired_last = 0;
+	return number;
+}
+
+/* Issue from another page: one that was never used, while there are any. */
+static bool handle_next_page(void)
+{
+	uint32_t old = issue.page, number;
+
+	if (issue.fresh < issue.ranges * RANGE_PAGES || handle_reserve_range())
+		number = ++issue.fresh;
+	else
+		number = page_take_oldest();
+	if (!number)
+		return false;
+	issue.page = number;
+	issue.next = page_slots(number);
+	issue.end = issue.next + PAGE_SLOTS;
+	if (old && handle_page(old)->live == 0)
+		page_retire(old);
+	return true;
 }
 
 DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object)
@@ -90,12 +151,12 @@ DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object)
 	struct handle_slot *slot = NULL;
 
 	pthread_mutex_lock(&issue.lock);
-	if (issue.next == issue.end && !handle_reserve_range())
+	if (issue.next == issue.end && !handle_next_page())
 		goto unlock;
 	slot = issue.next++;
 	slot->provider = provider;
 	__atomic_store_n(&slot->object, object, __ATOMIC_RELEASE);
-	++*page_live(slot);
+	handle_page(issue.page)->live++;
 unlock:
 	pthread_mutex_unlock(&issue.lock);
 	return slot;
@@ -103,17 +164,16 @@ unlock:
 
 void handle_retire(DAT_HANDLE handle)
 {
-	struct handle_slot *slot = handle, *page;
-	uint16_t *live;
+	struct handle_slot *slot = handle;
+	uint32_t number;
 
 	pthread_mutex_lock(&issue.lock);
 	__atomic_store_n(&slot->object, NULL, __ATOMIC_RELEASE);
-	live = page_live(slot);
-	assert(*live > 0);
-	page = (struct handle_slot *)((uintptr_t)slot & ~(PAGE_BYTES - 1));
-	/* Keep the page that handles are issued from: its unissued slots are needed. */
-	if (--*live == 0 && !(issue.next >= page && issue.next < page + PAGE_SLOTS))
-		madvise(page, PAGE_BYTES, MADV_DONTNEED);
+	number = page_of(slot);
+	assert(handle_page(number)->live > 0);
+	/* The page that is issued from is retired when that ends. */
+	if (--handle_page(number)->live == 0 && number != issue.page)
+		page_retire(number);
 	pthread_mutex_unlock(&issue.lock);
 }
 

@@ -4,14 +4,26 @@
  * value.
  *
  * A handle is the address of a 16-byte handle slot, {provider, object}, in a reserved range of 64
- * MiB of addresses. Each handle slot is issued once. When its object is freed, `object` becomes
- * NULL and stays so; a page whose slots are all retired is returned to the kernel and then reads as
- * zero, which is just as invalid. So one comparison and one load check a value, and a stale handle
- * is detected as long as the process lives (ruling G3). The first word is the provider, as DAT's
- * redirection macros expect.
+ * MiB of addresses. When its object is freed, `object` becomes NULL; a page whose slots are all
+ * retired is returned to the kernel and then reads as zero, which is just as invalid. So one
+ * comparison and one load check a value. The first word is the provider, as DAT's redirection
+ * macros expect.
  *
  * The first range is reserved when the library is loaded, another one after every four million
- * handles. A forked child inherits none: there the ranges read as zero.
+ * handles, up to 256, which are 2^30 handles in 16 GiB of addresses. Until then each slot is issued
+ * once. After that, or when no more addresses can be had, the page that was retired first is issued
+ * from again. So a stale handle is refused until 2^30 other objects have been made, or 64 million
+ * for each GiB of addresses that could be had (ruling G3).
+ *
+ * A generation in the handle would not help: a handle is the address of its first word, so all of
+ * the address space has 2^43 of them, which an object each microsecond uses up in a hundred days.
+ * To refuse all further objects would end a program that registers memory for each transfer after
+ * three hours, in order to protect it from a handle that it freed a thousand million objects ago.
+ * The type of the object is checked in any case.
+ *
+ * A page is issued from again as soon as none of its 256 handles is live, so a few objects that
+ * live long do not keep many slots from use. A forked child inherits no handle: there the ranges
+ * read as zero.
  *
  * Lock: issuing and retiring take a lock of this module; a lookup takes none.
  */
@@ -34,10 +46,10 @@ struct handle_slot {
 
 /* Issue a new handle of `provider` for `object`; DAT_HANDLE_NULL: the address space is used up. */
 DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object);
-/* Make a handle invalid, forever. */
+/* Make a handle invalid: until its slot is issued again, as said above. */
 void handle_retire(DAT_HANDLE handle);
 
-/* A 32-bit number for each handle ever issued, and back. */
+/* A 32-bit number for each slot, and back. */
 uint32_t handle_number(DAT_HANDLE handle);
 DAT_HANDLE handle_of_number(uint32_t number);
 
@@ -45,8 +57,13 @@ DAT_HANDLE handle_of_number(uint32_t number);
  * The size of a range is also its alignment. Ranges are reserved one by one, because tools such as
  * valgrind read all of a process's memory.
  */
+#ifdef LIBDAT_SMALL_LIMITS
+#define HANDLE_RANGES      2
+#define HANDLE_RANGE_BYTES (1ul << 20)
+#else
 #define HANDLE_RANGES      256
 #define HANDLE_RANGE_BYTES (1ul << 26)
+#endif
 
 /*
  * The bits that every handle of a range shares with the range's base, including the slot's
