@@ -41,13 +41,16 @@ static enum answer pages_populate(uint64_t first, uint64_t end, bool write)
 /* The kernel lists mappings by address. */
 static enum answer pages_look_up(uint64_t first, uint64_t end, bool write)
 {
+	int cancel = process_cancel_hold();
 	FILE *maps = process_fopen("/proc/self/maps");
 	uint64_t at = first, from, to;
 	size_t size = 0;
 	char *line = NULL, perms[5];
 
-	if (!maps)
+	if (!maps) {
+		process_cancel_release(cancel);
 		return UNKNOWN;
+	}
 	while (at < end && getline(&line, &size, maps) > 0) {
 		if (sscanf(line, "%lx-%lx %4s", &from, &to, perms) != 3 || to <= at)
 			continue;
@@ -57,6 +60,7 @@ static enum answer pages_look_up(uint64_t first, uint64_t end, bool write)
 	}
 	free(line);
 	fclose(maps);
+	process_cancel_release(cancel);
 	return at >= end ? YES : NO;
 }
 

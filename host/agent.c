@@ -5,6 +5,7 @@
 
 #include "agent.h"
 #include "fault_door.h"
+#include "nic_process.h"
 
 /* A wait from which this thread runs agents; the innermost first. */
 struct wait_below {
@@ -45,6 +46,7 @@ void agent_call_queue(struct backend *b, struct agent_call *call, void (*func)(v
 
 void agents_run_now(struct backend *b)
 {
+	int cancel = process_cancel_hold();
 	struct agent_call *call;
 
 	running++;
@@ -61,6 +63,7 @@ void agents_run_now(struct backend *b)
 		backend_enter(b);
 	}
 	running--;
+	process_cancel_release(cancel);
 }
 
 /*

@@ -213,10 +213,13 @@ void backend_release(struct backend *b)
 
 void backend_sleep(struct backend *b)
 {
+	int cancel = process_cancel_hold();
+
 	if (b->shared)
 		helper_sleep_shared(b, false, NIC_TIME_NEVER);
 	else
 		pthread_cond_wait(&b->wake, &b->lock);
+	process_cancel_release(cancel);
 }
 
 void backend_wake(struct backend *b)

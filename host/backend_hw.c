@@ -5,6 +5,7 @@
  */
 #include "backend_hw.h"
 #include "module.h"
+#include "nic_process.h"
 #include "say.h"
 
 struct backend backend_hw = BACKEND_INITIALIZER(backend_hw);
@@ -42,6 +43,7 @@ bool backend_hw_start(const struct front_ops *ops)
 		.say = say,
 		.inside = &bias_first.inside,
 	};
+	int cancel = process_cancel_hold();
 	const struct nic_backend *kind;
 	bool good;
 
@@ -60,5 +62,6 @@ bool backend_hw_start(const struct front_ops *ops)
 	bias_start(&backend_hw.bias);
 	good = kind && (!kind->start || kind->start() == 0);
 	pthread_mutex_unlock(&load);
+	process_cancel_release(cancel);
 	return good;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "backend.h"
+#include "nic_process.h"
 #include "say.h"
 
 #define YIELDS       16
@@ -55,6 +56,7 @@ void bias_forget(struct bias *bias)
 static void wait_until_outside(const struct bias_cell *owner)
 {
 	struct timespec pause = { .tv_nsec = 1000 };
+	int cancel = process_cancel_hold();
 
 	for (int tries = 0; __atomic_load_n(&owner->inside, __ATOMIC_ACQUIRE); tries++) {
 		if (tries < YIELDS) {
@@ -65,6 +67,7 @@ static void wait_until_outside(const struct bias_cell *owner)
 		if (pause.tv_nsec < PAUSE_MAX_NS)
 			pause.tv_nsec *= 2;
 	}
+	process_cancel_release(cancel);
 }
 
 /*
@@ -76,6 +79,7 @@ static void wait_until_outside(const struct bias_cell *owner)
 static void barrier_refused(void)
 {
 	struct timespec pause = { .tv_nsec = BARRIER_NS };
+	int cancel = process_cancel_hold();
 
 	say("the kernel refuses membarrier, which it allowed at the start (%s): calls are slower "
 	    "from now on; let the process's seccomp filter allow membarrier, or load it before the "
@@ -83,6 +87,7 @@ static void barrier_refused(void)
 	    strerror(errno));
 	while (nanosleep(&pause, &pause) && errno == EINTR)
 		;
+	process_cancel_release(cancel);
 }
 
 /*

@@ -11,6 +11,10 @@
  * gives out first. What anyone prints would then go into an arena or a trace. So every descriptor
  * that stays open is passed through process_fd; another library opens its own between
  * process_fds_hold and process_fds_release.
+ *
+ * No call of libdat is a cancellation point: a thread that ended inside kept its locks. System
+ * calls at which glibc would end it are made between process_cancel_hold and
+ * process_cancel_release; those of every message are made by syscall(2), which is none.
  */
 #ifndef HOST_NIC_PROCESS_H
 #define HOST_NIC_PROCESS_H
@@ -18,6 +22,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +87,20 @@ static inline DIR *process_opendir(const char *path)
 static inline bool process_shortage(int err)
 {
 	return err == ENOMEM || err == EMFILE || err == ENFILE || err == ENOSPC || err == EDQUOT;
+}
+
+/* The calling thread cannot be cancelled until the release, which gets what this returns. */
+static inline int process_cancel_hold(void)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	return before;
+}
+
+static inline void process_cancel_release(int before)
+{
+	pthread_setcancelstate(before, &before);
 }
 
 /*

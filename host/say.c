@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "nic_process.h"
 #include "say.h"
 
 void say(const char *format, ...)
 {
 	char *line = NULL;
+	int cancel = process_cancel_hold();
 	va_list args;
 
 	va_start(args, format);
@@ -18,4 +20,5 @@ void say(const char *format, ...)
 	/* One write, so that lines of several threads do not mix. */
 	fprintf(stderr, "libdat: %s\n", line ? line : format);
 	free(line);
+	process_cancel_release(cancel);
 }

@@ -126,7 +126,7 @@ static int backend_share_world(struct backend *b)
 	return err;
 }
 
-int backend_make_world(struct backend *b, const struct nic_config *config)
+static int backend_make_world_held(struct backend *b, const struct nic_config *config)
 {
 	struct nic_config env;
 	int err;
@@ -161,9 +161,19 @@ int backend_make_world(struct backend *b, const struct nic_config *config)
 	return 0;
 }
 
+int backend_make_world(struct backend *b, const struct nic_config *config)
+{
+	int cancel = process_cancel_hold();
+	int err = backend_make_world_held(b, config);
+
+	process_cancel_release(cancel);
+	return err;
+}
+
 void backend_end_world(struct backend *b)
 {
 	struct nic_world *world = b->world;
+	int cancel = process_cancel_hold();
 	struct nic_faults *fault;
 
 	assert(world && TAILQ_EMPTY(&b->adapters));
@@ -190,6 +200,7 @@ void backend_end_world(struct backend *b)
 	helper_end(b, b->shared);
 	fault_door_end(fault);
 	b->kind->world_destroy(world);
+	process_cancel_release(cancel);
 }
 
 /* ---- its adapters ---- */

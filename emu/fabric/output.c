@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "host/nic_process.h"
 
 static const int held_back[] = { SIGXFSZ, SIGPIPE };
 
@@ -15,6 +16,7 @@ void emu_signals_hold(struct emu_signals *held)
 {
 	sigset_t both;
 
+	held->cancel = process_cancel_hold();
 	sigemptyset(&both);
 	for (size_t i = 0; i < HELD_BACK; i++)
 		sigaddset(&both, held_back[i]);
@@ -37,6 +39,7 @@ void emu_signals_release(const struct emu_signals *held)
 			;
 	}
 	pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+	process_cancel_release(held->cancel);
 	errno = err;
 }
 

@@ -14,6 +14,7 @@
 /* The calling thread's mask, and those of the two signals that were pending already. */
 struct emu_signals {
 	sigset_t mask, pending;
+	int cancel; /* its cancelability */
 };
 
 /* Between the two, system calls of this thread return EFBIG or EPIPE and no signal comes. */

@@ -15,6 +15,7 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
+#include "host/nic_process.h"
 
 #define CALLS_MOST 1000u /* calls in one turn before other ready threads get theirs */
 #define LOOK_S     1     /* a thread that waits for the turn checks this often, woken or not */
@@ -290,6 +291,14 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 	return true;
 }
 
+static void sleep_uncancelled(const struct timespec *pause)
+{
+	int cancel = process_cancel_hold();
+
+	nanosleep(pause, NULL);
+	process_cancel_release(cancel);
+}
+
 void emu_lockstep_await(struct emu_world *w)
 {
 	const struct timespec nap = { .tv_nsec = EMU_NAP_NS };
@@ -299,7 +308,7 @@ void emu_lockstep_await(struct emu_world *w)
 	if (self.retry && self.retry < LOOK_S * 1000000000ul)
 		ts = (struct timespec){ .tv_nsec = (long)self.retry };
 	if (self.nap)
-		nanosleep(&nap, NULL);
+		sleep_uncancelled(&nap);
 	else
 		syscall(SYS_futex, &lockstep_of(w)->thread[self.index].futex, FUTEX_WAIT,
 			self.futex_seen, &ts, NULL, 0);
@@ -376,7 +385,7 @@ static void sleep_unlocked(const struct nic_unlocked *unlocked)
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	unlocked->unlock(unlocked->ctx);
-	nanosleep(&ms, NULL);
+	sleep_uncancelled(&ms);
 	unlocked->lock(unlocked->ctx);
 }
 

@@ -111,12 +111,14 @@ bool emu_lockstep_expects(struct emu_world *w)
 	const struct dirent *entry;
 	bool expects = false;
 	struct stat st;
+	int cancel;
 	DIR *dir;
 
 	/* Cheap count: a directory has two links and one more for each subdirectory (thread). */
 	if (stat(TASKS, &st) || st.st_nlink < 3 || (uint32_t)st.st_nlink - 2 == count_known(w))
 		return false;
 	forget_dead_outsiders(m);
+	cancel = process_cancel_hold();
 	dir = process_opendir(TASKS);
 	while (dir && (entry = readdir(dir)) != NULL) {
 		int32_t tid = atoi(entry->d_name);
@@ -126,6 +128,7 @@ bool emu_lockstep_expects(struct emu_world *w)
 	}
 	if (dir)
 		closedir(dir);
+	process_cancel_release(cancel);
 	return expects;
 }
 

@@ -29,14 +29,18 @@ static bool proc_word(int pid, int tid, const char *file, int n, char *word, siz
 {
 	char path[64], text[512], *at = text;
 	ssize_t length;
-	int fd;
+	int fd, cancel;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
+	cancel = process_cancel_hold();
 	fd = process_open(path, O_RDONLY, 0);
-	if (fd < 0)
+	if (fd < 0) {
+		process_cancel_release(cancel);
 		return false;
+	}
 	length = read(fd, text, sizeof(text) - 1);
 	close(fd);
+	process_cancel_release(cancel);
 	if (length <= 0)
 		return false;
 	text[length] = '\0';

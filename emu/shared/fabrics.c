@@ -23,11 +23,13 @@ static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *
 {
 	struct nic_config config = { .fabric = name };
 	struct emu_world *w = emu_world_map_bare();
-	int err = -ENOMEM;
+	int err = -ENOMEM, cancel;
 
 	if (!w)
 		return err;
+	cancel = process_cancel_hold();
 	err = emu_shared_look(w, &config, look, arg);
+	process_cancel_release(cancel);
 	emu_world_unmap_bare(w);
 	return err;
 }
@@ -35,11 +37,13 @@ static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *
 int emu_fabric_make(const struct nic_config *config)
 {
 	struct emu_world *w = emu_world_map_bare();
-	int err = -ENOMEM;
+	int err = -ENOMEM, cancel;
 
 	if (!w)
 		return err;
+	cancel = process_cancel_hold();
 	err = emu_shared_make(w, config);
+	process_cancel_release(cancel);
 	emu_world_unmap_bare(w);
 	return err;
 }

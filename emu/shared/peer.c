@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -110,7 +111,8 @@ static bool is_there(const struct emu_peer *peer)
 {
 	uint64_t nonce = 0;
 
-	return pread(peer->memory, &nonce, sizeof(nonce), (off_t)peer->probe) == sizeof(nonce) &&
+	return syscall(SYS_pread64, peer->memory, &nonce, sizeof(nonce), (off_t)peer->probe) ==
+		       sizeof(nonce) &&
 	       nonce == peer->nonce;
 }
 
@@ -122,7 +124,7 @@ static bool is_permitted(const struct emu_peer *peer)
 	return read_by_pid(peer, peer->probe, &nonce, sizeof(nonce)) && nonce == peer->nonce;
 }
 
-static void try_to_reach(struct emu_world *w, struct emu_peer *peer, uint16_t process)
+static void open_peer(struct emu_world *w, struct emu_peer *peer, uint16_t process)
 {
 	const struct emu_process *p = emu_process(w, process);
 
@@ -141,6 +143,14 @@ static void try_to_reach(struct emu_world *w, struct emu_peer *peer, uint16_t pr
 	if (peer->memory >= 0)
 		close(peer->memory);
 	peer->memory = 0;
+}
+
+static void try_to_reach(struct emu_world *w, struct emu_peer *peer, uint16_t process)
+{
+	int cancel = process_cancel_hold();
+
+	open_peer(w, peer, process);
+	process_cancel_release(cancel);
 }
 
 bool emu_peer_reach(struct emu_world *w, uint16_t process)
@@ -167,7 +177,7 @@ bool emu_peer_read(struct emu_world *w, uint16_t process, uint64_t from, void *t
 
 	if (length >= LONG_BYTES && is_there(peer) && read_by_pid(peer, from, to, length))
 		return is_there(peer);
-	return pread(peer->memory, to, length, (off_t)from) == (ssize_t)length;
+	return syscall(SYS_pread64, peer->memory, to, length, (off_t)from) == (ssize_t)length;
 }
 
 bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const void *from,
@@ -177,7 +187,7 @@ bool emu_peer_write(struct emu_world *w, uint16_t process, uint64_t to, const vo
 
 	if (length >= LONG_BYTES && is_there(peer) && write_by_pid(peer, to, from, length))
 		return is_there(peer);
-	return pwrite(peer->memory, from, length, (off_t)to) == (ssize_t)length;
+	return syscall(SYS_pwrite64, peer->memory, from, length, (off_t)to) == (ssize_t)length;
 }
 
 void emu_peer_forget_all(struct emu_world *w)

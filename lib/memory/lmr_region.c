@@ -54,13 +54,15 @@ static bool is_shared(FILE *maps, unsigned long addr, unsigned long length, stru
 
 static DAT_RETURN find_backing(DAT_PVOID address, DAT_VLEN length, struct backing *backing)
 {
+	int cancel = process_cancel_hold();
 	FILE *maps = process_fopen("/proc/self/maps");
-	bool shared;
+	bool shared = maps && is_shared(maps, (uintptr_t)address, length, backing);
 
+	if (maps)
+		fclose(maps);
+	process_cancel_release(cancel);
 	if (!maps)
 		return DAT_FAIL(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	shared = is_shared(maps, (uintptr_t)address, length, backing);
-	fclose(maps);
 	return shared ? DAT_SUCCESS : DAT_FAIL(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 }
 

@@ -11,6 +11,7 @@
 
 #include "loader.h"
 #include "host/backend.h"
+#include "host/nic_process.h"
 #include "host/say.h"
 
 /* A library that was loaded; it stays loaded as long as the process lives. */
@@ -34,6 +35,8 @@ static struct {
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, library) libraries;
 	struct starting *starting;
+	unsigned int depth; /* of the lock */
+	int cancel;         /* the owner's state before it had the lock */
 } loader = {
 	.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
 	.libraries = TAILQ_HEAD_INITIALIZER(loader.libraries),
@@ -46,12 +49,21 @@ static void __attribute__((constructor)) loader_begin(void)
 
 void loader_lock(void)
 {
+	int cancel = process_cancel_hold();
+
 	pthread_mutex_lock(&loader.lock);
+	if (loader.depth++ == 0)
+		loader.cancel = cancel;
 }
 
 void loader_unlock(void)
 {
+	int cancel = loader.cancel;
+	bool last = --loader.depth == 0;
+
 	pthread_mutex_unlock(&loader.lock);
+	if (last)
+		process_cancel_release(cancel);
 }
 
 /* ISO C has no conversion from dlsym's object pointer to a function pointer; callers use memcpy. */
