@@ -128,7 +128,7 @@ static bool send_bytes(uint64_t length)
 	const struct emu_place from = { OWN, (uintptr_t)mine };
 	const struct emu_place to = { OTHER, (uintptr_t)theirs };
 
-	return emu_reach_copy(world, &to, &from, length);
+	return emu_reach_copy(world, &to, &from, length) == EMU_COPY_OK;
 }
 
 /* The bytes at the start of `theirs` in that process that are PAYLOAD. */
