@@ -122,7 +122,7 @@ START_TEST(page_memory_that_is_read_only_can_be_registered_for_reading)
 	must(dat_lmr_free(lmr));
 	must_fail(dat_lmr_create(w.a.ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof(text), w.a.pz,
 				 DAT_MEM_PRIV_ALL_FLAG, &lmr, NULL, NULL, NULL, NULL),
-		  DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+		  DAT_INVALID_PARAMETER, ANY_SUBTYPE);
 }
 END_TEST
 
