@@ -100,12 +100,101 @@ START_TEST(a_packet_that_was_brought_again_can_be_refused)
 }
 END_TEST
 
+/* ---- what counts as an answer ---- */
+
+#define READ_SLOTS 4 /* of four packets each */
+
+static void expect_read(void)
+{
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	ck_assert_mem_eq(slot(&w.a, 0), slot(&w.b, 8), READ_SLOTS * SLOT_SIZE);
+}
+
+/* Each part of the answer begins the count of retries anew, so a long Read may need many. */
+START_TEST(a_read_whose_answer_gets_on_is_asked_again_without_end)
+{
+	DAT_COUNT asked;
+
+	rdma_pair(1, 1);
+	asked = fault(
+		(DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_READ_REQUEST, .verdict = DAT_SIM_PASS });
+	fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_READ_RESPONSE,
+			       .every = 2,
+			       .verdict = DAT_SIM_DROP });
+	for (int i = 0; i < READ_SLOTS; i++)
+		fill_slot(&w.b, 8 + i, 50 + i);
+	post_read(&w.a, w.a.ep, 0, remote(&w.b, 8, READ_SLOTS * SLOT_SIZE));
+	run_quiet();
+	expect_read();
+	ck_assert_uint_gt(fired(asked), RETRIES + 1);
+}
+END_TEST
+
+/* Packets that come 800 us apart: less than the timer, which each of them starts anew. */
+START_TEST(a_read_whose_answer_is_slow_is_asked_once)
+{
+	DAT_COUNT asked;
+
+	rdma_pair(1, 1);
+	asked = fault(
+		(DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_READ_REQUEST, .verdict = DAT_SIM_PASS });
+	fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_READ_RESPONSE,
+			       .delay_ns = RETRY_NS * 4 / 5,
+			       .verdict = DAT_SIM_DELAY });
+	fill_slot(&w.b, 8, 50);
+	post_read(&w.a, w.a.ep, 0, remote(&w.b, 8, SLOT_SIZE));
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	ck_assert(slot_holds(&w.a, 0, 50, SLOT_SIZE));
+	ck_assert_uint_eq(fired(asked), 1);
+}
+END_TEST
+
+/* The timer knows how long the way back is. */
+START_TEST(a_message_is_not_repeated_while_its_acknowledgement_travels)
+{
+	DAT_COUNT sent;
+
+	plain_pair();
+	must(dat_sim_set_link(w.sim, "emu1", "emu0", 5 * RETRY_NS, 0));
+	sent = fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND, .verdict = DAT_SIM_PASS });
+	fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_SEND,
+			       .delay_ns = 100,
+			       .verdict = DAT_SIM_DELAY });
+	post_recv(&w.b, w.b.ep, 20);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.b.recv, w.b.ep, 20, DAT_DTO_SUCCESS);
+	ck_assert_uint_eq(fired(sent), 1);
+}
+END_TEST
+
+/* One transmission, and as many more as DATSIM_RETRY says. */
+START_TEST(a_request_to_connect_is_repeated_as_often_as_the_knob_says)
+{
+	DAT_COUNT sent;
+
+	w.a.ep = plain_ep(&w.a);
+	listen_at(&w.b, QUAL);
+	sent = drop(DAT_SIM_PACKET_CM, 0);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	run_quiet();
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+	ck_assert_uint_eq(fired(sent), 1 + RETRIES);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_all(suite, a_message_behind_a_bind_goes_while_packets_are_looked_at);
 	unit_test_all(suite, a_message_behind_a_bind_goes_when_packets_begin_to_be_looked_at);
 	unit_test_loop(suite, a_read_whose_answer_is_lost_behind_a_refusal_is_asked_again, 4);
 	unit_test_iwarp(suite, a_packet_that_was_brought_again_can_be_refused);
+	unit_test(suite, a_read_whose_answer_gets_on_is_asked_again_without_end);
+	unit_test(suite, a_read_whose_answer_is_slow_is_asked_once);
+	unit_test(suite, a_message_is_not_repeated_while_its_acknowledgement_travels);
+	unit_test_all(suite, a_request_to_connect_is_repeated_as_often_as_the_knob_says);
 }
 
 UNIT_SUITE("lost_mixed")
