@@ -29,7 +29,7 @@ holds_without() {
 # The printed script equals the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..61
+echo 1..63
 for bug in event-order one-packet flush watermark credits memory; do
 	code=1
 	[ $bug = memory ] && code=3 # a checker finds that
@@ -85,6 +85,21 @@ use connected a@emu0 b@emu1
     a: dat_ep_post_send(ep, 1)
 END
 expect 4 'does not become quiet' explore --runs 5 busy.dsim
+
+# Lines that do not matter go one by one, too.
+cat > late.dsim << 'END'
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64) x6
+       b: dat_evd_dequeue(async) = DAT_QUEUE_EMPTY
+       a: dat_ep_post_send(ep, 64) x6
+       b: dat_pz_create(ia) -> other
++20us  note "time for all of them"
+       b: event recv DTO_COMPLETION x6
+       b: dat_pz_free(other)
+END
+expect 1 'shrunk to 6 lines' explore --faults drop --runs 300 late.dsim
+holds "no line is left that does not matter" \
+	sh -c '! grep -E "dequeue|_pz_" late.shrunk.dsim'
 
 # Faults that break connections are used only on request; then a script that expects a message
 # fails.
