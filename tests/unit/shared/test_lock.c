@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fabric's lock, whose word names another thread than the one that holds it: because another
+ * process wrote there, or because the holder's pid namespace is another one.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/fabric/spare.h"
+#include "emu/shared/lock.h"
+#include "emu/shared/shared.h"
+#include "tests/support/support.h"
+
+enum {
+	NO_THREAD = 0x3ffffff0, /* beyond all that the kernel gives */
+	LOOKED_MS = 1500,       /* by then a waiter has looked whether the word is true */
+};
+
+static char folder[] = "/tmp/libdat-lock-XXXXXX";
+static struct emu_world *world;
+
+static void join(void)
+{
+	struct nic_config config = NIC_CONFIG_DEFAULT;
+
+	config.fabric = "lab";
+	world = emu_world_map_bare();
+	if (!world || emu_shared_join(world, &config))
+		abort();
+}
+
+static void setup(void)
+{
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	join();
+}
+
+static void teardown_fabric(void)
+{
+	char path[100];
+
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	snprintf(path, sizeof(path), "%s/datsim", folder);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* Thread 1 of the machine lives, but not on this fabric. */
+START_TEST(a_word_that_names_a_stranger_is_not_believed)
+{
+	world->fab->shared.lock.word = 1;
+	emu_shared_take(world);
+	ck_assert_uint_ne(world->fab->shared.lock.word, 1);
+	emu_shared_release(world);
+}
+END_TEST
+
+/* A process that joins, waits to be told, takes the lock and says so. */
+static pid_t start_waiter(int told, int said)
+{
+	pid_t pid = fork();
+	char byte = 0;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	join();
+	if (write(said, &byte, 1) != 1 || read(told, &byte, 1) != 1)
+		_exit(1);
+	emu_shared_take(world);
+	if (write(said, &byte, 1) != 1)
+		_exit(1);
+	emu_shared_release(world);
+	emu_shared_leave(world);
+	_exit(0);
+}
+
+static bool is_said(int from, int within_ms)
+{
+	struct pollfd end = { .fd = from, .events = POLLIN };
+	char byte;
+
+	return poll(&end, 1, within_ms) == 1 && read(from, &byte, 1) == 1;
+}
+
+START_TEST(a_holder_whose_thread_is_of_another_namespace_keeps_the_lock)
+{
+	int told[2], said[2];
+	char byte = 0;
+	pid_t waiter;
+
+	ck_assert(pipe(told) == 0 && pipe(said) == 0);
+	waiter = start_waiter(told[0], said[1]);
+	ck_assert(is_said(said[0], -1));
+	emu_shared_take(world);
+	world->fab->shared.lock.word = NO_THREAD;
+	ck_assert_int_eq(write(told[1], &byte, 1), 1);
+	ck_assert_msg(!is_said(said[0], LOOKED_MS), "two processes hold the lock");
+	emu_shared_release(world);
+	ck_assert(is_said(said[0], -1));
+	ck_assert_int_eq(waitpid(waiter, NULL, 0), waiter);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("lock");
+
+	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_test(tcase, a_word_that_names_a_stranger_is_not_believed);
+	tcase_add_test(tcase, a_holder_whose_thread_is_of_another_namespace_keeps_the_lock);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("lock of a shared fabric")
