@@ -252,7 +252,8 @@ struct emu_qp {
 	emu_ref rdma_sge;       /* struct nic_sge[entries of sq][max_rdma_sge], on demand */
 	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
 	uint16_t adapter, peer_adapter;
-	uint8_t state; /* enum emu_qp_state */
+	uint64_t again_at; /* shared fabrics: no packet arrives earlier; runner.c */
+	uint8_t state;     /* enum emu_qp_state */
 	uint8_t rnr_tries;
 	bool timer : 1;      /* a timer event is queued: connect timeout, RNR or retry */
 	bool rnr_wait : 1;   /* nothing is transmitted until the RNR timer fires */

@@ -17,7 +17,6 @@
 #include "shared.h"
 #include "emu/upcall.h"
 
-#define AGAIN_NS      1000000u   /* retry when there is no memory for a message */
 #define MESSAGES_MOST (1u << 20) /* in one call: garbage can make the list endless */
 
 /*
@@ -44,12 +43,11 @@ static bool append_message(struct emu_world *w, uint16_t process, const struct e
 	return true;
 }
 
-void emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event)
+bool emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event)
 {
 	struct emu_message message = { .kind = EMU_MESSAGE_RUN, .event = *event };
 
-	if (!append_message(w, process, &message))
-		emu_reschedule(w, event, w->fab->now + AGAIN_NS);
+	return append_message(w, process, &message);
 }
 
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up)

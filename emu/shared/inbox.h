@@ -43,8 +43,11 @@ struct emu_message {
 	};
 };
 
-/* Each of these wakes the process when the lock is released. */
-void emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
+/*
+ * Each of these wakes the process when the lock is released. False: no memory; the event is not
+ * left.
+ */
+bool emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up);
 /* EMU_COPY_BAD_TARGET: no room for the data. */
 enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, uint64_t from,

@@ -24,7 +24,7 @@
 #include "reach.h"
 
 #define EMU_INLINE_LOST  (1u << 8) /* among flags: its destination was gone */
-#define EMU_INLINE_BYTES 216u /* of payload; an inline CQE is four cache lines */
+#define EMU_INLINE_BYTES 216u      /* of payload; an inline CQE is four cache lines */
 
 struct emu_inline_cqe {
 	uint64_t addr; /* destination of the payload */

@@ -13,6 +13,8 @@
 #include "recover.h"
 #include "shared.h"
 
+#define AGAIN_NS 1000000u /* until a packet that was put back is tried again */
+
 static bool has_payload(enum emu_event_kind kind)
 {
 	return kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST || kind == EMU_EV_RESPONSE ||
@@ -85,6 +87,29 @@ static uint16_t runner_of(struct emu_world *w, const struct emu_event *event)
 	return owner == w->process ? 0 : owner;
 }
 
+/*
+ * A process could not leave a packet to another one for want of memory, and has put it back on the
+ * event queue for a moment later. Until then the packets behind it are put back, too.
+ */
+static bool is_put_back(struct emu_world *w, const struct emu_event *event)
+{
+	const struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	return qp->again_at > w->fab->now && qp->again_at - w->fab->now <= AGAIN_NS &&
+	       !emu_is_timer(event) && !ends_in_upcall(emu_event_kind(event));
+}
+
+/* Leave an event to a process, or put it back. */
+static void leave_event(struct emu_world *w, uint16_t process, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	if (emu_inbox_run(w, process, event))
+		return;
+	qp->again_at = w->fab->now + AGAIN_NS;
+	emu_reschedule(w, event, qp->again_at);
+}
+
 /* A process that dies while it runs an event has changed nothing: recover.h. */
 static void run_own(struct emu_world *w, struct emu_event *event)
 {
@@ -102,12 +127,16 @@ void emu_run_left(struct emu_world *w, struct emu_event *event)
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	uint16_t peer = emu_process_of(w, qp->peer_adapter);
 
+	if (is_put_back(w, event)) {
+		emu_reschedule(w, event, qp->again_at);
+		return;
+	}
 	if (!has_payload(emu_event_kind(event)) || can_run_payload(w, peer)) {
 		run_own(w, event);
 		return;
 	}
 	qp->left_there = true;
-	emu_inbox_run(w, peer, event);
+	leave_event(w, peer, event);
 }
 
 /* Garbage from another process: what was to happen is no longer known, to any process. */
@@ -126,6 +155,7 @@ EMU_COLD void emu_run_first(struct emu_world *w)
 {
 	struct emu_event event = w->fab->heap[0];
 	uint16_t process;
+	bool waits;
 
 	w->steps = w->steps_most;
 	if (w->fab->events > EMU_EVENTS || !emu_event_is_valid(&event)) {
@@ -138,14 +168,17 @@ EMU_COLD void emu_run_first(struct emu_world *w)
 	/*
 	 * The event is in two places for a moment, so that a process that dies here cannot lose it.
 	 */
-	process = runner_of(w, &event);
-	if (process)
-		emu_inbox_run(w, process, &event);
+	waits = is_put_back(w, &event);
+	process = waits ? 0 : runner_of(w, &event);
+	if (waits)
+		emu_reschedule(w, &event, emu_qp_at(w, event.qp)->again_at);
+	else if (process)
+		leave_event(w, process, &event);
 	else
 		emu_section_event(w, &event);
 	emu_event_pop(w->fab);
 	w->fab->heap[w->fab->events].order = EMU_NO_EVENT;
-	if (process)
+	if (waits || process)
 		return;
 	emu_dispatch(w, &event);
 	emu_section_event_done(w);

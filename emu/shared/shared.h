@@ -34,10 +34,10 @@ struct emu_membership {
 	char node[EMU_NAME];
 	uint64_t to_wake; /* set of processes to wake when the lock is released */
 	struct emu_peer peer[EMU_PROCESSES + 1]; /* the memory of the others */
-	uint64_t nonce; /* other processes read it here to test their access */
-	bool bounce;    /* treat all memory as inaccessible */
+	uint64_t nonce;    /* other processes read it here to test their access */
+	bool bounce;       /* treat all memory as inaccessible */
 	bool payload_lost; /* the next completion is to fail: direct.c */
-	bool held;      /* this process holds the fabric's lock */
+	bool held;         /* this process holds the fabric's lock */
 	/* The rest is for lockstep. */
 	uint32_t turn_given;       /* wake this thread after the release; 0: none */
 	uint32_t awaiting;         /* threads of this process in emu_lockstep_await */
