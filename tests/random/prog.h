@@ -49,7 +49,7 @@ enum {
 /* ---- what there is ---- */
 
 struct side {
-	char name[8];
+	char name[16];
 	DAT_IA_HANDLE ia; /* NULL: closed */
 	DAT_EVD_HANDLE async;
 	DAT_PZ_HANDLE pz;
