@@ -15,32 +15,59 @@ failed_stages=
 running=
 if [ -t 1 ]; then terminal=yes; else terminal=no; fi
 
-# launch STAGE: starts a stage in the background; run_stage waits for it later. It must not share a
-# build with the stages that run until then.
-declare -A launched=()
+# Stages run in lanes: those of a lane one after the other, the lanes beside each other. A configure
+# script, a link, the last test of a stage each leave all processors but one idle; another lane uses
+# them. Stages that share a build are in one lane, except the lab, which keeps its results apart.
+lane_of() {
+	case $1 in
+	asan | tsan | clang | fuzz) echo sanitizers ;;
+	hwlab | hwlab_all) echo lab ;;
+	*) echo normal ;;
+	esac
+}
+declare -A lane_pid=() lane_says=()
+
+# launch LANE STAGE...: starts a lane in the background, in process groups of its own, so that
+# stop_stage can end it
 launch() {
+	local lane=$1 pipe=$log/$1.lane fd
+	shift
 	mkdir -p $log
-	rm -f $log/"$1".*
-	set -m # its own process group, so that stop_stage can end it
-	("stage_$1" "$1") > "$log/$1.log" 2>&1 < /dev/null &
+	rm -f "$pipe"
+	mkfifo "$pipe" || return
+	set -m
+	run_lane "$@" > "$pipe" &
 	set +m
-	launched[$1]=$!
+	lane_pid[$lane]=$!
+	exec {fd}< "$pipe"
+	lane_says[$lane]=$fd
 }
 
-# run_stage NUMBER STAGE TITLE
+# run_lane STAGE...: prints "STAGE STATUS SECONDS" after each
+run_lane() {
+	local stage began status
+	trap 'kill -- -$running 2> /dev/null; exit 143' INT TERM HUP
+	for stage; do
+		began=$SECONDS
+		rm -f $log/"$stage".*
+		set -m
+		("stage_$stage" "$stage") > "$log/$stage.log" 2>&1 < /dev/null &
+		running=$!
+		set +m
+		wait $running
+		status=$?
+		kill -- -$running 2> /dev/null # processes that a killed make left behind
+		[ $status -eq 0 ] || failed_stages="$failed_stages $stage"
+		echo "$stage $status $((SECONDS - began))"
+	done
+}
+
+# run_stage NUMBER STAGE TITLE: reports a stage once its lane has run it
 run_stage() {
-	local stage=$2 start=$SECONDS status passed failed skipped verdict
+	local stage=$2 status passed failed skipped verdict name seconds
 	echo "[$1] $stage: $3"
 
-	[ -n "${launched[$stage]:-}" ] || launch "$stage"
-	running=${launched[$stage]}
-	unset "launched[$stage]"
-	[ $terminal = no ] || show_progress $running "$log/$stage.log"
-	wait $running
-	status=$?
-	kill -- -$running 2> /dev/null # processes that a killed make left behind
-	running=
-
+	read_result "$stage" "${lane_says[$(lane_of "$stage")]}"
 	if [ -s "$log/$stage.counts" ]; then
 		read -r passed failed skipped < "$log/$stage.counts"
 		[ $status -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
@@ -64,32 +91,42 @@ run_stage() {
 	fi
 	[ ! -s "$log/$stage.note" ] || sed 's/^/      /' "$log/$stage.note"
 	echo "      $verdict: $passed passed, $failed failed, $skipped skipped" \
-		"($((SECONDS - start)) s)"
+		"($seconds s)"
+}
+
+# read_result STAGE FD: sets name, status and seconds. Meanwhile, on a terminal, shows the last line
+# of the stage's log.
+read_result() {
+	local columns line got
+	if [ $terminal = yes ]; then
+		columns=$(tput cols 2> /dev/null || echo 80)
+		while :; do
+			read -r -t 0.3 -u "$2" name status seconds
+			got=$?
+			[ $got -gt 128 ] || break
+			line=$(tail -n 1 "$log/$1.log" 2> /dev/null | tr -cd '[:print:]')
+			line="      $SECONDS s  $line"
+			printf '\r\033[K%s' "${line:0:columns - 1}"
+		done
+		printf '\r\033[K'
+	else
+		read -r -u "$2" name status seconds
+		got=$?
+	fi
+	# A lane that was killed says nothing.
+	if [ $got -ne 0 ] || [ "$name" != "$1" ]; then
+		status=1 seconds=$SECONDS
+	fi
 }
 
 # Handles an interrupt.
 stop_stage() {
-	for running in $running "${launched[@]}"; do
-		kill -- -"$running"
-	done
+	kill "${lane_pid[@]}" 2> /dev/null
 	echo
 	echo "interrupted"
 	total_failed=$((total_failed + 1))
 	report_total
 	exit 130
-}
-
-# While process $1 runs, shows the last line of file $2 on the terminal.
-show_progress() {
-	local columns start=$SECONDS line
-	columns=$(tput cols 2> /dev/null || echo 80)
-	while kill -0 "$1" 2> /dev/null; do
-		line=$(tail -n 1 "$2" 2> /dev/null | tr -cd '[:print:]')
-		line="      $((SECONDS - start)) s  $line"
-		printf '\r\033[K%s' "${line:0:columns - 1}"
-		sleep 0.3
-	done
-	printf '\r\033[K'
 }
 
 # Shows the failing tests and their messages; if there are none, the errors; else the end of the
