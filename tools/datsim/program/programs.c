@@ -272,10 +272,12 @@ static bool are_ending(const struct programs *programs)
 	return false;
 }
 
-/* Wait for a program to end; in lockstep, check for a deadlock now and then. */
+/*
+ * Wait for a program to end; in lockstep, check for a deadlock now and then. Not while programs are
+ * being killed: a look at the fabric removes those that have died, and the order must not show.
+ */
 static pid_t wait_for_one(struct programs *programs, int *status)
 {
-	bool ended = false;
 	pid_t pid;
 
 	for (;;) {
@@ -283,10 +285,9 @@ static pid_t wait_for_one(struct programs *programs, int *status)
 		if (pid != 0)
 			return pid;
 		programs_pause(programs, LONG_LOOK_NS);
-		if (programs->lockstep && !programs->ended.by && !ended && are_stuck(programs)) {
-			ended = true;
+		if (programs->lockstep && !programs->ended.by && !are_ending(programs) &&
+		    are_stuck(programs))
 			end_stuck(programs);
-		}
 	}
 }
 
