@@ -258,7 +258,7 @@ static void fill_inline_cqe(struct emu_world *w, const struct delivery *d)
 	cqe->wr_id = d->rwqe->wr_id;
 	cqe->qp = emu_qp_index(w, d->to);
 	cqe->flags = recv_flags(d);
-	cqe->number = number + 1;
+	cqe->number = number;
 }
 
 /* Copy the payload to an inline CQE (or staging buffer), else straight to its destination. */

@@ -34,7 +34,7 @@ int emu_inline_init(struct emu_world *w, struct emu_cq *cq)
 	if (!cq->inline_ring)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < EMU_INLINE_CQES; i++)
-		emu_inline_at(w, cq, i)->number = 0;
+		emu_inline_at(w, cq, i)->number = i + 1;
 	cq->in_event = false;
 	forget_stages(w, cq);
 	return 0;
@@ -149,7 +149,7 @@ void emu_inline_drop(struct emu_world *w, const struct emu_cq *cq, uint32_t numb
 {
 	struct emu_stage *stage = w->fab->shared.stage;
 
-	emu_inline_at(w, cq, number)->number = 0;
+	emu_inline_at(w, cq, number)->number = number + 1;
 	for (uint32_t i = 0; i < EMU_STAGES; i++)
 		if (stage[i].cq == cq_index_of(w, cq) && stage[i].number == number)
 			stage[i].cq = 0;

@@ -32,7 +32,7 @@ struct emu_inline_cqe {
 	uint32_t length;
 	uint32_t lkey;
 	uint32_t qp;
-	uint32_t number; /* of its completion (as cq->put counts) plus 1; 0: none */
+	uint32_t number; /* of its completion, as cq->put counts; that of another entry: none */
 	uint32_t flags;
 	uint32_t stage; /* staging buffer of a payload longer than `data` */
 	uint8_t data[EMU_INLINE_BYTES];
@@ -65,7 +65,7 @@ static inline struct emu_inline_cqe *emu_inline_at(struct emu_world *w, const st
 
 static inline bool emu_inline_is_for(const struct emu_inline_cqe *cqe, uint32_t number)
 {
-	return cqe->number == number + 1;
+	return cqe->number == number;
 }
 
 /* The part of emu_inline_load for a long payload: copy it to a staging buffer. */
