@@ -78,8 +78,11 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	adapter->qps++;
 	entry = emu_qp_at(w, index);
 	*entry = (struct emu_qp){ .head = entry->head, .epoch = entry->epoch + 1 };
+	if (entry->epoch == 1)
+		entry->epoch += EMU_FIRST;
 	entry->sq = sq;
 	entry->rq = rq;
+	entry->rq.get = entry->rq.put = EMU_FIRST;
 	entry->name = init->name;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->soft = entry->hard = NIC_LIMIT_NONE;
@@ -169,7 +172,7 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 	/* A new connection counts requests from 0 at both ends: rx_next. */
 	qp->sq.get = qp->sq.put = qp->sq_next = 0;
 	emu_rdma_reset(qp);
-	qp->rq.get = qp->rq.put = 0;
+	qp->rq.get = qp->rq.put = EMU_FIRST;
 	qp->rx_next = 0;
 	qp->rx_taken = qp->rx_completed = 0;
 	qp->taken = qp->reaped = 0;

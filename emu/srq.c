@@ -61,6 +61,7 @@ int emu_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32_
 	err = emu_wq_init(w, &wq, max_wr, emu_recv_stride(max_sge));
 	if (err)
 		return err;
+	wq.get = wq.put = EMU_FIRST;
 	index = EMU_TAKE(w, srqs, srq, EMU_SRQS);
 	if (!index) {
 		emu_wq_fini(w, &wq);

@@ -76,6 +76,17 @@ AC_DEFUN([DAT_SANITIZERS], [
   AC_SUBST([SANITIZER_CFLAGS])
 ])
 
+# DAT_SMALL_LIMITS: --enable-small-limits; adds to CODE_CFLAGS. Ranges of handles are small, and
+# counters that wrap begin shortly before that, so that every test sees a library of old age.
+AC_DEFUN([DAT_SMALL_LIMITS], [
+  AC_ARG_ENABLE([small-limits],
+    [AS_HELP_STRING([--enable-small-limits],
+      [for tests: internal limits are reached and counters wrap soon])],
+    [], [enable_small_limits=no])
+  AS_IF([test "x$enable_small_limits" != xno],
+    [AS_VAR_APPEND([CODE_CFLAGS], [" -DLIBDAT_SMALL_LIMITS"])])
+])
+
 # DAT_COVERAGE: --enable-coverage; sets COVERAGE_CFLAGS.
 # The counters of clang's coverage are in a mapped file, so that those of a process that is killed
 # are kept; gcc writes them at exit.

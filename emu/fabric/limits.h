@@ -25,10 +25,18 @@
 #define EMU_PROCESSES      64u  /* in a fabric at the same time */
 #define EMU_OUTSIDERS      256u /* threads of a process that take no turns */
 #define EMU_NEW_THREADS    16u
-#define EMU_INLINE_CQES    128u       /* inline CQEs of a CQ: inline.h */
-#define EMU_STAGES         16u        /* staging buffers of a shared fabric */
-#define EMU_STAGE_BYTES    (1u << 20) /* longest payload in one */
-#define EMU_THREADS        1024u      /* in a fabric in lockstep */
+#ifdef LIBDAT_SMALL_LIMITS
+#define EMU_INLINE_CQES 4u
+#define EMU_STAGES      4u
+#define EMU_FIRST       0xfffffff0u
+#else
+#define EMU_INLINE_CQES 128u /* inline CQEs of a CQ: inline.h */
+#define EMU_STAGES      16u  /* staging buffers of a shared fabric */
+/* Where counters begin that wrap and that no trace shows: of CQs, of receive queues, and epochs. */
+#define EMU_FIRST       0u
+#endif
+#define EMU_STAGE_BYTES (1u << 20) /* longest payload in one */
+#define EMU_THREADS     1024u      /* in a fabric in lockstep */
 
 /* Per adapter, reported by query and enforced: ruling G9. */
 #define EMU_MAX_QP       8192

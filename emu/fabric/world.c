@@ -48,6 +48,7 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 	if (!w)
 		goto fail;
 	emu_configure(w, config);
+	w->fab->mem_epoch = EMU_FIRST;
 	err = emu_trace_open(w, config->trace_file);
 	if (err)
 		goto unmap_world;

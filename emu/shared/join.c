@@ -74,6 +74,7 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	struct emu_fabric *fab = w->fab;
 
 	emu_configure(w, config);
+	fab->mem_epoch = EMU_FIRST;
 	fab->trace_room = EMU_TRACE_FIRST;
 	fab->trace_on = config->trace;
 	emu_trace_begin(w);
