@@ -46,10 +46,10 @@ bool emu_shared_alive(const struct emu_world *w, uint16_t process)
 	       !lock_byte(w->membership->fd, F_OFD_GETLK, process, &lock) || lock.l_type != F_UNLCK;
 }
 
-void emu_shared_clean_up_dead(struct emu_world *w)
+void emu_shared_clean_up_dead(struct emu_world *w, uint16_t holder)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
-		if (emu_process(w, i)->used && !emu_shared_alive(w, i))
+		if (emu_process(w, i)->used && (i == holder || !emu_shared_alive(w, i)))
 			emu_shared_clean_up(w, i);
 }
 
@@ -197,7 +197,7 @@ static void end_if_left(struct emu_world *w)
 	struct emu_shared *shared = &w->fab->shared;
 	bool had_process = false;
 
-	emu_shared_clean_up_dead(w);
+	emu_shared_clean_up_dead(w, 0);
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
 		had_process |= emu_process(w, i)->generation > 0;
 	if (had_process && shared->processes == 0 && !shared->stays && !shared->gone)
@@ -288,7 +288,7 @@ int emu_shared_look(struct emu_world *w, const struct nic_config *config,
 	err = attach_fabric(w);
 	if (!err) {
 		emu_shared_take(w);
-		emu_shared_clean_up_dead(w);
+		emu_shared_clean_up_dead(w, 0);
 		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
 		emu_shared_release(w);
 		unmap_fabric(w);
@@ -320,7 +320,7 @@ void emu_shared_leave(struct emu_world *w)
 	shared->processes--;
 	if (emu_lockstep(w))
 		emu_lockstep_drop_process(w, w->process);
-	emu_shared_clean_up_dead(w);
+	emu_shared_clean_up_dead(w, 0);
 	if (shared->processes == 0 && !shared->stays)
 		emu_shared_finish(w);
 	emu_shared_release(w);

@@ -50,10 +50,8 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 	emu_section_end(w);
 	/* If this process dies as well, the next one still has to clean up the first. */
 	w->fab->shared.holder = holder;
-	/* Clean up explicitly: the kernel marks the futex before it drops the lock on the byte. */
-	if (holder && emu_process(w, holder)->used)
-		emu_shared_clean_up(w, holder);
-	emu_shared_clean_up_dead(w);
+	/* Named explicitly: the kernel marks the futex before it drops the lock on the byte. */
+	emu_shared_clean_up_dead(w, holder);
 	emu_recover_orphans(w);
 	w->steps = w->steps_most;
 	emu_reclaim_end(w, &kept);
@@ -184,7 +182,7 @@ void emu_shared_watch(struct nic_world *world, uint64_t now)
 {
 	struct emu_world *w = world_of(world);
 
-	emu_shared_clean_up_dead(w);
+	emu_shared_clean_up_dead(w, 0);
 	if (emu_lockstep(w))
 		emu_lockstep_watch(w, now);
 }

@@ -92,8 +92,11 @@ void emu_shared_release_clean(struct emu_world *w);
 
 /* Is a process that is registered in the fabric still alive? */
 bool emu_shared_alive(const struct emu_world *w, uint16_t process);
-/* With the lock held: clean up after every process that has died. */
-void emu_shared_clean_up_dead(struct emu_world *w);
+/*
+ * With the lock held: clean up after every process that has died, in the order of their places, and
+ * after `holder` (0: none), which died with this lock.
+ */
+void emu_shared_clean_up_dead(struct emu_world *w, uint16_t holder);
 /* A process died: break its connections and free its objects. */
 void emu_shared_clean_up(struct emu_world *w, uint16_t process);
 

@@ -128,6 +128,24 @@ static struct emu_fabric *map_file(int fd, struct emu_mapped *mapped)
 	return at;
 }
 
+/*
+ * The same file by another open file description, which no mapping refers to. The lock that says a
+ * process lives belongs to a description and must go with the process. Its memory may stay for
+ * longer: with a child that shares it, or while the kernel or a tool looks at it.
+ */
+static int open_again(int fd)
+{
+	char path[64];
+	int again;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = process_open(path, O_RDWR, 0);
+	if (again < 0)
+		return fd; /* no /proc here */
+	close(fd);
+	return again;
+}
+
 void emu_file_unmap(struct emu_fabric *fab, const struct emu_mapped *mapped)
 {
 	munmap(fab, mapped->all);
@@ -153,8 +171,10 @@ int emu_file_open(const char *path, int *fd, struct emu_fabric **fab, struct emu
 		goto close_fd;
 	}
 	*fab = map_file(*fd, mapped);
-	if (*fab)
+	if (*fab) {
+		*fd = open_again(*fd);
 		return 0;
+	}
 	err = -ENOMEM;
 close_fd:
 	close(*fd);
@@ -246,6 +266,7 @@ int emu_file_make(const char *path, struct emu_new_file *file, struct emu_fabric
 		(*fab)->size = mapped->size;
 		(*fab)->pool_next = 1;
 		(*fab)->pool_end = (uint32_t)(pool / EMU_POOL_UNIT);
+		file->fd = open_again(file->fd);
 		return 0;
 	}
 	err = errno;

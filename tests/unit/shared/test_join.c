@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A process joins a fabric whose arena another one has written garbage into. */
+/*
+ * A process joins a fabric whose arena another one has written garbage into, or where another one
+ * has died.
+ */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
@@ -96,6 +102,94 @@ START_TEST(parameters_that_change_later_are_not_read_again)
 }
 END_TEST
 
+/*
+ * Joins, and lives on in a child that shares its memory but none of its files: it waits in vfork.
+ * The child says its number. It ends by itself if the test fails.
+ */
+static void __attribute__((noreturn)) join_and_share_memory(int say)
+{
+	pid_t pid;
+
+	if (join() || vfork() > 0)
+		_exit(1);
+	pid = getpid();
+	close_range(STDERR_FILENO + 1, (unsigned int)say - 1, 0);
+	close_range((unsigned int)say + 1, UINT_MAX, 0);
+	if (write(say, &pid, sizeof(pid)) == sizeof(pid))
+		poll(NULL, 0, 60000);
+	_exit(0);
+}
+
+START_TEST(a_dead_process_is_gone_though_its_memory_is_still_used)
+{
+	pid_t pid, sharer = 0;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		join_and_share_memory(ends[1]);
+	close(ends[1]);
+	ck_assert_int_eq(read(ends[0], &sharer, sizeof(sharer)), sizeof(sharer));
+	kill(pid, SIGKILL);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	ck_assert_int_eq(join(), 0);
+	ck_assert_uint_eq(world->process, 1); /* the place of the dead one */
+	emu_shared_leave(world);
+	kill(sharer, SIGKILL);
+	close(ends[0]);
+}
+END_TEST
+
+/* A child that joins as this node, and dies with the fabric's lock if it is to. */
+static pid_t member(const char *node, bool with_the_lock)
+{
+	int ends[2];
+	char word;
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(ends), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		config.node = (char *)node;
+		if (join())
+			_exit(1);
+		if (with_the_lock)
+			emu_shared_take(world);
+		if (write(ends[1], "", 1) == 1)
+			poll(NULL, 0, 60000);
+		_exit(0);
+	}
+	ck_assert_int_eq(read(ends[0], &word, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+START_TEST(the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock)
+{
+	const char *first, *second;
+	pid_t pid[2];
+
+	fab->trace_on = true;
+	pid[0] = member("one", false);
+	pid[1] = member("two", true);
+	for (int i = 1; i >= 0; i--) {
+		kill(pid[i], SIGKILL);
+		ck_assert_int_eq(waitpid(pid[i], NULL, 0), pid[i]);
+	}
+	ck_assert_int_eq(join(), 0);
+	first = strstr(fab->trace, ", one, is gone");
+	second = strstr(fab->trace, ", two, is gone");
+	ck_assert_ptr_nonnull(first);
+	ck_assert_ptr_nonnull(second);
+	ck_assert(first < second);
+	emu_shared_leave(world);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("join");
@@ -103,6 +197,8 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, parameters_that_no_fabric_can_have_are_refused);
 	tcase_add_test(tcase, parameters_that_change_later_are_not_read_again);
+	tcase_add_test(tcase, a_dead_process_is_gone_though_its_memory_is_still_used);
+	tcase_add_test(tcase, the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock);
 	suite_add_tcase(suite, tcase);
 }
 
