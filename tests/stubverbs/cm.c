@@ -41,6 +41,7 @@ struct stub_id {
 	uint8_t rd_in, rd_out;
 };
 
+static void set_asked(struct stub_id *id, bool asked);
 static void send_message(struct stub_id *id, enum stub_message message,
 			 const struct rdma_conn_param *param);
 
@@ -272,6 +273,27 @@ static void forget_lost(const struct stub_id *id)
 	lost_end = at;
 }
 
+/* Requests that the listener has not read are rejected with it. */
+static void reject_unread(struct stub_id *listener_id)
+{
+	struct stub_event_channel *channel = (struct stub_event_channel *)listener_id->v.channel;
+	struct stub_event *event = channel ? channel->first : NULL;
+	struct stub_id *child;
+
+	while (event && event->v.listen_id != &listener_id->v)
+		event = event->next;
+	if (!event)
+		return;
+	child = id_of(event->v.id);
+	if (child->peer) {
+		set_asked(child->peer, false);
+		tell(child->peer, RDMA_CM_EVENT_REJECTED,
+		     stub_config.iwarp ? stub_config.reset : REJECT_NO_LISTENER);
+	}
+	rdma_destroy_id(&child->v);
+	reject_unread(listener_id);
+}
+
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), **at;
@@ -282,6 +304,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	while (id->unsettled > 0)
 		stub_wait();
 	forget_events(id);
+	if (id->listens)
+		reject_unread(id);
 	if (id->peer) {
 		if (id->connected && id->heard && !id->answered && !stub_config.iwarp)
 			send_message(id, STUB_DREP, NULL);

@@ -190,7 +190,8 @@ static void rdma(struct stub_qp *qp, const struct ibv_send_wr *wr)
 
 	if (length &&
 	    (!mr || !(mr->access & (read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE)) ||
-	     at < from || at + length > from + mr->v.length)) {
+	     mr->v.pd != qp->peer->v.pd || at < from || length > mr->v.length ||
+	     at - from > mr->v.length - length)) {
 		fail_pair(qp, wr, IBV_WC_REM_ACCESS_ERR);
 		return;
 	}
@@ -220,7 +221,9 @@ static void start(struct stub_qp *qp, const struct ibv_send_wr *wr)
 
 static bool can_start(const struct stub_qp *qp, const struct ibv_send_wr *wr)
 {
-	return wr->opcode != IBV_WR_SEND || qp->peer->recv->put != qp->peer->recv->get;
+	/* A QP that was destroyed does not answer. */
+	return qp->peer &&
+	       (wr->opcode != IBV_WR_SEND || qp->peer->recv->put != qp->peer->recv->get);
 }
 
 /* Resumes Sends that waited for the Receive just posted. */
@@ -266,7 +269,7 @@ int stub_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
 			complete_send(qp, wr, IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, 0);
 		else if (qp->v.state != IBV_QPS_RTS)
 			err = post_error(EINVAL);
-		else if (stub_config.early && !can_start(qp, wr))
+		else if (stub_config.early && qp->peer && !can_start(qp, wr))
 			send_early(qp, wr);
 		else if (qp->get != qp->put || !can_start(qp, wr))
 			err = wait_for_recv(qp, wr);

@@ -156,6 +156,7 @@ struct ibv_mw *stub_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 	if (!mr)
 		return NULL;
+	mr->v.pd = pd;
 	*mw = (struct ibv_mw){ .context = pd->context, .pd = pd, .rkey = mr->v.rkey, .type = type };
 	return mw;
 }
