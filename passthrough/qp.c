@@ -283,13 +283,17 @@ free_qp:
 	return err;
 }
 
-int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
+int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *wanted)
 {
 	struct hw_qp *qp = hw_qp(base);
-	struct nic_qp_init before = qp->init;
+	struct nic_qp_init before = qp->init, init = *wanted;
 	struct hw_wq sq, rq, old_sq = qp->sq, old_rq = qp->rq;
-	int err = hw_wq_init_both(&qp->base, &init->cap, before.srq != NULL, &sq, &rq);
+	uint32_t widest = hw_wq_widest(&old_rq);
+	int err;
 
+	/* A posted Receive keeps its segments, though later ones may have fewer. */
+	init.cap.max_recv_sge = most_of(init.cap.max_recv_sge, widest);
+	err = hw_wq_init_both(&qp->base, &init.cap, before.srq != NULL, &sq, &rq);
 	if (err)
 		return err;
 	hw_wq_keep_label(&sq, &old_sq);
@@ -301,11 +305,11 @@ int hw_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	if (qp->marked && before.recv_cq)
 		hw_cq(before.recv_cq)->marks--; /* fewer, so the CQ's functions stay right */
 	qp->marked = false;
-	qp->init = *init;
+	qp->init = init;
 	qp->init.srq = before.srq;
 	qp->sq = sq;
 	qp->rq = rq;
-	if (init->pd)
+	if (init.pd)
 		err = hw_qp_make_verbs(qp);
 	if (err) {
 		qp->init = before;

@@ -56,6 +56,16 @@ int hw_wq_init_both(struct nic_qp *qp, const struct nic_qp_cap *cap, bool with_s
 	return 0;
 }
 
+uint32_t hw_wq_widest(const struct hw_wq *s)
+{
+	uint32_t widest = 0;
+
+	for (uint32_t at = hw_wq_get(s); at != s->put; at += HW_WQ_STEP)
+		if (hw_wq_at(s, at)->num_sge > widest)
+			widest = hw_wq_at(s, at)->num_sge;
+	return widest;
+}
+
 void hw_wq_move(struct hw_wq *to, const struct hw_wq *from)
 {
 	for (uint32_t at = hw_wq_get(from); at != from->put; at += HW_WQ_STEP) {

@@ -128,6 +128,8 @@ static inline struct hw_wqe *hw_wq_take(struct hw_wq *s)
 int hw_wq_init_both(struct nic_qp *qp, const struct nic_qp_cap *cap, bool with_srq,
 		    struct hw_wq *sq, struct hw_wq *rq);
 void hw_wq_fini(struct hw_wq *s);
+/* The most segments that a posted Receive has. */
+uint32_t hw_wq_widest(const struct hw_wq *s);
 /* Move the Receives to a ring of another size. */
 void hw_wq_move(struct hw_wq *to, const struct hw_wq *from);
 /* All entries of a queue have the same label. */
