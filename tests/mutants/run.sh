@@ -151,7 +151,7 @@ tests_of_line() {
 
 # ---- one change ----
 
-object_of() { find "$tree/run/${1%/*}" -name "*$(basename "$1" .c).o" | sort | head -1; }
+object_of() { find "$tree/run/${1%/*}" -name "*-$(basename "$1" .c).o" | sort | head -1; }
 
 build_changed() { make -C "$tree/run" -s "$@" > "$work/make.out" 2>&1; }
 
