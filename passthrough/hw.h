@@ -96,7 +96,7 @@ struct nic_world {
 	ev_io channel_watch;
 	LIST_HEAD(, hw_nic) nics;
 	LIST_HEAD(, hw_waiter) waiters, spare_waiters;
-	TAILQ_HEAD(, hw_qp) ending; /* end.c */
+	TAILQ_HEAD(, hw_qp) ending;       /* end.c */
 	LIST_HEAD(, hw_parting) partings; /* part.c */
 	ev_timer ending_timer;
 	uint8_t rnr_retry;
@@ -128,8 +128,8 @@ struct hw_pd {
 	struct nic_pd base;
 	struct hw_deferred deferred;
 	struct ibv_pd *verbs;
-	struct ibv_mr *anchor; /* a window is bound to it, with length 0, to unbind it */
-	void *anchor_page;     /* its memory, and nothing else there */
+	struct ibv_mr *anchor;   /* a window is bound to it, with length 0, to unbind it */
+	void *anchor_page;       /* its memory, and nothing else there */
 	LIST_HEAD(, hw_mr) dead; /* deregistered by lib, and still in use by the device */
 };
 
@@ -265,9 +265,9 @@ struct hw_qp {
 	/* the end of the connection: end.c */
 	TAILQ_ENTRY(hw_qp) in_ending;
 	enum nic_conn_end why;
-	bool why_unknown; /* a flush was seen, and not its cause */
-	bool fed;         /* it may have taken Receives of its SRQ */
-	bool last_wqe;    /* and has flushed them */
+	bool why_unknown;   /* a flush was seen, and not its cause */
+	bool fed;           /* it may have taken Receives of its SRQ */
+	bool last_wqe;      /* and has flushed them */
 	unsigned int ticks; /* waited for the flush */
 };
 

@@ -87,4 +87,3 @@ void hw_wq_keep_label(struct hw_wq *to, const struct hw_wq *from)
 	for (uint32_t i = 0; i < hw_wq_entries(to); i++)
 		memcpy(to->wqe[i].label, from->wqe[0].label, sizeof(to->wqe[i].label));
 }
-

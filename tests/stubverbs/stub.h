@@ -65,8 +65,8 @@ struct stub_config {
 	bool early;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
 	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request */
-	int stale;   /* so many requests are taken for an old connection, and rejected */
-	bool blocks; /* a QP's send queue is counted in blocks of 64 bytes */
+	int stale;              /* so many requests are taken for an old connection, and rejected */
+	bool blocks;            /* a QP's send queue is counted in blocks of 64 bytes */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;
