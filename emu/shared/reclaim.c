@@ -170,7 +170,8 @@ static void rebuild_free_lists(struct emu_world *w, struct blocks *all)
 {
 	emu_ref end = 1;
 
-	qsort(all->block, all->count, sizeof(*all->block), by_place);
+	if (all->count > 0) /* or `block` is NULL, which qsort does not allow */
+		qsort(all->block, all->count, sizeof(*all->block), by_place);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct block *block = &all->block[i];
 
