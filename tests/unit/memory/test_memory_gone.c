@@ -333,6 +333,7 @@ START_TEST(fault_of_the_program_reaches_the_handler_of_the_program)
 	struct region region;
 	DAT_LMR_TRIPLET iov;
 
+	faults = 0;
 	before = handle(SIGSEGV, on_fault);
 	side_open(&w.a, "emu0");
 	side_open(&w.b, "emu1");
