@@ -6,9 +6,12 @@
 #include "guard.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #if EMU_GUARDED
 
@@ -181,7 +184,31 @@ static struct guarded_signal {
 	struct sigaction before; /* the program's */
 } guarded[] = { { .number = SIGSEGV }, { .number = SIGBUS } };
 
-static unsigned int fabrics;
+static unsigned int fabrics; /* that have registered memory */
+
+/*
+ * The actions belong to the process, while each fabric has a lock of its own. So these few system
+ * calls have one more, which holds the pid of its holder: a forked child finds its parent's there
+ * if another thread held the lock at the fork, and takes it.
+ */
+static _Atomic pid_t changing;
+
+static void lock_actions(void)
+{
+	pid_t self = getpid(), holder = 0;
+
+	while (!atomic_compare_exchange_weak(&changing, &holder, self)) {
+		if (holder == self) {
+			sched_yield();
+			holder = 0;
+		}
+	}
+}
+
+static void unlock_actions(void)
+{
+	atomic_store(&changing, 0);
+}
 
 static struct guarded_signal *guarded_signal(int number)
 {
@@ -231,13 +258,11 @@ static void on_fault(int number, siginfo_t *info, void *context)
 		pass_on(number, info, context);
 }
 
-void emu_guard_begin(void)
+static void install_actions(void)
 {
 	const struct sigaction action = { .sa_sigaction = on_fault,
 					  .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 
-	if (fabrics++ > 0)
-		return;
 	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
 		struct guarded_signal *s = &guarded[i];
 
@@ -250,10 +275,8 @@ void emu_guard_begin(void)
 	}
 }
 
-void emu_guard_end(void)
+static void restore_actions(void)
 {
-	if (--fabrics > 0)
-		return;
 	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
 		struct guarded_signal *s = &guarded[i];
 		struct sigaction now;
@@ -265,6 +288,22 @@ void emu_guard_end(void)
 		if (sigaction(s->number, &s->before, NULL) == 0)
 			s->ours = false;
 	}
+}
+
+void emu_guard_begin(void)
+{
+	lock_actions();
+	if (fabrics++ == 0)
+		install_actions();
+	unlock_actions();
+}
+
+void emu_guard_end(void)
+{
+	lock_actions();
+	if (--fabrics == 0)
+		restore_actions();
+	unlock_actions();
 }
 
 #else

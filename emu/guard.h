@@ -33,7 +33,7 @@
  *
  * Other processors than x86-64 have no such piece yet; there a copy is a memmove.
  *
- * Lock: the backend's for emu_guard_begin and emu_guard_end.
+ * Lock: emu_guard_begin and emu_guard_end take one of their own, behind the backend's.
  */
 #ifndef EMU_GUARD_H
 #define EMU_GUARD_H
