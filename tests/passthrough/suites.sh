@@ -26,10 +26,16 @@ awk -F '\t' -v OFS='\t' '
 	($1 == "all" || $1 == "rxe") && !($2 in own) { $1 = "stub"; print }
 ' "$here/deviations.tsv" "$source/tests/hwlab/deviations.tsv" > "$table"
 
+# The runtime of AddressSanitizer insists on being the first library of the process. A compiler that
+# links it into programs (clang) has no library of it.
+runtime=$(LD_LIBRARY_PATH=$build/tests/stubverbs ldd "$build/tests/stubverbs/librdmacm.so.1" |
+	awk '$1 ~ /^lib[at]san\./ { print $3 }')
+
 # on_stub COMMAND...: the stub in place of libibverbs, librdmacm and getifaddrs
 on_stub() {
-	LD_LIBRARY_PATH=$build/tests/stubverbs LD_PRELOAD=$build/tests/stubverbs/librdmacm.so.1 \
-		DAT_HW_MODULE=$build/passthrough/.libs/passthrough.so timeout 300 "$@"
+	timeout 300 env LD_LIBRARY_PATH="$build/tests/stubverbs" \
+		LD_PRELOAD="$runtime $build/tests/stubverbs/librdmacm.so.1" \
+		DAT_HW_MODULE="$build/passthrough/.libs/passthrough.so" "$@"
 }
 
 # listed SUITE SAYS: the tests of a suite whose row says that
