@@ -126,8 +126,8 @@ static void copy(const struct ibv_sge *to, int to_n, const struct ibv_sge *from,
 		n = to[i].length - to_at;
 		if (n > from[j].length - from_at)
 			n = from[j].length - from_at;
-		memcpy((char *)(uintptr_t)to[i].addr + to_at,
-		       (char *)(uintptr_t)from[j].addr + from_at, n);
+		memmove((char *)(uintptr_t)to[i].addr + to_at,
+			(char *)(uintptr_t)from[j].addr + from_at, n);
 		to_at += n;
 		from_at += n;
 		if (to_at == to[i].length)
