@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@
 
 const char *device;
 static DAT_UINT64 settle_ns;
+static unsigned long links_before; /* of /proc/self/task, before the first adapter was opened */
 
 static DAT_UINT64 machine_ns(void)
 {
@@ -100,6 +102,28 @@ bool device_again(DAT_UINT64 *until)
 		*until = machine_ns() + (DAT_UINT64)device_patience_us() * 1000;
 	pass(STEP_NS);
 	return machine_ns() < *until;
+}
+
+/* The links of the folder: a task is a folder in it. */
+static unsigned long task_links(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) ? 0 : (unsigned long)st.st_nlink;
+}
+
+void device_count_threads(void)
+{
+	if (device && !links_before)
+		links_before = task_links();
+}
+
+void device_await_destroyed(void)
+{
+	DAT_UINT64 until = 0;
+
+	while (links_before && task_links() > links_before + 1 && device_again(&until))
+		;
 }
 
 void device_cannot(const char *what)

@@ -100,6 +100,13 @@ void device_settle(void);
 bool device_again(DAT_UINT64 *until);
 /* The longest wait for an expected event */
 DAT_TIMEOUT device_patience_us(void);
+/* Before the first adapter is opened */
+void device_count_threads(void);
+/*
+ * Waits until the passthrough has its event thread only: a process that ends earlier leaves what is
+ * in the destroy queue (passthrough/deferred.c), which valgrind takes for lost.
+ */
+void device_await_destroyed(void);
 /* Skips the test if this call failed because the device does not implement it. */
 void device_cannot(const char *call);
 /* Does the device skip this test, and how many rows of a table does it run? */

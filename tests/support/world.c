@@ -12,7 +12,7 @@
 
 struct world w;
 
-static bool untraced, mixed;
+static bool untraced, mixed, on_stub;
 
 /* ---- the fabric ---- */
 
@@ -109,6 +109,8 @@ void teardown(void)
 	side_close(last == &w.a ? &w.b : &w.a);
 	side_close(last);
 	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
+	if (on_stub)
+		device_await_destroyed();
 	if (w.sim)
 		must(dat_sim_destroy(w.sim));
 	w.sim = NO_HANDLE;
@@ -194,6 +196,8 @@ void side_open(struct side *side, const char *adapter)
 
 	snprintf(name, sizeof(name), "%s", adapter);
 	side->async = NO_HANDLE;
+	if (on_stub)
+		device_count_threads();
 	must(dat_ia_open(name, EVD_LENGTH, &side->async, &side->ia));
 	must(dat_pz_create(side->ia, &side->pz));
 	side->recv = make_evd(side, EVD_LENGTH, DAT_EVD_DTO_FLAG | beside);
@@ -338,5 +342,6 @@ int unit_run_on_stub(const char *name, void (*fill)(Suite *suite))
 		 build ? build : ".");
 	setenv("DAT_HW_MODULE", module, 0);
 	setenv("UNIT_DEVICE", "stub0", 1);
+	on_stub = true;
 	return unit_run(name, fill, CK_FORK);
 }
