@@ -52,11 +52,12 @@ run_scripts() {
 		tests/scripts) > "$work/scripts" 2>&1
 }
 
-# run_suite SUITE [SETTLE]
+# run_suite SUITE [SETTLE]: a process for each test, also where the caller has CK_FORK=no, since one
+# that deviates from its expectation leaves its objects behind
 run_suite() {
 	UNIT_DEVICE=stub0 UNIT_ROWS=3 UNIT_SETTLE_MS=${2:-3} UNIT_PATIENCE_MS=5000 \
 		UNIT_SKIP=$(listed "$1" '^SKIP$') UNIT_IN_VAIN=$(listed "$1" 'dequeue gave') \
-		CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_DEFAULT_TIMEOUT=20 \
+		CK_FORK=yes CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_DEFAULT_TIMEOUT=20 \
 		on_stub "$build"/tests/unit/*/"$1" >> "$work/$1" 2>> "$work/$1.err"
 }
 
