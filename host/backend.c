@@ -149,11 +149,13 @@ static void attach_front(struct backend *b, const struct front_ops *ops)
 int backend_chosen(const struct front_ops *ops, struct backend **backend)
 {
 	const char *wanted = process_env("DAT_PROVIDER");
+	int err;
 
 	pthread_once(&emu_once, init_emu);
 	if (wanted && strcmp(wanted, "hw") == 0) {
-		if (!backend_hw_start(ops))
-			return -ENODEV;
+		err = backend_hw_start(ops);
+		if (err)
+			return err;
 		*backend = &backend_hw;
 	} else if (wanted && strcmp(wanted, "emu") != 0) {
 		say("DAT_PROVIDER=%s: expected emu or hw", wanted);

@@ -3,6 +3,8 @@
  * backend_hw.c - the backend instance "hw": load its module, and take its biased lock for the
  * module's thread.
  */
+#include <errno.h>
+
 #include "backend_hw.h"
 #include "module.h"
 #include "nic_process.h"
@@ -32,7 +34,7 @@ static void module_unlock(void)
 	pthread_mutex_unlock(&backend_hw.lock);
 }
 
-bool backend_hw_start(const struct front_ops *ops)
+int backend_hw_start(const struct front_ops *ops)
 {
 	static struct nic_host host = {
 		.size = sizeof(host),
@@ -45,7 +47,7 @@ bool backend_hw_start(const struct front_ops *ops)
 	};
 	int cancel = process_cancel_hold();
 	const struct nic_backend *kind;
-	bool good;
+	int err = -ENODEV;
 
 	pthread_mutex_lock(&load);
 	host.quick_size = *ops->quick_size;
@@ -60,8 +62,9 @@ bool backend_hw_start(const struct front_ops *ops)
 		backend_hw.bias.by_first = true;
 	}
 	bias_start(&backend_hw.bias);
-	good = kind && (!kind->start || kind->start() == 0);
+	if (kind)
+		err = kind->start ? kind->start() : 0;
 	pthread_mutex_unlock(&load);
 	process_cancel_release(cancel);
-	return good;
+	return err;
 }

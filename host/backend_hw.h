@@ -12,9 +12,9 @@
 extern struct backend backend_hw __attribute__((visibility("hidden")));
 
 /*
- * Without any lock: load the module and start it; false: it cannot be used, and the reason is on
- * stderr.
+ * Without any lock: load the module and start it. A negative errno: it cannot be used, and the
+ * reason is on stderr.
  */
-bool backend_hw_start(const struct front_ops *ops);
+int backend_hw_start(const struct front_ops *ops);
 
 #endif /* HOST_BACKEND_HW_H */
