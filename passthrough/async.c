@@ -15,18 +15,16 @@ static void async_on_readable(struct ev_loop *loop, ev_io *watch, int events)
 	hw_async_drain(nic_container_of(watch, struct hw_nic, async_watch));
 }
 
-void hw_async_start(struct hw_nic *n)
+int hw_async_start(struct hw_nic *n)
 {
 	int flags = fcntl(n->verbs->async_fd, F_GETFL);
 
-	/*
-	 * If the descriptor blocked, so would the read after the last event. Then no events are
-	 * read.
-	 */
+	/* If the descriptor blocked, the read after the last event would never return. */
 	if (flags < 0 || fcntl(n->verbs->async_fd, F_SETFL, flags | O_NONBLOCK))
-		return;
+		return -ENOMEM;
 	ev_io_init(&n->async_watch, async_on_readable, n->verbs->async_fd, EV_READ);
 	hw_watch(&n->async_watch);
+	return 0;
 }
 
 void hw_failed(struct hw_nic *n)

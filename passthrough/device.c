@@ -151,10 +151,11 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	if (err)
 		goto free_nic;
 	err = query_device(n);
+	if (!err)
+		err = hw_async_start(n);
 	if (err)
 		goto drop_id;
 	LIST_INSERT_HEAD(&w->nics, n, link);
-	hw_async_start(n);
 	*nic = &n->base;
 	return 0;
 

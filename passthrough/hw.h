@@ -370,7 +370,7 @@ void hw_query(struct nic *nic, struct nic_attr *attr);
 int hw_trial_qp_wr(const struct hw_nic *n);
 
 /* ---- async.c ---- */
-void hw_async_start(struct hw_nic *n);
+int hw_async_start(struct hw_nic *n);
 /* Read and handle all pending asynchronous events. */
 void hw_async_drain(struct hw_nic *n);
 /* The device is gone: all connections on it end. */
