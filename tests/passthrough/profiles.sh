@@ -1,12 +1,22 @@
 #!/bin/sh
 # The tests of the passthrough again on each device that the stub can be
 # (tests/stubverbs/profile.c): what a Consumer sees is the same. test_quick is not among them, as it
-# only counts paths.
+# only counts paths. On lossy devices test_shortage is left out: without memory for the id that
+# would repeat a lost message, the message stays lost.
 tests=$top_builddir/tests/passthrough
 programs="test_cm test_devices test_events test_deferred test_refusals test_srq test_windows"
 profiles="mlx5 mlx5-silent irdma
 	lossy-req lossy-rep lossy-rtu lossy-rej lossy-dreq lossy-drep"
 n=0
+
+# runs PROFILE: the programs that it has
+runs() {
+	echo "$programs"
+	case $1 in
+	lossy-*) ;;
+	*) echo test_shortage ;;
+	esac
+}
 
 if [ ! -x "$tests/test_devices" ]; then
 	echo "1..0 # SKIP built without the passthrough"
@@ -17,7 +27,7 @@ trap 'rm -rf "$work"' EXIT
 
 # They wait more than they compute: those of one profile run at the same time.
 for profile in $profiles; do
-	for program in $programs; do
+	for program in $(runs $profile); do
 		(STUB_PROFILE=$profile CK_VERBOSITY=minimal CK_TAP_LOG_FILE_NAME=- \
 			"$tests/$program" > "$work/$profile.$program" 2>&1
 		echo $? > "$work/$profile.$program.status") &
@@ -25,7 +35,7 @@ for profile in $profiles; do
 	wait
 done
 for profile in $profiles; do
-	for program in $programs; do
+	for program in $(runs $profile); do
 		n=$((n + 1))
 		if [ "$(cat "$work/$profile.$program.status")" = 0 ]; then
 			echo "ok $n - $program on $profile"

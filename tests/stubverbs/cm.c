@@ -296,6 +296,7 @@ static void reject_unread(struct stub_id *listener_id)
 
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
+	static const struct rdma_conn_param nothing;
 	struct stub_id *id = id_of(base), **at;
 
 	if (id->asked)
@@ -311,6 +312,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 			send_message(id, STUB_DREP, NULL);
 		else if (id->connected && !id->hung_up && !id->heard)
 			send_message(id, STUB_DREQ, NULL);
+		else if (!id->connected && !id->asked && id->peer->asked)
+			send_message(id, STUB_REJ, &nothing);
 		id->peer->peer = NULL;
 	}
 	forget_lost(id);
@@ -363,12 +366,16 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 {
 	(void)id;
 	(void)attr;
+	if (refused("rdma_init_qp_attr"))
+		return -1;
 	*mask = IBV_QP_STATE;
 	return 0;
 }
 
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 {
+	if (refused("rdma_notify"))
+		return -1;
 	stub_lock();
 	if (stub_config.quiet_accept && event == IBV_EVENT_COMM_EST)
 		tell(id_of(id), RDMA_CM_EVENT_ESTABLISHED, 0);
@@ -647,6 +654,8 @@ int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
 {
 	struct rdma_conn_param param = { .private_data = data, .private_data_len = size };
 
+	if (refused("rdma_reject"))
+		return -1;
 	stub_lock();
 	if (id_of(base)->peer)
 		send_message(id_of(base), STUB_REJ, &param);
@@ -659,6 +668,8 @@ int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct stub_id *id = id_of(base), *peer = id->peer;
 
+	if (refused("rdma_disconnect"))
+		return -1;
 	stub_lock();
 	if (!id->connected || id->hung_up) {
 		stub_unlock();

@@ -13,8 +13,11 @@ int getifaddrs(struct ifaddrs **list)
 	struct {
 		struct ifaddrs v;
 		struct sockaddr_in addr;
-	} *one = calloc(1, sizeof(*one));
+	} *one;
 
+	if (stub_refuses("getifaddrs"))
+		return -1;
+	one = calloc(1, sizeof(*one));
 	one->addr = (struct sockaddr_in){ .sin_family = AF_INET,
 					  .sin_addr.s_addr = htonl(STUB_ADDRESS) };
 	one->v.ifa_name = (char *)"stub0";

@@ -166,6 +166,22 @@ static int refuse_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct i
 	return error ? error : stub_post_srq_recv(srq, wr, bad);
 }
 
+static int refuse_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	int error = refused_post("ibv_bind_mw");
+
+	return error ? error : stub_bind_mw(qp, mw, bind);
+}
+
+/* A post costs nothing extra while no failure is requested. */
+static void refuse_posts(void)
+{
+	stub_context->ops.post_send = refuse_send;
+	stub_context->ops.post_recv = refuse_recv;
+	stub_context->ops.post_srq_recv = refuse_srq_recv;
+	stub_context->ops.bind_mw = refuse_bind;
+}
+
 void stub_fail(const char *call, int nth, int error, bool always)
 {
 	struct refusal *refusal;
@@ -173,12 +189,8 @@ void stub_fail(const char *call, int nth, int error, bool always)
 	stub_lock();
 	refusal = refusal_of(call);
 	*refusal = (struct refusal){ .call = call, .nth = nth, .error = error, .always = always };
-	/* A post costs nothing extra while no failure is requested. */
-	if (stub_context) {
-		stub_context->ops.post_send = refuse_send;
-		stub_context->ops.post_recv = refuse_recv;
-		stub_context->ops.post_srq_recv = refuse_srq_recv;
-	}
+	if (stub_context)
+		refuse_posts();
 	stub_unlock();
 }
 
@@ -267,6 +279,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
 		stub_context->ops.bind_mw = stub_bind_mw;
 		stub_context->ops.alloc_mw = stub_alloc_mw;
 		stub_context->ops.dealloc_mw = stub_dealloc_mw;
+		if (refusals[0].call)
+			refuse_posts();
 	}
 	contexts++;
 	stub_unlock();
@@ -315,9 +329,12 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *compat)
 {
 	struct ibv_port_attr *attr = (struct ibv_port_attr *)compat;
+	int error = stub_refuses("ibv_query_port");
 
 	(void)context;
 	(void)port;
+	if (error)
+		return error;
 	/* Every field written here is also in the structure of older programs. */
 	attr->state = stub_config.port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
 	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
