@@ -170,6 +170,16 @@ static void connect_client(int number)
 	w.b.request = kept[3];
 }
 
+/* In a process of several tests, the counters still have what the previous test counted. */
+static void begin_service(void)
+{
+	atomic_store(&echoed, 0);
+	atomic_store(&left, 0);
+	must(dat_cno_create(w.b.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	for (int i = 0; i < CLIENTS; i++)
+		connect_client(i);
+}
+
 static void start(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	ck_assert_int_eq(pthread_create(thread, NULL, run, arg), 0);
@@ -199,6 +209,7 @@ static void end_service(pthread_t *worker)
 	}
 	for (int i = 0; i < WORKERS; i++)
 		join(worker[i]);
+	ck_assert_int_eq(atomic_load(&left), WORKERS);
 	must(dat_cno_free(cno));
 }
 
@@ -206,9 +217,7 @@ START_TEST(C1_eight_threads_and_one_CNO_echo_all_messages)
 {
 	pthread_t worker[WORKERS], client[CLIENTS];
 
-	must(dat_cno_create(w.b.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
-	for (int i = 0; i < CLIENTS; i++)
-		connect_client(i);
+	begin_service();
 	for (int i = 0; i < WORKERS; i++)
 		start(&worker[i], work, NULL);
 	for (int i = 0; i < CLIENTS; i++)
@@ -218,6 +227,7 @@ START_TEST(C1_eight_threads_and_one_CNO_echo_all_messages)
 	/* The server's last Sends complete a little later. */
 	while (atomic_load(&echoed) < CLIENTS * MESSAGES)
 		sched_yield();
+	ck_assert_int_eq(atomic_load(&echoed), CLIENTS * MESSAGES);
 	end_service(worker);
 }
 END_TEST
@@ -272,9 +282,7 @@ START_TEST(page_an_abrupt_close_under_a_busy_server_releases_everybody)
 {
 	pthread_t worker[WORKERS], client[CLIENTS], closer;
 
-	must(dat_cno_create(w.b.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
-	for (int i = 0; i < CLIENTS; i++)
-		connect_client(i);
+	begin_service();
 	for (int i = 0; i < WORKERS; i++)
 		start(&worker[i], work_until_closed, NULL);
 	start(&closer, close_all, NULL);
