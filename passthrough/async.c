@@ -103,7 +103,7 @@ static void port_down(struct hw_nic *n, int port)
 	if (n->cm.id->port_num != port)
 		return;
 	hw_host->say("adapter %s: the link of port %d is down", n->place.device, port);
-	if (!n->world->break_on_port_down)
+	if (!n->world->knobs.break_on_port_down)
 		return;
 	LIST_FOREACH(qp, &n->all_qps, in_nic)
 	if (qp->state != HW_QP_IDLE)

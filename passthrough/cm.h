@@ -28,6 +28,13 @@ void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param);
  */
 void hw_established_early(struct hw_qp *qp);
 
+/* ---- ece.c: before the id has the QP ---- */
+
+/* Put the QP's extensions into the request or answer that the id sends. */
+void hw_ece_put(const struct hw_qp *qp, struct rdma_cm_id *id);
+/* Give the QP the request's, before it is moved to RTR. False: there are none, or it has none. */
+bool hw_ece_take(const struct hw_qp *qp, struct rdma_cm_id *id);
+
 /* ---- private.c ---- */
 
 /* Private data as it goes over the wire; its size there. */

@@ -16,6 +16,11 @@ AC_DEFUN([DAT_PASSTHROUGH], [
   AS_IF([test "$enable_passthrough" = no], [passthrough_summary='no (--disable-passthrough)'], [
     PKG_CHECK_MODULES([VERBS], [libibverbs >= 1.8 librdmacm >= 1.2], [],
       [AS_VAR_APPEND([passthrough_missing], [" libibverbs-dev librdmacm-dev"])])
+    dat_saved_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="$CPPFLAGS $VERBS_CFLAGS"
+    AC_CHECK_DECL([rdma_set_local_ece], [AS_VAR_APPEND([VERBS_CFLAGS], [" -DHAVE_ECE=1"])], [],
+      [[@%:@include <rdma/rdma_cma.h>]])
+    CPPFLAGS=$dat_saved_CPPFLAGS
     AC_CHECK_HEADER([ev.h], [dat_have_ev=yes], [dat_have_ev=no])
     AS_IF([test $dat_have_ev = yes],
       [AC_CHECK_LIB([ev], [ev_run], [AC_SUBST([EV_LIBS], [-lev])], [dat_have_ev=no])])

@@ -52,6 +52,10 @@ static int connect_resolve(struct hw_qp *qp, const struct sockaddr *remote, uint
 	}
 	if (rdma_create_id(n->world->channel, &qp->cm.id, &qp->cm, RDMA_PS_TCP))
 		return -ENOMEM;
+	if (hw_knobs_apply(&n->world->knobs, qp->cm.id)) {
+		hw_cm_drop(&qp->cm);
+		return -EIO;
+	}
 	if (rdma_resolve_addr(qp->cm.id, (struct sockaddr *)&from, (struct sockaddr *)&to,
 			      RESOLVE_MS))
 		return 1;
@@ -107,7 +111,7 @@ void hw_fill_param(struct hw_qp *qp, struct rdma_conn_param *param)
 		.initiator_depth = qp->rd_out,
 		.flow_control = 1,
 		.retry_count = RETRIES,
-		.rnr_retry_count = hw_nic(qp->base.nic)->world->rnr_retry,
+		.rnr_retry_count = hw_nic(qp->base.nic)->world->knobs.rnr_retry,
 	};
 }
 
@@ -171,6 +175,8 @@ static void on_route(struct hw_qp *qp)
 	struct rdma_conn_param param;
 
 	hw_fill_param(qp, &param);
+	hw_ece_put(qp, qp->cm.id);
+	/* With a QP librdmacm takes the answer's extensions, too, and moves it to its states. */
 	qp->cm.id->qp = qp->verbs;
 	if (rdma_connect(qp->cm.id, &param) == 0)
 		return;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "guard.h"
 #include "host/nic_process.h"
 
 #define BATCH    16
@@ -44,7 +45,7 @@ static HW_COLD void cq_lost(struct hw_cq *cq, const struct nic_wc *wc)
  */
 static bool cq_is_indirect(const struct hw_cq *cq)
 {
-	return cq->put != cq->get || hw_cq_watched(cq) || cq->armed || cq->filling;
+	return cq_staged(cq) > 0 || hw_cq_watched(cq) || cq->armed || cq->filling;
 }
 
 void hw_cq_choose(struct hw_cq *cq)
@@ -80,11 +81,22 @@ static bool is_news(const struct hw_cq *cq, const struct nic_wc *wc)
 	return !cq->base.picks || wc->status != NIC_WC_SUCCESS;
 }
 
+/* True: lib may be waiting for one of them. */
+static bool cq_stage_all(struct hw_cq *cq, const struct ibv_wc *verbs, int n)
+{
+	bool news = false;
+	struct nic_wc wc;
+
+	for (int i = 0; i < n; i++)
+		if (hw_complete(cq, &verbs[i], &wc))
+			news |= cq_stage(cq, &wc) && is_news(cq, &wc);
+	return news;
+}
+
 void hw_cq_fill(struct hw_cq *cq)
 {
 	struct ibv_wc verbs[BATCH];
 	bool news = false;
-	struct nic_wc wc;
 	int n;
 
 	/* An upcall made below polls this CQ: it gets what is staged so far. */
@@ -93,9 +105,7 @@ void hw_cq_fill(struct hw_cq *cq)
 	cq->filling = true;
 	do {
 		n = ibv_poll_cq(cq->verbs, BATCH, verbs);
-		for (int i = 0; i < n; i++)
-			if (hw_complete(cq, &verbs[i], &wc))
-				news |= cq_stage(cq, &wc) && is_news(cq, &wc);
+		news |= cq_stage_all(cq, verbs, n);
 	} while (n == BATCH);
 	cq->filling = false;
 	if (news)
@@ -116,6 +126,8 @@ static void cq_on_channel(struct ev_loop *loop, ev_io *watch, int events)
 
 	(void)loop;
 	(void)events;
+	if (cq->overcommitted)
+		hw_guard_busy(cq);
 	/* The waiter polls the channel itself. */
 	if (cq->base.waited && !hw_cq_watched(cq))
 		hw_unwatch(watch);
@@ -142,15 +154,27 @@ static int open_channel(struct hw_cq *cq, struct ibv_context *verbs)
 	return 0;
 }
 
+/* Each vector is an interrupt of its own, which the kernel may send to a processor of its own. */
+static int cq_vector(struct hw_nic *n)
+{
+	int wanted = n->world->knobs.comp_vector;
+
+	return wanted >= 0 ? wanted
+			   : (int)(n->next_vector++ % (unsigned int)n->verbs->num_comp_vectors);
+}
+
 /* As deep as wanted, plus headroom if the device allows that. */
 static struct ibv_cq *cq_create_verbs(struct hw_nic *n, struct hw_cq *cq, uint32_t depth)
 {
 	uint32_t most = (uint32_t)n->dev.max_cqe, wanted = depth + HEADROOM;
+	int vector = cq_vector(n);
 	struct ibv_cq *verbs;
 
-	verbs = ibv_create_cq(n->verbs, (int)(wanted < most ? wanted : most), cq, cq->channel, 0);
+	if (wanted > most)
+		wanted = most;
+	verbs = ibv_create_cq(n->verbs, (int)wanted, cq, cq->channel, vector);
 	if (!verbs && wanted > depth)
-		verbs = ibv_create_cq(n->verbs, (int)depth, cq, cq->channel, 0);
+		verbs = ibv_create_cq(n->verbs, (int)depth, cq, cq->channel, vector);
 	return verbs;
 }
 
@@ -228,6 +252,7 @@ void hw_cq_destroy(struct nic_cq *base)
 {
 	struct hw_cq *cq = hw_cq(base);
 
+	hw_guard_stop(cq);
 	hw_unwatch(&cq->watch);
 	if (!cq->sink)
 		hw_nic(base->nic)->cqs--;
@@ -247,16 +272,15 @@ static bool cq_deepen(struct hw_cq *cq, uint32_t depth)
 	       (uint32_t)cq->verbs->cqe >= depth;
 }
 
-/*
- * If more may complete here than lib has room for, no completion is left in verbs: the excess is
- * seen at once.
- */
 static void cq_check_room(struct hw_cq *cq)
 {
-	cq->overcommitted = cq->room > cq->depth;
+	bool over = cq->room > cq->depth && !cq->sink;
+
+	if (over && !cq->overcommitted)
+		hw_guard_start(cq);
+	else if (!over)
+		hw_guard_stop(cq);
 	hw_cq_choose(cq);
-	if (cq->overcommitted && !cq->sink)
-		hw_cq_keep_armed(cq);
 }
 
 int hw_cq_resize(struct nic_cq *base, uint32_t depth)
@@ -337,7 +361,7 @@ static void cq_take(struct hw_cq *cq, struct nic_wc *wc)
 
 static HW_COLD bool cq_take_staged(struct hw_cq *cq, struct nic_wc *wc)
 {
-	if (cq->put == cq->get || hw_cq_watched(cq))
+	if (cq->put == cq->get || hw_cq_watched(cq) || cq->overcommitted)
 		hw_cq_fill(cq);
 	if (cq->put == cq->get)
 		return false;
@@ -359,7 +383,7 @@ static bool cq_poll_one(struct hw_cq *cq, struct nic_wc *wc)
 {
 	struct ibv_wc verbs;
 
-	if (HW_UNLIKELY(cq_is_indirect(cq)))
+	if (HW_UNLIKELY(cq_is_indirect(cq) || cq->overcommitted))
 		return cq_take_staged(cq, wc);
 	do {
 		if (ibv_poll_cq(cq->verbs, 1, &verbs) != 1)
@@ -379,6 +403,14 @@ HW_COLD const struct nic_wc *hw_cq_any(struct hw_cq *cq)
 HW_COLD const struct nic_wc *hw_cq_unusual(struct hw_cq *cq, const struct ibv_wc *polled)
 {
 	return cq_complete(cq, polled, &cq->unusual) ? &cq->unusual : hw_cq_any(cq);
+}
+
+const struct nic_wc *hw_cq_several(struct hw_cq *cq, const struct ibv_wc *polled, int n)
+{
+	cq->filling = true;
+	cq_stage_all(cq, polled, n);
+	cq->filling = false;
+	return hw_cq_any(cq);
 }
 
 int hw_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cm.h"
 
@@ -142,6 +143,8 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	if (!n)
 		return -ENOMEM;
 	n->world = w;
+	/* Each process begins at another one. */
+	n->next_vector = (unsigned int)getpid();
 	n->base = (struct nic){ .ops = &hw_ops, .up = up, .ctx = ctx };
 	n->cm.kind = HW_CM_ADAPTER;
 	err = hw_find_place(w, name, &n->place);
@@ -150,7 +153,9 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	err = bind_device(n);
 	if (err)
 		goto free_nic;
-	err = query_device(n);
+	err = hw_knobs_fit(n);
+	if (!err)
+		err = query_device(n);
 	if (!err)
 		err = hw_async_start(n);
 	if (err)

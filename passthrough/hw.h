@@ -40,6 +40,7 @@
 
 #include "host/nic.h"
 #include "host/nic_quick.h"
+#include "knobs.h"
 #include "wq.h"
 
 #define HW_COLD        __attribute__((cold, noinline))
@@ -98,9 +99,9 @@ struct nic_world {
 	LIST_HEAD(, hw_waiter) waiters, spare_waiters;
 	TAILQ_HEAD(, hw_qp) ending;       /* end.c */
 	LIST_HEAD(, hw_parting) partings; /* part.c */
-	ev_timer ending_timer;
-	uint8_t rnr_retry;
-	bool break_on_port_down;
+	LIST_HEAD(, hw_cq) busy_cqs;      /* guard.c */
+	ev_timer ending_timer, guard_timer;
+	struct hw_knobs knobs;
 };
 
 struct hw_nic {
@@ -116,6 +117,7 @@ struct hw_nic {
 	bool failed;
 	bool says_last_wqe;   /* a LAST_WQE_REACHED has come */
 	bool last_wqe_missed; /* one was awaited, and did not come */
+	unsigned int next_vector;
 	ev_io async_watch;
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
 	LIST_HEAD(, hw_qp) all_qps;
@@ -181,8 +183,12 @@ struct hw_cq {
 	uint32_t depth, limit;
 	uint32_t room;      /* work requests of all QPs that may complete here */
 	int marks;          /* QPs with a limit armed whose Receives complete here */
-	bool overcommitted; /* more may complete here than lib has room for */
-	bool armed;         /* lib wants a cq_notify */
+	bool overcommitted; /* more may complete here than lib has room for: guard.c */
+	bool busy;          /* the timer looks at it */
+	bool polled;        /* completions went straight to lib since the timer looked, */
+	uint32_t looked_at; /* where put was then */
+	LIST_ENTRY(hw_cq) in_busy;
+	bool armed; /* lib wants a cq_notify */
 	enum hw_armed verbs_armed;
 	bool told; /* cq_notify was called since the last `wait`, which need not sleep */
 	bool filling;
@@ -405,6 +411,8 @@ void hw_cq_choose(struct hw_cq *cq);
  */
 const struct nic_wc *hw_cq_unusual(struct hw_cq *cq, const struct ibv_wc *polled);
 const struct nic_wc *hw_cq_any(struct hw_cq *cq);
+/* The same for several. There may be more: count them all. */
+const struct nic_wc *hw_cq_several(struct hw_cq *cq, const struct ibv_wc *polled, int n);
 /*
  * Move all completions from the verbs CQ to the queue; cq_notify if lib armed it and there was one.
  */
@@ -426,12 +434,12 @@ struct hw_cq *hw_cq_of(const struct hw_qp *qp, struct nic_cq *cq);
 void hw_cq_arm(struct nic_cq *cq);
 /* Read the completion channel, and handle its events. */
 void hw_cq_channel(struct hw_cq *cq);
-/* Keep the CQ armed for the event thread: hw_cq_watched, or the sink. */
+/* Keep the CQ armed for the event thread: hw_cq_watched, guard.c, or the sink. */
 void hw_cq_keep_armed(struct hw_cq *cq);
-/* Each completion has to be seen when it comes: a limit counts it, or it may exceed lib's room. */
+/* Each completion has to be seen when it comes: a limit counts it. */
 static inline bool hw_cq_watched(const struct hw_cq *cq)
 {
-	return cq->marks > 0 || cq->overcommitted;
+	return cq->marks > 0;
 }
 
 /* ---- complete.c ---- */

@@ -27,7 +27,9 @@ static int listener_start(struct hw_listener *l, struct hw_nic *n, uint64_t port
 	if (rdma_create_id(n->world->channel, &l->cm.id, &l->cm, RDMA_PS_TCP))
 		return -ENOMEM;
 	set_port(&addr, port);
-	err = rdma_bind_addr(l->cm.id, (struct sockaddr *)&addr) ? errno : 0;
+	err = -hw_knobs_apply(&n->world->knobs, l->cm.id);
+	if (!err)
+		err = rdma_bind_addr(l->cm.id, (struct sockaddr *)&addr) ? errno : 0;
 	if (!err)
 		err = rdma_listen(l->cm.id, BACKLOG) ? errno : 0;
 	if (!err)
@@ -139,16 +141,22 @@ static int accept_advance(struct hw_qp *qp, struct rdma_cm_id *id, enum ibv_qp_s
 static int accept_request(struct hw_qp *qp, struct rdma_cm_id *id)
 {
 	struct rdma_conn_param answer;
+	bool extended;
 	int err;
 
 	hw_fill_param(qp, &answer);
+	if (hw_knobs_apply(&hw_nic(qp->base.nic)->world->knobs, id))
+		return -1;
 	if (hw_nic(qp->base.nic)->iwarp) {
 		id->qp = qp->verbs;
 		return rdma_accept(id, &answer);
 	}
+	extended = hw_ece_take(qp, id);
 	if (accept_advance(qp, id, IBV_QPS_INIT) || accept_advance(qp, id, IBV_QPS_RTR) ||
 	    accept_advance(qp, id, IBV_QPS_RTS))
 		return -1;
+	if (extended)
+		hw_ece_put(qp, id);
 	answer.qp_num = qp->verbs->qp_num;
 	answer.srq = qp->verbs->srq != NULL;
 	err = rdma_accept(id, &answer);

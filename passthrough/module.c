@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "cm.h"
+#include "guard.h"
 #include "host/nic_process.h"
-
-#define RNR_RETRY_DEFAULT 7 /* indefinitely */
 
 const struct nic_host *hw_host;
 struct nic_world *hw_world;
@@ -105,50 +104,14 @@ static int open_channel(struct nic_world *w)
 	return 0;
 }
 
-/* DAT_HW_RNR_RETRY. A bad value is an error; it does not mean the default. */
-static int read_rnr_retry(uint8_t *rnr_retry)
-{
-	const char *text = process_env("DAT_HW_RNR_RETRY");
-
-	*rnr_retry = RNR_RETRY_DEFAULT;
-	if (!text)
-		return 0;
-	if (text[0] < '0' || text[0] > '7' || text[1]) {
-		hw_host->say(
-			"DAT_HW_RNR_RETRY=%.64s: expected a whole number from 0 to 7 (7: retry "
-			"indefinitely)",
-			text);
-		return -EINVAL;
-	}
-	*rnr_retry = (uint8_t)(text[0] - '0');
-	return 0;
-}
-
-/* DAT_HW_PORT_DOWN: does a port that goes down break connections, or do their retries decide? */
-static int read_port_down(bool *breaks)
-{
-	const char *text = process_env("DAT_HW_PORT_DOWN");
-
-	*breaks = text && strcmp(text, "break") == 0;
-	if (!text || *breaks || strcmp(text, "retry") == 0)
-		return 0;
-	hw_host->say("DAT_HW_PORT_DOWN=%.64s: expected retry (a connection breaks if its "
-		     "retransmissions fail) or break (at once)",
-		     text);
-	return -EINVAL;
-}
-
 static int world_create(const struct nic_config *config, struct nic_world **world)
 {
+	struct hw_knobs knobs;
 	struct nic_world *w;
-	bool break_on_port_down;
-	uint8_t rnr_retry;
 	int err;
 
 	(void)config;
-	err = read_rnr_retry(&rnr_retry);
-	if (!err)
-		err = read_port_down(&break_on_port_down);
+	err = hw_knobs_read(&knobs);
 	if (!err)
 		err = hw_find_devices();
 	if (err)
@@ -157,12 +120,12 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	if (!w)
 		return -ENOMEM;
 	w->control.ops = &hw_ops;
-	w->rnr_retry = rnr_retry;
-	w->break_on_port_down = break_on_port_down;
+	w->knobs = knobs;
 	LIST_INIT(&w->nics);
 	LIST_INIT(&w->partings);
 	LIST_INIT(&w->waiters);
 	LIST_INIT(&w->spare_waiters);
+	LIST_INIT(&w->busy_cqs);
 	TAILQ_INIT(&w->ending);
 	err = open_channel(w);
 	if (err) {
@@ -171,6 +134,7 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 	}
 	hw_cm_start(w);
 	hw_end_start(w);
+	hw_guard_init(w);
 	hw_world = w;
 	*world = w;
 	return 0;
@@ -190,6 +154,7 @@ static void release_world(struct hw_deferred *deferred)
 static void world_destroy(struct nic_world *w)
 {
 	hw_timer_stop(&w->ending_timer);
+	hw_timer_stop(&w->guard_timer);
 	hw_part_now(w);
 	hw_unwatch(&w->channel_watch);
 	hw_waiters_free(w);

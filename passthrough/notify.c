@@ -6,7 +6,7 @@
  * Then an event of the channel is the only sign that one came: the CQ is armed again as soon as an
  * event is read, and completions found without an event are not reported. iWARP has no such events.
  */
-#include "hw.h"
+#include "guard.h"
 
 static void cq_arm_verbs(struct hw_cq *cq, enum hw_armed what)
 {
@@ -33,7 +33,7 @@ static bool cq_take_events(struct hw_cq *cq)
 
 static bool cq_can_pick(const struct hw_cq *cq)
 {
-	return cq->base.solicited_only && !cq->sink && !hw_cq_watched(cq) &&
+	return cq->base.solicited_only && !cq->sink && !hw_cq_watched(cq) && !cq->overcommitted &&
 	       !hw_nic(cq->base.nic)->iwarp;
 }
 
@@ -66,12 +66,12 @@ static void cq_arm_for_any(struct hw_cq *cq)
 }
 
 /*
- * A waiter polls the channel itself. Without one, or if each completion has to be seen, the event
- * thread does.
+ * A waiter polls the channel itself. Without one, or if completions have to be seen also when it
+ * has left, the event thread does.
  */
 static void cq_watch(struct hw_cq *cq)
 {
-	if (!cq->base.waited || hw_cq_watched(cq))
+	if (!cq->base.waited || hw_cq_watched(cq) || cq->overcommitted)
 		hw_watch(&cq->watch);
 }
 
@@ -113,4 +113,6 @@ void hw_cq_channel(struct hw_cq *cq)
 	hw_cq_fill(cq);
 	if (cq->armed || hw_cq_watched(cq) || cq->sink)
 		hw_cq_keep_armed(cq);
+	else if (told && cq->overcommitted)
+		hw_guard_busy(cq);
 }

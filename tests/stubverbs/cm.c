@@ -39,6 +39,8 @@ struct stub_id {
 	int unsettled; /* events taken and not acknowledged */
 	uint32_t qp_num;
 	uint8_t rd_in, rd_out;
+	struct ibv_ece local_ece, remote_ece;
+	int service_type, ack_timeout; /* -1: not set */
 };
 
 static void set_asked(struct stub_id *id, bool asked);
@@ -178,6 +180,7 @@ static struct stub_id *new_id(struct rdma_event_channel *channel, void *context,
 	id->v.channel = channel;
 	id->v.context = context;
 	id->v.ps = ps;
+	id->service_type = id->ack_timeout = -1;
 	stub_lock();
 	id->next = ids;
 	ids = id;
@@ -336,14 +339,92 @@ __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 	return htons(id_of(id)->remote_port);
 }
 
-int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
+/* ---- options and extensions ---- */
+
+int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, size_t length)
 {
-	(void)id;
-	(void)level;
-	(void)name;
-	(void)value;
-	(void)length;
+	struct stub_id *id = id_of(base);
+
+	if (refused("rdma_set_option"))
+		return -1;
+	if (level != RDMA_OPTION_ID || length != sizeof(uint8_t) ||
+	    (name != RDMA_OPTION_ID_TOS && name != RDMA_OPTION_ID_ACK_TIMEOUT)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	if (name == RDMA_OPTION_ID_TOS)
+		id->service_type = *(uint8_t *)value;
+	else
+		id->ack_timeout = *(uint8_t *)value;
 	return 0;
+}
+
+int stub_service_type(bool listens)
+{
+	int service_type = -1;
+	struct stub_id *id;
+
+	stub_lock();
+	for (id = ids; id; id = id->next)
+		if (id->listens == listens && (listens || id->connected))
+			service_type = id->service_type;
+	stub_unlock();
+	return service_type;
+}
+
+int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (refused("rdma_set_local_ece"))
+		return -1;
+	if (id->qp || !ece->vendor_id || ece->comp_mask) {
+		errno = EINVAL;
+		return -1;
+	}
+	id_of(id)->local_ece = *ece;
+	return 0;
+}
+
+int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (refused("rdma_get_remote_ece"))
+		return -1;
+	if (id->qp) {
+		errno = EINVAL;
+		return -1;
+	}
+	*ece = id_of(id)->remote_ece;
+	return 0;
+}
+
+/* The extensions of the request. */
+static void hear_request(struct stub_id *child, const struct stub_id *from)
+{
+	if (stub_config.ece_unheard)
+		return;
+	child->remote_ece = from->local_ece;
+	if (stub_config.ece_foreign)
+		child->remote_ece.vendor_id = stub_config.ece_foreign;
+}
+
+/*
+ * The extensions of the answer, which librdmacm gives to the QP of an id that has one. False: they
+ * are not those of the vendor that was asked, which ends the connection.
+ */
+static bool hear_answer(struct stub_id *id, const struct stub_id *from)
+{
+	struct ibv_ece ece = { .vendor_id = from->remote_ece.vendor_id,
+			       .options = from->local_ece.options };
+	int error;
+
+	if (stub_config.ece_foreign && ece.vendor_id == stub_config.ece_foreign)
+		ece.vendor_id = id->local_ece.vendor_id;
+	if (!ece.vendor_id || stub_config.ece_unheard)
+		ece = (struct ibv_ece){ .vendor_id = id->local_ece.vendor_id };
+	else if (ece.vendor_id != id->local_ece.vendor_id)
+		return false;
+	id->remote_ece = ece;
+	error = id->v.qp ? ibv_set_ece(id->v.qp, &ece) : 0;
+	return error == 0 || error == EOPNOTSUPP;
 }
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *init)
@@ -364,11 +445,13 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
-	(void)id;
-	(void)attr;
 	if (refused("rdma_init_qp_attr"))
 		return -1;
 	*mask = IBV_QP_STATE;
+	if (attr->qp_state == IBV_QPS_RTS && id_of(id)->ack_timeout >= 0) {
+		attr->timeout = (uint8_t)id_of(id)->ack_timeout;
+		*mask |= IBV_QP_TIMEOUT;
+	}
 	return 0;
 }
 
@@ -499,6 +582,8 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 	child->v.route.addr.src_sin = id->v.route.addr.dst_sin;
 	child->v.route.addr.dst_sin = id->v.route.addr.src_sin;
 	on_device(child);
+	child->service_type = id->service_type;
+	hear_request(child, id);
 	event = tell(child, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
 	event->v.listen_id = &at->v;
 	put_param(event, param);
@@ -514,6 +599,12 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 
 	if (!own || !other)
 		return;
+	if (!hear_answer(peer, id)) {
+		tell(peer, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL);
+		return;
+	}
+	if (peer->ack_timeout >= 0)
+		other->ack_timeout = peer->ack_timeout;
 	stub_connect(other, own);
 	id->connected = peer->connected = true;
 	set_asked(peer, false);

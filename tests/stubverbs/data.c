@@ -72,6 +72,7 @@ int stub_req_notify_cq(struct ibv_cq *base, int solicited_only)
 	if (cq->armed != STUB_ARMED)
 		cq->armed = solicited_only ? STUB_ARMED_SOLICITED : STUB_ARMED;
 	cq->seen = cq->put;
+	cq->armings++;
 	stub_changed();
 	stub_unlock();
 	return 0;

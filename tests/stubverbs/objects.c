@@ -17,6 +17,7 @@
 
 static struct stub_qp *qps[STUB_QP];
 static struct stub_mr *mrs[STUB_MR];
+static struct stub_cq *cqs;
 
 /* A QP's CQs, SRQ and PD cannot be destroyed before it, as with a kernel. */
 static bool is_used(const void *cq, const void *srq, const void *pd)
@@ -206,16 +207,37 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 {
 	struct stub_cq *cq = stub_refuses("ibv_create_cq") ? NULL : calloc(1, sizeof(*cq));
 
-	(void)vector;
 	if (!cq)
 		return NULL;
+	if (vector < 0 || vector >= context->num_comp_vectors) {
+		free(cq);
+		errno = EINVAL;
+		return NULL;
+	}
 	cq->v = (struct ibv_cq){ .context = context, .channel = channel, .cq_context = cq_context };
 	cq->depth = ring_size((uint32_t)cqe);
 	cq->mask = cq->depth - 1;
 	cq->v.cqe = (int)cq->depth;
 	cq->at = calloc(cq->depth, sizeof(*cq->at));
+	cq->vector = vector;
+	stub_lock();
+	cq->next_of_all = cqs;
+	cqs = cq;
+	stub_unlock();
 	stub_count(1);
 	return &cq->v;
+}
+
+int stub_cqs_of(int vector)
+{
+	struct stub_cq *cq;
+	int n = 0;
+
+	stub_lock();
+	for (cq = cqs; cq; cq = cq->next_of_all)
+		n += cq->vector == vector;
+	stub_unlock();
+	return n;
 }
 
 int ibv_resize_cq(struct ibv_cq *base, int cqe)
@@ -257,12 +279,15 @@ static void leave_channel(struct stub_cq *cq)
 
 int ibv_destroy_cq(struct ibv_cq *base)
 {
-	struct stub_cq *cq = (struct stub_cq *)base;
+	struct stub_cq *cq = (struct stub_cq *)base, **at;
 
 	if (is_used(cq, NULL, NULL))
 		return EBUSY;
 	stub_lock();
 	leave_channel(cq);
+	for (at = &cqs; *at != cq; at = &(*at)->next_of_all)
+		;
+	*at = cq->next_of_all;
 	stub_unlock();
 	stub_forget_events(cq);
 	free(cq->at);
@@ -284,6 +309,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *base, struct ibv_cq **cq, void **c
 	if (first) {
 		channel->first = first->next;
 		first->waiting = false;
+		stub_changed();
 		*cq = &first->v;
 		*cq_context = first->v.cq_context;
 	}
@@ -429,6 +455,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	qp->v.srq = init->srq;
 	qp->v.qp_type = init->qp_type;
 	qp->all_signalled = init->sq_sig_all;
+	qp->ece_own = qp->ece_options = stub_config.ece_options;
+	qp->ack_timeout = -1;
 	qp->max_send = init->cap.max_send_wr;
 	qp->max_recv = init->cap.max_recv_wr;
 	make_ring(&qp->own, qp->max_recv);
@@ -445,6 +473,8 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 
 	if (error || !(mask & IBV_QP_STATE))
 		return error;
+	if (mask & IBV_QP_TIMEOUT)
+		qp->ack_timeout = attr->timeout;
 	if (attr->qp_state == IBV_QPS_ERR) {
 		stub_to_error(qp);
 	} else if (attr->qp_state == IBV_QPS_RESET) {
@@ -454,6 +484,33 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 	} else if (qp->peer || attr->qp_state != IBV_QPS_RTS) {
 		qp->v.state = attr->qp_state;
 	}
+	return 0;
+}
+
+int ibv_query_ece(struct ibv_qp *base, struct ibv_ece *ece)
+{
+	int error = stub_refuses("ibv_query_ece");
+
+	if (error || !stub_config.ece_vendor)
+		return error ? error : EOPNOTSUPP;
+	ece->vendor_id = stub_config.ece_vendor;
+	ece->options = ((struct stub_qp *)base)->ece_options;
+	return 0;
+}
+
+/* Like mlx5, it takes effect when the QP is moved to RTR. */
+int ibv_set_ece(struct ibv_qp *base, struct ibv_ece *ece)
+{
+	struct stub_qp *qp = (struct stub_qp *)base;
+	int error = stub_refuses("ibv_set_ece");
+
+	if (error || !stub_config.ece_vendor || !ece->vendor_id)
+		return error ? error : EOPNOTSUPP;
+	if (ece->comp_mask || ece->vendor_id != stub_config.ece_vendor ||
+	    base->state >= IBV_QPS_RTR)
+		return EINVAL;
+	qp->ece_options = ece->options & qp->ece_own;
+	qp->ece_sets++;
 	return 0;
 }
 

@@ -67,6 +67,12 @@ struct stub_config {
 	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request */
 	int stale;              /* so many requests are taken for an old connection, and rejected */
 	bool blocks;            /* a QP's send queue is counted in blocks of 64 bytes */
+	int vectors;            /* completion vectors; 0: 4 */
+	int max_qp_wr;          /* 0: 4096 */
+	/* Extensions of the QPs created from now on (ECE). Vendor 0: the device has none. */
+	uint32_t ece_vendor, ece_options;
+	uint32_t ece_foreign; /* the vendor of requests, in place of that one */
+	bool ece_unheard;     /* an older kernel: messages carry no extensions */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;
@@ -101,6 +107,12 @@ void stub_resend(void);
 void stub_half_message(struct ibv_qp *qp);
 /* Waits until the CQ is armed, for solicited completions only or for all. */
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
+/* The number of CQs with this completion vector. */
+int stub_cqs_of(int vector);
+/* The type of service of an id that listens, or of one that does not; -1: not set, or no such id */
+int stub_service_type(bool listens);
+/* Waits until no event of the CQ is left in its channel. */
+void stub_await_events_taken(struct ibv_cq *cq);
 /*
  * The number of objects that exist: contexts, PDs, MRs, windows, CQs, channels, SRQs, QPs, ids.
  */
@@ -133,7 +145,10 @@ struct stub_cq {
 		STUB_ARMED,
 		STUB_ARMED_SOLICITED
 	} armed;
-	int told;     /* number of events */
+	int told;    /* number of events */
+	int armings; /* and of ibv_req_notify_cq */
+	int vector;
+	struct stub_cq *next_of_all;
 	bool waiting; /* is in the channel's list */
 	struct stub_cq *next;
 };
@@ -169,6 +184,9 @@ struct stub_qp {
 	bool flushing; /* in the error state, and not all is flushed and told */
 	int polls;
 	struct stub_qp *next_flushing;
+	uint32_t ece_options, ece_own; /* in effect; and what it can */
+	int ece_sets;
+	int ack_timeout; /* -1: not set */
 };
 
 struct stub_mr {

@@ -91,6 +91,16 @@ void stub_await_armed(struct ibv_cq *cq, bool solicited_only)
 	stub_unlock();
 }
 
+void stub_await_events_taken(struct ibv_cq *cq)
+{
+	const struct stub_cq *s = (const struct stub_cq *)cq;
+
+	stub_lock();
+	while (s->waiting)
+		stub_wait();
+	stub_unlock();
+}
+
 void stub_await_objects(int n)
 {
 	stub_lock();
@@ -270,7 +280,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
 		stub_context = calloc(1, sizeof(*stub_context));
 		stub_context->device = dev;
 		stub_context->async_fd = eventfd(0, EFD_SEMAPHORE);
-		stub_context->num_comp_vectors = 1;
+		stub_context->num_comp_vectors = stub_config.vectors ? stub_config.vectors : 4;
 		stub_context->ops.poll_cq = stub_poll_cq;
 		stub_context->ops.req_notify_cq = stub_req_notify_cq;
 		stub_context->ops.post_send = stub_post_send;
@@ -307,7 +317,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 		.fw_ver = "1.2.3",
 		.max_mr_size = UINT64_MAX,
 		.max_qp = STUB_QP - 1,
-		.max_qp_wr = 4096,
+		.max_qp_wr = stub_config.max_qp_wr ? stub_config.max_qp_wr : 4096,
 		.device_cap_flags = stub_config.no_windows ? 0 : IBV_DEVICE_MEM_WINDOW,
 		.max_sge = STUB_SGE,
 		.max_sge_rd = stub_config.iwarp ? 1 : STUB_SGE,

@@ -40,28 +40,39 @@ static const struct {
 	  "time that a poll that finds nothing may let pass, nanoseconds" },
 };
 
-/* The knobs of fabrics that several processes share. */
-static void print_shared(void)
+/* Knobs whose value is printed as it stands in the environment. */
+struct text_knob {
+	const char *name, *usual, *help;
+};
+
+static const struct text_knob hardware[] = {
+	{ "DAT_HW_RNR_RETRY", "7", "hw: 0..7, as DATSIM_RNR_RETRY; 7: no limit" },
+	{ "DAT_HW_PORT_DOWN", "retry",
+	  "hw: retry; break: a link that is down breaks its connections at once" },
+	{ "DAT_HW_COMP_VECTOR", "in turn", "hw: the completion vector of every EVD" },
+	{ "DAT_HW_TOS", "the kernel's", "hw: type of service of connections, 0..255" },
+	{ "DAT_HW_ACK_TIMEOUT", "from the path",
+	  "hw: 0..31; n: send again after 4.096 us times 2^n; 0: never" },
+};
+
+/* Of fabrics that several processes share. */
+static const struct text_knob shared[] = {
+	{ "DATSIM_FABRIC", "-", "join the fabric of that name, shared by several processes" },
+	{ "DATSIM_ADDRESSES", "198.18.0.0/24", "the network of the adapters" },
+	{ "DATSIM_NODE", "-", "name of this process on that fabric" },
+	{ "DATSIM_COPY", "direct",
+	  "direct: copy into the other process; bounce: through the arena" },
+	{ "DATSIM_LOCKSTEP", "-",
+	  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
+};
+
+static void print_texts(const struct text_knob *texts, size_t n)
 {
-	static const struct {
-		const char *name, *usual, *help;
-	} shared[] = {
-		{ "DATSIM_FABRIC", "-",
-		  "join the fabric of that name, shared by several processes" },
-		{ "DATSIM_ADDRESSES", "198.18.0.0/24", "the network of the adapters" },
-		{ "DATSIM_NODE", "-", "name of this process on that fabric" },
-		{ "DATSIM_COPY", "direct",
-		  "direct: copy into the other process; bounce: through the arena" },
-		{ "DATSIM_LOCKSTEP", "-",
-		  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
-	};
-	size_t i;
+	for (size_t i = 0; i < n; i++) {
+		const char *value = getenv(texts[i].name);
 
-	for (i = 0; i < ARRAY_SIZE(shared); i++) {
-		const char *value = getenv(shared[i].name);
-
-		printf("  %-23s %15.15s  %s\n", shared[i].name, value ? value : shared[i].usual,
-		       shared[i].help);
+		printf("  %-23s %15.15s  %s\n", texts[i].name, value ? value : texts[i].usual,
+		       texts[i].help);
 	}
 }
 
@@ -70,8 +81,7 @@ static int print_knobs(void)
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
-	const char *rnr = getenv("DAT_HW_RNR_RETRY"), *bytes = getenv("DATSIM_TRACE_BYTES");
-	const char *port = getenv("DAT_HW_PORT_DOWN");
+	const char *bytes = getenv("DATSIM_TRACE_BYTES");
 	char value[24];
 	size_t i;
 
@@ -88,10 +98,7 @@ static int print_knobs(void)
 	       "emu; hw: verbs devices");
 	printf("  %-23s %15s  %s\n", "DAT_HW_MODULE", getenv("DAT_HW_MODULE") ? "set" : "-",
 	       "hw: the module, in place of the installed one");
-	printf("  %-23s %15s  %s\n", "DAT_HW_RNR_RETRY", rnr ? rnr : "7",
-	       "hw: 0..7, as DATSIM_RNR_RETRY; 7: no limit");
-	printf("  %-23s %15s  %s\n", "DAT_HW_PORT_DOWN", port ? port : "retry",
-	       "hw: retry; break: a link that is down breaks its connections at once");
+	print_texts(hardware, ARRAY_SIZE(hardware));
 	printf("  %-23s %15s  %s\n", "DAT_OVERRIDE", getenv("DAT_OVERRIDE") ? "set" : "-",
 	       "the dat.conf, in place of /etc/dat.conf");
 	printf("  %-23s %15s  %s\n", "DATSIM_TRACE", trace ? "set" : "-",
@@ -102,7 +109,7 @@ static int print_knobs(void)
 	       "wait: a wait for an event that cannot come blocks, until a signal; or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
 	       "faults, as `datsim run --script` passes them to a program");
-	print_shared();
+	print_texts(shared, ARRAY_SIZE(shared));
 	return EXIT_PASS;
 }
 
