@@ -43,12 +43,14 @@ launch() {
 	lane_says[$lane]=$fd
 }
 
-# run_lane STAGE...: prints "STAGE STATUS SECONDS" after each
+# run_lane STAGE...: prints "STAGE STATUS SECONDS CPU-SECONDS" after each
 run_lane() {
-	local stage began status
+	local stage status began stat before
 	trap 'kill -- -$running 2> /dev/null; exit 143' INT TERM HUP
 	for stage; do
 		began=$SECONDS
+		read -ra stat < /proc/$BASHPID/stat
+		before=$((stat[15] + stat[16])) # cutime, cstime: hundredths of a second
 		rm -f $log/"$stage".*
 		set -m
 		("stage_$stage" "$stage") > "$log/$stage.log" 2>&1 < /dev/null &
@@ -58,13 +60,15 @@ run_lane() {
 		status=$?
 		kill -- -$running 2> /dev/null # processes that a killed make left behind
 		[ $status -eq 0 ] || failed_stages="$failed_stages $stage"
-		echo "$stage $status $((SECONDS - began))"
+		read -ra stat < /proc/$BASHPID/stat
+		echo "$stage $status $((SECONDS - began))" \
+			$(((stat[15] + stat[16] - before) / 100))
 	done
 }
 
 # run_stage NUMBER STAGE TITLE: reports a stage once its lane has run it
 run_stage() {
-	local stage=$2 status passed failed skipped verdict name seconds
+	local stage=$2 status passed failed skipped verdict name seconds cpu
 	echo "[$1] $stage: $3"
 
 	read_result "$stage" "${lane_says[$(lane_of "$stage")]}"
@@ -91,17 +95,17 @@ run_stage() {
 	fi
 	[ ! -s "$log/$stage.note" ] || sed 's/^/      /' "$log/$stage.note"
 	echo "      $verdict: $passed passed, $failed failed, $skipped skipped" \
-		"($seconds s)"
+		"($seconds s, CPU $cpu s)"
 }
 
-# read_result STAGE FD: sets name, status and seconds. Meanwhile, on a terminal, shows the last line
-# of the stage's log.
+# read_result STAGE FD: sets name, status, seconds and cpu. Meanwhile, on a terminal, shows the last
+# line of the stage's log.
 read_result() {
 	local columns line got
 	if [ $terminal = yes ]; then
 		columns=$(tput cols 2> /dev/null || echo 80)
 		while :; do
-			read -r -t 0.3 -u "$2" name status seconds
+			read -r -t 0.3 -u "$2" name status seconds cpu
 			got=$?
 			[ $got -gt 128 ] || break
 			line=$(tail -n 1 "$log/$1.log" 2> /dev/null | tr -cd '[:print:]')
@@ -110,12 +114,12 @@ read_result() {
 		done
 		printf '\r\033[K'
 	else
-		read -r -u "$2" name status seconds
+		read -r -u "$2" name status seconds cpu
 		got=$?
 	fi
 	# A lane that was killed says nothing.
 	if [ $got -ne 0 ] || [ "$name" != "$1" ]; then
-		status=1 seconds=$SECONDS
+		status=1 seconds=$SECONDS cpu=0
 	fi
 }
 

@@ -2,6 +2,7 @@
 # Sourced by ./check: the stages. $1 of each function is the stage's name.
 
 jobs=$(nproc 2> /dev/null || echo 2)
+limit=$PWD/tests/check/limit.sh
 
 # ---- building ----
 
@@ -62,7 +63,8 @@ test_in() {
 	local dir=build/$1 stage=$2 status
 	shift 2
 	find "$dir" \( -name '*.trs' -o -path '*/tests/*.log' \) -delete
-	make -C "$dir" --no-print-directory -j"$jobs" "$@"
+	export TIMES=$PWD/$log/$stage.times
+	make -C "$dir" --no-print-directory -j"$jobs" SH_LOG_COMPILER="$limit 900 \$(SHELL)" "$@"
 	status=$?
 	count_tests "$stage" "$dir"
 	return $status
@@ -102,8 +104,8 @@ stage_asan() {
 	local tests
 	build_tree asan check-build --enable-sanitizers=address,undefined CFLAGS='-O1 -g' || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -v '^tests/house/')
-	CK_FORK=no test_in asan "$1" check LOG_COMPILER="timeout --foreground 300" \
-		TESTS="$(echo "$tests" | tr '\n' ' ')"
+	KILLS=${KILLS:-34} STORES=${STORES:-40} CK_FORK=no test_in asan "$1" check \
+		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
 # The unit tests of threads only.
 stage_tsan() {
@@ -113,7 +115,12 @@ stage_tsan() {
 	build_tree tsan all --enable-werror --enable-sanitizers=thread &&
 		test_in tsan "$1" check check_PROGRAMS="$programs" TESTS="$programs"
 }
-stage_valgrind() { build_normal && test_in check "$1" check-valgrind; }
+# The walks make the same calls again and again: a quarter of the time, and only in --full.
+stage_valgrind() {
+	local less="-e /walk/"
+	[ -z "$FULL" ] || less=
+	build_normal && test_in check "$1" check-valgrind VALGRIND_LESS="$less"
+}
 # This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz links
 # what clang has compiled.
 stage_clang() {
@@ -145,15 +152,36 @@ stage_hwlab_all() {
 	unset HWLAB_ROWS HWLAB_SECONDS
 	HWLAB_KERNEL=6.1 in_lab "$1-6.1"
 }
-stage_distcheck() { build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck; }
+# A release builds without the source tree, is complete, and installs. All tests have run already;
+# here a few show that tests run in it, and --full runs all of them again. -O0: stage build is the
+# one that is about warnings.
+stage_distcheck() {
+	local few="tests/headers/test_headers tests/unit/srq/test_srq_lw"
+	build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck \
+		DISTCHECK_CONFIGURE_FLAGS="CFLAGS=-O0" check_PROGRAMS="$few" \
+		TESTS="$few tests/datsim/usage.sh doc/demo.dsim" && release_is_complete
+}
+stage_release() {
+	build_normal && make -C build/check --no-print-directory -j"$jobs" distcheck
+}
+# Every file that git knows is in the release.
+release_is_complete() {
+	local missing
+	[ -e .git ] || return 0
+	missing=$(git ls-files | grep -vx '\.gitignore' | sort | comm -23 - <(
+		tar -tzf build/check/libdat-*.tar.gz | sed 's,^[^/]*/,,' | sort))
+	[ -z "$missing" ] || echo "not in the release; add to EXTRA_DIST:" $missing |
+		tee "$log/distcheck.failed"
+	[ -z "$missing" ]
+}
 stage_format() { script "$1" tests/house/format.sh; }
 
-# Half a minute for each fuzzer, or FUZZ_SECONDS.
+# Ten seconds for each fuzzer, a minute in --full, or FUZZ_SECONDS.
 stage_fuzz() {
-	local said=$log/$1.tap
+	local said=$log/$1.tap seconds=${FUZZ_SECONDS:-${FULL:+60}}
 	build_tree fuzz fuzzers --enable-werror --enable-sanitizers=address,undefined \
 		--enable-fuzzing CC=clang CFLAGS='-O1 -g' || return
-	sh tests/fuzz/run.sh build/fuzz "${FUZZ_SECONDS:-30}" | tee "$said"
+	sh tests/fuzz/run.sh build/fuzz "${seconds:-10}" | tee "$said"
 	sed -n 's/^ok [0-9]* - //p' "$said" > "$log/$1.note"
 	echo "$(grep -c '^ok' "$said") $(grep -c '^not ok' "$said") 0" > "$log/$1.counts"
 	! grep -A40 '^not ok' "$said" > "$log/$1.failed"

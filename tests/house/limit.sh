@@ -1,0 +1,38 @@
+#!/bin/bash
+# tests/check/limit.sh: a command that hangs is ended with all that it has started, and so is one
+# whose caller is ended; the caller's process group does not notice.
+limit=$top_srcdir/tests/check/limit.sh
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+n=0
+
+# holds TITLE COMMAND...
+holds() {
+	local title=$1
+	shift
+	n=$((n + 1))
+	"$@" && echo "ok $n - $title" || echo "not ok $n - $title"
+}
+
+# all_end FIFO: no process has it open for writing
+all_end() { read -r -t 60 < "$1" || [ $? -eq 1 ]; }
+
+echo 1..5
+bash "$limit" 60 sh -c 'read -r line; echo "$line"; exit 3' <<< told > "$work/said"
+holds "the exit status is the command's" [ $? = 3 ]
+holds "and so are its streams" [ "$(cat "$work/said")" = told ]
+
+# The command does what Check does on SIGTERM when it runs tests without a fork.
+mkfifo "$work/alive"
+bash "$limit" 1 bash -c 'trap "trap - TERM; kill 0" TERM; sleep 600 & sleep 600' \
+	> "$work/alive" &
+holds "what hangs is ended, and its children" all_end "$work/alive"
+wait $!
+holds "with a status that says so" [ $? -gt 123 ]
+
+bash "$limit" 600 bash -c 'echo up >&2; sleep 600' > "$work/alive" 2> "$work/up" &
+caller=$!
+exec 3< "$work/alive"
+until [ -s "$work/up" ]; do sleep 0.01; done
+kill $caller
+holds "it ends with its caller" all_end /dev/fd/3
