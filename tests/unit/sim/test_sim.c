@@ -141,6 +141,7 @@ static const char *const nonsense[][2] = {
 	{ "DATSIM_SEED", "18446744073709551616" },
 	{ "DATSIM_LATENCY_NS", "fast" },
 	{ "DATSIM_BANDWIDTH_BPS", "-5" },
+	{ "DATSIM_BANDWIDTH_BPS", "1" },
 	{ "DATSIM_MTU", "255" },
 	{ "DATSIM_MTU", "65537" },
 	{ "DATSIM_MTU", "4096 bytes" },
