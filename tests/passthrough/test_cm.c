@@ -84,6 +84,87 @@ START_TEST(a_program_that_rejects_is_told_from_nobody_there)
 }
 END_TEST
 
+/* ---- other ends of a request ---- */
+
+static const struct {
+	enum rdma_cm_event_type type;
+	int status;
+	DAT_EVENT_NUMBER number;
+} fates[] = {
+	{ RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, DAT_CONNECTION_EVENT_TIMED_OUT },
+	{ RDMA_CM_EVENT_UNREACHABLE, -ENETUNREACH, DAT_CONNECTION_EVENT_UNREACHABLE },
+	{ RDMA_CM_EVENT_CONNECT_ERROR, -EIO, DAT_CONNECTION_EVENT_UNREACHABLE },
+	{ RDMA_CM_EVENT_REJECTED, 4, DAT_CONNECTION_EVENT_TIMED_OUT },      /* IB_CM_REJ_TIMEOUT */
+	{ RDMA_CM_EVENT_REJECTED, 28, DAT_CONNECTION_EVENT_PEER_REJECTED }, /* by its consumer */
+};
+
+START_TEST(who_asks_hears_what_librdmacm_says)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_cm_event(fates[_i].type, fates[_i].status, true);
+	expect_connection(w.a.connect, w.a.ep, fates[_i].number);
+	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECTED);
+	must(dat_cr_reject(cr));
+	expect_no_event(w.a.connect);
+}
+END_TEST
+
+/* The program cannot know it yet when it accepts. */
+START_TEST(a_request_whose_peer_is_gone_cannot_be_accepted)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_cm_event(fates[_i].type, fates[_i].status, false);
+	stub_settle();
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+END_TEST
+
+/* The answer is lost, and librdmacm gives up. */
+START_TEST(an_answer_that_does_not_arrive_is_an_error_of_who_accepts)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_config.lose = STUB_REP;
+	stub_config.resends = false;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	stub_cm_event(fates[_i].type, fates[_i].status, false);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
+	stub_cm_event(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, true);
+	must(dat_ep_free(w.a.ep));
+}
+END_TEST
+
+/* With nothing but a listener and an unanswered request. */
+START_TEST(a_device_may_be_removed_before_there_is_a_connection)
+{
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	(void)listen_at(&w.b, QUAL + 1);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_remove_device();
+	(void)expect_event(w.a.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	(void)expect_event(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	stub_settle();
+	must(dat_cr_reject(cr));
+}
+END_TEST
+
 /* ---- private data ---- */
 
 /* 56 bytes of a peer of another kind, of which the last looks like a length of libdat. */
@@ -172,6 +253,13 @@ static void setup_on_infiniband(void)
 
 static void fill(Suite *suite)
 {
+	unit_add(suite, who_asks_hears_what_librdmacm_says, COUNT(fates), setup_on_infiniband);
+	unit_add(suite, a_request_whose_peer_is_gone_cannot_be_accepted, COUNT(fates),
+		 setup_on_infiniband);
+	unit_add(suite, an_answer_that_does_not_arrive_is_an_error_of_who_accepts, COUNT(fates),
+		 setup_on_infiniband);
+	unit_add(suite, a_device_may_be_removed_before_there_is_a_connection, 1,
+		 setup_on_infiniband);
 	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_whole, COUNT(lengths),
 		 setup_on_infiniband);
 	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);

@@ -3,7 +3,9 @@
  * Devices unlike those of the lab, as tests/stubverbs can imitate them: libdat replaces a missing
  * feature, or refuses it.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/conf.h"
@@ -116,8 +118,62 @@ START_TEST(that_fork_is_not_safe_is_said)
 }
 END_TEST
 
+/* ---- names ---- */
+
+/* What an adapter is called, and the address that it has then. */
+static const struct {
+	const char *name;
+	const char *address;
+} names[] = {
+	{ "stub0", "192.0.2.2" }, /* the device: the first of its addresses of the best kind */
+	{ "stub2", "192.0.2.2" }, { "192.0.2.1", "192.0.2.1" }, { "2001:db8::1", "2001:db8::1" },
+	{ "fe80::1", "fe80::1" }, { "stub1", "2001:db8::1" }, /* global before link-local */
+};
+
+static const char *address_text(struct side *side)
+{
+	static char text[INET6_ADDRSTRLEN];
+	const struct sockaddr *addr = (const struct sockaddr *)address(side);
+	const void *bytes = &((const struct sockaddr_in *)addr)->sin_addr;
+
+	if (addr->sa_family == AF_INET6)
+		bytes = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+	return inet_ntop(addr->sa_family, bytes, text, sizeof(text));
+}
+
+START_TEST(an_adapter_is_a_device_an_interface_or_an_address)
+{
+	stub_config.addresses = true;
+	side_open(&w.a, names[_i].name);
+	side_open(&w.b, names[_i].address);
+	ck_assert_str_eq(address_text(&w.a), names[_i].address);
+	ck_assert_str_eq(address_text(&w.b), names[_i].address);
+	plain_pair();
+	post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+}
+END_TEST
+
+static const char *const no_names[] = { "eth9", "203.0.113.9", "lo", "127.0.0.1", "tun0", "::1" };
+
+START_TEST(an_interface_of_another_device_is_no_adapter)
+{
+	const char *said;
+
+	stub_config.addresses = true;
+	must_fail(open_and_close(no_names[_i], &said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
+	ck_assert_said(said, "stub0");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, an_adapter_is_a_device_an_interface_or_an_address, COUNT(names),
+		 setup_fabric);
+	unit_add(suite, an_interface_of_another_device_is_no_adapter, COUNT(no_names),
+		 setup_fabric);
 	unit_add(suite, messages_pass_on_every_kind_of_device, COUNT(kinds), setup_fabric);
 	unit_add(suite, attributes_say_what_the_device_has, COUNT(kinds), setup_fabric);
 	unit_add(suite, G9_an_Endpoint_can_have_what_the_limits_promise_together, 1, setup_fabric);

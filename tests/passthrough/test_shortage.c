@@ -324,6 +324,22 @@ static void is_rejected(void)
 	again(dat_ep_reset(w.a.ep));
 }
 
+/* An attempt is given up before the peer has answered. */
+static void gives_up(void)
+{
+	DAT_CR_HANDLE cr;
+
+	again(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	cr = await_request();
+	if (cr) {
+		again(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+		(void)next_event(w.a.connect);
+	}
+	again(dat_ep_reset(w.a.ep));
+	if (cr)
+		again(dat_cr_reject(cr));
+}
+
 static void exchange(void)
 {
 	again(post_to_srq(0));
@@ -371,6 +387,7 @@ static void live(void)
 	make_endpoints();
 	again(dat_psp_create(w.b.ia, QUAL, w.b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	is_rejected();
+	gives_up();
 	again(post_to_ep(7));
 	if (!connects())
 		ck_assert(connects());

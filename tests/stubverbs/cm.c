@@ -212,9 +212,22 @@ static void on_device(struct stub_id *id)
 	id->v.port_num = 1;
 }
 
-static void set_port(struct sockaddr_in *addr, uint16_t port)
+/* The port has the same place in addresses of both families. */
+static void set_port(struct sockaddr *addr, uint16_t port)
 {
-	addr->sin_port = htons(port);
+	((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+static uint16_t port_of(const struct sockaddr *addr)
+{
+	return ntohs(((const struct sockaddr_in *)addr)->sin_port);
+}
+
+static void copy_address(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	memcpy(to, from,
+	       from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in));
 }
 
 static struct stub_id *listener(uint16_t port)
@@ -228,27 +241,24 @@ static struct stub_id *listener(uint16_t port)
 
 int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 {
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
 	struct stub_id *id = id_of(base);
 
 	if (refused("rdma_bind_addr"))
 		return -1;
-	if (stub_config.none || addr->sa_family != AF_INET ||
-	    (in->sin_addr.s_addr != htonl(STUB_ADDRESS) && in->sin_addr.s_addr != INADDR_ANY)) {
+	if (stub_config.none || !stub_has_address(addr)) {
 		errno = ENODEV;
 		return -1;
 	}
-	id->port = ntohs(in->sin_port);
+	id->port = port_of(addr);
 	if (id->port && listener(id->port)) {
 		errno = EADDRINUSE;
 		return -1;
 	}
 	if (!id->port)
 		id->port = next_port++;
-	base->route.addr.src_sin = *in;
-	set_port(&base->route.addr.src_sin, id->port);
-	if (in->sin_addr.s_addr != INADDR_ANY)
-		on_device(id);
+	copy_address(&base->route.addr.src_storage, addr);
+	set_port(&base->route.addr.src_addr, id->port);
+	on_device(id);
 	return 0;
 }
 
@@ -482,21 +492,18 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *src, struct sockaddr *dst,
 		      int timeout)
 {
-	const struct sockaddr_in *in = (const struct sockaddr_in *)dst;
 	struct stub_id *id = id_of(base);
 
-	(void)src;
 	(void)timeout;
 	if (refused("rdma_resolve_addr"))
 		return -1;
 	if (!id->port)
 		id->port = next_port++;
-	id->remote_port = ntohs(in->sin_port);
-	base->route.addr.dst_sin = *in;
-	base->route.addr.src_sin.sin_family = AF_INET;
-	base->route.addr.src_sin.sin_addr.s_addr = htonl(STUB_ADDRESS);
-	set_port(&base->route.addr.src_sin, id->port);
-	if (in->sin_addr.s_addr != htonl(STUB_ADDRESS)) {
+	id->remote_port = port_of(dst);
+	copy_address(&base->route.addr.dst_storage, dst);
+	copy_address(&base->route.addr.src_storage, src);
+	set_port(&base->route.addr.src_addr, id->port);
+	if (!stub_has_address(dst)) {
 		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
 		return 0;
 	}
@@ -579,8 +586,8 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 	child->remote_port = id->port;
 	child->peer = id;
 	id->peer = child;
-	child->v.route.addr.src_sin = id->v.route.addr.dst_sin;
-	child->v.route.addr.dst_sin = id->v.route.addr.src_sin;
+	child->v.route.addr.src_storage = id->v.route.addr.dst_storage;
+	child->v.route.addr.dst_storage = id->v.route.addr.src_storage;
 	on_device(child);
 	child->service_type = id->service_type;
 	hear_request(child, id);
@@ -805,5 +812,41 @@ void stub_removed(void)
 		to_error(id);
 		tell(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 	}
+	stub_unlock();
+}
+
+void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker)
+{
+	struct stub_id *id;
+
+	stub_lock();
+	for (id = ids; id; id = id->next) {
+		if (!(asker ? id->asked : id->peer && id->peer->asked))
+			continue;
+		if (asker)
+			set_asked(id, false);
+		tell(id, type, status);
+	}
+	stub_unlock();
+}
+
+static bool all_settled(void)
+{
+	struct stub_event_channel *channel;
+	struct stub_id *id;
+
+	for (id = ids; id; id = id->next) {
+		channel = (struct stub_event_channel *)id->v.channel;
+		if (id->unsettled > 0 || (channel && channel->first))
+			return false;
+	}
+	return true;
+}
+
+void stub_settle(void)
+{
+	stub_lock();
+	while (!all_settled())
+		stub_wait();
 	stub_unlock();
 }

@@ -73,6 +73,7 @@ struct stub_config {
 	uint32_t ece_vendor, ece_options;
 	uint32_t ece_foreign; /* the vendor of requests, in place of that one */
 	bool ece_unheard;     /* an older kernel: messages carry no extensions */
+	bool addresses;         /* more interfaces and addresses than one (net.c) */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;
@@ -98,6 +99,10 @@ void stub_remove_device(void);
 void stub_hold(bool held);
 /* Waits until n threads are blocked there. */
 void stub_await_held(int n);
+/* An event for the ids that asked and have no answer, or for those that are asked. */
+void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker);
+/* Waits until every event of an id is acknowledged. */
+void stub_settle(void);
 /* Sends lost messages of the connection manager again. */
 void stub_resend(void);
 /*
@@ -220,6 +225,8 @@ void stub_window_to(struct stub_mr *window, struct stub_mr *region);
 void stub_connect(struct stub_qp *a, struct stub_qp *b);
 void stub_to_error(struct stub_qp *qp);
 void stub_removed(void); /* cm.c */
+/* net.c: is this an address of the device? */
+bool stub_has_address(const struct sockaddr *addr);
 /* cm.c: the connection of these QPs is lost, as both sides hear */
 void stub_terminated(const struct stub_qp *a, const struct stub_qp *b);
 void stub_forget_events(const void *element);

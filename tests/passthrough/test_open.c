@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an adapter of the passthrough that cannot be opened says, and which error it is. On the
+ * devices of tests/stubverbs.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "host/nic.h"
+#include "host/nic_backend.h"
+#include "tests/stubverbs/stub.h"
+#include "tests/support/conf.h"
+
+#define STUB ((DAT_NAME_PTR) "stub0")
+
+static DAT_RETURN open_stub(const char **said)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	said_start();
+	ret = dat_ia_open(STUB, 8, &async, &ia);
+	*said = said_stop();
+	return ret;
+}
+
+START_TEST(no_device_is_said_and_no_provider)
+{
+	const char *said;
+
+	stub_config.none = true;
+	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
+	ck_assert_said(said, "DAT_PROVIDER=hw: ");
+}
+END_TEST
+
+START_TEST(a_kernel_without_verbs_is_said)
+{
+	const char *said;
+
+	stub_fail("ibv_get_device_list", 1, ENOSYS, true);
+	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
+	ck_assert_said(said, "ib_uverbs");
+}
+END_TEST
+
+START_TEST(too_few_descriptors_for_a_device_are_insufficient_resources)
+{
+	const char *said;
+
+	stub_fail("rdma_create_event_channel", 1, EMFILE, true);
+	must_fail(open_stub(&said), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	ck_assert_said(said, "Too many open files");
+}
+END_TEST
+
+START_TEST(a_link_that_is_down_is_said)
+{
+	const char *said;
+
+	stub_config.port_down = true;
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "link is down");
+	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), 0);
+}
+END_TEST
+
+START_TEST(no_permission_is_said)
+{
+	const char *said;
+
+	stub_fail("rdma_bind_addr", 1, EACCES, true);
+	stub_fail("ibv_open_device", 1, EACCES, true);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "permission");
+}
+END_TEST
+
+START_TEST(a_word_that_no_port_can_do_is_said)
+{
+	const char *said;
+
+	setenv("DAT_HW_PORT_DOWN", "ignore", 1);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "expected retry");
+}
+END_TEST
+
+START_TEST(a_number_of_retries_that_no_device_has_is_said)
+{
+	const char *said;
+
+	setenv("DAT_HW_RNR_RETRY", "8", 1);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "expected a whole number from 0 to 7");
+}
+END_TEST
+
+START_TEST(no_connection_manager_is_said)
+{
+	const char *said;
+
+	stub_fail("rdma_create_event_channel", 1, ENOENT, true);
+	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
+	ck_assert_said(said, "rdma_ucm");
+}
+END_TEST
+
+/* A device that has no address; why, its ports tell. */
+static const struct {
+	const char *call; /* that fails, too */
+	bool port_down;
+	const char *says;
+} addressless[] = {
+	{ NULL, false, "has no IP address" },
+	{ NULL, true, "no port is active" },
+	{ "ibv_query_device", false, "no port is active" },
+	{ "ibv_open_device", false, "cannot be opened" },
+};
+
+START_TEST(a_device_without_an_address_is_said)
+{
+	const char *said;
+
+	stub_fail("rdma_bind_addr", 1, ENODEV, true);
+	if (addressless[_i].call)
+		stub_fail(addressless[_i].call, 1, EIO, true);
+	stub_config.port_down = addressless[_i].port_down;
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, addressless[_i].says);
+}
+END_TEST
+
+static char heard[512];
+
+static void hear(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(heard, sizeof(heard), format, args);
+	va_end(args);
+}
+
+/* Which of the sizes that the two must agree on differs. */
+START_TEST(a_passthrough_of_another_version_is_refused)
+{
+	const struct nic_host hosts[] = {
+		{ .size = sizeof(struct nic_host) - 1,
+		  .ops_size = sizeof(struct nic_ops),
+		  .say = hear },
+		{ .size = sizeof(struct nic_host),
+		  .ops_size = sizeof(struct nic_ops) + 1,
+		  .say = hear },
+		{ .size = sizeof(struct nic_host),
+		  .ops_size = sizeof(struct nic_ops),
+		  .quick_size = 1,
+		  .say = hear },
+	};
+	const struct nic_backend *(*entry)(const struct nic_host *);
+	void *module = dlopen(getenv("DAT_HW_MODULE"), RTLD_NOW | RTLD_LOCAL);
+	void *symbol = module ? dlsym(module, "dat_nic_backend_1") : NULL;
+
+	ck_assert_ptr_nonnull(symbol);
+	memcpy(&entry, &symbol, sizeof(symbol));
+	ck_assert_ptr_null(entry(&hosts[_i]));
+	ck_assert_said(heard, "another version");
+}
+END_TEST
+
+START_TEST(a_device_that_does_not_answer_is_said)
+{
+	const char *said;
+
+	stub_fail("ibv_query_device", 1, EIO, true);
+	ck_assert_int_ne(open_stub(&said), DAT_SUCCESS);
+	ck_assert_said(said, "does not answer");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_bare(suite, no_device_is_said_and_no_provider);
+	unit_test_bare(suite, a_kernel_without_verbs_is_said);
+	unit_test_bare(suite, too_few_descriptors_for_a_device_are_insufficient_resources);
+	unit_test_bare(suite, a_link_that_is_down_is_said);
+	unit_test_bare(suite, no_permission_is_said);
+	unit_test_bare(suite, a_word_that_no_port_can_do_is_said);
+	unit_test_bare(suite, a_device_that_does_not_answer_is_said);
+	unit_test_bare(suite, a_number_of_retries_that_no_device_has_is_said);
+	unit_test_bare(suite, no_connection_manager_is_said);
+	unit_add(suite, a_device_without_an_address_is_said, COUNT(addressless), setup_fabric);
+	unit_add(suite, a_passthrough_of_another_version_is_refused, 3, setup_fabric);
+}
+
+int main(void)
+{
+	return unit_run_on_stub("open", fill);
+}
