@@ -20,7 +20,7 @@ if [ -t 1 ]; then terminal=yes; else terminal=no; fi
 # them. Stages that share a build are in one lane, except the lab, which keeps its results apart.
 lane_of() {
 	case $1 in
-	asan | tsan | clang | fuzz) echo sanitizers ;;
+	asan | tsan | small | clang | fuzz) echo sanitizers ;;
 	hwlab | hwlab_all) echo lab ;;
 	*) echo normal ;;
 	esac

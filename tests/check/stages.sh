@@ -115,6 +115,15 @@ stage_tsan() {
 	build_tree tsan all --enable-werror --enable-sanitizers=thread &&
 		test_in tsan "$1" check check_PROGRAMS="$programs" TESTS="$programs"
 }
+# Counters that wrap, tables and ranges that are full: the C tests and the scripts, in --full all
+# but the rules of the house. -O1: as for stage asan.
+stage_small() {
+	local tests
+	build_tree small check-build --enable-small-limits CFLAGS=-O1 || return
+	tests=$(make -C build/small --no-print-directory -s list-tests | grep -v '^tests/house/')
+	[ -n "$FULL" ] || tests=$(echo "$tests" | grep -e '/test_[a-z_0-9]*$' -e '[.]dsim$')
+	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
+}
 # The walks make the same calls again and again: a quarter of the time, and only in --full.
 stage_valgrind() {
 	local less="-e /walk/"
@@ -191,6 +200,7 @@ stage_campaign() {
 	local status page=build/check/tests/campaign.md
 	rm -f $page
 	SHARE=100 script "$1-sweep" tests/datsim/sweep.sh || return
+	STOPS=1000 script "$1-stops" tests/processes/stop.sh || return
 	script "$1" tests/campaign.sh
 	status=$?
 	if [ -f $page ]; then
