@@ -14,6 +14,7 @@
 #define RNR_RETRY_MAX  7u
 #define RETRY_MAX      7u
 #define PREEMPT_MS_MAX 3600000u
+#define LOCK_MS_MAX    3600000u
 #define TIME_MAX       (1ul << 50) /* 13 days of nanoseconds: sums stay far from wrapping */
 #define BANDWIDTH_MIN  1000000ul   /* or 0, no limit: slower links would make the clock wrap */
 #define BANDWIDTH_MAX  (1ul << 60)
@@ -42,6 +43,7 @@ static const struct {
 	NUMBER("DATSIM_RETRY", retry, 0, RETRY_MAX),
 	NUMBER("DATSIM_RETRY_TIMER_NS", retry_timer_ns, 1, TIME_MAX),
 	NUMBER("DATSIM_POLL_QUANTUM_NS", poll_quantum_ns, 0, TIME_MAX),
+	NUMBER("DATSIM_LOCK_MS", lock_ms, 0, LOCK_MS_MAX),
 };
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))

@@ -40,7 +40,10 @@ struct nic_config {
 	bool bounce;            /* never copy directly from another process's memory */
 	bool lockstep;          /* run it in lockstep; decided when the fabric is made */
 	uint64_t preempt_ns;    /* in lockstep: time outside the library until a turn is lost */
+	uint32_t lock_ms; /* wait so long for a fabric's lock whose holder is stopped; 0: forever */
 };
+
+#define NIC_LOCK_MS 30000u
 
 /* A process of a shared world. */
 struct nic_member {
@@ -63,7 +66,7 @@ struct nic_unlocked {
 	{                                                                                        \
 		.profile = "ib", .seed = 1, .latency_ns = 1000, .bandwidth_bps = 100000000000ul, \
 		.mtu = 4096, .rnr_retry = 6, .rnr_timer_ns = 100000, .retry = 7,                 \
-		.retry_timer_ns = 1000000, .poll_quantum_ns = 2000                               \
+		.retry_timer_ns = 1000000, .poll_quantum_ns = 2000, .lock_ms = NIC_LOCK_MS       \
 	}
 
 /*

@@ -21,7 +21,7 @@
 /* Call `look` on a fabric with its lock held, without joining it. */
 static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *arg), void *arg)
 {
-	struct nic_config config = { .fabric = name };
+	struct nic_config config = { .fabric = name, .lock_ms = NIC_LOCK_MS };
 	struct emu_world *w = emu_world_map_bare();
 	int err = -ENOMEM, cancel;
 

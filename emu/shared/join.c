@@ -42,8 +42,20 @@ bool emu_shared_alive(const struct emu_world *w, uint16_t process)
 {
 	struct flock lock;
 
-	return process == w->process ||
-	       !lock_byte(w->membership->fd, F_OFD_GETLK, process, &lock) || lock.l_type != F_UNLCK;
+	if (process == w->process || w->membership->apart)
+		return process == w->process;
+	return !lock_byte(w->membership->fd, F_OFD_GETLK, process, &lock) || lock.l_type != F_UNLCK;
+}
+
+/* The description may be shared with a forked child, so a close alone would not do. */
+void emu_shared_unlock_byte(struct emu_world *w)
+{
+	struct flock lock = { .l_type = F_UNLCK,
+			      .l_whence = SEEK_SET,
+			      .l_start = LOCKS_BEGIN + w->process,
+			      .l_len = 1 };
+
+	fcntl(w->membership->fd, F_OFD_SETLK, &lock);
 }
 
 void emu_shared_clean_up_dead(struct emu_world *w, uint16_t holder)
@@ -97,7 +109,8 @@ static bool layout_fits(const struct emu_fabric *fab, size_t size)
 static void unmap_fabric(struct emu_world *w)
 {
 	emu_file_unmap(w->fab, &w->membership->mapped);
-	close(w->membership->fd);
+	if (w->membership->fd >= 0)
+		close(w->membership->fd);
 	w->fab = NULL;
 }
 
@@ -212,10 +225,12 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 		err = make_fabric(w, config, false);
 	if (err)
 		return err == -EEXIST ? -EAGAIN : err;
-	emu_shared_take(w);
-	end_if_left(w);
-	err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
-	emu_shared_release(w);
+	err = -EBUSY;
+	if (emu_shared_take_as_guest(w)) {
+		end_if_left(w);
+		err = w->fab->shared.gone ? -EAGAIN : take_place(w, config);
+		emu_shared_release(w);
+	}
 	if (err)
 		unmap_fabric(w);
 	return err;
@@ -237,6 +252,7 @@ static struct emu_membership *begin_membership(struct emu_world *w, const struct
 	w->steps_most = EMU_STEPS_MOST;
 	w->trace_fd = -1;
 	m->bounce = config->bounce;
+	m->lock_ms = config->lock_ms;
 	m->pid = getpid();
 	*err = emu_file_path(config->fabric, m->path, sizeof(m->path));
 	if (!*err)
@@ -286,13 +302,16 @@ int emu_shared_look(struct emu_world *w, const struct nic_config *config,
 	if (!m)
 		return err;
 	err = attach_fabric(w);
-	if (!err) {
-		emu_shared_take(w);
+	if (err)
+		goto end;
+	err = -EBUSY;
+	if (emu_shared_take_as_guest(w)) {
 		emu_shared_clean_up_dead(w, 0);
 		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
 		emu_shared_release(w);
-		unmap_fabric(w);
 	}
+	unmap_fabric(w);
+end:
 	munmap(m, sizeof(*m));
 	return err;
 }

@@ -17,8 +17,9 @@
 #include "shared.h"
 
 #define LOOKS_BEFORE_SLEEP 500
-#define SLEEP_S            1 /* then check that the holder exists */
-#define SLEEPS_PATIENT     5 /* then say that it does not release the lock */
+#define SLEEP_MS           1000u /* then check that the holder exists */
+#define SLEEPS_LEAST       4u    /* that a bound consists of */
+#define SLEEPS_PATIENT     5u    /* then say that it does not release the lock */
 
 static __thread struct {
 	int32_t process;
@@ -71,66 +72,114 @@ static bool is_held(struct emu_world *w, uint32_t word)
 	return emu_peer_maps_arena(w, (int32_t)(word & FUTEX_TID_MASK));
 }
 
+/* What a thread has found out while it waits for the lock. */
+struct wait {
+	uint32_t sleeps;  /* with one holder */
+	uint32_t stopped; /* those after which it was stopped */
+	bool valid;       /* the word names a thread that lives */
+};
+
 static void say_held(struct emu_world *w, uint32_t word)
 {
 	uint16_t holder = w->fab->shared.holder;
 
 	fprintf(stderr,
 		"libdat: shared fabric %s: all its processes wait: thread %u%s%.31s has not "
-		"released the fabric's lock for %d s; is it stopped by a debugger or a freezer?\n",
+		"released the fabric's lock for %u s; is it stopped by a debugger or a freezer?\n",
 		w->membership->path, word & FUTEX_TID_MASK, holder ? " of " : "",
-		holder ? emu_process(w, holder)->node : "", SLEEPS_PATIENT * SLEEP_S);
+		holder ? emu_process(w, holder)->node : "", SLEEPS_PATIENT * SLEEP_MS / 1000);
 }
 
-/* Sleep until the lock is released; false: its word is garbage. */
-static bool sleep_until_released(struct emu_world *w, uint32_t word, int *sleeps)
+static uint32_t sleep_ms(const struct emu_world *w)
+{
+	uint32_t bound = w->membership->lock_ms;
+
+	return bound && bound < SLEEPS_LEAST * SLEEP_MS ? bound / SLEEPS_LEAST + 1 : SLEEP_MS;
+}
+
+/*
+ * Is the holder stopped, other than by a debugger? One that is able to run is only short of
+ * processors. Of a process in another pid namespace nothing is known but that it lives.
+ */
+static bool is_stopped(uint32_t tid)
+{
+	char state = tid == self.tid ? '\0' : emu_lockstep_task_state((int)tid, (int32_t)tid);
+
+	return state != 'R' && state != 't';
+}
+
+/* One sleep has passed, and nothing has changed. */
+static void look_at_holder(struct emu_world *w, uint32_t word, struct wait *wait)
+{
+	wait->valid = is_held(w, word);
+	if (!wait->valid)
+		return;
+	wait->stopped += is_stopped(word & FUTEX_TID_MASK);
+	if (++wait->sleeps == SLEEPS_PATIENT && sleep_ms(w) == SLEEP_MS)
+		say_held(w, word);
+}
+
+static bool is_patient(const struct emu_world *w, const struct wait *wait)
+{
+	uint32_t bound = w->membership->lock_ms;
+
+	return !bound || wait->stopped * sleep_ms(w) < bound;
+}
+
+static void sleep_until_released(struct emu_world *w, uint32_t word, struct wait *wait)
 {
 	struct emu_lock *lock = &w->fab->shared.lock;
-	const struct timespec most = { .tv_sec = SLEEP_S };
+	uint32_t ms = sleep_ms(w);
+	const struct timespec most = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
 
 	if (!(word & FUTEX_WAITERS) && !exchange_word(lock, &word, word | FUTEX_WAITERS))
-		return true;
+		return;
 	word |= FUTEX_WAITERS;
 	if (syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) == 0 ||
-	    errno != ETIMEDOUT || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word) {
-		*sleeps = 0;
-		return true;
-	}
-	if (!is_held(w, word))
-		return false;
-	if (++*sleeps == SLEEPS_PATIENT)
-		say_held(w, word);
-	return true;
+	    errno != ETIMEDOUT || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word)
+		*wait = (struct wait){ .valid = true };
+	else
+		look_at_holder(w, word, wait);
 }
 
 /*
  * The lock is held for a microsecond or two. A thread that slept at once would wake up too late
  * again and again, while another one takes the lock in quick succession; so it spins first.
  */
-static __attribute__((cold, noinline)) bool take_slowly(struct emu_world *w)
+static __attribute__((cold, noinline)) enum emu_taken take_slowly(struct emu_world *w)
 {
 	struct emu_lock *lock = &w->fab->shared.lock;
+	struct wait wait = { .valid = true };
 	uint32_t waiters = 0;
-	int sleeps = 0;
-	bool valid = true;
 
 	for (int looks = 0;; looks++) {
 		uint32_t word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
+		/* If this thread died now, the kernel would take the lock to be its own. */
+		bool namesake = (word & FUTEX_TID_MASK) == self.tid;
 
-		if (is_free(word) || !valid) {
+		if (is_free(word) || !wait.valid) {
+			set_pending(lock);
 			/* Keep FUTEX_WAITERS: further threads may be asleep. */
 			if (exchange_word(lock, &word, self.tid | waiters | (word & FUTEX_WAITERS)))
-				return valid && !(word & FUTEX_OWNER_DIED);
-		} else if (looks < LOOKS_BEFORE_SLEEP) {
+				return wait.valid && !(word & FUTEX_OWNER_DIED) ? EMU_TAKEN
+										: EMU_TAKEN_OF_DEAD;
+			continue;
+		}
+		set_pending(namesake ? NULL : lock);
+		if (looks < LOOKS_BEFORE_SLEEP) {
 			__builtin_ia32_pause();
-		} else {
-			valid = sleep_until_released(w, word, &sleeps);
-			waiters = FUTEX_WAITERS;
+			continue;
+		}
+		sleep_until_released(w, word, &wait);
+		waiters = FUTEX_WAITERS;
+		if (!is_patient(w, &wait)) {
+			set_pending(NULL);
+			return EMU_NOT_TAKEN;
 		}
 	}
 }
 
-bool emu_lock_take(struct emu_world *w)
+enum emu_taken emu_lock_take(struct emu_world *w)
 {
 	struct emu_lock *lock = &w->fab->shared.lock;
 	uint32_t none = 0;
@@ -139,7 +188,14 @@ bool emu_lock_take(struct emu_world *w)
 	if (__builtin_expect(self.process != w->membership->pid, 0))
 		find_self(w->membership->pid);
 	set_pending(lock);
-	return __builtin_expect(exchange_word(lock, &none, self.tid), 1) || take_slowly(w);
+	return __builtin_expect(exchange_word(lock, &none, self.tid), 1) ? EMU_TAKEN
+									 : take_slowly(w);
+}
+
+void emu_lock_keep(struct emu_lock *copy, struct emu_lock *lock)
+{
+	copy->word = self.tid;
+	set_pending(lock);
 }
 
 void emu_lock_release(struct emu_lock *lock)

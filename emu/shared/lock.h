@@ -16,19 +16,33 @@
  * A thread that waits looks once a second whether the word is true. It is believed if the process
  * that says it holds the lock (emu_shared.holder) is alive, which can be told across pid
  * namespaces; or if a thread has the id in the word and maps the arena. Otherwise another process
- * wrote the word, and the lock is taken like a dead holder's. A live holder is waited for without a
- * bound: it may be stopped by a debugger or a freezer, and would go on writing if another thread
- * took the lock. All processes of the fabric stand still then, and say so on stderr.
+ * wrote the word, and the lock is taken like a dead holder's.
+ *
+ * A live holder may be stopped, by SIGSTOP or a freezer, and would go on writing if another thread
+ * took the lock. It is waited for as long as DATSIM_LOCK_MS says; then emu_lock_take gives up, and
+ * its caller leaves the fabric (apart.h). Two holders are waited for without a bound, and said on
+ * stderr: one that is able to run, since it is only short of processors; and one that a debugger
+ * has stopped, since its user will let it continue. The bound is counted in looks at the
+ * holder, not in time, so that it does not pass while the waiting process is stopped itself.
+ *
+ * Threads of two pid namespaces can have the same id. The kernel would mark the lock when one dies
+ * that waits for the other, so a thread that finds its own id in the word has no list_op_pending.
  */
 #ifndef EMU_SHARED_LOCK_H
 #define EMU_SHARED_LOCK_H
 
 #include "emu/fabric/fabric.h"
 
-/*
- * Take the fabric's lock. False: it is taken, but its holder died with it, or its word named none.
- */
-bool emu_lock_take(struct emu_world *w);
+enum emu_taken {
+	EMU_TAKEN,
+	EMU_TAKEN_OF_DEAD, /* its holder died with it, or its word named none */
+	EMU_NOT_TAKEN,     /* its holder is stopped */
+};
+
+/* Take the fabric's lock. */
+enum emu_taken emu_lock_take(struct emu_world *w);
 void emu_lock_release(struct emu_lock *lock);
+/* `copy` is about to replace `lock` in memory: the calling thread holds it. */
+void emu_lock_keep(struct emu_lock *copy, struct emu_lock *lock);
 
 #endif /* EMU_SHARED_LOCK_H */

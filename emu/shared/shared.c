@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "emu/fabric/clock.h"
 #include "hooks.h"
 #include "inbox.h"
@@ -59,16 +60,51 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 		emu_lockstep_recover(w);
 }
 
-void emu_shared_take(struct emu_world *w)
+static void take_over(struct emu_world *w, bool whole)
 {
-	bool whole = emu_lock_take(w);
-
 	assert(!w->membership->held);
 	w->membership->held = true;
 	w->steps = w->steps_most;
 	if (!whole)
 		recover_from_death(w);
 	w->fab->shared.holder = w->process;
+}
+
+/* The holder is stopped: leave the fabric with a copy of it, or wait on. */
+static EMU_COLD void take_apart(struct emu_world *w)
+{
+	enum emu_taken taken = EMU_NOT_TAKEN;
+
+	while (taken == EMU_NOT_TAKEN && !emu_apart(w, w->fab->shared.lock.word))
+		taken = emu_lock_take(w);
+	take_over(w, taken == EMU_TAKEN);
+	if (taken == EMU_NOT_TAKEN)
+		emu_process(w, w->process)->overrun = true;
+}
+
+void emu_shared_take(struct emu_world *w)
+{
+	enum emu_taken taken = emu_lock_take(w);
+
+	if (__builtin_expect(taken == EMU_NOT_TAKEN, 0))
+		take_apart(w);
+	else
+		take_over(w, taken == EMU_TAKEN);
+}
+
+bool emu_shared_take_as_guest(struct emu_world *w)
+{
+	enum emu_taken taken = emu_lock_take(w);
+
+	if (taken == EMU_NOT_TAKEN) {
+		fprintf(stderr,
+			"libdat: shared fabric %s: a process that is stopped holds its lock "
+			"(thread %u); let it continue or kill it, and try again\n",
+			w->membership->path, w->fab->shared.lock.word & FUTEX_TID_MASK);
+		return false;
+	}
+	take_over(w, taken == EMU_TAKEN);
+	return true;
 }
 
 static void wake_threads(struct emu_process *p, uint32_t kinds)
@@ -121,7 +157,8 @@ void emu_shared_release_clean(struct emu_world *w)
 
 bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes)
 {
-	return emu_file_back(w->membership->fd,
+	return w->membership->apart ||
+	       emu_file_back(w->membership->fd,
 			     (uint64_t)((const uint8_t *)at - (const uint8_t *)w->fab), bytes);
 }
 

@@ -38,6 +38,8 @@ struct emu_membership {
 	bool bounce;       /* treat all memory as inaccessible */
 	bool payload_lost; /* the next completion is to fail: direct.c */
 	bool held;         /* this process holds the fabric's lock */
+	bool apart;        /* the arena is a private copy: apart.h */
+	uint32_t lock_ms;  /* wait so long for a stopped holder of the lock; 0: forever */
 	/* The rest is for lockstep. */
 	uint32_t turn_given;       /* wake this thread after the release; 0: none */
 	uint32_t awaiting;         /* threads of this process in emu_lockstep_await */
@@ -86,10 +88,14 @@ bool emu_shared_back(struct emu_world *w, const void *at, uint64_t bytes);
 
 /* Take or release the lock and leave the inbox alone. */
 void emu_shared_take(struct emu_world *w);
+/* As emu_shared_take, by a process that is no member. False: its holder is stopped. */
+bool emu_shared_take_as_guest(struct emu_world *w);
 void emu_shared_release(struct emu_world *w);
 /* Release it, having changed nothing that recovery rebuilds: cheaper. */
 void emu_shared_release_clean(struct emu_world *w);
 
+/* Others no longer see that this process lives. */
+void emu_shared_unlock_byte(struct emu_world *w);
 /* Is a process that is registered in the fabric still alive? */
 bool emu_shared_alive(const struct emu_world *w, uint16_t process);
 /*

@@ -51,6 +51,7 @@ void victim_live(void (*phase)(const char *name));
 /* Where the process dies; with phase -1 it only counts */
 struct stores {
 	int phase;
+	bool stop;                /* it is stopped, and only stores with the lock count */
 	uint32_t store;           /* of the phase, from 1: it dies before that one */
 	uint32_t counted[PHASES]; /* phase -1 */
 	const char *names[PHASES];

@@ -4,6 +4,7 @@
  * counts it, makes the page writable, and lets the processor do this one instruction (single step).
  */
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "die.h"
+#include "emu/fabric/layout.h"
 
 #define TRAP_FLAG      0x100
 #define ARENA_AT_LEAST (16u << 20)
@@ -54,6 +57,15 @@ static greg_t *flags_of(void *context)
 	return &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
 }
 
+/* To be stopped, it has to hold the fabric's lock. */
+static bool is_counted(void)
+{
+	const struct emu_fabric *fab = (const struct emu_fabric *)state.arena;
+
+	return !state.to->stop ||
+	       (fab->shared.lock.word & FUTEX_TID_MASK) == (uint32_t)syscall(SYS_gettid);
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
 	const uint8_t *at = info->si_addr;
@@ -67,9 +79,9 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 		sched_yield();
 	/* Writable for the death, too: the kernel marks the robust lock of a dead holder. */
 	protect(PROT_READ | PROT_WRITE);
-	if (state.armed && counts && !steps && ++state.count == state.to->store &&
+	if (state.armed && counts && !steps && is_counted() && ++state.count == state.to->store &&
 	    state.to->phase >= 0)
-		kill(getpid(), SIGKILL);
+		raise(state.to->stop ? SIGSTOP : SIGKILL);
 	steps = true;
 	*flags_of(context) |= TRAP_FLAG;
 }

@@ -62,6 +62,7 @@ static const struct text_knob shared[] = {
 	{ "DATSIM_NODE", "-", "name of this process on that fabric" },
 	{ "DATSIM_COPY", "direct",
 	  "direct: copy into the other process; bounce: through the arena" },
+	{ "DATSIM_LOCK_MS", "30000", "ms to wait for a stopped process that locks the fabric" },
 	{ "DATSIM_LOCKSTEP", "-",
 	  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
 };
