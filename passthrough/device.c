@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "cm.h"
+#include "host/nic_process.h"
 
 /* Our limits for one process. A device may allow more than the machine has memory for. */
 #define MAX_QP       16384
-#define MAX_QP_WR    16384
+#define MAX_QP_WR    131072
 #define MAX_CQ       16384
 #define MAX_CQE      131072
 #define MAX_SRQ      4096
@@ -25,21 +26,55 @@
 #define MAX_PD       4096
 #define MAX_LISTENER 4096
 #define MAX_SGE      32
-#define FDS_KEPT     64 /* for the program */
+#define FDS_KEPT     64 /* for the program, beside what is open already */
 
 static int least_of(long a, long b)
 {
 	return (int)(a < b ? a : b);
 }
 
+/*
+ * A request takes an entry here and one in the device's queue. Both are memory that is touched or
+ * locked at once, so one queue may have a 64th of what the machine has.
+ */
+static long memory_qp_wr(int max_sge)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	long entry = (long)sizeof(struct hw_wqe) + 64 + max_sge * (long)sizeof(struct ibv_sge);
+
+	return pages > 0 && size > 0 ? pages / 64 * size / entry : MAX_QP_WR;
+}
+
+static long files_open(void)
+{
+	DIR *dir = process_opendir("/proc/self/fd");
+	long n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 /* Each CQ has a completion channel, which takes a file descriptor. */
 static int files_left(void)
 {
 	struct rlimit limit;
+	long left;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT_MAX)
 		return INT_MAX;
-	return limit.rlim_cur > FDS_KEPT * 2 ? (int)limit.rlim_cur - FDS_KEPT : FDS_KEPT;
+	left = (long)limit.rlim_cur - files_open() - FDS_KEPT;
+	return left > FDS_KEPT ? (int)left : FDS_KEPT;
+}
+
+/* Each PD with windows has a region of its own (mr.c). */
+static int regions_left(int max_mr, const struct nic_attr *a)
+{
+	int own = a->max_mw > 0 ? a->max_pd : 0;
+
+	return max_mr > 2 * own ? max_mr - own : max_mr - max_mr / 2;
 }
 
 static void fill_attr(struct hw_nic *n, const struct ibv_port_attr *port)
@@ -73,6 +108,8 @@ static void fill_attr(struct hw_nic *n, const struct ibv_port_attr *port)
 	if (d->max_srq > 0)
 		a->max_sge = least_of(a->max_sge, d->max_srq_sge);
 	a->max_sge_rd = least_of(a->max_sge_rd, a->max_sge);
+	a->max_qp_wr = least_of(a->max_qp_wr, memory_qp_wr(a->max_sge));
+	a->max_mr = least_of(a->max_mr, regions_left(d->max_mr, a));
 	snprintf(a->vendor, sizeof(a->vendor), "verbs, vendor 0x%06x part %u", d->vendor_id,
 		 d->vendor_part_id);
 	sscanf(d->fw_ver, "%u.%u", &a->fw_major, &a->fw_minor);

@@ -4,8 +4,8 @@
 # only counts paths. On lossy devices test_shortage is left out: without memory for the id that
 # would repeat a lost message, the message stays lost.
 tests=$top_builddir/tests/passthrough
-programs="test_cm test_devices test_events test_deferred test_extensions test_guard test_open
-	test_refusals test_srq test_windows"
+programs="test_cm test_devices test_events test_deferred test_extensions test_guard test_limits
+	test_open test_refusals test_srq test_windows"
 profiles="mlx5 mlx5-silent irdma
 	lossy-req lossy-rep lossy-rtu lossy-rej lossy-dreq lossy-drep"
 n=0

@@ -188,6 +188,28 @@ START_TEST(A5_private_data_of_another_kind_of_peer_is_whole)
 }
 END_TEST
 
+/*
+ * 55 bytes of libdat's data leave no room for a mark. What another kind of peer sends can therefore
+ * equal them, and loses its last byte; no other private data does.
+ */
+START_TEST(private_data_of_another_peer_loses_a_byte_only_if_libdat_could_have_sent_it)
+{
+	static uint8_t data[56];
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+
+	memset(data, 7, sizeof(data));
+	data[55] = 0x80 | 55;
+	stub_config.foreign = data;
+	w.a.ep = plain_ep(&w.a);
+	cr = request(w.a.ep, &w.b, QUAL);
+	must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
+	ck_assert_int_eq(param.private_data_size, 55);
+	ck_assert_mem_eq(param.private_data, data, 56);
+	must(dat_cr_reject(cr));
+}
+END_TEST
+
 /* ---- attempts that are repeated ---- */
 
 static void message_passes(void)
@@ -262,6 +284,8 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, A5_private_data_of_another_kind_of_peer_is_whole, COUNT(lengths),
 		 setup_on_infiniband);
+	unit_add(suite, private_data_of_another_peer_loses_a_byte_only_if_libdat_could_have_sent_it,
+		 1, setup_on_infiniband);
 	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);
 	unit_test(suite, a_name_that_nobody_ever_answers_for_is_unreachable);
 	unit_add(suite, a_request_that_is_taken_for_an_old_connection_is_made_again, 1,

@@ -13,8 +13,6 @@
 /* verbs.h has a macro of this name, which hides the function defined here. */
 #undef ibv_reg_mr
 
-#define STUB_BLOCKS 4096 /* of a send queue: as many as max_qp_wr */
-
 static struct stub_qp *qps[STUB_QP];
 static struct stub_mr *mrs[STUB_MR];
 static struct stub_cq *cqs;
@@ -209,7 +207,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 
 	if (!cq)
 		return NULL;
-	if (vector < 0 || vector >= context->num_comp_vectors) {
+	if (cqe < 1 || cqe > STUB_CQE || vector < 0 || vector >= context->num_comp_vectors) {
 		free(cq);
 		errno = EINVAL;
 		return NULL;
@@ -249,7 +247,7 @@ int ibv_resize_cq(struct ibv_cq *base, int cqe)
 
 	if (error)
 		return error;
-	if (cq->put - cq->get > depth)
+	if (cqe > STUB_CQE || cq->put - cq->get > depth)
 		return EINVAL;
 	at = calloc(depth, sizeof(*at));
 	while (cq->get != cq->put)
@@ -341,6 +339,13 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 
 	if (!srq)
 		return NULL;
+	if (init->attr.max_wr > STUB_SRQ_WR ||
+	    init->attr.max_sge >
+		    (uint32_t)(stub_config.max_srq_sge ? stub_config.max_srq_sge : STUB_SGE)) {
+		free(srq);
+		errno = EINVAL;
+		return NULL;
+	}
 	srq->v = (struct ibv_srq){ .context = pd->context,
 				   .srq_context = init->srq_context,
 				   .pd = pd };
@@ -411,41 +416,62 @@ struct stub_qp *stub_qp_by_number(uint32_t number)
 
 static bool number_qp(struct stub_qp *qp)
 {
-	uint32_t i;
+	uint32_t i, most = stub_config.max_qp ? (uint32_t)stub_config.max_qp : STUB_QP - 1;
 
 	stub_lock();
-	for (i = 1; i < STUB_QP && qps[i]; i++)
+	for (i = 1; i <= most && qps[i]; i++)
 		;
-	if (i < STUB_QP) {
+	if (i <= most) {
 		qps[i] = qp;
 		qp->v.qp_num = i;
 		stub_count(1);
 	}
 	stub_unlock();
-	return i < STUB_QP;
+	return i <= most;
 }
 
-/* The arithmetic of libmlx5: its mlx5_calc_sq_size, for a reliable connection. */
-static uint64_t send_blocks(const struct ibv_qp_cap *cap)
+/*
+ * As libmlx5 counts for a reliable connection: a request has 192 bytes of segments for control,
+ * address and atomics, and 16 for each piece of its data, or its data itself behind 4 bytes of
+ * length, rounded up to 16. It takes whole blocks of 64 bytes, and the queue a power of two of
+ * them.
+ */
+static uint32_t send_blocks(const struct ibv_qp_cap *cap)
 {
-	uint64_t overhead = 192, segments = cap->max_send_sge * 16u;
-	uint64_t inline_data = cap->max_inline_data ? (4 + cap->max_inline_data + 15) / 16 * 16 : 0;
-	uint64_t most = segments > inline_data ? segments : inline_data;
+	uint32_t overhead = 192, segments = cap->max_send_sge * 16u;
+	uint32_t inline_data = cap->max_inline_data ? (4 + cap->max_inline_data + 15) / 16 * 16 : 0;
+	uint32_t most = segments > inline_data ? segments : inline_data;
 
-	return cap->max_send_wr * ((overhead + most + 63) / 64);
+	return ring_size(cap->max_send_wr * ((overhead + most + 63) / 64));
+}
+
+static bool is_within_limits(const struct ibv_qp_init_attr *init)
+{
+	const struct ibv_qp_cap *cap = &init->cap;
+	uint32_t recv = stub_config.max_recv_wr ? (uint32_t)stub_config.max_recv_wr
+						: stub_max_qp_wr();
+
+	return !(stub_config.no_inline && cap->max_inline_data > 0) &&
+	       cap->max_send_wr <= stub_max_qp_wr() && cap->max_recv_wr <= recv &&
+	       cap->max_send_sge <= STUB_SGE && cap->max_recv_sge <= STUB_SGE &&
+	       !(stub_config.blocks && send_blocks(cap) > stub_max_qp_wr());
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	struct stub_qp *qp = stub_refuses("ibv_create_qp") ? NULL : calloc(1, sizeof(*qp));
 
-	if (qp && ((stub_config.no_inline && init->cap.max_inline_data > 0) ||
-		   (stub_config.blocks && send_blocks(&init->cap) > STUB_BLOCKS))) {
+	if (qp && !is_within_limits(init)) {
 		free(qp);
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!qp || !number_qp(qp))
+	if (qp && !number_qp(qp)) {
+		free(qp);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!qp)
 		return NULL;
 	qp->v.context = pd->context;
 	qp->v.qp_context = init->qp_context;

@@ -25,6 +25,8 @@ enum {
 	STUB_SGE = 4,
 	STUB_MR = 4096,
 	STUB_QP = 4096,
+	STUB_CQE = 65536,
+	STUB_SRQ_WR = 4096,
 };
 
 /* ---- requests of a test ---- */
@@ -68,7 +70,9 @@ struct stub_config {
 	int stale;              /* so many requests are taken for an old connection, and rejected */
 	bool blocks;            /* a QP's send queue is counted in blocks of 64 bytes */
 	int vectors;            /* completion vectors; 0: 4 */
-	int max_qp_wr;          /* 0: 4096 */
+	int max_qp_wr;          /* 0: 4096; with `blocks` also their number */
+	int max_recv_wr;        /* 0: max_qp_wr */
+	int max_qp;             /* 0: STUB_QP - 1 */
 	/* Extensions of the QPs created from now on (ECE). Vendor 0: the device has none. */
 	uint32_t ece_vendor, ece_options;
 	uint32_t ece_foreign; /* the vendor of requests, in place of that one */
@@ -203,6 +207,7 @@ struct stub_mr {
 };
 
 extern struct ibv_context *stub_context;
+uint32_t stub_max_qp_wr(void);
 extern struct stub_qp *stub_flushing; /* flush.c */
 
 void stub_lock(void);

@@ -306,6 +306,11 @@ int ibv_close_device(struct ibv_context *context)
 	return 0;
 }
 
+uint32_t stub_max_qp_wr(void)
+{
+	return stub_config.max_qp_wr ? (uint32_t)stub_config.max_qp_wr : 4096;
+}
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	int error = stub_refuses("ibv_query_device");
@@ -316,20 +321,20 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	*attr = (struct ibv_device_attr){
 		.fw_ver = "1.2.3",
 		.max_mr_size = UINT64_MAX,
-		.max_qp = STUB_QP - 1,
-		.max_qp_wr = stub_config.max_qp_wr ? stub_config.max_qp_wr : 4096,
+		.max_qp = stub_config.max_qp ? stub_config.max_qp : STUB_QP - 1,
+		.max_qp_wr = (int)stub_max_qp_wr(),
 		.device_cap_flags = stub_config.no_windows ? 0 : IBV_DEVICE_MEM_WINDOW,
 		.max_sge = STUB_SGE,
 		.max_sge_rd = stub_config.iwarp ? 1 : STUB_SGE,
 		.max_cq = 4096,
-		.max_cqe = 65536,
-		.max_mr = STUB_MR - 1,
+		.max_cqe = STUB_CQE,
+		.max_mr = STUB_MR - 1 - 1024, /* windows are in the same table */
 		.max_pd = 256,
 		.max_qp_rd_atom = 16,
 		.max_qp_init_rd_atom = 16,
 		.max_mw = stub_config.no_windows ? 0 : 1024,
 		.max_srq = 256,
-		.max_srq_wr = 4096,
+		.max_srq_wr = STUB_SRQ_WR,
 		.max_srq_sge = stub_config.max_srq_sge ? stub_config.max_srq_sge : STUB_SGE,
 		.phys_port_cnt = 1,
 	};
