@@ -388,7 +388,7 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	if (evd_is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
 		evd_hand_over(evd, &wc, event);
 		evd_made_room(evd);
-		b->empty_polls = 0;
+		__atomic_store_n(&b->empty_polls, 0, __ATOMIC_RELAXED); /* quick.c counts */
 		ret = DAT_SUCCESS;
 	} else if (!evd_has_nothing(b, evd)) {
 		obj_unbias(b);
