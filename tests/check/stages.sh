@@ -107,13 +107,20 @@ stage_asan() {
 	KILLS=${KILLS:-34} STORES=${STORES:-40} CK_FORK=no test_in asan "$1" check \
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# The unit tests of threads only.
+# All C tests whose programs have threads, and processes that share a fabric. unit/dto/test_quick is
+# left out: it compares a path of programs of one thread, and the sanitizer has one of its own;
+# passthrough/test_quick is made of the same files. passthrough/test_shortage replaces malloc and
+# mmap, as the sanitizer does, which crashes before main. --full makes ten times the rounds of
+# unit/threads/test_threads_torture.
 stage_tsan() {
-	local programs
-	programs=$(echo tests/unit/threads/test_*.c)
-	programs=${programs//.c/}
-	build_tree tsan all --enable-werror --enable-sanitizers=thread &&
-		test_in tsan "$1" check check_PROGRAMS="$programs" TESTS="$programs"
+	local tests
+	build_tree tsan all --enable-werror --enable-sanitizers=thread || return
+	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
+		-e '^tests/(unit/threads|kernel|passthrough)/test_' \
+		-e '^tests/processes/pair\.sh$' | grep -v /test_shortage | tr '\n' ' ')
+	TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check \
+		check_PROGRAMS="$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')" \
+		TESTS="$tests"
 }
 # Counters that wrap, tables and ranges that are full: the C tests and the scripts, in --full all
 # but the rules of the house. -O1: as for stage asan.

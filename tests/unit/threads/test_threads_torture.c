@@ -281,7 +281,7 @@ static int rounds(void)
 {
 	const char *times = getenv("TORTURE_TIMES");
 
-	return ROUNDS * (times ? atoi(times) : 1);
+	return ROUNDS * (times && *times ? atoi(times) : 1);
 }
 
 START_TEST(G7_sixteen_threads_get_their_own_messages_whole_and_in_order)
