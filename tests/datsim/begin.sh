@@ -3,7 +3,8 @@
 #
 #   $here $top     this folder; the build tree
 #   $datsim        the tool
-#   $scratch       a folder that is removed at the end
+#   $scratch       a folder that is removed at the end; public_scratch makes it one that other users
+#                  can reach
 #   needs PROGRAM  ends the script if the program was not built
 #   holds WHAT COMMAND...         passes if the command succeeds; shows its output if it fails
 #   expect STATUS PATTERN ARGS... passes if `datsim ARGS` has this exit status and prints the
@@ -23,6 +24,20 @@ needs "$datsim"
 
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
+
+# public_scratch COMMAND...: COMMAND runs its arguments as another user. $scratch becomes a folder
+# whose programs that user can run, wherever TMPDIR is: it may be private.
+public_scratch() {
+	for folder in "${TMPDIR:-/tmp}" /tmp /var/tmp /dev/shm; do
+		rm -rf "$scratch"
+		scratch=$(mktemp -d "$folder/libdat.XXXXXX") || continue
+		if cp /bin/true "$scratch" && chmod -R 755 "$scratch" &&
+			"$@" "$scratch/true" 2> "$scratch/noise"; then
+			return 0
+		fi
+	done
+	return 1
+}
 
 holds() {
 	n=$((n + 1))

@@ -83,9 +83,9 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (argc > 4 && strcmp(what, "ordinary") == 0)
+	if (argc > 3 && strcmp(what, "ordinary") == 0)
 		return as_ordinary(argv + 2);
-	if (argc > 4 && strcmp(what, "forks") == 0)
+	if (argc > 3 && strcmp(what, "forks") == 0)
 		return as_ordinary_forking(argv + 2);
 	if (argc > 2 && strcmp(what, "open") == 0)
 		return probe_open(argv[2]);
