@@ -166,7 +166,7 @@ stage_hwlab_all() {
 	export HWLAB_ROWS=0 HWLAB_SECONDS=5400
 	in_lab "$1" || return
 	unset HWLAB_ROWS HWLAB_SECONDS
-	HWLAB_KERNEL=6.1 in_lab "$1-6.1"
+	HWLAB_PART=1/1 HWLAB_KERNEL=6.1 in_lab "$1-6.1"
 }
 # A release builds without the source tree, is complete, and installs. All tests have run already;
 # here a few show that tests run in it, and --full runs all of them again. -O0: stage build is the

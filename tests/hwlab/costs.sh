@@ -25,11 +25,11 @@ took() {
 costs() {
 	local status=0 no_dapl
 	echo "# one 64-byte message on $1, in this guest: post_recv, post_send, both dequeues"
-	timeout 200 "$build/bench/bench_verbs" 200 "$2" > /tmp/took 2>&1
+	timeout $limit "$build/bench/bench_verbs" 50 "$2" > /tmp/took 2>&1
 	took "bare verbs" || status=1
 	conf libdat u1.2 "libdat.so.1 dapl.1.2 \"$1\""
-	DAT_PROVIDER=hw DAT_OVERRIDE=/tmp/libdat.conf timeout 200 \
-		"$build/bench/bench_message" time 200 > /tmp/took 2>&1
+	DAT_PROVIDER=hw DAT_OVERRIDE=/tmp/libdat.conf timeout $limit \
+		"$build/bench/bench_message" time 50 > /tmp/took 2>&1
 	took "libdat" || status=1
 	verdict $status "$1: a message takes as long as printed by bare verbs and by libdat"
 	if [ ! -x "$build/hwlab/bench_dat2" ]; then
@@ -39,7 +39,8 @@ costs() {
 		return
 	fi
 	conf dapl2 u2.0 "libdaplofa.so.2 dapl.2.0 \"$3 0\""
-	DAT_OVERRIDE=/tmp/dapl2.conf timeout 200 "$build/hwlab/bench_dat2" time 200 > /tmp/took 2>&1
+	DAT_OVERRIDE=/tmp/dapl2.conf timeout $limit "$build/hwlab/bench_dat2" time 50 \
+		> /tmp/took 2>&1
 	took "DAPL 2.1.10"
 	verdict $? "$1: a message takes as long as printed by DAPL"
 }

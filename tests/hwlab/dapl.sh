@@ -6,12 +6,12 @@
 
 # These two replace the process that calls them.
 dtest() {
-	exec env DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout 300 \
+	exec env DAT_OVERRIDE=/tmp/dapl.conf stdbuf -oL timeout $limit \
 		dtest -v -b 5000 -B 10 "$@" > /tmp/dtest 2>&1
 }
 
 peer() {
-	exec env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null timeout 300 \
+	exec env DAT_PROVIDER=hw DAT_OVERRIDE=/dev/null timeout $limit \
 		"$build/tests/hwlab/peer" "$@" > /tmp/peer 2>&1
 }
 

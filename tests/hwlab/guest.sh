@@ -36,7 +36,7 @@ if [ "$lab_shell" = yes ]; then
 	echo 0 > /lab/status
 else
 	cd "$lab_folder" || exit
-	timeout -k 5 "$lab_seconds" bash /lab/job > /lab/output 2>&1 < /dev/null
+	bash /lab/job > /lab/output 2>&1 < /dev/null
 	echo $? > /lab/status.new
 	mv /lab/status.new /lab/status
 fi

@@ -2,7 +2,8 @@
 # lab.sh [BUILD-DIR]: runs the suite in the lab and prints its TAP. ./check hwlab runs it.
 #
 # HWLAB_KERNEL: Debian's kernel series, one after the other ("6.12 6.1" runs both). HWLAB_ROWS: see
-# suites.sh.
+# suites.sh. HWLAB_PART=K/N: of the Check suites only the K-th, the (K+N)-th, ...; by default a
+# third of them, the next third with the next commit. With HWLAB_ROWS=0 all.
 build=${1:-${top_builddir:-.}}
 source=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 lab="$source/tests/hwlab/hwlab.sh"
@@ -10,6 +11,14 @@ build=$(cd "$build" && pwd) || exit 99
 kernels=${HWLAB_KERNEL:-6.12}
 n=0
 status=0
+part=1/1
+if [ "${HWLAB_ROWS:-}" != 0 ]; then
+	commits=$(git -C "$source" rev-list --count HEAD 2> /dev/null)
+	part=$((${commits:-0} % 3 + 1))/3
+fi
+part=${HWLAB_PART:-$part}
+chosen=$(printf '%s\n' "$source"/tests/unit/*/test_*.c | sed 's,.*/,,; s/\.c$//' |
+	awk -v k="${part%/*}" -v n="${part#*/}" 'NR % n == k % n')
 
 # numbered PREFIX: prints TAP with numbers from n + 1 and the prefix, without its plan; the count
 # goes to $build/hwlab/count
@@ -28,9 +37,7 @@ numbered() {
 # judged DEVICE KIND: judges its scripts and suites; one without output is a failure unless it is
 # skipped
 judged() {
-	for what in scripts "$source"/tests/unit/*/test_*.c; do
-		what=${what##*/}
-		what=${what%.c}
+	for what in scripts $chosen; do
 		: >> "$keep/suites/$what.$1"
 		awk -f "$source/tests/hwlab/judge.awk" -v device="$1" -v kind="$2" \
 			-v kernel="$kernel" -v what="$what" -v rows="${HWLAB_ROWS:-3}" -v last=0 \
@@ -78,6 +85,7 @@ for kernel in $kernels; do
 	esac
 	rm -rf "$keep/suites"
 	mkdir -p "$keep/suites"
+	echo "$chosen" > "$keep/chosen"
 	began=$(date +%s)
 	"$lab" --kernel "$kernel" --keep "$keep" --seconds "${HWLAB_SECONDS:-1500}" \
 		env HWLAB_ROWS="${HWLAB_ROWS:-}" bash "$source/tests/hwlab/suite.sh" "$build" \
@@ -89,7 +97,8 @@ for kernel in $kernels; do
 	} > "$keep/all"
 	numbered "$prefix" < "$keep/all"
 	n=$(cat "$build/hwlab/count")
-	echo "# kernel $kernel: $(($(date +%s) - began)) s"
+	echo "# kernel $kernel: $(($(date +%s) - began)) s;" \
+		"part $part of the suites of tests/unit (HWLAB_PART=$part repeats it)"
 done
 # The device columns of doc/conformance.md are made of rxe.tsv and siw.tsv. After a lab with all
 # rows, copy its results there and run make conformance; a lab with few rows has not run the SLOW
@@ -101,8 +110,9 @@ columns() {
 		kept=$source/tests/conformance/$kind.tsv
 		awk -v device=${kind}0 -f "$source/tests/hwlab/results.awk" "$build/hwlab/all" \
 			> "$shown"
-		awk -F '\t' -v kind=$kind -f "$source/tests/hwlab/columns.awk" \
-			"$source/tests/hwlab/deviations.tsv" "$shown" "$kept" > "$shown.changes"
+		awk -F '\t' -v kind=$kind -v chosen="$(echo "$chosen" | tr '\n' ' ')" \
+			-f "$source/tests/hwlab/columns.awk" "$source/tests/hwlab/deviations.tsv" \
+			"$shown" "$kept" > "$shown.changes"
 		if [ ! -s "$shown.changes" ]; then
 			echo "ok $n - tests/conformance/$kind.tsv has what ${kind}0 shows"
 		else

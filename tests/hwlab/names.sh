@@ -5,7 +5,7 @@
 sends_by() {
 	local name=$1
 	shift
-	env DAT_PROVIDER=hw "$@" timeout 100 \
+	env DAT_PROVIDER=hw "$@" timeout $limit \
 		"$build/tests/parity/parity" "$name" "$name" sends > /tmp/named 2>&1 &&
 		grep -q 'sends.data same' /tmp/named
 }
@@ -33,7 +33,7 @@ names() {
 
 # looks DEVICE: compares the output of datsim info with the page about production
 looks() {
-	DAT_PROVIDER=hw timeout 100 "$build/tools/datsim/datsim" info > /tmp/info 2>&1
+	DAT_PROVIDER=hw timeout $limit "$build/tools/datsim/datsim" info > /tmp/info 2>&1
 	grep -qw "$1" /tmp/info
 	verdict $? "$1: datsim info lists it"
 	grep -qE 'max_private_data_size +(55|196)$' /tmp/info &&
@@ -46,7 +46,7 @@ looks() {
 conforms() {
 	local script
 	(cd "$source/tests/scripts" &&
-		timeout 300 "$build/tools/datsim/datsim" conformance --provider hw \
+		timeout $limit "$build/tools/datsim/datsim" conformance --provider hw \
 			--device "$1" srq > /tmp/table 2> /dev/null)
 	tail -n 1 /tmp/table | grep -qE "^[1-9][0-9]* clauses in .*: [1-9][0-9]* passed, .* on $1\$"
 	verdict $? "$1: datsim conformance prints its table, and names the device"

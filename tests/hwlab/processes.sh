@@ -1,11 +1,11 @@
-# shellcheck shell=bash disable=SC2154 # $build is suite.sh's
+# shellcheck shell=bash disable=SC2154 # $build, $patience and $limit are suite.sh's
 # A server and its clients, each a process, on a device: an example program that checks every byte.
 # Sourced by suite.sh.
 
 # listens DEVICE: waits until a process listens on the device
 listens() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 10 * patience; i++)); do
 		[ -z "$(rdma resource show cm_id link "$1" 2> /dev/null | grep LISTEN)" ] ||
 			return 0
 		sleep 0.1
@@ -16,7 +16,7 @@ listens() {
 # says FILE TEXT: waits until a program has printed the text
 says() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 10 * patience; i++)); do
 		grep -qs "$2" "$1" && return
 		sleep 0.1
 	done
@@ -56,13 +56,13 @@ together() {
 # processes DEVICE ADDRESS
 processes() {
 	rm -f /tmp/server /tmp/client?
-	together "$1" 1 on_libdat timeout 300 "$build/examples/rpc/rpc" server "$1" 1 -- \
-		on_libdat timeout 200 "$build/examples/rpc/rpc" client "$1" "$2" 300
+	together "$1" 1 on_libdat timeout $limit "$build/examples/rpc/rpc" server "$1" 1 -- \
+		on_libdat timeout $limit "$build/examples/rpc/rpc" client "$1" "$2" 300
 	verdict $? "$1: remote calls through an SRQ that its low watermark refills, two processes"
 	grep -qx '300 calls answered' /tmp/client0
 	verdict $? "$1: all calls are answered"
-	together "$1" 3 on_libdat timeout 300 "$build/examples/pair/server" 3 "$1" -- \
-		on_libdat timeout 200 "$build/examples/pair/client" "$2" 20 "$1"
+	together "$1" 3 on_libdat timeout $limit "$build/examples/pair/server" 3 "$1" -- \
+		on_libdat timeout $limit "$build/examples/pair/client" "$2" 20 "$1"
 	verdict $? "$1: a server and three clients, RDMA both ways, four processes"
 	grep -qx '60 answers, 3 clients, 0 more were broken off' /tmp/server
 	verdict $? "$1: all questions are answered"

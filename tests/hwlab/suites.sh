@@ -2,9 +2,9 @@
 # The suites of the tree on a device. Their output is left in /lab/suites and judged outside.
 # Sourced by suite.sh.
 #
-# Slowness is not a deviation: an expected event may take a minute. A test that neither passed nor
-# deviated as deviations.tsv says runs once more; it then waits a second, not 10 ms, before it
-# concludes that no event comes.
+# Slowness is not a deviation: an expected event may take $patience seconds. A test that neither
+# passed nor deviated as deviations.tsv says runs once more; it then waits a second, not 10 ms,
+# before it concludes that no event comes.
 table=$source/tests/hwlab/deviations.tsv
 out=/lab/suites
 kernel=$(uname -r | cut -d. -f1-2)
@@ -30,7 +30,7 @@ scripts() {
 run_scripts() {
 	local device=$1
 	shift
-	(cd "$source" && timeout 900 \
+	(cd "$source" && timeout $limit \
 		"$build/tools/datsim/datsim" test --provider hw --device "$device" "$@")
 }
 
@@ -58,18 +58,18 @@ read_table() {
 on_device() {
 	UNIT_DEVICE=$1 UNIT_ROWS=$rows UNIT_SKIP=${skips[$2]} UNIT_IN_VAIN=${vain[$2]} \
 		DAT_HW_RNR_RETRY=3 \
-		CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_DEFAULT_TIMEOUT=120 \
-		top_builddir=$build top_srcdir=$source timeout 900 "$build"/tests/unit/*/"$2"
+		UNIT_PATIENCE_MS=$((patience * 1000)) \
+		CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_DEFAULT_TIMEOUT=$((5 * patience)) \
+		top_builddir=$build top_srcdir=$source \
+		timeout $limit "$build"/tests/unit/*/"$2"
 }
 
-# checks DEVICE KIND: runs all Check suites of tests/unit except those that deviations.tsv skips as
-# a whole
+# checks DEVICE KIND: runs the Check suites that lab.sh chose, except those that deviations.tsv
+# skips as a whole
 checks() {
 	local suite name
 	read_table "$2"
-	for suite in "$source"/tests/unit/*/test_*.c; do
-		suite=${suite##*/}
-		suite=${suite%.c}
+	for suite in $(cat /lab/chosen); do
 		case " ${skips[$suite]}" in *' * '*) continue ;; esac
 		on_device "$1" "$suite" > "$out/$suite.$1" 2> "$out/$suite.$1.err"
 		for name in $(again "$1" "$2" "$suite"); do

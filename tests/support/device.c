@@ -24,7 +24,8 @@
 #define PATIENCE_MS UINT64_C(60000)
 #define IN_VAIN_MS  UINT64_C(1000)
 #define SETTLE_MS   UINT64_C(10)
-#define STEP_NS     UINT64_C(200000)
+#define STEP_NS     UINT64_C(200000) /* between two looks for an event, at first */
+#define STEP_MAX_NS UINT64_C(10000000)
 
 const char *device;
 static DAT_UINT64 settle_ns;
@@ -97,11 +98,16 @@ DAT_TIMEOUT device_patience_us(void)
 
 bool device_again(DAT_UINT64 *until)
 {
+	DAT_UINT64 patience = (DAT_UINT64)device_patience_us() * 1000;
+	DAT_UINT64 waited, step;
+
 	if (!device)
 		return false;
 	if (!*until)
-		*until = machine_ns() + (DAT_UINT64)device_patience_us() * 1000;
-	pass(STEP_NS);
+		*until = machine_ns() + patience;
+	waited = machine_ns() + patience - *until;
+	step = waited / 4 > STEP_NS ? waited / 4 : STEP_NS;
+	pass(step < STEP_MAX_NS ? step : STEP_MAX_NS);
 	return machine_ns() < *until;
 }
 
