@@ -413,7 +413,7 @@ struct emu_shared {
 	uint64_t layout;
 	EMU_OWN_LINE struct emu_lock lock;
 	uint16_t holder; /* process that has the lock; 0: none, or it changes nothing */
-	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0 */
+	EMU_OWN_LINE uint64_t mono_base; /* monotonic time at virtual 0, without a namespace */
 	emu_flag clock_runs;             /* mono_base is set */
 	emu_flag stays;                  /* the fabric does, when the last process leaves */
 	emu_flag gone;                   /* the fabric has ended: no process may join */

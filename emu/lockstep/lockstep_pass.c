@@ -219,7 +219,7 @@ static bool is_too_soon(struct emu_world *w, uint64_t next)
 	if (!host || next <= ls->away_now)
 		return false;
 	mono = host->up->monotonic_ns(host->ctx);
-	passed = mono - ls->away_mono;
+	passed = mono - m->clock_offset - ls->away_mono;
 	if (next - ls->away_now <= passed + AHEAD_NS)
 		return false;
 	left = next - ls->away_now - passed;

@@ -91,7 +91,7 @@ static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
 
 	emu_trace(w, "- note preempted: thread %u of %s stays away", t->number, p->node);
 	if (ls->away++ == 0) {
-		ls->away_mono = now;
+		ls->away_mono = now - w->membership->clock_offset;
 		ls->away_now = w->fab->now;
 	}
 	t->state = EMU_THREAD_AWAY;

@@ -28,17 +28,19 @@ static void fill_ops(struct nic_ops *ops)
 }
 
 /*
- * Virtual time follows the monotonic clock, the same for all processes, from the first adapter on.
+ * Virtual time follows the monotonic clock from the first adapter on. The arena has the time of the
+ * initial time namespace.
  */
 static void follow_clock(struct emu_world *w, const struct nic *nic)
 {
 	struct emu_shared *shared = &w->fab->shared;
+	uint64_t offset = w->membership->clock_offset;
 
 	if (!shared->clock_runs)
-		shared->mono_base = nic->up->monotonic_ns(nic->ctx) - w->fab->now;
+		shared->mono_base = nic->up->monotonic_ns(nic->ctx) - offset - w->fab->now;
 	shared->clock_runs = true;
 	w->following = true;
-	w->mono_base = shared->mono_base;
+	w->mono_base = shared->mono_base + offset;
 }
 
 static void open_nic(struct emu_world *w, struct nic *nic)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "emu/fabric/clock.h"
+#include "host/nic_process.h"
 #include "hooks.h"
 #include "inbox.h"
 #include "lock.h"
@@ -236,6 +237,33 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 	return err;
 }
 
+static bool same_link(const char *path, const char *other)
+{
+	char a[64], b[64];
+	ssize_t length = readlink(path, a, sizeof(a));
+
+	return length > 0 && readlink(other, b, sizeof(b)) == length &&
+	       memcmp(a, b, (size_t)length) == 0;
+}
+
+/*
+ * What the monotonic clock of this process is ahead of that of the initial time namespace. The file
+ * tells it of the namespace that children get, which may be another one after an unshare.
+ */
+static uint64_t own_clock_offset(void)
+{
+	FILE *offsets = process_fopen("/proc/self/timens_offsets");
+	long seconds = 0, ns = 0;
+
+	if (!offsets)
+		return 0;
+	if (fscanf(offsets, "monotonic %ld %ld", &seconds, &ns) != 2 ||
+	    !same_link("/proc/self/ns/time", "/proc/self/ns/time_for_children"))
+		seconds = ns = 0;
+	fclose(offsets);
+	return (uint64_t)seconds * 1000000000u + (uint64_t)ns;
+}
+
 /* Allocate the membership, before the fabric is mapped; NULL: *err says why. */
 static struct emu_membership *begin_membership(struct emu_world *w, const struct nic_config *config,
 					       int *err)
@@ -253,6 +281,7 @@ static struct emu_membership *begin_membership(struct emu_world *w, const struct
 	w->trace_fd = -1;
 	m->bounce = config->bounce;
 	m->lock_ms = config->lock_ms;
+	m->clock_offset = own_clock_offset();
 	m->pid = getpid();
 	*err = emu_file_path(config->fabric, m->path, sizeof(m->path));
 	if (!*err)

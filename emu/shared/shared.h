@@ -9,12 +9,13 @@
  * process empties its inbox each time it takes the lock, so it never sees the arena with such work
  * still to be done.
  *
- * Virtual time follows the monotonic clock, which is the same in all processes; or the fabric is in
- * lockstep (lockstep.h). An event runs in the process that finds it due, with two exceptions: an
- * event that ends in an upcall runs in the process that owns the QP or listener, and an event whose
- * payload this process cannot reach (reach.h) runs in the sender's process. A process that owns
- * neither end of a connection runs only its timers, and leaves its packets to an end. The packets
- * of a QP run in order even so: while one waits in an inbox, the next ones go behind it (runner.c).
+ * Virtual time follows the monotonic clock, which is the same in all processes but for the offset
+ * of their time namespaces; or the fabric is in lockstep (lockstep.h). An event runs in the
+ * process that finds it due, with two exceptions: an event that ends in an upcall runs in the
+ * process that owns the QP or listener, and an event whose payload this process cannot reach
+ * (reach.h) runs in the sender's process. A process that owns neither end of a connection runs
+ * only its timers, and leaves its packets to an end. The packets of a QP run in order even so:
+ * while one waits in an inbox, the next ones go behind it (runner.c).
  */
 #ifndef EMU_SHARED_H
 #define EMU_SHARED_H
@@ -34,12 +35,13 @@ struct emu_membership {
 	char node[EMU_NAME];
 	uint64_t to_wake; /* set of processes to wake when the lock is released */
 	struct emu_peer peer[EMU_PROCESSES + 1]; /* the memory of the others */
-	uint64_t nonce;    /* other processes read it here to test their access */
-	bool bounce;       /* treat all memory as inaccessible */
-	bool payload_lost; /* the next completion is to fail: direct.c */
-	bool held;         /* this process holds the fabric's lock */
-	bool apart;        /* the arena is a private copy: apart.h */
-	uint32_t lock_ms;  /* wait so long for a stopped holder of the lock; 0: forever */
+	uint64_t nonce;        /* other processes read it here to test their access */
+	bool bounce;           /* treat all memory as inaccessible */
+	bool payload_lost;     /* the next completion is to fail: direct.c */
+	uint64_t clock_offset; /* of the monotonic clock of this process's time namespace */
+	bool held;             /* this process holds the fabric's lock */
+	bool apart;            /* the arena is a private copy: apart.h */
+	uint32_t lock_ms;      /* wait so long for a stopped holder of the lock; 0: forever */
 	/* The rest is for lockstep. */
 	uint32_t turn_given;       /* wake this thread after the release; 0: none */
 	uint32_t awaiting;         /* threads of this process in emu_lockstep_await */
