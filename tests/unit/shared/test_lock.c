@@ -3,7 +3,9 @@
  * The fabric's lock, whose word names another thread than the one that holds it: because another
  * process wrote there, or because the holder's pid namespace is another one.
  */
+#include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -113,6 +115,32 @@ START_TEST(a_holder_whose_thread_is_of_another_namespace_keeps_the_lock)
 }
 END_TEST
 
+/*
+ * The kernel marks a lock whose word has the id of a thread that dies waiting for it: the holder
+ * has the same id in another pid namespace.
+ */
+START_TEST(a_waiter_that_dies_does_not_end_the_hold_of_its_namesake)
+{
+	uint32_t *word = &world->fab->shared.lock.word;
+	int told[2], said[2];
+	char byte = 0;
+	pid_t waiter;
+
+	ck_assert(pipe(told) == 0 && pipe(said) == 0);
+	waiter = start_waiter(told[0], said[1]);
+	ck_assert(is_said(said[0], -1));
+	emu_shared_take(world);
+	__atomic_store_n(word, (uint32_t)waiter, __ATOMIC_SEQ_CST);
+	ck_assert_int_eq(write(told[1], &byte, 1), 1);
+	while (!(__atomic_load_n(word, __ATOMIC_SEQ_CST) & FUTEX_WAITERS))
+		sched_yield(); /* it sets this before it sleeps */
+	kill(waiter, SIGKILL);
+	ck_assert_int_eq(waitpid(waiter, NULL, 0), waiter);
+	ck_assert_uint_eq(*word & FUTEX_OWNER_DIED, 0);
+	emu_shared_release(world);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("lock");
@@ -120,6 +148,7 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, a_word_that_names_a_stranger_is_not_believed);
 	tcase_add_test(tcase, a_holder_whose_thread_is_of_another_namespace_keeps_the_lock);
+	tcase_add_test(tcase, a_waiter_that_dies_does_not_end_the_hold_of_its_namesake);
 	suite_add_tcase(suite, tcase);
 }
 

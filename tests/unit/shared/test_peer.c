@@ -36,6 +36,23 @@ static struct emu_world *world;
 static uint8_t *mine, *theirs;
 static uint64_t token = 0x0123456789abcdef;
 
+/* A path of /proc, and the one that is opened in its place: its pid has been used again. */
+static struct {
+	char path[64], opens[64];
+	bool happened;
+} reused;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, mode_t mode);
+
+int __wrap_open(const char *path, int flags, mode_t mode)
+{
+	bool is_it = reused.path[0] && strcmp(path, reused.path) == 0;
+
+	reused.happened |= is_it;
+	return __real_open(is_it ? reused.opens : path, flags, mode);
+}
+
 static bool join(void)
 {
 	struct nic_config with = NIC_CONFIG_DEFAULT;
@@ -180,6 +197,26 @@ START_TEST(a_pid_that_is_used_again_leads_to_no_stranger)
 }
 END_TEST
 
+/*
+ * The kernel gives the pid of a member that ends to another member, between the first look at its
+ * memory, which is by pid, and the opening.
+ */
+START_TEST(a_pid_that_is_used_again_at_the_opening_leads_to_no_other_member)
+{
+	pid_t other = start_other(), third = start_other();
+
+	snprintf(reused.path, sizeof(reused.path), "/proc/%d/mem", other);
+	snprintf(reused.opens, sizeof(reused.opens), "/proc/%d/mem", third);
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		send_bytes(lengths[i]);
+		ck_assert_uint_eq(arrived(third), 0);
+	}
+	ck_assert(reused.happened);
+	end(other);
+	end(third);
+}
+END_TEST
+
 /* It has the pid and the nonce that the arena promises, at the right address. */
 START_TEST(a_process_that_does_not_map_the_arena_is_not_written_to)
 {
@@ -206,6 +243,7 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, a_changed_pid_in_the_arena_leads_to_no_stranger);
 	tcase_add_test(tcase, a_pid_that_is_used_again_leads_to_no_stranger);
+	tcase_add_test(tcase, a_pid_that_is_used_again_at_the_opening_leads_to_no_other_member);
 	tcase_add_test(tcase, a_process_that_does_not_map_the_arena_is_not_written_to);
 	suite_add_tcase(suite, tcase);
 }
