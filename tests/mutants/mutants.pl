@@ -64,6 +64,15 @@ sub is_statement {
 		$line !~ /^\t+\w+ \**\w+(?: = .*)?;$/;
 }
 
+# Two assignments without calls, of which neither names what the other sets, have no order.
+sub has_order {
+	my ($first, $second) = @_;
+	my ($a, $b) = map { /^\t+([^=()]+) = ([^()]+);$/ ? [$1, $2] : undef } $first, $second;
+	return 1 unless $a && $b;
+	return $a->[0] eq $b->[0] || index("$b->[0] $b->[1]", $a->[0]) >= 0 ||
+		index("$a->[0] $a->[1]", $b->[0]) >= 0;
+}
+
 sub changes_of_file {
 	my ($file) = @_;
 	open(my $in, '<', $file) or die "mutants: $file: $!\n";
@@ -95,7 +104,7 @@ sub changes_of_file {
 		(my $dropped = $source[$n]) =~ s/^(\t+).*/$1;/;
 		$add->($n, 'drop', $dropped);
 		# Two statements change places: written in one line, the next line is left empty.
-		if ($n < $#code && is_statement($code[$n + 1])) {
+		if ($n < $#code && is_statement($code[$n + 1]) && has_order($line, $code[$n + 1])) {
 			my ($mine) = $line =~ /^(\t+)/;
 			my ($next) = $code[$n + 1] =~ /^(\t+)/;
 			(my $second = $source[$n]) =~ s/^\t+/ /;

@@ -1,0 +1,210 @@
+#!/bin/bash
+# A worker of run.sh: takes one change after another from the plan, builds it in a folder of its own
+# and runs the tests that execute the changed line, the quickest first, until one fails.
+#
+#   one.sh map WORK WORKER MOST     runs each test once without any change
+#   one.sh plant WORK WORKER MOST   the campaign
+
+# A folder that looks like the build, so that what the worker builds can stand in it
+worker_begin() {
+	local name
+	mine=$work/worker.$1
+	rm -rf "$mine"
+	mkdir -p "$mine/lib" "$mine/tmp" "$mine/src"
+	cp -rs "$tree/run" "$mine/run"
+	for name in $(env | sed -n 's/^\(DATSIM_[A-Z_]*\|DAT_PROVIDER\)=.*/\1/p'); do
+		unset "$name"
+	done
+	export DAT_OVERRIDE=/dev/null CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent LC_ALL=C CC=gcc \
+		NM=nm CK_DEFAULT_TIMEOUT=120 srcdir=.. top_srcdir=$tree top_builddir=$mine/run \
+		TMPDIR=$mine/tmp LD_LIBRARY_PATH=$mine/lib MUTANTS_WORKER=$mine CCACHE_DISABLE=1
+}
+
+# What a failed test left behind; its processes alone have this word in their environment.
+end_processes() {
+	local place pid
+	for place in $(grep -lzxF "MUTANTS_WORKER=$mine" /proc/[0-9]*/environ 2> /dev/null); do
+		pid=${place//[!0-9]/}
+		case $(ps -o comm= -p "$pid" 2> /dev/null) in
+		'' | bash | make | sh | timeout | grep | ps | sleep) ;;
+		*) kill -9 "$pid" 2> /dev/null ;;
+		esac
+	done
+	rm -rf "${mine:?}/tmp"
+	mkdir "$mine/tmp"
+}
+
+# The results that are not ok, without what is said of them
+bad_results() { sed -nE 's/^(not ok [0-9]+ - [^:]*(:[^:]*(:[^:]*)?)?).*/\1/p' "$mine/test.out"; }
+
+# execute TEST SECONDS [BUILD [WRAPPER...]]: its output in test.out; the status is the test's
+execute() {
+	local test=$1 seconds=$2 place=${3:-$mine/run} status
+	shift $(($# < 3 ? $# : 3))
+	case $test in
+	*.dsim) set -- env DATSIM_WRAPPER="$*" sh "$tree/tests/run-datsim.sh" "$tree/$test" ;;
+	*.sh) set -- bash "$tree/$test" ;;
+	*) set -- "$@" "./$test" ;;
+	esac
+	(cd "$place" && top_builddir=$place exec timeout -k 2 "$seconds" "$@") \
+		> "$mine/test.out" 2>&1 < /dev/null
+	status=$?
+	[ $status = 0 ] || end_processes
+	return $status
+}
+
+# Does TEST pass within SECONDS, but for results that are not ok without any change either?
+run_test() {
+	local known=$work/map/${1//\//@} status
+	execute "$1" "$2"
+	status=$?
+	case $status in 124 | 137) return 1 ;; esac
+	[ $status = 0 ] || [ -s "$known.bad" ] || return 1
+	[ "$(grep -c '^ok' "$mine/test.out")" -ge "$(< "$known.ok")" ] || return 1
+	! bad_results | grep -qvxFf "$known.bad"
+}
+
+# Does TEST lose memory within SECONDS, and none without the change?
+leaks() {
+	local lsan
+	lsan="LD_PRELOAD=$(gcc -print-file-name=liblsan.so)"
+	case $1 in *.sh) return 1 ;; esac
+	! execute "$1" "$2" "$mine/run" env "$lsan" && grep -q LeakSanitizer "$mine/test.out" &&
+		LD_LIBRARY_PATH='' execute "$1" "$2" "$tree/run" env "$lsan"
+}
+
+# Runs TEST without any change: the code that it runs, how long it takes, its results
+measure() {
+	local known=$work/map/${1//\//@} begin=${EPOCHREALTIME/./} ms
+	mkdir "$known" 2> /dev/null || return	# another worker has it
+	MUTANTS_REACHED=$known execute "$1" $((most * 2))
+	case $? in 124 | 137) rm -f "$known"/*; return ;; esac
+	ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+	bad_results > "$known.bad"
+	grep -c '^ok' "$mine/test.out" > "$known.ok" && echo $ms > "$known.ms"
+}
+
+# The tests that run FILE:LINE, the quickest first, each with its milliseconds; where none is known
+# to run the line, those of its function.
+tests_of_line() {
+	local index=$work/index/${1//\//@} list range test
+	[ -f "$index" ] || return
+	list=$(awk -v n="$2" '$1 == n { $1 = ""; print }' "$index")
+	if [ -z "$list" ]; then
+		range=$(awk -v n="$2" '/^{/ && NR <= n { from = NR }
+			/^}/ && NR >= n { print from, NR; exit }' "$tree/$1")
+		list=$(awk -v from="${range% *}" -v to="${range#* }" \
+			'$1 >= from && $1 <= to { $1 = ""; print }' "$index")
+	fi
+	for test in $(tr ' ' '\n' <<< "$list" | sort -u); do
+		echo "$(< "$work/map/$test.ms") ${test//@//}"
+	done | sort -n | awk -v most="$most" '$1 <= most * 1000'
+}
+
+# compile FILE TO: as make did, without what serves the map; the source is the worker's
+compile() {
+	local command
+	command=$(awk -F '\t' -v file="$1" '$1 == file { print $3; exit }' "$work/compile.tsv")
+	[ -n "$command" ] || return
+	command=$(sed -E 's/ -(g|fsanitize-coverage=trace-pc|MD|MP)\>//g; s/ -M[TF] [^ ]+//g
+		s/ -c [^ ]+/ -c $1/; s/ -o [^ ]+$//' <<< "${command/ -c ..\/$1/ -c x}")
+	command=${command/ -c \$1/ -c \"$mine/src/$1\"}
+	(cd "$tree/run" && eval "$command" -w -g0 -iquote "../${1%/*}" \
+		-ffile-prefix-map="$mine/src/=../" -o "$2") > "$mine/make.out" 2>&1
+}
+
+# Links the module of a file again, with the worker's object.
+link() {
+	local object module command
+	object=$(awk -F '\t' -v file="$1" '$1 == file { print $2; exit }' "$work/compile.tsv")
+	command=$(grep -F " $object " "$work/link.tsv" | tail -1)
+	module=${command%%	*}
+	command=${command#*	}
+	case $module in
+	passthrough/*) made=$mine/run/$module ;;
+	*) made=$mine/lib/$(basename "${module%.0.0}") ;;
+	esac
+	rm -f "$made"
+	command=${command/ $object / $mine/new.o }
+	(cd "$tree/run" && eval "${command/ -o $module/ -Wl,--strip-debug -o $made}") \
+		> "$mine/make.out" 2>&1
+}
+
+# Prints what became of the change: same, unbuilt, unreached, survived, or the test that noticed. A
+# failure that does not come again is "once TEST".
+try() {
+	local file=$1 line=$2 chosen ms test limit once= base=$work/base/${1//\//@}.o
+	if [ ! -f "$base" ]; then
+		mkdir -p "$work/base"
+		cp "$mine/original" "$mine/src/$file"
+		compile "$file" "$mine/base.o" && mv "$mine/base.o" "$base"
+		cp "$mine/changed" "$mine/src/$file"
+	fi
+	compile "$file" "$mine/new.o" || { echo unbuilt; return; }
+	! cmp -s "$base" "$mine/new.o" || { echo same; return; }
+	chosen=$(tests_of_line "$file" "$line")
+	[ -n "$chosen" ] || { echo unreached; return; }
+	link "$file" || { echo unbuilt; return; }
+	while read -r ms test; do
+		limit=$((20 + ms / 100))
+		! run_test "$test" $limit || continue
+		run_test "$test" $limit || { echo "$test"; return; }
+		once=$test
+	done <<< "$chosen"
+	while read -r ms test; do
+		! leaks "$test" $((20 + ms / 100)) || { echo "$test, with LeakSanitizer"; return; }
+	done < <(awk '$1 < 2000' <<< "$chosen")
+	echo "${once:+once $once}" | sed 's/^$/survived/'
+}
+
+# The next row of the plan, each for one worker
+take() {
+	local n
+	exec 9> "$work/lock"
+	flock 9
+	n=$(($(< "$work/taken") + 1))
+	echo $n > "$work/taken"
+	exec 9>&-
+	sed -n "${n}p" "$work/plan"
+}
+
+plant() {
+	local room=$1 file=$2 line=$3 operator=$4 class=$5 before=$6 after=$7 outcome begin=$SECONDS
+	local left
+	made=
+	rm -rf "$mine/src"
+	mkdir -p "$mine/src/${file%/*}"
+	cp "$tree/$file" "$mine/src/$file"
+	cp "$tree/$file" "$mine/original"
+	perl "$top/tests/mutants/mutants.pl" apply "$mine/src/$file" "$line" "$after"
+	cp "$mine/src/$file" "$mine/changed"
+	outcome=$(try "$file" "$line")
+	rm -f "$mine"/lib/* "$mine/run/passthrough/.libs/passthrough.so"
+	ln -s "$tree/run/passthrough/.libs/passthrough.so" "$mine/run/passthrough/.libs/"
+	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$room" "$file" "$line" "$operator" "$class" \
+		"$outcome" $((SECONDS - begin)) "$before" "$after" >> "$results"
+	left=$(($(wc -l < "$work/plan") - $(< "$work/taken")))
+	echo "$left left; $file:$line $operator: $outcome, $((SECONDS - begin)) s" >&2
+}
+
+campaign() {
+	local room file line operator class before after
+	worker_begin "$1"
+	while IFS=$'\t' read -r room file line operator class before after < <(take) &&
+		[ -n "$room" ]; do
+		plant "$room" "$file" "$line" "$operator" "$class" "$before" "$after"
+	done
+	rm -rf "$mine"
+}
+
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit
+work=$2 tree=$2/tree results=$2/results.tsv most=$4
+case $1 in
+map)
+	worker_begin "$3"
+	while read -r test; do measure "$test"; done < "$work/tests"
+	rm -rf "$mine"
+	;;
+plant) campaign "$3" ;;
+esac
