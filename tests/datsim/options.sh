@@ -20,6 +20,7 @@ run --script --seed --profile --alias --addresses --trace
 sweep --nth --share --seed --only
 explore --runs --seconds -j --seed --first --shard --faults --out --hang
 conformance --provider --device --slow -j --junit
+hwcheck --seconds --verbs
 END
 }
 
@@ -57,9 +58,12 @@ explore --hang 0
 conformance --provider soft
 conformance --slow 1001
 conformance -j 257
+hwcheck --seconds 9
+hwcheck --seconds 601
+hwcheck --seconds long
 END
 }
-commands="test show run sweep replay explore shell conformance fabric info"
+commands="test show run sweep replay explore shell conformance fabric info hwcheck"
 
 # says STATUS PATTERN ARGS...: datsim exits so and prints that
 says() {

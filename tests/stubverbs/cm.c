@@ -501,7 +501,8 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *src, struct sock
 		id->port = next_port++;
 	id->remote_port = port_of(dst);
 	copy_address(&base->route.addr.dst_storage, dst);
-	copy_address(&base->route.addr.src_storage, src);
+	/* Without one, an address of the network of the destination. */
+	copy_address(&base->route.addr.src_storage, src ? src : dst);
 	set_port(&base->route.addr.src_addr, id->port);
 	if (!stub_has_address(dst)) {
 		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);

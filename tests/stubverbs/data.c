@@ -173,6 +173,8 @@ static void deliver(struct stub_qp *qp, const struct ibv_send_wr *wr)
 		return;
 	}
 	copy(recv->sge, recv->num_sge, wr->sg_list, wr->num_sge);
+	if (stub_config.corrupts && length >= 1024)
+		((unsigned char *)(uintptr_t)recv->sge[0].addr)[length - 1] ^= 1;
 	complete_recv(peer, recv->wr_id, IBV_WC_SUCCESS, length,
 		      wr->send_flags & IBV_SEND_SOLICITED);
 	complete_send(qp, wr, IBV_WC_SUCCESS, IBV_WC_SEND, length);

@@ -36,6 +36,17 @@ const struct stub_config *stub_profile(const char *name)
 	return NULL;
 }
 
+/* STUB_FAIL=CALL:N: each of these calls fails from the nth one on. */
+static void fail_call(char *text)
+{
+	char *colon = strchr(text, ':');
+
+	if (!colon)
+		return;
+	*colon = 0;
+	stub_fail(text, atoi(colon + 1), EIO, true);
+}
+
 static __attribute__((constructor)) void choose(void)
 {
 	const char *name = getenv("STUB_PROFILE");
@@ -48,4 +59,7 @@ static __attribute__((constructor)) void choose(void)
 	}
 	if (config)
 		stub_config = *config;
+	stub_config.corrupts = getenv("STUB_CORRUPTS") != NULL;
+	if (getenv("STUB_FAIL"))
+		fail_call(strdup(getenv("STUB_FAIL")));
 }

@@ -76,8 +76,9 @@ struct stub_config {
 	/* Extensions of the QPs created from now on (ECE). Vendor 0: the device has none. */
 	uint32_t ece_vendor, ece_options;
 	uint32_t ece_foreign; /* the vendor of requests, in place of that one */
+	bool corrupts;        /* the last byte of a message of 1 KiB or more is another one */
 	bool ece_unheard;     /* an older kernel: messages carry no extensions */
-	bool addresses;         /* more interfaces and addresses than one (net.c) */
+	bool addresses;       /* more interfaces and addresses than one (net.c) */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;

@@ -172,3 +172,15 @@ const char about_sweep[] =
 	"error that its page lists, no checker may find a fault, and at the end, with the fault\n"
 	"removed, the fabric must become quiet and every object must be freed, without a crash\n"
 	"or a hang. Prints TAP, and for a point that fails a line that runs it again.\n";
+
+const char about_hwcheck[] =
+	"Opens a verbs device (DAT_PROVIDER=hw) twice, connects the two sides with each other\n"
+	"and checks what works: memory, connections and their ends, messages, RDMA, windows,\n"
+	"shared queues, watermarks, many connections, latency. Prints one page: the device, its\n"
+	"firmware and limits, and a line for each check, PASS, FAIL or SKIP with the reason.\n"
+	"Please send it in, whatever it says.\n";
+
+const char details_hwcheck[] =
+	"The exit status is 0 if something passed and nothing failed, 1 if not, and 2 if there\n"
+	"is no such device or no permission to use it. On a terminal, stderr shows which check\n"
+	"is in progress.\n";
