@@ -1,5 +1,5 @@
 # Makes doc/results/coverage.md from an .info file of llvm-cov: lines and branches by room and file.
-# -v rooms="host lib ..."
+# -v rooms="host lib ..." -v commit=HASH
 function percent(hit, all) { return all ? sprintf("%.1f %%", 100 * hit / all) : "-" }
 function row(name, key) {
 	printf "| %s | %d | %d | %s | %d | %d | %s |\n", name, lines[key], lines[key] - hit[key],
@@ -32,6 +32,8 @@ BEGIN {
 END {
 	print "# Coverage of lines and branches: the last run of `./check --coverage`"
 	print ""
+	if (commit)
+		print "Commit " commit "."
 	print "All tests of `make check`, built by clang with -O0; processes that are killed count."
 	print "The end explains what is not reached."
 	print ""

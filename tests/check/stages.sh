@@ -222,7 +222,8 @@ stage_campaign() {
 # Anyone may write there: some children run as other users.
 stage_coverage() {
 	local dir=$PWD/build/coverage page=doc/results/coverage.md
-	local rooms="host lib emu fault passthrough"
+	local rooms="host lib emu fault passthrough" commit
+	commit=$(git describe --always --dirty --exclude '*' 2> /dev/null)
 	build_tree coverage check-build --enable-coverage CC=clang CFLAGS='-O0 -g' || return
 	rm -rf "$dir/raw" && mkdir -m 1777 "$dir/raw" || return
 	LLVM_PROFILE_FILE="$dir/raw/%c%m.profraw" CK_DEFAULT_TIMEOUT=600 \
@@ -233,7 +234,8 @@ stage_coverage() {
 		coverage_of show --format=html -output-dir="$dir/html" &&
 		coverage_complete "$dir/all.info" || return
 	# shellcheck disable=SC2086
-	awk -v rooms="$rooms" -f tests/check/coverage.awk "$dir/all.info" > "$dir/coverage.md"
+	awk -v rooms="$rooms" -v commit="$commit" -f tests/check/coverage.awk "$dir/all.info" \
+		> "$dir/coverage.md"
 	cat tests/check/coverage-rest.md >> "$dir/coverage.md"
 	cp "$dir/coverage.md" $page
 	sed -n 's/^| \*\*\([a-z/ ]*\)\*\* |.*| \([0-9.]* %\) |$/branches of \1: \2/p' \
