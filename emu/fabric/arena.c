@@ -180,11 +180,16 @@ void emu_entry_free(struct emu_table *table, void *entries, size_t stride, uint3
 	table->live--;
 }
 
-static uint32_t ring_mask(uint32_t max)
+/*
+ * In a shared fabric the owner posts Receives without the lock, while another process, with the
+ * lock, still reads the one that it has taken. A ring with an entry more than may be posted keeps
+ * that one until the next is taken.
+ */
+static uint32_t ring_mask(const struct emu_world *w, uint32_t max)
 {
-	uint32_t entries = 1;
+	uint32_t entries = 1, needed = max + (emu_is_shared(w) ? 1 : 0);
 
-	while (entries < max)
+	while (entries < needed)
 		entries <<= 1;
 	return entries - 1;
 }
@@ -201,7 +206,7 @@ size_t emu_wq_bytes(const struct emu_wq *wq)
 
 int emu_wq_init(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t stride)
 {
-	uint32_t mask = ring_mask(max);
+	uint32_t mask = ring_mask(w, max);
 	emu_ref ring = 0;
 
 	/* A queue without entries needs no ring. */
@@ -224,7 +229,7 @@ int emu_wq_resize(struct emu_world *w, struct emu_wq *wq, uint32_t max, uint32_t
 	EMU_SURE(w, queued <= max);
 	if (queued > max)
 		queued = max;
-	if (ring_mask(max) == wq->mask && stride == had && wq->ring && max) {
+	if (ring_mask(w, max) == wq->mask && stride == had && wq->ring && max) {
 		wq->max = max;
 		return 0;
 	}

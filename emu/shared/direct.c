@@ -159,6 +159,12 @@ bool emu_direct_quiet(struct nic_world *world)
 
 /* ---- posting a Receive ---- */
 
+/* The sender has read the Receives before rq.get: theirs are the entries that may be filled. */
+static uint32_t count_posted(const struct emu_wq *rq)
+{
+	return rq->put - __atomic_load_n(&rq->get, __ATOMIC_ACQUIRE);
+}
+
 /*
  * Another process may end the connection at the same time and flush the queue without this Receive.
  * It then also leaves a message in this process's inbox, and inbox.c flushes the rest when it takes
@@ -173,7 +179,7 @@ int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 	if (w->membership->held)
 		return emu_post_recv(base, wr);
 	if (qp->srq || wr->num_sge > qp->max_recv_sge || qp->state == EMU_QP_ERROR ||
-	    emu_wq_count(&qp->rq) >= qp->rq.max)
+	    count_posted(&qp->rq) >= qp->rq.max)
 		return -EAGAIN;
 	wqe = emu_wqe(w, &qp->rq, qp->rq.put);
 	emu_recv_fill(w, wqe, wr);

@@ -34,10 +34,11 @@
  *   rq.get, cq.put   the process that holds the fabric's lock
  *
  * rq.put, cq.put and cq.get are stored with release order after the data they cover, and loaded
- * with acquire order before it. rq.get is an ordinary field: the owner reads it only to see whether
- * the ring is full, and an old value makes it look fuller than it is. If the sender is killed
- * before the store to cq.put, the delivery has not happened and emu_direct_undo takes it back;
- * after that store it has happened.
+ * with acquire order before it. rq.get tells the owner only whether the ring is full, and an old
+ * value makes it look fuller than it is. A Receive is still read after rq.get has passed it, so a
+ * ring has an entry more than Receives may be posted (ring_mask in emu/fabric/arena.c). If the
+ * sender is killed before the store to cq.put, the delivery has not happened and emu_direct_undo
+ * takes it back; after that store it has happened.
  *
  * The payload waits in the inline CQE, or for a long one in a staging buffer (inline.h), until the
  * receiver dequeues the completion, or until the region it goes to is about to be deregistered. If
