@@ -111,12 +111,12 @@ stage_asan() {
 # left out: it compares a path of programs of one thread, and the sanitizer has one of its own;
 # passthrough/test_quick is made of the same files. passthrough/test_shortage replaces malloc and
 # mmap, as the sanitizer does, which crashes before main. --full makes ten times the rounds of
-# unit/threads/test_threads_torture.
+# unit/threads/test_threads_torture and of the litmus tests.
 stage_tsan() {
 	local tests
 	build_tree tsan all --enable-werror --enable-sanitizers=thread || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
-		-e '^tests/(unit/threads|kernel|passthrough)/test_' \
+		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/processes/pair\.sh$' | grep -v /test_shortage | tr '\n' ' ')
 	TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check \
 		check_PROGRAMS="$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')" \
