@@ -61,7 +61,7 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry->put = entry->get = entry->cached_get = EMU_FIRST;
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
-	entry->armed = false;
+	entry->armed = EMU_ARMED_NOT;
 	if (emu_cq_init_payloads(w, entry))
 		goto free_entry;
 	adapter->cqs++;
@@ -156,7 +156,13 @@ void emu_cq_limit(struct nic_cq *base, uint32_t n)
 
 void emu_cq_arm(struct nic_cq *base)
 {
-	cq_of(base)->armed = true;
+	cq_of(base)->armed = EMU_ARMED_ANY;
+}
+
+void emu_cq_arm_solicited(struct nic_cq *base)
+{
+	if (cq_of(base)->armed != EMU_ARMED_ANY)
+		cq_of(base)->armed = EMU_ARMED_SOLICITED;
 }
 
 void emu_cq_lost(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opcode opcode)
@@ -166,8 +172,15 @@ void emu_cq_lost(struct emu_world *w, uint32_t index, uint32_t qp, enum nic_opco
 	emu_up_cq_lost(w, index, qp, opcode);
 }
 
+/* The completion was just added. */
 void emu_cq_notify(struct emu_world *w, uint32_t index)
 {
-	EMU_AT(w->fab->cq, index).armed = false;
+	struct emu_cq *cq = &EMU_AT(w->fab->cq, index);
+	const struct emu_cqe *cqe = cq_ring(w, cq) + ((cq->put - 1) & cq->mask);
+
+	if (cq->armed == EMU_ARMED_SOLICITED && cqe->status == NIC_WC_SUCCESS &&
+	    !(cqe->flags & NIC_WR_SOLICITED))
+		return;
+	cq->armed = EMU_ARMED_NOT;
 	emu_up_cq_notify(w, index);
 }

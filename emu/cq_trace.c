@@ -19,9 +19,27 @@ const char *emu_status_name(enum nic_wc_status status)
 		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
 		[NIC_WC_PARTIAL] = "PARTIAL",
 		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
+		[NIC_WC_REMOTE_INVALID] = "REMOTE_INVALID",
 	};
 
 	return status < NIC_WC_COUNT ? names[status] : "?";
+}
+
+void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+			  const struct emu_told *told)
+{
+	const struct emu_cq *cq = &EMU_AT(w->fab->cq, qp->recv_cq);
+	struct emu_cqe *cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (cq->put & cq->mask);
+
+	if (w->fab->trace_on)
+		emu_trace_completion(w, qp, NIC_OP_RECV, NIC_WC_SUCCESS, told->length, qp->rx_next);
+	/* If the CQ has no room the entry is a free one, or the oldest. */
+	if (told->flags & NIC_WR_IMM && cq->put - cq->get < cq->limit)
+		cqe->imm = told->imm;
+	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, told->length, NIC_OP_RECV,
+		    NIC_WC_SUCCESS,
+		    emu_recv_flags(wqe, told->flags) |
+			    (told->flags & (NIC_WR_IMM | NIC_WR_WRITTEN)));
 }
 
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,

@@ -35,6 +35,7 @@
 #include "emu/wire/rules.h"
 #include "mem.h"
 #include "mw.h"
+#include "number.h"
 #include "qp.h"
 #include "receive.h"
 #include "respond.h"
@@ -68,6 +69,7 @@ const struct nic_ops emu_ops = {
 	.cq_count = emu_cq_count,
 	.cq_limit = emu_cq_limit,
 	.cq_arm = emu_cq_arm,
+	.cq_arm_solicited = emu_cq_arm_solicited,
 
 	/* srq.c: receive queues, shared and of one QP */
 	.srq_create = emu_srq_create,
@@ -86,6 +88,8 @@ const struct nic_ops emu_ops = {
 	.qp_query = emu_qp_query,
 	.qp_taken_limit = emu_qp_taken_limit,
 	.qp_break = emu_qp_ask_break,
+	.qp_to = emu_number_connect,
+	.qp_fail = emu_qp_fail,
 	.disconnect = emu_qp_disconnect,
 
 	/* tx.c: the requester */
@@ -272,6 +276,7 @@ static const struct {
 	[EMU_STEP_DUPLICATE] = { "DUPLICATE", emu_step_duplicate },
 	[EMU_STEP_INJECT] = { "INJECT", emu_step_inject },
 	[EMU_STEP_REFUSE] = { "REFUSE", emu_step_refuse },
+	[EMU_STEP_UNSENT] = { "UNSENT", emu_step_unsent },
 	[EMU_STEP_IGNORE] = { "IGNORE", emu_step_ignore },
 	[EMU_STEP_DONE] = { "DONE", NULL },
 };

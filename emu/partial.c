@@ -47,6 +47,7 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 			       uint32_t index, const struct emu_rwqe *wqe)
 {
 	emu_ref self = emu_pool_alloc(w, emu_partial_bytes(wqe)), *link = &qp->rx;
+	struct emu_told told;
 	struct emu_rx *rx;
 
 	if (!self)
@@ -61,9 +62,11 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 	rx->next = *link;
 	rx->index = index;
 	rx->message = swqe->message;
-	rx->solicited = swqe->flags & NIC_WR_SOLICITED;
+	told = emu_recv_told(swqe);
+	rx->flags = told.flags;
+	rx->imm = told.imm;
 	rx->length = swqe->length;
-	rx->write = swqe->opcode == NIC_OP_WRITE;
+	rx->write = !emu_recv_is_taken_by(swqe);
 	*link = self;
 	if (!rx->write)
 		qp->rx_count++;
@@ -73,6 +76,8 @@ struct emu_rx *emu_partial_add(struct emu_world *w, struct emu_qp *qp, const str
 
 void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 {
+	struct emu_told told;
+
 	while (qp->rx && emu_go_on(w)) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
@@ -81,11 +86,11 @@ void emu_partial_flush(struct emu_world *w, struct emu_qp *qp, uint32_t end)
 		EMU_SURE(w, rx->self == qp->rx);
 		if (rx->self != qp->rx)
 			break;
-		if (!rx->write)
-			emu_complete_recv(w, qp, &rx->wqe,
-					  rx->whole ? NIC_WC_SUCCESS : NIC_WC_FLUSHED,
-					  rx->whole ? rx->length : 0,
-					  rx->whole ? rx->solicited : 0);
+		told = emu_partial_told(rx);
+		if (!rx->write && rx->whole)
+			emu_complete_message(w, qp, &rx->wqe, &told);
+		else if (!rx->write)
+			emu_complete_recv(w, qp, &rx->wqe, NIC_WC_FLUSHED);
 		emu_partial_drop(w, qp, rx);
 	}
 	qp->rx = 0; /* the rest of the list is garbage */
@@ -112,7 +117,7 @@ void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
 	emu_unpark(w, qp, false);
 	emu_partial_flush(w, qp, UINT32_MAX);
 	for (uint32_t i = 0; emu_wq_count(&qp->rq) > 0 && i < EMU_MAX_SRQ_WR; i++) {
-		emu_complete_recv(w, qp, emu_wqe(w, &qp->rq, qp->rq.get), NIC_WC_FLUSHED, 0, 0);
+		emu_complete_recv(w, qp, emu_wqe(w, &qp->rq, qp->rq.get), NIC_WC_FLUSHED);
 		qp->rq.get++;
 	}
 }

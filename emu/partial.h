@@ -8,6 +8,7 @@
 #define EMU_PARTIAL_H
 
 #include "emu/fabric/fabric.h"
+#include "receive.h"
 
 /* Size of a struct emu_rx with a copy of wqe. */
 uint32_t emu_partial_bytes(const struct emu_rwqe *wqe);
@@ -36,5 +37,11 @@ void emu_rx_flush(struct emu_world *w, struct emu_qp *qp);
  * Drop partial messages without completion. Returns how many receives they had taken from the SRQ.
  */
 uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp);
+
+/* What its completion tells. */
+static inline struct emu_told emu_partial_told(const struct emu_rx *rx)
+{
+	return (struct emu_told){ .length = rx->length, .imm = rx->imm, .flags = rx->flags };
+}
 
 #endif /* EMU_PARTIAL_H */

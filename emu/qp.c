@@ -9,6 +9,7 @@
 #include "emu/fabric/clock.h"
 #include "cq.h"
 #include "emu/wire/link.h"
+#include "number.h"
 #include "emu/wire/profile.h"
 #include "partial.h"
 #include "qp.h"
@@ -93,7 +94,10 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	}
 	EMU_LIVE(w->fab, qps, entry);
 	w->qp[index] = (struct emu_local_qp){
-		.base = { .nic = nic, .ctx = ctx, .reaped = &entry->reaped },
+		.base = { .nic = nic,
+			  .ctx = ctx,
+			  .reaped = &entry->reaped,
+			  .number = index + EMU_NUMBER_FIRST },
 		.entry = entry,
 		.world = w,
 	};
@@ -160,7 +164,9 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 {
 	uint32_t from_srq;
 
-	if (emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer))
+	if (qp->numbered)
+		emu_number_end(w, qp);
+	else if (emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer))
 		emu_qp_tell_peer(w, qp, tell, 0, 0);
 	emu_respond_ack(w, qp);
 	from_srq = emu_rx_forget(w, qp);
@@ -168,6 +174,7 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 	emu_hold_forget(w, qp, true);
 	qp->epoch++;
 	qp->state = EMU_QP_IDLE;
+	qp->numbered = false;
 	qp->peer = qp->conn = 0;
 	/* A new connection counts requests from 0 at both ends: rx_next. */
 	qp->sq.get = qp->sq.put = qp->sq_next = 0;
@@ -264,10 +271,13 @@ static void tear_down(struct emu_world *w, struct emu_qp *qp, enum emu_teardown 
 	}
 }
 
-void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
-		enum emu_event_kind tell)
+static void end_quietly(struct emu_world *w, struct emu_qp *qp, enum emu_event_kind tell)
 {
 	emu_respond_ack(w, qp);
+	if (qp->numbered) {
+		emu_number_end(w, qp);
+		tell = EMU_EV_NONE;
+	}
 	forget_wire(w, qp);
 	qp->state = EMU_QP_ERROR;
 	emu_qp_assess(qp);
@@ -276,7 +286,22 @@ void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
 	emu_hold_forget(w, qp, false);
 	for (int i = 0; i < EMU_TEAR_STEPS; i++)
 		tear_down(w, qp, emu_profile(w)->teardown[i], tell);
+}
+
+void emu_qp_end(struct emu_world *w, struct emu_qp *qp, enum nic_conn_end why,
+		enum emu_event_kind tell)
+{
+	end_quietly(w, qp, tell);
 	emu_up_conn_end(w, qp, why);
+}
+
+void emu_qp_fail(struct nic_qp *base)
+{
+	struct emu_qp *qp = qp_of(base);
+
+	emu_sent(emu_world_of(base->nic), base->nic);
+	if (qp->state != EMU_QP_ERROR)
+		end_quietly(emu_world_of(base->nic), qp, EMU_EV_NONE);
 }
 
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp)

@@ -23,6 +23,7 @@ void emu_qp_query(struct nic_qp *qp, struct nic_qp_counts *counts);
 void emu_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
 void emu_qp_ask_break(struct nic_qp *qp);
 void emu_qp_disconnect(struct nic_qp *qp, bool abrupt);
+void emu_qp_fail(struct nic_qp *qp);
 
 /* Is the QP connected, so that data may be in flight? */
 static inline bool emu_qp_running(const struct emu_qp *qp)
@@ -89,16 +90,18 @@ static inline void emu_complete_send(struct emu_world *w, struct emu_qp *qp,
 		    wqe->flags & NIC_WR_QUIET);
 }
 
-/* Queue the completion of a receive. */
+/* Queue the completion of a receive that no message completed. */
 static inline void emu_complete_recv(struct emu_world *w, struct emu_qp *qp,
-				     const struct emu_rwqe *wqe, enum nic_wc_status status,
-				     uint32_t length, uint32_t solicited)
+				     const struct emu_rwqe *wqe, enum nic_wc_status status)
 {
 	if (__builtin_expect(w->fab->trace_on, 0))
-		emu_trace_completion(w, qp, NIC_OP_RECV, status, length, qp->rx_next);
-	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, length, NIC_OP_RECV, status,
-		    emu_recv_flags(wqe, solicited));
+		emu_trace_completion(w, qp, NIC_OP_RECV, status, 0, qp->rx_next);
+	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, 0, NIC_OP_RECV, status,
+		    emu_recv_flags(wqe, 0));
 }
+/* Queue the completion of a receive by a message that has come whole. */
+void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
+			  const struct emu_told *told);
 
 const char *emu_status_name(enum nic_wc_status status);
 

@@ -94,6 +94,10 @@ static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t 
 		emu_mw_post(w, wr, wqe);
 		return;
 	}
+	if (wr->flags & NIC_WR_IMM) {
+		wqe->step = wr->imm;
+		wqe->mem_epoch--; /* no fast path: none of them delivers it */
+	}
 	wqe->remote_addr = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	emu_copy_sge(request_segments(w, qp, wqe, index), wr->sge, wr->num_sge);
@@ -387,6 +391,8 @@ enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a
 				     swqe->opcode == NIC_OP_READ ? NIC_ACCESS_REMOTE_READ
 								 : NIC_ACCESS_REMOTE_WRITE };
 
+	if (a->qp->numbered && !(w->fab->path[emu_qp_index(w, a->qp)].access & remote.access))
+		return EMU_CAUSE_REMOTE_KEY;
 	if (swqe->opcode == NIC_OP_READ && a->qp->reads_in >= a->qp->max_rd_in)
 		return EMU_CAUSE_TOO_MANY_READS;
 	/* A request of zero bytes needs no valid key. */

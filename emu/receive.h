@@ -53,6 +53,14 @@ static inline void emu_recv_take(struct emu_qp *qp, struct emu_wq *wq)
 	qp->taken++;
 }
 
+/* The newest Receive taken is free again. */
+static inline void emu_recv_put_back(struct emu_qp *qp, struct emu_wq *wq)
+{
+	wq->get--;
+	qp->taken--;
+	qp->rx_taken = qp->rx_completed;
+}
+
 /* The peer's request `index` is complete: the next one is expected. */
 static inline void emu_recv_expect_after(struct emu_qp *qp, uint32_t index)
 {
@@ -78,6 +86,30 @@ static inline void emu_recv_put_back_whole(struct emu_qp *qp, struct emu_wq *wq,
 	qp->taken--;
 	qp->rx_taken = --qp->rx_completed;
 	qp->rx_next = index;
+}
+
+/* Does the peer's request take a Receive? */
+static inline bool emu_recv_is_taken_by(const struct emu_swqe *swqe)
+{
+	return swqe->opcode == NIC_OP_SEND ||
+	       (swqe->opcode == NIC_OP_WRITE && (swqe->flags & NIC_WR_IMM));
+}
+
+/* What the completion of the Receive tells of the request that took it. */
+struct emu_told {
+	uint32_t length, imm;
+	uint8_t flags; /* NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN */
+};
+
+static inline struct emu_told emu_recv_told(const struct emu_swqe *swqe)
+{
+	uint32_t told = swqe->flags & (NIC_WR_SOLICITED | NIC_WR_IMM);
+
+	if (swqe->opcode == NIC_OP_WRITE)
+		told |= NIC_WR_WRITTEN;
+	return (struct emu_told){ .length = swqe->length,
+				  .imm = swqe->flags & NIC_WR_IMM ? swqe->step : 0,
+				  .flags = (uint8_t)told };
 }
 
 /* Flags of the completion: of the Receive's own, and of the Send's. */

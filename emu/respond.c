@@ -89,7 +89,9 @@ enum emu_step emu_step_key(struct emu_world *w, struct emu_arrival *a)
 	a->cause = emu_rdma_allowed(w, a);
 	if (a->cause != EMU_CAUSE_NONE)
 		return EMU_STEP_REFUSE;
-	return a->swqe->opcode == NIC_OP_READ ? EMU_STEP_ANSWER : EMU_STEP_PLACE;
+	if (a->swqe->opcode == NIC_OP_READ)
+		return EMU_STEP_ANSWER;
+	return a->rx || !emu_recv_is_taken_by(a->swqe) ? EMU_STEP_PLACE : EMU_STEP_BUFFER;
 }
 
 enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a)
@@ -135,7 +137,7 @@ static uint32_t send_number(struct emu_world *w, const struct emu_arrival *a)
 	for (uint32_t i = a->qp->rx_next, n = 0; i != a->index && n < EMU_MAX_QP_WR; i++, n++) {
 		const struct emu_swqe *swqe = emu_wqe(w, &a->sender->sq, i);
 
-		number += swqe->opcode == NIC_OP_SEND;
+		number += emu_recv_is_taken_by(swqe);
 	}
 	return number;
 }
@@ -312,12 +314,12 @@ enum emu_step emu_step_keep(struct emu_world *w, struct emu_arrival *a)
 
 /* wqe: the receive of a Send; NULL for an RDMA. */
 static void complete_message(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
-			     uint32_t index, uint32_t length, uint32_t solicited)
+			     uint32_t index, const struct emu_told *told)
 {
 	emu_recv_expect_after(qp, index); /* before the completion: the trace numbers it so */
 	if (wqe) {
 		qp->rx_completed++;
-		emu_complete_recv(w, qp, wqe, NIC_WC_SUCCESS, length, solicited);
+		emu_complete_message(w, qp, wqe, told);
 	}
 	emu_acknowledge(w, qp);
 	expect_next_request(w, qp, index);
@@ -325,22 +327,24 @@ static void complete_message(struct emu_world *w, struct emu_qp *qp, const struc
 
 enum emu_step emu_step_finish(struct emu_world *w, struct emu_arrival *a)
 {
-	complete_message(w, a->qp, a->wqe, a->index, a->swqe->length,
-			 a->swqe->flags & NIC_WR_SOLICITED);
+	struct emu_told told = emu_recv_told(a->swqe);
+
+	complete_message(w, a->qp, a->wqe, a->index, &told);
 	return EMU_STEP_WAITING;
 }
 
 enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a)
 {
 	struct emu_qp *qp = a->qp;
+	struct emu_told told;
 
 	while (qp->rx && emu_go_on(w)) {
 		struct emu_rx *rx = emu_at(w, qp->rx);
 
 		if (!rx->whole || rx->index != qp->rx_next)
 			break;
-		complete_message(w, qp, rx->write ? NULL : &rx->wqe, rx->index, rx->length,
-				 rx->solicited);
+		told = emu_partial_told(rx);
+		complete_message(w, qp, rx->write ? NULL : &rx->wqe, rx->index, &told);
 		emu_partial_drop(w, qp, rx);
 	}
 	return EMU_STEP_DONE;
@@ -355,15 +359,35 @@ enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a)
 	uint32_t missing = a->index - qp->rx_next;
 
 	emu_trace_cause(w, qp, a->cause, a->swqe->message);
+	if (qp->numbered && a->cause == EMU_CAUSE_SOURCE)
+		return EMU_STEP_UNSENT;
 	if (a->wqe) {
 		emu_partial_flush(w, qp, a->swqe->message);
-		emu_complete_recv(w, qp, a->wqe, emu_causes[a->cause].receive, 0, 0);
+		emu_complete_recv(w, qp, a->wqe, emu_causes[a->cause].receive);
 	}
 	if (a->rx)
 		emu_partial_drop(w, qp, a->rx);
 	emu_respond_ack(w, qp);
-	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index, missing << 8 | emu_causes[a->cause].request);
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index,
+			 missing << 8 | emu_cause_request(qp, a->cause));
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
+	return EMU_STEP_DONE;
+}
+
+/*
+ * The requester cannot read its own memory, so on a QP that is connected by number this packet was
+ * never sent, and nothing happens here. Of a message whose earlier packets came, the Receive stays
+ * taken.
+ */
+enum emu_step emu_step_unsent(struct emu_world *w, struct emu_arrival *a)
+{
+	struct emu_qp *qp = a->qp;
+	uint32_t missing = a->index - qp->rx_next;
+
+	if (a->wqe && !a->rx)
+		emu_recv_put_back(qp, emu_recv_queue(qp, emu_recv_srq(w, qp)));
+	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index,
+			 missing << 8 | emu_cause_request(qp, a->cause));
 	return EMU_STEP_DONE;
 }
 

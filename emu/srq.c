@@ -25,7 +25,7 @@ static EMU_COLD int recv_flushed(struct emu_world *w, struct emu_qp *qp,
 {
 	struct emu_rwqe flushed = { .wr_id = wr->wr_id, .flags = wr->flags };
 
-	emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED, 0, 0);
+	emu_complete_recv(w, qp, &flushed, NIC_WC_FLUSHED);
 	return 0;
 }
 

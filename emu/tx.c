@@ -9,6 +9,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/wire/link.h"
 #include "emu/wire/profile.h"
+#include "number.h"
 #include "qp.h"
 #include "rdma.h"
 #include "emu/wire/retry.h"
@@ -132,7 +133,7 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	uint32_t put = qp->sq.put;
 
-	if (wr->opcode != NIC_OP_SEND || (wr->flags & NIC_WR_FENCE))
+	if (wr->opcode != NIC_OP_SEND || (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM)))
 		return emu_rdma_post(w, qp, wr);
 	if (wr->num_sge > qp->max_send_sge)
 		return -EINVAL;
@@ -217,9 +218,9 @@ void emu_tx_end_wait(struct emu_world *w, struct emu_qp *qp)
 
 static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
-	const struct emu_config *config = &w->config;
 	/* At least 1 ns, so that endless retries let time pass. */
-	uint64_t pause = config->rnr_timer_ns ? config->rnr_timer_ns : 1;
+	uint64_t pause = emu_number_rnr_pause(w, qp) ?: 1;
+	uint32_t retries = emu_number_rnr_retry(w, qp);
 	struct emu_failure starved = { .index = index,
 				       .came = index,
 				       .status = (uint8_t)emu_causes[EMU_CAUSE_RNR].request,
@@ -234,7 +235,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	}
 	qp->retry_tries = 0;
 	emu_tx_delivered(w, qp, index);
-	if (config->rnr_retry != RNR_RETRY_FOREVER && qp->rnr_tries >= config->rnr_retry) {
+	if (retries != RNR_RETRY_FOREVER && qp->rnr_tries >= retries) {
 		/*
 		 * Retries are counted here, so the receiver has to be told that they are exhausted.
 		 */

@@ -110,6 +110,7 @@ struct nic_qp {
 	struct nic *nic;
 	void *ctx;
 	uint32_t *reaped; /* lib's counter of receive completions handed out or discarded */
+	uint32_t number;  /* NIC_CAP_NUMBERS: unique on its adapter, at most 24 bits, not 0 or 1 */
 };
 
 struct nic_listener {
@@ -147,6 +148,7 @@ enum nic_cap {
 	NIC_CAP_SRQ_ANY_PD = 1u << 10, /* a QP and its SRQ may be of different PDs */
 	/* the local memory of an RDMA Read needs remote write access */
 	NIC_CAP_READ_BY_WRITE = 1u << 11,
+	NIC_CAP_NUMBERS = 1u << 12, /* qp_to works */
 };
 
 /* Limits, finite, enforced by the backend over all users of the adapter. */
@@ -160,6 +162,9 @@ struct nic_attr {
 	int max_mr, max_mw, max_pd, max_listener;
 	uint64_t max_mr_size, max_msg_size;
 	uint32_t max_private_data;
+	/* NIC_CAP_NUMBERS: of the adapter, among those that it can reach; not 0. Longest packet. */
+	uint16_t number;
+	uint32_t mtu;
 };
 
 struct nic_qp_cap {
@@ -273,6 +278,11 @@ struct nic_ops {
 	void (*cq_limit)(struct nic_cq *cq, uint32_t n);
 	/* One cq_notify upcall at the next completion added. One shot. */
 	void (*cq_arm)(struct nic_cq *cq);
+	/*
+	 * The same at the next one that is solicited or not successful. If the CQ is armed by
+	 * cq_arm already, that stays. NIC_CAP_NUMBERS.
+	 */
+	void (*cq_arm_solicited)(struct nic_cq *cq);
 
 	/* ---- shared receive queues ---- */
 
@@ -324,6 +334,13 @@ struct nic_ops {
 	void (*qp_taken_limit)(struct nic_qp *qp, int32_t soft, int32_t hard);
 	/* Break the connection from this side; an upcall soon reports its end. */
 	void (*qp_break)(struct nic_qp *qp);
+	/*
+	 * NIC_CAP_NUMBERS: connect an unconnected QP by number, or change the path of one that is
+	 * (nic_work.h). An error of such a QP is NIC_END_BROKEN.
+	 */
+	int (*qp_to)(struct nic_qp *qp, const struct nic_qp_path *path);
+	/* Of such a QP, or an unconnected one: flush all work, now and later. No upcall. */
+	void (*qp_fail)(struct nic_qp *qp);
 
 	/* ---- posting: never blocks, never allocates ---- */
 

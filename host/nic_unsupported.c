@@ -57,6 +57,13 @@ static int no_srq_create(struct nic_pd *pd, uint32_t max_wr, uint32_t max_sge, u
 	return -EOPNOTSUPP;
 }
 
+static int no_qp_to(struct nic_qp *qp, const struct nic_qp_path *path)
+{
+	(void)qp;
+	(void)path;
+	return -EOPNOTSUPP;
+}
+
 static int no_handoff(struct nic_conn *conn, uint64_t port)
 {
 	(void)conn;
@@ -187,6 +194,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(cq_count),
 	MISSING(cq_limit),
 	MISSING(cq_arm),
+	MISSING(cq_arm_solicited),
 	.srq_create = no_srq_create,
 	.srq_resize = no_srq_resize,
 	MISSING(srq_destroy),
@@ -201,6 +209,8 @@ const struct nic_ops nic_unsupported = {
 	MISSING(qp_taken_limit),
 
 	MISSING(qp_break),
+	.qp_to = no_qp_to,
+	MISSING(qp_fail),
 	MISSING(post_send),
 	MISSING(post_recv),
 	MISSING(listen),

@@ -5,6 +5,7 @@
 #ifndef HOST_NIC_WORK_H
 #define HOST_NIC_WORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct nic_mr;
@@ -44,6 +45,8 @@ enum nic_wc_status {
 	NIC_WC_RNR_EXCEEDED,
 	NIC_WC_PARTIAL, /* no backend reports it */
 	NIC_WC_BIND_FAILED,
+	NIC_WC_DAT_COUNT, /* those above are DAT's; the rest are of QPs connected by number */
+	NIC_WC_REMOTE_INVALID = NIC_WC_DAT_COUNT, /* the peer refused the form of the request */
 	NIC_WC_COUNT
 };
 
@@ -52,6 +55,9 @@ enum nic_wr_flag {
 	NIC_WR_SOLICITED = 1u << 1, /* the completion of the matching Receive is a solicited one */
 	NIC_WR_FENCE = 1u << 2,     /* starts when all earlier reads have completed */
 	NIC_WR_QUIET = 1u << 3, /* the completion is no notification; repeated in nic_wc.flags */
+	/* SEND, WRITE: with `imm`; a WRITE then takes a Receive. In nic_wc.flags: it came. */
+	NIC_WR_IMM = 1u << 4,
+	NIC_WR_WRITTEN = 1u << 5, /* nic_wc.flags only: a WRITE with `imm` took this Receive */
 };
 
 struct nic_sge {
@@ -74,6 +80,7 @@ struct nic_send_wr {
 	/* NIC_OP_WRITE, NIC_OP_READ only; the key of an empty transfer is not checked */
 	uint64_t remote_addr;
 	uint32_t rkey;
+	uint32_t imm; /* with NIC_WR_IMM only; no backend looks into it */
 	/*
 	 * NIC_OP_BIND only, without sge. It starts when all earlier requests have completed, and
 	 * later ones start after it has completed. mw->rkey changes at once to the new key, which
@@ -98,8 +105,28 @@ struct nic_wc {
 	uint32_t length;
 	uint8_t opcode; /* enum nic_opcode */
 	uint8_t status; /* enum nic_wc_status */
-	uint8_t flags;  /* NIC_WR_QUIET, NIC_WR_SOLICITED */
+	uint8_t flags;  /* NIC_WR_QUIET, NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN */
 	uint8_t own;    /* the backend's */
+	uint32_t imm;   /* with NIC_WR_IMM only */
+};
+
+/*
+ * How a QP reaches its peer if the front connects it by number (qp_to), and how long it tries.
+ * Neither end hears of the other's state: a packet to a QP that does not exist, is not connected to
+ * this one or expects another sequence number is dropped, and the sender retries. The QP ends
+ * without a word to its peer: by an error, by qp_fail or by qp_reset.
+ */
+struct nic_qp_path {
+	uint16_t adapter;        /* of the peer: nic_attr.number */
+	bool sends;              /* may post requests; before that it only receives */
+	uint8_t retry;           /* retransmissions without an answer */
+	uint8_t rnr_retry;       /* after an RNR NAK; 7: without end */
+	uint32_t qp;             /* the peer: nic_qp.number */
+	uint32_t sq_psn, rq_psn; /* of the first packet sent, and of the first one expected */
+	uint32_t access;         /* NIC_ACCESS_REMOTE_xxx: what the peer may do */
+	uint8_t rd_in, rd_out;   /* RDMA Reads at a time */
+	uint64_t retry_timer_ns; /* 0: wait for an answer without end */
+	uint64_t rnr_timer_ns;   /* the pause that this side's RNR NAKs ask for */
 };
 
 #endif /* HOST_NIC_WORK_H */

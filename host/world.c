@@ -43,6 +43,7 @@ static void backend_assert_caps(const struct nic_ops *ops, uint64_t caps)
 	assert(!(caps & NIC_CAP_CQ_RESIZE) || ops->cq_resize != none->cq_resize);
 	assert(!(caps & NIC_CAP_MW) || ops->mw_alloc != none->mw_alloc);
 	assert(!(caps & NIC_CAP_HANDOFF) || ops->handoff != none->handoff);
+	assert(!(caps & NIC_CAP_NUMBERS) || ops->qp_to != none->qp_to);
 	assert(!(caps & NIC_CAP_SIM) || ops->sim_step != none->sim_step);
 	assert(!(caps & NIC_CAP_PACKET_RULES) || ops->packet_rule_add != none->packet_rule_add);
 }

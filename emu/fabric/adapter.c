@@ -54,7 +54,7 @@ void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_
 	in->sin_addr.s_addr = htonl(w->config.address + number);
 }
 
-static uint16_t find_number(struct emu_world *w, uint32_t number)
+uint16_t emu_adapter_by_number(struct emu_world *w, uint32_t number)
 {
 	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
 		if (w->fab->adapters[i].open && w->fab->adapters[i].number == number)
@@ -96,7 +96,7 @@ uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr
 		}
 		number = ip - w->config.address;
 		if (number >= 1 && number <= w->config.addresses)
-			return find_number(w, number);
+			return emu_adapter_by_number(w, number);
 	}
 	return emu_find_host(w, addr, port, from);
 }
@@ -106,7 +106,7 @@ static uint32_t free_number(struct emu_world *w)
 {
 	uint32_t number = 1;
 
-	while (find_number(w, number))
+	while (emu_adapter_by_number(w, number))
 		number++;
 	return number;
 }

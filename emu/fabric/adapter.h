@@ -24,4 +24,7 @@ int emu_adapter_number(struct emu_world *w, const char *name, uint16_t *number);
 const char *emu_adapter_name(struct emu_world *w, uint16_t adapter);
 void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr);
 
+/* The open adapter with that number; 0: there is none. */
+uint16_t emu_adapter_by_number(struct emu_world *w, uint32_t number);
+
 #endif /* EMU_FABRIC_ADAPTER_H */

@@ -112,7 +112,8 @@ struct emu_cqe {
 	uint64_t wr_id;
 	uint32_t qp;
 	uint32_t length;
-	uint8_t opcode, status, flags;
+	uint8_t opcode, status, flags, unused;
+	uint32_t imm;
 };
 
 struct emu_cq {
@@ -123,7 +124,7 @@ struct emu_cq {
 	uint32_t depth; /* entries asked for, exact */
 	uint32_t limit; /* entries accepted now, <= depth */
 	uint16_t adapter;
-	emu_flag armed;
+	uint8_t armed;     /* enum emu_armed */
 	emu_flag in_event; /* shared fabrics: an event is changing it, see direct.h */
 	emu_ref inline_ring;
 	uint32_t cached_get;       /* copy of get for the side that adds completions */
@@ -149,7 +150,11 @@ struct emu_swqe {
 	uint32_t message; /* number among the connection's requests, from 1, low 32 bits */
 	uint8_t opcode, flags;
 	uint16_t num_sge;
-	uint32_t step; /* READ: response packet due next, or EMU_READ_xxx; BIND: emu_mw.serial */
+	/*
+	 * READ: response packet due next, or EMU_READ_xxx; BIND: emu_mw.serial; SEND and WRITE with
+	 * NIC_WR_IMM: their `imm`.
+	 */
+	uint32_t step;
 	struct nic_sge sge[];
 };
 
@@ -198,8 +203,9 @@ struct emu_rx {
 	uint32_t next_packet;
 	uint32_t length;
 	emu_flag whole; /* all its packets arrived, but an earlier message is incomplete */
-	emu_flag write; /* an RDMA Write: it took no receive, wqe is empty */
-	uint8_t solicited;
+	emu_flag write; /* an RDMA Write that took no receive: wqe is empty */
+	uint8_t flags;  /* of the request, for its completion: emu_recv_told */
+	uint32_t imm;
 	struct emu_rwqe wqe;
 };
 
@@ -261,6 +267,7 @@ struct emu_qp {
 	bool rx_gap : 1;     /* rx_next got a NAK (RNR, sequence): later packets are dropped */
 	bool left_here : 1;  /* packets of this QP may wait in its owner's inbox: runner.c */
 	bool left_there : 1; /* packets with payload may wait in its peer's inbox */
+	bool numbered : 1;   /* connected by number: number.h */
 	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
 	emu_flag tx_fast;    /* ACKs may take the requester's fast path */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
@@ -276,6 +283,17 @@ struct emu_qp {
 	emu_flag retry_timer; /* the queued timer is the retry timer */
 	emu_flag half_open;   /* the peer is gone, and the packet that said so was lost */
 	emu_flag ack_due;     /* an EMU_EV_ACK_DUE is queued */
+};
+
+/* The path of a QP that is connected by number: struct nic_qp_path. */
+struct emu_path {
+	uint32_t to; /* index of the peer's QP, if it exists */
+	uint32_t sq_psn, rq_psn;
+	uint32_t access;
+	uint64_t retry_timer_ns, rnr_timer_ns;
+	uint16_t adapter; /* number of the peer's adapter */
+	uint8_t retry, rnr_retry;
+	emu_flag sends;
 };
 
 struct emu_listener {
@@ -465,6 +483,7 @@ struct emu_fabric {
 	struct emu_cq cq[EMU_CQS + 1];
 	struct emu_srq srq[EMU_SRQS + 1];
 	struct emu_qp qp[EMU_QPS + 1];
+	struct emu_path path[EMU_QPS + 1]; /* of the QPs that are `numbered` */
 	struct emu_listener listener[EMU_LISTENERS + 1];
 	struct emu_conn conn[EMU_CONNS + 1];
 	struct emu_shared shared;

@@ -19,7 +19,7 @@
 #define EMU_CAPS                                                                                \
 	(NIC_CAP_SRQ | NIC_CAP_SRQ_RESIZE | NIC_CAP_SRQ_LIMIT | NIC_CAP_SRQ_COUNT |             \
 	 NIC_CAP_TAKEN_LIMIT | NIC_CAP_MW | NIC_CAP_CQ_RESIZE | NIC_CAP_HANDOFF | NIC_CAP_SIM | \
-	 NIC_CAP_PACKET_RULES | NIC_CAP_SRQ_ANY_PD)
+	 NIC_CAP_PACKET_RULES | NIC_CAP_SRQ_ANY_PD | NIC_CAP_NUMBERS)
 
 void emu_nic_init(struct emu_world *w, uint16_t adapter, const struct nic_upcalls *up, void *ctx)
 {
@@ -167,6 +167,8 @@ void emu_adapter_query(struct nic *nic, struct nic_attr *attr)
 		.max_mr_size = EMU_MAX_MR_SIZE,
 		.max_msg_size = EMU_MAX_MSG,
 		.max_private_data = EMU_PRIVATE_DATA,
+		.number = emu_world_of(nic)->fab->adapters[emu_nic(nic)->adapter].number,
+		.mtu = emu_world_of(nic)->config.mtu,
 	};
 	snprintf(attr->vendor, sizeof(attr->vendor), "libdat emulator");
 	emu_adapter_address(emu_world_of(nic), emu_nic(nic)->adapter, &attr->addr);

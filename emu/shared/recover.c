@@ -387,7 +387,8 @@ static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
 {
 	bool connected = emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer);
 
-	return qp->head.live && connected && emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
+	return qp->head.live && connected && !qp->numbered &&
+	       emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
 }
 
 void emu_recover_orphans(struct emu_world *w)

@@ -37,9 +37,18 @@ enum emu_cause {
 struct emu_cause_row {
 	const char *name;
 	enum nic_wc_status request, receive; /* NIC_WC_FLUSHED also if no receive was taken */
+	bool invalid; /* the request's form: NIC_WC_REMOTE_INVALID if connected by number */
 };
 
 extern const struct emu_cause_row emu_causes[EMU_CAUSES];
+
+/* The status of a request of qp, or of its peer. */
+static inline enum nic_wc_status emu_cause_request(const struct emu_qp *qp, enum emu_cause cause)
+{
+	const struct emu_cause_row *row = &emu_causes[cause];
+
+	return qp->numbered && row->invalid ? NIC_WC_REMOTE_INVALID : row->request;
+}
 
 /* "emu1.ep2 fail cause=TOO_LONG message=3": the QP is the one that found it. */
 void emu_trace_cause(struct emu_world *w, const struct emu_qp *qp, enum emu_cause cause,

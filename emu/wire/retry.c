@@ -5,6 +5,7 @@
 #include "cause.h"
 #include "emu/fabric/clock.h"
 #include "emu/cm.h"
+#include "emu/number.h"
 #include "profile.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
@@ -17,7 +18,11 @@
 
 static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 {
-	emu_timer_start(w, qp, from + w->config.retry_timer_ns, EMU_EV_RETRY_TIMER);
+	uint64_t after = emu_number_retry_timer(w, qp);
+
+	if (!after)
+		return;
+	emu_timer_start(w, qp, from + after, EMU_EV_RETRY_TIMER);
 	qp->retry_timer = true;
 	emu_observe(w, 1);
 }
@@ -69,7 +74,7 @@ static void fail_exhausted(struct emu_world *w, struct emu_qp *qp)
 
 static void try_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
 {
-	if (qp->retry_tries >= w->config.retry || emu_profile(w)->stream) {
+	if (qp->retry_tries >= emu_number_retry(w, qp) || emu_profile(w)->stream) {
 		fail_exhausted(w, qp);
 		return;
 	}

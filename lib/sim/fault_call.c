@@ -132,7 +132,7 @@ uint32_t fault_event_bits(DAT_EVENT_NUMBER event)
  */
 static bool fault_status_fits(uint32_t completions, DAT_DTO_COMPLETION_STATUS status)
 {
-	if ((unsigned int)status >= NIC_WC_COUNT || status == DAT_DTO_SUCCESS)
+	if ((unsigned int)status >= NIC_WC_DAT_COUNT || status == DAT_DTO_SUCCESS)
 		return false;
 	if (completions & DAT_SIM_COMPLETION_BIND)
 		return completions == DAT_SIM_COMPLETION_BIND &&

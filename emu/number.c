@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs that are connected by number: join two whose paths fit, part them when one ends, and
+ * the settings that each has of its own.
+ */
+#include "number.h"
+
+#include <errno.h>
+
+#include "emu/fabric/adapter.h"
+#include "emu/fabric/clock.h"
+#include "emu/fabric/sharing.h"
+#include "emu/wire/link.h"
+#include "emu/wire/retry.h"
+#include "emu/wire/wire.h"
+#include "qp.h"
+
+static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
+{
+	return &EMU_AT(w->fab->path, emu_qp_index(w, qp));
+}
+
+static uint16_t number_of(struct emu_world *w, const struct emu_qp *qp)
+{
+	return w->fab->adapters[qp->adapter <= EMU_ADAPTERS ? qp->adapter : 0].number;
+}
+
+/* Does the path of `from` lead to `to`, and will `to` take the packets for those it expects? */
+static bool leads_to(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to)
+{
+	const struct emu_path *path = path_of(w, from), *other = path_of(w, to);
+
+	return path->to == emu_qp_index(w, to) && path->adapter == number_of(w, to) &&
+	       (!path->sends || path->sq_psn == other->rq_psn) && from->sq.get == to->rx_next;
+}
+
+/* The QP to which this one is connected if both agree; NULL: there is none. */
+static struct emu_qp *find_partner(struct emu_world *w, const struct emu_qp *qp)
+{
+	struct emu_qp *to = emu_qp_at(w, path_of(w, qp)->to);
+
+	if (!to->head.live || !to->numbered || !emu_qp_running(to))
+		return NULL;
+	return leads_to(w, qp, to) && leads_to(w, to, qp) ? to : NULL;
+}
+
+static void point_at(struct emu_world *w, struct emu_qp *qp, const struct emu_qp *peer)
+{
+	qp->peer = emu_qp_index(w, peer);
+	qp->peer_epoch = peer->epoch;
+	qp->peer_adapter = peer->adapter;
+	qp->link = emu_link_at(qp->adapter, peer->adapter);
+}
+
+/* Requests in flight were sent to no QP: the retry timer finds that out. */
+static void hear_again(struct emu_world *w, struct emu_qp *qp)
+{
+	if (!qp->half_open)
+		return;
+	emu_retry_on(w, qp);
+	qp->half_open = false;
+	emu_observe(w, -1);
+}
+
+static void join_pair(struct emu_world *w, struct emu_qp *qp, struct emu_qp *peer)
+{
+	point_at(w, qp, peer);
+	point_at(w, peer, qp);
+	hear_again(w, qp);
+	hear_again(w, peer);
+}
+
+/* This QP has no peer from now on. One that does not send need not find out. */
+static void leave_alone(struct emu_world *w, struct emu_qp *qp)
+{
+	qp->peer_epoch = EMU_NUMBER_NOBODY | emu_qp_index(w, qp);
+	if (path_of(w, qp)->sends)
+		emu_retry_half_open(w, qp);
+}
+
+static bool is_joined(struct emu_world *w, const struct emu_qp *qp)
+{
+	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
+
+	return qp->peer && peer->numbered && peer->epoch == qp->peer_epoch;
+}
+
+void emu_number_end(struct emu_world *w, struct emu_qp *qp)
+{
+	struct emu_qp *peer = emu_qp_at(w, qp->peer);
+
+	if (is_joined(w, qp) && peer != qp)
+		leave_alone(w, peer);
+	qp->peer_epoch = EMU_NUMBER_NOBODY | emu_qp_index(w, qp);
+}
+
+/* Until there is a partner, packets go to where the path leads, or nowhere from this adapter. */
+static void aim_at_path(struct emu_world *w, struct emu_qp *qp)
+{
+	const struct emu_path *path = path_of(w, qp);
+	uint16_t adapter = emu_adapter_by_number(w, path->adapter);
+
+	qp->peer = path->to;
+	qp->peer_adapter = adapter ? adapter : qp->adapter;
+	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
+}
+
+static void look_for_partner(struct emu_world *w, struct emu_qp *qp)
+{
+	struct emu_qp *partner = find_partner(w, qp);
+
+	if (partner) {
+		join_pair(w, qp, partner);
+		return;
+	}
+	emu_number_end(w, qp);
+	aim_at_path(w, qp);
+	leave_alone(w, qp);
+}
+
+static bool path_fits(const struct nic_qp_path *path)
+{
+	return path->rd_in <= EMU_MAX_RD && path->rd_out <= EMU_MAX_RD &&
+	       path->retry_timer_ns < NIC_TIME_NEVER / 4 && path->rnr_timer_ns < NIC_TIME_NEVER / 4;
+}
+
+/* The index of a number's QP; 0: no QP can have it. */
+static uint32_t index_of(uint32_t number)
+{
+	uint32_t index = number - EMU_NUMBER_FIRST;
+
+	return index <= EMU_QPS ? index : 0;
+}
+
+int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_local_qp(base)->entry;
+	struct emu_path *own = path_of(w, qp);
+
+	if ((qp->state != EMU_QP_IDLE && !(qp->numbered && emu_qp_running(qp))) || !path_fits(path))
+		return -EINVAL;
+	if (!emu_clock_has_room(w) || !emu_back(w, own, sizeof(*own)))
+		return -ENOMEM;
+	*own = (struct emu_path){ .to = index_of(path->qp),
+				  .sq_psn = path->sq_psn,
+				  .rq_psn = path->rq_psn,
+				  .access = path->access,
+				  .retry_timer_ns = path->retry_timer_ns,
+				  .rnr_timer_ns = path->rnr_timer_ns,
+				  .adapter = path->adapter,
+				  .retry = path->retry,
+				  .rnr_retry = path->rnr_retry,
+				  .sends = path->sends };
+	qp->max_rd_in = path->rd_in;
+	qp->max_rd_out = path->rd_out;
+	if (!qp->numbered) {
+		qp->numbered = true;
+		qp->state = EMU_QP_CONNECTED;
+		qp->epoch++;
+	}
+	emu_qp_assess(qp);
+	look_for_partner(w, qp);
+	emu_sent(w, base->nic);
+	return 0;
+}
+
+/* ---- settings ---- */
+
+uint32_t emu_number_retry(struct emu_world *w, const struct emu_qp *qp)
+{
+	return qp->numbered ? path_of(w, qp)->retry : w->config.retry;
+}
+
+uint64_t emu_number_retry_timer(struct emu_world *w, const struct emu_qp *qp)
+{
+	return qp->numbered ? path_of(w, qp)->retry_timer_ns : w->config.retry_timer_ns;
+}
+
+uint32_t emu_number_rnr_retry(struct emu_world *w, const struct emu_qp *qp)
+{
+	return qp->numbered ? path_of(w, qp)->rnr_retry : w->config.rnr_retry;
+}
+
+uint64_t emu_number_rnr_pause(struct emu_world *w, const struct emu_qp *qp)
+{
+	return qp->numbered ? path_of(w, emu_qp_at(w, qp->peer))->rnr_timer_ns
+			    : w->config.rnr_timer_ns;
+}
