@@ -63,7 +63,7 @@ hwcheck --seconds 601
 hwcheck --seconds long
 END
 }
-commands="test show run sweep replay explore shell conformance fabric info hwcheck"
+commands="test show run sweep replay explore shell conformance fabric info hwcheck env"
 
 # says STATUS PATTERN ARGS...: datsim exits so and prints that
 says() {

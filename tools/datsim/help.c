@@ -149,6 +149,10 @@ const char about_shell[] =
 	"\n"
 	"With a terminal and libedit: history, and completion (tab) of calls, names and fields.\n";
 
+const char about_env[] =
+	"Prints a line for the shell: after eval \"$(datsim env)\" programs that use libibverbs\n"
+	"run on the simulated fabric. `datsim run` does the same for the programs it starts.\n";
+
 const char about_info[] =
 	"Lists the adapters, the limits and abilities of the first one, and every environment\n"
 	"variable with the value in force.\n";

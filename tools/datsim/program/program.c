@@ -21,6 +21,7 @@
 #include "origin.h"
 #include "program_script.h"
 #include "programs.h"
+#include "verbs_path.h"
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
 
@@ -34,7 +35,7 @@ struct program {
 	int profile; /* -1: as the environment says */
 	const char *aliases[64];
 	int alias_count;
-	bool quiet;
+	bool quiet, no_verbs;
 	struct text script_text;
 	struct program_script faults;
 	struct programs several; /* count 0: a single program */
@@ -127,6 +128,8 @@ static bool set_environment(struct program *program, struct text *trace)
 		setenv("DATSIM_PROFILE", profiles[program->profile], 1);
 	if (program->addresses)
 		setenv("DATSIM_ADDRESSES", program->addresses, 1);
+	if (!program->no_verbs)
+		verbs_path_set();
 	return !program->alias_count || write_aliases(program);
 }
 
@@ -285,6 +288,9 @@ static const struct option options[] = {
 	  "thread that stays outside "
 	  "uDAPL for 50 ms (DATSIM_LOCKSTEP) is preempted: it loses its turn to run",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.lockstep) },
+	{ "--no-verbs", NULL,
+	  "a program that uses libibverbs gets the system's, and not the one on the fabric",
+	  OPTION_FLAG, OPTION_SETS(struct program, no_verbs) },
 	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
 	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
 	{ "--quiet", NULL, "no report; without --trace nothing is traced then, which is faster",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts programs, or tells stopped ones to fork, and learns how each run ended. */
 #include "runner.h"
+#include "verbs_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +52,7 @@ be_program(const struct runners *runners, int fd, const char *settings)
 	}
 	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
 	setenv("DATSIM_FORKS", meant, 1);
+	verbs_path_set();
 	/* By default UBSan only prints a report and goes on; here a report has to fail the run. */
 	setenv("UBSAN_OPTIONS", "halt_on_error=1", 0);
 	if (nowhere >= 0) {
