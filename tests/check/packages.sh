@@ -21,6 +21,7 @@ passthrough libev-dev       header ev.h
 test        check           module check
 test        g++             command g++
 test        libxml2-utils   command xmllint
+test        ibverbs-utils   command ibv_devices
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/begin.sh"
 
 # The folders of this tree, for a pattern
-folders='host|lib|emu|fault|passthrough|tools|tests|bench|examples|include|doc|m4'
+folders='host|lib|verbs|emu|fault|passthrough|tools|tests|bench|examples|include|doc|m4'
 
 # FILE: `path` for each path of the tree that a page names in backquotes and that is not there. A
 # mention like `emu/shared/` is a folder; globs and names with <...> or ... are examples.

@@ -5,7 +5,7 @@
 
 most=500 # lines of a source file
 
-rooms='host lib emu fault passthrough tools bench examples'
+rooms='host lib verbs emu fault passthrough tools bench examples'
 
 # sources SUFFIX...: files of the rooms, below the current folder
 sources() {

@@ -14,7 +14,7 @@ done
 files() {
 	find "$1" -name '*.[ch]' | sort
 }
-folders=$(for dir in include host lib emu fault passthrough tools tests examples bench; do
+folders=$(for dir in include host lib verbs emu fault passthrough tools tests examples bench; do
 	[ -d "$dir" ] && [ -n "$(files $dir)" ] && echo $dir
 done)
 

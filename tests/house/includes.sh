@@ -40,7 +40,8 @@ own() {
 # Angle brackets around a header of this tree that is not public.
 private_in_brackets() {
 	case $1 in
-	host/* | lib/* | emu/* | fault/* | passthrough/* | tools/* | tests/* | include/*) ;;
+	host/* | lib/* | verbs/* | emu/* | fault/* | passthrough/*) ;;
+	tools/* | tests/* | include/*) ;;
 	*) false ;;
 	esac
 }
@@ -65,6 +66,19 @@ rule_lib() {
 		'"host/'*) [ -f "$name" ] && continue ;;
 		'"'*) own "$file" "$name" lib && continue ;;
 		'<infiniband/'* | '<rdma/'*) ;;
+		'<'*) private_in_brackets "$name" || continue ;;
+		esac
+		echo "$file:$line: $name"
+	done
+}
+
+rule_front() {
+	includes verbs | while read -r file line kind name; do
+		case $kind$name in
+		'"host/'*) [ -f "$name" ] && continue ;;
+		'"'*) own "$file" "$name" verbs && continue ;;
+		'<infiniband/verbs.h') continue ;;
+		'<dat/'* | '<infiniband/'* | '<rdma/'*) ;;
 		'<'*) private_in_brackets "$name" || continue ;;
 		esac
 		echo "$file:$line: $name"
@@ -140,7 +154,7 @@ rule_addresses() {
 
 # A program that has more rights than its caller must not believe the environment.
 rule_environment() {
-	in_sources include host lib emu fault passthrough -- \
+	in_sources include host lib verbs emu fault passthrough -- \
 		-wE '(secure_|__secure_)?getenv|environ|__environ|_environ' |
 		grep -v '^host/nic_process\.h:'
 }
@@ -152,20 +166,20 @@ rule_descriptors() {
 	opens="$opens|socket(pair)?|accept4?|pipe2?|(event|signal|timer|userfault)fd(_create)?"
 	opens="$opens|epoll_create1?|inotify_init1?|pidfd_(open|getfd)"
 	syscalls='syscall\(SYS_(pidfd|memfd|open|socket|pipe|dup)'
-	in_sources host lib emu fault passthrough -- \
+	in_sources host lib verbs emu fault passthrough -- \
 		-E "(^|[^A-Za-z0-9_>.])(($opens)\(|$syscalls)" |
 		grep -vE '^host/nic_process\.h:|process_fd\(|:[[:space:]]*/?\*'
 }
 
 rule_open_ends() {
-	find include host lib emu fault passthrough tools tests bench examples -type f \
+	find include host lib verbs emu fault passthrough tools tests bench examples -type f \
 		\( -name '*.[chly]' -o -name '*.sh' -o -name '*.dsim' -o -name '*.am' \) \
 		! -path tests/house/includes.sh 2> /dev/null | sort |
 		xargs -r grep -nHwE 'TODO|FIXME|XXX|HACK'
 }
 
 rule_listed() {
-	for room in include host lib emu fault passthrough tools/datsim; do
+	for room in include host lib verbs emu fault passthrough tools/datsim; do
 		sources "$room" | while read -r file; do
 			grep -qE "%D%/${file#"$room"/}([[:space:]]|\$)" \
 				"$room/Makefile.inc.am" 2> /dev/null ||
@@ -193,8 +207,8 @@ rule_check() {
 }
 
 # A tree in which each rule is broken once, at least.
-mkdir -p "$plant/host" "$plant/lib" "$plant/emu" "$plant/fault" "$plant/passthrough" \
-	"$plant/tools/datsim" \
+mkdir -p "$plant/host" "$plant/lib" "$plant/verbs" "$plant/emu" "$plant/fault" \
+	"$plant/passthrough" "$plant/tools/datsim" \
 	"$plant/examples" "$plant/include/dat" "$plant/tests/ep"
 : > "$plant/lib/ep.h"
 : > "$plant/host/nic.h"
@@ -209,6 +223,7 @@ for room in emu emu/wire emu/fabric; do
 done
 echo '# include <dat/udat.h>' > "$plant/fault/bad.c"
 echo '#include <infiniband/verbs.h>' > "$plant/lib/verbs.c"
+echo '#include "lib/ep.h"' > "$plant/verbs/bad.c"
 echo '#include "emu/fabric/fabric.h"' > "$plant/passthrough/bad.c"
 echo '#include "host/nic.h"' > "$plant/tools/datsim/bad.c"
 echo '#include "host/nic.h"' > "$plant/include/dat/bad.h"
@@ -228,10 +243,11 @@ rule() {
 	verdict "$title"
 }
 
-echo 1..22
+echo 1..23
 rule rule_host "host/ includes its own headers only"
 rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
-rule rule_verbs "only passthrough/ includes headers of verbs"
+rule rule_front "verbs/ includes verbs.h, host/ and its own headers only"
+rule rule_verbs "only passthrough/ and verbs/ include headers of verbs"
 rule rule_emu "emu/ includes host/nic*.h and its own headers only"
 # The NIC in one process knows of several processes only by the hooks of emu/fabric/sharing.h.
 for room in emu emu/wire emu/fabric; do

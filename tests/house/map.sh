@@ -56,7 +56,7 @@ END
 }
 
 rule_size() {
-	find bench emu examples fault host include lib passthrough tests tools doc -type f \
+	find bench emu examples fault host include lib passthrough verbs tests tools doc -type f \
 		! -path '*/.*' ! -path 'tests/*/work/*' 2> /dev/null |
 		grep -E '\.([chly]|sh|awk|dsim|tsv|script|expected|md|[1-9])$' | sed 's,/[^/]*$,,' |
 		sort | uniq -c | while read -r count folder; do

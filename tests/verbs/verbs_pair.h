@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * verbs_pair.h - two queue pairs of one process, on emu0 and emu1, for tests that use libibverbs as
+ * a program would.
+ */
+#ifndef TESTS_VERBS_PAIR_H
+#define TESTS_VERBS_PAIR_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BUFFER 65536
+
+struct verbs_end {
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_srq *srq; /* if set before verbs_begin_qp, the QP uses it */
+	struct ibv_port_attr port;
+	char buffer[BUFFER];
+};
+
+/* Open a device and make what a QP needs; then a QP in RESET. */
+void verbs_open(struct verbs_end *end, int device);
+void verbs_make_qp(struct verbs_end *end);
+void verbs_close(struct verbs_end *end);
+
+/* Two ends, whose QPs are in RTS. */
+void verbs_begin(struct verbs_end *a, struct verbs_end *b);
+void verbs_end_all(struct verbs_end *a, struct verbs_end *b);
+
+/* The attributes for a transition of `end` towards `peer`, and those it needs. */
+struct ibv_qp_attr verbs_attr(const struct verbs_end *end, const struct verbs_end *peer);
+int verbs_mask(enum ibv_qp_state to);
+int verbs_modify(struct verbs_end *end, const struct verbs_end *peer, enum ibv_qp_state to);
+
+int verbs_recv(struct verbs_end *end, uint64_t id, uint32_t offset, uint32_t length);
+/* Requests from the buffer's beginning; RDMA at the beginning of the peer's. */
+struct ibv_send_wr verbs_wr(const struct verbs_end *peer, enum ibv_wr_opcode opcode,
+			    struct ibv_sge *sge);
+int verbs_send(struct verbs_end *end, const struct verbs_end *peer, enum ibv_wr_opcode opcode,
+	       uint32_t length, unsigned int flags);
+/* Poll until there is a completion; false: none came in a second of virtual time. */
+bool verbs_poll(struct verbs_end *end, struct ibv_wc *wc);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* channel.c - completion channels: which CQs have an event to fetch. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host/helper.h"
+#include "vb.h"
+
+/*
+ * A program that waits for the descriptor by itself makes no call, so another thread has to let
+ * time pass. A shared fabric has that thread already.
+ */
+static void start_helper(struct backend *b)
+{
+	bool alone = __libc_single_threaded;
+
+	if (b->helper || b->shared)
+		return;
+	if (alone)
+		pthread_mutex_lock(&b->lock);
+	if (!helper_start(b) && alone)
+		pthread_mutex_unlock(&b->lock);
+	if (b->helper && !b->threaded)
+		backend_tell_threaded(b);
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
+{
+	struct vb_channel *channel = calloc(1, sizeof(*channel));
+	struct vb_context *context;
+	int err;
+
+	if (!channel)
+		return vb_failed(-ENOMEM);
+	channel->ibv = (struct ibv_comp_channel){ .context = ibv, .fd = vb_event_fd() };
+	if (channel->ibv.fd < 0) {
+		err = -errno;
+		free(channel);
+		return vb_failed(err);
+	}
+	STAILQ_INIT(&channel->ready);
+	context = vb_enter(ibv);
+	vb_obj_add(context, &channel->obj, VB_CHANNEL);
+	start_helper(vb_backend(context));
+	vb_leave(context);
+	return &channel->ibv;
+}
+
+void vb_channel_discard(struct vb_channel *channel)
+{
+	vb_obj_remove(&channel->obj);
+	close(channel->ibv.fd);
+	free(channel);
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+
+	if (ibv->refcnt > 0)
+		return vb_result(context, -EBUSY);
+	vb_channel_discard(VB_OF(ibv, channel));
+	return vb_result(context, 0);
+}
+
+VB_NEW(ibv_get_cq_event);
+int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **cq_context)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_channel *channel = VB_OF(ibv, channel);
+	struct vb_cq *cq;
+	int err = 0;
+
+	while (!err && STAILQ_EMPTY(&channel->ready))
+		err = vb_event_wait(context, ibv->fd, "ibv_get_cq_event");
+	if (err) {
+		vb_leave(context);
+		errno = -err;
+		return -1;
+	}
+	cq = STAILQ_FIRST(&channel->ready);
+	STAILQ_REMOVE_HEAD(&channel->ready, ready_link);
+	if (--cq->events > 0)
+		STAILQ_INSERT_TAIL(&channel->ready, cq, ready_link);
+	vb_event_taken(ibv->fd);
+	cq->given++;
+	*out = &cq->ibv;
+	*cq_context = cq->ibv.cq_context;
+	vb_leave(context);
+	return 0;
+}
+
+VB_NEW(ibv_ack_cq_events);
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
+{
+	pthread_mutex_lock(&cq->mutex);
+	cq->comp_events_completed += n;
+	pthread_cond_signal(&cq->cond);
+	pthread_mutex_unlock(&cq->mutex);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* context.c - queries of an open device and its port, and the table of calls in its context. */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/nic_process.h"
+#include "vb.h"
+
+#define RD_ATOMIC_MAX 128 /* a field of struct ibv_qp_attr has 8 bits */
+#define WIDTH_4X      2   /* of PortInfo, as the field of struct ibv_port_attr has it */
+#define SPEED_EDR     32
+#define PHYS_LINK_UP  5
+
+/* ---- the device ---- */
+
+static void fill_device(const struct vb_context *context, struct ibv_device_attr *attr)
+{
+	const struct vb_device *device = VB_OF(context->ex.context.device, device);
+	const struct nic_attr *nic = &context->adapter->base.attr;
+
+	memset(attr, 0, sizeof(*attr));
+	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%u.%u", nic->fw_major, nic->fw_minor);
+	attr->node_guid = attr->sys_image_guid = htobe64(vb_device_guid(device));
+	attr->max_mr_size = nic->max_mr_size;
+	attr->page_size_cap = ~0xffful;
+	attr->vendor_part_id = 1;
+	attr->hw_ver = nic->hw_major;
+	attr->max_qp = nic->max_qp;
+	attr->max_qp_wr = nic->max_qp_wr;
+	attr->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID;
+	if (nic->max_srq)
+		attr->device_cap_flags |= IBV_DEVICE_SRQ_RESIZE;
+	/* One segment is the library's: post.c. */
+	attr->max_sge = attr->max_sge_rd = nic->max_sge - 1;
+	attr->max_cq = nic->max_cq;
+	attr->max_cqe = nic->max_cqe;
+	attr->max_mr = nic->max_mr;
+	attr->max_pd = nic->max_pd;
+	attr->max_qp_rd_atom = nic->max_rd_atomic_in < RD_ATOMIC_MAX ? nic->max_rd_atomic_in
+								     : RD_ATOMIC_MAX;
+	attr->max_qp_init_rd_atom = nic->max_rd_atomic_out < RD_ATOMIC_MAX ? nic->max_rd_atomic_out
+									   : RD_ATOMIC_MAX;
+	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+	attr->atomic_cap = IBV_ATOMIC_NONE;
+	attr->max_srq = nic->max_srq;
+	attr->max_srq_wr = nic->max_srq_wr;
+	attr->max_srq_sge = nic->max_sge - 1;
+	attr->max_pkeys = 1;
+	attr->local_ca_ack_delay = 15;
+	attr->phys_port_cnt = 1;
+}
+
+VB_NEW(ibv_query_device);
+int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *attr)
+{
+	fill_device(vb_context_of(ibv), attr);
+	return 0;
+}
+
+static int query_device_ex(struct ibv_context *ibv, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t size)
+{
+	(void)input;
+	if (size < sizeof(attr->orig_attr))
+		return EINVAL;
+	memset(attr, 0, size);
+	fill_device(vb_context_of(ibv), &attr->orig_attr);
+	if (size >= sizeof(*attr))
+		attr->phys_port_cnt_ex = 1;
+	return 0;
+}
+
+/* ---- its port ---- */
+
+static enum ibv_mtu mtu_code(uint32_t bytes)
+{
+	enum ibv_mtu code = IBV_MTU_256;
+
+	while (code < IBV_MTU_4096 && 256u << (code - IBV_MTU_256 + 1) <= bytes)
+		code++;
+	return code;
+}
+
+static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_attr *out, size_t size)
+{
+	const struct nic_attr *nic = &vb_context_of(ibv)->adapter->base.attr;
+	struct ibv_port_attr attr = {
+		.state = IBV_PORT_ACTIVE,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = mtu_code(nic->mtu),
+		.gid_tbl_len = VB_GIDS,
+		.max_msg_sz = (uint32_t)nic->max_msg_size,
+		.pkey_tbl_len = 1,
+		.lid = nic->number,
+		.sm_lid = 1,
+		.max_vl_num = 1,
+		.active_width = WIDTH_4X,
+		.active_speed = SPEED_EDR,
+		.phys_state = PHYS_LINK_UP,
+		.link_layer = IBV_LINK_LAYER_INFINIBAND,
+	};
+
+	if (port != VB_PORT)
+		return EINVAL;
+	memset(out, 0, size);
+	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
+	return 0;
+}
+
+/* The form of programs that were built with headers before struct ibv_port_attr grew. */
+VB_NEW(ibv_query_port);
+int ibv_query_port(struct ibv_context *ibv, uint8_t port, struct _compat_ibv_port_attr *attr)
+{
+	return query_port(ibv, port, (struct ibv_port_attr *)attr,
+			  offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+union ibv_gid vb_gid(const struct vb_context *context, int index)
+{
+	const struct sockaddr_in *in =
+		(const struct sockaddr_in *)&context->adapter->base.attr.addr;
+	const struct vb_device *device = VB_OF(context->ex.context.device, device);
+	union ibv_gid gid = { .raw = { 0 } };
+
+	if (index == 0) {
+		gid.global.subnet_prefix = htobe64(0xfe80000000000000ul);
+		gid.global.interface_id = htobe64(vb_device_guid(device));
+	} else {
+		gid.raw[10] = gid.raw[11] = 0xff;
+		memcpy(gid.raw + 12, &in->sin_addr, 4);
+	}
+	return gid;
+}
+
+static bool has_gid(uint32_t port, uint32_t index)
+{
+	return port == VB_PORT && index < VB_GIDS;
+}
+
+/* As every query of libibverbs that reads a table: -1 and errno. */
+static int no_entry(void)
+{
+	errno = EINVAL;
+	return -1;
+}
+
+VB_NEW(ibv_query_gid);
+int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid)
+{
+	if (index < 0 || !has_gid(port, (uint32_t)index))
+		return no_entry();
+	*gid = vb_gid(vb_context_of(ibv), index);
+	return 0;
+}
+
+/* Its declaration is in a header for drivers only. 0 is IB or RoCE v1, as sysfs has it. */
+int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type);
+int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type)
+{
+	(void)ibv;
+	if (!has_gid(port, index))
+		return no_entry();
+	*type = 0;
+	return 0;
+}
+
+static void fill_gid_entry(struct ibv_context *ibv, uint32_t index, struct ibv_gid_entry *out,
+			   size_t size)
+{
+	struct ibv_gid_entry entry = { .gid = vb_gid(vb_context_of(ibv), (int)index),
+				       .gid_index = index,
+				       .port_num = VB_PORT,
+				       .gid_type = IBV_GID_TYPE_IB };
+
+	memset(out, 0, size);
+	memcpy(out, &entry, size < sizeof(entry) ? size : sizeof(entry));
+}
+
+int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
+		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	if (flags)
+		return EOPNOTSUPP;
+	if (port != VB_PORT)
+		return EINVAL;
+	if (index >= VB_GIDS)
+		return ENODATA;
+	fill_gid_entry(ibv, index, entry, size);
+	return 0;
+}
+
+ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entries, size_t max,
+			     uint32_t flags, size_t size)
+{
+	size_t n = max < VB_GIDS ? max : VB_GIDS;
+
+	if (flags)
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < n; i++)
+		fill_gid_entry(ibv, (uint32_t)i,
+			       (struct ibv_gid_entry *)(void *)((char *)entries + i * size), size);
+	return (ssize_t)n;
+}
+
+VB_NEW(ibv_query_pkey);
+int ibv_query_pkey(struct ibv_context *ibv, uint8_t port, int index, __be16 *pkey)
+{
+	(void)ibv;
+	if (port != VB_PORT || index != 0)
+		return no_entry();
+	*pkey = htobe16(VB_PKEY);
+	return 0;
+}
+
+int ibv_get_pkey_index(struct ibv_context *ibv, uint8_t port, __be16 pkey)
+{
+	(void)ibv;
+	return port == VB_PORT && pkey == htobe16(VB_PKEY) ? 0 : no_entry();
+}
+
+/* ---- sysfs ---- */
+
+/* Declared in a header for drivers only. */
+const char *ibv_get_sysfs_path(void);
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
+
+const char *ibv_get_sysfs_path(void)
+{
+	return "/sys";
+}
+
+static int read_file(const char *path, char *buf, size_t size)
+{
+	int fd = process_open(path, O_RDONLY, 0);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size);
+	close(fd);
+	if (n > 0 && buf[n - 1] == '\n')
+		buf[--n] = '\0';
+	else if (n >= 0 && (size_t)n < size)
+		buf[n] = '\0';
+	else if (n >= 0)
+		n = -1; /* it does not fit */
+	return (int)n;
+}
+
+/* The devices have no folder in sysfs: what programs read there is answered here. */
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
+{
+	static const struct {
+		const char *file, *text;
+	} files[] = {
+		{ "board_id", "libdat" },
+		{ "hca_type", "emulated" },
+		{ "node_type", "1: CA" },
+	};
+	char path[512];
+
+	if (strncmp(dir, "/sys/class/infiniband/emu", 25) == 0) {
+		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+			if (strcmp(file, files[i].file) == 0)
+				return snprintf(buf, size, "%s", files[i].text) < (int)size
+					       ? (int)strlen(buf)
+					       : -1;
+		return no_entry();
+	}
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path))
+		return -1;
+	return read_file(path, buf, size);
+}
+
+/* ---- the table ---- */
+
+/* Calls of windows, until there are any: the capabilities report none. */
+static struct ibv_mw *no_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	(void)pd;
+	(void)type;
+	return vb_failed(-EOPNOTSUPP);
+}
+
+static int no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EOPNOTSUPP;
+}
+
+static int no_dealloc_mw(struct ibv_mw *mw)
+{
+	(void)mw;
+	return EOPNOTSUPP;
+}
+
+/* Only the plain form: with a PD alone the header calls ibv_create_qp. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *ibv, struct ibv_qp_init_attr_ex *attr)
+{
+	(void)ibv;
+	if (attr->comp_mask != IBV_QP_INIT_ATTR_PD)
+		return vb_failed(-EOPNOTSUPP);
+	return ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+}
+
+void vb_context_fill_ops(struct ibv_context *ibv, struct verbs_context *ex)
+{
+	ibv->ops = (struct ibv_context_ops){
+		._compat_query_device = ibv_query_device,
+		._compat_query_port = ibv_query_port,
+		.alloc_mw = no_alloc_mw,
+		.bind_mw = no_bind_mw,
+		.dealloc_mw = no_dealloc_mw,
+		.poll_cq = vb_cq_poll,
+		.req_notify_cq = vb_cq_request_notify,
+		.post_srq_recv = vb_post_srq_recv,
+		.post_send = vb_post_send,
+		.post_recv = vb_post_recv,
+	};
+	ex->query_port = query_port;
+	ex->query_device_ex = query_device_ex;
+	ex->create_qp_ex = create_qp_ex;
+}

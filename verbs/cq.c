@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cq.c - completion queues: polling, notification, and what becomes of a destroyed QP's entries. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "vb.h"
+
+/* ---- create, resize, destroy ---- */
+
+VB_NEW(ibv_create_cq);
+struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct vb_context *context = vb_context_of(ibv);
+	struct vb_cq *cq;
+	int err;
+
+	if (cqe < 1 || cqe > context->adapter->base.attr.max_cqe || comp_vector < 0 ||
+	    comp_vector >= ibv->num_comp_vectors)
+		return vb_failed(-EINVAL);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return vb_failed(-ENOMEM);
+	vb_enter(ibv);
+	err = context->nic->ops->cq_create(context->nic, (uint32_t)cqe, &cq->obj, &cq->nic);
+	if (err) {
+		vb_leave(context);
+		free(cq);
+		return vb_failed(err);
+	}
+	vb_obj_add(context, &cq->obj, VB_CQ);
+	cq->ibv = (struct ibv_cq){ .context = ibv,
+				   .channel = channel,
+				   .cq_context = cq_context,
+				   .handle = cq->obj.id,
+				   .cqe = cqe };
+	pthread_mutex_init(&cq->ibv.mutex, NULL);
+	pthread_cond_init(&cq->ibv.cond, NULL);
+	if (channel)
+		channel->refcnt++;
+	vb_leave(context);
+	return &cq->ibv;
+}
+
+VB_NEW(ibv_resize_cq);
+int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_cq *cq = VB_OF(ibv, cq);
+	int err = -EINVAL;
+
+	if (cqe >= 1 && (uint32_t)cqe >= cq->kept_end - cq->kept_first &&
+	    cqe <= context->adapter->base.attr.max_cqe)
+		err = context->nic->ops->cq_resize(cq->nic, (uint32_t)cqe);
+	if (!err) {
+		ibv->cqe = cqe;
+		vb_cq_limit(cq);
+	}
+	return vb_result(context, err);
+}
+
+void vb_cq_discard(struct vb_cq *cq)
+{
+	struct ibv_comp_channel *channel = cq->ibv.channel;
+
+	cq->obj.context->nic->ops->cq_destroy(cq->nic);
+	vb_async_forget(cq->obj.context, &cq->ibv);
+	if (channel) {
+		if (cq->events > 0)
+			STAILQ_REMOVE(&VB_OF(channel, channel)->ready, cq, vb_cq, ready_link);
+		for (; cq->events > 0; cq->events--)
+			vb_event_taken(channel->fd);
+		channel->refcnt--;
+	}
+	vb_obj_remove(&cq->obj);
+	pthread_mutex_destroy(&cq->ibv.mutex);
+	pthread_cond_destroy(&cq->ibv.cond);
+	free(cq->kept);
+	free(cq);
+}
+
+VB_NEW(ibv_destroy_cq);
+int ibv_destroy_cq(struct ibv_cq *ibv)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_cq *cq = VB_OF(ibv, cq);
+
+	if (cq->obj.users > 0)
+		return vb_result(context, -EBUSY);
+	/* No event comes any more; wait until those that were fetched are acknowledged. */
+	vb_leave(context);
+	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cq->given);
+	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cq->given_async);
+	vb_enter(&context->ex.context);
+	vb_cq_discard(cq);
+	return vb_result(context, 0);
+}
+
+/* ---- poll ---- */
+
+static enum ibv_wc_status status_of(const struct nic_wc *wc)
+{
+	static const enum ibv_wc_status statuses[NIC_WC_COUNT] = {
+		[NIC_WC_SUCCESS] = IBV_WC_SUCCESS,
+		[NIC_WC_FLUSHED] = IBV_WC_WR_FLUSH_ERR,
+		[NIC_WC_LOCAL_LENGTH] = IBV_WC_LOC_LEN_ERR,
+		[NIC_WC_LOCAL_QP] = IBV_WC_LOC_QP_OP_ERR,
+		[NIC_WC_LOCAL_PROTECTION] = IBV_WC_LOC_PROT_ERR,
+		[NIC_WC_BAD_RESPONSE] = IBV_WC_BAD_RESP_ERR,
+		[NIC_WC_REMOTE_ACCESS] = IBV_WC_REM_ACCESS_ERR,
+		[NIC_WC_REMOTE_OPERATION] = IBV_WC_REM_OP_ERR,
+		[NIC_WC_RETRY_EXCEEDED] = IBV_WC_RETRY_EXC_ERR,
+		[NIC_WC_RNR_EXCEEDED] = IBV_WC_RNR_RETRY_EXC_ERR,
+		[NIC_WC_PARTIAL] = IBV_WC_GENERAL_ERR,
+		[NIC_WC_BIND_FAILED] = IBV_WC_MW_BIND_ERR,
+		[NIC_WC_REMOTE_INVALID] = IBV_WC_REM_INV_REQ_ERR,
+	};
+
+	return wc->status < NIC_WC_COUNT ? statuses[wc->status] : IBV_WC_GENERAL_ERR;
+}
+
+static enum ibv_wc_opcode opcode_of(const struct nic_wc *wc)
+{
+	switch ((enum nic_opcode)wc->opcode) {
+	case NIC_OP_SEND:
+		return IBV_WC_SEND;
+	case NIC_OP_WRITE:
+		return IBV_WC_RDMA_WRITE;
+	case NIC_OP_READ:
+		return IBV_WC_RDMA_READ;
+	case NIC_OP_BIND:
+		return IBV_WC_BIND_MW;
+	case NIC_OP_RECV:
+	case NIC_OP_COUNT:
+		break;
+	}
+	return wc->flags & NIC_WR_WRITTEN ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+}
+
+static void fill_wc(struct ibv_wc *out, const struct nic_wc *wc)
+{
+	struct vb_obj *obj = wc->qp->ctx;
+	const struct vb_qp *qp = nic_container_of(obj, struct vb_qp, obj);
+
+	*out = (struct ibv_wc){ .wr_id = wc->wr_id,
+				.status = status_of(wc),
+				.opcode = opcode_of(wc),
+				.vendor_err = wc->status,
+				.byte_len = wc->length,
+				.qp_num = qp->ibv.qp_num };
+	if (wc->opcode == NIC_OP_RECV) {
+		++*wc->qp->reaped;
+		out->src_qp = qp->attr.dest_qp_num;
+		out->slid = qp->attr.ah_attr.dlid;
+	}
+	if (wc->flags & NIC_WR_IMM) {
+		out->wc_flags = IBV_WC_WITH_IMM;
+		out->imm_data = wc->imm;
+	}
+}
+
+void vb_cq_limit(struct vb_cq *cq)
+{
+	cq->nic->nic->ops->cq_limit(cq->nic,
+				    (uint32_t)cq->ibv.cqe - (cq->kept_end - cq->kept_first));
+}
+
+static int poll_kept(struct vb_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = 0;
+
+	if (cq->kept_first == cq->kept_end)
+		return 0;
+	while (got < n && cq->kept_first != cq->kept_end)
+		fill_wc(&wc[got++], &cq->kept[cq->kept_first++]);
+	vb_cq_limit(cq);
+	return got;
+}
+
+/* The first one lets time pass if there is none; the others are taken as they are. */
+static int poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc)
+{
+	const struct nic_ops *ops = cq->nic->nic->ops;
+	struct nic_wc one;
+	int got = 0;
+
+	if (n < 1 || !ops->cq_spin(cq->nic, &one))
+		return 0;
+	do
+		fill_wc(&wc[got++], &one);
+	while (got < n && ops->cq_poll(cq->nic, &one, 1) == 1);
+	return got;
+}
+
+/*
+ * In a shared fabric, without its lock: a program that polls in a loop would otherwise keep others
+ * from it. False: the call has to be made with the lock.
+ */
+static bool poll_quick(struct backend *b, struct vb_cq *cq, int n, struct ibv_wc *wc, int *got)
+{
+	bool done;
+
+	if (!backend_enter_quick(b))
+		return false;
+	*got = cq->kept_first == cq->kept_end ? poll_nic(cq, n, wc) : 0;
+	done = *got > 0 || (cq->kept_first == cq->kept_end && b->kind->quiet(b->shared));
+	backend_leave_quick(b);
+	if (done && *got == 0)
+		backend_count_empty_poll(b);
+	return done;
+}
+
+int vb_cq_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
+{
+	struct vb_context *context = vb_context_of(ibv->context);
+	struct vb_cq *cq = VB_OF(ibv, cq);
+	int got;
+
+	if (poll_quick(vb_backend(context), cq, n, wc, &got))
+		return got;
+	vb_enter(ibv->context);
+	got = poll_kept(cq, n, wc);
+	if (got == 0)
+		got = poll_nic(cq, n, wc);
+	vb_leave(context);
+	return got;
+}
+
+/*
+ * A NIC drops the completions of a QP that is reset or destroyed; the door leaves them to its
+ * front. So all are taken from it, and those of other QPs are kept for the next polls.
+ */
+void vb_cq_forget(struct vb_cq *cq, const struct nic_qp *qp)
+{
+	const struct nic_ops *ops = cq->nic->nic->ops;
+	uint32_t count = ops->cq_count(cq->nic), kept = cq->kept_end - cq->kept_first, n = 0;
+	struct nic_wc *all = count + kept ? calloc(count + kept, sizeof(*all)) : NULL;
+	struct nic_wc one;
+
+	for (uint32_t i = cq->kept_first; i != cq->kept_end; i++)
+		if (cq->kept[i].qp != qp && all)
+			all[n++] = cq->kept[i];
+	for (; count > 0 && ops->cq_poll(cq->nic, &one, 1) == 1; count--)
+		if (one.qp != qp && all)
+			all[n++] = one;
+	free(cq->kept);
+	cq->kept = all;
+	cq->kept_first = 0;
+	cq->kept_end = n;
+	vb_cq_limit(cq);
+}
+
+/* ---- notification ---- */
+
+int vb_cq_request_notify(struct ibv_cq *ibv, int solicited_only)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_cq *cq = VB_OF(ibv, cq);
+
+	if (solicited_only)
+		context->nic->ops->cq_arm_solicited(cq->nic);
+	else
+		context->nic->ops->cq_arm(cq->nic);
+	vb_leave(context);
+	return 0;
+}
+
+void vb_cq_on_notify(void *obj)
+{
+	struct vb_cq *cq = nic_container_of((struct vb_obj *)obj, struct vb_cq, obj);
+	struct vb_channel *channel;
+
+	backend_busy(cq->obj.host.nic);
+	if (!cq->ibv.channel)
+		return;
+	channel = VB_OF(cq->ibv.channel, channel);
+	if (cq->events++ == 0)
+		STAILQ_INSERT_TAIL(&channel->ready, cq, ready_link);
+	vb_event_tell(cq->obj.context, channel->ibv.fd);
+}
+
+void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost)
+{
+	struct vb_cq *cq = nic_container_of((struct vb_obj *)cq_obj, struct vb_cq, obj);
+	struct ibv_async_event event = { .element = { .cq = &cq->ibv },
+					 .event_type = IBV_EVENT_CQ_ERR };
+
+	(void)qp_obj;
+	(void)lost;
+	vb_async_add(cq->obj.context, &event);
+}

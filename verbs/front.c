@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* front.c - the verbs front's table for the host: host/front.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/nic_process.h"
+
+#include "vb.h"
+
+static const size_t no_quick;
+
+/* ---- objects ---- */
+
+void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kind)
+{
+	obj->host.nic = context->nic;
+	obj->context = context;
+	obj->kind = kind;
+	obj->id = ++context->adapter->last_id[kind];
+	obj->users = 0;
+	TAILQ_INSERT_TAIL(&context->objects, obj, link);
+}
+
+void vb_obj_remove(struct vb_obj *obj)
+{
+	TAILQ_REMOVE(&obj->context->objects, obj, link);
+}
+
+/* ---- the table ---- */
+
+static struct front *front_attach(struct backend *b)
+{
+	static struct front front;
+
+	front = (struct front){ .ops = &vb_front_ops, .backend = b };
+	return &front;
+}
+
+static struct adapter *front_adapter_alloc(void)
+{
+	struct vb_adapter *adapter = calloc(1, sizeof(*adapter));
+
+	return adapter ? &adapter->base : NULL;
+}
+
+static void front_adapter_free(struct adapter *base)
+{
+	free(base);
+}
+
+/* Every call of this front takes the lock. */
+static void front_use_path(struct front *front, enum path path)
+{
+	(void)front;
+	(void)path;
+}
+
+static void front_repeat_cq_limits(struct adapter *base)
+{
+	struct vb_context *context;
+	struct vb_obj *obj;
+
+	LIST_FOREACH(context, &((struct vb_adapter *)base)->contexts, link)
+	TAILQ_FOREACH(obj, &context->objects, link)
+		if (obj->kind == VB_CQ)
+			vb_cq_limit(nic_container_of(obj, struct vb_cq, obj));
+}
+
+static uint32_t front_qp_name(const void *qp_obj)
+{
+	return ((const struct vb_obj *)qp_obj)->id;
+}
+
+static bool front_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *rule)
+{
+	(void)text;
+	(void)rule;
+	return false;
+}
+
+static void front_world_ended(struct front *front)
+{
+	(void)front;
+}
+
+static void front_forget(struct front *front)
+{
+	(void)front;
+}
+
+static unsigned int front_objects_left(struct front *front, char *names, size_t size)
+{
+	struct vb_context *context;
+	struct adapter *adapter;
+	struct vb_obj *obj;
+	unsigned int n = 0;
+
+	(void)names;
+	(void)size;
+	TAILQ_FOREACH(adapter, &front->backend->adapters, link) {
+		if (adapter->front != front)
+			continue;
+		LIST_FOREACH(context, &((struct vb_adapter *)adapter)->contexts, link)
+		{
+			n++;
+			TAILQ_FOREACH(obj, &context->objects, link)
+				n++;
+		}
+	}
+	return n;
+}
+
+/* ---- upcalls ---- */
+
+static void front_no_soft_limit(void *qp_obj)
+{
+	(void)qp_obj;
+}
+
+/* There is no listener, so no request should come. */
+static void front_no_request(void *listener, struct nic_conn *conn)
+{
+	(void)listener;
+	conn->nic->ops->reject(conn, false);
+}
+
+static void front_no_established(void *qp_obj, const struct nic_conn_param *peer)
+{
+	(void)qp_obj;
+	(void)peer;
+}
+
+static void front_adapter_failed(void *nic_ctx)
+{
+	struct vb_adapter *adapter = nic_ctx;
+	struct ibv_async_event event = { .event_type = IBV_EVENT_DEVICE_FATAL };
+	struct vb_context *context;
+	struct vb_obj *obj;
+
+	if (adapter->base.failed)
+		return;
+	adapter->base.failed = true;
+	LIST_FOREACH(context, &adapter->contexts, link)
+	{
+		vb_async_add(context, &event);
+		TAILQ_FOREACH(obj, &context->objects, link)
+			if (obj->kind == VB_QP)
+				vb_qp_fail(nic_container_of(obj, struct vb_qp, obj));
+	}
+}
+
+static const struct nic_upcalls front_upcalls = {
+	.cq_notify = vb_cq_on_notify,
+	.cq_lost = vb_cq_on_lost,
+	.srq_limit = vb_srq_on_limit,
+	.qp_soft_limit = front_no_soft_limit,
+	.conn_request = front_no_request,
+	.established = front_no_established,
+	.conn_end = vb_qp_on_end,
+	.adapter_failed = front_adapter_failed,
+	BACKEND_SERVICES,
+};
+
+const struct front_ops vb_front_ops = {
+	.name = "verbs",
+	.quick_size = &no_quick,
+	.up = &front_upcalls,
+	.attach = front_attach,
+	.adapter_alloc = front_adapter_alloc,
+	.adapter_free = front_adapter_free,
+	.use_path = front_use_path,
+	.repeat_cq_limits = front_repeat_cq_limits,
+	.qp_name = front_qp_name,
+	.call_fault = front_call_fault,
+	.world_ended = front_world_ended,
+	.forget = front_forget,
+	.objects_left = front_objects_left,
+};
+
+/* Another process's passthrough may be on these verbs; this process's would be on itself. */
+int vb_chosen(struct backend **b)
+{
+	const char *wanted = process_env("DAT_PROVIDER");
+
+	if (wanted && strcmp(wanted, "hw") == 0)
+		return -ENODEV;
+	return backend_chosen(&vb_front_ops, b);
+}

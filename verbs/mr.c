@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mr.c - protection domains, memory regions, and the check of keys at a post. */
+#include <stdlib.h>
+
+#include "vb.h"
+
+/* Known, and without effect here: how the memory is mapped, and the order of writes. */
+#define ACCESS_IGNORED                                                         \
+	((unsigned int)IBV_ACCESS_MW_BIND | (unsigned int)IBV_ACCESS_HUGETLB | \
+	 (unsigned int)IBV_ACCESS_REMOTE_ATOMIC | (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
+#define ACCESS_REMOTE ((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_READ)
+#define ACCESS_CHANGING \
+	((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_ATOMIC)
+
+/* ---- protection domains ---- */
+
+VB_NEW(ibv_alloc_pd);
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibv)
+{
+	struct vb_pd *pd = calloc(1, sizeof(*pd));
+	struct vb_context *context;
+	int err;
+
+	if (!pd)
+		return vb_failed(-ENOMEM);
+	context = vb_enter(ibv);
+	err = context->nic->ops->pd_alloc(context->nic, &pd->nic);
+	if (!err) {
+		vb_obj_add(context, &pd->obj, VB_PD);
+		pd->ibv = (struct ibv_pd){ .context = ibv, .handle = pd->obj.id };
+	}
+	vb_leave(context);
+	if (!err)
+		return &pd->ibv;
+	free(pd);
+	return vb_failed(err);
+}
+
+void vb_pd_discard(struct vb_pd *pd)
+{
+	pd->obj.context->nic->ops->pd_free(pd->nic);
+	vb_obj_remove(&pd->obj);
+	free(pd);
+}
+
+VB_NEW(ibv_dealloc_pd);
+int ibv_dealloc_pd(struct ibv_pd *ibv)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_pd *pd = VB_OF(ibv, pd);
+
+	if (pd->obj.users > 0)
+		return vb_result(context, -EBUSY);
+	vb_pd_discard(pd);
+	return vb_result(context, 0);
+}
+
+/* ---- memory regions ---- */
+
+uint32_t vb_access(unsigned int access)
+{
+	uint32_t nic = NIC_ACCESS_LOCAL_READ;
+
+	if (access & IBV_ACCESS_LOCAL_WRITE)
+		nic |= NIC_ACCESS_LOCAL_WRITE;
+	if (access & IBV_ACCESS_REMOTE_READ)
+		nic |= NIC_ACCESS_REMOTE_READ;
+	if (access & IBV_ACCESS_REMOTE_WRITE)
+		nic |= NIC_ACCESS_REMOTE_WRITE;
+	return nic;
+}
+
+static int check_access(unsigned int access)
+{
+	if (access & ~((unsigned int)IBV_ACCESS_LOCAL_WRITE | ACCESS_REMOTE | ACCESS_IGNORED))
+		return -EOPNOTSUPP;
+	/* The peer may not change what this side may not. */
+	if ((access & ACCESS_CHANGING) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return 0;
+}
+
+static int register_memory(struct vb_context *context, struct vb_mr *mr, struct vb_pd *pd)
+{
+	int err = context->nic->ops->mr_reg(pd->nic, (uintptr_t)mr->ibv.addr, mr->ibv.length,
+					    vb_access(mr->access), &mr->nic);
+
+	if (err)
+		return err;
+	vb_obj_add(context, &mr->obj, VB_MR);
+	mr->ibv.handle = mr->obj.id;
+	mr->ibv.lkey = mr->nic->lkey;
+	mr->ibv.rkey = mr->nic->rkey;
+	pd->obj.users++;
+	LIST_INSERT_HEAD(&context->adapter->keys[mr->ibv.lkey % VB_KEYS], mr, key_link);
+	return 0;
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, uint64_t iova,
+				unsigned int access)
+{
+	int err = check_access(access);
+	struct vb_context *context;
+	struct vb_mr *mr;
+
+	if (!err && iova != (uintptr_t)addr)
+		err = -EOPNOTSUPP;
+	if (err)
+		return vb_failed(err);
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return vb_failed(-ENOMEM);
+	mr->ibv = (struct ibv_mr){ .context = ibv->context,
+				   .pd = ibv,
+				   .addr = addr,
+				   .length = length };
+	mr->access = access;
+	context = vb_enter(ibv->context);
+	err = register_memory(context, mr, VB_OF(ibv, pd));
+	vb_leave(context);
+	if (!err)
+		return &mr->ibv;
+	free(mr);
+	return vb_failed(err);
+}
+
+VB_NEW(ibv_reg_mr);
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned int)access);
+}
+
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
+}
+
+void vb_mr_discard(struct vb_mr *mr)
+{
+	mr->obj.context->nic->ops->mr_dereg(mr->nic);
+	LIST_REMOVE(mr, key_link);
+	VB_OF(mr->ibv.pd, pd)->obj.users--;
+	vb_obj_remove(&mr->obj);
+	free(mr);
+}
+
+VB_NEW(ibv_dereg_mr);
+int ibv_dereg_mr(struct ibv_mr *ibv)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_mr *mr = VB_OF(ibv, mr);
+
+	if (context->nic->ops->mr_windows(mr->nic) > 0)
+		return vb_result(context, -EBUSY);
+	vb_mr_discard(mr);
+	return vb_result(context, 0);
+}
+
+/* ---- keys ---- */
+
+static bool key_allows(struct vb_context *context, const struct vb_pd *pd,
+		       const struct ibv_sge *sge, bool write)
+{
+	const struct vb_mr *mr;
+
+	LIST_FOREACH(mr, &context->adapter->keys[sge->lkey % VB_KEYS], key_link)
+	if (mr->ibv.lkey == sge->lkey)
+		break;
+	if (!mr || mr->ibv.pd != &pd->ibv || (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE)))
+		return false;
+	return sge->length <= mr->ibv.length &&
+	       sge->addr - (uintptr_t)mr->ibv.addr <= mr->ibv.length - sge->length;
+}
+
+bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, const struct ibv_sge *sge,
+		   int n, bool write)
+{
+	for (int i = 0; i < n; i++)
+		if (sge[i].length > 0 && !key_allows(context, pd, &sge[i], write))
+			return false;
+	return true;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * post.c - posting work requests.
+ *
+ * The door leaves the check of keys at a post to the front. Verbs checks none there: a bad key is
+ * found when the request runs. So a request with a key that is no good gets one more segment, which
+ * is empty. That makes the NIC check every key when it runs the request, because only requests of
+ * one segment are taken to be checked.
+ */
+#include <string.h>
+
+#include "vb.h"
+
+#define SEGMENTS 32 /* more than any adapter admits */
+
+_Static_assert(sizeof(struct ibv_sge) == sizeof(struct nic_sge), "the same form");
+_Static_assert(offsetof(struct ibv_sge, lkey) == offsetof(struct nic_sge, lkey), "in order");
+
+#define SEND_FLAGS                                                        \
+	((unsigned int)IBV_SEND_FENCE | (unsigned int)IBV_SEND_SIGNALED | \
+	 (unsigned int)IBV_SEND_SOLICITED | (unsigned int)IBV_SEND_INLINE)
+
+/* ---- segments ---- */
+
+struct segments {
+	struct nic_sge sge[SEGMENTS];
+	int n;
+	uint64_t length;
+};
+
+/* False: there are more than `most`. */
+static bool take_segments(struct segments *s, const struct ibv_sge *sge, int n, uint32_t most)
+{
+	if (n < 0 || (uint32_t)n > most || n >= SEGMENTS)
+		return false;
+	s->n = n;
+	s->length = 0;
+	for (int i = 0; i < n; i++) {
+		s->sge[i] = (struct nic_sge){ sge[i].addr, sge[i].length, sge[i].lkey };
+		s->length += sge[i].length;
+	}
+	return true;
+}
+
+static void have_checked(struct segments *s)
+{
+	s->sge[s->n++] = (struct nic_sge){ 0 };
+}
+
+/* ---- sends ---- */
+
+/* Copy the payload into this request's slot. */
+static int take_inline(struct vb_qp *qp, struct segments *s)
+{
+	uint32_t room = qp->init.cap.max_inline_data;
+	uint8_t *slot = qp->inline_room + (size_t)qp->inline_slot * room, *to = slot;
+
+	if (s->length > room)
+		return -EINVAL;
+	for (int i = 0; i < s->n; i++) {
+		memcpy(to, (void *)(uintptr_t)s->sge[i].addr, s->sge[i].length);
+		to += s->sge[i].length;
+	}
+	s->n = s->length > 0;
+	if (s->n)
+		s->sge[0] = (struct nic_sge){ (uintptr_t)slot, (uint32_t)s->length,
+					      qp->inline_mr->lkey };
+	return 0;
+}
+
+static uint8_t flags_of(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t flags = 0;
+
+	if (!(wr->send_flags & IBV_SEND_SIGNALED) && !qp->init.sq_sig_all)
+		flags |= NIC_WR_SUPPRESS;
+	if (wr->send_flags & IBV_SEND_SOLICITED)
+		flags |= NIC_WR_SOLICITED;
+	if (wr->send_flags & IBV_SEND_FENCE)
+		flags |= NIC_WR_FENCE;
+	return (uint8_t)flags;
+}
+
+/* -EINVAL: no request of this type of QP. */
+static int set_opcode(struct nic_send_wr *out, const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_SEND_WITH_IMM:
+		out->flags |= NIC_WR_IMM;
+		__attribute__((fallthrough));
+	case IBV_WR_SEND:
+		out->opcode = NIC_OP_SEND;
+		break;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		out->flags |= NIC_WR_IMM;
+		__attribute__((fallthrough));
+	case IBV_WR_RDMA_WRITE:
+		out->opcode = NIC_OP_WRITE;
+		break;
+	case IBV_WR_RDMA_READ:
+		out->opcode = NIC_OP_READ;
+		break;
+	default:
+		return -EINVAL;
+	}
+	out->imm = wr->imm_data;
+	out->remote_addr = wr->wr.rdma.remote_addr;
+	out->rkey = wr->wr.rdma.rkey;
+	return 0;
+}
+
+static int post_one(struct vb_context *context, struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = flags_of(qp, wr) };
+	bool is_inline = wr->send_flags & IBV_SEND_INLINE;
+	struct segments s;
+	int err = set_opcode(&out, wr);
+
+	if (err || (wr->send_flags & ~SEND_FLAGS))
+		return -EINVAL;
+	if (is_inline && out.opcode == NIC_OP_READ)
+		return -EINVAL;
+	if (!take_segments(&s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
+	    s.length > context->adapter->base.attr.max_msg_size)
+		return -EINVAL;
+	if (is_inline)
+		err = take_inline(qp, &s);
+	else if (!vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), wr->sg_list, wr->num_sge,
+				out.opcode == NIC_OP_READ))
+		have_checked(&s);
+	if (err)
+		return err;
+	out.sge = s.sge;
+	out.num_sge = (uint16_t)s.n;
+	out.length = (uint32_t)s.length;
+	err = context->nic->ops->post_send(qp->nic, &out);
+	if (!err && is_inline)
+		qp->inline_slot = qp->inline_slot < qp->init.cap.max_send_wr ? qp->inline_slot + 1
+									     : 0;
+	return err;
+}
+
+/* verbs' error of a full queue is ENOMEM. */
+static int full_is_no_memory(int err)
+{
+	return err == -EAGAIN ? -ENOMEM : err;
+}
+
+int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_qp *qp = VB_OF(ibv, qp);
+	int err = 0;
+
+	if (ibv->state < IBV_QPS_RTS)
+		err = -EINVAL;
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = full_is_no_memory(post_one(context, qp, wr));
+	if (err)
+		*bad = wr;
+	backend_busy(context->nic);
+	return vb_result(context, err);
+}
+
+/* ---- receives ---- */
+
+static int recv_segments(struct vb_context *context, struct ibv_pd *pd,
+			 const struct ibv_recv_wr *wr, uint32_t most, struct segments *s)
+{
+	if (!take_segments(s, wr->sg_list, wr->num_sge, most))
+		return -EINVAL;
+	if (!vb_keys_allow(context, VB_OF(pd, pd), wr->sg_list, wr->num_sge, true))
+		have_checked(s);
+	return 0;
+}
+
+static int recv_one(struct vb_context *context, struct vb_qp *qp, const struct ibv_recv_wr *wr)
+{
+	struct nic_recv_wr out = { .wr_id = wr->wr_id };
+	struct segments s;
+
+	if (recv_segments(context, qp->ibv.pd, wr, qp->init.cap.max_recv_sge, &s))
+		return -EINVAL;
+	out.sge = s.sge;
+	out.num_sge = (uint16_t)s.n;
+	return full_is_no_memory(context->nic->ops->post_recv(qp->nic, &out));
+}
+
+int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	int err = 0;
+
+	if (ibv->state == IBV_QPS_RESET || ibv->srq)
+		err = -EINVAL;
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = recv_one(context, VB_OF(ibv, qp), wr);
+	if (err)
+		*bad = wr;
+	backend_busy(context->nic);
+	return vb_result(context, err);
+}
+
+static int srq_recv_one(struct vb_context *context, struct vb_srq *srq,
+			const struct ibv_recv_wr *wr)
+{
+	struct nic_recv_wr out = { .wr_id = wr->wr_id };
+	struct segments s;
+
+	if (recv_segments(context, srq->ibv.pd, wr, srq->attr.max_sge, &s))
+		return -EINVAL;
+	out.sge = s.sge;
+	out.num_sge = (uint16_t)s.n;
+	return full_is_no_memory(context->nic->ops->srq_post(srq->nic, &out));
+}
+
+int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct vb_context *context = vb_enter(ibv->context);
+	int err = 0;
+
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = srq_recv_one(context, VB_OF(ibv, srq), wr);
+	if (err)
+		*bad = wr;
+	backend_busy(context->nic);
+	return vb_result(context, err);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* qp.c - queue pairs: creation, destruction, and their end by an error. */
+#include <stdlib.h>
+
+#include "vb.h"
+
+/* ---- creation ---- */
+
+static bool caps_fit(const struct vb_context *context, const struct ibv_qp_init_attr *init)
+{
+	const struct nic_attr *nic = &context->adapter->base.attr;
+	const struct ibv_qp_cap *cap = &init->cap;
+
+	return cap->max_send_wr <= (uint32_t)nic->max_qp_wr &&
+	       cap->max_send_sge < (uint32_t)nic->max_sge &&
+	       cap->max_inline_data <= VB_INLINE_MAX &&
+	       (init->srq || (cap->max_recv_wr <= (uint32_t)nic->max_qp_wr &&
+			      cap->max_recv_sge < (uint32_t)nic->max_sge));
+}
+
+/* One segment more than the program asks for is the library's: post.c. */
+static struct nic_qp_init nic_init(struct vb_context *context, struct vb_pd *pd,
+				   const struct ibv_qp_init_attr *init)
+{
+	const struct nic_attr *nic = &context->adapter->base.attr;
+
+	return (struct nic_qp_init){
+		.pd = pd->nic,
+		.send_cq = VB_OF(init->send_cq, cq)->nic,
+		.recv_cq = VB_OF(init->recv_cq, cq)->nic,
+		.srq = init->srq ? VB_OF(init->srq, srq)->nic : NULL,
+		.cap = { .max_send_wr = init->cap.max_send_wr,
+			 .max_recv_wr = init->srq ? 0 : init->cap.max_recv_wr,
+			 .max_send_sge = init->cap.max_send_sge + 1,
+			 .max_recv_sge = init->srq ? 1 : init->cap.max_recv_sge + 1,
+			 .max_rdma_sge = init->cap.max_send_sge + 1,
+			 .max_rd_in = (uint32_t)nic->max_rd_atomic_in,
+			 .max_rd_out = (uint32_t)nic->max_rd_atomic_out },
+		.name = context->adapter->last_id[VB_QP] + 1,
+	};
+}
+
+/*
+ * A slot is used again when the request that used it last has left the send queue: it is
+ * acknowledged, for the queue had room again.
+ */
+static int make_inline_room(struct vb_qp *qp, struct vb_pd *pd)
+{
+	size_t bytes = ((size_t)qp->init.cap.max_send_wr + 1) * qp->init.cap.max_inline_data;
+	int err;
+
+	if (qp->init.cap.max_inline_data == 0)
+		return 0;
+	qp->inline_room = malloc(bytes);
+	if (!qp->inline_room)
+		return -ENOMEM;
+	err = pd->nic->nic->ops->mr_reg(pd->nic, (uintptr_t)qp->inline_room, bytes,
+					NIC_ACCESS_LOCAL_READ, &qp->inline_mr);
+	if (err)
+		free(qp->inline_room);
+	return err;
+}
+
+static void free_inline_room(struct vb_qp *qp)
+{
+	if (qp->inline_mr)
+		qp->inline_mr->nic->ops->mr_dereg(qp->inline_mr);
+	if (qp->inline_mr)
+		free(qp->inline_room);
+}
+
+static int create_qp(struct vb_context *context, struct vb_qp *qp, struct vb_pd *pd)
+{
+	struct nic_qp_init init = nic_init(context, pd, &qp->init);
+	int err = make_inline_room(qp, pd);
+
+	if (err)
+		return err;
+	err = context->nic->ops->qp_create(context->nic, &init, &qp->obj, &qp->nic);
+	if (err) {
+		free_inline_room(qp);
+		return err;
+	}
+	vb_obj_add(context, &qp->obj, VB_QP);
+	pd->obj.users++;
+	VB_OF(qp->init.send_cq, cq)->obj.users++;
+	VB_OF(qp->init.recv_cq, cq)->obj.users++;
+	if (qp->init.srq)
+		VB_OF(qp->init.srq, srq)->obj.users++;
+	qp->ibv = (struct ibv_qp){ .context = &context->ex.context,
+				   .qp_context = qp->init.qp_context,
+				   .pd = &pd->ibv,
+				   .send_cq = qp->init.send_cq,
+				   .recv_cq = qp->init.recv_cq,
+				   .srq = qp->init.srq,
+				   .handle = qp->obj.id,
+				   .qp_num = qp->nic->number,
+				   .state = IBV_QPS_RESET,
+				   .qp_type = qp->init.qp_type };
+	pthread_mutex_init(&qp->ibv.mutex, NULL);
+	pthread_cond_init(&qp->ibv.cond, NULL);
+	return 0;
+}
+
+VB_NEW(ibv_create_qp);
+struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
+{
+	struct vb_context *context = vb_context_of(ibv->context);
+	struct vb_qp *qp;
+	int err;
+
+	if (init->qp_type != IBV_QPT_RC)
+		return vb_failed(-EOPNOTSUPP);
+	if (!init->send_cq || !init->recv_cq || !caps_fit(context, init))
+		return vb_failed(-EINVAL);
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return vb_failed(-ENOMEM);
+	qp->init = *init;
+	vb_enter(ibv->context);
+	err = create_qp(context, qp, VB_OF(ibv, pd));
+	vb_leave(context);
+	if (!err)
+		return &qp->ibv;
+	free(qp);
+	return vb_failed(err);
+}
+
+/* ---- destruction ---- */
+
+void vb_qp_discard(struct vb_qp *qp)
+{
+	const struct nic_ops *ops = qp->nic->nic->ops;
+	struct vb_cq *send_cq = VB_OF(qp->init.send_cq, cq), *recv_cq = VB_OF(qp->init.recv_cq, cq);
+
+	ops->qp_reset(qp->nic);
+	vb_cq_forget(send_cq, qp->nic);
+	vb_cq_forget(recv_cq, qp->nic);
+	ops->qp_destroy(qp->nic);
+	free_inline_room(qp);
+	vb_async_forget(qp->obj.context, &qp->ibv);
+	VB_OF(qp->ibv.pd, pd)->obj.users--;
+	send_cq->obj.users--;
+	recv_cq->obj.users--;
+	if (qp->init.srq)
+		VB_OF(qp->init.srq, srq)->obj.users--;
+	vb_obj_remove(&qp->obj);
+	pthread_mutex_destroy(&qp->ibv.mutex);
+	pthread_cond_destroy(&qp->ibv.cond);
+	free(qp);
+}
+
+VB_NEW(ibv_destroy_qp);
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct vb_qp *qp = VB_OF(ibv, qp);
+	struct vb_context *context = qp->obj.context;
+
+	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->given_async);
+	vb_enter(&context->ex.context);
+	vb_qp_discard(qp);
+	return vb_result(context, 0);
+}
+
+/* ---- the end ---- */
+
+void vb_qp_fail(struct vb_qp *qp)
+{
+	if (qp->ibv.state == IBV_QPS_RESET)
+		return;
+	qp->ibv.state = IBV_QPS_ERR;
+	qp->nic->nic->ops->qp_fail(qp->nic);
+}
+
+/* Work requests say what happened; the state is all that is left to tell. */
+void vb_qp_on_end(void *obj, enum nic_conn_end why)
+{
+	(void)why;
+	nic_container_of((struct vb_obj *)obj, struct vb_qp, obj)->ibv.state = IBV_QPS_ERR;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * vb.h - the front for libibverbs: its objects, and what its files share.
+ *
+ * Every object embeds the struct that verbs.h gives to programs, and its NIC object behind the door
+ * (host/nic.h). The `ctx` of a NIC object is the `host` field of ours.
+ *
+ * Lock: the backend's, taken by vb_enter and released by vb_leave, covers everything here but the
+ * counts of acknowledged events, which verbs.h shares with programs: those have the mutex and the
+ * condition of their object. The device list is made once and never changes.
+ */
+#ifndef VERBS_VB_H
+#define VERBS_VB_H
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <sys/queue.h>
+
+#include "host/backend.h"
+#include "host/front.h"
+
+/* Wrappers of the header around the functions that this room defines. */
+#undef ibv_get_device_list
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+/* This function is what new programs link to; refused.c has its form of IBVERBS_1.0. */
+#define VB_NEW(name) __asm__(".symver " #name ", " #name "@@@IBVERBS_1.1")
+
+#define VB_PORT       1u /* the only port */
+#define VB_GIDS       2  /* 0: of the link, 1: of the IPv4 address */
+#define VB_PKEY       0xffffu
+#define VB_INLINE_MAX 512u /* bytes of inline payload */
+#define VB_KEYS       256u /* buckets */
+
+enum vb_kind {
+	VB_PD,
+	VB_MR,
+	VB_CHANNEL,
+	VB_CQ,
+	VB_SRQ,
+	VB_QP,
+	VB_KINDS
+};
+
+struct vb_context;
+
+/* The beginning of each object; the host sees `host`. */
+struct vb_obj {
+	struct host_obj host; /* first: host/front.h */
+	struct vb_context *context;
+	TAILQ_ENTRY(vb_obj) link;
+	enum vb_kind kind;
+	uint32_t id;
+	unsigned int users; /* objects that refer to it */
+};
+
+TAILQ_HEAD(vb_obj_list, vb_obj);
+LIST_HEAD(vb_mr_list, vb_mr);
+
+struct vb_adapter {
+	struct adapter base; /* first: host/front.h */
+	LIST_HEAD(, vb_context) contexts;
+	struct vb_mr_list keys[VB_KEYS]; /* by lkey */
+	uint32_t last_id[VB_KINDS];
+};
+
+/* An asynchronous event that waits for ibv_get_async_event. */
+struct vb_async {
+	TAILQ_ENTRY(vb_async) link;
+	struct ibv_async_event event;
+};
+
+struct vb_device {
+	struct ibv_device ibv;
+	unsigned int index;
+	uint32_t number; /* of its adapter in the fabric, once it was opened; else 0 */
+};
+
+struct vb_context {
+	struct vb_adapter *adapter;
+	struct nic *nic;
+	LIST_ENTRY(vb_context) link;
+	struct vb_obj_list objects;
+	TAILQ_HEAD(, vb_async) events;
+	struct verbs_context ex; /* ends with the struct ibv_context of the program */
+};
+
+struct vb_pd {
+	struct ibv_pd ibv;
+	struct vb_obj obj;
+	struct nic_pd *nic;
+};
+
+struct vb_mr {
+	struct ibv_mr ibv;
+	struct vb_obj obj;
+	struct nic_mr *nic;
+	LIST_ENTRY(vb_mr) key_link;
+	unsigned int access; /* enum ibv_access_flags */
+};
+
+struct vb_cq;
+struct vb_channel {
+	struct ibv_comp_channel ibv;
+	struct vb_obj obj;
+	STAILQ_HEAD(, vb_cq) ready; /* one entry for each event: see vb_cq.events */
+};
+
+struct vb_cq {
+	struct ibv_cq ibv;
+	struct vb_obj obj;
+	struct nic_cq *nic;
+	STAILQ_ENTRY(vb_cq) ready_link; /* while events > 0 */
+	unsigned int events;            /* not fetched yet */
+	uint32_t given, given_async;    /* events handed out; both wrap, as those of verbs.h do */
+	/* Completions taken from the NIC before the program polled them: kept[first .. kept_end) */
+	struct nic_wc *kept;
+	uint32_t kept_first, kept_end;
+};
+
+struct vb_srq {
+	struct ibv_srq ibv;
+	struct vb_obj obj;
+	struct nic_srq *nic;
+	struct ibv_srq_attr attr;
+	uint32_t given_async;
+};
+
+struct vb_qp {
+	struct ibv_qp ibv;
+	struct vb_obj obj;
+	struct nic_qp *nic;
+	struct ibv_qp_attr attr; /* what ibv_modify_qp has set */
+	struct ibv_qp_init_attr init;
+	uint32_t given_async;
+	/* Inline payload: a slot for each request that can be in flight, and one more. */
+	uint8_t *inline_room;
+	struct nic_mr *inline_mr;
+	uint32_t inline_slot;
+};
+
+#define VB_OF(ptr, type) nic_container_of(ptr, struct vb_##type, ibv)
+
+static inline struct vb_context *vb_context_of(struct ibv_context *context)
+{
+	return nic_container_of(context, struct vb_context, ex.context);
+}
+
+static inline struct backend *vb_backend(const struct vb_context *context)
+{
+	return context->adapter->base.backend;
+}
+
+static inline struct vb_context *vb_enter(struct ibv_context *ibv)
+{
+	struct vb_context *context = vb_context_of(ibv);
+
+	backend_enter(vb_backend(context));
+	return context;
+}
+
+static inline void vb_leave(struct vb_context *context)
+{
+	backend_leave(vb_backend(context));
+}
+
+/* Leave, and return what a call of verbs returns: 0 or an errno. */
+static inline int vb_result(struct vb_context *context, int err)
+{
+	vb_leave(context);
+	return -err;
+}
+
+/* For a call that returns a pointer. */
+static inline void *vb_failed(int err)
+{
+	errno = -err;
+	return NULL;
+}
+
+/* ---- front.c ---- */
+
+extern const struct front_ops vb_front_ops;
+/* -ENODEV: DAT_PROVIDER names none; the reason is on stderr. */
+int vb_chosen(struct backend **b);
+void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kind);
+void vb_obj_remove(struct vb_obj *obj);
+
+/* ---- context.c ---- */
+
+void vb_context_fill_ops(struct ibv_context *context, struct verbs_context *ex);
+union ibv_gid vb_gid(const struct vb_context *context, int index);
+
+/* ---- device.c ---- */
+
+uint64_t vb_device_guid(const struct vb_device *device); /* host order */
+
+/* ---- what a closing context does with an object that is left ---- */
+
+void vb_pd_discard(struct vb_pd *pd);
+void vb_mr_discard(struct vb_mr *mr);
+void vb_channel_discard(struct vb_channel *channel);
+void vb_cq_discard(struct vb_cq *cq);
+void vb_srq_discard(struct vb_srq *srq);
+void vb_qp_discard(struct vb_qp *qp);
+
+/* ---- mr.c ---- */
+
+uint32_t vb_access(unsigned int access); /* enum nic_access */
+/* Do the keys allow a request to use these segments now? `write`: the NIC stores into them. */
+bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, const struct ibv_sge *sge,
+		   int n, bool write);
+
+/* ---- cq.c ---- */
+
+int vb_cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int vb_cq_request_notify(struct ibv_cq *cq, int solicited_only);
+/* Remove the completions of a QP, which is about to be destroyed or was reset. */
+void vb_cq_forget(struct vb_cq *cq, const struct nic_qp *qp);
+void vb_cq_limit(struct vb_cq *cq);
+void vb_cq_on_notify(void *obj);
+void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost);
+
+/* ---- qp.c, qp_state.c, post.c, srq.c ---- */
+
+void vb_qp_on_end(void *obj, enum nic_conn_end why);
+void vb_qp_fail(struct vb_qp *qp);
+/* -EINVAL: that state cannot follow, or a needed attribute is missing, or one does not belong. */
+int vb_state_check(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask);
+int vb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+void vb_srq_on_limit(void *obj);
+
+/* ---- async.c ---- */
+
+void vb_async_add(struct vb_context *context, const struct ibv_async_event *event);
+/* Drop those about an object that is destroyed. */
+void vb_async_forget(struct vb_context *context, const void *element);
+/* Wait until the program has acknowledged `given` events of an object; without the lock. */
+void vb_async_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+		   uint32_t given);
+/* A descriptor that counts events; -1: errno. */
+int vb_event_fd(void);
+/* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
+int vb_event_wait(struct vb_context *context, int fd, const char *call);
+void vb_event_tell(struct vb_context *context, int fd);
+void vb_event_taken(int fd);
+
+#endif /* VERBS_VB_H */
