@@ -173,7 +173,7 @@ count_tests() {
 failing_lines() {
 	local cut=$1.cut
 	# A message of a sanitizer or of valgrind may begin in the middle of a line of the driver.
-	awk '/^(ok |not ok |PASS: |1\.\.[0-9]+$)/ && !/runtime error:|==[0-9]+==/ { next }
+	awk '/^(ok |not ok |(PASS|SKIP): |1\.\.[0-9]+$)/ && !/runtime error:|==[0-9]+==/ { next }
 		{ print }' \
 		"$1" > "$cut"
 	if [ "$(wc -l < "$cut")" -gt 50 ]; then

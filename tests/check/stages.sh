@@ -97,15 +97,15 @@ stage_only() {
 	test_in check "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
 # One process for each C program, not for each test: under AddressSanitizer a fork takes ten times
-# as long as most tests. timeout ends tests that hang. The rules of the house are left out: they
-# read the sources, which stage tests has done. -O1 compiles in two thirds of the time of -O2; gcc
-# guesses more warnings at -O1, so those of stages build and clang are the ones that count.
+# as long as most tests. The rules of the house are left out, which read the sources, and so is
+# conformance/conformance.sh, which judges a page that stage tests has judged. -O1 compiles in two
+# thirds of the time of -O2; gcc guesses more warnings at -O1, so those of stages build and clang
+# are the ones that count.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
-# the two things one by one.
-# datsim/tutorial.sh compares pages with what an ordinary build prints.
+# the two things one by one. datsim/tutorial.sh compares pages with what an ordinary build prints.
 stage_asan() {
-	local tests small=--enable-small-limits but='^tests/house/'
+	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
 	[ -z "$FULL" ] && but="$but|/tutorial.sh" || small=
 	build_tree asan check-build --enable-sanitizers=address,undefined CFLAGS='-O1 -g' $small ||
 		return
@@ -133,7 +133,7 @@ stage_small() {
 	local tests
 	build_tree small check-build --enable-small-limits CFLAGS=-O1 || return
 	tests=$(make -C build/small --no-print-directory -s list-tests |
-		grep -vE '^tests/house/|/tutorial.sh')
+		grep -vE '^tests/(house|conformance)/|/tutorial.sh')
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
 # The walks make the same calls again and again: a quarter of the time, and only in --full.

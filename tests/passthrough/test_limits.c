@@ -263,12 +263,14 @@ static const struct {
 
 START_TEST(G9_as_many_objects_as_advertised_can_be_had)
 {
-	struct rlimit files = { .rlim_cur = 256, .rlim_max = 256 };
+	struct rlimit files;
 	DAT_IA_ATTR ia;
 	DAT_COUNT max;
 	int n = 0;
 
 	/* Each EVD of completions takes a descriptor, so their number follows from this one. */
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = 256; /* valgrind refuses to change rlim_max */
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
 	stub_config.max_qp = 100;
 	setup_sides();
