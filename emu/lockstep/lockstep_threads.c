@@ -6,7 +6,8 @@
  * before, the order of the threads would, too. So before the turn leaves a process, all of its
  * threads, counted in /proc, have registered or are known not to call: a new thread that only
  * sleeps, or runs for long without a call, is an outsider. If an outsider calls after all, the
- * trace says that it comes late.
+ * trace says that it comes late. Sleep does not count while another new thread runs, because it may
+ * hold the lock that the sleeper waits for: one of the program, of malloc or of the library.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -80,18 +81,24 @@ static void forget_dead_outsiders(struct emu_membership *m)
 			forget_outsider(m, &m->outsider[i - 1]);
 }
 
+static bool is_running(int32_t tid)
+{
+	char state = emu_lockstep_task_state(getpid(), tid);
+
+	return state == 'R' || state == 'D';
+}
+
 /* The thread is new: is its first call still expected? If not, it becomes an outsider. */
-static bool is_on_its_way(struct emu_world *w, int32_t tid)
+static bool is_on_its_way(struct emu_world *w, int32_t tid, bool one_runs)
 {
 	struct emu_membership *m = w->membership;
 	struct emu_new_thread *born = &m->new_thread[(uint32_t)tid % EMU_NEW_THREADS];
-	char state = emu_lockstep_task_state(getpid(), tid);
 
 	if (born->tid != tid)
 		*born = (struct emu_new_thread){ .tid = tid };
 	born->naps++;
-	born->asleep = state == 'R' || state == 'D' ? 0 : born->asleep + 1;
-	if (!state) /* it is gone */
+	born->asleep = one_runs ? 0 : born->asleep + 1;
+	if (!is_task(tid))
 		return false;
 	if ((uint64_t)born->naps * EMU_NAP_NS >= m->bound_ns) {
 		emu_trace(w, "- note preempted: a thread of %s is long in coming",
@@ -105,11 +112,26 @@ static bool is_on_its_way(struct emu_world *w, int32_t tid)
 	return false;
 }
 
-bool emu_lockstep_expects(struct emu_world *w)
+/* The next task in the directory that is new; 0: there are no more. */
+static int32_t next_new_task(struct emu_world *w, DIR *dir)
 {
 	struct emu_membership *m = w->membership;
 	const struct dirent *entry;
-	bool expects = false;
+
+	while ((entry = readdir(dir)) != NULL) {
+		int32_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != m->helper && !find_thread(w, tid) && !find_outsider(m, tid))
+			return tid;
+	}
+	return 0;
+}
+
+bool emu_lockstep_expects(struct emu_world *w)
+{
+	bool expects = false, one_runs = false;
+	struct emu_membership *m = w->membership;
+	int32_t tid;
 	struct stat st;
 	int cancel;
 	DIR *dir;
@@ -120,14 +142,14 @@ bool emu_lockstep_expects(struct emu_world *w)
 	forget_dead_outsiders(m);
 	cancel = process_cancel_hold();
 	dir = process_opendir(TASKS);
-	while (dir && (entry = readdir(dir)) != NULL) {
-		int32_t tid = atoi(entry->d_name);
-
-		if (tid > 0 && tid != m->helper && !find_thread(w, tid) && !find_outsider(m, tid))
-			expects |= is_on_its_way(w, tid);
-	}
-	if (dir)
+	if (dir) {
+		while ((tid = next_new_task(w, dir)) != 0)
+			one_runs |= is_running(tid);
+		rewinddir(dir);
+		while ((tid = next_new_task(w, dir)) != 0)
+			expects |= is_on_its_way(w, tid, one_runs);
 		closedir(dir);
+	}
 	process_cancel_release(cancel);
 	return expects;
 }

@@ -113,7 +113,7 @@ many() {
 	step many "$server" 31 $clients > words 2>&1 && told 1 '^62 answers, 31 clients, 0 more'
 }
 
-echo 1..27
+echo 1..28
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -127,6 +127,8 @@ holds "a server and 31 clients" many
 holds "one program alone" same alone 1 -- "$rpc" both 3 20
 holds "a server and a client of four threads" same threads 1 -- \
 	"$server" 4 + "$turns" 198.18.0.1 10 4
+holds "a new thread that sleeps while another new one runs is waited for" same newborn 1 -- \
+	"$server" 4 + "$turns" 198.18.0.1 10 4 lock
 script 'fabric latency=2us' 'fault link server>client loss 20%' \
 	'fault link client>server drop opcode=SEND nth=3' \
 	'fault qp server.ep1 rnr times=2' 'fault link client>server count every=5'

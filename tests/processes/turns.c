@@ -2,8 +2,9 @@
 /*
  * turns HOST ROUNDS THREADS [WHAT] - clients of examples/pair/server, one a thread, the first in
  * main. The first client makes more rounds than the others. Half way WHAT makes it die, sleep, or
- * compute until another process ("tell") has ended. "outsider" is a program of its own: it waits
- * for an event that a thread outside uDAPL causes.
+ * compute until another process ("tell") has ended. "lock": before its first call each of the other
+ * threads computes for a while with a lock that all of them take. "outsider" is a program of its
+ * own: it waits for an event that a thread outside uDAPL causes.
  */
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -107,12 +108,27 @@ static void misbehave(void)
 		_exit(0);
 }
 
+/* With the lock, so that the other new threads sleep all the while. */
+static void compute_alone(void)
+{
+	static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+	struct timespec used = { 0 }, begin;
+
+	pthread_mutex_lock(&alone);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	while ((used.tv_sec - begin.tv_sec) * 1000000000L + used.tv_nsec - begin.tv_nsec < 20000000)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	pthread_mutex_unlock(&alone);
+}
+
 static void *run(void *arg)
 {
 	struct client *client = arg;
 
 	DAT_UINT64 most = client->number == 0 ? rounds * 2 : rounds;
 
+	if (client->number > 0 && !strcmp(mischief, "lock"))
+		compute_alone();
 	open_client(client);
 	for (DAT_UINT64 round = 1; round <= most; round++) {
 		if (client->number == 0 && round == most / 2)
@@ -173,7 +189,7 @@ int main(int argc, char **argv)
 	if (argc < 4 || argc > 5 || threads < 1 || threads > THREADS_MAX ||
 	    inet_pton(AF_INET, argv[1], &host.sin_addr) != 1) {
 		fputs("usage: turns ADDRESS ROUNDS THREADS "
-		      "[sleep|compute|die|exit|tell|outsider]\n",
+		      "[sleep|compute|die|exit|tell|lock|outsider]\n",
 		      stderr);
 		return 2;
 	}
