@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "tests/stubverbs/stub.h"
+#include "tests/support/again.h"
 #include "tests/support/support.h"
 
 enum {
@@ -184,19 +185,6 @@ static void expect_refusal(const char *what, DAT_RETURN ret)
 	ck_assert_msg(has_failed(), "%s: %s, though nothing has failed", what, ret_text(ret));
 	ck_assert_msg(expected, "%s: %s for want of %s", what, ret_text(ret), row->name);
 }
-
-/* A call that fails is made again, and changes nothing before. */
-#define again(call)                                                                         \
-	do {                                                                                \
-		DAT_COUNT again_objects = objects(DAT_SIM_ALL_HANDLE_TYPES);                \
-		DAT_RETURN again_ret = (call);                                              \
-		if (again_ret != DAT_SUCCESS) {                                             \
-			expect_refusal(#call, again_ret);                                   \
-			ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), again_objects); \
-			again_ret = (call);                                                 \
-		}                                                                           \
-		must(again_ret);                                                            \
-	} while (0)
 
 static DAT_EVENT next_event(DAT_EVD_HANDLE evd)
 {

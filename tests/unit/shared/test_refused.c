@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/again.h"
 #include "tests/support/support.h"
 
 enum {
@@ -178,18 +179,6 @@ static void expect_refusal(const char *what, DAT_RETURN ret)
 			      is_failure(ret, DAT_INVALID_ADDRESS, ANY_SUBTYPE),
 		      "%s: %s for want of %s", what, ret_text(ret), refusal.name);
 }
-
-#define again(call)                                                                         \
-	do {                                                                                \
-		DAT_COUNT again_objects = objects(DAT_SIM_ALL_HANDLE_TYPES);                \
-		DAT_RETURN again_ret = (call);                                              \
-		if (again_ret != DAT_SUCCESS) {                                             \
-			expect_refusal(#call, again_ret);                                   \
-			ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), again_objects); \
-			again_ret = (call);                                                 \
-		}                                                                           \
-		must(again_ret);                                                            \
-	} while (0)
 
 static void open_side(struct side *side, const char *adapter)
 {
