@@ -137,6 +137,7 @@ bool account_read(struct account *account, const char *name, const char *text, s
 		while (trace_next(&reader, &line))
 			add_line(account, &line);
 		account->whole = reader.ended;
+		account->torn = reader.torn;
 		good = !reader.error.length;
 	}
 	text_append(error, text_of(&reader.error), reader.error.length);
@@ -180,8 +181,10 @@ void account_print(const struct account *account, struct text *text, const char 
 			 "(DATSIM_TRACE_BYTES)\n",
 			 indent, "cut");
 	if (!account->whole)
-		text_add(text, "%s%-10s the program ended without closing its adapters\n", indent,
-			 "cut");
+		text_add(text, "%s%-10s %s\n", indent, "cut",
+			 account->torn ? "the trace ends within a line: the disk was full, or the "
+					 "program was killed; what came later is not counted"
+				       : "the program ended without closing its adapters");
 }
 
 void account_free(struct account *account)

@@ -38,6 +38,7 @@ struct account {
 	bool opened; /* a program used the fabric, or tried to */
 	bool full;   /* the trace is full: later lines are missing */
 	bool whole;  /* the trace has its end: the program closed its adapters */
+	bool torn;   /* the trace ends within a line */
 };
 
 /* False: not a trace, or a damaged one. */

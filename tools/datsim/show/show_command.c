@@ -38,13 +38,26 @@ static bool has_events(const char *path, const struct text *content, struct text
 	bool good = trace_open(&reader, path, text_of(content), content->length);
 
 	if (good && !trace_next(&reader, &line) && !reader.error.length) {
-		text_add(error, "%s: nothing happens in this trace: no program opened an adapter\n",
-			 path);
+		text_add(error, "%s: %s\n", path,
+			 reader.torn ? "it is cut off before its first event"
+				     : "nothing happens in this trace: no program opened an "
+				       "adapter");
 		good = false;
 	}
 	text_append(error, text_of(&reader.error), good ? 0 : reader.error.length);
 	trace_close(&reader);
 	return good;
+}
+
+static void note_if_cut(const char *path, const struct text *content, struct text *notes)
+{
+	bool torn;
+
+	if (trace_is_cut(text_of(content), content->length, &torn))
+		text_add(notes, "%s: note: the trace is cut off%s; %s\n", path,
+			 torn ? " within a line" : "",
+			 torn ? "the disk was full, or its program was killed"
+			      : "its program was killed, or closed no adapter");
 }
 
 static int show_file(const struct terminal *terminal, const char *path, const struct wanted *wanted)
@@ -62,7 +75,9 @@ static int show_file(const struct terminal *terminal, const char *path, const st
 				     &error);
 	if (good && !wanted->svg && !wanted->pcapng)
 		good = show_trace(terminal, path, text_of(&content), content.length, &error);
-	if (!good)
+	if (good)
+		note_if_cut(path, &content, &error);
+	else
 		code = EXIT_USAGE;
 	fputs(text_of(&error), stderr);
 	text_free(&content);

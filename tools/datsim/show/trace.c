@@ -44,6 +44,42 @@ static bool take_line(struct trace_reader *reader, struct span *line)
 	return true;
 }
 
+/* Where the last line begins; `end` is behind its newline, or behind the text that has none. */
+static const char *last_line(const char *text, const char *end)
+{
+	const char *at = end > text ? end - 1 : text;
+
+	while (at > text && at[-1] != '\n')
+		at--;
+	return at;
+}
+
+/*
+ * The end of the lines that were written whole. A trace may be cut off anywhere, by a full disk or
+ * by the death of its program, whose file is longer than the trace: newlines fill it. The writer
+ * puts a zero byte behind what it has written, so a last line with the newlines of the rest behind
+ * it, and no zero byte, was being written.
+ */
+static const char *whole_lines(const char *text, size_t length, bool *torn)
+{
+	const char *end = text + strnlen(text, length), *filled = end, *last;
+
+	while (filled - text > 1 && filled[-1] == '\n' && filled[-2] == '\n')
+		filled--;
+	last = last_line(text, filled);
+	*torn = end > text && (filled < end || end[-1] != '\n');
+	if (!*torn)
+		return end;
+	return last == text ? filled : last;
+}
+
+bool trace_is_cut(const char *text, size_t length, bool *torn)
+{
+	const char *end = whole_lines(text, length, torn), *last = last_line(text, end);
+
+	return !span_starts((struct span){ last, (size_t)(end - last) }, end_mark);
+}
+
 bool trace_open(struct trace_reader *reader, const char *name, const char *text, size_t length)
 {
 	struct span line = { text, 0 };
@@ -51,13 +87,15 @@ bool trace_open(struct trace_reader *reader, const char *name, const char *text,
 	memset(reader, 0, sizeof(*reader));
 	reader->name = name;
 	reader->at = text;
-	/* If the program died, its file is longer than the trace and filled with zero bytes. */
-	reader->end = text + strnlen(text, length);
+	reader->end = whole_lines(text, length, &reader->torn);
 	reader->line = 0;
 	if (take_line(reader, &line) && span_is(line, first_line))
 		return true;
 	reader->line = 1;
-	trace_bad(reader, "not a trace: expected \"libdat trace 1\" in the first line");
+	trace_bad(reader, line.length && line.length < strlen(first_line) &&
+					  !memcmp(line.s, first_line, line.length)
+				  ? "the trace is cut off in its first line"
+				  : "not a trace: expected \"libdat trace 1\" in the first line");
 	return false;
 }
 
@@ -212,9 +250,11 @@ static bool is_setting(struct span line, const char *key, struct span *value)
 
 bool trace_setting(const char *text, size_t length, const char *key, struct span *value)
 {
-	struct trace_reader reader = { .at = text, .end = text + strnlen(text, length) };
+	struct trace_reader reader = { .at = text };
 	struct span line;
 	bool found = false;
+
+	reader.end = whole_lines(text, length, &reader.torn);
 
 	/* Settings stand between the first line and the first event. */
 	if (!take_line(&reader, &line))

@@ -2,8 +2,9 @@
 /*
  * trace.h - read the text of a trace, line by line.
  *
- * A reader walks over text that the caller owns and does not change while it is read. Text that is
- * not a trace, or is cut off or damaged, gives an error that names the line; nothing is guessed.
+ * A reader walks over text that the caller owns and does not change while it is read. A trace that
+ * is cut off, at any byte, is read up to its last whole line. Text that is not a trace, or is
+ * damaged, gives an error that names the line; nothing is guessed.
  */
 #ifndef DATSIM_TRACE_H
 #define DATSIM_TRACE_H
@@ -38,6 +39,7 @@ struct trace_reader {
 	uint64_t last_ns;
 	uint64_t events;
 	bool ended; /* the "# end" line was seen */
+	bool torn;  /* the text ends within a line, which is left out */
 	struct text error;
 };
 
@@ -46,6 +48,8 @@ bool trace_open(struct trace_reader *reader, const char *name, const char *text,
 /* The next event. False: the end of the trace, or an error in reader->error. */
 bool trace_next(struct trace_reader *reader, struct trace_line *line);
 void trace_close(struct trace_reader *reader);
+/* Has the text no end mark? *torn: it ends within a line. */
+bool trace_is_cut(const char *text, size_t length, bool *torn);
 
 /*
  * The value of the last "# key=value" line before the first event. False: there is none, and *value
