@@ -46,8 +46,10 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 			  enum nic_wc_status status, uint32_t length, uint32_t message)
 {
 	static const char *const names[NIC_OP_COUNT] = {
-		[NIC_OP_SEND] = "SEND", [NIC_OP_WRITE] = "RDMA_WRITE", [NIC_OP_READ] = "RDMA_READ",
-		[NIC_OP_BIND] = "BIND", [NIC_OP_RECV] = "RECV",
+		[NIC_OP_SEND] = "SEND",      [NIC_OP_WRITE] = "RDMA_WRITE",
+		[NIC_OP_READ] = "RDMA_READ", [NIC_OP_BIND] = "BIND",
+		[NIC_OP_RECV] = "RECV",      [NIC_OP_SWAP] = "COMPARE_SWAP",
+		[NIC_OP_ADD] = "FETCH_ADD",
 	};
 
 	if (opcode == NIC_OP_BIND)

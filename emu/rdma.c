@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "atomic.h"
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "emu/wire/link.h"
@@ -21,7 +22,7 @@
 
 static bool is_constrained(uint8_t opcode, uint8_t flags)
 {
-	return opcode == NIC_OP_READ || opcode == NIC_OP_BIND || (flags & NIC_WR_FENCE);
+	return emu_rdma_is_answered(opcode) || opcode == NIC_OP_BIND || (flags & NIC_WR_FENCE);
 }
 
 size_t emu_rdma_bytes(const struct emu_qp *qp)
@@ -74,6 +75,8 @@ static bool segments_fit(const struct emu_qp *qp, const struct nic_send_wr *wr)
 		return wr->num_sge <= qp->max_send_sge;
 	if (wr->opcode == NIC_OP_BIND)
 		return wr->num_sge == 0;
+	if (emu_rdma_is_atomic(wr->opcode))
+		return emu_atomic_fits(qp, wr);
 	return wr->num_sge <= qp->max_rdma_sge || wr->num_sge <= qp->max_send_sge;
 }
 
@@ -100,15 +103,19 @@ static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t 
 	}
 	wqe->remote_addr = wr->remote_addr;
 	wqe->rkey = wr->rkey;
+	if (emu_rdma_is_atomic(wr->opcode)) {
+		emu_atomic_post(wr, wqe);
+		return;
+	}
 	emu_copy_sge(request_segments(w, qp, wqe, index), wr->sge, wr->num_sge);
 }
 
 static void trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
 {
 	static const char *const verbs[] = {
-		[NIC_OP_SEND] = "post_send",
-		[NIC_OP_WRITE] = "post_rdma_write",
-		[NIC_OP_READ] = "post_rdma_read",
+		[NIC_OP_SEND] = "post_send",      [NIC_OP_WRITE] = "post_rdma_write",
+		[NIC_OP_READ] = "post_rdma_read", [NIC_OP_SWAP] = "post_compare_swap",
+		[NIC_OP_ADD] = "post_fetch_add",
 	};
 
 	if (wr->opcode == NIC_OP_BIND)
@@ -131,7 +138,7 @@ static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic
 
 EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
-	if (!segments_fit(qp, wr) || (wr->opcode == NIC_OP_READ && qp->max_rd_out == 0))
+	if (!segments_fit(qp, wr) || (emu_rdma_is_answered(wr->opcode) && qp->max_rd_out == 0))
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
 		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
@@ -163,7 +170,7 @@ bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
 		return false;
 	if (wqe->opcode == NIC_OP_BIND)
 		return qp->sq.get == qp->sq_next;
-	if (wqe->opcode != NIC_OP_READ)
+	if (!emu_rdma_is_answered(wqe->opcode))
 		return true;
 	if (qp->reads_out >= qp->max_rd_out)
 		return false;
@@ -197,7 +204,7 @@ static bool is_unanswered(struct emu_world *w, const struct emu_qp *qp, uint32_t
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 
-	return wqe->opcode == NIC_OP_READ && wqe->step != EMU_READ_DONE;
+	return emu_rdma_is_answered(wqe->opcode) && wqe->step != EMU_READ_DONE;
 }
 
 void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp)
@@ -250,13 +257,16 @@ static void trace_response(struct emu_world *w, const struct response *r)
 {
 	const struct emu_qp *peer = emu_qp_at(w, r->qp->peer);
 	bool first = r->from == 0, last = r->to == r->wqe->length;
-	const char *place = first && last ? "ONLY" : first ? "FIRST" : last ? "LAST" : "MIDDLE";
+	const char *op = first && last ? "READ_RESPONSE_ONLY"
+			 : first       ? "READ_RESPONSE_FIRST"
+			 : last        ? "READ_RESPONSE_LAST"
+				       : "READ_RESPONSE_MIDDLE";
 
-	emu_trace_line(w,
-		       "%s.ep%u packet to=%s.ep%u op=READ_RESPONSE_%s "
-		       "message=%u packet=%u bytes=%lu psn=%u",
+	if (emu_rdma_is_atomic(r->wqe->opcode))
+		op = "ATOMIC_RESPONSE";
+	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u packet=%u bytes=%lu psn=%u",
 		       emu_adapter_name(w, r->qp->peer_adapter), peer->name,
-		       emu_adapter_name(w, r->qp->adapter), r->qp->name, place, r->wqe->message,
+		       emu_adapter_name(w, r->qp->adapter), r->qp->name, op, r->wqe->message,
 		       r->packet, r->to - r->from, emu_wire_psn(w, r->qp, r->index, r->packet));
 }
 
@@ -279,6 +289,8 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 
 	if (r->from == r->to)
 		return EMU_CAUSE_NONE;
+	if (emu_rdma_is_atomic(wqe->opcode))
+		return emu_atomic_place(w, r->qp, wqe) ? EMU_CAUSE_NONE : EMU_CAUSE_READ_TARGET;
 	if (!emu_remote_allows(w, 0, &remote))
 		return EMU_CAUSE_READ_KEY;
 	switch (emu_copy(w, &dst, &src, r->from, r->to)) {
@@ -308,6 +320,12 @@ static void expect_more(struct emu_world *w, const struct response *r)
 		     r->qp->epoch, r->index, r->packet + 1);
 }
 
+/* The value of `step` with which the first packet of the response is due. */
+static uint32_t first_step(const struct emu_swqe *wqe)
+{
+	return emu_rdma_is_atomic(wqe->opcode) ? EMU_ATOMIC_DECIDED : 0;
+}
+
 /* Place an early response, once those of all earlier READs have been. */
 static void answer_early_one(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 {
@@ -318,10 +336,10 @@ static void answer_early_one(struct emu_world *w, struct emu_qp *qp, uint32_t in
 	for (uint32_t i = index + 1, n = 0; i != qp->sq_next && n < EMU_MAX_QP_WR; i++, n++) {
 		struct emu_swqe *wqe = emu_wqe(w, &qp->sq, i);
 
-		if (wqe->opcode != NIC_OP_READ)
+		if (!emu_rdma_is_answered(wqe->opcode))
 			continue;
 		if (wqe->step == EMU_READ_EARLY) {
-			wqe->step = 0;
+			wqe->step = first_step(wqe);
 			event.index = i;
 			emu_reschedule(w, &event, w->fab->now);
 		}
@@ -355,7 +373,8 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 	if (emu_qp_stale(r.qp, event) || event->index - r.qp->sq.get >= emu_wq_count(&r.qp->sq))
 		return false;
 	r.wqe = emu_wqe(w, &r.qp->sq, event->index);
-	if (r.wqe->opcode != NIC_OP_READ || r.wqe->step != event->packet)
+	if (!emu_rdma_is_answered(r.wqe->opcode) ||
+	    r.wqe->step != event->packet + first_step(r.wqe))
 		return false; /* a duplicate */
 	if (event->packet == 0 && any_unanswered(w, r.qp, event->index)) {
 		r.wqe->step = EMU_READ_EARLY;
@@ -384,17 +403,25 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 
 /* ---- responder ---- */
 
+/* What the request does to the memory of its target. */
+static uint32_t access_of(const struct emu_swqe *swqe)
+{
+	if (emu_rdma_is_atomic(swqe->opcode))
+		return NIC_ACCESS_REMOTE_ATOMIC;
+	return swqe->opcode == NIC_OP_READ ? NIC_ACCESS_REMOTE_READ : NIC_ACCESS_REMOTE_WRITE;
+}
+
 enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a)
 {
 	const struct emu_swqe *swqe = a->swqe;
-	struct emu_remote remote = { swqe->remote_addr, swqe->length, swqe->rkey,
-				     swqe->opcode == NIC_OP_READ ? NIC_ACCESS_REMOTE_READ
-								 : NIC_ACCESS_REMOTE_WRITE };
+	struct emu_remote remote = { swqe->remote_addr, swqe->length, swqe->rkey, access_of(swqe) };
 
 	if (a->qp->numbered && !(w->fab->path[emu_qp_index(w, a->qp)].access & remote.access))
 		return EMU_CAUSE_REMOTE_KEY;
-	if (swqe->opcode == NIC_OP_READ && a->qp->reads_in >= a->qp->max_rd_in)
+	if (emu_rdma_is_answered(swqe->opcode) && a->qp->reads_in >= a->qp->max_rd_in)
 		return EMU_CAUSE_TOO_MANY_READS;
+	if (emu_rdma_is_atomic(swqe->opcode) && !emu_atomic_is_aligned(swqe))
+		return EMU_CAUSE_UNALIGNED;
 	/* A request of zero bytes needs no valid key. */
 	if (swqe->length > 0 && !emu_remote_allows(w, a->qp->pd, &remote))
 		return EMU_CAUSE_REMOTE_KEY;
@@ -437,5 +464,5 @@ void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a)
 void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a)
 {
 	if (a->swqe->step < EMU_READ_EARLY)
-		send_response(w, a, a->swqe->step);
+		send_response(w, a, a->swqe->step - first_step(a->swqe));
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rdma.h - RDMA Write, RDMA Read and BIND, the requester's and the responder's part.
+ * rdma.h - RDMA Write, RDMA Read, atomics and BIND, the requester's and the responder's part.
  *
  * A WRITE is transmitted and acknowledged like a Send, but takes no receive; the responder checks
  * the key. A READ is a request of one packet, which the responder executes in order and answers
  * with response packets; the payload is copied as they arrive. At most max_rd_out READs are in
  * flight. Further ones wait on the send queue, and all requests behind them: sq_next does not
- * advance. A BIND waits until it is the oldest request.
+ * advance. A BIND waits until it is the oldest request. An atomic is a READ of 8 bytes whose
+ * responder also changes them (atomic.h); what is said of READs here goes for atomics.
  *
  * emu_qp.constrained counts the requests on the send queue that restrict the order: READs, BINDs,
  * and requests with a fence. While it is not 0, an ACK only advances sq_acked, and requests
@@ -44,10 +45,29 @@ void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp);
 /* Events RESPONSE and RESPONSE_REST. False: a duplicate, or stale. */
 bool emu_rdma_response(struct emu_world *w, const struct emu_event *event);
 
+#define EMU_ATOMICS (1u << NIC_OP_SWAP | 1u << NIC_OP_ADD)
+
+static inline bool emu_rdma_is_atomic(uint8_t opcode)
+{
+	return opcode < NIC_OP_COUNT && (1u << opcode & EMU_ATOMICS);
+}
+
+/* Is the request answered with data? */
+static inline bool emu_rdma_is_answered(uint8_t opcode)
+{
+	return opcode < NIC_OP_COUNT && (1u << opcode & (EMU_ATOMICS | 1u << NIC_OP_READ));
+}
+
+/* No other request goes over the wire. */
+static inline bool emu_rdma_goes_over_wire(uint8_t opcode)
+{
+	return opcode <= NIC_OP_READ || emu_rdma_is_atomic(opcode);
+}
+
 /* Bytes of payload that the request carries to the peer. */
 static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
 {
-	return wqe->opcode == NIC_OP_READ ? 0 : wqe->length;
+	return emu_rdma_is_answered(wqe->opcode) ? 0 : wqe->length;
 }
 
 /* ---- responder: steps of respond.h ---- */
@@ -56,7 +76,7 @@ static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
 enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a);
 /* Copy the payload of a packet of a WRITE. */
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a);
-/* Send the first packet of the response to a READ. */
+/* Send the first packet of the response to a READ, or that to an atomic. */
 void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a);
 /* A duplicate READ request: resume its response where packets were lost. */
 void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "atomic.h"
 #include "emu/fabric/clock.h"
 #include "cm.h"
 #include "emu/wire/link.h"
@@ -37,7 +38,9 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 {
 	static const char *const ops[] = { [NIC_OP_SEND] = "SEND",
 					   [NIC_OP_WRITE] = "WRITE",
-					   [NIC_OP_READ] = "READ_REQUEST" };
+					   [NIC_OP_READ] = "READ_REQUEST",
+					   [NIC_OP_SWAP] = "COMPARE_SWAP",
+					   [NIC_OP_ADD] = "FETCH_ADD" };
 	const char *place = a->packets == 1  ? "_ONLY"
 			    : a->packet == 0 ? "_FIRST"
 			    : a->last        ? "_LAST"
@@ -45,9 +48,9 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 
 	uint8_t opcode = a->swqe->opcode;
 
-	if (opcode > NIC_OP_READ)
+	if (!emu_rdma_goes_over_wire(opcode))
 		return; /* another process wrote it since it was checked */
-	if (opcode == NIC_OP_READ)
+	if (emu_rdma_is_answered(opcode))
 		place = "";
 	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s%s message=%u packet=%u bytes=%lu psn=%u",
 		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
@@ -89,13 +92,19 @@ enum emu_step emu_step_key(struct emu_world *w, struct emu_arrival *a)
 	a->cause = emu_rdma_allowed(w, a);
 	if (a->cause != EMU_CAUSE_NONE)
 		return EMU_STEP_REFUSE;
-	if (a->swqe->opcode == NIC_OP_READ)
+	if (emu_rdma_is_answered(a->swqe->opcode))
 		return EMU_STEP_ANSWER;
 	return a->rx || !emu_recv_is_taken_by(a->swqe) ? EMU_STEP_PLACE : EMU_STEP_BUFFER;
 }
 
 enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a)
 {
+	if (emu_rdma_is_atomic(a->swqe->opcode) && !emu_atomic_is_mine(w, a))
+		return EMU_STEP_DONE;
+	if (emu_rdma_is_atomic(a->swqe->opcode) && !emu_atomic_execute(w, a)) {
+		a->cause = EMU_CAUSE_REMOTE_KEY; /* the key is good, but its memory is gone */
+		return EMU_STEP_REFUSE;
+	}
 	emu_rdma_answer(w, a);
 	expect_next_request(w, a->qp, a->index);
 	return EMU_STEP_WAITING;

@@ -69,7 +69,7 @@ static EMU_COLD void send_from_next(struct emu_world *w, struct emu_qp *qp, uint
 	for (uint32_t n = 0; !qp->rnr_wait && qp->sq_next != qp->sq.put && n < EMU_MAX_QP_WR; n++) {
 		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
 
-		if (wqe->opcode == NIC_OP_READ && wqe->step == EMU_READ_DONE) {
+		if (emu_rdma_is_answered(wqe->opcode) && wqe->step == EMU_READ_DONE) {
 			qp->sq_next++;
 			continue;
 		}

@@ -149,7 +149,8 @@ static const char *wc_word(uint8_t opcode)
 {
 	static const char *const words[NIC_OP_COUNT] = {
 		[NIC_OP_SEND] = "wc_send", [NIC_OP_WRITE] = "wc_write", [NIC_OP_READ] = "wc_read",
-		[NIC_OP_BIND] = "wc_bind", [NIC_OP_RECV] = "wc_recv",
+		[NIC_OP_BIND] = "wc_bind", [NIC_OP_RECV] = "wc_recv",   [NIC_OP_SWAP] = "wc_swap",
+		[NIC_OP_ADD] = "wc_add",
 	};
 
 	return words[opcode];

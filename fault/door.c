@@ -109,6 +109,8 @@ static int post_send(struct nic_qp *qp, const struct nic_send_wr *wr)
 		[NIC_OP_WRITE] = { NIC_ENTRY_POST_WRITE, "post_write" },
 		[NIC_OP_READ] = { NIC_ENTRY_POST_READ, "post_read" },
 		[NIC_OP_BIND] = { NIC_ENTRY_POST_BIND, "post_bind" },
+		[NIC_OP_SWAP] = { NIC_ENTRY_POST_READ, "post_compare_swap" },
+		[NIC_OP_ADD] = { NIC_ENTRY_POST_READ, "post_fetch_add" },
 	};
 	int err = entry_error(qp->nic, qp, entries[wr->opcode].entry, entries[wr->opcode].at);
 

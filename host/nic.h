@@ -148,7 +148,7 @@ enum nic_cap {
 	NIC_CAP_SRQ_ANY_PD = 1u << 10, /* a QP and its SRQ may be of different PDs */
 	/* the local memory of an RDMA Read needs remote write access */
 	NIC_CAP_READ_BY_WRITE = 1u << 11,
-	NIC_CAP_NUMBERS = 1u << 12, /* qp_to works */
+	NIC_CAP_NUMBERS = 1u << 12, /* qp_to works, and what only such QPs can do */
 };
 
 /* Limits, finite, enforced by the backend over all users of the adapter. */

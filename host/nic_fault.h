@@ -53,6 +53,7 @@ enum nic_entry {
 enum nic_event {
 	NIC_EVENT_WC = 1u << 0, /* << enum nic_opcode */
 	NIC_EVENT_WC_ALL = (1u << NIC_OP_COUNT) - 1,
+	NIC_EVENT_WC_DAT = (2u << NIC_OP_RECV) - 1, /* of requests that DAT has */
 	NIC_EVENT_NOTIFY = 1u << 8,
 	NIC_EVENT_SRQ_LIMIT = 1u << 9,
 	NIC_EVENT_SOFT_LIMIT = 1u << 10,

@@ -17,6 +17,7 @@ enum nic_access {
 	NIC_ACCESS_LOCAL_WRITE = 1u << 1,
 	NIC_ACCESS_REMOTE_READ = 1u << 2,
 	NIC_ACCESS_REMOTE_WRITE = 1u << 3,
+	NIC_ACCESS_REMOTE_ATOMIC = 1u << 4,
 };
 
 enum nic_opcode {
@@ -25,6 +26,9 @@ enum nic_opcode {
 	NIC_OP_READ,
 	NIC_OP_BIND,
 	NIC_OP_RECV,
+	/* NIC_CAP_NUMBERS, of QPs connected by number: */
+	NIC_OP_SWAP, /* atomic: compare and swap */
+	NIC_OP_ADD,  /* atomic: fetch and add */
 	NIC_OP_COUNT
 };
 
@@ -77,7 +81,10 @@ struct nic_send_wr {
 	uint8_t opcode; /* enum nic_opcode */
 	uint8_t flags;  /* enum nic_wr_flag */
 	uint16_t num_sge;
-	/* NIC_OP_WRITE, NIC_OP_READ only; the key of an empty transfer is not checked */
+	/*
+	 * NIC_OP_WRITE, NIC_OP_READ, atomics only; the key of an empty transfer is not checked. An
+	 * atomic has one segment, of 8 bytes, which gets the former value.
+	 */
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t imm; /* with NIC_WR_IMM only; no backend looks into it */
@@ -87,7 +94,14 @@ struct nic_send_wr {
 	 * works from the completion on; until then the old one does. bind_length 0 unbinds.
 	 */
 	uint32_t bind_access; /* NIC_ACCESS_REMOTE_xxx */
-	uint64_t bind_addr, bind_length;
+	union {
+		uint64_t bind_addr;
+		uint64_t compare; /* NIC_OP_SWAP */
+	};
+	union {
+		uint64_t bind_length;
+		uint64_t operand; /* NIC_OP_SWAP: the new value; NIC_OP_ADD: what is added */
+	};
 	struct nic_mr *mr;
 	struct nic_mw *mw;
 };
@@ -124,7 +138,7 @@ struct nic_qp_path {
 	uint32_t qp;             /* the peer: nic_qp.number */
 	uint32_t sq_psn, rq_psn; /* of the first packet sent, and of the first one expected */
 	uint32_t access;         /* NIC_ACCESS_REMOTE_xxx: what the peer may do */
-	uint8_t rd_in, rd_out;   /* RDMA Reads at a time */
+	uint8_t rd_in, rd_out;   /* RDMA Reads and atomics at a time */
 	uint64_t retry_timer_ns; /* 0: wait for an answer without end */
 	uint64_t rnr_timer_ns;   /* the pause that this side's RNR NAKs ask for */
 };

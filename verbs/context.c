@@ -46,7 +46,7 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->max_qp_init_rd_atom = nic->max_rd_atomic_out < RD_ATOMIC_MAX ? nic->max_rd_atomic_out
 									   : RD_ATOMIC_MAX;
 	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
-	attr->atomic_cap = IBV_ATOMIC_NONE;
+	attr->atomic_cap = IBV_ATOMIC_HCA;
 	attr->max_srq = nic->max_srq;
 	attr->max_srq_wr = nic->max_srq_wr;
 	attr->max_srq_sge = nic->max_sge - 1;

@@ -130,6 +130,10 @@ static enum ibv_wc_opcode opcode_of(const struct nic_wc *wc)
 		return IBV_WC_RDMA_READ;
 	case NIC_OP_BIND:
 		return IBV_WC_BIND_MW;
+	case NIC_OP_SWAP:
+		return IBV_WC_COMP_SWAP;
+	case NIC_OP_ADD:
+		return IBV_WC_FETCH_ADD;
 	case NIC_OP_RECV:
 	case NIC_OP_COUNT:
 		break;

@@ -7,8 +7,10 @@
 /* Known, and without effect here: how the memory is mapped, and the order of writes. */
 #define ACCESS_IGNORED                                                         \
 	((unsigned int)IBV_ACCESS_MW_BIND | (unsigned int)IBV_ACCESS_HUGETLB | \
-	 (unsigned int)IBV_ACCESS_REMOTE_ATOMIC | (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
-#define ACCESS_REMOTE ((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_READ)
+	 (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
+#define ACCESS_REMOTE                                                                   \
+	((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_READ | \
+	 (unsigned int)IBV_ACCESS_REMOTE_ATOMIC)
 #define ACCESS_CHANGING \
 	((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -67,6 +69,8 @@ uint32_t vb_access(unsigned int access)
 		nic |= NIC_ACCESS_REMOTE_READ;
 	if (access & IBV_ACCESS_REMOTE_WRITE)
 		nic |= NIC_ACCESS_REMOTE_WRITE;
+	if (access & IBV_ACCESS_REMOTE_ATOMIC)
+		nic |= NIC_ACCESS_REMOTE_ATOMIC;
 	return nic;
 }
 

@@ -81,6 +81,17 @@ static uint8_t flags_of(const struct vb_qp *qp, const struct ibv_send_wr *wr)
 	return (uint8_t)flags;
 }
 
+static void set_atomic(struct nic_send_wr *out, const struct ibv_send_wr *wr)
+{
+	bool swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+
+	out->opcode = swap ? NIC_OP_SWAP : NIC_OP_ADD;
+	out->compare = wr->wr.atomic.compare_add;
+	out->operand = swap ? wr->wr.atomic.swap : wr->wr.atomic.compare_add;
+	out->remote_addr = wr->wr.atomic.remote_addr;
+	out->rkey = wr->wr.atomic.rkey;
+}
+
 /* -EINVAL: no request of this type of QP. */
 static int set_opcode(struct nic_send_wr *out, const struct ibv_send_wr *wr)
 {
@@ -100,6 +111,10 @@ static int set_opcode(struct nic_send_wr *out, const struct ibv_send_wr *wr)
 	case IBV_WR_RDMA_READ:
 		out->opcode = NIC_OP_READ;
 		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		set_atomic(out, wr);
+		return 0;
 	default:
 		return -EINVAL;
 	}
@@ -107,6 +122,18 @@ static int set_opcode(struct nic_send_wr *out, const struct ibv_send_wr *wr)
 	out->remote_addr = wr->wr.rdma.remote_addr;
 	out->rkey = wr->wr.rdma.rkey;
 	return 0;
+}
+
+/* The NIC checks the key of an atomic in any case. */
+static bool is_atomic(uint8_t opcode)
+{
+	return opcode == NIC_OP_SWAP || opcode == NIC_OP_ADD;
+}
+
+/* Does the NIC store into the request's segments? */
+static bool fetches_data(uint8_t opcode)
+{
+	return opcode == NIC_OP_READ || is_atomic(opcode);
 }
 
 static int post_one(struct vb_context *context, struct vb_qp *qp, const struct ibv_send_wr *wr)
@@ -118,15 +145,16 @@ static int post_one(struct vb_context *context, struct vb_qp *qp, const struct i
 
 	if (err || (wr->send_flags & ~SEND_FLAGS))
 		return -EINVAL;
-	if (is_inline && out.opcode == NIC_OP_READ)
+	if (is_inline && fetches_data(out.opcode))
 		return -EINVAL;
 	if (!take_segments(&s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
 	    s.length > context->adapter->base.attr.max_msg_size)
 		return -EINVAL;
 	if (is_inline)
 		err = take_inline(qp, &s);
-	else if (!vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), wr->sg_list, wr->num_sge,
-				out.opcode == NIC_OP_READ))
+	else if (!is_atomic(out.opcode) &&
+		 !vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), wr->sg_list, wr->num_sge,
+				fetches_data(out.opcode)))
 		have_checked(&s);
 	if (err)
 		return err;

@@ -18,7 +18,15 @@ static bool caps_fit(const struct vb_context *context, const struct ibv_qp_init_
 			      cap->max_recv_sge < (uint32_t)nic->max_sge));
 }
 
-/* One segment more than the program asks for is the library's: post.c. */
+/*
+ * One segment more than the program asks for is the library's: post.c. An atomic needs the room of
+ * three.
+ */
+static uint32_t send_segments(const struct ibv_qp_init_attr *init)
+{
+	return init->cap.max_send_sge < 2 ? 3 : init->cap.max_send_sge + 1;
+}
+
 static struct nic_qp_init nic_init(struct vb_context *context, struct vb_pd *pd,
 				   const struct ibv_qp_init_attr *init)
 {
@@ -31,9 +39,9 @@ static struct nic_qp_init nic_init(struct vb_context *context, struct vb_pd *pd,
 		.srq = init->srq ? VB_OF(init->srq, srq)->nic : NULL,
 		.cap = { .max_send_wr = init->cap.max_send_wr,
 			 .max_recv_wr = init->srq ? 0 : init->cap.max_recv_wr,
-			 .max_send_sge = init->cap.max_send_sge + 1,
+			 .max_send_sge = send_segments(init),
 			 .max_recv_sge = init->srq ? 1 : init->cap.max_recv_sge + 1,
-			 .max_rdma_sge = init->cap.max_send_sge + 1,
+			 .max_rdma_sge = send_segments(init),
 			 .max_rd_in = (uint32_t)nic->max_rd_atomic_in,
 			 .max_rd_out = (uint32_t)nic->max_rd_atomic_out },
 		.name = context->adapter->last_id[VB_QP] + 1,

@@ -166,7 +166,8 @@ static uint64_t timeout_ns(uint8_t code)
 
 static uint32_t access_of(unsigned int flags)
 {
-	return vb_access(flags) & (NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE);
+	return vb_access(flags) &
+	       (NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC);
 }
 
 static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, bool sends)

@@ -151,8 +151,8 @@ struct emu_swqe {
 	uint8_t opcode, flags;
 	uint16_t num_sge;
 	/*
-	 * READ: response packet due next, or EMU_READ_xxx; BIND: emu_mw.serial; SEND and WRITE with
-	 * NIC_WR_IMM: their `imm`.
+	 * READ: response packet due next, or EMU_READ_xxx; atomics: EMU_ATOMIC_DECIDED once they
+	 * are, or EMU_READ_xxx; BIND: emu_mw.serial; SEND and WRITE with NIC_WR_IMM: their `imm`.
 	 */
 	uint32_t step;
 	struct nic_sge sge[];

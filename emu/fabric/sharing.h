@@ -76,6 +76,14 @@ struct emu_sharing {
 	/* Copy between the memories of two processes. */
 	enum emu_copy (*copy)(struct emu_world *w, const struct emu_place *to,
 			      const struct emu_place *from, uint64_t length);
+	/* Can this process access the memory of that one? */
+	bool (*reaches)(struct emu_world *w, uint16_t process);
+	/* Copy from such a process to this program's own variable, or back. False: no memory. */
+	bool (*load)(struct emu_world *w, void *to, const struct emu_place *from, uint64_t length);
+	bool (*store)(struct emu_world *w, const struct emu_place *to, const void *from,
+		      uint64_t length);
+	/* Let another process run the event that runs now, which has changed nothing. */
+	void (*pass_on)(struct emu_world *w, uint16_t process, const struct emu_event *event);
 	/*
 	 * Copy all waiting payloads of this process to their buffers: a region is about to be
 	 * deregistered.

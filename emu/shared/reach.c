@@ -118,3 +118,32 @@ enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
 		return copy_to_process(w, to, from, length);
 	return EMU_COPY_BAD_TARGET; /* does not happen: runner.c chose a process at one end */
 }
+
+/* ---- single words ---- */
+
+bool emu_reach_has(struct emu_world *w, uint16_t process)
+{
+	return process == w->process || (process && emu_peer_reach(w, process));
+}
+
+bool emu_reach_load(struct emu_world *w, void *to, const struct emu_place *from, uint64_t length)
+{
+	if (from->process != w->process)
+		return emu_reach_has(w, from->process) &&
+		       emu_peer_read(w, from->process, from->addr, to, length);
+	return emu_mr_is_here(w, from->addr, length) &&
+	       !emu_guard_copy(to, emu_memory(from->addr), length);
+}
+
+bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void *from,
+		     uint64_t length)
+{
+	if (!to->process || to->process > EMU_PROCESSES)
+		return false;
+	if (to->process == w->process)
+		return emu_mr_is_here(w, to->addr, length) &&
+		       !emu_guard_copy(emu_memory(to->addr), from, length);
+	if (emu_peer_reach(w, to->process))
+		return emu_peer_write(w, to->process, to->addr, from, length);
+	return emu_inbox_copy(w, to->process, to->addr, (uintptr_t)from, length) == EMU_COPY_OK;
+}

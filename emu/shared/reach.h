@@ -30,4 +30,12 @@ bool emu_reach_to_arena_long(void *to, uint64_t from, uint64_t length);
 enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
 			     const struct emu_place *from, uint64_t length);
 
+/* Can this process access the memory of that one, which may be itself? */
+bool emu_reach_has(struct emu_world *w, uint16_t process);
+/* Copy between a variable of this library and a registered region of a process. */
+bool emu_reach_load(struct emu_world *w, void *to, const struct emu_place *from, uint64_t length);
+/* The same; what this process cannot access gets it through the inbox. */
+bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void *from,
+		     uint64_t length);
+
 #endif /* EMU_SHARED_REACH_H */

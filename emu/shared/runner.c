@@ -7,6 +7,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/nic_model.h"
 #include "emu/qp.h"
+#include "emu/rdma.h"
 #include "inbox.h"
 #include "peer.h"
 #include "reach.h"
@@ -99,8 +100,7 @@ static bool is_put_back(struct emu_world *w, const struct emu_event *event)
 	       !emu_is_timer(event) && !ends_in_upcall(emu_event_kind(event));
 }
 
-/* Leave an event to a process, or put it back. */
-static void leave_event(struct emu_world *w, uint16_t process, const struct emu_event *event)
+void emu_run_at(struct emu_world *w, uint16_t process, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 
@@ -118,6 +118,18 @@ static void run_own(struct emu_world *w, struct emu_event *event)
 	emu_section_event_done(w);
 }
 
+/* An atomic needs no memory but its target's, which is this process's. */
+static bool is_atomic_here(struct emu_world *w, const struct emu_event *event)
+{
+	const struct emu_qp *qp = emu_qp_at(w, event->qp), *sender = emu_qp_at(w, qp->peer);
+
+	return emu_event_kind(event) == EMU_EV_DATA && emu_mine(w, qp->adapter) &&
+	       !emu_qp_stale(qp, event) &&
+	       event->index - sender->sq.get < emu_wq_count(&sender->sq) &&
+	       emu_rdma_is_atomic(
+		       ((const struct emu_swqe *)emu_wqe(w, &sender->sq, event->index))->opcode);
+}
+
 /*
  * The process that left the event here could perhaps read the peer's memory, and this one cannot:
  * send the event on to the peer.
@@ -131,12 +143,13 @@ void emu_run_left(struct emu_world *w, struct emu_event *event)
 		emu_reschedule(w, event, qp->again_at);
 		return;
 	}
-	if (!has_payload(emu_event_kind(event)) || can_run_payload(w, peer)) {
+	if (!has_payload(emu_event_kind(event)) || can_run_payload(w, peer) ||
+	    is_atomic_here(w, event)) {
 		run_own(w, event);
 		return;
 	}
 	qp->left_there = true;
-	leave_event(w, peer, event);
+	emu_run_at(w, peer, event);
 }
 
 /* Garbage from another process: what was to happen is no longer known, to any process. */
@@ -173,7 +186,7 @@ EMU_COLD void emu_run_first(struct emu_world *w)
 	if (waits)
 		emu_reschedule(w, &event, emu_qp_at(w, event.qp)->again_at);
 	else if (process)
-		leave_event(w, process, &event);
+		emu_run_at(w, process, &event);
 	else
 		emu_section_event(w, &event);
 	emu_event_pop(w->fab);

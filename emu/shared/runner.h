@@ -9,5 +9,7 @@
 void emu_run_first(struct emu_world *w);
 /* Run an event that another process left in this one's inbox. */
 void emu_run_left(struct emu_world *w, struct emu_event *event);
+/* Leave an event to a process, or put it back on the queue. */
+void emu_run_at(struct emu_world *w, uint16_t process, const struct emu_event *event);
 
 #endif /* EMU_SHARED_RUNNER_H */

@@ -19,6 +19,7 @@ enum emu_cause {
 	EMU_CAUSE_NO_MEMORY,      /* to keep a message that arrived in part */
 	EMU_CAUSE_REMOTE_KEY,     /* of a WRITE or READ */
 	EMU_CAUSE_TOO_MANY_READS, /* at the same time */
+	EMU_CAUSE_UNALIGNED,      /* the target of an atomic */
 	/* injected by a rule */
 	EMU_CAUSE_NAK_INVALID,
 	EMU_CAUSE_NAK_ACCESS,

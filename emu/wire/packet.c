@@ -7,6 +7,7 @@
 
 #include "emu/fabric/clock.h"
 #include "emu/qp.h"
+#include "emu/rdma.h"
 #include "emu/fabric/trace.h"
 #include "wire.h"
 #include "emu/fabric/adapter.h"
@@ -72,12 +73,17 @@ static void set_data(struct emu_world *w, struct emu_packet *p, const struct emu
 	if (!p->request)
 		return;
 	opcode = p->request->opcode;
-	if (opcode > NIC_OP_READ) {
+	if (!emu_rdma_goes_over_wire(opcode)) {
 		p->request = NULL; /* garbage: no such request goes over the wire */
 		return;
 	}
 	p->first = p->packet == 0;
 	p->last = p->packet + 1 >= emu_wire_packets(w, p->request);
+	if (emu_rdma_is_atomic(opcode)) {
+		p->op = opcode == NIC_OP_SWAP ? "COMPARE_SWAP" : "FETCH_ADD";
+		p->what = NIC_PACKET_READ_REQUEST;
+		return;
+	}
 	p->op = ops[opcode][2 * p->last + p->first];
 	p->what = (enum nic_packet)(NIC_PACKET_SEND << opcode);
 }

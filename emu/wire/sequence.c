@@ -25,7 +25,7 @@ enum emu_step emu_step_connection(struct emu_world *w, struct emu_arrival *a)
 	a->sender = sender;
 	a->swqe = emu_wqe(w, &sender->sq, a->index);
 	/* No other request goes over the wire: garbage. */
-	return a->swqe->opcode <= NIC_OP_READ ? EMU_STEP_TURN : EMU_STEP_DONE;
+	return emu_rdma_goes_over_wire(a->swqe->opcode) ? EMU_STEP_TURN : EMU_STEP_DONE;
 }
 
 /* BINDs never go over the wire: advance rx_next past those in front of the packet's request. */
@@ -65,7 +65,7 @@ enum emu_step emu_step_turn(struct emu_world *w, struct emu_arrival *a)
 	if (ahead < 0)
 		return EMU_STEP_DUPLICATE;
 	/* A READ is executed in order in every profile. */
-	if (!emu_profile(w)->in_order && (ahead == 0 || a->swqe->opcode != NIC_OP_READ))
+	if (!emu_profile(w)->in_order && (ahead == 0 || !emu_rdma_is_answered(a->swqe->opcode)))
 		return EMU_STEP_OPCODE;
 	if (ahead == 0 && a->packet <= expected_packet(w, a)) {
 		if (a->packet == expected_packet(w, a))
@@ -143,7 +143,7 @@ void emu_acknowledge(struct emu_world *w, struct emu_qp *qp)
 enum emu_step emu_step_duplicate(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_measure(w, a);
-	if (a->swqe->opcode == NIC_OP_READ)
+	if (emu_rdma_is_answered(a->swqe->opcode))
 		emu_rdma_answer_again(w, a);
 	else if (a->last)
 		emu_acknowledge(w, a->qp);

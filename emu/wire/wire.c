@@ -43,7 +43,7 @@ static bool is_queued(const struct emu_qp *qp, uint32_t index)
 
 static bool goes_over_wire(const struct emu_swqe *wqe)
 {
-	if (wqe->opcode == NIC_OP_READ)
+	if (emu_rdma_is_answered(wqe->opcode))
 		return wqe->step != EMU_READ_DONE;
 	return wqe->opcode != NIC_OP_BIND;
 }

@@ -144,10 +144,10 @@ static bool fault_events(const DAT_SIM_CALL_FAULT *fault, struct nic_fault_rule 
 {
 	uint32_t completions = fault->completions;
 
-	if (completions & ~(uint32_t)NIC_EVENT_WC_ALL)
+	if (completions & ~(uint32_t)NIC_EVENT_WC_DAT)
 		return false;
 	if (!completions && !fault->event && !fault->call)
-		completions = NIC_EVENT_WC_ALL & ~(uint32_t)DAT_SIM_COMPLETION_BIND;
+		completions = NIC_EVENT_WC_DAT & ~(uint32_t)DAT_SIM_COMPLETION_BIND;
 	if (fault->verdict == DAT_SIM_COMPLETE_AS && !fault_status_fits(completions, fault->status))
 		return false;
 	rule->events = completions;

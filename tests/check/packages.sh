@@ -22,6 +22,7 @@ test        check           module check
 test        g++             command g++
 test        libxml2-utils   command xmllint
 test        ibverbs-utils   command ibv_devices
+test        perftest        command ib_send_bw
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang

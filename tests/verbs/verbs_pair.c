@@ -23,7 +23,7 @@ void verbs_open(struct verbs_end *end, int device)
 	ck_assert_ptr_nonnull(end->pd);
 	end->mr = ibv_reg_mr(end->pd, end->buffer, BUFFER,
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-				     IBV_ACCESS_REMOTE_WRITE);
+				     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
 	ck_assert_ptr_nonnull(end->mr);
 	end->cq = ibv_create_cq(end->context, 2 * DEPTH, NULL, NULL, 0);
 	ck_assert_ptr_nonnull(end->cq);
@@ -65,7 +65,8 @@ struct ibv_qp_attr verbs_attr(const struct verbs_end *end, const struct verbs_en
 		.rq_psn = peer->qp->qp_num,
 		.sq_psn = end->qp->qp_num,
 		.dest_qp_num = peer->qp->qp_num,
-		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
+		.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_ATOMIC,
 		.ah_attr = { .dlid = peer->port.lid, .port_num = 1 },
 		.max_rd_atomic = 4,
 		.max_dest_rd_atomic = 4,

@@ -20,7 +20,7 @@ struct verbs_end {
 	struct ibv_qp *qp;
 	struct ibv_srq *srq; /* if set before verbs_begin_qp, the QP uses it */
 	struct ibv_port_attr port;
-	char buffer[BUFFER];
+	_Alignas(8) char buffer[BUFFER]; /* atomics need it aligned */
 };
 
 /* Open a device and make what a QP needs; then a QP in RESET. */
