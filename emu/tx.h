@@ -5,6 +5,18 @@
  *
  * Requests sq.get .. sq_next are in flight, sq_next .. sq.put wait to be transmitted. Requests
  * complete in order.
+ *
+ * As long as the connection lasts, something brings the oldest request on: a packet of it or of its
+ * answer is in flight (on the event queue, in an inbox, or held), or the timer of the QP is armed.
+ * Where a packet is dropped, one of these remains:
+ *
+ * - The responder drops packets behind one that got a NAK (rx_gap). The NAK is in flight, and the
+ *   requester goes back to the request that got it, at once or when the RNR timer fires. For that
+ *   no packet may be dropped that the requester sent after it had gone back, so packets of a QP
+ *   stay in order, also between processes (emu/shared/runner.c).
+ * - A rule that loses a packet starts the retry timer (emu/wire/retry.c).
+ * - Recovery, after a process died with the fabric's lock, drops the events of the event that it
+ *   rolls back and runs again, and those of the dead process's connections (emu/shared/recover.c).
  */
 #ifndef EMU_TX_H
 #define EMU_TX_H

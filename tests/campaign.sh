@@ -2,9 +2,9 @@
 # Random walks and programs over many seeds, all orders of longer ends, and datsim explore for a
 # while: campaign.sh [BUILD-DIR]. TAP, for ./check --full.
 #
-# SEEDS, STEPS, SCHEDULES and KILLS in the environment make it longer or shorter. What it did goes
-# to BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is made; the
-# page in doc/results/ is a copy of it.
+# SEEDS, STEPS, SCHEDULES, KILLS and CROWDS in the environment make it longer or shorter. What it
+# did goes to BUILD-DIR/tests/campaign.md, a page that says the same wherever and whenever it is
+# made; the page in doc/results/ is a copy of it.
 build=${1:-${top_builddir:-.}}
 seeds=${SEEDS:-1000}
 steps=${STEPS:-3000}
@@ -181,6 +181,10 @@ for copy in direct bounce; do
 	die "killed before each store, $copy" $copy stores
 	die "killed at ${KILLS:-1000} moments, $copy" $copy random "${KILLS:-1000}"
 done
+CROWDS=${CROWDS:-200} STRIDE=1 top_builddir=$build \
+	sh "$(dirname "$0")/processes/overtake.sh" > "$work/crowds" 2>&1
+! grep -A30 '^not ok' "$work/crowds" >&2
+result $? "${CROWDS:-200} crowds of 8 processes, and a bystander killed before each store"
 
 # nonsense COPY FIRST: arenas that others write into
 nonsense() {

@@ -406,11 +406,16 @@ struct emu_kept {
 	struct emu_srq srq;
 };
 
-/* State at the last release of the lock, and before the event that is running: recover.h. */
-struct emu_section {
+/* How far the event queue, and what counts its reasons, had come at a moment of consistency. */
+struct emu_mark {
 	uint64_t sequence;
 	uint32_t events;
 	uint32_t observed;
+};
+
+/* State before `event`, while it is running, or else after the last change: recover.h. */
+struct emu_section {
+	struct emu_mark before, after;
 	uint32_t qps; /* entries of `kept` in use */
 	struct emu_kept kept[2];
 	emu_flag running; /* `event` is running; it is on no queue */

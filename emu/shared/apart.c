@@ -56,7 +56,7 @@ static void wake_sleepers(struct emu_process *p)
 static bool is_unchanged(const struct emu_fabric *fab, const struct emu_fabric *copy, uint32_t word)
 {
 	return __atomic_load_n(&fab->shared.lock.word, __ATOMIC_ACQUIRE) == word &&
-	       fab->shared.section.sequence == copy->shared.section.sequence &&
+	       fab->shared.section.after.sequence == copy->shared.section.after.sequence &&
 	       fab->sequence == copy->sequence;
 }
 

@@ -19,18 +19,34 @@
 
 /* ---- copies before an event, and the rollback ---- */
 
+static struct emu_mark mark_here(const struct emu_fabric *fab)
+{
+	return (struct emu_mark){ .sequence = fab->sequence,
+				  .events = fab->events,
+				  .observed = fab->observed };
+}
+
+/* What recovery goes back to now. */
+static const struct emu_mark *mark_in_force(const struct emu_section *s)
+{
+	return s->running ? &s->before : &s->after;
+}
+
+void emu_section_keep(struct emu_world *w)
+{
+	__asm__ volatile("" ::: "memory");
+	w->fab->shared.section.after = mark_here(w->fab);
+	__asm__ volatile("" ::: "memory");
+}
+
 void emu_section_end(struct emu_world *w)
 {
-	struct emu_fabric *fab = w->fab;
-	struct emu_section *s = &fab->shared.section;
+	struct emu_section *s = &w->fab->shared.section;
 
-	__asm__ volatile("" ::: "memory");
+	emu_section_keep(w);
 	s->running = false;
 	s->qps = 0;
-	s->events = fab->events;
-	s->sequence = fab->sequence;
-	s->observed = fab->observed;
-	fab->shared.holder = 0;
+	w->fab->shared.holder = 0;
 }
 
 static void copy_qp(struct emu_world *w, struct emu_section *s, uint32_t index)
@@ -56,6 +72,7 @@ void emu_section_event(struct emu_world *w, const struct emu_event *event)
 
 	s->qps = 0;
 	s->event = *event;
+	s->before = mark_here(w->fab);
 	copy_qp(w, s, event->qp);
 	if (qp->peer && qp->peer != event->qp)
 		copy_qp(w, s, qp->peer);
@@ -69,7 +86,7 @@ void emu_section_event_done(struct emu_world *w)
 	struct emu_section *s = &w->fab->shared.section;
 	uint32_t qps = s->qps;
 
-	__asm__ volatile("" ::: "memory");
+	emu_section_keep(w);
 	s->running = false;
 	__asm__ volatile("" ::: "memory");
 	for (uint32_t i = 0; i < qps; i++) {
@@ -135,14 +152,14 @@ static void roll_back_event(struct emu_world *w)
 		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), &kept->recv_cq);
 		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
 	}
-	fab->observed = s->observed;
+	fab->observed = mark_in_force(s)->observed;
 }
 
 /* ---- the event queue ---- */
 
 static bool is_valid_event(const struct emu_section *s, const struct emu_event *event)
 {
-	return event->order != EMU_NO_EVENT && event->order >> 8 < s->sequence &&
+	return event->order != EMU_NO_EVENT && event->order >> 8 < mark_in_force(s)->sequence &&
 	       emu_event_is_valid(event);
 }
 
@@ -197,13 +214,15 @@ static struct emu_event *collect_events(struct emu_world *w, uint32_t seen, uint
 }
 
 /*
- * Events queued in this section are dropped: their connections break. All others are in the heap.
- * They are sorted by time in memory of this process, for a sorted array is a heap.
+ * Events queued since the mark are dropped: the event that queued them runs again, or they are of
+ * the dead process's own connections, which break. All others are in the heap. They are sorted by
+ * time in memory of this process, for a sorted array is a heap.
  */
 static void rebuild_events(struct emu_world *w)
 {
 	struct emu_section *s = &w->fab->shared.section;
-	uint32_t n, seen = s->events > w->fab->events ? s->events : w->fab->events;
+	uint32_t n, marked = mark_in_force(s)->events,
+		    seen = marked > w->fab->events ? marked : w->fab->events;
 	struct emu_event *heap = w->fab->heap, *events;
 
 	if (seen > EMU_EVENTS)
@@ -220,6 +239,7 @@ static void rebuild_events(struct emu_world *w)
 	for (uint32_t i = n; i < seen; i++)
 		heap[i].order = EMU_NO_EVENT;
 	w->fab->events = n;
+	emu_section_keep(w);
 	s->running = false;
 }
 

@@ -9,8 +9,9 @@
  *
  * - Rolled back from a copy. An event changes at most two QPs, their CQs and their SRQs. Before an
  *   event runs, emu_section_event copies these into fabric.shared.section; recovery copies them
- *   back and queues the event again. A direct delivery (direct.h) keeps a smaller record for the
- *   same purpose.
+ *   back and queues the event again. The events before it are done, and what they queued stays on
+ *   the queue: they may have been timers of connections of others. A direct delivery (direct.h)
+ *   keeps a smaller record for the same purpose.
  * - Rebuilt from the entries. Free lists of tables, the hash of listeners, the event queue and the
  *   ends of the inbox lists are computed again from what each entry says of itself.
  * - Reclaimed. Blocks of the pool that nothing in the arena refers to return to the free lists
@@ -48,6 +49,12 @@
 void emu_section_end(struct emu_world *w);
 /* An event is about to run: copy what it may change. */
 void emu_section_event(struct emu_world *w, const struct emu_event *event);
+/*
+ * The events that are queued now stay when this process dies in the same section. They may be the
+ * packets of a connection of others, sent by a timer that this process has run, and no other
+ * process would send them again.
+ */
+void emu_section_keep(struct emu_world *w);
 /* The event has run: its changes stay. */
 void emu_section_event_done(struct emu_world *w);
 /* The lock was taken from a dead holder: make the arena consistent. */

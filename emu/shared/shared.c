@@ -145,8 +145,8 @@ void emu_shared_release_clean(struct emu_world *w)
 {
 	const struct emu_section *section = &w->fab->shared.section;
 
-	if (w->membership->to_wake || section->sequence != w->fab->sequence ||
-	    section->events != w->fab->events) {
+	if (w->membership->to_wake || section->after.sequence != w->fab->sequence ||
+	    section->after.events != w->fab->events) {
 		emu_shared_release(w);
 		return;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * crowd PROCESSES ROUNDS - every process sends to every other one, and posts its Receives only
- * after its Sends, so that Sends meet RNR and wait behind each other while all processes poll. All
+ * crowd PROCESSES ROUNDS [PIECES BYTES RECEIVES] - every process sends PIECES messages to every
+ * other one, and posts its Receives only after its Sends, so that Sends meet RNR and wait behind
+ * each other while all processes poll. At most RECEIVES are posted for each peer at a time. All
  * must complete, in order (ruling Q6).
  */
 #include <netinet/in.h>
@@ -15,36 +16,41 @@
 
 #define QUALIFIER 8000 /* and the next ones: one for each process */
 #define CROWD_MAX 16
-#define BURST     4
-#define BYTES     40000
 #define HANG_S    120
 #define MEETINGS  3
 
+/* What each member sends to each other one in a round, and how few Receives it posts. */
+struct burst {
+	int pieces, bytes, receives;
+};
+
 struct member {
 	int number, count;
+	struct burst burst;
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE dto, connect, request;
 	DAT_PZ_HANDLE pz;
 	DAT_LMR_CONTEXT key;
-	uint32_t *memory; /* of each peer: BURST messages to it, then BURST from it */
+	uint32_t *memory; /* of each peer: all messages to it, then all from it */
 	DAT_EP_HANDLE ep[CROWD_MAX];
 };
 
 static uint32_t *message_at(const struct member *m, int peer, int message)
 {
-	return m->memory + ((size_t)peer * 2 * BURST + (size_t)message) * (BYTES / 4);
+	return m->memory + ((size_t)(peer * 2 * m->burst.pieces + message) *
+			    ((size_t)m->burst.bytes / sizeof(uint32_t)));
 }
 
 static void open_member(struct member *m)
 {
-	DAT_VLEN bytes = (DAT_VLEN)m->count * 2 * BURST * BYTES, length;
+	int dtos = m->count * 2 * m->burst.pieces;
+	DAT_VLEN bytes = (DAT_VLEN)dtos * (DAT_VLEN)m->burst.bytes, length;
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_REGION_DESCRIPTION region;
 	DAT_PSP_HANDLE psp;
 	DAT_RMR_CONTEXT remote;
 	DAT_LMR_HANDLE lmr;
 	DAT_VADDR address;
-	int dtos = m->count * 2 * BURST;
 
 	m->memory = calloc(1, bytes);
 	if (!m->memory)
@@ -109,11 +115,11 @@ static void post(const struct member *m, int peer, int message)
 	DAT_LMR_TRIPLET segment = {
 		.lmr_context = m->key,
 		.virtual_address = (DAT_VADDR)(uintptr_t)message_at(m, peer, message),
-		.segment_length = BYTES,
+		.segment_length = (DAT_VLEN)m->burst.bytes,
 	};
-	DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)(peer * 2 * BURST + message) };
+	DAT_DTO_COOKIE cookie = { .as_64 = (DAT_UINT64)(peer * 2 * m->burst.pieces + message) };
 
-	if (message < BURST)
+	if (message < m->burst.pieces)
 		pair_check(dat_ep_post_send(m->ep[peer], 1, &segment, cookie,
 					    DAT_COMPLETION_DEFAULT_FLAG),
 			   "dat_ep_post_send");
@@ -123,42 +129,58 @@ static void post(const struct member *m, int peer, int message)
 			   "dat_ep_post_recv");
 }
 
-static void post_all(const struct member *m, bool send, uint32_t round)
+static uint32_t word_of(const struct member *m, uint32_t round, int piece)
 {
-	for (int i = send ? 0 : BURST; i < (send ? BURST : 2 * BURST); i++)
+	return round * (uint32_t)m->burst.pieces + (uint32_t)piece;
+}
+
+static void send_all(const struct member *m, uint32_t round)
+{
+	for (int i = 0; i < m->burst.pieces; i++)
 		for (int peer = 0; peer < m->count; peer++) {
 			if (peer == m->number)
 				continue;
-			if (send)
-				*message_at(m, peer, i) = round * BURST + (uint32_t)i;
+			*message_at(m, peer, i) = word_of(m, round, i);
 			post(m, peer, i);
 		}
 }
 
+static void post_first_receives(const struct member *m)
+{
+	for (int i = 0; i < m->burst.receives; i++)
+		for (int peer = 0; peer < m->count; peer++)
+			if (peer != m->number)
+				post(m, peer, m->burst.pieces + i);
+}
+
 static void poll_all(const struct member *m)
 {
-	int next[CROWD_MAX][2] = { { 0 } };
+	int pieces = m->burst.pieces, next[CROWD_MAX][2] = { { 0 } };
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 
-	for (int left = (m->count - 1) * 2 * BURST; left > 0; left--) {
-		int message, *expected;
+	for (int left = (m->count - 1) * 2 * pieces; left > 0; left--) {
+		int peer, message, *expected;
 
 		while (dat_evd_dequeue(m->dto, &event) != DAT_SUCCESS)
 			;
 		dto = &event.event_data.dto_completion_event_data;
-		message = (int)dto->user_cookie.as_64 % (2 * BURST);
-		expected = &next[dto->user_cookie.as_64 / (2 * BURST)][message / BURST];
-		if (dto->status != DAT_DTO_SUCCESS || message % BURST != (*expected)++)
+		peer = (int)dto->user_cookie.as_64 / (2 * pieces);
+		message = (int)dto->user_cookie.as_64 % (2 * pieces);
+		expected = &next[peer][message / pieces];
+		if (dto->status != DAT_DTO_SUCCESS || message % pieces != (*expected)++)
 			pair_fail("a DTO failed, or completed out of order");
+		message += m->burst.receives;
+		if (message >= pieces + m->burst.receives && message < 2 * pieces)
+			post(m, peer, message);
 	}
 }
 
 static void expect_all(const struct member *m, uint32_t round)
 {
 	for (int peer = 0; peer < m->count; peer++)
-		for (int i = 0; i < BURST && peer != m->number; i++)
-			if (*message_at(m, peer, BURST + i) != round * BURST + (uint32_t)i)
+		for (int i = 0; i < m->burst.pieces && peer != m->number; i++)
+			if (*message_at(m, peer, m->burst.pieces + i) != word_of(m, round, i))
 				pair_fail("a Receive holds another message");
 }
 
@@ -183,8 +205,8 @@ static void run_member(struct member *m, uint32_t rounds, const struct meetings 
 	connect_member(m);
 	meet(meetings, 1);
 	for (uint32_t round = 0; round < rounds; round++) {
-		post_all(m, true, round);
-		post_all(m, false, round);
+		send_all(m, round);
+		post_first_receives(m);
 		poll_all(m);
 		expect_all(m, round);
 	}
@@ -209,12 +231,16 @@ static void let_meet(const struct meetings *meetings, int number, int count)
 
 int main(int argc, char **argv)
 {
-	struct member m = { .count = argc == 3 ? atoi(argv[1]) : 0 };
+	struct member m = { .count = argc > 2 ? atoi(argv[1]) : 0, .burst = { 4, 40000, 4 } };
 	struct meetings meetings;
 	int status, bad = 0;
 
-	if (m.count < 2 || m.count > CROWD_MAX) {
-		fputs("usage: crowd PROCESSES ROUNDS\n", stderr);
+	if (argc == 6)
+		m.burst = (struct burst){ atoi(argv[3]), atoi(argv[4]), atoi(argv[5]) };
+	if ((argc != 3 && argc != 6) || m.count < 2 || m.count > CROWD_MAX ||
+	    m.burst.bytes < (int)sizeof(uint32_t) || m.burst.receives < 1 ||
+	    m.burst.receives > m.burst.pieces) {
+		fputs("usage: crowd PROCESSES ROUNDS [PIECES BYTES RECEIVES]\n", stderr);
 		return 2;
 	}
 	alarm(HANG_S);

@@ -133,8 +133,9 @@ static void fill_queue(void)
 	for (uint32_t i = 0; i < COPIES; i++)
 		fab->heap[EVENTS + i] = fab->heap[i];
 	fab->events = EVENTS + COPIES;
-	fab->sequence = fab->shared.section.sequence = EVENTS + 1;
-	fab->shared.section.events = fab->events;
+	fab->sequence = EVENTS + 1;
+	fab->shared.section.before =
+		(struct emu_mark){ .sequence = fab->sequence, .events = fab->events };
 }
 
 START_TEST(recovery_sorts_a_long_queue_and_drops_copies)
