@@ -57,8 +57,9 @@ expect() {
 	pattern=$2
 	shift 2
 	what="datsim $(echo "$*" | sed "s|$top/||g")"
-	# A caller that ignores SIGHUP (nohup) hands that on, and a shell cannot undo it.
-	env --default-signal=HUP "$datsim" "$@" > "$scratch/out" 2>&1 < /dev/null
+	# A caller that ignores SIGHUP (nohup) or SIGINT (a background job) hands that on, and a
+	# shell cannot undo it.
+	env --default-signal=HUP,INT "$datsim" "$@" > "$scratch/out" 2>&1 < /dev/null
 	status=$?
 	if [ $status -eq "$wanted" ] && grep -qE -e "$pattern" "$scratch/out"; then
 		echo "ok $n - $what"

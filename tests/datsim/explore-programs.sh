@@ -51,7 +51,7 @@ finds() {
 		"$planted/$bug-fixed"
 }
 
-echo 1..70
+echo 1..76
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -134,3 +134,25 @@ expect 0 '^[^ ]*srq_server: 50 schedules of seed 1 hold$' explore -j 2 --runs 50
 	"$top/examples/srq_server"
 expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
 	"$top/examples/rpc/rpc" both
+
+# What asks explore to end ends the run, too, and leaves no folder.
+mkdir tmp
+TMPDIR=$scratch/tmp
+export TMPDIR
+gone() { ! kill -0 "$(cat pid)"; }
+cat > ends.sh << 'END'
+#!/bin/sh
+"$behaves" well
+[ "$1" = first ] || [ "${DATSIM_LATENCY_NS:-0}" -ge 20000 ] || exit 0
+echo $$ > pid
+kill -"$2" $PPID
+exec sleep 60
+END
+chmod +x ends.sh
+expect 143 'asked to end: 0 schedules have begun, and none' explore -- ./ends.sh first TERM
+holds "the run has ended" gone
+holds "nothing stays in TMPDIR" [ -z "$(ls tmp)" ]
+expect 130 'asked to end: 0 schedules have begun' explore -- ./ends.sh first INT
+expect 143 'asked to end: [1-9][0-9]* schedules have begun' explore --runs 200 -- \
+	./ends.sh later TERM
+holds "that run has ended, too" gone

@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..60
+echo 1..62
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -130,6 +130,9 @@ unset DATSIM_FABRIC
 	expect 143 '^datsim: sh exits with 0' run \
 		sh -c 'trap "exit 0" TERM; kill -TERM $PPID; while :; do sleep 0.01; done'
 	expect 129 '^datsim: sh was ended by signal 1 ' run sh -c 'kill -HUP $PPID; exec sleep 30'
+	expect 130 '^datsim: sh was ended by signal 2 ' run sh -c 'kill -INT $PPID; exec sleep 30'
+	expect 130 '^datsim: sh exits with 0' run \
+		sh -c 'trap "exit 0" INT; kill -INT $PPID; while :; do sleep 0.01; done'
 	cat > ends.sh << 'END'
 #!/bin/sh
 read -r _ _ _ replay _ < /proc/$PPID/stat

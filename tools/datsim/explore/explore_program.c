@@ -28,6 +28,7 @@ struct hunt {
 	struct plan plan;
 	struct runners runners;
 	struct schedule schedule;
+	struct ended ended;
 	bool found;
 	uint64_t number; /* number of the failing schedule */
 	struct outcome failure;
@@ -89,16 +90,17 @@ static void run_schedules(struct hunt *hunt)
 	do {
 		busy = 0;
 		for (i = 0; i < runners->count; i++) {
-			if (was_busy[i] && !runners->list[i].busy)
+			if (was_busy[i] && !runners->list[i].busy && !ended_asked(&hunt->ended))
 				take_outcome(hunt, &runners->list[i]);
-			if (!runners->list[i].busy && more && !hunt->found)
+			if (!runners->list[i].busy && more && !hunt->found &&
+			    !ended_asked(&hunt->ended))
 				more = begin_next(hunt, &runners->list[i]);
 			was_busy[i] = runners->list[i].busy;
 			busy += was_busy[i];
 		}
 		if (busy)
 			runners_wait(runners);
-	} while (busy);
+	} while (busy && !ended_asked(&hunt->ended));
 }
 
 /* ---- what was found, made short ---- */
@@ -239,7 +241,7 @@ static int hunt_report(struct hunt *hunt, const struct lines *lines)
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
 	puts("");
-	if (!hunt_confirm(hunt, lines))
+	if (!hunt_confirm(hunt, lines) && !ended_asked(&hunt->ended))
 		puts("it does not fail in every run: does it use threads, a clock, or a file that "
 		     "its runs share?");
 	lines_join(lines, true, &text);
@@ -333,6 +335,7 @@ static int run_undisturbed(struct hunt *hunt, const char *trace)
 				show_errors(fileno(errors));
 		}
 	}
+	runners_end(&hunt->runners);
 	if (errors)
 		fclose(errors);
 	hunt->runners.starts_anew = false;
@@ -384,34 +387,69 @@ static bool alone_on_emu(void)
 	return false;
 }
 
+/* Returns the exit code of the tool. */
+static int hunt_tell(struct hunt *hunt)
+{
+	const struct course *course = hunt->course;
+	struct lines lines;
+	int code;
+
+	if (hunt->found) {
+		make_short(hunt, &lines);
+		code = ended_asked(&hunt->ended) ? EXIT_PASS : hunt_report(hunt, &lines);
+		lines_free(&lines);
+		return code;
+	}
+	if (!course->done)
+		return usage_error("explore",
+				   "no schedule was run: allow more --runs or --seconds");
+	printf("%s: %llu schedules of seed %llu hold\n", hunt->argv[0],
+	       (unsigned long long)course->done, (unsigned long long)course->seed);
+	return EXIT_PASS;
+}
+
+static int hunt_run(struct hunt *hunt)
+{
+	int code;
+
+	hunt->runners.count = hunt->course->jobs < RUNNERS_MAX ? hunt->course->jobs : RUNNERS_MAX;
+	runners_start(&hunt->runners);
+	run_schedules(hunt);
+	course_end(hunt->course);
+	code = ended_asked(&hunt->ended) ? EXIT_PASS : hunt_tell(hunt);
+	runners_end(&hunt->runners);
+	return code;
+}
+
+static int tell_of_end(const struct hunt *hunt)
+{
+	fprintf(stderr, "datsim explore: it was asked to end: ");
+	if (hunt->found)
+		fprintf(stderr, "schedule %llu of seed %llu has failed, and was not shrunk\n",
+			(unsigned long long)hunt->number, (unsigned long long)hunt->course->seed);
+	else
+		fprintf(stderr, "%llu schedules have begun, and none has failed\n",
+			(unsigned long long)hunt->course->done);
+	return ended_code(&hunt->ended, EXIT_PASS);
+}
+
 int explore_program(struct course *course, char **argv)
 {
 	struct hunt hunt = { .course = course,
 			     .argv = argv,
 			     .runners = { .argv = argv, .count = 1, .seconds = course->hang } };
-	struct lines lines;
-	int code = EXIT_USAGE;
+	int code;
 
-	if (alone_on_emu())
-		code = look_at_program(&hunt);
-	if (code)
-		return code;
-	hunt.runners.count = course->jobs < RUNNERS_MAX ? course->jobs : RUNNERS_MAX;
-	runners_start(&hunt.runners);
-	run_schedules(&hunt);
-	course_end(course);
-	if (hunt.found) {
-		make_short(&hunt, &lines);
-		code = hunt_report(&hunt, &lines);
-		lines_free(&lines);
-	} else if (!course->done) {
-		code = usage_error("explore",
-				   "no schedule was run: allow more --runs or --seconds");
-	} else {
-		printf("%s: %llu schedules of seed %llu hold\n", argv[0],
-		       (unsigned long long)course->done, (unsigned long long)course->seed);
-	}
-	runners_end(&hunt.runners);
+	if (!alone_on_emu())
+		return EXIT_USAGE;
+	hunt.runners.ended = &hunt.ended;
+	ended_watch_alone(&hunt.ended);
+	code = look_at_program(&hunt);
+	if (!code && !ended_asked(&hunt.ended))
+		code = hunt_run(&hunt);
+	ended_unwatch(&hunt.ended);
+	if (hunt.ended.by)
+		code = tell_of_end(&hunt);
 	text_free(&hunt.schedule.text);
 	return code;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* datsim hwcheck: what works on an adapter, on one page that its owner can send in. */
 #include <arpa/inet.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -174,6 +176,7 @@ static void run_verbs(struct probe *c)
 		probe_fail("no pipe");
 	pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(fds[1], STDOUT_FILENO);
 		execlp(h->verbs, h->verbs, c->quick ? "200" : "10000", h->address, (char *)NULL);
 		_exit(127);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,6 +134,7 @@ void probe_run(struct probe *c, void (*run)(struct probe *c), unsigned int secon
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(fds[0]);
 		answer_fd = fds[1];
 		run(c);

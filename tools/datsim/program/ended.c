@@ -17,35 +17,42 @@ static bool is_ignored(int sig)
 	return !sigaction(sig, NULL, &now) && now.sa_handler == SIG_IGN;
 }
 
+static void watch_signal(struct ended *ended, int sig)
+{
+	if (!is_ignored(sig))
+		sigaddset(&ended->watched, sig);
+}
+
+static void begin_watch(struct ended *ended)
+{
+	sigemptyset(&ended->watched);
+	sigaddset(&ended->watched, SIGCHLD);
+	watch_signal(ended, SIGTERM);
+	watch_signal(ended, SIGHUP);
+	watch_signal(ended, SIGINT);
+	if (ended->alone)
+		watch_signal(ended, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &ended->watched, &ended->before);
+}
+
 void ended_watch(struct ended *ended)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	*ended = (struct ended){ .by = 0 };
-	sigaction(SIGINT, &ignore, &ended->of_int);
 	sigaction(SIGQUIT, &ignore, &ended->of_quit);
-	sigemptyset(&ended->watched);
-	sigaddset(&ended->watched, SIGCHLD);
-	if (!is_ignored(SIGTERM))
-		sigaddset(&ended->watched, SIGTERM);
-	if (!is_ignored(SIGHUP))
-		sigaddset(&ended->watched, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ended->watched, &ended->before);
+	begin_watch(ended);
 }
 
-void ended_unwatch(const struct ended *ended)
+void ended_watch_alone(struct ended *ended)
 {
-	const struct timespec now = { 0 };
-
-	/* One that was passed on, and came again, has nothing left to end. */
-	while (ended->by && sigtimedwait(&ended->watched, NULL, &now) > 0)
-		;
-	ended_child(ended);
+	*ended = (struct ended){ .alone = true };
+	sigaction(SIGQUIT, NULL, &ended->of_quit);
+	begin_watch(ended);
 }
 
 void ended_child(const struct ended *ended)
 {
-	sigaction(SIGINT, &ended->of_int, NULL);
 	sigaction(SIGQUIT, &ended->of_quit, NULL);
 	sigprocmask(SIG_SETMASK, &ended->before, NULL);
 }
@@ -59,22 +66,51 @@ static bool grace_is_over(const struct ended *ended)
 	       (now.tv_sec == ended->until.tv_sec && now.tv_nsec >= ended->until.tv_nsec);
 }
 
+/*
+ * True if the signal asks the tool to end: it is the first that does, and no SIGINT by which a
+ * terminal has asked the programs, too.
+ */
+static bool note_signal(struct ended *ended, int sig, const siginfo_t *info)
+{
+	if (ended->by || sig <= 0 || sig == SIGCHLD ||
+	    (!ended->alone && sig == SIGINT && info->si_code == SI_KERNEL))
+		return false;
+	ended->by = sig;
+	clock_gettime(CLOCK_MONOTONIC, &ended->until);
+	ended->until.tv_sec += GRACE_S;
+	return true;
+}
+
 int ended_pause(struct ended *ended, long ns)
 {
 	const struct timespec pause = { .tv_nsec = ns };
-	int sig = sigtimedwait(&ended->watched, NULL, &pause);
+	siginfo_t info;
+	int sig = sigtimedwait(&ended->watched, &info, &pause);
 
-	if (!ended->by && (sig == SIGTERM || sig == SIGHUP)) {
-		ended->by = sig;
-		clock_gettime(CLOCK_MONOTONIC, &ended->until);
-		ended->until.tv_sec += GRACE_S;
+	if (note_signal(ended, sig, &info))
 		return sig;
-	}
 	if (ended->by && !ended->killed && grace_is_over(ended)) {
 		ended->killed = true;
 		return SIGKILL;
 	}
 	return 0;
+}
+
+bool ended_asked(struct ended *ended)
+{
+	const struct timespec now = { 0 };
+	siginfo_t info;
+	int sig;
+
+	while ((sig = sigtimedwait(&ended->watched, &info, &now)) > 0)
+		note_signal(ended, sig, &info);
+	return ended->by != 0;
+}
+
+void ended_unwatch(struct ended *ended)
+{
+	ended_asked(ended); /* what has come by now ends the tool by its exit code */
+	ended_child(ended);
 }
 
 int ended_code(const struct ended *ended, int code)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ended.h - the tool is asked to end while programs run that it has started.
+ * ended.h - the tool is asked to end while it has processes and files that must not outlive it.
  *
- * SIGINT and SIGQUIT come from a terminal, which sends them to the programs as well: the tool
- * ignores them, waits for the programs and reports. SIGTERM and SIGHUP come to the tool alone
- * (timeout, a CI system): it passes them on, and kills programs that do not end within a grace
- * period, so that neither a program nor a fabric outlives the tool.
+ * SIGTERM, SIGHUP and SIGINT ask for it. They usually come to the tool alone (timeout, a CI system,
+ * kill): it passes them on to its programs, and kills programs that do not end within a grace
+ * period, so that neither a program nor a fabric outlives the tool. A SIGINT or SIGQUIT of a
+ * terminal has come to the programs as well: the tool waits for them and reports.
+ *
+ * From ended_watch to ended_unwatch no such signal ends the tool by itself, so files that are made
+ * and removed in between do not stay.
  *
  *	ended_watch(&ended);
  *	pid = fork();			in the child: ended_child(&ended), then exec
@@ -27,13 +30,16 @@ struct ended {
 	int by;                /* the signal that asked the tool to end; 0: none did */
 	bool killed;           /* the grace period is over */
 	struct timespec until; /* the end of it */
-	sigset_t watched;      /* SIGCHLD, SIGTERM, SIGHUP: blocked, and waited for */
+	bool alone;            /* a terminal asks the tool, too, not its programs */
+	sigset_t watched;      /* SIGCHLD and what asks to end: blocked, and waited for */
 	sigset_t before;       /* signal mask before */
-	struct sigaction of_int, of_quit;
+	struct sigaction of_quit;
 };
 
 void ended_watch(struct ended *ended);
-void ended_unwatch(const struct ended *ended);
+/* The same for programs in process groups of their own, which a terminal does not reach. */
+void ended_watch_alone(struct ended *ended);
+void ended_unwatch(struct ended *ended);
 /* In a forked child, before exec. */
 void ended_child(const struct ended *ended);
 /*
@@ -41,6 +47,8 @@ void ended_child(const struct ended *ended);
  * all programs now, 0 for none: first the one that came, SIGKILL after the grace period.
  */
 int ended_pause(struct ended *ended, long ns);
+/* Has the tool been asked to end by now? Does not sleep. */
+bool ended_asked(struct ended *ended);
 /* The exit code: that of the programs, unless the tool was asked to end and they report success. */
 int ended_code(const struct ended *ended, int code);
 

@@ -158,7 +158,6 @@ static int run_program(struct program *program)
 	int status = 0, sig;
 	pid_t pid;
 
-	ended_watch(ended);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -170,7 +169,6 @@ static int run_program(struct program *program)
 		if (sig)
 			kill(pid, sig);
 	}
-	ended_unwatch(ended);
 	if (pid < 0) {
 		usage_error("run", "cannot start another process: %s", strerror(errno));
 		return EXIT_INTERNAL;
@@ -337,7 +335,7 @@ static int run_and_report(struct program *program, const char *trace, const char
 	if (is_traced(program) && !program_report_all(program, trace, code) && code == EXIT_PASS &&
 	    !program->ended.by)
 		code = EXIT_FAILED;
-	return ended_code(&program->ended, code);
+	return code;
 }
 
 /* Programs that start the processes of a job. */
@@ -391,15 +389,19 @@ static int run_command(char **argv)
 	if (!words.count)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
 	program.argv = words.word;
+	program.several.ended = &program.ended;
 	program.has_seed = option_given(&command_run, &words, "--seed");
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
 	if (program_split(&program) && load_script(&program) && clear_trace(&program)) {
 		warn_of_launcher(&program);
+		ended_watch(&program.ended);
 		code = EXIT_INTERNAL;
 		if (set_environment(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));
 		clean_up(&program);
+		ended_unwatch(&program.ended);
+		code = ended_code(&program.ended, code);
 	}
 	program_script_free(&program.faults);
 	text_free(&program.script_text);

@@ -126,7 +126,7 @@ static bool program_start(struct programs *programs, int i)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		ended_child(&programs->ended);
+		ended_child(programs->ended);
 		setenv("DATSIM_NODE", programs->one[i].node, 1);
 		if (programs->lockstep)
 			settle_addresses();
@@ -141,7 +141,7 @@ static bool program_start(struct programs *programs, int i)
 /* Sleep until a program ends, at most `ns`; pass on a signal that asks the tool to end. */
 static void programs_pause(struct programs *programs, long ns)
 {
-	int sig = ended_pause(&programs->ended, ns);
+	int sig = ended_pause(programs->ended, ns);
 
 	for (int i = 0; sig && i < programs->count; i++)
 		if (programs->one[i].pid)
@@ -194,7 +194,7 @@ static void let_settle(struct programs *programs, int i)
 	int most = programs->lockstep ? turns_looks_most() : LOOKS_MOST;
 	int status, before = programs->ready;
 
-	for (int look = 0; look < most && !programs->ended.by; look++) {
+	for (int look = 0; look < most && !programs->ended->by; look++) {
 		programs_pause(programs, LOOK_NS);
 		if (waitpid(programs->one[i].pid, &status, WNOHANG) == programs->one[i].pid) {
 			program_ended(programs, programs->one[i].pid, status);
@@ -285,7 +285,7 @@ static pid_t wait_for_one(struct programs *programs, int *status)
 		if (pid != 0)
 			return pid;
 		programs_pause(programs, LONG_LOOK_NS);
-		if (programs->lockstep && !programs->ended.by && !are_ending(programs) &&
+		if (programs->lockstep && !programs->ended->by && !are_ending(programs) &&
 		    are_stuck(programs))
 			end_stuck(programs);
 	}
@@ -297,8 +297,8 @@ static int run_all(struct programs *programs)
 	pid_t pid;
 
 	for (int i = 0; i < programs->count; i++) {
-		if (programs->ended.by)
-			programs->one[i].code = EXIT_SIGNAL_ABOVE + programs->ended.by;
+		if (programs->ended->by)
+			programs->one[i].code = EXIT_SIGNAL_ABOVE + programs->ended->by;
 		else if (!program_start(programs, i))
 			code = EXIT_INTERNAL;
 		else if (i + 1 < programs->count || programs->lockstep)
@@ -318,7 +318,7 @@ static int run_all(struct programs *programs)
 	for (int i = programs->count - 1; i >= 0; i--)
 		if (programs->one[i].code)
 			code = programs->one[i].code;
-	return ended_code(&programs->ended, code);
+	return ended_code(programs->ended, code);
 }
 
 int programs_run(struct programs *programs)
@@ -331,10 +331,8 @@ int programs_run(struct programs *programs)
 		setenv("DATSIM_LOCKSTEP", PREEMPT_MS, 0);
 	else
 		unsetenv("DATSIM_LOCKSTEP");
-	ended_watch(&programs->ended);
 	ret = dat_sim_fabric_create(programs->fabric, NULL);
 	if (ret != DAT_SUCCESS) {
-		ended_unwatch(&programs->ended);
 		usage_error("run", "cannot make a fabric for several programs");
 		return DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER ? EXIT_USAGE : EXIT_INTERNAL;
 	}
@@ -347,7 +345,6 @@ int programs_run(struct programs *programs)
 	if (dat_sim_fabric_destroy(programs->fabric) != DAT_SUCCESS)
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
-	ended_unwatch(&programs->ended);
 	return code;
 }
 

@@ -19,7 +19,7 @@ struct programs {
 	int count;
 	int ready;     /* programs that have started up */
 	bool lockstep; /* threads run one at a time, in virtual time */
-	struct ended ended;
+	struct ended *ended; /* the caller watches */
 	char fabric[32];
 };
 

@@ -139,30 +139,27 @@ static void exec_command(const struct command_line *cmd, size_t first, const cha
 
 /* EXIT_PASS unless no process could be started, or this one was asked to end. */
 static int run_again(const struct command_line *cmd, size_t first, const char *trace,
-		     const char *said)
+		     const char *said, struct ended *ended)
 {
-	struct ended ended;
 	int status, sig;
 	pid_t pid;
 
-	ended_watch(&ended);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		ended_child(&ended);
+		ended_child(ended);
 		exec_command(cmd, first, trace, said);
 	}
 	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
-		sig = ended_pause(&ended, LOOK_NS);
+		sig = ended_pause(ended, LOOK_NS);
 		/* The other datsim kills what it has started, and then ends. */
 		if (sig && sig != SIGKILL)
 			kill(pid, sig);
 	}
-	ended_unwatch(&ended);
-	if (pid > 0 && ended.by)
+	if (pid > 0 && ended->by)
 		fprintf(stderr, "datsim replay: it was asked to end, and compared nothing\n");
 	if (pid > 0)
-		return ended_code(&ended, EXIT_PASS);
+		return ended_code(ended, EXIT_PASS);
 	fprintf(stderr, "datsim replay: cannot start another process: %s\n", strerror(errno));
 	return EXIT_INTERNAL;
 }
@@ -247,14 +244,14 @@ static int no_trace(const char *path, const char *said)
 }
 
 static int replay_with(const char *path, const struct text *then, const struct command_line *cmd,
-		       size_t first, const char *folder)
+		       size_t first, const char *folder, struct ended *ended)
 {
 	struct text trace = { 0 }, said = { 0 }, now = { 0 }, error = { 0 };
 	int code;
 
 	text_add(&trace, "%s/trace", folder);
 	text_add(&said, "%s/said", folder);
-	code = run_again(cmd, first, text_of(&trace), text_of(&said));
+	code = run_again(cmd, first, text_of(&trace), text_of(&said), ended);
 	if (code)
 		; /* reported, or asked for */
 	else if (!read_whole(text_of(&trace), TRACE_BYTES_MAX, &now, &error))
@@ -274,9 +271,11 @@ static int replay_trace(const char *path, const struct text *then, struct span c
 {
 	struct text folder = { 0 }, error = { 0 };
 	struct command_line cmd;
+	struct ended ended;
 	size_t first = 0;
 	int code;
 
+	ended_watch(&ended);
 	if (command_line_split(&cmd, command.s, command.length))
 		first = set_knobs(&cmd);
 	if (!first) {
@@ -287,13 +286,14 @@ static int replay_trace(const char *path, const struct text *then, struct span c
 		fputs(text_of(&error), stderr);
 		code = EXIT_INTERNAL;
 	} else {
-		code = replay_with(path, then, &cmd, first, folder.s);
+		code = replay_with(path, then, &cmd, first, folder.s, &ended);
 		rmdir(folder.s);
 	}
+	ended_unwatch(&ended);
 	text_free(&folder);
 	text_free(&error);
 	command_line_free(&cmd);
-	return code;
+	return ended_code(&ended, code);
 }
 
 static int run_command(char **argv)

@@ -45,6 +45,7 @@ be_program(const struct runners *runners, int fd, const char *settings)
 	char meant[48];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ended_child(runners->ended);
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (settings) {
 		setpgid(0, 0);
@@ -114,6 +115,8 @@ static int runner_stop(struct runner *runner, bool kill_it)
 
 	close_fd(&runner->fd);
 	if (runner->started > 0) {
+		if (kill_it && runner->busy && runner->running > 0)
+			kill(-runner->running, SIGKILL);
 		if (kill_it)
 			kill(runner->started, SIGKILL);
 		while (waitpid(runner->started, &status, 0) < 0 && errno == EINTR)
@@ -267,10 +270,12 @@ bool runner_run(struct runners *runners, const char *settings, struct outcome *o
 {
 	struct runner *runner = &runners->list[0];
 
-	if (!runner_begin(runners, runner, settings))
+	if (ended_asked(runners->ended) || !runner_begin(runners, runner, settings))
 		return false;
-	while (runner->busy)
+	while (runner->busy && !ended_asked(runners->ended))
 		runners_wait(runners);
+	if (runner->busy)
+		return false;
 	*outcome = runner->outcome;
 	return true;
 }
@@ -289,7 +294,7 @@ static int wait_until_ready(struct runners *runners)
 		while (!runner->ready) {
 			if (runner->threads)
 				return (int)runner->threads;
-			if (runner->fd < 0 || runner->started == 0 ||
+			if (runner->fd < 0 || runner->started == 0 || ended_asked(runners->ended) ||
 			    seconds_of(CLOCK_MONOTONIC) > until)
 				return -1;
 			runners_wait(runners);
@@ -330,6 +335,8 @@ void runners_start(struct runners *runners)
 		return;
 	runners_end(runners);
 	runners->starts_anew = true;
+	if (ended_asked(runners->ended))
+		return;
 	if (why > 0)
 		fprintf(stderr,
 			"%s has %d threads when it opens its fabric: it is started anew for each "

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ended.h"
 #include "tools/datsim/util.h"
 
 #define RUNNERS_MAX 64
@@ -46,6 +47,7 @@ struct runners {
 	bool leaves;      /* it leaves objects even without faults: not a failure */
 	double seconds;   /* processor time for a run, and a tenth of its real time */
 	int errors;       /* file for standard error; -1: discarded */
+	struct ended *ended; /* the caller watches; once it is asked to end, no run goes on */
 	int count;
 	struct runner list[RUNNERS_MAX];
 };
@@ -57,7 +59,7 @@ void runners_end(struct runners *runners);
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings);
 /* Wait until a runner is done, for a tenth of a second at most. */
 void runners_wait(struct runners *runners);
-/* Run once, and wait for the end. */
+/* Run once, and wait for the end. False: no process could be started, or the tool has to end. */
 bool runner_run(struct runners *runners, const char *settings, struct outcome *outcome);
 
 bool same_outcome(const struct outcome *a, const struct outcome *b);
