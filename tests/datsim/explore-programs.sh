@@ -51,7 +51,7 @@ finds() {
 		"$planted/$bug-fixed"
 }
 
-echo 1..76
+echo 1..77
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -79,6 +79,8 @@ ends 7 'exits with 7' fail
 holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' \
 	behaves.shrunk.dsim
 holds "the script has only that line" alone
+quoted() { grep -q '^it said:' out; }
+holds "a program that says nothing is not quoted" eval '! quoted'
 cp out first
 ends 7 'exits with 7' fail -j 2
 holds "two runners find the same schedule" cmp out first

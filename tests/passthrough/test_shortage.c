@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -167,6 +168,19 @@ EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void 
 	FIND(real, "pthread_create");
 	error = refuses("pthread_create", CALLER);
 	return error ? error : real(thread, attr, start, arg);
+}
+
+EXPORTED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+		   const sigset_t *mask)
+{
+	static int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+	int error = refuses("ppoll", CALLER);
+
+	FIND(real, "ppoll");
+	if (!error)
+		return real(fds, n, timeout, mask);
+	errno = error;
+	return -1;
 }
 
 /* ---- the program ---- */
@@ -423,6 +437,26 @@ START_TEST(G2_what_fails_once_fails_one_call_and_loses_nothing)
 }
 END_TEST
 
+static const struct refused_call signalled = { "ppoll", EINTR, DAT_INTERRUPTED_CALL, 0 };
+
+START_TEST(a_signal_ends_a_wait_and_the_next_wait_goes_on)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	row = &signalled;
+	plain_pair();
+	post_recv(&w.b, w.b.ep, 0);
+	stub_fail(row->name, 1, row->error, false);
+	atomic_store(&armed, true);
+	must_fail(dat_evd_wait(w.b.recv, DAT_TIMEOUT_INFINITE, 1, &event, &more),
+		  DAT_INTERRUPTED_CALL, ANY_SUBTYPE);
+	atomic_store(&armed, false);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 static void setup_nothing(void)
 {
 }
@@ -431,6 +465,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, G2_what_fails_once_fails_one_call_and_loses_nothing,
 		 (int)COUNT(refused_calls), setup_nothing);
+	unit_test(suite, a_signal_ends_a_wait_and_the_next_wait_goes_on);
 }
 
 int main(void)

@@ -97,6 +97,34 @@ START_TEST(a_flush_that_never_comes_is_counted_once)
 }
 END_TEST
 
+static void end_pair(void)
+{
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	ck_assert_int_eq(drain(w.b.recv), 2);
+	must(dat_ep_reset(w.b.ep));
+	must(dat_ep_reset(w.a.ep));
+}
+
+/* After a flush that never came, the library waits as long for the next one. */
+START_TEST(each_end_of_an_Endpoint_leaves_the_device_time_to_flush)
+{
+	int before = stub_unflushed();
+
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 2);
+	stub_config.flush_polls = INT_MAX / 2;
+	end_pair();
+	ck_assert_int_eq(stub_unflushed(), before + 1);
+	stub_config.flush_polls = 50;
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 0, 2);
+	end_pair();
+	ck_assert_int_eq(stub_unflushed(), before + 1);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
@@ -104,6 +132,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
+	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }
 
 int main(void)

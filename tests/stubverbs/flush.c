@@ -8,6 +8,7 @@
 #include "stub.h"
 
 struct stub_qp *stub_flushing;
+static int unflushed;
 
 static void forget(struct stub_qp *qp)
 {
@@ -76,6 +77,8 @@ static void clean(struct stub_cq *cq, uint32_t qp_num)
 
 void stub_flush_destroyed(struct stub_qp *qp)
 {
+	if (qp->flushing && qp->own.put != qp->own.get)
+		unflushed++;
 	if (stub_config.cleans) {
 		clean((struct stub_cq *)qp->v.send_cq, qp->v.qp_num);
 		clean((struct stub_cq *)qp->v.recv_cq, qp->v.qp_num);
@@ -83,4 +86,14 @@ void stub_flush_destroyed(struct stub_qp *qp)
 		stub_flush(qp);
 	}
 	forget(qp);
+}
+
+int stub_unflushed(void)
+{
+	int n;
+
+	stub_lock();
+	n = unflushed;
+	stub_unlock();
+	return n;
 }

@@ -117,6 +117,8 @@ void stub_resend(void);
 void stub_half_message(struct ibv_qp *qp);
 /* Waits until the CQ is armed, for solicited completions only or for all. */
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
+/* The number of QPs in the error state that were destroyed before their Receives were flushed */
+int stub_unflushed(void);
 /* The number of CQs with this completion vector. */
 int stub_cqs_of(int vector);
 /* The type of service of an id that listens, or of one that does not; -1: not set, or no such id */

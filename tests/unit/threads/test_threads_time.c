@@ -6,9 +6,11 @@
  */
 #include <stdlib.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/single_threaded.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -269,6 +271,67 @@ START_TEST(G7_what_helps_ends_with_the_world)
 }
 END_TEST
 
+/* The signals that a task of this process blocks; 0: it is called "bystander". */
+static uint64_t blocked_by(const char *task)
+{
+	char path[300], line[128];
+	uint64_t blocked = 0;
+	bool other = true;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", task);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		other = other && strcmp(line, "Name:\tbystander\n") != 0;
+		sscanf(line, "SigBlk: %" SCNx64, &blocked);
+	}
+	if (file)
+		fclose(file);
+	return other ? blocked : 0;
+}
+
+/* Of the other threads the helper alone blocks SIGTERM. */
+static uint64_t blocked_by_helper(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	uint64_t blocked = 0, mask;
+	struct dirent *task;
+
+	ck_assert_ptr_nonnull(tasks);
+	while ((task = readdir(tasks))) {
+		mask = blocked_by(task->d_name);
+		if (mask & UINT64_C(1) << (SIGTERM - 1))
+			blocked = mask;
+	}
+	closedir(tasks);
+	return blocked;
+}
+
+/* It copies memory of the program: a fault that is blocked kills, whatever handles it. */
+START_TEST(what_helps_takes_no_signals_but_faults)
+{
+	uint64_t faults = UINT64_C(1) << (SIGSEGV - 1) | UINT64_C(1) << (SIGBUS - 1);
+	uint64_t blocked;
+
+	if (is_threaded())
+		return;
+	plain_pair();
+	begin_threads();
+	pthread_setname_np(bystander, "bystander");
+	post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	/* A thread that begins blocks all signals for a moment. */
+	while (((blocked = blocked_by_helper()) & faults) == faults)
+		sched_yield();
+	ck_assert_uint_ne(blocked, 0);
+	ck_assert_uint_eq(blocked & faults, 0);
+	for (int number = 1; number < SIGRTMIN - 2; number++)
+		if (number != SIGKILL && number != SIGSTOP && number != SIGSEGV && number != SIGBUS)
+			ck_assert_uint_ne(blocked & UINT64_C(1) << (number - 1), 0);
+	end_threads();
+}
+END_TEST
+
 static void live_in_a_child(void)
 {
 	w.sim = w.a.ia = w.b.ia = NO_HANDLE;
@@ -332,9 +395,11 @@ END_TEST
 
 static void fill(Suite *suite)
 {
-	/* valgrind runs one thread at a time and schedules them itself. */
-	if (!getenv("UNIT_SHARE"))
+	/* valgrind runs one thread at a time, schedules them itself, and blocks their signals. */
+	if (!getenv("UNIT_SHARE")) {
 		unit_add(suite, G7_threads_get_their_turn_while_events_never_end, 1, no_setup);
+		unit_test(suite, what_helps_takes_no_signals_but_faults);
+	}
 	unit_test(suite, G7_a_message_comes_though_nobody_calls);
 	unit_test(suite, G7_an_RDMA_Write_is_seen_by_who_looks_at_memory);
 	unit_test(suite, E2_an_agent_is_called_though_nobody_calls);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a process finds in the arena after another has died or written garbage: requests whose event
+ * is gone are refused, a queue of events that cannot be is dropped for all, and an upcall that names
+ * no operation is not made.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "emu/fabric/arena.h"
+#include "emu/fabric/queue.h"
+#include "emu/fabric/spare.h"
+#include "emu/shared/inbox.h"
+#include "emu/shared/recover.h"
+#include "emu/shared/runner.h"
+#include "emu/shared/shared.h"
+#include "emu/upcall.h"
+#include "tests/support/support.h"
+
+enum {
+	OWN = 1,
+	OTHER = 2,
+	ADAPTER = 1,
+	QP = 1,
+};
+
+static char folder[] = "/tmp/libdat-recover-XXXXXX";
+static struct emu_world *world;
+
+static void setup(void)
+{
+	struct nic_config config = NIC_CONFIG_DEFAULT;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	config.fabric = "lab";
+	world = emu_world_map_bare();
+	ck_assert_int_eq(emu_shared_join(world, &config), 0);
+	emu_shared_take(world);
+}
+
+static void teardown_fabric(void)
+{
+	char path[100];
+
+	world->fab->events = 0;
+	emu_process(world, OWN)->overrun = false;
+	emu_shared_release(world);
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	snprintf(path, sizeof(path), "%s/datsim", folder);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* ---- connection requests ---- */
+
+enum {
+	IN_QUEUE = 1, /* its event is in the queue, */
+	IN_INBOX,     /* in a process's inbox, */
+	AS_UPCALL,    /* nowhere: the inbox has another message that bears its number */
+	ARRIVED,      /* its listener has it and has not answered */
+	REQUESTS,
+};
+
+static void leave_request(uint32_t conn)
+{
+	struct emu_event event = { .order = EMU_EV_CM_REQUEST, .index = conn };
+
+	ck_assert(emu_inbox_run(world, OTHER, &event));
+}
+
+/* An upcall whose `index` lies where an event has its kind and the number of its connection. */
+static void leave_upcall(uint32_t conn)
+{
+	struct emu_event event = { .order = EMU_EV_CM_REQUEST, .index = conn };
+	struct emu_upcall up;
+	struct emu_message *message;
+
+	memset(&up, 0, sizeof(up));
+	emu_inbox_tell(world, OTHER, &up);
+	message = emu_at(world, emu_process(world, OTHER)->inbox_tail);
+	message->event = event;
+}
+
+static bool is_refused(uint32_t conn)
+{
+	for (uint32_t i = 0; i < world->fab->events; i++)
+		if (emu_event_kind(&world->fab->heap[i]) == EMU_EV_CM_REPLY &&
+		    world->fab->heap[i].index == conn)
+			return true;
+	return false;
+}
+
+START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
+{
+	struct emu_fabric *fab = world->fab;
+
+	emu_process(world, OTHER)->used = true;
+	fab->adapters[ADAPTER].process = OWN;
+	fab->conns.high = REQUESTS;
+	for (uint32_t i = 1; i < REQUESTS; i++)
+		fab->conn[i] = (struct emu_conn){ .head.live = 1, .from = ADAPTER, .to = ADAPTER };
+	fab->conn[ARRIVED].arrived = true;
+	emu_schedule(world, fab->now, EMU_EV_CM_REQUEST, 0, 0, IN_QUEUE, 0);
+	leave_request(IN_INBOX);
+	leave_upcall(AS_UPCALL);
+	emu_recover_orphans(world);
+	ck_assert(!is_refused(IN_QUEUE));
+	ck_assert(!is_refused(IN_INBOX));
+	ck_assert(is_refused(AS_UPCALL));
+	ck_assert(!is_refused(ARRIVED));
+	memset(fab->conn, 0, (REQUESTS + 1) * sizeof(*fab->conn));
+	fab->conns.high = 0;
+	emu_process(world, OTHER)->inbox = 0;
+	emu_process(world, OTHER)->used = false;
+}
+END_TEST
+
+/* ---- garbage ---- */
+
+static const uint16_t places[] = { OTHER, EMU_PROCESSES - 1, EMU_PROCESSES };
+
+/* The last place of the table is one as any other. */
+START_TEST(a_queue_that_cannot_be_fails_the_adapters_of_every_process)
+{
+	uint16_t other = places[_i];
+
+	emu_process(world, other)->used = true;
+	world->fab->events = EMU_EVENTS + 1;
+	world->membership->to_wake = 0;
+	emu_run_first(world);
+	ck_assert_uint_eq(world->fab->events, 0);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		ck_assert_int_eq(emu_process(world, i)->overrun, i == OWN || i == other);
+	ck_assert_uint_eq(world->membership->to_wake, 1ul << (OWN - 1) | 1ul << (other - 1));
+	emu_process(world, other)->overrun = false;
+	emu_process(world, other)->used = false;
+	world->membership->to_wake = 0;
+}
+END_TEST
+
+static unsigned int losses;
+
+static void count_loss(void *cq, void *qp, enum nic_opcode opcode)
+{
+	(void)cq;
+	(void)qp;
+	(void)opcode;
+	losses++;
+}
+
+static const struct {
+	unsigned int opcode;
+	unsigned int calls;
+} operations[] = {
+	{ NIC_OP_SEND, 1 },
+	{ NIC_OP_COUNT - 1, 1 },
+	{ NIC_OP_COUNT, 0 },
+	{ 255, 0 },
+};
+
+START_TEST(an_upcall_about_no_operation_is_not_made)
+{
+	static const struct nic_upcalls calls = { .cq_lost = count_loss };
+	struct nic nic = { .up = &calls };
+
+	world->fab->adapters[ADAPTER].process = OWN;
+	world->fab->qp[QP].adapter = ADAPTER;
+	world->qp[QP].base.nic = &nic;
+	losses = 0;
+	emu_up_cq_lost(world, 0, QP, (enum nic_opcode)operations[_i].opcode);
+	ck_assert_uint_eq(losses, operations[_i].calls);
+	world->qp[QP].base.nic = NULL;
+	world->fab->qp[QP].adapter = 0;
+	world->fab->adapters[ADAPTER].process = 0;
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("recover");
+
+	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_test(tcase, requests_whose_event_is_gone_are_refused_and_no_others);
+	tcase_add_loop_test(tcase, a_queue_that_cannot_be_fails_the_adapters_of_every_process, 0,
+			    COUNT(places));
+	tcase_add_loop_test(tcase, an_upcall_about_no_operation_is_not_made, 0, COUNT(operations));
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("recovery of an arena")
