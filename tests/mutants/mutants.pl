@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # Small changes to C sources, as a careless or tired hand would make them: what a suite must notice.
 #
-#   mutants.pl list FILE...           every possible change, one a line:
-#                                     FILE LINE OPERATOR CLASS BEFORE AFTER, separated by tabs
+#   mutants.pl list FILE...           every possible change, one a line: FILE LINE FUNCTION
+#                                     OPERATOR CLASS BEFORE AFTER, separated by tabs
 #   mutants.pl sample SEED N FILE...  N of them by seed, at most one a source line
 #   mutants.pl apply FILE LINE AFTER  rewrites that line; AFTER as `list` prints it
 #
@@ -10,6 +10,7 @@
 # A change that does not compile, or that compiles to the same code, is for the driver to drop.
 use strict;
 use warnings;
+use Digest::MD5 qw(md5_hex);
 
 # Fields and functions of two alike: each is replaced by the other.
 my @twins = (
@@ -79,14 +80,20 @@ sub changes_of_file {
 	my $text = do { local $/; <$in> };
 	my @source = split /\n/, $text, -1;
 	my @code = code_of($text);
-	my @found;
+	my (@found, %equal);
+	my ($function, $place) = ('-', '');
 	my $add = sub {
 		my ($n, $operator, $after) = @_;
 		my $class = "$operator $code[$n]" =~ $racy || $operator eq 'order' ? 'race' : 'plain';
-		push @found, [$file, $n + 1, $operator, $class, $source[$n], $after];
+		push @found, [$file, $n + 1, $place, $operator, $class, $source[$n], $after];
 	};
 	for my $n (0 .. $#code) {
 		my $line = $code[$n];
+		$function = '-' if $n && $code[$n - 1] =~ /^}/;
+		$function = $1 if $line =~ /^[A-Za-z].*?\b(\w+)\((?!\()/ && $line !~ /;$/;
+		# A line's place stays the same when lines are added before the function.
+		my $same = $equal{"$function $line"}++;
+		$place = $same ? "$function#" . ($same + 1) : $function;
 		# Inside functions only; assertions and traces say nothing of behaviour.
 		next if $line !~ /^\t/ || $line =~ /ASSERT|SURE|_trace|obj_trace|snprintf/;
 		for my $op (@operators) {
@@ -114,24 +121,20 @@ sub changes_of_file {
 	return @found;
 }
 
-# The seed alone decides what is sampled, on every machine.
-my $state;
-sub below {
-	my ($n) = @_;
-	$state = ($state * 1103515245 + 12345) % 2147483648;
-	return int($state / 65536) % $n;
-}
-
+# The seed alone decides what is sampled, on every machine. A line's rank rests on its text: a change
+# of the sources elsewhere leaves the rest of the sample as it was.
 sub sample {
 	my ($seed, $wanted, @files) = @_;
 	my %lines;
-	push @{$lines{"$_->[0]:$_->[1]"}}, $_ for map { changes_of_file($_) } @files;
-	my @places = sort keys %lines;
-	$state = $seed;
-	for (my $i = 0; $i < $wanted && @places; $i++) {
-		my ($place) = splice(@places, (below(32768) * 32768 + below(32768)) % @places, 1);
-		my $changes = $lines{$place};
-		print join("\t", map { s/\t/\\t/gr } @{$changes->[below(scalar @$changes)]}), "\n";
+	for my $change (map { changes_of_file($_) } @files) {
+		my $rank = md5_hex(join("\t", $seed, @{$change}[0, 2, 5]));
+		push @{$lines{$rank}}, $change;
+	}
+	for my $rank (sort keys %lines) {
+		last if $wanted-- <= 0;
+		my $changes = $lines{$rank};
+		my $chosen = $changes->[hex(substr($rank, 0, 6)) % @$changes];
+		print join("\t", map { s/\t/\\t/gr } @$chosen), "\n";
 	}
 }
 

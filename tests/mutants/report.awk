@@ -1,4 +1,7 @@
-# Makes doc/results/mutants.md from arguments.tsv and from results.tsv of run.sh. -v commit=HASH
+# Makes doc/results/mutants.md from arguments.tsv and from results/ROOM.tsv. -v commit=HASH
+#
+# A row: FILE LINE FUNCTION OPERATOR CLASS OUTCOME BEFORE AFTER COMMIT. The last row of a change
+# counts.
 BEGIN { FS = "\t" }
 function plain(code) {
 	gsub(/\\t/, " ", code)
@@ -6,46 +9,75 @@ function plain(code) {
 	sub(/^ +/, "", code)
 	return code
 }
+function room_of(file) {
+	sub(/.*\//, "", file)
+	sub(/\.tsv$/, "", file)
+	return file
+}
 FILENAME ~ /arguments\.tsv$/ {
 	if ($0 !~ /^#/)
 		argued[$1, $2, $3] = $4
 	next
 }
-$6 == "same" || $6 == "unbuilt" { next }
+!(($1, $3, $7, $8) in row_of) { row_of[$1, $3, $7, $8] = ++changes }
 {
-	room = $5 == "race" ? "races, all rooms" : $1
-	if (!(room in tried))
-		rooms[++n] = room
-	before = plain($8)
-	after = plain($9)
-	if (($2, before, after) in argued) {
+	i = row_of[$1, $3, $7, $8]
+	row[i] = $0
+	home[i] = room_of(FILENAME)
+}
+function count(i, f, room, before, after) {
+	split(row[i], f, "\t")
+	if (f[6] == "same" || f[6] == "unbuilt")
+		return
+	room = f[5] == "race" ? "races, all rooms" : home[i]
+	if (home[i] == "whole")
+		room = "whole sources"
+	if (!(room in seen)) {
+		seen[room] = 1
+		if (room !~ / /)
+			rooms[++n] = room
+	}
+	before = plain(f[7])
+	after = plain(f[8])
+	if ((f[1], before, after) in argued) {
 		silent[room]++
-		next
+		return
 	}
 	tried[room]++
-	if ($6 == "unreached" || $6 == "survived" || ($6 ~ /^once/ && $5 != "race")) {
+	if (f[6] == "unreached" || f[6] ~ /^survived/ || (f[6] ~ /^once/ && f[5] != "race")) {
 		left[room]++
-		survivors[++s] = sprintf("- %s:%d, %s: %s\n\n%s\n%s\n", $2, $3, $4, $6,
-			substr("      - " before, 1, 96), substr("      + " after, 1, 96))
+		survivors[++s] = sprintf("- %s, %s at %s:%d, %s: %s\n\n%s\n%s\n", f[4], f[3],
+			f[1], f[2], f[9], f[6], substr("      - " before, 1, 96),
+			substr("      + " after, 1, 96))
 	} else {
 		noticed[room]++
 	}
 }
+function print_room(room, percent) {
+	percent = tried[room] ? 100 * noticed[room] / tried[room] : 0
+	printf "| %s | %d | %d | %.0f %% | %d | %d |\n", room, tried[room], noticed[room],
+		percent, left[room], silent[room]
+}
 END {
+	for (i = 1; i <= changes; i++)
+		count(i)
+	if ("races, all rooms" in seen)
+		rooms[++n] = "races, all rooms"
+	if ("whole sources" in seen)
+		rooms[++n] = "whole sources"
 	print "# Planted changes: does the suite notice?"
 	print ""
-	print "Made by `tests/mutants/run.sh` on " commit ". Each change was made alone in a copy"
-	print "of the tree, and the tests that run its line were run until one failed. Changes that"
-	print "do not compile, or compile to the same code, are not counted. Those without effect,"
-	print "each with its reason in `tests/mutants/arguments.tsv`, are counted apart."
+	print "Made by `tests/mutants/run.sh`; the last changes were planted in " commit "."
+	print "Each was made alone in a copy of the tree, and the tests that run its line were run"
+	print "until one failed. Changes that do not compile, or compile to the same code, are not"
+	print "counted. Those without effect, each with its reason in"
+	print "`tests/mutants/arguments.tsv`, are counted apart. The file"
 	print "`tests/mutants/README.md` explains."
 	print ""
 	print "| room | changes | noticed | | not noticed | argued |"
 	print "|---|--:|--:|--:|--:|--:|"
 	for (i = 1; i <= n; i++)
-		printf "| %s | %d | %d | %.0f %% | %d | %d |\n", rooms[i], tried[rooms[i]],
-			noticed[rooms[i]], 100 * noticed[rooms[i]] / tried[rooms[i]],
-			left[rooms[i]], silent[rooms[i]]
+		print_room(rooms[i])
 	if (!s)
 		exit
 	print ""

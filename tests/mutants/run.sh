@@ -2,27 +2,32 @@
 # Does the suite notice? Plants small changes, one at a time, in a copy of the tree, and runs the
 # tests that execute the changed line until one fails. README.md explains; the result is a table.
 #
-#   tests/mutants/run.sh [--seed N] [--count N] [--workers N] [--most S] [--again] [ROOM...]
+#   tests/mutants/run.sh [--seed N] [--count N] [--workers N] [--most S] [--survivors] [--again]
+#                        [--file F] [ROOM...]
 #
 #   --seed N     which changes are sampled (1)
 #   --count N    how many for each room (50)
 #   --workers N  how many changes are tried at the same time (2)
-#   --most S     leaves out tests that take longer without any change, in seconds (60)
+#   --most S     leaves out tests that take longer without any change, in seconds (60): a change
+#                that nothing notices takes ten minutes, with --most 2 one; --survivors comes next
+#   --survivors  tries changes again that were not noticed, and no others
+#   --file F     tries all changes of one source, in place of a sample
 #   --again      forget the copy of the tree and what was measured on it
 #   ROOM         host lib emu shared fault passthrough datsim; all of them by default
 #
-# Everything is kept in build/mutants/: results.tsv has a row for each change, and a change that has
-# a row is not tried again, so that the script can be stopped and called again.
+# results/ROOM.tsv has a row for each change, results/whole.tsv those of --file. One that has a row
+# is not tried again, so that the script can be stopped and called again, and later runs add to
+# earlier ones. The copy of the tree is kept in build/mutants/; several runs can use it at a time.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 top=$PWD
 here=$top/tests/mutants
 work=$top/build/mutants
 tree=$work/tree
-results=$work/results.tsv
-seed=1 count=50 workers=2 most=60 again=
+results=$here/results
+seed=1 count=50 workers=2 most=60 again= survivors= only=
 
-usage() { sed -n 's/^# \{0,1\}//; 5,13p' "$here/run.sh"; }
+usage() { sed -n 's/^# \{0,1\}//; 5,17p' "$here/run.sh"; }
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -31,7 +36,13 @@ while [ $# -gt 0 ]; do
 		declare "${1#--}=$2"
 		shift
 		;;
+	--file)
+		[ -f "${2:-}" ] || { echo "run.sh: there is no source ${2:-}" >&2; exit 2; }
+		only=$2
+		shift
+		;;
 	--again) again=y ;;
+	--survivors) survivors=y ;;
 	-h | --help) usage; exit 0 ;;
 	-*) echo "run.sh: there is no option $1" >&2; usage >&2; exit 2 ;;
 	*) break ;;
@@ -55,7 +66,8 @@ sources() {
 
 # One build serves all changes. The library and the tool are shared objects in it, so that a change
 # is one file to compile and one module to link; the tests are not touched. libdat.so only leads to
-# the library, which libtool does not make so. The stub is no part of what is changed.
+# the library, which libtool does not make so: tests that use its hidden names need them visible.
+# The stub is no part of what is changed.
 build_copy() {
 	local shared='-rpath /nowhere'
 	local name core tool
@@ -72,6 +84,8 @@ build_copy() {
 		*) core="$core -Wl,--wrap=$name" ;;
 		esac
 	done
+	grep -rl --include='*.h' 'visibility("hidden")' "$tree/host" "$tree/emu" "$tree/lib" |
+		xargs sed -i 's/visibility("hidden")/visibility("default")/'
 	cd "$tree" && ./bootstrap > bootstrap.out 2>&1 || return
 	mkdir -p run && cd run && ../configure -q CFLAGS='-O1 -g' > configure.out 2>&1 || return
 	make -s tests/stubverbs/libibverbs.so.1 tests/stubverbs/librdmacm.so.1 > stub.out 2>&1
@@ -110,7 +124,7 @@ prepare() {
 work_all() {
 	local worker
 	for ((worker = 1; worker <= workers; worker++)); do
-		bash "$here/one.sh" "$1" "$work" "$worker" "$most" &
+		bash "$here/one.sh" "$1" "$work" $$.$worker "$most" "$work/plan.$$" &
 	done
 	wait
 }
@@ -143,23 +157,40 @@ map() {
 
 # ---- the campaign ----
 
-# The samples of all rooms, one of each room after another, without those that have a row
+# The changes of a room that are asked for
+wanted() {
+	local files
+	files=$(cd "$tree" && sources "$1") || return
+	cd "$tree" || return
+	if [ -z "$only" ]; then
+		xargs perl "$here/mutants.pl" sample "$seed" "$count" <<< "$files"
+	elif grep -qxF "$only" <<< "$files"; then
+		perl "$here/mutants.pl" list "$only"
+	fi
+}
+
+# The samples of all rooms, one of each room after another, without those that have a row. A row's
+# change is known by its function and its text: line numbers move. The last row of a change counts.
 plan() {
-	local room
+	local room home
 	for room in $rooms; do
-		(cd "$tree" && sources "$room" | xargs perl "$here/mutants.pl" sample "$seed" \
-			"$count") | awk -v OFS='\t' -v room="$room" '{ print NR, room, $0 }'
-	done | sort -s -n -k1,1 | cut -f2- | awk -F '\t' '
-		FILENAME != "-" { tried[$2, $3, $4, $9]; next }
-		!(($2, $3, $4, $7) in tried)' "$results" -
+		home=$room
+		[ -z "$only" ] || home=whole
+		(wanted "$room") | awk -v OFS='\t' -v room="$home" '{ print NR, room, $0 }'
+	done | sort -s -n -k1,1 | cut -f2- | awk -F '\t' -v survivors="$survivors" '
+		FILENAME != "-" { outcome[$1, $3, $7, $8] = $6; next }
+		{ known = outcome[$2, $4, $7, $8] }
+		survivors ? known ~ /^(survived|unreached|once|busy)/ : known == ""' \
+		"$results"/*.tsv -
 }
 
 prepare || { echo "run.sh: the copy in $tree does not build; see make.out there" >&2; exit 1; }
 trap 'kill $(jobs -p) 2> /dev/null' INT TERM
 [ -f "$work/mapped" ] || map || exit
-touch "$results"
-plan > "$work/plan"
-echo 0 > "$work/taken"
-echo "$(wc -l < "$work/plan") changes to try" >&2
+for room in $rooms whole; do touch "$results/$room.tsv"; done
+plan > "$work/plan.$$"
+echo 0 > "$work/plan.$$.taken"
+echo "$(wc -l < "$work/plan.$$") changes to try" >&2
 work_all plant
-awk -f "$here/report.awk" -v commit="$(cat "$work/commit")" "$here/arguments.tsv" "$results"
+rm -f "$work/plan.$$" "$work/plan.$$.taken"
+awk -f "$here/report.awk" -v commit="$(< "$work/commit")" "$here/arguments.tsv" "$results"/*.tsv

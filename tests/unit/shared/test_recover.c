@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a process finds in the arena after another has died or written garbage: requests whose event
- * is gone are refused, a queue of events that cannot be is dropped for all, and an upcall that names
- * no operation is not made.
+ * is gone are refused, a queue of events that cannot be is dropped for all, and an upcall about no
+ * operation is not made.
  */
 #include <stdlib.h>
 #include <unistd.h>
