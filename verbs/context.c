@@ -15,6 +15,7 @@
 #define WIDTH_4X      2   /* of PortInfo, as the field of struct ibv_port_attr has it */
 #define SPEED_EDR     32
 #define PHYS_LINK_UP  5
+#define NS_PER_S      1000000000ul
 
 /* ---- the device ---- */
 
@@ -62,16 +63,43 @@ int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *attr)
 	return 0;
 }
 
+/* Structs of programs that were built with another header are shorter, or longer. */
 static int query_device_ex(struct ibv_context *ibv, const struct ibv_query_device_ex_input *input,
-			   struct ibv_device_attr_ex *attr, size_t size)
+			   struct ibv_device_attr_ex *out, size_t size)
 {
+	struct ibv_device_attr_ex attr = { .completion_timestamp_mask = UINT64_MAX,
+					   .hca_core_clock = VB_CLOCK_KHZ,
+					   .phys_port_cnt_ex = 1 };
+
 	(void)input;
-	if (size < sizeof(attr->orig_attr))
+	if (size < sizeof(attr.orig_attr))
 		return EINVAL;
-	memset(attr, 0, size);
-	fill_device(vb_context_of(ibv), &attr->orig_attr);
-	if (size >= sizeof(*attr))
-		attr->phys_port_cnt_ex = 1;
+	fill_device(vb_context_of(ibv), &attr.orig_attr);
+	memset(out, 0, size);
+	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
+	return 0;
+}
+
+uint64_t vb_now(struct ibv_context *ibv)
+{
+	struct vb_context *context = vb_enter(ibv);
+	uint64_t now = context->nic->ops->now(context->nic);
+
+	vb_leave(context);
+	return now;
+}
+
+static int query_rt_values(struct ibv_context *ibv, struct ibv_values_ex *values)
+{
+	uint64_t now;
+
+	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
+		return EOPNOTSUPP;
+	if (!values->comp_mask)
+		return 0;
+	now = vb_now(ibv);
+	values->raw_clock = (struct timespec){ .tv_sec = (time_t)(now / NS_PER_S),
+					       .tv_nsec = (long)(now % NS_PER_S) };
 	return 0;
 }
 
@@ -301,15 +329,6 @@ static int no_dealloc_mw(struct ibv_mw *mw)
 	return EOPNOTSUPP;
 }
 
-/* Only the plain form: with a PD alone the header calls ibv_create_qp. */
-static struct ibv_qp *create_qp_ex(struct ibv_context *ibv, struct ibv_qp_init_attr_ex *attr)
-{
-	(void)ibv;
-	if (attr->comp_mask != IBV_QP_INIT_ATTR_PD)
-		return vb_failed(-EOPNOTSUPP);
-	return ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
-}
-
 void vb_context_fill_ops(struct ibv_context *ibv, struct verbs_context *ex)
 {
 	ibv->ops = (struct ibv_context_ops){
@@ -326,5 +345,7 @@ void vb_context_fill_ops(struct ibv_context *ibv, struct verbs_context *ex)
 	};
 	ex->query_port = query_port;
 	ex->query_device_ex = query_device_ex;
-	ex->create_qp_ex = create_qp_ex;
+	ex->create_qp_ex = vb_create_qp_ex;
+	ex->create_cq_ex = vb_create_cq_ex;
+	ex->query_rt_values = query_rt_values;
 }

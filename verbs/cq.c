@@ -7,22 +7,20 @@
 
 /* ---- create, resize, destroy ---- */
 
-VB_NEW(ibv_create_cq);
-struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
-			     struct ibv_comp_channel *channel, int comp_vector)
+struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_attr_ex *attr)
 {
 	struct vb_context *context = vb_context_of(ibv);
 	struct vb_cq *cq;
 	int err;
 
-	if (cqe < 1 || cqe > context->adapter->base.attr.max_cqe || comp_vector < 0 ||
-	    comp_vector >= ibv->num_comp_vectors)
+	if (attr->cqe < 1 || attr->cqe > (uint32_t)context->adapter->base.attr.max_cqe ||
+	    attr->comp_vector >= (uint32_t)ibv->num_comp_vectors)
 		return vb_failed(-EINVAL);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return vb_failed(-ENOMEM);
 	vb_enter(ibv);
-	err = context->nic->ops->cq_create(context->nic, (uint32_t)cqe, &cq->obj, &cq->nic);
+	err = context->nic->ops->cq_create(context->nic, attr->cqe, &cq->obj, &cq->nic);
 	if (err) {
 		vb_leave(context);
 		free(cq);
@@ -30,16 +28,30 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
 	}
 	vb_obj_add(context, &cq->obj, VB_CQ);
 	cq->ibv = (struct ibv_cq){ .context = ibv,
-				   .channel = channel,
-				   .cq_context = cq_context,
+				   .channel = attr->channel,
+				   .cq_context = attr->cq_context,
 				   .handle = cq->obj.id,
-				   .cqe = cqe };
+				   .cqe = (int)attr->cqe };
 	pthread_mutex_init(&cq->ibv.mutex, NULL);
 	pthread_cond_init(&cq->ibv.cond, NULL);
-	if (channel)
-		channel->refcnt++;
+	if (attr->channel)
+		attr->channel->refcnt++;
 	vb_leave(context);
-	return &cq->ibv;
+	return cq;
+}
+
+VB_NEW(ibv_create_cq);
+struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	/* A negative number is too large. */
+	const struct ibv_cq_init_attr_ex attr = { .cqe = (uint32_t)cqe,
+						  .cq_context = cq_context,
+						  .channel = channel,
+						  .comp_vector = (uint32_t)comp_vector };
+	struct vb_cq *cq = vb_cq_create(ibv, &attr);
+
+	return cq ? &cq->ibv : NULL;
 }
 
 VB_NEW(ibv_resize_cq);
@@ -75,6 +87,7 @@ void vb_cq_discard(struct vb_cq *cq)
 	vb_obj_remove(&cq->obj);
 	pthread_mutex_destroy(&cq->ibv.mutex);
 	pthread_cond_destroy(&cq->ibv.cond);
+	vb_cq_free_cursor(cq);
 	free(cq->kept);
 	free(cq);
 }

@@ -49,11 +49,24 @@ static void have_checked(struct segments *s)
 
 /* ---- sends ---- */
 
+uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n)
+{
+	uint32_t slots = qp->init.cap.max_send_wr + 1, slot = qp->inline_slot + n;
+
+	return qp->inline_room +
+	       (size_t)(slot < slots ? slot : slot - slots) * qp->init.cap.max_inline_data;
+}
+
+static void use_slot(struct vb_qp *qp)
+{
+	qp->inline_slot = qp->inline_slot < qp->init.cap.max_send_wr ? qp->inline_slot + 1 : 0;
+}
+
 /* Copy the payload into this request's slot. */
 static int take_inline(struct vb_qp *qp, struct segments *s)
 {
 	uint32_t room = qp->init.cap.max_inline_data;
-	uint8_t *slot = qp->inline_room + (size_t)qp->inline_slot * room, *to = slot;
+	uint8_t *slot = vb_inline_slot(qp, 0), *to = slot;
 
 	if (s->length > room)
 		return -EINVAL;
@@ -124,47 +137,67 @@ static int set_opcode(struct nic_send_wr *out, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* The NIC checks the key of an atomic in any case. */
-static bool is_atomic(uint8_t opcode)
+bool vb_post_fetches(enum ibv_wr_opcode opcode)
 {
-	return opcode == NIC_OP_SWAP || opcode == NIC_OP_ADD;
+	return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Does the NIC store into the request's segments? */
-static bool fetches_data(uint8_t opcode)
+/* Gather the payload from the program's memory, or from the slot that it is copied to. */
+static int take_payload(struct vb_context *context, struct vb_qp *qp, const struct ibv_send_wr *wr,
+			struct segments *s)
 {
-	return opcode == NIC_OP_READ || is_atomic(opcode);
+	if (!take_segments(s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
+	    s->length > context->adapter->base.attr.max_msg_size)
+		return -EINVAL;
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return vb_post_fetches(wr->opcode) ? -EINVAL : take_inline(qp, s);
+	/* The NIC checks the key of an atomic in any case. */
+	if (wr->opcode != IBV_WR_ATOMIC_CMP_AND_SWP && wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD &&
+	    !vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), wr->sg_list, wr->num_sge,
+			   wr->opcode == IBV_WR_RDMA_READ))
+		have_checked(s);
+	return 0;
+}
+
+static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const struct segments *s)
+{
+	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = flags_of(qp, wr) };
+	int err = set_opcode(&out, wr);
+
+	if (err)
+		return err;
+	out.sge = s->sge;
+	out.num_sge = (uint16_t)s->n;
+	out.length = (uint32_t)s->length;
+	return qp->nic->nic->ops->post_send(qp->nic, &out);
 }
 
 static int post_one(struct vb_context *context, struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
-	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = flags_of(qp, wr) };
-	bool is_inline = wr->send_flags & IBV_SEND_INLINE;
 	struct segments s;
-	int err = set_opcode(&out, wr);
+	int err;
 
-	if (err || (wr->send_flags & ~SEND_FLAGS))
+	if (wr->send_flags & ~SEND_FLAGS)
 		return -EINVAL;
-	if (is_inline && fetches_data(out.opcode))
-		return -EINVAL;
-	if (!take_segments(&s, wr->sg_list, wr->num_sge, qp->init.cap.max_send_sge) ||
-	    s.length > context->adapter->base.attr.max_msg_size)
-		return -EINVAL;
-	if (is_inline)
-		err = take_inline(qp, &s);
-	else if (!is_atomic(out.opcode) &&
-		 !vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), wr->sg_list, wr->num_sge,
-				fetches_data(out.opcode)))
-		have_checked(&s);
-	if (err)
-		return err;
-	out.sge = s.sge;
-	out.num_sge = (uint16_t)s.n;
-	out.length = (uint32_t)s.length;
-	err = context->nic->ops->post_send(qp->nic, &out);
-	if (!err && is_inline)
-		qp->inline_slot = qp->inline_slot < qp->init.cap.max_send_wr ? qp->inline_slot + 1
-									     : 0;
+	err = take_payload(context, qp, wr, &s);
+	if (!err)
+		err = post_segments(qp, wr, &s);
+	if (!err && (wr->send_flags & IBV_SEND_INLINE))
+		use_slot(qp);
+	return err;
+}
+
+/* Of a batch. */
+static int post_in_slot(struct vb_qp *qp, const struct vb_wr *wr)
+{
+	struct segments s;
+	int err;
+
+	take_segments(&s, &wr->slot, 1, 1);
+	err = post_segments(qp, &wr->ibv, &s);
+	if (!err)
+		use_slot(qp);
 	return err;
 }
 
@@ -188,6 +221,20 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 		*bad = wr;
 	backend_busy(context->nic);
 	return vb_result(context, err);
+}
+
+int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch)
+{
+	struct vb_context *context = vb_enter(qp->ibv.context);
+	int err = qp->ibv.state < IBV_QPS_RTS ? -EINVAL : 0;
+
+	for (uint32_t i = 0; i < batch->n && !err; i++) {
+		const struct vb_wr *wr = &batch->wrs[i];
+
+		err = wr->in_slot ? post_in_slot(qp, wr) : post_one(context, qp, &wr->ibv);
+	}
+	backend_busy(context->nic);
+	return vb_result(context, full_is_no_memory(err));
 }
 
 /* ---- receives ---- */

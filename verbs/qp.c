@@ -155,6 +155,7 @@ void vb_qp_discard(struct vb_qp *qp)
 	vb_obj_remove(&qp->obj);
 	pthread_mutex_destroy(&qp->ibv.mutex);
 	pthread_cond_destroy(&qp->ibv.cond);
+	vb_qp_free_batch(qp);
 	free(qp);
 }
 

@@ -73,8 +73,6 @@ INT(ibv_resolve_eth_l2_from_gid)
 NULL_PTR(ibv_import_device)
 NULL_PTR(ibv_import_mr)
 NULL_PTR(ibv_import_pd)
-INT(ibv_query_ece)
-INT(ibv_set_ece)
 NOTHING(ibv_unimport_mr)
 NOTHING(ibv_unimport_pd)
 

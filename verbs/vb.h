@@ -31,8 +31,9 @@
 #define VB_PORT       1u /* the only port */
 #define VB_GIDS       2  /* 0: of the link, 1: of the IPv4 address */
 #define VB_PKEY       0xffffu
-#define VB_INLINE_MAX 512u /* bytes of inline payload */
-#define VB_KEYS       256u /* buckets */
+#define VB_INLINE_MAX 512u     /* bytes of inline payload */
+#define VB_KEYS       256u     /* buckets */
+#define VB_CLOCK_KHZ  1000000u /* of the clock of completions: virtual time */
 
 enum vb_kind {
 	VB_PD,
@@ -102,6 +103,7 @@ struct vb_mr {
 };
 
 struct vb_cq;
+struct vb_cursor;
 struct vb_channel {
 	struct ibv_comp_channel ibv;
 	struct vb_obj obj;
@@ -109,7 +111,10 @@ struct vb_channel {
 };
 
 struct vb_cq {
-	struct ibv_cq ibv;
+	union {
+		struct ibv_cq ibv;
+		struct ibv_cq_ex ex;
+	};
 	struct vb_obj obj;
 	struct nic_cq *nic;
 	STAILQ_ENTRY(vb_cq) ready_link; /* while events > 0 */
@@ -118,6 +123,7 @@ struct vb_cq {
 	/* Completions taken from the NIC before the program polled them: kept[first .. kept_end) */
 	struct nic_wc *kept;
 	uint32_t kept_first, kept_end;
+	struct vb_cursor *cursor; /* of a CQ that was made for ibv_start_poll, else NULL: cq_ex.c */
 };
 
 struct vb_srq {
@@ -128,8 +134,29 @@ struct vb_srq {
 	uint32_t given_async;
 };
 
+/* A request that waits for ibv_wr_complete. */
+struct vb_wr {
+	struct ibv_send_wr ibv;
+	struct ibv_sge slot; /* inline payload in its slot */
+	bool in_slot;
+};
+
+struct vb_batch {
+	pthread_mutex_t mutex;
+	bool locked;
+	int err;        /* of the first request that cannot be; a negative errno */
+	uint32_t n;     /* requests */
+	uint32_t room;  /* requests that the send queue had room for */
+	uint32_t slots; /* of inline payload in use by the batch */
+	struct ibv_sge *sge;
+	struct vb_wr wrs[];
+};
+
 struct vb_qp {
-	struct ibv_qp ibv;
+	union {
+		struct ibv_qp ibv;
+		struct ibv_qp_ex ex;
+	};
 	struct vb_obj obj;
 	struct nic_qp *nic;
 	struct ibv_qp_attr attr; /* what ibv_modify_qp has set */
@@ -139,6 +166,7 @@ struct vb_qp {
 	uint8_t *inline_room;
 	struct nic_mr *inline_mr;
 	uint32_t inline_slot;
+	struct vb_batch *batch; /* of a QP that was made for ibv_wr_xxx, else NULL: qp_ex.c */
 };
 
 #define VB_OF(ptr, type) nic_container_of(ptr, struct vb_##type, ibv)
@@ -191,6 +219,8 @@ void vb_obj_remove(struct vb_obj *obj);
 /* ---- context.c ---- */
 
 void vb_context_fill_ops(struct ibv_context *context, struct verbs_context *ex);
+/* Virtual time. */
+uint64_t vb_now(struct ibv_context *ibv);
 union ibv_gid vb_gid(const struct vb_context *context, int index);
 
 /* ---- device.c ---- */
@@ -215,6 +245,7 @@ bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, const str
 
 /* ---- cq.c ---- */
 
+struct vb_cq *vb_cq_create(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr);
 int vb_cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int vb_cq_request_notify(struct ibv_cq *cq, int solicited_only);
 /* Remove the completions of a QP, which is about to be destroyed or was reset. */
@@ -223,6 +254,16 @@ void vb_cq_limit(struct vb_cq *cq);
 void vb_cq_on_notify(void *obj);
 void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost);
 
+/* ---- cq_ex.c ---- */
+
+struct ibv_cq_ex *vb_create_cq_ex(struct ibv_context *ibv, struct ibv_cq_init_attr_ex *attr);
+void vb_cq_free_cursor(struct vb_cq *cq);
+
+/* ---- qp_ex.c ---- */
+
+struct ibv_qp *vb_create_qp_ex(struct ibv_context *ibv, struct ibv_qp_init_attr_ex *attr);
+void vb_qp_free_batch(struct vb_qp *qp);
+
 /* ---- qp.c, qp_state.c, post.c, srq.c ---- */
 
 void vb_qp_on_end(void *obj, enum nic_conn_end why);
@@ -230,6 +271,12 @@ void vb_qp_fail(struct vb_qp *qp);
 /* -EINVAL: that state cannot follow, or a needed attribute is missing, or one does not belong. */
 int vb_state_check(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask);
 int vb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* Post the requests of a batch, in order; returns an errno. */
+int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch);
+/* Does such a request bring data back? */
+bool vb_post_fetches(enum ibv_wr_opcode opcode);
+/* The slot for the inline payload of the n-th request from now on. */
+uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void vb_srq_on_limit(void *obj);

@@ -36,7 +36,13 @@ pair() {
 	fi
 }
 
-echo 1..3
+echo 1..9
+pair 2 ib_send_bw -n 50 -q 8
+pair 2 ib_send_bw -n 50 -b -e
+pair 2 ib_send_bw -n 50 --use_old_post_send
+pair 2 ib_write_bw -n 50 -s 100000 -q 8 -b
+pair 2 ib_read_bw -n 50 -s 100000 -e
+pair 2 ib_send_lat -n 50 -s 64 -I 64
+pair 1 ib_read_lat -n 50
 pair 2 ib_atomic_bw -n 50
 pair 1 ib_atomic_lat -n 50 -A CMP_AND_SWAP
-pair 1 ib_atomic_lat -n 50 -A FETCH_AND_ADD
