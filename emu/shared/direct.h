@@ -41,7 +41,8 @@
  * takes it back; after that store it has happened.
  *
  * The payload waits in the inline CQE, or for a long one in a staging buffer (inline.h), until the
- * receiver dequeues the completion, or until the region it goes to is about to be deregistered. If
+ * receiver dequeues the completion, until its helper thread looks after the fabric, or until the
+ * region it goes to is about to be deregistered. If
  * neither has room, the payload is copied to its destination before the completion is published
  * (reach.h).
  *

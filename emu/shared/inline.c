@@ -126,6 +126,14 @@ bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe)
 	       emu_reach_place_from_arena(addr, from, length);
 }
 
+/* The program may use its buffer from now on, so the payload is not placed there again. */
+static void place_once(struct emu_world *w, struct emu_inline_cqe *cqe)
+{
+	if (!emu_inline_place(w, cqe))
+		cqe->flags |= EMU_INLINE_LOST;
+	cqe->lkey = 0;
+}
+
 void emu_inline_place_all(struct emu_world *w)
 {
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, cqs, cq) && emu_go_on(w); i++) {
@@ -133,12 +141,13 @@ void emu_inline_place_all(struct emu_world *w)
 
 		if (!cq->head.live || !emu_mine(w, cq->adapter))
 			continue;
-		for (uint32_t number = cq->get, n = 0; number != cq->put && n <= EMU_MAX_CQE;
+		/* No inline CQE is filled further than its ring is long behind `get`. */
+		for (uint32_t number = cq->get, n = 0; number != cq->put && n < EMU_INLINE_CQES;
 		     number++, n++) {
 			struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
 
-			if (emu_inline_is_for(cqe, number) && !emu_inline_place(w, cqe))
-				cqe->flags |= EMU_INLINE_LOST;
+			if (emu_inline_is_for(cqe, number))
+				place_once(w, cqe);
 		}
 	}
 }

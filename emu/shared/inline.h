@@ -9,7 +9,9 @@
  * fabric has a few of these for all its CQs.
  *
  * So the sender copies the payload into the arena, and the receiver from there into its buffer,
- * each in its own process and without a system call. That is faster than process_vm_writev. Inline
+ * each in its own process and without a system call. That is faster than process_vm_writev. The
+ * receiver does so when it dequeues the completion; if it does not, its helper thread does, when it
+ * looks after the fabric the next time (emu_shared_watch). Inline
  * CQE and staging buffer are free again when emu_cq.get has passed the completion. A sender that
  * finds no free staging buffer copies as reach.h describes.
  *
@@ -30,7 +32,7 @@ struct emu_inline_cqe {
 	uint64_t addr; /* destination of the payload */
 	uint64_t wr_id;
 	uint32_t length;
-	uint32_t lkey;
+	uint32_t lkey; /* 0: the payload has been placed */
 	uint32_t qp;
 	uint32_t number; /* of its completion, as cq->put counts; that of another entry: none */
 	uint32_t flags;
@@ -44,13 +46,13 @@ void emu_inline_fini(struct emu_world *w, struct emu_cq *cq);
 size_t emu_inline_bytes(void);
 
 /*
- * Copy the payload to its destination, if a region of this process covers that. May be repeated.
- * False: the memory is gone.
+ * Copy the payload to its destination, if it is not there yet and a region of this process covers
+ * that. False: the memory is gone.
  */
 bool emu_inline_place(struct emu_world *w, const struct emu_inline_cqe *cqe);
 /*
  * Do so for all completions of this process that are not dequeued yet: a region is about to be
- * deregistered.
+ * deregistered, or the program may be looking at its memory instead of its EVDs. With lib's lock.
  */
 void emu_inline_place_all(struct emu_world *w);
 bool emu_stage_is_free(struct emu_world *w, const struct emu_stage *stage);

@@ -18,6 +18,7 @@
 #include "emu/fabric/clock.h"
 #include "hooks.h"
 #include "inbox.h"
+#include "inline.h"
 #include "lock.h"
 #include "reach.h"
 #include "reclaim.h"
@@ -222,6 +223,8 @@ void emu_shared_watch(struct nic_world *world, uint64_t now)
 	emu_shared_clean_up_dead(w, 0);
 	if (emu_lockstep(w))
 		emu_lockstep_watch(w, now);
+	else
+		emu_inline_place_all(w); /* the program may spin on one of its buffers */
 }
 
 /* ---- sleeping ---- */

@@ -2,10 +2,12 @@
 /*
  * bulk - messages of many sizes to a process that does not poll until all of them are sent. Some
  * wait for it in the arena (inline or in staging buffers), others are already in its memory or in
- * its inbox; all must arrive whole, even those for a region that is deregistered meanwhile. Then
- * more short ones than have room in the arena beside one CQ (EMU_INLINE_CQES).
+ * its inbox; all must arrive whole, even those for a region that is deregistered meanwhile, and in
+ * a program that spins on its memory. Then more short ones than have room in the arena beside one
+ * CQ (EMU_INLINE_CQES).
  */
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,20 +202,55 @@ static void receive_many(const struct end *end, int round)
 
 /* ---- the receiver ---- */
 
-static void receive_all(struct end *end, bool region_goes)
+/* How it gets what was sent. */
+enum way {
+	POLLS,
+	DEREGISTERS, /* the region, before it polls */
+	SPINS,       /* on its memory, before it polls */
+};
+
+static bool has_message(const struct end *end, int size, int message)
+{
+	const volatile uint8_t *got = end->memory + (size_t)message * LARGEST;
+
+	for (uint32_t at = sizes[size]; at > 0; at--)
+		if (got[at - 1] != byte_of(size, message, at - 1))
+			return false;
+	return true;
+}
+
+/* No call of the library is made meanwhile. Then the program may use the buffers as it likes. */
+static void spin_for(struct end *end, int size)
+{
+	for (int i = 0; i < WINDOW; i++)
+		while (!has_message(end, size, i))
+			sched_yield();
+	expect_window(end, size);
+	for (int i = 0; i < WINDOW; i++)
+		poll_for(end->recv, i);
+	for (size_t at = 0; at < (size_t)WINDOW * LARGEST; at++)
+		if (end->memory[at])
+			pair_fail("a message is placed again");
+}
+
+static void receive_all(struct end *end, enum way way)
 {
 	for (int size = 0; size < SIZES; size++) {
 		post_receives(end);
 		tell(end);
 		await(end);
-		if (region_goes) {
+		if (way == SPINS) {
+			spin_for(end, size);
+			continue;
+		}
+		if (way == DEREGISTERS) {
 			pair_check(dat_lmr_free(end->lmr), "dat_lmr_free");
 			expect_window(end, size);
 			make_lmr(end);
 		}
 		for (int i = 0; i < WINDOW; i++)
 			poll_for(end->recv, i);
-		if (!region_goes)
+		if (way == POLLS)
 			expect_window(end, size);
 	}
 }
@@ -232,8 +269,9 @@ static void receiver(struct end *end)
 				 NULL),
 		   "dat_cr_accept");
 	expect_event(end->other, DAT_CONNECTION_EVENT_ESTABLISHED);
-	receive_all(end, false);
-	receive_all(end, true);
+	receive_all(end, POLLS);
+	receive_all(end, DEREGISTERS);
+	receive_all(end, SPINS);
 	for (int round = 0; round < 2; round++)
 		receive_many(end, round);
 	expect_event(end->other, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -260,7 +298,7 @@ static void sender(struct end *end)
 	open_end(end);
 	await(end);
 	connect_to(end);
-	for (int round = 0; round < 2; round++)
+	for (int way = POLLS; way <= SPINS; way++)
 		for (int size = 0; size < SIZES; size++) {
 			await(end);
 			send_window(end, size);
@@ -299,6 +337,6 @@ int main(void)
 	sender(&end);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		pair_fail("the receiver does not end well");
-	printf("%d messages, each right\n", 2 * SIZES * WINDOW + 2 * MANY);
+	printf("%d messages, each right\n", 3 * SIZES * WINDOW + 2 * MANY);
 	return 0;
 }
