@@ -15,6 +15,8 @@
 
 #include "emu/fabric/fabric.h"
 
+#define EMU_LISTEN_BUCKET(adapter, port) (((port)*31 + (adapter)) % EMU_LISTEN_BUCKETS)
+
 int emu_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
 void emu_unlisten(struct nic_listener *listener);
 int emu_connect(struct nic_qp *qp, const struct sockaddr *remote, uint64_t port, uint64_t deadline,

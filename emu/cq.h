@@ -61,8 +61,8 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 
 /* `length` and what follows it: copied at once, which takes fewer instructions than one by one. */
 #define EMU_CQE_REST (sizeof(struct emu_cqe) - offsetof(struct emu_cqe, length))
-_Static_assert(offsetof(struct nic_wc, imm) - offsetof(struct nic_wc, length) ==
-		       offsetof(struct emu_cqe, imm) - offsetof(struct emu_cqe, length),
+_Static_assert(offsetof(struct nic_wc, src_sl) - offsetof(struct nic_wc, length) ==
+		       offsetof(struct emu_cqe, src_sl) - offsetof(struct emu_cqe, length),
 	       "the order is that of struct nic_wc");
 
 /* Dequeue the oldest completion; the CQ must not be empty. */

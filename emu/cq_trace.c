@@ -39,7 +39,7 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, told->length, NIC_OP_RECV,
 		    NIC_WC_SUCCESS,
 		    emu_recv_flags(wqe, told->flags) |
-			    (told->flags & (NIC_WR_IMM | NIC_WR_WRITTEN)));
+			    (told->flags & (NIC_WR_IMM | NIC_WR_WRITTEN | NIC_WR_GLOBAL)));
 }
 
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,

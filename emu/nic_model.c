@@ -5,9 +5,10 @@
  * emulator here.
  *
  * emu/           The NIC in one process, one file for each object or role: queue pairs (qp), the
- *                requester (tx) and the responder (respond, partial), RDMA (rdma), completion
- *                queues (cq), receive queues (srq, receive.h), memory (mem, mw; pages, guard: what
- *                the program does with it), connection management (cm), upcalls to lib (upcall).
+ *                requester (tx) and the responder (respond, partial), RDMA (rdma), queue pairs
+ *                without answers (unreliable), completion queues (cq), receive queues (srq,
+ *                receive.h), memory (mem, mw; pages, guard: what the program does with it),
+ *                connection management (cm), upcalls to lib (upcall).
  * emu/fabric/    What the NIC stands on: the layout of all state (layout.h), memory for it (arena),
  *                the event queue (queue), virtual time (clock), adapters, the trace, creating a
  *                world. sharing.h is the table of hooks for several processes, which a private
@@ -41,6 +42,7 @@
 #include "respond.h"
 #include "srq.h"
 #include "tx.h"
+#include "unreliable.h"
 
 /* ---- the table behind the door, and the file that has each entry ---- */
 
@@ -168,6 +170,9 @@ void emu_dispatch(struct emu_world *w, struct emu_event *e)
 	case EMU_EV_CM_GONE:
 	case EMU_EV_CM_TIMEOUT:
 		emu_cm_event(w, e);
+		break;
+	case EMU_EV_UNANSWERED:
+		emu_unreliable.arrives(w, e);
 		break;
 	case EMU_EV_NONE:
 	case EMU_EV_COUNT:

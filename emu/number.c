@@ -14,6 +14,7 @@
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
 #include "qp.h"
+#include "unreliable.h"
 
 static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
 {
@@ -124,12 +125,17 @@ static bool path_fits(const struct nic_qp_path *path)
 	       path->retry_timer_ns < NIC_TIME_NEVER / 4 && path->rnr_timer_ns < NIC_TIME_NEVER / 4;
 }
 
-/* The index of a number's QP; 0: no QP can have it. */
-static uint32_t index_of(uint32_t number)
+uint32_t emu_number_index(uint32_t number)
 {
 	uint32_t index = number - EMU_NUMBER_FIRST;
 
 	return index <= EMU_QPS ? index : 0;
+}
+
+static bool may_be_connected(const struct emu_qp *qp)
+{
+	return qp->state == EMU_QP_IDLE || qp->state == EMU_QP_UNANSWERED ||
+	       (qp->numbered && emu_qp_running(qp));
 }
 
 int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
@@ -138,11 +144,11 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	struct emu_path *own = path_of(w, qp);
 
-	if ((qp->state != EMU_QP_IDLE && !(qp->numbered && emu_qp_running(qp))) || !path_fits(path))
+	if (!may_be_connected(qp) || !path_fits(path))
 		return -EINVAL;
 	if (!emu_clock_has_room(w) || !emu_back(w, own, sizeof(*own)))
 		return -ENOMEM;
-	*own = (struct emu_path){ .to = index_of(path->qp),
+	*own = (struct emu_path){ .to = emu_number_index(path->qp),
 				  .sq_psn = path->sq_psn,
 				  .rq_psn = path->rq_psn,
 				  .access = path->access,
@@ -151,7 +157,13 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 				  .adapter = path->adapter,
 				  .retry = path->retry,
 				  .rnr_retry = path->rnr_retry,
-				  .sends = path->sends };
+				  .sends = path->sends,
+				  .qkey = path->qkey };
+	if (qp->kind != NIC_QP_RELIABLE) {
+		emu_unreliable_begin(qp);
+		emu_qp_assess(qp);
+		return 0;
+	}
 	qp->max_rd_in = path->rd_in;
 	qp->max_rd_out = path->rd_out;
 	if (!qp->numbered) {

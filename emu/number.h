@@ -21,6 +21,8 @@ _Static_assert(EMU_QPS + EMU_NUMBER_FIRST < 1u << 24, "a number has 24 bits");
 #define EMU_NUMBER_NOBODY 0x80000000u
 
 int emu_number_connect(struct nic_qp *qp, const struct nic_qp_path *path);
+/* The index of a number's QP; 0: no QP can have it. */
+uint32_t emu_number_index(uint32_t number);
 /* The QP ends: its peer is alone from now on. */
 void emu_number_end(struct emu_world *w, struct emu_qp *qp);
 

@@ -18,6 +18,7 @@
 #include "srq.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
+#include "unreliable.h"
 #include "upcall.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
@@ -33,6 +34,11 @@ static uint32_t send_stride(uint32_t max_sge)
 {
 	return (uint32_t)(sizeof(struct emu_swqe) +
 			  (max_sge ? max_sge : 1) * sizeof(struct nic_sge));
+}
+
+static uint32_t stride_of(const struct emu_world *w, const struct nic_qp_init *init)
+{
+	return send_stride(init->cap.max_send_sge) + emu_unreliable_room(w, init->kind);
 }
 
 static bool caps_fit(const struct nic_qp_cap *cap)
@@ -65,11 +71,13 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	struct emu_wq sq, rq;
 	uint32_t index;
 
-	if (!caps_fit(&init->cap))
+	if (!caps_fit(&init->cap) || init->kind >= NIC_QP_KINDS)
 		return -EINVAL;
+	if (init->kind != NIC_QP_RELIABLE && emu_profile(w)->stream)
+		return -EOPNOTSUPP;
 	if (adapter->qps >= EMU_MAX_QP)
 		goto no_room;
-	if (emu_wq_init(w, &sq, init->cap.max_send_wr, send_stride(init->cap.max_send_sge)))
+	if (emu_wq_init(w, &sq, init->cap.max_send_wr, stride_of(w, init)))
 		goto no_room;
 	if (emu_wq_init(w, &rq, recv_wr, emu_recv_stride(init->cap.max_recv_sge)))
 		goto free_sq;
@@ -85,6 +93,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	entry->rq = rq;
 	entry->rq.get = entry->rq.put = EMU_FIRST;
 	entry->name = init->name;
+	entry->kind = (uint8_t)init->kind;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->soft = entry->hard = NIC_LIMIT_NONE;
 	apply_init(w, entry, init);
@@ -119,12 +128,12 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	struct emu_wq sq = { 0 };
 	int err;
 
-	if (qp->state != EMU_QP_IDLE || !caps_fit(&init->cap))
+	if (qp->state != EMU_QP_IDLE || !caps_fit(&init->cap) || init->kind != qp->kind)
 		return -EINVAL;
 	if (!qp->srq && init->cap.max_recv_wr < emu_wq_count(&qp->rq))
 		return -EINVAL;
 	/* The send queue of an unconnected QP is empty; the receive queue may not be. */
-	err = emu_wq_init(w, &sq, init->cap.max_send_wr, send_stride(init->cap.max_send_sge));
+	err = emu_wq_init(w, &sq, init->cap.max_send_wr, stride_of(w, init));
 	if (err)
 		return err;
 	if (!qp->srq) {
@@ -180,7 +189,7 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 	qp->sq.get = qp->sq.put = qp->sq_next = 0;
 	emu_rdma_reset(qp);
 	qp->rq.get = qp->rq.put = EMU_FIRST;
-	qp->rx_next = 0;
+	qp->rx_next = qp->rx_packet = 0;
 	qp->rx_taken = qp->rx_completed = 0;
 	qp->taken = qp->reaped = 0;
 	qp->rnr_tries = 0;
@@ -341,7 +350,7 @@ void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)
 
 void emu_qp_break_soon(struct emu_world *w, struct emu_qp *qp)
 {
-	if (emu_qp_running(qp))
+	if (emu_qp_running(qp) || qp->state == EMU_QP_UNANSWERED)
 		emu_schedule(w, w->fab->now, EMU_EV_BREAK, emu_qp_index(w, qp), qp->epoch, 0, 0);
 }
 

@@ -15,6 +15,7 @@
 #include "rdma.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
+#include "unreliable.h"
 #include "emu/wire/wire.h"
 #include "emu/fabric/adapter.h"
 
@@ -141,7 +142,8 @@ EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct 
 	if (!segments_fit(qp, wr) || (emu_rdma_is_answered(wr->opcode) && qp->max_rd_out == 0))
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
-		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr) : -EINVAL;
+		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr)
+						 : emu_unreliable.post(w, qp, wr);
 	if (emu_wq_count(&qp->sq) >= qp->sq.max)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w) || !have_room_beside(w, qp, wr->num_sge))

@@ -98,7 +98,7 @@ static inline bool emu_recv_is_taken_by(const struct emu_swqe *swqe)
 /* What the completion of the Receive tells of the request that took it. */
 struct emu_told {
 	uint32_t length, imm;
-	uint8_t flags; /* NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN */
+	uint8_t flags; /* NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN, NIC_WR_GLOBAL */
 };
 
 static inline struct emu_told emu_recv_told(const struct emu_swqe *swqe)

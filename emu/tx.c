@@ -15,6 +15,7 @@
 #include "emu/wire/retry.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
+#include "unreliable.h"
 #include "emu/wire/wire.h"
 #include "emu/fabric/adapter.h"
 
@@ -138,7 +139,8 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	if (wr->num_sge > qp->max_send_sge)
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
-		return qp->state == EMU_QP_ERROR ? emu_tx_post_flushed(w, qp, wr) : -EINVAL;
+		return qp->state == EMU_QP_ERROR ? emu_tx_post_flushed(w, qp, wr)
+						 : emu_unreliable.post(w, qp, wr);
 	if (emu_wq_count(&qp->sq) >= qp->sq.max)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))

@@ -184,6 +184,7 @@ struct nic_qp_init {
 		*recv_cq;    /* NULL: each completion of that side is a cq_lost upcall */
 	struct nic_srq *srq; /* NULL: its own receive queue */
 	struct nic_qp_cap cap;
+	enum nic_qp_kind kind;
 	uint32_t name; /* the number in traces: emu0.ep<name> */
 };
 

@@ -62,6 +62,27 @@ enum nic_wr_flag {
 	/* SEND, WRITE: with `imm`; a WRITE then takes a Receive. In nic_wc.flags: it came. */
 	NIC_WR_IMM = 1u << 4,
 	NIC_WR_WRITTEN = 1u << 5, /* nic_wc.flags only: a WRITE with `imm` took this Receive */
+	NIC_WR_GLOBAL = 1u << 7,  /* nic_wc.flags only: a datagram with a GRH took this Receive */
+};
+
+/* What a QP promises of a request; all but the first kind: NIC_CAP_NUMBERS. */
+enum nic_qp_kind {
+	NIC_QP_RELIABLE,
+	NIC_QP_UNRELIABLE, /* connected; no answer ever comes, and what is lost stays lost */
+	NIC_QP_DATAGRAM,   /* each SEND names its receivers and fits into one packet */
+	NIC_QP_KINDS
+};
+
+#define NIC_GRH 40u /* bytes before the payload in each Receive of a DATAGRAM QP */
+
+/* Where a SEND of a DATAGRAM QP goes. */
+struct nic_to {
+	uint32_t qp;      /* nic_qp.number */
+	uint32_t qkey;    /* a receiver with another one drops the message */
+	uint16_t adapter; /* nic_attr.number */
+	uint8_t sl;
+	bool global; /* `grh` is valid, and the receiver's completion says so */
+	uint8_t grh[NIC_GRH];
 };
 
 struct nic_sge {
@@ -102,7 +123,10 @@ struct nic_send_wr {
 		uint64_t bind_length;
 		uint64_t operand; /* NIC_OP_SWAP: the new value; NIC_OP_ADD: what is added */
 	};
-	struct nic_mr *mr;
+	union {
+		struct nic_mr *mr;
+		const struct nic_to *to; /* of a DATAGRAM QP; copied */
+	};
 	struct nic_mw *mw;
 };
 
@@ -122,6 +146,10 @@ struct nic_wc {
 	uint8_t flags;  /* NIC_WR_QUIET, NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN */
 	uint8_t own;    /* the backend's */
 	uint32_t imm;   /* with NIC_WR_IMM only */
+	/* Of a Receive of a DATAGRAM QP: the sender. */
+	uint32_t src_qp;
+	uint16_t src_adapter;
+	uint8_t src_sl, unused;
 };
 
 /*
@@ -129,6 +157,10 @@ struct nic_wc {
  * Neither end hears of the other's state: a packet to a QP that does not exist, is not connected to
  * this one or expects another sequence number is dropped, and the sender retries. The QP ends
  * without a word to its peer: by an error, by qp_fail or by qp_reset.
+ *
+ * A QP of another kind than RELIABLE is never answered: a request is successful once it was sent.
+ * One that fails before ends `sends`: later ones are flushed until the next qp_to. Of the path an
+ * UNRELIABLE QP needs adapter, qp, sends and access; a DATAGRAM QP sends and qkey.
  */
 struct nic_qp_path {
 	uint16_t adapter;        /* of the peer: nic_attr.number */
@@ -141,6 +173,7 @@ struct nic_qp_path {
 	uint8_t rd_in, rd_out;   /* RDMA Reads and atomics at a time */
 	uint64_t retry_timer_ns; /* 0: wait for an answer without end */
 	uint64_t rnr_timer_ns;   /* the pause that this side's RNR NAKs ask for */
+	uint32_t qkey;           /* that a datagram to this QP must have */
 };
 
 #endif /* HOST_NIC_WORK_H */

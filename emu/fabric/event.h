@@ -29,6 +29,11 @@ enum emu_event_kind {
 	EMU_EV_CM_GONE,       /* to the passive side: the active side is gone */
 	EMU_EV_CM_TIMEOUT,    /* index: conn */
 	EMU_EV_DISCONNECT,    /* the peer disconnected */
+	/*
+	 * A packet that is never answered: unreliable.h. The event's QP is the sender's; `packet`:
+	 * of request `index`, or the receiver's QP if it is a datagram.
+	 */
+	EMU_EV_UNANSWERED,
 	EMU_EV_COUNT
 };
 

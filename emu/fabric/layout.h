@@ -113,7 +113,9 @@ struct emu_cqe {
 	uint32_t qp;
 	uint32_t length;
 	uint8_t opcode, status, flags, unused;
-	uint32_t imm;
+	uint32_t imm, src_qp; /* src_xxx: of datagrams only */
+	uint16_t src_adapter;
+	uint8_t src_sl, unused_too;
 };
 
 struct emu_cq {
@@ -160,8 +162,6 @@ struct emu_swqe {
 
 /* The `order` of unused entries behind the event queue of a shared fabric. */
 #define EMU_NO_EVENT UINT64_MAX
-
-#define EMU_LISTEN_BUCKET(adapter, port) (((port)*31 + (adapter)) % EMU_LISTEN_BUCKETS)
 
 #define EMU_READ_DONE UINT32_MAX
 #define EMU_READ_EARLY \
@@ -213,8 +213,9 @@ enum emu_qp_state {
 	EMU_QP_IDLE,       /* receives may be posted */
 	EMU_QP_CONNECTING, /* active: request sent; passive: accept sent */
 	EMU_QP_CONNECTED,
-	EMU_QP_DRAINING, /* graceful disconnect: finishing its requests */
-	EMU_QP_ERROR,    /* disconnected: a posted request is flushed at once */
+	EMU_QP_DRAINING,   /* graceful disconnect: finishing its requests */
+	EMU_QP_ERROR,      /* disconnected: a posted request is flushed at once */
+	EMU_QP_UNANSWERED, /* of another kind than RELIABLE, ready: unreliable.h */
 };
 
 /* How a request fails. */
@@ -234,7 +235,7 @@ struct emu_qp {
 	struct emu_head head;
 	struct emu_wq sq, rq;            /* sq.get: oldest unacknowledged */
 	uint32_t sq_next;                /* next request to transmit */
-	uint32_t rx_next;                /* the peer's work request that is expected next */
+	uint32_t rx_next, rx_packet;     /* the peer's request, and its packet if UC, expected */
 	uint32_t rx_taken, rx_completed; /* counted among the peer's Sends */
 	uint32_t taken, reaped;          /* receives; unreaped is the difference */
 	uint32_t pd, send_cq, recv_cq, srq;
@@ -245,11 +246,10 @@ struct emu_qp {
 	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
 	emu_ref rx;         /* list of struct emu_rx, by message number */
 	uint32_t rx_count;
-	emu_ref parked,
-		parked_tail;     /* list of struct emu_held: packets that wait for earlier ones */
-	emu_ref holds;           /* struct emu_hold_rule[EMU_HOLDS] */
-	emu_ref held, held_tail; /* list of struct emu_held: packets of held messages */
-	uint32_t link;           /* to the peer, an index of links */
+	emu_ref parked, parked_tail; /* list of struct emu_held: they wait for earlier ones */
+	emu_ref holds;               /* struct emu_hold_rule[EMU_HOLDS] */
+	emu_ref held, held_tail;     /* list of struct emu_held: packets of held messages */
+	uint32_t link;               /* to the peer, an index of links */
 	/* See rdma.h. */
 	uint32_t constrained;   /* requests on the send queue that restrict the order */
 	uint32_t sq_acked;      /* while constrained > 0: all before are delivered */
@@ -258,8 +258,8 @@ struct emu_qp {
 	emu_ref rdma_sge;       /* struct nic_sge[entries of sq][max_rdma_sge], on demand */
 	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
 	uint16_t adapter, peer_adapter;
-	uint64_t again_at; /* shared fabrics: no packet arrives earlier; runner.c */
-	uint8_t state;     /* enum emu_qp_state */
+	uint64_t again_at;   /* shared fabrics: no packet arrives earlier; runner.c */
+	uint8_t state, kind; /* enum emu_qp_state, enum nic_qp_kind */
 	uint8_t rnr_tries;
 	bool timer : 1;      /* a timer event is queued: connect timeout, RNR or retry */
 	bool rnr_wait : 1;   /* nothing is transmitted until the RNR timer fires */
@@ -289,7 +289,7 @@ struct emu_qp {
 struct emu_path {
 	uint32_t to; /* index of the peer's QP, if it exists */
 	uint32_t sq_psn, rq_psn;
-	uint32_t access;
+	uint32_t access, qkey;
 	uint64_t retry_timer_ns, rnr_timer_ns;
 	uint16_t adapter; /* number of the peer's adapter */
 	uint8_t retry, rnr_retry;

@@ -14,6 +14,7 @@
 #include "emu/fabric/sharing.h"
 #include "inbox.h"
 #include "emu/qp.h"
+#include "emu/unreliable.h"
 #include "shared.h"
 #include "emu/fabric/trace.h"
 
@@ -69,13 +70,15 @@ void emu_section_event(struct emu_world *w, const struct emu_event *event)
 {
 	const struct emu_qp *qp = emu_qp_at(w, event->qp);
 	struct emu_section *s = &w->fab->shared.section;
+	uint32_t other;
 
 	s->qps = 0;
 	s->event = *event;
 	s->before = mark_here(w->fab);
 	copy_qp(w, s, event->qp);
-	if (qp->peer && qp->peer != event->qp)
-		copy_qp(w, s, qp->peer);
+	other = emu_event_kind(event) == EMU_EV_UNANSWERED ? emu_unreliable_to(w, event) : qp->peer;
+	if (other && other != event->qp)
+		copy_qp(w, s, other);
 	__asm__ volatile("" ::: "memory");
 	s->running = true;
 	__asm__ volatile("" ::: "memory");

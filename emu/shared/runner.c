@@ -8,6 +8,7 @@
 #include "emu/nic_model.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
+#include "emu/unreliable.h"
 #include "inbox.h"
 #include "peer.h"
 #include "reach.h"
@@ -71,6 +72,24 @@ static uint16_t runner_of_packet(struct emu_world *w, struct emu_qp *qp, bool pa
 	return owner;
 }
 
+/*
+ * A packet that is never answered is run by one of its two ends, in order. A datagram's payload is
+ * in the arena; any other is in the memory of the sender.
+ */
+static uint16_t runner_of_unanswered(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	const struct emu_qp *to = emu_qp_at(w, emu_unreliable_to(w, event));
+	uint16_t owner = emu_process_of(w, qp->adapter), other = emu_process_of(w, to->adapter);
+	bool reads = qp->kind == NIC_QP_DATAGRAM || can_run_payload(w, owner);
+
+	qp->left_here = waits_in_inbox(w, qp->left_here, owner);
+	if (!owner || (!qp->left_here && (owner == w->process || (other == w->process && reads))))
+		return 0;
+	qp->left_here = true;
+	return owner;
+}
+
 /* The process whose inbox an event has to go to; 0: this process runs it now. */
 static uint16_t runner_of(struct emu_world *w, const struct emu_event *event)
 {
@@ -81,6 +100,8 @@ static uint16_t runner_of(struct emu_world *w, const struct emu_event *event)
 	/* A timer stays on the event queue until it runs, for emu_timer_stop looks for it there. */
 	if (emu_is_timer(event))
 		return 0;
+	if (kind == EMU_EV_UNANSWERED)
+		return runner_of_unanswered(w, event);
 	if (!ends_in_upcall(kind))
 		return runner_of_packet(w, qp, has_payload(kind));
 	if (kind == EMU_EV_CM_REQUEST)

@@ -8,6 +8,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
+#include "emu/unreliable.h"
 #include "emu/fabric/trace.h"
 #include "wire.h"
 #include "emu/fabric/adapter.h"
@@ -29,6 +30,7 @@ static const struct {
 	[EMU_EV_CM_REQUEST] = { "CM_REQ", NIC_PACKET_CM },
 	[EMU_EV_CM_REPLY] = { "CM_REP", NIC_PACKET_CM },
 	[EMU_EV_CM_READY] = { "CM_RTU", NIC_PACKET_CM },
+	[EMU_EV_UNANSWERED] = { "SEND", NIC_PACKET_SEND },
 	[EMU_EV_CM_GONE] = { "CM_GONE", NIC_PACKET_CM },
 };
 
@@ -116,6 +118,8 @@ bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct em
 				  .what = kinds[kind].what,
 				  .first = true,
 				  .last = true };
+	if (kind == EMU_EV_UNANSWERED)
+		return emu_unreliable.packet(w, event, p);
 	if (kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY)
 		return set_connection(w, p, event);
 	target = emu_qp_at(w, event->qp);

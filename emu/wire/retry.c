@@ -12,6 +12,7 @@
 #include "retry.h"
 #include "emu/fabric/trace.h"
 #include "emu/tx.h"
+#include "emu/unreliable.h"
 #include "emu/fabric/adapter.h"
 
 /* ---- the retry timer ---- */
@@ -216,7 +217,9 @@ void emu_retry_lost(struct emu_world *w, const struct emu_event *event, const st
 {
 	uint32_t tries = event->packet >> EMU_EV_TRIES;
 
-	if (!emu_profile(w)->stream && !(p->what & (NIC_PACKET_CM | NIC_PACKET_DISCONNECT)))
+	if (p->unanswered)
+		emu_unreliable.lost(w, event);
+	else if (!emu_profile(w)->stream && !(p->what & (NIC_PACKET_CM | NIC_PACKET_DISCONNECT)))
 		emu_retry_on(w, p->requester);
 	else if (tries < w->config.retry)
 		emu_wire_retransmit(w, event, w->fab->now + w->config.retry_timer_ns);

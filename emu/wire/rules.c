@@ -17,6 +17,9 @@
 
 #define TIME_MAX (1ul << 50) /* so that no sum of times wraps */
 
+/* What cannot happen to a packet that is never answered. */
+#define FAULTS_OF_ANSWERED (1u << NIC_FAULT_RNR | 1u << NIC_FAULT_NAK | 1u << NIC_FAULT_DUPLICATE)
+
 /* ---- matching ---- */
 
 static bool end_fits(struct emu_world *w, const char *name, uint32_t qp_name, uint16_t adapter,
@@ -30,6 +33,8 @@ static bool end_fits(struct emu_world *w, const char *name, uint32_t qp_name, ui
 static bool kind_fits(const struct nic_packet_rule *rule, const struct emu_packet *p)
 {
 	if (rule->packets && !(rule->packets & p->what))
+		return false;
+	if (p->unanswered && (1u << rule->fault & FAULTS_OF_ANSWERED))
 		return false;
 	if (rule->fault == NIC_FAULT_RNR)
 		return p->what == NIC_PACKET_SEND && p->first;
@@ -127,7 +132,7 @@ static bool delay_packet(struct emu_world *w, struct emu_event *event, const str
 	if (rule->fault == NIC_FAULT_DELAY)
 		link->late = when;
 	emu_wire_delay(w, event, when);
-	if (!emu_profile(w)->stream)
+	if (!emu_profile(w)->stream && !p->unanswered)
 		emu_retry_on(w, p->requester);
 	return true;
 }

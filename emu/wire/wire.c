@@ -10,6 +10,7 @@
 #include "profile.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
+#include "emu/unreliable.h"
 #include "retry.h"
 #include "rules.h"
 #include "wire.h"
@@ -240,6 +241,8 @@ static bool packet_arrives(struct emu_world *w, struct emu_event *event, const s
 		event->order = (event->order & ~0x3ful) | EMU_EV_RESPONSE;
 	if (train && !judged)
 		start_next(w, p);
+	if (p->unanswered && !judged)
+		emu_unreliable.go_on(w, event);
 	if (!judged && emu_rules_take(w, event, p))
 		return false;
 	if (p->unheard)

@@ -24,7 +24,8 @@ struct emu_packet {
 	const struct emu_swqe *request; /* its work request; NULL: none, or acknowledged already */
 	uint32_t index, packet;         /* of that request */
 	bool first, last;
-	bool unheard; /* its target is gone, and its source does not know yet */
+	bool unanswered; /* of a QP that expects no answer */
+	bool unheard;    /* its target is gone, and its source does not know yet */
 };
 
 /* Fill in the packet of an event. False: it stands for none. */

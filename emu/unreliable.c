@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The requester of a QP whose packets are never answered: posting, the packets of a request one
+ * after the other, completion.
+ */
+#include "unreliable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emu/fabric/adapter.h"
+#include "emu/fabric/clock.h"
+#include "emu/fabric/trace.h"
+#include "emu/wire/link.h"
+#include "mem.h"
+#include "number.h"
+#include "qp.h"
+#include "tx.h"
+
+#define PACKET_MASK ((1u << EMU_EV_TRIES) - 1)
+
+static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
+{
+	return &EMU_AT(w->fab->path, emu_qp_index(w, qp));
+}
+
+static bool is_queued(const struct emu_qp *qp, uint32_t index)
+{
+	return index - qp->sq.get < emu_wq_count(&qp->sq);
+}
+
+/* ---- completion ---- */
+
+/* In the order of posting. */
+static void retire_finished(struct emu_world *w, struct emu_qp *qp)
+{
+	for (uint32_t n = 0; emu_wq_count(&qp->sq) > 0 && n < EMU_MAX_QP_WR; n++) {
+		const struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, qp->sq.get));
+
+		if (letter->left > 0)
+			return;
+		emu_tx_retire(w, qp, (enum nic_wc_status)letter->status);
+	}
+}
+
+/* A packet has arrived or is lost; or the request failed, and none of it will be sent any more. */
+static void finish_packet(struct emu_world *w, struct emu_qp *qp, const struct emu_event *event)
+{
+	uint32_t packet = event->packet & PACKET_MASK;
+	struct emu_swqe *wqe = emu_wqe(w, &qp->sq, event->index);
+	struct emu_letter *letter = emu_letter(wqe);
+
+	if (qp->kind == NIC_QP_DATAGRAM)
+		letter->left -= letter->left > 0;
+	else if (letter->status != NIC_WC_SUCCESS || packet + 1 >= emu_wire_packets(w, wqe))
+		letter->left = 0;
+	retire_finished(w, qp);
+}
+
+/* ---- the packets of a connected QP ---- */
+
+static void schedule_packet(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+			    uint32_t packet, uint64_t time)
+{
+	if (time < w->fab->now)
+		time = w->fab->now;
+	emu_schedule(w, time, EMU_EV_UNANSWERED, emu_qp_index(w, qp), qp->epoch, index, packet);
+}
+
+/* The first packet of the oldest request that has none on the wire; or that request failed. */
+static void start_next(struct emu_world *w, struct emu_qp *qp)
+{
+	for (uint32_t n = 0; qp->sq_next != qp->sq.put && n < EMU_MAX_QP_WR; n++) {
+		const struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, qp->sq_next));
+
+		if (letter->left > 0) {
+			schedule_packet(w, qp, qp->sq_next, 0, letter->arrival);
+			return;
+		}
+		qp->sq_next++;
+	}
+}
+
+static void unreliable_go_on(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint32_t packet = event->packet & PACKET_MASK;
+	uint64_t mtu = w->config.mtu, left;
+	struct emu_swqe *wqe;
+
+	if (emu_qp_stale(qp, event) || qp->kind == NIC_QP_DATAGRAM || !is_queued(qp, event->index))
+		return;
+	wqe = emu_wqe(w, &qp->sq, event->index);
+	if (qp->sq_next != event->index || emu_letter(wqe)->packet != packet)
+		return;
+	emu_letter(wqe)->packet++;
+	if (packet + 1 < emu_wire_packets(w, wqe)) {
+		left = wqe->length - (packet + 1) * mtu;
+		schedule_packet(w, qp, event->index, packet + 1,
+				w->fab->now + emu_link_serialise(&EMU_AT(w->fab->links, qp->link),
+								 left < mtu ? left : mtu));
+		return;
+	}
+	qp->sq_next++;
+	start_next(w, qp);
+}
+
+/* ---- posting ---- */
+
+/* The adapter's own link to itself stands for the way to an adapter that does not exist. */
+static uint32_t link_to(struct emu_world *w, struct emu_qp *qp, uint16_t number)
+{
+	uint16_t adapter = emu_adapter_by_number(w, number);
+
+	return emu_link_at(qp->adapter, adapter ? adapter : qp->adapter);
+}
+
+static uint64_t put_on_wire(struct emu_world *w, uint32_t link, uint32_t bytes)
+{
+	uint32_t mtu = w->config.mtu;
+
+	return emu_link_transmit(w->fab, &EMU_AT(w->fab->links, link), bytes,
+				 bytes < mtu ? bytes : mtu);
+}
+
+static enum nic_wc_status copy_message(struct emu_world *w, const struct emu_qp *qp,
+				       const struct nic_send_wr *wr, uint8_t *to)
+{
+	struct emu_sgl own = { .pd = qp->pd,
+			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+
+	if (wr->length > w->config.mtu)
+		return NIC_WC_LOCAL_LENGTH;
+	for (uint32_t i = 0; i < wr->num_sge; i++) {
+		const struct nic_sge *sge = &wr->sge[i];
+
+		if (sge->length == 0)
+			continue;
+		if (!emu_key_allows(w, &own, sge) ||
+		    emu_guard_copy(to, emu_memory(sge->addr), sge->length))
+			return NIC_WC_LOCAL_PROTECTION;
+		to += sge->length;
+	}
+	return NIC_WC_SUCCESS;
+}
+
+static void send_datagram(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
+			  struct emu_letter *letter)
+{
+	const struct nic_to *to = wr->to;
+	uint8_t *message = (uint8_t *)(letter + 1);
+
+	letter->adapter = to->adapter;
+	letter->to = emu_number_index(to->qp);
+	letter->qkey = to->qkey;
+	letter->sl = to->sl;
+	letter->global = to->global;
+	memset(message, 0, NIC_GRH);
+	if (to->global)
+		memcpy(message, to->grh, NIC_GRH);
+	if (letter->status == NIC_WC_SUCCESS)
+		letter->status = (uint8_t)copy_message(w, qp, wr, message + NIC_GRH);
+	qp->sq_next = qp->sq.put;
+	if (letter->status != NIC_WC_SUCCESS)
+		return;
+	letter->left = 1;
+	schedule_packet(w, qp, qp->sq.put - 1, letter->to,
+			put_on_wire(w, link_to(w, qp, to->adapter), wr->length));
+}
+
+static void send_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
+			   struct emu_swqe *wqe)
+{
+	const struct emu_path *path = path_of(w, qp);
+	struct emu_letter *letter = emu_letter(wqe);
+
+	wqe->num_sge = wr->num_sge;
+	emu_copy_sge((struct nic_sge *)(letter + 1), wr->sge, wr->num_sge);
+	letter->adapter = path->adapter;
+	letter->to = path->to;
+	qp->link = link_to(w, qp, path->adapter);
+	letter->left = letter->status == NIC_WC_SUCCESS;
+	if (letter->left)
+		letter->arrival = put_on_wire(w, qp->link, wr->length);
+	emu_wire_count(w, qp, qp->sq.put - 1);
+	if (qp->sq_next == qp->sq.put - 1)
+		start_next(w, qp);
+}
+
+static bool has_request(const struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	if (qp->kind == NIC_QP_DATAGRAM)
+		return wr->opcode == NIC_OP_SEND && wr->to && wr->num_sge <= qp->max_send_sge;
+	return (wr->opcode == NIC_OP_SEND || wr->opcode == NIC_OP_WRITE) &&
+	       wr->num_sge <= qp->max_send_sge;
+}
+
+/* A request that fails here, or after one that did, has no packet. */
+static int unreliable_post(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	struct emu_path *path = path_of(w, qp);
+	struct emu_letter *letter;
+	struct emu_swqe *wqe;
+
+	if (qp->state != EMU_QP_UNANSWERED || !has_request(qp, wr))
+		return -EINVAL;
+	if (emu_wq_count(&qp->sq) >= qp->sq.max)
+		return -EAGAIN;
+	if (!emu_clock_has_room(w))
+		return -ENOMEM;
+	wqe = emu_wqe(w, &qp->sq, qp->sq.put++);
+	*wqe = (struct emu_swqe){ .wr_id = wr->wr_id,
+				  .remote_addr = wr->remote_addr,
+				  .rkey = wr->rkey,
+				  .length = wr->length,
+				  .message = qp->sq.put,
+				  .opcode = wr->opcode,
+				  .flags = wr->flags,
+				  .step = wr->imm };
+	letter = emu_letter(wqe);
+	*letter = (struct emu_letter){ .status = path->sends ? NIC_WC_SUCCESS : NIC_WC_FLUSHED };
+	emu_trace(w, "%s.ep%u post_%s bytes=%u segments=%u message=%u",
+		  emu_adapter_name(w, qp->adapter), qp->name,
+		  wr->opcode == NIC_OP_SEND ? "send" : "rdma_write", wr->length, wr->num_sge,
+		  wqe->message);
+	if (qp->kind == NIC_QP_DATAGRAM)
+		send_datagram(w, qp, wr, letter);
+	else
+		send_connected(w, qp, wr, wqe);
+	path->sends &= letter->status == NIC_WC_SUCCESS;
+	retire_finished(w, qp);
+	return 0;
+}
+
+/* ---- packets ---- */
+
+uint32_t emu_unreliable_to(struct emu_world *w, const struct emu_event *event)
+{
+	const struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint32_t to = qp->kind == NIC_QP_DATAGRAM ? event->packet & PACKET_MASK
+						  : path_of(w, qp)->to;
+
+	return to <= EMU_QPS ? to : 0;
+}
+
+static bool find_request(struct emu_world *w, const struct emu_event *event,
+			 struct emu_unanswered *u)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp), *to;
+	uint16_t number;
+
+	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_UNANSWERED ||
+	    !is_queued(qp, event->index))
+		return false;
+	*u = (struct emu_unanswered){ .sender = qp,
+				      .swqe = emu_wqe(w, &qp->sq, event->index),
+				      .index = event->index,
+				      .packets = 1 };
+	if (u->swqe->opcode > NIC_OP_WRITE)
+		return false; /* garbage */
+	if (qp->kind == NIC_QP_UNRELIABLE) {
+		u->packet = event->packet & PACKET_MASK;
+		u->packets = emu_wire_packets(w, u->swqe);
+	}
+	to = emu_qp_at(w, emu_unreliable_to(w, event));
+	number = EMU_AT(w->fab->adapters, to->adapter <= EMU_ADAPTERS ? to->adapter : 0).number;
+	if (to->head.live && to->kind == qp->kind && to->state == EMU_QP_UNANSWERED &&
+	    number == emu_letter(u->swqe)->adapter)
+		u->qp = to;
+	return true;
+}
+
+static bool unreliable_packet(struct emu_world *w, const struct emu_event *event,
+			      struct emu_packet *p)
+{
+	static const char *const ops[2][2][4] = {
+		{ { "UC_SEND_MIDDLE", "UC_SEND_FIRST", "UC_SEND_LAST", "UC_SEND_ONLY" },
+		  { "UC_WRITE_MIDDLE", "UC_WRITE_FIRST", "UC_WRITE_LAST", "UC_WRITE_ONLY" } },
+		{ { "UD_SEND_ONLY", "UD_SEND_ONLY", "UD_SEND_ONLY", "UD_SEND_ONLY" },
+		  { "UD_SEND_ONLY", "UD_SEND_ONLY", "UD_SEND_ONLY", "UD_SEND_ONLY" } },
+	};
+	struct emu_unanswered u;
+
+	if (!find_request(w, event, &u))
+		return false;
+	*p = (struct emu_packet){
+		.what = u.swqe->opcode == NIC_OP_WRITE ? NIC_PACKET_WRITE : NIC_PACKET_SEND,
+		.from = u.sender->adapter,
+		.source = u.sender,
+		.target = u.qp,
+		.requester = u.sender,
+		.request = u.swqe,
+		.index = u.index,
+		.packet = u.packet,
+		.first = u.packet == 0,
+		.last = u.packet + 1 >= u.packets,
+		.unanswered = true,
+	};
+	p->to = u.qp ? u.qp->adapter : emu_adapter_by_number(w, emu_letter(u.swqe)->adapter);
+	p->op = ops[u.sender->kind == NIC_QP_DATAGRAM][u.swqe->opcode == NIC_OP_WRITE]
+		   [2 * p->last + p->first];
+	return true;
+}
+
+static void trace_packet(struct emu_world *w, const struct emu_event *event,
+			 const struct emu_unanswered *u)
+{
+	uint64_t from = (uint64_t)u->packet * w->config.mtu, left = u->swqe->length - from;
+	char to[EMU_NAME + 16], key[24] = "";
+	struct emu_packet p;
+
+	if (!unreliable_packet(w, event, &p))
+		return;
+	if (u->qp)
+		snprintf(to, sizeof(to), "%s.ep%u", emu_adapter_name(w, p.to), u->qp->name);
+	else
+		snprintf(to, sizeof(to), "%s", emu_adapter_name(w, p.to));
+	if (u->sender->kind == NIC_QP_DATAGRAM)
+		snprintf(key, sizeof(key), " qkey=%u", emu_letter(u->swqe)->qkey);
+	emu_trace_line(w, "%s.ep%u packet to=%s op=%s message=%u packet=%u bytes=%lu psn=%u%s",
+		       emu_adapter_name(w, p.from), u->sender->name, to, p.op, u->swqe->message,
+		       u->packet, left < w->config.mtu ? left : w->config.mtu,
+		       emu_wire_psn(w, u->sender, u->index, u->packet), key);
+}
+
+static void unreliable_arrives(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_unanswered u;
+	enum nic_wc_status status;
+
+	if (!find_request(w, event, &u))
+		return;
+	if (w->fab->trace_on)
+		trace_packet(w, event, &u);
+	unreliable_go_on(w, event);
+	status = emu_unreliable_deliver(w, &u);
+	if (status != NIC_WC_SUCCESS) {
+		emu_letter(u.swqe)->status = (uint8_t)status;
+		path_of(w, u.sender)->sends = false;
+	}
+	if (!emu_qp_stale(u.sender, event))
+		finish_packet(w, u.sender, event);
+}
+
+static void unreliable_lost(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	if (emu_qp_stale(qp, event) || !is_queued(qp, event->index))
+		return;
+	unreliable_go_on(w, event);
+	finish_packet(w, qp, event);
+}
+
+const struct emu_unreliable emu_unreliable = {
+	.post = unreliable_post,
+	.packet = unreliable_packet,
+	.go_on = unreliable_go_on,
+	.arrives = unreliable_arrives,
+	.lost = unreliable_lost,
+};
