@@ -132,6 +132,14 @@ static const struct {
 	{ ROCE_READ_RESPONSE_LAST, 4, false },
 	{ ROCE_READ_RESPONSE_ONLY, 4, false },
 	{ ROCE_ACK, 4, false },
+	{ ROCE_UC_SEND_FIRST, 0, false },
+	{ ROCE_UC_SEND_MIDDLE, 0, false },
+	{ ROCE_UC_SEND_LAST, 0, false },
+	{ ROCE_UC_SEND_ONLY, 0, false },
+	{ ROCE_UC_WRITE_FIRST, 16, false },
+	{ ROCE_UC_WRITE_MIDDLE, 0, false },
+	{ ROCE_UC_WRITE_LAST, 0, false },
+	{ ROCE_UC_WRITE_ONLY, 16, false },
 	{ ROCE_UD_SEND_ONLY, 8, false },
 };
 
@@ -147,6 +155,7 @@ START_TEST(every_opcode_has_its_headers_padding_and_check_sum)
 				      .to_qpn = 0xabcdef,
 				      .psn = 0x1fffffe,
 				      .dma_length = 0x12345678,
+				      .qkey = ROCE_QKEY_CM,
 				      .syndrome = ROCE_SYNDROME_NAK | 2,
 				      .msn = 0x1000005,
 				      .data = data };

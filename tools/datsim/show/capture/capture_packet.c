@@ -91,6 +91,18 @@ static const struct {
 	  REQUEST_WRITE,
 	  false,
 	  { ROCE_WRITE_MIDDLE, ROCE_WRITE_FIRST, ROCE_WRITE_LAST, ROCE_WRITE_ONLY } },
+	{ "UC_SEND",
+	  REQUEST_SEND,
+	  false,
+	  { ROCE_UC_SEND_MIDDLE, ROCE_UC_SEND_FIRST, ROCE_UC_SEND_LAST, ROCE_UC_SEND_ONLY } },
+	{ "UC_WRITE",
+	  REQUEST_WRITE,
+	  false,
+	  { ROCE_UC_WRITE_MIDDLE, ROCE_UC_WRITE_FIRST, ROCE_UC_WRITE_LAST, ROCE_UC_WRITE_ONLY } },
+	{ "UD_SEND",
+	  REQUEST_SEND,
+	  false,
+	  { ROCE_UD_SEND_ONLY, ROCE_UD_SEND_ONLY, ROCE_UD_SEND_ONLY, ROCE_UD_SEND_ONLY } },
 	{ "READ_RESPONSE",
 	  REQUEST_READ,
 	  true,
@@ -249,12 +261,16 @@ static bool set_answer(const struct wire *wire, struct carried *carried)
 
 static bool is_roce(struct wire *wire, struct carried *carried)
 {
-	bool known = set_data(wire, carried) || set_answer(wire, carried) ||
-		     wire_cm(wire, &carried->line, carried);
+	bool known = set_data(wire, carried) || set_answer(wire, carried);
 
+	carried->roce.qkey = (uint32_t)trace_number(&carried->line, "qkey");
+	if (!known)
+		known = wire_cm(wire, &carried->line, carried);
 	set_addresses(wire, carried);
-	if (carried->roce.opcode == ROCE_UD_SEND_ONLY)
+	if (carried->roce.data) {
+		carried->roce.qkey = ROCE_QKEY_CM;
 		carried->roce.from_qpn = carried->roce.to_qpn = 1;
+	}
 	return known;
 }
 

@@ -13,15 +13,15 @@
 #define DETH 8u
 #define ICRC 4u
 
-#define QKEY_CM    0x80010000u /* the well-known Q_Key of QP 1 */
-#define PORT_FIRST 0xc000u     /* UDP source ports, one a connection */
+#define PORT_FIRST 0xc000u /* UDP source ports, one a connection */
 
 /* ---- the headers of an opcode ---- */
 
 static bool has_reth(enum roce_opcode opcode)
 {
 	return opcode == ROCE_WRITE_FIRST || opcode == ROCE_WRITE_ONLY ||
-	       opcode == ROCE_READ_REQUEST;
+	       opcode == ROCE_READ_REQUEST || opcode == ROCE_UC_WRITE_FIRST ||
+	       opcode == ROCE_UC_WRITE_ONLY;
 }
 
 static bool has_aeth(enum roce_opcode opcode)
@@ -66,7 +66,7 @@ static uint8_t *put_extended(uint8_t *at, const struct roce_packet *packet)
 	if (has_aeth(packet->opcode))
 		at = frame_put32(at, (uint32_t)packet->syndrome << 24 | (packet->msn & 0xffffff));
 	if (packet->opcode == ROCE_UD_SEND_ONLY)
-		at = frame_put32(frame_put32(at, QKEY_CM), packet->from_qpn & 0xffffff);
+		at = frame_put32(frame_put32(at, packet->qkey), packet->from_qpn & 0xffffff);
 	return at;
 }
 

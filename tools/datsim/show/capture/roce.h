@@ -32,8 +32,18 @@ enum roce_opcode {
 	ROCE_READ_RESPONSE_LAST = 0x0f,
 	ROCE_READ_RESPONSE_ONLY = 0x10,
 	ROCE_ACK = 0x11,
+	ROCE_UC_SEND_FIRST = 0x20,
+	ROCE_UC_SEND_MIDDLE = 0x21,
+	ROCE_UC_SEND_LAST = 0x22,
+	ROCE_UC_SEND_ONLY = 0x24,
+	ROCE_UC_WRITE_FIRST = 0x26,
+	ROCE_UC_WRITE_MIDDLE = 0x27,
+	ROCE_UC_WRITE_LAST = 0x28,
+	ROCE_UC_WRITE_ONLY = 0x2a,
 	ROCE_UD_SEND_ONLY = 0x64
 };
+
+#define ROCE_QKEY_CM 0x80010000u /* the well-known Q_Key of QP 1 */
 
 /* AETH syndromes: a kind; the lower five bits hold a credit count, a timer or a NAK code. */
 #define ROCE_SYNDROME_ACK 0x1fu /* no credit count */
@@ -46,6 +56,7 @@ struct roce_packet {
 	uint32_t from_qpn, to_qpn;
 	uint32_t psn;
 	uint32_t dma_length; /* RETH; its address and key are 0 */
+	uint32_t qkey;       /* DETH */
 	uint8_t syndrome;    /* AETH */
 	uint32_t msn;        /* AETH */
 	const uint8_t *data; /* NULL: zeros */
