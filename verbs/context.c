@@ -42,6 +42,7 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->max_cqe = nic->max_cqe;
 	attr->max_mr = nic->max_mr;
 	attr->max_pd = nic->max_pd;
+	attr->max_ah = VB_AHS;
 	attr->max_qp_rd_atom = nic->max_rd_atomic_in < RD_ATOMIC_MAX ? nic->max_rd_atomic_in
 								     : RD_ATOMIC_MAX;
 	attr->max_qp_init_rd_atom = nic->max_rd_atomic_out < RD_ATOMIC_MAX ? nic->max_rd_atomic_out

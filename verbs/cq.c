@@ -154,10 +154,31 @@ static enum ibv_wc_opcode opcode_of(const struct nic_wc *wc)
 	return wc->flags & NIC_WR_WRITTEN ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 }
 
+static void fill_received(struct ibv_wc *out, const struct nic_wc *wc, const struct vb_qp *qp)
+{
+	++*wc->qp->reaped;
+	if (qp->ibv.qp_type != IBV_QPT_UD) {
+		out->src_qp = qp->attr.dest_qp_num;
+		out->slid = qp->attr.ah_attr.dlid;
+	} else if (wc->status == NIC_WC_SUCCESS) {
+		out->src_qp = wc->src_qp;
+		out->slid = wc->src_adapter;
+		out->sl = wc->src_sl;
+		out->wc_flags = wc->flags & NIC_WR_GLOBAL ? IBV_WC_GRH : 0;
+	}
+}
+
+/* A request of type UC or UD that fails stops the send queue alone. */
+static void stop_sending(struct vb_qp *qp, const struct nic_wc *wc)
+{
+	if (wc->status != NIC_WC_SUCCESS && qp->ibv.state == IBV_QPS_RTS)
+		qp->ibv.state = IBV_QPS_SQE;
+}
+
 static void fill_wc(struct ibv_wc *out, const struct nic_wc *wc)
 {
 	struct vb_obj *obj = wc->qp->ctx;
-	const struct vb_qp *qp = nic_container_of(obj, struct vb_qp, obj);
+	struct vb_qp *qp = nic_container_of(obj, struct vb_qp, obj);
 
 	*out = (struct ibv_wc){ .wr_id = wc->wr_id,
 				.status = status_of(wc),
@@ -165,13 +186,12 @@ static void fill_wc(struct ibv_wc *out, const struct nic_wc *wc)
 				.vendor_err = wc->status,
 				.byte_len = wc->length,
 				.qp_num = qp->ibv.qp_num };
-	if (wc->opcode == NIC_OP_RECV) {
-		++*wc->qp->reaped;
-		out->src_qp = qp->attr.dest_qp_num;
-		out->slid = qp->attr.ah_attr.dlid;
-	}
+	if (wc->opcode == NIC_OP_RECV)
+		fill_received(out, wc, qp);
+	else if (qp->ibv.qp_type != IBV_QPT_RC)
+		stop_sending(qp, wc);
 	if (wc->flags & NIC_WR_IMM) {
-		out->wc_flags = IBV_WC_WITH_IMM;
+		out->wc_flags |= IBV_WC_WITH_IMM;
 		out->imm_data = wc->imm;
 	}
 }

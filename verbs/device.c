@@ -206,6 +206,9 @@ free_context:
 static void discard_object(struct vb_obj *obj)
 {
 	switch (obj->kind) {
+	case VB_AH:
+		vb_ah_discard(nic_container_of(obj, struct vb_ah, obj));
+		break;
 	case VB_QP:
 		vb_qp_discard(nic_container_of(obj, struct vb_qp, obj));
 		break;

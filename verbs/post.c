@@ -160,11 +160,24 @@ static int take_payload(struct vb_context *context, struct vb_qp *qp, const stru
 	return 0;
 }
 
+/* What a QP of another type than RC can send; type UD: where to. */
+static int set_unreliable(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t length,
+			  struct nic_send_wr *out, struct nic_to *to)
+{
+	if (qp->ibv.qp_type == IBV_QPT_UC)
+		return out->opcode == NIC_OP_SEND || out->opcode == NIC_OP_WRITE ? 0 : -EINVAL;
+	out->to = to;
+	return out->opcode == NIC_OP_SEND ? vb_ah_resolve(qp, wr, length, to) : -EINVAL;
+}
+
 static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const struct segments *s)
 {
 	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = flags_of(qp, wr) };
+	struct nic_to to;
 	int err = set_opcode(&out, wr);
 
+	if (!err && qp->ibv.qp_type != IBV_QPT_RC)
+		err = set_unreliable(qp, wr, (uint32_t)s->length, &out, &to);
 	if (err)
 		return err;
 	out.sge = s->sge;

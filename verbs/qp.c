@@ -27,6 +27,13 @@ static uint32_t send_segments(const struct ibv_qp_init_attr *init)
 	return init->cap.max_send_sge < 2 ? 3 : init->cap.max_send_sge + 1;
 }
 
+static enum nic_qp_kind kind_of(enum ibv_qp_type type)
+{
+	if (type == IBV_QPT_UD)
+		return NIC_QP_DATAGRAM;
+	return type == IBV_QPT_UC ? NIC_QP_UNRELIABLE : NIC_QP_RELIABLE;
+}
+
 static struct nic_qp_init nic_init(struct vb_context *context, struct vb_pd *pd,
 				   const struct ibv_qp_init_attr *init)
 {
@@ -44,6 +51,7 @@ static struct nic_qp_init nic_init(struct vb_context *context, struct vb_pd *pd,
 			 .max_rdma_sge = send_segments(init),
 			 .max_rd_in = (uint32_t)nic->max_rd_atomic_in,
 			 .max_rd_out = (uint32_t)nic->max_rd_atomic_out },
+		.kind = kind_of(init->qp_type),
 		.name = context->adapter->last_id[VB_QP] + 1,
 	};
 }
@@ -117,8 +125,11 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 	struct vb_qp *qp;
 	int err;
 
-	if (init->qp_type != IBV_QPT_RC)
+	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC &&
+	    init->qp_type != IBV_QPT_UD)
 		return vb_failed(-EOPNOTSUPP);
+	if (init->srq && init->qp_type == IBV_QPT_UC)
+		return vb_failed(-EINVAL);
 	if (!init->send_cq || !init->recv_cq || !caps_fit(context, init))
 		return vb_failed(-EINVAL);
 	qp = calloc(1, sizeof(*qp));

@@ -18,6 +18,10 @@
 	 (uint64_t)IBV_QP_EX_WITH_SEND | (uint64_t)IBV_QP_EX_WITH_SEND_WITH_IMM |             \
 	 (uint64_t)IBV_QP_EX_WITH_RDMA_READ | (uint64_t)IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |   \
 	 (uint64_t)IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define OPS_UD ((uint64_t)IBV_QP_EX_WITH_SEND | (uint64_t)IBV_QP_EX_WITH_SEND_WITH_IMM)
+#define OPS_UC                                          \
+	(OPS_UD | (uint64_t)IBV_QP_EX_WITH_RDMA_WRITE | \
+	 (uint64_t)IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
 
 static struct vb_qp *qp_of(struct ibv_qp_ex *ex)
 {
@@ -172,6 +176,23 @@ static void wr_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uin
 	wr_atomic(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, addr, add, 0);
 }
 
+/* Of a QP of type UD. */
+static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+	struct vb_qp *qp = qp_of(ex);
+	struct vb_wr *wr = last_wr(qp->batch);
+
+	if (!wr)
+		return;
+	if (qp->ibv.qp_type != IBV_QPT_UD || !ah || ah->pd != qp->ibv.pd) {
+		qp->batch->err = -EINVAL;
+		return;
+	}
+	wr->ibv.wr.ud.ah = ah;
+	wr->ibv.wr.ud.remote_qpn = qpn;
+	wr->ibv.wr.ud.remote_qkey = qkey;
+}
+
 /* ---- payload ---- */
 
 static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
@@ -271,10 +292,16 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_send_imm = wr_send_imm;
 	ex->wr_atomic_cmp_swp = wr_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_fetch_add;
+	ex->wr_set_ud_addr = set_ud_addr;
 	ex->wr_set_sge = set_sge;
 	ex->wr_set_sge_list = set_sge_list;
 	ex->wr_set_inline_data = set_inline;
 	ex->wr_set_inline_data_list = set_inline_list;
+}
+
+static uint64_t ops_of(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_UD ? OPS_UD : type == IBV_QPT_UC ? OPS_UC : OPS;
 }
 
 struct ibv_qp *vb_create_qp_ex(struct ibv_context *ibv, struct ibv_qp_init_attr_ex *attr)
@@ -288,7 +315,7 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *ibv, struct ibv_qp_init_attr_
 		return vb_failed(-EINVAL);
 	if ((attr->comp_mask & ~known) ||
 	    ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags) ||
-	    (ops && (attr->send_ops_flags & ~OPS)))
+	    (ops && (attr->send_ops_flags & ~ops_of(attr->qp_type))))
 		return vb_failed(-EOPNOTSUPP);
 	qp = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 	if (!qp || !ops)

@@ -11,16 +11,11 @@
 
 /* ---- the table ---- */
 
-struct transition {
-	bool valid;
-	int must, may; /* enum ibv_qp_attr_mask, without IBV_QP_STATE */
-};
-
 #define PORT_AND_PKEY (IBV_QP_PKEY_INDEX | IBV_QP_PORT)
 #define ALTERNATE     (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE)
 
 /* [from][to], for QPs of type RC. Any state may be left for RESET; all but RESET for ERR. */
-static const struct transition rc_transitions[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1] = {
+static const struct vb_transition rc_transitions[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1] = {
 	[IBV_QPS_RESET] = {
 		[IBV_QPS_RESET] = { true, 0, 0 },
 		[IBV_QPS_INIT] = { true, PORT_AND_PKEY | IBV_QP_ACCESS_FLAGS, 0 },
@@ -76,13 +71,14 @@ static const struct transition rc_transitions[IBV_QPS_ERR + 1][IBV_QPS_ERR + 1] 
 
 int vb_state_check(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask)
 {
-	const struct transition *t;
+	const struct vb_transition *t;
 
-	if (type != IBV_QPT_RC || from > IBV_QPS_ERR || to > IBV_QPS_ERR)
+	if (from > IBV_QPS_ERR || to > IBV_QPS_ERR)
 		return -EINVAL;
-	t = &rc_transitions[from][to];
+	t = type == IBV_QPT_RC ? &rc_transitions[from][to]
+			       : vb_transition_unreliable(type, from, to);
 	mask &= ~IBV_QP_STATE;
-	if (!t->valid || (mask & t->must) != t->must || (mask & ~(t->must | t->may)))
+	if (!t || !t->valid || (mask & t->must) != t->must || (mask & ~(t->must | t->may)))
 		return -EINVAL;
 	return 0;
 }
@@ -130,6 +126,7 @@ static void take_values(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, 
 	TAKE(ACCESS_FLAGS, qp_access_flags);
 	TAKE(PKEY_INDEX, pkey_index);
 	TAKE(PORT, port_num);
+	TAKE(QKEY, qkey);
 	TAKE(AV, ah_attr);
 	TAKE(PATH_MTU, path_mtu);
 	TAKE(TIMEOUT, timeout);
@@ -185,6 +182,7 @@ static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, bool sends)
 		.rd_out = a->max_rd_atomic,
 		.retry_timer_ns = timeout_ns(a->timeout),
 		.rnr_timer_ns = rnr_us[a->min_rnr_timer] * NS_PER_US,
+		.qkey = a->qkey,
 	};
 
 	return qp->nic->nic->ops->qp_to(qp->nic, &path);

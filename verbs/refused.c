@@ -61,11 +61,7 @@ NOTHING(ibv_copy_qp_attr_from_kern)
 /* IBVERBS_1.1 */
 NEW(INT, ibv_attach_mcast)
 NOTHING(ibv_copy_ah_attr_from_kern)
-NEW(NULL_PTR, ibv_create_ah)
-NULL_PTR(ibv_create_ah_from_wc)
-NEW(INT, ibv_destroy_ah)
 NEW(INT, ibv_detach_mcast)
-INT(ibv_init_ah_from_wc)
 INT(ibv_rereg_mr)
 INT(ibv_resolve_eth_l2_from_gid)
 

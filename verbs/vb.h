@@ -34,6 +34,8 @@
 #define VB_INLINE_MAX 512u     /* bytes of inline payload */
 #define VB_KEYS       256u     /* buckets */
 #define VB_CLOCK_KHZ  1000000u /* of the clock of completions: virtual time */
+#define VB_AHS        65536
+#define VB_QPN_MASK   0xffffffu
 
 enum vb_kind {
 	VB_PD,
@@ -42,6 +44,7 @@ enum vb_kind {
 	VB_CQ,
 	VB_SRQ,
 	VB_QP,
+	VB_AH,
 	VB_KINDS
 };
 
@@ -169,6 +172,12 @@ struct vb_qp {
 	struct vb_batch *batch; /* of a QP that was made for ibv_wr_xxx, else NULL: qp_ex.c */
 };
 
+struct vb_ah {
+	struct ibv_ah ibv;
+	struct vb_obj obj;
+	struct ibv_ah_attr attr;
+};
+
 #define VB_OF(ptr, type) nic_container_of(ptr, struct vb_##type, ibv)
 
 static inline struct vb_context *vb_context_of(struct ibv_context *context)
@@ -235,6 +244,7 @@ void vb_channel_discard(struct vb_channel *channel);
 void vb_cq_discard(struct vb_cq *cq);
 void vb_srq_discard(struct vb_srq *srq);
 void vb_qp_discard(struct vb_qp *qp);
+void vb_ah_discard(struct vb_ah *ah);
 
 /* ---- mr.c ---- */
 
@@ -280,6 +290,23 @@ uint8_t *vb_inline_slot(const struct vb_qp *qp, uint32_t n);
 int vb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int vb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void vb_srq_on_limit(void *obj);
+
+/* ---- ah.c ---- */
+
+/* Where a request of a QP of type UD goes. -EINVAL: its address handle is not of the QP's PD. */
+int vb_ah_resolve(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t length,
+		  struct nic_to *to);
+
+/* ---- transitions.c ---- */
+
+struct vb_transition {
+	bool valid;
+	int must, may; /* enum ibv_qp_attr_mask, without IBV_QP_STATE */
+};
+
+/* For QPs of type UC and UD; NULL: another type. */
+const struct vb_transition *vb_transition_unreliable(enum ibv_qp_type type, enum ibv_qp_state from,
+						     enum ibv_qp_state to);
 
 /* ---- async.c ---- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state machine of a queue pair of type RC, by ibv_modify_qp: every pair of states, with every
- * attribute missing or superfluous. What each transition needs and allows is written here a second
- * time, from the tables of the InfiniBand specification (11.2.5.2).
+ * The state machine of queue pairs of types RC, UC and UD, by ibv_modify_qp: every pair of states,
+ * with every attribute missing or superfluous. What each transition needs and allows is written
+ * here a second time, from the tables of the InfiniBand specification (11.2.5.2).
  */
 #include <errno.h>
 #include <string.h>
@@ -35,17 +35,39 @@ static const struct row rows[] = {
 		  IBV_QP_PATH_MIG_STATE },
 };
 
+static const struct row uc_rows[] = {
+	{ "RESET INIT", IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0 },
+	{ "INIT INIT", 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS },
+	{ "INIT RTR", IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+	  IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX },
+	{ "RTR RTS", IBV_QP_SQ_PSN,
+	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE },
+	{ "RTS RTS", 0,
+	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE },
+};
+
+static const struct row ud_rows[] = {
+	{ "RESET INIT", IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0 },
+	{ "INIT INIT", 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY },
+	{ "INIT RTR", 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
+	{ "RTR RTS", IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+	{ "RTS RTS", 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+};
+
 static const char *const names[STATES] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
 
-static const struct row *find_row(int from, int to)
+static const struct row *find_row(enum ibv_qp_type type, int from, int to)
 {
+	const struct row *table = type == IBV_QPT_UD   ? ud_rows
+				  : type == IBV_QPT_UC ? uc_rows
+						       : rows;
 	static const struct row none;
 	char pair[16];
 
 	snprintf(pair, sizeof(pair), "%s %s", names[from], names[to]);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!strcmp(pair, rows[i].from_to))
-			return &rows[i];
+		if (!strcmp(pair, table[i].from_to))
+			return &table[i];
 	if (to == IBV_QPS_RESET || (to == IBV_QPS_ERR && from != IBV_QPS_RESET))
 		return &none;
 	return NULL;
@@ -82,7 +104,7 @@ static void expect_answer(struct verbs_end *a, const struct verbs_end *b, int fr
 
 static void sweep_pair(struct verbs_end *a, const struct verbs_end *b, int from, int to)
 {
-	const struct row *row = find_row(from, to);
+	const struct row *row = find_row(a->qp->qp_type, from, to);
 	int must = row ? row->must : 0, may = row ? row->may : 0;
 
 	expect_answer(a, b, from, to, must, row);
@@ -100,17 +122,21 @@ START_TEST(each_transition_needs_and_allows_its_attributes)
 {
 	static const int from[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
 				    IBV_QPS_ERR };
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	static struct verbs_end a, b;
 
-	verbs_open(&a, 0);
-	verbs_open(&b, 1);
-	verbs_make_qp(&a);
-	verbs_make_qp(&b);
-	for (int i = 0; i < 5; i++)
-		for (int to = 0; to < STATES; to++)
-			if (to != IBV_QPS_SQD)
-				sweep_pair(&a, &b, from[i], to);
-	verbs_end_all(&a, &b);
+	for (int type = 0; type < 3; type++) {
+		verbs_open(&a, 0);
+		verbs_open(&b, 1);
+		a.type = b.type = types[type];
+		verbs_make_qp(&a);
+		verbs_make_qp(&b);
+		for (int i = 0; i < 5; i++)
+			for (int to = 0; to < STATES; to++)
+				if (to != IBV_QPS_SQD)
+					sweep_pair(&a, &b, from[i], to);
+		verbs_end_all(&a, &b);
+	}
 }
 END_TEST
 

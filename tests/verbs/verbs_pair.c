@@ -39,7 +39,7 @@ void verbs_make_qp(struct verbs_end *end)
 						  .max_send_sge = 2,
 						  .max_recv_sge = 2,
 						  .max_inline_data = 64 },
-					 .qp_type = IBV_QPT_RC };
+					 .qp_type = end->type ? end->type : IBV_QPT_RC };
 
 	end->qp = ibv_create_qp(end->pd, &init);
 	ck_assert_ptr_nonnull(end->qp);
@@ -62,6 +62,7 @@ struct ibv_qp_attr verbs_attr(const struct verbs_end *end, const struct verbs_en
 	return (struct ibv_qp_attr){
 		.cur_qp_state = end->qp->state,
 		.path_mtu = IBV_MTU_1024,
+		.qkey = VERBS_QKEY,
 		.rq_psn = peer->qp->qp_num,
 		.sq_psn = end->qp->qp_num,
 		.dest_qp_num = peer->qp->qp_num,
@@ -94,26 +95,50 @@ int verbs_mask(enum ibv_qp_state to)
 	}
 }
 
+int verbs_mask_of(enum ibv_qp_type type, enum ibv_qp_state to)
+{
+	if (type == IBV_QPT_UC && to == IBV_QPS_RTR)
+		return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (type == IBV_QPT_UC && to == IBV_QPS_RTS)
+		return IBV_QP_STATE | IBV_QP_SQ_PSN;
+	if (type != IBV_QPT_UD)
+		return verbs_mask(to);
+	switch (to) {
+	case IBV_QPS_INIT:
+		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	case IBV_QPS_RTS:
+		return IBV_QP_STATE | IBV_QP_SQ_PSN;
+	default:
+		return IBV_QP_STATE;
+	}
+}
+
 int verbs_modify(struct verbs_end *end, const struct verbs_end *peer, enum ibv_qp_state to)
 {
 	struct ibv_qp_attr attr = verbs_attr(end, peer);
 
 	attr.qp_state = to;
-	return ibv_modify_qp(end->qp, &attr, verbs_mask(to));
+	return ibv_modify_qp(end->qp, &attr, verbs_mask_of(end->qp->qp_type, to));
 }
 
-void verbs_begin(struct verbs_end *a, struct verbs_end *b)
+void verbs_begin_of(struct verbs_end *a, struct verbs_end *b, enum ibv_qp_type type)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
 
 	verbs_open(a, 0);
 	verbs_open(b, 1);
+	a->type = b->type = type;
 	verbs_make_qp(a);
 	verbs_make_qp(b);
 	for (int i = 0; i < 3; i++) {
 		ck_assert_int_eq(verbs_modify(a, b, states[i]), 0);
 		ck_assert_int_eq(verbs_modify(b, a, states[i]), 0);
 	}
+}
+
+void verbs_begin(struct verbs_end *a, struct verbs_end *b)
+{
+	verbs_begin_of(a, b, IBV_QPT_RC);
 }
 
 void verbs_end_all(struct verbs_end *a, struct verbs_end *b)

@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BUFFER 65536
+#define BUFFER     65536
+#define VERBS_QKEY 0x11111111u /* of each QP of type UD */
 
 struct verbs_end {
 	struct ibv_context *context;
@@ -18,7 +19,8 @@ struct verbs_end {
 	struct ibv_mr *mr;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
-	struct ibv_srq *srq; /* if set before verbs_begin_qp, the QP uses it */
+	struct ibv_srq *srq;   /* if set before verbs_begin_qp, the QP uses it */
+	enum ibv_qp_type type; /* of the QP; 0: RC */
 	struct ibv_port_attr port;
 	_Alignas(8) char buffer[BUFFER]; /* atomics need it aligned */
 };
@@ -30,11 +32,13 @@ void verbs_close(struct verbs_end *end);
 
 /* Two ends, whose QPs are in RTS. */
 void verbs_begin(struct verbs_end *a, struct verbs_end *b);
+void verbs_begin_of(struct verbs_end *a, struct verbs_end *b, enum ibv_qp_type type);
 void verbs_end_all(struct verbs_end *a, struct verbs_end *b);
 
 /* The attributes for a transition of `end` towards `peer`, and those it needs. */
 struct ibv_qp_attr verbs_attr(const struct verbs_end *end, const struct verbs_end *peer);
 int verbs_mask(enum ibv_qp_state to);
+int verbs_mask_of(enum ibv_qp_type type, enum ibv_qp_state to);
 int verbs_modify(struct verbs_end *end, const struct verbs_end *peer, enum ibv_qp_state to);
 
 int verbs_recv(struct verbs_end *end, uint64_t id, uint32_t offset, uint32_t length);
