@@ -17,9 +17,7 @@
 #include "die.h"
 
 #define QUALIFIER  7900
-#define TIMEOUT_US 30000000
 #define LOOK_US    5000
-#define LOOKS      2000
 #define REGION     4096 /* bytes of each; a gap of the same size follows it */
 #define PIECE      64
 #define CANARY     0xa5
@@ -150,8 +148,9 @@ static void connect_again(struct peer *peer)
 	struct sockaddr_in host = { .sin_family = AF_INET,
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
-	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER, TIMEOUT_US, 0,
-				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
+				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
 	expect_event(peer->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
@@ -214,7 +213,7 @@ static bool try_reach(struct peer *peer, struct shared *shared, const struct rea
 						   : DAT_CONNECTION_EVENT_BROKEN);
 	pair_check(dat_ep_reset(peer->ep), "dat_ep_reset");
 	/* Through the arena, its owner puts it there: soon. */
-	for (int i = 0; reach->allowed && i < LOOKS && !untouched(shared, reach); i++)
+	while (reach->allowed && !untouched(shared, reach))
 		usleep(LOOK_US);
 	got = mine[0] == CANARY && mine[PIECE - 1] == CANARY;
 	return status == (reach->allowed ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_ACCESS) &&
@@ -234,6 +233,7 @@ int main(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		own(shared);
 	}
+	hang_begin("another process's memory");
 	while (!shared->ready && waitpid(owner, NULL, WNOHANG) == 0)
 		usleep(LOOK_US);
 	peer_open(&peer);

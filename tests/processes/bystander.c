@@ -14,9 +14,6 @@
 
 #include "ends.h"
 
-#define HANG_S     60 /* for each death */
-#define PATIENCE_S 20 /* with a completion; then the Send is lost */
-
 static int orders[2], reports[2]; /* pipes to and from the bystander */
 
 static void run_bystander(struct stores *stores)
@@ -54,9 +51,9 @@ static bool run_round(struct ends *ends, struct stores *stores)
 	int status;
 	char report;
 
-	alarm(HANG_S);
 	if (pid == 0)
 		run_bystander(stores);
+	hang_begin("a bystander that is killed");
 	if (pid < 0 || read(reports[0], &report, 1) != 1)
 		pair_fail("no bystander");
 	ends_wait_and_stop(ends);
@@ -85,7 +82,7 @@ int main(int argc, char **argv)
 		printf("skipped: %s\n", refused ? refused : "no memory, or no pipe");
 		return 77;
 	}
-	peer_patience_us = PATIENCE_S * 1000000;
+	hang_begin("the beginning");
 	ends_start(&ends, NULL, NULL);
 	stores->phase = -1;
 	run_round(&ends, stores);

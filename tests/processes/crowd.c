@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +17,6 @@
 
 #define QUALIFIER 8000 /* and the next ones: one for each process */
 #define CROWD_MAX 16
-#define HANG_S    120
 #define MEETINGS  3
 
 /* What each member sends to each other one in a round, and how few Receives it posts. */
@@ -199,7 +199,6 @@ static void meet(const struct meetings *meetings, int number)
 
 static void run_member(struct member *m, uint32_t rounds, const struct meetings *meetings)
 {
-	alarm(HANG_S);
 	open_member(m);
 	meet(meetings, 0);
 	connect_member(m);
@@ -243,14 +242,14 @@ int main(int argc, char **argv)
 		fputs("usage: crowd PROCESSES ROUNDS [PIECES BYTES RECEIVES]\n", stderr);
 		return 2;
 	}
-	alarm(HANG_S);
+	hang_begin("Sends of all to all");
 	bad = pipe(meetings.come);
 	for (int i = 0; i < MEETINGS; i++)
 		bad |= pipe(meetings.go[i]);
 	if (bad)
 		pair_fail("no pipe");
 	for (; m.number < m.count; m.number++)
-		if (fork() == 0)
+		if (fork() == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
 			run_member(&m, (uint32_t)strtoul(argv[2], NULL, 10), &meetings);
 	close(meetings.come[1]);
 	for (int i = 0; i < MEETINGS; i++)

@@ -26,8 +26,7 @@
 #include "die.h"
 
 #define CLIENTS "2000000000" /* more than ever come, so the server stays */
-#define HANG_S  60
-#define LOOKS   8000
+#define LOOKS   8000         /* then it says what is missing */
 #define LOOK_NS 500000
 #define LIVES   5
 #define ROUNDS  3 /* that the witness asks after a death */
@@ -44,13 +43,6 @@ struct run {
 };
 
 static char what[160]; /* is going on */
-
-static void hang(int signal_number)
-{
-	(void)signal_number;
-	fprintf(stderr, "# %s: nothing goes on\n", what);
-	_exit(1);
-}
 
 static bool fail(const char *why)
 {
@@ -77,7 +69,6 @@ pid_t start_process(void)
 		exit(1);
 	}
 	if (pid == 0) {
-		signal(SIGALRM, SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	}
 	return pid;
@@ -127,6 +118,7 @@ static bool reported(struct run *run)
 static bool begin(struct run *run)
 {
 	snprintf(what, sizeof(what), "the beginning");
+	hang_begin(what);
 	snprintf(run->fabric, sizeof(run->fabric), "die-%d", getpid());
 	if (pipe(run->order) || pipe(run->report) ||
 	    dat_sim_fabric_create(run->fabric, NULL) != DAT_SUCCESS)
@@ -149,6 +141,7 @@ static bool end(struct run *run)
 	int status;
 
 	snprintf(what, sizeof(what), "the end");
+	hang_begin(what);
 	order(run, 0);
 	if (waitpid(run->witness, &status, 0) != run->witness || status)
 		return fail("the witness does not end as it should");
@@ -189,16 +182,16 @@ static bool all_is_back(struct run *run)
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
 	struct usage now = { 0 };
 
-	for (int i = 0; i < LOOKS; i++) {
-		if (!usage_of(run->fabric, &now))
-			return fail("the fabric cannot be looked at");
+	for (int i = 0; usage_of(run->fabric, &now); i++) {
 		if (usage_same(&now, &run->before))
 			return true;
+		if (i == LOOKS) {
+			usage_say("before", &run->before);
+			usage_say("now", &now);
+		}
 		nanosleep(&pause, NULL);
 	}
-	usage_say("before", &run->before);
-	usage_say("now", &now);
-	return fail("not all has come back");
+	return fail("the fabric cannot be looked at");
 }
 
 static bool died(struct run *run, pid_t pid, bool *killed)
@@ -221,7 +214,7 @@ static bool kill_at(struct run *run, int phase, uint32_t store, bool *killed)
 
 	snprintf(what, sizeof(what), "store %u of phase %d, %s", store, phase,
 		 run->stores->names[phase]);
-	alarm(HANG_S);
+	hang_begin(what);
 	run->stores->phase = phase;
 	run->stores->store = store;
 	pid = start_victim(run, true);
@@ -233,7 +226,7 @@ static bool count_stores(struct run *run, uint32_t *sum)
 	bool killed;
 
 	snprintf(what, sizeof(what), "a whole life");
-	alarm(HANG_S);
+	hang_begin(what);
 	run->stores->phase = -1;
 	if (!died(run, start_victim(run, true), &killed) || killed || !all_is_back(run))
 		return fail("it does not end well");
@@ -288,7 +281,7 @@ static bool measure(struct run *run, uint64_t *ns)
 	bool killed;
 
 	snprintf(what, sizeof(what), "whole lives");
-	alarm(HANG_S);
+	hang_begin(what);
 	for (int i = 0; i < LIVES; i++)
 		if (!order(run, ROUNDS) || !died(run, start_victim(run, false), &killed) ||
 		    killed || !reported(run))
@@ -307,7 +300,7 @@ static bool kill_at_random(struct run *run, unsigned int count, uint64_t life_ns
 		pid_t pid;
 
 		snprintf(what, sizeof(what), "life %u, killed after %lu us", i, ns / 1000);
-		alarm(HANG_S);
+		hang_begin(what);
 		if (!order(run, ROUNDS * 10))
 			return fail("no witness");
 		pid = start_victim(run, false);
@@ -362,7 +355,7 @@ static int in_time(struct run *run, unsigned int rounds)
 	bool good;
 
 	snprintf(what, sizeof(what), "a server that is killed");
-	alarm(HANG_S);
+	hang_begin(what);
 	snprintf(run->fabric, sizeof(run->fabric), "die-%d", getpid());
 	setenv("DATSIM_FABRIC", run->fabric, 1);
 	good = dat_sim_fabric_create(run->fabric, NULL) == DAT_SUCCESS &&
@@ -397,7 +390,6 @@ int main(int argc, char **argv)
 	run.random *= 0x9e3779b97f4a7c15u;
 	run.stores = mmap(NULL, sizeof(*run.stores), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	signal(SIGALRM, hang);
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!strcmp(argv[2], "at"))

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "examples/pair/pair.h"
+#include "tests/support/hang.h"
 
 /* ---- peer.c: a client of the server ---- */
 
@@ -26,7 +27,7 @@ struct peer {
 	DAT_UINT64 round;
 };
 
-extern DAT_TIMEOUT peer_patience_us; /* with each event */
+extern DAT_TIMEOUT peer_patience_us; /* with each event and answer; at first without a bound */
 extern int peer_tries;               /* to connect */
 
 /* The next event; the program ends if it is not of that number. */

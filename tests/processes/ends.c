@@ -13,7 +13,6 @@
 #include "emu/fabric/spare.h"
 
 #define QUALIFIER 7980
-#define HANG_S    60
 
 enum order {
 	FIRST,
@@ -171,7 +170,6 @@ static void start_end(struct end *end, const char *copy, void (*run)(struct end 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(end->orders[1]);
 	close(end->reports[0]);
-	alarm(HANG_S);
 	if (copy)
 		setenv("DATSIM_COPY", copy, 1);
 	run(end);

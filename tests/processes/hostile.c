@@ -25,7 +25,7 @@
 
 #define WRITES_MOST  12
 #define LIFE_NS      60000000u /* that they talk at most */
-#define PATIENCE_MS  20000     /* then they hang */
+#define LOOK_MS      1000
 #define ONE_PAUSE_US 1500
 
 static uint64_t state;
@@ -277,8 +277,11 @@ static uint8_t *map_arena(const char *name, size_t *size)
 static bool ends_well(pid_t pid, const char *who)
 {
 	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-	int status, ended = poll(&end, 1, PATIENCE_MS);
+	struct idle idle = { 0 };
+	int status, ended;
 
+	while ((ended = poll(&end, 1, LOOK_MS)) == 0 && !hang_counts(&idle))
+		;
 	close(end.fd);
 	if (ended == 0) {
 		printf("# the %s hangs\n", who);

@@ -13,9 +13,6 @@
 
 #include "ends.h"
 
-#define HANG_S     60
-#define PATIENCE_S 20 /* with a completion; then the Send is lost */
-
 static int has_events(struct emu_world *w, void *arg)
 {
 	(void)arg;
@@ -42,8 +39,7 @@ int main(int argc, char **argv)
 		fputs("usage: overtake [SENDER RECEIVER THIRD]\n", stderr);
 		return 2;
 	}
-	alarm(HANG_S);
-	peer_patience_us = PATIENCE_S * 1000000;
+	hang_begin("a Send behind one in RNR wait");
 	ends_start(&ends, argc > 1 ? argv[1] : NULL, argc > 1 ? argv[2] : NULL);
 	if (argc > 1)
 		setenv("DATSIM_COPY", argv[3], 1);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 #define PAUSE_NS 10000000
 
-DAT_TIMEOUT peer_patience_us = 30000000; /* nothing here takes that long */
-int peer_tries = 500;
+DAT_TIMEOUT peer_patience_us = DAT_TIMEOUT_INFINITE;
+int peer_tries = INT_MAX;
 
 enum {
 	ASKED,
@@ -93,6 +94,14 @@ void peer_connect(struct peer *peer)
 	memcpy(&peer->board, event.event_data.connect_event_data.private_data, sizeof(peer->board));
 }
 
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
 void peer_ask(struct peer *peer)
 {
 	struct pair_message *messages = peer->node.messages, wanted;
@@ -100,7 +109,7 @@ void peer_ask(struct peer *peer)
 	DAT_RMR_TRIPLET board = pair_remote(&peer->board);
 	DAT_UINT64 round = ++peer->round;
 	DAT_DTO_COOKIE cookie = { .as_64 = round };
-	time_t end = time(NULL) + peer_patience_us / 1000000 + 1;
+	uint64_t begun = now_us();
 	bool turns = getenv("DATSIM_LOCKSTEP") != NULL;
 	DAT_EVENT event;
 
@@ -113,7 +122,7 @@ void peer_ask(struct peer *peer)
 		/* In lockstep, a poll that finds nothing ends the turn. */
 		if (!turns || dat_evd_dequeue(peer->connect, &event) != DAT_SUCCESS)
 			sched_yield();
-		if (time(NULL) > end)
+		if (peer_patience_us != DAT_TIMEOUT_INFINITE && now_us() - begun > peer_patience_us)
 			pair_fail("no answer");
 	}
 	if (memcmp(messages[WRITTEN].word, wanted.word, sizeof(wanted.word)) != 0)

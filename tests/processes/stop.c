@@ -25,8 +25,7 @@
 
 #define CLIENTS    "2000000000" /* more than ever come, so the server stays */
 #define PATIENCE   "40"         /* DATSIM_LOCK_MS of the witness */
-#define HANG_S     100
-#define LOOKS      20000
+#define LOOKS      20000        /* then it says what is missing */
 #define LOOK_NS    500000
 #define TITLE_MOST 160
 
@@ -40,13 +39,6 @@ struct run {
 };
 
 static char what[TITLE_MOST]; /* is going on */
-
-static void hang(int signal_number)
-{
-	(void)signal_number;
-	fprintf(stderr, "# %s: nothing goes on\n", what);
-	_exit(1);
-}
 
 static bool fail(const char *why)
 {
@@ -62,7 +54,6 @@ static pid_t start_as(const char *node, const char *patience)
 		pair_fail("no process");
 	if (pid)
 		return pid;
-	signal(SIGALRM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setenv("DATSIM_NODE", node, 1);
 	setenv("DATSIM_LOCK_MS", patience, 1);
@@ -195,16 +186,16 @@ static bool all_is_back(struct run *run)
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
 	struct usage now = { 0 };
 
-	for (int i = 0; i < LOOKS; i++) {
-		if (!usage_of(run->fabric, &now))
-			return fail("the fabric cannot be looked at");
+	for (int i = 0; usage_of(run->fabric, &now); i++) {
 		if (usage_same(&now, &run->before))
 			return true;
+		if (i == LOOKS) {
+			usage_say("before", &run->before);
+			usage_say("now", &now);
+		}
 		nanosleep(&pause, NULL);
 	}
-	usage_say("before", &run->before);
-	usage_say("now", &now);
-	return fail("not all has come back");
+	return fail("the fabric cannot be looked at");
 }
 
 /* ---- stops ---- */
@@ -224,7 +215,7 @@ static bool stop_at(struct run *run, int phase, uint32_t store, bool *stopped)
 
 	snprintf(what, sizeof(what), "store %u of phase %d, %s", store, phase,
 		 run->stores->names[phase]);
-	alarm(HANG_S);
+	hang_begin(what);
 	if (!begin_witness(&w))
 		return false;
 	run->stores->phase = phase;
@@ -248,7 +239,7 @@ static bool count_stores(struct run *run, uint32_t *sum)
 	pid_t pid;
 
 	snprintf(what, sizeof(what), "a whole life");
-	alarm(HANG_S);
+	hang_begin(what);
 	run->stores->phase = -1;
 	pid = start_victim(run);
 	if (!end_victim(pid, 0) || !all_is_back(run))
@@ -301,7 +292,7 @@ static bool begin(struct run *run, const char *server)
 	struct witness w;
 
 	snprintf(what, sizeof(what), "the beginning");
-	alarm(HANG_S);
+	hang_begin(what);
 	snprintf(run->fabric, sizeof(run->fabric), "stop-%d", getpid());
 	if (dat_sim_fabric_create(run->fabric, NULL) != DAT_SUCCESS)
 		return fail("there can be no fabric");
@@ -328,6 +319,7 @@ static bool end(struct run *run)
 	int status;
 
 	snprintf(what, sizeof(what), "the end");
+	hang_begin(what);
 	kill(run->serves, SIGKILL);
 	if (waitpid(run->serves, &status, 0) != run->serves || !WIFSIGNALED(status) ||
 	    WTERMSIG(status) != SIGKILL)
@@ -364,7 +356,6 @@ int main(int argc, char **argv)
 	run.stores = mmap(NULL, sizeof(*run.stores), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	run.stores->stop = true;
-	signal(SIGALRM, hang);
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	good = begin(&run, argv[1]) && count_stores(&run, &sum) &&

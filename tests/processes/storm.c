@@ -22,7 +22,6 @@
 #define FEW       20000u   /* while a call was made, by others too */
 #define TRIES     50
 #define WAIT_US   20000
-#define HANG_S    120
 
 struct ends {
 	struct pair_node node;
@@ -154,7 +153,7 @@ int main(void)
 	struct ends ends;
 	uint64_t events;
 
-	alarm(HANG_S);
+	hang_begin("a storm of retries");
 	begin(&ends);
 	expect_timeout(&ends);
 	start_storm(&ends);

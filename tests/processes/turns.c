@@ -20,7 +20,6 @@
 #include "examples/pair/pair.h"
 
 #define THREADS_MAX 16
-#define TIMEOUT_US  60000000
 #define TOLD        "told" /* a file: "tell" has come to its end */
 
 struct client {
@@ -40,7 +39,7 @@ static DAT_EVENT next(DAT_EVD_HANDLE evd)
 	DAT_COUNT more;
 	DAT_EVENT event;
 
-	pair_check(dat_evd_wait(evd, TIMEOUT_US, 1, &event, &more), "dat_evd_wait");
+	pair_check(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), "dat_evd_wait");
 	return event;
 }
 
@@ -58,8 +57,8 @@ static void open_client(struct client *client)
 	pair_check(dat_ep_create(ia, client->node->pz, client->dto, client->dto, client->connect,
 				 NULL, &client->ep),
 		   "dat_ep_create");
-	pair_check(dat_ep_connect(client->ep, (DAT_IA_ADDRESS_PTR)&host, PAIR_QUALIFIER, TIMEOUT_US,
-				  sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
+	pair_check(dat_ep_connect(client->ep, (DAT_IA_ADDRESS_PTR)&host, PAIR_QUALIFIER,
+				  DAT_TIMEOUT_INFINITE, sizeof(mine), &mine, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
 	if (next(client->connect).event_number != DAT_CONNECTION_EVENT_ESTABLISHED)

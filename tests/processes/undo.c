@@ -20,7 +20,6 @@
 
 #define QUALIFIER 7960
 #define RECEIVES  4
-#define HANG_S    60
 
 static const uint32_t sizes[] = { 64, 224 }; /* in an inline CQE, in a staging buffer */
 
@@ -67,7 +66,6 @@ static DAT_EVD_HANDLE make_evd(const struct pair_node *node, DAT_EVD_FLAGS flags
 /* The node's largest message is larger than any that this test sends. */
 static void begin(struct pair_node *node, int messages)
 {
-	alarm(HANG_S);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pair_open(node, "emu0", messages * 2);
 }
@@ -243,7 +241,6 @@ static void receive(int orders, int reports)
 
 	open_receiver(&r);
 	while (write(reports, "", 1) == 1 && read(orders, &round, sizeof(round)) == sizeof(round)) {
-		alarm(HANG_S);
 		r.victim = accept_one(&r);
 		expect_event(r.connect, DAT_CONNECTION_EVENT_ESTABLISHED);
 		look_after(&r, &round);
@@ -304,6 +301,7 @@ static bool kill_at_each(struct all *all, struct round *round)
 	char said;
 
 	for (all->stores->store = 1; killed; all->stores->store++) {
+		hang_begin("a sender that is killed");
 		round->number++;
 		if (write(all->orders, round, sizeof(*round)) != sizeof(*round))
 			return false;

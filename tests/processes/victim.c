@@ -7,7 +7,6 @@
 #include "die.h"
 
 #define QUALIFIER  7801
-#define TIMEOUT_US 30000000
 #define RECEIVES   6
 #define LOW        4
 
@@ -90,11 +89,11 @@ static DAT_CR_HANDLE ask_oneself(struct life *life)
 	DAT_EVD_HANDLE evd;
 	DAT_EVENT event;
 
-	pair_check(dat_ep_connect(life->active, (DAT_IA_ADDRESS_PTR)&here, QUALIFIER, TIMEOUT_US,
-				  sizeof(hello), hello, DAT_QOS_BEST_EFFORT,
+	pair_check(dat_ep_connect(life->active, (DAT_IA_ADDRESS_PTR)&here, QUALIFIER,
+				  DAT_TIMEOUT_INFINITE, sizeof(hello), hello, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
-	pair_check(dat_cno_wait(life->cno, TIMEOUT_US, &evd), "dat_cno_wait");
+	pair_check(dat_cno_wait(life->cno, DAT_TIMEOUT_INFINITE, &evd), "dat_cno_wait");
 	event = expect_event(life->requests, DAT_CONNECTION_REQUEST_EVENT);
 	return event.event_data.cr_arrival_event_data.cr_handle;
 }
