@@ -17,7 +17,6 @@
 #include "die.h"
 
 #define QUALIFIER  7901
-#define TIMEOUT_US 30000000
 #define LOOK_US    1000
 #define REGION     (4ul << 20)
 
@@ -72,7 +71,7 @@ static const struct work {
 struct shared {
 	DAT_RMR_CONTEXT key;
 	DAT_VADDR address;
-	unsigned int received;      /* statuses of the owner's Receive */
+	volatile unsigned int received; /* statuses of the owner's Receive */
 	volatile int ready, closed; /* the owner listens; connections that ended at the owner */
 };
 
@@ -136,13 +135,27 @@ static void own_one(struct shared *shared, struct owner *owner, const DAT_EVENT 
 		   "dat_cr_accept");
 }
 
+static bool own_completion(struct shared *shared, const struct owner *owner)
+{
+	DAT_EVENT event;
+
+	if (dat_evd_dequeue(owner->dto, &event) != DAT_SUCCESS)
+		return false;
+	shared->received |= 1u << event.event_data.dto_completion_event_data.status;
+	return true;
+}
+
 static void own_event(struct shared *shared, struct owner *owner, const DAT_EVENT *event)
 {
 	if (event->event_number == DAT_CONNECTION_REQUEST_EVENT) {
 		own_one(shared, owner, event);
-	} else if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
-		shared->received |= 1u << event->event_data.dto_completion_event_data.status;
 	} else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED) {
+		/*
+		 * Completions come before the end of their connection, but perhaps after the last
+		 * look at their EVD; a free of the EP would drop them.
+		 */
+		while (own_completion(shared, owner))
+			;
 		pair_check(dat_ep_free(event->event_data.connect_event_data.ep_handle),
 			   "dat_ep_free");
 		region_free(&owner->region);
@@ -168,10 +181,9 @@ static void own(struct shared *shared)
 		   "dat_psp_create");
 	shared->ready = 1;
 	for (;;) {
-		bool any = dat_evd_dequeue(owner.dto, &event) == DAT_SUCCESS ||
-			   dat_evd_dequeue(owner.evd, &event) == DAT_SUCCESS;
-
-		if (any)
+		if (own_completion(shared, &owner))
+			continue;
+		if (dat_evd_dequeue(owner.evd, &event) == DAT_SUCCESS)
 			own_event(shared, &owner, &event);
 		else
 			sched_yield();
@@ -206,8 +218,9 @@ static void connect_again(const struct peer *peer)
 	struct sockaddr_in host = { .sin_family = AF_INET,
 				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
-	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER, TIMEOUT_US, 0,
-				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+	pair_check(dat_ep_connect(peer->ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER,
+				  DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				  DAT_CONNECT_DEFAULT_FLAG),
 		   "dat_ep_connect");
 	expect_event(peer->connect, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
@@ -254,6 +267,7 @@ int main(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		own(shared);
 	}
+	hang_begin("memory that is gone");
 	while (!shared->ready && waitpid(owner, NULL, WNOHANG) == 0)
 		usleep(LOOK_US);
 	peer_open(&peer);
