@@ -4,6 +4,8 @@
  * flushed.
  */
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
@@ -62,6 +64,21 @@ static void apply_init(struct emu_world *w, struct emu_qp *qp, const struct nic_
 	qp->max_rd_out = qp->cap_rd_out = (uint8_t)init->cap.max_rd_out;
 }
 
+/*
+ * Zero all but the head, and count the epoch up. A process that is killed in here must not take the
+ * epoch back: events of an earlier connection would belong to the next one.
+ */
+static void begin_entry(struct emu_qp *qp)
+{
+	size_t begin = sizeof(qp->head), epoch = offsetof(struct emu_qp, epoch);
+	size_t behind = epoch + sizeof(qp->epoch);
+	uint32_t next = qp->epoch + 1;
+
+	memset((uint8_t *)qp + begin, 0, epoch - begin);
+	memset((uint8_t *)qp + behind, 0, sizeof(*qp) - behind);
+	__atomic_store_n(&qp->epoch, next == 1 ? next + EMU_FIRST : next, __ATOMIC_RELAXED);
+}
+
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
 {
 	struct emu_world *w = emu_world_of(nic);
@@ -86,9 +103,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		goto free_rq;
 	adapter->qps++;
 	entry = emu_qp_at(w, index);
-	*entry = (struct emu_qp){ .head = entry->head, .epoch = entry->epoch + 1 };
-	if (entry->epoch == 1)
-		entry->epoch += EMU_FIRST;
+	begin_entry(entry);
 	entry->sq = sq;
 	entry->rq = rq;
 	entry->rq.get = entry->rq.put = EMU_FIRST;

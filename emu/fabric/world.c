@@ -114,9 +114,13 @@ int emu_adapter_open(struct nic_world *world, const char *name, const struct nic
 	if (!index)
 		return -ENOMEM;
 	adapter = &w->fab->adapters[index];
-	*adapter = (struct emu_adapter){ .generation = adapter->generation + 1,
-					 .number = number,
-					 .process = w->process };
+	/* Field by field: a process that is killed in here must not take the generation back. */
+	__atomic_store_n(&adapter->generation, adapter->generation + 1, __ATOMIC_RELAXED);
+	adapter->dead = false;
+	adapter->number = number;
+	adapter->process = w->process;
+	adapter->qps = adapter->cqs = adapter->srqs = 0;
+	adapter->mrs = adapter->mws = adapter->pds = adapter->listeners = 0;
 	if (emu_is_shared(w))
 		w->sharing->name_adapter(w, name, adapter->name, sizeof(adapter->name));
 	else

@@ -166,13 +166,22 @@ static bool node_taken(struct emu_world *w, const char *node)
 	return false;
 }
 
+/*
+ * Field by field, and the generation in one store: a process that is killed in here leaves the
+ * entry free, and must not take its generation back. Others tell by it whether they still reach the
+ * process that has the entry (peer.h).
+ */
 static void register_process(struct emu_world *w, const struct nic_config *config)
 {
 	struct emu_membership *m = w->membership;
 	struct emu_process *p = emu_process(w, w->process);
-	uint32_t generation = p->generation + 1;
 
-	*p = (struct emu_process){ .generation = generation, .pid = getpid() };
+	__atomic_store_n(&p->generation, p->generation + 1, __ATOMIC_RELAXED);
+	p->overrun = false;
+	p->pid = getpid();
+	p->futex = p->sleepers = p->idlers = 0;
+	p->inbox = p->inbox_tail = 0;
+	p->delivery = (struct emu_delivery){ 0 };
 	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
 	if (!p->node[0] || node_taken(w, p->node))
 		snprintf(p->node, sizeof(p->node), "%.14s%u", config->node ? config->node : "n",

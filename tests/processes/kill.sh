@@ -11,11 +11,13 @@ needs "$client"
 needs "$die"
 undo=$top/tests/processes/undo
 needs "$undo"
+ages=$top/tests/processes/ages
+needs "$ages"
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..12
+echo 1..13
 holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
@@ -33,6 +35,14 @@ half() {
 	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
 }
 holds "before each store of a Send, which is whole or not there" half
+# old: a survivor tells processes, adapters and connections that used the same entry apart.
+old() {
+	DATSIM_FABRIC=old "$ages" > told
+	status=$?
+	cat told
+	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
+}
+holds "before each store of an opening: no generation goes back" old
 # Fewer, because a process killed in its turn stops all others until its death is noticed.
 DATSIM_LOCKSTEP=50
 export DATSIM_LOCKSTEP
