@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The corners of retransmission: what a NAK for a lost packet says of the messages before it, which
+ * request fails when all retries are used up, and that nothing is left of a loss that is over.
+ */
+#include "emu/fabric/fabric.h"
+#include "lib/object.h"
+
+#include "tests/support/support.h"
+
+#define SEND (DAT_SIM_PACKET_SEND)
+#define ACK  (DAT_SIM_PACKET_ACK)
+
+enum {
+	MESSAGES = 30, /* with every seventh packet lost, that makes ten NAKs: more than RETRIES */
+};
+
+/* Two short messages each way, and three more from a: no two counters of an Endpoint are equal. */
+static void used_pair(void)
+{
+	plain_pair();
+	post_recvs(&w.a, w.a.ep, 0, 2);
+	post_recvs(&w.b, w.b.ep, 4, 5);
+	deliver(&w.b, w.b.ep, 2);
+	deliver(&w.a, w.a.ep, 5);
+	ck_assert_int_eq(drain(w.a.recv) + drain(w.b.recv), 7);
+}
+
+START_TEST(the_request_that_fails_is_the_oldest_one)
+{
+	const char *text;
+	size_t length;
+
+	must(dat_sim_trace(w.sim, DAT_TRUE));
+	used_pair();
+	drop(SEND, 0);
+	for (int n = 0; n < 3; n++)
+		post_send(&w.a, w.a.ep, n, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_ERR_TRANSPORT);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_ERR_FLUSHED);
+	expect_dto(w.a.request, w.a.ep, 2, DAT_DTO_ERR_FLUSHED);
+	expect_pair_broken();
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	ck_assert_ptr_nonnull(strstr(text, " fail cause=RETRY message=6\n"));
+}
+END_TEST
+
+/* On profile ib a NAK acknowledges what came before: here nothing else does. */
+START_TEST(a_NAK_for_a_lost_packet_completes_the_messages_before_it)
+{
+	used_pair();
+	drop(ACK, 0);
+	drop(SEND, 3);
+	post_recvs(&w.b, w.b.ep, 10, 4);
+	for (int n = 0; n < 4; n++)
+		post_send(&w.a, w.a.ep, n, SHORT);
+	advance_us(20);
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_no_event(w.a.request);
+	must(dat_sim_fault_clear(w.sim));
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 2, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 3, DAT_DTO_SUCCESS);
+	ck_assert_int_eq(drain(w.b.recv), 4);
+}
+END_TEST
+
+/* Each NAK is for a later message than the one before. */
+START_TEST(NAKs_that_tell_of_progress_are_not_counted_as_retries)
+{
+	used_pair();
+	drop(ACK, 0);
+	fault((DAT_SIM_FAULT){ .packets = SEND, .every = 7, .verdict = DAT_SIM_DROP });
+	post_recvs(&w.b, w.b.ep, 10, MESSAGES);
+	for (int n = 0; n < MESSAGES; n++)
+		post_send(&w.a, w.a.ep, n, SHORT);
+	advance_us(200);
+	must(dat_sim_fault_clear(w.sim));
+	run_quiet();
+	for (int n = 0; n < MESSAGES; n++)
+		expect_dto(w.a.request, w.a.ep, n, DAT_DTO_SUCCESS);
+	ck_assert_int_eq(drain(w.b.recv), MESSAGES);
+}
+END_TEST
+
+/* ---- what is left of a loss ---- */
+
+/* The reasons for which the fabric looks at single packets */
+static uint32_t reasons(void)
+{
+	struct nic *nic = ((struct handle_slot *)w.a.ia)->object->nic;
+
+	return emu_world_of(nic)->fab->observed;
+}
+
+static const struct trouble {
+	DAT_SIM_FAULT fault;
+	int buffers; /* of three messages; the rest comes later */
+	bool ends;   /* the connection */
+} troubles[] = {
+	{ { .packets = SEND, .nth = 1, .verdict = DAT_SIM_DROP }, 3, false },
+	{ { .packets = SEND, .nth = 3, .verdict = DAT_SIM_DROP }, 3, false },
+	{ { .packets = SEND, .every = 2, .times = 4, .verdict = DAT_SIM_DROP }, 3, false },
+	{ { .packets = ACK, .times = 3, .verdict = DAT_SIM_DROP }, 3, false },
+	{ { .packets = ACK, .verdict = DAT_SIM_DROP }, 3, true },
+	{ { .packets = SEND, .verdict = DAT_SIM_DROP }, 3, true },
+	{ { .packets = SEND, .nth = 2, .verdict = DAT_SIM_DROP }, 0, false },
+	{ { .packets = SEND, .nth = 2, .verdict = DAT_SIM_DELAY, .delay_ns = 3 * RETRY_NS },
+	  3,
+	  false },
+	{ { .packets = SEND | ACK, .nth = 2, .verdict = DAT_SIM_DUPLICATE }, 3, false },
+};
+
+START_TEST(nothing_is_left_of_a_loss_that_is_over)
+{
+	const struct trouble *t = &troubles[_i];
+
+	used_pair();
+	ck_assert_uint_eq(reasons(), 0);
+	fault(t->fault);
+	post_recvs(&w.b, w.b.ep, 10, t->buffers);
+	for (int n = 0; n < 3; n++)
+		post_send(&w.a, w.a.ep, n, SHORT);
+	advance_us(50);
+	post_recvs(&w.b, w.b.ep, 10, 3 - t->buffers);
+	run_quiet();
+	if (t->ends)
+		expect_pair_broken();
+	else
+		ck_assert_int_eq(drain(w.b.recv), 3);
+	ck_assert_int_eq(drain(w.a.request), 3);
+	must(dat_sim_fault_clear(w.sim));
+	ck_assert_uint_eq(reasons(), 0);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test(suite, the_request_that_fails_is_the_oldest_one);
+	unit_test(suite, a_NAK_for_a_lost_packet_completes_the_messages_before_it);
+	unit_test(suite, NAKs_that_tell_of_progress_are_not_counted_as_retries);
+	unit_test_loop(suite, nothing_is_left_of_a_loss_that_is_over, COUNT(troubles));
+}
+
+UNIT_SUITE("retry")
