@@ -17,6 +17,7 @@
  * - A rule that loses a packet starts the retry timer (emu/wire/retry.c).
  * - Recovery, after a process died with the fabric's lock, drops the events of the event that it
  *   rolls back and runs again, and those of the dead process's connections (emu/shared/recover.c).
+ *   If a request has nothing left, it starts the retry timer (emu/shared/stalled.h).
  */
 #ifndef EMU_TX_H
 #define EMU_TX_H

@@ -260,7 +260,10 @@ static void set_mark(uint8_t *marks, uint32_t i)
 	marks[i / BITS] |= (uint8_t)(1u << i % BITS);
 }
 
-/* A QP whose timer event was dropped has no timer. */
+/*
+ * A QP whose timer event was dropped has no timer. If its requests need one, emu_stalled_resume
+ * starts it.
+ */
 static void clear_lost_timers(struct emu_world *w)
 {
 	uint8_t timed[EMU_QPS / BITS + 1] = { 0 };

@@ -25,6 +25,7 @@
 #include "recover.h"
 #include "emu/wire/rules.h"
 #include "shared_file.h"
+#include "stalled.h"
 #include "emu/fabric/trace.h"
 #include "emu/fabric/config.h"
 
@@ -57,6 +58,8 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 	emu_recover_orphans(w);
 	w->steps = w->steps_most;
 	emu_reclaim_end(w, &kept);
+	w->steps = w->steps_most;
+	emu_stalled_resume(w);
 	if (emu_lockstep(w))
 		emu_lockstep_recover(w);
 }

@@ -117,16 +117,14 @@ measure() {
 }
 
 # The tests that run FILE:LINE, the quickest first, each with its milliseconds; where none is known
-# to run the line, those of its function; and of the file for a line outside functions.
+# to run the line, those of its function.
 tests_of_line() {
 	local index=$work/index/${1//\//@} list range test
 	[ -f "$index" ] || return
 	list=$(awk -v n="$2" '$1 == n { $1 = ""; print }' "$index")
 	if [ -z "$list" ]; then
-		range=$(awk -v n="$2" '/^{/ { from = NR }
-			/^}/ { if (from && from <= n && NR >= n) print from, NR; from = 0 }
-			' "$tree/$1")
-		range=${range:-1 1000000}
+		range=$(awk -v n="$2" '/^{/ && NR <= n { from = NR }
+			/^}/ && NR >= n { print from, NR; exit }' "$tree/$1")
 		list=$(awk -v from="${range% *}" -v to="${range#* }" \
 			'$1 >= from && $1 <= to { $1 = ""; print }' "$index")
 	fi

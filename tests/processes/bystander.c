@@ -2,7 +2,8 @@
 /*
  * bystander [STRIDE] - a process that owns no end of a connection runs the RNR timer of its sender,
  * and is killed before one in STRIDE of the stores that this makes into the arena. The connection
- * lives on, so both Sends of ends.h must arrive.
+ * lives on, so both Sends of ends.h must arrive. So must they when recovery finds that the timer
+ * itself is lost.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -12,36 +13,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "emu/fabric/clock.h"
+#include "emu/shared/recover.h"
+#include "emu/shared/stalled.h"
 #include "ends.h"
+#include "host/backend.h"
 
 static int orders[2], reports[2]; /* pipes to and from the bystander */
+
+/* As a call of the library does, and in one section, so that its helper thread is not first. */
+static void run_timer(void)
+{
+	struct emu_world *w = (struct emu_world *)backend_next(NULL)->world;
+
+	emu_shared_take(w);
+	ends_make_due(w, NULL);
+	emu_clock_settle(w);
+	emu_shared_release(w);
+}
 
 static void run_bystander(struct stores *stores)
 {
 	struct pair_node node;
-	DAT_EVD_HANDLE empty;
-	DAT_EVENT event;
 	char order;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	stores_begin(stores);
 	pair_open(&node, "emu0", 1);
-	pair_check(dat_evd_create(node.ia, PAIR_QUEUE_LENGTH, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
-				  &empty),
-		   "dat_evd_create");
 	if (write(reports[1], "", 1) != 1 || read(orders[0], &order, 1) != 1)
 		pair_fail("the main process is gone");
 	stores_phase("the RNR timer of others");
-	dat_evd_dequeue(empty, &event);
+	run_timer();
 	stores_phase("nothing more");
 	_exit(0);
-}
-
-static int see_nothing(struct emu_world *w, void *arg)
-{
-	(void)w;
-	(void)arg;
-	return 0;
 }
 
 /* Was it killed? */
@@ -61,9 +65,30 @@ static bool run_round(struct ends *ends, struct stores *stores)
 		pair_fail("no bystander");
 	if (WIFSIGNALED(status) ? WTERMSIG(status) != SIGKILL : status != 0)
 		pair_fail("the bystander ends otherwise");
-	ends_look(see_nothing, NULL); /* this cleans up after the dead */
+	/* This also cleans up after the dead. */
+	ends_look(ends_make_due, NULL);
 	ends_go_on(ends);
 	return WIFSIGNALED(status);
+}
+
+/* As if the process that died had started the timer in the section in which it died. */
+static int lose_timer(struct emu_world *w, void *arg)
+{
+	(void)arg;
+	w->fab->events = 0;
+	w->fab->heap[0].order = EMU_NO_EVENT;
+	emu_recover(w);
+	if (emu_stalled_resume(w) != 1)
+		pair_fail("the sender's requests are not stalled");
+	return 0;
+}
+
+static void run_round_without_timer(struct ends *ends)
+{
+	alarm(HANG_S);
+	ends_wait_and_stop(ends);
+	ends_look(lose_timer, NULL);
+	ends_go_on(ends);
 }
 
 int main(int argc, char **argv)
@@ -84,6 +109,7 @@ int main(int argc, char **argv)
 	}
 	hang_begin("the beginning");
 	ends_start(&ends, NULL, NULL);
+	run_round_without_timer(&ends);
 	stores->phase = -1;
 	run_round(&ends, stores);
 	stores->phase = 0;

@@ -5,8 +5,8 @@
  *
  *   sender     posts Send 1; the receiver has no Receive, and the RNR timer runs
  *   receiver   posts two Receives
- *   main       takes the fabric's lock, stops both, makes the timer due, releases the lock
- *   ...        what the test is about: a third process runs the timer
+ *   main       takes the fabric's lock, stops both, releases the lock
+ *   ...        what the test is about: a third process makes the timer due, and runs it
  *   sender     goes on, and posts Send 2
  *   receiver   goes on; both Sends must arrive, in order (ruling Q6)
  *
@@ -33,8 +33,10 @@ struct ends {
 
 /* Start both, and connect them. Values of DATSIM_COPY; NULL: that of this process. */
 void ends_start(struct ends *ends, const char *sender_copy, const char *receiver_copy);
-/* The first half of a round: both are stopped, and the RNR timer is due. */
+/* The first half of a round: both are stopped, and the RNR timer is the only event. */
 void ends_wait_and_stop(struct ends *ends);
+/* With the lock held: if it has not run yet, it is due now. */
+int ends_make_due(struct emu_world *w, void *arg);
 /* The second half: both Sends arrive, or the test fails. */
 void ends_go_on(struct ends *ends);
 void ends_finish(struct ends *ends);

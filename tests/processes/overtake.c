@@ -48,6 +48,7 @@ int main(int argc, char **argv)
 				  &empty),
 		   "dat_evd_create");
 	ends_wait_and_stop(&ends);
+	ends_look(ends_make_due, NULL);
 	fire_timer(empty);
 	ends_go_on(&ends);
 	ends_finish(&ends);

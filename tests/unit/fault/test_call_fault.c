@@ -254,9 +254,6 @@ static const DAT_SIM_CALL_FAULT bad[] = {
 	FAILS("dat_pz_create", .probability = 1000001),
 	{ .verdict = DAT_SIM_COMPLETE_AS },
 	{ .verdict = DAT_SIM_COMPLETE_AS, .status = (DAT_DTO_COMPLETION_STATUS)99 },
-	{ .verdict = DAT_SIM_COMPLETE_AS,
-	  .status = (DAT_DTO_COMPLETION_STATUS)11, /* one more than the last */
-	  .completions = DAT_SIM_COMPLETION_RECV },
 	{ .verdict = DAT_SIM_COMPLETE_AS, .status = DAT_DTO_ERR_TRANSPORT, .completions = 0x20 },
 	{ .verdict = DAT_SIM_COMPLETE_AS,
 	  .status = DAT_DTO_ERR_TRANSPORT,

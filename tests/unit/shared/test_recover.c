@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a process finds in the arena after another has died or written garbage: requests whose event
- * is gone are refused, a queue of events that cannot be is dropped for all, and an upcall about no
- * operation is not made.
+ * What a process finds in the arena after another has died or written garbage: connection requests
+ * whose event is gone are refused, other requests without one are sent again, a queue of events
+ * that cannot be is dropped for all, and an upcall about no operation is not made.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,6 +14,7 @@
 #include "emu/shared/recover.h"
 #include "emu/shared/runner.h"
 #include "emu/shared/shared.h"
+#include "emu/shared/stalled.h"
 #include "emu/upcall.h"
 #include "tests/support/support.h"
 
@@ -117,6 +118,160 @@ START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
 }
 END_TEST
 
+/* ---- requests ---- */
+
+enum {
+	SENDER = 1,
+	RECEIVER = 2,
+};
+
+#define EPOCH 7
+
+static void connect_qps(void)
+{
+	struct emu_fabric *fab = world->fab;
+
+	for (uint32_t i = SENDER; i <= RECEIVER; i++) {
+		struct emu_qp *qp = &fab->qp[i];
+
+		*qp = (struct emu_qp){ .head.live = 1,
+				       .state = EMU_QP_CONNECTED,
+				       .epoch = EPOCH + i,
+				       .peer = SENDER + RECEIVER - i,
+				       .peer_epoch = EPOCH + SENDER + RECEIVER - i };
+		ck_assert_int_eq(emu_wq_init(world, &qp->sq, 1, sizeof(struct emu_swqe)), 0);
+	}
+	fab->qps.high = RECEIVER;
+	fab->qp[SENDER].sq.put = fab->qp[SENDER].sq_next = 1;
+}
+
+static void forget_qps(void)
+{
+	struct emu_fabric *fab = world->fab;
+
+	for (uint32_t i = SENDER; i <= RECEIVER; i++) {
+		emu_wq_fini(world, &fab->qp[i].sq);
+		fab->qp[i] = (struct emu_qp){ 0 };
+	}
+	fab->qps.high = 0;
+	fab->events = fab->observed = 0;
+}
+
+static const struct {
+	enum emu_event_kind kind;
+	uint32_t qp, epoch;
+	bool stalled;
+} in_flight[] = {
+	{ EMU_EV_DATA, RECEIVER, EPOCH + RECEIVER, false },
+	{ EMU_EV_DATA_REST, RECEIVER, EPOCH + RECEIVER, false },
+	{ EMU_EV_ACK_DUE, RECEIVER, EPOCH + RECEIVER, false },
+	{ EMU_EV_ACK, SENDER, EPOCH + SENDER, false },
+	{ EMU_EV_RNR, SENDER, EPOCH + SENDER, false },
+	{ EMU_EV_RESPONSE, SENDER, EPOCH + SENDER, false },
+	{ EMU_EV_TERMINATE, SENDER, EPOCH + SENDER, false },
+	{ EMU_EV_DATA, RECEIVER, EPOCH, true },
+	{ EMU_EV_DATA, SENDER, EPOCH + SENDER, true },
+	{ EMU_EV_ACK, RECEIVER, EPOCH + RECEIVER, true },
+};
+
+static void expect_resumed(bool stalled)
+{
+	const struct emu_qp *sender = &world->fab->qp[SENDER];
+
+	ck_assert_uint_eq(emu_stalled_resume(world), stalled);
+	ck_assert_int_eq(sender->timer && sender->retry_timer, stalled);
+	ck_assert(!world->fab->qp[RECEIVER].timer);
+	ck_assert_uint_eq(emu_stalled_resume(world), 0);
+}
+
+START_TEST(Q6_a_request_without_a_packet_in_flight_gets_a_timer)
+{
+	struct emu_event event = { .order = in_flight[_i].kind,
+				   .qp = in_flight[_i].qp,
+				   .epoch = in_flight[_i].epoch };
+
+	connect_qps();
+	emu_reschedule(world, &event, world->fab->now);
+	expect_resumed(in_flight[_i].stalled);
+	forget_qps();
+	connect_qps();
+	emu_process(world, OTHER)->used = true;
+	ck_assert(emu_inbox_run(world, OTHER, &event));
+	expect_resumed(in_flight[_i].stalled);
+	emu_inbox_discard(world, OTHER);
+	emu_process(world, OTHER)->used = false;
+	forget_qps();
+}
+END_TEST
+
+START_TEST(Q6_a_request_whose_timer_was_lost_gets_another)
+{
+	struct emu_qp *sender = &world->fab->qp[SENDER];
+
+	connect_qps();
+	emu_timer_start(world, sender, world->fab->now + 1, EMU_EV_RNR_TIMER);
+	sender->rnr_wait = true;
+	ck_assert_uint_eq(emu_stalled_resume(world), 0);
+	world->fab->events = 0;
+	world->fab->heap[0].order = EMU_NO_EVENT;
+	emu_recover(world);
+	expect_resumed(true);
+	forget_qps();
+}
+END_TEST
+
+START_TEST(Q6_no_timer_runs_without_a_request_or_without_a_peer)
+{
+	struct emu_qp *sender = &world->fab->qp[SENDER];
+
+	connect_qps();
+	sender->sq.get = 1;
+	expect_resumed(false);
+	sender->sq.get = 0;
+	sender->peer_epoch++;
+	expect_resumed(false);
+	forget_qps();
+}
+END_TEST
+
+static bool is_queued(uint32_t index)
+{
+	for (uint32_t i = 0; i < world->fab->events; i++)
+		if (world->fab->heap[i].index == index)
+			return true;
+	return false;
+}
+
+static void begin_event(uint32_t index)
+{
+	struct emu_event event = { .order = world->fab->sequence++ << 8 | EMU_EV_RNR_TIMER,
+				   .qp = SENDER,
+				   .epoch = EPOCH,
+				   .index = index };
+
+	emu_section_event(world, &event);
+}
+
+/* Events are told apart by `index`. The death comes after one, or inside the next. */
+START_TEST(Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_section)
+{
+	connect_qps();
+	begin_event(1);
+	emu_schedule(world, world->fab->now, EMU_EV_DATA, RECEIVER, EPOCH + RECEIVER, 2, 0);
+	emu_section_event_done(world);
+	if (_i > 0) {
+		begin_event(3);
+		emu_schedule(world, world->fab->now, EMU_EV_DATA, RECEIVER, EPOCH + RECEIVER, 4, 0);
+	}
+	emu_recover(world);
+	ck_assert(!is_queued(1));
+	ck_assert(is_queued(2));
+	ck_assert_int_eq(is_queued(3), _i > 0);
+	ck_assert(!is_queued(4));
+	forget_qps();
+}
+END_TEST
+
 /* ---- garbage ---- */
 
 static const uint16_t places[] = { OTHER, EMU_PROCESSES - 1, EMU_PROCESSES };
@@ -183,6 +338,13 @@ static void fill(Suite *suite)
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, requests_whose_event_is_gone_are_refused_and_no_others);
+	tcase_add_loop_test(tcase, Q6_a_request_without_a_packet_in_flight_gets_a_timer, 0,
+			    COUNT(in_flight));
+	tcase_add_loop_test(tcase,
+			    Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_section,
+			    0, 2);
+	tcase_add_test(tcase, Q6_a_request_whose_timer_was_lost_gets_another);
+	tcase_add_test(tcase, Q6_no_timer_runs_without_a_request_or_without_a_peer);
 	tcase_add_loop_test(tcase, a_queue_that_cannot_be_fails_the_adapters_of_every_process, 0,
 			    COUNT(places));
 	tcase_add_loop_test(tcase, an_upcall_about_no_operation_is_not_made, 0, COUNT(operations));

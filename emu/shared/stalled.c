@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds requests that nothing brings on, and has them sent again: stalled.h. */
+#include "stalled.h"
+
+#include "emu/fabric/queue.h"
+#include "emu/qp.h"
+#include "emu/wire/retry.h"
+#include "inbox.h"
+#include "shared.h"
+
+#define BITS 8u
+
+/* The QPs that have something in flight. */
+struct moving {
+	uint8_t qp[EMU_QPS / BITS + 1];
+};
+
+static void mark_qp(struct moving *moving, uint32_t qp)
+{
+	if (qp <= EMU_QPS)
+		moving->qp[qp / BITS] |= (uint8_t)(1u << qp % BITS);
+}
+
+static bool is_moving(const struct moving *moving, uint32_t qp)
+{
+	return moving->qp[qp / BITS] >> qp % BITS & 1;
+}
+
+/* The packets of a request go to the peer of its QP, all that answer it to the QP itself. */
+static void mark_event(struct emu_world *w, struct moving *moving, const struct emu_event *event)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+	const struct emu_qp *qp;
+
+	if (!emu_event_is_valid(event))
+		return;
+	qp = emu_qp_at(w, event->qp);
+	if (emu_qp_stale(qp, event))
+		return;
+	if (kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST || kind == EMU_EV_ACK_DUE)
+		mark_qp(moving, qp->peer);
+	else
+		mark_qp(moving, event->qp);
+}
+
+static void mark_inboxes(struct emu_world *w, struct moving *moving)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		const struct emu_process *p = emu_process(w, i);
+		emu_ref ref = p->used ? p->inbox : 0;
+
+		while (ref && emu_go_on(w)) {
+			const struct emu_message *message = emu_at(w, ref);
+
+			if (message->kind == EMU_MESSAGE_RUN)
+				mark_event(w, moving, &message->event);
+			ref = message->next;
+		}
+	}
+}
+
+static void mark_held(struct emu_world *w, struct moving *moving, emu_ref ref)
+{
+	while (ref && emu_go_on(w)) {
+		const struct emu_held *held = emu_at(w, ref);
+
+		mark_event(w, moving, &held->event);
+		ref = held->next;
+	}
+}
+
+/* A parked packet is not in flight: it waits for an earlier one. */
+static void mark_all(struct emu_world *w, struct moving *moving)
+{
+	const struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = 0; i < emu_events(fab); i++)
+		mark_event(w, moving, &fab->heap[i]);
+	mark_inboxes(w, moving);
+	for (uint32_t i = 0; i < (EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1); i++)
+		mark_held(w, moving, fab->links[i].held);
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp); i++) {
+		mark_held(w, moving, fab->qp[i].held);
+		mark_held(w, moving, fab->qp[i].early);
+	}
+}
+
+static bool has_requests(struct emu_world *w, const struct emu_qp *qp)
+{
+	return qp->head.live && emu_qp_running(qp) && emu_wq_count(&qp->sq) > 0 &&
+	       emu_qp_at(w, qp->peer)->epoch == qp->peer_epoch;
+}
+
+uint32_t emu_stalled_resume(struct emu_world *w)
+{
+	struct moving moving = { { 0 } };
+	uint32_t found = 0;
+
+	mark_all(w, &moving);
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
+		struct emu_qp *qp = &w->fab->qp[i];
+
+		if (!has_requests(w, qp) || qp->timer || is_moving(&moving, i))
+			continue;
+		emu_retry_on(w, qp);
+		found++;
+	}
+	return found;
+}
