@@ -175,6 +175,14 @@ struct backend *backend_next(struct backend *after)
 	return after == &emu && backend_hw.kind ? &backend_hw : NULL;
 }
 
+/* After the program's own exit handlers. */
+static void __attribute__((destructor)) process_exits(void)
+{
+	for (struct backend *b = backend_next(NULL); b; b = backend_next(b))
+		if (b->shared)
+			b->kind->process_exits(b->shared);
+}
+
 void backend_set_threaded(const struct backend *b, struct nic *nic)
 {
 	nic->threaded = b->threaded && (nic->caps & NIC_CAP_SIM);

@@ -135,6 +135,11 @@ struct nic_backend {
 	/* With both locks: this thread ends. */
 	void (*thread_ends)(struct nic_world *world);
 	/*
+	 * Without a lock: the process exits and has not destroyed the world; other threads, or this
+	 * one, may be inside the library.
+	 */
+	void (*process_exits)(struct nic_world *world);
+	/*
 	 * With lib's lock only. True: nothing waits for this process and no event is due. cq_poll,
 	 * cq_spin, cq_count, post_send and post_recv may be called in the same way, the two posts
 	 * for a request with one segment. If one of them fails, nothing has happened, and the

@@ -386,6 +386,7 @@ struct emu_delivery {
 struct emu_process {
 	EMU_OWN_LINE emu_flag used;
 	emu_flag overrun; /* there was no memory for a message to it */
+	emu_flag exits;   /* it is about to end, without having left */
 	int32_t pid;
 	uint32_t futex;            /* incremented when the process has to look at the arena */
 	uint32_t generation;       /* grows with each process that has this entry */
@@ -470,7 +471,6 @@ struct emu_fabric {
 	struct emu_link links[(EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1)]; /* emu_link_at */
 
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
-
 	struct emu_rule rule[EMU_RULES]; /* `rules` of them */
 
 	uint64_t trace_length;

@@ -77,6 +77,7 @@ const struct nic_backend emu_backend = {
 	.await = emu_shared_await,
 	.lockstep = emu_shared_lockstep,
 	.thread_ends = emu_shared_thread_ends,
+	.process_exits = emu_shared_process_exits,
 	.fabric_make = emu_fabric_make,
 	.fabric_end = emu_fabric_end,
 	.fabric_next = emu_fabric_next,

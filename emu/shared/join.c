@@ -19,6 +19,7 @@
 #include "lock.h"
 #include "reach.h"
 #include "emu/wire/rules.h"
+#include "settings.h"
 #include "shared_file.h"
 #include "emu/fabric/trace.h"
 #include "emu/fabric/config.h"
@@ -69,17 +70,16 @@ void emu_shared_clean_up_dead(struct emu_world *w, uint16_t holder)
 /* ---- joining and leaving ---- */
 
 /* Make the path absolute: the process that ends the fabric may have another working directory. */
-static void set_trace_path(struct emu_fabric *fab, const char *path)
+void emu_shared_trace_path(char *out, size_t room, const char *path)
 {
-	char *path_here = fab->shared.trace_path;
-	size_t room = sizeof(fab->shared.trace_path), length = 0;
+	size_t length = 0;
 
-	if (path[0] != '/' && getcwd(path_here, room))
-		length = strlen(path_here);
+	if (path[0] != '/' && getcwd(out, room))
+		length = strlen(out);
 	if (length + strlen(path) + 2 > room)
-		path_here[0] = '\0';
+		out[0] = '\0';
 	else
-		snprintf(path_here + length, room - length, "%s%s", length ? "/" : "", path);
+		snprintf(out + length, room - length, "%s%s", length ? "/" : "", path);
 }
 
 static void set_up(struct emu_world *w, const struct nic_config *config)
@@ -92,7 +92,8 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	fab->trace_on = config->trace;
 	emu_trace_begin(w);
 	if (config->trace_file)
-		set_trace_path(fab, config->trace_file);
+		emu_shared_trace_path(fab->shared.trace_path, sizeof(fab->shared.trace_path),
+				      config->trace_file);
 	if (config->lockstep)
 		emu_lockstep_begin(w, config->preempt_ns);
 	fab->shared.layout = LAYOUT;
@@ -230,8 +231,9 @@ static void end_if_left(struct emu_world *w)
 static int try_join(struct emu_world *w, const struct nic_config *config)
 {
 	int err = attach_fabric(w);
+	bool made = err == -ENOENT;
 
-	if (err == -ENOENT)
+	if (made)
 		err = make_fabric(w, config, false);
 	if (err)
 		return err == -EEXIST ? -EAGAIN : err;
@@ -243,6 +245,8 @@ static int try_join(struct emu_world *w, const struct nic_config *config)
 	}
 	if (err)
 		unmap_fabric(w);
+	else if (!made)
+		emu_settings_tell(w, config);
 	return err;
 }
 
@@ -378,7 +382,8 @@ void emu_shared_leave(struct emu_world *w)
 	if (emu_lockstep(w))
 		emu_lockstep_drop_process(w, w->process);
 	emu_shared_clean_up_dead(w, 0);
-	if (shared->processes == 0 && !shared->stays)
+	/* It is gone if this process closes it after emu_shared_process_exits. */
+	if (shared->processes == 0 && !shared->stays && !shared->gone)
 		emu_shared_finish(w);
 	emu_shared_release(w);
 	emu_lockstep_leave(w);

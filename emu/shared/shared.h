@@ -66,6 +66,8 @@ int emu_shared_make(struct emu_world *w, const struct nic_config *config);
 /* Map a fabric without joining it and call `look` with its lock held. -ENOENT: there is none. */
 int emu_shared_look(struct emu_world *w, const struct nic_config *config,
 		    int (*look)(struct emu_world *w, void *arg), void *arg);
+/* The absolute path of a trace's file; empty: it is too long. */
+void emu_shared_trace_path(char *out, size_t room, const char *path);
 /* With the lock held: remove the name of the fabric and write its trace. */
 void emu_shared_finish(struct emu_world *w);
 
@@ -77,6 +79,7 @@ void emu_shared_await(struct nic_world *world);
 void emu_shared_exit(struct nic_world *world);
 bool emu_shared_settle(struct nic_world *world);
 void emu_shared_thread_ends(struct nic_world *world);
+void emu_shared_process_exits(struct nic_world *world); /* exit.c */
 void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 		      const struct nic_unlocked *unlocked);
 void emu_shared_ring(struct nic_world *world, bool idle);

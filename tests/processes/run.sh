@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..48
+echo 1..58
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -73,10 +73,10 @@ expect 143 'server was ended by signal 15' run --lockstep -- "$server" + \
 	sh -c 'kill -TERM $PPID; exec sleep 30'
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
-# leaves NAME TRACE: a program that exits without dat_ia_close leaves its fabric
+# leaves NAME TRACE: a program that is killed leaves its fabric
 leaves() {
-	DATSIM_FABRIC=$1 DATSIM_TRACE=$2 "$forgets" emu0 forget
-	[ $? -eq 5 ] && [ -e "datsim/$1" ]
+	DATSIM_FABRIC=$1 DATSIM_TRACE=$2 "$forgets" emu0 die
+	[ $? -eq 137 ] && [ -e "datsim/$1" ]
 }
 # joins NAME TRACE: another job of that name, with other settings
 joins() {
@@ -89,6 +89,46 @@ holds "with its own settings" grep -qx '# profile=iwarp' after.trace
 holds "the trace of the first job is whole" \
 	sh -c 'grep -qx "# profile=ib" before.trace && tail -n 1 before.trace | grep -q "^# end"'
 holds "no fabric stays" [ -z "$(ls datsim)" ]
+
+# A program that exits without dat_ia_close ends its fabric, if it is the last one there.
+ends() {
+	DATSIM_FABRIC=$1 DATSIM_TRACE=$1.trace "$forgets" emu0 forget
+	[ $? -eq 5 ] && [ ! -e "datsim/$1" ] && tail -n 1 "$1.trace" | grep -q '^# end'
+}
+together() {
+	mkfifo input
+	DATSIM_FABRIC=both "$forgets" emu0 linger < input &
+	one=$!
+	DATSIM_FABRIC=both "$forgets" emu0 linger < input &
+	other=$!
+	exec 9> input
+	until "$datsim" fabric list | grep -q '^both  *2 processes'; do sleep 0.01; done
+	exec 9>&-
+	wait "$one" "$other"
+	[ ! -e datsim/both ]
+}
+holds "an exit without a close ends the fabric" ends quit
+holds "two that exit at the same time do, too" together
+
+# A fabric that was created stays, with its settings: who asks for others is told.
+expect 0 '^DATSIM_FABRIC=kept$' fabric create kept
+# asks SETTING...: a job on it, with these settings
+asks() {
+	env DATSIM_FABRIC=kept "$@" "$forgets" emu0 forget 2> notes
+	[ $? -eq 5 ] && [ -e datsim/kept ]
+}
+# told NAME=VALUE HAS
+told() {
+	grep -q "kept: $1 has no effect: it was made with $2\$" notes
+}
+holds "it stays when its last process exits" asks DATSIM_SEED=1
+holds "nothing is said of settings that it has" [ ! -s notes ]
+asks DATSIM_PROFILE=iwarp DATSIM_SEED=5 DATSIM_TRACE=asked.trace DATSIM_LOCKSTEP=50
+holds "another profile is told" told DATSIM_PROFILE=iwarp ib
+holds "another seed is told" told DATSIM_SEED=5 1
+holds "another trace is told" told DATSIM_TRACE=asked.trace 'no trace'
+holds "another kind of time is told" grep -q 'DATSIM_LOCKSTEP has no effect' notes
+holds "it can be ended, still" "$datsim" fabric destroy kept
 
 # Addresses out of another network.
 expect 0 '^20 answers' run --addresses 10.9.0.0/16 -- "$server" + "$client" 10.9.0.1 20
