@@ -156,7 +156,7 @@ void emu_cq_limit(struct nic_cq *base, uint32_t n)
 
 void emu_cq_arm(struct nic_cq *base)
 {
-	cq_of(base)->armed = EMU_ARMED_ANY;
+	cq_of(base)->armed = base->patient ? EMU_ARMED_PATIENT : EMU_ARMED_ANY;
 }
 
 void emu_cq_arm_solicited(struct nic_cq *base)
@@ -177,10 +177,11 @@ void emu_cq_notify(struct emu_world *w, uint32_t index)
 {
 	struct emu_cq *cq = &EMU_AT(w->fab->cq, index);
 	const struct emu_cqe *cqe = cq_ring(w, cq) + ((cq->put - 1) & cq->mask);
+	bool patient = cq->armed == EMU_ARMED_PATIENT;
 
 	if (cq->armed == EMU_ARMED_SOLICITED && cqe->status == NIC_WC_SUCCESS &&
 	    !(cqe->flags & NIC_WR_SOLICITED))
 		return;
 	cq->armed = EMU_ARMED_NOT;
-	emu_up_cq_notify(w, index);
+	emu_up_cq_notify(w, index, patient);
 }

@@ -11,6 +11,7 @@
 enum emu_armed {
 	EMU_ARMED_NOT,
 	EMU_ARMED_ANY,
+	EMU_ARMED_PATIENT, /* as ANY; the owner need not be woken for it: nic_cq.patient */
 	EMU_ARMED_SOLICITED
 };
 

@@ -22,9 +22,9 @@ static struct nic_srq *own_srq(struct emu_world *w, uint32_t index)
 	return index <= EMU_SRQS && w->srq[index].base.nic ? &w->srq[index].base : NULL;
 }
 
-void emu_up_cq_notify(struct emu_world *w, uint32_t cq)
+void emu_up_cq_notify(struct emu_world *w, uint32_t cq, bool patient)
 {
-	struct emu_upcall up = { .kind = EMU_UPCALL_CQ_NOTIFY, .index = cq };
+	struct emu_upcall up = { EMU_UPCALL_CQ_NOTIFY, .index = cq, .what = patient };
 	uint16_t adapter = EMU_AT(w->fab->cq, cq).adapter;
 	struct nic_cq *base = own_cq(w, cq);
 
@@ -95,7 +95,7 @@ void emu_upcall(struct emu_world *w, const struct emu_upcall *up)
 {
 	switch ((enum emu_upcall_kind)up->kind) {
 	case EMU_UPCALL_CQ_NOTIFY:
-		emu_up_cq_notify(w, up->index);
+		emu_up_cq_notify(w, up->index, up->what);
 		break;
 	case EMU_UPCALL_CQ_LOST:
 		emu_up_cq_lost(w, up->index, up->qp, (enum nic_opcode)up->what);

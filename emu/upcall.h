@@ -9,7 +9,8 @@
 
 #include "emu/fabric/sharing.h"
 
-void emu_up_cq_notify(struct emu_world *w, uint32_t cq);
+/* patient: another process need not be woken for it, unless a thread of its waits. */
+void emu_up_cq_notify(struct emu_world *w, uint32_t cq, bool patient);
 /* cq 0: the QP has no CQ for this completion. */
 void emu_up_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode opcode);
 void emu_up_srq_limit(struct emu_world *w, uint32_t srq);

@@ -95,6 +95,11 @@ struct nic_cq {
 	/* lib's: of successful completions, only solicited ones are notifications */
 	bool solicited_only;
 	/*
+	 * lib's: cq_notify may come as late as in this process's next call, unless a thread waits.
+	 * Takes effect at the next cq_arm.
+	 */
+	bool patient;
+	/*
 	 * The backend's: cq_notify comes for notifications only, and nic_wc does not say which
 	 * completion was one.
 	 */

@@ -19,7 +19,7 @@
 
 /* An upcall of host/nic.h in a form that can be left to another process. */
 enum emu_upcall_kind {
-	EMU_UPCALL_CQ_NOTIFY,   /* index: CQ */
+	EMU_UPCALL_CQ_NOTIFY,   /* index: CQ; what: it is patient (nic_cq) */
 	EMU_UPCALL_CQ_LOST,     /* index: CQ, qp, what: enum nic_opcode */
 	EMU_UPCALL_SRQ_LIMIT,   /* index: SRQ */
 	EMU_UPCALL_SOFT_LIMIT,  /* qp */

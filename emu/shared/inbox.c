@@ -20,6 +20,17 @@
 #define MESSAGES_MOST (1u << 20) /* in one call: garbage can make the list endless */
 
 /*
+ * The owner finds the message when it next takes the lock. Until then no thread misses it: each
+ * takes the lock before it waits.
+ */
+static bool can_wait(struct emu_world *w, const struct emu_process *p,
+		     const struct emu_message *message)
+{
+	return message->kind == EMU_MESSAGE_UPCALL && message->up.kind == EMU_UPCALL_CQ_NOTIFY &&
+	       message->up.what && p->sleepers == 0 && !emu_lockstep(w);
+}
+
+/*
  * False: no memory. The message is complete before it is linked, so a process that dies in between
  * leaves the list intact.
  */
@@ -28,7 +39,8 @@ static bool append_message(struct emu_world *w, uint16_t process, const struct e
 	struct emu_process *p = emu_process(w, process);
 	emu_ref ref = emu_pool_alloc(w, sizeof(struct emu_message));
 
-	w->membership->to_wake |= 1ul << (process - 1);
+	if (!ref || !can_wait(w, p, message))
+		w->membership->to_wake |= 1ul << (process - 1);
 	if (!ref)
 		return false;
 	*(struct emu_message *)emu_at(w, ref) = *message;

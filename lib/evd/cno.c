@@ -27,9 +27,14 @@ static void cno_latch(struct cno *cno, struct evd *evd)
 
 static void cno_set_agent(struct cno *cno, DAT_OS_WAIT_PROXY_AGENT agent)
 {
-	path_block(obj_backend(&cno->obj), PATH_BLOCK_AGENT,
-		   (agent.proxy_agent_func != NULL) - (cno->agent.proxy_agent_func != NULL));
+	int change = (agent.proxy_agent_func != NULL) - (cno->agent.proxy_agent_func != NULL);
+	struct evd *evd;
+
+	path_block(obj_backend(&cno->obj), PATH_BLOCK_AGENT, change);
 	cno->agent = agent;
+	if (change)
+		TAILQ_FOREACH(evd, &cno->evds, in_cno)
+			evd_update_path(evd);
 }
 
 /* Queue a call of the agent, which is removed by its call. */

@@ -25,6 +25,9 @@ void evd_update_path(struct evd *evd)
 {
 	evd->direct = !evd->waiting && !evd->cno && !(evd->flags & ~EVD_STREAM_CQ);
 	evd_update_quick(evd);
+	/* Without an agent to call, a trigger is for threads that wait. */
+	if (evd->cq)
+		evd->cq->patient = evd->cno && !evd->cno->agent.proxy_agent_func;
 	/*
 	 * The CQ of an enabled EVD with a CNO is always armed, so that completions trigger the CNO.
 	 */
