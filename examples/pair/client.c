@@ -16,7 +16,7 @@
 #include "pair.h"
 
 #define TIMEOUT_US 100000000 /* far longer than any wait here takes */
-#define TRIES      200
+#define TRIES      3000      /* a minute, for a server that starts on a busy machine */
 #define PAUSE_NS   20000000
 #define LOOKS      1000 /* polls of memory between two polls of the connection's EVD */
 #define ASKED      0    /* message buffers: the question, */

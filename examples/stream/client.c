@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#define TIMEOUT_US 10000000
-#define TRIES      400
+#define TIMEOUT_US 100000000
+#define TRIES      6000
 #define DEPTH      4 /* messages in flight on a connection; the server's SRQ has room for all */
 
 struct client {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define QUEUE_LENGTH 4096
-#define TIMEOUT_US   20000000 /* far longer than any wait here takes */
+#define TIMEOUT_US   100000000 /* far longer than any wait here takes */
 
 void stream_check(DAT_RETURN ret, const char *call)
 {
