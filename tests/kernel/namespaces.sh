@@ -35,20 +35,20 @@ both() {
 	DATSIM_FABRIC=$1
 	export DATSIM_FABRIC
 	if [ "${4:-server}" = server ]; then
-		DATSIM_NODE=server timeout 100 $2 "$server" 1 > server 2>&1 &
+		DATSIM_NODE=server timeout 600 $2 "$server" 1 > server 2>&1 &
 		until "$datsim" fabric show "$1" 2> noise | grep -q waiting; do
 			kill -0 $! || return
 			sleep 0.01
 		done
-		DATSIM_NODE=client timeout 100 $3 "$client" localhost 50 > client 2>&1
+		DATSIM_NODE=client timeout 600 $3 "$client" localhost 50 > client 2>&1
 		first=$?
 	else
-		DATSIM_NODE=client timeout 100 $3 "$client" localhost 50 > client 2>&1 &
+		DATSIM_NODE=client timeout 600 $3 "$client" localhost 50 > client 2>&1 &
 		until "$datsim" fabric show "$1" 2> noise | grep -q client; do
 			kill -0 $! || return
 			sleep 0.01
 		done
-		DATSIM_NODE=server timeout 100 $2 "$server" 1 > server 2>&1
+		DATSIM_NODE=server timeout 600 $2 "$server" 1 > server 2>&1
 		first=$?
 	fi
 	wait $!
@@ -89,7 +89,7 @@ done
 kill -9 $serves
 END
 reused() {
-	timeout 100 $in sh reused "$server" "$client" "$datsim"
+	timeout 600 $in sh reused "$server" "$client" "$datsim"
 	status=$?
 	cat server dies next
 	[ $status = 0 ]

@@ -16,17 +16,17 @@ cd "$scratch" || exit 99
 
 # reach COPY: one process reaches for another's memory
 reach() {
-	DATSIM_COPY=$1 DATSIM_FABRIC=borders timeout 120 "$borders"
+	DATSIM_COPY=$1 DATSIM_FABRIC=borders timeout 600 "$borders"
 }
 
 # lose COPY: memory that one process registered and unmapped is used by both
 lose() {
-	DATSIM_COPY=$1 DATSIM_FABRIC=gone timeout 120 "$gone"
+	DATSIM_COPY=$1 DATSIM_FABRIC=gone timeout 600 "$gone"
 }
 
 # refused NAME WHY: a program cannot join the fabric of that name
 refused() {
-	! DATSIM_FABRIC=$1 timeout 20 "$client" localhost 1 2> said && grep -q "$2" said
+	! DATSIM_FABRIC=$1 timeout 600 "$client" localhost 1 2> said && grep -q "$2" said
 }
 
 # small SIZE COMMAND...: runs it with a file system of that size for it alone

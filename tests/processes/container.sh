@@ -36,7 +36,7 @@ within() {
 	home=$(mktemp -d "$scratch/home.XXXXXX") && chmod 777 "$home" && cd "$home" &&
 		PATH=/usr/bin:/bin HOME=$home TMPDIR=$home XDG_RUNTIME_DIR=$home \
 			LD_LIBRARY_PATH=$scratch/top/lib top_builddir=$scratch/top \
-			timeout 300 $before "$container" "$how" "$@"
+			timeout 600 $before "$container" "$how" "$@"
 }
 before=
 

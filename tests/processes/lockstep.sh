@@ -16,7 +16,7 @@ cd "$scratch" || exit 99
 step() {
 	trace=$1
 	shift
-	timeout 100 "$datsim" run --lockstep --trace "$trace" \
+	timeout 600 "$datsim" run --lockstep --trace "$trace" \
 		${set_script:+--script "$set_script"} "$@" < /dev/null
 }
 

@@ -20,7 +20,7 @@ crowds() {
 	export DATSIM_COPY
 	shift
 	for i in $(seq "${CROWDS:-1}"); do
-		DATSIM_FABRIC=crowd timeout 120 "$crowd" 8 "$@" || return
+		DATSIM_FABRIC=crowd timeout 600 "$crowd" 8 "$@" || return
 	done
 }
 
@@ -28,7 +28,7 @@ crowds() {
 # passes SENDER RECEIVER THIRD: how each process copies payload
 passes() {
 	DATSIM_FABRIC=overtake DATSIM_RNR_RETRY=7 DATSIM_RNR_TIMER_NS=3600000000000 \
-		timeout 120 "$overtake" "$@"
+		timeout 600 "$overtake" "$@"
 }
 
 killed() {

@@ -17,10 +17,10 @@ both() {
 	i=0
 	while [ $i -lt "$3" ]; do
 		i=$((i + 1))
-		DATSIM_NODE=client timeout 60 "$client" "$2" "$4" > "client$i" 2>&1 &
+		DATSIM_NODE=client timeout 600 "$client" "$2" "$4" > "client$i" 2>&1 &
 		clients="$clients $!"
 	done
-	DATSIM_NODE=server timeout 60 "$server" "$3" > server 2>&1 || return 1
+	DATSIM_NODE=server timeout 600 "$server" "$3" > server 2>&1 || return 1
 	for pid in $clients; do
 		wait "$pid" || return 1
 	done
@@ -65,9 +65,9 @@ unset DATSIM_LATENCY_NS DATSIM_BANDWIDTH_BPS DATSIM_MTU
 # Calls, through one SRQ.
 DATSIM_FABRIC=rpc
 export DATSIM_FABRIC
-timeout 60 "$rpc" server emu0 1 > server 2>&1 &
+timeout 600 "$rpc" server emu0 1 > server 2>&1 &
 pid=$!
-until [ -s datsim/rpc ] && timeout 60 "$rpc" client emu0 127.0.0.1 300 > client1 2>&1; do
+until [ -s datsim/rpc ] && timeout 600 "$rpc" client emu0 127.0.0.1 300 > client1 2>&1; do
 	kill -0 $pid || break
 done
 holds "the server of calls ends" wait $pid

@@ -16,9 +16,9 @@ cd "$scratch" || exit 99
 both() {
 	DATSIM_FABRIC=stream
 	export DATSIM_FABRIC
-	timeout 120 "$stream" server "$1" "$3" > server 2>&1 &
+	timeout 600 "$stream" server "$1" "$3" > server 2>&1 &
 	serves=$!
-	timeout 120 "$stream" client localhost "$2" "$3" "${MESSAGES:-40}" > client 2>&1 || return 1
+	timeout 600 "$stream" client localhost "$2" "$3" "${MESSAGES:-40}" > client 2>&1 || return 1
 	wait $serves || return 1
 	unset DATSIM_FABRIC
 	all=$((${MESSAGES:-40} * $3))
@@ -29,7 +29,7 @@ both() {
 
 # The same, traced: nothing takes the short way then.
 traced() {
-	timeout 120 "$datsim" run -- "$stream" server "$1" "$3" + \
+	timeout 600 "$datsim" run -- "$stream" server "$1" "$3" + \
 		"$stream" client localhost "$2" "$3" "${MESSAGES:-40}" > sums 2>&1 || return 1
 	cat sums
 	grep -q "$((${MESSAGES:-40} * $3)) came back right, $3 connections" sums &&
