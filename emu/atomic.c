@@ -75,14 +75,14 @@ bool emu_atomic_execute(struct emu_world *w, const struct emu_arrival *a)
 	if (wqe->step != EMU_ATOMIC_DECIDED) {
 		uint64_t before;
 
-		if (!load_word(w, a->qp->adapter, wqe->remote_addr, &before))
+		if (!load_word(w, a->qp->adapter, a->target, &before))
 			return false;
 		atomic->before = before;
 		atomic->after = value_after(wqe, atomic, before);
 		__atomic_store_n(&wqe->step, EMU_ATOMIC_DECIDED, __ATOMIC_RELEASE);
 	}
 	return atomic->after == atomic->before ||
-	       store_word(w, a->qp->adapter, wqe->remote_addr, atomic->after);
+	       store_word(w, a->qp->adapter, a->target, atomic->after);
 }
 
 /* ---- requester ---- */

@@ -34,12 +34,13 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 	if (w->fab->trace_on)
 		emu_trace_completion(w, qp, NIC_OP_RECV, NIC_WC_SUCCESS, told->length, qp->rx_next);
 	/* If the CQ has no room the entry is a free one, or the oldest. */
-	if (told->flags & NIC_WR_IMM && cq->put - cq->get < cq->limit)
+	if (told->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE) && cq->put - cq->get < cq->limit)
 		cqe->imm = told->imm;
 	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, told->length, NIC_OP_RECV,
 		    NIC_WC_SUCCESS,
 		    emu_recv_flags(wqe, told->flags) |
-			    (told->flags & (NIC_WR_IMM | NIC_WR_WRITTEN | NIC_WR_GLOBAL)));
+			    (told->flags &
+			     (NIC_WR_IMM | NIC_WR_WRITTEN | NIC_WR_GLOBAL | NIC_WR_INVALIDATE)));
 }
 
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,

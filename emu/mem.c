@@ -63,7 +63,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 		emu_guard_begin();
 	w->guarded = true;
 	entry = &w->fab->mr[index];
-	entry->addr = addr;
+	entry->addr = entry->base = addr;
 	entry->length = length;
 	entry->access = access;
 	entry->windows = 0;
@@ -127,9 +127,16 @@ uint32_t emu_mr_windows(struct nic_mr *mr)
 	return w->fab->mr[EMU_INDEX(w, mr, mr)].windows;
 }
 
-static bool range_within(uint64_t addr, uint64_t length, const struct emu_remote *remote)
+void emu_mr_base(struct nic_mr *mr, uint64_t base)
 {
-	return remote->length <= length && remote->addr - addr <= length - remote->length;
+	struct emu_world *w = emu_world_of(mr->nic);
+
+	w->fab->mr[EMU_INDEX(w, mr, mr)].base = base;
+}
+
+static bool range_within(uint64_t base, uint64_t length, const struct emu_remote *remote)
+{
+	return remote->length <= length && remote->addr - base <= length - remote->length;
 }
 
 static bool tag_fits(uint64_t tag, uint32_t pd, uint32_t key)
@@ -137,7 +144,7 @@ static bool tag_fits(uint64_t tag, uint32_t pd, uint32_t key)
 	return tag != 0 && (uint32_t)tag == key && (pd == 0 || (uint32_t)(tag >> 32) == pd);
 }
 
-bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote *remote)
+bool emu_remote_allows(struct emu_world *w, uint32_t pd, struct emu_remote *remote)
 {
 	uint32_t index = remote->rkey >> 8;
 	const struct emu_mr *mr;
@@ -147,12 +154,15 @@ bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote
 		return false;
 	if (index > EMU_MRS) {
 		mw = &EMU_AT(w->fab->mw, index - EMU_MRS);
+		remote->place = remote->addr - mw->base + mw->addr;
 		return tag_fits(mw->tag, pd, remote->rkey) && (mw->access & remote->access) &&
-		       range_within(mw->addr, mw->length, remote);
+		       (!mw->qp || !remote->qp || mw->qp == remote->qp) &&
+		       range_within(mw->base, mw->length, remote);
 	}
 	mr = &EMU_AT(w->fab->mr, index);
+	remote->place = remote->addr - mr->base + mr->addr;
 	return tag_fits(mr->tag, pd, remote->rkey) && (mr->access & remote->access) &&
-	       range_within(mr->addr, mr->length, remote);
+	       range_within(mr->base, mr->length, remote);
 }
 
 /* A position in a list of segments. */

@@ -16,6 +16,7 @@ void emu_pd_free(struct nic_pd *pd);
 int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 	       struct nic_mr **mr);
 void emu_mr_dereg(struct nic_mr *mr);
+void emu_mr_base(struct nic_mr *mr, uint64_t base);
 uint32_t emu_mr_windows(struct nic_mr *mr);
 /* Is the range inside the region of that key? By this process's own list, not the arena's. */
 bool emu_mr_covers(const struct emu_world *w, uint32_t lkey, uint64_t addr, uint64_t length);
@@ -34,11 +35,13 @@ struct emu_sgl {
 struct emu_remote {
 	uint64_t addr, length;
 	uint32_t rkey;
-	uint32_t access; /* NIC_ACCESS_REMOTE_READ or _WRITE */
+	uint32_t access; /* NIC_ACCESS_REMOTE_xxx */
+	uint32_t qp;     /* that is asked; 0: any */
+	uint64_t place;  /* where that is, if it is allowed */
 };
 
 /* Does the key (of an MR or MW) allow this access on a QP of pd? pd 0: on any QP. */
-bool emu_remote_allows(struct emu_world *w, uint32_t pd, const struct emu_remote *remote);
+bool emu_remote_allows(struct emu_world *w, uint32_t pd, struct emu_remote *remote);
 
 /* Is the range within one region of this process? By its own list, not the arena's. */
 bool emu_mr_is_here(struct emu_world *w, uint64_t addr, uint64_t length);

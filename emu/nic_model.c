@@ -58,6 +58,7 @@ const struct nic_ops emu_ops = {
 	.pd_free = emu_pd_free,
 	.mr_reg = emu_mr_reg,
 	.mr_dereg = emu_mr_dereg,
+	.mr_base = emu_mr_base,
 	.mr_windows = emu_mr_windows,
 	.mw_alloc = emu_mw_alloc,
 	.mw_free = emu_mw_free,

@@ -11,6 +11,7 @@
 #include "emu/fabric/clock.h"
 #include "cq.h"
 #include "emu/wire/link.h"
+#include "mw.h"
 #include "number.h"
 #include "emu/wire/profile.h"
 #include "partial.h"
@@ -235,6 +236,7 @@ void emu_qp_free(struct emu_world *w, struct emu_qp *qp)
 	if (qp->srq)
 		EMU_AT(w->fab->srq, qp->srq).users--;
 	emu_hold_forget(w, qp, true);
+	emu_mw_forget_qp(w, emu_qp_index(w, qp));
 	emu_rdma_forget_sge(w, qp);
 	emu_wq_fini(w, &qp->sq);
 	emu_wq_fini(w, &qp->rq);

@@ -98,7 +98,7 @@ static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t 
 		emu_mw_post(w, wr, wqe);
 		return;
 	}
-	if (wr->flags & NIC_WR_IMM) {
+	if (wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE)) {
 		wqe->step = wr->imm;
 		wqe->mem_epoch--; /* no fast path: none of them delivers it */
 	}
@@ -132,7 +132,7 @@ static void trace_post(struct emu_world *w, const struct emu_qp *qp, const struc
 static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
 	/* The program still gets a key, which never becomes valid. */
-	if (wr->opcode == NIC_OP_BIND)
+	if (wr->opcode == NIC_OP_BIND && wr->mw && !wr->rkey)
 		emu_mw_key(w, wr);
 	return emu_tx_post_flushed(w, qp, wr);
 }
@@ -183,7 +183,7 @@ bool emu_rdma_start(struct emu_world *w, struct emu_qp *qp)
 void emu_rdma_bind(struct emu_world *w, struct emu_qp *qp)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
-	enum emu_cause cause = emu_mw_bind(w, qp->pd, wqe) ? EMU_CAUSE_NONE : EMU_CAUSE_BIND;
+	enum emu_cause cause = emu_mw_bind(w, qp, wqe);
 
 	qp->sq_next++;
 	if (cause != EMU_CAUSE_NONE)
@@ -276,9 +276,11 @@ static void trace_response(struct emu_world *w, const struct response *r)
 static enum emu_cause place_response(struct emu_world *w, const struct response *r)
 {
 	struct emu_swqe *wqe = r->wqe;
-	struct emu_remote remote = { wqe->remote_addr, wqe->length, wqe->rkey,
-				     NIC_ACCESS_REMOTE_READ };
-	struct nic_sge from = { .addr = wqe->remote_addr, .length = wqe->length };
+	struct emu_remote remote = { .addr = wqe->remote_addr,
+				     .length = wqe->length,
+				     .rkey = wqe->rkey,
+				     .access = NIC_ACCESS_REMOTE_READ };
+	struct nic_sge from = { .length = wqe->length };
 	struct emu_sgl src = { .sge = &from,
 			       .num_sge = 1,
 			       .adapter = r->qp->peer_adapter,
@@ -295,6 +297,7 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 		return emu_atomic_place(w, r->qp, wqe) ? EMU_CAUSE_NONE : EMU_CAUSE_READ_TARGET;
 	if (!emu_remote_allows(w, 0, &remote))
 		return EMU_CAUSE_READ_KEY;
+	from.addr = remote.place;
 	switch (emu_copy(w, &dst, &src, r->from, r->to)) {
 	case EMU_COPY_OK:
 		return EMU_CAUSE_NONE;
@@ -413,10 +416,14 @@ static uint32_t access_of(const struct emu_swqe *swqe)
 	return swqe->opcode == NIC_OP_READ ? NIC_ACCESS_REMOTE_READ : NIC_ACCESS_REMOTE_WRITE;
 }
 
-enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a)
+enum emu_cause emu_rdma_allowed(struct emu_world *w, struct emu_arrival *a)
 {
 	const struct emu_swqe *swqe = a->swqe;
-	struct emu_remote remote = { swqe->remote_addr, swqe->length, swqe->rkey, access_of(swqe) };
+	struct emu_remote remote = { .addr = swqe->remote_addr,
+				     .length = swqe->length,
+				     .rkey = swqe->rkey,
+				     .access = access_of(swqe),
+				     .qp = emu_qp_index(w, a->qp) };
 
 	if (a->qp->numbered && !(w->fab->path[emu_qp_index(w, a->qp)].access & remote.access))
 		return EMU_CAUSE_REMOTE_KEY;
@@ -427,13 +434,14 @@ enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a
 	/* A request of zero bytes needs no valid key. */
 	if (swqe->length > 0 && !emu_remote_allows(w, a->qp->pd, &remote))
 		return EMU_CAUSE_REMOTE_KEY;
+	a->target = remote.place;
 	return EMU_CAUSE_NONE;
 }
 
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 {
 	struct emu_swqe *swqe = emu_wqe(w, &a->sender->sq, a->index);
-	struct nic_sge to = { .addr = swqe->remote_addr, .length = swqe->length };
+	struct nic_sge to = { .addr = a->target, .length = swqe->length };
 	struct emu_sgl dst = { .sge = &to,
 			       .num_sge = 1,
 			       .adapter = a->qp->adapter,

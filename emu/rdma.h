@@ -72,8 +72,8 @@ static inline uint32_t emu_rdma_request_bytes(const struct emu_swqe *wqe)
 
 /* ---- responder: steps of respond.h ---- */
 
-/* Check the key of a WRITE or READ; EMU_CAUSE_NONE: allowed. */
-enum emu_cause emu_rdma_allowed(struct emu_world *w, const struct emu_arrival *a);
+/* Check the key of a WRITE, READ or atomic, and set `target`. EMU_CAUSE_NONE: allowed. */
+enum emu_cause emu_rdma_allowed(struct emu_world *w, struct emu_arrival *a);
 /* Copy the payload of a packet of a WRITE. */
 enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a);
 /* Send the first packet of the response to a READ, or that to an atomic. */

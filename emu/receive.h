@@ -98,17 +98,17 @@ static inline bool emu_recv_is_taken_by(const struct emu_swqe *swqe)
 /* What the completion of the Receive tells of the request that took it. */
 struct emu_told {
 	uint32_t length, imm;
-	uint8_t flags; /* NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN, NIC_WR_GLOBAL */
+	uint8_t flags; /* NIC_WR_SOLICITED, _IMM, _WRITTEN, _INVALIDATE, _GLOBAL */
 };
 
 static inline struct emu_told emu_recv_told(const struct emu_swqe *swqe)
 {
-	uint32_t told = swqe->flags & (NIC_WR_SOLICITED | NIC_WR_IMM);
+	uint32_t told = swqe->flags & (NIC_WR_SOLICITED | NIC_WR_IMM | NIC_WR_INVALIDATE);
 
 	if (swqe->opcode == NIC_OP_WRITE)
 		told |= NIC_WR_WRITTEN;
 	return (struct emu_told){ .length = swqe->length,
-				  .imm = swqe->flags & NIC_WR_IMM ? swqe->step : 0,
+				  .imm = told & ~(uint32_t)NIC_WR_SOLICITED ? swqe->step : 0,
 				  .flags = (uint8_t)told };
 }
 

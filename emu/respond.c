@@ -10,6 +10,7 @@
 #include "cm.h"
 #include "emu/wire/link.h"
 #include "mem.h"
+#include "mw.h"
 #include "partial.h"
 #include "emu/wire/profile.h"
 #include "qp.h"
@@ -285,8 +286,14 @@ static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a)
 {
 	bool write = a->swqe->opcode == NIC_OP_WRITE;
-	enum emu_copy copied = write ? emu_rdma_write(w, a) : copy_payload(w, a);
+	enum emu_copy copied;
 
+	if (a->last && (a->swqe->flags & NIC_WR_INVALIDATE) &&
+	    !emu_mw_may_invalidate(w, a->qp, a->swqe->step)) {
+		a->cause = EMU_CAUSE_INVALIDATE_KEY;
+		return EMU_STEP_REFUSE;
+	}
+	copied = write ? emu_rdma_write(w, a) : copy_payload(w, a);
 	if (copied != EMU_COPY_OK) {
 		/* The key of a Write is good. Its memory is gone, which is the same to the peer. */
 		a->cause = write && copied == EMU_COPY_BAD_TARGET ? EMU_CAUSE_REMOTE_KEY
@@ -326,6 +333,8 @@ static void complete_message(struct emu_world *w, struct emu_qp *qp, const struc
 			     uint32_t index, const struct emu_told *told)
 {
 	emu_recv_expect_after(qp, index); /* before the completion: the trace numbers it so */
+	if (told->flags & NIC_WR_INVALIDATE)
+		emu_mw_invalidate(w, told->imm);
 	if (wqe) {
 		qp->rx_completed++;
 		emu_complete_message(w, qp, wqe, told);

@@ -47,6 +47,7 @@ struct emu_arrival {
 	uint32_t packet;                    /* first packet that arrived */
 	uint32_t packets;                   /* of the whole message */
 	uint64_t from, to;                  /* bytes of the message that arrived */
+	uint64_t target;                    /* address of its first byte, if it names one */
 	enum emu_event_kind kind;
 	enum emu_step at;
 	bool last;

@@ -134,7 +134,8 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	uint32_t put = qp->sq.put;
 
-	if (wr->opcode != NIC_OP_SEND || (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM)))
+	if (wr->opcode != NIC_OP_SEND ||
+	    (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM | NIC_WR_INVALIDATE)))
 		return emu_rdma_post(w, qp, wr);
 	if (wr->num_sge > qp->max_send_sge)
 		return -EINVAL;

@@ -168,13 +168,21 @@ static const char *drop_rest(struct emu_qp *qp, const char *why)
 	return why;
 }
 
-static bool may_write(struct emu_world *w, const struct emu_unanswered *u)
+/* If so, *place is the address of the message's first byte. */
+static bool may_write(struct emu_world *w, const struct emu_unanswered *u, uint64_t *place)
 {
-	struct emu_remote remote = { u->swqe->remote_addr, u->swqe->length, u->swqe->rkey,
-				     NIC_ACCESS_REMOTE_WRITE };
+	struct emu_remote remote = { .addr = u->swqe->remote_addr,
+				     .length = u->swqe->length,
+				     .rkey = u->swqe->rkey,
+				     .access = NIC_ACCESS_REMOTE_WRITE,
+				     .qp = emu_qp_index(w, u->qp) };
 
-	return (path_of(w, u->qp)->access & NIC_ACCESS_REMOTE_WRITE) &&
-	       (remote.length == 0 || emu_remote_allows(w, u->qp->pd, &remote));
+	if (!(path_of(w, u->qp)->access & NIC_ACCESS_REMOTE_WRITE))
+		return false;
+	if (remote.length > 0 && !emu_remote_allows(w, u->qp->pd, &remote))
+		return false;
+	*place = remote.place;
+	return true;
 }
 
 static enum emu_copy copy_packet(struct emu_world *w, const struct emu_unanswered *u,
@@ -198,7 +206,7 @@ static const char *place_packet(struct emu_world *w, const struct emu_unanswered
 	bool takes = last && emu_recv_is_taken_by(u->swqe);
 	struct emu_qp *qp = u->qp;
 	const struct emu_rwqe *wqe = emu_wqe(w, &qp->rq, qp->rq.get);
-	struct nic_sge to = { .addr = u->swqe->remote_addr, .length = u->swqe->length };
+	struct nic_sge to = { .length = u->swqe->length };
 	struct emu_sgl dst = { .sge = &to, .num_sge = 1, .adapter = qp->adapter, .allowed = true };
 	enum emu_copy copied;
 
@@ -206,7 +214,7 @@ static const char *place_packet(struct emu_world *w, const struct emu_unanswered
 		return "ORDER";
 	if ((takes || !write) && emu_wq_count(&qp->rq) == 0)
 		return drop_rest(qp, "NO_RECEIVE");
-	if (write && !may_write(w, u))
+	if (write && !may_write(w, u, &to.addr))
 		return drop_rest(qp, "KEY");
 	if (!write)
 		dst = receive_sgl(w, qp, wqe);

@@ -79,6 +79,7 @@ struct nic_mr {
 struct nic_mw {
 	struct nic *nic;
 	uint32_t rkey; /* of the latest bind, from its post on; 0: none, or an unbind */
+	uint32_t key;  /* NIC_CAP_NUMBERS: all its keys, but for their lowest 8 bits */
 };
 
 /* What a memory window is bound to now; mr NULL: to nothing. */
@@ -253,6 +254,8 @@ struct nic_ops {
 	 */
 	int (*mr_reg)(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t access,
 		      struct nic_mr **mr);
+	/* NIC_CAP_NUMBERS: remote addresses of the region, which is not in use yet, begin there. */
+	void (*mr_base)(struct nic_mr *mr, uint64_t base);
 	/* Requests that still use the keys fail with a protection status when they run. */
 	void (*mr_dereg)(struct nic_mr *mr);
 	/* The number of memory windows bound to it; mr_dereg requires 0. */

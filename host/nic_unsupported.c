@@ -182,6 +182,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(pd_free),
 	MISSING(mr_reg),
 	MISSING(mr_dereg),
+	MISSING(mr_base),
 	.mr_windows = no_windows,
 	.mw_alloc = no_mw_alloc,
 	MISSING(mw_free),

@@ -18,6 +18,7 @@ enum nic_access {
 	NIC_ACCESS_REMOTE_READ = 1u << 2,
 	NIC_ACCESS_REMOTE_WRITE = 1u << 3,
 	NIC_ACCESS_REMOTE_ATOMIC = 1u << 4,
+	NIC_ACCESS_ZERO_BASED = 1u << 5, /* of a bind: remote addresses count from its beginning */
 };
 
 enum nic_opcode {
@@ -62,7 +63,9 @@ enum nic_wr_flag {
 	/* SEND, WRITE: with `imm`; a WRITE then takes a Receive. In nic_wc.flags: it came. */
 	NIC_WR_IMM = 1u << 4,
 	NIC_WR_WRITTEN = 1u << 5, /* nic_wc.flags only: a WRITE with `imm` took this Receive */
-	NIC_WR_GLOBAL = 1u << 7,  /* nic_wc.flags only: a datagram with a GRH took this Receive */
+	/* SEND: invalidates the window with the key in `imm`. In nic_wc.flags: it came, and did. */
+	NIC_WR_INVALIDATE = 1u << 6,
+	NIC_WR_GLOBAL = 1u << 7, /* nic_wc.flags only: a datagram with a GRH took this Receive */
 };
 
 /* What a QP promises of a request; all but the first kind: NIC_CAP_NUMBERS. */
@@ -108,11 +111,15 @@ struct nic_send_wr {
 	 */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint32_t imm; /* with NIC_WR_IMM only; no backend looks into it */
+	uint32_t imm; /* with NIC_WR_IMM, and then no backend looks into it, or NIC_WR_INVALIDATE */
 	/*
 	 * NIC_OP_BIND only, without sge. It starts when all earlier requests have completed, and
 	 * later ones start after it has completed. mw->rkey changes at once to the new key, which
 	 * works from the completion on; until then the old one does. bind_length 0 unbinds.
+	 *
+	 * NIC_CAP_NUMBERS: with `rkey`, that is the key, which differs from mw->key in its lowest 8
+	 * bits alone; the window has to be unbound, and then serves this QP alone. With mw NULL
+	 * such a window is invalidated by its key `rkey`.
 	 */
 	uint32_t bind_access; /* NIC_ACCESS_REMOTE_xxx */
 	union {
@@ -143,9 +150,9 @@ struct nic_wc {
 	uint32_t length;
 	uint8_t opcode; /* enum nic_opcode */
 	uint8_t status; /* enum nic_wc_status */
-	uint8_t flags;  /* NIC_WR_QUIET, NIC_WR_SOLICITED, NIC_WR_IMM, NIC_WR_WRITTEN */
+	uint8_t flags;  /* NIC_WR_QUIET, _SOLICITED, _IMM, _WRITTEN, _INVALIDATE */
 	uint8_t own;    /* the backend's */
-	uint32_t imm;   /* with NIC_WR_IMM only */
+	uint32_t imm;   /* with NIC_WR_IMM or NIC_WR_INVALIDATE only */
 	/* Of a Receive of a DATAGRAM QP: the sender. */
 	uint32_t src_qp;
 	uint16_t src_adapter;

@@ -33,7 +33,8 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->hw_ver = nic->hw_major;
 	attr->max_qp = nic->max_qp;
 	attr->max_qp_wr = nic->max_qp_wr;
-	attr->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID;
+	attr->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
+				 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	if (nic->max_srq)
 		attr->device_cap_flags |= IBV_DEVICE_SRQ_RESIZE;
 	/* One segment is the library's: post.c. */
@@ -41,6 +42,7 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->max_cq = nic->max_cq;
 	attr->max_cqe = nic->max_cqe;
 	attr->max_mr = nic->max_mr;
+	attr->max_mw = nic->max_mw;
 	attr->max_pd = nic->max_pd;
 	attr->max_ah = VB_AHS;
 	attr->max_qp_rd_atom = nic->max_rd_atomic_in < RD_ATOMIC_MAX ? nic->max_rd_atomic_in
@@ -308,36 +310,14 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 
 /* ---- the table ---- */
 
-/* Calls of windows, until there are any: the capabilities report none. */
-static struct ibv_mw *no_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	(void)pd;
-	(void)type;
-	return vb_failed(-EOPNOTSUPP);
-}
-
-static int no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	(void)qp;
-	(void)mw;
-	(void)bind;
-	return EOPNOTSUPP;
-}
-
-static int no_dealloc_mw(struct ibv_mw *mw)
-{
-	(void)mw;
-	return EOPNOTSUPP;
-}
-
 void vb_context_fill_ops(struct ibv_context *ibv, struct verbs_context *ex)
 {
 	ibv->ops = (struct ibv_context_ops){
 		._compat_query_device = ibv_query_device,
 		._compat_query_port = ibv_query_port,
-		.alloc_mw = no_alloc_mw,
-		.bind_mw = no_bind_mw,
-		.dealloc_mw = no_dealloc_mw,
+		.alloc_mw = vb_alloc_mw,
+		.bind_mw = vb_bind_mw,
+		.dealloc_mw = vb_dealloc_mw,
 		.poll_cq = vb_cq_poll,
 		.req_notify_cq = vb_cq_request_notify,
 		.post_srq_recv = vb_post_srq_recv,

@@ -142,7 +142,7 @@ static enum ibv_wc_opcode opcode_of(const struct nic_wc *wc)
 	case NIC_OP_READ:
 		return IBV_WC_RDMA_READ;
 	case NIC_OP_BIND:
-		return IBV_WC_BIND_MW;
+		return wc->length == VB_BIND_INVALIDATES ? IBV_WC_LOCAL_INV : IBV_WC_BIND_MW;
 	case NIC_OP_SWAP:
 		return IBV_WC_COMP_SWAP;
 	case NIC_OP_ADD:
@@ -190,6 +190,12 @@ static void fill_wc(struct ibv_wc *out, const struct nic_wc *wc)
 		fill_received(out, wc, qp);
 	else if (qp->ibv.qp_type != IBV_QPT_RC)
 		stop_sending(qp, wc);
+	if (wc->opcode == NIC_OP_BIND)
+		out->byte_len = 0;
+	if (wc->flags & NIC_WR_INVALIDATE) {
+		out->wc_flags |= IBV_WC_WITH_INV;
+		out->invalidated_rkey = wc->imm;
+	}
 	if (wc->flags & NIC_WR_IMM) {
 		out->wc_flags |= IBV_WC_WITH_IMM;
 		out->imm_data = wc->imm;

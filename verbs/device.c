@@ -224,6 +224,9 @@ static void discard_object(struct vb_obj *obj)
 	case VB_MR:
 		vb_mr_discard(nic_container_of(obj, struct vb_mr, obj));
 		break;
+	case VB_MW:
+		vb_mw_discard(nic_container_of(obj, struct vb_mw, obj));
+		break;
 	case VB_PD:
 		vb_pd_discard(nic_container_of(obj, struct vb_pd, obj));
 		break;

@@ -5,9 +5,9 @@
 #include "vb.h"
 
 /* Known, and without effect here: how the memory is mapped, and the order of writes. */
-#define ACCESS_IGNORED                                                         \
-	((unsigned int)IBV_ACCESS_MW_BIND | (unsigned int)IBV_ACCESS_HUGETLB | \
-	 (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
+#define ACCESS_IGNORED                                                            \
+	((unsigned int)IBV_ACCESS_MW_BIND | (unsigned int)IBV_ACCESS_ZERO_BASED | \
+	 (unsigned int)IBV_ACCESS_HUGETLB | (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
 #define ACCESS_REMOTE                                                                   \
 	((unsigned int)IBV_ACCESS_REMOTE_WRITE | (unsigned int)IBV_ACCESS_REMOTE_READ | \
 	 (unsigned int)IBV_ACCESS_REMOTE_ATOMIC)
@@ -84,20 +84,30 @@ static int check_access(unsigned int access)
 	return 0;
 }
 
-static int register_memory(struct vb_context *context, struct vb_mr *mr, struct vb_pd *pd)
+/* A region of the NIC, with the names that the program wants for its bytes. */
+static int register_memory(struct vb_mr *mr, struct vb_pd *pd)
 {
-	int err = context->nic->ops->mr_reg(pd->nic, (uintptr_t)mr->ibv.addr, mr->ibv.length,
-					    vb_access(mr->access), &mr->nic);
+	const struct nic_ops *ops = pd->nic->nic->ops;
+	int err = ops->mr_reg(pd->nic, (uintptr_t)mr->ibv.addr, mr->ibv.length,
+			      vb_access(mr->access), &mr->nic);
 
 	if (err)
 		return err;
-	vb_obj_add(context, &mr->obj, VB_MR);
-	mr->ibv.handle = mr->obj.id;
+	if (mr->iova != (uintptr_t)mr->ibv.addr)
+		ops->mr_base(mr->nic, mr->iova);
+	mr->ibv.pd = &pd->ibv;
 	mr->ibv.lkey = mr->nic->lkey;
 	mr->ibv.rkey = mr->nic->rkey;
 	pd->obj.users++;
-	LIST_INSERT_HEAD(&context->adapter->keys[mr->ibv.lkey % VB_KEYS], mr, key_link);
+	LIST_INSERT_HEAD(&pd->obj.context->adapter->keys[mr->ibv.lkey % VB_KEYS], mr, key_link);
 	return 0;
+}
+
+static void deregister_memory(struct vb_mr *mr)
+{
+	mr->nic->nic->ops->mr_dereg(mr->nic);
+	LIST_REMOVE(mr, key_link);
+	VB_OF(mr->ibv.pd, pd)->obj.users--;
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, uint64_t iova,
@@ -107,20 +117,20 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, u
 	struct vb_context *context;
 	struct vb_mr *mr;
 
-	if (!err && iova != (uintptr_t)addr)
-		err = -EOPNOTSUPP;
 	if (err)
 		return vb_failed(err);
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return vb_failed(-ENOMEM);
-	mr->ibv = (struct ibv_mr){ .context = ibv->context,
-				   .pd = ibv,
-				   .addr = addr,
-				   .length = length };
+	mr->ibv = (struct ibv_mr){ .context = ibv->context, .addr = addr, .length = length };
 	mr->access = access;
+	mr->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	context = vb_enter(ibv->context);
-	err = register_memory(context, mr, VB_OF(ibv, pd));
+	err = register_memory(mr, VB_OF(ibv, pd));
+	if (!err) {
+		vb_obj_add(context, &mr->obj, VB_MR);
+		mr->ibv.handle = mr->obj.id;
+	}
 	vb_leave(context);
 	if (!err)
 		return &mr->ibv;
@@ -140,11 +150,68 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
 	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
 }
 
+/* The region gets new keys, as on devices. If that fails it stays as it is. */
+static int register_again(struct vb_mr *mr, struct vb_mr *next, struct vb_pd *pd)
+{
+	int err;
+
+	if (mr->nic->nic->ops->mr_windows(mr->nic) > 0)
+		return -EBUSY;
+	err = register_memory(next, pd);
+	if (err)
+		return err;
+	deregister_memory(mr);
+	LIST_REMOVE(next, key_link);
+	mr->nic = next->nic;
+	mr->access = next->access;
+	mr->iova = next->iova;
+	mr->ibv = next->ibv;
+	LIST_INSERT_HEAD(&mr->obj.context->adapter->keys[mr->ibv.lkey % VB_KEYS], mr, key_link);
+	return 0;
+}
+
+#define REREG_FLAGS \
+	(IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS)
+
+int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		 int access)
+{
+	struct vb_mr *mr = VB_OF(ibv, mr),
+		     next = { .ibv = *ibv, .access = mr->access, .iova = mr->iova };
+	struct vb_context *context;
+	int err = 0;
+
+	if (!flags || (flags & ~REREG_FLAGS) ||
+	    ((flags & IBV_REREG_MR_CHANGE_PD) && pd->context != ibv->context) ||
+	    ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length)))
+		err = -EINVAL;
+	if (!err && (flags & IBV_REREG_MR_CHANGE_ACCESS))
+		err = check_access((unsigned int)access);
+	if (err) {
+		errno = -err;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		next.access = (unsigned int)access;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		next.ibv.addr = addr;
+		next.ibv.length = length;
+		next.iova = (uintptr_t)addr;
+	}
+	if (next.access & IBV_ACCESS_ZERO_BASED)
+		next.iova = 0;
+	context = vb_enter(ibv->context);
+	err = register_again(mr, &next, VB_OF(flags & IBV_REREG_MR_CHANGE_PD ? pd : ibv->pd, pd));
+	vb_leave(context);
+	if (!err)
+		return 0;
+	errno = -err;
+	return IBV_REREG_MR_ERR_CMD;
+}
+
 void vb_mr_discard(struct vb_mr *mr)
 {
-	mr->obj.context->nic->ops->mr_dereg(mr->nic);
-	LIST_REMOVE(mr, key_link);
-	VB_OF(mr->ibv.pd, pd)->obj.users--;
+	deregister_memory(mr);
 	vb_obj_remove(&mr->obj);
 	free(mr);
 }
@@ -163,25 +230,43 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 
 /* ---- keys ---- */
 
-static bool key_allows(struct vb_context *context, const struct vb_pd *pd,
-		       const struct ibv_sge *sge, bool write)
+static const struct vb_mr *find_key(const struct vb_adapter *adapter, uint32_t lkey)
 {
 	const struct vb_mr *mr;
 
-	LIST_FOREACH(mr, &context->adapter->keys[sge->lkey % VB_KEYS], key_link)
-	if (mr->ibv.lkey == sge->lkey)
-		break;
-	if (!mr || mr->ibv.pd != &pd->ibv || (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE)))
-		return false;
-	return sge->length <= mr->ibv.length &&
-	       sge->addr - (uintptr_t)mr->ibv.addr <= mr->ibv.length - sge->length;
+	LIST_FOREACH(mr, &adapter->keys[lkey % VB_KEYS], key_link)
+	if (mr->ibv.lkey == lkey)
+		return mr;
+	return NULL;
 }
 
-bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, const struct ibv_sge *sge,
-		   int n, bool write)
+/* NULL: the key does not permit it. */
+static const struct vb_mr *region_of(struct vb_context *context, const struct vb_pd *pd,
+				     const struct nic_sge *sge, bool write)
 {
-	for (int i = 0; i < n; i++)
-		if (sge[i].length > 0 && !key_allows(context, pd, &sge[i], write))
+	const struct vb_mr *mr = find_key(context->adapter, sge->lkey);
+
+	if (!mr || mr->ibv.pd != &pd->ibv || (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE)))
+		return NULL;
+	return sge->length <= mr->ibv.length && sge->addr - mr->iova <= mr->ibv.length - sge->length
+		       ? mr
+		       : NULL;
+}
+
+bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, struct nic_sge *sge, int n,
+		   bool write)
+{
+	for (int i = 0; i < n; i++) {
+		const struct vb_mr *mr;
+
+		if (sge[i].length == 0)
+			continue;
+		mr = region_of(context, pd, &sge[i], write);
+		if (!mr) {
+			sge[i].lkey = 0; /* of no region */
 			return false;
+		}
+		sge[i].addr += (uintptr_t)mr->ibv.addr - mr->iova;
+	}
 	return true;
 }

@@ -81,15 +81,15 @@ static int take_inline(struct vb_qp *qp, struct segments *s)
 	return 0;
 }
 
-static uint8_t flags_of(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int send_flags)
 {
 	uint32_t flags = 0;
 
-	if (!(wr->send_flags & IBV_SEND_SIGNALED) && !qp->init.sq_sig_all)
+	if (!(send_flags & IBV_SEND_SIGNALED) && !qp->init.sq_sig_all)
 		flags |= NIC_WR_SUPPRESS;
-	if (wr->send_flags & IBV_SEND_SOLICITED)
+	if (send_flags & IBV_SEND_SOLICITED)
 		flags |= NIC_WR_SOLICITED;
-	if (wr->send_flags & IBV_SEND_FENCE)
+	if (send_flags & IBV_SEND_FENCE)
 		flags |= NIC_WR_FENCE;
 	return (uint8_t)flags;
 }
@@ -106,9 +106,21 @@ static void set_atomic(struct nic_send_wr *out, const struct ibv_send_wr *wr)
 }
 
 /* -EINVAL: no request of this type of QP. */
-static int set_opcode(struct nic_send_wr *out, const struct ibv_send_wr *wr)
+static int set_opcode(struct nic_send_wr *out, const struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
 	switch (wr->opcode) {
+	case IBV_WR_SEND_WITH_INV:
+		out->flags |= NIC_WR_INVALIDATE;
+		out->opcode = NIC_OP_SEND;
+		out->imm = wr->invalidate_rkey;
+		return 0;
+	case IBV_WR_LOCAL_INV:
+		out->opcode = NIC_OP_BIND;
+		out->rkey = wr->invalidate_rkey;
+		out->length = VB_BIND_INVALIDATES;
+		return wr->num_sge ? -EINVAL : 0;
+	case IBV_WR_BIND_MW:
+		return wr->num_sge ? -EINVAL : vb_mw_bind_wr(out, qp, wr);
 	case IBV_WR_SEND_WITH_IMM:
 		out->flags |= NIC_WR_IMM;
 		__attribute__((fallthrough));
@@ -153,9 +165,9 @@ static int take_payload(struct vb_context *context, struct vb_qp *qp, const stru
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return vb_post_fetches(wr->opcode) ? -EINVAL : take_inline(qp, s);
 	/* The NIC checks the key of an atomic in any case. */
-	if (wr->opcode != IBV_WR_ATOMIC_CMP_AND_SWP && wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD &&
-	    !vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), wr->sg_list, wr->num_sge,
-			   wr->opcode == IBV_WR_RDMA_READ))
+	if (!vb_keys_allow(context, VB_OF(qp->ibv.pd, pd), s->sge, s->n,
+			   vb_post_fetches(wr->opcode)) &&
+	    wr->opcode != IBV_WR_ATOMIC_CMP_AND_SWP && wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD)
 		have_checked(s);
 	return 0;
 }
@@ -164,6 +176,8 @@ static int take_payload(struct vb_context *context, struct vb_qp *qp, const stru
 static int set_unreliable(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t length,
 			  struct nic_send_wr *out, struct nic_to *to)
 {
+	if (out->flags & NIC_WR_INVALIDATE)
+		return -EINVAL;
 	if (qp->ibv.qp_type == IBV_QPT_UC)
 		return out->opcode == NIC_OP_SEND || out->opcode == NIC_OP_WRITE ? 0 : -EINVAL;
 	out->to = to;
@@ -172,9 +186,9 @@ static int set_unreliable(const struct vb_qp *qp, const struct ibv_send_wr *wr, 
 
 static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const struct segments *s)
 {
-	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = flags_of(qp, wr) };
+	struct nic_send_wr out = { .wr_id = wr->wr_id, .flags = vb_send_flags(qp, wr->send_flags) };
 	struct nic_to to;
-	int err = set_opcode(&out, wr);
+	int err = set_opcode(&out, qp, wr);
 
 	if (!err && qp->ibv.qp_type != IBV_QPT_RC)
 		err = set_unreliable(qp, wr, (uint32_t)s->length, &out, &to);
@@ -182,7 +196,8 @@ static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const s
 		return err;
 	out.sge = s->sge;
 	out.num_sge = (uint16_t)s->n;
-	out.length = (uint32_t)s->length;
+	if (out.opcode != NIC_OP_BIND)
+		out.length = (uint32_t)s->length;
 	return qp->nic->nic->ops->post_send(qp->nic, &out);
 }
 
@@ -257,7 +272,7 @@ static int recv_segments(struct vb_context *context, struct ibv_pd *pd,
 {
 	if (!take_segments(s, wr->sg_list, wr->num_sge, most))
 		return -EINVAL;
-	if (!vb_keys_allow(context, VB_OF(pd, pd), wr->sg_list, wr->num_sge, true))
+	if (!vb_keys_allow(context, VB_OF(pd, pd), s->sge, s->n, true))
 		have_checked(s);
 	return 0;
 }

@@ -17,7 +17,8 @@
 	((uint64_t)IBV_QP_EX_WITH_RDMA_WRITE | (uint64_t)IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
 	 (uint64_t)IBV_QP_EX_WITH_SEND | (uint64_t)IBV_QP_EX_WITH_SEND_WITH_IMM |             \
 	 (uint64_t)IBV_QP_EX_WITH_RDMA_READ | (uint64_t)IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |   \
-	 (uint64_t)IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+	 (uint64_t)IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | (uint64_t)IBV_QP_EX_WITH_LOCAL_INV | \
+	 (uint64_t)IBV_QP_EX_WITH_BIND_MW | (uint64_t)IBV_QP_EX_WITH_SEND_WITH_INV)
 #define OPS_UD ((uint64_t)IBV_QP_EX_WITH_SEND | (uint64_t)IBV_QP_EX_WITH_SEND_WITH_IMM)
 #define OPS_UC                                          \
 	(OPS_UD | (uint64_t)IBV_QP_EX_WITH_RDMA_WRITE | \
@@ -150,6 +151,38 @@ static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 
 	if (wr)
 		wr->ibv.imm_data = imm;
+}
+
+static void wr_invalidate(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey)
+{
+	struct vb_wr *wr = next_wr(ex, opcode);
+
+	if (wr)
+		wr->ibv.invalidate_rkey = rkey;
+}
+
+static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+	wr_invalidate(ex, IBV_WR_SEND_WITH_INV, rkey);
+}
+
+static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
+{
+	wr_invalidate(ex, IBV_WR_LOCAL_INV, rkey);
+}
+
+static void wr_bind(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+		    const struct ibv_mw_bind_info *info)
+{
+	struct vb_wr *wr = next_wr(ex, IBV_WR_BIND_MW);
+	struct nic_send_wr unused;
+
+	if (!wr)
+		return;
+	wr->ibv.bind_mw.mw = mw;
+	wr->ibv.bind_mw.rkey = rkey;
+	wr->ibv.bind_mw.bind_info = *info;
+	qp_of(ex)->batch->err = vb_mw_bind_wr(&unused, qp_of(ex), &wr->ibv);
 }
 
 static void wr_atomic(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr,
@@ -290,6 +323,9 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_rdma_read = wr_read;
 	ex->wr_send = wr_send;
 	ex->wr_send_imm = wr_send_imm;
+	ex->wr_send_inv = wr_send_inv;
+	ex->wr_local_inv = wr_local_inv;
+	ex->wr_bind_mw = wr_bind;
 	ex->wr_atomic_cmp_swp = wr_cmp_swp;
 	ex->wr_atomic_fetch_add = wr_fetch_add;
 	ex->wr_set_ud_addr = set_ud_addr;

@@ -62,7 +62,6 @@ NOTHING(ibv_copy_qp_attr_from_kern)
 NEW(INT, ibv_attach_mcast)
 NOTHING(ibv_copy_ah_attr_from_kern)
 NEW(INT, ibv_detach_mcast)
-INT(ibv_rereg_mr)
 INT(ibv_resolve_eth_l2_from_gid)
 
 /* IBVERBS_1.10 */

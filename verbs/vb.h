@@ -40,6 +40,7 @@
 enum vb_kind {
 	VB_PD,
 	VB_MR,
+	VB_MW,
 	VB_CHANNEL,
 	VB_CQ,
 	VB_SRQ,
@@ -103,6 +104,13 @@ struct vb_mr {
 	struct nic_mr *nic;
 	LIST_ENTRY(vb_mr) key_link;
 	unsigned int access; /* enum ibv_access_flags */
+	uint64_t iova;       /* the program's name for its first byte, usually its address */
+};
+
+struct vb_mw {
+	struct ibv_mw ibv;
+	struct vb_obj obj;
+	struct nic_mw *nic;
 };
 
 struct vb_cq;
@@ -240,6 +248,7 @@ uint64_t vb_device_guid(const struct vb_device *device); /* host order */
 
 void vb_pd_discard(struct vb_pd *pd);
 void vb_mr_discard(struct vb_mr *mr);
+void vb_mw_discard(struct vb_mw *mw);
 void vb_channel_discard(struct vb_channel *channel);
 void vb_cq_discard(struct vb_cq *cq);
 void vb_srq_discard(struct vb_srq *srq);
@@ -249,9 +258,24 @@ void vb_ah_discard(struct vb_ah *ah);
 /* ---- mr.c ---- */
 
 uint32_t vb_access(unsigned int access); /* enum nic_access */
-/* Do the keys allow a request to use these segments now? `write`: the NIC stores into them. */
-bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, const struct ibv_sge *sge,
-		   int n, bool write);
+/*
+ * Do the keys allow a request to use these segments now? If so, each gets the address of its memory
+ * for that by which the program named it; otherwise one gets a key that is no good. `write`: the
+ * NIC stores into them.
+ */
+bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, struct nic_sge *sge, int n,
+		   bool write);
+
+/* ---- mw.c ---- */
+
+/* nic_send_wr.length of a bind, which comes back: 0, or that it is an invalidation. */
+#define VB_BIND_INVALIDATES 1u
+
+struct ibv_mw *vb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int vb_dealloc_mw(struct ibv_mw *mw);
+int vb_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+/* For IBV_WR_BIND_MW. -EINVAL: its form is wrong. */
+int vb_mw_bind_wr(struct nic_send_wr *out, const struct vb_qp *qp, const struct ibv_send_wr *wr);
 
 /* ---- cq.c ---- */
 
@@ -281,6 +305,8 @@ void vb_qp_fail(struct vb_qp *qp);
 /* -EINVAL: that state cannot follow, or a needed attribute is missing, or one does not belong. */
 int vb_state_check(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask);
 int vb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* enum nic_wr_flag, of enum ibv_send_flags. */
+uint8_t vb_send_flags(const struct vb_qp *qp, unsigned int flags);
 /* Post the requests of a batch, in order; returns an errno. */
 int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch);
 /* Does such a request bring data back? */

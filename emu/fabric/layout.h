@@ -89,7 +89,7 @@ struct emu_pd {
 
 struct emu_mr {
 	struct emu_head head;
-	uint64_t addr, length;
+	uint64_t addr, length, base; /* base: its first remote address, usually addr */
 	uint64_t tag;     /* pd << 32 | key while live, else 0: one compare checks both */
 	uint32_t access;  /* enum nic_access */
 	uint32_t windows; /* memory windows bound to it */
@@ -99,11 +99,12 @@ struct emu_mr {
 /* A memory window. The indices in its keys begin after those of the MRs. */
 struct emu_mw {
 	struct emu_head head;
-	uint64_t addr, length;
+	uint64_t addr, length, base;
 	uint64_t tag;    /* as emu_mr's while bound, else 0 */
 	uint32_t access; /* NIC_ACCESS_REMOTE_xxx */
 	uint32_t pd;
 	uint32_t mr;     /* the MR it is bound to; 0: unbound */
+	uint32_t qp;     /* whose requests alone it serves, as the bind said; 0: of any */
 	uint32_t serial; /* of this allocation: a BIND queued before a free detects it */
 	uint8_t gen;
 };
@@ -154,7 +155,7 @@ struct emu_swqe {
 	uint16_t num_sge;
 	/*
 	 * READ: response packet due next, or EMU_READ_xxx; atomics: EMU_ATOMIC_DECIDED once they
-	 * are, or EMU_READ_xxx; BIND: emu_mw.serial; SEND and WRITE with NIC_WR_IMM: their `imm`.
+	 * are, or EMU_READ_xxx; BIND: emu_mw.serial; SEND and WRITE: their `imm`.
 	 */
 	uint32_t step;
 	struct nic_sge sge[];
@@ -166,13 +167,6 @@ struct emu_swqe {
 #define EMU_READ_DONE UINT32_MAX
 #define EMU_READ_EARLY \
 	(UINT32_MAX - 1) /* its response began before that to an earlier READ was complete */
-
-/* In place of the segments of a BIND. remote_addr is the start of the range, rkey the new key. */
-struct emu_bind {
-	uint64_t length;
-	uint32_t lkey;
-	uint32_t access;
-};
 
 /* A ring of work requests: a power of two of entries, free-running put and get. */
 struct emu_wq {

@@ -401,8 +401,9 @@ int emu_direct_send(struct nic_qp *base, const struct nic_send_wr *wr)
 
 	if (w->membership->held)
 		return emu_post_send(base, wr);
-	if (wr->opcode != NIC_OP_SEND || (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM)) ||
-	    wr->num_sge != 1 || wr->length == 0)
+	if (wr->opcode != NIC_OP_SEND ||
+	    (wr->flags & (NIC_WR_FENCE | NIC_WR_IMM | NIC_WR_INVALIDATE)) || wr->num_sge != 1 ||
+	    wr->length == 0)
 		return -EAGAIN;
 	prefetch_delivery(w, emu_local_qp(base)->entry);
 	emu_shared_take(w);
