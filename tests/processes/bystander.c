@@ -85,7 +85,7 @@ static int lose_timer(struct emu_world *w, void *arg)
 
 static void run_round_without_timer(struct ends *ends)
 {
-	alarm(HANG_S);
+	hang_begin("a timer that is lost");
 	ends_wait_and_stop(ends);
 	ends_look(lose_timer, NULL);
 	ends_go_on(ends);
