@@ -184,17 +184,28 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 /* ---- the end ---- */
 
+/* Work requests say what happened. Of an SRQ, the QP takes no further Receive, which is told. */
+static void enter_error(struct vb_qp *qp)
+{
+	struct ibv_async_event event = { .element = { .qp = &qp->ibv },
+					 .event_type = IBV_EVENT_QP_LAST_WQE_REACHED };
+	bool first = qp->ibv.state != IBV_QPS_ERR;
+
+	qp->ibv.state = IBV_QPS_ERR;
+	if (first && qp->ibv.srq)
+		vb_async_add(qp->obj.context, &event);
+}
+
 void vb_qp_fail(struct vb_qp *qp)
 {
 	if (qp->ibv.state == IBV_QPS_RESET)
 		return;
-	qp->ibv.state = IBV_QPS_ERR;
+	enter_error(qp);
 	qp->nic->nic->ops->qp_fail(qp->nic);
 }
 
-/* Work requests say what happened; the state is all that is left to tell. */
 void vb_qp_on_end(void *obj, enum nic_conn_end why)
 {
 	(void)why;
-	nic_container_of((struct vb_obj *)obj, struct vb_qp, obj)->ibv.state = IBV_QPS_ERR;
+	enter_error(nic_container_of((struct vb_obj *)obj, struct vb_qp, obj));
 }

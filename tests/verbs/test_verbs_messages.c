@@ -182,6 +182,53 @@ START_TEST(two_qps_share_a_receive_queue_and_its_limit_is_an_event)
 }
 END_TEST
 
+static void begin_with_srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 8, .max_sge = 1 } };
+
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	b.srq = ibv_create_srq(b.pd, &init);
+	ck_assert_ptr_nonnull(b.srq);
+	verbs_make_qp(&a);
+	verbs_make_qp(&b);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)state), 0);
+	}
+}
+
+/* By the program, and by a request of the peer that it refuses. */
+START_TEST(the_end_of_a_qp_with_an_SRQ_is_an_event)
+{
+	struct ibv_async_event event;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+	struct pollfd pfd;
+	struct ibv_wc wc;
+
+	begin_with_srq();
+	if (_i == 0) {
+		ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_ERR), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_ERR), 0);
+	} else {
+		sge = (struct ibv_sge){ (uintptr_t)a.buffer, 8, a.mr->lkey };
+		wr = verbs_wr(&b, IBV_WR_RDMA_WRITE, &sge);
+		wr.wr.rdma.rkey++;
+		ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+		ck_assert(verbs_poll(&a, &wc));
+	}
+	pfd = (struct pollfd){ .fd = b.context->async_fd, .events = POLLIN };
+	ck_assert_int_eq(poll(&pfd, 1, 0), 1);
+	ck_assert_int_eq(ibv_get_async_event(b.context, &event), 0);
+	ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_QP_LAST_WQE_REACHED);
+	ck_assert_ptr_eq(event.element.qp, b.qp);
+	ibv_ack_async_event(&event);
+	ck_assert_int_eq(poll(&pfd, 1, 0), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 /* ---- statuses ---- */
 
 static void expect_flushed(struct verbs_end *end)
@@ -418,6 +465,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_qp_may_be_connected_to_itself, 1, NULL);
 	unit_add(suite, an_unsignaled_send_completes_silently, 1, NULL);
 	unit_add(suite, two_qps_share_a_receive_queue_and_its_limit_is_an_event, 1, NULL);
+	unit_add(suite, the_end_of_a_qp_with_an_SRQ_is_an_event, 2, NULL);
 	unit_add(suite, without_a_receive_the_retries_end_with_RNR_RETRY_EXC_ERR, 1, NULL);
 	unit_add(suite, a_peer_in_error_is_found_by_RETRY_EXC_ERR, 1, NULL);
 	unit_add(suite, a_peer_that_comes_late_gets_the_retransmission, 1, NULL);
