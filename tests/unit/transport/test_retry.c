@@ -85,8 +85,6 @@ START_TEST(NAKs_that_tell_of_progress_are_not_counted_as_retries)
 }
 END_TEST
 
-/* ---- what is left of a loss ---- */
-
 /* The reasons for which the fabric looks at single packets */
 static uint32_t reasons(void)
 {
@@ -94,6 +92,61 @@ static uint32_t reasons(void)
 
 	return emu_world_of(nic)->fab->observed;
 }
+
+/*
+ * The first copy of a message finds no Receive; the NAK that says so is late. The second copy finds
+ * one; its ACK comes after the NAK.
+ */
+START_TEST(an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy)
+{
+	DAT_COUNT naks;
+
+	used_pair();
+	fault((DAT_SIM_FAULT){ .packets = SEND,
+			       .nth = 1,
+			       .verdict = DAT_SIM_DELAY,
+			       .delay_ns = 100 });
+	naks = fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_RNR_NAK,
+				      .nth = 1,
+				      .verdict = DAT_SIM_REORDER,
+				      .delay_ns = RETRY_NS });
+	fault((DAT_SIM_FAULT){ .packets = ACK,
+			       .nth = 1,
+			       .verdict = DAT_SIM_DELAY,
+			       .delay_ns = 20000 });
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	advance_us(RETRY_NS / 2000);
+	ck_assert_uint_eq(fired(naks), 1);
+	post_recvs(&w.b, w.b.ep, 10, 3);
+	advance_us(RETRY_NS / 2000 + 30);
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	post_send(&w.a, w.a.ep, 2, SHORT);
+	advance_us(10);
+	ck_assert_int_eq(drain(w.b.recv), 3);
+	run_quiet();
+	ck_assert_int_eq(drain(w.a.request), 2);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
+/* What was sent to an Endpoint that is gone is not answered, and the word of its end is lost. */
+START_TEST(who_is_left_with_requests_in_flight_finds_out)
+{
+	used_pair();
+	drop(DAT_SIM_PACKET_DISCONNECT, 0);
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	post_send(&w.b, w.b.ep, 1, SHORT);
+	run_quiet();
+	expect_end(&w.a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_dto(w.b.request, w.b.ep, 1, DAT_DTO_ERR_TRANSPORT);
+	expect_end(&w.b, DAT_CONNECTION_EVENT_BROKEN);
+	must(dat_sim_fault_clear(w.sim));
+	ck_assert_uint_eq(reasons(), 0);
+}
+END_TEST
+
+/* ---- what is left of a loss ---- */
 
 static const struct trouble {
 	DAT_SIM_FAULT fault;
@@ -141,6 +194,8 @@ static void fill(Suite *suite)
 	unit_test(suite, the_request_that_fails_is_the_oldest_one);
 	unit_test(suite, a_NAK_for_a_lost_packet_completes_the_messages_before_it);
 	unit_test(suite, NAKs_that_tell_of_progress_are_not_counted_as_retries);
+	unit_test(suite, an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy);
+	unit_test(suite, who_is_left_with_requests_in_flight_finds_out);
 	unit_test_loop(suite, nothing_is_left_of_a_loss_that_is_over, COUNT(troubles));
 }
 
