@@ -46,9 +46,11 @@ function count(i, f, room, before, after) {
 	tried[room]++
 	if (f[6] == "unreached" || f[6] ~ /^survived/ || (f[6] ~ /^once/ && f[5] != "race")) {
 		left[room]++
-		survivors[++s] = sprintf("- %s, %s at %s:%d, %s: %s\n\n%s\n%s\n", f[4], f[3],
-			f[1], f[2], f[9], f[6], substr("      - " before, 1, 96),
+		survivors[++s] = sprintf("- %s:%d of %s, %s,\n  %s: %s\n\n%s\n%s\n", f[1],
+			f[2], f[9], f[3], f[4], f[6], substr("      - " before, 1, 96),
 			substr("      + " after, 1, 96))
+		if (f[6] ~ /^survived tests of up to [1-9] s/)
+			hasty++
 	} else {
 		noticed[room]++
 	}
@@ -67,7 +69,7 @@ END {
 		rooms[++n] = "whole sources"
 	print "# Planted changes: does the suite notice?"
 	print ""
-	print "Made by `tests/mutants/run.sh`; the last changes were planted in " commit "."
+	print "Made by `tests/mutants/run.sh`; the copy that it used last is of " commit "."
 	print "Each was made alone in a copy of the tree, and the tests that run its line were run"
 	print "until one failed. Changes that do not compile, or compile to the same code, are not"
 	print "counted. Those without effect, each with its reason in"
@@ -78,6 +80,11 @@ END {
 	print "|---|--:|--:|--:|--:|--:|"
 	for (i = 1; i <= n; i++)
 		print_room(rooms[i])
+	if (hasty) {
+		print "
+" hasty " of those not noticed have met quick tests only, as they say below:"
+		print "longer tests may notice them. The figures are lower bounds."
+	}
 	if (!s)
 		exit
 	print ""
