@@ -81,8 +81,8 @@ END {
 	for (i = 1; i <= n; i++)
 		print_room(rooms[i])
 	if (hasty) {
-		print "
-" hasty " of those not noticed have met quick tests only, as they say below:"
+		print ""
+		print hasty " of those not noticed have met quick tests only, as they say below:"
 		print "longer tests may notice them. The figures are lower bounds."
 	}
 	if (!s)
