@@ -11,7 +11,7 @@
 #define RESOLVE_MS      2000
 #define RESOLVE_TRIES   30 /* a minute, without a deadline: as long as DAPL */
 #define STALE_TRIES     8
-#define RETRIES         7
+#define RETRIES         6  /* 7, the most, is no limit on rxe (rxe_comp.c: rxe_completer) */
 #define RNR_TIMER       12 /* 0.64 ms; the kernel's default is the longest possible, 655 ms */
 #define IB_REJ_CONSUMER 28
 #define IB_REJ_TIMEOUT  4

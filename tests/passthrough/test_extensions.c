@@ -170,6 +170,15 @@ START_TEST(both_sides_have_the_ack_timeout_that_the_user_named)
 }
 END_TEST
 
+/* rxe takes 7 for no limit: then neither end notices that the other machine is gone. */
+START_TEST(a_message_without_an_answer_has_so_many_retries_that_every_device_counts_them)
+{
+	plain_pair();
+	ck_assert_int_eq(qp_of(&w.a)->retries, 6);
+	ck_assert_int_eq(qp_of(&w.b)->retries, 6);
+}
+END_TEST
+
 START_TEST(what_the_user_did_not_name_is_left_to_the_kernel)
 {
 	plain_pair();
@@ -258,6 +267,9 @@ static void fill(Suite *suite)
 	unit_add(suite, connections_have_the_type_of_service_that_the_user_named, 1, setup_service);
 	unit_add(suite, both_sides_have_the_ack_timeout_that_the_user_named, 1, setup_service);
 	unit_add(suite, what_the_user_did_not_name_is_left_to_the_kernel, 1, setup_on_infiniband);
+	unit_add(suite,
+		 a_message_without_an_answer_has_so_many_retries_that_every_device_counts_them, 1,
+		 setup_on_infiniband);
 	unit_add(suite, E11_a_value_that_is_no_such_number_is_said, COUNT(garbage), setup_fabric);
 	unit_add(suite, E11_an_option_that_the_kernel_does_not_have_is_said, COUNT(options),
 		 setup_fabric);

@@ -38,7 +38,7 @@ struct stub_id {
 	bool asked;
 	int unsettled; /* events taken and not acknowledged */
 	uint32_t qp_num;
-	uint8_t rd_in, rd_out;
+	uint8_t rd_in, rd_out, retries;
 	struct ibv_ece local_ece, remote_ece;
 	int service_type, ack_timeout; /* -1: not set */
 };
@@ -543,6 +543,7 @@ static void put_param(struct stub_event *event, const struct rdma_conn_param *pa
 static void remember(struct stub_id *id, const struct rdma_conn_param *param)
 {
 	id->qp_num = id->v.qp ? id->v.qp->qp_num : param->qp_num;
+	id->retries = param->retry_count;
 }
 
 static void set_asked(struct stub_id *id, bool asked)
@@ -611,6 +612,8 @@ static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 		tell(peer, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL);
 		return;
 	}
+	/* The side that asks decides for both. */
+	other->retries = own->retries = peer->retries;
 	if (peer->ack_timeout >= 0)
 		other->ack_timeout = peer->ack_timeout;
 	stub_connect(other, own);

@@ -199,6 +199,7 @@ struct stub_qp {
 	uint32_t ece_options, ece_own; /* in effect; and what it can */
 	int ece_sets;
 	int ack_timeout; /* -1: not set */
+	int retries;     /* of a packet that is not acknowledged */
 };
 
 struct stub_mr {
