@@ -9,7 +9,8 @@
 set -e
 series=$1
 dir=$2
-wanted='virtio_pci 9pnet_virtio 9p overlay veth dummy crc32_generic ib_uverbs rdma_ucm rdma_rxe siw'
+wanted='virtio_pci 9pnet_virtio 9p overlay veth dummy sch_netem crc32_generic
+	ib_uverbs rdma_ucm rdma_rxe siw'
 
 mkdir -p "${dir%/*}"
 work=$(mktemp -d "$dir.XXXXXX")
@@ -86,7 +87,7 @@ done | while read -r what path _; do
 	esac
 	echo "$name" >> "$work/done/modules/order"
 done
-for name in 9p.ko rdma_rxe.ko siw.ko rdma_ucm.ko; do
+for name in 9p.ko sch_netem.ko rdma_rxe.ko siw.ko rdma_ucm.ko; do
 	[ -e "$work/done/modules/$name" ] || {
 		echo "kernel.sh: no $name in kernel $version" >&2
 		exit 1

@@ -188,4 +188,10 @@ unplugged() {
 unplugged rxe0
 unplugged siw0
 
+# A wire with losses: only with all rows, as it takes more than a minute of processor time.
+if [ "$rows" = 0 ]; then
+	. "$source/tests/hwlab/wire.sh"
+	wires
+fi
+
 echo "1..$n"

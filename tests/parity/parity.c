@@ -13,6 +13,7 @@
 #include "parity.h"
 
 #define SCENARIO_SECONDS 300
+#define USUAL            4 /* of the lists in main; the others run by name only */
 
 struct side a, b;
 DAT_CONN_QUAL qual;
@@ -361,8 +362,8 @@ static bool wanted(const char *name, char **argv, bool usual)
 int main(int argc, char **argv)
 {
 	static const struct scenario *const all[] = { connection_scenarios, message_scenarios,
-						      queue_scenarios, event_scenarios,
-						      named_scenarios };
+						      queue_scenarios,      event_scenarios,
+						      named_scenarios,      wire_scenarios };
 
 	if (argc < 3) {
 		fputs("usage: parity ADAPTER-A ADAPTER-B [SCENARIO...]\n", stderr);
@@ -370,7 +371,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (const struct scenario *s = all[i]; s->name; s++)
-			if (wanted(s->name, argv, all[i] != named_scenarios))
+			if (wanted(s->name, argv, i < USUAL))
 				run(s, argv);
 	return 0;
 }
