@@ -3,12 +3,14 @@
  * The Receives of an SRQ come back from a QP that is destroyed, on devices of tests/stubverbs that
  * take their time, and that remove the completions of a destroyed QP from its CQs.
  */
+#include <stdlib.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
 
 enum {
 	SIZE = 8,
+	CONNECTIONS = 500,
 };
 
 static const char *const devices[] = { "mlx5", "mlx5-silent" };
@@ -125,12 +127,80 @@ START_TEST(each_end_of_an_Endpoint_leaves_the_device_time_to_flush)
 }
 END_TEST
 
+/* The next event, as soon as it comes: what the support waits for settles for some ms each time. */
+static DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	must(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(event.event_number, number);
+	return event;
+}
+
+static void connect_again(void)
+{
+	DAT_EVENT event;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = srq_ep(&w.b, w.b.srq);
+	must(try_connect(w.a.ep, &w.b, QUAL + 1, DAT_TIMEOUT_INFINITE));
+	event = next(w.b.cr, DAT_CONNECTION_REQUEST_EVENT);
+	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, w.b.ep, 0, NULL));
+	next(w.a.connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+	next(w.b.connect, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void expect_success(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event = next(evd, DAT_DTO_COMPLETION_EVENT);
+
+	ck_assert_int_eq(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+}
+
+static void end_by(struct side *one, struct side *other)
+{
+	must(dat_ep_free(one->ep));
+	next(other->connect, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_free(other->ep));
+}
+
+/*
+ * One after the other on one SRQ, each with a message, and ended by either side in turn. A tenth as
+ * many on devices that lose messages, because each loss takes some ms.
+ */
+START_TEST(five_hundred_connections_leave_no_object_and_no_Receive_behind)
+{
+	int objects, count = getenv("STUB_PROFILE") ? CONNECTIONS / 10 : CONNECTIONS;
+
+	w.b.srq = make_srq(&w.b, SIZE, 0);
+	post_srqs(&w.b, 0, SIZE);
+	listen_at(&w.b, QUAL + 1);
+	objects = stub_objects();
+	for (int i = 0; i < count; i++) {
+		connect_again();
+		post_send(&w.a, w.a.ep, i % SIZE, SHORT);
+		expect_success(w.a.request);
+		expect_success(w.b.recv);
+		post_srqs(&w.b, i % SIZE, 1);
+		if (i % 2)
+			end_by(&w.a, &w.b);
+		else
+			end_by(&w.b, &w.a);
+	}
+	srq_counts(w.b.srq, SIZE, SIZE, SIZE);
+	/* An id may wait for its peer's answer. */
+	stub_await_objects(objects);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, Q4_a_freed_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
 	unit_test_loop(suite, Q4_a_reset_Endpoint_gives_back_what_it_took_from_its_SRQ,
 		       COUNT(devices));
+	unit_test(suite, five_hundred_connections_leave_no_object_and_no_Receive_behind);
 	unit_test(suite, a_flush_that_never_comes_is_counted_once);
 	unit_test(suite, each_end_of_an_Endpoint_leaves_the_device_time_to_flush);
 }
