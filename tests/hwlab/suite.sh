@@ -156,6 +156,13 @@ forked() {
 forked rxe0
 forked siw0
 
+# Thousands of connections, only with all rows: they take ten minutes of processor time.
+if [ "$rows" = 0 ]; then
+	. "$source/tests/hwlab/churn.sh"
+	churn rxe0
+	churn siw0
+fi
+
 # A process is killed while it sends; its peer gets an event, and the device keeps working.
 killed() {
 	export DAT_PROVIDER=hw

@@ -363,7 +363,8 @@ int main(int argc, char **argv)
 {
 	static const struct scenario *const all[] = { connection_scenarios, message_scenarios,
 						      queue_scenarios,      event_scenarios,
-						      named_scenarios,      wire_scenarios };
+						      named_scenarios,      wire_scenarios,
+						      churn_scenarios };
 
 	if (argc < 3) {
 		fputs("usage: parity ADAPTER-A ADAPTER-B [SCENARIO...]\n", stderr);

@@ -72,6 +72,6 @@ struct scenario {
 	void (*run)(void);
 };
 extern const struct scenario connection_scenarios[], message_scenarios[], queue_scenarios[],
-	event_scenarios[], named_scenarios[], wire_scenarios[];
+	event_scenarios[], named_scenarios[], wire_scenarios[], churn_scenarios[];
 
 #endif /* TESTS_PARITY_PARITY_H */
