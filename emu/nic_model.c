@@ -34,6 +34,7 @@
 #include "emu/wire/link.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/rules.h"
+#include "emu/fabric/group.h"
 #include "mem.h"
 #include "mw.h"
 #include "number.h"
@@ -92,6 +93,7 @@ const struct nic_ops emu_ops = {
 	.qp_taken_limit = emu_qp_taken_limit,
 	.qp_break = emu_qp_ask_break,
 	.qp_to = emu_number_connect,
+	.qp_group = emu_group_change,
 	.qp_fail = emu_qp_fail,
 	.disconnect = emu_qp_disconnect,
 

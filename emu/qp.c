@@ -11,6 +11,7 @@
 #include "emu/fabric/clock.h"
 #include "cq.h"
 #include "emu/wire/link.h"
+#include "emu/fabric/group.h"
 #include "mw.h"
 #include "number.h"
 #include "emu/wire/profile.h"
@@ -235,6 +236,8 @@ void emu_qp_free(struct emu_world *w, struct emu_qp *qp)
 	EMU_SURE(w, qp->state == EMU_QP_IDLE && emu_wq_count(&qp->rq) == 0);
 	if (qp->srq)
 		EMU_AT(w->fab->srq, qp->srq).users--;
+	if (qp->kind == NIC_QP_DATAGRAM)
+		emu_group_forget(w, emu_qp_index(w, qp));
 	emu_hold_forget(w, qp, true);
 	emu_mw_forget_qp(w, emu_qp_index(w, qp));
 	emu_rdma_forget_sge(w, qp);

@@ -13,6 +13,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/fabric/trace.h"
 #include "emu/wire/link.h"
+#include "emu/fabric/group.h"
 #include "mem.h"
 #include "number.h"
 #include "qp.h"
@@ -145,6 +146,24 @@ static enum nic_wc_status copy_message(struct emu_world *w, const struct emu_qp 
 	return NIC_WC_SUCCESS;
 }
 
+/* A copy for each member; if there is none, one that has no receiver. */
+static void send_to_group(struct emu_world *w, struct emu_qp *qp, uint32_t length,
+			  struct emu_letter *letter)
+{
+	const uint8_t *gid = (const uint8_t *)(letter + 1) + NIC_GRH - NIC_GID;
+	uint32_t place = 0, to = emu_group_next(w, gid, &place);
+
+	letter->group = true;
+	do {
+		uint32_t link =
+			emu_link_at(qp->adapter, to ? emu_qp_at(w, to)->adapter : qp->adapter);
+
+		letter->left++;
+		schedule_packet(w, qp, qp->sq.put - 1, to, put_on_wire(w, link, length));
+		to = emu_group_next(w, gid, &place);
+	} while (to);
+}
+
 static void send_datagram(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
 			  struct emu_letter *letter)
 {
@@ -164,6 +183,10 @@ static void send_datagram(struct emu_world *w, struct emu_qp *qp, const struct n
 	qp->sq_next = qp->sq.put;
 	if (letter->status != NIC_WC_SUCCESS)
 		return;
+	if (to->qp == NIC_QP_GROUP && to->global) {
+		send_to_group(w, qp, wr->length, letter);
+		return;
+	}
 	letter->left = 1;
 	schedule_packet(w, qp, qp->sq.put - 1, letter->to,
 			put_on_wire(w, link_to(w, qp, to->adapter), wr->length));
@@ -248,6 +271,7 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 			 struct emu_unanswered *u)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp), *to;
+	const struct emu_letter *letter;
 	uint16_t number;
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_UNANSWERED ||
@@ -264,9 +288,10 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 		u->packets = emu_wire_packets(w, u->swqe);
 	}
 	to = emu_qp_at(w, emu_unreliable_to(w, event));
+	letter = emu_letter(u->swqe);
 	number = EMU_AT(w->fab->adapters, to->adapter <= EMU_ADAPTERS ? to->adapter : 0).number;
 	if (to->head.live && to->kind == qp->kind && to->state == EMU_QP_UNANSWERED &&
-	    number == emu_letter(u->swqe)->adapter)
+	    (letter->group || number == letter->adapter))
 		u->qp = to;
 	return true;
 }

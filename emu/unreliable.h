@@ -34,6 +34,7 @@ struct emu_letter {
 	uint8_t status;   /* enum nic_wc_status */
 	uint8_t sl;
 	emu_flag global; /* it has a GRH */
+	emu_flag group;  /* its receivers are those of a multicast group */
 };
 
 static inline struct emu_letter *emu_letter(struct emu_swqe *wqe)

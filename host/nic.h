@@ -348,6 +348,13 @@ struct nic_ops {
 	 * (nic_work.h). An error of such a QP is NIC_END_BROKEN.
 	 */
 	int (*qp_to)(struct nic_qp *qp, const struct nic_qp_path *path);
+	/*
+	 * A DATAGRAM QP joins a multicast group or leaves it; to be destroyed is to leave all. A
+	 * datagram to the group has a copy for each QP in it, the sender's included, each of which
+	 * arrives or is lost by itself. -EALREADY: it is in the group; -EINVAL: it is
+	 * not.
+	 */
+	int (*qp_group)(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join);
 	/* Of such a QP, or an unconnected one: flush all work, now and later. No upcall. */
 	void (*qp_fail)(struct nic_qp *qp);
 

@@ -64,6 +64,14 @@ static int no_qp_to(struct nic_qp *qp, const struct nic_qp_path *path)
 	return -EOPNOTSUPP;
 }
 
+static int no_qp_group(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join)
+{
+	(void)qp;
+	(void)gid;
+	(void)join;
+	return -EOPNOTSUPP;
+}
+
 static int no_handoff(struct nic_conn *conn, uint64_t port)
 {
 	(void)conn;
@@ -211,6 +219,7 @@ const struct nic_ops nic_unsupported = {
 
 	MISSING(qp_break),
 	.qp_to = no_qp_to,
+	.qp_group = no_qp_group,
 	MISSING(qp_fail),
 	MISSING(post_send),
 	MISSING(post_recv),

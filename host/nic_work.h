@@ -76,11 +76,13 @@ enum nic_qp_kind {
 	NIC_QP_KINDS
 };
 
-#define NIC_GRH 40u /* bytes before the payload in each Receive of a DATAGRAM QP */
+#define NIC_GRH      40u       /* bytes before the payload in each Receive of a DATAGRAM QP */
+#define NIC_GID      16u       /* bytes of an address; those of the receiver end a GRH */
+#define NIC_QP_GROUP 0xffffffu /* in place of a number: each QP in the group of the GRH */
 
 /* Where a SEND of a DATAGRAM QP goes. */
 struct nic_to {
-	uint32_t qp;      /* nic_qp.number */
+	uint32_t qp;      /* nic_qp.number, or NIC_QP_GROUP */
 	uint32_t qkey;    /* a receiver with another one drops the message */
 	uint16_t adapter; /* nic_attr.number */
 	uint8_t sl;

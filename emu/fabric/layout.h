@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "address.h"
 #include "event.h"
 #include "host/nic.h"
 #include "limits.h"
@@ -279,17 +280,6 @@ struct emu_qp {
 	emu_flag ack_due;     /* an EMU_EV_ACK_DUE is queued */
 };
 
-/* The path of a QP that is connected by number: struct nic_qp_path. */
-struct emu_path {
-	uint32_t to; /* index of the peer's QP, if it exists */
-	uint32_t sq_psn, rq_psn;
-	uint32_t access, qkey;
-	uint64_t retry_timer_ns, rnr_timer_ns;
-	uint16_t adapter; /* number of the peer's adapter */
-	uint8_t retry, rnr_retry;
-	emu_flag sends;
-};
-
 struct emu_listener {
 	struct emu_head head;
 	uint64_t port;
@@ -483,6 +473,8 @@ struct emu_fabric {
 	struct emu_srq srq[EMU_SRQS + 1];
 	struct emu_qp qp[EMU_QPS + 1];
 	struct emu_path path[EMU_QPS + 1]; /* of the QPs that are `numbered` */
+	uint32_t members;                  /* highest index ever used, and 1 */
+	struct emu_member member[EMU_MEMBERS];
 	struct emu_listener listener[EMU_LISTENERS + 1];
 	struct emu_conn conn[EMU_CONNS + 1];
 	struct emu_shared shared;
