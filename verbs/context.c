@@ -45,6 +45,8 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->max_mw = nic->max_mw;
 	attr->max_pd = nic->max_pd;
 	attr->max_ah = VB_AHS;
+	attr->max_mcast_grp = attr->max_mcast_qp_attach = attr->max_total_mcast_qp_attach =
+		VB_MEMBERS;
 	attr->max_qp_rd_atom = nic->max_rd_atomic_in < RD_ATOMIC_MAX ? nic->max_rd_atomic_in
 								     : RD_ATOMIC_MAX;
 	attr->max_qp_init_rd_atom = nic->max_rd_atomic_out < RD_ATOMIC_MAX ? nic->max_rd_atomic_out

@@ -176,6 +176,10 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	struct vb_qp *qp = VB_OF(ibv, qp);
 	struct vb_context *context = qp->obj.context;
 
+	vb_enter(&context->ex.context);
+	if (qp->obj.users > 0)
+		return vb_result(context, -EBUSY);
+	vb_leave(context);
 	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->given_async);
 	vb_enter(&context->ex.context);
 	vb_qp_discard(qp);

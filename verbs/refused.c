@@ -59,9 +59,7 @@ NOTHING(ibv_copy_path_rec_to_kern)
 NOTHING(ibv_copy_qp_attr_from_kern)
 
 /* IBVERBS_1.1 */
-NEW(INT, ibv_attach_mcast)
 NOTHING(ibv_copy_ah_attr_from_kern)
-NEW(INT, ibv_detach_mcast)
 INT(ibv_resolve_eth_l2_from_gid)
 
 /* IBVERBS_1.10 */

@@ -35,6 +35,7 @@
 #define VB_KEYS       256u     /* buckets */
 #define VB_CLOCK_KHZ  1000000u /* of the clock of completions: virtual time */
 #define VB_AHS        65536
+#define VB_MEMBERS    4096 /* of all multicast groups of a fabric together */
 #define VB_QPN_MASK   0xffffffu
 
 enum vb_kind {

@@ -36,7 +36,7 @@ pair() {
 	fi
 }
 
-echo 1..9
+echo 1..13
 pair 2 ib_send_bw -n 50 -q 8
 pair 2 ib_send_bw -n 50 -b -e
 pair 2 ib_send_bw -n 50 --use_old_post_send
@@ -46,3 +46,7 @@ pair 2 ib_send_lat -n 50 -s 64 -I 64
 pair 1 ib_read_lat -n 50
 pair 2 ib_atomic_bw -n 50
 pair 1 ib_atomic_lat -n 50 -A CMP_AND_SWAP
+pair 2 ib_send_bw -c UD -n 50 -s 2048
+pair 2 ib_send_lat -c UD -n 50
+pair 2 ib_send_bw -c UC -n 50 -b
+pair 2 ib_write_bw -c UC -n 50 -q 2
