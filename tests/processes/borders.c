@@ -16,11 +16,11 @@
 
 #include "die.h"
 
-#define QUALIFIER  7900
-#define LOOK_US    5000
-#define REGION     4096 /* bytes of each; a gap of the same size follows it */
-#define PIECE      64
-#define CANARY     0xa5
+#define QUALIFIER 7900
+#define LOOK_US   5000
+#define REGION    4096 /* bytes of each; a gap of the same size follows it */
+#define PIECE     64
+#define CANARY    0xa5
 
 enum region {
 	ALL,

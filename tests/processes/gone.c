@@ -16,9 +16,9 @@
 
 #include "die.h"
 
-#define QUALIFIER  7901
-#define LOOK_US    1000
-#define REGION     (4ul << 20)
+#define QUALIFIER 7901
+#define LOOK_US   1000
+#define REGION    (4ul << 20)
 
 enum op {
 	SEND,
@@ -72,7 +72,7 @@ struct shared {
 	DAT_RMR_CONTEXT key;
 	DAT_VADDR address;
 	volatile unsigned int received; /* statuses of the owner's Receive */
-	volatile int ready, closed; /* the owner listens; connections that ended at the owner */
+	volatile int ready, closed;     /* the owner listens; connections that ended at the owner */
 };
 
 struct region {

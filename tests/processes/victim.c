@@ -6,9 +6,9 @@
 
 #include "die.h"
 
-#define QUALIFIER  7801
-#define RECEIVES   6
-#define LOW        4
+#define QUALIFIER 7801
+#define RECEIVES  6
+#define LOW       4
 
 static char hello[] = "hello";
 

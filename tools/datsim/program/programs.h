@@ -17,8 +17,8 @@ struct programs {
 		bool stuck; /* it waited forever, and was ended */
 	} one[32];
 	int count;
-	int ready;     /* programs that have started up */
-	bool lockstep; /* threads run one at a time, in virtual time */
+	int ready;           /* programs that have started up */
+	bool lockstep;       /* threads run one at a time, in virtual time */
 	struct ended *ended; /* the caller watches */
 	char fabric[32];
 };

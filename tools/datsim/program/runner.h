@@ -43,10 +43,10 @@ struct runner {
 
 struct runners {
 	char **argv;
-	bool starts_anew; /* for each run */
-	bool leaves;      /* it leaves objects even without faults: not a failure */
-	double seconds;   /* processor time for a run, and a tenth of its real time */
-	int errors;       /* file for standard error; -1: discarded */
+	bool starts_anew;    /* for each run */
+	bool leaves;         /* it leaves objects even without faults: not a failure */
+	double seconds;      /* processor time for a run, and a tenth of its real time */
+	int errors;          /* file for standard error; -1: discarded */
 	struct ended *ended; /* the caller watches; once it is asked to end, no run goes on */
 	int count;
 	struct runner list[RUNNERS_MAX];
