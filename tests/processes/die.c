@@ -380,7 +380,8 @@ int main(int argc, char **argv)
 	unsigned int count = argc > 3 ? (unsigned int)strtoul(argv[3], NULL, 10) : 0;
 	struct run run = { .random = argc > 4 ? strtoul(argv[4], NULL, 10) | 1 : 1 };
 
-	if (argc < 3 || argc > 5 || (strcmp(argv[2], "stores") && !count)) {
+	if (argc < 3 || argc > 5 ||
+	    (!count && strcmp(argv[2], "stores") && strcmp(argv[2], "at"))) {
 		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | "
 		      "notice ROUNDS | at PHASE STORE\n",
 		      stderr);
