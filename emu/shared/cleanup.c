@@ -84,9 +84,11 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++) {
 		struct emu_adapter *adapter = &fab->adapters[i];
 
-		if (!of_process(w, i, process))
+		/* Also one that the process was about to open: events would be left to the dead. */
+		if (adapter->process != process)
 			continue;
-		emu_link_forget(w, i);
+		if (adapter->open)
+			emu_link_forget(w, i);
 		adapter->open = false;
 		adapter->process = 0;
 	}

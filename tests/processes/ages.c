@@ -3,7 +3,8 @@
  * ages - a process is killed before each store that it makes while it joins a fabric and opens an
  * adapter and an EP. The counters by which others tell the users of one entry of the arena apart
  * (the generations of processes and adapters, the epochs of QPs) never go back: a survivor that
- * knew an earlier user would take the next one for it.
+ * knew an earlier user would take the next one for it. Nor does an adapter still belong to the dead
+ * process: events for it would go to an inbox without a reader.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 
 struct ages {
 	uint32_t process[ENTRIES], adapter[ENTRIES], qp[ENTRIES];
+	uint16_t owner[ENTRIES]; /* of the adapter */
 };
 
 static int look(struct emu_world *w, void *arg)
@@ -32,6 +34,7 @@ static int look(struct emu_world *w, void *arg)
 	for (uint16_t i = 0; i < ENTRIES; i++) {
 		ages->process[i] = emu_process(w, i)->generation;
 		ages->adapter[i] = w->fab->adapters[i].generation;
+		ages->owner[i] = w->fab->adapters[i].process;
 		ages->qp[i] = w->fab->qp[i].epoch;
 	}
 	return 0;
@@ -55,6 +58,17 @@ static bool has_gone_back(const char *what, const uint32_t *before, const uint32
 		if ((int32_t)(now[i] - before[i]) >= 0)
 			continue;
 		printf("# the %s of entry %d was %u and is %u\n", what, i, before[i], now[i]);
+		return true;
+	}
+	return false;
+}
+
+static bool has_owner(const uint16_t *owner)
+{
+	for (int i = 0; i < ENTRIES; i++) {
+		if (!owner[i])
+			continue;
+		printf("# adapter %d belongs to process %d, which is gone\n", i, owner[i]);
 		return true;
 	}
 	return false;
@@ -116,7 +130,8 @@ int main(void)
 	while (killed && !bad) {
 		killed = kill_one(stores, ++store);
 		look_at(fabric, &now);
-		bad = has_gone_back("generation of the process", before.process, now.process) ||
+		bad = has_owner(now.owner) ||
+		      has_gone_back("generation of the process", before.process, now.process) ||
 		      has_gone_back("generation of the adapter", before.adapter, now.adapter) ||
 		      has_gone_back("epoch of the QP", before.qp, now.qp);
 		before = now;
