@@ -121,14 +121,19 @@ static bool param_fits(const struct nic_conn_param *param)
 	       param->rd_out <= EMU_MAX_RD;
 }
 
+void emu_cm_set_data(struct emu_conn *conn, const void *data, uint32_t size)
+{
+	conn->size = (uint16_t)size;
+	if (size)
+		memmove(conn->data, data, size); /* a reply may echo the request: overlap */
+}
+
 static void set_param(struct emu_conn *conn, const struct nic_conn_param *param)
 {
 	conn->rd_in = (uint8_t)param->rd_in;
 	conn->rd_out = (uint8_t)param->rd_out;
-	conn->size = (uint16_t)param->private_data_size;
-	if (conn->size)
-		memmove(conn->data, param->private_data,
-			conn->size); /* a reply may echo the request: overlap */
+	emu_cm_set_data(conn, param->private_data, param->private_data_size);
+	conn->by = param->by;
 }
 
 int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t port,
@@ -170,6 +175,8 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 				   .to_generation =
 					   EMU_AT(w->fab->adapters, qp->peer_adapter).generation };
 	set_param(conn, param);
+	conn->by.adapter = EMU_AT(w->fab->adapters, conn->from).number;
+	conn->by_number = param->by.qp != 0;
 	EMU_LIVE(w->fab, conns, conn);
 	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
 	if (to)
@@ -184,8 +191,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	return 0;
 }
 
-/* Send the reply; `outcome` is 0 if accepted, else enum nic_conn_end plus 1. */
-static void send_reply(struct emu_world *w, uint32_t index, uint32_t outcome)
+void emu_cm_reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 {
 	struct emu_conn *conn = &EMU_AT(w->fab->conn, index);
 
@@ -217,7 +223,8 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	qp->max_rd_in = (uint8_t)param->rd_in;
 	qp->max_rd_out = (uint8_t)param->rd_out;
 	set_param(conn, param);
-	send_reply(w, index, 0);
+	conn->by.adapter = EMU_AT(w->fab->adapters, conn->to).number;
+	emu_cm_reply(w, index, 0);
 	emu_sent(w, base->nic);
 	return 0;
 }
@@ -226,8 +233,8 @@ void emu_reject(struct nic_conn *base, bool by_program)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 
-	send_reply(w, EMU_INDEX(w, conn, base),
-		   (by_program ? NIC_END_REJECTED : NIC_END_NO_LISTENER) + 1u);
+	emu_cm_reply(w, EMU_INDEX(w, conn, base),
+		     (by_program ? NIC_END_REJECTED : NIC_END_NO_LISTENER) + 1u);
 	emu_sent(w, base->nic);
 }
 
@@ -250,7 +257,8 @@ static void hand_up(struct emu_world *w, uint32_t index, uint16_t to, uint32_t l
 				   .private_data = conn->data,
 				   .private_data_size = size <= EMU_PRIVATE_DATA ? size : 0,
 				   .rd_in = conn->rd_in,
-				   .rd_out = conn->rd_out };
+				   .rd_out = conn->rd_out,
+				   .by = conn->by };
 	emu_adapter_address(w, conn->from, &base->remote);
 	base->nic->up->conn_request(w->listener[listener].ctx, base);
 }
@@ -291,36 +299,53 @@ static void on_request(struct emu_world *w, const struct emu_event *event)
 	/* The adapter may have been closed, and its entry reused, since the request was sent. */
 	if (!EMU_AT(w->fab->adapters, to).open ||
 	    EMU_AT(w->fab->adapters, to).generation != conn->to_generation) {
-		send_reply(w, event->index, NIC_END_UNREACHABLE + 1u);
+		emu_cm_reply(w, event->index, NIC_END_UNREACHABLE + 1u);
 		return;
 	}
 	listener = emu_cm_listener(w, to, conn->port);
 	if (listener && is_ours(w, to, listener))
 		hand_up(w, event->index, to, listener);
 	else
-		send_reply(w, event->index, NIC_END_NO_LISTENER + 1u);
+		emu_cm_reply(w, event->index, NIC_END_NO_LISTENER + 1u);
+}
+
+static struct nic_conn_param param_of(const struct emu_conn *conn)
+{
+	const uint16_t size = conn->size;
+
+	return (struct nic_conn_param){ .private_data = conn->data,
+					.private_data_size = size <= EMU_PRIVATE_DATA ? size : 0,
+					.rd_in = conn->rd_in,
+					.rd_out = conn->rd_out,
+					.by = conn->by };
 }
 
 static void establish_active(struct emu_world *w, struct emu_qp *qp, struct emu_conn *conn)
 {
 	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
-	const uint16_t size = conn->size;
-	struct nic_conn_param peer = { .private_data = conn->data,
-				       .private_data_size = size <= EMU_PRIVATE_DATA ? size : 0,
-				       .rd_in = conn->rd_in,
-				       .rd_out = conn->rd_out };
+	struct nic_conn_param peer = param_of(conn);
 
 	emu_timer_stop(w, qp);
 	qp->state = EMU_QP_CONNECTED;
-	if (qp->max_rd_out > conn->rd_in)
-		qp->max_rd_out = conn->rd_in;
-	if (qp->max_rd_in < conn->rd_out)
-		qp->max_rd_in = conn->rd_out;
+	emu_cm_fit_reads(qp, conn->rd_in, conn->rd_out);
 	emu_qp_assess(qp);
 	qp->peer = conn->passive_qp;
 	qp->peer_epoch = conn->passive_epoch;
-	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
+	if (!conn->by_number)
+		emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
 	base->nic->up->established(base->ctx, &peer);
+}
+
+/* An answer that is a refusal, or says that there was none to give one. */
+static void end_active(struct emu_world *w, struct emu_qp *qp, const struct emu_conn *conn,
+		       enum nic_conn_end why)
+{
+	struct nic_qp *base = &w->qp[emu_qp_index(w, qp)].base;
+	struct nic_conn_param refusal = param_of(conn);
+
+	base->refusal = why == NIC_END_REJECTED && conn->by_number ? &refusal : NULL;
+	emu_qp_end(w, qp, why, EMU_EV_NONE);
+	base->refusal = NULL;
 }
 
 static void on_reply(struct emu_world *w, const struct emu_event *event)
@@ -337,7 +362,7 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	if (waiting && event->packet == 0)
 		establish_active(w, qp, conn);
 	else if (waiting)
-		emu_qp_end(w, qp, (enum nic_conn_end)(event->packet - 1), EMU_EV_NONE);
+		end_active(w, qp, conn, (enum nic_conn_end)(event->packet - 1));
 	else if (event->packet == 0)
 		emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->from, conn->to)),
 			     EMU_EV_CM_GONE, conn->passive_qp, conn->passive_epoch, 0, 0);
@@ -427,7 +452,7 @@ void emu_cm_lost(struct emu_world *w, const struct emu_event *event)
 
 void emu_cm_turn_down(struct emu_world *w, uint32_t index)
 {
-	send_reply(w, index, NIC_END_NO_LISTENER + 1u);
+	emu_cm_reply(w, index, NIC_END_NO_LISTENER + 1u);
 }
 
 void emu_cm_clean_up(struct emu_world *w, uint16_t process)

@@ -27,13 +27,18 @@ static void param_text(const struct emu_conn *conn, char text[PARAM_TEXT])
 	text[n] = '\0';
 }
 
+static uint32_t first_psn(const struct emu_conn *conn, const struct emu_qp *qp)
+{
+	return conn->by.qp ? conn->by.psn : emu_wire_first_psn(qp);
+}
+
 EMU_COLD void emu_cm_trace_request(struct emu_world *w, const struct emu_conn *conn)
 {
 	const struct emu_qp *qp = emu_qp_at(w, conn->qp);
 	char psn[24] = "", param[PARAM_TEXT];
 
 	if (qp->epoch == conn->epoch)
-		snprintf(psn, sizeof(psn), " psn=%u", emu_wire_first_psn(qp));
+		snprintf(psn, sizeof(psn), " psn=%u", first_psn(conn, qp));
 	param_text(conn, param);
 	emu_trace_line(w, "%s.ep%u packet to=%s op=CM_REQ qual=%lu%s%s",
 		       emu_adapter_name(w, conn->from), conn->name, emu_adapter_name(w, conn->to),
@@ -53,7 +58,7 @@ EMU_COLD void emu_cm_trace_reply(struct emu_world *w, const struct emu_conn *con
 			snprintf(more, sizeof(more), "%s", reasons[outcome - 1]);
 	} else if (qp && qp->epoch == conn->passive_epoch) {
 		snprintf(end, sizeof(end), ".ep%u", qp->name);
-		snprintf(more, sizeof(more), " psn=%u", emu_wire_first_psn(qp));
+		snprintf(more, sizeof(more), " psn=%u", first_psn(conn, qp));
 	}
 	if (!outcome)
 		param_text(conn, param);

@@ -105,6 +105,8 @@ const struct nic_ops emu_ops = {
 	.unlisten = emu_unlisten,
 	.connect = emu_connect,
 	.accept = emu_accept,
+	.confirm = emu_confirm,
+	.refuse = emu_refuse,
 	.reject = emu_reject,
 	.handoff = emu_handoff,
 

@@ -8,11 +8,13 @@
 #include <errno.h>
 
 #include "emu/fabric/adapter.h"
+#include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "emu/fabric/sharing.h"
 #include "emu/wire/link.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
+#include "cm.h"
 #include "qp.h"
 #include "unreliable.h"
 
@@ -198,4 +200,71 @@ uint64_t emu_number_rnr_pause(struct emu_world *w, const struct emu_qp *qp)
 {
 	return qp->numbered ? path_of(w, emu_qp_at(w, qp->peer))->rnr_timer_ns
 			    : w->config.rnr_timer_ns;
+}
+
+/* ---- by the connection manager ---- */
+
+void emu_cm_fit_reads(struct emu_qp *qp, uint8_t peer_in, uint8_t peer_out)
+{
+	if (qp->max_rd_out > peer_in)
+		qp->max_rd_out = peer_in;
+	if (qp->max_rd_in < peer_out)
+		qp->max_rd_in = peer_out;
+}
+
+/* The passive side does not know of the connection yet, so it has sent nothing. */
+static void move_connection(struct emu_world *w, struct emu_qp *from, struct emu_qp *to)
+{
+	struct emu_qp *peer = emu_qp_at(w, from->peer);
+
+	to->state = EMU_QP_CONNECTED;
+	to->epoch++;
+	to->peer = from->peer;
+	to->peer_epoch = from->peer_epoch;
+	to->peer_adapter = from->peer_adapter;
+	to->link = from->link;
+	emu_cm_fit_reads(to, peer->max_rd_in, peer->max_rd_out);
+	emu_qp_assess(to);
+	if (peer->epoch == to->peer_epoch) {
+		peer->peer = emu_qp_index(w, to);
+		peer->peer_epoch = to->epoch;
+	}
+	from->state = EMU_QP_IDLE;
+	from->epoch++;
+	from->peer = 0;
+	emu_qp_assess(from);
+}
+
+int emu_refuse(struct nic_conn *base, const void *data, uint32_t size)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	uint32_t index = EMU_INDEX(w, conn, base);
+
+	if (size > EMU_PRIVATE_DATA)
+		return -EINVAL;
+	emu_cm_set_data(&EMU_AT(w->fab->conn, index), data, size);
+	emu_cm_reply(w, index, NIC_END_REJECTED + 1u);
+	emu_sent(w, base->nic);
+	return 0;
+}
+
+int emu_confirm(struct nic_qp *base, struct nic_qp *messages)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = emu_local_qp(base)->entry;
+	struct emu_qp *to = messages ? emu_local_qp(messages)->entry : NULL;
+
+	if (qp->state != EMU_QP_CONNECTED)
+		return -ENOTCONN;
+	if (to && to->state != EMU_QP_IDLE)
+		return -EINVAL;
+	if (!emu_clock_has_room(w))
+		return -ENOMEM;
+	if (to) {
+		move_connection(w, qp, to);
+		qp = to;
+	}
+	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
+	emu_sent(w, base->nic);
+	return 0;
 }

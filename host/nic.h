@@ -82,13 +82,6 @@ struct nic_mw {
 	uint32_t key;  /* NIC_CAP_NUMBERS: all its keys, but for their lowest 8 bits */
 };
 
-/* What a memory window is bound to now; mr NULL: to nothing. */
-struct nic_mw_state {
-	struct nic_mr *mr;
-	uint64_t addr, length;
-	uint32_t access, rkey;
-};
-
 struct nic_cq {
 	struct nic *nic;
 	void *ctx;
@@ -116,7 +109,9 @@ struct nic_qp {
 	struct nic *nic;
 	void *ctx;
 	uint32_t *reaped; /* lib's counter of receive completions handed out or discarded */
-	uint32_t number;  /* NIC_CAP_NUMBERS: unique on its adapter, at most 24 bits, not 0 or 1 */
+	/* During a conn_end upcall that says NIC_END_REJECTED: the private data of `refuse`. */
+	const struct nic_conn_param *refusal;
+	uint32_t number; /* NIC_CAP_NUMBERS: unique on its adapter, at most 24 bits, not 0 or 1 */
 };
 
 struct nic_listener {
@@ -133,6 +128,7 @@ struct nic_conn {
 	const void *private_data;
 	uint32_t private_data_size;
 	uint32_t rd_in, rd_out; /* of the active side: nic_conn_param */
+	struct nic_conn_end_point by;
 };
 
 /*
@@ -194,15 +190,6 @@ struct nic_qp_init {
 	uint32_t name; /* the number in traces: emu0.ep<name> */
 };
 
-struct nic_qp_counts {
-	uint32_t send_posted;    /* posted, not completed */
-	uint32_t recv_posted;    /* on its own receive queue, not taken */
-	uint32_t recv_taken;     /* taken, not completed */
-	uint32_t unreaped;       /* taken, not reaped */
-	uint64_t last_taken;     /* latest message number that took a buffer; counts from 1 */
-	uint64_t last_completed; /* latest message number completed */
-};
-
 /*
  * What each side sends to the other: the RDMA Reads that it serves at a time, and those that it has
  * in flight. lib checks that the numbers of an accept fit those of the request; they are then in
@@ -213,6 +200,7 @@ struct nic_conn_param {
 	const void *private_data;
 	uint32_t private_data_size;
 	uint32_t rd_in, rd_out;
+	struct nic_conn_end_point by; /* NIC_CAP_NUMBERS */
 };
 
 /* Why a connection ended or never came to be. */
@@ -385,6 +373,16 @@ struct nic_ops {
 		       uint64_t deadline, const struct nic_conn_param *param);
 	/* Consumes conn if it returns 0; an upcall on qp reports the outcome. */
 	int (*accept)(struct nic_conn *conn, struct nic_qp *qp, const struct nic_conn_param *param);
+	/*
+	 * NIC_CAP_NUMBERS, if param->by.qp of the request named a QP: the passive side hears of the
+	 * connection when the active side calls this after its established upcall. `qp` stands for
+	 * the connection, without requests. If the answer named a QP too, the fronts connect these
+	 * two by number, and messages is NULL. Else it is the QP that carries the messages, which
+	 * takes the place of `qp`. -ENOTCONN: the connection has ended.
+	 */
+	int (*confirm)(struct nic_qp *qp, struct nic_qp *messages);
+	/* Reject a request by the program, with private data. Consumes conn. NIC_CAP_NUMBERS. */
+	int (*refuse)(struct nic_conn *conn, const void *data, uint32_t size);
 	/* Consumes conn. The peer gets REJECTED if by_program, else NO_LISTENER. */
 	void (*reject)(struct nic_conn *conn, bool by_program);
 	/*

@@ -72,6 +72,21 @@ static int no_qp_group(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join)
 	return -EOPNOTSUPP;
 }
 
+static int no_confirm(struct nic_qp *qp, struct nic_qp *messages)
+{
+	(void)qp;
+	(void)messages;
+	return -EOPNOTSUPP;
+}
+
+static int no_refuse(struct nic_conn *conn, const void *data, uint32_t size)
+{
+	(void)conn;
+	(void)data;
+	(void)size;
+	return -EOPNOTSUPP;
+}
+
 static int no_handoff(struct nic_conn *conn, uint64_t port)
 {
 	(void)conn;
@@ -227,6 +242,8 @@ const struct nic_ops nic_unsupported = {
 	MISSING(unlisten),
 	MISSING(connect),
 	MISSING(accept),
+	.confirm = no_confirm,
+	.refuse = no_refuse,
 	MISSING(reject),
 	.handoff = no_handoff,
 	MISSING(disconnect),

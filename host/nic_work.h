@@ -185,4 +185,32 @@ struct nic_qp_path {
 	uint32_t qkey;           /* that a datagram to this QP must have */
 };
 
+/*
+ * What the two ends of a connection tell each other so that their fronts can connect two QPs by
+ * number. The connection itself then carries no messages; see nic_ops.connect.
+ */
+struct nic_conn_end_point {
+	uint32_t qp;      /* nic_qp.number; 0: none, the QPs of the connection carry its messages */
+	uint32_t psn;     /* of the first packet that QP sends */
+	uint16_t adapter; /* nic_attr.number; the backend fills it in */
+	uint16_t port;    /* of the active side's program */
+	uint8_t retry, rnr_retry; /* for the passive side's QP, which tries as often */
+};
+
+/* What a memory window is bound to now; mr NULL: to nothing. */
+struct nic_mw_state {
+	struct nic_mr *mr;
+	uint64_t addr, length;
+	uint32_t access, rkey;
+};
+
+struct nic_qp_counts {
+	uint32_t send_posted;    /* posted, not completed */
+	uint32_t recv_posted;    /* on its own receive queue, not taken */
+	uint32_t recv_taken;     /* taken, not completed */
+	uint32_t unreaped;       /* taken, not reaped */
+	uint64_t last_taken;     /* latest message number that took a buffer; counts from 1 */
+	uint64_t last_completed; /* latest message number completed */
+};
+
 #endif /* HOST_NIC_WORK_H */

@@ -8,10 +8,12 @@
  * virtual time passes.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "host/helper.h"
 #include "host/nic_process.h"
 #include "host/say.h"
 #include "vb.h"
@@ -23,14 +25,55 @@ int vb_event_fd(void)
 	return process_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
 }
 
-void vb_event_tell(struct vb_context *context, int fd)
+/*
+ * A thread may wait before the process has opened a device, outside any fabric; it has to come in
+ * when there is one. The descriptor is readable while there is.
+ */
+static int world_fd = -1;
+
+/* The lock is held. */
+int vb_world_fd(void)
+{
+	if (world_fd < 0)
+		world_fd = vb_event_fd();
+	return world_fd;
+}
+
+void vb_world_began(void)
+{
+	const uint64_t one = 1;
+	ssize_t n = write(vb_world_fd(), &one, sizeof(one));
+
+	(void)n;
+}
+
+void vb_world_ends(void)
+{
+	vb_event_taken(world_fd);
+}
+
+void vb_world_forget(void)
+{
+	world_fd = -1; /* it is the parent's */
+}
+
+static void set_attention(struct backend *b, bool on)
+{
+	struct adapter *adapter;
+
+	TAILQ_FOREACH(adapter, &b->adapters, link)
+		adapter->nic->attention = on;
+}
+
+void vb_event_tell(struct backend *b, int fd)
 {
 	const uint64_t one = 1;
 	ssize_t n = write(fd, &one, sizeof(one));
 
 	(void)n; /* the program closed it: it will not look */
-	context->nic->attention = true;
-	context->nic->up->wake(context->nic->ctx);
+	set_attention(b, true);
+	if (!__libc_single_threaded)
+		backend_wake(b);
 }
 
 void vb_event_taken(int fd)
@@ -48,12 +91,44 @@ void vb_event_taken(int fd)
 	(void)n;
 }
 
-int vb_event_wait(struct vb_context *context, int fd, const char *call)
+/* Sleep in the kernel, where the thread may be cancelled: another thread runs events. */
+static int wait_for_fd(struct backend *b, int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int n, err;
+
+	backend_leave(b);
+	n = poll(&pfd, 1, -1);
+	err = errno;
+	backend_enter(b);
+	if (n < 0)
+		return -err;
+	return pfd.revents & POLLNVAL ? -EBADF : 0;
+}
+
+/* The world does not end while a thread sleeps in it, even if the adapter is closed. */
+static enum nic_wait wait_in_world(struct backend *b)
+{
+	struct adapter *adapter = TAILQ_FIRST(&b->adapters);
+	enum nic_wait outcome;
+
+	set_attention(b, false);
+	b->users++;
+	outcome = adapter->nic->ops->wait(adapter->nic, NULL, NIC_TIME_NEVER);
+	if (--b->users == 0 && b->ending)
+		backend_wake(b);
+	return outcome;
+}
+
+int vb_event_wait(struct backend *b, int fd, const char *call)
 {
 	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
 		return -EAGAIN;
-	context->nic->attention = false;
-	switch (context->nic->ops->wait(context->nic, NULL, NIC_TIME_NEVER)) {
+	if (TAILQ_EMPTY(&b->adapters) && !__libc_single_threaded)
+		return wait_for_fd(b, vb_world_fd());
+	if (b->helper && !(b->shared && b->kind->lockstep(b->shared)))
+		return wait_for_fd(b, fd);
+	switch (TAILQ_EMPTY(&b->adapters) ? NIC_WAIT_HOPELESS : wait_in_world(b)) {
 	case NIC_WAIT_HOPELESS:
 		say("%s: nothing can bring the event that it waits for", call);
 		return -EINTR;
@@ -66,6 +141,20 @@ int vb_event_wait(struct vb_context *context, int fd, const char *call)
 	return 0;
 }
 
+void vb_event_helper(struct backend *b)
+{
+	bool alone = __libc_single_threaded;
+
+	if (b->helper || b->shared || !b->world)
+		return;
+	if (alone)
+		pthread_mutex_lock(&b->lock);
+	if (!helper_start(b) && alone)
+		pthread_mutex_unlock(&b->lock);
+	if (b->helper && !b->threaded)
+		backend_tell_threaded(b);
+}
+
 /* ---- asynchronous events ---- */
 
 void vb_async_add(struct vb_context *context, const struct ibv_async_event *event)
@@ -76,7 +165,7 @@ void vb_async_add(struct vb_context *context, const struct ibv_async_event *even
 		return; /* as a kernel without memory: the event is lost */
 	entry->event = *event;
 	TAILQ_INSERT_TAIL(&context->events, entry, link);
-	vb_event_tell(context, context->ex.context.async_fd);
+	vb_event_tell(vb_backend(context), context->ex.context.async_fd);
 }
 
 static const void *element_of(const struct ibv_async_event *event)
@@ -137,7 +226,7 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 	int err = 0;
 
 	while (!err && TAILQ_EMPTY(&context->events))
-		err = vb_event_wait(context, ibv->async_fd, "ibv_get_async_event");
+		err = vb_event_wait(vb_backend(context), ibv->async_fd, "ibv_get_async_event");
 	if (err) {
 		vb_leave(context);
 		errno = -err;

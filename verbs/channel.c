@@ -3,26 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "host/helper.h"
 #include "vb.h"
-
-/*
- * A program that waits for the descriptor by itself makes no call, so another thread has to let
- * time pass. A shared fabric has that thread already.
- */
-static void start_helper(struct backend *b)
-{
-	bool alone = __libc_single_threaded;
-
-	if (b->helper || b->shared)
-		return;
-	if (alone)
-		pthread_mutex_lock(&b->lock);
-	if (!helper_start(b) && alone)
-		pthread_mutex_unlock(&b->lock);
-	if (b->helper && !b->threaded)
-		backend_tell_threaded(b);
-}
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 {
@@ -41,7 +22,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 	STAILQ_INIT(&channel->ready);
 	context = vb_enter(ibv);
 	vb_obj_add(context, &channel->obj, VB_CHANNEL);
-	start_helper(vb_backend(context));
+	vb_event_helper(vb_backend(context));
 	vb_leave(context);
 	return &channel->ibv;
 }
@@ -72,7 +53,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **c
 	int err = 0;
 
 	while (!err && STAILQ_EMPTY(&channel->ready))
-		err = vb_event_wait(context, ibv->fd, "ibv_get_cq_event");
+		err = vb_event_wait(vb_backend(context), ibv->fd, "ibv_get_cq_event");
 	if (err) {
 		vb_leave(context);
 		errno = -err;

@@ -23,5 +23,13 @@ AC_DEFUN([DAT_VERBS], [
          [AC_MSG_NOTICE(
            [the verbs front is left out: on Debian, apt-get install libibverbs-dev])])])
   ])
+  dat_rdmacm=no
+  AS_IF([test $dat_verbs = yes], [
+    AC_CHECK_DECL([rdma_get_remote_ece], [dat_rdmacm=yes], [], [[#include <rdma/rdma_cma.h>]])
+    AS_IF([test $dat_rdmacm = yes],
+      [verbs_summary='yes (libdat/verbs/libibverbs.so.1 and librdmacm.so.1)'],
+      [AC_MSG_NOTICE([librdmacm is left out: on Debian, apt-get install librdmacm-dev])])
+  ])
   AM_CONDITIONAL([VERBS_FRONT], [test $dat_verbs = yes])
+  AM_CONDITIONAL([RDMACM_FRONT], [test $dat_rdmacm = yes])
 ])

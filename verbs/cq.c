@@ -319,7 +319,7 @@ void vb_cq_on_notify(void *obj)
 	channel = VB_OF(cq->ibv.channel, channel);
 	if (cq->events++ == 0)
 		STAILQ_INSERT_TAIL(&channel->ready, cq, ready_link);
-	vb_event_tell(cq->obj.context, channel->ibv.fd);
+	vb_event_tell(vb_backend(cq->obj.context), channel->ibv.fd);
 }
 
 void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost)

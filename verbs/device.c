@@ -137,6 +137,8 @@ static int open_adapter(struct backend *b, struct vb_context *context, const cha
 			backend_end_world(b);
 		return err;
 	}
+	if (made_world)
+		vb_world_began();
 	context->adapter = (struct vb_adapter *)base;
 	context->nic = base->nic;
 	LIST_INSERT_HEAD(&context->adapter->contexts, context, link);
@@ -230,6 +232,10 @@ static void discard_object(struct vb_obj *obj)
 	case VB_PD:
 		vb_pd_discard(nic_container_of(obj, struct vb_pd, obj));
 		break;
+	case VB_LISTENER:
+	case VB_CONN:
+		vb_cm->discard(obj);
+		break;
 	case VB_KINDS:
 		break;
 	}
@@ -261,8 +267,10 @@ int ibv_close_device(struct ibv_context *ibv)
 	}
 	LIST_REMOVE(context, link);
 	backend_close_adapter(&context->adapter->base);
-	if (TAILQ_EMPTY(&b->adapters) && !b->kept)
+	if (TAILQ_EMPTY(&b->adapters) && !b->kept) {
+		vb_world_ends();
 		backend_end_world(b);
+	}
 	backend_leave(b);
 	close_descriptors(ibv);
 	pthread_mutex_destroy(&ibv->mutex);

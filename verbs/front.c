@@ -86,6 +86,9 @@ static void front_world_ended(struct front *front)
 static void front_forget(struct front *front)
 {
 	(void)front;
+	vb_world_forget();
+	if (vb_cm)
+		vb_cm->forget();
 }
 
 static unsigned int front_objects_left(struct front *front, char *names, size_t size)
@@ -117,17 +120,34 @@ static void front_no_soft_limit(void *qp_obj)
 	(void)qp_obj;
 }
 
-/* There is no listener, so no request should come. */
-static void front_no_request(void *listener, struct nic_conn *conn)
+static void front_on_request(void *listener, struct nic_conn *conn)
 {
-	(void)listener;
-	conn->nic->ops->reject(conn, false);
+	vb_cm->request(listener, conn);
 }
 
-static void front_no_established(void *qp_obj, const struct nic_conn_param *peer)
+static void front_on_established(void *ctx, const struct nic_conn_param *peer)
 {
-	(void)qp_obj;
-	(void)peer;
+	struct vb_obj *obj = ctx;
+	struct vb_qp *qp;
+
+	if (obj->kind == VB_CONN) {
+		vb_cm->established(obj, peer);
+		return;
+	}
+	qp = nic_container_of(obj, struct vb_qp, obj);
+	qp->ibv.state = IBV_QPS_RTS;
+	if (qp->conn)
+		vb_cm->established(qp->conn, peer);
+}
+
+static void front_on_end(void *ctx, enum nic_conn_end why)
+{
+	struct vb_obj *obj = ctx;
+
+	if (obj->kind == VB_CONN)
+		vb_cm->end(obj, why);
+	else
+		vb_qp_on_end(obj, why);
 }
 
 static void front_adapter_failed(void *nic_ctx)
@@ -154,9 +174,9 @@ static const struct nic_upcalls front_upcalls = {
 	.cq_lost = vb_cq_on_lost,
 	.srq_limit = vb_srq_on_limit,
 	.qp_soft_limit = front_no_soft_limit,
-	.conn_request = front_no_request,
-	.established = front_no_established,
-	.conn_end = vb_qp_on_end,
+	.conn_request = front_on_request,
+	.established = front_on_established,
+	.conn_end = front_on_end,
 	.adapter_failed = front_adapter_failed,
 	BACKEND_SERVICES,
 };

@@ -65,8 +65,6 @@ static int make_inline_room(struct vb_qp *qp, struct vb_pd *pd)
 	size_t bytes = ((size_t)qp->init.cap.max_send_wr + 1) * qp->init.cap.max_inline_data;
 	int err;
 
-	if (qp->init.cap.max_inline_data == 0)
-		return 0;
 	qp->inline_room = malloc(bytes);
 	if (!qp->inline_room)
 		return -ENOMEM;
@@ -136,11 +134,15 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 	if (!qp)
 		return vb_failed(-ENOMEM);
 	qp->init = *init;
+	if (qp->init.cap.max_inline_data < VB_INLINE_LEAST)
+		qp->init.cap.max_inline_data = VB_INLINE_LEAST;
 	vb_enter(ibv->context);
 	err = create_qp(context, qp, VB_OF(ibv, pd));
 	vb_leave(context);
-	if (!err)
+	if (!err) {
+		init->cap = qp->init.cap;
 		return &qp->ibv;
+	}
 	free(qp);
 	return vb_failed(err);
 }
@@ -153,6 +155,7 @@ void vb_qp_discard(struct vb_qp *qp)
 	struct vb_cq *send_cq = VB_OF(qp->init.send_cq, cq), *recv_cq = VB_OF(qp->init.recv_cq, cq);
 
 	ops->qp_reset(qp->nic);
+	vb_qp_part(qp, NIC_END_DISCONNECTED);
 	vb_cq_forget(send_cq, qp->nic);
 	vb_cq_forget(recv_cq, qp->nic);
 	ops->qp_destroy(qp->nic);
@@ -205,11 +208,33 @@ void vb_qp_fail(struct vb_qp *qp)
 	if (qp->ibv.state == IBV_QPS_RESET)
 		return;
 	enter_error(qp);
-	qp->nic->nic->ops->qp_fail(qp->nic);
+	if (qp->conn)
+		qp->nic->nic->ops->disconnect(qp->nic, true);
+	else
+		qp->nic->nic->ops->qp_fail(qp->nic);
+}
+
+void vb_qp_become(struct ibv_qp *ibv, enum ibv_qp_state state, struct vb_obj *conn)
+{
+	struct vb_qp *qp = VB_OF(ibv, qp);
+
+	ibv->state = state;
+	qp->conn = conn;
+}
+
+void vb_qp_part(struct vb_qp *qp, enum nic_conn_end why)
+{
+	struct vb_obj *conn = qp->conn;
+
+	qp->conn = NULL;
+	if (conn)
+		vb_cm->end(conn, why);
 }
 
 void vb_qp_on_end(void *obj, enum nic_conn_end why)
 {
-	(void)why;
-	enter_error(nic_container_of((struct vb_obj *)obj, struct vb_qp, obj));
+	struct vb_qp *qp = nic_container_of((struct vb_obj *)obj, struct vb_qp, obj);
+
+	enter_error(qp);
+	vb_qp_part(qp, why);
 }

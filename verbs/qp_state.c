@@ -191,6 +191,7 @@ static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, bool sends)
 static void reset_qp(struct vb_qp *qp)
 {
 	qp->nic->nic->ops->qp_reset(qp->nic);
+	vb_qp_part(qp, NIC_END_DISCONNECTED);
 	vb_cq_forget(VB_OF(qp->ibv.send_cq, cq), qp->nic);
 	vb_cq_forget(VB_OF(qp->ibv.recv_cq, cq), qp->nic);
 	memset(&qp->attr, 0, sizeof(qp->attr));

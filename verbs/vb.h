@@ -31,12 +31,14 @@
 #define VB_PORT       1u /* the only port */
 #define VB_GIDS       2  /* 0: of the link, 1: of the IPv4 address */
 #define VB_PKEY       0xffffu
-#define VB_INLINE_MAX 512u     /* bytes of inline payload */
-#define VB_KEYS       256u     /* buckets */
-#define VB_CLOCK_KHZ  1000000u /* of the clock of completions: virtual time */
-#define VB_AHS        65536
-#define VB_MEMBERS    4096 /* of all multicast groups of a fabric together */
-#define VB_QPN_MASK   0xffffffu
+#define VB_INLINE_MAX 512u /* bytes of inline payload */
+/* Devices round up what a program asks for, and some programs rely on that. */
+#define VB_INLINE_LEAST 32u
+#define VB_KEYS         256u     /* buckets */
+#define VB_CLOCK_KHZ    1000000u /* of the clock of completions: virtual time */
+#define VB_AHS          65536
+#define VB_MEMBERS      4096 /* of all multicast groups of a fabric together */
+#define VB_QPN_MASK     0xffffffu
 
 enum vb_kind {
 	VB_PD,
@@ -47,6 +49,8 @@ enum vb_kind {
 	VB_SRQ,
 	VB_QP,
 	VB_AH,
+	VB_LISTENER, /* librdmacm's: cm/ */
+	VB_CONN,
 	VB_KINDS
 };
 
@@ -174,6 +178,7 @@ struct vb_qp {
 	struct ibv_qp_attr attr; /* what ibv_modify_qp has set */
 	struct ibv_qp_init_attr init;
 	uint32_t given_async;
+	struct vb_obj *conn; /* the QP itself is this connection's: its peer is no verbs QP */
 	/* Inline payload: a slot for each request that can be in flight, and one more. */
 	uint8_t *inline_room;
 	struct nic_mr *inline_mr;
@@ -303,6 +308,8 @@ void vb_qp_free_batch(struct vb_qp *qp);
 
 void vb_qp_on_end(void *obj, enum nic_conn_end why);
 void vb_qp_fail(struct vb_qp *qp);
+/* The QP was itself that of a connection, which is over: tell librdmacm. */
+void vb_qp_part(struct vb_qp *qp, enum nic_conn_end why);
 /* -EINVAL: that state cannot follow, or a needed attribute is missing, or one does not belong. */
 int vb_state_check(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to, int mask);
 int vb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -346,8 +353,38 @@ void vb_async_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t 
 /* A descriptor that counts events; -1: errno. */
 int vb_event_fd(void);
 /* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
-int vb_event_wait(struct vb_context *context, int fd, const char *call);
-void vb_event_tell(struct vb_context *context, int fd);
+int vb_event_wait(struct backend *b, int fd, const char *call);
+void vb_event_tell(struct backend *b, int fd);
 void vb_event_taken(int fd);
+/* There is an open device; the last one is about to be closed; in a forked child. */
+int vb_world_fd(void);
+void vb_world_began(void);
+void vb_world_ends(void);
+void vb_world_forget(void);
+/*
+ * A program that waits for a descriptor by itself makes no call, so another thread has to let time
+ * pass. A shared fabric has that thread already.
+ */
+void vb_event_helper(struct backend *b);
+
+/* ---- librdmacm.c ---- */
+
+/* What librdmacm.so.1, if it is loaded, hears of its objects; the lock is held. */
+struct vb_cm_ops {
+	void (*request)(struct vb_obj *listener, struct nic_conn *conn);
+	void (*established)(struct vb_obj *conn, const struct nic_conn_param *peer);
+	void (*end)(struct vb_obj *conn, enum nic_conn_end why);
+	/* The device of this listener or connection is closed. */
+	void (*discard)(struct vb_obj *obj);
+	/* In a forked child, which has none of its parent's objects. */
+	void (*forget)(void);
+};
+extern const struct vb_cm_ops *vb_cm;
+/* -ENODEV: DAT_PROVIDER names no backend for these. */
+int vb_cm_begin(const struct vb_cm_ops *ops, struct backend **b);
+void vb_cm_enter(struct backend *b);
+void vb_cm_leave(struct backend *b);
+/* For a QP that is itself the one of a connection: its state changes, by no packet of its own. */
+void vb_qp_become(struct ibv_qp *qp, enum ibv_qp_state state, struct vb_obj *conn);
 
 #endif /* VERBS_VB_H */

@@ -295,10 +295,12 @@ struct emu_conn {
 	uint64_t port;
 	uint16_t from, to; /* adapters */
 	emu_flag arrived, answered;
+	emu_flag by_number; /* the active side confirms the answer: nic_ops.confirm */
 	uint32_t to_generation;
-	uint32_t name;         /* of the active QP */
-	uint8_t rd_in, rd_out; /* of the request, after accept of the reply */
-	uint16_t size;         /* of data: likewise */
+	uint32_t name;                /* of the active QP */
+	struct nic_conn_end_point by; /* of the request, after accept of the reply */
+	uint8_t rd_in, rd_out;        /* of the request, after accept of the reply */
+	uint16_t size;                /* of data: likewise */
 	uint8_t data[EMU_PRIVATE_DATA];
 };
 

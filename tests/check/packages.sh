@@ -23,6 +23,7 @@ test        g++             command g++
 test        libxml2-utils   command xmllint
 test        ibverbs-utils   command ibv_devices
 test        perftest        command ib_send_bw
+test        rdmacm-utils    command rping
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang

@@ -77,7 +77,7 @@ rule_front() {
 		case $kind$name in
 		'"host/'*) [ -f "$name" ] && continue ;;
 		'"'*) own "$file" "$name" verbs && continue ;;
-		'<infiniband/verbs.h') continue ;;
+		'<infiniband/verbs.h' | '<rdma/rdma_cma.h' | '<rdma/rdma_verbs.h') continue ;;
 		'<dat/'* | '<infiniband/'* | '<rdma/'*) ;;
 		'<'*) private_in_brackets "$name" || continue ;;
 		esac
@@ -246,7 +246,7 @@ rule() {
 echo 1..23
 rule rule_host "host/ includes its own headers only"
 rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
-rule rule_front "verbs/ includes verbs.h, host/ and its own headers only"
+rule rule_front "verbs/ includes verbs.h, rdma_cma.h, host/ and its own headers only"
 rule rule_verbs "only passthrough/ and verbs/ include headers of verbs"
 rule rule_emu "emu/ includes host/nic*.h and its own headers only"
 # The NIC in one process knows of several processes only by the hooks of emu/fabric/sharing.h.

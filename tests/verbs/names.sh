@@ -1,10 +1,9 @@
 #!/bin/sh
-# The names that our libibverbs exports, with their versions: those of verbs/names.tsv, and those of
-# the system's libibverbs of the release that the table is for.
-table=$top_srcdir/verbs/names.tsv
-ours=$top_builddir/verbs/.libs/libibverbs.so.1
+# The names that our libibverbs and librdmacm export, with their versions: those of the tables, and
+# those of the system's libraries of the release that the tables are for.
+libs=$top_builddir/verbs/.libs
 
-if [ ! -e "$ours" ]; then
+if [ ! -e "$libs/libibverbs.so.1" ]; then
 	echo "1..0 # SKIP the verbs front is not built"
 	exit 0
 fi
@@ -17,7 +16,7 @@ exported() {
 		$2 ~ /^[TDBRVW]$/ && $3 ~ /@/ {
 			kind = $3 ~ /@@/ ? "default" : "old"
 			split($3, part, /@+/)
-			if (part[2] ~ /^IBVERBS_/)
+			if (part[2] ~ /^(IBVERBS|RDMACM)_/)
 				print part[1], part[2], kind
 		}' | sort
 }
@@ -32,21 +31,39 @@ same() {
 	fi
 }
 
-echo 1..3
-grep -v '^#' "$table" | awk -F '\t' '{ print $1, $2, $3 }' | sort > "$work/table"
-exported "$ours" > "$work/ours"
-same "libibverbs.so.1 exports what names.tsv says" "$work/table" "$work/ours"
+# compare LIBRARY TABLE VERSIONS
+compare() {
+	exported "$libs/$1" > "$work/ours"
+	same "$1 exports what its table says" "$2" "$work/ours"
+	${NM:-nm} -D --defined-only "$libs/$1" | awk '{ print $NF }' |
+		grep -vE "@@?($3)_|^($3)_" > "$work/others"
+	: > "$work/none"
+	same "$1 exports nothing else" "$work/none" "$work/others"
+	system=$(ldconfig -p 2> /dev/null | sed -n "s/.*$1 .*=> //p" | head -n 1)
+	case $(readlink -f "${system:-/none}") in
+	*.44.*)
+		exported "$system" > "$work/system"
+		same "so does the system's $1" "$2" "$work/system"
+		;;
+	*) echo "ok - so does the system's $1 # SKIP it is not of release 44" ;;
+	esac
+}
 
-${NM:-nm} -D --defined-only "$ours" | awk '{ print $NF }' |
-	grep -vE '@@?IBVERBS_|^IBVERBS_' > "$work/others"
-: > "$work/none"
-same "libibverbs.so.1 exports nothing else" "$work/none" "$work/others"
+# private LIBRARY FLAG: the names of the version that the two libraries share
+private() {
+	${NM:-nm} -D "--$2" --with-symbol-versions "$libs/$1" | awk '{ print $NF }' |
+		sed -n 's/@@*LIBDAT_PRIVATE_.*//p' | sort
+}
 
-system=$(ldconfig -p 2> /dev/null | sed -n 's/.*libibverbs\.so\.1 .*=> //p' | head -n 1)
-case $(readlink -f "${system:-/none}") in
-*.so.1.14.44.*)
-	exported "$system" > "$work/system"
-	same "so does the system's libibverbs" "$work/table" "$work/system"
-	;;
-*) echo "ok - so does the system's libibverbs # SKIP it is not of release 44" ;;
-esac
+[ -e "$libs/librdmacm.so.1" ] && plan=7 || plan=3
+echo 1..$plan
+grep -v '^#' "$top_srcdir/verbs/names.tsv" | awk -F '\t' '{ print $1, $2, $3 }' |
+	sort > "$work/ibverbs"
+compare libibverbs.so.1 "$work/ibverbs" 'IBVERBS|LIBDAT_PRIVATE'
+[ $plan -eq 3 ] && exit
+grep -v '^#' "$top_srcdir/verbs/cm/names.tsv" | awk -F '\t' '{ print $1, $2, "default" }' |
+	sort > "$work/rdmacm"
+compare librdmacm.so.1 "$work/rdmacm" RDMACM
+private libibverbs.so.1 defined-only > "$work/given"
+private librdmacm.so.1 undefined-only > "$work/taken"
+same "librdmacm.so.1 takes all that libibverbs.so.1 has for it" "$work/given" "$work/taken"

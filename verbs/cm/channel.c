@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * channel.c - event channels: the descriptor, the queue, fetching and acknowledging.
+ *
+ * A thread may be blocked in rdma_get_cm_event when another destroys the channel: real programs end
+ * like that. With the real library the thread then never returns, and so it does here.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cm.h"
+
+struct cm_channel *cm_channel_make(void)
+{
+	struct cm_channel *channel = calloc(1, sizeof(*channel));
+	int err;
+
+	if (!channel)
+		return vb_failed(-ENOMEM);
+	channel->base.fd = vb_event_fd();
+	if (channel->base.fd < 0) {
+		err = -errno;
+		free(channel);
+		return vb_failed(err);
+	}
+	TAILQ_INIT(&channel->events);
+	return channel;
+}
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct cm_channel *channel;
+	int err = cm_begin();
+
+	if (err)
+		return vb_failed(err);
+	channel = cm_channel_make();
+	return channel ? &channel->base : NULL;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *base)
+{
+	struct cm_channel *channel = (struct cm_channel *)base;
+	struct cm_event *event;
+	bool waited;
+
+	cm_enter();
+	while ((event = TAILQ_FIRST(&channel->events)) != NULL) {
+		TAILQ_REMOVE(&channel->events, event, link);
+		free(event);
+	}
+	close(base->fd);
+	channel->dead = true;
+	waited = channel->waiters > 0;
+	cm_leave();
+	if (!waited)
+		free(channel);
+}
+
+static void __attribute__((noreturn)) sleep_forever(void)
+{
+	cm_leave();
+	for (;;)
+		pause();
+}
+
+/* The lock is held. */
+static int await_event(struct cm_channel *channel)
+{
+	int err = 0;
+
+	while (!err && TAILQ_EMPTY(&channel->events)) {
+		channel->waiters++;
+		err = vb_event_wait(cm_backend(), channel->base.fd, "rdma_get_cm_event");
+		channel->waiters--;
+		if (!channel->dead)
+			continue;
+		if (channel->waiters == 0)
+			free(channel);
+		sleep_forever();
+	}
+	return err;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **out)
+{
+	struct cm_channel *channel = (struct cm_channel *)base;
+	struct cm_event *event;
+	int err;
+
+	if (!out || !base)
+		return cm_fail(EINVAL);
+	cm_enter();
+	err = await_event(channel);
+	if (err)
+		return cm_leave_with(err);
+	event = TAILQ_FIRST(&channel->events);
+	TAILQ_REMOVE(&channel->events, event, link);
+	vb_event_taken(base->fd);
+	event->of->given++;
+	if (event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		event->of->backlog++;
+	cm_leave();
+	cm_finish(event->of, event);
+	*out = &event->event;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *base)
+{
+	struct cm_event *event = (struct cm_event *)base;
+	struct cm_id *id;
+
+	if (!base)
+		return cm_fail(EINVAL);
+	id = event->of;
+	free(event);
+	pthread_mutex_lock(&id->mutex);
+	id->acked++;
+	pthread_cond_signal(&id->cond);
+	pthread_mutex_unlock(&id->mutex);
+	return 0;
+}
+
+int cm_complete(struct cm_id *id)
+{
+	const struct rdma_cm_event *event;
+
+	if (!id->sync)
+		return 0;
+	if (id->base.event)
+		rdma_ack_cm_event(id->base.event);
+	id->base.event = NULL;
+	if (rdma_get_cm_event(id->base.channel, &id->base.event))
+		return -1;
+	event = id->base.event;
+	if (!event->status)
+		return 0;
+	return cm_fail(event->event == RDMA_CM_EVENT_REJECTED ? ECONNREFUSED : event->status);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * cm.h - librdmacm: its objects, and what its files share.
+ *
+ * An id that connects has a NIC queue pair of its own, which carries no requests: it stands for the
+ * connection behind the door (nic_ops.confirm), and the program's QP is connected by number, as one
+ * that exchanged its number by other means. If the peer is no verbs program, the program's QP takes
+ * that place itself.
+ *
+ * Lock: the backend's, taken by cm_enter and released by cm_leave, covers everything here but the
+ * counts of acknowledged events, which have the mutex and the condition of their id.
+ */
+#ifndef VERBS_CM_CM_H
+#define VERBS_CM_CM_H
+
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+
+#include "verbs/vb.h"
+
+#define CM_DEVICES      2
+#define CM_DATA_MAX     256
+#define CM_REJECTED     28 /* as InfiniBand numbers reasons: the program */
+#define CM_NO_LISTENER  8
+#define CM_BACKLOG_MOST 1024
+
+enum cm_state {
+	CM_IDLE,
+	CM_BOUND,
+	CM_ADDRESS, /* resolved */
+	CM_ROUTE,
+	CM_LISTENING,
+	CM_CONNECTING, /* active; until the answer */
+	CM_ANSWERED,   /* active; the answer came and is not confirmed */
+	CM_REQUESTED,  /* passive; not answered */
+	CM_ACCEPTED,   /* passive; not confirmed */
+	CM_CONNECTED,
+	CM_OVER,
+};
+
+struct cm_id;
+
+struct cm_event {
+	struct rdma_cm_event event; /* first */
+	TAILQ_ENTRY(cm_event) link;
+	struct cm_id *of; /* whose count of events it is in */
+	uint8_t data[CM_DATA_MAX];
+};
+
+struct cm_channel {
+	struct rdma_event_channel base; /* first */
+	TAILQ_HEAD(, cm_event) events;
+	unsigned int waiters;
+	bool dead; /* the last waiter frees it */
+};
+
+struct cm_device {
+	struct ibv_context *verbs; /* NULL: not open */
+	struct ibv_pd *pd;         /* for QPs without one */
+	unsigned int users;        /* ids */
+	bool kept;                 /* a program has the list of devices */
+};
+
+/* An id listens at each device that its address covers. */
+struct cm_listener {
+	struct vb_obj obj;
+	struct nic_listener *nic; /* NULL: not there */
+	struct cm_id *id;
+	struct cm_device *device;
+};
+
+struct cm_id {
+	struct rdma_cm_id base; /* first */
+	LIST_ENTRY(cm_id) link;
+	bool sync; /* its channel is its own, and calls wait for their event */
+	enum cm_state state;
+	struct cm_device *device;
+	struct cm_listener listener[CM_DEVICES];
+	int backlog; /* requests that may still be queued */
+	struct nic_conn *request;
+	/* The connection: obj is its `ctx`; nic NULL: there is none. */
+	struct vb_obj obj;
+	struct nic_qp *nic;
+	bool direct; /* the program's QP took its place */
+	struct nic_conn_end_point near, far;
+	uint8_t initiator_depth, responder_resources;
+	uint8_t tos, ack_timeout;
+	bool reuse_address;
+	struct ibv_ece ece;
+	/* rdma_create_ep of a listener: what each request gets. */
+	struct ibv_qp_init_attr *ep_init;
+	struct ibv_pd *ep_pd;
+	struct ibv_sa_path_rec path;
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	uint32_t given, acked; /* events */
+};
+
+static inline struct cm_id *cm_id_of(struct rdma_cm_id *base)
+{
+	return (struct cm_id *)base;
+}
+
+static inline struct cm_channel *cm_channel_of(struct cm_id *id)
+{
+	return (struct cm_channel *)id->base.channel;
+}
+
+/* As every call of librdmacm fails: -1 and errno. */
+static inline int cm_fail(int err)
+{
+	errno = err < 0 ? -err : err;
+	return -1;
+}
+
+static inline int cm_result(int err)
+{
+	return err ? cm_fail(err) : 0;
+}
+
+/* ---- device.c ---- */
+
+/* -ENODEV: there is no backend. */
+int cm_begin(void);
+struct backend *cm_backend(void);
+void cm_enter(void);
+void cm_leave(void);
+/* cm_leave and cm_result. */
+int cm_leave_with(int err);
+/* Open device i unless it is open, for one more user; without the lock. */
+int cm_device_get(unsigned int i, struct cm_device **device);
+/* One user less (NULL: none); close the devices without users; without the lock. */
+void cm_device_put(struct cm_device *device);
+int cm_device_pd(struct cm_device *device, struct ibv_pd **pd);
+const struct nic_attr *cm_device_attr(const struct cm_device *device);
+void cm_device_forget(void);
+
+/* ---- channel.c, event.c ---- */
+
+struct cm_channel *cm_channel_make(void);
+/* Queue an event; NULL: no memory, and it is lost. The lock is held. */
+struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status);
+void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param);
+/* Move, or if `to` is NULL drop, the queued events of an id. */
+void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to);
+/* A synchronous id waits for the outcome; without the lock. */
+int cm_complete(struct cm_id *id);
+/* Wait until the program has acknowledged all events of the id; without the lock. */
+void cm_event_wait_acked(struct cm_id *id);
+
+/* ---- id.c ---- */
+
+extern const struct vb_cm_ops cm_ops;
+int cm_id_make(struct cm_channel *channel, void *context, enum rdma_port_space ps,
+	       enum ibv_qp_type type, struct cm_id **out);
+/* Without the lock, for one that no program knows. */
+void cm_id_free(struct cm_id *id);
+/* Does an id with this address and port exist, beside this one? */
+bool cm_id_has_port(const struct cm_id *id, const struct sockaddr *addr, uint16_t port);
+
+/* ---- address.c ---- */
+
+uint16_t cm_port(const struct sockaddr *addr);
+void cm_set_port(struct sockaddr *addr, uint16_t port);
+bool cm_is_any(const struct sockaddr *addr);
+size_t cm_address_size(const struct sockaddr *addr);
+/* The id belongs to a device from now on. */
+void cm_join_device(struct cm_id *id, struct cm_device *device);
+/* Where the id's port lies among those of the fabric. */
+uint64_t cm_service(const struct cm_id *id, uint16_t port);
+
+/* ---- listen.c ---- */
+
+void cm_listen_stop(struct cm_id *id);
+void cm_on_request(struct vb_obj *listener, struct nic_conn *conn);
+
+/* ---- connect.c, reply.c ---- */
+
+/* Give up whatever there is of a connection. The lock is held. */
+void cm_drop(struct cm_id *id);
+void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);
+void cm_on_end(struct vb_obj *obj, enum nic_conn_end why);
+/* The answer came: finish the connection, and say what the event is. Without the lock. */
+void cm_finish(struct cm_id *id, struct cm_event *event);
+
+/* ---- qp.c ---- */
+
+int cm_qp_ready(struct cm_id *id);
+void cm_qp_error(struct cm_id *id);
+void cm_free_cqs(struct cm_id *id);
+
+#endif /* VERBS_CM_CM_H */

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* connect.c - the calls that begin, answer and end a connection. */
+#include <string.h>
+
+#include "cm.h"
+
+#define CONNECT_DATA 56 /* bytes of private data, as the packets of InfiniBand have room */
+#define ACCEPT_DATA  196
+#define REJECT_DATA  148
+#define RETRIES      7
+#define DEADLINE_NS  65000000000ul
+#define NO_QP        1 /* no QP has this number */
+
+/* ---- the NIC's object ---- */
+
+/* The lock is held. */
+static int make_conn(struct cm_id *id)
+{
+	struct vb_context *context = vb_context_of(id->base.verbs);
+	const struct nic_qp_init init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.name = ++context->adapter->last_id[VB_QP],
+	};
+	int err = context->nic->ops->qp_create(context->nic, &init, &id->obj, &id->nic);
+
+	if (err)
+		return err;
+	vb_obj_add(context, &id->obj, VB_CONN);
+	return 0;
+}
+
+void cm_drop(struct cm_id *id)
+{
+	struct vb_qp *qp = id->direct ? VB_OF(id->base.qp, qp) : NULL;
+
+	if (id->request)
+		id->request->nic->ops->reject(id->request, true);
+	id->request = NULL;
+	if (qp) {
+		id->direct = false;
+		qp->conn = NULL;
+		qp->nic->nic->ops->disconnect(qp->nic, true);
+	}
+	if (id->nic) {
+		id->nic->nic->ops->qp_reset(id->nic);
+		id->nic->nic->ops->qp_destroy(id->nic);
+		id->nic = NULL;
+	}
+	if (id->obj.context)
+		vb_obj_remove(&id->obj);
+	id->obj.context = NULL;
+	if (id->state > CM_LISTENING)
+		id->state = CM_OVER;
+}
+
+/* ---- parameters ---- */
+
+static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *param, size_t data)
+{
+	struct ibv_device_attr device;
+
+	if (!param)
+		return id->base.qp != NULL;
+	ibv_query_device(id->base.verbs, &device);
+	return param->private_data_len <= data &&
+	       (param->responder_resources == RDMA_MAX_RESP_RES ||
+		param->responder_resources <= device.max_qp_rd_atom) &&
+	       (param->initiator_depth == RDMA_MAX_INIT_DEPTH ||
+		param->initiator_depth <= device.max_qp_init_rd_atom) &&
+	       param->retry_count <= 7 && param->rnr_retry_count <= 7;
+}
+
+static uint8_t least_of(int a, int b)
+{
+	return (uint8_t)(a < b ? a : b);
+}
+
+/* RDMA Reads at a time: what the program wants, or as many as the device and the peer can. */
+static void set_depths(struct cm_id *id, const struct rdma_conn_param *param, bool answers)
+{
+	int in = RDMA_MAX_RESP_RES, out = RDMA_MAX_INIT_DEPTH;
+	struct ibv_device_attr device;
+
+	ibv_query_device(id->base.verbs, &device);
+	if (param) {
+		in = param->responder_resources;
+		out = param->initiator_depth;
+	}
+	/* A request had the peer's own numbers. */
+	if (in == RDMA_MAX_RESP_RES)
+		in = least_of(device.max_qp_rd_atom, answers ? id->responder_resources : in);
+	if (out == RDMA_MAX_INIT_DEPTH)
+		out = least_of(device.max_qp_init_rd_atom, answers ? id->initiator_depth : out);
+	id->responder_resources = (uint8_t)in;
+	id->initiator_depth = (uint8_t)out;
+}
+
+static void set_near(struct cm_id *id, const struct rdma_conn_param *param)
+{
+	uint32_t qp = param ? param->qp_num : 0;
+
+	if (id->base.qp)
+		qp = id->base.qp->qp_num;
+	id->near = (struct nic_conn_end_point){
+		.qp = qp & 0xffffff ? qp & 0xffffff : NO_QP,
+		.psn = (qp * 2654435769u) >> 8,
+		.port = cm_port(&id->base.route.addr.src_addr),
+		.retry = param ? param->retry_count : RETRIES,
+		.rnr_retry = param ? param->rnr_retry_count : RETRIES,
+	};
+}
+
+static struct nic_conn_param nic_param(const struct cm_id *id, const struct rdma_conn_param *param)
+{
+	bool data = param && param->private_data && param->private_data_len;
+
+	return (struct nic_conn_param){
+		.private_data = data ? param->private_data : NULL,
+		.private_data_size = data ? param->private_data_len : 0,
+		.rd_in = id->responder_resources,
+		.rd_out = id->initiator_depth,
+		.by = id->near,
+	};
+}
+
+/* ---- connect ---- */
+
+static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
+{
+	const struct sockaddr *to = &id->base.route.addr.dst_addr;
+	struct nic_conn_param nic;
+	int err;
+
+	if (id->state != CM_ROUTE)
+		return -EINVAL;
+	if (id->base.qp_type != IBV_QPT_RC)
+		return -EOPNOTSUPP;
+	if (!param_fits(id, param, CONNECT_DATA))
+		return -EINVAL;
+	set_depths(id, param, false);
+	set_near(id, param);
+	nic = nic_param(id, param);
+	err = make_conn(id);
+	if (err)
+		return err;
+	err = id->nic->nic->ops->connect(id->nic, to, cm_service(id, cm_port(to)),
+					 id->nic->nic->ops->now(id->nic->nic) + DEADLINE_NS, &nic);
+	if (err)
+		cm_drop(id);
+	else
+		id->state = CM_CONNECTING;
+	return err;
+}
+
+int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
+{
+	struct cm_id *id = cm_id_of(base);
+	int err;
+
+	cm_enter();
+	err = connect_id(id, param);
+	cm_leave();
+	return err ? cm_fail(err) : cm_complete(id);
+}
+
+int rdma_establish(struct rdma_cm_id *base)
+{
+	struct cm_id *id = cm_id_of(base);
+	int err = -EINVAL;
+
+	cm_enter();
+	if (!base->qp && id->state == CM_ANSWERED)
+		err = id->nic->nic->ops->confirm(id->nic, NULL);
+	if (!err)
+		id->state = CM_CONNECTED;
+	return cm_leave_with(err);
+}
+
+/* ---- answer ---- */
+
+/* By number: the program's QP is ready already. */
+static int accept_by_number(struct cm_id *id, const struct nic_conn_param *param)
+{
+	int err = make_conn(id);
+
+	if (err)
+		return err;
+	err = id->request->nic->ops->accept(id->request, id->nic, param);
+	if (err)
+		cm_drop(id);
+	return err;
+}
+
+/* The peer is no verbs program: it gets the program's QP itself, with as many Reads as it asks. */
+static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
+{
+	const struct nic_conn *request = id->request;
+	struct vb_qp *qp;
+	int err;
+
+	if (!id->base.qp)
+		return -EINVAL;
+	qp = VB_OF(id->base.qp, qp);
+	param->by = (struct nic_conn_end_point){ .qp = 0 };
+	param->rd_in = request->rd_out;
+	if (param->rd_out > request->rd_in)
+		param->rd_out = request->rd_in;
+	err = request->nic->ops->accept(id->request, qp->nic, param);
+	if (err)
+		return err;
+	vb_obj_add(vb_context_of(id->base.verbs), &id->obj, VB_CONN);
+	vb_qp_become(id->base.qp, IBV_QPS_RTR, &id->obj);
+	id->direct = true;
+	return 0;
+}
+
+static int check_accept(const struct cm_id *id, const struct rdma_conn_param *param)
+{
+	if (id->state != CM_REQUESTED)
+		return -EINVAL;
+	return param_fits(id, param, ACCEPT_DATA) ? 0 : -EINVAL;
+}
+
+int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
+{
+	struct cm_id *id = cm_id_of(base);
+	struct nic_conn_param nic;
+	int err;
+
+	cm_enter();
+	err = check_accept(id, param);
+	if (!err) {
+		set_depths(id, param, true);
+		set_near(id, param);
+	}
+	cm_leave();
+	if (!err && base->qp && id->far.qp)
+		err = cm_qp_ready(id);
+	if (err)
+		return cm_fail(err);
+	nic = nic_param(id, param);
+	cm_enter();
+	err = id->far.qp ? accept_by_number(id, &nic) : accept_directly(id, &nic);
+	if (!err) {
+		id->request = NULL;
+		id->state = CM_ACCEPTED;
+	}
+	cm_leave();
+	return err ? cm_fail(err) : cm_complete(id);
+}
+
+static int reject_id(struct cm_id *id, const void *data, uint8_t size)
+{
+	struct nic_conn *request = id->request;
+
+	if (id->state == CM_ANSWERED) {
+		cm_drop(id);
+		return 0;
+	}
+	if (id->state != CM_REQUESTED || size > REJECT_DATA)
+		return -EINVAL;
+	if (request->nic->ops->refuse(request, data, data ? size : 0))
+		request->nic->ops->reject(request, true);
+	id->request = NULL;
+	id->state = CM_OVER;
+	return 0;
+}
+
+int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
+{
+	cm_enter();
+	return cm_leave_with(reject_id(cm_id_of(base), data, size));
+}
+
+int rdma_reject_ece(struct rdma_cm_id *base, const void *data, uint8_t size)
+{
+	return rdma_reject(base, data, size);
+}
+
+/* ---- end ---- */
+
+int rdma_disconnect(struct rdma_cm_id *base)
+{
+	struct cm_id *id = cm_id_of(base);
+	bool heard;
+
+	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED)
+		return cm_fail(EINVAL);
+	cm_qp_error(id);
+	cm_enter();
+	if (id->nic && id->state != CM_CONNECTING)
+		id->nic->nic->ops->disconnect(id->nic, true);
+	heard = !TAILQ_EMPTY(&cm_channel_of(id)->events);
+	cm_leave();
+	/* A second call has nothing to wait for. */
+	return id->sync && heard ? cm_complete(id) : 0;
+}
+
+/* The program knows from its QP that the connection is there. */
+int rdma_notify(struct rdma_cm_id *base, enum ibv_event_type event)
+{
+	struct cm_id *id = cm_id_of(base);
+	int err = 0;
+
+	cm_enter();
+	if (!id->obj.context || event != IBV_EVENT_COMM_EST)
+		err = -EINVAL;
+	else if (id->state == CM_ACCEPTED)
+		cm_on_established(&id->obj, NULL);
+	return cm_leave_with(err);
+}

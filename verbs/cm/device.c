@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * device.c - the devices that ids are on, and the lock.
+ *
+ * A device is opened when the first id needs it and closed with the last one, unless the program
+ * still has objects there or has asked for the list of devices: then it stays open.
+ */
+#include <stdlib.h>
+
+#include "cm.h"
+
+static struct backend *backend;
+static struct cm_device devices[CM_DEVICES];
+
+int cm_begin(void)
+{
+	struct backend *b;
+	int err = vb_cm_begin(&cm_ops, &b);
+
+	if (!err)
+		backend = b;
+	return err;
+}
+
+struct backend *cm_backend(void)
+{
+	return backend;
+}
+
+void cm_enter(void)
+{
+	vb_cm_enter(backend);
+}
+
+void cm_leave(void)
+{
+	vb_cm_leave(backend);
+}
+
+int cm_leave_with(int err)
+{
+	cm_leave();
+	return cm_result(err);
+}
+
+/* ---- open and close ---- */
+
+static struct ibv_context *open_device(unsigned int i)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *verbs = NULL;
+	unsigned int n = 0;
+
+	while (list && list[n])
+		n++;
+	if (i < n)
+		verbs = ibv_open_device(list[i]);
+	else
+		errno = list ? ENODEV : ENOMEM;
+	if (list)
+		ibv_free_device_list(list);
+	return verbs;
+}
+
+int cm_device_get(unsigned int i, struct cm_device **device)
+{
+	struct ibv_context *verbs = open_device(i), *spare = NULL;
+
+	if (!verbs)
+		return -errno;
+	cm_enter();
+	*device = &devices[i];
+	if (devices[i].verbs)
+		spare = verbs;
+	else
+		devices[i].verbs = verbs;
+	devices[i].users++;
+	vb_event_helper(backend);
+	cm_leave();
+	if (spare)
+		ibv_close_device(spare);
+	return 0;
+}
+
+/* The lock is held. */
+static bool is_idle(const struct cm_device *device)
+{
+	return device->verbs && device->users == 0 && !device->kept;
+}
+
+/* Close the device if it has no users; without the lock. */
+static void close_idle(struct cm_device *device)
+{
+	struct ibv_context *verbs = NULL;
+	struct ibv_pd *pd;
+
+	cm_enter();
+	pd = is_idle(device) ? device->pd : NULL;
+	device->pd = pd ? NULL : device->pd;
+	cm_leave();
+	/* The program may have left memory registered there. */
+	if (pd && ibv_dealloc_pd(pd))
+		device->pd = pd;
+	cm_enter();
+	if (is_idle(device) && TAILQ_EMPTY(&vb_context_of(device->verbs)->objects)) {
+		verbs = device->verbs;
+		device->verbs = NULL;
+	}
+	cm_leave();
+	if (verbs)
+		ibv_close_device(verbs);
+}
+
+void cm_device_put(struct cm_device *device)
+{
+	cm_enter();
+	if (device)
+		device->users--;
+	cm_leave();
+	for (int i = 0; i < CM_DEVICES; i++)
+		close_idle(&devices[i]);
+}
+
+int cm_device_pd(struct cm_device *device, struct ibv_pd **out)
+{
+	struct ibv_pd *pd = device->pd;
+
+	if (!pd) {
+		pd = ibv_alloc_pd(device->verbs);
+		if (!pd)
+			return -errno;
+		cm_enter();
+		device->pd = pd;
+		cm_leave();
+	}
+	*out = pd;
+	return 0;
+}
+
+const struct nic_attr *cm_device_attr(const struct cm_device *device)
+{
+	return &vb_context_of(device->verbs)->adapter->base.attr;
+}
+
+void cm_device_forget(void)
+{
+	for (int i = 0; i < CM_DEVICES; i++)
+		devices[i] = (struct cm_device){ .verbs = NULL };
+}
+
+/* ---- the list ---- */
+
+struct ibv_context **rdma_get_devices(int *num_devices)
+{
+	struct ibv_context **list;
+	struct cm_device *device;
+	int n = 0, err = cm_begin();
+
+	if (num_devices)
+		*num_devices = 0;
+	if (err) {
+		errno = -err;
+		return NULL;
+	}
+	list = calloc(CM_DEVICES + 1, sizeof(struct ibv_context *));
+	if (!list)
+		return NULL;
+	for (unsigned int i = 0; i < CM_DEVICES; i++) {
+		if (cm_device_get(i, &device))
+			continue;
+		device->kept = true;
+		device->users--;
+		list[n++] = device->verbs;
+	}
+	if (num_devices)
+		*num_devices = n;
+	return list;
+}
+
+void rdma_free_devices(struct ibv_context **list)
+{
+	free(list);
+}

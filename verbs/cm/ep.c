@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ep.c - rdma_create_ep: an id with all that belongs to it, in one call. */
+#include <stdlib.h>
+
+#include "cm.h"
+
+#define TIMEOUT_MS 2000
+
+/* A listener: every request gets a QP of this kind. */
+static int make_passive(struct cm_id *id, const struct rdma_addrinfo *info, struct ibv_pd *pd,
+			const struct ibv_qp_init_attr *init)
+{
+	if (!info->ai_src_addr)
+		return cm_fail(EINVAL);
+	if (rdma_bind_addr(&id->base, info->ai_src_addr))
+		return -1;
+	if (!init)
+		return 0;
+	id->ep_init = malloc(sizeof(*id->ep_init));
+	if (!id->ep_init)
+		return -1;
+	*id->ep_init = *init;
+	id->ep_init->qp_type = (enum ibv_qp_type)info->ai_qp_type;
+	id->ep_pd = pd;
+	return 0;
+}
+
+static int make_active(struct rdma_cm_id *id, const struct rdma_addrinfo *info, struct ibv_pd *pd,
+		       struct ibv_qp_init_attr *init)
+{
+	if (rdma_resolve_addr(id, info->ai_src_addr, info->ai_dst_addr, TIMEOUT_MS) ||
+	    rdma_resolve_route(id, TIMEOUT_MS))
+		return -1;
+	if (!init)
+		return 0;
+	init->qp_type = (enum ibv_qp_type)info->ai_qp_type;
+	return rdma_create_qp(id, pd, init);
+}
+
+int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *info, struct ibv_pd *pd,
+		   struct ibv_qp_init_attr *init)
+{
+	struct rdma_cm_id *id;
+	int err;
+
+	if (!info)
+		return cm_fail(EINVAL);
+	if (rdma_create_id(NULL, &id, NULL, (enum rdma_port_space)info->ai_port_space))
+		return -1;
+	id->qp_type = (enum ibv_qp_type)info->ai_qp_type;
+	if (info->ai_flags & RAI_PASSIVE)
+		err = make_passive(cm_id_of(id), info, pd, init);
+	else
+		err = make_active(id, info, pd, init);
+	if (err) {
+		err = errno;
+		rdma_destroy_ep(id);
+		return cm_fail(err);
+	}
+	*out = id;
+	return 0;
+}
+
+void rdma_destroy_ep(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	if (id->srq)
+		rdma_destroy_srq(id);
+	rdma_destroy_id(id);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* event.c - events: their queue, their contents, their names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+
+struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status)
+{
+	struct cm_channel *channel = cm_channel_of(id);
+	struct cm_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return NULL; /* as a kernel without memory: the event is lost */
+	event->of = id;
+	event->event.id = &id->base;
+	event->event.event = type;
+	event->event.status = status;
+	TAILQ_INSERT_TAIL(&channel->events, event, link);
+	vb_event_tell(cm_backend(), channel->base.fd);
+	return event;
+}
+
+void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param)
+{
+	struct rdma_conn_param *conn = &event->event.param.conn;
+	uint32_t size = param->private_data_size < CM_DATA_MAX ? param->private_data_size
+							       : CM_DATA_MAX - 1;
+
+	if (size)
+		memcpy(event->data, param->private_data, size);
+	*conn = (struct rdma_conn_param){
+		.private_data = size ? event->data : NULL,
+		.private_data_len = (uint8_t)size,
+		/* What this side may start is what the peer serves, and the other way round. */
+		.responder_resources = (uint8_t)param->rd_out,
+		.initiator_depth = (uint8_t)param->rd_in,
+		.flow_control = 1,
+		.retry_count = param->by.retry,
+		.rnr_retry_count = param->by.rnr_retry,
+		.qp_num = param->by.qp,
+	};
+}
+
+/* The id of a request that was not fetched is unknown to the program. */
+static void drop_event(struct cm_event *event)
+{
+	struct cm_id *child = cm_id_of(event->event.id);
+
+	if (event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		cm_drop(child);
+		child->device->users--; /* the listener has it, too */
+		child->device = NULL;
+		cm_id_free(child);
+	}
+	free(event);
+}
+
+void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to)
+{
+	struct cm_event *event, *next;
+
+	for (event = TAILQ_FIRST(&from->events); event; event = next) {
+		next = TAILQ_NEXT(event, link);
+		if (event->of != id)
+			continue;
+		TAILQ_REMOVE(&from->events, event, link);
+		vb_event_taken(from->base.fd);
+		if (to) {
+			TAILQ_INSERT_TAIL(&to->events, event, link);
+			vb_event_tell(cm_backend(), to->base.fd);
+		} else {
+			drop_event(event);
+		}
+	}
+}
+
+void cm_event_wait_acked(struct cm_id *id)
+{
+	pthread_mutex_lock(&id->mutex);
+	while (id->acked != id->given)
+		pthread_cond_wait(&id->cond, &id->mutex);
+	pthread_mutex_unlock(&id->mutex);
+}
+
+const char *rdma_event_str(enum rdma_cm_event_type type)
+{
+	static const char *const names[] = {
+		[RDMA_CM_EVENT_ADDR_RESOLVED] = "RDMA_CM_EVENT_ADDR_RESOLVED",
+		[RDMA_CM_EVENT_ADDR_ERROR] = "RDMA_CM_EVENT_ADDR_ERROR",
+		[RDMA_CM_EVENT_ROUTE_RESOLVED] = "RDMA_CM_EVENT_ROUTE_RESOLVED",
+		[RDMA_CM_EVENT_ROUTE_ERROR] = "RDMA_CM_EVENT_ROUTE_ERROR",
+		[RDMA_CM_EVENT_CONNECT_REQUEST] = "RDMA_CM_EVENT_CONNECT_REQUEST",
+		[RDMA_CM_EVENT_CONNECT_RESPONSE] = "RDMA_CM_EVENT_CONNECT_RESPONSE",
+		[RDMA_CM_EVENT_CONNECT_ERROR] = "RDMA_CM_EVENT_CONNECT_ERROR",
+		[RDMA_CM_EVENT_UNREACHABLE] = "RDMA_CM_EVENT_UNREACHABLE",
+		[RDMA_CM_EVENT_REJECTED] = "RDMA_CM_EVENT_REJECTED",
+		[RDMA_CM_EVENT_ESTABLISHED] = "RDMA_CM_EVENT_ESTABLISHED",
+		[RDMA_CM_EVENT_DISCONNECTED] = "RDMA_CM_EVENT_DISCONNECTED",
+		[RDMA_CM_EVENT_DEVICE_REMOVAL] = "RDMA_CM_EVENT_DEVICE_REMOVAL",
+		[RDMA_CM_EVENT_MULTICAST_JOIN] = "RDMA_CM_EVENT_MULTICAST_JOIN",
+		[RDMA_CM_EVENT_MULTICAST_ERROR] = "RDMA_CM_EVENT_MULTICAST_ERROR",
+		[RDMA_CM_EVENT_ADDR_CHANGE] = "RDMA_CM_EVENT_ADDR_CHANGE",
+		[RDMA_CM_EVENT_TIMEWAIT_EXIT] = "RDMA_CM_EVENT_TIMEWAIT_EXIT",
+	};
+
+	return (unsigned int)type < sizeof(names) / sizeof(names[0]) ? names[type]
+								     : "UNKNOWN EVENT";
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* id.c - ids: creation, destruction, migration between channels, options. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+
+static LIST_HEAD(, cm_id) ids = LIST_HEAD_INITIALIZER(ids);
+
+/* ---- creation ---- */
+
+int cm_id_make(struct cm_channel *channel, void *context, enum rdma_port_space ps,
+	       enum ibv_qp_type type, struct cm_id **out)
+{
+	struct cm_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return -ENOMEM;
+	id->base.context = context;
+	id->base.channel = &channel->base;
+	id->base.ps = ps;
+	id->base.qp_type = type;
+	pthread_mutex_init(&id->mutex, NULL);
+	pthread_cond_init(&id->cond, NULL);
+	LIST_INSERT_HEAD(&ids, id, link);
+	*out = id;
+	return 0;
+}
+
+void cm_id_free(struct cm_id *id)
+{
+	LIST_REMOVE(id, link);
+	pthread_mutex_destroy(&id->mutex);
+	pthread_cond_destroy(&id->cond);
+	free(id->ep_init);
+	free(id);
+}
+
+static bool knows_space(enum rdma_port_space ps)
+{
+	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context,
+		   enum rdma_port_space ps)
+{
+	bool datagrams = ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB;
+	struct cm_channel *own = NULL;
+	struct cm_id *id;
+	int err = cm_begin();
+
+	if (!err && !knows_space(ps))
+		err = -EPROTONOSUPPORT;
+	if (err)
+		return cm_fail(err);
+	if (!channel) {
+		own = cm_channel_make();
+		if (!own)
+			return -1;
+	}
+	cm_enter();
+	err = cm_id_make(own ? own : (struct cm_channel *)channel, context, ps,
+			 datagrams ? IBV_QPT_UD : IBV_QPT_RC, &id);
+	if (!err) {
+		id->sync = own != NULL;
+		*out = &id->base;
+	}
+	cm_leave();
+	if (err && own)
+		rdma_destroy_event_channel(&own->base);
+	return cm_result(err);
+}
+
+/* ---- destruction ---- */
+
+int rdma_destroy_id(struct rdma_cm_id *base)
+{
+	struct cm_id *id = cm_id_of(base);
+	struct rdma_event_channel *own = id->sync ? base->channel : NULL;
+	struct cm_device *device = id->device;
+
+	cm_enter();
+	cm_listen_stop(id);
+	cm_drop(id);
+	cm_event_move(id, cm_channel_of(id), NULL);
+	cm_leave();
+	if (base->event) {
+		rdma_ack_cm_event(base->event);
+		base->event = NULL;
+	}
+	cm_event_wait_acked(id);
+	cm_enter();
+	cm_id_free(id);
+	cm_leave();
+	cm_device_put(device);
+	if (own)
+		rdma_destroy_event_channel(own);
+	return 0;
+}
+
+/* ---- channels ---- */
+
+int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
+{
+	struct cm_id *id = cm_id_of(base);
+	struct rdma_event_channel *old = base->channel;
+	bool was_sync = id->sync;
+
+	if (was_sync && !channel)
+		return cm_fail(EINVAL);
+	if (!channel) {
+		struct cm_channel *own = cm_channel_make();
+
+		if (!own)
+			return -1;
+		id->sync = true;
+		channel = &own->base;
+	} else {
+		id->sync = false;
+	}
+	if (was_sync && base->event) {
+		rdma_ack_cm_event(base->event);
+		base->event = NULL;
+	}
+	cm_enter();
+	cm_event_move(id, (struct cm_channel *)old, (struct cm_channel *)channel);
+	base->channel = channel;
+	cm_leave();
+	if (was_sync)
+		rdma_destroy_event_channel(old);
+	cm_event_wait_acked(id);
+	return 0;
+}
+
+/* ---- queries and options ---- */
+
+bool cm_id_has_port(const struct cm_id *id, const struct sockaddr *addr, uint16_t port)
+{
+	const struct cm_id *other;
+
+	LIST_FOREACH(other, &ids, link)
+	{
+		const struct sockaddr *theirs = &other->base.route.addr.src_addr;
+
+		if (other == id || other->base.ps != id->base.ps || other->request ||
+		    other->obj.context || cm_port(theirs) != port ||
+		    (other->state > CM_ROUTE && other->state != CM_LISTENING))
+			continue;
+		if (cm_is_any(theirs) || cm_is_any(addr) ||
+		    (theirs->sa_family == addr->sa_family &&
+		     memcmp(theirs, addr, cm_address_size(addr)) == 0))
+			return true;
+	}
+	return false;
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return htons(cm_port(&id->route.addr.src_addr));
+}
+
+__be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return htons(cm_port(&id->route.addr.dst_addr));
+}
+
+static int set_id_option(struct cm_id *id, int name, const void *value, size_t size)
+{
+	switch (name) {
+	case RDMA_OPTION_ID_TOS:
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		if (size != sizeof(uint8_t))
+			return -EINVAL;
+		if (name == RDMA_OPTION_ID_TOS)
+			id->tos = *(const uint8_t *)value;
+		else if (*(const uint8_t *)value > 31)
+			return -EINVAL;
+		else
+			id->ack_timeout = *(const uint8_t *)value;
+		return 0;
+	case RDMA_OPTION_ID_REUSEADDR:
+	case RDMA_OPTION_ID_AFONLY:
+		if (size != sizeof(int))
+			return -EINVAL;
+		if (name == RDMA_OPTION_ID_REUSEADDR)
+			id->reuse_address = *(const int *)value != 0;
+		return id->state == CM_IDLE || id->reuse_address ? 0 : -EINVAL;
+	default:
+		return -ENOSYS;
+	}
+}
+
+int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, size_t size)
+{
+	struct cm_id *id = cm_id_of(base);
+	int err = -ENOSYS;
+
+	if (!value)
+		return cm_fail(EINVAL);
+	cm_enter();
+	if (level == RDMA_OPTION_ID)
+		err = set_id_option(id, name, value, size);
+	else if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH)
+		err = size && id->state == CM_ADDRESS ? 0 : -EINVAL;
+	return cm_leave_with(err);
+}
+
+int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
+{
+	struct cm_id *id = cm_id_of(base);
+
+	if (!base || !ece)
+		return cm_fail(EINVAL);
+	if (ece->comp_mask)
+		return cm_fail(EINVAL);
+	id->ece = *ece;
+	return 0;
+}
+
+/* No peer has any: nothing is carried. */
+int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	if (!id || !ece)
+		return cm_fail(EINVAL);
+	*ece = (struct ibv_ece){ .vendor_id = 0 };
+	return 0;
+}
+
+/* ---- for libibverbs ---- */
+
+static void id_discard(struct vb_obj *obj)
+{
+	struct cm_listener *listener = nic_container_of(obj, struct cm_listener, obj);
+
+	if (obj->kind == VB_LISTENER)
+		cm_listen_stop(listener->id);
+	else
+		cm_drop(nic_container_of(obj, struct cm_id, obj));
+}
+
+static void ids_forget(void)
+{
+	LIST_INIT(&ids);
+	cm_device_forget();
+}
+
+const struct vb_cm_ops cm_ops = {
+	.request = cm_on_request,
+	.established = cm_on_established,
+	.end = cm_on_end,
+	.discard = id_discard,
+	.forget = ids_forget,
+};

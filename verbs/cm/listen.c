@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* listen.c - listening ids, and the requests that come to them. */
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+
+/* ---- listen ---- */
+
+void cm_listen_stop(struct cm_id *id)
+{
+	struct cm_listener *one;
+
+	for (int i = 0; i < CM_DEVICES; i++) {
+		one = &id->listener[i];
+		if (!one->nic)
+			continue;
+		one->nic->nic->ops->unlisten(one->nic);
+		one->nic = NULL;
+		vb_obj_remove(&one->obj);
+		if (one->device != id->device)
+			one->device->users--; /* the id's user keeps another one open */
+	}
+}
+
+/* The lock is held. */
+static int listen_at(struct cm_id *id, int i, struct cm_device *device)
+{
+	struct vb_context *context = vb_context_of(device->verbs);
+	uint64_t port = cm_service(id, cm_port(&id->base.route.addr.src_addr));
+	struct cm_listener *one = &id->listener[i];
+	int err = context->nic->ops->listen(context->nic, &port, &one->obj, &one->nic);
+
+	if (err)
+		return err;
+	vb_obj_add(context, &one->obj, VB_LISTENER);
+	one->id = id;
+	one->device = device;
+	return 0;
+}
+
+static int listen_everywhere(struct cm_id *id)
+{
+	struct cm_device *device;
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < CM_DEVICES; i++) {
+		err = cm_device_get(i, &device);
+		if (err)
+			break;
+		cm_enter();
+		err = listen_at(id, (int)i, device);
+		cm_leave();
+		if (err)
+			cm_device_put(device);
+	}
+	return err;
+}
+
+static int listen_here(struct cm_id *id)
+{
+	int err;
+
+	cm_enter();
+	err = listen_at(id, 0, id->device);
+	cm_leave();
+	return err;
+}
+
+int rdma_listen(struct rdma_cm_id *base, int backlog)
+{
+	static struct sockaddr_in any = { .sin_family = AF_INET };
+	struct cm_id *id = cm_id_of(base);
+	int err;
+
+	if (id->state == CM_IDLE && rdma_bind_addr(base, (struct sockaddr *)&any))
+		return -1;
+	if (id->state != CM_BOUND)
+		return cm_fail(EINVAL);
+	id->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? backlog : CM_BACKLOG_MOST;
+	err = id->device ? listen_here(id) : listen_everywhere(id);
+	cm_enter();
+	if (err)
+		cm_listen_stop(id);
+	else
+		id->state = CM_LISTENING;
+	return cm_leave_with(err == -ENOMEM ? -ENOMEM : err);
+}
+
+/* ---- requests ---- */
+
+static void set_addresses(struct cm_id *child, const struct cm_listener *listener,
+			  const struct nic_conn *conn)
+{
+	struct rdma_addr *addr = &child->base.route.addr;
+	uint16_t port = cm_port(&listener->id->base.route.addr.src_addr);
+
+	memcpy(&addr->src_storage, &cm_device_attr(listener->device)->addr,
+	       sizeof(struct sockaddr_in));
+	cm_set_port(&addr->src_addr, port);
+	memcpy(&addr->dst_storage, &conn->remote, sizeof(conn->remote));
+	cm_set_port(&addr->dst_addr, conn->by.port);
+}
+
+/* NULL: no memory. */
+static struct cm_id *make_child(const struct cm_listener *listener, struct nic_conn *conn)
+{
+	struct cm_id *parent = listener->id, *child;
+
+	if (cm_id_make(cm_channel_of(parent), parent->base.context, parent->base.ps,
+		       parent->base.qp_type, &child))
+		return NULL;
+	cm_join_device(child, listener->device);
+	listener->device->users++;
+	set_addresses(child, listener, conn);
+	child->far = conn->by;
+	child->initiator_depth = (uint8_t)conn->rd_in;
+	child->responder_resources = (uint8_t)conn->rd_out;
+	child->request = conn;
+	child->state = CM_REQUESTED;
+	return child;
+}
+
+void cm_on_request(struct vb_obj *obj, struct nic_conn *conn)
+{
+	struct cm_listener *listener = nic_container_of(obj, struct cm_listener, obj);
+	const struct nic_conn_param param = { .private_data = conn->private_data,
+					      .private_data_size = conn->private_data_size,
+					      .rd_in = conn->rd_in,
+					      .rd_out = conn->rd_out,
+					      .by = conn->by };
+	struct cm_id *id = listener->id, *child = NULL;
+	struct cm_event *event = NULL;
+
+	if (id->backlog > 0)
+		child = make_child(listener, conn);
+	if (child)
+		event = cm_event_add(id, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	if (!event) {
+		if (child) {
+			listener->device->users--;
+			cm_id_free(child);
+		}
+		conn->nic->ops->reject(conn, true);
+		return;
+	}
+	id->backlog--;
+	conn->ctx = child;
+	event->event.id = &child->base;
+	event->event.listen_id = &id->base;
+	cm_event_set_data(event, &param);
+}
+
+int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)
+{
+	struct cm_id *id = cm_id_of(listen);
+	struct ibv_qp_init_attr init;
+	struct rdma_cm_event *event;
+
+	if (!id->sync)
+		return cm_fail(EINVAL);
+	if (listen->event) {
+		rdma_ack_cm_event(listen->event);
+		listen->event = NULL;
+	}
+	if (rdma_get_cm_event(listen->channel, &event))
+		return -1;
+	if (event->status || event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		listen->event = event;
+		return cm_fail(event->status ? event->status : EINVAL);
+	}
+	if (id->ep_init) {
+		init = *id->ep_init;
+		if (rdma_create_qp(event->id, id->ep_pd, &init)) {
+			listen->event = event;
+			return -1;
+		}
+	}
+	*out = event->id;
+	event->id->event = event;
+	return 0;
+}

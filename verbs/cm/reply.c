@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * reply.c - what the NIC says of a connection, and what becomes of it when the program fetches the
+ * event: like the real library, this one moves the program's QP then, not before.
+ */
+#include "cm.h"
+
+/* ---- upcalls ---- */
+
+void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer)
+{
+	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
+	struct cm_event *event;
+
+	if (!peer && id->state == CM_ACCEPTED) {
+		id->state = CM_CONNECTED;
+		cm_event_add(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	}
+	if (!peer || id->state != CM_CONNECTING)
+		return;
+	id->state = CM_ANSWERED;
+	id->far = peer->by;
+	id->initiator_depth = (uint8_t)(peer->rd_in < 255 ? peer->rd_in : 255);
+	id->responder_resources = (uint8_t)(peer->rd_out < 255 ? peer->rd_out : 255);
+	event = cm_event_add(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+	if (event)
+		cm_event_set_data(event, peer);
+}
+
+static void set_refusal(const struct cm_id *id, struct cm_event *event)
+{
+	if (event && id->nic && id->nic->refusal)
+		cm_event_set_data(event, id->nic->refusal);
+}
+
+static void tell_end(struct cm_id *id, enum nic_conn_end why)
+{
+	switch (why) {
+	case NIC_END_REJECTED:
+		set_refusal(id, cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_REJECTED));
+		break;
+	case NIC_END_NO_LISTENER:
+		cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_NO_LISTENER);
+		break;
+	case NIC_END_UNREACHABLE:
+	case NIC_END_TIMED_OUT:
+	case NIC_END_ACCEPT_FAILED:
+		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+		break;
+	case NIC_END_DISCONNECTED:
+	case NIC_END_BROKEN:
+	case NIC_END_COUNT:
+		cm_event_add(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+		break;
+	}
+}
+
+void cm_on_end(struct vb_obj *obj, enum nic_conn_end why)
+{
+	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
+
+	id->direct = false;
+	if (id->state <= CM_LISTENING || id->state == CM_OVER)
+		return;
+	id->state = CM_OVER;
+	tell_end(id, why);
+}
+
+/* ---- the event is fetched ---- */
+
+/* The lock is held; the program's QP is ready, or is about to be the connection's. */
+static int confirm_id(struct cm_id *id)
+{
+	struct vb_qp *qp = VB_OF(id->base.qp, qp);
+	int err;
+
+	if (id->state != CM_ANSWERED)
+		return -ENOTCONN;
+	err = id->nic->nic->ops->confirm(id->nic, id->far.qp ? NULL : qp->nic);
+	if (err)
+		return err;
+	if (!id->far.qp) {
+		vb_qp_become(id->base.qp, IBV_QPS_RTS, &id->obj);
+		id->direct = true;
+	}
+	id->state = CM_CONNECTED;
+	return 0;
+}
+
+static void finish_answer(struct cm_id *id, struct rdma_cm_event *event)
+{
+	int err = 0;
+
+	if (!id->base.qp && id->far.qp)
+		return; /* the program moves its own */
+	if (!id->base.qp)
+		err = -EINVAL;
+	else if (id->far.qp)
+		err = cm_qp_ready(id);
+	cm_enter();
+	if (!err)
+		err = confirm_id(id);
+	event->event = err ? RDMA_CM_EVENT_CONNECT_ERROR : RDMA_CM_EVENT_ESTABLISHED;
+	event->status = err;
+	if (err) {
+		cm_drop(id);
+		cm_event_move(id, cm_channel_of(id), NULL);
+	}
+	cm_leave();
+	if (err)
+		cm_qp_error(id);
+}
+
+void cm_finish(struct cm_id *id, struct cm_event *event)
+{
+	switch (event->event.event) {
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		finish_answer(id, &event->event);
+		break;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		event->event.id->channel = id->base.channel;
+		if (id->sync)
+			rdma_migrate_id(event->event.id, NULL);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		cm_qp_error(id);
+		break;
+	default:
+		break;
+	}
+}
