@@ -8,7 +8,7 @@ skip() {
 	exit 0
 }
 [ -e "$top_builddir/verbs/.libs/librdmacm.so.1" ] || skip "librdmacm is not built"
-for program in rping rdma_server rdma_client rdma_xserver ucmatose cmtime; do
+for program in rping rdma_server rdma_client rdma_xserver rdma_xclient ucmatose; do
 	command -v $program > /dev/null || skip "$program is missing: apt-get install rdmacm-utils"
 done
 if ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'; then

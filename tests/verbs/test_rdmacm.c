@@ -277,6 +277,43 @@ START_TEST(a_request_whose_id_is_destroyed_is_rejected)
 }
 END_TEST
 
+/* The clients have a channel of their own: no request is fetched before the last is refused. */
+START_TEST(a_request_beyond_the_backlog_is_rejected)
+{
+	struct rdma_event_channel *listens, *asks = rdma_create_event_channel();
+	struct rdma_conn_param param = param_of("");
+	struct rdma_cm_id *askers[3];
+
+	ck_assert_ptr_nonnull(asks);
+	begin(); /* with a backlog of 2 */
+	listens = channel;
+	channel = asks;
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(rdma_create_id(asks, &askers[i], NULL, RDMA_PS_TCP), 0);
+		resolve(askers[i], THERE, PORT);
+		make_qp(askers[i]);
+		ck_assert_int_eq(rdma_connect(askers[i], &param), 0);
+	}
+	take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(last.id, askers[2]);
+	channel = listens;
+	for (int i = 0; i < 2; i++) {
+		take(RDMA_CM_EVENT_CONNECT_REQUEST);
+		ck_assert_int_eq(rdma_destroy_id(last.id), 0);
+	}
+	channel = asks;
+	for (int i = 0; i < 2; i++) {
+		take(RDMA_CM_EVENT_REJECTED);
+		ck_assert_ptr_eq(last.id, askers[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		destroy(&askers[i]);
+	rdma_destroy_event_channel(asks);
+	channel = listens;
+	end();
+}
+END_TEST
+
 START_TEST(a_port_without_a_listener_rejects)
 {
 	struct rdma_conn_param param = param_of("");
@@ -382,6 +419,7 @@ static void fill(Suite *suite)
 	unit_add(suite, the_peer_of_a_destroyed_id_is_disconnected, 1, NULL);
 	unit_add(suite, a_rejection_carries_its_private_data, 1, NULL);
 	unit_add(suite, a_request_whose_id_is_destroyed_is_rejected, 1, NULL);
+	unit_add(suite, a_request_beyond_the_backlog_is_rejected, 1, NULL);
 	unit_add(suite, a_port_without_a_listener_rejects, 1, NULL);
 	unit_add(suite, an_address_that_nobody_has_is_unreachable, 1, NULL);
 	unit_add(suite, without_a_qp_the_response_comes_and_the_program_establishes, 1, NULL);
