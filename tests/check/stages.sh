@@ -103,14 +103,17 @@ stage_only() {
 # are the ones that count.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
-# the two things one by one. datsim/tutorial.sh compares pages with what an ordinary build prints.
+# the two things one by one, and on all profiles of the stub, of which stage tests has all as well.
+# datsim/tutorial.sh compares pages with what an ordinary build prints.
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
-	[ -z "$FULL" ] && but="$but|/tutorial.sh" || small=
+	local profiles='mlx5-silent irdma lossy-req lossy-dreq'
+	[ -z "$FULL" ] && but="$but|/tutorial.sh" || small='' profiles=''
 	build_tree asan check-build --enable-sanitizers=address,undefined CFLAGS='-O1 -g' $small ||
 		return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
-	KILLS=${KILLS:-34} STORES=${STORES:-40} CK_FORK=no test_in asan "$1" check \
+	PROFILES=$profiles KILLS=${KILLS:-34} STORES=${STORES:-40} CK_FORK=no \
+		test_in asan "$1" check \
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
 # All C tests whose programs have threads, and processes that share a fabric. unit/dto/test_quick is
