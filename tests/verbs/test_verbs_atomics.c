@@ -92,8 +92,8 @@ static const char *const losses[] = {
 	"packets=READ_REQUEST every=2 verdict=duplicate",
 	"packets=READ_RESPONSE every=2 verdict=duplicate",
 	"packets=READ_RESPONSE every=3 verdict=delay delay_ns=20000",
-	"packets=READ_REQUEST probability=100000 verdict=drop;"
-	"packets=READ_RESPONSE probability=100000 verdict=drop",
+	("packets=READ_REQUEST probability=100000 verdict=drop;"
+	 "packets=READ_RESPONSE probability=100000 verdict=drop"),
 };
 
 START_TEST(a_retransmitted_atomic_does_not_act_again)

@@ -97,7 +97,8 @@ static void ignore_call(void *instance, DAT_EVD_HANDLE evd)
 
 START_TEST(an_EVD_is_patient_while_its_CNO_has_no_agent)
 {
-	const DAT_OS_WAIT_PROXY_AGENT agent = { .proxy_agent_func = ignore_call }, none = { NULL };
+	const DAT_OS_WAIT_PROXY_AGENT agent = { .proxy_agent_func = ignore_call },
+				      none = { .proxy_agent_func = NULL };
 	DAT_CNO_HANDLE cno = quiet_cno(&w.a);
 
 	ck_assert_int_eq(armed_of(w.a.recv), EMU_ARMED_NOT);
