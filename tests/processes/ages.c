@@ -54,7 +54,7 @@ static void look_at(const char *fabric, struct ages *ages)
 static bool has_gone_back(const char *what, const uint32_t *before, const uint32_t *now)
 {
 	for (int i = 0; i < ENTRIES; i++) {
-		/* In a build with small limits, epochs step from 0 to EMU_FIRST, also after a wrap. */
+		/* With small limits, epochs step from 0 to EMU_FIRST, also after a wrap. */
 		if ((int32_t)(now[i] - before[i]) >= 0 || (EMU_FIRST && !before[i]))
 			continue;
 		printf("# the %s of entry %d was %u and is %u\n", what, i, before[i], now[i]);
