@@ -24,7 +24,7 @@
 #include "die.h"
 
 #define CLIENTS    "2000000000" /* more than ever come, so the server stays */
-#define PATIENCE   "40"         /* DATSIM_LOCK_MS of the witness */
+#define PATIENCE   "400"        /* DATSIM_LOCK_MS of the witness: longer than a wait for a disk */
 #define LOOKS      20000        /* then it says what is missing */
 #define LOOK_NS    500000
 #define TITLE_MOST 160
