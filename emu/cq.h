@@ -41,14 +41,17 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 			       uint32_t flags)
 {
 	struct emu_cq *cq = EMU_KEEP(&EMU_AT(w->fab->cq, index));
+	uint32_t put = cq->put;
 	struct emu_cqe *cqe;
 
-	if (__builtin_expect(cq->put - cq->get >= cq->limit, 0)) {
+	if (__builtin_expect(put - cq->get >= cq->limit, 0)) {
 		/* Entry 0 of the table stands for "no CQ"; it never has room. */
 		emu_cq_lost(w, index, qp, opcode);
 		return;
 	}
-	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (cq->put++ & cq->mask);
+	/* The owner may look at put; it takes nothing before the event has ended: direct.h. */
+	__atomic_store_n(&cq->put, put + 1, __ATOMIC_RELAXED);
+	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (put & cq->mask);
 	cqe->wr_id = wr_id;
 	cqe->qp = qp;
 	EMU_ALONE(cqe->qp);

@@ -134,6 +134,20 @@ void emu_mr_base(struct nic_mr *mr, uint64_t base)
 	w->fab->mr[EMU_INDEX(w, mr, mr)].base = base;
 }
 
+int emu_mr_change(struct nic_mr *mr, struct nic_pd *pd, uint32_t access)
+{
+	struct emu_world *w = emu_world_of(mr->nic);
+	struct emu_mr *entry = &w->fab->mr[EMU_INDEX(w, mr, mr)];
+
+	if (!emu_pages_allow(entry->addr, entry->length, access & WRITES))
+		return -EFAULT;
+	emu_place_payloads(w);
+	entry->access = access;
+	entry->tag = (uint64_t)EMU_INDEX(w, pd, pd) << 32 | (uint32_t)entry->tag;
+	w->fab->mem_epoch++;
+	return 0;
+}
+
 static bool range_within(uint64_t base, uint64_t length, const struct emu_remote *remote)
 {
 	return remote->length <= length && remote->addr - base <= length - remote->length;

@@ -17,6 +17,7 @@ int emu_mr_reg(struct nic_pd *pd, uint64_t addr, uint64_t length, uint32_t acces
 	       struct nic_mr **mr);
 void emu_mr_dereg(struct nic_mr *mr);
 void emu_mr_base(struct nic_mr *mr, uint64_t base);
+int emu_mr_change(struct nic_mr *mr, struct nic_pd *pd, uint32_t access);
 uint32_t emu_mr_windows(struct nic_mr *mr);
 /* Is the range inside the region of that key? By this process's own list, not the arena's. */
 bool emu_mr_covers(const struct emu_world *w, uint32_t lkey, uint64_t addr, uint64_t length);

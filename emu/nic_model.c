@@ -37,13 +37,13 @@
 #include "emu/fabric/group.h"
 #include "mem.h"
 #include "mw.h"
-#include "number.h"
+#include "emu/number/number.h"
 #include "qp.h"
 #include "receive.h"
 #include "respond.h"
 #include "srq.h"
 #include "tx.h"
-#include "unreliable.h"
+#include "emu/number/unreliable.h"
 
 /* ---- the table behind the door, and the file that has each entry ---- */
 
@@ -60,6 +60,7 @@ const struct nic_ops emu_ops = {
 	.mr_reg = emu_mr_reg,
 	.mr_dereg = emu_mr_dereg,
 	.mr_base = emu_mr_base,
+	.mr_change = emu_mr_change,
 	.mr_windows = emu_mr_windows,
 	.mw_alloc = emu_mw_alloc,
 	.mw_free = emu_mw_free,
@@ -219,8 +220,11 @@ static inline bool receive_fast(struct emu_world *w, struct emu_qp *qp, uint32_t
 
 	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
 		return false;
-	/* An empty message does not qualify either: 0 - 1 is more than any MTU. */
-	if (swqe->length - 1 >= w->config.mtu || fab->trace_on)
+	/*
+	 * An empty message does not qualify either: 0 - 1 is more than any MTU. That of the sender
+	 * is the same (emu_qp_assess).
+	 */
+	if (swqe->length - 1 >= qp->mtu || fab->trace_on)
 		return false;
 	wqe = emu_wqe(w, wq, wq->get);
 	if (!fits_fast_path(fab, swqe, wqe))
@@ -287,6 +291,7 @@ static const struct {
 	[EMU_STEP_INJECT] = { "INJECT", emu_step_inject },
 	[EMU_STEP_REFUSE] = { "REFUSE", emu_step_refuse },
 	[EMU_STEP_UNSENT] = { "UNSENT", emu_step_unsent },
+	[EMU_STEP_SILENT] = { "SILENT", emu_step_silent },
 	[EMU_STEP_IGNORE] = { "IGNORE", emu_step_ignore },
 	[EMU_STEP_DONE] = { "DONE", NULL },
 };

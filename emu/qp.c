@@ -13,7 +13,7 @@
 #include "emu/wire/link.h"
 #include "emu/fabric/group.h"
 #include "mw.h"
-#include "number.h"
+#include "emu/number/number.h"
 #include "emu/wire/profile.h"
 #include "partial.h"
 #include "qp.h"
@@ -22,7 +22,7 @@
 #include "srq.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
-#include "unreliable.h"
+#include "emu/number/unreliable.h"
 #include "upcall.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
@@ -110,6 +110,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	entry->rq = rq;
 	entry->rq.get = entry->rq.put = EMU_FIRST;
 	entry->name = init->name;
+	entry->mtu = w->config.mtu;
 	entry->kind = (uint8_t)init->kind;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->soft = entry->hard = NIC_LIMIT_NONE;
@@ -200,7 +201,9 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 	emu_hold_forget(w, qp, true);
 	qp->epoch++;
 	qp->state = EMU_QP_IDLE;
-	qp->numbered = false;
+	qp->mtu = w->config.mtu;
+	qp->odd_mtu = false;
+	qp->numbered = qp->unheard = qp->paused = qp->undrained = false;
 	qp->peer = qp->conn = 0;
 	/* A new connection counts requests from 0 at both ends: rx_next. */
 	qp->sq.get = qp->sq.put = qp->sq_next = 0;
@@ -309,6 +312,7 @@ static void end_quietly(struct emu_world *w, struct emu_qp *qp, enum emu_event_k
 	}
 	forget_wire(w, qp);
 	qp->state = EMU_QP_ERROR;
+	qp->unheard = qp->paused = qp->undrained = false;
 	emu_qp_assess(qp);
 	qp->epoch++;
 	qp->rnr_wait = false;

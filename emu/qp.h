@@ -28,7 +28,7 @@ void emu_qp_fail(struct nic_qp *qp);
 /* Is the QP connected, so that data may be in flight? */
 static inline bool emu_qp_running(const struct emu_qp *qp)
 {
-	return qp->state == EMU_QP_CONNECTED || qp->state == EMU_QP_DRAINING;
+	return qp->state >= EMU_QP_CONNECTED && qp->state <= EMU_QP_DRAINING;
 }
 
 /* Is the event one of an earlier connection of this QP? */
@@ -39,14 +39,15 @@ static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event 
 
 /*
  * To be called whenever one of these fields changes. The fast path of the responder (nic_model.c)
- * is for a connected QP with no limit armed, no partial or parked message, and no gap after a NAK;
- * that of the requester (tx.c) for a connected QP whose send queue holds no request that restricts
- * the order (rdma.h).
+ * is for a connected QP with no limit armed, no partial or parked message, and no gap after a NAK,
+ * and no flag that asks for a look at each packet; that of the requester (tx.c) for a connected QP
+ * whose send queue holds no request that restricts the order (rdma.h).
  */
 static inline void emu_qp_assess(struct emu_qp *qp)
 {
 	qp->rx_fast = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
-		      qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked;
+		      qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked &&
+		      !qp->unheard && !qp->odd_mtu;
 	qp->tx_fast = qp->state == EMU_QP_CONNECTED && qp->constrained == 0;
 }
 

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "atomic.h"
+#include "emu/number/atomic.h"
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "emu/wire/link.h"
@@ -15,7 +15,8 @@
 #include "rdma.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
-#include "unreliable.h"
+#include "emu/number/unreliable.h"
+#include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
 #include "emu/fabric/adapter.h"
 
@@ -141,7 +142,7 @@ EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct 
 {
 	if (!segments_fit(qp, wr) || (emu_rdma_is_answered(wr->opcode) && qp->max_rd_out == 0))
 		return -EINVAL;
-	if (qp->state != EMU_QP_CONNECTED)
+	if (qp->state != EMU_QP_CONNECTED && qp->state != EMU_QP_PAUSED)
 		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr)
 						 : emu_unreliable.post(w, qp, wr);
 	if (emu_wq_count(&qp->sq) >= qp->sq.max)
@@ -293,6 +294,8 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 
 	if (r->from == r->to)
 		return EMU_CAUSE_NONE;
+	if (r->qp->odd_mtu && wqe->length > emu_wire_mtu(w, r->qp))
+		return EMU_CAUSE_READ_MTU;
 	if (emu_rdma_is_atomic(wqe->opcode))
 		return emu_atomic_place(w, r->qp, wqe) ? EMU_CAUSE_NONE : EMU_CAUSE_READ_TARGET;
 	if (!emu_remote_allows(w, 0, &remote))
@@ -315,7 +318,7 @@ static void expect_more(struct emu_world *w, const struct response *r)
 {
 	const struct emu_link *link =
 		&EMU_AT(w->fab->links, emu_link_at(r->qp->peer_adapter, r->qp->adapter));
-	uint64_t mtu = w->config.mtu, left = r->wqe->length - r->to;
+	uint64_t mtu = emu_wire_mtu(w, r->qp), left = r->wqe->length - r->to;
 	bool observed = emu_observed(w);
 	uint64_t bytes = observed && left > mtu ? mtu : left;
 
@@ -368,11 +371,10 @@ static void read_done(struct emu_world *w, const struct response *r)
 
 EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *event)
 {
-	uint64_t mtu = w->config.mtu;
 	struct response r = { .qp = emu_qp_at(w, event->qp),
 			      .index = event->index,
-			      .packet = event->packet,
-			      .from = event->packet * mtu };
+			      .packet = event->packet };
+	uint64_t mtu = emu_wire_mtu(w, r.qp);
 	enum emu_cause cause;
 
 	if (emu_qp_stale(r.qp, event) || event->index - r.qp->sq.get >= emu_wq_count(&r.qp->sq))
@@ -385,12 +387,17 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 		r.wqe->step = EMU_READ_EARLY;
 		return false;
 	}
+	r.from = event->packet * mtu;
 	r.to = r.from + mtu;
 	if (emu_event_kind(event) == EMU_EV_RESPONSE_REST || r.to > r.wqe->length)
 		r.to = r.wqe->length;
 	if (w->fab->trace_on)
 		trace_response(w, &r);
 	cause = place_response(w, &r);
+	if (cause == EMU_CAUSE_READ_KEY && r.qp->numbered && emu_is_gone(w, r.qp->peer_adapter)) {
+		emu_retry_on(w, r.qp);
+		return false;
+	}
 	if (cause != EMU_CAUSE_NONE) {
 		struct emu_failure f = { r.index, r.index, (uint8_t)emu_causes[cause].request,
 					 EMU_EV_TERMINATE };
@@ -458,7 +465,7 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 static void send_response(struct emu_world *w, const struct emu_arrival *a, uint32_t packet)
 {
 	struct emu_qp *qp = a->qp;
-	uint64_t mtu = w->config.mtu, length = a->swqe->length - packet * mtu, arrival;
+	uint64_t mtu = emu_wire_mtu(w, a->sender), length = a->swqe->length - packet * mtu, arrival;
 
 	arrival = emu_link_transmit(w->fab, &EMU_AT(w->fab->links, qp->link), length,
 				    length < mtu ? length : mtu);

@@ -5,7 +5,8 @@
  */
 #include <stdio.h>
 
-#include "atomic.h"
+#include "emu/number/atomic.h"
+#include "emu/number/pause.h"
 #include "emu/fabric/clock.h"
 #include "cm.h"
 #include "emu/wire/link.h"
@@ -20,12 +21,13 @@
 #include "srq.h"
 #include "emu/fabric/trace.h"
 #include "upcall.h"
+#include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
 #include "emu/fabric/adapter.h"
 
 void emu_measure(struct emu_world *w, struct emu_arrival *a)
 {
-	uint64_t mtu = w->config.mtu, length = emu_rdma_request_bytes(a->swqe);
+	uint64_t mtu = emu_wire_mtu(w, a->sender), length = emu_rdma_request_bytes(a->swqe);
 
 	a->packets = length > mtu ? (uint32_t)((length + mtu - 1) / mtu) : 1;
 	a->from = a->packet * mtu;
@@ -60,11 +62,19 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 		       emu_wire_psn(w, a->sender, a->index, a->packet));
 }
 
+/* All packets but the last are as long as the MTU, and none is longer, which both ends expect. */
+static bool suits_both(const struct emu_world *w, const struct emu_qp *a, const struct emu_qp *b,
+		       uint32_t length)
+{
+	return length <= emu_wire_mtu(w, a) && length <= emu_wire_mtu(w, b);
+}
+
 enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_measure(w, a);
 	if (w->fab->trace_on)
 		trace_data(w, a);
+	emu_pause_hear(w, a->qp);
 	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
 	/* A duplicate: the first copy continues. */
 	if (a->rx ? a->rx->whole || a->rx->next_packet != a->packet : a->packet != 0)
@@ -73,6 +83,10 @@ enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 		a->wqe = &a->rx->wqe;
 	if (a->rule)
 		return EMU_STEP_INJECT;
+	if (a->qp->odd_mtu && !suits_both(w, a->sender, a->qp, emu_rdma_request_bytes(a->swqe))) {
+		a->cause = EMU_CAUSE_MTU;
+		return EMU_STEP_REFUSE;
+	}
 	if (a->swqe->opcode != NIC_OP_SEND)
 		return EMU_STEP_KEY;
 	return a->rx ? EMU_STEP_PLACE : EMU_STEP_BUFFER;
@@ -294,6 +308,8 @@ enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_REFUSE;
 	}
 	copied = write ? emu_rdma_write(w, a) : copy_payload(w, a);
+	if (copied == EMU_COPY_BAD_TARGET && a->qp->numbered && emu_is_gone(w, a->qp->adapter))
+		return EMU_STEP_SILENT;
 	if (copied != EMU_COPY_OK) {
 		/* The key of a Write is good. Its memory is gone, which is the same to the peer. */
 		a->cause = write && copied == EMU_COPY_BAD_TARGET ? EMU_CAUSE_REMOTE_KEY
@@ -368,6 +384,17 @@ enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a)
 	return EMU_STEP_DONE;
 }
 
+/* A request without a Receive leaves no completion here, so the front hears of it otherwise. */
+static void tell_refused(struct emu_world *w, const struct emu_qp *qp, enum emu_cause cause)
+{
+	enum nic_wc_status status = emu_cause_request(qp, cause);
+
+	if (status == NIC_WC_REMOTE_ACCESS)
+		emu_up_qp_event(w, qp, NIC_QP_ACCESS);
+	else if (status == NIC_WC_REMOTE_INVALID)
+		emu_up_qp_event(w, qp, NIC_QP_REQUEST);
+}
+
 /*
  * Fail the request and its receive (if it took one), and break the connection, in message order.
  */
@@ -385,6 +412,8 @@ enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a)
 	}
 	if (a->rx)
 		emu_partial_drop(w, qp, a->rx);
+	if (qp->numbered && !a->wqe)
+		tell_refused(w, qp, a->cause);
 	emu_respond_ack(w, qp);
 	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index,
 			 missing << 8 | emu_cause_request(qp, a->cause));
@@ -406,6 +435,15 @@ enum emu_step emu_step_unsent(struct emu_world *w, struct emu_arrival *a)
 		emu_recv_put_back(qp, emu_recv_queue(qp, emu_recv_srq(w, qp)));
 	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index,
 			 missing << 8 | emu_cause_request(qp, a->cause));
+	return EMU_STEP_DONE;
+}
+
+/* The responder's process has ended, and its QP is still here: the requester has to find out. */
+enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a)
+{
+	a->qp->rx_gap = true; /* nor do the packets behind it have one */
+	emu_qp_assess(a->qp);
+	emu_retry_on(w, a->sender);
 	return EMU_STEP_DONE;
 }
 

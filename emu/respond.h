@@ -30,6 +30,7 @@ enum emu_step {
 	EMU_STEP_INJECT,     /* answer as a rule says */
 	EMU_STEP_REFUSE,     /* the request fails, and the connection with it */
 	EMU_STEP_UNSENT,     /* the request fails at the requester alone */
+	EMU_STEP_SILENT,     /* there is no answer */
 	EMU_STEP_IGNORE,
 	EMU_STEP_DONE,
 	EMU_STEPS
@@ -73,6 +74,7 @@ enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_not_ready(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_unsent(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a);
 /* Compute the part of its message that a packet carries. */
 void emu_measure(struct emu_world *w, struct emu_arrival *a);

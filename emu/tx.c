@@ -9,13 +9,14 @@
 #include "emu/fabric/clock.h"
 #include "emu/wire/link.h"
 #include "emu/wire/profile.h"
-#include "number.h"
+#include "emu/number/number.h"
+#include "emu/number/pause.h"
 #include "qp.h"
 #include "rdma.h"
 #include "emu/wire/retry.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
-#include "unreliable.h"
+#include "emu/number/unreliable.h"
 #include "emu/wire/wire.h"
 #include "emu/fabric/adapter.h"
 
@@ -29,7 +30,7 @@ static void transmit_from(struct emu_world *w, struct emu_qp *qp, uint32_t index
 			  bool start)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
-	uint64_t mtu = w->config.mtu, arrival;
+	uint64_t mtu = emu_wire_mtu(w, qp), arrival;
 	uint64_t bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
 
 	emu_wire_count(w, qp, index);
@@ -52,7 +53,7 @@ static inline void transmit_request(struct emu_world *w, struct emu_qp *qp, uint
 {
 	uint64_t arrival;
 
-	if (__builtin_expect(length > w->config.mtu, 0)) {
+	if (__builtin_expect(length > qp->mtu, 0)) {
 		transmit_long(w, qp, index);
 		return;
 	}
@@ -65,9 +66,10 @@ static inline void transmit_request(struct emu_world *w, struct emu_qp *qp, uint
 static EMU_COLD void send_from_next(struct emu_world *w, struct emu_qp *qp, uint32_t packet,
 				    bool train)
 {
+	uint32_t end = emu_pause_end(w, qp);
 	bool start = true;
 
-	for (uint32_t n = 0; !qp->rnr_wait && qp->sq_next != qp->sq.put && n < EMU_MAX_QP_WR; n++) {
+	for (uint32_t n = 0; !qp->rnr_wait && qp->sq_next != end && n < EMU_MAX_QP_WR; n++) {
 		const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq_next);
 
 		if (emu_rdma_is_answered(wqe->opcode) && wqe->step == EMU_READ_DONE) {
@@ -128,6 +130,16 @@ EMU_COLD int emu_tx_post_flushed(struct emu_world *w, struct emu_qp *qp,
 	return 0;
 }
 
+/* Of a QP that is not connected, or paused. */
+static EMU_COLD int post_otherwise(struct emu_world *w, struct emu_qp *qp,
+				   const struct nic_send_wr *wr)
+{
+	if (qp->state == EMU_QP_PAUSED)
+		return emu_rdma_post(w, qp, wr);
+	return qp->state == EMU_QP_ERROR ? emu_tx_post_flushed(w, qp, wr)
+					 : emu_unreliable.post(w, qp, wr);
+}
+
 int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 {
 	struct emu_world *w = emu_local_qp(base)->world;
@@ -140,8 +152,7 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	if (wr->num_sge > qp->max_send_sge)
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
-		return qp->state == EMU_QP_ERROR ? emu_tx_post_flushed(w, qp, wr)
-						 : emu_unreliable.post(w, qp, wr);
+		return post_otherwise(w, qp, wr);
 	if (emu_wq_count(&qp->sq) >= qp->sq.max)
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))
@@ -268,7 +279,7 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 	};
 
 	if (kind == EMU_EV_ACK)
-		packet = emu_wire_span(w, wqe) - 1;
+		packet = emu_wire_span(w, qp, wqe) - 1;
 	if (kind == EMU_EV_NAK) {
 		snprintf(code, sizeof(code), " code=%s",
 			 emu_status_name((enum nic_wc_status)(packet & 0xff)));
@@ -298,6 +309,7 @@ void emu_tx_go_on(struct emu_world *w, struct emu_qp *qp)
 		emu_tx_kick(w, qp);
 	if (qp->state == EMU_QP_DRAINING && emu_wq_count(&qp->sq) == 0)
 		emu_qp_drained(w, qp);
+	emu_pause_retired(w, qp);
 }
 
 void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index)

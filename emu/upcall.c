@@ -91,6 +91,17 @@ void emu_up_conn_end(struct emu_world *w, const struct emu_qp *qp, enum nic_conn
 		base->nic->up->conn_end(base->ctx, why);
 }
 
+void emu_up_qp_event(struct emu_world *w, const struct emu_qp *qp, enum nic_qp_event what)
+{
+	struct emu_upcall up = { EMU_UPCALL_QP_EVENT, .qp = emu_qp_index(w, qp), .what = what };
+	struct nic_qp *base = own_qp(w, qp);
+
+	if (!emu_mine(w, qp->adapter))
+		emu_post_upcall(w, qp->adapter, &up);
+	else if (base && what < NIC_QP_EVENTS)
+		base->nic->up->qp_event(base->ctx, what);
+}
+
 void emu_upcall(struct emu_world *w, const struct emu_upcall *up)
 {
 	switch ((enum emu_upcall_kind)up->kind) {
@@ -111,6 +122,9 @@ void emu_upcall(struct emu_world *w, const struct emu_upcall *up)
 		break;
 	case EMU_UPCALL_CONN_END:
 		emu_up_conn_end(w, emu_qp_at(w, up->qp), (enum nic_conn_end)up->what);
+		break;
+	case EMU_UPCALL_QP_EVENT:
+		emu_up_qp_event(w, emu_qp_at(w, up->qp), (enum nic_qp_event)up->what);
 		break;
 	}
 }

@@ -18,6 +18,7 @@ void emu_up_soft_limit(struct emu_world *w, const struct emu_qp *qp);
 /* For the passive side of a connection. */
 void emu_up_established(struct emu_world *w, const struct emu_qp *qp);
 void emu_up_conn_end(struct emu_world *w, const struct emu_qp *qp, enum nic_conn_end why);
+void emu_up_qp_event(struct emu_world *w, const struct emu_qp *qp, enum nic_qp_event what);
 
 /* Make an upcall that another process left to this one. */
 void emu_upcall(struct emu_world *w, const struct emu_upcall *up);

@@ -221,6 +221,39 @@ void fault_cq_pull_all(struct nic_faults *f)
 	fault_cq_pull(f, q->cq);
 }
 
+/* Removes the completions of a QP that cannot be polled yet; returns the Receives among them. */
+static uint32_t remove_waiting(struct fault_cq *q, const struct nic_qp *qp, uint64_t now)
+{
+	uint32_t keep = q->get, receives = 0;
+	bool waits = false;
+
+	for (uint32_t i = q->get; i != q->put; i++) {
+		const struct fault_wc *entry = &q->ring[i & (q->room - 1)];
+
+		waits |= entry->ready > now;
+		if (waits && entry->wc.qp == qp)
+			receives += entry->wc.opcode == NIC_OP_RECV;
+		else
+			q->ring[keep++ & (q->room - 1)] = *entry;
+	}
+	q->put = keep;
+	return receives;
+}
+
+uint32_t fault_cq_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
+{
+	uint64_t now = f->below->now(f->control);
+	uint32_t receives = 0;
+	struct fault_cq *q;
+
+	LIST_FOREACH(q, &f->cqs, link)
+	{
+		receives += remove_waiting(q, qp, now);
+		set_limit(f, q);
+	}
+	return receives;
+}
+
 /* ---- the entries ---- */
 
 uint32_t fault_cq_put(struct nic_faults *f, struct nic_cq *cq)

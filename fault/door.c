@@ -210,7 +210,7 @@ static uint32_t qp_reset(struct nic_qp *qp)
 
 	fault_cq_pull_all(f);
 	fault_later_forget_qp(f, qp);
-	vanished = f->below->qp_reset(qp);
+	vanished = f->below->qp_reset(qp) + fault_cq_forget_qp(f, qp);
 	fault_qp_clean(f, qp);
 	return vanished;
 }

@@ -130,6 +130,11 @@ void fault_cq_pull(struct nic_faults *f, struct nic_cq *cq);
 void fault_cq_pull_all(struct nic_faults *f);
 /* A counter that changes when a completion is added. */
 uint32_t fault_cq_put(struct nic_faults *f, struct nic_cq *cq);
+/*
+ * A QP is reset: its completions that cannot be polled yet vanish. Returns the number of Receives
+ * among them.
+ */
+uint32_t fault_cq_forget_qp(struct nic_faults *f, const struct nic_qp *qp);
 void fault_qp_clean(struct nic_faults *f, const struct nic_qp *qp);
 int fault_cq_poll(struct nic_cq *cq, struct nic_wc *wc, int n);
 uint32_t fault_cq_count(struct nic_cq *cq);

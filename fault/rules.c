@@ -61,22 +61,34 @@ static bool place_fits(const struct nic_faults *f, const struct nic_fault_rule *
 	return !m->qp || (qp_ctx && f->host.qp_name(qp_ctx) == m->qp);
 }
 
+/* What happens, for which there may be a rule: a call or an event. */
+struct happening {
+	uint32_t entry, call, event;
+	const char *at;
+};
+
+static bool what_fits(const struct nic_fault_rule *m, const struct happening *h)
+{
+	if (!h->entry)
+		return m->events & h->event;
+	return (m->entries & h->entry) && (h->entry != NIC_ENTRY_CALL || m->call == h->call);
+}
+
 static struct fault_rule *rule_match(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
-				     uint32_t entry, uint32_t event, const char *at)
+				     const struct happening *h)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
 		struct fault_rule *rule = &f->rules[i];
 		const struct nic_fault_rule *m = &rule->match;
 		char qp[16] = "";
 
-		if (!(entry ? m->entries & entry : m->events & event) ||
-		    !place_fits(f, m, nic, qp_ctx) || !rule_counts(f, rule))
+		if (!what_fits(m, h) || !place_fits(f, m, nic, qp_ctx) || !rule_counts(f, rule))
 			continue;
 		rule->fired++;
 		if (qp_ctx)
 			snprintf(qp, sizeof(qp), ".ep%u", f->host.qp_name(qp_ctx));
 		fault_trace(f, "%s%s fault rule=%u does=%s at=%s", f->host.adapter_name(nic), qp,
-			    NIC_FAULT_ID0 + 1 + i, words[m->spoil], at);
+			    NIC_FAULT_ID0 + 1 + i, words[m->spoil], h->at);
 		if (m->spoil != NIC_SPOIL_PASS)
 			return rule;
 	}
@@ -86,13 +98,29 @@ static struct fault_rule *rule_match(struct nic_faults *f, struct nic *nic, cons
 struct fault_rule *fault_match_entry(struct nic_faults *f, struct nic *nic, const struct nic_qp *qp,
 				     uint32_t entry, const char *at)
 {
-	return rule_match(f, nic, qp ? qp->ctx : NULL, entry, 0, at);
+	const struct happening h = { .entry = entry, .at = at };
+
+	return rule_match(f, nic, qp ? qp->ctx : NULL, &h);
 }
 
 struct fault_rule *fault_match_event(struct nic_faults *f, struct nic *nic, const void *qp_ctx,
 				     uint32_t event, const char *at)
 {
-	return rule_match(f, nic, qp_ctx, 0, event, at);
+	const struct happening h = { .event = event, .at = at };
+
+	return rule_match(f, nic, qp_ctx, &h);
+}
+
+int nic_fault_call(struct nic_faults *f, struct nic *nic, const void *qp_ctx, uint32_t call,
+		   const char *name)
+{
+	const struct happening h = { .entry = NIC_ENTRY_CALL, .call = call, .at = name };
+	const struct fault_rule *rule;
+
+	if (fault_is_dead(f, nic))
+		return -EIO;
+	rule = rule_match(f, nic, qp_ctx, &h);
+	return rule ? rule->match.error : 0;
 }
 
 void fault_no_memory(struct nic_faults *f, struct fault_rule *rule, struct nic *nic)
@@ -110,6 +138,13 @@ bool nic_fault_memory(struct nic_faults *f, struct nic *nic, const char *where)
 
 /* ---- the rules ---- */
 
+/* Can a rule give a completion this status? */
+static bool is_status(uint32_t status)
+{
+	return (status != NIC_WC_SUCCESS && status < NIC_WC_COUNT) ||
+	       (status > NIC_WC_OWN && status <= NIC_WC_OWN_MOST);
+}
+
 /* Has the rule the fields that its verdict needs, and no others? */
 static bool is_complete(const struct nic_fault_rule *r)
 {
@@ -120,7 +155,7 @@ static bool is_complete(const struct nic_fault_rule *r)
 		return r->entries && !r->events && r->error < 0;
 	case NIC_SPOIL_STATUS:
 		return r->events && !(r->events & ~(uint32_t)NIC_EVENT_WC_ALL) && !r->entries &&
-		       r->status != NIC_WC_SUCCESS && r->status < NIC_WC_COUNT;
+		       is_status(r->status);
 	case NIC_SPOIL_OVERFLOW:
 		return r->events && !(r->events & ~(uint32_t)NIC_EVENT_WC_ALL) && !r->entries;
 	case NIC_SPOIL_LOSE: /* upcalls only: a NIC never loses completions */
@@ -139,7 +174,7 @@ static bool is_valid(const struct nic_fault_rule *r)
 {
 	if (r->spoil >= NIC_SPOIL_COUNT || !is_complete(r))
 		return false;
-	if (r->entries & ~(uint32_t)NIC_ENTRY_ALL ||
+	if (r->entries & ~(uint32_t)NIC_ENTRY_ALL || !(r->entries & NIC_ENTRY_CALL) != !r->call ||
 	    r->events & ~((uint32_t)NIC_EVENT_WC_ALL | NIC_EVENT_UPCALLS))
 		return false;
 	return memchr(r->adapter, '\0', sizeof(r->adapter)) &&

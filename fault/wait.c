@@ -9,10 +9,12 @@
 static enum nic_wait wait_step(struct nic_faults *f, struct nic *nic, struct nic_cq *cq,
 			       uint64_t deadline)
 {
+	/* First: where time follows the clock this runs events, and they may add entries here. */
+	uint64_t now = f->below->now(nic);
 	uint64_t due = fault_later_next(f), until = due < deadline ? due : deadline;
 	enum nic_wait outcome;
 
-	if (due <= f->below->now(nic)) {
+	if (due <= now) {
 		fault_later_run(f);
 		return NIC_WAIT_RAN;
 	}

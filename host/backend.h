@@ -150,6 +150,23 @@ bool backend_enter_quick(struct backend *b);
 void backend_leave_quick(struct backend *b);
 
 /*
+ * For the calls of every message in a shared world: take the biased lock, or `lock` if that is
+ * sufficient. False: neither is; no lock is held, and the call has to take the careful path.
+ */
+static inline bool backend_enter_biased(struct backend *b)
+{
+	return bias_enter_own(&b->bias) || backend_enter_quick(b);
+}
+
+static inline void backend_leave_biased(struct backend *b)
+{
+	if (__builtin_expect(b->quick_locked, 0))
+		backend_leave_quick(b);
+	else
+		bias_leave();
+}
+
+/*
  * Without a lock, after a poll that found nothing. After many in a row the thread yields, because
  * the process that is to send the message may wait for this CPU.
  */

@@ -71,6 +71,11 @@ static void upcall_pass_soft_limit(void *qp_ctx)
 	front_of(qp_ctx)->up->qp_soft_limit(qp_ctx);
 }
 
+static void upcall_pass_qp_event(void *qp_ctx, enum nic_qp_event what)
+{
+	front_of(qp_ctx)->up->qp_event(qp_ctx, what);
+}
+
 static void upcall_pass_conn_request(void *listener_ctx, struct nic_conn *conn)
 {
 	front_of(listener_ctx)->up->conn_request(listener_ctx, conn);
@@ -96,6 +101,7 @@ static const struct nic_upcalls passed = {
 	.cq_lost = upcall_pass_lost,
 	.srq_limit = upcall_pass_srq_limit,
 	.qp_soft_limit = upcall_pass_soft_limit,
+	.qp_event = upcall_pass_qp_event,
 	.conn_request = upcall_pass_conn_request,
 	.established = upcall_pass_established,
 	.conn_end = upcall_pass_conn_end,
@@ -160,6 +166,7 @@ static const struct nic_upcalls asked = {
 	.cq_lost = upcall_pass_lost,
 	.srq_limit = upcall_ask_srq_limit,
 	.qp_soft_limit = upcall_ask_soft_limit,
+	.qp_event = upcall_pass_qp_event,
 	.conn_request = upcall_ask_conn_request,
 	.established = upcall_ask_established,
 	.conn_end = upcall_ask_conn_end,

@@ -50,6 +50,9 @@ static const struct word_list spoils = {
 };
 _Static_assert(NIC_SPOIL_COUNT == 7, "a word for each way to spoil");
 
+static const struct word_list apis = { { "dat", "verbs" }, "dat or verbs" };
+_Static_assert(FAULT_TEXT_APIS == 2, "a word for each API");
+
 /* The kinds of rule that have a field. Bits. */
 enum kinds {
 	PACKET = 1,
@@ -99,6 +102,7 @@ static const struct field {
 	FIELD("call", NAME, CALL, call, 0, NULL),
 	FIELD("adapter", NAME, CALL, adapter, 0, NULL),
 	FIELD("ep", NUMBER, CALL, ep, UINT32_MAX, NULL),
+	FIELD("api", WORD, CALL, api, 0, &apis),
 	FIELD("error", NUMBER, CALL, error, UINT32_MAX, NULL),
 	FIELD("completions", NUMBER, CALL, completions, UINT32_MAX, NULL),
 	FIELD("status", NUMBER, CALL, status, UINT32_MAX, NULL),
@@ -287,17 +291,35 @@ static const char *rule_words(const char *start, const char *end, char *line, si
 	return line;
 }
 
+/*
+ * A rule with names of another API than this process uses: another process may be meant. It acts
+ * never, and has its number, for rules have the same numbers in all processes of a fabric.
+ */
+static struct nic_fault_rule rule_of_others(void)
+{
+	return (struct nic_fault_rule){ .spoil = NIC_SPOIL_PASS,
+					.events = NIC_EVENT_NOTIFY,
+					.after = UINT64_MAX };
+}
+
 /* The names of calls and events are a front's. */
 static int fault_text_add_call(struct backend *b, const struct fault_text_rule *text, uint32_t *id)
 {
 	struct nic_fault_rule rule;
 	struct nic_faults *faults;
+	bool others = b->shared != NULL;
 	int i = 0;
 
-	while (i < HOST_FRONTS && !(b->fronts[i] && b->fronts[i]->ops->call_fault(text, &rule)))
-		i++;
-	if (i == HOST_FRONTS)
-		return -EINVAL;
+	for (; i < HOST_FRONTS && b->fronts[i]; i++) {
+		others = others && b->fronts[i]->ops->api != text->api;
+		if (b->fronts[i]->ops->call_fault(text, &rule))
+			break;
+	}
+	if (i == HOST_FRONTS || !b->fronts[i]) {
+		if (!others)
+			return -EINVAL;
+		rule = rule_of_others();
+	}
 	memcpy(rule.adapter, text->adapter, sizeof(rule.adapter));
 	rule.qp = text->ep;
 	faults = fault_door(b);
@@ -310,6 +332,25 @@ static int fault_text_add(struct backend *b, const struct fault_text_rule *rule,
 
 	return rule->is_call ? fault_text_add_call(b, rule, id)
 			     : nic->ops->packet_rule_add(nic, &rule->packet, id);
+}
+
+/* Why the rule was refused: what was expected. */
+static const char *fault_text_wanted(const struct backend *b, const struct fault_text_rule *rule)
+{
+	bool of_dat = false, of_verbs = false;
+
+	for (int i = 0; i < HOST_FRONTS && b->fronts[i]; i++) {
+		of_dat |= b->fronts[i]->ops->api == FAULT_TEXT_DAT;
+		of_verbs |= b->fronts[i]->ops->api == FAULT_TEXT_VERBS;
+	}
+	if (rule->is_call && rule->api == FAULT_TEXT_DAT && !of_dat)
+		return "names of verbs, such as ibv_post_send, ENOMEM or IBV_WC_RETRY_EXC_ERR: "
+		       "this program uses libibverbs, not uDAPL";
+	if (rule->is_call && rule->api == FAULT_TEXT_VERBS && !of_verbs)
+		return "names of uDAPL, such as dat_ep_post_send, DAT_INSUFFICIENT_RESOURCES or "
+		       "DAT_DTO_ERR_TRANSPORT: this program uses uDAPL, not libibverbs";
+	return "at most 256 rules, each of them possible: adapters by name, RNR for SEND, NAK for "
+	       "requests, errors that the adapter can cause";
 }
 
 bool fault_text_load(struct backend *b, const char *text, bool with_packets)
@@ -327,11 +368,7 @@ bool fault_text_load(struct backend *b, const char *text, bool with_packets)
 			continue;
 		rule_words(start, text, words, sizeof(words));
 		if (loaded->count == COUNT(loaded->rules) || fault_text_add(b, &rule, &id)) {
-			fault_text_error(
-				words, strlen(words),
-				"at most 256 rules, each of them possible: adapters by name, "
-				"RNR for SEND, NAK for requests, "
-				"errors that the adapter can cause");
+			fault_text_error(words, strlen(words), fault_text_wanted(b, &rule));
 			return false;
 		}
 		loaded->rules[loaded->count].id = id;

@@ -20,8 +20,10 @@
  *   spoil             pass fail complete_as overflow lose delay fatal
  *   adapter, call     names
  *   ep                the number of an Endpoint
+ *   api               dat verbs: whose names the numbers below stand for; without it, dat
  *   error, completions, status, event
- *                     numbers, as in DAT
+ *                     numbers, as in DAT; of verbs: an errno, as in DAT (atomics: 32 and 64), an
+ *                     ibv_wc_status, an ibv_event_type or FAULT_TEXT_CM_EVENT + rdma_cm_event_type
  *   line              the line where the rule was written; only copied to the trace
  *
  * The trace has a line for each rule ("- rule is=1 line=3 ...") and, when the world ends, a line
@@ -32,10 +34,24 @@
 
 #include "nic.h"
 
+/* Values of `api`. */
+enum fault_text_api {
+	FAULT_TEXT_DAT,
+	FAULT_TEXT_VERBS,
+	FAULT_TEXT_APIS
+};
+
+/* Values of `event` that every API has. */
+#define FAULT_TEXT_NOTIFICATION 0x20001u
+#define FAULT_TEXT_ANY_EVENT    0x20002u
+/* Of verbs: this much more than an rdma_cm_event_type. */
+#define FAULT_TEXT_CM_EVENT 0x100u
+
 struct fault_text_rule {
 	struct nic_packet_rule packet; /* fields of both kinds are here */
 	bool is_call;
 	uint32_t spoil, ep, error, completions, status, event;
+	uint32_t api; /* enum fault_text_api */
 	char adapter[NIC_ADAPTER_NAME], call[NIC_ADAPTER_NAME];
 	uint32_t line;
 };

@@ -194,16 +194,28 @@ void forks_stop(void)
 
 /* ---- reports about a run ---- */
 
-void forks_stuck(const char *why)
+static bool forks_abort(void)
 {
 	const char *wanted = process_env("DATSIM_STUCK");
 
+	return wanted && strcmp(wanted, "abort") == 0;
+}
+
+void forks_stuck(const char *why)
+{
 	if (forks.fd) {
 		forks_send("stuck %s", why);
 		raise(SIGKILL);
 	}
-	if (wanted && strcmp(wanted, "abort") == 0)
+	if (forks_abort())
 		abort();
+}
+
+bool forks_stay_alone(void)
+{
+	if (forks.fd)
+		forks_send("alone");
+	return forks.fd || forks_abort();
 }
 
 /* At exit, after the program's own exit handlers. */

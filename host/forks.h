@@ -10,12 +10,15 @@
  *
  * The process sends, one message each: "ready" or "threads N" (it has several, so it cannot fork
  * and continues as without DATSIM_FORKS), "child PID", "ended STATUS" (of waitpid). A child sends
- * "stuck WHY" (nothing can end its wait: it ends) and "left N NAMES" (objects left at its exit).
+ * "stuck WHY" (nothing can end its wait: it ends), "alone" (forks_stay_alone) and "left N NAMES"
+ * (objects left at its exit).
  *
  * Without that variable, or with an invalid one, these functions do nothing.
  */
 #ifndef HOST_FORKS_H
 #define HOST_FORKS_H
+
+#include <stdbool.h>
 
 /*
  * Called before the environment's settings of a fabric are read or a fabric is made; no lock is
@@ -27,5 +30,10 @@ void forks_stop(void);
  * to end then.
  */
 void forks_stuck(const char *why);
+/*
+ * True if such waits are to be reported, to `datsim explore` or because of DATSIM_STUCK=abort. The
+ * library then starts no thread beside the program's only one, and time stays virtual.
+ */
+bool forks_stay_alone(void);
 
 #endif /* HOST_FORKS_H */

@@ -35,6 +35,7 @@ struct host_obj {
 
 struct front_ops {
 	const char *name;
+	uint32_t api; /* enum fault_text_api: whose names call_fault knows */
 	/* Points to sizeof(struct nic_quick_qp), or to 0: this front has no PATH_HARDWARE. */
 	const size_t *quick_size;
 	/* The upcalls for adapters of this front; its services are BACKEND_SERVICES. */

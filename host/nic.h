@@ -244,6 +244,8 @@ struct nic_ops {
 		      struct nic_mr **mr);
 	/* NIC_CAP_NUMBERS: remote addresses of the region, which is not in use yet, begin there. */
 	void (*mr_base)(struct nic_mr *mr, uint64_t base);
+	/* NIC_CAP_NUMBERS: another PD of the adapter, another access, the same keys; -EFAULT. */
+	int (*mr_change)(struct nic_mr *mr, struct nic_pd *pd, uint32_t access);
 	/* Requests that still use the keys fail with a protection status when they run. */
 	void (*mr_dereg)(struct nic_mr *mr);
 	/* The number of memory windows bound to it; mr_dereg requires 0. */
@@ -339,8 +341,7 @@ struct nic_ops {
 	/*
 	 * A DATAGRAM QP joins a multicast group or leaves it; to be destroyed is to leave all. A
 	 * datagram to the group has a copy for each QP in it, the sender's included, each of which
-	 * arrives or is lost by itself. -EALREADY: it is in the group; -EINVAL: it is
-	 * not.
+	 * arrives or is lost by itself. -EALREADY: it is in the group; -EINVAL: it is not.
 	 */
 	int (*qp_group)(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join);
 	/* Of such a QP, or an unconnected one: flush all work, now and later. No upcall. */
@@ -453,6 +454,7 @@ struct nic_upcalls {
 	void (*cq_lost)(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 	void (*srq_limit)(void *srq_ctx);
 	void (*qp_soft_limit)(void *qp_ctx);
+	void (*qp_event)(void *qp_ctx, enum nic_qp_event what); /* NIC_CAP_NUMBERS */
 
 	/* ---- connections ---- */
 	/*

@@ -69,6 +69,14 @@ struct nic_unlocked {
 		.retry_timer_ns = 1000000, .poll_quantum_ns = 2000, .lock_ms = NIC_LOCK_MS       \
 	}
 
+/* What a thread that blocks outside the library tells of it: host/outside/outside.h. */
+enum nic_outside {
+	NIC_OUTSIDE_WAITS,  /* its next `wait` is for a descriptor */
+	NIC_OUTSIDE_TELLS,  /* such waits, in all processes, may be over */
+	NIC_OUTSIDE_LEAVES, /* it is about to block in the kernel */
+	NIC_OUTSIDE_CALLS,  /* it has woken another thread of its process, which is about to call */
+};
+
 /*
  * A backend makes a world (a fabric; on hardware the set of devices) and opens adapters in it by
  * name. `world_destroy` requires that every adapter is closed.
@@ -132,7 +140,9 @@ struct nic_backend {
 	 * real speed.
 	 */
 	bool (*lockstep)(struct nic_world *world);
-	/* With both locks: this thread ends. */
+	/* In lockstep, with both locks, of this thread. */
+	void (*outside)(struct nic_world *world, enum nic_outside what);
+	/* With lib's lock alone: this thread ends. */
 	void (*thread_ends)(struct nic_world *world);
 	/*
 	 * Without a lock: the process exits and has not destroyed the world; other threads, or this

@@ -39,15 +39,17 @@ enum nic_entry {
 	NIC_ENTRY_SRQ_POST = 1u << 18,
 	NIC_ENTRY_MEMORY = 1u << 19,     /* lib's own allocations: nic_fault_memory */
 	NIC_ENTRY_LISTEN_ANY = 1u << 20, /* listen, if the backend picks the port */
-	NIC_ENTRY_ALL = (1u << 21) - 1
+	NIC_ENTRY_CALL = 1u << 21,       /* a call of the front, by its number: nic_fault_call */
+	NIC_ENTRY_ALL = (1u << 22) - 1
 };
 
 #define NIC_ENTRY_POSTS                                                                \
 	((uint32_t)(NIC_ENTRY_POST_SEND | NIC_ENTRY_POST_WRITE | NIC_ENTRY_POST_READ | \
 		    NIC_ENTRY_POST_BIND | NIC_ENTRY_POST_RECV | NIC_ENTRY_SRQ_POST))
 /* Entries that may run out of memory: all that create something, and lib's own allocations. */
-#define NIC_ENTRY_MAKERS \
-	((uint32_t)NIC_ENTRY_ALL & ~(NIC_ENTRY_POSTS | (uint32_t)NIC_ENTRY_HANDOFF))
+#define NIC_ENTRY_MAKERS           \
+	((uint32_t)NIC_ENTRY_ALL & \
+	 ~(NIC_ENTRY_POSTS | (uint32_t)NIC_ENTRY_HANDOFF | (uint32_t)NIC_ENTRY_CALL))
 
 /* Events that a rule can act on: completions by opcode, then upcalls. Bits. */
 enum nic_event {
@@ -88,6 +90,7 @@ enum nic_spoil {
 struct nic_fault_rule {
 	uint32_t spoil;   /* enum nic_spoil */
 	uint32_t entries; /* enum nic_entry, for PASS and FAIL */
+	uint32_t call;    /* of NIC_ENTRY_CALL: which one, by a number of the front's */
 	uint32_t events;  /* enum nic_event, for the others */
 	char adapter[NIC_ADAPTER_NAME];
 	uint32_t qp; /* by nic_fault_host.qp_name; then only entries and events of a QP match */
@@ -95,7 +98,7 @@ struct nic_fault_rule {
 	uint32_t probability; /* by the decorator's own generator */
 	uint64_t times;
 	int32_t error;   /* FAIL: a negative errno */
-	uint32_t status; /* STATUS: enum nic_wc_status, not SUCCESS */
+	uint32_t status; /* STATUS: enum nic_wc_status or above NIC_WC_OWN, not SUCCESS */
 	uint64_t delay_ns;
 };
 
@@ -128,6 +131,13 @@ int nic_fault_fired(struct nic_faults *fault, uint32_t id, uint64_t *fired);
  * failed.
  */
 void nic_fault_clear(struct nic_faults *fault);
+
+/*
+ * The error with which a call of a front is to fail, before it does anything; 0: none. qp_ctx: of
+ * the QP that the call is about, or NULL. `name` is the call's in the trace.
+ */
+int nic_fault_call(struct nic_faults *fault, struct nic *nic, const void *qp_ctx, uint32_t call,
+		   const char *name);
 
 /* False: this allocation of lib is to fail. `where` names it in the trace. */
 bool nic_fault_memory(struct nic_faults *fault, struct nic *nic, const char *where);

@@ -25,6 +25,14 @@ static int no_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 	return -EOPNOTSUPP;
 }
 
+static int no_mr_change(struct nic_mr *mr, struct nic_pd *pd, uint32_t access)
+{
+	(void)mr;
+	(void)pd;
+	(void)access;
+	return -EOPNOTSUPP;
+}
+
 static uint32_t no_windows(struct nic_mr *mr)
 {
 	(void)mr;
@@ -206,6 +214,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(mr_reg),
 	MISSING(mr_dereg),
 	MISSING(mr_base),
+	.mr_change = no_mr_change,
 	.mr_windows = no_windows,
 	.mw_alloc = no_mw_alloc,
 	MISSING(mw_free),

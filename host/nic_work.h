@@ -52,7 +52,10 @@ enum nic_wc_status {
 	NIC_WC_BIND_FAILED,
 	NIC_WC_DAT_COUNT, /* those above are DAT's; the rest are of QPs connected by number */
 	NIC_WC_REMOTE_INVALID = NIC_WC_DAT_COUNT, /* the peer refused the form of the request */
-	NIC_WC_COUNT
+	NIC_WC_COUNT,
+	/* Above it, to NIC_WC_OWN_MOST: a front's own statuses, which only faults bring about. */
+	NIC_WC_OWN = 64,
+	NIC_WC_OWN_MOST = 127
 };
 
 enum nic_wr_flag {
@@ -169,11 +172,13 @@ struct nic_wc {
  *
  * A QP of another kind than RELIABLE is never answered: a request is successful once it was sent.
  * One that fails before ends `sends`: later ones are flushed until the next qp_to. Of the path an
- * UNRELIABLE QP needs adapter, qp, sends and access; a DATAGRAM QP sends and qkey.
+ * UNRELIABLE QP needs adapter, qp, mtu, sends, waits and access; a DATAGRAM QP needs sends, waits
+ * and qkey.
  */
 struct nic_qp_path {
 	uint16_t adapter;        /* of the peer: nic_attr.number */
 	bool sends;              /* may post requests; before that it only receives */
+	bool waits;              /* requests that have not begun wait until the next qp_to */
 	uint8_t retry;           /* retransmissions without an answer */
 	uint8_t rnr_retry;       /* after an RNR NAK; 7: without end */
 	uint32_t qp;             /* the peer: nic_qp.number */
@@ -183,6 +188,12 @@ struct nic_qp_path {
 	uint64_t retry_timer_ns; /* 0: wait for an answer without end */
 	uint64_t rnr_timer_ns;   /* the pause that this side's RNR NAKs ask for */
 	uint32_t qkey;           /* that a datagram to this QP must have */
+	/*
+	 * Bytes of payload in its packets, if fewer than nic_attr.mtu; 0: those. A RELIABLE peer
+	 * with another value refuses a message that this makes a difference to, and an UNRELIABLE
+	 * one drops it.
+	 */
+	uint32_t mtu;
 };
 
 /*
@@ -195,6 +206,16 @@ struct nic_conn_end_point {
 	uint16_t adapter; /* nic_attr.number; the backend fills it in */
 	uint16_t port;    /* of the active side's program */
 	uint8_t retry, rnr_retry; /* for the passive side's QP, which tries as often */
+};
+
+/* What a QP that is connected by number tells beside its completions. */
+enum nic_qp_event {
+	NIC_QP_DRAINED, /* nic_qp_path.waits: every request that had begun has completed */
+	NIC_QP_HEARD,   /* a packet has come, and the QP does not send yet */
+	/* The QP ends, for a request of the peer that took no Receive: */
+	NIC_QP_ACCESS,  /* its key, or the QP, does not permit it */
+	NIC_QP_REQUEST, /* its form is wrong */
+	NIC_QP_EVENTS
 };
 
 /* What a memory window is bound to now; mr NULL: to nothing. */

@@ -19,10 +19,8 @@ static void turn_thread_ends(void *backend)
 	struct backend *b = backend;
 
 	pthread_mutex_lock(&b->lock);
-	if (b->shared && b->kind->enter(b->shared, true)) {
+	if (b->shared)
 		b->kind->thread_ends(b->shared);
-		b->kind->leave(b->shared);
-	}
 	pthread_mutex_unlock(&b->lock);
 }
 

@@ -14,6 +14,7 @@
 #include "helper.h"
 #include "knob.h"
 #include "nic_process.h"
+#include "outside/outside.h"
 #include "say.h"
 #include "turn.h"
 
@@ -113,6 +114,7 @@ static int backend_share_locked(struct backend *b)
 	if (!b->threaded)
 		backend_tell_threaded(b);
 	backend_make_quick(b, b->kind->quick(b->shared));
+	outside_begin(b);
 	return 0;
 }
 

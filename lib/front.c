@@ -136,12 +136,20 @@ static uint32_t front_qp_name(const void *qp_ctx)
 	return ((const struct ep *)qp_ctx)->obj.id;
 }
 
+/* No Endpoint is connected by number. */
+static void front_no_qp_event(void *qp_ctx, enum nic_qp_event what)
+{
+	(void)qp_ctx;
+	(void)what;
+}
+
 static const struct nic_upcalls front_upcalls = {
 	.quick = &quick_hw_front,
 	.cq_notify = evd_on_notify,
 	.cq_lost = evd_on_lost,
 	.srq_limit = srq_on_limit,
 	.qp_soft_limit = ep_on_soft_limit,
+	.qp_event = front_no_qp_event,
 	.conn_request = cr_on_request,
 	.established = ep_on_established,
 	.conn_end = ep_on_conn_end,
@@ -151,6 +159,7 @@ static const struct nic_upcalls front_upcalls = {
 
 const struct front_ops dat_front_ops = {
 	.name = "uDAPL",
+	.api = FAULT_TEXT_DAT,
 	.quick_size = &quick_hw_size,
 	.up = &front_upcalls,
 	.attach = front_attach,

@@ -154,7 +154,7 @@ DAT_HANDLE handle_issue(DAT_PROVIDER *provider, struct obj *object)
 	if (issue.next == issue.end && !handle_next_page())
 		goto unlock;
 	slot = issue.next++;
-	slot->provider = provider;
+	__atomic_store_n(&slot->provider, provider, __ATOMIC_RELAXED);
 	__atomic_store_n(&slot->object, object, __ATOMIC_RELEASE);
 	handle_page(issue.page)->live++;
 unlock:
@@ -186,12 +186,12 @@ uint32_t handle_number(DAT_HANDLE handle)
 	while (!handle_in_range(handle, i))
 		i++;
 	return (uint32_t)(i * RANGE_SLOTS +
-			  ((uintptr_t)handle - handle_table.base[i]) / sizeof(struct handle_slot));
+			  ((uintptr_t)handle - handle_range_base(i)) / sizeof(struct handle_slot));
 }
 
 DAT_HANDLE handle_of_number(uint32_t number)
 {
-	uintptr_t base = handle_table.base[number / RANGE_SLOTS];
+	uintptr_t base = handle_range_base(number / RANGE_SLOTS);
 
 	return (struct handle_slot *)base + number % RANGE_SLOTS;
 }

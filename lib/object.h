@@ -154,14 +154,6 @@ static inline struct obj *obj_peek(DAT_HANDLE handle, enum obj_quick call)
 	return __libc_single_threaded && obj && (obj->quick & call) ? obj : NULL;
 }
 
-static inline void obj_unbias(struct backend *backend)
-{
-	if (__builtin_expect(backend->quick_locked, 0))
-		backend_leave_quick(backend);
-	else
-		bias_leave();
-}
-
 /*
  * The object, in a shared fabric, under its biased lock, or under the backend's lock if that is
  * sufficient (host/quick.c); obj_unpeek releases it. NULL: take the general path, no lock is held.
@@ -176,12 +168,12 @@ static inline struct obj *obj_peek_biased(DAT_HANDLE handle, DAT_HANDLE_TYPE typ
 	if (__builtin_expect(!provider, 0))
 		return NULL;
 	*backend = backend_of_provider(provider);
-	if (!bias_enter_own(&(*backend)->bias) && !backend_enter_quick(*backend))
+	if (!backend_enter_biased(*backend))
 		return NULL;
 	obj = slot->object;
 	if (__builtin_expect(obj && obj->type == type, 1))
 		return obj;
-	obj_unbias(*backend);
+	backend_leave_biased(*backend);
 	return NULL;
 }
 
@@ -189,7 +181,7 @@ static inline void obj_unpeek(struct backend *backend)
 {
 	bool due = !TAILQ_EMPTY(&backend->calls_due);
 
-	obj_unbias(backend);
+	backend_leave_biased(backend);
 	if (__builtin_expect(due, 0)) {
 		backend_enter(backend);
 		backend_leave(backend);

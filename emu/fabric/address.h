@@ -12,10 +12,12 @@ struct emu_path {
 	uint32_t to; /* index of the peer's QP, if it exists */
 	uint32_t sq_psn, rq_psn;
 	uint32_t access, qkey;
+	uint32_t pause_at; /* of a paused QP: requests from here on wait */
 	uint64_t retry_timer_ns, rnr_timer_ns;
 	uint16_t adapter; /* number of the peer's adapter */
 	uint8_t retry, rnr_retry;
 	uint8_t sends; /* 0: false */
+	uint8_t waits; /* likewise */
 };
 
 /* A QP is in a multicast group. */

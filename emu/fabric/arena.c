@@ -252,5 +252,4 @@ void emu_wq_fini(struct emu_world *w, struct emu_wq *wq)
 	/* Clear the reference first: if this process dies, the ring is not freed twice. */
 	wq->ring = 0;
 	emu_pool_free(w->fab, ring, ring_bytes(wq->mask, wq->words * EMU_WORD));
-	wq->put = wq->get = 0;
 }

@@ -86,6 +86,15 @@ uint64_t emu_now(struct nic *nic)
 	return w->fab->now;
 }
 
+uint64_t emu_clock_real(struct emu_world *w)
+{
+	struct nic *host = w->following && emu_is_shared(w) ? emu_clock_host(w, &w->nics[0].base)
+							    : NULL;
+	uint64_t real = host ? host->up->monotonic_ns(host->ctx) - w->mono_base : 0;
+
+	return real > w->fab->now ? real : w->fab->now;
+}
+
 /*
  * Events may become due faster than they can be run, without end (a Send that is answered RNR
  * forever). After `most` events virtual time then falls behind the monotonic clock, so that the

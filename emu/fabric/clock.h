@@ -15,6 +15,8 @@
 struct nic *emu_clock_host(struct emu_world *w, struct nic *nic);
 /* While time follows the monotonic clock: has it reached `time`? */
 bool emu_clock_due(struct emu_world *w, uint64_t time);
+/* Virtual time, or the clock that a shared fabric follows if that is ahead. */
+uint64_t emu_clock_real(struct emu_world *w);
 /* A call of this process is over: run due events. */
 void emu_clock_settle(struct emu_world *w);
 uint64_t emu_now(struct nic *nic);

@@ -124,12 +124,17 @@ struct emu_cq {
 	EMU_OWN_LINE struct emu_head head;
 	emu_ref ring; /* struct emu_cqe[mask + 1] */
 	uint32_t mask;
-	uint32_t put;   /* completions added; free-running, like get */
+	union { /* a poll without the lock reads both at once: direct.h */
+		uint64_t put_in_event;
+		struct {
+			uint32_t put;      /* completions added; free-running, like get */
+			uint32_t in_event; /* shared fabrics: an event is changing it, or 0 */
+		};
+	};
 	uint32_t depth; /* entries asked for, exact */
 	uint32_t limit; /* entries accepted now, <= depth */
 	uint16_t adapter;
-	uint8_t armed;     /* enum emu_armed */
-	emu_flag in_event; /* shared fabrics: an event is changing it, see direct.h */
+	uint8_t armed; /* enum emu_armed */
 	emu_ref inline_ring;
 	uint32_t cached_get;       /* copy of get for the side that adds completions */
 	EMU_OWN_LINE uint32_t get; /* completions dequeued; written by the owner only */
@@ -208,6 +213,7 @@ enum emu_qp_state {
 	EMU_QP_IDLE,       /* receives may be posted */
 	EMU_QP_CONNECTING, /* active: request sent; passive: accept sent */
 	EMU_QP_CONNECTED,
+	EMU_QP_PAUSED,     /* connected by number, and begins no request: pause.h */
 	EMU_QP_DRAINING,   /* graceful disconnect: finishing its requests */
 	EMU_QP_ERROR,      /* disconnected: a posted request is flushed at once */
 	EMU_QP_UNANSWERED, /* of another kind than RELIABLE, ready: unreliable.h */
@@ -253,6 +259,7 @@ struct emu_qp {
 	emu_ref rdma_sge;       /* struct nic_sge[entries of sq][max_rdma_sge], on demand */
 	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
 	uint16_t adapter, peer_adapter;
+	uint32_t mtu;        /* of its packets: emu_wire_mtu */
 	uint64_t again_at;   /* shared fabrics: no packet arrives earlier; runner.c */
 	uint8_t state, kind; /* enum emu_qp_state, enum nic_qp_kind */
 	uint8_t rnr_tries;
@@ -263,6 +270,10 @@ struct emu_qp {
 	bool left_here : 1;  /* packets of this QP may wait in its owner's inbox: runner.c */
 	bool left_there : 1; /* packets with payload may wait in its peer's inbox */
 	bool numbered : 1;   /* connected by number: number.h */
+	bool odd_mtu : 1;    /* its peer's MTU is another one */
+	bool unheard : 1;    /* it is to tell when a packet comes: pause.h */
+	bool paused : 1;     /* requests from emu_path.pause_at on wait */
+	bool undrained : 1;  /* it is to tell when all before that have completed */
 	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
 	emu_flag tx_fast;    /* ACKs may take the requester's fast path */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
@@ -279,6 +290,7 @@ struct emu_qp {
 	emu_flag half_open;   /* the peer is gone, and the packet that said so was lost */
 	emu_flag ack_due;     /* an EMU_EV_ACK_DUE is queued */
 };
+_Static_assert(sizeof(struct emu_qp) == 256, "otherwise a message costs 13 instructions more");
 
 struct emu_listener {
 	struct emu_head head;

@@ -45,7 +45,7 @@
 #define EMU_MAX_SGE      16
 #define EMU_MAX_RD       128
 #define EMU_MAX_CQ       8192
-#define EMU_MAX_CQE      65536
+#define EMU_MAX_CQE      262144 /* libfabric asks for 196608 */
 #define EMU_MAX_SRQ      1024
 #define EMU_MAX_SRQ_WR   32768
 #define EMU_MAX_MR       16384

@@ -25,6 +25,7 @@ enum emu_upcall_kind {
 	EMU_UPCALL_SOFT_LIMIT,  /* qp */
 	EMU_UPCALL_ESTABLISHED, /* qp, of the passive side */
 	EMU_UPCALL_CONN_END,    /* qp, what: enum nic_conn_end */
+	EMU_UPCALL_QP_EVENT,    /* qp, what: enum nic_qp_event */
 };
 
 struct emu_upcall {
@@ -78,6 +79,8 @@ struct emu_sharing {
 			      const struct emu_place *from, uint64_t length);
 	/* Can this process access the memory of that one? */
 	bool (*reaches)(struct emu_world *w, uint16_t process);
+	/* Has that process ended? Asked only when a copy has failed: it is a system call. */
+	bool (*gone)(struct emu_world *w, uint16_t process);
 	/* Copy from such a process to this program's own variable, or back. False: no memory. */
 	bool (*load)(struct emu_world *w, void *to, const struct emu_place *from, uint64_t length);
 	bool (*store)(struct emu_world *w, const struct emu_place *to, const void *from,
@@ -132,6 +135,11 @@ static inline uint16_t emu_find_host(struct emu_world *w, const struct sockaddr 
 				     uint64_t port, uint16_t from)
 {
 	return emu_is_shared(w) ? w->sharing->find_host(w, addr, port, from) : 0;
+}
+
+static inline bool emu_is_gone(struct emu_world *w, uint16_t adapter)
+{
+	return emu_is_shared(w) && w->sharing->gone(w, EMU_AT(w->fab->adapters, adapter).process);
 }
 
 /* In a private fabric every adapter is this process's own. */

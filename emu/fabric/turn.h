@@ -27,6 +27,13 @@ enum emu_thread_told {
 	EMU_TOLD
 };
 
+/* What a thread waits for outside the library (host/outside/outside.h). */
+enum emu_thread_outside {
+	EMU_OUTSIDE_NOT,
+	EMU_OUTSIDE_TIMED, /* a descriptor, or virtual time */
+	EMU_OUTSIDE_SOFT,  /* a descriptor: tested now and then, for which no time passes */
+};
+
 /* A registered thread. */
 struct emu_thread {
 	uint8_t state; /* enum emu_thread_state */
@@ -38,6 +45,7 @@ struct emu_thread {
 	uint32_t cq;     /* the wait ends with a new completion in this CQ; 0: in none */
 	uint32_t cq_put; /* emu_cq.put when the wait began */
 	uint64_t until;  /* or at this virtual time */
+	uint8_t outside; /* enum emu_thread_outside, while it waits */
 };
 
 struct emu_lockstep {

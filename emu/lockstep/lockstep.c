@@ -12,13 +12,19 @@
 #include <unistd.h>
 
 #include "emu/fabric/clock.h"
+#include "emu/guard.h"
 #include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
 #include "host/nic_process.h"
 
-#define CALLS_MOST 1000u /* calls in one turn before other ready threads get theirs */
-#define LOOK_S     1     /* a thread that waits for the turn checks this often, woken or not */
+#ifdef EMU_GUARD_THREAD
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define CALLS_MOST 1000u    /* calls in one turn before other ready threads get theirs */
+#define RETEST_NS  1000000u /* of virtual time between two tests of a descriptor */
+#define LOOK_S     1        /* a thread that waits for the turn checks this often, woken or not */
 
 /* The calling thread, in the fabric that it used last. */
 static __thread struct {
@@ -31,6 +37,7 @@ static __thread struct {
 	bool nap;            /* it has the turn but may not run yet: check again soon */
 	bool expects; /* it keeps the turn until new threads of its process have registered */
 	bool waits;   /* it is in a call that waits for a completion or a deadline */
+	bool outside; /* the next wait is for a descriptor */
 	bool poll;    /* its poll found nothing */
 	/*
 	 * What it waits for. The copy in struct emu_thread may be overwritten by another process.
@@ -150,10 +157,26 @@ static void give_up(struct emu_world *w)
 	self.expects = !emu_lockstep_pass(w);
 }
 
+void emu_lockstep_wait_outside(void)
+{
+	self.outside = true;
+}
+
+static uint8_t outside_kind(uint64_t until)
+{
+	if (!self.outside)
+		return EMU_OUTSIDE_NOT;
+	return until == NIC_TIME_NEVER ? EMU_OUTSIDE_SOFT : EMU_OUTSIDE_TIMED;
+}
+
 /* The wait ends with a wake, with a new completion in cq (0: none), or at virtual time `until`. */
 static void begin_wait(struct emu_world *w, struct emu_thread *t, uint32_t cq, uint64_t until)
 {
 	self.waits = true;
+	t->outside = outside_kind(until);
+	if (t->outside == EMU_OUTSIDE_SOFT)
+		until = w->fab->now + RETEST_NS;
+	self.outside = false;
 	self.until = until;
 	self.cq = cq;
 	self.cq_put = EMU_AT(w->fab->cq, cq).put;
@@ -167,6 +190,7 @@ static void end_wait(struct emu_thread *t)
 {
 	self.waits = false;
 	t->cq = 0;
+	t->outside = EMU_OUTSIDE_NOT;
 	if (t->state == EMU_THREAD_WAITING)
 		t->state = EMU_THREAD_READY;
 }
@@ -230,6 +254,18 @@ static bool nap_once(struct emu_world *w)
 }
 
 /*
+ * ThreadSanitizer begins a thread of its own with the first one of the program. It would count as
+ * one outside of this fabric that may end any wait, so no deadlock would be one. It has begun when
+ * the helper has, and the sanitizer can do without it.
+ */
+static void end_sanitizers_thread(void)
+{
+#ifdef EMU_GUARD_THREAD
+	__sanitizer_sandbox_on_notify(NULL);
+#endif
+}
+
+/*
  * The helper enters. It takes no turns; it passes on the turn of a thread that has exited, once the
  * kernel has removed that thread.
  */
@@ -237,6 +273,8 @@ static bool enter_idle(struct emu_world *w)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
 
+	if (!w->membership->helper)
+		end_sanitizers_thread();
 	w->membership->helper = gettid();
 	if (is_ending(ls) && ls->thread[emu_lockstep_turn(ls)].process == w->process) {
 		bool ended = emu_lockstep_has_ended(w);
@@ -245,6 +283,7 @@ static bool enter_idle(struct emu_world *w)
 			return nap_once(w);
 		if (ended) {
 			ls->thread[emu_lockstep_turn(ls)].state = EMU_THREAD_NONE;
+			emu_lockstep_wake(w); /* a thread may wait to join it */
 			emu_lockstep_number(w);
 			emu_lockstep_pass(w);
 		}

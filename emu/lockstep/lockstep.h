@@ -39,11 +39,12 @@
  *
  * Two things outside this scheme cannot be scheduled, and are handled in real time:
  *
- * - The thread that has the turn stays in the program: it sleeps, blocks, or computes for longer
- *   than DATSIM_LOCKSTEP allows. A watchdog in every process (emu_lockstep_watch) then marks the
- *   thread as away and takes the turn from it. The trace says "preempted": from there on, runs may
- *   differ. While a thread is away, virtual time does not run ahead of the monotonic clock, so that
- *   timeouts do not expire earlier than they would on hardware.
+ * - The thread that has the turn stays in the program: it computes for longer than DATSIM_LOCKSTEP
+ *   allows, or blocks where libdat-turns.so (host/outside/) does not see it. A watchdog in every
+ *   process (emu_lockstep_watch) then marks the thread as away and takes the turn from it. The
+ *   trace says "preempted": from there on, runs may differ. While a thread is away, virtual time
+ *   does not run ahead of the monotonic clock, so that timeouts do not expire earlier than they
+ *   would on hardware.
  * - A thread has been created but has made no call yet. lockstep_threads.c keeps the turn in the
  *   process until the new thread has registered.
  *
@@ -121,6 +122,12 @@ void emu_lockstep_await(struct emu_world *w);
  * returns.
  */
 bool emu_lockstep_settle(struct emu_world *w);
+/* Something of the calling thread that has to do with what it waits for outside the library. */
+void emu_lockstep_outside_event(struct emu_world *w, enum nic_outside what);
+/* Its next wait is for a descriptor. */
+void emu_lockstep_wait_outside(void);
+/* Threads of all processes that wait for a descriptor test it again. */
+void emu_lockstep_ready_outside(struct emu_world *w);
 /* The calling thread is about to end. */
 void emu_lockstep_exit(struct emu_world *w);
 
@@ -147,6 +154,8 @@ void emu_lockstep_wake_holder(struct emu_world *w);
  * The watchdog, a few times a second in each process: does the turn make progress? now: monotonic.
  */
 void emu_lockstep_watch(struct emu_world *w, uint64_t now);
+/* Take the turn from a thread, which stays in the program. now: monotonic. */
+void emu_lockstep_send_away(struct emu_world *w, struct emu_thread *t, uint64_t now);
 /* A process has died or is leaving: its threads lose their entries, and the turn if one had it. */
 void emu_lockstep_drop_process(struct emu_world *w, uint16_t process);
 /*

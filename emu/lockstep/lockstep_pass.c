@@ -191,7 +191,8 @@ static uint64_t next_time(struct emu_world *w)
 	uint64_t next = w->fab->events > 0 ? w->fab->heap[0].time : NIC_TIME_NEVER;
 
 	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
-		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].until < next)
+		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].until < next &&
+		    ls->thread[i].outside != EMU_OUTSIDE_SOFT)
 			next = ls->thread[i].until;
 	return next;
 }

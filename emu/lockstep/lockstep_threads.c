@@ -136,6 +136,9 @@ bool emu_lockstep_expects(struct emu_world *w)
 	int cancel;
 	DIR *dir;
 
+	/* One that was called is waited for even if it sleeps: the lock that it needs is ours. */
+	if (m->called && (uint64_t)m->called_naps++ * EMU_NAP_NS < m->bound_ns)
+		return true;
 	/* Cheap count: a directory has two links and one more for each subdirectory (thread). */
 	if (stat(TASKS, &st) || st.st_nlink < 3 || (uint32_t)st.st_nlink - 2 == count_known(w))
 		return false;
@@ -168,6 +171,8 @@ void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late)
 
 	if (outsider)
 		forget_outsider(w->membership, outsider);
+	if (w->membership->called)
+		w->membership->called--;
 	if (outsider || late)
 		emu_trace(w, "- note preempted: a thread of %s comes late",
 			  emu_process(w, w->process)->node);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lockstep.h"
+#include "emu/fabric/clock.h"
 #include "emu/shared/shared.h"
 #include "emu/fabric/trace.h"
 #include "host/nic_process.h"
@@ -84,12 +85,11 @@ static uint64_t time_outside(struct emu_watch *watch, int pid, int tid, uint64_t
 	return ran < elapsed && (state == 'R' || state == 'D') ? ran : elapsed;
 }
 
-static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
+void emu_lockstep_send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	const struct emu_process *p = emu_process(w, t->process);
 
-	emu_trace(w, "- note preempted: thread %u of %s stays away", t->number, p->node);
 	if (ls->away++ == 0) {
 		ls->away_mono = now - w->membership->clock_offset;
 		ls->away_now = w->fab->now;
@@ -98,16 +98,15 @@ static void send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
 	if (p->inbox)
 		w->membership->to_wake |= 1ul << (t->process - 1);
 	ls->turn = 0;
-	emu_lockstep_kick(w);
 }
 
+/* An entry in use. */
 static bool is_valid_thread(struct emu_world *w, const struct emu_thread *t)
 {
 	const struct emu_process *p = emu_process(w, t->process);
 
-	return t->state > EMU_THREAD_NONE && t->state <= EMU_THREAD_AWAY && t->process >= 1 &&
-	       t->process <= EMU_PROCESSES && p->used &&
-	       (t->state != EMU_THREAD_AWAY || emu_lockstep_task_state(p->pid, t->tid));
+	return t->state <= EMU_THREAD_AWAY && t->process >= 1 && t->process <= EMU_PROCESSES &&
+	       p->used && (t->state != EMU_THREAD_AWAY || emu_lockstep_task_state(p->pid, t->tid));
 }
 
 /*
@@ -134,6 +133,17 @@ static void repair_threads(struct emu_world *w)
 		ls->held = 0;
 }
 
+static void preempt_holder(struct emu_world *w, uint64_t now)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	struct emu_thread *t = &ls->thread[ls->turn];
+
+	emu_trace(w, "- note preempted: thread %u of %s stays away", t->number,
+		  emu_process(w, t->process)->node);
+	emu_lockstep_send_away(w, t, now);
+	emu_lockstep_kick(w);
+}
+
 void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
@@ -144,6 +154,9 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 
 	watch->at = now;
 	repair_threads(w);
+	/* No thread can do anything: what they wait for may come from outside the fabric. */
+	if (!ls->turn && !emu_lockstep_held(ls))
+		emu_lockstep_ready_outside(w);
 	if (!ls->turn)
 		emu_lockstep_kick(w);
 	if (!ls->turn && !emu_lockstep_held(ls))
@@ -163,7 +176,7 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 	/* An ending thread is left to its process's helper. */
 	if ((watch->away >= m->bound_ns && t->state != EMU_THREAD_ENDING) ||
 	    now - watch->since >= STARVED_TIMES * m->bound_ns)
-		send_away(w, &ls->thread[ls->turn], now);
+		preempt_holder(w, now);
 }
 
 /* ---- processes that join, leave or die ---- */
@@ -269,4 +282,66 @@ bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
 		any = true;
 	}
 	return any;
+}
+
+/* ---- threads that wait for something outside the library: host/outside/outside.h ---- */
+
+/*
+ * It cannot be known which program is at the other end of a descriptor, so a thread that waits for
+ * one tests it again whenever any program has written to one; once in a while of virtual time, if
+ * other things make that pass; and, if no thread can do anything, at each look of the watchdog.
+ */
+void emu_lockstep_ready_outside(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+
+	for (uint32_t i = 1; i <= emu_thread_high(ls); i++)
+		if (ls->thread[i].state == EMU_THREAD_WAITING && ls->thread[i].outside)
+			ls->thread[i].state = EMU_THREAD_READY;
+}
+
+/* Without one, its process is about to leave the fabric, or has not begun. */
+static bool has_adapter(const struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+		if (w->fab->adapters[i].open && emu_mine(w, i))
+			return true;
+	return false;
+}
+
+static void leave_turn(struct emu_world *w)
+{
+	struct emu_lockstep *ls = &w->fab->shared.lockstep;
+	struct nic *host = emu_clock_host(w, &w->nics[0].base);
+	uint32_t self = emu_lockstep_self(w);
+	struct emu_thread *t = &ls->thread[self];
+
+	if (!self || ls->turn != self)
+		return;
+	if (has_adapter(w))
+		emu_trace(w, "- note preempted: thread %u of %s waits outside", t->number,
+			  emu_process(w, t->process)->node);
+	/* Without an adapter it is not expected back: virtual time need not follow. */
+	emu_lockstep_send_away(
+		w, t, host ? host->up->monotonic_ns(host->ctx) : w->membership->clock_offset);
+	emu_lockstep_pass(w);
+}
+
+void emu_lockstep_outside_event(struct emu_world *w, enum nic_outside what)
+{
+	switch (what) {
+	case NIC_OUTSIDE_WAITS:
+		emu_lockstep_wait_outside();
+		break;
+	case NIC_OUTSIDE_TELLS:
+		emu_lockstep_ready_outside(w);
+		break;
+	case NIC_OUTSIDE_LEAVES:
+		leave_turn(w);
+		break;
+	case NIC_OUTSIDE_CALLS:
+		w->membership->called++;
+		w->membership->called_naps = 0;
+		break;
+	}
 }

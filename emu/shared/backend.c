@@ -76,6 +76,7 @@ const struct nic_backend emu_backend = {
 	.watch = emu_shared_watch,
 	.await = emu_shared_await,
 	.lockstep = emu_shared_lockstep,
+	.outside = emu_shared_outside,
 	.thread_ends = emu_shared_thread_ends,
 	.process_exits = emu_shared_process_exits,
 	.fabric_make = emu_fabric_make,

@@ -26,12 +26,12 @@
 
 /*
  * May a completion be dequeued without the lock? Not while an event that may be rolled back changes
- * the CQ, nor while the inbox may hold the completion's payload. Both are loaded after cq->put, so
- * they are at least as new.
+ * the CQ, nor while the inbox may hold the completion's payload, which is loaded after put and so
+ * is at least as new.
  */
-static bool is_whole(struct emu_world *w, const struct emu_cq *cq)
+static bool is_whole(struct emu_world *w, uint64_t look)
 {
-	return !__atomic_load_n(&cq->in_event, __ATOMIC_ACQUIRE) &&
+	return !emu_cq_was_in_event(look) &&
 	       !__atomic_load_n(&emu_process(w, w->process)->inbox, __ATOMIC_RELAXED);
 }
 
@@ -74,7 +74,10 @@ static bool take_ring_cqe(struct emu_world *w, const struct emu_cqe *cqe, struct
 			       .opcode = cqe->opcode,
 			       .status = cqe->status,
 			       .flags = cqe->flags,
-			       .imm = cqe->imm };
+			       .imm = cqe->imm,
+			       .src_qp = cqe->src_qp,
+			       .src_adapter = cqe->src_adapter,
+			       .src_sl = cqe->src_sl };
 	return true;
 }
 
@@ -94,11 +97,12 @@ static bool is_lost(struct emu_world *w, const struct emu_inline_cqe *cqe)
 
 static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
 {
-	uint32_t number = cq->get, put = __atomic_load_n(&cq->put, __ATOMIC_ACQUIRE);
+	uint64_t look = emu_cq_look(cq);
+	uint32_t number = cq->get, put = (uint32_t)look;
 	const struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
 	bool good, lost;
 
-	if (put == number || (!w->membership->held && !is_whole(w, cq)))
+	if (put == number || (!w->membership->held && !is_whole(w, look)))
 		return false;
 	if (emu_inline_is_for(cqe, number)) {
 		lost = is_lost(w, cqe);
@@ -338,7 +342,7 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
 	struct emu_qp *from = d->from;
 	uint32_t put = from->sq.put;
 
-	if (d->wr->length > w->config.mtu) {
+	if (d->wr->length > from->mtu) {
 		struct emu_swqe *wqe = emu_wqe(w, &from->sq, put);
 
 		wqe->opcode = NIC_OP_SEND;
@@ -440,6 +444,4 @@ void emu_direct_undo(struct emu_world *w)
 			undo_delivery(w, kept);
 		kept->running = false;
 	}
-	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, cqs, cq); i++)
-		w->fab->cq[i].in_event = false;
 }

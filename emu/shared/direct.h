@@ -48,6 +48,8 @@
  *
  * An event on the general path may be rolled back by recovery (recover.h). While it runs, the CQs
  * it may change are marked in_event, and their owner dequeues nothing from them without the lock.
+ * put and in_event are one word, which the owner loads at once: of two loads the first might be of
+ * an event that is rolled back, the second of the time after it.
  */
 #ifndef EMU_SHARED_DIRECT_H
 #define EMU_SHARED_DIRECT_H
@@ -71,13 +73,27 @@ void emu_direct_undo(struct emu_world *w);
 /* An event that may be rolled back is about to change the CQ; it has ended. */
 static inline void emu_cq_event_begin(struct emu_cq *cq)
 {
-	__atomic_store_n(&cq->in_event, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&cq->in_event, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
+/* Both are stored to with the lock only. */
 static inline void emu_cq_event_end(struct emu_cq *cq)
 {
-	__atomic_store_n(&cq->in_event, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&cq->put_in_event, (uint64_t)cq->put, __ATOMIC_RELEASE);
+}
+
+/* The two halves. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "put is the lower half");
+
+static inline uint64_t emu_cq_look(const struct emu_cq *cq)
+{
+	return __atomic_load_n(&cq->put_in_event, __ATOMIC_ACQUIRE);
+}
+
+static inline bool emu_cq_was_in_event(uint64_t look)
+{
+	return look >> 32;
 }
 
 #endif /* EMU_SHARED_DIRECT_H */

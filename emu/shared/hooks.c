@@ -79,6 +79,11 @@ static enum nic_wait wait_in_mode(struct emu_world *w, struct nic *nic, uint32_t
 	return emu_clock_wait(w, nic, deadline);
 }
 
+static bool is_gone(struct emu_world *w, uint16_t process)
+{
+	return process == 0 || process > EMU_PROCESSES || !emu_shared_alive(w, process);
+}
+
 static void note_damage(struct emu_world *w)
 {
 	emu_process(w, w->process)->overrun = true;
@@ -94,6 +99,7 @@ const struct emu_sharing emu_shared_hooks = {
 	.damaged = note_damage,
 	.copy = emu_reach_copy,
 	.reaches = emu_reach_has,
+	.gone = is_gone,
 	.load = emu_reach_load,
 	.store = emu_reach_store,
 	.pass_on = emu_run_at,

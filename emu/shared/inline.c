@@ -35,7 +35,7 @@ int emu_inline_init(struct emu_world *w, struct emu_cq *cq)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < EMU_INLINE_CQES; i++)
 		emu_inline_at(w, cq, i)->number = i + 1;
-	cq->in_event = false;
+	cq->in_event = 0;
 	forget_stages(w, cq);
 	return 0;
 }

@@ -99,7 +99,10 @@ static uint32_t sleep_ms(const struct emu_world *w)
 
 /*
  * Is the holder stopped, other than by a debugger? One that is able to run is only short of
- * processors. Of a process in another pid namespace nothing is known but that it lives.
+ * processors. One that sleeps counts as stopped, in a wait for a disk ('D') or otherwise ('S'): a
+ * freezer shows as the one or the other, after the kind of its cgroup. A holder of the lock has
+ * nothing else to sleep for, unless the machine swaps or a trace goes to a disk that hangs. Of a
+ * process in another pid namespace nothing is known but that it lives.
  */
 static bool is_stopped(uint32_t tid)
 {

@@ -14,7 +14,7 @@
 #include "emu/fabric/sharing.h"
 #include "inbox.h"
 #include "emu/qp.h"
-#include "emu/unreliable.h"
+#include "emu/number/unreliable.h"
 #include "shared.h"
 #include "emu/fabric/trace.h"
 
@@ -99,7 +99,7 @@ void emu_section_event_done(struct emu_world *w)
 }
 
 /*
- * The rollback leaves out rq.put, reaped and get: their owner may be writing them, without the lock
+ * The rollback leaves out rq.put and reaped: their owner may be writing them, without the lock
  * (direct.h).
  */
 #define BEHIND(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
@@ -118,10 +118,11 @@ static void restore_but_posts(struct emu_qp *qp, const struct emu_qp *was)
 	restore_range(qp, was, BEHIND(struct emu_qp, reaped), sizeof(*qp));
 }
 
+/* An event adds completions and disarms; the owner polls meanwhile, and sees in_event. */
 static void restore_cq(struct emu_cq *cq, const struct emu_cq *was)
 {
-	restore_range(cq, was, 0, offsetof(struct emu_cq, get));
-	restore_range(cq, was, BEHIND(struct emu_cq, get), sizeof(*cq));
+	cq->armed = was->armed;
+	__atomic_store_n(&cq->put, was->put, __ATOMIC_RELAXED);
 }
 
 /* A list that the event changed becomes empty: its blocks may have been freed. */
@@ -142,6 +143,23 @@ static void restore_qp(struct emu_qp *qp, const struct emu_qp *was)
 		qp->rdma_sge = 0;
 }
 
+/*
+ * Without the lock, owners look at their CQs again from here on. Those of the event, whether it has
+ * run or was about to, and all others, where another process may have written.
+ */
+static void end_events(struct emu_world *w)
+{
+	const struct emu_section *s = &w->fab->shared.section;
+	struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = 0; i < s->qps && i < sizeof(s->kept) / sizeof(s->kept[0]); i++) {
+		emu_cq_event_end(&EMU_AT(fab->cq, s->kept[i].qp.send_cq));
+		emu_cq_event_end(&EMU_AT(fab->cq, s->kept[i].qp.recv_cq));
+	}
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, cqs, cq); i++)
+		emu_cq_event_end(&fab->cq[i]);
+}
+
 static void roll_back_event(struct emu_world *w)
 {
 	struct emu_section *s = &w->fab->shared.section;
@@ -156,6 +174,7 @@ static void roll_back_event(struct emu_world *w)
 		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
 	}
 	fab->observed = mark_in_force(s)->observed;
+	end_events(w);
 }
 
 /* ---- the event queue ---- */

@@ -8,7 +8,7 @@
 #include "emu/nic_model.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
-#include "emu/unreliable.h"
+#include "emu/number/unreliable.h"
 #include "inbox.h"
 #include "peer.h"
 #include "reach.h"

@@ -211,12 +211,20 @@ bool emu_shared_settle(struct nic_world *world)
 	return true;
 }
 
+void emu_shared_outside(struct nic_world *world, enum nic_outside what)
+{
+	emu_lockstep_outside_event(world_of(world), what);
+}
+
 void emu_shared_thread_ends(struct nic_world *world)
 {
 	struct emu_world *w = world_of(world);
 
-	if (emu_lockstep(w))
-		emu_lockstep_exit(w);
+	if (!emu_lockstep(w))
+		return;
+	emu_shared_take(w);
+	emu_lockstep_exit(w);
+	emu_shared_release(w);
 }
 
 void emu_shared_watch(struct nic_world *world, uint64_t now)

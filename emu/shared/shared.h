@@ -43,12 +43,13 @@ struct emu_membership {
 	bool apart;            /* the arena is a private copy: apart.h */
 	uint32_t lock_ms;      /* wait so long for a stopped holder of the lock; 0: forever */
 	/* The rest is for lockstep. */
-	uint32_t turn_given;       /* wake this thread after the release; 0: none */
-	uint32_t awaiting;         /* threads of this process in emu_lockstep_await */
-	uint64_t retry;            /* try again after this time (monotonic ns); 0: when woken */
-	uint64_t bound_ns;         /* emu_lockstep.bound_ns at the join, if valid */
-	uint64_t now;              /* virtual time at the last look */
-	uint64_t soon, soon_since; /* see is_too_soon: the time, and since when (monotonic) */
+	uint32_t turn_given;          /* wake this thread after the release; 0: none */
+	uint32_t awaiting;            /* threads of this process in emu_lockstep_await */
+	uint64_t retry;               /* try again after this time (monotonic ns); 0: when woken */
+	uint32_t called, called_naps; /* threads that are about to register, and checks for them */
+	uint64_t bound_ns;            /* emu_lockstep.bound_ns at the join, if valid */
+	uint64_t now;                 /* virtual time at the last look */
+	uint64_t soon, soon_since;    /* see is_too_soon: the time, and since when (monotonic) */
 	struct emu_watch watch;
 	int32_t helper; /* its thread id; 0: it has not called yet */
 	uint32_t outsiders;
@@ -74,6 +75,7 @@ void emu_shared_finish(struct emu_world *w);
 /* The group for shared worlds of struct nic_backend (host/nic_backend.h). */
 bool emu_shared(struct nic_world *world);
 bool emu_shared_lockstep(struct nic_world *world);
+void emu_shared_outside(struct nic_world *world, enum nic_outside what);
 bool emu_shared_enter(struct nic_world *world, bool idle);
 void emu_shared_await(struct nic_world *world);
 void emu_shared_exit(struct nic_world *world);

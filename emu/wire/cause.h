@@ -20,6 +20,7 @@ enum emu_cause {
 	EMU_CAUSE_REMOTE_KEY,     /* of a WRITE or READ */
 	EMU_CAUSE_TOO_MANY_READS, /* at the same time */
 	EMU_CAUSE_UNALIGNED,      /* the target of an atomic */
+	EMU_CAUSE_MTU,            /* of the two ends differ */
 	EMU_CAUSE_INVALIDATE_KEY, /* a Send was to invalidate it */
 	/* injected by a rule */
 	EMU_CAUSE_NAK_INVALID,
@@ -31,6 +32,7 @@ enum emu_cause {
 	EMU_CAUSE_RETRY,       /* retries without an answer exhausted */
 	EMU_CAUSE_READ_KEY,    /* the key became invalid between request and response */
 	EMU_CAUSE_READ_TARGET, /* the READ's own memory */
+	EMU_CAUSE_READ_MTU,    /* of the two ends differ */
 	EMU_CAUSE_READ_LENGTH, /* the response is longer than the request */
 	EMU_CAUSE_BIND,
 	EMU_CAUSE_INVALIDATE, /* no such window, by a request of its own QP */

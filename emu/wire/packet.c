@@ -8,7 +8,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
-#include "emu/unreliable.h"
+#include "emu/number/unreliable.h"
 #include "emu/fabric/trace.h"
 #include "wire.h"
 #include "emu/fabric/adapter.h"
@@ -80,7 +80,7 @@ static void set_data(struct emu_world *w, struct emu_packet *p, const struct emu
 		return;
 	}
 	p->first = p->packet == 0;
-	p->last = p->packet + 1 >= emu_wire_packets(w, p->request);
+	p->last = p->packet + 1 >= emu_wire_packets(w, p->requester, p->request);
 	if (emu_rdma_is_atomic(opcode)) {
 		p->op = opcode == NIC_OP_SWAP ? "COMPARE_SWAP" : "FETCH_ADD";
 		p->what = NIC_PACKET_READ_REQUEST;
@@ -148,10 +148,10 @@ bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct em
 	if (p->what & (NIC_PACKET_NAK | NIC_PACKET_RNR_NAK) && kind != EMU_EV_NAK_SEQUENCE)
 		p->packet = 0; /* the NAK is for the whole request */
 	else if (p->what == NIC_PACKET_ACK && p->request)
-		p->packet = emu_wire_span(w, p->request) - 1;
+		p->packet = emu_wire_span(w, p->requester, p->request) - 1;
 	if (p->what == NIC_PACKET_READ_RESPONSE && p->request) {
 		p->first = p->packet == 0;
-		p->last = p->packet + 1 >= emu_wire_span(w, p->request);
+		p->last = p->packet + 1 >= emu_wire_span(w, p->requester, p->request);
 	}
 	return true;
 }

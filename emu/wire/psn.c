@@ -6,21 +6,23 @@
 #define PSN_MASK      0xffffffu
 #define PSN_NEAR_WRAP 64u /* a first PSN is at most so far from the wrap: wrapping gets tested */
 
-static uint32_t packets_of(const struct emu_world *w, uint32_t length)
+static uint32_t packets_of(const struct emu_world *w, const struct emu_qp *qp, uint32_t length)
 {
-	uint32_t mtu = w->config.mtu;
+	uint32_t mtu = emu_wire_mtu(w, qp);
 
 	return length <= mtu ? 1 : (uint32_t)(((uint64_t)length + mtu - 1) / mtu);
 }
 
-uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_swqe *swqe)
+uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_qp *qp,
+			  const struct emu_swqe *swqe)
 {
-	return packets_of(w, emu_rdma_request_bytes(swqe));
+	return packets_of(w, qp, emu_rdma_request_bytes(swqe));
 }
 
-uint32_t emu_wire_span(const struct emu_world *w, const struct emu_swqe *swqe)
+uint32_t emu_wire_span(const struct emu_world *w, const struct emu_qp *qp,
+		       const struct emu_swqe *swqe)
 {
-	return swqe->opcode == NIC_OP_BIND ? 1 : packets_of(w, swqe->length);
+	return swqe->opcode == NIC_OP_BIND ? 1 : packets_of(w, qp, swqe->length);
 }
 
 void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index)
@@ -28,7 +30,7 @@ void emu_wire_count(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	if ((int32_t)(index - qp->psn_counted) < 0)
 		return;
 	qp->psn_counted = index + 1;
-	qp->psn_more += emu_wire_span(w, emu_wqe(w, &qp->sq, index)) - 1;
+	qp->psn_more += emu_wire_span(w, qp, emu_wqe(w, &qp->sq, index)) - 1;
 }
 
 uint32_t emu_wire_first_psn(const struct emu_qp *qp)
@@ -43,6 +45,6 @@ uint32_t emu_wire_psn(struct emu_world *w, const struct emu_qp *qp, uint32_t ind
 	uint32_t more = qp->psn_more;
 
 	for (uint32_t i = index; (int32_t)(qp->psn_counted - i) > 0 && emu_go_on(w); i++)
-		more -= emu_wire_span(w, emu_wqe(w, &qp->sq, i)) - 1;
+		more -= emu_wire_span(w, qp, emu_wqe(w, &qp->sq, i)) - 1;
 	return (first + index + more + packet) & PSN_MASK;
 }

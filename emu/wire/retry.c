@@ -5,24 +5,28 @@
 #include "cause.h"
 #include "emu/fabric/clock.h"
 #include "emu/cm.h"
-#include "emu/number.h"
+#include "emu/number/number.h"
 #include "profile.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
 #include "retry.h"
 #include "emu/fabric/trace.h"
 #include "emu/tx.h"
-#include "emu/unreliable.h"
+#include "emu/number/unreliable.h"
 #include "emu/fabric/adapter.h"
 
 /* ---- the retry timer ---- */
 
 static void start_timer(struct emu_world *w, struct emu_qp *qp, uint64_t from)
 {
-	uint64_t after = emu_number_retry_timer(w, qp);
+	uint64_t after = emu_number_retry_timer(w, qp), now;
 
 	if (!after)
 		return;
+	/* Posting does not look at the clock: a process that was idle is behind. */
+	now = emu_clock_real(w);
+	if (from < now)
+		from = now;
 	emu_timer_start(w, qp, from + after, EMU_EV_RETRY_TIMER);
 	qp->retry_timer = true;
 	emu_observe(w, 1);
@@ -136,16 +140,13 @@ void emu_retry_progress(struct emu_world *w, struct emu_qp *qp, uint32_t before)
 		return;
 	qp->retry_tries = 0;
 	/*
-	 * Requests that were to be retransmitted may have been acknowledged meanwhile. If the QP
-	 * waits to retransmit after an RNR NAK to an earlier copy, that wait is over; its timer
-	 * must not shorten the wait of a later request.
+	 * If the QP waits to retransmit after an RNR NAK to an earlier copy, and the requests in
+	 * question were acknowledged meanwhile, that wait is over; its timer must not shorten the
+	 * wait of a later request.
 	 */
-	if ((int32_t)(qp->sq_next - qp->sq.get) < 0) {
-		qp->sq_next = qp->sq.get;
-		if (qp->rnr_wait) {
-			emu_timer_stop(w, qp);
-			emu_tx_end_wait(w, qp);
-		}
+	if (qp->rnr_wait && (int32_t)(qp->sq_next - qp->sq.get) < 0) {
+		emu_timer_stop(w, qp);
+		emu_tx_end_wait(w, qp);
 	}
 	emu_wire_answered(w, qp);
 	if (!qp->retry_timer)

@@ -10,7 +10,7 @@
 #include "profile.h"
 #include "emu/qp.h"
 #include "emu/rdma.h"
-#include "emu/unreliable.h"
+#include "emu/number/unreliable.h"
 #include "retry.h"
 #include "rules.h"
 #include "wire.h"
@@ -62,7 +62,7 @@ static void schedule_data(struct emu_world *w, const struct emu_qp *qp, uint32_t
 			  uint32_t packet)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
-	uint64_t mtu = w->config.mtu, bytes;
+	uint64_t mtu = emu_wire_mtu(w, qp), bytes;
 
 	bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
 	emu_schedule(w,
@@ -211,7 +211,6 @@ void emu_wire_retransmit(struct emu_world *w, const struct emu_event *event, uin
 {
 	struct emu_event again = *event;
 
-	again.order &= ~(uint64_t)EMU_EV_JUDGED;
 	again.packet += 1u << EMU_EV_TRIES;
 	emu_observe(w, 1);
 	emu_reschedule(w, &again, time);

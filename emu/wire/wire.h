@@ -53,10 +53,22 @@ void emu_wire_delay(struct emu_world *w, const struct emu_event *event, uint64_t
  */
 void emu_wire_retransmit(struct emu_world *w, const struct emu_event *event, uint64_t time);
 
-/* Number of packets of a request on the wire. */
-uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_swqe *swqe);
+#define EMU_MTU_LEAST 256u
+
+/* Payload of a packet of this requester, or of a response to it; never more than the fabric's. */
+static inline uint32_t emu_wire_mtu(const struct emu_world *w, const struct emu_qp *qp)
+{
+	uint32_t mtu = qp->mtu;
+
+	return mtu >= EMU_MTU_LEAST && mtu <= w->config.mtu ? mtu : w->config.mtu;
+}
+
+/* Number of packets of a request of this QP on the wire. */
+uint32_t emu_wire_packets(const struct emu_world *w, const struct emu_qp *qp,
+			  const struct emu_swqe *swqe);
 /* Sequence numbers that a request takes; a READ takes those of its response. */
-uint32_t emu_wire_span(const struct emu_world *w, const struct emu_swqe *swqe);
+uint32_t emu_wire_span(const struct emu_world *w, const struct emu_qp *qp,
+		       const struct emu_swqe *swqe);
 /* The sequence number of the first packet of qp's connection. */
 uint32_t emu_wire_first_psn(const struct emu_qp *qp);
 /* The sequence number of a packet of a request still on qp's send queue. */

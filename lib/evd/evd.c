@@ -385,7 +385,7 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	if (!evd)
 		return dat__evd_dequeue_careful(handle, event);
 	if (!event || !evd_is_fast(evd)) {
-		obj_unbias(b);
+		backend_leave_biased(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
 	if (evd_is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
@@ -394,7 +394,7 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		__atomic_store_n(&b->empty_polls, 0, __ATOMIC_RELAXED); /* quick.c counts */
 		ret = DAT_SUCCESS;
 	} else if (!evd_has_nothing(b, evd)) {
-		obj_unbias(b);
+		backend_leave_biased(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
 	obj_unpeek(b);
@@ -455,14 +455,8 @@ static void evd_reject_requests(struct evd *evd)
 void evd_destroy(struct evd *evd)
 {
 	struct dat_adapter *adapter = evd->obj.ia->adapter;
-	struct evd_entry *entry, *next;
 
-	evd_drain(evd);
-	for (entry = TAILQ_FIRST(&evd->queue.queued); entry; entry = next) {
-		next = TAILQ_NEXT(entry, in_evd);
-		if (entry->ep)
-			evd_discard(evd, entry);
-	}
+	/* No completion is left: its Endpoint was reset or freed before, and took it along. */
 	evd_reject_requests(evd);
 	evd_pass_on_notes(evd);
 	async_drop(&evd->overflow);

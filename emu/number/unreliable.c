@@ -14,10 +14,11 @@
 #include "emu/fabric/trace.h"
 #include "emu/wire/link.h"
 #include "emu/fabric/group.h"
-#include "mem.h"
+#include "emu/mem.h"
 #include "number.h"
-#include "qp.h"
-#include "tx.h"
+#include "pause.h"
+#include "emu/qp.h"
+#include "emu/tx.h"
 
 #define PACKET_MASK ((1u << EMU_EV_TRIES) - 1)
 
@@ -42,6 +43,7 @@ static void retire_finished(struct emu_world *w, struct emu_qp *qp)
 		if (letter->left > 0)
 			return;
 		emu_tx_retire(w, qp, (enum nic_wc_status)letter->status);
+		emu_pause_retired(w, qp);
 	}
 }
 
@@ -54,7 +56,7 @@ static void finish_packet(struct emu_world *w, struct emu_qp *qp, const struct e
 
 	if (qp->kind == NIC_QP_DATAGRAM)
 		letter->left -= letter->left > 0;
-	else if (letter->status != NIC_WC_SUCCESS || packet + 1 >= emu_wire_packets(w, wqe))
+	else if (letter->status != NIC_WC_SUCCESS || packet + 1 >= emu_wire_packets(w, qp, wqe))
 		letter->left = 0;
 	retire_finished(w, qp);
 }
@@ -72,7 +74,9 @@ static void schedule_packet(struct emu_world *w, const struct emu_qp *qp, uint32
 /* The first packet of the oldest request that has none on the wire; or that request failed. */
 static void start_next(struct emu_world *w, struct emu_qp *qp)
 {
-	for (uint32_t n = 0; qp->sq_next != qp->sq.put && n < EMU_MAX_QP_WR; n++) {
+	uint32_t end = emu_pause_end(w, qp);
+
+	for (uint32_t n = 0; qp->sq_next != end && n < EMU_MAX_QP_WR; n++) {
 		const struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, qp->sq_next));
 
 		if (letter->left > 0) {
@@ -87,7 +91,7 @@ static void unreliable_go_on(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	uint32_t packet = event->packet & PACKET_MASK;
-	uint64_t mtu = w->config.mtu, left;
+	uint64_t mtu = emu_wire_mtu(w, qp), left;
 	struct emu_swqe *wqe;
 
 	if (emu_qp_stale(qp, event) || qp->kind == NIC_QP_DATAGRAM || !is_queued(qp, event->index))
@@ -96,7 +100,7 @@ static void unreliable_go_on(struct emu_world *w, const struct emu_event *event)
 	if (qp->sq_next != event->index || emu_letter(wqe)->packet != packet)
 		return;
 	emu_letter(wqe)->packet++;
-	if (packet + 1 < emu_wire_packets(w, wqe)) {
+	if (packet + 1 < emu_wire_packets(w, qp, wqe)) {
 		left = wqe->length - (packet + 1) * mtu;
 		schedule_packet(w, qp, event->index, packet + 1,
 				w->fab->now + emu_link_serialise(&EMU_AT(w->fab->links, qp->link),
@@ -117,9 +121,10 @@ static uint32_t link_to(struct emu_world *w, struct emu_qp *qp, uint16_t number)
 	return emu_link_at(qp->adapter, adapter ? adapter : qp->adapter);
 }
 
-static uint64_t put_on_wire(struct emu_world *w, uint32_t link, uint32_t bytes)
+static uint64_t put_on_wire(struct emu_world *w, const struct emu_qp *qp, uint32_t link,
+			    uint32_t bytes)
 {
-	uint32_t mtu = w->config.mtu;
+	uint32_t mtu = emu_wire_mtu(w, qp);
 
 	return emu_link_transmit(w->fab, &EMU_AT(w->fab->links, link), bytes,
 				 bytes < mtu ? bytes : mtu);
@@ -146,26 +151,8 @@ static enum nic_wc_status copy_message(struct emu_world *w, const struct emu_qp 
 	return NIC_WC_SUCCESS;
 }
 
-/* A copy for each member; if there is none, one that has no receiver. */
-static void send_to_group(struct emu_world *w, struct emu_qp *qp, uint32_t length,
-			  struct emu_letter *letter)
-{
-	const uint8_t *gid = (const uint8_t *)(letter + 1) + NIC_GRH - NIC_GID;
-	uint32_t place = 0, to = emu_group_next(w, gid, &place);
-
-	letter->group = true;
-	do {
-		uint32_t link =
-			emu_link_at(qp->adapter, to ? emu_qp_at(w, to)->adapter : qp->adapter);
-
-		letter->left++;
-		schedule_packet(w, qp, qp->sq.put - 1, to, put_on_wire(w, link, length));
-		to = emu_group_next(w, gid, &place);
-	} while (to);
-}
-
-static void send_datagram(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
-			  struct emu_letter *letter)
+static void take_datagram(struct emu_world *w, const struct emu_qp *qp,
+			  const struct nic_send_wr *wr, struct emu_letter *letter)
 {
 	const struct nic_to *to = wr->to;
 	uint8_t *message = (uint8_t *)(letter + 1);
@@ -175,24 +162,15 @@ static void send_datagram(struct emu_world *w, struct emu_qp *qp, const struct n
 	letter->qkey = to->qkey;
 	letter->sl = to->sl;
 	letter->global = to->global;
+	letter->group = to->qp == NIC_QP_GROUP && to->global;
 	memset(message, 0, NIC_GRH);
 	if (to->global)
 		memcpy(message, to->grh, NIC_GRH);
 	if (letter->status == NIC_WC_SUCCESS)
 		letter->status = (uint8_t)copy_message(w, qp, wr, message + NIC_GRH);
-	qp->sq_next = qp->sq.put;
-	if (letter->status != NIC_WC_SUCCESS)
-		return;
-	if (to->qp == NIC_QP_GROUP && to->global) {
-		send_to_group(w, qp, wr->length, letter);
-		return;
-	}
-	letter->left = 1;
-	schedule_packet(w, qp, qp->sq.put - 1, letter->to,
-			put_on_wire(w, link_to(w, qp, to->adapter), wr->length));
 }
 
-static void send_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
+static void take_connected(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr,
 			   struct emu_swqe *wqe)
 {
 	const struct emu_path *path = path_of(w, qp);
@@ -202,13 +180,68 @@ static void send_connected(struct emu_world *w, struct emu_qp *qp, const struct 
 	emu_copy_sge((struct nic_sge *)(letter + 1), wr->sge, wr->num_sge);
 	letter->adapter = path->adapter;
 	letter->to = path->to;
-	qp->link = link_to(w, qp, path->adapter);
-	letter->left = letter->status == NIC_WC_SUCCESS;
+}
+
+/* A copy for each member; if there is none, one that has no receiver. */
+static void send_to_group(struct emu_world *w, const struct emu_qp *qp, uint32_t index,
+			  struct emu_letter *letter)
+{
+	const uint8_t *gid = (const uint8_t *)(letter + 1) + NIC_GRH - NIC_GID;
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	uint32_t place = 0, to = emu_group_next(w, gid, &place);
+
+	letter->left = 0;
+	do {
+		uint32_t link =
+			emu_link_at(qp->adapter, to ? emu_qp_at(w, to)->adapter : qp->adapter);
+
+		letter->left++;
+		schedule_packet(w, qp, index, to, put_on_wire(w, qp, link, wqe->length));
+		to = emu_group_next(w, gid, &place);
+	} while (to);
+}
+
+static void send_datagram(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
+
+	qp->sq_next = index + 1;
+	if (letter->left == 0)
+		return;
+	if (letter->group)
+		send_to_group(w, qp, index, letter);
+	else
+		schedule_packet(w, qp, index, letter->to,
+				put_on_wire(w, qp, link_to(w, qp, letter->adapter), wqe->length));
+}
+
+static void send_connected(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	struct emu_letter *letter = emu_letter(emu_wqe(w, &qp->sq, index));
+
+	qp->link = link_to(w, qp, letter->adapter);
 	if (letter->left)
-		letter->arrival = put_on_wire(w, qp->link, wr->length);
-	emu_wire_count(w, qp, qp->sq.put - 1);
-	if (qp->sq_next == qp->sq.put - 1)
+		letter->arrival = put_on_wire(w, qp, qp->link, wqe->length);
+	emu_wire_count(w, qp, index);
+	if (qp->sq_next == index)
 		start_next(w, qp);
+}
+
+/* Send all that was posted from `index` on; none of it has begun. */
+static void send_from(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	for (uint32_t n = 0; index != qp->sq.put && n < EMU_MAX_QP_WR; index++, n++)
+		if (qp->kind == NIC_QP_DATAGRAM)
+			send_datagram(w, qp, index);
+		else
+			send_connected(w, qp, index);
+}
+
+static void unreliable_resume(struct emu_world *w, struct emu_qp *qp)
+{
+	send_from(w, qp, path_of(w, qp)->pause_at);
 }
 
 static bool has_request(const struct emu_qp *qp, const struct nic_send_wr *wr)
@@ -248,10 +281,13 @@ static int unreliable_post(struct emu_world *w, struct emu_qp *qp, const struct 
 		  wr->opcode == NIC_OP_SEND ? "send" : "rdma_write", wr->length, wr->num_sge,
 		  wqe->message);
 	if (qp->kind == NIC_QP_DATAGRAM)
-		send_datagram(w, qp, wr, letter);
+		take_datagram(w, qp, wr, letter);
 	else
-		send_connected(w, qp, wr, wqe);
+		take_connected(w, qp, wr, wqe);
+	letter->left = letter->status == NIC_WC_SUCCESS;
 	path->sends &= letter->status == NIC_WC_SUCCESS;
+	if (!qp->paused)
+		send_from(w, qp, qp->sq.put - 1);
 	retire_finished(w, qp);
 	return 0;
 }
@@ -285,7 +321,7 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 		return false; /* garbage */
 	if (qp->kind == NIC_QP_UNRELIABLE) {
 		u->packet = event->packet & PACKET_MASK;
-		u->packets = emu_wire_packets(w, u->swqe);
+		u->packets = emu_wire_packets(w, qp, u->swqe);
 	}
 	to = emu_qp_at(w, emu_unreliable_to(w, event));
 	letter = emu_letter(u->swqe);
@@ -331,7 +367,7 @@ static bool unreliable_packet(struct emu_world *w, const struct emu_event *event
 static void trace_packet(struct emu_world *w, const struct emu_event *event,
 			 const struct emu_unanswered *u)
 {
-	uint64_t from = (uint64_t)u->packet * w->config.mtu, left = u->swqe->length - from;
+	uint64_t mtu = emu_wire_mtu(w, u->sender), left = u->swqe->length - u->packet * mtu;
 	char to[EMU_NAME + 16], key[24] = "";
 	struct emu_packet p;
 
@@ -345,7 +381,7 @@ static void trace_packet(struct emu_world *w, const struct emu_event *event,
 		snprintf(key, sizeof(key), " qkey=%u", emu_letter(u->swqe)->qkey);
 	emu_trace_line(w, "%s.ep%u packet to=%s op=%s message=%u packet=%u bytes=%lu psn=%u%s",
 		       emu_adapter_name(w, p.from), u->sender->name, to, p.op, u->swqe->message,
-		       u->packet, left < w->config.mtu ? left : w->config.mtu,
+		       u->packet, left < mtu ? left : mtu,
 		       emu_wire_psn(w, u->sender, u->index, u->packet), key);
 }
 
@@ -380,6 +416,7 @@ static void unreliable_lost(struct emu_world *w, const struct emu_event *event)
 
 const struct emu_unreliable emu_unreliable = {
 	.post = unreliable_post,
+	.resume = unreliable_resume,
 	.packet = unreliable_packet,
 	.go_on = unreliable_go_on,
 	.arrives = unreliable_arrives,

@@ -4,12 +4,13 @@
  */
 #include "emu/fabric/adapter.h"
 #include "emu/fabric/trace.h"
-#include "mem.h"
+#include "emu/mem.h"
 #include "number.h"
-#include "qp.h"
-#include "receive.h"
+#include "pause.h"
+#include "emu/qp.h"
+#include "emu/receive.h"
 #include "unreliable.h"
-#include "upcall.h"
+#include "emu/upcall.h"
 
 /* rx_packet of a QP that waits for the first packet of a message. */
 #define NO_PACKET UINT32_MAX
@@ -188,7 +189,7 @@ static bool may_write(struct emu_world *w, const struct emu_unanswered *u, uint6
 static enum emu_copy copy_packet(struct emu_world *w, const struct emu_unanswered *u,
 				 const struct emu_sgl *dst)
 {
-	uint64_t from = (uint64_t)u->packet * w->config.mtu, to = from + w->config.mtu;
+	uint64_t mtu = emu_wire_mtu(w, u->sender), from = u->packet * mtu, to = from + mtu;
 	struct emu_sgl src = { .sge = (struct nic_sge *)(emu_letter(u->swqe) + 1),
 			       .num_sge = u->swqe->num_sge,
 			       .pd = u->sender->pd,
@@ -212,6 +213,8 @@ static const char *place_packet(struct emu_world *w, const struct emu_unanswered
 
 	if (!is_in_order(u))
 		return "ORDER";
+	if (qp->mtu != u->sender->mtu && (u->packets > 1 || u->swqe->length > qp->mtu))
+		return "MTU";
 	if ((takes || !write) && emu_wq_count(&qp->rq) == 0)
 		return drop_rest(qp, "NO_RECEIVE");
 	if (write && !may_write(w, u, &to.addr))
@@ -254,6 +257,7 @@ enum nic_wc_status emu_unreliable_deliver(struct emu_world *w, const struct emu_
 
 	if (!u->qp)
 		return status;
+	emu_pause_hear(w, u->qp);
 	if (u->sender->kind == NIC_QP_DATAGRAM) {
 		deliver_datagram(w, u);
 		return status;

@@ -4,7 +4,7 @@
 
 #include "emu/fabric/clock.h"
 #include "emu/fabric/sharing.h"
-#include "mem.h"
+#include "emu/mem.h"
 
 static struct emu_atomic *atomic_of(struct emu_swqe *wqe)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs that are connected by number: join two whose paths fit, part them when one ends, and
- * the settings that each has of its own.
+ * Queue pairs that are connected by number: join two whose paths fit, part them when one ends, the
+ * settings that each has of its own, and the pauses of its send queue (pause.h).
  */
 #include "number.h"
 
@@ -11,11 +11,16 @@
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "emu/fabric/sharing.h"
+#include "emu/fabric/trace.h"
 #include "emu/wire/link.h"
+#include "emu/wire/profile.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
-#include "cm.h"
-#include "qp.h"
+#include "emu/cm.h"
+#include "emu/qp.h"
+#include "emu/tx.h"
+#include "emu/upcall.h"
+#include "pause.h"
 #include "unreliable.h"
 
 static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
@@ -69,6 +74,9 @@ static void join_pair(struct emu_world *w, struct emu_qp *qp, struct emu_qp *pee
 {
 	point_at(w, qp, peer);
 	point_at(w, peer, qp);
+	qp->odd_mtu = peer->odd_mtu = qp->mtu != peer->mtu;
+	emu_qp_assess(qp);
+	emu_qp_assess(peer);
 	hear_again(w, qp);
 	hear_again(w, peer);
 }
@@ -123,8 +131,9 @@ static void look_for_partner(struct emu_world *w, struct emu_qp *qp)
 
 static bool path_fits(const struct nic_qp_path *path)
 {
-	return path->rd_in <= EMU_MAX_RD && path->rd_out <= EMU_MAX_RD &&
-	       path->retry_timer_ns < NIC_TIME_NEVER / 4 && path->rnr_timer_ns < NIC_TIME_NEVER / 4;
+	return (!path->mtu || path->mtu >= EMU_MTU_LEAST) && path->rd_in <= EMU_MAX_RD &&
+	       path->rd_out <= EMU_MAX_RD && path->retry_timer_ns < NIC_TIME_NEVER / 4 &&
+	       path->rnr_timer_ns < NIC_TIME_NEVER / 4;
 }
 
 uint32_t emu_number_index(uint32_t number)
@@ -140,16 +149,35 @@ static bool may_be_connected(const struct emu_qp *qp)
 	       (qp->numbered && emu_qp_running(qp));
 }
 
+/* A stream has segments, whose length is no attribute of a QP. */
+static void set_mtu(struct emu_world *w, struct emu_qp *qp, uint32_t mtu)
+{
+	if (!mtu || mtu > w->config.mtu || emu_profile(w)->stream)
+		mtu = w->config.mtu;
+	if (mtu == qp->mtu)
+		return;
+	qp->mtu = mtu;
+	emu_trace(w, "%s.ep%u path mtu=%u", emu_adapter_name(w, qp->adapter), qp->name, mtu);
+}
+
+/* Do packets go where they went, with the numbers that they had? Some may be in flight. */
+static bool is_same_way(const struct emu_path *a, const struct emu_path *b)
+{
+	return a->to == b->to && a->adapter == b->adapter && a->sends == b->sends &&
+	       a->sq_psn == b->sq_psn && a->rq_psn == b->rq_psn;
+}
+
 int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 	struct emu_qp *qp = emu_local_qp(base)->entry;
-	struct emu_path *own = path_of(w, qp);
+	struct emu_path *own = path_of(w, qp), before;
 
 	if (!may_be_connected(qp) || !path_fits(path))
 		return -EINVAL;
 	if (!emu_clock_has_room(w) || !emu_back(w, own, sizeof(*own)))
 		return -ENOMEM;
+	before = *own;
 	*own = (struct emu_path){ .to = emu_number_index(path->qp),
 				  .sq_psn = path->sq_psn,
 				  .rq_psn = path->rq_psn,
@@ -160,10 +188,15 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 				  .retry = path->retry,
 				  .rnr_retry = path->rnr_retry,
 				  .sends = path->sends,
+				  .waits = path->waits,
+				  .pause_at = before.pause_at,
 				  .qkey = path->qkey };
+	set_mtu(w, qp, path->mtu);
 	if (qp->kind != NIC_QP_RELIABLE) {
 		emu_unreliable_begin(qp);
+		emu_pause_expect(qp, path->sends);
 		emu_qp_assess(qp);
+		emu_pause_set(w, qp, path->waits);
 		return 0;
 	}
 	qp->max_rd_in = path->rd_in;
@@ -173,8 +206,11 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 		qp->state = EMU_QP_CONNECTED;
 		qp->epoch++;
 	}
+	emu_pause_expect(qp, path->sends);
 	emu_qp_assess(qp);
-	look_for_partner(w, qp);
+	if (!is_joined(w, qp) || !is_same_way(&before, own))
+		look_for_partner(w, qp);
+	emu_pause_set(w, qp, path->waits);
 	emu_sent(w, base->nic);
 	return 0;
 }
@@ -267,4 +303,59 @@ int emu_confirm(struct nic_qp *base, struct nic_qp *messages)
 	emu_qp_tell_peer(w, qp, EMU_EV_CM_READY, 0, 0);
 	emu_sent(w, base->nic);
 	return 0;
+}
+
+/* ---- pauses: pause.h ---- */
+
+void emu_pause_heard(struct emu_world *w, struct emu_qp *qp)
+{
+	qp->unheard = false;
+	emu_qp_assess(qp);
+	emu_trace(w, "%s.ep%u heard", emu_adapter_name(w, qp->adapter), qp->name);
+	emu_up_qp_event(w, qp, NIC_QP_HEARD);
+}
+
+void emu_pause_drained(struct emu_world *w, struct emu_qp *qp)
+{
+	qp->undrained = false;
+	emu_trace(w, "%s.ep%u drained", emu_adapter_name(w, qp->adapter), qp->name);
+	emu_up_qp_event(w, qp, NIC_QP_DRAINED);
+}
+
+/* The request that waits for the RNR timer has begun. */
+static uint32_t first_not_begun(const struct emu_qp *qp)
+{
+	if (qp->kind != NIC_QP_RELIABLE)
+		return qp->sq.put;
+	return qp->sq_next + (qp->rnr_wait && qp->sq_next != qp->sq.put);
+}
+
+static void pause_now(struct emu_world *w, struct emu_qp *qp)
+{
+	EMU_AT(w->fab->path, emu_qp_index(w, qp)).pause_at = first_not_begun(qp);
+	qp->paused = qp->undrained = true;
+	if (qp->kind == NIC_QP_RELIABLE)
+		qp->state = EMU_QP_PAUSED;
+	emu_qp_assess(qp);
+	emu_pause_retired(w, qp);
+}
+
+static void resume_now(struct emu_world *w, struct emu_qp *qp)
+{
+	qp->paused = qp->undrained = false;
+	if (qp->kind != NIC_QP_RELIABLE) {
+		emu_unreliable.resume(w, qp);
+		return;
+	}
+	qp->state = EMU_QP_CONNECTED;
+	emu_qp_assess(qp);
+	emu_tx_kick(w, qp);
+}
+
+void emu_pause_set(struct emu_world *w, struct emu_qp *qp, bool waits)
+{
+	if (waits && !qp->paused)
+		pause_now(w, qp);
+	else if (!waits && qp->paused)
+		resume_now(w, qp);
 }

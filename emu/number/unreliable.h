@@ -66,6 +66,8 @@ static inline void emu_unreliable_begin(struct emu_qp *qp)
 struct emu_unreliable {
 	/* -EINVAL: the QP is not ready, or its kind has no such request. */
 	int (*post)(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr);
+	/* The QP is paused no more: pause.h. */
+	void (*resume)(struct emu_world *w, struct emu_qp *qp);
 	/* As emu_packet_of. */
 	bool (*packet)(struct emu_world *w, const struct emu_event *event, struct emu_packet *p);
 	/* The packet comes off the wire: schedule the next one of its QP, unless that is done. */

@@ -15,7 +15,7 @@
 #ifndef EMU_ATOMIC_H
 #define EMU_ATOMIC_H
 
-#include "respond.h"
+#include "emu/respond.h"
 
 #define EMU_ATOMIC_BYTES   8u
 #define EMU_ATOMIC_DECIDED 1u /* emu_swqe.step */

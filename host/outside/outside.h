@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * outside.h - threads that block outside this library, in lockstep: in a semaphore, a socket, a
+ * sleep. A thread that blocks in the kernel keeps the turn until the watchdog takes it away, and
+ * from there on two runs may differ (emu/lockstep/lockstep.h).
+ *
+ * libdat-turns.so (turns.c), which is loaded before a program, defines the calls of libc that
+ * block. Each tries without blocking, and if it cannot go on it waits here, where other threads get
+ * the turn, and tries again. It defines libdat_outside_meet, too, which gets this table when the
+ * process has joined a fabric in lockstep. Both libraries may be of different versions: the table
+ * grows at its end.
+ *
+ * Lock: none is held in a call of the table.
+ */
+#ifndef HOST_OUTSIDE_H
+#define HOST_OUTSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OUTSIDE_NEVER UINT64_MAX
+
+enum outside_wait {
+	OUTSIDE_NONE,     /* the thread takes no turns: block as usual */
+	OUTSIDE_AGAIN,    /* something has happened, or the time is over: try again */
+	OUTSIDE_HOPELESS, /* no program of the fabric can end this wait: leave the turn and block */
+};
+
+struct outside {
+	size_t size; /* of the table */
+	/*
+	 * Let others run until `tell` is called in this process, an event comes, or these
+	 * nanoseconds of virtual time have passed. descriptor: until `tell` is called with it in
+	 * any process of the fabric, and virtual time does not pass for this wait alone.
+	 */
+	enum outside_wait (*wait)(uint64_t ns, bool descriptor);
+	/* What another thread waits for may have happened. */
+	void (*tell)(bool descriptor);
+	/* The thread is about to block in the kernel. Its next call into the library ends that. */
+	void (*leave)(void);
+	uint64_t (*now)(void); /* virtual time, ns */
+};
+
+/* Of libdat-turns.so; NULL: it is not loaded. */
+void libdat_outside_meet(const struct outside *table) __attribute__((weak));
+
+struct backend;
+/* A world was made: tell libdat-turns.so if it is in lockstep. The lock is held. */
+void outside_begin(const struct backend *b);
+
+#endif /* HOST_OUTSIDE_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns.h - libdat-turns.so, which is loaded before a program in lockstep: the calls of libc that
+ * block. Each tries without blocking; if it cannot go on, it lets other threads have the turn
+ * (outside.h) and tries again. What a thread does for another one (a post, a signal, a write) tells
+ * the others, so that they try again at a point that does not depend on the machine.
+ *
+ * Covered: semaphores, mutexes, condition variables, joining; sleeping; reading, writing,
+ * accepting, connecting and closing of descriptors; poll, select, epoll_wait. Not covered: barriers
+ * and locks for reading and writing, waitpid, calls that libc makes inside itself (fgets,
+ * getaddrinfo), and the kernel's own calls: a thread that blocks there is preempted, as without
+ * this library. A call that waits for the turn is not interrupted by signals.
+ *
+ * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
+ * call is that of libc. Each function has the name of libc's in its asm label. The library is built
+ * without a sanitizer, because any program may load it.
+ */
+#ifndef HOST_TURNS_H
+#define HOST_TURNS_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "outside.h"
+
+#define TURNS_NS 1000000000ull /* a second */
+
+/* The function with this name that the program would have without this library. */
+#define REAL(name)                                                            \
+	({                                                                    \
+		static __typeof__(&(name)) libc_;                             \
+		if (!libc_)                                                   \
+			libc_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name); \
+		libc_;                                                        \
+	})
+
+/* Is the caller of the function that this is used in part of the program, and in lockstep? */
+#define PROGRAM turns_is_program(__builtin_return_address(0))
+bool turns_is_program(const void *caller);
+
+/* Wait once (outside.h). False: the caller has to block as usual. */
+bool turns_let_others(uint64_t ns, bool descriptor);
+void turns_tell(bool descriptor);
+/* Virtual time; a new thread takes its place among the others by it. */
+uint64_t turns_now(void);
+/* Virtual time until a time of that clock. */
+uint64_t turns_until(clockid_t clock, const struct timespec *abs);
+
+#endif /* HOST_TURNS_H */

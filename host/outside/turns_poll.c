@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* turns_poll.c - waiting for several descriptors, of a program in lockstep. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "turns.h"
+
+#define POLL_NS 2000u /* of virtual time pass in a test that finds nothing and does not wait */
+
+/*
+ * Test now, and again until the time is over (OUTSIDE_NEVER: it never is). The result of the last
+ * test; *real: the caller has to wait as usual.
+ */
+static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, bool *real)
+{
+	uint64_t t = turns_now(), end = ns == OUTSIDE_NEVER ? ns : t + ns;
+	int n = test(arg);
+
+	*real = false;
+	if (n == 0 && ns == 0) {
+		turns_let_others(POLL_NS, false);
+		return n;
+	}
+	while (n == 0 && t < end && !*real) {
+		*real = !turns_let_others(ns == OUTSIDE_NEVER ? ns : end - t, true);
+		pthread_testcancel();
+		n = test(arg);
+		t = turns_now();
+	}
+	*real &= n == 0;
+	return n;
+}
+
+static uint64_t ns_of_ms(int ms)
+{
+	return ms < 0 ? OUTSIDE_NEVER : (uint64_t)ms * 1000000;
+}
+
+/* ---- poll ---- */
+
+struct poll_args {
+	struct pollfd *fds;
+	nfds_t n;
+};
+
+static int test_poll(const void *args)
+{
+	const struct poll_args *a = args;
+
+	return REAL(poll)(a->fds, a->n, 0);
+}
+
+static int poll_in_turn(struct pollfd *fds, nfds_t n, int ms)
+{
+	const struct poll_args args = { fds, n };
+	bool real;
+	int got = test_until(test_poll, &args, ns_of_ms(ms), &real);
+
+	return real ? REAL(poll)(fds, n, ms) : got;
+}
+
+int turns_poll(struct pollfd *fds, nfds_t n, int ms) __asm__("poll");
+int turns_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	return PROGRAM ? poll_in_turn(fds, n, ms) : REAL(poll)(fds, n, ms);
+}
+
+/* As the headers call it in a fortified program. */
+int turns_poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t size) __asm__("__poll_chk");
+int turns_poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t size)
+{
+	if (size / sizeof(*fds) < n)
+		__builtin_trap();
+	return PROGRAM ? poll_in_turn(fds, n, ms) : REAL(poll)(fds, n, ms);
+}
+
+/* ---- select ---- */
+
+struct select_args {
+	int n;
+	fd_set *sets[3];
+	fd_set before[3];
+};
+
+static int test_select(const void *args)
+{
+	const struct select_args *a = args;
+	struct timeval none = { 0 };
+
+	for (int i = 0; i < 3; i++)
+		if (a->sets[i])
+			*a->sets[i] = a->before[i];
+	return REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], &none);
+}
+
+static int select_in_turn(struct select_args *a, struct timeval *timeout)
+{
+	uint64_t ns = OUTSIDE_NEVER;
+	bool real;
+	int got;
+
+	for (int i = 0; i < 3; i++)
+		if (a->sets[i])
+			a->before[i] = *a->sets[i];
+	if (timeout)
+		ns = (uint64_t)timeout->tv_sec * TURNS_NS + (uint64_t)timeout->tv_usec * 1000;
+	got = test_until(test_select, a, ns, &real);
+	if (!real)
+		return got;
+	for (int i = 0; i < 3; i++)
+		if (a->sets[i])
+			*a->sets[i] = a->before[i];
+	return REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout);
+}
+
+int turns_select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout) __asm__("select");
+int turns_select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout)
+{
+	struct select_args args = { .n = n, .sets = { r, w, x } };
+
+	/* A larger set than this one's type: the program knows what it does. */
+	if (n > FD_SETSIZE || !PROGRAM)
+		return REAL(select)(n, r, w, x, timeout);
+	return select_in_turn(&args, timeout);
+}
+
+/* ---- epoll ---- */
+
+struct epoll_args {
+	int fd, max;
+	struct epoll_event *events;
+};
+
+static int test_epoll(const void *args)
+{
+	const struct epoll_args *a = args;
+
+	return REAL(epoll_wait)(a->fd, a->events, a->max, 0);
+}
+
+int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms) __asm__("epoll_wait");
+int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
+{
+	const struct epoll_args args = { fd, max, events };
+	bool real = !PROGRAM;
+	int got = 0;
+
+	if (!real)
+		got = test_until(test_epoll, &args, ns_of_ms(ms), &real);
+	return real ? REAL(epoll_wait)(fd, events, max, ms) : got;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* turns_thread.c - threads of a program in lockstep, and their sleep. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "turns.h"
+
+#define RETEST_NS 1000000u /* a thread may end without telling the others */
+
+/* ---- threads ---- */
+
+int turns_pthread_join(pthread_t thread, void **value) __asm__("pthread_join");
+int turns_pthread_join(pthread_t thread, void **value)
+{
+	bool ours = PROGRAM;
+	int err;
+
+	while (ours) {
+		pthread_testcancel();
+		err = pthread_tryjoin_np(thread, value);
+		if (err != EBUSY)
+			return err;
+		ours = turns_let_others(RETEST_NS, false);
+	}
+	return REAL(pthread_join)(thread, value);
+}
+
+int turns_pthread_cancel(pthread_t thread) __asm__("pthread_cancel");
+int turns_pthread_cancel(pthread_t thread)
+{
+	int err = REAL(pthread_cancel)(thread);
+
+	if (PROGRAM)
+		turns_tell(true);
+	return err;
+}
+
+struct start {
+	void *(*run)(void *);
+	void *arg;
+};
+
+/* A new thread takes its place among the others before it does anything. */
+static void *start_thread(void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	free(arg);
+	turns_now();
+	return start.run(start.arg);
+}
+
+int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			 void *arg) __asm__("pthread_create");
+int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+			 void *arg)
+{
+	struct start *start = PROGRAM ? malloc(sizeof(*start)) : NULL;
+	int err;
+
+	if (!start)
+		return REAL(pthread_create)(thread, attr, run, arg);
+	*start = (struct start){ run, arg };
+	err = REAL(pthread_create)(thread, attr, start_thread, start);
+	if (err)
+		free(start);
+	return err;
+}
+
+/* ---- sleeping ---- */
+
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
+}
+
+static bool is_valid(const struct timespec *ts)
+{
+	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
+}
+
+static bool sleep_ns(uint64_t ns)
+{
+	uint64_t t = turns_now(), end = t + ns;
+
+	for (; t < end; t = turns_now()) {
+		pthread_testcancel();
+		if (!turns_let_others(end - t, false))
+			return false;
+	}
+	return true;
+}
+
+int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
+			  struct timespec *left) __asm__("clock_nanosleep");
+int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
+			  struct timespec *left)
+{
+	bool absolute = flags & TIMER_ABSTIME;
+
+	if (PROGRAM && is_valid(ts) && sleep_ns(absolute ? turns_until(clock, ts) : ns_of(ts)))
+		return 0;
+	return REAL(clock_nanosleep)(clock, flags, ts, left);
+}
+
+int turns_nanosleep(const struct timespec *ts, struct timespec *left) __asm__("nanosleep");
+int turns_nanosleep(const struct timespec *ts, struct timespec *left)
+{
+	if (PROGRAM && is_valid(ts) && sleep_ns(ns_of(ts)))
+		return 0;
+	return REAL(nanosleep)(ts, left);
+}
+
+int turns_usleep(useconds_t us) __asm__("usleep");
+int turns_usleep(useconds_t us)
+{
+	return PROGRAM && sleep_ns((uint64_t)us * 1000) ? 0 : REAL(usleep)(us);
+}
+
+unsigned int turns_sleep(unsigned int s) __asm__("sleep");
+unsigned int turns_sleep(unsigned int s)
+{
+	return PROGRAM && sleep_ns((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
+}
+
+/* A signal ends it only where it is that of libc. */
+int turns_pause(void) __asm__("pause");
+int turns_pause(void)
+{
+	bool ours = PROGRAM;
+
+	while (ours)
+		ours = turns_let_others(OUTSIDE_NEVER, false);
+	return REAL(pause)();
+}
