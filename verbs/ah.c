@@ -21,10 +21,10 @@
 
 /* ---- create, destroy ---- */
 
-static bool attr_fits(const struct ibv_ah_attr *attr)
+bool vb_address_fits(const struct ibv_ah_attr *attr)
 {
 	return attr->port_num == VB_PORT && attr->sl < SERVICE_LEVELS &&
-	       (!attr->is_global || attr->grh.sgid_index < VB_GIDS);
+	       (attr->is_global ? attr->grh.sgid_index < VB_GIDS : !vb_setting_ethernet());
 }
 
 VB_NEW(ibv_create_ah);
@@ -32,15 +32,23 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct vb_context *context = vb_context_of(pd->context);
 	struct vb_ah *ah;
+	int err;
 
-	if (!attr_fits(attr))
+	if (!vb_address_fits(attr))
 		return vb_failed(-EINVAL);
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return vb_failed(-ENOMEM);
 	ah->attr = *attr;
 	vb_enter(pd->context);
+	err = vb_fault(context, NULL, VB_CALL_CREATE_AH);
+	if (err) {
+		vb_leave(context);
+		free(ah);
+		return vb_failed(err);
+	}
 	vb_obj_add(context, &ah->obj, VB_AH);
+	vb_obj_trace(&ah->obj, "create dlid=%u", attr->dlid);
 	VB_OF(pd, pd)->obj.users++;
 	ah->ibv = (struct ibv_ah){ .context = pd->context, .pd = pd, .handle = ah->obj.id };
 	vb_leave(context);
@@ -151,6 +159,26 @@ static uint16_t number_of_gid(const struct vb_context *context, const union ibv_
 	return (uint16_t)(be32toh(there) - be32toh(here) + own->number);
 }
 
+uint16_t vb_adapter_of(const struct vb_context *context, const struct ibv_ah_attr *attr)
+{
+	if (attr->is_global && (attr->dlid == 0 || vb_setting_ethernet()))
+		return number_of_gid(context, &attr->grh.dgid);
+	return vb_setting_ethernet() ? 0 : attr->dlid;
+}
+
+void vb_address_of(struct ibv_context *ibv, uint16_t number, struct ibv_ah_attr *attr)
+{
+	*attr = (struct ibv_ah_attr){ .dlid = number, .port_num = VB_PORT };
+	if (!vb_setting_ethernet())
+		return;
+	attr->dlid = 0;
+	attr->is_global = 1;
+	attr->grh.hop_limit = HOP_LIMIT_MOST;
+	attr->grh.dgid = vb_gid(vb_context_of(ibv), 0);
+	attr->grh.dgid.raw[14] = (uint8_t)(number >> 8);
+	attr->grh.dgid.raw[15] = (uint8_t)number;
+}
+
 int vb_ah_resolve(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t length,
 		  struct nic_to *to)
 {
@@ -162,14 +190,12 @@ int vb_ah_resolve(const struct vb_qp *qp, const struct ibv_send_wr *wr, uint32_t
 	attr = &VB_OF(wr->wr.ud.ah, ah)->attr;
 	*to = (struct nic_to){ .qp = wr->wr.ud.remote_qpn & VB_QPN_MASK,
 			       .qkey = wr->wr.ud.remote_qkey,
-			       .adapter = attr->dlid,
+			       .adapter = vb_adapter_of(context, attr),
 			       .sl = attr->sl,
 			       .global = attr->is_global };
 	if (to->qkey & QKEY_OF_QP)
 		to->qkey = qp->attr.qkey;
 	if (to->global)
 		fill_grh(context, attr, length, to->grh);
-	if (to->global && to->adapter == 0)
-		to->adapter = number_of_gid(context, &attr->grh.dgid);
 	return 0;
 }

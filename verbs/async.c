@@ -9,10 +9,12 @@
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "host/forks.h"
 #include "host/helper.h"
 #include "host/nic_process.h"
 #include "host/say.h"
@@ -30,6 +32,7 @@ int vb_event_fd(void)
  * when there is one. The descriptor is readable while there is.
  */
 static int world_fd = -1;
+static unsigned int world_waiters; /* threads */
 
 /* The lock is held. */
 int vb_world_fd(void)
@@ -39,12 +42,16 @@ int vb_world_fd(void)
 	return world_fd;
 }
 
-void vb_world_began(void)
+void vb_world_began(struct backend *b)
 {
 	const uint64_t one = 1;
 	ssize_t n = write(vb_world_fd(), &one, sizeof(one));
 
 	(void)n;
+	if (!b->shared || !b->kind->lockstep(b->shared))
+		return;
+	for (unsigned int i = 0; i < world_waiters; i++)
+		b->kind->outside(b->shared, NIC_OUTSIDE_CALLS);
 }
 
 void vb_world_ends(void)
@@ -55,6 +62,7 @@ void vb_world_ends(void)
 void vb_world_forget(void)
 {
 	world_fd = -1; /* it is the parent's */
+	world_waiters = 0;
 }
 
 static void set_attention(struct backend *b, bool on)
@@ -106,6 +114,19 @@ static int wait_for_fd(struct backend *b, int fd)
 	return pfd.revents & POLLNVAL ? -EBADF : 0;
 }
 
+static int wait_for_world(struct backend *b)
+{
+	int err;
+
+	/* It may be about to end, which needs turns. */
+	if (b->shared && b->kind->lockstep(b->shared))
+		b->kind->outside(b->shared, NIC_OUTSIDE_LEAVES);
+	world_waiters++;
+	err = wait_for_fd(b, vb_world_fd());
+	world_waiters--;
+	return err;
+}
+
 /* The world does not end while a thread sleeps in it, even if the adapter is closed. */
 static enum nic_wait wait_in_world(struct backend *b)
 {
@@ -120,17 +141,27 @@ static enum nic_wait wait_in_world(struct backend *b)
 	return outcome;
 }
 
+static void tell_hopeless(const char *call)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why),
+		 "%s waits forever: nothing can bring the event that it waits for", call);
+	say("%s", why);
+	forks_stuck(why);
+}
+
 int vb_event_wait(struct backend *b, int fd, const char *call)
 {
 	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
 		return -EAGAIN;
 	if (TAILQ_EMPTY(&b->adapters) && !__libc_single_threaded)
-		return wait_for_fd(b, vb_world_fd());
+		return wait_for_world(b);
 	if (b->helper && !(b->shared && b->kind->lockstep(b->shared)))
 		return wait_for_fd(b, fd);
 	switch (TAILQ_EMPTY(&b->adapters) ? NIC_WAIT_HOPELESS : wait_in_world(b)) {
 	case NIC_WAIT_HOPELESS:
-		say("%s: nothing can bring the event that it waits for", call);
+		tell_hopeless(call);
 		return -EINTR;
 	case NIC_WAIT_INTERRUPTED:
 		return -EINTR;
@@ -145,7 +176,7 @@ void vb_event_helper(struct backend *b)
 {
 	bool alone = __libc_single_threaded;
 
-	if (b->helper || b->shared || !b->world)
+	if (b->helper || b->shared || !b->world || (alone && forks_stay_alone()))
 		return;
 	if (alone)
 		pthread_mutex_lock(&b->lock);

@@ -13,15 +13,18 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 
 	if (!channel)
 		return vb_failed(-ENOMEM);
-	channel->ibv = (struct ibv_comp_channel){ .context = ibv, .fd = vb_event_fd() };
+	context = vb_enter(ibv);
+	err = vb_fault(context, NULL, VB_CALL_CREATE_CHANNEL);
+	channel->ibv = (struct ibv_comp_channel){ .context = ibv, .fd = err ? -1 : vb_event_fd() };
 	if (channel->ibv.fd < 0) {
-		err = -errno;
+		err = err ? err : -errno;
+		vb_leave(context);
 		free(channel);
 		return vb_failed(err);
 	}
 	STAILQ_INIT(&channel->ready);
-	context = vb_enter(ibv);
 	vb_obj_add(context, &channel->obj, VB_CHANNEL);
+	vb_obj_trace(&channel->obj, "create");
 	vb_event_helper(vb_backend(context));
 	vb_leave(context);
 	return &channel->ibv;

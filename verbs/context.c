@@ -11,11 +11,13 @@
 #include "host/nic_process.h"
 #include "vb.h"
 
-#define RD_ATOMIC_MAX 128 /* a field of struct ibv_qp_attr has 8 bits */
-#define WIDTH_4X      2   /* of PortInfo, as the field of struct ibv_port_attr has it */
-#define SPEED_EDR     32
-#define PHYS_LINK_UP  5
-#define NS_PER_S      1000000000ul
+#define RD_ATOMIC_MAX  128 /* a field of struct ibv_qp_attr has 8 bits */
+#define WIDTH_4X       2   /* of PortInfo, as the field of struct ibv_port_attr has it */
+#define SPEED_EDR      32
+#define PHYS_LINK_UP   5
+#define SUBNET_TIMEOUT 18 /* one second: what subnet managers set */
+#define NS_PER_S       1000000000ul
+#define VENDOR_ID      0x020000 /* a locally administered OUI, as the GUIDs have */
 
 /* ---- the device ---- */
 
@@ -29,6 +31,7 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->node_guid = attr->sys_image_guid = htobe64(vb_device_guid(device));
 	attr->max_mr_size = nic->max_mr_size;
 	attr->page_size_cap = ~0xffful;
+	attr->vendor_id = VENDOR_ID;
 	attr->vendor_part_id = 1;
 	attr->hw_ver = nic->hw_major;
 	attr->max_qp = nic->max_qp;
@@ -80,6 +83,7 @@ static int query_device_ex(struct ibv_context *ibv, const struct ibv_query_devic
 	if (size < sizeof(attr.orig_attr))
 		return EINVAL;
 	fill_device(vb_context_of(ibv), &attr.orig_attr);
+	attr.device_cap_flags_ex = attr.orig_attr.device_cap_flags;
 	memset(out, 0, size);
 	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
 	return 0;
@@ -127,11 +131,13 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = mtu_code(nic->mtu),
 		.gid_tbl_len = VB_GIDS,
+		.port_cap_flags = IBV_PORT_SYS_IMAGE_GUID_SUP | IBV_PORT_CM_SUP,
 		.max_msg_sz = (uint32_t)nic->max_msg_size,
 		.pkey_tbl_len = 1,
 		.lid = nic->number,
 		.sm_lid = 1,
 		.max_vl_num = 1,
+		.subnet_timeout = SUBNET_TIMEOUT,
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_EDR,
 		.phys_state = PHYS_LINK_UP,
@@ -140,6 +146,11 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 
 	if (port != VB_PORT)
 		return EINVAL;
+	if (vb_setting_ethernet()) {
+		attr.link_layer = IBV_LINK_LAYER_ETHERNET;
+		attr.lid = attr.sm_lid = 0;
+		attr.flags = IBV_QPF_GRH_REQUIRED;
+	}
 	memset(out, 0, size);
 	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
 	return 0;
@@ -191,14 +202,14 @@ int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gi
 	return 0;
 }
 
-/* Its declaration is in a header for drivers only. 0 is IB or RoCE v1, as sysfs has it. */
+/* Declared in a header for drivers only. 0 is IB or RoCE v1, 1 is RoCE v2, as sysfs has it. */
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type);
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type)
 {
 	(void)ibv;
 	if (!has_gid(port, index))
 		return no_entry();
-	*type = 0;
+	*type = vb_setting_ethernet();
 	return 0;
 }
 
@@ -208,7 +219,8 @@ static void fill_gid_entry(struct ibv_context *ibv, uint32_t index, struct ibv_g
 	struct ibv_gid_entry entry = { .gid = vb_gid(vb_context_of(ibv), (int)index),
 				       .gid_index = index,
 				       .port_num = VB_PORT,
-				       .gid_type = IBV_GID_TYPE_IB };
+				       .gid_type = vb_setting_ethernet() ? IBV_GID_TYPE_ROCE_V2
+									 : IBV_GID_TYPE_IB };
 
 	memset(out, 0, size);
 	memcpy(out, &entry, size < sizeof(entry) ? size : sizeof(entry));
@@ -230,14 +242,14 @@ int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
 ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entries, size_t max,
 			     uint32_t flags, size_t size)
 {
-	size_t n = max < VB_GIDS ? max : VB_GIDS;
-
 	if (flags)
 		return -EOPNOTSUPP;
-	for (size_t i = 0; i < n; i++)
+	if (max < VB_GIDS)
+		return -EINVAL;
+	for (size_t i = 0; i < VB_GIDS; i++)
 		fill_gid_entry(ibv, (uint32_t)i,
 			       (struct ibv_gid_entry *)(void *)((char *)entries + i * size), size);
-	return (ssize_t)n;
+	return VB_GIDS;
 }
 
 VB_NEW(ibv_query_pkey);
@@ -297,7 +309,8 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 	};
 	char path[512];
 
-	if (strncmp(dir, "/sys/class/infiniband/emu", 25) == 0) {
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s", vb_setting_name());
+	if (strncmp(dir, path, strlen(path)) == 0) {
 		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 			if (strcmp(file, files[i].file) == 0)
 				return snprintf(buf, size, "%s", files[i].text) < (int)size

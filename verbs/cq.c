@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vb.h"
+#include "quick.h"
 
 /* ---- create, resize, destroy ---- */
 
@@ -14,19 +14,23 @@ struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_att
 	int err;
 
 	if (attr->cqe < 1 || attr->cqe > (uint32_t)context->adapter->base.attr.max_cqe ||
-	    attr->comp_vector >= (uint32_t)ibv->num_comp_vectors)
+	    attr->comp_vector >= (uint32_t)ibv->num_comp_vectors ||
+	    (attr->channel && attr->channel->context != ibv))
 		return vb_failed(-EINVAL);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return vb_failed(-ENOMEM);
 	vb_enter(ibv);
-	err = context->nic->ops->cq_create(context->nic, attr->cqe, &cq->obj, &cq->nic);
+	err = vb_fault(context, NULL, VB_CALL_CREATE_CQ);
+	if (!err)
+		err = context->nic->ops->cq_create(context->nic, attr->cqe, &cq->obj, &cq->nic);
 	if (err) {
 		vb_leave(context);
 		free(cq);
 		return vb_failed(err);
 	}
 	vb_obj_add(context, &cq->obj, VB_CQ);
+	vb_obj_trace(&cq->obj, "create cqe=%u", attr->cqe);
 	cq->ibv = (struct ibv_cq){ .context = ibv,
 				   .channel = attr->channel,
 				   .cq_context = attr->cq_context,
@@ -59,10 +63,12 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
 	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_cq *cq = VB_OF(ibv, cq);
-	int err = -EINVAL;
+	int err = vb_fault(context, NULL, VB_CALL_RESIZE_CQ);
 
-	if (cqe >= 1 && (uint32_t)cqe >= cq->kept_end - cq->kept_first &&
-	    cqe <= context->adapter->base.attr.max_cqe)
+	if (!err && (cqe < 1 || (uint32_t)cqe < cq->kept_end - cq->kept_first ||
+		     cqe > context->adapter->base.attr.max_cqe))
+		err = -EINVAL;
+	if (!err)
 		err = context->nic->ops->cq_resize(cq->nic, (uint32_t)cqe);
 	if (!err) {
 		ibv->cqe = cqe;
@@ -129,6 +135,8 @@ static enum ibv_wc_status status_of(const struct nic_wc *wc)
 		[NIC_WC_REMOTE_INVALID] = IBV_WC_REM_INV_REQ_ERR,
 	};
 
+	if (wc->status > NIC_WC_OWN) /* by a fault */
+		return (enum ibv_wc_status)(wc->status - NIC_WC_OWN);
 	return wc->status < NIC_WC_COUNT ? statuses[wc->status] : IBV_WC_GENERAL_ERR;
 }
 
@@ -162,7 +170,7 @@ static void fill_received(struct ibv_wc *out, const struct nic_wc *wc, const str
 		out->slid = qp->attr.ah_attr.dlid;
 	} else if (wc->status == NIC_WC_SUCCESS) {
 		out->src_qp = wc->src_qp;
-		out->slid = wc->src_adapter;
+		out->slid = vb_setting_ethernet() ? 0 : wc->src_adapter;
 		out->sl = wc->src_sl;
 		out->wc_flags = wc->flags & NIC_WR_GLOBAL ? IBV_WC_GRH : 0;
 	}
@@ -175,7 +183,7 @@ static void stop_sending(struct vb_qp *qp, const struct nic_wc *wc)
 		qp->ibv.state = IBV_QPS_SQE;
 }
 
-static void fill_wc(struct ibv_wc *out, const struct nic_wc *wc)
+void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc)
 {
 	struct vb_obj *obj = wc->qp->ctx;
 	struct vb_qp *qp = nic_container_of(obj, struct vb_qp, obj);
@@ -215,7 +223,7 @@ static int poll_kept(struct vb_cq *cq, int n, struct ibv_wc *wc)
 	if (cq->kept_first == cq->kept_end)
 		return 0;
 	while (got < n && cq->kept_first != cq->kept_end)
-		fill_wc(&wc[got++], &cq->kept[cq->kept_first++]);
+		vb_wc_fill(&wc[got++], &cq->kept[cq->kept_first++]);
 	vb_cq_limit(cq);
 	return got;
 }
@@ -230,38 +238,17 @@ static int poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc)
 	if (n < 1 || !ops->cq_spin(cq->nic, &one))
 		return 0;
 	do
-		fill_wc(&wc[got++], &one);
+		vb_wc_fill(&wc[got++], &one);
 	while (got < n && ops->cq_poll(cq->nic, &one, 1) == 1);
 	return got;
 }
 
-/*
- * In a shared fabric, without its lock: a program that polls in a loop would otherwise keep others
- * from it. False: the call has to be made with the lock.
- */
-static bool poll_quick(struct backend *b, struct vb_cq *cq, int n, struct ibv_wc *wc, int *got)
-{
-	bool done;
-
-	if (!backend_enter_quick(b))
-		return false;
-	*got = cq->kept_first == cq->kept_end ? poll_nic(cq, n, wc) : 0;
-	done = *got > 0 || (cq->kept_first == cq->kept_end && b->kind->quiet(b->shared));
-	backend_leave_quick(b);
-	if (done && *got == 0)
-		backend_count_empty_poll(b);
-	return done;
-}
-
 int vb_cq_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 {
-	struct vb_context *context = vb_context_of(ibv->context);
+	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_cq *cq = VB_OF(ibv, cq);
 	int got;
 
-	if (poll_quick(vb_backend(context), cq, n, wc, &got))
-		return got;
-	vb_enter(ibv->context);
 	got = poll_kept(cq, n, wc);
 	if (got == 0)
 		got = poll_nic(cq, n, wc);
@@ -299,13 +286,15 @@ int vb_cq_request_notify(struct ibv_cq *ibv, int solicited_only)
 {
 	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_cq *cq = VB_OF(ibv, cq);
+	int err = vb_fault(context, NULL, VB_CALL_NOTIFY_CQ);
 
+	if (err)
+		return vb_result(context, err);
 	if (solicited_only)
 		context->nic->ops->cq_arm_solicited(cq->nic);
 	else
 		context->nic->ops->cq_arm(cq->nic);
-	vb_leave(context);
-	return 0;
+	return vb_result(context, 0);
 }
 
 void vb_cq_on_notify(void *obj)
@@ -328,7 +317,9 @@ void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost)
 	struct ibv_async_event event = { .element = { .cq = &cq->ibv },
 					 .event_type = IBV_EVENT_CQ_ERR };
 
-	(void)qp_obj;
 	(void)lost;
 	vb_async_add(cq->obj.context, &event);
+	if (((struct vb_obj *)qp_obj)->kind == VB_QP)
+		vb_qp_tell(nic_container_of((struct vb_obj *)qp_obj, struct vb_qp, obj),
+			   IBV_EVENT_QP_FATAL);
 }

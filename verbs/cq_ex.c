@@ -35,7 +35,7 @@ static int next_poll(struct ibv_cq_ex *ex)
 {
 	struct vb_cursor *c = cursor_of(ex);
 
-	if (vb_cq_poll(ibv_cq_ex_to_cq(ex), 1, &c->wc) == 0)
+	if (ibv_poll_cq(ibv_cq_ex_to_cq(ex), 1, &c->wc) == 0)
 		return ENOENT;
 	ex->wr_id = c->wc.wr_id;
 	ex->status = c->wc.status;

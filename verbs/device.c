@@ -23,6 +23,7 @@
 #define GUID_OPEN   0x0201000000000000ul
 
 static struct vb_device devices[DEVICES];
+static const char *const adapter_names[DEVICES] = { "emu0", "emu1" };
 static pthread_once_t devices_once = PTHREAD_ONCE_INIT;
 
 static void make_devices(void)
@@ -31,14 +32,14 @@ static void make_devices(void)
 		struct ibv_device *ibv = &devices[i].ibv;
 
 		devices[i].index = i;
-		ibv->node_type = IBV_NODE_CA;
-		ibv->transport_type = IBV_TRANSPORT_IB;
-		snprintf(ibv->name, sizeof(ibv->name), "emu%u", i);
+		ibv->node_type = vb_setting_iwarp() ? IBV_NODE_RNIC : IBV_NODE_CA;
+		ibv->transport_type = vb_setting_iwarp() ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+		snprintf(ibv->name, sizeof(ibv->name), "%s%u", vb_setting_name(), i);
 		snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs%u", i);
 		snprintf(ibv->dev_path, sizeof(ibv->dev_path),
 			 "/sys/class/infiniband_verbs/uverbs%u", i);
-		snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/emu%u",
-			 i);
+		snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "/sys/class/infiniband/%s",
+			 ibv->name);
 	}
 }
 
@@ -49,7 +50,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **list;
 	struct backend *b;
-	int n = vb_chosen(&b) ? 0 : DEVICES;
+	int n = vb_setting_check() || vb_chosen(&b) ? 0 : DEVICES;
 
 	pthread_once(&devices_once, make_devices);
 	if (num_devices)
@@ -138,10 +139,11 @@ static int open_adapter(struct backend *b, struct vb_context *context, const cha
 		return err;
 	}
 	if (made_world)
-		vb_world_began();
+		vb_world_began(b);
 	context->adapter = (struct vb_adapter *)base;
 	context->nic = base->nic;
 	LIST_INSERT_HEAD(&context->adapter->contexts, context, link);
+	vb_use_path(context, path_choose(b));
 	__atomic_store_n(&VB_OF(context->ex.context.device, device)->number, base->attr.number,
 			 __ATOMIC_RELAXED);
 	return 0;
@@ -191,7 +193,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	if (err)
 		goto close_files;
 	backend_enter(b);
-	err = open_adapter(b, context, device->name);
+	err = open_adapter(b, context, adapter_names[VB_OF(device, device)->index]);
 	backend_leave(b);
 	if (err)
 		goto close_files;

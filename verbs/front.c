@@ -1,15 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* front.c - the verbs front's table for the host: host/front.h. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/forks.h"
 #include "host/nic_process.h"
 
 #include "vb.h"
 
 static const size_t no_quick;
 
+#define LEFT_NAMES 8
+
 /* ---- objects ---- */
+
+/* In traces. A QP is an `ep`: the NIC calls it so, whatever its front. */
+static const char *const kinds[VB_KINDS] = {
+	[VB_PD] = "pd",           [VB_MR] = "mr",   [VB_MW] = "mw", [VB_CHANNEL] = "channel",
+	[VB_CQ] = "cq",           [VB_SRQ] = "srq", [VB_QP] = "ep", [VB_AH] = "ah",
+	[VB_LISTENER] = "listen", [VB_CONN] = "id",
+};
+
+void vb_obj_trace(const struct vb_obj *obj, const char *format, ...)
+{
+	struct nic *nic = obj->host.nic;
+	char text[128];
+	va_list args;
+
+	if (!nic->tracing)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	nic_trace(nic, "%s.%s%u %s", nic->label, kinds[obj->kind], obj->id, text);
+}
 
 void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kind)
 {
@@ -23,6 +49,7 @@ void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kin
 
 void vb_obj_remove(struct vb_obj *obj)
 {
+	vb_obj_trace(obj, "free");
 	TAILQ_REMOVE(&obj->context->objects, obj, link);
 }
 
@@ -48,11 +75,15 @@ static void front_adapter_free(struct adapter *base)
 	free(base);
 }
 
-/* Every call of this front takes the lock. */
 static void front_use_path(struct front *front, enum path path)
 {
-	(void)front;
-	(void)path;
+	struct vb_context *context;
+	struct adapter *adapter;
+
+	TAILQ_FOREACH(adapter, &front->backend->adapters, link)
+		if (adapter->front == front)
+			LIST_FOREACH(context, &((struct vb_adapter *)adapter)->contexts, link)
+	vb_use_path(context, path);
 }
 
 static void front_repeat_cq_limits(struct adapter *base)
@@ -71,13 +102,6 @@ static uint32_t front_qp_name(const void *qp_obj)
 	return ((const struct vb_obj *)qp_obj)->id;
 }
 
-static bool front_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *rule)
-{
-	(void)text;
-	(void)rule;
-	return false;
-}
-
 static void front_world_ended(struct front *front)
 {
 	(void)front;
@@ -91,6 +115,21 @@ static void front_forget(struct front *front)
 		vb_cm->forget();
 }
 
+/* The first few are named: an object, or a device itself. */
+static void name_left(char *names, size_t size, unsigned int n, const char *label,
+		      const struct vb_obj *obj)
+{
+	size_t length = strlen(names);
+
+	if (n >= LEFT_NAMES)
+		return;
+	if (obj)
+		snprintf(names + length, size - length, " %s.%s%u", label, kinds[obj->kind],
+			 obj->id);
+	else
+		snprintf(names + length, size - length, " %s", label);
+}
+
 static unsigned int front_objects_left(struct front *front, char *names, size_t size)
 {
 	struct vb_context *context;
@@ -98,16 +137,14 @@ static unsigned int front_objects_left(struct front *front, char *names, size_t 
 	struct vb_obj *obj;
 	unsigned int n = 0;
 
-	(void)names;
-	(void)size;
 	TAILQ_FOREACH(adapter, &front->backend->adapters, link) {
 		if (adapter->front != front)
 			continue;
 		LIST_FOREACH(context, &((struct vb_adapter *)adapter)->contexts, link)
 		{
-			n++;
+			name_left(names, size, n++, adapter->nic->label, NULL);
 			TAILQ_FOREACH(obj, &context->objects, link)
-				n++;
+				name_left(names, size, n++, adapter->nic->label, obj);
 		}
 	}
 	return n;
@@ -118,6 +155,14 @@ static unsigned int front_objects_left(struct front *front, char *names, size_t 
 static void front_no_soft_limit(void *qp_obj)
 {
 	(void)qp_obj;
+}
+
+static void front_on_qp_event(void *ctx, enum nic_qp_event what)
+{
+	struct vb_obj *obj = ctx;
+
+	if (obj->kind == VB_QP)
+		vb_qp_on_event(nic_container_of(obj, struct vb_qp, obj), what);
 }
 
 static void front_on_request(void *listener, struct nic_conn *conn)
@@ -174,6 +219,7 @@ static const struct nic_upcalls front_upcalls = {
 	.cq_lost = vb_cq_on_lost,
 	.srq_limit = vb_srq_on_limit,
 	.qp_soft_limit = front_no_soft_limit,
+	.qp_event = front_on_qp_event,
 	.conn_request = front_on_request,
 	.established = front_on_established,
 	.conn_end = front_on_end,
@@ -183,6 +229,7 @@ static const struct nic_upcalls front_upcalls = {
 
 const struct front_ops vb_front_ops = {
 	.name = "verbs",
+	.api = FAULT_TEXT_VERBS,
 	.quick_size = &no_quick,
 	.up = &front_upcalls,
 	.attach = front_attach,
@@ -191,7 +238,7 @@ const struct front_ops vb_front_ops = {
 	.use_path = front_use_path,
 	.repeat_cq_limits = front_repeat_cq_limits,
 	.qp_name = front_qp_name,
-	.call_fault = front_call_fault,
+	.call_fault = vb_call_fault,
 	.world_ended = front_world_ended,
 	.forget = front_forget,
 	.objects_left = front_objects_left,
@@ -200,8 +247,10 @@ const struct front_ops vb_front_ops = {
 /* Another process's passthrough may be on these verbs; this process's would be on itself. */
 int vb_chosen(struct backend **b)
 {
-	const char *wanted = process_env("DAT_PROVIDER");
+	const char *wanted;
 
+	forks_stop();
+	wanted = process_env("DAT_PROVIDER");
 	if (wanted && strcmp(wanted, "hw") == 0)
 		return -ENODEV;
 	return backend_chosen(&vb_front_ops, b);

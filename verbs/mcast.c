@@ -24,9 +24,11 @@ VB_NEW(ibv_attach_mcast);
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
 	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_qp *qp = VB_OF(ibv, qp);
+	int err = vb_fault(context, &qp->obj, VB_CALL_ATTACH_MCAST);
 
 	(void)lid;
-	return vb_result(context, change_group(VB_OF(ibv, qp), gid, true));
+	return vb_result(context, err ? err : change_group(qp, gid, true));
 }
 
 VB_NEW(ibv_detach_mcast);

@@ -26,9 +26,12 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibv)
 	if (!pd)
 		return vb_failed(-ENOMEM);
 	context = vb_enter(ibv);
-	err = context->nic->ops->pd_alloc(context->nic, &pd->nic);
+	err = vb_fault(context, NULL, VB_CALL_ALLOC_PD);
+	if (!err)
+		err = context->nic->ops->pd_alloc(context->nic, &pd->nic);
 	if (!err) {
 		vb_obj_add(context, &pd->obj, VB_PD);
+		vb_obj_trace(&pd->obj, "create");
 		pd->ibv = (struct ibv_pd){ .context = ibv, .handle = pd->obj.id };
 	}
 	vb_leave(context);
@@ -105,6 +108,7 @@ static int register_memory(struct vb_mr *mr, struct vb_pd *pd)
 
 static void deregister_memory(struct vb_mr *mr)
 {
+	vb_ranges_close(mr);
 	mr->nic->nic->ops->mr_dereg(mr->nic);
 	LIST_REMOVE(mr, key_link);
 	VB_OF(mr->ibv.pd, pd)->obj.users--;
@@ -126,9 +130,13 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, u
 	mr->access = access;
 	mr->iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	context = vb_enter(ibv->context);
-	err = register_memory(mr, VB_OF(ibv, pd));
+	err = vb_fault(context, NULL, VB_CALL_REG_MR);
+	if (!err)
+		err = register_memory(mr, VB_OF(ibv, pd));
 	if (!err) {
 		vb_obj_add(context, &mr->obj, VB_MR);
+		vb_obj_trace(&mr->obj, "create bytes=%zu lkey=%u rkey=%u", length, mr->ibv.lkey,
+			     mr->ibv.rkey);
 		mr->ibv.handle = mr->obj.id;
 	}
 	vb_leave(context);
@@ -150,13 +158,31 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
 	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
 }
 
-/* The region gets new keys, as on devices. If that fails it stays as it is. */
+/* Another PD or access: the keys stay. */
+static int change_region(struct vb_mr *mr, const struct vb_mr *next, struct vb_pd *pd)
+{
+	int err = mr->nic->nic->ops->mr_change(mr->nic, pd->nic, vb_access(next->access));
+
+	if (err)
+		return err;
+	vb_ranges_close(mr); /* they were checked with the rights that it had */
+	VB_OF(mr->ibv.pd, pd)->obj.users--;
+	pd->obj.users++;
+	mr->ibv.pd = &pd->ibv;
+	mr->access = next->access;
+	return 0;
+}
+
+/* For other memory, the region gets new keys. If that fails it stays as it is. */
 static int register_again(struct vb_mr *mr, struct vb_mr *next, struct vb_pd *pd)
 {
 	int err;
 
 	if (mr->nic->nic->ops->mr_windows(mr->nic) > 0)
 		return -EBUSY;
+	if (next->ibv.addr == mr->ibv.addr && next->ibv.length == mr->ibv.length &&
+	    next->iova == mr->iova)
+		return change_region(mr, next, pd);
 	err = register_memory(next, pd);
 	if (err)
 		return err;
@@ -201,7 +227,10 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	if (next.access & IBV_ACCESS_ZERO_BASED)
 		next.iova = 0;
 	context = vb_enter(ibv->context);
-	err = register_again(mr, &next, VB_OF(flags & IBV_REREG_MR_CHANGE_PD ? pd : ibv->pd, pd));
+	err = vb_fault(context, NULL, VB_CALL_REREG_MR);
+	if (!err)
+		err = register_again(mr, &next,
+				     VB_OF(flags & IBV_REREG_MR_CHANGE_PD ? pd : ibv->pd, pd));
 	vb_leave(context);
 	if (!err)
 		return 0;
@@ -230,9 +259,9 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 
 /* ---- keys ---- */
 
-static const struct vb_mr *find_key(const struct vb_adapter *adapter, uint32_t lkey)
+static struct vb_mr *find_key(const struct vb_adapter *adapter, uint32_t lkey)
 {
-	const struct vb_mr *mr;
+	struct vb_mr *mr;
 
 	LIST_FOREACH(mr, &adapter->keys[lkey % VB_KEYS], key_link)
 	if (mr->ibv.lkey == lkey)
@@ -240,11 +269,10 @@ static const struct vb_mr *find_key(const struct vb_adapter *adapter, uint32_t l
 	return NULL;
 }
 
-/* NULL: the key does not permit it. */
-static const struct vb_mr *region_of(struct vb_context *context, const struct vb_pd *pd,
-				     const struct nic_sge *sge, bool write)
+struct vb_mr *vb_region_of(struct vb_context *context, const struct vb_pd *pd,
+			   const struct nic_sge *sge, bool write)
 {
-	const struct vb_mr *mr = find_key(context->adapter, sge->lkey);
+	struct vb_mr *mr = find_key(context->adapter, sge->lkey);
 
 	if (!mr || mr->ibv.pd != &pd->ibv || (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE)))
 		return NULL;
@@ -261,7 +289,7 @@ bool vb_keys_allow(struct vb_context *context, const struct vb_pd *pd, struct ni
 
 		if (sge[i].length == 0)
 			continue;
-		mr = region_of(context, pd, &sge[i], write);
+		mr = vb_region_of(context, pd, &sge[i], write);
 		if (!mr) {
 			sge[i].lkey = 0; /* of no region */
 			return false;

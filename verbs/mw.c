@@ -10,9 +10,12 @@
 #include "vb.h"
 
 #define KEY_OWN 0xffu /* the bits of a key that the program chooses */
-#define MW_ACCESS                                                                       \
-	((unsigned int)IBV_ACCESS_REMOTE_READ | (unsigned int)IBV_ACCESS_REMOTE_WRITE | \
-	 (unsigned int)IBV_ACCESS_REMOTE_ATOMIC | (unsigned int)IBV_ACCESS_ZERO_BASED)
+/* A window has no local access, but programs ask for it, and devices do not mind. */
+#define MW_ACCESS                                                                        \
+	((unsigned int)IBV_ACCESS_REMOTE_READ | (unsigned int)IBV_ACCESS_REMOTE_WRITE |  \
+	 (unsigned int)IBV_ACCESS_REMOTE_ATOMIC | (unsigned int)IBV_ACCESS_LOCAL_WRITE | \
+	 (unsigned int)IBV_ACCESS_ZERO_BASED)
+#define MW_REMOTE (NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC)
 
 /* ---- allocation ---- */
 
@@ -29,9 +32,12 @@ struct ibv_mw *vb_alloc_mw(struct ibv_pd *ibv, enum ibv_mw_type type)
 	if (!mw)
 		return vb_failed(-ENOMEM);
 	context = vb_enter(ibv->context);
-	err = context->nic->ops->mw_alloc(pd->nic, &mw->nic);
+	err = vb_fault(context, NULL, VB_CALL_ALLOC_MW);
+	if (!err)
+		err = context->nic->ops->mw_alloc(pd->nic, &mw->nic);
 	if (!err) {
 		vb_obj_add(context, &mw->obj, VB_MW);
+		vb_obj_trace(&mw->obj, "create type=%d", type);
 		pd->obj.users++;
 		mw->ibv = (struct ibv_mw){ .context = ibv->context,
 					   .pd = ibv,
@@ -79,7 +85,7 @@ static int set_bind(struct nic_send_wr *out, const struct vb_qp *qp, struct ibv_
 	out->bind_addr = info->addr;
 	/* No region has that length: without the permission to bind to it, the request fails. */
 	out->bind_length = mr && !(mr->access & IBV_ACCESS_MW_BIND) ? UINT64_MAX : info->length;
-	out->bind_access = vb_access(info->mw_access_flags) & ~(uint32_t)NIC_ACCESS_LOCAL_READ;
+	out->bind_access = vb_access(info->mw_access_flags) & MW_REMOTE;
 	if (info->mw_access_flags & IBV_ACCESS_ZERO_BASED)
 		out->bind_access |= NIC_ACCESS_ZERO_BASED;
 	out->mr = mr ? mr->nic : NULL;
@@ -102,8 +108,10 @@ int vb_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	struct vb_qp *qp = VB_OF(ibv, qp);
 	struct nic_send_wr wr = { .wr_id = bind->wr_id,
 				  .flags = vb_send_flags(qp, bind->send_flags) };
-	int err = ibv->state < IBV_QPS_RTS ? -EINVAL : set_bind(&wr, qp, mw, &bind->bind_info);
+	int err = vb_fault(context, &qp->obj, VB_CALL_BIND_MW);
 
+	if (!err)
+		err = ibv->state < IBV_QPS_RTS ? -EINVAL : set_bind(&wr, qp, mw, &bind->bind_info);
 	if (!err && (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED))
 		err = -EINVAL; /* windows of type 2 only */
 	if (!err)

@@ -18,6 +18,14 @@ static bool caps_fit(const struct vb_context *context, const struct ibv_qp_init_
 			      cap->max_recv_sge < (uint32_t)nic->max_sge));
 }
 
+/* Objects of one context know nothing of those of another, even of the same device. */
+static bool queues_fit(const struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	return init->send_cq && init->send_cq->context == pd->context && init->recv_cq &&
+	       init->recv_cq->context == pd->context &&
+	       (!init->srq || init->srq->context == pd->context);
+}
+
 /*
  * One segment more than the program asks for is the library's: post.c. An atomic needs the room of
  * three.
@@ -68,8 +76,10 @@ static int make_inline_room(struct vb_qp *qp, struct vb_pd *pd)
 	qp->inline_room = malloc(bytes);
 	if (!qp->inline_room)
 		return -ENOMEM;
-	err = pd->nic->nic->ops->mr_reg(pd->nic, (uintptr_t)qp->inline_room, bytes,
-					NIC_ACCESS_LOCAL_READ, &qp->inline_mr);
+	/* Not through the decorator: no rule shall take it for a call of the program's. */
+	err = vb_backend(pd->obj.context)
+		      ->ops.mr_reg(pd->nic, (uintptr_t)qp->inline_room, bytes,
+				   NIC_ACCESS_LOCAL_READ, &qp->inline_mr);
 	if (err)
 		free(qp->inline_room);
 	return err;
@@ -81,6 +91,13 @@ static void free_inline_room(struct vb_qp *qp)
 		qp->inline_mr->nic->ops->mr_dereg(qp->inline_mr);
 	if (qp->inline_mr)
 		free(qp->inline_room);
+}
+
+static const char *type_word(enum ibv_qp_type type)
+{
+	if (type == IBV_QPT_RC)
+		return "RC";
+	return type == IBV_QPT_UC ? "UC" : "UD";
 }
 
 static int create_qp(struct vb_context *context, struct vb_qp *qp, struct vb_pd *pd)
@@ -111,6 +128,9 @@ static int create_qp(struct vb_context *context, struct vb_qp *qp, struct vb_pd 
 				   .qp_num = qp->nic->number,
 				   .state = IBV_QPS_RESET,
 				   .qp_type = qp->init.qp_type };
+	vb_obj_trace(&qp->obj, "create type=%s qpn=%u send=cq%u recv=cq%u",
+		     type_word(qp->init.qp_type), qp->ibv.qp_num,
+		     VB_OF(qp->init.send_cq, cq)->obj.id, VB_OF(qp->init.recv_cq, cq)->obj.id);
 	pthread_mutex_init(&qp->ibv.mutex, NULL);
 	pthread_cond_init(&qp->ibv.cond, NULL);
 	return 0;
@@ -128,16 +148,19 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 		return vb_failed(-EOPNOTSUPP);
 	if (init->srq && init->qp_type == IBV_QPT_UC)
 		return vb_failed(-EINVAL);
-	if (!init->send_cq || !init->recv_cq || !caps_fit(context, init))
+	if (!queues_fit(ibv, init) || !caps_fit(context, init))
 		return vb_failed(-EINVAL);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return vb_failed(-ENOMEM);
 	qp->init = *init;
+	qp->signaled = init->sq_sig_all ? IBV_SEND_SIGNALED : 0;
 	if (qp->init.cap.max_inline_data < VB_INLINE_LEAST)
 		qp->init.cap.max_inline_data = VB_INLINE_LEAST;
 	vb_enter(ibv->context);
-	err = create_qp(context, qp, VB_OF(ibv, pd));
+	err = vb_fault(context, NULL, VB_CALL_CREATE_QP);
+	if (!err)
+		err = create_qp(context, qp, VB_OF(ibv, pd));
 	vb_leave(context);
 	if (!err) {
 		init->cap = qp->init.cap;
@@ -149,13 +172,29 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 
 /* ---- destruction ---- */
 
+/* Requests that the program will never hear of. */
+static void trace_unfinished(const struct vb_qp *qp)
+{
+	struct nic_qp_counts counts;
+
+	if (!qp->nic->nic->tracing)
+		return;
+	qp->nic->nic->ops->qp_query(qp->nic, &counts);
+	if (counts.send_posted > 0)
+		vb_obj_trace(&qp->obj, "unfinished qpn=%u requests=%u", qp->ibv.qp_num,
+			     counts.send_posted);
+}
+
 void vb_qp_discard(struct vb_qp *qp)
 {
 	const struct nic_ops *ops = qp->nic->nic->ops;
 	struct vb_cq *send_cq = VB_OF(qp->init.send_cq, cq), *recv_cq = VB_OF(qp->init.recv_cq, cq);
 
+	trace_unfinished(qp);
 	ops->qp_reset(qp->nic);
 	vb_qp_part(qp, NIC_END_DISCONNECTED);
+	vb_range_close(&qp->send_range);
+	vb_range_close(&qp->recv_range);
 	vb_cq_forget(send_cq, qp->nic);
 	vb_cq_forget(recv_cq, qp->nic);
 	ops->qp_destroy(qp->nic);
@@ -191,16 +230,44 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 /* ---- the end ---- */
 
+void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type what)
+{
+	struct ibv_async_event event = { .element = { .qp = &qp->ibv }, .event_type = what };
+
+	vb_async_add(qp->obj.context, &event);
+}
+
 /* Work requests say what happened. Of an SRQ, the QP takes no further Receive, which is told. */
 static void enter_error(struct vb_qp *qp)
 {
-	struct ibv_async_event event = { .element = { .qp = &qp->ibv },
-					 .event_type = IBV_EVENT_QP_LAST_WQE_REACHED };
 	bool first = qp->ibv.state != IBV_QPS_ERR;
 
 	qp->ibv.state = IBV_QPS_ERR;
+	qp->draining = false;
 	if (first && qp->ibv.srq)
-		vb_async_add(qp->obj.context, &event);
+		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+}
+
+void vb_qp_on_event(struct vb_qp *qp, enum nic_qp_event what)
+{
+	switch (what) {
+	case NIC_QP_DRAINED:
+		qp->draining = false;
+		if (qp->tells_drained)
+			vb_qp_tell(qp, IBV_EVENT_SQ_DRAINED);
+		break;
+	case NIC_QP_HEARD:
+		vb_qp_tell(qp, IBV_EVENT_COMM_EST);
+		break;
+	case NIC_QP_ACCESS:
+		vb_qp_tell(qp, IBV_EVENT_QP_ACCESS_ERR);
+		break;
+	case NIC_QP_REQUEST:
+		vb_qp_tell(qp, IBV_EVENT_QP_REQ_ERR);
+		break;
+	case NIC_QP_EVENTS:
+		break;
+	}
 }
 
 void vb_qp_fail(struct vb_qp *qp)

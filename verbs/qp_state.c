@@ -95,8 +95,7 @@ static bool values_fit(const struct vb_context *context, const struct ibv_qp_att
 		return false;
 	if ((mask & IBV_QP_PKEY_INDEX) && a->pkey_index != 0)
 		return false;
-	if ((mask & IBV_QP_AV) && (a->ah_attr.port_num != VB_PORT || a->ah_attr.sl > 15 ||
-				   (a->ah_attr.is_global && a->ah_attr.grh.sgid_index >= VB_GIDS)))
+	if ((mask & IBV_QP_AV) && !vb_address_fits(&a->ah_attr))
 		return false;
 	if ((mask & IBV_QP_PATH_MTU) && (a->path_mtu < IBV_MTU_256 || a->path_mtu > MTU_CODES))
 		return false;
@@ -109,6 +108,11 @@ static bool values_fit(const struct vb_context *context, const struct ibv_qp_att
 	if ((mask & IBV_QP_RNR_RETRY) && a->rnr_retry > 7)
 		return false;
 	if ((mask & IBV_QP_MIN_RNR_TIMER) && a->min_rnr_timer > 31)
+		return false;
+	/* No path migrates. */
+	if ((mask & IBV_QP_PATH_MIG_STATE) && a->path_mig_state != IBV_MIG_MIGRATED)
+		return false;
+	if ((mask & IBV_QP_ALT_PATH) && a->alt_port_num != 0)
 		return false;
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && a->max_rd_atomic > device.max_qp_init_rd_atom)
 		return false;
@@ -167,11 +171,12 @@ static uint32_t access_of(unsigned int flags)
 	       (NIC_ACCESS_REMOTE_READ | NIC_ACCESS_REMOTE_WRITE | NIC_ACCESS_REMOTE_ATOMIC);
 }
 
-static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, bool sends)
+static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, enum ibv_qp_state to)
 {
 	const struct nic_qp_path path = {
-		.adapter = a->ah_attr.dlid,
-		.sends = sends,
+		.adapter = vb_adapter_of(qp->obj.context, &a->ah_attr),
+		.sends = to != IBV_QPS_RTR,
+		.waits = to == IBV_QPS_SQD,
 		.retry = a->retry_cnt,
 		.rnr_retry = a->rnr_retry,
 		.qp = a->dest_qp_num,
@@ -183,6 +188,7 @@ static int set_path(struct vb_qp *qp, const struct ibv_qp_attr *a, bool sends)
 		.retry_timer_ns = timeout_ns(a->timeout),
 		.rnr_timer_ns = rnr_us[a->min_rnr_timer] * NS_PER_US,
 		.qkey = a->qkey,
+		.mtu = a->path_mtu ? 128u << a->path_mtu : 0,
 	};
 
 	return qp->nic->nic->ops->qp_to(qp->nic, &path);
@@ -195,18 +201,38 @@ static void reset_qp(struct vb_qp *qp)
 	vb_cq_forget(VB_OF(qp->ibv.send_cq, cq), qp->nic);
 	vb_cq_forget(VB_OF(qp->ibv.recv_cq, cq), qp->nic);
 	memset(&qp->attr, 0, sizeof(qp->attr));
+	qp->draining = false;
 	qp->inline_slot = 0;
+}
+
+/* The queue may have drained before the call returns. */
+static int pause_sends(struct vb_qp *qp, const struct ibv_qp_attr *next)
+{
+	bool draining = qp->draining, tells = qp->tells_drained;
+	int err;
+
+	if (qp->ibv.state != IBV_QPS_SQD) {
+		qp->draining = true;
+		qp->tells_drained = next->en_sqd_async_notify;
+	}
+	err = set_path(qp, next, IBV_QPS_SQD);
+	if (err) {
+		qp->draining = draining;
+		qp->tells_drained = tells;
+	}
+	return err;
 }
 
 static int enter_state(struct vb_qp *qp, const struct ibv_qp_attr *next, enum ibv_qp_state to)
 {
 	switch (to) {
 	case IBV_QPS_RTR:
-		return set_path(qp, next, false);
+		return set_path(qp, next, to);
 	case IBV_QPS_RTS:
-		return set_path(qp, next, true);
+		qp->draining = false;
+		return set_path(qp, next, to);
 	case IBV_QPS_SQD:
-		return -EOPNOTSUPP;
+		return pause_sends(qp, next);
 	case IBV_QPS_ERR:
 		vb_qp_fail(qp);
 		return 0;
@@ -228,6 +254,8 @@ static int modify_qp(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	if (err)
 		return err;
 	take_values(&next, attr, mask);
+	next.en_sqd_async_notify = mask & IBV_QP_EN_SQD_ASYNC_NOTIFY ? attr->en_sqd_async_notify
+								     : 0;
 	err = enter_state(qp, &next, to);
 	if (err)
 		return err;
@@ -242,8 +270,10 @@ VB_NEW(ibv_modify_qp);
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
 	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_qp *qp = VB_OF(ibv, qp);
+	int err = vb_fault(context, &qp->obj, VB_CALL_MODIFY_QP);
 
-	return vb_result(context, modify_qp(VB_OF(ibv, qp), attr, mask));
+	return vb_result(context, err ? err : modify_qp(qp, attr, mask));
 }
 
 VB_NEW(ibv_query_qp);
@@ -257,6 +287,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 	*attr = qp->attr;
 	attr->qp_state = attr->cur_qp_state = ibv->state;
 	attr->cap = qp->init.cap;
+	attr->sq_draining = qp->draining;
 	*init = qp->init;
 	return vb_result(context, 0);
 }

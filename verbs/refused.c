@@ -1,53 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * refused.c - the names of libibverbs that are not implemented.
- *
- * They exist, for a program that imports a name that is missing would not start. Each answers as
- * its call reports an error, with EOPNOTSUPP. Nothing here looks at an argument, so none is
- * declared, and verbs.h is not included. The names of IBVERBS_1.0 are for programs of 2006, whose
- * structs had another form.
+ * refused.c - the names of libibverbs that are not implemented. Those of IBVERBS_1.0 are for
+ * programs of 2006, whose structs had another form.
  */
-#include <errno.h>
-#include <stddef.h>
-
-#define INT(name)                  \
-	int name(void);            \
-	int name(void)             \
-	{                          \
-		return EOPNOTSUPP; \
-	}
-
-#define MINUS(name)                 \
-	int name(void);             \
-	int name(void)              \
-	{                           \
-		errno = EOPNOTSUPP; \
-		return -1;          \
-	}
-
-#define NULL_PTR(name)              \
-	void *name(void);           \
-	void *name(void)            \
-	{                           \
-		errno = EOPNOTSUPP; \
-		return NULL;        \
-	}
-
-#define NOTHING(name)    \
-	void name(void); \
-	void name(void)  \
-	{                \
-	}
-
-/* The same for a name that only old programs use. */
-#define OLD(kind, name, version)                                              \
-	__asm__(".symver refused_" #name "_old, " #name "@IBVERBS_" version); \
-	kind(refused_##name##_old)
-
-/* A name that has an old form as well. */
-#define NEW(kind, name)                                        \
-	__asm__(".symver " #name ", " #name "@@@IBVERBS_1.1"); \
-	kind(name)
+#include "refused.h"
 
 /* A flag that drivers read. */
 extern int verbs_allow_disassociate_destroy;
@@ -91,6 +47,7 @@ INT(ibv_cmd_create_ah)
 INT(ibv_cmd_create_counters)
 INT(ibv_cmd_create_cq)
 INT(ibv_cmd_create_cq_ex)
+INT(ibv_cmd_create_cq_ex2)
 INT(ibv_cmd_create_flow)
 INT(ibv_cmd_create_flow_action_esp)
 INT(ibv_cmd_create_qp)
@@ -148,37 +105,37 @@ NOTHING(verbs_set_ops)
 NOTHING(verbs_uninit_context)
 
 /* of old programs */
-OLD(NOTHING, ibv_ack_async_event, "1.0")
-OLD(NOTHING, ibv_ack_cq_events, "1.0")
-OLD(NULL_PTR, ibv_alloc_pd, "1.0")
-OLD(INT, ibv_attach_mcast, "1.0")
-OLD(INT, ibv_close_device, "1.0")
-OLD(NULL_PTR, ibv_create_ah, "1.0")
-OLD(NULL_PTR, ibv_create_cq, "1.0")
-OLD(NULL_PTR, ibv_create_qp, "1.0")
-OLD(NULL_PTR, ibv_create_srq, "1.0")
-OLD(INT, ibv_dealloc_pd, "1.0")
-OLD(INT, ibv_dereg_mr, "1.0")
-OLD(INT, ibv_destroy_ah, "1.0")
-OLD(INT, ibv_destroy_cq, "1.0")
-OLD(INT, ibv_destroy_qp, "1.0")
-OLD(INT, ibv_destroy_srq, "1.0")
-OLD(INT, ibv_detach_mcast, "1.0")
-OLD(NOTHING, ibv_free_device_list, "1.0")
-OLD(MINUS, ibv_get_async_event, "1.0")
-OLD(MINUS, ibv_get_cq_event, "1.0")
-OLD(INT, ibv_get_device_guid, "1.0")
-OLD(NULL_PTR, ibv_get_device_list, "1.0")
-OLD(NULL_PTR, ibv_get_device_name, "1.0")
-OLD(INT, ibv_modify_qp, "1.0")
-OLD(INT, ibv_modify_srq, "1.0")
-OLD(NULL_PTR, ibv_open_device, "1.0")
-OLD(INT, ibv_query_device, "1.0")
-OLD(MINUS, ibv_query_gid, "1.0")
-OLD(MINUS, ibv_query_pkey, "1.0")
-OLD(INT, ibv_query_port, "1.0")
-OLD(INT, ibv_query_qp, "1.0")
-OLD(INT, ibv_query_srq, "1.0")
-OLD(NULL_PTR, ibv_reg_mr, "1.0")
-OLD(INT, ibv_resize_cq, "1.0")
-OLD(NOTHING, ibv_register_driver, "1.1")
+OLD(NOTHING, ibv_ack_async_event, "IBVERBS_1.0")
+OLD(NOTHING, ibv_ack_cq_events, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_alloc_pd, "IBVERBS_1.0")
+OLD(INT, ibv_attach_mcast, "IBVERBS_1.0")
+OLD(INT, ibv_close_device, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_create_ah, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_create_cq, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_create_qp, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_create_srq, "IBVERBS_1.0")
+OLD(INT, ibv_dealloc_pd, "IBVERBS_1.0")
+OLD(INT, ibv_dereg_mr, "IBVERBS_1.0")
+OLD(INT, ibv_destroy_ah, "IBVERBS_1.0")
+OLD(INT, ibv_destroy_cq, "IBVERBS_1.0")
+OLD(INT, ibv_destroy_qp, "IBVERBS_1.0")
+OLD(INT, ibv_destroy_srq, "IBVERBS_1.0")
+OLD(INT, ibv_detach_mcast, "IBVERBS_1.0")
+OLD(NOTHING, ibv_free_device_list, "IBVERBS_1.0")
+OLD(MINUS, ibv_get_async_event, "IBVERBS_1.0")
+OLD(MINUS, ibv_get_cq_event, "IBVERBS_1.0")
+OLD(INT, ibv_get_device_guid, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_get_device_list, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_get_device_name, "IBVERBS_1.0")
+OLD(INT, ibv_modify_qp, "IBVERBS_1.0")
+OLD(INT, ibv_modify_srq, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_open_device, "IBVERBS_1.0")
+OLD(INT, ibv_query_device, "IBVERBS_1.0")
+OLD(MINUS, ibv_query_gid, "IBVERBS_1.0")
+OLD(MINUS, ibv_query_pkey, "IBVERBS_1.0")
+OLD(INT, ibv_query_port, "IBVERBS_1.0")
+OLD(INT, ibv_query_qp, "IBVERBS_1.0")
+OLD(INT, ibv_query_srq, "IBVERBS_1.0")
+OLD(NULL_PTR, ibv_reg_mr, "IBVERBS_1.0")
+OLD(INT, ibv_resize_cq, "IBVERBS_1.0")
+OLD(NOTHING, ibv_register_driver, "IBVERBS_1.1")

@@ -20,15 +20,19 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *ini
 	if (!srq)
 		return vb_failed(-ENOMEM);
 	vb_enter(ibv->context);
-	err = context->nic->ops->srq_create(pd->nic, init->attr.max_wr, init->attr.max_sge + 1,
-					    context->adapter->last_id[VB_SRQ] + 1, &srq->obj,
-					    &srq->nic);
+	err = vb_fault(context, NULL, VB_CALL_CREATE_SRQ);
+	if (!err)
+		err = context->nic->ops->srq_create(pd->nic, init->attr.max_wr,
+						    init->attr.max_sge + 1,
+						    context->adapter->last_id[VB_SRQ] + 1,
+						    &srq->obj, &srq->nic);
 	if (err) {
 		vb_leave(context);
 		free(srq);
 		return vb_failed(err);
 	}
 	vb_obj_add(context, &srq->obj, VB_SRQ);
+	vb_obj_trace(&srq->obj, "create max=%u", init->attr.max_wr);
 	pd->obj.users++;
 	srq->attr = init->attr;
 	srq->attr.srq_limit = 0;
@@ -70,8 +74,9 @@ VB_NEW(ibv_modify_srq);
 int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 {
 	struct vb_context *context = vb_enter(ibv->context);
+	int err = vb_fault(context, NULL, VB_CALL_MODIFY_SRQ);
 
-	return vb_result(context, modify_srq(VB_OF(ibv, srq), attr, mask));
+	return vb_result(context, err ? err : modify_srq(VB_OF(ibv, srq), attr, mask));
 }
 
 VB_NEW(ibv_query_srq);

@@ -108,8 +108,20 @@ struct vb_mr {
 	struct vb_obj obj;
 	struct nic_mr *nic;
 	LIST_ENTRY(vb_mr) key_link;
-	unsigned int access; /* enum ibv_access_flags */
-	uint64_t iova;       /* the program's name for its first byte, usually its address */
+	LIST_HEAD(, vb_range) ranges; /* open ones */
+	unsigned int access;          /* enum ibv_access_flags */
+	uint64_t iova; /* the program's name for its first byte, usually its address */
+};
+
+/*
+ * The region that a queue pair last posted from, or into. Its key was looked up once; the next post
+ * there needs a check of its bounds only. Closed when the region or the queue pair ends.
+ */
+struct vb_range {
+	LIST_ENTRY(vb_range) link; /* in the region's list while open */
+	uint64_t end, size;        /* as the program names its bytes; size 0: closed */
+	uint64_t shift;            /* from that name to the address */
+	uint32_t lkey;
 };
 
 struct vb_mw {
@@ -177,7 +189,11 @@ struct vb_qp {
 	struct nic_qp *nic;
 	struct ibv_qp_attr attr; /* what ibv_modify_qp has set */
 	struct ibv_qp_init_attr init;
+	struct vb_range send_range, recv_range; /* quick.c */
+	unsigned int signaled;                  /* IBV_SEND_SIGNALED if every request is, else 0 */
 	uint32_t given_async;
+	bool draining;       /* in SQD, and requests that had begun have not completed */
+	bool tells_drained;  /* the program asked for IBV_EVENT_SQ_DRAINED */
 	struct vb_obj *conn; /* the QP itself is this connection's: its peer is no verbs QP */
 	/* Inline payload: a slot for each request that can be in flight, and one more. */
 	uint8_t *inline_room;
@@ -238,6 +254,67 @@ extern const struct front_ops vb_front_ops;
 int vb_chosen(struct backend **b);
 void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kind);
 void vb_obj_remove(struct vb_obj *obj);
+/* A line of the trace, of this object. */
+void vb_obj_trace(const struct vb_obj *obj, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* ---- fault.c ---- */
+
+/* Calls, but for posts, that faults by name can make fail. */
+enum vb_call {
+	VB_CALL_ALLOC_PD = 1,
+	VB_CALL_REG_MR,
+	VB_CALL_REREG_MR,
+	VB_CALL_ALLOC_MW,
+	VB_CALL_BIND_MW,
+	VB_CALL_CREATE_CHANNEL,
+	VB_CALL_CREATE_CQ,
+	VB_CALL_RESIZE_CQ,
+	VB_CALL_NOTIFY_CQ,
+	VB_CALL_CREATE_SRQ,
+	VB_CALL_MODIFY_SRQ,
+	VB_CALL_CREATE_QP,
+	VB_CALL_MODIFY_QP,
+	VB_CALL_CREATE_AH,
+	VB_CALL_ATTACH_MCAST,
+	/* librdmacm's: cm/ */
+	VB_CALL_BIND_ADDR,
+	VB_CALL_RESOLVE_ADDR,
+	VB_CALL_RESOLVE_ROUTE,
+	VB_CALL_CM_CREATE_QP,
+	VB_CALL_LISTEN,
+	VB_CALL_CONNECT,
+	VB_CALL_ACCEPT,
+	VB_CALL_REJECT,
+	VB_CALL_DISCONNECT,
+	VB_CALLS
+};
+
+/* Numbered as enum rdma_cm_event_type, whose header is librdmacm's; event.c there compares them. */
+enum vb_cm_event {
+	VB_CM_CONNECT_REQUEST = 4,
+	VB_CM_CONNECT_RESPONSE,
+	VB_CM_UNREACHABLE = 7,
+	VB_CM_REJECTED,
+	VB_CM_ESTABLISHED,
+	VB_CM_DISCONNECTED
+};
+
+int vb_call_error(struct vb_context *context, const struct vb_obj *qp, enum vb_call call);
+
+/*
+ * A negative errno: a rule makes this call fail, or its device has failed. A call asks before it
+ * does anything, with the lock held. qp: the one that it is about, or NULL.
+ */
+static inline int vb_fault(struct vb_context *context, const struct vb_obj *qp, enum vb_call call)
+{
+	if (__builtin_expect(!vb_backend(context)->fault, 1))
+		return 0;
+	return vb_call_error(context, qp, call);
+}
+
+/* front_ops.call_fault */
+bool vb_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *rule);
 
 /* ---- context.c ---- */
 
@@ -245,6 +322,21 @@ void vb_context_fill_ops(struct ibv_context *context, struct verbs_context *ex);
 /* Virtual time. */
 uint64_t vb_now(struct ibv_context *ibv);
 union ibv_gid vb_gid(const struct vb_context *context, int index);
+
+/* Where packets with this address go: the number of an adapter, or 0 for none. */
+uint16_t vb_adapter_of(const struct vb_context *context, const struct ibv_ah_attr *attr);
+/* How a packet gets to that adapter. */
+void vb_address_of(struct ibv_context *ibv, uint16_t number, struct ibv_ah_attr *attr);
+/* Can packets of this device have such an address? */
+bool vb_address_fits(const struct ibv_ah_attr *attr);
+
+/* ---- setting.c ---- */
+
+/* -EINVAL: one is wrong, as was said. */
+int vb_setting_check(void);
+const char *vb_setting_name(void); /* of devices, without their index */
+bool vb_setting_ethernet(void);    /* the link layer: no LIDs, and every address has a GID */
+bool vb_setting_iwarp(void);
 
 /* ---- device.c ---- */
 
@@ -264,6 +356,9 @@ void vb_ah_discard(struct vb_ah *ah);
 /* ---- mr.c ---- */
 
 uint32_t vb_access(unsigned int access); /* enum nic_access */
+/* The region that these bytes are in; NULL: the key does not permit it. */
+struct vb_mr *vb_region_of(struct vb_context *context, const struct vb_pd *pd,
+			   const struct nic_sge *sge, bool write);
 /*
  * Do the keys allow a request to use these segments now? If so, each gets the address of its memory
  * for that by which the program named it; otherwise one gets a key that is no good. `write`: the
@@ -282,6 +377,14 @@ int vb_dealloc_mw(struct ibv_mw *mw);
 int vb_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 /* For IBV_WR_BIND_MW. -EINVAL: its form is wrong. */
 int vb_mw_bind_wr(struct nic_send_wr *out, const struct vb_qp *qp, const struct ibv_send_wr *wr);
+
+/* ---- quick.c ---- */
+
+/* Before a region or a queue pair goes: forget what was found out about its keys. */
+void vb_ranges_close(struct vb_mr *mr);
+void vb_range_close(struct vb_range *range);
+/* Fill in the calls of every message. */
+void vb_use_path(struct vb_context *context, enum path path);
 
 /* ---- cq.c ---- */
 
@@ -307,6 +410,8 @@ void vb_qp_free_batch(struct vb_qp *qp);
 /* ---- qp.c, qp_state.c, post.c, srq.c ---- */
 
 void vb_qp_on_end(void *obj, enum nic_conn_end why);
+void vb_qp_on_event(struct vb_qp *qp, enum nic_qp_event what);
+void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type what);
 void vb_qp_fail(struct vb_qp *qp);
 /* The QP was itself that of a connection, which is over: tell librdmacm. */
 void vb_qp_part(struct vb_qp *qp, enum nic_conn_end why);
@@ -358,7 +463,7 @@ void vb_event_tell(struct backend *b, int fd);
 void vb_event_taken(int fd);
 /* There is an open device; the last one is about to be closed; in a forked child. */
 int vb_world_fd(void);
-void vb_world_began(void);
+void vb_world_began(struct backend *b);
 void vb_world_ends(void);
 void vb_world_forget(void);
 /*

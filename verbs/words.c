@@ -41,6 +41,28 @@ const char *ibv_wc_status_str(enum ibv_wc_status status)
 	return word_of(words, WORDS(words), status);
 }
 
+/* Private in newer libraries: their tools print requests by it. */
+const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode);
+const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
+{
+	static const char *const words[] = {
+		[IBV_WR_RDMA_WRITE] = "rdma-write",
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = "rdma-write-with-imm",
+		[IBV_WR_SEND] = "send",
+		[IBV_WR_SEND_WITH_IMM] = "send-with-imm",
+		[IBV_WR_RDMA_READ] = "rdma-read",
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = "atomic-cmp-and-swp",
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = "atomic-fetch-and-add",
+		[IBV_WR_LOCAL_INV] = "local-inv",
+		[IBV_WR_BIND_MW] = "bind-mw",
+		[IBV_WR_SEND_WITH_INV] = "send-with-inv",
+		[IBV_WR_TSO] = "tso",
+		[IBV_WR_DRIVER1] = "driver1",
+	};
+
+	return word_of(words, WORDS(words), opcode);
+}
+
 const char *ibv_event_type_str(enum ibv_event_type event)
 {
 	static const char *const words[] = {

@@ -15,6 +15,7 @@
 
 #define PORT_FIRST 49152 /* of those that are given out */
 #define PORTS      (65536 - PORT_FIRST)
+#define PORTS_EACH 512 /* of an adapter, before it takes those of others */
 
 /* ---- parts of an address ---- */
 
@@ -128,19 +129,35 @@ void cm_join_device(struct cm_id *id, struct cm_device *device)
 {
 	id->device = device;
 	id->base.verbs = device->verbs;
+	id->base.pd = device->pd;
 	id->base.port_num = VB_PORT;
 }
 
 /* ---- bind ---- */
 
+/*
+ * Where the search for a free port begins. A machine's address means any process of the
+ * fabric that listens at the port, so each gets other ports.
+ */
+static unsigned int first_port(struct cm_device *device)
+{
+	struct cm_device *open = NULL;
+	unsigned int number = 1;
+
+	if (device || !cm_device_get(0, &open))
+		number = cm_device_attr(device ? device : open)->number;
+	cm_device_put(open);
+	return (number - 1) * PORTS_EACH;
+}
+
 /* The lock is held. */
-static int choose_port(struct cm_id *id, struct sockaddr *addr)
+static int choose_port(struct cm_id *id, struct sockaddr *addr, unsigned int first)
 {
 	static unsigned int last;
 	uint16_t port;
 
 	for (int i = 0; i < PORTS; i++) {
-		port = (uint16_t)(PORT_FIRST + last++ % PORTS);
+		port = (uint16_t)(PORT_FIRST + (first + last++) % PORTS);
 		if (!cm_id_has_port(id, addr, port)) {
 			cm_set_port(addr, port);
 			return 0;
@@ -150,7 +167,8 @@ static int choose_port(struct cm_id *id, struct sockaddr *addr)
 }
 
 /* The lock is held; the device, if there is one, becomes the id's. */
-static int bind_id(struct cm_id *id, const struct sockaddr *addr, struct cm_device *device)
+static int bind_id(struct cm_id *id, const struct sockaddr *addr, struct cm_device *device,
+		   unsigned int first)
 {
 	struct sockaddr_storage storage = { 0 };
 	struct sockaddr *own = (struct sockaddr *)&storage;
@@ -158,9 +176,13 @@ static int bind_id(struct cm_id *id, const struct sockaddr *addr, struct cm_devi
 
 	if (id->state != CM_IDLE)
 		return -EINVAL;
+	if (device)
+		err = vb_fault(vb_context_of(device->verbs), NULL, VB_CALL_BIND_ADDR);
+	if (err)
+		return err;
 	memcpy(own, addr, cm_address_size(addr));
 	if (cm_port(own) == 0)
-		err = choose_port(id, own);
+		err = choose_port(id, own, first);
 	else if (!id->reuse_address && cm_id_has_port(id, own, cm_port(own)))
 		err = -EADDRINUSE;
 	if (err)
@@ -176,6 +198,7 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 {
 	struct cm_id *id = cm_id_of(base);
 	struct cm_device *device = NULL;
+	unsigned int first;
 	int err = 0;
 
 	if (!addr)
@@ -186,8 +209,9 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 		err = device_of(addr, &device);
 	if (err)
 		return cm_fail(err);
+	first = cm_port(addr) ? 0 : first_port(device);
 	cm_enter();
-	err = bind_id(id, addr, device);
+	err = bind_id(id, addr, device, first);
 	cm_leave();
 	if (err)
 		cm_device_put(device);
@@ -212,8 +236,14 @@ static void take_device_address(struct cm_id *id)
 /* The lock is held; the device, if there is one, becomes the id's. */
 static int resolve_id(struct cm_id *id, const struct sockaddr *to, struct cm_device *device)
 {
+	int err;
+
 	if (id->state != CM_BOUND || (!id->device && !device))
 		return -EINVAL;
+	err = vb_fault(vb_context_of((device ? device : id->device)->verbs), NULL,
+		       VB_CALL_RESOLVE_ADDR);
+	if (err)
+		return err;
 	if (device)
 		cm_join_device(id, device);
 	take_device_address(id);
@@ -289,11 +319,13 @@ static void fill_path(struct cm_id *id)
 int rdma_resolve_route(struct rdma_cm_id *base, int timeout_ms)
 {
 	struct cm_id *id = cm_id_of(base);
+	int err;
 
 	(void)timeout_ms;
 	cm_enter();
-	if (id->state != CM_ADDRESS)
-		return cm_leave_with(-EINVAL);
+	err = id->state != CM_ADDRESS ? -EINVAL : cm_fault(id, VB_CALL_RESOLVE_ROUTE);
+	if (err)
+		return cm_leave_with(err);
 	fill_path(id);
 	id->state = CM_ROUTE;
 	cm_event_add(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);

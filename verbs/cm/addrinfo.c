@@ -87,6 +87,16 @@ static int ask_resolver(const char *node, const char *service, const struct rdma
 
 /* ---- the call ---- */
 
+/* Some callers leave the family to the addresses. */
+static int family_of(const struct rdma_addrinfo *info, const struct rdma_addrinfo *hints)
+{
+	if (info->ai_dst_addr)
+		return info->ai_dst_addr->sa_family;
+	if (hints->ai_family == AF_UNSPEC && info->ai_src_addr)
+		return info->ai_src_addr->sa_family;
+	return hints->ai_family;
+}
+
 /* What only the caller can know: its own address, or the peer's. */
 static int take_hints(struct rdma_addrinfo *info, const struct rdma_addrinfo *hints, bool asked)
 {
@@ -101,8 +111,9 @@ static int take_hints(struct rdma_addrinfo *info, const struct rdma_addrinfo *hi
 		if (!info->ai_dst_addr)
 			return cm_fail(ENOMEM);
 		info->ai_dst_len = hints->ai_dst_len;
-		info->ai_family = hints->ai_dst_addr->sa_family;
 	}
+	if (!asked)
+		info->ai_family = family_of(info, hints);
 	return 0;
 }
 

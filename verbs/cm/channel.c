@@ -98,6 +98,8 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 	TAILQ_REMOVE(&channel->events, event, link);
 	vb_event_taken(base->fd);
 	event->of->given++;
+	if (event->group)
+		event->group->given++;
 	if (event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		event->of->backlog++;
 	cm_leave();
@@ -109,15 +111,19 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 int rdma_ack_cm_event(struct rdma_cm_event *base)
 {
 	struct cm_event *event = (struct cm_event *)base;
+	struct cm_group *group;
 	struct cm_id *id;
 
 	if (!base)
 		return cm_fail(EINVAL);
 	id = event->of;
+	group = event->group;
 	free(event);
 	pthread_mutex_lock(&id->mutex);
 	id->acked++;
-	pthread_cond_signal(&id->cond);
+	if (group)
+		group->acked++;
+	pthread_cond_broadcast(&id->cond);
 	pthread_mutex_unlock(&id->mutex);
 	return 0;
 }

@@ -39,11 +39,13 @@ enum cm_state {
 };
 
 struct cm_id;
+struct cm_group;
 
 struct cm_event {
 	struct rdma_cm_event event; /* first */
 	TAILQ_ENTRY(cm_event) link;
-	struct cm_id *of; /* whose count of events it is in */
+	struct cm_id *of;       /* whose count of events it is in */
+	struct cm_group *group; /* so is it in this one's, if it is about a multicast group */
 	uint8_t data[CM_DATA_MAX];
 };
 
@@ -56,7 +58,7 @@ struct cm_channel {
 
 struct cm_device {
 	struct ibv_context *verbs; /* NULL: not open */
-	struct ibv_pd *pd;         /* for QPs without one */
+	struct ibv_pd *pd;         /* of ids; NULL: not open */
 	unsigned int users;        /* ids */
 	bool kept;                 /* a program has the list of devices */
 };
@@ -67,6 +69,18 @@ struct cm_listener {
 	struct nic_listener *nic; /* NULL: not there */
 	struct cm_id *id;
 	struct cm_device *device;
+};
+
+/* A multicast group that an id has joined. */
+struct cm_group {
+	LIST_ENTRY(cm_group) link;
+	struct sockaddr_storage addr;
+	union ibv_gid gid;
+	uint16_t lid;
+	void *context;
+	bool listens;          /* it does not only send */
+	bool attached;         /* the program's QP is in the group */
+	uint32_t given, acked; /* events, with the mutex of the id */
 };
 
 struct cm_id {
@@ -94,6 +108,7 @@ struct cm_id {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	uint32_t given, acked; /* events */
+	LIST_HEAD(, cm_group) groups;
 };
 
 static inline struct cm_id *cm_id_of(struct rdma_cm_id *base)
@@ -104,6 +119,11 @@ static inline struct cm_id *cm_id_of(struct rdma_cm_id *base)
 static inline struct cm_channel *cm_channel_of(struct cm_id *id)
 {
 	return (struct cm_channel *)id->base.channel;
+}
+
+static inline bool cm_is_datagram(const struct cm_id *id)
+{
+	return id->base.qp_type == IBV_QPT_UD;
 }
 
 /* As every call of librdmacm fails: -1 and errno. */
@@ -118,6 +138,12 @@ static inline int cm_result(int err)
 	return err ? cm_fail(err) : 0;
 }
 
+/* As vb_fault; 0 too while the id has no device. */
+static inline int cm_fault(const struct cm_id *id, enum vb_call call)
+{
+	return id->device ? vb_fault(vb_context_of(id->device->verbs), NULL, call) : 0;
+}
+
 /* ---- device.c ---- */
 
 /* -ENODEV: there is no backend. */
@@ -127,11 +153,10 @@ void cm_enter(void);
 void cm_leave(void);
 /* cm_leave and cm_result. */
 int cm_leave_with(int err);
-/* Open device i unless it is open, for one more user; without the lock. */
+/* Open device i, and make its PD, unless it is open; for one more user; without the lock. */
 int cm_device_get(unsigned int i, struct cm_device **device);
 /* One user less (NULL: none); close the devices without users; without the lock. */
 void cm_device_put(struct cm_device *device);
-int cm_device_pd(struct cm_device *device, struct ibv_pd **pd);
 const struct nic_attr *cm_device_attr(const struct cm_device *device);
 void cm_device_forget(void);
 
@@ -143,6 +168,7 @@ struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, in
 void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param);
 /* Move, or if `to` is NULL drop, the queued events of an id. */
 void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to);
+void cm_event_drop_group(struct cm_id *id, const struct cm_group *group);
 /* A synchronous id waits for the outcome; without the lock. */
 int cm_complete(struct cm_id *id);
 /* Wait until the program has acknowledged all events of the id; without the lock. */
@@ -182,6 +208,22 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);
 void cm_on_end(struct vb_obj *obj, enum nic_conn_end why);
 /* The answer came: finish the connection, and say what the event is. Without the lock. */
 void cm_finish(struct cm_id *id, struct cm_event *event);
+
+/* ---- datagram.c: of ids for QPs of type UD ---- */
+
+uint32_t cm_datagram_qkey(const struct cm_id *id);
+/* As rdma_init_qp_attr: the mask without IBV_QP_STATE, or a negative errno. */
+int cm_datagram_attr(const struct cm_id *id, struct ibv_qp_attr *attr);
+/* What a request, its answer and the end of the connection that carried them mean. */
+void cm_datagram_asked(struct cm_event *event, const struct nic_conn_param *param);
+void cm_datagram_answered(struct cm_id *id, const struct nic_conn_param *peer);
+void cm_datagram_ended(struct cm_id *id, enum nic_conn_end why);
+
+/* ---- group.c ---- */
+
+/* The event of a join is fetched; without the lock, as the next one. */
+int cm_group_attach(struct cm_id *id, struct cm_group *group);
+void cm_groups_leave(struct cm_id *id);
 
 /* ---- qp.c ---- */
 

@@ -7,6 +7,8 @@
 #define CONNECT_DATA 56 /* bytes of private data, as the packets of InfiniBand have room */
 #define ACCEPT_DATA  196
 #define REJECT_DATA  148
+#define ASK_DATA     180 /* the same of datagrams */
+#define ANSWER_DATA  136
 #define RETRIES      7
 #define DEADLINE_NS  65000000000ul
 #define NO_QP        1 /* no QP has this number */
@@ -66,8 +68,7 @@ static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *par
 	       (param->responder_resources == RDMA_MAX_RESP_RES ||
 		param->responder_resources <= device.max_qp_rd_atom) &&
 	       (param->initiator_depth == RDMA_MAX_INIT_DEPTH ||
-		param->initiator_depth <= device.max_qp_init_rd_atom) &&
-	       param->retry_count <= 7 && param->rnr_retry_count <= 7;
+		param->initiator_depth <= device.max_qp_init_rd_atom);
 }
 
 static uint8_t least_of(int a, int b)
@@ -103,10 +104,15 @@ static void set_near(struct cm_id *id, const struct rdma_conn_param *param)
 		qp = id->base.qp->qp_num;
 	id->near = (struct nic_conn_end_point){
 		.qp = qp & 0xffffff ? qp & 0xffffff : NO_QP,
-		.psn = (qp * 2654435769u) >> 8,
+		/*
+		 * An answer of datagrams has the Q_Key in that place. The program may have set its
+		 * QP to the PSN already.
+		 */
+		.psn = cm_is_datagram(id) ? cm_datagram_qkey(id) : id->near.psn,
 		.port = cm_port(&id->base.route.addr.src_addr),
-		.retry = param ? param->retry_count : RETRIES,
-		.rnr_retry = param ? param->rnr_retry_count : RETRIES,
+		/* Programs ask for more than a QP can: that is as many as it can. */
+		.retry = param ? least_of(param->retry_count, RETRIES) : RETRIES,
+		.rnr_retry = param ? least_of(param->rnr_retry_count, RETRIES) : RETRIES,
 	};
 }
 
@@ -133,10 +139,13 @@ static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 
 	if (id->state != CM_ROUTE)
 		return -EINVAL;
-	if (id->base.qp_type != IBV_QPT_RC)
+	if (id->base.qp_type != IBV_QPT_RC && !cm_is_datagram(id))
 		return -EOPNOTSUPP;
-	if (!param_fits(id, param, CONNECT_DATA))
+	if (!param_fits(id, param, cm_is_datagram(id) ? ASK_DATA : CONNECT_DATA))
 		return -EINVAL;
+	err = cm_fault(id, VB_CALL_CONNECT);
+	if (err)
+		return err;
 	set_depths(id, param, false);
 	set_near(id, param);
 	nic = nic_param(id, param);
@@ -191,7 +200,10 @@ static int accept_by_number(struct cm_id *id, const struct nic_conn_param *param
 	return err;
 }
 
-/* The peer is no verbs program: it gets the program's QP itself, with as many Reads as it asks. */
+/*
+ * The peer is no verbs program: it gets the program's QP itself, and may start as many Reads as the
+ * program permits, at least what it asked for: uDAPL asks for none if its attributes say nothing.
+ */
 static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 {
 	const struct nic_conn *request = id->request;
@@ -202,7 +214,8 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 		return -EINVAL;
 	qp = VB_OF(id->base.qp, qp);
 	param->by = (struct nic_conn_end_point){ .qp = 0 };
-	param->rd_in = request->rd_out;
+	if (param->rd_in < request->rd_out)
+		param->rd_in = request->rd_out;
 	if (param->rd_out > request->rd_in)
 		param->rd_out = request->rd_in;
 	err = request->nic->ops->accept(id->request, qp->nic, param);
@@ -218,7 +231,9 @@ static int check_accept(const struct cm_id *id, const struct rdma_conn_param *pa
 {
 	if (id->state != CM_REQUESTED)
 		return -EINVAL;
-	return param_fits(id, param, ACCEPT_DATA) ? 0 : -EINVAL;
+	return param_fits(id, param, cm_is_datagram(id) ? ANSWER_DATA : ACCEPT_DATA)
+		       ? cm_fault(id, VB_CALL_ACCEPT)
+		       : -EINVAL;
 }
 
 int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
@@ -234,7 +249,7 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		set_near(id, param);
 	}
 	cm_leave();
-	if (!err && base->qp && id->far.qp)
+	if (!err && base->qp && id->far.qp && !cm_is_datagram(id))
 		err = cm_qp_ready(id);
 	if (err)
 		return cm_fail(err);
@@ -246,13 +261,19 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		id->state = CM_ACCEPTED;
 	}
 	cm_leave();
-	return err ? cm_fail(err) : cm_complete(id);
+	if (err)
+		return cm_fail(err);
+	/* The passive side of datagrams hears no more. */
+	return cm_is_datagram(id) ? 0 : cm_complete(id);
 }
 
 static int reject_id(struct cm_id *id, const void *data, uint8_t size)
 {
 	struct nic_conn *request = id->request;
+	int err = cm_fault(id, VB_CALL_REJECT);
 
+	if (err)
+		return err;
 	if (id->state == CM_ANSWERED) {
 		cm_drop(id);
 		return 0;
@@ -283,9 +304,15 @@ int rdma_disconnect(struct rdma_cm_id *base)
 {
 	struct cm_id *id = cm_id_of(base);
 	bool heard;
+	int err;
 
-	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED)
+	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || cm_is_datagram(id))
 		return cm_fail(EINVAL);
+	cm_enter();
+	err = cm_fault(id, VB_CALL_DISCONNECT);
+	cm_leave();
+	if (err)
+		return cm_fail(err);
 	cm_qp_error(id);
 	cm_enter();
 	if (id->nic && id->state != CM_CONNECTING)

@@ -62,9 +62,28 @@ static struct ibv_context *open_device(unsigned int i)
 	return verbs;
 }
 
+/* Programs expect an id that has a device to have a protection domain, too. */
+static int make_pd(struct cm_device *device)
+{
+	struct ibv_pd *pd = device->pd ? NULL : ibv_alloc_pd(device->verbs), *spare = pd;
+
+	if (!device->pd && !pd)
+		return -errno;
+	cm_enter();
+	if (!device->pd) {
+		device->pd = pd;
+		spare = NULL;
+	}
+	cm_leave();
+	if (spare)
+		ibv_dealloc_pd(spare);
+	return 0;
+}
+
 int cm_device_get(unsigned int i, struct cm_device **device)
 {
 	struct ibv_context *verbs = open_device(i), *spare = NULL;
+	int err;
 
 	if (!verbs)
 		return -errno;
@@ -79,7 +98,10 @@ int cm_device_get(unsigned int i, struct cm_device **device)
 	cm_leave();
 	if (spare)
 		ibv_close_device(spare);
-	return 0;
+	err = make_pd(&devices[i]);
+	if (err)
+		cm_device_put(&devices[i]);
+	return err;
 }
 
 /* The lock is held. */
@@ -119,22 +141,6 @@ void cm_device_put(struct cm_device *device)
 	cm_leave();
 	for (int i = 0; i < CM_DEVICES; i++)
 		close_idle(&devices[i]);
-}
-
-int cm_device_pd(struct cm_device *device, struct ibv_pd **out)
-{
-	struct ibv_pd *pd = device->pd;
-
-	if (!pd) {
-		pd = ibv_alloc_pd(device->verbs);
-		if (!pd)
-			return -errno;
-		cm_enter();
-		device->pd = pd;
-		cm_leave();
-	}
-	*out = pd;
-	return 0;
 }
 
 const struct nic_attr *cm_device_attr(const struct cm_device *device)

@@ -5,6 +5,16 @@
 
 #include "cm.h"
 
+#define SAME(event)                                                      \
+	_Static_assert((int)VB_CM_##event == (int)RDMA_CM_EVENT_##event, \
+		       "vb.h numbers as the header of librdmacm does")
+SAME(CONNECT_REQUEST);
+SAME(CONNECT_RESPONSE);
+SAME(UNREACHABLE);
+SAME(REJECTED);
+SAME(ESTABLISHED);
+SAME(DISCONNECTED);
+
 struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status)
 {
 	struct cm_channel *channel = cm_channel_of(id);
@@ -72,6 +82,21 @@ void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel 
 		} else {
 			drop_event(event);
 		}
+	}
+}
+
+void cm_event_drop_group(struct cm_id *id, const struct cm_group *group)
+{
+	struct cm_channel *channel = cm_channel_of(id);
+	struct cm_event *event, *next;
+
+	for (event = TAILQ_FIRST(&channel->events); event; event = next) {
+		next = TAILQ_NEXT(event, link);
+		if (event->group != group)
+			continue;
+		TAILQ_REMOVE(&channel->events, event, link);
+		vb_event_taken(channel->base.fd);
+		free(event);
 	}
 }
 

@@ -6,9 +6,11 @@
 #include "cm.h"
 
 static LIST_HEAD(, cm_id) ids = LIST_HEAD_INITIALIZER(ids);
+static uint32_t last_psn; /* ids begin with different ones */
 
 /* ---- creation ---- */
 
+/* The lock is held. */
 int cm_id_make(struct cm_channel *channel, void *context, enum rdma_port_space ps,
 	       enum ibv_qp_type type, struct cm_id **out)
 {
@@ -20,6 +22,7 @@ int cm_id_make(struct cm_channel *channel, void *context, enum rdma_port_space p
 	id->base.channel = &channel->base;
 	id->base.ps = ps;
 	id->base.qp_type = type;
+	id->near.psn = ++last_psn * 2654435769u >> 8;
 	pthread_mutex_init(&id->mutex, NULL);
 	pthread_cond_init(&id->cond, NULL);
 	LIST_INSERT_HEAD(&ids, id, link);
@@ -88,6 +91,7 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 		rdma_ack_cm_event(base->event);
 		base->event = NULL;
 	}
+	cm_groups_leave(id);
 	cm_event_wait_acked(id);
 	cm_enter();
 	cm_id_free(id);

@@ -30,8 +30,10 @@ static int listen_at(struct cm_id *id, int i, struct cm_device *device)
 	struct vb_context *context = vb_context_of(device->verbs);
 	uint64_t port = cm_service(id, cm_port(&id->base.route.addr.src_addr));
 	struct cm_listener *one = &id->listener[i];
-	int err = context->nic->ops->listen(context->nic, &port, &one->obj, &one->nic);
+	int err = vb_fault(context, NULL, VB_CALL_LISTEN);
 
+	if (!err)
+		err = context->nic->ops->listen(context->nic, &port, &one->obj, &one->nic);
 	if (err)
 		return err;
 	vb_obj_add(context, &one->obj, VB_LISTENER);
@@ -149,7 +151,10 @@ void cm_on_request(struct vb_obj *obj, struct nic_conn *conn)
 	conn->ctx = child;
 	event->event.id = &child->base;
 	event->event.listen_id = &id->base;
-	cm_event_set_data(event, &param);
+	if (cm_is_datagram(id))
+		cm_datagram_asked(event, &param);
+	else
+		cm_event_set_data(event, &param);
 }
 
 int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)

@@ -36,7 +36,7 @@ static int fill_rtr(struct cm_id *id, struct ibv_qp_attr *attr)
 	attr->path_mtu = port.active_mtu;
 	attr->dest_qp_num = id->far.qp;
 	attr->rq_psn = id->far.psn & 0xffffff;
-	attr->ah_attr = (struct ibv_ah_attr){ .dlid = id->far.adapter, .port_num = VB_PORT };
+	vb_address_of(id->base.verbs, id->far.adapter, &attr->ah_attr);
 	attr->max_dest_rd_atomic = least_of(id->responder_resources, device.max_qp_rd_atom);
 	attr->min_rnr_timer = 0;
 	return IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -86,7 +86,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *base, struct ibv_qp_attr *attr, int *ma
 
 	cm_enter();
 	if (id->device)
-		bits = fill_attr(id, &next);
+		bits = cm_is_datagram(id) ? cm_datagram_attr(id, &next) : fill_attr(id, &next);
 	cm_leave();
 	if (bits < 0)
 		return cm_fail(bits);
@@ -105,14 +105,18 @@ static int move_to(struct cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 	return -ibv_modify_qp(qp, &attr, mask);
 }
 
-int cm_qp_ready(struct cm_id *id)
+static int move_all_the_way(struct cm_id *id, struct ibv_qp *qp)
 {
-	struct ibv_qp *qp = id->base.qp;
 	int err = move_to(id, qp, IBV_QPS_INIT);
 
 	if (!err)
 		err = move_to(id, qp, IBV_QPS_RTR);
 	return err ? err : move_to(id, qp, IBV_QPS_RTS);
+}
+
+int cm_qp_ready(struct cm_id *id)
+{
+	return move_all_the_way(id, id->base.qp);
 }
 
 void cm_qp_error(struct cm_id *id)
@@ -172,8 +176,6 @@ static int choose_pd(struct cm_id *id, struct ibv_pd **pd)
 {
 	if (!*pd)
 		*pd = id->base.pd;
-	if (!*pd)
-		return cm_device_pd(id->device, pd);
 	return (*pd)->context == id->base.verbs ? 0 : -EINVAL;
 }
 
@@ -182,7 +184,9 @@ static int make_qp(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	struct ibv_qp *qp;
 	int err;
 
-	if (attr->qp_type != IBV_QPT_RC)
+	if (attr->qp_type != id->base.qp_type)
+		return -EINVAL;
+	if (attr->qp_type != IBV_QPT_RC && !cm_is_datagram(id))
 		return -EOPNOTSUPP;
 	if (!attr->send_cq)
 		attr->send_cq = id->base.send_cq ? id->base.send_cq : id->base.recv_cq;
@@ -193,7 +197,7 @@ static int make_qp(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	qp = ibv_create_qp_ex(id->base.verbs, attr);
 	if (!qp)
 		return -errno;
-	err = move_to(id, qp, IBV_QPS_INIT);
+	err = cm_is_datagram(id) ? move_all_the_way(id, qp) : move_to(id, qp, IBV_QPS_INIT);
 	if (err) {
 		ibv_destroy_qp(qp);
 		return err;
@@ -207,11 +211,14 @@ int rdma_create_qp_ex(struct rdma_cm_id *base, struct ibv_qp_init_attr_ex *attr)
 {
 	struct cm_id *id = cm_id_of(base);
 	struct ibv_qp_init_attr_ex own = *attr;
-	int err = -EINVAL;
+	int err;
 
 	if (!(own.comp_mask & IBV_QP_INIT_ATTR_PD))
 		own.pd = NULL;
-	if (id->device && !base->qp)
+	cm_enter();
+	err = id->device && !base->qp ? cm_fault(id, VB_CALL_CM_CREATE_QP) : -EINVAL;
+	cm_leave();
+	if (!err)
 		err = choose_pd(id, &own.pd);
 	own.comp_mask |= IBV_QP_INIT_ATTR_PD;
 	if (!err && ((base->recv_cq && own.recv_cq && base->recv_cq != own.recv_cq) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * refused.c - the names of librdmacm that are not implemented: multicast and rsockets. Nothing here
- * looks at an argument, so none is declared.
+ * refused.c - the names of librdmacm that are not implemented: rsockets. Nothing here looks at an
+ * argument, so none is declared.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -19,8 +19,6 @@ MINUS(raccept)
 MINUS(rbind)
 MINUS(rclose)
 MINUS(rconnect)
-MINUS(rdma_join_multicast)
-MINUS(rdma_leave_multicast)
 MINUS(rfcntl)
 MINUS(rgetpeername)
 MINUS(rgetsockname)
@@ -44,6 +42,3 @@ MINUS(rshutdown)
 MINUS(rsocket)
 MINUS(rwrite)
 MINUS(rwritev)
-
-/* RDMACM_1.1 */
-MINUS(rdma_join_multicast_ex)

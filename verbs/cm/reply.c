@@ -12,12 +12,16 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer)
 	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
 	struct cm_event *event;
 
-	if (!peer && id->state == CM_ACCEPTED) {
+	if (!peer && id->state == CM_ACCEPTED && !cm_is_datagram(id)) {
 		id->state = CM_CONNECTED;
 		cm_event_add(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 	}
 	if (!peer || id->state != CM_CONNECTING)
 		return;
+	if (cm_is_datagram(id)) {
+		cm_datagram_answered(id, peer);
+		return;
+	}
 	id->state = CM_ANSWERED;
 	id->far = peer->by;
 	id->initiator_depth = (uint8_t)(peer->rd_in < 255 ? peer->rd_in : 255);
@@ -60,6 +64,10 @@ void cm_on_end(struct vb_obj *obj, enum nic_conn_end why)
 	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
 
 	id->direct = false;
+	if (cm_is_datagram(id)) {
+		cm_datagram_ended(id, why);
+		return;
+	}
 	if (id->state <= CM_LISTENING || id->state == CM_OVER)
 		return;
 	id->state = CM_OVER;
@@ -111,6 +119,16 @@ static void finish_answer(struct cm_id *id, struct rdma_cm_event *event)
 		cm_qp_error(id);
 }
 
+static void finish_join(struct cm_id *id, struct cm_event *event)
+{
+	int err = cm_group_attach(id, event->group);
+
+	if (!err)
+		return;
+	event->event.event = RDMA_CM_EVENT_MULTICAST_ERROR;
+	event->event.status = -err;
+}
+
 void cm_finish(struct cm_id *id, struct cm_event *event)
 {
 	switch (event->event.event) {
@@ -124,6 +142,9 @@ void cm_finish(struct cm_id *id, struct cm_event *event)
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		cm_qp_error(id);
+		break;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		finish_join(id, event);
 		break;
 	default:
 		break;

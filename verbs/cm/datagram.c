@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * datagram.c - ids for QPs of type UD. They do not connect: the active side asks for a queue pair,
+ * and the answer names one with its Q_Key (SIDR). The NIC's connection carries the question and the
+ * answer, and has no meaning after that: the active side never confirms it.
+ */
+#include <string.h>
+
+#include "cm.h"
+
+#define QKEY_IPOIB       0x0b1bu
+#define SIDR_UNSUPPORTED 1 /* as InfiniBand numbers answers: no listener */
+#define SIDR_REJECTED    2
+
+uint32_t cm_datagram_qkey(const struct cm_id *id)
+{
+	return id->base.ps == RDMA_PS_IPOIB ? QKEY_IPOIB : RDMA_UDP_QKEY;
+}
+
+/* ---- the program's QP ---- */
+
+int cm_datagram_attr(const struct cm_id *id, struct ibv_qp_attr *attr)
+{
+	switch (attr->qp_state) {
+	case IBV_QPS_INIT:
+		attr->port_num = VB_PORT;
+		attr->pkey_index = 0;
+		attr->qkey = cm_datagram_qkey(id);
+		return IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY;
+	case IBV_QPS_RTR:
+		return 0;
+	case IBV_QPS_RTS:
+		attr->sq_psn = 0;
+		return IBV_QP_SQ_PSN;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* ---- events ---- */
+
+static void set_event(struct cm_event *event, const struct nic_conn_param *param)
+{
+	struct rdma_ud_param *ud = &event->event.param.ud;
+	uint32_t size = param->private_data_size < CM_DATA_MAX ? param->private_data_size
+							       : CM_DATA_MAX - 1;
+
+	if (size)
+		memcpy(event->data, param->private_data, size);
+	*ud = (struct rdma_ud_param){ .private_data = size ? event->data : NULL,
+				      .private_data_len = (uint8_t)size };
+}
+
+/* The question names no queue pair. */
+void cm_datagram_asked(struct cm_event *event, const struct nic_conn_param *param)
+{
+	set_event(event, param);
+}
+
+void cm_datagram_answered(struct cm_id *id, const struct nic_conn_param *peer)
+{
+	struct cm_event *event;
+
+	id->state = CM_CONNECTED;
+	event = cm_event_add(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	if (!event)
+		return;
+	set_event(event, peer);
+	event->event.param.ud.qp_num = peer->by.qp;
+	event->event.param.ud.qkey = peer->by.psn;
+	event->event.param.ud.ah_attr =
+		(struct ibv_ah_attr){ .dlid = peer->by.adapter, .port_num = VB_PORT };
+}
+
+void cm_datagram_ended(struct cm_id *id, enum nic_conn_end why)
+{
+	struct cm_event *event;
+	int status = -ETIMEDOUT;
+
+	if (id->state != CM_CONNECTING)
+		return;
+	id->state = CM_OVER;
+	if (why == NIC_END_NO_LISTENER)
+		status = SIDR_UNSUPPORTED;
+	else if (why == NIC_END_REJECTED)
+		status = SIDR_REJECTED;
+	event = cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, status);
+	if (event && id->nic && id->nic->refusal)
+		set_event(event, id->nic->refusal);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quick.c - the short variants of the calls of every message: one Send, one Receive, a poll.
+ *
+ * The table of a context has them while the host's path permits (host/path.h). A call that is not
+ * the ordinary one leaves its short variant before it has changed anything and is made again in
+ * full, by post.c or cq.c, which alone determine the error.
+ */
+#include <string.h>
+
+#include "quick.h"
+
+/* ---- the range that a queue pair posted from, or into, last ---- */
+
+void vb_range_close(struct vb_range *range)
+{
+	if (range->size > 0)
+		LIST_REMOVE(range, link);
+	range->size = 0;
+}
+
+void vb_ranges_close(struct vb_mr *mr)
+{
+	while (!LIST_EMPTY(&mr->ranges))
+		vb_range_close(LIST_FIRST(&mr->ranges));
+}
+
+/* False: the key does not permit it, or the segment is empty. */
+static __attribute__((noinline, cold)) bool move_range(struct vb_qp *qp, struct vb_range *range,
+						       const struct ibv_sge *sge, bool write)
+{
+	const struct nic_sge segment = { sge->addr, sge->length, sge->lkey };
+	struct vb_mr *mr = vb_region_of(qp->obj.context, VB_OF(qp->ibv.pd, pd), &segment, write);
+
+	if (!mr || sge->length == 0)
+		return false;
+	vb_range_close(range);
+	*range = (struct vb_range){ .end = mr->iova + mr->ibv.length,
+				    .size = mr->ibv.length,
+				    .shift = (uintptr_t)mr->ibv.addr - mr->iova,
+				    .lkey = mr->ibv.lkey };
+	LIST_INSERT_HEAD(&mr->ranges, range, link);
+	return true;
+}
+
+static inline bool range_covers(const struct vb_range *range, const struct ibv_sge *sge)
+{
+	uint64_t left = range->end - sge->addr;
+
+	/* Outside the range the difference exceeds its size; an empty length wraps. */
+	return sge->lkey == range->lkey && left <= range->size && sge->length - 1ul < left;
+}
+
+static inline bool use_range(struct vb_qp *qp, struct vb_range *range, const struct ibv_sge *sge,
+			     bool write, struct nic_sge *out)
+{
+	if (__builtin_expect(!range_covers(range, sge), 0) && !move_range(qp, range, sge, write))
+		return false;
+	out->addr = sge->addr + range->shift;
+	out->length = sge->length;
+	out->lkey = sge->lkey;
+	return true;
+}
+
+/* ---- posts; false: the call has to be made in full ---- */
+
+static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct nic *nic = qp->obj.host.nic;
+	struct nic_send_wr out;
+	struct nic_sge sge;
+
+	if (!wr || wr->next || wr->num_sge != 1 || wr->opcode != IBV_WR_SEND ||
+	    (wr->send_flags | qp->signaled) != IBV_SEND_SIGNALED || qp->ibv.state != IBV_QPS_RTS ||
+	    qp->ibv.qp_type != IBV_QPT_RC ||
+	    !use_range(qp, &qp->send_range, wr->sg_list, false, &sge) ||
+	    sge.length > VB_QUICK_BYTES)
+		return false;
+	/* A Send does not read the fields of other requests, so they stay unset. */
+	out.wr_id = wr->wr_id;
+	out.sge = &sge;
+	out.num_sge = 1;
+	out.length = sge.length;
+	out.opcode = NIC_OP_SEND;
+	out.flags = 0;
+	if (nic->ops->post_send(qp->nic, &out))
+		return false;
+	backend_busy(nic);
+	return true;
+}
+
+static inline bool recv_one(struct vb_qp *qp, const struct ibv_recv_wr *wr)
+{
+	struct nic *nic = qp->obj.host.nic;
+	struct nic_recv_wr out;
+	struct nic_sge sge;
+
+	if (!wr || wr->next || wr->num_sge != 1 || qp->ibv.srq || qp->ibv.state == IBV_QPS_RESET ||
+	    qp->ibv.qp_type != IBV_QPT_RC ||
+	    !use_range(qp, &qp->recv_range, wr->sg_list, true, &sge))
+		return false;
+	out.wr_id = wr->wr_id;
+	out.sge = &sge;
+	out.num_sge = 1;
+	out.flags = 0;
+	if (nic->ops->post_recv(qp->nic, &out))
+		return false;
+	backend_busy(nic);
+	return true;
+}
+
+/* ---- polls ---- */
+
+/* At least one was asked for. */
+static inline int poll_some(struct vb_cq *cq, int n, struct ibv_wc *wc)
+{
+	const struct nic_ops *ops = cq->nic->nic->ops;
+	struct nic_wc one;
+	int got = 0;
+
+	if (!ops->cq_spin(cq->nic, &one))
+		return 0;
+	vb_wc_fill(&wc[got++], &one);
+	while (got < n && ops->cq_poll(cq->nic, &one, 1) == 1)
+		vb_wc_fill(&wc[got++], &one);
+	return got;
+}
+
+static inline bool polls_nic(const struct vb_cq *cq, int n)
+{
+	return n > 0 && cq->kept_first == cq->kept_end;
+}
+
+/* ---- in a private world: without a lock while the process has one thread ---- */
+
+static int quick_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	if (__libc_single_threaded && send_one(VB_OF(ibv, qp), wr))
+		return 0;
+	return vb_post_send(ibv, wr, bad);
+}
+
+static int quick_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	if (__libc_single_threaded && recv_one(VB_OF(ibv, qp), wr))
+		return 0;
+	return vb_post_recv(ibv, wr, bad);
+}
+
+static int quick_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
+{
+	struct vb_cq *cq = VB_OF(ibv, cq);
+
+	if (__libc_single_threaded && polls_nic(cq, n))
+		return poll_some(cq, n, wc);
+	return vb_cq_poll(ibv, n, wc);
+}
+
+/* ---- in a world shared by processes: under the biased lock ---- */
+
+static struct backend *backend_of(const struct ibv_context *context)
+{
+	return vb_backend(nic_container_of(context, struct vb_context, ex.context));
+}
+
+/* A call into the program of another front may have become due. */
+static void leave_biased(struct backend *b)
+{
+	bool due = !TAILQ_EMPTY(&b->calls_due);
+
+	backend_leave_biased(b);
+	if (__builtin_expect(due, 0)) {
+		backend_enter(b);
+		backend_leave(b);
+	}
+}
+
+static int biased_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct backend *b = backend_of(ibv->context);
+	bool done;
+
+	if (!backend_enter_biased(b))
+		return vb_post_send(ibv, wr, bad);
+	done = send_one(VB_OF(ibv, qp), wr);
+	leave_biased(b);
+	return done ? 0 : vb_post_send(ibv, wr, bad);
+}
+
+static int biased_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct backend *b = backend_of(ibv->context);
+	bool done;
+
+	if (!backend_enter_biased(b))
+		return vb_post_recv(ibv, wr, bad);
+	done = recv_one(VB_OF(ibv, qp), wr);
+	leave_biased(b);
+	return done ? 0 : vb_post_recv(ibv, wr, bad);
+}
+
+static int biased_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
+{
+	struct vb_cq *cq = VB_OF(ibv, cq);
+	struct backend *b = backend_of(ibv->context);
+	int got = 0;
+	bool quiet;
+
+	if (!backend_enter_biased(b))
+		return vb_cq_poll(ibv, n, wc);
+	if (polls_nic(cq, n))
+		got = poll_some(cq, n, wc);
+	quiet = cq->kept_first == cq->kept_end && b->kind->quiet(b->shared);
+	leave_biased(b);
+	if (got == 0 && !quiet)
+		return vb_cq_poll(ibv, n, wc);
+	if (got == 0)
+		backend_count_empty_poll(b);
+	else
+		__atomic_store_n(&b->empty_polls, 0, __ATOMIC_RELAXED); /* host/quick.c counts */
+	return got;
+}
+
+/* ---- the choice ---- */
+
+static const struct {
+	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+} calls[PATH_COUNT] = {
+	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv },
+	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv },
+	[PATH_SHARED] = { biased_poll, biased_send, biased_recv },
+	/* The host never chooses it for this front. */
+	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv },
+};
+
+/* Other threads may read the table meanwhile. */
+#define SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
+void vb_use_path(struct vb_context *context, enum path path)
+{
+	struct ibv_context_ops *ops = &context->ex.context.ops;
+
+	SET(ops->poll_cq, calls[path].poll_cq);
+	SET(ops->post_send, calls[path].post_send);
+	SET(ops->post_recv, calls[path].post_recv);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* quick.h - the conversion of a completion, on the path of every message. */
+#ifndef VERBS_QUICK_H
+#define VERBS_QUICK_H
+
+#include "vb.h"
+
+/* A longer message gains nothing by the short variant. */
+#define VB_QUICK_BYTES 65536u
+
+/* cq.c: any completion. */
+void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc);
+
+static inline void vb_wc_fill(struct ibv_wc *out, const struct nic_wc *wc)
+{
+	const unsigned int special = NIC_WR_IMM | NIC_WR_WRITTEN | NIC_WR_INVALIDATE;
+	const struct vb_obj *obj = wc->qp->ctx;
+	const struct vb_qp *qp = nic_container_of(obj, struct vb_qp, obj);
+	bool received = wc->opcode == NIC_OP_RECV;
+
+	if (__builtin_expect(wc->status != NIC_WC_SUCCESS || (wc->flags & special) ||
+				     (!received && wc->opcode != NIC_OP_SEND) ||
+				     qp->ibv.qp_type != IBV_QPT_RC,
+			     0)) {
+		vb_wc_fill_any(out, wc);
+		return;
+	}
+	*out = (struct ibv_wc){ .wr_id = wc->wr_id,
+				.status = IBV_WC_SUCCESS,
+				.opcode = received ? IBV_WC_RECV : IBV_WC_SEND,
+				.byte_len = wc->length,
+				.qp_num = qp->ibv.qp_num };
+	if (received) {
+		++*wc->qp->reaped;
+		out->src_qp = qp->attr.dest_qp_num;
+		out->slid = qp->attr.ah_attr.dlid;
+	}
+}
+
+#endif /* VERBS_QUICK_H */
