@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datsim env: the line for a shell that makes verbs programs run on the simulated fabric. */
+/* datsim env: the lines for a shell that make verbs programs run on the simulated fabric. */
 #include <stdio.h>
 
 #include "commands.h"
@@ -8,22 +8,17 @@
 
 static int run_command(char **argv)
 {
-	struct text path = { 0 };
 	struct operands none;
 	int code = EXIT_PASS;
 
 	if (!options_read(&command_env, argv, NULL, &none))
 		return none.code;
-	if (verbs_path_find(&path)) {
-		printf("export LD_LIBRARY_PATH='%s'\"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\"\n",
-		       text_of(&path));
-	} else {
+	if (!verbs_path_print()) {
 		fputs("datsim env: the library for verbs programs is not installed: configure "
 		      "--enable-verbs\n",
 		      stderr);
 		code = EXIT_UNSUPPORTED;
 	}
-	text_free(&path);
 	return code;
 }
 

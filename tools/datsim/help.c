@@ -51,6 +51,7 @@ const char details_test[] =
 	"                                                         also overflow, delay 5us\n"
 	"       fault event ESTABLISHED actor=a lose              also delay 5us; notification\n"
 	"       fault adapter b fatal at 2ms\n"
+	"       fault call ibv_post_send nth=3 fail ENOMEM        for a program that uses verbs\n"
 	"       heal                                              no faults from here on\n"
 	"       note \"a line for the timeline\"\n"
 	"       quiet                                             run until no event is pending\n"
@@ -150,7 +151,7 @@ const char about_shell[] =
 	"With a terminal and libedit: history, and completion (tab) of calls, names and fields.\n";
 
 const char about_env[] =
-	"Prints a line for the shell: after eval \"$(datsim env)\" programs that use libibverbs\n"
+	"Prints lines for the shell: after eval \"$(datsim env)\" programs that use libibverbs\n"
 	"run on the simulated fabric. `datsim run` does the same for the programs it starts.\n";
 
 const char about_info[] =

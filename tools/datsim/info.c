@@ -67,6 +67,11 @@ static const struct text_knob shared[] = {
 	  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
 };
 
+static const struct text_knob verbs[] = {
+	{ "DATSIM_LINK_LAYER", "infiniband", "libibverbs: of the ports; or ethernet" },
+	{ "DATSIM_VERBS_NAME", "emu", "libibverbs: of devices, without their number" },
+};
+
 static void print_texts(const struct text_knob *texts, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -111,6 +116,7 @@ static int print_knobs(void)
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
 	       "faults, as `datsim run --script` passes them to a program");
 	print_texts(shared, ARRAY_SIZE(shared));
+	print_texts(verbs, ARRAY_SIZE(verbs));
 	return EXIT_PASS;
 }
 

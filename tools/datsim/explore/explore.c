@@ -30,6 +30,7 @@ struct explorer {
 	struct plan plan;
 	struct schedule schedule;
 	uint64_t failed; /* number of the failing schedule */
+	bool acted;      /* some schedule changed what happened to some packet */
 };
 
 /* ---- one schedule ---- */
@@ -52,6 +53,7 @@ static void run_schedule(struct explorer *explorer, uint64_t number, bool untrac
 struct shared {
 	_Atomic uint64_t failed; /* lowest number of a failing schedule */
 	_Atomic uint64_t done;
+	_Atomic bool acted; /* see struct explorer */
 };
 
 /* Run schedules until one fails here, or one with a lower number fails in another worker. */
@@ -64,6 +66,8 @@ static void explorer_work(struct explorer *explorer, struct shared *shared)
 	while (good && course_next(explorer->course, &number) && number < shared->failed) {
 		run_schedule(explorer, number, true, &verdict);
 		good = verdict.code == EXIT_PASS;
+		if (verdict.faults_acted || explorer->schedule.slows)
+			shared->acted = true;
 		verdict_free(&verdict);
 		shared->done++;
 	}
@@ -151,6 +155,7 @@ static int find_failure(struct explorer *explorer, bool *found)
 	course_end(course);
 	*found = shared->failed != UINT64_MAX;
 	explorer->failed = shared->failed;
+	explorer->acted = shared->acted;
 	munmap(shared, sizeof(*shared));
 	return code == EXIT_PASS ? code : EXIT_INTERNAL;
 }
@@ -223,7 +228,30 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 
 /* ---- the script ---- */
 
-/* The script has to be valid, and to pass without faults. */
+/* Does a packet cross a link after the set-up? Rules that only count packets tell. */
+static bool has_packets(const struct explorer *explorer)
+{
+	const struct plan *plan = &explorer->plan;
+	struct options options = { .untraced = true };
+	struct text text = { 0 };
+	struct verdict verdict;
+	bool any;
+	size_t i;
+
+	text_append(&text, plan->text, plan->faults_at);
+	for (i = 0; i < plan->link_count; i++)
+		text_add(&text, "fault link %s count optional\n", plan->links[i]);
+	text_append(&text, plan->text + plan->faults_at, plan->heal_at - plan->faults_at);
+	text_add(&text, "quiet\n");
+	text_append(&text, plan->text + plan->heal_at, plan->length - plan->heal_at);
+	run_text(explorer->path, text_of(&text), text.length, &options, &verdict);
+	any = verdict.faults_acted > 0;
+	verdict_free(&verdict);
+	text_free(&text);
+	return any;
+}
+
+/* The script has to be valid, to pass without faults, and to give them something to act on. */
 static int look_at_script(struct explorer *explorer)
 {
 	struct options options = { .has_seed = false };
@@ -249,9 +277,32 @@ static int look_at_script(struct explorer *explorer)
 		if (script.must_fail)
 			code = usage_error("explore", "%s is to fail: it says \"# Failure:\"",
 					   explorer->path);
+		else if (!has_packets(explorer))
+			code = usage_error("explore",
+					   "%s: no packet crosses a link after the set-up, so no "
+					   "fault can act: nothing was explored",
+					   explorer->path);
 	}
 	script_free(&script);
 	return code;
+}
+
+/* No schedule fails. That says something only if schedules ran, and did something to a packet. */
+static int tell_of_none(const struct explorer *explorer)
+{
+	const struct course *course = explorer->course;
+
+	if (!course->done)
+		return usage_error("explore",
+				   "no schedule was run: allow more --runs or --seconds");
+	if (!explorer->acted)
+		return usage_error("explore",
+				   "%s: no fault of %llu schedules ever acted, so nothing was "
+				   "tested: allow more --runs, or other --faults",
+				   explorer->path, (unsigned long long)course->done);
+	printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
+	       (unsigned long long)course->done, (unsigned long long)course->seed);
+	return EXIT_PASS;
 }
 
 static int explorer_run(struct explorer *explorer)
@@ -264,15 +315,8 @@ static int explorer_run(struct explorer *explorer)
 		code = find_failure(explorer, &found);
 	if (code != EXIT_PASS)
 		return code;
-	if (!found && !explorer->course->done)
-		return usage_error("explore",
-				   "no schedule was run: allow more --runs or --seconds");
-	if (!found) {
-		printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
-		       (unsigned long long)explorer->course->done,
-		       (unsigned long long)explorer->course->seed);
-		return EXIT_PASS;
-	}
+	if (!found)
+		return tell_of_none(explorer);
 	run_schedule(explorer, explorer->failed, true, &verdict);
 	/* A script can fail with these codes only; any other is a fault of this tool. */
 	code = EXIT_INTERNAL;

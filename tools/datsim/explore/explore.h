@@ -64,6 +64,8 @@ struct schedule {
 	uint64_t seed; /* of the fabric */
 	struct text text;
 	size_t fault_count;
+	bool slows;      /* it sets the latency of a link */
+	bool has_faults; /* it has more than settings of the fabric */
 };
 
 enum line_kind {

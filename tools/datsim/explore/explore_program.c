@@ -29,6 +29,7 @@ struct hunt {
 	struct runners runners;
 	struct schedule schedule;
 	struct ended ended;
+	bool planted; /* some schedule had a fault */
 	bool found;
 	uint64_t number; /* number of the failing schedule */
 	struct outcome failure;
@@ -63,6 +64,7 @@ static bool begin_next(struct hunt *hunt, struct runner *runner)
 	if (good) {
 		schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, number);
 		runner->number = number;
+		hunt->planted |= hunt->schedule.has_faults;
 		good = compile_settings(text_of(&hunt->schedule.text), hunt->schedule.text.length,
 					&settings) &&
 		       runner_begin(&hunt->runners, runner, text_of(&settings));
@@ -211,7 +213,7 @@ static void print_replay(const struct hunt *hunt, const char *path)
 
 	if (hunt->failure.how == ENDED_HUNG)
 		text_add(&line, "timeout %g ", 10 * hunt->course->hang);
-	if (hunt->failure.how == ENDED_STUCK && !getenv("DATSIM_STUCK"))
+	if ((hunt->failure.how == ENDED_STUCK || hunt->failure.alone) && !getenv("DATSIM_STUCK"))
 		text_add(&line, "DATSIM_STUCK=abort ");
 	knobs_add(&line);
 	text_add(&line, "datsim run --script ");
@@ -403,6 +405,16 @@ static int hunt_tell(struct hunt *hunt)
 	if (!course->done)
 		return usage_error("explore",
 				   "no schedule was run: allow more --runs or --seconds");
+	if (!hunt->plan.link_count)
+		return usage_error("explore",
+				   "%s sent no packet, so no fault could act in %llu schedules: "
+				   "nothing was tested",
+				   hunt->argv[0], (unsigned long long)course->done);
+	if (!hunt->planted)
+		return usage_error("explore",
+				   "%llu schedules had no fault of these kinds, so nothing was "
+				   "tested: allow more --runs, or other --faults",
+				   (unsigned long long)course->done);
 	printf("%s: %llu schedules of seed %llu hold\n", hunt->argv[0],
 	       (unsigned long long)course->done, (unsigned long long)course->seed);
 	return EXIT_PASS;

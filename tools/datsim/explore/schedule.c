@@ -189,6 +189,7 @@ static bool add_latency(struct maker *maker)
 	/* If no line can set the link, delay all its packets instead. */
 	if (!maker->plan->program && !maker->plan->bare) {
 		text_add(&maker->schedule->text, "link %s latency=%uus\n", link, us);
+		maker->schedule->slows = true;
 		return true;
 	}
 	if (!lateness_survived(maker))
@@ -258,6 +259,7 @@ static void add_faults(struct maker *maker)
 {
 	unsigned int on = maker_below(maker, 1u << USUAL);
 	unsigned int i, lines;
+	size_t before = maker->schedule->fault_count;
 
 	/* Half of the schedules have few kinds: they run faster and are easier to read. */
 	if (maker_below(maker, 2))
@@ -270,6 +272,7 @@ static void add_faults(struct maker *maker)
 		for (lines = 1 + maker_below(maker, 2); lines; lines--)
 			maker->schedule->fault_count += kinds[i].add(maker);
 	}
+	maker->schedule->has_faults = maker->schedule->fault_count > before;
 }
 
 /* ---- what the fabric is like ---- */
@@ -336,6 +339,7 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	schedule->number = number;
 	schedule->seed = 1 + maker_random(&maker) % 1000000;
 	schedule->fault_count = 0;
+	schedule->slows = schedule->has_faults = false;
 	text->length = 0;
 	text_append(text, plan->text, plan->faults_at);
 	if (plan->program)

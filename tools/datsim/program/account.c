@@ -23,7 +23,7 @@ static struct tally *tally_find(const struct tallies *tallies, struct span what)
 	return NULL;
 }
 
-static void tally_add(struct tallies *tallies, struct span what)
+static void tally_add(struct tallies *tallies, struct span what, uint64_t times)
 {
 	struct tally *tally = tally_find(tallies, what);
 
@@ -33,7 +33,7 @@ static void tally_add(struct tallies *tallies, struct span what)
 		tally = &tallies->list[tallies->count++];
 		*tally = (struct tally){ .what = what };
 	}
-	tally->times++;
+	tally->times += times;
 }
 
 static void tally_remove(struct tallies *tallies, struct span what)
@@ -93,11 +93,29 @@ static bool is_loss(const struct trace_line *line)
 	return is_fault(line, &arrives) && !arrives;
 }
 
+/* "server" of "server-emu0.ia1", an object on a shared fabric; empty on a private one. */
+static struct span node_of(struct span object)
+{
+	struct span node = { object.s, 0 };
+	size_t i;
+
+	for (i = 0; i < object.length && object.s[i] != '>'; i++) {
+		if (object.s[i] == '-')
+			node.length = i;
+		if (object.s[i] == '.')
+			return node;
+	}
+	node.length = 0;
+	return node;
+}
+
 static void add_line(struct account *account, const struct trace_line *line)
 {
-	struct span status = trace_value(line, "status");
+	struct span status = trace_value(line, "status"), node = node_of(line->object);
 
 	account->ns = line->ns;
+	if (node.length)
+		tally_add(&account->nodes, node, 1);
 	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note");
 	account->full |= span_is(line->verb, "note") && span_starts(line->rest, full_note);
 	if (span_is(line->verb, "rule"))
@@ -110,15 +128,17 @@ static void add_line(struct account *account, const struct trace_line *line)
 	} else if (is_loss(line)) {
 		account->lost++;
 	} else if (span_is(line->verb, "dequeue")) {
-		tally_add(&account->events, trace_value(line, "number"));
+		tally_add(&account->events, trace_value(line, "number"), 1);
 	} else if (span_is(line->verb, "reap")) {
-		tally_add(&account->events, trace_value(line, "op"));
+		tally_add(&account->events, trace_value(line, "op"), 1);
 		if (!span_is(status, "SUCCESS"))
-			tally_add(&account->statuses, status);
+			tally_add(&account->statuses, status, 1);
 	} else if (span_is(line->verb, "refuse")) {
-		tally_add(&account->refusals, trace_value(line, "call"));
+		tally_add(&account->refusals, trace_value(line, "call"), 1);
 	} else if (span_is(line->verb, "create")) {
-		tally_add(&account->left, line->object);
+		tally_add(&account->left, line->object, 1);
+	} else if (span_is(line->verb, "unfinished")) {
+		tally_add(&account->unfinished, line->object, trace_number(line, "requests"));
 	} else if (span_is(line->verb, "free")) {
 		tally_remove(&account->left, line->object);
 	}
@@ -174,6 +194,8 @@ void account_print(const struct account *account, struct text *text, const char 
 		print_tallies(text, indent, "failed", &account->statuses, "");
 	if (account->refusals.count)
 		print_tallies(text, indent, "refused", &account->refusals, "");
+	if (account->unfinished.count)
+		print_tallies(text, indent, "unfinished", &account->unfinished, "");
 	print_tallies(text, indent, "left", &account->left, "nothing");
 	if (account->full)
 		text_add(text,
@@ -193,5 +215,7 @@ void account_free(struct account *account)
 	free(account->statuses.list);
 	free(account->refusals.list);
 	free(account->left.list);
+	free(account->unfinished.list);
+	free(account->nodes.list);
 	free(account->rules);
 }

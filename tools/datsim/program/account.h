@@ -33,6 +33,9 @@ struct account {
 	struct tallies statuses; /* statuses of failed work requests */
 	struct tallies refusals; /* calls that failed */
 	struct tallies left;     /* objects that were made and never freed */
+	/* QPs of verbs that were destroyed with requests which had not completed, by object */
+	struct tallies unfinished;
+	struct tallies nodes; /* nodes of a shared fabric, by the objects that lines are about */
 	struct account_rule *rules;
 	size_t rule_count;
 	bool opened; /* a program used the fabric, or tried to */

@@ -129,7 +129,7 @@ static bool set_environment(struct program *program, struct text *trace)
 	if (program->addresses)
 		setenv("DATSIM_ADDRESSES", program->addresses, 1);
 	if (!program->no_verbs)
-		verbs_path_set();
+		verbs_path_set(program->several.lockstep);
 	return !program->alias_count || write_aliases(program);
 }
 
@@ -187,8 +187,8 @@ static void add_exit(const struct program *program, int code, struct text *text)
 }
 
 /* What the trace says. False: it proves nothing, and `faults` says why. */
-static bool add_account(const char *trace, struct text *content, struct account *account,
-			struct text *text, struct text *faults)
+static bool add_account(const struct program *program, const char *trace, struct text *content,
+			struct account *account, struct text *text, struct text *faults)
 {
 	bool good = access(trace, F_OK) == 0;
 
@@ -200,7 +200,12 @@ static bool add_account(const char *trace, struct text *content, struct account 
 	else
 		text_add(faults, "  it opened no simulated adapter: nothing was tested. Is it "
 				 "linked with -ldat?\n");
-	return good && account->opened;
+	if (!good || !account->opened)
+		return false;
+	/* A trace that lost lines may have lost those of a program. */
+	if (program->several.count < 2 || account->full || account->torn || program->ended.by)
+		return true;
+	return programs_opened(&program->several, account, faults);
 }
 
 /* False: no program used the fabric, or a fault, which is not optional, never acted. */
@@ -216,7 +221,7 @@ static bool program_report_all(const struct program *program, const char *trace,
 			 "  on a device, which has no trace: the number of times that faults "
 			 "acted is unknown\n");
 	else
-		good = add_account(trace, &content, &account, &text, &faults);
+		good = add_account(program, trace, &content, &account, &text, &faults);
 	if (program->trace && content.length)
 		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
 	if (program->script && !on_device())

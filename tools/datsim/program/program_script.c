@@ -82,6 +82,8 @@ static void add_call_rule(struct text *words, const struct fault *fault, const c
 	else if (fault->actor || fault->kind == FAULT_ADAPTER)
 		text_add(words, " adapter=%s%s", fault->actor ? fault->actor : fault->subject->text,
 			 behind);
+	if (fault->verbs)
+		text_add(words, " api=verbs");
 	if (call->call)
 		text_add(words, " call=%s", call->call);
 	add_number(words, "error", (uint64_t)call->error);
@@ -212,6 +214,9 @@ bool program_script_report(const struct program_script *ps, const struct account
 	uint64_t times;
 	int length;
 
+	if (!ps->script.statements)
+		text_add(text, "%s: no line of it sets or fails anything\n",
+			 ps->script.source.name);
 	for (st = ps->script.statements; st; st = st->next) {
 		if (st->kind != STATEMENT_FAULT)
 			continue;

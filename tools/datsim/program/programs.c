@@ -45,6 +45,21 @@ static const char *node_of(const char *program)
 	return slash ? slash + 1 : program;
 }
 
+/* The second program of a node "client" is "client2". */
+static void name_program(struct programs *programs, int i)
+{
+	const char *node = programs->one[i].node;
+	unsigned int rank = 1;
+	int at;
+
+	for (at = 0; at < i; at++)
+		rank += !strcmp(programs->one[at].node, node);
+	if (rank == 1)
+		snprintf(programs->one[i].name, PROGRAM_NAME, "%s", node);
+	else
+		snprintf(programs->one[i].name, PROGRAM_NAME, "%.18s%u", node, rank);
+}
+
 /* Read [--node NAME] PROGRAM ARGS up to the separator or the end; NULL: wrong, stderr says why. */
 static char **take_one(struct programs *programs, char **argv)
 {
@@ -65,6 +80,7 @@ static char **take_one(struct programs *programs, char **argv)
 	programs->one[i].argv = argv;
 	if (!programs->one[i].node)
 		programs->one[i].node = node_of(argv[0]);
+	name_program(programs, i);
 	programs->count++;
 	while (*argv && !is_separator(*argv))
 		argv++;
@@ -127,7 +143,7 @@ static bool program_start(struct programs *programs, int i)
 
 	if (pid == 0) {
 		ended_child(programs->ended);
-		setenv("DATSIM_NODE", programs->one[i].node, 1);
+		setenv("DATSIM_NODE", programs->one[i].name, 1);
 		if (programs->lockstep)
 			settle_addresses();
 		program_exec(programs->one[i].argv);
@@ -346,27 +362,4 @@ int programs_run(struct programs *programs)
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
 	return code;
-}
-
-/* ---- what became of them ---- */
-
-void program_report(const char *name, int code, struct text *text)
-{
-	text_add(text, "datsim: %s ", name);
-	if (code > EXIT_SIGNAL_ABOVE && code < EXIT_SIGNAL_ABOVE + 65)
-		text_add(text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
-			 strsignal(code - EXIT_SIGNAL_ABOVE));
-	else
-		text_add(text, "exits with %d\n", code);
-}
-
-void programs_report(const struct programs *programs, struct text *text)
-{
-	for (int i = 0; i < programs->count; i++) {
-		if (programs->one[i].stuck)
-			text_add(text, "datsim: %s waited forever, and was ended\n",
-				 programs->one[i].argv[0]);
-		else
-			program_report(programs->one[i].argv[0], programs->one[i].code, text);
-	}
 }

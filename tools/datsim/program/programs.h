@@ -5,14 +5,18 @@
 
 #include <sys/types.h>
 
+#include "account.h"
 #include "ended.h"
 #include "tools/datsim/util.h"
+
+#define PROGRAM_NAME 21 /* a node's name as emu/shared/join.c cuts it, and a NUL */
 
 struct programs {
 	struct {
 		char **argv;
 		const char *node;
-		pid_t pid; /* 0: not running */
+		char name[PROGRAM_NAME]; /* of the node, unlike that of any other program */
+		pid_t pid;               /* 0: not running */
 		int code;
 		bool stuck; /* it waited forever, and was ended */
 	} one[32];
@@ -29,6 +33,9 @@ bool programs_split(struct programs *programs, char **argv);
 int programs_run(struct programs *programs);
 /* How each program ended. */
 void programs_report(const struct programs *programs, struct text *text);
+/* Did each of them open an adapter? If not, `faults` says which did not. */
+bool programs_opened(const struct programs *programs, const struct account *account,
+		     struct text *faults);
 /* Become the program; if that fails, say why and exit with the code that a shell uses. */
 void program_exec(char **argv) __attribute__((noreturn));
 /* The exit status as a shell reports it. */

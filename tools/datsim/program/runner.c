@@ -53,7 +53,7 @@ be_program(const struct runners *runners, int fd, const char *settings)
 	}
 	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
 	setenv("DATSIM_FORKS", meant, 1);
-	verbs_path_set();
+	verbs_path_set(false);
 	/* By default UBSan only prints a report and goes on; here a report has to fail the run. */
 	setenv("UBSAN_OPTIONS", "halt_on_error=1", 0);
 	if (nowhere >= 0) {
@@ -133,7 +133,7 @@ bool runner_begin(struct runners *runners, struct runner *runner, const char *se
 {
 	runner->began = seconds_of(CLOCK_MONOTONIC);
 	runner->running = 0;
-	runner->hung = false;
+	runner->hung = runner->alone = false;
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
 	if (runners->starts_anew)
@@ -148,7 +148,7 @@ static void runner_finish(const struct runners *runners, struct runner *runner, 
 	struct outcome *outcome = &runner->outcome;
 
 	runner->busy = false;
-	*outcome = (struct outcome){ .how = ENDED_WELL };
+	*outcome = (struct outcome){ .how = ENDED_WELL, .alone = runner->alone };
 	if (runner->said_stuck[0]) {
 		outcome->how = ENDED_STUCK;
 		strcpy(outcome->what, runner->said_stuck);
@@ -180,6 +180,8 @@ static void runner_understand(const struct runners *runners, struct runner *runn
 		runner->threads = (unsigned int)strtoul(rest, NULL, 10);
 	} else if (!strncmp(message, "child", 5)) {
 		runner->running = (pid_t)strtol(rest, NULL, 10);
+	} else if (!strncmp(message, "alone", 5)) {
+		runner->alone = true;
 	} else if (!strncmp(message, "stuck", 5)) {
 		snprintf(runner->said_stuck, sizeof(runner->said_stuck), "%s", rest);
 	} else if (!strncmp(message, "left", 4)) {

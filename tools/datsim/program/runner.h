@@ -24,6 +24,7 @@ enum ending {
 struct outcome {
 	enum ending how;
 	int code;        /* exit status, or signal */
+	bool alone;      /* the library started no thread, as it would have elsewhere */
 	char what[1024]; /* what it waited for; the objects it left */
 };
 
@@ -32,7 +33,7 @@ struct runner {
 	int process;   /* pidfd of the started process; -1: none */
 	pid_t started; /* its id */
 	pid_t running; /* the process of the current run; 0: none yet */
-	bool ready, busy, hung;
+	bool ready, busy, hung, alone;
 	unsigned int threads; /* its threads, which prevent forks; 0: it can fork */
 	uint64_t number;      /* number of the schedule, for the caller */
 	double began;

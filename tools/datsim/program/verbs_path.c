@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/datsim/util.h"
+
 #ifndef MODULE_LIBDIR
 #define MODULE_LIBDIR "/usr/lib"
 #endif
-
-#define VARIABLE "LD_LIBRARY_PATH"
 
 static bool is_there(const char *folder)
 {
@@ -27,7 +27,7 @@ static bool is_there(const char *folder)
 	       access(file, R_OK) == 0;
 }
 
-bool verbs_path_find(struct text *path)
+static bool verbs_path_find(struct text *path)
 {
 	char exe[PATH_MAX], built[PATH_MAX + 32], real[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -46,15 +46,67 @@ bool verbs_path_find(struct text *path)
 	return true;
 }
 
-void verbs_path_set(void)
+static bool has_library(const struct text *path, const char *name, char file[PATH_MAX])
 {
-	const char *provider = getenv("DAT_PROVIDER"), *before = getenv(VARIABLE);
+	return (size_t)snprintf(file, PATH_MAX, "%s/%s", text_of(path), name) < PATH_MAX &&
+	       access(file, R_OK) == 0;
+}
+
+static bool has_files(const struct text *path, char file[PATH_MAX])
+{
+	return has_library(path, "libdat-files.so", file);
+}
+
+static void put_first(const char *variable, const char *what, char between)
+{
+	const char *before = getenv(variable);
+	struct text all = { 0 };
+
+	text_add(&all, "%s", what);
+	if (before && *before)
+		text_add(&all, "%c%s", between, before);
+	setenv(variable, text_of(&all), 1);
+	text_free(&all);
+}
+
+/* AddressSanitizer wants to be the first library of a program, unless it is told otherwise. */
+#define ASAN_BEHIND "verify_asan_link_order=0"
+
+void verbs_path_set(bool lockstep)
+{
+	const char *provider = getenv("DAT_PROVIDER");
 	struct text path = { 0 };
+	char file[PATH_MAX];
 
 	if ((!provider || strcmp(provider, "hw") != 0) && verbs_path_find(&path)) {
-		if (before && *before)
-			text_add(&path, ":%s", before);
-		setenv(VARIABLE, text_of(&path), 1);
+		put_first("LD_LIBRARY_PATH", text_of(&path), ':');
+		if (has_files(&path, file)) {
+			put_first("LD_PRELOAD", file, ':');
+			put_first("ASAN_OPTIONS", ASAN_BEHIND, ':');
+		}
+		if (lockstep && has_library(&path, "libdat-turns.so", file))
+			put_first("LD_PRELOAD", file, ':');
 	}
 	text_free(&path);
+}
+
+static void print_first(const char *variable, const char *what)
+{
+	printf("export %s='%s'\"${%s:+:$%s}\"\n", variable, what, variable, variable);
+}
+
+bool verbs_path_print(void)
+{
+	struct text path = { 0 };
+	bool found = verbs_path_find(&path);
+	char file[PATH_MAX];
+
+	if (found)
+		print_first("LD_LIBRARY_PATH", text_of(&path));
+	if (found && has_files(&path, file)) {
+		print_first("LD_PRELOAD", file);
+		print_first("ASAN_OPTIONS", ASAN_BEHIND);
+	}
+	text_free(&path);
+	return found;
 }

@@ -5,11 +5,12 @@
 
 #include <stdbool.h>
 
-#include "tools/datsim/util.h"
-
-/* False: it is not built or not installed. */
-bool verbs_path_find(struct text *path);
-/* Put it before the rest of LD_LIBRARY_PATH; without the folder, or with DAT_PROVIDER=hw, not. */
-void verbs_path_set(void);
+/*
+ * Put it before the rest of LD_LIBRARY_PATH, and the library with the device files before that of
+ * LD_PRELOAD; without the folder, or with DAT_PROVIDER=hw, not.
+ */
+void verbs_path_set(bool lockstep);
+/* The same for a shell, on stdout. False: the folder is not built or not installed. */
+bool verbs_path_print(void);
 
 #endif

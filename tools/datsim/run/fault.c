@@ -111,6 +111,17 @@ static void count_fired(struct run *run)
 	}
 }
 
+size_t run_faults_acted(struct run *run)
+{
+	size_t i, acted = 0;
+
+	if (run->fault_count)
+		count_fired(run);
+	for (i = 0; i < run->fault_count; i++)
+		acted += run->faults[i].fired > 0;
+	return acted;
+}
+
 bool run_heal(struct run *run)
 {
 	DAT_RETURN ret;
@@ -126,7 +137,7 @@ bool run_heal(struct run *run)
 	return ret == DAT_SUCCESS || fault_refused(run, "dat_sim_fault_clear", ret);
 }
 
-bool run_check_faults(struct run *run)
+void run_check_faults(struct run *run)
 {
 	static const char *const things[] = {
 		[FAULT_PACKET] = "packet",    [FAULT_CALL] = "call",
@@ -137,7 +148,7 @@ bool run_check_faults(struct run *run)
 	size_t i;
 
 	if (!run->fault_count)
-		return true;
+		return;
 	count_fired(run);
 	for (i = 0; i < run->fault_count; i++) {
 		if (run->faults[i].fired || run->faults[i].st->fault.optional)
@@ -146,7 +157,7 @@ bool run_check_faults(struct run *run)
 		run->turn = 1;
 		text_add(&actual, "no %s ever fitted; \"optional\" allows that",
 			 things[run->faults[i].st->fault.kind]);
-		return run_fail(run, EXIT_FAILED, NULL, &actual, "the fault never happened");
+		run_fail(run, EXIT_FAILED, NULL, &actual, "the fault never happened");
+		return;
 	}
-	return true;
 }

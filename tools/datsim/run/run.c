@@ -222,6 +222,7 @@ static bool run_once(const char *path, const struct script *script, const struct
 		run_script_beside(&run);
 	else if (up)
 		run_script(&run);
+	verdict->faults_acted = up ? run_faults_acted(&run) : 0;
 	world_clear(&run);
 	verdict->code = run.failure.code;
 	if (verdict->code != EXIT_PASS) {

@@ -25,6 +25,7 @@ struct verdict {
 	struct text report; /* why the script did not pass */
 	struct text trace;
 	bool expected_failure; /* the script failed as its "# Failure:" line says */
+	size_t faults_acted;   /* fault lines that did something in the last run */
 };
 
 /* The text is NUL-terminated; the name is for messages. */

@@ -336,7 +336,8 @@ bool run_wire(struct run *run, const struct statement *st);
 bool run_fault(struct run *run, const struct statement *st);
 bool run_heal(struct run *run);
 /* Check that every fault that is not optional acted. */
-bool run_check_faults(struct run *run);
+void run_check_faults(struct run *run);
+size_t run_faults_acted(struct run *run);
 
 /* Take the event at the head of an EVD, if there is one, and check it against the ledger. */
 bool run_dequeue(struct run *run, int evd, DAT_EVENT *event, bool *got);

@@ -69,6 +69,13 @@ bool bind_link(struct binder *binder, struct statement *st);
 bool bind_fault(struct binder *binder, struct statement *st);
 /* bind_fault_call.c: faults of anything but packets. */
 bool bind_fault_call(struct binder *binder, struct statement *st);
+/* bind_fault_verbs.c: the names of libibverbs and librdmacm. Does this look like one? */
+bool bind_is_verbs(const struct value *value);
+bool bind_verbs_call(struct binder *binder, struct fault *fault);
+bool bind_verbs_event(struct binder *binder, struct fault *fault);
+bool bind_verbs_error(struct binder *binder, struct fault *fault, const struct value *value);
+bool bind_verbs_status(struct binder *binder, struct fault *fault, const struct value *value);
+bool bind_verbs_atomic(struct binder *binder, struct fault *fault, const struct value *value);
 /* bind_fault_which.c, for both kinds of faults. A percentage, in parts per million. */
 bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts);
 /* nth, every, after, times, probability, from, until. *known is false for any other key. */

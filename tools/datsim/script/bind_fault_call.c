@@ -81,6 +81,8 @@ static bool bind_callee(struct binder *binder, struct fault *fault)
 
 	if (fault->subject->kind != VALUE_NAME || fault->subject->actor)
 		return refuse_fault(binder, fault->subject->at, "expected a call%s%s", "", "");
+	if (bind_is_verbs(fault->subject))
+		return bind_verbs_call(binder, fault);
 	suggest_start(&suggest, name, (int)strlen(name));
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		suggest_try(&suggest, calls[i].call);
@@ -106,6 +108,8 @@ static bool bind_event_number(struct binder *binder, struct fault *fault)
 		fault->call.event = DAT_SIM_ANY_EVENT;
 		return true;
 	}
+	if (bind_is_verbs(fault->subject))
+		return bind_verbs_event(binder, fault);
 	if (!bind_number(binder, fault->subject, GROUP_EVENT))
 		return false;
 	fault->call.event = (DAT_EVENT_NUMBER)fault->subject->number;
@@ -166,6 +170,13 @@ static bool bind_subject(struct binder *binder, struct fault *fault)
 
 /* ---- the verdict ---- */
 
+/* Of a call of verbs, or of an allocation by such a program. */
+static bool is_errno(const struct fault *fault, const struct value *value)
+{
+	return fault->verbs || (fault->kind == FAULT_ALLOC && value->kind == VALUE_NAME &&
+				!value->actor && value->text[0] == 'E');
+}
+
 static bool bind_error(struct binder *binder, struct fault *fault, const struct fault_word *word)
 {
 	static const uint32_t all[] = { DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR };
@@ -174,6 +185,8 @@ static bool bind_error(struct binder *binder, struct fault *fault, const struct 
 	size_t i;
 
 	fault->call.verdict = DAT_SIM_CALL_FAIL;
+	if (word->value && is_errno(fault, word->value))
+		return bind_verbs_error(binder, fault, word->value);
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (fault->kind == FAULT_CALL && !strcmp(calls[i].call, fault->call.call))
 			own = calls[i].error;
@@ -207,6 +220,8 @@ static bool bind_status(struct binder *binder, struct fault *fault, const struct
 		return refuse_fault(binder, word->at,
 				    "\"status\" takes a completion status, such as %s%s",
 				    "DAT_DTO_ERR_TRANSPORT", "");
+	if (bind_is_verbs(word->value))
+		return bind_verbs_status(binder, fault, word->value);
 	if (!bind_number(binder, word->value, GROUP_DTO_STATUS))
 		return false;
 	if (word->value->number == DAT_DTO_SUCCESS)
@@ -296,12 +311,17 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 
 /* ---- settings ---- */
 
-static bool bind_op(struct binder *binder, const struct value *value, DAT_UINT32 *completions)
+static bool bind_op(struct binder *binder, struct fault *fault, const struct value *value)
 {
 	const struct value *v = value->kind == VALUE_FLAGS ? value->elements : value;
 	size_t i;
 
 	for (; v; v = value->kind == VALUE_FLAGS ? v->next : NULL) {
+		if (v->kind == VALUE_NAME && !v->actor && !strcmp(v->text, "ATOMIC")) {
+			if (!bind_verbs_atomic(binder, fault, v))
+				return false;
+			continue;
+		}
 		for (i = 0; i < ARRAY_SIZE(ops); i++) {
 			if (v->kind == VALUE_NAME && !v->actor && !strcmp(ops[i].name, v->text))
 				break;
@@ -309,7 +329,7 @@ static bool bind_op(struct binder *binder, const struct value *value, DAT_UINT32
 		if (i == ARRAY_SIZE(ops))
 			return refuse_fault(binder, v->at,
 					    "expected SEND, WRITE, READ, BIND or RECV%s%s", "", "");
-		*completions |= ops[i].bit;
+		fault->call.completions |= ops[i].bit;
 	}
 	return true;
 }
@@ -363,7 +383,7 @@ static bool bind_setting(struct binder *binder, struct fault *fault, struct sett
 	if (!strcmp(setting->key, "ep") && fault->kind != FAULT_ALLOC)
 		return bind_ep(binder, fault, setting->value);
 	if (!strcmp(setting->key, "op") && fault->kind == FAULT_COMPLETION)
-		return bind_op(binder, setting->value, &fault->call.completions);
+		return bind_op(binder, fault, setting->value);
 	if (!bind_fault_count(binder, setting, &fault->rule, &known))
 		return false;
 	return known || bind_unknown_key(binder, setting, keys + without);
@@ -384,6 +404,16 @@ static void copy_counts(struct fault *fault)
 	call->probability = rule->probability;
 }
 
+static bool has_verbs_status(const struct fault *fault)
+{
+	const struct fault_word *word;
+
+	for (word = fault->words; word; word = word->next)
+		if (!strcmp(word->word, "status") && word->value && bind_is_verbs(word->value))
+			return true;
+	return false;
+}
+
 /* The completion of a bind has other statuses than that of a DTO. */
 static bool check_status(struct binder *binder, const struct statement *st)
 {
@@ -391,8 +421,12 @@ static bool check_status(struct binder *binder, const struct statement *st)
 	bool bind = call->completions & DAT_SIM_COMPLETION_BIND;
 	bool failed = call->status == (DAT_DTO_COMPLETION_STATUS)DAT_RMR_OPERATION_FAILED;
 
-	if (call->verdict != DAT_SIM_COMPLETE_AS)
+	if (call->verdict != DAT_SIM_COMPLETE_AS || has_verbs_status(&st->fault))
 		return true;
+	if (st->fault.verbs)
+		return refuse_fault(binder, st->at,
+				    "expected a status of verbs, such as %s: DAT has no atomics%s",
+				    "IBV_WC_RETRY_EXC_ERR", "");
 	if (bind && call->completions != DAT_SIM_COMPLETION_BIND)
 		return refuse_fault(
 			binder, st->at,

@@ -122,6 +122,9 @@ bool bind_object(struct binder *binder, struct value *value)
 
 	if (value->actor)
 		actor = bind_actor(binder, value->actor, value->at);
+	else if (actor < 0)
+		diag_add(&script->diag, value->at, "expected an actor, too, such as a.%s",
+			 value->text);
 	if (actor < 0)
 		return false;
 	value->symbol = script_symbol(script, actor, value->text);

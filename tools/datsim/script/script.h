@@ -170,6 +170,7 @@ struct fault {
 	int actor_index;         /* the index of `actor`; -1: none */
 	struct value *ep;        /* ep= */
 	DAT_SIM_CALL_FAULT call; /* the rule, for every kind but FAULT_PACKET */
+	bool verbs;              /* its names, and the numbers in `call`, are those of verbs */
 	struct traffic traffic;  /* FAULT_PACKET: a link, or the EP that receives */
 	uint32_t to_ep;          /* script for a program: number of the receiving EP, or of `ep` */
 	struct fault_word *words;

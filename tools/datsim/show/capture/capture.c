@@ -87,11 +87,16 @@ void capture_frame(struct capture *capture, size_t to, const uint8_t *frame, siz
 		      capture->ns, frame, length, &capture->comment);
 }
 
+static uint32_t mtu_of(const struct capture *capture)
+{
+	return capture->carried.mtu ? capture->carried.mtu : capture->wire.ends.mtu;
+}
+
 /* A line of a trace that was not recorded packet by packet may stand for several packets. */
 static void put_roce(struct capture *capture)
 {
 	struct roce_packet packet = capture->carried.roce, part = packet;
-	uint32_t mtu = capture->wire.ends.mtu, bytes = capture->carried.bytes, done = 0;
+	uint32_t mtu = mtu_of(capture), bytes = capture->carried.bytes, done = 0;
 
 	part.corrupt = capture->carried.corrupt;
 	if (packet.data)
@@ -109,7 +114,7 @@ static void put_roce(struct capture *capture)
 static void put_pending(struct capture *capture)
 {
 	struct carried *carried = &capture->carried;
-	uint32_t mtu = capture->wire.ends.mtu;
+	uint32_t mtu = mtu_of(capture);
 
 	if (!capture->carrying)
 		return;
@@ -358,6 +363,10 @@ static bool take_line(struct capture *capture, const struct trace_line *line)
 	}
 	if (span_starts(line->verb, "post_") && trace_value(line, "message").length) {
 		ends_post(&capture->wire.ends, line);
+		return true;
+	}
+	if (span_is(line->verb, "path")) {
+		ends_path(&capture->wire.ends, line);
 		return true;
 	}
 	if (span_is(line->verb, "ignore")) {

@@ -28,6 +28,7 @@ struct request {
 	uint32_t psn;  /* of its first packet, counted from the start of the connection */
 	uint32_t line; /* of the script; 0: not known */
 	uint32_t msn;  /* number of messages up to this one */
+	uint32_t mtu;  /* of its QP; 0: the fabric's */
 	uint32_t sofar[NUM_REQUEST_KINDS]; /* the same for each kind */
 };
 
@@ -35,6 +36,7 @@ struct end {
 	struct span object;
 	struct span adapter;
 	uint32_t qpn;     /* 0: no EP */
+	uint32_t mtu;     /* 0: the fabric's */
 	uint32_t address; /* IPv4 */
 	size_t peer;      /* index + 1; 0: not known */
 	uint32_t id;      /* communication identifier of this end */
@@ -58,6 +60,8 @@ struct ends {
 	uint64_t last_transaction;
 };
 
+#define MTU_LEAST 256u
+
 /* The index of an end; a new name makes a new end. */
 size_t ends_of(struct ends *ends, struct span object);
 void ends_pair(struct ends *ends, size_t a, size_t b);
@@ -67,6 +71,10 @@ void ends_post(struct ends *ends, const struct trace_line *line);
 size_t ends_request_from(const struct end *end, uint64_t message);
 /* The request of a message; NULL: not known. */
 const struct request *ends_request(const struct ends *ends, size_t end, uint64_t message);
+/* Record what a "path" line says of its end. */
+void ends_path(struct ends *ends, const struct trace_line *line);
+/* Payload of its packets; the fabric's if the request is not known. */
+uint32_t request_mtu(const struct ends *ends, const struct request *request);
 /* The number of PSNs that the request uses, or a Read's response. */
 uint64_t request_span(const struct ends *ends, const struct request *request);
 void ends_free(struct ends *ends);
@@ -78,8 +86,9 @@ struct carried {
 	struct span op;
 	uint64_t message, packet;
 	uint32_t bytes; /* of payload */
-	bool lost;      /* does not arrive */
-	bool corrupt;   /* does not arrive because it was corrupted */
+	uint32_t mtu;
+	bool lost;    /* does not arrive */
+	bool corrupt; /* does not arrive because it was corrupted */
 	struct roce_packet roce;
 	uint8_t mad[ROCE_MAD];
 	bool listened; /* iWARP: a listener exists for this connection request */

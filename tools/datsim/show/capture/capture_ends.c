@@ -58,11 +58,27 @@ void ends_pair(struct ends *ends, size_t a, size_t b)
 	ends->end[b].peer = a + 1;
 }
 
+void ends_path(struct ends *ends, const struct trace_line *line)
+{
+	size_t index = ends_of(ends, line->object);
+	uint64_t mtu = trace_number(line, "mtu");
+
+	if (mtu >= MTU_LEAST && mtu <= ends->mtu)
+		ends->end[index].mtu = (uint32_t)mtu;
+}
+
+uint32_t request_mtu(const struct ends *ends, const struct request *request)
+{
+	return request && request->mtu ? request->mtu : ends->mtu;
+}
+
 uint64_t request_span(const struct ends *ends, const struct request *request)
 {
-	if (request->kind == REQUEST_BIND || request->bytes <= ends->mtu)
+	uint32_t mtu = request_mtu(ends, request);
+
+	if (request->kind == REQUEST_BIND || request->bytes <= mtu)
 		return 1;
-	return (request->bytes - 1) / ends->mtu + 1;
+	return (request->bytes - 1) / mtu + 1;
 }
 
 static enum request_kind kind_of(struct span verb)
@@ -92,6 +108,7 @@ void ends_post(struct ends *ends, const struct trace_line *line)
 	*request = (struct request){ .message = message,
 				     .line = ends->line,
 				     .bytes = trace_number(line, "bytes"),
+				     .mtu = end->mtu,
 				     .kind = kind_of(line->verb) };
 	if (last) {
 		request->psn = last->psn + (uint32_t)request_span(ends, last);

@@ -10,7 +10,6 @@
 #include "tools/datsim/show/trace_fault.h"
 
 #define MTU_DEFAULT       4096
-#define MTU_LEAST         256
 #define MTU_MOST          65536
 #define RETRY_DEFAULT     7
 #define RNR_RETRY_DEFAULT 6
@@ -157,7 +156,7 @@ static int place_of(const struct wire *wire, const struct carried *carried,
 static uint32_t bytes_of(const struct wire *wire, const struct carried *carried,
 			 const struct request *request)
 {
-	uint64_t mtu = wire->ends.mtu, before, left;
+	uint64_t mtu = request_mtu(&wire->ends, request), before, left;
 
 	if (trace_value(&carried->line, "bytes").length)
 		left = trace_number(&carried->line, "bytes");
@@ -209,6 +208,7 @@ static bool set_data(const struct wire *wire, struct carried *carried)
 		data_ops[data_op(carried->op)].places[place_of(wire, carried, request)];
 	carried->roce.psn = psn_of(carried, request, carried->packet);
 	carried->bytes = data.bytes;
+	carried->mtu = request_mtu(&wire->ends, request);
 	carried->roce.dma_length = request ? (uint32_t)request->bytes : data.bytes;
 	carried->roce.syndrome = ROCE_SYNDROME_ACK;
 	carried->roce.msn = request ? request->msn : (uint32_t)carried->message;

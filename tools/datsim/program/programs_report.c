@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What became of the programs of datsim run: how each ended, and whether it used the fabric. */
+#include "programs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "account.h"
+
+#define EXIT_SIGNAL_ABOVE 128
+#define NUMBERED          14 /* emu/shared/join.c: what stays of a name before a number */
+
+void program_report(const char *name, int code, struct text *text)
+{
+	text_add(text, "datsim: %s ", name);
+	if (code > EXIT_SIGNAL_ABOVE && code < EXIT_SIGNAL_ABOVE + 65)
+		text_add(text, "was ended by signal %d (%s)\n", code - EXIT_SIGNAL_ABOVE,
+			 strsignal(code - EXIT_SIGNAL_ABOVE));
+	else
+		text_add(text, "exits with %d\n", code);
+}
+
+void programs_report(const struct programs *programs, struct text *text)
+{
+	for (int i = 0; i < programs->count; i++) {
+		if (programs->one[i].stuck)
+			text_add(text, "datsim: %s waited forever, and was ended\n",
+				 programs->one[i].argv[0]);
+		else
+			program_report(programs->one[i].argv[0], programs->one[i].code, text);
+	}
+}
+
+/* The name of a process whose node's name was taken: shortened, with a number behind it. */
+static bool is_numbered(struct span found, const char *name)
+{
+	size_t i = strnlen(name, NUMBERED);
+
+	if (found.length <= i || memcmp(found.s, name, i) != 0)
+		return false;
+	while (i < found.length && found.s[i] >= '0' && found.s[i] <= '9')
+		i++;
+	return i == found.length;
+}
+
+static int program_named(const struct programs *programs, struct span found)
+{
+	int i;
+
+	for (i = 0; i < programs->count && !span_is(found, programs->one[i].name); i++)
+		;
+	return i < programs->count ? i : -1;
+}
+
+/* A process with the name of no program may be the child of any that has such a name. */
+static bool program_opened(const struct programs *programs, int i, const struct account *account)
+{
+	struct span found;
+	size_t at;
+	int named;
+
+	for (at = 0; at < account->nodes.count; at++) {
+		found = account->nodes.list[at].what;
+		named = program_named(programs, found);
+		if (named == i || (named < 0 && is_numbered(found, programs->one[i].name)))
+			return true;
+	}
+	return false;
+}
+
+bool programs_opened(const struct programs *programs, const struct account *account,
+		     struct text *faults)
+{
+	bool good = true;
+	int i;
+
+	for (i = 0; i < programs->count; i++) {
+		if (program_opened(programs, i, account))
+			continue;
+		text_add(faults,
+			 "datsim: %s opened no simulated adapter: it tested nothing. Is it linked "
+			 "with -ldat?\n",
+			 programs->one[i].argv[0]);
+		good = false;
+	}
+	return good;
+}
