@@ -3,7 +3,8 @@
 #
 #   mutants.pl list FILE...           every possible change, one a line: FILE LINE FUNCTION
 #                                     OPERATOR CLASS BEFORE AFTER, separated by tabs
-#   mutants.pl sample SEED N FILE...  N of them by seed, at most one a source line
+#   mutants.pl sample SEED N [CLASS] FILE...
+#                                     N of them by seed, at most one a source line
 #   mutants.pl apply FILE LINE AFTER  rewrites that line; AFTER as `list` prints it
 #
 # The operators work on text: code inside functions, without comments, strings and the preprocessor.
@@ -21,8 +22,12 @@ my @twins = (
 );
 my %twin = map { ($_->[0] => $_->[1], $_->[1] => $_->[0]) } @twins;
 
-# The words of a line that make its change one of "races": what orders or excludes threads.
-my $racy = qr/lock|wake|futex|fence|barrier|atomic|memory_order|bias_|undo|signal|eventfd|bell/i;
+# The words of a line that make its change one of "races": what orders or excludes threads. Clocks,
+# blocks and requests that are not signalled are other things, and so are atomics on the wire, and
+# the functions whose callers have the lock.
+my $racy = qr/(?<![bc])lock(?!ed\(|step)|wake|futex|fence|barrier|_atomic_|bias_|undo|
+	(?<!str)signal(?!l?ed)|eventfd|asm|lockstep_(?:await|enter|leave|kick|pass)|(?:arm|notify)\(/xi;
+my $not_racy = qr/rd_atomic|emu_atomic|atomic_here|rdma_is_atomic|NIC_WR_FENCE/;
 
 my @operators = (
 	[boundary => qr/ <= /, sub { ' < ' }],
@@ -65,10 +70,12 @@ sub is_statement {
 		$line !~ /^\t+\w+ \**\w+(?: = .*)?;$/;
 }
 
-# Two assignments without calls, of which neither names what the other sets, have no order.
+# Two assignments without calls, of which neither names what the other sets, have no order; nor
+# have two lists that are made empty.
 sub has_order {
 	my ($first, $second) = @_;
-	my ($a, $b) = map { /^\t+([^=()]+) = ([^()]+);$/ ? [$1, $2] : undef } $first, $second;
+	my ($a, $b) = map { /^\t+([^=()]+) = ([^()]+);$/ ? [$1, $2] :
+		/^\t+(?:S?LIST|S?TAILQ)_INIT\(([^()]+)\);$/ ? [$1, ''] : undef } $first, $second;
 	return 1 unless $a && $b;
 	return $a->[0] eq $b->[0] || index("$b->[0] $b->[1]", $a->[0]) >= 0 ||
 		index("$a->[0] $a->[1]", $b->[0]) >= 0;
@@ -84,7 +91,8 @@ sub changes_of_file {
 	my ($function, $place) = ('-', '');
 	my $add = sub {
 		my ($n, $operator, $after) = @_;
-		my $class = "$operator $code[$n]" =~ $racy || $operator eq 'order' ? 'race' : 'plain';
+		my $orders = $code[$n] =~ $racy && $code[$n] !~ $not_racy;
+		my $class = $orders || $operator eq 'order' ? 'race' : 'plain';
 		push @found, [$file, $n + 1, $place, $operator, $class, $source[$n], $after];
 	};
 	for my $n (0 .. $#code) {
@@ -95,7 +103,7 @@ sub changes_of_file {
 		my $same = $equal{"$function $line"}++;
 		$place = $same ? "$function#" . ($same + 1) : $function;
 		# Inside functions only; assertions and traces say nothing of behaviour.
-		next if $line !~ /^\t/ || $line =~ /ASSERT|SURE|_trace|obj_trace|snprintf/;
+		next if $line !~ /^\t/ || $line =~ /ASSERT|SURE|\bassert\(|_trace|obj_trace|snprintf/;
 		for my $op (@operators) {
 			my ($name, $pattern, $with) = @$op;
 			while ($line =~ /$pattern/g) {
@@ -125,8 +133,10 @@ sub changes_of_file {
 # of the sources elsewhere leaves the rest of the sample as it was.
 sub sample {
 	my ($seed, $wanted, @files) = @_;
+	my $class = $files[0] =~ /^(?:race|plain)$/ ? shift @files : '';
 	my %lines;
 	for my $change (map { changes_of_file($_) } @files) {
+		next if $class && $change->[4] ne $class;
 		my $rank = md5_hex(join("\t", $seed, @{$change}[0, 2, 5]));
 		push @{$lines{$rank}}, $change;
 	}
@@ -163,5 +173,5 @@ if ($command eq 'list' && @ARGV) {
 } elsif ($command eq 'apply' && @ARGV == 3) {
 	apply(@ARGV);
 } else {
-	die "usage: mutants.pl list FILE... | sample SEED N FILE... | apply FILE LINE AFTER\n";
+	die "usage: mutants.pl list FILE... | sample SEED N [CLASS] FILE... | apply FILE LINE AFTER\n";
 }

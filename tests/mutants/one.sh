@@ -4,6 +4,7 @@
 #
 #   one.sh map WORK WORKER MOST          runs each test once without any change
 #   one.sh plant WORK WORKER MOST PLAN   the campaign
+#   one.sh sanitized WORK 0 MOST TEST    does TEST pass in ThreadSanitizer's copy?
 
 # A folder that looks like the build, so that what the worker builds can stand in it
 worker_begin() {
@@ -105,6 +106,38 @@ leaks() {
 		LD_LIBRARY_PATH='' execute "$1" "$2" "$tree/run" env "$lsan"
 }
 
+# Does TEST pass in ThreadSanitizer's copy, as make runs it there?
+sanitized_passes() {
+	local options="exitcode=99:suppressions=$work/tsan/tests/tsan.supp"
+	(cd "$work/tsan/run" && top_srcdir=$work/tsan top_builddir=$PWD srcdir=.. \
+		DAT_OVERRIDE=/dev/null CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent \
+		TSAN_OPTIONS=$options CK_DEFAULT_TIMEOUT=120 LC_ALL=C \
+		exec timeout -k 2 240 "./$1") > "$2" 2>&1 < /dev/null
+}
+
+# Prints the test, of those that run FILE:LINE, that fails with the change in the copy for
+# ThreadSanitizer. That serves one worker at a time, and is left as it was.
+sanitized_notice() {
+	local file=$1 tests test
+	tests=$(tests_of_line "$1" "$2" | cut -d' ' -f2 |
+		grep -xFf "$work/tsan/run/passing" | head -8)
+	[ -n "$tests" ] || return
+	(
+		flock 8
+		cp "$mine/changed" "$work/tsan/$file"
+		# shellcheck disable=SC2086
+		if make -C "$work/tsan/run" -s passthrough/passthrough.la $tests \
+			> "$mine/make.out" 2>&1; then
+			for test in $tests; do
+				sanitized_passes "$test" "$mine/test.out" && continue
+				echo "$test"
+				break
+			done
+		fi
+		cp "$mine/original" "$work/tsan/$file"
+	) 8> "$work/tsan/lock"
+}
+
 # Runs TEST without any change: the code that it runs, how long it takes, its results
 measure() {
 	local known=$work/map/${1//\//@} begin=${EPOCHREALTIME/./} ms
@@ -117,14 +150,16 @@ measure() {
 }
 
 # The tests that run FILE:LINE, the quickest first, each with its milliseconds; where none is known
-# to run the line, those of its function.
+# to run the line, those of its function, and of a table outside functions, those of the file.
 tests_of_line() {
 	local index=$work/index/${1//\//@} list range test
 	[ -f "$index" ] || return
 	list=$(awk -v n="$2" '$1 == n { $1 = ""; print }' "$index")
 	if [ -z "$list" ]; then
-		range=$(awk -v n="$2" '/^{/ && NR <= n { from = NR }
-			/^}/ && NR >= n { print from, NR; exit }' "$tree/$1")
+		range=$(awk -v n="$2" '/^{/ { from = NR }
+			/^}/ && NR >= n { if (from) print from, NR; exit }
+			/^}/ { from = 0 }' "$tree/$1")
+		range=${range:-1 1000000}
 		list=$(awk -v from="${range% *}" -v to="${range#* }" \
 			'$1 >= from && $1 <= to { $1 = ""; print }' "$index")
 	fi
@@ -165,7 +200,7 @@ link() {
 # Prints what became of the change: same, unbuilt, unreached, survived, or the test that noticed. A
 # failure that does not come again is "once TEST". BEFORE says whether memory may be lost.
 #
-# try FILE LINE BEFORE
+# try FILE LINE BEFORE CLASS
 try() {
 	local file=$1 line=$2 chosen ms test once= base=$work/base/${1//\//@}.o
 	if [ ! -f "$base" ]; then
@@ -186,6 +221,10 @@ try() {
 		2) once=$test ;;
 		esac
 	done <<< "$chosen"
+	if [ "$4" = race ] && [ -f "$work/tsan/prepared" ]; then
+		test=$(sanitized_notice "$file" "$line")
+		[ -z "$test" ] || { echo "$test, under ThreadSanitizer"; return; }
+	fi
 	if [[ $3 =~ free|fini|destroy|close|release|drop|end|leave|remove ]]; then
 		while read -r ms test; do
 			! leaks "$test" $((20 + ms / 100)) || {
@@ -218,7 +257,7 @@ plant() {
 	cp "$tree/$file" "$mine/original"
 	perl "$top/tests/mutants/mutants.pl" apply "$mine/src/$file" "$line" "$after"
 	cp "$mine/src/$file" "$mine/changed"
-	outcome=$(try "$file" "$line" "$7")
+	outcome=$(try "$file" "$line" "$7" "$6")
 	rm -f "$mine"/lib/* "$mine/run/passthrough/.libs/passthrough.so"
 	ln -s "$tree/run/passthrough/.libs/passthrough.so" "$mine/run/passthrough/.libs/"
 	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$file" "$line" "$4" "$5" "$6" \
@@ -246,4 +285,5 @@ map)
 	rm -rf "$mine"
 	;;
 plant) campaign "$3" ;;
+sanitized) sanitized_passes "$5" /dev/null ;;
 esac

@@ -49,7 +49,7 @@ function count(i, f, room, before, after) {
 		survivors[++s] = sprintf("- %s:%d of %s, %s,\n  %s: %s\n\n%s\n%s\n", f[1],
 			f[2], f[9], f[3], f[4], f[6], substr("      - " before, 1, 96),
 			substr("      + " after, 1, 96))
-		if (f[6] ~ /^survived tests of up to [1-9] s/)
+		if (f[6] ~ /^survived tests of up to [0-9.]+ s/)
 			hasty++
 	} else {
 		noticed[room]++

@@ -3,7 +3,7 @@
 # tests that execute the changed line until one fails. README.md explains; the result is a table.
 #
 #   tests/mutants/run.sh [--seed N] [--count N] [--workers N] [--most S] [--survivors] [--again]
-#                        [--file F] [ROOM...]
+#                        [--class C] [--file F] [ROOM...]
 #
 #   --seed N     which changes are sampled (1)
 #   --count N    how many for each room (50)
@@ -11,6 +11,7 @@
 #   --most S     leaves out tests that take longer without any change, in seconds (60): a change
 #                that nothing notices takes ten minutes, with --most 2 one; --survivors comes next
 #   --survivors  tries changes again that were not noticed, and no others
+#   --class C    samples changes of one class alone: race, or plain
 #   --file F     tries all changes of one source, in place of a sample
 #   --again      forget the copy of the tree and what was measured on it
 #   ROOM         host lib emu shared fault passthrough datsim; all of them by default
@@ -25,9 +26,9 @@ here=$top/tests/mutants
 work=$top/build/mutants
 tree=$work/tree
 results=$here/results
-seed=1 count=50 workers=2 most=60 again= survivors= only=
+seed=1 count=50 workers=2 most=60 again= survivors= only= class=
 
-usage() { sed -n 's/^# \{0,1\}//; 5,17p' "$here/run.sh"; }
+usage() { sed -n 's/^# \{0,1\}//; 5,18p' "$here/run.sh"; }
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -39,6 +40,14 @@ while [ $# -gt 0 ]; do
 	--file)
 		[ -f "${2:-}" ] || { echo "run.sh: there is no source ${2:-}" >&2; exit 2; }
 		only=$2
+		shift
+		;;
+	--class)
+		[[ ${2:-} =~ ^(race|plain)$ ]] || {
+			echo "run.sh: --class expects race or plain" >&2
+			exit 2
+		}
+		class=$2
 		shift
 		;;
 	--again) again=y ;;
@@ -100,6 +109,25 @@ build_copy() {
 		"$@" check TESTS= >> make.out 2>&1
 }
 
+# A second build, of the tests that stage tsan of ./check runs: no processor shows what
+# ThreadSanitizer knows of orders and locks. Those that fail without any change are left out, and so
+# is test_fork_locks, which takes as long as all others.
+build_sanitized() {
+	local place=$work/tsan tests test
+	mkdir -p "$place/run" && git archive HEAD | tar x -C "$place" || return
+	cd "$place" && ./bootstrap > bootstrap.out 2>&1 && cd run &&
+		../configure -q --enable-sanitizers=thread CFLAGS='-O1 -g' > configure.out 2>&1 ||
+		return
+	tests=$(make -s --no-print-directory list-tests |
+		grep -E '^tests/(unit/threads|litmus|kernel|passthrough)/test_' |
+		grep -vE '/test_(shortage|fork_locks|quick)$')
+	# shellcheck disable=SC2086
+	make -j2 all > make.out 2>&1 && make -j2 $tests >> make.out 2>&1 || return
+	for test in $tests; do
+		bash "$here/one.sh" sanitized "$work" 0 "$most" "$test" && echo "$test"
+	done > passing
+}
+
 # How make compiled each file and linked each module: FILE OBJECT COMMAND, and MODULE COMMAND
 commands() {
 	local module='\([^ ]*\/\(libdat_core\|libdatsim\|passthrough\)\.so[^ ]*\)'
@@ -117,6 +145,13 @@ prepare() {
 		> "$work/commit" || return
 	echo "building the copy" >&2
 	(build_copy) && commands && touch "$work/prepared"
+}
+
+# Only where races are among what is tried.
+prepare_sanitized() {
+	[ -f "$work/tsan/prepared" ] || [ "$class" = plain ] && return
+	echo "building the copy for ThreadSanitizer" >&2
+	(build_sanitized) && touch "$work/tsan/prepared"
 }
 
 # ---- which test runs which line ----
@@ -163,9 +198,11 @@ wanted() {
 	files=$(cd "$tree" && sources "$1") || return
 	cd "$tree" || return
 	if [ -z "$only" ]; then
-		xargs perl "$here/mutants.pl" sample "$seed" "$count" <<< "$files"
+		xargs perl "$here/mutants.pl" sample "$seed" "$count" ${class:+"$class"} \
+			<<< "$files"
 	elif grep -qxF "$only" <<< "$files"; then
-		perl "$here/mutants.pl" list "$only"
+		perl "$here/mutants.pl" list "$only" |
+			awk -F '\t' -v class="$class" 'class == "" || $5 == class'
 	fi
 }
 
@@ -187,10 +224,17 @@ plan() {
 prepare || { echo "run.sh: the copy in $tree does not build; see make.out there" >&2; exit 1; }
 trap 'kill $(jobs -p) 2> /dev/null' INT TERM
 [ -f "$work/mapped" ] || map || exit
+prepare_sanitized || { echo "run.sh: $work/tsan does not build; see make.out there" >&2; exit 1; }
 for room in $rooms whole; do touch "$results/$room.tsv"; done
+[ -n "$(for room in $rooms; do wanted "$room"; done)" ] || {
+	echo "run.sh: no change fits${only:+ $only}: expected one source line of $rooms" >&2
+	exit 1
+}
 plan > "$work/plan.$$"
 echo 0 > "$work/plan.$$.taken"
 echo "$(wc -l < "$work/plan.$$") changes to try" >&2
+[ -s "$work/plan.$$" ] ||
+	echo "none: each has a row in results/, so nothing is tested and the page is printed" >&2
 work_all plant
 rm -f "$work/plan.$$" "$work/plan.$$.taken"
 awk -f "$here/report.awk" -v commit="$(< "$work/commit")" "$here/arguments.tsv" "$results"/*.tsv

@@ -33,9 +33,11 @@ WRAPPED(madvise);
 WRAPPED(mkdir);
 WRAPPED(mmap);
 WRAPPED(munmap);
+WRAPPED(nanosleep);
 WRAPPED(open);
 WRAPPED(pthread_create);
 WRAPPED(pthread_sigmask);
+WRAPPED(readdir);
 WRAPPED(sigaction);
 #endif
 WRAPPED(malloc);
