@@ -1,6 +1,7 @@
 #!/bin/bash
 # tests/check/limit.sh: a command that hangs is ended with all that it has started, and so is one
-# whose caller is ended; the caller's process group does not notice.
+# whose caller is ended; the caller's process group does not notice. And tests/hwlab/idle.sh, which
+# does the same for a machine whose processors are idle.
 limit=$top_srcdir/tests/check/limit.sh
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
@@ -17,7 +18,7 @@ holds() {
 # all_end FIFO: no process has it open for writing
 all_end() { read -r -t 60 < "$1" || [ $? -eq 1 ]; }
 
-echo 1..5
+echo 1..6
 bash "$limit" 60 sh -c 'read -r line; echo "$line"; exit 3' <<< told > "$work/said"
 holds "the exit status is the command's" [ $? = 3 ]
 holds "and so are its streams" [ "$(cat "$work/said")" = told ]
@@ -36,3 +37,17 @@ exec 3< "$work/alive"
 until [ -s "$work/up" ]; do sleep 0.01; done
 kill $caller
 holds "it ends with its caller" all_end /dev/fd/3
+
+# A machine that is busy for two looks, and idle from then on.
+. "$top_srcdir/tests/hwlab/idle.sh"
+idle_machine() (
+	idle_most=3 idle_step=1 look=0
+	sleep() { look=$((look + 1)) && [ $look -le 7 ]; }
+	awk() { echo $((look < 2 ? 1000 : 2000)); }
+	idle_report() { echo "look $look"; }
+	busybox() { echo "$*"; }
+	idle_watch
+)
+holds "an idle machine's programs are ended after so long a time, once" \
+	[ "$(idle_machine)" = "look 5
+killall timeout" ]

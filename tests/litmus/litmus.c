@@ -28,26 +28,33 @@ void litmus_join(pthread_t thread)
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
 
-static struct emu_world *join_world(void)
+static struct emu_world *join_world(uint64_t bound_ns)
 {
 	struct nic_config config = NIC_CONFIG_DEFAULT;
 	struct nic_world *world;
 
 	config.fabric = "litmus";
 	config.latency_ns = config.bandwidth_bps = 0;
+	config.lockstep = bound_ns > 0;
+	config.preempt_ns = bound_ns;
 	ck_assert_int_eq(emu_backend.world_create(&config, &world), 0);
 	return (struct emu_world *)world;
 }
 
-void litmus_join_worlds(struct litmus_worlds *worlds)
+void litmus_join_lockstep_worlds(struct litmus_worlds *worlds, uint64_t bound_ns)
 {
 	snprintf(folder, sizeof(folder), "/tmp/libdat-litmus-XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	setenv("XDG_RUNTIME_DIR", folder, 1);
-	worlds->world[0] = join_world();
-	worlds->world[1] = join_world();
+	worlds->world[0] = join_world(bound_ns);
+	worlds->world[1] = join_world(bound_ns);
 	worlds->own_mapping = worlds->world[1]->fab;
 	worlds->world[1]->fab = worlds->world[0]->fab;
+}
+
+void litmus_join_worlds(struct litmus_worlds *worlds)
+{
+	litmus_join_lockstep_worlds(worlds, 0);
 }
 
 void litmus_leave_worlds(struct litmus_worlds *worlds)

@@ -42,6 +42,7 @@ struct litmus_worlds {
 };
 
 void litmus_join_worlds(struct litmus_worlds *worlds);
+void litmus_join_lockstep_worlds(struct litmus_worlds *worlds, uint64_t bound_ns);
 void litmus_leave_worlds(struct litmus_worlds *worlds);
 
 #endif /* TESTS_LITMUS_LITMUS_H */

@@ -105,6 +105,16 @@ START_TEST(the_owner_and_a_second_thread_exclude_each_other)
 }
 END_TEST
 
+/* A child that was forked by another thread, while the owner was in a quick call */
+START_TEST(a_forked_child_has_no_owner_inside)
+{
+	bias_first.inside = 1;
+	bias_forget(&t.bias);
+	ck_assert_int_eq(bias_first.inside, 0);
+	ck_assert_ptr_null(t.bias.owner);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("bias");
@@ -112,6 +122,7 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, the_owner_and_the_backend_exclude_each_other);
 	tcase_add_test(tcase, the_owner_and_a_second_thread_exclude_each_other);
+	tcase_add_test(tcase, a_forked_child_has_no_owner_inside);
 	suite_add_tcase(suite, tcase);
 }
 

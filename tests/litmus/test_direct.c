@@ -4,198 +4,61 @@
  * to another one that posts Receives and polls without any. All messages come, once, in order and
  * whole, though the rings wrap many times and are full or empty most of the time.
  *
- * Under ThreadSanitizer it fails if one of these is not stored with release order: cq.put (the
- * receiver reads an inline CQE while it is written), cq.get (the sender overwrites one that is
- * read), rq.put (the sender reads a Receive that is written); or if emu_recv_take and the owner's
- * look at rq.get do not order the reuse of a Receive's entry.
+ * Under ThreadSanitizer it fails if one of these is stored without release, or looked at without
+ * acquire: cq.put (the receiver reads an inline CQE while it is written) and rq.put (the sender
+ * reads a Receive that is written), in the first two tests; cq.get (the sender overwrites an
+ * inline CQE or a staging buffer that is read), where all Receives are there before, so that
+ * rq.put does not order the two as well; rq.get (the owner overwrites a Receive that is read),
+ * where the owner does not poll.
  */
 #include "emu/receive.h"
-#include "emu/shared/direct.h"
-#include "emu/shared/shared.h"
-#include "tests/litmus/litmus.h"
+#include "tests/litmus/ends.h"
 
 enum {
 	MESSAGES = 20000,
-	DEPTH = 4, /* Receives at a time, so that the rings wrap */
-	WORDS = 8, /* of a message: it fits into an inline CQE */
+	BURSTS = 20,      /* of AHEAD messages */
+	INLINE_WORDS = 8, /* of a message that fits into an inline CQE; others are staged */
 };
 
-static struct end {
-	struct nic_world *world;
-	struct nic *nic;
-	struct nic_cq *send_cq, *recv_cq;
-	struct nic_qp *qp;
-	struct nic_mr *mr;
-	struct nic_pd *pd;
-	bool established;
-	uint64_t memory[DEPTH][WORDS];
-} ends[2];
-
-static struct litmus_worlds worlds;
-
-/* ---- what the NIC calls ---- */
-
-static void accept_request(void *listener_ctx, struct nic_conn *conn)
-{
-	const struct nic_conn_param none = { .rd_in = 0 };
-	struct end *end = listener_ctx;
-
-	ck_assert_int_eq(end->nic->ops->accept(conn, end->qp, &none), 0);
-}
-
-static void note_established(void *qp_ctx, const struct nic_conn_param *peer)
-{
-	struct end *end = qp_ctx;
-
-	(void)peer;
-	end->established = true;
-}
-
-static void ignore(void *ctx)
-{
-	(void)ctx;
-}
-
-static void ignore_end(void *qp_ctx, enum nic_conn_end why)
-{
-	(void)qp_ctx;
-	(void)why;
-}
-
-static uint64_t monotonic_ns(void *ctx)
-{
-	struct timespec ts;
-
-	(void)ctx;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ul + (uint64_t)ts.tv_nsec;
-}
-
-static const struct nic_upcalls upcalls = {
-	.cq_notify = ignore,
-	.srq_limit = ignore,
-	.qp_soft_limit = ignore,
-	.conn_request = accept_request,
-	.established = note_established,
-	.conn_end = ignore_end,
-	.adapter_failed = ignore,
-	.lock = ignore,
-	.unlock = ignore,
-	.monotonic_ns = monotonic_ns,
-	.wake = ignore,
-};
-
-/* ---- two ends and a connection ---- */
-
-static void open_end(struct end *end)
-{
-	struct nic_qp_init init = { .cap = { DEPTH, DEPTH, 1, 1, 1, 0, 0 } };
-
-	ck_assert_int_eq(emu_backend.open(end->world, "emu0", &upcalls, end, &end->nic), 0);
-	ck_assert_int_eq(end->nic->ops->pd_alloc(end->nic, &end->pd), 0);
-	ck_assert_int_eq(end->nic->ops->cq_create(end->nic, DEPTH, end, &end->send_cq), 0);
-	ck_assert_int_eq(end->nic->ops->cq_create(end->nic, DEPTH, end, &end->recv_cq), 0);
-	ck_assert_int_eq(end->nic->ops->mr_reg(end->pd, (uintptr_t)end->memory, sizeof(end->memory),
-					       NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE,
-					       &end->mr),
-			 0);
-	init.pd = end->pd;
-	init.send_cq = end->send_cq;
-	init.recv_cq = end->recv_cq;
-	ck_assert_int_eq(end->nic->ops->qp_create(end->nic, &init, end, &end->qp), 0);
-}
-
-static void connect_ends(void)
-{
-	const struct nic_conn_param none = { .rd_in = 0 };
-	struct nic_listener *listener;
-	struct nic_attr attr;
-	uint64_t port = 1;
-
-	emu_backend.enter(ends[1].world, false);
-	ends[1].nic->ops->query(ends[1].nic, &attr);
-	ck_assert_int_eq(ends[1].nic->ops->listen(ends[1].nic, &port, &ends[1], &listener), 0);
-	emu_backend.leave(ends[1].world);
-	emu_backend.enter(ends[0].world, false);
-	ck_assert_int_eq(ends[0].nic->ops->connect(ends[0].qp, (struct sockaddr *)&attr.addr, port,
-						   NIC_TIME_NEVER, &none),
-			 0);
-	emu_backend.leave(ends[0].world);
-	for (int i = 0; !ends[0].established || !ends[1].established; i ^= 1) {
-		emu_backend.enter(ends[i].world, false);
-		emu_backend.settle(ends[i].world);
-		emu_backend.leave(ends[i].world);
-	}
-	emu_backend.enter(ends[1].world, false);
-	ends[1].nic->ops->unlisten(listener);
-	emu_backend.leave(ends[1].world);
-}
-
-static void setup(void)
-{
-	litmus_join_worlds(&worlds);
-	memset(ends, 0, sizeof(ends));
-	for (int i = 0; i < 2; i++) {
-		ends[i].world = (struct nic_world *)worlds.world[i];
-		emu_backend.enter(ends[i].world, false);
-		open_end(&ends[i]);
-		emu_backend.leave(ends[i].world);
-	}
-	connect_ends();
-}
-
-static void close_end(struct end *end)
-{
-	const struct nic_ops *ops = end->nic->ops;
-
-	emu_backend.enter(end->world, false);
-	ops->qp_reset(end->qp);
-	ops->qp_destroy(end->qp);
-	ops->cq_destroy(end->send_cq);
-	ops->cq_destroy(end->recv_cq);
-	ops->mr_dereg(end->mr);
-	ops->pd_free(end->pd);
-	ops->close(end->nic);
-	emu_backend.leave(end->world);
-}
-
-static void teardown_worlds(void)
-{
-	close_end(&ends[0]);
-	close_end(&ends[1]);
-	litmus_leave_worlds(&worlds);
-}
+static uint64_t words; /* of a message */
 
 /* ---- the messages ---- */
+
+static uint64_t messages(void)
+{
+	return (uint64_t)litmus_rounds(words > INLINE_WORDS ? MESSAGES / 4 : MESSAGES);
+}
 
 static struct nic_sge segment_of(struct end *end, uint64_t message)
 {
 	return (struct nic_sge){ .addr = (uintptr_t)end->memory[message % DEPTH],
-				 .length = sizeof(end->memory[0]),
+				 .length = (uint32_t)(words * sizeof(uint64_t)),
 				 .lkey = end->mr->lkey };
 }
 
 /* A Send that the direct path refuses has changed nothing: the receiver is not ready for it. */
+static void send_one(struct end *end, uint64_t n)
+{
+	struct nic_sge sge = segment_of(end, n);
+	struct nic_send_wr wr = { .wr_id = n,
+				  .sge = &sge,
+				  .length = sge.length,
+				  .opcode = NIC_OP_SEND,
+				  .num_sge = 1 };
+	struct nic_wc wc;
+
+	for (uint64_t i = 0; i < words; i++)
+		end->memory[n % DEPTH][i] = n * words + i;
+	while (emu_direct_send(end->qp, &wr) != 0)
+		sched_yield();
+	ck_assert_int_eq(emu_direct_poll(end->send_cq, &wc, 1), 1);
+	ck_assert_uint_eq(wc.wr_id, n);
+}
+
 static void *send_all(void *arg)
 {
-	struct end *end = arg;
-
-	for (uint64_t n = 0; n < (uint64_t)litmus_rounds(MESSAGES); n++) {
-		struct nic_sge sge = segment_of(end, n);
-		struct nic_send_wr wr = { .wr_id = n,
-					  .sge = &sge,
-					  .length = sge.length,
-					  .opcode = NIC_OP_SEND,
-					  .num_sge = 1 };
-		struct nic_wc wc;
-
-		for (int i = 0; i < WORDS; i++)
-			end->memory[n % DEPTH][i] = n * WORDS + (uint64_t)i;
-		while (emu_direct_send(end->qp, &wr) != 0)
-			sched_yield();
-		ck_assert_int_eq(emu_direct_poll(end->send_cq, &wc, 1), 1);
-		ck_assert_uint_eq(wc.wr_id, n);
-	}
+	for (uint64_t n = 0; n < messages(); n++)
+		send_one(arg, n);
 	return NULL;
 }
 
@@ -216,24 +79,101 @@ static void receive_all(struct end *end)
 
 	for (uint64_t n = 0; n < DEPTH; n++)
 		post(end, n);
-	for (uint64_t n = 0; n < (uint64_t)litmus_rounds(MESSAGES); n++) {
+	for (uint64_t n = 0; n < messages(); n++) {
 		while (emu_direct_poll(end->recv_cq, &wc, 1) == 0)
 			sched_yield();
 		ck_assert_uint_eq(wc.wr_id, n);
 		ck_assert_uint_eq(wc.status, NIC_WC_SUCCESS);
-		for (int i = 0; i < WORDS; i++)
-			torn += end->memory[n % DEPTH][i] != n * WORDS + (uint64_t)i;
+		for (uint64_t i = 0; i < words; i++)
+			torn += end->memory[n % DEPTH][i] != n * words + i;
 		post(end, n + DEPTH);
 	}
 	ck_assert_uint_eq(torn, 0);
 }
 
-START_TEST(messages_come_whole_to_one_who_takes_no_lock)
+static void send_messages_of(uint64_t length)
 {
-	pthread_t sender = litmus_start(send_all, &ends[0]);
+	pthread_t sender;
 
+	words = length;
+	sender = litmus_start(send_all, &ends[0]);
 	receive_all(&ends[1]);
 	litmus_join(sender);
+}
+
+START_TEST(messages_come_whole_to_one_who_takes_no_lock)
+{
+	send_messages_of(INLINE_WORDS);
+}
+END_TEST
+
+START_TEST(long_messages_come_whole_to_one_who_takes_no_lock)
+{
+	send_messages_of(WORDS);
+}
+END_TEST
+
+/* ---- the rings one by one ---- */
+
+static void *send_burst(void *arg)
+{
+	struct end *end = arg;
+
+	for (uint64_t n = 0; n < AHEAD; n++)
+		send_one(end, n);
+	return NULL;
+}
+
+static void receive_one(struct end *end)
+{
+	struct nic_wc wc;
+
+	while (emu_direct_poll(end->recv_cq, &wc, 1) == 0)
+		sched_yield();
+	ck_assert_uint_eq(wc.status, NIC_WC_SUCCESS);
+}
+
+/* The sender learns from cq.get alone that there is room again. */
+static void receive_bursts_of(uint64_t length)
+{
+	words = length;
+	for (int i = 0; i < litmus_rounds(BURSTS); i++) {
+		pthread_t sender;
+
+		for (uint64_t n = 0; n < AHEAD; n++)
+			post(&ends[1], n);
+		sender = litmus_start(send_burst, &ends[0]);
+		for (uint64_t n = 0; n < AHEAD; n++)
+			receive_one(&ends[1]);
+		litmus_join(sender);
+	}
+}
+
+START_TEST(an_inline_CQE_is_read_before_it_is_filled_again)
+{
+	receive_bursts_of(INLINE_WORDS);
+}
+END_TEST
+
+START_TEST(a_staging_buffer_is_read_before_it_is_filled_again)
+{
+	receive_bursts_of(WORDS);
+}
+END_TEST
+
+/* The owner learns from rq.get alone that there is room again. */
+START_TEST(a_Receive_is_read_before_its_entry_is_filled_again)
+{
+	words = INLINE_WORDS;
+	for (int i = 0; i < litmus_rounds(BURSTS); i++) {
+		pthread_t sender = litmus_start(send_burst, &ends[0]);
+
+		for (uint64_t n = 0; n < AHEAD; n++)
+			post(&ends[1], n);
+		litmus_join(sender);
+		for (uint64_t n = 0; n < AHEAD; n++)
+			receive_one(&ends[1]);
+	}
 }
 END_TEST
 
@@ -243,10 +183,11 @@ END_TEST
  */
 START_TEST(a_Receive_that_was_taken_is_not_overwritten_by_the_next_post)
 {
-	struct emu_world *sender = worlds.world[0];
+	struct emu_world *sender = ends_worlds.world[0];
 	struct emu_qp *qp = emu_local_qp(ends[1].qp)->entry;
 	const struct emu_rwqe *taken;
 
+	words = INLINE_WORDS;
 	for (uint64_t n = 0; n < DEPTH; n++)
 		post(&ends[1], n);
 	emu_shared_take(sender);
@@ -261,11 +202,21 @@ END_TEST
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("direct path");
+	TCase *receives = tcase_create("Receives");
+	TCase *completions = tcase_create("completions");
 
-	tcase_add_checked_fixture(tcase, setup, teardown_worlds);
+	tcase_add_checked_fixture(tcase, ends_setup, ends_teardown);
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_no_lock);
+	tcase_add_test(tcase, long_messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, a_Receive_that_was_taken_is_not_overwritten_by_the_next_post);
 	suite_add_tcase(suite, tcase);
+	tcase_add_checked_fixture(receives, ends_setup_many_receives, ends_teardown);
+	tcase_add_test(receives, an_inline_CQE_is_read_before_it_is_filled_again);
+	tcase_add_test(receives, a_staging_buffer_is_read_before_it_is_filled_again);
+	suite_add_tcase(suite, receives);
+	tcase_add_checked_fixture(completions, ends_setup_long_queue, ends_teardown);
+	tcase_add_test(completions, a_Receive_is_read_before_its_entry_is_filled_again);
+	suite_add_tcase(suite, completions);
 }
 
 UNIT_SUITE("memory order of the direct path")

@@ -1,0 +1,60 @@
+#!/bin/bash
+# tests/check/report.sh: what ./check says of a stage, above all of one that tested nothing.
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/tests" "$work/build/log" "$work/build/a"
+cp -r "$top_srcdir/tests/check" "$work/tests" && cd "$work" || exit 99
+. tests/check/report.sh
+n=0
+
+# ran STAGE RESULT...: the stage ran one test that had these results
+ran() {
+	local stage=$1 result
+	shift
+	rm -f build/a/*
+	for result; do
+		echo ":test-result: $result" >> build/a/test.trs
+	done
+	echo 'ok 1 - a test # SKIP no device here' > build/a/test.log
+	count_tests "$stage" build/a
+}
+stage_good() { ran "$1" PASS SKIP; }
+stage_bad() { ran "$1" PASS FAIL && return 1; }
+stage_skipped() { ran "$1" SKIP SKIP; }
+stage_none() { ran "$1"; }
+stage_silent() { :; }
+stage_absent() { return 77; }
+
+# says TITLE STATUS PATTERN STAGE...: the stages give this status, and the report has the pattern
+says() {
+	local title=$1 status=$2 pattern=$3 got
+	shift 3
+	(
+		launch normal "$@"
+		for stage; do run_stage 1/1 "$stage" "title of $stage"; done
+		report_total
+		! nothing_tested || exit 77
+		[ $total_failed -eq 0 ]
+	) > said 2>&1
+	got=$?
+	n=$((n + 1))
+	if [ $got -eq "$status" ] && grep -qE "$pattern" said; then
+		echo "ok $n - $title"
+	else
+		echo "not ok $n - $title: status $got"
+		sed 's/^/#   /' said
+	fi
+}
+
+echo 1..11
+says "a stage that passes" 0 '^      ok: 1 passed, 0 failed, 1 skipped ' good
+says "the last line has the sum" 0 '^2 passed, 0 failed, 1 skipped$' good silent
+says "a stage without tests is one test" 0 '^1 passed, 0 failed, 0 skipped$' silent
+says "a stage that fails" 1 '^      FAILED: 1 passed, 1 failed, 0 skipped ' bad
+says "all tests of a stage are skipped" 77 '^      skipped: 0 passed, 0 failed, 2 skipped ' skipped
+says "the reason is told" 77 '^      skipped: no device here$' skipped
+says "and that nothing was tested" 77 '^nothing was tested: all of it was skipped' skipped
+says "a stage that cannot run" 77 '^nothing was tested' absent
+says "beside one that passes it is no matter" 0 '^1 passed, 0 failed, 3 skipped$' good skipped
+says "a stage of tests that runs none fails" 1 '^      FAILED: 0 passed, 1 failed' none
+says "and says why" 1 'no test ran: expected at least one' none

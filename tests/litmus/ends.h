@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ends.h - two processes of a fabric that are connected: an end in each of litmus.h's worlds. */
+#ifndef TESTS_LITMUS_ENDS_H
+#define TESTS_LITMUS_ENDS_H
+
+#include "emu/shared/direct.h"
+#include "emu/shared/shared.h"
+#include "tests/litmus/litmus.h"
+
+enum {
+	DEPTH = 4,   /* Receives at a time, so that the rings wrap */
+	AHEAD = 300, /* as many as never wait for room: more than inline CQEs */
+	WORDS = 64,  /* most of a message */
+};
+
+struct end {
+	struct nic_world *world;
+	struct nic *nic;
+	struct nic_cq *send_cq, *recv_cq;
+	struct nic_qp *qp;
+	struct nic_mr *mr;
+	struct nic_pd *pd;
+	bool established;
+	uint64_t memory[DEPTH][WORDS];
+};
+
+extern struct end ends[2];
+extern struct litmus_worlds ends_worlds;
+
+/*
+ * Fixtures: both are there, and connected. At most DEPTH Receives and completions; or AHEAD of one
+ * of them.
+ */
+void ends_setup(void);
+void ends_setup_long_queue(void);
+void ends_setup_many_receives(void);
+void ends_teardown(void);
+
+#endif /* TESTS_LITMUS_ENDS_H */
