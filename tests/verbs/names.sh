@@ -1,6 +1,7 @@
 #!/bin/sh
 # The names that our libibverbs and librdmacm export, with their versions: those of the tables, and
-# those of the system's libraries of the release that the tables are for.
+# those of the system's libraries of release 44 (Debian 12) and of release 56 (Debian 13). Our
+# libraries of drivers have at least the names of both.
 libs=$top_builddir/verbs/.libs
 
 if [ ! -e "$libs/libibverbs.so.1" ]; then
@@ -16,7 +17,7 @@ exported() {
 		$2 ~ /^[TDBRVW]$/ && $3 ~ /@/ {
 			kind = $3 ~ /@@/ ? "default" : "old"
 			split($3, part, /@+/)
-			if (part[2] ~ /^(IBVERBS|RDMACM)_/)
+			if (part[2] ~ /^(IBVERBS|RDMACM|MLX[45]|EFA|MANA|HNS)_/)
 				print part[1], part[2], kind
 		}' | sort
 }
@@ -31,22 +32,46 @@ same() {
 	fi
 }
 
-# compare LIBRARY TABLE VERSIONS
-compare() {
-	exported "$libs/$1" > "$work/ours"
-	same "$1 exports what its table says" "$2" "$work/ours"
-	${NM:-nm} -D --defined-only "$libs/$1" | awk '{ print $NF }' |
-		grep -vE "@@?($3)_|^($3)_" > "$work/others"
-	: > "$work/none"
-	same "$1 exports nothing else" "$work/none" "$work/others"
+# of_system LIBRARY: its names, if the system has release 44
+of_system() {
 	system=$(ldconfig -p 2> /dev/null | sed -n "s/.*$1 .*=> //p" | head -n 1)
 	case $(readlink -f "${system:-/none}") in
-	*.44.*)
-		exported "$system" > "$work/system"
-		same "so does the system's $1" "$2" "$work/system"
-		;;
-	*) echo "ok - so does the system's $1 # SKIP it is not of release 44" ;;
+	*.44.*) exported "$system" > "$work/system" ;;
+	*) return 1 ;;
 	esac
+}
+
+# compare LIBRARY TABLE VERSIONS: the table's fourth column, if any, is a release after 44
+compare() {
+	exported "$libs/$1" > "$work/ours"
+	awk '{ print $1, $2, $3 }' "$2" > "$work/all"
+	awk 'NF == 3' "$2" > "$work/44"
+	same "$1 exports what its table says" "$work/all" "$work/ours"
+	${NM:-nm} -D --defined-only "$libs/$1" | awk '{ print $NF }' |
+		grep -vE "@@?($3)_|^($3)_" > "$work/others"
+	same "$1 exports nothing else" "$work/none" "$work/others"
+	if of_system "$1"; then
+		same "so does the system's $1" "$work/44" "$work/system"
+	else
+		echo "ok - so does the system's $1 # SKIP it is not of release 44"
+	fi
+}
+
+# has LIBRARY: what the system's library, and that of release 56, export
+has() {
+	exported "$libs/$1" > "$work/ours"
+	if of_system "$1"; then
+		comm -23 "$work/system" "$work/ours" > "$work/missing"
+		same "$1 has the names of the system's" "$work/none" "$work/missing"
+	else
+		echo "ok - $1 has the names of the system's # SKIP it is not of release 44"
+	fi
+	awk -F '\t' -v lib="$1" '$1 == lib { print $2, $3 }' \
+		"$top_srcdir/tests/verbs/names-56.tsv" | sort > "$work/56"
+	awk '{ print $1, $2 }' "$work/ours" | sort > "$work/ours2"
+	comm -23 "$work/56" "$work/ours2" > "$work/missing"
+	[ -s "$work/56" ] || echo "the table has none of $1" > "$work/missing"
+	same "$1 has the names of release 56" "$work/none" "$work/missing"
 }
 
 # private LIBRARY FLAG: the names of the version that the two libraries share
@@ -55,12 +80,17 @@ private() {
 		sed -n 's/@@*LIBDAT_PRIVATE_.*//p' | sort
 }
 
-[ -e "$libs/librdmacm.so.1" ] && plan=7 || plan=3
+[ -e "$libs/librdmacm.so.1" ] && plan=21 || plan=15
 echo 1..$plan
-grep -v '^#' "$top_srcdir/verbs/names.tsv" | awk -F '\t' '{ print $1, $2, $3 }' |
-	sort > "$work/ibverbs"
+: > "$work/none"
+grep -v '^#' "$top_srcdir/verbs/names.tsv" | awk -F '\t' '{ print $1, $2, $3, $5 }' |
+	sed 's/ *$//' | sort > "$work/ibverbs"
 compare libibverbs.so.1 "$work/ibverbs" 'IBVERBS|LIBDAT_PRIVATE'
-[ $plan -eq 3 ] && exit
+for lib in libibverbs libmlx4 libmlx5 libefa libmana libhns; do
+	has $lib.so.1
+done
+[ $plan -eq 15 ] && exit
+has librdmacm.so.1
 grep -v '^#' "$top_srcdir/verbs/cm/names.tsv" | awk -F '\t' '{ print $1, $2, "default" }' |
 	sort > "$work/rdmacm"
 compare librdmacm.so.1 "$work/rdmacm" RDMACM

@@ -1,62 +1,32 @@
 #!/bin/sh
 # The programs of the package rdmacm-utils, as they come, on the simulated fabric: between two
 # processes, in real time and in lockstep. Judged by what they print.
-datsim=$top_builddir/tools/datsim/datsim
-
-skip() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
-[ -e "$top_builddir/verbs/.libs/librdmacm.so.1" ] || skip "librdmacm is not built"
-for program in rping rdma_server rdma_client rdma_xserver rdma_xclient ucmatose; do
-	command -v $program > /dev/null || skip "$program is missing: apt-get install rdmacm-utils"
-done
-if ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'; then
-	skip "a program without a sanitizer cannot load a library with one"
-fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-n=0
-
-# prints TITLE TIMES LINE COMMAND...: the command succeeds, and so many lines match
-prints() {
-	n=$((n + 1))
-	title=$1
-	times=$2
-	line=$3
-	shift 3
-	if "$@" > "$work/out" 2>&1 < /dev/null &&
-		[ "$(grep -cE "$line" "$work/out")" -eq "$times" ]; then
-		echo "ok $n - $title"
-	else
-		echo "not ok $n - $title"
-		sed 's/^/# /' "$work/out"
-	fi
-}
+. "$(dirname "$0")/begin.sh"
+needs librdmacm rdmacm-utils rping rdma_server rdma_client rdma_xserver rdma_xclient ucmatose \
+	udaddy mckey cmtime
 
 # run OPTIONS -- PROGRAM ARGS + PROGRAM ARGS
 run() {
 	"$datsim" run "$@"
 }
 
-# same_trace COMMAND...: in lockstep, two runs leave the same trace. No thread of these programs
-# waits for another, so none has to be preempted, however slow the machine is.
-same_trace() {
-	DATSIM_LOCKSTEP=600000
-	export DATSIM_LOCKSTEP
-	for i in 1 2; do
-		"$datsim" run --lockstep --trace "$work/trace$i" --quiet -- "$@" || return 1
-	done
-	cmp "$work/trace1" "$work/trace2" && echo same
+# cmtime is a server that does not end: the client ends it.
+run_cmtime() {
+	# shellcheck disable=SC2016
+	PIDFILE=$work/pid "$datsim" run --quiet -- sh -c 'echo $$ > "$PIDFILE"; exec cmtime "$@"' \
+		sh "$@" + sh -c 'cmtime -s localhost "$@"; kill "$(cat "$PIDFILE")"' sh "$@"
+	[ $? -eq 143 ] # by SIGTERM
 }
 
-echo 1..9
+echo 1..16
 prints "rping, in real time, with data verified" 20 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 20 -V + rping -c -a localhost -C 20 -V -v
 cp "$work/out" "$work/rping"
 prints "its connection ends, and nothing is left" 1 "^  left +nothing$" cat "$work/rping"
 prints "rping at the address of an adapter" 5 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 5 -V + rping -c -a 198.18.0.1 -C 5 -V -v
+prints "rping in lockstep, whose threads wait for each other, leaves one trace" 1 '^same$' \
+	same_trace rping -s -C 20 -V + rping -c -a localhost -C 20 -V
 prints "rdma_client and rdma_server" 2 '^rdma_(client|server): end 0$' \
 	run -- rdma_server + rdma_client
 prints "their traces in lockstep are equal" 1 '^same$' same_trace rdma_server + rdma_client
@@ -67,3 +37,12 @@ prints "ucmatose with 20 connections, in lockstep" 2 '^return status 0$' \
 	run --lockstep -- ucmatose -c 20 -C 10 -S 4096 + ucmatose -c 20 -C 10 -S 4096 -s localhost
 prints "their traces are equal" 1 '^same$' \
 	same_trace ucmatose -c 5 + ucmatose -c 5 -s localhost
+prints "udaddy, in real time" 2 '^return status 0$' run -- udaddy + udaddy -s localhost
+prints "udaddy with 5 connections, in lockstep" 2 '^return status 0$' \
+	run --lockstep -- udaddy -c 5 -C 10 + udaddy -c 5 -C 10 -s localhost
+prints "their traces are equal" 1 '^same$' \
+	same_trace udaddy -c 5 -C 10 + udaddy -c 5 -C 10 -s localhost
+prints "mckey" 2 '^return status 0$' run -- mckey -m 239.1.2.3 + mckey -m 239.1.2.3 -s
+cp "$work/out" "$work/mckey"
+prints "both joined one group" 2 'joined dgid: ff12:4001:ffff::f01:203 ' cat "$work/mckey"
+prints "cmtime with 50 connections" 7 '^[a-z ]+: +[0-9]+\.' run_cmtime -c 50

@@ -197,6 +197,24 @@ START_TEST(both_sides_are_connected_with_what_was_agreed)
 }
 END_TEST
 
+START_TEST(more_than_7_retries_are_7)
+{
+	struct rdma_conn_param param = param_of("question");
+
+	begin();
+	resolve(client, THERE, PORT);
+	make_qp(client);
+	param.retry_count = 15;
+	param.rnr_retry_count = 8;
+	ck_assert_int_eq(rdma_connect(client, &param), 0);
+	take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	server = last.id;
+	ck_assert_uint_eq(last.param.conn.retry_count, 7);
+	ck_assert_uint_eq(last.param.conn.rnr_retry_count, 7);
+	end();
+}
+END_TEST
+
 START_TEST(a_message_goes_through_the_calls_of_rdma_verbs_h)
 {
 	char out[] = "hello", in[16] = "";
@@ -367,6 +385,22 @@ static void step(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state sta
 	ck_assert_int_eq(ibv_modify_qp(qp, &attr, mask), 0);
 }
 
+/* Without payload. */
+static void message(struct ibv_qp *from, struct ibv_qp *to)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_recv_wr recv = { .num_sge = 0 }, *bad_recv;
+	struct ibv_wc wc;
+
+	ck_assert_int_eq(ibv_post_recv(to, &recv, &bad_recv), 0);
+	ck_assert_int_eq(ibv_post_send(from, &send, &bad), 0);
+	while (ibv_poll_cq(from->send_cq, 1, &wc) == 0)
+		continue;
+	ck_assert_msg(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	ck_assert_int_eq(ibv_poll_cq(to->recv_cq, 1, &wc), 1);
+	ck_assert_msg(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+}
+
 START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 {
 	struct rdma_conn_param param = param_of("question");
@@ -401,6 +435,8 @@ START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 	REFUSED(rdma_establish(client), EINVAL);
 	take(RDMA_CM_EVENT_ESTABLISHED);
 	ck_assert_ptr_eq(last.id, server);
+	message(qps[0], qps[1]);
+	message(qps[1], qps[0]);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_int_eq(ibv_destroy_qp(qps[i]), 0);
 		ck_assert_int_eq(ibv_destroy_cq(cqs[i]), 0);
@@ -414,6 +450,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_request_says_who_asks_and_what_for, 1, NULL);
 	unit_add(suite, both_sides_are_connected_with_what_was_agreed, 1, NULL);
+	unit_add(suite, more_than_7_retries_are_7, 1, NULL);
 	unit_add(suite, a_message_goes_through_the_calls_of_rdma_verbs_h, 1, NULL);
 	unit_add(suite, a_disconnect_is_an_event_at_both_sides_once, 1, NULL);
 	unit_add(suite, the_peer_of_a_destroyed_id_is_disconnected, 1, NULL);

@@ -221,6 +221,11 @@ START_TEST(the_end_of_a_qp_with_an_SRQ_is_an_event)
 	pfd = (struct pollfd){ .fd = b.context->async_fd, .events = POLLIN };
 	ck_assert_int_eq(poll(&pfd, 1, 0), 1);
 	ck_assert_int_eq(ibv_get_async_event(b.context, &event), 0);
+	if (_i == 1) {
+		ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_QP_ACCESS_ERR);
+		ibv_ack_async_event(&event);
+		ck_assert_int_eq(ibv_get_async_event(b.context, &event), 0);
+	}
 	ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_QP_LAST_WQE_REACHED);
 	ck_assert_ptr_eq(event.element.qp, b.qp);
 	ibv_ack_async_event(&event);

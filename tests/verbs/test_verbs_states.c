@@ -33,6 +33,16 @@ static const struct row rows[] = {
 	{ "RTS RTS", 0,
 	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
 		  IBV_QP_PATH_MIG_STATE },
+	{ "RTS SQD", 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+	{ "SQD RTS", 0,
+	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER |
+		  IBV_QP_PATH_MIG_STATE },
+	{ "SQD SQD", 0,
+	  IBV_QP_PORT | IBV_QP_AV | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		  IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_ALT_PATH |
+		  IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_MIN_RNR_TIMER |
+		  IBV_QP_PATH_MIG_STATE },
+	{ NULL, 0, 0 },
 };
 
 static const struct row uc_rows[] = {
@@ -44,6 +54,14 @@ static const struct row uc_rows[] = {
 	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE },
 	{ "RTS RTS", 0,
 	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE },
+	{ "RTS SQD", 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+	{ "SQD RTS", 0,
+	  IBV_QP_CUR_STATE | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PATH_MIG_STATE },
+	{ "SQD SQD", 0,
+	  IBV_QP_AV | IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX |
+		  IBV_QP_PATH_MIG_STATE },
+	{ "SQE RTS", 0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS },
+	{ NULL, 0, 0 },
 };
 
 static const struct row ud_rows[] = {
@@ -52,6 +70,11 @@ static const struct row ud_rows[] = {
 	{ "INIT RTR", 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
 	{ "RTR RTS", IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY },
 	{ "RTS RTS", 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+	{ "RTS SQD", 0, IBV_QP_EN_SQD_ASYNC_NOTIFY },
+	{ "SQD RTS", 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+	{ "SQD SQD", 0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY },
+	{ "SQE RTS", 0, IBV_QP_CUR_STATE | IBV_QP_QKEY },
+	{ NULL, 0, 0 },
 };
 
 static const char *const names[STATES] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
@@ -65,7 +88,7 @@ static const struct row *find_row(enum ibv_qp_type type, int from, int to)
 	char pair[16];
 
 	snprintf(pair, sizeof(pair), "%s %s", names[from], names[to]);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; table[i].from_to; i++)
 		if (!strcmp(pair, table[i].from_to))
 			return &table[i];
 	if (to == IBV_QPS_RESET || (to == IBV_QPS_ERR && from != IBV_QPS_RESET))
@@ -73,14 +96,34 @@ static const struct row *find_row(enum ibv_qp_type type, int from, int to)
 	return NULL;
 }
 
-/* The states that a program can reach, without SQD. */
+/* A request whose key is no good. */
+static void fail_request(struct verbs_end *a, const struct verbs_end *b)
+{
+	struct ibv_sge sge = { (uintptr_t)a->buffer, 8, 0 };
+	struct ibv_send_wr wr = verbs_wr(b, IBV_WR_RDMA_WRITE, &sge), *bad;
+	struct ibv_ah_attr to = { .dlid = a->port.lid, .port_num = 1 };
+	struct ibv_wc wc;
+
+	if (a->type == IBV_QPT_UD) {
+		wr.opcode = IBV_WR_SEND;
+		wr.wr.ud.ah = ibv_create_ah(a->pd, &to);
+	}
+	ck_assert_int_eq(ibv_post_send(a->qp, &wr, &bad), 0);
+	ck_assert(verbs_poll(a, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_LOC_PROT_ERR);
+	if (a->type == IBV_QPT_UD)
+		ck_assert_int_eq(ibv_destroy_ah(wr.wr.ud.ah), 0);
+}
+
 static void bring_to(struct verbs_end *a, const struct verbs_end *b, int state)
 {
 	ck_assert_int_eq(verbs_modify(a, b, IBV_QPS_RESET), 0);
 	for (int i = IBV_QPS_INIT; i <= IBV_QPS_RTS && i <= state; i++)
 		ck_assert_int_eq(verbs_modify(a, b, (enum ibv_qp_state)i), 0);
-	if (state == IBV_QPS_ERR)
-		ck_assert_int_eq(verbs_modify(a, b, IBV_QPS_ERR), 0);
+	if (state == IBV_QPS_ERR || state == IBV_QPS_SQD)
+		ck_assert_int_eq(verbs_modify(a, b, (enum ibv_qp_state)state), 0);
+	if (state == IBV_QPS_SQE)
+		fail_request(a, b);
 	ck_assert_int_eq((int)a->qp->state, state);
 }
 
@@ -121,7 +164,7 @@ static void sweep_pair(struct verbs_end *a, const struct verbs_end *b, int from,
 START_TEST(each_transition_needs_and_allows_its_attributes)
 {
 	static const int from[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
-				    IBV_QPS_ERR };
+				    IBV_QPS_SQD,   IBV_QPS_ERR,  IBV_QPS_SQE };
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
 	static struct verbs_end a, b;
 
@@ -131,10 +174,11 @@ START_TEST(each_transition_needs_and_allows_its_attributes)
 		a.type = b.type = types[type];
 		verbs_make_qp(&a);
 		verbs_make_qp(&b);
-		for (int i = 0; i < 5; i++)
+		bring_to(&b, &a, IBV_QPS_RTS); /* a request that is sent to no QP succeeds */
+		/* A QP of type RC never enters SQE. */
+		for (int i = 0; i < (types[type] == IBV_QPT_RC ? 6 : 7); i++)
 			for (int to = 0; to < STATES; to++)
-				if (to != IBV_QPS_SQD)
-					sweep_pair(&a, &b, from[i], to);
+				sweep_pair(&a, &b, from[i], to);
 		verbs_end_all(&a, &b);
 	}
 }

@@ -170,7 +170,7 @@ START_TEST(a_bind_of_a_wrong_form_is_refused)
 	one = alloc_mw(IBV_MW_TYPE_1);
 	two = alloc_mw(IBV_MW_TYPE_2);
 	ck_assert_int_eq(bind_1(two, range(0, 16, RW)), EINVAL);
-	ck_assert_int_eq(bind_1(one, range(0, 16, IBV_ACCESS_LOCAL_WRITE)), EINVAL);
+	ck_assert_int_eq(bind_1(one, range(0, 16, IBV_ACCESS_ON_DEMAND)), EINVAL);
 	ck_assert_int_eq(bind_2(one, one->rkey + 1, range(0, 16, RW)), EINVAL);
 	ck_assert_int_eq(bind_2(two, two->rkey + 0x100, range(0, 16, RW)), EINVAL);
 	ck_assert_ptr_null(ibv_alloc_mw(b.pd, (enum ibv_mw_type)7));
@@ -385,6 +385,68 @@ START_TEST(a_region_can_be_registered_again)
 }
 END_TEST
 
+START_TEST(a_regions_keys_survive_another_access)
+{
+	uint32_t rkey;
+
+	verbs_begin(&a, &b);
+	rkey = b.mr->rkey;
+	ck_assert_int_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+			 0);
+	ck_assert_uint_eq(b.mr->rkey, rkey);
+	write_to((uintptr_t)b.buffer, rkey, IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				      IBV_ACCESS_LOCAL_WRITE),
+			 0);
+	ck_assert_uint_eq(b.mr->rkey, rkey);
+	write_to((uintptr_t)b.buffer, rkey, IBV_WC_REM_ACCESS_ERR);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_receive_posted_before_the_change_meets_the_new_pd)
+{
+	struct ibv_sge sge = { (uintptr_t)a.buffer, 8, 0 }, to = { (uintptr_t)b.buffer, 8, 0 };
+	struct ibv_recv_wr recv = { .sg_list = &to, .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr wr;
+	struct ibv_pd *pd;
+
+	verbs_begin(&a, &b);
+	pd = ibv_alloc_pd(b.context);
+	ck_assert_ptr_nonnull(pd);
+	sge.lkey = a.mr->lkey;
+	to.lkey = b.mr->lkey;
+	ck_assert_int_eq(ibv_post_recv(b.qp, &recv, &bad_recv), 0);
+	ck_assert_int_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0), 0);
+	ck_assert_uint_eq(b.mr->lkey, to.lkey);
+	wr = verbs_wr(&b, IBV_WR_SEND, &sge);
+	ck_assert_int_eq(post(&a, &wr), 0);
+	expect_wc(&a, IBV_WC_SEND, IBV_WC_REM_OP_ERR);
+	expect_wc(&b, IBV_WC_RECV, IBV_WC_LOC_PROT_ERR);
+	ck_assert_int_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_PD, b.pd, NULL, 0, 0), 0);
+	ck_assert_int_eq(ibv_dealloc_pd(pd), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_window_may_be_asked_for_local_access)
+{
+	struct ibv_mw *mw;
+	struct ibv_mw_bind bind;
+
+	begin();
+	mw = alloc_mw(IBV_MW_TYPE_1);
+	bind = (struct ibv_mw_bind){ .send_flags = IBV_SEND_SIGNALED,
+				     .bind_info = range(0, 64, IBV_ACCESS_LOCAL_WRITE) };
+	ck_assert_int_eq(ibv_bind_mw(b.qp, mw, &bind), 0);
+	expect_wc(&b, IBV_WC_BIND_MW, IBV_WC_SUCCESS);
+	write_to((uintptr_t)b.buffer, mw->rkey, IBV_WC_REM_ACCESS_ERR);
+	ck_assert_int_eq(ibv_dealloc_mw(mw), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_registration_that_fails_again_changes_nothing)
 {
 	uint32_t rkey;
@@ -475,6 +537,9 @@ static void fill(Suite *suite)
 	unit_add(suite, a_regions_addresses_may_begin_elsewhere, 1, NULL);
 	unit_add(suite, a_zero_based_region_counts_from_its_beginning, 1, NULL);
 	unit_add(suite, a_region_can_be_registered_again, 1, NULL);
+	unit_add(suite, a_regions_keys_survive_another_access, 1, NULL);
+	unit_add(suite, a_receive_posted_before_the_change_meets_the_new_pd, 1, NULL);
+	unit_add(suite, a_window_may_be_asked_for_local_access, 1, NULL);
 	unit_add(suite, a_registration_that_fails_again_changes_nothing, 1, NULL);
 	unit_add(suite, an_extended_qp_binds_and_invalidates, 1, NULL);
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * blocks - two threads with an adapter hand a token to and fro by every call of libc that blocks
+ * and that libdat-turns.so covers. In lockstep neither may keep the turn while it is blocked.
+ */
+#include <dat/udat.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS 5
+
+enum way {
+	SEMAPHORE,
+	CONDITION,
+	MUTEX,
+	READ,
+	POLL,
+	SELECT,
+	EPOLL,
+	SLEEP,
+	WAYS
+};
+
+static DAT_IA_HANDLE ia;
+static sem_t posted[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int turn; /* whose it is, for CONDITION and MUTEX */
+static int wire[2];
+static int polled[2]; /* epoll of each end */
+static int handed;
+
+static void check(bool good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "blocks: %s\n", what);
+	exit(1);
+}
+
+/* A call of libdat, so that both threads take turns. */
+static void take_part(void)
+{
+	DAT_IA_ATTR attr;
+
+	check(dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_MAX_EPS, &attr, 0, NULL) == DAT_SUCCESS,
+	      "dat_ia_query failed");
+}
+
+static void nap(long ns)
+{
+	const struct timespec ts = { .tv_nsec = ns };
+
+	check(nanosleep(&ts, NULL) == 0, "nanosleep failed");
+}
+
+static void await_readable(int me, enum way way)
+{
+	struct pollfd pfd = { .fd = wire[me], .events = POLLIN };
+	struct timeval hour = { .tv_sec = 3600 };
+	struct epoll_event event;
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(wire[me], &set);
+	if (way == POLL)
+		check(poll(&pfd, 1, -1) == 1, "poll found nothing");
+	else if (way == SELECT)
+		check(select(wire[me] + 1, &set, NULL, NULL, &hour) == 1, "select found nothing");
+	else if (way == EPOLL)
+		check(epoll_wait(polled[me], &event, 1, 3600000) == 1, "epoll_wait found nothing");
+}
+
+static void await(int me, enum way way)
+{
+	char byte;
+
+	switch (way) {
+	case SEMAPHORE:
+		check(sem_wait(&posted[me]) == 0, "sem_wait failed");
+		break;
+	case CONDITION:
+		pthread_mutex_lock(&mutex);
+		while (turn != me)
+			pthread_cond_wait(&changed, &mutex);
+		pthread_mutex_unlock(&mutex);
+		break;
+	case MUTEX:
+	case SLEEP:
+		pthread_mutex_lock(&mutex);
+		while (turn != me) {
+			/* MUTEX: asleep with the lock, for which the other one has to wait. */
+			if (way == SLEEP)
+				pthread_mutex_unlock(&mutex);
+			nap(1000);
+			if (way == MUTEX)
+				pthread_mutex_unlock(&mutex);
+			nap(1000);
+			pthread_mutex_lock(&mutex);
+		}
+		pthread_mutex_unlock(&mutex);
+		break;
+	default:
+		await_readable(me, way);
+		check(read(wire[me], &byte, 1) == 1, "read failed");
+		break;
+	}
+	handed++;
+}
+
+static void hand_over(int me, enum way way)
+{
+	switch (way) {
+	case SEMAPHORE:
+		sem_post(&posted[!me]);
+		break;
+	case CONDITION:
+	case MUTEX:
+	case SLEEP:
+		pthread_mutex_lock(&mutex);
+		turn = !me;
+		pthread_cond_signal(&changed);
+		pthread_mutex_unlock(&mutex);
+		break;
+	default:
+		check(write(wire[me], "", 1) == 1, "write failed");
+		break;
+	}
+}
+
+/* Number 0 begins. */
+static void *play(void *arg)
+{
+	int me = *(const int *)arg;
+
+	take_part();
+	for (enum way way = SEMAPHORE; way < WAYS; way++)
+		for (int i = 0; i < ROUNDS; i++) {
+			if (me)
+				await(me, way);
+			take_part();
+			hand_over(me, way);
+			if (!me)
+				await(me, way);
+		}
+	return NULL;
+}
+
+static void make_wire(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	check(socketpair(AF_UNIX, SOCK_STREAM, 0, wire) == 0, "socketpair failed");
+	for (int i = 0; i < 2; i++) {
+		check(sem_init(&posted[i], 0, 0) == 0, "sem_init failed");
+		polled[i] = epoll_create1(0);
+		check(polled[i] >= 0 && epoll_ctl(polled[i], EPOLL_CTL_ADD, wire[i], &event) == 0,
+		      "epoll_ctl failed");
+	}
+}
+
+int main(void)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	static int numbers[2] = { 0, 1 };
+	char name[] = "emu0";
+	pthread_t other;
+
+	make_wire();
+	check(dat_ia_open(name, 8, &async, &ia) == DAT_SUCCESS, "dat_ia_open failed");
+	check(pthread_create(&other, NULL, play, &numbers[1]) == 0, "pthread_create failed");
+	play(&numbers[0]);
+	check(pthread_join(other, NULL) == 0, "pthread_join failed");
+	check(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "dat_ia_close failed");
+	printf("handed over %d times\n", handed);
+	return 0;
+}

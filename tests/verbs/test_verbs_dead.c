@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer in another process that is killed, or exits without closing its device: the survivor's
+ * queue pair finds out by its own timer and retries, and nothing of the dead process is left.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/support.h"
+#include "verbs_pair.h"
+
+#define TIMEOUT      8 /* 4.096 us times 256, about a millisecond */
+#define TIMEOUT_NS   (4096ull << TIMEOUT)
+#define AGAIN        3
+#define PROCESSES    80 /* more than a fabric has adapters */
+#define FABRIC_BYTES 48
+
+static struct verbs_end own;
+
+/* What one end has to know of the other. */
+struct address {
+	uint32_t qpn, rkey, lid;
+};
+
+static struct address far;
+
+/* How the peer ends. */
+static void be_killed(void)
+{
+	raise(SIGKILL);
+}
+
+static void leave_at_once(void)
+{
+	_exit(0);
+}
+
+static void leave_by_exit(void)
+{
+	exit(0);
+}
+
+static void (*const endings[])(void) = { be_killed, leave_at_once, leave_by_exit };
+
+static void join_fabric(void)
+{
+	char name[FABRIC_BYTES];
+
+	snprintf(name, sizeof(name), "verbs_dead_%d", (int)getpid());
+	setenv("DATSIM_FABRIC", name, 1);
+}
+
+static void put_address(int fd)
+{
+	struct address mine = { own.qp->qp_num, own.mr->rkey, own.port.lid };
+
+	ck_assert_int_eq(write(fd, &mine, sizeof(mine)), sizeof(mine));
+}
+
+/* Open a device, exchange addresses, and connect. */
+static void meet_peer(int in, int out, uint8_t rnr_retry)
+{
+	struct ibv_qp_attr attr;
+
+	verbs_open(&own, 0);
+	verbs_make_qp(&own);
+	put_address(out);
+	ck_assert_int_eq(read(in, &far, sizeof(far)), sizeof(far));
+	for (int i = IBV_QPS_INIT; i <= IBV_QPS_RTS; i++) {
+		attr = verbs_attr(&own, &own);
+		attr.qp_state = (enum ibv_qp_state)i;
+		attr.dest_qp_num = attr.rq_psn = far.qpn;
+		attr.ah_attr.dlid = (uint16_t)far.lid;
+		attr.timeout = TIMEOUT;
+		attr.retry_cnt = AGAIN;
+		attr.rnr_retry = rnr_retry;
+		ck_assert_int_eq(ibv_modify_qp(own.qp, &attr, verbs_mask(attr.qp_state)), 0);
+	}
+	put_address(out); /* connected */
+	ck_assert_int_eq(read(in, &far, sizeof(far)), sizeof(far));
+}
+
+/* However long that takes: time is real here. */
+static struct ibv_wc wait_for_completion(void)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(own.cq, 1, &wc) == 0)
+		;
+	return wc;
+}
+
+/* The peer's buffer is at the same address: it is a fork. */
+static void post_request(enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = { (uintptr_t)own.buffer, 64, own.mr->lkey };
+	struct ibv_send_wr wr = verbs_wr(&own, opcode, &sge), *bad;
+
+	wr.wr.rdma.rkey = far.rkey;
+	ck_assert_int_eq(ibv_post_send(own.qp, &wr, &bad), 0);
+}
+
+/* The peer gets one message, if the survivor sends one, and ends with requests in its queues. */
+static void __attribute__((noreturn)) run_peer(int in, int out, int how, bool gets)
+{
+	meet_peer(in, out, 7);
+	if (gets) {
+		ck_assert_int_eq(verbs_recv(&own, 1, 0, 64), 0);
+		ck_assert_int_eq((int)wait_for_completion().status, (int)IBV_WC_SUCCESS);
+		ck_assert_int_eq(verbs_recv(&own, 2, 0, 64), 0);
+	}
+	endings[how]();
+	abort();
+}
+
+static pid_t start_peer(int how, bool gets)
+{
+	int there[2], back[2];
+	pid_t pid;
+
+	ck_assert_int_eq(pipe(there), 0);
+	ck_assert_int_eq(pipe(back), 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		run_peer(there[0], back[1], how, gets);
+	meet_peer(back[0], there[1], 7);
+	for (int i = 0; i < 2; i++) {
+		close(there[i]);
+		close(back[i]);
+	}
+	return pid;
+}
+
+static void wait_for_end(pid_t pid)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : WEXITSTATUS(status) == 0);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * That a process is dead takes some milliseconds to be known. Until then its Receives take
+ * messages, as they might have shortly before.
+ */
+static uint64_t send_until_one_fails(enum ibv_wr_opcode opcode, enum ibv_wc_status *status)
+{
+	uint64_t before;
+
+	do {
+		before = monotonic_ns();
+		post_request(opcode);
+		post_request(opcode);
+		*status = wait_for_completion().status;
+		if (*status == IBV_WC_SUCCESS)
+			*status = wait_for_completion().status;
+		else
+			ck_assert_int_eq((int)wait_for_completion().status,
+					 (int)IBV_WC_WR_FLUSH_ERR);
+	} while (*status == IBV_WC_SUCCESS);
+	return monotonic_ns() - before;
+}
+
+START_TEST(a_request_to_a_dead_peer_ends_when_its_retries_do)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE,
+						      IBV_WR_RDMA_READ };
+	enum ibv_wc_status status;
+	uint64_t took;
+	pid_t pid;
+
+	join_fabric();
+	pid = start_peer(_i % 3, true);
+	post_request(IBV_WR_SEND);
+	ck_assert_int_eq((int)wait_for_completion().status, (int)IBV_WC_SUCCESS);
+	wait_for_end(pid);
+	ck_assert_int_eq((int)own.qp->state, (int)IBV_QPS_RTS);
+	took = send_until_one_fails(opcodes[_i / 3], &status);
+	ck_assert_int_eq((int)status, (int)IBV_WC_RETRY_EXC_ERR);
+	ck_assert_uint_ge(took, (AGAIN + 1) * TIMEOUT_NS);
+	ck_assert_int_eq((int)own.qp->state, (int)IBV_QPS_ERR);
+	verbs_close(&own);
+}
+END_TEST
+
+/* It waits for a Receive, for as long as it takes. */
+START_TEST(a_request_that_waits_when_its_peer_dies_ends_too)
+{
+	pid_t pid;
+
+	join_fabric();
+	pid = start_peer(_i, false);
+	post_request(IBV_WR_SEND);
+	ck_assert_int_eq((int)wait_for_completion().status, (int)IBV_WC_RETRY_EXC_ERR);
+	wait_for_end(pid);
+	verbs_close(&own);
+}
+END_TEST
+
+START_TEST(a_receive_is_left_posted_when_the_peer_dies)
+{
+	struct ibv_wc wc;
+	pid_t pid;
+
+	join_fabric();
+	pid = start_peer(_i, false);
+	ck_assert_int_eq(verbs_recv(&own, 1, 0, 64), 0);
+	wait_for_end(pid);
+	for (int i = 0; i < 1000; i++)
+		ck_assert_int_eq(ibv_poll_cq(own.cq, 1, &wc), 0);
+	ck_assert_int_eq((int)own.qp->state, (int)IBV_QPS_RTS);
+	ck_assert_int_eq(verbs_modify(&own, &own, IBV_QPS_ERR), 0);
+	ck_assert_int_eq((int)wait_for_completion().status, (int)IBV_WC_WR_FLUSH_ERR);
+	verbs_close(&own);
+}
+END_TEST
+
+/* A child has a device of its own; `own` stays its parent's, so that LeakSanitizer finds that. */
+START_TEST(a_process_that_does_not_close_leaves_no_adapter)
+{
+	static struct verbs_end childs;
+	pid_t pid;
+
+	join_fabric();
+	verbs_open(&own, 0);
+	for (int i = 0; i < PROCESSES; i++) {
+		pid = fork();
+		ck_assert_int_ge(pid, 0);
+		if (pid == 0) {
+			verbs_open(&childs, 0);
+			verbs_make_qp(&childs);
+			endings[i % 3]();
+		}
+		wait_for_end(pid);
+	}
+	verbs_close(&own);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_request_to_a_dead_peer_ends_when_its_retries_do, 9, NULL);
+	unit_add(suite, a_request_that_waits_when_its_peer_dies_ends_too, 3, NULL);
+	unit_add(suite, a_receive_is_left_posted_when_the_peer_dies, 3, NULL);
+	unit_add(suite, a_process_that_does_not_close_leaves_no_adapter, 1, NULL);
+}
+
+UNIT_SUITE("verbs_dead")

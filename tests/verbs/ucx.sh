@@ -1,0 +1,28 @@
+#!/bin/sh
+# UCX over RC and UD, by the programs of its package. UCX sets up RC connections by UD messages, so
+# rc_verbs alone, or with tcp, finds no way to begin: rc_v is rc_verbs with UD for that.
+. "$(dirname "$0")/begin.sh"
+needs libibverbs ucx-utils ucx_info ucx_perftest
+
+# perftest TLS TEST SIZE ITERATIONS: the second line is datsim's; TCP has no packets here
+perftest() {
+	next_port
+	export UCX_TLS="$1"
+	prints "$2 of $3 bytes, over $1" 2 "^Final: +$4 |^  packets +[0-9]{2,} arrived" \
+		"$datsim" run -- ucx_perftest -t "$2" -s "$3" -n "$4" -w 10 -p $port + \
+		ucx_perftest -t "$2" -s "$3" -n "$4" -w 10 -p $port localhost
+}
+
+echo 1..11
+prints "ucx_info finds two transports at two devices" 4 'Transport: (rc|ud)_verbs' \
+	"$datsim" run --quiet -- ucx_info -d
+perftest rc_v,self tag_lat 8 100
+perftest rc_v,tcp,self tag_bw 1048576 10
+perftest rc_verbs,ud_verbs,self ucp_put_lat 8 100
+perftest rc_v,self ucp_put_bw 1048576 10
+perftest rc_v,self ucp_get 8 100
+perftest rc_v,self ucp_get 1048576 10
+perftest rc_v,self ucp_am_lat 8 100
+perftest rc_v,self ucp_am_bw 1048576 10
+perftest rc_v,self ucp_fadd 8 100
+perftest ud_verbs,self tag_lat 8 100
