@@ -22,8 +22,16 @@ test        check           module check
 test        g++             command g++
 test        libxml2-utils   command xmllint
 test        ibverbs-utils   command ibv_devices
+test        relacy-dev      run test -e /usr/include/relacy/relacy.hpp
 test        perftest        command ib_send_bw
 test        rdmacm-utils    command rping
+test        python3-pyverbs run test -e /usr/lib/python3/dist-packages/pyverbs
+test        python3-pytest  run test -e /usr/lib/python3/dist-packages/pytest
+test        dapl2-utils     command dtest
+test        libfabric-bin   command fi_pingpong
+test        ucx-utils       command ucx_perftest
+mpi         openmpi-bin     command mpirun
+mpi         python3-mpi4py  run test -e /usr/lib/python3/dist-packages/mpi4py
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang

@@ -75,6 +75,10 @@ run_stage() {
 	if [ -s "$log/$stage.counts" ]; then
 		read -r passed failed skipped < "$log/$stage.counts"
 		[ $status -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+		if [ $((passed + failed + skipped)) -eq 0 ]; then
+			failed=1
+			echo "no test ran: expected at least one" > "$log/$stage.failed"
+		fi
 	else
 		case $status in
 		0) passed=1 failed=0 skipped=0 ;;
@@ -87,7 +91,7 @@ run_stage() {
 	total_skipped=$((total_skipped + skipped))
 
 	verdict=ok
-	[ $status -ne 77 ] || verdict=skipped
+	[ "$passed" -gt 0 ] || verdict=skipped
 	if [ "$failed" -gt 0 ]; then
 		verdict=FAILED
 		failed_stages="$failed_stages $stage"
@@ -157,8 +161,10 @@ show_failure() {
 # those that failed.
 count_tests() {
 	local trs name
+	# Without a .trs file awk reads nothing and prints zeros, which run_stage does not accept.
 	find "$2" -name '*.trs' -print0 |
-		xargs -0 -r awk -f tests/check/tap-sum.awk > "$log/$1.counts"
+		xargs -0 awk -f tests/check/tap-sum.awk > "$log/$1.counts"
+	! grep -q '^0 0 [1-9]' "$log/$1.counts" || skip_reasons "$2" >> "$log/$1.note"
 	find "$2" -name '*.trs' | sort | while read -r trs; do
 		grep -qE '^:test-result: (FAIL|XPASS|ERROR)' "$trs" || continue
 		name=$(sed -nE 's/^(FAIL|XPASS|ERROR): ([^ ]*) .*/\2/p' "${trs%.trs}.log" |
@@ -166,6 +172,12 @@ count_tests() {
 		echo "  FAILED ${name:-$trs}"
 		failing_lines "${trs%.trs}.log"
 	done > "$log/$1.failed"
+}
+
+# skip_reasons BUILD: why the tests that ran in this folder were skipped, each reason once
+skip_reasons() {
+	find "$1" -name '*.trs' | sed 's/trs$/log/' |
+		xargs -d '\n' sed -n 's/.*# SKIP /skipped: /p' | sort -u | head -n 10
 }
 
 # failing_lines LOG: a test's log without the lines of passed tests, and without the TAP lines that
@@ -186,6 +198,9 @@ failing_lines() {
 	rm -f "$cut"
 }
 
+# Did nothing pass and nothing fail?
+nothing_tested() { [ $((total_passed + total_failed)) -eq 0 ]; }
+
 report_total() {
 	local stage
 	if [ -n "$failed_stages" ]; then
@@ -197,5 +212,6 @@ report_total() {
 		done
 	fi
 	echo
+	! nothing_tested || echo "nothing was tested: all of it was skipped, as told above"
 	echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 }

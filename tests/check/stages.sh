@@ -3,6 +3,11 @@
 
 jobs=$(nproc 2> /dev/null || echo 2)
 limit=$PWD/tests/check/limit.sh
+# libtool runs for each file that is compiled or linked, and takes two thirds of the time in dash.
+if command -v dash > /dev/null; then
+	CONFIG_SHELL=$(command -v dash)
+	export CONFIG_SHELL
+fi
 
 # ---- building ----
 
@@ -40,7 +45,7 @@ build_in() {
 	shift 2
 	if [ ! -f "$dir/config.status" ] ||
 		[ "$(cat "$dir/configured-with" 2> /dev/null)" != "$*" ]; then
-		(cd "$dir" && ../../configure -q "$@") || return
+		(cd "$dir" && ${CONFIG_SHELL:-/bin/sh} ../../configure -q "$@") || return
 		echo "$*" > "$dir/configured-with"
 	fi
 	make -C "$dir" --no-print-directory -j"$jobs" "$target" ${make_with:+"$make_with"}
@@ -64,7 +69,8 @@ test_in() {
 	shift 2
 	find "$dir" \( -name '*.trs' -o -path '*/tests/*.log' \) -delete
 	export TIMES=$PWD/$log/$stage.times
-	make -C "$dir" --no-print-directory -j"$jobs" SH_LOG_COMPILER="$limit 900 \$(SHELL)" "$@"
+	make -C "$dir" --no-print-directory -j"$jobs" \
+		SH_LOG_COMPILER="$limit ${LIMIT:-900} bash" "$@"
 	status=$?
 	count_tests "$stage" "$dir"
 	return $status
@@ -98,9 +104,9 @@ stage_only() {
 }
 # One process for each C program, not for each test: under AddressSanitizer a fork takes ten times
 # as long as most tests. The rules of the house are left out, which read the sources, and so is
-# conformance/conformance.sh, which judges a page that stage tests has judged. -O1 compiles in two
-# thirds of the time of -O2; gcc guesses more warnings at -O1, so those of stages build and clang
-# are the ones that count.
+# conformance/conformance.sh, which judges a page that stage tests has judged. What counts here is
+# the time of the compiler: -Og without the positions of variables takes 45 % of that of -O1. gcc
+# guesses more warnings there, so those of stages build and clang are the ones that count.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
 # the two things one by one, and on all profiles of the stub, of which stage tests has all as well.
@@ -109,27 +115,30 @@ stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
 	local profiles='mlx5-silent irdma lossy-req lossy-dreq'
 	[ -z "$FULL" ] && but="$but|/tutorial.sh" || small='' profiles=''
-	build_tree asan check-build --enable-sanitizers=address,undefined CFLAGS='-O1 -g' $small ||
-		return
+	build_tree asan check-build --enable-sanitizers=address,undefined \
+		CFLAGS='-Og -g -fno-var-tracking' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
 	PROFILES=$profiles KILLS=${KILLS:-34} STORES=${STORES:-40} CK_FORK=no \
 		test_in asan "$1" check \
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# All C tests whose programs have threads, and processes that share a fabric. unit/dto/test_quick is
+# All C tests whose programs have threads, and processes that share a fabric, in real time and in
+# lockstep; --full has processes/stream.sh as well, which takes minutes. unit/dto/test_quick is
 # left out: it compares a path of programs of one thread, and the sanitizer has one of its own;
 # passthrough/test_quick is made of the same files. passthrough/test_shortage replaces malloc and
 # mmap, as the sanitizer does, which crashes before main. --full makes ten times the rounds of
-# unit/threads/test_threads_torture and of the litmus tests.
+# unit/threads/test_threads_torture and of the litmus tests. -O1: as for stage asan.
 stage_tsan() {
-	local tests
-	build_tree tsan all --enable-werror --enable-sanitizers=thread || return
+	local tests scripts='pair|lockstep' programs LIMIT=3600
+	[ -z "$FULL" ] || scripts="$scripts|stream"
+	build_tree tsan all --enable-sanitizers=thread CFLAGS='-O1 -g -fno-var-tracking' || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
-		-e '^tests/processes/pair\.sh$' | grep -v /test_shortage | tr '\n' ' ')
-	TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check \
-		check_PROGRAMS="$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')" \
-		TESTS="$tests"
+		-e "^tests/processes/($scripts)\.sh\$" | grep -v /test_shortage | tr '\n' ' ')
+	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
+	MESSAGES=5 TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check TESTS="$tests" \
+		check_PROGRAMS="$programs \
+		tests/processes/turns tests/processes/bulk tests/processes/storm"
 }
 # -O1: as for stage asan.
 stage_small() {
@@ -212,10 +221,14 @@ stage_fuzz() {
 }
 
 stage_campaign() {
-	local status page=build/check/tests/campaign.md
-	rm -f $page
+	local status page=build/check/tests/campaign.md stops=build/check/tests/stops.md
+	local LIMIT=14400
+	rm -f $page $stops
 	SHARE=100 script "$1-sweep" tests/datsim/sweep.sh || return
-	STOPS=1000 script "$1-stops" tests/processes/stop.sh || return
+	STOPS=all PAGE=$PWD/$stops script "$1-stops" tests/processes/stop.sh
+	status=$?
+	[ ! -f $stops ] || { mkdir -p doc/results && cp $stops doc/results/stops.md; }
+	[ $status = 0 ] || return $status
 	script "$1" tests/campaign.sh
 	status=$?
 	if [ -f $page ]; then
@@ -230,7 +243,7 @@ stage_campaign() {
 # Anyone may write there: some children run as other users.
 stage_coverage() {
 	local dir=$PWD/build/coverage page=doc/results/coverage.md
-	local rooms="host lib emu fault passthrough" commit
+	local rooms="host lib emu fault passthrough verbs" commit
 	commit=$(git describe --always --dirty --exclude '*' 2> /dev/null)
 	build_tree coverage check-build --enable-coverage CC=clang CFLAGS='-O0 -g' || return
 	rm -rf "$dir/raw" && mkdir -m 1777 "$dir/raw" || return
@@ -257,7 +270,8 @@ coverage_of() {
 	shift
 	# shellcheck disable=SC2086,SC2154
 	(cd "$dir" && llvm-cov "$command" "$@" -instr-profile=all.profdata .libs/libdat.so \
-		-object passthrough/.libs/passthrough.so -object tools/datsim/datsim)
+		-object passthrough/.libs/passthrough.so -object tools/datsim/datsim \
+		-object verbs/.libs/libibverbs.so.1 -object verbs/.libs/librdmacm.so.1)
 }
 
 # Every source file of the rooms that has a function is in the report: one that no library is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * behaves HOW - a program for datsim explore: it misbehaves in the way HOW if a schedule has set
- * DATSIM_LATENCY_NS, and ends well otherwise.
+ * DATSIM_LATENCY_NS, and ends well otherwise. HOW "silent": it sends nothing.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,6 +19,31 @@ static void *stand_by(void *arg)
 	pthread_mutex_lock(&at_work);
 	pthread_mutex_unlock(&at_work);
 	return arg;
+}
+
+/* Ask oneself for a connection, which is refused: packets for faults to act on. */
+static int speak(DAT_IA_HANDLE ia)
+{
+	DAT_EVD_HANDLE evd;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	DAT_IA_ATTR attr;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	if (dat_ia_query(ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, DAT_PROVIDER_FIELD_NONE,
+			 NULL) != DAT_SUCCESS ||
+	    dat_pz_create(ia, &pz) != DAT_SUCCESS ||
+	    dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &evd) != DAT_SUCCESS ||
+	    dat_ep_create(ia, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, evd, NULL, &ep) !=
+		    DAT_SUCCESS ||
+	    dat_ep_connect(ep, attr.ia_address_ptr, 7, DAT_TIMEOUT_INFINITE, 0, NULL,
+			   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) != DAT_SUCCESS ||
+	    dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more) != DAT_SUCCESS ||
+	    dat_ep_free(ep) != DAT_SUCCESS || dat_evd_free(evd) != DAT_SUCCESS ||
+	    dat_pz_free(pz) != DAT_SUCCESS)
+		return 8;
+	return 0;
 }
 
 /* Called while the adapter is open. */
@@ -57,7 +82,9 @@ int main(int argc, char **argv)
 	/* Forked runs share the file's offset, so only the first one finds the byte. */
 	if (!strcmp(how, "read") && read(argc > 2 ? atoi(argv[2]) : 9, &byte, 1) != 1)
 		return 4;
-	if (getenv("DATSIM_LATENCY_NS"))
+	if (strcmp(how, "silent") != 0)
+		code = speak(ia);
+	if (!code && getenv("DATSIM_LATENCY_NS"))
 		code = misbehave(how);
 	if (dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
 		return 5;

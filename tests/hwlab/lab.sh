@@ -20,6 +20,11 @@ part=${HWLAB_PART:-$part}
 chosen=$(printf '%s\n' "$source"/tests/unit/*/test_*.c | sed 's,.*/,,; s/\.c$//' |
 	awk -v k="${part%/*}" -v n="${part#*/}" 'NR % n == k % n')
 
+if [ -z "$chosen" ]; then
+	echo "Bail out! HWLAB_PART=$part chooses no suite: expected K/N, with K from 1 to N"
+	exit 99
+fi
+
 # numbered PREFIX: prints TAP with numbers from n + 1 and the prefix, without its plan; the count
 # goes to $build/hwlab/count
 numbered() {

@@ -7,6 +7,11 @@ n=0
 # shellcheck disable=SC2034 # suites.sh and processes.sh use it
 patience=300
 limit=3000
+source=$(cd "$(dirname "$0")/../.." && pwd)
+. "$source/tests/hwlab/idle.sh"
+idle_watch &
+watcher=$!
+trap 'kill $watcher' EXIT
 
 # verdict STATUS TITLE
 verdict() {
@@ -28,7 +33,6 @@ verdict $? "programs of the build run here"
 
 # parity DEVICE KIND: runs the parity program on a device and compares its answers with the
 # emulator's
-source=$(cd "$(dirname "$0")/../.." && pwd)
 export DAT_HW_MODULE="$build/passthrough/.libs/passthrough.so"
 parity() {
 	DAT_PROVIDER=hw DAT_HW_RNR_RETRY=3 timeout $limit \
@@ -54,8 +58,9 @@ suites_of() {
 	checks "$1" "$2"
 }
 suites_of rxe0 rxe &
+on_rxe=$!
 suites_of siw0 siw &
-wait
+wait $on_rxe $!
 echo "# scripts and suites on both: $SECONDS s since the start"
 
 # processes DEVICE ADDRESS: programs in separate processes, which compare the received data

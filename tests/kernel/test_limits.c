@@ -145,7 +145,7 @@ START_TEST(too_few_descriptors_are_insufficient_resources)
 }
 END_TEST
 
-/* ---- RLIMIT_AS, RLIMIT_MEMLOCK ---- */
+/* ---- RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK ---- */
 
 /* Sanitizers and valgrind need addresses of their own. */
 static bool addresses_are_ours(void)
@@ -158,27 +158,28 @@ static bool addresses_are_ours(void)
 	return !preload || !strstr(preload, "vgpreload");
 }
 
-/* A private fabric, and a shared one, which needs more. */
+/* A private fabric, and a shared one, which needs more; and a private one without data. */
 START_TEST(too_few_addresses_are_insufficient_resources)
 {
+	const int what = _i < 2 ? RLIMIT_AS : RLIMIT_DATA;
 	DAT_RETURN ret = DAT_ABORT;
 	bool refused = false;
 
 	if (!addresses_are_ours())
 		return;
-	if (_i)
+	if (_i == 1)
 		setenv("DATSIM_FABRIC", "limits", 1);
 	for (rlim_t most = 64 << 20; ret != DAT_SUCCESS; most *= 2) {
 		ck_assert_uint_lt(most, (rlim_t)1 << 46);
-		limit(RLIMIT_AS, most);
+		limit(what, most);
 		ret = ia_open_close();
-		limit(RLIMIT_AS, RLIM_INFINITY);
+		limit(what, RLIM_INFINITY);
 		refused |= ret != DAT_SUCCESS;
 		if (ret != DAT_SUCCESS)
 			ck_assert_int_eq(DAT_GET_TYPE(ret), DAT_INSUFFICIENT_RESOURCES);
 	}
 	ck_assert(refused);
-	unlimit_and_remove(RLIMIT_AS);
+	unlimit_and_remove(what);
 }
 END_TEST
 
@@ -215,7 +216,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_file_too_large_for_the_limit_is_no_signal, 2, setup_folder);
 	unit_add(suite, a_trace_too_large_for_the_limit_ends_early, 2, setup_folder);
 	unit_add(suite, too_few_descriptors_are_insufficient_resources, 3, setup_folder);
-	unit_add(suite, too_few_addresses_are_insufficient_resources, 2, setup_folder);
+	unit_add(suite, too_few_addresses_are_insufficient_resources, 3, setup_folder);
 	unit_add(suite, a_fabric_needs_no_locked_memory, 2, setup_folder);
 	unit_add(suite, E11_a_runtime_folder_with_a_long_name_is_named, 1, setup_folder);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +62,37 @@ START_TEST(G7_a_lock_without_its_barrier_is_an_ordinary_one)
 }
 END_TEST
 
+/* The second thread of the program, whose first call finds the lock biased to the first. */
+static void *call_from_here(void *cancel)
+{
+	DAT_EP_PARAM param;
+
+	must(dat_ep_query(w.b.ep, DAT_EP_FIELD_ALL, &param));
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, cancel);
+	return NULL;
+}
+
+START_TEST(G7_a_thread_that_meets_no_barrier_can_be_cancelled_after_the_call)
+{
+	const char *said;
+	pthread_t thread;
+	int cancel = -1;
+
+	plain_pair();
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	refuse_membarrier();
+	said_start();
+	ck_assert_int_eq(pthread_create(&thread, NULL, call_from_here, &cancel), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	said = said_stop();
+	ck_assert_said(said, "membarrier");
+	ck_assert_int_eq(cancel, PTHREAD_CANCEL_ENABLE);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_test(suite, G7_a_thread_that_meets_no_barrier_can_be_cancelled_after_the_call);
 	unit_test(suite, G7_a_lock_without_its_barrier_is_an_ordinary_one);
 }
 

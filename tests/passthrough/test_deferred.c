@@ -73,6 +73,27 @@ START_TEST(an_EP_that_was_not_answered_is_freed_at_once)
 }
 END_TEST
 
+/* The first is being destroyed, by a thread of the library's, while the others follow. */
+START_TEST(EPs_that_were_not_answered_are_freed_in_a_row)
+{
+	DAT_EP_HANDLE ep[8];
+	DAT_CR_HANDLE cr[8];
+
+	plain_pair();
+	before = stub_objects();
+	for (int i = 0; i < 8; i++) {
+		ep[i] = plain_ep(&w.a);
+		cr[i] = request(ep[i], &w.b, QUAL + 1 + (DAT_CONN_QUAL)i);
+	}
+	for (int i = 0; i < 8; i++)
+		must(dat_ep_free(ep[i]));
+	others_go_on();
+	for (int i = 0; i < 8; i++)
+		must(dat_cr_reject(cr[i]));
+	let_go();
+}
+END_TEST
+
 /* The event loop, which delivers the DISCONNECTED event, does not wait either. */
 START_TEST(an_EP_that_gave_up_asking_can_be_used_again_at_once)
 {
@@ -162,6 +183,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_loop(suite, an_EP_that_was_not_answered_is_freed_at_once, 2);
+	unit_test(suite, EPs_that_were_not_answered_are_freed_in_a_row);
 	unit_test_loop(suite, an_EP_that_gave_up_asking_can_be_used_again_at_once, 2);
 	unit_test_loop(suite, an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once, 2);
 	unit_test(suite, what_comes_late_for_an_EP_that_is_gone_is_dropped);

@@ -160,6 +160,27 @@ START_TEST(H6_a_mark_is_seen_though_nobody_looks_any_more)
 }
 END_TEST
 
+/* The device raises one event for each arming, so a second one before it is a call too many. */
+START_TEST(a_CQ_that_is_armed_is_not_armed_again)
+{
+	struct stub_cq *cq;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	int armings;
+
+	plain_pair();
+	cq = (struct stub_cq *)qp_of_b()->v.recv_cq;
+	armings = cq->armings;
+	for (int i = 0; i < 3; i++)
+		must_fail(dat_evd_wait(w.b.recv, 1, 1, &event, &nmore), DAT_TIMEOUT_EXPIRED,
+			  DAT_NO_SUBTYPE);
+	ck_assert_int_eq(cq->armings, armings + 1);
+	post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	must(dat_evd_wait(w.b.recv, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+}
+END_TEST
+
 /* ---- solicited completions ---- */
 
 static void solicited_pair(bool srq)
@@ -402,6 +423,7 @@ static void fill(Suite *suite)
 	unit_test(suite, events_that_concern_nobody_change_nothing);
 	unit_test(suite, E9_one_completion_too_many_overflows_though_nobody_looks);
 	unit_test(suite, H6_a_mark_is_seen_though_nobody_looks_any_more);
+	unit_test(suite, a_CQ_that_is_armed_is_not_armed_again);
 	unit_add(suite, A2a_where_solicited_completions_alone_are_news_the_device_picks_them, 2,
 		 setup_on_infiniband);
 	unit_test(suite, no_thread_stands_between_a_completion_and_who_waits_for_it);

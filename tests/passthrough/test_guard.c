@@ -18,17 +18,23 @@ enum {
 	LOOK_NS = 10000000, /* between two looks: passthrough/guard.c */
 };
 
-/* w.b's Receives complete on an EVD that holds fewer than the Endpoint has. */
-static struct stub_cq *narrow_pair(void)
+/* The verbs QP that was created last */
+static struct stub_qp *newest_qp(void)
 {
 	struct stub_qp *qp = NULL;
 
-	w.b.recv = make_evd(&w.b, LENGTH, DAT_EVD_DTO_FLAG);
-	plain_pair();
 	for (uint32_t i = 0; i < STUB_QP; i++)
 		qp = stub_qp_by_number(i) ? stub_qp_by_number(i) : qp;
 	ck_assert_ptr_nonnull(qp);
-	return (struct stub_cq *)qp->v.recv_cq;
+	return qp;
+}
+
+/* w.b's Receives complete on an EVD that holds fewer than the Endpoint has. */
+static struct stub_cq *narrow_pair(void)
+{
+	w.b.recv = make_evd(&w.b, LENGTH, DAT_EVD_DTO_FLAG);
+	plain_pair();
+	return (struct stub_cq *)newest_qp()->v.recv_cq;
 }
 
 static void send_some(int n)
@@ -222,6 +228,31 @@ START_TEST(all_CQs_are_at_the_completion_vector_that_the_user_named)
 }
 END_TEST
 
+/* ---- the depth of a CQ ---- */
+
+static uint32_t depth_of(struct ibv_cq *cq)
+{
+	return ((struct stub_cq *)cq)->depth;
+}
+
+START_TEST(a_CQ_does_not_grow_with_Endpoints_that_are_gone)
+{
+	uint32_t requests = 0, recvs = 0;
+	DAT_EP_HANDLE ep;
+
+	for (int i = 0; i < 200; i++) {
+		ep = plain_ep(&w.b);
+		if (i == 0) {
+			requests = depth_of(newest_qp()->v.send_cq);
+			recvs = depth_of(newest_qp()->v.recv_cq);
+		}
+		ck_assert_uint_eq(depth_of(newest_qp()->v.send_cq), requests);
+		ck_assert_uint_eq(depth_of(newest_qp()->v.recv_cq), recvs);
+		must(dat_ep_free(ep));
+	}
+}
+END_TEST
+
 static const char *const no_vectors[] = { "", "4", "-1", "2x", "spread", "99999999999999999999" };
 
 START_TEST(a_completion_vector_that_the_device_does_not_have_is_said)
@@ -251,6 +282,7 @@ static void fill(Suite *suite)
 	unit_test(suite, E9_an_overflow_after_a_pause_is_told_though_nobody_looks);
 	unit_test(suite, E9_an_overflow_after_a_wait_is_told_though_nobody_looks);
 	unit_test(suite, E9_a_resized_EVD_is_guarded_by_its_new_length);
+	unit_test(suite, a_CQ_does_not_grow_with_Endpoints_that_are_gone);
 	unit_test(suite, the_CQs_of_a_process_take_turns_at_the_completion_vectors);
 	unit_add(suite, all_CQs_are_at_the_completion_vector_that_the_user_named, 1,
 		 setup_at_vector_2);

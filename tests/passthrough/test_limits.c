@@ -284,6 +284,66 @@ START_TEST(G9_as_many_objects_as_advertised_can_be_had)
 }
 END_TEST
 
+/* ---- objects that are freed make room ---- */
+
+static void pz_again(void)
+{
+	DAT_PZ_HANDLE pz;
+
+	must(dat_pz_create(w.a.ia, &pz));
+	must(dat_pz_free(pz));
+}
+
+static void evd_again(void)
+{
+	must(dat_evd_free(make_evd(&w.a, 8, DAT_EVD_DTO_FLAG)));
+}
+
+static void srq_again(void)
+{
+	must(dat_srq_free(make_srq(&w.a, 1, DAT_SRQ_LW_DEFAULT)));
+}
+
+static void ep_again(void)
+{
+	must(dat_ep_free(plain_ep(&w.a)));
+}
+
+static void lmr_again(void)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = slot(&w.a, 0) };
+	DAT_LMR_HANDLE lmr;
+
+	must(dat_lmr_create(w.a.ia, DAT_MEM_TYPE_VIRTUAL, region, SHORT, w.a.pz,
+			    DAT_MEM_PRIV_LOCAL_READ_FLAG, &lmr, NULL, NULL, NULL, NULL));
+	must(dat_lmr_free(lmr));
+}
+
+static void rmr_again(void)
+{
+	must(dat_rmr_free(make_rmr(&w.a)));
+}
+
+static void psp_again(void)
+{
+	must(dat_psp_free(listen_at(&w.a, QUAL)));
+}
+
+static void (*const agains[])(void) = { pz_again,  evd_again, srq_again, ep_again,
+					lmr_again, rmr_again, psp_again };
+
+/* Half as many as an adapter may have: each that were counted twice would be one too many. */
+#define ROUNDS 2100
+
+START_TEST(G9_what_is_freed_makes_room)
+{
+	stub_config.max_qp = 100;
+	setup_sides();
+	for (int i = 0; i < ROUNDS; i++)
+		agains[_i]();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, G9_each_advertised_size_can_be_had_and_one_more_is_refused, COUNT(devices),
@@ -292,6 +352,7 @@ static void fill(Suite *suite)
 		 setup_fabric);
 	unit_add(suite, an_EP_of_20000_Receives_takes_as_many, 1, setup_fabric);
 	unit_add(suite, G9_as_many_objects_as_advertised_can_be_had, COUNT(numbers), setup_fabric);
+	unit_add(suite, G9_what_is_freed_makes_room, COUNT(agains), setup_fabric);
 }
 
 int main(void)

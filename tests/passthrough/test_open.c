@@ -134,6 +134,20 @@ START_TEST(a_device_without_an_address_is_said)
 }
 END_TEST
 
+START_TEST(the_second_of_two_devices_is_one_as_well)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
+
+	stub_config.second = true;
+	said_start();
+	ck_assert_int_ne(dat_ia_open((DAT_NAME_PTR) "stub1", 8, &async, &ia), DAT_SUCCESS);
+	ck_assert_said(said_stop(), "stub1 has no IP address");
+	must_fail(dat_ia_open((DAT_NAME_PTR) "stub2", 8, &async, &ia), DAT_PROVIDER_NOT_FOUND,
+		  ANY_SUBTYPE);
+}
+END_TEST
+
 static char heard[512];
 
 static void hear(const char *format, ...)
@@ -188,6 +202,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, too_few_descriptors_for_a_device_are_insufficient_resources);
 	unit_test_bare(suite, a_link_that_is_down_is_said);
 	unit_test_bare(suite, no_permission_is_said);
+	unit_test_bare(suite, the_second_of_two_devices_is_one_as_well);
 	unit_test_bare(suite, a_word_that_no_port_can_do_is_said);
 	unit_test_bare(suite, a_device_that_does_not_answer_is_said);
 	unit_test_bare(suite, a_number_of_retries_that_no_device_has_is_said);

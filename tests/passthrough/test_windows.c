@@ -4,6 +4,7 @@
  * from the bind's completion, which may come late. On the device of tests/stubverbs. "page_":
  * dat_lmr_free.
  */
+#include <malloc.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
@@ -101,6 +102,87 @@ START_TEST(a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest)
 }
 END_TEST
 
+static void set_states(enum ibv_qp_state state)
+{
+	stub_lock();
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		if (stub_qp_by_number(i))
+			stub_qp_by_number(i)->v.state = state;
+	stub_unlock();
+}
+
+/*
+ * The device flushes the bind, for the QP is in the error state, which libdat does not know yet.
+ */
+START_TEST(a_bind_that_the_device_flushes_leaves_nothing)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	prepare();
+	stub_config.late = true;
+	set_states(IBV_QPS_ERR);
+	bind_it();
+	set_states(IBV_QPS_RTS);
+	must(dat_lmr_free(lmr));
+	stub_config.late = false;
+	must(dat_evd_wait(w.b.request, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(event.event_data.rmr_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+	ck_assert_int_eq(stub_objects(), before);
+	must(dat_rmr_free(rmr));
+}
+END_TEST
+
+/* The device keeps the region as long as the window exists, and libdat as long as the bind. */
+START_TEST(a_region_that_was_to_be_bound_goes_with_a_bind_of_no_window)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT event;
+
+	prepare();
+	stub_config.late = true;
+	bind_it();
+	must(dat_lmr_free(lmr));
+	ck_assert_int_eq(stub_objects(), before + 1);
+	must(dat_rmr_free(rmr));
+	stub_config.late = false;
+	must(dat_evd_wait(w.b.request, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(stub_objects(), before - 1);
+}
+END_TEST
+
+/* A request of several segments is posted in the general way. */
+START_TEST(page_a_Write_of_two_segments_is_one)
+{
+	DAT_LMR_TRIPLET from[] = { segment(&w.a, 1, SHORT), segment(&w.a, 3, SHORT) };
+	DAT_RMR_TRIPLET to = remote(&w.b, 7, (DAT_VLEN)2 * SHORT);
+
+	rdma_pair(4, 4);
+	fill_slot(&w.a, 1, 1);
+	fill_slot(&w.a, 3, 3);
+	fill_slot(&w.b, 7, 7);
+	must(dat_ep_post_rdma_write(w.a.ep, 2, from, cookie(1), &to, DAT_COMPLETION_DEFAULT_FLAG));
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	ck_assert_mem_eq(slot(&w.b, 7), slot(&w.a, 1), SHORT);
+	ck_assert_mem_eq(slot(&w.b, 7) + SHORT, slot(&w.a, 3), SHORT);
+	ck_assert(slot_holds(&w.a, 1, 1, SHORT) && slot_holds(&w.a, 3, 3, SHORT));
+}
+END_TEST
+
+/* Memory that the heap gives out is not always zero. */
+START_TEST(page_a_bind_that_is_posted_after_the_end_is_flushed)
+{
+	mallopt(M_PERTURB, 0x5a);
+	prepare();
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	bind_it();
+	expect_bind(w.b.request, rmr, 7, DAT_DTO_ERR_FLUSHED);
+	must(dat_lmr_free(lmr));
+	must(dat_rmr_free(rmr));
+}
+END_TEST
+
 /* A device takes the right to bind a window for the right to write. */
 START_TEST(page_memory_that_is_read_only_can_be_registered_for_reading)
 {
@@ -179,6 +261,10 @@ static void fill(Suite *suite)
 	unit_test(suite, page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked);
 	unit_test_loop(suite, a_region_that_the_device_keeps_goes_with_its_window, 3);
 	unit_test(suite, a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest);
+	unit_test(suite, a_bind_that_the_device_flushes_leaves_nothing);
+	unit_test(suite, a_region_that_was_to_be_bound_goes_with_a_bind_of_no_window);
+	unit_test(suite, page_a_Write_of_two_segments_is_one);
+	unit_test(suite, page_a_bind_that_is_posted_after_the_end_is_flushed);
 }
 
 int main(void)

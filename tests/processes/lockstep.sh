@@ -7,6 +7,7 @@ client=$top/examples/pair/client
 rpc=$top/examples/rpc/rpc
 turns=$top/tests/processes/turns
 bench=$top/bench/bench_turns
+blocks=$top/tests/verbs/blocks
 for program in "$server" "$client" "$rpc" "$turns" "$bench"; do needs "$program"; done
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
@@ -21,9 +22,9 @@ step() {
 }
 
 # Where programs cannot be had to have their memory at the same addresses each time, those differ
-# that they tell each other.
+# that they tell each other: under ThreadSanitizer, threads get theirs as they happen to ask.
 equal() {
-	if setarch -R true 2> noise; then
+	if setarch -R true 2> noise && ! grep -qa __tsan_init "$top/.libs/libdat.so"; then
 		cmp "$1" "$2"
 	else
 		sed 's/private=.*//' "$1" > a && sed 's/private=.*//' "$2" | cmp a -
@@ -78,12 +79,21 @@ differ() {
 	[ "$(course "$1" | cksum)" != "$(course "$2" | cksum)" ]
 }
 
-# away WHAT: a client of two stays outside until the other has come to its end
+# away WHAT: a client of two stays outside until the other has come to its end. Without the library
+# that gives the turn up for it (--no-verbs)
 away() {
 	rm -rf told
-	step "$1" "$server" 2 + "$turns" 198.18.0.1 20 1 "$1" + "$turns" 198.18.0.1 20 1 tell &&
+	step "$1" --no-verbs "$server" 2 + "$turns" 198.18.0.1 20 1 "$1" + \
+		"$turns" 198.18.0.1 20 1 tell &&
 		grep -q 'note preempted: thread 1 of turns stays away' "$1" &&
 		course "$1" | tail -n 1 | grep free
+}
+
+# Where libdat-turns.so gives the turn up for it, no thread is preempted.
+sleeper() {
+	rm -rf told
+	step sleeper "$server" 2 + "$turns" 198.18.0.1 20 1 sleep + \
+		"$turns" 198.18.0.1 20 1 tell && ! grep preempted sleeper
 }
 
 # gone WHAT: one ends in the middle of its turn; the server and the other come to their ends
@@ -113,7 +123,7 @@ many() {
 	step many "$server" 31 $clients > words 2>&1 && told 1 '^62 answers, 31 clients, 0 more'
 }
 
-echo 1..28
+echo 1..30
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -164,6 +174,12 @@ holds "two wait for each other" stuck both "$server" 1 + "$rpc" server emu0 1
 holds "both say so" \
 	told 2 "waits forever: nothing is in flight on the simulated fabric and every other thread"
 holds "what a thread outside may end is no deadlock" step outside "$turns" 198.18.0.1 1 1 outsider
+if [ -x "$blocks" ]; then
+	holds "threads that block in libc give their turns up" same blocks 1 -- "$blocks"
+	holds "one that sleeps lets others go on" sleeper
+else
+	for i in 1 2; do echo "ok $((n += 1)) - # SKIP the verbs front is not built"; done
+fi
 DATSIM_LOCKSTEP=soon
 expect 2 'DATSIM_LOCKSTEP=soon: expected a number of milliseconds' run --lockstep -- true
 unset DATSIM_LOCKSTEP

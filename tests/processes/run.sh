@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..58
+echo 1..66
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -27,7 +27,8 @@ expect 1 'exits with 1' run -- "$client" nonesuch.invalid + true
 # traced ARGS...: it is told to the program
 traced() {
 	# shellcheck disable=SC2016
-	"$datsim" run "$@" -- sh -c 'test -n "$DATSIM_TRACE"' + "$top/examples/srq_server"
+	"$datsim" run "$@" -- sh -c 'test -n "$DATSIM_TRACE" && exec "$0"' \
+		"$top/examples/srq_server" + "$top/examples/srq_server"
 }
 "$datsim" run --trace none.trace -- true + true 2> said
 holds "what is told of it is traced" traced
@@ -36,6 +37,16 @@ holds "but else nothing is" \
 	sh -c '! "$1" run --quiet -- sh -c "test -n \"\$DATSIM_TRACE\"" + true' - "$datsim"
 expect 1 'opened no simulated adapter: nothing was tested' run -- true + true
 expect 1 'opened no simulated adapter: nothing was tested' run --lockstep -- true
+expect 1 '^datsim: true opened no simulated adapter: it tested nothing' \
+	run -- true + "$top/examples/srq_server"
+holds "nothing is said of the other one" sh -c '! grep "srq_server opened no" out'
+expect 1 '^datsim: true opened no simulated adapter' \
+	run --lockstep --quiet --trace one.trace -- "$top/examples/srq_server" + true
+expect 1 '^datsim: true opened no' run -- "$top/examples/srq_server" + \
+	--node srq_server true
+# shellcheck disable=SC2016
+expect 0 'left +nothing' run -- --node n "$top/examples/srq_server" + \
+	--node n sh -c '"$0" && "$0"' "$top/examples/srq_server"
 expect 2 'nothing happens in this trace' show none.trace
 DATSIM_TRACE_BYTES=65536
 export DATSIM_TRACE_BYTES
@@ -71,6 +82,13 @@ holds "no fabric stays" [ -z "$(ls datsim)" ]
 # shellcheck disable=SC2016
 expect 143 'server was ended by signal 15' run --lockstep -- "$server" + \
 	sh -c 'kill -TERM $PPID; exec sleep 30'
+holds "no fabric stays" [ -z "$(ls datsim)" ]
+
+# Each signal that asks datsim to end does that.
+# shellcheck disable=SC2016
+expect 130 'server was ended by signal 2' run -- "$server" + sh -c 'kill -INT $PPID; exec sleep 30'
+# shellcheck disable=SC2016
+expect 129 'server was ended by signal 1' run -- "$server" + sh -c 'kill -HUP $PPID; exec sleep 30'
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
 # leaves NAME TRACE: a program that is killed leaves its fabric

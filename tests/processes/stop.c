@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stop SERVER [COUNT [SEED]] - a victim is stopped before each store that it makes into the arena
- *     while it holds the fabric's lock, or before COUNT of them, taken by chance
+ * stop SERVER COUNT SEED - a victim is stopped before COUNT of the stores that it makes into the
+ *     arena while it holds the fabric's lock, taken by chance
+ * stop SERVER part N OF - before each N-th of OF: so many, side by side, do all of them
  * stop SERVER at PHASE STORE - before one of them, as the line that says what went wrong names it
  *
  * Each time a witness, which is connected to the server and waits for a short time only, loses its
@@ -250,12 +251,13 @@ static bool count_stores(struct run *run, uint32_t *sum)
 	return true;
 }
 
-static bool stop_at_every_store(struct run *run)
+/* Stores first, first + step ... of each phase, until the phase ends without a stop. */
+static bool stop_at_every(struct run *run, uint32_t first, uint32_t step)
 {
 	for (int phase = 0; phase < run->stores->phases; phase++) {
 		bool stopped = true;
 
-		for (uint32_t store = 1; stopped; store++)
+		for (uint32_t store = first; stopped; store += step)
 			if (!stop_at(run, phase, store, &stopped))
 				return false;
 	}
@@ -331,10 +333,21 @@ static bool stop_all(struct run *run, int argc, char **argv, uint32_t sum)
 {
 	bool stopped;
 
-	if (argc == 5)
+	if (argc == 4)
+		return stop_at_some_stores(run, (unsigned int)atoi(argv[2]), sum);
+	if (strcmp(argv[2], "at") == 0)
 		return stop_at(run, atoi(argv[3]), (uint32_t)atoi(argv[4]), &stopped);
-	return argc > 2 ? stop_at_some_stores(run, (unsigned int)atoi(argv[2]), sum)
-			: stop_at_every_store(run);
+	return stop_at_every(run, (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]));
+}
+
+static bool is_known(int argc, char **argv)
+{
+	if (argc == 4)
+		return true;
+	if (argc != 5)
+		return false;
+	return strcmp(argv[2], "at") == 0 ||
+	       (strcmp(argv[2], "part") == 0 && atoi(argv[3]) >= 1 && atoi(argv[4]) >= 1);
 }
 
 int main(int argc, char **argv)
@@ -344,8 +357,8 @@ int main(int argc, char **argv)
 	uint32_t sum = 0;
 	bool good;
 
-	if (argc < 2 || argc > 5) {
-		fputs("usage: stop SERVER [COUNT [SEED]] | stop SERVER at PHASE STORE\n", stderr);
+	if (!is_known(argc, argv)) {
+		fputs("usage: stop SERVER COUNT SEED | part N OF | at PHASE STORE\n", stderr);
 		return 2;
 	}
 	if (refused) {

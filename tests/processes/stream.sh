@@ -36,6 +36,17 @@ traced() {
 		grep -q 'left  *nothing' sums
 }
 
+# One that does not look: it compares megabytes that the library fills meanwhile, by design.
+unseen() {
+	title="$copy: to one who does not look"
+	if grep -qa __tsan_init "$top/.libs/libdat.so"; then
+		n=$((n + 1))
+		echo "ok $n - $title # SKIP ThreadSanitizer takes every byte for a race"
+	else
+		holds "$title" env DATSIM_FABRIC=bulk "$bulk"
+	fi
+}
+
 echo 1..17
 for copy in direct bounce; do
 	DATSIM_COPY=$copy
@@ -50,7 +61,7 @@ for copy in direct bounce; do
 	export DATSIM_LATENCY_NS DATSIM_BANDWIDTH_BPS
 	holds "$copy: both poll, on a slow wire" both poll poll 4
 	unset DATSIM_LATENCY_NS DATSIM_BANDWIDTH_BPS
-	holds "$copy: to one who does not look" env DATSIM_FABRIC=bulk "$bulk"
+	unseen
 done
 unset DATSIM_COPY
 holds "retries without end stop no other process" \

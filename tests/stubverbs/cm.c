@@ -457,6 +457,11 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 {
 	if (refused("rdma_init_qp_attr"))
 		return -1;
+	/* As the kernel: qp_state says for which state the attributes are. */
+	if (attr->qp_state < IBV_QPS_INIT || attr->qp_state > IBV_QPS_RTS) {
+		errno = EINVAL;
+		return -1;
+	}
 	*mask = IBV_QP_STATE;
 	if (attr->qp_state == IBV_QPS_RTS && id_of(id)->ack_timeout >= 0) {
 		attr->timeout = (uint8_t)id_of(id)->ack_timeout;
@@ -497,6 +502,10 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *src, struct sock
 	(void)timeout;
 	if (refused("rdma_resolve_addr"))
 		return -1;
+	if (src && !stub_has_address(src)) {
+		errno = EADDRNOTAVAIL;
+		return -1;
+	}
 	if (!id->port)
 		id->port = next_port++;
 	id->remote_port = port_of(dst);

@@ -501,6 +501,8 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 		return error;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->ack_timeout = attr->timeout;
+	if (attr->qp_state == IBV_QPS_RTR)
+		qp->reads_in = attr->max_dest_rd_atomic;
 	if (attr->qp_state == IBV_QPS_ERR) {
 		stub_to_error(qp);
 	} else if (attr->qp_state == IBV_QPS_RESET) {

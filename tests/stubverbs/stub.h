@@ -79,6 +79,7 @@ struct stub_config {
 	bool corrupts;        /* the last byte of a message of 1 KiB or more is another one */
 	bool ece_unheard;     /* an older kernel: messages carry no extensions */
 	bool addresses;       /* more interfaces and addresses than one (net.c) */
+	bool second;          /* there is also "stub1", which has no address */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;
@@ -200,6 +201,7 @@ struct stub_qp {
 	int ece_sets;
 	int ack_timeout; /* -1: not set */
 	int retries;     /* of a packet that is not acknowledged */
+	int reads_in;    /* as ibv_modify_qp set it on the accepting side; 0: not */
 };
 
 struct stub_mr {

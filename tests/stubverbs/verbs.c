@@ -16,7 +16,7 @@
 struct ibv_context *stub_context;
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct ibv_device device;
+static struct ibv_device device, second;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int objects, contexts;
 static int held_up;   /* blocked threads */
@@ -236,7 +236,7 @@ int ibv_fork_init(void)
 
 struct ibv_device **ibv_get_device_list(int *n)
 {
-	struct ibv_device **list = calloc(2, sizeof(struct ibv_device *));
+	struct ibv_device **list = calloc(3, sizeof(struct ibv_device *));
 	int error = stub_refuses("ibv_get_device_list");
 
 	if (error || !list) {
@@ -248,10 +248,14 @@ struct ibv_device **ibv_get_device_list(int *n)
 	strcpy(device.dev_name, "uverbs-stub0");
 	device.node_type = stub_config.iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
 	device.transport_type = stub_config.iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+	second = device;
+	strcpy(second.name, "stub1");
 	if (!stub_config.none)
 		list[0] = &device;
+	if (stub_config.second)
+		list[1] = &second;
 	if (n)
-		*n = !stub_config.none;
+		*n = !stub_config.none + stub_config.second;
 	return list;
 }
 

@@ -166,6 +166,21 @@ void srq_pair(DAT_COUNT srq_size)
 	srq_pair_with(srq_size, &attr);
 }
 
+void exchange_unevenly(void)
+{
+	post_recvs(&w.a, w.a.ep, 0, 2);
+	post_recvs(&w.b, w.b.ep, 4, 5);
+	deliver(&w.b, w.b.ep, 2);
+	deliver(&w.a, w.a.ep, 5);
+	ck_assert_int_eq(drain(w.a.recv) + drain(w.b.recv), 7);
+}
+
+void uneven_pair(void)
+{
+	plain_pair();
+	exchange_unevenly();
+}
+
 void disconnect_pair(void)
 {
 	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));

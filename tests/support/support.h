@@ -143,6 +143,12 @@ void connect_eps(struct side *active, DAT_EP_HANDLE active_ep, struct side *pass
 void plain_pair(void);
 void srq_pair(DAT_COUNT srq_size);
 void srq_pair_with(DAT_COUNT srq_size, const DAT_EP_ATTR *b_attr);
+/*
+ * Two short messages from w.b and five from w.a: no two counters of an Endpoint are equal. A plain
+ * pair after that.
+ */
+void exchange_unevenly(void);
+void uneven_pair(void);
 /* Ends the connection: w.a's EP disconnects abruptly, both events are reaped. */
 void disconnect_pair(void);
 

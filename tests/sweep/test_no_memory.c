@@ -233,11 +233,39 @@ START_TEST(a_fault_that_finds_no_memory_is_not_left_out_in_silence)
 	fail_at = 0;
 	if (ret != DAT_SUCCESS)
 		ret = dat_evd_dequeue(w.b.recv, &received);
-	if (fired(id) == 1)
+	if (fired(id) == 1) {
 		ck_assert(is_spoilt(&rule, ret, &received));
-	else
+		if (rule.verdict == DAT_SIM_OVERFLOW)
+			expect_async(w.b.async, DAT_ASYNC_ERROR_EVD_OVERFLOW, w.b.recv,
+				     DAT_EVD_OVERFLOW_ERROR);
+	} else
 		expect_async(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC, w.b.ia,
 			     DAT_IA_CATASTROPHIC_ERROR);
+}
+END_TEST
+
+/* The event cannot be kept: it comes at once, and the adapter fails. */
+START_TEST(an_event_for_which_there_is_no_memory_is_not_delayed)
+{
+	DAT_SIM_CALL_FAULT rule = { .verdict = DAT_SIM_EVENT_DELAY,
+				    .event = DAT_ASYNC_EP_SOFT_HIGH_WATERMARK,
+				    .delay_ns = LONG_NS };
+	DAT_COUNT id;
+
+	srq_pair(4);
+	post_srqs(&w.b, 20, 2);
+	must(dat_sim_call_fault_add(w.sim, &rule, &id));
+	deliver(&w.a, w.a.ep, 1);
+	ck_assert_int_eq(drain(w.b.recv), 1);
+	must(dat_ep_set_watermark(w.b.ep, 0, DAT_WATERMARK_INFINITE));
+	asked = 0;
+	fail_at = 1;
+	(void)try_send(&w.a, w.a.ep, 0, SHORT);
+	(void)dat_sim_run_until_quiet(w.sim, LONG_NS / 10);
+	fail_at = 0;
+	ck_assert_uint_eq(fired(id), 0);
+	expect_async(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC, w.b.ia, DAT_IA_CATASTROPHIC_ERROR);
+	expect_soft_watermark(w.b.async, w.b.ep);
 }
 END_TEST
 
@@ -292,6 +320,7 @@ static void fill(Suite *suite)
 	unit_add_case(suite, "a_fault_that_finds_no_memory_is_not_left_out_in_silence",
 		      a_fault_that_finds_no_memory_is_not_left_out_in_silence, 0,
 		      (int)COUNT(spoils) * ALLOCATIONS, setup_sides);
+	unit_test(suite, an_event_for_which_there_is_no_memory_is_not_delayed);
 	unit_test(suite, a_rule_for_which_there_is_no_memory_is_refused);
 }
 

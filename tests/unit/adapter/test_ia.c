@@ -284,6 +284,20 @@ START_TEST(page_an_adapter_tells_its_name_and_address)
 }
 END_TEST
 
+/* The simulated adapter is version 1.0; a device has its own. */
+START_TEST(page_an_adapter_tells_its_versions)
+{
+	DAT_IA_ATTR attr = ia_attr(&w.a);
+
+	if (device)
+		return;
+	ck_assert_uint_eq(attr.hardware_version_major, 1);
+	ck_assert_uint_eq(attr.hardware_version_minor, 0);
+	ck_assert_uint_eq(attr.firmware_version_major, 1);
+	ck_assert_uint_eq(attr.firmware_version_minor, 0);
+}
+END_TEST
+
 START_TEST(G9_every_limit_is_finite_and_above_0)
 {
 	DAT_IA_ATTR a = ia_attr(&w.a);
@@ -356,6 +370,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, G10_RO_AWARE_in_front_of_a_name_is_stripped);
 	unit_test(suite, E10_the_emulators_provider_attributes);
 	unit_test(suite, page_an_adapter_tells_its_name_and_address);
+	unit_test(suite, page_an_adapter_tells_its_versions);
 	unit_test(suite, G9_every_limit_is_finite_and_above_0);
 	unit_test(suite, G4_masks_of_a_query);
 }

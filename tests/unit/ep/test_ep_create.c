@@ -127,6 +127,20 @@ START_TEST(page_the_attributes_are_read_during_the_call_only)
 }
 END_TEST
 
+/* Lists of no attributes: the Endpoint keeps no pointer to what is the program's. */
+START_TEST(page_lists_without_entries_are_not_kept)
+{
+	DAT_NAMED_ATTR none = { .name = "none", .value = "" };
+	DAT_EP_ATTR attr = ep_attr();
+
+	attr.ep_transport_specific = &none;
+	attr.ep_provider_specific = &none;
+	attr = queried(plain_ep_with(&w.a, &attr));
+	ck_assert_ptr_null(attr.ep_transport_specific);
+	ck_assert_ptr_null(attr.ep_provider_specific);
+}
+END_TEST
+
 /* ---- the objects ---- */
 
 START_TEST(page_query_shows_the_objects)
@@ -371,6 +385,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, A1_an_endpoint_with_NULL_attributes_works);
 	unit_test_all(suite, A1_query_shows_what_was_asked_for);
 	unit_test_all(suite, page_the_attributes_are_read_during_the_call_only);
+	unit_test_all(suite, page_lists_without_entries_are_not_kept);
 	unit_test_all(suite, page_query_shows_the_objects);
 	unit_test_all(suite, page_each_EVD_may_be_left_out);
 	unit_test_all(suite, page_an_EVD_without_the_streams_flag_is_an_invalid_handle);

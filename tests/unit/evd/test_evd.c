@@ -231,6 +231,50 @@ START_TEST(page_resize_loses_no_event_and_keeps_their_order)
 }
 END_TEST
 
+/* The queue has gone round several times when it is resized. */
+START_TEST(page_resize_keeps_completions_wherever_the_queue_begins)
+{
+	static const DAT_COUNT lengths[] = { 4, 9, 40 };
+
+	w.b.recv = make_evd(&w.b, 6, DAT_EVD_DTO_FLAG);
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 24);
+	for (int n = 0; n < 18; n++) {
+		deliver(&w.a, w.a.ep, 1);
+		expect_dto(w.b.recv, w.b.ep, n, DAT_DTO_SUCCESS);
+	}
+	for (int n = 0; n < 3; n++)
+		deliver(&w.a, w.a.ep, 1);
+	must(dat_evd_resize(w.b.recv, lengths[_i]));
+	deliver(&w.a, w.a.ep, 1);
+	for (int n = 18; n < 22; n++)
+		expect_dto(w.b.recv, w.b.ep, n, DAT_DTO_SUCCESS);
+	expect_no_event(w.b.recv);
+}
+END_TEST
+
+/* Software events take room from completions, and each one that is read gives it back at once. */
+START_TEST(E9_a_software_event_that_is_read_makes_room_for_a_completion)
+{
+	DAT_EVENT event;
+
+	w.b.recv = make_evd(&w.b, 4, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 4);
+	for (int n = 0; n < 3; n++)
+		post_se(w.b.recv, n);
+	must(dat_evd_dequeue(w.b.recv, &event));
+	for (int n = 0; n < 2; n++)
+		deliver(&w.a, w.a.ep, 1);
+	expect_no_event(w.b.async);
+	ck_assert_int_eq(drain(w.b.recv), 4);
+	for (int n = 0; n < 2; n++)
+		deliver(&w.a, w.a.ep, 1);
+	expect_no_event(w.b.async);
+	ck_assert_int_eq(drain(w.b.recv), 2);
+}
+END_TEST
+
 START_TEST(page_after_a_resize_as_many_completions_fit_as_it_says)
 {
 	static const DAT_COUNT sizes[] = { 3, 20 };
@@ -469,6 +513,8 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, page_only_software_events_can_be_posted, 6);
 	unit_test_all(suite, page_a_full_queue_refuses_software_events_without_overflow);
 	unit_test_loop(suite, page_resize_loses_no_event_and_keeps_their_order, 4);
+	unit_test(suite, E9_a_software_event_that_is_read_makes_room_for_a_completion);
+	unit_test_loop_all(suite, page_resize_keeps_completions_wherever_the_queue_begins, 3);
 	unit_test_loop(suite, page_after_a_resize_as_many_completions_fit_as_it_says, 2);
 	unit_test_loop(suite, E9_software_events_queued_before_a_resize_take_room_after_it, 2);
 	unit_test_all(suite, page_resize_below_what_is_queued_is_an_invalid_state);

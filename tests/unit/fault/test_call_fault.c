@@ -142,6 +142,23 @@ START_TEST(fault_memory_fails_and_nothing_is_left)
 }
 END_TEST
 
+/* What a failed creation took from the adapter would be missing at its limit. */
+START_TEST(fault_memory_fails_as_often_as_there_are_SRQs)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 1, .max_recv_iov = 1 };
+	DAT_COUNT most = ia_attr(&w.a).max_srqs;
+	DAT_SRQ_HANDLE srq;
+
+	spoil((DAT_SIM_CALL_FAULT)FAILS("alloc", .every = 2));
+	for (DAT_COUNT i = 0; i <= most; i++)
+		must_fail(dat_srq_create(w.a.ia, w.a.pz, &attr, &srq), DAT_INSUFFICIENT_RESOURCES,
+			  ANY_SUBTYPE);
+	must(dat_sim_fault_clear(w.sim));
+	must(dat_srq_create(w.a.ia, w.a.pz, &attr, &srq));
+	must(dat_srq_free(srq));
+}
+END_TEST
+
 /* Every error status of a DTO, on either side: the completion has it, and both sides break. */
 START_TEST(fault_a_completion_with_any_status_breaks_the_connection)
 {
@@ -254,6 +271,9 @@ static const DAT_SIM_CALL_FAULT bad[] = {
 	FAILS("dat_pz_create", .probability = 1000001),
 	{ .verdict = DAT_SIM_COMPLETE_AS },
 	{ .verdict = DAT_SIM_COMPLETE_AS, .status = (DAT_DTO_COMPLETION_STATUS)99 },
+	{ .verdict = DAT_SIM_COMPLETE_AS,
+	  .status = (DAT_DTO_COMPLETION_STATUS)11, /* one more than the last */
+	  .completions = DAT_SIM_COMPLETION_RECV },
 	{ .verdict = DAT_SIM_COMPLETE_AS, .status = DAT_DTO_ERR_TRANSPORT, .completions = 0x20 },
 	{ .verdict = DAT_SIM_COMPLETE_AS,
 	  .status = DAT_DTO_ERR_TRANSPORT,
@@ -407,6 +427,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, fault_some_of_many_by_chance_and_the_same_each_time);
 	unit_test(suite, fault_the_first_rule_that_does_something_wins);
 	unit_test_all(suite, fault_memory_fails_and_nothing_is_left);
+	unit_test(suite, fault_memory_fails_as_often_as_there_are_SRQs);
 	unit_add(suite, fault_a_completion_with_any_status_breaks_the_connection, 20, setup_sides);
 	unit_add(suite, fault_a_completion_with_any_status_breaks_the_connection, 20,
 		 setup_sides_iwarp);

@@ -67,6 +67,53 @@ START_TEST(fault_a_delayed_soft_watermark_comes_later)
 }
 END_TEST
 
+/* Of all that is delayed, only the word that the connection is there is about the one that ends. */
+START_TEST(fault_a_connection_that_ends_takes_no_other_delayed_event_with_it)
+{
+	DAT_EP_HANDLE other[2];
+
+	srq_pair(8);
+	post_srqs(&w.b, 20, 4);
+	must(dat_ep_set_watermark(w.b.ep, 0, DAT_WATERMARK_INFINITE));
+	other[0] = plain_ep(&w.a);
+	other[1] = plain_ep(&w.b);
+	connect_eps(&w.a, other[0], &w.b, other[1]);
+	delay(DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	advance_us(DELAY_US / 2);
+	must(dat_ep_disconnect(other[0], DAT_CLOSE_ABRUPT_FLAG));
+	advance_us(DELAY_US / 4);
+	expect_connection(w.b.connect, other[1], DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_no_event(w.b.async);
+	run_quiet();
+	expect_soft_watermark(w.b.async, w.b.ep);
+}
+END_TEST
+
+/* A wait that ends at that time gets the event. */
+START_TEST(fault_a_delay_ends_at_its_very_nanosecond)
+{
+	DAT_EVENT event;
+
+	srq_pair(8);
+	post_srqs(&w.b, 20, 4);
+	must(dat_ep_set_watermark(w.b.ep, 0, DAT_WATERMARK_INFINITE));
+	delay(DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	if (_i == 1) {
+		DAT_COUNT more;
+
+		must(dat_evd_wait(w.b.async, LATENCY_NS / 1000 + DELAY_US, 1, &event, &more));
+		ck_assert_int_eq(event.event_number, DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
+		return;
+	}
+	must(dat_sim_advance(w.sim, LATENCY_NS + DELAY_US * 1000 - 1));
+	expect_no_event(w.b.async);
+	must(dat_sim_advance(w.sim, 1));
+	expect_soft_watermark(w.b.async, w.b.ep);
+}
+END_TEST
+
 static const char hello[] = "hello";
 
 /* w.b accepts, with private data for w.a, while the event is delayed at one of the two. */
@@ -137,6 +184,8 @@ static void fill(Suite *suite)
 	unit_test_all(suite, fault_a_delayed_soft_watermark_comes_later);
 	unit_test_all(suite, fault_a_delayed_answer_keeps_its_private_data);
 	unit_test_all(suite, fault_who_accepts_may_hear_of_the_connection_later);
+	unit_test(suite, fault_a_connection_that_ends_takes_no_other_delayed_event_with_it);
+	unit_test_loop(suite, fault_a_delay_ends_at_its_very_nanosecond, 2);
 	unit_test(suite, fault_a_connection_that_ends_during_the_delay_is_not_established_any_more);
 }
 

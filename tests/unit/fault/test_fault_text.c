@@ -64,6 +64,11 @@ static const char *const bad[] = {
 	"verdict=nak nak=7",
 	"verdict=delay delay_ns=1125899906842625",
 	"verdict=drop,nth=1",
+	"verdict=drop api=verbs",
+	"spoil=fail api=verps call=post",
+	"spoil=fail api=verbs call=post",
+	"spoil=fail api=verbs call=ibv_post_send error=12",
+	"spoil=complete_as api=verbs status=12",
 	"verdict=drop\rnth=1",
 	"verdict=drop \x80\xff=1",
 };
@@ -134,6 +139,29 @@ START_TEST(fault_text_rule_acts_and_says_so_in_the_trace)
 }
 END_TEST
 
+/* A rule names both ends: each of two that differ in one of them takes its own packets only. */
+START_TEST(fault_text_names_both_ends_of_a_packet)
+{
+	static const char *const ends[] = { "from=emu0", "to=emu1", "from=emu1", "to=emu0",
+					    "from_ep=1", "to_ep=2", "from_ep=2", "to_ep=1" };
+	char text[64];
+	DAT_UINT64 times;
+
+	snprintf(text, sizeof(text), "packets=SEND verdict=pass %s", ends[_i]);
+	ck_assert_int_eq(create_with(text), DAT_SUCCESS);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	must(dat_ep_free(plain_ep(&w.b)));
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 20, 1);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	ck_assert_int_eq(drain(w.b.recv), 1);
+	must(dat_sim_fault_fired(w.sim, 1, &times));
+	ck_assert_uint_eq(times, _i % 4 < 2);
+}
+END_TEST
+
 /* Pieces of rules in any order: a fabric that can be created can also be destroyed. */
 START_TEST(fault_text_of_any_kind_is_safe)
 {
@@ -167,6 +195,7 @@ static void fill(Suite *suite)
 	unit_add(suite, fault_text_without_rules_is_none, 1, setup_none);
 	unit_add(suite, fault_text_takes_every_field, 1, setup_none);
 	unit_add(suite, fault_text_rule_acts_and_says_so_in_the_trace, 1, setup_none);
+	unit_add(suite, fault_text_names_both_ends_of_a_packet, 8, setup_none);
 	unit_add(suite, fault_text_of_any_kind_is_safe, 10, setup_none);
 }
 

@@ -120,6 +120,8 @@ START_TEST(A3_a_Read_needs_local_write_and_a_Write_either)
 {
 	DAT_RMR_TRIPLET to = remote(&w.b, 0, SHORT);
 	DAT_LMR_TRIPLET reads, writes;
+	DAT_EVENT event;
+	int done = 0;
 
 	rdma_pair(4, 4);
 	reads = region(DAT_MEM_PRIV_LOCAL_READ_FLAG, w.a.pz);
@@ -130,6 +132,13 @@ START_TEST(A3_a_Read_needs_local_write_and_a_Write_either)
 	else
 		must(post_with(1, &reads, &to));
 	must(post_with(1, &writes, &to));
+	run_quiet();
+	while (dat_evd_dequeue(w.a.request, &event) == DAT_SUCCESS) {
+		ck_assert_int_eq(event.event_data.dto_completion_event_data.status,
+				 DAT_DTO_SUCCESS);
+		done++;
+	}
+	ck_assert_int_eq(done, _i == READ ? 1 : 2);
 }
 END_TEST
 

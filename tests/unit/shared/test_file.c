@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of a shared fabric: two processes make one of the same name at the same time. */
+/*
+ * The file of a shared fabric: two processes make one of the same name at the same time, or there
+ * is no room for it.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +21,21 @@ struct maker {
 
 static char folder[] = "/tmp/libdat-file-XXXXXX";
 static char path[64];
+
+/* How many shared mappings fail; the linker puts this function in front of libc's. */
+static int refusals;
+
+void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	if (!(flags & MAP_SHARED) || refusals == 0)
+		return __real_mmap(at, size, prot, flags, fd, offset);
+	refusals--;
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
 
 static void setup(void)
 {
@@ -63,12 +82,44 @@ START_TEST(a_file_is_published_by_its_maker_even_if_another_has_the_same_pid)
 }
 END_TEST
 
+START_TEST(a_file_that_cannot_be_mapped_whole_gets_a_smaller_pool)
+{
+	size_t pool = EMU_POOL_BYTES >> 2 * _i;
+	struct maker maker;
+	struct stat made;
+
+	refusals = _i;
+	make(&maker);
+	ck_assert_int_eq(refusals, 0);
+	ck_assert_uint_eq(maker.mapped.size, sizeof(struct emu_fabric) + pool);
+	ck_assert_uint_eq(maker.fab->size, maker.mapped.size);
+	ck_assert_uint_eq(maker.fab->pool_end, pool / EMU_POOL_UNIT);
+	ck_assert_int_eq(fstat(maker.file.fd, &made), 0);
+	ck_assert_uint_eq((size_t)made.st_size, maker.mapped.size);
+	end(&maker);
+	end_folder();
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_mapped_at_all_is_an_error)
+{
+	struct maker maker;
+
+	refusals = INT_MAX;
+	ck_assert_int_eq(emu_file_make(path, &maker.file, &maker.fab, &maker.mapped), -ENOMEM);
+	ck_assert_int_lt(refusals, INT_MAX);
+	end_folder();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("file");
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, a_file_is_published_by_its_maker_even_if_another_has_the_same_pid);
+	tcase_add_loop_test(tcase, a_file_that_cannot_be_mapped_whole_gets_a_smaller_pool, 0, 3);
+	tcase_add_test(tcase, a_file_that_cannot_be_mapped_at_all_is_an_error);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
+#include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
-#include "tests/support/support.h"
+#include "tests/support/conf.h"
 
 static char folder[] = "/tmp/libdat-join-XXXXXX";
 static struct nic_config config = NIC_CONFIG_DEFAULT;
@@ -51,6 +52,36 @@ static int join(void)
 	memset(world, 0, offsetof(struct emu_world, nics));
 	err = emu_shared_join(world, &config);
 	return err;
+}
+
+static void ask_seed(struct nic_config *asked)
+{
+	asked->seed = 9;
+}
+
+static void ask_mtu(struct nic_config *asked)
+{
+	asked->mtu = 512;
+}
+
+static void ask_latency(struct nic_config *asked)
+{
+	asked->latency_ns = 77;
+}
+
+static void ask_profile(struct nic_config *asked)
+{
+	asked->profile = "iwarp";
+}
+
+static void ask_lockstep(struct nic_config *asked)
+{
+	asked->lockstep = true;
+}
+
+static void ask_trace(struct nic_config *asked)
+{
+	asked->trace_file = "/nowhere/trace";
 }
 
 /* Division by the MTU, an index of a profile, sums of times: none may come from the arena. */
@@ -190,6 +221,79 @@ START_TEST(the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock)
 }
 END_TEST
 
+/* What a process asks for and does not get is said, unless it is a default. */
+START_TEST(settings_without_effect_are_said)
+{
+	static const struct {
+		const char *says;
+		void (*ask)(struct nic_config *asked);
+	} rows[] = {
+		{ "DATSIM_SEED=9 ", ask_seed },
+		{ "DATSIM_MTU=512 ", ask_mtu },
+		{ "DATSIM_LATENCY_NS=77 ", ask_latency },
+		{ "DATSIM_PROFILE=iwarp has no effect: it was made with ib", ask_profile },
+		{ "DATSIM_LOCKSTEP has no effect", ask_lockstep },
+		{ "DATSIM_TRACE=/nowhere/trace has no effect: it was made with no trace",
+		  ask_trace },
+	};
+	struct nic_config asked = config;
+	const char *said;
+
+	if (_i < (int)COUNT(rows))
+		rows[_i].ask(&asked);
+	said_start();
+	memset(world, 0, offsetof(struct emu_world, nics));
+	ck_assert_int_eq(emu_shared_join(world, &asked), 0);
+	emu_shared_leave(world);
+	said = said_stop();
+	if (_i < (int)COUNT(rows))
+		ck_assert_said(said, rows[_i].says);
+	else
+		ck_assert_str_eq(said, "");
+}
+END_TEST
+
+/* An event that was left to it is put back, for the others. */
+START_TEST(a_process_that_leaves_gives_back_what_it_was_to_do)
+{
+	struct emu_event event = { .order = EMU_EV_ACK, .index = 7 };
+	uint32_t processes;
+
+	ck_assert_int_eq(join(), 0);
+	emu_shared_take(world);
+	ck_assert(emu_inbox_run(world, world->process, &event));
+	processes = fab->shared.processes;
+	emu_shared_release(world);
+	emu_shared_leave(world);
+	ck_assert_uint_eq(fab->events, 1);
+	ck_assert_uint_eq(fab->heap[0].index, 7);
+	ck_assert_uint_eq(fab->shared.processes, processes - 1);
+}
+END_TEST
+
+static long pages_mapped(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	ck_assert_ptr_nonnull(statm);
+	ck_assert_int_eq(fscanf(statm, "%ld", &pages), 1);
+	fclose(statm);
+	return pages;
+}
+
+START_TEST(a_fabric_that_is_made_and_not_joined_leaves_no_mapping)
+{
+	long before;
+
+	ck_assert_int_eq(emu_shared_make(world, &config), -EEXIST);
+	before = pages_mapped();
+	for (int i = 0; i < 20; i++)
+		ck_assert_int_eq(emu_shared_make(world, &config), -EEXIST);
+	ck_assert_int_lt(pages_mapped(), before + 20);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("join");
@@ -199,6 +303,9 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, parameters_that_change_later_are_not_read_again);
 	tcase_add_test(tcase, a_dead_process_is_gone_though_its_memory_is_still_used);
 	tcase_add_test(tcase, the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock);
+	tcase_add_loop_test(tcase, settings_without_effect_are_said, 0, 7);
+	tcase_add_test(tcase, a_process_that_leaves_gives_back_what_it_was_to_do);
+	tcase_add_test(tcase, a_fabric_that_is_made_and_not_joined_leaves_no_mapping);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
@@ -141,6 +142,78 @@ START_TEST(a_waiter_that_dies_does_not_end_the_hold_of_its_namesake)
 }
 END_TEST
 
+/* ---- a holder that lives ---- */
+
+enum {
+	PATIENCE_MS = 200,    /* DATSIM_LOCK_MS */
+	RUNS_NS = 1000000000, /* of processor time: five times as long */
+};
+
+/* A process that takes the lock, says so, does `what`, and releases it. */
+static pid_t start_holder(int said, void (*what)(void))
+{
+	pid_t pid = fork();
+	char byte = 0;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	join();
+	emu_shared_take(world);
+	if (write(said, &byte, 1) != 1)
+		_exit(1);
+	what();
+	emu_shared_release(world);
+	for (;;)
+		pause();
+}
+
+static void sleep_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static void run_for_long(void)
+{
+	struct timespec ran;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+	while (ran.tv_sec * 1000000000l + ran.tv_nsec < RUNS_NS);
+}
+
+static enum emu_taken take_from(void (*holds)(void))
+{
+	enum emu_taken taken;
+	pid_t holder;
+	int said[2];
+
+	ck_assert_int_eq(pipe(said), 0);
+	world->membership->lock_ms = PATIENCE_MS;
+	holder = start_holder(said[1], holds);
+	ck_assert(is_said(said[0], -1));
+	taken = emu_lock_take(world);
+	if (taken == EMU_TAKEN)
+		emu_lock_release(&world->fab->shared.lock);
+	kill(holder, SIGKILL);
+	ck_assert_int_eq(waitpid(holder, NULL, 0), holder);
+	return taken;
+}
+
+/* As in a freezer of cgroups, where nothing else tells that it is stopped */
+START_TEST(a_holder_that_sleeps_is_waited_for_as_long_as_one_that_is_stopped)
+{
+	ck_assert_int_eq(take_from(sleep_for_ever), EMU_NOT_TAKEN);
+}
+END_TEST
+
+START_TEST(a_holder_that_runs_is_waited_for_without_a_bound)
+{
+	ck_assert_int_eq(take_from(run_for_long), EMU_TAKEN);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("lock");
@@ -149,6 +222,8 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_word_that_names_a_stranger_is_not_believed);
 	tcase_add_test(tcase, a_holder_whose_thread_is_of_another_namespace_keeps_the_lock);
 	tcase_add_test(tcase, a_waiter_that_dies_does_not_end_the_hold_of_its_namesake);
+	tcase_add_test(tcase, a_holder_that_sleeps_is_waited_for_as_long_as_one_that_is_stopped);
+	tcase_add_test(tcase, a_holder_that_runs_is_waited_for_without_a_bound);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -4,11 +4,13 @@
  * and whichever process has its pid now.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -236,6 +238,22 @@ START_TEST(a_process_that_does_not_map_the_arena_is_not_written_to)
 }
 END_TEST
 
+/* Descriptor 0 is the program's; a process without an entry has none. */
+START_TEST(who_leaves_closes_no_descriptor_of_the_program)
+{
+	int null = open("/dev/null", O_RDWR);
+	struct stat before, after;
+
+	ck_assert_int_ge(dup2(null, 0), 0);
+	ck_assert_int_eq(fstat(0, &before), 0);
+	emu_peer_forget_all(world);
+	ck_assert_int_eq(fstat(0, &after), 0);
+	ck_assert_uint_eq(after.st_rdev, before.st_rdev);
+	if (null > 0)
+		close(null);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("peer");
@@ -245,6 +263,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_pid_that_is_used_again_leads_to_no_stranger);
 	tcase_add_test(tcase, a_pid_that_is_used_again_at_the_opening_leads_to_no_other_member);
 	tcase_add_test(tcase, a_process_that_does_not_map_the_arena_is_not_written_to);
+	tcase_add_test(tcase, who_leaves_closes_no_descriptor_of_the_program);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -178,6 +178,18 @@ START_TEST(H2_on_iwarp_receives_end_in_message_order_too)
 }
 END_TEST
 
+/* A fabric that an open made ends with the last close, though one before it was kept. */
+START_TEST(sim_a_fabric_is_kept_by_who_created_it_only)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+
+	must(dat_sim_destroy(w.sim));
+	side_open(&w.a, "emu0");
+	side_close(&w.a);
+	must(dat_sim_create(&config, &w.sim));
+}
+END_TEST
+
 /* Exit status of the child: 0, or the number of the expectation that failed */
 static int look_as_child(void)
 {
@@ -227,6 +239,7 @@ static void fill(Suite *suite)
 	unit_test_all(suite, page_a_message_may_be_received_over_the_memory_it_comes_from);
 	unit_test_all(suite, sim_a_released_link_goes_on_packet_by_packet);
 	unit_test_iwarp(suite, H2_on_iwarp_receives_end_in_message_order_too);
+	unit_test_bare(suite, sim_a_fabric_is_kept_by_who_created_it_only);
 	unit_test(suite, G3_a_forked_child_has_none_of_its_parents_handles);
 }
 

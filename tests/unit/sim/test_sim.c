@@ -2,6 +2,7 @@
 /* <dat/sim.h>: the clock, the wire, the trace. "sim_": its header is the contract. */
 #include <stdlib.h>
 
+#include "tests/support/conf.h"
 #include "tests/support/support.h"
 
 static DAT_COUNT pending(void)
@@ -20,6 +21,7 @@ static void clear_environment(void)
 		"DATSIM_MTU",          "DATSIM_RNR_RETRY",
 		"DATSIM_RNR_TIMER_NS", "DATSIM_POLL_QUANTUM_NS",
 		"DATSIM_STUCK",        "DATSIM_TRACE_BYTES",
+		"DATSIM_ADDRESSES",    "DATSIM_RETRY_TIMER_NS",
 	};
 	size_t i;
 
@@ -133,40 +135,75 @@ START_TEST(E11_the_environment_sets_the_defaults)
 }
 END_TEST
 
-static const char *const nonsense[][2] = {
-	{ "DATSIM_PROFILE", "token-ring" },
-	{ "DATSIM_PROFILE", "" },
-	{ "DATSIM_SEED", "-1" },
-	{ "DATSIM_SEED", "1x" },
-	{ "DATSIM_SEED", "18446744073709551616" },
-	{ "DATSIM_LATENCY_NS", "fast" },
-	{ "DATSIM_BANDWIDTH_BPS", "-5" },
-	{ "DATSIM_BANDWIDTH_BPS", "1" },
-	{ "DATSIM_MTU", "255" },
-	{ "DATSIM_MTU", "65537" },
-	{ "DATSIM_MTU", "4096 bytes" },
-	{ "DATSIM_RNR_RETRY", "8" },
-	{ "DATSIM_RNR_TIMER_NS", " " },
-	{ "DATSIM_POLL_QUANTUM_NS", "0x" },
-	{ "DATSIM_STUCK", "never" },
-	{ "DATSIM_TRACE_BYTES", "65535" },
-	{ "DATSIM_TRACE_BYTES", "268435457" },
+/* A name, a value, and what is said of it */
+static const char *const nonsense[][3] = {
+	{ "DATSIM_PROFILE", "token-ring", "" },
+	{ "DATSIM_PROFILE", "", "" },
+	{ "DATSIM_SEED", "-1", "from 0 to 18446744073709551615" },
+	{ "DATSIM_SEED", "1x", "" },
+	{ "DATSIM_SEED", "18446744073709551616", "" },
+	{ "DATSIM_LATENCY_NS", "fast", "expected a whole number from 0 to " },
+	{ "DATSIM_BANDWIDTH_BPS", "-5", "" },
+	{ "DATSIM_BANDWIDTH_BPS", "1", "" },
+	{ "DATSIM_MTU", "255", "expected a whole number from 256 to 65536" },
+	{ "DATSIM_MTU", "65537", "" },
+	{ "DATSIM_MTU", "4096 bytes", "" },
+	{ "DATSIM_RNR_RETRY", "8", "expected a whole number from 0 to 7" },
+	{ "DATSIM_RNR_TIMER_NS", " ", "" },
+	{ "DATSIM_RETRY_TIMER_NS", "0", "expected a whole number from 1 to " },
+	{ "DATSIM_POLL_QUANTUM_NS", "0x", "" },
+	{ "DATSIM_STUCK", "never", "" },
+	{ "DATSIM_TRACE_BYTES", "65535", "from 65536 to 268435456" },
+	{ "DATSIM_TRACE_BYTES", "268435457", "" },
 };
 
 START_TEST(E11_a_bad_value_in_the_environment_is_an_error_not_a_default)
 {
 	DAT_SIM_CONFIG config, poison;
 	DAT_SIM_HANDLE sim = (DAT_SIM_HANDLE)&w;
+	const char *said;
 
 	must(dat_sim_destroy(w.sim));
 	w.sim = NO_HANDLE;
 	memset(&config, 0xee, sizeof(config));
 	memset(&poison, 0xee, sizeof(poison));
 	setenv(nonsense[_i][0], nonsense[_i][1], 1);
+	said_start();
 	must_fail(dat_sim_config_init(&config), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+	said = said_stop();
+	ck_assert_said(said, nonsense[_i][0]);
+	ck_assert_said(said, nonsense[_i][2]);
 	must_fail(dat_sim_create(NULL, &sim), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
 	clear_environment();
 	ck_assert_mem_eq(&config, &poison, sizeof(config));
+	ck_assert_ptr_eq(sim, &w);
+}
+END_TEST
+
+static const char *const bad_networks[][2] = {
+	{ "10.1.0.0", "with a prefix of 8 to 28" },
+	{ "10.0.0.0/7", "with a prefix of 8 to 28" },
+	{ "10.1.2.0/29", "with a prefix of 8 to 28" },
+	{ "10.1.2.1/24", "no bit is set behind its prefix" },
+	{ "0.0.0.0/8", "1.0.0.0 to 223.255.255.255" },
+	{ "224.0.0.0/8", "1.0.0.0 to 223.255.255.255" },
+	{ "127.0.0.0/8", "another network than 127.0.0.0/8" },
+};
+
+START_TEST(E11_a_network_whose_addresses_no_adapter_can_have_is_an_error)
+{
+	DAT_SIM_HANDLE sim = (DAT_SIM_HANDLE)&w;
+	const char *said;
+
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+	setenv("DATSIM_ADDRESSES", bad_networks[_i][0], 1);
+	said_start();
+	must_fail(dat_sim_create(NULL, &sim), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+	said = said_stop();
+	clear_environment();
+	ck_assert_said(said, "DATSIM_ADDRESSES");
+	ck_assert_said(said, bad_networks[_i][1]);
 	ck_assert_ptr_eq(sim, &w);
 }
 END_TEST
@@ -392,6 +429,8 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, E11_the_environment_sets_the_defaults);
 	unit_add(suite, E11_a_bad_value_in_the_environment_is_an_error_not_a_default,
 		 COUNT(nonsense), setup_fabric);
+	unit_add(suite, E11_a_network_whose_addresses_no_adapter_can_have_is_an_error,
+		 (int)COUNT(bad_networks), setup_fabric);
 	unit_test_bare(suite, sim_advance_moves_the_clock_exactly);
 	unit_test_all(suite, sim_posting_and_looking_move_no_time);
 	unit_test_all(suite, sim_step_runs_one_event_and_an_empty_queue_is_bare);

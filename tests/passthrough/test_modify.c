@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Endpoints that are modified before they are connected, on the device of tests/stubverbs: the
+ * verbs QP, its CQs and what libdat counts about them are those of the new attributes.
+ */
+#include "tests/stubverbs/stub.h"
+#include "tests/support/support.h"
+
+enum {
+	FEW = 2,
+	MANY = 24,
+};
+
+/* The verbs QP that was created last */
+static struct stub_qp *newest_qp(void)
+{
+	struct stub_qp *qp = NULL;
+
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		qp = stub_qp_by_number(i) ? stub_qp_by_number(i) : qp;
+	ck_assert_ptr_nonnull(qp);
+	return qp;
+}
+
+static DAT_EP_HANDLE ep_with(struct side *side, DAT_COUNT dtos)
+{
+	DAT_EP_ATTR attr = ep_attr();
+
+	attr.max_recv_dtos = attr.max_request_dtos = dtos;
+	return plain_ep_with(side, &attr);
+}
+
+static void modify(DAT_EP_HANDLE ep, DAT_COUNT dtos)
+{
+	DAT_EP_PARAM param = { .ep_attr = { .max_recv_dtos = dtos, .max_request_dtos = dtos } };
+
+	must(dat_ep_modify(
+		ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
+		&param));
+}
+
+START_TEST(M3_the_queues_of_the_device_have_the_new_size)
+{
+	static const DAT_COUNT sizes[][2] = { { FEW, MANY }, { MANY, FEW } };
+	DAT_COUNT size = sizes[_i][1];
+
+	w.a.ep = ep_with(&w.a, MANY);
+	w.b.ep = ep_with(&w.b, sizes[_i][0]);
+	modify(w.b.ep, size);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_uint_eq(newest_qp()->max_recv, (uint32_t)size);
+	ck_assert_uint_eq(newest_qp()->max_send, (uint32_t)size);
+	post_recvs(&w.b, w.b.ep, 0, size);
+	for (int i = 0; i < size; i++) {
+		post_send(&w.a, w.a.ep, i, SHORT);
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+		expect_dto(w.a.request, w.a.ep, i, DAT_DTO_SUCCESS);
+	}
+}
+END_TEST
+
+START_TEST(M3_Receives_that_are_posted_survive_the_change)
+{
+	w.a.ep = ep_with(&w.a, MANY);
+	w.b.ep = ep_with(&w.b, FEW);
+	post_recvs(&w.b, w.b.ep, 0, FEW);
+	modify(w.b.ep, MANY);
+	post_recvs(&w.b, w.b.ep, FEW, MANY - FEW);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	for (int i = 0; i < MANY; i++) {
+		fill_slot(&w.a, i, i);
+		post_send(&w.a, w.a.ep, i, SHORT);
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+		ck_assert(slot_holds(&w.b, i, i, SHORT));
+		expect_dto(w.a.request, w.a.ep, i, DAT_DTO_SUCCESS);
+	}
+}
+END_TEST
+
+/* A watermark makes the library count at the CQ. The CQ may be another one afterwards. */
+START_TEST(H6_a_watermark_survives_the_change)
+{
+	DAT_EP_PARAM param = { .recv_evd_handle = w.b.recv };
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	w.a.ep = ep_with(&w.a, MANY);
+	w.b.ep = ep_with(&w.b, MANY);
+	must(dat_ep_set_watermark(w.b.ep, 2, DAT_WATERMARK_INFINITE));
+	if (_i > 0)
+		param.recv_evd_handle = make_evd(&w.b, MANY, DAT_EVD_DTO_FLAG);
+	must(dat_ep_modify(w.b.ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 0, 4);
+	for (int i = 0; i < 2; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	expect_no_event(w.b.async);
+	/* No thread dequeues: the event thread counts. */
+	post_send(&w.a, w.a.ep, 2, SHORT);
+	must(dat_evd_wait(w.b.async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_int_eq(event.event_number, DAT_ASYNC_EP_SOFT_HIGH_WATERMARK);
+	ck_assert_int_eq(drain(param.recv_evd_handle), 3);
+}
+END_TEST
+
+/* Two Endpoints with watermarks share a CQ, and one of them leaves it. */
+START_TEST(H6_a_watermark_stays_when_another_leaves_its_EVD)
+{
+	DAT_EP_PARAM param;
+	DAT_EP_HANDLE other;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+
+	w.a.ep = ep_with(&w.a, MANY);
+	w.b.ep = ep_with(&w.b, MANY);
+	other = ep_with(&w.b, MANY);
+	must(dat_ep_set_watermark(w.b.ep, 2, DAT_WATERMARK_INFINITE));
+	must(dat_ep_set_watermark(other, 2, DAT_WATERMARK_INFINITE));
+	param.recv_evd_handle = make_evd(&w.b, MANY, DAT_EVD_DTO_FLAG);
+	must(dat_ep_modify(other, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+	if (_i > 0)
+		must(dat_ep_free(other));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 0, 4);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	must(dat_evd_wait(w.b.async, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_ptr_eq(event.event_data.asynch_error_event_data.dat_handle, w.b.ep);
+}
+END_TEST
+
+/* The accepting side moves its QP to its states itself, with the Reads that both agreed on. */
+START_TEST(A6_the_device_is_told_of_the_Reads_that_were_agreed_on)
+{
+	int in = 0;
+
+	rdma_pair(3, 3);
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		if (stub_qp_by_number(i))
+			in += stub_qp_by_number(i)->reads_in;
+	ck_assert_int_eq(in, 3);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_loop(suite, M3_the_queues_of_the_device_have_the_new_size, 2);
+	unit_test(suite, A6_the_device_is_told_of_the_Reads_that_were_agreed_on);
+	unit_test(suite, M3_Receives_that_are_posted_survive_the_change);
+	unit_test_loop(suite, H6_a_watermark_survives_the_change, 2);
+	unit_test_loop(suite, H6_a_watermark_stays_when_another_leaves_its_EVD, 2);
+}
+
+int main(void)
+{
+	return unit_run_on_stub("modify", fill);
+}

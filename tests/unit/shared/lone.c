@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lone.c - see lone.h. */
+#include "lone.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu/fabric/spare.h"
+#include "tests/support/support.h"
+
+static char folder[] = "/tmp/libdat-lone-XXXXXX";
+
+struct emu_world *lone_begin(struct nic_config config)
+{
+	struct emu_world *world = emu_world_map_bare();
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	config.fabric = "lab";
+	ck_assert_int_eq(emu_shared_join(world, &config), 0);
+	emu_shared_take(world);
+	emu_process(world, OTHER)->used = true;
+	return world;
+}
+
+void lone_end(struct emu_world *world)
+{
+	char path[100];
+
+	emu_process(world, OTHER)->used = false;
+	emu_shared_release(world);
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	snprintf(path, sizeof(path), "%s/datsim", folder);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+	memset(folder + sizeof(folder) - 7, 'X', 6); /* for the next mkdtemp */
+}
+
+/* ---- lockstep ---- */
+
+struct emu_world *lone_begin_lockstep(struct nic_config config)
+{
+	struct emu_world *world;
+
+	config.lockstep = true;
+	world = lone_begin(config);
+	emu_process(world, OTHER)->pid = getpid();
+	return world;
+}
+
+void lone_end_lockstep(struct emu_world *world)
+{
+	struct emu_lockstep *ls = &world->fab->shared.lockstep;
+
+	for (uint32_t i = SELF; i <= emu_thread_high(ls); i++)
+		ls->thread[i].state = EMU_THREAD_NONE;
+	world->fab->events = 0;
+	lone_end(world);
+}
+
+void lone_thread(struct emu_world *world, uint32_t index, uint16_t process,
+		 enum emu_thread_state state, uint64_t until)
+{
+	struct emu_lockstep *ls = &world->fab->shared.lockstep;
+
+	ls->thread[index] = (struct emu_thread){ .state = (uint8_t)state,
+						 .process = process,
+						 .tid = NO_THREAD,
+						 .number = index,
+						 .until = until };
+	if (ls->high < index)
+		ls->high = index;
+}
+
+struct emu_thread *lone_enter(struct emu_world *world)
+{
+	struct emu_lockstep *ls = &world->fab->shared.lockstep;
+
+	ck_assert(emu_lockstep_enter(world, false));
+	ck_assert_uint_eq(emu_lockstep_self(world), SELF);
+	ck_assert_uint_eq(ls->turn, SELF);
+	return &ls->thread[SELF];
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages to another process: payload that cannot be copied straight, the completion that such a
+ * payload belongs to, packets that one of two processes has to run, and which process is woken.
+ */
+#include <sys/mman.h>
+
+#include "emu/fabric/arena.h"
+#include "emu/fabric/queue.h"
+#include "emu/guard.h"
+#include "emu/rdma.h"
+#include "emu/shared/inbox.h"
+#include "emu/shared/reach.h"
+#include "emu/shared/recover.h"
+#include "emu/shared/runner.h"
+#include "lone.h"
+#include "tests/support/support.h"
+
+enum {
+	MINE = 1,   /* adapter of OWN */
+	THEIRS = 2, /* and of OTHER */
+	QP = 1,
+	PEER = 2,
+	SEND_CQ = 3,
+	RECV_CQ = 4,
+	EPOCH = 7,
+	LENGTH = 500,
+};
+
+static struct emu_world *world;
+static struct emu_fabric *fab;
+static uint8_t payload[LENGTH];
+
+static void setup(void)
+{
+	struct nic_config config = NIC_CONFIG_DEFAULT;
+
+	world = lone_begin(config);
+	emu_guard_begin();
+	fab = world->fab;
+	fab->adapters[MINE].process = OWN;
+	fab->adapters[THEIRS].process = OTHER;
+	world->membership->peer[OTHER].tried = true; /* its memory cannot be reached */
+	fab->qp[QP] = (struct emu_qp){ .head.live = 1,
+				       .adapter = MINE,
+				       .peer_adapter = THEIRS,
+				       .peer = PEER,
+				       .epoch = EPOCH,
+				       .send_cq = SEND_CQ,
+				       .recv_cq = RECV_CQ };
+	fab->qp[PEER] = (struct emu_qp){ .head.live = 1,
+					 .adapter = THEIRS,
+					 .peer_adapter = MINE,
+					 .peer = QP };
+	ck_assert_int_eq(emu_wq_init(world, &fab->qp[PEER].sq, 4, sizeof(struct emu_swqe)), 0);
+	for (int i = 0; i < LENGTH; i++)
+		payload[i] = (uint8_t)(i * 3 + 1);
+}
+
+static void teardown_fabric(void)
+{
+	emu_guard_end();
+	emu_process(world, OTHER)->inbox = 0;
+	memset(fab->qp, 0, (PEER + 1) * sizeof(*fab->qp));
+	fab->adapters[MINE].process = fab->adapters[THEIRS].process = 0;
+	fab->events = 0;
+	lone_end(world);
+}
+
+static const struct emu_message *first_message(void)
+{
+	emu_ref ref = emu_process(world, OTHER)->inbox;
+
+	return ref ? emu_at(world, ref) : NULL;
+}
+
+static struct emu_swqe *request_at(uint32_t index)
+{
+	return emu_wqe(world, &fab->qp[PEER].sq, index);
+}
+
+/* ---- payload ---- */
+
+START_TEST(a_payload_in_the_inbox_is_whole)
+{
+	const struct emu_message *message;
+
+	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
+			 EMU_COPY_OK);
+	message = first_message();
+	ck_assert_ptr_nonnull(message);
+	ck_assert_uint_eq(message->kind, EMU_MESSAGE_COPY);
+	ck_assert_uint_eq(message->copy.addr, 0x1000);
+	ck_assert_uint_eq(message->copy.length, LENGTH);
+	ck_assert_mem_eq(emu_at(world, message->copy.data), payload, LENGTH);
+	ck_assert_uint_eq(message->copy.lost.qp, 0);
+	ck_assert(world->membership->to_wake & 1ul << (OTHER - 1));
+}
+END_TEST
+
+START_TEST(a_payload_whose_memory_is_gone_is_no_message)
+{
+	void *gone = mmap(NULL, EMU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	emu_ref next;
+
+	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)gone, LENGTH),
+			 EMU_COPY_BAD_SOURCE);
+	ck_assert_ptr_null(first_message());
+	ck_assert(!emu_reach_to_arena(payload, (uintptr_t)gone, LENGTH));
+	/* The block that was to hold it is free again. */
+	next = fab->pool_next;
+	ck_assert_uint_ne(emu_pool_alloc(world, LENGTH), 0);
+	ck_assert_uint_eq(fab->pool_next, next);
+	munmap(gone, EMU_PAGE);
+}
+END_TEST
+
+START_TEST(a_payload_that_finds_no_room_is_no_message)
+{
+	uint32_t end = fab->pool_end;
+
+	fab->pool_end = fab->pool_next;
+	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
+			 EMU_COPY_BAD_TARGET);
+	fab->pool_end = end;
+	ck_assert_ptr_null(first_message());
+}
+END_TEST
+
+/* The completion that says that the payload came: of the Read, or of the Receive. */
+START_TEST(a_payload_knows_its_completion)
+{
+	static const struct {
+		enum emu_event_kind kind;
+		uint8_t opcode;
+		uint32_t number;
+	} rows[] = {
+		{ EMU_EV_RESPONSE, NIC_OP_READ, 33 },
+		{ EMU_EV_RESPONSE_REST, NIC_OP_READ, 33 },
+		{ EMU_EV_DATA, NIC_OP_SEND, 44 },
+		{ EMU_EV_DATA_REST, NIC_OP_SEND, 44 },
+	};
+	struct emu_event event = { .order = rows[_i].kind, .qp = QP, .index = 2 };
+	const struct emu_message *message;
+
+	fab->cq[SEND_CQ].put = 33;
+	fab->cq[RECV_CQ].put = 44;
+	request_at(2)->opcode = NIC_OP_SEND;
+	emu_section_event(world, &event);
+	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
+			 EMU_COPY_OK);
+	message = first_message();
+	ck_assert_uint_eq(message->copy.lost.qp, QP);
+	ck_assert_uint_eq(message->copy.lost.opcode, rows[_i].opcode);
+	ck_assert_uint_eq(message->copy.lost.number, rows[_i].number);
+	ck_assert_uint_eq(message->during, event.order);
+	emu_section_event_done(world);
+}
+END_TEST
+
+/* ---- which process runs a packet ---- */
+
+/* An atomic is run where its target is, though its sender's memory is out of reach. */
+START_TEST(a_packet_that_was_left_here_goes_on_to_its_peer_unless_it_is_an_atomic)
+{
+	static const struct {
+		uint32_t index, epoch;
+		enum nic_opcode opcode;
+		bool goes_on;
+	} rows[] = {
+		{ 0, EPOCH, NIC_OP_SEND, true },
+		{ 1, EPOCH, NIC_OP_ADD, false },
+		{ 2, EPOCH, NIC_OP_ADD, true }, /* not posted yet: garbage */
+		{ 1, EPOCH + 1, NIC_OP_ADD, true },
+	};
+	struct emu_event event = { .order = EMU_EV_DATA,
+				   .qp = QP,
+				   .epoch = rows[_i].epoch,
+				   .index = rows[_i].index };
+
+	fab->qp[PEER].sq.put = 2;
+	request_at(rows[_i].index)->opcode = (uint8_t)rows[_i].opcode;
+	fab->qp[QP].state = EMU_QP_ERROR; /* where it is dropped, if it is run */
+	emu_run_left(world, &event);
+	ck_assert_int_eq(first_message() != NULL, rows[_i].goes_on);
+	ck_assert_int_eq(fab->qp[QP].left_there, rows[_i].goes_on);
+}
+END_TEST
+
+/* First an earlier one waits there, then none. The packet is stale, so that nothing comes of it. */
+START_TEST(a_datagram_goes_behind_the_one_before_it)
+{
+	struct emu_process *own = emu_process(world, OWN);
+	struct emu_qp *qp = &fab->qp[QP];
+	emu_ref first;
+
+	qp->kind = fab->qp[PEER].kind = NIC_QP_DATAGRAM;
+	qp->left_here = true;
+	emu_schedule(world, 0, EMU_EV_UNANSWERED, QP, EPOCH + 1, 0, PEER);
+	ck_assert(emu_inbox_run(world, OWN, &fab->heap[0]));
+	first = own->inbox_tail;
+	emu_run_first(world);
+	ck_assert_uint_ne(own->inbox_tail, first);
+	ck_assert(qp->left_here);
+	own->inbox = 0;
+	emu_schedule(world, 0, EMU_EV_UNANSWERED, QP, EPOCH + 1, 0, PEER);
+	emu_run_first(world);
+	ck_assert_uint_eq(own->inbox, 0);
+	ck_assert(!qp->left_here);
+	ck_assert_uint_eq(fab->events, 0);
+}
+END_TEST
+
+/* ---- who is woken ---- */
+
+START_TEST(a_process_with_a_message_is_woken_and_no_other)
+{
+	uint32_t own = emu_process(world, OWN)->futex, other = emu_process(world, OTHER)->futex;
+
+	world->membership->to_wake = 1ul << (OTHER - 1);
+	emu_shared_release(world);
+	ck_assert_uint_eq(emu_process(world, OWN)->futex, own);
+	ck_assert_uint_eq(emu_process(world, OTHER)->futex, other + 1);
+	ck_assert_uint_eq(world->membership->to_wake, 0);
+	emu_shared_take(world);
+	emu_shared_release_clean(world);
+	ck_assert_uint_eq(emu_process(world, OTHER)->futex, other + 1);
+	emu_shared_take(world);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("inbox");
+
+	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_test(tcase, a_payload_in_the_inbox_is_whole);
+	tcase_add_test(tcase, a_payload_whose_memory_is_gone_is_no_message);
+	tcase_add_test(tcase, a_payload_that_finds_no_room_is_no_message);
+	tcase_add_loop_test(tcase, a_payload_knows_its_completion, 0, 4);
+	tcase_add_loop_test(tcase,
+			    a_packet_that_was_left_here_goes_on_to_its_peer_unless_it_is_an_atomic,
+			    0, 4);
+	tcase_add_test(tcase, a_datagram_goes_behind_the_one_before_it);
+	tcase_add_test(tcase, a_process_with_a_message_is_woken_and_no_other);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("inboxes")

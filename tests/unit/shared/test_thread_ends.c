@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A thread of a fabric in lockstep ends: it takes no turns any more, and is not taken for the
+ * process's helper, whose thread another one is.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "emu/fabric/spare.h"
+#include "emu/lockstep/lockstep.h"
+#include "emu/shared/shared.h"
+#include "tests/support/support.h"
+
+static char folder[] = "/tmp/libdat-ends-XXXXXX";
+static struct emu_world *world;
+
+static void setup(void)
+{
+	struct nic_config config = NIC_CONFIG_DEFAULT;
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	config.fabric = "lab";
+	config.lockstep = true;
+	config.preempt_ns = 1000000000ul;
+	world = emu_world_map_bare();
+	ck_assert_int_eq(emu_shared_join(world, &config), 0);
+}
+
+static void teardown_fabric(void)
+{
+	char path[100];
+
+	emu_shared_leave(world);
+	emu_world_unmap_bare(world);
+	snprintf(path, sizeof(path), "%s/datsim", folder);
+	ck_assert_int_eq(rmdir(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void *enter_and_end(void *arg)
+{
+	struct nic_world *nic = (struct nic_world *)world;
+
+	while (!emu_backend.enter(nic, false))
+		emu_backend.await(nic);
+	ck_assert_uint_ne(emu_lockstep_self(world), 0);
+	emu_backend.leave(nic);
+	emu_backend.thread_ends(nic);
+	ck_assert_uint_eq(emu_lockstep_self(world), 0);
+	return arg;
+}
+
+static bool has_thread(enum emu_thread_state state)
+{
+	return emu_lockstep_has_thread(&world->fab->shared.lockstep, world->process, state);
+}
+
+START_TEST(a_thread_that_ends_does_not_become_the_helper)
+{
+	struct nic_world *nic = (struct nic_world *)world;
+	pthread_t thread;
+
+	ck_assert(emu_backend.enter(nic, true));
+	emu_backend.leave(nic);
+	ck_assert_int_eq(world->membership->helper, gettid());
+	ck_assert_int_eq(pthread_create(&thread, NULL, enter_and_end, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(world->membership->helper, gettid());
+	/* The helper passes its turn on, when the kernel has removed it. */
+	ck_assert(has_thread(EMU_THREAD_ENDING));
+	while (!emu_backend.enter(nic, true))
+		emu_backend.await(nic);
+	emu_backend.leave(nic);
+	ck_assert(!has_thread(EMU_THREAD_ENDING));
+	ck_assert_uint_eq(world->fab->shared.lockstep.turn, 0);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("ends");
+
+	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_test(tcase, a_thread_that_ends_does_not_become_the_helper);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("threads of a fabric in lockstep")

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lockstep: threads that have not called yet, threads that stay away for too long, and threads that
+ * die. The test's own thread is one of the table; most others are entries that no thread stands
+ * behind, of this process or of a second one.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lone.h"
+#include "tests/support/support.h"
+
+enum {
+	FIRST = 2,
+	SECOND = 3,
+	THIRD = 4,
+	BOUND_NS = 50000000,
+	ASLEEP_CHECKS = 20, /* after so many a sleeping thread is an outsider */
+};
+
+static struct emu_world *world;
+static struct emu_lockstep *ls;
+
+/* ---- what the linker puts in front of libc's ---- */
+
+static unsigned int naps;
+static unsigned int looks; /* entries that were read of folders */
+static bool ghost;         /* each list of threads ends with one that is gone */
+
+int __real_nanosleep(const struct timespec *pause, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
+struct dirent *__real_readdir(DIR *dir);
+struct dirent *__wrap_readdir(DIR *dir);
+
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *left)
+{
+	naps++;
+	return __real_nanosleep(pause, left);
+}
+
+struct dirent *__wrap_readdir(DIR *dir)
+{
+	static struct dirent gone;
+	static bool told;
+	struct dirent *entry = __real_readdir(dir);
+
+	looks++;
+	if (entry || !ghost)
+		return entry;
+	told = !told;
+	snprintf(gone.d_name, sizeof(gone.d_name), "%d", NO_THREAD);
+	return told ? &gone : NULL;
+}
+
+/* ---- the fabric ---- */
+
+static void setup(void)
+{
+	struct nic_config config = NIC_CONFIG_DEFAULT;
+
+	config.preempt_ns = BOUND_NS;
+	world = lone_begin_lockstep(config);
+	ls = &world->fab->shared.lockstep;
+}
+
+static void teardown_fabric(void)
+{
+	lone_end_lockstep(world);
+}
+
+static void add_thread(uint32_t i, uint16_t process, enum emu_thread_state state, uint64_t until)
+{
+	lone_thread(world, i, process, state, until);
+}
+
+static struct emu_thread *enter(void)
+{
+	return lone_enter(world);
+}
+
+static bool is_traced(const char *words)
+{
+	return strstr(world->fab->trace, words);
+}
+
+/* ---- threads that have not called yet ---- */
+
+static int gate[2];
+
+static void *wait_at_gate(void *arg)
+{
+	int32_t *tid = arg;
+	char byte;
+
+	__atomic_store_n(tid, gettid(), __ATOMIC_SEQ_CST);
+	return read(gate[0], &byte, 1) == 1 ? arg : NULL;
+}
+
+static pthread_t start_sleeper(int32_t *tid)
+{
+	pthread_t thread;
+
+	*tid = 0;
+	ck_assert_int_eq(pipe(gate), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_at_gate, tid), 0);
+	while (!__atomic_load_n(tid, __ATOMIC_SEQ_CST))
+		sched_yield();
+	while (emu_lockstep_task_state(getpid(), *tid) != 'S')
+		sched_yield();
+	return thread;
+}
+
+static void end_sleeper(pthread_t thread, int32_t tid)
+{
+	ck_assert_int_eq(write(gate[1], "", 1), 1);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	while (emu_lockstep_task_state(getpid(), tid))
+		sched_yield();
+	close(gate[0]);
+	close(gate[1]);
+}
+
+START_TEST(a_new_thread_is_expected_until_it_has_only_slept)
+{
+	pthread_t thread;
+	int32_t tid;
+
+	world->fab->trace_on = true;
+	enter();
+	ck_assert(!emu_lockstep_expects(world));
+	thread = start_sleeper(&tid);
+	for (int i = 1; i < ASLEEP_CHECKS; i++)
+		ck_assert_msg(emu_lockstep_expects(world), "not any more after %d", i);
+	ck_assert(!emu_lockstep_expects(world));
+	ck_assert_uint_eq(emu_lockstep_outside(world), 1);
+	ck_assert(!is_traced("long in coming"));
+	/* It comes after all, or it ends. */
+	if (_i > 0) {
+		emu_lockstep_note_arrival(world, tid, false);
+		ck_assert(is_traced("comes late"));
+		ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+	}
+	end_sleeper(thread, tid);
+	add_thread(FIRST, OWN, EMU_THREAD_READY, 0); /* so that the threads are looked through */
+	ck_assert(!emu_lockstep_expects(world));
+	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+}
+END_TEST
+
+START_TEST(a_new_thread_is_not_expected_for_longer_than_the_bound)
+{
+	pthread_t thread;
+	int32_t tid;
+
+	world->fab->trace_on = true;
+	world->membership->bound_ns = 3 * EMU_NAP_NS;
+	enter();
+	thread = start_sleeper(&tid);
+	ck_assert(emu_lockstep_expects(world));
+	ck_assert(emu_lockstep_expects(world));
+	ck_assert(!emu_lockstep_expects(world));
+	ck_assert(is_traced("long in coming"));
+	ck_assert_uint_eq(emu_lockstep_outside(world), 1);
+	end_sleeper(thread, tid);
+}
+END_TEST
+
+/* Thread ids grow, and begin again below that of the process. */
+START_TEST(threads_are_numbered_in_the_order_of_their_creation)
+{
+	struct emu_thread *own = enter(), *t = ls->thread;
+
+	own->number = 7;
+	add_thread(FIRST, OWN, EMU_THREAD_READY, 0);
+	add_thread(SECOND, OWN, EMU_THREAD_READY, 0);
+	add_thread(THIRD, OWN, EMU_THREAD_WAITING, 0);
+	add_thread(THIRD + 1, OTHER, EMU_THREAD_READY, 0);
+	for (uint32_t i = FIRST; i <= THIRD + 1; i++)
+		t[i].number = 0;
+	t[FIRST].tid = getpid() - 1;
+	t[SECOND].tid = getpid() + 9;
+	t[THIRD].tid = getpid() + 5;
+	emu_lockstep_number(world);
+	ck_assert_uint_eq(own->number, 7);
+	ck_assert_uint_eq(t[THIRD].number, 8);
+	ck_assert_uint_eq(t[SECOND].number, 9);
+	ck_assert_uint_eq(t[FIRST].number, 10);
+	ck_assert_uint_eq(t[THIRD + 1].number, 0);
+	t[THIRD + 1].state = EMU_THREAD_NONE;
+}
+END_TEST
+
+START_TEST(a_thread_that_is_gone_is_not_expected)
+{
+	enter();
+	add_thread(FIRST, OWN, EMU_THREAD_READY, 0); /* so that the threads are looked through */
+	ls->thread[FIRST].tid = 1;
+	ghost = true;
+	ck_assert(!emu_lockstep_expects(world));
+	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+	ghost = false;
+}
+END_TEST
+
+START_TEST(a_thread_naps_while_another_is_expected_and_not_afterwards)
+{
+	struct emu_thread *t = enter();
+	pthread_t thread;
+	int32_t tid;
+
+	thread = start_sleeper(&tid);
+	emu_lockstep_poll(world);
+	ck_assert(!emu_lockstep_settle(world));
+	naps = 0;
+	ck_assert(!emu_lockstep_enter(world, false));
+	emu_lockstep_await(world);
+	ck_assert_uint_eq(naps, 1);
+	end_sleeper(thread, tid);
+	ck_assert(emu_lockstep_enter(world, false));
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	ls->turn = FIRST;
+	ck_assert(!emu_lockstep_enter(world, false));
+	t->futex++; /* as if it were woken just now */
+	emu_lockstep_await(world);
+	ck_assert_uint_eq(naps, 1);
+	ck_assert_uint_eq(world->membership->awaiting, 0);
+}
+END_TEST
+
+/* The number of threads is enough. */
+START_TEST(threads_that_are_all_known_are_not_looked_through)
+{
+	pthread_t thread;
+	int32_t tid;
+
+	enter();
+	thread = start_sleeper(&tid);
+	add_thread(SECOND, OWN, EMU_THREAD_READY, 0);
+	ls->thread[SECOND].tid = tid;
+	looks = 0;
+	ck_assert(!emu_lockstep_expects(world));
+	ck_assert_uint_eq(looks, 0);
+	ls->thread[SECOND].state = EMU_THREAD_NONE;
+	ck_assert(emu_lockstep_expects(world));
+	ck_assert_uint_gt(looks, 0);
+	end_sleeper(thread, tid);
+}
+END_TEST
+
+/* A thread that still waits for its turn is woken, and leaves before the arena is unmapped. */
+static void *await_wake(void *arg)
+{
+	uint32_t *awaiting = &world->membership->awaiting;
+
+	(void)arg;
+	while (!__atomic_load_n(&ls->thread[FIRST].futex, __ATOMIC_SEQ_CST) &&
+	       !__atomic_load_n(&ls->thread[SECOND].futex, __ATOMIC_SEQ_CST))
+		sched_yield();
+	__atomic_store_n(awaiting, 0, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+START_TEST(a_process_that_leaves_wakes_its_own_threads)
+{
+	pthread_t thread;
+
+	add_thread(FIRST, OWN, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	add_thread(SECOND, OTHER, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	world->membership->awaiting = 1;
+	ck_assert_int_eq(pthread_create(&thread, NULL, await_wake, NULL), 0);
+	emu_lockstep_leave(world);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_gt(ls->thread[FIRST].futex, 0);
+	ck_assert_uint_eq(ls->thread[SECOND].futex, 0);
+}
+END_TEST
+
+/* ---- the watchdog, and the dead ---- */
+
+static void watch_at(unsigned int ms)
+{
+	emu_lockstep_watch(world, (uint64_t)ms * 1000000u);
+}
+
+/* The time of an entry without a thread is the time between two looks. */
+START_TEST(a_thread_that_stays_away_for_the_bound_loses_the_turn)
+{
+	struct emu_thread *t = &ls->thread[FIRST];
+
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	add_thread(SECOND, OTHER, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	ls->turn = FIRST;
+	watch_at(1000);
+	watch_at(1030);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	ls->activity++;
+	watch_at(1060); /* it has called in between */
+	watch_at(1090);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	ck_assert_int_eq(t->state, EMU_THREAD_READY);
+	watch_at(1120);
+	ck_assert_uint_eq(ls->turn, SECOND);
+	ck_assert_int_eq(t->state, EMU_THREAD_AWAY);
+	ck_assert_uint_eq(ls->away, 1);
+	watch_at(1121); /* there is no such thread */
+	ck_assert_int_eq(t->state, EMU_THREAD_NONE);
+	ck_assert_uint_eq(ls->away, 0);
+}
+END_TEST
+
+START_TEST(one_look_counts_for_little_however_late_it_comes)
+{
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	ls->turn = FIRST;
+	watch_at(1000);
+	watch_at(1500);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	watch_at(1510);
+	ck_assert_uint_eq(ls->turn, 0);
+}
+END_TEST
+
+START_TEST(an_ending_thread_is_left_to_its_helper_for_twenty_bounds)
+{
+	add_thread(FIRST, OTHER, EMU_THREAD_ENDING, 0);
+	ls->turn = FIRST;
+	for (unsigned int ms = 1000; ms < 2000; ms += 30) {
+		watch_at(ms);
+		ck_assert_uint_eq(ls->turn, FIRST);
+	}
+	watch_at(2000);
+	ck_assert_uint_eq(ls->turn, 0);
+}
+END_TEST
+
+START_TEST(the_watchdog_repairs_the_table)
+{
+	add_thread(FIRST, OTHER, EMU_THREAD_AWAY + 1, 0);
+	add_thread(SECOND, EMU_PROCESSES, EMU_THREAD_READY, 0); /* there is no such process */
+	add_thread(THIRD, OTHER, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	ls->turn = SECOND;
+	ls->away = 9;
+	ls->held = 1;
+	watch_at(1000);
+	ck_assert_int_eq(ls->thread[FIRST].state, EMU_THREAD_NONE);
+	ck_assert_int_eq(ls->thread[SECOND].state, EMU_THREAD_NONE);
+	ck_assert_int_eq(ls->thread[THIRD].state, EMU_THREAD_WAITING);
+	ck_assert_uint_eq(ls->turn, THIRD);
+	ck_assert_uint_eq(ls->away, 0);
+	ck_assert_uint_eq(ls->held, 0);
+}
+END_TEST
+
+START_TEST(a_turn_that_no_thread_has_is_given_to_another_after_a_death)
+{
+	uint32_t futex;
+
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	add_thread(SECOND, OTHER, EMU_THREAD_AWAY, 0);
+	ls->turn = _i > 0 ? EMU_THREADS + 1 : THIRD;
+	ls->high = THIRD;
+	ls->away = 7;
+	futex = ls->thread[SECOND].futex;
+	emu_lockstep_recover(world);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	ck_assert_uint_eq(ls->away, 1);
+	ck_assert_uint_ne(ls->thread[SECOND].futex, futex);
+}
+END_TEST
+
+START_TEST(a_process_that_dies_takes_its_threads_along)
+{
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	add_thread(SECOND, OTHER, EMU_THREAD_AWAY, 0);
+	add_thread(THIRD, OWN, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	ls->turn = FIRST;
+	ls->away = 1;
+	ck_assert(!emu_lockstep_waits(world, OTHER));
+	emu_lockstep_drop_process(world, OTHER);
+	ck_assert_int_eq(ls->thread[FIRST].state, EMU_THREAD_NONE);
+	ck_assert_int_eq(ls->thread[SECOND].state, EMU_THREAD_NONE);
+	ck_assert_uint_eq(ls->thread[FIRST].number, 0);
+	ck_assert_uint_eq(ls->away, 0);
+	ck_assert_uint_eq(ls->turn, THIRD);
+	ck_assert(emu_lockstep_waits(world, OWN));
+	ck_assert(!emu_lockstep_waits(world, OTHER));
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("watch");
+
+	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
+	tcase_add_loop_test(tcase, a_new_thread_is_expected_until_it_has_only_slept, 0, 2);
+	tcase_add_test(tcase, a_new_thread_is_not_expected_for_longer_than_the_bound);
+	tcase_add_test(tcase, threads_are_numbered_in_the_order_of_their_creation);
+	tcase_add_test(tcase, a_thread_that_is_gone_is_not_expected);
+	tcase_add_test(tcase, a_thread_naps_while_another_is_expected_and_not_afterwards);
+	tcase_add_test(tcase, threads_that_are_all_known_are_not_looked_through);
+	tcase_add_test(tcase, a_process_that_leaves_wakes_its_own_threads);
+	tcase_add_test(tcase, a_thread_that_stays_away_for_the_bound_loses_the_turn);
+	tcase_add_test(tcase, one_look_counts_for_little_however_late_it_comes);
+	tcase_add_test(tcase, an_ending_thread_is_left_to_its_helper_for_twenty_bounds);
+	tcase_add_test(tcase, the_watchdog_repairs_the_table);
+	tcase_add_loop_test(tcase, a_turn_that_no_thread_has_is_given_to_another_after_a_death, 0,
+			    2);
+	tcase_add_test(tcase, a_process_that_dies_takes_its_threads_along);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE_OF_PROCESSES("the watchdog of lockstep")
