@@ -3,6 +3,8 @@
  * bench_verbs.c - the job of bench_message over bare verbs, with one message outstanding.
  *
  *	bench_verbs ROUNDS ADDRESS	on the device at that address; prints the ns of a message
+ *	bench_verbs ROUNDS number	on the first device, a pair connected by number, for
+ *					instructions.sh
  *	bench_verbs ROUNDS		on the device of tests/stubverbs; instructions-hw.sh counts
  *					the instructions of each step
  */
@@ -10,6 +12,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rdma/rdma_cma.h>
 
@@ -35,9 +38,9 @@ static void must_be(int good, const char *what)
 	exit(1);
 }
 
-static struct ibv_qp *make_qp(struct rdma_cm_id *id)
+static struct ibv_qp_init_attr qp_init(void)
 {
-	struct ibv_qp_init_attr init = {
+	return (struct ibv_qp_init_attr){
 		.send_cq = send_cq,
 		.recv_cq = recv_cq,
 		.qp_type = IBV_QPT_RC,
@@ -46,6 +49,11 @@ static struct ibv_qp *make_qp(struct rdma_cm_id *id)
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
+}
+
+static struct ibv_qp *make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init = qp_init();
 
 	must_be(rdma_create_qp(id, mr->pd, &init) == 0, "rdma_create_qp");
 	return id->qp;
@@ -99,6 +107,56 @@ static void set_up(const char *address)
 	must_be(rdma_accept(to_id, &param) == 0, "rdma_accept");
 	expect_event(RDMA_CM_EVENT_ESTABLISHED, "the connection");
 	expect_event(RDMA_CM_EVENT_ESTABLISHED, "the connection");
+}
+
+/* ---- connected by number ---- */
+
+static void move_qp(struct ibv_qp *qp, uint32_t to_number, uint16_t lid)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+
+	must_be(ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				      IBV_QP_ACCESS_FLAGS) == 0,
+		"INIT");
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR,
+				     .path_mtu = IBV_MTU_1024,
+				     .dest_qp_num = to_number,
+				     .max_dest_rd_atomic = 1,
+				     .min_rnr_timer = 12,
+				     .ah_attr = { .dlid = lid, .port_num = 1 } };
+	must_be(ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				      IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				      IBV_QP_MIN_RNR_TIMER) == 0,
+		"RTR");
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS,
+				     .timeout = 14,
+				     .retry_cnt = 7,
+				     .rnr_retry = 7,
+				     .max_rd_atomic = 1 };
+	must_be(ibv_modify_qp(qp, &attr,
+			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
+		"RTS");
+}
+
+static void set_up_by_number(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *context = list && list[0] ? ibv_open_device(list[0]) : NULL;
+	struct ibv_qp_init_attr init;
+	struct ibv_port_attr port;
+
+	must_be(context && ibv_query_port(context, 1, &port) == 0, "the first device");
+	make_objects(context);
+	init = qp_init();
+	from = ibv_create_qp(mr->pd, &init);
+	to = ibv_create_qp(mr->pd, &init);
+	must_be(from && to, "ibv_create_qp");
+	move_qp(from, to->qp_num, port.lid);
+	move_qp(to, from->qp_num, port.lid);
+	ibv_free_device_list(list);
 }
 
 static inline void poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
@@ -164,6 +222,11 @@ int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : 1;
 
+	if (argc > 2 && strcmp(argv[2], "number") == 0) {
+		set_up_by_number();
+		run_steps(rounds);
+		return 0;
+	}
 	set_up(argc > 2 ? argv[2] : STUB);
 	if (argc > 2)
 		printf("%.0f\n", bench_quickest(run_steps, rounds));

@@ -8,6 +8,7 @@ build=${1:-${top_builddir:-.}}
 bench=$build/bench/bench_message
 
 most_one=954    # instructions a message, one pair, one outstanding
+most_verbs=960  # the same over libibverbs
 most_percent=5  # difference between 1,000 pairs and one
 most_idle=4096  # bytes of an idle connected pair
 
@@ -20,10 +21,20 @@ if ! command -v valgrind > /dev/null; then
 	exit 0
 fi
 
-# total CASE SIDE ROUNDS: instructions of the whole program
-total() {
-	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bench" "$@" 2>&1 |
+# count PROGRAM ARGS: instructions of the whole program
+count() {
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 |
 		sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+# total CASE SIDE ROUNDS: of bench_message
+total() {
+	count "$bench" "$@"
+}
+
+# total_verbs ROUNDS: of the same job over libibverbs on the fabric
+total_verbs() {
+	LD_LIBRARY_PATH=$build/verbs/.libs count "$build/bench/bench_verbs" "$1" number
 }
 
 # per_message CASE SIDE ROUNDS MESSAGES-PER-ROUND: with one decimal
@@ -59,7 +70,7 @@ many 3 1000 1,000 pairs, one outstanding'
 
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-echo "1..5"
+echo "1..6"
 echo "# instructions a message     library   floor   ratio"
 echo "$cases" | while read -r name rounds messages title; do
 	library=$(per_message "$name" library "$rounds" "$messages")
@@ -89,3 +100,12 @@ within $most_percent % of ${few:-?} beside 16" \
 idle=$("$bench" idle 1000 4000)
 verdict "idle connected pair: ${idle:-?} bytes, at most $most_idle" \
 	"${idle:-0} > 0 && ${idle:-0} <= $most_idle"
+
+if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs" ]; then
+	short=$(total_verbs 2000) long=$(total_verbs 4000)
+	verbs=$(((${long:-0} - ${short:-0}) / 2000))
+	verdict "libibverbs, one outstanding: $verbs instructions, at most $most_verbs" \
+		"$verbs > 0 && $verbs <= $most_verbs"
+else
+	echo "ok 6 # SKIP the verbs front or bench_verbs is not built"
+fi

@@ -81,12 +81,20 @@ median() {
 }
 
 with="libdat"
+absent=
 if cc -O2 -o pair_fi "$src/pair_fi.c" -lfabric 2> noise && command -v fi_pingpong > found; then
 	with="$with libfabric pingpong"
+else
+	absent="$absent libfabric (libfabric-dev, libfabric-bin)"
 fi
-command -v ucx_perftest > found && with="$with ucx"
+if command -v ucx_perftest > found; then
+	with="$with ucx"
+else
+	absent="$absent UCX (ucx-utils)"
+fi
 with="$with libdat_bounce"
 
+status=0
 round=0
 while [ $round -lt "${ROUNDS:-7}" ]; do
 	round=$((round + 1))
@@ -99,8 +107,13 @@ done
 
 # row TITLE FILE LIBDAT WANTED: the ratio is libdat's figure to that library's
 row() {
+	[ -e "$2" ] || return 0
 	value=$(median "$2")
-	[ -n "$value" ] || return 0
+	if [ -z "$value" ] || [ -z "$3" ]; then
+		printf '%-36s no figure: its programs failed\n' "$1"
+		status=1
+		return
+	fi
 	awk -v t="$1" -v v="$value" -v ours="$3" -v w="$4" \
 		'BEGIN { printf "%-36s %12.0f %9.2f  %s\n", t, v, ours / v, w }'
 }
@@ -123,3 +136,5 @@ printf '\n%-36s %12s %9s  %s\n' "64 bytes, 64 in flight" messages/s ratio wanted
 rows rate "at least 1" ""
 printf '\n%-36s %12s %9s  %s\n' "1 MiB, 8 in flight" MB/s ratio wanted
 rows bulk "at least 1" ""
+[ -z "$absent" ] || printf '\nNot installed, so libdat was not compared with:%s\n' "$absent"
+exit $status
