@@ -147,8 +147,12 @@ void emu_lockstep_wake(struct emu_world *w);
  * such thread.
  */
 uint64_t emu_lockstep_ready_owners(struct emu_world *w, uint64_t processes);
-/* After the lock is released: wake the thread that was given the turn. */
-void emu_lockstep_wake_holder(struct emu_world *w);
+/*
+ * With the lock: the thread that was given the turn and is asleep; 0: none, or already asked for.
+ * The caller wakes it after the release with emu_lockstep_wake_given().
+ */
+uint32_t emu_lockstep_given(struct emu_world *w);
+void emu_lockstep_wake_given(struct emu_world *w, uint32_t i);
 
 /*
  * The watchdog, a few times a second in each process: does the turn make progress? now: monotonic.

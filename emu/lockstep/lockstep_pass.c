@@ -86,11 +86,16 @@ static void give_turn(struct emu_world *w, uint32_t i)
 		w->membership->turn_given = i;
 }
 
-void emu_lockstep_wake_holder(struct emu_world *w)
+uint32_t emu_lockstep_given(struct emu_world *w)
 {
 	uint32_t i = w->membership->turn_given;
 
 	w->membership->turn_given = 0;
+	return i;
+}
+
+void emu_lockstep_wake_given(struct emu_world *w, uint32_t i)
+{
 	if (i)
 		syscall(SYS_futex, &lockstep_of(w)->thread[i].futex, FUTEX_WAKE, INT32_MAX, NULL,
 			NULL, 0);

@@ -94,7 +94,7 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 	}
 	/* Messages that this clean-up sent to the dead process itself. */
 	emu_inbox_discard(w, process);
-	p->used = false;
+	__atomic_store_n(&p->used, false, __ATOMIC_RELAXED);
 	fab->shared.processes--;
 	if (emu_lockstep(w))
 		emu_lockstep_drop_process(w, process);

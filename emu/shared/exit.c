@@ -14,12 +14,18 @@
 #include "lock.h"
 #include "shared.h"
 
+/* Looked at without the lock first: another thread of this process may hold it, or change them. */
+static bool is_used(const struct emu_process *p)
+{
+	return __atomic_load_n(&p->used, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&p->exits, __ATOMIC_RELAXED);
+}
+
 /* Does any other process take part that lives and is not about to exit? */
 static bool others_go_on(struct emu_world *w)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
-		if (i != w->process && emu_process(w, i)->used && !emu_process(w, i)->exits &&
-		    emu_shared_alive(w, i))
+		if (i != w->process && is_used(emu_process(w, i)) && emu_shared_alive(w, i))
 			return true;
 	return false;
 }
@@ -27,7 +33,9 @@ static bool others_go_on(struct emu_world *w)
 /* A handler that interrupted a call calls exit: the thread would wait for itself. */
 static bool has_lock(const struct emu_world *w)
 {
-	return (w->fab->shared.lock.word & FUTEX_TID_MASK) == (uint32_t)syscall(SYS_gettid);
+	uint32_t word = __atomic_load_n(&w->fab->shared.lock.word, __ATOMIC_RELAXED);
+
+	return (word & FUTEX_TID_MASK) == (uint32_t)syscall(SYS_gettid);
 }
 
 void emu_shared_process_exits(struct nic_world *world)
@@ -37,7 +45,7 @@ void emu_shared_process_exits(struct nic_world *world)
 
 	if (w->membership->apart || shared->stays || w->membership->pid != getpid() || has_lock(w))
 		return;
-	emu_process(w, w->process)->exits = true;
+	__atomic_store_n(&emu_process(w, w->process)->exits, true, __ATOMIC_RELAXED);
 	/* Of two processes that exit at the same time, one at least sees that of the other. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (others_go_on(w) || !emu_shared_take_as_guest(w))

@@ -191,7 +191,7 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	m->nonce = emu_random(w) | 1;
 	p->nonce = m->nonce;
 	p->probe = (uintptr_t)&m->nonce;
-	p->used = true;
+	__atomic_store_n(&p->used, true, __ATOMIC_RELAXED);
 	if (emu_lockstep(w))
 		emu_lockstep_join(w);
 	w->fab->shared.processes++;
@@ -377,7 +377,7 @@ void emu_shared_leave(struct emu_world *w)
 
 	emu_shared_take(w);
 	emu_inbox_discard(w, w->process);
-	emu_process(w, w->process)->used = false;
+	__atomic_store_n(&emu_process(w, w->process)->used, false, __ATOMIC_RELAXED);
 	shared->processes--;
 	if (emu_lockstep(w))
 		emu_lockstep_drop_process(w, w->process);

@@ -120,9 +120,12 @@ void emu_shared_release(struct emu_world *w)
 {
 	struct emu_membership *m = w->membership;
 	uint64_t waiters = 0, idlers = 0;
+	uint32_t turn = 0;
 
-	if (emu_lockstep(w))
+	if (emu_lockstep(w)) {
 		m->to_wake = emu_lockstep_ready_owners(w, m->to_wake);
+		turn = emu_lockstep_given(w);
+	}
 	for (uint64_t left = m->to_wake; left; left &= left - 1) {
 		uint16_t process = (uint16_t)__builtin_ctzl(left) + 1;
 		struct emu_process *p = emu_process(w, process);
@@ -137,7 +140,7 @@ void emu_shared_release(struct emu_world *w)
 	m->held = false;
 	emu_section_end(w);
 	emu_lock_release(&w->fab->shared.lock);
-	emu_lockstep_wake_holder(w);
+	emu_lockstep_wake_given(w, turn);
 	for (; waiters; waiters &= waiters - 1)
 		wake_threads(emu_process(w, (uint16_t)__builtin_ctzl(waiters) + 1), WAITERS);
 	for (; idlers; idlers &= idlers - 1)
