@@ -128,17 +128,30 @@ static int wait_for_world(struct backend *b)
 }
 
 /* The world does not end while a thread sleeps in it, even if the adapter is closed. */
-static enum nic_wait wait_in_world(struct backend *b)
+static enum nic_wait wait_in_world(struct backend *b, uint64_t deadline)
 {
 	struct adapter *adapter = TAILQ_FIRST(&b->adapters);
 	enum nic_wait outcome;
 
 	set_attention(b, false);
 	b->users++;
-	outcome = adapter->nic->ops->wait(adapter->nic, NULL, NIC_TIME_NEVER);
+	outcome = adapter->nic->ops->wait(adapter->nic, NULL, deadline);
 	if (--b->users == 0 && b->ending)
 		backend_wake(b);
 	return outcome;
+}
+
+void vb_pass_time(struct backend *b, uint64_t ns)
+{
+	struct adapter *adapter = TAILQ_FIRST(&b->adapters);
+	enum nic_wait outcome = NIC_WAIT_RAN;
+	uint64_t deadline;
+
+	if (!adapter)
+		return;
+	deadline = adapter->nic->ops->now(adapter->nic) + ns;
+	while (outcome == NIC_WAIT_RAN && !TAILQ_EMPTY(&b->adapters))
+		outcome = wait_in_world(b, deadline);
 }
 
 static void tell_hopeless(const char *call)
@@ -159,7 +172,7 @@ int vb_event_wait(struct backend *b, int fd, const char *call)
 		return wait_for_world(b);
 	if (b->helper && !(b->shared && b->kind->lockstep(b->shared)))
 		return wait_for_fd(b, fd);
-	switch (TAILQ_EMPTY(&b->adapters) ? NIC_WAIT_HOPELESS : wait_in_world(b)) {
+	switch (TAILQ_EMPTY(&b->adapters) ? NIC_WAIT_HOPELESS : wait_in_world(b, NIC_TIME_NEVER)) {
 	case NIC_WAIT_HOPELESS:
 		tell_hopeless(call);
 		return -EINTR;

@@ -459,6 +459,8 @@ void vb_async_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t 
 int vb_event_fd(void);
 /* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
 int vb_event_wait(struct backend *b, int fd, const char *call);
+/* The call takes so long, and others run meanwhile. The lock is held. */
+void vb_pass_time(struct backend *b, uint64_t ns);
 void vb_event_tell(struct backend *b, int fd);
 void vb_event_taken(int fd);
 /* There is an open device; the last one is about to be closed; in a forked child. */
