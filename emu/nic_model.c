@@ -96,6 +96,7 @@ const struct nic_ops emu_ops = {
 	.qp_to = emu_number_connect,
 	.qp_group = emu_group_change,
 	.qp_fail = emu_qp_fail,
+	.qp_alarm = emu_qp_alarm,
 	.disconnect = emu_qp_disconnect,
 
 	/* tx.c: the requester */
@@ -179,6 +180,9 @@ void emu_dispatch(struct emu_world *w, struct emu_event *e)
 		break;
 	case EMU_EV_UNANSWERED:
 		emu_unreliable.arrives(w, e);
+		break;
+	case EMU_EV_ALARM:
+		emu_qp_alarm_event(w, e);
 		break;
 	case EMU_EV_NONE:
 	case EMU_EV_COUNT:

@@ -337,6 +337,33 @@ void emu_qp_fail(struct nic_qp *base)
 		end_quietly(emu_world_of(base->nic), qp, EMU_EV_NONE);
 }
 
+int emu_qp_alarm(struct nic_qp *base, uint64_t after_ns)
+{
+	struct emu_world *w = emu_world_of(base->nic);
+	struct emu_qp *qp = qp_of(base);
+
+	if ((qp->state != EMU_QP_IDLE && qp->state != EMU_QP_ERROR) || qp->timer ||
+	    after_ns > NIC_TIME_NEVER / 4)
+		return -EINVAL;
+	if (!emu_clock_has_room(w))
+		return -ENOMEM;
+	if (qp->state == EMU_QP_IDLE)
+		end_quietly(w, qp, EMU_EV_NONE);
+	emu_timer_start(w, qp, emu_clock_real(w) + after_ns, EMU_EV_ALARM);
+	emu_sent(w, base->nic);
+	return 0;
+}
+
+void emu_qp_alarm_event(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+
+	if (emu_qp_stale(qp, event))
+		return;
+	qp->timer = false;
+	emu_up_qp_event(w, qp, NIC_QP_ALARM);
+}
+
 void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
 {
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_TERMINATE);

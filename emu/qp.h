@@ -24,6 +24,7 @@ void emu_qp_taken_limit(struct nic_qp *qp, int32_t soft, int32_t hard);
 void emu_qp_ask_break(struct nic_qp *qp);
 void emu_qp_disconnect(struct nic_qp *qp, bool abrupt);
 void emu_qp_fail(struct nic_qp *qp);
+int emu_qp_alarm(struct nic_qp *qp, uint64_t after_ns);
 
 /* Is the QP connected, so that data may be in flight? */
 static inline bool emu_qp_running(const struct emu_qp *qp)
@@ -63,6 +64,8 @@ void emu_qp_break(struct emu_world *w, struct emu_qp *qp);
 void emu_qp_break_soon(struct emu_world *w, struct emu_qp *qp);
 /* Events TERMINATE, BREAK and DISCONNECT. */
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event);
+/* Event ALARM. */
+void emu_qp_alarm_event(struct emu_world *w, const struct emu_event *event);
 /* The last request of a draining QP was acknowledged. */
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp);
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,

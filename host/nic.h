@@ -29,7 +29,8 @@
  * the lock is a no-op.
  *
  * Upcalls may come from inside any call. They may poll, arm, count and limit completion queues,
- * query, and call qp_break or reject; conn_request may also create a QP. Nothing else.
+ * query, and call qp_break or reject; conn_request may also create a QP, conn_end may set an
+ * alarm. Nothing else.
  */
 #ifndef HOST_NIC_H
 #define HOST_NIC_H
@@ -346,6 +347,13 @@ struct nic_ops {
 	int (*qp_group)(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join);
 	/* Of such a QP, or an unconnected one: flush all work, now and later. No upcall. */
 	void (*qp_fail)(struct nic_qp *qp);
+	/*
+	 * NIC_CAP_NUMBERS: the qp_event upcall NIC_QP_ALARM once, after that time, unless the QP is
+	 * reset before. Its connection has ended, or it had none, and then it can have one after a
+	 * reset only. May be called from its conn_end upcall. -EINVAL: it is connected, or an alarm
+	 * is set; -ENOMEM.
+	 */
+	int (*qp_alarm)(struct nic_qp *qp, uint64_t after_ns);
 
 	/* ---- posting: never blocks, never allocates ---- */
 
@@ -439,53 +447,6 @@ struct nic_ops {
 	int (*packet_rule_fired)(struct nic *nic, uint32_t id, uint64_t *fired);
 	/* Remove all rules; links that are down come up and dead hosts come to life. */
 	void (*packet_rules_clear)(struct nic *nic);
-};
-
-struct nic_upcalls {
-	/* The calls of every message on hardware (nic_quick.h); NULL: this front makes none. */
-	const struct nic_quick_front *quick;
-
-	/* ---- completions and limits; ctx is the object's ---- */
-	void (*cq_notify)(void *cq_ctx);
-	/*
-	 * A completion of qp is lost. Either the CQ has no room (see cq_limit), and the backend
-	 * breaks qp next; or the QP has no CQ for it (cq_ctx is NULL), which is no error.
-	 */
-	void (*cq_lost)(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
-	void (*srq_limit)(void *srq_ctx);
-	void (*qp_soft_limit)(void *qp_ctx);
-	void (*qp_event)(void *qp_ctx, enum nic_qp_event what); /* NIC_CAP_NUMBERS */
-
-	/* ---- connections ---- */
-	/*
-	 * lib owns conn from now on and answers it by accept, reject or handoff, at once or later.
-	 */
-	void (*conn_request)(void *listener_ctx, struct nic_conn *conn);
-	/*
-	 * peer: the peer's answer, on the active side, valid during the upcall only; NULL on the
-	 * passive side.
-	 */
-	void (*established)(void *qp_ctx, const struct nic_conn_param *peer);
-	/*
-	 * The QP is disconnected and its work has been flushed, except after a set-up that failed
-	 * without any.
-	 */
-	void (*conn_end)(void *qp_ctx, enum nic_conn_end why);
-
-	/* ---- adapter ---- */
-	void (*adapter_failed)(void *nic_ctx);
-
-	/* ---- services of the host process ---- */
-	void (*lock)(void *nic_ctx);
-	void (*unlock)(void *nic_ctx);
-	uint64_t (*monotonic_ns)(void *nic_ctx);
-	/*
-	 * Release the lock, sleep until something is posted or added, or until that time; take it
-	 * again.
-	 */
-	enum nic_wait (*sleep)(void *nic_ctx, uint64_t until_monotonic_ns);
-	/* Wake all sleepers: their events may have happened. */
-	void (*wake)(void *nic_ctx);
 };
 
 /*

@@ -3,7 +3,8 @@
  * nic_backend.h - backends, the part of the door that provides adapters; nic.h includes it.
  *
  * A backend makes a world and opens adapters in it. One backend is linked in (emu/); another one is
- * a module that is loaded on demand (passthrough/). Several processes may share a world.
+ * a module that is loaded on demand (passthrough/). Several processes may share a world. What it
+ * calls in turn, struct nic_upcalls, is here, too.
  */
 #ifndef HOST_NIC_BACKEND_H
 #define HOST_NIC_BACKEND_H
@@ -215,5 +216,54 @@ struct nic_host {
 
 /* Called once in a process. NULL: the backend cannot be used, and the reason is on stderr. */
 typedef const struct nic_backend *(*nic_module_entry)(const struct nic_host *host);
+
+/* ---- upcalls: nic.h says when they may come ---- */
+
+struct nic_upcalls {
+	/* The calls of every message on hardware (nic_quick.h); NULL: this front makes none. */
+	const struct nic_quick_front *quick;
+
+	/* ---- completions and limits; ctx is the object's ---- */
+	void (*cq_notify)(void *cq_ctx);
+	/*
+	 * A completion of qp is lost. Either the CQ has no room (see cq_limit), and the backend
+	 * breaks qp next; or the QP has no CQ for it (cq_ctx is NULL), which is no error.
+	 */
+	void (*cq_lost)(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
+	void (*srq_limit)(void *srq_ctx);
+	void (*qp_soft_limit)(void *qp_ctx);
+	void (*qp_event)(void *qp_ctx, enum nic_qp_event what); /* NIC_CAP_NUMBERS */
+
+	/* ---- connections ---- */
+	/*
+	 * lib owns conn from now on and answers it by accept, reject or handoff, at once or later.
+	 */
+	void (*conn_request)(void *listener_ctx, struct nic_conn *conn);
+	/*
+	 * peer: the peer's answer, on the active side, valid during the upcall only; NULL on the
+	 * passive side.
+	 */
+	void (*established)(void *qp_ctx, const struct nic_conn_param *peer);
+	/*
+	 * The QP is disconnected and its work has been flushed, except after a set-up that failed
+	 * without any.
+	 */
+	void (*conn_end)(void *qp_ctx, enum nic_conn_end why);
+
+	/* ---- adapter ---- */
+	void (*adapter_failed)(void *nic_ctx);
+
+	/* ---- services of the host process ---- */
+	void (*lock)(void *nic_ctx);
+	void (*unlock)(void *nic_ctx);
+	uint64_t (*monotonic_ns)(void *nic_ctx);
+	/*
+	 * Release the lock, sleep until something is posted or added, or until that time; take it
+	 * again.
+	 */
+	enum nic_wait (*sleep)(void *nic_ctx, uint64_t until_monotonic_ns);
+	/* Wake all sleepers: their events may have happened. */
+	void (*wake)(void *nic_ctx);
+};
 
 #endif /* HOST_NIC_BACKEND_H */

@@ -72,6 +72,13 @@ static int no_qp_to(struct nic_qp *qp, const struct nic_qp_path *path)
 	return -EOPNOTSUPP;
 }
 
+static int no_qp_alarm(struct nic_qp *qp, uint64_t after_ns)
+{
+	(void)qp;
+	(void)after_ns;
+	return -EOPNOTSUPP;
+}
+
 static int no_qp_group(struct nic_qp *qp, const uint8_t gid[NIC_GID], bool join)
 {
 	(void)qp;
@@ -245,6 +252,7 @@ const struct nic_ops nic_unsupported = {
 	.qp_to = no_qp_to,
 	.qp_group = no_qp_group,
 	MISSING(qp_fail),
+	.qp_alarm = no_qp_alarm,
 	MISSING(post_send),
 	MISSING(post_recv),
 	MISSING(listen),

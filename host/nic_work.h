@@ -215,6 +215,7 @@ enum nic_qp_event {
 	/* The QP ends, for a request of the peer that took no Receive: */
 	NIC_QP_ACCESS,  /* its key, or the QP, does not permit it */
 	NIC_QP_REQUEST, /* its form is wrong */
+	NIC_QP_ALARM,   /* nic_ops.qp_alarm */
 	NIC_QP_EVENTS
 };
 

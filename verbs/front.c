@@ -163,6 +163,8 @@ static void front_on_qp_event(void *ctx, enum nic_qp_event what)
 
 	if (obj->kind == VB_QP)
 		vb_qp_on_event(nic_container_of(obj, struct vb_qp, obj), what);
+	else if (what == NIC_QP_ALARM)
+		vb_cm->alarm(obj);
 }
 
 static void front_on_request(void *listener, struct nic_conn *conn)

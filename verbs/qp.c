@@ -265,6 +265,7 @@ void vb_qp_on_event(struct vb_qp *qp, enum nic_qp_event what)
 	case NIC_QP_REQUEST:
 		vb_qp_tell(qp, IBV_EVENT_QP_REQ_ERR);
 		break;
+	case NIC_QP_ALARM: /* of connections only */
 	case NIC_QP_EVENTS:
 		break;
 	}

@@ -481,6 +481,8 @@ struct vb_cm_ops {
 	void (*request)(struct vb_obj *listener, struct nic_conn *conn);
 	void (*established)(struct vb_obj *conn, const struct nic_conn_param *peer);
 	void (*end)(struct vb_obj *conn, enum nic_conn_end why);
+	/* Of nic_ops.qp_alarm. */
+	void (*alarm)(struct vb_obj *conn);
 	/* The device of this listener or connection is closed. */
 	void (*discard)(struct vb_obj *obj);
 	/* In a forked child, which has none of its parent's objects. */

@@ -34,6 +34,7 @@ enum emu_event_kind {
 	 * of request `index`, or the receiver's QP if it is a datagram.
 	 */
 	EMU_EV_UNANSWERED,
+	EMU_EV_ALARM, /* nic_ops.qp_alarm */
 	EMU_EV_COUNT
 };
 

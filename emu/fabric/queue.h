@@ -27,7 +27,8 @@ static inline bool emu_is_timer(const struct emu_event *event)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 
-	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER || kind == EMU_EV_CM_TIMEOUT;
+	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER ||
+	       kind == EMU_EV_CM_TIMEOUT || kind == EMU_EV_ALARM;
 }
 
 /* A heap of four children: shallower than two, and the four share two cache lines. */
@@ -89,7 +90,8 @@ static inline bool emu_clock_has_room(const struct emu_world *w)
 }
 
 /*
- * A QP has at most one timer: connect timeout, RNR, or retry (EMU_EV_CM_TIMEOUT, EMU_EV_xxx_TIMER).
+ * A QP has at most one timer: connect timeout, RNR, retry, or after all these an alarm
+ * (EMU_EV_CM_TIMEOUT, EMU_EV_xxx_TIMER, EMU_EV_ALARM).
  */
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind);

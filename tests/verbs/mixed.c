@@ -209,6 +209,7 @@ static void be_client(const char *host, uint64_t rounds)
 	if (rounds > 0) {
 		need(rdma_disconnect(id) == 0, "rdma_disconnect");
 		await(RDMA_CM_EVENT_DISCONNECTED);
+		await(RDMA_CM_EVENT_TIMEWAIT_EXIT);
 	}
 	destroy();
 	printf("%llu verbs answers\n", (unsigned long long)rounds);
@@ -264,6 +265,8 @@ static void be_server(int reject)
 		await(RDMA_CM_EVENT_ESTABLISHED);
 		printf("%ld answers by verbs\n", answer_questions());
 		await(RDMA_CM_EVENT_DISCONNECTED);
+		need(rdma_disconnect(id) == 0, "rdma_disconnect");
+		await(RDMA_CM_EVENT_TIMEWAIT_EXIT);
 		destroy();
 	}
 	rdma_destroy_id(listener);

@@ -309,7 +309,7 @@ static void fill_path(struct cm_id *id)
 					  .rate_selector = 2,
 					  .rate = IBV_RATE_100_GBPS,
 					  .packet_life_time_selector = 2,
-					  .packet_life_time = 16 };
+					  .packet_life_time = CM_PACKET_LIFE };
 	ibv_query_gid(id->base.verbs, VB_PORT, 1, &path->sgid);
 	if (to->sin_family == AF_INET) {
 		path->dgid.raw[10] = path->dgid.raw[11] = 0xff;

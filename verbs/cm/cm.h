@@ -23,6 +23,7 @@
 #define CM_REJECTED     28 /* as InfiniBand numbers reasons: the program */
 #define CM_NO_LISTENER  8
 #define CM_BACKLOG_MOST 1024
+#define CM_PACKET_LIFE  16 /* in paths: a code, of a quarter of a second */
 
 enum cm_state {
 	CM_IDLE,
@@ -96,6 +97,8 @@ struct cm_id {
 	struct vb_obj obj;
 	struct nic_qp *nic;
 	bool direct; /* the program's QP took its place */
+	/* Its end (end.c): the program disconnected it, DISCONNECTED came, it is in timewait. */
+	bool disconnects, over, waits;
 	struct nic_conn_end_point near, far;
 	uint8_t initiator_depth, responder_resources;
 	uint8_t tos, ack_timeout;
@@ -208,6 +211,12 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);
 void cm_on_end(struct vb_obj *obj, enum nic_conn_end why);
 /* The answer came: finish the connection, and say what the event is. Without the lock. */
 void cm_finish(struct cm_id *id, struct cm_event *event);
+
+/* ---- end.c ---- */
+
+/* The connection is over, as its program is told. The lock is held. */
+void cm_timewait_begin(struct cm_id *id);
+void cm_on_alarm(struct vb_obj *obj);
 
 /* ---- datagram.c: of ids for QPs of type UD ---- */
 

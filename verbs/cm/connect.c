@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* connect.c - the calls that begin, answer and end a connection. */
+/* connect.c - the calls that begin and answer a connection. */
 #include <string.h>
 
 #include "cm.h"
@@ -31,6 +31,18 @@ static int make_conn(struct cm_id *id)
 	return 0;
 }
 
+static void free_conn(struct cm_id *id)
+{
+	if (id->nic) {
+		id->nic->nic->ops->qp_reset(id->nic);
+		id->nic->nic->ops->qp_destroy(id->nic);
+		id->nic = NULL;
+	}
+	if (id->obj.context)
+		vb_obj_remove(&id->obj);
+	id->obj.context = NULL;
+}
+
 void cm_drop(struct cm_id *id)
 {
 	struct vb_qp *qp = id->direct ? VB_OF(id->base.qp, qp) : NULL;
@@ -43,14 +55,7 @@ void cm_drop(struct cm_id *id)
 		qp->conn = NULL;
 		qp->nic->nic->ops->disconnect(qp->nic, true);
 	}
-	if (id->nic) {
-		id->nic->nic->ops->qp_reset(id->nic);
-		id->nic->nic->ops->qp_destroy(id->nic);
-		id->nic = NULL;
-	}
-	if (id->obj.context)
-		vb_obj_remove(&id->obj);
-	id->obj.context = NULL;
+	free_conn(id);
 	if (id->state > CM_LISTENING)
 		id->state = CM_OVER;
 }
@@ -218,10 +223,14 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 		param->rd_in = request->rd_out;
 	if (param->rd_out > request->rd_in)
 		param->rd_out = request->rd_in;
-	err = request->nic->ops->accept(id->request, qp->nic, param);
+	err = make_conn(id);
 	if (err)
 		return err;
-	vb_obj_add(vb_context_of(id->base.verbs), &id->obj, VB_CONN);
+	err = request->nic->ops->accept(id->request, qp->nic, param);
+	if (err) {
+		free_conn(id);
+		return err;
+	}
 	vb_qp_become(id->base.qp, IBV_QPS_RTR, &id->obj);
 	id->direct = true;
 	return 0;
@@ -296,31 +305,6 @@ int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
 int rdma_reject_ece(struct rdma_cm_id *base, const void *data, uint8_t size)
 {
 	return rdma_reject(base, data, size);
-}
-
-/* ---- end ---- */
-
-int rdma_disconnect(struct rdma_cm_id *base)
-{
-	struct cm_id *id = cm_id_of(base);
-	bool heard;
-	int err;
-
-	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || cm_is_datagram(id))
-		return cm_fail(EINVAL);
-	cm_enter();
-	err = cm_fault(id, VB_CALL_DISCONNECT);
-	cm_leave();
-	if (err)
-		return cm_fail(err);
-	cm_qp_error(id);
-	cm_enter();
-	if (id->nic && id->state != CM_CONNECTING)
-		id->nic->nic->ops->disconnect(id->nic, true);
-	heard = !TAILQ_EMPTY(&cm_channel_of(id)->events);
-	cm_leave();
-	/* A second call has nothing to wait for. */
-	return id->sync && heard ? cm_complete(id) : 0;
 }
 
 /* The program knows from its QP that the connection is there. */

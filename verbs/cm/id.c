@@ -252,6 +252,7 @@ const struct vb_cm_ops cm_ops = {
 	.request = cm_on_request,
 	.established = cm_on_established,
 	.end = cm_on_end,
+	.alarm = cm_on_alarm,
 	.discard = id_discard,
 	.forget = ids_forget,
 };

@@ -55,6 +55,7 @@ static void tell_end(struct cm_id *id, enum nic_conn_end why)
 	case NIC_END_BROKEN:
 	case NIC_END_COUNT:
 		cm_event_add(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+		cm_timewait_begin(id);
 		break;
 	}
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program for cm_events.sh: both ends of a connection of librdmacm in one process. It says every
+ * event of librdmacm and of the device emu0, and when it came, in virtual time.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PORT 7471
+
+static struct rdma_event_channel *channel;
+static struct rdma_cm_id *listener, *client, *server;
+static uint64_t zero; /* times count from here */
+
+static void need(bool good, const char *what)
+{
+	if (good)
+		return;
+	printf("no %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static uint64_t now(void)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+
+	need(ibv_query_rt_values_ex(listener->verbs, &values) == 0, "clock");
+	return (uint64_t)values.raw_clock.tv_sec * 1000000000ul +
+	       (uint64_t)values.raw_clock.tv_nsec;
+}
+
+static void say(const char *who, const char *event, int status)
+{
+	printf("%lu us: %s %s %d\n", (unsigned long)((now() - zero) / 1000), who, event, status);
+}
+
+static const char *name_of(const struct rdma_cm_id *id)
+{
+	if (id == listener)
+		return "listener";
+	return id == client ? "client" : "server";
+}
+
+/* The next event, said if times count. */
+static enum rdma_cm_event_type next_event(void)
+{
+	struct rdma_cm_event *event;
+	enum rdma_cm_event_type type;
+
+	need(rdma_get_cm_event(channel, &event) == 0, "event");
+	type = event->event;
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		server = event->id;
+	if (zero)
+		say(name_of(event->id), rdma_event_str(type) + strlen("RDMA_CM_EVENT_"),
+		    event->status);
+	rdma_ack_cm_event(event);
+	return type;
+}
+
+static void await(enum rdma_cm_event_type type)
+{
+	while (next_event() != type)
+		continue;
+}
+
+static struct sockaddr_in address(const char *ip)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(PORT) };
+
+	inet_pton(AF_INET, ip, &in.sin_addr);
+	return in;
+}
+
+static void make_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init = { .cap = { 4, 4, 1, 1, 0 }, .qp_type = IBV_QPT_RC };
+
+	need(rdma_create_qp(id, NULL, &init) == 0, "queue pair");
+}
+
+static void begin(void)
+{
+	struct sockaddr_in in = address("198.18.0.2");
+
+	channel = rdma_create_event_channel();
+	need(channel != NULL, "channel");
+	need(rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP) == 0, "id");
+	need(rdma_bind_addr(listener, (struct sockaddr *)&in) == 0, "address");
+	need(rdma_listen(listener, 2) == 0, "listener");
+	need(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP) == 0, "id");
+}
+
+static void connect_both(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+	struct sockaddr_in in = address("198.18.0.2");
+
+	need(rdma_resolve_addr(client, NULL, (struct sockaddr *)&in, 1000) == 0, "address");
+	await(RDMA_CM_EVENT_ADDR_RESOLVED);
+	need(rdma_resolve_route(client, 1000) == 0, "route");
+	await(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	make_qp(client);
+	need(rdma_connect(client, &param) == 0, "request");
+	await(RDMA_CM_EVENT_CONNECT_REQUEST);
+	make_qp(server);
+	need(rdma_accept(server, &param) == 0, "accept");
+	await(RDMA_CM_EVENT_ESTABLISHED);
+	await(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void destroy(struct rdma_cm_id *id)
+{
+	if (id && id->qp)
+		rdma_destroy_qp(id);
+	if (id)
+		rdma_destroy_id(id);
+}
+
+/* The client disconnects and waits, then the server. With a second word, that is their option. */
+static void part(const char *timeout)
+{
+	uint8_t code = (uint8_t)(timeout ? atoi(timeout) : 0);
+
+	connect_both();
+	if (timeout)
+		need(!rdma_set_option(client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &code,
+				      sizeof(code)),
+		     "option");
+	zero = now();
+	need(rdma_disconnect(client) == 0, "disconnect");
+	await(RDMA_CM_EVENT_DISCONNECTED);
+	await(RDMA_CM_EVENT_DISCONNECTED);
+	if (client->verbs->device->transport_type == IBV_TRANSPORT_IB)
+		await(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	zero = now();
+	need(rdma_disconnect(server) == 0, "disconnect");
+	next_event();
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	begin();
+	if (argc > 1 && strcmp(argv[1], "part") == 0)
+		part(argv[2]);
+	destroy(client);
+	destroy(server);
+	destroy(listener);
+	rdma_destroy_event_channel(channel);
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# When events of librdmacm and of devices come, exactly: cm_events.c in lockstep, in virtual time.
+datsim=$top_builddir/tools/datsim/datsim
+program=$top_builddir/tests/verbs/cm/cm_events
+
+if [ ! -x "$program" ]; then
+	echo "1..0 # SKIP librdmacm is not built"
+	exit 0
+fi
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+n=0
+
+ok() {
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		sed 's/^/# /' "$work/out"
+	fi
+}
+
+# run OPTIONS -- ARGS: the program with them, in lockstep
+run() {
+	options=
+	while [ "$1" != -- ]; do
+		options="$options $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2086
+	"$datsim" run --lockstep --quiet $options -- "$program" "$@" > "$work/out" 2>&1
+}
+
+# said LINE...: these are all its lines, but for the last one
+said() {
+	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
+}
+
+echo 1..4
+run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
+	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
+ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
+run -- part 18
+said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
+	"1024000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
+ok $? "a longer timeout of acknowledgements makes it longer, at that side"
+run -- part 1
+said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
+	"128000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
+ok $? "and a short one as short as the delay of the device"
+DATSIM_PROFILE=iwarp run -- part
+grep -qF "rdma_get_cm_event waits forever" "$work/out" && ! grep -q TIMEWAIT_EXIT "$work/out"
+ok $? "an RNIC has no timewait"

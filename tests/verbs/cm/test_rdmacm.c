@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * librdmacm, used as a program uses it: every event and when it comes, every refusal. The server is
+ * at emu1, the client at emu0, both in this process.
+ */
+#include <rdma/rdma_verbs.h>
+
+#include "cm_pair.h"
+
+/* ---- connections ---- */
+
+START_TEST(a_request_says_who_asks_and_what_for)
+{
+	cm_begin();
+	cm_ask();
+	ck_assert_ptr_eq(cm_last.listen_id, cm_listener);
+	ck_assert_ptr_eq(cm_server->context, &cm_listener);
+	ck_assert_str_eq(cm_data, "question");
+	/* From this side: it may start what the peer serves. */
+	ck_assert_uint_eq(cm_last.param.conn.initiator_depth, 3);
+	ck_assert_uint_eq(cm_last.param.conn.responder_resources, 2);
+	ck_assert_uint_eq(cm_last.param.conn.qp_num, cm_client->qp->qp_num);
+	ck_assert_uint_eq(rdma_get_src_port(cm_server), htons(CM_PORT));
+	ck_assert_uint_eq(rdma_get_dst_port(cm_server), rdma_get_src_port(cm_client));
+	ck_assert_uint_eq(cm_server->route.addr.dst_sin.sin_addr.s_addr,
+			  cm_client->route.addr.src_sin.sin_addr.s_addr);
+	cm_end();
+}
+END_TEST
+
+START_TEST(both_sides_are_connected_with_what_was_agreed)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cm_begin();
+	cm_connect();
+	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_RTS);
+	ck_assert_int_eq(ibv_query_qp(cm_client->qp, &attr, 0, &init), 0);
+	ck_assert_uint_eq(attr.dest_qp_num, cm_server->qp->qp_num);
+	ck_assert_uint_eq(attr.retry_cnt, 5);
+	ck_assert_uint_eq(attr.rnr_retry, 4);
+	ck_assert_uint_eq(attr.max_rd_atomic, 3);
+	ck_assert_uint_eq(attr.max_dest_rd_atomic, 2);
+	ck_assert_int_eq(ibv_query_qp(cm_server->qp, &attr, 0, &init), 0);
+	ck_assert_uint_eq(attr.dest_qp_num, cm_client->qp->qp_num);
+	ck_assert_int_eq((int)attr.qp_state, (int)IBV_QPS_RTS);
+	cm_end();
+}
+END_TEST
+
+START_TEST(more_than_7_retries_are_7)
+{
+	struct rdma_conn_param param = cm_param("question");
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	cm_make_qp(cm_client);
+	param.retry_count = 15;
+	param.rnr_retry_count = 8;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	ck_assert_uint_eq(cm_last.param.conn.retry_count, 7);
+	ck_assert_uint_eq(cm_last.param.conn.rnr_retry_count, 7);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_message_goes_through_the_calls_of_rdma_verbs_h)
+{
+	char out[] = "hello", in[16] = "";
+	struct ibv_mr *from, *to;
+	struct ibv_wc wc;
+
+	cm_begin();
+	cm_connect();
+	from = rdma_reg_msgs(cm_client, out, sizeof(out));
+	to = rdma_reg_msgs(cm_server, in, sizeof(in));
+	ck_assert_ptr_nonnull(from);
+	ck_assert_ptr_nonnull(to);
+	ck_assert_int_eq(rdma_post_recv(cm_server, in, in, sizeof(in), to), 0);
+	ck_assert_int_eq(rdma_post_send(cm_client, out, out, sizeof(out), from, 0), 0);
+	ck_assert_int_eq(rdma_get_recv_comp(cm_server, &wc), 1);
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
+	ck_assert_int_eq(rdma_get_send_comp(cm_client, &wc), 1);
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
+	ck_assert_str_eq(in, "hello");
+	ck_assert_int_eq(rdma_dereg_mr(from), 0);
+	ck_assert_int_eq(rdma_dereg_mr(to), 0);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_disconnect_is_an_event_at_both_sides_once)
+{
+	cm_begin();
+	cm_connect();
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_ERR);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	/* The peer's QP stays as it is until its program says so. */
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_RTS);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	ck_assert_int_eq((int)cm_server->qp->state, (int)IBV_QPS_ERR);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(the_peer_of_a_destroyed_id_is_disconnected)
+{
+	cm_begin();
+	cm_connect();
+	cm_destroy(&cm_client);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_rejection_carries_its_private_data)
+{
+	cm_begin();
+	cm_ask();
+	ck_assert_int_eq(rdma_reject(cm_server, "no", 2), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_int_eq(cm_last.status, 28);
+	ck_assert_str_eq(cm_data, "no");
+	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_ERR);
+	CM_REFUSED(rdma_reject(cm_server, "no", 2), EINVAL);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_request_whose_id_is_destroyed_is_rejected)
+{
+	cm_begin();
+	cm_ask();
+	cm_destroy(&cm_server);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	cm_end();
+}
+END_TEST
+
+/* The clients have a channel of their own: no request is fetched before the last is refused. */
+START_TEST(a_request_beyond_the_backlog_is_rejected)
+{
+	struct rdma_event_channel *listens, *asks = rdma_create_event_channel();
+	struct rdma_conn_param param = cm_param("");
+	struct rdma_cm_id *askers[3];
+
+	ck_assert_ptr_nonnull(asks);
+	cm_begin(); /* with a backlog of 2 */
+	listens = cm_channel;
+	cm_channel = asks;
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(rdma_create_id(asks, &askers[i], NULL, RDMA_PS_TCP), 0);
+		cm_resolve(askers[i], CM_THERE, CM_PORT);
+		cm_make_qp(askers[i]);
+		ck_assert_int_eq(rdma_connect(askers[i], &param), 0);
+	}
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_ptr_eq(cm_last.id, askers[2]);
+	cm_channel = listens;
+	for (int i = 0; i < 2; i++) {
+		cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+		ck_assert_int_eq(rdma_destroy_id(cm_last.id), 0);
+	}
+	cm_channel = asks;
+	for (int i = 0; i < 2; i++) {
+		cm_take(RDMA_CM_EVENT_REJECTED);
+		ck_assert_ptr_eq(cm_last.id, askers[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		cm_destroy(&askers[i]);
+	rdma_destroy_event_channel(asks);
+	cm_channel = listens;
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_port_without_a_listener_rejects)
+{
+	struct rdma_conn_param param = cm_param("");
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT + 1);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_int_eq(cm_last.status, 8);
+	cm_end();
+}
+END_TEST
+
+START_TEST(an_address_that_nobody_has_is_unreachable)
+{
+	struct rdma_conn_param param = cm_param("");
+
+	cm_begin();
+	cm_resolve(cm_client, CM_NOWHERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_UNREACHABLE);
+	ck_assert_int_eq(cm_last.status, -ETIMEDOUT);
+	cm_end();
+}
+END_TEST
+
+/* ---- QPs that the program makes itself ---- */
+
+static struct ibv_qp *own_qp(struct rdma_cm_id *id, struct ibv_pd **pd, struct ibv_cq **cq)
+{
+	struct ibv_qp_init_attr init = {
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RC
+	};
+
+	*pd = ibv_alloc_pd(id->verbs);
+	*cq = ibv_create_cq(id->verbs, 8, NULL, NULL, 0);
+	ck_assert(*pd && *cq);
+	init.send_cq = init.recv_cq = *cq;
+	return ibv_create_qp(*pd, &init);
+}
+
+static void step(struct rdma_cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	ck_assert_int_eq(rdma_init_qp_attr(id, &attr, &mask), 0);
+	ck_assert_int_eq(ibv_modify_qp(qp, &attr, mask), 0);
+}
+
+/* Without payload. */
+static void message(struct ibv_qp *from, struct ibv_qp *to)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_recv_wr recv = { .num_sge = 0 }, *bad_recv;
+	struct ibv_wc wc;
+
+	ck_assert_int_eq(ibv_post_recv(to, &recv, &bad_recv), 0);
+	ck_assert_int_eq(ibv_post_send(from, &send, &bad), 0);
+	while (ibv_poll_cq(from->send_cq, 1, &wc) == 0)
+		continue;
+	ck_assert_msg(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	ck_assert_int_eq(ibv_poll_cq(to->recv_cq, 1, &wc), 1);
+	ck_assert_msg(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+}
+
+START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
+{
+	struct rdma_conn_param param = cm_param("question");
+	struct ibv_pd *pds[2];
+	struct ibv_cq *cqs[2];
+	struct ibv_qp *qps[2];
+	int mask;
+	struct ibv_qp_attr early = { .qp_state = IBV_QPS_RTR };
+
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	qps[0] = own_qp(cm_client, &pds[0], &cqs[0]);
+	CM_REFUSED(rdma_connect(cm_client, NULL), EINVAL);
+	CM_REFUSED(rdma_init_qp_attr(cm_client, &early, &mask), EINVAL);
+	param.qp_num = qps[0]->qp_num;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	ck_assert_uint_eq(cm_last.param.conn.qp_num, qps[0]->qp_num);
+	qps[1] = own_qp(cm_server, &pds[1], &cqs[1]);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++)
+		step(cm_server, qps[1], (enum ibv_qp_state)state);
+	param.qp_num = qps[1]->qp_num;
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	ck_assert_uint_eq(cm_last.param.conn.qp_num, qps[1]->qp_num);
+	cm_expect_quiet();
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++)
+		step(cm_client, qps[0], (enum ibv_qp_state)state);
+	ck_assert_int_eq(rdma_establish(cm_client), 0);
+	CM_REFUSED(rdma_establish(cm_client), EINVAL);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+	message(qps[0], qps[1]);
+	message(qps[1], qps[0]);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(ibv_destroy_qp(qps[i]), 0);
+		ck_assert_int_eq(ibv_destroy_cq(cqs[i]), 0);
+		ck_assert_int_eq(ibv_dealloc_pd(pds[i]), 0);
+	}
+	cm_end();
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_request_says_who_asks_and_what_for, 1, NULL);
+	unit_add(suite, both_sides_are_connected_with_what_was_agreed, 1, NULL);
+	unit_add(suite, more_than_7_retries_are_7, 1, NULL);
+	unit_add(suite, a_message_goes_through_the_calls_of_rdma_verbs_h, 1, NULL);
+	unit_add(suite, a_disconnect_is_an_event_at_both_sides_once, 1, NULL);
+	unit_add(suite, the_peer_of_a_destroyed_id_is_disconnected, 1, NULL);
+	unit_add(suite, a_rejection_carries_its_private_data, 1, NULL);
+	unit_add(suite, a_request_whose_id_is_destroyed_is_rejected, 1, NULL);
+	unit_add(suite, a_request_beyond_the_backlog_is_rejected, 1, NULL);
+	unit_add(suite, a_port_without_a_listener_rejects, 1, NULL);
+	unit_add(suite, an_address_that_nobody_has_is_unreachable, 1, NULL);
+	unit_add(suite, without_a_qp_the_response_comes_and_the_program_establishes, 1, NULL);
+}
+
+UNIT_SUITE("rdmacm")

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How connections of librdmacm end: RDMA_CM_EVENT_TIMEWAIT_EXIT, when it comes and when it does
+ * not. Time follows the clock here; cm_events.sh has the exact values.
+ */
+#include <pthread.h>
+
+#include "cm_pair.h"
+
+/* The shortest time: that of a device which answers within 0.13 s. */
+static void hurry(struct rdma_cm_id *id)
+{
+	uint8_t timeout = 1;
+
+	ck_assert_int_eq(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+					 sizeof(timeout)),
+			 0);
+}
+
+static void connect_hurried(void)
+{
+	cm_begin();
+	hurry(cm_client);
+	cm_connect();
+	hurry(cm_server);
+}
+
+/* The client disconnects, and both hear of it. */
+static void part(void)
+{
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_ptr_eq(cm_last.id, cm_server);
+}
+
+static void take_exit(const struct rdma_cm_id *id)
+{
+	cm_take(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	ck_assert_ptr_eq(cm_last.id, id);
+	ck_assert_int_eq(cm_last.status, 0);
+}
+
+static uint64_t now(void)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+
+	ck_assert_int_eq(ibv_query_rt_values_ex(cm_client->verbs, &values), 0);
+	return (uint64_t)values.raw_clock.tv_sec * 1000000000ul +
+	       (uint64_t)values.raw_clock.tv_nsec;
+}
+
+START_TEST(timewait_begins_with_the_disconnect)
+{
+	uint64_t begin;
+
+	connect_hurried();
+	begin = now();
+	part();
+	cm_expect_quiet();
+	take_exit(cm_client);
+	ck_assert_uint_ge(now() - begin, 128000000);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(the_other_side_begins_when_it_disconnects_too)
+{
+	uint64_t begin;
+
+	connect_hurried();
+	part();
+	take_exit(cm_client);
+	begin = now();
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	cm_expect_quiet();
+	take_exit(cm_server);
+	ck_assert_uint_ge(now() - begin, 128000000);
+	cm_end();
+}
+END_TEST
+
+/* The server's event comes later than a second one of the client would. */
+START_TEST(a_second_disconnect_changes_nothing)
+{
+	connect_hurried();
+	part();
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	take_exit(cm_client);
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	take_exit(cm_server);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(an_id_that_is_destroyed_before_has_no_event)
+{
+	connect_hurried();
+	part();
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	cm_destroy(&cm_client);
+	take_exit(cm_server);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(an_unfetched_event_goes_with_its_id)
+{
+	connect_hurried();
+	part();
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	take_exit(cm_client);
+	cm_destroy(&cm_server);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+START_TEST(the_peer_of_a_destroyed_id_waits_too)
+{
+	connect_hurried();
+	cm_destroy(&cm_client);
+	cm_take(RDMA_CM_EVENT_DISCONNECTED);
+	ck_assert_int_eq(rdma_disconnect(cm_server), 0);
+	take_exit(cm_server);
+	cm_end();
+}
+END_TEST
+
+/* Clients that were never connected: a rejected one, and one at an address without an adapter. */
+START_TEST(without_a_connection_there_is_no_timewait)
+{
+	struct rdma_conn_param param = cm_param("");
+	struct rdma_cm_id *rejected;
+
+	cm_begin();
+	hurry(cm_client);
+	cm_ask();
+	ck_assert_int_eq(rdma_reject(cm_server, NULL, 0), 0);
+	cm_take(RDMA_CM_EVENT_REJECTED);
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	rejected = cm_client;
+	cm_destroy(&cm_server);
+	ck_assert_int_eq(rdma_create_id(cm_channel, &cm_client, NULL, RDMA_PS_TCP), 0);
+	hurry(cm_client);
+	cm_resolve(cm_client, CM_NOWHERE, CM_PORT);
+	cm_make_qp(cm_client);
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_UNREACHABLE);
+	ck_assert_int_eq(rdma_disconnect(cm_client), 0);
+	cm_destroy(&cm_client);
+	ck_assert_int_eq(rdma_create_id(cm_channel, &cm_client, NULL, RDMA_PS_TCP), 0);
+	hurry(cm_client);
+	cm_connect();
+	part();
+	take_exit(cm_client);
+	cm_expect_quiet();
+	cm_destroy(&rejected);
+	cm_end();
+}
+END_TEST
+
+/* The queue pair of the id, reset, is that of the next one. */
+START_TEST(afterwards_the_queue_pair_serves_another_id)
+{
+	struct rdma_conn_param param = cm_param("");
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct rdma_cm_id *old;
+	int mask;
+
+	connect_hurried();
+	part();
+	take_exit(cm_client);
+	ck_assert_int_eq(ibv_modify_qp(cm_client->qp, &attr, IBV_QP_STATE), 0);
+	old = cm_client;
+	cm_destroy(&cm_server);
+	ck_assert_int_eq(rdma_create_id(cm_channel, &cm_client, NULL, RDMA_PS_TCP), 0);
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	attr.qp_state = IBV_QPS_INIT;
+	ck_assert_int_eq(rdma_init_qp_attr(cm_client, &attr, &mask), 0);
+	ck_assert_int_eq(ibv_modify_qp(old->qp, &attr, mask), 0);
+	cm_client->qp = old->qp;
+	old->qp = NULL;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_int_eq((int)cm_client->qp->state, (int)IBV_QPS_RTS);
+	cm_destroy(&old);
+	cm_end();
+}
+END_TEST
+
+static bool acknowledged;
+
+static void *destroy_client(void *arg)
+{
+	(void)arg;
+	cm_destroy(&cm_client);
+	ck_assert(__atomic_load_n(&acknowledged, __ATOMIC_ACQUIRE));
+	return NULL;
+}
+
+START_TEST(a_destroy_waits_for_the_acknowledgement)
+{
+	struct rdma_cm_event *event;
+	pthread_t thread;
+
+	connect_hurried();
+	part();
+	event = cm_fetch(cm_channel, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_client, NULL), 0);
+	__atomic_store_n(&acknowledged, true, __ATOMIC_RELEASE);
+	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_ptr_null(cm_client);
+	cm_end();
+}
+END_TEST
+
+START_TEST(a_migrated_id_has_it_on_its_new_channel)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+
+	connect_hurried();
+	part();
+	ck_assert_int_eq(rdma_migrate_id(cm_client, other), 0);
+	ck_assert_int_eq(rdma_ack_cm_event(cm_fetch(other, RDMA_CM_EVENT_TIMEWAIT_EXIT)), 0);
+	ck_assert_ptr_eq(cm_last.id, cm_client);
+	cm_expect_quiet();
+	cm_destroy(&cm_client);
+	rdma_destroy_event_channel(other);
+	cm_end();
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, timewait_begins_with_the_disconnect, 1, NULL);
+	unit_add(suite, the_other_side_begins_when_it_disconnects_too, 1, NULL);
+	unit_add(suite, a_second_disconnect_changes_nothing, 1, NULL);
+	unit_add(suite, an_id_that_is_destroyed_before_has_no_event, 1, NULL);
+	unit_add(suite, an_unfetched_event_goes_with_its_id, 1, NULL);
+	unit_add(suite, the_peer_of_a_destroyed_id_waits_too, 1, NULL);
+	unit_add(suite, without_a_connection_there_is_no_timewait, 1, NULL);
+	unit_add(suite, afterwards_the_queue_pair_serves_another_id, 1, NULL);
+	unit_add(suite, a_destroy_waits_for_the_acknowledgement, 1, NULL);
+	unit_add(suite, a_migrated_id_has_it_on_its_new_channel, 1, NULL);
+}
+
+UNIT_SUITE("rdmacm_ends")

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * end.c - disconnecting, and the time that a queue pair of InfiniBand waits after that.
+ *
+ * A side is in timewait once it has both disconnected and heard of the end, in either order. When
+ * that time is over, RDMA_CM_EVENT_TIMEWAIT_EXIT comes. RNICs have no such time.
+ */
+#include "cm.h"
+
+#define NS_PER_MS 1000000ul
+#define MS_CODE   8 /* 4.096 us times two to this power is about one millisecond */
+
+static bool has_timewait(const struct cm_id *id)
+{
+	return id->base.verbs->device->transport_type == IBV_TRANSPORT_IB;
+}
+
+/*
+ * As Linux has it: a packet's life there and back, and the answerer's delay, as powers of two. Of
+ * two that differ by more than one step, the greater is the sum.
+ */
+static uint64_t timewait_ns(const struct cm_id *id)
+{
+	struct ibv_device_attr device;
+	int there_and_back = id->ack_timeout ? id->ack_timeout : CM_PACKET_LIFE + 1;
+	int delay, code;
+
+	ibv_query_device(id->base.verbs, &device);
+	delay = device.local_ca_ack_delay;
+	code = there_and_back > delay ? there_and_back : delay;
+	if (there_and_back - delay <= 1 && delay - there_and_back <= 1)
+		code++;
+	return NS_PER_MS << (code > MS_CODE ? code - MS_CODE : 0);
+}
+
+void cm_timewait_begin(struct cm_id *id)
+{
+	id->over = true;
+	if (!id->disconnects || !id->nic || !has_timewait(id))
+		return;
+	/* Without memory there is no event: as a kernel's. */
+	id->waits = id->nic->nic->ops->qp_alarm(id->nic, timewait_ns(id)) == 0;
+}
+
+void cm_on_alarm(struct vb_obj *obj)
+{
+	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
+
+	if (id->waits)
+		cm_event_add(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	id->waits = false;
+}
+
+/* The lock is held. */
+static int begin_disconnect(struct cm_id *id)
+{
+	struct nic *nic = vb_context_of(id->base.verbs)->nic;
+	int err = cm_fault(id, VB_CALL_DISCONNECT);
+
+	if (err)
+		return err;
+	nic->ops->now(nic); /* brings the clock up to date, and runs events */
+	if (id->state == CM_CONNECTING || id->disconnects)
+		return 0;
+	id->disconnects = true;
+	if (id->over)
+		cm_timewait_begin(id);
+	return 0;
+}
+
+int rdma_disconnect(struct rdma_cm_id *base)
+{
+	struct cm_id *id = cm_id_of(base);
+	bool heard;
+	int err;
+
+	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || cm_is_datagram(id))
+		return cm_fail(EINVAL);
+	cm_enter();
+	err = begin_disconnect(id);
+	cm_leave();
+	if (err)
+		return cm_fail(err);
+	cm_qp_error(id);
+	cm_enter();
+	if (id->nic && id->state != CM_CONNECTING)
+		id->nic->nic->ops->disconnect(id->nic, true);
+	heard = !TAILQ_EMPTY(&cm_channel_of(id)->events);
+	cm_leave();
+	/* A second call has nothing to wait for. */
+	return id->sync && heard ? cm_complete(id) : 0;
+}
