@@ -382,8 +382,8 @@ static void on_ready(struct emu_world *w, const struct emu_event *event)
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
 		return;
-	emu_trace(w, "%s packet to=%s.ep%u op=CM_RTU", emu_adapter_name(w, qp->peer_adapter),
-		  emu_adapter_name(w, qp->adapter), qp->name);
+	emu_trace(w, "%s packet to=" EMU_QP " op=CM_RTU", emu_adapter_name(w, qp->peer_adapter),
+		  EMU_QP_OF(w, qp));
 	emu_cm_ready(w, qp);
 }
 
@@ -393,8 +393,8 @@ static void on_gone(struct emu_world *w, const struct emu_event *event)
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_CONNECTING)
 		return;
-	emu_trace(w, "%s packet to=%s.ep%u op=CM_GONE", emu_adapter_name(w, qp->peer_adapter),
-		  emu_adapter_name(w, qp->adapter), qp->name);
+	emu_trace(w, "%s packet to=" EMU_QP " op=CM_GONE", emu_adapter_name(w, qp->peer_adapter),
+		  EMU_QP_OF(w, qp));
 	emu_qp_end(w, qp, NIC_END_ACCEPT_FAILED, EMU_EV_NONE);
 }
 

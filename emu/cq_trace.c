@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions, as traces show them. */
+/* Requests and completions, as traces show them. */
+#include <endian.h>
+#include <stdio.h>
+
 #include "emu/fabric/adapter.h"
 #include "emu/fabric/trace.h"
 #include "qp.h"
@@ -24,6 +27,60 @@ const char *emu_status_name(enum nic_wc_status status)
 
 	return status < NIC_WC_COUNT ? names[status] : "?";
 }
+
+/* ---- requests ---- */
+
+#define POST_TEXT 160
+
+/* What a request of verbs has beyond those of uDAPL. */
+static void post_text(const struct emu_qp *qp, const struct nic_send_wr *wr, char text[POST_TEXT])
+{
+	size_t n = 0;
+
+#define ADD(...) (n += (size_t)snprintf(text + n, POST_TEXT - n, __VA_ARGS__))
+	if (wr->opcode == NIC_OP_SWAP)
+		ADD(" rkey=%u compare=%lu swap=%lu", wr->rkey, wr->compare, wr->operand);
+	else if (wr->opcode == NIC_OP_ADD)
+		ADD(" rkey=%u add=%lu", wr->rkey, wr->operand);
+	else if (wr->opcode == NIC_OP_WRITE || wr->opcode == NIC_OP_READ)
+		ADD(" rkey=%u", wr->rkey);
+	else if (wr->opcode == NIC_OP_BIND && !wr->mw)
+		ADD(" invalidate=%u", wr->rkey);
+	else if (qp->kind == NIC_QP_DATAGRAM)
+		ADD(" qpn=%u qkey=%u", wr->to->qp, wr->to->qkey);
+	if (wr->flags & NIC_WR_IMM)
+		ADD(" imm=%u", be32toh(wr->imm));
+	if (wr->flags & NIC_WR_INVALIDATE)
+		ADD(" invalidate=%u", wr->imm);
+	if (wr->flags & NIC_WR_SUPPRESS)
+		ADD(" unsignaled=1");
+	/* One that needs more bits is probably an address, which would make equal runs differ. */
+	if (wr->wr_id <= UINT32_MAX)
+		ADD(" wr_id=%lu", wr->wr_id);
+#undef ADD
+}
+
+EMU_COLD void emu_trace_post(struct emu_world *w, const struct emu_qp *qp,
+			     const struct nic_send_wr *wr, uint32_t message)
+{
+	static const char *const verbs[] = {
+		[NIC_OP_SEND] = "post_send",      [NIC_OP_WRITE] = "post_rdma_write",
+		[NIC_OP_READ] = "post_rdma_read", [NIC_OP_SWAP] = "post_compare_swap",
+		[NIC_OP_ADD] = "post_fetch_add",
+	};
+	char text[POST_TEXT] = "";
+
+	if (qp->noun != NIC_NOUN_EP)
+		post_text(qp, wr, text);
+	if (wr->opcode == NIC_OP_BIND)
+		emu_trace_line(w, EMU_QP " post_bind bytes=%lu message=%u%s", EMU_QP_OF(w, qp),
+			       wr->mw ? wr->bind_length : 0, message, text);
+	else
+		emu_trace_line(w, EMU_QP " %s bytes=%u segments=%u message=%u%s", EMU_QP_OF(w, qp),
+			       verbs[wr->opcode], wr->length, wr->num_sge, message, text);
+}
+
+/* ---- completions ---- */
 
 void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe,
 			  const struct emu_told *told)
@@ -55,8 +112,7 @@ void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic
 
 	if (opcode == NIC_OP_BIND)
 		length = 0; /* a BIND's length is lib's own */
-	emu_trace_line(w, "%s.ep%u complete op=%s status=%s bytes=%u message=%u",
-		       emu_adapter_name(w, qp->adapter), qp->name,
+	emu_trace_line(w, EMU_QP " complete op=%s status=%s bytes=%u message=%u", EMU_QP_OF(w, qp),
 		       opcode < NIC_OP_COUNT ? names[opcode] : "?", emu_status_name(status), length,
 		       message);
 }

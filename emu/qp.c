@@ -110,6 +110,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	entry->rq = rq;
 	entry->rq.get = entry->rq.put = EMU_FIRST;
 	entry->name = init->name;
+	entry->noun = init->noun & 3;
 	entry->mtu = w->config.mtu;
 	entry->kind = (uint8_t)init->kind;
 	entry->adapter = emu_nic(nic)->adapter;
@@ -385,9 +386,8 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	if (emu_qp_stale(qp, event))
 		return;
 	if (kind != EMU_EV_BREAK)
-		emu_trace(w, "%s packet to=%s.ep%u op=%s", emu_adapter_name(w, qp->peer_adapter),
-			  emu_adapter_name(w, qp->adapter), qp->name,
-			  kind == EMU_EV_TERMINATE ? "TERMINATE" : "CM_DREQ");
+		emu_trace(w, "%s packet to=" EMU_QP " op=%s", emu_adapter_name(w, qp->peer_adapter),
+			  EMU_QP_OF(w, qp), kind == EMU_EV_TERMINATE ? "TERMINATE" : "CM_DREQ");
 	if (kind == EMU_EV_BREAK)
 		emu_qp_break(w, qp);
 	else

@@ -112,24 +112,6 @@ static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t 
 	emu_copy_sge(request_segments(w, qp, wqe, index), wr->sge, wr->num_sge);
 }
 
-static void trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr)
-{
-	static const char *const verbs[] = {
-		[NIC_OP_SEND] = "post_send",      [NIC_OP_WRITE] = "post_rdma_write",
-		[NIC_OP_READ] = "post_rdma_read", [NIC_OP_SWAP] = "post_compare_swap",
-		[NIC_OP_ADD] = "post_fetch_add",
-	};
-
-	if (wr->opcode == NIC_OP_BIND)
-		emu_trace_line(w, "%s.ep%u post_bind bytes=%lu message=%u",
-			       emu_adapter_name(w, qp->adapter), qp->name, wr->bind_length,
-			       qp->sq.put);
-	else
-		emu_trace_line(w, "%s.ep%u %s bytes=%u segments=%u message=%u",
-			       emu_adapter_name(w, qp->adapter), qp->name, verbs[wr->opcode],
-			       wr->length, wr->num_sge, qp->sq.put);
-}
-
 static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
 {
 	/* The program still gets a key, which never becomes valid. */
@@ -156,7 +138,7 @@ EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct 
 	}
 	qp->sq.put++;
 	if (w->fab->trace_on)
-		trace_post(w, qp, wr);
+		emu_trace_post(w, qp, wr, qp->sq.put);
 	emu_tx_kick(w, qp);
 	return 0;
 }
@@ -267,10 +249,11 @@ static void trace_response(struct emu_world *w, const struct response *r)
 
 	if (emu_rdma_is_atomic(r->wqe->opcode))
 		op = "ATOMIC_RESPONSE";
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u packet=%u bytes=%lu psn=%u",
-		       emu_adapter_name(w, r->qp->peer_adapter), peer->name,
-		       emu_adapter_name(w, r->qp->adapter), r->qp->name, op, r->wqe->message,
-		       r->packet, r->to - r->from, emu_wire_psn(w, r->qp, r->index, r->packet));
+	emu_trace_line(w,
+		       EMU_QP " packet to=" EMU_QP " op=%s message=%u packet=%u bytes=%lu psn=%u",
+		       emu_adapter_name(w, r->qp->peer_adapter), emu_trace_noun(peer->noun),
+		       peer->name, EMU_QP_OF(w, r->qp), op, r->wqe->message, r->packet,
+		       r->to - r->from, emu_wire_psn(w, r->qp, r->index, r->packet));
 }
 
 /* The memory is read now; the responder only checked the key. */

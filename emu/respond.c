@@ -55,9 +55,9 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 		return; /* another process wrote it since it was checked */
 	if (emu_rdma_is_answered(opcode))
 		place = "";
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s%s message=%u packet=%u bytes=%lu psn=%u",
-		       emu_adapter_name(w, a->sender->adapter), a->sender->name,
-		       emu_adapter_name(w, a->qp->adapter), a->qp->name, ops[opcode], place,
+	emu_trace_line(w,
+		       EMU_QP " packet to=" EMU_QP " op=%s%s message=%u packet=%u bytes=%lu psn=%u",
+		       EMU_QP_OF(w, a->sender), EMU_QP_OF(w, a->qp), ops[opcode], place,
 		       a->swqe->message, a->packet, a->to - a->from,
 		       emu_wire_psn(w, a->sender, a->index, a->packet));
 }
@@ -135,9 +135,8 @@ static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t me
 	if (qp->srq)
 		snprintf(from, sizeof(from), "%s.srq%u", emu_adapter_name(w, qp->adapter),
 			 EMU_AT(w->fab->srq, qp->srq).name);
-	emu_trace_line(w, "%s.ep%u take from=%s message=%u available=%u taken=%u",
-		       emu_adapter_name(w, qp->adapter), qp->name, from, message, emu_wq_count(wq),
-		       emu_unreaped(qp));
+	emu_trace_line(w, EMU_QP " take from=%s message=%u available=%u taken=%u", EMU_QP_OF(w, qp),
+		       from, message, emu_wq_count(wq), emu_unreaped(qp));
 }
 
 static void below_srq_limit(struct emu_world *w, struct emu_qp *qp)
@@ -449,8 +448,8 @@ enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a)
 
 enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a)
 {
-	emu_trace(w, "%s.ep%u ignore at=%s message=%u packet=%u psn=%u",
-		  emu_adapter_name(w, a->qp->adapter), a->qp->name, emu_step_name(a->at),
-		  a->swqe->message, a->packet, emu_wire_psn(w, a->sender, a->index, a->packet));
+	emu_trace(w, EMU_QP " ignore at=%s message=%u packet=%u psn=%u", EMU_QP_OF(w, a->qp),
+		  emu_step_name(a->at), a->swqe->message, a->packet,
+		  emu_wire_psn(w, a->sender, a->index, a->packet));
 	return EMU_STEP_DONE;
 }

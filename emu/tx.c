@@ -159,8 +159,8 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 		return -ENOMEM;
 	fill_swqe(emu_wqe(w, &qp->sq, put), wr, put + 1, w->fab->mem_epoch);
 	qp->sq.put = put + 1;
-	emu_trace(w, "%s.ep%u post_send bytes=%u segments=%u message=%u",
-		  emu_adapter_name(w, qp->adapter), qp->name, wr->length, wr->num_sge, put + 1);
+	if (__builtin_expect(w->fab->trace_on, 0))
+		emu_trace_post(w, qp, wr, put + 1);
 	/* If earlier requests wait (for the RNR timer or a READ), this one waits behind them. */
 	if (qp->sq_next != put)
 		return 0;
@@ -285,9 +285,9 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 			 emu_status_name((enum nic_wc_status)(packet & 0xff)));
 		packet = 0;
 	}
-	emu_trace_line(w, "%s.ep%u packet to=%s.ep%u op=%s message=%u psn=%u%s",
-		       emu_adapter_name(w, qp->peer_adapter), peer->name,
-		       emu_adapter_name(w, qp->adapter), qp->name, names[kind], wqe->message,
+	emu_trace_line(w, EMU_QP " packet to=" EMU_QP " op=%s message=%u psn=%u%s",
+		       emu_adapter_name(w, qp->peer_adapter), emu_trace_noun(peer->noun),
+		       peer->name, EMU_QP_OF(w, qp), names[kind], wqe->message,
 		       emu_wire_psn(w, qp, index, packet), code);
 }
 

@@ -58,7 +58,9 @@ static bool place_fits(const struct nic_faults *f, const struct nic_fault_rule *
 		return false;
 	if (m->adapter[0] && strcmp(m->adapter, f->host.adapter_name(nic)) != 0)
 		return false;
-	return !m->qp || (qp_ctx && f->host.qp_name(qp_ctx) == m->qp);
+	const char *noun;
+
+	return !m->qp || (qp_ctx && f->host.qp_name(qp_ctx, &noun) == m->qp);
 }
 
 /* What happens, for which there may be a rule: a call or an event. */
@@ -80,13 +82,17 @@ static struct fault_rule *rule_match(struct nic_faults *f, struct nic *nic, cons
 	for (uint32_t i = 0; i < f->count; i++) {
 		struct fault_rule *rule = &f->rules[i];
 		const struct nic_fault_rule *m = &rule->match;
-		char qp[16] = "";
+		char qp[24] = "";
+		const char *noun;
+		uint32_t name;
 
 		if (!what_fits(m, h) || !place_fits(f, m, nic, qp_ctx) || !rule_counts(f, rule))
 			continue;
 		rule->fired++;
-		if (qp_ctx)
-			snprintf(qp, sizeof(qp), ".ep%u", f->host.qp_name(qp_ctx));
+		if (qp_ctx) {
+			name = f->host.qp_name(qp_ctx, &noun);
+			snprintf(qp, sizeof(qp), ".%s%u", noun, name);
+		}
 		fault_trace(f, "%s%s fault rule=%u does=%s at=%s", f->host.adapter_name(nic), qp,
 			    NIC_FAULT_ID0 + 1 + i, words[m->spoil], h->at);
 		if (m->spoil != NIC_SPOIL_PASS)

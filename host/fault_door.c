@@ -33,9 +33,9 @@ static const struct front_ops *front_of(const void *ctx)
 	return adapter->front->ops;
 }
 
-static uint32_t qp_name(const void *qp_ctx)
+static uint32_t qp_name(const void *qp_ctx, const char **noun)
 {
-	return front_of(qp_ctx)->qp_name(qp_ctx);
+	return front_of(qp_ctx)->qp_name(qp_ctx, noun);
 }
 
 static struct nic *find_adapter(void *host_ctx, const char *name)

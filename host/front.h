@@ -51,8 +51,8 @@ struct front_ops {
 	 * Call nic_ops.cq_limit again for each CQ of the adapter: the door's table was exchanged.
 	 */
 	void (*repeat_cq_limits)(struct adapter *adapter);
-	/* nic_qp_init.name of the QP with this ctx. */
-	uint32_t (*qp_name)(const void *qp_ctx);
+	/* nic_qp_init.name of the QP with this ctx; *noun: its noun in traces. */
+	uint32_t (*qp_name)(const void *qp_ctx, const char **noun);
 	/*
 	 * Translate a rule of calls or events from text to the door's terms; false: not of this
 	 * API.

@@ -188,7 +188,8 @@ struct nic_qp_init {
 	struct nic_srq *srq; /* NULL: its own receive queue */
 	struct nic_qp_cap cap;
 	enum nic_qp_kind kind;
-	uint32_t name; /* the number in traces: emu0.ep<name> */
+	enum nic_qp_noun noun; /* what traces call it: emu0.<noun><name> */
+	uint32_t name;
 };
 
 /*
@@ -308,10 +309,7 @@ struct nic_ops {
 
 	int (*qp_create)(struct nic *nic, const struct nic_qp_init *init, void *ctx,
 			 struct nic_qp **qp);
-	/*
-	 * Change PD, CQs and capacities of an unconnected QP; posted Receives stay. The SRQ does
-	 * not change.
-	 */
+	/* Change PD, CQs and capacities of an unconnected QP, not its SRQ or posted Receives. */
 	int (*qp_modify)(struct nic_qp *qp, const struct nic_qp_init *init);
 	/*
 	 * Return to the state after qp_create. A connection or its set-up is abandoned (the peer

@@ -105,7 +105,8 @@ struct nic_fault_rule {
 /* What the decorator needs from lib. */
 struct nic_fault_host {
 	const char *(*adapter_name)(const struct nic *nic);
-	uint32_t (*qp_name)(const void *qp_ctx); /* nic_qp_init.name */
+	/* nic_qp_init.name, and *noun as the word that it is */
+	uint32_t (*qp_name)(const void *qp_ctx, const char **noun);
 	/* The adapter of that name, if it is open. */
 	struct nic *(*adapter)(void *host_ctx, const char *name);
 	const struct nic_upcalls *up; /* gets the upcalls that pass */

@@ -79,6 +79,14 @@ enum nic_qp_kind {
 	NIC_QP_KINDS
 };
 
+/* What a front calls a QP. */
+enum nic_qp_noun {
+	NIC_NOUN_EP,
+	NIC_NOUN_QP,
+	NIC_NOUN_ID, /* one that stands for a connection of librdmacm, and has no requests */
+	NIC_NOUNS
+};
+
 #define NIC_GRH      40u       /* bytes before the payload in each Receive of a DATAGRAM QP */
 #define NIC_GID      16u       /* bytes of an address; those of the receiver end a GRH */
 #define NIC_QP_GROUP 0xffffffu /* in place of a number: each QP in the group of the GRH */

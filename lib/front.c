@@ -131,8 +131,9 @@ static void front_adapter_failed(void *nic_ctx)
 
 /* ---- the table ---- */
 
-static uint32_t front_qp_name(const void *qp_ctx)
+static uint32_t front_qp_name(const void *qp_ctx, const char **noun)
 {
+	*noun = "ep";
 	return ((const struct ep *)qp_ctx)->obj.id;
 }
 

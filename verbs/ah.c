@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace.h"
 #include "vb.h"
 
 #define GRH_VERSION    6u

@@ -18,6 +18,7 @@
 #include "host/helper.h"
 #include "host/nic_process.h"
 #include "host/say.h"
+#include "trace.h"
 #include "vb.h"
 
 /* ---- the descriptor ---- */
@@ -209,6 +210,8 @@ void vb_async_add(struct vb_context *context, const struct ibv_async_event *even
 		return; /* as a kernel without memory: the event is lost */
 	entry->event = *event;
 	TAILQ_INSERT_TAIL(&context->events, entry, link);
+	if (context->nic->tracing)
+		vb_trace_async(context, "event", event);
 	vb_event_tell(vb_backend(context), context->ex.context.async_fd);
 }
 
@@ -283,6 +286,8 @@ int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 	given = given_of(event);
 	if (given)
 		++*given;
+	if (context->nic->tracing)
+		vb_trace_async(context, "ibv_get_async_event", event);
 	vb_leave(context);
 	free(entry);
 	return 0;

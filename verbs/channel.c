@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace.h"
 #include "vb.h"
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
@@ -68,6 +69,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **c
 		STAILQ_INSERT_TAIL(&channel->ready, cq, ready_link);
 	vb_event_taken(ibv->fd);
 	cq->given++;
+	vb_obj_trace(&cq->obj, "ibv_get_cq_event");
 	*out = &cq->ibv;
 	*cq_context = cq->ibv.cq_context;
 	vb_leave(context);

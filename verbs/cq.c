@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "quick.h"
+#include "trace.h"
 
 /* ---- create, resize, destroy ---- */
 
@@ -105,7 +106,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 	struct vb_cq *cq = VB_OF(ibv, cq);
 
 	if (cq->obj.users > 0)
-		return vb_result(context, -EBUSY);
+		return vb_result(context, vb_refuse(&cq->obj, "ibv_destroy_cq", -EBUSY));
 	/* No event comes any more; wait until those that were fetched are acknowledged. */
 	vb_leave(context);
 	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cq->given);
@@ -180,7 +181,7 @@ static void fill_received(struct ibv_wc *out, const struct nic_wc *wc, const str
 static void stop_sending(struct vb_qp *qp, const struct nic_wc *wc)
 {
 	if (wc->status != NIC_WC_SUCCESS && qp->ibv.state == IBV_QPS_RTS)
-		qp->ibv.state = IBV_QPS_SQE;
+		vb_qp_enter(qp, IBV_QPS_SQE, "error");
 }
 
 void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc)
@@ -216,6 +217,13 @@ void vb_cq_limit(struct vb_cq *cq)
 				    (uint32_t)cq->ibv.cqe - (cq->kept_end - cq->kept_first));
 }
 
+static void take_wc(const struct vb_cq *cq, struct ibv_wc *out, const struct nic_wc *wc)
+{
+	vb_wc_fill(out, wc);
+	if (vb_traced(&cq->obj))
+		vb_trace_wc(cq, wc->qp, out);
+}
+
 static int poll_kept(struct vb_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = 0;
@@ -223,7 +231,7 @@ static int poll_kept(struct vb_cq *cq, int n, struct ibv_wc *wc)
 	if (cq->kept_first == cq->kept_end)
 		return 0;
 	while (got < n && cq->kept_first != cq->kept_end)
-		vb_wc_fill(&wc[got++], &cq->kept[cq->kept_first++]);
+		take_wc(cq, &wc[got++], &cq->kept[cq->kept_first++]);
 	vb_cq_limit(cq);
 	return got;
 }
@@ -238,7 +246,7 @@ static int poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc)
 	if (n < 1 || !ops->cq_spin(cq->nic, &one))
 		return 0;
 	do
-		vb_wc_fill(&wc[got++], &one);
+		take_wc(cq, &wc[got++], &one);
 	while (got < n && ops->cq_poll(cq->nic, &one, 1) == 1);
 	return got;
 }
@@ -294,6 +302,7 @@ int vb_cq_request_notify(struct ibv_cq *ibv, int solicited_only)
 		context->nic->ops->cq_arm_solicited(cq->nic);
 	else
 		context->nic->ops->cq_arm(cq->nic);
+	vb_obj_trace(&cq->obj, "ibv_req_notify_cq solicited=%d", solicited_only != 0);
 	return vb_result(context, 0);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* front.c - the verbs front's table for the host: host/front.h. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "host/forks.h"
 #include "host/nic_process.h"
 
+#include "trace.h"
 #include "vb.h"
 
 static const size_t no_quick;
@@ -15,27 +15,6 @@ static const size_t no_quick;
 #define LEFT_NAMES 8
 
 /* ---- objects ---- */
-
-/* In traces. A QP is an `ep`: the NIC calls it so, whatever its front. */
-static const char *const kinds[VB_KINDS] = {
-	[VB_PD] = "pd",           [VB_MR] = "mr",   [VB_MW] = "mw", [VB_CHANNEL] = "channel",
-	[VB_CQ] = "cq",           [VB_SRQ] = "srq", [VB_QP] = "ep", [VB_AH] = "ah",
-	[VB_LISTENER] = "listen", [VB_CONN] = "id",
-};
-
-void vb_obj_trace(const struct vb_obj *obj, const char *format, ...)
-{
-	struct nic *nic = obj->host.nic;
-	char text[128];
-	va_list args;
-
-	if (!nic->tracing)
-		return;
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	nic_trace(nic, "%s.%s%u %s", nic->label, kinds[obj->kind], obj->id, text);
-}
 
 void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kind)
 {
@@ -97,9 +76,12 @@ static void front_repeat_cq_limits(struct adapter *base)
 			vb_cq_limit(nic_container_of(obj, struct vb_cq, obj));
 }
 
-static uint32_t front_qp_name(const void *qp_obj)
+static uint32_t front_qp_name(const void *qp_obj, const char **noun)
 {
-	return ((const struct vb_obj *)qp_obj)->id;
+	const struct vb_obj *obj = qp_obj;
+
+	*noun = vb_obj_noun(obj);
+	return obj->id;
 }
 
 static void front_world_ended(struct front *front)
@@ -124,7 +106,7 @@ static void name_left(char *names, size_t size, unsigned int n, const char *labe
 	if (n >= LEFT_NAMES)
 		return;
 	if (obj)
-		snprintf(names + length, size - length, " %s.%s%u", label, kinds[obj->kind],
+		snprintf(names + length, size - length, " %s.%s%u", label, vb_obj_noun(obj),
 			 obj->id);
 	else
 		snprintf(names + length, size - length, " %s", label);
@@ -182,7 +164,7 @@ static void front_on_established(void *ctx, const struct nic_conn_param *peer)
 		return;
 	}
 	qp = nic_container_of(obj, struct vb_qp, obj);
-	qp->ibv.state = IBV_QPS_RTS;
+	vb_qp_enter(qp, IBV_QPS_RTS, "connection");
 	if (qp->conn)
 		vb_cm->established(qp->conn, peer);
 }
@@ -212,7 +194,7 @@ static void front_adapter_failed(void *nic_ctx)
 		vb_async_add(context, &event);
 		TAILQ_FOREACH(obj, &context->objects, link)
 			if (obj->kind == VB_QP)
-				vb_qp_fail(nic_container_of(obj, struct vb_qp, obj));
+				vb_qp_fail(nic_container_of(obj, struct vb_qp, obj), "device");
 	}
 }
 

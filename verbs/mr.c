@@ -2,6 +2,7 @@
 /* mr.c - protection domains, memory regions, and the check of keys at a post. */
 #include <stdlib.h>
 
+#include "trace.h"
 #include "vb.h"
 
 /* Known, and without effect here: how the memory is mapped, and the order of writes. */

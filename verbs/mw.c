@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "trace.h"
 #include "vb.h"
 
 #define KEY_OWN 0xffu /* the bits of a key that the program chooses */

@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "trace.h"
 #include "vb.h"
 
 #define SEGMENTS 32 /* more than any adapter admits */
@@ -245,8 +246,10 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 		err = -EINVAL;
 	for (; wr && !err; wr = err ? wr : wr->next)
 		err = full_is_no_memory(post_one(context, qp, wr));
-	if (err)
+	if (err) {
+		vb_refuse(&qp->obj, "ibv_post_send", err);
 		*bad = wr;
+	}
 	backend_busy(context->nic);
 	return vb_result(context, err);
 }
@@ -261,6 +264,7 @@ int vb_post_batch(struct vb_qp *qp, const struct vb_batch *batch)
 
 		err = wr->in_slot ? post_in_slot(qp, wr) : post_one(context, qp, &wr->ibv);
 	}
+	vb_refuse(&qp->obj, "ibv_wr_complete", full_is_no_memory(err));
 	backend_busy(context->nic);
 	return vb_result(context, full_is_no_memory(err));
 }
@@ -281,12 +285,16 @@ static int recv_one(struct vb_context *context, struct vb_qp *qp, const struct i
 {
 	struct nic_recv_wr out = { .wr_id = wr->wr_id };
 	struct segments s;
+	int err;
 
 	if (recv_segments(context, qp->ibv.pd, wr, qp->init.cap.max_recv_sge, &s))
 		return -EINVAL;
 	out.sge = s.sge;
 	out.num_sge = (uint16_t)s.n;
-	return full_is_no_memory(context->nic->ops->post_recv(qp->nic, &out));
+	err = full_is_no_memory(context->nic->ops->post_recv(qp->nic, &out));
+	if (vb_traced(&qp->obj) && !err)
+		vb_trace_recv(&qp->obj, wr, s.length);
+	return err;
 }
 
 int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -298,8 +306,10 @@ int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 		err = -EINVAL;
 	for (; wr && !err; wr = err ? wr : wr->next)
 		err = recv_one(context, VB_OF(ibv, qp), wr);
-	if (err)
+	if (err) {
+		vb_refuse(&VB_OF(ibv, qp)->obj, "ibv_post_recv", err);
 		*bad = wr;
+	}
 	backend_busy(context->nic);
 	return vb_result(context, err);
 }
@@ -309,12 +319,16 @@ static int srq_recv_one(struct vb_context *context, struct vb_srq *srq,
 {
 	struct nic_recv_wr out = { .wr_id = wr->wr_id };
 	struct segments s;
+	int err;
 
 	if (recv_segments(context, srq->ibv.pd, wr, srq->attr.max_sge, &s))
 		return -EINVAL;
 	out.sge = s.sge;
 	out.num_sge = (uint16_t)s.n;
-	return full_is_no_memory(context->nic->ops->srq_post(srq->nic, &out));
+	err = full_is_no_memory(context->nic->ops->srq_post(srq->nic, &out));
+	if (vb_traced(&srq->obj) && !err)
+		vb_trace_srq_recv(srq, wr, s.length);
+	return err;
 }
 
 int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -324,8 +338,10 @@ int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_rec
 
 	for (; wr && !err; wr = err ? wr : wr->next)
 		err = srq_recv_one(context, VB_OF(ibv, srq), wr);
-	if (err)
+	if (err) {
+		vb_refuse(&VB_OF(ibv, srq)->obj, "ibv_post_srq_recv", err);
 		*bad = wr;
+	}
 	backend_busy(context->nic);
 	return vb_result(context, err);
 }

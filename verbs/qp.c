@@ -2,6 +2,7 @@
 /* qp.c - queue pairs: creation, destruction, and their end by an error. */
 #include <stdlib.h>
 
+#include "trace.h"
 #include "vb.h"
 
 /* ---- creation ---- */
@@ -60,6 +61,7 @@ static struct nic_qp_init nic_init(struct vb_context *context, struct vb_pd *pd,
 			 .max_rd_in = (uint32_t)nic->max_rd_atomic_in,
 			 .max_rd_out = (uint32_t)nic->max_rd_atomic_out },
 		.kind = kind_of(init->qp_type),
+		.noun = NIC_NOUN_QP,
 		.name = context->adapter->last_id[VB_QP] + 1,
 	};
 }
@@ -220,7 +222,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 	vb_enter(&context->ex.context);
 	if (qp->obj.users > 0)
-		return vb_result(context, -EBUSY);
+		return vb_result(context, vb_refuse(&qp->obj, "ibv_destroy_qp", -EBUSY));
 	vb_leave(context);
 	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->given_async);
 	vb_enter(&context->ex.context);
@@ -238,11 +240,11 @@ void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type what)
 }
 
 /* Work requests say what happened. Of an SRQ, the QP takes no further Receive, which is told. */
-static void enter_error(struct vb_qp *qp)
+static void enter_error(struct vb_qp *qp, const char *by)
 {
 	bool first = qp->ibv.state != IBV_QPS_ERR;
 
-	qp->ibv.state = IBV_QPS_ERR;
+	vb_qp_enter(qp, IBV_QPS_ERR, by);
 	qp->draining = false;
 	if (first && qp->ibv.srq)
 		vb_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
@@ -271,11 +273,11 @@ void vb_qp_on_event(struct vb_qp *qp, enum nic_qp_event what)
 	}
 }
 
-void vb_qp_fail(struct vb_qp *qp)
+void vb_qp_fail(struct vb_qp *qp, const char *by)
 {
 	if (qp->ibv.state == IBV_QPS_RESET)
 		return;
-	enter_error(qp);
+	enter_error(qp, by);
 	if (qp->conn)
 		qp->nic->nic->ops->disconnect(qp->nic, true);
 	else
@@ -286,7 +288,7 @@ void vb_qp_become(struct ibv_qp *ibv, enum ibv_qp_state state, struct vb_obj *co
 {
 	struct vb_qp *qp = VB_OF(ibv, qp);
 
-	ibv->state = state;
+	vb_qp_enter(qp, state, "connection");
 	qp->conn = conn;
 }
 
@@ -303,6 +305,6 @@ void vb_qp_on_end(void *obj, enum nic_conn_end why)
 {
 	struct vb_qp *qp = nic_container_of((struct vb_obj *)obj, struct vb_qp, obj);
 
-	enter_error(qp);
+	enter_error(qp, qp->conn ? "connection" : "error");
 	vb_qp_part(qp, why);
 }

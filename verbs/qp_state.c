@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "trace.h"
 #include "vb.h"
 
 #define MTU_CODES 5
@@ -234,7 +235,7 @@ static int enter_state(struct vb_qp *qp, const struct ibv_qp_attr *next, enum ib
 	case IBV_QPS_SQD:
 		return pause_sends(qp, next);
 	case IBV_QPS_ERR:
-		vb_qp_fail(qp);
+		vb_qp_fail(qp, "ibv_modify_qp");
 		return 0;
 	default:
 		return 0;
@@ -262,7 +263,7 @@ static int modify_qp(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	qp->attr = next;
 	if (to == IBV_QPS_RESET)
 		reset_qp(qp);
-	qp->ibv.state = to;
+	vb_qp_enter(qp, to, "ibv_modify_qp");
 	return 0;
 }
 
@@ -273,7 +274,9 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	struct vb_qp *qp = VB_OF(ibv, qp);
 	int err = vb_fault(context, &qp->obj, VB_CALL_MODIFY_QP);
 
-	return vb_result(context, err ? err : modify_qp(qp, attr, mask));
+	if (!err)
+		err = modify_qp(qp, attr, mask);
+	return vb_result(context, vb_refuse(&qp->obj, "ibv_modify_qp", err));
 }
 
 VB_NEW(ibv_query_qp);

@@ -2,6 +2,7 @@
 /* srq.c - shared receive queues. */
 #include <stdlib.h>
 
+#include "trace.h"
 #include "vb.h"
 
 VB_NEW(ibv_create_srq);
@@ -74,9 +75,16 @@ VB_NEW(ibv_modify_srq);
 int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 {
 	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_srq *srq = VB_OF(ibv, srq);
 	int err = vb_fault(context, NULL, VB_CALL_MODIFY_SRQ);
 
-	return vb_result(context, err ? err : modify_srq(VB_OF(ibv, srq), attr, mask));
+	if (!err)
+		err = modify_srq(srq, attr, mask);
+	if (!err)
+		vb_obj_trace(&srq->obj, "ibv_modify_srq max=%u low=%u available=%u",
+			     srq->attr.max_wr, srq->attr.srq_limit,
+			     context->nic->ops->srq_count(srq->nic));
+	return vb_result(context, vb_refuse(&srq->obj, "ibv_modify_srq", err));
 }
 
 VB_NEW(ibv_query_srq);
@@ -106,7 +114,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 	struct vb_srq *srq = VB_OF(ibv, srq);
 
 	if (srq->obj.users > 0)
-		return vb_result(context, -EBUSY);
+		return vb_result(context, vb_refuse(&srq->obj, "ibv_destroy_srq", -EBUSY));
 	vb_leave(context);
 	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, srq->given_async);
 	vb_enter(&context->ex.context);

@@ -254,9 +254,6 @@ extern const struct front_ops vb_front_ops;
 int vb_chosen(struct backend **b);
 void vb_obj_add(struct vb_context *context, struct vb_obj *obj, enum vb_kind kind);
 void vb_obj_remove(struct vb_obj *obj);
-/* A line of the trace, of this object. */
-void vb_obj_trace(const struct vb_obj *obj, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 /* ---- fault.c ---- */
 
@@ -412,7 +409,7 @@ void vb_qp_free_batch(struct vb_qp *qp);
 void vb_qp_on_end(void *obj, enum nic_conn_end why);
 void vb_qp_on_event(struct vb_qp *qp, enum nic_qp_event what);
 void vb_qp_tell(struct vb_qp *qp, enum ibv_event_type what);
-void vb_qp_fail(struct vb_qp *qp);
+void vb_qp_fail(struct vb_qp *qp, const char *by);
 /* The QP was itself that of a connection, which is over: tell librdmacm. */
 void vb_qp_part(struct vb_qp *qp, enum nic_conn_end why);
 /* -EINVAL: that state cannot follow, or a needed attribute is missing, or one does not belong. */

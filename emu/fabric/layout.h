@@ -274,6 +274,7 @@ struct emu_qp {
 	bool unheard : 1;    /* it is to tell when a packet comes: pause.h */
 	bool paused : 1;     /* requests from emu_path.pause_at on wait */
 	bool undrained : 1;  /* it is to tell when all before that have completed */
+	uint8_t noun : 2;    /* enum nic_qp_noun */
 	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
 	emu_flag tx_fast;    /* ACKs may take the requester's fast path */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
@@ -283,8 +284,7 @@ struct emu_qp {
 	uint32_t wire_index, wire_packet; /* next packet of this QP to come off the wire */
 	uint32_t wire_again;              /* requests before this one form a train */
 	emu_ref early, early_tail;        /* list of struct emu_held: packets after those */
-	uint32_t psn_more,
-		psn_counted; /* packets beyond one per request, of requests before psn_counted */
+	uint32_t psn_more, psn_counted;   /* packets beyond one a request, before psn_counted */
 	uint8_t retry_tries;
 	emu_flag retry_timer; /* the queued timer is the retry timer */
 	emu_flag half_open;   /* the peer is gone, and the packet that said so was lost */

@@ -119,6 +119,14 @@ void emu_trace_vline(struct nic *nic, const char *format, va_list args)
 		trace_vline(w, format, args);
 }
 
+const char *emu_trace_noun(uint8_t noun)
+{
+	static const char *const
+		nouns[] = { [NIC_NOUN_EP] = "ep", [NIC_NOUN_QP] = "qp", [NIC_NOUN_ID] = "id" };
+
+	return noun < NIC_NOUNS ? nouns[noun] : "?";
+}
+
 int emu_trace_read(struct nic *nic, const char **text, size_t *length)
 {
 	struct emu_fabric *fab = emu_world_of(nic)->fab;

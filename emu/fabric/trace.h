@@ -30,6 +30,14 @@ void emu_trace_write(const struct emu_world *w, const char *path);
 /* The trace ends: write the end mark. */
 void emu_trace_close(struct emu_world *w);
 
+/* What the front of a QP calls it; another process may have written any number. */
+const char *emu_trace_noun(uint8_t noun);
+
+/* The name of a QP in a line: "emu0.ep1". */
+#define EMU_QP "%s.%s%u"
+#define EMU_QP_OF(w, qp) \
+	emu_adapter_name((w), (qp)->adapter), emu_trace_noun((qp)->noun), (qp)->name
+
 #define emu_trace(w, ...)                                    \
 	do {                                                 \
 		if (__builtin_expect((w)->fab->trace_on, 0)) \

@@ -157,7 +157,7 @@ static void set_mtu(struct emu_world *w, struct emu_qp *qp, uint32_t mtu)
 	if (mtu == qp->mtu)
 		return;
 	qp->mtu = mtu;
-	emu_trace(w, "%s.ep%u path mtu=%u", emu_adapter_name(w, qp->adapter), qp->name, mtu);
+	emu_trace(w, EMU_QP " path mtu=%u", EMU_QP_OF(w, qp), mtu);
 }
 
 /* Do packets go where they went, with the numbers that they had? Some may be in flight. */
@@ -311,14 +311,14 @@ void emu_pause_heard(struct emu_world *w, struct emu_qp *qp)
 {
 	qp->unheard = false;
 	emu_qp_assess(qp);
-	emu_trace(w, "%s.ep%u heard", emu_adapter_name(w, qp->adapter), qp->name);
+	emu_trace(w, EMU_QP " heard", EMU_QP_OF(w, qp));
 	emu_up_qp_event(w, qp, NIC_QP_HEARD);
 }
 
 void emu_pause_drained(struct emu_world *w, struct emu_qp *qp)
 {
 	qp->undrained = false;
-	emu_trace(w, "%s.ep%u drained", emu_adapter_name(w, qp->adapter), qp->name);
+	emu_trace(w, EMU_QP " drained", EMU_QP_OF(w, qp));
 	emu_up_qp_event(w, qp, NIC_QP_DRAINED);
 }
 

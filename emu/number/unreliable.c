@@ -276,10 +276,8 @@ static int unreliable_post(struct emu_world *w, struct emu_qp *qp, const struct 
 				  .step = wr->imm };
 	letter = emu_letter(wqe);
 	*letter = (struct emu_letter){ .status = path->sends ? NIC_WC_SUCCESS : NIC_WC_FLUSHED };
-	emu_trace(w, "%s.ep%u post_%s bytes=%u segments=%u message=%u",
-		  emu_adapter_name(w, qp->adapter), qp->name,
-		  wr->opcode == NIC_OP_SEND ? "send" : "rdma_write", wr->length, wr->num_sge,
-		  wqe->message);
+	if (w->fab->trace_on)
+		emu_trace_post(w, qp, wr, wqe->message);
 	if (qp->kind == NIC_QP_DATAGRAM)
 		take_datagram(w, qp, wr, letter);
 	else
@@ -374,15 +372,15 @@ static void trace_packet(struct emu_world *w, const struct emu_event *event,
 	if (!unreliable_packet(w, event, &p))
 		return;
 	if (u->qp)
-		snprintf(to, sizeof(to), "%s.ep%u", emu_adapter_name(w, p.to), u->qp->name);
+		snprintf(to, sizeof(to), EMU_QP, EMU_QP_OF(w, u->qp));
 	else
 		snprintf(to, sizeof(to), "%s", emu_adapter_name(w, p.to));
 	if (u->sender->kind == NIC_QP_DATAGRAM)
 		snprintf(key, sizeof(key), " qkey=%u", emu_letter(u->swqe)->qkey);
-	emu_trace_line(w, "%s.ep%u packet to=%s op=%s message=%u packet=%u bytes=%lu psn=%u%s",
-		       emu_adapter_name(w, p.from), u->sender->name, to, p.op, u->swqe->message,
-		       u->packet, left < mtu ? left : mtu,
-		       emu_wire_psn(w, u->sender, u->index, u->packet), key);
+	emu_trace_line(w, EMU_QP " packet to=%s op=%s message=%u packet=%u bytes=%lu psn=%u%s",
+		       EMU_QP_OF(w, u->sender), to, p.op, u->swqe->message, u->packet,
+		       left < mtu ? left : mtu, emu_wire_psn(w, u->sender, u->index, u->packet),
+		       key);
 }
 
 static void unreliable_arrives(struct emu_world *w, const struct emu_event *event)

@@ -19,9 +19,9 @@ static void ignore_packet(struct emu_world *w, const struct emu_unanswered *u, c
 {
 	if (!w->fab->trace_on)
 		return;
-	emu_trace_line(w, "%s.ep%u ignore at=%s message=%u packet=%u psn=%u",
-		       emu_adapter_name(w, u->qp->adapter), u->qp->name, why, u->swqe->message,
-		       u->packet, emu_wire_psn(w, u->sender, u->index, u->packet));
+	emu_trace_line(w, EMU_QP " ignore at=%s message=%u packet=%u psn=%u", EMU_QP_OF(w, u->qp),
+		       why, u->swqe->message, u->packet,
+		       emu_wire_psn(w, u->sender, u->index, u->packet));
 }
 
 static const struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)

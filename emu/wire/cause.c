@@ -40,6 +40,6 @@ const struct emu_cause_row emu_causes[EMU_CAUSES] = {
 void emu_trace_cause(struct emu_world *w, const struct emu_qp *qp, enum emu_cause cause,
 		     uint32_t message)
 {
-	emu_trace(w, "%s.ep%u fail cause=%s message=%u", emu_adapter_name(w, qp->adapter), qp->name,
-		  emu_causes[cause].name, message);
+	emu_trace(w, EMU_QP " fail cause=%s message=%u", EMU_QP_OF(w, qp), emu_causes[cause].name,
+		  message);
 }

@@ -231,8 +231,7 @@ int emu_hold_message(struct nic_qp *base, uint64_t message, uint32_t packets)
 		return -ENOMEM;
 	rule->message = (uint32_t)message;
 	rule->packets = packets;
-	emu_trace(w, "%s.ep%u hold message=%lu packets=%u", emu_adapter_name(w, qp->adapter),
-		  qp->name, message, packets);
+	emu_trace(w, EMU_QP " hold message=%lu packets=%u", EMU_QP_OF(w, qp), message, packets);
 	return 0;
 }
 
@@ -265,8 +264,7 @@ int emu_release_message(struct nic_qp *base, uint64_t message)
 	if (!rule)
 		return 0;
 	rule->message = 0;
-	emu_trace(w, "%s.ep%u release message=%lu", emu_adapter_name(w, qp->adapter), qp->name,
-		  message);
+	emu_trace(w, EMU_QP " release message=%lu", EMU_QP_OF(w, qp), message);
 	/* Release all packets: those that another hold matches are held again on arrival. */
 	emu_held_drain(w, &qp->held, &qp->held_tail, true);
 	free_rules_if_unused(w, qp);

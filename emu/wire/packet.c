@@ -161,8 +161,7 @@ static size_t end_text(struct emu_world *w, const struct emu_qp *qp, const char 
 {
 	if (!qp)
 		return 0;
-	return (size_t)snprintf(text, size, " %s=%s.ep%u", key, emu_adapter_name(w, qp->adapter),
-				qp->name);
+	return (size_t)snprintf(text, size, " %s=" EMU_QP, key, EMU_QP_OF(w, qp));
 }
 
 void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[EMU_PACKET_TEXT])

@@ -84,8 +84,7 @@ static void try_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, ui
 		return;
 	}
 	qp->retry_tries++;
-	emu_trace(w, "%s.ep%u retry try=%u message=%u packet=%u", emu_adapter_name(w, qp->adapter),
-		  qp->name, qp->retry_tries,
+	emu_trace(w, EMU_QP " retry try=%u message=%u packet=%u", EMU_QP_OF(w, qp), qp->retry_tries,
 		  ((const struct emu_swqe *)emu_wqe(w, &qp->sq, index))->message, packet);
 	if (!qp->timer)
 		start_timer(w, qp, w->fab->now);

@@ -27,7 +27,7 @@ static bool end_fits(struct emu_world *w, const char *name, uint32_t qp_name, ui
 {
 	if (name[0] && strcmp(name, emu_adapter_name(w, adapter)) != 0)
 		return false;
-	return qp_name == 0 || (qp && qp->name == qp_name);
+	return qp_name == 0 || (qp && qp->name == qp_name && qp->noun != NIC_NOUN_ID);
 }
 
 static bool kind_fits(const struct nic_packet_rule *rule, const struct emu_packet *p)

@@ -18,7 +18,7 @@ run_cmtime() {
 	[ $? -eq 143 ] # by SIGTERM
 }
 
-echo 1..16
+echo 1..17
 prints "rping, in real time, with data verified" 20 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 20 -V + rping -c -a localhost -C 20 -V -v
 cp "$work/out" "$work/rping"
@@ -27,6 +27,11 @@ prints "rping at the address of an adapter" 5 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 5 -V + rping -c -a 198.18.0.1 -C 5 -V -v
 prints "rping in lockstep, whose threads wait for each other, leaves one trace" 1 '^same$' \
 	same_trace rping -s -C 20 -V + rping -c -a localhost -C 20 -V
+run --lockstep --trace "$work/rping.trace" -- rping -s -C 1 + rping -c -a localhost -C 1 \
+	> "$work/rping" 2>&1
+prints "a timeline names its calls and events" 4 \
+	': (rdma_(connect\(id1, 7174|accept\(id1)\)|rdma_get_cm_event\(id1\) = .*_ESTABLISHED)$' \
+	"$datsim" show "$work/rping.trace"
 prints "rdma_client and rdma_server" 2 '^rdma_(client|server): end 0$' \
 	run -- rdma_server + rdma_client
 prints "their traces in lockstep are equal" 1 '^same$' same_trace rdma_server + rdma_client

@@ -102,6 +102,9 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 		event->group->given++;
 	if (event->event.event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		event->of->backlog++;
+	/* What an answer turns out to be: reply.c. */
+	if (event->event.event != RDMA_CM_EVENT_CONNECT_RESPONSE || cm_answer_stays(event->of))
+		cm_trace_event(event, "rdma_get_cm_event");
 	cm_leave();
 	cm_finish(event->of, event);
 	*out = &event->event;

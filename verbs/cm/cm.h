@@ -169,6 +169,11 @@ struct cm_channel *cm_channel_make(void);
 /* Queue an event; NULL: no memory, and it is lost. The lock is held. */
 struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status);
 void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *param);
+/* A line of the trace, of the id's connection or, if it has none, of its device. */
+void cm_trace(const struct cm_id *id, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void cm_trace_refusal(const struct cm_id *id, const char *call, int err); /* if err */
+void cm_trace_event(const struct cm_event *event, const char *verb);
 /* Move, or if `to` is NULL drop, the queued events of an id. */
 void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to);
 void cm_event_drop_group(struct cm_id *id, const struct cm_group *group);
@@ -209,6 +214,8 @@ void cm_on_request(struct vb_obj *listener, struct nic_conn *conn);
 void cm_drop(struct cm_id *id);
 void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);
 void cm_on_end(struct vb_obj *obj, enum nic_conn_end why);
+/* The answer is an event of its own, and not the end of the connection's set-up. */
+bool cm_answer_stays(const struct cm_id *id);
 /* The answer came: finish the connection, and say what the event is. Without the lock. */
 void cm_finish(struct cm_id *id, struct cm_event *event);
 

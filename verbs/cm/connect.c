@@ -21,7 +21,8 @@ static int make_conn(struct cm_id *id)
 	struct vb_context *context = vb_context_of(id->base.verbs);
 	const struct nic_qp_init init = {
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
-		.name = ++context->adapter->last_id[VB_QP],
+		.noun = NIC_NOUN_ID,
+		.name = context->adapter->last_id[VB_CONN] + 1,
 	};
 	int err = context->nic->ops->qp_create(context->nic, &init, &id->obj, &id->nic);
 
@@ -159,11 +160,13 @@ static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 		return err;
 	err = id->nic->nic->ops->connect(id->nic, to, cm_service(id, cm_port(to)),
 					 id->nic->nic->ops->now(id->nic->nic) + DEADLINE_NS, &nic);
-	if (err)
+	if (err) {
 		cm_drop(id);
-	else
-		id->state = CM_CONNECTING;
-	return err;
+		return err;
+	}
+	id->state = CM_CONNECTING;
+	cm_trace(id, "rdma_connect port=%u qpn=%u", cm_port(to), id->near.qp);
+	return 0;
 }
 
 int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
@@ -173,6 +176,7 @@ int rdma_connect(struct rdma_cm_id *base, struct rdma_conn_param *param)
 
 	cm_enter();
 	err = connect_id(id, param);
+	cm_trace_refusal(id, "rdma_connect", err);
 	cm_leave();
 	return err ? cm_fail(err) : cm_complete(id);
 }
@@ -268,7 +272,9 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 	if (!err) {
 		id->request = NULL;
 		id->state = CM_ACCEPTED;
+		cm_trace(id, "rdma_accept qpn=%u", id->near.qp);
 	}
+	cm_trace_refusal(id, "rdma_accept", err);
 	cm_leave();
 	if (err)
 		return cm_fail(err);
@@ -293,6 +299,7 @@ static int reject_id(struct cm_id *id, const void *data, uint8_t size)
 		request->nic->ops->reject(request, true);
 	id->request = NULL;
 	id->state = CM_OVER;
+	cm_trace(id, "rdma_reject");
 	return 0;
 }
 

@@ -83,6 +83,7 @@ int rdma_disconnect(struct rdma_cm_id *base)
 		return cm_fail(err);
 	cm_qp_error(id);
 	cm_enter();
+	cm_trace(id, "rdma_disconnect");
 	if (id->nic && id->state != CM_CONNECTING)
 		id->nic->nic->ops->disconnect(id->nic, true);
 	heard = !TAILQ_EMPTY(&cm_channel_of(id)->events);

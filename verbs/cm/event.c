@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* event.c - events: their queue, their contents, their names. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cm.h"
+#include "verbs/trace.h"
 
 #define SAME(event)                                                      \
 	_Static_assert((int)VB_CM_##event == (int)RDMA_CM_EVENT_##event, \
@@ -14,6 +17,34 @@ SAME(UNREACHABLE);
 SAME(REJECTED);
 SAME(ESTABLISHED);
 SAME(DISCONNECTED);
+
+void cm_trace(const struct cm_id *id, const char *format, ...)
+{
+	char text[128];
+	va_list args;
+
+	if (!id->device || !vb_context_of(id->device->verbs)->nic->tracing)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (id->obj.context)
+		vb_obj_trace(&id->obj, "%s", text);
+	else
+		vb_context_trace(vb_context_of(id->device->verbs), "%s", text);
+}
+
+void cm_trace_refusal(const struct cm_id *id, const char *call, int err)
+{
+	if (err)
+		cm_trace(id, "refuse call=%s error=%s", call, strerrorname_np(-err));
+}
+
+void cm_trace_event(const struct cm_event *event, const char *verb)
+{
+	cm_trace(cm_id_of(event->event.id), "%s number=%s status=%d", verb,
+		 rdma_event_str(event->event.event), event->event.status);
+}
 
 struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, int status)
 {
@@ -26,6 +57,9 @@ struct cm_event *cm_event_add(struct cm_id *id, enum rdma_cm_event_type type, in
 	event->event.id = &id->base;
 	event->event.event = type;
 	event->event.status = status;
+	/* A request's id is set by the caller. */
+	if (type != RDMA_CM_EVENT_CONNECT_REQUEST)
+		cm_trace_event(event, "event");
 	TAILQ_INSERT_TAIL(&channel->events, event, link);
 	vb_event_tell(cm_backend(), channel->base.fd);
 	return event;

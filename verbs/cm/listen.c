@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "verbs/trace.h"
 
 /* ---- listen ---- */
 
@@ -39,6 +40,7 @@ static int listen_at(struct cm_id *id, int i, struct cm_device *device)
 	vb_obj_add(context, &one->obj, VB_LISTENER);
 	one->id = id;
 	one->device = device;
+	vb_obj_trace(&one->obj, "rdma_listen port=%u", cm_port(&id->base.route.addr.src_addr));
 	return 0;
 }
 
@@ -151,6 +153,7 @@ void cm_on_request(struct vb_obj *obj, struct nic_conn *conn)
 	conn->ctx = child;
 	event->event.id = &child->base;
 	event->event.listen_id = &id->base;
+	cm_trace_event(event, "event");
 	if (cm_is_datagram(id))
 		cm_datagram_asked(event, &param);
 	else

@@ -96,12 +96,17 @@ static int confirm_id(struct cm_id *id)
 	return 0;
 }
 
+bool cm_answer_stays(const struct cm_id *id)
+{
+	return !id->base.qp && id->far.qp; /* the program moves its own */
+}
+
 static void finish_answer(struct cm_id *id, struct rdma_cm_event *event)
 {
 	int err = 0;
 
-	if (!id->base.qp && id->far.qp)
-		return; /* the program moves its own */
+	if (cm_answer_stays(id))
+		return;
 	if (!id->base.qp)
 		err = -EINVAL;
 	else if (id->far.qp)
@@ -111,6 +116,7 @@ static void finish_answer(struct cm_id *id, struct rdma_cm_event *event)
 		err = confirm_id(id);
 	event->event = err ? RDMA_CM_EVENT_CONNECT_ERROR : RDMA_CM_EVENT_ESTABLISHED;
 	event->status = err;
+	cm_trace_event((struct cm_event *)event, "rdma_get_cm_event");
 	if (err) {
 		cm_drop(id);
 		cm_event_move(id, cm_channel_of(id), NULL);

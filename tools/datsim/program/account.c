@@ -129,6 +129,13 @@ static void add_line(struct account *account, const struct trace_line *line)
 		account->lost++;
 	} else if (span_is(line->verb, "dequeue")) {
 		tally_add(&account->events, trace_value(line, "number"), 1);
+	} else if (span_is(line->verb, "ibv_poll_cq")) {
+		tally_add(&account->events, trace_value(line, "opcode"), 1);
+		if (!span_is(status, "IBV_WC_SUCCESS"))
+			tally_add(&account->statuses, status, 1);
+	} else if (span_is(line->verb, "rdma_get_cm_event") ||
+		   span_is(line->verb, "ibv_get_async_event")) {
+		tally_add(&account->events, trace_value(line, "number"), 1);
 	} else if (span_is(line->verb, "reap")) {
 		tally_add(&account->events, trace_value(line, "op"), 1);
 		if (!span_is(status, "SUCCESS"))

@@ -101,11 +101,12 @@ bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t
 	unsigned int n;
 
 	if (value->kind == VALUE_NAME && value->actor &&
-	    is_numbered(value->text, "ep", 1, INT32_MAX, &n)) {
+	    (is_numbered(value->text, "ep", 1, INT32_MAX, &n) ||
+	     is_numbered(value->text, "qp", 1, INT32_MAX, &n))) {
 		*number = n;
 		return bind_adapter(binder, value->actor, value->at);
 	}
 	diag_add(&binder->script->diag, value->at,
-		 "expected an EP as the trace names it, such as emu1.ep2");
+		 "expected an EP or QP as the trace names it, such as emu1.ep2");
 	return false;
 }

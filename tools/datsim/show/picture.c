@@ -4,6 +4,7 @@
  * of EPs and notes.
  */
 #include "picture.h"
+#include "show_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +176,7 @@ static void add_stretch(struct picture *picture, const struct trace_line *line)
 	stretch->ns = line->ns;
 	stretch->state = trace_value(line, "to");
 	/* The EP has left its connection. */
-	if (span_is(stretch->state, "UNCONNECTED"))
+	if (span_is(stretch->state, "UNCONNECTED") || span_is(stretch->state, "RESET"))
 		picture->lifelines[lifeline].peer = 0;
 }
 
@@ -197,7 +198,8 @@ static enum mood event_mood(const struct trace_line *line, const struct row *row
 {
 	struct span number = trace_value(line, "number");
 
-	if (memmem(number.s, number.length, "WATERMARK", 9))
+	if (memmem(number.s, number.length, "WATERMARK", 9) ||
+	    span_is(number, "IBV_EVENT_SRQ_LIMIT_REACHED"))
 		return MOOD_WATERMARK;
 	return row->alarm ? MOOD_WRONG : MOOD_EVENT;
 }
@@ -217,7 +219,18 @@ static struct span label_object(const struct trace_line *line)
 
 static bool is_routine(const struct trace_line *line)
 {
-	static const char *const verbs[] = { "take", "create", "free", "dequeue", "reap" };
+	static const char *const verbs[] = { "take",
+					     "create",
+					     "free",
+					     "dequeue",
+					     "reap",
+					     "path",
+					     "heard",
+					     "ibv_poll_cq",
+					     "ibv_req_notify_cq",
+					     "ibv_get_cq_event",
+					     "ibv_get_async_event",
+					     "rdma_get_cm_event" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
@@ -329,6 +342,7 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&picture->words, text, length);
+		verbs_names(&picture->words, text, length);
 		picture_lifelines(picture, text, length);
 		picture->latency_ns =
 			trace_setting_number(text, length, "latency_ns", DEFAULT_LATENCY_NS);
@@ -359,5 +373,7 @@ void picture_free(struct picture *picture)
 	free(picture->lifelines);
 	free(picture->words.aliases);
 	free(picture->words.queues);
+	text_free(&picture->words.legend);
+	arena_free(&picture->words.memory);
 	arena_free(&picture->memory);
 }

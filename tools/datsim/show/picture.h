@@ -22,6 +22,8 @@ enum mood {
 struct lifeline {
 	struct span object; /* emu1.ep1, or emu1 if the adapter has no EP */
 	struct span name;   /* b.ep */
+	struct span id;     /* of librdmacm, whose connection a QP of verbs has; empty: none */
+	uint64_t qpn;       /* of a QP of verbs */
 	size_t peer;        /* index + 1 of its connection's other end; 0: not known */
 	size_t beside;      /* index + 1 of its neighbour in the drawing, its first peer; 0: none */
 };
@@ -69,6 +71,7 @@ struct graph {
 	struct span object;
 	struct span name;
 	bool is_srq;
+	bool uncounted; /* an SRQ of verbs, which does not count the Receives that were taken */
 	size_t lifeline;
 	int64_t top;
 	struct level *levels;
@@ -116,6 +119,7 @@ void picture_levels(struct picture *picture, const struct trace_line *line);
 /* The lifeline that an object of the trace is drawn on. False: its adapter has none. */
 bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline);
 bool span_equal(struct span a, struct span b);
+/* Is it an EP, or a QP of verbs? */
 bool picture_is_ep(struct span object);
 /* picture_lines.c: make a lifeline for every EP, and for every adapter that sends but has no EP. */
 void picture_lifelines(struct picture *picture, const char *text, size_t length);

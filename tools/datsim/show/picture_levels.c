@@ -74,6 +74,12 @@ static int64_t mark_value(const struct trace_line *line, const char *key)
 	return span_starts(trace_value(line, key), "-") ? -1 : count_value(line, key);
 }
 
+static void level_fires(struct level *level)
+{
+	level->armed = false;
+	level->fired = true;
+}
+
 /* A line about an SRQ: its own, or a take or reap by one of its EPs. It contains the counts. */
 static void srq_level(struct picture *picture, const struct trace_line *line, struct span object)
 {
@@ -93,8 +99,11 @@ static void srq_level(struct picture *picture, const struct trace_line *line, st
 		level->filled = count_value(line, "available");
 	if (trace_value(line, "outstanding").length)
 		level->whole = count_value(line, "outstanding");
-	if (level->whole < level->filled)
+	graph->uncounted |= span_starts(line->verb, "ibv_");
+	if (level->whole < level->filled || graph->uncounted)
 		level->whole = level->filled;
+	if (span_is(trace_value(line, "number"), "IBV_EVENT_SRQ_LIMIT_REACHED"))
+		level_fires(level);
 	raise_top(graph, level->whole);
 }
 
@@ -132,8 +141,7 @@ static void watermark_fired(struct picture *picture, const struct trace_line *li
 	if (!graph)
 		return;
 	level = level_at(graph, line->ns);
-	level->armed = false;
-	level->fired = true;
+	level_fires(level);
 }
 
 void picture_levels(struct picture *picture, const struct trace_line *line)

@@ -25,7 +25,10 @@ bool picture_is_ep(struct span object)
 {
 	struct span adapter = adapter_of(object);
 
-	return object.length > adapter.length + 3 && !memcmp(object.s + adapter.length, ".ep", 3);
+	const char *kind = object.s + adapter.length;
+
+	return object.length > adapter.length + 3 &&
+	       (!memcmp(kind, ".ep", 3) || !memcmp(kind, ".qp", 3));
 }
 
 bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline)
@@ -34,7 +37,8 @@ bool picture_lifeline(const struct picture *picture, struct span object, size_t 
 	size_t i;
 
 	for (i = 0; i < picture->lifeline_count; i++) {
-		if (span_equal(picture->lifelines[i].object, object)) {
+		if (span_equal(picture->lifelines[i].object, object) ||
+		    (object.length && span_equal(picture->lifelines[i].id, object))) {
 			*lifeline = i;
 			return true;
 		}
@@ -49,11 +53,13 @@ bool picture_lifeline(const struct picture *picture, struct span object, size_t 
 	return false;
 }
 
-static void add_lifeline(struct picture *picture, struct span object)
+static void add_lifeline(struct picture *picture, struct span object, uint64_t qpn)
 {
 	GROW(picture->lifelines, picture->lifeline_count);
 	picture->lifelines[picture->lifeline_count++] =
-		(struct lifeline){ .object = object, .name = name_of(&picture->words, object) };
+		(struct lifeline){ .object = object,
+				   .name = name_of(&picture->words, object),
+				   .qpn = qpn };
 }
 
 static bool has_lifeline(const struct picture *picture, struct span object)
@@ -131,6 +137,25 @@ static void put_side_by_side(struct picture *picture)
 	picture->lifelines = order;
 }
 
+/* The connection of an id is drawn on the lifeline of its QP, which the call names. */
+static void take_id(struct picture *picture, const struct trace_line *line)
+{
+	struct span adapter = adapter_of(line->object);
+	uint64_t qpn = trace_number(line, "qpn");
+	size_t i;
+
+	if (!qpn || !(span_is(line->verb, "rdma_connect") || span_is(line->verb, "rdma_accept")))
+		return;
+	/* A number is used again after its QP is gone. */
+	for (i = picture->lifeline_count; i-- > 0;) {
+		if (picture->lifelines[i].qpn != qpn ||
+		    !span_equal(adapter_of(picture->lifelines[i].object), adapter))
+			continue;
+		picture->lifelines[i].id = line->object;
+		return;
+	}
+}
+
 /* Make the lifelines: every EP, and every adapter that sends but has no EP. */
 void picture_lifelines(struct picture *picture, const char *text, size_t length)
 {
@@ -141,7 +166,8 @@ void picture_lifelines(struct picture *picture, const char *text, size_t length)
 	if (trace_open(&reader, "", text, length)) {
 		while (trace_next(&reader, &line)) {
 			if (picture_is_ep(line.object) && !has_lifeline(picture, line.object))
-				add_lifeline(picture, line.object);
+				add_lifeline(picture, line.object, trace_number(&line, "qpn"));
+			take_id(picture, &line);
 		}
 	}
 	trace_close(&reader);
@@ -149,7 +175,7 @@ void picture_lifelines(struct picture *picture, const char *text, size_t length)
 		while (trace_next(&reader, &line)) {
 			if (span_is(line.verb, "packet") &&
 			    !picture_lifeline(picture, line.object, &ignored))
-				add_lifeline(picture, line.object);
+				add_lifeline(picture, line.object, 0);
 		}
 	}
 	trace_close(&reader);

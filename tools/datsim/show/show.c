@@ -3,7 +3,7 @@
  * Prints a timeline: lays out the rows, joins what belongs into one row, and decides which lines of
  * the trace are shown.
  */
-#include "show.h"
+#include "show_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 
 /* With a blank between them they fill 100 columns; a wider terminal widens the events. */
 static const int default_widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
+/* Of verbs, whose names are longer, without an SRQ */
+static const int verbs_widths[NUM_COLUMNS] = { 35, 20, 0, 33 };
 #define TIME_WIDTH  8
 #define WHOLE_WIDTH 100
 
@@ -159,7 +161,7 @@ static void flush_row(struct timeline *timeline)
 }
 
 /* Set the widths of the columns, by the last time of the trace and the width of the terminal. */
-static void lay_out_columns(struct timeline *timeline)
+static void lay_out_columns(struct timeline *timeline, bool plain)
 {
 	int i, more;
 	uint64_t us;
@@ -170,10 +172,17 @@ static void lay_out_columns(struct timeline *timeline)
 	if (timeline->time_width < TIME_WIDTH)
 		timeline->time_width = TIME_WIDTH;
 	for (i = 0; i < NUM_COLUMNS; i++)
-		timeline->widths[i] = default_widths[i];
+		timeline->widths[i] = plain ? verbs_widths[i] : default_widths[i];
 	more = timeline->terminal->width - WHOLE_WIDTH - (timeline->time_width - TIME_WIDTH);
 	if (more > 0)
 		timeline->widths[COLUMN_EVENT] += more;
+}
+
+static void put_legend(struct timeline *timeline)
+{
+	if (timeline->legend.length)
+		fprintf(timeline->terminal->out, "%*s %s\n", timeline->time_width, "",
+			text_of(&timeline->legend));
 }
 
 static void put_titles(struct timeline *timeline)
@@ -183,13 +192,15 @@ static void put_titles(struct timeline *timeline)
 
 	fprintf(out, "%*s ", timeline->time_width, "time, us");
 	for (i = 0; i < NUM_COLUMNS; i++)
-		put_cell(timeline, titles[i], timeline->widths[i], DIM, i == NUM_COLUMNS - 1);
+		put_cell(timeline, timeline->widths[i] ? titles[i] : "", timeline->widths[i], DIM,
+			 i == NUM_COLUMNS - 1);
 	fputc('\n', out);
 	set_colour(timeline, DIM);
 	for (i = 0; i < whole; i++)
 		fputs(timeline->terminal->utf8 ? "─" : "-", out);
 	set_colour(timeline, RESET);
 	fputc('\n', out);
+	put_legend(timeline);
 }
 
 /* ---- rows ---- */
@@ -298,13 +309,19 @@ static void note_begin(struct timeline *timeline, const struct trace_line *line)
 	timeline->begun = true;
 }
 
-/* Routine lines are hidden without --all: ACKs, and successful completions of Sends. */
+/*
+ * Routine lines are hidden without --all: ACKs, successful completions of Sends, and how programs
+ * of verbs wait for completions.
+ */
 static bool is_routine(const struct trace_line *line)
 {
 	struct span op = trace_value(line, "op");
 
 	if (span_is(line->verb, "packet"))
 		return span_is(op, "ACK");
+	if (span_is(line->verb, "ibv_req_notify_cq") || span_is(line->verb, "ibv_get_cq_event") ||
+	    span_is(line->verb, "path"))
+		return true;
 	return span_is(line->verb, "complete") && span_is(op, "SEND") &&
 	       span_is(trace_value(line, "status"), "SUCCESS");
 }
@@ -345,7 +362,8 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&timeline, text, length);
-		lay_out_columns(&timeline);
+		verbs_names(&timeline, text, length);
+		lay_out_columns(&timeline, timeline.verbs && !memmem(text, length, ".srq", 4));
 		timeline.begun = !trace_has_beginning(text, length);
 		if (!terminal->bare)
 			put_titles(&timeline);
@@ -358,6 +376,8 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 	for (i = 0; i < NUM_COLUMNS; i++)
 		text_free(&timeline.row.cells[i]);
 	free(timeline.aliases);
+	text_free(&timeline.legend);
+	arena_free(&timeline.memory);
 	free(timeline.queues);
 	trace_close(&reader);
 	return good;

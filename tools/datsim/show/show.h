@@ -66,6 +66,9 @@ struct timeline {
 	const struct terminal *terminal;
 	struct alias *aliases;
 	size_t alias_count;
+	struct arena memory; /* of names that the trace does not have */
+	bool verbs;          /* it has objects of verbs */
+	struct text legend;  /* what their actors' letters mean */
 	struct queue *queues;
 	size_t queue_count;
 	struct row row;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "show_verbs.h"
 #include "trace_fault.h"
 
 #define BAR 10
@@ -107,6 +108,9 @@ static void set_counts(struct queue *queue, const struct trace_line *line)
 		queue->available = trace_number(line, "available");
 	if (trace_value(line, "outstanding").length)
 		queue->outstanding = trace_number(line, "outstanding");
+	else if (span_starts(line->verb, "ibv_"))
+		queue->outstanding =
+			queue->available; /* verbs does not count those that were taken */
 }
 
 /* ---- calls of programs ---- */
@@ -165,20 +169,25 @@ static bool is_kind(struct span object, const char *kind)
 	       span_starts((struct span){ dot, object.length - (size_t)(dot - object.s) }, kind);
 }
 
+static void srq_cell(struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	struct queue *queue = queue_of(timeline, line->object);
+
+	set_counts(queue, line);
+	if (trace_value(line, "max").length || trace_value(line, "available").length)
+		show_counts(timeline, row, queue);
+}
+
 static bool show_call(struct timeline *timeline, const struct trace_line *line, struct row *row)
 {
-	struct queue *queue;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (!span_is(line->verb, calls[i].verb) || !is_kind(line->object, calls[i].kind))
 			continue;
 		call_cell(timeline, line, row, calls[i].call, calls[i].keys);
-		if (is_kind(line->object, ".srq")) {
-			queue = queue_of(timeline, line->object);
-			set_counts(queue, line);
-			show_counts(timeline, row, queue);
-		}
+		if (is_kind(line->object, ".srq"))
+			srq_cell(timeline, line, row);
 		return true;
 	}
 	return false;
@@ -367,6 +376,8 @@ static void take_cell(struct timeline *timeline, const struct trace_line *line, 
 	}
 	queue = queue_of(timeline, from);
 	set_counts(queue, line);
+	if (verbs_object(line))
+		queue->outstanding = queue->available;
 	show_counts(timeline, row, queue);
 }
 
@@ -430,6 +441,9 @@ void cells_of(struct timeline *timeline, const struct trace_line *line, struct r
 		other_fault_cell(timeline, line, row);
 	} else if (span_is(line->verb, "rule")) {
 		rule_cell(line, row);
+	} else if (verbs_cells(timeline, line, row)) {
+		if (is_kind(line->object, ".srq"))
+			srq_cell(timeline, line, row);
 	} else if (span_is(line->verb, "retry") || span_is(line->verb, "ignore")) {
 		again_cell(timeline, line, row);
 	} else if (span_is(line->verb, "fail")) {

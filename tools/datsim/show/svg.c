@@ -193,10 +193,12 @@ static void put_paragraphs(const struct sheet *sheet, bool words)
 
 static const char *state_class(struct span state)
 {
-	if (span_is(state, "CONNECTED"))
+	if (span_is(state, "CONNECTED") || span_is(state, "RTS") || span_is(state, "SQD"))
 		return "life up";
-	if (span_is(state, "DISCONNECTED"))
+	if (span_is(state, "DISCONNECTED") || span_is(state, "ERR") || span_is(state, "SQE"))
 		return "life down";
+	if (span_is(state, "RTR"))
+		return "life going";
 	return memmem(state.s, state.length, "PENDING", 7) ? "life going" : "life";
 }
 

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words the lines of verbs objects for the columns of a timeline, by the names of libibverbs and
+ * librdmacm, and gives such objects short names.
+ */
+#include "show_verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTOR_MOST   8 /* characters of an actor's name; a longer one gets a letter */
+#define ALIASES_MOST 4096
+
+/* ---- objects ---- */
+
+static struct span kind_of(struct span object)
+{
+	const char *dot = memchr(object.s, '.', object.length);
+	struct span kind = { object.s, 0 };
+
+	if (!dot)
+		return kind;
+	kind = (struct span){ dot + 1, object.length - (size_t)(dot + 1 - object.s) };
+	while (kind.length && kind.s[kind.length - 1] >= '0' && kind.s[kind.length - 1] <= '9')
+		kind.length--;
+	return kind;
+}
+
+static bool is_kind(struct span object, const char *kind)
+{
+	return span_is(kind_of(object), kind);
+}
+
+bool verbs_object(const struct trace_line *line)
+{
+	static const char *const kinds[] = { "qp", "cq", "mr",     "mw",     "pd",
+					     "ah", "id", "listen", "channel" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (is_kind(line->object, kinds[i]))
+			return true;
+	}
+	/* Both APIs have SRQs; only the calls differ. Devices have no kind. */
+	return span_starts(line->verb, "ibv_") || span_starts(line->verb, "rdma_") ||
+	       trace_value(line, "error").length ||
+	       span_starts(trace_value(line, "number"), "IBV_EVENT_") ||
+	       span_starts(trace_value(line, "number"), "RDMA_CM_EVENT_");
+}
+
+/* ---- short names ---- */
+
+struct actor {
+	struct span adapter, node;
+	char name[ACTOR_MOST + 1];
+};
+
+struct actors {
+	struct actor *list;
+	size_t count;
+};
+
+/* "server" of "server-emu0"; on a private fabric, "emu0". */
+static struct span node_of(struct span adapter)
+{
+	size_t i = adapter.length;
+
+	while (i && adapter.s[i - 1] != '-')
+		i--;
+	if (i > 1)
+		adapter.length = i - 1;
+	return adapter;
+}
+
+static bool span_same(struct span a, struct span b)
+{
+	return a.length == b.length && !memcmp(a.s, b.s, a.length);
+}
+
+static struct actor *actor_of(struct actors *actors, struct span object)
+{
+	struct span adapter = { object.s, (size_t)(kind_of(object).s - object.s) };
+	size_t i;
+
+	if (adapter.length)
+		adapter.length--;
+	else
+		adapter = object;
+	for (i = 0; i < actors->count; i++) {
+		if (span_same(actors->list[i].adapter, adapter))
+			return &actors->list[i];
+	}
+	actors->list = mem_grow(actors->list, (i + 1) * sizeof(*actors->list));
+	actors->list[i] = (struct actor){ .adapter = adapter, .node = node_of(adapter) };
+	actors->count++;
+	return &actors->list[i];
+}
+
+static bool has_node_alone(const struct actors *actors, const struct actor *actor)
+{
+	size_t i;
+
+	for (i = 0; i < actors->count; i++) {
+		if (&actors->list[i] != actor && span_same(actors->list[i].node, actor->node))
+			return false;
+	}
+	return true;
+}
+
+static void name_actors(struct actors *actors, struct text *legend)
+{
+	struct span name;
+	char letter = 'a';
+	size_t i;
+
+	for (i = 0; i < actors->count; i++) {
+		struct actor *actor = &actors->list[i];
+
+		name = has_node_alone(actors, actor) ? actor->node : actor->adapter;
+		if (name.length <= ACTOR_MOST) {
+			memcpy(actor->name, name.s, name.length);
+		} else if (letter <= 'z') {
+			actor->name[0] = letter++;
+			text_add(legend, "%s%s is ", legend->length ? ", " : "", actor->name);
+			text_printable(legend, actor->adapter.s, actor->adapter.length);
+		}
+	}
+}
+
+static void add_alias(struct timeline *timeline, const struct actor *actor, struct span object)
+{
+	struct span kind = kind_of(object);
+	struct text name = { 0 };
+	struct alias *alias;
+
+	if (!actor->name[0] || !kind.length || timeline->alias_count == ALIASES_MOST ||
+	    name_of(timeline, object).s != object.s)
+		return;
+	text_add(&name, "%s.", actor->name);
+	text_append(&name, kind.s, object.length - (size_t)(kind.s - object.s));
+	timeline->aliases = mem_grow(timeline->aliases,
+				     (timeline->alias_count + 1) * sizeof(*timeline->aliases));
+	alias = &timeline->aliases[timeline->alias_count++];
+	*alias = (struct alias){
+		.object = object,
+		.name = { arena_copy(&timeline->memory, text_of(&name), name.length), name.length },
+	};
+	text_free(&name);
+}
+
+static void each_object(struct timeline *timeline, struct actors *actors, const char *text,
+			size_t length, bool named)
+{
+	struct trace_reader reader;
+	struct trace_line line;
+
+	if (trace_open(&reader, "", text, length)) {
+		while (trace_next(&reader, &line)) {
+			if (!verbs_object(&line))
+				continue;
+			if (named && !span_is(line.verb, "free"))
+				add_alias(timeline, actor_of(actors, line.object), line.object);
+			else if (!named)
+				actor_of(actors, line.object);
+		}
+	}
+	trace_close(&reader);
+}
+
+void verbs_names(struct timeline *timeline, const char *text, size_t length)
+{
+	struct actors actors = { NULL, 0 };
+
+	if (timeline->alias_count)
+		return; /* a script gave the names */
+	each_object(timeline, &actors, text, length, false);
+	timeline->verbs = actors.count > 0;
+	name_actors(&actors, &timeline->legend);
+	if (actors.count)
+		each_object(timeline, &actors, text, length, true);
+	free(actors.list);
+}
+
+/* ---- wording ---- */
+
+static void add_span(struct text *text, struct span span)
+{
+	text_printable(text, span.s, span.length);
+}
+
+/* "qp1" of "emu0.qp1" */
+static struct span own_name(struct span object)
+{
+	struct span kind = kind_of(object);
+
+	if (kind.length)
+		object = (struct span){ kind.s, object.length - (size_t)(kind.s - object.s) };
+	return object;
+}
+
+/* "a: " */
+static struct text *begin_call(const struct timeline *timeline, const struct trace_line *line,
+			       struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_PROGRAM];
+	struct span name = name_of(timeline, line->object);
+	struct span kind = kind_of(name);
+
+	if (kind.length)
+		name.length = (size_t)(kind.s - name.s) - 1;
+	else
+		name = actor_on(timeline, name);
+	add_span(text, name);
+	text_add(text, ": ");
+	return text;
+}
+
+/* The status of a completion as verbs calls it, by the word that the NIC has for it. */
+static const char *status_of(struct span word)
+{
+	static const struct {
+		const char *nic, *verbs;
+	} words[] = {
+		{ "FLUSHED", "WR_FLUSH_ERR" },        { "LOCAL_LENGTH", "LOC_LEN_ERR" },
+		{ "LOCAL_EP", "LOC_QP_OP_ERR" },      { "LOCAL_PROTECTION", "LOC_PROT_ERR" },
+		{ "BAD_RESPONSE", "BAD_RESP_ERR" },   { "REMOTE_ACCESS", "REM_ACCESS_ERR" },
+		{ "REMOTE_RESPONDER", "REM_OP_ERR" }, { "TRANSPORT", "RETRY_EXC_ERR" },
+		{ "PARTIAL", "GENERAL_ERR" },         { "RECEIVER_NOT_READY", "RNR_RETRY_EXC_ERR" },
+		{ "BIND_FAILED", "MW_BIND_ERR" },     { "REMOTE_INVALID", "REM_INV_REQ_ERR" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		if (span_is(word, words[i].nic))
+			return words[i].verbs;
+	}
+	return "?";
+}
+
+static void complete_cell(const struct timeline *timeline, const struct trace_line *line,
+			  struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_EVENT];
+	struct span status = trace_value(line, "status");
+
+	add_span(text, name_of(timeline, line->object));
+	text_add(text, " ");
+	add_span(text, trace_value(line, "op"));
+	if (!span_is(status, "SUCCESS")) {
+		text_add(text, " IBV_WC_%s", status_of(status));
+		row->alarm = !span_is(status, "FLUSHED");
+	} else if (span_is(trace_value(line, "op"), "RECV")) {
+		text_add(text, " %llu B", (unsigned long long)trace_number(line, "bytes"));
+	}
+}
+
+/* The opcode of a request, of enum ibv_wr_opcode. */
+static void add_opcode(struct text *text, const struct trace_line *line)
+{
+	static const struct {
+		const char *verb, *opcode;
+	} opcodes[] = {
+		{ "post_send", "SEND" },
+		{ "post_rdma_write", "RDMA_WRITE" },
+		{ "post_rdma_read", "RDMA_READ" },
+		{ "post_compare_swap", "ATOMIC_CMP_AND_SWP" },
+		{ "post_fetch_add", "ATOMIC_FETCH_AND_ADD" },
+		{ "post_bind", "BIND_MW" },
+	};
+	bool invalidates = trace_value(line, "invalidate").length > 0;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(opcodes) && !span_is(line->verb, opcodes[i].verb))
+		i++;
+	if (i < ARRAY_SIZE(opcodes))
+		text_add(text, "%s", invalidates && i == 5 ? "LOCAL_INV" : opcodes[i].opcode);
+	if (trace_value(line, "imm").length)
+		text_add(text, "_WITH_IMM");
+	else if (invalidates && i == 0)
+		text_add(text, "_WITH_INV");
+}
+
+static void post_cell(const struct timeline *timeline, const struct trace_line *line,
+		      struct row *row)
+{
+	struct text *text = begin_call(timeline, line, row);
+
+	text_add(text, "ibv_post_send(");
+	add_span(text, own_name(line->object));
+	text_add(text, ", ");
+	add_opcode(text, line);
+	if (!span_is(line->verb, "post_bind"))
+		text_add(text, ", %llu", (unsigned long long)trace_number(line, "bytes"));
+	text_add(text, ")");
+}
+
+static void state_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	struct span by = trace_value(line, "by"), to = trace_value(line, "to");
+	struct text *text = &row->cells[COLUMN_EVENT];
+
+	if (span_starts(by, "ibv_")) {
+		text = begin_call(timeline, line, row);
+		add_span(text, by);
+		text_add(text, "(");
+		add_span(text, own_name(line->object));
+		text_add(text, ", ");
+		add_span(text, to);
+		text_add(text, ")");
+		return;
+	}
+	add_span(text, name_of(timeline, line->object));
+	text_add(text, " ");
+	add_span(text, to);
+	row->alarm = span_is(to, "ERR") && span_is(by, "error");
+}
+
+static void event_cell(const struct timeline *timeline, const struct trace_line *line,
+		       struct row *row)
+{
+	struct text *text = &row->cells[COLUMN_EVENT];
+	struct span number = trace_value(line, "number");
+
+	row->alarm = memmem(number.s, number.length, "LIMIT", 5) ||
+		     memmem(number.s, number.length, "_ERR", 4) ||
+		     memmem(number.s, number.length, "FATAL", 5) ||
+		     span_is(number, "RDMA_CM_EVENT_REJECTED") ||
+		     span_is(number, "RDMA_CM_EVENT_UNREACHABLE");
+	if (memmem(number.s, number.length, "LIMIT", 5))
+		text_add(text, "%s ", timeline->terminal->utf8 ? "▼" : "!");
+	add_span(text, kind_of(line->object).length ? name_of(timeline, line->object)
+						    : actor_on(timeline, line->object));
+	text_add(text, " ");
+	add_span(text, number);
+}
+
+/* "a: ibv_create_qp(RC) = qp1", and how an object ends. */
+static const struct {
+	const char *kind, *makes, *key, *ends;
+} objects[] = {
+	{ "pd", "ibv_alloc_pd", NULL, "ibv_dealloc_pd" },
+	{ "mr", "ibv_reg_mr", "bytes", "ibv_dereg_mr" },
+	{ "mw", "ibv_alloc_mw", "type", "ibv_dealloc_mw" },
+	{ "ah", "ibv_create_ah", NULL, "ibv_destroy_ah" },
+	{ "cq", "ibv_create_cq", "cqe", "ibv_destroy_cq" },
+	{ "srq", "ibv_create_srq", "max", "ibv_destroy_srq" },
+	{ "qp", "ibv_create_qp", "type", "ibv_destroy_qp" },
+	{ "channel", "ibv_create_comp_channel", NULL, "ibv_destroy_comp_channel" },
+};
+
+static bool object_cell(const struct timeline *timeline, const struct trace_line *line,
+			struct row *row)
+{
+	bool makes = span_is(line->verb, "create");
+	struct text *text;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(objects) && !is_kind(line->object, objects[i].kind))
+		i++;
+	if (i == ARRAY_SIZE(objects) || (!makes && !span_is(line->verb, "free")))
+		return false;
+	text = begin_call(timeline, line, row);
+	text_add(text, "%s(", makes ? objects[i].makes : objects[i].ends);
+	if (!makes)
+		add_span(text, own_name(line->object));
+	else if (objects[i].key)
+		add_span(text, trace_value(line, objects[i].key));
+	text_add(text, ")");
+	if (!makes)
+		return true;
+	text_add(text, " = ");
+	add_span(text, own_name(line->object));
+	if (trace_value(line, "qpn").length)
+		text_add(text, ", number %llu", (unsigned long long)trace_number(line, "qpn"));
+	return true;
+}
+
+static void poll_cell(const struct timeline *timeline, const struct trace_line *line,
+		      struct row *row)
+{
+	struct span opcode = trace_value(line, "opcode"), status = trace_value(line, "status");
+	struct text *text = begin_call(timeline, line, row);
+
+	text_add(text, "ibv_poll_cq(");
+	add_span(text, trace_value(line, "cq"));
+	text_add(text, ") = ");
+	if (span_starts(opcode, "IBV_WC_"))
+		opcode = (struct span){ opcode.s + 7, opcode.length - 7 };
+	add_span(text, opcode);
+	if (span_is(status, "IBV_WC_SUCCESS"))
+		return;
+	text_add(text, ", ");
+	add_span(text, status);
+}
+
+/* A call that has a line of its own, with the values that matter. */
+static void call_cell(const struct timeline *timeline, const struct trace_line *line,
+		      struct row *row)
+{
+	static const char *const keys[] = { "bytes", "port", "max", "low" };
+	struct span number = trace_value(line, "number");
+	struct text *text = begin_call(timeline, line, row);
+	size_t i;
+
+	add_span(text, line->verb);
+	text_add(text, "(");
+	if (kind_of(line->object).length)
+		add_span(text, own_name(line->object));
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!trace_value(line, keys[i]).length)
+			continue;
+		text_add(text, ", ");
+		add_span(text, trace_value(line, keys[i]));
+	}
+	text_add(text, ")");
+	if (number.length) {
+		text_add(text, " = ");
+		add_span(text, number);
+	}
+}
+
+static void refuse_cell(const struct timeline *timeline, const struct trace_line *line,
+			struct row *row)
+{
+	struct text *text = begin_call(timeline, line, row);
+
+	add_span(text, trace_value(line, "call"));
+	text_add(text, " = ");
+	add_span(text, trace_value(line, "error"));
+}
+
+/* That of uDAPL has a low watermark. */
+static bool makes_srq(const struct timeline *timeline, const struct trace_line *line)
+{
+	return timeline->verbs && is_kind(line->object, "srq") && span_is(line->verb, "create") &&
+	       !trace_value(line, "low").length;
+}
+
+bool verbs_cells(const struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	if (!verbs_object(line) && !makes_srq(timeline, line))
+		return false;
+	if (span_starts(line->verb, "post_") && is_kind(line->object, "qp"))
+		post_cell(timeline, line, row);
+	else if (span_is(line->verb, "complete"))
+		complete_cell(timeline, line, row);
+	else if (span_is(line->verb, "state"))
+		state_cell(timeline, line, row);
+	else if (span_is(line->verb, "event"))
+		event_cell(timeline, line, row);
+	else if (span_is(line->verb, "refuse"))
+		refuse_cell(timeline, line, row);
+	else if (span_is(line->verb, "ibv_poll_cq"))
+		poll_cell(timeline, line, row);
+	else if (span_starts(line->verb, "ibv_") || span_starts(line->verb, "rdma_"))
+		call_cell(timeline, line, row);
+	else if (span_is(line->verb, "take") && span_is(trace_value(line, "from"), "rq"))
+		; /* verbs has no number of Receives that are taken */
+	else
+		return object_cell(timeline, line, row);
+	return true;
+}

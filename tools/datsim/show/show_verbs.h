@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * show_verbs.h - the lines of a trace that programs of libibverbs and librdmacm cause, by the names
+ * of those libraries.
+ *
+ * Their objects have kinds of their own (qp, cq, mr), so a line says which API it is of; lines of
+ * an SRQ do by their verb.
+ */
+#ifndef DATSIM_SHOW_VERBS_H
+#define DATSIM_SHOW_VERBS_H
+
+#include "show.h"
+
+/* Is the line about an object of verbs? */
+bool verbs_object(const struct trace_line *line);
+/*
+ * Give these objects short names, such as a.qp1, unless a script named objects; sets
+ * timeline->verbs.
+ */
+void verbs_names(struct timeline *timeline, const char *text, size_t length);
+/* As cells_of. False: the line is worded as any other. */
+bool verbs_cells(const struct timeline *timeline, const struct trace_line *line, struct row *row);
+
+#endif
