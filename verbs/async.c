@@ -8,7 +8,9 @@
  * virtual time passes.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -20,12 +22,21 @@
 #include "host/say.h"
 #include "trace.h"
 #include "vb.h"
+#include "wait.h"
+
+#define NS_PER_MS 1000000ul
+#define PAUSE_NS  2000ul /* of virtual time pass in a test that finds nothing and does not wait */
 
 /* ---- the descriptor ---- */
 
 int vb_event_fd(void)
 {
 	return process_fd(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
+}
+
+static bool in_lockstep(const struct backend *b)
+{
+	return b->shared && b->kind->lockstep(b->shared);
 }
 
 /*
@@ -49,7 +60,7 @@ void vb_world_began(struct backend *b)
 	ssize_t n = write(vb_world_fd(), &one, sizeof(one));
 
 	(void)n;
-	if (!b->shared || !b->kind->lockstep(b->shared))
+	if (!in_lockstep(b))
 		return;
 	for (unsigned int i = 0; i < world_waiters; i++)
 		b->kind->outside(b->shared, NIC_OUTSIDE_CALLS);
@@ -120,7 +131,7 @@ static int wait_for_world(struct backend *b)
 	int err;
 
 	/* It may be about to end, which needs turns. */
-	if (b->shared && b->kind->lockstep(b->shared))
+	if (in_lockstep(b))
 		b->kind->outside(b->shared, NIC_OUTSIDE_LEAVES);
 	world_waiters++;
 	err = wait_for_fd(b, vb_world_fd());
@@ -171,7 +182,7 @@ int vb_event_wait(struct backend *b, int fd, const char *call)
 		return -EAGAIN;
 	if (TAILQ_EMPTY(&b->adapters) && !__libc_single_threaded)
 		return wait_for_world(b);
-	if (b->helper && !(b->shared && b->kind->lockstep(b->shared)))
+	if (b->helper && !in_lockstep(b))
 		return wait_for_fd(b, fd);
 	switch (TAILQ_EMPTY(&b->adapters) ? NIC_WAIT_HOPELESS : wait_in_world(b, NIC_TIME_NEVER)) {
 	case NIC_WAIT_HOPELESS:
@@ -184,6 +195,94 @@ int vb_event_wait(struct backend *b, int fd, const char *call)
 		break;
 	}
 	return 0;
+}
+
+/* ---- several descriptors ---- */
+
+/* Nothing is pending: only another process can make a descriptor readable. */
+static int wait_in_kernel(struct backend *b, struct vb_wait *wait)
+{
+	uint64_t began = backend_monotonic_ns(), ms = wait->left / NS_PER_MS, gone;
+	int cancel = process_cancel_hold(), n, err;
+
+	if (wait->left % NS_PER_MS)
+		ms++;
+	backend_leave(b);
+	n = poll(wait->fds, wait->n, ms > INT_MAX ? -1 : (int)ms);
+	err = errno;
+	if (n == 0 && wait->left == 0)
+		sched_yield(); /* the caller may spin until another process goes on */
+	backend_enter(b);
+	process_cancel_release(cancel);
+	gone = backend_monotonic_ns() - began;
+	if (wait->left != NIC_TIME_NEVER)
+		wait->left = n > 0 && gone < wait->left ? wait->left - gone : 0;
+	return n < 0 ? -err : n;
+}
+
+static int test_now(struct vb_wait *wait)
+{
+	int n = poll(wait->fds, wait->n, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+/* As wait_in_world; the descriptors may be other people's. */
+static enum nic_wait wait_once(struct backend *b, const struct vb_wait *wait, uint64_t deadline)
+{
+	if (wait->foreign && in_lockstep(b))
+		b->kind->outside(b->shared, NIC_OUTSIDE_WAITS);
+	return wait_in_world(b, deadline);
+}
+
+static int give_up_hope(struct backend *b, struct vb_wait *wait)
+{
+	if (!wait->foreign) {
+		tell_hopeless(wait->call);
+		return -EINTR;
+	}
+	if (in_lockstep(b))
+		b->kind->outside(b->shared, NIC_OUTSIDE_LEAVES);
+	return wait_in_kernel(b, wait);
+}
+
+static uint64_t world_now(struct backend *b)
+{
+	struct nic *nic = TAILQ_FIRST(&b->adapters)->nic;
+
+	return nic->ops->now(nic);
+}
+
+static int wait_in_time(struct backend *b, struct vb_wait *wait)
+{
+	uint64_t now = world_now(b), end = NIC_TIME_NEVER;
+	enum nic_wait outcome = NIC_WAIT_RAN;
+	int n;
+
+	if (wait->left < NIC_TIME_NEVER - now)
+		end = now + (wait->left ? wait->left : PAUSE_NS);
+	for (;;) {
+		n = test_now(wait);
+		if (n || TAILQ_EMPTY(&b->adapters))
+			return n;
+		now = world_now(b);
+		if (end != NIC_TIME_NEVER)
+			wait->left = end > now ? end - now : 0;
+		if (wait->left == 0)
+			return 0;
+		outcome = wait_once(b, wait, end);
+		if (outcome == NIC_WAIT_HOPELESS)
+			return give_up_hope(b, wait);
+		if (outcome == NIC_WAIT_INTERRUPTED)
+			return -EINTR;
+	}
+}
+
+int vb_event_wait_many(struct backend *b, struct vb_wait *wait)
+{
+	if (TAILQ_EMPTY(&b->adapters) || (b->helper && !in_lockstep(b)))
+		return wait_in_kernel(b, wait);
+	return wait_in_time(b, wait);
 }
 
 void vb_event_helper(struct backend *b)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm.h"
+#include "verbs/rsocket/rsocket.h"
 
 static LIST_HEAD(, cm_id) ids = LIST_HEAD_INITIALIZER(ids);
 static uint32_t last_psn; /* ids begin with different ones */
@@ -246,6 +246,7 @@ static void ids_forget(void)
 {
 	LIST_INIT(&ids);
 	cm_device_forget();
+	rs_forget();
 }
 
 const struct vb_cm_ops cm_ops = {

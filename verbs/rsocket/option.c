@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * option.c - options. Sizes of queues and buffers act at the connection, so they are refused
+ * afterwards; an accepted rsocket has its listener's.
+ */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+#include "rsocket.h"
+
+#define BYTES_LEAST 4096
+#define BYTES_MOST  (1 << 24)
+#define IDLE_MOST   32767 /* seconds */
+#define IDLE_USUAL  7200
+
+const struct rs_options rs_options_usual = { .send_bytes = 1 << 17,
+					     .recv_bytes = 1 << 17,
+					     .send_slots = 64,
+					     .recv_slots = 64,
+					     .inline_bytes = 64,
+					     .keep_idle = IDLE_USUAL };
+
+/* One whose value is an int. */
+struct option {
+	int level, name;
+	size_t field;
+	int least, most; /* what is beyond is the nearest that is not */
+	bool flag;       /* any value but 0 is 1 */
+	bool early;      /* it cannot change once the rsocket is to connect */
+};
+
+#define FIELD(name) offsetof(struct rs_options, name)
+
+static const struct option options[] = {
+	{ SOL_SOCKET, SO_REUSEADDR, FIELD(reuse_address), .flag = true },
+	{ SOL_SOCKET, SO_KEEPALIVE, FIELD(keep_alive), .flag = true },
+	{ SOL_SOCKET, SO_OOBINLINE, FIELD(out_of_band), .flag = true },
+	{ SOL_SOCKET, SO_SNDBUF, FIELD(send_bytes), .least = BYTES_LEAST, .most = BYTES_MOST },
+	{ SOL_SOCKET, SO_RCVBUF, FIELD(recv_bytes), .least = BYTES_LEAST, .most = BYTES_MOST },
+	{ IPPROTO_TCP, TCP_NODELAY, FIELD(no_delay), .flag = true },
+	{ IPPROTO_TCP, TCP_KEEPIDLE, FIELD(keep_idle), .least = 1, .most = IDLE_MOST },
+	{ IPPROTO_IPV6, IPV6_V6ONLY, FIELD(only_ipv6), .flag = true, .early = true },
+	{ SOL_RDMA, RDMA_SQSIZE, FIELD(send_slots), .least = RS_SLOTS_LEAST, .most = RS_SLOTS_MOST,
+	  .early = true },
+	{ SOL_RDMA, RDMA_RQSIZE, FIELD(recv_slots), .least = RS_SLOTS_LEAST, .most = RS_SLOTS_MOST,
+	  .early = true },
+	{ SOL_RDMA, RDMA_INLINE, FIELD(inline_bytes), .least = 0, .most = VB_INLINE_MAX,
+	  .early = true },
+	{ SOL_RDMA, RDMA_IOMAPSIZE, FIELD(maps), .least = 0, .most = RS_MAPS_MOST },
+};
+
+static const struct option *find_option(int level, int name)
+{
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (options[i].level == level && options[i].name == name)
+			return &options[i];
+	return NULL;
+}
+
+static int *value_of(struct rs_socket *rs, const struct option *option)
+{
+	return (int *)((char *)&rs->options + option->field);
+}
+
+/* ---- set ---- */
+
+static int set_int(struct rs_socket *rs, const struct option *option, const void *from,
+		   socklen_t size)
+{
+	int value;
+
+	if (size < sizeof(value))
+		return -EINVAL;
+	memcpy(&value, from, sizeof(value));
+	if (option->early && rs->state > RS_LISTENING)
+		return -EISCONN;
+	if (option->flag)
+		value = value != 0;
+	else if (value < 0)
+		return -EINVAL;
+	else if (value < option->least)
+		value = option->least;
+	else if (value > option->most)
+		value = option->most;
+	*value_of(rs, option) = value;
+	if (option->name != SO_REUSEADDR || option->level != SOL_SOCKET || !rs->id)
+		return 0;
+	return rdma_set_option(rs->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &value,
+			       sizeof(value))
+		       ? -errno
+		       : 0;
+}
+
+static int set_linger(struct rs_socket *rs, const void *from, socklen_t size)
+{
+	if (size < sizeof(rs->options.linger))
+		return -EINVAL;
+	memcpy(&rs->options.linger, from, sizeof(rs->options.linger));
+	return 0;
+}
+
+/* A path that the program found itself: every path here is the same. */
+static int set_route(const struct rs_socket *rs, socklen_t size)
+{
+	if (rs->state > RS_BOUND)
+		return -EISCONN;
+	return size == 0 || size % sizeof(struct ibv_path_data) ? -EINVAL : 0;
+}
+
+static int set_option(struct rs_socket *rs, int level, int name, const void *from, socklen_t size)
+{
+	const struct option *option = find_option(level, name);
+
+	if (!from)
+		return -EFAULT;
+	if (option)
+		return set_int(rs, option, from, size);
+	if (level == SOL_SOCKET && name == SO_LINGER)
+		return set_linger(rs, from, size);
+	if (level == SOL_RDMA && name == RDMA_ROUTE)
+		return set_route(rs, size);
+	return -ENOPROTOOPT;
+}
+
+int rsetsockopt(int fd, int level, int name, const void *from, socklen_t size)
+{
+	struct rs_socket *rs = rs_enter(fd);
+
+	return rs ? (int)rs_leave(rs, set_option(rs, level, name, from, size)) : -1;
+}
+
+/* ---- get ---- */
+
+static int give_value(const void *value, size_t all, void *to, socklen_t *size)
+{
+	if ((int)*size < 0)
+		return -EINVAL;
+	if (*size > all)
+		*size = (socklen_t)all;
+	memcpy(to, value, *size);
+	return 0;
+}
+
+/* A value that is no field of the options. False: this one is not known either. */
+static bool own_value(struct rs_socket *rs, int level, int name, int *value)
+{
+	if (level == IPPROTO_TCP && name == TCP_MAXSEG) {
+		*value = rs->tx.slots.n ? (int)(rs->tx.slots.size - sizeof(struct rs_head))
+					: (int)RS_BODY_LEAST;
+		return true;
+	}
+	if (level != SOL_SOCKET)
+		return false;
+	switch (name) {
+	case SO_ERROR:
+		rs_progress(rs);
+		*value = rs->pending_error;
+		rs->pending_error = 0;
+		return true;
+	case SO_TYPE:
+		*value = SOCK_STREAM;
+		return true;
+	case SO_DOMAIN:
+		*value = rs->domain;
+		return true;
+	case SO_PROTOCOL:
+		*value = IPPROTO_TCP;
+		return true;
+	case SO_ACCEPTCONN:
+		*value = rs->state == RS_LISTENING;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int get_option(struct rs_socket *rs, int level, int name, void *to, socklen_t *size)
+{
+	const struct option *option = find_option(level, name);
+	int value;
+
+	if (!to || !size)
+		return -EFAULT;
+	if (option)
+		return give_value(value_of(rs, option), sizeof(int), to, size);
+	if (level == SOL_SOCKET && name == SO_LINGER)
+		return give_value(&rs->options.linger, sizeof(rs->options.linger), to, size);
+	if (own_value(rs, level, name, &value))
+		return give_value(&value, sizeof(value), to, size);
+	return -ENOPROTOOPT;
+}
+
+int rgetsockopt(int fd, int level, int name, void *to, socklen_t *size)
+{
+	struct rs_socket *rs = rs_enter(fd);
+
+	return rs ? (int)rs_leave(rs, get_option(rs, level, name, to, size)) : -1;
+}

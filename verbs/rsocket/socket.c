@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* socket.c - rsockets: making, binding, ending; addresses; flags. */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "rsocket.h"
+
+#define NS_PER_S 1000000000ul
+
+/* ---- creation ---- */
+
+int rsocket(int domain, int type, int protocol)
+{
+	int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC), fd;
+	struct rs_socket *rs;
+
+	if (domain != PF_INET && domain != PF_INET6)
+		return cm_fail(EAFNOSUPPORT);
+	if ((type ^ flags) != SOCK_STREAM)
+		return cm_fail(ESOCKTNOSUPPORT);
+	if (protocol != 0 && protocol != IPPROTO_TCP)
+		return cm_fail(EPROTONOSUPPORT);
+	rs = rs_make(domain);
+	if (!rs)
+		return -1;
+	fd = rs->fd;
+	rs->nonblocking = flags & SOCK_NONBLOCK;
+	rs_put(rs);
+	return fd;
+}
+
+/* ---- addresses ---- */
+
+int rs_address_check(const struct rs_socket *rs, const struct sockaddr *addr, socklen_t size)
+{
+	if (!addr)
+		return -EFAULT;
+	if (size < sizeof(addr->sa_family))
+		return -EINVAL;
+	if (addr->sa_family != rs->domain)
+		return -EAFNOSUPPORT;
+	return size < cm_address_size(addr) ? -EINVAL : 0;
+}
+
+int rs_address_copy(const struct sockaddr *from, struct sockaddr *to, socklen_t *size)
+{
+	socklen_t all = (socklen_t)cm_address_size(from);
+
+	if (!to)
+		return 0;
+	if (!size)
+		return -EFAULT;
+	if ((int)*size < 0)
+		return -EINVAL;
+	memcpy(to, from, *size < all ? *size : all);
+	*size = all;
+	return 0;
+}
+
+const struct sockaddr *rs_address_none(const struct rs_socket *rs)
+{
+	static const struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	static const struct sockaddr_in four = { .sin_family = AF_INET };
+
+	return rs->domain == AF_INET6 ? (const struct sockaddr *)&six
+				      : (const struct sockaddr *)&four;
+}
+
+int rbind(int fd, const struct sockaddr *addr, socklen_t size)
+{
+	struct rs_socket *rs = rs_enter(fd);
+	int err;
+
+	if (!rs)
+		return -1;
+	err = rs_address_check(rs, addr, size);
+	if (!err && rs->state != RS_OPEN)
+		err = -EINVAL;
+	if (!err)
+		err = rs_id_make(rs);
+	if (!err && rdma_bind_addr(rs->id, (struct sockaddr *)addr))
+		err = -errno;
+	if (!err)
+		rs->state = RS_BOUND;
+	return (int)rs_leave(rs, err);
+}
+
+int rgetsockname(int fd, struct sockaddr *addr, socklen_t *size)
+{
+	struct rs_socket *rs = rs_enter(fd);
+	const struct sockaddr *own;
+	int err;
+
+	if (!rs)
+		return -1;
+	own = rs->id ? &rs->id->route.addr.src_addr : NULL;
+	if (!own || !own->sa_family)
+		own = rs_address_none(rs);
+	err = addr && size ? rs_address_copy(own, addr, size) : -EFAULT;
+	return (int)rs_leave(rs, err);
+}
+
+int rgetpeername(int fd, struct sockaddr *addr, socklen_t *size)
+{
+	struct rs_socket *rs = rs_enter(fd);
+	int err = -ENOTCONN;
+
+	if (!rs)
+		return -1;
+	if (rs->state == RS_ACCEPTING || rs->state == RS_CONNECTED)
+		err = addr && size ? rs_address_copy(&rs->id->route.addr.dst_addr, addr, size)
+				   : -EFAULT;
+	return (int)rs_leave(rs, err);
+}
+
+/* ---- flags ---- */
+
+int rfcntl(int fd, int cmd, ...)
+{
+	struct rs_socket *rs = rs_enter(fd);
+	va_list args;
+	int result = 0;
+
+	if (!rs)
+		return -1;
+	va_start(args, cmd);
+	switch (cmd) {
+	case F_GETFL:
+		result = O_RDWR | (rs->nonblocking ? O_NONBLOCK : 0);
+		break;
+	case F_SETFL:
+		rs->nonblocking = va_arg(args, int) & O_NONBLOCK;
+		break;
+	default:
+		result = -EOPNOTSUPP;
+	}
+	va_end(args);
+	return (int)rs_leave(rs, result);
+}
+
+/* ---- the end ---- */
+
+static void end_stream(struct rs_socket *rs)
+{
+	if (rs->write_shut)
+		return;
+	rs->end_due = true;
+	rs->write_shut = true;
+	rs_send_due(rs);
+}
+
+int rshutdown(int fd, int how)
+{
+	struct rs_socket *rs = rs_enter(fd);
+
+	if (!rs)
+		return -1;
+	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+		return (int)rs_leave(rs, -EINVAL);
+	if (rs->state != RS_ACCEPTING && rs->state != RS_CONNECTED)
+		return (int)rs_leave(rs, -ENOTCONN);
+	if (how != SHUT_WR)
+		rs->read_shut = true;
+	if (how != SHUT_RD)
+		end_stream(rs);
+	rs_wake(rs);
+	return (int)rs_leave(rs, 0);
+}
+
+/* Until the peer has all that was sent, or the time of SO_LINGER is over; with none, at once. */
+static void end_gently(struct rs_socket *rs)
+{
+	const struct linger *linger = &rs->options.linger;
+	uint64_t left = NIC_TIME_NEVER;
+	int err = 0;
+
+	if (linger->l_onoff)
+		left = linger->l_linger > 0 ? (uint64_t)linger->l_linger * NS_PER_S : 0;
+	if (left > 0)
+		end_stream(rs);
+	while (!err && left > 0 && rs->state == RS_CONNECTED && rs->tx.busy > 0)
+		err = rs_wait_for(rs, &left, "rclose");
+}
+
+int rclose(int fd)
+{
+	struct rs_socket *rs = rs_enter(fd);
+
+	if (!rs)
+		return -1;
+	if (rs->state == RS_CONNECTED)
+		end_gently(rs);
+	if (rs->state > RS_LISTENING)
+		rs_fail(rs, 0);
+	if (!rs->closed)
+		rs_close(rs);
+	return (int)rs_leave(rs, 0);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait.h - waiting for one of several descriptors, as time passes in the world: virtual time in
+ * lockstep and in a process without other threads, else real time.
+ */
+#ifndef VERBS_WAIT_H
+#define VERBS_WAIT_H
+
+#include <poll.h>
+
+#include "host/backend.h"
+
+struct vb_wait {
+	struct pollfd *fds;
+	nfds_t n;
+	bool foreign;     /* some are the program's own, which any process may make readable */
+	uint64_t left;    /* ns, NIC_TIME_NEVER: without limit; the time that passes is taken off */
+	const char *call; /* by which the program waits */
+};
+
+/*
+ * As poll(2), or a negative errno. The lock is held, and released meanwhile. Without time left it
+ * is a test; one that finds nothing lets a little virtual time pass, for the program may repeat it.
+ */
+int vb_event_wait_many(struct backend *b, struct vb_wait *wait);
+
+#endif /* VERBS_WAIT_H */
