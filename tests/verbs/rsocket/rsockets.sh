@@ -1,0 +1,75 @@
+#!/bin/sh
+# rstream, riostream and rcopy of the package rdmacm-utils, as they come: rsockets on the simulated
+# fabric, between two processes. Judged by what they print.
+. "$(dirname "$0")/../begin.sh"
+needs librdmacm rdmacm-utils rstream riostream rcopy
+
+row='^custom +[0-9.]+[km]? +'
+
+# both OPTIONS OF DATSIM -- PROGRAM ARGS: the program, and itself as its client
+both() {
+	options=
+	while [ "$1" != -- ]; do
+		options="$options $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2086
+	"$datsim" run $options -- --node one "$@" + --node two "$@" -s localhost
+}
+
+# One packet is lost in any case, so that a run cannot pass without losses.
+printf 'fault link %s drop nth=7\nfault link %s loss 5%% optional\n' 'one>two' 'one>two' \
+	'two>one' 'two>one' > "$work/loss.dsim"
+echo 'fault link two>one down from=150us' > "$work/dead.dsim"
+
+run() {
+	"$datsim" run "$@"
+}
+
+refused() {
+	! "$datsim" run -- rstream -T b -S 64 -I 1 -C 1 -s 198.18.0.1
+}
+
+# The server of rcopy does not end: the client ends it.
+copy() {
+	head -c 1000000 /dev/urandom > "$work/source"
+	# shellcheck disable=SC2016
+	PIDFILE=$work/pid "$datsim" run --quiet -- sh -c 'echo $$ > "$PIDFILE"; exec rcopy' \
+		+ sh -c 'rcopy "$1" "localhost:$2"; kill "$(cat "$PIDFILE")"' sh "$work/source" \
+		"$work/target"
+	[ $? -eq 143 ] && cmp "$work/source" "$work/target" # by SIGTERM
+}
+
+# A link goes down: the sending side says so. The other one has nothing to send, and does not end.
+dead() {
+	! both --lockstep --script "$work/dead.dsim" -- rstream -T b -S 5000 -C 20 -I 10
+}
+
+echo 1..15
+prints "rstream" 2 "$row" both -- rstream -S 1000 -C 50 -I 20
+cp "$work/out" "$work/rstream"
+prints "its connections end; what its listener, which it does not close, has is left" 1 \
+	'^  left +one-emu0.pd1, one-emu1.pd1$' cat "$work/rstream"
+prints "rstream, blocking, with data verified" 2 "$row" \
+	both -- rstream -T b -T v -S 100000 -I 20 -C 5
+prints "rstream, waiting by rpoll" 2 "$row" both -- rstream -T a -T b -T v -S 5000 -I 20 -C 5
+prints "rstream, asking rpoll without waiting" 2 "$row" \
+	both --lockstep -- rstream -T a -T v -S 5000 -I 20 -C 5
+prints "rstream at the addresses of adapters, with small buffers" 2 "$row" \
+	run -- rstream -b 198.18.0.1 -B 4096 -S 65536 -I 2 -C 2 \
+	+ rstream -b 198.18.0.3 -s 198.18.0.1 -B 4096 -S 65536 -I 2 -C 2
+prints "rstream by rdma_getaddrinfo, with a keepalive time" 3 '^  time: 5$' \
+	both -- rstream -T r -k 5 -S 64 -I 10 -C 1
+prints "its traces in lockstep are equal" 1 '^same$' \
+	same_trace rstream -S 3000 -C 10 -I 10 + rstream -S 3000 -C 10 -I 10 -s localhost
+prints "riostream" 2 "$row" both -- riostream -S 1000 -C 50 -I 2
+prints "riostream, blocking, with data verified" 2 "$row" \
+	both -- riostream -T b -T v -S 100000 -C 1 -I 5
+prints "rstream on links that lose packets, with data verified" 2 "$row" \
+	both --lockstep --script "$work/loss.dsim" -- rstream -T b -T v -S 5000 -C 20 -I 10
+prints "riostream on links that lose packets, with data verified" 2 "$row" \
+	both --lockstep --script "$work/loss.dsim" -- riostream -T b -T v -S 5000 -C 20 -I 1
+prints "rstream whose link goes down" 1 '^r(send|recv): Connection timed out$' dead
+prints "rcopy" 1 '^1000000 bytes in ' copy
+prints "a client without a server is refused" 1 '^rconnect: Connection refused$' refused
