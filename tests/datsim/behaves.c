@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * behaves HOW - a program for datsim explore: it misbehaves in the way HOW if a schedule has set
- * DATSIM_LATENCY_NS, and ends well otherwise. HOW "silent": it sends nothing.
+ * DATSIM_LATENCY_NS, and ends well otherwise. HOW "silent": it sends nothing; "sim": it makes its
+ * fabric before it opens an adapter; "settings": it has a timer, and handlers of signals.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <dat/sim.h>
 #include <dat/udat.h>
 
 static DAT_EVD_HANDLE async;
@@ -19,6 +23,40 @@ static void *stand_by(void *arg)
 	pthread_mutex_lock(&at_work);
 	pthread_mutex_unlock(&at_work);
 	return arg;
+}
+
+/* No child of this program is forked by it, and SIGUSR1 only interrupts. */
+static void on_child(int sig)
+{
+	(void)sig;
+	_exit(9);
+}
+
+static void on_user(int sig)
+{
+	(void)sig;
+}
+
+static const struct itimerval hour = { .it_value = { .tv_sec = 3600 } };
+
+static void make_settings(void)
+{
+	const struct sigaction child = { .sa_handler = on_child }, user = { .sa_handler = on_user };
+
+	sigaction(SIGCHLD, &child, NULL);
+	sigaction(SIGUSR1, &user, NULL);
+	setitimer(ITIMER_REAL, &hour, NULL);
+}
+
+/* A run has them, and a process group of its own. */
+static int has_settings(void)
+{
+	struct itimerval left;
+	struct sigaction child;
+
+	return getitimer(ITIMER_REAL, &left) == 0 && left.it_value.tv_sec > 3000 &&
+	       left.it_value.tv_sec <= 3600 && sigaction(SIGCHLD, NULL, &child) == 0 &&
+	       child.sa_handler == on_child && getpgrp() == getpid();
 }
 
 /* Ask oneself for a connection, which is refused: packets for faults to act on. */
@@ -68,6 +106,7 @@ static int misbehave(const char *how)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
+	DAT_SIM_HANDLE sim = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 	pthread_t thread;
 	char byte;
@@ -76,9 +115,15 @@ int main(int argc, char **argv)
 	pthread_mutex_lock(&at_work);
 	if (!strcmp(how, "threads") && pthread_create(&thread, NULL, stand_by, NULL))
 		return 2;
+	if (!strcmp(how, "settings"))
+		make_settings();
+	if (!strcmp(how, "sim") && dat_sim_create(NULL, &sim) != DAT_SUCCESS)
+		return 3;
 	async = DAT_HANDLE_NULL;
 	if (dat_ia_open((DAT_NAME_PTR) "emu0", 8, &async, &ia) != DAT_SUCCESS)
 		return 3;
+	if (!strcmp(how, "settings") && !has_settings())
+		return 10;
 	/* Forked runs share the file's offset, so only the first one finds the byte. */
 	if (!strcmp(how, "read") && read(argc > 2 ? atoi(argv[2]) : 9, &byte, 1) != 1)
 		return 4;
@@ -87,6 +132,8 @@ int main(int argc, char **argv)
 	if (!code && getenv("DATSIM_LATENCY_NS"))
 		code = misbehave(how);
 	if (dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
+		return 5;
+	if (sim != DAT_HANDLE_NULL && dat_sim_destroy(sim) != DAT_SUCCESS)
 		return 5;
 	pthread_mutex_unlock(&at_work);
 	if (!strcmp(how, "threads"))

@@ -250,6 +250,20 @@ START_TEST(a_name_that_nobody_ever_answers_for_is_unreachable)
 }
 END_TEST
 
+START_TEST(an_Endpoint_that_found_nobody_asks_as_often_the_next_time)
+{
+	stub_config.unresolved_addr = INT_MAX;
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	must(try_connect(w.a.ep, &w.b, QUAL, DAT_TIMEOUT_INFINITE));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	must(dat_ep_reset(w.a.ep));
+	stub_config.unresolved_addr = 5;
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	ck_assert_int_eq(stub_config.unresolved_addr, 0);
+}
+END_TEST
+
 /* With the Receives that are posted already, on both sides. */
 START_TEST(a_request_that_is_taken_for_an_old_connection_is_made_again)
 {
@@ -288,6 +302,7 @@ static void fill(Suite *suite)
 		 1, setup_on_infiniband);
 	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);
 	unit_test(suite, a_name_that_nobody_ever_answers_for_is_unreachable);
+	unit_test(suite, an_Endpoint_that_found_nobody_asks_as_often_the_next_time);
 	unit_add(suite, a_request_that_is_taken_for_an_old_connection_is_made_again, 1,
 		 setup_on_infiniband);
 	unit_add(suite, a_program_that_rejects_is_told_from_nobody_there, COUNT(kinds),

@@ -148,9 +148,13 @@ static DAT_RETURN share_memory(const DAT_HANDLE *h)
 			      DAT_MEM_PRIV_ALL_FLAG, &out.handle, NULL, NULL, NULL, NULL);
 }
 
+/* It does without none of them. */
 START_TEST(adapters_open_later)
 {
-	ck_assert_int_gt(until_it_succeeds("dat_ia_open", open_adapter, NULL), 0);
+	int wanted = until_it_succeeds("dat_ia_open", open_adapter, NULL);
+
+	ck_assert_int_gt(wanted, 0);
+	ck_assert_int_eq(asked, wanted);
 }
 END_TEST
 
@@ -290,10 +294,43 @@ START_TEST(a_rule_for_which_there_is_no_memory_is_refused)
 }
 END_TEST
 
+/* They need memory there, too; and what failed as often as there are EVDs leaves them all. */
+START_TEST(EVDs_behind_a_rule_are_made_later)
+{
+	DAT_SIM_CALL_FAULT rule = { .verdict = DAT_SIM_CALL_PASS,
+				    .completions = DAT_SIM_COMPLETION_RECV };
+	DAT_COUNT most = ia_attr(&w.a).max_evds, id;
+	DAT_EVD_HANDLE evd = NO_HANDLE;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	must(dat_sim_call_fault_add(w.sim, &rule, &id));
+	for (int n = 1; n < MANY; n++) {
+		for (DAT_COUNT i = 0; i <= most; i++) {
+			asked = 0;
+			fail_at = n;
+			ret = dat_evd_create(w.a.ia, 4, NO_HANDLE, DAT_EVD_DTO_FLAG, &evd);
+			fail_at = 0;
+			if (ret == DAT_SUCCESS)
+				break;
+		}
+		if (ret == DAT_SUCCESS)
+			break;
+	}
+	must(ret);
+	must(dat_evd_free(evd));
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
 /* ---- suite ---- */
 
 static void setup_nothing(void)
 {
+}
+
+static void setup_shared(void)
+{
+	setenv("DATSIM_FABRIC", "test_no_memory", 1);
 }
 
 static void fill(Suite *suite)
@@ -312,6 +349,8 @@ static void fill(Suite *suite)
 		      adapters_open_later, 0, 1, setup_fabric);
 	unit_add_case(suite, "dat_ia_open/DAT_INSUFFICIENT_RESOURCES/no_memory_and_no_fabric",
 		      adapters_open_later, 0, 1, setup_nothing);
+	unit_add_case(suite, "dat_ia_open/DAT_INSUFFICIENT_RESOURCES/no_memory_to_join_a_fabric",
+		      adapters_open_later, 0, 1, setup_shared);
 	unit_add_case(suite, "dat_registry_add_provider/DAT_INSUFFICIENT_RESOURCES/no_memory",
 		      providers_are_added_later, 0, 1, setup_sides);
 	unit_add_case(suite, "dat_lmr_create/DAT_INSUFFICIENT_RESOURCES/no_memory_to_share",
@@ -322,6 +361,7 @@ static void fill(Suite *suite)
 		      (int)COUNT(spoils) * ALLOCATIONS, setup_sides);
 	unit_test(suite, an_event_for_which_there_is_no_memory_is_not_delayed);
 	unit_test(suite, a_rule_for_which_there_is_no_memory_is_refused);
+	unit_test(suite, EVDs_behind_a_rule_are_made_later);
 }
 
 UNIT_SUITE("no_memory")

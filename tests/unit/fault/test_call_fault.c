@@ -255,6 +255,23 @@ START_TEST(fault_an_adapter_that_fails_gives_nothing_new_and_is_closed)
 }
 END_TEST
 
+START_TEST(fault_an_adapter_does_not_fail_when_its_rule_is_gone)
+{
+	DAT_SIM_CALL_FAULT fatal = { .verdict = DAT_SIM_ADAPTER_FATAL, .adapter = "emu1" };
+
+	plain_pair();
+	fatal.since_ns = now_ns() + 5000;
+	spoil(fatal);
+	must(dat_sim_fault_clear(w.sim));
+	advance_us(10);
+	run_quiet();
+	expect_no_event(w.b.async);
+	post_recv(&w.b, w.b.ep, 20);
+	deliver(&w.a, w.a.ep, 1);
+	expect_dto(w.b.recv, w.b.ep, 20, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 static const DAT_SIM_CALL_FAULT bad[] = {
 	{ .verdict = (DAT_SIM_CALL_VERDICT)7 },
 	{ .verdict = (DAT_SIM_CALL_VERDICT)-1 },
@@ -434,6 +451,7 @@ static void fill(Suite *suite)
 	unit_test(suite, fault_a_bind_that_fails_breaks_the_connection);
 	unit_test_all(suite, E9_an_overflow_that_is_asked_for);
 	unit_test_all(suite, fault_an_adapter_that_fails_gives_nothing_new_and_is_closed);
+	unit_test(suite, fault_an_adapter_does_not_fail_when_its_rule_is_gone);
 	unit_test_loop(suite, fault_a_rule_that_makes_no_sense_is_an_invalid_parameter, COUNT(bad));
 	unit_test(suite, fault_bad_handles_and_outputs);
 	unit_test_all(suite, fault_a_rule_comes_with_messages_under_way);

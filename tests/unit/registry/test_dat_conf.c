@@ -105,6 +105,7 @@ START_TEST(page_a_version_that_no_line_serves_is_named)
 	const char *const *v = cases[_i].versions;
 	DAT_EVD_HANDLE async = NO_HANDLE;
 	static char name[] = "ib0";
+	const char *said;
 	char text[300] = "";
 	DAT_IA_HANDLE ia;
 	DAT_RETURN ret;
@@ -118,9 +119,13 @@ START_TEST(page_a_version_that_no_line_serves_is_named)
 	conf_text("%s", text);
 	said_start();
 	ret = dat_ia_openv(name, 8, &async, &ia, cases[_i].major, cases[_i].minor, DAT_FALSE);
-	said_stop();
+	said = said_stop();
 	if (cases[_i].subtype) {
 		must_fail(ret, DAT_PROVIDER_NOT_FOUND, cases[_i].subtype);
+		if (cases[_i].subtype != DAT_NAME_NOT_REGISTERED)
+			ck_assert_said(said, "build the program for it");
+		else
+			ck_assert_ptr_null(strstr(said, "build the program for it"));
 		return;
 	}
 	must(ret);

@@ -127,6 +127,50 @@ START_TEST(a_run_says_what_it_left_and_why_it_is_stuck)
 }
 END_TEST
 
+/* A program may make its fabric before it opens an adapter: it stops there. */
+START_TEST(a_program_stops_before_it_makes_a_fabric_by_itself)
+{
+	struct program program = start("sim", "", NULL);
+
+	must_hear(&program, "ready");
+	must_run(&program, "DATSIM_LATENCY_NS=5\n", "left 0", 0);
+	must_run(&program, "DATSIM_MTU=1\n", "left 0", 3 << 8);
+	ck_assert_int_eq(end(&program), 0);
+}
+END_TEST
+
+/* Waits until the process sleeps: after its answer it sleeps for the next message only. */
+static void await_sleep(pid_t pid)
+{
+	char path[64], text[512], *end;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	do {
+		stat = fopen(path, "r");
+		ck_assert_ptr_nonnull(stat);
+		ck_assert_ptr_nonnull(fgets(text, sizeof(text), stat));
+		fclose(stat);
+		end = strrchr(text, ')');
+		ck_assert_ptr_nonnull(end);
+	} while (end[2] != 'S');
+}
+
+/* Its handlers and timers are a run's: of the process that forks, they neither end nor wake it. */
+START_TEST(a_run_has_the_signals_and_the_timer_of_the_program)
+{
+	struct program program = start("settings", "", NULL);
+
+	must_hear(&program, "ready");
+	must_run(&program, "\n", "left 0", 0);
+	await_sleep(program.pid);
+	ck_assert_int_eq(kill(program.pid, SIGUSR1), 0);
+	await_sleep(program.pid);
+	must_run(&program, "\n", "left 0", 0);
+	ck_assert_int_eq(end(&program), 0);
+}
+END_TEST
+
 START_TEST(a_message_that_makes_no_sense_is_a_run_without_settings)
 {
 	static const char *const messages[] = { "=",
@@ -221,6 +265,8 @@ static void fill(Suite *suite)
 {
 	unit_test_bare(suite, each_message_is_a_run_with_its_own_settings);
 	unit_test_bare(suite, a_run_says_what_it_left_and_why_it_is_stuck);
+	unit_test_bare(suite, a_program_stops_before_it_makes_a_fabric_by_itself);
+	unit_test_bare(suite, a_run_has_the_signals_and_the_timer_of_the_program);
 	unit_test_bare(suite, a_message_that_makes_no_sense_is_a_run_without_settings);
 	unit_test_bare(suite, once_is_one_run_without_a_fork);
 	unit_test_bare(suite, several_threads_are_not_forked);

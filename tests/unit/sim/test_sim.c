@@ -208,6 +208,35 @@ START_TEST(E11_a_network_whose_addresses_no_adapter_can_have_is_an_error)
 }
 END_TEST
 
+/* Settings that are read for a fabric of several processes alone */
+static const char *const bad_shared[][3] = {
+	{ "DATSIM_COPY", "both", "expected direct or bounce" },
+	{ "DATSIM_LOCKSTEP", "0", "expected a number of milliseconds from 1 to " },
+	{ "DATSIM_LOCKSTEP", "-1", "" },
+	{ "DATSIM_LOCKSTEP", "5 ms", "" },
+	{ "DATSIM_LOCKSTEP", "18446744073709551616", "" },
+};
+
+START_TEST(E11_a_bad_value_for_a_shared_fabric_is_an_error)
+{
+	DAT_SIM_HANDLE sim = (DAT_SIM_HANDLE)&w;
+	const char *said;
+
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+	setenv("DATSIM_FABRIC", "test_sim", 1);
+	setenv(bad_shared[_i][0], bad_shared[_i][1], 1);
+	said_start();
+	must_fail(dat_sim_create(NULL, &sim), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
+	said = said_stop();
+	unsetenv(bad_shared[_i][0]);
+	unsetenv("DATSIM_FABRIC");
+	ck_assert_said(said, bad_shared[_i][0]);
+	ck_assert_said(said, bad_shared[_i][2]);
+	ck_assert_ptr_eq(sim, &w);
+}
+END_TEST
+
 /* ---- the clock ---- */
 
 START_TEST(sim_advance_moves_the_clock_exactly)
@@ -431,6 +460,8 @@ static void fill(Suite *suite)
 		 COUNT(nonsense), setup_fabric);
 	unit_add(suite, E11_a_network_whose_addresses_no_adapter_can_have_is_an_error,
 		 (int)COUNT(bad_networks), setup_fabric);
+	unit_add(suite, E11_a_bad_value_for_a_shared_fabric_is_an_error, (int)COUNT(bad_shared),
+		 setup_fabric);
 	unit_test_bare(suite, sim_advance_moves_the_clock_exactly);
 	unit_test_all(suite, sim_posting_and_looking_move_no_time);
 	unit_test_all(suite, sim_step_runs_one_event_and_an_empty_queue_is_bare);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the trace of a fabric says of the work of verbs programs: the kind of each request, packet
+ * and completion, and the two ends of each packet, in the order in which they come.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/support.h"
+#include "verbs_pair.h"
+
+static struct verbs_end a, b;
+static char file[64];
+
+/* A packet for each line: a rule that never acts observes single packets. */
+static const char no_fault[] = "packets=SEND nth=1000000 verdict=drop";
+
+static void begin_traced(enum ibv_qp_type type, const char *faults)
+{
+	snprintf(file, sizeof(file), "verbs_trace.%d.trace", (int)getpid());
+	setenv("DATSIM_TRACE", file, 1);
+	setenv("DATSIM_FAULTS", faults, 1);
+	verbs_begin_of(&a, &b, type);
+}
+
+/* Ends the fabric; then the trace of what the queue pairs did is this. */
+static void expect_trace(const char *expected)
+{
+	char line[1024], done[4096] = "";
+	FILE *trace;
+
+	verbs_end_all(&a, &b);
+	unsetenv("DATSIM_FAULTS");
+	unsetenv("DATSIM_TRACE");
+	trace = fopen(file, "r");
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace))
+		if (strstr(line, ".ep1 ") && !strstr(line, ".ep1 create") &&
+		    !strstr(line, ".ep1 path") && !strstr(line, ".ep1 take") &&
+		    !strstr(line, ".ep1 free"))
+			strncat(done, line, sizeof(done) - strlen(done) - 1);
+	fclose(trace);
+	unlink(file);
+	ck_assert_str_eq(done, expected);
+}
+
+static int post_atomic(enum ibv_wr_opcode opcode)
+{
+	struct ibv_sge sge = { (uintptr_t)a.buffer, 8, a.mr->lkey };
+	struct ibv_send_wr wr = verbs_wr(&b, opcode, &sge), *bad;
+
+	wr.wr.atomic.remote_addr = (uintptr_t)b.buffer;
+	wr.wr.atomic.rkey = b.mr->rkey;
+	wr.wr.atomic.compare_add = 1;
+	return ibv_post_send(a.qp, &wr, &bad);
+}
+
+static void await(struct verbs_end *end)
+{
+	struct ibv_wc wc;
+
+	ck_assert(verbs_poll(end, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
+}
+
+START_TEST(requests_that_are_answered)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE,
+						      IBV_WR_RDMA_READ };
+
+	begin_traced(IBV_QPT_RC, no_fault);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	for (size_t i = 0; i < COUNT(opcodes); i++) {
+		ck_assert_int_eq(verbs_send(&a, &b, opcodes[i], 8, 0), 0);
+		await(&a);
+	}
+	ck_assert_int_eq(post_atomic(IBV_WR_ATOMIC_CMP_AND_SWP), 0);
+	await(&a);
+	ck_assert_int_eq(post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD), 0);
+	await(&a);
+	expect_trace(
+		"0 emu0.ep1 post_send bytes=8 segments=1 message=1\n"
+		"1000 emu0.ep1 packet to=emu1.ep1 op=SEND_ONLY message=1 packet=0 bytes=8 psn=16777200\n"
+		"1000 emu1.ep1 complete op=RECV status=SUCCESS bytes=8 message=1\n"
+		"2000 emu1.ep1 packet to=emu0.ep1 op=ACK message=1 psn=16777200\n"
+		"2000 emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=1\n"
+		"2000 emu0.ep1 post_rdma_write bytes=8 segments=1 message=2\n"
+		"3000 emu0.ep1 packet to=emu1.ep1 op=WRITE_ONLY message=2 packet=0 bytes=8 psn=16777201\n"
+		"4000 emu1.ep1 packet to=emu0.ep1 op=ACK message=2 psn=16777201\n"
+		"4000 emu0.ep1 complete op=RDMA_WRITE status=SUCCESS bytes=8 message=2\n"
+		"4000 emu0.ep1 post_rdma_read bytes=8 segments=1 message=3\n"
+		"5000 emu0.ep1 packet to=emu1.ep1 op=READ_REQUEST message=3 packet=0 bytes=0 psn=16777202\n"
+		"6000 emu1.ep1 packet to=emu0.ep1 op=READ_RESPONSE_ONLY message=3 packet=0 bytes=8 psn=16777202\n"
+		"6000 emu0.ep1 complete op=RDMA_READ status=SUCCESS bytes=8 message=3\n"
+		"6000 emu0.ep1 post_compare_swap bytes=8 segments=1 message=4\n"
+		"7000 emu0.ep1 packet to=emu1.ep1 op=COMPARE_SWAP message=4 packet=0 bytes=0 psn=16777203\n"
+		"8000 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=4 packet=0 bytes=8 psn=16777203\n"
+		"8000 emu0.ep1 complete op=COMPARE_SWAP status=SUCCESS bytes=8 message=4\n"
+		"8000 emu0.ep1 post_fetch_add bytes=8 segments=1 message=5\n"
+		"9000 emu0.ep1 packet to=emu1.ep1 op=FETCH_ADD message=5 packet=0 bytes=0 psn=16777204\n"
+		"10000 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=5 packet=0 bytes=8 psn=16777204\n"
+		"10000 emu0.ep1 complete op=FETCH_ADD status=SUCCESS bytes=8 message=5\n");
+}
+END_TEST
+
+START_TEST(an_atomic_that_is_lost_and_sent_again)
+{
+	begin_traced(IBV_QPT_RC, "packets=READ_REQUEST nth=1 verdict=drop");
+	ck_assert_int_eq(post_atomic(IBV_WR_ATOMIC_CMP_AND_SWP), 0);
+	await(&a);
+	ck_assert_int_eq(post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD), 0);
+	await(&a);
+	expect_trace(
+		"0 emu0.ep1 post_compare_swap bytes=8 segments=1 message=1\n"
+		"1000 emu0>emu1 drop rule=1 op=COMPARE_SWAP from=emu0.ep1 to=emu1.ep1 "
+		"message=1 packet=0 psn=16777200\n"
+		"9192 emu0.ep1 retry try=1 message=1 packet=0\n"
+		"10192 emu0.ep1 packet to=emu1.ep1 op=COMPARE_SWAP message=1 packet=0 bytes=0 psn=16777200\n"
+		"11192 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=1 packet=0 bytes=8 psn=16777200\n"
+		"11192 emu0.ep1 complete op=COMPARE_SWAP status=SUCCESS bytes=8 message=1\n"
+		"11192 emu0.ep1 post_fetch_add bytes=8 segments=1 message=2\n"
+		"12192 emu0.ep1 packet to=emu1.ep1 op=FETCH_ADD message=2 packet=0 bytes=0 psn=16777201\n"
+		"13192 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=2 packet=0 bytes=8 psn=16777201\n"
+		"13192 emu0.ep1 complete op=FETCH_ADD status=SUCCESS bytes=8 message=2\n");
+}
+END_TEST
+
+/* The second message finds no Receive. */
+START_TEST(requests_that_are_not_answered)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND, IBV_WR_SEND, IBV_WR_RDMA_WRITE };
+
+	begin_traced(IBV_QPT_UC, no_fault);
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	for (size_t i = 0; i < COUNT(opcodes); i++) {
+		ck_assert_int_eq(verbs_send(&a, &b, opcodes[i], 8, 0), 0);
+		await(&a);
+	}
+	await(&b);
+	expect_trace(
+		"0 emu0.ep1 post_send bytes=8 segments=1 message=1\n"
+		"1000 emu0.ep1 packet to=emu1.ep1 op=UC_SEND_ONLY message=1 packet=0 bytes=8 psn=16777200\n"
+		"1000 emu1.ep1 complete op=RECV status=SUCCESS bytes=8 message=1\n"
+		"1000 emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=1\n"
+		"1000 emu0.ep1 post_send bytes=8 segments=1 message=2\n"
+		"2000 emu0.ep1 packet to=emu1.ep1 op=UC_SEND_ONLY message=2 packet=0 bytes=8 psn=16777201\n"
+		"2000 emu1.ep1 ignore at=NO_RECEIVE message=2 packet=0 psn=16777201\n"
+		"2000 emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=2\n"
+		"2000 emu0.ep1 post_rdma_write bytes=8 segments=1 message=3\n"
+		"3000 emu0.ep1 packet to=emu1.ep1 op=UC_WRITE_ONLY message=3 packet=0 bytes=8 psn=16777202\n"
+		"3000 emu0.ep1 complete op=RDMA_WRITE status=SUCCESS bytes=8 message=3\n");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, requests_that_are_answered, 1, NULL);
+	unit_add(suite, an_atomic_that_is_lost_and_sent_again, 1, NULL);
+	unit_add(suite, requests_that_are_not_answered, 1, NULL);
+}
+
+UNIT_SUITE("verbs_trace")
