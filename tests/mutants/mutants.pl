@@ -23,10 +23,11 @@ my @twins = (
 my %twin = map { ($_->[0] => $_->[1], $_->[1] => $_->[0]) } @twins;
 
 # The words of a line that make its change one of "races": what orders or excludes threads. Clocks,
-# blocks and requests that are not signalled are other things, and so are atomics on the wire, and
-# the functions whose callers have the lock.
-my $racy = qr/(?<![bc])lock(?!ed\(|step)|wake|futex|fence|barrier|_atomic_|bias_|undo|
-	(?<!str)signal(?!l?ed)|eventfd|asm|lockstep_(?:await|enter|leave|kick|pass)|(?:arm|notify)\(/xi;
+# blocks, alarms and requests that are not signalled are other things, and so are atomics on the
+# wire, and the functions whose callers have the lock.
+my $racy = qr/(?<![bc])lock(?!ed\(|step)|wake|futex|fence|barrier|_atomic_|bias_|(?<!ledger_)undo|
+	(?<!str)(?<!EXIT_)signal(?!l?ed)|eventfd|asm|lockstep_(?:await|enter|leave|kick|pass)|
+	(?<!al)(?:arm|notify)\(/xi;
 my $not_racy = qr/rd_atomic|emu_atomic|atomic_here|rdma_is_atomic|NIC_WR_FENCE/;
 
 my @operators = (

@@ -1,9 +1,10 @@
 #!/bin/bash
 # A worker of run.sh: takes one change after another from the plan, builds it in a folder of its own
-# and runs the tests that execute the changed line, the quickest first, until one fails.
+# and runs the tests that execute the changed line, the likeliest first, until one fails.
 #
 #   one.sh map WORK WORKER MOST          runs each test once without any change
-#   one.sh plant WORK WORKER MOST PLAN   the campaign
+#   one.sh plant WORK WORKER MOST PLAN [LIKELY]
+#                                        the campaign, with so many tests for a change
 #   one.sh sanitized WORK 0 MOST TEST    does TEST pass in ThreadSanitizer's copy?
 
 # A folder that looks like the build, so that what the worker builds can stand in it
@@ -115,11 +116,13 @@ sanitized_passes() {
 		exec timeout -k 2 240 "./$1") > "$2" 2>&1 < /dev/null
 }
 
+# sanitized_notice FILE LINE FUNCTION SINCE
+#
 # Prints the test, of those that run FILE:LINE, that fails with the change in the copy for
 # ThreadSanitizer. That serves one worker at a time, and is left as it was.
 sanitized_notice() {
 	local file=$1 tests test
-	tests=$(tests_of_line "$1" "$2" | cut -d' ' -f2 |
+	tests=$(tests_of_line "$@" | cut -d' ' -f2 |
 		grep -xFf "$work/tsan/run/passing" | head -8)
 	[ -n "$tests" ] || return
 	(
@@ -138,21 +141,28 @@ sanitized_notice() {
 	) 8> "$work/tsan/lock"
 }
 
-# Runs TEST without any change: the code that it runs, how long it takes, its results
+# Runs TEST without any change: the code that it runs, how long it takes, its results. It takes the
+# processor's time, which does not depend on what else runs, or a quarter of what passed meanwhile.
 measure() {
-	local known=$work/map/${1//\//@} begin=${EPOCHREALTIME/./} ms
+	local known=$work/map/${1//\//@} TIMEFORMAT='%R %U %S' status
 	mkdir "$known" 2> /dev/null || return	# another worker has it
-	MUTANTS_REACHED=$known execute "$1" $((most * 2))
-	case $? in 124 | 137) rm -f "$known"/*; return ;; esac
-	ms=$(((${EPOCHREALTIME/./} - begin) / 1000))
+	{ time MUTANTS_REACHED=$known execute "$1" $((most * 2)); } 2> "$mine/time"
+	status=$?
+	case $status in 124 | 137) rm -f "$known"/*; return ;; esac
 	bad_results > "$known.bad"
-	grep -c '^ok' "$mine/test.out" > "$known.ok" && echo $ms > "$known.ms"
+	grep -c '^ok' "$mine/test.out" > "$known.ok" &&
+		tail -1 "$mine/time" | awk '{ cpu = $2 + $3; passed = $1 / 4
+			printf "%d\n", 1000 * (cpu > passed ? cpu : passed) }' > "$known.ms"
 }
 
-# The tests that run FILE:LINE, the quickest first, each with its milliseconds; where none is known
-# to run the line, those of its function, and of a table outside functions, those of the file.
+# The tests that run FILE:LINE, each with its milliseconds; where none is known to run the line,
+# those of its function, and of a table outside functions, those of the file. The first are those
+# that promise most for their time: quick ones, those that noticed other changes of FUNCTION and of
+# the file, and those that were changed SINCE that commit, after which the change was tried last.
+#
+# tests_of_line FILE LINE [FUNCTION [SINCE]]
 tests_of_line() {
-	local index=$work/index/${1//\//@} list range test
+	local index=$work/index/${1//\//@} list range
 	[ -f "$index" ] || return
 	list=$(awk -v n="$2" '$1 == n { $1 = ""; print }' "$index")
 	if [ -z "$list" ]; then
@@ -163,9 +173,32 @@ tests_of_line() {
 		list=$(awk -v from="${range% *}" -v to="${range#* }" \
 			'$1 >= from && $1 <= to { $1 = ""; print }' "$index")
 	fi
-	for test in $(tr ' ' '\n' <<< "$list" | sort -u); do
-		echo "$(< "$work/map/$test.ms") ${test//@//}"
-	done | sort -n | awk -v most="$most" '$1 <= most * 1000'
+	tr -s ' @' '\n/' <<< "$list" | sort -u |
+		awk -F '\t' -v file="$1" -v function_="${3:-}" -v most="$most" '
+		FILENAME ~ /milliseconds$/ { ms[$1] = $2; next }
+		FILENAME ~ /results\// {
+			if ($1 == file && $6 ~ /^tests\//)
+				noticed[$6] += $3 == function_ ? 10 : 2
+			next
+		}
+		FILENAME ~ /since\./ { sub(/\.[a-z]+$/, ""); fresh[$1]; next }
+		$1 in ms && ms[$1] <= most * 1000 {
+			weight = 1 + noticed[$1]
+			for (path in fresh)
+				if (path == $1 || index(path, $1 "_") == 1 || path ".dsim" == $1 ||
+						path ".sh" == $1)
+					weight += 20
+			printf "%.3f\t%d %s\n", (ms[$1] + 50) / weight, ms[$1], $1
+		}' "$mine/milliseconds" "$results"/*.tsv "$(since "${4:-}")" - |
+		sort -n | cut -f2
+}
+
+# since COMMIT: a file with the files of tests that were changed after it
+since() {
+	local list=$work/since.${1:-none}
+	[ -f "$list" ] || git -C "$top" diff --name-only "${1:-HEAD}" HEAD -- tests \
+		> "$list" 2> /dev/null
+	echo "$list"
 }
 
 # compile FILE TO: as make did, without what serves the map; the source is the worker's
@@ -198,11 +231,12 @@ link() {
 }
 
 # Prints what became of the change: same, unbuilt, unreached, survived, or the test that noticed. A
-# failure that does not come again is "once TEST". BEFORE says whether memory may be lost.
+# failure that does not come again is "once TEST". BEFORE says whether memory may be lost: the first
+# tests run again for that.
 #
-# try FILE LINE BEFORE CLASS
+# try FILE LINE BEFORE CLASS FUNCTION SINCE
 try() {
-	local file=$1 line=$2 chosen ms test once= base=$work/base/${1//\//@}.o
+	local file=$1 line=$2 chosen which ms test once= base=$work/base/${1//\//@}.o
 	if [ ! -f "$base" ]; then
 		mkdir -p "$work/base"
 		cp "$mine/original" "$mine/src/$file"
@@ -211,7 +245,7 @@ try() {
 	fi
 	compile "$file" "$mine/new.o" || { echo unbuilt; return; }
 	! cmp -s "$base" "$mine/new.o" || { echo same; return; }
-	chosen=$(tests_of_line "$file" "$line")
+	chosen=$(tests_of_line "$file" "$line" "$5" "$6" | awk -v most="$likely" 'NR <= most')
 	[ -n "$chosen" ] || { echo unreached; return; }
 	link "$file" || { echo unbuilt; return; }
 	while read -r ms test; do
@@ -222,18 +256,21 @@ try() {
 		esac
 	done <<< "$chosen"
 	if [ "$4" = race ] && [ -f "$work/tsan/prepared" ]; then
-		test=$(sanitized_notice "$file" "$line")
+		test=$(sanitized_notice "$file" "$line" "$5" "$6")
 		[ -z "$test" ] || { echo "$test, under ThreadSanitizer"; return; }
 	fi
-	if [[ $3 =~ free|fini|destroy|close|release|drop|end|leave|remove ]]; then
+	if [[ $3 =~ (free|fini|destroy|close|closedir|[^l]_release|drop|_end|leave|remove|unmap)\( &&
+			! $3 =~ backend_leave ]]; then
 		while read -r ms test; do
 			! leaks "$test" $((20 + ms / 100)) || {
 				echo "$test, with LeakSanitizer"
 				return
 			}
-		done < <(awk '$1 < 2000' <<< "$chosen")
+		done < <(awk '$1 < 2000 && n++ < 60' <<< "$chosen")
 	fi
-	echo "${once:+once $once}" | sed "s/^$/survived tests of up to $most s/"
+	which=tests
+	[ "$(wc -l <<< "$chosen")" -lt "$likely" ] || which="the $likely likeliest tests"
+	echo "${once:+once $once}" | sed "s/^$/survived $which of up to $most s/"
 }
 
 # The next row of the plan, each for one worker
@@ -247,7 +284,7 @@ take() {
 	sed -n "${n}p" "$plan"
 }
 
-# plant ROOM FILE LINE FUNCTION OPERATOR CLASS BEFORE AFTER: its row in the results of the room
+# plant ROOM FILE LINE FUNCTION OPERATOR CLASS BEFORE AFTER [SINCE]: its row in the results of ROOM
 plant() {
 	local room=$1 file=$2 line=$3 after=$8 outcome begin=$SECONDS left
 	made=
@@ -257,7 +294,7 @@ plant() {
 	cp "$tree/$file" "$mine/original"
 	perl "$top/tests/mutants/mutants.pl" apply "$mine/src/$file" "$line" "$after"
 	cp "$mine/src/$file" "$mine/changed"
-	outcome=$(try "$file" "$line" "$7" "$6")
+	outcome=$(try "$file" "$line" "$7" "$6" "$4" "${9:-}")
 	rm -f "$mine"/lib/* "$mine/run/passthrough/.libs/passthrough.so"
 	ln -s "$tree/run/passthrough/.libs/passthrough.so" "$mine/run/passthrough/.libs/"
 	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$file" "$line" "$4" "$5" "$6" \
@@ -269,6 +306,8 @@ plant() {
 campaign() {
 	local row
 	worker_begin "$1"
+	awk -v OFS='\t' '{ sub(/.*\//, "", FILENAME); sub(/\.ms$/, "", FILENAME)
+		gsub("@", "/", FILENAME); print FILENAME, $1 }' "$work"/map/*.ms > "$mine/milliseconds"
 	while IFS=$'\t' read -ra row < <(take) && [ -n "${row[0]:-}" ]; do
 		plant "${row[@]}"
 	done
@@ -277,7 +316,7 @@ campaign() {
 
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit
-work=$2 tree=$2/tree results=$top/tests/mutants/results most=$4 plan=${5:-}
+work=$2 tree=$2/tree results=$top/tests/mutants/results most=$4 plan=${5:-} likely=${6:-9999}
 case $1 in
 map)
 	worker_begin "$3"

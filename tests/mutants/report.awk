@@ -1,5 +1,8 @@
-# Makes doc/results/mutants.md from arguments.tsv and from results/ROOM.tsv. -v commit=HASH
+# Makes doc/results/mutants.md from present.tsv, arguments.tsv and results/ROOM.tsv, in this order.
+# -v commit=HASH
 #
+# present.tsv has what `mutants.pl list` prints of all sources; rows about lines that they have no
+# longer are not counted.
 # A row: FILE LINE FUNCTION OPERATOR CLASS OUTCOME BEFORE AFTER COMMIT. The last row of a change
 # counts.
 BEGIN { FS = "\t" }
@@ -14,9 +17,17 @@ function room_of(file) {
 	sub(/\.tsv$/, "", file)
 	return file
 }
+FILENAME ~ /present\.tsv$/ {
+	present[$1, $3, $6, $7]
+	next
+}
 FILENAME ~ /arguments\.tsv$/ {
 	if ($0 !~ /^#/)
 		argued[$1, $2, $3] = $4
+	next
+}
+!(($1, $3, $7, $8) in present) {
+	gone[$1, $3, $7, $8]
 	next
 }
 !(($1, $3, $7, $8) in row_of) { row_of[$1, $3, $7, $8] = ++changes }
@@ -49,7 +60,7 @@ function count(i, f, room, before, after) {
 		survivors[++s] = sprintf("- %s:%d of %s, %s,\n  %s: %s\n\n%s\n%s\n", f[1],
 			f[2], f[9], f[3], f[4], f[6], substr("      - " before, 1, 96),
 			substr("      + " after, 1, 96))
-		if (f[6] ~ /^survived tests of up to [0-9.]+ s/)
+		if (f[6] ~ /^survived .*tests of up to [0-9.]+ s/)
 			hasty++
 	} else {
 		noticed[room]++
@@ -80,10 +91,14 @@ END {
 	print "|---|--:|--:|--:|--:|--:|"
 	for (i = 1; i <= n; i++)
 		print_room(rooms[i])
+	if (length(gone)) {
+		print ""
+		print length(gone) " changes that were tried before are not counted: their lines are gone."
+	}
 	if (hasty) {
 		print ""
-		print hasty " of those not noticed have met quick tests only, as they say below:"
-		print "longer tests may notice them. The figures are lower bounds."
+		print hasty " of those not noticed have met quick tests only, or the likeliest, as they"
+		print "say below: other tests may notice them. The figures are lower bounds."
 	}
 	if (!s)
 		exit

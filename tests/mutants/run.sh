@@ -2,14 +2,15 @@
 # Does the suite notice? Plants small changes, one at a time, in a copy of the tree, and runs the
 # tests that execute the changed line until one fails. README.md explains; the result is a table.
 #
-#   tests/mutants/run.sh [--seed N] [--count N] [--workers N] [--most S] [--survivors] [--again]
-#                        [--class C] [--file F] [ROOM...]
+#   tests/mutants/run.sh [--seed N] [--count N] [--workers N] [--most S] [--likely N]
+#                        [--survivors] [--again] [--class C] [--file F] [ROOM...]
 #
 #   --seed N     which changes are sampled (1)
 #   --count N    how many for each room (50)
 #   --workers N  how many changes are tried at the same time (2)
 #   --most S     leaves out tests that take longer without any change, in seconds (60): a change
 #                that nothing notices takes ten minutes, with --most 2 one; --survivors comes next
+#   --likely N   for each change, only the N tests that are the likeliest to notice (all)
 #   --survivors  tries changes again that were not noticed, and no others
 #   --class C    samples changes of one class alone: race, or plain
 #   --file F     tries all changes of one source, in place of a sample
@@ -26,13 +27,13 @@ here=$top/tests/mutants
 work=$top/build/mutants
 tree=$work/tree
 results=$here/results
-seed=1 count=50 workers=2 most=60 again= survivors= only= class=
+seed=1 count=50 workers=2 most=60 likely=9999 again= survivors= only= class=
 
-usage() { sed -n 's/^# \{0,1\}//; 5,18p' "$here/run.sh"; }
+usage() { sed -n 's/^# \{0,1\}//; 5,19p' "$here/run.sh"; }
 
 while [ $# -gt 0 ]; do
 	case $1 in
-	--seed | --count | --workers | --most)
+	--seed | --count | --workers | --most | --likely)
 		[[ ${2:-} =~ ^[0-9]+$ ]] || { echo "run.sh: $1 expects a number" >&2; exit 2; }
 		declare "${1#--}=$2"
 		shift
@@ -95,6 +96,7 @@ build_copy() {
 	done
 	grep -rl --include='*.h' 'visibility("hidden")' "$tree/host" "$tree/emu" "$tree/lib" |
 		xargs sed -i 's/visibility("hidden")/visibility("default")/'
+	sed -i 's/"\.hidden /".protected /' "$tree/emu/guard.c"
 	cd "$tree" && ./bootstrap > bootstrap.out 2>&1 || return
 	mkdir -p run && cd run && ../configure -q CFLAGS='-O1 -g' > configure.out 2>&1 || return
 	make -s tests/stubverbs/libibverbs.so.1 tests/stubverbs/librdmacm.so.1 > stub.out 2>&1
@@ -159,7 +161,7 @@ prepare_sanitized() {
 work_all() {
 	local worker
 	for ((worker = 1; worker <= workers; worker++)); do
-		bash "$here/one.sh" "$1" "$work" $$.$worker "$most" "$work/plan.$$" &
+		bash "$here/one.sh" "$1" "$work" $$.$worker "$most" "$work/plan.$$" "$likely" &
 	done
 	wait
 }
@@ -207,7 +209,8 @@ wanted() {
 }
 
 # The samples of all rooms, one of each room after another, without those that have a row. A row's
-# change is known by its function and its text: line numbers move. The last row of a change counts.
+# change is known by its function and its text: line numbers move. The last row of a change counts;
+# its commit follows the change. What is argued is not tried.
 plan() {
 	local room home
 	for room in $rooms; do
@@ -215,10 +218,26 @@ plan() {
 		[ -z "$only" ] || home=whole
 		(wanted "$room") | awk -v OFS='\t' -v room="$home" '{ print NR, room, $0 }'
 	done | sort -s -n -k1,1 | cut -f2- | awk -F '\t' -v survivors="$survivors" '
-		FILENAME != "-" { outcome[$1, $3, $7, $8] = $6; next }
-		{ known = outcome[$2, $4, $7, $8] }
+		function plain(code) {
+			gsub(/\\t/, " ", code)
+			sub(/^ +/, "", code)
+			return code
+		}
+		FILENAME ~ /arguments/ { argued[$1, $2, $3]; next }
+		($2, plain($7), plain($8)) in argued && FILENAME == "-" { next }
+		FILENAME != "-" { outcome[$1, $3, $7, $8] = $6; at[$1, $3, $7, $8] = $9; next }
+		{ known = outcome[$2, $4, $7, $8]; $0 = $0 "\t" at[$2, $4, $7, $8] }
 		survivors ? known ~ /^(survived|unreached|once|busy)/ : known == ""' \
-		"$results"/*.tsv -
+		"$here/arguments.tsv" "$results"/*.tsv -
+}
+
+# Every change that the sources of the copy allow: a row about a line that is gone counts no more.
+present() {
+	(
+		cd "$tree" || exit
+		for room in host lib emu shared fault passthrough datsim; do sources $room; done |
+			xargs perl "$here/mutants.pl" list
+	)
 }
 
 prepare || { echo "run.sh: the copy in $tree does not build; see make.out there" >&2; exit 1; }
@@ -237,4 +256,6 @@ echo "$(wc -l < "$work/plan.$$") changes to try" >&2
 	echo "none: each has a row in results/, so nothing is tested and the page is printed" >&2
 work_all plant
 rm -f "$work/plan.$$" "$work/plan.$$.taken"
-awk -f "$here/report.awk" -v commit="$(< "$work/commit")" "$here/arguments.tsv" "$results"/*.tsv
+present > "$work/present.tsv"
+awk -f "$here/report.awk" -v commit="$(< "$work/commit")" "$work/present.tsv" \
+	"$here/arguments.tsv" "$results"/*.tsv
