@@ -234,7 +234,6 @@ DAT_RETURN ep_make(struct ia *ia, const struct ep *wanted, struct ep **out)
 	if (ep->srq)
 		ep->srq->eps++;
 	ep->soft = ep->attr.srq_soft_hw;
-	ep->hard = DAT_WATERMARK_INFINITE;
 	if (ep->soft != DAT_WATERMARK_INFINITE)
 		nic->ops->qp_taken_limit(ep->nic, ep->soft, NIC_LIMIT_NONE);
 	obj_trace(ep, "create");

@@ -6,7 +6,7 @@
  * users. The outstanding Receives (posted, not reaped) of an EP without SRQ are counted here, those
  * of an SRQ in struct srq.
  *
- * Watermarks: `soft` and `hard` are the Consumer's values. The NIC holds the armed limits and
+ * Watermarks: `soft` is the Consumer's value. The NIC holds the armed limits, soft and hard, and
  * counts the Receives that are taken and not reaped (nic.h: qp_taken_limit, nic_qp.reaped).
  * Crossing the soft limit calls ep_on_soft_limit; crossing the hard one breaks the connection.
  */
@@ -31,7 +31,7 @@ struct ep {
 	DAT_EP_ATTR attr; /* in force; the lists in it are always empty */
 	DAT_COUNT recv_outstanding;
 	DAT_COUNT *outstanding; /* the counter that reaping decrements: own or the SRQ's */
-	DAT_COUNT soft, hard;
+	DAT_COUNT soft;
 	struct async_note soft_note;
 	struct lmr_range send_range, recv_range;
 	struct evd_entry_list queued; /* its completions in the queues of its EVDs */

@@ -160,7 +160,6 @@ static DAT_RETURN ep_set_watermark_locked(struct ep *ep, DAT_COUNT soft, DAT_COU
 	obj_trace(ep, "set_watermark soft=%d hard=%d", soft, hard);
 	async_drop(&ep->soft_note);
 	ep->soft = soft;
-	ep->hard = hard;
 	if (ep->recv_evd && !(ep->nic->nic->caps & NIC_CAP_TAKEN_LIMIT))
 		evd_drain(ep->recv_evd);
 	/* DAT_WATERMARK_INFINITE and NIC_LIMIT_NONE are both -1. */
