@@ -5,8 +5,11 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
+
+#include <dat/dat_registry.h>
 
 #include "host/nic.h"
 #include "host/nic_backend.h"
@@ -44,6 +47,37 @@ START_TEST(a_kernel_without_verbs_is_said)
 	stub_fail("ibv_get_device_list", 1, ENOSYS, true);
 	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
 	ck_assert_said(said, "ib_uverbs");
+}
+END_TEST
+
+/* The call cannot be cancelled; the thread can be afterwards, and when something was said, too. */
+START_TEST(a_thread_that_opened_a_device_may_be_cancelled_as_before)
+{
+	const char *said;
+	int state = -1;
+
+	if (_i == 1)
+		stub_fail("ibv_get_device_list", 1, ENOSYS, true);
+	if (_i == 2)
+		setenv("DAT_PROVIDER", "other", 1);
+	ck_assert_int_eq(open_and_close("stub0", &said) == DAT_SUCCESS, _i == 0);
+	ck_assert_int_eq(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state), 0);
+	ck_assert_int_eq(state, PTHREAD_CANCEL_ENABLE);
+}
+END_TEST
+
+/* The first look says that there are devices, the second cannot tell which. */
+START_TEST(devices_that_cannot_be_listed_have_no_names)
+{
+	DAT_PROVIDER_INFO infos[8], *list[8];
+	DAT_COUNT n = -1;
+
+	for (int i = 0; i < 8; i++)
+		list[i] = &infos[i];
+	conf_clear();
+	stub_fail("ibv_get_device_list", 2, ENOMEM, false);
+	must(dat_registry_list_providers(8, &n, list));
+	ck_assert_int_eq(n, 0);
 }
 END_TEST
 
@@ -199,6 +233,8 @@ static void fill(Suite *suite)
 {
 	unit_test_bare(suite, no_device_is_said_and_no_provider);
 	unit_test_bare(suite, a_kernel_without_verbs_is_said);
+	unit_add(suite, a_thread_that_opened_a_device_may_be_cancelled_as_before, 3, setup_fabric);
+	unit_test_bare(suite, devices_that_cannot_be_listed_have_no_names);
 	unit_test_bare(suite, too_few_descriptors_for_a_device_are_insufficient_resources);
 	unit_test_bare(suite, a_link_that_is_down_is_said);
 	unit_test_bare(suite, no_permission_is_said);

@@ -6,6 +6,8 @@
  * expected object; G2: nothing changed.
  */
 #include <assert.h>
+#include <pthread.h>
+#include <time.h>
 
 #include "tests/sweep/calls.h"
 
@@ -70,6 +72,38 @@ START_TEST(succeeds)
 	kit_handles(call, h);
 	ret = call->make(h);
 	ck_assert_msg(ret == DAT_SUCCESS, "%s: %s", call->name, ret_text(ret));
+	if (h[0] == kit.empty_ia)
+		kit.empty_ia = NO_HANDLE;
+	drop_kits();
+}
+END_TEST
+
+static void *look(void *ia)
+{
+	DAT_IA_ATTR attr;
+
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_NONE, NULL));
+	return NULL;
+}
+
+/* In a process of several threads a call takes the lock, and another thread can take it then. */
+START_TEST(leaves_the_lock)
+{
+	const struct call *call = &calls[_i];
+	DAT_HANDLE h[MAX_HANDLES];
+	struct timespec patience;
+	pthread_t thread;
+
+	make_kits();
+	kit_handles(call, h);
+	ck_assert_int_eq(pthread_create(&thread, NULL, look, w.b.ia), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	(void)call->make(h);
+	ck_assert_int_eq(pthread_create(&thread, NULL, look, w.b.ia), 0);
+	clock_gettime(CLOCK_REALTIME, &patience);
+	patience.tv_sec += 20;
+	ck_assert_msg(pthread_timedjoin_np(thread, NULL, &patience) == 0,
+		      "%s has returned with the lock", call->name);
 	if (h[0] == kit.empty_ia)
 		kit.empty_ia = NO_HANDLE;
 	drop_kits();
@@ -179,6 +213,8 @@ static void fill(Suite *suite)
 
 		unit_add_case(suite, case_name(calls[c].name, "DAT_SUCCESS/sound_handles", 0),
 			      succeeds, (int)c, (int)c + 1, setup_sides);
+		unit_add_case(suite, case_name(calls[c].name, "DAT_SUCCESS/lock", 0),
+			      leaves_the_lock, (int)c, (int)c + 1, setup_sides);
 		for (a = 0; calls[c].args[a].number; a++)
 			unit_add_case(suite,
 				      case_name(calls[c].name, "DAT_INVALID_HANDLE/argument_",

@@ -52,7 +52,8 @@ void *__wrap_realloc(void *old, size_t size)
 /* ---- calls; a function that fails allocations cannot use Check, which allocates, too ---- */
 
 enum {
-	MANY = 50
+	MANY = 50,
+	LISTED = 64
 };
 
 /* Makes the first allocation fail, then the second, and so on; returns how many the call makes. */
@@ -155,6 +156,29 @@ START_TEST(adapters_open_later)
 
 	ck_assert_int_gt(wanted, 0);
 	ck_assert_int_eq(asked, wanted);
+}
+END_TEST
+
+/* Not a shorter list, but an error: the call has no other one for it. */
+START_TEST(names_are_listed_later)
+{
+	DAT_PROVIDER_INFO infos[LISTED], *list[LISTED];
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_COUNT n;
+
+	for (int i = 0; i < LISTED; i++)
+		list[i] = &infos[i];
+	for (int nth = 1; nth < MANY; nth++) {
+		asked = 0;
+		fail_at = nth;
+		ret = dat_registry_list_providers(LISTED, &n, list);
+		fail_at = 0;
+		if (asked < nth)
+			break;
+		ck_assert(is_failure(ret, DAT_INTERNAL_ERROR, ANY_SUBTYPE));
+	}
+	must(ret);
+	ck_assert_int_ge(n, 2);
 }
 END_TEST
 
@@ -273,14 +297,19 @@ START_TEST(an_event_for_which_there_is_no_memory_is_not_delayed)
 }
 END_TEST
 
+/* Nothing is left of it: the adapter fails once, by the rule that found memory. */
 START_TEST(a_rule_for_which_there_is_no_memory_is_refused)
 {
 	DAT_SIM_CALL_FAULT rule = { .verdict = DAT_SIM_ADAPTER_FATAL,
 				    .adapter = "emu1",
-				    .since_ns = UINT64_C(1) << 40 };
+				    .since_ns = LONG_NS };
+	DAT_SIM_CALL_FAULT other = { .verdict = DAT_SIM_CALL_PASS,
+				     .completions = DAT_SIM_COMPLETION_RECV };
 	DAT_RETURN ret = DAT_SUCCESS;
 	DAT_COUNT id = 7;
 
+	if (_i == 1)
+		must(dat_sim_call_fault_add(w.sim, &other, &id));
 	for (fail_at = 1; fail_at < MANY; fail_at++) {
 		asked = 0;
 		ret = dat_sim_call_fault_add(w.sim, &rule, &id);
@@ -290,7 +319,10 @@ START_TEST(a_rule_for_which_there_is_no_memory_is_refused)
 	fail_at = 0;
 	must(ret);
 	ck_assert_int_gt(id, 1000);
-	must(dat_sim_fault_clear(w.sim));
+	must(dat_sim_advance(w.sim, LONG_NS));
+	ck_assert_uint_eq(fired(id), 1);
+	expect_async(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC, w.b.ia, DAT_IA_CATASTROPHIC_ERROR);
+	expect_no_event(w.b.async);
 }
 END_TEST
 
@@ -353,6 +385,7 @@ static void fill(Suite *suite)
 		      adapters_open_later, 0, 1, setup_shared);
 	unit_add_case(suite, "dat_registry_add_provider/DAT_INSUFFICIENT_RESOURCES/no_memory",
 		      providers_are_added_later, 0, 1, setup_sides);
+	unit_test(suite, names_are_listed_later);
 	unit_add_case(suite, "dat_lmr_create/DAT_INSUFFICIENT_RESOURCES/no_memory_to_share",
 		      memory_is_shared_later, 0, 1, setup_sides);
 	unit_test(suite, requests_are_turned_away);
@@ -360,7 +393,7 @@ static void fill(Suite *suite)
 		      a_fault_that_finds_no_memory_is_not_left_out_in_silence, 0,
 		      (int)COUNT(spoils) * ALLOCATIONS, setup_sides);
 	unit_test(suite, an_event_for_which_there_is_no_memory_is_not_delayed);
-	unit_test(suite, a_rule_for_which_there_is_no_memory_is_refused);
+	unit_test_loop(suite, a_rule_for_which_there_is_no_memory_is_refused, 2);
 	unit_test(suite, EVDs_behind_a_rule_are_made_later);
 }
 

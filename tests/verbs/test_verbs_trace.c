@@ -15,7 +15,7 @@ static struct verbs_end a, b;
 static char file[64];
 
 /* A packet for each line: a rule that never acts observes single packets. */
-static const char no_fault[] = "packets=SEND nth=1000000 verdict=drop";
+static const char no_fault[] = "packets=SEND  nth=1000000 verdict=drop ; ";
 
 static void begin_traced(enum ibv_qp_type type, const char *faults)
 {
@@ -28,6 +28,9 @@ static void begin_traced(enum ibv_qp_type type, const char *faults)
 /* Ends the fabric; then the trace of what the queue pairs did is this. */
 static void expect_trace(const char *expected)
 {
+	static const char *const words[] = { " rule is=",      ".qp1 post_",   ".qp1 packet ",
+					     ".qp1 complete ", ".qp1 ignore ", ".qp1 retry ",
+					     " drop rule=" };
 	char line[1024], done[4096] = "";
 	FILE *trace;
 
@@ -37,10 +40,9 @@ static void expect_trace(const char *expected)
 	trace = fopen(file, "r");
 	ck_assert_ptr_nonnull(trace);
 	while (fgets(line, sizeof(line), trace))
-		if (strstr(line, ".ep1 ") && !strstr(line, ".ep1 create") &&
-		    !strstr(line, ".ep1 path") && !strstr(line, ".ep1 take") &&
-		    !strstr(line, ".ep1 free"))
-			strncat(done, line, sizeof(done) - strlen(done) - 1);
+		for (size_t i = 0; i < COUNT(words); i++)
+			if (strstr(line, words[i]))
+				strncat(done, line, sizeof(done) - strlen(done) - 1);
 	fclose(trace);
 	unlink(file);
 	ck_assert_str_eq(done, expected);
@@ -80,28 +82,38 @@ START_TEST(requests_that_are_answered)
 	await(&a);
 	ck_assert_int_eq(post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD), 0);
 	await(&a);
-	expect_trace(
-		"0 emu0.ep1 post_send bytes=8 segments=1 message=1\n"
-		"1000 emu0.ep1 packet to=emu1.ep1 op=SEND_ONLY message=1 packet=0 bytes=8 psn=16777200\n"
-		"1000 emu1.ep1 complete op=RECV status=SUCCESS bytes=8 message=1\n"
-		"2000 emu1.ep1 packet to=emu0.ep1 op=ACK message=1 psn=16777200\n"
-		"2000 emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=1\n"
-		"2000 emu0.ep1 post_rdma_write bytes=8 segments=1 message=2\n"
-		"3000 emu0.ep1 packet to=emu1.ep1 op=WRITE_ONLY message=2 packet=0 bytes=8 psn=16777201\n"
-		"4000 emu1.ep1 packet to=emu0.ep1 op=ACK message=2 psn=16777201\n"
-		"4000 emu0.ep1 complete op=RDMA_WRITE status=SUCCESS bytes=8 message=2\n"
-		"4000 emu0.ep1 post_rdma_read bytes=8 segments=1 message=3\n"
-		"5000 emu0.ep1 packet to=emu1.ep1 op=READ_REQUEST message=3 packet=0 bytes=0 psn=16777202\n"
-		"6000 emu1.ep1 packet to=emu0.ep1 op=READ_RESPONSE_ONLY message=3 packet=0 bytes=8 psn=16777202\n"
-		"6000 emu0.ep1 complete op=RDMA_READ status=SUCCESS bytes=8 message=3\n"
-		"6000 emu0.ep1 post_compare_swap bytes=8 segments=1 message=4\n"
-		"7000 emu0.ep1 packet to=emu1.ep1 op=COMPARE_SWAP message=4 packet=0 bytes=0 psn=16777203\n"
-		"8000 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=4 packet=0 bytes=8 psn=16777203\n"
-		"8000 emu0.ep1 complete op=COMPARE_SWAP status=SUCCESS bytes=8 message=4\n"
-		"8000 emu0.ep1 post_fetch_add bytes=8 segments=1 message=5\n"
-		"9000 emu0.ep1 packet to=emu1.ep1 op=FETCH_ADD message=5 packet=0 bytes=0 psn=16777204\n"
-		"10000 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=5 packet=0 bytes=8 psn=16777204\n"
-		"10000 emu0.ep1 complete op=FETCH_ADD status=SUCCESS bytes=8 message=5\n");
+	expect_trace("0 - rule is=1 packets=SEND nth=1000000 verdict=drop\n"
+		     "0 emu0.qp1 post_send bytes=8 segments=1 message=1 wr_id=1\n"
+		     "1000 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=1 packet=0 bytes=8 "
+		     "psn=16777200\n"
+		     "1000 emu1.qp1 complete op=RECV status=SUCCESS bytes=8 message=1\n"
+		     "2000 emu1.qp1 packet to=emu0.qp1 op=ACK message=1 psn=16777200\n"
+		     "2000 emu0.qp1 complete op=SEND status=SUCCESS bytes=8 message=1\n"
+		     "2000 emu0.qp1 post_rdma_write bytes=8 segments=1 message=2 rkey=513 wr_id=1\n"
+		     "3000 emu0.qp1 packet to=emu1.qp1 op=WRITE_ONLY message=2 packet=0 bytes=8 "
+		     "psn=16777201\n"
+		     "4000 emu1.qp1 packet to=emu0.qp1 op=ACK message=2 psn=16777201\n"
+		     "4000 emu0.qp1 complete op=RDMA_WRITE status=SUCCESS bytes=8 message=2\n"
+		     "4000 emu0.qp1 post_rdma_read bytes=8 segments=1 message=3 rkey=513 wr_id=1\n"
+		     "5000 emu0.qp1 packet to=emu1.qp1 op=READ_REQUEST message=3 packet=0 bytes=0 "
+		     "psn=16777202\n"
+		     "6000 emu1.qp1 packet to=emu0.qp1 op=READ_RESPONSE_ONLY message=3 packet=0 "
+		     "bytes=8 psn=16777202\n"
+		     "6000 emu0.qp1 complete op=RDMA_READ status=SUCCESS bytes=8 message=3\n"
+		     "6000 emu0.qp1 post_compare_swap bytes=8 segments=1 message=4 rkey=513 "
+		     "compare=1 swap=0 wr_id=1\n"
+		     "7000 emu0.qp1 packet to=emu1.qp1 op=COMPARE_SWAP message=4 packet=0 bytes=0 "
+		     "psn=16777203\n"
+		     "8000 emu1.qp1 packet to=emu0.qp1 op=ATOMIC_RESPONSE message=4 packet=0 "
+		     "bytes=8 psn=16777203\n"
+		     "8000 emu0.qp1 complete op=COMPARE_SWAP status=SUCCESS bytes=8 message=4\n"
+		     "8000 emu0.qp1 post_fetch_add bytes=8 segments=1 message=5 rkey=513 add=1 "
+		     "wr_id=1\n"
+		     "9000 emu0.qp1 packet to=emu1.qp1 op=FETCH_ADD message=5 packet=0 bytes=0 "
+		     "psn=16777204\n"
+		     "10000 emu1.qp1 packet to=emu0.qp1 op=ATOMIC_RESPONSE message=5 packet=0 "
+		     "bytes=8 psn=16777204\n"
+		     "10000 emu0.qp1 complete op=FETCH_ADD status=SUCCESS bytes=8 message=5\n");
 }
 END_TEST
 
@@ -112,18 +124,24 @@ START_TEST(an_atomic_that_is_lost_and_sent_again)
 	await(&a);
 	ck_assert_int_eq(post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD), 0);
 	await(&a);
-	expect_trace(
-		"0 emu0.ep1 post_compare_swap bytes=8 segments=1 message=1\n"
-		"1000 emu0>emu1 drop rule=1 op=COMPARE_SWAP from=emu0.ep1 to=emu1.ep1 "
-		"message=1 packet=0 psn=16777200\n"
-		"9192 emu0.ep1 retry try=1 message=1 packet=0\n"
-		"10192 emu0.ep1 packet to=emu1.ep1 op=COMPARE_SWAP message=1 packet=0 bytes=0 psn=16777200\n"
-		"11192 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=1 packet=0 bytes=8 psn=16777200\n"
-		"11192 emu0.ep1 complete op=COMPARE_SWAP status=SUCCESS bytes=8 message=1\n"
-		"11192 emu0.ep1 post_fetch_add bytes=8 segments=1 message=2\n"
-		"12192 emu0.ep1 packet to=emu1.ep1 op=FETCH_ADD message=2 packet=0 bytes=0 psn=16777201\n"
-		"13192 emu1.ep1 packet to=emu0.ep1 op=ATOMIC_RESPONSE message=2 packet=0 bytes=8 psn=16777201\n"
-		"13192 emu0.ep1 complete op=FETCH_ADD status=SUCCESS bytes=8 message=2\n");
+	expect_trace("0 - rule is=1 packets=READ_REQUEST nth=1 verdict=drop\n"
+		     "0 emu0.qp1 post_compare_swap bytes=8 segments=1 message=1 rkey=513 compare=1 "
+		     "swap=0 wr_id=1\n"
+		     "1000 emu0>emu1 drop rule=1 op=COMPARE_SWAP from=emu0.qp1 to=emu1.qp1 "
+		     "message=1 packet=0 psn=16777200\n"
+		     "9192 emu0.qp1 retry try=1 message=1 packet=0\n"
+		     "10192 emu0.qp1 packet to=emu1.qp1 op=COMPARE_SWAP message=1 packet=0 bytes=0 "
+		     "psn=16777200\n"
+		     "11192 emu1.qp1 packet to=emu0.qp1 op=ATOMIC_RESPONSE message=1 packet=0 "
+		     "bytes=8 psn=16777200\n"
+		     "11192 emu0.qp1 complete op=COMPARE_SWAP status=SUCCESS bytes=8 message=1\n"
+		     "11192 emu0.qp1 post_fetch_add bytes=8 segments=1 message=2 rkey=513 add=1 "
+		     "wr_id=1\n"
+		     "12192 emu0.qp1 packet to=emu1.qp1 op=FETCH_ADD message=2 packet=0 bytes=0 "
+		     "psn=16777201\n"
+		     "13192 emu1.qp1 packet to=emu0.qp1 op=ATOMIC_RESPONSE message=2 packet=0 "
+		     "bytes=8 psn=16777201\n"
+		     "13192 emu0.qp1 complete op=FETCH_ADD status=SUCCESS bytes=8 message=2\n");
 }
 END_TEST
 
@@ -139,18 +157,21 @@ START_TEST(requests_that_are_not_answered)
 		await(&a);
 	}
 	await(&b);
-	expect_trace(
-		"0 emu0.ep1 post_send bytes=8 segments=1 message=1\n"
-		"1000 emu0.ep1 packet to=emu1.ep1 op=UC_SEND_ONLY message=1 packet=0 bytes=8 psn=16777200\n"
-		"1000 emu1.ep1 complete op=RECV status=SUCCESS bytes=8 message=1\n"
-		"1000 emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=1\n"
-		"1000 emu0.ep1 post_send bytes=8 segments=1 message=2\n"
-		"2000 emu0.ep1 packet to=emu1.ep1 op=UC_SEND_ONLY message=2 packet=0 bytes=8 psn=16777201\n"
-		"2000 emu1.ep1 ignore at=NO_RECEIVE message=2 packet=0 psn=16777201\n"
-		"2000 emu0.ep1 complete op=SEND status=SUCCESS bytes=8 message=2\n"
-		"2000 emu0.ep1 post_rdma_write bytes=8 segments=1 message=3\n"
-		"3000 emu0.ep1 packet to=emu1.ep1 op=UC_WRITE_ONLY message=3 packet=0 bytes=8 psn=16777202\n"
-		"3000 emu0.ep1 complete op=RDMA_WRITE status=SUCCESS bytes=8 message=3\n");
+	expect_trace("0 - rule is=1 packets=SEND nth=1000000 verdict=drop\n"
+		     "0 emu0.qp1 post_send bytes=8 segments=1 message=1 wr_id=1\n"
+		     "1000 emu0.qp1 packet to=emu1.qp1 op=UC_SEND_ONLY message=1 packet=0 bytes=8 "
+		     "psn=16777200\n"
+		     "1000 emu1.qp1 complete op=RECV status=SUCCESS bytes=8 message=1\n"
+		     "1000 emu0.qp1 complete op=SEND status=SUCCESS bytes=8 message=1\n"
+		     "1000 emu0.qp1 post_send bytes=8 segments=1 message=2 wr_id=1\n"
+		     "2000 emu0.qp1 packet to=emu1.qp1 op=UC_SEND_ONLY message=2 packet=0 bytes=8 "
+		     "psn=16777201\n"
+		     "2000 emu1.qp1 ignore at=NO_RECEIVE message=2 packet=0 psn=16777201\n"
+		     "2000 emu0.qp1 complete op=SEND status=SUCCESS bytes=8 message=2\n"
+		     "2000 emu0.qp1 post_rdma_write bytes=8 segments=1 message=3 rkey=513 wr_id=1\n"
+		     "3000 emu0.qp1 packet to=emu1.qp1 op=UC_WRITE_ONLY message=3 packet=0 bytes=8 "
+		     "psn=16777202\n"
+		     "3000 emu0.qp1 complete op=RDMA_WRITE status=SUCCESS bytes=8 message=3\n");
 }
 END_TEST
 

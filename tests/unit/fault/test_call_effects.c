@@ -40,7 +40,8 @@ START_TEST(fault_what_completes_behind_an_error_is_flushed)
 	ck_assert_uint_eq(length_of(&event), SHORT);
 	event = expect_dto(evd, ep, 1, DAT_DTO_ERR_LOCAL_PROTECTION);
 	ck_assert_uint_eq(length_of(&event), 0);
-	expect_dto(evd, ep, 2, DAT_DTO_ERR_FLUSHED);
+	event = expect_dto(evd, ep, 2, DAT_DTO_ERR_FLUSHED);
+	ck_assert_uint_eq(length_of(&event), 0);
 	expect_pair_broken();
 }
 END_TEST

@@ -58,6 +58,28 @@ START_TEST(fault_each_match_by_itself)
 }
 END_TEST
 
+/* A NAK answers a request: neither the packets of connections nor acknowledgements count. */
+START_TEST(fault_a_NAK_is_an_answer_to_a_request)
+{
+	const DAT_SIM_FAULT rule = { .verdict = DAT_SIM_NAK,
+				     .nak = DAT_SIM_NAK_REMOTE_OPERATION,
+				     .nth = 2 };
+	DAT_COUNT id;
+
+	must(dat_sim_fault_add(w.sim, &rule, &id));
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 20, 2);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	ck_assert_uint_eq(fired(id), 0);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_ERR_REMOTE_RESPONDER);
+	ck_assert_uint_eq(fired(id), 1);
+}
+END_TEST
+
 START_TEST(fault_by_the_Endpoint_at_either_end)
 {
 	DAT_EP_HANDLE other_a = plain_ep(&w.a), other_b = plain_ep(&w.b);
@@ -307,6 +329,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, fault_each_match_by_itself, 21, setup_sides);
 	unit_add(suite, fault_each_match_by_itself, 21, setup_sides_iwarp);
+	unit_test(suite, fault_a_NAK_is_an_answer_to_a_request);
 	unit_test_all(suite, fault_by_the_Endpoint_at_either_end);
 	unit_test(suite, fault_the_first_that_is_not_PASS_wins);
 	unit_test_bare(suite, fault_one_percent_is_about_one_percent_and_the_same_each_time);

@@ -82,6 +82,12 @@ START_TEST(sim_a_configuration_out_of_range_is_an_invalid_parameter)
 	case 3:
 		config.profile = (DAT_SIM_PROFILE)2;
 		break;
+	case 4:
+		config.bandwidth_bps = 1;
+		break;
+	case 5:
+		config.latency_ns = UINT64_MAX;
+		break;
 	default:
 		must_fail(dat_sim_create(&config, NULL), DAT_INVALID_PARAMETER, ANY_SUBTYPE);
 		return;
@@ -453,7 +459,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, sim_there_is_one_fabric_at_a_time);
 	unit_test(suite, sim_a_fabric_with_an_open_adapter_cannot_end);
 	unit_test(suite, sim_the_fabric_of_an_adapter_and_its_backend);
-	unit_add(suite, sim_a_configuration_out_of_range_is_an_invalid_parameter, 5, setup_fabric);
+	unit_add(suite, sim_a_configuration_out_of_range_is_an_invalid_parameter, 7, setup_fabric);
 	unit_test_bare(suite, sim_the_defaults);
 	unit_test_bare(suite, E11_the_environment_sets_the_defaults);
 	unit_add(suite, E11_a_bad_value_in_the_environment_is_an_error_not_a_default,

@@ -43,6 +43,16 @@ START_TEST(each_post_has_its_word_and_its_bytes)
 }
 END_TEST
 
+START_TEST(a_call_that_is_refused_has_its_type_and_subtype)
+{
+	traced();
+	w.a.ep = plain_ep(&w.a);
+	must_fail(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE, ANY_SUBTYPE);
+	expect_line(" emu0.ep1 refuse call=dat_ep_disconnect type=DAT_INVALID_STATE "
+		    "subtype=DAT_INVALID_STATE_EP_UNCONNECTED\n");
+}
+END_TEST
+
 START_TEST(a_Send_takes_a_buffer_of_the_queue_that_it_names)
 {
 	traced();
@@ -51,6 +61,8 @@ START_TEST(a_Send_takes_a_buffer_of_the_queue_that_it_names)
 	post_send(&w.a, w.a.ep, 0, SHORT);
 	run_quiet();
 	expect_line(" emu1.ep1 take from=emu1.srq1 message=1 available=2 taken=");
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_line(" srq=emu1.srq1 available=2 outstanding=2\n");
 }
 END_TEST
 
@@ -159,6 +171,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test(suite, each_post_has_its_word_and_its_bytes);
+	unit_test(suite, a_call_that_is_refused_has_its_type_and_subtype);
 	unit_test(suite, a_Send_takes_a_buffer_of_the_queue_that_it_names);
 	unit_test(suite, a_Send_takes_a_buffer_of_its_Endpoint);
 	unit_test(suite, the_answer_to_a_request_says_what_it_is);

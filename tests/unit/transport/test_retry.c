@@ -187,6 +187,25 @@ START_TEST(nothing_is_left_of_a_loss_that_is_over)
 }
 END_TEST
 
+/* A message that found no Receive ends the gap that it made: a later one is asked for at once. */
+START_TEST(a_loss_after_a_late_Receive_is_told_by_a_NAK)
+{
+	uneven_pair();
+	fault((DAT_SIM_FAULT){ .packets = SEND, .nth = 3, .verdict = DAT_SIM_DROP });
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	advance_us(LATENCY_NS / 1000);
+	post_recvs(&w.b, w.b.ep, 10, 3);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	post_send(&w.a, w.a.ep, 2, SHORT);
+	advance_us(RETRY_NS / 1000 - 1);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 2, DAT_DTO_SUCCESS);
+	must(dat_sim_fault_clear(w.sim));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, the_request_that_fails_is_the_oldest_one);
@@ -194,6 +213,7 @@ static void fill(Suite *suite)
 	unit_test(suite, NAKs_that_tell_of_progress_are_not_counted_as_retries);
 	unit_test_loop(suite, an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy, 2);
 	unit_test(suite, who_is_left_with_requests_in_flight_finds_out);
+	unit_test(suite, a_loss_after_a_late_Receive_is_told_by_a_NAK);
 	unit_test_loop(suite, nothing_is_left_of_a_loss_that_is_over, COUNT(troubles));
 }
 
