@@ -259,7 +259,7 @@ try() {
 		test=$(sanitized_notice "$file" "$line" "$5" "$6")
 		[ -z "$test" ] || { echo "$test, under ThreadSanitizer"; return; }
 	fi
-	if [[ $3 =~ (free|fini|destroy|close|closedir|[^l]_release|drop|_end|leave|remove|unmap)\( &&
+	if [[ $3 =~ (free|fini|destroy|close(dir)?|[^l]_release|drop|_end|leave|remove|unmap)\( &&
 			! $3 =~ backend_leave ]]; then
 		while read -r ms test; do
 			! leaks "$test" $((20 + ms / 100)) || {
@@ -307,7 +307,8 @@ campaign() {
 	local row
 	worker_begin "$1"
 	awk -v OFS='\t' '{ sub(/.*\//, "", FILENAME); sub(/\.ms$/, "", FILENAME)
-		gsub("@", "/", FILENAME); print FILENAME, $1 }' "$work"/map/*.ms > "$mine/milliseconds"
+		gsub("@", "/", FILENAME); print FILENAME, $1 }' "$work"/map/*.ms \
+		> "$mine/milliseconds"
 	while IFS=$'\t' read -ra row < <(take) && [ -n "${row[0]:-}" ]; do
 		plant "${row[@]}"
 	done

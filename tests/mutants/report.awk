@@ -23,7 +23,7 @@ FILENAME ~ /present\.tsv$/ {
 }
 FILENAME ~ /arguments\.tsv$/ {
 	if ($0 !~ /^#/)
-		argued[$1, $2, $3] = $4
+		argued[$1, $2, $3, $5]
 	next
 }
 !(($1, $3, $7, $8) in present) {
@@ -50,7 +50,7 @@ function count(i, f, room, before, after) {
 	}
 	before = plain(f[7])
 	after = plain(f[8])
-	if ((f[1], before, after) in argued) {
+	if ((f[1], before, after, "") in argued || (f[1], before, after, f[3]) in argued) {
 		silent[room]++
 		return
 	}
@@ -93,12 +93,14 @@ END {
 		print_room(rooms[i])
 	if (length(gone)) {
 		print ""
-		print length(gone) " changes that were tried before are not counted: their lines are gone."
+		print length(gone) " changes that were tried before are not counted: their lines"
+		print "are gone."
 	}
 	if (hasty) {
 		print ""
-		print hasty " of those not noticed have met quick tests only, or the likeliest, as they"
-		print "say below: other tests may notice them. The figures are lower bounds."
+		print hasty " of those not noticed have met quick tests only, or the"
+		print "likeliest, as they say below: other tests may notice them."
+		print "The figures are lower bounds."
 	}
 	if (!s)
 		exit

@@ -223,8 +223,9 @@ plan() {
 			sub(/^ +/, "", code)
 			return code
 		}
-		FILENAME ~ /arguments/ { argued[$1, $2, $3]; next }
-		($2, plain($7), plain($8)) in argued && FILENAME == "-" { next }
+		FILENAME ~ /arguments/ { argued[$1, $2, $3, $5]; next }
+		FILENAME == "-" && (($2, plain($7), plain($8), "") in argued ||
+			($2, plain($7), plain($8), $4) in argued) { next }
 		FILENAME != "-" { outcome[$1, $3, $7, $8] = $6; at[$1, $3, $7, $8] = $9; next }
 		{ known = outcome[$2, $4, $7, $8]; $0 = $0 "\t" at[$2, $4, $7, $8] }
 		survivors ? known ~ /^(survived|unreached|once|busy)/ : known == ""' \
