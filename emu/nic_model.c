@@ -123,6 +123,7 @@ const struct nic_ops emu_ops = {
 	.sim_set_link = emu_set_link,
 	.sim_hold_link = emu_hold_link,
 	.sim_release_link = emu_release_link,
+	.sim_port = emu_port_set,
 	.sim_hold_message = emu_hold_message,
 	.sim_release_message = emu_release_message,
 	.packet_rule_add = emu_rule_add,

@@ -23,12 +23,18 @@ enum fault_later_kind {
 	FAULT_LATER_UPCALL, /* `upcall`, with its data */
 	FAULT_LATER_LOST,   /* cq_lost for a completion that an overflow rule dropped */
 	FAULT_LATER_READY,  /* cq_notify: a delayed completion can be polled now */
-	FAULT_LATER_FATAL   /* the adapter of rule `rule` fails */
+	FAULT_LATER_FATAL,  /* the adapter of rule `rule` fails */
+	FAULT_LATER_DOWN,   /* the port of that adapter goes down */
+	FAULT_LATER_UP      /* and comes up again */
 };
 
 struct fault_later {
 	TAILQ_ENTRY(fault_later) link;
-	uint64_t time; /* NIC_TIME_NEVER: lost, kept because lib must still end its object */
+	/*
+	 * NIC_TIME_NEVER: lost, kept because lib must still end its object; or a port that stays
+	 * down.
+	 */
+	uint64_t time;
 	enum fault_later_kind kind;
 	struct nic_fault_upcall upcall;
 	struct nic_conn_param peer;
@@ -38,6 +44,7 @@ struct fault_later {
 	uint8_t opcode;
 	uint32_t rule;
 	struct fault_dead *dead; /* of FAULT_LATER_FATAL; made with the rule, which may fail */
+	char adapter[NIC_ADAPTER_NAME]; /* of FAULT_LATER_UP: the rule may have been removed */
 };
 
 /* Completions on their way from the backend to lib. */
@@ -113,6 +120,8 @@ uint32_t fault_later_count(const struct nic_faults *f);
 /* Run all entries that are due. */
 void fault_later_run(struct nic_faults *f);
 void fault_later_drop(struct nic_faults *f, struct fault_later *later);
+/* All rules are removed: forget what adapters were to meet, and bring their ports up. */
+void fault_later_heal(struct nic_faults *f);
 /*
  * If the end of the QP's connection is held here, lost or delayed, report it now. False: it is not.
  */

@@ -8,21 +8,28 @@
 
 #include "fault.h"
 
-struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time, enum fault_later_kind kind)
+static void later_insert(struct nic_faults *f, struct fault_later *later)
 {
-	struct fault_later *later = calloc(1, sizeof(*later)), *after;
+	struct fault_later *after;
 
-	if (!later)
-		return NULL;
-	later->time = time;
-	later->kind = kind;
 	TAILQ_FOREACH(after, &f->later, link)
-		if (after->time > time)
+		if (after->time > later->time)
 			break;
 	if (after)
 		TAILQ_INSERT_BEFORE(after, later, link);
 	else
 		TAILQ_INSERT_TAIL(&f->later, later, link);
+}
+
+struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time, enum fault_later_kind kind)
+{
+	struct fault_later *later = calloc(1, sizeof(*later));
+
+	if (!later)
+		return NULL;
+	later->time = time;
+	later->kind = kind;
+	later_insert(f, later);
 	return later;
 }
 
@@ -56,16 +63,53 @@ static void fail_adapter(struct nic_faults *f, struct fault_later *later)
 {
 	struct fault_rule *rule = &f->rules[later->rule];
 	struct nic *nic = f->host.adapter(f->host.ctx, rule->match.adapter);
+	bool removed = rule->match.spoil == NIC_SPOIL_REMOVE;
 
 	if (!nic)
 		return; /* the adapter is not open: nothing happens */
 	rule->fired++;
-	fault_trace(f, "%s fault rule=%u does=fatal at=adapter", rule->match.adapter,
-		    NIC_FAULT_ID0 + 1 + later->rule);
+	fault_trace(f, "%s fault rule=%u does=%s at=adapter", rule->match.adapter,
+		    NIC_FAULT_ID0 + 1 + later->rule, removed ? "remove" : "fatal");
 	later->dead->nic = nic;
 	LIST_INSERT_HEAD(&f->dead, later->dead, link);
 	later->dead = NULL;
 	f->host.up->adapter_failed(nic->ctx);
+	if (removed)
+		f->host.up->adapter_event(nic->ctx, NIC_ADAPTER_REMOVED);
+}
+
+static void set_port(struct nic_faults *f, const struct fault_later *later, struct nic *nic,
+		     bool up)
+{
+	fault_trace(f, "%s fault rule=%u does=%s at=port", later->adapter,
+		    NIC_FAULT_ID0 + 1 + later->rule, up ? "up" : "down");
+	f->below->sim_port(nic, up);
+	f->host.up->adapter_event(nic->ctx, up ? NIC_ADAPTER_PORT_UP : NIC_ADAPTER_PORT_DOWN);
+}
+
+/* True: the entry is queued again, for the time when the port comes up. */
+static bool port_goes_down(struct nic_faults *f, struct fault_later *later)
+{
+	struct fault_rule *rule = &f->rules[later->rule];
+	struct nic *nic = f->host.adapter(f->host.ctx, rule->match.adapter);
+
+	if (!nic)
+		return false; /* the adapter is not open: nothing happens */
+	rule->fired++;
+	memcpy(later->adapter, rule->match.adapter, sizeof(later->adapter));
+	later->kind = FAULT_LATER_UP;
+	later->time = rule->match.until_ns ? rule->match.until_ns : NIC_TIME_NEVER;
+	later_insert(f, later);
+	set_port(f, later, nic, false);
+	return true;
+}
+
+static void port_comes_up(struct nic_faults *f, const struct fault_later *later)
+{
+	struct nic *nic = f->host.adapter(f->host.ctx, later->adapter);
+
+	if (nic)
+		set_port(f, later, nic, true);
 }
 
 static void later_upcall(struct nic_faults *f, const struct fault_later *later)
@@ -113,6 +157,13 @@ static void later_run(struct nic_faults *f, struct fault_later *later)
 	case FAULT_LATER_FATAL:
 		fail_adapter(f, later);
 		break;
+	case FAULT_LATER_DOWN:
+		if (port_goes_down(f, later))
+			return;
+		break;
+	case FAULT_LATER_UP:
+		port_comes_up(f, later);
+		break;
 	}
 	free(later->dead);
 	free(later);
@@ -124,6 +175,19 @@ void fault_later_run(struct nic_faults *f)
 
 	while (fault_later_next(f) <= now)
 		later_run(f, TAILQ_FIRST(&f->later));
+}
+
+void fault_later_heal(struct nic_faults *f)
+{
+	struct fault_later *later, *next;
+
+	for (later = TAILQ_FIRST(&f->later); later; later = next) {
+		next = TAILQ_NEXT(later, link);
+		if (later->kind == FAULT_LATER_FATAL || later->kind == FAULT_LATER_DOWN)
+			fault_later_drop(f, later);
+		else if (later->kind == FAULT_LATER_UP)
+			later_run(f, later);
+	}
 }
 
 /* ---- upcalls that a rule applies to ---- */

@@ -11,9 +11,11 @@
 #define TIME_MAX (1ul << 50) /* so that no sum of times wraps */
 
 static const char *const words[NIC_SPOIL_COUNT] = {
-	[NIC_SPOIL_PASS] = "pass",         [NIC_SPOIL_FAIL] = "fail", [NIC_SPOIL_STATUS] = "status",
-	[NIC_SPOIL_OVERFLOW] = "overflow", [NIC_SPOIL_LOSE] = "lose", [NIC_SPOIL_DELAY] = "delay",
-	[NIC_SPOIL_FATAL] = "fatal",
+	[NIC_SPOIL_PASS] = "pass",     [NIC_SPOIL_FAIL] = "fail",
+	[NIC_SPOIL_STATUS] = "status", [NIC_SPOIL_OVERFLOW] = "overflow",
+	[NIC_SPOIL_LOSE] = "lose",     [NIC_SPOIL_DELAY] = "delay",
+	[NIC_SPOIL_FATAL] = "fatal",   [NIC_SPOIL_REMOVE] = "remove",
+	[NIC_SPOIL_DOWN] = "down",
 };
 
 void fault_trace(struct nic_faults *f, const char *format, ...)
@@ -169,7 +171,11 @@ static bool is_complete(const struct nic_fault_rule *r)
 	case NIC_SPOIL_DELAY:
 		return r->events && !r->entries;
 	case NIC_SPOIL_FATAL:
+	case NIC_SPOIL_REMOVE:
 		return !r->events && !r->entries && r->adapter[0];
+	case NIC_SPOIL_DOWN:
+		return !r->events && !r->entries && r->adapter[0] && r->until_ns <= TIME_MAX &&
+		       (r->until_ns == 0 || r->until_ns > r->since_ns);
 	case NIC_SPOIL_COUNT:
 		break;
 	}
@@ -188,25 +194,33 @@ static bool is_valid(const struct nic_fault_rule *r)
 	       r->since_ns <= TIME_MAX;
 }
 
-int nic_fault_add(struct nic_faults *f, const struct nic_fault_rule *rule, uint32_t *id)
+/* Of a rule about an adapter, which will be the next one. */
+static int add_moment(struct nic_faults *f, const struct nic_fault_rule *rule)
 {
+	bool down = rule->spoil == NIC_SPOIL_DOWN;
 	struct fault_later *later;
 
-	if (!is_valid(rule))
+	later = fault_later_add(f, rule->since_ns, down ? FAULT_LATER_DOWN : FAULT_LATER_FATAL);
+	if (!later)
+		return -ENOMEM;
+	later->rule = f->count;
+	if (down)
+		return 0;
+	later->dead = calloc(1, sizeof(*later->dead));
+	if (later->dead)
+		return 0;
+	fault_later_drop(f, later);
+	return -ENOMEM;
+}
+
+int nic_fault_add(struct nic_faults *f, const struct nic_fault_rule *rule, uint32_t *id)
+{
+	if (!is_valid(rule) || (rule->spoil == NIC_SPOIL_DOWN && !(f->control->caps & NIC_CAP_SIM)))
 		return -EINVAL;
 	if (f->count == NIC_FAULT_RULES)
 		return -ENOMEM;
-	if (rule->spoil == NIC_SPOIL_FATAL) {
-		later = fault_later_add(f, rule->since_ns, FAULT_LATER_FATAL);
-		if (!later)
-			return -ENOMEM;
-		later->dead = calloc(1, sizeof(*later->dead));
-		later->rule = f->count;
-		if (!later->dead) {
-			fault_later_drop(f, later);
-			return -ENOMEM;
-		}
-	}
+	if (rule->spoil >= NIC_SPOIL_FATAL && add_moment(f, rule))
+		return -ENOMEM;
 	f->rules[f->count++] = (struct fault_rule){ .match = *rule };
 	*id = NIC_FAULT_ID0 + f->count;
 	fault_trace(f, "- rule add=%u verdict=%s", *id, words[rule->spoil]);
@@ -223,15 +237,9 @@ int nic_fault_fired(struct nic_faults *f, uint32_t id, uint64_t *fired)
 
 void nic_fault_clear(struct nic_faults *f)
 {
-	struct fault_later *later, *next;
-
 	if (f->count == 0)
 		return;
 	fault_trace(f, "- rule clear=%u", f->count);
 	f->count = 0;
-	for (later = TAILQ_FIRST(&f->later); later; later = next) {
-		next = TAILQ_NEXT(later, link);
-		if (later->kind == FAULT_LATER_FATAL)
-			fault_later_drop(f, later);
-	}
+	fault_later_heal(f);
 }

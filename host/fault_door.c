@@ -96,6 +96,11 @@ static void upcall_pass_adapter_failed(void *nic_ctx)
 	((struct adapter *)nic_ctx)->front->ops->up->adapter_failed(nic_ctx);
 }
 
+static void upcall_pass_adapter_event(void *nic_ctx, enum nic_adapter_event what)
+{
+	((struct adapter *)nic_ctx)->front->ops->up->adapter_event(nic_ctx, what);
+}
+
 static const struct nic_upcalls passed = {
 	.cq_notify = upcall_pass_notify,
 	.cq_lost = upcall_pass_lost,
@@ -106,6 +111,7 @@ static const struct nic_upcalls passed = {
 	.established = upcall_pass_established,
 	.conn_end = upcall_pass_conn_end,
 	.adapter_failed = upcall_pass_adapter_failed,
+	.adapter_event = upcall_pass_adapter_event,
 	BACKEND_SERVICES,
 };
 
@@ -171,6 +177,7 @@ static const struct nic_upcalls asked = {
 	.established = upcall_ask_established,
 	.conn_end = upcall_ask_conn_end,
 	.adapter_failed = upcall_pass_adapter_failed,
+	.adapter_event = upcall_pass_adapter_event,
 	BACKEND_SERVICES,
 };
 

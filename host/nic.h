@@ -217,6 +217,13 @@ enum nic_conn_end {
 	NIC_END_COUNT
 };
 
+/* What happens to an adapter, by a fault. */
+enum nic_adapter_event {
+	NIC_ADAPTER_PORT_DOWN,
+	NIC_ADAPTER_PORT_UP,
+	NIC_ADAPTER_REMOVED, /* after the upcall adapter_failed */
+};
+
 /* Result of wait. */
 enum nic_wait {
 	NIC_WAIT_RAN,         /* something happened: check again */
@@ -429,6 +436,8 @@ struct nic_ops {
 	/* -ENOENT: no open adapter has that name. */
 	int (*sim_hold_link)(struct nic *nic, const char *from, const char *to, uint32_t packets);
 	int (*sim_release_link)(struct nic *nic, const char *from, const char *to);
+	/* The adapter's port: while it is down, every packet from and to the adapter is lost. */
+	void (*sim_port)(struct nic *nic, bool up);
 	int (*sim_hold_message)(struct nic_qp *qp, uint64_t message, uint32_t packets);
 	int (*sim_release_message)(struct nic_qp *qp, uint64_t message);
 	void (*sim_trace)(struct nic *nic, bool on);

@@ -252,6 +252,7 @@ struct nic_upcalls {
 
 	/* ---- adapter ---- */
 	void (*adapter_failed)(void *nic_ctx);
+	void (*adapter_event)(void *nic_ctx, enum nic_adapter_event what);
 
 	/* ---- services of the host process ---- */
 	void (*lock)(void *nic_ctx);

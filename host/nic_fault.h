@@ -77,6 +77,8 @@ enum nic_spoil {
 	NIC_SPOIL_LOSE,     /* events: lost */
 	NIC_SPOIL_DELAY,    /* events: delivered delay_ns later */
 	NIC_SPOIL_FATAL,    /* neither: the adapter fails at since_ns, permanently */
+	NIC_SPOIL_REMOVE,   /* the same, and it is said to be removed */
+	NIC_SPOIL_DOWN,     /* the adapter's port is down from since_ns to until_ns */
 	NIC_SPOIL_COUNT
 };
 
@@ -129,7 +131,7 @@ int nic_fault_add(struct nic_faults *fault, const struct nic_fault_rule *rule, u
 int nic_fault_fired(struct nic_faults *fault, uint32_t id, uint64_t *fired);
 /*
  * Remove all rules. Delayed events still come, lost events stay lost, a failed adapter stays
- * failed.
+ * failed; ports that are down come up.
  */
 void nic_fault_clear(struct nic_faults *fault);
 

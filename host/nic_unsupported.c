@@ -155,6 +155,12 @@ static int no_release_link(struct nic *nic, const char *from, const char *to)
 	return -EOPNOTSUPP;
 }
 
+static void no_port(struct nic *nic, bool up)
+{
+	(void)nic;
+	(void)up;
+}
+
 static int no_hold_message(struct nic_qp *qp, uint64_t message, uint32_t packets)
 {
 	(void)qp;
@@ -272,6 +278,7 @@ const struct nic_ops nic_unsupported = {
 	.sim_set_link = no_set_link,
 	.sim_hold_link = no_hold_link,
 	.sim_release_link = no_release_link,
+	.sim_port = no_port,
 	.sim_hold_message = no_hold_message,
 	.sim_release_message = no_release_message,
 	.sim_trace = no_sim_trace,

@@ -144,6 +144,13 @@ static void front_no_qp_event(void *qp_ctx, enum nic_qp_event what)
 	(void)what;
 }
 
+/* DAT has no events of ports; a removal is a failure, which was reported. */
+static void front_no_adapter_event(void *nic_ctx, enum nic_adapter_event what)
+{
+	(void)nic_ctx;
+	(void)what;
+}
+
 static const struct nic_upcalls front_upcalls = {
 	.quick = &quick_hw_front,
 	.cq_notify = evd_on_notify,
@@ -155,6 +162,7 @@ static const struct nic_upcalls front_upcalls = {
 	.established = ep_on_established,
 	.conn_end = ep_on_conn_end,
 	.adapter_failed = front_adapter_failed,
+	.adapter_event = front_no_adapter_event,
 	BACKEND_SERVICES,
 };
 

@@ -15,6 +15,8 @@
 #define WIDTH_4X       2   /* of PortInfo, as the field of struct ibv_port_attr has it */
 #define SPEED_EDR      32
 #define PHYS_LINK_UP   5
+#define PHYS_POLLING   2  /* for a link */
+#define PHYS_DISABLED  3  /* what drivers of Ethernet say of a port without a link */
 #define SUBNET_TIMEOUT 18 /* one second: what subnet managers set */
 #define NS_PER_S       1000000000ul
 #define VENDOR_ID      0x020000 /* a locally administered OUI, as the GUIDs have */
@@ -150,6 +152,10 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 		attr.link_layer = IBV_LINK_LAYER_ETHERNET;
 		attr.lid = attr.sm_lid = 0;
 		attr.flags = IBV_QPF_GRH_REQUIRED;
+	}
+	if (__atomic_load_n(&vb_context_of(ibv)->adapter->port_down, __ATOMIC_RELAXED)) {
+		attr.state = IBV_PORT_DOWN;
+		attr.phys_state = vb_setting_ethernet() ? PHYS_DISABLED : PHYS_POLLING;
 	}
 	memset(out, 0, size);
 	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));

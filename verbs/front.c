@@ -198,6 +198,33 @@ static void front_adapter_failed(void *nic_ctx)
 	}
 }
 
+static void set_port(struct vb_adapter *adapter, bool up)
+{
+	struct ibv_async_event event = {
+		.element = { .port_num = VB_PORT },
+		.event_type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR,
+	};
+	struct vb_context *context;
+
+	if (adapter->port_down == !up)
+		return;
+	__atomic_store_n(&adapter->port_down, !up, __ATOMIC_RELAXED);
+	LIST_FOREACH(context, &adapter->contexts, link)
+	vb_async_add(context, &event);
+}
+
+static void front_adapter_event(void *nic_ctx, enum nic_adapter_event what)
+{
+	switch (what) {
+	case NIC_ADAPTER_PORT_DOWN:
+	case NIC_ADAPTER_PORT_UP:
+		set_port(nic_ctx, what == NIC_ADAPTER_PORT_UP);
+		break;
+	case NIC_ADAPTER_REMOVED:
+		break;
+	}
+}
+
 static const struct nic_upcalls front_upcalls = {
 	.cq_notify = vb_cq_on_notify,
 	.cq_lost = vb_cq_on_lost,
@@ -208,6 +235,7 @@ static const struct nic_upcalls front_upcalls = {
 	.established = front_on_established,
 	.conn_end = front_on_end,
 	.adapter_failed = front_adapter_failed,
+	.adapter_event = front_adapter_event,
 	BACKEND_SERVICES,
 };
 

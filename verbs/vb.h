@@ -72,6 +72,7 @@ LIST_HEAD(vb_mr_list, vb_mr);
 struct vb_adapter {
 	struct adapter base; /* first: host/front.h */
 	LIST_HEAD(, vb_context) contexts;
+	bool port_down;                  /* read without the lock, too */
 	struct vb_mr_list keys[VB_KEYS]; /* by lkey */
 	uint32_t last_id[VB_KINDS];
 };

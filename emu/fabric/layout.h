@@ -338,10 +338,10 @@ struct emu_link {
 
 struct emu_adapter {
 	emu_flag open;
-	emu_flag dead;       /* silent, by a fault */
-	uint32_t generation; /* grows with each adapter that has this entry */
-	uint16_t number;     /* its address is config.address + number */
-	uint16_t process;    /* the process that opened it; 0 in a private fabric */
+	emu_flag dead, port_down; /* by faults; a port that is down is an observer */
+	uint32_t generation;      /* grows with each adapter that has this entry */
+	uint16_t number;          /* its address is config.address + number */
+	uint16_t process;         /* the process that opened it; 0 in a private fabric */
 	char name[EMU_NAME];
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
 };

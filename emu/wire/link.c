@@ -296,4 +296,7 @@ void emu_link_forget(struct emu_world *w, uint16_t adapter)
 			link->holding = false;
 			emu_observe(w, -1);
 		}
+	if (EMU_AT(w->fab->adapters, adapter).port_down)
+		emu_observe(w, -1);
+	EMU_AT(w->fab->adapters, adapter).port_down = false;
 }

@@ -202,6 +202,11 @@ static bool takes_down(uint32_t fault)
 	return fault == NIC_FAULT_LINK_DOWN || fault == NIC_FAULT_HOST_DEAD;
 }
 
+static bool is_silent(const struct emu_adapter *adapter)
+{
+	return adapter->dead || adapter->port_down;
+}
+
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p)
 {
 	const struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
@@ -212,8 +217,8 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 			    (uint32_t)(rule - w->fab->rule) + 1);
 		change_link_or_host(w, p, rule->match.fault);
 	}
-	if (link->down || EMU_AT(w->fab->adapters, p->from).dead ||
-	    EMU_AT(w->fab->adapters, p->to).dead) {
+	if (link->down || is_silent(&EMU_AT(w->fab->adapters, p->from)) ||
+	    is_silent(&EMU_AT(w->fab->adapters, p->to))) {
 		/* The packet that takes the link or host down has its line already. */
 		if (!rule || !takes_down(rule->match.fault))
 			trace_fault(w, p, "lost", 0);
@@ -229,6 +234,19 @@ bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct e
 		return false;
 	emu_wire_delay(w, event, link->late);
 	return true;
+}
+
+/* ---- ports ---- */
+
+void emu_port_set(struct nic *nic, bool up)
+{
+	struct emu_world *w = emu_world_of(nic);
+	struct emu_adapter *adapter = &EMU_AT(w->fab->adapters, emu_nic(nic)->adapter);
+
+	if (adapter->port_down == !up)
+		return;
+	adapter->port_down = !up;
+	emu_observe(w, up ? -1 : 1);
 }
 
 /* ---- adding and removing rules ---- */

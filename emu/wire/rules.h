@@ -9,6 +9,7 @@
 #include "wire.h"
 
 int emu_rule_add(struct nic *nic, const struct nic_packet_rule *rule, uint32_t *id);
+void emu_port_set(struct nic *nic, bool up);
 int emu_rule_fired(struct nic *nic, uint32_t id, uint64_t *fired);
 void emu_rules_clear(struct nic *nic);
 

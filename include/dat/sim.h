@@ -231,7 +231,9 @@ typedef enum dat_sim_call_verdict {
 	DAT_SIM_OVERFLOW = 3,		/* a successful completion finds its EVD full */
 	DAT_SIM_EVENT_LOSE = 4,		/* the event is lost */
 	DAT_SIM_EVENT_DELAY = 5,	/* the event comes delay_ns later */
-	DAT_SIM_ADAPTER_FATAL = 6	/* the adapter, if open, fails for good at since_ns */
+	DAT_SIM_ADAPTER_FATAL = 6,	/* the adapter, if open, fails for good at since_ns */
+	DAT_SIM_ADAPTER_REMOVE = 7,	/* the same, as its removal: programs of verbs see that */
+	DAT_SIM_PORT_DOWN = 8		/* its port is down from since_ns to until_ns */
 } DAT_SIM_CALL_VERDICT;
 
 /* Kinds of completions, by their work request. */
@@ -268,7 +270,9 @@ typedef enum dat_sim_completion {
  *
  * FATAL: DAT_ASYNC_ERROR_IA_CATASTROPHIC is reported, every connection of the adapter breaks, and
  * every request to the adapter fails with DAT_INTERNAL_ERROR until it is closed; freeing objects
- * works.
+ * works. REMOVE is the same to DAT.
+ *
+ * DOWN: every packet from and to the adapter is lost. `until_ns` 0: until the rules are removed.
  */
 typedef struct dat_sim_call_fault {
 	DAT_SIM_CALL_VERDICT verdict;
@@ -278,7 +282,7 @@ typedef struct dat_sim_call_fault {
 	DAT_UINT32 completions;
 	DAT_DTO_COMPLETION_STATUS status;	/* COMPLETE_AS */
 	DAT_EVENT_NUMBER event;		/* LOSE, DELAY, PASS */
-	/* "emu0"; it need not be open yet unless `ep` is set; FATAL requires it */
+	/* "emu0"; it need not be open yet unless `ep` is set; FATAL, REMOVE, DOWN require it */
 	const char *adapter;
 	DAT_EP_HANDLE ep;		/* of this Endpoint only */
 	DAT_UINT64 since_ns;

@@ -18,6 +18,8 @@ SAME(DAT_SIM_OVERFLOW, NIC_SPOIL_OVERFLOW);
 SAME(DAT_SIM_EVENT_LOSE, NIC_SPOIL_LOSE);
 SAME(DAT_SIM_EVENT_DELAY, NIC_SPOIL_DELAY);
 SAME(DAT_SIM_ADAPTER_FATAL, NIC_SPOIL_FATAL);
+SAME(DAT_SIM_ADAPTER_REMOVE, NIC_SPOIL_REMOVE);
+SAME(DAT_SIM_PORT_DOWN, NIC_SPOIL_DOWN);
 SAME(DAT_SIM_NOTIFICATION, FAULT_TEXT_NOTIFICATION);
 SAME(DAT_SIM_ANY_EVENT, FAULT_TEXT_ANY_EVENT);
 SAME(DAT_SIM_COMPLETION_SEND, NIC_EVENT_WC << NIC_OP_SEND);
@@ -186,7 +188,7 @@ bool fault_call_rule(const DAT_SIM_CALL_FAULT *fault, struct nic_fault_rule *rul
 		return false;
 	if (fault->verdict == DAT_SIM_COMPLETE_AS)
 		rule->status = (uint32_t)fault->status;
-	if (fault->verdict == DAT_SIM_ADAPTER_FATAL)
+	if (fault->verdict >= DAT_SIM_ADAPTER_FATAL)
 		return !fault->completions && !fault->event;
 	return fault_events(fault, rule);
 }

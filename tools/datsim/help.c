@@ -51,6 +51,7 @@ const char details_test[] =
 	"                                                         also overflow, delay 5us\n"
 	"       fault event ESTABLISHED actor=a lose              also delay 5us; notification\n"
 	"       fault adapter b fatal at 2ms\n"
+	"       fault adapter b down at 2ms for 1ms\n"
 	"       fault call ibv_post_send nth=3 fail ENOMEM        for a program that uses verbs\n"
 	"       heal                                              no faults from here on\n"
 	"       note \"a line for the timeline\"\n"

@@ -303,6 +303,12 @@ static const DAT_SIM_CALL_FAULT bad[] = {
 	{ .verdict = DAT_SIM_EVENT_DELAY, .delay_ns = UINT64_C(1) << 60 },
 	{ .verdict = DAT_SIM_ADAPTER_FATAL },
 	{ .verdict = DAT_SIM_ADAPTER_FATAL, .adapter = "emu0", .since_ns = UINT64_C(1) << 60 },
+	{ .verdict = DAT_SIM_ADAPTER_REMOVE },
+	{ .verdict = DAT_SIM_ADAPTER_REMOVE, .adapter = "emu0", .call = "alloc" },
+	{ .verdict = DAT_SIM_PORT_DOWN },
+	{ .verdict = DAT_SIM_PORT_DOWN, .adapter = "emu0", .since_ns = 5, .until_ns = 5 },
+	{ .verdict = DAT_SIM_PORT_DOWN, .adapter = "emu0", .until_ns = UINT64_C(1) << 60 },
+	{ .verdict = (DAT_SIM_CALL_VERDICT)9, .adapter = "emu0" },
 };
 
 START_TEST(fault_a_rule_that_makes_no_sense_is_an_invalid_parameter)

@@ -5,8 +5,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener, *client, *server;
+static bool says;
 static uint64_t zero; /* times count from here */
 
 static void need(bool good, const char *what)
@@ -47,7 +48,7 @@ static const char *name_of(const struct rdma_cm_id *id)
 	return id == client ? "client" : "server";
 }
 
-/* The next event, said if times count. */
+/* The next event, said if the program says anything by now. */
 static enum rdma_cm_event_type next_event(void)
 {
 	struct rdma_cm_event *event;
@@ -57,7 +58,7 @@ static enum rdma_cm_event_type next_event(void)
 	type = event->event;
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		server = event->id;
-	if (zero)
+	if (says)
 		say(name_of(event->id), rdma_event_str(type) + strlen("RDMA_CM_EVENT_"),
 		    event->status);
 	rdma_ack_cm_event(event);
@@ -133,6 +134,7 @@ static void part(const char *timeout)
 		need(!rdma_set_option(client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &code,
 				      sizeof(code)),
 		     "option");
+	says = true;
 	zero = now();
 	need(rdma_disconnect(client) == 0, "disconnect");
 	await(RDMA_CM_EVENT_DISCONNECTED);
@@ -144,12 +146,50 @@ static void part(const char *timeout)
 	next_event();
 }
 
+/* ---- ports ---- */
+
+static void await_async(void)
+{
+	struct ibv_async_event event;
+	struct ibv_port_attr port;
+
+	need(ibv_get_async_event(client->verbs, &event) == 0, "asynchronous event");
+	ibv_query_port(client->verbs, 1, &port);
+	say(ibv_event_type_str(event.event_type), ibv_port_state_str(port.state), port.phys_state);
+	ibv_ack_async_event(&event);
+}
+
+/* A Send while the port of emu0 is down; with "again", the port comes up before the last retry. */
+static void use_port(bool again)
+{
+	char text[8] = "message";
+	struct ibv_mr *mr, *to;
+	struct ibv_wc wc;
+
+	connect_both();
+	says = true;
+	mr = rdma_reg_msgs(client, text, sizeof(text));
+	to = rdma_reg_msgs(server, text, sizeof(text));
+	need(mr && to, "memory");
+	need(rdma_post_recv(server, NULL, text, sizeof(text), to) == 0, "Receive");
+	await_async();
+	need(rdma_post_send(client, NULL, text, sizeof(text), mr, IBV_SEND_SIGNALED) == 0, "Send");
+	if (again)
+		await_async();
+	need(rdma_get_send_comp(client, &wc) == 1, "completion");
+	say("Send", ibv_wc_status_str(wc.status), 0);
+	rdma_dereg_mr(mr);
+	rdma_dereg_mr(to);
+}
+
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	begin();
 	if (argc > 1 && strcmp(argv[1], "part") == 0)
 		part(argv[2]);
+	if (argc > 1 && strcmp(argv[1], "port") == 0)
+		use_port(argc > 2);
 	destroy(client);
 	destroy(server);
 	destroy(listener);

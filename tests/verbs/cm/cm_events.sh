@@ -21,7 +21,7 @@ ok() {
 	fi
 }
 
-# run OPTIONS -- ARGS: the program with them, in lockstep
+# run OPTIONS -- ARGS: the program with them, in lockstep, as the node "one"
 run() {
 	options=
 	while [ "$1" != -- ]; do
@@ -30,7 +30,13 @@ run() {
 	done
 	shift
 	# shellcheck disable=SC2086
-	"$datsim" run --lockstep --quiet $options -- "$program" "$@" > "$work/out" 2>&1
+	"$datsim" run --lockstep --quiet $options \
+		-- --node one "$program" "$@" > "$work/out" 2>&1
+}
+
+# script LINE: the one fault of the next runs
+script() {
+	echo "$1" > "$work/script.dsim"
 }
 
 # said LINE...: these are all its lines, but for the last one
@@ -38,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..4
+echo 1..7
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -53,3 +59,16 @@ ok $? "and a short one as short as the delay of the device"
 DATSIM_PROFILE=iwarp run -- part
 grep -qF "rdma_get_cm_event waits forever" "$work/out" && ! grep -q TIMEWAIT_EXIT "$work/out"
 ok $? "an RNIC has no timewait"
+
+script "fault adapter one down at 1ms for 2ms"
+run --script "$work/script.dsim" -- port again && said "1000 us: port error down 2" \
+	"3000 us: port active active 5" "537873 us: Send success 0"
+ok $? "a port goes down and comes up: two events, two states, and a retry gets through"
+script "fault adapter one down at 1ms"
+run --script "$work/script.dsim" -- port && said "1000 us: port error down 2" \
+	"4295968 us: Send transport retry counter exceeded 0"
+ok $? "a port stays down: each retry is lost, too"
+script "fault adapter one down at 1ms for 2ms"
+DATSIM_LINK_LAYER=ethernet run --script "$work/script.dsim" -- port again &&
+	grep -qx "1000 us: port error down 3" "$work/out"
+ok $? "a port of link layer Ethernet is disabled then"

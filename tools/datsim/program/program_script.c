@@ -72,8 +72,8 @@ static void add_packet_rule(struct text *words, const struct fault *fault, const
 /* DAT constants are written as numbers: only this tool knows their names. */
 static void add_call_rule(struct text *words, const struct fault *fault, const char *behind)
 {
-	static const char *const spoils[] = { "pass", "fail",  "complete_as", "overflow",
-					      "lose", "delay", "fatal" };
+	static const char *const spoils[] = { "pass",  "fail",  "complete_as", "overflow", "lose",
+					      "delay", "fatal", "remove",      "down" };
 	const DAT_SIM_CALL_FAULT *call = &fault->call;
 
 	text_add(words, " spoil=%s", spoils[call->verdict]);
@@ -91,6 +91,8 @@ static void add_call_rule(struct text *words, const struct fault *fault, const c
 	add_number(words, "status", (uint64_t)call->status);
 	add_number(words, "event", (uint64_t)call->event);
 	add_number(words, "since_ns", call->since_ns);
+	if (fault->kind == FAULT_ADAPTER)
+		add_number(words, "until_ns", call->until_ns);
 	add_number(words, "delay_ns", call->delay_ns);
 	add_counts(words, &fault->rule);
 }

@@ -39,6 +39,8 @@ const char *script_needs(const struct script *script)
 		case STATEMENT_FAULT:
 			if (st->fault.kind == FAULT_PACKET)
 				return "packet faults";
+			if (st->fault.call.verdict == DAT_SIM_PORT_DOWN)
+				return "a simulated port";
 			if (st->fault.call.delay_ns)
 				return "delays of virtual time";
 			break;

@@ -61,7 +61,8 @@ static const struct {
 	[FAULT_COMPLETION] = { { "status", "overflow", "delay", "count" },
 			       "status DAT_DTO_ERR_TRANSPORT, overflow, delay 5us or count" },
 	[FAULT_EVENT] = { { "lose", "delay", "count" }, "lose, delay 5us or count" },
-	[FAULT_ADAPTER] = { { "fatal", "at" }, "fatal at 5us" },
+	[FAULT_ADAPTER] = { { "fatal", "remove", "down", "at", "for" },
+			    "fatal at 5us, remove at 5us or down at 5us for 1ms" },
 };
 
 static bool refuse_fault(struct binder *binder, struct place at, const char *format, const char *a,
@@ -249,6 +250,8 @@ static bool bind_word(struct binder *binder, struct fault *fault, const struct f
 		return bind_status(binder, fault, word);
 	if (!strcmp(w, "at"))
 		return bind_ns(binder, word, &fault->call.since_ns);
+	if (!strcmp(w, "for"))
+		return bind_ns(binder, word, &fault->call.until_ns);
 	if (!strcmp(w, "delay")) {
 		fault->call.verdict = DAT_SIM_EVENT_DELAY;
 		return bind_ns(binder, word, &fault->call.delay_ns);
@@ -261,8 +264,34 @@ static bool bind_word(struct binder *binder, struct fault *fault, const struct f
 		fault->call.verdict = DAT_SIM_EVENT_LOSE;
 	else if (!strcmp(w, "fatal"))
 		fault->call.verdict = DAT_SIM_ADAPTER_FATAL;
+	else if (!strcmp(w, "remove"))
+		fault->call.verdict = DAT_SIM_ADAPTER_REMOVE;
+	else if (!strcmp(w, "down"))
+		fault->call.verdict = DAT_SIM_PORT_DOWN;
 	else
 		fault->call.verdict = DAT_SIM_CALL_PASS;
+	return true;
+}
+
+static bool is_moment(const struct fault_word *word)
+{
+	return !strcmp(word->word, "at") || !strcmp(word->word, "for");
+}
+
+/* "for" was read as the end of the time; it is its length. */
+static bool bind_length(struct binder *binder, const struct statement *st, struct fault *fault)
+{
+	const struct fault_word *word = fault->words;
+
+	while (word && strcmp(word->word, "for") != 0)
+		word = word->next;
+	if (!word)
+		return true;
+	if (fault->call.verdict != DAT_SIM_PORT_DOWN)
+		return refuse_fault(binder, word->at, "only \"down\" ends again%s%s", "", "");
+	if (fault->call.until_ns == 0)
+		return refuse_fault(binder, st->at, "\"for\" takes a time above 0%s%s", "", "");
+	fault->call.until_ns += fault->call.since_ns;
 	return true;
 }
 
@@ -291,7 +320,7 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 			diag_suggest(&binder->script->diag, &suggest);
 			return false;
 		}
-		if (strcmp(word->word, "at") != 0 && judged)
+		if (!is_moment(word) && judged)
 			return refuse_fault(
 				binder, word->at,
 				"\"%s\" is one verdict too many: a rule has one, write two fault "
@@ -299,14 +328,14 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 				word->word, "");
 		if (!bind_word(binder, fault, word))
 			return false;
-		judged |= strcmp(word->word, "at") != 0;
+		judged |= !is_moment(word);
 	}
 	if (!judged && fault->kind == FAULT_ALLOC) /* the default: an allocation fails */
 		fault->call.verdict = DAT_SIM_CALL_FAIL;
 	else if (!judged)
 		return refuse_fault(binder, st->at, "expected what happens: %s%s",
 				    takes[fault->kind].list, "");
-	return true;
+	return bind_length(binder, st, fault);
 }
 
 /* ---- settings ---- */
@@ -394,9 +423,10 @@ static void copy_counts(struct fault *fault)
 	const DAT_SIM_FAULT *rule = &fault->rule;
 	DAT_SIM_CALL_FAULT *call = &fault->call;
 
-	if (fault->kind != FAULT_ADAPTER)
+	if (fault->kind != FAULT_ADAPTER) {
 		call->since_ns = rule->since_ns;
-	call->until_ns = rule->until_ns;
+		call->until_ns = rule->until_ns;
+	}
 	call->after = rule->after;
 	call->nth = rule->nth;
 	call->every = rule->every;

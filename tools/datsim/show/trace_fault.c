@@ -72,9 +72,10 @@ void other_fault_words(const struct trace_line *line, struct text *words)
 	static const struct {
 		const char *does, *words;
 	} verdicts[] = {
-		{ "pass", "counted" },          { "fail", "fails" }, { "status", "made bad" },
-		{ "overflow", "without room" }, { "lose", "lost" },  { "delay", "delayed" },
-		{ "fatal", "failed" },
+		{ "pass", "counted" },          { "fail", "fails" },     { "status", "made bad" },
+		{ "overflow", "without room" }, { "lose", "lost" },      { "delay", "delayed" },
+		{ "fatal", "failed" },          { "remove", "removed" }, { "down", "down" },
+		{ "up", "up again" },
 	};
 	struct span at = trace_value(line, "at");
 	size_t i;
