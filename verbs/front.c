@@ -215,14 +215,14 @@ static void set_port(struct vb_adapter *adapter, bool up)
 
 static void front_adapter_event(void *nic_ctx, enum nic_adapter_event what)
 {
-	switch (what) {
-	case NIC_ADAPTER_PORT_DOWN:
-	case NIC_ADAPTER_PORT_UP:
-		set_port(nic_ctx, what == NIC_ADAPTER_PORT_UP);
-		break;
-	case NIC_ADAPTER_REMOVED:
-		break;
-	}
+	struct vb_adapter *adapter = nic_ctx;
+	struct vb_context *context;
+
+	if (what != NIC_ADAPTER_REMOVED)
+		set_port(adapter, what == NIC_ADAPTER_PORT_UP);
+	if (vb_cm)
+		LIST_FOREACH(context, &adapter->contexts, link)
+	vb_cm->adapter(&context->ex.context, what);
 }
 
 static const struct nic_upcalls front_upcalls = {

@@ -481,6 +481,8 @@ struct vb_cm_ops {
 	void (*end)(struct vb_obj *conn, enum nic_conn_end why);
 	/* Of nic_ops.qp_alarm. */
 	void (*alarm)(struct vb_obj *conn);
+	/* What happens to the adapter of an open device. */
+	void (*adapter)(struct ibv_context *verbs, enum nic_adapter_event what);
 	/* The device of this listener or connection is closed. */
 	void (*discard)(struct vb_obj *obj);
 	/* In a forked child, which has none of its parent's objects. */

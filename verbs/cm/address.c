@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * address.c - addresses and ports: binding, and the way to a peer.
+ * address.c - addresses and ports: their parts, the device that has one, binding.
  *
  * A device has the address of its adapter. Addresses of this machine, loopback included, mean the
- * first device here, and at a peer the adapter that listens at the port. Nothing is asked of a peer
- * before the connection request, so every address that a host can have resolves at once.
+ * first device here, and at a peer the adapter that listens at the port.
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -133,6 +132,14 @@ void cm_join_device(struct cm_id *id, struct cm_device *device)
 	id->base.port_num = VB_PORT;
 }
 
+void cm_leave_device(struct cm_id *id)
+{
+	id->device = NULL;
+	id->base.verbs = NULL;
+	id->base.pd = NULL;
+	id->base.port_num = 0;
+}
+
 /* ---- bind ---- */
 
 /*
@@ -216,126 +223,4 @@ int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
 	if (err)
 		cm_device_put(device);
 	return cm_result(err);
-}
-
-/* ---- resolve ---- */
-
-/* The port, if the id has one, stays. */
-static void take_device_address(struct cm_id *id)
-{
-	struct sockaddr *own = &id->base.route.addr.src_addr;
-	uint16_t port = cm_port(own);
-
-	if (own->sa_family && !cm_is_any(own))
-		return;
-	memcpy(&id->base.route.addr.src_storage, &cm_device_attr(id->device)->addr,
-	       sizeof(struct sockaddr_in));
-	cm_set_port(own, port);
-}
-
-/*
- * As long as hosts take to ask for an address. Meanwhile a peer that was told of the connection by
- * other means, and has only to listen, does so: perftest relies on that.
- */
-#define RESOLVE_NS 100000
-
-/* The lock is held; the device, if there is one, becomes the id's. */
-static int resolve_id(struct cm_id *id, const struct sockaddr *to, struct cm_device *device)
-{
-	int err;
-
-	if (id->state != CM_BOUND || (!id->device && !device))
-		return -EINVAL;
-	err = vb_fault(vb_context_of((device ? device : id->device)->verbs), NULL,
-		       VB_CALL_RESOLVE_ADDR);
-	if (err)
-		return err;
-	if (device)
-		cm_join_device(id, device);
-	take_device_address(id);
-	memset(&id->base.route.addr.dst_storage, 0, sizeof(struct sockaddr_storage));
-	memcpy(&id->base.route.addr.dst_storage, to, cm_address_size(to));
-	id->state = CM_ADDRESS;
-	cm_event_add(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
-	return 0;
-}
-
-int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct sockaddr *to,
-		      int timeout_ms)
-{
-	static struct sockaddr_in any = { .sin_family = AF_INET };
-	struct cm_id *id = cm_id_of(base);
-	struct cm_device *device = NULL;
-	int err = 0;
-
-	(void)timeout_ms;
-	if (!to || (from && from->sa_family && cm_address_size(from) == 0))
-		return cm_fail(EINVAL);
-	if (cm_address_size(to) == 0)
-		return cm_fail(EAFNOSUPPORT);
-	if (id->state > CM_BOUND)
-		return cm_fail(EINVAL);
-	if (id->state == CM_IDLE &&
-	    rdma_bind_addr(base, from && from->sa_family ? from : (struct sockaddr *)&any))
-		return -1;
-	if (!id->device)
-		err = cm_device_get(0, &device);
-	if (err)
-		return cm_fail(err);
-	cm_enter();
-	vb_pass_time(cm_backend(), RESOLVE_NS);
-	err = resolve_id(id, to, device);
-	cm_leave();
-	if (err)
-		cm_device_put(device);
-	return err ? cm_fail(err) : cm_complete(id);
-}
-
-/* Before the peer answers: a LID, if the address is one of the fabric. */
-static void fill_path(struct cm_id *id)
-{
-	const struct nic_attr *attr = cm_device_attr(id->device);
-	const struct sockaddr_in *own = (const struct sockaddr_in *)&attr->addr;
-	const struct sockaddr_in *to = &id->base.route.addr.dst_sin;
-	uint32_t first = ntohl(own->sin_addr.s_addr) - attr->number;
-	struct ibv_sa_path_rec *path = &id->path;
-
-	*path = (struct ibv_sa_path_rec){ .slid = htons(attr->number),
-					  .reversible = 1,
-					  .numb_path = 1,
-					  .pkey = htons(VB_PKEY),
-					  .mtu_selector = 2,
-					  .mtu = IBV_MTU_4096,
-					  .rate_selector = 2,
-					  .rate = IBV_RATE_100_GBPS,
-					  .packet_life_time_selector = 2,
-					  .packet_life_time = CM_PACKET_LIFE };
-	ibv_query_gid(id->base.verbs, VB_PORT, 1, &path->sgid);
-	if (to->sin_family == AF_INET) {
-		path->dgid.raw[10] = path->dgid.raw[11] = 0xff;
-		memcpy(path->dgid.raw + 12, &to->sin_addr, 4);
-		if (ntohl(to->sin_addr.s_addr) - first < UINT16_MAX)
-			path->dlid = htons((uint16_t)(ntohl(to->sin_addr.s_addr) - first));
-	}
-	id->base.route.path_rec = path;
-	id->base.route.num_paths = 1;
-	id->base.route.addr.addr.ibaddr =
-		(struct rdma_ib_addr){ .sgid = path->sgid, .dgid = path->dgid, .pkey = path->pkey };
-}
-
-int rdma_resolve_route(struct rdma_cm_id *base, int timeout_ms)
-{
-	struct cm_id *id = cm_id_of(base);
-	int err;
-
-	(void)timeout_ms;
-	cm_enter();
-	err = id->state != CM_ADDRESS ? -EINVAL : cm_fault(id, VB_CALL_RESOLVE_ROUTE);
-	if (err)
-		return cm_leave_with(err);
-	fill_path(id);
-	id->state = CM_ROUTE;
-	cm_event_add(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
-	cm_leave();
-	return cm_complete(id);
 }

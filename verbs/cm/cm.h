@@ -28,7 +28,9 @@
 enum cm_state {
 	CM_IDLE,
 	CM_BOUND,
-	CM_ADDRESS, /* resolved */
+	CM_RESOLVING, /* until the port comes up; resolve.c */
+	CM_ADDRESS,   /* resolved */
+	CM_ROUTING,   /* the same as RESOLVING, of a route */
 	CM_ROUTE,
 	CM_LISTENING,
 	CM_CONNECTING, /* active; until the answer */
@@ -62,6 +64,7 @@ struct cm_device {
 	struct ibv_pd *pd;         /* of ids; NULL: not open */
 	unsigned int users;        /* ids */
 	bool kept;                 /* a program has the list of devices */
+	bool removed;              /* by a fault; until it is closed */
 };
 
 /* An id listens at each device that its address covers. */
@@ -87,7 +90,8 @@ struct cm_group {
 struct cm_id {
 	struct rdma_cm_id base; /* first */
 	LIST_ENTRY(cm_id) link;
-	bool sync; /* its channel is its own, and calls wait for their event */
+	bool sync;  /* its channel is its own, and calls wait for their event */
+	bool known; /* to the program; not before it has fetched the request */
 	enum cm_state state;
 	struct cm_device *device;
 	struct cm_listener listener[CM_DEVICES];
@@ -122,6 +126,12 @@ static inline struct cm_id *cm_id_of(struct rdma_cm_id *base)
 static inline struct cm_channel *cm_channel_of(struct cm_id *id)
 {
 	return (struct cm_channel *)id->base.channel;
+}
+
+/* Its device is gone: it hears no more, and can only be destroyed. */
+static inline bool cm_is_removed(const struct cm_id *id)
+{
+	return id->device && id->device->removed;
 }
 
 static inline bool cm_is_datagram(const struct cm_id *id)
@@ -162,6 +172,8 @@ int cm_device_get(unsigned int i, struct cm_device **device);
 void cm_device_put(struct cm_device *device);
 const struct nic_attr *cm_device_attr(const struct cm_device *device);
 void cm_device_forget(void);
+/* The one of this context; NULL: the program opened it. */
+struct cm_device *cm_device_of(const struct ibv_context *verbs);
 
 /* ---- channel.c, event.c ---- */
 
@@ -200,8 +212,14 @@ bool cm_is_any(const struct sockaddr *addr);
 size_t cm_address_size(const struct sockaddr *addr);
 /* The id belongs to a device from now on. */
 void cm_join_device(struct cm_id *id, struct cm_device *device);
+void cm_leave_device(struct cm_id *id);
 /* Where the id's port lies among those of the fabric. */
 uint64_t cm_service(const struct cm_id *id, uint16_t port);
+
+/* ---- resolve.c ---- */
+
+/* Of an id that waits for its port: resolved, or a negative errno. The lock is held. */
+void cm_resolve_end(struct cm_id *id, int status);
 
 /* ---- listen.c ---- */
 
@@ -210,6 +228,9 @@ void cm_on_request(struct vb_obj *listener, struct nic_conn *conn);
 
 /* ---- connect.c, reply.c ---- */
 
+/* The NIC's connection, in place of an earlier one. The lock is held. */
+int cm_conn_make(struct cm_id *id);
+void cm_conn_free(struct cm_id *id);
 /* Give up whatever there is of a connection. The lock is held. */
 void cm_drop(struct cm_id *id);
 void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer);

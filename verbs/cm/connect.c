@@ -15,24 +15,7 @@
 
 /* ---- the NIC's object ---- */
 
-/* The lock is held. */
-static int make_conn(struct cm_id *id)
-{
-	struct vb_context *context = vb_context_of(id->base.verbs);
-	const struct nic_qp_init init = {
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
-		.noun = NIC_NOUN_ID,
-		.name = context->adapter->last_id[VB_CONN] + 1,
-	};
-	int err = context->nic->ops->qp_create(context->nic, &init, &id->obj, &id->nic);
-
-	if (err)
-		return err;
-	vb_obj_add(context, &id->obj, VB_CONN);
-	return 0;
-}
-
-static void free_conn(struct cm_id *id)
+void cm_conn_free(struct cm_id *id)
 {
 	if (id->nic) {
 		id->nic->nic->ops->qp_reset(id->nic);
@@ -42,6 +25,24 @@ static void free_conn(struct cm_id *id)
 	if (id->obj.context)
 		vb_obj_remove(&id->obj);
 	id->obj.context = NULL;
+}
+
+int cm_conn_make(struct cm_id *id)
+{
+	struct vb_context *context = vb_context_of(id->base.verbs);
+	const struct nic_qp_init init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.noun = NIC_NOUN_ID,
+		.name = context->adapter->last_id[VB_CONN] + 1,
+	};
+	int err;
+
+	cm_conn_free(id);
+	err = context->nic->ops->qp_create(context->nic, &init, &id->obj, &id->nic);
+	if (err)
+		return err;
+	vb_obj_add(context, &id->obj, VB_CONN);
+	return 0;
 }
 
 void cm_drop(struct cm_id *id)
@@ -56,7 +57,7 @@ void cm_drop(struct cm_id *id)
 		qp->conn = NULL;
 		qp->nic->nic->ops->disconnect(qp->nic, true);
 	}
-	free_conn(id);
+	cm_conn_free(id);
 	if (id->state > CM_LISTENING)
 		id->state = CM_OVER;
 }
@@ -155,7 +156,7 @@ static int connect_id(struct cm_id *id, const struct rdma_conn_param *param)
 	set_depths(id, param, false);
 	set_near(id, param);
 	nic = nic_param(id, param);
-	err = make_conn(id);
+	err = cm_conn_make(id);
 	if (err)
 		return err;
 	err = id->nic->nic->ops->connect(id->nic, to, cm_service(id, cm_port(to)),
@@ -199,7 +200,7 @@ int rdma_establish(struct rdma_cm_id *base)
 /* By number: the program's QP is ready already. */
 static int accept_by_number(struct cm_id *id, const struct nic_conn_param *param)
 {
-	int err = make_conn(id);
+	int err = cm_conn_make(id);
 
 	if (err)
 		return err;
@@ -227,12 +228,12 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 		param->rd_in = request->rd_out;
 	if (param->rd_out > request->rd_in)
 		param->rd_out = request->rd_in;
-	err = make_conn(id);
+	err = cm_conn_make(id);
 	if (err)
 		return err;
 	err = request->nic->ops->accept(id->request, qp->nic, param);
 	if (err) {
-		free_conn(id);
+		cm_conn_free(id);
 		return err;
 	}
 	vb_qp_become(id->base.qp, IBV_QPS_RTR, &id->obj);

@@ -127,6 +127,7 @@ static void close_idle(struct cm_device *device)
 	if (is_idle(device) && TAILQ_EMPTY(&vb_context_of(device->verbs)->objects)) {
 		verbs = device->verbs;
 		device->verbs = NULL;
+		device->removed = false;
 	}
 	cm_leave();
 	if (verbs)
@@ -146,6 +147,14 @@ void cm_device_put(struct cm_device *device)
 const struct nic_attr *cm_device_attr(const struct cm_device *device)
 {
 	return &vb_context_of(device->verbs)->adapter->base.attr;
+}
+
+struct cm_device *cm_device_of(const struct ibv_context *verbs)
+{
+	for (int i = 0; i < CM_DEVICES; i++)
+		if (devices[i].verbs == verbs)
+			return &devices[i];
+	return NULL;
 }
 
 void cm_device_forget(void)

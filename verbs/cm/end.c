@@ -46,7 +46,11 @@ void cm_on_alarm(struct vb_obj *obj)
 {
 	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
 
-	if (id->waits)
+	if (cm_is_removed(id))
+		return;
+	if (id->state == CM_RESOLVING || id->state == CM_ROUTING)
+		cm_resolve_end(id, -ETIMEDOUT);
+	else if (id->waits)
 		cm_event_add(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	id->waits = false;
 }

@@ -66,6 +66,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 			 datagrams ? IBV_QPT_UD : IBV_QPT_RC, &id);
 	if (!err) {
 		id->sync = own != NULL;
+		id->known = true;
 		*out = &id->base;
 	}
 	cm_leave();
@@ -147,7 +148,7 @@ bool cm_id_has_port(const struct cm_id *id, const struct sockaddr *addr, uint16_
 		const struct sockaddr *theirs = &other->base.route.addr.src_addr;
 
 		if (other == id || other->base.ps != id->base.ps || other->request ||
-		    other->obj.context || cm_port(theirs) != port ||
+		    (other->obj.context && other->state > CM_ROUTE) || cm_port(theirs) != port ||
 		    (other->state > CM_ROUTE && other->state != CM_LISTENING))
 			continue;
 		if (cm_is_any(theirs) || cm_is_any(addr) ||
@@ -242,6 +243,26 @@ static void id_discard(struct vb_obj *obj)
 		cm_drop(nic_container_of(obj, struct cm_id, obj));
 }
 
+static void ids_adapter(struct ibv_context *verbs, enum nic_adapter_event what)
+{
+	struct cm_device *device = cm_device_of(verbs);
+	struct cm_id *id;
+
+	if (!device)
+		return;
+	device->removed |= what == NIC_ADAPTER_REMOVED;
+	LIST_FOREACH(id, &ids, link)
+	{
+		if (id->device != device)
+			continue;
+		if (what == NIC_ADAPTER_REMOVED && id->known)
+			cm_event_add(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+		if (what == NIC_ADAPTER_PORT_UP && !device->removed &&
+		    (id->state == CM_RESOLVING || id->state == CM_ROUTING))
+			cm_resolve_end(id, 0);
+	}
+}
+
 static void ids_forget(void)
 {
 	LIST_INIT(&ids);
@@ -254,6 +275,7 @@ const struct vb_cm_ops cm_ops = {
 	.established = cm_on_established,
 	.end = cm_on_end,
 	.alarm = cm_on_alarm,
+	.adapter = ids_adapter,
 	.discard = id_discard,
 	.forget = ids_forget,
 };

@@ -137,7 +137,7 @@ void cm_on_request(struct vb_obj *obj, struct nic_conn *conn)
 	struct cm_id *id = listener->id, *child = NULL;
 	struct cm_event *event = NULL;
 
-	if (id->backlog > 0)
+	if (id->backlog > 0 && !listener->device->removed)
 		child = make_child(listener, conn);
 	if (child)
 		event = cm_event_add(id, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
@@ -146,7 +146,7 @@ void cm_on_request(struct vb_obj *obj, struct nic_conn *conn)
 			listener->device->users--;
 			cm_id_free(child);
 		}
-		conn->nic->ops->reject(conn, true);
+		conn->nic->ops->reject(conn, !listener->device->removed);
 		return;
 	}
 	id->backlog--;

@@ -12,6 +12,8 @@ void cm_on_established(struct vb_obj *obj, const struct nic_conn_param *peer)
 	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
 	struct cm_event *event;
 
+	if (cm_is_removed(id))
+		return;
 	if (!peer && id->state == CM_ACCEPTED && !cm_is_datagram(id)) {
 		id->state = CM_CONNECTED;
 		cm_event_add(id, RDMA_CM_EVENT_ESTABLISHED, 0);
@@ -65,6 +67,8 @@ void cm_on_end(struct vb_obj *obj, enum nic_conn_end why)
 	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
 
 	id->direct = false;
+	if (cm_is_removed(id))
+		return;
 	if (cm_is_datagram(id)) {
 		cm_datagram_ended(id, why);
 		return;
@@ -136,6 +140,16 @@ static void finish_join(struct cm_id *id, struct cm_event *event)
 	event->event.status = -err;
 }
 
+/* The program has the id of a request, whose device may be gone by now. */
+static void learn_of(struct cm_id *id)
+{
+	cm_enter();
+	id->known = true;
+	if (cm_is_removed(id))
+		cm_event_add(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+	cm_leave();
+}
+
 void cm_finish(struct cm_id *id, struct cm_event *event)
 {
 	switch (event->event.event) {
@@ -146,6 +160,7 @@ void cm_finish(struct cm_id *id, struct cm_event *event)
 		event->event.id->channel = id->base.channel;
 		if (id->sync)
 			rdma_migrate_id(event->event.id, NULL);
+		learn_of(cm_id_of(event->event.id));
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		cm_qp_error(id);

@@ -86,9 +86,20 @@ static void make_qp(struct rdma_cm_id *id)
 	need(rdma_create_qp(id, NULL, &init) == 0, "queue pair");
 }
 
-static void begin(void)
+#define FIRST  "198.18.0.1" /* emu0, whose asynchronous events are said */
+#define SECOND "198.18.0.2"
+
+static void bind_to(struct rdma_cm_id *id, const char *ip)
 {
-	struct sockaddr_in in = address("198.18.0.2");
+	struct sockaddr_in in = address(ip);
+
+	in.sin_port = 0;
+	need(rdma_bind_addr(id, (struct sockaddr *)&in) == 0, "address");
+}
+
+static void begin(const char *ip)
+{
+	struct sockaddr_in in = address(ip);
 
 	channel = rdma_create_event_channel();
 	need(channel != NULL, "channel");
@@ -98,17 +109,31 @@ static void begin(void)
 	need(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP) == 0, "id");
 }
 
-static void connect_both(void)
+static void resolve(const char *ip, int timeout_ms)
+{
+	struct sockaddr_in in = address(ip);
+
+	need(!rdma_resolve_addr(client, NULL, (struct sockaddr *)&in, timeout_ms), "address");
+}
+
+/* The request waits to be fetched. */
+static void ask(const char *ip)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
-	struct sockaddr_in in = address("198.18.0.2");
 
-	need(rdma_resolve_addr(client, NULL, (struct sockaddr *)&in, 1000) == 0, "address");
+	resolve(ip, 1000);
 	await(RDMA_CM_EVENT_ADDR_RESOLVED);
 	need(rdma_resolve_route(client, 1000) == 0, "route");
 	await(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	make_qp(client);
 	need(rdma_connect(client, &param) == 0, "request");
+}
+
+static void connect_both(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+
+	ask(SECOND);
 	await(RDMA_CM_EVENT_CONNECT_REQUEST);
 	make_qp(server);
 	need(rdma_accept(server, &param) == 0, "accept");
@@ -148,13 +173,13 @@ static void part(const char *timeout)
 
 /* ---- ports ---- */
 
-static void await_async(void)
+static void await_async(const struct rdma_cm_id *id)
 {
 	struct ibv_async_event event;
 	struct ibv_port_attr port;
 
-	need(ibv_get_async_event(client->verbs, &event) == 0, "asynchronous event");
-	ibv_query_port(client->verbs, 1, &port);
+	need(ibv_get_async_event(id->verbs, &event) == 0, "asynchronous event");
+	ibv_query_port(id->verbs, 1, &port);
 	say(ibv_event_type_str(event.event_type), ibv_port_state_str(port.state), port.phys_state);
 	ibv_ack_async_event(&event);
 }
@@ -172,24 +197,119 @@ static void use_port(bool again)
 	to = rdma_reg_msgs(server, text, sizeof(text));
 	need(mr && to, "memory");
 	need(rdma_post_recv(server, NULL, text, sizeof(text), to) == 0, "Receive");
-	await_async();
+	await_async(client);
 	need(rdma_post_send(client, NULL, text, sizeof(text), mr, IBV_SEND_SIGNALED) == 0, "Send");
 	if (again)
-		await_async();
+		await_async(client);
 	need(rdma_get_send_comp(client, &wc) == 1, "completion");
 	say("Send", ibv_wc_status_str(wc.status), 0);
 	rdma_dereg_mr(mr);
 	rdma_dereg_mr(to);
 }
 
+/* The address and then the route, while the port may be down; the first attempt may fail. */
+static void use_resolve(int timeout_ms)
+{
+	says = true;
+	bind_to(client, FIRST);
+	await_async(client);
+	resolve(SECOND, timeout_ms);
+	if (next_event() == RDMA_CM_EVENT_ADDR_ERROR) {
+		await_async(client);
+		resolve(SECOND, timeout_ms);
+		await(RDMA_CM_EVENT_ADDR_RESOLVED);
+	}
+}
+
+static void use_route(int timeout_ms)
+{
+	struct rdma_conn_param param = { .retry_count = 7 };
+
+	says = true;
+	resolve(SECOND, timeout_ms);
+	await(RDMA_CM_EVENT_ADDR_RESOLVED);
+	await_async(client);
+	need(rdma_resolve_route(client, timeout_ms) == 0, "route");
+	if (next_event() == RDMA_CM_EVENT_ROUTE_ERROR) {
+		need(rdma_resolve_route(client, 1000) == 0, "route");
+		await(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	}
+	make_qp(client);
+	need(rdma_connect(client, &param) == 0, "request");
+	await(RDMA_CM_EVENT_CONNECT_REQUEST);
+}
+
+/* ---- removal ---- */
+
+#define TRY(call)                                                                        \
+	do {                                                                             \
+		int result = (call);                                                     \
+		printf("%s: %s\n", #call, result ? strerrorname_np(errno) : "no error"); \
+	} while (0)
+
+/* The client's device goes. */
+static void use_removal(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7 };
+	struct sockaddr_in in = address(FIRST);
+	struct rdma_cm_id *late;
+
+	connect_both();
+	says = true;
+	await_async(client);
+	next_event();
+	TRY(rdma_disconnect(client));
+	TRY(rdma_accept(client, &param));
+	need(rdma_create_id(channel, &late, NULL, RDMA_PS_TCP) == 0, "id");
+	in.sin_port = 0;
+	TRY(rdma_bind_addr(late, (struct sockaddr *)&in));
+	rdma_destroy_id(late);
+	destroy(client);
+	client = NULL;
+	next_event();
+}
+
+/* That of the listener, with a request that the program has not fetched. */
+static void use_removal_there(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7 };
+
+	bind_to(client, SECOND);
+	ask(FIRST);
+	says = true;
+	await_async(listener);
+	for (int i = 0; i < 3; i++)
+		next_event();
+	TRY(rdma_accept(server, &param));
+	TRY(rdma_listen(listener, 1));
+	destroy(server);
+	server = NULL;
+	next_event();
+	destroy(client);
+	need(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP) == 0, "id");
+	bind_to(client, SECOND);
+	ask(FIRST);
+	next_event();
+}
+
 int main(int argc, char **argv)
 {
+	const char *what = argc > 1 ? argv[1] : "", *with = argc > 2 ? argv[2] : NULL;
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	begin();
-	if (argc > 1 && strcmp(argv[1], "part") == 0)
-		part(argv[2]);
-	if (argc > 1 && strcmp(argv[1], "port") == 0)
-		use_port(argc > 2);
+	begin(strcmp(what, "removal-there") == 0 ? FIRST : SECOND);
+	if (strcmp(what, "part") == 0)
+		part(with);
+	else if (strcmp(what, "port") == 0)
+		use_port(with != NULL);
+	else if (strcmp(what, "resolve") == 0)
+		use_resolve(with ? atoi(with) : 0);
+	else if (strcmp(what, "route") == 0)
+		use_route(with ? atoi(with) : 0);
+	else if (strcmp(what, "removal") == 0)
+		use_removal();
+	else if (strcmp(what, "removal-there") == 0)
+		use_removal_there();
 	destroy(client);
 	destroy(server);
 	destroy(listener);

@@ -44,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..7
+echo 1..15
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -72,3 +72,40 @@ script "fault adapter one down at 1ms for 2ms"
 DATSIM_LINK_LAYER=ethernet run --script "$work/script.dsim" -- port again &&
 	grep -qx "1000 us: port error down 3" "$work/out"
 ok $? "a port of link layer Ethernet is disabled then"
+
+script "fault adapter one down at 1ms for 2ms"
+run --script "$work/script.dsim" -- resolve 1 && said "1000 us: port error down 2" \
+	"2100 us: client ADDR_ERROR -110" "3000 us: port active active 5" \
+	"3100 us: client ADDR_RESOLVED 0"
+ok $? "while the port is down an address is not resolved in the time given; then it is"
+run --script "$work/script.dsim" -- resolve 1000 && said "1000 us: port error down 2" \
+	"3000 us: client ADDR_RESOLVED 0"
+ok $? "or it is as soon as the port comes up"
+run --script "$work/script.dsim" -- resolve -1 &&
+	grep -qx "3000 us: client ADDR_RESOLVED 0" "$work/out"
+ok $? "a negative time has no end"
+run --script "$work/script.dsim" -- route 1 && said "100 us: client ADDR_RESOLVED 0" \
+	"1000 us: port error down 2" "2000 us: client ROUTE_ERROR -110" \
+	"3000 us: client ROUTE_RESOLVED 0" "3001 us: server CONNECT_REQUEST 0"
+ok $? "so it is with a route, and the id connects after that"
+DATSIM_LINK_LAYER=ethernet run --script "$work/script.dsim" -- route 1 &&
+	grep -qx "1000 us: client ROUTE_RESOLVED 0" "$work/out"
+ok $? "without InfiniBand no route is asked for"
+script "fault adapter one remove at 1ms"
+run --script "$work/script.dsim" -- removal && said "1000 us: local catastrophic error active 5" \
+	"1000 us: client DEVICE_REMOVAL 0" "rdma_disconnect(client): EIO" \
+	"rdma_accept(client, &param): EINVAL" \
+	"rdma_bind_addr(late, (struct sockaddr *)&in): EIO" "1001 us: server DISCONNECTED 0"
+ok $? "a device is removed: its id hears it, calls fail, the peer hears when the id is destroyed"
+run --script "$work/script.dsim" -- removal-there &&
+	said "1000 us: local catastrophic error active 5" "1000 us: server CONNECT_REQUEST 0" \
+		"1000 us: listener DEVICE_REMOVAL 0" "1000 us: server DEVICE_REMOVAL 0" \
+		"rdma_accept(server, &param): EIO" "rdma_listen(listener, 1): EINVAL" \
+		"1001 us: client REJECTED 28" "1101 us: client ADDR_RESOLVED 0" \
+		"1101 us: client ROUTE_RESOLVED 0" "1103 us: client REJECTED 8"
+ok $? "a listener hears it, and so does a request that was not fetched"
+script "fault adapter one fatal at 1ms"
+run --script "$work/script.dsim" -- removal
+grep -qx "1000 us: local catastrophic error active 5" "$work/out" &&
+	! grep -q DEVICE_REMOVAL "$work/out"
+ok $? "a failure alone is no removal"

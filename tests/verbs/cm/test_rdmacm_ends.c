@@ -187,6 +187,10 @@ START_TEST(afterwards_the_queue_pair_serves_another_id)
 	ck_assert_int_eq(rdma_init_qp_attr(cm_client, &attr, &mask), 0);
 	ck_assert_int_eq(ibv_modify_qp(old->qp, &attr, mask), 0);
 	cm_client->qp = old->qp;
+	cm_client->send_cq = old->send_cq;
+	cm_client->recv_cq = old->recv_cq;
+	cm_client->send_cq_channel = old->send_cq_channel;
+	cm_client->recv_cq_channel = old->recv_cq_channel;
 	old->qp = NULL;
 	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
 	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
