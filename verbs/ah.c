@@ -35,6 +35,8 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	struct vb_ah *ah;
 	int err;
 
+	if (vb_setting_iwarp())
+		return vb_failed(-EOPNOTSUPP);
 	if (!vb_address_fits(attr))
 		return vb_failed(-EINVAL);
 	ah = calloc(1, sizeof(*ah));

@@ -23,6 +23,16 @@
 
 /* ---- the device ---- */
 
+/* What RNICs do not have. */
+static void fill_infiniband(struct ibv_device_attr *attr)
+{
+	attr->device_cap_flags |= IBV_DEVICE_RC_RNR_NAK_GEN;
+	attr->atomic_cap = IBV_ATOMIC_HCA;
+	attr->max_ah = VB_AHS;
+	attr->max_mcast_grp = attr->max_mcast_qp_attach = attr->max_total_mcast_qp_attach =
+		VB_MEMBERS;
+}
+
 static void fill_device(const struct vb_context *context, struct ibv_device_attr *attr)
 {
 	const struct vb_device *device = VB_OF(context->ex.context.device, device);
@@ -38,8 +48,8 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->hw_ver = nic->hw_major;
 	attr->max_qp = nic->max_qp;
 	attr->max_qp_wr = nic->max_qp_wr;
-	attr->device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
-				 IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+	attr->device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
+				 IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	if (nic->max_srq)
 		attr->device_cap_flags |= IBV_DEVICE_SRQ_RESIZE;
 	/* One segment is the library's: post.c. */
@@ -49,21 +59,19 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 	attr->max_mr = nic->max_mr;
 	attr->max_mw = nic->max_mw;
 	attr->max_pd = nic->max_pd;
-	attr->max_ah = VB_AHS;
-	attr->max_mcast_grp = attr->max_mcast_qp_attach = attr->max_total_mcast_qp_attach =
-		VB_MEMBERS;
 	attr->max_qp_rd_atom = nic->max_rd_atomic_in < RD_ATOMIC_MAX ? nic->max_rd_atomic_in
 								     : RD_ATOMIC_MAX;
 	attr->max_qp_init_rd_atom = nic->max_rd_atomic_out < RD_ATOMIC_MAX ? nic->max_rd_atomic_out
 									   : RD_ATOMIC_MAX;
 	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
-	attr->atomic_cap = IBV_ATOMIC_HCA;
 	attr->max_srq = nic->max_srq;
 	attr->max_srq_wr = nic->max_srq_wr;
 	attr->max_srq_sge = nic->max_sge - 1;
 	attr->max_pkeys = 1;
 	attr->local_ca_ack_delay = 15;
 	attr->phys_port_cnt = 1;
+	if (!vb_setting_iwarp())
+		fill_infiniband(attr);
 }
 
 VB_NEW(ibv_query_device);
@@ -151,7 +159,7 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 	if (vb_setting_ethernet()) {
 		attr.link_layer = IBV_LINK_LAYER_ETHERNET;
 		attr.lid = attr.sm_lid = 0;
-		attr.flags = IBV_QPF_GRH_REQUIRED;
+		attr.flags = vb_setting_iwarp() ? 0 : IBV_QPF_GRH_REQUIRED;
 	}
 	if (__atomic_load_n(&vb_context_of(ibv)->adapter->port_down, __ATOMIC_RELAXED)) {
 		attr.state = IBV_PORT_DOWN;
@@ -306,12 +314,12 @@ static int read_file(const char *path, char *buf, size_t size)
 /* The devices have no folder in sysfs: what programs read there is answered here. */
 int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
 {
-	static const struct {
+	const struct {
 		const char *file, *text;
 	} files[] = {
 		{ "board_id", "libdat" },
 		{ "hca_type", "emulated" },
-		{ "node_type", "1: CA" },
+		{ "node_type", vb_setting_iwarp() ? "4: RNIC" : "1: CA" },
 	};
 	char path[512];
 

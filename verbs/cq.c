@@ -136,8 +136,13 @@ static enum ibv_wc_status status_of(const struct nic_wc *wc)
 		[NIC_WC_REMOTE_INVALID] = IBV_WC_REM_INV_REQ_ERR,
 	};
 
-	if (wc->status > NIC_WC_OWN) /* by a fault */
-		return (enum ibv_wc_status)(wc->status - NIC_WC_OWN);
+	if (wc->status >= NIC_WC_RNR_EXCEEDED) {
+		if (wc->status > NIC_WC_OWN) /* by a fault */
+			return (enum ibv_wc_status)(wc->status - NIC_WC_OWN);
+		/* An RNIC's peer ends the stream, and what was on it is flushed. */
+		if (wc->status == NIC_WC_RNR_EXCEEDED && vb_setting_iwarp())
+			return IBV_WC_WR_FLUSH_ERR;
+	}
 	return wc->status < NIC_WC_COUNT ? statuses[wc->status] : IBV_WC_GENERAL_ERR;
 }
 

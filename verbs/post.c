@@ -150,6 +150,13 @@ static int set_opcode(struct nic_send_wr *out, const struct vb_qp *qp, const str
 	return 0;
 }
 
+/* RNICs have no atomics, and no immediate data. */
+static bool is_of_infiniband(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM ||
+	       opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 bool vb_post_fetches(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -191,6 +198,8 @@ static int post_segments(struct vb_qp *qp, const struct ibv_send_wr *wr, const s
 	struct nic_to to;
 	int err = set_opcode(&out, qp, wr);
 
+	if (!err && vb_setting_iwarp() && is_of_infiniband(wr->opcode))
+		err = -EINVAL;
 	if (!err && qp->ibv.qp_type != IBV_QPT_RC)
 		err = set_unreliable(qp, wr, (uint32_t)s->length, &out, &to);
 	if (err)

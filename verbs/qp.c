@@ -145,8 +145,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 	struct vb_qp *qp;
 	int err;
 
-	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC &&
-	    init->qp_type != IBV_QPT_UD)
+	if (init->qp_type != IBV_QPT_RC &&
+	    (vb_setting_iwarp() || (init->qp_type != IBV_QPT_UC && init->qp_type != IBV_QPT_UD)))
 		return vb_failed(-EOPNOTSUPP);
 	if (init->srq && init->qp_type == IBV_QPT_UC)
 		return vb_failed(-EINVAL);

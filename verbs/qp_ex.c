@@ -335,8 +335,15 @@ static void fill_calls(struct ibv_qp_ex *ex)
 	ex->wr_set_inline_data_list = set_inline_list;
 }
 
+/* What RNICs do not have. */
+#define OPS_INFINIBAND                                                       \
+	(IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | \
+	 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+
 static uint64_t ops_of(enum ibv_qp_type type)
 {
+	if (vb_setting_iwarp())
+		return OPS & ~(uint64_t)OPS_INFINIBAND;
 	return type == IBV_QPT_UD ? OPS_UD : type == IBV_QPT_UC ? OPS_UC : OPS;
 }
 

@@ -226,6 +226,12 @@ static int pause_sends(struct vb_qp *qp, const struct ibv_qp_attr *next)
 
 static int enter_state(struct vb_qp *qp, const struct ibv_qp_attr *next, enum ibv_qp_state to)
 {
+	/*
+	 * Drivers of RNICs take the state RTR and do nothing; they refuse RTS to a queue pair that
+	 * librdmacm has not connected, and need not do anything for one that it has.
+	 */
+	if (vb_setting_iwarp() && (to == IBV_QPS_RTR || to == IBV_QPS_RTS))
+		return to == IBV_QPS_RTR || qp->ibv.state == IBV_QPS_RTS ? 0 : -EINVAL;
 	switch (to) {
 	case IBV_QPS_RTR:
 		return set_path(qp, next, to);

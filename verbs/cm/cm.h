@@ -134,6 +134,12 @@ static inline bool cm_is_removed(const struct cm_id *id)
 	return id->device && id->device->removed;
 }
 
+/* The program's queue pair is the connection's: librdmacm alone can connect those of an RNIC. */
+static inline bool cm_is_rnic(const struct cm_id *id)
+{
+	return id->base.verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
 static inline bool cm_is_datagram(const struct cm_id *id)
 {
 	return id->base.qp_type == IBV_QPT_UD;

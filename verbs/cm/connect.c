@@ -241,6 +241,11 @@ static int accept_directly(struct cm_id *id, struct nic_conn_param *param)
 	return 0;
 }
 
+static bool by_number(const struct cm_id *id)
+{
+	return id->far.qp && !cm_is_rnic(id);
+}
+
 static int check_accept(const struct cm_id *id, const struct rdma_conn_param *param)
 {
 	if (id->state != CM_REQUESTED)
@@ -263,13 +268,13 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 		set_near(id, param);
 	}
 	cm_leave();
-	if (!err && base->qp && id->far.qp && !cm_is_datagram(id))
+	if (!err && base->qp && by_number(id) && !cm_is_datagram(id))
 		err = cm_qp_ready(id);
 	if (err)
 		return cm_fail(err);
 	nic = nic_param(id, param);
 	cm_enter();
-	err = id->far.qp ? accept_by_number(id, &nic) : accept_directly(id, &nic);
+	err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
 	if (!err) {
 		id->request = NULL;
 		id->state = CM_ACCEPTED;

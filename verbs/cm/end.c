@@ -10,11 +10,6 @@
 #define NS_PER_MS 1000000ul
 #define MS_CODE   8 /* 4.096 us times two to this power is about one millisecond */
 
-static bool has_timewait(const struct cm_id *id)
-{
-	return id->base.verbs->device->transport_type == IBV_TRANSPORT_IB;
-}
-
 /*
  * As Linux has it: a packet's life there and back, and the answerer's delay, as powers of two. Of
  * two that differ by more than one step, the greater is the sum.
@@ -36,7 +31,7 @@ static uint64_t timewait_ns(const struct cm_id *id)
 void cm_timewait_begin(struct cm_id *id)
 {
 	id->over = true;
-	if (!id->disconnects || !id->nic || !has_timewait(id))
+	if (!id->disconnects || !id->nic || cm_is_rnic(id))
 		return;
 	/* Without memory there is no event: as a kernel's. */
 	id->waits = id->nic->nic->ops->qp_alarm(id->nic, timewait_ns(id)) == 0;

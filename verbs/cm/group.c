@@ -90,6 +90,8 @@ static int join_group(struct cm_id *id, const struct sockaddr *addr, bool listen
 
 	if (!id->device || id->base.qp_type != IBV_QPT_UD)
 		return -EINVAL;
+	if (cm_is_rnic(id))
+		return -ENOSYS;
 	group = calloc(1, sizeof(*group));
 	if (!group)
 		return -ENOMEM;
