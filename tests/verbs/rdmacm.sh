@@ -18,12 +18,15 @@ run_cmtime() {
 	[ $? -eq 143 ] # by SIGTERM
 }
 
-# It fails, as it says, and the server waits for a request that cannot come.
+# They fail, as they say, and the server waits for a request that cannot come.
+no_xrc() {
+	! run --lockstep -- rdma_xserver -c x + rdma_xclient -c x -s localhost
+}
 no_datagrams() {
 	! run --lockstep -- udaddy + udaddy -s localhost
 }
 
-echo 1..21
+echo 1..23
 prints "rping, in real time, with data verified" 20 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 20 -V + rping -c -a localhost -C 20 -V -v
 cp "$work/out" "$work/rping"
@@ -42,6 +45,9 @@ prints "rdma_client and rdma_server" 2 '^rdma_(client|server): end 0$' \
 prints "their traces in lockstep are equal" 1 '^same$' same_trace rdma_server + rdma_client
 prints "rdma_xclient and rdma_xserver, RC" 2 '^rdma_x(client|server): end 0$' \
 	run -- rdma_xserver -c r + rdma_xclient -c r -s localhost
+prints "their traces in lockstep are equal" 1 '^same$' \
+	same_trace rdma_xserver -c r + rdma_xclient -c r -s localhost
+prints "of XRC they say that there is none" 1 '^rdma_create_ep: Operation not supported$' no_xrc
 prints "ucmatose" 2 '^return status 0$' run -- ucmatose + ucmatose -s localhost
 prints "ucmatose with 20 connections, in lockstep" 2 '^return status 0$' \
 	run --lockstep -- ucmatose -c 20 -C 10 -S 4096 + ucmatose -c 20 -C 10 -S 4096 -s localhost
