@@ -78,11 +78,8 @@ static void fail_adapter(struct nic_faults *f, struct fault_later *later)
 		f->host.up->adapter_event(nic->ctx, NIC_ADAPTER_REMOVED);
 }
 
-static void set_port(struct nic_faults *f, const struct fault_later *later, struct nic *nic,
-		     bool up)
+static void set_port(struct nic_faults *f, struct nic *nic, bool up)
 {
-	fault_trace(f, "%s fault rule=%u does=%s at=port", later->adapter,
-		    NIC_FAULT_ID0 + 1 + later->rule, up ? "up" : "down");
 	f->below->sim_port(nic, up);
 	f->host.up->adapter_event(nic->ctx, up ? NIC_ADAPTER_PORT_UP : NIC_ADAPTER_PORT_DOWN);
 }
@@ -100,16 +97,37 @@ static bool port_goes_down(struct nic_faults *f, struct fault_later *later)
 	later->kind = FAULT_LATER_UP;
 	later->time = rule->match.until_ns ? rule->match.until_ns : NIC_TIME_NEVER;
 	later_insert(f, later);
-	set_port(f, later, nic, false);
+	fault_trace(f, "%s fault rule=%u does=down at=port", later->adapter,
+		    NIC_FAULT_ID0 + 1 + later->rule);
+	set_port(f, nic, false);
 	return true;
+}
+
+/* Another rule may have taken the port down, too. */
+static bool is_held_down(const struct nic_faults *f, const char *adapter)
+{
+	const struct fault_later *later;
+
+	TAILQ_FOREACH(later, &f->later, link)
+		if (later->kind == FAULT_LATER_UP && strcmp(later->adapter, adapter) == 0)
+			return true;
+	return false;
 }
 
 static void port_comes_up(struct nic_faults *f, const struct fault_later *later)
 {
 	struct nic *nic = f->host.adapter(f->host.ctx, later->adapter);
 
-	if (nic)
-		set_port(f, later, nic, true);
+	if (!nic || is_held_down(f, later->adapter))
+		return;
+	fault_trace(f, "%s fault does=up at=port", later->adapter);
+	set_port(f, nic, true);
+}
+
+void nic_fault_opened(struct nic_faults *f, struct nic *nic)
+{
+	if (is_held_down(f, f->host.adapter_name(nic)))
+		set_port(f, nic, false);
 }
 
 static void later_upcall(struct nic_faults *f, const struct fault_later *later)

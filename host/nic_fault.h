@@ -125,6 +125,9 @@ struct nic_faults *nic_fault_create(const struct nic_ops *below, struct nic *con
 void nic_fault_destroy(struct nic_faults *fault);
 const struct nic_ops *nic_fault_ops(struct nic_faults *fault);
 
+/* An adapter is open; it may be one whose port is down. */
+void nic_fault_opened(struct nic_faults *fault, struct nic *nic);
+
 /* -EINVAL: a field out of range; -ENOMEM: one rule too many. *id counts from NIC_FAULT_ID0 + 1. */
 int nic_fault_add(struct nic_faults *fault, const struct nic_fault_rule *rule, uint32_t *id);
 /* -ENOENT: no such rule. */

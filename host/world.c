@@ -247,6 +247,8 @@ static int backend_open_new(struct front *front, const char *name, struct adapte
 	backend_assert_caps(&b->ops, adapter->nic->caps);
 	b->ops.query(adapter->nic, &adapter->attr);
 	TAILQ_INSERT_TAIL(&b->adapters, adapter, link);
+	if (b->fault)
+		nic_fault_opened(b->fault, adapter->nic);
 	*out = adapter;
 	return 0;
 }

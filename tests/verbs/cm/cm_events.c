@@ -239,6 +239,20 @@ static void use_route(int timeout_ms)
 	await(RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
+/* An id is destroyed while it waits, and another one takes its place. */
+static void use_destroy(void)
+{
+	use_resolve(1000);
+	destroy(client);
+	need(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP) == 0, "id");
+	bind_to(client, FIRST);
+	resolve(SECOND, 1);
+	destroy(client);
+	need(rdma_create_id(channel, &client, NULL, RDMA_PS_TCP) == 0, "id");
+	resolve(SECOND, 1000);
+	next_event();
+}
+
 /* ---- removal ---- */
 
 #define TRY(call)                                                                        \
@@ -306,6 +320,8 @@ int main(int argc, char **argv)
 		use_resolve(with ? atoi(with) : 0);
 	else if (strcmp(what, "route") == 0)
 		use_route(with ? atoi(with) : 0);
+	else if (strcmp(what, "destroy") == 0)
+		use_destroy();
 	else if (strcmp(what, "removal") == 0)
 		use_removal();
 	else if (strcmp(what, "removal-there") == 0)

@@ -44,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..15
+echo 1..17
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -109,3 +109,13 @@ run --script "$work/script.dsim" -- removal
 grep -qx "1000 us: local catastrophic error active 5" "$work/out" &&
 	! grep -q DEVICE_REMOVAL "$work/out"
 ok $? "a failure alone is no removal"
+printf 'fault adapter one down at 1ms for 2ms\nfault adapter one down at 2ms for 3ms\n' \
+	> "$work/script.dsim"
+run --script "$work/script.dsim" -- resolve 1000 && said "1000 us: port error down 2" \
+	"5000 us: client ADDR_RESOLVED 0"
+ok $? "of two faults that overlap, the last one brings the port up"
+printf 'fault adapter one down at 1ms for 2ms\nfault adapter one down at 3050us for 9ms\n' \
+	> "$work/script.dsim"
+run --script "$work/script.dsim" -- destroy && said "1000 us: port error down 2" \
+	"3000 us: client ADDR_RESOLVED 0" "12050 us: client ADDR_RESOLVED 0"
+ok $? "an id that is destroyed while it waits hears nothing"
