@@ -132,6 +132,9 @@ static const struct {
 	{ ROCE_READ_RESPONSE_LAST, 4, false },
 	{ ROCE_READ_RESPONSE_ONLY, 4, false },
 	{ ROCE_ACK, 4, false },
+	{ ROCE_ATOMIC_ACK, 12, false },
+	{ ROCE_COMPARE_SWAP, 28, true },
+	{ ROCE_FETCH_ADD, 28, true },
 	{ ROCE_UC_SEND_FIRST, 0, false },
 	{ ROCE_UC_SEND_MIDDLE, 0, false },
 	{ ROCE_UC_SEND_LAST, 0, false },
@@ -155,6 +158,9 @@ START_TEST(every_opcode_has_its_headers_padding_and_check_sum)
 				      .to_qpn = 0xabcdef,
 				      .psn = 0x1fffffe,
 				      .dma_length = 0x12345678,
+				      .rkey = 0x77665544,
+				      .operand = 0x0102030405060708,
+				      .compare = 0x1112131415161718,
 				      .qkey = ROCE_QKEY_CM,
 				      .syndrome = ROCE_SYNDROME_NAK | 2,
 				      .msn = 0x1000005,
@@ -182,12 +188,57 @@ START_TEST(every_opcode_has_its_headers_padding_and_check_sum)
 	}
 	if (headers == 16)
 		ck_assert_uint_eq(number(more + 12, 4), 0x12345678);
-	if (headers == 4)
+	if (headers == 4 || headers == 12)
 		ck_assert_uint_eq(number(more, 4), 0x62000005);
+	if (headers == 16 || headers == 28)
+		ck_assert_uint_eq(number(more + 8, 4), 0x77665544);
+	if (headers == 28) {
+		ck_assert_uint_eq(number(more + 12, 4), 0x01020304);
+		ck_assert_uint_eq(number(more + 16, 4), 0x05060708);
+		ck_assert_uint_eq(number(more + 20, 4), 0x11121314);
+		ck_assert_uint_eq(number(more + 24, 4), 0x15161718);
+	}
 	if (headers == 8) {
 		ck_assert_uint_eq(number(more, 4), 0x80010000);
 		ck_assert_uint_eq(number(more + 4, 4), 0x101);
 	}
+}
+END_TEST
+
+static const struct {
+	enum roce_opcode opcode;
+	uint8_t immediate, invalidate; /* the opcode on the wire */
+	size_t headers;                /* before the value */
+} tails[] = {
+	{ ROCE_SEND_FIRST, 0x00, 0x00, 0 },      { ROCE_SEND_MIDDLE, 0x01, 0x01, 0 },
+	{ ROCE_SEND_LAST, 0x03, 0x16, 0 },       { ROCE_SEND_ONLY, 0x05, 0x17, 0 },
+	{ ROCE_WRITE_LAST, 0x09, 0, 0 },         { ROCE_WRITE_ONLY, 0x0b, 0, 16 },
+	{ ROCE_UC_SEND_LAST, 0x23, 0, 0 },       { ROCE_UC_SEND_ONLY, 0x25, 0, 0 },
+	{ ROCE_UC_WRITE_LAST, 0x29, 0, 0 },      { ROCE_UC_WRITE_ONLY, 0x2b, 0, 16 },
+	{ ROCE_UC_WRITE_FIRST, 0x26, 0x26, 16 }, { ROCE_UD_SEND_ONLY, 0x65, 0, 8 },
+};
+
+/* Only the last packet of a message carries the value. */
+static void check_tail(enum roce_opcode opcode, enum roce_tail tail, uint8_t wire, size_t headers)
+{
+	struct roce_packet packet = { .opcode = opcode,
+				      .tail = tail,
+				      .tail_value = 0xcafe1234,
+				      .length = 4 };
+	size_t length = roce_build(&packet, frame), more = wire == opcode ? 0 : 4;
+
+	ck_assert_uint_eq(frame[BTH], wire);
+	ck_assert_uint_eq(length, BEHIND + headers + more + 4 + 4);
+	if (more)
+		ck_assert_uint_eq(number(frame + BEHIND + headers, 4), 0xcafe1234);
+}
+
+START_TEST(immediate_data_and_invalidated_keys_are_behind_the_other_headers)
+{
+	check_tail(tails[_i].opcode, ROCE_TAIL_IMMEDIATE, tails[_i].immediate, tails[_i].headers);
+	if (tails[_i].invalidate || !tails[_i].immediate)
+		check_tail(tails[_i].opcode, ROCE_TAIL_INVALIDATE, tails[_i].invalidate,
+			   tails[_i].headers);
 }
 END_TEST
 
@@ -306,6 +357,8 @@ static void fill(Suite *suite)
 {
 	unit_test_bare(suite, published_packets_have_the_check_sum_that_we_compute);
 	unit_test_loop(suite, every_opcode_has_its_headers_padding_and_check_sum, COUNT(opcodes));
+	unit_test_loop(suite, immediate_data_and_invalidated_keys_are_behind_the_other_headers,
+		       COUNT(tails));
 	unit_test_bare(suite, the_check_sum_covers_all_but_what_routers_change);
 	unit_test_bare(suite, the_IPv4_header_adds_up_and_a_corrupt_packet_does_not_check);
 	unit_test_bare(suite, a_payload_that_IPv4_has_no_room_for_is_cut);

@@ -68,6 +68,9 @@ static enum roce_opcode opcode_at(enum roce_opcode opcode, bool first, bool last
 		{ ROCE_WRITE_MIDDLE, ROCE_WRITE_FIRST, ROCE_WRITE_LAST, ROCE_WRITE_ONLY },
 		{ ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_LAST,
 		  ROCE_READ_RESPONSE_ONLY },
+		{ ROCE_UC_SEND_MIDDLE, ROCE_UC_SEND_FIRST, ROCE_UC_SEND_LAST, ROCE_UC_SEND_ONLY },
+		{ ROCE_UC_WRITE_MIDDLE, ROCE_UC_WRITE_FIRST, ROCE_UC_WRITE_LAST,
+		  ROCE_UC_WRITE_ONLY },
 	};
 	size_t kind, place;
 
@@ -363,6 +366,10 @@ static bool take_line(struct capture *capture, const struct trace_line *line)
 	}
 	if (span_starts(line->verb, "post_") && trace_value(line, "message").length) {
 		ends_post(&capture->wire.ends, line);
+		return true;
+	}
+	if (span_is(line->verb, "create") && trace_value(line, "qpn").length) {
+		ends_number(&capture->wire.ends, line);
 		return true;
 	}
 	if (span_is(line->verb, "path")) {

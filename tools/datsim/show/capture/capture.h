@@ -18,6 +18,7 @@ enum request_kind {
 	REQUEST_WRITE,
 	REQUEST_READ,
 	REQUEST_BIND,
+	REQUEST_ATOMIC,
 	NUM_REQUEST_KINDS
 };
 
@@ -29,6 +30,12 @@ struct request {
 	uint32_t line; /* of the script; 0: not known */
 	uint32_t msn;  /* number of messages up to this one */
 	uint32_t mtu;  /* of its QP; 0: the fabric's */
+	/* Of verbs: */
+	uint32_t rkey, qpn; /* qpn: of the receiver of a datagram; 0: not known */
+	uint64_t compare, operand;
+	bool adds; /* of an atomic: it is no compare and swap */
+	enum roce_tail tail;
+	uint32_t tail_value;
 	uint32_t sofar[NUM_REQUEST_KINDS]; /* the same for each kind */
 };
 
@@ -71,6 +78,8 @@ void ends_post(struct ends *ends, const struct trace_line *line);
 size_t ends_request_from(const struct end *end, uint64_t message);
 /* The request of a message; NULL: not known. */
 const struct request *ends_request(const struct ends *ends, size_t end, uint64_t message);
+/* Record the number that a line gives to a QP of verbs. */
+void ends_number(struct ends *ends, const struct trace_line *line);
 /* Record what a "path" line says of its end. */
 void ends_path(struct ends *ends, const struct trace_line *line);
 /* Payload of its packets; the fabric's if the request is not known. */
@@ -87,8 +96,9 @@ struct carried {
 	uint64_t message, packet;
 	uint32_t bytes; /* of payload */
 	uint32_t mtu;
-	bool lost;    /* does not arrive */
-	bool corrupt; /* does not arrive because it was corrupted */
+	bool lost;            /* does not arrive */
+	bool corrupt;         /* does not arrive because it was corrupted */
+	uint32_t datagram_to; /* number of the QP that a datagram is for; 0: as its line says */
 	struct roce_packet roce;
 	uint8_t mad[ROCE_MAD];
 	bool listened; /* iWARP: a listener exists for this connection request */

@@ -99,6 +99,7 @@ bool wire_cm(struct wire *wire, const struct trace_line *line, struct carried *c
 		{ "TERMINATE", CM_DREQ },
 	};
 	struct cm_message message = { 0 };
+	uint64_t qpn = trace_number(line, "qpn");
 	bool gone = span_is(carried->op, "CM_GONE");
 	size_t i = 0;
 
@@ -109,6 +110,9 @@ bool wire_cm(struct wire *wire, const struct trace_line *line, struct carried *c
 	message.attribute = ops[i].attribute;
 	message.rejected = gone;
 	message.reason = reason_of(line, gone);
+	/* An id stands for the QP that it connects. */
+	if (qpn)
+		wire->ends.end[carried->from].qpn = (uint32_t)qpn & 0xffffff;
 	if (message.attribute == CM_REQ || message.attribute == CM_REP)
 		new_id(wire, carried->from);
 	else

@@ -58,6 +58,19 @@ void ends_pair(struct ends *ends, size_t a, size_t b)
 	ends->end[b].peer = a + 1;
 }
 
+void ends_number(struct ends *ends, const struct trace_line *line)
+{
+	size_t index = ends_of(ends, line->object);
+	struct end *end = &ends->end[index];
+
+	end->qpn = (uint32_t)trace_number(line, "qpn") & 0xffffff;
+	/* The name may be that of an earlier QP. */
+	if (span_is(line->verb, "create")) {
+		end->request_count = 0;
+		end->mtu = 0;
+	}
+}
+
 void ends_path(struct ends *ends, const struct trace_line *line)
 {
 	size_t index = ends_of(ends, line->object);
@@ -76,17 +89,36 @@ uint64_t request_span(const struct ends *ends, const struct request *request)
 {
 	uint32_t mtu = request_mtu(ends, request);
 
-	if (request->kind == REQUEST_BIND || request->bytes <= mtu)
+	if (request->kind == REQUEST_BIND || request->kind == REQUEST_ATOMIC ||
+	    request->bytes <= mtu)
 		return 1;
 	return (request->bytes - 1) / mtu + 1;
 }
 
 static enum request_kind kind_of(struct span verb)
 {
+	if (span_is(verb, "post_compare_swap") || span_is(verb, "post_fetch_add"))
+		return REQUEST_ATOMIC;
 	return span_is(verb, "post_rdma_write")  ? REQUEST_WRITE
 	       : span_is(verb, "post_rdma_read") ? REQUEST_READ
 	       : span_is(verb, "post_bind")      ? REQUEST_BIND
 						 : REQUEST_SEND;
+}
+
+static void take_verbs(struct request *request, const struct trace_line *line)
+{
+	bool immediate = trace_value(line, "imm").length > 0;
+
+	request->rkey = (uint32_t)trace_number(line, "rkey");
+	request->qpn = (uint32_t)trace_number(line, "qpn");
+	request->compare = trace_number(line, "compare");
+	request->adds = trace_value(line, "add").length > 0;
+	request->operand = trace_number(line, request->adds ? "add" : "swap");
+	if (immediate)
+		request->tail = ROCE_TAIL_IMMEDIATE;
+	else if (trace_value(line, "invalidate").length)
+		request->tail = ROCE_TAIL_INVALIDATE;
+	request->tail_value = (uint32_t)trace_number(line, immediate ? "imm" : "invalidate");
 }
 
 void ends_post(struct ends *ends, const struct trace_line *line)
@@ -110,6 +142,7 @@ void ends_post(struct ends *ends, const struct trace_line *line)
 				     .bytes = trace_number(line, "bytes"),
 				     .mtu = end->mtu,
 				     .kind = kind_of(line->verb) };
+	take_verbs(request, line);
 	if (last) {
 		request->psn = last->psn + (uint32_t)request_span(ends, last);
 		request->msn = last->msn;

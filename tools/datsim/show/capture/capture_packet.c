@@ -107,6 +107,18 @@ static const struct {
 	  true,
 	  { ROCE_READ_RESPONSE_MIDDLE, ROCE_READ_RESPONSE_FIRST, ROCE_READ_RESPONSE_LAST,
 	    ROCE_READ_RESPONSE_ONLY } },
+	{ "COMPARE_SWAP",
+	  REQUEST_ATOMIC,
+	  false,
+	  { ROCE_COMPARE_SWAP, ROCE_COMPARE_SWAP, ROCE_COMPARE_SWAP, ROCE_COMPARE_SWAP } },
+	{ "FETCH_ADD",
+	  REQUEST_ATOMIC,
+	  false,
+	  { ROCE_FETCH_ADD, ROCE_FETCH_ADD, ROCE_FETCH_ADD, ROCE_FETCH_ADD } },
+	{ "ATOMIC_RESPONSE",
+	  REQUEST_ATOMIC,
+	  true,
+	  { ROCE_ATOMIC_ACK, ROCE_ATOMIC_ACK, ROCE_ATOMIC_ACK, ROCE_ATOMIC_ACK } },
 	{ "READ_REQUEST",
 	  REQUEST_READ,
 	  false,
@@ -181,7 +193,8 @@ bool wire_data(const struct wire *wire, const struct carried *carried, struct da
 	data->response = data_ops[i].response;
 	data->request = ends_request(&wire->ends, data->response ? carried->to : carried->from,
 				     carried->message);
-	data->bytes = data->kind == REQUEST_READ && !data->response
+	data->bytes = data->kind == REQUEST_ATOMIC ||
+				      (data->kind == REQUEST_READ && !data->response)
 			      ? 0
 			      : bytes_of(wire, carried, data->request);
 	data->last = place_of(wire, carried, data->request) & 2;
@@ -212,6 +225,14 @@ static bool set_data(const struct wire *wire, struct carried *carried)
 	carried->roce.dma_length = request ? (uint32_t)request->bytes : data.bytes;
 	carried->roce.syndrome = ROCE_SYNDROME_ACK;
 	carried->roce.msn = request ? request->msn : (uint32_t)carried->message;
+	if (request && !data.response) {
+		carried->roce.rkey = request->rkey;
+		carried->roce.compare = request->compare;
+		carried->roce.operand = request->operand;
+		carried->roce.tail = request->tail;
+		carried->roce.tail_value = request->tail_value;
+		carried->datagram_to = request->qpn;
+	}
 	return true;
 }
 
@@ -267,6 +288,8 @@ static bool is_roce(struct wire *wire, struct carried *carried)
 	if (!known)
 		known = wire_cm(wire, &carried->line, carried);
 	set_addresses(wire, carried);
+	if (carried->datagram_to)
+		carried->roce.to_qpn = carried->datagram_to;
 	if (carried->roce.data) {
 		carried->roce.qkey = ROCE_QKEY_CM;
 		carried->roce.from_qpn = carried->roce.to_qpn = 1;
@@ -288,8 +311,11 @@ bool wire_packet(struct wire *wire, const struct trace_line *line, struct carrie
 /* The object of an ignore line is the receiver. */
 bool wire_ignored(struct wire *wire, const struct trace_line *line, struct carried *carried)
 {
-	static const char *const ops[] = { "SEND", "WRITE", "READ_REQUEST" };
+	static const char *const ops[] = { [REQUEST_SEND] = "SEND",
+					   [REQUEST_WRITE] = "WRITE",
+					   [REQUEST_READ] = "READ_REQUEST" };
 	const struct request *request;
+	const char *op;
 
 	memset(carried, 0, sizeof(*carried));
 	carried->line = *line;
@@ -302,6 +328,10 @@ bool wire_ignored(struct wire *wire, const struct trace_line *line, struct carri
 	request = ends_request(&wire->ends, carried->from, carried->message);
 	if (!request || request->kind == REQUEST_BIND)
 		return false;
-	carried->op = (struct span){ ops[request->kind], strlen(ops[request->kind]) };
+	if (request->kind == REQUEST_ATOMIC)
+		op = request->adds ? "FETCH_ADD" : "COMPARE_SWAP";
+	else
+		op = ops[request->kind];
+	carried->op = (struct span){ op, strlen(op) };
 	return wire->iwarp ? iwarp_packet(wire, carried) : is_roce(wire, carried);
 }

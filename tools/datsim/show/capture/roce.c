@@ -6,12 +6,15 @@
 
 #include <string.h>
 
-#define UDP  8u
-#define BTH  12u
-#define RETH 16u
-#define AETH 4u
-#define DETH 8u
-#define ICRC 4u
+#define UDP            8u
+#define BTH            12u
+#define RETH           16u
+#define AETH           4u
+#define DETH           8u
+#define ATOMIC_ETH     28u
+#define ATOMIC_ACK_ETH 8u
+#define TAIL           4u
+#define ICRC           4u
 
 #define PORT_FIRST 0xc000u /* UDP source ports, one a connection */
 
@@ -24,17 +27,45 @@ static bool has_reth(enum roce_opcode opcode)
 	       opcode == ROCE_UC_WRITE_ONLY;
 }
 
+static bool has_atomic_eth(enum roce_opcode opcode)
+{
+	return opcode == ROCE_COMPARE_SWAP || opcode == ROCE_FETCH_ADD;
+}
+
 static bool has_aeth(enum roce_opcode opcode)
 {
-	return opcode == ROCE_READ_RESPONSE_FIRST || opcode == ROCE_READ_RESPONSE_LAST ||
-	       opcode == ROCE_READ_RESPONSE_ONLY || opcode == ROCE_ACK;
+	return opcode == ROCE_ATOMIC_ACK || opcode == ROCE_READ_RESPONSE_FIRST ||
+	       opcode == ROCE_READ_RESPONSE_LAST || opcode == ROCE_READ_RESPONSE_ONLY ||
+	       opcode == ROCE_ACK;
 }
 
 /* The last packet of a request asks for an answer. */
 static bool asks_for_ack(enum roce_opcode opcode)
 {
 	return opcode == ROCE_SEND_LAST || opcode == ROCE_SEND_ONLY || opcode == ROCE_WRITE_LAST ||
-	       opcode == ROCE_WRITE_ONLY || opcode == ROCE_READ_REQUEST;
+	       opcode == ROCE_WRITE_ONLY || opcode == ROCE_READ_REQUEST || has_atomic_eth(opcode);
+}
+
+static bool has_tail(const struct roce_packet *packet)
+{
+	enum roce_opcode opcode = packet->opcode;
+
+	return packet->tail != ROCE_TAIL_NONE &&
+	       (opcode == ROCE_SEND_LAST || opcode == ROCE_SEND_ONLY || opcode == ROCE_WRITE_LAST ||
+		opcode == ROCE_WRITE_ONLY || opcode == ROCE_UC_SEND_LAST ||
+		opcode == ROCE_UC_SEND_ONLY || opcode == ROCE_UC_WRITE_LAST ||
+		opcode == ROCE_UC_WRITE_ONLY || opcode == ROCE_UD_SEND_ONLY);
+}
+
+/* "With immediate" follows the opcode without it; Sends that invalidate have two of their own. */
+static uint8_t final_opcode(const struct roce_packet *packet)
+{
+	if (!has_tail(packet))
+		return (uint8_t)packet->opcode;
+	if (packet->tail == ROCE_TAIL_IMMEDIATE)
+		return (uint8_t)(packet->opcode + 1);
+	return packet->opcode == ROCE_SEND_ONLY ? ROCE_SEND_ONLY_INVALIDATE
+						: ROCE_SEND_LAST_INVALIDATE;
 }
 
 /* ---- writing headers ---- */
@@ -49,7 +80,7 @@ static uint8_t *put_udp(uint8_t *at, const struct roce_packet *packet, size_t le
 
 static uint8_t *put_bth(uint8_t *at, const struct roce_packet *packet, uint32_t pad)
 {
-	*at++ = (uint8_t)packet->opcode;
+	*at++ = final_opcode(packet);
 	*at++ = (uint8_t)(0x40 | pad << 4);
 	at = frame_put16(at, 0xffff);
 	at = frame_put32(at, packet->to_qpn & 0xffffff);
@@ -57,30 +88,46 @@ static uint8_t *put_bth(uint8_t *at, const struct roce_packet *packet, uint32_t 
 			   (uint32_t)asks_for_ack(packet->opcode) << 31 | (packet->psn & 0xffffff));
 }
 
+static uint8_t *put64(uint8_t *at, uint64_t value)
+{
+	return frame_put32(frame_put32(at, (uint32_t)(value >> 32)), (uint32_t)value);
+}
+
 static uint8_t *put_extended(uint8_t *at, const struct roce_packet *packet)
 {
 	if (has_reth(packet->opcode)) {
-		memset(at, 0, RETH - 4);
-		at = frame_put32(at + RETH - 4, packet->dma_length);
+		memset(at, 0, 8);
+		at = frame_put32(frame_put32(at + 8, packet->rkey), packet->dma_length);
+	}
+	if (has_atomic_eth(packet->opcode)) {
+		memset(at, 0, 8);
+		at = put64(frame_put32(at + 8, packet->rkey), packet->operand);
+		at = put64(at, packet->compare);
 	}
 	if (has_aeth(packet->opcode))
 		at = frame_put32(at, (uint32_t)packet->syndrome << 24 | (packet->msn & 0xffffff));
+	if (packet->opcode == ROCE_ATOMIC_ACK)
+		at = put64(at, 0); /* the trace has not the former value */
 	if (packet->opcode == ROCE_UD_SEND_ONLY)
 		at = frame_put32(frame_put32(at, packet->qkey), packet->from_qpn & 0xffffff);
-	return at;
+	return has_tail(packet) ? frame_put32(at, packet->tail_value) : at;
 }
 
-static size_t extended_bytes(enum roce_opcode opcode)
+static size_t extended_bytes(const struct roce_packet *packet)
 {
+	enum roce_opcode opcode = packet->opcode;
+
 	return (has_reth(opcode) ? RETH : 0) + (has_aeth(opcode) ? AETH : 0) +
-	       (opcode == ROCE_UD_SEND_ONLY ? DETH : 0);
+	       (has_atomic_eth(opcode) ? ATOMIC_ETH : 0) +
+	       (opcode == ROCE_ATOMIC_ACK ? ATOMIC_ACK_ETH : 0) +
+	       (opcode == ROCE_UD_SEND_ONLY ? DETH : 0) + (has_tail(packet) ? TAIL : 0);
 }
 
 size_t roce_build(const struct roce_packet *packet, uint8_t frame[FRAME_MAX])
 {
 	uint32_t length = packet->length < ROCE_PAYLOAD_MAX ? packet->length : ROCE_PAYLOAD_MAX;
 	uint32_t pad = -length & 3, icrc;
-	size_t udp = UDP + BTH + extended_bytes(packet->opcode) + length + pad + ICRC;
+	size_t udp = UDP + BTH + extended_bytes(packet) + length + pad + ICRC;
 	uint8_t *at = frame;
 	int i;
 

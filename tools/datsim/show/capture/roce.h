@@ -32,6 +32,11 @@ enum roce_opcode {
 	ROCE_READ_RESPONSE_LAST = 0x0f,
 	ROCE_READ_RESPONSE_ONLY = 0x10,
 	ROCE_ACK = 0x11,
+	ROCE_ATOMIC_ACK = 0x12,
+	ROCE_COMPARE_SWAP = 0x13,
+	ROCE_FETCH_ADD = 0x14,
+	ROCE_SEND_LAST_INVALIDATE = 0x16,
+	ROCE_SEND_ONLY_INVALIDATE = 0x17,
 	ROCE_UC_SEND_FIRST = 0x20,
 	ROCE_UC_SEND_MIDDLE = 0x21,
 	ROCE_UC_SEND_LAST = 0x22,
@@ -41,6 +46,13 @@ enum roce_opcode {
 	ROCE_UC_WRITE_LAST = 0x28,
 	ROCE_UC_WRITE_ONLY = 0x2a,
 	ROCE_UD_SEND_ONLY = 0x64
+};
+
+/* What the last packet of a message has behind its other headers; its opcode is another one then. */
+enum roce_tail {
+	ROCE_TAIL_NONE,
+	ROCE_TAIL_IMMEDIATE,
+	ROCE_TAIL_INVALIDATE
 };
 
 #define ROCE_QKEY_CM 0x80010000u /* the well-known Q_Key of QP 1 */
@@ -55,7 +67,11 @@ struct roce_packet {
 	enum roce_opcode opcode;
 	uint32_t from_qpn, to_qpn;
 	uint32_t psn;
-	uint32_t dma_length; /* RETH; its address and key are 0 */
+	uint32_t dma_length;       /* RETH; its address is 0 */
+	uint32_t rkey;             /* RETH, AtomicETH */
+	uint64_t operand, compare; /* AtomicETH: the new value, or what is added */
+	enum roce_tail tail;
+	uint32_t tail_value; /* immediate data, or the key that is invalidated */
 	uint32_t qkey;       /* DETH */
 	uint8_t syndrome;    /* AETH */
 	uint32_t msn;        /* AETH */
