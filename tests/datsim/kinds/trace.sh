@@ -20,7 +20,7 @@ equals() {
 	fi
 }
 
-echo 1..14
+echo 1..15
 cd "$work" || exit 99
 "$datsim" run --trace kinds.trace -- "$kinds" > out 2>&1
 sed -i '/^# command=/d' kinds.trace
@@ -40,8 +40,8 @@ fields() {
 		set -- "$@" -e "$field"
 		shift
 	done
-	tshark -n -r kinds.pcapng -Y "infiniband.bth.opcode == $filter" -T fields -E occurrence=f "$@" 2> /dev/null |
-		tr '\t' ' '
+	tshark -n -r kinds.pcapng -Y "infiniband.bth.opcode == $filter" -T fields -E occurrence=f \
+		"$@" 2> /dev/null | tr '\t' ' '
 }
 
 # packet TITLE OPCODE VALUES FIELD...
@@ -59,7 +59,7 @@ packet() {
 
 "$datsim" show --pcapng kinds.pcapng kinds.trace || echo "Bail out! no capture"
 if ! command -v tshark > /dev/null; then
-	while [ $n -lt 14 ]; do
+	while [ $n -lt 15 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP tshark is not installed"
 	done
@@ -88,3 +88,6 @@ packet "a datagram has its Q_Key, the sender and immediate data" \
 	infiniband.bth.destqp infiniband.deth.srcqp infiniband.immdt
 packet "the answer to a Read of several packets begins" 13 "16777206" infiniband.bth.psn
 packet "and ends" 15 "16777208" infiniband.bth.psn
+sed -e 's/emu0/server-emu0/g' -e 's/emu1/client-emu0/g' kinds.trace > shared.trace
+"$datsim" show --pcapng kinds.pcapng shared.trace
+packet "adapters of a shared fabric have an address each" 19 "198.18.0.1 198.18.0.2" ip.src ip.dst

@@ -28,6 +28,26 @@ static bool span_same(struct span a, struct span b)
 	return a.length == b.length && !memcmp(a.s, b.s, a.length);
 }
 
+/*
+ * On a shared fabric the names of adapters have no numbers of the fabric's ("server-emu0"), so they
+ * are numbered as they appear.
+ */
+static uint32_t address_of(const struct ends *ends, const struct end *end)
+{
+	uint32_t last = ADDRESS_BASE;
+	size_t i;
+
+	if (!memchr(end->adapter.s, '-', end->adapter.length))
+		return ADDRESS_BASE + (number_of(end->adapter) + 1) % 0xffffff;
+	for (i = 0; i < ends->count; i++) {
+		if (span_same(ends->end[i].adapter, end->adapter))
+			return ends->end[i].address;
+		if (ends->end[i].address > last)
+			last = ends->end[i].address;
+	}
+	return last + 1;
+}
+
 size_t ends_of(struct ends *ends, struct span object)
 {
 	const char *dot = memchr(object.s, '.', object.length);
@@ -48,7 +68,7 @@ size_t ends_of(struct ends *ends, struct span object)
 		end->adapter.length = (size_t)(dot - object.s);
 		end->qpn = (QPN_FIRST + number_of(object)) & 0xffffff;
 	}
-	end->address = ADDRESS_BASE + (number_of(end->adapter) + 1) % 0xffffff;
+	end->address = address_of(ends, end);
 	return ends->count++;
 }
 

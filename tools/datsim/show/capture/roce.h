@@ -48,7 +48,7 @@ enum roce_opcode {
 	ROCE_UD_SEND_ONLY = 0x64
 };
 
-/* What the last packet of a message has behind its other headers; its opcode is another one then. */
+/* What the last packet of a message has behind its other headers: its opcode is another one. */
 enum roce_tail {
 	ROCE_TAIL_NONE,
 	ROCE_TAIL_IMMEDIATE,
