@@ -126,6 +126,9 @@ EMU_COLD int emu_tx_post_flushed(struct emu_world *w, struct emu_qp *qp,
 				    .opcode = wr->opcode,
 				    .flags = wr->flags };
 
+	/* Lines of uDAPL have no message that is on no connection. */
+	if (w->fab->trace_on && qp->noun != NIC_NOUN_EP)
+		emu_trace_post(w, qp, wr, 0);
 	emu_complete_send(w, qp, &flushed, NIC_WC_FLUSHED);
 	return 0;
 }

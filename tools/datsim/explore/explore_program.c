@@ -275,13 +275,14 @@ static void add_link(struct plan *plan, struct span from, struct span to)
 
 /*
  * Find the links that the program uses, and the time that it takes. False: it opened no adapter, so
- * no schedule can reach it.
+ * no schedule can reach it. *violated: the checkers found something, which stderr says.
  */
-static bool study_trace(struct plan *plan, const char *path)
+static bool study_trace(struct plan *plan, const char *path, bool *violated)
 {
 	struct text content = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
 	struct trace_line line;
+	struct watch watch = { .count = 0 };
 	bool opened = false;
 
 	if (read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
@@ -294,6 +295,10 @@ static bool study_trace(struct plan *plan, const char *path)
 		}
 	}
 	trace_close(&reader);
+	watch_read(&watch, text_of(&content), content.length);
+	fputs(text_of(&watch.violations), stderr);
+	*violated = watch.violation_count > 0;
+	watch_free(&watch);
 	text_free(&content);
 	text_free(&error);
 	return opened;
@@ -352,6 +357,7 @@ static int look_at_program(struct hunt *hunt)
 	struct text folder = { 0 }, trace = { 0 }, error = { 0 };
 	DAT_SIM_CONFIG config;
 	int code = EXIT_INTERNAL;
+	bool violated = false;
 
 	if (dat_sim_config_init(&config) != DAT_SUCCESS)
 		return EXIT_USAGE;
@@ -359,11 +365,13 @@ static int look_at_program(struct hunt *hunt)
 	if (scratch_folder(&folder, &error)) {
 		text_add(&trace, "%s/trace", text_of(&folder));
 		code = run_undisturbed(hunt, text_of(&trace));
-		if (!study_trace(&hunt->plan, text_of(&trace)) && code == EXIT_PASS)
+		if (!study_trace(&hunt->plan, text_of(&trace), &violated) && code == EXIT_PASS)
 			code = usage_error("explore",
 					   "%s opened no simulated adapter: nothing was explored. "
 					   "Is it linked with -ldat?",
 					   hunt->argv[0]);
+		if (violated && code == EXIT_PASS)
+			code = EXIT_CHECKER;
 		unlink(text_of(&trace));
 		rmdir(text_of(&folder));
 	}

@@ -144,8 +144,6 @@ static void add_line(struct account *account, const struct trace_line *line)
 		tally_add(&account->refusals, trace_value(line, "call"), 1);
 	} else if (span_is(line->verb, "create")) {
 		tally_add(&account->left, line->object, 1);
-	} else if (span_is(line->verb, "unfinished")) {
-		tally_add(&account->unfinished, line->object, trace_number(line, "requests"));
 	} else if (span_is(line->verb, "free")) {
 		tally_remove(&account->left, line->object);
 	}
@@ -169,6 +167,8 @@ bool account_read(struct account *account, const char *name, const char *text, s
 	}
 	text_append(error, text_of(&reader.error), reader.error.length);
 	trace_close(&reader);
+	if (good)
+		watch_read(&account->watch, text, length);
 	return good;
 }
 
@@ -189,6 +189,54 @@ static void print_tallies(struct text *text, const char *indent, const char *tit
 	text_add(text, "%s\n", tallies->count ? "" : none);
 }
 
+/* One line each QP. */
+static void print_unfinished(const struct account *account, struct text *text, const char *indent)
+{
+	const char *line = text_of(&account->watch.left), *end;
+	size_t n = 0;
+
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		if (n++ < SHOWN_MOST)
+			text_add(text, "%s%-10s %.*s\n", indent, "unfinished", (int)(end - line),
+				 line);
+	}
+	if (n > SHOWN_MOST)
+		text_add(text, "%s%-10s and %zu more queue pairs\n", indent, "unfinished",
+			 n - SHOWN_MOST);
+}
+
+/* What the processes of a node left, or, if node is empty, all of them. */
+static void print_left_by(const struct account *account, struct span node, struct text *text,
+			  const char *indent)
+{
+	struct tallies some = { NULL, 0 };
+	size_t i;
+
+	for (i = 0; i < account->left.count; i++) {
+		struct span of = node_of(account->left.list[i].what);
+
+		if (!node.length || (of.length == node.length && !memcmp(of.s, node.s, of.length)))
+			tally_add(&some, account->left.list[i].what, 1);
+	}
+	if (some.count || !node.length)
+		print_tallies(text, indent, "left", &some, "nothing");
+	free(some.list);
+}
+
+/* Of several programs, a line each that left anything. */
+static void print_left(const struct account *account, struct text *text, const char *indent)
+{
+	const struct span all = { "", 0 };
+	size_t i;
+
+	print_unfinished(account, text, indent);
+	if (account->nodes.count < 2 || !account->left.count)
+		print_left_by(account, all, text, indent);
+	else
+		for (i = 0; i < account->nodes.count; i++)
+			print_left_by(account, account->nodes.list[i].what, text, indent);
+}
+
 void account_print(const struct account *account, struct text *text, const char *indent)
 {
 	text_add(text, "%s%-10s %llu.%03u us of virtual time\n", indent, "simulated",
@@ -201,9 +249,7 @@ void account_print(const struct account *account, struct text *text, const char 
 		print_tallies(text, indent, "failed", &account->statuses, "");
 	if (account->refusals.count)
 		print_tallies(text, indent, "refused", &account->refusals, "");
-	if (account->unfinished.count)
-		print_tallies(text, indent, "unfinished", &account->unfinished, "");
-	print_tallies(text, indent, "left", &account->left, "nothing");
+	print_left(account, text, indent);
 	if (account->full)
 		text_add(text,
 			 "%s%-10s the trace is full: what came later is not counted "
@@ -222,7 +268,7 @@ void account_free(struct account *account)
 	free(account->statuses.list);
 	free(account->refusals.list);
 	free(account->left.list);
-	free(account->unfinished.list);
+	watch_free(&account->watch);
 	free(account->nodes.list);
 	free(account->rules);
 }

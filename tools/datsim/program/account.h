@@ -8,6 +8,7 @@
 #define DATSIM_ACCOUNT_H
 
 #include "tools/datsim/show/trace.h"
+#include "watch.h"
 
 struct tally {
 	struct span what;
@@ -33,9 +34,8 @@ struct account {
 	struct tallies statuses; /* statuses of failed work requests */
 	struct tallies refusals; /* calls that failed */
 	struct tallies left;     /* objects that were made and never freed */
-	/* QPs of verbs that were destroyed with requests which had not completed, by object */
-	struct tallies unfinished;
-	struct tallies nodes; /* nodes of a shared fabric, by the objects that lines are about */
+	struct watch watch;      /* requests that never complete, and violations */
+	struct tallies nodes;    /* nodes of a shared fabric, by the objects that lines are about */
 	struct account_rule *rules;
 	size_t rule_count;
 	bool opened; /* a program used the fabric, or tried to */

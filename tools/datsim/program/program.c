@@ -202,14 +202,19 @@ static bool add_account(const struct program *program, const char *trace, struct
 				 "linked with -ldat?\n");
 	if (!good || !account->opened)
 		return false;
+	text_append(faults, text_of(&account->watch.violations), account->watch.violations.length);
 	/* A trace that lost lines may have lost those of a program. */
 	if (program->several.count < 2 || account->full || account->torn || program->ended.by)
 		return true;
 	return programs_opened(&program->several, account, faults);
 }
 
-/* False: no program used the fabric, or a fault, which is not optional, never acted. */
-static bool program_report_all(const struct program *program, const char *trace, int code)
+/*
+ * *verdict: EXIT_FAILED: no program used the fabric, or a fault, which is not optional, never
+ * acted; EXIT_CHECKER: the trace is not that of a NIC as it should be.
+ */
+static void program_report_all(const struct program *program, const char *trace, int code,
+			       int *verdict)
 {
 	struct text content = { 0 }, text = { 0 }, faults = { 0 };
 	struct account account = { .ns = 0 };
@@ -228,13 +233,16 @@ static bool program_report_all(const struct program *program, const char *trace,
 		good &= program_script_report(&program->faults, &account, &faults);
 	if (!program->quiet)
 		fputs(text_of(&text), stderr);
-	if (!program->quiet || !good)
+	if (!program->quiet || !good || account.watch.violation_count)
 		fputs(text_of(&faults), stderr);
+	if (account.watch.violation_count && good)
+		*verdict = EXIT_CHECKER;
+	else if (!good)
+		*verdict = EXIT_FAILED;
 	account_free(&account);
 	text_free(&content);
 	text_free(&text);
 	text_free(&faults);
-	return good;
 }
 
 static void clean_up(struct program *program)
@@ -331,16 +339,15 @@ static bool clear_trace(const struct program *program)
 /* Returns the exit code of the tool. */
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
-	int code;
+	int code, verdict = EXIT_PASS;
 
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
 	/* Several programs in real time cannot be replayed. */
 	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
-	if (is_traced(program) && !program_report_all(program, trace, code) && code == EXIT_PASS &&
-	    !program->ended.by)
-		code = EXIT_FAILED;
-	return code;
+	if (is_traced(program))
+		program_report_all(program, trace, code, &verdict);
+	return code == EXIT_PASS && !program->ended.by ? verdict : code;
 }
 
 /* Programs that start the processes of a job. */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The checkers that read the trace of a program: each mistake of a model, as a trace shows it, is
+ * noticed by one of them, and the trace without it is not.
+ */
+#include <string.h>
+
+#include "tests/support/support.h"
+#include "tools/datsim/program/watch.h"
+
+/* One line each; a row below takes the place of some. */
+static const char *const lines[] = {
+	"libdat trace 1",
+	"# profile=ib",
+	"0 emu0.qp1 create type=RC qpn=17 send=cq1 recv=cq1",
+	"0 emu0.qp1 state from=RTR to=RTS by=ibv_modify_qp",
+	"0 emu0.qp1 ibv_post_recv bytes=64 segments=1 wr_id=8",
+	"0 emu0.qp1 ibv_post_recv bytes=64 segments=1 wr_id=9",
+	"0 emu0.qp1 post_send bytes=64 segments=1 message=1 wr_id=1",
+	"0 emu0.qp1 post_rdma_read bytes=64 segments=1 message=2 rkey=1 wr_id=2",
+	"0 emu0.qp1 post_send bytes=64 segments=1 message=3 unsignaled=1 wr_id=3",
+	"1 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=1 packet=0 bytes=64 psn=16777215",
+	"2 emu0.qp1 packet to=emu1.qp1 op=READ_REQUEST message=2 packet=0 bytes=0 psn=0",
+	"3 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=3 packet=0 bytes=64 psn=1",
+	"4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=1",
+	"5 emu0.qp1 complete op=RDMA_READ status=SUCCESS bytes=64 message=2",
+	"6 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=3",
+	"7 emu0.qp1 complete op=RECV status=SUCCESS bytes=64 message=1",
+	"8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_SEND status=IBV_WC_SUCCESS bytes=64 wr_id=1",
+	"8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_SUCCESS wr_id=2",
+	"8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_SUCCESS bytes=64 wr_id=8",
+	"9 emu0.qp1 event number=IBV_EVENT_QP_ACCESS_ERR",
+	"9 emu0.qp1 ibv_get_async_event number=IBV_EVENT_QP_ACCESS_ERR",
+};
+
+static const struct row {
+	const char *old, *new, *rule;
+} rows[] = {
+	{ "6 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=3",
+	  "6 emu0.qp1 complete op=RDMA_READ status=SUCCESS bytes=64 message=2",
+	  "each request completes once, after its post: emu0.qp1 completes one again" },
+	{ "6 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=3",
+	  "6 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=3\n"
+	  "6 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=4",
+	  "each request completes once, after its post: emu0.qp1 completes one that was not" },
+	{ "4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=1", "4 emu0.qp1 heard",
+	  "requests complete in the order of the posts: emu0.qp1 has an older" },
+	{ "5 emu0.qp1 complete op=RDMA_READ status=SUCCESS bytes=64 message=2",
+	  "5 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=2",
+	  "a request completes as what it was posted as" },
+	{ "4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=1",
+	  "4 emu0.qp1 complete op=SEND status=REMOTE_ACCESS bytes=0 message=1",
+	  "once one request has failed, the others are flushed: emu0.qp1 does otherwise" },
+	{ "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_SUCCESS wr_id=2",
+	  "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_SUCCESS wr_id=2\n"
+	  "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_SUCCESS wr_id=2",
+	  "the program gets each completion once" },
+	{ "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_SEND status=IBV_WC_SUCCESS bytes=64 wr_id=1",
+	  "8 emu0.qp1 heard", "the program gets completions in order" },
+	{ "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_SUCCESS wr_id=2",
+	  "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RDMA_READ status=IBV_WC_FATAL_ERR wr_id=2",
+	  "the program gets completions in order" },
+	{ "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_SUCCESS bytes=64 wr_id=8",
+	  "8 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_RECV status=IBV_WC_SUCCESS bytes=64 wr_id=9",
+	  "Receives complete in the order of the posts" },
+	{ "3 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=3 packet=0 bytes=64 psn=1",
+	  "3 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=3 packet=0 bytes=64 psn=0",
+	  "packets are numbered in the order of the requests" },
+	{ "3 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=3 packet=0 bytes=64 psn=1",
+	  "3 emu0.qp1 packet to=emu1.qp1 op=READ_REQUEST message=2 packet=0 bytes=0 psn=1",
+	  "packets are numbered in the order of the requests" },
+	{ "9 emu0.qp1 event number=IBV_EVENT_QP_ACCESS_ERR", "9 emu0.qp1 heard",
+	  "the program gets each event once: emu0.qp1 had no such event" },
+};
+
+static void read_lines(struct watch *watch, char text[8192], const struct row *row)
+{
+	size_t i, n = 0;
+	bool found = !row;
+
+	for (i = 0; i < COUNT(lines); i++) {
+		bool here = row && strcmp(lines[i], row->old) == 0;
+
+		found |= here;
+		n += (size_t)snprintf(text + n, 8192 - n, "%s\n", here ? row->new : lines[i]);
+	}
+	ck_assert_msg(found, "%s", row ? row->old : "");
+	watch_read(watch, text, n);
+}
+
+START_TEST(a_trace_as_it_should_be_has_no_violation)
+{
+	static char text[8192];
+	struct watch watch;
+
+	read_lines(&watch, text, NULL);
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	ck_assert_str_eq(text_of(&watch.left), "");
+	watch_free(&watch);
+}
+END_TEST
+
+START_TEST(each_mistake_is_noticed_by_its_rule)
+{
+	static char text[8192];
+	struct watch watch;
+
+	read_lines(&watch, text, &rows[_i]);
+	ck_assert_msg(strstr(text_of(&watch.violations), rows[_i].rule) != NULL, "%s: %s",
+		      rows[_i].rule, text_of(&watch.violations));
+	watch_free(&watch);
+}
+END_TEST
+
+/* A rule of faults that changes completions, or a killed process, ends what can be known. */
+START_TEST(what_faults_and_killed_processes_change_is_no_violation)
+{
+	static const struct row spoilt = {
+		"4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=1",
+		"4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=1\n"
+		"4 emu0.qp1 fault rule=1001 does=lose at=wc_send\n"
+		"4 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_SEND status=IBV_WC_SUCCESS wr_id=7",
+		NULL
+	};
+	static const struct row killed = {
+		"4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=1",
+		"4 - note process 77, server, is gone\n"
+		"4 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=3",
+		NULL
+	};
+	static char text[8192];
+	struct watch watch;
+
+	read_lines(&watch, text, &spoilt);
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	watch_free(&watch);
+	read_lines(&watch, text, &killed);
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	watch_free(&watch);
+}
+END_TEST
+
+START_TEST(requests_that_never_complete_are_named)
+{
+	static const struct row lost = {
+		"6 emu0.qp1 complete op=SEND status=SUCCESS bytes=64 message=3",
+		"6 emu0.qp1 post_send bytes=8 segments=1 message=4", NULL
+	};
+	static char text[8192];
+	struct watch watch;
+
+	read_lines(&watch, text, &lost);
+	ck_assert_str_eq(text_of(&watch.violations), "");
+	ck_assert_str_eq(text_of(&watch.left),
+			 "emu0.qp1 (number 17), 2 requests: SEND wr_id 3, SEND #4\n");
+	watch_free(&watch);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	TCase *tcase = tcase_create("watch");
+
+	tcase_add_test(tcase, a_trace_as_it_should_be_has_no_violation);
+	tcase_add_loop_test(tcase, each_mistake_is_noticed_by_its_rule, 0, (int)COUNT(rows));
+	tcase_add_test(tcase, what_faults_and_killed_processes_change_is_no_violation);
+	tcase_add_test(tcase, requests_that_never_complete_are_named);
+	suite_add_tcase(suite, tcase);
+}
+
+UNIT_SUITE("watch")
