@@ -9,11 +9,17 @@
 # $TIMES, if set, is a file to which "CPU-SECONDS COMMAND" is added.
 seconds=$1
 shift
+group= ended=
+end() {
+	ended=yes
+	[ -z "$group" ] || kill -- -$group 2> /dev/null
+}
+trap end INT TERM HUP
 set -m
 timeout --kill-after=10 "$seconds" "$@" <&0 &
 group=$!
 set +m
-trap 'kill -- -$group 2> /dev/null' INT TERM HUP
+[ -z "$ended" ] || end # asked before the group was known
 wait $group
 status=$?
 if [ -n "${TIMES:-}" ]; then

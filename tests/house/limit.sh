@@ -15,8 +15,8 @@ holds() {
 	"$@" && echo "ok $n - $title" || echo "not ok $n - $title"
 }
 
-# all_end FIFO: no process has it open for writing
-all_end() { read -r -t 60 < "$1" || [ $? -eq 1 ]; }
+# all_end: no process has the FIFO, which is standard input, open for writing
+all_end() { read -r -t 60 || [ $? -eq 1 ]; }
 
 echo 1..6
 bash "$limit" 60 sh -c 'read -r line; echo "$line"; exit 3' <<< told > "$work/said"
@@ -27,7 +27,7 @@ holds "and so are its streams" [ "$(cat "$work/said")" = told ]
 mkfifo "$work/alive"
 bash "$limit" 1 bash -c 'trap "trap - TERM; kill 0" TERM; sleep 600 & sleep 600' \
 	> "$work/alive" &
-holds "what hangs is ended, and its children" all_end "$work/alive"
+holds "what hangs is ended, and its children" all_end < "$work/alive"
 wait $!
 holds "with a status that says so" [ $? -gt 123 ]
 
@@ -36,7 +36,8 @@ caller=$!
 exec 3< "$work/alive"
 until [ -s "$work/up" ]; do sleep 0.01; done
 kill $caller
-holds "it ends with its caller" all_end /dev/fd/3
+# Not /dev/fd/3: to open a FIFO that has no writer any more waits for one.
+holds "it ends with its caller" all_end <&3
 
 # A machine that is busy for two looks, and idle from then on.
 . "$top_srcdir/tests/hwlab/idle.sh"
