@@ -31,8 +31,10 @@ replays() {
 	done
 }
 short() { [ "$(wc -l < "$1")" -le 15 ] && [ -s "$1" ]; }
-# The printed script equals the file.
-printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
+# The printed script, which ends with an empty line, equals the file.
+printed() {
+	sed -n '/shrunk to/,/^replay:/p' out | sed '1,2d; /^$/,$d; s/^  //' | cmp - "$1"
+}
 
 # finds BUG STATUS HOW OPTIONS...
 finds() {

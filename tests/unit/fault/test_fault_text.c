@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DATSIM_FAULTS: rules as text, for programs that set none themselves (host/fault_text.h). */
+#include "tests/support/conf.h"
 #include "tests/support/support.h"
 
 #include <stdlib.h>
@@ -72,6 +73,22 @@ static const char *const bad[] = {
 	"verdict=drop\rnth=1",
 	"verdict=drop \x80\xff=1",
 };
+
+START_TEST(fault_text_with_a_name_of_no_adapter_is_told_what_a_name_is)
+{
+	static const char *const texts[] = { "verdict=drop from=",
+					     "verdict=drop to=a_name_of_one_and_thirty_letters_" };
+	static const char *const words[] = { "\"from=\": expected a name of at most 31 ",
+					     "\"to=a_name_of_one_and_thirty_letters_\": exp" };
+	const char *said;
+
+	said_start();
+	ck_assert_int_eq(DAT_GET_TYPE(create_with(texts[_i])), DAT_INVALID_PARAMETER);
+	said = said_stop();
+	ck_assert_said(said, words[_i]);
+	ck_assert_said(said, "expected a name of at most 31 characters");
+}
+END_TEST
 
 START_TEST(fault_text_that_makes_no_sense_begins_nothing)
 {
@@ -191,6 +208,7 @@ static void setup_none(void)
 
 static void fill(Suite *suite)
 {
+	unit_add(suite, fault_text_with_a_name_of_no_adapter_is_told_what_a_name_is, 2, NULL);
 	unit_add(suite, fault_text_that_makes_no_sense_begins_nothing, (int)COUNT(bad), setup_none);
 	unit_add(suite, fault_text_without_rules_is_none, 1, setup_none);
 	unit_add(suite, fault_text_takes_every_field, 1, setup_none);

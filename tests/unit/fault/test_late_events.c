@@ -152,6 +152,29 @@ START_TEST(E9_an_overflow_is_told_though_its_Endpoint_is_reset_first)
 }
 END_TEST
 
+/* It waits for room in the asynchronous EVD, and goes with the EVD that it is about. */
+START_TEST(E9_an_overflow_of_an_EVD_that_is_freed_is_not_told_any_more)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	int queued = 0;
+
+	w.b.recv = make_evd(&w.b, 2, DAT_EVD_DTO_FLAG);
+	plain_pair();
+	while (dat_evd_post_se(w.b.async, &event) == DAT_SUCCESS)
+		queued++;
+	post_recvs(&w.b, w.b.ep, 0, 3);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.a, w.a.ep, i, SHORT);
+	run_quiet();
+	expect_state(w.b.ep, DAT_EP_STATE_DISCONNECTED);
+	must(dat_ep_free(w.b.ep));
+	must(dat_evd_free(w.b.recv));
+	for (int i = 0; i < queued; i++)
+		expect_event(w.b.async, DAT_SOFTWARE_EVENT);
+	expect_no_event(w.b.async);
+}
+END_TEST
+
 /* A step is one event, whether or not an event is held back for later. */
 START_TEST(fault_a_step_runs_the_next_event_only)
 {
@@ -179,6 +202,7 @@ static void fill(Suite *suite)
 	unit_test(suite, fault_a_delayed_request_is_turned_away_when_its_listener_is_freed);
 	unit_test(suite, fault_delayed_events_come_in_the_order_of_their_times);
 	unit_test(suite, E9_an_overflow_is_told_though_its_Endpoint_is_reset_first);
+	unit_test(suite, E9_an_overflow_of_an_EVD_that_is_freed_is_not_told_any_more);
 	unit_test(suite, fault_a_step_runs_the_next_event_only);
 }
 

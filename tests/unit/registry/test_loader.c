@@ -248,6 +248,8 @@ START_TEST(page_a_library_without_an_init_is_told)
 	conf_text("sample0 u1.2 nonthreadsafe default \"%s\" dapl.1.2 \"\" \"\"\n",
 		  library("empty"));
 	expect_not_found(sample0, "it has no function dat_provider_init");
+	/* It is unloaded again. */
+	ck_assert_ptr_null(dlopen(library("empty"), RTLD_NOW | RTLD_NOLOAD));
 }
 END_TEST
 

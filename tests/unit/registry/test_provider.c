@@ -3,6 +3,9 @@
  * A minimal foreign provider: an IA, and PZs whose handles point to its own memory. The same call
  * opens its adapter, and its handles coexist with those of libdat.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include <dat/dat_registry.h>
 #include <dat/udat_redirection.h>
 
@@ -60,6 +63,23 @@ static void register_tiny(void)
 	tiny.pz_free_func = free_pz;
 	must(dat_registry_add_provider(&tiny, &info));
 }
+
+/* Whether this library has adapters of its own is another question. */
+START_TEST(page_a_provider_is_registered_though_ours_cannot_be_chosen)
+{
+	const char *provider = getenv("DAT_PROVIDER");
+	char *before = provider ? strdup(provider) : NULL;
+
+	setenv("DAT_PROVIDER", "none of ours", 1);
+	register_tiny();
+	must(dat_registry_remove_provider(&tiny, &info));
+	if (before)
+		setenv("DAT_PROVIDER", before, 1);
+	else
+		unsetenv("DAT_PROVIDER");
+	free(before);
+}
+END_TEST
 
 START_TEST(page_a_registered_provider_is_opened_like_ours)
 {
@@ -126,6 +146,7 @@ END_TEST
 
 static void fill(Suite *suite)
 {
+	unit_test(suite, page_a_provider_is_registered_though_ours_cannot_be_chosen);
 	unit_test(suite, page_a_registered_provider_is_opened_like_ours);
 	unit_test(suite, page_a_provider_with_an_open_adapter_stays);
 	unit_test(suite, G3_wild_values_are_no_handles_beside_a_foreign_adapter_either);

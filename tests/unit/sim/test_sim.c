@@ -221,6 +221,7 @@ static const char *const bad_shared[][3] = {
 	{ "DATSIM_LOCKSTEP", "-1", "" },
 	{ "DATSIM_LOCKSTEP", "5 ms", "" },
 	{ "DATSIM_LOCKSTEP", "18446744073709551616", "" },
+	{ "DATSIM_FAULTS", "packets=SEND verdict=drop", "in real time, where faults cannot" },
 };
 
 START_TEST(E11_a_bad_value_for_a_shared_fabric_is_an_error)
@@ -244,6 +245,57 @@ START_TEST(E11_a_bad_value_for_a_shared_fabric_is_an_error)
 END_TEST
 
 /* ---- the clock ---- */
+
+/* One that no call of its own has made lives as long as its adapters. */
+START_TEST(sim_the_handle_of_a_fabric_ends_with_it)
+{
+	DAT_SIM_HANDLE first = NO_HANDLE, second = NO_HANDLE;
+	DAT_UINT64 now;
+
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+	side_open(&w.a, "emu0");
+	must(dat_sim_of(w.a.ia, &first));
+	must(dat_sim_now(first, &now));
+	side_close(&w.a);
+	side_open(&w.a, "emu0");
+	must_fail(dat_sim_now(first, &now), DAT_INVALID_HANDLE, ANY_SUBTYPE);
+	must(dat_sim_of(w.a.ia, &second));
+	ck_assert_ptr_ne(second, first);
+	must(dat_sim_now(second, &now));
+	must_fail(dat_sim_now(first, &now), DAT_INVALID_HANDLE, ANY_SUBTYPE);
+	side_close(&w.a);
+}
+END_TEST
+
+START_TEST(sim_an_argument_that_is_missing_or_out_of_range_is_named)
+{
+	const DAT_UINT64 most = UINT64_MAX;
+
+	must_fail(dat_sim_set_link(w.sim, NULL, "emu1", 1, 0), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must_fail(dat_sim_set_link(w.sim, "emu0", NULL, 1, 0), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG3);
+	must_fail(dat_sim_set_link(w.sim, "emu0", "emu1", most, 0), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG4);
+	must_fail(dat_sim_hold_link(w.sim, NULL, "emu1", 1), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must_fail(dat_sim_hold_link(w.sim, "emu0", NULL, 1), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG3);
+	must_fail(dat_sim_hold_link(w.sim, "emu0", "emu1", -1), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG4);
+	must_fail(dat_sim_release_link(w.sim, NULL, "emu1"), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	must_fail(dat_sim_release_link(w.sim, "emu0", NULL), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG3);
+	must_fail(dat_sim_backend(w.a.ia, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_fail(dat_sim_now(w.sim, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_fail(dat_sim_of(w.a.ia, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	w.a.ep = plain_ep(&w.a);
+	must_fail(dat_sim_hold_message(w.a.ep, 0, 1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_fail(dat_sim_hold_message(w.a.ep, 1, -1), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+}
+END_TEST
 
 START_TEST(sim_advance_moves_the_clock_exactly)
 {
@@ -468,6 +520,8 @@ static void fill(Suite *suite)
 		 (int)COUNT(bad_networks), setup_fabric);
 	unit_add(suite, E11_a_bad_value_for_a_shared_fabric_is_an_error, (int)COUNT(bad_shared),
 		 setup_fabric);
+	unit_test_bare(suite, sim_the_handle_of_a_fabric_ends_with_it);
+	unit_test(suite, sim_an_argument_that_is_missing_or_out_of_range_is_named);
 	unit_test_bare(suite, sim_advance_moves_the_clock_exactly);
 	unit_test_all(suite, sim_posting_and_looking_move_no_time);
 	unit_test_all(suite, sim_step_runs_one_event_and_an_empty_queue_is_bare);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A world that one fabric hands on to the next is as empty as a new one. */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -97,9 +98,40 @@ START_TEST(a_world_is_handed_on_empty)
 }
 END_TEST
 
+/* Pages of addresses that the process has */
+static long address_pages(void)
+{
+	FILE *statm = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	ck_assert_ptr_nonnull(statm);
+	ck_assert_int_eq(fscanf(statm, "%ld", &pages), 1);
+	fclose(statm);
+	return pages;
+}
+
+/* A program that makes one fabric after another keeps its size: the addresses are unmapped. */
+START_TEST(a_world_that_ended_takes_no_addresses)
+{
+	const long world = (long)(sizeof(struct emu_fabric) / PAGE);
+	long before = 0;
+
+	teardown();
+	for (int i = 0; i < 2 + FABRICS; i++) {
+		setup_fabric();
+		must(dat_sim_destroy(w.sim));
+		w.sim = NO_HANDLE;
+		if (i == 1) /* the first ones leave a spare */
+			before = address_pages();
+	}
+	ck_assert_int_lt(address_pages() - before, world);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, a_world_is_handed_on_empty);
+	unit_test(suite, a_world_that_ended_takes_no_addresses);
 }
 
 UNIT_SUITE("spare world")

@@ -43,6 +43,52 @@ START_TEST(each_post_has_its_word_and_its_bytes)
 }
 END_TEST
 
+START_TEST(an_event_that_is_dequeued_names_its_object)
+{
+	DAT_CR_HANDLE cr;
+
+	traced();
+	w.a.ep = plain_ep(&w.a);
+	cr = request(w.a.ep, &w.b, QUAL);
+	expect_line(" dequeue number=CONNECTION_REQUEST object=emu1.cr1\n");
+	must(dat_cr_reject(cr));
+	run_quiet();
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
+}
+END_TEST
+
+static const struct setting {
+	const char *variable, *value, *line;
+} settings[] = {
+	{ "DATSIM_LATENCY_NS", "77", "# latency_ns=77\n" },
+	{ "DATSIM_BANDWIDTH_BPS", "8000000000", "# bandwidth_bps=8000000000\n" },
+	{ "DATSIM_MTU", "512", "# mtu=512\n" },
+	{ "DATSIM_RNR_RETRY", "3", "# rnr_retry=3\n" },
+	{ "DATSIM_RNR_TIMER_NS", "5555", "# rnr_timer_ns=5555\n" },
+	{ "DATSIM_RETRY_TIMER_NS", "4444", "# retry_timer_ns=4444\n" },
+};
+
+/* Of all settings, the trace has those that are not the default. */
+START_TEST(a_trace_begins_with_the_settings_of_its_fabric)
+{
+	const struct setting *s = &settings[_i];
+	const char *text;
+	size_t length;
+
+	setenv(s->variable, s->value, 1);
+	must(dat_sim_create(NULL, &w.sim));
+	unsetenv(s->variable);
+	traced();
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	ck_assert_ptr_nonnull(strstr(text, s->line));
+	for (size_t i = 0; i < COUNT(settings); i++)
+		if (i != (size_t)_i)
+			ck_assert_ptr_null(strstr(text, settings[i].line));
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+}
+END_TEST
+
 START_TEST(a_call_that_is_refused_has_its_type_and_subtype)
 {
 	traced();
@@ -171,6 +217,8 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test(suite, each_post_has_its_word_and_its_bytes);
+	unit_add(suite, a_trace_begins_with_the_settings_of_its_fabric, (int)COUNT(settings), NULL);
+	unit_test(suite, an_event_that_is_dequeued_names_its_object);
 	unit_test(suite, a_call_that_is_refused_has_its_type_and_subtype);
 	unit_test(suite, a_Send_takes_a_buffer_of_the_queue_that_it_names);
 	unit_test(suite, a_Send_takes_a_buffer_of_its_Endpoint);

@@ -367,6 +367,79 @@ START_TEST(G3_a_forked_child_lives_without_its_parents_helper)
 }
 END_TEST
 
+static void *sleep_in_a_wait(void *tid)
+{
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	__atomic_store_n((pid_t *)tid, gettid(), __ATOMIC_RELEASE);
+	must(dat_evd_wait(w.a.recv, DAT_TIMEOUT_INFINITE, 1, &event, &more));
+	ck_assert_int_eq(event.event_number, DAT_SOFTWARE_EVENT);
+	return NULL;
+}
+
+static void until_asleep(const pid_t *tid)
+{
+	char path[64], text[512] = "";
+	const char *end;
+	FILE *stat;
+
+	while (!__atomic_load_n(tid, __ATOMIC_ACQUIRE))
+		sched_yield();
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)*tid);
+	do {
+		stat = fopen(path, "r");
+		ck_assert_ptr_nonnull(stat);
+		ck_assert_ptr_nonnull(fgets(text, sizeof(text), stat));
+		fclose(stat);
+		end = strrchr(text, ')');
+		ck_assert_ptr_nonnull(end);
+	} while (end[2] != 'S');
+}
+
+static void be_helped_in_a_child(void)
+{
+	w.sim = w.a.ia = w.b.ia = NO_HANDLE;
+	setup_sides();
+	plain_pair();
+	begin_threads();
+	post_recv(&w.b, w.b.ep, 0);
+	memset(slot(&w.a, 0), 7, SHORT);
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	spin_until(slot(&w.b, 0) + SHORT - 1, 7);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	end_threads();
+	teardown();
+}
+
+/* Events come in the child, though a thread that it does not have sleeps until the next one. */
+START_TEST(G3_a_child_of_a_process_with_a_thread_in_a_wait_has_a_helper)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	static pid_t tid;
+	int status = -1;
+	pthread_t waiter;
+	pid_t child;
+
+	if (is_threaded())
+		return;
+	w.a.recv = make_evd(&w.a, 4, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
+	plain_pair();
+	ck_assert_int_eq(pthread_create(&waiter, NULL, sleep_in_a_wait, &tid), 0);
+	until_asleep(&tid);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		be_helped_in_a_child();
+		_exit(0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	must(dat_evd_post_se(w.a.recv, &event));
+	ck_assert_int_eq(pthread_join(waiter, NULL), 0);
+}
+END_TEST
+
 /*
  * A Send is answered "not ready" indefinitely and without delay: an event is always due, so the
  * thread that runs the events never sleeps.
@@ -409,6 +482,7 @@ static void fill(Suite *suite)
 	unit_test(suite, G7_a_program_of_one_thread_stays_one);
 	unit_test(suite, G7_what_helps_ends_with_the_world);
 	unit_test(suite, G3_a_forked_child_lives_without_its_parents_helper);
+	unit_test(suite, G3_a_child_of_a_process_with_a_thread_in_a_wait_has_a_helper);
 }
 
 UNIT_SUITE("threads_time")
