@@ -155,17 +155,18 @@ measure() {
 			printf "%d\n", 1000 * (cpu > passed ? cpu : passed) }' > "$known.ms"
 }
 
-# The tests that run FILE:LINE, each with its milliseconds; where none is known to run the line,
-# those of its function, and of a table outside functions, those of the file. The first are those
-# that promise most for their time: quick ones, those that noticed other changes of FUNCTION and of
-# the file, and those that were changed SINCE that commit, after which the change was tried last.
+# The tests that run FILE:LINE, each with its milliseconds; where hardly any is known to run the
+# line, as two may share their code, those of its function, and of a table outside functions, of the
+# file. The first are those that promise most for their time: quick ones, those that noticed other
+# changes of FUNCTION and of the file, those named after the file or its folder, and those that were
+# changed SINCE that commit, after which the change was tried last.
 #
 # tests_of_line FILE LINE [FUNCTION [SINCE]]
 tests_of_line() {
 	local index=$work/index/${1//\//@} list range
 	[ -f "$index" ] || return
 	list=$(awk -v n="$2" '$1 == n { $1 = ""; print }' "$index")
-	if [ -z "$list" ]; then
+	if [ "$(wc -w <<< "$list")" -lt 3 ]; then
 		range=$(awk -v n="$2" '/^{/ { from = NR }
 			/^}/ && NR >= n { if (from) print from, NR; exit }
 			/^}/ { from = 0 }' "$tree/$1")
@@ -175,6 +176,11 @@ tests_of_line() {
 	fi
 	tr -s ' @' '\n/' <<< "$list" | sort -u |
 		awk -F '\t' -v file="$1" -v function_="${3:-}" -v most="$most" '
+		BEGIN {
+			n = split(file, part, "/")
+			room = "/" part[n - 1] "/"
+			name = "_" substr(part[n], 1, length(part[n]) - 2)
+		}
 		FILENAME ~ /milliseconds$/ { ms[$1] = $2; next }
 		FILENAME ~ /results\// {
 			if ($1 == file && $6 ~ /^tests\//)
@@ -183,7 +189,8 @@ tests_of_line() {
 		}
 		FILENAME ~ /since\./ { sub(/\.[a-z]+$/, ""); fresh[$1]; next }
 		$1 in ms && ms[$1] <= most * 1000 {
-			weight = 1 + noticed[$1]
+			weight = 1 + noticed[$1] + 3 * (index($1, room) > 0)
+			weight += 10 * (index($1, name) > 0)
 			for (path in fresh)
 				if (path == $1 || index(path, $1 "_") == 1 || path ".dsim" == $1 ||
 						path ".sh" == $1)
