@@ -26,7 +26,7 @@ sweep_without_pipe() {
 		exec "$datsim" sweep --nth post one.dsim) > swept 2>&1
 }
 
-echo 1..43
+echo 1..44
 for script in empty comment bare time; do
 	expect 2 'no line makes a call, so nothing is tested' test $script.dsim
 	expect 2 'no line makes a call, so nothing is tested' explore --runs 3 $script.dsim
@@ -43,6 +43,9 @@ expect 2 'no script .* under folder' test folder
 expect 2 'no script .* under folder' sweep --nth alloc folder
 expect 2 'no script .* under folder' conformance folder
 expect 2 'true opened no simulated adapter: nothing was explored' explore --runs 3 -- true
+# A program of another name is a child of neither.
+expect 1 'true opened no simulated adapter: it tested nothing' \
+	run -- env DATSIM_NODE=another "$behaves" silent + true
 expect 2 'behaves sent no packet, so no fault could act in 3 schedules: nothing was tested' \
 	explore --runs 3 -- "$behaves" silent
 DATSIM_PROFILE=iwarp

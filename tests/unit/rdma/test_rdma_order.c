@@ -37,6 +37,32 @@ static void expect_packets(const char *op, int n)
 	ck_assert_msg(seen == -1 || seen == n, "expected %d of %s, saw %d", n, op, seen);
 }
 
+/* Each entry of the send queue has had Writes when it has Sends, or the other way round. */
+START_TEST(a_request_has_nothing_of_those_that_were_queued_before)
+{
+	enum {
+		ROUNDS = 80
+	};
+
+	rdma_pair(2, 2);
+	for (int n = 0; n < 2 * ROUNDS; n++) {
+		int id = n % 16;
+
+		if ((n < ROUNDS) == _i) {
+			post_write(&w.a, w.a.ep, id, remote(&w.b, 1, SHORT));
+			run_quiet();
+		} else {
+			post_recv(&w.b, w.b.ep, 50);
+			post_send(&w.a, w.a.ep, id, SHORT);
+			run_quiet();
+			expect_dto(w.b.recv, w.b.ep, 50, DAT_DTO_SUCCESS);
+		}
+		expect_dto(w.a.request, w.a.ep, id, DAT_DTO_SUCCESS);
+	}
+	expect_no_event(w.b.recv);
+}
+END_TEST
+
 START_TEST(requests_of_all_kinds_complete_in_the_order_of_posting)
 {
 	DAT_RMR_HANDLE rmr = make_rmr(&w.a);
@@ -376,6 +402,7 @@ END_TEST
 
 static void fill(Suite *suite)
 {
+	unit_test_loop(suite, a_request_has_nothing_of_those_that_were_queued_before, 2);
 	unit_test_all(suite, requests_of_all_kinds_complete_in_the_order_of_posting);
 	unit_test_all(suite, a_Send_behind_an_unanswered_Read_is_delivered_and_completes_after_it);
 	unit_test_loop_all(suite, page_a_fenced_request_starts_when_earlier_Reads_are_done, 3);

@@ -89,6 +89,27 @@ START_TEST(a_trace_begins_with_the_settings_of_its_fabric)
 }
 END_TEST
 
+/* The lowest free descriptor is the same again. */
+START_TEST(a_trace_that_has_ended_keeps_no_descriptor)
+{
+	int free_before = dup(STDIN_FILENO), free_after;
+	char file[64];
+
+	ck_assert_int_ge(free_before, 0);
+	close(free_before);
+	snprintf(file, sizeof(file), "trace_words.%d.trace", (int)getpid());
+	setenv("DATSIM_TRACE", file, 1);
+	must(dat_sim_create(NULL, &w.sim));
+	unsetenv("DATSIM_TRACE");
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+	ck_assert_int_eq(unlink(file), 0);
+	free_after = dup(STDIN_FILENO);
+	close(free_after);
+	ck_assert_int_eq(free_after, free_before);
+}
+END_TEST
+
 START_TEST(a_call_that_is_refused_has_its_type_and_subtype)
 {
 	traced();
@@ -218,6 +239,7 @@ static void fill(Suite *suite)
 {
 	unit_test(suite, each_post_has_its_word_and_its_bytes);
 	unit_add(suite, a_trace_begins_with_the_settings_of_its_fabric, (int)COUNT(settings), NULL);
+	unit_add(suite, a_trace_that_has_ended_keeps_no_descriptor, 1, NULL);
 	unit_test(suite, an_event_that_is_dequeued_names_its_object);
 	unit_test(suite, a_call_that_is_refused_has_its_type_and_subtype);
 	unit_test(suite, a_Send_takes_a_buffer_of_the_queue_that_it_names);
