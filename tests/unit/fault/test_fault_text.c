@@ -92,7 +92,13 @@ END_TEST
 
 START_TEST(fault_text_that_makes_no_sense_begins_nothing)
 {
+	const char *said;
+
+	said_start();
 	ck_assert_int_eq(DAT_GET_TYPE(create_with(bad[_i])), DAT_INVALID_PARAMETER);
+	said = said_stop();
+	ck_assert_said(said, "DATSIM_FAULTS: \"");
+	ck_assert_said(said, "\": expected ");
 	leave_one();
 }
 END_TEST
