@@ -12,6 +12,8 @@ static struct {
 	uintptr_t from, to; /* its code */
 } met[LIBRARIES];
 static unsigned int mets;
+/* The thread is in a call of the table, which may jump to libc without a trace of where it was. */
+static __thread bool in_table __attribute__((tls_model("initial-exec")));
 
 static int find_code(struct dl_phdr_info *info, size_t size, void *out)
 {
@@ -57,7 +59,7 @@ static unsigned int libraries_met(void)
 
 bool turns_is_program(const void *caller)
 {
-	unsigned int n = libraries_met();
+	unsigned int n = in_table ? 0 : libraries_met();
 
 	for (unsigned int i = 0; i < n; i++)
 		if ((uintptr_t)caller >= met[i].from && (uintptr_t)caller < met[i].to)
@@ -71,8 +73,10 @@ static enum outside_wait wait_turn(uint64_t ns, bool descriptor)
 	unsigned int n = libraries_met();
 	int before = errno;
 
+	in_table = true;
 	for (unsigned int i = 0; i < n && outcome == OUTSIDE_NONE; i++)
 		outcome = met[i].table->wait(ns, descriptor);
+	in_table = false;
 	errno = before;
 	return outcome;
 }
@@ -82,23 +86,29 @@ void turns_tell(bool descriptor)
 	unsigned int n = libraries_met();
 	int before = errno;
 
+	in_table = true;
 	for (unsigned int i = 0; i < n; i++)
 		met[i].table->tell(descriptor);
+	in_table = false;
 	errno = before;
 }
 
 static void leave_turn(void)
 {
+	in_table = true;
 	for (unsigned int i = 0; i < libraries_met(); i++)
 		met[i].table->leave();
+	in_table = false;
 }
 
 uint64_t turns_now(void)
 {
 	uint64_t ns = 0;
 
+	in_table = true;
 	for (unsigned int i = 0; i < libraries_met() && !ns; i++)
 		ns = met[i].table->now();
+	in_table = false;
 	return ns;
 }
 
