@@ -119,9 +119,8 @@ static int test_sockets(struct round *r)
 		if (!rs)
 			continue;
 		pthread_mutex_lock(&rs->mutex);
+		rs_progress(rs); /* one that may be sent to may have something to read, too */
 		pfd->revents = events_of(rs) & wanted_events(pfd);
-		if (!pfd->revents && rs_progress(rs) > 0)
-			pfd->revents = events_of(rs) & wanted_events(pfd);
 		if (rs->closed)
 			pfd->revents = POLLNVAL;
 		pthread_mutex_unlock(&rs->mutex);
