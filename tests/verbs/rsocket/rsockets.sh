@@ -41,12 +41,33 @@ copy() {
 	[ $? -eq 143 ] && cmp "$work/source" "$work/target" # by SIGTERM
 }
 
+# The same, but it dies when it makes the file: it may write only 512 bytes.
+copy_dies() {
+	# shellcheck disable=SC2016
+	"$datsim" run -- sh -c 'ulimit -c 0; ulimit -f 1; exec rcopy' \
+		+ rcopy "$work/source" "localhost:$work/target2"
+	[ $? -eq 153 ] # by SIGXFSZ
+}
+
+# Every call, with threads that share an rsocket, in lockstep: nothing has to be preempted.
+in_lockstep() {
+	CK_FORK=no DATSIM_LOCKSTEP=600000 "$datsim" run --lockstep --quiet \
+		--trace "$work/calls" -- "$top_builddir/tests/verbs/rsocket/test_rsocket" &&
+		! grep preempted "$work/calls" && echo all hold
+}
+
+# explored RUNS TEST: one of those, both ends in one thread, with packet faults, in virtual time
+explored() {
+	CK_FORK=no CK_RUN_CASE=$2 "$datsim" explore --runs "$1" -- \
+		"$top_builddir/tests/verbs/rsocket/test_rsocket"
+}
+
 # A link goes down: the sending side says so. The other one has nothing to send, and does not end.
 dead() {
 	! both --lockstep --script "$work/dead.dsim" -- rstream -T b -S 5000 -C 20 -I 10
 }
 
-echo 1..15
+echo 1..20
 prints "rstream" 2 "$row" both -- rstream -S 1000 -C 50 -I 20
 cp "$work/out" "$work/rstream"
 prints "its connections end; what its listener, which it does not close, has is left" 1 \
@@ -72,4 +93,13 @@ prints "riostream on links that lose packets, with data verified" 2 "$row" \
 	both --lockstep --script "$work/loss.dsim" -- riostream -T b -T v -S 5000 -C 20 -I 1
 prints "rstream whose link goes down" 1 '^r(send|recv): Connection timed out$' dead
 prints "rcopy" 1 '^1000000 bytes in ' copy
+prints "a copy whose server dies ends, and nothing of its client is left" 1 \
+	'^  left +(sh-emu[01]\.[a-z]+[0-9]+(, )?)+$' copy_dies
+prints "the calls of rsockets, by threads too, in lockstep" 1 '^all hold$' in_lockstep
+prints "a stream on links with faults" 1 ' 40 schedules of seed 1 hold$' \
+	explored 40 data_arrives_in_order_whatever_the_sizes
+prints "the end of one" 1 ' 40 schedules of seed 1 hold$' \
+	explored 40 what_was_sent_before_a_close_is_read_after_it
+prints "riowrite on links with faults" 1 ' 40 schedules of seed 1 hold$' \
+	explored 40 riowrite_places_data_before_the_next_message
 prints "a client without a server is refused" 1 '^rconnect: Connection refused$' refused

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/support.h"
@@ -246,9 +247,9 @@ START_TEST(data_arrives_in_order_whatever_the_sizes)
 {
 	begin();
 	connect_both();
-	stream(client, server, LARGE, LARGE, LARGE);
-	stream(server, client, 100000, 1, 4096);
-	stream(client, server, 100000, 4096, 1);
+	stream(client, server, LARGE / 4, LARGE, LARGE);
+	stream(server, client, 10000, 1, 4096);
+	stream(client, server, 10000, 4096, 1);
 	stream(client, server, 100000, 3001, 777);
 	end();
 }
@@ -434,26 +435,74 @@ START_TEST(a_blocked_reader_and_a_writer_share_an_rsocket)
 }
 END_TEST
 
-static void *read_blocked(void *result)
+#define ROUNDS 300
+
+static void *echo_back(void *fd)
 {
 	char got;
 
-	*(ssize_t *)result = rrecv(server, &got, 1, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (rrecv(*(int *)fd, &got, 1, 0) != 1 || rsend(*(int *)fd, &got, 1, 0) != 1)
+			return NULL;
+	}
+	return fd;
+}
+
+/* One thread sleeps until data comes, and another one handles the completion that it waits for. */
+START_TEST(a_reader_is_woken_when_another_thread_handles_its_data)
+{
+	pthread_t reader;
+	void *ended;
+	int fd;
+
+	begin();
+	connect_both();
+	fd = server;
+	ck_assert_int_eq(pthread_create(&reader, NULL, echo_back, &fd), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		ck_assert_int_eq(rsend(client, &out[i], 1, 0), 1);
+		while (rrecv(client, in, 1, MSG_DONTWAIT) != 1) {
+			ck_assert_int_eq(errno, EAGAIN);
+			events_of(server, POLLIN, 0);
+		}
+		ck_assert_uint_eq(in[0], out[i]);
+	}
+	ck_assert_int_eq(pthread_join(reader, &ended), 0);
+	ck_assert_ptr_eq(ended, &fd);
+	end();
+}
+END_TEST
+
+struct reading {
+	int fd;
+	ssize_t result;
+};
+
+static void *read_blocked(void *arg)
+{
+	struct reading *r = arg;
+	char got;
+
+	if (rrecv(r->fd, &got, 1, 0) == 1 && rsend(r->fd, &got, 1, 0) == 1)
+		r->result = rrecv(r->fd, &got, 1, 0);
 	return NULL;
 }
 
 START_TEST(a_reader_is_woken_when_its_rsocket_is_closed)
 {
+	struct reading reading = { .result = 1 };
 	pthread_t reader;
-	ssize_t result = 1;
 
 	begin();
 	connect_both();
-	ck_assert_int_eq(pthread_create(&reader, NULL, read_blocked, &result), 0);
+	reading.fd = server;
+	ck_assert_int_eq(pthread_create(&reader, NULL, read_blocked, &reading), 0);
+	send_text(client, "x");
+	expect_text(client, "x");
 	ck_assert_int_eq(rclose(server), 0);
 	server = -1;
 	ck_assert_int_eq(pthread_join(reader, NULL), 0);
-	ck_assert_int_eq(result, -1);
+	ck_assert_int_eq(reading.result, -1);
 	end();
 }
 END_TEST
@@ -510,6 +559,43 @@ START_TEST(rselect_does_what_rpoll_does)
 	ck_assert(FD_ISSET(server, &readers));
 	REFUSED(rselect(-1, NULL, NULL, NULL, NULL), EINVAL);
 	REFUSED(rselect(FD_SETSIZE + 1, NULL, NULL, NULL, NULL), EINVAL);
+	end();
+}
+END_TEST
+
+/* A program that is told at once that it may write still gets to hear of what it may read. */
+START_TEST(what_may_be_read_is_told_beside_what_may_be_written)
+{
+	begin();
+	connect_both();
+	send_text(client, "x");
+	while (events_of(server, POLLIN | POLLOUT, SOON) != (POLLIN | POLLOUT))
+		;
+	expect_text(server, "x");
+	ck_assert_int_eq(rclose(client), 0);
+	client = -1;
+	while (events_of(server, POLLIN | POLLOUT, SOON) != (POLLIN | POLLOUT | POLLHUP))
+		;
+	end();
+}
+END_TEST
+
+START_TEST(a_forked_child_has_no_rsockets)
+{
+	int status;
+	pid_t child;
+
+	begin();
+	connect_both();
+	child = fork();
+	if (child == 0)
+		_exit(rsend(server, "x", 1, 0) == -1 && errno == EBADF && rclose(client) == -1 ? 0
+											       : 1);
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	send_text(server, "parent");
+	expect_text(client, "parent");
 	end();
 }
 END_TEST
@@ -793,9 +879,12 @@ static void fill(Suite *suite)
 	unit_add(suite, what_was_sent_before_a_close_is_read_after_it, 1, NULL);
 	unit_add(suite, a_close_without_lingering_resets, 1, NULL);
 	unit_add(suite, a_blocked_reader_and_a_writer_share_an_rsocket, 1, NULL);
+	unit_add(suite, a_reader_is_woken_when_another_thread_handles_its_data, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_its_rsocket_is_closed, 1, NULL);
 	unit_add(suite, rpoll_takes_other_descriptors_too, 1, NULL);
 	unit_add(suite, rselect_does_what_rpoll_does, 1, NULL);
+	unit_add(suite, what_may_be_read_is_told_beside_what_may_be_written, 1, NULL);
+	unit_add(suite, a_forked_child_has_no_rsockets, 1, NULL);
 	unit_add(suite, riowrite_places_data_before_the_next_message, 1, NULL);
 	unit_add(suite, offsets_are_chosen_one_behind_the_other, 1, NULL);
 	unit_add(suite, only_streams_of_ip_are_made, 1, NULL);
