@@ -12,7 +12,8 @@ const struct vb_cm_ops *vb_cm;
 
 int vb_cm_begin(const struct vb_cm_ops *ops, struct backend **b)
 {
-	vb_cm = ops;
+	if (vb_cm != ops)
+		vb_cm = ops; /* another thread may read it */
 	return vb_chosen(b);
 }
 

@@ -17,8 +17,8 @@ int cm_begin(void)
 	struct backend *b;
 	int err = vb_cm_begin(&cm_ops, &b);
 
-	if (!err)
-		backend = b;
+	if (!err && backend != b)
+		backend = b; /* another thread may read it */
 	return err;
 }
 

@@ -214,7 +214,7 @@ static int sleep_round(struct round *r, int ready, uint64_t *left, const char *c
 
 int rs_poll(struct pollfd *fds, nfds_t n, uint64_t ns, const char *call)
 {
-	int ready, got, err;
+	int ready, got, err = 0;
 	struct round r;
 	bool last;
 
@@ -222,7 +222,8 @@ int rs_poll(struct pollfd *fds, nfds_t n, uint64_t ns, const char *call)
 		return -EINVAL;
 	if (!fds && n > 0)
 		return -EFAULT;
-	err = cm_begin();
+	if (!cm_backend())
+		err = cm_begin();
 	if (!err)
 		err = begin_round(&r, fds, n);
 	if (err)
