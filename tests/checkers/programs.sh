@@ -1,0 +1,37 @@
+#!/bin/sh
+# The checkers of datsim run, which read the trace: a program of verbs on a NIC that lies to it. The
+# lies are those of lies.h, by their numbers.
+# shellcheck disable=SC2154 # set by the Makefile
+top=$(cd "$top_builddir" && pwd)
+datsim=$top/tools/datsim/datsim
+lies=$top/tests/checkers/.libs/libverbs-lies.so
+kinds=$top/tests/datsim/kinds/kinds
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+n=0
+
+# notices TITLE LIE STATUS WORDS: the exit status, and what the checkers say
+notices() {
+	n=$((n + 1))
+	"$datsim" run -- env LD_PRELOAD="$lies" DATSIM_LIE="$2" "$kinds" > "$work/out" 2>&1
+	status=$?
+	if [ "$3" -eq $status ] && { [ "$4" ] && grep -qF "checker: $4" "$work/out" ||
+		{ [ ! "$4" ] && ! grep -q 'checker:' "$work/out"; }; }; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed "s/^/# $status: /" "$work/out"
+	fi
+}
+
+[ -e "$lies" ] || {
+	echo "1..0 # SKIP the verbs front is not built"
+	exit 0
+}
+echo 1..6
+notices "a NIC that does not lie" 0 0 ''
+notices "a completion that comes twice" 1 1 'the program gets'
+notices "a completion that is lost" 2 1 'the program gets completions in order'
+notices "the next completion first" 3 3 'the program gets completions in order'
+notices "a completion with another wr_id" 4 3 'the program gets completions in order'
+notices "a Receive whose completion is lost" 10 1 'Receives complete in the order of the posts'
