@@ -106,6 +106,13 @@ static struct rdma_conn_param param_with(const struct pair_target *mine)
 					 .rnr_retry_count = 7 };
 }
 
+/* RNICs have none. */
+static void await_timewait(void)
+{
+	if (id->verbs->device->transport_type == IBV_TRANSPORT_IB)
+		await(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+}
+
 static void destroy(void)
 {
 	struct ibv_pd *pd = id->pd;
@@ -209,7 +216,7 @@ static void be_client(const char *host, uint64_t rounds)
 	if (rounds > 0) {
 		need(rdma_disconnect(id) == 0, "rdma_disconnect");
 		await(RDMA_CM_EVENT_DISCONNECTED);
-		await(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+		await_timewait();
 	}
 	destroy();
 	printf("%llu verbs answers\n", (unsigned long long)rounds);
@@ -266,7 +273,7 @@ static void be_server(int reject)
 		printf("%ld answers by verbs\n", answer_questions());
 		await(RDMA_CM_EVENT_DISCONNECTED);
 		need(rdma_disconnect(id) == 0, "rdma_disconnect");
-		await(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+		await_timewait();
 		destroy();
 	}
 	rdma_destroy_id(listener);

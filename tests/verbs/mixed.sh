@@ -47,7 +47,7 @@ twice() {
 	cmp "$work/trace1" "$work/trace2"
 }
 
-echo 1..9
+echo 1..11
 run -- "$pair/server" + "$mixed" client 198.18.0.1 20 &&
 	has "20 verbs answers" "20 answers, 1 clients, 0 more were broken off"
 ok $? "a client in verbs, a server in uDAPL, in real time"
@@ -74,3 +74,9 @@ echo 'fault link mixed>server loss 5%' > "$work/loss.dsim"
 run --lockstep --script "$work/loss.dsim" -- "$pair/server" + "$mixed" client 198.18.0.1 50 &&
 	has "50 verbs answers"
 ok $? "with packets lost, the answers are the same"
+DATSIM_PROFILE=iwarp
+export DATSIM_PROFILE
+run -- "$pair/server" + "$mixed" client 198.18.0.1 20 && has "20 verbs answers"
+ok $? "between RNICs, a client in verbs"
+run -- "$mixed" server + "$pair/client" 198.18.0.1 20 && has "20 answers by verbs" "20 answers"
+ok $? "between RNICs, a server in verbs"
