@@ -12,7 +12,7 @@ static struct backend *lockstep_backend;
  * False: the lock is not taken. A signal handler may have interrupted this thread inside a call,
  * with the lock.
  */
-static bool enter_world(struct backend **out)
+static bool enter_fabric(struct backend **out)
 {
 	struct backend *b = lockstep_backend;
 
@@ -20,11 +20,22 @@ static bool enter_world(struct backend **out)
 	    __atomic_load_n(&b->lock.__data.__owner, __ATOMIC_RELAXED) == gettid())
 		return false;
 	backend_enter(b);
-	if (b->shared && !TAILQ_EMPTY(&b->adapters)) {
+	if (b->shared) {
 		*out = b;
 		return true;
 	}
 	backend_leave(b);
+	return false;
+}
+
+/* The same, and there is an adapter: the world is not about to end. */
+static bool enter_world(struct backend **out)
+{
+	if (!enter_fabric(out))
+		return false;
+	if (!TAILQ_EMPTY(&(*out)->adapters))
+		return true;
+	backend_leave(*out);
 	return false;
 }
 
@@ -76,7 +87,7 @@ static void outside_leave(void)
 {
 	struct backend *b;
 
-	if (!enter_world(&b))
+	if (!enter_fabric(&b))
 		return;
 	b->kind->outside(b->shared, NIC_OUTSIDE_LEAVES);
 	backend_leave(b);
@@ -88,7 +99,7 @@ static uint64_t outside_now(void)
 	uint64_t now;
 
 	if (!enter_world(&b))
-		return 0;
+		return OUTSIDE_NEVER;
 	now = TAILQ_FIRST(&b->adapters)->nic->ops->now(TAILQ_FIRST(&b->adapters)->nic);
 	backend_leave(b);
 	return now;

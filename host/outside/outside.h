@@ -22,7 +22,7 @@
 #define OUTSIDE_NEVER UINT64_MAX
 
 enum outside_wait {
-	OUTSIDE_NONE,     /* the thread takes no turns: block as usual */
+	OUTSIDE_NONE,     /* there is no adapter: leave the turn, if there is one, and block */
 	OUTSIDE_AGAIN,    /* something has happened, or the time is over: try again */
 	OUTSIDE_HOPELESS, /* no program of the fabric can end this wait: leave the turn and block */
 };
@@ -39,7 +39,7 @@ struct outside {
 	void (*tell)(bool descriptor);
 	/* The thread is about to block in the kernel. Its next call into the library ends that. */
 	void (*leave)(void);
-	uint64_t (*now)(void); /* virtual time, ns */
+	uint64_t (*now)(void); /* virtual time, ns; OUTSIDE_NEVER: the process is in no fabric */
 };
 
 /* Of libdat-turns.so; NULL: it is not loaded. */

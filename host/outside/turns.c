@@ -4,40 +4,81 @@
 #include "turns.h"
 
 #include <link.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "host/nic_process.h"
 
 #define LIBRARIES 2 /* libdat and libibverbs */
 
+struct code {
+	uintptr_t from, to;
+};
+
 static struct {
 	const struct outside *table;
-	uintptr_t from, to; /* its code */
+	struct code code;
 } met[LIBRARIES];
 static unsigned int mets;
-/* The thread is in a call of the table, which may jump to libc without a trace of where it was. */
-static __thread bool in_table __attribute__((tls_model("initial-exec")));
+/* A library that returns here by its last call, as compilers arrange it, calls from here. */
+static struct code own;
 
-static int find_code(struct dl_phdr_info *info, size_t size, void *out)
+static int widen_code(struct dl_phdr_info *info, size_t size, void *out)
 {
-	uintptr_t *range = out, from;
+	struct code *code = out;
+	uintptr_t from;
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		from = info->dlpi_addr + p->p_vaddr;
-		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && range[0] >= from &&
-		    range[0] < from + p->p_memsz) {
-			range[0] = from;
-			range[1] = from + p->p_memsz;
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && code->from >= from &&
+		    code->from < from + p->p_memsz) {
+			*code = (struct code){ .from = from, .to = from + p->p_memsz };
 			return 1;
 		}
 	}
 	return 0;
 }
 
+/* All code of the library that has this address. */
+static struct code code_around(uintptr_t address)
+{
+	struct code code = { .from = address };
+
+	dl_iterate_phdr(widen_code, &code);
+	return code;
+}
+
+static bool is_in(const struct code *code, uintptr_t address)
+{
+	return address >= code->from && address < code->to;
+}
+
+/* Can be read once the process has joined a fabric; -1: it will not join one in lockstep. */
+static int joined_fd = -1;
+
+static void open_joined(void)
+{
+	if (process_env("DATSIM_LOCKSTEP") && process_env("DATSIM_FABRIC"))
+		joined_fd = process_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+static int fd_of_joining(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, open_joined);
+	return joined_fd;
+}
+
 /* Its lock makes the calls come one at a time. */
 void libdat_outside_meet(const struct outside *table)
 {
-	uintptr_t range[2] = { (uintptr_t)table->wait, 0 };
+	const uint64_t one = 1;
 	unsigned int n = mets;
 
 	if (table->size < sizeof(*table) || n == LIBRARIES)
@@ -45,11 +86,12 @@ void libdat_outside_meet(const struct outside *table)
 	for (unsigned int i = 0; i < n; i++)
 		if (met[i].table == table)
 			return;
-	dl_iterate_phdr(find_code, range);
+	own = code_around((uintptr_t)&libdat_outside_meet);
 	met[n].table = table;
-	met[n].from = range[0];
-	met[n].to = range[1];
+	met[n].code = code_around((uintptr_t)table->wait);
 	__atomic_store_n(&mets, n + 1, __ATOMIC_RELEASE);
+	if (write(fd_of_joining(), &one, sizeof(one)) < 0)
+		return; /* no thread waits for it */
 }
 
 static unsigned int libraries_met(void)
@@ -57,14 +99,27 @@ static unsigned int libraries_met(void)
 	return __atomic_load_n(&mets, __ATOMIC_ACQUIRE);
 }
 
+bool turns_before(void)
+{
+	return !libraries_met() && fd_of_joining() >= 0;
+}
+
+bool turns_wait_before(int fd, int ms)
+{
+	struct pollfd fds[2] = { { .fd = fd, .events = POLLIN },
+				 { .fd = fd_of_joining(), .events = POLLIN } };
+
+	return turns_before() && REAL(poll)(fds, 2, ms) >= 0 && turns_before();
+}
+
 bool turns_is_program(const void *caller)
 {
-	unsigned int n = in_table ? 0 : libraries_met();
+	unsigned int n = libraries_met();
 
 	for (unsigned int i = 0; i < n; i++)
-		if ((uintptr_t)caller >= met[i].from && (uintptr_t)caller < met[i].to)
+		if (is_in(&met[i].code, (uintptr_t)caller))
 			return false;
-	return n > 0;
+	return n > 0 && !is_in(&own, (uintptr_t)caller);
 }
 
 static enum outside_wait wait_turn(uint64_t ns, bool descriptor)
@@ -73,10 +128,8 @@ static enum outside_wait wait_turn(uint64_t ns, bool descriptor)
 	unsigned int n = libraries_met();
 	int before = errno;
 
-	in_table = true;
 	for (unsigned int i = 0; i < n && outcome == OUTSIDE_NONE; i++)
 		outcome = met[i].table->wait(ns, descriptor);
-	in_table = false;
 	errno = before;
 	return outcome;
 }
@@ -86,43 +139,40 @@ void turns_tell(bool descriptor)
 	unsigned int n = libraries_met();
 	int before = errno;
 
-	in_table = true;
 	for (unsigned int i = 0; i < n; i++)
 		met[i].table->tell(descriptor);
-	in_table = false;
 	errno = before;
 }
 
 static void leave_turn(void)
 {
-	in_table = true;
 	for (unsigned int i = 0; i < libraries_met(); i++)
 		met[i].table->leave();
-	in_table = false;
+}
+
+bool turns_time(uint64_t *now)
+{
+	for (unsigned int i = 0; i < libraries_met(); i++) {
+		*now = met[i].table->now();
+		if (*now != OUTSIDE_NEVER)
+			return true;
+	}
+	return false;
 }
 
 uint64_t turns_now(void)
 {
-	uint64_t ns = 0;
+	uint64_t now;
 
-	in_table = true;
-	for (unsigned int i = 0; i < libraries_met() && !ns; i++)
-		ns = met[i].table->now();
-	in_table = false;
-	return ns;
+	return turns_time(&now) ? now : 0;
 }
 
 bool turns_let_others(uint64_t ns, bool descriptor)
 {
-	switch (wait_turn(ns, descriptor)) {
-	case OUTSIDE_AGAIN:
+	if (wait_turn(ns, descriptor) == OUTSIDE_AGAIN)
 		return true;
-	case OUTSIDE_HOPELESS:
-		leave_turn();
-		return false;
-	case OUTSIDE_NONE:
-		break;
-	}
+	/* A thread that ends the world may wait for the turn. */
+	leave_turn();
 	return false;
 }
 
@@ -131,7 +181,7 @@ uint64_t turns_until(clockid_t clock, const struct timespec *abs)
 	struct timespec ts;
 	int64_t left;
 
-	clock_gettime(clock, &ts);
+	turns_gettime(clock, &ts);
 	left = (int64_t)(abs->tv_sec - ts.tv_sec) * (int64_t)TURNS_NS + abs->tv_nsec - ts.tv_nsec;
 	return left > 0 ? (uint64_t)left : 0;
 }

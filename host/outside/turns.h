@@ -6,10 +6,11 @@
  * the others, so that they try again at a point that does not depend on the machine.
  *
  * Covered: semaphores, mutexes, condition variables, joining; sleeping; reading, writing,
- * accepting, connecting and closing of descriptors; poll, select, epoll_wait. Not covered: barriers
- * and locks for reading and writing, waitpid, calls that libc makes inside itself (fgets,
- * getaddrinfo), and the kernel's own calls: a thread that blocks there is preempted, as without
- * this library. A call that waits for the turn is not interrupted by signals.
+ * accepting, connecting and closing of descriptors; poll, ppoll, select, epoll_wait; clock_gettime
+ * with DATSIM_VERBS (turns_clock.c). Not covered: barriers and locks for reading and writing,
+ * waitpid, calls that libc makes inside itself (fgets, getaddrinfo), and the kernel's own calls: a
+ * thread that blocks there is preempted, as without this library. A call that waits for the turn is
+ * not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
@@ -42,11 +43,23 @@
 #define PROGRAM turns_is_program(__builtin_return_address(0))
 bool turns_is_program(const void *caller);
 
+/* The process will join a fabric in lockstep, and has not yet. */
+bool turns_before(void);
+/*
+ * Before the process joins a fabric in lockstep: wait until something can be read, or the time in
+ * ms is over, and then return true. False: the process has joined, or will not. So a thread that
+ * waits, for example one of a library, takes its place among the others as they join.
+ */
+bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
 void turns_tell(bool descriptor);
 /* Virtual time; a new thread takes its place among the others by it. */
 uint64_t turns_now(void);
+/* The same; false: the process is in no fabric. */
+bool turns_time(uint64_t *now);
+/* clock_gettime as the program sees it. */
+int turns_gettime(clockid_t clock, struct timespec *ts);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
 

@@ -44,18 +44,20 @@ static uint64_t ns_of_ms(int ms)
 struct poll_args {
 	struct pollfd *fds;
 	nfds_t n;
+	const sigset_t *mask; /* of ppoll, or NULL */
 };
 
 static int test_poll(const void *args)
 {
 	const struct poll_args *a = args;
+	const struct timespec none = { 0 };
 
-	return REAL(poll)(a->fds, a->n, 0);
+	return REAL(ppoll)(a->fds, a->n, &none, a->mask);
 }
 
 static int poll_in_turn(struct pollfd *fds, nfds_t n, int ms)
 {
-	const struct poll_args args = { fds, n };
+	const struct poll_args args = { fds, n, NULL };
 	bool real;
 	int got = test_until(test_poll, &args, ns_of_ms(ms), &real);
 
@@ -75,6 +77,37 @@ int turns_poll_chk(struct pollfd *fds, nfds_t n, int ms, size_t size)
 	if (size / sizeof(*fds) < n)
 		__builtin_trap();
 	return PROGRAM ? poll_in_turn(fds, n, ms) : REAL(poll)(fds, n, ms);
+}
+
+static int ppoll_in_turn(struct pollfd *fds, nfds_t n, const struct timespec *ts,
+			 const sigset_t *mask)
+{
+	const struct poll_args args = { fds, n, mask };
+	uint64_t ns = OUTSIDE_NEVER;
+	bool real;
+	int got;
+
+	if (ts)
+		ns = (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
+	got = test_until(test_poll, &args, ns, &real);
+	return real ? REAL(ppoll)(fds, n, ts, mask) : got;
+}
+
+int turns_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts,
+		const sigset_t *mask) __asm__("ppoll");
+int turns_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask)
+{
+	return PROGRAM ? ppoll_in_turn(fds, n, ts, mask) : REAL(ppoll)(fds, n, ts, mask);
+}
+
+int turns_ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask,
+		    size_t size) __asm__("__ppoll_chk");
+int turns_ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask,
+		    size_t size)
+{
+	if (size / sizeof(*fds) < n)
+		__builtin_trap();
+	return PROGRAM ? ppoll_in_turn(fds, n, ts, mask) : REAL(ppoll)(fds, n, ts, mask);
 }
 
 /* ---- select ---- */
@@ -145,9 +178,12 @@ int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms) __asm_
 int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
 {
 	const struct epoll_args args = { fd, max, events };
-	bool real = !PROGRAM;
+	bool real;
 	int got = 0;
 
+	if (ms != 0 && turns_wait_before(fd, ms))
+		ms = 0;
+	real = !PROGRAM;
 	if (!real)
 		got = test_until(test_epoll, &args, ns_of_ms(ms), &real);
 	return real ? REAL(epoll_wait)(fd, events, max, ms) : got;

@@ -67,14 +67,17 @@ int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 int turns_sem_post(sem_t *sem) __asm__("sem_post");
 int turns_sem_post(sem_t *sem)
 {
+	bool ours = PROGRAM; /* before the call: who it wakes may be the one that joins */
 	int err = REAL(sem_post)(sem);
 
-	if (PROGRAM)
+	if (ours)
 		turns_tell(false);
 	return err;
 }
 
 /* ---- mutexes ---- */
+
+#define LOOK_NS 1000000 /* between two tests of a waiting thread whether the process has joined */
 
 static unsigned int lockers; /* threads that wait for a mutex */
 
@@ -91,9 +94,32 @@ static int lock_mutex(pthread_mutex_t *mutex)
 	return err == EBUSY ? REAL(pthread_mutex_lock)(mutex) : err;
 }
 
+/*
+ * A thread that waits for a mutex as the process joins a fabric has to notice. ETIMEDOUT: the
+ * process has joined, or will not, or this mutex cannot be waited for with a limit.
+ */
+static int lock_before(pthread_mutex_t *mutex)
+{
+	int err = ETIMEDOUT;
+	struct timespec ts;
+
+	while (err == ETIMEDOUT && turns_before()) {
+		REAL(clock_gettime)(CLOCK_MONOTONIC, &ts);
+		ts.tv_nsec += LOOK_NS;
+		ts.tv_sec += ts.tv_nsec / (long)TURNS_NS;
+		ts.tv_nsec %= (long)TURNS_NS;
+		err = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &ts);
+	}
+	return err == EINVAL ? ETIMEDOUT : err;
+}
+
 int turns_pthread_mutex_lock(pthread_mutex_t *mutex) __asm__("pthread_mutex_lock");
 int turns_pthread_mutex_lock(pthread_mutex_t *mutex)
 {
+	int err = lock_before(mutex);
+
+	if (err != ETIMEDOUT)
+		return err;
 	return PROGRAM ? lock_mutex(mutex) : REAL(pthread_mutex_lock)(mutex);
 }
 

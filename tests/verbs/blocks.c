@@ -25,6 +25,7 @@ enum way {
 	MUTEX,
 	READ,
 	POLL,
+	PPOLL,
 	SELECT,
 	EPOLL,
 	SLEEP,
@@ -67,6 +68,7 @@ static void nap(long ns)
 static void await_readable(int me, enum way way)
 {
 	struct pollfd pfd = { .fd = wire[me], .events = POLLIN };
+	const struct timespec day = { .tv_sec = 86400 };
 	struct timeval hour = { .tv_sec = 3600 };
 	struct epoll_event event;
 	fd_set set;
@@ -75,6 +77,8 @@ static void await_readable(int me, enum way way)
 	FD_SET(wire[me], &set);
 	if (way == POLL)
 		check(poll(&pfd, 1, -1) == 1, "poll found nothing");
+	else if (way == PPOLL)
+		check(ppoll(&pfd, 1, &day, NULL) == 1, "ppoll found nothing");
 	else if (way == SELECT)
 		check(select(wire[me] + 1, &set, NULL, NULL, &hour) == 1, "select found nothing");
 	else if (way == EPOLL)
@@ -156,6 +160,38 @@ static void *play(void *arg)
 	return NULL;
 }
 
+static void *lock_late(void *arg)
+{
+	take_part();
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	return arg;
+}
+
+static void *end(void *arg)
+{
+	take_part();
+	return arg;
+}
+
+/* Threads go on, and end, while another one waits for a mutex. */
+static void end_beside_a_waiter(void)
+{
+	static pthread_mutex_t another = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t waiter, ending;
+
+	pthread_mutex_lock(&mutex);
+	check(pthread_create(&waiter, NULL, lock_late, NULL) == 0, "pthread_create failed");
+	nap(1000);
+	pthread_mutex_lock(&another);
+	pthread_mutex_unlock(&another);
+	check(pthread_create(&ending, NULL, end, NULL) == 0, "pthread_create failed");
+	nap(1000);
+	pthread_mutex_unlock(&mutex);
+	check(pthread_join(ending, NULL) == 0, "pthread_join failed");
+	check(pthread_join(waiter, NULL) == 0, "pthread_join failed");
+}
+
 static void make_wire(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -181,6 +217,7 @@ int main(void)
 	check(pthread_create(&other, NULL, play, &numbers[1]) == 0, "pthread_create failed");
 	play(&numbers[0]);
 	check(pthread_join(other, NULL) == 0, "pthread_join failed");
+	end_beside_a_waiter();
 	check(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "dat_ia_close failed");
 	printf("handed over %d times\n", handed);
 	return 0;
