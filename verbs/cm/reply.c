@@ -48,7 +48,9 @@ static void tell_end(struct cm_id *id, enum nic_conn_end why)
 	case NIC_END_NO_LISTENER:
 		cm_event_add(id, RDMA_CM_EVENT_REJECTED, CM_NO_LISTENER);
 		break;
-	case NIC_END_UNREACHABLE:
+	case NIC_END_UNREACHABLE: /* no adapter has that address */
+		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -EHOSTUNREACH);
+		break;
 	case NIC_END_TIMED_OUT:
 	case NIC_END_ACCEPT_FAILED:
 		cm_event_add(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
