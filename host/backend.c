@@ -146,23 +146,31 @@ static void attach_front(struct backend *b, const struct front_ops *ops)
 	pthread_mutex_unlock(&attaching);
 }
 
+void backend_emulator(const struct front_ops *ops, struct backend **backend)
+{
+	pthread_once(&emu_once, init_emu);
+	*backend = &emu;
+	attach_front(*backend, ops);
+}
+
 int backend_chosen(const struct front_ops *ops, struct backend **backend)
 {
 	const char *wanted = process_env("DAT_PROVIDER");
 	int err;
 
-	pthread_once(&emu_once, init_emu);
-	if (wanted && strcmp(wanted, "hw") == 0) {
-		err = backend_hw_start(ops);
-		if (err)
-			return err;
-		*backend = &backend_hw;
-	} else if (wanted && strcmp(wanted, "emu") != 0) {
+	if (!wanted || strcmp(wanted, "emu") == 0) {
+		backend_emulator(ops, backend);
+		return 0;
+	}
+	if (strcmp(wanted, "hw") != 0) {
 		say("DAT_PROVIDER=%s: expected emu or hw", wanted);
 		return -ENODEV;
-	} else {
-		*backend = &emu;
 	}
+	pthread_once(&emu_once, init_emu);
+	err = backend_hw_start(ops);
+	if (err)
+		return err;
+	*backend = &backend_hw;
 	attach_front(*backend, ops);
 	return 0;
 }

@@ -117,6 +117,8 @@ pthread_mutex_t *backend_fork_mutex(enum fork_lock which);
  * the reason is on stderr. No lock is held.
  */
 int backend_chosen(const struct front_ops *ops, struct backend **backend);
+/* The same with the emulator, whatever DAT_PROVIDER says. */
+void backend_emulator(const struct front_ops *ops, struct backend **backend);
 /* Iterate over all backend instances; NULL begins and ends. */
 struct backend *backend_next(struct backend *after);
 

@@ -93,8 +93,12 @@ static void cm_on_readable(struct ev_loop *loop, ev_io *watch, int events)
 	}
 }
 
-void hw_cm_start(struct nic_world *w)
+void hw_cm_init(struct nic_world *w)
 {
 	ev_io_init(&w->channel_watch, cm_on_readable, w->channel->fd, EV_READ);
+}
+
+void hw_cm_start(struct nic_world *w)
+{
 	hw_watch(&w->channel_watch);
 }

@@ -10,6 +10,8 @@
 
 #include "hw.h"
 
+void hw_cm_init(struct nic_world *w);
+/* There is an adapter, so events may come. */
 void hw_cm_start(struct nic_world *w);
 int hw_listen(struct nic *nic, uint64_t *port, void *ctx, struct nic_listener **listener);
 void hw_unlisten(struct nic_listener *listener);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "names.h"
 
 #define PORT_MAX        65535u
 #define RESOLVE_MS      2000

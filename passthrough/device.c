@@ -13,6 +13,7 @@
 
 #include "cm.h"
 #include "host/nic_process.h"
+#include "names.h"
 
 /* Our limits for one process. A device may allow more than the machine has memory for. */
 #define MAX_QP       16384
@@ -175,6 +176,7 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	    struct nic **nic)
 {
 	struct hw_nic *n = calloc(1, sizeof(*n));
+	struct hw_places *places;
 	int err;
 
 	if (!n)
@@ -184,10 +186,11 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	n->next_vector = (unsigned int)getpid();
 	n->base = (struct nic){ .ops = &hw_ops, .up = up, .ctx = ctx };
 	n->cm.kind = HW_CM_ADAPTER;
-	err = hw_find_place(w, name, &n->place);
+	err = hw_find_place(w, name, &n->place, &places);
 	if (err)
 		goto free_nic;
 	err = bind_device(n);
+	hw_places_free(places);
 	if (err)
 		goto free_nic;
 	err = hw_knobs_fit(n);
@@ -198,6 +201,7 @@ int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up,
 	if (err)
 		goto drop_id;
 	LIST_INSERT_HEAD(&w->nics, n, link);
+	hw_cm_start(w);
 	*nic = &n->base;
 	return 0;
 

@@ -77,7 +77,7 @@ struct hw_cm {
 	struct rdma_cm_id *id;
 };
 
-/* A local address, and the device and network interface that have it. */
+/* A local address, and the device and network interface, "" if there is none, that have it. */
 struct hw_place {
 	char device[NIC_ADAPTER_NAME];
 	char netdev[IFNAMSIZ];
@@ -352,18 +352,6 @@ enum nic_wait hw_wait(struct nic *nic, struct nic_cq *cq, uint64_t deadline);
 void hw_wake(struct nic *nic);
 uint64_t hw_now(struct nic *nic);
 void hw_waiters_free(struct nic_world *w);
-
-/* ---- names.c ---- */
-bool hw_adapter_name(struct nic_world *w, unsigned int i, char *name, size_t size);
-void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size);
-/* Find the place of a name. -ENODEV: there is none. Other errors are reported to the user. */
-int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place);
-/* -ENODEV: there is no verbs device, and the user has been told why. */
-int hw_find_devices(void);
-/* May this process use /dev/infiniband/NAME? 0, or an error number. */
-int hw_device_file(const char *name);
-const char *hw_address_text(const struct sockaddr_storage *addr, char *text, size_t size);
-socklen_t hw_address_size(const struct sockaddr_storage *addr);
 
 /* ---- device.c ---- */
 int hw_open(struct nic_world *w, const char *name, const struct nic_upcalls *up, void *ctx,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "names.h"
 
 #define PORT_MAX 65535u
 #define BACKLOG  128

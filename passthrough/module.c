@@ -11,6 +11,7 @@
 #include "cm.h"
 #include "guard.h"
 #include "host/nic_process.h"
+#include "names.h"
 
 const struct nic_host *hw_host;
 struct nic_world *hw_world;
@@ -132,7 +133,7 @@ static int world_create(const struct nic_config *config, struct nic_world **worl
 		free(w);
 		return err;
 	}
-	hw_cm_start(w);
+	hw_cm_init(w);
 	hw_end_start(w);
 	hw_guard_init(w);
 	hw_world = w;

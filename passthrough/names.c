@@ -3,6 +3,9 @@
  * Names of adapters. An adapter is a port of a device at a local IP address, because connections
  * are made by address. Its names are the device (which means the device's first address: IPv4
  * before IPv6, global before link-local), the network interface, and the address in text.
+ *
+ * The addresses are those of network interfaces. A device that is not the kernel's has none of
+ * them: then those that its GIDs contain are tried.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,13 +17,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hw.h"
+#include "names.h"
 
-#define PLACES_MAX 256
+#define PLACES_MAX  256
+#define DEVICES_MAX 64
 
-struct places {
+struct hw_places {
 	struct hw_place place[PLACES_MAX];
 	int n;
+	/* A device may get another address when it is closed and opened again. */
+	struct ibv_context *held[DEVICES_MAX];
+	int n_held;
 };
 
 socklen_t hw_address_size(const struct sockaddr_storage *addr)
@@ -134,29 +141,65 @@ static bool find_device(struct nic_world *w, struct hw_place *place)
 	return found;
 }
 
-static void add_place(struct nic_world *w, struct places *p, const struct ifaddrs *ifa)
+/* Find the place's device, and sort the place in. */
+static void add_place(struct nic_world *w, struct hw_places *p, struct hw_place *place)
 {
-	struct hw_place place = { .device = "" };
 	int at;
 
-	if (!ifa->ifa_addr || p->n == PLACES_MAX || (ifa->ifa_flags & IFF_LOOPBACK) ||
+	if (p->n == PLACES_MAX || !find_device(w, place))
+		return;
+	for (at = p->n++;
+	     at > 0 && address_rank(&p->place[at - 1].addr) > address_rank(&place->addr); at--)
+		p->place[at] = p->place[at - 1];
+	p->place[at] = *place;
+}
+
+static void add_interface(struct nic_world *w, struct hw_places *p, const struct ifaddrs *ifa)
+{
+	struct hw_place place = { .device = "" };
+
+	if (!ifa->ifa_addr || (ifa->ifa_flags & IFF_LOOPBACK) ||
 	    (ifa->ifa_addr->sa_family != AF_INET && ifa->ifa_addr->sa_family != AF_INET6))
 		return;
 	place.addr.ss_family = ifa->ifa_addr->sa_family;
 	memcpy(&place.addr, ifa->ifa_addr, hw_address_size(&place.addr));
 	snprintf(place.netdev, sizeof(place.netdev), "%s", ifa->ifa_name);
-	if (!find_device(w, &place))
+	add_place(w, p, &place);
+}
+
+static void add_gid(struct nic_world *w, struct hw_places *p, const union ibv_gid *gid)
+{
+	struct hw_place place = { .addr = { .ss_family = AF_INET } };
+	struct in6_addr in6;
+
+	memcpy(&in6, gid, sizeof(in6));
+	if (!IN6_IS_ADDR_V4MAPPED(&in6))
 		return;
-	for (at = p->n++;
-	     at > 0 && address_rank(&p->place[at - 1].addr) > address_rank(&place.addr); at--)
-		p->place[at] = p->place[at - 1];
-	p->place[at] = place;
+	memcpy(&((struct sockaddr_in *)&place.addr)->sin_addr, &in6.s6_addr[12], 4);
+	add_place(w, p, &place);
+}
+
+static void add_gids(struct nic_world *w, struct hw_places *p, struct ibv_context *verbs)
+{
+	struct ibv_device_attr dev;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+
+	if (ibv_query_device(verbs, &dev))
+		return;
+	for (uint8_t i = 1; i <= dev.phys_port_cnt; i++) {
+		if (ibv_query_port(verbs, i, &port))
+			continue;
+		for (int at = 0; at < port.gid_tbl_len; at++)
+			if (ibv_query_gid(verbs, i, at, &gid) == 0)
+				add_gid(w, p, &gid);
+	}
 }
 
 /* All local addresses that belong to a device, by rank. NULL: no memory. */
-static struct places *find_places(struct nic_world *w)
+static struct hw_places *find_places(struct nic_world *w)
 {
-	struct places *p = calloc(1, sizeof(*p));
+	struct hw_places *p = calloc(1, sizeof(*p));
 	struct ifaddrs *list, *ifa;
 
 	if (!p)
@@ -166,9 +209,16 @@ static struct places *find_places(struct nic_world *w)
 		return NULL;
 	}
 	for (ifa = list; ifa; ifa = ifa->ifa_next)
-		add_place(w, p, ifa);
+		add_interface(w, p, ifa);
 	freeifaddrs(list);
 	return p;
+}
+
+void hw_places_free(struct hw_places *p)
+{
+	for (int i = 0; p && i < p->n_held; i++)
+		ibv_close_device(p->held[i]);
+	free(p);
 }
 
 static bool is_address(const struct hw_place *place, const char *name)
@@ -181,29 +231,69 @@ static bool is_address(const struct hw_place *place, const char *name)
 	       memcmp(&wanted, bytes, size) == 0;
 }
 
-static const struct hw_place *place_find(const struct places *p, const char *name)
+static const struct hw_place *place_known(const struct hw_places *p, const char *name)
 {
 	for (int i = 0; i < p->n; i++)
 		if (strcmp(p->place[i].device, name) == 0)
 			return &p->place[i];
 	for (int i = 0; i < p->n; i++)
-		if (strcmp(p->place[i].netdev, name) == 0 || is_address(&p->place[i], name))
+		if ((p->place[i].netdev[0] && strcmp(p->place[i].netdev, name) == 0) ||
+		    is_address(&p->place[i], name))
 			return &p->place[i];
 	return NULL;
 }
 
+static bool has_place(const struct hw_places *p, const char *device)
+{
+	for (int i = 0; i < p->n; i++)
+		if (strcmp(p->place[i].device, device) == 0)
+			return true;
+	return false;
+}
+
+/* Also those of devices that no interface belongs to; each is held open. */
+static void find_gids(struct nic_world *w, struct hw_places *p)
+{
+	struct ibv_context *verbs;
+	struct ibv_device **list;
+	int n = 0;
+
+	list = ibv_get_device_list(&n);
+	for (int i = 0; list && i < n && p->n_held < DEVICES_MAX; i++) {
+		if (has_place(p, ibv_get_device_name(list[i])))
+			continue;
+		verbs = ibv_open_device(list[i]);
+		if (verbs)
+			p->held[p->n_held++] = verbs;
+	}
+	for (int i = 0; i < p->n_held; i++)
+		add_gids(w, p, p->held[i]);
+	if (list)
+		ibv_free_device_list(list);
+}
+
+static const struct hw_place *place_find(struct nic_world *w, struct hw_places *p, const char *name)
+{
+	const struct hw_place *place = place_known(p, name);
+
+	if (place)
+		return place;
+	find_gids(w, p);
+	return place_known(p, name);
+}
+
 void hw_canonical(struct nic_world *w, const char *name, char *out, size_t size)
 {
-	struct places *p = is_device(name) ? NULL : find_places(w);
-	const struct hw_place *place = p ? place_find(p, name) : NULL;
+	struct hw_places *p = is_device(name) ? NULL : find_places(w);
+	const struct hw_place *place = p ? place_find(w, p, name) : NULL;
 
 	if (!place)
 		snprintf(out, size, "%s", name);
-	else if (place == place_find(p, place->device))
+	else if (place == place_known(p, place->device))
 		snprintf(out, size, "%s", place->device);
 	else
 		hw_address_text(&place->addr, out, size);
-	free(p);
+	hw_places_free(p);
 }
 
 /* ---- reasons why a device cannot be used ---- */
@@ -283,18 +373,21 @@ static int say_why_not(const char *device)
 	return -ENETDOWN;
 }
 
-int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place)
+int hw_find_place(struct nic_world *w, const char *name, struct hw_place *place,
+		  struct hw_places **out)
 {
-	struct places *p = find_places(w);
-	const struct hw_place *found = p ? place_find(p, name) : NULL;
-	int err = 0;
+	struct hw_places *p = find_places(w);
+	const struct hw_place *found = p ? place_find(w, p, name) : NULL;
+	int err;
 
 	if (!p)
 		return -ENOMEM;
-	if (found)
+	if (found) {
 		*place = *found;
-	else
-		err = is_device(name) ? say_why_not(name) : -ENODEV;
-	free(p);
+		*out = p;
+		return 0;
+	}
+	err = is_device(name) ? say_why_not(name) : -ENODEV;
+	hw_places_free(p);
 	return err;
 }

@@ -6,6 +6,7 @@
  * and stop watchers.
  */
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@
 static struct {
 	struct ev_loop *loop;
 	ev_async kick;
+	sem_t asleep; /* posted once, as the thread first sleeps */
+	bool slept;
 	bool running;
 	bool fork_seen;
 } process;
@@ -22,6 +25,9 @@ static void thread_unlock(struct ev_loop *loop) EV_NOEXCEPT
 {
 	(void)loop;
 	hw_host->unlock();
+	if (!process.slept)
+		sem_post(&process.asleep);
+	process.slept = true;
 }
 
 static void thread_lock(struct ev_loop *loop) EV_NOEXCEPT
@@ -73,6 +79,8 @@ int hw_thread_start(void)
 	ev_async_init(&process.kick, thread_on_wake);
 	ev_async_start(process.loop, &process.kick);
 	ev_set_loop_release_cb(process.loop, thread_unlock, thread_lock);
+	process.slept = false;
+	sem_init(&process.asleep, 0, 0);
 	/* Signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -86,6 +94,9 @@ int hw_thread_start(void)
 		return -err;
 	}
 	pthread_detach(thread);
+	/* From here on it only does what others make it do: its start is the same in each run. */
+	while (sem_wait(&process.asleep) && errno == EINTR)
+		;
 	process.running = true;
 	return 0;
 }

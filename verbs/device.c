@@ -50,7 +50,7 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **list;
 	struct backend *b;
-	int n = vb_setting_check() || vb_chosen(&b) ? 0 : DEVICES;
+	int n = vb_chosen(&b) ? 0 : DEVICES;
 
 	pthread_once(&devices_once, make_devices);
 	if (num_devices)

@@ -256,14 +256,23 @@ const struct front_ops vb_front_ops = {
 	.objects_left = front_objects_left,
 };
 
-/* Another process's passthrough may be on these verbs; this process's would be on itself. */
+/*
+ * With DAT_PROVIDER=hw the program wants hardware, and there is none here. The backend hw is never
+ * this library's: the passthrough would be on itself.
+ */
 int vb_chosen(struct backend **b)
 {
 	const char *wanted;
+	int err = vb_setting_check();
 
 	forks_stop();
+	if (err)
+		return err;
 	wanted = process_env("DAT_PROVIDER");
-	if (wanted && strcmp(wanted, "hw") == 0)
+	if (!wanted || strcmp(wanted, "hw") != 0)
+		return backend_chosen(&vb_front_ops, b);
+	if (!vb_setting_for_hw())
 		return -ENODEV;
-	return backend_chosen(&vb_front_ops, b);
+	backend_emulator(&vb_front_ops, b);
+	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * setting.c - what devices look like: DATSIM_LINK_LAYER, DATSIM_VERBS_NAME, and of DATSIM_PROFILE
- * what kind of device it makes of them. They are read once.
+ * what kind of device it makes of them; and whether they are the hardware of DAT_PROVIDER=hw:
+ * DATSIM_VERBS. They are read once.
  */
 #include <ctype.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 
 static struct {
 	const char *name;
-	bool ethernet, iwarp;
+	bool ethernet, iwarp, for_hw;
 	int err;
 } setting = { .name = "emu" };
 static pthread_once_t setting_once = PTHREAD_ONCE_INIT;
@@ -34,6 +35,7 @@ static bool is_name(const char *text)
 static void read_settings(void)
 {
 	const char *layer = process_env("DATSIM_LINK_LAYER"), *name, *profile;
+	const char *verbs = process_env("DATSIM_VERBS");
 
 	name = process_env("DATSIM_VERBS_NAME");
 	profile = process_env("DATSIM_PROFILE");
@@ -41,6 +43,11 @@ static void read_settings(void)
 	setting.ethernet = setting.iwarp || (layer && strcmp(layer, "ethernet") == 0);
 	if (layer && !setting.ethernet && strcmp(layer, "infiniband") != 0) {
 		say("DATSIM_LINK_LAYER=%.64s: expected infiniband or ethernet", layer);
+		setting.err = -EINVAL;
+	}
+	setting.for_hw = verbs && strcmp(verbs, "emu") == 0;
+	if (verbs && !setting.for_hw) {
+		say("DATSIM_VERBS=%.64s: expected emu", verbs);
 		setting.err = -EINVAL;
 	}
 	if (name && !is_name(name)) {
@@ -63,6 +70,12 @@ const char *vb_setting_name(void)
 {
 	vb_setting_check();
 	return setting.name;
+}
+
+bool vb_setting_for_hw(void)
+{
+	vb_setting_check();
+	return setting.for_hw;
 }
 
 bool vb_setting_ethernet(void)

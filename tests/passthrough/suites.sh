@@ -2,99 +2,20 @@
 # The scripts and the Check suites of tests/unit on the device of tests/stubverbs, without a kernel:
 # what tests/hwlab does in a virtual machine, in a minute. deviations.tsv in this folder names each
 # test that needs the simulation, and what this device does otherwise, and why. TAP.
-here=$top_srcdir/tests/passthrough
-build=$(cd "$top_builddir" && pwd) || exit 99
-source=$(cd "$top_srcdir" && pwd) || exit 99
-n=0
-
-if [ ! -e "$build/passthrough/.libs/passthrough.so" ]; then
-	echo "1..0 # SKIP built without the passthrough"
-	exit 0
-fi
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-
-# Our rows, and those of the lab for all devices and for rxe, except where ours say otherwise.
-table=$work/deviations.tsv
-awk -F '\t' -v OFS='\t' '
-	/^#/ { next }
-	FNR == NR {
-		own[$2] = 1
-		if ($3 != "AGREES") print
-		next
-	}
-	($1 == "all" || $1 == "rxe") && !($2 in own) { $1 = "stub"; print }
-' "$here/deviations.tsv" "$source/tests/hwlab/deviations.tsv" > "$table"
+# shellcheck disable=SC2034
+kind=stub like=rxe device=stub0
+. "$top_srcdir/tests/passthrough/run.sh"
 
 # The runtime of AddressSanitizer insists on being the first library of the process. A compiler that
 # links it into programs (clang) has no library of it.
 runtime=$(LD_LIBRARY_PATH=$build/tests/stubverbs ldd "$build/tests/stubverbs/librdmacm.so.1" |
 	awk '$1 ~ /^lib[at]san\./ { print $3 }')
 
-# on_stub COMMAND...: the stub in place of libibverbs, librdmacm and getifaddrs
-on_stub() {
+# on_device COMMAND...: the stub in place of libibverbs, librdmacm and getifaddrs
+on_device() {
 	timeout 300 env LD_LIBRARY_PATH="$build/tests/stubverbs" \
 		LD_PRELOAD="$runtime $build/tests/stubverbs/librdmacm.so.1" \
 		DAT_HW_MODULE="$build/passthrough/.libs/passthrough.so" "$@"
 }
 
-# listed SUITE SAYS: the tests of a suite whose row says that
-listed() {
-	awk -F '\t' -v suite="$1" -v says="$2" '
-		index($2, suite " ") == 1 && $3 ~ says {
-			printf "%s ", substr($2, length(suite) + 2)
-		}
-	' "$table"
-}
-
-run_scripts() {
-	(cd "$source" && on_stub "$build/tools/datsim/datsim" test --provider hw --device stub0 \
-		tests/scripts) > "$work/scripts" 2>&1
-}
-
-# run_suite SUITE [SETTLE]: a process for each test, also where the caller has CK_FORK=no, since one
-# that deviates from its expectation leaves its objects behind
-run_suite() {
-	UNIT_DEVICE=stub0 UNIT_ROWS=3 UNIT_SETTLE_MS=${2:-3} UNIT_PATIENCE_MS=5000 \
-		UNIT_SKIP=$(listed "$1" '^SKIP$') UNIT_IN_VAIN=$(listed "$1" 'dequeue gave') \
-		CK_FORK=yes CK_TAP_LOG_FILE_NAME=- CK_VERBOSITY=silent CK_DEFAULT_TIMEOUT=20 \
-		on_stub "$build"/tests/unit/*/"$1" >> "$work/$1" 2>> "$work/$1.err"
-}
-
-verdicts() {
-	awk -f "$source/tests/hwlab/judge.awk" -v device=stub -v kind=stub -v kernel=none \
-		-v rows=3 -v what="$1" -v last="$n" "${@:2}" "$table" "$work/$1"
-}
-
-# On a busy machine an event may come after the moment that a test gives it: such a test runs again.
-judge() {
-	local name
-	[ "$1" = scripts ] || for name in $(verdicts "$1" -v ask=names); do
-		CK_RUN_CASE=$name run_suite "$1" 300
-	done
-	verdicts "$1" | tee "$work/judged"
-	n=$((n + $(grep -c '^\(not \)\?ok ' "$work/judged")))
-}
-
-suites=
-for suite in "$source"/tests/unit/*/test_*.c; do
-	# A fabric of several processes is the emulator's.
-	case $suite in */unit/shared/*) continue ;; esac
-	suite=${suite##*/}
-	suite=${suite%.c}
-	case " $(listed "$suite" '^SKIP$')" in *' * '*) continue ;; esac
-	suites="$suites $suite"
-done
-run_scripts &
-# They wait more than they compute.
-for suite in $suites; do
-	while [ "$(jobs -rp | wc -l)" -ge 6 ]; do
-		wait -n
-	done
-	run_suite "$suite" &
-done
-wait
-for suite in scripts $suites; do
-	judge "$suite"
-done
-echo "1..$n"
+run_all

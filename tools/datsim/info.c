@@ -70,6 +70,7 @@ static const struct text_knob shared[] = {
 static const struct text_knob verbs[] = {
 	{ "DATSIM_LINK_LAYER", "infiniband", "libibverbs: of the ports; or ethernet" },
 	{ "DATSIM_VERBS_NAME", "emu", "libibverbs: of devices, without their number" },
+	{ "DATSIM_VERBS", "-", "libibverbs: emu: its devices are those of DAT_PROVIDER=hw" },
 };
 
 static void print_texts(const struct text_knob *texts, size_t n)

@@ -109,7 +109,7 @@ static int device_of(const struct sockaddr *addr, struct cm_device **device)
 	int err = 0;
 
 	if (is_this_machine(addr))
-		return cm_device_get(0, device);
+		return vb_setting_for_hw() ? -EADDRNOTAVAIL : cm_device_get(0, device);
 	*device = NULL;
 	/* All are opened before one is closed, for the last one that is closed ends the world. */
 	for (unsigned int i = 0; !err && i < CM_DEVICES; i++) {

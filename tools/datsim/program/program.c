@@ -128,7 +128,12 @@ static bool set_environment(struct program *program, struct text *trace)
 		setenv("DATSIM_PROFILE", profiles[program->profile], 1);
 	if (program->addresses)
 		setenv("DATSIM_ADDRESSES", program->addresses, 1);
-	if (!program->no_verbs)
+	if (program->several.over_verbs && !verbs_path_over(program->several.lockstep)) {
+		usage_error("run", "--over-verbs: the library for verbs programs is not installed: "
+				   "configure --enable-verbs");
+		return false;
+	}
+	if (!program->no_verbs && !program->several.over_verbs)
 		verbs_path_set(program->several.lockstep);
 	return !program->alias_count || write_aliases(program);
 }
@@ -162,6 +167,8 @@ static int run_program(struct program *program)
 	pid = fork();
 	if (pid == 0) {
 		ended_child(ended);
+		if (program->several.over_verbs)
+			verbs_path_over_child();
 		program_exec(program->argv);
 	}
 	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
@@ -302,6 +309,10 @@ static const struct option options[] = {
 	{ "--no-verbs", NULL,
 	  "a program that uses libibverbs gets the system's, and not the one on the fabric",
 	  OPTION_FLAG, OPTION_SETS(struct program, no_verbs) },
+	{ "--over-verbs", NULL,
+	  "a uDAPL program uses the passthrough (DAT_PROVIDER=hw), and that the fabric as its "
+	  "hardware: what it would run on a device, without one",
+	  OPTION_FLAG, OPTION_SETS(struct program, several.over_verbs) },
 	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
 	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
 	{ "--quiet", NULL, "no report; without --trace nothing is traced then, which is faster",

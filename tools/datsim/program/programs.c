@@ -4,6 +4,7 @@
  * them, detects a deadlock in lockstep, and reports.
  */
 #include "programs.h"
+#include "verbs_path.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -146,6 +147,8 @@ static bool program_start(struct programs *programs, int i)
 		setenv("DATSIM_NODE", programs->one[i].name, 1);
 		if (programs->lockstep)
 			settle_addresses();
+		if (programs->over_verbs)
+			verbs_path_over_child();
 		program_exec(programs->one[i].argv);
 	}
 	programs->one[i].pid = pid > 0 ? pid : 0;

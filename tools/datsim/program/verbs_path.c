@@ -90,6 +90,25 @@ void verbs_path_set(bool lockstep)
 	text_free(&path);
 }
 
+bool verbs_path_over(bool lockstep)
+{
+	struct text path = { 0 };
+	bool found = verbs_path_find(&path);
+
+	text_free(&path);
+	if (!found)
+		return false;
+	unsetenv("DAT_PROVIDER");
+	setenv("DATSIM_VERBS", "emu", 1);
+	verbs_path_set(lockstep);
+	return true;
+}
+
+void verbs_path_over_child(void)
+{
+	setenv("DAT_PROVIDER", "hw", 1);
+}
+
 static void print_first(const char *variable, const char *what)
 {
 	printf("export %s='%s'\"${%s:+:$%s}\"\n", variable, what, variable, variable);
