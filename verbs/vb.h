@@ -333,8 +333,7 @@ bool vb_address_fits(const struct ibv_ah_attr *attr);
 /* -EINVAL: one is wrong, as was said. */
 int vb_setting_check(void);
 const char *vb_setting_name(void); /* of devices, without their index */
-/* They are the devices of this process's DAT_PROVIDER=hw, and have their own addresses only. */
-bool vb_setting_for_hw(void);
+bool vb_setting_for_hw(void);   /* the hardware of DAT_PROVIDER=hw, with addresses of their own */
 bool vb_setting_ethernet(void); /* the link layer: no LIDs, and every address has a GID */
 bool vb_setting_iwarp(void);
 

@@ -34,6 +34,15 @@ answers() {
 		emu0 emu1 > "$work/answers" 2> "$work/said"
 }
 
+# scripted FAULT SAYS: a run with that fault, in which it acts, prints a line like that
+scripted() {
+	echo "fault $1" > "$work/faults.dsim"
+	timeout 60 "$datsim" run --over-verbs --script "$work/faults.dsim" -- \
+		"$build/tests/parity/parity" emu0 emu1 sends > "$work/said" 2>&1 &&
+		grep -q "$2" "$work/said"
+	ok $? "a fault: $1"
+}
+
 # pair TRACE: two programs in lockstep
 pair() {
 	timeout 60 "$datsim" run --over-verbs --lockstep --trace "$1" -- \
@@ -72,6 +81,13 @@ pair "$work/first" && pair "$work/second" && cmp "$work/first" "$work/second" >>
 ok $? "two runs of two programs in lockstep leave equal traces"
 grep -q 'op=CM_REQ .*private=' "$work/first" && grep -q 'post_rdma_read' "$work/first"
 ok $? "they have connections of librdmacm and RDMA Reads"
+scripted 'link emu0>emu1 drop opcode=SEND nth=3' '^sends.done yes$'
+scripted 'call ibv_post_send nth=3 fail ENOMEM' \
+	'^sends.stopped at post_send.*INSUFFICIENT_RESOURCES'
+timeout 60 "$datsim" run --over-verbs --quiet -- "$build/tests/parity/parity" emu0 emu0 forked \
+	> "$work/said" 2>&1 && grep -qx 'forked.handle 0' "$work/said" &&
+	grep -qx 'forked.anew 0' "$work/said" && grep -qx 'forked.message comes' "$work/said"
+ok $? "a forked child opens the adapter anew, and its parent has lost nothing"
 info DATSIM_VERBS=emu && grep -q 'limits of emu0 (backend hw)' "$work/said"
 ok $? "by hand it takes DAT_PROVIDER=hw and DATSIM_VERBS=emu"
 info DATSIM_LINK_LAYER=infiniband

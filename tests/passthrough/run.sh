@@ -2,7 +2,8 @@
 # Sourced by suites.sh and fabric.sh: the scripts and the Check suites of tests/unit on a device
 # that needs no kernel. The caller sets `kind`, which names its rows of deviations.tsv, `like`, a
 # kind of the lab whose rows hold, too, and `device`, and defines on_device COMMAND..., which runs a
-# command where that device is. run_all prints TAP.
+# command where that device is. `run_all [PATTERN]` prints TAP: of the suites of that name, or of
+# the scripts and all suites.
 here=$top_srcdir/tests/passthrough
 build=$(cd "$top_builddir" && pwd) || exit 99
 source=$(cd "$top_srcdir" && pwd) || exit 99
@@ -67,8 +68,8 @@ judge() {
 }
 
 run_all() {
-	local suite suites=
-	for suite in "$source"/tests/unit/*/test_*.c; do
+	local suite suites= scripts=
+	for suite in "$source"/tests/unit/*/${1:-test_*}.c; do
 		# A fabric of several processes is the emulator's.
 		case $suite in */unit/shared/*) continue ;; esac
 		suite=${suite##*/}
@@ -76,7 +77,8 @@ run_all() {
 		case " $(listed "$suite" '^SKIP$')" in *' * '*) continue ;; esac
 		suites="$suites $suite"
 	done
-	run_scripts &
+	[ $# -gt 0 ] || scripts=scripts
+	[ -z "$scripts" ] || run_scripts &
 	# They wait more than they compute.
 	for suite in $suites; do
 		while [ "$(jobs -rp | wc -l)" -ge 6 ]; do
@@ -85,7 +87,7 @@ run_all() {
 		run_suite "$suite" &
 	done
 	wait
-	for suite in scripts $suites; do
+	for suite in $scripts $suites; do
 		judge "$suite"
 	done
 	echo "1..$n"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# The scripts and the Check suites of tests/unit on the device of tests/stubverbs, without a kernel:
-# what tests/hwlab does in a virtual machine, in a minute. deviations.tsv in this folder names each
-# test that needs the simulation, and what this device does otherwise, and why. TAP.
+# The Check suites of threads on the device of tests/stubverbs, without a kernel and in real time.
+# fabric.sh runs the others on the fabric. deviations.tsv in this folder names each test that needs
+# the simulation, and what this device does otherwise, and why. TAP.
 # shellcheck disable=SC2034
 kind=stub like=rxe device=stub0
 . "$top_srcdir/tests/passthrough/run.sh"
@@ -18,4 +18,4 @@ on_device() {
 		DAT_HW_MODULE="$build/passthrough/.libs/passthrough.so" "$@"
 }
 
-run_all
+run_all 'test_threads*'
