@@ -25,6 +25,16 @@ static unsigned int mets;
 /* A library that returns here by its last call, as compilers arrange it, calls from here. */
 static struct code own;
 
+/* The linker puts what REAL looks up between these. */
+extern struct turns_real __start_turns_real[] __attribute__((visibility("hidden")));
+extern struct turns_real __stop_turns_real[] __attribute__((visibility("hidden")));
+
+static void __attribute__((constructor)) look_up_all(void)
+{
+	for (struct turns_real *real = __start_turns_real; real < __stop_turns_real; real++)
+		turns_real(real);
+}
+
 static int widen_code(struct dl_phdr_info *info, size_t size, void *out)
 {
 	struct code *code = out;

@@ -30,14 +30,28 @@
 
 #define TURNS_NS 1000000000ull /* a second */
 
-/* The function with this name that the program would have without this library. */
-#define REAL(name)                                                            \
-	({                                                                    \
-		static __typeof__(&(name)) libc_;                             \
-		if (!libc_)                                                   \
-			libc_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name); \
-		libc_;                                                        \
+/*
+ * The function with this name that the program would have without this library. All are looked up
+ * when the library is loaded: the loader's lock is held, perhaps by a thread that waits for the
+ * caller, while a library of the program is initialised or closed.
+ */
+struct turns_real {
+	const char *name;
+	void *function; /* NULL: not looked up yet */
+};
+#define REAL(name)                                                                      \
+	({                                                                              \
+		static struct turns_real real_                                          \
+			__attribute__((section("turns_real"), used)) = { #name, NULL }; \
+		(__typeof__(&(name)))turns_real(&real_);                                \
 	})
+
+static inline void *turns_real(struct turns_real *real)
+{
+	if (!real->function)
+		real->function = dlsym(RTLD_NEXT, real->name);
+	return real->function;
+}
 
 /* Is the caller of the function that this is used in part of the program, and in lockstep? */
 #define PROGRAM turns_is_program(__builtin_return_address(0))
@@ -54,6 +68,8 @@ bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
 void turns_tell(bool descriptor);
+/* Sleep in virtual time. False: the caller has to sleep as usual. */
+bool turns_sleep_ns(uint64_t ns);
 /* Virtual time; a new thread takes its place among the others by it. */
 uint64_t turns_now(void);
 /* The same; false: the process is in no fabric. */

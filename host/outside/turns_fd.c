@@ -12,7 +12,8 @@
 
 #include "turns.h"
 
-#define POLL_NS 2000u /* as in turns_poll.c */
+#define POLL_NS    2000u /* as in turns_poll.c */
+#define CONNECT_NS 100000u
 
 /* Return when the call will not block, or when it has to block as usual. */
 static void await_fd(int fd, short events)
@@ -171,10 +172,24 @@ DEFINE(ssize_t, sendmsg, "sendmsg", int fd, const struct msghdr *message, int fl
 	return tell_success(CALLER, REAL(sendmsg)(fd, message, flags));
 }
 
-/* A connection to this machine is made inside the call: the peer need not accept it first. */
+/*
+ * A connection to this machine is made inside the call: the peer need not accept it first, but it
+ * has to listen. So the call takes time, as between machines, in which a peer that is about to
+ * listen does so.
+ */
 DEFINE(int, connect, "connect", int fd, const struct sockaddr *addr, socklen_t size)
 {
-	return (int)tell_success(CALLER, REAL(connect)(fd, addr, size));
+	bool ours = turns_is_program(CALLER);
+	int result, err;
+
+	if (ours)
+		turns_sleep_ns(CONNECT_NS);
+	result = REAL(connect)(fd, addr, size);
+	err = errno;
+	if (ours && (result == 0 || err == EINPROGRESS))
+		turns_tell(true);
+	errno = err;
+	return result;
 }
 
 DEFINE(int, shutdown, "shutdown", int fd, int how)

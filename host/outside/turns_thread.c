@@ -80,7 +80,7 @@ static bool is_valid(const struct timespec *ts)
 	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
 }
 
-static bool sleep_ns(uint64_t ns)
+bool turns_sleep_ns(uint64_t ns)
 {
 	uint64_t t = turns_now(), end = t + ns;
 
@@ -99,7 +99,8 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 {
 	bool absolute = flags & TIMER_ABSTIME;
 
-	if (PROGRAM && is_valid(ts) && sleep_ns(absolute ? turns_until(clock, ts) : ns_of(ts)))
+	if (PROGRAM && is_valid(ts) &&
+	    turns_sleep_ns(absolute ? turns_until(clock, ts) : ns_of(ts)))
 		return 0;
 	return REAL(clock_nanosleep)(clock, flags, ts, left);
 }
@@ -107,7 +108,7 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 int turns_nanosleep(const struct timespec *ts, struct timespec *left) __asm__("nanosleep");
 int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 {
-	if (PROGRAM && is_valid(ts) && sleep_ns(ns_of(ts)))
+	if (PROGRAM && is_valid(ts) && turns_sleep_ns(ns_of(ts)))
 		return 0;
 	return REAL(nanosleep)(ts, left);
 }
@@ -115,13 +116,13 @@ int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 int turns_usleep(useconds_t us) __asm__("usleep");
 int turns_usleep(useconds_t us)
 {
-	return PROGRAM && sleep_ns((uint64_t)us * 1000) ? 0 : REAL(usleep)(us);
+	return PROGRAM && turns_sleep_ns((uint64_t)us * 1000) ? 0 : REAL(usleep)(us);
 }
 
 unsigned int turns_sleep(unsigned int s) __asm__("sleep");
 unsigned int turns_sleep(unsigned int s)
 {
-	return PROGRAM && sleep_ns((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
+	return PROGRAM && turns_sleep_ns((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
 }
 
 /* A signal ends it only where it is that of libc. */

@@ -76,8 +76,10 @@ each() {
 all() {
 	inline='-s 64 -I 64'
 	for way in --lockstep ''; do
+		whole=${way:+-q 8 -b -e}
 		for t in RC UC UD; do
-			each 2 $t ib_send_bw '' '-q 8' -b -e '-q 8 -b -e' "$inline" "-q 8 $inline"
+			each 2 $t ib_send_bw '' '-q 8' -b -e "$inline" "-q 8 $inline"
+			each 2 $t ib_send_bw ${whole:+"$whole"}
 			each 2 $t ib_send_lat '' -e "$inline"
 			both "$(sizes $t 2)" ib_send_bw -n 5 -c $t -a
 			both "$(sizes $t 2)" ib_send_lat -n 5 -c $t -a
@@ -89,12 +91,12 @@ all() {
 			each 2 $t ib_write_lat '' "$inline"
 			both 46 ib_write_lat -n 5 -c $t -a
 		done
-		each 2 RC ib_read_bw '' '-q 8' -b -e '-q 8 -b -e'
+		each 2 RC ib_read_bw '' '-q 8' -b -e ${whole:+"$whole"}
 		each 1 RC ib_read_lat '' -e
 		both 24 ib_read_bw -n 5 -a
 		both 23 ib_read_lat -n 5 -a
 		for how in FETCH_AND_ADD CMP_AND_SWAP; do
-			each 2 RC ib_atomic_bw "-A $how" "-A $how -q 8 -b -e"
+			each 2 RC ib_atomic_bw "-A $how" "-A $how $whole"
 			each 1 RC ib_atomic_lat "-A $how" "-A $how -e"
 		done
 	done
