@@ -1,6 +1,7 @@
 #!/bin/sh
-# UCX over RC and UD, by the programs of its package. UCX sets up RC connections by UD messages, so
-# rc_verbs alone, or with tcp, finds no way to begin: rc_v is rc_verbs with UD for that.
+# UCX over RC and UD, by the programs of its package. UCX sets up RC connections by messages of an
+# auxiliary transport, which UD can be and TCP cannot, on any device: with rc_verbs,tcp,self it
+# finds none. With ud_verbs:aux, UD carries these messages alone; rc_v is rc_verbs with the same.
 . "$(dirname "$0")/begin.sh"
 needs libibverbs ucx-utils ucx_info ucx_perftest
 
@@ -13,9 +14,22 @@ perftest() {
 		ucx_perftest -t "$2" -s "$3" -n "$4" -w 10 -p $port localhost
 }
 
-echo 1..11
+# The same, which fails.
+no_auxiliary() {
+	next_port
+	! UCX_TLS=rc_verbs,tcp,self "$datsim" run --quiet -- ucx_perftest -t tag_lat -p $port + \
+		ucx_perftest -t tag_lat -p $port localhost
+}
+
+echo 1..18
 prints "ucx_info finds two transports at two devices" 4 'Transport: (rc|ud)_verbs' \
 	"$datsim" run --quiet -- ucx_info -d
+prints "rc_verbs and tcp: UCX finds no auxiliary transport" 2 'no auxiliary transport' no_auxiliary
+for test in tag_lat ucp_put_lat ucp_get ucp_am_lat; do
+	perftest rc_verbs,tcp,ud_verbs:aux,self $test 8 100
+done
+perftest rc_verbs,tcp,ud_verbs:aux,self tag_bw 1048576 10
+perftest rc_verbs,tcp,ud_verbs:aux,self ucp_am_bw 1048576 10
 perftest rc_v,self tag_lat 8 100
 perftest rc_v,tcp,self tag_bw 1048576 10
 perftest rc_verbs,ud_verbs,self ucp_put_lat 8 100
