@@ -45,7 +45,7 @@ exported_names() {
 # ---- what the pages say ----
 
 real_pages() {
-	for ending in ${1:-1 3 5}; do
+	for ending in ${1:-1 3 5 7}; do
 		grep -L '^\.so ' "$pages"/*."$ending"
 	done
 }
@@ -136,7 +136,7 @@ rule_no_other() {
 # A page is named for what it describes; a link leads to a page that describes it.
 rule_names() {
 	names=" $(all_names | tr ' \n' '/ ')"
-	for page in "$pages"/*.[135]; do
+	for page in "$pages"/*.[1357]; do
 		name=${page##*/}
 		read -r to < "$page"
 		case $to in
@@ -273,7 +273,7 @@ rule_rulings() {
 }
 
 rule_listed() {
-	for page in "$pages"/*.[135]; do
+	for page in "$pages"/*.[1357]; do
 		grep -qE "%D%/${page##*/}([[:space:]]|\$)" "$top_srcdir/doc/man/Makefile.inc.am" ||
 			echo "${page##*/}"
 	done
@@ -350,7 +350,7 @@ rule() {
 	mkdir "$work/planted"
 	case $1 in
 	rule_sections | rule_prototypes | rule_errors) ;;
-	*) cp "$pages"/*.[135] "$work/planted" ;;
+	*) cp "$pages"/*.[1357] "$work/planted" ;;
 	esac
 	case $3 in
 	remove) rm "$work/planted/$2" ;;

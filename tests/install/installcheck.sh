@@ -22,9 +22,10 @@ try() {
 	echo "installcheck: $1: ok ($said)"
 }
 
-# Sections 1, 3 and 5, and one that only leads to another.
+# Sections 1, 3, 5 and 7, and one that only leads to another.
 for page in man1/datsim.1 man3/libdat.3 man3/dat_srq_set_lw.3 man3/dat_ep_modify.3 \
-	man3/dat_evd_disable.3 man5/dat.conf.5 man5/datsim-script.5; do
+	man3/dat_evd_disable.3 man5/dat.conf.5 man5/datsim-script.5 \
+	man7/libdat-verbs.7; do
 	file=$DESTDIR$mandir/$page
 	to=$(sed -n 's/^\.so //p' "$file")
 	[ -s "$DESTDIR$mandir/${to:-$page}" ]
