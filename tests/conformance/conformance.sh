@@ -22,6 +22,10 @@ fi
 		backend=rxe "$here/rxe.tsv" backend=siw "$here/siw.tsv" \
 		table=pages "$here/pages.tsv" \
 		table=clauses "$here/clauses.tsv" table=codes "$here/codes.tsv"
+	printf '\n## Programs and suites that others wrote\n\n'
+	printf 'On the verbs front (`doc/verbs.md`), as Debian 12 has them.\n\n'
+	awk -f "$here/suites.awk" table=suites "$here/suites.tsv" \
+		table=pyverbs "$top_srcdir/tests/verbs/pyverbs.tsv"
 } > "$work/conformance.md"
 
 if [ "${1:-}" = --write ]; then
