@@ -26,12 +26,12 @@ static unsigned int mets;
 static struct code own;
 
 /* The linker puts what REAL looks up between these. */
-extern struct turns_real __start_turns_real[] __attribute__((visibility("hidden")));
-extern struct turns_real __stop_turns_real[] __attribute__((visibility("hidden")));
+extern struct turns_real __start_turns_functions[] __attribute__((visibility("hidden")));
+extern struct turns_real __stop_turns_functions[] __attribute__((visibility("hidden")));
 
 static void __attribute__((constructor)) look_up_all(void)
 {
-	for (struct turns_real *real = __start_turns_real; real < __stop_turns_real; real++)
+	for (struct turns_real *real = __start_turns_functions; real < __stop_turns_functions; real++)
 		turns_real(real);
 }
 

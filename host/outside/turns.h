@@ -42,7 +42,7 @@ struct turns_real {
 #define REAL(name)                                                                      \
 	({                                                                              \
 		static struct turns_real real_                                          \
-			__attribute__((section("turns_real"), used)) = { #name, NULL }; \
+			__attribute__((section("turns_functions"), used)) = { #name, NULL }; \
 		(__typeof__(&(name)))turns_real(&real_);                                \
 	})
 
