@@ -31,7 +31,8 @@ extern struct turns_real __stop_turns_functions[] __attribute__((visibility("hid
 
 static void __attribute__((constructor)) look_up_all(void)
 {
-	for (struct turns_real *real = __start_turns_functions; real < __stop_turns_functions; real++)
+	for (struct turns_real *real = __start_turns_functions; real < __stop_turns_functions;
+	     real++)
 		turns_real(real);
 }
 

@@ -39,11 +39,11 @@ struct turns_real {
 	const char *name;
 	void *function; /* NULL: not looked up yet */
 };
-#define REAL(name)                                                                      \
-	({                                                                              \
-		static struct turns_real real_                                          \
+#define REAL(name)                                                                           \
+	({                                                                                   \
+		static struct turns_real real_                                               \
 			__attribute__((section("turns_functions"), used)) = { #name, NULL }; \
-		(__typeof__(&(name)))turns_real(&real_);                                \
+		(__typeof__(&(name)))turns_real(&real_);                                     \
 	})
 
 static inline void *turns_real(struct turns_real *real)
