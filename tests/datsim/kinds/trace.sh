@@ -24,7 +24,13 @@ echo 1..15
 cd "$work" || exit 99
 "$datsim" run --trace kinds.trace -- "$kinds" > out 2>&1
 sed -i '/^# command=/d' kinds.trace
-equals "each call and packet is in the trace" kinds.trace kinds.trace
+# Connections of librdmacm begin with a PSN near its wrap, with small internal limits with another.
+psn=$(sed -n 's/.* op=SEND_FIRST .* psn=//p' kinds.trace | head -n 1)
+awk -v more=$((16777200 - psn)) 'match($0, / psn=167771[0-9]+/) {
+	sub(/psn=[0-9]+/, "psn=" substr($0, RSTART + 5, RLENGTH - 5) + more)
+}
+{ print }' kinds.trace > usual.trace
+equals "each call and packet is in the trace" usual.trace kinds.trace
 LC_ALL=C "$datsim" show kinds.trace > shown
 equals "the timeline names calls, objects and statuses as verbs does" shown kinds.ascii
 LC_ALL=C "$datsim" show --all kinds.trace > shown
@@ -86,8 +92,8 @@ packet "each is answered by an atomic acknowledgement, in order" 18 "31 6
 packet "a datagram has its Q_Key, the sender and immediate data" \
 	"101 && infiniband.deth.q_key == 0x11111111" "0x000012 0x00000011 12345678" \
 	infiniband.bth.destqp infiniband.deth.srcqp infiniband.immdt
-packet "the answer to a Read of several packets begins" 13 "16777206" infiniband.bth.psn
-packet "and ends" 15 "16777208" infiniband.bth.psn
+packet "the answer to a Read of several packets begins" 13 "$((psn + 6))" infiniband.bth.psn
+packet "and ends" 15 "$((psn + 8))" infiniband.bth.psn
 sed -e 's/emu0/server-emu0/g' -e 's/emu1/client-emu0/g' kinds.trace > shared.trace
 "$datsim" show --pcapng kinds.pcapng shared.trace
 packet "adapters of a shared fabric have an address each" 19 "198.18.0.1 198.18.0.2" ip.src ip.dst
