@@ -111,11 +111,12 @@ stage_only() {
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
 # the two things one by one, and on all profiles of the stub, of which stage tests has all as well.
-# datsim/tutorial.sh compares pages with what an ordinary build prints.
+# datsim/tutorial.sh compares pages with what an ordinary build prints. passthrough/fabric.sh runs
+# all suites a second time, which takes a minute; without --full, parity/fabric.sh does for it.
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
 	local profiles='mlx5-silent irdma lossy-req lossy-dreq'
-	[ -z "$FULL" ] && but="$but|/tutorial.sh" || small='' profiles=''
+	[ -z "$FULL" ] && but="$but|/tutorial.sh|passthrough/fabric.sh" || small='' profiles=''
 	build_tree asan check-build --enable-sanitizers=address,undefined \
 		CFLAGS='-Og -g -fno-var-tracking' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")

@@ -25,6 +25,21 @@ static void begin_traced(enum ibv_qp_type type, const char *faults)
 	verbs_begin_of(&a, &b, type);
 }
 
+/* With small internal limits connections begin with another PSN, as long as the usual one. */
+static void make_psn_usual(char *line)
+{
+#ifdef LIBDAT_SMALL_LIMITS
+	char *at = strstr(line, " psn="), digits[16];
+
+	if (!at)
+		return;
+	snprintf(digits, sizeof(digits), "%8ld", strtol(at + 5, NULL, 10) + 16);
+	memcpy(at + 5, digits, 8);
+#else
+	(void)line;
+#endif
+}
+
 /* Ends the fabric; then the trace of what the queue pairs did is this. */
 static void expect_trace(const char *expected)
 {
@@ -39,10 +54,12 @@ static void expect_trace(const char *expected)
 	unsetenv("DATSIM_TRACE");
 	trace = fopen(file, "r");
 	ck_assert_ptr_nonnull(trace);
-	while (fgets(line, sizeof(line), trace))
+	while (fgets(line, sizeof(line), trace)) {
+		make_psn_usual(line);
 		for (size_t i = 0; i < COUNT(words); i++)
 			if (strstr(line, words[i]))
 				strncat(done, line, sizeof(done) - strlen(done) - 1);
+	}
 	fclose(trace);
 	unlink(file);
 	ck_assert_str_eq(done, expected);
