@@ -282,6 +282,8 @@ coverage_complete() {
 	local missing
 	# shellcheck disable=SC2154
 	missing=$(find $rooms -name '*.c' -exec grep -l '^{' {} + | sort | while read -r file; do
+		# coverage-rest.md says why.
+		case $file in host/outside/turns*.c | verbs/files.c) continue ;; esac
 		grep -qxF "SF:$file" "$1" || echo "$file"
 	done)
 	[ -z "$missing" ] || echo "not in the report:" $missing | tee "$log/coverage.failed"
