@@ -14,28 +14,29 @@
 
 uint32_t emu_pending(struct nic *nic, uint64_t *next_ns)
 {
-	struct emu_fabric *fab = emu_world_of(nic)->fab;
+	const struct emu_world *w = emu_world_of(nic);
+	const struct emu_event *first = emu_queue_first(w);
 
-	if (fab->events > 0)
-		*next_ns = fab->heap[0].time;
-	return fab->events;
+	if (first)
+		*next_ns = first->time;
+	return emu_queue_length(w);
 }
 
-static EMU_COLD void run_any(struct emu_world *w)
+static EMU_COLD void run_any(struct emu_world *w, const struct emu_event *e)
 {
-	struct emu_event event = w->fab->heap[0];
+	struct emu_event event = *e;
 
-	emu_event_pop(w->fab);
+	emu_queue_pop(w, e);
 	emu_dispatch(w, &event);
 }
 
 /*
- * Run the first event; there is one. Data and ACKs, the events of every message, take a fast path.
+ * Run the event `e`, which is the next. Data and ACKs, the events of every message, take a fast
+ * path.
  */
-static inline void run_first(struct emu_world *w)
+static inline void run_first(struct emu_world *w, const struct emu_event *e)
 {
 	struct emu_fabric *fab = w->fab;
-	const struct emu_event *e = &fab->heap[0];
 	enum emu_event_kind kind = emu_event_kind(e);
 	uint32_t qp = e->qp, epoch = e->epoch, index = e->index, packet = e->packet;
 
@@ -45,10 +46,10 @@ static inline void run_first(struct emu_world *w)
 	else
 		assert(w->following);
 	if (kind > EMU_EV_ACK || fab->observed > 0) {
-		run_any(w);
+		run_any(w, e);
 		return;
 	}
-	emu_event_pop(fab);
+	emu_queue_pop(w, e);
 	if (kind == EMU_EV_DATA)
 		emu_rx_data(w, qp, epoch, index, packet, kind);
 	else
@@ -59,11 +60,12 @@ bool emu_step(struct nic *nic)
 {
 	struct emu_world *w = emu_world_of(nic);
 	struct nic *host = w->following ? emu_clock_host(w, nic) : NULL;
+	const struct emu_event *first = emu_queue_first(w);
 
 	/* In a shared fabric no process may advance time alone. */
-	if (w->fab->events == 0 || emu_is_shared(w))
+	if (!first || emu_is_shared(w))
 		return false;
-	run_first(w);
+	run_first(w, first);
 	/* The step advanced time beyond the monotonic clock: continue from the new time. */
 	if (host)
 		w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
@@ -103,12 +105,13 @@ uint64_t emu_clock_real(struct emu_world *w)
 static bool follow_clock(struct emu_world *w, struct nic *nic, unsigned int most)
 {
 	uint64_t mono = nic->up->monotonic_ns(nic->ctx) - w->mono_base;
+	const struct emu_event *first;
 	unsigned int n;
 
 	/* Virtual time is not ahead either, except for garbage from another process. */
 	if (emu_is_shared(w) && w->fab->now > mono)
 		w->fab->now = mono;
-	for (n = 0; w->fab->events > 0 && w->fab->heap[0].time <= mono; n++) {
+	for (n = 0; (first = emu_queue_first(w)) && first->time <= mono; n++) {
 		if (n == most) {
 			/*
 			 * A shared fabric's time base belongs to all processes and stays; its time
@@ -121,7 +124,7 @@ static bool follow_clock(struct emu_world *w, struct nic *nic, unsigned int most
 		if (emu_is_shared(w))
 			w->sharing->run_first(w);
 		else
-			run_first(w);
+			run_first(w, first);
 	}
 	if (mono > w->fab->now)
 		w->fab->now = mono;
@@ -139,7 +142,8 @@ bool emu_follow(struct emu_world *w, struct nic *nic)
 enum nic_wait emu_clock_wait(struct emu_world *w, struct nic *nic, uint64_t deadline)
 {
 	uint64_t sequence = w->fab->sequence, until = deadline;
-	uint32_t events = w->fab->events;
+	uint32_t events = emu_queue_length(w);
+	const struct emu_event *first;
 	uint64_t begin = nic->up->monotonic_ns(nic->ctx), end;
 
 	if (!follow_clock(w, nic, FOLLOW_MOST)) {
@@ -153,12 +157,13 @@ enum nic_wait emu_clock_wait(struct emu_world *w, struct nic *nic, uint64_t dead
 		nic->up->sleep(nic->ctx, end + (end - begin) + FOLLOW_REST_NS);
 		return NIC_WAIT_RAN;
 	}
-	if (w->fab->sequence != sequence || w->fab->events != events)
+	if (w->fab->sequence != sequence || emu_queue_length(w) != events)
 		return NIC_WAIT_RAN;
 	if (w->fab->now >= deadline)
 		return NIC_WAIT_DEADLINE;
-	if (w->fab->events > 0 && w->fab->heap[0].time < until)
-		until = w->fab->heap[0].time;
+	first = emu_queue_first(w);
+	if (first && first->time < until)
+		until = first->time;
 	if (until != NIC_TIME_NEVER)
 		until += w->mono_base;
 	return nic->up->sleep(nic->ctx, until);
@@ -191,7 +196,7 @@ bool emu_clock_due(struct emu_world *w, uint64_t time)
 
 void emu_clock_settle(struct emu_world *w)
 {
-	struct nic *host = w->fab->events > 0 ? emu_clock_host(w, &w->nics[0].base) : NULL;
+	struct nic *host = emu_queue_length(w) > 0 ? emu_clock_host(w, &w->nics[0].base) : NULL;
 
 	if (host)
 		emu_follow(w, host);
@@ -226,11 +231,12 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 	struct emu_fabric *fab = w->fab;
 	const struct emu_cq *cq = cq_base ? emu_local_cq(cq_base)->entry : NULL;
 	uint32_t put = cq ? cq->put : 0;
+	const struct emu_event *first;
 
 	if (follows_clock(w, nic))
 		return wait_threaded(w, emu_clock_host(w, nic), cq_base, deadline);
-	while (fab->events > 0 && fab->heap[0].time <= deadline) {
-		run_first(w);
+	while ((first = emu_queue_first(w)) && first->time <= deadline) {
+		run_first(w, first);
 		if (!cq || cq->put != put || nic->attention)
 			return NIC_WAIT_RAN;
 	}
@@ -259,6 +265,7 @@ bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 	struct emu_world *w = emu_local_cq(base)->world;
 	struct emu_cq *cq = emu_local_cq(base)->entry;
 	struct emu_fabric *fab = w->fab;
+	const struct emu_event *first;
 	uint64_t deadline;
 
 	if (cq->put == cq->get) {
@@ -266,11 +273,12 @@ bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 			return spin_following(emu_local_cq(base), wc);
 		deadline = fab->now + base->nic->poll_quantum_ns;
 		do {
-			if (fab->events == 0 || fab->heap[0].time > deadline) {
+			first = emu_queue_first(w);
+			if (!first || first->time > deadline) {
 				fab->now = deadline;
 				return false;
 			}
-			run_first(w);
+			run_first(w, first);
 		} while (cq->put == cq->get);
 	}
 	emu_cq_get(w, cq, wc);

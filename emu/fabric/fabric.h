@@ -46,6 +46,12 @@ struct emu_range {
 	uint32_t lkey;
 };
 
+/* Events that are due in the order in which they were queued: queue.h. */
+struct emu_fifo {
+	struct emu_event *first, *end, *limit; /* NULL in a shared fabric */
+	struct emu_event event[EMU_FIFO_EVENTS];
+};
+
 struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
@@ -73,6 +79,7 @@ struct emu_world {
 	struct emu_local_qp qp[EMU_QPS + 1];
 	struct nic_listener listener[EMU_LISTENERS + 1];
 	struct nic_conn conn[EMU_CONNS + 1];
+	struct emu_fifo fifo;
 };
 
 static inline struct emu_nic *emu_nic(struct nic *nic)

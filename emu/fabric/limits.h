@@ -27,12 +27,14 @@
 #define EMU_OUTSIDERS      256u /* threads of a process that take no turns */
 #define EMU_NEW_THREADS    16u
 #ifdef LIBDAT_SMALL_LIMITS
+#define EMU_FIFO_EVENTS 8u
 #define EMU_INLINE_CQES 4u
 #define EMU_STAGES      4u
 #define EMU_FIRST       0xfffffff0u
 #else
-#define EMU_INLINE_CQES 128u /* inline CQEs of a CQ: inline.h */
-#define EMU_STAGES      16u  /* staging buffers of a shared fabric */
+#define EMU_FIFO_EVENTS 2048u /* that need no heap: queue.h */
+#define EMU_INLINE_CQES 128u  /* inline CQEs of a CQ: inline.h */
+#define EMU_STAGES      16u   /* staging buffers of a shared fabric */
 /* Where counters begin that wrap and that no trace shows: of CQs, of receive queues, and epochs. */
 #define EMU_FIRST       0u
 #endif

@@ -1,14 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of events: a heap in the arena. emu_schedule, of every message, is in queue.h. */
+/* The queue of events: a FIFO, and a heap in the arena. emu_schedule is in queue.h. */
 #include "queue.h"
+
+#include <string.h>
+
+/* ---- the FIFO ---- */
+
+/* An event that never runs, due at 0, comes before the first: so there is always a last one. */
+void emu_fifo_open(struct emu_fifo *fifo)
+{
+	fifo->event[0].time = 0;
+	fifo->first = fifo->end = &fifo->event[1];
+	fifo->limit = &fifo->event[EMU_FIFO_EVENTS];
+}
+
+/* Move the events to the front of the array, with the one before them, if half of it is free. */
+EMU_COLD bool emu_fifo_make_room(struct emu_fifo *fifo)
+{
+	ptrdiff_t gone = fifo->limit ? fifo->first - &fifo->event[1] : 0;
+
+	if (gone < (ptrdiff_t)(EMU_FIFO_EVENTS / 2))
+		return false;
+	memmove(fifo->event, fifo->first - 1,
+		(size_t)(fifo->end - fifo->first + 1) * sizeof(fifo->event[0]));
+	fifo->first -= gone;
+	fifo->end -= gone;
+	return true;
+}
+
+/* ---- the heap ---- */
 
 static bool is_earlier(const struct emu_event *a, const struct emu_event *b)
 {
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
+struct emu_event *emu_heap_place(struct emu_world *w, uint64_t time)
+{
+	struct emu_event *heap = w->fab->heap;
+	uint32_t i = w->fab->events++;
+
+	EMU_SURE(w, i < EMU_EVENTS);
+	while (i > 0 && time < heap[(i - 1) / EMU_HEAP_ARITY].time) {
+		heap[i] = heap[(i - 1) / EMU_HEAP_ARITY];
+		i = (i - 1) / EMU_HEAP_ARITY;
+	}
+	return &heap[i];
+}
+
 /* Fill the hole at i with `event`; children that are earlier move up. */
-EMU_COLD void emu_queue_sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
+static void sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
 {
 	struct emu_event *heap = fab->heap;
 	uint32_t n = fab->events;
@@ -32,6 +73,21 @@ EMU_COLD void emu_queue_sift_down(struct emu_fabric *fab, uint32_t i, const stru
 	heap[i] = *event;
 }
 
+EMU_COLD void emu_heap_pop(struct emu_fabric *fab)
+{
+	uint32_t n = --fab->events;
+
+	if (n > 0)
+		sift_down(fab, 0, &fab->heap[n]);
+}
+
+EMU_COLD const struct emu_event *emu_queue_earlier(const struct emu_world *w)
+{
+	const struct emu_event *heap = w->fab->heap;
+
+	return is_earlier(&heap[0], w->fifo.first) ? &heap[0] : w->fifo.first;
+}
+
 static void heap_remove(struct emu_fabric *fab, uint32_t i)
 {
 	struct emu_event last = fab->heap[--fab->events];
@@ -42,7 +98,7 @@ static void heap_remove(struct emu_fabric *fab, uint32_t i)
 		fab->heap[i] = fab->heap[(i - 1) / EMU_HEAP_ARITY];
 		i = (i - 1) / EMU_HEAP_ARITY;
 	}
-	emu_queue_sift_down(fab, i, &last);
+	sift_down(fab, i, &last);
 	fab->heap[fab->events].order = EMU_NO_EVENT;
 }
 
@@ -57,7 +113,9 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 {
 	EMU_SURE(w, !qp->timer);
 	qp->timer = true;
-	emu_schedule(w, time, kind, emu_qp_index(w, qp), qp->epoch, 0, 0);
+	/* Never in the FIFO: a timer may be removed, and is due later than what follows it. */
+	emu_event_fill(w->fab, emu_heap_place(w, time), time, kind, emu_qp_index(w, qp), qp->epoch,
+		       0, 0);
 }
 
 static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)

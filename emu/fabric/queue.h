@@ -4,6 +4,12 @@
  *
  * Events run in order of (time, sequence number). Running one is the only way anything happens on
  * the wire; what an event does is in emu/nic_model.c.
+ *
+ * The queue has two parts, and the earlier of their two first events is the next. Links delay
+ * messages by the same time, so nearly every event is due no earlier than the one queued before it:
+ * it goes to the end of a FIFO (struct emu_fifo), an array in which nothing moves. Timers, and
+ * events that are due before the end of the FIFO, go to a heap. In a shared fabric all events do,
+ * because the FIFO is memory of one process: there its limit is its beginning.
  */
 #ifndef EMU_FABRIC_QUEUE_H
 #define EMU_FABRIC_QUEUE_H
@@ -34,23 +40,30 @@ static inline bool emu_is_timer(const struct emu_event *event)
 /* A heap of four children: shallower than two, and the four share two cache lines. */
 #define EMU_HEAP_ARITY 4u
 
-/*
- * Queue an event for `time` (not before now). Never fails: posting checks emu_clock_has_room first.
- */
-static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
-				uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
-{
-	struct emu_fabric *fab = w->fab;
-	struct emu_event *heap = fab->heap, *event;
-	uint32_t i = fab->events++;
+/* Open the FIFO of a private fabric. */
+void emu_fifo_open(struct emu_fifo *fifo);
+/* At its limit: make room. False: there is none. */
+EMU_COLD bool emu_fifo_make_room(struct emu_fifo *fifo);
+/* A place on the heap for an event that is queued now. */
+struct emu_event *emu_heap_place(struct emu_world *w, uint64_t time);
 
-	EMU_SURE(w, i < EMU_EVENTS);
+/* A place in the queue for an event that is queued now. */
+static inline struct emu_event *emu_queue_place(struct emu_world *w, uint64_t time)
+{
+	struct emu_fifo *fifo = &w->fifo;
+
 	/* The newest event has the highest sequence number: it goes behind all of its time. */
-	while (i > 0 && time < heap[(i - 1) / EMU_HEAP_ARITY].time) {
-		heap[i] = heap[(i - 1) / EMU_HEAP_ARITY];
-		i = (i - 1) / EMU_HEAP_ARITY;
-	}
-	event = &heap[i];
+	if (__builtin_expect(fifo->end == fifo->limit, 0) && !emu_fifo_make_room(fifo))
+		return emu_heap_place(w, time);
+	if (__builtin_expect(time < fifo->end[-1].time, 0))
+		return emu_heap_place(w, time);
+	return fifo->end++;
+}
+
+static inline void emu_event_fill(struct emu_fabric *fab, struct emu_event *event, uint64_t time,
+				  enum emu_event_kind kind, uint32_t qp, uint32_t epoch,
+				  uint32_t index, uint32_t packet)
+{
 	event->time = time;
 	event->order = fab->sequence++ << 8 | kind;
 	event->qp = qp;
@@ -60,7 +73,16 @@ static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_eve
 }
 
 /*
- * The number of queued events, bounded: in a shared fabric another process may have written
+ * Queue an event for `time` (not before now). Never fails: posting checks emu_clock_has_room first.
+ */
+static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
+				uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
+{
+	emu_event_fill(w->fab, emu_queue_place(w, time), time, kind, qp, epoch, index, packet);
+}
+
+/*
+ * The number of events on the heap, bounded: in a shared fabric another process may have written
  * garbage.
  */
 static inline uint32_t emu_events(const struct emu_fabric *fab)
@@ -68,17 +90,35 @@ static inline uint32_t emu_events(const struct emu_fabric *fab)
 	return fab->events <= EMU_EVENTS ? fab->events : EMU_EVENTS;
 }
 
-/* Fill the hole at i: the general part of emu_event_pop. */
-EMU_COLD void emu_queue_sift_down(struct emu_fabric *fab, uint32_t i,
-				  const struct emu_event *event);
-
-/* Take the first event off the queue; there is one. */
-static inline void emu_event_pop(struct emu_fabric *fab)
+/* The number of all queued events. */
+static inline uint32_t emu_queue_length(const struct emu_world *w)
 {
-	uint32_t n = --fab->events;
+	return w->fab->events + (uint32_t)(w->fifo.end - w->fifo.first);
+}
 
-	if (n > 0)
-		emu_queue_sift_down(fab, 0, &fab->heap[n]);
+/* The next event of the FIFO and the heap, neither of which is empty. */
+EMU_COLD const struct emu_event *emu_queue_earlier(const struct emu_world *w);
+
+/* The next event; NULL: there is none. */
+static inline const struct emu_event *emu_queue_first(const struct emu_world *w)
+{
+	const struct emu_fifo *fifo = &w->fifo;
+
+	if (__builtin_expect(fifo->first == fifo->end, 0))
+		return w->fab->events > 0 ? &w->fab->heap[0] : NULL;
+	return __builtin_expect(w->fab->events > 0, 0) ? emu_queue_earlier(w) : fifo->first;
+}
+
+/* Take the first event off the heap; there is one. */
+EMU_COLD void emu_heap_pop(struct emu_fabric *fab);
+
+/* Take that event, the next one, off the queue. Its contents stay until one is queued. */
+static inline void emu_queue_pop(struct emu_world *w, const struct emu_event *first)
+{
+	if (__builtin_expect(first == w->fifo.first, 1))
+		w->fifo.first++;
+	else
+		emu_heap_pop(w->fab);
 }
 
 /* Queue an event again, with its flags. */

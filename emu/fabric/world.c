@@ -10,6 +10,7 @@
 #include "config.h"
 #include "emu/guard.h"
 #include "emu/wire/link.h"
+#include "queue.h"
 #include "sharing.h"
 #include "spare.h"
 #include "trace.h"
@@ -48,6 +49,7 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 	if (!w)
 		goto fail;
 	emu_configure(w, config);
+	emu_fifo_open(&w->fifo);
 	w->fab->mem_epoch = EMU_FIRST;
 	err = emu_trace_open(w, config->trace_file);
 	if (err)

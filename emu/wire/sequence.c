@@ -117,13 +117,13 @@ void emu_respond_ack(struct emu_world *w, struct emu_qp *qp)
 void emu_respond_ack_due(struct emu_world *w, const struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
-	const struct emu_event *next = &w->fab->heap[0];
+	const struct emu_event *next = emu_queue_first(w);
 
 	if (emu_qp_stale(qp, event))
 		return;
 	/* Another packet arrives at this very time: one ACK will do for both. */
-	if (qp->ack_due && w->fab->events > 0 && next->time == w->fab->now &&
-	    next->qp == event->qp && emu_event_kind(next) == EMU_EV_DATA)
+	if (qp->ack_due && next && next->time == w->fab->now && next->qp == event->qp &&
+	    emu_event_kind(next) == EMU_EV_DATA)
 		emu_reschedule(w, event, w->fab->now);
 	else
 		emu_respond_ack(w, qp);
