@@ -129,11 +129,10 @@ const char *emu_trace_noun(uint8_t noun)
 
 int emu_trace_read(struct nic *nic, const char **text, size_t *length)
 {
-	struct emu_fabric *fab = emu_world_of(nic)->fab;
+	const struct emu_fabric *fab = emu_world_of(nic)->fab;
 
-	fab->trace[fab->trace_length] = '\0';
-	*text = fab->trace;
-	*length = fab->trace_length;
+	*text = fab->trace; /* who wrote the last line has ended it with a NUL */
+	*length = fab->trace_length % EMU_TRACE_BYTES; /* or garbage of another process */
 	return 0;
 }
 
