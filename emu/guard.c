@@ -182,7 +182,7 @@ static struct guarded_signal {
 	int number;
 	bool ours;               /* our action was installed, and not removed since */
 	struct sigaction before; /* the program's */
-} guarded[] = { { .number = SIGSEGV }, { .number = SIGBUS } };
+} guarded[] = { { .number = SIGSEGV }, { .number = SIGBUS }, { .number = 0 /* the end */ } };
 
 static unsigned int fabrics; /* that have registered memory */
 
@@ -263,9 +263,7 @@ static void install_actions(void)
 	const struct sigaction action = { .sa_sigaction = on_fault,
 					  .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 
-	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
-		struct guarded_signal *s = &guarded[i];
-
+	for (struct guarded_signal *s = guarded; s->number; s++) {
 		/* The program's action, which replaced ours at that time, may call ours. */
 		if (s->ours)
 			continue;
@@ -277,8 +275,7 @@ static void install_actions(void)
 
 static void restore_actions(void)
 {
-	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
-		struct guarded_signal *s = &guarded[i];
+	for (struct guarded_signal *s = guarded; s->number; s++) {
 		struct sigaction now;
 
 		if (!s->ours || sigaction(s->number, NULL, &now) != 0)

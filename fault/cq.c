@@ -240,6 +240,7 @@ static uint32_t remove_waiting(struct fault_cq *q, const struct nic_qp *qp, uint
 	return receives;
 }
 
+/* Its front sets the limits of its CQs anew. */
 uint32_t fault_cq_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
 {
 	uint64_t now = f->below->now(f->control);
@@ -247,10 +248,7 @@ uint32_t fault_cq_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
 	struct fault_cq *q;
 
 	LIST_FOREACH(q, &f->cqs, link)
-	{
-		receives += remove_waiting(q, qp, now);
-		set_limit(f, q);
-	}
+	receives += remove_waiting(q, qp, now);
 	return receives;
 }
 

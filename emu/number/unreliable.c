@@ -408,7 +408,6 @@ static void unreliable_lost(struct emu_world *w, const struct emu_event *event)
 
 	if (emu_qp_stale(qp, event) || !is_queued(qp, event->index))
 		return;
-	unreliable_go_on(w, event);
 	finish_packet(w, qp, event);
 }
 

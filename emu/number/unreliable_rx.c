@@ -46,7 +46,6 @@ static void take_receive(struct emu_world *w, struct emu_qp *qp)
 	struct emu_wq *wq = emu_recv_queue(qp, srq);
 
 	emu_recv_take(qp, wq);
-	qp->rx_taken++;
 	if (!srq || emu_wq_count(wq) >= srq->limit)
 		return;
 	srq->limit = 0;
@@ -56,7 +55,6 @@ static void take_receive(struct emu_world *w, struct emu_qp *qp)
 /* A local key does not permit it: that is the end of this QP, and no matter of the sender's. */
 static void fail_receive(struct emu_world *w, struct emu_qp *qp, const struct emu_rwqe *wqe)
 {
-	qp->rx_completed++;
 	emu_complete_recv(w, qp, wqe, NIC_WC_LOCAL_PROTECTION);
 	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
 }
@@ -66,7 +64,6 @@ static void complete_receive(struct emu_world *w, const struct emu_unanswered *u
 {
 	struct emu_told told = emu_recv_told(u->swqe);
 
-	u->qp->rx_completed++;
 	u->qp->rx_next = u->swqe->message; /* the trace numbers the completion so */
 	told.length += more;
 	if (emu_letter(u->swqe)->global)
