@@ -174,6 +174,21 @@ START_TEST(a_wrong_local_key_ends_with_LOC_PROT_ERR)
 }
 END_TEST
 
+START_TEST(an_atomic_into_a_region_without_LOCAL_WRITE_ends_with_LOC_PROT_ERR)
+{
+	verbs_begin(&a, &b);
+	ck_assert_int_eq(ibv_dereg_mr(a.mr), 0);
+	a.mr = ibv_reg_mr(a.pd, a.buffer, BUFFER, 0);
+	ck_assert_ptr_nonnull(a.mr);
+	*word(&a, 0) = 99;
+	*word(&b, 0) = 40;
+	ck_assert_int_eq(post_add(2, 0), 0);
+	expect_wc(IBV_WC_FETCH_ADD, IBV_WC_LOC_PROT_ERR);
+	ck_assert_uint_eq(*word(&a, 0), 99);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(an_atomic_of_another_length_is_refused)
 {
 	struct ibv_sge sge;
@@ -216,6 +231,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_region_without_REMOTE_ATOMIC_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, a_qp_without_REMOTE_ATOMIC_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, a_wrong_local_key_ends_with_LOC_PROT_ERR, 1, NULL);
+	unit_add(suite, an_atomic_into_a_region_without_LOCAL_WRITE_ends_with_LOC_PROT_ERR, 1,
+		 NULL);
 	unit_add(suite, an_atomic_of_another_length_is_refused, 1, NULL);
 	unit_add(suite, a_fence_waits_for_an_atomic, 1, NULL);
 }

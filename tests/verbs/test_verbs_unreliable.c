@@ -166,6 +166,29 @@ START_TEST(the_completion_leads_back_to_the_sender)
 }
 END_TEST
 
+START_TEST(a_datagram_leaves_the_rest_of_the_last_segment_as_it_was)
+{
+	struct ibv_sge segments[2];
+	struct ibv_recv_wr wr = { .sg_list = segments, .num_sge = 2 }, *bad;
+	struct ibv_ah *ah;
+	struct letter letter;
+
+	begin_ud();
+	segments[0] = (struct ibv_sge){ (uintptr_t)b.buffer, GRH + 3, b.mr->lkey };
+	segments[1] = (struct ibv_sge){ (uintptr_t)b.buffer + 100, 30, b.mr->lkey };
+	memset(b.buffer, '.', 200);
+	ck_assert_int_eq(ibv_post_recv(b.qp, &wr, &bad), 0);
+	ah = handle_of(&a, &b, false);
+	letter = letter_to(&a, &b, ah);
+	ck_assert_int_eq(post(&a, &letter), 0);
+	ck_assert_uint_eq(expect(&b, IBV_WC_SUCCESS).byte_len, GRH + 8);
+	ck_assert_int_eq(memcmp(b.buffer + GRH, "let...", 6), 0);
+	ck_assert_int_eq(memcmp(b.buffer + 100, "ter\0\0.........................", 30), 0);
+	ck_assert_int_eq(ibv_destroy_ah(ah), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 /* Each time the sender is content, and the Receive stays for the datagram at the end. */
 START_TEST(a_datagram_that_nobody_takes_is_dropped_in_silence)
 {
@@ -660,6 +683,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_datagram_comes_behind_its_grh_and_names_its_sender, 1, NULL);
 	unit_add(suite, the_completion_leads_back_to_the_sender, 1, NULL);
+	unit_add(suite, a_datagram_leaves_the_rest_of_the_last_segment_as_it_was, 1, NULL);
 	unit_add(suite, a_datagram_that_nobody_takes_is_dropped_in_silence, 1, NULL);
 	unit_add(suite, a_datagram_to_a_qp_that_is_not_ready_is_dropped, 1, NULL);
 	unit_add(suite, a_datagram_that_fails_stops_the_send_queue_until_it_is_set_to_RTS, 1, NULL);

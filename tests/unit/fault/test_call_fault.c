@@ -74,6 +74,47 @@ START_TEST(fault_by_the_Endpoint_that_posts)
 }
 END_TEST
 
+static DAT_RETURN post_kind(int kind, DAT_RMR_HANDLE rmr)
+{
+	DAT_RMR_CONTEXT context;
+
+	switch (kind) {
+	case 0:
+		return try_send(&w.a, w.a.ep, 0, SHORT);
+	case 1:
+		return try_write(&w.a, w.a.ep, 1, remote(&w.b, 1, SHORT),
+				 DAT_COMPLETION_DEFAULT_FLAG);
+	case 2:
+		return try_read(&w.a, w.a.ep, 2, remote(&w.b, 2, SHORT),
+				DAT_COMPLETION_DEFAULT_FLAG);
+	default:
+		return try_bind(rmr, &w.a, w.a.ep, 3, SHORT, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+				&context);
+	}
+}
+
+static const char *const requests[] = { "dat_ep_post_send", "dat_ep_post_rdma_write",
+					"dat_ep_post_rdma_read", "dat_rmr_bind" };
+
+START_TEST(fault_a_request_by_its_kind_and_no_other)
+{
+	DAT_RMR_HANDLE rmr;
+
+	rdma_pair(2, 2);
+	rmr = make_rmr(&w.a);
+	post_recv(&w.b, w.b.ep, 0);
+	spoil((DAT_SIM_CALL_FAULT)FAILS(requests[_i]));
+	for (int kind = 0; kind < (int)COUNT(requests); kind++)
+		if (kind == _i)
+			must_fail(post_kind(kind, rmr), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+		else
+			must(post_kind(kind, rmr));
+	run_quiet();
+	ck_assert_int_eq(drain(w.a.request), (int)COUNT(requests) - 1);
+	must(dat_rmr_free(rmr));
+}
+END_TEST
+
 /* A rule has its own random generator: the fabric's random sequence does not change. */
 START_TEST(fault_some_of_many_by_chance_and_the_same_each_time)
 {
@@ -447,6 +488,7 @@ static void fill(Suite *suite)
 {
 	unit_test_loop(suite, fault_each_match_of_a_call, 13);
 	unit_test(suite, fault_by_the_Endpoint_that_posts);
+	unit_test_loop(suite, fault_a_request_by_its_kind_and_no_other, COUNT(requests));
 	unit_test_bare(suite, fault_some_of_many_by_chance_and_the_same_each_time);
 	unit_test(suite, fault_the_first_rule_that_does_something_wins);
 	unit_test_all(suite, fault_memory_fails_and_nothing_is_left);

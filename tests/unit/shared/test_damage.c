@@ -2,23 +2,34 @@
 /*
  * Lists in the arena that lead in a circle, and queues with millions of entries: each is looked
  * through in bounded time, and the process's adapters fail. Without the bounds these tests take
- * hours.
+ * hours. Then values that no process writes, or that one left which died in the midst: nothing
+ * comes of them.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "emu/cq.h"
 #include "emu/fabric/arena.h"
+#include "emu/fabric/group.h"
 #include "emu/fabric/queue.h"
 #include "emu/fabric/spare.h"
+#include "emu/fabric/trace.h"
+#include "emu/fabric/world.h"
 #include "emu/partial.h"
+#include "emu/shared/inline.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/shared.h"
+#include "emu/tx.h"
+#include "emu/wire/link.h"
 #include "emu/wire/wire.h"
 #include "tests/support/support.h"
 
 enum {
 	OWN = 1,
 	QP = 1,
+	PEER = 2,
+	ADAPTER = 1,
 	EVENTS = 300000,
 	COPIES = 1000,
 };
@@ -157,6 +168,130 @@ START_TEST(recovery_sorts_a_long_queue_and_drops_copies)
 }
 END_TEST
 
+/* ---- a queue pair ---- */
+
+static struct emu_qp *make_requester(void)
+{
+	struct emu_qp *qp = emu_qp_at(world, QP);
+
+	*qp = (struct emu_qp){ .head.live = 1,
+			       .state = EMU_QP_CONNECTED,
+			       .epoch = 7,
+			       .peer = PEER,
+			       .peer_epoch = 8,
+			       .tx_fast = true };
+	ck_assert_int_eq(emu_wq_init(world, &qp->sq, 2, sizeof(struct emu_swqe)), 0);
+	return qp;
+}
+
+static void forget_requester(struct emu_qp *qp)
+{
+	emu_wq_fini(world, &qp->sq);
+	memset(qp, 0, sizeof(*qp));
+	world->fab->events = world->fab->observed = 0;
+}
+
+START_TEST(an_ACK_of_a_request_that_was_never_posted_completes_none)
+{
+	struct emu_qp *qp = make_requester();
+
+	qp->sq.put = qp->sq.get = 1;
+	((struct emu_swqe *)emu_wqe(world, &qp->sq, 1))->flags = NIC_WR_SUPPRESS;
+	emu_tx_ack(world, QP, qp->epoch, 1);
+	ck_assert_uint_eq(qp->sq.get, 1);
+	forget_requester(qp);
+}
+END_TEST
+
+/* Its process died after the last packet of the response, and before the request was retired. */
+START_TEST(a_READ_that_is_done_is_not_sent_again_but_what_follows_it_is)
+{
+	struct emu_qp *qp = make_requester();
+	struct emu_swqe *read = emu_wqe(world, &qp->sq, 0), *send = emu_wqe(world, &qp->sq, 1);
+
+	read->opcode = NIC_OP_READ;
+	read->step = EMU_READ_DONE;
+	send->opcode = NIC_OP_SEND;
+	qp->sq.put = 2;
+	emu_tx_send_again(world, qp, 0, 0);
+	ck_assert_uint_eq(world->fab->events, 1);
+	ck_assert_int_eq((int)emu_event_kind(&world->fab->heap[0]), EMU_EV_DATA);
+	ck_assert_uint_eq(world->fab->heap[0].index, 1);
+	forget_requester(qp);
+}
+END_TEST
+
+/* ---- packets that are held ---- */
+
+/* One that was delayed counts as a reason to observe packets, held or not. */
+START_TEST(a_delayed_packet_that_was_held_and_is_dropped_is_observed_no_longer)
+{
+	struct emu_event delayed = { .order = EMU_EV_DATA | EMU_EV_JUDGED };
+	struct emu_event plain = { .order = EMU_EV_DATA };
+	emu_ref head = 0, tail = 0;
+
+	emu_observe(world, 2);
+	ck_assert(emu_held_append(world, &head, &tail, 0, &delayed));
+	ck_assert(emu_held_append(world, &head, &tail, 0, &plain));
+	emu_held_drain(world, &head, &tail, false);
+	ck_assert_uint_eq(world->fab->observed, 1);
+	ck_assert_uint_eq(world->fab->events, 0);
+	emu_observe(world, -1);
+}
+END_TEST
+
+/* ---- tables and lengths ---- */
+
+START_TEST(a_CQ_without_memory_for_its_payloads_gives_its_entry_back)
+{
+	struct nic *nic = emu_nic_at(world, ADAPTER);
+	uint32_t end = world->fab->pool_end;
+	emu_ref ring = emu_pool_alloc(world, emu_cq_bytes(0));
+	struct nic_cq *cq;
+
+	emu_nic_init(world, ADAPTER, NULL, NULL);
+	emu_pool_free(world->fab, ring, emu_cq_bytes(0));
+	world->fab->pool_end = world->fab->pool_next;
+	ck_assert_int_eq(emu_cq_create(nic, 1, NULL, &cq), -ENOMEM);
+	world->fab->pool_end = end;
+	ck_assert_int_eq(emu_cq_create(nic, 1, NULL, &cq), 0);
+	ck_assert_uint_eq(emu_cq_index(world, cq), 1);
+	emu_cq_destroy(cq);
+}
+END_TEST
+
+START_TEST(who_is_behind_the_last_member_is_in_no_group)
+{
+	static const uint8_t gid[NIC_GID] = { 0xff, 0x12 };
+	struct emu_member *member = world->fab->member;
+	uint32_t place = 0;
+
+	member[0].qp = QP;
+	member[1].qp = PEER;
+	memcpy(member[0].gid, gid, sizeof(gid));
+	memcpy(member[1].gid, gid, sizeof(gid));
+	world->fab->members = 1;
+	ck_assert_uint_eq(emu_group_next(world, gid, &place), QP);
+	ck_assert_uint_eq(emu_group_next(world, gid, &place), 0);
+	world->fab->members = 0;
+	member[0].qp = member[1].qp = 0;
+}
+END_TEST
+
+START_TEST(a_trace_that_is_longer_than_its_room_is_not_read_beyond_it)
+{
+	const char *text;
+	size_t length;
+
+	emu_nic_init(world, ADAPTER, NULL, NULL);
+	world->fab->trace_length = UINT64_MAX / 2;
+	ck_assert_int_eq(emu_trace_read(emu_nic_at(world, ADAPTER), &text, &length), 0);
+	ck_assert_ptr_eq(text, world->fab->trace);
+	ck_assert_uint_le(length, EMU_TRACE_BYTES);
+	world->fab->trace_length = 0;
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("damage");
@@ -167,6 +302,12 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, all_loops_of_an_event_share_one_bound);
 	tcase_add_test(tcase, a_sequence_number_is_counted_in_bounded_time);
 	tcase_add_test(tcase, recovery_sorts_a_long_queue_and_drops_copies);
+	tcase_add_test(tcase, an_ACK_of_a_request_that_was_never_posted_completes_none);
+	tcase_add_test(tcase, a_READ_that_is_done_is_not_sent_again_but_what_follows_it_is);
+	tcase_add_test(tcase, a_delayed_packet_that_was_held_and_is_dropped_is_observed_no_longer);
+	tcase_add_test(tcase, a_CQ_without_memory_for_its_payloads_gives_its_entry_back);
+	tcase_add_test(tcase, who_is_behind_the_last_member_is_in_no_group);
+	tcase_add_test(tcase, a_trace_that_is_longer_than_its_room_is_not_read_beyond_it);
 	suite_add_tcase(suite, tcase);
 }
 
