@@ -181,7 +181,7 @@ skip_reasons() {
 }
 
 # failing_lines LOG: a test's log without the lines of passed tests, and without the TAP lines that
-# the driver repeats. A long log is cut to the names of the failed tests and the first messages.
+# the driver repeats. A long log is cut to the failed tests and the messages beside them.
 failing_lines() {
 	local cut=$1.cut
 	# A message of a sanitizer or of valgrind may begin in the middle of a line of the driver.
@@ -189,8 +189,7 @@ failing_lines() {
 		{ print }' \
 		"$1" > "$cut"
 	if [ "$(wc -l < "$cut")" -gt 50 ]; then
-		grep -E '^(FAIL|XPASS|ERROR): ' "$cut" | head -n 30
-		grep -vE '^(FAIL|XPASS|ERROR): ' "$cut" | head -n 30
+		awk -f tests/check/failing.awk "$1" | head -n 60
 		echo "... (more in $1)"
 	else
 		cat "$cut"

@@ -22,6 +22,17 @@ stage_good() { ran "$1" PASS SKIP; }
 stage_bad() { ran "$1" PASS FAIL && return 1; }
 stage_skipped() { ran "$1" SKIP SKIP; }
 stage_none() { ran "$1"; }
+# A long log: a message beside each result, as the driver writes it.
+stage_long() {
+	local i
+	ran "$1" PASS FAIL
+	for ((i = 1; i <= 60; i++)); do
+		printf 'ok %d - row\nPASS: tests/long.sh %d - row\n# message %d\n' $i $i $i
+	done | sed 's/^ok 40/not ok 40/; s/^PASS: tests.long.sh 40/FAIL: tests\/long.sh 40/' \
+		> build/a/test.log
+	count_tests "$1" build/a
+	return 1
+}
 stage_silent() { :; }
 stage_absent() { return 77; }
 
@@ -46,7 +57,7 @@ says() {
 	fi
 }
 
-echo 1..11
+echo 1..13
 says "a stage that passes" 0 '^      ok: 1 passed, 0 failed, 1 skipped ' good
 says "the last line has the sum" 0 '^2 passed, 0 failed, 1 skipped$' good silent
 says "a stage without tests is one test" 0 '^1 passed, 0 failed, 0 skipped$' silent
@@ -58,3 +69,10 @@ says "a stage that cannot run" 77 '^nothing was tested' absent
 says "beside one that passes it is no matter" 0 '^1 passed, 0 failed, 3 skipped$' good skipped
 says "a stage of tests that runs none fails" 1 '^      FAILED: 0 passed, 1 failed' none
 says "and says why" 1 'no test ran: expected at least one' none
+says "a long log is cut to the failure" 1 '^    FAIL: tests/long.sh 40 - row$' long
+grep -q '# message 40$' said && [ "$(grep -c '# message' said)" -eq 2 ]
+verdict=$?
+n=$((n + 1))
+[ $verdict -eq 0 ] || echo -n 'not '
+echo "ok $n - and to the messages beside it"
+[ $verdict -eq 0 ] || sed 's/^/#   /' said
