@@ -115,6 +115,37 @@ START_TEST(a_forked_child_has_no_owner_inside)
 }
 END_TEST
 
+static bool ended;
+
+static void *end_bias(void *arg)
+{
+	pthread_mutex_lock(&t.lock);
+	bias_stop(&t.bias);
+	pthread_mutex_unlock(&t.lock);
+	litmus_set(&ended);
+	return arg;
+}
+
+/* The end closes the gate, and then waits for the owner, which is still inside. */
+START_TEST(the_end_of_the_bias_waits_for_its_owner)
+{
+	pthread_t thread;
+
+	ended = false;
+	call_locked();
+	ck_assert(bias_enter_own(&t.bias));
+	thread = litmus_start(end_bias, NULL);
+	while (__atomic_load_n(&t.bias.gate, __ATOMIC_ACQUIRE))
+		sched_yield();
+	ck_assert(!litmus_is_set(&ended));
+	ck_assert_ptr_eq(__atomic_load_n(&t.bias.owner, __ATOMIC_RELAXED), bias_cell);
+	bias_leave();
+	litmus_join(thread);
+	ck_assert_ptr_null(t.bias.owner);
+	ck_assert(!bias_enter_own(&t.bias));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("bias");
@@ -123,6 +154,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, the_owner_and_the_backend_exclude_each_other);
 	tcase_add_test(tcase, the_owner_and_a_second_thread_exclude_each_other);
 	tcase_add_test(tcase, a_forked_child_has_no_owner_inside);
+	tcase_add_test(tcase, the_end_of_the_bias_waits_for_its_owner);
 	suite_add_tcase(suite, tcase);
 }
 

@@ -36,6 +36,7 @@ WRAPPED(munmap);
 WRAPPED(nanosleep);
 WRAPPED(open);
 WRAPPED(pthread_create);
+WRAPPED(pthread_mutex_lock);
 WRAPPED(pthread_sigmask);
 WRAPPED(readdir);
 WRAPPED(sigaction);
