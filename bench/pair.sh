@@ -1,11 +1,13 @@
 #!/bin/sh
-# pair.sh BUILD: measures messages between two processes, over libdat and over the other libraries
-# that are installed. Each round runs all of them, one after the other; medians are printed. ROUNDS:
-# the number of rounds, default 7. RUN: a command prefix for each program, such as "chrt -f 5" on a
-# busy machine.
+# pair.sh BUILD: measures messages between two processes, over libdat, over the other libraries that
+# are installed, and of Debian's perftest over libdat's libibverbs. Each round runs all of them, one
+# after the other; medians are printed. ROUNDS: the number of rounds, default 7. RUN: a command
+# prefix for each program, such as "chrt -f 5" on a busy machine.
 build=${1:?usage: pair.sh BUILD}
 src=$(cd "$(dirname "$0")" && pwd)
-pair=$(cd "$build" && pwd)/bench/pair
+build=$(cd "$build" && pwd) || exit 1
+pair=$build/bench/pair
+datsim=$build/tools/datsim/datsim
 [ -x "$pair" ] || {
 	echo "pair.sh: $pair is not built" >&2
 	exit 1
@@ -27,109 +29,167 @@ on() {
 	timeout 60 $RUN "$@"
 }
 
-# libdat JOB
+# Each of the following prints the figure of one job, or nothing: it has no such job, or it failed.
+
 libdat() {
 	on 0 "$pair" server &
-	on 1 "$pair" client localhost "$1" >> "libdat.$1"
+	on 1 "$pair" client localhost "$1"
 	wait
 }
 
 libdat_bounce() {
 	DATSIM_COPY=bounce on 0 "$pair" server &
-	DATSIM_COPY=bounce on 1 "$pair" client localhost "$1" >> "libdat_bounce.$1"
+	DATSIM_COPY=bounce on 1 "$pair" client localhost "$1"
 	wait
 }
 
 libfabric() {
 	rm -f at.s at.c
 	on 0 ./pair_fi server at &
-	on 1 ./pair_fi client at "$1" >> "libfabric.$1"
+	on 1 ./pair_fi client at "$1"
 	wait
 }
 
 # fi_pingpong prints microseconds of half a round trip
 pingpong() {
-	[ "$1" = ping ] || return 0
 	on 0 fi_pingpong -p shm -e rdm -S 64 -I 100000 > said.s 2>&1 &
 	sleep 0.3
 	on 1 fi_pingpong -p shm -e rdm -S 64 -I 100000 localhost > said 2>&1
 	wait
-	awk '$1 == "64" { print $(NF - 1) * 1000 }' said >> "pingpong.$1"
+	awk '$1 == "64" { print $(NF - 1) * 1000 }' said
 }
 
 # The last line of ucx_perftest: iterations, three times in us, two rates in MB/s, two in
 # messages/s.
 ucx() {
 	case $1 in
-	ping) set -- ping 5 1000 -t tag_lat -s 64 -n 200000 ;;
-	rate) set -- rate 9 1 -t tag_bw -s 64 -n 1000000 ;;
-	bulk) set -- bulk 7 1.048576 -t tag_bw -s 1048576 -n 4000 ;;
+	ping) set -- 5 1000 -t tag_lat -s 64 -n 200000 ;;
+	rate) set -- 9 1 -t tag_bw -s 64 -n 1000000 ;;
+	bulk) set -- 7 1.048576 -t tag_bw -s 1048576 -n 4000 ;;
 	esac
-	job=$1 field=$2 factor=$3
-	shift 3
+	field=$1 factor=$2
+	shift 2
 	UCX_TLS=posix,cma,self UCX_LOG_LEVEL=error on 0 ucx_perftest > said.s 2>&1 &
 	sleep 0.5
 	UCX_TLS=posix,cma,self UCX_LOG_LEVEL=error on 1 ucx_perftest "$@" localhost > said 2>&1
 	wait
-	awk -v n="$field" -v f="$factor" '$1 == "Final:" { print $n * f }' said >> "ucx.$job"
+	awk -v n="$field" -v f="$factor" '$1 == "Final:" { print $n * f }' said
 }
 
-# median FILE
+# perftest FIELD FACTOR PROGRAM ARGS: one of its programs and itself as the client, over the
+# simulated fabric. The client's row begins with bytes and iterations. Of a latency the next fields
+# are the least, the most, the typical and the average time in us; of a bandwidth the highest and
+# the average one in MiB/s, then millions of messages in a second.
+perftest() {
+	field=$1 factor=$2
+	shift 2
+	core=$([ "$cores" -gt 1 ] && echo taskset -c)
+	# shellcheck disable=SC2016,SC2086
+	DATSIM_FABRIC='' timeout 60 "$datsim" run --quiet -- \
+		sh -c 'exec "$@" > said.s 2>&1' end ${core:+$core 0} $RUN "$@" + \
+		sh -c 'exec "$@" > said 2>&1' end ${core:+$core 1} $RUN "$@" localhost
+	awk -v n="$field" -v f="$factor" \
+		'$1 ~ /^[0-9]+$/ && $2 ~ /^[0-9]+$/ && NF > 4 { print $n * f }' said
+}
+
+send_lat() {
+	perftest 6 1000 ib_send_lat -F -s 64 -n 100000
+}
+
+write_lat() {
+	perftest 6 1000 ib_write_lat -F -s 64 -n 100000
+}
+
+send_bw() {
+	case $1 in
+	rate) perftest 5 1000000 ib_send_bw -F -s 64 -n 1000000 ;;
+	bulk) perftest 4 1.048576 ib_send_bw -F -s 1048576 -n 4000 -t 8 -r 16 ;;
+	esac
+}
+
+# median: of the numbers that it reads
 median() {
-	sort -n "$1" 2> "$dir/noise" |
-		awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
+	sort -n | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
 }
 
-with="libdat"
-absent=
+ping=libdat rate=libdat bulk=libdat absent=
+# has LIBRARY:JOBS...: these run in the rounds, each in its jobs
+has() {
+	for library in "$@"; do
+		name=${library%:*}
+		case ${library#*:} in *ping*) ping="$ping $name" ;; esac
+		case ${library#*:} in *rate*) rate="$rate $name" ;; esac
+		case ${library#*:} in *bulk*) bulk="$bulk $name" ;; esac
+	done
+}
+# with JOB: those that run in it
+with() {
+	case $1 in
+	ping) echo "$ping" ;;
+	rate) echo "$rate" ;;
+	bulk) echo "$bulk" ;;
+	esac
+}
 if cc -O2 -o pair_fi "$src/pair_fi.c" -lfabric 2> noise && command -v fi_pingpong > found; then
-	with="$with libfabric pingpong"
+	has libfabric:ping,rate,bulk pingpong:ping
 else
 	absent="$absent libfabric (libfabric-dev, libfabric-bin)"
 fi
 if command -v ucx_perftest > found; then
-	with="$with ucx"
+	has ucx:ping,rate,bulk
 else
 	absent="$absent UCX (ucx-utils)"
 fi
-with="$with libdat_bounce"
+if ! [ -e "$build/verbs/.libs/libibverbs.so.1" ]; then
+	absent="$absent perftest (this build has no libibverbs)"
+elif command -v ib_send_lat > found; then
+	has send_lat:ping write_lat:ping send_bw:rate,bulk
+else
+	absent="$absent perftest (perftest)"
+fi
+has libdat_bounce:ping,rate,bulk
 
+# A line of a file is a round and its figure.
 status=0
 round=0
 while [ $round -lt "${ROUNDS:-7}" ]; do
 	round=$((round + 1))
 	for job in ping rate bulk; do
-		for library in $with; do
-			$library $job
+		for library in $(with $job); do
+			echo "$round $($library $job)" >> "$library.$job"
 		done
 	done
 done
 
-# row TITLE FILE LIBDAT WANTED: the ratio is libdat's figure to that library's
+# row TITLE LIBRARY JOB TO WANTED: a row of the table. The ratio is that of two libraries in one
+# round, the median of all rounds: libdat to this one, or, if TO is "libdat", this one to libdat.
 row() {
-	[ -e "$2" ] || return 0
-	value=$(median "$2")
-	if [ -z "$value" ] || [ -z "$3" ]; then
+	[ -e "$2.$3" ] || return 0
+	value=$(awk 'NF > 1 { print $2 }' "$2.$3" | median)
+	ratio=$(join "libdat.$3" "$2.$3" |
+		awk -v to="$4" 'NF > 2 { print to == "libdat" ? $3 / $2 : $2 / $3 }' | median)
+	if [ -z "$value" ] || [ -z "$ratio" ]; then
 		printf '%-36s no figure: its programs failed\n' "$1"
 		status=1
 		return
 	fi
-	awk -v t="$1" -v v="$value" -v ours="$3" -v w="$4" \
-		'BEGIN { printf "%-36s %12.0f %9.2f  %s\n", t, v, ours / v, w }'
+	printf '%-36s %12.0f %9.2f  %s\n' "$1" "$value" "$ratio" "$5"
 }
 
 # rows JOB WANTED_LIBFABRIC WANTED_UCX
 rows() {
-	ours=$(median "libdat.$1")
-	row "libdat" "libdat.$1" "$ours" ""
-	row "libdat, DATSIM_COPY=bounce" "libdat_bounce.$1" "$ours" ""
-	row "libfabric shm" "libfabric.$1" "$ours" "$2"
-	row "libfabric shm, fi_pingpong" "pingpong.$1" "$ours" "$2"
-	row "UCX posix, ucx_perftest" "ucx.$1" "$ours" "$3"
+	row "libdat" libdat "$1" this ""
+	row "libdat, DATSIM_COPY=bounce" libdat_bounce "$1" this ""
+	row "libfabric shm" libfabric "$1" this "$2"
+	row "libfabric shm, fi_pingpong" pingpong "$1" this "$2"
+	row "UCX posix, ucx_perftest" ucx "$1" this "$3"
+	row "ib_send_lat over libdat, to libdat" send_lat "$1" libdat "at most 1.5"
+	row "ib_write_lat over libdat, to libdat" write_lat "$1" libdat ""
+	row "ib_send_bw over libdat, to libdat" send_bw "$1" libdat ""
 }
 
-echo "Two processes that poll, medians of ${ROUNDS:-7} rounds."
-echo "The ratio is libdat's figure to that library's."
+echo "Two processes that poll, medians of ${ROUNDS:-7} rounds. The ratio is the median of the rounds'"
+echo "ratios: libdat's figure to that library's; of perftest's programs, theirs to libdat's."
 printf '\n%-36s %12s %9s  %s\n' "64 bytes, half a round trip" ns ratio wanted
 rows ping "below 1" "at most 2"
 printf '\n%-36s %12s %9s  %s\n' "64 bytes, 64 in flight" messages/s ratio wanted

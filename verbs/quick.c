@@ -71,7 +71,7 @@ static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	struct nic_sge sge;
 
 	if (!wr || wr->next || wr->num_sge != 1 || wr->opcode != IBV_WR_SEND ||
-	    (wr->send_flags | qp->signaled) != IBV_SEND_SIGNALED || qp->ibv.state != IBV_QPS_RTS ||
+	    (wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED) || qp->ibv.state != IBV_QPS_RTS ||
 	    qp->ibv.qp_type != IBV_QPT_RC ||
 	    !use_range(qp, &qp->send_range, wr->sg_list, false, &sge) ||
 	    sge.length > VB_QUICK_BYTES)
@@ -82,7 +82,7 @@ static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	out.num_sge = 1;
 	out.length = sge.length;
 	out.opcode = NIC_OP_SEND;
-	out.flags = 0;
+	out.flags = (wr->send_flags | qp->signaled) & IBV_SEND_SIGNALED ? 0 : NIC_WR_SUPPRESS;
 	if (nic->ops->post_send(qp->nic, &out))
 		return false;
 	backend_busy(nic);

@@ -235,6 +235,34 @@ START_TEST(a_poll_returns_as_many_completions_as_there_are_room_and_messages)
 }
 END_TEST
 
+static void send_unsignaled(uint64_t id, uint32_t length)
+{
+	struct ibv_sge sge = { (uintptr_t)a.buffer, length, a.mr->lkey };
+	struct ibv_send_wr wr = verbs_wr(&b, IBV_WR_SEND, &sge), *bad;
+
+	wr.wr_id = id;
+	wr.send_flags = 0;
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+}
+
+START_TEST(an_unsignaled_send_has_a_completion_only_if_it_fails)
+{
+	struct ibv_wc wc;
+
+	verbs_begin(&a, &b);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_recv(&b, (uint64_t)i, 0, REGION), 0);
+	send_unsignaled(7, 8);
+	expect_status(&b, IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_poll_cq(a.cq, 1, &wc), 0);
+	send_unsignaled(8, REGION + 1);
+	ck_assert(verbs_poll(&a, &wc));
+	ck_assert_int_eq(wc.status, IBV_WC_REM_INV_REQ_ERR);
+	ck_assert_uint_eq(wc.wr_id, 8);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_send_from_a_region_that_was_deregistered_fails, 1, NULL);
@@ -246,6 +274,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_region_with_addresses_of_its_own_is_read_and_written_at_its_memory, 1,
 		 NULL);
 	unit_add(suite, a_region_outlives_the_queue_pair_that_used_it, 1, NULL);
+	unit_add(suite, an_unsignaled_send_has_a_completion_only_if_it_fails, 1, NULL);
 	unit_add(suite, a_poll_returns_as_many_completions_as_there_are_room_and_messages, 1, NULL);
 }
 
