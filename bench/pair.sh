@@ -188,8 +188,8 @@ rows() {
 	row "ib_send_bw over libdat, to libdat" send_bw "$1" libdat ""
 }
 
-echo "Two processes that poll, medians of ${ROUNDS:-7} rounds. The ratio is the median of the rounds'"
-echo "ratios: libdat's figure to that library's; of perftest's programs, theirs to libdat's."
+echo "Two processes that poll, medians of ${ROUNDS:-7} rounds. The ratio is a median, too: of"
+echo "libdat's figure to that library's in a round; of perftest's programs, theirs to libdat's."
 printf '\n%-36s %12s %9s  %s\n' "64 bytes, half a round trip" ns ratio wanted
 rows ping "below 1" "at most 2"
 printf '\n%-36s %12s %9s  %s\n' "64 bytes, 64 in flight" messages/s ratio wanted
