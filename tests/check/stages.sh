@@ -150,9 +150,10 @@ stage_small() {
 		grep -vE '^tests/(house|conformance)/|/tutorial.sh')
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# The walks make the same calls again and again: a quarter of the time, and only in --full.
+# The walks make the same calls again and again, a quarter of the time, and test_forks starts a
+# program for each message, a tenth: both in --full only.
 stage_valgrind() {
-	local less="-e /walk/"
+	local less="-e /walk/ -e /test_forks"
 	[ -z "$FULL" ] || less=
 	build_normal && test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
