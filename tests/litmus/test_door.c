@@ -55,6 +55,7 @@ static void stand_in_front(DAT_IA_HANDLE ia)
 {
 	struct nic *nic = ((struct handle_slot *)ia)->object->nic;
 
+	pthread_mutex_lock(lock()); /* the library's helper may be there */
 	behind = nic->ops;
 	watched = *behind;
 	watched.pd_free = watch_pd_free;
@@ -67,6 +68,7 @@ static void stand_in_front(DAT_IA_HANDLE ia)
 	watched.unlisten = watch_unlisten;
 	nic->ops = &watched;
 	calls = unlocked = 0;
+	pthread_mutex_unlock(lock());
 }
 
 /* A second thread, which never calls the library: a process of one thread takes no lock. */

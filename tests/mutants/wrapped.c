@@ -40,6 +40,7 @@ WRAPPED(pthread_mutex_lock);
 WRAPPED(pthread_sigmask);
 WRAPPED(readdir);
 WRAPPED(sigaction);
+WRAPPED(strdup);
 #endif
 WRAPPED(malloc);
 WRAPPED(calloc);

@@ -318,8 +318,53 @@ START_TEST(fault_the_trace_has_the_number_of_the_rule_that_failed_an_adapter)
 }
 END_TEST
 
+/* The decorator of faults passes notifications on: the waiter leaves with the message. */
+START_TEST(fault_a_rule_about_other_things_delays_no_wait)
+{
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
+	DAT_EVENT event;
+	DAT_UINT64 start;
+	DAT_COUNT nmore;
+
+	plain_pair();
+	spoil((DAT_SIM_CALL_FAULT){ .verdict = DAT_SIM_CALL_FAIL, .call = "dat_rmr_create" });
+	post_recvs(&w.b, w.b.ep, 20, 2);
+	start = now_ns();
+	post_send(&w.a, w.a.ep, 0, SHORT);
+	must(dat_evd_wait(w.b.recv, 1000000, 1, &event, &nmore));
+	ck_assert_uint_eq(now_ns() - start, LATENCY_NS);
+	must(dat_evd_modify_cno(w.b.recv, cno));
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	run_quiet();
+	expect_notified(cno, w.b.recv);
+	must(dat_evd_modify_cno(w.b.recv, NO_HANDLE));
+}
+END_TEST
+
+/* The program learns why before it learns what has ended. */
+START_TEST(fault_a_failed_adapter_is_told_before_its_connections_break)
+{
+	DAT_CNO_HANDLE cno = quiet_cno(&w.b);
+
+	plain_pair();
+	must(dat_evd_modify_cno(w.b.async, cno));
+	must(dat_evd_modify_cno(w.b.connect, cno));
+	spoil((DAT_SIM_CALL_FAULT){ .verdict = DAT_SIM_ADAPTER_FATAL,
+				    .adapter = "emu1",
+				    .since_ns = now_ns() + 5000 });
+	advance_us(5);
+	expect_notified(cno, w.b.async);
+	expect_notified(cno, w.b.connect);
+	expect_silence(cno);
+	must(dat_evd_modify_cno(w.b.async, NO_HANDLE));
+	must(dat_evd_modify_cno(w.b.connect, NO_HANDLE));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_test(suite, fault_a_rule_about_other_things_delays_no_wait);
+	unit_test(suite, fault_a_failed_adapter_is_told_before_its_connections_break);
 	unit_test_loop(suite, fault_what_completes_behind_an_error_is_flushed, COUNT(queues));
 	unit_test(suite, E9_each_completion_that_finds_no_room_breaks_its_connection);
 	unit_test(suite, fault_a_delayed_completion_is_told_though_another_EVD_is_freed);

@@ -344,6 +344,8 @@ static const DAT_SIM_CALL_FAULT bad[] = {
 	{ .verdict = DAT_SIM_EVENT_DELAY, .delay_ns = UINT64_C(1) << 60 },
 	{ .verdict = DAT_SIM_ADAPTER_FATAL },
 	{ .verdict = DAT_SIM_ADAPTER_FATAL, .adapter = "emu0", .since_ns = UINT64_C(1) << 60 },
+	{ .verdict = DAT_SIM_ADAPTER_FATAL, .adapter = "emu0", .error = DAT_INTERNAL_ERROR },
+	{ .verdict = DAT_SIM_ADAPTER_FATAL, .adapter = "emu0", .status = DAT_DTO_ERR_TRANSPORT },
 	{ .verdict = DAT_SIM_ADAPTER_REMOVE },
 	{ .verdict = DAT_SIM_ADAPTER_REMOVE, .adapter = "emu0", .call = "alloc" },
 	{ .verdict = DAT_SIM_PORT_DOWN },

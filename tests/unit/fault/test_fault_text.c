@@ -4,6 +4,9 @@
 #include "tests/support/support.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "host/fault_text.h"
 
 static DAT_RETURN create_with(const char *text)
 {
@@ -103,6 +106,35 @@ START_TEST(fault_text_that_makes_no_sense_begins_nothing)
 }
 END_TEST
 
+/* What the stack held before, below this function's caller */
+static void __attribute__((noinline)) soil_stack(void)
+{
+	volatile char dirt[16384];
+
+	for (size_t i = 0; i < sizeof(dirt); i++)
+		dirt[i] = 'Z';
+}
+
+START_TEST(fault_text_that_makes_no_sense_is_quoted_and_nothing_else)
+{
+	static const char *const texts[] = { "verdict", "x=1", "verdict=drap" };
+	struct fault_text_rule rule;
+	const char *text, *said;
+	char quoted[32];
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		text = texts[i];
+		snprintf(quoted, sizeof(quoted), "\"%s\": expected ", texts[i]);
+		said_start();
+		soil_stack();
+		ck_assert_int_lt(fault_text_next(&text, &rule), 0);
+		said = said_stop();
+		ck_assert_said(said, quoted);
+	}
+	leave_one();
+}
+END_TEST
+
 START_TEST(fault_text_without_rules_is_none)
 {
 	static const char *const empty[] = { "", ";", " ;\t;\n", ";;;;" };
@@ -162,6 +194,96 @@ START_TEST(fault_text_rule_acts_and_says_so_in_the_trace)
 }
 END_TEST
 
+/* The rules that are in the trace of w.sim when its faults end */
+static const char *trace_of_rules(void)
+{
+	const char *text;
+	size_t length;
+
+	must(dat_sim_fault_clear(w.sim));
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	return text;
+}
+
+START_TEST(fault_text_reports_each_rule_in_the_trace)
+{
+	const char *text;
+
+	must(create_with("line=7 verdict=drop nth=9; line=8 verdict=rnr; "
+			 "line=9 spoil=fail call=dat_pz_create"));
+	must(dat_sim_trace(w.sim, DAT_TRUE));
+	text = trace_of_rules();
+	ck_assert_ptr_nonnull(strstr(text, " - rule fired=1 line=7 times=0\n"));
+	ck_assert_ptr_nonnull(strstr(text, " - rule fired=2 line=8 times=0\n"));
+	ck_assert_ptr_nonnull(strstr(text, " - rule fired=1001 line=9 times=0\n"));
+}
+END_TEST
+
+/* ---- a fabric of several processes, in lockstep ---- */
+
+static char folder[] = "/tmp/libdat-faults-XXXXXX";
+
+static void share_fabric(void)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	char name[] = "emu0";
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	setenv("DATSIM_FABRIC", "faults", 1);
+	setenv("DATSIM_LOCKSTEP", "10000", 1);
+	setenv("DATSIM_TRACE", "/dev/null", 1);
+	must(dat_ia_open(name, 8, &async, &w.a.ia));
+	must(dat_sim_of(w.a.ia, &w.sim));
+}
+
+static void leave_fabric(void)
+{
+	char path[64];
+
+	must(dat_ia_close(w.a.ia, DAT_CLOSE_ABRUPT_FLAG));
+	w.a.ia = w.sim = NO_HANDLE;
+	unsetenv("DATSIM_FAULTS");
+	unsetenv("DATSIM_FABRIC");
+	unsetenv("DATSIM_LOCKSTEP");
+	unsetenv("DATSIM_TRACE");
+	unsetenv("XDG_RUNTIME_DIR");
+	snprintf(path, sizeof(path), "%s/datsim", folder);
+	rmdir(path);
+	rmdir(folder);
+	memset(folder + sizeof(folder) - 7, 'X', 6);
+}
+
+/* A process that leaves does not report what others may still add to. */
+START_TEST(fault_text_of_a_shared_fabric_is_not_counted_by_a_process)
+{
+	const char *text;
+
+	setenv("DATSIM_FAULTS", "line=7 packets=SEND verdict=drop", 1);
+	share_fabric();
+	text = trace_of_rules();
+	ck_assert_ptr_nonnull(strstr(text, " - rule is=1 "));
+	ck_assert_ptr_null(strstr(text, "rule fired="));
+	leave_fabric();
+}
+END_TEST
+
+/* Of the text that was refused, the first rule was good. */
+START_TEST(fault_text_that_was_refused_is_forgotten)
+{
+	const char *text;
+
+	said_start();
+	ck_assert_int_ne(create_with("line=7 packets=SEND verdict=drop; x"), DAT_SUCCESS);
+	said_stop();
+	share_fabric();
+	drop(DAT_SIM_PACKET_SEND, 1);
+	text = trace_of_rules();
+	ck_assert_ptr_null(strstr(text, "line=7"));
+	leave_fabric();
+}
+END_TEST
+
 /* A rule names both ends: each of two that differ in one of them takes its own packets only. */
 START_TEST(fault_text_names_both_ends_of_a_packet)
 {
@@ -216,11 +338,16 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, fault_text_with_a_name_of_no_adapter_is_told_what_a_name_is, 2, NULL);
 	unit_add(suite, fault_text_that_makes_no_sense_begins_nothing, (int)COUNT(bad), setup_none);
+	unit_add(suite, fault_text_that_makes_no_sense_is_quoted_and_nothing_else, 1, setup_none);
 	unit_add(suite, fault_text_without_rules_is_none, 1, setup_none);
 	unit_add(suite, fault_text_takes_every_field, 1, setup_none);
 	unit_add(suite, fault_text_rule_acts_and_says_so_in_the_trace, 1, setup_none);
 	unit_add(suite, fault_text_names_both_ends_of_a_packet, 8, setup_none);
+	unit_add(suite, fault_text_reports_each_rule_in_the_trace, 1, setup_none);
 	unit_add(suite, fault_text_of_any_kind_is_safe, 10, setup_none);
+	/* These start a helper. */
+	unit_add(suite, fault_text_of_a_shared_fabric_is_not_counted_by_a_process, 1, setup_none);
+	unit_add(suite, fault_text_that_was_refused_is_forgotten, 1, setup_none);
 }
 
 UNIT_SUITE("fault_text")

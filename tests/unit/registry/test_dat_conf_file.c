@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that are not a dat.conf, and malformed texts: rulings E11, G3. */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,6 +124,55 @@ START_TEST(E11_no_file_is_no_error_where_none_was_asked_for)
 }
 END_TEST
 
+/* A file that cannot be opened now may name the adapter, so no other is taken for it. */
+START_TEST(E11_a_default_file_is_not_skipped_for_lack_of_descriptors)
+{
+	DAT_COUNT n = -77, skipped = -77;
+	const char *said, *path = NULL;
+	struct rlimit before;
+
+	conf_text(GOOD);
+	expect_counts(1, 0); /* so that the default is not what was read last */
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	unsetenv("DAT_OVERRIDE");
+	said_start();
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, before.rlim_max }), 0);
+	must_fail(dat_sim_dat_conf(&path, &n, &skipped), DAT_PROVIDER_NOT_FOUND,
+		  DAT_NAME_NOT_REGISTERED);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	said = said_stop();
+	ck_assert_said(said, "libdat: /etc/dat.conf: Too many open files; it has to be read ");
+	ck_assert_int_eq(n, -77);
+}
+END_TEST
+
+static int fail_copy; /* this copy of the file's path fails, counted from 1; 0: none */
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	if (fail_copy > 0 && strcmp(text, conf_path()) == 0 && --fail_copy == 0) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return __real_strdup(text);
+}
+
+/* One copy belongs to what was read, the other one tells whether to read it again. */
+START_TEST(E11_a_file_whose_path_cannot_be_kept_is_not_used)
+{
+	const char *said;
+
+	conf_text(GOOD);
+	fail_copy = 1 + _i;
+	must_fail(open_and_close("good0", &said), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	ck_assert_int_eq(fail_copy, 0);
+	must(open_and_close("good0", &said));
+	expect_counts(1, 0);
+}
+END_TEST
+
 START_TEST(E11_an_empty_file_says_nothing)
 {
 	const char *said;
@@ -130,6 +181,26 @@ START_TEST(E11_an_empty_file_says_nothing)
 	must(open_and_close("emu0", &said));
 	ck_assert_str_eq(said, "");
 	expect_counts(0, 0);
+}
+END_TEST
+
+/* The byte after the text is not part of it, whatever it is. */
+START_TEST(E11_a_quote_behind_the_end_of_a_text_closes_nothing)
+{
+	static const char line[] = "name u1.2 nonthreadsafe default \"library\\\" # \"\"";
+	size_t length = (size_t)(strchr(line, '\\') + 1 - line);
+	struct dat_conf *conf;
+	char text[sizeof(line)];
+	const char *said;
+
+	memcpy(text, line, sizeof(line));
+	said_start();
+	conf = dat_conf_parse("x", text, length);
+	said = said_stop();
+	ck_assert_ptr_nonnull(conf);
+	ck_assert_int_eq(conf->skipped, 1);
+	ck_assert_said(said, "a closing quote");
+	dat_conf_free(conf);
 }
 END_TEST
 
@@ -261,6 +332,9 @@ static void fill(Suite *suite)
 	unit_add(suite, E11_a_file_too_large_to_be_one_is_an_error, 1, setup_conf);
 	unit_add(suite, E11_an_error_ends_with_its_cause, 1, setup_conf);
 	unit_add(suite, E11_no_file_is_no_error_where_none_was_asked_for, 1, setup_conf);
+	unit_add(suite, E11_a_default_file_is_not_skipped_for_lack_of_descriptors, 1, setup_conf);
+	unit_add(suite, E11_a_file_whose_path_cannot_be_kept_is_not_used, 2, setup_conf);
+	unit_add(suite, E11_a_quote_behind_the_end_of_a_text_closes_nothing, 1, setup_conf);
 	unit_add(suite, E11_an_empty_file_says_nothing, 1, setup_conf);
 	unit_add(suite, G3_random_bytes_are_no_danger, 6, setup_conf);
 	unit_add(suite, G3_changed_lines_are_no_danger, 4, setup_conf);
