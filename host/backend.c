@@ -257,16 +257,6 @@ static struct backend *backend_of_nic(void *nic_ctx)
 	return ((struct adapter *)nic_ctx)->backend;
 }
 
-void backend_serve_lock(void *nic_ctx)
-{
-	backend_enter(backend_of_nic(nic_ctx));
-}
-
-void backend_serve_unlock(void *nic_ctx)
-{
-	backend_unlock(backend_of_nic(nic_ctx));
-}
-
 uint64_t backend_serve_monotonic_ns(void *nic_ctx)
 {
 	(void)nic_ctx;

@@ -127,11 +127,8 @@ struct front *backend_front(const struct backend *b, const struct front_ops *ops
 
 /* The services of the host process (nic.h), for a front's table of upcalls. */
 #define BACKEND_SERVICES                                                          \
-	.lock = backend_serve_lock, .unlock = backend_serve_unlock,               \
 	.monotonic_ns = backend_serve_monotonic_ns, .sleep = backend_serve_sleep, \
 	.wake = backend_serve_wake
-void backend_serve_lock(void *nic_ctx);
-void backend_serve_unlock(void *nic_ctx);
 uint64_t backend_serve_monotonic_ns(void *nic_ctx);
 enum nic_wait backend_serve_sleep(void *nic_ctx, uint64_t until);
 void backend_serve_wake(void *nic_ctx);

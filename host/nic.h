@@ -24,9 +24,9 @@
  * Lock. The host holds the one lock of the backend instance (backend.h) around every call, and
  * every upcall runs under it. Exceptions: the calls that nic_backend.quick permits, and those of
  * nic_quick.h, run under the biased lock alone. `wait` is the one entry that may block; meanwhile
- * it releases the lock by upcalls. A backend with threads of its own takes the lock by the `lock`
- * upcall before any other upcall. While the process has a single thread (__libc_single_threaded),
- * the lock is a no-op.
+ * it releases the lock by upcalls. A backend with threads of its own takes the lock by `lock` of
+ * struct nic_host before any upcall. While the process has a single thread
+ * (__libc_single_threaded), the lock is a no-op.
  *
  * Upcalls may come from inside any call. They may poll, arm, count and limit completion queues,
  * query, and call qp_break or reject; conn_request may also create a QP, conn_end may set an

@@ -255,8 +255,6 @@ struct nic_upcalls {
 	void (*adapter_event)(void *nic_ctx, enum nic_adapter_event what);
 
 	/* ---- services of the host process ---- */
-	void (*lock)(void *nic_ctx);
-	void (*unlock)(void *nic_ctx);
 	uint64_t (*monotonic_ns)(void *nic_ctx);
 	/*
 	 * Release the lock, sleep until something is posted or added, or until that time; take it

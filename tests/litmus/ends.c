@@ -58,8 +58,6 @@ static const struct nic_upcalls upcalls = {
 	.established = note_established,
 	.conn_end = ignore_end,
 	.adapter_failed = ignore,
-	.lock = ignore,
-	.unlock = ignore,
 	.monotonic_ns = monotonic_ns,
 	.wake = ignore,
 };
