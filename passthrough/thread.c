@@ -114,12 +114,10 @@ void hw_watch(ev_io *watch)
 	hw_thread_wake();
 }
 
+/* If the loop is asleep, an event of the descriptor may still end that, and finds no watcher. */
 void hw_unwatch(ev_io *watch)
 {
-	if (!ev_is_active(watch))
-		return;
 	ev_io_stop(process.loop, watch);
-	hw_thread_wake();
 }
 
 /* libev's time is that of the loop's last wakeup, and may be old. */
