@@ -339,6 +339,58 @@ START_TEST(C1_a_CNO_is_told_of_what_the_device_picks)
 }
 END_TEST
 
+/* A solicited completion comes when lib has looked and the device is not armed yet: no event. */
+static void complete_before_arming(struct ibv_cq *cq)
+{
+	struct stub_qp *qp = qp_of_b();
+	struct ibv_wc wc = { .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV, .byte_len = SHORT };
+
+	if (cq != qp->v.recv_cq)
+		return;
+	stub_before_arming = NULL;
+	wc.wr_id = qp->own.at[qp->own.get++ & qp->own.mask].wr_id;
+	wc.qp_num = qp->v.qp_num;
+	stub_complete((struct stub_cq *)cq, &wc, true);
+}
+
+START_TEST(A2a_a_completion_before_the_device_is_armed_ends_the_wait)
+{
+	DAT_COUNT nmore = -1;
+	struct stub_cq *cq;
+	DAT_EVENT event;
+	int told;
+
+	solicited_pair(false);
+	cq = (struct stub_cq *)qp_of_b()->v.recv_cq;
+	told = cq->told;
+	stub_before_arming = complete_before_arming;
+	must(dat_evd_wait(w.b.recv, DAT_TIMEOUT_INFINITE, 1, &event, &nmore));
+	ck_assert_ptr_null(stub_before_arming);
+	ck_assert_uint_eq(cookie_of(&event), 0);
+	ck_assert_int_eq(nmore, 0);
+	ck_assert_int_eq(cq->told, told);
+}
+END_TEST
+
+/* The passthrough completes it; the device never has it. */
+START_TEST(A2a_a_request_that_is_flushed_at_once_wakes_who_waits)
+{
+	DAT_COUNT nmore = -1;
+	DAT_EVENT *flushed;
+	pthread_t thread;
+	void *event;
+
+	plain_pair();
+	disconnect_pair();
+	start_waiter(&thread, &nmore);
+	post_recv(&w.b, w.b.ep, 3);
+	pthread_join(thread, &event);
+	flushed = event;
+	ck_assert_uint_eq(cookie_of(flushed), 3);
+	ck_assert_int_eq(flushed->event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+END_TEST
+
 /* An error wakes the waiter, solicited or not. */
 START_TEST(A2a_an_error_wakes_who_waits_for_solicited_completions)
 {
@@ -428,6 +480,9 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_test(suite, no_thread_stands_between_a_completion_and_who_waits_for_it);
 	unit_add(suite, C1_a_CNO_is_told_of_what_the_device_picks, 1, setup_on_infiniband);
+	unit_add(suite, A2a_a_completion_before_the_device_is_armed_ends_the_wait, 1,
+		 setup_on_infiniband);
+	unit_test(suite, A2a_a_request_that_is_flushed_at_once_wakes_who_waits);
 	unit_add(suite, A2a_an_error_wakes_who_waits_for_solicited_completions, 1,
 		 setup_on_infiniband);
 	unit_add(suite, A2a_a_stream_that_joins_wakes_with_every_completion, 1,

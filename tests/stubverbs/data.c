@@ -63,10 +63,14 @@ int stub_poll_cq(struct ibv_cq *base, int n, struct ibv_wc *wc)
 	return i;
 }
 
+void (*stub_before_arming)(struct ibv_cq *cq);
+
 int stub_req_notify_cq(struct ibv_cq *base, int solicited_only)
 {
 	struct stub_cq *cq = (struct stub_cq *)base;
 
+	if (stub_before_arming)
+		stub_before_arming(base);
 	stub_lock();
 	/* Arming for all completions replaces arming for solicited ones, never the reverse. */
 	if (cq->armed != STUB_ARMED)

@@ -116,6 +116,8 @@ void stub_resend(void);
  * with the QP.
  */
 void stub_half_message(struct ibv_qp *qp);
+/* Called before a CQ is armed; a test may let a completion come just then. */
+extern void (*stub_before_arming)(struct ibv_cq *cq);
 /* Waits until the CQ is armed, for solicited completions only or for all. */
 void stub_await_armed(struct ibv_cq *cq, bool solicited_only);
 /* The number of QPs in the error state that were destroyed before their Receives were flushed */
