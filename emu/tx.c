@@ -20,8 +20,6 @@
 #include "emu/wire/wire.h"
 #include "emu/fabric/adapter.h"
 
-#define RNR_RETRY_FOREVER 7u
-
 /*
  * Put a request on the wire from a packet on. Without `start`, the request before it schedules the
  * event.
@@ -252,7 +250,7 @@ static void on_rnr(struct emu_world *w, struct emu_qp *qp, uint32_t index)
 	}
 	qp->retry_tries = 0;
 	emu_tx_delivered(w, qp, index);
-	if (retries != RNR_RETRY_FOREVER && qp->rnr_tries >= retries) {
+	if (retries != EMU_RNR_RETRY_FOREVER && qp->rnr_tries >= retries) {
 		/*
 		 * Retries are counted here, so the receiver has to be told that they are exhausted.
 		 */

@@ -160,6 +160,15 @@ static void set_mtu(struct emu_world *w, struct emu_qp *qp, uint32_t mtu)
 	emu_trace(w, EMU_QP " path mtu=%u", EMU_QP_OF(w, qp), mtu);
 }
 
+/* How often a request is tried again after an RNR NAK; not told if that is without an end. */
+static void trace_retries(struct emu_world *w, const struct emu_qp *qp, const struct emu_path *own,
+			  const struct emu_path *before)
+{
+	if (own->sends && own->rnr_retry != EMU_RNR_RETRY_FOREVER &&
+	    (!before->sends || own->rnr_retry != before->rnr_retry))
+		emu_trace(w, EMU_QP " path rnr_retry=%u", EMU_QP_OF(w, qp), own->rnr_retry);
+}
+
 /* Do packets go where they went, with the numbers that they had? Some may be in flight. */
 static bool is_same_way(const struct emu_path *a, const struct emu_path *b)
 {
@@ -201,6 +210,7 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 	}
 	qp->max_rd_in = path->rd_in;
 	qp->max_rd_out = path->rd_out;
+	trace_retries(w, qp, own, &before);
 	if (!qp->numbered) {
 		qp->numbered = true;
 		qp->state = EMU_QP_CONNECTED;

@@ -29,6 +29,7 @@ void emu_number_end(struct emu_world *w, struct emu_qp *qp);
 /* The settings of the QP's own path, or of the fabric. */
 uint32_t emu_number_retry(struct emu_world *w, const struct emu_qp *qp);
 uint64_t emu_number_retry_timer(struct emu_world *w, const struct emu_qp *qp); /* 0: none */
+#define EMU_RNR_RETRY_FOREVER 7u
 uint32_t emu_number_rnr_retry(struct emu_world *w, const struct emu_qp *qp);
 /* The peer's RNR NAK says how long to wait. */
 uint64_t emu_number_rnr_pause(struct emu_world *w, const struct emu_qp *qp);

@@ -42,6 +42,8 @@ enum lie {
 /* Makes this lie the active one; the state of the last lie is forgotten. */
 void lie_begin(enum lie lie);
 enum lie lie_now(void);
+/* The lie of a fabric that is about to be made. */
+enum lie lie_of_world(enum lie lie);
 /* Forgets the state of lies_dat.c. */
 void lie_forget(void);
 

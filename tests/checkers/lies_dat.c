@@ -17,6 +17,11 @@ static struct {
 	bool kept, ep_freed, failed;
 } now;
 
+enum lie lie_of_world(enum lie lie)
+{
+	return lie; /* a script runs twice */
+}
+
 void lie_forget(void)
 {
 	memset(&now, 0, sizeof(now));

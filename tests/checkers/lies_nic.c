@@ -202,7 +202,9 @@ static struct nic *control(struct nic_world *world)
 
 static int world_create(const struct nic_config *config, struct nic_world **world)
 {
-	lie_begin(now.lie); /* a script runs twice */
+	const enum lie chosen = now.lie;
+
+	lie_begin(lie_of_world(chosen));
 	return __real_emu_backend.world_create(config, world);
 }
 

@@ -73,6 +73,26 @@ static const struct row {
 	  "the program gets each event once: emu0.qp1 had no such event" },
 };
 
+/* RNR NAKs that a QP gets, whose message then fails, and which it may get: rnr_retry=1. */
+#define REFUSED(naks)                                                       \
+	"3 emu0.qp2 create type=RC qpn=18 send=cq1 recv=cq1\n"              \
+	"3 emu0.qp2 path rnr_retry=1\n"                                     \
+	"3 emu0.qp2 post_send bytes=64 segments=1 message=1 wr_id=1\n" naks \
+	"3 emu0.qp2 complete op=SEND status=RECEIVER_NOT_READY bytes=0 message=1"
+#define NAK "3 emu1.qp2 packet to=emu0.qp2 op=RNR_NAK message=1 psn=16777215\n"
+#define ACK "3 emu1.qp2 packet to=emu0.qp2 op=ACK message=1 psn=16777215\n"
+
+static const struct row refusals[] = {
+	{ NULL, REFUSED(NAK NAK), NULL },
+	{ NULL, REFUSED(NAK), "a QP tries as often as it may after RNR NAKs: emu0.qp2 ends a" },
+	{ NULL, REFUSED(NAK ACK NAK), "a QP tries as often as it may after RNR NAKs: emu0.qp2" },
+	{ NULL, REFUSED(NAK NAK NAK), "a QP tries no more often than it may after RNR NAKs: emu1" },
+	/* Both copies of a request are refused, the second while the requester waits. */
+	{ NULL, REFUSED("3 emu0>emu1 duplicate rule=1 op=SEND_ONLY from=emu0.qp2\n" NAK NAK NAK),
+	  NULL },
+	{ NULL, REFUSED("3 emu0.qp2 retry try=1 message=1 packet=0\n" NAK NAK NAK), NULL },
+};
+
 static void read_lines(struct watch *watch, char text[8192], const struct row *row)
 {
 	size_t i, n = 0;
@@ -108,6 +128,23 @@ START_TEST(each_mistake_is_noticed_by_its_rule)
 	read_lines(&watch, text, &rows[_i]);
 	ck_assert_msg(strstr(text_of(&watch.violations), rows[_i].rule) != NULL, "%s: %s",
 		      rows[_i].rule, text_of(&watch.violations));
+	watch_free(&watch);
+}
+END_TEST
+
+START_TEST(rnr_naks_are_counted_with_the_retries_of_their_qp)
+{
+	const struct row *row = &refusals[_i];
+	static char text[8192];
+	struct watch watch;
+
+	snprintf(text, sizeof(text), "libdat trace 1\n# profile=ib\n%s\n", row->new);
+	watch_read(&watch, text, strlen(text));
+	if (row->rule)
+		ck_assert_msg(strstr(text_of(&watch.violations), row->rule) != NULL, "%s: %s",
+			      row->rule, text_of(&watch.violations));
+	else
+		ck_assert_str_eq(text_of(&watch.violations), "");
 	watch_free(&watch);
 }
 END_TEST
@@ -163,6 +200,8 @@ static void fill(Suite *suite)
 
 	tcase_add_test(tcase, a_trace_as_it_should_be_has_no_violation);
 	tcase_add_loop_test(tcase, each_mistake_is_noticed_by_its_rule, 0, (int)COUNT(rows));
+	tcase_add_loop_test(tcase, rnr_naks_are_counted_with_the_retries_of_their_qp, 0,
+			    (int)COUNT(refusals));
 	tcase_add_test(tcase, what_faults_and_killed_processes_change_is_no_violation);
 	tcase_add_test(tcase, requests_that_never_complete_are_named);
 	suite_add_tcase(suite, tcase);

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/datsim/program/account.h"
 #include "tools/datsim/commands.h"
 #include "explore.h"
 #include "tools/datsim/files.h"
@@ -275,14 +274,13 @@ static void add_link(struct plan *plan, struct span from, struct span to)
 
 /*
  * Find the links that the program uses, and the time that it takes. False: it opened no adapter, so
- * no schedule can reach it. *violated: the checkers found something, which stderr says.
+ * no schedule can reach it.
  */
-static bool study_trace(struct plan *plan, const char *path, bool *violated)
+static bool study_trace(struct plan *plan, const char *path)
 {
 	struct text content = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
 	struct trace_line line;
-	struct watch watch = { .count = 0 };
 	bool opened = false;
 
 	if (read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
@@ -295,10 +293,6 @@ static bool study_trace(struct plan *plan, const char *path, bool *violated)
 		}
 	}
 	trace_close(&reader);
-	watch_read(&watch, text_of(&content), content.length);
-	fputs(text_of(&watch.violations), stderr);
-	*violated = watch.violation_count > 0;
-	watch_free(&watch);
 	text_free(&content);
 	text_free(&error);
 	return opened;
@@ -315,18 +309,17 @@ static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
 				    .rnr_retry = (int)config->rnr_retry - 2 };
 }
 
-static int run_undisturbed(struct hunt *hunt, const char *trace)
+static int run_undisturbed(struct hunt *hunt)
 {
-	struct text settings = { 0 }, what = { 0 };
+	struct text what = { 0 };
 	struct outcome outcome = { .how = ENDED_WELL };
 	FILE *errors = tmpfile();
 	int code = EXIT_INTERNAL;
 
-	text_add(&settings, "DATSIM_TRACE=%s\n", trace);
 	hunt->runners.starts_anew = true;
 	hunt->runners.errors = errors ? fileno(errors) : -1;
 	runners_start(&hunt->runners);
-	if (runner_run(&hunt->runners, text_of(&settings), &outcome)) {
+	if (runner_run(&hunt->runners, "\n", &outcome)) {
 		code = outcome_code(&outcome);
 		outcome_add(&what, &outcome);
 		if (outcome.how == ENDED_LEFT) {
@@ -347,38 +340,27 @@ static int run_undisturbed(struct hunt *hunt, const char *trace)
 		fclose(errors);
 	hunt->runners.starts_anew = false;
 	hunt->runners.errors = -1;
-	text_free(&settings);
 	text_free(&what);
 	return code;
 }
 
 static int look_at_program(struct hunt *hunt)
 {
-	struct text folder = { 0 }, trace = { 0 }, error = { 0 };
+	struct text trace = { 0 };
 	DAT_SIM_CONFIG config;
-	int code = EXIT_INTERNAL;
-	bool violated = false;
+	int code;
 
 	if (dat_sim_config_init(&config) != DAT_SUCCESS)
 		return EXIT_USAGE;
 	plan_program(hunt, &config);
-	if (scratch_folder(&folder, &error)) {
-		text_add(&trace, "%s/trace", text_of(&folder));
-		code = run_undisturbed(hunt, text_of(&trace));
-		if (!study_trace(&hunt->plan, text_of(&trace), &violated) && code == EXIT_PASS)
-			code = usage_error("explore",
-					   "%s opened no simulated adapter: nothing was explored. "
-					   "Is it linked with -ldat?",
-					   hunt->argv[0]);
-		if (violated && code == EXIT_PASS)
-			code = EXIT_CHECKER;
-		unlink(text_of(&trace));
-		rmdir(text_of(&folder));
-	}
-	fputs(text_of(&error), stderr);
-	text_free(&error);
+	code = run_undisturbed(hunt);
+	runner_trace(&hunt->runners, 0, &trace);
+	if (!study_trace(&hunt->plan, text_of(&trace)) && code == EXIT_PASS)
+		code = usage_error("explore",
+				   "%s opened no simulated adapter: nothing was explored. "
+				   "Is it linked with -ldat?",
+				   hunt->argv[0]);
 	text_free(&trace);
-	text_free(&folder);
 	return code;
 }
 
@@ -453,23 +435,58 @@ static int tell_of_end(const struct hunt *hunt)
 	return ended_code(&hunt->ended, EXIT_PASS);
 }
 
+static int hunt_begin(struct hunt *hunt)
+{
+	int code;
+
+	hunt->runners.ended = &hunt->ended;
+	ended_watch_alone(&hunt->ended);
+	code = look_at_program(hunt);
+	if (!code && !ended_asked(&hunt->ended))
+		code = hunt_run(hunt);
+	ended_unwatch(&hunt->ended);
+	return hunt->ended.by ? tell_of_end(hunt) : code;
+}
+
+/* A folder for the traces, one of each runner. */
+static bool traces_begin(struct hunt *hunt, struct text *folder)
+{
+	struct text error = { 0 };
+	bool good = scratch_folder(folder, &error);
+
+	hunt->runners.traces = text_of(folder);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+	return good;
+}
+
+static void traces_end(const struct hunt *hunt)
+{
+	for (int i = 0; i < RUNNERS_MAX; i++) {
+		struct text path = { 0 };
+
+		runner_trace(&hunt->runners, i, &path);
+		unlink(text_of(&path));
+		text_free(&path);
+	}
+	rmdir(hunt->runners.traces);
+}
+
 int explore_program(struct course *course, char **argv)
 {
 	struct hunt hunt = { .course = course,
 			     .argv = argv,
 			     .runners = { .argv = argv, .count = 1, .seconds = course->hang } };
-	int code;
+	struct text folder = { 0 };
+	int code = EXIT_INTERNAL;
 
 	if (!alone_on_emu())
 		return EXIT_USAGE;
-	hunt.runners.ended = &hunt.ended;
-	ended_watch_alone(&hunt.ended);
-	code = look_at_program(&hunt);
-	if (!code && !ended_asked(&hunt.ended))
-		code = hunt_run(&hunt);
-	ended_unwatch(&hunt.ended);
-	if (hunt.ended.by)
-		code = tell_of_end(&hunt);
+	if (traces_begin(&hunt, &folder)) {
+		code = hunt_begin(&hunt);
+		traces_end(&hunt);
+	}
+	text_free(&folder);
 	text_free(&hunt.schedule.text);
 	return code;
 }

@@ -20,6 +20,8 @@
 
 #include "tools/datsim/commands.h"
 #include "program_script.h"
+#include "tools/datsim/files.h"
+#include "watch.h"
 
 #define TOLD_FD           198 /* a number that the program hardly uses */
 #define READY_SECONDS     60
@@ -127,19 +129,82 @@ static int runner_stop(struct runner *runner, bool kill_it)
 	return status;
 }
 
+/* ---- the trace of a run ---- */
+
+void runner_trace(const struct runners *runners, int which, struct text *path)
+{
+	text_add(path, "%s/trace%d", runners->traces, which);
+}
+
+static int number_of(const struct runners *runners, const struct runner *runner)
+{
+	return (int)(runner - runners->list);
+}
+
+/* Settings of a run, and where its trace goes. */
+static void add_trace(const struct runners *runners, const struct runner *runner,
+		      const char *settings, struct text *text)
+{
+	struct text path = { 0 };
+
+	text_add(text, "%s", settings);
+	if (!runners->traces)
+		return;
+	runner_trace(runners, number_of(runners, runner), &path);
+	unlink(text_of(&path));
+	text_add(text, "DATSIM_TRACE=%s\n", text_of(&path));
+	text_free(&path);
+}
+
+/* "RULE: OBJECT WHAT...": the first of the lines "checker: RULE: ...". */
+static void tell_first(const struct watch *watch, struct outcome *outcome)
+{
+	const char *line = text_of(&watch->violations), *rule = strchr(line, ' ');
+
+	line = rule ? rule + 1 : line;
+	snprintf(outcome->what, sizeof(outcome->what), "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* A program that failed need not have a whole trace. */
+static void check_trace(const struct runners *runners, const struct runner *runner,
+			struct outcome *outcome)
+{
+	struct text path = { 0 }, content = { 0 }, error = { 0 };
+	struct watch watch;
+
+	if (!runners->traces || (outcome->how != ENDED_WELL && outcome->how != ENDED_LEFT))
+		return;
+	runner_trace(runners, number_of(runners, runner), &path);
+	if (read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error)) {
+		watch_read(&watch, text_of(&content), content.length);
+		if (watch.violation_count > 0) {
+			outcome->how = ENDED_WRONG;
+			tell_first(&watch, outcome);
+		}
+		watch_free(&watch);
+	}
+	text_free(&error);
+	text_free(&content);
+	text_free(&path);
+}
+
 /* ---- a run ---- */
 
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings)
 {
+	struct text text = { 0 };
+
 	runner->began = seconds_of(CLOCK_MONOTONIC);
 	runner->running = 0;
 	runner->hung = runner->alone = false;
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
+	add_trace(runners, runner, settings, &text);
 	if (runners->starts_anew)
-		runner->busy = runner_start(runners, runner, settings);
+		runner->busy = runner_start(runners, runner, text_of(&text));
 	else
-		runner->busy = send(runner->fd, settings, strlen(settings), MSG_NOSIGNAL) >= 0;
+		runner->busy = send(runner->fd, text_of(&text), text.length, MSG_NOSIGNAL) >= 0;
+	text_free(&text);
 	return runner->busy;
 }
 
@@ -165,6 +230,7 @@ static void runner_finish(const struct runners *runners, struct runner *runner, 
 		outcome->code = (int)runner->left;
 		strcpy(outcome->what, runner->said_left);
 	}
+	check_trace(runners, runner, outcome);
 }
 
 static void runner_understand(const struct runners *runners, struct runner *runner,
@@ -366,6 +432,10 @@ void runners_end(struct runners *runners)
 
 bool same_outcome(const struct outcome *a, const struct outcome *b)
 {
+	size_t rule = strcspn(a->what, ":");
+
+	if (a->how == ENDED_WRONG && b->how == ENDED_WRONG)
+		return !strncmp(a->what, b->what, rule) && b->what[rule] == a->what[rule];
 	return a->how == b->how && (a->how == ENDED_LEFT || a->code == b->code);
 }
 
@@ -392,6 +462,9 @@ void outcome_add(struct text *text, const struct outcome *outcome)
 		text_add(text, "leaves %d objects (%s)", outcome->code,
 			 outcome->what + strspn(outcome->what, " "));
 		break;
+	case ENDED_WRONG:
+		text_add(text, "breaks a rule of the checkers (%s)", outcome->what);
+		break;
 	}
 }
 
@@ -408,6 +481,7 @@ int outcome_code(const struct outcome *outcome)
 	case ENDED_HUNG:
 		return EXIT_NOT_QUIET;
 	case ENDED_LEFT:
+	case ENDED_WRONG:
 		return EXIT_CHECKER;
 	}
 	return EXIT_PASS;

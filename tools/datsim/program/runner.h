@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* the program is started anew for each run */
+/*
+ * runner.h - runs a program many times: in a process that is started for each run, or forked by one
+ * that was stopped where it opens its fabric. The checkers of watch.h read the trace of each run
+ * that ended without an error.
+ */
 #ifndef DATSIM_RUNNER_H
 #define DATSIM_RUNNER_H
 
@@ -18,14 +22,15 @@ enum ending {
 	ENDED_SIGNAL,
 	ENDED_STUCK, /* it waited for an event that cannot come */
 	ENDED_HUNG,  /* it ran for too long */
-	ENDED_LEFT   /* it left objects when it exited */
+	ENDED_LEFT,  /* it left objects when it exited */
+	ENDED_WRONG  /* the checkers found something in its trace (watch.h) */
 };
 
 struct outcome {
 	enum ending how;
 	int code;        /* exit status, or signal */
 	bool alone;      /* the library started no thread, as it would have elsewhere */
-	char what[1024]; /* what it waited for; the objects it left */
+	char what[1024]; /* what it waited for; the objects it left; what the checkers found */
 };
 
 struct runner {
@@ -48,6 +53,7 @@ struct runners {
 	bool leaves;         /* it leaves objects even without faults: not a failure */
 	double seconds;      /* processor time for a run, and a tenth of its real time */
 	int errors;          /* file for standard error; -1: discarded */
+	const char *traces;  /* folder for traces (runner_trace), for the checkers; NULL: none */
 	struct ended *ended; /* the caller watches; once it is asked to end, no run goes on */
 	int count;
 	struct runner list[RUNNERS_MAX];
@@ -58,6 +64,8 @@ void runners_start(struct runners *runners);
 void runners_end(struct runners *runners);
 /* Begin a run in an idle runner. False: no process could be started. */
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings);
+/* The name of the file with the trace of a runner's last run. */
+void runner_trace(const struct runners *runners, int which, struct text *path);
 /* Wait until a runner is done, for a tenth of a second at most. */
 void runners_wait(struct runners *runners);
 /* Run once, and wait for the end. False: no process could be started, or the tool has to end. */

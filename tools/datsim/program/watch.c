@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkers of a program's trace (watch.h). */
-#include "watch.h"
+#include "watch_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,93 +9,6 @@
 #define REQUESTS_SHOWN   4
 
 #define PSN_BITS 24
-
-/* ---- lists ---- */
-
-static void list_add(struct watch_list *list, const struct watch_entry *entry)
-{
-	if ((list->count & (list->count - 1)) == 0)
-		list->entries = mem_grow(list->entries, (list->count ? 2 * list->count : 1) *
-								sizeof(*list->entries));
-	list->entries[list->count++] = *entry;
-}
-
-static struct watch_entry *list_oldest(struct watch_list *list)
-{
-	return list->first < list->count ? &list->entries[list->first] : NULL;
-}
-
-static void list_take(struct watch_list *list)
-{
-	if (++list->first == list->count)
-		list->first = list->count = 0;
-}
-
-static void list_clear(struct watch_list *list)
-{
-	list->first = list->count = 0;
-}
-
-/* ---- objects ---- */
-
-static bool span_same(struct span a, struct span b)
-{
-	return a.length == b.length && !memcmp(a.s, b.s, a.length);
-}
-
-static bool is_of_kind(struct span object, const char *kind)
-{
-	const char *dot = memchr(object.s, '.', object.length);
-
-	return dot && object.length - (size_t)(dot - object.s) > strlen(kind) &&
-	       !memcmp(dot, kind, strlen(kind));
-}
-
-/* Where an object is in the table, or is to be: index + 1, or 0. */
-static uint32_t *slot_of(const struct watch *watch, struct span object)
-{
-	uint32_t hash = 2166136261u;
-	size_t i;
-
-	for (i = 0; i < object.length; i++)
-		hash = (hash ^ (unsigned char)object.s[i]) * 16777619u;
-	for (i = hash;; i++) {
-		uint32_t *slot = &watch->slots[i & (watch->slot_count - 1)];
-
-		if (!*slot || span_same(watch->list[*slot - 1].object, object))
-			return slot;
-	}
-}
-
-static void grow_table(struct watch *watch)
-{
-	size_t i;
-
-	watch->slot_count = watch->slot_count ? 2 * watch->slot_count : 64;
-	free(watch->slots);
-	watch->slots = mem_zero(watch->slot_count, sizeof(*watch->slots));
-	watch->list = mem_grow(watch->list, watch->slot_count * sizeof(*watch->list));
-	for (i = 0; i < watch->count; i++)
-		*slot_of(watch, watch->list[i].object) = (uint32_t)i + 1;
-}
-
-static struct watched *watched_of(struct watch *watch, struct span object)
-{
-	struct watched *one;
-	uint32_t *slot;
-
-	if (2 * watch->count >= watch->slot_count)
-		grow_table(watch);
-	slot = slot_of(watch, object);
-	if (*slot)
-		return &watch->list[*slot - 1];
-	one = &watch->list[watch->count++];
-	*slot = (uint32_t)watch->count;
-	*one = (struct watched){ .object = object,
-				 .verbs = is_of_kind(object, ".qp"),
-				 .reliable = true };
-	return one;
-}
 
 /* ---- what is wrong ---- */
 
@@ -152,18 +65,19 @@ static void tell_left(struct watch *watch, struct watched *one)
 static void connect_anew(struct watch *watch, struct watched *one)
 {
 	tell_left(watch, one);
-	list_clear(&one->posted);
+	watch_list_clear(&one->posted);
 	one->last = 0;
-	one->failed = one->has_packet = false;
+	one->failed = one->has_packet = one->again = false;
+	one->refusals = one->in_a_row = 0;
 }
 
 /* Nothing is left of a QP that is reset or freed. */
 static void begin_anew(struct watch *watch, struct watched *one)
 {
 	connect_anew(watch, one);
-	list_clear(&one->sent);
-	list_clear(&one->receives);
-	list_clear(&one->received);
+	watch_list_clear(&one->sent);
+	watch_list_clear(&one->receives);
+	watch_list_clear(&one->received);
 }
 
 /* ---- requests and completions ---- */
@@ -199,7 +113,7 @@ static struct watch_entry entry_of(const struct trace_line *line, struct span op
 
 static void take_post(struct watch *watch, const struct trace_line *line)
 {
-	struct watched *one = watched_of(watch, line->object);
+	struct watched *one = watch_object(watch, line->object);
 	struct watch_entry entry = entry_of(line, op_of(line->verb));
 	const struct watch_list *posted = &one->posted;
 
@@ -208,7 +122,7 @@ static void take_post(struct watch *watch, const struct trace_line *line)
 			      (posted->count > posted->first &&
 			       entry.message <= posted->entries[posted->count - 1].message)))
 		connect_anew(watch, one);
-	list_add(&one->posted, &entry);
+	watch_list_add(&one->posted, &entry);
 }
 
 static void check_flush(struct watch *watch, const struct trace_line *line, struct watched *one,
@@ -222,27 +136,57 @@ static void check_flush(struct watch *watch, const struct trace_line *line, stru
 	one->failed |= !span_is(entry->status, "SUCCESS");
 }
 
+/* Without late packets, the requester counts each RNR NAK. */
+static void take_refusal(struct watch *watch, const struct trace_line *line)
+{
+	struct watched *one = watch_object(watch, trace_value(line, "to"));
+
+	one->refusals++;
+	if (++one->in_a_row > one->rnr_retry + 1 && one->limited && !one->again && !watch->twisted)
+		watch_violate(watch, line, "a QP tries no more often than it may after RNR NAKs",
+			      "refuses once more", NULL);
+}
+
+static void take_ack(struct watch *watch, const struct trace_line *line)
+{
+	struct watched *one = watch_object(watch, trace_value(line, "to"));
+
+	one->refusals = one->in_a_row = 0;
+	one->again = false;
+}
+
+static void check_refusals(struct watch *watch, const struct trace_line *line, struct watched *one,
+			   const struct watch_entry *entry)
+{
+	if (span_is(entry->status, "RECEIVER_NOT_READY") && one->limited &&
+	    one->refusals <= one->rnr_retry)
+		watch_violate(watch, line, "a QP tries as often as it may after RNR NAKs",
+			      "ends a request before", entry);
+	if (span_is(entry->status, "SUCCESS"))
+		one->in_a_row = 0;
+}
+
 static void complete_request(struct watch *watch, const struct trace_line *line,
 			     struct watched *one, struct watch_entry *entry)
 {
-	const struct watch_entry *oldest = list_oldest(&one->posted);
+	const struct watch_entry *oldest = watch_list_oldest(&one->posted);
 
 	if (oldest && oldest->message == entry->message) {
 		entry->wr_id = oldest->wr_id;
 		entry->has_id = oldest->has_id;
 		entry->unsignaled = oldest->unsignaled;
-		if (!span_same(oldest->op, entry->op))
+		if (!watch_same(oldest->op, entry->op))
 			watch_violate(watch, line, "a request completes as what it was posted as",
 				      "completes as another", oldest);
-		list_take(&one->posted);
+		watch_list_take(&one->posted);
 	} else if (!entry->message) {
 		; /* posted to a QP in the error state, and flushed at once */
 	} else if (oldest && entry->message > oldest->message) {
 		watch_violate(watch, line, "requests complete in the order of the posts",
 			      "has an older request", oldest);
 		while (oldest && oldest->message <= entry->message) {
-			list_take(&one->posted);
-			oldest = list_oldest(&one->posted);
+			watch_list_take(&one->posted);
+			oldest = watch_list_oldest(&one->posted);
 		}
 	} else {
 		watch_violate(watch, line, "each request completes once, after its post",
@@ -252,19 +196,20 @@ static void complete_request(struct watch *watch, const struct trace_line *line,
 		return;
 	}
 	check_flush(watch, line, one, entry);
+	check_refusals(watch, line, one, entry);
 	if (entry->message)
 		one->last = entry->message;
 	if (!entry->unsignaled || !span_is(entry->status, "SUCCESS"))
-		list_add(&one->sent, entry);
+		watch_list_add(&one->sent, entry);
 }
 
 static void take_completion(struct watch *watch, const struct trace_line *line)
 {
-	struct watched *one = watched_of(watch, line->object);
+	struct watched *one = watch_object(watch, line->object);
 	struct watch_entry entry = entry_of(line, trace_value(line, "op"));
 
 	if (span_is(entry.op, "RECV"))
-		list_add(&one->received, &entry);
+		watch_list_add(&one->received, &entry);
 	else
 		complete_request(watch, line, one, &entry);
 }
@@ -281,17 +226,17 @@ static bool same_outcome(const struct watch_entry *done, struct span got)
 /* uDAPL's lines do not say which successes are told, nor of which kind of request one is. */
 static void pass_untold(struct watch_list *list, struct span got)
 {
-	const struct watch_entry *oldest = list_oldest(list);
+	const struct watch_entry *oldest = watch_list_oldest(list);
 
 	while (oldest && span_is(oldest->status, "SUCCESS") && !same_outcome(oldest, got)) {
-		list_take(list);
-		oldest = list_oldest(list);
+		watch_list_take(list);
+		oldest = watch_list_oldest(list);
 	}
 }
 
 static void take_poll(struct watch *watch, const struct trace_line *line)
 {
-	struct watched *one = watched_of(watch, line->object);
+	struct watched *one = watch_object(watch, line->object);
 	struct span op = trace_value(line, one->verbs ? "opcode" : "op");
 	bool received = span_is(op, "RECV") || span_starts(op, "IBV_WC_RECV");
 	struct watch_list *list = received ? &one->received : &one->sent;
@@ -299,7 +244,7 @@ static void take_poll(struct watch *watch, const struct trace_line *line)
 
 	if (!one->verbs && !received)
 		pass_untold(list, got.status);
-	oldest = list_oldest(list);
+	oldest = watch_list_oldest(list);
 	if (!oldest) {
 		watch_violate(watch, line, "the program gets each completion once",
 			      "has no completion that it did not get before", &got);
@@ -309,10 +254,10 @@ static void take_poll(struct watch *watch, const struct trace_line *line)
 	    (!received && oldest->has_id && got.has_id && oldest->wr_id != got.wr_id))
 		watch_violate(watch, line, "the program gets completions in order",
 			      "has an older one that it did not get", oldest);
-	list_take(list);
+	watch_list_take(list);
 	if (!received || !one->verbs || one->shared)
 		return;
-	oldest = list_oldest(&one->receives);
+	oldest = watch_list_oldest(&one->receives);
 	if (!oldest)
 		watch_violate(watch, line, "a Receive completes once, after its post",
 			      "has none that is posted", &got);
@@ -320,7 +265,7 @@ static void take_poll(struct watch *watch, const struct trace_line *line)
 		watch_violate(watch, line, "Receives complete in the order of the posts",
 			      "has an older one", oldest);
 	if (oldest)
-		list_take(&one->receives);
+		watch_list_take(&one->receives);
 }
 
 /* ---- packets ---- */
@@ -341,9 +286,13 @@ static void take_packet(struct watch *watch, const struct trace_line *line)
 	int32_t ahead;
 	int order;
 
+	if (span_is(trace_value(line, "op"), "RNR_NAK"))
+		take_refusal(watch, line);
+	else if (span_is(trace_value(line, "op"), "ACK"))
+		take_ack(watch, line);
 	if (!is_request(trace_value(line, "op")) || !trace_value(line, "psn").length)
 		return;
-	one = watched_of(watch, line->object);
+	one = watch_object(watch, line->object);
 	ahead = (int32_t)((psn - one->psn) << (32 - PSN_BITS));
 	order = message != one->message ? (message > one->message ? 1 : -1)
 		: packet != one->packet ? (packet > one->packet ? 1 : -1)
@@ -367,8 +316,8 @@ static struct watch_event *event_of(struct watch *watch, const struct trace_line
 	size_t i;
 
 	for (i = 0; i < watch->event_count; i++) {
-		if (span_same(watch->events[i].object, line->object) &&
-		    span_same(watch->events[i].number, number))
+		if (watch_same(watch->events[i].object, line->object) &&
+		    watch_same(watch->events[i].number, number))
 			return &watch->events[i];
 	}
 	watch->events = mem_grow(watch->events, (i + 1) * sizeof(*watch->events));
@@ -401,6 +350,12 @@ static bool line_spoils(const struct trace_line *line)
 	       (span_is(line->verb, "fault") && !span_is(trace_value(line, "does"), "pass"));
 }
 
+static bool line_twists(const struct trace_line *line)
+{
+	return span_is(line->verb, "duplicate") || span_is(line->verb, "delay") ||
+	       span_is(line->verb, "reorder") || span_is(line->verb, "hold");
+}
+
 static bool line_kills(const struct trace_line *line)
 {
 	return span_is(line->verb, "note") && ((span_starts(line->rest, "process ") ||
@@ -410,27 +365,33 @@ static bool line_kills(const struct trace_line *line)
 
 static void take_state(struct watch *watch, const struct trace_line *line)
 {
-	struct watched *one = watched_of(watch, line->object);
+	struct watched *one = watch_object(watch, line->object);
 	struct span to = trace_value(line, "to");
 
 	if (span_is(line->verb, "create")) {
 		begin_anew(watch, one);
 		one->number = trace_number(line, "qpn");
 		one->reliable = !one->verbs || span_is(trace_value(line, "type"), "RC");
-		one->shared = false;
+		one->shared = one->limited = false;
 	} else if (span_is(line->verb, "free") || span_is(to, "RESET")) {
 		begin_anew(watch, one);
 	} else if (span_is(to, "RTS") || span_is(to, "CONNECTED")) {
 		one->failed = false;
+	} else if (span_is(line->verb, "retry")) {
+		one->again = true;
+	} else if (span_is(line->verb, "path") && trace_value(line, "rnr_retry").length) {
+		one->limited = true;
+		one->rnr_retry = trace_number(line, "rnr_retry");
 	}
 }
 
 static void take_line(struct watch *watch, const struct trace_line *line)
 {
-	bool qp = is_of_kind(line->object, ".qp"), ep = is_of_kind(line->object, ".ep");
+	bool qp = watch_is_kind(line->object, ".qp"), ep = watch_is_kind(line->object, ".ep");
 
 	watch->blind |= line_kills(line);
 	watch->spoiled |= line_spoils(line);
+	watch->twisted |= line_twists(line);
 	if (watch->blind)
 		return;
 	if ((span_is(line->verb, "event") || span_is(line->verb, "dequeue") ||
@@ -449,12 +410,13 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 		 !watch->spoiled)
 		take_poll(watch, line);
 	else if (span_is(line->verb, "ibv_post_recv"))
-		list_add(&watched_of(watch, line->object)->receives,
-			 &(struct watch_entry){ .op = { "RECV", 4 },
-						.wr_id = trace_number(line, "wr_id"),
-						.has_id = trace_value(line, "wr_id").length > 0 });
+		watch_list_add(&watch_object(watch, line->object)->receives,
+			       &(struct watch_entry){ .op = { "RECV", 4 },
+						      .wr_id = trace_number(line, "wr_id"),
+						      .has_id = trace_value(line, "wr_id").length >
+								0 });
 	else if (span_is(line->verb, "take") && !span_is(trace_value(line, "from"), "rq"))
-		watched_of(watch, line->object)->shared = true;
+		watch_object(watch, line->object)->shared = true;
 	else
 		take_state(watch, line);
 }

@@ -3,7 +3,8 @@
  * watch.h - checkers that read the trace of a program, of either front: each request completes
  * once, after it was posted, in order, and flushed once one has failed; each completion that the
  * program got is the oldest that it has not got; packets are numbered in order; an event that the
- * program got was there. And the requests of verbs that never complete.
+ * program got was there; a request of a verbs QP is refused by RNR NAKs as often as the QP permits,
+ * and then fails. And the requests of verbs that never complete.
  *
  * Faults of completions and events, overflows and killed processes make some of it wrong for good
  * reason: from such a line on these checkers are silent. Borrows the trace's text.
@@ -40,6 +41,11 @@ struct watched {
 	bool has_packet; /* below: the newest packet that arrived */
 	uint64_t message, packet;
 	uint32_t psn;
+	bool limited;       /* below: rnr_retry is known, and finite */
+	bool again;         /* its retry timer has sent packets again */
+	uint64_t rnr_retry; /* as the program set it */
+	uint64_t refusals;  /* RNR NAKs since the last ACK */
+	uint64_t in_a_row;  /* the same, or since a request last succeeded, if that is later */
 };
 
 /* A queue of events of one kind that the program has not got. */
@@ -60,6 +66,7 @@ struct watch {
 	size_t violation_count;
 	bool blind;   /* a process was killed: the trace may repeat itself */
 	bool spoiled; /* completions or events are lost or changed on purpose */
+	bool twisted; /* packets are duplicated or late on purpose */
 };
 
 /* Read a whole trace. */
