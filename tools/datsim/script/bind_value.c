@@ -297,10 +297,12 @@ bool bind_number(struct binder *binder, struct value *value, enum group_id group
 	return true;
 }
 
+#define BILLION UINT64_C(1000000000)
+
 static bool bind_scaled(struct binder *binder, const struct value *value, const char *const *units,
 			uint64_t base, const char *what, uint64_t *result)
 {
-	uint64_t scale = 1;
+	uint64_t scale = 1, part;
 
 	if (value->kind != VALUE_NUMBER || value->negative)
 		goto bad;
@@ -308,7 +310,13 @@ static bool bind_scaled(struct binder *binder, const struct value *value, const 
 		scale *= base;
 	if (!*units || value->number > INT64_MAX / scale)
 		goto bad;
-	*result = value->number * scale + value->billionths * scale / UINT64_C(1000000000);
+	part = value->billionths * scale;
+	if (part % BILLION) {
+		diag_add(&binder->script->diag, value->at,
+			 "expected %s, found one that is not whole in the smallest unit", what);
+		return false;
+	}
+	*result = value->number * scale + part / BILLION;
 	return true;
 bad:
 	diag_add(&binder->script->diag, value->at, "expected %s", what);

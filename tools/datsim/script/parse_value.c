@@ -98,6 +98,12 @@ static bool parse_moment(struct parser *parser, uint64_t *ns)
 			 token->length, token->s);
 		return false;
 	}
+	if (token->billionths * time_units[i].ns % UINT64_C(1000000000)) {
+		diag_add(&parser->script->diag, token->at,
+			 "expected a time of whole nanoseconds, found \"%.*s\"", token->at.length,
+			 token->s);
+		return false;
+	}
 	*ns = token->value * time_units[i].ns +
 	      token->billionths * time_units[i].ns / UINT64_C(1000000000);
 	parser->now++;
