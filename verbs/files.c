@@ -5,8 +5,8 @@
  * ordinary machine has nothing.
  *
  * The calls of libc that take a path are defined here. A path below those folders becomes one in
- * the folder `files` beside this library, which verbs/files.sh makes, and there in that of the link
- * layer; a device is emu0 or emu1 there, whatever DATSIM_VERBS_NAME says; a device file becomes
+ * the folder `files` beside this library, which verbs/files.sh makes, and there in that of the kind
+ * of device; a device is emu0 or emu1 there, whatever DATSIM_VERBS_NAME says; a device file becomes
  * /dev/null, a character device that any user may open. Any other path is passed on unchanged, and
  * so is one that is written otherwise, or relative to another folder. A path that is no string
  * crashes here, where the kernel would return EFAULT.
@@ -77,10 +77,26 @@ static const char *path_elsewhere(const char *path, char room[PATH_MAX])
 	return room;
 }
 
+/* As verbs/setting.c has it. */
+static const char *kind_of_device(void)
+{
+	const char *layer = process_env("DATSIM_LINK_LAYER"), *profile;
+
+	profile = process_env("DATSIM_PROFILE");
+	if (profile && strcmp(profile, "iwarp") == 0)
+		return "iwarp";
+	return layer && strcmp(layer, "ethernet") == 0 ? "ethernet" : "infiniband";
+}
+
+/* The folder is there; "up" leads to `files` from the folder of this library. */
+static bool is_tree(char *slash, const char *up)
+{
+	sprintf(slash, "%s/files/%s", up, kind_of_device());
+	return access(tree, X_OK) == 0;
+}
+
 __attribute__((constructor)) static void find_tree(void)
 {
-	const char *layer;
-	bool ethernet;
 	Dl_info info;
 	char *slash;
 
@@ -90,14 +106,7 @@ __attribute__((constructor)) static void find_tree(void)
 	slash = strrchr(tree, '/');
 	if (!slash)
 		goto none;
-	layer = process_env("DATSIM_LINK_LAYER");
-	ethernet = layer && strcmp(layer, "ethernet") == 0;
-	strcpy(slash, ethernet ? "/files/ethernet" : "/files/infiniband");
-	if (access(tree, X_OK) == 0)
-		return;
-	/* as libtool builds it */
-	strcpy(slash, ethernet ? "/../files/ethernet" : "/../files/infiniband");
-	if (access(tree, X_OK) == 0)
+	if (is_tree(slash, "") || is_tree(slash, "/..")) /* the latter: as libtool builds it */
 		return;
 none:
 	tree[0] = '\0';

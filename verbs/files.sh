@@ -8,10 +8,11 @@ put() {
 	printf '%s\n' "$2" > "$root/$1"
 }
 
-# tree FOLDER LINK_LAYER
+# tree FOLDER LINK_LAYER NODE_TYPE
 tree() {
 	root=$1
 	layer=$2
+	type=$3
 	put dev/infiniband/rdma_cm ''
 	put sys/class/infiniband_verbs/abi_version 6
 	put sys/class/infiniband_cm/abi_version 5
@@ -24,7 +25,7 @@ tree() {
 		put $device/board_id libdat
 		put $device/hca_type emulated
 		put $device/node_desc emu$n
-		put $device/node_type '1: CA'
+		put $device/node_type "$type"
 		put $device/device/numa_node -1
 		put $device/ports/1/link_layer $layer
 		put $device/ports/1/phys_state '5: LinkUp'
@@ -34,5 +35,6 @@ tree() {
 	done
 }
 
-tree "$1/infiniband" InfiniBand
-tree "$1/ethernet" Ethernet
+tree "$1/infiniband" InfiniBand '1: CA'
+tree "$1/ethernet" Ethernet '1: CA'
+tree "$1/iwarp" Ethernet '4: RNIC'

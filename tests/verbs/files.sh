@@ -29,7 +29,7 @@ run() {
 	"$datsim" run --quiet -- "$@"
 }
 
-echo 1..9
+echo 1..11
 prints "/dev/infiniband has the devices" "rdma_cm uverbs0 uverbs1" \
 	run sh -c 'cd / && ls /dev/infiniband | tr "\n" " " | sed "s/ $//"'
 prints "a device file is a character device that may be opened" "opened" \
@@ -44,6 +44,10 @@ prints "without datsim there is nothing of it" "" \
 	sh -c 'cat /sys/class/infiniband/emu1/ports/1/state 2> /dev/null'
 prints "eval of datsim env does the same" "4: ACTIVE" \
 	sh -c "eval \"\$('$datsim' env)\" && cat /sys/class/infiniband/emu0/ports/1/state"
+prints "a device is a channel adapter" "1: CA" run cat /sys/class/infiniband/emu0/node_type
+prints "with the profile iwarp it is an RNIC on Ethernet" "4: RNIC
+Ethernet" env DATSIM_PROFILE=iwarp "$datsim" run --quiet -- \
+	cat /sys/class/infiniband/emu0/node_type /sys/class/infiniband/emu0/ports/1/link_layer
 cat > "$work/drivers.c" << 'END'
 #include <errno.h>
 #include <stdbool.h>
@@ -63,7 +67,7 @@ int main(void)
 END
 libs=$top_builddir/verbs/.libs
 if ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'; then
-	echo "ok 9 - drivers # SKIP a program without a sanitizer cannot load a library with one"
+	echo "ok 11 - drivers # SKIP a program without a sanitizer cannot load a library with one"
 elif ${CC:-cc} "$work/drivers.c" "$libs/libmlx4.so.1" "$libs/libmlx5.so.1" "$libs/libefa.so.1" \
 	-o "$work/drivers" 2> "$work/error"; then
 	prints "libraries of drivers know none of the devices" "none" run "$work/drivers"
