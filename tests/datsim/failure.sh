@@ -46,7 +46,7 @@ replayed() {
 few_lines() { [ "$(trace | wc -l)" -ge 10 ] && [ "$(trace | wc -l)" -le 20 ]; }
 two_blanks() { ! trace | grep -qv '^  '; }
 
-echo 1..11
+echo 1..12
 check "exit status 1" is $status 1
 check "the place and the failure" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
 check "expected: the line of the script" is "$(line 2)" \
@@ -64,3 +64,10 @@ check "then the command that replays it" is "$(tail -n 1 account)" "replay:   da
 check "the command gives the same report" replayed
 check "equal output with a seed, byte for byte" is "$("$datsim" test --seed 3 it.dsim)" \
 	"$("$datsim" test --seed 3 it.dsim)"
+cat > room.dsim << 'END'
+use    connected a@emu0 b@emu1 memory=4096
+       b: dat_ep_post_recv(ep, [64, 9000])
+END
+"$datsim" test room.dsim > account
+only_no_room() { grep -q 'no room for 9000 bytes' account && ! grep -q reaped account; }
+check "a call that is not made is no pending work" only_no_room

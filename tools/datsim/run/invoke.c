@@ -261,16 +261,12 @@ static bool only_looks(const struct call *call, DAT_RETURN ret)
 static bool make_call(struct run *run, const struct statement *st, bool *again)
 {
 	struct invocation inv = { .run = run, .st = st, .call = &st->call };
-	size_t posted = run->ledger.count;
 	bool good = false;
 	DAT_RETURN ret;
 
 	*again = false;
-	if (!fill_slots(&inv)) {
-		if (run->ledger.count > posted)
-			ledger_undo(run);
+	if (!fill_slots(&inv))
 		goto out;
-	}
 	before_call(&inv);
 	if (!checks_before(&inv))
 		goto out;

@@ -4,8 +4,11 @@
 
 #include <string.h>
 
+/* A call that is not made has posted nothing, and the report says so. */
 static bool no_room(struct invocation *inv, uint64_t length)
 {
+	if (call_posts(inv->call->row))
+		ledger_undo(inv->run);
 	return run_fail(inv->run, EXIT_USAGE, NULL, NULL,
 			"no room for %llu bytes in the fixture's memory: give `use` a memory=",
 			(unsigned long long)length);
