@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..66
+echo 1..67
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -89,6 +89,9 @@ holds "no fabric stays" [ -z "$(ls datsim)" ]
 expect 130 'server was ended by signal 2' run -- "$server" + sh -c 'kill -INT $PPID; exec sleep 30'
 # shellcheck disable=SC2016
 expect 129 'server was ended by signal 1' run -- "$server" + sh -c 'kill -HUP $PPID; exec sleep 30'
+# One that has not begun by then is not begun.
+# shellcheck disable=SC2016
+expect 143 'server was ended by signal 15' run -- sh -c 'kill -TERM $PPID; exec sleep 30' + "$server"
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
 # leaves NAME TRACE: a program that is killed leaves its fabric
