@@ -150,7 +150,7 @@ START_TEST(each_lie_is_noticed_and_nothing_else_is)
 END_TEST
 
 /* Its output must not mix with this test's TAP. */
-static int command_in_silence(char **argv)
+static int command_in_silence(int (*command)(char **), char **argv)
 {
 	int out, null, code;
 
@@ -158,7 +158,7 @@ static int command_in_silence(char **argv)
 	out = dup(STDOUT_FILENO);
 	null = open("/dev/null", O_WRONLY);
 	ck_assert(out >= 0 && null >= 0 && dup2(null, STDOUT_FILENO) >= 0);
-	code = command_test.run(argv);
+	code = command(argv);
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	close(out);
@@ -175,9 +175,29 @@ START_TEST(the_command_exits_with_3)
 	ck_assert_int_eq(write(file, MESSAGES, strlen(MESSAGES)), (int)strlen(MESSAGES));
 	close(file);
 	lie_begin(LIE_NONE);
-	ck_assert_int_eq(command_in_silence(argv), EXIT_PASS);
+	ck_assert_int_eq(command_in_silence(command_test.run, argv), EXIT_PASS);
 	lie_begin(LIE_TWICE);
-	ck_assert_int_eq(command_in_silence(argv), 3);
+	ck_assert_int_eq(command_in_silence(command_test.run, argv), 3);
+	lie_begin(LIE_NONE);
+	unlink(name);
+}
+END_TEST
+
+/* Only a call that fails shows this lie, and each call of the script succeeds. */
+START_TEST(a_sweep_makes_calls_fail_and_notices_the_lie)
+{
+	static const char script[] = "use adapter a@emu0\na: dat_pz_create(ia) -> pz2\n";
+	char name[] = "sweep-XXXXXX.dsim", word[][8] = { "sweep", "--nth", "alloc" };
+	char *argv[] = { word[0], word[1], word[2], name, NULL };
+	int file = mkstemps(name, 5);
+
+	ck_assert(file >= 0);
+	ck_assert_int_eq(write(file, script, sizeof(script) - 1), (int)sizeof(script) - 1);
+	close(file);
+	lie_begin(LIE_NONE);
+	ck_assert_int_eq(command_in_silence(command_sweep.run, argv), EXIT_PASS);
+	lie_begin(LIE_OUTPUT);
+	ck_assert_int_eq(command_in_silence(command_sweep.run, argv), EXIT_CHECKER);
 	lie_begin(LIE_NONE);
 	unlink(name);
 }
@@ -204,6 +224,7 @@ static void fill(Suite *suite)
 
 	tcase_add_loop_test(tcase, each_lie_is_noticed_and_nothing_else_is, 0, (int)COUNT(rows));
 	tcase_add_test(tcase, the_command_exits_with_3);
+	tcase_add_test(tcase, a_sweep_makes_calls_fail_and_notices_the_lie);
 	tcase_add_test(tcase, there_is_a_script_for_every_lie);
 	suite_add_tcase(suite, tcase);
 }

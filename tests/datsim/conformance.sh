@@ -105,7 +105,7 @@ same_table() {
 	conformance 0 -j 2 --junit suite.xml "$suite" && cmp one table
 }
 
-echo 1..17
+echo 1..18
 holds "the suite passes" conformance 0 "$suite"
 holds "every script is in the table" every_script_is_there
 holds "there is a row for each clause" clauses_counted
@@ -125,3 +125,7 @@ holds "no such folder" conformance 2 nowhere
 holds "a backend that this build does not have" conformance 2 --provider hw "$suite"
 holds "scripts that need the emulator are skipped elsewhere, with the reason" skips
 holds "other scripts are not skipped" no_skip
+mkdir letters
+printf '# dat_pz_query: the zone knows its IA (AX)\nuse adapter a@emu0\n' > letters/x.dsim
+conformance 0 letters
+holds "letters in parentheses are no ruling" grep -q 'the zone knows its IA (AX)' table

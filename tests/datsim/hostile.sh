@@ -42,7 +42,7 @@ inputs() {
 		says 2 "^(# )?huge.dsim: expected at most|no folder huge" "$@" huge.dsim
 }
 
-echo 1..42
+echo 1..43
 for command in test explore show "show --svg x" "show --pcapng x" replay conformance; do
 	# shellcheck disable=SC2086
 	holds "datsim $command: missing, binary and huge files" inputs "$datsim" $command
@@ -172,3 +172,7 @@ typed() {
 holds "the shell without HOME, on a dumb terminal" typed
 holds "the shell survives binary input" sh -c 'timeout 20 "$1" shell < binary > out 2>&1' - \
 	"$datsim"
+# The longest script that there may be, and no longer
+{ echo 'use adapter a@emu0' && yes "# a$(printf '%500s' comment)"; } 2> noise |
+	head -c 4194304 > longest.dsim
+holds "a script of 4 MiB is read" says 0 '^ok 1 - longest.dsim' "$datsim" test longest.dsim

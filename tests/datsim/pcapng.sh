@@ -55,7 +55,7 @@ says() {
 trace=$here/timeline/wire.trace
 iwarp=$here/timeline/iwarp.trace
 
-echo 1..40
+echo 1..41
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
 holds "a second run gives an equal file" cmp "$scratch/a" "$scratch/b"
@@ -102,6 +102,8 @@ holds "a NAK for a wrong key" counts 'infiniband.aeth.syndrome == 0x62' 1
 holds "requests and replies of connection management" counts 'infiniband.mad.mgmtclass == 7' 9
 holds "a dropped packet names its fault" says 'infiniband.bth.psn == 16777207' \
 	'dropped by fault 1'
+holds "a comment has the script's names of both ends" says 'infiniband.bth.psn == 16777207' \
+	'a.ep > b.ep'
 holds "times are virtual nanoseconds" counts 'frame.time_epoch == 0.000018545' 1
 
 "$datsim" test --trace "$scratch/sizes.trace" "$here/../scripts/ep/messages.dsim" > /dev/null

@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..26
+echo 1..28
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -124,3 +124,9 @@ holds "long labels are cut" \
 holds "a hard watermark is in the legend" grep -q '>a hard mark</text>' "$svg"
 holds "a failure is red at the EP that found it" \
 	grep -q "class='halo wrong.*>fails #3: OVER_LIMIT</text>" "$svg"
+printf 'libdat trace 1\n0 - note script begins\n1000 emu0.ep1 create\n5000 - note half past\n' \
+	> "$scratch/note.trace"
+printf '9000 emu0.ep1 free\n9000 - note script ends\n' >> "$scratch/note.trace"
+holds "a note is drawn" \
+	sh -c "\"$datsim\" show --svg $svg $scratch/note.trace && grep -q 'half past' $svg"
+holds "and its time is not, where nothing happens" sh -c "! grep -q '>5.000</text>' $svg"

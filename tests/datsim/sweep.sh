@@ -53,7 +53,7 @@ hangs() {
 	LD_PRELOAD="$runtime $hurry" "$datsim" sweep --nth post good.dsim
 }
 
-echo 1..22
+echo 1..23
 sweeps alloc
 sweeps alloc --persistent
 sweeps post
@@ -76,6 +76,7 @@ expect 3 'nonesuch.dsim' sweep --nth post nonesuch.dsim
 part=$((share / 100))
 expect 0 '^ok 1 - ' sweep --nth alloc --share $part "$scripts/adapter/limits.dsim"
 expect 0 '^ok 1 - ' sweep --nth alloc --persistent --share $part "$scripts/adapter/limits.dsim"
+expect 0 '^1\.\.1$' sweep --nth post good.dsim
 hangs > out 2>&1
 holds "a point that takes too long is told" grep -q 'good.dsim: point 1 hangs (signal 14)' out
 holds "and the script is not ok" grep -q '^not ok 1 - good.dsim: 0 of 0 points' out

@@ -53,13 +53,14 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..55
+echo 1..57
 expect 2 'expected a command'
 expect 0 'datsim test  *run scripts as tests' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'device needs --provider hw' test --device rxe0 good.dsim
 expect 2 'provider wants emu or hw, got .soft.' test --provider soft good.dsim
 expect 2 'slow wants a whole number from 1 to 1000, got .0.' test --provider hw --slow 0 good.dsim
+expect 1 'set-up failed' test --provider hw --device nonesuch good.dsim
 expect 2 'one name or two' test --provider hw --device a,b,c good.dsim
 expect 2 '^datsim: unknown command tset; did you mean test[?]$' tset good.dsim
 expect 2 'expected --nth with alloc, post or event' sweep
@@ -121,3 +122,4 @@ expect 0 'dat.conf:2: field 3, thread safety: expected threadsafe or nonthreadsa
 DAT_OVERRIDE=nonexistent
 expect 99 'DAT_OVERRIDE=nonexistent: No such file or directory; name a dat.conf' info
 DAT_OVERRIDE=/dev/null
+expect 0 '^datsim sweep --nth alloc\|post\|event \[--persistent\] \[--share P\]' sweep --help

@@ -91,7 +91,8 @@ expect 130 'server was ended by signal 2' run -- "$server" + sh -c 'kill -INT $P
 expect 129 'server was ended by signal 1' run -- "$server" + sh -c 'kill -HUP $PPID; exec sleep 30'
 # One that has not begun by then is not begun.
 # shellcheck disable=SC2016
-expect 143 'server was ended by signal 15' run -- sh -c 'kill -TERM $PPID; exec sleep 30' + "$server"
+expect 143 'server was ended by signal 15' run -- \
+	sh -c 'kill -TERM $PPID; exec sleep 30' + "$server"
 holds "no fabric stays" [ -z "$(ls datsim)" ]
 
 # leaves NAME TRACE: a program that is killed leaves its fabric

@@ -163,6 +163,19 @@ START_TEST(numbers_of_a_fault_shrink_after_a_blank_and_after_an_equals_sign)
 }
 END_TEST
 
+static bool is_optional_with_more(const char *script)
+{
+	return !strstr(script, "optional") || strstr(script, "more");
+}
+
+START_TEST(what_a_word_needed_goes_after_the_word)
+{
+	struct needs needs = { .word = { "drop" }, .more = is_optional_with_more };
+
+	shrinks_to(needs, true, SCRIPT("!drop optional", "more"), "drop\n");
+}
+END_TEST
+
 START_TEST(words_of_a_fault_go_if_words_may_go)
 {
 	const char *const *script = SCRIPT("!drop optional until=7 a", "say optional");
@@ -199,6 +212,7 @@ static void fill(Suite *suite)
 	unit_test_bare(suite, a_count_becomes_one_or_half_as_long_as_it_fails);
 	unit_test_bare(suite, other_numbers_of_a_line_that_is_no_fault_stay);
 	unit_test_bare(suite, numbers_of_a_fault_shrink_after_a_blank_and_after_an_equals_sign);
+	unit_test_bare(suite, what_a_word_needed_goes_after_the_word);
 	unit_test_bare(suite, words_of_a_fault_go_if_words_may_go);
 	unit_test_bare(suite, a_joined_script_is_whole_with_or_without_its_faults);
 }

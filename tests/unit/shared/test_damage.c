@@ -11,11 +11,13 @@
 
 #include "emu/cq.h"
 #include "emu/fabric/arena.h"
+#include "emu/fabric/clock.h"
 #include "emu/fabric/group.h"
 #include "emu/fabric/queue.h"
 #include "emu/fabric/spare.h"
 #include "emu/fabric/trace.h"
 #include "emu/fabric/world.h"
+#include "emu/number/number.h"
 #include "emu/partial.h"
 #include "emu/shared/inline.h"
 #include "emu/shared/recover.h"
@@ -240,6 +242,58 @@ START_TEST(a_delayed_packet_that_was_held_and_is_dropped_is_observed_no_longer)
 }
 END_TEST
 
+/* ---- polling ---- */
+
+static uint64_t clock_ns;
+
+static uint64_t read_clock(void *ctx)
+{
+	(void)ctx;
+	return clock_ns;
+}
+
+/* An ACK of an earlier connection: nothing comes of it but that it is gone. */
+START_TEST(a_poll_runs_what_is_due_by_the_clock)
+{
+	static const struct nic_upcalls up = { .monotonic_ns = read_clock };
+	struct nic *nic = emu_nic_at(world, ADAPTER);
+	struct nic_cq *cq;
+	struct nic_wc wc;
+
+	emu_nic_init(world, ADAPTER, &up, NULL);
+	nic->threaded = true;
+	clock_ns = world->mono_base + world->fab->now;
+	ck_assert_int_eq(emu_cq_create(nic, 1, NULL, &cq), 0);
+	emu_schedule(world, world->fab->now + 50, EMU_EV_ACK, QP, 99, 0, 0);
+	ck_assert(!emu_cq_spin(cq, &wc));
+	ck_assert_uint_eq(world->fab->events, 1);
+	clock_ns += 100;
+	ck_assert(!emu_cq_spin(cq, &wc));
+	ck_assert_uint_eq(world->fab->events, 0);
+	emu_cq_destroy(cq);
+}
+END_TEST
+
+/* The wait after an RNR NAK begins when the NAK came, not at the first look at it. */
+START_TEST(what_an_event_begins_counts_from_when_it_was_due)
+{
+	static const struct nic_upcalls up = { .monotonic_ns = read_clock };
+	struct nic *nic = emu_nic_at(world, ADAPTER);
+	struct emu_qp *qp = make_requester();
+	uint64_t due = world->fab->now + 50;
+
+	emu_nic_init(world, ADAPTER, &up, NULL);
+	qp->sq.put = 1;
+	clock_ns = world->mono_base + due + 50;
+	emu_schedule(world, due, EMU_EV_RNR, QP, qp->epoch, 0, 0);
+	emu_follow(world, nic);
+	ck_assert_uint_eq(world->fab->now, due + 50);
+	ck_assert_uint_eq(world->fab->events, 1);
+	ck_assert_uint_eq(world->fab->heap[0].time, due + emu_number_rnr_pause(world, qp));
+	forget_requester(qp);
+}
+END_TEST
+
 /* ---- tables and lengths ---- */
 
 START_TEST(a_CQ_without_memory_for_its_payloads_gives_its_entry_back)
@@ -305,6 +359,8 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, an_ACK_of_a_request_that_was_never_posted_completes_none);
 	tcase_add_test(tcase, a_READ_that_is_done_is_not_sent_again_but_what_follows_it_is);
 	tcase_add_test(tcase, a_delayed_packet_that_was_held_and_is_dropped_is_observed_no_longer);
+	tcase_add_test(tcase, a_poll_runs_what_is_due_by_the_clock);
+	tcase_add_test(tcase, what_an_event_begins_counts_from_when_it_was_due);
 	tcase_add_test(tcase, a_CQ_without_memory_for_its_payloads_gives_its_entry_back);
 	tcase_add_test(tcase, who_is_behind_the_last_member_is_in_no_group);
 	tcase_add_test(tcase, a_trace_that_is_longer_than_its_room_is_not_read_beyond_it);
