@@ -18,10 +18,11 @@
 #define TIMEOUT_US 100000000 /* far longer than any wait here takes */
 #define TRIES      3000      /* a minute, for a server that starts on a busy machine */
 #define PAUSE_NS   20000000
-#define LOOKS      1000 /* polls of memory between two polls of the connection's EVD */
-#define ASKED      0    /* message buffers: the question, */
-#define WRITTEN    1    /* the answer that the server writes here, */
-#define FETCHED    2    /* the same answer, fetched by an RDMA Read */
+#define LOOKS      1000    /* polls of memory between two polls of the connection's EVD */
+#define LOOKS_MORE 1000000 /* at an answer that has come in parts */
+#define ASKED      0       /* message buffers: the question, */
+#define WRITTEN    1       /* the answer that the server writes here, */
+#define FETCHED    2       /* the same answer, fetched by an RDMA Read */
 #define MESSAGES   3
 
 struct client {
@@ -110,9 +111,13 @@ static void expect_dto(struct client *client, DAT_UINT64 cookie)
  */
 static void poll_answer(struct client *client, DAT_UINT64 round)
 {
+	const struct pair_message *answer = &client->node.messages[WRITTEN];
+	long parts = 0;
 	DAT_EVENT event;
 
-	for (long looks = 1; client->node.messages[WRITTEN].round != round; looks++) {
+	for (long looks = 1; !pair_is_whole(answer, round); looks++) {
+		if (answer->round == round && ++parts > LOOKS_MORE)
+			pair_fail("the answer written here is wrong");
 		sched_yield();
 		if (looks % LOOKS == 0 && dat_evd_dequeue(client->connect, &event) == DAT_SUCCESS)
 			pair_fail("the connection ended");

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What server and client have in common: an adapter with registered memory, and the rule that makes
- * an answer from a question.
- */
+/* What server and client have in common: an adapter with registered memory. */
 #include "pair.h"
 
 #include <stdint.h>
@@ -74,18 +71,4 @@ DAT_RMR_TRIPLET pair_remote(const struct pair_target *target)
 	return (DAT_RMR_TRIPLET){ .rmr_context = target->key,
 				  .target_address = target->address,
 				  .segment_length = sizeof(struct pair_message) };
-}
-
-void pair_ask(struct pair_message *question, DAT_UINT64 round, DAT_UINT64 client)
-{
-	for (DAT_UINT64 i = 0; i < PAIR_WORDS; i++)
-		question->word[i] = (client << 40) + (round << 8) + i;
-	question->round = round;
-}
-
-void pair_answer(const struct pair_message *question, struct pair_message *answer)
-{
-	for (int i = 0; i < PAIR_WORDS; i++)
-		answer->word[i] = ~question->word[i];
-	answer->round = question->round;
 }

@@ -12,16 +12,23 @@
 #ifndef PAIR_H
 #define PAIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <dat/udat.h>
 
 #define PAIR_QUALIFIER    7700
 #define PAIR_QUEUE_LENGTH 256
-#define PAIR_WORDS        64 /* of a question, and of its answer */
+#define PAIR_WORDS        63 /* of a question, and of its answer */
 
+/*
+ * A program that polls memory cannot tell from one word that the others are there: an adapter may
+ * place the bytes of an RDMA Write in any order, and the kernel's rxe places some of them from the
+ * last to the first. The sum tells.
+ */
 struct pair_message {
 	DAT_UINT64 word[PAIR_WORDS];
-	volatile DAT_UINT64 round; /* the last member, because it must be written last */
+	DAT_UINT64 sum; /* of the words and of the round */
+	volatile DAT_UINT64 round;
 };
 
 /* The remote address of a message. */
@@ -51,8 +58,10 @@ DAT_LMR_TRIPLET pair_segment(const struct pair_node *node, int message);
 struct pair_target pair_target(const struct pair_node *node, int message);
 DAT_RMR_TRIPLET pair_remote(const struct pair_target *target);
 
-/* Make the answer to a question; make a client's question of a round. */
+/* message.c: make the answer to a question; make a client's question of a round. */
 void pair_answer(const struct pair_message *question, struct pair_message *answer);
 void pair_ask(struct pair_message *question, DAT_UINT64 round, DAT_UINT64 client);
+/* Is all of this round's message there? It may be in memory that an adapter writes to. */
+bool pair_is_whole(const struct pair_message *message, DAT_UINT64 round);
 
 #endif

@@ -118,7 +118,7 @@ void peer_ask(struct peer *peer)
 	pair_check(dat_ep_post_send(peer->ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
 		   "dat_ep_post_send");
 	expect_dto(peer->dto, round);
-	while (messages[WRITTEN].round != round) {
+	while (!pair_is_whole(&messages[WRITTEN], round)) {
 		/* In lockstep, a poll that finds nothing ends the turn. */
 		if (!turns || dat_evd_dequeue(peer->connect, &event) != DAT_SUCCESS)
 			sched_yield();

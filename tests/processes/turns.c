@@ -68,7 +68,7 @@ static void open_client(struct client *client)
 static void ask(struct client *client, DAT_UINT64 round)
 {
 	struct pair_message *question = &client->node->messages[client->number * 2], wanted;
-	volatile struct pair_message *answer = question + 1;
+	const struct pair_message *answer = question + 1;
 	DAT_LMR_TRIPLET segment = pair_segment(client->node, client->number * 2);
 	DAT_DTO_COOKIE cookie = { .as_64 = round };
 	DAT_EVENT event;
@@ -80,10 +80,10 @@ static void ask(struct client *client, DAT_UINT64 round)
 	event = next(client->dto);
 	if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		pair_fail("a transfer failed");
-	while (answer->round != round)
+	while (!pair_is_whole(answer, round))
 		if (dat_evd_dequeue(client->connect, &event) == DAT_SUCCESS)
 			pair_fail("the connection ended");
-	if (memcmp((const void *)answer->word, wanted.word, sizeof(wanted.word)) != 0)
+	if (memcmp(answer->word, wanted.word, sizeof(wanted.word)) != 0)
 		pair_fail("the answer is wrong");
 }
 

@@ -39,22 +39,6 @@ static void need(int good, const char *what)
 	exit(1);
 }
 
-/* ---- the questions' rule: pair.c ---- */
-
-static void make_question(struct pair_message *question, uint64_t round)
-{
-	for (uint64_t i = 0; i < PAIR_WORDS; i++)
-		question->word[i] = (round << 8) + i;
-	question->round = round;
-}
-
-static void make_answer(const struct pair_message *question, struct pair_message *answer)
-{
-	for (int i = 0; i < PAIR_WORDS; i++)
-		answer->word[i] = ~question->word[i];
-	answer->round = question->round;
-}
-
 /* ---- the connection ---- */
 
 /*
@@ -166,11 +150,11 @@ static void ask(uint64_t round)
 	struct pair_message wanted;
 	struct ibv_wc wc;
 
-	make_question(&messages[ASKED], round);
-	make_answer(&messages[ASKED], &wanted);
+	pair_ask(&messages[ASKED], round, 0);
+	pair_answer(&messages[ASKED], &wanted);
 	post(IBV_WR_SEND, ASKED);
 	complete_request();
-	while (messages[WRITTEN].round != round)
+	while (!pair_is_whole(&messages[WRITTEN], round))
 		need(ibv_poll_cq(cq, 1, &wc) == 0, "the answer's way");
 	need(memcmp(messages[WRITTEN].word, wanted.word, sizeof(wanted.word)) == 0, "the answer");
 	post(IBV_WR_RDMA_READ, FETCHED);
@@ -240,7 +224,7 @@ static long answer_questions(void)
 		if (ibv_poll_cq(cq, 1, &wc) == 0 || wc.status != IBV_WC_SUCCESS ||
 		    wc.opcode != IBV_WC_RECV)
 			continue;
-		make_answer(&messages[ASKED], &messages[WRITTEN]);
+		pair_answer(&messages[ASKED], &messages[WRITTEN]);
 		post_receive();
 		post(IBV_WR_RDMA_WRITE, WRITTEN);
 		answers++;
