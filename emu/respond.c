@@ -69,6 +69,24 @@ static bool suits_both(const struct emu_world *w, const struct emu_qp *a, const 
 	return length <= emu_wire_mtu(w, a) && length <= emu_wire_mtu(w, b);
 }
 
+/* Only a QP that is connected by number has its keys checked before it sends. */
+static bool is_unreadable(struct emu_world *w, const struct emu_arrival *a)
+{
+	const struct emu_swqe *wqe = a->swqe;
+	const struct emu_sgl own = { .sge = wqe->sge,
+				     .num_sge = wqe->num_sge,
+				     .pd = a->sender->pd,
+				     .adapter = a->sender->adapter,
+				     .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+
+	if (!a->sender->numbered || a->rx || emu_rdma_is_answered(wqe->opcode))
+		return false;
+	for (uint32_t i = 0; i < own.num_sge; i++)
+		if (own.sge[i].length > 0 && !emu_key_allows(w, &own, &own.sge[i]))
+			return true;
+	return false;
+}
+
 enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_measure(w, a);
@@ -81,6 +99,10 @@ enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_IGNORE;
 	if (a->rx && !a->rx->write)
 		a->wqe = &a->rx->wqe;
+	if (is_unreadable(w, a)) {
+		a->cause = EMU_CAUSE_SOURCE;
+		return EMU_STEP_REFUSE;
+	}
 	if (a->rule)
 		return EMU_STEP_INJECT;
 	if (a->qp->odd_mtu && !suits_both(w, a->sender, a->qp, emu_rdma_request_bytes(a->swqe))) {

@@ -5,8 +5,8 @@
 #
 # Not in lockstep: ib_write_lat, which spins on memory. Not in real time: -R, for the client asks
 # once for a listener that the server makes meanwhile, and its further attempts wait for nothing.
-# After each row perftest measures the processor's clock for 0.2 s, so -a takes seconds, and fails on
-# a busy machine; a latency in cycles (-C) needs no clock.
+# After each row perftest measures the processor's clock for 0.2 s, so -a takes seconds, and on a
+# busy machine it fails; a latency in cycles (-C) needs no clock.
 . "$(dirname "$0")/begin.sh"
 needs libibverbs perftest ib_send_bw ib_send_lat ib_write_bw ib_write_lat ib_read_bw ib_read_lat \
 	ib_atomic_bw ib_atomic_lat

@@ -359,6 +359,24 @@ START_TEST(a_wrong_local_key_ends_with_LOC_PROT_ERR_at_this_side_alone)
 }
 END_TEST
 
+/* 0: the peer has no Receive; 1: the remote key is wrong, too. */
+START_TEST(a_wrong_local_key_is_found_before_what_the_peer_refuses)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+	enum ibv_wr_opcode opcode = _i ? IBV_WR_RDMA_WRITE : IBV_WR_SEND;
+
+	verbs_begin(&a, &b);
+	sge = (struct ibv_sge){ (uintptr_t)a.buffer, 8, a.mr->lkey + 1 };
+	wr = verbs_wr(&b, opcode, &sge);
+	wr.wr.rdma.rkey++;
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+	expect_wc(&a, _i ? IBV_WC_RDMA_WRITE : IBV_WC_SEND, IBV_WC_LOC_PROT_ERR);
+	ck_assert_int_eq((int)b.qp->state, (int)IBV_QPS_RTS);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_wrong_key_of_a_receive_ends_with_LOC_PROT_ERR_and_REM_OP_ERR)
 {
 	struct ibv_sge sge;
@@ -478,6 +496,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_wrong_remote_key_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, what_the_peers_qp_does_not_permit_ends_with_REM_ACCESS_ERR, 1, NULL);
 	unit_add(suite, a_wrong_local_key_ends_with_LOC_PROT_ERR_at_this_side_alone, 1, NULL);
+	unit_add(suite, a_wrong_local_key_is_found_before_what_the_peer_refuses, 2, NULL);
 	unit_add(suite, a_wrong_key_of_a_receive_ends_with_LOC_PROT_ERR_and_REM_OP_ERR, 1, NULL);
 	unit_add(suite, a_short_receive_ends_with_LOC_LEN_ERR_and_REM_INV_REQ_ERR, 1, NULL);
 	unit_add(suite, what_is_posted_to_a_qp_in_error_is_flushed_in_order, 1, NULL);
