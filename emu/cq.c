@@ -68,7 +68,8 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	EMU_LIVE(w->fab, cqs, entry);
 	w->cq[index] = (struct emu_local_cq){ .base = { .nic = nic, .ctx = ctx },
 					      .entry = entry,
-					      .world = w };
+					      .world = w,
+					      .ring = emu_at(w, ring) };
 	*cq = &w->cq[index].base;
 	return 0;
 
@@ -103,6 +104,7 @@ int emu_cq_resize(struct nic_cq *base, uint32_t depth)
 		old_mask = cq->mask;
 		cq->ring = ring;
 		cq->mask = mask;
+		emu_local_cq(base)->ring = to;
 		emu_pool_free(w->fab, old, emu_cq_bytes(old_mask));
 	}
 	cq->depth = cq->limit = depth;
@@ -136,7 +138,7 @@ int emu_cq_poll(struct nic_cq *base, struct nic_wc *wc, int n)
 	int got = 0;
 
 	while (got < n && cq->get != cq->put)
-		emu_cq_get(w, cq, &wc[got++]);
+		emu_cq_get(w, cq, emu_local_cq(base)->ring, &wc[got++]);
 	return got;
 }
 

@@ -27,20 +27,17 @@ void emu_cq_limit(struct nic_cq *cq, uint32_t n);
 void emu_cq_arm(struct nic_cq *cq);
 void emu_cq_arm_solicited(struct nic_cq *cq);
 
-/* In clock.c, because polling lets virtual time pass: see host/nic.h. */
-bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
-
 /* The CQ is full, or there is none (0): the completion is lost, and lib is told. */
 void emu_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode opcode);
 /* The CQ is armed (one shot): notify lib of this completion. */
 void emu_cq_notify(struct emu_world *w, uint32_t cq);
 
-/* Add a completion of qp to a CQ (index 0: the QP has none). An overflow breaks the QP. */
-static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp, uint64_t wr_id,
-			       uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
-			       uint32_t flags)
+/* emu_cq_push, for the CQ with this entry and ring. */
+static inline void emu_cq_push_in(struct emu_world *w, uint32_t index, struct emu_cq *cq,
+				  struct emu_cqe *ring, uint32_t qp, uint64_t wr_id,
+				  uint32_t length, enum nic_opcode opcode,
+				  enum nic_wc_status status, uint32_t flags)
 {
-	struct emu_cq *cq = EMU_KEEP(&EMU_AT(w->fab->cq, index));
 	uint32_t put = cq->put;
 	struct emu_cqe *cqe;
 
@@ -49,9 +46,9 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 		emu_cq_lost(w, index, qp, opcode);
 		return;
 	}
+	cqe = &ring[put & cq->mask];
 	/* The owner may look at put; it takes nothing before the event has ended: direct.h. */
 	__atomic_store_n(&cq->put, put + 1, __ATOMIC_RELAXED);
-	cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (put & cq->mask);
 	cqe->wr_id = wr_id;
 	cqe->qp = qp;
 	EMU_ALONE(cqe->qp);
@@ -63,18 +60,28 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 		emu_cq_notify(w, index);
 }
 
+/* Add a completion of qp to a CQ (index 0: the QP has none). An overflow breaks the QP. */
+static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp, uint64_t wr_id,
+			       uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
+			       uint32_t flags)
+{
+	struct emu_cq *cq = EMU_KEEP(&EMU_AT(w->fab->cq, index));
+
+	emu_cq_push_in(w, index, cq, emu_at(w, cq->ring), qp, wr_id, length, opcode, status, flags);
+}
+
 /* `length` and what follows it: copied at once, which takes fewer instructions than one by one. */
 #define EMU_CQE_REST (sizeof(struct emu_cqe) - offsetof(struct emu_cqe, length))
 _Static_assert(offsetof(struct nic_wc, src_sl) - offsetof(struct nic_wc, length) ==
 		       offsetof(struct emu_cqe, src_sl) - offsetof(struct emu_cqe, length),
 	       "the order is that of struct nic_wc");
 
-/* Dequeue the oldest completion; the CQ must not be empty. */
-static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+/* Dequeue the oldest completion of the CQ, which has this ring; it must not be empty. */
+static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, const struct emu_cqe *ring,
+			      struct nic_wc *wc)
 {
-	const struct emu_cqe *cqe;
+	const struct emu_cqe *cqe = &ring[cq->get++ & cq->mask];
 
-	cqe = (const struct emu_cqe *)emu_at(w, cq->ring) + (cq->get++ & cq->mask);
 	wc->wr_id = cqe->wr_id;
 	wc->qp = &w->qp[cqe->qp].base;
 	memcpy(&wc->length, &cqe->length, EMU_CQE_REST);

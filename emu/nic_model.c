@@ -39,7 +39,7 @@
 #include "mw.h"
 #include "emu/number/number.h"
 #include "qp.h"
-#include "receive.h"
+#include "quick.h"
 #include "respond.h"
 #include "srq.h"
 #include "tx.h"
@@ -102,6 +102,11 @@ const struct nic_ops emu_ops = {
 	/* tx.c: the requester */
 	.post_send = emu_post_send,
 
+	/* quick.c: the ordinary message */
+	.send_one = emu_send_one,
+	.recv_one = emu_recv_one,
+	.cq_spin = emu_cq_spin,
+
 	/* cm.c: connection management */
 	.listen = emu_listen,
 	.unlisten = emu_unlisten,
@@ -115,7 +120,6 @@ const struct nic_ops emu_ops = {
 	/* fabric/clock.c: virtual time and waiting */
 	.now = emu_now,
 	.wait = emu_wait,
-	.cq_spin = emu_cq_spin,
 	.sim_step = emu_step,
 	.sim_pending = emu_pending,
 
@@ -198,71 +202,10 @@ void emu_dispatch(struct emu_world *w, struct emu_event *e)
  * work request stays on the send queue until it is acknowledged, so the event holds only its index.
  *
  * Nearly every message is a Send of one packet that is expected next, finds a Receive, and needs no
- * check of a key, limit or rule: receive_fast does it all at once. All others go through the steps
+ * check of a key, limit or rule: quick.c does it all at once. All others go through the steps
  * below, one check at a time. receive.h has the code that both paths share with direct delivery
  * between processes (emu/shared/direct.c).
  */
-
-/*
- * The keys of both ends were valid at the post, and no key has become invalid since. Only lengths
- * are left to check.
- */
-static inline bool fits_fast_path(const struct emu_fabric *fab, const struct emu_swqe *swqe,
-				  const struct emu_rwqe *wqe)
-{
-	return swqe->opcode == NIC_OP_SEND && swqe->mem_epoch == fab->mem_epoch &&
-	       swqe->num_sge == 1 && emu_recv_needs_no_check(fab, wqe, swqe->length);
-}
-
-/* The fast path. False: it is not possible, and nothing has changed. */
-static inline bool receive_fast(struct emu_world *w, struct emu_qp *qp, uint32_t qp_index,
-				const struct emu_swqe *swqe, uint32_t index)
-{
-	struct emu_fabric *fab = w->fab;
-	struct emu_srq *srq = emu_recv_srq(w, qp);
-	struct emu_wq *wq = EMU_KEEP(emu_recv_queue(qp, srq));
-	const struct emu_rwqe *wqe;
-
-	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
-		return false;
-	/*
-	 * An empty message does not qualify either: 0 - 1 is more than any MTU. That of the sender
-	 * is the same (emu_qp_assess).
-	 */
-	if (swqe->length - 1 >= qp->mtu || fab->trace_on)
-		return false;
-	wqe = emu_wqe(w, wq, wq->get);
-	if (!fits_fast_path(fab, swqe, wqe))
-		return false;
-	emu_recv_take_whole(qp, wq, index);
-	if (__builtin_expect(emu_guard_copy(emu_memory(wqe->sge[0].addr),
-					    emu_memory(swqe->sge[0].addr), swqe->length),
-			     0)) {
-		emu_recv_put_back_whole(qp, wq, index);
-		emu_respond(w, qp, index, 0, EMU_EV_DATA);
-		return true;
-	}
-	emu_cq_push(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV, NIC_WC_SUCCESS,
-		    emu_recv_flags(wqe, swqe->flags));
-	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
-	return true;
-}
-
-void emu_rx_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
-		 uint32_t packet, enum emu_event_kind kind)
-{
-	struct emu_qp *qp = emu_qp_at(w, qp_index);
-	const struct emu_qp *sender;
-
-	if (qp->epoch != epoch)
-		return;
-	sender = emu_qp_at(w, qp->peer);
-	/* The expected request has not been executed, so it is still on the sender's queue. */
-	if (packet == 0 && index == qp->rx_next && qp->rx_fast && sender->epoch == qp->peer_epoch &&
-	    receive_fast(w, qp, qp_index, emu_wqe(w, &sender->sq, index), index))
-		return;
-	emu_respond(w, qp, index, packet, kind);
-}
 
 /*
  * ---- step by step ----

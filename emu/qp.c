@@ -120,6 +120,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		entry->srq = emu_srq_index(w, init->srq);
 		EMU_AT(w->fab->srq, entry->srq).users++;
 	}
+	emu_qp_assess(entry);
 	EMU_LIVE(w->fab, qps, entry);
 	w->qp[index] = (struct emu_local_qp){
 		.base = { .nic = nic,
@@ -128,6 +129,8 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 			  .number = index + EMU_NUMBER_FIRST },
 		.entry = entry,
 		.world = w,
+		.sq = emu_at(w, sq.ring),
+		.rq = emu_at(w, rq.ring),
 	};
 	*qp = &w->qp[index].base;
 	return 0;
@@ -171,7 +174,10 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	emu_wq_fini(w, &qp->sq);
 	qp->sq = sq;
 	qp->sq_next = 0;
+	emu_local_qp(base)->sq = emu_at(w, qp->sq.ring);
+	emu_local_qp(base)->rq = emu_at(w, qp->rq.ring);
 	apply_init(w, qp, init);
+	emu_qp_assess(qp);
 	w->fab->mem_epoch++;
 	return 0;
 }

@@ -39,17 +39,19 @@ static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event 
 }
 
 /*
- * To be called whenever one of these fields changes. The fast path of the responder (nic_model.c)
+ * To be called whenever one of these fields changes. The fast path of the responder (quick.c)
  * is for a connected QP with no limit armed, no partial or parked message, and no gap after a NAK,
- * and no flag that asks for a look at each packet; that of the requester (tx.c) for a connected QP
- * whose send queue holds no request that restricts the order (rdma.h).
+ * and no flag that asks for a look at each packet; that of the requester for a connected QP whose
+ * send queue holds no request that restricts the order (rdma.h). A Receive is posted fast on a QP
+ * with a queue of its own, whose connection has not ended. Requests have a segment in any case.
  */
 static inline void emu_qp_assess(struct emu_qp *qp)
 {
 	qp->rx_fast = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
 		      qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked &&
 		      !qp->unheard && !qp->odd_mtu;
-	qp->tx_fast = qp->state == EMU_QP_CONNECTED && qp->constrained == 0;
+	qp->tx_fast = qp->state == EMU_QP_CONNECTED && qp->constrained == 0 && qp->max_send_sge;
+	qp->rq_fast = qp->state != EMU_QP_ERROR && !qp->srq && qp->max_recv_sge;
 }
 
 /*

@@ -14,11 +14,6 @@ static struct emu_srq *srq_of(struct nic_srq *base)
 	return emu_local_srq(base)->entry;
 }
 
-uint32_t emu_recv_stride(uint32_t max_sge)
-{
-	return (uint32_t)(sizeof(struct emu_rwqe) + max_sge * sizeof(struct nic_sge));
-}
-
 /* A post on a disconnected QP: the receive completes as FLUSHED at once. */
 static EMU_COLD int recv_flushed(struct emu_world *w, struct emu_qp *qp,
 				 const struct nic_recv_wr *wr)

@@ -16,7 +16,11 @@ int emu_srq_limit(struct nic_srq *srq, uint32_t limit);
 uint32_t emu_srq_count(struct nic_srq *srq);
 
 /* Bytes of a ring entry for a receive with up to max_sge segments. */
-uint32_t emu_recv_stride(uint32_t max_sge);
+static inline uint32_t emu_recv_stride(uint32_t max_sge)
+{
+	return (uint32_t)(sizeof(struct emu_rwqe) + max_sge * sizeof(struct nic_sge));
+}
+
 /* Copy a receive work request into its ring entry. */
 static inline void emu_recv_fill(const struct emu_world *w, struct emu_rwqe *wqe,
 				 const struct nic_recv_wr *wr)

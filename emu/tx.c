@@ -292,18 +292,6 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 		       emu_wire_psn(w, qp, index, packet), code);
 }
 
-/* The general ACK: for several requests, the last one of a drain, a duplicate, or with a trace. */
-static EMU_COLD void ack_any(struct emu_world *w, struct emu_qp *qp, uint32_t index)
-{
-	if (index - qp->sq.get >= emu_wq_count(&qp->sq))
-		return;
-	if (w->fab->trace_on)
-		trace_answer(w, qp, index, 0, EMU_EV_ACK);
-	emu_tx_delivered(w, qp, index + 1);
-	qp->rnr_tries = 0;
-	emu_tx_go_on(w, qp);
-}
-
 void emu_tx_go_on(struct emu_world *w, struct emu_qp *qp)
 {
 	if (qp->constrained)
@@ -313,24 +301,18 @@ void emu_tx_go_on(struct emu_world *w, struct emu_qp *qp)
 	emu_pause_retired(w, qp);
 }
 
+/* For several requests, the last one of a drain, a duplicate, or with a trace. */
 void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index)
 {
 	struct emu_qp *qp = emu_qp_at(w, qp_index);
-	uint32_t get = qp->sq.get;
-	const struct emu_swqe *wqe;
 
-	if (qp->epoch != epoch)
+	if (qp->epoch != epoch || index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
-	if (index != get || get == qp->sq.put || !qp->tx_fast || w->fab->trace_on) {
-		ack_any(w, qp, index);
-		return;
-	}
-	qp->sq.get = get + 1;
+	if (w->fab->trace_on)
+		trace_answer(w, qp, index, 0, EMU_EV_ACK);
+	emu_tx_delivered(w, qp, index + 1);
 	qp->rnr_tries = 0;
-	wqe = emu_wqe(w, &qp->sq, index);
-	if (!(wqe->flags & NIC_WR_SUPPRESS))
-		emu_cq_push(w, qp->send_cq, qp_index, wqe->wr_id, wqe->length, wqe->opcode,
-			    NIC_WC_SUCCESS, wqe->flags & NIC_WR_QUIET);
+	emu_tx_go_on(w, qp);
 }
 
 void emu_tx_answer(struct emu_world *w, const struct emu_event *event)

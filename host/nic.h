@@ -368,6 +368,16 @@ struct nic_ops {
 	 */
 	int (*post_send)(struct nic_qp *qp, const struct nic_send_wr *wr);
 	int (*post_recv)(struct nic_qp *qp, const struct nic_recv_wr *wr);
+	/*
+	 * The same for an ordinary request: a SEND, or a Receive, without flags, of one segment
+	 * that is not empty. Any error: nothing has happened, and the caller makes the call above
+	 * in its place, which alone determines the error. For PATH_PRIVATE (path.h), so decorators
+	 * do not see these calls.
+	 */
+	int (*send_one)(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+			uint32_t lkey);
+	int (*recv_one)(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+			uint32_t lkey);
 
 	/* ---- connections ---- */
 

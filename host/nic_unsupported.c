@@ -18,6 +18,17 @@ static void nic_entry_missing(void)
 
 #define MISSING(name) .name = (__typeof__(((struct nic_ops *)0)->name))nic_entry_missing
 
+static int no_request(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
+		      uint32_t lkey)
+{
+	(void)qp;
+	(void)wr_id;
+	(void)addr;
+	(void)length;
+	(void)lkey;
+	return -EOPNOTSUPP;
+}
+
 static int no_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
 {
 	(void)pd;
@@ -261,6 +272,8 @@ const struct nic_ops nic_unsupported = {
 	.qp_alarm = no_qp_alarm,
 	MISSING(post_send),
 	MISSING(post_recv),
+	.send_one = no_request,
+	.recv_one = no_request,
 	MISSING(listen),
 	MISSING(unlisten),
 	MISSING(connect),

@@ -7,6 +7,11 @@
 #include "front.h"
 #include "path.h"
 
+static bool is_traced(const struct backend *b)
+{
+	return b->world && b->kind->control(b->world)->tracing;
+}
+
 enum path path_choose(const struct backend *b)
 {
 	for (int i = 0; i < PATH_BLOCKS; i++)
@@ -14,7 +19,9 @@ enum path path_choose(const struct backend *b)
 			return PATH_CAREFUL;
 	if (b->module)
 		return b->bias.ended ? PATH_CAREFUL : PATH_HARDWARE;
-	return b->quick ? PATH_SHARED : PATH_PRIVATE;
+	if (b->quick)
+		return PATH_SHARED;
+	return is_traced(b) ? PATH_CAREFUL : PATH_PRIVATE;
 }
 
 void path_update(struct backend *b)
@@ -24,16 +31,17 @@ void path_update(struct backend *b)
 			b->fronts[i]->ops->use_path(b->fronts[i], path_choose(b));
 }
 
-/*
- * With several threads and neither a biased lock nor a module, no table is changed: other threads
- * read it, and every variant in it takes the lock then.
- */
+void path_changed(struct backend *b)
+{
+	if (b->module || b->quick || __libc_single_threaded)
+		path_update(b);
+}
+
 void path_block(struct backend *b, enum path_block reason, int more)
 {
 	b->blocks[reason] += more;
 	assert(b->blocks[reason] >= 0);
-	if (b->module || b->quick || __libc_single_threaded)
-		path_update(b);
+	path_changed(b);
 }
 
 void path_forget(struct backend *b)

@@ -18,8 +18,8 @@ enum path {
 	/* Every call takes the lock and ends with backend_leave. */
 	PATH_CAREFUL,
 	/*
-	 * A private simulated world: no lock while the process has one thread, else like
-	 * PATH_CAREFUL.
+	 * A private simulated world that is not traced: no lock while the process has one thread,
+	 * else like PATH_CAREFUL.
 	 */
 	PATH_PRIVATE,
 	/*
@@ -41,8 +41,14 @@ enum path_block {
 
 /* With the lock held. */
 enum path path_choose(const struct backend *b);
-/* Something that path_choose looks at has changed. */
+/* Tell all fronts. */
 void path_update(struct backend *b);
+/*
+ * Something that path_choose looks at has changed while the fronts are in use. With several threads
+ * and neither a biased lock nor a module, no table is changed: other threads read it, and every
+ * variant in it takes the lock then.
+ */
+void path_changed(struct backend *b);
 /* Count one reason more, or (by -1) one less. */
 void path_block(struct backend *b, enum path_block reason, int more);
 /* In a forked child: no reason is left. */

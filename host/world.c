@@ -164,6 +164,7 @@ static int backend_make_world_held(struct backend *b, const struct nic_config *c
 		b->world = NULL;
 		return -EINVAL;
 	}
+	path_changed(b); /* it may be traced */
 	return 0;
 }
 

@@ -64,16 +64,42 @@ static inline bool use_range(struct vb_qp *qp, struct vb_range *range, const str
 
 /* ---- posts; false: the call has to be made in full ---- */
 
+void vb_qp_choose_quick(struct vb_qp *qp)
+{
+	bool ready = qp->ibv.state == IBV_QPS_RTS, reset = qp->ibv.state == IBV_QPS_RESET;
+
+	qp->quick = 0;
+	if (qp->ibv.qp_type != IBV_QPT_RC)
+		return;
+	if (ready)
+		qp->quick |= VB_QUICK_SEND;
+	if (!reset && !qp->ibv.srq)
+		qp->quick |= VB_QUICK_RECV;
+}
+
+static inline bool is_one_send(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	return (qp->quick & VB_QUICK_SEND) && wr && !wr->next && wr->num_sge == 1 &&
+	       wr->opcode == IBV_WR_SEND && !(wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED);
+}
+
+static inline bool is_signaled(const struct vb_qp *qp, const struct ibv_send_wr *wr)
+{
+	return (wr->send_flags | qp->signaled) & IBV_SEND_SIGNALED;
+}
+
+static inline bool is_one_recv(const struct vb_qp *qp, const struct ibv_recv_wr *wr)
+{
+	return (qp->quick & VB_QUICK_RECV) && wr && !wr->next && wr->num_sge == 1;
+}
+
 static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct nic *nic = qp->obj.host.nic;
 	struct nic_send_wr out;
 	struct nic_sge sge;
 
-	if (!wr || wr->next || wr->num_sge != 1 || wr->opcode != IBV_WR_SEND ||
-	    (wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED) || qp->ibv.state != IBV_QPS_RTS ||
-	    qp->ibv.qp_type != IBV_QPT_RC ||
-	    !use_range(qp, &qp->send_range, wr->sg_list, false, &sge) ||
+	if (!is_one_send(qp, wr) || !use_range(qp, &qp->send_range, wr->sg_list, false, &sge) ||
 	    sge.length > VB_QUICK_BYTES)
 		return false;
 	/* A Send does not read the fields of other requests, so they stay unset. */
@@ -82,7 +108,7 @@ static inline bool send_one(struct vb_qp *qp, const struct ibv_send_wr *wr)
 	out.num_sge = 1;
 	out.length = sge.length;
 	out.opcode = NIC_OP_SEND;
-	out.flags = (wr->send_flags | qp->signaled) & IBV_SEND_SIGNALED ? 0 : NIC_WR_SUPPRESS;
+	out.flags = is_signaled(qp, wr) ? 0 : NIC_WR_SUPPRESS;
 	if (nic->ops->post_send(qp->nic, &out))
 		return false;
 	backend_busy(nic);
@@ -95,9 +121,7 @@ static inline bool recv_one(struct vb_qp *qp, const struct ibv_recv_wr *wr)
 	struct nic_recv_wr out;
 	struct nic_sge sge;
 
-	if (!wr || wr->next || wr->num_sge != 1 || qp->ibv.srq || qp->ibv.state == IBV_QPS_RESET ||
-	    qp->ibv.qp_type != IBV_QPT_RC ||
-	    !use_range(qp, &qp->recv_range, wr->sg_list, true, &sge))
+	if (!is_one_recv(qp, wr) || !use_range(qp, &qp->recv_range, wr->sg_list, true, &sge))
 		return false;
 	out.wr_id = wr->wr_id;
 	out.sge = &sge;
@@ -111,19 +135,26 @@ static inline bool recv_one(struct vb_qp *qp, const struct ibv_recv_wr *wr)
 
 /* ---- polls ---- */
 
+/* One has been taken, and more were asked for. */
+static __attribute__((noinline)) int poll_more(struct vb_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct nic_wc one;
+	int got = 1;
+
+	while (got < n && cq->nic->nic->ops->cq_poll(cq->nic, &one, 1) == 1)
+		vb_wc_fill(&wc[got++], &one);
+	return got;
+}
+
 /* At least one was asked for. */
 static inline int poll_some(struct vb_cq *cq, int n, struct ibv_wc *wc)
 {
-	const struct nic_ops *ops = cq->nic->nic->ops;
 	struct nic_wc one;
-	int got = 0;
 
-	if (!ops->cq_spin(cq->nic, &one))
+	if (!__builtin_expect(cq->nic->nic->ops->cq_spin(cq->nic, &one), 1))
 		return 0;
-	vb_wc_fill(&wc[got++], &one);
-	while (got < n && ops->cq_poll(cq->nic, &one, 1) == 1)
-		vb_wc_fill(&wc[got++], &one);
-	return got;
+	vb_wc_fill(wc, &one);
+	return n == 1 ? 1 : poll_more(cq, n, wc);
 }
 
 static inline bool polls_nic(const struct vb_cq *cq, int n)
@@ -133,18 +164,51 @@ static inline bool polls_nic(const struct vb_cq *cq, int n)
 
 /* ---- in a private world: without a lock while the process has one thread ---- */
 
+/* From another region than the last Send, or one that the NIC does not take alone. */
+static __attribute__((noinline, cold)) int
+quick_send_other(struct vb_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	return send_one(qp, wr) ? 0 : vb_post_send(&qp->ibv, wr, bad);
+}
+
 static int quick_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	if (__libc_single_threaded && send_one(VB_OF(ibv, qp), wr))
-		return 0;
-	return vb_post_send(ibv, wr, bad);
+	struct vb_qp *qp = VB_OF(ibv, qp);
+	const struct vb_range *range = &qp->send_range;
+	const struct ibv_sge *sge;
+
+	if (!__libc_single_threaded || !is_one_send(qp, wr))
+		return vb_post_send(ibv, wr, bad);
+	sge = wr->sg_list;
+	if (!is_signaled(qp, wr) || !range_covers(range, sge) ||
+	    qp->obj.host.nic->ops->send_one(qp->nic, wr->wr_id, sge->addr + range->shift,
+					    sge->length, range->lkey))
+		return quick_send_other(qp, wr, bad);
+	backend_busy(qp->obj.host.nic);
+	return 0;
+}
+
+static __attribute__((noinline, cold)) int
+quick_recv_other(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	return recv_one(qp, wr) ? 0 : vb_post_recv(&qp->ibv, wr, bad);
 }
 
 static int quick_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	if (__libc_single_threaded && recv_one(VB_OF(ibv, qp), wr))
-		return 0;
-	return vb_post_recv(ibv, wr, bad);
+	struct vb_qp *qp = VB_OF(ibv, qp);
+	const struct vb_range *range = &qp->recv_range;
+	const struct ibv_sge *sge;
+
+	if (!__libc_single_threaded || !is_one_recv(qp, wr))
+		return vb_post_recv(ibv, wr, bad);
+	sge = wr->sg_list;
+	if (!range_covers(range, sge) ||
+	    qp->obj.host.nic->ops->recv_one(qp->nic, wr->wr_id, sge->addr + range->shift,
+					    sge->length, range->lkey))
+		return quick_recv_other(qp, wr, bad);
+	backend_busy(qp->obj.host.nic);
+	return 0;
 }
 
 static int quick_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)

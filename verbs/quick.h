@@ -8,6 +8,15 @@
 /* Far from what a device takes in one message, so that only the careful call compares with that. */
 #define VB_QUICK_BYTES (4u << 20)
 
+/* vb_qp.quick: the short posts that the QP's type and state permit. */
+enum vb_quick {
+	VB_QUICK_SEND = 1u << 0,
+	VB_QUICK_RECV = 1u << 1,
+};
+
+/* After a change of the QP's state. */
+void vb_qp_choose_quick(struct vb_qp *qp);
+
 /* cq.c: any completion. */
 void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc);
 

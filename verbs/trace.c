@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "quick.h"
 #include "trace.h"
 
 #define LINE 192
@@ -70,6 +71,7 @@ void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state to, const char *by)
 		return;
 	vb_obj_trace(&qp->obj, "state from=%s to=%s by=%s", states[qp->ibv.state], states[to], by);
 	qp->ibv.state = to;
+	vb_qp_choose_quick(qp);
 }
 
 /* ---- requests and completions ---- */

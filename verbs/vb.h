@@ -191,7 +191,7 @@ struct vb_qp {
 	struct ibv_qp_attr attr; /* what ibv_modify_qp has set */
 	struct ibv_qp_init_attr init;
 	struct vb_range send_range, recv_range; /* quick.c */
-	unsigned int signaled;                  /* IBV_SEND_SIGNALED if every request is, else 0 */
+	unsigned int signaled, quick; /* IBV_SEND_SIGNALED if every request is; enum vb_quick */
 	uint32_t given_async;
 	bool draining;       /* in SQD, and requests that had begun have not completed */
 	bool tells_drained;  /* the program asked for IBV_EVENT_SQ_DRAINED */

@@ -2,9 +2,7 @@
 /* Virtual time: running the events that are due, waiting, and following the monotonic clock. */
 #include "clock.h"
 
-#include "emu/cq.h"
-#include "emu/nic_model.h"
-#include "emu/tx.h"
+#include "emu/quick.h"
 #include "sharing.h"
 
 #define FOLLOW_MOST 1000u /* events run in one wait */
@@ -22,40 +20,6 @@ uint32_t emu_pending(struct nic *nic, uint64_t *next_ns)
 	return emu_queue_length(w);
 }
 
-static EMU_COLD void run_any(struct emu_world *w, const struct emu_event *e)
-{
-	struct emu_event event = *e;
-
-	emu_queue_pop(w, e);
-	emu_dispatch(w, &event);
-}
-
-/*
- * Run the event `e`, which is the next. Data and ACKs, the events of every message, take a fast
- * path.
- */
-static inline void run_first(struct emu_world *w, const struct emu_event *e)
-{
-	struct emu_fabric *fab = w->fab;
-	enum emu_event_kind kind = emu_event_kind(e);
-	uint32_t qp = e->qp, epoch = e->epoch, index = e->index, packet = e->packet;
-
-	/* An event can be late only while time follows the monotonic clock. */
-	if (e->time >= fab->now)
-		fab->now = e->time;
-	else
-		assert(w->following);
-	if (kind > EMU_EV_ACK || fab->observed > 0) {
-		run_any(w, e);
-		return;
-	}
-	emu_queue_pop(w, e);
-	if (kind == EMU_EV_DATA)
-		emu_rx_data(w, qp, epoch, index, packet, kind);
-	else
-		emu_tx_ack(w, qp, epoch, index);
-}
-
 bool emu_step(struct nic *nic)
 {
 	struct emu_world *w = emu_world_of(nic);
@@ -65,7 +29,7 @@ bool emu_step(struct nic *nic)
 	/* In a shared fabric no process may advance time alone. */
 	if (!first || emu_is_shared(w))
 		return false;
-	run_first(w, first);
+	emu_run_event(w, first);
 	/* The step advanced time beyond the monotonic clock: continue from the new time. */
 	if (host)
 		w->mono_base = host->up->monotonic_ns(host->ctx) - w->fab->now;
@@ -124,7 +88,7 @@ static bool follow_clock(struct emu_world *w, struct nic *nic, unsigned int most
 		if (emu_is_shared(w))
 			w->sharing->run_first(w);
 		else
-			run_first(w, first);
+			emu_run_event(w, first);
 	}
 	if (mono > w->fab->now)
 		w->fab->now = mono;
@@ -202,19 +166,13 @@ void emu_clock_settle(struct emu_world *w)
 		emu_follow(w, host);
 }
 
-/* Begin to follow the monotonic clock if that is due (clock.h); true if it is followed. */
-static EMU_COLD bool follows_now(struct emu_world *w, struct nic *nic)
+EMU_COLD bool emu_clock_follows_now(struct emu_world *w, struct nic *nic)
 {
 	struct nic *host = emu_clock_host(w, nic);
 
 	if (host && !w->following && !emu_is_shared(w))
 		start_following(w, host);
 	return host != NULL;
-}
-
-static inline bool follows_clock(struct emu_world *w, struct nic *nic)
-{
-	return __builtin_expect(nic->threaded, 0) && follows_now(w, nic);
 }
 
 static EMU_COLD enum nic_wait wait_threaded(struct emu_world *w, struct nic *host,
@@ -233,10 +191,10 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 	uint32_t put = cq ? cq->put : 0;
 	const struct emu_event *first;
 
-	if (follows_clock(w, nic))
+	if (emu_clock_follows(w, nic))
 		return wait_threaded(w, emu_clock_host(w, nic), cq_base, deadline);
 	while ((first = emu_queue_first(w)) && first->time <= deadline) {
-		run_first(w, first);
+		emu_run_event(w, first);
 		if (!cq || cq->put != put || nic->attention)
 			return NIC_WAIT_RAN;
 	}
@@ -245,42 +203,4 @@ enum nic_wait emu_wait(struct nic *nic, struct nic_cq *cq_base, uint64_t deadlin
 	if (deadline > fab->now)
 		fab->now = deadline;
 	return NIC_WAIT_DEADLINE;
-}
-
-/* While time follows the monotonic clock, a poll runs due events and does not advance time. */
-static EMU_COLD bool spin_following(struct emu_local_cq *cq, struct nic_wc *wc)
-{
-	struct nic *host = emu_clock_host(cq->world, cq->base.nic);
-
-	if (host)
-		emu_follow(cq->world, host);
-	if (cq->entry->put == cq->entry->get)
-		return false;
-	emu_cq_get(cq->world, cq->entry, wc);
-	return true;
-}
-
-bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
-{
-	struct emu_world *w = emu_local_cq(base)->world;
-	struct emu_cq *cq = emu_local_cq(base)->entry;
-	struct emu_fabric *fab = w->fab;
-	const struct emu_event *first;
-	uint64_t deadline;
-
-	if (cq->put == cq->get) {
-		if (follows_clock(w, base->nic))
-			return spin_following(emu_local_cq(base), wc);
-		deadline = fab->now + base->nic->poll_quantum_ns;
-		do {
-			first = emu_queue_first(w);
-			if (!first || first->time > deadline) {
-				fab->now = deadline;
-				return false;
-			}
-			run_first(w, first);
-		} while (cq->put == cq->get);
-	}
-	emu_cq_get(w, cq, wc);
-	return true;
 }

@@ -35,6 +35,14 @@ uint32_t emu_pending(struct nic *nic, uint64_t *next_ns);
  * are due.
  */
 bool emu_follow(struct emu_world *w, struct nic *nic);
+/* Begin to follow the monotonic clock if that is due; true if it is followed. */
+EMU_COLD bool emu_clock_follows_now(struct emu_world *w, struct nic *nic);
+
+static inline bool emu_clock_follows(struct emu_world *w, struct nic *nic)
+{
+	return __builtin_expect(nic->threaded, 0) && emu_clock_follows_now(w, nic);
+}
+
 /* An event was queued: wake threads that sleep until the next event, to test again. */
 static inline void emu_sent(struct emu_world *w, struct nic *nic)
 {

@@ -26,6 +26,7 @@ struct emu_local_cq {
 	struct nic_cq base;
 	struct emu_cq *entry;
 	struct emu_world *world;
+	struct emu_cqe *ring; /* where entry->ring is mapped */
 };
 
 struct emu_local_srq {
@@ -38,6 +39,7 @@ struct emu_local_qp {
 	struct nic_qp base;
 	struct emu_qp *entry;
 	struct emu_world *world;
+	uint64_t *sq, *rq; /* where the rings of the entry are mapped */
 };
 
 /* This process's own copy of an MR, which no other process can change. */
@@ -182,6 +184,12 @@ static inline bool emu_go_on(struct emu_world *w)
 	return !w->sharing || w->steps-- > 0 || emu_out_of_steps(w);
 }
 
+/* Are single packets observed, or is there a trace? */
+static inline bool emu_is_watched(const struct emu_fabric *fab)
+{
+	return fab->observed | fab->trace_on;
+}
+
 static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
 {
 	return from * (EMU_ADAPTERS + 1) + to;
@@ -193,10 +201,16 @@ static inline void *emu_at(struct emu_world *w, emu_ref ref)
 	return w->fab->pool + (uint64_t)ref * EMU_POOL_UNIT;
 }
 
-static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
+/* The entry in the ring at that address. */
+static inline void *emu_wqe_in(uint64_t *ring, const struct emu_wq *wq, uint32_t index)
 {
 	/* A 32-bit product stays within EMU_REACH. */
-	return (uint64_t *)emu_at(w, wq->ring) + (index & wq->mask) * wq->words;
+	return ring + (index & wq->mask) * wq->words;
+}
+
+static inline void *emu_wqe(struct emu_world *w, const struct emu_wq *wq, uint32_t index)
+{
+	return emu_wqe_in(emu_at(w, wq->ring), wq, index);
 }
 
 static inline void emu_copy_sge(struct nic_sge *to, const struct nic_sge *from, uint32_t n)

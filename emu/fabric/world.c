@@ -50,6 +50,8 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 		goto fail;
 	emu_configure(w, config);
 	emu_fifo_open(&w->fifo);
+	w->qp[0].entry = w->fab->qp;
+	w->cq[0].entry = w->fab->cq;
 	w->fab->mem_epoch = EMU_FIRST;
 	err = emu_trace_open(w, config->trace_file);
 	if (err)

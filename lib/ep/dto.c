@@ -136,14 +136,31 @@ static HOT bool dto_send_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	return true;
 }
 
-/* Without a lock while the process has a single thread; see obj_peek. */
+/* From another LMR than the last Send, or any other post. */
+static COLD DAT_RETURN dto_send_other(struct ep *ep, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	if (dto_send_fast(ep, 1, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
+		return DAT_SUCCESS;
+	return dat__ep_post_send_careful(ep->obj.handle, 1, iov, cookie,
+					 DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/*
+ * Without a lock while the process has a single thread; see obj_peek. Segments and flags are known
+ * after the first test, and to name them leaves less to keep in registers.
+ */
 DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_SEND));
 
-	if (!ep || !dto_send_fast(ep, segments, iov, cookie, flags))
+	if (!ep || !dto_is_simple(segments, iov, flags))
 		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+	if (!lmr_range_covers(&ep->send_range, iov) ||
+	    ep->obj.nic->ops->send_one(ep->nic, cookie.as_64, iov->virtual_address,
+				       (uint32_t)iov->segment_length, ep->send_range.lkey))
+		return dto_send_other(ep, iov, cookie);
+	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
 }
 
@@ -260,13 +277,27 @@ static HOT bool dto_recv_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	return true;
 }
 
+static COLD DAT_RETURN dto_recv_other(struct ep *ep, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+{
+	if (dto_recv_fast(ep, 1, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
+		return DAT_SUCCESS;
+	return dat__ep_post_recv_careful(ep->obj.handle, 1, iov, cookie,
+					 DAT_COMPLETION_DEFAULT_FLAG);
+}
+
 DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_RECV));
 
-	if (!ep || !dto_recv_fast(ep, segments, iov, cookie, flags))
+	if (!ep || !dto_is_simple(segments, iov, flags))
 		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
+	if (!dto_has_recv_room(ep) || !lmr_range_covers(&ep->recv_range, iov) ||
+	    ep->obj.nic->ops->recv_one(ep->nic, cookie.as_64, iov->virtual_address,
+				       (uint32_t)iov->segment_length, ep->recv_range.lkey))
+		return dto_recv_other(ep, iov, cookie);
+	ep->recv_outstanding++;
+	backend_busy(ep->obj.nic);
 	return DAT_SUCCESS;
 }
 

@@ -345,8 +345,8 @@ COLD DAT_RETURN dat__evd_dequeue_careful(DAT_EVD_HANDLE handle, DAT_EVENT *event
 }
 
 /*
- * The fast dequeue, without a lock (obj_peek): the EVD has completions only, and they come straight
- * from the CQ. Every other case takes the general path.
+ * The fast dequeue, without a lock (obj_peek): the EVD has completions only, they come straight
+ * from the CQ, and nothing is traced. Every other case takes the general path.
  */
 DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
@@ -355,9 +355,14 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 
 	if (!evd || !event)
 		return dat__evd_dequeue_careful(handle, event);
-	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+	if (!__builtin_expect(evd->obj.nic->ops->cq_spin(evd->cq, &wc), 1))
 		return DAT_QUEUE_EMPTY;
-	evd_hand_over(evd, &wc, event);
+	evd_completion(evd->obj.handle, &wc, event);
+	if (wc.opcode == NIC_OP_RECV)
+		ep_reaped(wc.qp);
+	else if (__builtin_expect(wc.opcode == NIC_OP_BIND, 0))
+		evd_become_bind(event);
+	backend_busy(evd->obj.nic);
 	return DAT_SUCCESS;
 }
 

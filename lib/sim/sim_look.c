@@ -2,6 +2,7 @@
 /* sim_look.c - <dat/sim.h>: count and name objects, and read the trace. */
 #include <stdio.h>
 
+#include "host/path.h"
 #include "lib/api.h"
 #include "sim.h"
 
@@ -61,6 +62,7 @@ DAT_RETURN dat_sim_trace(DAT_SIM_HANDLE sim, DAT_BOOLEAN on)
 		nic->ops->sim_trace(nic, on == DAT_TRUE);
 	else
 		ret = BAD_ARG(2);
+	path_changed(b);
 	backend_leave(b);
 	return ret;
 }

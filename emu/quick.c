@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quick.c - the way of the ordinary message, each part of it at once: the posts, the arrival, the
+ * acknowledgement, the poll.
+ *
+ * Nearly every message is a Send of one segment and one packet that is expected next, finds a
+ * Receive of one segment, and needs no check of a key, limit or rule. Each function here asks for
+ * all of its conditions before it changes anything. If one does not hold, the general function does
+ * the whole: emu_post_send (tx.c), emu_post_recv (srq.c), emu_respond (nic_model.c: one step after
+ * the other), emu_tx_ack (tx.c). The results are the same: tests/random/test_ways.c compares them.
+ * What these ways share with the others, and with direct delivery between processes
+ * (emu/shared/direct.c), is in receive.h, cq.h and link.h.
+ */
+#include "quick.h"
+
+#include <errno.h>
+
+#include "cq.h"
+#include "emu/fabric/clock.h"
+#include "emu/wire/link.h"
+#include "mem.h"
+#include "nic_model.h"
+#include "qp.h"
+#include "receive.h"
+#include "respond.h"
+#include "tx.h"
+
+/* On the path of every message. */
+#define HOT inline __attribute__((always_inline))
+
+/* ---- posts ---- */
+
+static inline struct nic_sge one_segment(uint64_t addr, uint32_t length, uint32_t lkey)
+{
+	return (struct nic_sge){ .addr = addr, .length = length, .lkey = lkey };
+}
+
+int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length, uint32_t lkey)
+{
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
+	struct emu_fabric *fab = w->fab;
+	uint32_t put = qp->sq.put;
+	struct emu_swqe *wqe;
+	uint64_t arrival;
+
+	/* sq_next: if earlier requests wait, this one waits behind them. */
+	if (!qp->tx_fast || qp->sq_next != put || emu_wq_count(&qp->sq) >= qp->sq.max ||
+	    length > qp->mtu || fab->trace_on || !emu_clock_has_room(w))
+		return -EAGAIN;
+	wqe = emu_wqe_in(emu_local_qp(base)->sq, &qp->sq, put);
+	wqe->wr_id = wr_id;
+	wqe->mem_epoch = fab->mem_epoch;
+	wqe->length = length;
+	wqe->message = put + 1;
+	wqe->opcode = NIC_OP_SEND;
+	wqe->flags = 0;
+	wqe->num_sge = 1;
+	wqe->sge[0] = one_segment(addr, length, lkey);
+	qp->sq.put = qp->sq_next = put + 1;
+	arrival = emu_link_transmit(fab, EMU_KEEP(&EMU_AT(fab->links, qp->link)), length, length);
+	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, put, 0);
+	return 0;
+}
+
+int emu_recv_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length, uint32_t lkey)
+{
+	struct emu_world *w = emu_local_qp(base)->world;
+	struct emu_qp *qp = emu_local_qp(base)->entry;
+	struct emu_rwqe *wqe;
+
+	if (!qp->rq_fast || emu_wq_count(&qp->rq) >= qp->rq.max)
+		return -EAGAIN;
+	wqe = emu_wqe_in(emu_local_qp(base)->rq, &qp->rq, qp->rq.put++);
+	wqe->wr_id = wr_id;
+	wqe->mem_epoch = w->fab->mem_epoch;
+	wqe->num_sge = 1;
+	wqe->flags = 0;
+	wqe->sge[0] = one_segment(addr, length, lkey);
+	return 0;
+}
+
+/* ---- a message arrives ---- */
+
+/*
+ * The keys of both ends were valid at the post, and no key has become invalid since. Only lengths
+ * are left to check.
+ */
+static inline bool keys_hold(const struct emu_fabric *fab, const struct emu_swqe *swqe,
+			     const struct emu_rwqe *wqe)
+{
+	return swqe->opcode == NIC_OP_SEND && swqe->mem_epoch == fab->mem_epoch &&
+	       swqe->num_sge == 1 && emu_recv_needs_no_check(fab, wqe, swqe->length);
+}
+
+/* All QPs and CQs of a private fabric are this process's, entry 0 included, which means none. */
+static inline struct emu_local_qp *qp_at(struct emu_world *w, uint32_t index)
+{
+	assert(index <= EMU_QPS);
+	return EMU_KEEP(&w->qp[index]);
+}
+
+/* Add the completion of a successful request to the CQ. */
+static inline void complete_one(struct emu_world *w, uint32_t cq, uint32_t qp, uint64_t wr_id,
+				uint32_t length, enum nic_opcode opcode, uint32_t flags)
+{
+	const struct emu_local_cq *local = EMU_KEEP(&w->cq[cq]);
+
+	emu_cq_push_in(w, cq, local->entry, local->ring, qp, wr_id, length, opcode, NIC_WC_SUCCESS,
+		       flags);
+}
+
+/* The program has unmapped one of the two buffers. The step that copies finds out which. */
+static EMU_COLD void copy_failed(struct emu_world *w, struct emu_qp *qp, uint32_t index)
+{
+	emu_recv_put_back_whole(qp, emu_recv_queue(qp, emu_recv_srq(w, qp)), index);
+	emu_respond(w, qp, index, 0, EMU_EV_DATA);
+}
+
+/* The oldest Receive of the QP, or of its SRQ; NULL: there is none, or the limit may act. */
+static inline const struct emu_rwqe *oldest_recv(struct emu_world *w,
+						 const struct emu_local_qp *local,
+						 struct emu_srq *srq, const struct emu_wq *wq)
+{
+	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
+		return NULL;
+	return srq ? emu_wqe(w, wq, wq->get) : emu_wqe_in(local->rq, wq, wq->get);
+}
+
+/* The whole responder for an ordinary message. False: it is none, and nothing has changed. */
+static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *local,
+				uint32_t qp_index, const struct emu_swqe *swqe, uint32_t index)
+{
+	struct emu_fabric *fab = w->fab;
+	struct emu_qp *qp = local->entry;
+	struct emu_srq *srq = emu_recv_srq(w, qp);
+	struct emu_wq *wq = EMU_KEEP(emu_recv_queue(qp, srq));
+	const struct emu_rwqe *wqe = oldest_recv(w, local, srq, wq);
+
+	/*
+	 * An empty message does not qualify either: 0 - 1 is more than any MTU. That of the sender
+	 * is the same (emu_qp_assess).
+	 */
+	if (!wqe || swqe->length - 1 >= qp->mtu || !keys_hold(fab, swqe, wqe))
+		return false;
+	emu_recv_take_whole(qp, wq, index);
+	if (__builtin_expect(emu_guard_copy(emu_memory(wqe->sge[0].addr),
+					    emu_memory(swqe->sge[0].addr), swqe->length),
+			     0)) {
+		copy_failed(w, qp, index);
+		return true;
+	}
+	complete_one(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV,
+		     emu_recv_flags(wqe, swqe->flags));
+	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
+	return true;
+}
+
+/* Event DATA: its fields. */
+static HOT void run_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
+			 uint32_t packet)
+{
+	const struct emu_local_qp *local = qp_at(w, qp_index), *peer;
+	struct emu_qp *qp = local->entry;
+
+	if (qp->epoch != epoch)
+		return;
+	peer = qp_at(w, qp->peer);
+	/* The expected request has not been executed, so it is still on the sender's queue. */
+	if (packet == 0 && index == qp->rx_next && qp->rx_fast &&
+	    peer->entry->epoch == qp->peer_epoch &&
+	    receive_at_once(w, local, qp_index, emu_wqe_in(peer->sq, &peer->entry->sq, index),
+			    index))
+		return;
+	emu_respond(w, qp, index, packet, EMU_EV_DATA);
+}
+
+/* ---- its acknowledgement arrives ---- */
+
+static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index)
+{
+	const struct emu_local_qp *local = qp_at(w, qp_index);
+	struct emu_qp *qp = local->entry;
+	const struct emu_swqe *wqe;
+
+	/* It is of the oldest request, which is there. */
+	if (qp->epoch != epoch || index != qp->sq.get || index == qp->sq.put || !qp->tx_fast) {
+		emu_tx_ack(w, qp_index, epoch, index);
+		return;
+	}
+	qp->sq.get = index + 1;
+	qp->rnr_tries = 0;
+	wqe = emu_wqe_in(local->sq, &qp->sq, index);
+	if (!(wqe->flags & NIC_WR_SUPPRESS))
+		complete_one(w, qp->send_cq, qp_index, wqe->wr_id, wqe->length, wqe->opcode,
+			     wqe->flags & NIC_WR_QUIET);
+}
+
+/* ---- events ---- */
+
+/* Any event while packets are observed or traced, or one that is neither data nor an ACK. */
+static EMU_COLD void run_watched(struct emu_world *w, struct emu_event *event)
+{
+	if (w->fab->observed == 0 && emu_event_kind(event) == EMU_EV_ACK)
+		emu_tx_ack(w, event->qp, event->epoch, event->index);
+	else
+		emu_dispatch(w, event);
+}
+
+/* Any event, from the FIFO or the heap. */
+void emu_run_event(struct emu_world *w, const struct emu_event *next)
+{
+	struct emu_event event = *next;
+	enum emu_event_kind kind = emu_event_kind(next);
+
+	/* An event can be late only while time follows the monotonic clock. */
+	if (event.time >= w->fab->now)
+		w->fab->now = event.time;
+	else
+		assert(w->following);
+	emu_queue_pop(w, next);
+	if (kind > EMU_EV_ACK || emu_is_watched(w->fab))
+		run_watched(w, &event);
+	else if (kind == EMU_EV_DATA)
+		run_data(w, event.qp, event.epoch, event.index, event.packet);
+	else
+		run_ack(w, event.qp, event.epoch, event.index);
+}
+
+static __attribute__((noinline)) bool run_next(struct emu_world *w, uint64_t deadline)
+{
+	const struct emu_event *next = emu_queue_first(w);
+
+	if (!next || next->time > deadline)
+		return false;
+	emu_run_event(w, next);
+	return true;
+}
+
+/*
+ * Run the next event, which is due by then, or return false. In line is the case that the heap is
+ * empty and the event is one of an ordinary message.
+ */
+static HOT bool run_until(struct emu_world *w, uint64_t deadline)
+{
+	struct emu_event *e = w->fifo.first;
+	struct emu_fabric *fab = w->fab;
+	enum emu_event_kind kind;
+	uint32_t qp, epoch, index;
+
+	if (e == w->fifo.end || fab->events > 0 || e->time > deadline)
+		return run_next(w, deadline);
+	kind = emu_event_kind(e);
+	if (kind > EMU_EV_ACK || emu_is_watched(fab))
+		return run_next(w, deadline);
+	assert(e->time >= fab->now);
+	fab->now = e->time;
+	w->fifo.first = e + 1;
+	qp = e->qp, epoch = e->epoch, index = e->index;
+	if (kind == EMU_EV_DATA)
+		run_data(w, qp, epoch, index, e->packet);
+	else
+		run_ack(w, qp, epoch, index);
+	return true;
+}
+
+/* ---- polls ---- */
+
+/* While time follows the monotonic clock, a poll runs due events and does not advance time. */
+static EMU_COLD bool spin_following(struct emu_local_cq *cq, struct nic_wc *wc)
+{
+	struct nic *host = emu_clock_host(cq->world, cq->base.nic);
+
+	if (host)
+		emu_follow(cq->world, host);
+	if (cq->entry->put == cq->entry->get)
+		return false;
+	emu_cq_get(cq->world, cq->entry, cq->ring, wc);
+	return true;
+}
+
+bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+	struct emu_cq *cq = emu_local_cq(base)->entry;
+	uint64_t deadline;
+
+	if (cq->put == cq->get) {
+		if (emu_clock_follows(w, base->nic))
+			return spin_following(emu_local_cq(base), wc);
+		deadline = w->fab->now + base->nic->poll_quantum_ns;
+		do {
+			if (!run_until(w, deadline)) {
+				w->fab->now = deadline;
+				return false;
+			}
+		} while (cq->put == cq->get);
+	}
+	emu_cq_get(w, cq, emu_local_cq(base)->ring, wc);
+	return true;
+}

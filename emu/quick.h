@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* quick.h - the ordinary message, from its posts to its completions, in a private fabric. */
+#ifndef EMU_QUICK_H
+#define EMU_QUICK_H
+
+#include "emu/fabric/fabric.h"
+
+/* Behind the door: nic_ops.send_one, recv_one and cq_spin. */
+int emu_send_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length, uint32_t lkey);
+int emu_recv_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length, uint32_t lkey);
+bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
+
+/* Run that event, which is the next of the queue. */
+void emu_run_event(struct emu_world *w, const struct emu_event *event);
+
+#endif /* EMU_QUICK_H */
