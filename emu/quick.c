@@ -117,16 +117,6 @@ static EMU_COLD void copy_failed(struct emu_world *w, struct emu_qp *qp, uint32_
 	emu_respond(w, qp, index, 0, EMU_EV_DATA);
 }
 
-/* The oldest Receive of the QP, or of its SRQ; NULL: there is none, or the limit may act. */
-static inline const struct emu_rwqe *oldest_recv(struct emu_world *w,
-						 const struct emu_local_qp *local,
-						 struct emu_srq *srq, const struct emu_wq *wq)
-{
-	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
-		return NULL;
-	return srq ? emu_wqe(w, wq, wq->get) : emu_wqe_in(local->rq, wq, wq->get);
-}
-
 /* The whole responder for an ordinary message. False: it is none, and nothing has changed. */
 static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *local,
 				uint32_t qp_index, const struct emu_swqe *swqe, uint32_t index)
@@ -135,13 +125,18 @@ static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *
 	struct emu_qp *qp = local->entry;
 	struct emu_srq *srq = emu_recv_srq(w, qp);
 	struct emu_wq *wq = EMU_KEEP(emu_recv_queue(qp, srq));
-	const struct emu_rwqe *wqe = oldest_recv(w, local, srq, wq);
+	const struct emu_rwqe *wqe;
 
+	if (EMU_RECV_IS_LOW(srq, emu_wq_count(wq)))
+		return false;
 	/*
 	 * An empty message does not qualify either: 0 - 1 is more than any MTU. That of the sender
 	 * is the same (emu_qp_assess).
 	 */
-	if (!wqe || swqe->length - 1 >= qp->mtu || !keys_hold(fab, swqe, wqe))
+	if (swqe->length - 1 >= qp->mtu)
+		return false;
+	wqe = srq ? emu_wqe(w, wq, wq->get) : emu_wqe_in(local->rq, wq, wq->get);
+	if (!keys_hold(fab, swqe, wqe))
 		return false;
 	emu_recv_take_whole(qp, wq, index);
 	if (__builtin_expect(emu_guard_copy(emu_memory(wqe->sge[0].addr),
@@ -238,29 +233,41 @@ static __attribute__((noinline)) bool run_next(struct emu_world *w, uint64_t dea
 }
 
 /*
- * Run the next event, which is due by then, or return false. In line is the case that the heap is
- * empty and the event is one of an ordinary message.
+ * Of the first event of the FIFO: is it there, and the next, and due between now and then, with
+ * packets neither observed nor traced?
  */
+static HOT bool first_is_next(const struct emu_world *w, const struct emu_event *e,
+			      uint64_t deadline)
+{
+	const struct emu_fabric *fab = w->fab;
+
+	return e != w->fifo.end && !(fab->events | emu_is_watched(fab)) && e->time <= deadline &&
+	       e->time >= fab->now;
+}
+
+/* Time moves on to that event, the first of the FIFO, which leaves the queue. */
+static HOT void take_first(struct emu_world *w, const struct emu_event *e)
+{
+	w->fab->now = e->time;
+	w->fifo.first++;
+}
+
+/* Run the next event, which is due by then, or return false. Those of messages in line. */
 static HOT bool run_until(struct emu_world *w, uint64_t deadline)
 {
-	struct emu_event *e = w->fifo.first;
-	struct emu_fabric *fab = w->fab;
-	enum emu_event_kind kind;
-	uint32_t qp, epoch, index;
+	const struct emu_event *e = w->fifo.first;
 
-	if (e == w->fifo.end || fab->events > 0 || e->time > deadline)
+	if (!first_is_next(w, e, deadline))
 		return run_next(w, deadline);
-	kind = emu_event_kind(e);
-	if (kind > EMU_EV_ACK || emu_is_watched(fab))
+	if (emu_event_kind(e) == EMU_EV_DATA) {
+		take_first(w, e);
+		run_data(w, e->qp, e->epoch, e->index, e->packet);
+	} else if (emu_event_kind(e) == EMU_EV_ACK) {
+		take_first(w, e);
+		run_ack(w, e->qp, e->epoch, e->index);
+	} else {
 		return run_next(w, deadline);
-	assert(e->time >= fab->now);
-	fab->now = e->time;
-	w->fifo.first = e + 1;
-	qp = e->qp, epoch = e->epoch, index = e->index;
-	if (kind == EMU_EV_DATA)
-		run_data(w, qp, epoch, index, e->packet);
-	else
-		run_ack(w, qp, epoch, index);
+	}
 	return true;
 }
 

@@ -185,7 +185,7 @@ static inline bool emu_go_on(struct emu_world *w)
 }
 
 /* Are single packets observed, or is there a trace? */
-static inline bool emu_is_watched(const struct emu_fabric *fab)
+static inline uint32_t emu_is_watched(const struct emu_fabric *fab)
 {
 	return fab->observed | fab->trace_on;
 }

@@ -15,7 +15,7 @@ void emu_fifo_open(struct emu_fifo *fifo)
 }
 
 /* Move the events to the front of the array, with the one before them, if half of it is free. */
-EMU_COLD bool emu_fifo_make_room(struct emu_fifo *fifo)
+static bool fifo_make_room(struct emu_fifo *fifo)
 {
 	ptrdiff_t gone = fifo->limit ? fifo->first - &fifo->event[1] : 0;
 
@@ -35,7 +35,8 @@ static bool is_earlier(const struct emu_event *a, const struct emu_event *b)
 	return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
-struct emu_event *emu_heap_place(struct emu_world *w, uint64_t time)
+/* A place on the heap for an event that is queued now. */
+static struct emu_event *heap_place(struct emu_world *w, uint64_t time)
 {
 	struct emu_event *heap = w->fab->heap;
 	uint32_t i = w->fab->events++;
@@ -46,6 +47,17 @@ struct emu_event *emu_heap_place(struct emu_world *w, uint64_t time)
 		i = (i - 1) / EMU_HEAP_ARITY;
 	}
 	return &heap[i];
+}
+
+EMU_COLD void emu_schedule_any(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
+			       uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
+{
+	struct emu_fifo *fifo = &w->fifo;
+	bool room = fifo->end != fifo->limit || fifo_make_room(fifo);
+	struct emu_event *event = room && time >= fifo->end[-1].time ? fifo->end++
+								     : heap_place(w, time);
+
+	emu_event_fill(w->fab, event, time, kind, qp, epoch, index, packet);
 }
 
 /* Fill the hole at i with `event`; children that are earlier move up. */
@@ -114,8 +126,8 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 	EMU_SURE(w, !qp->timer);
 	qp->timer = true;
 	/* Never in the FIFO: a timer may be removed, and is due later than what follows it. */
-	emu_event_fill(w->fab, emu_heap_place(w, time), time, kind, emu_qp_index(w, qp), qp->epoch,
-		       0, 0);
+	emu_event_fill(w->fab, heap_place(w, time), time, kind, emu_qp_index(w, qp), qp->epoch, 0,
+		       0);
 }
 
 static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)

@@ -42,23 +42,9 @@ static inline bool emu_is_timer(const struct emu_event *event)
 
 /* Open the FIFO of a private fabric. */
 void emu_fifo_open(struct emu_fifo *fifo);
-/* At its limit: make room. False: there is none. */
-EMU_COLD bool emu_fifo_make_room(struct emu_fifo *fifo);
-/* A place on the heap for an event that is queued now. */
-struct emu_event *emu_heap_place(struct emu_world *w, uint64_t time);
-
-/* A place in the queue for an event that is queued now. */
-static inline struct emu_event *emu_queue_place(struct emu_world *w, uint64_t time)
-{
-	struct emu_fifo *fifo = &w->fifo;
-
-	/* The newest event has the highest sequence number: it goes behind all of its time. */
-	if (__builtin_expect(fifo->end == fifo->limit, 0) && !emu_fifo_make_room(fifo))
-		return emu_heap_place(w, time);
-	if (__builtin_expect(time < fifo->end[-1].time, 0))
-		return emu_heap_place(w, time);
-	return fifo->end++;
-}
+/* Queue an event anywhere: emu_schedule. */
+EMU_COLD void emu_schedule_any(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
+			       uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet);
 
 static inline void emu_event_fill(struct emu_fabric *fab, struct emu_event *event, uint64_t time,
 				  enum emu_event_kind kind, uint32_t qp, uint32_t epoch,
@@ -74,11 +60,19 @@ static inline void emu_event_fill(struct emu_fabric *fab, struct emu_event *even
 
 /*
  * Queue an event for `time` (not before now). Never fails: posting checks emu_clock_has_room first.
+ * The newest event has the highest sequence number: it goes behind all of its time.
  */
 static inline void emu_schedule(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
 				uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
 {
-	emu_event_fill(w->fab, emu_queue_place(w, time), time, kind, qp, epoch, index, packet);
+	struct emu_event *end = w->fifo.end;
+
+	if (__builtin_expect(end == w->fifo.limit || time < end[-1].time, 0)) {
+		emu_schedule_any(w, time, kind, qp, epoch, index, packet);
+		return;
+	}
+	w->fifo.end = end + 1;
+	emu_event_fill(w->fab, end, time, kind, qp, epoch, index, packet);
 }
 
 /*
