@@ -168,9 +168,28 @@ static inline void poll_one(struct ibv_cq *cq, struct ibv_wc *wc)
 	must_be(n == 1 && wc->status == IBV_WC_SUCCESS, "a completion");
 }
 
-/* ---- the steps of library.c ---- */
+/* ---- the job ---- */
 
-static __attribute__((noinline)) void step_post_recv(struct ibv_recv_wr *wr, uint64_t number)
+struct job {
+	struct ibv_sge source, target;
+	struct ibv_recv_wr recv;
+	struct ibv_send_wr send;
+};
+
+static void prepare_job(struct job *job)
+{
+	*job = (struct job){
+		.source = { .addr = (uintptr_t)memory, .length = BYTES, .lkey = mr->lkey },
+		.target = { .addr = (uintptr_t)memory + BYTES, .length = BYTES, .lkey = mr->lkey },
+		.recv = { .sg_list = &job->target, .num_sge = 1 },
+		.send = { .sg_list = &job->source,
+			  .num_sge = 1,
+			  .opcode = IBV_WR_SEND,
+			  .send_flags = IBV_SEND_SIGNALED },
+	};
+}
+
+static inline void post_recv(struct ibv_recv_wr *wr, uint64_t number)
 {
 	struct ibv_recv_wr *bad;
 
@@ -178,7 +197,7 @@ static __attribute__((noinline)) void step_post_recv(struct ibv_recv_wr *wr, uin
 	must_be(ibv_post_recv(to, wr, &bad) == 0, "ibv_post_recv");
 }
 
-static __attribute__((noinline)) void step_post_send(struct ibv_send_wr *wr, uint64_t number)
+static inline void post_send(struct ibv_send_wr *wr, uint64_t number)
 {
 	struct ibv_send_wr *bad;
 
@@ -186,10 +205,42 @@ static __attribute__((noinline)) void step_post_send(struct ibv_send_wr *wr, uin
 	must_be(ibv_post_send(from, wr, &bad) == 0, "ibv_post_send");
 }
 
-static __attribute__((noinline)) void step_take_recv(struct ibv_wc *wc)
+static inline void take_recv(struct ibv_wc *wc)
 {
 	poll_one(recv_cq, wc);
 	must_be(wc->byte_len == BYTES, "a Receive");
+}
+
+/* In line, as run_one of library.c: no call is counted but those of the job. */
+static void run_in_line(long rounds)
+{
+	struct job job;
+	struct ibv_wc wc;
+
+	prepare_job(&job);
+	for (long n = 0; n < rounds; n++) {
+		post_recv(&job.recv, 1);
+		post_send(&job.send, 1);
+		take_recv(&wc);
+		poll_one(send_cq, &wc);
+	}
+}
+
+/* ---- each call in its own function, as the steps of library.c: instructions-hw.sh ---- */
+
+static __attribute__((noinline)) void step_post_recv(struct ibv_recv_wr *wr, uint64_t number)
+{
+	post_recv(wr, number);
+}
+
+static __attribute__((noinline)) void step_post_send(struct ibv_send_wr *wr, uint64_t number)
+{
+	post_send(wr, number);
+}
+
+static __attribute__((noinline)) void step_take_recv(struct ibv_wc *wc)
+{
+	take_recv(wc);
 }
 
 static __attribute__((noinline)) void step_take_send(struct ibv_wc *wc)
@@ -199,20 +250,13 @@ static __attribute__((noinline)) void step_take_send(struct ibv_wc *wc)
 
 static __attribute__((noinline)) void run_steps(long rounds)
 {
-	struct ibv_sge source = { .addr = (uintptr_t)memory, .length = BYTES, .lkey = mr->lkey };
-	struct ibv_sge target = { .addr = (uintptr_t)memory + BYTES,
-				  .length = BYTES,
-				  .lkey = mr->lkey };
-	struct ibv_recv_wr recv = { .sg_list = &target, .num_sge = 1 };
-	struct ibv_send_wr send = { .sg_list = &source,
-				    .num_sge = 1,
-				    .opcode = IBV_WR_SEND,
-				    .send_flags = IBV_SEND_SIGNALED };
+	struct job job;
 	struct ibv_wc wc;
 
+	prepare_job(&job);
 	for (long n = 0; n < rounds; n++) {
-		step_post_recv(&recv, (uint64_t)n);
-		step_post_send(&send, (uint64_t)n);
+		step_post_recv(&job.recv, (uint64_t)n);
+		step_post_send(&job.send, (uint64_t)n);
 		step_take_recv(&wc);
 		step_take_send(&wc);
 	}
@@ -224,7 +268,7 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && strcmp(argv[2], "number") == 0) {
 		set_up_by_number();
-		run_steps(rounds);
+		run_in_line(rounds);
 		return 0;
 	}
 	set_up(argc > 2 ? argv[2] : STUB);

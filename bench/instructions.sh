@@ -8,7 +8,7 @@ build=${1:-${top_builddir:-.}}
 bench=$build/bench/bench_message
 
 most_one=754    # instructions a message, one pair, one outstanding
-most_verbs=773  # the same over libibverbs
+most_verbs=738  # the same over libibverbs
 most_window=746 # the same, 64 outstanding
 most_percent=5  # difference between 1,000 pairs and one
 most_idle=4096  # bytes of an idle connected pair
