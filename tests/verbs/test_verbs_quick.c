@@ -263,9 +263,60 @@ START_TEST(an_unsignaled_send_has_a_completion_only_if_it_fails)
 }
 END_TEST
 
+START_TEST(a_send_whose_region_goes_between_post_and_arrival_fails)
+{
+	struct ibv_mr *mr;
+	uint32_t lkey;
+
+	verbs_begin(&a, &b);
+	mr = region(&a, 0, 0);
+	lkey = mr->lkey;
+	send_well((uintptr_t)memory[0], 8, lkey);
+	send_segment((uintptr_t)memory[0], 8, lkey);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	ck_assert_int_eq(verbs_recv(&b, 0, 0, REGION), 0);
+	expect_status(&a, IBV_WC_LOC_PROT_ERR);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+static void expect_bytes(struct verbs_end *end, uint32_t length)
+{
+	struct ibv_wc wc;
+
+	ck_assert(verbs_poll(end, &wc));
+	ck_assert_int_eq(wc.status, IBV_WC_SUCCESS);
+	ck_assert_uint_eq(wc.byte_len, length);
+}
+
+START_TEST(a_send_posted_while_another_waits_for_a_receive_comes_second)
+{
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+
+	verbs_begin(&a, &b);
+	mr = region(&a, 0, 0);
+	send_well((uintptr_t)memory[0], 8, mr->lkey);
+	send_segment((uintptr_t)memory[0], 8, mr->lkey);
+	/* The RNR NAK comes while this poll finds nothing, and the timer is running then. */
+	ck_assert_int_eq(ibv_poll_cq(a.cq, 1, &wc), 0);
+	send_segment((uintptr_t)memory[0], 16, mr->lkey);
+	for (int i = 0; i < 2; i++)
+		ck_assert_int_eq(verbs_recv(&b, 0, 0, REGION), 0);
+	expect_bytes(&b, 8);
+	expect_bytes(&b, 16);
+	for (int i = 0; i < 2; i++)
+		expect_status(&a, IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_send_from_a_region_that_was_deregistered_fails, 1, NULL);
+	unit_add(suite, a_send_whose_region_goes_between_post_and_arrival_fails, 1, NULL);
+	unit_add(suite, a_send_posted_while_another_waits_for_a_receive_comes_second, 1, NULL);
 	unit_add(suite, a_receive_into_a_region_that_was_deregistered_fails, 1, NULL);
 	unit_add(suite, a_region_that_lost_its_right_to_be_written_takes_no_receive, 1, NULL);
 	unit_add(suite, a_send_one_byte_outside_its_region_fails, 4, NULL);
