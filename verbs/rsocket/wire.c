@@ -275,8 +275,11 @@ void rs_send_due(struct rs_socket *rs)
 
 /* ---- completions ---- */
 
-static int error_of(enum ibv_wc_status status)
+/* An RNIC's requests are flushed as soon as the peer has closed the connection. */
+static int error_of(const struct rs_socket *rs, enum ibv_wc_status status)
 {
+	if (status == IBV_WC_WR_FLUSH_ERR && rs->peer_ended)
+		return 0;
 	return status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_RNR_RETRY_EXC_ERR ? ETIMEDOUT
 										    : ECONNRESET;
 }
@@ -286,7 +289,7 @@ static void take_completion(struct rs_socket *rs, const struct ibv_wc *wc)
 	if (wc->wr_id == SENT)
 		rs->tx.busy--;
 	if (wc->status != IBV_WC_SUCCESS)
-		rs_fail(rs, error_of(wc->status));
+		rs_fail(rs, error_of(rs, wc->status));
 	else if (wc->wr_id != SENT && !take_message(rs, (uint32_t)wc->wr_id, wc->byte_len))
 		rs_fail(rs, ECONNRESET);
 }

@@ -56,6 +56,11 @@ in_lockstep() {
 		! grep preempted "$work/calls" && echo all hold
 }
 
+# Between RNICs, whose requests are flushed when the peer closes the connection.
+between_rnics() {
+	DATSIM_PROFILE=iwarp "$top_builddir/tests/verbs/rsocket/test_rsocket" && echo all hold
+}
+
 # explored RUNS TEST: one of those, both ends in one thread, with packet faults, in virtual time
 explored() {
 	CK_FORK=no CK_RUN_CASE=$2 "$datsim" explore --runs "$1" -- \
@@ -67,7 +72,7 @@ dead() {
 	! both --lockstep --script "$work/dead.dsim" -- rstream -T b -S 5000 -C 20 -I 10
 }
 
-echo 1..20
+echo 1..21
 prints "rstream" 2 "$row" both -- rstream -S 1000 -C 50 -I 20
 cp "$work/out" "$work/rstream"
 prints "its connections end; what its listener, which it does not close, has is left" 1 \
@@ -96,6 +101,7 @@ prints "rcopy" 1 '^1000000 bytes in ' copy
 prints "a copy whose server dies ends, and nothing of its client is left" 1 \
 	'^  left +(sh-emu[01]\.[a-z]+[0-9]+(, )?)+$' copy_dies
 prints "the calls of rsockets, by threads too, in lockstep" 1 '^all hold$' in_lockstep
+prints "the same between RNICs" 1 '^all hold$' between_rnics
 prints "a stream on links with faults" 1 ' 40 schedules of seed 1 hold$' \
 	explored 40 data_arrives_in_order_whatever_the_sizes
 prints "the end of one" 1 ' 40 schedules of seed 1 hold$' \
