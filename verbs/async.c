@@ -237,10 +237,8 @@ static enum nic_wait wait_once(struct backend *b, const struct vb_wait *wait, ui
 
 static int give_up_hope(struct backend *b, struct vb_wait *wait)
 {
-	if (!wait->foreign) {
-		tell_hopeless(wait->call);
+	if (!wait->foreign)
 		return -EINTR;
-	}
 	if (in_lockstep(b))
 		b->kind->outside(b->shared, NIC_OUTSIDE_LEAVES);
 	return wait_in_kernel(b, wait);
@@ -271,7 +269,10 @@ static int wait_in_time(struct backend *b, struct vb_wait *wait)
 		if (wait->left == 0)
 			return 0;
 		outcome = wait_once(b, wait, end);
-		if (outcome == NIC_WAIT_HOPELESS)
+		if (outcome == NIC_WAIT_HOPELESS && !wait->foreign)
+			tell_hopeless(wait->call);
+		/* In lockstep the next wait lasts, and datsim run ends the programs. */
+		if (outcome == NIC_WAIT_HOPELESS && (wait->foreign || !in_lockstep(b)))
 			return give_up_hope(b, wait);
 		if (outcome == NIC_WAIT_INTERRUPTED)
 			return -EINTR;

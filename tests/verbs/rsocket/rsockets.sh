@@ -41,6 +41,12 @@ copy() {
 	[ $? -eq 143 ] && cmp "$work/source" "$work/target" # by SIGTERM
 }
 
+# In lockstep it is known that no client can come any more, so datsim ends the server.
+copy_is_ended() {
+	! "$datsim" run --lockstep -- rcopy + rcopy "$work/source" "localhost:$work/target3" &&
+		cmp "$work/source" "$work/target3"
+}
+
 # The same, but it dies when it makes the file: it may write only 512 bytes.
 copy_dies() {
 	# shellcheck disable=SC2016
@@ -72,7 +78,7 @@ dead() {
 	! both --lockstep --script "$work/dead.dsim" -- rstream -T b -S 5000 -C 20 -I 10
 }
 
-echo 1..21
+echo 1..22
 prints "rstream" 2 "$row" both -- rstream -S 1000 -C 50 -I 20
 cp "$work/out" "$work/rstream"
 prints "its connections end; what its listener, which it does not close, has is left" 1 \
@@ -98,6 +104,8 @@ prints "riostream on links that lose packets, with data verified" 2 "$row" \
 	both --lockstep --script "$work/loss.dsim" -- riostream -T b -T v -S 5000 -C 20 -I 1
 prints "rstream whose link goes down" 1 '^r(send|recv): Connection timed out$' dead
 prints "rcopy" 1 '^1000000 bytes in ' copy
+prints "rcopy in lockstep, whose server waits forever then" 1 \
+	'^datsim: rcopy waited forever, and was ended$' copy_is_ended
 prints "a copy whose server dies ends, and nothing of its client is left" 1 \
 	'^  left +(sh-emu[01]\.[a-z]+[0-9]+(, )?)+$' copy_dies
 prints "the calls of rsockets, by threads too, in lockstep" 1 '^all hold$' in_lockstep
