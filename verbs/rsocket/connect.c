@@ -18,53 +18,43 @@ static struct rdma_conn_param conn_param(const struct rs_hello *hello)
 
 /* ---- the active side ---- */
 
-/* The event that a call has just made. */
-static int expect_event(struct rs_socket *rs, enum rdma_cm_event_type type)
-{
-	struct rdma_cm_event *event;
-	int err = 0;
-
-	if (rdma_get_cm_event(rs->channel, &event))
-		return errno == EAGAIN ? -ETIMEDOUT : -errno;
-	if (event->event != type)
-		err = -ENETUNREACH;
-	rdma_ack_cm_event(event);
-	return err;
-}
-
-static int find_way(struct rs_socket *rs, const struct sockaddr *to)
-{
-	int err = rs_id_make(rs);
-
-	if (err)
-		return err;
-	/* The real library takes what it does not write. */
-	if (rdma_resolve_addr(rs->id, NULL, (struct sockaddr *)to, TIMEOUT_MS))
-		return -errno;
-	err = expect_event(rs, RDMA_CM_EVENT_ADDR_RESOLVED);
-	if (err)
-		return err;
-	if (rdma_resolve_route(rs->id, TIMEOUT_MS))
-		return -errno;
-	return expect_event(rs, RDMA_CM_EVENT_ROUTE_RESOLVED);
-}
-
-static int begin_connect(struct rs_socket *rs, const struct sockaddr *to)
+static int ask_peer(struct rs_socket *rs)
 {
 	struct rdma_conn_param param;
 	struct rs_hello hello;
-	int err;
+	int err = rs_link_make(rs);
 
-	if (rs->state == RS_REFUSED)
-		rs_link_free(rs);
-	err = find_way(rs, to);
-	if (!err)
-		err = rs_link_make(rs);
 	if (err)
 		return err;
 	rs_hello_fill(rs, &hello);
 	param = conn_param(&hello);
 	return rdma_connect(rs->id, &param) ? -errno : 0;
+}
+
+int rs_connect_on(struct rs_socket *rs, enum rdma_cm_event_type event)
+{
+	if (event == RDMA_CM_EVENT_ROUTE_RESOLVED)
+		return ask_peer(rs);
+	return rdma_resolve_route(rs->id, TIMEOUT_MS) ? -errno : 0;
+}
+
+/* The next steps follow events, which are there at once unless the port is down. */
+static int begin_connect(struct rs_socket *rs, const struct sockaddr *to)
+{
+	int err;
+
+	if (rs->state == RS_REFUSED)
+		rs_link_free(rs);
+	err = rs_id_make(rs);
+	if (err)
+		return err;
+	/* The real library takes what it does not write. */
+	if (rdma_resolve_addr(rs->id, NULL, (struct sockaddr *)to, TIMEOUT_MS))
+		return -errno;
+	rs->state = RS_CONNECTING;
+	while (rs->state == RS_CONNECTING && !rs->id->qp && rs_handle_next(rs))
+		;
+	return 0;
 }
 
 static int may_connect(const struct rs_socket *rs)
@@ -90,7 +80,7 @@ static int await_answer(struct rs_socket *rs)
 {
 	int err = 0;
 
-	if (rs->nonblocking)
+	if (rs->nonblocking && rs->state == RS_CONNECTING)
 		return -EINPROGRESS;
 	while (!err && rs->state == RS_CONNECTING)
 		err = rs_wait(rs, "rconnect");
@@ -113,8 +103,9 @@ int rconnect(int fd, const struct sockaddr *addr, socklen_t size)
 		err = may_connect(rs);
 	if (!err) {
 		err = begin_connect(rs, addr);
-		rs->state = err ? RS_REFUSED : RS_CONNECTING;
-		if (!err)
+		if (err)
+			rs->state = RS_REFUSED;
+		else
 			err = await_answer(rs);
 	}
 	return (int)rs_leave(rs, err);

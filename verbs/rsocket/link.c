@@ -199,7 +199,19 @@ static void on_refused(struct rs_socket *rs, int error)
 
 static void handle_event(struct rs_socket *rs, const struct rdma_cm_event *event)
 {
+	int err;
+
 	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		err = rs_connect_on(rs, event->event);
+		if (err)
+			on_refused(rs, -err);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		on_refused(rs, ETIMEDOUT);
+		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		on_established(rs, &event->param.conn);
 		break;
@@ -222,14 +234,22 @@ static void handle_event(struct rs_socket *rs, const struct rdma_cm_event *event
 	}
 }
 
-unsigned int rs_handle_events(struct rs_socket *rs)
+bool rs_handle_next(struct rs_socket *rs)
 {
 	struct rdma_cm_event *event;
+
+	if (!rs_has_event(rs) || rdma_get_cm_event(rs->channel, &event))
+		return false;
+	handle_event(rs, event);
+	rdma_ack_cm_event(event);
+	return true;
+}
+
+unsigned int rs_handle_events(struct rs_socket *rs)
+{
 	unsigned int n = 0;
 
-	for (; rs_has_event(rs) && !rdma_get_cm_event(rs->channel, &event); n++) {
-		handle_event(rs, event);
-		rdma_ack_cm_event(event);
-	}
+	while (rs_handle_next(rs))
+		n++;
 	return n;
 }

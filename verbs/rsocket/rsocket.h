@@ -232,8 +232,15 @@ void rs_link_free(struct rs_socket *rs);
 int rs_sender_make(struct rs_socket *rs, uint32_t body);
 /* Has the event channel an event? */
 bool rs_has_event(const struct rs_socket *rs);
-/* Handle the events of an id that connects or is connected; how many there were. */
+/* Handle the next event of an id that connects or is connected; false: there is none. */
+bool rs_handle_next(struct rs_socket *rs);
+/* All of them; how many there were. */
 unsigned int rs_handle_events(struct rs_socket *rs);
+
+/* ---- connect.c ---- */
+
+/* The next step of rconnect, after this event. */
+int rs_connect_on(struct rs_socket *rs, enum rdma_cm_event_type event);
 
 /* ---- socket.c ---- */
 

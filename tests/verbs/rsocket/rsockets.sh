@@ -27,6 +27,14 @@ run() {
 	"$datsim" run "$@"
 }
 
+# The own port is down when the client connects; the second time it stays so.
+echo 'fault adapter two down at 0us for 900us' > "$work/down.dsim"
+echo 'fault adapter emu0 down at 0us' > "$work/down-for-good.dsim"
+no_port() {
+	! "$datsim" run --script "$work/down-for-good.dsim" -- rstream -T b -S 64 -I 1 -C 1 \
+		-s 198.18.0.2
+}
+
 refused() {
 	! "$datsim" run -- rstream -T b -S 64 -I 1 -C 1 -s 198.18.0.1
 }
@@ -78,7 +86,7 @@ dead() {
 	! both --lockstep --script "$work/dead.dsim" -- rstream -T b -S 5000 -C 20 -I 10
 }
 
-echo 1..22
+echo 1..24
 prints "rstream" 2 "$row" both -- rstream -S 1000 -C 50 -I 20
 cp "$work/out" "$work/rstream"
 prints "its connections end; what its listener, which it does not close, has is left" 1 \
@@ -103,6 +111,9 @@ prints "rstream on links that lose packets, with data verified" 2 "$row" \
 prints "riostream on links that lose packets, with data verified" 2 "$row" \
 	both --lockstep --script "$work/loss.dsim" -- riostream -T b -T v -S 5000 -C 20 -I 1
 prints "rstream whose link goes down" 1 '^r(send|recv): Connection timed out$' dead
+prints "rstream whose client waits until its port is up" 2 "$row" \
+	both --lockstep --script "$work/down.dsim" -- rstream -S 64 -I 10 -C 1
+prints "rstream whose client has no port" 1 '^rconnect: Connection timed out$' no_port
 prints "rcopy" 1 '^1000000 bytes in ' copy
 prints "rcopy in lockstep, whose server waits forever then" 1 \
 	'^datsim: rcopy waited forever, and was ended$' copy_is_ended
