@@ -74,11 +74,8 @@ static void helper_lock(void *backend)
 void helper_sleep_shared(struct backend *b, bool idle, uint64_t until)
 {
 	const struct nic_unlocked unlocked = { helper_unlock, helper_lock, b };
-	int cancel;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	b->kind->sleep(b->shared, idle, until, &unlocked);
-	pthread_setcancelstate(cancel, &cancel);
 }
 
 /* The sleep of the helper while it has nothing to do. */
