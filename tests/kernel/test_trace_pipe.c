@@ -4,6 +4,7 @@
  * there, and one that is there gets all of it.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -117,6 +118,27 @@ START_TEST(E11_a_trace_to_a_pipe_is_read_whole)
 }
 END_TEST
 
+/* Room for the trace is made in a plain file when the fabric begins, with the signals held back. */
+START_TEST(E11_a_trace_to_a_file_leaves_signals_and_cancellation_as_they_are)
+{
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	sigset_t before;
+	char name[] = "emu0";
+	DAT_IA_HANDLE ia;
+	int cancel = -1;
+
+	ck_assert_int_eq(unlink(path), 0);
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	must(dat_ia_open(name, 8, &async, &ia));
+	expect_signals(&before);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancel);
+	ck_assert_int_eq(cancel, PTHREAD_CANCEL_ENABLE);
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+	expect_signals(&before);
+	remove_pipe();
+}
+END_TEST
+
 START_TEST(E11_a_reader_of_the_trace_that_leaves_does_not_end_the_program)
 {
 	DAT_EVD_HANDLE async = NO_HANDLE;
@@ -139,6 +161,8 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, E11_a_trace_to_a_pipe_that_is_not_read_is_lost, 2, make_pipe);
 	unit_add(suite, E11_a_trace_to_a_pipe_is_read_whole, 1, make_pipe);
+	unit_add(suite, E11_a_trace_to_a_file_leaves_signals_and_cancellation_as_they_are, 1,
+		 make_pipe);
 	unit_add(suite, E11_a_reader_of_the_trace_that_leaves_does_not_end_the_program, 1,
 		 make_pipe);
 }

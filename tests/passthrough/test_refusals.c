@@ -96,12 +96,26 @@ START_TEST(G2_what_cannot_be_made_is_an_error_and_leaves_nothing)
 }
 END_TEST
 
+/* It is said once, and not of errors of another kind. */
 START_TEST(no_memory_to_lock_is_said_with_the_limit)
 {
-	stub_fail("ibv_reg_mr", 1, ENOMEM, false);
-	said_start();
-	must_fail(create_lmr(), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
-	ck_assert_said(said_stop(), "memlock");
+	static const int errors[] = { EINVAL, ENOMEM, ENOMEM };
+	const char *said;
+	DAT_RETURN ret;
+
+	for (size_t i = 0; i < COUNT(errors); i++) {
+		stub_fail("ibv_reg_mr", 1, errors[i], false);
+		said_start();
+		ret = create_lmr();
+		said = said_stop();
+		ck_assert_uint_ne(ret, DAT_SUCCESS);
+		if (errors[i] == ENOMEM)
+			must_fail(ret, DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+		if (i == 1)
+			ck_assert_said(said, "memlock");
+		else
+			ck_assert_str_eq(said, "");
+	}
 }
 END_TEST
 
@@ -265,6 +279,7 @@ END_TEST
 /* The peer may send as soon as it has the answer, before librdmacm reports the connection. */
 static void first_message(bool srq)
 {
+	int notified = stub_notified();
 	DAT_CR_HANDLE cr;
 
 	w.a.ep = plain_ep(&w.a);
@@ -286,6 +301,8 @@ static void first_message(bool srq)
 	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
 	expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
 	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	/* The kernel does not wait for the peer's last message any longer. */
+	ck_assert_int_eq(stub_notified() - notified, !stub_config.iwarp);
 	post_send(&w.b, w.b.ep, 3, SHORT);
 	expect_dto(w.a.recv, w.a.ep, 2, DAT_DTO_SUCCESS);
 }
@@ -299,6 +316,28 @@ END_TEST
 START_TEST(the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_late)
 {
 	first_message(true);
+}
+END_TEST
+
+/* The device says that the peer sends already: that ends the wait for the peer's last message. */
+START_TEST(a_connection_that_the_device_knows_of_is_established)
+{
+	struct stub_qp *qp = NULL;
+	DAT_CR_HANDLE cr;
+
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_config.quiet_accept = true;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_no_event(w.b.connect);
+	/* the QP that was created last */
+	for (uint32_t i = 0; i < STUB_QP; i++)
+		qp = stub_qp_by_number(i) ? stub_qp_by_number(i) : qp;
+	ck_assert_ptr_nonnull(qp);
+	stub_async(IBV_EVENT_COMM_EST, qp);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 END_TEST
 
@@ -388,6 +427,7 @@ static void fill(Suite *suite)
 	unit_test(suite, what_completes_before_its_CQ_is_armed_ends_a_wait);
 	unit_test(suite, the_first_message_can_be_answered_though_librdmacm_is_late);
 	unit_test(suite, the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_late);
+	unit_test(suite, a_connection_that_the_device_knows_of_is_established);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
 	unit_test(suite, faults_of_calls_are_added_before_a_device_and_no_other);
 	unit_test(suite, nothing_of_verbs_is_left_when_an_adapter_is_closed);

@@ -470,11 +470,19 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 	return 0;
 }
 
+static int notified;
+
+int stub_notified(void)
+{
+	return notified;
+}
+
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 {
 	if (refused("rdma_notify"))
 		return -1;
 	stub_lock();
+	notified += event == IBV_EVENT_COMM_EST;
 	if (stub_config.quiet_accept && event == IBV_EVENT_COMM_EST)
 		tell(id_of(id), RDMA_CM_EVENT_ESTABLISHED, 0);
 	stub_unlock();

@@ -109,6 +109,8 @@ void stub_await_held(int n);
 void stub_cm_event(enum rdma_cm_event_type type, int status, bool asker);
 /* Waits until every event of an id is acknowledged. */
 void stub_settle(void);
+/* How many times rdma_notify reported that a connection is established */
+int stub_notified(void);
 /* Sends lost messages of the connection manager again. */
 void stub_resend(void);
 /*
