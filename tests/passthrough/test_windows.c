@@ -4,7 +4,9 @@
  * from the bind's completion, which may come late. On the device of tests/stubverbs. "page_":
  * dat_lmr_free.
  */
+#include <errno.h>
 #include <malloc.h>
+#include <stdio.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
@@ -253,11 +255,43 @@ START_TEST(what_is_registered_for_windows_has_a_page_of_its_own)
 }
 END_TEST
 
+static long pages_mapped(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%ld", &pages), 1);
+	fclose(file);
+	return pages;
+}
+
+/* A window needs a region of the device, and its page. Memory that was freed may stay mapped. */
+START_TEST(a_window_that_cannot_be_made_leaves_no_page)
+{
+	enum {
+		TRIES = 512,
+	};
+	long pages;
+
+	stub_fail("ibv_reg_mr", 1, ENOMEM, true);
+	must_fail(dat_rmr_create(w.a.pz, &rmr), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	pages = pages_mapped();
+	for (int i = 0; i < TRIES; i++)
+		must_fail(dat_rmr_create(w.a.pz, &rmr), DAT_INSUFFICIENT_RESOURCES, ANY_SUBTYPE);
+	ck_assert_int_lt(pages_mapped() - pages, TRIES / 2);
+	stub_fail("ibv_reg_mr", 1, 0, false);
+	must(dat_rmr_create(w.a.pz, &rmr));
+	must(dat_rmr_free(rmr));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_test(suite, page_memory_that_is_read_only_can_be_registered_for_reading);
 	unit_test(suite, page_a_window_that_memory_cannot_have_is_refused_and_the_connection_stays);
 	unit_test(suite, what_is_registered_for_windows_has_a_page_of_its_own);
+	unit_test(suite, a_window_that_cannot_be_made_leaves_no_page);
 	unit_test(suite, page_a_region_is_in_use_from_the_bind_on_though_nobody_has_looked);
 	unit_test_loop(suite, a_region_that_the_device_keeps_goes_with_its_window, 3);
 	unit_test(suite, a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest);
