@@ -31,7 +31,8 @@ run() {
 	shift
 	n=$((n + 1))
 	# shellcheck disable=SC2086
-	timeout 600 env LD_LIBRARY_PATH="$top/tests/stubverbs" \
+	timeout 600 env \
+		LD_LIBRARY_PATH="$top/tests/stubverbs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
 		LD_PRELOAD="$runtime $top/tests/stubverbs/librdmacm.so.1" \
 		DAT_HW_MODULE="$top/passthrough/.libs/passthrough.so" $settings \
 		"$datsim" hwcheck "$@" > "$scratch/page" 2> "$scratch/said" < /dev/null
