@@ -19,6 +19,7 @@
 #include "emu/fabric/world.h"
 #include "emu/number/number.h"
 #include "emu/partial.h"
+#include "emu/quick.h"
 #include "emu/shared/inline.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/shared.h"
