@@ -26,7 +26,7 @@ no_datagrams() {
 	! run --lockstep -- udaddy + udaddy -s localhost
 }
 
-echo 1..23
+echo 1..24
 prints "rping, in real time, with data verified" 20 'ping data: rdma-ping-[0-9]+: ' \
 	run -- rping -s -C 20 -V + rping -c -a localhost -C 20 -V -v
 cp "$work/out" "$work/rping"
@@ -61,6 +61,8 @@ prints "their traces are equal" 1 '^same$' \
 prints "mckey" 2 '^return status 0$' run -- mckey -m 239.1.2.3 + mckey -m 239.1.2.3 -s
 cp "$work/out" "$work/mckey"
 prints "both joined one group" 2 'joined dgid: ff12:4001:ffff::f01:203 ' cat "$work/mckey"
+prints "mckey in lockstep, whose sender destroys its queue pair after the posts" 2 \
+	'^return status 0$' run --lockstep -- mckey -m 239.1.2.3 + mckey -m 239.1.2.3 -s
 prints "cmtime with 50 connections" 7 '^[a-z ]+: +[0-9]+\.' run_cmtime -c 50
 export DATSIM_PROFILE=iwarp
 prints "rping between RNICs, with data verified" 20 'ping data: rdma-ping-[0-9]+: ' \
