@@ -44,9 +44,12 @@ int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t le
 	struct emu_swqe *wqe;
 	uint64_t arrival;
 
-	/* sq_next: if earlier requests wait, this one waits behind them. */
+	/*
+	 * sq_next: if earlier requests wait, this one waits behind them. Nothing is traced: the
+	 * host's path would be another one (host/path.c).
+	 */
 	if (!qp->tx_fast || qp->sq_next != put || emu_wq_count(&qp->sq) >= qp->sq.max ||
-	    length > qp->mtu || fab->trace_on || !emu_clock_has_room(w))
+	    length > qp->mtu || !emu_clock_has_room(w))
 		return -EAGAIN;
 	wqe = emu_wqe_in(emu_local_qp(base)->sq, &qp->sq, put);
 	wqe->wr_id = wr_id;
