@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ways of a message through the emulator have one outcome: at once (emu/nic_model.c), step by
- * step (emu/respond.c), packet by packet where a rule watches (emu/wire), and between processes
- * without an event (emu/shared/direct.c).
+ * The ways of a message through the emulator have one outcome: at once (emu/quick.c), step by step
+ * (emu/respond.c), packet by packet where a rule watches (emu/wire), and between processes without
+ * an event (emu/shared/direct.c).
  *
  * A seed makes a program of Sends, Receives, limits and dying keys on one connection. Each way runs
  * it in a process of its own and writes down every completion, every asynchronous event, the
  * payload and the counts of the Receive queue, whenever all Sends that can complete have completed.
- * The records are the same, byte for byte.
+ * The records are the same, byte for byte. At once and step by step, each completion also comes at
+ * the same virtual time. (Packet by packet, each packet's time is rounded by itself; between
+ * processes, time follows the clock.)
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@ enum {
 	LAST = 400, /* bytes of it that a failure shows */
 	SRQ_SIZE = 48,
 	ROOM = 24, /* of Receives posted, Sends in flight and completions not dequeued */
+	TIMES = 2048,
 };
 
 /* What a process writes down. */
@@ -32,6 +35,8 @@ struct record {
 	size_t length;
 	bool complete;
 	char text[RECORD];
+	size_t times;
+	DAT_UINT64 time[TIMES]; /* at which each completion was dequeued */
 };
 
 enum way {
@@ -159,6 +164,8 @@ static void note_dto(const char *what, const DAT_EVENT *event)
 	unsigned int sum = 0;
 
 	ck_assert_int_eq(event->event_number, DAT_DTO_COMPLETION_EVENT);
+	ck_assert_uint_lt(record->times, TIMES);
+	record->time[record->times++] = now_ns();
 	for (int i = 0; what[0] == 'r' && i < SLOT_SIZE; i++)
 		sum = sum * 31 + slot(&w.b, n)[i];
 	note("%s %d status %d bytes %lu sum %x\n", what, n, (int)dto->status,
@@ -416,6 +423,16 @@ static const char *line_at(const struct record *r, size_t at)
 	return r->text + at;
 }
 
+static void compare_times(const struct record *first, const struct record *r, enum way way)
+{
+	ck_assert_uint_eq(r->times, first->times);
+	for (size_t i = 0; i < r->times; i++)
+		ck_assert_msg(r->time[i] == first->time[i],
+			      "completion %zu comes at %lu %s, and at %lu %s", i,
+			      (unsigned long)first->time[i], ways[0].name,
+			      (unsigned long)r->time[i], ways[way].name);
+}
+
 static void compare(const struct record *first, const struct record *r, enum way way)
 {
 	size_t at = 0;
@@ -424,6 +441,8 @@ static void compare(const struct record *first, const struct record *r, enum way
 		at++;
 	ck_assert_msg(first->text[at] == r->text[at], "byte %zu\n%s: %.60s\n%s: %.60s", at,
 		      ways[0].name, line_at(first, at), ways[way].name, line_at(r, at));
+	if (!ways[way].shared && !ways[way].watched)
+		compare_times(first, r, way);
 }
 
 /* The last process has removed the fabric, and leaves the folder of fabrics. */
