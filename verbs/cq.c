@@ -8,6 +8,27 @@
 
 /* ---- create, resize, destroy ---- */
 
+/*
+ * For as many kept completions as the queue may have: a QP is destroyed without an error. The pages
+ * of a long array are not touched until then. False: no memory, and nothing has changed.
+ */
+static bool make_room(struct vb_cq *cq, uint32_t cqe)
+{
+	uint32_t kept = cq->kept_end - cq->kept_first;
+	struct nic_wc *room = calloc(cqe, sizeof(*room));
+
+	if (!room)
+		return false;
+	if (kept > 0)
+		memcpy(room, cq->kept + cq->kept_first, kept * sizeof(*room));
+	free(cq->kept);
+	cq->kept = room;
+	cq->kept_first = 0;
+	cq->kept_end = kept;
+	cq->kept_room = cqe;
+	return true;
+}
+
 struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_attr_ex *attr)
 {
 	struct vb_context *context = vb_context_of(ibv);
@@ -23,10 +44,13 @@ struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_att
 		return vb_failed(-ENOMEM);
 	vb_enter(ibv);
 	err = vb_fault(context, NULL, VB_CALL_CREATE_CQ);
+	if (!err && !make_room(cq, attr->cqe))
+		err = -ENOMEM;
 	if (!err)
 		err = context->nic->ops->cq_create(context->nic, attr->cqe, &cq->obj, &cq->nic);
 	if (err) {
 		vb_leave(context);
+		free(cq->kept);
 		free(cq);
 		return vb_failed(err);
 	}
@@ -69,6 +93,8 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 	if (!err && (cqe < 1 || (uint32_t)cqe < cq->kept_end - cq->kept_first ||
 		     cqe > context->adapter->base.attr.max_cqe))
 		err = -EINVAL;
+	if (!err && (uint32_t)cqe > cq->kept_room && !make_room(cq, (uint32_t)cqe))
+		err = -ENOMEM;
 	if (!err)
 		err = context->nic->ops->cq_resize(cq->nic, (uint32_t)cqe);
 	if (!err) {
@@ -276,18 +302,15 @@ int vb_cq_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 void vb_cq_forget(struct vb_cq *cq, const struct nic_qp *qp)
 {
 	const struct nic_ops *ops = cq->nic->nic->ops;
-	uint32_t count = ops->cq_count(cq->nic), kept = cq->kept_end - cq->kept_first, n = 0;
-	struct nic_wc *all = count + kept ? calloc(count + kept, sizeof(*all)) : NULL;
+	uint32_t count = ops->cq_count(cq->nic), n = 0;
 	struct nic_wc one;
 
 	for (uint32_t i = cq->kept_first; i != cq->kept_end; i++)
-		if (cq->kept[i].qp != qp && all)
-			all[n++] = cq->kept[i];
+		if (cq->kept[i].qp != qp)
+			cq->kept[n++] = cq->kept[i];
 	for (; count > 0 && ops->cq_poll(cq->nic, &one, 1) == 1; count--)
-		if (one.qp != qp && all)
-			all[n++] = one;
-	free(cq->kept);
-	cq->kept = all;
+		if (one.qp != qp && n < cq->kept_room)
+			cq->kept[n++] = one;
 	cq->kept_first = 0;
 	cq->kept_end = n;
 	vb_cq_limit(cq);

@@ -151,7 +151,7 @@ struct vb_cq {
 	uint32_t given, given_async;    /* events handed out; both wrap, as those of verbs.h do */
 	/* Completions taken from the NIC before the program polled them: kept[first .. kept_end) */
 	struct nic_wc *kept;
-	uint32_t kept_first, kept_end;
+	uint32_t kept_first, kept_end, kept_room;
 	struct vb_cursor *cursor; /* of a CQ that was made for ibv_start_poll, else NULL: cq_ex.c */
 };
 

@@ -423,22 +423,35 @@ START_TEST(what_is_posted_to_a_qp_in_error_is_flushed_in_order)
 }
 END_TEST
 
+/* Another QP of the same CQ, in error, with a Receive that is flushed. */
+static void make_flushed(uint64_t wr_id)
+{
+	verbs_make_qp(&a);
+	ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_INIT), 0);
+	ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_ERR), 0);
+	ck_assert_int_eq(verbs_recv(&a, wr_id, 0, 64), 0);
+}
+
 START_TEST(completions_of_a_destroyed_qp_go_and_others_stay)
 {
-	struct ibv_qp *first;
+	struct ibv_qp *qps[2];
 	struct ibv_wc wc;
 
 	verbs_begin(&a, &b);
 	ck_assert_int_eq(verbs_recv(&a, 1, 0, 64), 0);
 	ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_ERR), 0);
-	first = a.qp;
-	verbs_make_qp(&a);
-	ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_INIT), 0);
-	ck_assert_int_eq(verbs_modify(&a, &b, IBV_QPS_ERR), 0);
-	ck_assert_int_eq(verbs_recv(&a, 2, 0, 64), 0);
-	ck_assert_int_eq(ibv_destroy_qp(first), 0);
-	ck_assert(verbs_poll(&a, &wc));
-	ck_assert_uint_eq(wc.wr_id, 2);
+	qps[0] = a.qp;
+	make_flushed(2);
+	qps[1] = a.qp;
+	make_flushed(3);
+	ck_assert_int_eq(ibv_destroy_qp(qps[0]), 0);
+	ck_assert_int_eq(ibv_resize_cq(a.cq, a.cq->cqe * 2), 0);
+	ck_assert_int_eq(verbs_recv(&a, 4, 0, 64), 0);
+	ck_assert_int_eq(ibv_destroy_qp(qps[1]), 0);
+	for (uint64_t id = 3; id <= 4; id++) {
+		ck_assert(verbs_poll(&a, &wc));
+		ck_assert_uint_eq(wc.wr_id, id);
+	}
 	ck_assert_int_eq(ibv_poll_cq(a.cq, 1, &wc), 0);
 	verbs_end_all(&a, &b);
 }
