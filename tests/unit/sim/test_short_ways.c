@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The short ways of the model (emu/quick.c) beside the general ones: what a short post leaves
+ * behind, when it stands back, and how far a poll goes. tests/random/test_ways compares the ways as
+ * a program sees them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "emu/fabric/queue.h"
+#include "emu/fabric/world.h"
+#include "emu/qp.h"
+#include "lib/ep/ep.h"
+#include "lib/memory/lmr.h"
+#include "tests/support/support.h"
+
+#define BYTES 8u
+
+static struct obj *object(DAT_HANDLE handle)
+{
+	return (struct obj *)((struct handle_slot *)handle)->object;
+}
+
+static struct nic_qp *nic_qp_of(DAT_EP_HANDLE handle)
+{
+	return obj_as(struct ep, object(handle))->nic;
+}
+
+static struct emu_world *world(void)
+{
+	return emu_local_qp(nic_qp_of(w.a.ep))->world;
+}
+
+static struct emu_qp *entry(DAT_EP_HANDLE ep)
+{
+	return emu_local_qp(nic_qp_of(ep))->entry;
+}
+
+/* The short posts are for a fabric that is not traced. */
+static void untraced_pair(void)
+{
+	plain_pair();
+	must(dat_sim_trace(w.sim, DAT_FALSE));
+}
+
+static struct nic_sge nic_segment(struct side *side, uint32_t length)
+{
+	return (struct nic_sge){ (uintptr_t)slot(side, 1), length,
+				 obj_as(struct lmr, object(side->lmr))->lkey };
+}
+
+static int send_short(uint32_t length)
+{
+	struct nic_sge from = nic_segment(&w.a, length);
+
+	return emu_ops.send_one(nic_qp_of(w.a.ep), 7, from.addr, from.length, from.lkey);
+}
+
+static int recv_short(void)
+{
+	struct nic_sge to = nic_segment(&w.b, BYTES);
+
+	return emu_ops.recv_one(nic_qp_of(w.b.ep), 7, to.addr, to.length, to.lkey);
+}
+
+/* The same requests in general. */
+static int send_in_general(void)
+{
+	struct nic_sge sge = nic_segment(&w.a, BYTES);
+	struct nic_send_wr wr = { .wr_id = 7, .sge = &sge, .num_sge = 1, .length = BYTES };
+
+	return emu_ops.post_send(nic_qp_of(w.a.ep), &wr);
+}
+
+static int recv_in_general(void)
+{
+	struct nic_sge sge = nic_segment(&w.b, BYTES);
+	struct nic_recv_wr wr = { .wr_id = 7, .sge = &sge, .num_sge = 1 };
+
+	return emu_ops.post_recv(nic_qp_of(w.b.ep), &wr);
+}
+
+/* ---- what a post leaves ---- */
+
+/* Fill a ring with what earlier requests might have left. */
+static void spoil(struct emu_wq *wq)
+{
+	ck_assert_uint_gt(wq->max, 1);
+	memset(emu_wqe(world(), wq, 0), 0xee, 2ul * wq->words * EMU_WORD);
+}
+
+static void expect_same_segment(const struct nic_sge *a, const struct nic_sge *b)
+{
+	ck_assert_uint_eq(a->addr, b->addr);
+	ck_assert_uint_eq(a->length, b->length);
+	ck_assert_uint_eq(a->lkey, b->lkey);
+}
+
+START_TEST(a_short_send_leaves_the_request_and_the_event_of_the_general_one)
+{
+	const struct emu_event *end;
+	const struct emu_swqe *a, *b;
+	struct emu_wq *sq;
+	struct emu_qp *qp;
+	uint32_t put;
+
+	untraced_pair();
+	qp = entry(w.a.ep);
+	qp->peer_epoch += 5; /* another number than its own */
+	sq = &qp->sq;
+	put = sq->put;
+	spoil(sq);
+	ck_assert_int_eq(send_in_general(), 0);
+	ck_assert_int_eq(send_short(BYTES), 0);
+	ck_assert_uint_eq(sq->put, put + 2);
+	ck_assert_uint_eq(qp->sq_next, put + 2);
+	a = emu_wqe(world(), sq, put);
+	b = emu_wqe(world(), sq, put + 1);
+	ck_assert_uint_eq(a->wr_id, b->wr_id);
+	ck_assert_uint_eq(a->mem_epoch, b->mem_epoch);
+	ck_assert_uint_eq(a->length, b->length);
+	ck_assert_uint_eq(a->message + 1, b->message);
+	ck_assert_uint_eq(a->opcode, b->opcode);
+	ck_assert_uint_eq(a->flags, b->flags);
+	ck_assert_uint_eq(a->num_sge, b->num_sge);
+	expect_same_segment(a->sge, b->sge);
+	end = world()->fifo.end;
+	ck_assert_uint_eq(end[-2].time, end[-1].time);
+	ck_assert_uint_eq(emu_event_kind(&end[-2]), emu_event_kind(&end[-1]));
+	ck_assert_uint_eq(end[-2].qp, end[-1].qp);
+	ck_assert_uint_eq(end[-2].epoch, end[-1].epoch);
+	ck_assert_uint_eq(end[-2].index + 1, end[-1].index);
+	ck_assert_uint_eq(end[-2].packet, end[-1].packet);
+	qp->peer_epoch -= 5;
+}
+END_TEST
+
+START_TEST(a_short_receive_leaves_what_the_general_one_leaves)
+{
+	const struct emu_rwqe *a, *b;
+	struct emu_wq *rq;
+	uint32_t put;
+
+	untraced_pair();
+	rq = &entry(w.b.ep)->rq;
+	put = rq->put;
+	spoil(rq);
+	ck_assert_int_eq(recv_in_general(), 0);
+	ck_assert_int_eq(recv_short(), 0);
+	ck_assert_uint_eq(rq->put, put + 2);
+	a = emu_wqe(world(), rq, put);
+	b = emu_wqe(world(), rq, put + 1);
+	ck_assert_uint_eq(a->wr_id, b->wr_id);
+	ck_assert_uint_eq(a->mem_epoch, b->mem_epoch);
+	ck_assert_uint_eq(a->flags, b->flags);
+	ck_assert_uint_eq(a->num_sge, b->num_sge);
+	expect_same_segment(a->sge, b->sge);
+}
+END_TEST
+
+/* ---- when a post stands back ---- */
+
+static void expect_no_send(uint32_t length)
+{
+	const struct emu_qp *qp = entry(w.a.ep);
+	const struct emu_link *link = &world()->fab->links[qp->link];
+	uint32_t put = qp->sq.put, next = qp->sq_next, events = emu_queue_length(world());
+	uint64_t busy = link->busy_until;
+
+	ck_assert_int_eq(send_short(length), -EAGAIN);
+	ck_assert_uint_eq(qp->sq.put, put);
+	ck_assert_uint_eq(qp->sq_next, next);
+	ck_assert_uint_eq(emu_queue_length(world()), events);
+	ck_assert_uint_eq(link->busy_until, busy);
+}
+
+START_TEST(a_short_send_stands_back_from_a_message_of_two_packets)
+{
+	untraced_pair();
+	expect_no_send(MTU + 1);
+	ck_assert_int_eq(send_short(MTU), 0);
+}
+END_TEST
+
+/* The reserve of the heap is for acknowledgements. */
+START_TEST(a_short_send_stands_back_while_the_heap_is_full)
+{
+	untraced_pair();
+	run_quiet();
+	world()->fab->events = EMU_EVENTS - EMU_EVENTS_RESERVE;
+	expect_no_send(BYTES);
+	world()->fab->events = 0;
+	ck_assert_int_eq(send_short(BYTES), 0);
+}
+END_TEST
+
+START_TEST(a_short_send_stands_back_behind_one_that_waits)
+{
+	untraced_pair();
+	ck_assert_int_eq(send_short(BYTES), 0);
+	must(dat_sim_step(w.sim));
+	must(dat_sim_step(w.sim)); /* the RNR NAK */
+	ck_assert(entry(w.a.ep)->rnr_wait);
+	expect_no_send(BYTES);
+}
+END_TEST
+
+START_TEST(a_short_send_stands_back_when_the_queue_is_full)
+{
+	untraced_pair();
+	while (emu_wq_count(&entry(w.a.ep)->sq) < entry(w.a.ep)->sq.max)
+		ck_assert_int_eq(send_short(BYTES), 0);
+	expect_no_send(BYTES);
+}
+END_TEST
+
+START_TEST(a_short_receive_stands_back_when_the_queue_is_full)
+{
+	struct emu_wq *rq;
+
+	untraced_pair();
+	rq = &entry(w.b.ep)->rq;
+	while (emu_wq_count(rq) < rq->max)
+		ck_assert_int_eq(recv_short(), 0);
+	ck_assert_int_eq(recv_short(), -EAGAIN);
+	ck_assert_uint_eq(emu_wq_count(rq), rq->max);
+}
+END_TEST
+
+/* ---- how far a poll goes ---- */
+
+static void polling_pair(DAT_UINT64 quantum_ns)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+
+	config.poll_quantum_ns = quantum_ns;
+	fabric_create(&config);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 2);
+}
+
+static void expect_nothing_until(DAT_UINT64 time)
+{
+	DAT_EVENT event;
+
+	ck_assert_uint_eq(dat_evd_dequeue(w.b.recv, &event), DAT_QUEUE_EMPTY); /* bare */
+	ck_assert_uint_eq(now_ns(), time);
+}
+
+static void expect_receive_at(int n, DAT_UINT64 time)
+{
+	DAT_EVENT event;
+
+	must(dat_evd_dequeue(w.b.recv, &event));
+	ck_assert_uint_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, n);
+	ck_assert_uint_eq(now_ns(), time);
+}
+
+START_TEST(a_poll_goes_as_far_as_its_quantum)
+{
+	DAT_UINT64 begin;
+
+	polling_pair(LATENCY_NS - 1);
+	begin = now_ns();
+	post_send(&w.a, w.a.ep, 0, BYTES);
+	expect_nothing_until(begin + LATENCY_NS - 1);
+	expect_receive_at(0, begin + LATENCY_NS);
+}
+END_TEST
+
+START_TEST(a_poll_runs_what_is_due_at_its_end)
+{
+	DAT_UINT64 begin;
+
+	polling_pair(LATENCY_NS);
+	begin = now_ns();
+	post_send(&w.a, w.a.ep, 0, BYTES);
+	expect_receive_at(0, begin + LATENCY_NS);
+}
+END_TEST
+
+START_TEST(a_poll_ends_at_the_time_of_the_completion)
+{
+	DAT_UINT64 begin;
+
+	polling_pair(100 * LATENCY_NS);
+	begin = now_ns();
+	post_send(&w.a, w.a.ep, 0, BYTES);
+	advance_us(LATENCY_NS / 2 / 1000 + 1);
+	begin = now_ns();
+	post_send(&w.a, w.a.ep, 1, BYTES);
+	expect_receive_at(0, begin);
+	expect_receive_at(1, begin + LATENCY_NS);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test(suite, a_short_send_leaves_the_request_and_the_event_of_the_general_one);
+	unit_test(suite, a_short_receive_leaves_what_the_general_one_leaves);
+	unit_test(suite, a_short_send_stands_back_from_a_message_of_two_packets);
+	unit_test(suite, a_short_send_stands_back_while_the_heap_is_full);
+	unit_test(suite, a_short_send_stands_back_behind_one_that_waits);
+	unit_test(suite, a_short_send_stands_back_when_the_queue_is_full);
+	unit_test(suite, a_short_receive_stands_back_when_the_queue_is_full);
+	unit_add(suite, a_poll_goes_as_far_as_its_quantum, 1, NULL);
+	unit_add(suite, a_poll_runs_what_is_due_at_its_end, 1, NULL);
+	unit_add(suite, a_poll_ends_at_the_time_of_the_completion, 1, NULL);
+}
+
+UNIT_SUITE("short ways")
