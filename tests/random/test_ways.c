@@ -122,6 +122,16 @@ static DAT_EVENT await(DAT_EVD_HANDLE evd)
 	return event;
 }
 
+/* The same by polls, which run the events themselves (emu_cq_spin). */
+static DAT_EVENT poll_for(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS)
+		;
+	return event;
+}
+
 static void connect_sides(void)
 {
 	DAT_PSP_HANDLE psp = listen_at(&w.b, QUAL);
@@ -257,7 +267,7 @@ static void send_one(int length, int flags)
 static void step_send(void)
 {
 	static const int lengths[] = { 0, 1, 8, 64, 216, 217, 255, 256, 257, 512, 1000, SLOT_SIZE };
-	int most = 1 + pick(4), first = p.sent, flags;
+	int most = 1 + pick(4), first = p.sent, polls = pick(2), flags;
 	DAT_EVENT event;
 
 	while (p.posted - p.sent < most)
@@ -275,7 +285,7 @@ static void step_send(void)
 	while (p.posted < p.sent)
 		step_receive();
 	do {
-		event = await(w.a.request);
+		event = polls ? poll_for(w.a.request) : await(w.a.request);
 		note_dto("send", &event);
 	} while ((int)event.event_data.dto_completion_event_data.user_cookie.as_64 !=
 		 (p.sent - 1) % SLOTS);
