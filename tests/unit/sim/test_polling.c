@@ -77,10 +77,16 @@ START_TEST(time_goes_on_in_a_loop_of_queries)
 END_TEST
 
 static DAT_EVD_HANDLE software;
+static DAT_EP_HANDLE own_queue; /* an Endpoint of w.b without the SRQ */
 
 static void post_to_srq(int n)
 {
 	post_srq(&w.b, n);
+}
+
+static void post_to_ep(int n)
+{
+	post_recv(&w.b, own_queue, n);
 }
 
 static void send_one(int n)
@@ -106,8 +112,8 @@ static void take_event(int n)
 	must(dat_evd_dequeue(software, &event));
 }
 
-static void (*const changes[])(int n) = { post_to_srq, send_one, write_remote, post_event,
-					  take_event };
+static void (*const changes[])(int n) = { post_to_srq,  post_to_ep, send_one,
+					  write_remote, post_event, take_event };
 
 /* Less often than the quantum: a loop that also does something is no loop that waits. */
 START_TEST(no_time_passes_in_a_loop_of_queries_that_does_something)
@@ -120,6 +126,7 @@ START_TEST(no_time_passes_in_a_loop_of_queries_that_does_something)
 	side_open(&w.a, "emu0");
 	side_open(&w.b, "emu1");
 	srq_pair(8);
+	own_queue = plain_ep(&w.b);
 	software = make_evd(&w.b, 8, DAT_EVD_SOFTWARE_FLAG);
 	(void)stuff(software);
 	if (changes[_i] == post_event)
