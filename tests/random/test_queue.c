@@ -105,6 +105,22 @@ START_TEST(a_queue_that_is_never_empty_needs_no_heap_for_events_in_order)
 }
 END_TEST
 
+/* Half of the array is enough to move the rest to its front; with less, events go to the heap. */
+START_TEST(a_full_FIFO_goes_on_at_its_front_when_half_of_it_is_free)
+{
+	const uint32_t room = EMU_FIFO_EVENTS - 1; /* the first place is for the one before */
+
+	for (uint32_t n = 0; n < room; n++)
+		queue_one(DELAY_NS);
+	for (uint32_t n = 0; n < EMU_FIFO_EVENTS / 2 - _i; n++)
+		take_one();
+	queue_one(DELAY_NS);
+	ck_assert_uint_eq(on_heap, _i);
+	while (taken < queued)
+		take_one();
+}
+END_TEST
+
 START_TEST(a_timer_leaves_the_queue_among_events_in_order)
 {
 	struct emu_qp *qp = &world->fab->qp[QP];
@@ -129,6 +145,7 @@ static void fill(Suite *suite)
 	tcase_add_checked_fixture(tcase, setup, teardown_world);
 	tcase_add_loop_test(tcase, events_of_any_time_come_in_order, 0, 16);
 	tcase_add_test(tcase, a_queue_that_is_never_empty_needs_no_heap_for_events_in_order);
+	tcase_add_loop_test(tcase, a_full_FIFO_goes_on_at_its_front_when_half_of_it_is_free, 0, 2);
 	tcase_add_test(tcase, a_timer_leaves_the_queue_among_events_in_order);
 	suite_add_tcase(suite, tcase);
 }
