@@ -10,7 +10,9 @@
 #include "emu/fabric/queue.h"
 #include "emu/fabric/world.h"
 #include "emu/qp.h"
+#include "emu/quick.h"
 #include "lib/ep/ep.h"
+#include "lib/evd/evd.h"
 #include "lib/memory/lmr.h"
 #include "tests/support/support.h"
 
@@ -82,11 +84,12 @@ static int recv_in_general(void)
 
 /* ---- what a post leaves ---- */
 
-/* Fill a ring with what earlier requests might have left. */
+/* Fill the next two entries of a ring with what earlier requests might have left. */
 static void spoil(struct emu_wq *wq)
 {
 	ck_assert_uint_gt(wq->max, 1);
-	memset(emu_wqe(world(), wq, 0), 0xee, 2ul * wq->words * EMU_WORD);
+	for (uint32_t i = 0; i < 2; i++)
+		memset(emu_wqe(world(), wq, wq->put + i), 0xee, wq->words * EMU_WORD);
 }
 
 static void expect_same_segment(const struct nic_sge *a, const struct nic_sge *b)
@@ -227,6 +230,182 @@ START_TEST(a_short_receive_stands_back_when_the_queue_is_full)
 }
 END_TEST
 
+/* ---- packets that are not the one expected ---- */
+
+static void expect_completions(uint32_t requests, uint32_t receives)
+{
+	ck_assert_int_eq(drain(w.a.request), (int)requests);
+	ck_assert_int_eq(drain(w.b.recv), (int)receives);
+}
+
+/* A packet that arrives now, before all others. */
+static void packet(enum emu_event_kind kind, DAT_EP_HANDLE to, uint32_t epoch, uint32_t index)
+{
+	emu_schedule(world(), now_ns(), kind, emu_qp_index(world(), entry(to)), epoch, index, 0);
+	must(dat_sim_step(w.sim));
+}
+
+/* One Send has completed, and another is in flight. */
+static void send_two(void)
+{
+	untraced_pair();
+	post_recvs(&w.b, w.b.ep, 0, 3);
+	ck_assert_int_eq(send_short(BYTES), 0);
+	run_quiet();
+	expect_completions(1, 1);
+	ck_assert_int_eq(send_short(BYTES), 0);
+}
+
+START_TEST(data_of_an_earlier_connection_is_dropped)
+{
+	const struct emu_qp *qp;
+
+	send_two();
+	qp = entry(w.b.ep);
+	packet(EMU_EV_DATA, w.b.ep, qp->epoch - 1, qp->rx_next);
+	expect_completions(0, 0);
+	run_quiet();
+	expect_completions(1, 1);
+}
+END_TEST
+
+START_TEST(data_that_overtook_takes_no_receive_before_its_turn)
+{
+	struct emu_qp *qp;
+
+	send_two();
+	ck_assert_int_eq(send_short(BYTES), 0);
+	qp = entry(w.b.ep);
+	packet(EMU_EV_DATA, w.b.ep, qp->epoch, qp->rx_next + 1);
+	expect_completions(0, 0);
+	run_quiet();
+	expect_completions(2, 2);
+}
+END_TEST
+
+START_TEST(data_of_a_sender_that_has_ended_is_dropped)
+{
+	send_two();
+	must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	run_quiet();
+	expect_dto(w.b.recv, w.b.ep, 1, DAT_DTO_ERR_FLUSHED);
+}
+END_TEST
+
+START_TEST(an_ACK_of_an_earlier_connection_is_dropped)
+{
+	const struct emu_qp *qp;
+
+	send_two();
+	qp = entry(w.a.ep);
+	packet(EMU_EV_ACK, w.a.ep, qp->epoch - 1, qp->sq.get);
+	expect_completions(0, 0);
+	run_quiet();
+	expect_completions(1, 1);
+}
+END_TEST
+
+START_TEST(an_ACK_completes_all_requests_up_to_its_own)
+{
+	const struct emu_qp *qp;
+
+	send_two();
+	ck_assert_int_eq(send_short(BYTES), 0);
+	qp = entry(w.a.ep);
+	packet(EMU_EV_ACK, w.a.ep, qp->epoch, qp->sq.get + 1);
+	expect_completions(2, 0);
+	ck_assert_uint_eq(emu_wq_count(&qp->sq), 0);
+}
+END_TEST
+
+START_TEST(a_second_ACK_of_a_request_is_dropped)
+{
+	const struct emu_qp *qp;
+
+	send_two();
+	run_quiet();
+	expect_completions(1, 1);
+	qp = entry(w.a.ep);
+	packet(EMU_EV_ACK, w.a.ep, qp->epoch, qp->sq.get - 1);
+	packet(EMU_EV_ACK, w.a.ep, qp->epoch, qp->sq.get);
+	expect_completions(0, 0);
+	ck_assert_uint_eq(emu_wq_count(&qp->sq), 0);
+}
+END_TEST
+
+START_TEST(RNR_retries_are_counted_for_each_message_anew)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+
+	config.rnr_retry = 1;
+	fabric_create(&config);
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	untraced_pair();
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(send_short(BYTES), 0);
+		while (!entry(w.a.ep)->rnr_wait)
+			must(dat_sim_step(w.sim));
+		post_recv(&w.b, w.b.ep, i);
+		run_quiet();
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+		ck_assert_int_eq(drain(w.a.request), 1);
+	}
+	expect_state(w.a.ep, DAT_EP_STATE_CONNECTED);
+}
+END_TEST
+
+/* ---- while time follows the clock ---- */
+
+static uint64_t clock_ns;
+
+static uint64_t read_clock(void *ctx)
+{
+	(void)ctx;
+	return clock_ns;
+}
+
+START_TEST(a_poll_that_follows_the_clock_runs_what_is_due_by_it)
+{
+	static const struct nic_upcalls clock = { .monotonic_ns = read_clock };
+	struct nic *nic;
+	const struct nic_upcalls *up;
+	struct nic_cq *cq;
+	struct nic_wc wc;
+
+	send_two();
+	cq = obj_as(struct evd, object(w.b.recv))->cq;
+	nic = cq->nic;
+	up = nic->up;
+	nic->up = &clock;
+	nic->threaded = true;
+	ck_assert(!nic->ops->cq_spin(cq, &wc));
+	clock_ns += LATENCY_NS - 1;
+	ck_assert(!nic->ops->cq_spin(cq, &wc));
+	clock_ns++;
+	ck_assert(nic->ops->cq_spin(cq, &wc));
+	ck_assert_uint_eq(wc.wr_id, 1);
+	nic->up = up;
+	nic->threaded = false;
+	world()->following = false;
+}
+END_TEST
+
+/* An event that is late, because time has followed the clock past it. */
+START_TEST(a_late_event_does_not_take_time_back)
+{
+	uint64_t now;
+
+	send_two();
+	now = world()->fab->now += 10 * LATENCY_NS;
+	world()->following = true;
+	emu_run_event(world(), emu_queue_first(world()));
+	ck_assert_uint_eq(world()->fab->now, now);
+	world()->following = false;
+	expect_completions(0, 1);
+}
+END_TEST
+
 /* ---- how far a poll goes ---- */
 
 static void polling_pair(DAT_UINT64 quantum_ns)
@@ -305,6 +484,15 @@ static void fill(Suite *suite)
 	unit_test(suite, a_short_send_stands_back_behind_one_that_waits);
 	unit_test(suite, a_short_send_stands_back_when_the_queue_is_full);
 	unit_test(suite, a_short_receive_stands_back_when_the_queue_is_full);
+	unit_test(suite, data_of_an_earlier_connection_is_dropped);
+	unit_test(suite, data_that_overtook_takes_no_receive_before_its_turn);
+	unit_test(suite, data_of_a_sender_that_has_ended_is_dropped);
+	unit_test(suite, an_ACK_of_an_earlier_connection_is_dropped);
+	unit_test(suite, an_ACK_completes_all_requests_up_to_its_own);
+	unit_test(suite, a_second_ACK_of_a_request_is_dropped);
+	unit_add(suite, RNR_retries_are_counted_for_each_message_anew, 1, NULL);
+	unit_test(suite, a_poll_that_follows_the_clock_runs_what_is_due_by_it);
+	unit_test(suite, a_late_event_does_not_take_time_back);
 	unit_add(suite, a_poll_goes_as_far_as_its_quantum, 1, NULL);
 	unit_add(suite, a_poll_runs_what_is_due_at_its_end, 1, NULL);
 	unit_add(suite, a_poll_ends_at_the_time_of_the_completion, 1, NULL);
