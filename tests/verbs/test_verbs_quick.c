@@ -3,7 +3,9 @@
  * The short variants of posts and polls (verbs/quick.c) remember the region that a queue pair used
  * last. What they remember must never outlive what the key permits. Each test posts well first.
  */
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tests/support/support.h"
 #include "verbs_pair.h"
@@ -315,8 +317,104 @@ START_TEST(a_send_posted_while_another_waits_for_a_receive_comes_second)
 }
 END_TEST
 
+/* ---- requests that are not the ordinary one ---- */
+
+START_TEST(a_list_of_requests_is_posted_whole)
+{
+	struct ibv_sge sge = { (uintptr_t)a.buffer, 8, 0 }, to = { (uintptr_t)b.buffer, 8, 0 };
+	struct ibv_send_wr send[2], *bad_send;
+	struct ibv_recv_wr recv[2] = { { .next = &recv[1], .sg_list = &to, .num_sge = 1 },
+				       { .wr_id = 1, .sg_list = &to, .num_sge = 1 } },
+			   *bad_recv;
+
+	verbs_begin(&a, &b);
+	send_well((uintptr_t)a.buffer, 8, a.mr->lkey);
+	sge.lkey = a.mr->lkey;
+	to.lkey = b.mr->lkey;
+	send[0] = send[1] = verbs_wr(&b, IBV_WR_SEND, &sge);
+	send[0].next = &send[1];
+	ck_assert_int_eq(ibv_post_recv(b.qp, recv, &bad_recv), 0);
+	ck_assert_int_eq(ibv_post_send(a.qp, send, &bad_send), 0);
+	for (int i = 0; i < 2; i++) {
+		expect_status(&b, IBV_WC_SUCCESS);
+		expect_status(&a, IBV_WC_SUCCESS);
+	}
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_request_of_two_segments_or_none_has_all_of_them)
+{
+	struct ibv_sge from[2], to[2];
+	struct ibv_send_wr send, *bad_send;
+	struct ibv_recv_wr recv = { .sg_list = to, .num_sge = 2 }, *bad_recv;
+
+	verbs_begin(&a, &b);
+	send_well((uintptr_t)a.buffer, 8, a.mr->lkey);
+	for (int i = 0; i < 2; i++) {
+		from[i] = (struct ibv_sge){ (uintptr_t)a.buffer + 8ul * i, 8, a.mr->lkey };
+		to[i] = (struct ibv_sge){ (uintptr_t)b.buffer + 64ul * i, 8, b.mr->lkey };
+	}
+	memcpy(a.buffer, "one.....two.....", 16);
+	send = verbs_wr(&b, IBV_WR_SEND, from);
+	for (int n = 2; n >= 0; n -= 2) {
+		send.num_sge = recv.num_sge = n;
+		ck_assert_int_eq(ibv_post_recv(b.qp, &recv, &bad_recv), 0);
+		ck_assert_int_eq(ibv_post_send(a.qp, &send, &bad_send), 0);
+		expect_bytes(&b, 8 * (uint32_t)n);
+		expect_status(&a, IBV_WC_SUCCESS);
+	}
+	ck_assert_int_eq(memcmp(b.buffer + 64, "two.....", 8), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+/* A queue pair that was used before, and begins anew. */
+START_TEST(posts_in_the_wrong_state_are_refused_after_a_reset)
+{
+	verbs_begin(&a, &b);
+	send_well((uintptr_t)a.buffer, 8, a.mr->lkey);
+	recv_well((uintptr_t)b.buffer, 8, b.mr->lkey);
+	for (int state = IBV_QPS_RESET; state < IBV_QPS_RTS; state++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), state == IBV_QPS_RESET ? EINVAL : 0);
+		ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), EINVAL);
+	}
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_send_longer_than_the_device_takes_is_refused)
+{
+	const size_t length = (1ul << 30) + 4096; /* its port's max_msg_sz is 2^30 */
+	void *at =
+		mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+	struct ibv_mr *mr;
+
+	ck_assert_ptr_ne(at, MAP_FAILED);
+	verbs_begin(&a, &b);
+	ck_assert_uint_lt(a.port.max_msg_sz, length);
+	mr = ibv_reg_mr(a.pd, at, length, 0);
+	ck_assert_ptr_nonnull(mr);
+	sge = (struct ibv_sge){ (uintptr_t)at, (uint32_t)length, mr->lkey };
+	wr = verbs_wr(&b, IBV_WR_SEND, &sge);
+	for (int i = 0; i < 2; i++) /* the region is not the last one used, and is */
+		ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), EINVAL);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	munmap(at, length);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
+	unit_add(suite, a_list_of_requests_is_posted_whole, 1, NULL);
+	unit_add(suite, a_request_of_two_segments_or_none_has_all_of_them, 1, NULL);
+	unit_add(suite, posts_in_the_wrong_state_are_refused_after_a_reset, 1, NULL);
+	unit_add(suite, a_send_longer_than_the_device_takes_is_refused, 1, NULL);
 	unit_add(suite, a_send_from_a_region_that_was_deregistered_fails, 1, NULL);
 	unit_add(suite, a_send_whose_region_goes_between_post_and_arrival_fails, 1, NULL);
 	unit_add(suite, a_send_posted_while_another_waits_for_a_receive_comes_second, 1, NULL);
