@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The state SQD, and the asynchronous events of queue pairs: a drained send queue, a first packet,
- * requests of the peer that are refused, a completion queue that overflows.
+ * requests of the peer that are refused, a completion queue that overflows; notification of
+ * completions, solicited and not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -404,6 +405,118 @@ START_TEST(no_path_migrates)
 }
 END_TEST
 
+/* ---- notification of completions ---- */
+
+static struct ibv_comp_channel *channel;
+static struct ibv_cq *unnotified;
+
+/* The second end's completions are notified on a channel. */
+static void begin_notified(void)
+{
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	channel = ibv_create_comp_channel(b.context);
+	ck_assert_ptr_nonnull(channel);
+	fcntl(channel->fd, F_SETFL, O_NONBLOCK);
+	unnotified = b.cq;
+	b.cq = ibv_create_cq(b.context, 32, &b, channel, 0);
+	ck_assert_ptr_nonnull(b.cq);
+	verbs_make_qp(&a);
+	verbs_make_qp(&b);
+	for (enum ibv_qp_state to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, to), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, to), 0);
+	}
+}
+
+static void end_notified(void)
+{
+	ck_assert_int_eq(ibv_destroy_cq(unnotified), 0);
+	ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+	b.qp = NULL;
+	ck_assert_int_eq(ibv_destroy_cq(b.cq), 0);
+	ck_assert_int_eq(ibv_destroy_comp_channel(channel), 0);
+	b.cq = ibv_create_cq(b.context, 1, NULL, NULL, 0); /* verbs_close destroys one */
+	verbs_end_all(&a, &b);
+}
+
+/* The event that is there, which is acknowledged; false: none. */
+static bool notified(void)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (ibv_get_cq_event(channel, &cq, &context))
+		return false;
+	ck_assert_ptr_eq(cq, b.cq);
+	ck_assert_ptr_eq(context, &b);
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+/* A message that has come, and is acknowledged, when this returns. */
+static void carry(enum ibv_wr_opcode opcode, unsigned int flags)
+{
+	struct ibv_wc wc;
+
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, opcode, 8, flags), 0);
+	ck_assert(verbs_poll(&a, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
+}
+
+START_TEST(a_solicited_arming_is_for_solicited_messages_and_once)
+{
+	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND, IBV_WR_SEND_WITH_IMM,
+						      IBV_WR_RDMA_WRITE_WITH_IMM };
+	enum ibv_wr_opcode opcode = opcodes[_i];
+
+	begin_notified();
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, 1), 0);
+	carry(opcode, 0);
+	ck_assert(!notified());
+	carry(opcode, IBV_SEND_SOLICITED);
+	ck_assert(notified());
+	carry(opcode, IBV_SEND_SOLICITED);
+	ck_assert(!notified());
+	end_notified();
+}
+END_TEST
+
+START_TEST(an_arming_for_any_completion_is_not_narrowed)
+{
+	begin_notified();
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, _i), 0);
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, !_i), 0);
+	carry(IBV_WR_SEND, 0);
+	ck_assert(notified());
+	end_notified();
+}
+END_TEST
+
+START_TEST(an_arming_is_for_completions_that_come_later)
+{
+	begin_notified();
+	carry(IBV_WR_SEND, IBV_SEND_SOLICITED);
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, _i), 0);
+	ck_assert(!notified());
+	carry(IBV_WR_SEND, IBV_SEND_SOLICITED);
+	ck_assert(notified());
+	end_notified();
+}
+END_TEST
+
+START_TEST(an_error_is_notified_to_a_solicited_arming)
+{
+	begin_notified();
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, 1), 0);
+	ck_assert_int_eq(verbs_modify(&b, &a, IBV_QPS_ERR), 0);
+	ck_assert(notified());
+	end_notified();
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, sqd_lets_complete_what_began_and_keeps_the_rest, 1, NULL);
@@ -420,6 +533,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_qp_is_not_destroyed_before_its_event_is_acknowledged, 1, NULL);
 	unit_add(suite, an_event_goes_with_the_qp_that_it_is_about, 1, NULL);
 	unit_add(suite, no_path_migrates, 1, NULL);
+	unit_add(suite, a_solicited_arming_is_for_solicited_messages_and_once, 3, NULL);
+	unit_add(suite, an_arming_for_any_completion_is_not_narrowed, 2, NULL);
+	unit_add(suite, an_arming_is_for_completions_that_come_later, 2, NULL);
+	unit_add(suite, an_error_is_notified_to_a_solicited_arming, 1, NULL);
 }
 
 UNIT_SUITE("verbs_events")
