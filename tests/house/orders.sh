@@ -25,7 +25,7 @@ differences() {
 }
 no_tests() {
 	grep -v '^#' "$1" | cut -f3 | sort -u | while read -r file; do
-		[ -f "$file" ] || echo "$file"
+		[ "$file" = - ] || [ -f "$file" ] || echo "$file"
 	done
 }
 

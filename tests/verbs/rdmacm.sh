@@ -27,8 +27,8 @@ no_datagrams() {
 }
 
 echo 1..24
-prints "rping, in real time, with data verified" 20 'ping data: rdma-ping-[0-9]+: ' \
-	run -- rping -s -C 20 -V + rping -c -a localhost -C 20 -V -v
+prints "rping, in real time, with data verified" 100 'ping data: rdma-ping-[0-9]+: ' \
+	run -- rping -s -C 100 -V + rping -c -a localhost -C 100 -V -v
 cp "$work/out" "$work/rping"
 prints "its connection ends, and nothing is left" 1 "^  left +nothing$" cat "$work/rping"
 prints "rping at the address of an adapter" 5 'ping data: rdma-ping-[0-9]+: ' \

@@ -107,6 +107,13 @@ static int run_command(char **argv)
 	program = what.after_dashes;
 	if (program ? !what.count : what.count != 1)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
+	for (int i = 0; program && i < what.count; i++)
+		if (!strcmp(what.word[i], "+") || !strcmp(what.word[i], "--and"))
+			return usage_error("explore",
+					   "expected one program, found %s: schedules "
+					   "of several are not explored; run them with "
+					   "datsim run --lockstep --script FILE",
+					   what.word[i]);
 	if (!course.runs && !course.seconds)
 		course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	course.jobs = jobs_at_once(course.jobs);
