@@ -268,6 +268,33 @@ START_TEST(an_unsignaled_send_has_a_completion_only_if_it_fails)
 }
 END_TEST
 
+START_TEST(each_send_of_a_queue_pair_that_signals_all_has_a_completion)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC,
+					 .cap = { 4, 4, 1, 1, 0 },
+					 .sq_sig_all = 1 };
+
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	verbs_make_qp(&b);
+	init.send_cq = init.recv_cq = a.cq;
+	a.qp = ibv_create_qp(a.pd, &init);
+	ck_assert_ptr_nonnull(a.qp);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		ck_assert_int_eq(verbs_modify(&a, &b, (enum ibv_qp_state)state), 0);
+		ck_assert_int_eq(verbs_modify(&b, &a, (enum ibv_qp_state)state), 0);
+	}
+	/* The first one from a region, and the next. */
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(verbs_recv(&b, 0, 0, REGION), 0);
+		send_unsignaled(7, 8);
+		expect_status(&b, IBV_WC_SUCCESS);
+		expect_status(&a, IBV_WC_SUCCESS);
+	}
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(a_send_whose_region_goes_between_post_and_arrival_fails)
 {
 	struct ibv_mr *mr;
@@ -312,6 +339,44 @@ START_TEST(a_send_posted_while_another_waits_for_a_receive_comes_second)
 	expect_bytes(&b, 16);
 	for (int i = 0; i < 2; i++)
 		expect_status(&a, IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_wrong_key_with_an_address_of_the_last_region_fails)
+{
+	struct ibv_mr *mr;
+
+	verbs_begin(&a, &b);
+	mr = region(&a, 0, 0);
+	send_well((uintptr_t)memory[0], 8, mr->lkey);
+	ck_assert_int_eq(verbs_recv(&b, 0, 0, REGION), 0);
+	send_segment((uintptr_t)memory[0], 8, a.mr->lkey);
+	expect_status(&a, IBV_WC_LOC_PROT_ERR);
+	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+/* The queue pair may read it, and has sent from it. */
+START_TEST(a_receive_into_the_region_of_the_last_send_needs_its_right_to_be_written)
+{
+	struct ibv_sge sge = { (uintptr_t)memory[0], 8, 0 };
+	struct ibv_send_wr wr, *bad;
+	struct ibv_mr *mr;
+
+	verbs_begin(&a, &b);
+	mr = region(&b, 0, 0);
+	sge.lkey = mr->lkey;
+	wr = verbs_wr(&a, IBV_WR_SEND, &sge);
+	ck_assert_int_eq(verbs_recv(&a, 0, 0, REGION), 0);
+	ck_assert_int_eq(ibv_post_send(b.qp, &wr, &bad), 0);
+	expect_status(&a, IBV_WC_SUCCESS);
+	expect_status(&b, IBV_WC_SUCCESS);
+	recv_segment((uintptr_t)memory[0], 8, mr->lkey);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	expect_status(&b, IBV_WC_LOC_PROT_ERR);
 	ck_assert_int_eq(ibv_dereg_mr(mr), 0);
 	verbs_end_all(&a, &b);
 }
@@ -411,6 +476,10 @@ END_TEST
 
 static void fill(Suite *suite)
 {
+	unit_add(suite, each_send_of_a_queue_pair_that_signals_all_has_a_completion, 1, NULL);
+	unit_add(suite, a_wrong_key_with_an_address_of_the_last_region_fails, 1, NULL);
+	unit_add(suite, a_receive_into_the_region_of_the_last_send_needs_its_right_to_be_written, 1,
+		 NULL);
 	unit_add(suite, a_list_of_requests_is_posted_whole, 1, NULL);
 	unit_add(suite, a_request_of_two_segments_or_none_has_all_of_them, 1, NULL);
 	unit_add(suite, posts_in_the_wrong_state_are_refused_after_a_reset, 1, NULL);
