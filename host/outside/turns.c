@@ -187,11 +187,6 @@ bool turns_let_others(uint64_t ns, bool descriptor)
 	return false;
 }
 
-void turns_yield(void)
-{
-	wait_turn(1, false);
-}
-
 uint64_t turns_until(clockid_t clock, const struct timespec *abs)
 {
 	struct timespec ts;

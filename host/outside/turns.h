@@ -68,8 +68,6 @@ bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
 void turns_tell(bool descriptor);
-/* Each thread that can go on now does, before the caller: a wait for a ns of virtual time. */
-void turns_yield(void);
 /* Sleep in virtual time. False: the caller has to sleep as usual. */
 bool turns_sleep_ns(uint64_t ns);
 /* Virtual time; a new thread takes its place among the others by it. */

@@ -5,8 +5,7 @@
 
 #include "turns.h"
 
-#define CONDS   1024u /* condition variables are told apart by a hash */
-#define MUTEXES 1024u /* and so are mutexes */
+#define CONDS 1024u /* condition variables are told apart by a hash */
 
 /* The one of this version: dlsym may find an older one. */
 #define REAL_COND(name)                                                                         \
@@ -81,33 +80,16 @@ int turns_sem_post(sem_t *sem)
 #define LOOK_NS 1000000 /* between two tests of a waiting thread whether the process has joined */
 
 static unsigned int lockers; /* threads that wait for a mutex */
-static unsigned int lockers_of[MUTEXES];
 
-static unsigned int *lockers_for(const pthread_mutex_t *mutex)
-{
-	return &lockers_of[(uintptr_t)mutex / sizeof(*mutex) % MUTEXES];
-}
-
-/*
- * A thread that unlocks keeps the turn. If it locked again at once, and gave the turn up only with
- * the mutex locked (in a poll, for example), those who wait for the mutex would never find it free.
- * So they go first.
- */
 static int lock_mutex(pthread_mutex_t *mutex)
 {
-	unsigned int *same = lockers_for(mutex);
-	int err;
+	int err = pthread_mutex_trylock(mutex);
 
-	if (__atomic_load_n(same, __ATOMIC_SEQ_CST))
-		turns_yield();
-	err = pthread_mutex_trylock(mutex);
 	if (err != EBUSY)
 		return err;
 	__atomic_fetch_add(&lockers, 1, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(same, 1, __ATOMIC_SEQ_CST);
 	while (err == EBUSY && turns_let_others(OUTSIDE_NEVER, false))
 		err = pthread_mutex_trylock(mutex);
-	__atomic_fetch_sub(same, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&lockers, 1, __ATOMIC_SEQ_CST);
 	return err == EBUSY ? REAL(pthread_mutex_lock)(mutex) : err;
 }

@@ -160,13 +160,10 @@ static void *play(void *arg)
 	return NULL;
 }
 
-static bool locked_late; /* with mutex */
-
 static void *lock_late(void *arg)
 {
 	take_part();
 	pthread_mutex_lock(&mutex);
-	locked_late = true;
 	pthread_mutex_unlock(&mutex);
 	return arg;
 }
@@ -192,24 +189,6 @@ static void end_beside_a_waiter(void)
 	nap(1000);
 	pthread_mutex_unlock(&mutex);
 	check(pthread_join(ending, NULL) == 0, "pthread_join failed");
-	check(pthread_join(waiter, NULL) == 0, "pthread_join failed");
-}
-
-/* A thread that sleeps only while it holds the mutex leaves it to one that waits for it. */
-static void lock_again_at_once(void)
-{
-	pthread_t waiter;
-
-	pthread_mutex_lock(&mutex);
-	locked_late = false;
-	check(pthread_create(&waiter, NULL, lock_late, NULL) == 0, "pthread_create failed");
-	for (int i = 0; i < ROUNDS; i++) {
-		nap(1000);
-		pthread_mutex_unlock(&mutex);
-		pthread_mutex_lock(&mutex);
-	}
-	check(locked_late, "a thread that waits for a mutex never gets it");
-	pthread_mutex_unlock(&mutex);
 	check(pthread_join(waiter, NULL) == 0, "pthread_join failed");
 }
 
@@ -239,7 +218,6 @@ int main(void)
 	play(&numbers[0]);
 	check(pthread_join(other, NULL) == 0, "pthread_join failed");
 	end_beside_a_waiter();
-	lock_again_at_once();
 	check(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "dat_ia_close failed");
 	printf("handed over %d times\n", handed);
 	return 0;
