@@ -5,11 +5,11 @@
  * wake it. Without the wake-up these tests hang, for no other call of the program would help.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/litmus/litmus.h"
+#include "tests/support/asleep.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
 
@@ -18,32 +18,13 @@ static struct {
 	DAT_RETURN ret;
 } sleeper;
 
-static void until_asleep(void)
-{
-	char path[64], text[512] = "";
-	const char *end;
-	FILE *stat;
-
-	while (!__atomic_load_n(&sleeper.tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)sleeper.tid);
-	do {
-		stat = fopen(path, "r");
-		ck_assert_ptr_nonnull(stat);
-		ck_assert_ptr_nonnull(fgets(text, sizeof(text), stat));
-		fclose(stat);
-		end = strrchr(text, ')');
-		ck_assert_ptr_nonnull(end);
-	} while (end[2] != 'S');
-}
-
 static pthread_t start_sleeper(void *(*run)(void *))
 {
 	pthread_t thread;
 
 	memset(&sleeper, 0, sizeof(sleeper));
 	thread = litmus_start(run, NULL);
-	until_asleep();
+	until_thread_asleep(&sleeper.tid);
 	return thread;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/asleep.h"
 #include "tests/support/support.h"
 
 enum {
@@ -139,23 +140,6 @@ START_TEST(a_program_stops_before_it_makes_a_fabric_by_itself)
 }
 END_TEST
 
-/* Waits until the process sleeps: after its answer it sleeps for the next message only. */
-static void await_sleep(pid_t pid)
-{
-	char path[64], text[512], *end;
-	FILE *stat;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	do {
-		stat = fopen(path, "r");
-		ck_assert_ptr_nonnull(stat);
-		ck_assert_ptr_nonnull(fgets(text, sizeof(text), stat));
-		fclose(stat);
-		end = strrchr(text, ')');
-		ck_assert_ptr_nonnull(end);
-	} while (end[2] != 'S');
-}
-
 /* Its handlers and timers are a run's: of the process that forks, they neither end nor wake it. */
 START_TEST(a_run_has_the_signals_and_the_timer_of_the_program)
 {
@@ -163,9 +147,9 @@ START_TEST(a_run_has_the_signals_and_the_timer_of_the_program)
 
 	must_hear(&program, "ready");
 	must_run(&program, "\n", "left 0", 0);
-	await_sleep(program.pid);
+	until_asleep(program.pid, program.pid); /* for the next message */
 	ck_assert_int_eq(kill(program.pid, SIGUSR1), 0);
-	await_sleep(program.pid);
+	until_asleep(program.pid, program.pid); /* for the next message */
 	must_run(&program, "\n", "left 0", 0);
 	ck_assert_int_eq(end(&program), 0);
 }

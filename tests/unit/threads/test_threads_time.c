@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/asleep.h"
 #include "tests/support/support.h"
 
 /* A second thread, which never calls the library */
@@ -382,25 +383,6 @@ static void *sleep_in_a_wait(void *tid)
 	return NULL;
 }
 
-static void until_asleep(const pid_t *tid)
-{
-	char path[64], text[512] = "";
-	const char *end;
-	FILE *stat;
-
-	while (!__atomic_load_n(tid, __ATOMIC_ACQUIRE))
-		sched_yield();
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)*tid);
-	do {
-		stat = fopen(path, "r");
-		ck_assert_ptr_nonnull(stat);
-		ck_assert_ptr_nonnull(fgets(text, sizeof(text), stat));
-		fclose(stat);
-		end = strrchr(text, ')');
-		ck_assert_ptr_nonnull(end);
-	} while (end[2] != 'S');
-}
-
 static void be_helped_in_a_child(void)
 {
 	w.sim = w.a.ia = w.b.ia = NO_HANDLE;
@@ -430,7 +412,7 @@ START_TEST(G3_a_child_of_a_process_with_a_thread_in_a_wait_has_a_helper)
 	w.a.recv = make_evd(&w.a, 4, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
 	plain_pair();
 	ck_assert_int_eq(pthread_create(&waiter, NULL, sleep_in_a_wait, &tid), 0);
-	until_asleep(&tid);
+	until_thread_asleep(&tid);
 	child = fork();
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
