@@ -9,6 +9,7 @@
 
 #include "tools/datsim/commands.h"
 #include "tools/datsim/jobs.h"
+#include "tools/datsim/program/programs.h"
 
 #define RUNS_USUAL       100000
 #define RUNS_OF_PROGRAMS 10000
@@ -108,7 +109,7 @@ static int run_command(char **argv)
 	if (program ? !what.count : what.count != 1)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
 	for (int i = 0; program && i < what.count; i++)
-		if (!strcmp(what.word[i], "+") || !strcmp(what.word[i], "--and"))
+		if (programs_is_separator(what.word[i]))
 			return usage_error("explore",
 					   "expected one program, found %s: schedules "
 					   "of several are not explored; run them with "

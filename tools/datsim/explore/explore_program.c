@@ -435,7 +435,8 @@ static int tell_of_end(const struct hunt *hunt)
 	return ended_code(&hunt->ended, EXIT_PASS);
 }
 
-static int hunt_begin(struct hunt *hunt)
+/* All of it, while signals are watched for. */
+static int hunt_watched(struct hunt *hunt)
 {
 	int code;
 
@@ -483,7 +484,7 @@ int explore_program(struct course *course, char **argv)
 	if (!alone_on_emu())
 		return EXIT_USAGE;
 	if (traces_begin(&hunt, &folder)) {
-		code = hunt_begin(&hunt);
+		code = hunt_watched(&hunt);
 		traces_end(&hunt);
 	}
 	text_free(&folder);

@@ -389,7 +389,7 @@ static bool program_split(struct program *program)
 {
 	char **word = program->argv;
 
-	while (*word && strcmp(*word, "+") != 0 && strcmp(*word, "--and") != 0)
+	while (*word && !programs_is_separator(*word))
 		word++;
 	if (!*word && !program->several.lockstep)
 		return true;

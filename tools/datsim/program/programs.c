@@ -33,7 +33,7 @@
 
 /* ---- the command line ---- */
 
-static bool is_separator(const char *word)
+bool programs_is_separator(const char *word)
 {
 	return !strcmp(word, "+") || !strcmp(word, "--and");
 }
@@ -74,7 +74,7 @@ static char **take_one(struct programs *programs, char **argv)
 		programs->one[i].node = argv[1];
 		argv += 2;
 	}
-	if (!argv[0] || is_separator(argv[0])) {
+	if (!argv[0] || programs_is_separator(argv[0])) {
 		usage_error("run", "expected a program before and after each +");
 		return NULL;
 	}
@@ -83,7 +83,7 @@ static char **take_one(struct programs *programs, char **argv)
 		programs->one[i].node = node_of(argv[0]);
 	name_program(programs, i);
 	programs->count++;
-	while (*argv && !is_separator(*argv))
+	while (*argv && !programs_is_separator(*argv))
 		argv++;
 	return argv;
 }

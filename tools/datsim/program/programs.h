@@ -28,6 +28,8 @@ struct programs {
 	char fabric[32];
 };
 
+/* Does this word stand between two programs? */
+bool programs_is_separator(const char *word);
 /* Split a command line at "+" (or "--and"). False: it is wrong, and stderr says why. */
 bool programs_split(struct programs *programs, char **argv);
 /* Run all programs to their end. Returns the first exit status that is not 0. */
