@@ -2,7 +2,6 @@
 /* The hooks of emu/fabric/sharing.h, as a fabric of several processes fills them in. */
 #include "hooks.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "direct.h"
@@ -15,18 +14,6 @@
 #include "runner.h"
 #include "shared.h"
 
-/* Only direct.h posts without the fabric's lock. */
-static int refuse_one(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
-		      uint32_t lkey)
-{
-	(void)qp;
-	(void)wr_id;
-	(void)addr;
-	(void)length;
-	(void)lkey;
-	return -EAGAIN;
-}
-
 /*
  * The model's table, except for the four calls of every message, which avoid the fabric's lock
  * where they can (direct.h).
@@ -38,7 +25,9 @@ static void fill_ops(struct nic_ops *ops)
 	ops->cq_spin = emu_direct_spin;
 	ops->post_send = emu_direct_send;
 	ops->post_recv = emu_direct_recv;
-	ops->send_one = ops->recv_one = refuse_one;
+	/* Only direct.h posts without the fabric's lock. */
+	ops->send_one = nic_unsupported.send_one;
+	ops->recv_one = nic_unsupported.recv_one;
 }
 
 /*
