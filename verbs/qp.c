@@ -217,15 +217,19 @@ void vb_qp_discard(struct vb_qp *qp)
 #define ON_THE_WAY_NS 10000ul
 #define ON_THE_WAY    100 /* at most so many times */
 
-/* A device has sent a datagram soon after the post; here it is lost with its queue pair. */
+/*
+ * A device puts a datagram on the wire soon after the post, so a program may destroy the queue pair
+ * at once. Here the datagram is lost with its queue pair: let it leave first.
+ */
 static void send_datagrams(const struct vb_qp *qp)
 {
 	struct nic_qp_counts counts;
 
+	if (qp->ibv.qp_type != IBV_QPT_UD || qp->ibv.state != IBV_QPS_RTS)
+		return;
 	for (int i = 0; i < ON_THE_WAY; i++) {
 		qp->nic->nic->ops->qp_query(qp->nic, &counts);
-		if (qp->ibv.qp_type != IBV_QPT_UD || qp->ibv.state != IBV_QPS_RTS ||
-		    counts.send_posted == 0)
+		if (counts.send_posted == 0)
 			return;
 		vb_pass_time(vb_backend(qp->obj.context), ON_THE_WAY_NS);
 	}
