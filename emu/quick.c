@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * quick.c - the way of the ordinary message, each part of it at once: the posts, the arrival, the
- * acknowledgement, the poll.
+ * quick.c - the short way of an ordinary message: posts, arrival, acknowledgement, poll.
  *
  * Nearly every message is a Send of one segment and one packet that is expected next, finds a
  * Receive of one segment, and needs no check of a key, limit or rule. Each function here asks for
  * all of its conditions before it changes anything. If one does not hold, the general function does
- * the whole: emu_post_send (tx.c), emu_post_recv (srq.c), emu_respond (nic_model.c: one step after
- * the other), emu_tx_ack (tx.c). The results are the same: tests/random/test_ways.c compares them.
- * What these ways share with the others, and with direct delivery between processes
- * (emu/shared/direct.c), is in receive.h, cq.h and link.h.
+ * the work instead: emu_post_send (tx.c), emu_post_recv (srq.c), emu_respond (nic_model.c: one step
+ * after the other), emu_tx_ack (tx.c). The results are the same: tests/random/test_ways.c compares
+ * them. receive.h, cq.h and link.h have the code that is shared with the general functions and with
+ * direct delivery between processes (emu/shared/direct.c).
  */
 #include "quick.h"
 

@@ -69,7 +69,10 @@ static bool suits_both(const struct emu_world *w, const struct emu_qp *a, const 
 	return length <= emu_wire_mtu(w, a) && length <= emu_wire_mtu(w, b);
 }
 
-/* Only a QP that is connected by number has its keys checked before it sends. */
+/*
+ * Is a local key of the sender bad? A QP that is connected by number learns that before its peer
+ * can refuse the request, because a device reads the payload before it sends anything.
+ */
 static bool is_unreadable(struct emu_world *w, const struct emu_arrival *a)
 {
 	const struct emu_swqe *wqe = a->swqe;

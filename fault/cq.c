@@ -240,7 +240,7 @@ static uint32_t remove_waiting(struct fault_cq *q, const struct nic_qp *qp, uint
 	return receives;
 }
 
-/* Its front sets the limits of its CQs anew. */
+/* The limits of the CQs are set again by the front that resets or destroys the QP. */
 uint32_t fault_cq_forget_qp(struct nic_faults *f, const struct nic_qp *qp)
 {
 	uint64_t now = f->below->now(f->control);

@@ -55,7 +55,7 @@ static bool backend_load_faults(struct backend *b, bool packets)
 	const char *text = process_env("DATSIM_FAULTS");
 
 	b->faults.count = 0;
-	/* Where the fabric is the hardware they are the fabric's, whose library reads them, too. */
+	/* If the hardware is the fabric, its libibverbs reads the same rules and applies them. */
 	if (b->module && process_env("DATSIM_VERBS"))
 		return true;
 	return !text || fault_text_load(b, text, packets);

@@ -25,7 +25,7 @@
 struct hw_places {
 	struct hw_place place[PLACES_MAX];
 	int n;
-	/* A device may get another address when it is closed and opened again. */
+	/* Devices that stay open: closed and opened again, one might get another address. */
 	struct ibv_context *held[DEVICES_MAX];
 	int n_held;
 };

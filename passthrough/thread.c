@@ -94,7 +94,7 @@ int hw_thread_start(void)
 		return -err;
 	}
 	pthread_detach(thread);
-	/* From here on it only does what others make it do: its start is the same in each run. */
+	/* Once it sleeps, only events wake it. So in lockstep it starts alike in each run. */
 	while (sem_wait(&process.asleep) && errno == EINTR)
 		;
 	process.running = true;

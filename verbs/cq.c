@@ -9,8 +9,9 @@
 /* ---- create, resize, destroy ---- */
 
 /*
- * For as many kept completions as the queue may have: a QP is destroyed without an error. The pages
- * of a long array are not touched until then. False: no memory, and nothing has changed.
+ * Make room for as many kept completions as the queue can have, so that destroying a QP never needs
+ * memory. The kernel gives no pages to a long array before it is used. False: there is no memory,
+ * and nothing has changed.
  */
 static bool make_room(struct vb_cq *cq, uint32_t cqe)
 {

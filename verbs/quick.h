@@ -5,7 +5,7 @@
 
 #include "vb.h"
 
-/* Far from what a device takes in one message, so that only the careful call compares with that. */
+/* Well below the longest message of a device, which only the careful call compares with. */
 #define VB_QUICK_BYTES (4u << 20)
 
 /* vb_qp.quick: the short posts that the QP's type and state permit. */

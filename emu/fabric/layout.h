@@ -276,7 +276,7 @@ struct emu_qp {
 	bool undrained : 1;  /* it is to tell when all before that have completed */
 	uint8_t noun : 2;    /* enum nic_qp_noun */
 	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
-	emu_flag tx_fast, rq_fast; /* the same of Sends and ACKs; of Receives that are posted */
+	emu_flag tx_fast, rq_fast; /* so may Sends and ACKs; so may posts of Receives */
 	uint8_t max_send_sge, max_recv_sge, max_rdma_sge;
 	uint8_t max_rd_in, max_rd_out; /* of this connection */
 	uint8_t cap_rd_in, cap_rd_out; /* limits at creation */

@@ -6,7 +6,7 @@
 
 /* ---- the FIFO ---- */
 
-/* An event that never runs, due at 0, comes before the first: so there is always a last one. */
+/* Entry 0 is due at 0 and never runs: with it there is always a last event to compare with. */
 void emu_fifo_open(struct emu_fifo *fifo)
 {
 	fifo->event[0].time = 0;

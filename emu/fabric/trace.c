@@ -131,8 +131,9 @@ int emu_trace_read(struct nic *nic, const char **text, size_t *length)
 {
 	const struct emu_fabric *fab = emu_world_of(nic)->fab;
 
-	*text = fab->trace; /* who wrote the last line has ended it with a NUL */
-	*length = fab->trace_length % EMU_TRACE_BYTES; /* or garbage of another process */
+	/* The writer of a line ends it with a NUL. Another process may have spoilt the length. */
+	*text = fab->trace;
+	*length = fab->trace_length % EMU_TRACE_BYTES;
 	return 0;
 }
 

@@ -50,6 +50,7 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 		goto fail;
 	emu_configure(w, config);
 	emu_fifo_open(&w->fifo);
+	/* Entry 0 means none. quick.c looks at it without asking, and finds nothing that fits. */
 	w->qp[0].entry = w->fab->qp;
 	w->cq[0].entry = w->fab->cq;
 	w->fab->mem_epoch = EMU_FIRST;

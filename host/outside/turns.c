@@ -22,7 +22,10 @@ static struct {
 	struct code code;
 } met[LIBRARIES];
 static unsigned int mets;
-/* A library that returns here by its last call, as compilers arrange it, calls from here. */
+/*
+ * The code of this library. If a function of libdat was called from here and ends in one of our
+ * calls, which compilers make a jump, then the return address is here.
+ */
 static struct code own;
 
 /* The linker puts what REAL looks up between these. */

@@ -67,7 +67,7 @@ int turns_sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs)
 int turns_sem_post(sem_t *sem) __asm__("sem_post");
 int turns_sem_post(sem_t *sem)
 {
-	bool ours = PROGRAM; /* before the call: who it wakes may be the one that joins */
+	bool ours = PROGRAM; /* asked before, for the thread that is woken may join the fabric */
 	int err = REAL(sem_post)(sem);
 
 	if (ours)

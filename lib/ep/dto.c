@@ -146,8 +146,8 @@ static COLD DAT_RETURN dto_send_other(struct ep *ep, DAT_LMR_TRIPLET *iov, DAT_D
 }
 
 /*
- * Without a lock while the process has a single thread; see obj_peek. Segments and flags are known
- * after the first test, and to name them leaves less to keep in registers.
+ * Without a lock while the process has a single thread; see obj_peek. After the first test there is
+ * one segment and no flag: dto_send_other names them itself, so no register has to keep them.
  */
 DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)

@@ -357,6 +357,7 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		return dat__evd_dequeue_careful(handle, event);
 	if (!__builtin_expect(evd->obj.nic->ops->cq_spin(evd->cq, &wc), 1))
 		return DAT_QUEUE_EMPTY;
+	/* As evd_hand_over does it, without a trace. */
 	evd_completion(evd->obj.handle, &wc, event);
 	if (wc.opcode == NIC_OP_RECV)
 		ep_reaped(wc.qp);
