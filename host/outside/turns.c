@@ -190,6 +190,11 @@ bool turns_let_others(uint64_t ns, bool descriptor)
 	return false;
 }
 
+void turns_yield(uint64_t ns)
+{
+	wait_turn(ns, false);
+}
+
 uint64_t turns_until(clockid_t clock, const struct timespec *abs)
 {
 	struct timespec ts;

@@ -5,12 +5,12 @@
  * (outside.h) and tries again. What a thread does for another one (a post, a signal, a write) tells
  * the others, so that they try again at a point that does not depend on the machine.
  *
- * Covered: semaphores, mutexes, condition variables, joining; sleeping; reading, writing,
- * accepting, connecting and closing of descriptors; poll, ppoll, select, epoll_wait; clock_gettime
- * with DATSIM_VERBS (turns_clock.c). Not covered: barriers and locks for reading and writing,
- * waitpid, calls that libc makes inside itself (fgets, getaddrinfo), and the kernel's own calls: a
- * thread that blocks there is preempted, as without this library. A call that waits for the turn is
- * not interrupted by signals.
+ * Covered: semaphores, mutexes, locks for reading and writing, condition variables, joining;
+ * sleeping; reading, writing, accepting, connecting and closing of descriptors; poll, ppoll,
+ * select, epoll_wait; clock_gettime with DATSIM_VERBS (turns_clock.c). Not covered: barriers, spin
+ * locks, locks for reading and writing with a limit of time, waitpid, calls that libc makes inside
+ * itself (fgets, getaddrinfo), and the kernel's own calls: a thread that blocks there is preempted,
+ * as without this library. A call that waits for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
@@ -68,6 +68,8 @@ bool turns_wait_before(int fd, int ms);
 /* Wait once (outside.h). False: the caller has to block as usual. */
 bool turns_let_others(uint64_t ns, bool descriptor);
 void turns_tell(bool descriptor);
+/* Threads that can go on now do, before the caller: a wait for this long in virtual time. */
+void turns_yield(uint64_t ns);
 /* Sleep in virtual time. False: the caller has to sleep as usual. */
 bool turns_sleep_ns(uint64_t ns);
 /* Virtual time; a new thread takes its place among the others by it. */
@@ -78,5 +80,19 @@ bool turns_time(uint64_t *now);
 int turns_gettime(clockid_t clock, struct timespec *ts);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
+
+/* ---- turns_lock.c ---- */
+
+/* A lock or a condition variable, and a thread that waits for it. */
+struct turns_waiter;
+/* Before the thread looks at what it waits for. NULL: too many threads wait; block as usual. */
+struct turns_waiter *turns_waiter_begin(const void *what);
+void turns_waiter_end(struct turns_waiter *waiter);
+bool turns_waiter_told(const struct turns_waiter *waiter);
+/* It was let go, or signalled: those who wait for it, if there are any, try again. */
+void turns_waiters_tell(const void *what);
+/* For calls of the program. */
+int turns_mutex_lock(pthread_mutex_t *mutex);
+int turns_mutex_unlock(pthread_mutex_t *mutex);
 
 #endif /* HOST_TURNS_H */

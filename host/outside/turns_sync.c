@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* turns_sync.c - semaphores, mutexes and condition variables of a program in lockstep. */
+/* turns_sync.c - semaphores and condition variables of a program in lockstep. */
 #define _GNU_SOURCE
 #include <semaphore.h>
 
 #include "turns.h"
-
-#define CONDS 1024u /* condition variables are told apart by a hash */
 
 /* The one of this version: dlsym may find an older one. */
 #define REAL_COND(name)                                                                         \
@@ -75,108 +73,30 @@ int turns_sem_post(sem_t *sem)
 	return err;
 }
 
-/* ---- mutexes ---- */
-
-#define LOOK_NS 1000000 /* between two tests of a waiting thread whether the process has joined */
-
-static unsigned int lockers; /* threads that wait for a mutex */
-
-static int lock_mutex(pthread_mutex_t *mutex)
-{
-	int err = pthread_mutex_trylock(mutex);
-
-	if (err != EBUSY)
-		return err;
-	__atomic_fetch_add(&lockers, 1, __ATOMIC_SEQ_CST);
-	while (err == EBUSY && turns_let_others(OUTSIDE_NEVER, false))
-		err = pthread_mutex_trylock(mutex);
-	__atomic_fetch_sub(&lockers, 1, __ATOMIC_SEQ_CST);
-	return err == EBUSY ? REAL(pthread_mutex_lock)(mutex) : err;
-}
-
-/*
- * A thread that waits for a mutex as the process joins a fabric has to notice. ETIMEDOUT: the
- * process has joined, or will not, or this mutex cannot be waited for with a limit. Not by
- * pthread_mutex_clocklock, which ThreadSanitizer does not know.
- */
-static int lock_before(pthread_mutex_t *mutex)
-{
-	int err = ETIMEDOUT;
-	struct timespec ts;
-
-	while (err == ETIMEDOUT && turns_before()) {
-		REAL(clock_gettime)(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += LOOK_NS;
-		ts.tv_sec += ts.tv_nsec / (long)TURNS_NS;
-		ts.tv_nsec %= (long)TURNS_NS;
-		err = pthread_mutex_timedlock(mutex, &ts);
-	}
-	return err == EINVAL ? ETIMEDOUT : err;
-}
-
-int turns_pthread_mutex_lock(pthread_mutex_t *mutex) __asm__("pthread_mutex_lock");
-int turns_pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-	int err = lock_before(mutex);
-
-	if (err != ETIMEDOUT)
-		return err;
-	return PROGRAM ? lock_mutex(mutex) : REAL(pthread_mutex_lock)(mutex);
-}
-
-static int unlock_mutex(pthread_mutex_t *mutex)
-{
-	int err = REAL(pthread_mutex_unlock)(mutex);
-
-	if (__atomic_load_n(&lockers, __ATOMIC_SEQ_CST))
-		turns_tell(false);
-	return err;
-}
-
-int turns_pthread_mutex_unlock(pthread_mutex_t *mutex) __asm__("pthread_mutex_unlock");
-int turns_pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-	return PROGRAM ? unlock_mutex(mutex) : REAL(pthread_mutex_unlock)(mutex);
-}
-
 /* ---- condition variables ---- */
 
-static struct {
-	uint32_t signals;
-	uint32_t waiters;
-} conds[CONDS];
-
-static unsigned int cond_hash(const pthread_cond_t *cond)
-{
-	return (unsigned int)((uintptr_t)cond / sizeof(*cond) % CONDS);
-}
-
-/*
- * One that shares the entry may wake it, too, and any signal wakes all: POSIX lets a wait end
- * without a signal.
- */
+/* Any signal wakes all: POSIX lets a wait end without a signal. */
 static int cond_until(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 		      const struct timespec *abs, bool *real)
 {
-	unsigned int i = cond_hash(cond);
-	uint32_t before = __atomic_load_n(&conds[i].signals, __ATOMIC_SEQ_CST);
+	struct turns_waiter *waiter = turns_waiter_begin(cond);
 	uint64_t t = abs ? turns_now() : 0, end = abs ? t + turns_until(clock, abs) : OUTSIDE_NEVER;
 	int err = 0;
 
-	__atomic_fetch_add(&conds[i].waiters, 1, __ATOMIC_SEQ_CST);
-	unlock_mutex(mutex);
-	while (!err && before == __atomic_load_n(&conds[i].signals, __ATOMIC_SEQ_CST)) {
+	*real = !waiter;
+	if (*real)
+		return 0;
+	turns_mutex_unlock(mutex);
+	while (!err && !*real && !turns_waiter_told(waiter)) {
 		if (abs && t >= end)
 			err = ETIMEDOUT;
 		else if (!turns_let_others(abs ? end - t : OUTSIDE_NEVER, false))
 			*real = true;
-		if (*real)
-			break;
-		t = abs ? turns_now() : 0;
+		t = abs && !*real ? turns_now() : 0;
 	}
-	__atomic_fetch_sub(&conds[i].waiters, 1, __ATOMIC_SEQ_CST);
-	lock_mutex(mutex);
-	*real &= before == __atomic_load_n(&conds[i].signals, __ATOMIC_SEQ_CST);
+	turns_mutex_lock(mutex);
+	*real &= !turns_waiter_told(waiter);
+	turns_waiter_end(waiter);
 	if (!*real)
 		pthread_testcancel();
 	return err;
@@ -226,20 +146,11 @@ int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
 	return real ? REAL(pthread_cond_clockwait)(cond, mutex, clock, abs) : err;
 }
 
-static void cond_tell(const pthread_cond_t *cond)
-{
-	unsigned int i = cond_hash(cond);
-
-	__atomic_fetch_add(&conds[i].signals, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&conds[i].waiters, __ATOMIC_SEQ_CST))
-		turns_tell(false);
-}
-
 int turns_pthread_cond_signal(pthread_cond_t *cond) __asm__("pthread_cond_signal");
 int turns_pthread_cond_signal(pthread_cond_t *cond)
 {
 	if (PROGRAM)
-		cond_tell(cond);
+		turns_waiters_tell(cond);
 	return REAL_COND(pthread_cond_signal)(cond);
 }
 
@@ -247,6 +158,6 @@ int turns_pthread_cond_broadcast(pthread_cond_t *cond) __asm__("pthread_cond_bro
 int turns_pthread_cond_broadcast(pthread_cond_t *cond)
 {
 	if (PROGRAM)
-		cond_tell(cond);
+		turns_waiters_tell(cond);
 	return REAL_COND(pthread_cond_broadcast)(cond);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The parity program with DAT_PROVIDER=hw over this project's own libibverbs and librdmacm, on the
 # simulated fabric: the answers of hardware (differences.tsv), in lockstep and in real time; two
-# processes in lockstep, twice, with equal traces. TAP.
+# processes in lockstep, twice, with equal traces, and so examples that poll. TAP.
 here=$top_srcdir/tests/parity
 build=$(cd "$top_builddir" && pwd) || exit 99
 datsim=$build/tools/datsim/datsim
@@ -51,6 +51,19 @@ pair() {
 		grep -qE '^ *left +nothing$' "$work/said" && ! grep -q preempted "$1"
 }
 
+# polls LINE PROGRAMS: two runs in lockstep print that line, end well, and leave equal traces
+polls() {
+	line=$1
+	shift
+	for run in 1 2; do
+		timeout 20 "$datsim" run --over-verbs --lockstep --trace "$work/polls.$run" \
+			-- "$@" > "$work/said" 2>&1 && grep -qxF "$line" "$work/said" &&
+			grep -qE '^ *left +nothing$' "$work/said" &&
+			! grep preempted "$work/polls.$run" >> "$work/said" || return 1
+	done
+	cmp "$work/polls.1" "$work/polls.2" >> "$work/said"
+}
+
 # info VARIABLE... [COMMAND]: `datsim info` by hand, without the help of datsim run
 info() {
 	timeout 60 env DAT_PROVIDER=hw LD_LIBRARY_PATH="$build/verbs/.libs" "$@" "$datsim" info \
@@ -81,6 +94,15 @@ pair "$work/first" && pair "$work/second" && cmp "$work/first" "$work/second" >>
 ok $? "two runs of two programs in lockstep leave equal traces"
 grep -q 'op=CM_REQ .*private=' "$work/first" && grep -q 'post_rdma_read' "$work/first"
 ok $? "they have connections of librdmacm and RDMA Reads"
+# While they poll they hold the lock that the thread of the passthrough needs for their connections.
+polls '400 calls of 4 clients answered and verified, 1 client refused' \
+	"$build/examples/rpc/rpc" both
+ok $? "rpc, a server and clients that poll in one thread, twice in lockstep"
+polls '400 replies verified' "$build/examples/srq_server"
+ok $? "srq_server, twice in lockstep"
+polls '20 came back right, 1 connections' "$build/examples/stream/stream" server poll + \
+	"$build/examples/stream/stream" client 198.18.0.1 poll 1 20
+ok $? "stream, two programs that poll, twice in lockstep"
 scripted 'link emu0>emu1 drop opcode=SEND nth=3' '^sends.done yes$'
 scripted 'call ibv_post_send nth=3 fail ENOMEM' \
 	'^sends.stopped at post_send.*INSUFFICIENT_RESOURCES'

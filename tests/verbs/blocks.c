@@ -4,6 +4,7 @@
  * and that libdat-turns.so covers. In lockstep neither may keep the turn while it is blocked.
  */
 #include <dat/udat.h>
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -18,11 +19,15 @@
 #include <unistd.h>
 
 #define ROUNDS 5
+#define MISSED 40
 
 enum way {
 	SEMAPHORE,
 	CONDITION,
 	MUTEX,
+	TIMED,
+	TRY,
+	READER,
 	READ,
 	POLL,
 	PPOLL,
@@ -35,8 +40,9 @@ enum way {
 static DAT_IA_HANDLE ia;
 static sem_t posted[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int turn; /* whose it is, for CONDITION and MUTEX */
+static int turn; /* whose it is, for CONDITION and locks */
 static int wire[2];
 static int polled[2]; /* epoll of each end */
 static int handed;
@@ -64,6 +70,65 @@ static void nap(long ns)
 
 	check(nanosleep(&ts, NULL) == 0, "nanosleep failed");
 }
+
+/* ---- locks ---- */
+
+static int lock(enum way way)
+{
+	const struct timespec late = { .tv_sec = INT32_MAX };
+	int err;
+
+	switch (way) {
+	case TIMED:
+		return pthread_mutex_timedlock(&mutex, &late);
+	case TRY:
+		while ((err = pthread_mutex_trylock(&mutex)) == EBUSY)
+			;
+		return err;
+	case READER:
+		return pthread_rwlock_rdlock(&rwlock);
+	default:
+		return pthread_mutex_lock(&mutex);
+	}
+}
+
+static int lock_alone(enum way way)
+{
+	return way == READER ? pthread_rwlock_wrlock(&rwlock) : lock(way);
+}
+
+static int unlock(enum way way)
+{
+	return way == READER ? pthread_rwlock_unlock(&rwlock) : pthread_mutex_unlock(&mutex);
+}
+
+/* Except for SLEEP it sleeps with the lock, for which the other one has to wait. */
+static void await_with_lock(int me, enum way way)
+{
+	check(lock(way) == 0, "a lock cannot be had");
+	while (turn != me) {
+		if (way == SLEEP)
+			unlock(way);
+		nap(1000);
+		if (way != SLEEP)
+			unlock(way);
+		nap(1000);
+		lock(way);
+	}
+	unlock(way);
+}
+
+static void pass_with_lock(int me, enum way way)
+{
+	check(lock_alone(way) == 0, "a lock cannot be had");
+	turn = !me;
+	if (way == READER)
+		nap(5000);
+	pthread_cond_signal(&changed);
+	unlock(way);
+}
+
+/* ---- the token ---- */
 
 static void await_readable(int me, enum way way)
 {
@@ -100,19 +165,11 @@ static void await(int me, enum way way)
 		pthread_mutex_unlock(&mutex);
 		break;
 	case MUTEX:
+	case TIMED:
+	case TRY:
+	case READER:
 	case SLEEP:
-		pthread_mutex_lock(&mutex);
-		while (turn != me) {
-			/* MUTEX: asleep with the lock, for which the other one has to wait. */
-			if (way == SLEEP)
-				pthread_mutex_unlock(&mutex);
-			nap(1000);
-			if (way == MUTEX)
-				pthread_mutex_unlock(&mutex);
-			nap(1000);
-			pthread_mutex_lock(&mutex);
-		}
-		pthread_mutex_unlock(&mutex);
+		await_with_lock(me, way);
 		break;
 	default:
 		await_readable(me, way);
@@ -130,11 +187,11 @@ static void hand_over(int me, enum way way)
 		break;
 	case CONDITION:
 	case MUTEX:
+	case TIMED:
+	case TRY:
+	case READER:
 	case SLEEP:
-		pthread_mutex_lock(&mutex);
-		turn = !me;
-		pthread_cond_signal(&changed);
-		pthread_mutex_unlock(&mutex);
+		pass_with_lock(me, way);
 		break;
 	default:
 		check(write(wire[me], "", 1) == 1, "write failed");
@@ -192,6 +249,50 @@ static void end_beside_a_waiter(void)
 	check(pthread_join(waiter, NULL) == 0, "pthread_join failed");
 }
 
+static bool locked_late; /* with the lock */
+
+static void *lock_when_others_do(void *arg)
+{
+	const struct timespec past = { 0 }, none = { .tv_nsec = -1 };
+	enum way way = *(const enum way *)arg;
+
+	take_part();
+	check(pthread_mutex_trylock(&mutex) == EBUSY, "a locked mutex can be locked");
+	check(pthread_mutex_timedlock(&mutex, &past) == ETIMEDOUT, "no end of the time");
+	check(pthread_mutex_timedlock(&mutex, &none) == EINVAL, "that is no time");
+	check(lock(way) == 0, "a lock cannot be had");
+	locked_late = true;
+	unlock(way);
+	return NULL;
+}
+
+/*
+ * A thread that sleeps only while it holds a lock leaves it to one that waits for it, but not at
+ * once: it goes on after an unlock.
+ */
+static void lock_again_at_once(enum way way)
+{
+	pthread_t waiter;
+
+	locked_late = false;
+	pthread_mutex_lock(&mutex);
+	check(way == MUTEX || lock_alone(way) == 0, "a lock cannot be had");
+	check(pthread_create(&waiter, NULL, lock_when_others_do, &way) == 0,
+	      "pthread_create failed");
+	nap(3000);
+	for (int i = 0; i < MISSED; i++) {
+		nap(1000);
+		unlock(way);
+		check(lock_alone(way) == 0, "a lock cannot be had");
+		check(i > MISSED / 4 || !locked_late, "a thread that locks again waits at once");
+	}
+	check(locked_late, "a thread that waits for a lock never gets it");
+	unlock(way);
+	if (way != MUTEX)
+		pthread_mutex_unlock(&mutex);
+	check(pthread_join(waiter, NULL) == 0, "pthread_join failed");
+}
+
 static void make_wire(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -218,6 +319,8 @@ int main(void)
 	play(&numbers[0]);
 	check(pthread_join(other, NULL) == 0, "pthread_join failed");
 	end_beside_a_waiter();
+	lock_again_at_once(MUTEX);
+	lock_again_at_once(READER);
 	check(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "dat_ia_close failed");
 	printf("handed over %d times\n", handed);
 	return 0;

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_lock.c - mutexes and locks for reading and writing of a program in lockstep, and the table
+ * of the threads that wait for one, or for a condition variable (turns_sync.c).
+ *
+ * A thread that unlocks makes those who wait ready and keeps the turn. If it locks again before it
+ * gives the turn up, and gives it up only with the lock held (in a poll, for instance), those who
+ * wait find the lock held each time that they have the turn. So after MISSED_MOST times a thread
+ * that is about to take the lock lets them go first. They do not go first at once: a thread that
+ * unlocks goes on until it waits, whether others wait for the lock or not.
+ *
+ * Locks are told apart by their addresses and by nothing that is made of them, which differ between
+ * runs.
+ */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "turns.h"
+
+#define MISSED_MOST 16u
+#define WAITERS     1024u
+#define TRY_NS      1000    /* of a try that fails, so that a loop of them ends */
+#define LOOK_NS     1000000 /* between two tests whether the process has joined */
+
+/* ---- threads that wait ---- */
+
+struct turns_waiter {
+	const void *what; /* the lock, or condition variable; NULL: the entry is free, and zero */
+	uint32_t told;    /* a lock was let go since the thread tried it, a condition signalled */
+	uint32_t missed;  /* times that it was let go and locked again before the thread tried */
+};
+
+static struct turns_waiter waiters[WAITERS];
+static unsigned int waiters_high; /* those in use are below; it never sinks */
+
+/* A forked child has none of the threads. */
+static void forget_waiters(void)
+{
+	for (unsigned int i = 0; i < WAITERS; i++)
+		waiters[i] = (struct turns_waiter){ 0 };
+}
+
+static void __attribute__((constructor)) waiters_begin(void)
+{
+	pthread_atfork(NULL, NULL, forget_waiters);
+}
+
+/* For turns_waiter_begin, told and missed are 0 in a free entry. */
+struct turns_waiter *turns_waiter_begin(const void *what)
+{
+	unsigned int high = __atomic_load_n(&waiters_high, __ATOMIC_SEQ_CST), i = 0;
+	const void *none = NULL;
+
+	while (i < WAITERS && !__atomic_compare_exchange_n(&waiters[i].what, &none, what, false,
+							   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		none = NULL;
+		i++;
+	}
+	if (i == WAITERS)
+		return NULL;
+	while (high <= i && !__atomic_compare_exchange_n(&waiters_high, &high, i + 1, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	return &waiters[i];
+}
+
+void turns_waiter_end(struct turns_waiter *waiter)
+{
+	__atomic_store_n(&waiter->told, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&waiter->missed, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&waiter->what, NULL, __ATOMIC_SEQ_CST);
+}
+
+bool turns_waiter_told(const struct turns_waiter *waiter)
+{
+	return __atomic_load_n(&waiter->told, __ATOMIC_SEQ_CST);
+}
+
+/* The thread has tried the lock, which another one has. */
+static void waiter_tried(struct turns_waiter *waiter)
+{
+	if (__atomic_exchange_n(&waiter->told, 0, __ATOMIC_SEQ_CST))
+		__atomic_fetch_add(&waiter->missed, 1, __ATOMIC_SEQ_CST);
+}
+
+/* The next that waits for it, from entry *i on; NULL: none. */
+static struct turns_waiter *next_waiter(const void *what, unsigned int *i)
+{
+	while (*i < __atomic_load_n(&waiters_high, __ATOMIC_SEQ_CST)) {
+		struct turns_waiter *waiter = &waiters[(*i)++];
+
+		if (__atomic_load_n(&waiter->what, __ATOMIC_SEQ_CST) == what)
+			return waiter;
+	}
+	return NULL;
+}
+
+void turns_waiters_tell(const void *what)
+{
+	struct turns_waiter *waiter;
+	unsigned int i = 0;
+	bool any = false;
+
+	while ((waiter = next_waiter(what, &i))) {
+		__atomic_store_n(&waiter->told, 1, __ATOMIC_SEQ_CST);
+		any = true;
+	}
+	if (any)
+		turns_tell(false);
+}
+
+/* Does a thread wait for it that has missed it too often? */
+static bool is_starved(const void *what)
+{
+	const struct turns_waiter *waiter;
+	unsigned int i = 0;
+
+	while ((waiter = next_waiter(what, &i)))
+		if (__atomic_load_n(&waiter->missed, __ATOMIC_SEQ_CST) >= MISSED_MOST)
+			return true;
+	return false;
+}
+
+/* ---- locking ---- */
+
+typedef int try_lock(void *lock); /* EBUSY: another thread has it */
+
+/* *real: the caller has to block, or to refuse the time, as usual. */
+static int lock_in_turn(void *lock, try_lock *try, clockid_t clock, const struct timespec *abs,
+			bool *real)
+{
+	uint64_t t = abs ? turns_now() : 0, end = abs ? t + turns_until(clock, abs) : OUTSIDE_NEVER;
+	struct turns_waiter *waiter = NULL;
+	int err = try(lock);
+
+	*real = false;
+	if (err != EBUSY)
+		return err;
+	if (!abs || (uint64_t)abs->tv_nsec < TURNS_NS)
+		waiter = turns_waiter_begin(lock);
+	*real = !waiter;
+	while (!*real && (err = try(lock)) == EBUSY) {
+		waiter_tried(waiter);
+		if (t >= end)
+			break;
+		*real = !turns_let_others(abs ? end - t : OUTSIDE_NEVER, false);
+		t = abs ? turns_now() : 0;
+	}
+	if (waiter)
+		turns_waiter_end(waiter);
+	return err == EBUSY ? ETIMEDOUT : err;
+}
+
+static int after_try(int err)
+{
+	if (err == EBUSY)
+		turns_yield(TRY_NS);
+	return err;
+}
+
+/* ---- mutexes ---- */
+
+static int try_mutex(void *lock)
+{
+	return REAL(pthread_mutex_trylock)(lock);
+}
+
+static int mutex_in_turn(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abs,
+			 bool *real)
+{
+	/* Not a thread that has it already, if it may lock it again. */
+	if (is_starved(mutex) && mutex->__data.__owner != gettid())
+		turns_yield(1);
+	return lock_in_turn(mutex, try_mutex, clock, abs, real);
+}
+
+int turns_mutex_lock(pthread_mutex_t *mutex)
+{
+	bool real;
+	int err = mutex_in_turn(mutex, CLOCK_REALTIME, NULL, &real);
+
+	return real ? REAL(pthread_mutex_lock)(mutex) : err;
+}
+
+/*
+ * A thread that waits for a mutex as the process joins a fabric has to notice. ETIMEDOUT: the
+ * process has joined, or will not, or this mutex cannot be waited for with a limit. Not by
+ * pthread_mutex_clocklock, which ThreadSanitizer does not know.
+ */
+static int lock_before(pthread_mutex_t *mutex)
+{
+	int err = ETIMEDOUT;
+	struct timespec ts;
+
+	while (err == ETIMEDOUT && turns_before()) {
+		REAL(clock_gettime)(CLOCK_REALTIME, &ts);
+		ts.tv_nsec += LOOK_NS;
+		ts.tv_sec += ts.tv_nsec / (long)TURNS_NS;
+		ts.tv_nsec %= (long)TURNS_NS;
+		err = REAL(pthread_mutex_timedlock)(mutex, &ts);
+	}
+	return err == EINVAL ? ETIMEDOUT : err;
+}
+
+int turns_pthread_mutex_lock(pthread_mutex_t *mutex) __asm__("pthread_mutex_lock");
+int turns_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	int err = lock_before(mutex);
+
+	if (err != ETIMEDOUT)
+		return err;
+	return PROGRAM ? turns_mutex_lock(mutex) : REAL(pthread_mutex_lock)(mutex);
+}
+
+int turns_pthread_mutex_timedlock(pthread_mutex_t *mutex,
+				  const struct timespec *abs) __asm__("pthread_mutex_timedlock");
+int turns_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *abs)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = mutex_in_turn(mutex, CLOCK_REALTIME, abs, &real);
+	return real ? REAL(pthread_mutex_timedlock)(mutex, abs) : err;
+}
+
+int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				  const struct timespec *abs) __asm__("pthread_mutex_clocklock");
+int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				  const struct timespec *abs)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = mutex_in_turn(mutex, clock, abs, &real);
+	return real ? REAL(pthread_mutex_clocklock)(mutex, clock, abs) : err;
+}
+
+int turns_pthread_mutex_trylock(pthread_mutex_t *mutex) __asm__("pthread_mutex_trylock");
+int turns_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	bool ours = PROGRAM;
+	int err = try_mutex(mutex);
+
+	return ours ? after_try(err) : err;
+}
+
+int turns_mutex_unlock(pthread_mutex_t *mutex)
+{
+	int err = REAL(pthread_mutex_unlock)(mutex);
+
+	turns_waiters_tell(mutex);
+	return err;
+}
+
+int turns_pthread_mutex_unlock(pthread_mutex_t *mutex) __asm__("pthread_mutex_unlock");
+int turns_pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	return PROGRAM ? turns_mutex_unlock(mutex) : REAL(pthread_mutex_unlock)(mutex);
+}
+
+/* ---- locks for reading and writing ---- */
+
+static int try_to_read(void *lock)
+{
+	return REAL(pthread_rwlock_tryrdlock)(lock);
+}
+
+static int try_to_write(void *lock)
+{
+	return REAL(pthread_rwlock_trywrlock)(lock);
+}
+
+static int rwlock_in_turn(pthread_rwlock_t *lock, try_lock *try, bool *real)
+{
+	if (is_starved(lock))
+		turns_yield(1);
+	return lock_in_turn(lock, try, CLOCK_REALTIME, NULL, real);
+}
+
+int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_rdlock");
+int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = rwlock_in_turn(lock, try_to_read, &real);
+	return real ? REAL(pthread_rwlock_rdlock)(lock) : err;
+}
+
+int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_wrlock");
+int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = rwlock_in_turn(lock, try_to_write, &real);
+	return real ? REAL(pthread_rwlock_wrlock)(lock) : err;
+}
+
+int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_tryrdlock");
+int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = try_to_read(lock);
+
+	return ours ? after_try(err) : err;
+}
+
+int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_trywrlock");
+int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = try_to_write(lock);
+
+	return ours ? after_try(err) : err;
+}
+
+int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_unlock");
+int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = REAL(pthread_rwlock_unlock)(lock);
+
+	if (ours)
+		turns_waiters_tell(lock);
+	return err;
+}
