@@ -258,7 +258,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entr
 {
 	if (flags)
 		return -EOPNOTSUPP;
-	if (max < VB_GIDS)
+	if (max < VB_GIDS || size == 0)
 		return -EINVAL;
 	for (size_t i = 0; i < VB_GIDS; i++)
 		fill_gid_entry(ibv, (uint32_t)i,
@@ -293,6 +293,13 @@ const char *ibv_get_sysfs_path(void)
 	return "/sys";
 }
 
+/* The text and its end do not fit. */
+static int too_small(void)
+{
+	errno = EIO;
+	return -1;
+}
+
 static int read_file(const char *path, char *buf, size_t size)
 {
 	int fd = process_open(path, O_RDONLY, 0);
@@ -307,7 +314,7 @@ static int read_file(const char *path, char *buf, size_t size)
 	else if (n >= 0 && (size_t)n < size)
 		buf[n] = '\0';
 	else if (n >= 0)
-		n = -1; /* it does not fit */
+		return too_small();
 	return (int)n;
 }
 
@@ -327,13 +334,15 @@ int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t siz
 	if (strncmp(dir, path, strlen(path)) == 0) {
 		for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 			if (strcmp(file, files[i].file) == 0)
-				return snprintf(buf, size, "%s", files[i].text) < (int)size
-					       ? (int)strlen(buf)
-					       : -1;
+				return strlen(files[i].text) < size
+					       ? snprintf(buf, size, "%s", files[i].text)
+					       : too_small();
 		return no_entry();
 	}
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path)) {
+		errno = ENAMETOOLONG;
 		return -1;
+	}
 	return read_file(path, buf, size);
 }
 

@@ -208,7 +208,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	struct vb_context *context;
 	int err = 0;
 
-	if (!flags || (flags & ~REREG_FLAGS) ||
+	if (!flags || (flags & ~REREG_FLAGS) || (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS)) ||
 	    ((flags & IBV_REREG_MR_CHANGE_PD) && pd->context != ibv->context) ||
 	    ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length)))
 		err = -EINVAL;

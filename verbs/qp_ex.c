@@ -255,14 +255,15 @@ static void set_inline_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_dat
 	struct vb_qp *qp = qp_of(ex);
 	struct vb_batch *batch = qp->batch;
 	struct vb_wr *wr = last_wr(batch);
-	size_t length = 0;
+	size_t length = 0, most = qp->init.cap.max_inline_data;
 	uint8_t *slot;
 
 	if (!wr)
 		return;
-	for (size_t i = 0; i < n; i++)
-		length += list[i].length;
-	if (length > qp->init.cap.max_inline_data || vb_post_fetches(wr->ibv.opcode)) {
+	/* The sum of lengths beyond that may be anything. */
+	for (size_t i = 0; i < n && length <= most; i++)
+		length = list[i].length > most ? list[i].length : length + list[i].length;
+	if (length > most || vb_post_fetches(wr->ibv.opcode)) {
 		batch->err = -EINVAL;
 		return;
 	}

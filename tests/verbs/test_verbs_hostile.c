@@ -118,6 +118,8 @@ START_TEST(a_region_that_cannot_be_registered_again_stays)
 	EXPECT(IBV_REREG_MR_ERR_INPUT, ibv_rereg_mr(a.mr, 0, NULL, NULL, 0, 0));
 	EXPECT(IBV_REREG_MR_ERR_INPUT, ibv_rereg_mr(a.mr, 1 << 20, NULL, NULL, 0, 0));
 	EXPECT(IBV_REREG_MR_ERR_INPUT,
+	       ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_PD, a.pd, NULL, 0, IBV_ACCESS_LOCAL_WRITE));
+	EXPECT(IBV_REREG_MR_ERR_INPUT,
 	       ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_PD, b.pd, NULL, 0, 0));
 	EXPECT(IBV_REREG_MR_ERR_INPUT,
 	       ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, NULL, 4096, 0));

@@ -2,6 +2,8 @@
 /* id.c - ids: creation, destruction, migration between channels, options. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "verbs/rsocket/rsocket.h"
 
@@ -169,26 +171,51 @@ __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 	return htons(cm_port(&id->route.addr.dst_addr));
 }
 
+/* As the kernel reads what a program points to, which may be nothing: -EFAULT. */
+static int copy_value(void *to, const void *from, size_t size)
+{
+	struct iovec here = { to, size }, there = { (void *)from, size };
+	int err = errno, why;
+
+	if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size)
+		return 0;
+	why = errno;
+	errno = err;
+	if (why == EFAULT)
+		return -EFAULT;
+	memcpy(to, from, size); /* the call is forbidden here */
+	return 0;
+}
+
 static int set_id_option(struct cm_id *id, int name, const void *value, size_t size)
 {
+	uint8_t code = 0;
+	int flag = 0, err;
+
 	switch (name) {
 	case RDMA_OPTION_ID_TOS:
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
-		if (size != sizeof(uint8_t))
+		if (size != sizeof(code))
 			return -EINVAL;
+		err = copy_value(&code, value, size);
+		if (err)
+			return err;
 		if (name == RDMA_OPTION_ID_TOS)
-			id->tos = *(const uint8_t *)value;
-		else if (*(const uint8_t *)value > 31)
+			id->tos = code;
+		else if (code > 31)
 			return -EINVAL;
 		else
-			id->ack_timeout = *(const uint8_t *)value;
+			id->ack_timeout = code;
 		return 0;
 	case RDMA_OPTION_ID_REUSEADDR:
 	case RDMA_OPTION_ID_AFONLY:
-		if (size != sizeof(int))
+		if (size != sizeof(flag))
 			return -EINVAL;
+		err = copy_value(&flag, value, size);
+		if (err)
+			return err;
 		if (name == RDMA_OPTION_ID_REUSEADDR)
-			id->reuse_address = *(const int *)value != 0;
+			id->reuse_address = flag != 0;
 		return id->state == CM_IDLE || id->reuse_address ? 0 : -EINVAL;
 	default:
 		return -ENOSYS;
@@ -214,9 +241,7 @@ int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 {
 	struct cm_id *id = cm_id_of(base);
 
-	if (!base || !ece)
-		return cm_fail(EINVAL);
-	if (ece->comp_mask)
+	if (!base || base->qp || !ece || !ece->vendor_id || ece->comp_mask)
 		return cm_fail(EINVAL);
 	id->ece = *ece;
 	return 0;
@@ -225,7 +250,7 @@ int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 /* No peer has any: nothing is carried. */
 int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	if (!id || !ece)
+	if (!id || id->qp || !ece)
 		return cm_fail(EINVAL);
 	*ece = (struct ibv_ece){ .vendor_id = 0 };
 	return 0;

@@ -182,12 +182,21 @@ ssize_t rrecv(int fd, void *to, size_t size, int flags)
 ssize_t rrecvfrom(int fd, void *to, size_t size, int flags, struct sockaddr *from,
 		  socklen_t *from_size)
 {
+	struct sockaddr_storage peer = { .ss_family = AF_UNSPEC };
+	socklen_t peer_size = sizeof(peer);
+	ssize_t got;
+
 	if (from && !from_size)
 		return cm_fail(EFAULT);
+	if (from && (int)*from_size < 0)
+		return cm_fail(EINVAL);
 	/* As of a connected socket: the peer's. */
-	if (from && rgetpeername(fd, from, from_size) && errno != ENOTCONN)
+	if (from && rgetpeername(fd, (struct sockaddr *)&peer, &peer_size) && errno != ENOTCONN)
 		return -1;
-	return rrecv(fd, to, size, flags);
+	got = rrecv(fd, to, size, flags);
+	if (got >= 0 && from && peer.ss_family)
+		rs_address_copy((struct sockaddr *)&peer, from, from_size);
+	return got;
 }
 
 ssize_t rrecvmsg(int fd, struct msghdr *message, int flags)

@@ -275,6 +275,7 @@ END_TEST
 
 START_TEST(an_option_is_known_and_has_its_size)
 {
+	struct ibv_ece no_vendor = { .options = 1 };
 	uint8_t byte = 32;
 	int word = 1;
 
@@ -284,6 +285,8 @@ START_TEST(an_option_is_known_and_has_its_size)
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &word, 4), EINVAL);
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &byte, 1), EINVAL);
 	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &byte, 1), EINVAL);
+	REFUSED(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, (void *)1, 1), EFAULT);
+	REFUSED(rdma_set_local_ece(a, &no_vendor), EINVAL);
 	ck_assert_int_eq(rdma_set_option(a, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &byte, 1), 0);
 	end();
 }
