@@ -275,13 +275,20 @@ void backend_serve_wake(void *nic_ctx)
 		backend_wake(backend_of_nic(nic_ctx));
 }
 
+bool backend_idles(struct nic *nic)
+{
+	if (++nic->idle <= IDLE_CALLS_MAX)
+		return false;
+	nic->idle = 0;
+	return true;
+}
+
 void backend_idle(struct nic *nic)
 {
 	uint64_t deadline;
 
-	if (++nic->idle <= IDLE_CALLS_MAX)
+	if (!backend_idles(nic))
 		return;
-	nic->idle = 0;
 	deadline = nic->ops->now(nic) + nic->poll_quantum_ns;
 	while (nic->ops->wait(nic, NULL, deadline) == NIC_WAIT_RAN)
 		;

@@ -231,6 +231,8 @@ void backend_close_adapter(struct adapter *adapter);
  * A poll or query changed nothing. After a thousand in a row, one quantum of virtual time passes.
  */
 void backend_idle(struct nic *nic);
+/* The same, and the caller lets the time pass, if true is returned. */
+bool backend_idles(struct nic *nic);
 
 /* Append a line to the trace (nic_ops.trace takes a va_list). */
 void nic_trace(struct nic *nic, const char *format, ...) __attribute__((format(printf, 2, 3)));

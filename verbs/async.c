@@ -166,6 +166,19 @@ void vb_pass_time(struct backend *b, uint64_t ns)
 		outcome = wait_in_world(b, deadline);
 }
 
+void vb_idle(struct backend *b, struct nic *nic)
+{
+	if (backend_idles(nic))
+		vb_pass_time(b, nic->poll_quantum_ns);
+}
+
+/* Where the call is of no device. */
+static void idle_anywhere(struct backend *b)
+{
+	if (!TAILQ_EMPTY(&b->adapters))
+		vb_idle(b, TAILQ_FIRST(&b->adapters)->nic);
+}
+
 static void tell_hopeless(const char *call)
 {
 	char why[128];
@@ -178,8 +191,10 @@ static void tell_hopeless(const char *call)
 
 int vb_event_wait(struct backend *b, int fd, const char *call)
 {
-	if (fcntl(fd, F_GETFL) & O_NONBLOCK)
+	if (fcntl(fd, F_GETFL) & O_NONBLOCK) {
+		idle_anywhere(b);
 		return -EAGAIN;
+	}
 	if (TAILQ_EMPTY(&b->adapters) && !__libc_single_threaded)
 		return wait_for_world(b);
 	if (b->helper && !in_lockstep(b))

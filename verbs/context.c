@@ -10,6 +10,7 @@
 
 #include "host/nic_process.h"
 #include "vb.h"
+#include "wait.h"
 
 #define RD_ATOMIC_MAX  128 /* a field of struct ibv_qp_attr has 8 bits */
 #define WIDTH_4X       2   /* of PortInfo, as the field of struct ibv_port_attr has it */
@@ -133,7 +134,7 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
 	return code;
 }
 
-static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_attr *out, size_t size)
+void vb_port(struct ibv_context *ibv, struct ibv_port_attr *port)
 {
 	const struct nic_attr *nic = &vb_context_of(ibv)->adapter->base.attr;
 	struct ibv_port_attr attr = {
@@ -154,8 +155,6 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 		.link_layer = IBV_LINK_LAYER_INFINIBAND,
 	};
 
-	if (port != VB_PORT)
-		return EINVAL;
 	if (vb_setting_ethernet()) {
 		attr.link_layer = IBV_LINK_LAYER_ETHERNET;
 		attr.lid = attr.sm_lid = 0;
@@ -165,9 +164,22 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 		attr.state = IBV_PORT_DOWN;
 		attr.phys_state = vb_setting_ethernet() ? PHYS_DISABLED : PHYS_POLLING;
 	}
+	*port = attr;
+}
+
+static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_attr *out, size_t size)
+{
+	struct vb_context *context;
+	struct ibv_port_attr attr;
+
+	if (port != VB_PORT)
+		return EINVAL;
+	vb_port(ibv, &attr);
 	memset(out, 0, size);
 	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
-	return 0;
+	context = vb_enter(ibv);
+	vb_idle(vb_backend(context), context->nic);
+	return vb_result(context, 0);
 }
 
 /* The form of programs that were built with headers before struct ibv_port_attr grew. */

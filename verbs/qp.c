@@ -4,6 +4,7 @@
 
 #include "trace.h"
 #include "vb.h"
+#include "wait.h"
 
 /* ---- creation ---- */
 

@@ -7,6 +7,7 @@
 
 #include "trace.h"
 #include "vb.h"
+#include "wait.h"
 
 #define MTU_CODES 5
 
@@ -298,5 +299,6 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 	attr->cap = qp->init.cap;
 	attr->sq_draining = qp->draining;
 	*init = qp->init;
+	vb_idle(vb_backend(context), context->nic);
 	return vb_result(context, 0);
 }

@@ -4,6 +4,7 @@
 
 #include "trace.h"
 #include "vb.h"
+#include "wait.h"
 
 VB_NEW(ibv_create_srq);
 struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *init)
@@ -93,6 +94,7 @@ int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 	struct vb_context *context = vb_enter(ibv->context);
 
 	*attr = VB_OF(ibv, srq)->attr;
+	vb_idle(vb_backend(context), context->nic);
 	return vb_result(context, 0);
 }
 

@@ -317,6 +317,8 @@ bool vb_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *ru
 /* ---- context.c ---- */
 
 void vb_context_fill_ops(struct ibv_context *context, struct verbs_context *ex);
+/* The attributes of the port. Without the lock, or with it. */
+void vb_port(struct ibv_context *ibv, struct ibv_port_attr *port);
 /* Virtual time. */
 uint64_t vb_now(struct ibv_context *ibv);
 union ibv_gid vb_gid(const struct vb_context *context, int index);
@@ -458,8 +460,6 @@ void vb_async_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t 
 int vb_event_fd(void);
 /* Block until there may be an event on fd, or fail: EAGAIN, EINTR. The lock is held. */
 int vb_event_wait(struct backend *b, int fd, const char *call);
-/* The call takes so long, and others run meanwhile. The lock is held. */
-void vb_pass_time(struct backend *b, uint64_t ns);
 void vb_event_tell(struct backend *b, int fd);
 void vb_event_taken(int fd);
 /* There is an open device; the last one is about to be closed; in a forked child. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait.h - waiting for one of several descriptors, as time passes in the world: virtual time in
- * lockstep and in a process without other threads, else real time.
+ * wait.h - letting time pass, and waiting for one of several descriptors, as time passes in the
+ * world: virtual time in lockstep and in a process without other threads, else real time. The lock
+ * is held, and released meanwhile.
  */
 #ifndef VERBS_WAIT_H
 #define VERBS_WAIT_H
@@ -9,6 +10,14 @@
 #include <poll.h>
 
 #include "host/backend.h"
+
+/* The call takes so long, and others run meanwhile. */
+void vb_pass_time(struct backend *b, uint64_t ns);
+/*
+ * A call found nothing, or changed nothing. Time passes after many of them in a row (backend_idle),
+ * for the program may repeat it.
+ */
+void vb_idle(struct backend *b, struct nic *nic);
 
 struct vb_wait {
 	struct pollfd *fds;
@@ -19,8 +28,8 @@ struct vb_wait {
 };
 
 /*
- * As poll(2), or a negative errno. The lock is held, and released meanwhile. Without time left it
- * is a test; one that finds nothing lets a little virtual time pass, for the program may repeat it.
+ * As poll(2), or a negative errno. Without time left it is a test; one that finds nothing lets a
+ * little virtual time pass, for the program may repeat it.
  */
 int vb_event_wait_many(struct backend *b, struct vb_wait *wait);
 

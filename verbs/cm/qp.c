@@ -32,7 +32,7 @@ static int fill_rtr(struct cm_id *id, struct ibv_qp_attr *attr)
 	if (id->far.qp == 0 || (id->state != CM_REQUESTED && id->state != CM_ANSWERED))
 		return -EINVAL;
 	ibv_query_device(id->base.verbs, &device);
-	___ibv_query_port(id->base.verbs, VB_PORT, &port);
+	vb_port(id->base.verbs, &port);
 	attr->path_mtu = port.active_mtu;
 	attr->dest_qp_num = id->far.qp;
 	attr->rq_psn = id->far.psn & 0xffffff;

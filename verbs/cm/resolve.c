@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "verbs/wait.h"
 
 #define NS_PER_MS 1000000ul
 
@@ -18,9 +19,9 @@
 
 static struct ibv_port_attr port_of(const struct cm_id *id)
 {
-	struct ibv_port_attr port = { .state = IBV_PORT_NOP };
+	struct ibv_port_attr port;
 
-	___ibv_query_port(id->base.verbs, VB_PORT, &port);
+	vb_port(id->base.verbs, &port);
 	return port;
 }
 
