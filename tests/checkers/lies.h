@@ -26,6 +26,7 @@ enum lie {
 	LIE_STATE,       /* a connected EP becomes unconnected again */
 	LIE_FAILED,      /* a failing call changes the state of its EP */
 	LIE_OUTSTANDING, /* an SRQ reports one more outstanding buffer */
+	LIE_LACKING,     /* messages came, and an SRQ reports one available buffer less */
 	LIE_MARK,        /* a watermark event comes twice */
 	LIE_REASON,      /* a watermark event comes twice, with another reason */
 	LIE_LATE,        /* a completion comes after its EP is freed */

@@ -61,6 +61,9 @@ WRAP(dat_srq_query, DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *
 
 	if (ret == DAT_SUCCESS && lie_now() == LIE_OUTSTANDING)
 		param->outstanding_dto_count++;
+	if (ret == DAT_SUCCESS && lie_now() == LIE_LACKING && param->available_dto_count > 0 &&
+	    param->available_dto_count < param->outstanding_dto_count)
+		param->available_dto_count--;
 	return ret;
 }
 

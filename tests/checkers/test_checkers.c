@@ -18,6 +18,17 @@
 #define RECEIVED "* b: event recv DTO_COMPLETION length=64 x2\n"
 #define DONE     "* a: event request DTO_COMPLETION x2\nend quiet\n"
 #define MESSAGES PAIR POSTED SENT RECEIVED DONE
+/* Two EPs that the script connects: the checkers find out by themselves which is whose peer. */
+#define MET                                                                        \
+	"use adapter a@emu0 b@emu1\n"                                              \
+	"b: dat_srq_create(ia, pz, {max_recv_dtos=4, max_recv_iov=1}) -> S\n"      \
+	"b: dat_ep_create_with_srq(ia, pz, recv, request, connect, S, "            \
+	"{max_request_dtos=4, max_request_iov=1}) -> ep\n"                         \
+	"b: dat_psp_create(ia, 7, cr) -> psp\n"                                    \
+	"a: dat_ep_create(ia, pz, recv, request, connect) -> ep\n" POSTED          \
+	"a: dat_ep_connect(ep, b, 7)\n* b: event cr CONNECTION_REQUEST psp -> c\n" \
+	"b: dat_cr_accept(c, ep)\n* a: event connect ESTABLISHED ep\n"             \
+	"* b: event connect ESTABLISHED ep\n"
 
 static const struct row {
 	enum lie lie;
@@ -63,6 +74,8 @@ static const struct row {
 	  "dat_ep_connect fails and changes nothing", "a.ep from UNCONNECTED to DISCONNECTED" },
 	{ LIE_OUTSTANDING, MESSAGES, "b.S: outstanding_dto_count=1",
 	  "b.S: outstanding_dto_count=2" },
+	{ LIE_LACKING, MET SENT "quiet\n" RECEIVED DONE,
+	  "b.S: available_dto_count=2 to 4, as 4 were posted", "b.S: available_dto_count=1" },
 	{ LIE_MARK, PAIR "b: dat_srq_set_lw(S, 1)\nb: event async SRQ_LOW_WATERMARK S\nend quiet\n",
 	  "one event for each setting of a low watermark (ruling L3)",
 	  "SRQ_LOW_WATERMARK once more" },
