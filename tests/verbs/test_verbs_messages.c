@@ -445,13 +445,33 @@ START_TEST(completions_of_a_destroyed_qp_go_and_others_stay)
 	qps[1] = a.qp;
 	make_flushed(3);
 	ck_assert_int_eq(ibv_destroy_qp(qps[0]), 0);
-	ck_assert(verbs_poll(&a, &wc));
-	ck_assert_uint_eq(wc.wr_id, 2);
-	/* What was kept, and not polled yet, moves to a longer array. */
 	ck_assert_int_eq(ibv_resize_cq(a.cq, a.cq->cqe * 2), 0);
 	ck_assert_int_eq(verbs_recv(&a, 4, 0, 64), 0);
 	ck_assert_int_eq(ibv_destroy_qp(qps[1]), 0);
 	for (uint64_t id = 3; id <= 4; id++) {
+		ck_assert(verbs_poll(&a, &wc));
+		ck_assert_uint_eq(wc.wr_id, id);
+	}
+	ck_assert_int_eq(ibv_poll_cq(a.cq, 1, &wc), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
+START_TEST(a_queue_that_is_resized_keeps_what_stayed_and_was_not_polled)
+{
+	struct ibv_qp *gone;
+	struct ibv_wc wc;
+
+	verbs_begin(&a, &b);
+	gone = a.qp;
+	make_flushed(1);
+	for (uint64_t id = 2; id <= 4; id++)
+		ck_assert_int_eq(verbs_recv(&a, id, 0, 64), 0);
+	ck_assert_int_eq(ibv_destroy_qp(gone), 0);
+	ck_assert(verbs_poll(&a, &wc));
+	ck_assert_uint_eq(wc.wr_id, 1);
+	ck_assert_int_eq(ibv_resize_cq(a.cq, a.cq->cqe * 2), 0);
+	for (uint64_t id = 2; id <= 4; id++) {
 		ck_assert(verbs_poll(&a, &wc));
 		ck_assert_uint_eq(wc.wr_id, id);
 	}
@@ -517,6 +537,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_short_receive_ends_with_LOC_LEN_ERR_and_REM_INV_REQ_ERR, 1, NULL);
 	unit_add(suite, what_is_posted_to_a_qp_in_error_is_flushed_in_order, 1, NULL);
 	unit_add(suite, completions_of_a_destroyed_qp_go_and_others_stay, 1, NULL);
+	unit_add(suite, a_queue_that_is_resized_keeps_what_stayed_and_was_not_polled, 1, NULL);
 	unit_add(suite, an_object_in_use_is_busy, 1, NULL);
 	unit_add(suite, a_closed_device_takes_what_is_left_along, 1, NULL);
 	unit_add(suite, a_post_in_the_wrong_state_is_refused, 1, NULL);

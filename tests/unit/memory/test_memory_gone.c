@@ -210,6 +210,27 @@ START_TEST(receive_into_memory_that_is_gone_is_a_local_protection_error)
 }
 END_TEST
 
+/* What the model undoes when the copy fails, it does again step by step: it takes one buffer. */
+START_TEST(receive_into_memory_that_is_gone_is_taken_once)
+{
+	struct region region;
+	DAT_LMR_TRIPLET iov;
+
+	plain_pair();
+	region = reg_page(&w.b);
+	iov = piece(&region, SHORT);
+	must(dat_ep_post_recv(w.b.ep, 1, &iov, cookie(7), DAT_COMPLETION_DEFAULT_FLAG));
+	take_away(&region, UNMAPPED);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	run_quiet();
+	must(dat_ep_set_watermark(w.b.ep, 1, DAT_WATERMARK_INFINITE));
+	expect_no_event(w.b.async);
+	must(dat_ep_set_watermark(w.b.ep, 0, DAT_WATERMARK_INFINITE));
+	expect_soft_watermark(w.b.async, w.b.ep);
+	expect_dto(w.b.recv, w.b.ep, 7, DAT_DTO_ERR_LOCAL_PROTECTION);
+}
+END_TEST
+
 START_TEST(write_to_memory_that_is_gone_is_a_remote_access_error)
 {
 	struct region region, source;
@@ -375,6 +396,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, send_from_memory_that_is_gone_is_a_local_protection_error, sends);
 	unit_test_loop(suite, receive_into_memory_that_is_gone_is_a_local_protection_error,
 		       receives);
+	unit_test(suite, receive_into_memory_that_is_gone_is_taken_once);
 	unit_test_loop(suite, write_to_memory_that_is_gone_is_a_remote_access_error,
 		       UNWRITABLE_WAYS);
 	unit_test_loop(suite, read_of_memory_that_is_gone_is_a_remote_access_error,

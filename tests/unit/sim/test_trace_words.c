@@ -110,6 +110,47 @@ START_TEST(a_trace_that_has_ended_keeps_no_descriptor)
 }
 END_TEST
 
+static int lines_with(const char *part)
+{
+	const char *text;
+	size_t length;
+	int n = 0;
+
+	must(dat_sim_trace_read(w.sim, &text, &length));
+	while ((text = strstr(text, part)) != NULL) {
+		text++;
+		n++;
+	}
+	return n;
+}
+
+/* The short ways of posts and dequeues, which write no lines, are not taken from the beginning. */
+START_TEST(a_fabric_that_begins_traced_has_a_line_for_each_post_and_each_completion)
+{
+	char file[64];
+
+	must(dat_sim_destroy(w.sim));
+	w.sim = NO_HANDLE;
+	snprintf(file, sizeof(file), "trace_words.%d.trace", (int)getpid());
+	setenv("DATSIM_TRACE", file, 1);
+	must(dat_sim_create(NULL, &w.sim));
+	unsetenv("DATSIM_TRACE");
+	side_open(&w.a, "emu0");
+	side_open(&w.b, "emu1");
+	plain_pair();
+	post_recvs(&w.b, w.b.ep, 0, 3);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.a, w.a.ep, i, 8);
+	run_quiet();
+	for (int i = 0; i < 3; i++)
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+	ck_assert_int_eq(lines_with(" emu1.ep1 post_recv "), 3);
+	ck_assert_int_eq(lines_with(" emu0.ep1 post_send "), 3);
+	ck_assert_int_eq(lines_with(" emu1.ep1 reap op=RECV "), 3);
+	unlink(file);
+}
+END_TEST
+
 START_TEST(a_call_that_is_refused_has_its_type_and_subtype)
 {
 	traced();
@@ -246,6 +287,8 @@ static void fill(Suite *suite)
 	unit_test(suite, a_Send_takes_a_buffer_of_its_Endpoint);
 	unit_test(suite, the_answer_to_a_request_says_what_it_is);
 	unit_test(suite, an_answer_is_for_the_Endpoint_that_asked);
+	unit_test_bare(suite,
+		       a_fabric_that_begins_traced_has_a_line_for_each_post_and_each_completion);
 	unit_test_bare(suite, a_trace_that_cannot_be_ended_is_told);
 }
 
