@@ -3,17 +3,22 @@
 # and runs the tests that execute the changed line, the likeliest first, until one fails.
 #
 #   one.sh map WORK WORKER MOST          runs each test once without any change
-#   one.sh plant WORK WORKER MOST PLAN [LIKELY]
-#                                        the campaign, with so many tests for a change
+#   one.sh plant WORK WORKER MOST PLAN LIKELY [FRESH]
+#                                        the campaign, with so many tests for a change; its rows
+#                                        also go to fresh.tsv, with the seed FRESH
 #   one.sh sanitized WORK 0 MOST TEST    does TEST pass in ThreadSanitizer's copy?
 
-# A folder that looks like the build, so that what the worker builds can stand in it
+# A folder that looks like the build, so that what the worker builds can stand in it. The tool finds
+# the libraries of verbs beside itself, so it is a copy.
 worker_begin() {
 	local name
 	mine=$work/worker.$1
 	rm -rf "$mine"
-	mkdir -p "$mine/lib" "$mine/tmp" "$mine/src"
+	mkdir -p "$mine/lib" "$mine/verbs" "$mine/tmp" "$mine/src"
 	cp -rs "$tree/run" "$mine/run"
+	datsim=$mine/run/tools/datsim/datsim
+	rm "$datsim" && cp "$tree/run/tools/datsim/datsim" "$datsim"
+	cp "$datsim" "$datsim.real"
 	for name in $(env | sed -n 's/^\(DATSIM_[A-Z_]*\|DAT_PROVIDER\)=.*/\1/p'); do
 		unset "$name"
 	done
@@ -39,14 +44,14 @@ end_processes() {
 # The results that are not ok, without what is said of them
 bad_results() { sed -nE 's/^(not ok [0-9]+ - [^:]*(:[^:]*(:[^:]*)?)?).*/\1/p' "$mine/test.out"; }
 
-# execute TEST SECONDS [BUILD [WRAPPER...]]: its output in test.out; the status is the test's
+# execute TEST SECONDS [WRAPPER...]: its output in test.out; the status is the test's
 execute() {
-	local test=$1 seconds=$2 place=${3:-$mine/run} status
-	shift $(($# < 3 ? $# : 3))
+	local test=$1 seconds=$2 place=$mine/run status
+	shift 2
 	case $test in
 	*.dsim) set -- env DATSIM_WRAPPER="$*" sh "$tree/tests/run-datsim.sh" "$tree/$test" ;;
 	*.sh) set -- bash "$tree/$test" ;;
-	*) set -- "$@" "./$test" ;;
+	*) set -- env LD_LIBRARY_PATH="$mine/verbs:$mine/lib" "$@" "./$test" ;;
 	esac
 	(cd "$place" && top_builddir=$place exec timeout -k 2 "$seconds" "$@") \
 		> "$mine/test.out" 2>&1 < /dev/null
@@ -56,7 +61,7 @@ execute() {
 }
 
 # Does TEST pass within SECONDS, but for results that are not ok without any change either? 2: it
-# takes longer. It runs in the folder BUILD.
+# takes longer.
 run_test() {
 	local known=$work/map/${1//\//@} status
 	execute "$@"
@@ -65,6 +70,16 @@ run_test() {
 	[ $status = 0 ] || [ -s "$known.bad" ] || return 1
 	[ "$(grep -c '^ok' "$mine/test.out")" -ge "$(< "$known.ok")" ] || return 1
 	! bad_results | grep -qvxFf "$known.bad"
+}
+
+# Runs a command with the module as it is without the change, built and found in the same way.
+unchanged() {
+	local status
+	link "$file" "$base" || return
+	"$@"
+	status=$?
+	link "$file" "$mine/new.o"
+	return $status
 }
 
 # Does TEST of MS milliseconds fail because of the change? A failure has to come twice. The machine
@@ -81,30 +96,30 @@ notices() {
 		control=$limit
 		;;
 	esac
-	LD_LIBRARY_PATH='' run_test "$1" $control "$tree/run"
+	unchanged run_test "$1" $control
 }
 
 # Does TEST lose memory within SECONDS, and none without the change? Of a shell test only the tool
 # is asked.
 leaks() {
-	local lsan datsim=$mine/run/tools/datsim/datsim status
+	local lsan status
 	lsan="LD_PRELOAD=$(gcc -print-file-name=liblsan.so)"
 	case $1 in
 	*.sh)
 		rm -f "$datsim"
 		printf '#!/bin/sh\n%s exec -a datsim %s "$@"\n' "$lsan LSAN_OPTIONS=exitcode=99" \
-			"$tree/run/tools/datsim/datsim" | sed '1s/sh$/bash/' > "$datsim"
+			"$datsim.real" | sed '1s/sh$/bash/' > "$datsim"
 		chmod +x "$datsim"
 		run_test "$1" "$2"
-		[ $? = 1 ] && LD_LIBRARY_PATH='' run_test "$1" "$2"
+		[ $? = 1 ] && unchanged run_test "$1" "$2"
 		status=$?
 		rm -f "$datsim"
-		ln -s "$tree/run/tools/datsim/datsim" "$datsim"
+		cp "$datsim.real" "$datsim"
 		return $status
 		;;
 	esac
-	! execute "$1" "$2" "$mine/run" env "$lsan" && grep -q LeakSanitizer "$mine/test.out" &&
-		LD_LIBRARY_PATH='' execute "$1" "$2" "$tree/run" env "$lsan"
+	! execute "$1" "$2" env "$lsan" && grep -q LeakSanitizer "$mine/test.out" &&
+		unchanged execute "$1" "$2" env "$lsan"
 }
 
 # Does TEST pass in ThreadSanitizer's copy, as make runs it there?
@@ -220,7 +235,8 @@ compile() {
 		-ffile-prefix-map="$mine/src/=../" -o "$2") > "$mine/make.out" 2>&1
 }
 
-# Links the module of a file again, with the worker's object.
+# link FILE OBJECT: links the module of a file again, with another object. C tests find it by
+# LD_LIBRARY_PATH; what the tool preloads, or puts into that path, is in the worker's build.
 link() {
 	local object module command
 	object=$(awk -F '\t' -v file="$1" '$1 == file { print $2; exit }' "$work/compile.tsv")
@@ -229,10 +245,14 @@ link() {
 	command=${command#*	}
 	case $module in
 	passthrough/*) made=$mine/run/$module ;;
+	verbs/*)
+		made=$mine/run/${module%.0.0}
+		ln -sf "$made" "$mine/verbs/"
+		;;
 	*) made=$mine/lib/$(basename "${module%.0.0}") ;;
 	esac
 	rm -f "$made"
-	command=${command/ $object / $mine/new.o }
+	command=${command/ $object / $2 }
 	(cd "$tree/run" && eval "${command/ -o $module/ -Wl,--strip-debug -o $made}") \
 		> "$mine/make.out" 2>&1
 }
@@ -254,7 +274,7 @@ try() {
 	! cmp -s "$base" "$mine/new.o" || { echo same; return; }
 	chosen=$(tests_of_line "$file" "$line" "$5" "$6" | awk -v most="$likely" 'NR <= most')
 	[ -n "$chosen" ] || { echo unreached; return; }
-	link "$file" || { echo unbuilt; return; }
+	link "$file" "$mine/new.o" || { echo unbuilt; return; }
 	while read -r ms test; do
 		notices "$test" "$ms"
 		case $? in
@@ -293,8 +313,7 @@ take() {
 
 # plant ROOM FILE LINE FUNCTION OPERATOR CLASS BEFORE AFTER [SINCE]: its row in the results of ROOM
 plant() {
-	local room=$1 file=$2 line=$3 after=$8 outcome begin=$SECONDS left
-	made=
+	local room=$1 file=$2 line=$3 after=$8 outcome row begin=$SECONDS left
 	rm -rf "$mine/src"
 	mkdir -p "$mine/src/${file%/*}"
 	cp "$tree/$file" "$mine/src/$file"
@@ -302,10 +321,15 @@ plant() {
 	perl "$top/tests/mutants/mutants.pl" apply "$mine/src/$file" "$line" "$after"
 	cp "$mine/src/$file" "$mine/changed"
 	outcome=$(try "$file" "$line" "$7" "$6" "$4" "${9:-}")
-	rm -f "$mine"/lib/* "$mine/run/passthrough/.libs/passthrough.so"
-	ln -s "$tree/run/passthrough/.libs/passthrough.so" "$mine/run/passthrough/.libs/"
-	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$file" "$line" "$4" "$5" "$6" \
-		"$outcome" "$7" "$after" "$(< "$work/commit")" >> "$results/$room.tsv"
+	rm -f "$mine"/lib/* "$mine"/verbs/*
+	find "$mine/run/passthrough/.libs" "$mine/run/verbs/.libs" -name '*.so*' -type f -delete
+	cp -rs "$tree/run/passthrough/.libs" "$mine/run/passthrough/" 2> "$mine/link.out"
+	cp -rs "$tree/run/verbs/.libs" "$mine/run/verbs/" 2>> "$mine/link.out"
+	row=$(printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s' "$file" "$line" "$4" "$5" "$6" \
+		"$outcome" "$7" "$after" "$(< "$work/commit")")
+	echo "$row" >> "$results/$room.tsv"
+	[ -z "$fresh" ] ||
+		printf '%s\t%s\t%s\n' "$row" "$fresh" "$room" >> "${results%/*}/fresh.tsv"
 	left=$(($(wc -l < "$plan") - $(< "$plan.taken")))
 	echo "$left left; $file:$line $5: $outcome, $((SECONDS - begin)) s" >&2
 }
@@ -325,6 +349,7 @@ campaign() {
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit
 work=$2 tree=$2/tree results=$top/tests/mutants/results most=$4 plan=${5:-} likely=${6:-9999}
+fresh=${7:-}
 case $1 in
 map)
 	worker_begin "$3"

@@ -1,10 +1,11 @@
-# Makes doc/results/mutants.md from present.tsv, arguments.tsv and results/ROOM.tsv, in this order.
+# Makes doc/results/mutants.md from present.tsv, arguments.tsv, fresh.tsv and results/ROOM.tsv, in
+# this order.
 # -v commit=HASH
 #
 # present.tsv has what `mutants.pl list` prints of all sources; rows about lines that they have no
 # longer are not counted.
 # A row: FILE LINE FUNCTION OPERATOR CLASS OUTCOME BEFORE AFTER COMMIT. The last row of a change
-# counts.
+# counts. Of fresh.tsv, whose rows also have seed and room, lines that are gone count too.
 BEGIN { FS = "\t" }
 function plain(code) {
 	gsub(/\\t/, " ", code)
@@ -26,6 +27,14 @@ FILENAME ~ /arguments\.tsv$/ {
 		argued[$1, $2, $3, $5]
 	next
 }
+FILENAME ~ /fresh\.tsv$/ {
+	if ($0 ~ /^#/)
+		next
+	if (!(($10, $11, $1, $3, $7, $8) in fresh_of))
+		fresh_of[$10, $11, $1, $3, $7, $8] = ++looks
+	fresh[fresh_of[$10, $11, $1, $3, $7, $8]] = $0
+	next
+}
 !(($1, $3, $7, $8) in present) {
 	gone[$1, $3, $7, $8]
 	next
@@ -35,6 +44,47 @@ FILENAME ~ /arguments\.tsv$/ {
 	i = row_of[$1, $3, $7, $8]
 	row[i] = $0
 	home[i] = room_of(FILENAME)
+}
+function is_argued(f, before, after) {
+	before = plain(f[7])
+	after = plain(f[8])
+	return (f[1], before, after, "") in argued || (f[1], before, after, f[3]) in argued
+}
+function is_left(f) {
+	return f[6] == "unreached" || f[6] ~ /^survived/ || (f[6] ~ /^once/ && f[5] != "race")
+}
+# A row of the second table for each room, seed and commit
+function look(i, f, room) {
+	split(fresh[i], f, "\t")
+	if (f[6] == "same" || f[6] == "unbuilt")
+		return
+	room = sprintf("%s | %d | %s", f[11], f[10], f[9])
+	if (!(room in tried))
+		first[++m] = room
+	tried[room] += !is_argued(f)
+	silent[room] += is_argued(f)
+	noticed[room] += !is_argued(f) && !is_left(f)
+	left[room] += !is_argued(f) && is_left(f)
+}
+function print_fresh(i, all) {
+	all = "all | |"
+	print ""
+	print "## A fresh sample, before anything was mended"
+	print ""
+	print "Changes of a seed that was not used before, all outside races, against the tests"
+	print "as they were at that commit. This figure is what the suite notices of changes that"
+	print "have not been looked at; the table above rises with each test written for one."
+	print ""
+	print "| room | seed | commit | changes | noticed | | not noticed | argued |"
+	print "|---|--:|---|--:|--:|--:|--:|--:|"
+	for (i = 1; i <= m; i++) {
+		print_room(first[i])
+		tried[all] += tried[first[i]]
+		noticed[all] += noticed[first[i]]
+		left[all] += left[first[i]]
+		silent[all] += silent[first[i]]
+	}
+	print_room(all)
 }
 function count(i, f, room, before, after) {
 	split(row[i], f, "\t")
@@ -50,12 +100,12 @@ function count(i, f, room, before, after) {
 	}
 	before = plain(f[7])
 	after = plain(f[8])
-	if ((f[1], before, after, "") in argued || (f[1], before, after, f[3]) in argued) {
+	if (is_argued(f)) {
 		silent[room]++
 		return
 	}
 	tried[room]++
-	if (f[6] == "unreached" || f[6] ~ /^survived/ || (f[6] ~ /^once/ && f[5] != "race")) {
+	if (is_left(f)) {
 		left[room]++
 		survivors[++s] = sprintf("- %s:%d of %s, %s,\n  %s: %s\n\n%s\n%s\n", f[1],
 			f[2], f[9], f[3], f[4], f[6], substr("      - " before, 1, 96),
@@ -91,6 +141,10 @@ END {
 	print "|---|--:|--:|--:|--:|--:|"
 	for (i = 1; i <= n; i++)
 		print_room(rooms[i])
+	for (i = 1; i <= looks; i++)
+		look(i)
+	if (m)
+		print_fresh()
 	if (length(gone)) {
 		print ""
 		print length(gone) " changes that were tried before are not counted: their lines"

@@ -3,7 +3,7 @@
 # tests that execute the changed line until one fails. README.md explains; the result is a table.
 #
 #   tests/mutants/run.sh [--seed N] [--count N] [--workers N] [--most S] [--likely N]
-#                        [--survivors] [--again] [--class C] [--file F] [ROOM...]
+#                        [--survivors] [--fresh] [--again] [--class C] [--file F] [ROOM...]
 #
 #   --seed N     which changes are sampled (1)
 #   --count N    how many for each room (50)
@@ -12,10 +12,13 @@
 #                that nothing notices takes ten minutes, with --most 2 one; --survivors comes next
 #   --likely N   for each change, only the N tests that are the likeliest to notice (all)
 #   --survivors  tries changes again that were not noticed, and no others
+#   --fresh      the changes are new ones of a seed that was not used before: what becomes of them
+#                on this copy is told apart, before anything is mended; with --survivors, theirs
+#                alone
 #   --class C    samples changes of one class alone: race, or plain
 #   --file F     tries all changes of one source, in place of a sample
 #   --again      forget the copy of the tree and what was measured on it
-#   ROOM         host lib emu shared fault passthrough datsim; all of them by default
+#   ROOM         host lib emu shared fault passthrough datsim verbs; all of them by default
 #
 # results/ROOM.tsv has a row for each change, results/whole.tsv those of --file. One that has a row
 # is not tried again, so that the script can be stopped and called again, and later runs add to
@@ -27,9 +30,9 @@ here=$top/tests/mutants
 work=$top/build/mutants
 tree=$work/tree
 results=$here/results
-seed=1 count=50 workers=2 most=60 likely=9999 again= survivors= only= class=
+seed=1 count=50 workers=2 most=60 likely=9999 again= survivors= only= class= fresh=
 
-usage() { sed -n 's/^# \{0,1\}//; 5,19p' "$here/run.sh"; }
+usage() { sed -n 's/^# \{0,1\}//; 5,22p' "$here/run.sh"; }
 
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -53,13 +56,15 @@ while [ $# -gt 0 ]; do
 		;;
 	--again) again=y ;;
 	--survivors) survivors=y ;;
+	--fresh) fresh=y ;;
 	-h | --help) usage; exit 0 ;;
 	-*) echo "run.sh: there is no option $1" >&2; usage >&2; exit 2 ;;
 	*) break ;;
 	esac
 	shift
 done
-rooms=${*:-host lib emu shared fault passthrough datsim}
+all_rooms="host lib emu shared fault passthrough datsim verbs"
+rooms=${*:-$all_rooms}
 
 # The sources of a room, one a line
 sources() {
@@ -67,6 +72,7 @@ sources() {
 	emu) find emu -name '*.c' ! -path 'emu/shared/*' ! -path 'emu/lockstep/*' ;;
 	shared) find emu/shared emu/lockstep -name '*.c' ;;
 	datsim) find tools/datsim -name '*.c' ! -name main.c ;;
+	verbs) find verbs -name '*.c' ! -path 'verbs/provider/*' ;;
 	host | lib | fault | passthrough) find "$1" -name '*.c' ;;
 	*) echo "run.sh: there is no room '$1'" >&2; return 1 ;;
 	esac | sort
@@ -94,7 +100,7 @@ build_copy() {
 		*) core="$core -Wl,--wrap=$name" ;;
 		esac
 	done
-	grep -rl --include='*.h' 'visibility("hidden")' "$tree/host" "$tree/emu" "$tree/lib" |
+	grep -rl --include='*.h' 'visibility("hidden")' "$tree"/{host,emu,lib} |
 		xargs sed -i 's/visibility("hidden")/visibility("default")/'
 	sed -i 's/"\.hidden /".protected /' "$tree/emu/guard.c"
 	cd "$tree" && ./bootstrap > bootstrap.out 2>&1 || return
@@ -120,8 +126,10 @@ build_sanitized() {
 	cd "$place" && ./bootstrap > bootstrap.out 2>&1 && cd run &&
 		../configure -q --enable-sanitizers=thread CFLAGS='-O1 -g' > configure.out 2>&1 ||
 		return
-	tests=$(make -s --no-print-directory list-tests |
-		grep -E '^tests/(unit/threads|litmus|kernel|passthrough)/test_' |
+	tests=$(make -s --no-print-directory list-tests | grep -E \
+			-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
+			-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends)$' \
+			-e '^tests/verbs/rsocket/test_rsocket$' |
 		grep -vE '/test_(shortage|fork_locks|quick)$')
 	# shellcheck disable=SC2086
 	make -j2 all > make.out 2>&1 &&
@@ -133,7 +141,8 @@ build_sanitized() {
 
 # How make compiled each file and linked each module: FILE OBJECT COMMAND, and MODULE COMMAND
 commands() {
-	local module='\([^ ]*\/\(libdat_core\|libdatsim\|passthrough\)\.so[^ ]*\)'
+	local names='libdat_core\|libdatsim\|passthrough\|libibverbs\|librdmacm\|libdat-[a-z]*'
+	local module="\\([^ ]*\\/\\($names\\)\\.so[^ ]*\\)"
 	local object='-c \.\.\/\([^ ]*\.c\) .* -o \([^ ]*\.o\)'
 	sed -n "s/^libtool: compile:  *\(.* $object\)\$/\2\t\3\t\1/p" "$tree/run/make.out" |
 		grep -v '^tests/' > "$work/compile.tsv"
@@ -162,7 +171,8 @@ prepare_sanitized() {
 work_all() {
 	local worker
 	for ((worker = 1; worker <= workers; worker++)); do
-		bash "$here/one.sh" "$1" "$work" $$.$worker "$most" "$work/plan.$$" "$likely" &
+		bash "$here/one.sh" "$1" "$work" $$.$worker "$most" "$work/plan.$$" "$likely" \
+			${fresh:+"$seed"} &
 	done
 	wait
 }
@@ -218,7 +228,8 @@ plan() {
 		home=$room
 		[ -z "$only" ] || home=whole
 		(wanted "$room") | awk -v OFS='\t' -v room="$home" '{ print NR, room, $0 }'
-	done | sort -s -n -k1,1 | cut -f2- | awk -F '\t' -v survivors="$survivors" '
+	done | sort -s -n -k1,1 | cut -f2- | awk -F '\t' -v survivors="$survivors" \
+		-v fresh="$fresh" -v seed="$seed" -v copy="$(< "$work/commit")" '
 		function plain(code) {
 			gsub(/\\t/, " ", code)
 			sub(/^ +/, "", code)
@@ -227,17 +238,19 @@ plan() {
 		FILENAME ~ /arguments/ { argued[$1, $2, $3, $5]; next }
 		FILENAME == "-" && (($2, plain($7), plain($8), "") in argued ||
 			($2, plain($7), plain($8), $4) in argued) { next }
+		FILENAME ~ /fresh/ { if ($9 == copy && $10 == seed) first[$1, $3, $7, $8]; next }
 		FILENAME != "-" { outcome[$1, $3, $7, $8] = $6; at[$1, $3, $7, $8] = $9; next }
 		{ known = outcome[$2, $4, $7, $8]; $0 = $0 "\t" at[$2, $4, $7, $8] }
+		fresh && survivors && !(($2, $4, $7, $8) in first) { next }
 		survivors ? known ~ /^(survived|unreached|once|busy)/ : known == ""' \
-		"$here/arguments.tsv" "$results"/*.tsv -
+		"$here/arguments.tsv" "$here/fresh.tsv" "$results"/*.tsv -
 }
 
 # Every change that the sources of the copy allow: a row about a line that is gone counts no more.
 present() {
 	(
 		cd "$tree" || exit
-		for room in host lib emu shared fault passthrough datsim; do sources $room; done |
+		for room in $all_rooms; do sources "$room"; done |
 			xargs perl "$here/mutants.pl" list
 	)
 }
@@ -260,4 +273,4 @@ work_all plant
 rm -f "$work/plan.$$" "$work/plan.$$.taken"
 present > "$work/present.tsv"
 awk -f "$here/report.awk" -v commit="$(< "$work/commit")" "$work/present.tsv" \
-	"$here/arguments.tsv" "$results"/*.tsv
+	"$here/arguments.tsv" "$here/fresh.tsv" "$results"/*.tsv
