@@ -127,6 +127,9 @@ void emu_retry_sequence(struct emu_world *w, struct emu_qp *qp, uint32_t index, 
 		return;
 	emu_tx_delivered(w, qp, index);
 	emu_retry_progress(w, qp, before);
+	/* The peer tells of a gap once: what is before this one has arrived since the last one. */
+	if (index != before || packet > 0)
+		qp->retry_tries = 0;
 	if (qp->retry_timer)
 		emu_timer_stop(w, qp);
 	if (emu_qp_running(qp))

@@ -13,6 +13,8 @@
 
 enum {
 	MESSAGES = 30, /* with every seventh packet lost, that makes ten NAKs: more than RETRIES */
+	LONG_SLOTS = 16,
+	LONG_MESSAGE = LONG_SLOTS * SLOT_SIZE, /* 64 packets */
 };
 
 START_TEST(the_request_that_fails_is_the_oldest_one)
@@ -69,6 +71,48 @@ START_TEST(NAKs_that_tell_of_progress_are_not_counted_as_retries)
 	must(dat_sim_fault_clear(w.sim));
 	run_quiet();
 	for (int n = 0; n < MESSAGES; n++)
+		expect_dto(w.a.request, w.a.ep, n, DAT_DTO_SUCCESS);
+	ck_assert_int_eq(drain(w.b.recv), MESSAGES);
+}
+END_TEST
+
+/* Each NAK is for a later packet than the one before. */
+START_TEST(NAKs_that_tell_of_progress_inside_a_message_are_not_counted_either)
+{
+	DAT_LMR_TRIPLET to = segment(&w.b, 0, LONG_MESSAGE);
+	DAT_COUNT naks;
+
+	uneven_pair();
+	naks = fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_NAK, .verdict = DAT_SIM_PASS });
+	fault((DAT_SIM_FAULT){ .packets = SEND, .every = 5, .verdict = DAT_SIM_DROP });
+	for (int i = 0; i < LONG_SLOTS; i++)
+		fill_slot(&w.a, i, 50 + i);
+	must(dat_ep_post_recv(w.b.ep, 1, &to, cookie(0), DAT_COMPLETION_DEFAULT_FLAG));
+	must(try_send(&w.a, w.a.ep, 0, LONG_MESSAGE));
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_SUCCESS);
+	ck_assert_int_eq(drain(w.b.recv), 1);
+	ck_assert_mem_eq(slot(&w.a, 0), slot(&w.b, 0), LONG_MESSAGE);
+	ck_assert_uint_gt(fired(naks), RETRIES + 1);
+}
+END_TEST
+
+/* The answer to the Read is lost, so the oldest request stays the same. */
+START_TEST(NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either)
+{
+	DAT_COUNT naks;
+
+	rdma_pair(1, 1);
+	drop(DAT_SIM_PACKET_READ_RESPONSE, 1);
+	naks = fault((DAT_SIM_FAULT){ .packets = DAT_SIM_PACKET_NAK, .verdict = DAT_SIM_PASS });
+	fault((DAT_SIM_FAULT){ .packets = SEND, .every = 7, .verdict = DAT_SIM_DROP });
+	post_recvs(&w.b, w.b.ep, 10, MESSAGES);
+	post_read(&w.a, w.a.ep, 0, remote(&w.b, 8, SHORT));
+	for (int n = 1; n <= MESSAGES; n++)
+		post_send(&w.a, w.a.ep, n, SHORT);
+	run_quiet();
+	ck_assert_uint_gt(fired(naks), RETRIES + 1);
+	for (int n = 0; n <= MESSAGES; n++)
 		expect_dto(w.a.request, w.a.ep, n, DAT_DTO_SUCCESS);
 	ck_assert_int_eq(drain(w.b.recv), MESSAGES);
 }
@@ -211,6 +255,8 @@ static void fill(Suite *suite)
 	unit_test(suite, the_request_that_fails_is_the_oldest_one);
 	unit_test(suite, a_NAK_for_a_lost_packet_completes_the_messages_before_it);
 	unit_test(suite, NAKs_that_tell_of_progress_are_not_counted_as_retries);
+	unit_test(suite, NAKs_that_tell_of_progress_inside_a_message_are_not_counted_either);
+	unit_test(suite, NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either);
 	unit_test_loop(suite, an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy, 2);
 	unit_test(suite, who_is_left_with_requests_in_flight_finds_out);
 	unit_test(suite, a_loss_after_a_late_Receive_is_told_by_a_NAK);
