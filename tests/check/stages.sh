@@ -84,8 +84,11 @@ script() {
 # ---- the stages ----
 
 stage_build() { build_normal; }
-# --full runs each program of perftest with each of its options.
-stage_tests() { build_normal && PERFTEST=${FULL:+all} test_in check "$1" check; }
+# --full runs each program of perftest with each of its options, and programs on links that lose
+# packets with five times as many seeds.
+stage_tests() {
+	build_normal && PERFTEST=${FULL:+all} LOSSY=${FULL:+all} test_in check "$1" check
+}
 # The tests of the subjects in $asked that are built here.
 stage_only() {
 	local subject tests
