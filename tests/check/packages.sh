@@ -30,8 +30,8 @@ test        python3-pytest  run test -e /usr/lib/python3/dist-packages/pytest
 test        dapl2-utils     command dtest
 test        libfabric-bin   command fi_pingpong
 test        ucx-utils       command ucx_perftest
-mpi         openmpi-bin     command mpirun
-mpi         python3-mpi4py  run test -e /usr/lib/python3/dist-packages/mpi4py
+test        openmpi-bin     command mpirun
+test        python3-mpi4py  run test -e /usr/lib/python3/dist-packages/mpi4py
 valgrind    valgrind        command valgrind
 valgrind    libc6-dbg       run valgrind -q true
 clang       clang           command clang

@@ -1,8 +1,8 @@
 #!/bin/sh
-# rstream, riostream and rcopy of the package rdmacm-utils, as they come: rsockets on the simulated
-# fabric, between two processes. Judged by what they print.
+# rstream, riostream, rcopy and udpong of the package rdmacm-utils, as they come: rsockets on the
+# simulated fabric, between two processes. Judged by what they print.
 . "$(dirname "$0")/../begin.sh"
-needs librdmacm rdmacm-utils rstream riostream rcopy
+needs librdmacm rdmacm-utils rstream riostream rcopy udpong
 
 row='^custom +[0-9.]+[km]? +'
 
@@ -86,7 +86,12 @@ dead() {
 	! both --lockstep --script "$work/dead.dsim" -- rstream -T b -S 5000 -C 20 -I 10
 }
 
-echo 1..24
+# There are no rsockets for datagrams.
+no_datagrams() {
+	! run -- udpong
+}
+
+echo 1..25
 prints "rstream" 2 "$row" both -- rstream -S 1000 -C 50 -I 20
 cp "$work/out" "$work/rstream"
 prints "its connections end; what its listener, which it does not close, has is left" 1 \
@@ -114,6 +119,8 @@ prints "rstream whose link goes down" 1 '^r(send|recv): Connection timed out$' d
 prints "rstream whose client waits until its port is up" 2 "$row" \
 	both --lockstep --script "$work/down.dsim" -- rstream -S 64 -I 10 -C 1
 prints "rstream whose client has no port" 1 '^rconnect: Connection timed out$' no_port
+prints "udpong says that there are no datagrams" 1 \
+	'^rsocket failed: Socket type not supported$' no_datagrams
 prints "rcopy" 1 '^1000000 bytes in ' copy
 prints "rcopy in lockstep, whose server waits forever then" 1 \
 	'^datsim: rcopy waited forever, and was ended$' copy_is_ended
