@@ -63,7 +63,7 @@ DAT_LMR_TRIPLET pair_segment(const struct pair_node *node, int message)
 
 struct pair_target pair_target(const struct pair_node *node, int message)
 {
-	return (struct pair_target){ node->key, (DAT_VADDR)(uintptr_t)&node->messages[message] };
+	return (struct pair_target){ node->key, 0, (DAT_VADDR)(uintptr_t)&node->messages[message] };
 }
 
 DAT_RMR_TRIPLET pair_remote(const struct pair_target *target)

@@ -31,9 +31,10 @@ struct pair_message {
 	volatile DAT_UINT64 round;
 };
 
-/* The remote address of a message. */
+/* The remote address of a message. Without padding: it goes over the wire as private data. */
 struct pair_target {
 	DAT_RMR_CONTEXT key;
+	DAT_UINT32 zero;
 	DAT_VADDR address;
 };
 

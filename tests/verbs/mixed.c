@@ -174,7 +174,7 @@ static int connect_once(struct sockaddr_in to, int is_taken)
 	need(rdma_resolve_route(id, 1000) == 0, "rdma_resolve_route");
 	await(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	make_qp();
-	mine = (struct pair_target){ mr->rkey, (uintptr_t)&messages[WRITTEN] };
+	mine = (struct pair_target){ mr->rkey, 0, (uintptr_t)&messages[WRITTEN] };
 	param = param_with(&mine);
 	if (!is_taken)
 		param.private_data_len = 0;
@@ -250,7 +250,7 @@ static void be_server(int reject)
 	} else {
 		make_qp();
 		post_receive();
-		mine = (struct pair_target){ mr->rkey, (uintptr_t)&messages[WRITTEN] };
+		mine = (struct pair_target){ mr->rkey, 0, (uintptr_t)&messages[WRITTEN] };
 		param = param_with(&mine);
 		need(rdma_accept(id, &param) == 0, "rdma_accept");
 		await(RDMA_CM_EVENT_ESTABLISHED);
