@@ -143,6 +143,7 @@ static int backend_make_world_held(struct backend *b, const struct nic_config *c
 			return -EINVAL;
 		config = &env;
 	}
+	outside_prepare(b);
 	err = b->kind->world_create(config, &b->world);
 	if (err == -ENOMEM || err == -ENODEV)
 		return err;

@@ -113,6 +113,12 @@ static const struct outside table = {
 	.now = outside_now,
 };
 
+void outside_prepare(const struct backend *b)
+{
+	if (libdat_outside_own && !b->module)
+		libdat_outside_own((const void *)(uintptr_t)outside_wait);
+}
+
 void outside_begin(const struct backend *b)
 {
 	if (!libdat_outside_meet || !b->shared || !b->kind->lockstep(b->shared))

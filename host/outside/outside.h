@@ -45,7 +45,15 @@ struct outside {
 /* Of libdat-turns.so; NULL: it is not loaded. */
 void libdat_outside_meet(const struct outside *table) __attribute__((weak));
 
+/*
+ * The same library, before its library joins a fabric: that library's calls of libc are not the
+ * program's from now on, though another library of the process may have met.
+ */
+void libdat_outside_own(const void *code) __attribute__((weak));
+
 struct backend;
+/* A world is about to be made. */
+void outside_prepare(const struct backend *b);
 /* A world was made: tell libdat-turns.so if it is in lockstep. The lock is held. */
 void outside_begin(const struct backend *b);
 

@@ -19,9 +19,10 @@ struct code {
 
 static struct {
 	const struct outside *table;
-	struct code code;
 } met[LIBRARIES];
 static unsigned int mets;
+static struct code libraries[LIBRARIES]; /* those that have met, or are about to */
+static unsigned int codes;
 /*
  * The code of this library. If a function of libdat was called from here and ends in one of our
  * calls, which compilers make a jump, then the return address is here.
@@ -89,6 +90,36 @@ static int fd_of_joining(void)
 	return joined_fd;
 }
 
+static unsigned int libraries_known(void)
+{
+	return __atomic_load_n(&codes, __ATOMIC_ACQUIRE);
+}
+
+static bool is_of_library(uintptr_t address)
+{
+	unsigned int n = libraries_known();
+
+	for (unsigned int i = 0; i < n; i++)
+		if (is_in(&libraries[i], address))
+			return true;
+	return false;
+}
+
+/* Two libraries may call at the same time. */
+void libdat_outside_own(const void *code)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	unsigned int n;
+
+	REAL(pthread_mutex_lock)(&lock);
+	n = libraries_known();
+	if (n < LIBRARIES && !is_of_library((uintptr_t)code)) {
+		libraries[n] = code_around((uintptr_t)code);
+		__atomic_store_n(&codes, n + 1, __ATOMIC_RELEASE);
+	}
+	REAL(pthread_mutex_unlock)(&lock);
+}
+
 /* Its lock makes the calls come one at a time. */
 void libdat_outside_meet(const struct outside *table)
 {
@@ -101,8 +132,8 @@ void libdat_outside_meet(const struct outside *table)
 		if (met[i].table == table)
 			return;
 	own = code_around((uintptr_t)&libdat_outside_meet);
+	libdat_outside_own((const void *)(uintptr_t)table->wait);
 	met[n].table = table;
-	met[n].code = code_around((uintptr_t)table->wait);
 	__atomic_store_n(&mets, n + 1, __ATOMIC_RELEASE);
 	if (write(fd_of_joining(), &one, sizeof(one)) < 0)
 		return; /* no thread waits for it */
@@ -128,12 +159,8 @@ bool turns_wait_before(int fd, int ms)
 
 bool turns_is_program(const void *caller)
 {
-	unsigned int n = libraries_met();
-
-	for (unsigned int i = 0; i < n; i++)
-		if (is_in(&met[i].code, (uintptr_t)caller))
-			return false;
-	return n > 0 && !is_in(&own, (uintptr_t)caller);
+	return libraries_met() > 0 && !is_of_library((uintptr_t)caller) &&
+	       !is_in(&own, (uintptr_t)caller);
 }
 
 static enum outside_wait wait_turn(uint64_t ns, bool descriptor)

@@ -1,10 +1,12 @@
 #!/bin/sh
 # A uDAPL program and one of librdmacm and verbs connect to each other on one fabric: each end of
 # examples/pair with the other end in verbs (mixed.c). Private data, Send, RDMA Write and Read both
-# ways, a rejection, a disconnection; in real time, and in lockstep twice with equal traces.
+# ways, a rejection, a disconnection; in real time, and in lockstep twice with equal traces. Then
+# both ends in one process (tests/both/).
 datsim=$top_builddir/tools/datsim/datsim
 pair=$top_builddir/examples/pair
 mixed=$top_builddir/tests/verbs/mixed
+both=$top_builddir/tests/both/both
 
 if [ ! -x "$mixed" ]; then
 	echo "1..0 # SKIP librdmacm is not built"
@@ -47,7 +49,20 @@ twice() {
 	cmp "$work/trace1" "$work/trace2"
 }
 
-echo 1..11
+# alike: the traces of two runs of `both`, whose second library to join may find that time runs
+alike() {
+	DATSIM_LOCKSTEP=600000
+	export DATSIM_LOCKSTEP
+	for i in 1 2; do
+		run --lockstep --trace "$work/trace$i" -- "$both" 10 &&
+			has "10 verbs answers" "10 answers by uDAPL" || return 1
+		grep -v -e 'note preempted: both2 comes late$' -e '^# end' "$work/trace$i" \
+			> "$work/alike$i"
+	done
+	! grep preempted "$work/alike1" && cmp "$work/alike1" "$work/alike2" > "$work/out"
+}
+
+echo 1..15
 run -- "$pair/server" + "$mixed" client 198.18.0.1 20 &&
 	has "20 verbs answers" "20 answers, 1 clients, 0 more were broken off"
 ok $? "a client in verbs, a server in uDAPL, in real time"
@@ -74,6 +89,20 @@ echo 'fault link mixed>server loss 5%' > "$work/loss.dsim"
 run --lockstep --script "$work/loss.dsim" -- "$pair/server" + "$mixed" client 198.18.0.1 50 &&
 	has "50 verbs answers"
 ok $? "with packets lost, the answers are the same"
+"$datsim" run -- "$both" 1 > "$work/out" 2>&1
+has "RDMA_CM_EVENT_UNREACHABLE, status -113"
+ok $? "both in one process, each on a private fabric of its own"
+DATSIM_FABRIC=mixed-$$
+export DATSIM_FABRIC
+run -- "$both" 20 && has "20 verbs answers" "20 answers by uDAPL"
+ok $? "both in one process, on a fabric with a name"
+unset DATSIM_FABRIC
+alike
+ok $? "both in one process, in lockstep: the traces are equal"
+grep -q 'both-emu0.ep1 packet to=both2-emu0.id1 op=CM_REP' "$work/alike1" &&
+	[ "$(grep -c 'both-emu0.ep1 packet to=both2-emu0.qp1 op=WRITE_ONLY' \
+		"$work/alike1")" -eq 10 ]
+ok $? "each library has a name there"
 DATSIM_PROFILE=iwarp
 export DATSIM_PROFILE
 run -- "$pair/server" + "$mixed" client 198.18.0.1 20 && has "20 verbs answers"
