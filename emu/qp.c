@@ -187,6 +187,7 @@ static void forget_wire(struct emu_world *w, struct emu_qp *qp)
 {
 	emu_timer_stop(w, qp);
 	qp->retry_tries = 0;
+	qp->retry_mark = 0;
 	qp->ack_due = false;
 	if (qp->half_open)
 		emu_observe(w, -1);

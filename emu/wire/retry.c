@@ -119,17 +119,28 @@ void emu_retry_timer(struct emu_world *w, const struct emu_event *event)
 	emu_observe(w, -1); /* for the timer that ran */
 }
 
+/*
+ * A responder tells of a gap once, and the next one is behind it: what is before that has arrived.
+ * But a rule may answer a packet with a NAK again and again, which is no progress. A packet has
+ * one mark of five bits; different ones seldom have the same, and the count goes on then.
+ */
+static uint32_t mark_of(uint32_t index, uint32_t packet)
+{
+	return (index * 0x9e3779b1u + packet) * 0x85ebca6bu >> 27;
+}
+
 void emu_retry_sequence(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
 {
 	uint32_t before = qp->sq.get;
+	uint32_t mark = mark_of(index, packet);
 
 	if (qp->rnr_wait)
 		return;
 	emu_tx_delivered(w, qp, index);
 	emu_retry_progress(w, qp, before);
-	/* The peer tells of a gap once: what is before this one has arrived since the last one. */
-	if (index != before || packet > 0)
+	if ((index != before || packet > 0) && mark != qp->retry_mark)
 		qp->retry_tries = 0;
+	qp->retry_mark = mark & 31u;
 	if (qp->retry_timer)
 		emu_timer_stop(w, qp);
 	if (emu_qp_running(qp))

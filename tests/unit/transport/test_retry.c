@@ -97,6 +97,25 @@ START_TEST(NAKs_that_tell_of_progress_inside_a_message_are_not_counted_either)
 }
 END_TEST
 
+/* A rule answers the last packet of each copy with a NAK that asks for it. */
+START_TEST(a_NAK_for_the_same_packet_again_is_no_progress)
+{
+	DAT_COUNT naks;
+
+	uneven_pair();
+	naks = fault((DAT_SIM_FAULT){ .packets = SEND,
+				      .part = DAT_SIM_PART_LAST,
+				      .verdict = DAT_SIM_NAK,
+				      .nak = DAT_SIM_NAK_SEQUENCE });
+	post_recvs(&w.b, w.b.ep, 10, 1);
+	post_send(&w.a, w.a.ep, 0, LONG);
+	run_quiet();
+	expect_dto(w.a.request, w.a.ep, 0, DAT_DTO_ERR_TRANSPORT);
+	ck_assert_uint_eq(fired(naks), 1 + RETRIES);
+	expect_pair_broken();
+}
+END_TEST
+
 /* The answer to the Read is lost, so the oldest request stays the same. */
 START_TEST(NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either)
 {
@@ -256,6 +275,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_NAK_for_a_lost_packet_completes_the_messages_before_it);
 	unit_test(suite, NAKs_that_tell_of_progress_are_not_counted_as_retries);
 	unit_test(suite, NAKs_that_tell_of_progress_inside_a_message_are_not_counted_either);
+	unit_test(suite, a_NAK_for_the_same_packet_again_is_no_progress);
 	unit_test(suite, NAKs_that_tell_of_progress_behind_a_read_are_not_counted_either);
 	unit_test_loop(suite, an_ACK_ends_the_wait_after_a_NAK_for_an_earlier_copy, 2);
 	unit_test(suite, who_is_left_with_requests_in_flight_finds_out);
