@@ -5,7 +5,11 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/support.h"
 #include "verbs_pair.h"
@@ -199,6 +203,65 @@ static void begin_with_srq(void)
 }
 
 /* By the program, and by a request of the peer that it refuses. */
+static pid_t destroying;
+static int acknowledged;
+
+static void *destroy_srq(void *srq)
+{
+	__atomic_store_n(&destroying, gettid(), __ATOMIC_RELEASE);
+	ck_assert_int_eq(ibv_destroy_srq(srq), 0);
+	ck_assert_int_eq(__atomic_load_n(&acknowledged, __ATOMIC_ACQUIRE), 1);
+	return NULL;
+}
+
+/* The thread sleeps: it has come to where it waits. */
+static void await_sleep(const pid_t *thread)
+{
+	char path[64], state = 0;
+	FILE *file;
+	pid_t tid;
+
+	while ((tid = __atomic_load_n(thread, __ATOMIC_ACQUIRE)) == 0)
+		sched_yield();
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	while (state != 'S') {
+		sched_yield();
+		file = fopen(path, "r");
+		ck_assert_ptr_nonnull(file);
+		ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+		fclose(file);
+	}
+}
+
+/* Other calls go on meanwhile. */
+START_TEST(an_SRQ_is_not_destroyed_before_its_event_is_acknowledged)
+{
+	struct ibv_srq_attr limit = { .srq_limit = 2 };
+	struct ibv_async_event event;
+	pthread_t thread;
+	struct ibv_wc wc;
+
+	begin_with_srq();
+	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
+	ck_assert_int_eq(verbs_recv(&b, 2, 64, 64), 0);
+	ck_assert_int_eq(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 8, 0), 0);
+	expect_wc(&b, IBV_WC_RECV, IBV_WC_SUCCESS);
+	ck_assert_int_eq(ibv_get_async_event(b.context, &event), 0);
+	ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_SRQ_LIMIT_REACHED);
+	ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
+	b.qp = NULL;
+	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_srq, b.srq), 0);
+	b.srq = NULL;
+	await_sleep(&destroying);
+	ck_assert_int_eq(ibv_poll_cq(b.cq, 1, &wc), 0);
+	__atomic_store_n(&acknowledged, 1, __ATOMIC_RELEASE);
+	ibv_ack_async_event(&event);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 START_TEST(the_end_of_a_qp_with_an_SRQ_is_an_event)
 {
 	struct ibv_async_event event;
@@ -524,6 +587,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_qp_may_be_connected_to_itself, 1, NULL);
 	unit_add(suite, an_unsignaled_send_completes_silently, 1, NULL);
 	unit_add(suite, two_qps_share_a_receive_queue_and_its_limit_is_an_event, 1, NULL);
+	unit_add(suite, an_SRQ_is_not_destroyed_before_its_event_is_acknowledged, 1, NULL);
 	unit_add(suite, the_end_of_a_qp_with_an_SRQ_is_an_event, 2, NULL);
 	unit_add(suite, without_a_receive_the_retries_end_with_RNR_RETRY_EXC_ERR, 1, NULL);
 	unit_add(suite, a_peer_in_error_is_found_by_RETRY_EXC_ERR, 1, NULL);

@@ -212,10 +212,36 @@ START_TEST(a_value_out_of_range_changes_nothing)
 }
 END_TEST
 
+START_TEST(the_largest_values_are_taken)
+{
+	static struct verbs_end a, b;
+	struct ibv_qp_attr attr;
+
+	verbs_open(&a, 0);
+	verbs_open(&b, 1);
+	verbs_make_qp(&a);
+	verbs_make_qp(&b);
+	bring_to(&a, &b, IBV_QPS_INIT);
+	attr = verbs_attr(&a, &b);
+	attr.qp_state = IBV_QPS_RTR;
+	attr.path_mtu = IBV_MTU_4096;
+	attr.dest_qp_num = 0xffffff;
+	attr.min_rnr_timer = 31;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, verbs_mask(IBV_QPS_RTR)), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.timeout = 31;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	ck_assert_int_eq(ibv_modify_qp(a.qp, &attr, verbs_mask(IBV_QPS_RTS)), 0);
+	verbs_end_all(&a, &b);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, each_transition_needs_and_allows_its_attributes, 1, NULL);
 	unit_add(suite, a_value_out_of_range_changes_nothing, 1, NULL);
+	unit_add(suite, the_largest_values_are_taken, 1, NULL);
 }
 
 UNIT_SUITE("verbs_states")

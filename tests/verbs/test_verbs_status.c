@@ -156,9 +156,74 @@ START_TEST(each_status_comes_or_the_table_says_why_not)
 }
 END_TEST
 
+/* ---- texts and rates ---- */
+
+static const struct rate {
+	enum ibv_rate rate;
+	int mult, mbps;
+} rates[] = {
+	{ IBV_RATE_2_5_GBPS, 1, 2500 },       { IBV_RATE_5_GBPS, 2, 5000 },
+	{ IBV_RATE_10_GBPS, 4, 10000 },       { IBV_RATE_20_GBPS, 8, 20000 },
+	{ IBV_RATE_30_GBPS, 12, 30000 },      { IBV_RATE_40_GBPS, 16, 40000 },
+	{ IBV_RATE_60_GBPS, 24, 60000 },      { IBV_RATE_80_GBPS, 32, 80000 },
+	{ IBV_RATE_120_GBPS, 48, 120000 },    { IBV_RATE_28_GBPS, 11, 28125 },
+	{ IBV_RATE_50_GBPS, 20, 53125 },      { IBV_RATE_400_GBPS, 160, 425000 },
+	{ IBV_RATE_600_GBPS, 240, 637500 },   { IBV_RATE_800_GBPS, 320, 850000 },
+	{ IBV_RATE_1200_GBPS, 480, 1275000 },
+};
+
+START_TEST(a_rate_is_a_multiple_and_a_number_of_megabits)
+{
+	for (size_t i = 0; i < COUNT(rates); i++) {
+		ck_assert_int_eq(ibv_rate_to_mult(rates[i].rate), rates[i].mult);
+		ck_assert_int_eq(ibv_rate_to_mbps(rates[i].rate), rates[i].mbps);
+		ck_assert_int_eq((int)mult_to_ibv_rate(rates[i].mult), (int)rates[i].rate);
+		ck_assert_int_eq((int)mbps_to_ibv_rate(rates[i].mbps), (int)rates[i].rate);
+	}
+}
+END_TEST
+
+START_TEST(other_numbers_are_no_rate)
+{
+	static const int none[] = { -1, 0, 3, 2501, 1275001 };
+
+	for (size_t i = 0; i < COUNT(none); i++) {
+		ck_assert_int_eq((int)mult_to_ibv_rate(none[i]), (int)IBV_RATE_MAX);
+		ck_assert_int_eq((int)mbps_to_ibv_rate(none[i]), (int)IBV_RATE_MAX);
+	}
+	ck_assert_int_eq(ibv_rate_to_mult(IBV_RATE_MAX), -1);
+	ck_assert_int_eq(ibv_rate_to_mbps(IBV_RATE_MAX), -1);
+	ck_assert_int_eq(ibv_rate_to_mult((enum ibv_rate)9999), -1);
+	ck_assert_int_eq(ibv_rate_to_mbps((enum ibv_rate)9999), -1);
+	/* 14 Gbit/s is no multiple of 2.5. */
+	ck_assert_int_eq(ibv_rate_to_mult(IBV_RATE_14_GBPS), -1);
+	ck_assert_int_eq((int)mbps_to_ibv_rate(14062), (int)IBV_RATE_14_GBPS);
+}
+END_TEST
+
+START_TEST(each_table_of_texts_has_its_first_and_its_last)
+{
+	ck_assert_str_eq(ibv_wc_status_str(IBV_WC_SUCCESS), "success");
+	ck_assert_str_eq(ibv_wc_status_str(IBV_WC_TM_RNDV_INCOMPLETE), "TM software rendezvous");
+	ck_assert_str_eq(ibv_wc_status_str((enum ibv_wc_status)99), "unknown");
+	ck_assert_str_eq(ibv_event_type_str(IBV_EVENT_CQ_ERR), "CQ error");
+	ck_assert_str_eq(ibv_event_type_str(IBV_EVENT_WQ_FATAL), "WQ fatal");
+	ck_assert_str_eq(ibv_event_type_str((enum ibv_event_type)99), "unknown");
+	ck_assert_str_eq(ibv_node_type_str(IBV_NODE_CA), "InfiniBand channel adapter");
+	ck_assert_str_eq(ibv_node_type_str(IBV_NODE_UNSPECIFIED), "unspecified");
+	ck_assert_str_eq(ibv_node_type_str(IBV_NODE_UNKNOWN), "unknown");
+	ck_assert_str_eq(ibv_port_state_str(IBV_PORT_NOP), "no state change (NOP)");
+	ck_assert_str_eq(ibv_port_state_str(IBV_PORT_ACTIVE_DEFER), "active defer");
+	ck_assert_str_eq(ibv_port_state_str((enum ibv_port_state)6), "unknown");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, each_status_comes_or_the_table_says_why_not, STATUSES, NULL);
+	unit_add(suite, a_rate_is_a_multiple_and_a_number_of_megabits, 1, NULL);
+	unit_add(suite, other_numbers_are_no_rate, 1, NULL);
+	unit_add(suite, each_table_of_texts_has_its_first_and_its_last, 1, NULL);
 }
 
 UNIT_SUITE("verbs_status")

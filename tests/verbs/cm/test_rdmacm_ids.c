@@ -115,6 +115,70 @@ START_TEST(a_migrated_id_takes_its_events_along)
 }
 END_TEST
 
+START_TEST(a_migrated_id_takes_its_events_from_behind_others)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+
+	begin();
+	ck_assert_int_eq(resolve_to(b, EMU1), 0);
+	ck_assert_int_eq(resolve_to(a, EMU1), 0);
+	ck_assert_int_eq(rdma_migrate_id(a, other), 0);
+	ck_assert(is_readable(other));
+	take(other, RDMA_CM_EVENT_ADDR_RESOLVED);
+	take(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ck_assert(!is_readable(channel));
+	end();
+	rdma_destroy_event_channel(other);
+}
+END_TEST
+
+START_TEST(an_id_that_gets_a_channel_closes_its_own)
+{
+	struct rdma_cm_id *id;
+	int own;
+
+	begin();
+	ck_assert_int_eq(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+	own = id->channel->fd;
+	ck_assert_int_eq(resolve_to(id, EMU1), 0);
+	ck_assert_int_eq(rdma_migrate_id(id, channel), 0);
+	ck_assert_ptr_eq(id->channel, channel);
+	ck_assert_ptr_null(id->event);
+	REFUSED(fcntl(own, F_GETFD), EBADF);
+	ck_assert_int_eq(rdma_resolve_route(id, 1000), 0);
+	take(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	ck_assert_int_eq(rdma_destroy_id(id), 0);
+	end();
+}
+END_TEST
+
+START_TEST(rdma_destroy_ep_takes_the_queue_pair_along)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *info;
+	struct ibv_qp_init_attr init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 }
+	};
+	struct ibv_context **devices;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+
+	begin();
+	devices = rdma_get_devices(NULL);
+	ck_assert_ptr_nonnull(devices);
+	pd = ibv_alloc_pd(devices[0]);
+	ck_assert_ptr_nonnull(pd);
+	ck_assert_int_eq(rdma_getaddrinfo(EMU1, "7471", &hints, &info), 0);
+	ck_assert_int_eq(rdma_create_ep(&id, info, pd, &init), 0);
+	ck_assert_ptr_nonnull(id->qp);
+	ck_assert_int_eq(ibv_dealloc_pd(pd), EBUSY);
+	rdma_destroy_ep(id);
+	ck_assert_int_eq(ibv_dealloc_pd(pd), 0);
+	rdma_freeaddrinfo(info);
+	rdma_free_devices(devices);
+	end();
+}
+END_TEST
+
 START_TEST(an_id_without_a_channel_waits_itself)
 {
 	struct rdma_cm_id *id;
@@ -356,6 +420,9 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_channel_is_readable_while_it_has_events, 1, NULL);
 	unit_add(suite, a_migrated_id_takes_its_events_along, 1, NULL);
+	unit_add(suite, a_migrated_id_takes_its_events_from_behind_others, 1, NULL);
+	unit_add(suite, an_id_that_gets_a_channel_closes_its_own, 1, NULL);
+	unit_add(suite, rdma_destroy_ep_takes_the_queue_pair_along, 1, NULL);
 	unit_add(suite, an_id_without_a_channel_waits_itself, 1, NULL);
 	unit_add(suite, unfetched_events_go_with_their_id, 1, NULL);
 	unit_add(suite, every_event_has_a_name, 1, NULL);

@@ -825,7 +825,7 @@ static int int_option(int fd, int level, int name)
 
 START_TEST(options_are_as_they_were_set)
 {
-	const int three = 3;
+	const int three = 3, none = 0, negative = -1;
 
 	begin();
 	ck_assert_int_eq(int_option(client, SOL_SOCKET, SO_TYPE), SOCK_STREAM);
@@ -839,6 +839,9 @@ START_TEST(options_are_as_they_were_set)
 	ck_assert_int_eq(rsetsockopt(client, IPPROTO_TCP, TCP_KEEPIDLE, &three, sizeof(three)), 0);
 	ck_assert_int_eq(int_option(client, IPPROTO_TCP, TCP_KEEPIDLE), 3);
 	ck_assert_int_eq(rsetsockopt(listener, SOL_RDMA, RDMA_IOMAPSIZE, &three, sizeof(three)), 0);
+	ck_assert_int_eq(rsetsockopt(client, SOL_RDMA, RDMA_INLINE, &none, sizeof(none)), 0);
+	ck_assert_int_eq(int_option(client, SOL_RDMA, RDMA_INLINE), 0);
+	REFUSED(rsetsockopt(client, SOL_RDMA, RDMA_INLINE, &negative, sizeof(negative)), EINVAL);
 	connect_both();
 	ck_assert_int_eq(int_option(server, SOL_RDMA, RDMA_IOMAPSIZE), 3);
 	ck_assert_int_ge(int_option(server, IPPROTO_TCP, TCP_MAXSEG), 1024);
