@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..28
+echo 1..29
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -122,6 +122,11 @@ holds "long labels are cut" \
 	/dev/null
 "$datsim" show --svg "$svg" "$scratch/hard.trace"
 holds "a hard watermark is in the legend" grep -q '>a hard mark</text>' "$svg"
+printf '%s\n' 'use connected a@emu0 b@emu1 srq=S max=4' 'b: dat_ep_set_watermark(ep, INFINITE, 0)' \
+	'end quiet' > "$scratch/zero.dsim"
+"$datsim" test --trace "$scratch/zero.trace" "$scratch/zero.dsim" > "$scratch/zero.out"
+"$datsim" show --svg "$scratch/zero.svg" "$scratch/zero.trace"
+holds "so is one of 0" grep -q '>a hard mark</text>' "$scratch/zero.svg"
 holds "a failure is red at the EP that found it" \
 	grep -q "class='halo wrong.*>fails #3: OVER_LIMIT</text>" "$svg"
 printf 'libdat trace 1\n0 - note script begins\n1000 emu0.ep1 create\n5000 - note half past\n' \

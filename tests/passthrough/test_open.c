@@ -3,11 +3,15 @@
  * What an adapter of the passthrough that cannot be opened says, and which error it is. On the
  * devices of tests/stubverbs.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <dat/dat_registry.h>
 
@@ -37,6 +41,47 @@ START_TEST(no_device_is_said_and_no_provider)
 	stub_config.none = true;
 	must_fail(open_stub(&said), DAT_PROVIDER_NOT_FOUND, ANY_SUBTYPE);
 	ck_assert_said(said, "DAT_PROVIDER=hw: ");
+	ck_assert_int_eq(stub_lists(), 0);
+}
+END_TEST
+
+/* Does each thread but this one block these signals? Returns the number of those threads. */
+static int threads_that_block(uint64_t signals)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	const struct dirent *task;
+	char path[300], line[128];
+	uint64_t blocked;
+	FILE *status;
+	int n = 0;
+
+	ck_assert_ptr_nonnull(tasks);
+	while ((task = readdir(tasks)) != NULL) {
+		if (task->d_name[0] == '.' || atoi(task->d_name) == gettid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
+		status = fopen(path, "r");
+		ck_assert_ptr_nonnull(status);
+		while (fgets(line, sizeof(line), status))
+			if (sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1)
+				ck_assert_uint_eq(blocked & signals, signals);
+		fclose(status);
+		n++;
+	}
+	closedir(tasks);
+	return n;
+}
+
+START_TEST(signals_are_for_the_threads_of_the_program)
+{
+	const uint64_t signals = 1ul << (SIGINT - 1) | 1ul << (SIGTERM - 1) | 1ul << (SIGUSR1 - 1) |
+				 1ul << (SIGCHLD - 1);
+	DAT_EVD_HANDLE async = NO_HANDLE;
+	DAT_IA_HANDLE ia;
+
+	must(dat_ia_open(STUB, 8, &async, &ia));
+	ck_assert_int_ge(threads_that_block(signals), 1);
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 END_TEST
 
@@ -232,6 +277,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, no_device_is_said_and_no_provider);
+	unit_test_bare(suite, signals_are_for_the_threads_of_the_program);
 	unit_test_bare(suite, a_kernel_without_verbs_is_said);
 	unit_add(suite, a_thread_that_opened_a_device_may_be_cancelled_as_before, 3, setup_fabric);
 	unit_test_bare(suite, devices_that_cannot_be_listed_have_no_names);

@@ -457,6 +457,17 @@ static bool is_within_limits(const struct ibv_qp_init_attr *init)
 	       !(stub_config.blocks && send_blocks(cap) > stub_max_qp_wr());
 }
 
+/* A library reads what it is given: a CQ that is gone would be memory of something else. */
+static void must_exist(const struct ibv_cq *base)
+{
+	const struct stub_cq *cq = cqs;
+
+	while (cq && &cq->v != base)
+		cq = cq->next_of_all;
+	if (!cq)
+		abort();
+}
+
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	struct stub_qp *qp = stub_refuses("ibv_create_qp") ? NULL : calloc(1, sizeof(*qp));
@@ -473,6 +484,10 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	}
 	if (!qp)
 		return NULL;
+	stub_lock();
+	must_exist(init->send_cq);
+	must_exist(init->recv_cq);
+	stub_unlock();
 	qp->v.context = pd->context;
 	qp->v.qp_context = init->qp_context;
 	qp->v.pd = pd;

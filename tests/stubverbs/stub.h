@@ -134,6 +134,8 @@ void stub_await_events_taken(struct ibv_cq *cq);
  * The number of objects that exist: contexts, PDs, MRs, windows, CQs, channels, SRQs, QPs, ids.
  */
 int stub_objects(void);
+/* Lists of devices that were not freed. */
+int stub_lists(void);
 /* Waits until no more than n objects exist. */
 void stub_await_objects(int n);
 

@@ -19,8 +19,9 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct ibv_device device, second;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int objects, contexts;
-static int held_up;   /* blocked threads */
-static int unsettled; /* asynchronous events taken and not acknowledged */
+static _Atomic int lists; /* of devices */
+static int held_up;       /* blocked threads */
+static int unsettled;     /* asynchronous events taken and not acknowledged */
 static bool holding;
 
 static struct stub_async {
@@ -120,6 +121,11 @@ void stub_count(int by)
 int stub_objects(void)
 {
 	return objects;
+}
+
+int stub_lists(void)
+{
+	return lists;
 }
 
 void stub_signal(int fd)
@@ -239,6 +245,7 @@ struct ibv_device **ibv_get_device_list(int *n)
 	struct ibv_device **list = calloc(3, sizeof(struct ibv_device *));
 	int error = stub_refuses("ibv_get_device_list");
 
+	lists += list && !error;
 	if (error || !list) {
 		free(list);
 		errno = error ? error : ENOMEM;
@@ -261,6 +268,7 @@ struct ibv_device **ibv_get_device_list(int *n)
 
 void ibv_free_device_list(struct ibv_device **list)
 {
+	lists--;
 	free(list);
 }
 

@@ -4,6 +4,7 @@
  * program is linked with --wrap; each exit is that of a process of its own.
  */
 #include "tests/support/support.h"
+#include "tools/datsim/explore/sweep.h"
 #include "tools/datsim/util.h"
 
 #include <stdlib.h>
@@ -63,6 +64,20 @@ START_TEST(without_memory_datsim_exits_with_the_status_of_its_own_errors)
 }
 END_TEST
 
+START_TEST(a_site_is_new_once)
+{
+	struct sites sites = { 0 };
+
+	ck_assert(sites_add(&sites, "lib/ia.c:12"));
+	ck_assert(sites_add(&sites, "lib/ia.c:13"));
+	ck_assert(sites_add(&sites, "lib/ia.c:1"));
+	ck_assert(!sites_add(&sites, "lib/ia.c:12"));
+	ck_assert(!sites_add(&sites, "lib/ia.c:1"));
+	ck_assert_uint_eq(sites.count, 3);
+	sites_free(&sites);
+}
+END_TEST
+
 static void setup_nothing(void)
 {
 }
@@ -71,6 +86,7 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, without_memory_datsim_exits_with_the_status_of_its_own_errors,
 		 (int)COUNT(wishes), setup_nothing);
+	unit_add(suite, a_site_is_new_once, 1, setup_nothing);
 }
 
 UNIT_SUITE("datsim without memory")

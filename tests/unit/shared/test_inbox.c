@@ -127,6 +127,23 @@ START_TEST(a_payload_that_finds_no_room_is_no_message)
 }
 END_TEST
 
+/* There is a block for the payload, and none for the message that names it. */
+START_TEST(a_payload_without_its_message_is_given_back)
+{
+	emu_ref block = emu_pool_alloc(world, LENGTH);
+	uint32_t end = fab->pool_end;
+
+	ck_assert_uint_ne(block, 0);
+	emu_pool_free(fab, block, LENGTH);
+	fab->pool_end = fab->pool_next;
+	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
+			 EMU_COPY_BAD_TARGET);
+	ck_assert_ptr_null(first_message());
+	ck_assert_uint_eq(emu_pool_alloc(world, LENGTH), block);
+	fab->pool_end = end;
+}
+END_TEST
+
 /* The completion that says that the payload came: of the Read, or of the Receive. */
 START_TEST(a_payload_knows_its_completion)
 {
@@ -237,6 +254,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_payload_in_the_inbox_is_whole);
 	tcase_add_test(tcase, a_payload_whose_memory_is_gone_is_no_message);
 	tcase_add_test(tcase, a_payload_that_finds_no_room_is_no_message);
+	tcase_add_test(tcase, a_payload_without_its_message_is_given_back);
 	tcase_add_loop_test(tcase, a_payload_knows_its_completion, 0, 4);
 	tcase_add_loop_test(tcase,
 			    a_packet_that_was_left_here_goes_on_to_its_peer_unless_it_is_an_atomic,

@@ -127,6 +127,9 @@ START_TEST(G2_a_CNO_that_nothing_can_notify_says_so_once)
 	must_say(text, w.b.recv, " fed by ");
 	must_say(text, w.b.ep, " (CONNECTED)");
 	must_say(text, disabled, " (disabled)");
+	text = strstr(text, "; its EVDs: ");
+	ck_assert_ptr_nonnull(text);
+	ck_assert_ptr_null(strstr(text + 1, "; its EVDs: "));
 }
 END_TEST
 
