@@ -142,6 +142,7 @@ static bool delay_completion(struct nic_faults *f, struct fault_cq *q, struct fa
 		return false;
 	later->cq = q->cq;
 	entry->ready = ready;
+	fault_later_wake(f, q->cq->nic);
 	return true;
 }
 

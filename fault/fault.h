@@ -116,6 +116,11 @@ void fault_no_memory(struct nic_faults *f, struct fault_rule *rule, struct nic *
 struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time,
 				    enum fault_later_kind kind);
 uint64_t fault_later_next(const struct nic_faults *f);
+/*
+ * An entry was added, perhaps by an event during a wait in lockstep, which ends with what the NIC
+ * itself brings: threads that wait look at the list again.
+ */
+void fault_later_wake(struct nic_faults *f, struct nic *nic);
 uint32_t fault_later_count(const struct nic_faults *f);
 /* Run all entries that are due. */
 void fault_later_run(struct nic_faults *f);

@@ -33,6 +33,11 @@ struct fault_later *fault_later_add(struct nic_faults *f, uint64_t time, enum fa
 	return later;
 }
 
+void fault_later_wake(struct nic_faults *f, struct nic *nic)
+{
+	f->host.up->wake(nic->ctx);
+}
+
 void fault_later_drop(struct nic_faults *f, struct fault_later *later)
 {
 	TAILQ_REMOVE(&f->later, later, link);
@@ -306,6 +311,8 @@ bool nic_fault_upcall(struct nic_faults *f, const struct nic_fault_upcall *u)
 			memcpy(later->data, u->peer->private_data, later->peer.private_data_size);
 		later->peer.private_data = later->data;
 	}
+	if (when != NIC_TIME_NEVER)
+		fault_later_wake(f, u->nic);
 	return true;
 }
 

@@ -44,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..17
+echo 1..18
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -91,6 +91,11 @@ ok $? "so it is with a route, and the id connects after that"
 DATSIM_LINK_LAYER=ethernet run --script "$work/script.dsim" -- route 1 &&
 	grep -qx "1000 us: client ROUTE_RESOLVED 0" "$work/out"
 ok $? "without InfiniBand no route is asked for"
+script "fault event RDMA_CM_EVENT_ESTABLISHED delay 5ms"
+run --script "$work/script.dsim" -- part && said "0 us: client DISCONNECTED 0" \
+	"1 us: server DISCONNECTED 0" "512000 us: client TIMEWAIT_EXIT 0" \
+	"512000 us: server TIMEWAIT_EXIT 0"
+ok $? "an event that is delayed while its program waits for it comes in lockstep, too"
 script "fault adapter one remove at 1ms"
 run --script "$work/script.dsim" -- removal && said "1000 us: local catastrophic error active 5" \
 	"1000 us: client DEVICE_REMOVAL 0" "rdma_disconnect(client): EIO" \
