@@ -157,6 +157,8 @@ static void later_upcall(struct nic_faults *f, const struct fault_later *later)
 		up->established(u->ctx, u->peer ? &later->peer : NULL);
 		break;
 	default:
+		if (u->event & NIC_EVENT_ALARM_ALL)
+			up->qp_event(u->ctx, NIC_QP_ALARM);
 		for (int why = 0; why < NIC_END_COUNT; why++)
 			if (u->event == (uint32_t)NIC_EVENT_END << why)
 				up->conn_end(u->ctx, (enum nic_conn_end)why);
@@ -260,14 +262,15 @@ static const char *event_word(uint32_t event)
 	case NIC_EVENT_ESTABLISHED:
 		return "established";
 	default:
-		return "conn_end";
+		return event & NIC_EVENT_ALARM_ALL ? "alarm" : "conn_end";
 	}
 }
 
 /* lib's context of the QP of an upcall; NULL: it is not about a QP. */
 static const void *upcall_qp(const struct nic_fault_upcall *u)
 {
-	return u->event & (NIC_EVENT_SOFT_LIMIT | NIC_EVENT_ESTABLISHED | NIC_EVENT_END_ALL)
+	return u->event & (NIC_EVENT_SOFT_LIMIT | NIC_EVENT_ESTABLISHED | NIC_EVENT_END_ALL |
+			   NIC_EVENT_ALARM_ALL)
 		       ? u->ctx
 		       : NULL;
 }

@@ -167,12 +167,21 @@ static void upcall_ask_conn_end(void *qp_ctx, enum nic_conn_end why)
 		upcall_pass_conn_end(qp_ctx, why);
 }
 
+static void upcall_ask_qp_event(void *qp_ctx, enum nic_qp_event what)
+{
+	uint32_t alarm = what == NIC_QP_ALARM ? front_of(qp_ctx)->alarm(qp_ctx) : NIC_ALARMS;
+
+	if (alarm == NIC_ALARMS ||
+	    !upcall_spoilt((uint32_t)NIC_EVENT_ALARM << alarm, qp_ctx, NULL, NULL))
+		upcall_pass_qp_event(qp_ctx, what);
+}
+
 static const struct nic_upcalls asked = {
 	.cq_notify = upcall_ask_notify,
 	.cq_lost = upcall_pass_lost,
 	.srq_limit = upcall_ask_srq_limit,
 	.qp_soft_limit = upcall_ask_soft_limit,
-	.qp_event = upcall_pass_qp_event,
+	.qp_event = upcall_ask_qp_event,
 	.conn_request = upcall_ask_conn_request,
 	.established = upcall_ask_established,
 	.conn_end = upcall_ask_conn_end,

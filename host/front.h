@@ -54,6 +54,11 @@ struct front_ops {
 	/* nic_qp_init.name of the QP with this ctx; *noun: its noun in traces. */
 	uint32_t (*qp_name)(const void *qp_ctx, const char **noun);
 	/*
+	 * What an alarm of the QP (nic_ops.qp_alarm) would mean now, below NIC_ALARMS; NIC_ALARMS:
+	 * nothing. NULL: this front sets none.
+	 */
+	uint32_t (*alarm)(const void *qp_ctx);
+	/*
 	 * Translate a rule of calls or events from text to the door's terms; false: not of this
 	 * API.
 	 */

@@ -51,6 +51,9 @@ enum nic_entry {
 	((uint32_t)NIC_ENTRY_ALL & \
 	 ~(NIC_ENTRY_POSTS | (uint32_t)NIC_ENTRY_HANDOFF | (uint32_t)NIC_ENTRY_CALL))
 
+/* Meanings of an alarm that a front tells apart. */
+#define NIC_ALARMS 3
+
 /* Events that a rule can act on: completions by opcode, then upcalls. Bits. */
 enum nic_event {
 	NIC_EVENT_WC = 1u << 0, /* << enum nic_opcode */
@@ -63,11 +66,14 @@ enum nic_event {
 	NIC_EVENT_ESTABLISHED = 1u << 12,
 	NIC_EVENT_END = 1u << 13, /* << enum nic_conn_end */
 	NIC_EVENT_END_ALL = ((1u << NIC_END_COUNT) - 1) << 13,
+	NIC_EVENT_ALARM = 1u << 20, /* of a QP; << what it means to the front (front_ops.alarm) */
+	NIC_EVENT_ALARM_ALL = ((1u << NIC_ALARMS) - 1) << 20,
 };
 
-#define NIC_EVENT_UPCALLS                                                           \
-	((uint32_t)(NIC_EVENT_NOTIFY | NIC_EVENT_SRQ_LIMIT | NIC_EVENT_SOFT_LIMIT | \
-		    NIC_EVENT_CONN_REQUEST | NIC_EVENT_ESTABLISHED | NIC_EVENT_END_ALL))
+#define NIC_EVENT_UPCALLS                                                                \
+	((uint32_t)(NIC_EVENT_NOTIFY | NIC_EVENT_SRQ_LIMIT | NIC_EVENT_SOFT_LIMIT |      \
+		    NIC_EVENT_CONN_REQUEST | NIC_EVENT_ESTABLISHED | NIC_EVENT_END_ALL | \
+		    NIC_EVENT_ALARM_ALL))
 
 enum nic_spoil {
 	NIC_SPOIL_PASS,     /* counted and traced, nothing else */

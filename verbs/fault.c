@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "cm_event.h"
 #include "vb.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -78,6 +79,31 @@ static bool set_call(const char *name, struct nic_fault_rule *rule)
 	return false;
 }
 
+/* What an alarm brings, in the order of its meanings at the door. */
+static const enum vb_cm_event alarms[] = { VB_CM_ADDR_ERROR, VB_CM_ROUTE_ERROR,
+					   VB_CM_TIMEWAIT_EXIT };
+_Static_assert(COUNT(alarms) == NIC_ALARMS, "an event for each");
+
+uint32_t vb_alarm(const void *ctx)
+{
+	const struct vb_obj *obj = ctx;
+	uint32_t i = 0, event = obj->kind == VB_CONN ? vb_cm->alarm_event(obj) : VB_CM_NONE;
+
+	while (i < COUNT(alarms) && alarms[i] != event)
+		i++;
+	return i;
+}
+
+static uint32_t alarm_bits(uint32_t type)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < COUNT(alarms); i++)
+		if (alarms[i] == type)
+			bits |= (uint32_t)NIC_EVENT_ALARM << i;
+	return bits;
+}
+
 /* The upcalls that become an event of librdmacm; 0: none. */
 static uint32_t cm_event_bits(uint32_t type)
 {
@@ -97,7 +123,7 @@ static uint32_t cm_event_bits(uint32_t type)
 		return (uint32_t)NIC_EVENT_END << NIC_END_DISCONNECTED | (uint32_t)NIC_EVENT_END
 										 << NIC_END_BROKEN;
 	default:
-		return 0;
+		return alarm_bits(type);
 	}
 }
 

@@ -250,6 +250,7 @@ const struct front_ops vb_front_ops = {
 	.use_path = front_use_path,
 	.repeat_cq_limits = front_repeat_cq_limits,
 	.qp_name = front_qp_name,
+	.alarm = vb_alarm,
 	.call_fault = vb_call_fault,
 	.world_ended = front_world_ended,
 	.forget = front_forget,

@@ -288,16 +288,6 @@ enum vb_call {
 	VB_CALLS
 };
 
-/* Numbered as enum rdma_cm_event_type, whose header is librdmacm's; event.c there compares them. */
-enum vb_cm_event {
-	VB_CM_CONNECT_REQUEST = 4,
-	VB_CM_CONNECT_RESPONSE,
-	VB_CM_UNREACHABLE = 7,
-	VB_CM_REJECTED,
-	VB_CM_ESTABLISHED,
-	VB_CM_DISCONNECTED
-};
-
 int vb_call_error(struct vb_context *context, const struct vb_obj *qp, enum vb_call call);
 
 /*
@@ -311,7 +301,8 @@ static inline int vb_fault(struct vb_context *context, const struct vb_obj *qp, 
 	return vb_call_error(context, qp, call);
 }
 
-/* front_ops.call_fault */
+/* front_ops.alarm, front_ops.call_fault */
+uint32_t vb_alarm(const void *ctx);
 bool vb_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *rule);
 
 /* ---- context.c ---- */
@@ -480,8 +471,9 @@ struct vb_cm_ops {
 	void (*request)(struct vb_obj *listener, struct nic_conn *conn);
 	void (*established)(struct vb_obj *conn, const struct nic_conn_param *peer);
 	void (*end)(struct vb_obj *conn, enum nic_conn_end why);
-	/* Of nic_ops.qp_alarm. */
+	/* Of nic_ops.qp_alarm; and what it would bring now: an enum vb_cm_event, or 0. */
 	void (*alarm)(struct vb_obj *conn);
+	uint32_t (*alarm_event)(const struct vb_obj *conn);
 	/* What happens to the adapter of an open device. */
 	void (*adapter)(struct ibv_context *verbs, enum nic_adapter_event what);
 	/* The device of this listener or connection is closed. */

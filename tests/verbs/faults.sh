@@ -72,8 +72,11 @@ status_comes() {
 	run "fault completion op=READ nth=1 status $1" --quiet && prints "$1" "done"
 }
 
-# The event happens to the program, so a rule counts it.
+# The event happens to the program, so a rule counts it. cm/cm_events.sh has those of a time.
 event_happens() {
+	case $1 in
+	*_ADDR_ERROR | *_ROUTE_ERROR | *_TIMEWAIT_EXIT) return 0 ;;
+	esac
 	run "fault event $1 count" --quiet && prints "done"
 }
 
@@ -91,7 +94,7 @@ echo 1..24
 "$datsim" run --quiet -- "$faulty" > out 2>&1 && [ "$(cat out)" = "done" ]
 ok $? "without faults nothing fails"
 [ "$(table calls | wc -l)" -eq 27 ] && [ "$(table statuses | wc -l)" -eq 23 ] &&
-	[ "$(table events | wc -l)" -eq 7 ] && [ "$(table errors | wc -l)" -eq 22 ]
+	[ "$(table events | wc -l)" -eq 10 ] && [ "$(table errors | wc -l)" -eq 22 ]
 ok $? "the tables are read"
 each calls call_fails
 ok $? "each call fails with the error asked for, once, and has no effect then"

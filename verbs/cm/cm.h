@@ -251,6 +251,7 @@ void cm_finish(struct cm_id *id, struct cm_event *event);
 /* The connection is over, as its program is told. The lock is held. */
 void cm_timewait_begin(struct cm_id *id);
 void cm_on_alarm(struct vb_obj *obj);
+uint32_t cm_alarm_event(const struct vb_obj *obj);
 
 /* ---- datagram.c: of ids for QPs of type UD ---- */
 

@@ -6,6 +6,7 @@
  * that time is over, RDMA_CM_EVENT_TIMEWAIT_EXIT comes. RNICs have no such time.
  */
 #include "cm.h"
+#include "verbs/cm_event.h"
 
 #define NS_PER_MS 1000000ul
 #define MS_CODE   8 /* 4.096 us times two to this power is about one millisecond */
@@ -37,17 +38,30 @@ void cm_timewait_begin(struct cm_id *id)
 	id->waits = id->nic->nic->ops->qp_alarm(id->nic, timewait_ns(id)) == 0;
 }
 
+uint32_t cm_alarm_event(const struct vb_obj *obj)
+{
+	const struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
+
+	if (cm_is_removed(id))
+		return VB_CM_NONE;
+	if (id->state == CM_RESOLVING)
+		return VB_CM_ADDR_ERROR;
+	if (id->state == CM_ROUTING)
+		return VB_CM_ROUTE_ERROR;
+	return id->waits ? VB_CM_TIMEWAIT_EXIT : VB_CM_NONE;
+}
+
 void cm_on_alarm(struct vb_obj *obj)
 {
 	struct cm_id *id = nic_container_of(obj, struct cm_id, obj);
+	uint32_t event = cm_alarm_event(obj);
 
-	if (cm_is_removed(id))
-		return;
-	if (id->state == CM_RESOLVING || id->state == CM_ROUTING)
-		cm_resolve_end(id, -ETIMEDOUT);
-	else if (id->waits)
+	if (event == VB_CM_TIMEWAIT_EXIT) {
+		id->waits = false;
 		cm_event_add(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
-	id->waits = false;
+	} else if (event != VB_CM_NONE) {
+		cm_resolve_end(id, -ETIMEDOUT);
+	}
 }
 
 /* The lock is held. */

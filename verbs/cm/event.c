@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "verbs/cm_event.h"
 #include "verbs/trace.h"
 
 #define SAME(event)                                                      \
@@ -17,6 +18,9 @@ SAME(UNREACHABLE);
 SAME(REJECTED);
 SAME(ESTABLISHED);
 SAME(DISCONNECTED);
+SAME(ADDR_ERROR);
+SAME(ROUTE_ERROR);
+SAME(TIMEWAIT_EXIT);
 
 void cm_trace(const struct cm_id *id, const char *format, ...)
 {

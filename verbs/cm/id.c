@@ -300,6 +300,7 @@ const struct vb_cm_ops cm_ops = {
 	.established = cm_on_established,
 	.end = cm_on_end,
 	.alarm = cm_on_alarm,
+	.alarm_event = cm_alarm_event,
 	.adapter = ids_adapter,
 	.discard = id_discard,
 	.forget = ids_forget,

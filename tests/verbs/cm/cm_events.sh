@@ -44,7 +44,7 @@ said() {
 	printf '%s\n' "$@" "done" | cmp -s - "$work/out"
 }
 
-echo 1..18
+echo 1..24
 run -- part && said "0 us: client DISCONNECTED 0" "1 us: server DISCONNECTED 0" \
 	"512000 us: client TIMEWAIT_EXIT 0" "512000 us: server TIMEWAIT_EXIT 0"
 ok $? "timewait takes 512 ms, from when a side has both disconnected and heard of the end"
@@ -91,6 +91,39 @@ ok $? "so it is with a route, and the id connects after that"
 DATSIM_LINK_LAYER=ethernet run --script "$work/script.dsim" -- route 1 &&
 	grep -qx "1000 us: client ROUTE_RESOLVED 0" "$work/out"
 ok $? "without InfiniBand no route is asked for"
+# late LINE: the port goes down and comes up, and there is that fault
+late() {
+	printf '%s\n' "fault adapter one down at 1ms for 2ms" "$1" > "$work/script.dsim"
+}
+
+late "fault event RDMA_CM_EVENT_ADDR_ERROR delay 500us"
+run --script "$work/script.dsim" -- resolve 1 && said "1000 us: port error down 2" \
+	"2600 us: client ADDR_ERROR -110" "3000 us: port active active 5" \
+	"3100 us: client ADDR_RESOLVED 0"
+ok $? "an error of the address comes later"
+late "fault event RDMA_CM_EVENT_ADDR_ERROR delay 1ms"
+run --script "$work/script.dsim" -- resolve 1 && said "1000 us: port error down 2" \
+	"3000 us: client ADDR_RESOLVED 0"
+ok $? "or not at all, if the port comes up before"
+late "fault event RDMA_CM_EVENT_ROUTE_ERROR delay 500us"
+run --script "$work/script.dsim" -- route 1 && said "100 us: client ADDR_RESOLVED 0" \
+	"1000 us: port error down 2" "2500 us: client ROUTE_ERROR -110" \
+	"3000 us: client ROUTE_RESOLVED 0" "3001 us: server CONNECT_REQUEST 0"
+ok $? "an error of the route comes later"
+late "fault event RDMA_CM_EVENT_ROUTE_ERROR lose"
+run --script "$work/script.dsim" -- route 1 && said "100 us: client ADDR_RESOLVED 0" \
+	"1000 us: port error down 2" "3000 us: client ROUTE_RESOLVED 0" \
+	"3001 us: server CONNECT_REQUEST 0"
+ok $? "or is lost"
+script "fault event RDMA_CM_EVENT_TIMEWAIT_EXIT nth=1 delay 100ms"
+run --script "$work/script.dsim" -- part && said "0 us: client DISCONNECTED 0" \
+	"1 us: server DISCONNECTED 0" "612000 us: client TIMEWAIT_EXIT 0" \
+	"512000 us: server TIMEWAIT_EXIT 0"
+ok $? "an id stays in timewait for longer"
+script "fault event RDMA_CM_EVENT_TIMEWAIT_EXIT nth=1 lose"
+run --script "$work/script.dsim" -- part
+grep -qF "rdma_get_cm_event waits forever" "$work/out" && ! grep -q TIMEWAIT_EXIT "$work/out"
+ok $? "or without end"
 script "fault event RDMA_CM_EVENT_ESTABLISHED delay 5ms"
 run --script "$work/script.dsim" -- part && said "0 us: client DISCONNECTED 0" \
 	"1 us: server DISCONNECTED 0" "512000 us: client TIMEWAIT_EXIT 0" \
