@@ -260,7 +260,7 @@ void fuzz_kit_begin(void)
 {
 	struct ibv_context **list;
 
-	verbs_begin(&fuzz_a, &fuzz_b);
+	fuzz_connect_pair();
 	/* It keeps the devices open, which would look like a leak after a call. */
 	list = rdma_get_devices(NULL);
 	ck_assert_ptr_nonnull(list);

@@ -110,6 +110,11 @@ extern const struct fuzz_kind fuzz_text, fuzz_text_or_null;
 
 extern struct verbs_end fuzz_a, fuzz_b;
 
+/* The two queue pairs, connected. */
+void fuzz_connect_pair(void);
+/* To a device, on either link layer. */
+void fuzz_way(const struct verbs_end *to, struct ibv_ah_attr *way);
+
 struct fuzz_state {
 	int objects[16], users, contexts, events, files;
 };

@@ -11,6 +11,34 @@
 
 struct verbs_end fuzz_a, fuzz_b;
 
+void fuzz_way(const struct verbs_end *to, struct ibv_ah_attr *way)
+{
+	*way = (struct ibv_ah_attr){ .dlid = to->port.lid, .port_num = 1, .is_global = 1 };
+	way->grh.hop_limit = 1;
+	ck_assert_int_eq(ibv_query_gid(to->context, 1, 0, &way->grh.dgid), 0);
+}
+
+static void move_on(struct verbs_end *end, const struct verbs_end *peer, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = verbs_attr(end, peer);
+
+	attr.qp_state = state;
+	fuzz_way(peer, &attr.ah_attr);
+	ck_assert_int_eq(ibv_modify_qp(end->qp, &attr, verbs_mask(state)), 0);
+}
+
+void fuzz_connect_pair(void)
+{
+	verbs_open(&fuzz_a, 0);
+	verbs_open(&fuzz_b, 1);
+	verbs_make_qp(&fuzz_a);
+	verbs_make_qp(&fuzz_b);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++) {
+		move_on(&fuzz_a, &fuzz_b, (enum ibv_qp_state)state);
+		move_on(&fuzz_b, &fuzz_a, (enum ibv_qp_state)state);
+	}
+}
+
 static void count_context(const struct vb_context *context, struct fuzz_state *state)
 {
 	const struct vb_async *event;

@@ -283,10 +283,9 @@ static const struct fuzz_call calls[] = {
 	REFUSED("ibv_detach_mcast", ERRNO, ARG(qp), ARG(gid), ARG(u16)),
 
 	UNDONE("ibv_create_ah", POINTER, undo_ah, ARG(pd), ARG(ah_attr)),
-	UNDONE("ibv_create_ah_from_wc", POINTER, undo_ah, ARG(pd), ARG(wc),
-	       GOOD(bytes, sizeof(struct ibv_grh)), GOOD(u8, 1)),
-	ROW("ibv_init_ah_from_wc", MINUS, ARG(context), GOOD(u8, 1), ARG(wc),
-	    GOOD(bytes, sizeof(struct ibv_grh)), OUT(struct ibv_ah_attr)),
+	UNDONE("ibv_create_ah_from_wc", POINTER, undo_ah, ARG(pd), ARG(wc), ARG(grh), GOOD(u8, 1)),
+	ROW("ibv_init_ah_from_wc", MINUS, ARG(context), GOOD(u8, 1), ARG(wc), ARG(grh),
+	    OUT(struct ibv_ah_attr)),
 	UNDONE("ibv_destroy_ah", ERRNO, gone_ah, ARG(lone_ah)),
 
 	OP("post_send", ERRNO, call_post_send, NULL, ARG(qp), ARG(send_wr),

@@ -16,7 +16,7 @@ struct fuzz_kit fuzz_kit;
 
 void fuzz_kit_begin(void)
 {
-	verbs_begin(&fuzz_a, &fuzz_b);
+	fuzz_connect_pair();
 	/* A call that would wait for an event returns instead. */
 	ck_assert_int_eq(fcntl(fuzz_a.context->async_fd, F_SETFL, O_NONBLOCK), 0);
 	ck_assert_int_eq(fcntl(fuzz_b.context->async_fd, F_SETFL, O_NONBLOCK), 0);
@@ -29,7 +29,10 @@ void fuzz_kit_end(void)
 
 struct ibv_qp_attr fuzz_kit_attr(const struct ibv_qp *qp, enum ibv_qp_state state, int *mask)
 {
+	struct ibv_ah_attr way;
+
 	*mask = verbs_mask_of(qp->qp_type, state);
+	fuzz_way(&fuzz_a, &way);
 	return (struct ibv_qp_attr){ .qp_state = state,
 				     .cur_qp_state = qp->state,
 				     .path_mtu = IBV_MTU_1024,
@@ -39,7 +42,7 @@ struct ibv_qp_attr fuzz_kit_attr(const struct ibv_qp *qp, enum ibv_qp_state stat
 				     .dest_qp_num = qp->qp_num,
 				     .qp_access_flags = IBV_ACCESS_REMOTE_READ |
 							IBV_ACCESS_REMOTE_WRITE,
-				     .ah_attr = { .dlid = fuzz_a.port.lid, .port_num = 1 },
+				     .ah_attr = way,
 				     .max_rd_atomic = 1,
 				     .max_dest_rd_atomic = 1,
 				     .min_rnr_timer = 1,
@@ -119,8 +122,9 @@ static void make_busy(void)
 
 static void make_lone(void)
 {
-	struct ibv_ah_attr to = { .dlid = fuzz_b.port.lid, .port_num = 1 };
+	struct ibv_ah_attr to;
 
+	fuzz_way(&fuzz_b, &to);
 	fuzz_kit.lone.list = ibv_get_device_list(NULL);
 	ck_assert_ptr_nonnull(fuzz_kit.lone.list);
 	fuzz_kit.lone.context = ibv_open_device(fuzz_kit.lone.list[1]);

@@ -176,11 +176,9 @@ static uint64_t make_ah_attr(uint64_t good, unsigned int value)
 
 	(void)good;
 	if (value == 0 || value == 4)
-		*attr = (struct ibv_ah_attr){ .dlid = fuzz_b.port.lid, .port_num = 1 };
-	if (value == 4) {
-		attr->is_global = 1;
+		fuzz_way(&fuzz_b, attr);
+	if (value == 4)
 		fuzz_fill(&attr->grh, sizeof(attr->grh));
-	}
 	return (uintptr_t)attr;
 }
 const struct fuzz_kind fuzz_ah_attr = { 5, make_ah_attr };
@@ -197,17 +195,29 @@ static uint64_t make_gid(uint64_t good, unsigned int value)
 }
 const struct fuzz_kind fuzz_gid = { 4, make_gid };
 
-/* Proper: without a GRH; the GRH beside is hostile by itself. */
+/* Proper: with a GRH. */
 static uint64_t make_wc(uint64_t good, unsigned int value)
 {
 	struct ibv_wc *wc = fill_struct(sizeof(*wc), value);
 
 	(void)good;
-	if (value == 4)
+	if (value == 0)
 		wc->wc_flags = IBV_WC_GRH;
 	return (uintptr_t)wc;
 }
-const struct fuzz_kind fuzz_wc = { 5, make_wc };
+const struct fuzz_kind fuzz_wc = { 4, make_wc };
+
+/* Proper: to this device. */
+static uint64_t make_grh(uint64_t good, unsigned int value)
+{
+	struct ibv_grh *grh = fill_struct(sizeof(*grh), value);
+
+	(void)good;
+	if (value == 0)
+		ck_assert_int_eq(ibv_query_gid(fuzz_a.context, 1, 0, &grh->dgid), 0);
+	return (uintptr_t)grh;
+}
+const struct fuzz_kind fuzz_grh = { 4, make_grh };
 
 /* Of a device or a port, which has no element, or of a type that there is not. */
 static uint64_t make_event(uint64_t good, unsigned int value)
