@@ -3,6 +3,8 @@
 #include "cm_kit.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tests/verbs/cm/cm_pair.h"
@@ -15,6 +17,50 @@ static struct rdma_cm_id *other;
 static struct rdma_event_channel *spare;
 static int listener, client, server, file;
 static bool paired;
+
+/* ---- the pair of RNICs, which librdmacm alone connects ---- */
+
+static struct rdma_cm_id *pair_client, *pair_server;
+static struct rdma_event_channel *pair_channel;
+
+bool fuzz_kit_iwarp(void)
+{
+	const char *profile = getenv("DATSIM_PROFILE");
+
+	return profile && strcmp(profile, "iwarp") == 0;
+}
+
+static void take_end(struct verbs_end *end, struct rdma_cm_id *id, struct ibv_cq *cq)
+{
+	end->context = id->verbs;
+	end->pd = id->pd;
+	end->qp = id->qp;
+	end->cq = cq;
+	ck_assert_int_eq(ibv_query_port(id->verbs, 1, &end->port), 0);
+	end->mr = ibv_reg_mr(id->pd, end->buffer, BUFFER, IBV_ACCESS_LOCAL_WRITE);
+	ck_assert_ptr_nonnull(end->mr);
+}
+
+static void connect_rnics(void)
+{
+	cm_begin();
+	cm_connect();
+	cm_destroy(&cm_listener);
+	pair_client = cm_client;
+	pair_server = cm_server;
+	pair_channel = cm_channel;
+	take_end(&fuzz_a, pair_client, pair_client->send_cq);
+	take_end(&fuzz_b, pair_server, pair_server->recv_cq);
+}
+
+static void end_rnics(void)
+{
+	ck_assert_int_eq(ibv_dereg_mr(fuzz_a.mr), 0);
+	ck_assert_int_eq(ibv_dereg_mr(fuzz_b.mr), 0);
+	cm_destroy(&pair_client);
+	cm_destroy(&pair_server);
+	rdma_destroy_event_channel(pair_channel);
+}
 
 /* ---- ids ---- */
 
@@ -32,6 +78,8 @@ static void make_datagram(void)
 	};
 
 	cm_resolve(make_other(cm_channel, RDMA_PS_UDP), CM_THERE, CM_PORT + 1);
+	if (fuzz_kit_iwarp())
+		return; /* there are no such queue pairs */
 	ck_assert_int_eq(rdma_create_qp(other, NULL, &init), 0);
 }
 
@@ -260,7 +308,10 @@ void fuzz_kit_begin(void)
 {
 	struct ibv_context **list;
 
-	fuzz_connect_pair();
+	if (fuzz_kit_iwarp())
+		connect_rnics();
+	else
+		fuzz_connect_pair();
 	/* It keeps the devices open, which would look like a leak after a call. */
 	list = rdma_get_devices(NULL);
 	ck_assert_ptr_nonnull(list);
@@ -270,7 +321,10 @@ void fuzz_kit_begin(void)
 
 void fuzz_kit_end(void)
 {
-	verbs_end_all(&fuzz_a, &fuzz_b);
+	if (fuzz_kit_iwarp())
+		end_rnics();
+	else
+		verbs_end_all(&fuzz_a, &fuzz_b);
 }
 
 void fuzz_kit_make(void)

@@ -51,6 +51,8 @@ void fuzz_kit_id_gone(const struct rdma_cm_id *id);
 void fuzz_kit_fd_gone(int fd);
 void fuzz_kit_channel_gone(const struct rdma_event_channel *channel);
 
+/* The devices are RNICs, which refuse some proper values. */
+bool fuzz_kit_iwarp(void);
 void fuzz_kit_begin(void);
 void fuzz_kit_end(void);
 void fuzz_kit_make(void);

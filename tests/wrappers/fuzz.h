@@ -73,6 +73,7 @@ struct fuzz_library {
 	void (*make)(void); /* the kit */
 	void (*free)(void);
 	uint64_t (*sum)(void); /* of what queries say of the kit */
+	bool (*odd)(void);     /* devices that refuse some proper values; NULL: none are */
 };
 
 /* Of the test program. */

@@ -207,4 +207,5 @@ const struct fuzz_library fuzz_library = {
 	.make = fuzz_kit_make,
 	.free = fuzz_kit_free,
 	.sum = sum_nothing,
+	.odd = fuzz_kit_iwarp,
 };
