@@ -13,7 +13,7 @@
 #define SOON    10000 /* ms */
 
 /* cm_pair.c has the ids of a connection and their channel; here are others. */
-static struct rdma_cm_id *other;
+static struct rdma_cm_id *other, *asked; /* asked: the argument */
 static struct rdma_event_channel *spare;
 static int listener, client, server, file;
 static bool paired;
@@ -171,6 +171,7 @@ struct rdma_cm_id *fuzz_kit_id(enum fuzz_id which)
 	id = make_id(which);
 	/* A call that would wait for an event returns instead. */
 	ck_assert_int_eq(fcntl(cm_channel->fd, F_SETFL, O_NONBLOCK), 0);
+	asked = id;
 	return id;
 }
 
@@ -329,7 +330,7 @@ void fuzz_kit_end(void)
 
 void fuzz_kit_make(void)
 {
-	other = NULL;
+	other = asked = NULL;
 	spare = NULL;
 	listener = client = server = file = -1;
 }
@@ -366,4 +367,16 @@ void fuzz_kit_free(void)
 	free_fd(listener);
 	if (file >= 0)
 		close(file);
+}
+
+/* What a program sees of the id. */
+uint64_t fuzz_kit_sum(void)
+{
+	uint64_t sum;
+
+	if (!asked)
+		return 0;
+	sum = fuzz_sum(0, asked, offsetof(struct rdma_cm_id, route));
+	sum = fuzz_sum(sum, &asked->route.addr, sizeof(asked->route.addr));
+	return fuzz_sum(sum, &asked->event, sizeof(*asked) - offsetof(struct rdma_cm_id, event));
 }

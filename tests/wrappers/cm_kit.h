@@ -57,6 +57,7 @@ void fuzz_kit_begin(void);
 void fuzz_kit_end(void);
 void fuzz_kit_make(void);
 void fuzz_kit_free(void);
+uint64_t fuzz_kit_sum(void);
 
 /* ---- cm_value.c ---- */
 
