@@ -17,8 +17,9 @@ trap 'rm -rf "$scratch"' EXIT
 runtime=$(LD_LIBRARY_PATH=$top/tests/stubverbs ldd "$top/tests/stubverbs/librdmacm.so.1" |
 	awk '$1 ~ /^lib[at]san\./ { print $3 }')
 
-# run STATUS WHAT VARIABLE=VALUE... -- ARGS...: hwcheck in that environment; its page is in
-# $scratch/page
+# run STATUS WHAT VARIABLE=VALUE... -- ARGS...: hwcheck, or another command of the tool, in that
+# environment; its page is in $scratch/page
+command=hwcheck
 run() {
 	wanted=$1
 	what=$2
@@ -35,7 +36,7 @@ run() {
 		LD_LIBRARY_PATH="$top/tests/stubverbs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
 		LD_PRELOAD="$runtime $top/tests/stubverbs/librdmacm.so.1" \
 		DAT_HW_MODULE="$top/passthrough/.libs/passthrough.so" $settings \
-		"$datsim" hwcheck "$@" > "$scratch/page" 2> "$scratch/said" < /dev/null
+		"$datsim" "$command" "$@" > "$scratch/page" 2> "$scratch/said" < /dev/null
 	got=$?
 	if [ $got -eq "$wanted" ]; then
 		echo "ok $n - $what"
@@ -93,4 +94,10 @@ run 2 "a device without permission" STUB_FAIL=rdma_bind_addr:1 -- stub0
 finds "is said" '^datsim hwcheck: stub0 cannot be opened' said
 run 2 "no device" --
 finds "is said" 'expected one device' said
+
+command=test
+# shellcheck disable=SC2154 # set by the Makefile
+run 0 "a script with faults of calls" -- --provider hw --device stub0 \
+	"$top_srcdir/tests/scripts/fault/refused-post.dsim"
+finds "meets them on a device, too" '^ok 1 - .*refused-post[.]dsim$'
 echo "1..$n"
