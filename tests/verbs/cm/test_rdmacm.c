@@ -4,6 +4,9 @@
  * at emu1, the client at emu0, both in this process.
  */
 #include <rdma/rdma_verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "cm_pair.h"
 
@@ -298,6 +301,77 @@ START_TEST(without_a_qp_the_response_comes_and_the_program_establishes)
 }
 END_TEST
 
+/* The one that comes by the peer's answer is not told again. */
+START_TEST(an_id_that_was_notified_is_established_once)
+{
+	struct rdma_conn_param param = cm_param("answer");
+	struct rdma_cm_id *first;
+
+	cm_begin();
+	cm_ask();
+	cm_make_qp(cm_server);
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	CM_REFUSED(rdma_notify(cm_server, IBV_EVENT_SQ_DRAINED), EINVAL);
+	ck_assert_int_eq(rdma_notify(cm_server, IBV_EVENT_COMM_EST), 0);
+	/* The answer may come to the client before. */
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	first = cm_last.id;
+	cm_take(RDMA_CM_EVENT_ESTABLISHED);
+	ck_assert_ptr_eq(first == cm_server ? cm_last.id : first, cm_client);
+	ck_assert_ptr_eq(first == cm_server ? first : cm_last.id, cm_server);
+	message(cm_client->qp, cm_server->qp);
+	cm_expect_quiet();
+	cm_end();
+}
+END_TEST
+
+static int lines_of(const char *file, const char *part)
+{
+	FILE *trace = fopen(file, "r");
+	char line[512];
+	int n = 0;
+
+	ck_assert_ptr_nonnull(trace);
+	while (fgets(line, sizeof(line), trace))
+		n += strstr(line, part) != NULL;
+	fclose(trace);
+	return n;
+}
+
+START_TEST(a_response_that_is_rejected_leaves_nothing_to_free_again)
+{
+	struct rdma_conn_param param = cm_param("question");
+	struct ibv_pd *pds[2];
+	struct ibv_cq *cqs[2];
+	struct ibv_qp *qps[2];
+	char file[64];
+
+	snprintf(file, sizeof(file), "test_rdmacm.%d.trace", (int)getpid());
+	setenv("DATSIM_TRACE", file, 1);
+	cm_begin();
+	cm_resolve(cm_client, CM_THERE, CM_PORT);
+	unsetenv("DATSIM_TRACE");
+	qps[0] = own_qp(cm_client, &pds[0], &cqs[0]);
+	param.qp_num = qps[0]->qp_num;
+	ck_assert_int_eq(rdma_connect(cm_client, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	cm_server = cm_last.id;
+	qps[1] = own_qp(cm_server, &pds[1], &cqs[1]);
+	param.qp_num = qps[1]->qp_num;
+	ck_assert_int_eq(rdma_accept(cm_server, &param), 0);
+	cm_take(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	ck_assert_int_eq(rdma_reject(cm_client, NULL, 0), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(ibv_destroy_qp(qps[i]), 0);
+		ck_assert_int_eq(ibv_destroy_cq(cqs[i]), 0);
+		ck_assert_int_eq(ibv_dealloc_pd(pds[i]), 0);
+	}
+	cm_end();
+	ck_assert_int_eq(lines_of(file, " emu0.id1 free"), 1);
+	unlink(file);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_request_says_who_asks_and_what_for, 1, NULL);
@@ -312,6 +386,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_port_without_a_listener_rejects, 1, NULL);
 	unit_add(suite, an_address_that_nobody_has_is_unreachable, 1, NULL);
 	unit_add(suite, without_a_qp_the_response_comes_and_the_program_establishes, 1, NULL);
+	unit_add(suite, an_id_that_was_notified_is_established_once, 1, NULL);
+	unit_add(suite, a_response_that_is_rejected_leaves_nothing_to_free_again, 1, NULL);
 }
 
 UNIT_SUITE("rdmacm")
