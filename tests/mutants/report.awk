@@ -74,6 +74,7 @@ function print_fresh(i, all) {
 	print "Changes of a seed that was not used before, all outside races, against the tests"
 	print "as they were at that commit. This figure is what the suite notices of changes that"
 	print "have not been looked at; the table above rises with each test written for one."
+	print "It is a lower bound: `tests/mutants/fresh.tsv` says which tests a change has met."
 	print ""
 	print "| room | seed | commit | changes | noticed | | not noticed | argued |"
 	print "|---|--:|---|--:|--:|--:|--:|--:|"
