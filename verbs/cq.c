@@ -349,14 +349,21 @@ void vb_cq_on_notify(void *obj)
 	vb_event_tell(vb_backend(cq->obj.context), channel->ibv.fd);
 }
 
-void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost)
+/* No QP is made without a CQ, but in a shared fabric another process may have written garbage. */
+static void tell_overflow(struct vb_obj *obj)
 {
-	struct vb_cq *cq = nic_container_of((struct vb_obj *)cq_obj, struct vb_cq, obj);
+	struct vb_cq *cq = nic_container_of(obj, struct vb_cq, obj);
 	struct ibv_async_event event = { .element = { .cq = &cq->ibv },
 					 .event_type = IBV_EVENT_CQ_ERR };
 
+	vb_async_add(obj->context, &event);
+}
+
+void vb_cq_on_lost(void *cq_obj, void *qp_obj, enum nic_opcode lost)
+{
 	(void)lost;
-	vb_async_add(cq->obj.context, &event);
+	if (cq_obj)
+		tell_overflow(cq_obj);
 	if (((struct vb_obj *)qp_obj)->kind == VB_QP)
 		vb_qp_tell(nic_container_of((struct vb_obj *)qp_obj, struct vb_qp, obj),
 			   IBV_EVENT_QP_FATAL);
