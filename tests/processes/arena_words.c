@@ -65,6 +65,9 @@ static void list_parts(const struct emu_fabric *fab)
 	TABLE(cqs, cq);
 	TABLE(srqs, srq);
 	TABLE(qps, qp);
+	TABLE(qps, path);
+	ONE(members);
+	add_part("member", FIELD(member), sizeof(fab->member[0]), 0, 4);
 	TABLE(listeners, listener);
 	TABLE(conns, conn);
 	add_part("shared", FIELD(shared), FIELD(shared.section) - FIELD(shared), 0, 1);
