@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include "tests/support/asleep.h"
 #include "tests/support/support.h"
 #include "verbs_pair.h"
 
@@ -352,30 +354,43 @@ START_TEST(a_full_completion_queue_is_told_of_it_and_of_the_qp)
 }
 END_TEST
 
-static int acknowledged;
+struct destroyer {
+	struct ibv_qp *qp;
+	pid_t tid;
+	bool acknowledged; /* by the other thread */
+	bool waited;
+	int err;
+};
 
-static void *destroy_qp(void *qp)
+static void *destroy_qp(void *arg)
 {
-	ck_assert_int_eq(ibv_destroy_qp(qp), 0);
-	ck_assert_int_eq(__atomic_load_n(&acknowledged, __ATOMIC_ACQUIRE), 1);
+	struct destroyer *destroyer = arg;
+
+	__atomic_store_n(&destroyer->tid, gettid(), __ATOMIC_RELEASE);
+	destroyer->err = ibv_destroy_qp(destroyer->qp);
+	destroyer->waited = __atomic_load_n(&destroyer->acknowledged, __ATOMIC_ACQUIRE);
 	return NULL;
 }
 
 START_TEST(a_qp_is_not_destroyed_before_its_event_is_acknowledged)
 {
+	struct destroyer destroyer = { .err = -1 };
 	struct ibv_async_event event;
 	pthread_t thread;
 
 	verbs_begin(&a, &b);
+	destroyer.qp = a.qp;
 	ck_assert_int_eq(set_state(&a, IBV_QPS_SQD, true), 0);
 	ck_assert_int_eq(ibv_get_async_event(a.context, &event), 0);
 	ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_SQ_DRAINED);
-	acknowledged = 0;
-	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_qp, a.qp), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_qp, &destroyer), 0);
+	until_thread_asleep(&destroyer.tid);
 	expect_quiet(&b);
-	__atomic_store_n(&acknowledged, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&destroyer.acknowledged, true, __ATOMIC_RELEASE);
 	ibv_ack_async_event(&event);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(destroyer.err, 0);
+	ck_assert(destroyer.waited);
 	a.qp = NULL;
 	verbs_end_all(&a, &b);
 }

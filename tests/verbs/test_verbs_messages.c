@@ -6,11 +6,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/asleep.h"
 #include "tests/support/support.h"
 #include "verbs_pair.h"
 
@@ -202,46 +201,36 @@ static void begin_with_srq(void)
 	}
 }
 
-/* By the program, and by a request of the peer that it refuses. */
-static pid_t destroying;
-static int acknowledged;
-
-static void *destroy_srq(void *srq)
-{
-	__atomic_store_n(&destroying, gettid(), __ATOMIC_RELEASE);
-	ck_assert_int_eq(ibv_destroy_srq(srq), 0);
-	ck_assert_int_eq(__atomic_load_n(&acknowledged, __ATOMIC_ACQUIRE), 1);
-	return NULL;
-}
-
-/* The thread sleeps: it has come to where it waits. */
-static void await_sleep(const pid_t *thread)
-{
-	char path[64], state = 0;
-	FILE *file;
+struct destroyer {
+	struct ibv_srq *srq;
 	pid_t tid;
+	bool acknowledged; /* by the other thread */
+	bool waited;
+	int err;
+};
 
-	while ((tid = __atomic_load_n(thread, __ATOMIC_ACQUIRE)) == 0)
-		sched_yield();
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	while (state != 'S') {
-		sched_yield();
-		file = fopen(path, "r");
-		ck_assert_ptr_nonnull(file);
-		ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-		fclose(file);
-	}
+/* All tests of the program may run in one process, so nothing of this is static. */
+static void *destroy_srq(void *arg)
+{
+	struct destroyer *destroyer = arg;
+
+	__atomic_store_n(&destroyer->tid, gettid(), __ATOMIC_RELEASE);
+	destroyer->err = ibv_destroy_srq(destroyer->srq);
+	destroyer->waited = __atomic_load_n(&destroyer->acknowledged, __ATOMIC_ACQUIRE);
+	return NULL;
 }
 
 /* Other calls go on meanwhile. */
 START_TEST(an_SRQ_is_not_destroyed_before_its_event_is_acknowledged)
 {
 	struct ibv_srq_attr limit = { .srq_limit = 2 };
+	struct destroyer destroyer = { .err = -1 };
 	struct ibv_async_event event;
 	pthread_t thread;
 	struct ibv_wc wc;
 
 	begin_with_srq();
+	destroyer.srq = b.srq;
 	ck_assert_int_eq(verbs_recv(&b, 1, 0, 64), 0);
 	ck_assert_int_eq(verbs_recv(&b, 2, 64, 64), 0);
 	ck_assert_int_eq(ibv_modify_srq(b.srq, &limit, IBV_SRQ_LIMIT), 0);
@@ -251,17 +240,20 @@ START_TEST(an_SRQ_is_not_destroyed_before_its_event_is_acknowledged)
 	ck_assert_int_eq((int)event.event_type, (int)IBV_EVENT_SRQ_LIMIT_REACHED);
 	ck_assert_int_eq(ibv_destroy_qp(b.qp), 0);
 	b.qp = NULL;
-	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_srq, b.srq), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_srq, &destroyer), 0);
 	b.srq = NULL;
-	await_sleep(&destroying);
+	until_thread_asleep(&destroyer.tid);
 	ck_assert_int_eq(ibv_poll_cq(b.cq, 1, &wc), 0);
-	__atomic_store_n(&acknowledged, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&destroyer.acknowledged, true, __ATOMIC_RELEASE);
 	ibv_ack_async_event(&event);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(destroyer.err, 0);
+	ck_assert(destroyer.waited);
 	verbs_end_all(&a, &b);
 }
 END_TEST
 
+/* By the program, and by a request of the peer that it refuses. */
 START_TEST(the_end_of_a_qp_with_an_SRQ_is_an_event)
 {
 	struct ibv_async_event event;

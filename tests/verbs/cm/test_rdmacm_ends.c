@@ -4,8 +4,10 @@
  * not. Time follows the clock here; cm_events.sh has the exact values.
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "cm_pair.h"
+#include "tests/support/asleep.h"
 
 /* The shortest time: that of a device which answers within 0.13 s. */
 static void hurry(struct rdma_cm_id *id)
@@ -205,28 +207,38 @@ START_TEST(afterwards_the_queue_pair_serves_another_id)
 }
 END_TEST
 
-static bool acknowledged;
+struct destroyer {
+	pid_t tid;
+	bool acknowledged; /* by the other thread */
+	bool waited;
+};
 
+/* All tests of the program may run in one process, so nothing of this is static. */
 static void *destroy_client(void *arg)
 {
-	(void)arg;
+	struct destroyer *destroyer = arg;
+
+	__atomic_store_n(&destroyer->tid, gettid(), __ATOMIC_RELEASE);
 	cm_destroy(&cm_client);
-	ck_assert(__atomic_load_n(&acknowledged, __ATOMIC_ACQUIRE));
+	destroyer->waited = __atomic_load_n(&destroyer->acknowledged, __ATOMIC_ACQUIRE);
 	return NULL;
 }
 
 START_TEST(a_destroy_waits_for_the_acknowledgement)
 {
+	struct destroyer destroyer = { 0 };
 	struct rdma_cm_event *event;
 	pthread_t thread;
 
 	connect_hurried();
 	part();
 	event = cm_fetch(cm_channel, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_client, NULL), 0);
-	__atomic_store_n(&acknowledged, true, __ATOMIC_RELEASE);
+	ck_assert_int_eq(pthread_create(&thread, NULL, destroy_client, &destroyer), 0);
+	until_thread_asleep(&destroyer.tid);
+	__atomic_store_n(&destroyer.acknowledged, true, __ATOMIC_RELEASE);
 	ck_assert_int_eq(rdma_ack_cm_event(event), 0);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert(destroyer.waited);
 	ck_assert_ptr_null(cm_client);
 	cm_end();
 }
