@@ -384,8 +384,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp;
-	*ece = (struct ibv_ece){ .vendor_id = 0 };
-	return 0;
+	(void)ece;
+	return EOPNOTSUPP;
 }
 
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)

@@ -32,11 +32,14 @@ mkdir "$work/tests" && cp $tests/*.py* "$work/tests" && gunzip "$work"/tests/*.g
 DATSIM_FABRIC=pyverbs.$$ "$datsim" run --quiet -- $python "$here/pyverbs_run.py" "$work" \
 	--dev emu0 > "$work/said" 2> "$work/errors" < /dev/null
 
-# Rows "machine" need what few machines have: huge pages, a GPU.
-awk -F '\t' '
+# Rows "machine" need what few machines have: huge pages, a GPU. One of the two processes of a test
+# that fails says why in a line "Player ..." before the line of the test.
+: > "$work/why"
+awk -F '\t' -v why="$work/why" '
 	FILENAME ~ /tsv$/ { if (!/^#/) { row[$1] = $0; result[$1] = $2 } next }
-	/^Player / { next } # one of the two processes of a test that fails says why
+	/^Player / { players[++n] = substr($0, 1, 300); next }
 	!/^test_/ { print; next }
+	{ for (i = 1; i <= n; i++) print $1 ": " players[i] > why; n = 0 }
 	result[$1] == "machine" && $2 != "FAIL" { $0 = row[$1] }
 	{ print }
 ' "$here/pyverbs.tsv" "$work/said" > "$work/answers"
@@ -52,6 +55,7 @@ for module in $modules; do
 		echo "ok $n - $module: $(cut -f 2 "$work/expected" | sort | uniq -c | xargs)"
 	else
 		echo "not ok $n - $module"
+		grep "^$module\." "$work/why" | sed 's/^/# /'
 		sed 's/^/# /' "$work/diff" "$work/errors"
 	fi
 done
