@@ -120,6 +120,50 @@ START_TEST(an_EP_that_gave_up_asking_can_be_used_again_at_once)
 }
 END_TEST
 
+/*
+ * The side that accepts cannot know yet that the other one has gone. On iWARP it is connected until
+ * it hears of that.
+ */
+static void expect_nobody(DAT_EP_HANDLE ep)
+{
+	if (stub_config.iwarp) {
+		expect_connection(w.b.connect, ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+		expect_connection(w.b.connect, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	} else {
+		expect_connection(w.b.connect, ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	}
+	expect_state(ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+START_TEST(a_request_that_was_given_up_a_moment_ago_is_accepted_in_vain)
+{
+	DAT_EP_HANDLE ep, b;
+	DAT_CR_HANDLE cr;
+
+	plain_pair();
+	before = stub_objects();
+	ep = plain_ep(&w.a);
+	b = plain_ep(&w.b);
+	if (_i)
+		post_recvs(&w.a, ep, 8, 2);
+	cr = request(ep, &w.b, QUAL + 1);
+	stub_hold(true);
+	must(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.a.connect, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	stub_await_held(1);
+	must(dat_cr_accept(cr, b, 0, NULL));
+	stub_hold(false);
+	expect_nobody(b);
+	must(dat_ep_reset(ep));
+	must(dat_ep_reset(b));
+	connect_eps(&w.a, ep, &w.b, b);
+	others_go_on();
+	must(dat_ep_free(ep));
+	must(dat_ep_free(b));
+	let_go();
+}
+END_TEST
+
 /* The objects that the EP depends on are destroyed after it. */
 START_TEST(an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once)
 {
@@ -185,6 +229,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, an_EP_that_was_not_answered_is_freed_at_once, 2);
 	unit_test(suite, EPs_that_were_not_answered_are_freed_in_a_row);
 	unit_test_loop(suite, an_EP_that_gave_up_asking_can_be_used_again_at_once, 2);
+	unit_test_loop(suite, a_request_that_was_given_up_a_moment_ago_is_accepted_in_vain, 2);
 	unit_test_loop(suite, an_adapter_with_an_EP_that_was_not_answered_is_closed_at_once, 2);
 	unit_test(suite, what_comes_late_for_an_EP_that_is_gone_is_dropped);
 }

@@ -36,6 +36,7 @@ struct stub_id {
 	bool listens, connected, hung_up;
 	bool heard, answered; /* the peer's DREQ has come; its DREP is sent */
 	bool asked;
+	bool gave_up;  /* an answer came, and it did not take it */
 	int unsettled; /* events taken and not acknowledged */
 	uint32_t qp_num;
 	uint8_t rd_in, rd_out, retries;
@@ -307,6 +308,17 @@ static void reject_unread(struct stub_id *listener_id)
 	reject_unread(listener_id);
 }
 
+/*
+ * Does the destruction of this id tell its peer of a rejection? Of a request that it did not
+ * answer; on InfiniBand also of an answer that it did not take or does not wait for.
+ */
+static bool rejects(const struct stub_id *id)
+{
+	if (id->asked || id->gave_up)
+		return !stub_config.iwarp;
+	return !id->connected && id->peer->asked;
+}
+
 int rdma_destroy_id(struct rdma_cm_id *base)
 {
 	static const struct rdma_conn_param nothing;
@@ -325,7 +337,7 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 			send_message(id, STUB_DREP, NULL);
 		else if (id->connected && !id->hung_up && !id->heard)
 			send_message(id, STUB_DREQ, NULL);
-		else if (!id->connected && !id->asked && id->peer->asked)
+		else if (rejects(id))
 			send_message(id, STUB_REJ, &nothing);
 		id->peer->peer = NULL;
 	}
@@ -617,18 +629,43 @@ static void on_request(struct stub_id *id, const struct rdma_conn_param *param)
 		put_data(event, stub_config.foreign, 56);
 }
 
+/*
+ * The side that asked does not take the answer. On InfiniBand it rejects it, when its id is
+ * destroyed. On iWARP the side that answers is connected as soon as its answer is sent, and then
+ * hears of the end.
+ */
+static void give_up(struct stub_id *asker, struct stub_id *id)
+{
+	set_asked(asker, false);
+	asker->gave_up = true;
+	tell(asker, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL);
+	if (!stub_config.iwarp)
+		return;
+	tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+	to_error(id);
+	tell(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+}
+
+/* librdmacm moves the QP of the side that asked to its states, which a QP in error refuses. */
+static bool takes_answer(struct stub_id *asker, const struct stub_id *id)
+{
+	const struct ibv_qp *qp = asker->v.qp;
+
+	return qp && qp->state != IBV_QPS_ERR && hear_answer(asker, id);
+}
+
 static void on_reply(struct stub_id *id, const struct rdma_conn_param *param)
 {
-	struct stub_qp *own = stub_qp_by_number(id->qp_num);
+	struct stub_qp *own = stub_qp_by_number(id->qp_num), *other;
 	struct stub_id *peer = id->peer;
-	struct stub_qp *other = peer ? stub_qp_by_number(peer->qp_num) : NULL;
 
-	if (!own || !other)
+	if (!own || !peer)
 		return;
-	if (!hear_answer(peer, id)) {
-		tell(peer, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL);
+	if (!takes_answer(peer, id)) {
+		give_up(peer, id);
 		return;
 	}
+	other = (struct stub_qp *)peer->v.qp;
 	/* The side that asks decides for both. */
 	other->retries = own->retries = peer->retries;
 	if (peer->ack_timeout >= 0)

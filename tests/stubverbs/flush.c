@@ -10,15 +10,17 @@
 struct stub_qp *stub_flushing;
 static int unflushed;
 
-static void forget(struct stub_qp *qp)
+void stub_flush_forget(struct stub_qp *qp)
 {
 	struct stub_qp **at = &stub_flushing;
 
+	stub_lock();
 	while (*at && *at != qp)
 		at = &(*at)->next_flushing;
 	if (*at)
 		*at = qp->next_flushing;
 	qp->flushing = false;
+	stub_unlock();
 }
 
 /* Raises the events that this many polls allow. The QP leaves the list with its last event. */
@@ -32,20 +34,20 @@ static void advance(struct stub_qp *qp)
 		return;
 	if (qp->v.srq && stub_config.last_wqe_polls >= 0)
 		stub_async(IBV_EVENT_QP_LAST_WQE_REACHED, qp);
-	forget(qp);
+	stub_flush_forget(qp);
 }
 
 void stub_to_error(struct stub_qp *qp)
 {
-	if (qp->v.state == IBV_QPS_ERR)
-		return;
 	stub_lock();
-	qp->v.state = IBV_QPS_ERR;
-	qp->flushing = true;
-	qp->polls = 0;
-	qp->next_flushing = stub_flushing;
-	stub_flushing = qp;
-	advance(qp);
+	if (qp->v.state != IBV_QPS_ERR) {
+		qp->v.state = IBV_QPS_ERR;
+		qp->flushing = true;
+		qp->polls = 0;
+		qp->next_flushing = stub_flushing;
+		stub_flushing = qp;
+		advance(qp);
+	}
 	stub_unlock();
 }
 
@@ -72,7 +74,8 @@ static void clean(struct stub_cq *cq, uint32_t qp_num)
 	for (uint32_t i = cq->get; i != cq->put; i++)
 		if (cq->at[i & cq->mask].qp_num != qp_num)
 			cq->at[put++ & cq->mask] = cq->at[i & cq->mask];
-	cq->put = cq->seen = put;
+	if (cq->put != put)
+		cq->put = cq->seen = put;
 }
 
 void stub_flush_destroyed(struct stub_qp *qp)
@@ -85,7 +88,7 @@ void stub_flush_destroyed(struct stub_qp *qp)
 	} else if (qp->flushing) {
 		stub_flush(qp);
 	}
-	forget(qp);
+	stub_flush_forget(qp);
 }
 
 int stub_unflushed(void)

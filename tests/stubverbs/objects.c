@@ -514,6 +514,8 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 
 	if (error || !(mask & IBV_QP_STATE))
 		return error;
+	if (base->state == IBV_QPS_ERR && attr->qp_state != IBV_QPS_RESET)
+		return attr->qp_state == IBV_QPS_ERR ? 0 : EINVAL;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->ack_timeout = attr->timeout;
 	if (attr->qp_state == IBV_QPS_RTR)
@@ -521,6 +523,7 @@ int ibv_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask)
 	if (attr->qp_state == IBV_QPS_ERR) {
 		stub_to_error(qp);
 	} else if (attr->qp_state == IBV_QPS_RESET) {
+		stub_flush_forget(qp);
 		qp->own.get = qp->own.put;
 		qp->get = qp->put;
 		qp->v.state = IBV_QPS_RESET;

@@ -263,6 +263,8 @@ void stub_complete(struct stub_cq *cq, const struct ibv_wc *wc, bool solicited);
 void stub_flush(struct stub_qp *qp);
 
 /* flush.c */
+/* The QP leaves the list of those that flush. */
+void stub_flush_forget(struct stub_qp *qp);
 /* A poll of the CQ has found nothing. */
 void stub_flush_polled(struct stub_cq *cq);
 /* The QP is destroyed: what was not flushed yet, and its completions. */
