@@ -22,3 +22,4 @@ on_device() {
 }
 
 run_all
+echo "1..$n"

@@ -2,8 +2,10 @@
 # Sourced by suites.sh and fabric.sh: the scripts and the Check suites of tests/unit on a device
 # that needs no kernel. The caller sets `kind`, which names its rows of deviations.tsv, `like`, a
 # kind of the lab whose rows hold, too, and `device`, and defines on_device COMMAND..., which runs a
-# command where that device is. `run_all [PATTERN]` prints TAP: of the suites of that name, or of
-# the scripts and all suites.
+# command where that device is; it may set `profile`, the name of the device in the results and in
+# rows for KIND@PROFILE.
+# `run_all [PATTERN]` prints TAP without a plan: of the suites of that name, or of the scripts and
+# all suites.
 here=$top_srcdir/tests/passthrough
 build=$(cd "$top_builddir" && pwd) || exit 99
 source=$(cd "$top_srcdir" && pwd) || exit 99
@@ -21,12 +23,13 @@ table=$work/deviations.tsv
 awk -F '\t' -v OFS='\t' -v kind="$kind" -v like="$like" '
 	/^#/ { next }
 	FNR == NR {
-		if ($1 != kind) next
-		own[$2] = 1
-		if ($3 != "AGREES") print
+		if ($1 != kind && index($1, kind "@") != 1) next
+		if ($1 == kind) own[$2] = 1
+		if ($3 != "AGREES") rows = rows $0 "\n"
 		next
 	}
 	($1 == "all" || $1 == like) && !($2 in own) { $1 = kind; print }
+	END { printf "%s", rows }
 ' "$here/deviations.tsv" "$source/tests/hwlab/deviations.tsv" > "$table"
 
 # listed SUITE SAYS: the tests of a suite whose row says that
@@ -38,9 +41,12 @@ listed() {
 	' "$table"
 }
 
+# run_scripts [FILE [SCRIPT...]]: these scripts, or all; FILE gets what datsim prints
 run_scripts() {
+	local to=${1:-scripts}
+	[ $# -gt 1 ] || set -- "$to" tests/scripts
 	(cd "$source" && on_device "$build/tools/datsim/datsim" test --provider hw \
-		--device "$device" tests/scripts) > "$work/scripts" 2>&1
+		--device "$device" "${@:2}") > "$work/$to" 2>&1
 }
 
 # run_suite SUITE [SETTLE]: a process for each test, also where the caller has CK_FORK=no, since one
@@ -53,14 +59,15 @@ run_suite() {
 }
 
 verdicts() {
-	awk -f "$source/tests/hwlab/judge.awk" -v device="$kind" -v kind="$kind" -v kernel=none \
-		-v rows=3 -v what="$1" -v last="$n" "${@:2}" "$table" "$work/$1"
+	awk -f "$source/tests/hwlab/judge.awk" -v device="${profile:-$kind}" -v kind="$kind" \
+		-v kernel="${profile:-none}" -v rows=3 -v what="$1" -v last="$n" "${@:2}" \
+		"$table" "$work/$1"
 }
 
 # On a busy machine an event may come after the moment that a test gives it: such a test runs again.
 judge() {
 	local name
-	[ "$1" = scripts ] || for name in $(verdicts "$1" -v ask=names); do
+	[[ $1 == scripts* ]] || for name in $(verdicts "$1" -v ask=names); do
 		CK_RUN_CASE=$name run_suite "$1" 300
 	done
 	verdicts "$1" | tee "$work/judged"
@@ -90,5 +97,4 @@ run_all() {
 	for suite in $scripts $suites; do
 		judge "$suite"
 	done
-	echo "1..$n"
 }
