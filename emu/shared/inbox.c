@@ -10,6 +10,7 @@
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "emu/mem.h"
+#include "emu/fabric/trace.h"
 #include "emu/partial.h"
 #include "emu/qp.h"
 #include "reach.h"
@@ -17,7 +18,7 @@
 #include "shared.h"
 #include "emu/upcall.h"
 
-#define MESSAGES_MOST (1u << 20) /* in one call: garbage can make the list endless */
+#define MESSAGES_MOST (1u << 20) /* in one call; the others are run in the next */
 
 /*
  * The owner finds the message when it next takes the lock. Until then no thread misses it: each
@@ -30,6 +31,26 @@ static bool can_wait(struct emu_world *w, const struct emu_process *p,
 	       message->up.what && p->sleepers == 0 && !emu_lockstep(w);
 }
 
+EMU_COLD void emu_inbox_cut(struct emu_world *w, uint16_t process, emu_ref *link)
+{
+	*link = 0;
+	emu_process(w, process)->overrun = true;
+	w->membership->to_wake |= 1ul << (process - 1);
+	emu_trace(w, "- note garbage among the messages to process %.31s",
+		  emu_process(w, process)->node);
+}
+
+/* NULL: there is none yet. */
+static struct emu_message *last_message(struct emu_world *w, uint16_t process)
+{
+	struct emu_process *p = emu_process(w, process);
+	struct emu_message *last = p->inbox ? emu_inbox_at(w, p->inbox_tail) : NULL;
+
+	if (p->inbox && !last)
+		emu_inbox_cut(w, process, &p->inbox);
+	return last;
+}
+
 /*
  * False: no memory. The message is complete before it is linked, so a process that dies in between
  * leaves the list intact.
@@ -38,17 +59,21 @@ static bool append_message(struct emu_world *w, uint16_t process, const struct e
 {
 	struct emu_process *p = emu_process(w, process);
 	emu_ref ref = emu_pool_alloc(w, sizeof(struct emu_message));
+	struct emu_message *last, *to;
 
 	if (!ref || !can_wait(w, p, message))
 		w->membership->to_wake |= 1ul << (process - 1);
 	if (!ref)
 		return false;
-	*(struct emu_message *)emu_at(w, ref) = *message;
+	last = last_message(w, process);
+	to = emu_at(w, ref);
+	*to = *message;
+	to->mark = EMU_MESSAGE_MARK + ref;
 	if (w->fab->shared.section.running)
-		((struct emu_message *)emu_at(w, ref))->during = w->fab->shared.section.event.order;
+		to->during = w->fab->shared.section.event.order;
 	__asm__ volatile("" ::: "memory");
-	if (p->inbox)
-		((struct emu_message *)emu_at(w, p->inbox_tail))->next = ref;
+	if (last)
+		last->next = ref;
 	else
 		p->inbox = ref;
 	p->inbox_tail = ref;
@@ -119,11 +144,16 @@ static bool take_message(struct emu_world *w, uint16_t process, struct emu_messa
 {
 	struct emu_process *p = emu_process(w, process);
 	emu_ref ref = p->inbox;
+	struct emu_message *first = emu_inbox_at(w, ref);
 
-	if (!ref)
+	if (ref && !first)
+		emu_inbox_cut(w, process, &p->inbox);
+	if (!first)
 		return false;
-	*message = *(const struct emu_message *)emu_at(w, ref);
+	*message = *first;
 	p->inbox = message->next;
+	__asm__ volatile("" ::: "memory");
+	first->mark = 0;
 	emu_pool_free(w->fab, ref, sizeof(*message));
 	return true;
 }
@@ -191,7 +221,7 @@ static void run_message(struct emu_world *w, const struct emu_message *message)
 	}
 }
 
-/* Upcalls were lost for want of memory: the state of this process's objects is no longer known. */
+/* Messages were lost, for want of memory or to garbage: the state of objects is not known. */
 static void fail_adapters(struct emu_world *w)
 {
 	emu_process(w, w->process)->overrun = false;

@@ -7,6 +7,12 @@
  * process that holds the fabric's lock and finds such work appends a message to the owner's inbox,
  * a list in the arena, and wakes the owner. The owner empties its inbox, in order, each time it
  * takes the lock.
+ *
+ * Another process may have written garbage to the head of the list or to a link. Each message
+ * therefore bears a mark, made of its own place, which is removed when it is taken. A list that
+ * leads to a block without its mark ends there, the rest is dropped, and the adapters of its owner
+ * fail. So a list that was bent into a ring is run once, and no block that holds something else is
+ * taken for a message.
  */
 #ifndef EMU_SHARED_INBOX_H
 #define EMU_SHARED_INBOX_H
@@ -41,7 +47,18 @@ struct emu_message {
 			struct emu_lost lost; /* if its destination is gone */
 		} copy;
 	};
+	uint32_t mark; /* EMU_MESSAGE_MARK + its own ref; 0: it was taken */
 };
+
+#define EMU_MESSAGE_MARK 0x67736d00u
+
+/* The message at this place of a list; NULL: the list ends here, or what follows is garbage. */
+static inline struct emu_message *emu_inbox_at(struct emu_world *w, emu_ref ref)
+{
+	struct emu_message *message = emu_at(w, ref);
+
+	return ref && message->mark == EMU_MESSAGE_MARK + ref ? message : NULL;
+}
 
 /*
  * Each of these wakes the process when the lock is released. False: no memory; the event is not
@@ -57,5 +74,7 @@ enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t add
 void emu_inbox_empty(struct emu_world *w);
 /* The process will not empty its inbox again: put its events back on the event queue. */
 void emu_inbox_discard(struct emu_world *w, uint16_t process);
+/* `link`, the head of its list or a link in it, leads to garbage: the list ends there. */
+void emu_inbox_cut(struct emu_world *w, uint16_t process, emu_ref *link);
 
 #endif /* EMU_SHARED_INBOX_H */

@@ -24,8 +24,10 @@
 #include "emu/fabric/trace.h"
 #include "emu/fabric/config.h"
 
-#define MAGIC       0x3120636962616664ul
-#define LAYOUT      ((uint64_t)sizeof(struct emu_fabric) << 16 | sizeof(struct emu_qp))
+#define MAGIC 0x3120636962616664ul
+#define LAYOUT                                                                                    \
+	((uint64_t)sizeof(struct emu_message) << 48 | (uint64_t)sizeof(struct emu_fabric) << 16 | \
+	 sizeof(struct emu_qp))
 #define LOCKS_BEGIN (1l << 50) /* byte of the file, far behind its end, that process 0 would lock */
 #define TRIES       1000
 

@@ -27,13 +27,15 @@ struct blocks {
 	struct block *block;
 	size_t count, room;
 	uint32_t next; /* emu_fabric.pool_next: the end of all blocks */
-	bool full;     /* realloc failed: reclaim nothing */
+	bool full;     /* realloc failed, or there are more than can be: reclaim nothing */
 };
 
 static void add_block(struct blocks *all, emu_ref ref, uint32_t units, uint32_t free_class)
 {
-	if (!ref || ref >= all->next || units > all->next - ref)
+	if (all->full || !ref || ref >= all->next || units > all->next - ref)
 		return;
+	/* A list that leads back into itself; what was torn may be there twice. */
+	all->full = all->count >= 2 * (size_t)all->next;
 	if (all->count == all->room) {
 		size_t room = all->room ? all->room * 2 : 1024;
 		struct block *block = realloc(all->block, room * sizeof(*block));
@@ -90,15 +92,13 @@ static void add_inboxes(struct emu_world *w, struct blocks *all)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		const struct emu_process *p = emu_process(w, i);
+		const struct emu_message *message;
 		emu_ref ref = p->used ? p->inbox : 0;
 
-		while (ref && emu_go_on(w)) {
-			const struct emu_message *message = emu_at(w, ref);
-
+		for (; (message = emu_inbox_at(w, ref)) && emu_go_on(w); ref = message->next) {
 			add_bytes(all, ref, sizeof(*message));
 			if (message->kind == EMU_MESSAGE_COPY)
 				add_bytes(all, message->copy.data, message->copy.length);
-			ref = message->next;
 		}
 	}
 }

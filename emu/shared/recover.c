@@ -350,27 +350,35 @@ static void rebuild_listeners(struct emu_fabric *fab)
 }
 
 /*
- * Relink the lists. Messages of the event that was rolled back are dropped: it will send them
- * again.
+ * Relink the list of a process. Messages of the event that was rolled back are dropped: it will
+ * send them again.
  */
-static void rebuild_inboxes(struct emu_world *w)
+static void rebuild_inbox(struct emu_world *w, uint16_t process)
 {
 	const struct emu_section *s = &w->fab->shared.section;
+	struct emu_process *p = emu_process(w, process);
+	emu_ref *link = &p->inbox;
+	struct emu_message *message;
 
-	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
-		struct emu_process *p = emu_process(w, i);
-		emu_ref *link = &p->inbox;
-
-		while (p->used && *link && emu_go_on(w)) {
-			struct emu_message *message = emu_at(w, *link);
-
-			if (s->running && message->during == s->event.order) {
-				*link = message->next;
-				continue;
-			}
-			p->inbox_tail = *link;
-			link = &message->next;
+	while ((message = emu_inbox_at(w, *link)) && emu_go_on(w)) {
+		if (s->running && message->during == s->event.order) {
+			*link = message->next;
+			__asm__ volatile("" ::: "memory");
+			message->mark = 0;
+			continue;
 		}
+		p->inbox_tail = *link;
+		link = &message->next;
+	}
+	if (*link)
+		emu_inbox_cut(w, process, link);
+}
+
+static void rebuild_inboxes(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		if (emu_process(w, i)->used)
+			rebuild_inbox(w, i);
 		w->membership->to_wake |= 1ul << (i - 1);
 	}
 }
@@ -388,15 +396,11 @@ static void mark_request(const struct emu_event *event, uint8_t *marks)
 static void mark_inbox(struct emu_world *w, uint16_t process, uint8_t *marks)
 {
 	const struct emu_process *p = emu_process(w, process);
-	emu_ref ref = p->used ? p->inbox : 0;
+	const struct emu_message *message = emu_inbox_at(w, p->used ? p->inbox : 0);
 
-	while (ref && emu_go_on(w)) {
-		const struct emu_message *message = emu_at(w, ref);
-
+	for (; message && emu_go_on(w); message = emu_inbox_at(w, message->next))
 		if (message->kind == EMU_MESSAGE_RUN)
 			mark_request(&message->event, marks);
-		ref = message->next;
-	}
 }
 
 static void refuse_lost_requests(struct emu_world *w)

@@ -47,15 +47,11 @@ static void mark_inboxes(struct emu_world *w, struct moving *moving)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		const struct emu_process *p = emu_process(w, i);
-		emu_ref ref = p->used ? p->inbox : 0;
+		const struct emu_message *message = emu_inbox_at(w, p->used ? p->inbox : 0);
 
-		while (ref && emu_go_on(w)) {
-			const struct emu_message *message = emu_at(w, ref);
-
+		for (; message && emu_go_on(w); message = emu_inbox_at(w, message->next))
 			if (message->kind == EMU_MESSAGE_RUN)
 				mark_event(w, moving, &message->event);
-			ref = message->next;
-		}
 	}
 }
 

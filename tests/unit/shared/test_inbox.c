@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages to another process: payload that cannot be copied straight, the completion that such a
- * payload belongs to, packets that one of two processes has to run, and which process is woken.
+ * payload belongs to, packets that one of two processes has to run, which process is woken, and
+ * lists that lead to garbage.
  */
 #include <sys/mman.h>
 
@@ -13,6 +14,7 @@
 #include "emu/shared/reach.h"
 #include "emu/shared/recover.h"
 #include "emu/shared/runner.h"
+#include "emu/shared/stalled.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -25,6 +27,7 @@ enum {
 	RECV_CQ = 4,
 	EPOCH = 7,
 	LENGTH = 500,
+	STEPS = 1000,
 };
 
 static struct emu_world *world;
@@ -246,6 +249,158 @@ START_TEST(a_process_with_a_message_is_woken_and_no_other)
 }
 END_TEST
 
+/* ---- a list that leads to garbage ---- */
+
+static unsigned int ends, failures;
+
+static void count_end(void *ctx, enum nic_conn_end why)
+{
+	(void)ctx;
+	(void)why;
+	ends++;
+}
+
+static void count_failure(void *ctx)
+{
+	(void)ctx;
+	failures++;
+}
+
+static const struct nic_upcalls counted = { .conn_end = count_end,
+					    .adapter_failed = count_failure };
+static struct nic nic = { .up = &counted };
+
+/* The block that the head of the list, or its first message, leads to. */
+enum bent {
+	TO_OTHER_BLOCK,
+	TO_FREE_BLOCK,
+	TO_TAKEN_MESSAGE,
+	TO_UNUSED_POOL,
+	TO_FIRST_MESSAGE,
+	BENT,
+};
+
+/* Leave a message that counts in `ends`. */
+static emu_ref leave_end(uint16_t process)
+{
+	const struct emu_upcall up = { .kind = EMU_UPCALL_CONN_END, .qp = QP };
+
+	emu_inbox_tell(world, process, &up);
+	return emu_process(world, process)->inbox_tail;
+}
+
+static void begin_counting(void)
+{
+	ends = failures = 0;
+	world->qp[QP].base.nic = &nic;
+	world->nics[MINE].base.up = &counted;
+	fab->adapters[MINE].open = true;
+}
+
+static void end_counting(void)
+{
+	world->qp[QP].base.nic = NULL;
+	world->nics[MINE].base.up = NULL;
+	fab->adapters[MINE].open = false;
+}
+
+/* A block whose first word leads to itself, as garbage that makes a walk endless. */
+static emu_ref block_to(enum bent to)
+{
+	struct emu_message *block;
+	emu_ref ref;
+
+	if (to == TO_TAKEN_MESSAGE) {
+		ref = leave_end(OWN);
+		emu_inbox_empty(world);
+	} else if (to == TO_UNUSED_POOL) {
+		ref = fab->pool_next + STEPS;
+	} else {
+		ref = emu_pool_alloc(world, sizeof(*block));
+	}
+	block = emu_at(world, ref);
+	if (to == TO_FREE_BLOCK)
+		emu_pool_free(fab, ref, sizeof(*block));
+	else if (to != TO_UNUSED_POOL)
+		block->next = ref;
+	block->kind = EMU_MESSAGE_UPCALL;
+	block->up = (struct emu_upcall){ .kind = EMU_UPCALL_CONN_END, .qp = QP };
+	return ref;
+}
+
+START_TEST(an_inbox_that_leads_to_garbage_ends_there)
+{
+	struct emu_process *own = emu_process(world, OWN);
+	enum bent to = (enum bent)(_i % BENT);
+	bool by_link = _i >= BENT;
+	emu_ref bent, first;
+
+	begin_counting();
+	bent = to == TO_FIRST_MESSAGE ? 0 : block_to(to);
+	ends = 0;
+	first = leave_end(OWN);
+	if (to == TO_FIRST_MESSAGE)
+		bent = first;
+	if (by_link)
+		((struct emu_message *)emu_at(world, first))->next = bent;
+	else
+		own->inbox = bent;
+	world->steps = STEPS;
+	emu_inbox_empty(world);
+	ck_assert_uint_eq(ends, by_link || bent == first);
+	ck_assert_uint_eq(failures, by_link || bent != first);
+	ck_assert_uint_eq(own->inbox, 0);
+	/* It is over: the next message is run, and it alone. */
+	ends = failures = 0;
+	leave_end(OWN);
+	emu_inbox_empty(world);
+	ck_assert_uint_eq(ends, 1);
+	ck_assert_uint_eq(failures, 0);
+	end_counting();
+}
+END_TEST
+
+START_TEST(a_message_behind_garbage_begins_a_new_list)
+{
+	struct emu_process *other = emu_process(world, OTHER);
+	emu_ref garbage = emu_pool_alloc(world, LENGTH), last;
+	uint8_t *block = emu_at(world, garbage);
+
+	memset(block, 0x55, LENGTH);
+	leave_end(OTHER);
+	other->inbox_tail = garbage;
+	last = leave_end(OTHER);
+	for (int i = 0; i < LENGTH; i++)
+		ck_assert_uint_eq(block[i], 0x55);
+	ck_assert_uint_eq(other->inbox, last);
+	ck_assert_uint_eq(other->inbox_tail, last);
+	ck_assert(other->overrun);
+}
+END_TEST
+
+START_TEST(recovery_takes_no_step_into_garbage)
+{
+	struct emu_process *other = emu_process(world, OTHER);
+	emu_ref garbage = block_to(TO_OTHER_BLOCK), first = leave_end(OTHER);
+
+	((struct emu_message *)emu_at(world, first))->next = garbage;
+	world->steps = STEPS;
+	emu_stalled_resume(world);
+	ck_assert_uint_eq(world->steps, STEPS - 1);
+	world->steps = STEPS;
+	emu_recover(world);
+	ck_assert_uint_eq(world->steps, STEPS - 1);
+	ck_assert(other->overrun);
+	ck_assert_uint_eq(other->inbox, first);
+	ck_assert_uint_eq(((struct emu_message *)emu_at(world, first))->next, 0);
+	ck_assert_uint_eq(other->inbox_tail, first);
+	world->steps = STEPS;
+	emu_recover_orphans(world);
+	ck_assert_uint_eq(world->steps, STEPS - 1);
+	fab->shared.processes = 1; /* recovery has counted OTHER, which cannot leave */
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("inbox");
@@ -261,6 +416,9 @@ static void fill(Suite *suite)
 			    0, 4);
 	tcase_add_test(tcase, a_datagram_goes_behind_the_one_before_it);
 	tcase_add_test(tcase, a_process_with_a_message_is_woken_and_no_other);
+	tcase_add_loop_test(tcase, an_inbox_that_leads_to_garbage_ends_there, 0, 2 * BENT);
+	tcase_add_test(tcase, a_message_behind_garbage_begins_a_new_list);
+	tcase_add_test(tcase, recovery_takes_no_step_into_garbage);
 	suite_add_tcase(suite, tcase);
 }
 

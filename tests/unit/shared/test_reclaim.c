@@ -210,7 +210,8 @@ static void hold_elsewhere(enum holder holder, emu_ref ref)
 	if (holder == MESSAGE || holder == COPY)
 		emu_process(world, OTHER)->inbox = ref;
 	if (holder == MESSAGE)
-		message->kind = EMU_MESSAGE_RUN;
+		*message = (struct emu_message){ .kind = EMU_MESSAGE_RUN,
+						 .mark = EMU_MESSAGE_MARK + ref };
 }
 
 /* A message with the block as its payload; the message comes before both blocks. */
@@ -219,7 +220,8 @@ static void hold_as_copy(emu_ref message_ref, emu_ref ref)
 	struct emu_message *message = emu_at(world, message_ref);
 
 	*message = (struct emu_message){ .kind = EMU_MESSAGE_COPY,
-					 .copy = { .data = ref, .length = bytes_of(COPY) } };
+					 .copy = { .data = ref, .length = bytes_of(COPY) },
+					 .mark = EMU_MESSAGE_MARK + message_ref };
 	emu_process(world, OTHER)->inbox = message_ref;
 }
 
@@ -240,6 +242,27 @@ START_TEST(a_block_that_something_refers_to_stays_and_any_other_is_free)
 	reclaim();
 	ck_assert_uint_eq(emu_pool_alloc(world, bytes), lost);
 	ck_assert_uint_gt(emu_pool_alloc(world, bytes), lost);
+	emu_process(world, OTHER)->inbox = 0;
+}
+END_TEST
+
+/* Of more blocks than the pool can hold nothing is known. */
+START_TEST(a_list_that_leads_back_into_itself_frees_nothing)
+{
+	emu_ref ref = emu_pool_alloc(world, sizeof(struct emu_message));
+	struct emu_message *message = emu_at(world, ref);
+	uint32_t next;
+
+	*message = (struct emu_message){ .next = ref,
+					 .kind = EMU_MESSAGE_RUN,
+					 .mark = EMU_MESSAGE_MARK + ref };
+	emu_process(world, OTHER)->inbox = ref;
+	emu_pool_alloc(world, BLOCK);
+	next = fab->pool_next;
+	reclaim();
+	ck_assert_uint_eq(fab->pool_next, next);
+	for (uint32_t i = 0; i < EMU_POOL_CLASSES; i++)
+		ck_assert_uint_eq(fab->pool_free[i], 0);
 	emu_process(world, OTHER)->inbox = 0;
 }
 END_TEST
@@ -339,6 +362,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_block_in_use_is_on_no_free_list);
 	tcase_add_loop_test(tcase, a_block_that_something_refers_to_stays_and_any_other_is_free, 0,
 			    HOLDERS);
+	tcase_add_test(tcase, a_list_that_leads_back_into_itself_frees_nothing);
 	tcase_add_test(tcase, the_dead_process_leaves_nothing_behind);
 	suite_add_tcase(suite, tcase);
 }
