@@ -5,26 +5,45 @@
 . "$(dirname "$0")/begin.sh"
 needs libibverbs ucx-utils ucx_info ucx_perftest
 
+# Debian 13's ucx_perftest asks MPI for its peers, unless its input is a terminal.
+run() {
+	if ldd "$(command -v ucx_perftest)" | grep -q libmpi; then
+		script -qec "$datsim run $*" /dev/null
+	else
+		"$datsim" run "$@"
+	fi
+}
+
 # perftest TLS TEST SIZE ITERATIONS: the second line is datsim's; TCP has no packets here
 perftest() {
 	next_port
 	export UCX_TLS="$1"
 	prints "$2 of $3 bytes, over $1" 2 "^Final: +$4 |^  packets +[0-9]{2,} arrived" \
-		"$datsim" run -- ucx_perftest -t "$2" -s "$3" -n "$4" -w 10 -p $port + \
+		run -- ucx_perftest -t "$2" -s "$3" -n "$4" -w 10 -p $port + \
 		ucx_perftest -t "$2" -s "$3" -n "$4" -w 10 -p $port localhost
 }
 
-# The same, which fails.
+# The same, which fails. UCX 1.18 takes TCP then, without a word.
 no_auxiliary() {
 	next_port
-	! UCX_TLS=rc_verbs,tcp,self "$datsim" run --quiet -- ucx_perftest -t tag_lat -p $port + \
+	export UCX_TLS=rc_verbs,tcp,self
+	! run --quiet -- ucx_perftest -t tag_lat -p $port + \
 		ucx_perftest -t tag_lat -p $port localhost
 }
 
 echo 1..18
 prints "ucx_info finds two transports at two devices" 4 'Transport: (rc|ud)_verbs' \
 	"$datsim" run --quiet -- ucx_info -d
-prints "rc_verbs and tcp: UCX finds no auxiliary transport" 2 'no auxiliary transport' no_auxiliary
+title="rc_verbs and tcp: UCX finds no auxiliary transport"
+case $(ucx_info -v) in
+*" 1.13."*)
+	prints "$title" 2 'no auxiliary transport' no_auxiliary
+	;;
+*)
+	n=$((n + 1))
+	echo "ok $n - $title # SKIP it says so in release 1.13"
+	;;
+esac
 for test in tag_lat ucp_put_lat ucp_get ucp_am_lat; do
 	perftest rc_verbs,tcp,ud_verbs:aux,self $test 8 100
 done
