@@ -19,8 +19,7 @@ BEGIN {
 }
 /^SF:/ {
 	file = substr($0, 4)
-	room = file
-	sub(/\/.*/, "", room)
+	room = match(file, /^(tools\/)?[^\/]*/) ? substr(file, 1, RLENGTH) : file
 	if (room in wanted)
 		files[++n] = file
 }

@@ -258,7 +258,7 @@ stage_campaign() {
 # Anyone may write there: some children run as other users.
 stage_coverage() {
 	local dir=$PWD/build/coverage page=doc/results/coverage.md
-	local rooms="host lib emu fault passthrough verbs" commit
+	local rooms="host lib emu fault passthrough verbs tools/datsim" commit
 	commit=$(git describe --always --dirty --exclude '*' 2> /dev/null)
 	build_tree coverage check-build --enable-coverage CC=clang CFLAGS='-O0 -g' || return
 	rm -rf "$dir/raw" && mkdir -m 1777 "$dir/raw" || return
