@@ -219,7 +219,8 @@ static void ep_post_connection_event(struct ep *ep, DAT_EVENT_NUMBER number, DAT
 	data->ep_handle = ep->obj.handle;
 	data->private_data_size = size;
 	data->private_data = size ? ep->private_data : NULL;
-	evd_post_or_overflow(ep->connect_evd, &event);
+	evd_post_connection(ep->connect_evd, &event,
+			    number == DAT_CONNECTION_EVENT_ESTABLISHED ? ep : NULL);
 }
 
 /* Private data stays with the EP until the EP is freed or UNCONNECTED again. */

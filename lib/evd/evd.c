@@ -238,11 +238,17 @@ static void evd_trace_event(const struct evd *evd, const char *verb, const DAT_E
 
 bool evd_post(struct evd *evd, DAT_EVENT *event)
 {
+	return evd_post_before(evd, event, NULL);
+}
+
+bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep)
+{
 	if (evd_count(evd) >= (uint32_t)evd->qlen)
 		return false;
 	evd_drain(evd);
 	event->evd_handle = evd->obj.handle;
-	evd_push(evd, event, EVD_OTHER, NULL);
+	evd_queue_insert(&evd->queue, event, ep);
+	evd_set_quick(evd, false);
 	evd_update_limit(evd);
 	evd->notified = true;
 	evd->obj.nic->attention = true;

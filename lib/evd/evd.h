@@ -4,9 +4,11 @@
  *
  * An EVD is a queue of events plus, if it carries DTO or RMR streams, a completion queue (CQ) of
  * the NIC. One rule keeps events in order: before a non-DTO event is queued, the CQ is drained into
- * the queue, so a DISCONNECTED never overtakes the completions before it. A completion goes to the
- * caller straight from the CQ only while the queue is empty and the EVD carries DTO/RMR streams
- * alone. Length, threshold, nmore, overflow and resize count queue + CQ.
+ * the queue, so a DISCONNECTED never overtakes the completions before it. Only ESTABLISHED goes
+ * before the completions of its EP, which another process may have delivered before this one hears
+ * of the connection. A completion goes to the caller straight from the CQ only while the queue is
+ * empty and the EVD carries DTO/RMR streams alone. Length, threshold, nmore, overflow and resize
+ * count queue + CQ.
  *
  * A receive completion is *reaped* when it is handed to the Consumer or discarded (EP reset or
  * free, EVD free); srq.h and ep.h keep the counts.
@@ -70,8 +72,14 @@ void evd_update_limit(struct evd *evd);
 void evd_drain(struct evd *evd);
 /* Queue a non-DTO event (its evd_handle is filled in); false: no room, nothing changed. */
 bool evd_post(struct evd *evd, DAT_EVENT *event);
-/* Queue a connection event; without room, the EVD overflows. */
-void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event);
+/* The same, before all completions of an EP. */
+bool evd_post_before(struct evd *evd, DAT_EVENT *event, const struct ep *ep);
+/*
+ * Queue a connection event, before the completions of `established` unless that is NULL; without
+ * room, the EVD overflows. Another process may deliver the first messages of a connection before
+ * this one hears that it is established, and so may a device.
+ */
+void evd_post_connection(struct evd *evd, DAT_EVENT *event, const struct ep *established);
 /* There is room: queue the asynchronous events that waited for it. */
 void evd_queue_waiting_notes(struct evd *evd);
 /*

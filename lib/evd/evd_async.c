@@ -94,9 +94,9 @@ void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost)
 		evd_overflow(cq_ctx);
 }
 
-void evd_post_or_overflow(struct evd *evd, DAT_EVENT *event)
+void evd_post_connection(struct evd *evd, DAT_EVENT *event, const struct ep *established)
 {
-	if (!evd_post(evd, event))
+	if (!evd_post_before(evd, event, established))
 		evd_overflow(evd);
 }
 

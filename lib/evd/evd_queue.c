@@ -34,18 +34,48 @@ static struct evd_entry *queue_take_free(struct evd_queue *queue)
 	return entry;
 }
 
-void evd_queue_append(struct evd_queue *queue, const DAT_EVENT *event, enum evd_origin origin,
-		      struct ep *ep)
+static struct evd_entry *queue_fill(struct evd_queue *queue, const DAT_EVENT *event,
+				    enum evd_origin origin, struct ep *ep)
 {
 	struct evd_entry *entry = queue_take_free(queue);
 
 	entry->event = *event;
 	entry->origin = (uint8_t)origin;
 	entry->ep = ep;
+	queue->count++;
+	return entry;
+}
+
+void evd_queue_append(struct evd_queue *queue, const DAT_EVENT *event, enum evd_origin origin,
+		      struct ep *ep)
+{
+	struct evd_entry *entry = queue_fill(queue, event, origin, ep);
+
 	TAILQ_INSERT_TAIL(&queue->queued, entry, in_evd);
 	if (ep)
 		TAILQ_INSERT_TAIL(&ep->queued, entry, in_ep);
-	queue->count++;
+}
+
+/* The entries of an Endpoint may be in several queues, in order in each of them. */
+static struct evd_entry *queue_first_of(const struct evd_queue *queue, const struct ep *ep)
+{
+	struct evd_entry *entry;
+
+	TAILQ_FOREACH(entry, &ep->queued, in_ep)
+		if (entry >= queue->entries && entry < queue->entries + queue->room)
+			break;
+	return entry;
+}
+
+void evd_queue_insert(struct evd_queue *queue, const DAT_EVENT *event, const struct ep *ep)
+{
+	struct evd_entry *first = ep ? queue_first_of(queue, ep) : NULL;
+	struct evd_entry *entry = queue_fill(queue, event, EVD_OTHER, NULL);
+
+	if (first)
+		TAILQ_INSERT_BEFORE(first, entry, in_evd);
+	else
+		TAILQ_INSERT_TAIL(&queue->queued, entry, in_evd);
 }
 
 void evd_queue_remove(struct evd_queue *queue, struct evd_entry *entry)

@@ -53,6 +53,8 @@ void evd_queue_replace(struct evd_queue *queue, struct evd_queue *by);
 /* Append an event; ep: of a completion. There must be room. */
 void evd_queue_append(struct evd_queue *queue, const DAT_EVENT *event, enum evd_origin origin,
 		      struct ep *ep);
+/* Insert an event that is no completion before all completions of ep; NULL: append it. */
+void evd_queue_insert(struct evd_queue *queue, const DAT_EVENT *event, const struct ep *ep);
 /* Remove an entry; its fields are readable until the next one is appended. */
 void evd_queue_remove(struct evd_queue *queue, struct evd_entry *entry);
 

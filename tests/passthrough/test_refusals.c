@@ -319,6 +319,36 @@ START_TEST(the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_
 }
 END_TEST
 
+/* The event thread sees the first one, or a dequeue does. */
+START_TEST(first_messages_come_after_ESTABLISHED_and_in_order_on_one_EVD)
+{
+	DAT_EVD_FLAGS flags = (DAT_EVD_FLAGS)(DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
+	DAT_EVD_HANDLE evd;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+
+	must(dat_evd_create(w.b.ia, 4, DAT_HANDLE_NULL, flags, &evd));
+	w.a.ep = plain_ep(&w.a);
+	must(dat_ep_create(w.b.ia, w.b.pz, evd, w.b.request, evd, NULL, &w.b.ep));
+	post_recvs(&w.b, w.b.ep, 0, 3);
+	cr = request(w.a.ep, &w.b, QUAL);
+	stub_config.quiet_accept = true;
+	must(dat_cr_accept(cr, w.b.ep, 0, NULL));
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (int i = 0; i < 3; i++)
+		post_send(&w.a, w.a.ep, 3 + i, SHORT);
+	/* The test has not looked at the CQ before. */
+	must(dat_evd_dequeue(evd, &event));
+	ck_assert_int_eq(event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (int i = 0; i < 3; i++)
+		expect_dto(evd, w.b.ep, i, DAT_DTO_SUCCESS);
+	expect_no_event(evd);
+	must(dat_ep_free(w.b.ep));
+	w.b.ep = DAT_HANDLE_NULL;
+	must(dat_evd_free(evd));
+}
+END_TEST
+
 /* The device says that the peer sends already: that ends the wait for the peer's last message. */
 START_TEST(a_connection_that_the_device_knows_of_is_established)
 {
@@ -427,6 +457,7 @@ static void fill(Suite *suite)
 	unit_test(suite, what_completes_before_its_CQ_is_armed_ends_a_wait);
 	unit_test(suite, the_first_message_can_be_answered_though_librdmacm_is_late);
 	unit_test(suite, the_first_message_through_an_SRQ_can_be_answered_though_librdmacm_is_late);
+	unit_test(suite, first_messages_come_after_ESTABLISHED_and_in_order_on_one_EVD);
 	unit_test(suite, a_connection_that_the_device_knows_of_is_established);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
 	unit_test(suite, faults_of_calls_are_added_before_a_device_and_no_other);
