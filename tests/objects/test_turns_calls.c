@@ -1,0 +1,711 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libdat-turns.so alone: each call of libc that it covers, with a table (host/outside/outside.h) of
+ * this test's in place of a library that is in lockstep. A log has what the table was asked for:
+ * "wait 2000", "wait ever", the same with "fd" if descriptors count, "tell", "tell fd", "leave".
+ *
+ * The program starts itself again with the library loaded before it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "host/outside/outside.h"
+#include "tests/support/support.h"
+
+#define NEVER OUTSIDE_NEVER
+
+static char heard[1024];
+static uint64_t clock_now;
+static enum outside_wait answer;
+static void (*hook)(void); /* at the wait with this number, from 1 */
+static int hook_at;
+static int wire[2]; /* what is written to 1 is read from 0 */
+
+/* ---- the table ---- */
+
+static void log_word(const char *word, bool descriptor)
+{
+	size_t length = strlen(heard);
+
+	snprintf(heard + length, sizeof(heard) - length, "%s%s%s", length ? ", " : "", word,
+		 descriptor ? " fd" : "");
+}
+
+static enum outside_wait fake_wait(uint64_t ns, bool descriptor)
+{
+	size_t length;
+
+	log_word("wait", descriptor);
+	length = strlen(heard);
+	if (ns == NEVER)
+		snprintf(heard + length, sizeof(heard) - length, " ever");
+	else
+		snprintf(heard + length, sizeof(heard) - length, " %llu", (unsigned long long)ns);
+	if (ns != NEVER && answer == OUTSIDE_AGAIN)
+		clock_now += ns;
+	if (--hook_at == 0)
+		hook();
+	errno = EXDEV; /* the caller's has to stay */
+	return answer;
+}
+
+static void fake_tell(bool descriptor)
+{
+	log_word("tell", descriptor);
+	errno = EXDEV;
+}
+
+static void fake_leave(void)
+{
+	log_word("leave", false);
+}
+
+static uint64_t fake_now(void)
+{
+	return clock_now;
+}
+
+static void (*meet)(const struct outside *table);
+static struct outside table = { sizeof(table), NULL, fake_tell, fake_leave, fake_now };
+
+/* The code that the table's first call is in counts as a library, so it is libc's at first. */
+static void begin(void)
+{
+	clock_now = 5000000000u;
+	answer = OUTSIDE_AGAIN;
+	hook_at = 0;
+	table.wait = (enum outside_wait(*)(uint64_t, bool))(void (*)(void))abort;
+	meet(&table);
+	table.wait = fake_wait;
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
+	heard[0] = '\0';
+}
+
+static void expect(const char *words)
+{
+	ck_assert_str_eq(heard, words);
+	heard[0] = '\0';
+}
+
+static void set_hook(int at, void (*function)(void))
+{
+	hook_at = at;
+	hook = function;
+}
+
+/* Not by a call that the library covers. */
+static void feed(void)
+{
+	ck_assert_int_eq(syscall(SYS_write, wire[1], "x", 1), 1);
+}
+
+static void empty(void)
+{
+	char buffer[4096];
+
+	fcntl(wire[0], F_SETFL, O_NONBLOCK);
+	while (syscall(SYS_read, wire[0], buffer, sizeof(buffer)) > 0)
+		;
+	fcntl(wire[0], F_SETFL, 0);
+}
+
+static void choke(void)
+{
+	static const char zeros[4096];
+
+	fcntl(wire[1], F_SETFL, O_NONBLOCK);
+	while (syscall(SYS_write, wire[1], zeros, sizeof(zeros)) > 0)
+		;
+	fcntl(wire[1], F_SETFL, 0);
+}
+
+/* ---- descriptors ---- */
+
+static ssize_t take(int way, int flags)
+{
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n;
+
+	switch (way) {
+	case 0:
+		n = read(wire[0], &byte, 1);
+		break;
+	case 1:
+		n = readv(wire[0], &iov, 1);
+		break;
+	case 2:
+		n = recv(wire[0], &byte, 1, flags);
+		break;
+	case 3:
+		n = recvfrom(wire[0], &byte, 1, flags, NULL, NULL);
+		break;
+	default:
+		n = recvmsg(wire[0], &message, flags);
+		break;
+	}
+	ck_assert(n != 1 || byte == 'x');
+	return n;
+}
+
+START_TEST(a_read_waits_until_there_is_something)
+{
+	begin();
+	set_hook(3, feed);
+	ck_assert_int_eq(take(_i, 0), 1);
+	expect("wait fd ever, wait fd ever, wait fd ever");
+	feed();
+	ck_assert_int_eq(take(_i, 0), 1);
+	expect("");
+	/* Where no thread of the fabric can end the wait, it leaves the turn and blocks. */
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, feed);
+	ck_assert_int_eq(take(_i, 0), 1);
+	expect("wait fd ever, leave");
+	answer = OUTSIDE_AGAIN;
+	if (_i >= 2) {
+		ck_assert_int_eq(take(_i, MSG_DONTWAIT), -1);
+		ck_assert_int_eq(errno, EAGAIN);
+		expect("");
+	}
+	fcntl(wire[0], F_SETFL, O_NONBLOCK);
+	ck_assert_int_eq(take(_i, 0), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+}
+END_TEST
+
+static ssize_t give(int way, int flags)
+{
+	char byte = 'x';
+	struct iovec iov = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	switch (way) {
+	case 0:
+		return write(wire[1], &byte, 1);
+	case 1:
+		return writev(wire[1], &iov, 1);
+	case 2:
+		return send(wire[1], &byte, 1, flags);
+	case 3:
+		return sendto(wire[1], &byte, 1, flags, NULL, 0);
+	default:
+		return sendmsg(wire[1], &message, flags);
+	}
+}
+
+START_TEST(a_write_waits_for_room_and_tells)
+{
+	begin();
+	ck_assert_int_eq(give(_i, 0), 1);
+	expect("tell fd");
+	choke();
+	set_hook(2, empty);
+	ck_assert_int_eq(give(_i, 0), 1);
+	expect("wait fd ever, wait fd ever, tell fd");
+	choke();
+	if (_i >= 2) {
+		ck_assert_int_eq(give(_i, MSG_DONTWAIT), -1);
+		ck_assert_int_eq(errno, EAGAIN);
+		expect("");
+	}
+	fcntl(wire[1], F_SETFL, O_NONBLOCK);
+	ck_assert_int_eq(give(_i, 0), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+	ck_assert_int_eq(shutdown(wire[1], SHUT_RDWR), 0);
+	expect("tell fd");
+	ck_assert_int_eq(close(wire[1]), 0);
+	expect("tell fd");
+	ck_assert_int_eq(shutdown(wire[1], SHUT_RDWR), -1);
+	ck_assert_int_eq(errno, EBADF);
+	ck_assert_int_eq(close(wire[1]), -1);
+	ck_assert_int_eq(errno, EBADF);
+	expect("");
+}
+END_TEST
+
+static int client = -1, listener = -1;
+static struct sockaddr_in addr = { .sin_family = AF_INET };
+
+static void ask(void)
+{
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(syscall(SYS_connect, client, &addr, sizeof(addr)), 0);
+}
+
+START_TEST(a_connect_takes_time_and_an_accept_waits)
+{
+	socklen_t size = sizeof(addr);
+	int fd;
+
+	begin();
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&addr, size), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&addr, &size), 0);
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&addr, size), -1);
+	ck_assert_int_eq(errno, ECONNREFUSED);
+	expect("wait 100000");
+	ck_assert_int_eq(listen(listener, 4), 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&addr, size), 0);
+	expect("wait 100000, tell fd");
+	fd = accept(listener, NULL, NULL);
+	ck_assert_int_gt(fd, client);
+	expect("");
+	client = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	ck_assert_int_eq(connect(client, (struct sockaddr *)&addr, size), -1);
+	ck_assert_int_eq(errno, EINPROGRESS);
+	expect("wait 100000, tell fd");
+	fd = accept4(listener, NULL, NULL, 0);
+	ck_assert_int_gt(fd, client);
+	heard[0] = '\0';
+	set_hook(2, ask);
+	fd = _i ? accept4(listener, NULL, NULL, SOCK_NONBLOCK) : accept(listener, NULL, NULL);
+	ck_assert_int_gt(fd, 2);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, _i ? O_NONBLOCK : 0);
+	expect("wait fd ever, wait fd ever");
+}
+END_TEST
+
+/* ---- several descriptors ---- */
+
+/* With this timeout; fds[1] alone is looked at for writing in ways that can. */
+static int look(int way, int ms)
+{
+	struct pollfd fds[2] = { { .fd = wire[0], .events = POLLIN },
+				 { .fd = wire[1], .events = POLLPRI } };
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	struct timeval tv = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	struct epoll_event event = { .events = EPOLLIN };
+	fd_set set, other;
+	int n, fd;
+
+	switch (way) {
+	case 0:
+		n = poll(fds, 2, ms);
+		ck_assert(n < 1 || (fds[0].revents == POLLIN && !fds[1].revents));
+		return n;
+	case 1:
+		n = ppoll(fds, 2, ms < 0 ? NULL : &ts, NULL);
+		ck_assert(n < 1 || (fds[0].revents == POLLIN && !fds[1].revents));
+		return n;
+	case 2:
+		FD_ZERO(&set);
+		FD_SET(wire[0], &set);
+		other = set;
+		n = select(wire[0] + 1, &set, NULL, &other, ms < 0 ? NULL : &tv);
+		ck_assert(n < 0 || FD_ISSET(wire[0], &set) == (n > 0));
+		ck_assert(n < 0 || !FD_ISSET(wire[0], &other));
+		return n;
+	default:
+		fd = epoll_create1(0);
+		ck_assert_int_eq(epoll_ctl(fd, EPOLL_CTL_ADD, wire[0], &event), 0);
+		n = epoll_wait(fd, &event, 1, ms);
+		syscall(SYS_close, fd);
+		return n;
+	}
+}
+
+START_TEST(a_poll_waits_for_its_time)
+{
+	begin();
+	ck_assert_int_eq(look(_i, 0), 0);
+	expect("wait 2000");
+	ck_assert_int_eq(look(_i, 5), 0);
+	expect("wait fd 5000000");
+	ck_assert_int_eq(look(_i, 1003), 0);
+	expect("wait fd 1003000000");
+	ck_assert_uint_eq(clock_now, 5000000000u + 2000 + 5000000 + 1003000000);
+	set_hook(2, feed);
+	ck_assert_int_eq(look(_i, -1), 1);
+	expect("wait fd ever, wait fd ever");
+	ck_assert_int_eq(look(_i, -1), 1);
+	ck_assert_int_eq(look(_i, 5), 1);
+	ck_assert_int_eq(look(_i, 0), 1);
+	expect("");
+	empty();
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, feed);
+	ck_assert_int_eq(look(_i, -1), 1);
+	expect("wait fd ever, leave");
+	empty();
+	ck_assert_int_eq(look(_i, 1), 0);
+	expect("wait fd 1000000, leave");
+}
+END_TEST
+
+START_TEST(a_bad_descriptor_is_refused_at_once)
+{
+	struct pollfd pfd = { .fd = 1000, .events = POLLIN };
+	struct epoll_event event;
+
+	begin();
+	ck_assert_int_eq(poll(&pfd, 1, 5), 1);
+	ck_assert_int_eq(pfd.revents, POLLNVAL);
+	ck_assert_int_eq(epoll_wait(1000, &event, 1, 5), -1);
+	ck_assert_int_eq(errno, EBADF);
+	expect("");
+}
+END_TEST
+
+/* ---- semaphores ---- */
+
+static sem_t sem;
+
+static void post(void)
+{
+	ck_assert_int_eq(sem_post(&sem), 0);
+}
+
+/* The clock is virtual, and goes on by 1 us with each reading. */
+static struct timespec in_ns(long ns)
+{
+	struct timespec ts;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &ts), 0);
+	expect("wait 1000");
+	ts.tv_nsec += ns;
+	ts.tv_sec += ts.tv_nsec / 1000000000;
+	ts.tv_nsec %= 1000000000;
+	return ts;
+}
+
+/* The compiler chooses whether the clock is read before the time that is left, or after it. */
+static void expect_until(const char *more)
+{
+	ck_assert(!strncmp(heard, "wait 1000, wait 48000", 21) ||
+		  !strncmp(heard, "wait 1000, wait 49000", 21));
+	ck_assert_str_eq(heard + 21, more);
+	heard[0] = '\0';
+}
+
+START_TEST(a_semaphore_is_waited_for)
+{
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(sem_init(&sem, 0, 1), 0);
+	ck_assert_int_eq(sem_wait(&sem), 0);
+	expect("");
+	set_hook(2, post);
+	ck_assert_int_eq(sem_wait(&sem), 0);
+	expect("wait ever, wait ever, tell");
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, post);
+	ck_assert_int_eq(sem_wait(&sem), 0);
+	expect("wait ever, tell, leave");
+	answer = OUTSIDE_AGAIN;
+	ts = in_ns(50000);
+	ck_assert_int_eq(sem_clockwait(&sem, CLOCK_MONOTONIC, &ts), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	expect_until("");
+	ts = in_ns(50000);
+	set_hook(2, post);
+	ck_assert_int_eq(sem_clockwait(&sem, CLOCK_MONOTONIC, &ts), 0);
+	expect_until(", tell");
+	ts = (struct timespec){ .tv_sec = 1 };
+	ck_assert_int_eq(sem_timedwait(&sem, &ts), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+	expect("");
+	post();
+	expect("tell");
+	ck_assert_int_eq(sem_timedwait(&sem, &ts), 0);
+	expect("");
+}
+END_TEST
+
+/* ---- locks ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void let_go(void)
+{
+	ck_assert_int_eq(pthread_mutex_unlock(&mutex), 0);
+}
+
+START_TEST(a_mutex_is_waited_for)
+{
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), EBUSY);
+	expect("wait 1000");
+	set_hook(2, let_go);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	expect("wait ever, wait ever, tell");
+	let_go();
+	expect("");
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0);
+	expect("");
+	ts = in_ns(50000);
+	ck_assert_int_eq(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &ts), ETIMEDOUT);
+	expect("wait 1000, wait 49000");
+	ts = in_ns(50000);
+	set_hook(2, let_go);
+	ck_assert_int_eq(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &ts), 0);
+	expect("wait 1000, wait 49000, tell");
+	ts = (struct timespec){ .tv_sec = 1 };
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &ts), ETIMEDOUT);
+	ts.tv_nsec = 1000000000;
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &ts), EINVAL);
+	expect("");
+	let_go();
+	ck_assert_int_eq(pthread_mutex_timedlock(&mutex, &ts), 0);
+	expect("");
+	let_go();
+	expect("");
+}
+END_TEST
+
+static void let_write(void)
+{
+	ck_assert_int_eq(pthread_rwlock_unlock(&rwlock), 0);
+}
+
+START_TEST(a_lock_for_reading_and_writing_is_waited_for)
+{
+	begin();
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), 0);
+	expect("");
+	ck_assert_int_eq(pthread_rwlock_trywrlock(&rwlock), EBUSY);
+	expect("wait 1000");
+	let_write();
+	expect("");
+	set_hook(2, let_write);
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	expect("wait ever, wait ever, tell");
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), EBUSY);
+	expect("wait 1000");
+	set_hook(1, let_write);
+	ck_assert_int_eq(pthread_rwlock_rdlock(&rwlock), 0);
+	expect("wait ever, tell");
+	let_write();
+	ck_assert_int_eq(pthread_rwlock_trywrlock(&rwlock), 0);
+	expect("");
+}
+END_TEST
+
+/* ---- condition variables ---- */
+
+static pthread_cond_t cond;
+
+static void signal_one(void)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), 0); /* the waiter does not hold it */
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	ck_assert_int_eq(pthread_mutex_unlock(&mutex), 0);
+}
+
+static void signal_all(void)
+{
+	ck_assert_int_eq(pthread_cond_broadcast(&cond), 0);
+}
+
+static void expect_held(void)
+{
+	ck_assert_int_eq(pthread_mutex_trylock(&mutex), EBUSY);
+	expect("wait 1000");
+}
+
+START_TEST(a_condition_is_waited_for)
+{
+	pthread_condattr_t attr;
+	struct timespec ts;
+
+	begin();
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	ck_assert_int_eq(pthread_cond_init(&cond, &attr), 0);
+	ck_assert_int_eq(pthread_mutex_lock(&mutex), 0);
+	set_hook(2, _i ? signal_all : signal_one);
+	ck_assert_int_eq(pthread_cond_wait(&cond, &mutex), 0);
+	expect("wait ever, wait ever, tell");
+	expect_held();
+	ts = in_ns(50000);
+	ck_assert_int_eq(pthread_cond_timedwait(&cond, &mutex, &ts), ETIMEDOUT);
+	expect("wait 1000, wait 49000");
+	expect_held();
+	ts = in_ns(50000);
+	set_hook(2, _i ? signal_all : signal_one);
+	ck_assert_int_eq(pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &ts), 0);
+	expect("wait 1000, wait 49000, tell");
+	expect_held();
+	/* No thread waits. */
+	signal_all();
+	ck_assert_int_eq(pthread_cond_signal(&cond), 0);
+	expect("");
+	let_go();
+	expect("");
+	ck_assert_int_eq(pthread_cond_destroy(&cond), 0);
+}
+END_TEST
+
+/* ---- sleep, and threads ---- */
+
+static void *end_at_once(void *arg)
+{
+	return arg;
+}
+
+START_TEST(a_sleep_is_of_virtual_time)
+{
+	struct timespec ts = { .tv_sec = 2, .tv_nsec = 7 }, bad = { .tv_nsec = 1000000000 };
+
+	begin();
+	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
+	expect("wait 2000000007");
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL), 0);
+	expect("wait 2000000007");
+	ck_assert_int_eq(usleep(3), 0);
+	expect("wait 3000");
+	ck_assert_uint_eq(sleep(4), 0);
+	expect("wait 4000000000");
+	ts = in_ns(50000);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL), 0);
+	expect("wait 1000, wait 49000");
+	ts = (struct timespec){ .tv_nsec = 0 };
+	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
+	expect("");
+	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL), EINVAL);
+	bad = (struct timespec){ .tv_sec = -1 };
+	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
+	bad = (struct timespec){ .tv_nsec = -1 };
+	ck_assert_int_eq(nanosleep(&bad, NULL), -1);
+	expect("");
+	answer = OUTSIDE_NONE;
+	ts.tv_nsec = 1;
+	ck_assert_int_eq(nanosleep(&ts, NULL), 0);
+	expect("wait 1, leave");
+	ck_assert_int_eq(usleep(1), 0);
+	expect("wait 1000, leave");
+}
+END_TEST
+
+static pthread_t thread;
+static int ended;
+
+static void let_end(void)
+{
+	uint32_t one = 1;
+
+	ck_assert_int_eq(syscall(SYS_write, wire[1], &one, 1), 1);
+	while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static void *end_when_told(void *arg)
+{
+	char byte;
+
+	while (syscall(SYS_read, wire[0], &byte, 1) != 1)
+		;
+	__atomic_store_n(&ended, 1, __ATOMIC_RELEASE);
+	return arg;
+}
+
+/* It may not have ended when it is looked at after it has said so. */
+START_TEST(a_thread_is_joined)
+{
+	void *value = NULL;
+
+	begin();
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_at_once, &ended), 0);
+	answer = OUTSIDE_NONE;
+	ck_assert_int_eq(pthread_join(thread, &value), 0);
+	ck_assert_ptr_eq(value, &ended);
+	ck_assert(heard[0] == '\0' || strcmp(heard, "wait 1000000, leave") == 0);
+	heard[0] = '\0';
+	answer = OUTSIDE_AGAIN;
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_when_told, NULL), 0);
+	set_hook(3, let_end);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(strncmp(heard, "wait 1000000, wait 1000000, wait 1000000", 40), 0);
+}
+END_TEST
+
+/* ---- the table itself ---- */
+
+START_TEST(a_shorter_table_is_not_met_and_one_only_once)
+{
+	static struct outside older;
+
+	begin();
+	older = table;
+	older.size = sizeof(older) - 1;
+	meet(&older);
+	meet(&table);
+	older.wait = NULL;
+	older.tell = NULL;
+	ck_assert_int_eq(usleep(1), 0);
+	expect("wait 1000");
+	ck_assert_int_eq(give(0, 0), 1);
+	expect("tell fd");
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
+	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
+	unit_add(suite, a_connect_takes_time_and_an_accept_waits, 2, NULL);
+	unit_add(suite, a_poll_waits_for_its_time, 4, NULL);
+	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);
+	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
+	unit_add(suite, a_mutex_is_waited_for, 1, NULL);
+	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for, 1, NULL);
+	unit_add(suite, a_condition_is_waited_for, 2, NULL);
+	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
+	unit_add(suite, a_thread_is_joined, 1, NULL);
+	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
+}
+
+/* The library is loaded before the others, if there are any. */
+static int start_again(char **argv)
+{
+	const char *top = getenv("top_builddir"), *others = getenv("LD_PRELOAD");
+	const char *options = getenv("ASAN_OPTIONS");
+	char path[4096], all[8192];
+
+	snprintf(path, sizeof(path), "%s/verbs/.libs/libdat-turns.so", top ? top : ".");
+	snprintf(all, sizeof(all), "%s %s", path, others ? others : "");
+	if (access(path, R_OK)) {
+		puts("1..0 # SKIP libdat-turns.so is not built");
+		return 0;
+	}
+	setenv("LD_PRELOAD", all, 1);
+	setenv("DATSIM_VERBS", "emu", 1);
+	/* AddressSanitizer wants to be the first library otherwise. */
+	snprintf(all, sizeof(all), "verify_asan_link_order=0:%s", options ? options : "");
+	setenv("ASAN_OPTIONS", all, 1);
+	execv(argv[0], argv);
+	return 99;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	meet = (void (*)(const struct outside *))dlsym(RTLD_DEFAULT, "libdat_outside_meet");
+	return meet ? unit_run("turns_calls", fill, CK_FORK) : start_again(argv);
+}
