@@ -135,16 +135,15 @@ stage_asan() {
 # one of several threads, so these are left out as well: unit/shared/test_watch, which counts
 # threads; sweep/test_sweep, which has rows for a process of one thread and would block; and
 # verbs/test_verbs_events, whose retries end after some virtual time, which follows the real clock
-# beside another thread. unit/shared/test_refused could run, and does not yet. --full makes ten
-# times the rounds of unit/threads/test_threads_torture, verbs/test_verbs_torture and the litmus
-# tests. -O1: as for stage asan.
+# beside another thread. --full makes ten times the rounds of unit/threads/test_threads_torture,
+# verbs/test_verbs_torture and the litmus tests. -O1: as for stage asan.
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
 	[ -z "$FULL" ] || scripts="$scripts|stream"
 	build_tree tsan all --enable-sanitizers=thread CFLAGS='-O1 -g -fno-var-tracking' || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
-		-e '^tests/unit/(shared/test_thread_ends|registry/test_loader)$' \
+		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
 		-e '^tests/unit/memory/test_(memory_signals|memory_gone|lmr_kinds)$' \
 		-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends|rsocket/test_rsocket)$' \
 		-e '^tests/sweep/test_calls$' \
@@ -152,7 +151,7 @@ stage_tsan() {
 	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check TESTS="$tests" \
 		check_PROGRAMS="$programs \
-		tests/processes/turns tests/processes/bulk tests/processes/storm"
+		tests/processes/turns tests/processes/bulk tests/processes/storm tests/verbs/blocks"
 }
 # -O1: as for stage asan.
 stage_small() {
