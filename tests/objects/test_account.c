@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parts of datsim that reports are made of, one by one: the account of a trace, line by line, and
+ * the outcome of a program, each kind.
+ */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "tests/support/support.h"
+#include "tools/datsim/program/account.h"
+#include "tools/datsim/program/runner.h"
+
+#define HEAD "libdat trace 1\n# profile=ib\n"
+
+static struct account account;
+static struct text said;
+
+static bool read_lines(const char *lines)
+{
+	static char text[8192];
+	struct text error = { 0 };
+	bool good;
+
+	snprintf(text, sizeof(text), HEAD "%s", lines);
+	good = account_read(&account, "trace", text, strlen(text), &error);
+	ck_assert(good == (error.length == 0));
+	text_free(&error);
+	return good;
+}
+
+static void expect_print(const char *lines)
+{
+	account_print(&account, &said, "| ");
+	ck_assert_str_eq(text_of(&said), lines);
+	text_free(&said);
+	said = (struct text){ 0 };
+	account_free(&account);
+}
+
+/* ---- accounts ---- */
+
+START_TEST(each_line_is_counted_once)
+{
+	ck_assert(read_lines("0 emu0.qp1 create type=RC qpn=17 send=cq1 recv=cq1\n"
+			     "5 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=1 packet=0 "
+			     "bytes=64 psn=1\n"
+			     "7 emu0.qp1 packet to=emu1.qp1 op=SEND_ONLY message=2 packet=0 "
+			     "bytes=36 psn=2\n"
+			     "9 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_SEND "
+			     "status=IBV_WC_SUCCESS bytes=64\n"
+			     "9 emu0.qp1 ibv_poll_cq cq=cq1 opcode=IBV_WC_SEND "
+			     "status=IBV_WC_WR_FLUSH_ERR bytes=0\n"
+			     "11 emu0 ibv_get_async_event number=IBV_EVENT_PORT_ERR\n"
+			     "11 emu0.id1 rdma_get_cm_event number=RDMA_CM_EVENT_ESTABLISHED "
+			     "status=0\n"
+			     "12 emu0.qp1 refuse call=ibv_post_send error=ENOMEM\n"
+			     "12 emu0.qp1 refuse call=ibv_post_send error=ENOMEM\n"
+			     "1234567 emu0.qp1 free\n"));
+	ck_assert(account.opened && !account.full && !account.torn);
+	ck_assert_uint_eq(account.ns, 1234567);
+	ck_assert_uint_eq(account.packets, 2);
+	ck_assert_uint_eq(account.bytes, 100);
+	ck_assert_uint_eq(account.lost, 0);
+	account.whole = true;
+	expect_print("| simulated  1234.567 us of virtual time\n"
+		     "| packets    2 arrived, 100 bytes, 0 lost\n"
+		     "| events     2 IBV_WC_SEND, IBV_EVENT_PORT_ERR, "
+		     "RDMA_CM_EVENT_ESTABLISHED\n"
+		     "| failed     IBV_WC_WR_FLUSH_ERR\n"
+		     "| refused    2 ibv_post_send\n"
+		     "| left       nothing\n");
+}
+END_TEST
+
+/* So many objects of one device, each with a letter. */
+static void make_left(char *lines, size_t size, int n, const char *at)
+{
+	for (int i = 0; i < n; i++)
+		snprintf(lines + strlen(lines), size - strlen(lines), "1 %s.pd%d create\n", at,
+			 i + 1);
+}
+
+START_TEST(eight_names_stand_in_a_line)
+{
+	char lines[2048] = "";
+
+	make_left(lines, sizeof(lines), 7 + _i, "emu0");
+	ck_assert(read_lines(lines));
+	ck_assert_uint_eq(account.left.count, 7 + (size_t)_i);
+	account.whole = true;
+	expect_print(_i == 0   ? "| simulated  0.001 us of virtual time\n"
+				 "| packets    0 arrived, 0 bytes, 0 lost\n"
+				 "| events     none\n"
+				 "| left       emu0.pd1, emu0.pd2, emu0.pd3, emu0.pd4, emu0.pd5, "
+				 "emu0.pd6, emu0.pd7\n"
+		     : _i == 1 ? "| simulated  0.001 us of virtual time\n"
+				 "| packets    0 arrived, 0 bytes, 0 lost\n"
+				 "| events     none\n"
+				 "| left       emu0.pd1, emu0.pd2, emu0.pd3, emu0.pd4, emu0.pd5, "
+				 "emu0.pd6, emu0.pd7, emu0.pd8\n"
+			       : "| simulated  0.001 us of virtual time\n"
+				 "| packets    0 arrived, 0 bytes, 0 lost\n"
+				 "| events     none\n"
+				 "| left       emu0.pd1, emu0.pd2, emu0.pd3, emu0.pd4, emu0.pd5, "
+				 "emu0.pd6, emu0.pd7, emu0.pd8 and 1 more\n");
+}
+END_TEST
+
+START_TEST(each_node_has_a_line_of_what_it_left)
+{
+	char lines[2048] = "";
+
+	make_left(lines, sizeof(lines), 2, "one-emu0");
+	make_left(lines, sizeof(lines), 1, "two-emu0");
+	strcat(lines, "2 one-emu0.pd1 free\n2 three-emu0.pd1 create\n3 three-emu0.pd1 free\n");
+	ck_assert(read_lines(lines));
+	ck_assert_uint_eq(account.nodes.count, 3);
+	account.whole = true;
+	expect_print("| simulated  0.003 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| left       one-emu0.pd2\n"
+		     "| left       two-emu0.pd1\n");
+}
+END_TEST
+
+START_TEST(a_trace_that_is_cut_says_so)
+{
+	ck_assert(read_lines("0 emu0.pd1 create\n0 emu0.pd1 free\n"));
+	account.whole = false;
+	account.full = true;
+	expect_print("| simulated  0.000 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| left       nothing\n"
+		     "| cut        the trace is full: what came later is not counted "
+		     "(DATSIM_TRACE_BYTES)\n"
+		     "| cut        the program ended without closing its adapters\n");
+	ck_assert(read_lines("0 emu0.pd1 create\n0 emu0.pd1 fr"));
+	ck_assert(account.torn && !account.whole);
+	expect_print("| simulated  0.000 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| left       emu0.pd1\n"
+		     "| cut        the trace ends within a line: the disk was full, or the "
+		     "program was killed; what came later is not counted\n");
+}
+END_TEST
+
+/* ---- outcomes ---- */
+
+static const struct {
+	struct outcome outcome;
+	const char *words;
+	int code;
+} outcomes[] = {
+	{ { ENDED_WELL, 0, false, "" }, "ends well", 0 },
+	{ { ENDED_CODE, 3, false, "" }, "exits with 3", 3 },
+	{ { ENDED_SIGNAL, SIGSEGV, false, "" },
+	  "is ended by signal 11 (Segmentation fault)",
+	  128 + SIGSEGV },
+	{ { ENDED_STUCK, 0, false, "x waits" }, "is stuck (x waits)", 4 },
+	{ { ENDED_HUNG, 0, false, "" }, "hangs (it was ended after a while)", 4 },
+	{ { ENDED_LEFT, 2, false, "  emu0.ia1 emu0.evd1" },
+	  "leaves 2 objects (emu0.ia1 emu0.evd1)",
+	  3 },
+	{ { ENDED_WRONG, 0, false, "rule: line 1" },
+	  "breaks a rule of the checkers (rule: line 1)",
+	  3 },
+};
+
+START_TEST(each_outcome_has_its_words_and_its_exit_status)
+{
+	for (size_t i = 0; i < COUNT(outcomes); i++) {
+		outcome_add(&said, &outcomes[i].outcome);
+		ck_assert_str_eq(text_of(&said), outcomes[i].words);
+		text_free(&said);
+		said = (struct text){ 0 };
+		ck_assert_int_eq(outcome_code(&outcomes[i].outcome), outcomes[i].code);
+		for (size_t j = 0; j < COUNT(outcomes); j++)
+			ck_assert_int_eq(same_outcome(&outcomes[i].outcome, &outcomes[j].outcome),
+					 i == j);
+	}
+}
+END_TEST
+
+START_TEST(outcomes_are_the_same_by_what_counts)
+{
+	struct outcome a = { ENDED_CODE, 3, false, "x" }, b = { ENDED_CODE, 4, true, "x" };
+
+	ck_assert(!same_outcome(&a, &b));
+	a.how = b.how = ENDED_LEFT;
+	ck_assert(same_outcome(&a, &b));
+	a = (struct outcome){ ENDED_WRONG, 1, false, "order: line 1" };
+	b = (struct outcome){ ENDED_WRONG, 2, false, "order: line 22" };
+	ck_assert(same_outcome(&a, &b));
+	strcpy(b.what, "orders: line 1");
+	ck_assert(!same_outcome(&a, &b));
+	strcpy(b.what, "credit: line 1");
+	ck_assert(!same_outcome(&a, &b));
+	strcpy(b.what, "order");
+	ck_assert(!same_outcome(&a, &b) && !same_outcome(&b, &a));
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, each_line_is_counted_once, 1, NULL);
+	unit_add(suite, eight_names_stand_in_a_line, 3, NULL);
+	unit_add(suite, each_node_has_a_line_of_what_it_left, 1, NULL);
+	unit_add(suite, a_trace_that_is_cut_says_so, 1, NULL);
+	unit_add(suite, each_outcome_has_its_words_and_its_exit_status, 1, NULL);
+	unit_add(suite, outcomes_are_the_same_by_what_counts, 1, NULL);
+}
+
+UNIT_SUITE("account")
