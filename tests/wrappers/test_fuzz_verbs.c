@@ -276,7 +276,7 @@ static const struct fuzz_call calls[] = {
 	    OUT(struct ibv_qp_init_attr)),
 	ROW("ibv_query_qp_data_in_order", ANY, ARG(qp), ARG(int), ARG(u32)),
 	ROW("ibv_qp_to_qp_ex", ANY, ARG(qp)),
-	ROW("ibv_query_ece", ERRNO, ARG(qp), OUT(struct ibv_ece)),
+	REFUSED("ibv_query_ece", ERRNO, ARG(qp), OUT(struct ibv_ece)),
 	REFUSED("ibv_set_ece", ERRNO, ARG(qp), GOOD(bytes, sizeof(struct ibv_ece))),
 	UNDONE("ibv_destroy_qp", ERRNO, gone_qp, ARG(lone_qp)),
 	UNDONE("ibv_attach_mcast", ERRNO, undo_attach, ARG(ud), ARG(gid), ARG(u16)),
