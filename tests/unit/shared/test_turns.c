@@ -403,23 +403,35 @@ START_TEST(a_thread_takes_the_last_place_and_no_other_threads)
 }
 END_TEST
 
+/* What the thread waits for: a CQ, of the last number for one, or an event of its adapter. */
+static const struct {
+	uint32_t cq, cq_put; /* put is 3: a completion has come, or not */
+	bool attention, wakes;
+} concerns[] = {
+	{ CQ, 3, false, false },     { CQ, 2, false, true },       { CQ, 3, true, true },
+	{ EMU_CQS, 2, false, true }, { EMU_CQS, 3, false, false }, { EMU_CQS + 1, 2, false, false },
+	{ 0, 2, false, false },
+};
+
 START_TEST(an_event_wakes_no_thread_that_it_does_not_concern)
 {
+	bool wakes = concerns[_i].wakes;
+
 	world->fab->adapters[1] = (struct emu_adapter){ .open = true, .process = OWN };
 	world->fab->adapters[2] = (struct emu_adapter){ .open = true, .process = OTHER };
 	world->nics[2].base.attention = true; /* of an adapter of another process */
-	world->fab->cq[CQ].put = 3;
+	world->fab->cq[0].put = world->fab->cq[CQ].put = world->fab->cq[EMU_CQS].put = 3;
 	add_thread(FIRST, OWN, EMU_THREAD_WAITING, 3000);
 	add_thread(SECOND, OTHER, EMU_THREAD_WAITING, 1000);
-	ls->thread[FIRST].cq = CQ;
-	ls->thread[FIRST].cq_put = _i == 1 ? 2 : 3; /* a completion has come, or not */
-	world->nics[1].base.attention = _i == 2;
+	ls->thread[FIRST].cq = concerns[_i].cq;
+	ls->thread[FIRST].cq_put = concerns[_i].cq_put;
+	world->nics[1].base.attention = concerns[_i].attention;
 	emu_schedule(world, 500, EMU_EV_ACK, 0, 7, 0, 0);
 	ck_assert(emu_lockstep_pass(world));
-	ck_assert_uint_eq(world->fab->now, _i == 0 ? 1000 : 500);
-	ck_assert_uint_eq(ls->turn, _i == 0 ? SECOND : FIRST);
+	ck_assert_uint_eq(world->fab->now, wakes ? 500 : 1000);
+	ck_assert_uint_eq(ls->turn, wakes ? FIRST : SECOND);
 	world->fab->adapters[1] = world->fab->adapters[2] = (struct emu_adapter){ .open = false };
-	world->fab->cq[CQ].put = 0;
+	world->fab->cq[0].put = world->fab->cq[CQ].put = world->fab->cq[EMU_CQS].put = 0;
 }
 END_TEST
 
@@ -475,7 +487,8 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_hopeless_wait_says_so_once);
 	tcase_add_test(tcase, a_turn_of_many_calls_ends);
 	tcase_add_loop_test(tcase, a_thread_takes_the_last_place_and_no_other_threads, 0, 2);
-	tcase_add_loop_test(tcase, an_event_wakes_no_thread_that_it_does_not_concern, 0, 3);
+	tcase_add_loop_test(tcase, an_event_wakes_no_thread_that_it_does_not_concern, 0,
+			    (int)COUNT(concerns));
 	tcase_add_test(tcase, a_poll_that_finds_nothing_waits_for_a_quantum);
 	tcase_add_test(tcase, a_thread_that_ends_with_the_turn_leaves_it_to_the_helper);
 	tcase_add_test(tcase, a_thread_that_ends_without_the_turn_leaves_the_table);
