@@ -106,6 +106,7 @@ void emu_unlisten(struct nic_listener *base)
 
 	close_listener(w, EMU_INDEX(w, listener, base));
 	base->nic = NULL;
+	base->ctx = NULL;
 }
 
 /* ---- requests ---- */

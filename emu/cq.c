@@ -117,6 +117,7 @@ void emu_cq_destroy(struct nic_cq *base)
 
 	emu_cq_free(w, emu_cq_index(w, base));
 	base->nic = NULL;
+	base->ctx = NULL;
 }
 
 void emu_cq_free(struct emu_world *w, uint32_t index)

@@ -240,6 +240,7 @@ void emu_qp_destroy(struct nic_qp *base)
 {
 	emu_qp_free(emu_world_of(base->nic), qp_of(base));
 	base->nic = NULL;
+	base->ctx = NULL;
 }
 
 void emu_qp_free(struct emu_world *w, struct emu_qp *qp)

@@ -98,6 +98,7 @@ void emu_srq_destroy(struct nic_srq *base)
 	emu_wq_fini(w, &srq->wq);
 	EMU_FREE(w->fab, srqs, srq, emu_srq_index(w, base));
 	base->nic = NULL;
+	base->ctx = NULL;
 }
 
 int emu_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
