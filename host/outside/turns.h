@@ -5,12 +5,12 @@
  * (outside.h) and tries again. What a thread does for another one (a post, a signal, a write) tells
  * the others, so that they try again at a point that does not depend on the machine.
  *
- * Covered: semaphores, mutexes, locks for reading and writing, condition variables, joining;
- * sleeping; reading, writing, accepting, connecting and closing of descriptors; poll, ppoll,
- * select, epoll_wait; clock_gettime with DATSIM_VERBS (turns_clock.c). Not covered: barriers, spin
- * locks, locks for reading and writing with a limit of time, waitpid, calls that libc makes inside
- * itself (fgets, getaddrinfo), and the kernel's own calls: a thread that blocks there is preempted,
- * as without this library. A call that waits for the turn is not interrupted by signals.
+ * Covered: semaphores, mutexes, spin locks, locks for reading and writing, condition variables,
+ * barriers of one process, joining; sleeping; reading, writing, accepting, connecting and closing
+ * of descriptors; poll, ppoll, select, epoll_wait; clock_gettime with DATSIM_VERBS (turns_clock.c).
+ * Not covered: waitpid, calls that libc makes inside itself (fgets, getaddrinfo), and the kernel's
+ * own calls: a thread that blocks there is preempted, as without this library. A call that waits
+ * for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
@@ -44,6 +44,15 @@ struct turns_real {
 		static struct turns_real real_                                               \
 			__attribute__((section("turns_functions"), used)) = { #name, NULL }; \
 		(__typeof__(&(name)))turns_real(&real_);                                     \
+	})
+
+/* The one of this version: dlsym may find an older one. */
+#define REAL_COND(name)                                                                         \
+	({                                                                                      \
+		static __typeof__(&(name)) libc_2_;                                             \
+		if (!libc_2_)                                                                   \
+			libc_2_ = (__typeof__(&(name)))dlvsym(RTLD_NEXT, #name, "GLIBC_2.3.2"); \
+		libc_2_ ? libc_2_ : REAL(name);                                                 \
 	})
 
 static inline void *turns_real(struct turns_real *real)
@@ -91,6 +100,16 @@ void turns_waiter_end(struct turns_waiter *waiter);
 bool turns_waiter_told(const struct turns_waiter *waiter);
 /* It was let go, or signalled: those who wait for it, if there are any, try again. */
 void turns_waiters_tell(const void *what);
+
+typedef int turns_try(void *lock); /* EBUSY: another thread has it */
+
+/*
+ * Take a lock that no thread has twice. abs: not later than then. *real: the caller has to block,
+ * or to refuse the time, as usual.
+ */
+int turns_lock(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs, bool *real);
+/* What a try returns; one that failed takes some time. */
+int turns_after_try(int err);
 /* For calls of the program. */
 int turns_mutex_lock(pthread_mutex_t *mutex);
 int turns_mutex_unlock(pthread_mutex_t *mutex);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_lock.c - mutexes and locks for reading and writing of a program in lockstep, and the table
- * of the threads that wait for one, or for a condition variable (turns_sync.c).
+ * turns_lock.c - mutexes of a program in lockstep, how any lock is waited for, and the table of the
+ * threads that wait for one, or for a condition variable (turns_sync.c).
  *
  * A thread that unlocks makes those who wait ready and keeps the turn. If it locks again before it
  * gives the turn up, and gives it up only with the lock held (in a poll, for instance), those who
@@ -123,10 +123,7 @@ static bool is_starved(const void *what)
 
 /* ---- locking ---- */
 
-typedef int try_lock(void *lock); /* EBUSY: another thread has it */
-
-/* *real: the caller has to block, or to refuse the time, as usual. */
-static int lock_in_turn(void *lock, try_lock *try, clockid_t clock, const struct timespec *abs,
+static int lock_in_turn(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs,
 			bool *real)
 {
 	uint64_t t = abs ? turns_now() : 0, end = abs ? t + turns_until(clock, abs) : OUTSIDE_NEVER;
@@ -151,7 +148,14 @@ static int lock_in_turn(void *lock, try_lock *try, clockid_t clock, const struct
 	return err == EBUSY ? ETIMEDOUT : err;
 }
 
-static int after_try(int err)
+int turns_lock(void *lock, turns_try *try, clockid_t clock, const struct timespec *abs, bool *real)
+{
+	if (is_starved(lock))
+		turns_yield(1);
+	return lock_in_turn(lock, try, clock, abs, real);
+}
+
+int turns_after_try(int err)
 {
 	if (err == EBUSY)
 		turns_yield(TRY_NS);
@@ -243,7 +247,7 @@ int turns_pthread_mutex_trylock(pthread_mutex_t *mutex)
 	bool ours = PROGRAM;
 	int err = try_mutex(mutex);
 
-	return ours ? after_try(err) : err;
+	return ours ? turns_after_try(err) : err;
 }
 
 int turns_mutex_unlock(pthread_mutex_t *mutex)
@@ -258,74 +262,4 @@ int turns_pthread_mutex_unlock(pthread_mutex_t *mutex) __asm__("pthread_mutex_un
 int turns_pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	return PROGRAM ? turns_mutex_unlock(mutex) : REAL(pthread_mutex_unlock)(mutex);
-}
-
-/* ---- locks for reading and writing ---- */
-
-static int try_to_read(void *lock)
-{
-	return REAL(pthread_rwlock_tryrdlock)(lock);
-}
-
-static int try_to_write(void *lock)
-{
-	return REAL(pthread_rwlock_trywrlock)(lock);
-}
-
-static int rwlock_in_turn(pthread_rwlock_t *lock, try_lock *try, bool *real)
-{
-	if (is_starved(lock))
-		turns_yield(1);
-	return lock_in_turn(lock, try, CLOCK_REALTIME, NULL, real);
-}
-
-int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_rdlock");
-int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
-{
-	bool real = !PROGRAM;
-	int err = 0;
-
-	if (!real)
-		err = rwlock_in_turn(lock, try_to_read, &real);
-	return real ? REAL(pthread_rwlock_rdlock)(lock) : err;
-}
-
-int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_wrlock");
-int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
-{
-	bool real = !PROGRAM;
-	int err = 0;
-
-	if (!real)
-		err = rwlock_in_turn(lock, try_to_write, &real);
-	return real ? REAL(pthread_rwlock_wrlock)(lock) : err;
-}
-
-int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_tryrdlock");
-int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
-{
-	bool ours = PROGRAM;
-	int err = try_to_read(lock);
-
-	return ours ? after_try(err) : err;
-}
-
-int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_trywrlock");
-int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
-{
-	bool ours = PROGRAM;
-	int err = try_to_write(lock);
-
-	return ours ? after_try(err) : err;
-}
-
-int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_unlock");
-int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock)
-{
-	bool ours = PROGRAM;
-	int err = REAL(pthread_rwlock_unlock)(lock);
-
-	if (ours)
-		turns_waiters_tell(lock);
-	return err;
 }

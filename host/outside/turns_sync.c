@@ -5,15 +5,6 @@
 
 #include "turns.h"
 
-/* The one of this version: dlsym may find an older one. */
-#define REAL_COND(name)                                                                         \
-	({                                                                                      \
-		static __typeof__(&(name)) libc_2_;                                             \
-		if (!libc_2_)                                                                   \
-			libc_2_ = (__typeof__(&(name)))dlvsym(RTLD_NEXT, #name, "GLIBC_2.3.2"); \
-		libc_2_ ? libc_2_ : REAL(name);                                                 \
-	})
-
 /* ---- semaphores ---- */
 
 int turns_sem_wait(sem_t *sem) __asm__("sem_wait");

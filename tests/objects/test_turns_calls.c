@@ -505,6 +505,138 @@ START_TEST(a_lock_for_reading_and_writing_is_waited_for)
 }
 END_TEST
 
+typedef int timed_lock(pthread_rwlock_t *lock, const struct timespec *abs);
+
+static int read_by_clock(pthread_rwlock_t *lock, const struct timespec *abs)
+{
+	return pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, abs);
+}
+
+static int write_by_clock(pthread_rwlock_t *lock, const struct timespec *abs)
+{
+	return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, abs);
+}
+
+START_TEST(a_lock_for_reading_and_writing_is_waited_for_until_a_time)
+{
+	static timed_lock *const timed[] = { read_by_clock, write_by_clock,
+					     pthread_rwlock_timedrdlock,
+					     pthread_rwlock_timedwrlock };
+	struct timespec ts;
+
+	begin();
+	ck_assert_int_eq(pthread_rwlock_wrlock(&rwlock), 0);
+	if (_i < 2) {
+		ts = in_ns(50000);
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), ETIMEDOUT);
+		expect("wait 1000, wait 49000");
+		ts = in_ns(50000);
+		set_hook(2, let_write);
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), 0);
+		expect("wait 1000, wait 49000, tell");
+	} else {
+		ts = (struct timespec){ .tv_sec = 1 };
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), ETIMEDOUT);
+		expect("");
+		let_write();
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), 0);
+	}
+	/* The one for reading leaves it to other readers, the one for writing does not. */
+	ck_assert_int_eq(pthread_rwlock_tryrdlock(&rwlock), _i % 2 ? EBUSY : 0);
+	ts.tv_nsec = 1000000000;
+	if (_i % 2)
+		ck_assert_int_eq(timed[_i](&rwlock, &ts), EINVAL);
+}
+END_TEST
+
+static pthread_spinlock_t spin;
+
+static void let_spin(void)
+{
+	ck_assert_int_eq(pthread_spin_unlock(&spin), 0);
+}
+
+START_TEST(a_spin_lock_is_waited_for)
+{
+	ck_assert_int_eq(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE), 0);
+	begin();
+	ck_assert_int_eq(pthread_spin_lock(&spin), 0);
+	expect("");
+	ck_assert_int_eq(pthread_spin_trylock(&spin), EBUSY);
+	expect("wait 1000");
+	set_hook(2, let_spin);
+	ck_assert_int_eq(pthread_spin_lock(&spin), 0);
+	expect("wait ever, wait ever, tell");
+	let_spin();
+	expect("");
+	ck_assert_int_eq(pthread_spin_trylock(&spin), 0);
+	expect("");
+}
+END_TEST
+
+/* ---- barriers ---- */
+
+static pthread_barrier_t barrier;
+
+/* As another thread, the last one to come. */
+static void come_last(void)
+{
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
+}
+
+static void come_third_and_last(void)
+{
+	set_hook(1, come_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+}
+
+static void make_barrier(unsigned int count)
+{
+	ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, count), 0);
+}
+
+START_TEST(threads_wait_at_a_barrier_for_the_last_one)
+{
+	make_barrier(2);
+	begin();
+	for (int i = 0; i < 3; i++) {
+		set_hook(2, come_last);
+		ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+		expect("wait ever, wait ever, tell");
+	}
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	make_barrier(3);
+	set_hook(1, come_third_and_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+	expect("wait ever, wait ever, tell");
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	make_barrier(1);
+	come_last();
+	expect("tell");
+	answer = OUTSIDE_HOPELESS;
+	ck_assert_int_eq(pthread_barrier_destroy(&barrier), 0);
+	make_barrier(2);
+	set_hook(1, come_last);
+	ck_assert_int_eq(pthread_barrier_wait(&barrier), 0);
+	expect("wait ever, tell, leave");
+}
+END_TEST
+
+START_TEST(a_barrier_of_several_processes_is_that_of_libc)
+{
+	pthread_barrierattr_t attr;
+
+	make_barrier(2);
+	begin();
+	ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
+	ck_assert_int_eq(pthread_barrierattr_init(&attr), 0);
+	ck_assert_int_eq(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
+	ck_assert_int_eq(pthread_barrier_init(&barrier, &attr, 1), 0);
+	come_last();
+	expect("");
+}
+END_TEST
+
 /* ---- condition variables ---- */
 
 static pthread_cond_t cond;
@@ -675,6 +807,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_semaphore_is_waited_for, 1, NULL);
 	unit_add(suite, a_mutex_is_waited_for, 1, NULL);
 	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for, 1, NULL);
+	unit_add(suite, a_lock_for_reading_and_writing_is_waited_for_until_a_time, 4, NULL);
+	unit_add(suite, a_spin_lock_is_waited_for, 1, NULL);
+	unit_add(suite, threads_wait_at_a_barrier_for_the_last_one, 1, NULL);
+	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);

@@ -28,6 +28,9 @@ enum way {
 	TIMED,
 	TRY,
 	READER,
+	READER_TIMED,
+	SPIN,
+	BARRIER,
 	READ,
 	POLL,
 	PPOLL,
@@ -41,6 +44,8 @@ static DAT_IA_HANDLE ia;
 static sem_t posted[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_barrier_t barrier;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int turn; /* whose it is, for CONDITION and locks */
 static int wire[2];
@@ -87,19 +92,30 @@ static int lock(enum way way)
 		return err;
 	case READER:
 		return pthread_rwlock_rdlock(&rwlock);
+	case READER_TIMED:
+		return pthread_rwlock_timedrdlock(&rwlock, &late);
+	case SPIN:
+		return pthread_spin_lock(&spin);
 	default:
 		return pthread_mutex_lock(&mutex);
 	}
 }
 
+static bool is_shared(enum way way)
+{
+	return way == READER || way == READER_TIMED;
+}
+
 static int lock_alone(enum way way)
 {
-	return way == READER ? pthread_rwlock_wrlock(&rwlock) : lock(way);
+	return is_shared(way) ? pthread_rwlock_wrlock(&rwlock) : lock(way);
 }
 
 static int unlock(enum way way)
 {
-	return way == READER ? pthread_rwlock_unlock(&rwlock) : pthread_mutex_unlock(&mutex);
+	if (is_shared(way))
+		return pthread_rwlock_unlock(&rwlock);
+	return way == SPIN ? pthread_spin_unlock(&spin) : pthread_mutex_unlock(&mutex);
 }
 
 /* Except for SLEEP it sleeps with the lock, for which the other one has to wait. */
@@ -122,7 +138,7 @@ static void pass_with_lock(int me, enum way way)
 {
 	check(lock_alone(way) == 0, "a lock cannot be had");
 	turn = !me;
-	if (way == READER)
+	if (is_shared(way))
 		nap(5000);
 	pthread_cond_signal(&changed);
 	unlock(way);
@@ -168,8 +184,13 @@ static void await(int me, enum way way)
 	case TIMED:
 	case TRY:
 	case READER:
+	case READER_TIMED:
+	case SPIN:
 	case SLEEP:
 		await_with_lock(me, way);
+		break;
+	case BARRIER:
+		pthread_barrier_wait(&barrier);
 		break;
 	default:
 		await_readable(me, way);
@@ -190,8 +211,14 @@ static void hand_over(int me, enum way way)
 	case TIMED:
 	case TRY:
 	case READER:
+	case READER_TIMED:
+	case SPIN:
 	case SLEEP:
 		pass_with_lock(me, way);
+		break;
+	case BARRIER:
+		nap(2000);
+		pthread_barrier_wait(&barrier);
 		break;
 	default:
 		check(write(wire[me], "", 1) == 1, "write failed");
@@ -314,6 +341,9 @@ int main(void)
 	pthread_t other;
 
 	make_wire();
+	check(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE) == 0 &&
+		      pthread_barrier_init(&barrier, NULL, 2) == 0,
+	      "no spin lock, or no barrier");
 	check(dat_ia_open(name, 8, &async, &ia) == DAT_SUCCESS, "dat_ia_open failed");
 	check(pthread_create(&other, NULL, play, &numbers[1]) == 0, "pthread_create failed");
 	play(&numbers[0]);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* turns_rwlock.c - locks for reading and writing, and spin locks, of a program in lockstep. */
+#define _GNU_SOURCE
+#include "turns.h"
+
+/* ---- locks for reading and writing ---- */
+
+static int try_to_read(void *lock)
+{
+	return REAL(pthread_rwlock_tryrdlock)(lock);
+}
+
+static int try_to_write(void *lock)
+{
+	return REAL(pthread_rwlock_trywrlock)(lock);
+}
+
+int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_rdlock");
+int turns_pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, NULL, &real);
+	return real ? REAL(pthread_rwlock_rdlock)(lock) : err;
+}
+
+int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_wrlock");
+int turns_pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, NULL, &real);
+	return real ? REAL(pthread_rwlock_wrlock)(lock) : err;
+}
+
+int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *abs) __asm__(
+	"pthread_rwlock_timedrdlock");
+int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *abs)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, abs, &real);
+	return real ? REAL(pthread_rwlock_timedrdlock)(lock, abs) : err;
+}
+
+int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abs) __asm__(
+	"pthread_rwlock_timedwrlock");
+int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abs)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, abs, &real);
+	return real ? REAL(pthread_rwlock_timedwrlock)(lock, abs) : err;
+}
+
+int turns_pthread_rwlock_clockrdlock(
+	pthread_rwlock_t *lock, clockid_t clock,
+	const struct timespec *abs) __asm__("pthread_rwlock_clockrdlock");
+int turns_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
+				     const struct timespec *abs)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock(lock, try_to_read, clock, abs, &real);
+	return real ? REAL(pthread_rwlock_clockrdlock)(lock, clock, abs) : err;
+}
+
+int turns_pthread_rwlock_clockwrlock(
+	pthread_rwlock_t *lock, clockid_t clock,
+	const struct timespec *abs) __asm__("pthread_rwlock_clockwrlock");
+int turns_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
+				     const struct timespec *abs)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock(lock, try_to_write, clock, abs, &real);
+	return real ? REAL(pthread_rwlock_clockwrlock)(lock, clock, abs) : err;
+}
+
+int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_tryrdlock");
+int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = try_to_read(lock);
+
+	return ours ? turns_after_try(err) : err;
+}
+
+int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_trywrlock");
+int turns_pthread_rwlock_trywrlock(pthread_rwlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = try_to_write(lock);
+
+	return ours ? turns_after_try(err) : err;
+}
+
+int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_unlock");
+int turns_pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = REAL(pthread_rwlock_unlock)(lock);
+
+	if (ours)
+		turns_waiters_tell(lock);
+	return err;
+}
+
+/* ---- spin locks ---- */
+
+static int try_to_spin(void *lock)
+{
+	return REAL(pthread_spin_trylock)(lock);
+}
+
+/* The thread that has it may be one that waits for the turn. */
+int turns_pthread_spin_lock(pthread_spinlock_t *lock) __asm__("pthread_spin_lock");
+int turns_pthread_spin_lock(pthread_spinlock_t *lock)
+{
+	bool real = !PROGRAM;
+	int err = 0;
+
+	if (!real)
+		err = turns_lock((void *)(uintptr_t)lock, try_to_spin, CLOCK_REALTIME, NULL, &real);
+	return real ? REAL(pthread_spin_lock)(lock) : err;
+}
+
+int turns_pthread_spin_trylock(pthread_spinlock_t *lock) __asm__("pthread_spin_trylock");
+int turns_pthread_spin_trylock(pthread_spinlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = REAL(pthread_spin_trylock)(lock);
+
+	return ours ? turns_after_try(err) : err;
+}
+
+int turns_pthread_spin_unlock(pthread_spinlock_t *lock) __asm__("pthread_spin_unlock");
+int turns_pthread_spin_unlock(pthread_spinlock_t *lock)
+{
+	bool ours = PROGRAM;
+	int err = REAL(pthread_spin_unlock)(lock);
+
+	if (ours)
+		turns_waiters_tell((const void *)(uintptr_t)lock);
+	return err;
+}
