@@ -205,8 +205,20 @@ void emu_lockstep_number(struct emu_world *w);
  * The thread with the turn was ending: has the kernel removed it, and are no new threads expected?
  */
 bool emu_lockstep_has_ended(struct emu_world *w);
+
+/* ---- lockstep_task.c ---- */
+
 /* State letter of a thread from /proc ('R', 'S', ...). '\0': it is gone, or /proc hides it. */
 char emu_lockstep_task_state(int pid, int32_t tid);
+/*
+ * The part of `elapsed` that the thread has spent outside by its own doing: running or asleep. Time
+ * in which it was runnable and other threads had the processor depends on the machine and does not
+ * count.
+ */
+uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed);
+#define EMU_PLACE 48
+/* " in futex", " in its own code"; "": the kernel does not tell this process. Returns place. */
+const char *emu_lockstep_place(int pid, int32_t tid, char *place, size_t size);
 
 /*
  * Does every thread of every process wait without a deadline, with no event queued, and does each

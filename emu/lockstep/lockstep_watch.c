@@ -20,70 +20,9 @@
 #include "emu/fabric/trace.h"
 #include "host/nic_process.h"
 
-#define LOOK_MOST_NS  40000000ul /* most that one look counts: the watchdog may have been delayed */
-#define STARVED_TIMES 20u        /* after this many bounds a thread is away whatever it does */
+#define STARVED_TIMES 20u /* after this many bounds a thread is away whatever it does */
 
 /* ---- threads that stay away ---- */
-
-/* The n-th word of a file of /proc, counted from the end of the command name in parentheses. */
-static bool proc_word(int pid, int tid, const char *file, int n, char *word, size_t size)
-{
-	char path[64], text[512], *at = text;
-	ssize_t length;
-	int fd, cancel;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
-	cancel = process_cancel_hold();
-	fd = process_open(path, O_RDONLY, 0);
-	if (fd < 0) {
-		process_cancel_release(cancel);
-		return false;
-	}
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	process_cancel_release(cancel);
-	if (length <= 0)
-		return false;
-	text[length] = '\0';
-	if (strrchr(text, ')'))
-		at = strrchr(text, ')');
-	for (; n > 0 && at; n--) {
-		at = strchr(at, ' ');
-		at += at != NULL;
-	}
-	if (!at)
-		return false;
-	snprintf(word, size, "%.*s", (int)strcspn(at, " \n"), at);
-	return true;
-}
-
-char emu_lockstep_task_state(int pid, int32_t tid)
-{
-	char word[32];
-
-	/* Word 0 is the end of the command name. */
-	return proc_word(pid, tid, "stat", 1, word, sizeof(word)) ? word[0] : '\0';
-}
-
-/*
- * The part of `elapsed` that the thread has spent outside by its own doing: running or asleep. Time
- * in which it was runnable and other threads had the processor depends on the machine and does not
- * count.
- */
-static uint64_t time_outside(struct emu_watch *watch, int pid, int tid, uint64_t elapsed)
-{
-	uint64_t before = watch->ran, ran;
-	char word[32], state;
-
-	if (elapsed > LOOK_MOST_NS)
-		elapsed = LOOK_MOST_NS;
-	if (!proc_word(pid, tid, "schedstat", 0, word, sizeof(word)))
-		return elapsed;
-	watch->ran = strtoul(word, NULL, 10);
-	ran = watch->ran - before;
-	state = ran < elapsed ? emu_lockstep_task_state(pid, tid) : 'R';
-	return ran < elapsed && (state == 'R' || state == 'D') ? ran : elapsed;
-}
 
 void emu_lockstep_send_away(struct emu_world *w, struct emu_thread *t, uint64_t now)
 {
@@ -137,9 +76,11 @@ static void preempt_holder(struct emu_world *w, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	struct emu_thread *t = &ls->thread[ls->turn];
+	const struct emu_process *p = emu_process(w, t->process);
+	char place[EMU_PLACE];
 
-	emu_trace(w, "- note preempted: thread %u of %s stays away", t->number,
-		  emu_process(w, t->process)->node);
+	emu_trace(w, "- note preempted: thread %u of %s stays away%s", t->number, p->node,
+		  emu_lockstep_place(p->pid, t->tid, place, sizeof(place)));
 	emu_lockstep_send_away(w, t, now);
 	emu_lockstep_kick(w);
 }
@@ -169,10 +110,11 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 		watch->activity = ls->activity;
 		watch->since = now;
 		watch->away = 0;
-		time_outside(watch, emu_process(w, t->process)->pid, t->tid, 0);
+		emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, 0);
 		return;
 	}
-	watch->away += time_outside(watch, emu_process(w, t->process)->pid, t->tid, elapsed);
+	watch->away +=
+		emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, elapsed);
 	/* An ending thread is left to its process's helper. */
 	if ((watch->away >= m->bound_ns && t->state != EMU_THREAD_ENDING) ||
 	    now - watch->since >= STARVED_TIMES * m->bound_ns)

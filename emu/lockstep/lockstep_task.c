@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lockstep: what the kernel tells of a thread: its state, how long it ran, and where it blocks. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lockstep.h"
+#include "host/nic_process.h"
+
+#define LOOK_MOST_NS 40000000ul /* most that one look counts: the watchdog may have been delayed */
+
+/* The n-th word of a file of /proc, counted from the end of the command name in parentheses. */
+static bool proc_word(int pid, int tid, const char *file, int n, char *word, size_t size)
+{
+	char path[64], text[512], *at = text;
+	ssize_t length;
+	int fd, cancel;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, file);
+	cancel = process_cancel_hold();
+	fd = process_open(path, O_RDONLY, 0);
+	if (fd < 0) {
+		process_cancel_release(cancel);
+		return false;
+	}
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	process_cancel_release(cancel);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	if (strrchr(text, ')'))
+		at = strrchr(text, ')');
+	for (; n > 0 && at; n--) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	if (!at)
+		return false;
+	snprintf(word, size, "%.*s", (int)strcspn(at, " \n"), at);
+	return true;
+}
+
+char emu_lockstep_task_state(int pid, int32_t tid)
+{
+	char word[32];
+
+	/* Word 0 is the end of the command name. */
+	return proc_word(pid, tid, "stat", 1, word, sizeof(word)) ? word[0] : '\0';
+}
+
+uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed)
+{
+	uint64_t before = watch->ran, ran;
+	char word[32], state;
+
+	if (elapsed > LOOK_MOST_NS)
+		elapsed = LOOK_MOST_NS;
+	if (!proc_word(pid, tid, "schedstat", 0, word, sizeof(word)))
+		return elapsed;
+	watch->ran = strtoul(word, NULL, 10);
+	ran = watch->ran - before;
+	state = ran < elapsed ? emu_lockstep_task_state(pid, tid) : 'R';
+	return ran < elapsed && (state == 'R' || state == 'D') ? ran : elapsed;
+}
+
+/* ---- where it blocks ---- */
+
+struct call {
+	long number;
+	const char *name;
+};
+
+#define CALL(name)                \
+	{                         \
+		SYS_##name, #name \
+	}
+
+/* A program waits in one of these, as a rule. */
+static const struct call calls[] = {
+	CALL(accept4),       CALL(clock_nanosleep),
+	CALL(connect),       CALL(epoll_pwait),
+	CALL(fcntl),         CALL(fdatasync),
+	CALL(flock),         CALL(fsync),
+	CALL(futex),         CALL(nanosleep),
+	CALL(openat),        CALL(ppoll),
+	CALL(pselect6),      CALL(read),
+	CALL(readv),         CALL(recvfrom),
+	CALL(recvmmsg),      CALL(recvmsg),
+	CALL(rt_sigsuspend), CALL(rt_sigtimedwait),
+	CALL(semtimedop),    CALL(sendmsg),
+	CALL(sendto),        CALL(wait4),
+	CALL(waitid),        CALL(write),
+	CALL(writev),
+/* Newer machines have only the calls that do the same and more. */
+#ifdef SYS_poll
+	CALL(accept),        CALL(epoll_wait),
+	CALL(pause),         CALL(poll),
+	CALL(select),
+#endif
+};
+
+const char *emu_lockstep_place(int pid, int32_t tid, char *place, size_t size)
+{
+	char word[32], *end;
+	long number;
+
+	*place = '\0';
+	if (!proc_word(pid, tid, "syscall", 0, word, sizeof(word)))
+		return place;
+	number = strtol(word, &end, 10);
+	if (*end || end == word || number < 0) {
+		snprintf(place, size, " in its own code");
+		return place;
+	}
+	snprintf(place, size, " in call %ld", number);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i].number == number)
+			snprintf(place, size, " in %s", calls[i].name);
+	return place;
+}
