@@ -439,11 +439,25 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 	}
 }
 
-void vb_async_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
-		   uint32_t given)
+/* Both numbers wrap. */
+static void await_completed(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+			    uint32_t given)
 {
 	pthread_mutex_lock(mutex);
-	while (*completed != given)
+	while ((int32_t)(given - *completed) > 0)
 		pthread_cond_wait(cond, mutex);
 	pthread_mutex_unlock(mutex);
+}
+
+void vb_async_wait(struct vb_context *context, pthread_mutex_t *mutex, pthread_cond_t *cond,
+		   const uint32_t *completed, const uint32_t *given)
+{
+	uint32_t awaited;
+
+	do {
+		awaited = *given;
+		vb_leave(context);
+		await_completed(mutex, cond, completed, awaited);
+		vb_enter(&context->ex.context);
+	} while (*given != awaited);
 }

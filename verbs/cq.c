@@ -131,14 +131,18 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 {
 	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_cq *cq = VB_OF(ibv, cq);
+	uint32_t given;
 
 	if (cq->obj.users > 0)
 		return vb_result(context, vb_refuse(&cq->obj, "ibv_destroy_cq", -EBUSY));
-	/* No event comes any more; wait until those that were fetched are acknowledged. */
-	vb_leave(context);
-	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cq->given);
-	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cq->given_async);
-	vb_enter(&context->ex.context);
+	/* No event comes any more, but another thread may take one while this one waits. */
+	do {
+		given = cq->given;
+		vb_async_wait(context, &ibv->mutex, &ibv->cond, &ibv->comp_events_completed,
+			      &cq->given);
+		vb_async_wait(context, &ibv->mutex, &ibv->cond, &ibv->async_events_completed,
+			      &cq->given_async);
+	} while (cq->given != given);
 	vb_cq_discard(cq);
 	return vb_result(context, 0);
 }

@@ -245,9 +245,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	vb_enter(&context->ex.context);
 	if (qp->obj.users > 0)
 		return vb_result(context, vb_refuse(&qp->obj, "ibv_destroy_qp", -EBUSY));
-	vb_leave(context);
-	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->given_async);
-	vb_enter(&context->ex.context);
+	vb_async_wait(context, &ibv->mutex, &ibv->cond, &ibv->events_completed, &qp->given_async);
 	send_datagrams(qp);
 	vb_qp_discard(qp);
 	return vb_result(context, 0);

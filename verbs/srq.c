@@ -117,9 +117,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 
 	if (srq->obj.users > 0)
 		return vb_result(context, vb_refuse(&srq->obj, "ibv_destroy_srq", -EBUSY));
-	vb_leave(context);
-	vb_async_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, srq->given_async);
-	vb_enter(&context->ex.context);
+	vb_async_wait(context, &ibv->mutex, &ibv->cond, &ibv->events_completed, &srq->given_async);
 	vb_srq_discard(srq);
 	return vb_result(context, 0);
 }
