@@ -324,8 +324,7 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	static const struct rdma_conn_param nothing;
 	struct stub_id *id = id_of(base), **at;
 
-	if (id->asked)
-		stub_held_up();
+	stub_held_up(&id->asked);
 	stub_lock();
 	while (id->unsettled > 0)
 		stub_wait();

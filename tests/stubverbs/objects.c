@@ -574,8 +574,7 @@ int ibv_destroy_qp(struct ibv_qp *base)
 {
 	struct stub_qp *qp = (struct stub_qp *)base;
 
-	if (qp->asked)
-		stub_held_up();
+	stub_held_up(&qp->asked);
 	stub_forget_events(qp);
 	stub_lock();
 	stub_flush_destroyed(qp);

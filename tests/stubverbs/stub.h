@@ -8,7 +8,7 @@
  * One device, "stub0", at 192.0.2.1 on the network interface "stub0", that talks to itself: a Send
  * is copied into the peer's Receive within ibv_post_send, or waits until one is posted. A work
  * request costs as little as possible, so that the layers above it can be counted. The data path is
- * for one thread at a time; one lock protects everything else.
+ * for one thread at a time, except where a QP flushes late; one lock protects everything else.
  */
 #ifndef TESTS_STUBVERBS_STUB_H
 #define TESTS_STUBVERBS_STUB_H
@@ -227,8 +227,8 @@ void stub_unlock(void);
 /* Waits, with the lock released, until another thread calls stub_changed. */
 void stub_wait(void);
 void stub_changed(void);
-/* Blocks a destruction while held. */
-void stub_held_up(void);
+/* Blocks the destruction of an object that asked, while held. */
+void stub_held_up(const bool *asked);
 /* 0, or the error that the test requested */
 int stub_refuses(const char *call);
 void stub_count(int by);

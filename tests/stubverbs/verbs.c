@@ -63,14 +63,16 @@ void stub_hold(bool held)
 	stub_unlock();
 }
 
-void stub_held_up(void)
+void stub_held_up(const bool *asked)
 {
 	stub_lock();
-	held_up++;
-	stub_changed();
-	while (holding)
-		stub_wait();
-	held_up--;
+	if (*asked) {
+		held_up++;
+		stub_changed();
+		while (holding)
+			stub_wait();
+		held_up--;
+	}
 	stub_unlock();
 }
 
@@ -158,44 +160,78 @@ static int refused_post(const char *call)
 	return stub_config.negative ? -error : error;
 }
 
-static int refuse_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static int locked_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	int error = refused_post("ibv_post_send");
+	int error;
 
+	stub_lock();
 	*bad = wr;
-	return error ? error : stub_post_send(qp, wr, bad);
+	error = refused_post("ibv_post_send");
+	if (!error)
+		error = stub_post_send(qp, wr, bad);
+	stub_unlock();
+	return error;
 }
 
-static int refuse_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int locked_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	int error = refused_post("ibv_post_recv");
+	int error;
 
+	stub_lock();
 	*bad = wr;
-	return error ? error : stub_post_recv(qp, wr, bad);
+	error = refused_post("ibv_post_recv");
+	if (!error)
+		error = stub_post_recv(qp, wr, bad);
+	stub_unlock();
+	return error;
 }
 
-static int refuse_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int locked_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	int error = refused_post("ibv_post_srq_recv");
+	int error;
 
+	stub_lock();
 	*bad = wr;
-	return error ? error : stub_post_srq_recv(srq, wr, bad);
+	error = refused_post("ibv_post_srq_recv");
+	if (!error)
+		error = stub_post_srq_recv(srq, wr, bad);
+	stub_unlock();
+	return error;
 }
 
-static int refuse_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+static int locked_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	int error = refused_post("ibv_bind_mw");
+	int error;
 
-	return error ? error : stub_bind_mw(qp, mw, bind);
+	stub_lock();
+	error = refused_post("ibv_bind_mw");
+	if (!error)
+		error = stub_bind_mw(qp, mw, bind);
+	stub_unlock();
+	return error;
 }
 
-/* A post costs nothing extra while no failure is requested. */
-static void refuse_posts(void)
+static int locked_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	stub_context->ops.post_send = refuse_send;
-	stub_context->ops.post_recv = refuse_recv;
-	stub_context->ops.post_srq_recv = refuse_srq_recv;
-	stub_context->ops.bind_mw = refuse_bind;
+	int found;
+
+	stub_lock();
+	found = stub_poll_cq(cq, n, wc);
+	stub_unlock();
+	return found;
+}
+
+/*
+ * Posts that may fail; and a QP that flushes late is destroyed, by another thread, while its CQs
+ * are polled. Otherwise a post and a poll cost nothing extra.
+ */
+static void lock_data_path(void)
+{
+	stub_context->ops.poll_cq = locked_poll;
+	stub_context->ops.post_send = locked_send;
+	stub_context->ops.post_recv = locked_recv;
+	stub_context->ops.post_srq_recv = locked_srq_recv;
+	stub_context->ops.bind_mw = locked_bind;
 }
 
 void stub_fail(const char *call, int nth, int error, bool always)
@@ -206,7 +242,7 @@ void stub_fail(const char *call, int nth, int error, bool always)
 	refusal = refusal_of(call);
 	*refusal = (struct refusal){ .call = call, .nth = nth, .error = error, .always = always };
 	if (stub_context)
-		refuse_posts();
+		lock_data_path();
 	stub_unlock();
 }
 
@@ -301,8 +337,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
 		stub_context->ops.bind_mw = stub_bind_mw;
 		stub_context->ops.alloc_mw = stub_alloc_mw;
 		stub_context->ops.dealloc_mw = stub_dealloc_mw;
-		if (refusals[0].call)
-			refuse_posts();
+		if (refusals[0].call || stub_config.flush_polls)
+			lock_data_path();
 	}
 	contexts++;
 	stub_unlock();
