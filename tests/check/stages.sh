@@ -119,7 +119,12 @@ stage_only() {
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
 	local profiles='mlx5-silent irdma lossy-req lossy-dreq'
-	[ -z "$FULL" ] && but="$but|/tutorial.sh|passthrough/fabric.sh" || small='' profiles=''
+	if [ -z "$FULL" ]; then
+		but="$but|/tutorial.sh|passthrough/fabric.sh"
+		export PROGRAM_STEPS=1000 MESSAGES=5
+	else
+		small='' profiles=''
+	fi
 	build_tree asan check-build --enable-sanitizers=address,undefined \
 		CFLAGS='-Og -g -fno-var-tracking' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
@@ -161,10 +166,10 @@ stage_small() {
 		grep -vE '^tests/(house|conformance)/|/tutorial.sh')
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# The walks make the same calls again and again, a quarter of the time, and test_forks starts a
-# program for each message, a tenth: both in --full only.
+# The walks make the same calls again and again, a quarter of the time; test_forks starts a program
+# for each message, a tenth, and checkers/test_checkers one for each lie: in --full only.
 stage_valgrind() {
-	local less="-e /walk/ -e /test_forks"
+	local less="-e /walk/ -e /test_forks -e /test_checkers"
 	[ -z "$FULL" ] || less=
 	build_normal && test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
