@@ -12,6 +12,7 @@
 #include "emu/cm.h"
 #include "direct.h"
 #include "emu/fabric/sharing.h"
+#include "emu/wire/wire.h"
 #include "inbox.h"
 #include "emu/qp.h"
 #include "emu/number/unreliable.h"
@@ -281,26 +282,31 @@ static void set_mark(uint8_t *marks, uint32_t i)
 
 /*
  * A QP whose timer event was dropped has no timer. If its requests need one, emu_stalled_resume
- * starts it.
+ * starts it. One with an event of a retry timer has that timer, though its process may have died
+ * before it said so.
  */
-static void clear_lost_timers(struct emu_world *w)
+static void match_timers(struct emu_world *w)
 {
-	uint8_t timed[EMU_QPS / BITS + 1] = { 0 };
+	uint8_t timed[EMU_QPS / BITS + 1] = { 0 }, retried[EMU_QPS / BITS + 1] = { 0 };
 
 	for (uint32_t i = 0; i < emu_events(w->fab); i++) {
 		const struct emu_event *event = &w->fab->heap[i];
 
 		if (emu_is_timer(event) && event->qp <= EMU_QPS &&
 		    event->epoch == EMU_AT(w->fab->qp, event->qp).epoch)
-			set_mark(timed, event->qp);
+			set_mark(emu_event_kind(event) == EMU_EV_RETRY_TIMER ? retried : timed,
+				 event->qp);
 	}
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
-		if (!qp->timer || is_marked(timed, i))
-			continue;
-		qp->timer = qp->rnr_wait = false;
-		qp->retry_timer = false;
+		if (is_marked(retried, i)) {
+			qp->timer = true;
+			qp->retry_timer = true;
+		} else if (qp->timer && !is_marked(timed, i)) {
+			qp->timer = qp->rnr_wait = false;
+			qp->retry_timer = false;
+		}
 	}
 }
 
@@ -420,6 +426,35 @@ static void refuse_lost_requests(struct emu_world *w)
 	}
 }
 
+/* ---- the reasons to observe packets ---- */
+
+static uint32_t marked_in_inboxes(struct emu_world *w)
+{
+	uint32_t n = 0;
+
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		const struct emu_process *p = emu_process(w, i);
+		const struct emu_message *message = emu_inbox_at(w, p->used ? p->inbox : 0);
+
+		for (; message && emu_go_on(w); message = emu_inbox_at(w, message->next))
+			n += message->kind == EMU_MESSAGE_RUN && emu_wire_marked(&message->event);
+	}
+	return n;
+}
+
+/*
+ * A flag of a QP and fabric.observed, the sum over all such flags, change one after the other. An
+ * event is rolled back as a whole, but the calls of a program are not, and one that ends a
+ * connection changes the QP at its other end, which stays. QPs change over to single packets, or
+ * back, where the sum becomes or ceases to be 0.
+ */
+static void recount_reasons(struct emu_world *w)
+{
+	uint32_t reasons = emu_wire_reasons(w) + marked_in_inboxes(w);
+
+	emu_observe(w, (int)(reasons - w->fab->observed));
+}
+
 void emu_recover(struct emu_world *w)
 {
 	emu_direct_undo(w);
@@ -427,8 +462,9 @@ void emu_recover(struct emu_world *w)
 	rebuild_inboxes(w);
 	rebuild_tables(w->fab);
 	rebuild_events(w);
-	clear_lost_timers(w);
+	match_timers(w);
 	rebuild_listeners(w->fab);
+	recount_reasons(w);
 	emu_trace(w, "- note a process died with the lock of the fabric");
 }
 

@@ -13,7 +13,8 @@
  *   the queue: they may have been timers of connections of others. A direct delivery (direct.h)
  *   keeps a smaller record for the same purpose.
  * - Rebuilt from the entries. Free lists of tables, the hash of listeners, the event queue and the
- *   ends of the inbox lists are computed again from what each entry says of itself.
+ *   ends of the inbox lists are computed again from what each entry says of itself; so is the
+ *   number of reasons to observe packets (wire/reasons.c).
  * - Reclaimed. Blocks of the pool that nothing in the arena refers to return to the free lists
  *   (reclaim.h).
  *

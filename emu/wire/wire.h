@@ -41,6 +41,8 @@ void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[
 bool emu_wire_marked(const struct emu_event *event);
 /* Add to (or subtract from) fabric.observed, the number of reasons to observe packets. */
 void emu_observe(struct emu_world *w, int reasons);
+/* That number, counted from flags, rules and packets; those in inboxes are not among them. */
+uint32_t emu_wire_reasons(struct emu_world *w);
 /*
  * A packet is about to arrive. True: it was held, lost or delayed. False: it arrives; *event may be
  * changed.

