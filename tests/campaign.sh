@@ -164,13 +164,13 @@ explore 'examples/rpc/rpc both' -- "$build/examples/rpc/rpc" both
 	echo "through the arena."
 	echo
 } >> "$page"
-# die TITLE COPY ARGS...
+# die TITLE COPY ARGS...: $program is killed
 die() {
 	title=$1
 	copy=$2
 	shift 2
-	DATSIM_COPY=$copy XDG_RUNTIME_DIR=$work \
-		"$build/tests/processes/die" "$build/examples/pair/server" "$@" > "$work/died" 2>&1
+	DATSIM_COPY=$copy XDG_RUNTIME_DIR=$work "$build/tests/processes/$program" \
+		"$build/examples/pair/server" "$@" > "$work/died" 2>&1
 	status=$?
 	result $status "$title"
 	[ $status = 0 ] && echo "- $title: nothing else suffers" >> "$page" && return
@@ -178,9 +178,16 @@ die() {
 	echo "- $title: $(grep '^# ' "$work/died" | tail -n 1)" >> "$page"
 }
 for copy in direct bounce; do
+	program=die
 	die "killed before each store, $copy" $copy stores
 	die "killed at ${KILLS:-1000} moments, $copy" $copy random "${KILLS:-1000}"
+	program=die_verbs
+	[ -x "$build/tests/processes/$program" ] || continue
+	die "a program of verbs, killed before each store, $copy" $copy stores
+	die "a program of verbs, killed at ${KILLS:-1000} moments, $copy" $copy \
+		random "${KILLS:-1000}"
 done
+program=die
 CROWDS=${CROWDS:-200} STRIDE=1 top_builddir=$build \
 	sh "$(dirname "$0")/processes/overtake.sh" > "$work/crowds" 2>&1
 ! grep -A30 '^not ok' "$work/crowds" >&2

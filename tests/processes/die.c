@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * SERVER is examples/pair/server. Program die_verbs has its own, and ignores the word.
+ *
  * die SERVER stores [COUNT [SEED]] - a victim is killed before each store it makes into the arena,
  * or before
  *     COUNT of them, taken by chance
@@ -25,8 +27,7 @@
 
 #include "die.h"
 
-#define CLIENTS "2000000000" /* more than ever come, so the server stays */
-#define LOOKS   8000         /* then it says what is missing */
+#define LOOKS   8000 /* then it says what is missing */
 #define LOOK_NS 500000
 #define LIVES   5
 #define ROUNDS  3 /* that the witness asks after a death */
@@ -74,31 +75,19 @@ pid_t start_process(void)
 	return pid;
 }
 
-void serve(const char *server)
-{
-	setenv("DATSIM_NODE", "server", 1);
-	execl(server, server, CLIENTS, (char *)NULL);
-	perror(server);
-	_exit(127);
-}
-
 static void witness(struct run *run)
 {
-	struct peer peer = { 0 };
 	unsigned char rounds;
 
 	setenv("DATSIM_NODE", "witness", 1);
-	peer_open(&peer);
-	peer_connect(&peer);
+	witness_open();
 	do {
 		if (write(run->report[1], "", 1) != 1 || read(run->order[0], &rounds, 1) != 1)
 			_exit(1);
 		for (int i = 0; i < rounds; i++)
-			peer_ask(&peer);
+			witness_ask();
 	} while (rounds);
-	pair_check(dat_ep_disconnect(peer.ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
-	expect_event(peer.connect, DAT_CONNECTION_EVENT_DISCONNECTED);
-	pair_check(dat_ia_close(peer.node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	witness_close();
 	_exit(0);
 }
 
@@ -381,7 +370,8 @@ int main(int argc, char **argv)
 	struct run run = { .random = argc > 4 ? strtoul(argv[4], NULL, 10) | 1 : 1 };
 
 	if (argc < 3 || argc > 5 ||
-	    (!count && strcmp(argv[2], "stores") && strcmp(argv[2], "at"))) {
+	    (!count && strcmp(argv[2], "stores") && strcmp(argv[2], "at")) ||
+	    (!notice && !strcmp(argv[2], "notice"))) {
 		fputs("usage: die SERVER stores [COUNT [SEED]] | random COUNT [SEED] | "
 		      "notice ROUNDS | at PHASE STORE\n",
 		      stderr);

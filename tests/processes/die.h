@@ -5,12 +5,17 @@
  *
  *   server   examples/pair/server; it outlives the others
  *   witness  sends it requests all the time and checks the answers
- *   victim   makes the calls of uDAPL in phases, and is killed somewhere in between
+ *   victim   makes the calls of an API in phases, and is killed somewhere in between
+ *
+ * Program `die` has them use uDAPL; `die_verbs` libibverbs and librdmacm, with the server and the
+ * clients of verbs/exchange.h.
  */
 #ifndef TESTS_DIE_H
 #define TESTS_DIE_H
 
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,14 +43,24 @@ void peer_open(struct peer *peer);
 void peer_connect(struct peer *peer);
 void peer_ask(struct peer *peer);
 
-/* ---- victim.c ---- */
+/* ---- victim.c, verbs/victim_verbs.c ---- */
 
 /*
- * From dat_ia_open to dat_ia_close; `phase` is called at the beginning of each part, with its name.
+ * From the opening of an adapter to its close; `phase` is called at the beginning of each part,
+ * with its name.
  */
 void victim_live(void (*phase)(const char *name));
 
-/* ---- stores.c: stores into the arena, counted ---- */
+/* ---- peer.c, verbs/roles_verbs.c ---- */
+
+/* Be the server until killed; `server` is the program that it is, of uDAPL. */
+void serve(const char *server);
+/* Be the witness: connect, ask once, end. */
+void witness_open(void);
+void witness_ask(void);
+void witness_close(void);
+
+/* ---- stores/stores.c: stores into the arena, counted ---- */
 
 #define PHASES 64
 
@@ -65,23 +80,33 @@ const char *stores_refused(void);
 void stores_begin(struct stores *stores);
 void stores_phase(const char *name);
 
+/* Called by stores/wrap.c or stores/next.c where the library maps, unmaps, blocks signals. */
+void stores_mapped(void *map, size_t size, int flags, int fd);
+void stores_unmapped(const void *at);
+sigset_t stores_mask(int how, const sigset_t *set);
+/*
+ * The library copies payload with an action for SIGSEGV that makes any fault an error (guard.h), so
+ * that of stores.c has to be asked first. True: the library's is kept behind it.
+ */
+bool stores_keep_action(int number, const struct sigaction *action, struct sigaction *old);
+/* End the process. */
+void stores_fail(const char *what) __attribute__((noreturn));
+
 /* ---- notice.c ---- */
 
-/* Does a client notice in time that its server died? */
-bool notice(const char *server, int rounds);
+/* Does a client notice in time that its server died? NULL: program die_verbs has none. */
+bool notice(const char *server, int rounds) __attribute__((weak));
 
 /* ---- die.c ---- */
 
 /* A process that does not outlive this one; 0 in it. */
 pid_t start_process(void);
-/* Be the server until killed. */
-void serve(const char *server);
 
 /* ---- usage.c: what is in use in a fabric ---- */
 
 struct usage {
 	uint32_t processes, adapters, observed;
-	uint32_t pds, mrs, mws, cqs, srqs, qps, listeners, conns, stages;
+	uint32_t pds, mrs, mws, cqs, srqs, qps, members, listeners, conns, stages;
 	uint64_t pool; /* units of it */
 };
 

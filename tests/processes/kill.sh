@@ -1,7 +1,8 @@
 #!/bin/sh
 # Processes are killed, before some of the stores they make into the arena and at any moment: a
-# server and another client go on, all that the dead had comes back. KILLS: at so many moments, each
-# way; STORES: before so many of the stores. ./check --full does all of them (campaign.sh).
+# server and another client go on, all that the dead had comes back. They use uDAPL, then libibverbs
+# and librdmacm. KILLS: at so many moments, each way; STORES: before so many of the stores. ./check
+# --full does all of them (campaign.sh).
 . "$(dirname "$0")/../datsim/begin.sh"
 server=$top/examples/pair/server
 client=$top/examples/pair/client
@@ -17,7 +18,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..13
+echo 1..17
 holds "killed before a store" "$die" "$server" stores "${STORES:-120}"
 holds "killed at any moment" "$die" "$server" random "${KILLS:-100}"
 DATSIM_COPY=bounce
@@ -43,10 +44,29 @@ old() {
 	[ $status = 77 ] && grep -q 'cannot be stepped' told || return $status
 }
 holds "before each store of an opening: no generation goes back" old
+die_verbs=$top/tests/processes/die_verbs
+# verbs TITLE ARGS...: of libibverbs and librdmacm
+verbs() {
+	title="$1, a program of verbs"
+	shift
+	if [ -x "$die_verbs" ]; then
+		holds "$title" "$die_verbs" - "$@"
+	else
+		n=$((n + 1))
+		echo "ok $n - $title # SKIP librdmacm is not built"
+	fi
+}
+verbs "before a store" stores $((${STORES:-120} / 2))
+verbs "at any moment" random $((${KILLS:-100} / 4))
+DATSIM_COPY=bounce
+export DATSIM_COPY
+verbs "before a store, where payload goes through the arena" stores $((${STORES:-120} / 6)) 2
+unset DATSIM_COPY
 # Fewer, because a process killed in its turn stops all others until its death is noticed.
 DATSIM_LOCKSTEP=50
 export DATSIM_LOCKSTEP
 holds "before a store, where they take turns" "$die" "$server" stores $((${STORES:-120} / 6)) 3
+verbs "before a store, where they take turns" stores $((${STORES:-120} / 20)) 3
 holds "at any moment of a turn" "$die" "$server" random $((${KILLS:-100} / 20)) 3
 unset DATSIM_LOCKSTEP
 

@@ -11,6 +11,7 @@
 #include "die.h"
 
 #define PAUSE_NS 10000000
+#define CLIENTS  "2000000000" /* more than ever come, so the server stays */
 
 DAT_TIMEOUT peer_patience_us = DAT_TIMEOUT_INFINITE;
 int peer_tries = INT_MAX;
@@ -134,4 +135,34 @@ void peer_ask(struct peer *peer)
 	expect_dto(peer->dto, round);
 	if (memcmp((const void *)&messages[FETCHED], (const void *)&wanted, sizeof(wanted)) != 0)
 		pair_fail("the answer fetched is wrong");
+}
+
+/* ---- roles of die.h ---- */
+
+static struct peer own;
+
+void serve(const char *server)
+{
+	setenv("DATSIM_NODE", "server", 1);
+	execl(server, server, CLIENTS, (char *)NULL);
+	perror(server);
+	_exit(127);
+}
+
+void witness_open(void)
+{
+	peer_open(&own);
+	peer_connect(&own);
+}
+
+void witness_ask(void)
+{
+	peer_ask(&own);
+}
+
+void witness_close(void)
+{
+	pair_check(dat_ep_disconnect(own.ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+	expect_event(own.connect, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_check(dat_ia_close(own.node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 }

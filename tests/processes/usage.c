@@ -44,6 +44,16 @@ static uint32_t stages_in_use(struct emu_world *w)
 	return used;
 }
 
+/* Of multicast groups. */
+static uint32_t members_in_use(struct emu_world *w)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < w->fab->members; i++)
+		used += w->fab->member[i].qp != 0;
+	return used;
+}
+
 static int look(struct emu_world *w, void *arg)
 {
 	const struct emu_fabric *fab = w->fab;
@@ -58,6 +68,7 @@ static int look(struct emu_world *w, void *arg)
 		.cqs = fab->cqs.live,
 		.srqs = fab->srqs.live,
 		.qps = fab->qps.live,
+		.members = members_in_use(w),
 		.listeners = fab->listeners.live,
 		.conns = fab->conns.live,
 		.stages = stages_in_use(w),
@@ -89,7 +100,8 @@ bool usage_same(const struct usage *a, const struct usage *b)
 void usage_say(const char *what, const struct usage *u)
 {
 	printf("# %s: %u processes, %u adapters, %u PDs, %u MRs, %u MWs, %u CQs, %u SRQs, %u QPs, "
-	       "%u listeners, %u requests, %u stages, %lu units of the pool, %u reasons to look\n",
+	       "%u members of groups, %u listeners, %u requests, %u stages, %lu units of the pool, "
+	       "%u reasons to look\n",
 	       what, u->processes, u->adapters, u->pds, u->mrs, u->mws, u->cqs, u->srqs, u->qps,
-	       u->listeners, u->conns, u->stages, u->pool, u->observed);
+	       u->members, u->listeners, u->conns, u->stages, u->pool, u->observed);
 }

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "die.h"
+#include "tests/processes/die.h"
 #include "emu/fabric/layout.h"
 
 #define TRAP_FLAG      0x100
@@ -30,7 +29,8 @@ static struct {
 	volatile uint32_t count;
 	int phase;
 	volatile bool armed;
-	int stepping; /* a thread single-steps; the pages are writable */
+	int stepping;             /* a thread single-steps; the pages are writable */
+	struct sigaction library; /* what the library does about a SIGSEGV elsewhere */
 } state = { .phase = -1 };
 
 static __thread bool counts; /* only the calling thread counts */
@@ -71,7 +71,10 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 	const uint8_t *at = info->si_addr;
 
 	if (!state.arena || at < state.arena || at >= state.arena + state.size) {
-		signal(signal_number, SIG_DFL);
+		if (state.library.sa_flags & SA_SIGINFO)
+			state.library.sa_sigaction(signal_number, info, context);
+		else
+			signal(signal_number, SIG_DFL);
 		return;
 	}
 	/* Another thread may have made the page read-only again meanwhile. */
@@ -106,55 +109,60 @@ static void catch (void)
 	sigaction(SIGTRAP, &step, NULL);
 }
 
-/* ---- wrappers of calls that the library makes ---- */
+/* ---- calls that the library makes ---- */
 
-void *__real_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset);
-int __real_munmap(void *at, size_t size);
-int __real_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
-void *__wrap_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset);
-int __wrap_munmap(void *at, size_t size);
-int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old);
-
-void *__wrap_mmap(void *at, size_t size, int right, int flags, int fd, off_t offset)
+void stores_mapped(void *map, size_t size, int flags, int fd)
 {
-	uint8_t *map = __real_mmap(at, size, right, flags, fd, offset);
-
-	if (map != MAP_FAILED && fd >= 0 && (flags & MAP_SHARED) && size > ARENA_AT_LEAST) {
-		state.arena = map;
-		state.size = size;
-		if (state.armed)
-			protect(PROT_READ);
-	}
-	return map;
+	if (map == MAP_FAILED || fd < 0 || !(flags & MAP_SHARED) || size <= ARENA_AT_LEAST)
+		return;
+	state.arena = map;
+	state.size = size;
+	if (state.armed)
+		protect(PROT_READ);
 }
 
-int __wrap_munmap(void *at, size_t size)
+void stores_unmapped(const void *at)
 {
 	if (at == state.arena)
 		state.arena = NULL;
-	return __real_munmap(at, size);
 }
 
 /* No thread of the library may block the signals that count stores. */
-int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+sigset_t stores_mask(int how, const sigset_t *set)
 {
-	sigset_t but;
+	sigset_t but = *set;
 
-	if (!set || how == SIG_UNBLOCK)
-		return __real_pthread_sigmask(how, set, old);
-	but = *set;
-	sigdelset(&but, SIGSEGV);
-	sigdelset(&but, SIGTRAP);
-	return __real_pthread_sigmask(how, &but, old);
+	if (how != SIG_UNBLOCK) {
+		sigdelset(&but, SIGSEGV);
+		sigdelset(&but, SIGTRAP);
+	}
+	return but;
+}
+
+bool stores_keep_action(int number, const struct sigaction *action, struct sigaction *old)
+{
+	if (number != SIGSEGV || !state.to)
+		return false;
+	if (old)
+		*old = state.library;
+	if (action)
+		state.library = *action;
+	return true;
 }
 
 /* ---- the interface ---- */
 
+void stores_fail(const char *what)
+{
+	fprintf(stderr, "stores: %s\n", what);
+	_exit(1);
+}
+
 void stores_begin(struct stores *stores)
 {
+	catch ();
 	state.to = stores;
 	counts = true;
-	catch ();
 }
 
 void stores_phase(const char *name)
@@ -165,7 +173,7 @@ void stores_phase(const char *name)
 		if (state.phase >= 0)
 			to->counted[state.phase] = state.count;
 		if (++state.phase == PHASES)
-			pair_fail("too many phases");
+			stores_fail("too many phases");
 		to->names[state.phase] = name;
 		to->phases = state.phase;
 		arm(true);
@@ -186,7 +194,7 @@ static int try_one(void)
 	if (fd < 0 || ftruncate(fd, ARENA_AT_LEAST * 2))
 		return 1;
 	stores_begin(&none);
-	at = __wrap_mmap(NULL, ARENA_AT_LEAST * 2, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	at = mmap(NULL, ARENA_AT_LEAST * 2, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return 1;
 	stores_phase("");
