@@ -55,6 +55,7 @@ bool emu_atomic_is_mine(struct emu_world *w, const struct emu_arrival *a)
 
 	if (!emu_is_shared(w) || w->sharing->reaches(w, owner))
 		return true;
+	a->qp->left_here = true; /* the next packets wait behind this one */
 	w->sharing->pass_on(w, owner, &event);
 	return false;
 }

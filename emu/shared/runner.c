@@ -38,9 +38,10 @@ static bool ends_in_upcall(enum emu_event_kind kind)
  *
  * Packets without payload wait in the inbox of the QP's owner (left_here). Packets with payload
  * wait there, or in the inbox of the peer, whose memory they come from (left_there), but not in
- * both at the same time. The two bits are hints: a bit may stay set when the packet has run, but is
- * never clear while one waits. They mean nothing once the inbox is empty, so recovery leaves them
- * alone.
+ * both at the same time: those that the peer meets behind an atomic, which it has passed on to the
+ * owner, follow it there (emu_run_left). The two bits are hints: a bit may stay set when the packet
+ * has run, but is never clear while one waits. They mean nothing once the inbox is empty, so
+ * recovery leaves them alone.
  */
 static bool waits_in_inbox(struct emu_world *w, bool left, uint16_t process)
 {
@@ -158,10 +159,17 @@ static bool is_atomic_here(struct emu_world *w, const struct emu_event *event)
 void emu_run_left(struct emu_world *w, struct emu_event *event)
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	uint16_t owner = emu_process_of(w, qp->adapter);
 	uint16_t peer = emu_process_of(w, qp->peer_adapter);
 
 	if (is_put_back(w, event)) {
 		emu_reschedule(w, event, qp->again_at);
+		return;
+	}
+	/* An atomic before it was passed on to the owner. */
+	if (has_payload(emu_event_kind(event)) && owner != w->process &&
+	    waits_in_inbox(w, qp->left_here, owner)) {
+		emu_run_at(w, owner, event);
 		return;
 	}
 	if (!has_payload(emu_event_kind(event)) || can_run_payload(w, peer) ||

@@ -114,8 +114,10 @@ static bool begin(struct run *run)
 		return fail("there can be no fabric");
 	setenv("DATSIM_FABRIC", run->fabric, 1);
 	run->serves = start_process();
-	if (run->serves == 0)
+	if (run->serves == 0) {
+		close(run->report[1]); /* so that the end of the witness is noticed */
 		serve(run->server);
+	}
 	run->witness = start_process();
 	if (run->witness == 0)
 		witness(run);

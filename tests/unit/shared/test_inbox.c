@@ -9,6 +9,7 @@
 #include "emu/fabric/arena.h"
 #include "emu/fabric/queue.h"
 #include "emu/guard.h"
+#include "emu/number/atomic.h"
 #include "emu/rdma.h"
 #include "emu/shared/inbox.h"
 #include "emu/shared/reach.h"
@@ -204,6 +205,36 @@ START_TEST(a_packet_that_was_left_here_goes_on_to_its_peer_unless_it_is_an_atomi
 	emu_run_left(world, &event);
 	ck_assert_int_eq(first_message() != NULL, rows[_i].goes_on);
 	ck_assert_int_eq(fab->qp[QP].left_there, rows[_i].goes_on);
+}
+END_TEST
+
+/* An atomic is passed on to the process of its target, which alone can reach it. */
+START_TEST(a_packet_goes_behind_the_atomic_before_it)
+{
+	struct emu_arrival atomic = { .qp = &fab->qp[PEER],
+				      .sender = &fab->qp[QP],
+				      .kind = EMU_EV_DATA };
+	struct emu_event next = { .order = EMU_EV_DATA, .qp = PEER, .epoch = EPOCH + 1 };
+	struct emu_process *other = emu_process(world, OTHER);
+	emu_ref first;
+
+	ck_assert(!emu_atomic_is_mine(world, &atomic));
+	first = other->inbox;
+	ck_assert_uint_ne(first, 0);
+	ck_assert_uint_eq(other->inbox_tail, first);
+	if (_i) {
+		emu_run_left(world, &next); /* it was in this process's inbox */
+	} else {
+		emu_reschedule(world, &next, 0);
+		emu_run_first(world);
+	}
+	ck_assert_uint_ne(other->inbox_tail, first);
+	ck_assert_uint_eq(((struct emu_message *)emu_at(world, first))->next, other->inbox_tail);
+	ck_assert_uint_eq(fab->events, 0);
+	/* Once that inbox is empty, it is run here: it is stale. */
+	other->inbox = 0;
+	emu_run_left(world, &next);
+	ck_assert_uint_eq(other->inbox, 0);
 }
 END_TEST
 
@@ -414,6 +445,7 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase,
 			    a_packet_that_was_left_here_goes_on_to_its_peer_unless_it_is_an_atomic,
 			    0, 4);
+	tcase_add_loop_test(tcase, a_packet_goes_behind_the_atomic_before_it, 0, 2);
 	tcase_add_test(tcase, a_datagram_goes_behind_the_one_before_it);
 	tcase_add_test(tcase, a_process_with_a_message_is_woken_and_no_other);
 	tcase_add_loop_test(tcase, an_inbox_that_leads_to_garbage_ends_there, 0, 2 * BENT);
