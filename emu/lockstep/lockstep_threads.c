@@ -88,14 +88,36 @@ static bool is_running(int32_t tid)
 	return state == 'R' || state == 'D';
 }
 
+static bool is_new(struct emu_world *w, int32_t tid)
+{
+	return tid != w->membership->helper && !find_thread(w, tid) &&
+	       !find_outsider(w->membership, tid);
+}
+
+/* The checks of a new thread so far. NULL: the table is full; this thread is checked later. */
+static struct emu_new_thread *record_of(struct emu_world *w, int32_t tid)
+{
+	struct emu_new_thread *record = w->membership->new_thread, *spare = NULL;
+
+	for (uint32_t i = 0; i < EMU_NEW_THREADS; i++)
+		if (record[i].tid == tid)
+			return &record[i];
+	for (uint32_t i = 0; i < EMU_NEW_THREADS && !spare; i++)
+		if (!record[i].tid || !is_new(w, record[i].tid) || !is_task(record[i].tid))
+			spare = &record[i];
+	if (spare)
+		*spare = (struct emu_new_thread){ .tid = tid };
+	return spare;
+}
+
 /* The thread is new: is its first call still expected? If not, it becomes an outsider. */
 static bool is_on_its_way(struct emu_world *w, int32_t tid, bool one_runs)
 {
 	struct emu_membership *m = w->membership;
-	struct emu_new_thread *born = &m->new_thread[(uint32_t)tid % EMU_NEW_THREADS];
+	struct emu_new_thread *born = record_of(w, tid);
 
-	if (born->tid != tid)
-		*born = (struct emu_new_thread){ .tid = tid };
+	if (!born)
+		return true;
 	born->naps++;
 	born->asleep = one_runs ? 0 : born->asleep + 1;
 	if (!is_task(tid))
@@ -115,13 +137,12 @@ static bool is_on_its_way(struct emu_world *w, int32_t tid, bool one_runs)
 /* The next task in the directory that is new; 0: there are no more. */
 static int32_t next_new_task(struct emu_world *w, DIR *dir)
 {
-	struct emu_membership *m = w->membership;
 	const struct dirent *entry;
 
 	while ((entry = readdir(dir)) != NULL) {
 		int32_t tid = atoi(entry->d_name);
 
-		if (tid > 0 && tid != m->helper && !find_thread(w, tid) && !find_outsider(m, tid))
+		if (tid > 0 && is_new(w, tid))
 			return tid;
 	}
 	return 0;

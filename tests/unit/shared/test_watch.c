@@ -99,18 +99,23 @@ static void *wait_at_gate(void *arg)
 	return read(gate[0], &byte, 1) == 1 ? arg : NULL;
 }
 
-static pthread_t start_sleeper(int32_t *tid)
+static pthread_t start_sleeper_at_gate(int32_t *tid)
 {
 	pthread_t thread;
 
 	*tid = 0;
-	ck_assert_int_eq(pipe(gate), 0);
 	ck_assert_int_eq(pthread_create(&thread, NULL, wait_at_gate, tid), 0);
 	while (!__atomic_load_n(tid, __ATOMIC_SEQ_CST))
 		sched_yield();
 	while (emu_lockstep_task_state(getpid(), *tid) != 'S')
 		sched_yield();
 	return thread;
+}
+
+static pthread_t start_sleeper(int32_t *tid)
+{
+	ck_assert_int_eq(pipe(gate), 0);
+	return start_sleeper_at_gate(tid);
 }
 
 static void end_sleeper(pthread_t thread, int32_t tid)
@@ -147,6 +152,35 @@ START_TEST(a_new_thread_is_expected_until_it_has_only_slept)
 	add_thread(FIRST, OWN, EMU_THREAD_READY, 0); /* so that the threads are looked through */
 	ck_assert(!emu_lockstep_expects(world));
 	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+}
+END_TEST
+
+/* More than the table holds; and some pairs of numbers differ by a multiple of 16. */
+START_TEST(many_new_threads_that_sleep_are_told_apart)
+{
+	enum {
+		SLEEPERS = 2 * EMU_NEW_THREADS + 1,
+		GROUPS = 3
+	};
+	pthread_t thread[SLEEPERS];
+	int32_t tid[SLEEPERS];
+	int checks = 1;
+
+	enter();
+	ck_assert_int_eq(pipe(gate), 0);
+	for (int i = 0; i < SLEEPERS; i++)
+		thread[i] = start_sleeper_at_gate(&tid[i]);
+	while (checks <= GROUPS * ASLEEP_CHECKS && emu_lockstep_expects(world))
+		checks++;
+	ck_assert_int_le(checks, GROUPS * ASLEEP_CHECKS);
+	ck_assert_int_gt(checks, (GROUPS - 1) * (ASLEEP_CHECKS - 1));
+	ck_assert_uint_eq(emu_lockstep_outside(world), SLEEPERS);
+	for (int i = 0; i < SLEEPERS; i++)
+		ck_assert_int_eq(write(gate[1], "", 1), 1);
+	for (int i = 0; i < SLEEPERS; i++)
+		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+	close(gate[0]);
+	close(gate[1]);
 }
 END_TEST
 
@@ -396,6 +430,7 @@ static void fill(Suite *suite)
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_loop_test(tcase, a_new_thread_is_expected_until_it_has_only_slept, 0, 2);
+	tcase_add_test(tcase, many_new_threads_that_sleep_are_told_apart);
 	tcase_add_test(tcase, a_new_thread_is_not_expected_for_longer_than_the_bound);
 	tcase_add_test(tcase, threads_are_numbered_in_the_order_of_their_creation);
 	tcase_add_test(tcase, a_thread_that_is_gone_is_not_expected);
