@@ -3,10 +3,8 @@
 #ifndef TESTS_VERBS_BOTH_H
 #define TESTS_VERBS_BOTH_H
 
-#include <pthread.h>
-
-/* Of examples/pair/server.c, for one client; listening: it may connect. */
-void both_serve(pthread_barrier_t *listening);
+/* Of examples/pair/server.c, for one client; a byte in the pipe: it may connect. */
+void both_serve(int listening);
 /* mixed.c as a function. */
 int both_ask(int argc, char **argv);
 
