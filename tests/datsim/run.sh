@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..62
+echo 1..64
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -120,6 +120,15 @@ export DATSIM_FABRIC
 expect 5 'left +nothing' run ./mpirun "$forgets" emu0 close
 holds "with a fabric for all nothing is said of it" sh -c '! grep -q private out'
 unset DATSIM_FABRIC
+
+# Programs that meet by TCP: the second one starts when the first one listens, however busy that is.
+# In a shell, too.
+port=$((12000 + $$ % 8000))
+meets=$top/tests/datsim/meets
+expect 0 'left +nothing' run "$meets" server $port + "$meets" client $port
+# shellcheck disable=SC2016
+expect 0 'left +nothing' run sh -c '"$0" server "$1"; exit $?' "$meets" $port + \
+	"$meets" client $port
 
 # What asks datsim to end asks its programs; one that does not end is killed.
 # shellcheck disable=SC2016

@@ -4,6 +4,7 @@
  * them, detects a deadlock in lockstep, and reports.
  */
 #include "programs.h"
+#include "startup.h"
 #include "verbs_path.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@
 
 #define LOOK_NS          5000000
 #define LOOKS_MOST       200
+#define LISTENS_LOOKS    20   /* for a program that listens by TCP to join the fabric, too */
 #define TURNS_LOOKS_MOST 1000 /* in lockstep, where a late program would change the order */
 
 #define PREEMPT_MS   "50"
@@ -205,24 +207,70 @@ static int turns_looks_most(void)
 	return looks > TURNS_LOOKS_MOST ? (int)looks : TURNS_LOOKS_MOST;
 }
 
-/* Wait until this program is ready for the next one, has ended, or takes too long. */
-static void let_settle(struct programs *programs, int i)
+static bool has_ended(struct programs *programs, pid_t pid)
 {
-	int (*count)(const struct programs *programs) = programs->lockstep ? count_waiting
-									   : count_ready;
-	int most = programs->lockstep ? turns_looks_most() : LOOKS_MOST;
-	int status, before = programs->ready;
+	int status;
+
+	if (waitpid(pid, &status, WNOHANG) != pid)
+		return false;
+	program_ended(programs, pid, status);
+	return true;
+}
+
+static int count_members(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	DAT_COUNT n = 0;
+
+	while (dat_sim_fabric_member(programs->fabric, n, &member) == DAT_SUCCESS)
+		n++;
+	return n;
+}
+
+/*
+ * In real time: wait until the program is ready for the next one, has ended, or has had its time to
+ * become ready. That does not begin while it is not on the fabric and busy, or waits for a
+ * processor.
+ */
+static void let_settle_in_time(struct programs *programs, int i)
+{
+	int before = programs->ready, members = count_members(programs), waits = 0, listens = 0;
+	pid_t pid = programs->one[i].pid;
+
+	for (int look = 0; look < 10 * LOOKS_MOST && waits < LOOKS_MOST &&
+			   listens < LISTENS_LOOKS && !programs->ended->by;
+	     look++) {
+		programs_pause(programs, LOOK_NS);
+		if (has_ended(programs, pid))
+			return;
+		programs->ready = count_ready(programs);
+		if (programs->ready > before)
+			return;
+		listens += startup_listens(pid);
+		waits += startup_waits(pid) || count_members(programs) > members;
+	}
+}
+
+static void let_settle_in_lockstep(struct programs *programs, int i)
+{
+	int most = turns_looks_most(), before = programs->ready;
 
 	for (int look = 0; look < most && !programs->ended->by; look++) {
 		programs_pause(programs, LOOK_NS);
-		if (waitpid(programs->one[i].pid, &status, WNOHANG) == programs->one[i].pid) {
-			program_ended(programs, programs->one[i].pid, status);
+		if (has_ended(programs, programs->one[i].pid))
 			return;
-		}
-		programs->ready = count(programs);
+		programs->ready = count_waiting(programs);
 		if (programs->ready > before)
 			return;
 	}
+}
+
+static void let_settle(struct programs *programs, int i)
+{
+	if (programs->lockstep)
+		let_settle_in_lockstep(programs, i);
+	else
+		let_settle_in_time(programs, i);
 }
 
 /*

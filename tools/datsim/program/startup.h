@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * startup.h - how far a program that was started has come, as the kernel tells it: programs often
+ * meet by TCP before they use the fabric.
+ */
+#ifndef DATSIM_STARTUP_H
+#define DATSIM_STARTUP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Does the process, or one that it started, listen at a TCP port? */
+bool startup_listens(pid_t pid);
+/* Does its first thread wait for something? False: it has work to do, or is not there. */
+bool startup_waits(pid_t pid);
+
+#endif
