@@ -55,7 +55,8 @@ says() {
 trace=$here/timeline/wire.trace
 iwarp=$here/timeline/iwarp.trace
 
-echo 1..41
+plan=41
+echo 1..$plan
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
 holds "a second run gives an equal file" cmp "$scratch/a" "$scratch/b"
@@ -82,7 +83,7 @@ holds "a file that is no trace is refused" refuses 'not a trace' "$scratch/c" "$
 holds "a file that cannot be written" refuses 'cannot write /nowhere/c' /nowhere/c "$trace"
 
 if ! command -v tshark > /dev/null; then
-	while [ $n -lt 40 ]; do
+	while [ $n -lt $plan ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP tshark is not installed"
 	done
