@@ -290,7 +290,7 @@ START_TEST(a_port_that_goes_down_comes_up_again)
 	struct ibv_async_event event;
 	struct ibv_port_attr port;
 
-	setenv("DATSIM_FAULTS", "line=1 spoil=down adapter=emu0 since_ns=100000 until_ns=200000;",
+	setenv("DATSIM_FAULTS", "line=1 spoil=down adapter=emu0 since_ns=100000 until_ns=1000000;",
 	       1);
 	verbs_begin(&a, &b);
 	for (int up = 0; up < 2; up++) {
