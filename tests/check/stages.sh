@@ -118,7 +118,7 @@ stage_only() {
 # all suites a second time, which takes a minute; without --full, parity/fabric.sh does for it.
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
-	local profiles='mlx5-silent irdma lossy-req lossy-dreq'
+	local profiles='irdma lossy-req'
 	if [ -z "$FULL" ]; then
 		but="$but|/tutorial.sh|passthrough/fabric.sh"
 		export PROGRAM_STEPS=1000 MESSAGES=5
@@ -128,7 +128,7 @@ stage_asan() {
 	build_tree asan check-build --enable-sanitizers=address,undefined \
 		CFLAGS='-Og -g -fno-var-tracking' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
-	PROFILES=$profiles KILLS=${KILLS:-34} STORES=${STORES:-40} CK_FORK=no \
+	PROFILES=$profiles KILLS=${KILLS:-17} STORES=${STORES:-20} CK_FORK=no \
 		test_in asan "$1" check \
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
@@ -167,11 +167,12 @@ stage_small() {
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
 # The walks make the same calls again and again, a quarter of the time; test_forks starts a program
-# for each message, a tenth, and checkers/test_checkers one for each lie: in --full only.
+# for each message, a tenth, and checkers/test_checkers one for each lie: in --full only, which also
+# runs twice as many of the cases that a test has.
 stage_valgrind() {
-	local less="-e /walk/ -e /test_forks -e /test_checkers"
-	[ -z "$FULL" ] || less=
-	build_normal && test_in check "$1" check-valgrind VALGRIND_LESS="$less"
+	local less="-e /walk/ -e /test_forks -e /test_checkers" share=6
+	[ -z "$FULL" ] || less='' share=3
+	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
 # This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz links
 # what clang has compiled.
