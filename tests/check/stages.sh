@@ -128,7 +128,7 @@ stage_asan() {
 	build_tree asan check-build --enable-sanitizers=address,undefined \
 		CFLAGS='-Og -g -fno-var-tracking' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
-	PROFILES=$profiles KILLS=${KILLS:-17} STORES=${STORES:-20} CK_FORK=no \
+	PROFILES=$profiles KILLS=${KILLS:-34} STORES=${STORES:-20} CK_FORK=no \
 		test_in asan "$1" check \
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
