@@ -23,7 +23,9 @@ needs() {
 needs "$datsim"
 
 scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+# bash runs this in a job that a signal ends before its program has begun, too.
+# shellcheck disable=SC3028 # dash has no BASHPID, and runs it in this shell only
+trap '[ "${BASHPID:-$$}" != $$ ] || rm -rf "$scratch"' EXIT
 
 # public_scratch COMMAND...: COMMAND runs its arguments as another user. $scratch becomes a folder
 # whose programs that user can run, wherever TMPDIR is: it may be private.
