@@ -109,24 +109,25 @@ stage_only() {
 # One process for each C program, not for each test: under AddressSanitizer a fork takes ten times
 # as long as most tests. The rules of the house are left out, which read the sources, and so is
 # conformance/conformance.sh, which judges a page that stage tests has judged. What counts here is
-# the time of the compiler: -Og without the positions of variables takes 45 % of that of -O1. gcc
+# the time of the compiler: -Og with the positions of lines only takes 40 % of that of -O1. gcc
 # guesses more warnings there, so those of stages build and clang are the ones that count.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
 # the two things one by one, and on all profiles of the stub, of which stage tests has all as well.
-# datsim/tutorial.sh compares pages with what an ordinary build prints. passthrough/fabric.sh runs
+# datsim/tutorial.sh compares pages with what an ordinary build prints. datsim/sweep.sh
+# sweeps every second script. passthrough/fabric.sh runs
 # all suites a second time, which takes a minute; without --full, parity/fabric.sh does for it.
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
 	local profiles='irdma lossy-req'
 	if [ -z "$FULL" ]; then
 		but="$but|/tutorial.sh|passthrough/fabric.sh"
-		export PROGRAM_STEPS=1000 MESSAGES=5
+		export PROGRAM_STEPS=1000 MESSAGES=5 EVERY=2
 	else
 		small='' profiles=''
 	fi
 	build_tree asan check-build --enable-sanitizers=address,undefined \
-		CFLAGS='-Og -g -fno-var-tracking' $small || return
+		CFLAGS='-Og -g1' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
 	PROFILES=$profiles KILLS=${KILLS:-34} STORES=${STORES:-20} CK_FORK=no \
 		test_in asan "$1" check \
@@ -145,7 +146,7 @@ stage_asan() {
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
 	[ -z "$FULL" ] || scripts="$scripts|stream"
-	build_tree tsan all --enable-sanitizers=thread CFLAGS='-O1 -g -fno-var-tracking' || return
+	build_tree tsan all --enable-sanitizers=thread CFLAGS='-O1 -g1' || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
@@ -166,11 +167,13 @@ stage_small() {
 		grep -vE '^tests/(house|conformance)/|/tutorial.sh')
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# The walks make the same calls again and again, a quarter of the time; test_forks starts a program
-# for each message, a tenth, and checkers/test_checkers one for each lie: in --full only, which also
-# runs twice as many of the cases that a test has.
+# Left to --full, which also runs twice as many of the cases that a test has: the walks, which make
+# the same calls again and again, a quarter of the time; test_forks, which starts a program for each
+# message, and checkers/test_checkers, one for each lie; threads/test_threads_asserts, which has
+# children that crash; and sim/test_spare_world, which maps large tables again and again.
 stage_valgrind() {
 	local less="-e /walk/ -e /test_forks -e /test_checkers" share=6
+	less="$less -e /test_threads_asserts -e /test_spare_world"
 	[ -z "$FULL" ] || less='' share=3
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
@@ -229,12 +232,12 @@ release_is_complete() {
 }
 stage_format() { script "$1" tests/house/format.sh; }
 
-# Ten seconds for each fuzzer, a minute in --full, or FUZZ_SECONDS.
+# Six seconds for each fuzzer, a minute in --full, or FUZZ_SECONDS.
 stage_fuzz() {
 	local said=$log/$1.tap seconds=${FUZZ_SECONDS:-${FULL:+60}}
 	build_tree fuzz fuzzers --enable-werror --enable-sanitizers=address,undefined \
 		--enable-fuzzing CC=clang CFLAGS='-O1 -g' || return
-	sh tests/fuzz/run.sh build/fuzz "${seconds:-10}" | tee "$said"
+	sh tests/fuzz/run.sh build/fuzz "${seconds:-6}" | tee "$said"
 	sed -n 's/^ok [0-9]* - //p' "$said" > "$log/$1.note"
 	echo "$(grep -c '^ok' "$said") $(grep -c '^not ok' "$said") 0" > "$log/$1.counts"
 	! grep -A40 '^not ok' "$said" > "$log/$1.failed"
