@@ -145,7 +145,7 @@ static bool object_fits(const struct run *run, const struct event *wanted, const
 static bool check_event(struct run *run, const DAT_EVENT *event)
 {
 	const struct event *wanted = &run->st->event;
-	struct text expected = { 0 }, actual = { 0 }, fields = { 0 };
+	struct text actual = { 0 }, fields = { 0 };
 	bool same = event->event_number == wanted->number->number;
 
 	if (!same) {
@@ -160,32 +160,29 @@ static bool check_event(struct run *run, const DAT_EVENT *event)
 		text_free(&actual);
 		return check_event_itself(run, event);
 	}
-	text_statement(run, &expected);
-	return run_fail(run, EXIT_FAILED, &expected, &actual, "another event came");
+	return run_fail(run, EXIT_FAILED, NULL, &actual, "another event came");
 }
 
 /* ---- waiting for it ---- */
 
 static bool no_event_came(struct run *run, uint64_t until_ns)
 {
-	struct text expected = { 0 }, actual = { 0 };
+	struct text actual = { 0 };
 
-	text_statement(run, &expected);
 	text_evd(run, &actual, "no event");
 	text_add(&actual, " until ");
 	text_time(&actual, until_ns);
-	return run_fail(run, EXIT_FAILED, &expected, &actual, "the event did not come");
+	return run_fail(run, EXIT_FAILED, NULL, &actual, "the event did not come");
 }
 
 static bool wrong_moment(struct run *run, uint64_t came_ns, const DAT_EVENT *event)
 {
-	struct text expected = { 0 }, actual = { 0 };
+	struct text actual = { 0 };
 
-	text_statement(run, &expected);
 	text_time(&actual, came_ns);
 	text_add(&actual, " ");
 	text_event(run, &actual, event);
-	return run_fail(run, EXIT_FAILED, &expected, &actual, "the event came at another time");
+	return run_fail(run, EXIT_FAILED, NULL, &actual, "the event came at another time");
 }
 
 /* An event that comes after the next line with an absolute time would be too late for it. */
@@ -287,7 +284,7 @@ static void name_request(struct run *run, const DAT_EVENT *event)
 
 static bool run_absent(struct run *run, const struct statement *st)
 {
-	struct text expected = { 0 }, actual = { 0 };
+	struct text actual = { 0 };
 	uint64_t base = st->when.relative ? run->previous_ns : 0;
 	DAT_EVENT event;
 	bool got;
@@ -301,9 +298,8 @@ static bool run_absent(struct run *run, const struct statement *st)
 		return false;
 	if (!got)
 		return true;
-	text_statement(run, &expected);
 	text_event(run, &actual, &event);
-	return run_fail(run, EXIT_FAILED, &expected, &actual, "an event came");
+	return run_fail(run, EXIT_FAILED, NULL, &actual, "an event came");
 }
 
 bool run_event(struct run *run, const struct statement *st)

@@ -54,7 +54,7 @@ void text_result(struct text *text, DAT_RETURN ret)
 	group_print(text, GROUP_SUBTYPE, DAT_GET_SUBTYPE(ret), false, sizeof(ret));
 }
 
-void text_statement(const struct run *run, struct text *text)
+static void text_statement(const struct run *run, struct text *text)
 {
 	const struct statement *st = run->st;
 	const char *line;

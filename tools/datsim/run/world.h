@@ -224,15 +224,14 @@ void world_end(struct run *run, struct text *trace);
 
 /*
  * Record the failure that ends the run, with the trace and the pending operations at this moment.
- * Takes over the texts for expected and actual. Always returns false, so that callers can return
- * it. Only the first failure is kept.
+ * Takes over the texts for expected and actual; with an actual text alone, the statement as written
+ * is what was expected. Always returns false, so that callers can return it. Only the first failure
+ * is kept.
  */
 bool run_fail(struct run *run, enum exit_code code, struct text *expected, struct text *actual,
 	      const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Forget the recorded failure. */
 void run_forgive(struct run *run);
-/* "expected" is the statement as written. */
-void text_statement(const struct run *run, struct text *text);
 void text_time(struct text *text, uint64_t ns);
 void text_handle(const struct run *run, struct text *text, int actor, DAT_HANDLE handle);
 void text_result(struct text *text, DAT_RETURN ret);
