@@ -104,9 +104,10 @@ pid_t start_process(void);
 
 /* ---- usage.c: what is in use in a fabric ---- */
 
+/* All of one type: it has no padding, so that memory can be compared. */
 struct usage {
-	uint32_t processes, adapters, observed;
-	uint32_t pds, mrs, mws, cqs, srqs, qps, members, listeners, conns, stages;
+	uint64_t processes, adapters, observed;
+	uint64_t pds, mrs, mws, cqs, srqs, qps, members, listeners, conns, stages;
 	uint64_t pool; /* units of it */
 };
 

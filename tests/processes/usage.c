@@ -99,9 +99,9 @@ bool usage_same(const struct usage *a, const struct usage *b)
 
 void usage_say(const char *what, const struct usage *u)
 {
-	printf("# %s: %u processes, %u adapters, %u PDs, %u MRs, %u MWs, %u CQs, %u SRQs, %u QPs, "
-	       "%u members of groups, %u listeners, %u requests, %u stages, %lu units of the pool, "
-	       "%u reasons to look\n",
+	printf("# %s: %lu processes, %lu adapters, %lu PDs, %lu MRs, %lu MWs, %lu CQs, %lu SRQs, "
+	       "%lu QPs, %lu members of groups, %lu listeners, %lu requests, %lu stages, "
+	       "%lu units of the pool, %lu reasons to look\n",
 	       what, u->processes, u->adapters, u->pds, u->mrs, u->mws, u->cqs, u->srqs, u->qps,
 	       u->members, u->listeners, u->conns, u->stages, u->pool, u->observed);
 }
