@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "tests/support/asleep.h"
@@ -582,6 +583,53 @@ START_TEST(an_error_is_notified_to_a_solicited_arming)
 }
 END_TEST
 
+/* The descriptor that epoll finds readable; -1: none. */
+static int readable(int epoll)
+{
+	struct epoll_event found[2];
+	int n = epoll_wait(epoll, found, 2, 0);
+
+	ck_assert_int_le(n, 1);
+	return n == 1 ? found[0].data.fd : -1;
+}
+
+static void watch(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	ck_assert_int_eq(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
+}
+
+/* As long as there are notifications of completions, and asynchronous events. */
+START_TEST(epoll_finds_the_descriptors_readable)
+{
+	int epoll = epoll_create1(0);
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+
+	begin_notified();
+	watch(epoll, channel->fd);
+	watch(epoll, b.context->async_fd);
+	ck_assert_int_eq(readable(epoll), -1);
+	ck_assert_int_eq(ibv_req_notify_cq(b.cq, 0), 0);
+	carry(IBV_WR_SEND, 0);
+	ck_assert_int_eq(readable(epoll), channel->fd);
+	ck_assert(notified());
+	ck_assert_int_eq(readable(epoll), -1);
+	sge = (struct ibv_sge){ (uintptr_t)a.buffer, 8, a.mr->lkey };
+	wr = verbs_wr(&b, IBV_WR_RDMA_WRITE, &sge);
+	wr.wr.rdma.rkey++;
+	ck_assert_int_eq(ibv_post_send(a.qp, &wr, &bad), 0);
+	ck_assert(verbs_poll(&a, &wc));
+	ck_assert_int_eq(readable(epoll), b.context->async_fd);
+	EXPECT_EVENT(&b, IBV_EVENT_QP_ACCESS_ERR);
+	ck_assert_int_eq(readable(epoll), -1);
+	close(epoll);
+	end_notified();
+}
+END_TEST
+
 START_TEST(a_notification_that_is_taken_while_the_destroy_waits_is_waited_for)
 {
 	struct destroyer destroyer = { .err = -1 };
@@ -625,6 +673,7 @@ static void fill(Suite *suite)
 	unit_add(suite, an_arming_for_any_completion_is_not_narrowed, 2, NULL);
 	unit_add(suite, an_arming_is_for_completions_that_come_later, 2, NULL);
 	unit_add(suite, an_error_is_notified_to_a_solicited_arming, 1, NULL);
+	unit_add(suite, epoll_finds_the_descriptors_readable, 1, NULL);
 	/*
 	 * These have threads. Where all tests run in one process, time is real from then on, and a
 	 * machine may be too slow for retries.
