@@ -11,7 +11,7 @@
 #include "verbs_pair.h"
 
 #define STATES   7
-#define ALL_BITS 21 /* IBV_QP_DEST_QPN is the last */
+#define ALL_BITS 26 /* IBV_QP_RATE_LIMIT is the last */
 
 struct row {
 	const char *from_to;
