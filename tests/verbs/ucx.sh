@@ -49,13 +49,12 @@ for test in tag_lat ucp_put_lat ucp_get ucp_am_lat; do
 done
 perftest rc_verbs,tcp,ud_verbs:aux,self tag_bw 1048576 10
 perftest rc_verbs,tcp,ud_verbs:aux,self ucp_am_bw 1048576 10
-perftest rc_v,self tag_lat 8 100
+for test in tag_lat ucp_put_lat ucp_get ucp_am_lat; do
+	perftest rc_verbs,ud_verbs,self $test 8 100
+done
 perftest rc_v,tcp,self tag_bw 1048576 10
-perftest rc_verbs,ud_verbs,self ucp_put_lat 8 100
 perftest rc_v,self ucp_put_bw 1048576 10
-perftest rc_v,self ucp_get 8 100
 perftest rc_v,self ucp_get 1048576 10
-perftest rc_v,self ucp_am_lat 8 100
 perftest rc_v,self ucp_am_bw 1048576 10
 perftest rc_v,self ucp_fadd 8 100
 perftest ud_verbs,self tag_lat 8 100
