@@ -72,6 +72,6 @@ elif ${CC:-cc} "$work/drivers.c" "$libs/libmlx4.so.1" "$libs/libmlx5.so.1" "$lib
 	-o "$work/drivers" 2> "$work/error"; then
 	prints "libraries of drivers know none of the devices" "none" run "$work/drivers"
 else
-	echo "not ok 9 - a program links with them"
+	echo "not ok 11 - a program links with them"
 	sed 's/^/# /' "$work/error"
 fi
