@@ -116,6 +116,8 @@ if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs"
 	set -- $(total_verbs 2000) $(total_verbs 4000)
 	verbs=$(((${3:-0} - ${1:-0}) / 2000))
 	own=$(((${4:-0} - ${2:-0}) / 2000))
+	printf '# %-27s%6d    its four calls %d, at most %d\n' "libibverbs, one outstanding" \
+		"$verbs" $((verbs - own)) "$most_calls"
 	verdict "libibverbs, one outstanding: $verbs instructions, at most $most_verbs" \
 		"$verbs > 0 && $verbs <= $most_verbs"
 	verdict "libibverbs, its four calls: $((verbs - own)) instructions, at most $most_calls" \
