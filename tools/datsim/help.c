@@ -79,10 +79,10 @@ const char details_show[] =
 	"as wide as the terminal, or 100 columns.\n";
 
 const char about_run[] =
-	"Runs an unmodified program that is linked with -ldat on a simulated fabric. A report\n"
-	"on stderr says what the program did there: virtual time, packets, events, calls that\n"
-	"failed, objects it left. The exit status is that of the program (128 + N if signal N\n"
-	"ended it).\n";
+	"Runs an unmodified program of uDAPL (linked with -ldat), or of libibverbs and librdmacm,\n"
+	"on a simulated fabric. A report on stderr says what the program did there: virtual time,\n"
+	"packets, events, calls that failed, objects it left. The exit status is that of the\n"
+	"program (128 + N if signal N ended it).\n";
 
 const char details_run[] =
 	"A script of faults (--script) has lines of these two kinds only, as in `datsim help\n"
@@ -134,7 +134,7 @@ const char about_explore[] =
 	"shortened while it fails in the same way, printed, and written to a file with a line\n"
 	"that replays it. The exit status is that of this script.\n"
 	"\n"
-	"A program that is linked with -ldat meets the same faults, on fabrics of other\n"
+	"A program, of uDAPL or libibverbs, meets the same faults, on fabrics of other\n"
 	"latency, bandwidth, MTU, RNR timer and poll quantum. Every fault ends at some time.\n"
 	"The program fails if it ends with an exit status that is not 0, a signal, a\n"
 	"sanitizer's report or objects left (exit status 3), or if it waits for an event that\n"

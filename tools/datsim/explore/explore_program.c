@@ -358,7 +358,7 @@ static int look_at_program(struct hunt *hunt)
 	if (!study_trace(&hunt->plan, text_of(&trace)) && code == EXIT_PASS)
 		code = usage_error("explore",
 				   "%s opened no simulated adapter: nothing was explored. "
-				   "Is it linked with -ldat?",
+				   "Is it linked with -ldat or -libverbs?",
 				   hunt->argv[0]);
 	text_free(&trace);
 	return code;

@@ -206,7 +206,7 @@ static bool add_account(const struct program *program, const char *trace, struct
 		account_print(account, text, "  ");
 	else
 		text_add(faults, "  it opened no simulated adapter: nothing was tested. Is it "
-				 "linked with -ldat?\n");
+				 "linked with -ldat or -libverbs?\n");
 	if (!good || !account->opened)
 		return false;
 	text_append(faults, text_of(&account->watch.violations), account->watch.violations.length);

@@ -79,7 +79,7 @@ bool programs_opened(const struct programs *programs, const struct account *acco
 			continue;
 		text_add(faults,
 			 "datsim: %s opened no simulated adapter: it tested nothing. Is it linked "
-			 "with -ldat?\n",
+			 "with -ldat or -libverbs?\n",
 			 programs->one[i].argv[0]);
 		good = false;
 	}
