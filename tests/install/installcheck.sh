@@ -1,7 +1,8 @@
 #!/bin/sh
 # The manual pages are in place. Build and run hello.c against the installed library, shared and
-# static, the way a user would: with pkg-config and nothing from this tree. installcheck.sh SRCDIR;
-# the rest comes from the Makefile.
+# static, the way a user would: with pkg-config and nothing from this tree. The libraries of the
+# verbs front are in their folder, and the installed tool gives it to programs. installcheck.sh
+# SRCDIR; the rest comes from the Makefile.
 set -e
 source=$1/tests/install/hello.c
 work=$(mktemp -d)
@@ -48,4 +49,22 @@ if [ -e "$DESTDIR$libdir/libdat.so" ]; then
 fi
 if [ -e "$DESTDIR$libdir/libdat.a" ]; then
 	try static "$static_libs"
+fi
+
+# The folder of the verbs front, if that was built. Under DESTDIR the tool would look in the folder
+# where it will be.
+verbs=$($PKG_CONFIG --variable=verbsdir libdat)
+[ -z "$DESTDIR" ] || verbs=$DESTDIR${verbs#"$DESTDIR"}
+if [ -e "$verbs/libibverbs.so.1" ]; then
+	for file in librdmacm.so.1 libmlx4.so.1 libmlx5.so.1 libefa.so.1 libmana.so.1 libhns.so.1 \
+		libdat-files.so libdat-turns.so files; do
+		[ -e "$verbs/$file" ]
+	done
+	if [ -z "$DESTDIR" ]; then
+		"$bindir/datsim" env | grep -qF "LD_LIBRARY_PATH='$verbs'"
+	fi
+	if [ -z "$DESTDIR" ] && command -v ibv_devices > /dev/null; then
+		"$bindir/datsim" run --quiet -- ibv_devices | grep -q '^ *emu1 '
+	fi
+	echo "installcheck: verbs: ok ($verbs)"
 fi
