@@ -141,7 +141,11 @@ const char about_explore[] =
 	"cannot come or does not end (exit status 4). The faults are shortened, printed and\n"
 	"written as a script for `datsim run --script`. The program is started once and forked\n"
 	"where it opens its fabric, so that all runs share what it did before that; a program\n"
-	"that cannot be forked there is started anew for each run. Its output is not shown.\n";
+	"that cannot be forked there is started anew for each run. Its output is not shown.\n"
+	"\n"
+	"With --lockstep there may be several programs with + between them, as for `datsim run\n"
+	"--lockstep`. A schedule then also chooses whose turn it is (fabric seed=N). The programs\n"
+	"are started anew for each run: if they meet at a fixed TCP port, leave -j at 1.\n";
 
 const char about_shell[] =
 	"Runs the lines of a script as you type them, and shows for each line its results, the\n"

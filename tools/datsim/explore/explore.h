@@ -6,10 +6,13 @@
  * explorer and the number of the schedule, so any machine can make them again. For a script the
  * result is a script: set-up, faults, the rest of the script, then "heal" and "quiet". For a
  * program it is a script of faults, each of which ends (until=) at a time that the schedule sets.
+ * For several programs in lockstep, a schedule may be the seed alone, which chooses whose turn it
+ * is.
  */
 #ifndef DATSIM_EXPLORE_H
 #define DATSIM_EXPLORE_H
 
+#include "tools/datsim/program/programs.h"
 #include "tools/datsim/run/run.h"
 
 /* The schedules to run, and the progress so far. */
@@ -19,6 +22,7 @@ struct course {
 	uint64_t done;
 	double began, told; /* wall clock */
 	bool progress;
+	bool lockstep;   /* programs */
 	int jobs;        /* at a time */
 	uint32_t kinds;  /* of faults, a bit for each */
 	double hang;     /* a program hangs after this many seconds of processor time */
@@ -30,16 +34,22 @@ bool course_next(struct course *course, uint64_t *number);
 void course_end(const struct course *course);
 /* Print the progress of the workers on a terminal, every half second. */
 void course_tell(struct course *course, uint64_t done);
+/* Real time, in seconds. */
+double course_clock(void);
 /* The number of schedules of the course before that one. */
 uint64_t course_before(const struct course *course, uint64_t number);
 
 /* Run a script or a program under many schedules. Returns the exit code. */
 int explore_script(struct course *course, const char *path);
 int explore_program(struct course *course, char **argv);
+/* The same of several programs in lockstep. */
+int explore_programs(struct course *course, const struct programs *programs);
 
 /* The kinds that --faults names, as bits; 0: a name is wrong. */
 uint32_t kinds_parse(const char *list);
 uint32_t kinds_usual(void);
+/* Do they ask for other orders of turns, and no fault? */
+bool kinds_only_turns(uint32_t kinds);
 
 /* A script or program as the schedules need to know it. The text is the caller's. */
 struct plan {
@@ -55,6 +65,7 @@ struct plan {
 	uint32_t kinds;
 	bool bare;         /* adapters are opened during the run, so no link line can precede it */
 	bool program;      /* a program: faults name adapters, and fabric settings vary */
+	bool turns;        /* the seed chooses whose turn it is: a schedule without faults counts */
 	uint64_t span_us;  /* virtual time that the program takes without faults */
 	uint32_t settings; /* fabric settings that may vary, a bit for each */
 };

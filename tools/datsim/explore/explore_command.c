@@ -74,16 +74,21 @@ static const struct option options[] = {
 	  "these kinds of faults only: drop, corrupt, loss, delay, reorder, "
 	  "duplicate, rnr, latency; "
 	  "all: those eight (default). break: also links that go down, hosts that die, peers that "
-	  "refuse; for tests that expect connections to break",
+	  "refuse; for tests that expect connections to break. turns: none; only the order in "
+	  "which programs in lockstep get their turns",
 	  OPTION_OWN, .take = take_faults,
 	  .wants = "kinds with commas between them, of drop, corrupt, loss, delay, "
 		   "reorder, duplicate, "
-		   "rnr, latency, break and all",
+		   "rnr, latency, break, turns and all",
 	  OPTION_SETS(struct course, kinds) },
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
 	  "PROGRAM.shrunk.dsim in the working directory)",
 	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct course, out) },
+	{ "--lockstep", NULL,
+	  "for several programs with + between them, or one with several threads: they run one "
+	  "at a time, as by `datsim run --lockstep`, and a schedule chooses whose turn it is, too",
+	  OPTION_FLAG, OPTION_SETS(struct course, lockstep) },
 	{ "--hang", "S",
 	  "a program that takes S seconds of processor time, or 10 S of real "
 	  "time, hangs (default: 2)",
@@ -91,6 +96,26 @@ static const struct option options[] = {
 	  OPTION_SETS(struct course, hang) },
 	{ .name = NULL },
 };
+
+/* Programs, of which the command line has any number. */
+static int explore_words(struct course *course, char **words)
+{
+	struct programs programs = { .lockstep = true };
+	char **word = words;
+
+	while (*word && !programs_is_separator(*word))
+		word++;
+	if (*word && !course->lockstep)
+		return usage_error("explore",
+				   "several programs are explored in lockstep only: --lockstep");
+	if (!course->lockstep && kinds_only_turns(course->kinds))
+		return usage_error("explore", "--faults turns wants --lockstep");
+	if (!course->lockstep)
+		return explore_program(course, words);
+	if (!programs_split(&programs, "explore", words))
+		return EXIT_USAGE;
+	return explore_programs(course, &programs);
+}
 
 static int run_command(char **argv)
 {
@@ -108,24 +133,18 @@ static int run_command(char **argv)
 	program = what.after_dashes;
 	if (program ? !what.count : what.count != 1)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
-	for (int i = 0; program && i < what.count; i++)
-		if (programs_is_separator(what.word[i]))
-			return usage_error("explore",
-					   "expected one program, found %s: schedules "
-					   "of several are not explored; run them with "
-					   "datsim run --lockstep --script FILE",
-					   what.word[i]);
+	if (!program && (course.lockstep || kinds_only_turns(course.kinds)))
+		return usage_error("explore", "--lockstep and turns are for programs: -- PROGRAM");
 	if (!course.runs && !course.seconds)
 		course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	course.jobs = jobs_at_once(course.jobs);
 	course.progress = isatty(STDERR_FILENO);
-	return program ? explore_program(&course, what.word)
-		       : explore_script(&course, what.word[0]);
+	return program ? explore_words(&course, what.word) : explore_script(&course, what.word[0]);
 }
 
 const struct command command_explore = {
 	.name = "explore",
-	.operands = "FILE | -- PROGRAM ARGS...",
+	.operands = "FILE | -- PROGRAM ARGS... [+ PROGRAM ARGS...]...",
 	.summary = "run under many schedules of faults until one fails",
 	.about = about_explore,
 	.options = options,

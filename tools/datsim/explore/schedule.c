@@ -226,11 +226,17 @@ static const struct {
 	{ "rnr", add_rnr },     { "latency", add_latency }, { "break", add_break },
 };
 
-#define USUAL 8u /* the first of them; the last one only on request */
+#define USUAL 8u                        /* the first of them; the last one only on request */
+#define TURNS (1u << ARRAY_SIZE(kinds)) /* no fault: a seed, which chooses whose turn it is */
 
 uint32_t kinds_usual(void)
 {
 	return (1u << USUAL) - 1;
+}
+
+bool kinds_only_turns(uint32_t set)
+{
+	return set == TURNS;
 }
 
 uint32_t kinds_parse(const char *list)
@@ -246,6 +252,8 @@ uint32_t kinds_parse(const char *list)
 		}
 		if (n == 3 && !memcmp(list, "all", 3))
 			set |= kinds_usual();
+		else if (n == 5 && !memcmp(list, "turns", 5))
+			set |= TURNS;
 		else if (i < ARRAY_SIZE(kinds))
 			set |= 1u << i;
 		else
@@ -302,9 +310,10 @@ uint32_t settings_free(void)
 	return set;
 }
 
-static void add_settings(struct maker *maker)
+/* `wanted`: which of them may vary; the seed always does. */
+static void add_settings(struct maker *maker, uint32_t wanted)
 {
-	uint32_t on = (uint32_t)maker_random(maker) | 1; /* the seed always varies */
+	uint32_t on = ((uint32_t)maker_random(maker) & wanted) | 1;
 	uint64_t value, r;
 	size_t i;
 
@@ -326,11 +335,19 @@ static void add_settings(struct maker *maker)
 
 /* ---- all of it ---- */
 
+/* Of several programs, a quarter of the schedules are an order of turns and nothing else. */
+static bool only_turns(struct maker *maker)
+{
+	return maker->plan->turns &&
+	       (kinds_only_turns(maker->plan->kinds) || !maker_below(maker, 4));
+}
+
 void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t seed,
 		   uint64_t number)
 {
 	struct maker maker = { .plan = plan, .schedule = schedule, .random = seed };
 	struct text *text = &schedule->text;
+	bool turns;
 
 	maker.random = maker_random(&maker) ^ number;
 	maker.random = maker_random(&maker);
@@ -342,9 +359,10 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	schedule->slows = schedule->has_faults = false;
 	text->length = 0;
 	text_append(text, plan->text, plan->faults_at);
+	turns = only_turns(&maker);
 	if (plan->program)
-		add_settings(&maker);
-	if (plan->link_count)
+		add_settings(&maker, turns ? 0 : ~0u);
+	if (plan->link_count && !turns)
 		add_faults(&maker);
 	if (plan->program)
 		return;

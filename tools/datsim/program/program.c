@@ -397,7 +397,7 @@ static bool program_split(struct program *program)
 		usage_error("run", "--script is for one program, or for several with --lockstep");
 		return false;
 	}
-	return programs_split(&program->several, program->argv);
+	return programs_split(&program->several, "run", program->argv);
 }
 
 static int run_command(char **argv)

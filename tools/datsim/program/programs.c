@@ -4,7 +4,6 @@
  * them, detects a deadlock in lockstep, and reports.
  */
 #include "programs.h"
-#include "startup.h"
 #include "verbs_path.h"
 
 #include <errno.h>
@@ -13,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,85 +25,8 @@
 #define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
-#define LOOK_NS          5000000
-#define LOOKS_MOST       200
-#define LISTENS_LOOKS    20   /* for a program that listens by TCP to join the fabric, too */
-#define TURNS_LOOKS_MOST 1000 /* in lockstep, where a late program would change the order */
-
 #define PREEMPT_MS   "50"
 #define LONG_LOOK_NS 50000000
-
-/* ---- the command line ---- */
-
-bool programs_is_separator(const char *word)
-{
-	return !strcmp(word, "+") || !strcmp(word, "--and");
-}
-
-/* By default a node has the name of its program. */
-static const char *node_of(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-
-	return slash ? slash + 1 : program;
-}
-
-/* The second program of a node "client" is "client2". */
-static void name_program(struct programs *programs, int i)
-{
-	const char *node = programs->one[i].node;
-	unsigned int rank = 1;
-	int at;
-
-	for (at = 0; at < i; at++)
-		rank += !strcmp(programs->one[at].node, node);
-	if (rank == 1)
-		snprintf(programs->one[i].name, PROGRAM_NAME, "%s", node);
-	else
-		snprintf(programs->one[i].name, PROGRAM_NAME, "%.18s%u", node, rank);
-}
-
-/* Read [--node NAME] PROGRAM ARGS up to the separator or the end; NULL: wrong, stderr says why. */
-static char **take_one(struct programs *programs, char **argv)
-{
-	int i = programs->count;
-
-	if (i == (int)ARRAY_SIZE(programs->one)) {
-		usage_error("run", "expected at most %d programs", i);
-		return NULL;
-	}
-	if (argv[0] && !strcmp(argv[0], "--node") && argv[1] && argv[2]) {
-		programs->one[i].node = argv[1];
-		argv += 2;
-	}
-	if (!argv[0] || programs_is_separator(argv[0])) {
-		usage_error("run", "expected a program before and after each +");
-		return NULL;
-	}
-	programs->one[i].argv = argv;
-	if (!programs->one[i].node)
-		programs->one[i].node = node_of(argv[0]);
-	name_program(programs, i);
-	programs->count++;
-	while (*argv && !programs_is_separator(*argv))
-		argv++;
-	return argv;
-}
-
-bool programs_split(struct programs *programs, char **argv)
-{
-	programs->count = 0;
-	for (;;) {
-		argv = take_one(programs, argv);
-		if (!argv)
-			return false;
-		if (!*argv)
-			return true;
-		*argv++ = NULL;
-	}
-}
-
-/* ---- running them ---- */
 
 void program_exec(char **argv)
 {
@@ -128,6 +51,27 @@ static void program_ended(struct programs *programs, pid_t pid, int status)
 	}
 }
 
+static double seconds_of(clockid_t clock)
+{
+	struct timespec ts;
+
+	return clock_gettime(clock, &ts) ? 0 : (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+bool programs_are_late(struct programs *programs)
+{
+	double real = seconds_of(CLOCK_MONOTONIC) - programs->began, spent = 0;
+	clockid_t clock;
+
+	if (programs->late || real < programs->limit)
+		return false;
+	for (int i = 0; i < programs->count; i++)
+		if (programs->one[i].pid && !clock_getcpuclockid(programs->one[i].pid, &clock))
+			spent += seconds_of(clock);
+	programs->late = spent > programs->limit || real > 10 * programs->limit;
+	return programs->late;
+}
+
 /*
  * Programs send each other addresses of their memory, so make these the same in each run. Where
  * that is not permitted, traces differ.
@@ -149,6 +93,8 @@ static bool program_start(struct programs *programs, int i)
 		setenv("DATSIM_NODE", programs->one[i].name, 1);
 		if (programs->lockstep)
 			settle_addresses();
+		if (programs->limit > 0)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (programs->over_verbs)
 			verbs_path_over_child();
 		program_exec(programs->one[i].argv);
@@ -159,55 +105,7 @@ static bool program_start(struct programs *programs, int i)
 	return pid > 0;
 }
 
-/* Sleep until a program ends, at most `ns`; pass on a signal that asks the tool to end. */
-static void programs_pause(struct programs *programs, long ns)
-{
-	int sig = ended_pause(programs->ended, ns);
-
-	for (int i = 0; sig && i < programs->count; i++)
-		if (programs->one[i].pid)
-			kill(programs->one[i].pid, sig);
-}
-
-/* How many processes have started up: they listen or wait. */
-static int count_ready(const struct programs *programs)
-{
-	DAT_SIM_MEMBER member;
-	int ready = 0;
-
-	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
-	     i++)
-		ready += member.listeners > 0 || member.waiting;
-	return ready;
-}
-
-/* In lockstep: how many processes wait; 0 while one of them does not. */
-static int count_waiting(const struct programs *programs)
-{
-	DAT_SIM_MEMBER member;
-	int waiting = 0;
-
-	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
-	     i++) {
-		if (!member.waiting)
-			return 0;
-		waiting++;
-	}
-	return waiting;
-}
-
-/*
- * A user who lets threads stay outside uDAPL for longer (DATSIM_LOCKSTEP) allows a longer start,
- * too.
- */
-static int turns_looks_most(void)
-{
-	long looks = atol(getenv("DATSIM_LOCKSTEP")) * (1000000 / LOOK_NS);
-
-	return looks > TURNS_LOOKS_MOST ? (int)looks : TURNS_LOOKS_MOST;
-}
-
-static bool has_ended(struct programs *programs, pid_t pid)
+bool programs_has_ended(struct programs *programs, pid_t pid)
 {
 	int status;
 
@@ -217,60 +115,15 @@ static bool has_ended(struct programs *programs, pid_t pid)
 	return true;
 }
 
-static int count_members(const struct programs *programs)
+void programs_pause(struct programs *programs, long ns)
 {
-	DAT_SIM_MEMBER member;
-	DAT_COUNT n = 0;
+	int sig = ended_pause(programs->ended, ns);
 
-	while (dat_sim_fabric_member(programs->fabric, n, &member) == DAT_SUCCESS)
-		n++;
-	return n;
-}
-
-/*
- * In real time: wait until the program is ready for the next one, has ended, or has had its time to
- * become ready. That does not begin while it is not on the fabric and busy, or waits for a
- * processor.
- */
-static void let_settle_in_time(struct programs *programs, int i)
-{
-	int before = programs->ready, members = count_members(programs), waits = 0, listens = 0;
-	pid_t pid = programs->one[i].pid;
-
-	for (int look = 0; look < 10 * LOOKS_MOST && waits < LOOKS_MOST &&
-			   listens < LISTENS_LOOKS && !programs->ended->by;
-	     look++) {
-		programs_pause(programs, LOOK_NS);
-		if (has_ended(programs, pid))
-			return;
-		programs->ready = count_ready(programs);
-		if (programs->ready > before)
-			return;
-		listens += startup_listens(pid);
-		waits += startup_waits(pid) || count_members(programs) > members;
-	}
-}
-
-static void let_settle_in_lockstep(struct programs *programs, int i)
-{
-	int most = turns_looks_most(), before = programs->ready;
-
-	for (int look = 0; look < most && !programs->ended->by; look++) {
-		programs_pause(programs, LOOK_NS);
-		if (has_ended(programs, programs->one[i].pid))
-			return;
-		programs->ready = count_waiting(programs);
-		if (programs->ready > before)
-			return;
-	}
-}
-
-static void let_settle(struct programs *programs, int i)
-{
-	if (programs->lockstep)
-		let_settle_in_lockstep(programs, i);
-	else
-		let_settle_in_time(programs, i);
+	if (programs->limit > 0 && (sig || programs_are_late(programs)))
+		sig = SIGKILL;
+	for (int i = 0; sig && i < programs->count; i++)
+		if (programs->one[i].pid)
+			kill(programs->one[i].pid, sig);
 }
 
 /*
@@ -333,6 +186,8 @@ static void end_stuck(struct programs *programs)
  */
 static bool are_ending(const struct programs *programs)
 {
+	if (programs->late)
+		return true;
 	for (int i = 0; i < programs->count; i++)
 		if (programs->one[i].stuck && programs->one[i].pid)
 			return true;
@@ -364,12 +219,12 @@ static int run_all(struct programs *programs)
 	pid_t pid;
 
 	for (int i = 0; i < programs->count; i++) {
-		if (programs->ended->by)
+		if (programs->ended->by || programs->late)
 			programs->one[i].code = EXIT_SIGNAL_ABOVE + programs->ended->by;
 		else if (!program_start(programs, i))
 			code = EXIT_INTERNAL;
 		else if (i + 1 < programs->count || programs->lockstep)
-			let_settle(programs, i);
+			programs_settle(programs, i);
 	}
 	if (programs->lockstep)
 		dat_sim_fabric_hold(programs->fabric, DAT_FALSE);
@@ -407,6 +262,7 @@ int programs_run(struct programs *programs)
 		dat_sim_fabric_hold(programs->fabric, DAT_TRUE);
 	setenv("DATSIM_FABRIC", programs->fabric, 1);
 	fflush(NULL);
+	programs->began = seconds_of(CLOCK_MONOTONIC);
 	code = run_all(programs);
 	unsetenv("DATSIM_FABRIC");
 	if (dat_sim_fabric_destroy(programs->fabric) != DAT_SUCCESS)

@@ -25,13 +25,18 @@ struct programs {
 	bool over_verbs;     /* they use the passthrough, on the fabric's verbs devices */
 	bool lockstep;       /* threads run one at a time, in virtual time */
 	struct ended *ended; /* the caller watches */
+	double limit;        /* seconds of processor time, and a tenth of the real time; 0: none */
+	double began;
+	bool late; /* they have reached the limit, and are killed */
 	char fabric[32];
 };
 
 /* Does this word stand between two programs? */
 bool programs_is_separator(const char *word);
-/* Split a command line at "+" (or "--and"). False: it is wrong, and stderr says why. */
-bool programs_split(struct programs *programs, char **argv);
+/* Split the line of a command of datsim at "+" (or "--and"). False: wrong, and stderr says why. */
+bool programs_split(struct programs *programs, const char *command, char **argv);
+/* Add them as they are written on a command line, quoted for a shell. */
+void programs_add(struct text *text, const struct programs *programs);
 /* Run all programs to their end. Returns the first exit status that is not 0. */
 int programs_run(struct programs *programs);
 /* How each program ended. */
@@ -39,6 +44,19 @@ void programs_report(const struct programs *programs, struct text *text);
 /* Did each of them open an adapter? If not, `faults` says which did not. */
 bool programs_opened(const struct programs *programs, const struct account *account,
 		     struct text *faults);
+
+/* Within a run: wait until program i, just started, is ready for the next one. */
+void programs_settle(struct programs *programs, int i);
+/*
+ * Sleep until a program ends, at most `ns`; pass on a signal that asks the tool to end. With a
+ * limit, that signal and the end of the time kill all programs.
+ */
+void programs_pause(struct programs *programs, long ns);
+/* Reap a program if it has ended. */
+bool programs_has_ended(struct programs *programs, pid_t pid);
+/* Has the limit been reached? */
+bool programs_are_late(struct programs *programs);
+
 /* Become the program; if that fails, say why and exit with the code that a shell uses. */
 void program_exec(char **argv) __attribute__((noreturn));
 /* The exit status as a shell reports it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts programs, or tells stopped ones to fork, and learns how each run ended. */
 #include "runner.h"
+#include "group.h"
 #include "verbs_path.h"
 
 #include <errno.h>
@@ -20,11 +21,10 @@
 
 #include "tools/datsim/commands.h"
 #include "program_script.h"
-#include "tools/datsim/files.h"
-#include "watch.h"
 
 #define TOLD_FD           198 /* a number that the program hardly uses */
 #define READY_SECONDS     60
+#define END_MS            5000 /* for a group to end its programs */
 #define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
@@ -53,9 +53,7 @@ be_program(const struct runners *runners, int fd, const char *settings)
 		setpgid(0, 0);
 		settings_set(settings);
 	}
-	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
-	setenv("DATSIM_FORKS", meant, 1);
-	verbs_path_set(false);
+	verbs_path_set(runners->several != NULL);
 	/* By default UBSan only prints a report and goes on; here a report has to fail the run. */
 	setenv("UBSAN_OPTIONS", "halt_on_error=1", 0);
 	if (nowhere >= 0) {
@@ -63,6 +61,10 @@ be_program(const struct runners *runners, int fd, const char *settings)
 		dup2(nowhere, STDOUT_FILENO);
 		dup2(runners->errors >= 0 ? runners->errors : nowhere, STDERR_FILENO);
 	}
+	if (runners->several)
+		group_run(runners->several, fd, runners->seconds);
+	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
+	setenv("DATSIM_FORKS", meant, 1);
 	dup2(fd, TOLD_FD);
 	execvp(runners->argv[0], runners->argv);
 	_exit(EXIT_NO_PROGRAM);
@@ -110,82 +112,35 @@ fail:
 	return false;
 }
 
-/* Wait for a process that ended, or that is ended by closing its socket. Returns its status. */
-static int runner_stop(struct runner *runner, bool kill_it)
+/* Let a group kill its programs and remove its fabric. */
+static void end_group(const struct runner *runner)
 {
+	struct pollfd ends = { .fd = runner->process, .events = POLLIN };
+
+	kill(runner->started, SIGTERM);
+	poll(&ends, 1, END_MS);
+}
+
+/* Wait for a process that ended, or that is ended by closing its socket. Returns its status. */
+static int runner_stop(const struct runners *runners, struct runner *runner, bool kill_it)
+{
+	bool group = runners->several != NULL;
 	int status = 0;
 
 	close_fd(&runner->fd);
 	if (runner->started > 0) {
-		if (kill_it && runner->busy && runner->running > 0)
+		if (kill_it && group)
+			end_group(runner);
+		else if (kill_it && runner->busy && runner->running > 0)
 			kill(-runner->running, SIGKILL);
-		if (kill_it)
-			kill(runner->started, SIGKILL);
+		if (kill_it || group)
+			kill(group ? -runner->started : runner->started, SIGKILL);
 		while (waitpid(runner->started, &status, 0) < 0 && errno == EINTR)
 			;
 	}
 	close_fd(&runner->process);
 	runner->started = 0;
 	return status;
-}
-
-/* ---- the trace of a run ---- */
-
-void runner_trace(const struct runners *runners, int which, struct text *path)
-{
-	text_add(path, "%s/trace%d", runners->traces, which);
-}
-
-static int number_of(const struct runners *runners, const struct runner *runner)
-{
-	return (int)(runner - runners->list);
-}
-
-/* Settings of a run, and where its trace goes. */
-static void add_trace(const struct runners *runners, const struct runner *runner,
-		      const char *settings, struct text *text)
-{
-	struct text path = { 0 };
-
-	text_add(text, "%s", settings);
-	if (!runners->traces)
-		return;
-	runner_trace(runners, number_of(runners, runner), &path);
-	unlink(text_of(&path));
-	text_add(text, "DATSIM_TRACE=%s\n", text_of(&path));
-	text_free(&path);
-}
-
-/* "RULE: OBJECT WHAT...": the first of the lines "checker: RULE: ...". */
-static void tell_first(const struct watch *watch, struct outcome *outcome)
-{
-	const char *line = text_of(&watch->violations), *rule = strchr(line, ' ');
-
-	line = rule ? rule + 1 : line;
-	snprintf(outcome->what, sizeof(outcome->what), "%.*s", (int)strcspn(line, "\n"), line);
-}
-
-/* A program that failed need not have a whole trace. */
-static void check_trace(const struct runners *runners, const struct runner *runner,
-			struct outcome *outcome)
-{
-	struct text path = { 0 }, content = { 0 }, error = { 0 };
-	struct watch watch;
-
-	if (!runners->traces || (outcome->how != ENDED_WELL && outcome->how != ENDED_LEFT))
-		return;
-	runner_trace(runners, number_of(runners, runner), &path);
-	if (read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error)) {
-		watch_read(&watch, text_of(&content), content.length);
-		if (watch.violation_count > 0) {
-			outcome->how = ENDED_WRONG;
-			tell_first(&watch, outcome);
-		}
-		watch_free(&watch);
-	}
-	text_free(&error);
-	text_free(&content);
-	text_free(&path);
 }
 
 /* ---- a run ---- */
@@ -196,10 +151,10 @@ bool runner_begin(struct runners *runners, struct runner *runner, const char *se
 
 	runner->began = seconds_of(CLOCK_MONOTONIC);
 	runner->running = 0;
-	runner->hung = runner->alone = false;
+	runner->hung = runner->alone = runner->has_said = false;
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
-	add_trace(runners, runner, settings, &text);
+	runner_add_trace(runners, runner, settings, &text);
 	if (runners->starts_anew)
 		runner->busy = runner_start(runners, runner, text_of(&text));
 	else
@@ -214,7 +169,9 @@ static void runner_finish(const struct runners *runners, struct runner *runner, 
 
 	runner->busy = false;
 	*outcome = (struct outcome){ .how = ENDED_WELL, .alone = runner->alone };
-	if (runner->said_stuck[0]) {
+	if (runner->has_said) {
+		*outcome = runner->said;
+	} else if (runner->said_stuck[0]) {
 		outcome->how = ENDED_STUCK;
 		strcpy(outcome->what, runner->said_stuck);
 	} else if (runner->hung) {
@@ -230,7 +187,7 @@ static void runner_finish(const struct runners *runners, struct runner *runner, 
 		outcome->code = (int)runner->left;
 		strcpy(outcome->what, runner->said_left);
 	}
-	check_trace(runners, runner, outcome);
+	runner_check_trace(runners, runner);
 }
 
 static void runner_understand(const struct runners *runners, struct runner *runner,
@@ -258,10 +215,23 @@ static void runner_understand(const struct runners *runners, struct runner *runn
 	}
 }
 
+/* A group reports by one message, of bytes: group.h. */
+static bool runner_understand_group(struct runner *runner, const char *message, size_t length)
+{
+	struct group_end end;
+
+	if (length != sizeof(end) || memcmp(message, GROUP_TAG, sizeof(GROUP_TAG)) != 0)
+		return false;
+	memcpy(&end, message, sizeof(end));
+	runner->said = end.outcome;
+	runner->has_said = true;
+	return true;
+}
+
 /* False: the other end is closed. */
 static bool runner_hear(const struct runners *runners, struct runner *runner)
 {
-	char message[1200];
+	char message[sizeof(struct group_end) + 200];
 	ssize_t n;
 
 	for (;;) {
@@ -271,6 +241,8 @@ static bool runner_hear(const struct runners *runners, struct runner *runner)
 		if (n < 0)
 			return true;
 		message[n] = '\0';
+		if (runners->several && runner_understand_group(runner, message, (size_t)n))
+			continue;
 		runner_understand(runners, runner, message);
 	}
 }
@@ -281,6 +253,9 @@ static void end_if_too_long(const struct runners *runners, struct runner *runner
 	clockid_t clock;
 
 	if (!runner->busy || runner->hung || wall < runners->seconds || runner->running <= 0)
+		return;
+	/* A group watches the time itself. */
+	if (runners->several && wall < 10 * runners->seconds + END_MS / 1e3)
 		return;
 	if (wall < 10 * runners->seconds &&
 	    (clock_getcpuclockid(runner->running, &clock) || seconds_of(clock) < runners->seconds))
@@ -299,7 +274,7 @@ static void process_ended(const struct runners *runners, struct runner *runner)
 
 	if (runner->fd >= 0)
 		runner_hear(runners, runner);
-	status = runner_stop(runner, false);
+	status = runner_stop(runners, runner, false);
 	/*
 	 * A run that it had forked is lost with it: no process is left that could report its
 	 * status.
@@ -425,64 +400,5 @@ void runners_end(struct runners *runners)
 	int i;
 
 	for (i = 0; i < runners->count; i++)
-		runner_stop(&runners->list[i], true);
-}
-
-/* ---- outcomes ---- */
-
-bool same_outcome(const struct outcome *a, const struct outcome *b)
-{
-	size_t rule = strcspn(a->what, ":");
-
-	if (a->how == ENDED_WRONG && b->how == ENDED_WRONG)
-		return !strncmp(a->what, b->what, rule) && b->what[rule] == a->what[rule];
-	return a->how == b->how && (a->how == ENDED_LEFT || a->code == b->code);
-}
-
-void outcome_add(struct text *text, const struct outcome *outcome)
-{
-	switch (outcome->how) {
-	case ENDED_WELL:
-		text_add(text, "ends well");
-		break;
-	case ENDED_CODE:
-		text_add(text, "exits with %d", outcome->code);
-		break;
-	case ENDED_SIGNAL:
-		text_add(text, "is ended by signal %d (%s)", outcome->code,
-			 strsignal(outcome->code));
-		break;
-	case ENDED_STUCK:
-		text_add(text, "is stuck (%s)", outcome->what);
-		break;
-	case ENDED_HUNG:
-		text_add(text, "hangs (it was ended after a while)");
-		break;
-	case ENDED_LEFT:
-		text_add(text, "leaves %d objects (%s)", outcome->code,
-			 outcome->what + strspn(outcome->what, " "));
-		break;
-	case ENDED_WRONG:
-		text_add(text, "breaks a rule of the checkers (%s)", outcome->what);
-		break;
-	}
-}
-
-int outcome_code(const struct outcome *outcome)
-{
-	switch (outcome->how) {
-	case ENDED_WELL:
-		break;
-	case ENDED_CODE:
-		return outcome->code;
-	case ENDED_SIGNAL:
-		return EXIT_SIGNAL_ABOVE + outcome->code;
-	case ENDED_STUCK:
-	case ENDED_HUNG:
-		return EXIT_NOT_QUIET;
-	case ENDED_LEFT:
-	case ENDED_WRONG:
-		return EXIT_CHECKER;
-	}
-	return EXIT_PASS;
+		runner_stop(runners, &runners->list[i], true);
 }

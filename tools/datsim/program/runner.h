@@ -2,7 +2,8 @@
 /*
  * runner.h - runs a program many times: in a process that is started for each run, or forked by one
  * that was stopped where it opens its fabric. The checkers of watch.h read the trace of each run
- * that ended without an error.
+ * that ended without an error. Several programs (programs.h) run in a process group of their own,
+ * started by the process of group.h.
  */
 #ifndef DATSIM_RUNNER_H
 #define DATSIM_RUNNER_H
@@ -11,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ended.h"
+#include "programs.h"
 #include "tools/datsim/util.h"
 
 #define RUNNERS_MAX 64
@@ -28,8 +29,9 @@ enum ending {
 
 struct outcome {
 	enum ending how;
-	int code;        /* exit status, or signal */
-	bool alone;      /* the library started no thread, as it would have elsewhere */
+	int code;               /* exit status, or signal */
+	bool alone;             /* the library started no thread, as it would have elsewhere */
+	char who[PROGRAM_NAME]; /* node of the one of several programs that failed; "": none */
 	char what[1024]; /* what it waited for; the objects it left; what the checkers found */
 };
 
@@ -44,15 +46,19 @@ struct runner {
 	double began;
 	unsigned int left;
 	char said_left[512], said_stuck[1024];
+	struct outcome said; /* by a group */
+	bool has_said;
 	struct outcome outcome; /* valid when the runner is not busy any more */
+	bool preempted;         /* so is this: threads in lockstep lost their turns */
 };
 
 struct runners {
 	char **argv;
-	bool starts_anew;    /* for each run */
-	bool leaves;         /* it leaves objects even without faults: not a failure */
-	double seconds;      /* processor time for a run, and a tenth of its real time */
-	int errors;          /* file for standard error; -1: discarded */
+	const struct programs *several; /* which run in lockstep; NULL: argv is the only program */
+	bool starts_anew;               /* for each run */
+	bool leaves;                    /* it leaves objects even without faults: not a failure */
+	double seconds;                 /* processor time for a run, and a tenth of its real time */
+	int errors;                     /* file for standard error; -1: discarded */
 	const char *traces;  /* folder for traces (runner_trace), for the checkers; NULL: none */
 	struct ended *ended; /* the caller watches; once it is asked to end, no run goes on */
 	int count;
@@ -71,8 +77,18 @@ void runners_wait(struct runners *runners);
 /* Run once, and wait for the end. False: no process could be started, or the tool has to end. */
 bool runner_run(struct runners *runners, const char *settings, struct outcome *outcome);
 
+/* ---- runner_trace.c ---- */
+
+/* Add the settings of a run, and where its trace goes. */
+void runner_add_trace(const struct runners *runners, const struct runner *runner,
+		      const char *settings, struct text *text);
+/* A run has ended: what its trace says goes into runner->outcome. */
+void runner_check_trace(const struct runners *runners, struct runner *runner);
+
+/* ---- runner_outcome.c ---- */
+
 bool same_outcome(const struct outcome *a, const struct outcome *b);
-/* "exits with 3", "leaves 2 objects: emu0.ia1 emu0.evd1" */
+/* "exits with 3", "server exits with 3", "leaves 2 objects: emu0.ia1 emu0.evd1" */
 void outcome_add(struct text *text, const struct outcome *outcome);
 /* The exit status as a shell reports it. */
 int outcome_code(const struct outcome *outcome);

@@ -1,0 +1,158 @@
+#!/bin/sh
+# datsim explore of several programs in lockstep: it finds planted bugs, by faults and by the order
+# of turns alone, its replays fail alike, and it reports nothing about the same pairs without the
+# bug. RUNS: schedules of each correct pair; AGAIN: replays.
+# Programs start much sooner where the fabric's file is in memory.
+if [ -w /dev/shm ]; then
+	TMPDIR=/dev/shm
+	export TMPDIR
+fi
+. "$(dirname "$0")/begin.sh"
+planted=$top/tests/planted/pairs
+behaves=$top/tests/datsim/behaves
+needs "$planted/grants"
+needs "$behaves"
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+# So long a limit that no thread loses its turn because the machine is slow
+DATSIM_LOCKSTEP=600000
+export DATSIM_LOCKSTEP
+# Schedules vary the seed and the latency only, which makes them short.
+DATSIM_BANDWIDTH_BPS=100000000000
+DATSIM_MTU=4096
+DATSIM_RNR_TIMER_NS=655360
+DATSIM_POLL_QUANTUM_NS=1000
+export DATSIM_BANDWIDTH_BPS DATSIM_MTU DATSIM_RNR_TIMER_NS DATSIM_POLL_QUANTUM_NS
+cd "$scratch" || exit 99
+ulimit -c 0
+unset UBSAN_OPTIONS
+runs=${RUNS:-10}
+if ${NM:-nm} "$datsim" | grep -q __asan_init; then
+	runs=${RUNS:-3}
+fi
+
+# replays STATUS: the printed replay command ends so, AGAIN times, and says the same
+once() {
+	(eval "$command") > whole 2>&1
+	[ $? -eq "$1" ] && sed -n '/^datsim: /,$p' whole
+}
+replays() {
+	command=$(sed -n 's/^replay: *//p' out | sed "s|datsim run|'$datsim' run|")
+	once "$1" > first && [ -s first ] || return 1
+	i=1
+	while [ $i -lt "${AGAIN:-2}" ]; do
+		i=$((i + 1))
+		once "$1" > again && cmp first again || return 1
+	done
+}
+# The printed script, which ends with an empty line, equals the file.
+printed() {
+	sed -n '/shrunk to/,/^replay:/p' out | sed '1,2d; /^$/,$d; s/^  //' | cmp - "$1"
+}
+only_line() { [ "$(wc -l < "$1")" -eq 1 ] && grep -qE "$2" "$1"; }
+
+# grants NAME: a server and a client; slots NAME: a server and two clients
+grants() { explored "$1" 'server+client' --node client "$planted/$1" 0; }
+slots() {
+	explored "$1" 'server+client+client2' --node client "$planted/$1" 0 + \
+		--node client "$planted/$1" 1
+}
+# explored NAME FILE CLIENTS: with $options, expected to end so ($code, $says)
+explored() {
+	name=$1
+	found=$2.shrunk.dsim
+	shift 2
+	# shellcheck disable=SC2086
+	expect "$code" "$says" explore --lockstep $options -- --node server "$planted/$name" serve \
+		+ "$@"
+}
+
+echo 1..33
+options='--seed 3 --faults drop,corrupt,loss'
+code=4
+says='server \+ client: schedule 2 of seed 3 is stuck \(nothing can wake server, client\)'
+grants grants
+holds "a lost acknowledgement is all it takes" only_line "$found" \
+	'^fault link client>server (drop|corrupt) opcode=ACK nth=1$'
+holds "the printed script equals the file" printed "$found"
+holds "both say what they wait for" eval 'grep -q "dat_evd_wait on server-emu0.* waits for" out &&
+	grep -q "dat_evd_wait on client-emu0.* waits for" out'
+holds "it fails again in the same way" replays 1
+cp out first
+options="$options -j 2"
+grants grants
+holds "two runners find the same schedule" cmp out first
+options="-j 2 --runs $runs"
+code=0
+says="^server \\+ client: $runs schedules of seed 1 hold"
+grants grants-fixed
+
+options='--faults turns'
+code=1
+says='server \+ client \+ client2: schedule [0-9]+ of seed 1: server exits with 1'
+slots slots
+holds "an order of turns is all it takes" only_line "$found" '^fabric seed=[0-9]+$'
+holds "it fails again in the same way, without a fault" replays 1
+options='--seed 2'
+says='server \+ client \+ client2: schedule [0-9]+ of seed 2: server exits with 1'
+slots slots
+holds "turns are found among faults, too" only_line "$found" '^fabric seed=[0-9]+$'
+code=0
+options="-j 2 --faults turns --runs $runs"
+says="$runs schedules of seed 1 hold"
+slots slots-fixed
+
+# The ways in which one of several can end; each needs a schedule that changes the latency. The
+# other one is there when it is first asked for.
+ends() {
+	code=$1
+	says=$2
+	how=$3
+	shift 3
+	expect "$code" "$says" explore --lockstep --runs 10 --faults rnr "$@" -- \
+		--node a "$behaves" "$how" + --node b "$behaves" well
+}
+ends 0 'a \+ b: 10 schedules of seed 1 hold' well
+ends 7 'schedule [0-9]+ of seed 1: a exits with 7' fail --out found.dsim
+holds "the script has only the latency" only_line found.dsim '^fabric latency=[0-9]+ns$'
+replay_says() { grep -qE -e "^replay: +$1" out; }
+holds "the replay names nodes and programs" replay_says ".*datsim run --lockstep --script \
+found.dsim -- --node a [^ ]*behaves fail \+ --node b [^ ]*behaves well\$"
+ends 134 'schedule [0-9]+ of seed 1: a is ended by signal 6' crash
+ends 3 'leaves 1 object \(a-emu0.ia1\)' leave
+ends 4 'is stuck \(nothing can wake a\)' wait
+ends 4 'hangs' sleep --hang 0.02
+holds "a replay of programs that hang ends" replay_says 'timeout 0.2 .*datsim run --lockstep'
+expect 0 '^behaves: 3 schedules of seed 1 hold' explore --lockstep --runs 3 --faults turns -- \
+	"$behaves" well
+
+# What explores nothing says so.
+expect 2 'several programs are explored in lockstep only: --lockstep' explore -- \
+	"$behaves" well + "$behaves" well
+expect 2 'datsim explore: expected a program before and after each \+' explore --lockstep -- \
+	"$behaves" well +
+expect 2 '--faults turns wants --lockstep' explore --faults turns -- "$behaves" well
+expect 2 '--lockstep and turns are for programs' explore --lockstep "$top/nonesuch.dsim"
+expect 2 'true opened no simulated adapter: it tested nothing' explore --lockstep -- \
+	"$behaves" well + true
+expect 3 'sh: sh exits with 3 without any fault: nothing was explored' explore --lockstep -- \
+	sh -c 'exit 3'
+
+# What asks explore to end ends the programs, too, and leaves no fabric.
+cat > ends.sh << 'END'
+#!/bin/sh
+"$behaves" well
+[ "${DATSIM_LATENCY_NS:-0}" -ge 20000 ] || exit 0
+echo $$ > pid
+kill -TERM "$1"
+exec sleep 60
+END
+export behaves
+asks() {
+	sh -c "exec '$datsim' explore --lockstep --runs 50 -- --node a sh ends.sh \$\$" > out 2>&1
+	[ $? = 143 ] && grep -q 'it was asked to end' out
+}
+holds "a signal ends explore" asks
+gone() { ! kill -0 "$(cat pid)"; }
+holds "the program has ended, too" gone
+expect 0 'there is no shared fabric' fabric list

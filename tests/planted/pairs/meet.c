@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meet.h"
+
+#define QUALIFIER 4100
+#define SERVER    "198.18.0.1"
+
+int meet_role(int argc, char **argv)
+{
+	if (argc != 2)
+		fail("expected serve, or the number of a client");
+	return strcmp(argv[1], "serve") == 0 ? -1 : atoi(argv[1]);
+}
+
+DAT_PSP_HANDLE meet_listen(struct end *end)
+{
+	DAT_PSP_HANDLE psp;
+
+	check(dat_psp_create(end->ia, QUALIFIER, end->cr, DAT_PSP_CONSUMER_FLAG, &psp),
+	      "dat_psp_create");
+	return psp;
+}
+
+DAT_CR_HANDLE meet_client(struct end *end, int *number)
+{
+	DAT_CR_PARAM param;
+	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
+
+	wait_event(end->cr, DAT_CONNECTION_REQUEST_EVENT, &event);
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	check(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query");
+	if (param.private_data_size < (DAT_COUNT)sizeof(*number))
+		fail("a client does not give its number");
+	memcpy(number, param.private_data, sizeof(*number));
+	return cr;
+}
+
+void meet_accept(struct end *end, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
+{
+	DAT_EVENT event;
+
+	check(dat_cr_accept(cr, ep, 0, NULL), "dat_cr_accept");
+	wait_event(end->connect, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+}
+
+void meet_connect(struct end *end, DAT_EP_HANDLE ep, int number)
+{
+	struct sockaddr_in server = { .sin_family = AF_INET };
+	DAT_EVENT event;
+
+	inet_pton(AF_INET, SERVER, &server.sin_addr);
+	check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&server, QUALIFIER, DAT_TIMEOUT_INFINITE,
+			     sizeof(number), &number, DAT_QOS_BEST_EFFORT,
+			     DAT_CONNECT_DEFAULT_FLAG),
+	      "dat_ep_connect");
+	wait_event(end->connect, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
+}
+
+void meet_leave(struct end *end, DAT_EP_HANDLE ep)
+{
+	check(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+	meet_left(end);
+	check(dat_ep_free(ep), "dat_ep_free");
+}
+
+void meet_left(struct end *end)
+{
+	DAT_EVENT event;
+
+	wait_event(end->connect, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
+}

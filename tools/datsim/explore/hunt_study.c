@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A program, or several, without faults: do they end well, and which links they use: hunt.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hunt.h"
+#include "tools/datsim/commands.h"
+#include "tools/datsim/files.h"
+#include "tools/datsim/show/trace.h"
+
+/*
+ * The length of an adapter's name in "emu0.ep1". Of several programs, that of the node in
+ * "server-emu0.ep1", which stands for its first adapter; -1: another adapter, which no script can
+ * name.
+ */
+static int end_length(const struct hunt *hunt, const char *object)
+{
+	static const char first[] = "-emu0";
+	int n = (int)strcspn(object, ". \n"), behind = sizeof(first) - 1;
+
+	if (!hunt->several)
+		return n;
+	return n > behind && !memcmp(object + n - behind, first, sizeof(first) - 1) ? n - behind
+										    : -1;
+}
+
+static void add_link(struct hunt *hunt, struct span from, struct span to)
+{
+	struct plan *plan = &hunt->plan;
+	char link[sizeof(plan->links[0])];
+	size_t i;
+	int a = end_length(hunt, from.s), b = end_length(hunt, to.s);
+
+	if (a < 0 || b < 0)
+		return;
+	if (snprintf(link, sizeof(link), "%.*s>%.*s", a, from.s, b, to.s) >= (int)sizeof(link))
+		return;
+	for (i = 0; i < plan->link_count; i++) {
+		if (!strcmp(plan->links[i], link))
+			return;
+	}
+	if (i < ARRAY_SIZE(plan->links))
+		strcpy(plan->links[plan->link_count++], link);
+}
+
+/* Did each of several programs open an adapter? *error: which did not. */
+static bool have_opened(const struct hunt *hunt, const char *path, const struct text *content,
+			struct text *error)
+{
+	struct account account;
+	bool good;
+
+	if (!hunt->several)
+		return true;
+	good = account_read(&account, path, text_of(content), content->length, error) &&
+	       programs_opened(hunt->several, &account, error);
+	account_free(&account);
+	return good;
+}
+
+/*
+ * Find the links that the program uses, and the time that it takes. False: it opened no adapter, so
+ * no schedule can reach it.
+ */
+static bool study_trace(struct hunt *hunt, const char *path)
+{
+	struct text content = { 0 }, error = { 0 };
+	struct trace_reader reader = { 0 };
+	struct trace_line line;
+	bool opened = false;
+
+	if (access(path, R_OK) == 0 && read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
+	    trace_open(&reader, path, text_of(&content), content.length)) {
+		while (trace_next(&reader, &line)) {
+			opened = true;
+			hunt->plan.span_us = line.ns / 1000;
+			if (span_is(line.verb, "packet"))
+				add_link(hunt, line.object, trace_value(&line, "to"));
+		}
+	}
+	trace_close(&reader);
+	opened = opened && have_opened(hunt, path, &content, &error);
+	fputs(text_of(&error), stderr);
+	text_free(&content);
+	text_free(&error);
+	return opened;
+}
+
+static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
+{
+	hunt->plan = (struct plan){ .text = "",
+				    .program = true,
+				    .kinds = hunt->course->kinds,
+				    .settings = settings_free(),
+				    .turns = hunt->several && !getenv("DATSIM_SEED"),
+				    .rnr = config->profile == DAT_SIM_PROFILE_IB,
+				    .retry = (int)config->retry - 4,
+				    .rnr_retry = (int)config->rnr_retry - 2 };
+}
+
+static int run_undisturbed(struct hunt *hunt)
+{
+	struct text what = { 0 };
+	struct outcome outcome = { .how = ENDED_WELL };
+	FILE *errors = tmpfile();
+	int code = EXIT_INTERNAL;
+
+	hunt->runners.starts_anew = true;
+	hunt->runners.errors = errors ? fileno(errors) : -1;
+	runners_start(&hunt->runners);
+	hunt->usual = course_clock();
+	if (runner_run(&hunt->runners, "\n", &outcome)) {
+		hunt->usual = course_clock() - hunt->usual;
+		code = outcome_code(&outcome);
+		outcome_add(&what, &outcome);
+		if (outcome.how == ENDED_LEFT) {
+			printf("%s%s %s without any fault: the objects that it leaves are not a "
+			       "failure\n",
+			       text_of(&hunt->title), hunt->several ? ":" : "", text_of(&what));
+			hunt->runners.leaves = true;
+			code = EXIT_PASS;
+		} else if (code) {
+			printf("%s%s %s without any fault: nothing was explored\n",
+			       text_of(&hunt->title), hunt->several ? ":" : "", text_of(&what));
+			if (errors)
+				hunt_show_errors(fileno(errors));
+		}
+	}
+	runners_end(&hunt->runners);
+	if (errors)
+		fclose(errors);
+	hunt->runners.starts_anew = hunt->several != NULL;
+	hunt->runners.errors = -1;
+	text_free(&what);
+	return code;
+}
+
+int hunt_study(struct hunt *hunt)
+{
+	struct text trace = { 0 };
+	DAT_SIM_CONFIG config;
+	int code;
+
+	if (dat_sim_config_init(&config) != DAT_SUCCESS)
+		return EXIT_USAGE;
+	plan_program(hunt, &config);
+	code = run_undisturbed(hunt);
+	runner_trace(&hunt->runners, 0, &trace);
+	if (!study_trace(hunt, text_of(&trace)) && code == EXIT_PASS)
+		code = usage_error("explore",
+				   "%s opened no simulated adapter: nothing was explored. "
+				   "Is it linked with -ldat or -libverbs?",
+				   text_of(&hunt->title));
+	text_free(&trace);
+	return code;
+}

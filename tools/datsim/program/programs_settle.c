@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * After a program was started: waits until it is ready for the next one, or, in lockstep, until all
+ * of its threads wait for a turn.
+ */
+#include <stdlib.h>
+
+#include <dat/sim.h>
+
+#include "programs.h"
+#include "startup.h"
+
+#define LOOK_NS          5000000
+#define LOOKS_MOST       200
+#define LISTENS_LOOKS    20          /* for one that listens by TCP to join the fabric, too */
+#define LOOK_SOON_NS     500000      /* the first look in lockstep */
+#define BUSY_NS          100000000   /* unless other threads than the first wait for turns */
+#define LOCKSTEP_MOST_NS 5000000000l /* there a late program would change the order */
+
+/* How many processes have started up: they listen or wait. */
+static int count_ready(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	int ready = 0;
+
+	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
+	     i++)
+		ready += member.listeners > 0 || member.waiting;
+	return ready;
+}
+
+/* In lockstep: how many processes wait; 0 while one of them does not. */
+static int count_waiting(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	int waiting = 0;
+
+	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
+	     i++) {
+		if (!member.waiting)
+			return 0;
+		waiting++;
+	}
+	return waiting;
+}
+
+/*
+ * A user who lets threads stay outside uDAPL for longer (DATSIM_LOCKSTEP) allows a longer start,
+ * too.
+ */
+static long lockstep_most_ns(void)
+{
+	long ns = atol(getenv("DATSIM_LOCKSTEP")) * 1000000;
+
+	return ns > LOCKSTEP_MOST_NS ? ns : LOCKSTEP_MOST_NS;
+}
+
+static int count_members(const struct programs *programs)
+{
+	DAT_SIM_MEMBER member;
+	DAT_COUNT n = 0;
+
+	while (dat_sim_fabric_member(programs->fabric, n, &member) == DAT_SUCCESS)
+		n++;
+	return n;
+}
+
+/*
+ * In real time: wait until the program is ready for the next one, has ended, or has had its time to
+ * become ready. That does not begin while it is not on the fabric and busy, or waits for a
+ * processor.
+ */
+static void let_settle_in_time(struct programs *programs, int i)
+{
+	int before = programs->ready, members = count_members(programs), waits = 0, listens = 0;
+	pid_t pid = programs->one[i].pid;
+
+	for (int look = 0; look < 10 * LOOKS_MOST && waits < LOOKS_MOST &&
+			   listens < LISTENS_LOOKS && !programs->ended->by;
+	     look++) {
+		programs_pause(programs, LOOK_NS);
+		if (programs_has_ended(programs, pid))
+			return;
+		programs->ready = count_ready(programs);
+		if (programs->ready > before)
+			return;
+		listens += startup_listens(pid);
+		waits += startup_waits(pid) || count_members(programs) > members;
+	}
+}
+
+/* A quick program is noticed soon, and a slow one is not looked at too often. */
+static long next_look(long waited)
+{
+	long ns = LOOK_SOON_NS + waited / 4;
+
+	return ns < LOOK_NS ? ns : LOOK_NS;
+}
+
+static void let_settle_in_lockstep(struct programs *programs, int i)
+{
+	long most = lockstep_most_ns(), waited = 0, look;
+	int before = programs->ready;
+
+	for (; waited < most && !programs->ended->by && !programs->late; waited += look) {
+		look = next_look(waited);
+		programs_pause(programs, look);
+		if (programs_has_ended(programs, programs->one[i].pid))
+			return;
+		/* One that is busy does not wait for a turn. A look at the fabric costs more. */
+		if (waited < BUSY_NS && !startup_waits(programs->one[i].pid))
+			continue;
+		programs->ready = count_waiting(programs);
+		if (programs->ready > before)
+			return;
+	}
+}
+
+void programs_settle(struct programs *programs, int i)
+{
+	if (programs->lockstep)
+		let_settle_in_lockstep(programs, i);
+	else
+		let_settle_in_time(programs, i);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of several programs: SERVER ARGS + --node NAME CLIENT ARGS. */
+#include <stdio.h>
+#include <string.h>
+
+#include "origin.h"
+#include "programs.h"
+#include "tools/datsim/commands.h"
+
+bool programs_is_separator(const char *word)
+{
+	return !strcmp(word, "+") || !strcmp(word, "--and");
+}
+
+/* By default a node has the name of its program. */
+static const char *node_of(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return slash ? slash + 1 : program;
+}
+
+/* The second program of a node "client" is "client2". */
+static void name_program(struct programs *programs, int i)
+{
+	const char *node = programs->one[i].node;
+	unsigned int rank = 1;
+	int at;
+
+	for (at = 0; at < i; at++)
+		rank += !strcmp(programs->one[at].node, node);
+	if (rank == 1)
+		snprintf(programs->one[i].name, PROGRAM_NAME, "%s", node);
+	else
+		snprintf(programs->one[i].name, PROGRAM_NAME, "%.18s%u", node, rank);
+}
+
+/* Read [--node NAME] PROGRAM ARGS up to the separator or the end; NULL: wrong, stderr says why. */
+static char **take_one(struct programs *programs, const char *command, char **argv)
+{
+	int i = programs->count;
+
+	if (i == (int)ARRAY_SIZE(programs->one)) {
+		usage_error(command, "expected at most %d programs", i);
+		return NULL;
+	}
+	if (argv[0] && !strcmp(argv[0], "--node") && argv[1] && argv[2]) {
+		programs->one[i].node = argv[1];
+		argv += 2;
+	}
+	if (!argv[0] || programs_is_separator(argv[0])) {
+		usage_error(command, "expected a program before and after each +");
+		return NULL;
+	}
+	programs->one[i].argv = argv;
+	if (!programs->one[i].node)
+		programs->one[i].node = node_of(argv[0]);
+	name_program(programs, i);
+	programs->count++;
+	while (*argv && !programs_is_separator(*argv))
+		argv++;
+	return argv;
+}
+
+bool programs_split(struct programs *programs, const char *command, char **argv)
+{
+	programs->count = 0;
+	for (;;) {
+		argv = take_one(programs, command, argv);
+		if (!argv)
+			return false;
+		if (!*argv)
+			return true;
+		*argv++ = NULL;
+	}
+}
+
+void programs_add(struct text *text, const struct programs *programs)
+{
+	char **word;
+
+	for (int i = 0; i < programs->count; i++) {
+		word = programs->one[i].argv;
+		text_add(text, i ? " + " : "");
+		if (strcmp(programs->one[i].node, node_of(*word)) != 0) {
+			text_add(text, "--node ");
+			word_add(text, programs->one[i].node);
+			text_add(text, " ");
+		}
+		word_add(text, *word);
+		while (*++word) {
+			text_add(text, " ");
+			word_add(text, *word);
+		}
+	}
+}

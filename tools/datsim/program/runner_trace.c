@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The trace of each run: where it goes, and what it says of a run that ended without an error. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "account.h"
+#include "runner.h"
+#include "tools/datsim/files.h"
+
+#define NAMED_MOST 8 /* objects that were left */
+
+void runner_trace(const struct runners *runners, int which, struct text *path)
+{
+	text_add(path, "%s/trace%d", runners->traces, which);
+}
+
+static int number_of(const struct runners *runners, const struct runner *runner)
+{
+	return (int)(runner - runners->list);
+}
+
+void runner_add_trace(const struct runners *runners, const struct runner *runner,
+		      const char *settings, struct text *text)
+{
+	struct text path = { 0 };
+
+	text_add(text, "%s", settings);
+	if (!runners->traces)
+		return;
+	runner_trace(runners, number_of(runners, runner), &path);
+	unlink(text_of(&path));
+	text_add(text, "DATSIM_TRACE=%s\n", text_of(&path));
+	text_free(&path);
+}
+
+/* "RULE: OBJECT WHAT...": the first of the lines "checker: RULE: ...". */
+static void tell_first(const struct watch *watch, struct outcome *outcome)
+{
+	const char *line = text_of(&watch->violations), *rule = strchr(line, ' ');
+
+	line = rule ? rule + 1 : line;
+	snprintf(outcome->what, sizeof(outcome->what), "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+static void check_events(const struct watch *watch, struct outcome *outcome)
+{
+	if (watch->violation_count == 0)
+		return;
+	outcome->how = ENDED_WRONG;
+	tell_first(watch, outcome);
+}
+
+/* The library of each of several programs does not report what it left: the trace does. */
+static void check_left(const struct tallies *left, struct outcome *outcome)
+{
+	struct text names = { 0 };
+
+	if (left->count == 0)
+		return;
+	for (size_t i = 0; i < left->count && i < NAMED_MOST; i++) {
+		text_add(&names, " ");
+		text_printable(&names, left->list[i].what.s, left->list[i].what.length);
+	}
+	outcome->how = ENDED_LEFT;
+	outcome->code = (int)left->count;
+	snprintf(outcome->what, sizeof(outcome->what), "%s%s", text_of(&names),
+		 left->count > NAMED_MOST ? " ..." : "");
+	text_free(&names);
+}
+
+static void check_several(const struct runners *runners, const struct text *content,
+			  const char *path, struct outcome *outcome)
+{
+	struct account account;
+	struct text error = { 0 };
+
+	if (account_read(&account, path, text_of(content), content->length, &error)) {
+		if (!runners->leaves && !account.full)
+			check_left(&account.left, outcome);
+		check_events(&account.watch, outcome);
+	}
+	account_free(&account);
+	text_free(&error);
+}
+
+static void check_one(const struct text *content, struct outcome *outcome)
+{
+	struct watch watch;
+
+	watch_read(&watch, text_of(content), content->length);
+	check_events(&watch, outcome);
+	watch_free(&watch);
+}
+
+void runner_check_trace(const struct runners *runners, struct runner *runner)
+{
+	struct outcome *outcome = &runner->outcome;
+	struct text path = { 0 }, content = { 0 }, error = { 0 };
+	bool ended_well = outcome->how == ENDED_WELL || outcome->how == ENDED_LEFT;
+
+	runner->preempted = false;
+	if (!runners->traces || (!runners->several && !ended_well))
+		return;
+	runner_trace(runners, number_of(runners, runner), &path);
+	if (read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error)) {
+		runner->preempted = strstr(text_of(&content), " - note preempted: ") != NULL;
+		/* A program that failed need not have a whole trace. */
+		if (ended_well && runners->several)
+			check_several(runners, &content, text_of(&path), outcome);
+		else if (ended_well)
+			check_one(&content, outcome);
+	}
+	text_free(&error);
+	text_free(&content);
+	text_free(&path);
+}
