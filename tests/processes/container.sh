@@ -26,7 +26,19 @@ copy() {
 	for library in "$top"/.libs/libdat.so.*; do
 		[ ! -e "$library" ] || cp "$library" "$scratch/top/lib/${library##*/}" || return
 	done
+	copy_verbs || return
 	chmod -R a+rX "$scratch"
+}
+
+# What programs of other people need. A program without a sanitizer cannot load a library with one.
+verbs=
+copy_verbs() {
+	command -v ibv_rc_pingpong > "$scratch/noise" && command -v rping > "$scratch/noise" &&
+		[ -e "$top/verbs/.libs/librdmacm.so.1" ] &&
+		! ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init' || return 0
+	mkdir -p "$scratch/top/verbs/.libs" &&
+		cp "$top"/verbs/.libs/*.so "$top"/verbs/.libs/*.so.1 "$scratch/top/verbs/.libs" &&
+		verbs=yes
 }
 
 # within HOW COMMAND...: in a folder of its own
@@ -43,6 +55,16 @@ before=
 # part HOW PART: one of ordinary.sh
 part() {
 	within "$1" sh "$scratch/tests/processes/ordinary.sh" "$2"
+}
+
+# verbs WHAT HOW: the part of programs of verbs
+verbs() {
+	if [ "$verbs" ]; then
+		holds "verbs, $1" part "$2" verbs
+	else
+		n=$((n + 1))
+		echo "ok $n - verbs, $1 # SKIP no libibverbs here, or no programs that use it"
+	fi
 }
 
 # shm OPTIONS: what fabrics are in usually is a file system made so
@@ -78,7 +100,7 @@ if ! public_scratch "$container" permitted; then
 fi
 copy || exit 99
 all="run fabric pair rpc stream kill borders lockstep"
-echo "1..$((20 + $(echo "${CONTAINER_SUITES:-}" | wc -w)))"
+echo "1..$((22 + $(echo "${CONTAINER_SUITES:-}" | wc -w)))"
 for one in $all; do
 	holds "$one, where other processes' memory is within reach" part permitted "$one"
 done
@@ -88,6 +110,8 @@ done
 for one in stream borders; do
 	holds "$one, where the kernel knows no such call" part ENOSYS "$one"
 done
+verbs "where other processes' memory is within reach" permitted
+verbs "where it is not" EPERM
 for options in size=16m mode=755; do
 	what="with a /dev/shm of $options"
 	if [ "$(id -u)" = 0 ] && unshare -m mount -t tmpfs tmpfs /dev/shm 2> "$scratch/noise"; then

@@ -77,6 +77,20 @@ lockstep)
 	sed 's/private=.*//' one > a
 	sed 's/private=.*//' two | cmp a -
 	;;
+verbs)
+	# Its TCP port: free, and below those that the kernel gives to clients.
+	port=$((10000 + $$ % 1000 * 20))
+	while grep -qsi ":$(printf '%04x' $port) " /proc/net/tcp /proc/net/tcp6; do
+		port=$((port + 1))
+	done
+	set -- ibv_rc_pingpong -g 0 -n 20 -s 100000 -c -p $port
+	"$datsim" run -- "$@" + "$@" localhost > said 2>&1
+	[ "$(grep -c '^20 iters in ' said)" = 2 ]
+	! grep 'invalid data' said
+	grep -q 'left  *nothing' said
+	"$datsim" run -- rping -s -C 10 -V + rping -c -a localhost -C 10 -V -v > said 2>&1
+	[ "$(grep -c '^ping data: rdma-ping-' said)" = 10 ]
+	;;
 small)
 	unset XDG_RUNTIME_DIR
 	"$datsim" run -- "$stream" server poll 4 + "$stream" client localhost wait 4 20 > said
