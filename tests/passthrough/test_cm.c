@@ -4,9 +4,19 @@
  * On the devices of tests/stubverbs.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/support.h"
+
+/* Into the Receive of slot 0 */
+static void message_passes(void)
+{
+	post_send(&w.a, w.a.ep, 9, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 9, DAT_DTO_SUCCESS);
+}
 
 /* ---- lost messages ---- */
 
@@ -52,6 +62,103 @@ START_TEST(a_peer_hears_of_the_end_though_the_first_message_of_it_is_lost)
 	ck_assert_int_eq(drain(w.b.recv), 2);
 	/* The id that waited for the answer is gone, and so is the peer's. */
 	stub_await_objects(before - 2);
+}
+END_TEST
+
+/* ---- ends in progress ---- */
+
+/* Neither can be over: the device does not flush, or a Send has no Receive. */
+static void begin_to_end(bool in_order)
+{
+	if (in_order) {
+		post_send(&w.a, w.a.ep, 0, SHORT);
+		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	} else {
+		stub_config.flush_polls = 1 << 30;
+		post_recv(&w.a, w.a.ep, 0);
+		must(dat_ep_disconnect(w.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	}
+	expect_state(w.a.ep, DAT_EP_STATE_DISCONNECT_PENDING);
+}
+
+/* What this thread has freed, up to this size, is used for something else. */
+static void use_what_was_freed(void)
+{
+	enum {
+		MOST = 1024,
+		EACH = 8,
+	};
+	void *taken[EACH];
+
+	for (size_t size = 16; size <= MOST; size += 16) {
+		for (int i = 0; i < EACH; i++) {
+			taken[i] = malloc(size);
+			ck_assert_ptr_nonnull(taken[i]);
+			memset(taken[i], 0x5a, size);
+			__asm__ volatile("" : : "r"(taken[i]) : "memory");
+		}
+		for (int i = 0; i < EACH; i++)
+			free(taken[i]);
+	}
+}
+
+START_TEST(an_EP_that_is_freed_while_its_connection_ends_is_forgotten)
+{
+	DAT_EP_HANDLE a, b;
+
+	plain_pair();
+	begin_to_end(_i);
+	must(dat_ep_free(w.a.ep));
+	use_what_was_freed();
+	w.a.ep = plain_ep(&w.a);
+	stub_lock();
+	stub_config.flush_polls = 0;
+	stub_unlock();
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	must(dat_ep_reset(w.b.ep));
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	/* The timer that brings the end of this connection looks at all that end. */
+	a = plain_ep(&w.a);
+	b = plain_ep(&w.b);
+	connect_eps(&w.a, a, &w.b, b);
+	must(dat_ep_disconnect(a, DAT_CLOSE_ABRUPT_FLAG));
+	expect_connection(w.a.connect, a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_connection(w.b.connect, b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	post_recv(&w.b, w.b.ep, 0);
+	message_passes();
+	expect_no_event(w.a.connect);
+}
+END_TEST
+
+/* Time passes, until a connection that is asked for now is given up. */
+static void pass_time(DAT_TIMEOUT us)
+{
+	DAT_EP_HANDLE ep = plain_ep(&w.a);
+
+	stub_config.lose = STUB_REQ;
+	must(try_connect(ep, &w.b, QUAL + 1, us));
+	expect_connection(w.a.connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+}
+
+/* On a busy machine the time is over before that, and then the event is dropped. */
+START_TEST(an_EP_that_is_freed_while_it_asks_has_no_deadline_any_more)
+{
+	const DAT_TIMEOUT us = 2000;
+
+	stub_config.lose = STUB_REQ;
+	w.a.ep = plain_ep(&w.a);
+	w.b.ep = plain_ep(&w.b);
+	must(try_connect(w.a.ep, &w.b, QUAL, us));
+	must(dat_ep_free(w.a.ep));
+	use_what_was_freed();
+	drain(w.a.connect);
+	stub_config.lose = STUB_NONE;
+	w.a.ep = plain_ep(&w.a);
+	post_recv(&w.b, w.b.ep, 0);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	pass_time(us);
+	message_passes();
+	expect_no_event(w.a.connect);
 }
 END_TEST
 
@@ -212,13 +319,6 @@ END_TEST
 
 /* ---- attempts that are repeated ---- */
 
-static void message_passes(void)
-{
-	post_send(&w.a, w.a.ep, 9, SHORT);
-	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
-	expect_dto(w.a.request, w.a.ep, 9, DAT_DTO_SUCCESS);
-}
-
 /* With a deadline they are repeated until then, without one for a minute. */
 START_TEST(a_name_that_nobody_answers_for_is_asked_for_again)
 {
@@ -300,6 +400,8 @@ static void fill(Suite *suite)
 		 setup_on_infiniband);
 	unit_add(suite, private_data_of_another_peer_loses_a_byte_only_if_libdat_could_have_sent_it,
 		 1, setup_on_infiniband);
+	unit_test_loop(suite, an_EP_that_is_freed_while_its_connection_ends_is_forgotten, 2);
+	unit_test(suite, an_EP_that_is_freed_while_it_asks_has_no_deadline_any_more);
 	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);
 	unit_test(suite, a_name_that_nobody_ever_answers_for_is_unreachable);
 	unit_test(suite, an_Endpoint_that_found_nobody_asks_as_often_the_next_time);

@@ -129,6 +129,52 @@ START_TEST(H6_a_watermark_stays_when_another_leaves_its_EVD)
 }
 END_TEST
 
+/* How a watermark of `ep`, whose Receives complete on w.b.recv, ceases to matter there */
+static void forget_watermark(int way, DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM param;
+
+	switch (way) {
+	case 0:
+		must(dat_ep_free(ep));
+		break;
+	case 1:
+		must(dat_ep_set_watermark(ep, DAT_WATERMARK_INFINITE, DAT_WATERMARK_INFINITE));
+		break;
+	default:
+		param.recv_evd_handle = make_evd(&w.b, MANY, DAT_EVD_DTO_FLAG);
+		must(dat_ep_modify(ep, DAT_EP_FIELD_RECV_EVD_HANDLE, &param));
+		break;
+	}
+}
+
+/* While the event thread counts there for a watermark, it arms the CQ again after each event. */
+START_TEST(H6_an_EVD_is_not_watched_any_more_when_no_watermark_is_left)
+{
+	DAT_EP_HANDLE marked = ep_with(&w.b, FEW);
+	struct stub_cq *cq;
+	int armings;
+
+	w.a.ep = ep_with(&w.a, MANY);
+	w.b.ep = ep_with(&w.b, MANY);
+	cq = (struct stub_cq *)newest_qp()->v.recv_cq;
+	must(dat_ep_set_watermark(marked, 1, 2));
+	stub_await_armed(&cq->v, false);
+	armings = cq->armings;
+	forget_watermark(_i, marked);
+	connect_eps(&w.a, w.a.ep, &w.b, w.b.ep);
+	post_recvs(&w.b, w.b.ep, 0, FEW);
+	for (int i = 0; i < FEW; i++) {
+		post_send(&w.a, w.a.ep, i, SHORT);
+		stub_await_events_taken(&cq->v);
+		/* The event thread lets go of the lock when it has done with the event. */
+		expect_state(w.b.ep, DAT_EP_STATE_CONNECTED);
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+	}
+	ck_assert_int_eq(cq->armings, armings);
+}
+END_TEST
+
 /* The accepting side moves its QP to its states itself, with the Reads that both agreed on. */
 START_TEST(A6_the_device_is_told_of_the_Reads_that_were_agreed_on)
 {
@@ -149,6 +195,7 @@ static void fill(Suite *suite)
 	unit_test(suite, M3_Receives_that_are_posted_survive_the_change);
 	unit_test_loop(suite, H6_a_watermark_survives_the_change, 2);
 	unit_test_loop(suite, H6_a_watermark_stays_when_another_leaves_its_EVD, 2);
+	unit_test_loop(suite, H6_an_EVD_is_not_watched_any_more_when_no_watermark_is_left, 3);
 }
 
 int main(void)

@@ -155,6 +155,23 @@ START_TEST(a_region_that_was_to_be_bound_goes_with_a_bind_of_no_window)
 }
 END_TEST
 
+/* The device removes the completions of a QP with it, and that of the bind is not polled yet. */
+START_TEST(page_a_window_stays_bound_when_the_Endpoint_that_bound_it_goes)
+{
+	DAT_RMR_PARAM param;
+
+	stub_config.cleans = true;
+	prepare();
+	bind_it();
+	must(dat_ep_free(w.b.ep));
+	must(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	ck_assert_uint_eq(param.lmr_triplet.lmr_context, range.lmr_context);
+	must_fail(dat_lmr_free(lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	must(dat_rmr_free(rmr));
+	must(dat_lmr_free(lmr));
+}
+END_TEST
+
 /* A request of several segments is posted in the general way. */
 START_TEST(page_a_Write_of_two_segments_is_one)
 {
@@ -300,6 +317,7 @@ static void fill(Suite *suite)
 	unit_test(suite, a_region_that_the_device_keeps_goes_with_its_adapter_at_the_latest);
 	unit_test(suite, a_bind_that_the_device_flushes_leaves_nothing);
 	unit_test(suite, a_region_that_was_to_be_bound_goes_with_a_bind_of_no_window);
+	unit_test(suite, page_a_window_stays_bound_when_the_Endpoint_that_bound_it_goes);
 	unit_test(suite, page_a_Write_of_two_segments_is_one);
 	unit_test(suite, page_a_bind_that_is_posted_after_the_end_is_flushed);
 }
