@@ -9,9 +9,13 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <rdma/rsocket.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -508,6 +512,72 @@ START_TEST(a_reader_is_woken_when_its_rsocket_is_closed)
 }
 END_TEST
 
+/* A thread that polls the server */
+struct polling {
+	bool selects;
+	sem_t begun;
+	pid_t tid;
+	int result, events;
+};
+
+static void *poll_blocked(void *arg)
+{
+	struct polling *p = arg;
+	struct pollfd pfd = { .fd = server, .events = POLLIN };
+	fd_set readers;
+
+	FD_ZERO(&readers);
+	FD_SET(server, &readers);
+	p->tid = gettid();
+	sem_post(&p->begun);
+	p->result = p->selects ? rselect(pfd.fd + 1, &readers, NULL, NULL, NULL)
+			       : rpoll(&pfd, 1, -1);
+	p->events = p->result < 0 ? errno : pfd.revents;
+	return NULL;
+}
+
+static bool is_asleep(pid_t process, pid_t thread)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)process, (int)thread);
+	file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+	fclose(file);
+	return state == 'S';
+}
+
+/* In lockstep the calls of rpoll let it go on. */
+static void await_sleep(struct polling *p)
+{
+	while (sem_wait(&p->begun) != 0)
+		;
+	do
+		events_of(client, POLLIN, 0);
+	while (!is_asleep(getpid(), p->tid));
+}
+
+START_TEST(a_poll_is_woken_when_its_rsocket_is_closed)
+{
+	struct polling polling = { .selects = _i > 0 };
+	pthread_t poller;
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(sem_init(&polling.begun, 0, 0), 0);
+	ck_assert_int_eq(pthread_create(&poller, NULL, poll_blocked, &polling), 0);
+	await_sleep(&polling);
+	ck_assert_int_eq(rclose(server), 0);
+	ck_assert_int_eq(pthread_join(poller, NULL), 0);
+	server = -1;
+	ck_assert_int_eq(polling.result, _i ? -1 : 1);
+	ck_assert_int_eq(polling.events, _i ? EBADF : POLLNVAL);
+	end();
+}
+END_TEST
+
 START_TEST(rpoll_takes_other_descriptors_too)
 {
 	struct pollfd fds[3];
@@ -535,6 +605,33 @@ START_TEST(rpoll_takes_other_descriptors_too)
 	close(pipes[1]);
 	ck_assert_int_eq(rpoll(fds, 2, -1), 2);
 	ck_assert_int_eq(fds[1].revents, POLLNVAL);
+	end();
+}
+END_TEST
+
+/* A process outside the fabric writes while this thread sleeps: it wakes no thread in lockstep. */
+START_TEST(a_poll_is_woken_by_what_another_process_writes)
+{
+	const pid_t poller = gettid();
+	struct pollfd fds[2];
+	int pipes[2];
+
+	begin();
+	connect_both();
+	ck_assert_int_eq(pipe(pipes), 0);
+	fds[0] = (struct pollfd){ .fd = server, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = pipes[0], .events = POLLIN };
+	signal(SIGCHLD, SIG_IGN);
+	if (fork() == 0) {
+		while (!is_asleep(getppid(), poller))
+			sched_yield();
+		_exit(syscall(SYS_write, pipes[1], "x", 1) != 1);
+	}
+	ck_assert_int_eq(rpoll(fds, 2, -1), 1);
+	ck_assert_int_eq(fds[1].revents, POLLIN);
+	signal(SIGCHLD, SIG_DFL);
+	close(pipes[0]);
+	close(pipes[1]);
 	end();
 }
 END_TEST
@@ -888,7 +985,9 @@ static void fill(Suite *suite)
 	unit_add(suite, a_blocked_reader_and_a_writer_share_an_rsocket, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_another_thread_handles_its_data, 1, NULL);
 	unit_add(suite, a_reader_is_woken_when_its_rsocket_is_closed, 1, NULL);
+	unit_add(suite, a_poll_is_woken_when_its_rsocket_is_closed, 2, NULL);
 	unit_add(suite, rpoll_takes_other_descriptors_too, 1, NULL);
+	unit_add(suite, a_poll_is_woken_by_what_another_process_writes, 1, NULL);
 	unit_add(suite, rselect_does_what_rpoll_does, 1, NULL);
 	unit_add(suite, what_may_be_read_is_told_beside_what_may_be_written, 1, NULL);
 	unit_add(suite, a_forked_child_has_no_rsockets, 1, NULL);
