@@ -81,14 +81,19 @@ static void (*meet)(const struct outside *table);
 static struct outside table = { sizeof(table), NULL, fake_tell, fake_leave, fake_now };
 
 /* The code that the table's first call is in counts as a library, so it is libc's at first. */
+static void meet_table(struct outside *which)
+{
+	which->wait = (enum outside_wait(*)(uint64_t, bool))(void (*)(void))abort;
+	meet(which);
+	which->wait = fake_wait;
+}
+
 static void begin(void)
 {
 	clock_now = 5000000000u;
 	answer = OUTSIDE_AGAIN;
 	hook_at = 0;
-	table.wait = (enum outside_wait(*)(uint64_t, bool))(void (*)(void))abort;
-	meet(&table);
-	table.wait = fake_wait;
+	meet_table(&table);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
 	heard[0] = '\0';
 }
@@ -797,6 +802,24 @@ START_TEST(a_shorter_table_is_not_met_and_one_only_once)
 }
 END_TEST
 
+/* One for libdat, one for libibverbs; a third has no place. */
+START_TEST(two_tables_are_met_and_no_more)
+{
+	static struct outside others[2];
+
+	begin();
+	for (int i = 0; i < 2; i++) {
+		others[i] = table;
+		meet_table(&others[i]);
+	}
+	ck_assert_int_eq(give(0, 0), 1);
+	expect("tell fd, tell fd");
+	answer = OUTSIDE_NONE;
+	ck_assert_int_eq(usleep(1), 0);
+	expect("wait 1000, wait 1000, leave, leave");
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
@@ -815,6 +838,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
+	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);
 }
 
 /* The library is loaded before the others, if there are any. */
