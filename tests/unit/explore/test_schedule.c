@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The schedules of datsim explore: scripts, whose faults together stay within what a connection
+ * survives, and use all of that.
+ */
+#include "tests/support/support.h"
+#include "tools/datsim/explore/explore.h"
+
+#include <stdlib.h>
+
+enum {
+	SCHEDULES = 500,
+	PLENTY = 9,
+};
+
+/* A row: kinds of faults, the retries of the connection, and the most that a schedule uses. */
+static const struct {
+	const char *kinds;
+	int retry, rnr_retry, most;
+} budgets[] = {
+	{ "drop", 0, PLENTY, 0 },
+	{ "drop", 1, PLENTY, 1 },
+	{ "drop", 2, PLENTY, 2 },
+	{ "corrupt", 0, PLENTY, 0 },
+	{ "corrupt", 1, PLENTY, 1 },
+	{ "loss", 0, PLENTY, 0 },
+	{ "loss", 1, PLENTY, 1 },
+	{ "loss", 2, PLENTY, 2 },
+	{ "loss", 3, PLENTY, 3 },
+	{ "loss", PLENTY, PLENTY, 4 },
+	{ "drop,loss", 1, PLENTY, 1 },
+	{ "drop,corrupt,loss", 3, PLENTY, 3 },
+	{ "drop,corrupt,loss", PLENTY, PLENTY, 4 },
+	{ "rnr", PLENTY, 0, 0 },
+	{ "rnr", PLENTY, 1, 1 },
+	{ "rnr", PLENTY, 2, 2 },
+	{ "rnr", PLENTY, PLENTY, 3 },
+};
+
+/* How many packets the faults of a schedule lose or refuse: those of `times=`, or one. */
+static int cost_of(const char *text)
+{
+	const char *line, *times;
+	int cost = 0, n;
+
+	for (line = strstr(text, "fault "); line; line = strstr(line + 1, "fault ")) {
+		times = strstr(line, " times=");
+		n = times && times < strchr(line, '\n') ? atoi(times + strlen(" times=")) : 1;
+		ck_assert_int_ge(n, 1);
+		cost += n;
+	}
+	return cost;
+}
+
+static struct plan a_plan(const char *kinds, int retry, int rnr_retry)
+{
+	return (struct plan){ .text = "",
+			      .links = { "emu0>emu1" },
+			      .link_count = 1,
+			      .rnr = true,
+			      .retry = retry,
+			      .rnr_retry = rnr_retry,
+			      .kinds = kinds_parse(kinds),
+			      .program = true };
+}
+
+START_TEST(faults_use_the_retries_of_a_connection_and_no_more)
+{
+	struct plan plan = a_plan(budgets[_i].kinds, budgets[_i].retry, budgets[_i].rnr_retry);
+	struct schedule schedule = { .number = 0 };
+	int cost, most = 0;
+
+	ck_assert_uint_ne(plan.kinds, 0);
+	for (uint64_t i = 0; i < SCHEDULES; i++) {
+		schedule_make(&schedule, &plan, 1, i);
+		cost = cost_of(text_of(&schedule.text));
+		ck_assert_msg(cost <= budgets[_i].most, "%d:\n%s", cost, text_of(&schedule.text));
+		ck_assert_int_eq(schedule.has_faults, cost > 0);
+		most = cost > most ? cost : most;
+	}
+	ck_assert_int_eq(most, budgets[_i].most);
+	text_free(&schedule.text);
+}
+END_TEST
+
+/* A late packet may be sent again. */
+static const char *const late[] = { "delay", "reorder", "latency" };
+
+START_TEST(a_packet_is_late_where_a_retry_is_left)
+{
+	struct plan plan = a_plan(late[_i / 2], _i % 2, PLENTY);
+	struct schedule schedule = { .number = 0 };
+	int faults = 0;
+
+	for (uint64_t i = 0; i < SCHEDULES; i++) {
+		schedule_make(&schedule, &plan, 1, i);
+		faults += schedule.has_faults;
+		ck_assert_int_eq(cost_of(text_of(&schedule.text)) > 0, schedule.has_faults);
+	}
+	ck_assert_int_eq(faults > 0, plan.retry > 0);
+	text_free(&schedule.text);
+}
+END_TEST
+
+/* ---- the text ---- */
+
+static int count_faults(const struct script *script)
+{
+	const struct statement *st;
+	int n = 0;
+
+	for (st = script->statements; st; st = st->next)
+		n += st->kind == STATEMENT_FAULT || st->kind == STATEMENT_LINK ||
+		     st->kind == STATEMENT_FABRIC;
+	return n;
+}
+
+/* Of a program, or of a script, which goes on behind the faults. */
+START_TEST(a_schedule_is_a_script_that_has_its_faults)
+{
+	static const char text[] = "use connected a@emu0 b@emu1\nend quiet\n";
+	struct plan plan = a_plan("all,break", PLENTY, PLENTY);
+	struct schedule schedule = { .number = 0 };
+	struct script script;
+	DAT_SIM_CONFIG config;
+	bool good;
+
+	dat_sim_config_init(&config);
+	plan.settings = settings_free();
+	if (_i) {
+		ck_assert(script_load(&script, "script", text, strlen(text), &config));
+		plan_make(&plan, &script);
+		plan.kinds = kinds_parse("all,break");
+		script_free(&script);
+	}
+	for (uint64_t i = 0; i < SCHEDULES; i++) {
+		schedule_make(&schedule, &plan, 1, i);
+		good = _i ? script_load(&script, "schedule", text_of(&schedule.text),
+					schedule.text.length, &config)
+			  : script_load_for_program(&script, "schedule", text_of(&schedule.text),
+						    schedule.text.length, &config, false);
+		ck_assert_msg(good, "%s", text_of(&script.diag.text));
+		ck_assert_int_eq(count_faults(&script), (int)schedule.fault_count);
+		script_free(&script);
+	}
+	text_free(&schedule.text);
+}
+END_TEST
+
+static void setup_nothing(void)
+{
+}
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, faults_use_the_retries_of_a_connection_and_no_more, (int)COUNT(budgets),
+		 setup_nothing);
+	unit_add(suite, a_packet_is_late_where_a_retry_is_left, 2 * (int)COUNT(late),
+		 setup_nothing);
+	unit_add(suite, a_schedule_is_a_script_that_has_its_faults, 2, setup_nothing);
+}
+
+UNIT_SUITE("schedules of datsim explore")
