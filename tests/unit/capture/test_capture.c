@@ -12,6 +12,7 @@ struct seen {
 	uint32_t opcode, qpn, psn;
 	size_t payload; /* including the headers behind the BTH */
 	uint8_t aeth;   /* the first byte behind the BTH */
+	uint32_t msn;   /* and the next three */
 	uint16_t attribute;
 	bool checks;
 	const char *comment;
@@ -32,6 +33,7 @@ static void read_frame(struct seen *seen, const struct frame *frame)
 	seen->psn = get_net(bth + 9, 3);
 	seen->payload = frame->length - 42 - 12 - 4 - (bth[1] >> 4 & 3);
 	seen->aeth = bth[12];
+	seen->msn = get_net(bth + 13, 3);
 	seen->attribute = (uint16_t)get_net(bth + 12 + 8 + 16, 2);
 	seen->checks = get(frame->bytes + frame->length - 4, 4) ==
 		       roce_icrc(frame->bytes + 14, frame->length - 14 - 4);
@@ -67,6 +69,15 @@ static struct seen *expect(size_t *from, uint32_t opcode, size_t bytes, uint32_t
 		      seen->psn, psn & 0xffffff);
 	ck_assert(seen->checks);
 	return seen;
+}
+
+/* The next answer: of this kind, after so many messages that arrived. */
+static void expect_answer(size_t *from, uint32_t syndrome, uint32_t messages)
+{
+	const struct seen *answer = find(from, ROCE_ACK);
+
+	ck_assert_uint_eq(answer->aeth, syndrome);
+	ck_assert_uint_eq(answer->msn, messages);
 }
 
 static void finish(void)
@@ -210,9 +221,53 @@ START_TEST(refusals_have_their_syndromes)
 	drain(w.b.connect);
 
 	/* the seventh timer value: 100 us are rounded up to 120 */
-	ck_assert_uint_eq(find(&at, ROCE_ACK)->aeth, ROCE_SYNDROME_RNR | 7);
-	ck_assert_uint_eq(find(&at, ROCE_ACK)->aeth, ROCE_SYNDROME_ACK);
-	ck_assert_uint_eq(find(&at, ROCE_ACK)->aeth, ROCE_SYNDROME_NAK | 2);
+	expect_answer(&at, ROCE_SYNDROME_RNR | 7, 0);
+	expect_answer(&at, ROCE_SYNDROME_ACK, 1);
+	expect_answer(&at, ROCE_SYNDROME_NAK | 2, 1);
+}
+END_TEST
+
+static const struct {
+	DAT_SIM_NAK_CODE code;
+	uint8_t syndrome;
+} naks[] = {
+	{ DAT_SIM_NAK_SEQUENCE, ROCE_SYNDROME_NAK },
+	{ DAT_SIM_NAK_REMOTE_ACCESS, ROCE_SYNDROME_NAK | 2 },
+	{ DAT_SIM_NAK_REMOTE_OPERATION, ROCE_SYNDROME_NAK | 3 },
+	{ DAT_SIM_NAK_RESERVED, ROCE_SYNDROME_NAK | 31 },
+};
+
+/* The second message is refused, so the number of messages that have arrived stays 1. */
+START_TEST(a_NAK_counts_the_messages_before_it)
+{
+	DAT_SIM_FAULT rule = { .packets = DAT_SIM_PACKET_SEND,
+			       .nth = 2,
+			       .verdict = DAT_SIM_NAK,
+			       .nak = naks[_i].code };
+	size_t at = 0, nak;
+	DAT_COUNT id;
+	uint32_t psn;
+
+	traced();
+	plain_pair();
+	must(dat_sim_fault_add(w.sim, &rule, &id));
+	for (int n = 0; n < 2; n++) {
+		post_recv(&w.b, w.b.ep, n);
+		post_send(&w.a, w.a.ep, n, n ? LONG : SHORT);
+		advance_us(20);
+	}
+	finish();
+	capture();
+	drain(w.a.connect);
+	drain(w.b.connect);
+
+	psn = find(&at, ROCE_SEND_ONLY)->psn;
+	expect_answer(&at, ROCE_SYNDROME_ACK, 1);
+	nak = at;
+	expect_answer(&at, naks[_i].syndrome, 1);
+	expect(&nak, ROCE_ACK, 4, psn + 1);
+	if (naks[_i].code == DAT_SIM_NAK_SEQUENCE)
+		expect_answer(&at, ROCE_SYNDROME_ACK, 2);
 }
 END_TEST
 
@@ -222,6 +277,7 @@ static void fill(Suite *suite)
 	unit_test(suite, both_ends_are_numbered_as_their_connection_says);
 	unit_test_loop(suite, packets_that_a_fault_hit_are_there_and_marked, COUNT(marks));
 	unit_test(suite, refusals_have_their_syndromes);
+	unit_test_loop(suite, a_NAK_counts_the_messages_before_it, COUNT(naks));
 }
 
 UNIT_SUITE("capture")
