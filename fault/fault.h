@@ -24,6 +24,7 @@ enum fault_later_kind {
 	FAULT_LATER_LOST,   /* cq_lost for a completion that an overflow rule dropped */
 	FAULT_LATER_READY,  /* cq_notify: a delayed completion can be polled now */
 	FAULT_LATER_FATAL,  /* the adapter of rule `rule` fails */
+	FAULT_LATER_KILL,   /* the process of that adapter ends */
 	FAULT_LATER_DOWN,   /* the port of that adapter goes down */
 	FAULT_LATER_UP      /* and comes up again */
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Delayed and lost events: upcalls that a rule delays or loses, notifications of delayed
- * completions, and failures of adapters at a given time.
+ * completions, and failures of adapters and ends of processes at a given time.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fault.h"
 
@@ -81,6 +83,19 @@ static void fail_adapter(struct nic_faults *f, struct fault_later *later)
 	f->host.up->adapter_failed(nic->ctx);
 	if (removed)
 		f->host.up->adapter_event(nic->ctx, NIC_ADAPTER_REMOVED);
+}
+
+/* Each process of a shared fabric has the rule: only the one that has the adapter ends. */
+static void kill_process(struct nic_faults *f, const struct fault_later *later)
+{
+	struct fault_rule *rule = &f->rules[later->rule];
+
+	if (!f->host.adapter(f->host.ctx, rule->match.adapter))
+		return;
+	rule->fired++;
+	fault_trace(f, "%s fault rule=%u does=kill at=process", rule->match.adapter,
+		    NIC_FAULT_ID0 + 1 + later->rule);
+	kill(getpid(), SIGKILL);
 }
 
 static void set_port(struct nic_faults *f, struct nic *nic, bool up)
@@ -182,6 +197,9 @@ static void later_run(struct nic_faults *f, struct fault_later *later)
 	case FAULT_LATER_FATAL:
 		fail_adapter(f, later);
 		break;
+	case FAULT_LATER_KILL:
+		kill_process(f, later);
+		break;
 	case FAULT_LATER_DOWN:
 		if (port_goes_down(f, later))
 			return;
@@ -208,7 +226,8 @@ void fault_later_heal(struct nic_faults *f)
 
 	for (later = TAILQ_FIRST(&f->later); later; later = next) {
 		next = TAILQ_NEXT(later, link);
-		if (later->kind == FAULT_LATER_FATAL || later->kind == FAULT_LATER_DOWN)
+		if (later->kind == FAULT_LATER_FATAL || later->kind == FAULT_LATER_KILL ||
+		    later->kind == FAULT_LATER_DOWN)
 			fault_later_drop(f, later);
 		else if (later->kind == FAULT_LATER_UP)
 			later_run(f, later);

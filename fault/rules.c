@@ -15,7 +15,7 @@ static const char *const words[NIC_SPOIL_COUNT] = {
 	[NIC_SPOIL_STATUS] = "status", [NIC_SPOIL_OVERFLOW] = "overflow",
 	[NIC_SPOIL_LOSE] = "lose",     [NIC_SPOIL_DELAY] = "delay",
 	[NIC_SPOIL_FATAL] = "fatal",   [NIC_SPOIL_REMOVE] = "remove",
-	[NIC_SPOIL_DOWN] = "down",
+	[NIC_SPOIL_DOWN] = "down",     [NIC_SPOIL_KILL] = "kill",
 };
 
 void fault_trace(struct nic_faults *f, const char *format, ...)
@@ -172,6 +172,7 @@ static bool is_complete(const struct nic_fault_rule *r)
 		return r->events && !r->entries;
 	case NIC_SPOIL_FATAL:
 	case NIC_SPOIL_REMOVE:
+	case NIC_SPOIL_KILL:
 		return !r->events && !r->entries && r->adapter[0];
 	case NIC_SPOIL_DOWN:
 		return !r->events && !r->entries && r->adapter[0] && r->until_ns <= TIME_MAX &&
@@ -197,14 +198,16 @@ static bool is_valid(const struct nic_fault_rule *r)
 /* Of a rule about an adapter, which will be the next one. */
 static int add_moment(struct nic_faults *f, const struct nic_fault_rule *rule)
 {
-	bool down = rule->spoil == NIC_SPOIL_DOWN;
+	enum fault_later_kind kind = rule->spoil == NIC_SPOIL_DOWN   ? FAULT_LATER_DOWN
+				     : rule->spoil == NIC_SPOIL_KILL ? FAULT_LATER_KILL
+								     : FAULT_LATER_FATAL;
 	struct fault_later *later;
 
-	later = fault_later_add(f, rule->since_ns, down ? FAULT_LATER_DOWN : FAULT_LATER_FATAL);
+	later = fault_later_add(f, rule->since_ns, kind);
 	if (!later)
 		return -ENOMEM;
 	later->rule = f->count;
-	if (down)
+	if (kind != FAULT_LATER_FATAL)
 		return 0;
 	later->dead = calloc(1, sizeof(*later->dead));
 	if (later->dead)

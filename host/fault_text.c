@@ -45,10 +45,11 @@ _Static_assert(NIC_PART_COUNT == 3, "a word for each part");
 _Static_assert(NIC_PACKET_ALL == (1u << 9) - 1, "a word for each kind of packet");
 
 static const struct word_list spoils = {
-	{ "pass", "fail", "complete_as", "overflow", "lose", "delay", "fatal", "remove", "down" },
-	"pass, fail, complete_as, overflow, lose, delay, fatal, remove or down"
+	{ "pass", "fail", "complete_as", "overflow", "lose", "delay", "fatal", "remove", "down",
+	  "kill" },
+	"pass, fail, complete_as, overflow, lose, delay, fatal, remove, down or kill"
 };
-_Static_assert(NIC_SPOIL_COUNT == 9, "a word for each way to spoil");
+_Static_assert(NIC_SPOIL_COUNT == 10, "a word for each way to spoil");
 
 static const struct word_list apis = { { "dat", "verbs" }, "dat or verbs" };
 _Static_assert(FAULT_TEXT_APIS == 2, "a word for each API");

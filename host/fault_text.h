@@ -17,7 +17,7 @@
  *   part              first last
  *   verdict           pass drop corrupt delay reorder duplicate rnr nak link_down link_up host_dead
  *   nak               sequence invalid_request remote_access remote_operation reserved
- *   spoil             pass fail complete_as overflow lose delay fatal remove down
+ *   spoil             pass fail complete_as overflow lose delay fatal remove down kill
  *   adapter, call     names
  *   ep                the number of an Endpoint
  *   api               dat verbs: whose names the numbers below stand for; without it, dat

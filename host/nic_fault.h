@@ -85,6 +85,7 @@ enum nic_spoil {
 	NIC_SPOIL_FATAL,    /* neither: the adapter fails at since_ns, permanently */
 	NIC_SPOIL_REMOVE,   /* the same, and it is said to be removed */
 	NIC_SPOIL_DOWN,     /* the adapter's port is down from since_ns to until_ns */
+	NIC_SPOIL_KILL,     /* neither: at since_ns SIGKILL ends the process of the adapter */
 	NIC_SPOIL_COUNT
 };
 

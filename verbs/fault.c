@@ -204,6 +204,7 @@ bool vb_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *ru
 	case NIC_SPOIL_FATAL:
 	case NIC_SPOIL_REMOVE:
 	case NIC_SPOIL_DOWN:
+	case NIC_SPOIL_KILL:
 		return !text->error && !text->status && !text->completions && !text->event;
 	default:
 		return !text->error && !text->status && set_events(text, rule);

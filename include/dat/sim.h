@@ -233,7 +233,8 @@ typedef enum dat_sim_call_verdict {
 	DAT_SIM_EVENT_DELAY = 5,	/* the event comes delay_ns later */
 	DAT_SIM_ADAPTER_FATAL = 6,	/* the adapter, if open, fails for good at since_ns */
 	DAT_SIM_ADAPTER_REMOVE = 7,	/* the same, as its removal: programs of verbs see that */
-	DAT_SIM_PORT_DOWN = 8		/* its port is down from since_ns to until_ns */
+	DAT_SIM_PORT_DOWN = 8,		/* its port is down from since_ns to until_ns */
+	DAT_SIM_PROCESS_KILL = 9	/* SIGKILL ends the process that has it open at since_ns */
 } DAT_SIM_CALL_VERDICT;
 
 /* Kinds of completions, by their work request. */
@@ -273,6 +274,9 @@ typedef enum dat_sim_completion {
  * works. REMOVE is the same to DAT.
  *
  * DOWN: every packet from and to the adapter is lost. `until_ns` 0: until the rules are removed.
+ *
+ * KILL: the process ends in a call or wait of its own. Its peers on a shared fabric see what they
+ * see of any process that dies.
  */
 typedef struct dat_sim_call_fault {
 	DAT_SIM_CALL_VERDICT verdict;
@@ -282,7 +286,7 @@ typedef struct dat_sim_call_fault {
 	DAT_UINT32 completions;
 	DAT_DTO_COMPLETION_STATUS status;	/* COMPLETE_AS */
 	DAT_EVENT_NUMBER event;		/* LOSE, DELAY, PASS */
-	/* "emu0"; it need not be open yet unless `ep` is set; FATAL, REMOVE, DOWN require it */
+	/* "emu0"; it need not be open yet unless `ep` is set; FATAL to KILL require it */
 	const char *adapter;
 	DAT_EP_HANDLE ep;		/* of this Endpoint only */
 	DAT_UINT64 since_ns;

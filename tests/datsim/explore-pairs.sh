@@ -67,7 +67,7 @@ explored() {
 		+ "$@"
 }
 
-echo 1..33
+echo 1..42
 options='--seed 3 --faults drop,corrupt,loss'
 code=4
 says='server \+ client: schedule 2 of seed 3 is stuck \(nothing can wake server, client\)'
@@ -102,6 +102,29 @@ options="-j 2 --faults turns --runs $runs"
 says="$runs schedules of seed 1 hold"
 slots slots-fixed
 
+# A server that does not notice the death of its client
+lodger() { explored "$1" 'server+client' --node client "$planted/$1" 0; }
+options='--faults kill'
+code=4
+says='server \+ client: schedule [0-9]+ of seed 1 is stuck \(nothing can wake server\)'
+lodger lodger
+holds "a kill is all it takes" only_line "$found" '^fault kill client at [0-9]+ns$'
+holds "the kill happens again in the same way" replays 1
+killed() { grep -q 'lodger was killed by a fault' first && grep -q 'kill.*: 1 time' first; }
+holds "the report says which program was killed" killed
+code=0
+options="-j 2 --faults all,kill --runs $runs"
+says="$runs schedules of seed 1 hold"
+lodger lodger-fixed
+mistake() {
+	echo "$1" > bad.dsim
+	expect 2 "$2" run --lockstep --script bad.dsim -- "$behaves" well + "$behaves" well
+}
+mistake 'fault kill client' 'expected what happens: at 5us'
+mistake 'fault kill client at 5us drop' 'expected at 5us, found .drop.'
+mistake 'fault kill client at 5us nth=2' 'in place of settings: a process ends only once'
+mistake 'fault kill a.b at 5us' 'expected a node'
+
 # The ways in which one of several can end; each needs a schedule that changes the latency. The
 # other one is there when it is first asked for.
 ends() {
@@ -131,8 +154,8 @@ expect 2 'several programs are explored in lockstep only: --lockstep' explore --
 	"$behaves" well + "$behaves" well
 expect 2 'datsim explore: expected a program before and after each \+' explore --lockstep -- \
 	"$behaves" well +
-expect 2 '--faults turns wants --lockstep' explore --faults turns -- "$behaves" well
-expect 2 '--lockstep and turns are for programs' explore --lockstep "$top/nonesuch.dsim"
+expect 2 '--faults turns and kill want --lockstep' explore --faults turns -- "$behaves" well
+expect 2 '--lockstep, turns and kill are for programs' explore --lockstep "$top/nonesuch.dsim"
 expect 2 'true opened no simulated adapter: it tested nothing' explore --lockstep -- \
 	"$behaves" well + true
 expect 3 'sh: sh exits with 3 without any fault: nothing was explored' explore --lockstep -- \

@@ -100,7 +100,7 @@ const char details_run[] =
 	"waits. Its node has the program's name, or the one that --node NAME in front of the\n"
 	"program gives. The exit status is the first one that is not 0. --script works with one\n"
 	"program, or with several in lockstep, and then names nodes in place of adapters: fault\n"
-	"link server>client loss 5%.\n"
+	"link server>client loss 5%, fault kill client at 3ms.\n"
 	"\n"
 	"Further knobs are environment variables: `datsim info` lists them.\n";
 

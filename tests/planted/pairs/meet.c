@@ -47,16 +47,22 @@ void meet_accept(struct end *end, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
 	wait_event(end->connect, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 
-void meet_connect(struct end *end, DAT_EP_HANDLE ep, int number)
+void meet_ask(DAT_EP_HANDLE ep, int number)
 {
 	struct sockaddr_in server = { .sin_family = AF_INET };
-	DAT_EVENT event;
 
 	inet_pton(AF_INET, SERVER, &server.sin_addr);
 	check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&server, QUALIFIER, DAT_TIMEOUT_INFINITE,
 			     sizeof(number), &number, DAT_QOS_BEST_EFFORT,
 			     DAT_CONNECT_DEFAULT_FLAG),
 	      "dat_ep_connect");
+}
+
+void meet_connect(struct end *end, DAT_EP_HANDLE ep, int number)
+{
+	DAT_EVENT event;
+
+	meet_ask(ep, number);
 	wait_event(end->connect, DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 

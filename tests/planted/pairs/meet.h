@@ -15,7 +15,9 @@ DAT_PSP_HANDLE meet_listen(struct end *end);
 /* Wait for a client; *number: the one that it gives. */
 DAT_CR_HANDLE meet_client(struct end *end, int *number);
 void meet_accept(struct end *end, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep);
-/* Connect to the server, which is the first node of the fabric. */
+/* Ask the server for a connection: it is the first node of the fabric. */
+void meet_ask(DAT_EP_HANDLE ep, int number);
+/* The same, and wait for it. */
 void meet_connect(struct end *end, DAT_EP_HANDLE ep, int number);
 
 /* A client ends its connection and frees the EP. */

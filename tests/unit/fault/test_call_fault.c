@@ -351,7 +351,10 @@ static const DAT_SIM_CALL_FAULT bad[] = {
 	{ .verdict = DAT_SIM_PORT_DOWN },
 	{ .verdict = DAT_SIM_PORT_DOWN, .adapter = "emu0", .since_ns = 5, .until_ns = 5 },
 	{ .verdict = DAT_SIM_PORT_DOWN, .adapter = "emu0", .until_ns = UINT64_C(1) << 60 },
-	{ .verdict = (DAT_SIM_CALL_VERDICT)9, .adapter = "emu0" },
+	{ .verdict = DAT_SIM_PROCESS_KILL },
+	{ .verdict = DAT_SIM_PROCESS_KILL, .adapter = "emu0", .call = "alloc" },
+	{ .verdict = DAT_SIM_PROCESS_KILL, .adapter = "emu0", .since_ns = UINT64_C(1) << 60 },
+	{ .verdict = (DAT_SIM_CALL_VERDICT)10, .adapter = "emu0" },
 };
 
 START_TEST(fault_a_rule_that_makes_no_sense_is_an_invalid_parameter)

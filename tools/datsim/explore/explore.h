@@ -50,6 +50,8 @@ uint32_t kinds_parse(const char *list);
 uint32_t kinds_usual(void);
 /* Do they ask for other orders of turns, and no fault? */
 bool kinds_only_turns(uint32_t kinds);
+/* Are there some that need programs in lockstep? */
+bool kinds_need_lockstep(uint32_t kinds);
 
 /* A script or program as the schedules need to know it. The text is the caller's. */
 struct plan {
@@ -63,11 +65,12 @@ struct plan {
 	int retry;     /* losses in total that a connection survives */
 	int rnr_retry; /* RNR NAKs in total that it survives */
 	uint32_t kinds;
-	bool bare;         /* adapters are opened during the run, so no link line can precede it */
-	bool program;      /* a program: faults name adapters, and fabric settings vary */
-	bool turns;        /* the seed chooses whose turn it is: a schedule without faults counts */
-	uint64_t span_us;  /* virtual time that the program takes without faults */
-	uint32_t settings; /* fabric settings that may vary, a bit for each */
+	bool bare;    /* adapters are opened during the run, so no link line can precede it */
+	bool program; /* a program: faults name adapters, and fabric settings vary */
+	bool turns;   /* the seed chooses whose turn it is: a schedule without faults counts */
+	const struct programs *several; /* which faults may kill; NULL: none */
+	uint64_t span_us;               /* virtual time that the program takes without faults */
+	uint32_t settings;              /* fabric settings that may vary, a bit for each */
 };
 
 struct schedule {

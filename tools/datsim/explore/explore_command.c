@@ -74,12 +74,12 @@ static const struct option options[] = {
 	  "these kinds of faults only: drop, corrupt, loss, delay, reorder, "
 	  "duplicate, rnr, latency; "
 	  "all: those eight (default). break: also links that go down, hosts that die, peers that "
-	  "refuse; for tests that expect connections to break. turns: none; only the order in "
-	  "which programs in lockstep get their turns",
+	  "refuse; for tests that expect connections to break. with --lockstep: kill, which ends "
+	  "one of several programs; turns, no fault but other orders of turns",
 	  OPTION_OWN, .take = take_faults,
 	  .wants = "kinds with commas between them, of drop, corrupt, loss, delay, "
 		   "reorder, duplicate, "
-		   "rnr, latency, break, turns and all",
+		   "rnr, latency, break, kill, turns and all",
 	  OPTION_SETS(struct course, kinds) },
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
@@ -108,8 +108,8 @@ static int explore_words(struct course *course, char **words)
 	if (*word && !course->lockstep)
 		return usage_error("explore",
 				   "several programs are explored in lockstep only: --lockstep");
-	if (!course->lockstep && kinds_only_turns(course->kinds))
-		return usage_error("explore", "--faults turns wants --lockstep");
+	if (!course->lockstep && kinds_need_lockstep(course->kinds))
+		return usage_error("explore", "--faults turns and kill want --lockstep");
 	if (!course->lockstep)
 		return explore_program(course, words);
 	if (!programs_split(&programs, "explore", words))
@@ -133,8 +133,9 @@ static int run_command(char **argv)
 	program = what.after_dashes;
 	if (program ? !what.count : what.count != 1)
 		return usage_error("explore", "expected one script, or -- PROGRAM ARGS...");
-	if (!program && (course.lockstep || kinds_only_turns(course.kinds)))
-		return usage_error("explore", "--lockstep and turns are for programs: -- PROGRAM");
+	if (!program && (course.lockstep || kinds_need_lockstep(course.kinds)))
+		return usage_error("explore",
+				   "--lockstep, turns and kill are for programs: -- PROGRAM");
 	if (!course.runs && !course.seconds)
 		course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	course.jobs = jobs_at_once(course.jobs);

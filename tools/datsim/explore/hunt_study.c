@@ -94,6 +94,7 @@ static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
 				    .program = true,
 				    .kinds = hunt->course->kinds,
 				    .settings = settings_free(),
+				    .several = hunt->several,
 				    .turns = hunt->several && !getenv("DATSIM_SEED"),
 				    .rnr = config->profile == DAT_SIM_PROFILE_IB,
 				    .retry = (int)config->retry - 4,

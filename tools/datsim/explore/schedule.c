@@ -216,6 +216,21 @@ static bool add_break(struct maker *maker)
 	return true;
 }
 
+/* One program ends, at any moment of the run, or a while after it. */
+static bool add_kill(struct maker *maker)
+{
+	const struct programs *programs = maker->plan->several;
+	uint64_t span = 1500 * maker->plan->span_us + 1000;
+	const char *name;
+
+	if (!programs)
+		return false;
+	name = programs->one[maker_below(maker, (unsigned int)programs->count)].name;
+	text_add(&maker->schedule->text, "fault kill %s at %lluns optional\n", name,
+		 (unsigned long long)(maker_random(maker) % span));
+	return true;
+}
+
 /* In the order of the lines of a schedule. */
 static const struct {
 	const char *name; /* as in --faults */
@@ -224,9 +239,11 @@ static const struct {
 	{ "drop", add_drop },   { "corrupt", add_corrupt }, { "loss", add_loss },
 	{ "delay", add_delay }, { "reorder", add_reorder }, { "duplicate", add_duplicate },
 	{ "rnr", add_rnr },     { "latency", add_latency }, { "break", add_break },
+	{ "kill", add_kill },
 };
 
-#define USUAL 8u                        /* the first of them; the last one only on request */
+#define USUAL 8u                        /* the first of them; the others only on request */
+#define KILL  (1u << (USUAL + 1))       /* one program, in every schedule with faults */
 #define TURNS (1u << ARRAY_SIZE(kinds)) /* no fault: a seed, which chooses whose turn it is */
 
 uint32_t kinds_usual(void)
@@ -237,6 +254,11 @@ uint32_t kinds_usual(void)
 bool kinds_only_turns(uint32_t set)
 {
 	return set == TURNS;
+}
+
+bool kinds_need_lockstep(uint32_t set)
+{
+	return set & (TURNS | KILL);
 }
 
 uint32_t kinds_parse(const char *list)
@@ -268,16 +290,18 @@ static void add_faults(struct maker *maker)
 	unsigned int on = maker_below(maker, 1u << USUAL);
 	unsigned int i, lines;
 	size_t before = maker->schedule->fault_count;
+	uint32_t wanted = maker->plan->link_count ? maker->plan->kinds : maker->plan->kinds & KILL;
 
 	/* Half of the schedules have few kinds: they run faster and are easier to read. */
 	if (maker_below(maker, 2))
 		on &= maker_below(maker, 1u << USUAL);
 	if (maker->plan->kinds >> USUAL)
 		on |= maker_below(maker, 2) << USUAL;
+	on |= KILL;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (!(on & maker->plan->kinds & 1u << i))
+		if (!(on & wanted & 1u << i))
 			continue;
-		for (lines = 1 + maker_below(maker, 2); lines; lines--)
+		for (lines = 1u << i == KILL ? 1 : 1 + maker_below(maker, 2); lines; lines--)
 			maker->schedule->fault_count += kinds[i].add(maker);
 	}
 	maker->schedule->has_faults = maker->schedule->fault_count > before;
@@ -362,7 +386,7 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	turns = only_turns(&maker);
 	if (plan->program)
 		add_settings(&maker, turns ? 0 : ~0u);
-	if (plan->link_count && !turns)
+	if ((plan->link_count || plan->kinds & KILL) && !turns)
 		add_faults(&maker);
 	if (plan->program)
 		return;

@@ -80,7 +80,9 @@ static void count_rule(struct account *account, const struct trace_line *line)
 {
 	struct account_rule *rule = find_rule(account, trace_number(line, "rule"));
 
-	if (rule)
+	if (rule && span_is(trace_value(line, "does"), "kill"))
+		rule->kills++;
+	else if (rule)
 		rule->times++;
 }
 

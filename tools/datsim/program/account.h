@@ -24,6 +24,7 @@ struct tallies {
 struct account_rule {
 	uint64_t id, line; /* line: its line in the script; 0: unknown */
 	uint64_t times;    /* how often it acted */
+	uint64_t kills;    /* processes that it ended, which did not live to report a count */
 	bool ended;        /* the fabric reported the final count */
 };
 

@@ -73,13 +73,13 @@ static void add_packet_rule(struct text *words, const struct fault *fault, const
 static void add_call_rule(struct text *words, const struct fault *fault, const char *behind)
 {
 	static const char *const spoils[] = { "pass",  "fail",  "complete_as", "overflow", "lose",
-					      "delay", "fatal", "remove",      "down" };
+					      "delay", "fatal", "remove",      "down",     "kill" };
 	const DAT_SIM_CALL_FAULT *call = &fault->call;
 
 	text_add(words, " spoil=%s", spoils[call->verdict]);
 	if (fault->ep)
 		text_add(words, " adapter=%s%s ep=%u", fault->ep->actor, behind, fault->to_ep);
-	else if (fault->actor || fault->kind == FAULT_ADAPTER)
+	else if (fault->actor || fault->kind == FAULT_ADAPTER || fault->kind == FAULT_KILL)
 		text_add(words, " adapter=%s%s", fault->actor ? fault->actor : fault->subject->text,
 			 behind);
 	if (fault->verbs)
@@ -202,7 +202,7 @@ static uint64_t times_of(const struct account *account, uint64_t line)
 
 	for (i = 0; account && i < account->rule_count; i++) {
 		if (account->rules[i].line == line)
-			times += account->rules[i].times;
+			times += account->rules[i].times + account->rules[i].kills;
 	}
 	return times;
 }

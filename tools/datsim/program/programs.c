@@ -3,6 +3,7 @@
  * Runs several programs on one fabric, in real time or in lockstep: starts them in order, waits for
  * them, detects a deadlock in lockstep, and reports.
  */
+#include "program_script.h"
 #include "programs.h"
 #include "verbs_path.h"
 
@@ -40,14 +41,33 @@ int program_status(int status)
 	return WIFSIGNALED(status) ? EXIT_SIGNAL_ABOVE + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Is there a fault that kills this program? */
+static bool is_to_be_killed(const struct programs *programs, int i)
+{
+	const char *at = getenv(FAULTS_VARIABLE);
+	char words[PROGRAM_NAME + 40];
+
+	snprintf(words, sizeof(words), "spoil=kill adapter=%s-emu0", programs->one[i].name);
+	while (at && (at = strstr(at, words))) {
+		at += strlen(words);
+		if (*at == ' ' || *at == ';')
+			return true;
+	}
+	return false;
+}
+
 static void program_ended(struct programs *programs, pid_t pid, int status)
 {
 	for (int i = 0; i < programs->count; i++) {
 		if (programs->one[i].pid != pid)
 			continue;
 		programs->one[i].pid = 0;
-		programs->one[i].code = programs->one[i].stuck ? EXIT_FAILED
-							       : program_status(status);
+		programs->one[i].killed = !programs->one[i].stuck && !programs->late &&
+					  WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+					  is_to_be_killed(programs, i);
+		programs->one[i].code = programs->one[i].stuck    ? EXIT_FAILED
+					: programs->one[i].killed ? EXIT_PASS
+								  : program_status(status);
 	}
 }
 

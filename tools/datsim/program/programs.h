@@ -18,7 +18,8 @@ struct programs {
 		char name[PROGRAM_NAME]; /* of the node, unlike that of any other program */
 		pid_t pid;               /* 0: not running */
 		int code;
-		bool stuck; /* it waited forever, and was ended */
+		bool stuck;  /* it waited forever, and was ended */
+		bool killed; /* by a fault: that is no failure of its own */
 	} one[32];
 	int count;
 	int ready;           /* programs that have started up */

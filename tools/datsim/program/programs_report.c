@@ -26,6 +26,9 @@ void programs_report(const struct programs *programs, struct text *text)
 		if (programs->one[i].stuck)
 			text_add(text, "datsim: %s waited forever, and was ended\n",
 				 programs->one[i].argv[0]);
+		else if (programs->one[i].killed)
+			text_add(text, "datsim: %s was killed by a fault\n",
+				 programs->one[i].argv[0]);
 		else
 			program_report(programs->one[i].argv[0], programs->one[i].code, text);
 	}

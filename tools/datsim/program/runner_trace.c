@@ -51,21 +51,42 @@ static void check_events(const struct watch *watch, struct outcome *outcome)
 	tell_first(watch, outcome);
 }
 
+/* The line "server-emu0 fault rule=1001 does=kill at=process" says that one was killed. */
+static bool was_killed(const struct text *content, struct span object)
+{
+	const char *at = text_of(content), *line;
+	size_t node = strcspn(object.s, ".");
+
+	while ((at = strstr(at, " does=kill "))) {
+		for (line = at; line > text_of(content) && line[-1] != '\n'; line--)
+			;
+		line += strcspn(line, " ") + 1;
+		if (!strncmp(line, object.s, node) && line[node] == ' ')
+			return true;
+		at++;
+	}
+	return false;
+}
+
 /* The library of each of several programs does not report what it left: the trace does. */
-static void check_left(const struct tallies *left, struct outcome *outcome)
+static void check_left(const struct text *content, const struct tallies *left,
+		       struct outcome *outcome)
 {
 	struct text names = { 0 };
+	int n = 0;
 
-	if (left->count == 0)
-		return;
-	for (size_t i = 0; i < left->count && i < NAMED_MOST; i++) {
+	for (size_t i = 0; i < left->count; i++) {
+		if (was_killed(content, left->list[i].what) || n++ >= NAMED_MOST)
+			continue;
 		text_add(&names, " ");
 		text_printable(&names, left->list[i].what.s, left->list[i].what.length);
 	}
-	outcome->how = ENDED_LEFT;
-	outcome->code = (int)left->count;
-	snprintf(outcome->what, sizeof(outcome->what), "%s%s", text_of(&names),
-		 left->count > NAMED_MOST ? " ..." : "");
+	if (n > 0) {
+		outcome->how = ENDED_LEFT;
+		outcome->code = n;
+		snprintf(outcome->what, sizeof(outcome->what), "%s%s", text_of(&names),
+			 n > NAMED_MOST ? " ..." : "");
+	}
 	text_free(&names);
 }
 
@@ -77,7 +98,7 @@ static void check_several(const struct runners *runners, const struct text *cont
 
 	if (account_read(&account, path, text_of(content), content->length, &error)) {
 		if (!runners->leaves && !account.full)
-			check_left(&account.left, outcome);
+			check_left(content, &account.left, outcome);
 		check_events(&account.watch, outcome);
 	}
 	account_free(&account);

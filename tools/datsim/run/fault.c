@@ -142,7 +142,8 @@ void run_check_faults(struct run *run)
 	static const char *const things[] = {
 		[FAULT_PACKET] = "packet",    [FAULT_CALL] = "call",
 		[FAULT_ALLOC] = "allocation", [FAULT_COMPLETION] = "completion",
-		[FAULT_EVENT] = "event",      [FAULT_ADAPTER] = "moment"
+		[FAULT_EVENT] = "event",      [FAULT_ADAPTER] = "moment",
+		[FAULT_KILL] = "moment"
 	};
 	struct text actual = { 0 };
 	size_t i;

@@ -84,6 +84,9 @@ bool bind_fault_count(struct binder *binder, const struct setting *setting, DAT_
 /* In a script for a program: the name of an adapter (emu0), of an EP (emu0.ep2). */
 bool bind_adapter(struct binder *binder, const char *name, struct place at);
 bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t *number);
+/* The subject of a fault of an adapter; of one that kills a program. */
+bool bind_failing_adapter(struct binder *binder, struct fault *fault);
+bool bind_killed_node(struct binder *binder, struct fault *fault);
 /* Report that the setting is none of these keys (NULL-terminated). Always returns false. */
 bool bind_unknown_key(struct binder *binder, const struct setting *setting,
 		      const char *const *keys);

@@ -63,6 +63,7 @@ static const struct {
 	[FAULT_EVENT] = { { "lose", "delay", "count" }, "lose, delay 5us or count" },
 	[FAULT_ADAPTER] = { { "fatal", "remove", "down", "at", "for" },
 			    "fatal at 5us, remove at 5us or down at 5us for 1ms" },
+	[FAULT_KILL] = { { "at" }, "at 5us" },
 };
 
 static bool refuse_fault(struct binder *binder, struct place at, const char *format, const char *a,
@@ -134,21 +135,6 @@ static bool bind_event_number(struct binder *binder, struct fault *fault)
 	}
 }
 
-static bool bind_failing_adapter(struct binder *binder, struct fault *fault)
-{
-	const struct value *subject = fault->subject;
-	const struct script *script = binder->script;
-
-	if (subject->kind != VALUE_NAME || subject->actor)
-		return refuse_fault(binder, subject->at, "expected an actor, or emu0%s%s", "", "");
-	fault->actor_index = script_actor(script, subject->text);
-	if (fault->actor_index >= 0)
-		return true;
-	if (script->for_program || !strncmp(subject->text, "emu", 3))
-		return bind_adapter(binder, subject->text, subject->at);
-	return bind_actor(binder, subject->text, subject->at) >= 0;
-}
-
 static bool bind_subject(struct binder *binder, struct fault *fault)
 {
 	fault->actor_index = -1;
@@ -162,6 +148,8 @@ static bool bind_subject(struct binder *binder, struct fault *fault)
 		return bind_event_number(binder, fault);
 	case FAULT_ADAPTER:
 		return bind_failing_adapter(binder, fault);
+	case FAULT_KILL:
+		return bind_killed_node(binder, fault);
 	case FAULT_COMPLETION:
 	case FAULT_PACKET:
 		break;
@@ -328,7 +316,7 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 				word->word, "");
 		if (!bind_word(binder, fault, word))
 			return false;
-		judged |= !is_moment(word);
+		judged |= !is_moment(word) || fault->kind == FAULT_KILL;
 	}
 	if (!judged && fault->kind == FAULT_ALLOC) /* the default: an allocation fails */
 		fault->call.verdict = DAT_SIM_CALL_FAIL;
@@ -339,6 +327,12 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 }
 
 /* ---- settings ---- */
+
+/* Does it happen once, at a time, and not to calls, completions or events? */
+static bool is_of_moment(const struct fault *fault)
+{
+	return fault->kind == FAULT_ADAPTER || fault->kind == FAULT_KILL;
+}
 
 static bool bind_op(struct binder *binder, struct fault *fault, const struct value *value)
 {
@@ -402,11 +396,11 @@ static bool bind_setting(struct binder *binder, struct fault *fault, struct sett
 
 	if (setting->unequal)
 		return refuse_fault(binder, setting->at, "expected %s=value%s", setting->key, "");
-	if (fault->kind == FAULT_ADAPTER)
+	if (is_of_moment(fault))
 		return refuse_fault(
 			binder, setting->at,
-			"expected \"at 5us\" in place of settings: an adapter fails only once%s%s",
-			"", "");
+			"expected \"at 5us\" in place of settings: %s only once%s",
+			fault->kind == FAULT_KILL ? "a process ends" : "an adapter fails", "");
 	if (!strcmp(setting->key, "actor"))
 		return bind_whose(binder, fault, setting->value);
 	if (!strcmp(setting->key, "ep") && fault->kind != FAULT_ALLOC)
@@ -423,7 +417,7 @@ static void copy_counts(struct fault *fault)
 	const DAT_SIM_FAULT *rule = &fault->rule;
 	DAT_SIM_CALL_FAULT *call = &fault->call;
 
-	if (fault->kind != FAULT_ADAPTER) {
+	if (!is_of_moment(fault)) {
 		call->since_ns = rule->since_ns;
 		call->until_ns = rule->until_ns;
 	}

@@ -110,3 +110,35 @@ bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t
 		 "expected an EP or QP as the trace names it, such as emu1.ep2");
 	return false;
 }
+
+bool bind_failing_adapter(struct binder *binder, struct fault *fault)
+{
+	const struct value *subject = fault->subject;
+	const struct script *script = binder->script;
+
+	if (subject->kind != VALUE_NAME || subject->actor) {
+		diag_add(&binder->script->diag, subject->at, "expected an actor, or emu0");
+		return false;
+	}
+	fault->actor_index = script_actor(script, subject->text);
+	if (fault->actor_index >= 0)
+		return true;
+	if (script->for_program || !strncmp(subject->text, "emu", 3))
+		return bind_adapter(binder, subject->text, subject->at);
+	return bind_actor(binder, subject->text, subject->at) >= 0;
+}
+
+bool bind_killed_node(struct binder *binder, struct fault *fault)
+{
+	const struct value *subject = fault->subject;
+
+	if (!binder->script->for_nodes) {
+		diag_add(&binder->script->diag, subject->at,
+			 "only a script for several programs in lockstep can kill one");
+		return false;
+	}
+	fault->call.verdict = DAT_SIM_PROCESS_KILL;
+	if (subject->kind != VALUE_NAME || subject->actor)
+		return bind_adapter(binder, NULL, subject->at);
+	return bind_adapter(binder, subject->text, subject->at);
+}

@@ -99,6 +99,9 @@ bool parse_fault(struct parser *parser, struct statement *st)
 	} else if (parse_word(parser, "adapter")) {
 		if (!parse_subject(parser, &st->fault, FAULT_ADAPTER, "an actor, or emu0"))
 			return false;
+	} else if (parse_word(parser, "kill")) {
+		if (!parse_subject(parser, &st->fault, FAULT_KILL, "a node"))
+			return false;
 	} else if (parse_word(parser, "alloc")) {
 		st->fault.kind = FAULT_ALLOC;
 	} else if (parse_word(parser, "completion")) {
@@ -115,7 +118,7 @@ bool parse_fault(struct parser *parser, struct statement *st)
 			return false;
 	} else {
 		parse_expected(parser, "link a>b, qp a.ep, call, alloc, completion, event, "
-				       "notification or adapter");
+				       "notification, adapter or kill");
 		return false;
 	}
 	return parse_words(parser, &st->fault);

@@ -158,7 +158,8 @@ enum fault_kind {
 	FAULT_ALLOC,      /* alloc */
 	FAULT_COMPLETION, /* completion */
 	FAULT_EVENT,      /* event NAME, notification */
-	FAULT_ADAPTER     /* adapter NAME */
+	FAULT_ADAPTER,    /* adapter NAME */
+	FAULT_KILL        /* kill NODE */
 };
 
 /* A fault line: which packets, calls or events it applies to, and what happens to them. */

@@ -75,7 +75,7 @@ void other_fault_words(const struct trace_line *line, struct text *words)
 		{ "pass", "counted" },          { "fail", "fails" },     { "status", "made bad" },
 		{ "overflow", "without room" }, { "lose", "lost" },      { "delay", "delayed" },
 		{ "fatal", "failed" },          { "remove", "removed" }, { "down", "down" },
-		{ "up", "up again" },
+		{ "up", "up again" },           { "kill", "killed" },
 	};
 	struct span at = trace_value(line, "at");
 	size_t i;
