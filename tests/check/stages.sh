@@ -134,18 +134,20 @@ stage_asan() {
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
 # All C tests whose programs have threads, and processes that share a fabric, in real time and in
-# lockstep; --full has processes/stream.sh as well, which takes minutes. unit/dto/test_quick is
-# left out: it compares a path of programs of one thread, and the sanitizer has one of its own;
-# passthrough/test_quick is made of the same files. passthrough/test_shortage replaces malloc and
-# mmap, as the sanitizer does, which crashes before main. The sanitizer's thread makes each process
-# one of several threads, so these are left out as well: unit/shared/test_watch, which counts
-# threads; sweep/test_sweep, which has rows for a process of one thread and would block; and
-# verbs/test_verbs_events, whose retries end after some virtual time, which follows the real clock
-# beside another thread. --full makes ten times the rounds of unit/threads/test_threads_torture,
+# lockstep. --full has processes/stream.sh as well, which takes minutes, and the passthrough on all
+# profiles of the stub; it makes ten times the rounds of unit/threads/test_threads_torture,
 # verbs/test_verbs_torture and the litmus tests. -O1: as for stage asan.
+#
+# Left out: unit/dto/test_quick, which compares a path of programs of one thread, where the
+# sanitizer has its own, and passthrough/test_quick, made of the same files; test_shortage,
+# which replaces malloc and mmap, as the sanitizer does, and crashes before main. The sanitizer's
+# thread makes each process one of several threads, so these are left out as well:
+# shared/test_watch, which counts threads; sweep/test_sweep, which has rows for a process of one
+# thread and would block; and verbs/test_verbs_events, whose retries end after some virtual time,
+# which follows the real clock beside another thread.
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
-	[ -z "$FULL" ] || scripts="$scripts|stream"
+	[ -z "$FULL" ] || scripts="$scripts|stream|profiles"
 	build_tree tsan all --enable-sanitizers=thread CFLAGS='-O1 -g1' || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
@@ -153,7 +155,8 @@ stage_tsan() {
 		-e '^tests/unit/memory/test_(memory_signals|memory_gone|lmr_kinds)$' \
 		-e '^tests/verbs/(test_verbs_torture|cm/test_rdmacm_ends|rsocket/test_rsocket)$' \
 		-e '^tests/sweep/test_calls$' \
-		-e "^tests/processes/($scripts)\.sh\$" | grep -v /test_shortage | tr '\n' ' ')
+		-e "^tests/(processes|passthrough)/($scripts)\.sh\$" |
+		grep -v /test_shortage | tr '\n' ' ')
 	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check TESTS="$tests" \
 		check_PROGRAMS="$programs \
