@@ -401,7 +401,8 @@ static void fill(Suite *suite)
 	unit_add(suite, private_data_of_another_peer_loses_a_byte_only_if_libdat_could_have_sent_it,
 		 1, setup_on_infiniband);
 	unit_test_loop(suite, an_EP_that_is_freed_while_its_connection_ends_is_forgotten, 2);
-	unit_test(suite, an_EP_that_is_freed_while_it_asks_has_no_deadline_any_more);
+	unit_add(suite, an_EP_that_is_freed_while_it_asks_has_no_deadline_any_more, 1,
+		 setup_on_infiniband);
 	unit_test_loop(suite, a_name_that_nobody_answers_for_is_asked_for_again, 2);
 	unit_test(suite, a_name_that_nobody_ever_answers_for_is_unreachable);
 	unit_test(suite, an_Endpoint_that_found_nobody_asks_as_often_the_next_time);
