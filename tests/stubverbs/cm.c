@@ -591,6 +591,16 @@ static void to_error(struct stub_id *id)
 		stub_to_error(qp);
 }
 
+/* Its number is soon that of another one. */
+void stub_forget_number(const struct stub_qp *qp)
+{
+	struct stub_id *id;
+
+	for (id = ids; id; id = id->next)
+		if (id->qp_num == qp->v.qp_num)
+			id->qp_num = 0;
+}
+
 /* ---- messages ---- */
 
 static void on_request(struct stub_id *id, const struct rdma_conn_param *param)

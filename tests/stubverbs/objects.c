@@ -581,6 +581,7 @@ int ibv_destroy_qp(struct ibv_qp *base)
 	if (qp->peer)
 		qp->peer->peer = NULL;
 	qps[qp->v.qp_num] = NULL;
+	stub_forget_number(qp);
 	stub_unlock();
 	free(qp->own.at);
 	free(qp->waiting);

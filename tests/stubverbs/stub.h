@@ -246,6 +246,8 @@ void stub_removed(void); /* cm.c */
 bool stub_has_address(const struct sockaddr *addr);
 /* cm.c: the connection of these QPs is lost, as both sides hear */
 void stub_terminated(const struct stub_qp *a, const struct stub_qp *b);
+/* cm.c: no id is of this QP any more; with the lock held */
+void stub_forget_number(const struct stub_qp *qp);
 void stub_forget_events(const void *element);
 /* objects.c */
 struct ibv_mw *stub_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
