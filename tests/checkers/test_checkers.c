@@ -18,17 +18,23 @@
 #define RECEIVED "* b: event recv DTO_COMPLETION length=64 x2\n"
 #define DONE     "* a: event request DTO_COMPLETION x2\nend quiet\n"
 #define MESSAGES PAIR POSTED SENT RECEIVED DONE
-/* Two EPs that the script connects: the checkers find out by themselves which is whose peer. */
-#define MET                                                                        \
-	"use adapter a@emu0 b@emu1\n"                                              \
-	"b: dat_srq_create(ia, pz, {max_recv_dtos=4, max_recv_iov=1}) -> S\n"      \
-	"b: dat_ep_create_with_srq(ia, pz, recv, request, connect, S, "            \
-	"{max_request_dtos=4, max_request_iov=1}) -> ep\n"                         \
+#define CONNECTED                                                                  \
 	"b: dat_psp_create(ia, 7, cr) -> psp\n"                                    \
-	"a: dat_ep_create(ia, pz, recv, request, connect) -> ep\n" POSTED          \
+	"a: dat_ep_create(ia, pz, recv, request, connect) -> ep\n"                 \
 	"a: dat_ep_connect(ep, b, 7)\n* b: event cr CONNECTION_REQUEST psp -> c\n" \
 	"b: dat_cr_accept(c, ep)\n* a: event connect ESTABLISHED ep\n"             \
 	"* b: event connect ESTABLISHED ep\n"
+/* Two EPs that the script connects: the checkers find out by themselves which is whose peer. */
+#define MET_WITH(attributes)                                                  \
+	"use adapter a@emu0 b@emu1\n"                                         \
+	"b: dat_srq_create(ia, pz, {max_recv_dtos=4, max_recv_iov=1}) -> S\n" \
+	"b: dat_ep_create_with_srq(ia, pz, recv, request, connect, S, "       \
+	"{max_request_dtos=4, max_request_iov=1" attributes "}) -> ep\n" POSTED CONNECTED
+#define MET_PLAIN                                                  \
+	"use adapter a@emu0 b@emu1\n"                              \
+	"b: dat_ep_create(ia, pz, recv, request, connect) -> ep\n" \
+	"b: dat_ep_post_recv(ep, 64)\n" CONNECTED
+#define MET MET_WITH("")
 
 static const struct row {
 	enum lie lie;
@@ -38,6 +44,9 @@ static const struct row {
 	  "Send 1 of a.ep completed for the second time" },
 	{ LIE_LOST, PAIR POSTED SENT RECEIVED "* a: event request DTO_COMPLETION\nend quiet\n",
 	  "completions in the order of the posts|each DTO completes once",
+	  "Send 1 of a.ep never completes: nothing is pending any more" },
+	{ LIE_LOST, MET "a: dat_ep_post_send(ep, 64)\n* b: event recv DTO_COMPLETION\nend quiet\n",
+	  "each DTO completes once",
 	  "Send 1 of a.ep never completes: nothing is pending any more" },
 	{ LIE_SWAPPED, MESSAGES, "completions in the order of the posts",
 	  "Send 1 of a.ep completed after one that was posted later" },
@@ -58,6 +67,12 @@ static const struct row {
 	  "the bytes of the peer, read", "other bytes" },
 	{ LIE_TAKEN, PAIR POSTED SENT "* b: event recv DTO_COMPLETION\n" DONE,
 	  "each Receive that was taken completes", "b.S: 1 of those taken never completes" },
+	{ LIE_TAKEN,
+	  MET_PLAIN "a: dat_ep_post_send(ep, 64)\n* a: event request DTO_COMPLETION\n"
+		    "a: dat_ep_disconnect(ep)\n* a: event connect DISCONNECTED\n"
+		    "* b: event connect DISCONNECTED\nend\n",
+	  "each DTO completes once",
+	  "Receive 1 of b.ep never completes: nothing is pending any more" },
 	{ LIE_AWAY,
 	  PAIR "a: dat_ep_post_rdma_write(ep, 64, b.mem)\n* a: event request DTO_COMPLETION\n",
 	  "the bytes of the RDMA Write at the peer|nothing written beside a buffer", "" },
@@ -82,6 +97,11 @@ static const struct row {
 	{ LIE_MARK,
 	  PAIR POSTED "b: dat_ep_set_watermark(ep, 0, INFINITE)\na: dat_ep_post_send(ep, 64)\n"
 		      "* b: event async EP_SOFT_HIGH_WATERMARK ep\nend quiet\n",
+	  "one event for each setting of a soft high watermark (ruling H2)",
+	  "EP_SOFT_HIGH_WATERMARK once more" },
+	{ LIE_MARK,
+	  MET_WITH(", srq_soft_hw=1") SENT
+	  "* b: event async EP_SOFT_HIGH_WATERMARK ep\nend quiet\n",
 	  "one event for each setting of a soft high watermark (ruling H2)",
 	  "EP_SOFT_HIGH_WATERMARK once more" },
 	{ LIE_REASON,
