@@ -72,6 +72,11 @@ done
 run 0 irdma STUB_PROFILE=irdma -- --quick stub0
 finds "iWARP has no RNR, which is no failure" '^SKIP  a message waits .*: iWARP has no such thing'
 
+run 0 "irdma, a Write in place only when the next message comes" \
+	STUB_PROFILE=irdma STUB_PLACES_LATE=1 -- --quick stub0
+finds "is no failure" '^PASS  RDMA Writes'
+finds "nor is one through a window" '^PASS  memory windows'
+
 if [ -x "$top/bench/bench_verbs" ]; then
 	run 0 "a comparison with bare verbs" -- --quick --verbs "$top/bench/bench_verbs" stub0
 	finds "its ratio" '^PASS  the same message over bare verbs: .* times that by uDAPL$'

@@ -4,6 +4,7 @@
  * passthrough, so this code is as short as possible.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stub.h"
@@ -186,6 +187,27 @@ static void deliver(struct stub_qp *qp, const struct ibv_send_wr *wr)
 		check_limit(peer);
 }
 
+static void place_write(struct stub_qp *qp)
+{
+	if (qp->late)
+		memcpy((void *)(uintptr_t)qp->late_at, qp->late, qp->late_bytes);
+	free(qp->late);
+	qp->late = NULL;
+}
+
+/* A Write whose bytes come later. */
+static void keep_write(struct stub_qp *qp, const struct ibv_send_wr *wr, uint32_t length)
+{
+	struct ibv_sge kept;
+
+	place_write(qp);
+	qp->late = malloc(length + 1);
+	qp->late_bytes = length;
+	qp->late_at = wr->wr.rdma.remote_addr;
+	kept = (struct ibv_sge){ .addr = (uintptr_t)qp->late, .length = length };
+	copy(&kept, 1, wr->sg_list, wr->num_sge);
+}
+
 static void rdma(struct stub_qp *qp, const struct ibv_send_wr *wr)
 {
 	bool read = wr->opcode == IBV_WR_RDMA_READ;
@@ -204,6 +226,8 @@ static void rdma(struct stub_qp *qp, const struct ibv_send_wr *wr)
 	}
 	if (read)
 		copy(wr->sg_list, wr->num_sge, &remote, 1);
+	else if (stub_config.places_late)
+		keep_write(qp, wr, length);
 	else
 		copy(&remote, 1, wr->sg_list, wr->num_sge);
 	complete_send(qp, wr, IBV_WC_SUCCESS, read ? IBV_WC_RDMA_READ : IBV_WC_RDMA_WRITE, length);
@@ -286,6 +310,12 @@ int stub_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
 	if (err)
 		*bad = wr;
 	return err;
+}
+
+int stub_post_send_behind(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	place_write(qp_of(base));
+	return stub_post_send(base, wr, bad);
 }
 
 static int put_recv(struct stub_ring *ring, uint32_t most, const struct ibv_recv_wr *wr)

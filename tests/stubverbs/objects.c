@@ -585,6 +585,7 @@ int ibv_destroy_qp(struct ibv_qp *base)
 	stub_unlock();
 	free(qp->own.at);
 	free(qp->waiting);
+	free(qp->late);
 	free(qp);
 	stub_count(-1);
 	return 0;

@@ -59,6 +59,7 @@ static __attribute__((constructor)) void choose(void)
 	}
 	if (config)
 		stub_config = *config;
+	stub_config.places_late = getenv("STUB_PLACES_LATE") != NULL;
 	stub_config.corrupts = getenv("STUB_CORRUPTS") != NULL;
 	if (getenv("STUB_FAIL"))
 		fail_call(strdup(getenv("STUB_FAIL")));

@@ -65,6 +65,8 @@ struct stub_config {
 	int reset;
 	/* iWARP: a Send completes when sent; without a Receive it ends the connection */
 	bool early;
+	/* iWARP: the bytes of a Write are in place before the next request of its QP, not sooner */
+	bool places_late;
 	int unresolved_addr, unresolved_route; /* so many attempts time out */
 	const uint8_t *foreign; /* 56 bytes that a peer of another kind sends with a request */
 	int stale;              /* so many requests are taken for an old connection, and rejected */
@@ -198,7 +200,10 @@ struct stub_qp {
 	bool asked;              /* has an unanswered connection request */
 	uint32_t put, get, mask; /* Sends that wait for a Receive */
 	struct stub_send *waiting;
-	bool half; /* a message has arrived in part, into this Receive: */
+	char *late; /* the bytes of a Write that are not in place yet, */
+	uint32_t late_bytes;
+	uint64_t late_at; /* and their place */
+	bool half;        /* a message has arrived in part, into this Receive: */
 	struct stub_recv half_recv;
 	bool flushing; /* in the error state, and not all is flushed and told */
 	int polls;
@@ -255,6 +260,8 @@ int stub_dealloc_mw(struct ibv_mw *mw);
 
 /* data.c */
 int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* The same where the device places late. */
+int stub_post_send_behind(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int stub_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int stub_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int stub_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);

@@ -331,7 +331,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *dev)
 		stub_context->num_comp_vectors = stub_config.vectors ? stub_config.vectors : 4;
 		stub_context->ops.poll_cq = stub_poll_cq;
 		stub_context->ops.req_notify_cq = stub_req_notify_cq;
-		stub_context->ops.post_send = stub_post_send;
+		stub_context->ops.post_send = stub_config.places_late ? stub_post_send_behind
+								      : stub_post_send;
 		stub_context->ops.post_recv = stub_post_recv;
 		stub_context->ops.post_srq_recv = stub_post_srq_recv;
 		stub_context->ops.bind_mw = stub_bind_mw;
