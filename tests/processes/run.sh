@@ -11,7 +11,7 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..67
+echo 1..69
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
@@ -58,6 +58,15 @@ expect 2 'before and after each' run -- true +
 expect 2 'script is for one program, or for several with --lockstep' \
 	run --script two.trace -- true + true
 holds "no fabric stays" [ -z "$(ls datsim)" ]
+# refused STATUS VARIABLE=VALUE: says that there is no fabric, and starts no program
+refused() {
+	# shellcheck disable=SC2016
+	env "$2" "$datsim" run -- sh -c 'echo "started" >&2' + true 2> said
+	[ $? -eq "$1" ] && ! grep started said &&
+		grep -qx 'datsim run: cannot make a fabric for several programs' said
+}
+holds "a fabric that cannot be made is told" refused 99 XDG_RUNTIME_DIR=/proc
+holds "so is one whose settings are wrong" refused 2 DATSIM_MTU=1
 
 expect 0 '^DATSIM_FABRIC=lab$' fabric create lab
 expect 1 'lab is there already' fabric create lab
