@@ -102,6 +102,70 @@ START_TEST(a_packet_is_late_where_a_retry_is_left)
 }
 END_TEST
 
+/* ---- several programs ---- */
+
+static struct programs two = { .one = { { .name = "server" }, { .name = "client" } }, .count = 2 };
+
+static struct plan a_plan_of_two(const char *kinds)
+{
+	struct plan plan = a_plan(kinds, PLENTY, PLENTY);
+
+	plan.several = &two;
+	plan.turns = true;
+	plan.span_us = 100;
+	plan.settings = settings_free();
+	return plan;
+}
+
+/* "fabric seed=7" and nothing else */
+static bool is_a_seed(const char *text)
+{
+	return strncmp(text, "fabric seed=", 12) == 0 && strchr(text, '\n')[1] == '\0';
+}
+
+START_TEST(some_schedules_are_an_order_of_turns_alone)
+{
+	struct plan plan = a_plan_of_two(_i ? "turns" : "drop");
+	struct schedule schedule = { .number = 0 };
+	int alone = 0;
+
+	for (uint64_t i = 0; i < SCHEDULES; i++) {
+		schedule_make(&schedule, &plan, 1, i);
+		ck_assert_int_eq(schedule.has_faults,
+				 strstr(text_of(&schedule.text), "fault ") != NULL);
+		alone += is_a_seed(text_of(&schedule.text));
+	}
+	if (_i)
+		ck_assert_int_eq(alone, SCHEDULES);
+	else
+		ck_assert(alone > SCHEDULES / 5 && alone < SCHEDULES / 2);
+	text_free(&schedule.text);
+}
+END_TEST
+
+START_TEST(a_schedule_kills_one_program_at_most)
+{
+	struct plan plan = a_plan_of_two("kill");
+	struct schedule schedule = { .number = 0 };
+	const char *kill;
+	int servers = 0, clients = 0;
+
+	for (uint64_t i = 0; i < SCHEDULES; i++) {
+		schedule_make(&schedule, &plan, 1, i);
+		kill = strstr(text_of(&schedule.text), "fault kill ");
+		ck_assert_int_eq(schedule.has_faults, kill != NULL);
+		if (!kill)
+			continue;
+		servers += strncmp(kill, "fault kill server at ", 21) == 0;
+		clients += strncmp(kill, "fault kill client at ", 21) == 0;
+		ck_assert_ptr_null(strstr(kill + 1, "fault "));
+	}
+	ck_assert(servers > SCHEDULES / 4 && clients > SCHEDULES / 4);
+	ck_assert(servers + clients < SCHEDULES);
+	text_free(&schedule.text);
+}
+END_TEST
+
 /* ---- the text ---- */
 
 static int count_faults(const struct script *script)
@@ -157,6 +221,8 @@ static void fill(Suite *suite)
 		 setup_nothing);
 	unit_add(suite, a_packet_is_late_where_a_retry_is_left, 2 * (int)COUNT(late),
 		 setup_nothing);
+	unit_add(suite, some_schedules_are_an_order_of_turns_alone, 2, setup_nothing);
+	unit_add(suite, a_schedule_kills_one_program_at_most, 1, setup_nothing);
 	unit_add(suite, a_schedule_is_a_script_that_has_its_faults, 2, setup_nothing);
 }
 

@@ -9,6 +9,7 @@
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/program/origin.h"
+#include "tools/datsim/show/trace.h"
 
 #define ERRORS_SHOWN 2000 /* bytes at the end of its standard error output */
 #define CONFIRMED_BY 3    /* runs in processes of their own */
@@ -151,6 +152,14 @@ static void add_words(const struct hunt *hunt, struct text *line)
 	}
 }
 
+static void add_run(const struct hunt *hunt, const char *path, struct text *line)
+{
+	knobs_add(line);
+	text_add(line, "datsim run %s--script ", hunt->several ? "--lockstep " : "");
+	word_add(line, path);
+	add_words(hunt, line);
+}
+
 static void print_replay(const struct hunt *hunt, const char *path)
 {
 	bool stuck = hunt->failure.how == ENDED_STUCK || hunt->failure.alone;
@@ -160,12 +169,33 @@ static void print_replay(const struct hunt *hunt, const char *path)
 		text_add(&line, "timeout %g ", 10 * hunt->course->hang);
 	if (stuck && !hunt->several && !getenv("DATSIM_STUCK"))
 		text_add(&line, "DATSIM_STUCK=abort ");
-	knobs_add(&line);
-	text_add(&line, "datsim run %s--script ", hunt->several ? "--lockstep " : "");
-	word_add(&line, path);
-	add_words(hunt, &line);
+	add_run(hunt, path, &line);
 	printf("replay:   %s\n", text_of(&line));
 	text_free(&line);
+}
+
+/*
+ * Of several programs, keep the trace of the last run beside the script, with the command that
+ * repeats it.
+ */
+static void keep_trace(const struct hunt *hunt, const char *script)
+{
+	struct text from = { 0 }, to = { 0 }, trace = { 0 }, command = { 0 }, error = { 0 };
+	size_t n = strlen(script), end = n > 5 && !strcmp(script + n - 5, ".dsim") ? n - 5 : n;
+
+	runner_trace(&hunt->runners, 0, &from);
+	text_add(&to, "%.*s.trace", (int)end, script);
+	add_run(hunt, script, &command);
+	if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
+		origin_insert(&trace, text_of(&command), NULL);
+		if (write_whole_or_say(text_of(&to), &trace))
+			printf("trace:    %s (datsim show %s)\n", text_of(&to), text_of(&to));
+	}
+	text_free(&error);
+	text_free(&command);
+	text_free(&trace);
+	text_free(&to);
+	text_free(&from);
 }
 
 /* "server + client: schedule 7 of seed 1: client exits with 1, after 6 that hold; ..." */
@@ -198,8 +228,11 @@ static int report_short(struct hunt *hunt, const struct lines *lines)
 				   : "it does not fail in every run: does it use threads, a clock, "
 				     "or a file that its runs share?");
 	lines_join(lines, true, &text);
-	if (write_whole_or_say(text_of(&name), &text))
+	if (write_whole_or_say(text_of(&name), &text)) {
 		print_replay(hunt, text_of(&name));
+		if (hunt->several)
+			keep_trace(hunt, text_of(&name));
+	}
 	text_free(&text);
 	text_free(&name);
 	return outcome_code(&hunt->failure);
