@@ -27,11 +27,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=43
+tests=44
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=30
+	tests=31
 	slow=yes
 fi
 
@@ -81,6 +81,8 @@ holds "a lost acknowledgement is all it takes" only_line "$found" \
 holds "the printed script equals the file" printed "$found"
 holds "both say what they wait for" eval 'grep -q "dat_evd_wait on server-emu0.* waits for" out &&
 	grep -q "dat_evd_wait on client-emu0.* waits for" out'
+holds "the end of the timeline has all programs" eval 'sed -n "/^the end of the trace:/,\$p" out |
+	grep -q "thread 1 of server waits" && grep -q " client-emu0: reaps" out'
 holds "it fails again in the same way" replays 1
 cp out found
 expect 0 '^server[+]client.shrunk.trace: the same again' replay server+client.shrunk.trace

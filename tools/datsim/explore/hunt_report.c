@@ -9,10 +9,11 @@
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/program/origin.h"
-#include "tools/datsim/show/trace.h"
+#include "tools/datsim/show/show.h"
 
 #define ERRORS_SHOWN 2000 /* bytes at the end of its standard error output */
 #define CONFIRMED_BY 3    /* runs in processes of their own */
+#define LINES_SHOWN  40   /* of the trace, fewer in the timeline */
 #define NAMES_MOST   60   /* bytes of the names of several programs in that of a file */
 
 static bool fails_so(const struct lines *lines, void *ctx)
@@ -174,6 +175,23 @@ static void print_replay(const struct hunt *hunt, const char *path)
 	text_free(&line);
 }
 
+/* The last lines of the timeline: what all programs did before the failure. */
+static void show_last(const char *path, const struct text *trace)
+{
+	struct terminal terminal = terminal_of(stdout);
+	struct text error = { 0 };
+	uint64_t lines = 0;
+	const char *at;
+
+	for (at = text_of(trace); (at = strchr(at, '\n')); at++)
+		lines += at[1] != '#' && at[1] != '\0';
+	terminal.skip = lines > LINES_SHOWN ? lines - LINES_SHOWN : 0;
+	puts("the end of the trace:");
+	show_trace(&terminal, path, text_of(trace), trace->length, &error);
+	fputs(text_of(&error), stderr);
+	text_free(&error);
+}
+
 /*
  * Of several programs, keep the trace of the last run beside the script, with the command that
  * repeats it.
@@ -187,6 +205,7 @@ static void keep_trace(const struct hunt *hunt, const char *script)
 	text_add(&to, "%.*s.trace", (int)end, script);
 	add_run(hunt, script, &command);
 	if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
+		show_last(text_of(&from), &trace);
 		origin_insert(&trace, text_of(&command), NULL);
 		if (write_whole_or_say(text_of(&to), &trace))
 			printf("trace:    %s (datsim show %s)\n", text_of(&to), text_of(&to));
@@ -229,9 +248,9 @@ static int report_short(struct hunt *hunt, const struct lines *lines)
 				     "or a file that its runs share?");
 	lines_join(lines, true, &text);
 	if (write_whole_or_say(text_of(&name), &text)) {
-		print_replay(hunt, text_of(&name));
 		if (hunt->several)
 			keep_trace(hunt, text_of(&name));
+		print_replay(hunt, text_of(&name));
 	}
 	text_free(&text);
 	text_free(&name);
