@@ -65,6 +65,12 @@ static const struct row {
 	{ LIE_READ,
 	  PAIR "a: dat_ep_post_rdma_read(ep, 64, b.mem)\n* a: event request DTO_COMPLETION\n",
 	  "the bytes of the peer, read", "other bytes" },
+	{ LIE_READ,
+	  PAIR "a: dat_ep_post_rdma_write(ep, 64, {mem=b.mem offset=0})\n"
+	       "* a: event request DTO_COMPLETION\n"
+	       "a: dat_ep_post_rdma_read(ep, 64, {mem=b.mem offset=0})\n"
+	       "* a: event request DTO_COMPLETION\n",
+	  "the bytes of the peer, read", "other bytes" },
 	{ LIE_TAKEN, PAIR POSTED SENT "* b: event recv DTO_COMPLETION\n" DONE,
 	  "each Receive that was taken completes", "b.S: 1 of those taken never completes" },
 	{ LIE_TAKEN,

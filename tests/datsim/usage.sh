@@ -44,6 +44,15 @@ use connected a@emu0 b@emu1
     a: dat_ep_post_send(ep, 1)
 end quiet
 END
+cat > call-faults.dsim << 'END'
+use connected a@emu0 b@emu1
+    fault call dat_ep_post_recv after=1 times=1 fail DAT_INTERNAL_ERROR
+    fault call dat_ep_post_send fail DAT_INTERNAL_ERROR optional
+    b: dat_ep_post_recv(ep, 64)
+    b: dat_ep_post_recv(ep, 64) = DAT_INTERNAL_ERROR
+    b: dat_ep_post_recv(ep, 64)
+end quiet
+END
 echo 'use adapter' > bad.dsim
 mkdir folder empty
 cp good.dsim folder/b.dsim
@@ -53,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..58
+echo 1..59
 expect 2 'expected a command'
 expect 2 'several programs are explored in lockstep only: --lockstep' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -76,6 +85,7 @@ expect 1 'the script failed, but not as it says' test fails-otherwise.dsim
 expect 2 'is no regular expression' test no-regex.dsim
 expect 2 'for a brace' test interval.dsim
 expect 4 'does not become quiet' test busy.dsim
+expect 0 '^ok 1 - call-faults.dsim' test call-faults.dsim
 expect 2 '^# bad.dsim:1:12: expected an actor' test bad.dsim
 expect 2 'nonesuch.dsim: No such file' test nonesuch.dsim
 expect 2 'no script' test empty
