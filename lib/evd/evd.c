@@ -49,7 +49,7 @@ static void evd_set_quick(struct evd *evd, bool quick)
 
 void evd_update_quick(struct evd *evd)
 {
-	evd_set_quick(evd, evd_is_direct(evd) && !evd->overflowed && TAILQ_EMPTY(&evd->notes));
+	evd_set_quick(evd, evd_is_direct(evd) && !evd->overflowed);
 }
 
 void evd_set_waiting(struct evd *evd, bool waiting)

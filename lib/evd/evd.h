@@ -53,7 +53,7 @@ struct evd {
 	bool dying;           /* the waiter must leave with DAT_ABORT */
 	bool warned;          /* the warning of hopeless.c was printed */
 	bool overflowed;
-	struct async_note_list notes; /* events that wait for room in this EVD */
+	struct async_note_list notes; /* asynchronous events that wait for room in this EVD */
 	struct async_note overflow;
 };
 
@@ -104,7 +104,7 @@ void evd_on_lost(void *cq_ctx, void *qp_ctx, enum nic_opcode lost);
 
 /* A thread begins or ends a wait. */
 void evd_set_waiting(struct evd *evd, bool waiting);
-/* Update obj.quick and quick_cq, after a change of the queue, `overflowed` or `notes`. */
+/* Update obj.quick and quick_cq, after a change of the queue or of `overflowed`. */
 void evd_update_quick(struct evd *evd);
 /* Update `direct`, and arm the CQ for a CNO, after a change of the waiter or the CNO. */
 void evd_update_path(struct evd *evd);

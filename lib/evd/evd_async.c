@@ -52,7 +52,6 @@ void async_send(struct ia *ia, struct async_note *note, struct obj *owner, DAT_E
 		return;
 	note->waits_for = evd;
 	TAILQ_INSERT_TAIL(&evd->notes, note, link);
-	evd_update_quick(evd);
 }
 
 /* The owner's async EVD may be another one by now; if it is this one, the event is dropped. */
