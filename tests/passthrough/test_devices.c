@@ -156,6 +156,25 @@ START_TEST(an_adapter_is_a_device_an_interface_or_an_address)
 }
 END_TEST
 
+static const char *const names_by_gid[] = { "stub0", "192.0.2.1" };
+
+/* As on the simulated fabric, whose adapters have addresses that no interface has. */
+START_TEST(an_address_that_no_interface_has_is_found_among_the_GIDs)
+{
+	const char *name = names_by_gid[_i];
+
+	stub_config.by_gid = true;
+	side_open(&w.a, name);
+	side_open(&w.b, name);
+	ck_assert_str_eq(address_text(&w.a), "192.0.2.1");
+	plain_pair();
+	post_recv(&w.b, w.b.ep, 0);
+	post_send(&w.a, w.a.ep, 1, SHORT);
+	expect_dto(w.b.recv, w.b.ep, 0, DAT_DTO_SUCCESS);
+	expect_dto(w.a.request, w.a.ep, 1, DAT_DTO_SUCCESS);
+}
+END_TEST
+
 static const char *const no_names[] = { "eth9", "203.0.113.9", "lo", "127.0.0.1", "tun0", "::1" };
 
 START_TEST(an_interface_of_another_device_is_no_adapter)
@@ -172,6 +191,8 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, an_adapter_is_a_device_an_interface_or_an_address, COUNT(names),
 		 setup_fabric);
+	unit_add(suite, an_address_that_no_interface_has_is_found_among_the_GIDs,
+		 COUNT(names_by_gid), setup_fabric);
 	unit_add(suite, an_interface_of_another_device_is_no_adapter, COUNT(no_names),
 		 setup_fabric);
 	unit_add(suite, messages_pass_on_every_kind_of_device, COUNT(kinds), setup_fabric);

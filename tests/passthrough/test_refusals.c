@@ -4,6 +4,7 @@
  * program is linked with tests/stubverbs in place of libibverbs and librdmacm.
  */
 #include <errno.h>
+#include <malloc.h>
 
 #include "tests/stubverbs/stub.h"
 #include "tests/support/conf.h"
@@ -48,6 +49,14 @@ static DAT_RETURN create_srq(void)
 	return dat_srq_create(w.a.ia, w.a.pz, &attr, &srq);
 }
 
+static DAT_RETURN create_ep(void)
+{
+	const DAT_EP_ATTR attr = ep_attr();
+	DAT_EP_HANDLE ep;
+
+	return dat_ep_create(w.a.ia, w.a.pz, w.a.recv, w.a.request, w.a.connect, &attr, &ep);
+}
+
 static DAT_RETURN listen_somewhere(void)
 {
 	DAT_CONN_QUAL qual;
@@ -69,6 +78,7 @@ static const struct {
 	{ "ibv_reg_mr", EFAULT, create_lmr },
 	{ "ibv_alloc_mw", ENOMEM, create_rmr },
 	{ "ibv_create_srq", ENOMEM, create_srq },
+	{ "ibv_create_qp", ENOMEM, create_ep },
 	{ "rdma_create_id", ENOMEM, listen_somewhere },
 	{ "rdma_create_id", EMFILE, listen_somewhere },
 };
@@ -93,6 +103,34 @@ START_TEST(G2_what_cannot_be_made_is_an_error_and_leaves_nothing)
 	ck_assert_int_eq(objects(DAT_SIM_ALL_HANDLE_TYPES), handles);
 	stub_fail(made_of[_i].verb, 0, 0, false);
 	must(made_of[_i].call());
+}
+END_TEST
+
+/* The heap in use; blocks that a thread keeps after a free count, up to a few of each size. */
+static size_t heap_in_use(void)
+{
+	const struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* Nor memory: a leak of each failure would be seen after many. */
+START_TEST(G2_what_cannot_be_made_leaves_no_memory)
+{
+	enum {
+		TRIES = 64,
+		SMALLEST = 32, /* of what malloc gives out */
+	};
+	size_t before = 0;
+
+	must(made_of[_i].call());
+	stub_fail(made_of[_i].verb, 1, made_of[_i].error, true);
+	for (int i = 0; i < 2 * TRIES; i++) {
+		if (i == TRIES)
+			before = heap_in_use();
+		ck_assert_uint_ne(made_of[_i].call(), DAT_SUCCESS);
+	}
+	ck_assert_uint_lt(heap_in_use(), before + (size_t)TRIES * SMALLEST);
 }
 END_TEST
 
@@ -390,6 +428,19 @@ START_TEST(a_device_that_is_removed_is_a_catastrophe_and_breaks_connections)
 }
 END_TEST
 
+/* A kernel that has removed the device answers so, whether or not it raised an event of that. */
+START_TEST(a_device_without_events_is_a_catastrophe)
+{
+	plain_pair();
+	stub_fail("ibv_get_async_event", 1, EIO, true);
+	stub_async(IBV_EVENT_GID_CHANGE, (void *)(uintptr_t)1);
+	(void)expect_event(w.a.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	(void)expect_event(w.b.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	expect_connection(w.a.connect, w.a.ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_connection(w.b.connect, w.b.ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+END_TEST
+
 START_TEST(nothing_of_verbs_is_left_when_an_adapter_is_closed)
 {
 	int before;
@@ -447,6 +498,7 @@ static void fill(Suite *suite)
 	unit_test_loop(suite, a_post_that_fails_for_any_other_reason_ends_the_connection, 2);
 	unit_test_loop(suite, G2_what_cannot_be_made_is_an_error_and_leaves_nothing,
 		       COUNT(made_of));
+	unit_test_loop(suite, G2_what_cannot_be_made_leaves_no_memory, COUNT(made_of));
 	unit_test(suite, no_memory_to_lock_is_said_with_the_limit);
 	unit_test(suite, a_QP_that_cannot_be_made_fails_the_connect_and_nothing_changes);
 	unit_test_loop(suite, a_post_that_is_refused_is_an_error_and_can_be_made_again,
@@ -460,6 +512,7 @@ static void fill(Suite *suite)
 	unit_test(suite, first_messages_come_after_ESTABLISHED_and_in_order_on_one_EVD);
 	unit_test(suite, a_connection_that_the_device_knows_of_is_established);
 	unit_test(suite, a_device_that_is_removed_is_a_catastrophe_and_breaks_connections);
+	unit_test(suite, a_device_without_events_is_a_catastrophe);
 	unit_test(suite, faults_of_calls_are_added_before_a_device_and_no_other);
 	unit_test(suite, nothing_of_verbs_is_left_when_an_adapter_is_closed);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Network interfaces: the one that the device has; or several, some of which have addresses of the
- * device.
+ * device; or none, as where the device is that of another network namespace.
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -75,12 +75,12 @@ bool stub_has_address(const struct sockaddr *addr)
 
 int getifaddrs(struct ifaddrs **list)
 {
-	size_t n = interface_count();
+	size_t n = stub_config.by_gid ? 0 : interface_count();
 	struct stub_ifaddrs *all;
 
 	if (stub_refuses("getifaddrs"))
 		return -1;
-	all = calloc(n, sizeof(*all));
+	all = calloc(n + 1, sizeof(*all));
 	/* The last interface comes first. */
 	for (size_t i = 0; i < n; i++) {
 		const struct stub_interface *interface = &interfaces[n - 1 - i];
@@ -93,7 +93,9 @@ int getifaddrs(struct ifaddrs **list)
 		address_of(interface, &all[i].addr);
 		all[i].v.ifa_addr = (struct sockaddr *)&all[i].addr;
 	}
-	*list = &all[0].v;
+	*list = n ? &all[0].v : NULL;
+	if (!n)
+		free(all);
 	return 0;
 }
 

@@ -82,6 +82,7 @@ struct stub_config {
 	bool ece_unheard;     /* an older kernel: messages carry no extensions */
 	bool addresses;       /* more interfaces and addresses than one (net.c) */
 	bool second;          /* there is also "stub1", which has no address */
+	bool by_gid;          /* no interface has the address, which a GID tells alone */
 };
 /* At the start it is as profile.c describes the device that STUB_PROFILE names. */
 extern struct stub_config stub_config;

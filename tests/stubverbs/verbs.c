@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The device, its asynchronous events, and the calls that a test makes fail. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -403,17 +404,24 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
 	attr->state = stub_config.port_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
 	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
 	attr->max_msg_sz = 1u << 30;
-	attr->gid_tbl_len = attr->pkey_tbl_len = 1;
+	attr->gid_tbl_len = stub_config.by_gid ? 2 : 1;
+	attr->pkey_tbl_len = 1;
 	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
 	return 0;
 }
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const uint32_t address = htonl(STUB_ADDRESS);
+
 	(void)context;
 	(void)port;
-	(void)index;
 	memset(gid, 1, sizeof(*gid));
+	if (index == 1) {
+		memcpy(gid->raw, mapped, sizeof(mapped));
+		memcpy(gid->raw + sizeof(mapped), &address, sizeof(address));
+	}
 	return 0;
 }
 
@@ -443,9 +451,14 @@ void stub_async(enum ibv_event_type type, void *element)
 
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
+	int error = stub_refuses("ibv_get_async_event");
 	struct stub_async *async;
 	uint64_t value;
 
+	if (error) {
+		errno = error;
+		return -1;
+	}
 	if (read(context->async_fd, &value, sizeof(value)) < 0)
 		return -1;
 	stub_lock();
