@@ -72,7 +72,7 @@ explored() {
 }
 
 echo 1..$tests
-options='--seed 3 --faults drop,corrupt,loss'
+options='--runs 60 --seed 3 --faults drop,corrupt,loss'
 code=4
 says='server \+ client: schedule 2 of seed 3 is stuck \(nothing can wake server, client\)'
 grants grants
@@ -96,14 +96,14 @@ code=0
 says="^server \\+ client: $runs schedules of seed 1 hold"
 grants grants-fixed
 
-options='--faults turns'
+options='--runs 60 --faults turns'
 code=1
 says='server \+ client \+ client2: schedule [0-9]+ of seed 1: server exits with 1'
 slots slots
 holds "an order of turns is all it takes" only_line "$found" '^fabric seed=[0-9]+$'
 holds "it fails again in the same way, without a fault" replays 1
 if [ -z "$slow" ]; then
-	options='--seed 2'
+	options='--runs 60 --seed 2'
 	says='server \+ client \+ client2: schedule [0-9]+ of seed 2: server exits with 1'
 	slots slots
 	holds "turns are found among faults, too" only_line "$found" '^fabric seed=[0-9]+$'
@@ -115,7 +115,7 @@ slots slots-fixed
 
 # A server that does not notice the death of its client
 lodger() { explored "$1" 'server+client' --node client "$planted/$1" 0; }
-options='--faults kill'
+options='--runs 60 --faults kill'
 code=4
 says='server \+ client: schedule [0-9]+ of seed 1 is stuck \(nothing can wake server\)'
 lodger lodger
