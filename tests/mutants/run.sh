@@ -100,6 +100,7 @@ build_copy() {
 		*) core="$core -Wl,--wrap=$name" ;;
 		esac
 	done
+	core="$core -Wl,--wrap=emu_backend,--defsym=__wrap_emu_backend=__real_emu_backend"
 	grep -rl --include='*.h' 'visibility("hidden")' "$tree"/{host,emu,lib} |
 		xargs sed -i 's/visibility("hidden")/visibility("default")/'
 	sed -i 's/"\.hidden /".protected /' "$tree/emu/guard.c"
