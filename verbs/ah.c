@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -37,7 +38,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 
 	if (vb_setting_iwarp())
 		return vb_failed(-EOPNOTSUPP);
-	if (!vb_address_fits(attr))
+	if (vb_is_gone(pd->context) || !vb_address_fits(attr))
 		return vb_failed(-EINVAL);
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
@@ -62,14 +63,18 @@ void vb_ah_discard(struct vb_ah *ah)
 {
 	VB_OF(ah->ibv.pd, pd)->obj.users--;
 	vb_obj_remove(&ah->obj);
-	free(ah);
+	ah->ibv.pd = NULL;
+	vb_gone(ah, &ah->ibv.context);
 }
 
 VB_NEW(ibv_destroy_ah);
 int ibv_destroy_ah(struct ibv_ah *ah)
 {
-	struct vb_context *context = vb_enter(ah->context);
+	struct vb_context *context;
 
+	if (vb_is_gone(ah->context))
+		return EINVAL;
+	context = vb_enter(ah->context);
 	vb_ah_discard(VB_OF(ah, ah));
 	return vb_result(context, 0);
 }
@@ -96,9 +101,9 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
 				    .src_path_bits = wc->dlid_path_bits,
 				    .port_num = port };
 	uint32_t flow;
-	int index = 0;
+	int index = vb_is_gone(context) ? -1 : 0;
 
-	if (wc->wc_flags & IBV_WC_GRH) {
+	if (index == 0 && (wc->wc_flags & IBV_WC_GRH)) {
 		index = find_gid(context, &grh->dgid);
 		flow = be32toh(grh->version_tclass_flow);
 		back.is_global = 1;

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "gone.h"
 #include "host/forks.h"
 #include "host/helper.h"
 #include "host/nic_process.h"
@@ -382,11 +383,16 @@ static uint32_t *given_of(const struct ibv_async_event *event)
 VB_NEW(ibv_get_async_event);
 int ibv_get_async_event(struct ibv_context *ibv, struct ibv_async_event *event)
 {
-	struct vb_context *context = vb_enter(ibv);
+	struct vb_context *context;
 	struct vb_async *entry;
 	uint32_t *given;
 	int err = 0;
 
+	if (vb_is_gone(ibv)) {
+		errno = EINVAL;
+		return -1;
+	}
+	context = vb_enter(ibv);
 	while (!err && TAILQ_EMPTY(&context->events))
 		err = vb_event_wait(vb_backend(context), ibv->async_fd, "ibv_get_async_event");
 	if (err) {

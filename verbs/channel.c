@@ -3,15 +3,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 {
-	struct vb_channel *channel = calloc(1, sizeof(*channel));
+	struct vb_channel *channel;
 	struct vb_context *context;
 	int err;
 
+	if (vb_is_gone(ibv))
+		return vb_failed(-EINVAL);
+	channel = calloc(1, sizeof(*channel));
 	if (!channel)
 		return vb_failed(-ENOMEM);
 	context = vb_enter(ibv);
@@ -35,13 +39,16 @@ void vb_channel_discard(struct vb_channel *channel)
 {
 	vb_obj_remove(&channel->obj);
 	close(channel->ibv.fd);
-	free(channel);
+	vb_gone(channel, &channel->ibv.context);
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 {
-	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_context *context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	if (ibv->refcnt > 0)
 		return vb_result(context, -EBUSY);
 	vb_channel_discard(VB_OF(ibv, channel));
@@ -51,11 +58,16 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 VB_NEW(ibv_get_cq_event);
 int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **cq_context)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_channel *channel = VB_OF(ibv, channel);
+	struct vb_context *context;
 	struct vb_cq *cq;
 	int err = 0;
 
+	if (vb_is_gone(ibv->context)) {
+		errno = EINVAL;
+		return -1;
+	}
+	context = vb_enter(ibv->context);
 	while (!err && STAILQ_EMPTY(&channel->ready))
 		err = vb_event_wait(vb_backend(context), ibv->fd, "ibv_get_cq_event");
 	if (err) {

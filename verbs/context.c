@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gone.h"
 #include "host/nic_process.h"
 #include "vb.h"
 #include "wait.h"
@@ -78,6 +79,8 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 VB_NEW(ibv_query_device);
 int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *attr)
 {
+	if (vb_is_gone(ibv))
+		return EINVAL;
 	fill_device(vb_context_of(ibv), attr);
 	return 0;
 }
@@ -172,7 +175,7 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 	struct vb_context *context;
 	struct ibv_port_attr attr;
 
-	if (port != VB_PORT)
+	if (vb_is_gone(ibv) || port != VB_PORT)
 		return EINVAL;
 	vb_port(ibv, &attr);
 	memset(out, 0, size);
@@ -222,7 +225,7 @@ static int no_entry(void)
 VB_NEW(ibv_query_gid);
 int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid)
 {
-	if (index < 0 || !has_gid(port, (uint32_t)index))
+	if (vb_is_gone(ibv) || index < 0 || !has_gid(port, (uint32_t)index))
 		return no_entry();
 	*gid = vb_gid(vb_context_of(ibv), index);
 	return 0;
@@ -257,7 +260,7 @@ int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
 {
 	if (flags)
 		return EOPNOTSUPP;
-	if (port != VB_PORT)
+	if (vb_is_gone(ibv) || port != VB_PORT)
 		return EINVAL;
 	if (index >= VB_GIDS)
 		return ENODATA;
@@ -270,7 +273,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entr
 {
 	if (flags)
 		return -EOPNOTSUPP;
-	if (max < VB_GIDS || size == 0)
+	if (vb_is_gone(ibv) || max < VB_GIDS || size == 0)
 		return -EINVAL;
 	for (size_t i = 0; i < VB_GIDS; i++)
 		fill_gid_entry(ibv, (uint32_t)i,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gone.h"
 #include "quick.h"
 #include "trace.h"
 
@@ -36,7 +37,8 @@ struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_att
 	struct vb_cq *cq;
 	int err;
 
-	if (attr->cqe < 1 || attr->cqe > (uint32_t)context->adapter->base.attr.max_cqe ||
+	if (vb_is_gone(ibv) || attr->cqe < 1 ||
+	    attr->cqe > (uint32_t)context->adapter->base.attr.max_cqe ||
 	    attr->comp_vector >= (uint32_t)ibv->num_comp_vectors ||
 	    (attr->channel && attr->channel->context != ibv))
 		return vb_failed(-EINVAL);
@@ -87,10 +89,14 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ibv, int cqe, void *cq_context,
 VB_NEW(ibv_resize_cq);
 int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_cq *cq = VB_OF(ibv, cq);
-	int err = vb_fault(context, NULL, VB_CALL_RESIZE_CQ);
+	struct vb_context *context;
+	int err;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
+	err = vb_fault(context, NULL, VB_CALL_RESIZE_CQ);
 	if (!err && (cqe < 1 || (uint32_t)cqe < cq->kept_end - cq->kept_first ||
 		     cqe > context->adapter->base.attr.max_cqe))
 		err = -EINVAL;
@@ -123,16 +129,19 @@ void vb_cq_discard(struct vb_cq *cq)
 	pthread_cond_destroy(&cq->ibv.cond);
 	vb_cq_free_cursor(cq);
 	free(cq->kept);
-	free(cq);
+	vb_gone(cq, &cq->ibv.context);
 }
 
 VB_NEW(ibv_destroy_cq);
 int ibv_destroy_cq(struct ibv_cq *ibv)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_cq *cq = VB_OF(ibv, cq);
+	struct vb_context *context;
 	uint32_t given;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	if (cq->obj.users > 0)
 		return vb_result(context, vb_refuse(&cq->obj, "ibv_destroy_cq", -EBUSY));
 	/* No event comes any more, but another thread may take one while this one waits. */

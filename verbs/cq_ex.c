@@ -34,9 +34,11 @@ static struct vb_cursor *cursor_of(struct ibv_cq_ex *ex)
 static int next_poll(struct ibv_cq_ex *ex)
 {
 	struct vb_cursor *c = cursor_of(ex);
+	int n;
 
-	if (ibv_poll_cq(ibv_cq_ex_to_cq(ex), 1, &c->wc) == 0)
-		return ENOENT;
+	n = ibv_poll_cq(ibv_cq_ex_to_cq(ex), 1, &c->wc);
+	if (n <= 0)
+		return n == 0 ? ENOENT : EINVAL;
 	ex->wr_id = c->wc.wr_id;
 	ex->status = c->wc.status;
 	if (c->timed)
@@ -149,10 +151,13 @@ static void fill_calls(struct ibv_cq_ex *ex)
 
 void vb_cq_free_cursor(struct vb_cq *cq)
 {
+	static struct vb_cursor gone = { .single_threaded = true }; /* without a lock */
+
 	if (!cq->cursor)
 		return;
 	pthread_mutex_destroy(&cq->cursor->mutex);
 	free(cq->cursor);
+	cq->cursor = &gone;
 }
 
 struct ibv_cq_ex *vb_create_cq_ex(struct ibv_context *ibv, struct ibv_cq_init_attr_ex *attr)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gone.h"
 #include "host/nic_process.h"
 #include "vb.h"
 
@@ -258,10 +259,16 @@ static void discard_all(struct vb_context *context)
 VB_NEW(ibv_close_device);
 int ibv_close_device(struct ibv_context *ibv)
 {
-	struct vb_context *context = vb_enter(ibv);
-	struct backend *b = vb_backend(context);
+	struct vb_context *context;
 	struct vb_async *event;
+	struct backend *b;
 
+	if (vb_is_gone(ibv)) {
+		errno = EINVAL;
+		return -1;
+	}
+	context = vb_enter(ibv);
+	b = vb_backend(context);
 	discard_all(context);
 	while ((event = TAILQ_FIRST(&context->events)) != NULL) {
 		TAILQ_REMOVE(&context->events, event, link);
@@ -276,6 +283,6 @@ int ibv_close_device(struct ibv_context *ibv)
 	backend_leave(b);
 	close_descriptors(ibv);
 	pthread_mutex_destroy(&ibv->mutex);
-	free(context);
+	vb_gone_context(context);
 	return 0;
 }

@@ -4,6 +4,7 @@
  *
  * A QP that is in a group cannot be destroyed, so a membership counts as a user of it.
  */
+#include "gone.h"
 #include "vb.h"
 
 #define MULTICAST 0xff /* the first byte of such a GID */
@@ -23,19 +24,26 @@ static int change_group(struct vb_qp *qp, const union ibv_gid *gid, bool join)
 VB_NEW(ibv_attach_mcast);
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_qp *qp = VB_OF(ibv, qp);
-	int err = vb_fault(context, &qp->obj, VB_CALL_ATTACH_MCAST);
+	struct vb_context *context;
+	int err;
 
 	(void)lid;
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
+	err = vb_fault(context, &qp->obj, VB_CALL_ATTACH_MCAST);
 	return vb_result(context, err ? err : change_group(qp, gid, true));
 }
 
 VB_NEW(ibv_detach_mcast);
 int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
-	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_context *context;
 
 	(void)lid;
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	return vb_result(context, change_group(VB_OF(ibv, qp), gid, false));
 }

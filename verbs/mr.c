@@ -2,6 +2,7 @@
 /* mr.c - protection domains, memory regions, and the check of keys at a post. */
 #include <stdlib.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -20,10 +21,13 @@
 VB_NEW(ibv_alloc_pd);
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibv)
 {
-	struct vb_pd *pd = calloc(1, sizeof(*pd));
 	struct vb_context *context;
+	struct vb_pd *pd;
 	int err;
 
+	if (vb_is_gone(ibv))
+		return vb_failed(-EINVAL);
+	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return vb_failed(-ENOMEM);
 	context = vb_enter(ibv);
@@ -46,15 +50,18 @@ void vb_pd_discard(struct vb_pd *pd)
 {
 	pd->obj.context->nic->ops->pd_free(pd->nic);
 	vb_obj_remove(&pd->obj);
-	free(pd);
+	vb_gone(pd, &pd->ibv.context);
 }
 
 VB_NEW(ibv_dealloc_pd);
 int ibv_dealloc_pd(struct ibv_pd *ibv)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_pd *pd = VB_OF(ibv, pd);
+	struct vb_context *context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	if (pd->obj.users > 0)
 		return vb_result(context, -EBUSY);
 	vb_pd_discard(pd);
@@ -118,7 +125,7 @@ static void deregister_memory(struct vb_mr *mr)
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
-	int err = check_access(access);
+	int err = vb_is_gone(ibv->context) ? -EINVAL : check_access(access);
 	struct vb_context *context;
 	struct vb_mr *mr;
 
@@ -208,7 +215,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	struct vb_context *context;
 	int err = 0;
 
-	if (!flags || (flags & ~REREG_FLAGS) || (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS)) ||
+	if (vb_is_gone(ibv->context) || !flags || (flags & ~REREG_FLAGS) ||
+	    (access && !(flags & IBV_REREG_MR_CHANGE_ACCESS)) ||
 	    ((flags & IBV_REREG_MR_CHANGE_PD) && pd->context != ibv->context) ||
 	    ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length)))
 		err = -EINVAL;
@@ -243,15 +251,19 @@ void vb_mr_discard(struct vb_mr *mr)
 {
 	deregister_memory(mr);
 	vb_obj_remove(&mr->obj);
-	free(mr);
+	mr->ibv.pd = NULL;
+	vb_gone(mr, &mr->ibv.context);
 }
 
 VB_NEW(ibv_dereg_mr);
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_mr *mr = VB_OF(ibv, mr);
+	struct vb_context *context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	if (context->nic->ops->mr_windows(mr->nic) > 0)
 		return vb_result(context, -EBUSY);
 	vb_mr_discard(mr);

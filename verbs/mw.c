@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 
@@ -58,7 +59,8 @@ void vb_mw_discard(struct vb_mw *mw)
 	mw->obj.context->nic->ops->mw_free(mw->nic);
 	VB_OF(mw->ibv.pd, pd)->obj.users--;
 	vb_obj_remove(&mw->obj);
-	free(mw);
+	mw->ibv.pd = NULL;
+	vb_gone(mw, &mw->ibv.context);
 }
 
 int vb_dealloc_mw(struct ibv_mw *ibv)
@@ -105,12 +107,17 @@ int vb_mw_bind_wr(struct nic_send_wr *out, const struct vb_qp *qp, const struct 
 
 int vb_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_qp *qp = VB_OF(ibv, qp);
 	struct nic_send_wr wr = { .wr_id = bind->wr_id,
 				  .flags = vb_send_flags(qp, bind->send_flags) };
-	int err = vb_fault(context, &qp->obj, VB_CALL_BIND_MW);
+	struct vb_context *context;
+	int err;
 
+	/* The window is alive; verbs.h looks at nothing else. */
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
+	err = vb_fault(context, &qp->obj, VB_CALL_BIND_MW);
 	if (!err)
 		err = ibv->state < IBV_QPS_RTS ? -EINVAL : set_bind(&wr, qp, mw, &bind->bind_info);
 	if (!err && (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED))

@@ -2,6 +2,7 @@
 /* qp.c - queue pairs: creation, destruction, and their end by an error. */
 #include <stdlib.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 #include "wait.h"
@@ -23,8 +24,8 @@ static bool caps_fit(const struct vb_context *context, const struct ibv_qp_init_
 /* Objects of one context know nothing of those of another, even of the same device. */
 static bool queues_fit(const struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
-	return init->send_cq && init->send_cq->context == pd->context && init->recv_cq &&
-	       init->recv_cq->context == pd->context &&
+	return !vb_is_gone(pd->context) && init->send_cq && init->send_cq->context == pd->context &&
+	       init->recv_cq && init->recv_cq->context == pd->context &&
 	       (!init->srq || init->srq->context == pd->context);
 }
 
@@ -212,7 +213,7 @@ void vb_qp_discard(struct vb_qp *qp)
 	pthread_mutex_destroy(&qp->ibv.mutex);
 	pthread_cond_destroy(&qp->ibv.cond);
 	vb_qp_free_batch(qp);
-	free(qp);
+	vb_gone(qp, &qp->ibv.context);
 }
 
 #define ON_THE_WAY_NS 10000ul
@@ -242,6 +243,8 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 	struct vb_qp *qp = VB_OF(ibv, qp);
 	struct vb_context *context = qp->obj.context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
 	vb_enter(&context->ex.context);
 	if (qp->obj.users > 0)
 		return vb_result(context, vb_refuse(&qp->obj, "ibv_destroy_qp", -EBUSY));

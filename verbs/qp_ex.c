@@ -305,13 +305,29 @@ static int make_batch(struct vb_qp *qp)
 	return 0;
 }
 
+static void gone_start(struct ibv_qp_ex *ex)
+{
+	(void)ex;
+}
+
+static int gone_complete(struct ibv_qp_ex *ex)
+{
+	(void)ex;
+	return EINVAL;
+}
+
 void vb_qp_free_batch(struct vb_qp *qp)
 {
+	static struct vb_batch gone = { .err = -EINVAL }; /* takes no request, so it stays so */
+
 	if (!qp->batch)
 		return;
 	pthread_mutex_destroy(&qp->batch->mutex);
 	free(qp->batch->sge);
 	free(qp->batch);
+	qp->batch = &gone;
+	qp->ex.wr_start = qp->ex.wr_abort = gone_start;
+	qp->ex.wr_complete = gone_complete;
 }
 
 static void fill_calls(struct ibv_qp_ex *ex)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 #include "wait.h"
@@ -277,10 +278,14 @@ static int modify_qp(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 VB_NEW(ibv_modify_qp);
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_qp *qp = VB_OF(ibv, qp);
-	int err = vb_fault(context, &qp->obj, VB_CALL_MODIFY_QP);
+	struct vb_context *context;
+	int err;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
+	err = vb_fault(context, &qp->obj, VB_CALL_MODIFY_QP);
 	if (!err)
 		err = modify_qp(qp, attr, mask);
 	return vb_result(context, vb_refuse(&qp->obj, "ibv_modify_qp", err));
@@ -290,9 +295,12 @@ VB_NEW(ibv_query_qp);
 int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 		 struct ibv_qp_init_attr *init)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	const struct vb_qp *qp = VB_OF(ibv, qp);
+	struct vb_context *context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	(void)mask; /* it may limit what is asked for; everything is at hand */
 	*attr = qp->attr;
 	attr->qp_state = attr->cur_qp_state = ibv->state;

@@ -2,6 +2,7 @@
 /* srq.c - shared receive queues. */
 #include <stdlib.h>
 
+#include "gone.h"
 #include "trace.h"
 #include "vb.h"
 #include "wait.h"
@@ -10,11 +11,14 @@ VB_NEW(ibv_create_srq);
 struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *init)
 {
 	struct vb_context *context = vb_context_of(ibv->context);
-	const struct nic_attr *nic = &context->adapter->base.attr;
 	struct vb_pd *pd = VB_OF(ibv, pd);
+	const struct nic_attr *nic;
 	struct vb_srq *srq;
 	int err;
 
+	if (vb_is_gone(ibv->context))
+		return vb_failed(-EINVAL);
+	nic = &context->adapter->base.attr;
 	if (init->attr.max_wr < 1 || init->attr.max_wr > (uint32_t)nic->max_srq_wr ||
 	    init->attr.max_sge >= (uint32_t)nic->max_sge)
 		return vb_failed(-EINVAL);
@@ -75,10 +79,14 @@ static int modify_srq(struct vb_srq *srq, const struct ibv_srq_attr *attr, int m
 VB_NEW(ibv_modify_srq);
 int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_srq *srq = VB_OF(ibv, srq);
-	int err = vb_fault(context, NULL, VB_CALL_MODIFY_SRQ);
+	struct vb_context *context;
+	int err;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
+	err = vb_fault(context, NULL, VB_CALL_MODIFY_SRQ);
 	if (!err)
 		err = modify_srq(srq, attr, mask);
 	if (!err)
@@ -91,8 +99,11 @@ int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 VB_NEW(ibv_query_srq);
 int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 {
-	struct vb_context *context = vb_enter(ibv->context);
+	struct vb_context *context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	*attr = VB_OF(ibv, srq)->attr;
 	vb_idle(vb_backend(context), context->nic);
 	return vb_result(context, 0);
@@ -106,15 +117,18 @@ void vb_srq_discard(struct vb_srq *srq)
 	vb_obj_remove(&srq->obj);
 	pthread_mutex_destroy(&srq->ibv.mutex);
 	pthread_cond_destroy(&srq->ibv.cond);
-	free(srq);
+	vb_gone(srq, &srq->ibv.context);
 }
 
 VB_NEW(ibv_destroy_srq);
 int ibv_destroy_srq(struct ibv_srq *ibv)
 {
-	struct vb_context *context = vb_enter(ibv->context);
 	struct vb_srq *srq = VB_OF(ibv, srq);
+	struct vb_context *context;
 
+	if (vb_is_gone(ibv->context))
+		return EINVAL;
+	context = vb_enter(ibv->context);
 	if (srq->obj.users > 0)
 		return vb_result(context, vb_refuse(&srq->obj, "ibv_destroy_srq", -EBUSY));
 	vb_async_wait(context, &ibv->mutex, &ibv->cond, &ibv->events_completed, &srq->given_async);

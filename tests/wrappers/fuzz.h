@@ -7,9 +7,9 @@
  * values. Value 0 is a proper one, so that a call with proper values succeeds; the others are those
  * which the real library survives: numbers out of range, NULL where it asks or where the kernel
  * answers EFAULT, memory that is not there, structures full of zeros, ones and random bytes,
- * objects of another device, objects in use, ids in each state. An object that was destroyed is
- * never passed, nor NULL where the real library follows the pointer: its memory is freed, or there
- * is none, and the real library crashes as well. No event is acknowledged twice, for the object
+ * objects of another device, objects in use, ids in each state. Objects that were destroyed have
+ * tests of their own, in tests/gone. NULL is never passed where the real library follows the
+ * pointer: it crashes as well. No event is acknowledged twice, for the object
  * could never be destroyed then, as on a device.
  *
  * Each call has a kit of objects of its own, so that it may destroy or break them. After it, the

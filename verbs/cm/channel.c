@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cm.h"
+#include "verbs/gone.h"
 
 struct cm_channel *cm_channel_make(void)
 {
@@ -44,6 +45,8 @@ void rdma_destroy_event_channel(struct rdma_event_channel *base)
 	struct cm_event *event;
 	bool waited;
 
+	if (channel->dead)
+		return;
 	cm_enter();
 	while ((event = TAILQ_FIRST(&channel->events)) != NULL) {
 		TAILQ_REMOVE(&channel->events, event, link);
@@ -54,7 +57,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *base)
 	waited = channel->waiters > 0;
 	cm_leave();
 	if (!waited)
-		free(channel);
+		vb_gone(channel, &channel->gone);
 }
 
 static void __attribute__((noreturn)) sleep_forever(void)
@@ -76,7 +79,7 @@ static int await_event(struct cm_channel *channel)
 		if (!channel->dead)
 			continue;
 		if (channel->waiters == 0)
-			free(channel);
+			vb_gone(channel, &channel->gone);
 		sleep_forever();
 	}
 	return err;
@@ -88,7 +91,7 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 	struct cm_event *event;
 	int err;
 
-	if (!out || !base)
+	if (!out || !base || channel->dead)
 		return cm_fail(EINVAL);
 	cm_enter();
 	err = await_event(channel);

@@ -39,6 +39,7 @@ enum cm_state {
 	CM_ACCEPTED,   /* passive; not confirmed */
 	CM_CONNECTED,
 	CM_OVER,
+	CM_GONE, /* destroyed; its memory is kept for a while, see vb_gone */
 };
 
 struct cm_id;
@@ -56,7 +57,8 @@ struct cm_channel {
 	struct rdma_event_channel base; /* first */
 	TAILQ_HEAD(, cm_event) events;
 	unsigned int waiters;
-	bool dead; /* the last waiter frees it */
+	bool dead;                /* the last waiter frees it */
+	struct ibv_context *gone; /* see vb_gone */
 };
 
 struct cm_device {

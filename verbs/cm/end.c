@@ -87,7 +87,8 @@ int rdma_disconnect(struct rdma_cm_id *base)
 	bool heard;
 	int err;
 
-	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || cm_is_datagram(id))
+	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || id->state == CM_GONE ||
+	    cm_is_datagram(id))
 		return cm_fail(EINVAL);
 	cm_enter();
 	err = begin_disconnect(id);

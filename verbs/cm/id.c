@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "verbs/gone.h"
 #include "verbs/rsocket/rsocket.h"
 
 static LIST_HEAD(, cm_id) ids = LIST_HEAD_INITIALIZER(ids);
@@ -38,7 +39,14 @@ void cm_id_free(struct cm_id *id)
 	pthread_mutex_destroy(&id->mutex);
 	pthread_cond_destroy(&id->cond);
 	free(id->ep_init);
-	free(id);
+	id->ep_init = NULL;
+	id->state = CM_GONE;
+	id->device = NULL;
+	id->sync = false;
+	id->obj.context = NULL;
+	id->base.qp = NULL;
+	id->base.srq = NULL;
+	vb_gone(id, &id->base.verbs);
 }
 
 static bool knows_space(enum rdma_port_space ps)
@@ -56,6 +64,8 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, 
 
 	if (!err && !knows_space(ps))
 		err = -EPROTONOSUPPORT;
+	if (!err && channel && ((struct cm_channel *)channel)->dead)
+		err = -EINVAL;
 	if (err)
 		return cm_fail(err);
 	if (!channel) {
@@ -85,6 +95,8 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	struct rdma_event_channel *own = id->sync ? base->channel : NULL;
 	struct cm_device *device = id->device;
 
+	if (id->state == CM_GONE)
+		return cm_fail(EINVAL);
 	cm_enter();
 	cm_listen_stop(id);
 	cm_drop(id);
@@ -113,7 +125,8 @@ int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
 	struct rdma_event_channel *old = base->channel;
 	bool was_sync = id->sync;
 
-	if (was_sync && !channel)
+	if (id->state == CM_GONE || (was_sync && !channel) ||
+	    (channel && ((struct cm_channel *)channel)->dead))
 		return cm_fail(EINVAL);
 	if (!channel) {
 		struct cm_channel *own = cm_channel_make();
@@ -227,7 +240,7 @@ int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, s
 	struct cm_id *id = cm_id_of(base);
 	int err = -ENOSYS;
 
-	if (!value)
+	if (!value || id->state == CM_GONE)
 		return cm_fail(EINVAL);
 	cm_enter();
 	if (level == RDMA_OPTION_ID)
@@ -241,7 +254,7 @@ int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 {
 	struct cm_id *id = cm_id_of(base);
 
-	if (!base || base->qp || !ece || !ece->vendor_id || ece->comp_mask)
+	if (!base || id->state == CM_GONE || base->qp || !ece || !ece->vendor_id || ece->comp_mask)
 		return cm_fail(EINVAL);
 	id->ece = *ece;
 	return 0;
@@ -250,7 +263,7 @@ int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 /* No peer has any: nothing is carried. */
 int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
-	if (!id || id->qp || !ece)
+	if (!id || cm_id_of(id)->state == CM_GONE || id->qp || !ece)
 		return cm_fail(EINVAL);
 	*ece = (struct ibv_ece){ .vendor_id = 0 };
 	return 0;

@@ -252,6 +252,8 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 
 void rdma_destroy_qp(struct rdma_cm_id *id)
 {
+	if (!id->qp)
+		return;
 	ibv_destroy_qp(id->qp);
 	cm_free_cqs(cm_id_of(id));
 	id->qp = NULL;
@@ -287,6 +289,8 @@ int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
 
 void rdma_destroy_srq(struct rdma_cm_id *id)
 {
+	if (!id->srq)
+		return;
 	ibv_destroy_srq(id->srq);
 	id->srq = NULL;
 }

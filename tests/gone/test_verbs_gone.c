@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Objects that a program names after it has destroyed them. Each call says EINVAL, as the kernel
+ * does of a handle that is no more, and nothing changes: the objects that live go on.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/support/support.h"
+#include "tests/verbs/verbs_pair.h"
+
+#define MANY 600 /* more than are kept */
+
+static struct verbs_end a, b;
+
+#define EXPECT(err, call) ck_assert_int_eq((call), (err))
+#define EXPECT_NULL(err, call)                  \
+	do {                                    \
+		errno = 0;                      \
+		ck_assert_ptr_null((call));     \
+		ck_assert_int_eq(errno, (err)); \
+	} while (0)
+#define EXPECT_MINUS(err, call)                 \
+	do {                                    \
+		errno = 0;                      \
+		ck_assert_int_eq((call), -1);   \
+		ck_assert_int_eq(errno, (err)); \
+	} while (0)
+
+/* Everything that was made has an end; a message still goes from one to the other. */
+static void end_both(void)
+{
+	struct ibv_wc wc;
+
+	ck_assert_int_eq(verbs_recv(&b, 7, 1024, 64), 0);
+	ck_assert_int_eq(verbs_send(&a, &b, IBV_WR_SEND, 64, 0), 0);
+	ck_assert(verbs_poll(&b, &wc));
+	ck_assert_int_eq((int)wc.status, (int)IBV_WC_SUCCESS);
+	ck_assert(verbs_poll(&a, &wc));
+	verbs_end_all(&a, &b);
+}
+
+static struct ibv_qp_init_attr queues(struct ibv_cq *cq)
+{
+	return (struct ibv_qp_init_attr){ .send_cq = cq,
+					  .recv_cq = cq,
+					  .cap = { 4, 4, 1, 1, 0 },
+					  .qp_type = IBV_QPT_RC };
+}
+
+START_TEST(each_object_is_destroyed_once)
+{
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_ah_attr to = { .dlid = 1, .port_num = 1 };
+	struct ibv_comp_channel *channel;
+	struct ibv_qp_init_attr init;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+	struct ibv_ah *ah;
+	char memory[64];
+
+	verbs_begin(&a, &b);
+	pd = ibv_alloc_pd(a.context);
+	mr = ibv_reg_mr(pd, memory, sizeof(memory), 0);
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	ah = ibv_create_ah(pd, &to);
+	channel = ibv_create_comp_channel(a.context);
+	cq = ibv_create_cq(a.context, 4, NULL, channel, 0);
+	srq = ibv_create_srq(pd, &srq_init);
+	init = queues(cq);
+	qp = ibv_create_qp(pd, &init);
+	ck_assert(pd && mr && mw && ah && channel && cq && srq && qp);
+	for (int err = 0; err <= EINVAL; err += EINVAL) {
+		EXPECT(err, ibv_destroy_qp(qp));
+		EXPECT(err, ibv_destroy_srq(srq));
+		EXPECT(err, ibv_destroy_cq(cq));
+		EXPECT(err, ibv_destroy_comp_channel(channel));
+		EXPECT(err, ibv_destroy_ah(ah));
+		EXPECT(err, ibv_dealloc_mw(mw));
+		EXPECT(err, ibv_dereg_mr(mr));
+		EXPECT(err, ibv_dealloc_pd(pd));
+	}
+	end_both();
+}
+END_TEST
+
+START_TEST(a_queue_pair_that_is_gone_takes_no_call)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send = NULL;
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad_recv = NULL;
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_qp_init_attr init;
+	struct ibv_mw_bind bind = { .wr_id = 1 };
+	union ibv_gid group = { .raw = { 0xff } };
+	struct ibv_qp *qp;
+	struct ibv_mw *mw;
+
+	verbs_begin(&a, &b);
+	init = queues(a.cq);
+	qp = ibv_create_qp(a.pd, &init);
+	mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1);
+	EXPECT(0, ibv_destroy_qp(qp));
+	EXPECT(EINVAL, ibv_post_send(qp, &send, &bad_send));
+	ck_assert_ptr_eq(bad_send, &send);
+	EXPECT(EINVAL, ibv_post_recv(qp, &recv, &bad_recv));
+	ck_assert_ptr_eq(bad_recv, &recv);
+	EXPECT(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	EXPECT(EINVAL, ibv_query_qp(qp, &attr, IBV_QP_STATE, &init));
+	EXPECT(EINVAL, ibv_attach_mcast(qp, &group, 0xc001));
+	EXPECT(EINVAL, ibv_detach_mcast(qp, &group, 0xc001));
+	EXPECT(EINVAL, ibv_bind_mw(qp, mw, &bind));
+	EXPECT(0, ibv_dealloc_mw(mw));
+	end_both();
+}
+END_TEST
+
+START_TEST(a_queue_pair_of_single_requests_that_is_gone_takes_none)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { 4, 4, 1, 1, 64 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+	struct ibv_qp_ex *ex;
+	struct ibv_qp *qp;
+
+	verbs_begin(&a, &b);
+	init.pd = a.pd;
+	init.send_cq = init.recv_cq = a.cq;
+	qp = ibv_create_qp_ex(a.context, &init);
+	ck_assert_ptr_nonnull(qp);
+	ex = ibv_qp_to_qp_ex(qp);
+	EXPECT(0, ibv_destroy_qp(qp));
+	for (int i = 0; i < 2; i++) {
+		ibv_wr_start(ex);
+		ibv_wr_send(ex);
+		ibv_wr_set_sge(ex, 1, 0, 4);
+		ibv_wr_rdma_write(ex, 1, 0);
+		ibv_wr_set_inline_data(ex, a.buffer, 4);
+		if (i == 0)
+			ibv_wr_abort(ex);
+	}
+	EXPECT(EINVAL, ibv_wr_complete(ex));
+	end_both();
+}
+END_TEST
+
+START_TEST(a_completion_queue_that_is_gone_takes_no_call)
+{
+	struct ibv_cq_init_attr_ex ex_init = { .cqe = 4 };
+	struct ibv_poll_cq_attr poll = { 0 };
+	struct ibv_comp_channel *channel;
+	struct ibv_qp_init_attr init;
+	struct ibv_cq_ex *ex;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	void *cq_context;
+
+	verbs_begin(&a, &b);
+	channel = ibv_create_comp_channel(a.context);
+	cq = ibv_create_cq(a.context, 4, NULL, channel, 0);
+	EXPECT(0, ibv_destroy_cq(cq));
+	EXPECT_MINUS(EINVAL, ibv_poll_cq(cq, 1, &wc));
+	EXPECT(EINVAL, ibv_req_notify_cq(cq, 0));
+	EXPECT(EINVAL, ibv_resize_cq(cq, 8));
+	init = queues(cq);
+	EXPECT_NULL(EINVAL, ibv_create_qp(a.pd, &init));
+	EXPECT(0, ibv_destroy_comp_channel(channel));
+	EXPECT_MINUS(EINVAL, ibv_get_cq_event(channel, &cq, &cq_context));
+	EXPECT_NULL(EINVAL, ibv_create_cq(a.context, 4, NULL, channel, 0));
+	ex = ibv_create_cq_ex(a.context, &ex_init);
+	ck_assert_ptr_nonnull(ex);
+	EXPECT(0, ibv_destroy_cq(ibv_cq_ex_to_cq(ex)));
+	EXPECT(EINVAL, ibv_start_poll(ex, &poll));
+	EXPECT(EINVAL, ibv_next_poll(ex));
+	ibv_end_poll(ex);
+	end_both();
+}
+END_TEST
+
+START_TEST(a_shared_receive_queue_that_is_gone_takes_no_call)
+{
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq_attr attr = { .max_wr = 4 };
+	struct ibv_recv_wr recv = { .wr_id = 1 }, *bad = NULL;
+	struct ibv_qp_init_attr init;
+	struct ibv_srq *srq;
+
+	verbs_begin(&a, &b);
+	srq = ibv_create_srq(a.pd, &srq_init);
+	EXPECT(0, ibv_destroy_srq(srq));
+	EXPECT(EINVAL, ibv_post_srq_recv(srq, &recv, &bad));
+	ck_assert_ptr_eq(bad, &recv);
+	EXPECT(EINVAL, ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT));
+	EXPECT(EINVAL, ibv_query_srq(srq, &attr));
+	init = queues(a.cq);
+	init.srq = srq;
+	EXPECT_NULL(EINVAL, ibv_create_qp(a.pd, &init));
+	end_both();
+}
+END_TEST
+
+START_TEST(nothing_is_made_in_a_protection_domain_that_is_gone)
+{
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_ah_attr to = { .dlid = 1, .port_num = 1 };
+	struct ibv_wc wc = { .slid = 1 };
+	struct ibv_qp_init_attr init;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	char memory[64];
+
+	verbs_begin(&a, &b);
+	pd = ibv_alloc_pd(a.context);
+	EXPECT(0, ibv_dealloc_pd(pd));
+	init = queues(a.cq);
+	EXPECT_NULL(EINVAL, ibv_reg_mr(pd, memory, sizeof(memory), 0));
+	EXPECT_NULL(EINVAL, ibv_alloc_mw(pd, IBV_MW_TYPE_1));
+	EXPECT_NULL(EINVAL, ibv_create_ah(pd, &to));
+	EXPECT_NULL(EINVAL, ibv_create_ah_from_wc(pd, &wc, NULL, 1));
+	EXPECT_NULL(EINVAL, ibv_create_srq(pd, &srq_init));
+	EXPECT_NULL(EINVAL, ibv_create_qp(pd, &init));
+	mr = ibv_reg_mr(a.pd, memory, sizeof(memory), 0);
+	EXPECT_MINUS(EINVAL, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, pd, NULL, 0, 0));
+	EXPECT(0, ibv_dereg_mr(mr));
+	EXPECT_MINUS(EINVAL, ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0));
+	end_both();
+}
+END_TEST
+
+START_TEST(a_device_that_is_closed_takes_no_call)
+{
+	struct ibv_context *context;
+	struct ibv_async_event event;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+
+	verbs_begin(&a, &b);
+	context = ibv_open_device(a.context->device);
+	ck_assert_ptr_nonnull(context);
+	EXPECT(0, ibv_close_device(context));
+	EXPECT_MINUS(EINVAL, ibv_close_device(context));
+	EXPECT_NULL(EINVAL, ibv_alloc_pd(context));
+	EXPECT_NULL(EINVAL, ibv_create_comp_channel(context));
+	EXPECT_NULL(EINVAL, ibv_create_cq(context, 4, NULL, NULL, 0));
+	EXPECT_MINUS(EINVAL, ibv_get_async_event(context, &event));
+	EXPECT(EINVAL, ibv_query_device(context, &attr));
+	EXPECT(EINVAL, ibv_query_port(context, 1, &port));
+	EXPECT_MINUS(EINVAL, ibv_query_gid(context, 1, 0, &gid));
+	end_both();
+}
+END_TEST
+
+/* A device that is closed destroys the objects that are left. */
+START_TEST(objects_of_a_device_that_is_closed_are_gone)
+{
+	struct ibv_context *context;
+	struct ibv_cq *cq;
+	struct ibv_pd *pd;
+	struct ibv_wc wc;
+
+	verbs_begin(&a, &b);
+	context = ibv_open_device(a.context->device);
+	pd = ibv_alloc_pd(context);
+	cq = ibv_create_cq(context, 4, NULL, NULL, 0);
+	EXPECT(0, ibv_close_device(context));
+	EXPECT(EINVAL, ibv_dealloc_pd(pd));
+	EXPECT_MINUS(EINVAL, ibv_poll_cq(cq, 1, &wc));
+	EXPECT(EINVAL, ibv_destroy_cq(cq));
+	end_both();
+}
+END_TEST
+
+/* Their memory is given back in the end; the last is known still. */
+START_TEST(of_many_that_are_gone_the_last_are_known)
+{
+	struct ibv_pd *pd[MANY];
+
+	verbs_begin(&a, &b);
+	for (int i = 0; i < MANY; i++)
+		pd[i] = ibv_alloc_pd(a.context);
+	for (int i = 0; i < MANY; i++) {
+		ck_assert_ptr_nonnull(pd[i]);
+		EXPECT(0, ibv_dealloc_pd(pd[i]));
+	}
+	for (int i = MANY - 200; i < MANY; i++)
+		EXPECT(EINVAL, ibv_dealloc_pd(pd[i]));
+	end_both();
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, each_object_is_destroyed_once, 1, NULL);
+	unit_add(suite, a_queue_pair_that_is_gone_takes_no_call, 1, NULL);
+	unit_add(suite, a_queue_pair_of_single_requests_that_is_gone_takes_none, 1, NULL);
+	unit_add(suite, a_completion_queue_that_is_gone_takes_no_call, 1, NULL);
+	unit_add(suite, a_shared_receive_queue_that_is_gone_takes_no_call, 1, NULL);
+	unit_add(suite, nothing_is_made_in_a_protection_domain_that_is_gone, 1, NULL);
+	unit_add(suite, a_device_that_is_closed_takes_no_call, 1, NULL);
+	unit_add(suite, objects_of_a_device_that_is_closed_are_gone, 1, NULL);
+	unit_add(suite, of_many_that_are_gone_the_last_are_known, 1, NULL);
+}
+
+UNIT_SUITE("verbs_gone")

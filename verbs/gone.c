@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * gone.c - objects that the program has destroyed, and may still name by mistake.
+ *
+ * The memory of the last few is kept, and their context is one without a device, so a second
+ * destruction, a post or a poll answers EINVAL instead of following pointers into memory that is
+ * used for something else. The kernel answers a stale handle so; libibverbs itself would crash. The
+ * functions of verbs.h reach an object through the table of its context, so posts and polls of live
+ * objects pay nothing.
+ *
+ * Nothing here has a lock: vb_gone may be called with any lock held, and after a fork.
+ */
+#include <stdlib.h>
+
+#include "gone.h"
+
+#define GONE_MOST 256
+
+static int gone_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	(void)cq;
+	(void)n;
+	(void)wc;
+	errno = EINVAL;
+	return -1;
+}
+
+static int gone_notify(struct ibv_cq *cq, int solicited_only)
+{
+	(void)cq;
+	(void)solicited_only;
+	return EINVAL;
+}
+
+static int gone_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)qp;
+	*bad = wr;
+	return EINVAL;
+}
+
+static int gone_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)qp;
+	*bad = wr;
+	return EINVAL;
+}
+
+static int gone_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)srq;
+	*bad = wr;
+	return EINVAL;
+}
+
+static struct ibv_mw *gone_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	(void)pd;
+	(void)type;
+	return vb_failed(-EINVAL);
+}
+
+static int gone_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EINVAL;
+}
+
+static int gone_dealloc_mw(struct ibv_mw *mw)
+{
+	(void)mw;
+	return EINVAL;
+}
+
+/* Of all objects that are gone: it never changes. */
+static struct vb_context nowhere = {
+	.ex.context.ops = { ._compat_query_device = ibv_query_device,
+			    ._compat_query_port = ibv_query_port,
+			    .alloc_mw = gone_alloc_mw,
+			    .bind_mw = gone_bind_mw,
+			    .dealloc_mw = gone_dealloc_mw,
+			    .poll_cq = gone_poll,
+			    .req_notify_cq = gone_notify,
+			    .post_srq_recv = gone_srq_recv,
+			    .post_send = gone_send,
+			    .post_recv = gone_recv },
+};
+
+static void keep_memory(void *memory)
+{
+	static void *kept[GONE_MOST];
+	static unsigned int next;
+	unsigned int at = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % GONE_MOST;
+
+	free(__atomic_exchange_n(&kept[at], memory, __ATOMIC_ACQ_REL));
+}
+
+void vb_gone(void *object, struct ibv_context **context)
+{
+	*context = &nowhere.ex.context;
+	keep_memory(object);
+}
+
+void vb_gone_context(struct vb_context *context)
+{
+	context->nic = NULL;
+	context->adapter = NULL;
+	context->ex.context.ops = nowhere.ex.context.ops;
+	context->ex.context.abi_compat = NULL; /* it has no other table */
+	keep_memory(context);
+}
