@@ -154,17 +154,18 @@ static const struct {
 	const char *words;
 	int code;
 } outcomes[] = {
-	{ { ENDED_WELL, 0, false, "" }, "ends well", 0 },
-	{ { ENDED_CODE, 3, false, "" }, "exits with 3", 3 },
-	{ { ENDED_SIGNAL, SIGSEGV, false, "" },
+	{ { ENDED_WELL, 0, false, "", "" }, "ends well", 0 },
+	{ { ENDED_CODE, 3, false, "", "" }, "exits with 3", 3 },
+	{ { ENDED_SIGNAL, SIGSEGV, false, "", "" },
 	  "is ended by signal 11 (Segmentation fault)",
 	  128 + SIGSEGV },
-	{ { ENDED_STUCK, 0, false, "x waits" }, "is stuck (x waits)", 4 },
-	{ { ENDED_HUNG, 0, false, "" }, "hangs (it was ended after a while)", 4 },
-	{ { ENDED_LEFT, 2, false, "  emu0.ia1 emu0.evd1" },
+	{ { ENDED_STUCK, 0, false, "", "x waits" }, "is stuck (x waits)", 4 },
+	{ { ENDED_CODE, 3, false, "server", "" }, "server exits with 3", 3 },
+	{ { ENDED_HUNG, 0, false, "", "" }, "hangs (it was ended after a while)", 4 },
+	{ { ENDED_LEFT, 2, false, "", "  emu0.ia1 emu0.evd1" },
 	  "leaves 2 objects (emu0.ia1 emu0.evd1)",
 	  3 },
-	{ { ENDED_WRONG, 0, false, "rule: line 1" },
+	{ { ENDED_WRONG, 0, false, "", "rule: line 1" },
 	  "breaks a rule of the checkers (rule: line 1)",
 	  3 },
 };
@@ -186,13 +187,13 @@ END_TEST
 
 START_TEST(outcomes_are_the_same_by_what_counts)
 {
-	struct outcome a = { ENDED_CODE, 3, false, "x" }, b = { ENDED_CODE, 4, true, "x" };
+	struct outcome a = { ENDED_CODE, 3, false, "", "x" }, b = { ENDED_CODE, 4, true, "", "x" };
 
 	ck_assert(!same_outcome(&a, &b));
 	a.how = b.how = ENDED_LEFT;
 	ck_assert(same_outcome(&a, &b));
-	a = (struct outcome){ ENDED_WRONG, 1, false, "order: line 1" };
-	b = (struct outcome){ ENDED_WRONG, 2, false, "order: line 22" };
+	a = (struct outcome){ ENDED_WRONG, 1, false, "", "order: line 1" };
+	b = (struct outcome){ ENDED_WRONG, 2, false, "", "order: line 22" };
 	ck_assert(same_outcome(&a, &b));
 	strcpy(b.what, "orders: line 1");
 	ck_assert(!same_outcome(&a, &b));

@@ -207,8 +207,6 @@ static int hunt_all(struct hunt *hunt)
 	struct text folder = { 0 };
 	int code = EXIT_INTERNAL;
 
-	if (!alone_on_emu())
-		return EXIT_USAGE;
 	hunt->runners.argv = hunt->argv;
 	hunt->runners.several = hunt->several;
 	hunt->runners.starts_anew = hunt->several != NULL;
@@ -228,6 +226,8 @@ int explore_program(struct course *course, char **argv)
 {
 	struct hunt hunt = { .course = course, .argv = argv };
 
+	if (!alone_on_emu())
+		return EXIT_USAGE;
 	text_add(&hunt.title, "%s", argv[0]);
 	return hunt_all(&hunt);
 }
@@ -236,6 +236,8 @@ int explore_programs(struct course *course, const struct programs *programs)
 {
 	struct hunt hunt = { .course = course, .several = programs, .argv = programs->one[0].argv };
 
+	if (!alone_on_emu())
+		return EXIT_USAGE;
 	for (int i = 0; i < programs->count; i++)
 		text_add(&hunt.title, "%s%s", i ? " + " : "", programs->one[i].name);
 	return hunt_all(&hunt);
