@@ -119,7 +119,7 @@ stage_only() {
 # all suites a second time, which takes a minute; without --full, parity/fabric.sh does for it.
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
-	local profiles='irdma lossy-req'
+	local profiles=irdma
 	if [ -z "$FULL" ]; then
 		but="$but|/tutorial.sh|passthrough/fabric.sh"
 		export PROGRAM_STEPS=1000 MESSAGES=5 EVERY=2
@@ -175,7 +175,7 @@ stage_small() {
 # message, and checkers/test_checkers, one for each lie; threads/test_threads_asserts, which has
 # children that crash; and sim/test_spare_world, which maps large tables again and again.
 stage_valgrind() {
-	local less="-e /walk/ -e /test_forks -e /test_checkers" share=6
+	local less="-e /walk/ -e /test_forks -e /test_checkers" share=8
 	less="$less -e /test_threads_asserts -e /test_spare_world"
 	[ -z "$FULL" ] || less='' share=3
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
