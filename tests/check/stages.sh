@@ -175,7 +175,7 @@ stage_small() {
 # message, and checkers/test_checkers, one for each lie; threads/test_threads_asserts, which has
 # children that crash; and sim/test_spare_world, which maps large tables again and again.
 stage_valgrind() {
-	local less="-e /walk/ -e /test_forks -e /test_checkers" share=8
+	local less="-e /walk/ -e /test_forks -e /test_checkers" share=6
 	less="$less -e /test_threads_asserts -e /test_spare_world"
 	[ -z "$FULL" ] || less='' share=3
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"

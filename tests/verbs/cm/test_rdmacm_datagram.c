@@ -349,6 +349,8 @@ START_TEST(a_group_of_any_address_is_a_new_one)
 	ck_assert_int_eq(rdma_join_multicast(listener, in_address("0.0.0.0", 0), NULL), 0);
 	take(RDMA_CM_EVENT_MULTICAST_JOIN);
 	ck_assert_int_ne(memcmp(&first, &last.param.ud.ah_attr.grh.dgid, sizeof(first)), 0);
+	ck_assert_int_eq(rdma_leave_multicast(client, in_address("0.0.0.0", 0)), 0);
+	ck_assert_int_eq(rdma_leave_multicast(listener, in_address("0.0.0.0", 0)), 0);
 	end();
 }
 END_TEST
