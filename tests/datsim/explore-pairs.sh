@@ -27,11 +27,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=44
+tests=45
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=31
+	tests=32
 	slow=yes
 fi
 
@@ -172,6 +172,8 @@ expect 2 'true opened no simulated adapter: it tested nothing' explore --lockste
 	"$behaves" well + true
 expect 3 'sh: sh exits with 3 without any fault: nothing was explored' explore --lockstep -- \
 	sh -c 'exit 3'
+expect 255 'sh: sh exits with 255 without any fault: nothing was explored' explore --lockstep -- \
+	sh -c 'exit 255'
 
 # What asks explore to end ends the programs, too, and leaves no fabric.
 cat > ends.sh << 'END'

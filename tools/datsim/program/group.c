@@ -11,12 +11,12 @@
 
 #define EXIT_SIGNAL_ABOVE 128
 
-/* The first program that ended with such a code; -1: none. */
+/* The first program that a signal ended, or whose exit status was not 0; -1: none. */
 static int first_failed(const struct programs *programs, bool by_signal)
 {
 	for (int i = 0; i < programs->count; i++)
 		if (!programs->one[i].stuck && programs->one[i].code != 0 &&
-		    (programs->one[i].code > EXIT_SIGNAL_ABOVE) == by_signal)
+		    programs->one[i].by_signal == by_signal)
 			return i;
 	return -1;
 }

@@ -68,6 +68,8 @@ static void program_ended(struct programs *programs, pid_t pid, int status)
 		programs->one[i].code = programs->one[i].stuck    ? EXIT_FAILED
 					: programs->one[i].killed ? EXIT_PASS
 								  : program_status(status);
+		programs->one[i].by_signal = WIFSIGNALED(status) && !programs->one[i].stuck &&
+					     !programs->one[i].killed;
 	}
 }
 

@@ -17,9 +17,10 @@ struct programs {
 		const char *node;
 		char name[PROGRAM_NAME]; /* of the node, unlike that of any other program */
 		pid_t pid;               /* 0: not running */
-		int code;
-		bool stuck;  /* it waited forever, and was ended */
-		bool killed; /* by a fault: that is no failure of its own */
+		int code;                /* exit status, as a shell reports it */
+		bool by_signal;          /* of its own: the code is 128 and the signal */
+		bool stuck;              /* it waited forever, and was ended */
+		bool killed;             /* by a fault: that is no failure of its own */
 	} one[32];
 	int count;
 	int ready;           /* programs that have started up */
