@@ -13,20 +13,6 @@
 
 static struct verbs_end a, b;
 
-#define EXPECT(err, call) ck_assert_int_eq((call), (err))
-#define EXPECT_NULL(err, call)                  \
-	do {                                    \
-		errno = 0;                      \
-		ck_assert_ptr_null((call));     \
-		ck_assert_int_eq(errno, (err)); \
-	} while (0)
-#define EXPECT_MINUS(err, call)                 \
-	do {                                    \
-		errno = 0;                      \
-		ck_assert_int_eq((call), -1);   \
-		ck_assert_int_eq(errno, (err)); \
-	} while (0)
-
 /* Everything that was made has an end; a message still goes from one to the other. */
 static void end_both(void)
 {
@@ -115,6 +101,55 @@ START_TEST(a_queue_pair_that_is_gone_takes_no_call)
 	EXPECT(EINVAL, ibv_bind_mw(qp, mw, &bind));
 	EXPECT(0, ibv_dealloc_mw(mw));
 	end_both();
+}
+END_TEST
+
+/* The queue pair lives; what the request names is gone. */
+START_TEST(a_request_that_names_what_is_gone_is_refused)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW }, *bad = NULL;
+	struct ibv_mw_bind bind = { .wr_id = 1 };
+	struct ibv_mw *one, *two;
+	struct ibv_mr *mr;
+	char memory[64];
+
+	verbs_begin(&a, &b);
+	one = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1);
+	two = ibv_alloc_mw(a.pd, IBV_MW_TYPE_2);
+	mr = ibv_reg_mr(a.pd, memory, sizeof(memory), IBV_ACCESS_MW_BIND);
+	ck_assert(one && two && mr);
+	EXPECT(0, ibv_dereg_mr(mr));
+	bind.bind_info = (struct ibv_mw_bind_info){ .mr = mr,
+						    .addr = (uintptr_t)memory,
+						    .length = sizeof(memory) };
+	EXPECT(EPERM, ibv_bind_mw(a.qp, one, &bind)); /* verbs.h compares the domains */
+	EXPECT(0, ibv_dealloc_mw(one));
+	EXPECT(EINVAL, ibv_bind_mw(a.qp, one, &bind));
+	wr.bind_mw.mw = two;
+	wr.bind_mw.rkey = ibv_inc_rkey(two->rkey);
+	EXPECT(0, ibv_dealloc_mw(two));
+	EXPECT(EINVAL, ibv_post_send(a.qp, &wr, &bad));
+	ck_assert_ptr_eq(bad, &wr);
+	end_both();
+}
+END_TEST
+
+START_TEST(a_datagram_to_an_address_that_is_gone_is_refused)
+{
+	struct ibv_ah_attr to = { .dlid = 1, .port_num = 1 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
+	struct ibv_ah *ah;
+
+	verbs_begin_of(&a, &b, IBV_QPT_UD);
+	ah = ibv_create_ah(a.pd, &to);
+	ck_assert_ptr_nonnull(ah);
+	EXPECT(0, ibv_destroy_ah(ah));
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = b.qp->qp_num;
+	wr.wr.ud.remote_qkey = VERBS_QKEY;
+	EXPECT(EINVAL, ibv_post_send(a.qp, &wr, &bad));
+	ck_assert_ptr_eq(bad, &wr);
+	verbs_end_all(&a, &b);
 }
 END_TEST
 
@@ -299,6 +334,8 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, each_object_is_destroyed_once, 1, NULL);
 	unit_add(suite, a_queue_pair_that_is_gone_takes_no_call, 1, NULL);
+	unit_add(suite, a_request_that_names_what_is_gone_is_refused, 1, NULL);
+	unit_add(suite, a_datagram_to_an_address_that_is_gone_is_refused, 1, NULL);
 	unit_add(suite, a_queue_pair_of_single_requests_that_is_gone_takes_none, 1, NULL);
 	unit_add(suite, a_completion_queue_that_is_gone_takes_no_call, 1, NULL);
 	unit_add(suite, a_shared_receive_queue_that_is_gone_takes_no_call, 1, NULL);

@@ -18,22 +18,6 @@
 
 static struct verbs_end a, b;
 
-/* A call that returns 0 or an errno. */
-#define EXPECT(err, call) ck_assert_int_eq((call), (err))
-/* One that returns NULL, and one that returns -1, with errno. */
-#define EXPECT_NULL(err, call)                  \
-	do {                                    \
-		errno = 0;                      \
-		ck_assert_ptr_null((call));     \
-		ck_assert_int_eq(errno, (err)); \
-	} while (0)
-#define EXPECT_MINUS(err, call)                 \
-	do {                                    \
-		errno = 0;                      \
-		ck_assert_int_eq((call), -1);   \
-		ck_assert_int_eq(errno, (err)); \
-	} while (0)
-
 static void expect_message(void)
 {
 	struct ibv_wc wc;

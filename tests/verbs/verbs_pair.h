@@ -6,6 +6,7 @@
 #ifndef TESTS_VERBS_PAIR_H
 #define TESTS_VERBS_PAIR_H
 
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +50,23 @@ int verbs_send(struct verbs_end *end, const struct verbs_end *peer, enum ibv_wr_
 	       uint32_t length, unsigned int flags);
 /* Poll until there is a completion; false: none came in a second of virtual time. */
 bool verbs_poll(struct verbs_end *end, struct ibv_wc *wc);
+
+/* ---- calls that fail ---- */
+
+/* A call that returns 0 or an errno. */
+#define EXPECT(err, call) ck_assert_int_eq((call), (err))
+/* One that returns NULL, and one that returns -1, with errno. */
+#define EXPECT_NULL(err, call)                  \
+	do {                                    \
+		errno = 0;                      \
+		ck_assert_ptr_null((call));     \
+		ck_assert_int_eq(errno, (err)); \
+	} while (0)
+#define EXPECT_MINUS(err, call)                 \
+	do {                                    \
+		errno = 0;                      \
+		ck_assert_int_eq((call), -1);   \
+		ck_assert_int_eq(errno, (err)); \
+	} while (0)
 
 #endif
