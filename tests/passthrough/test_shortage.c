@@ -76,6 +76,7 @@ static const struct refused_call *row;
 #define EXPORTED  __attribute__((visibility("default"))) UNCHECKED
 
 static _Atomic bool armed;
+static _Atomic int sleeps; /* calls of ppoll */
 
 static UNCHECKED bool is_passthrough(const void *caller)
 {
@@ -177,6 +178,7 @@ EXPORTED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 	int error = refuses("ppoll", CALLER);
 
 	FIND(real, "ppoll");
+	atomic_fetch_add(&sleeps, 1);
 	if (!error)
 		return real(fds, n, timeout, mask);
 	errno = error;
@@ -344,8 +346,24 @@ static void gives_up(void)
 		again(dat_cr_reject(cr));
 }
 
+/* The other waits may find their event at once. Nothing comes here, so this one sleeps. */
+static void wait_in_vain(void)
+{
+	int before = atomic_load(&sleeps);
+	DAT_RETURN ret;
+	DAT_EVENT event;
+	DAT_COUNT more;
+
+	do {
+		ret = dat_evd_wait(w.a.recv, 100, 1, &event, &more);
+		if (!is_failure(ret, DAT_TIMEOUT_EXPIRED, ANY_SUBTYPE))
+			expect_refusal("dat_evd_wait", ret);
+	} while (atomic_load(&sleeps) == before && !has_failed());
+}
+
 static void exchange(void)
 {
+	wait_in_vain();
 	again(post_to_srq(0));
 	again(try_send(&w.a, w.a.ep, 1, SHORT));
 	expect_done(w.b.recv);
