@@ -113,23 +113,22 @@ stage_only() {
 # guesses more warnings there, so those of stages build and clang are the ones that count.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
-# the two things one by one, and on all profiles of the stub, of which stage tests has all as well.
-# datsim/tutorial.sh compares pages with what an ordinary build prints. datsim/sweep.sh
-# sweeps every second script. passthrough/fabric.sh runs
-# all suites a second time, which takes a minute; without --full, parity/fabric.sh does for it.
+# the two things one by one, and on all profiles of the stub, which stage tests has as well.
+# datsim/tutorial.sh compares pages with what an ordinary build prints. datsim/sweep.sh sweeps every
+# fourth script. passthrough/fabric.sh runs all suites a second time, which takes a minute; without
+# --full, parity/fabric.sh does for it.
 stage_asan() {
 	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
-	local profiles=irdma
 	if [ -z "$FULL" ]; then
-		but="$but|/tutorial.sh|passthrough/fabric.sh"
-		export PROGRAM_STEPS=1000 MESSAGES=5 EVERY=2
+		but="$but|/tutorial.sh|passthrough/(fabric|profiles).sh"
+		export PROGRAM_STEPS=1000 MESSAGES=5 EVERY=4
 	else
-		small='' profiles=''
+		small=''
 	fi
 	build_tree asan check-build --enable-sanitizers=address,undefined \
 		CFLAGS='-Og -g1' $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
-	PROFILES=$profiles KILLS=${KILLS:-34} STORES=${STORES:-20} CK_FORK=no \
+	KILLS=${KILLS:-34} STORES=${STORES:-20} CK_FORK=no \
 		test_in asan "$1" check \
 		LOG_COMPILER="$limit 900" TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
