@@ -18,7 +18,8 @@ test -j --junit --seed --trace --provider --device --slow
 show --svg --pcapng
 run --script --seed --profile --alias --addresses --trace
 sweep --nth --share --seed --only
-explore --runs --seconds -j --seed --first --shard --faults --out --hang
+explore --runs --seconds -j --seed --first --shard --faults --out --hang --store --failures --json
+merge --out --json
 conformance --provider --device --slow -j --junit
 hwcheck --seconds --verbs
 END
@@ -55,6 +56,9 @@ explore --faults lost
 explore --faults drop,
 explore --hang long
 explore --hang 0
+explore --failures 0
+explore --failures some
+explore --failures 1x
 conformance --provider soft
 conformance --slow 1001
 conformance -j 257
@@ -63,7 +67,7 @@ hwcheck --seconds 601
 hwcheck --seconds long
 END
 }
-commands="test show run sweep replay explore shell conformance fabric info hwcheck env"
+commands="test show run sweep replay explore merge shell conformance fabric info hwcheck env"
 
 # says STATUS PATTERN ARGS...: datsim exits so and prints that
 says() {

@@ -7,12 +7,12 @@
 
 extern const struct command command_test, command_show, command_run, command_sweep, command_replay,
 	command_explore, command_shell, command_conformance, command_fabric, command_info,
-	command_hwcheck, command_env;
+	command_hwcheck, command_env, command_merge;
 
 /* help.c: what the help says beside the options */
 extern const char about_test[], details_test[], about_show[], details_show[], about_run[],
 	details_run[], about_fabric[], about_replay[], about_explore[], about_shell[], about_info[],
 	about_conformance[], details_conformance[], about_sweep[], about_hwcheck[], about_env[],
-	details_hwcheck[];
+	details_hwcheck[], about_merge[];
 
 #endif

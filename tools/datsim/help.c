@@ -145,7 +145,18 @@ const char about_explore[] =
 	"\n"
 	"With --lockstep there may be several programs with + between them, as for `datsim run\n"
 	"--lockstep`. A schedule then also chooses whose turn it is (fabric seed=N). The programs\n"
-	"are started anew for each run: if they meet at a fixed TCP port, leave -j at 1.\n";
+	"are started anew for each run: if they meet at a fixed TCP port, leave -j at 1.\n"
+	"\n"
+	"With --store it is a campaign: explore first tries the failures that the folder has,\n"
+	"then goes on after each failure, counts those that fail in a known way, and keeps each\n"
+	"other one as a file that replays it. Several shards may share the folder; `datsim\n"
+	"merge` unites folders. The exit status is that of the first failure, old or new.\n";
+
+const char about_merge[] =
+	"Unites folders of failures, which shards of `datsim explore --store` have written: one\n"
+	"failure for each signature, the shortest of them, and how far each shard has come. What\n"
+	"was kept as it was found (--no-shrink) is shrunk once: scripts always, programs if they\n"
+	"are named behind --, as for explore. A store does not say what to execute.\n";
 
 const char about_shell[] =
 	"Runs the lines of a script as you type them, and shows for each line its results, the\n"

@@ -15,9 +15,9 @@
 #endif
 
 static const struct command *const commands[] = {
-	&command_test,   &command_show,    &command_run,     &command_sweep,
-	&command_replay, &command_explore, &command_shell,   &command_conformance,
-	&command_fabric, &command_info,    &command_hwcheck, &command_env,
+	&command_test,    &command_show,    &command_run,   &command_sweep,       &command_replay,
+	&command_explore, &command_merge,   &command_shell, &command_conformance, &command_fabric,
+	&command_info,    &command_hwcheck, &command_env,
 };
 
 static void print_commands(void)

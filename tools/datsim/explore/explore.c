@@ -4,7 +4,7 @@
  *
  * Schedules run untraced; a failure is repeated both ways, as `datsim test` does.
  */
-#include "explore.h"
+#include "explorer.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -23,20 +23,10 @@
 #include "tools/datsim/files.h"
 #include "tools/datsim/jobs.h"
 
-struct explorer {
-	const char *path;
-	struct course *course;
-	struct text content;
-	struct plan plan;
-	struct schedule schedule;
-	uint64_t failed; /* number of the failing schedule */
-	bool acted;      /* some schedule changed what happened to some packet */
-};
-
 /* ---- one schedule ---- */
 
-static void run_schedule(struct explorer *explorer, uint64_t number, bool untraced,
-			 struct verdict *verdict)
+void explorer_schedule(struct explorer *explorer, uint64_t number, bool untraced,
+		       struct verdict *verdict)
 {
 	struct options options = { .has_seed = true, .untraced = untraced };
 	struct schedule *schedule = &explorer->schedule;
@@ -64,7 +54,7 @@ static void explorer_work(struct explorer *explorer, struct shared *shared)
 	bool good = true;
 
 	while (good && course_next(explorer->course, &number) && number < shared->failed) {
-		run_schedule(explorer, number, true, &verdict);
+		explorer_schedule(explorer, number, true, &verdict);
 		good = verdict.code == EXIT_PASS;
 		if (verdict.faults_acted || explorer->schedule.slows)
 			shared->acted = true;
@@ -163,7 +153,7 @@ static int find_failure(struct explorer *explorer, bool *found)
 /* ---- what was found ---- */
 
 /* FILE.dsim: FILE.shrunk.dsim */
-static void out_name(const struct explorer *explorer, struct text *name)
+void explorer_out_name(const struct explorer *explorer, struct text *name)
 {
 	size_t n = strlen(explorer->path);
 
@@ -177,8 +167,8 @@ static void out_name(const struct explorer *explorer, struct text *name)
 	text_add(name, ".shrunk.dsim");
 }
 
-static void explorer_report(const struct explorer *explorer, const struct lines *lines,
-			    const struct verdict *verdict)
+void explorer_report(const struct explorer *explorer, const struct lines *lines,
+		     const struct verdict *verdict)
 {
 	size_t i;
 
@@ -204,7 +194,7 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 	struct lines lines;
 	int code;
 
-	out_name(explorer, &name);
+	explorer_out_name(explorer, &name);
 	lines_split(&lines, &explorer->plan, &explorer->schedule);
 	shrink_script(&lines, text_of(&name), failure, &seed);
 	lines_join(&lines, true, &text);
@@ -288,7 +278,7 @@ static int look_at_script(struct explorer *explorer)
 }
 
 /* No schedule fails. That says something only if schedules ran, and did something to a packet. */
-static int tell_of_none(const struct explorer *explorer)
+int explorer_tell_of_none(const struct explorer *explorer)
 {
 	const struct course *course = explorer->course;
 
@@ -311,13 +301,15 @@ static int explorer_run(struct explorer *explorer)
 	int code = look_at_script(explorer);
 	bool found = false;
 
+	if (code == EXIT_PASS && campaign_wanted(explorer->course))
+		return explorer_campaign(explorer);
 	if (code == EXIT_PASS)
 		code = find_failure(explorer, &found);
 	if (code != EXIT_PASS)
 		return code;
 	if (!found)
-		return tell_of_none(explorer);
-	run_schedule(explorer, explorer->failed, true, &verdict);
+		return explorer_tell_of_none(explorer);
+	explorer_schedule(explorer, explorer->failed, true, &verdict);
 	/* A script can fail with these codes only; any other is a fault of this tool. */
 	code = EXIT_INTERNAL;
 	if (verdict.code == EXIT_FAILED || verdict.code == EXIT_CHECKER ||

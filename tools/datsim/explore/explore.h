@@ -27,6 +27,15 @@ struct course {
 	uint32_t kinds;  /* of faults, a bit for each */
 	double hang;     /* a program hangs after this many seconds of processor time */
 	const char *out; /* file for the shortened script; NULL: the default */
+
+	/* campaign.h: it goes on after a failure, counts and writes down what it finds. */
+	const char *store; /* folder of failures; NULL: none */
+	const char *json;  /* file for the result, or "-"; NULL: none */
+	bool coverage;     /* of faults and states, as a table and in the JSON */
+	bool resume;       /* go on where an earlier run of this shard was */
+	bool as_found;     /* failures are not shrunk */
+	uint64_t failures; /* new ones, after which it ends */
+	bool merges;       /* run no schedule, but shrink what the store has */
 };
 
 /* The number of the next schedule; false: all are done. */
@@ -42,6 +51,8 @@ uint64_t course_before(const struct course *course, uint64_t number);
 /* Run a script or a program under many schedules. Returns the exit code. */
 int explore_script(struct course *course, const char *path);
 int explore_program(struct course *course, char **argv);
+/* Either of them, by the words behind "--" of a command of datsim. */
+int explore_named(struct course *course, const char *command, char **words);
 /* The same of several programs in lockstep. */
 int explore_programs(struct course *course, const struct programs *programs);
 
@@ -124,6 +135,8 @@ struct shrinking {
 
 void shrink_lines(struct shrinking *shrinking);
 
+/* The title in "FILE:LINE: title (2 of 3)". */
+const char *failure_title(const struct verdict *verdict, size_t *length);
 /* Are two failures the same: exit code, kind of the failing line, and its message? */
 bool same_failure(const struct verdict *a, const struct verdict *b);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* datsim explore: its command line. */
-#include "explore.h"
+#include "campaign.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +53,19 @@ static bool take_faults(void *member, const char *value)
 	return kinds != 0;
 }
 
+/* --failures 3, or all */
+static bool take_failures(void *member, const char *value)
+{
+	uint64_t *failures = member;
+	size_t n = strspn(value, "0123456789");
+
+	*failures = UINT64_MAX;
+	if (!strcmp(value, "all"))
+		return true;
+	*failures = strtoull(value, NULL, 10);
+	return n >= 1 && n <= 9 && !value[n] && *failures >= 1;
+}
+
 static const struct option options[] = {
 	{ "--runs", "N",
 	  "this many schedules (default: 100000, for a program 10000; no limit with --seconds)",
@@ -94,11 +107,33 @@ static const struct option options[] = {
 	  "time, hangs (default: 2)",
 	  OPTION_OWN, .take = take_hang, .wants = "seconds from 0.01 to 3600",
 	  OPTION_SETS(struct course, hang) },
+	{ "--store", "DIR",
+	  "a folder of failures, one file for each way in which it fails: those that are there are "
+	  "tried first, and after a failure explore goes on",
+	  OPTION_TEXT, .wants = "a folder", OPTION_SETS(struct course, store) },
+	{ "--failures", "N|all",
+	  "with a store: stop after N new ways in which it fails (default: all)", OPTION_OWN,
+	  .take = take_failures, .wants = "a number from 1 to 999999999, or all",
+	  OPTION_SETS(struct course, failures) },
+	{ "--resume", NULL,
+	  "with a store: go on where an earlier run of this shard, seed and faults was",
+	  OPTION_FLAG, OPTION_SETS(struct course, resume) },
+	{ "--no-shrink", NULL,
+	  "with a store: keep failures as they are found, for `datsim merge` to shrink",
+	  OPTION_FLAG, OPTION_SETS(struct course, as_found) },
+	{ "--coverage", NULL,
+	  "count which faults acted, why connections broke, which states were reached and which "
+	  "calls failed, and print a table",
+	  OPTION_FLAG, OPTION_SETS(struct course, coverage) },
+	{ "--json", "FILE",
+	  "write the result for programs; -: to standard output, and everything else to "
+	  "standard error",
+	  OPTION_TEXT, .wants = "a file to write, or -", OPTION_SETS(struct course, json) },
 	{ .name = NULL },
 };
 
 /* Programs, of which the command line has any number. */
-static int explore_words(struct course *course, char **words)
+int explore_named(struct course *course, const char *command, char **words)
 {
 	struct programs programs = { .lockstep = true };
 	char **word = words;
@@ -106,13 +141,13 @@ static int explore_words(struct course *course, char **words)
 	while (*word && !programs_is_separator(*word))
 		word++;
 	if (*word && !course->lockstep)
-		return usage_error("explore",
+		return usage_error(command,
 				   "several programs are explored in lockstep only: --lockstep");
 	if (!course->lockstep && kinds_need_lockstep(course->kinds))
 		return usage_error("explore", "--faults turns and kill want --lockstep");
 	if (!course->lockstep)
 		return explore_program(course, words);
-	if (!programs_split(&programs, "explore", words))
+	if (!programs_split(&programs, command, words))
 		return EXIT_USAGE;
 	return explore_programs(course, &programs);
 }
@@ -136,11 +171,17 @@ static int run_command(char **argv)
 	if (!program && (course.lockstep || kinds_need_lockstep(course.kinds)))
 		return usage_error("explore",
 				   "--lockstep, turns and kill are for programs: -- PROGRAM");
+	if (!course.store && (course.failures || course.resume || course.as_found))
+		return usage_error("explore", "--failures, --resume and --no-shrink want --store");
+	if (!course.failures)
+		course.failures = course.store ? UINT64_MAX : 1;
+	json_prepare(course.json);
 	if (!course.runs && !course.seconds)
 		course.runs = program ? RUNS_OF_PROGRAMS : RUNS_USUAL;
 	course.jobs = jobs_at_once(course.jobs);
 	course.progress = isatty(STDERR_FILENO);
-	return program ? explore_words(&course, what.word) : explore_script(&course, what.word[0]);
+	return program ? explore_named(&course, "explore", what.word)
+		       : explore_script(&course, what.word[0]);
 }
 
 const struct command command_explore = {

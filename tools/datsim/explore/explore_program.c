@@ -57,6 +57,10 @@ static bool begin_next(struct hunt *hunt, struct runner *runner)
 static void take_outcome(struct hunt *hunt, const struct runner *runner)
 {
 	hunt->preempted += runner->preempted;
+	if (hunt->campaign) {
+		hunt_take(hunt, runner);
+		return;
+	}
 	if (runner->outcome.how == ENDED_WELL || (hunt->found && hunt->number < runner->number))
 		return;
 	hunt->found = true;
@@ -83,6 +87,7 @@ static void run_schedules(struct hunt *hunt)
 		}
 		if (busy)
 			runners_wait(runners);
+		hunt_save(hunt, false);
 	} while (busy && !ended_asked(&hunt->ended));
 }
 
@@ -124,6 +129,8 @@ static int hunt_tell(struct hunt *hunt)
 	if (!course->done)
 		return usage_error("explore",
 				   "no schedule was run: allow more --runs or --seconds");
+	if (hunt->campaign && (hunt->campaign->code || course->done == hunt->campaign->before))
+		return campaign_end(hunt->campaign);
 	if (!hunt->plan.link_count && !hunt->plan.turns)
 		return usage_error("explore",
 				   "%s sent no packet, so no fault could act in %llu schedules: "
@@ -134,20 +141,53 @@ static int hunt_tell(struct hunt *hunt)
 				   "%llu schedules had no fault of these kinds, so nothing was "
 				   "tested: allow more --runs, or other --faults",
 				   (unsigned long long)course->done);
+	if (hunt->campaign)
+		return campaign_end(hunt->campaign);
 	printf("%s: %llu schedules of seed %llu hold\n", text_of(&hunt->title),
 	       (unsigned long long)course->done, (unsigned long long)course->seed);
 	return EXIT_PASS;
 }
 
+/* Known failures first; then schedules, with a pause for each failure that is not known. */
+static void run_campaign(struct hunt *hunt)
+{
+	bool more;
+
+	hunt_try_known(hunt);
+	do {
+		run_schedules(hunt);
+		more = hunt->found;
+		hunt_settle(hunt);
+		hunt_save(hunt, true);
+	} while (more && !campaign_is_full(hunt->campaign) && !ended_asked(&hunt->ended));
+}
+
+static int hunt_interrupted(struct hunt *hunt)
+{
+	hunt->campaign->interrupted = true;
+	return campaign_end(hunt->campaign);
+}
+
 static int hunt_run(struct hunt *hunt)
 {
-	int code;
+	int code = EXIT_PASS;
 
 	hunt->runners.count = hunt->course->jobs < RUNNERS_MAX ? hunt->course->jobs : RUNNERS_MAX;
+	hunt->runners.quotes = hunt->campaign != NULL;
 	runners_start(&hunt->runners);
-	run_schedules(hunt);
+	if (hunt->course->merges)
+		hunt_shrink_store(hunt);
+	else if (hunt->campaign)
+		run_campaign(hunt);
+	else
+		run_schedules(hunt);
 	course_end(hunt->course);
-	code = ended_asked(&hunt->ended) ? EXIT_PASS : hunt_tell(hunt);
+	if (hunt->course->merges)
+		code = EXIT_PASS;
+	else if (!ended_asked(&hunt->ended))
+		code = hunt_tell(hunt);
+	else if (hunt->campaign)
+		code = hunt_interrupted(hunt);
 	runners_end(&hunt->runners);
 	return code;
 }
@@ -202,7 +242,7 @@ static void traces_end(const struct hunt *hunt)
 	rmdir(hunt->runners.traces);
 }
 
-static int hunt_all(struct hunt *hunt)
+static int hunt_in_folder(struct hunt *hunt)
 {
 	struct text folder = { 0 };
 	int code = EXIT_INTERNAL;
@@ -217,6 +257,26 @@ static int hunt_all(struct hunt *hunt)
 		traces_end(hunt);
 	}
 	text_free(&folder);
+	return code;
+}
+
+/* With a campaign, if one is wanted. */
+static int hunt_all(struct hunt *hunt)
+{
+	const char *title = text_of(&hunt->title), *slash = strrchr(title, '/');
+	struct campaign campaign;
+	int code = EXIT_USAGE;
+
+	if (!campaign_wanted(hunt->course)) {
+		code = hunt_in_folder(hunt);
+	} else {
+		if (campaign_begin(&campaign, hunt->course,
+				   slash && !hunt->several ? slash + 1 : title)) {
+			hunt->campaign = &campaign;
+			code = hunt_in_folder(hunt);
+		}
+		campaign_free(&campaign);
+	}
 	text_free(&hunt->schedule.text);
 	text_free(&hunt->title);
 	return code;

@@ -8,7 +8,7 @@
 #ifndef DATSIM_HUNT_H
 #define DATSIM_HUNT_H
 
-#include "explore.h"
+#include "campaign.h"
 #include "tools/datsim/program/runner.h"
 
 struct hunt {
@@ -26,6 +26,17 @@ struct hunt {
 	bool found;
 	uint64_t number; /* number of the failing schedule */
 	struct outcome failure;
+
+	struct campaign *campaign; /* NULL: it ends with the first failure */
+	struct text ending;        /* of the failure (signature.h); empty without a campaign */
+	struct entry *entry;       /* to be put into the store when the report writes the script */
+	bool repeats;              /* the failure, in each of the last runs */
+	struct hunt_failure {
+		uint64_t number;
+		struct outcome outcome;
+		struct text ending;
+	} pending[RUNNERS_MAX]; /* failures that are not known */
+	int pending_count;
 };
 
 /* False: the lines are not a valid script, which happens while one is shortened. */
@@ -39,7 +50,29 @@ int hunt_study(struct hunt *hunt);
 
 /* Make the schedule that failed short, print it and write it. Returns the exit code of the tool. */
 int hunt_report(struct hunt *hunt);
+/* Its parts: the lines of the failing schedule, shortened; the rest. */
+void hunt_shorten(struct hunt *hunt, struct lines *lines);
+int hunt_report_lines(struct hunt *hunt, const struct lines *lines);
+/* Does it fail as hunt->failure does, by these lines alone? */
+bool hunt_fails_so(const struct lines *lines, void *ctx);
+/* Add the command that replays the failure. */
+void hunt_replay(const struct hunt *hunt, const char *path, struct text *line);
 /* Print the end of what programs said on standard error. */
 void hunt_show_errors(int fd);
+
+/* ---- hunt_campaign.c ---- */
+
+/* A run has ended: count it, or set it aside as a failure that is not known (hunt->found). */
+void hunt_take(struct hunt *hunt, const struct runner *runner);
+/* No run goes on: shorten and store the failures that were set aside. */
+void hunt_settle(struct hunt *hunt);
+/* Replay what the store has of these programs. */
+void hunt_try_known(struct hunt *hunt);
+/* Shorten what the store has of these programs as it was found, for merge. */
+void hunt_shrink_store(struct hunt *hunt);
+/* Write down how far it has come. */
+void hunt_save(struct hunt *hunt, bool end);
+/* The file of the failure: of the store, if there is a campaign with one. False: say why. */
+bool hunt_write(struct hunt *hunt, const char *path, const struct text *lines);
 
 #endif

@@ -16,7 +16,23 @@
 #define LINES_SHOWN  40   /* of the trace, fewer in the timeline */
 #define NAMES_MOST   60   /* bytes of the names of several programs in that of a file */
 
-static bool fails_so(const struct lines *lines, void *ctx)
+/* In a campaign, the run has to say the same, too. */
+static bool hunt_ends_so(const struct hunt *hunt, const struct outcome *outcome)
+{
+	struct text said = { 0 }, ending = { 0 };
+	bool good;
+
+	if (!hunt->ending.length)
+		return true;
+	runner_said(&hunt->runners.list[0], &said);
+	signature_ending(&ending, outcome, text_of(&said));
+	good = !strcmp(text_of(&ending), text_of(&hunt->ending));
+	text_free(&said);
+	text_free(&ending);
+	return good;
+}
+
+bool hunt_fails_so(const struct lines *lines, void *ctx)
 {
 	struct hunt *hunt = ctx;
 	struct text text = { 0 }, settings = { 0 };
@@ -26,7 +42,7 @@ static bool fails_so(const struct lines *lines, void *ctx)
 	lines_join(lines, true, &text);
 	good = hunt_compile(hunt, text_of(&text), text.length, &settings) &&
 	       runner_run(&hunt->runners, text_of(&settings), &outcome) &&
-	       same_outcome(&outcome, &hunt->failure);
+	       same_outcome(&outcome, &hunt->failure) && hunt_ends_so(hunt, &outcome);
 	text_free(&settings);
 	text_free(&text);
 	return good;
@@ -41,10 +57,10 @@ static double shorter_hang(const struct hunt *hunt)
 	return seconds < hunt->course->hang ? seconds : hunt->course->hang;
 }
 
-static void make_short(struct hunt *hunt, struct lines *lines)
+void hunt_shorten(struct hunt *hunt, struct lines *lines)
 {
 	struct shrinking shrinking = { .lines = lines,
-				       .fails = fails_so,
+				       .fails = hunt_fails_so,
 				       .ctx = hunt,
 				       .words = true };
 
@@ -126,6 +142,10 @@ static void out_name(const struct hunt *hunt, struct text *name)
 {
 	const char *slash = strrchr(hunt->argv[0], '/');
 
+	if (hunt->entry && hunt->course->store) {
+		store_path(&hunt->campaign->store, hunt->entry, name);
+		return;
+	}
 	if (hunt->course->out) {
 		text_add(name, "%s", hunt->course->out);
 		return;
@@ -161,16 +181,21 @@ static void add_run(const struct hunt *hunt, const char *path, struct text *line
 	add_words(hunt, line);
 }
 
-static void print_replay(const struct hunt *hunt, const char *path)
+void hunt_replay(const struct hunt *hunt, const char *path, struct text *line)
 {
 	bool stuck = hunt->failure.how == ENDED_STUCK || hunt->failure.alone;
+	if (hunt->failure.how == ENDED_HUNG)
+		text_add(line, "timeout %g ", 10 * hunt->course->hang);
+	if (stuck && !hunt->several && !getenv("DATSIM_STUCK"))
+		text_add(line, "DATSIM_STUCK=abort ");
+	add_run(hunt, path, line);
+}
+
+static void print_replay(const struct hunt *hunt, const char *path)
+{
 	struct text line = { 0 };
 
-	if (hunt->failure.how == ENDED_HUNG)
-		text_add(&line, "timeout %g ", 10 * hunt->course->hang);
-	if (stuck && !hunt->several && !getenv("DATSIM_STUCK"))
-		text_add(&line, "DATSIM_STUCK=abort ");
-	add_run(hunt, path, &line);
+	hunt_replay(hunt, path, &line);
 	printf("replay:   %s\n", text_of(&line));
 	text_free(&line);
 }
@@ -235,19 +260,20 @@ static void print_schedule(const struct hunt *hunt, const struct lines *lines)
 	text_free(&what);
 }
 
-static int report_short(struct hunt *hunt, const struct lines *lines)
+int hunt_report_lines(struct hunt *hunt, const struct lines *lines)
 {
 	struct text name = { 0 }, text = { 0 };
 
 	out_name(hunt, &name);
 	print_schedule(hunt, lines);
-	if (!hunt_confirm(hunt, lines) && !ended_asked(&hunt->ended))
+	hunt->repeats = hunt_confirm(hunt, lines);
+	if (!hunt->repeats && !ended_asked(&hunt->ended))
 		puts(hunt->several ? "it does not fail in every run: does a thread lose its turn "
 				     "(\"preempted\" in the trace), or do its runs share a file?"
 				   : "it does not fail in every run: does it use threads, a clock, "
 				     "or a file that its runs share?");
 	lines_join(lines, true, &text);
-	if (write_whole_or_say(text_of(&name), &text)) {
+	if (hunt_write(hunt, text_of(&name), &text)) {
 		if (hunt->several)
 			keep_trace(hunt, text_of(&name));
 		print_replay(hunt, text_of(&name));
@@ -262,8 +288,8 @@ int hunt_report(struct hunt *hunt)
 	struct lines lines;
 	int code;
 
-	make_short(hunt, &lines);
-	code = ended_asked(&hunt->ended) ? EXIT_PASS : report_short(hunt, &lines);
+	hunt_shorten(hunt, &lines);
+	code = ended_asked(&hunt->ended) ? EXIT_PASS : hunt_report_lines(hunt, &lines);
 	lines_free(&lines);
 	return code;
 }

@@ -71,8 +71,7 @@ void lines_free(struct lines *lines)
 
 /* ---- trying ---- */
 
-/* The title in "FILE:LINE: title (2 of 3)". */
-static const char *title_of(const struct verdict *verdict, size_t *length)
+const char *failure_title(const struct verdict *verdict, size_t *length)
 {
 	const char *p = strstr(text_of(&verdict->report), ": ");
 	const char *end;
@@ -88,7 +87,7 @@ static const char *title_of(const struct verdict *verdict, size_t *length)
 bool same_failure(const struct verdict *a, const struct verdict *b)
 {
 	size_t m, n;
-	const char *p = title_of(a, &m), *q = title_of(b, &n);
+	const char *p = failure_title(a, &m), *q = failure_title(b, &n);
 
 	return a->code == b->code && a->kind == b->kind && m == n && !memcmp(p, q, n);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -40,8 +41,9 @@ static double seconds_of(clockid_t clock)
 /* ---- starting ---- */
 
 static void __attribute__((noreturn))
-be_program(const struct runners *runners, int fd, const char *settings)
+be_program(const struct runners *runners, const struct runner *runner, int fd, const char *settings)
 {
+	int errors = runners->errors >= 0 ? runners->errors : runner->words;
 	const struct rlimit no_core = { 0, 0 };
 	int nowhere = open("/dev/null", O_RDWR);
 	char meant[48];
@@ -59,7 +61,7 @@ be_program(const struct runners *runners, int fd, const char *settings)
 	if (nowhere >= 0) {
 		dup2(nowhere, STDIN_FILENO);
 		dup2(nowhere, STDOUT_FILENO);
-		dup2(runners->errors >= 0 ? runners->errors : nowhere, STDERR_FILENO);
+		dup2(errors >= 0 ? errors : nowhere, STDERR_FILENO);
 	}
 	if (runners->several)
 		group_run(runners->several, fd, runners->seconds);
@@ -87,7 +89,7 @@ static bool runner_start(const struct runners *runners, struct runner *runner, c
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		be_program(runners, ends[1], settings);
+		be_program(runners, runner, ends[1], settings);
 	if (pid < 0)
 		goto close_ends;
 	runner->process = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -145,6 +147,13 @@ static int runner_stop(const struct runners *runners, struct runner *runner, boo
 
 /* ---- a run ---- */
 
+/* The program, and all that it forks, share the offset. */
+static void runner_forget_said(const struct runner *runner)
+{
+	if (runner->words >= 0 && !ftruncate(runner->words, 0))
+		lseek(runner->words, 0, SEEK_SET);
+}
+
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings)
 {
 	struct text text = { 0 };
@@ -154,6 +163,7 @@ bool runner_begin(struct runners *runners, struct runner *runner, const char *se
 	runner->hung = runner->alone = runner->has_said = false;
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
+	runner_forget_said(runner);
 	runner_add_trace(runners, runner, settings, &text);
 	if (runners->starts_anew)
 		runner->busy = runner_start(runners, runner, text_of(&text));
@@ -367,7 +377,9 @@ void runners_start(struct runners *runners)
 	int i, why = 0;
 
 	for (i = 0; i < runners->count; i++) {
-		runners->list[i] = (struct runner){ .fd = -1, .process = -1 };
+		runners->list[i] = (struct runner){ .fd = -1, .process = -1, .words = -1 };
+		if (runners->quotes)
+			runners->list[i].words = memfd_create("said", MFD_CLOEXEC);
 		if (!runners->starts_anew && !runner_start(runners, &runners->list[i], NULL))
 			runners->starts_anew = true;
 	}
@@ -399,6 +411,8 @@ void runners_end(struct runners *runners)
 {
 	int i;
 
-	for (i = 0; i < runners->count; i++)
+	for (i = 0; i < runners->count; i++) {
 		runner_stop(runners, &runners->list[i], true);
+		close_fd(&runners->list[i].words);
+	}
 }

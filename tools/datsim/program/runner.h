@@ -37,6 +37,7 @@ struct outcome {
 
 struct runner {
 	int fd;        /* socket to it; -1: none */
+	int words;     /* file of what the current run says on standard error; -1: none */
 	int process;   /* pidfd of the started process; -1: none */
 	pid_t started; /* its id */
 	pid_t running; /* the process of the current run; 0: none yet */
@@ -58,6 +59,7 @@ struct runners {
 	bool starts_anew;               /* for each run */
 	bool leaves;                    /* it leaves objects even without faults: not a failure */
 	double seconds;                 /* processor time for a run, and a tenth of its real time */
+	bool quotes;                    /* runner_said is wanted */
 	int errors;                     /* file for standard error; -1: discarded */
 	const char *traces;  /* folder for traces (runner_trace), for the checkers; NULL: none */
 	struct ended *ended; /* the caller watches; once it is asked to end, no run goes on */
@@ -78,6 +80,9 @@ void runners_wait(struct runners *runners);
 bool runner_run(struct runners *runners, const char *settings, struct outcome *outcome);
 
 /* ---- runner_trace.c ---- */
+
+/* The end of what the last run said on standard error, if the runners quote it. */
+void runner_said(const struct runner *runner, struct text *said);
 
 /* Add the settings of a run, and where its trace goes. */
 void runner_add_trace(const struct runners *runners, const struct runner *runner,

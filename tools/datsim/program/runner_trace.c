@@ -8,7 +8,23 @@
 #include "runner.h"
 #include "tools/datsim/files.h"
 
-#define NAMED_MOST 8 /* objects that were left */
+#define NAMED_MOST 8     /* objects that were left */
+#define SAID_MOST  16384 /* bytes, the last ones */
+
+void runner_said(const struct runner *runner, struct text *said)
+{
+	char last[SAID_MOST];
+	off_t length = runner->words >= 0 ? lseek(runner->words, 0, SEEK_END) : 0;
+	ssize_t n = pread(runner->words, last, sizeof(last),
+			  length > SAID_MOST ? length - SAID_MOST : 0);
+
+	said->length = 0;
+	for (ssize_t i = 0; i < n; i++) {
+		if (!last[i])
+			last[i] = ' ';
+	}
+	text_append(said, last, n > 0 ? (size_t)n : 0);
+}
 
 void runner_trace(const struct runners *runners, int which, struct text *path)
 {

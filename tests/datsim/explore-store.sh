@@ -1,0 +1,227 @@
+#!/bin/sh
+# datsim explore with a store, and datsim merge: each way to fail is kept once, whichever seeds,
+# shards and workers find it; known ones are tried first; an interrupted run goes on; what is no
+# store is refused. And the coverage and the JSON of both. RUNS: schedules of each campaign.
+. "$(dirname "$0")/begin.sh"
+planted=$top/tests/planted
+behaves=$top/tests/datsim/behaves
+source=${top_srcdir:-$here/../..}
+needs "$planted/credit"
+needs "$behaves"
+cd "$scratch" || exit 99
+ulimit -c 0
+runs=${RUNS:-100}
+cp "$source/tests/planted/event-order.dsim" "$source/tests/planted/clean.dsim" .
+
+# same A B: equal failures, and nothing beside failures and positions
+same() {
+	(cd "$1" && cat -- *.dsim | grep -v '^# replay: ') > a &&
+		(cd "$2" && cat -- *.dsim | grep -v '^# replay: ') > b && cmp a b &&
+		(cd "$1" && ls -- *.dsim) > a && (cd "$2" && ls -- *.dsim) > b && cmp a b
+}
+# value FILE EXPRESSION: of the JSON in j
+value() {
+	python3 -c 'import json, sys; j = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' \
+		"$1" "$2"
+}
+is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
+only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
+
+echo 1..71
+
+# ---- a program ----
+cp "$planted/credit" credit
+expect 1 "^credit: $runs schedules of seed 1, of which [0-9]+ fail, in [1-9] ways?, [1-9] of them" \
+	explore --runs "$runs" --store one --json one.json -- ./credit
+# replays FOLDER: the replay line of each of its failures fails
+replays() {
+	sed -n 's/^# replay: datsim //p' "$1"/*.dsim > lines
+	while read -r line; do
+		# shellcheck disable=SC2086
+		"$datsim" $line < /dev/null
+		[ $? = 1 ] || return 1
+	done < lines
+	[ -s lines ]
+}
+holds "the replay line of a failure fails" replays one
+holds "nothing else is in the folder" only_files one
+expect 1 "of which [0-9]+ fail, in [1-9] ways?, 0 of them new" explore --runs "$runs" --store one \
+	-- ./credit
+holds "known failures are tried first" grep -q '^credit: one/exit-.*.dsim still fails: exits' out
+cp -R one seeds
+for seed in 2 3; do
+	"$datsim" explore --runs "$runs" --seed $seed --store seeds -- ./credit > "out.$seed"
+done
+holds "the same bug found by other seeds is the same failure" same one seeds
+expect 1 "of which [0-9]+ fail" explore -j 2 --runs "$runs" --store two -- ./credit
+holds "two workers keep the same failures" same one two
+for i in 1 2 3; do
+	"$datsim" explore --runs "$runs" --store shared --shard $i/3 -- ./credit > "out.$i" 2>&1 &
+done
+wait
+holds "shards may share the folder" eval \
+	'only_files shared && [ "$(ls shared/*.position | wc -l)" = 3 ]'
+expect 1 'credit: schedule [0-9]+ of seed 1 exits with 1.* shrunk' explore --runs "$runs" \
+	--store few --failures 1 -- ./credit
+holds "--failures ends it" eval '[ "$(ls few/*.dsim | wc -l)" = 1 ]'
+cp "$planted/credit-fixed" credit
+expect 0 '^credit: one/exit-.*.dsim no longer fails' explore --runs 5 --store one -- ./credit
+holds "then all schedules hold" grep -q '^credit: 5 schedules of seed 1 hold' out
+cp "$planted/credit" credit
+
+# ---- JSON ----
+holds "JSON: how many, how fast, how it ended" eval "is one.json 'j[\"schedules\"]' $runs &&
+	is one.json 'j[\"rate\"] > 0 and j[\"seconds\"] > 0 and j[\"exit_status\"] == 1' True &&
+	is one.json 'sum(f[\"count\"] for f in j[\"failures\"]) == j[\"failed\"] > 0' True"
+holds "JSON: a failure has its file's lines" is one.json \
+	'all(open(f["file"]).read().split("# ----\n")[1].split("\n")[:-1] == f["lines"]
+		for f in j["failures"])' True
+"$datsim" explore --runs 20 --json - -- "$planted/credit-fixed" > only.json 2> rest
+holds "JSON on standard output is alone there" is only.json 'j["failed"], j["failures"]' '(0, [])'
+holds "then the rest is on standard error" grep -q '20 schedules of seed 1 hold' rest
+expect 1 'shrunk to' explore --runs "$runs" --json first.json --out first.dsim -- ./credit
+holds "without a store it has the first failure" is first.json \
+	'[f["lines"] for f in j["failures"]] == [open("first.dsim").read().split("\n")[:-1]]' True
+expect 1 'cannot write /nowhere/x.json' explore --runs "$runs" --json /nowhere/x.json -- ./credit
+
+# ---- coverage ----
+expect 0 '^coverage of 50 schedules:' explore --runs 50 --faults all,break --coverage \
+	--json c.json -- "$planted/flush-fixed"
+holds "a table has what was reached" grep -qE '^    ep CONNECTED > DISCONNECTED +[0-9]+ +[0-9]' out
+holds "and what was not" grep -qE '^    never reached: .*BIND' out
+causes() {
+	sed -n 's/^\t\(ROW\|INVALID\)(\([A-Z_]*\),.*/\2/p' "$source/emu/wire/cause.c" |
+		grep -v NONE | sort > a
+	value c.json '"\n".join(sorted(j["coverage"]["cause"]))' > b
+	[ -s a ] && cmp a b
+}
+holds "the JSON has every cause of the model" causes
+holds "a schedule counts once" is c.json \
+	'all(c["schedules"] <= min(50, c["times"]) for k in j["coverage"].values() if k != 50
+		for c in k.values())' True
+holds "the sum of faults is not zero" is c.json 'j["coverage"]["fault"]["drop"]["times"] > 0' True
+
+# ---- interrupted ----
+expect 1 "in [1-9] ways?" explore --runs 40 --store parts -- ./credit
+expect 1 "^credit: $runs schedules of seed 1 \\(40 of them in earlier runs\\), of which" explore \
+	--runs "$runs" --resume --store parts -- ./credit
+holds "in two parts it finds the same" same one parts
+counts() { grep -hE '^# (done|failed|count)' "$1"/*.position; }
+cp "$planted/credit" credit
+rm -rf one
+"$datsim" explore --runs "$runs" --store one -- ./credit > out
+holds "and counts the same" eval 'counts one > a; counts parts > b; cmp a b'
+expect 1 "\\($runs of them in earlier runs\\)" explore --runs "$runs" --resume --store parts -- \
+	./credit
+# Killed by a schedule, behind a failure that was kept: then it goes on there.
+cat > dies.sh << 'END'
+#!/bin/sh
+"$behaves" well
+[ "${DATSIM_LATENCY_NS:-0}" -lt 1000 ] || exit 3
+[ -e store/failed ] || exit 0
+rm store/failed
+kill -KILL "$(cat pid)"
+exec sleep 60
+END
+export behaves
+mkdir store
+killed() {
+	sh -c "echo \$\$ > pid
+		exec '$datsim' explore --runs 60 --hang 100 --store store -- sh dies.sh" > out 2>&1
+	[ $? = 137 ]
+}
+cat > marks.sh << 'END'
+# Once a failure is kept, the next schedule that passes kills explore.
+until [ -n "$(ls store/*.position 2> /dev/null)" ]; do :; done
+touch store/failed
+END
+sh marks.sh &
+holds "explore is killed" killed
+wait
+holds "half a file is not left under the name of a failure" eval \
+	'for f in store/*.dsim; do grep -q "^# ----$" "$f" || exit 1; done'
+done_before=$(sed -n 's/^# done: //p' store/*.position)
+expect 3 "60 schedules of seed 1 \\($done_before of them in earlier runs\\)" explore --runs 60 \
+	--resume --store store -- sh dies.sh
+holds "something had been done" [ "$done_before" -ge 1 ]
+rm -f store/.new-*
+
+# ---- merge ----
+for i in 1 2 3; do
+	"$datsim" explore --runs 50 --shard $i/3 --no-shrink --coverage --store "raw$i" -- \
+		./credit > "out.$i"
+	"$datsim" explore --runs 100 --shard $i/3 --no-shrink --store "sraw$i" event-order.dsim \
+		> "out.$i"
+done
+expect 0 'not shrunk: give the program' merge --out all raw1 raw2 raw3
+expect 0 'is shrunk: [0-9]+ lines?, exit-' merge all -- ./credit
+expect 2 'expected folders' merge -- ./credit
+expect 0 'all: [1-9] failures?, 0 of them new to it; 150 schedules of 3 shards' merge --coverage \
+	--json all.json all
+holds "nothing is left to shrink" is all.json 'all(f["shrunk"] for f in j["failures"])' True
+holds "the counts are those of all shards" is all.json \
+	'sum(f["count"] for f in j["failures"]) == j["failed"] > 0' True
+holds "one shard that runs them all finds the same" eval \
+	'ls all/*.dsim | sed "s|.*/||" > a; "$datsim" explore --runs 150 --store whole --coverage \
+		--json whole.json -- ./credit > out; ls whole/*.dsim | sed "s|.*/||" > b; cmp a b'
+holds "and covers the same" eval \
+	'value whole.json "j[\"coverage\"]" > a; value all.json "j[\"coverage\"]" > b; cmp a b'
+"$datsim" merge --out x raw1 raw2 raw3 > out
+"$datsim" merge --out y raw3 raw1 > out
+expect 0 '3 shards' merge --out y raw2 raw3 y
+holds "the order of folders does not matter" same x y
+expect 0 '1 failure, 1 of them new to it; 300 schedules of 3 shards' merge --out scripts sraw1 \
+	sraw2 sraw3
+holds "scripts are shrunk at once" eval \
+	'grep -q "^# shrunk: yes" scripts/*.dsim && grep -q "is shrunk: [0-9]* lines" out'
+expect 2 'expected a folder of failures, nowhere' merge x nowhere
+
+# ---- a script ----
+expect 1 'event-order.dsim: 300 schedules of seed 1, of which [0-9]+ fail, in 1 way, 1 of them' \
+	explore --runs 300 --store script event-order.dsim
+holds "its replay line fails, too" replays script
+expect 1 'dsim still fails: ' explore -j 3 --runs 300 --seed 2 --store script event-order.dsim
+holds "the same bug is the same failure" eval '[ "$(ls script/*.dsim | wc -l)" = 1 ]'
+expect 1 '\(300 of them in earlier runs\), of which [0-9]+ fail' explore -j 2 --runs 500 --resume \
+	--store script event-order.dsim
+"$datsim" explore --runs 500 --store script2 event-order.dsim > out
+in_parts() {
+	grep -h '^# count' script2/*.position > a
+	grep -h '^# count' script/*.position > b
+	[ -s a ] && grep -qxFf a b
+}
+holds "in two parts it counts the same" in_parts
+expect 0 '^clean.dsim: 100 schedules of seed 1 hold' explore --coverage --runs 100 --store clean \
+	clean.dsim
+holds "its coverage is kept" grep -q '^# covered: completion 100 ' clean/*.position
+
+# ---- hostile folders ----
+# bad NAME PATTERN: with the file NAME from standard input, explore and merge say so and run nothing
+bad() {
+	rm -rf bad
+	mkdir bad
+	cat > "bad/$1"
+	expect 2 "$2" explore --runs 5 --store bad -- ./credit
+}
+good=$(ls one/*.dsim | head -n 1)
+name=$(basename "$good")
+echo nonsense | bad exit-1.dsim 'bad/exit-1.dsim:1: expected "# datsim failure 1", found "nonsense"'
+bad "$name" ':1: expected "# datsim failure 1", found ""' < /dev/null
+head -n 6 "$good" | bad "$name" 'bad/exit-.*:7: expected "# version: '
+sed 's/^# shape: .*/# shape: other/' "$good" | bad "$name" 'expected the name exit-'
+sed 's/^# shrunk: .*/# shrunk: \x1b[31m/' "$good" |
+	bad "$name" ':8: expected "# shrunk: yes" or "no", found "# shrunk: .\[31m"'
+sed 's|^# found: .*|# found: schedule 99999999999999999999999 of seed 1|' "$good" |
+	bad "$name" ':6: expected "# found: schedule N of seed N"'
+bad 'a b.dsim' 'cannot read bad/a b.dsim: no file of a store has such a name' < "$good"
+printf 'a\0b' | bad "$name" 'expected text, found a zero byte'
+rm -rf bad && mkdir bad && ln -s ../one/"$name" bad/"$name"
+expect 2 'expected a file, found a symbolic link' merge bad
+rm -rf bad && mkdir bad && mkfifo bad/"$name"
+expect 2 'expected a regular file' merge bad
+sed 's/^# done: .*/# done: many/' one/*.position | (rm -rf bad && mkdir bad &&
+	cat > bad/"$(basename one/*.position)")
+expect 2 'position:8: expected done, found "# done: many"' explore --runs 5 --resume --store bad \
+	-- ./credit
+expect 2 'cannot make the folder /dev/null/x' explore --runs 5 --store /dev/null/x -- ./credit
+expect 2 'want --store' explore --resume -- ./credit

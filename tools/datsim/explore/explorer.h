@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * explorer.h - a script under many schedules: explore.c runs them until one fails,
+ * explore_campaign.c runs all and counts the failures.
+ */
+#ifndef DATSIM_EXPLORER_H
+#define DATSIM_EXPLORER_H
+
+#include "campaign.h"
+
+struct explorer {
+	const char *path;
+	struct course *course;
+	struct text content;
+	struct plan plan;
+	struct schedule schedule;
+	uint64_t failed;           /* number of the failing schedule */
+	bool acted;                /* some schedule changed what happened to some packet */
+	struct campaign *campaign; /* NULL: it ends with the first failure */
+};
+
+/* Run one schedule. */
+void explorer_schedule(struct explorer *explorer, uint64_t number, bool untraced,
+		       struct verdict *verdict);
+/* Print a schedule that fails, by its lines, with what the last run said. */
+void explorer_report(const struct explorer *explorer, const struct lines *lines,
+		     const struct verdict *verdict);
+/* FILE.dsim: FILE.shrunk.dsim */
+void explorer_out_name(const struct explorer *explorer, struct text *name);
+/* No schedule fails: say so. Returns the exit code. */
+int explorer_tell_of_none(const struct explorer *explorer);
+
+/* ---- explore_campaign.c ---- */
+
+/* Run all schedules of the course. Returns the exit code. */
+int explorer_campaign(struct explorer *explorer);
+
+#endif
