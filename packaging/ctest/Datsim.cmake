@@ -1,0 +1,40 @@
+# datsim_add_test(NAME name COMMAND program args... [+ program args...]
+#                 [SCRIPT faults.dsim] [SEED n] [LOCKSTEP] [IWARP])
+#
+# A test of CTest that runs programs of uDAPL, libibverbs or librdmacm on a simulated fabric. Trace
+# and replay are kept in ${CMAKE_CURRENT_BINARY_DIR}/name.trace. `include(Datsim)` needs datsim.
+find_program(DATSIM datsim)
+
+function(datsim_add_test)
+	cmake_parse_arguments(PARSE_ARGV 0 TEST "LOCKSTEP;IWARP" "NAME;SCRIPT;SEED" "COMMAND")
+	if(NOT DATSIM)
+		message(FATAL_ERROR "datsim_add_test: expected datsim in PATH: install the package datsim")
+	endif()
+	if(NOT TEST_NAME OR NOT TEST_COMMAND OR TEST_UNPARSED_ARGUMENTS)
+		message(FATAL_ERROR "datsim_add_test: expected NAME and COMMAND, and of SCRIPT, SEED, "
+			"LOCKSTEP and IWARP what you like; found '${ARGV}'")
+	endif()
+	set(words run --trace "${CMAKE_CURRENT_BINARY_DIR}/${TEST_NAME}.trace")
+	if(TEST_SCRIPT)
+		get_filename_component(script "${TEST_SCRIPT}" ABSOLUTE)
+		list(APPEND words --script "${script}")
+	endif()
+	if(TEST_SEED)
+		list(APPEND words --seed "${TEST_SEED}")
+	endif()
+	if(TEST_LOCKSTEP)
+		list(APPEND words --lockstep)
+	endif()
+	if(TEST_IWARP)
+		list(APPEND words --profile iwarp)
+	endif()
+	# A target of this project becomes the path of its program.
+	foreach(word IN LISTS TEST_COMMAND)
+		if(TARGET "${word}")
+			set(word "$<TARGET_FILE:${word}>")
+		endif()
+		list(APPEND programs "${word}")
+	endforeach()
+	add_test(NAME "${TEST_NAME}" COMMAND "${DATSIM}" ${words} -- ${programs})
+	set_tests_properties("${TEST_NAME}" PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()

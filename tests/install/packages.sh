@@ -1,0 +1,84 @@
+#!/bin/bash
+# The Debian packages: they build from what git has, lintian finds no error, and in a fresh Debian
+# of their own they are installed, used by an ordinary user, and removed without a trace. Takes
+# minutes and the network of the package mirror: a stage of ./check --full (./check packages).
+here=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d /var/tmp/libdat-packages.XXXXXX) || exit 99
+root=$work/root
+trap 'rm -rf "$work"' EXIT
+n=0
+holds() {
+	local what=$1
+	shift
+	n=$((n + 1))
+	if "$@" > "$work/said" 2>&1 < /dev/null; then
+		echo "ok $n - $what"
+		return 0
+	fi
+	echo "not ok $n - $what"
+	tail -n 40 "$work/said" | sed 's/^/#   /'
+	return 1
+}
+give_up() {
+	echo "Bail out! $1"
+	exit 1
+}
+
+missing=
+for tool in dpkg-buildpackage dh lintian mmdebstrap; do
+	command -v $tool > /dev/null || missing="$missing $tool"
+done
+if [ -n "$missing" ] || [ "$(id -u)" -ne 0 ]; then
+	echo "1..0 # SKIP expected root and$missing"
+	exit 0
+fi
+
+build() {
+	mkdir -p "$work/src/libdat" && git -C "$here" archive HEAD | tar -x -C "$work/src/libdat" &&
+		cd "$work/src/libdat" && dpkg-buildpackage -us -uc -b
+}
+holds "dpkg-buildpackage builds the packages" build || give_up "there are no packages"
+for package in libdat1 libdat-dev datsim datsim-verbs libdat-doc; do
+	holds "$package is one of them" test -n "$(echo "$work/src/$package"_*.deb)"
+done
+holds "lintian finds no error" lintian --fail-on error "$work"/src/*.changes
+
+# The mirror and the release of this machine.
+# shellcheck source=/dev/null
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+fresh() {
+	mmdebstrap --variant=minbase --include=ibverbs-utils,gcc,libc6-dev,pkg-config \
+		--setup-hook='mkdir -p "$1/tmp/packages"' --customize-hook='useradd -m user' \
+		"$release" "$root"
+}
+holds "a fresh Debian" fresh || give_up "there is no Debian to install on"
+cp "$work"/src/*.deb "$root/tmp/packages/"
+rm -f "$root"/tmp/packages/*dbgsym*
+inside() { unshare --mount --pid --fork chroot "$root" sh -c "
+	mount -t proc proc /proc && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && $1"; }
+mkdir -p "$root/dev/shm"
+as_user() { inside "su - user -c '$1'"; }
+find "$root/usr" "$root/etc" | sort > "$work/before"
+holds "they are installed" inside "DEBIAN_FRONTEND=noninteractive apt-get install -y \
+	--no-install-recommends /tmp/packages/*.deb"
+doc=/usr/share/doc/libdat-doc/examples
+holds "an ordinary user sees the demo" as_user "datsim test --show $doc/demo.dsim"
+holds "the suite passes" as_user "datsim conformance | tail -n 1 | grep -q ' 0 failed'"
+holds "a verbs pair runs" as_user \
+	"datsim run -- ibv_rc_pingpong -g 0 -n 100 + ibv_rc_pingpong -g 0 -n 100 localhost"
+program() {
+	cp "$here/tests/install/hello.c" "$root/home/user/"
+	as_user "cc hello.c \$(pkg-config --cflags --libs libdat) -o hello && ./hello"
+}
+holds "a program is built and runs" program
+holds "pages of the manual are there" test -s "$root/usr/share/man/man3/dat_event.3.gz" -o \
+	-s "$root/etc/dpkg/dpkg.cfg.d"
+holds "they are removed" inside "apt-get purge -y --auto-remove libdat1 libdat-dev datsim \
+	datsim-verbs libdat-doc"
+leftovers() {
+	find "$root/usr" "$root/etc" | sort | comm -13 "$work/before" - |
+		grep -E 'libdat|datsim|/dat/' && return 1
+	return 0
+}
+holds "nothing of them is left" leftovers
+echo "1..$n"
