@@ -33,6 +33,14 @@ DATSIM = os.environ.get("DATSIM", "datsim")
 SETTINGS = {"seed", "profile", "lockstep", "timeout"}
 
 
+def inside():
+    """Is this process itself on a fabric, by `datsim run` or `eval "$(datsim env)"`?"""
+    lines = subprocess.run([DATSIM, "env"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                           text=True).stdout
+    folder = re.search(r"^(?:export )?LD_LIBRARY_PATH='?([^':$]+)", lines, re.M)
+    return bool(folder) and folder.group(1) in os.environ.get("LD_LIBRARY_PATH", "").split(":")
+
+
 class Result:
     """One `datsim run`: exit status, what the programs printed, and the report."""
 
@@ -59,18 +67,19 @@ class Fabric:
         self.profile = profile
         self.lockstep = lockstep
         self.timeout = timeout
-        self.inside = os.environ.get("DATSIM_VERBS") == "emu"
+        self.inside = inside()
         self.results = []
-        self._lines = []
+        self._settings = []
+        self._faults = []
 
     def fault(self, text):
         """Add a fault, as in datsim-script(5) without its first word: "link emu0>emu1 drop nth=1"."""
-        self._lines.append("fault " + text)
+        self._faults.append("fault " + text)
 
     def setting(self, **settings):
         """Add settings of the fabric: setting(latency="5us", mtu=1024)."""
         for name, value in settings.items():
-            self._lines.append(f"fabric {name}={value}")
+            self._settings.append(f"fabric {name}={value}")
 
     def run(self, *programs, check=False, **keywords):
         """Run programs, each a list of words, on one fabric; keywords are those of subprocess.run."""
@@ -80,10 +89,11 @@ class Fabric:
                    "--trace", trace]
         if self.lockstep:
             command.append("--lockstep")
-        if self._lines:
+        lines = self._settings + self._faults  # datsim wants them in this order
+        if lines:
             script = os.path.join(self.folder, f"run{number}.dsim")
             with open(script, "w") as file:
-                file.write("\n".join(self._lines) + "\n")
+                file.write("\n".join(lines) + "\n")
             command += ["--script", script]
         command.append("--")
         for i, program in enumerate(programs):

@@ -43,6 +43,13 @@ format      clang-format    command clang-format
 coverage    clang           command clang
 coverage    libclang-rt-14-dev sanitizers clang
 coverage    llvm            command llvm-cov
+packages    debhelper       command dh
+packages    dpkg-dev        command dpkg-buildpackage
+packages    lintian         command lintian
+packages    mmdebstrap      command mmdebstrap
+packages    mkdocs          command mkdocs
+packages    mandoc          command mandoc
+packages    linkchecker     command linkchecker
 dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.2
 dapl        libdapl-dev     header dat2/udat.h
 lab         qemu-system-x86 command qemu-system-x86_64

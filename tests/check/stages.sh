@@ -245,6 +245,8 @@ stage_fuzz() {
 	! grep -A40 '^not ok' "$said" > "$log/$1.failed"
 }
 
+stage_packages() { script "$1" tests/install/packages.sh; }
+
 stage_campaign() {
 	local status page=build/check/tests/campaign.md stops=build/check/tests/stops.md
 	local LIMIT=14400

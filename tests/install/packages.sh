@@ -63,7 +63,7 @@ doc=/usr/share/doc/libdat-dev/examples
 holds "an ordinary user sees the demo" as_user "datsim test --show $doc/demo.dsim"
 holds "the suite passes" as_user "datsim conformance | tail -n 1 | grep -q ' 0 failed'"
 holds "a verbs pair runs" as_user \
-	"datsim run -- ibv_rc_pingpong -g 0 -n 100 + ibv_rc_pingpong -g 0 -n 100 localhost"
+	"datsim run -- ibv_rc_pingpong -g 0 -n 100 + ibv_rc_pingpong -g 0 -n 100 127.0.0.1"
 program() {
 	cp "$here/tests/install/hello.c" "$root/home/user/"
 	as_user "cc hello.c \$(pkg-config --cflags --libs libdat) -o hello && ./hello"
@@ -79,4 +79,8 @@ leftovers() {
 	return 0
 }
 holds "nothing of them is left" leftovers
+
+# The pages of make site: mkdocs finds no dead link among documents, linkchecker none in the pages.
+holds "the documents become a site" sh "$here/tools/site.sh" "$here" "$work/site"
+holds "no link in it is dead" linkchecker --no-warnings "$work/site/index.html"
 echo "1..$n"

@@ -6,8 +6,8 @@ endif
 syntax case match
 syntax match dsimComment /#.*$/ contains=@Spell
 syntax region dsimText start=/"/ end=/"/ oneline
-syntax match dsimTime /^\s*[+*]\?\(\d\+\(\.\d\+\)\?\(ns\|us\|ms\|s\)\(\~+\?\d\+\(\.\d\+\)\?\(ns\|us\|ms\|s\)\)\?\)\?\ze\s/
 syntax match dsimNumber /\<\(0x\x\+\|\d\+\(\.\d\+\)\?\(ns\|us\|ms\|s\|K\|M\|G\|Gbps\|Mbps\|%\)\?\)\>/
+syntax match dsimTime /^\s*[+*]\?\(\d\+\(\.\d\+\)\?\(ns\|us\|ms\|s\)\(\~+\?\d\+\(\.\d\+\)\?\(ns\|us\|ms\|s\)\)\?\)\?\ze\s/
 syntax match dsimActor /\<\h\w*\ze:\(\s\|$\)/
 syntax match dsimCall /\<dat_\w\+/
 syntax match dsimConstant /\<DAT_\w\+/

@@ -1,0 +1,197 @@
+#!/bin/bash
+# packaging/: the completion of bash offers what `datsim help` lists, the syntax of vim colours a
+# script, the plugin of pytest runs programs and keeps what failed, CTest runs one, YAML is valid.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../datsim/begin.sh"
+packaging=$(cd "$here/../../packaging" && pwd)
+planted=$top/tests/datsim/behaves
+needs "$planted"
+PATH=$top/tools/datsim:$PATH
+export DATSIM=$datsim
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+skips() {
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+have() { command -v "$1" > /dev/null; }
+
+# Debian's modules belong to Debian's interpreter.
+python=/usr/bin/python3
+[ -x $python ] || python=python3
+
+# ---- bash ----
+# shellcheck source=/dev/null
+. "$packaging/completion/datsim"
+# offers WANTED WORD...: the last word is completed so
+offers() {
+	local wanted=$1
+	shift
+	# shellcheck disable=SC2034
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+	_datsim 2> /dev/null
+	[ "${COMPREPLY[*]}" = "$wanted" ] || {
+		echo "expected '$wanted', found '${COMPREPLY[*]}'"
+		return 1
+	}
+}
+holds "bash completes a command" offers explore datsim expl
+holds "bash completes an option" offers --profile datsim run --pro
+holds "bash completes the words of an option" offers 'ib iwarp' datsim run --profile ''
+holds "bash completes kinds of faults" offers 'latency loss' datsim explore --faults l
+holds "bash completes the argument of help" offers sweep datsim help sw
+holds "bash leaves a program's arguments to the shell" offers '' datsim run -- ls --se
+every_command() {
+	datsim help | sed -n 's/^  datsim \([a-z]*\) .*/\1/p' | while read -r command; do
+		offers "$command" datsim "$command" || return 1
+		datsim help "$command" | sed -n 's/^  \(--[-a-z]*\).*/\1/p' |
+			while read -r option; do
+				offers "$option" datsim "$command" "$option" ||
+					[ "${#COMPREPLY[@]}" -gt 1 ] || return 1
+			done || return 1
+	done
+}
+holds "every command and every option is offered" every_command
+if have zsh; then
+	holds "zsh can read its completion" zsh -n "$packaging/completion/_datsim"
+else
+	skips "zsh can read its completion" "no zsh"
+fi
+
+# ---- editors ----
+coloured() {
+	printf '# low mark\nuse connected a@emu0 b@emu1\n5us a: dat_ep_post_send(ep, 64)\n' > x.dsim
+	cat > ask.vim <<- END
+		set rtp^=$packaging/vim
+		filetype on
+		syntax on
+		edit x.dsim
+		redir! > names
+		echo synIDattr(synID(1, 1, 1), 'name')
+		echo synIDattr(synID(2, 1, 1), 'name')
+		echo synIDattr(synID(3, 1, 1), 'name')
+		echo synIDattr(synID(3, 5, 1), 'name')
+		echo synIDattr(synID(3, 9, 1), 'name')
+		redir END
+		qa!
+	END
+	vim -e -s -u NONE -S ask.vim < /dev/null
+	tr -s '\n' ' ' < names
+	[ "$(echo $(cat names))" = "dsimComment dsimStatement dsimTime dsimActor dsimCall" ]
+}
+if have vim && vim --version | grep -q '+syntax'; then
+	holds "vim colours a script" coloured
+else
+	skips "vim colours a script" "no vim with +syntax"
+fi
+grammar() {
+	$python - "$packaging/textmate/dsim.tmLanguage.json" <<- 'END'
+		import json, re, sys
+		names = [p["name"] for p in json.load(open(sys.argv[1]))["patterns"]
+		         if re.search(p["match"], "5us a: dat_ep_post_send(ep, 64) = DAT_SUCCESS # so")]
+		assert len(names) >= 5, names
+	END
+}
+holds "the grammar of TextMate is JSON, and its patterns match a line" grammar
+
+# ---- pytest ----
+pytest_runs() { # STATUS PATTERN ARGS...
+	local wanted=$1 pattern=$2
+	shift 2
+	PYTHONPATH=$packaging/pytest $python -m pytest -p pytest_datsim -p no:cacheprovider -q "$@" \
+		> pytest.out 2>&1
+	[ $? -eq "$wanted" ] && grep -qE "$pattern" pytest.out || {
+		cat pytest.out
+		return 1
+	}
+}
+not_empty() { for file; do test -s "$kept/$file" || { echo "no $file"; return 1; }; done; }
+cat > test_fabric.py <<- END
+	import pytest
+	BEHAVES = "$planted"
+
+	def test_well(fabric):
+	    assert fabric.run([BEHAVES, "well"]).returncode == 0
+
+	@pytest.mark.fabric(seed=7, lockstep=True)
+	def test_pair(fabric):
+	    result = fabric.run([BEHAVES, "well"], [BEHAVES, "well"], check=True)
+	    assert "seed 7" in result.report or fabric.seed == 7
+	    assert fabric.timeline()
+
+	def test_fails(fabric):
+	    fabric.fault("link emu0>emu1 drop nth=1 optional")
+	    fabric.setting(latency="50us")
+	    assert fabric.run([BEHAVES, "fail"]).returncode == 0
+
+	@pytest.mark.fabric(sed=7)
+	def test_wrong(fabric):
+	    pass
+END
+if $python -c 'import pytest' 2> /dev/null; then
+	holds "the fixture runs one program" pytest_runs 0 '1 passed' test_fabric.py::test_well
+	holds "the fixture runs two in lockstep" pytest_runs 0 '1 passed' test_fabric.py::test_pair
+	holds "a failure is kept" pytest_runs 1 'are kept in' test_fabric.py::test_fails
+	kept=datsim-failures/test_fabric.py_test_fails
+	holds "with trace, script, command and timeline" not_empty run1.trace run1.dsim run1.command \
+		timeline.txt
+	holds "a wrong setting says which there are" pytest_runs 1 \
+		'no setting sed: expected lockstep, profile, seed, timeout' test_fabric.py::test_wrong
+else
+	skips "the fixture of pytest" "no pytest"
+fi
+cat > test_pyverbs.py <<- 'END'
+	import pyverbs.device as d
+	import pyverbs.pd as pd
+
+	def test_devices(fabric):
+	    assert fabric.inside
+	    with d.Context(name="emu0") as context, pd.PD(context):
+	        assert context.query_device().max_qp > 0
+END
+with_pyverbs() {
+	PYTHONPATH=$packaging/pytest datsim run -- $python -m pytest -p pytest_datsim \
+		-p no:cacheprovider -q test_pyverbs.py
+}
+if $python -c 'import pytest, pyverbs' 2> /dev/null && datsim env > /dev/null 2>&1; then
+	holds "tests with pyverbs run inside datsim run" with_pyverbs
+else
+	skips "tests with pyverbs run inside datsim run" "no pytest, no pyverbs or no verbs front"
+fi
+
+# ---- CTest ----
+cat > CMakeLists.txt <<- END
+	cmake_minimum_required(VERSION 3.18)
+	project(x NONE)
+	enable_testing()
+	list(APPEND CMAKE_MODULE_PATH "$packaging/ctest")
+	include(Datsim)
+	datsim_add_test(NAME well COMMAND "$planted" well)
+	datsim_add_test(NAME pair LOCKSTEP SEED 3 COMMAND "$planted" well + "$planted" well)
+END
+with_ctest() {
+	cmake -S . -B cm -DDATSIM="$datsim" && (cd cm && ctest --output-on-failure) &&
+		test -s cm/pair.trace
+}
+if have cmake; then
+	holds "CTest runs programs on a fabric" with_ctest
+else
+	skips "CTest runs programs on a fabric" "no cmake"
+fi
+
+# ---- YAML, RPM ----
+is_yaml() { $python -c 'import sys, yaml; yaml.safe_load(open(sys.argv[1]))' "$1"; }
+if $python -c 'import yaml' 2> /dev/null; then
+	holds "the action is YAML" is_yaml "$packaging/action/action.yml"
+else
+	skips "the action is YAML" "no yaml for python"
+fi
+spec() { rpmspec -P "$packaging/rpm/libdat.spec" | grep -q '^Version: *0'; }
+if have rpmspec; then
+	holds "the spec of RPM can be read" spec
+else
+	skips "the spec of RPM can be read" "no rpmspec"
+fi
+echo "1..$n"
