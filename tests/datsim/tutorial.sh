@@ -1,9 +1,9 @@
 #!/bin/sh
-# README.md, doc/tutorial.md and the examples of datsim-script(5) are correct: every script and
+# README.md, doc/tutorial.md, doc/card.md and the examples of datsim-script(5) are correct: every script and
 # program in them runs, every command prints what they show, and the picture in README.md is what
 # datsim draws. tutorial.sh --write updates the outputs in both pages, and the picture.
 . "${top_srcdir:?}/tests/datsim/user.sh"
-mkdir "$work/page" "$work/readme" "$work/user/tests"
+mkdir "$work/page" "$work/readme" "$work/card" "$work/user/tests"
 cp -r "$src/tests/planted" "$work/user/tests"
 chmod -R u+w "$work/user/tests"
 
@@ -55,6 +55,7 @@ step() {
 pages() {
 	$1 "$src/README.md" "$work/readme"
 	$1 "$src/doc/tutorial.md" "$work/steps"
+	$1 "$src/doc/card.md" "$work/card"
 }
 
 split() {
@@ -112,7 +113,8 @@ if [ "${1:-}" = --write ]; then
 	exit
 fi
 
-echo "1..$(($(ls "$work"/readme/*.cmd "$work"/steps/*.cmd "$work"/page/*.dsim | wc -l) + 3))"
+echo "1..$(($(ls "$work"/readme/*.cmd "$work"/steps/*.cmd "$work"/card/*.cmd \
+	"$work"/page/*.dsim | wc -l) + 4))"
 pages run_page
 (draw && cmp "$picture" low-watermark.svg) > "$work/said" 2>&1
 verdict $? "doc/img/low-watermark.svg is what datsim draws now (make tutorial draws it)" \
