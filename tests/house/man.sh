@@ -103,7 +103,7 @@ page_prototypes() {
 sections="NAME SYNOPSIS DESCRIPTION RETURN_VALUE ERRORS ON_HARDWARE STANDARD_AND_RULINGS SEE_ALSO"
 rule_sections() {
 	for page in $(real_pages 3); do
-		[ "${page##*/}" = libdat.3 ] && continue
+		case ${page##*/} in libdat.3 | dat_event.3) continue ;; esac
 		has=$(sed -n 's/^\.SH //p' "$page" | tr ' ' '_' | tr '\n' ' ')
 		for wanted in $sections; do
 			case " $has" in
@@ -122,10 +122,11 @@ rule_every_call() {
 	done
 }
 
-# Pages of things that are no exported functions: two overviews, a macro, what providers export.
+# Pages of things that are no exported functions: overviews, a structure, a macro, what providers
+# export.
 rule_no_other() {
 	exported_names > "$work/known"
-	printf '%s\n' libdat dat_sim dat_ia_open dat_provider_init dat_provider_fini \
+	printf '%s\n' libdat dat_event dat_sim dat_ia_open dat_provider_init dat_provider_fini \
 		>> "$work/known"
 	for page in "$pages"/*.3; do
 		name=${page##*/}
@@ -204,7 +205,7 @@ rule_errors() {
 	return_types | sort > "$work/types"
 	for page in $(real_pages 3); do
 		case ${page##*/} in
-		libdat.3 | dat_sim.3 | dat_provider_init.3) continue ;;
+		libdat.3 | dat_event.3 | dat_sim.3 | dat_provider_init.3) continue ;;
 		esac
 		names=$(page_names "$page")
 		for name in $names; do

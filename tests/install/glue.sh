@@ -90,7 +90,7 @@ grammar() {
 	$python - "$packaging/textmate/dsim.tmLanguage.json" <<- 'END'
 		import json, re, sys
 		names = [p["name"] for p in json.load(open(sys.argv[1]))["patterns"]
-		         if re.search(p["match"], "5us a: dat_ep_post_send(ep, 64) = DAT_SUCCESS # so")]
+		         if re.search(p["match"], "5us a: dat_ep_free(ep) = DAT_SUCCESS # so")]
 		assert len(names) >= 5, names
 	END
 }
@@ -100,8 +100,8 @@ holds "the grammar of TextMate is JSON, and its patterns match a line" grammar
 pytest_runs() { # STATUS PATTERN ARGS...
 	local wanted=$1 pattern=$2
 	shift 2
-	PYTHONPATH=$packaging/pytest $python -m pytest -p pytest_datsim -p no:cacheprovider -q "$@" \
-		> pytest.out 2>&1
+	PYTHONPATH=$packaging/pytest $python -m pytest -p pytest_datsim -p no:cacheprovider -q \
+		"$@" > pytest.out 2>&1
 	[ $? -eq "$wanted" ] && grep -qE "$pattern" pytest.out || {
 		cat pytest.out
 		return 1
@@ -135,10 +135,10 @@ if $python -c 'import pytest' 2> /dev/null; then
 	holds "the fixture runs two in lockstep" pytest_runs 0 '1 passed' test_fabric.py::test_pair
 	holds "a failure is kept" pytest_runs 1 'are kept in' test_fabric.py::test_fails
 	kept=datsim-failures/test_fabric.py_test_fails
-	holds "with trace, script, command and timeline" not_empty run1.trace run1.dsim run1.command \
-		timeline.txt
+	holds "with trace, script, command and timeline" not_empty run1.trace run1.dsim \
+		run1.command timeline.txt
 	holds "a wrong setting says which there are" pytest_runs 1 \
-		'no setting sed: expected lockstep, profile, seed, timeout' test_fabric.py::test_wrong
+		'no setting sed: expected lockstep, profile, seed' test_fabric.py::test_wrong
 else
 	skips "the fixture of pytest" "no pytest"
 fi
@@ -158,7 +158,7 @@ with_pyverbs() {
 if $python -c 'import pytest, pyverbs' 2> /dev/null && datsim env > /dev/null 2>&1; then
 	holds "tests with pyverbs run inside datsim run" with_pyverbs
 else
-	skips "tests with pyverbs run inside datsim run" "no pytest, no pyverbs or no verbs front"
+	skips "tests with pyverbs run inside datsim run" "no pytest, pyverbs or verbs front"
 fi
 
 # ---- CTest ----

@@ -43,25 +43,28 @@ for package in libdat1 libdat-dev datsim datsim-verbs libdat-doc; do
 done
 holds "lintian finds no error" lintian --fail-on error "$work"/src/*.changes
 
-# The mirror and the release of this machine.
+# The mirror, the release and apt's settings of this machine.
 # shellcheck source=/dev/null
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 fresh() {
 	mmdebstrap --variant=minbase --include=ibverbs-utils,gcc,libc6-dev,pkg-config \
-		--customize-hook='chroot "$1" useradd --create-home user' "$release" "$root" &&
-		mkdir -p "$root/packages"
+		--customize-hook='chroot "$1" useradd --create-home user' --skip=cleanup/apt \
+		"$release" "$root" && mkdir -p "$root/packages" &&
+		cp -r /etc/apt/apt.conf.d /etc/apt/auth.conf.d "$root/etc/apt/" &&
+		cp /etc/resolv.conf "$root/etc/"
 }
 holds "a fresh Debian" fresh || give_up "there is no Debian to install on"
 cp "$work"/src/*.deb "$root/packages/"
 inside() { unshare --mount --pid --fork chroot "$root" sh -c "
-	mkdir -p /dev/shm && mount -t proc proc /proc && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && $1"; }
+	mkdir -p /dev/shm && mount -t proc proc /proc &&
+	mount -t tmpfs -o mode=1777 tmpfs /dev/shm && $1"; }
 as_user() { inside "su - user -c '$1'"; }
 find "$root/usr" "$root/etc" | sort > "$work/before"
 holds "they are installed" inside "DEBIAN_FRONTEND=noninteractive apt-get install -y \
 	--no-install-recommends /packages/*.deb"
 doc=/usr/share/doc/libdat-dev/examples
 holds "an ordinary user sees the demo" as_user "datsim test --show $doc/demo.dsim"
-holds "the suite passes" as_user "datsim conformance | tail -n 1 | grep -q ' 0 failed'"
+holds "the suite passes" as_user "datsim conformance"
 holds "a verbs pair runs" as_user \
 	"datsim run -- ibv_rc_pingpong -g 0 -n 100 + ibv_rc_pingpong -g 0 -n 100 127.0.0.1"
 program() {
