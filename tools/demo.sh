@@ -14,3 +14,10 @@ echo
 echo
 echo "The same as a test, with every expectation of the script checked:"
 "$datsim" test "$here/doc/demo.dsim" | sed 's|- .*/doc/|- doc/|'
+cat << 'END'
+
+What else there is to see:
+  ./demo pair                       a verbs client and server: explored, a bug found and drawn
+  build/demo/tools/datsim/datsim shell      type calls, see what they do
+  doc/tutorial.md                   from the first script to thousands of schedules
+END
