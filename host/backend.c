@@ -36,6 +36,7 @@ static void backend_forget(struct backend *b)
 	b->fault = NULL;
 	b->kept = b->threaded = false;
 	TAILQ_INIT(&b->adapters);
+	memset(b->named, 0, sizeof(b->named));
 	TAILQ_INIT(&b->calls_due);
 	bias_forget(&b->bias);
 	helper_forget(b);

@@ -35,6 +35,7 @@ struct helper;
 /* An adapter that a front has open; the front's own struct for it embeds this first (front.h). */
 struct adapter {
 	TAILQ_ENTRY(adapter) link;
+	LIST_ENTRY(adapter) in_bucket; /* by its name, in backend.named */
 	struct backend *backend;
 	struct front *front;
 	struct nic *nic;
@@ -45,6 +46,8 @@ struct adapter {
 };
 
 TAILQ_HEAD(adapter_list, adapter);
+LIST_HEAD(adapter_bucket, adapter);
+#define ADAPTER_BUCKETS 256u
 TAILQ_HEAD(agent_call_list, agent_call);
 
 struct backend {
@@ -62,6 +65,7 @@ struct backend {
 	struct nic_world *shared;
 	struct fault_text faults; /* the rules of DATSIM_FAULTS */
 	struct adapter_list adapters;
+	struct adapter_bucket named[ADAPTER_BUCKETS];
 	unsigned int users;               /* calls that sleep in the world without an adapter */
 	bool ending;                      /* the world is ending: `users` must leave */
 	bool threaded;                    /* the process has several threads, and every nic knows */

@@ -226,6 +226,15 @@ static void say_no_adapter(struct backend *b, const char *name)
 	    list[0] ? list : "none");
 }
 
+static struct adapter_bucket *adapter_bucket(struct backend *b, const char *name)
+{
+	uint32_t hash = 0;
+
+	while (*name)
+		hash = hash * 31 + (uint8_t)*name++;
+	return &b->named[hash % ADAPTER_BUCKETS];
+}
+
 static int backend_open_new(struct front *front, const char *name, struct adapter **out)
 {
 	struct adapter *adapter = front->ops->adapter_alloc();
@@ -252,6 +261,7 @@ static int backend_open_new(struct front *front, const char *name, struct adapte
 	backend_assert_caps(&b->ops, adapter->nic->caps);
 	b->ops.query(adapter->nic, &adapter->attr);
 	TAILQ_INSERT_TAIL(&b->adapters, adapter, link);
+	LIST_INSERT_HEAD(adapter_bucket(b, name), adapter, in_bucket);
 	if (b->fault)
 		nic_fault_opened(b->fault, adapter->nic);
 	*out = adapter;
@@ -269,9 +279,9 @@ int backend_open_adapter(struct front *front, const char *name, struct adapter *
 		b->kind->canonical(b->world, name, canonical, sizeof(canonical));
 		name = canonical;
 	}
-	TAILQ_FOREACH(adapter, &b->adapters, link)
-		if (adapter->front == front && strcmp(adapter->name, name) == 0)
-			break;
+	LIST_FOREACH(adapter, adapter_bucket(b, name), in_bucket)
+	if (adapter->front == front && strcmp(adapter->name, name) == 0)
+		break;
 	if (!adapter) {
 		err = backend_open_new(front, name, &adapter);
 		if (err)
@@ -289,6 +299,7 @@ void backend_close_adapter(struct adapter *adapter)
 	if (--adapter->opens > 0)
 		return;
 	TAILQ_REMOVE(&b->adapters, adapter, link);
+	LIST_REMOVE(adapter, in_bucket);
 	b->door->close(adapter->nic);
 	adapter->front->ops->adapter_free(adapter);
 }
