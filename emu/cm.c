@@ -11,6 +11,7 @@
 #include "emu/fabric/clock.h"
 #include "cm.h"
 #include "emu/wire/link.h"
+#include "emu/wire/links.h"
 #include "qp.h"
 #include "emu/wire/retry.h"
 #include "emu/fabric/trace.h"
@@ -143,7 +144,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	struct emu_world *w = emu_local_qp(base)->world;
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	struct emu_conn *conn;
-	uint32_t index;
+	uint32_t index, link;
 	uint64_t when;
 	uint16_t to;
 	int err;
@@ -155,7 +156,8 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 		return err;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
-	index = EMU_TAKE(w, conns, conn, EMU_CONNS);
+	link = emu_link_get(w, qp->adapter, to ? to : qp->adapter);
+	index = link ? EMU_TAKE(w, conns, conn, EMU_CONNS) : 0;
 	if (!index)
 		return -ENOMEM;
 	conn = &EMU_AT(w->fab->conn, index);
@@ -165,7 +167,7 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 	qp->peer = 0;
 	qp->conn = index;
 	qp->peer_adapter = to ? to : qp->adapter;
-	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
+	qp->link = link;
 	*conn = (struct emu_conn){ .head = conn->head,
 				   .qp = emu_qp_index(w, qp),
 				   .epoch = qp->epoch,
@@ -176,10 +178,10 @@ int emu_connect(struct nic_qp *base, const struct sockaddr *remote, uint64_t por
 				   .to_generation =
 					   EMU_AT(w->fab->adapters, qp->peer_adapter).generation };
 	set_param(conn, param);
-	conn->by.adapter = EMU_AT(w->fab->adapters, conn->from).number;
+	conn->by.adapter = conn->from;
 	conn->by_number = param->by.qp != 0;
 	EMU_LIVE(w->fab, conns, conn);
-	when = emu_link_answer(w->fab, emu_link_at(conn->from, conn->to));
+	when = emu_link_answer(w->fab, link);
 	if (to)
 		emu_schedule(w, when, EMU_EV_CM_REQUEST, conn->qp, conn->epoch, index, 0);
 	else
@@ -197,20 +199,21 @@ void emu_cm_reply(struct emu_world *w, uint32_t index, uint32_t outcome)
 	struct emu_conn *conn = &EMU_AT(w->fab->conn, index);
 
 	conn->answered = true;
-	emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->to, conn->from)), EMU_EV_CM_REPLY,
-		     conn->qp, conn->epoch, index, outcome);
+	emu_schedule(w, emu_link_answer(w->fab, emu_link_find(w, conn->to, conn->from)),
+		     EMU_EV_CM_REPLY, conn->qp, conn->epoch, index, outcome);
 }
 
 int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_conn_param *param)
 {
 	struct emu_world *w = emu_world_of(base->nic);
 	struct emu_qp *qp = emu_local_qp(qp_base)->entry;
-	uint32_t index = EMU_INDEX(w, conn, base);
+	uint32_t index = EMU_INDEX(w, conn, base), link;
 	struct emu_conn *conn = &EMU_AT(w->fab->conn, index);
 
 	if (qp->state != EMU_QP_IDLE || !param_fits(param))
 		return -EINVAL;
-	if (!emu_clock_has_room(w))
+	link = emu_clock_has_room(w) ? emu_link_get(w, qp->adapter, conn->from) : 0;
+	if (!link)
 		return -ENOMEM;
 	qp->state = EMU_QP_CONNECTING;
 	emu_qp_assess(qp);
@@ -218,13 +221,13 @@ int emu_accept(struct nic_conn *base, struct nic_qp *qp_base, const struct nic_c
 	qp->peer = conn->qp;
 	qp->peer_epoch = conn->epoch;
 	qp->peer_adapter = conn->from;
-	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
+	qp->link = link;
 	conn->passive_qp = emu_qp_index(w, qp);
 	conn->passive_epoch = qp->epoch;
 	qp->max_rd_in = (uint8_t)param->rd_in;
 	qp->max_rd_out = (uint8_t)param->rd_out;
 	set_param(conn, param);
-	conn->by.adapter = EMU_AT(w->fab->adapters, conn->to).number;
+	conn->by.adapter = conn->to;
 	emu_cm_reply(w, index, 0);
 	emu_sent(w, base->nic);
 	return 0;
@@ -365,7 +368,7 @@ static void on_reply(struct emu_world *w, const struct emu_event *event)
 	else if (waiting)
 		end_active(w, qp, conn, (enum nic_conn_end)(event->packet - 1));
 	else if (event->packet == 0)
-		emu_schedule(w, emu_link_answer(w->fab, emu_link_at(conn->from, conn->to)),
+		emu_schedule(w, emu_link_answer(w->fab, emu_link_find(w, conn->from, conn->to)),
 			     EMU_EV_CM_GONE, conn->passive_qp, conn->passive_epoch, 0, 0);
 	conn_free(w, event->index);
 }
@@ -423,7 +426,6 @@ static void lost_answer(struct emu_world *w, const struct emu_conn *conn)
 static void lost_acceptance(struct emu_world *w, uint32_t index, uint32_t epoch)
 {
 	struct emu_qp *qp = emu_qp_at(w, index);
-
 	struct emu_qp *active = emu_qp_at(w, qp->peer);
 
 	if (!index || qp->epoch != epoch || qp->state != EMU_QP_CONNECTING)

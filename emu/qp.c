@@ -81,6 +81,17 @@ static void begin_entry(struct emu_qp *qp)
 	__atomic_store_n(&qp->epoch, next == 1 ? next + EMU_FIRST : next, __ATOMIC_RELAXED);
 }
 
+static uint32_t take_entry(struct emu_world *w)
+{
+	uint32_t index = EMU_TAKE(w, qps, qp, EMU_QPS), *timer = &w->fab->timer_at[index];
+
+	if (!index || emu_back(w, timer, sizeof(*timer)))
+		return index;
+	EMU_LIVE(w->fab, qps, emu_qp_at(w, index));
+	EMU_FREE(w->fab, qps, qp, index);
+	return 0;
+}
+
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
 {
 	struct emu_world *w = emu_world_of(nic);
@@ -94,13 +105,13 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		return -EINVAL;
 	if (init->kind != NIC_QP_RELIABLE && emu_profile(w)->stream)
 		return -EOPNOTSUPP;
-	if (adapter->qps >= EMU_MAX_QP)
+	if ((uint32_t)adapter->qps >= emu_qps_most(w))
 		goto no_room;
 	if (emu_wq_init(w, &sq, init->cap.max_send_wr, stride_of(w, init)))
 		goto no_room;
 	if (emu_wq_init(w, &rq, recv_wr, emu_recv_stride(init->cap.max_recv_sge)))
 		goto free_sq;
-	index = EMU_TAKE(w, qps, qp, EMU_QPS);
+	index = take_entry(w);
 	if (!index)
 		goto free_rq;
 	adapter->qps++;

@@ -60,7 +60,7 @@ int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t le
 	wqe->num_sge = 1;
 	wqe->sge[0] = one_segment(addr, length, lkey);
 	qp->sq.put = qp->sq_next = put + 1;
-	arrival = emu_link_transmit(fab, EMU_KEEP(&EMU_AT(fab->links, qp->link)), length, length);
+	arrival = emu_link_transmit(fab, EMU_KEEP(&EMU_AT(fab->link, qp->link)), length, length);
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, put, 0);
 	return 0;
 }

@@ -299,8 +299,7 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 
 static void expect_more(struct emu_world *w, const struct response *r)
 {
-	const struct emu_link *link =
-		&EMU_AT(w->fab->links, emu_link_at(r->qp->peer_adapter, r->qp->adapter));
+	const struct emu_link *link = &EMU_AT(w->fab->link, EMU_AT(w->fab->link, r->qp->link).back);
 	uint64_t mtu = emu_wire_mtu(w, r->qp), left = r->wqe->length - r->to;
 	bool observed = emu_observed(w);
 	uint64_t bytes = observed && left > mtu ? mtu : left;
@@ -450,7 +449,7 @@ static void send_response(struct emu_world *w, const struct emu_arrival *a, uint
 	struct emu_qp *qp = a->qp;
 	uint64_t mtu = emu_wire_mtu(w, a->sender), length = a->swqe->length - packet * mtu, arrival;
 
-	arrival = emu_link_transmit(w->fab, &EMU_AT(w->fab->links, qp->link), length,
+	arrival = emu_link_transmit(w->fab, &EMU_AT(w->fab->link, qp->link), length,
 				    length < mtu ? length : mtu);
 	emu_schedule(w, arrival, EMU_EV_RESPONSE, qp->peer, qp->peer_epoch, a->index, packet);
 }

@@ -310,8 +310,7 @@ static enum emu_copy copy_payload(struct emu_world *w, const struct emu_arrival 
 
 static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 {
-	struct emu_link *link =
-		&EMU_AT(w->fab->links, emu_link_at(a->sender->adapter, a->qp->adapter));
+	const struct emu_link *link = &EMU_AT(w->fab->link, a->sender->link);
 	uint64_t left = a->swqe->length - a->to;
 
 	/* While packets are observed, each one arrives by itself. */

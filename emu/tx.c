@@ -32,7 +32,7 @@ static void transmit_from(struct emu_world *w, struct emu_qp *qp, uint32_t index
 	uint64_t bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
 
 	emu_wire_count(w, qp, index);
-	arrival = emu_link_transmit(w->fab, &EMU_AT(w->fab->links, qp->link), bytes,
+	arrival = emu_link_transmit(w->fab, &EMU_AT(w->fab->link, qp->link), bytes,
 				    bytes < mtu ? bytes : mtu);
 	if (start)
 		emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, packet);
@@ -55,7 +55,7 @@ static inline void transmit_request(struct emu_world *w, struct emu_qp *qp, uint
 		transmit_long(w, qp, index);
 		return;
 	}
-	arrival = emu_link_transmit(w->fab, EMU_KEEP(&EMU_AT(w->fab->links, qp->link)), length,
+	arrival = emu_link_transmit(w->fab, EMU_KEEP(&EMU_AT(w->fab->link, qp->link)), length,
 				    length);
 	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, 0);
 }

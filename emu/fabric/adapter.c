@@ -5,14 +5,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sharing.h"
 
-#define EMU_ADAPTER_LAST 253u /* emu253 = 198.18.0.254 */
-
-/* "emu0" .. "emu253"; -1: no such name. */
+/* The number in "emu0" .. "emu4095"; -1: no such name. */
 static int parse_name(const char *name)
 {
 	char *end;
@@ -23,7 +22,7 @@ static int parse_name(const char *name)
 	if (name[3] == '0' && name[4] != '\0')
 		return -1;
 	n = strtoul(name + 3, &end, 10);
-	return *end == '\0' && n <= EMU_ADAPTER_LAST ? (int)n : -1;
+	return *end == '\0' && n < EMU_ADAPTERS ? (int)n : -1;
 }
 
 bool emu_adapter_possible(const char *name)
@@ -31,12 +30,20 @@ bool emu_adapter_possible(const char *name)
 	return parse_name(name) >= 0;
 }
 
-uint16_t emu_adapter_find(struct emu_world *w, const char *name)
+/* In a shared fabric the name has that of a process before it. */
+static uint16_t find_shared(struct emu_world *w, const char *name)
 {
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		if (w->fab->adapters[i].open && strcmp(w->fab->adapters[i].name, name) == 0)
 			return i;
 	return 0;
+}
+
+uint16_t emu_adapter_find(struct emu_world *w, const char *name)
+{
+	if (emu_is_shared(w))
+		return find_shared(w, name);
+	return emu_adapter_by_number(w, (uint32_t)(parse_name(name) + 1));
 }
 
 const char *emu_adapter_name(struct emu_world *w, uint16_t adapter)
@@ -47,19 +54,15 @@ const char *emu_adapter_name(struct emu_world *w, uint16_t adapter)
 void emu_adapter_address(struct emu_world *w, uint16_t adapter, struct sockaddr_storage *addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
-	uint32_t number = w->fab->adapters[adapter <= EMU_ADAPTERS ? adapter : 0].number;
 
 	memset(addr, 0, sizeof(*addr));
 	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(w->config.address + number);
+	in->sin_addr.s_addr = htonl(w->config.address + adapter);
 }
 
 uint16_t emu_adapter_by_number(struct emu_world *w, uint32_t number)
 {
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
-		if (w->fab->adapters[i].open && w->fab->adapters[i].number == number)
-			return i;
-	return 0;
+	return number <= EMU_ADAPTERS && w->fab->adapters[number].open ? (uint16_t)number : 0;
 }
 
 /* Convert to an IPv4 address. False: it is none. */
@@ -101,7 +104,7 @@ uint16_t emu_adapter_by_address(struct emu_world *w, const struct sockaddr *addr
 	return emu_find_host(w, addr, port, from);
 }
 
-/* The lowest number that no open adapter has. */
+/* The lowest number that no open adapter of a shared fabric has. */
 static uint32_t free_number(struct emu_world *w)
 {
 	uint32_t number = 1;
@@ -111,6 +114,13 @@ static uint32_t free_number(struct emu_world *w)
 	return number;
 }
 
+/* All numbers have their address, and their entry of the table. */
+static bool number_fits(const struct emu_world *w, uint32_t number)
+{
+	return number <= w->config.addresses &&
+	       number <= (emu_is_shared(w) ? EMU_TOGETHER : EMU_ADAPTERS);
+}
+
 int emu_adapter_number(struct emu_world *w, const char *name, uint16_t *number)
 {
 	int own = parse_name(name);
@@ -118,8 +128,15 @@ int emu_adapter_number(struct emu_world *w, const char *name, uint16_t *number)
 
 	if (own < 0)
 		return -ENODEV;
-	if (n > w->config.addresses)
-		return emu_is_shared(w) ? -ENOMEM : -ENODEV;
+	if (!number_fits(w, n) && emu_is_shared(w)) {
+		fprintf(stderr,
+			"libdat: %s cannot be opened: all adapters of the shared fabric are open, "
+			"%u of at most %u, with %u addresses\n",
+			name, n - 1, EMU_TOGETHER, w->config.addresses);
+		return -ENOMEM;
+	}
+	if (!number_fits(w, n))
+		return -ENODEV;
 	*number = (uint16_t)n;
 	return 0;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* adapter.h - names, numbers and addresses of the adapters of a fabric. */
+/*
+ * adapter.h - names, numbers and addresses of the adapters of a fabric.
+ *
+ * The number of an adapter is its index in the table. In a private fabric emu0 has number 1, in a
+ * shared one each adapter gets the lowest free number. Number n has address config.address + n.
+ */
 #ifndef EMU_FABRIC_ADAPTER_H
 #define EMU_FABRIC_ADAPTER_H
 

@@ -5,8 +5,8 @@
 #include "emu/wire/profile.h"
 #include "host/random.h"
 
-#define EMU_NETWORK 0xc6120000u /* 198.18.0.0, the range set aside for test networks */
-#define EMU_PREFIX  24u
+#define EMU_NETWORK 0xc6120000u /* 198.18.0.0, in the range set aside for test networks */
+#define EMU_PREFIX  16u
 
 #define TIME_MOST      (1ul << 50)
 #define BANDWIDTH_MOST (1ul << 60)

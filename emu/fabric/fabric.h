@@ -70,7 +70,7 @@ struct emu_world {
 	bool following;             /* virtual time follows the monotonic clock */
 	uint64_t mono_base;         /* monotonic time at virtual 0, while following */
 
-	struct emu_nic nics[EMU_ADAPTERS + 1];
+	struct emu_nic nics[EMU_ADAPTERS + 1]; /* those behind 0 are zeroed by need: spare.c */
 	struct nic_pd pd[EMU_PDS + 1];
 	struct nic_mr mr[EMU_MRS + 1];
 	struct emu_range range[EMU_MRS + 1]; /* of the MRs of this process */
@@ -170,6 +170,12 @@ static inline uint32_t emu_qp_index(struct emu_world *w, const struct emu_qp *qp
 		 ? (fab)->table.high                                            \
 		 : (uint32_t)(sizeof((fab)->entries) / sizeof((fab)->entries[0])) - 1)
 
+/* Likewise, of the adapters. */
+static inline uint16_t emu_adapter_high(const struct emu_fabric *fab)
+{
+	return (uint16_t)(fab->adapter_high < EMU_ADAPTERS ? fab->adapter_high : EMU_ADAPTERS);
+}
+
 /* False, and the process's adapters fail: emu/fabric/arena.c. */
 bool emu_out_of_steps(struct emu_world *w);
 
@@ -188,11 +194,6 @@ static inline bool emu_go_on(struct emu_world *w)
 static inline uint32_t emu_is_watched(const struct emu_fabric *fab)
 {
 	return fab->observed | fab->trace_on;
-}
-
-static inline uint32_t emu_link_at(uint32_t from, uint32_t to)
-{
-	return from * (EMU_ADAPTERS + 1) + to;
 }
 
 static inline void *emu_at(struct emu_world *w, emu_ref ref)

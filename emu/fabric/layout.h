@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "address.h"
+#include "entry.h"
 #include "event.h"
 #include "host/nic.h"
 #include "limits.h"
@@ -62,26 +63,6 @@
  */
 #define EMU_STEPS_MOST    (1u << 23)
 #define EMU_STEPS_DAMAGED (1u << 16)
-
-typedef uint32_t emu_ref; /* a block of the pool; 0: none */
-
-/*
- * A flag in the arena: 0 is false. Not a bool, for another process may have written any byte there,
- * and to load anything but 0 and 1 as a bool is undefined.
- */
-typedef uint8_t emu_flag;
-
-/* First member of every table entry. */
-struct emu_head {
-	uint32_t next_free; /* while free: the next free index */
-	uint32_t live;      /* 0 or 1 */
-};
-
-struct emu_table {
-	uint32_t high; /* highest index ever used */
-	uint32_t free; /* first of the free list */
-	uint32_t live; /* number in use */
-};
 
 struct emu_pd {
 	struct emu_head head;
@@ -323,7 +304,12 @@ struct emu_held {
 	struct emu_event event;
 };
 
+/* Two lines, so that an index leads to it with a shift. */
 struct emu_link {
+	EMU_OWN_LINE struct emu_head head;
+	uint16_t from, to;      /* adapters */
+	uint32_t back;          /* the link of the other direction */
+	uint32_t generation[2]; /* of the two adapters */
 	uint64_t latency_ns;
 	uint64_t bandwidth_bps;
 	uint64_t ns_per_byte; /* in units of 2^-32 ns, rounded up; 0: no limit */
@@ -331,6 +317,7 @@ struct emu_link {
 	uint64_t busy_until;  /* the last bytes are on the wire until then */
 	uint64_t late;        /* a fault delays all packets until then */
 	emu_flag down;
+	emu_flag used; /* while unused links are looked for */
 	emu_ref held, held_tail;
 	uint32_t pass; /* while holding: packets that may still pass */
 	emu_flag holding;
@@ -340,7 +327,6 @@ struct emu_adapter {
 	emu_flag open;
 	emu_flag dead, port_down; /* by faults; a port that is down is an observer */
 	uint32_t generation;      /* grows with each adapter that has this entry */
-	uint16_t number;          /* its address is config.address + number */
 	uint16_t process;         /* the process that opened it; 0 in a private fabric */
 	char name[EMU_NAME];
 	int qps, cqs, srqs, mrs, mws, pds, listeners;
@@ -465,8 +451,10 @@ struct emu_fabric {
 	uint32_t rules;
 
 	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns;
-	struct emu_adapter adapters[EMU_ADAPTERS + 1];                  /* 1-based */
-	struct emu_link links[(EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1)]; /* emu_link_at */
+	uint32_t adapter_high; /* highest index ever used of `adapters` */
+	struct emu_table links;
+	emu_ref link_places; /* finds links by their adapters: links.c */
+	uint32_t link_mask;
 
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
 	struct emu_rule rule[EMU_RULES]; /* `rules` of them */
@@ -480,6 +468,8 @@ struct emu_fabric {
 	uint32_t pool_end;
 	emu_ref pool_free[EMU_POOL_CLASSES];
 
+	struct emu_adapter adapters[EMU_ADAPTERS + 1]; /* by number, 1-based: adapter.h */
+	struct emu_link link[EMU_LINKS + 1];           /* 0: as configured */
 	struct emu_pd pd[EMU_PDS + 1];
 	struct emu_mr mr[EMU_MRS + 1];
 	struct emu_mw mw[EMU_MWS + 1];
@@ -487,11 +477,14 @@ struct emu_fabric {
 	struct emu_srq srq[EMU_SRQS + 1];
 	struct emu_qp qp[EMU_QPS + 1];
 	struct emu_path path[EMU_QPS + 1]; /* of the QPs that are `numbered` */
+	uint32_t timer_at[EMU_QPS + 1];    /* the places of their timers on the heap: queue.c */
 	uint32_t members;                  /* highest index ever used, and 1 */
 	struct emu_member member[EMU_MEMBERS];
 	struct emu_listener listener[EMU_LISTENERS + 1];
 	struct emu_conn conn[EMU_CONNS + 1];
 	struct emu_shared shared;
+	/* Unused: each group of children behind it begins a pair of lines. */
+	_Alignas(2 * EMU_LINE) struct emu_event heap_begin[3];
 	struct emu_event heap[EMU_EVENTS];
 	_Alignas(EMU_PAGE) char trace[EMU_TRACE_BYTES]; /* or the pages of a file */
 	_Alignas(EMU_POOL_UNIT) uint8_t pool[];         /* up to size */

@@ -5,7 +5,9 @@
 #ifndef EMU_FABRIC_LIMITS_H
 #define EMU_FABRIC_LIMITS_H
 
-#define EMU_ADAPTERS       32u /* in a fabric: one for each program that datsim run starts */
+#define EMU_ADAPTERS       4096u      /* in a private fabric, and in a shared one: */
+#define EMU_TOGETHER       1024u      /* of all its processes together */
+#define EMU_LINKS          (1u << 20) /* that are in use, each direction: links.h */
 #define EMU_CONNS          65536u
 #define EMU_EVENTS         (1u << 22)
 #define EMU_EVENTS_RESERVE (1u << 17) /* for events that must not fail: ACKs, NAKs, teardown */
@@ -41,8 +43,12 @@
 #define EMU_STAGE_BYTES (1u << 20) /* longest payload in one */
 #define EMU_THREADS     1024u      /* in a fabric in lockstep */
 
-/* Per adapter, reported by query and enforced: ruling G9. */
-#define EMU_MAX_QP       8192
+/*
+ * Per adapter, reported by query and enforced: ruling G9. Two adapters of a private fabric can have
+ * all its QPs, so that a pair can have as many connections as a cluster.
+ */
+#define EMU_MAX_QP       131072
+#define EMU_MAX_QP_SHARE 8192 /* in a shared fabric */
 #define EMU_MAX_QP_WR    32768
 #define EMU_MAX_SGE      16
 #define EMU_MAX_RD       128
@@ -58,15 +64,19 @@
 #define EMU_MAX_MR_SIZE  (1ul << 46)
 
 /*
- * A table has room for what all adapters together admit, so that each adapter can hold its maximum
- * whatever the others do.
+ * The tables of a fabric. They have room for that many adapters that hold their maximum, so in a
+ * fabric of no more adapters each can hold it whatever the others do. The kernel allocates the
+ * pages of a table as its entries are used first.
  */
-#define EMU_PDS       (EMU_ADAPTERS * EMU_MAX_PD)
-#define EMU_MRS       (EMU_ADAPTERS * EMU_MAX_MR)
-#define EMU_MWS       (EMU_ADAPTERS * EMU_MAX_MW)
-#define EMU_CQS       (EMU_ADAPTERS * EMU_MAX_CQ)
-#define EMU_SRQS      (EMU_ADAPTERS * EMU_MAX_SRQ)
-#define EMU_QPS       (EMU_ADAPTERS * EMU_MAX_QP)
-#define EMU_LISTENERS (EMU_ADAPTERS * EMU_MAX_LISTENER)
+#define EMU_FULL      32u
+#define EMU_PDS       (EMU_FULL * EMU_MAX_PD)
+#define EMU_MRS       (EMU_FULL * EMU_MAX_MR)
+#define EMU_MWS       (EMU_FULL * EMU_MAX_MW)
+#define EMU_CQS       (EMU_FULL * EMU_MAX_CQ)
+#define EMU_SRQS      (EMU_FULL * EMU_MAX_SRQ)
+#define EMU_QPS       (EMU_FULL * EMU_MAX_QP_SHARE)
+#define EMU_LISTENERS (EMU_FULL * EMU_MAX_LISTENER)
+
+_Static_assert(EMU_QPS == 2 * EMU_MAX_QP, "a pair of adapters can have them all");
 
 #endif /* EMU_FABRIC_LIMITS_H */

@@ -30,9 +30,28 @@ static bool fifo_make_room(struct emu_fifo *fifo)
 
 /* ---- the heap ---- */
 
+/* One number, so that the compiler compares without a branch: none of these could be predicted. */
+static unsigned __int128 key_of(const struct emu_event *event)
+{
+	return (unsigned __int128)event->time << 64 | event->order;
+}
+
 static bool is_earlier(const struct emu_event *a, const struct emu_event *b)
 {
-	return a->time < b->time || (a->time == b->time && a->order < b->order);
+	return key_of(a) < key_of(b);
+}
+
+/* Note where the timer of a QP is, for emu_timer_remove. */
+static void note_place(struct emu_fabric *fab, const struct emu_event *event)
+{
+	if (emu_is_timer(event) && event->qp <= EMU_QPS)
+		fab->timer_at[event->qp] = (uint32_t)(event - fab->heap);
+}
+
+static void heap_move(struct emu_fabric *fab, uint32_t to, const struct emu_event *event)
+{
+	fab->heap[to] = *event;
+	note_place(fab, &fab->heap[to]);
 }
 
 /* A place on the heap for an event that is queued now. */
@@ -43,7 +62,7 @@ static struct emu_event *heap_place(struct emu_world *w, uint64_t time)
 
 	EMU_SURE(w, i < EMU_EVENTS);
 	while (i > 0 && time < heap[(i - 1) / EMU_HEAP_ARITY].time) {
-		heap[i] = heap[(i - 1) / EMU_HEAP_ARITY];
+		heap_move(w->fab, i, &heap[(i - 1) / EMU_HEAP_ARITY]);
 		i = (i - 1) / EMU_HEAP_ARITY;
 	}
 	return &heap[i];
@@ -60,29 +79,49 @@ EMU_COLD void emu_schedule_any(struct emu_world *w, uint64_t time, enum emu_even
 	emu_event_fill(w->fab, event, time, kind, qp, epoch, index, packet);
 }
 
-/* Fill the hole at i with `event`; children that are earlier move up. */
+/* The earliest of the children from `child` on, of which there is at least one. */
+static uint32_t earliest_child(const struct emu_event *heap, uint32_t child, uint32_t n)
+{
+	uint32_t a = child, b = child + 2;
+
+	if (__builtin_expect(child + EMU_HEAP_ARITY <= n, 1)) {
+		a += is_earlier(&heap[child + 1], &heap[child]);
+		b += is_earlier(&heap[child + 3], &heap[child + 2]);
+		return is_earlier(&heap[b], &heap[a]) ? b : a;
+	}
+	while (++child < n)
+		if (is_earlier(&heap[child], &heap[a]))
+			a = child;
+	return a;
+}
+
+/* Put `event` into the hole at i, or above it: parents that are later move down. */
+static void sift_up(struct emu_fabric *fab, uint32_t i, uint32_t top, const struct emu_event *event)
+{
+	struct emu_event *heap = fab->heap;
+
+	while (i > top && is_earlier(event, &heap[(i - 1) / EMU_HEAP_ARITY])) {
+		heap_move(fab, i, &heap[(i - 1) / EMU_HEAP_ARITY]);
+		i = (i - 1) / EMU_HEAP_ARITY;
+	}
+	heap_move(fab, i, event);
+}
+
+/*
+ * Fill the hole at i with `event`. The hole goes down to a leaf first, and the event from there up:
+ * it is the last of the heap, so it seldom goes far.
+ */
 static void sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event *event)
 {
 	struct emu_event *heap = fab->heap;
-	uint32_t n = fab->events;
+	uint32_t n = fab->events, top = i, child;
 
-	for (;;) {
-		uint32_t child = i * EMU_HEAP_ARITY + 1, least = child,
-			 end = child + EMU_HEAP_ARITY;
-
-		if (child >= n)
-			break;
-		if (end > n)
-			end = n;
-		while (++child < end)
-			if (is_earlier(&heap[child], &heap[least]))
-				least = child;
-		if (!is_earlier(&heap[least], event))
-			break;
-		heap[i] = heap[least];
-		i = least;
+	while ((child = i * EMU_HEAP_ARITY + 1) < n) {
+		child = earliest_child(heap, child, n);
+		heap_move(fab, i, &heap[child]);
+		i = child;
 	}
-	heap[i] = *event;
+	sift_up(fab, i, top, event);
 }
 
 EMU_COLD void emu_heap_pop(struct emu_fabric *fab)
@@ -106,11 +145,10 @@ static void heap_remove(struct emu_fabric *fab, uint32_t i)
 
 	if (i == fab->events)
 		return;
-	while (i > 0 && is_earlier(&last, &fab->heap[(i - 1) / EMU_HEAP_ARITY])) {
-		fab->heap[i] = fab->heap[(i - 1) / EMU_HEAP_ARITY];
-		i = (i - 1) / EMU_HEAP_ARITY;
-	}
-	sift_down(fab, i, &last);
+	if (i > 0 && is_earlier(&last, &fab->heap[(i - 1) / EMU_HEAP_ARITY]))
+		sift_up(fab, i, 0, &last);
+	else
+		sift_down(fab, i, &last);
 	fab->heap[fab->events].order = EMU_NO_EVENT;
 }
 
@@ -123,11 +161,14 @@ void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t
 void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 		     enum emu_event_kind kind)
 {
+	struct emu_event *event;
+
 	EMU_SURE(w, !qp->timer);
 	qp->timer = true;
 	/* Never in the FIFO: a timer may be removed, and is due later than what follows it. */
-	emu_event_fill(w->fab, heap_place(w, time), time, kind, emu_qp_index(w, qp), qp->epoch, 0,
-		       0);
+	event = heap_place(w, time);
+	emu_event_fill(w->fab, event, time, kind, emu_qp_index(w, qp), qp->epoch, 0, 0);
+	note_place(w->fab, event);
 }
 
 static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const struct emu_event *event)
@@ -135,16 +176,19 @@ static bool is_timer_of(struct emu_world *w, const struct emu_qp *qp, const stru
 	return emu_is_timer(event) && event->qp == emu_qp_index(w, qp) && event->epoch == qp->epoch;
 }
 
+/* Where it was noted to be. After a recovery, or with garbage in the arena, it may be elsewhere. */
 static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
 {
-	uint32_t i = 0, n = emu_events(w->fab);
+	uint32_t i = w->fab->timer_at[emu_qp_index(w, qp)], n = emu_events(w->fab);
 
+	if (i < n && is_timer_of(w, qp, &w->fab->heap[i]))
+		return i;
+	i = 0;
 	while (i < n && !is_timer_of(w, qp, &w->fab->heap[i]) && emu_go_on(w))
 		i++;
 	return i;
 }
 
-/* A linear search will do: timers are stopped when connections begin and end, not per message. */
 void emu_timer_remove(struct emu_world *w, const struct emu_qp *qp)
 {
 	struct emu_fabric *fab = w->fab;

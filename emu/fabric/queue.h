@@ -33,11 +33,11 @@ static inline bool emu_is_timer(const struct emu_event *event)
 {
 	enum emu_event_kind kind = emu_event_kind(event);
 
-	return kind == EMU_EV_RNR_TIMER || kind == EMU_EV_RETRY_TIMER ||
-	       kind == EMU_EV_CM_TIMEOUT || kind == EMU_EV_ALARM;
+	return 1ul << kind & (1ul << EMU_EV_RNR_TIMER | 1ul << EMU_EV_RETRY_TIMER |
+			      1ul << EMU_EV_CM_TIMEOUT | 1ul << EMU_EV_ALARM);
 }
 
-/* A heap of four children: shallower than two, and the four share two cache lines. */
+/* A heap of four children: shallower than two, and the four share two cache lines (layout.h). */
 #define EMU_HEAP_ARITY 4u
 
 /* Open the FIFO of a private fabric. */

@@ -108,6 +108,12 @@ static inline bool emu_is_shared(const struct emu_world *w)
 	return __builtin_expect(w->sharing != NULL, 0);
 }
 
+/* QPs that an adapter can have. */
+static inline uint32_t emu_qps_most(const struct emu_world *w)
+{
+	return emu_is_shared(w) ? EMU_MAX_QP_SHARE : EMU_MAX_QP;
+}
+
 /* The kernel gives pages to a private fabric as they are used. */
 static inline bool emu_back(struct emu_world *w, const void *at, uint64_t bytes)
 {

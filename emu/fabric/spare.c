@@ -22,7 +22,8 @@ static bool worth_keeping(const struct emu_world *w)
 {
 	const struct emu_fabric *fab = w->fab;
 	uint32_t high = fab->pds.high | fab->mrs.high | fab->mws.high | fab->cqs.high |
-			fab->srqs.high | fab->qps.high | fab->listeners.high | fab->conns.high;
+			fab->srqs.high | fab->qps.high | fab->listeners.high | fab->conns.high |
+			fab->links.high | fab->adapter_high;
 
 	return high < SPARE_ENTRIES && fab->pool_next < SPARE_POOL / EMU_POOL_UNIT &&
 	       fab->trace_length < SPARE_TRACE && w->trace_fd < 0;
@@ -52,6 +53,9 @@ static void clear_world(struct emu_world *w)
 	size_t size = w->fab_size;
 	uint32_t pool_end = fab->pool_end;
 
+	memset(fab->adapters, 0, (fab->adapter_high + 1) * sizeof(fab->adapters[0]));
+	memset(w->nics, 0, (fab->adapter_high + 1) * sizeof(w->nics[0]));
+	memset(fab->link, 0, (fab->links.high + 1) * sizeof(fab->link[0]));
 	CLEAR(w, pds, pd);
 	CLEAR(w, mrs, mr);
 	memset(w->range, 0, (fab->mrs.high + 1) * sizeof(w->range[0]));
@@ -60,14 +64,15 @@ static void clear_world(struct emu_world *w)
 	CLEAR(w, cqs, cq);
 	CLEAR(w, srqs, srq);
 	CLEAR(w, qps, qp);
+	memset(fab->timer_at, 0, (fab->qps.high + 1) * sizeof(fab->timer_at[0]));
 	CLEAR(w, listeners, listener);
 	CLEAR(w, conns, conn);
 	clear_heap(fab);
 	memset(&w->fifo, 0, sizeof(w->fifo));
 	memset(fab->trace, 0, SPARE_TRACE);
 	memset(fab->pool, 0, (size_t)fab->pool_next * EMU_POOL_UNIT);
-	memset(fab, 0, offsetof(struct emu_fabric, pd));
-	memset(w, 0, offsetof(struct emu_world, pd));
+	memset(fab, 0, offsetof(struct emu_fabric, adapters));
+	memset(w, 0, offsetof(struct emu_world, nics));
 	fab->size = size;
 	fab->pool_next = 1;
 	fab->pool_end = pool_end;

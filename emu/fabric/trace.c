@@ -144,6 +144,6 @@ void emu_trace_switch(struct nic *nic, bool on)
 	if (w->fab->trace_full)
 		return;
 	w->fab->trace_on = on;
-	for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
+	for (uint32_t i = 0; i <= emu_adapter_high(w->fab); i++)
 		w->nics[i].base.tracing = on;
 }

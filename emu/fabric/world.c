@@ -10,6 +10,7 @@
 #include "config.h"
 #include "emu/guard.h"
 #include "emu/wire/link.h"
+#include "emu/wire/links.h"
 #include "queue.h"
 #include "sharing.h"
 #include "spare.h"
@@ -49,6 +50,7 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 	if (!w)
 		goto fail;
 	emu_configure(w, config);
+	emu_links_begin(w);
 	emu_fifo_open(&w->fifo);
 	/* Entry 0 means none. quick.c looks at it without asking, and finds nothing that fits. */
 	w->qp[0].entry = w->fab->qp;
@@ -71,7 +73,7 @@ fail:
 
 void emu_world_destroy(struct emu_world *w)
 {
-	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
+	for (uint32_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		assert(!w->fab->adapters[i].open);
 	if (w->guarded)
 		emu_guard_end();
@@ -88,41 +90,24 @@ bool emu_adapter_listed(struct nic_world *world, unsigned int i, char *name, siz
 	return true;
 }
 
-static uint16_t free_adapter(const struct emu_world *w)
-{
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
-		if (!w->fab->adapters[i].open)
-			return i;
-	return 0;
-}
-
-static void fresh_links(struct emu_world *w, uint16_t index)
-{
-	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++) {
-		struct emu_link fresh = { 0 };
-
-		emu_link_init(&fresh, w->config.latency_ns, w->config.bandwidth_bps);
-		w->fab->links[emu_link_at(index, i)] = w->fab->links[emu_link_at(i, index)] = fresh;
-	}
-}
-
 int emu_adapter_open(struct nic_world *world, const char *name, const struct nic_upcalls *up,
 		     void *ctx, struct nic **nic)
 {
 	struct emu_world *w = (struct emu_world *)world;
-	uint16_t index = free_adapter(w), number;
-	int err = emu_adapter_number(w, name, &number);
 	struct emu_adapter *adapter;
+	uint16_t index;
+	int err = emu_adapter_number(w, name, &index);
 
 	if (err)
 		return err;
-	if (!index)
-		return -ENOMEM;
 	adapter = &w->fab->adapters[index];
+	if (adapter->open || !emu_back(w, adapter, sizeof(*adapter)))
+		return -ENOMEM;
+	if (index > w->fab->adapter_high)
+		w->fab->adapter_high = index;
 	/* Field by field: a process that is killed in here must not take the generation back. */
 	__atomic_store_n(&adapter->generation, adapter->generation + 1, __ATOMIC_RELAXED);
 	adapter->dead = false;
-	adapter->number = number;
 	adapter->process = w->process;
 	adapter->qps = adapter->cqs = adapter->srqs = 0;
 	adapter->mrs = adapter->mws = adapter->pds = adapter->listeners = 0;
@@ -131,7 +116,6 @@ int emu_adapter_open(struct nic_world *world, const char *name, const struct nic
 	else
 		snprintf(adapter->name, sizeof(adapter->name), "%s", name);
 	adapter->open = true;
-	fresh_links(w, index);
 	emu_nic_init(w, index, up, ctx);
 	memcpy(w->nics[index].base.label, adapter->name, sizeof(adapter->name) - 1);
 	*nic = &w->nics[index].base;
@@ -158,7 +142,7 @@ void emu_adapter_query(struct nic *nic, struct nic_attr *attr)
 	*attr = (struct nic_attr){
 		.hw_major = 1,
 		.fw_major = 1,
-		.max_qp = EMU_MAX_QP,
+		.max_qp = (int)emu_qps_most(emu_world_of(nic)),
 		.max_qp_wr = EMU_MAX_QP_WR,
 		.max_sge = EMU_MAX_SGE,
 		.max_sge_rd = EMU_MAX_SGE,
@@ -168,7 +152,7 @@ void emu_adapter_query(struct nic *nic, struct nic_attr *attr)
 		.max_cqe = EMU_MAX_CQE,
 		.max_srq = EMU_MAX_SRQ,
 		.max_srq_wr = EMU_MAX_SRQ_WR,
-		.max_qp_per_srq = EMU_MAX_QP,
+		.max_qp_per_srq = (int)emu_qps_most(emu_world_of(nic)),
 		.max_mr = EMU_MAX_MR,
 		.max_mw = EMU_MAX_MW,
 		.max_pd = EMU_MAX_PD,
@@ -176,7 +160,7 @@ void emu_adapter_query(struct nic *nic, struct nic_attr *attr)
 		.max_mr_size = EMU_MAX_MR_SIZE,
 		.max_msg_size = EMU_MAX_MSG,
 		.max_private_data = EMU_PRIVATE_DATA,
-		.number = emu_world_of(nic)->fab->adapters[emu_nic(nic)->adapter].number,
+		.number = emu_nic(nic)->adapter,
 		.mtu = emu_world_of(nic)->config.mtu,
 	};
 	snprintf(attr->vendor, sizeof(attr->vendor), "libdat emulator");

@@ -179,7 +179,7 @@ static void ready_after_event(struct emu_world *w)
 		    EMU_AT(w->fab->cq, cq).put != t->cq_put)
 			t->state = EMU_THREAD_READY;
 	}
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		attention |= w->fab->adapters[i].open && emu_mine(w, i) &&
 			     w->nics[i].base.attention;
 	if (attention)

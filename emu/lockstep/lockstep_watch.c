@@ -245,7 +245,7 @@ void emu_lockstep_ready_outside(struct emu_world *w)
 /* Without one, its process is about to leave the fabric, or has not begun. */
 static bool has_adapter(const struct emu_world *w)
 {
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		if (w->fab->adapters[i].open && emu_mine(w, i))
 			return true;
 	return false;

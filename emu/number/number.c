@@ -13,6 +13,7 @@
 #include "emu/fabric/sharing.h"
 #include "emu/fabric/trace.h"
 #include "emu/wire/link.h"
+#include "emu/wire/links.h"
 #include "emu/wire/profile.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
@@ -28,17 +29,12 @@ static struct emu_path *path_of(struct emu_world *w, const struct emu_qp *qp)
 	return &EMU_AT(w->fab->path, emu_qp_index(w, qp));
 }
 
-static uint16_t number_of(struct emu_world *w, const struct emu_qp *qp)
-{
-	return w->fab->adapters[qp->adapter <= EMU_ADAPTERS ? qp->adapter : 0].number;
-}
-
 /* Does the path of `from` lead to `to`, and will `to` take the packets for those it expects? */
 static bool leads_to(struct emu_world *w, const struct emu_qp *from, const struct emu_qp *to)
 {
 	const struct emu_path *path = path_of(w, from), *other = path_of(w, to);
 
-	return path->to == emu_qp_index(w, to) && path->adapter == number_of(w, to) &&
+	return path->to == emu_qp_index(w, to) && path->adapter == to->adapter &&
 	       (!path->sends || path->sq_psn == other->rq_psn) && from->sq.get == to->rx_next;
 }
 
@@ -57,7 +53,7 @@ static void point_at(struct emu_world *w, struct emu_qp *qp, const struct emu_qp
 	qp->peer = emu_qp_index(w, peer);
 	qp->peer_epoch = peer->epoch;
 	qp->peer_adapter = peer->adapter;
-	qp->link = emu_link_at(qp->adapter, peer->adapter);
+	qp->link = emu_link_get(w, qp->adapter, peer->adapter);
 }
 
 /* Requests in flight were sent to no QP: the retry timer finds that out. */
@@ -105,15 +101,22 @@ void emu_number_end(struct emu_world *w, struct emu_qp *qp)
 	qp->peer_epoch = EMU_NUMBER_NOBODY | emu_qp_index(w, qp);
 }
 
+/* An adapter that does not exist is this one. */
+static uint16_t adapter_at(struct emu_world *w, const struct emu_qp *qp, uint16_t number)
+{
+	uint16_t adapter = emu_adapter_by_number(w, number);
+
+	return adapter ? adapter : qp->adapter;
+}
+
 /* Until there is a partner, packets go to where the path leads, or nowhere from this adapter. */
 static void aim_at_path(struct emu_world *w, struct emu_qp *qp)
 {
 	const struct emu_path *path = path_of(w, qp);
-	uint16_t adapter = emu_adapter_by_number(w, path->adapter);
 
 	qp->peer = path->to;
-	qp->peer_adapter = adapter ? adapter : qp->adapter;
-	qp->link = emu_link_at(qp->adapter, qp->peer_adapter);
+	qp->peer_adapter = adapter_at(w, qp, path->adapter);
+	qp->link = emu_link_get(w, qp->adapter, qp->peer_adapter);
 }
 
 static void look_for_partner(struct emu_world *w, struct emu_qp *qp)
@@ -184,7 +187,8 @@ int emu_number_connect(struct nic_qp *base, const struct nic_qp_path *path)
 
 	if (!may_be_connected(qp) || !path_fits(path))
 		return -EINVAL;
-	if (!emu_clock_has_room(w) || !emu_back(w, own, sizeof(*own)))
+	if (!emu_clock_has_room(w) || !emu_back(w, own, sizeof(*own)) ||
+	    !emu_link_get(w, qp->adapter, adapter_at(w, qp, path->adapter)))
 		return -ENOMEM;
 	before = *own;
 	*own = (struct emu_path){ .to = emu_number_index(path->qp),

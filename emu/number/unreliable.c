@@ -13,6 +13,7 @@
 #include "emu/fabric/clock.h"
 #include "emu/fabric/trace.h"
 #include "emu/wire/link.h"
+#include "emu/wire/links.h"
 #include "emu/fabric/group.h"
 #include "emu/mem.h"
 #include "number.h"
@@ -103,7 +104,7 @@ static void unreliable_go_on(struct emu_world *w, const struct emu_event *event)
 	if (packet + 1 < emu_wire_packets(w, qp, wqe)) {
 		left = wqe->length - (packet + 1) * mtu;
 		schedule_packet(w, qp, event->index, packet + 1,
-				w->fab->now + emu_link_serialise(&EMU_AT(w->fab->links, qp->link),
+				w->fab->now + emu_link_serialise(&EMU_AT(w->fab->link, qp->link),
 								 left < mtu ? left : mtu));
 		return;
 	}
@@ -118,7 +119,7 @@ static uint32_t link_to(struct emu_world *w, struct emu_qp *qp, uint16_t number)
 {
 	uint16_t adapter = emu_adapter_by_number(w, number);
 
-	return emu_link_at(qp->adapter, adapter ? adapter : qp->adapter);
+	return emu_link_get(w, qp->adapter, adapter ? adapter : qp->adapter);
 }
 
 static uint64_t put_on_wire(struct emu_world *w, const struct emu_qp *qp, uint32_t link,
@@ -126,7 +127,9 @@ static uint64_t put_on_wire(struct emu_world *w, const struct emu_qp *qp, uint32
 {
 	uint32_t mtu = emu_wire_mtu(w, qp);
 
-	return emu_link_transmit(w->fab, &EMU_AT(w->fab->links, link), bytes,
+	if (!link) /* no memory for one of its own, so without a queue of packets */
+		return emu_link_answer(w->fab, link);
+	return emu_link_transmit(w->fab, &EMU_AT(w->fab->link, link), bytes,
 				 bytes < mtu ? bytes : mtu);
 }
 
@@ -193,7 +196,7 @@ static void send_to_group(struct emu_world *w, const struct emu_qp *qp, uint32_t
 	letter->left = 0;
 	do {
 		uint32_t link =
-			emu_link_at(qp->adapter, to ? emu_qp_at(w, to)->adapter : qp->adapter);
+			emu_link_get(w, qp->adapter, to ? emu_qp_at(w, to)->adapter : qp->adapter);
 
 		letter->left++;
 		schedule_packet(w, qp, index, to, put_on_wire(w, qp, link, wqe->length));
@@ -306,7 +309,6 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 {
 	struct emu_qp *qp = emu_qp_at(w, event->qp), *to;
 	const struct emu_letter *letter;
-	uint16_t number;
 
 	if (emu_qp_stale(qp, event) || qp->state != EMU_QP_UNANSWERED ||
 	    !is_queued(qp, event->index))
@@ -323,9 +325,8 @@ static bool find_request(struct emu_world *w, const struct emu_event *event,
 	}
 	to = emu_qp_at(w, emu_unreliable_to(w, event));
 	letter = emu_letter(u->swqe);
-	number = EMU_AT(w->fab->adapters, to->adapter <= EMU_ADAPTERS ? to->adapter : 0).number;
 	if (to->head.live && to->kind == qp->kind && to->state == EMU_QP_UNANSWERED &&
-	    (letter->group || number == letter->adapter))
+	    (letter->group || to->adapter == letter->adapter))
 		u->qp = to;
 	return true;
 }

@@ -121,7 +121,7 @@ static void note_sender(struct emu_world *w, const struct emu_unanswered *u)
 	if (cq->put - cq->get >= cq->limit)
 		return;
 	cqe->src_qp = emu_qp_index(w, u->sender) + EMU_NUMBER_FIRST;
-	cqe->src_adapter = EMU_AT(w->fab->adapters, u->sender->adapter).number;
+	cqe->src_adapter = u->sender->adapter;
 	cqe->src_sl = emu_letter(u->swqe)->sl;
 }
 
@@ -243,8 +243,7 @@ static bool leads_back(struct emu_world *w, const struct emu_unanswered *u)
 {
 	const struct emu_path *back = path_of(w, u->qp);
 
-	return back->to == emu_qp_index(w, u->sender) &&
-	       back->adapter == EMU_AT(w->fab->adapters, u->sender->adapter).number;
+	return back->to == emu_qp_index(w, u->sender) && back->adapter == u->sender->adapter;
 }
 
 enum nic_wc_status emu_unreliable_deliver(struct emu_world *w, const struct emu_unanswered *u)

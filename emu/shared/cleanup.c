@@ -81,7 +81,7 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 	emu_cm_clean_up(w, process);
 	free_queues(w, process);
 	free_memory(w, process);
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++) {
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++) {
 		struct emu_adapter *adapter = &fab->adapters[i];
 
 		/* Also one that the process was about to open: events would be left to the dead. */

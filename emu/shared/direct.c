@@ -220,8 +220,8 @@ static bool is_pair_idle(struct emu_world *w, const struct emu_qp *from, const s
 	return !fab->observed && !fab->trace_on && !p->inbox && !p->overrun && from->tx_fast &&
 	       from->sq.max > 0 && emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put &&
 	       to->rx_fast && to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
-	       to->rx_next == from->sq.put && link_is_instant(&EMU_AT(fab->links, from->link)) &&
-	       link_is_instant(&EMU_AT(fab->links, to->link));
+	       to->rx_next == from->sq.put && link_is_instant(&EMU_AT(fab->link, from->link)) &&
+	       link_is_instant(&EMU_AT(fab->link, to->link));
 }
 
 /*

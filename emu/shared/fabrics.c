@@ -97,7 +97,7 @@ struct wanted {
 
 static void count_objects(struct emu_world *w, uint16_t process, struct nic_member *member)
 {
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++) {
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++) {
 		const struct emu_adapter *adapter = &w->fab->adapters[i];
 
 		if (!adapter->open || adapter->process != process)

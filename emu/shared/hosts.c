@@ -45,7 +45,7 @@ uint16_t emu_hosts_listener(struct emu_world *w, uint64_t port, uint16_t from)
 {
 	if (emu_cm_listener(w, from, port))
 		return from;
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		if (w->fab->adapters[i].open && emu_cm_listener(w, i, port))
 			return i;
 	return from;

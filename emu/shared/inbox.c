@@ -225,7 +225,7 @@ static void run_message(struct emu_world *w, const struct emu_message *message)
 static void fail_adapters(struct emu_world *w)
 {
 	emu_process(w, w->process)->overrun = false;
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
+	for (uint16_t i = 1; i <= emu_adapter_high(w->fab); i++)
 		if (w->fab->adapters[i].open && emu_mine(w, i) && w->nics[i].base.up)
 			w->nics[i].base.up->adapter_failed(w->nics[i].base.ctx);
 }

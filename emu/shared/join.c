@@ -18,6 +18,7 @@
 #include "inbox.h"
 #include "lock.h"
 #include "reach.h"
+#include "emu/wire/links.h"
 #include "emu/wire/rules.h"
 #include "settings.h"
 #include "shared_file.h"
@@ -89,6 +90,7 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	struct emu_fabric *fab = w->fab;
 
 	emu_configure(w, config);
+	emu_links_begin(w);
 	fab->mem_epoch = EMU_FIRST;
 	fab->trace_room = EMU_TRACE_FIRST;
 	fab->trace_on = config->trace;

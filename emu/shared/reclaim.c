@@ -15,6 +15,7 @@
 #include "emu/partial.h"
 #include "emu/rdma.h"
 #include "shared.h"
+#include "emu/wire/links.h"
 #include "inline.h"
 
 struct block {
@@ -119,8 +120,9 @@ static void add_used(struct emu_world *w, struct blocks *all)
 		add_bytes(all, fab->cq[i].ring, emu_cq_bytes(fab->cq[i].mask));
 		add_bytes(all, fab->cq[i].inline_ring, emu_inline_bytes());
 	}
-	for (uint32_t i = 0; i < (EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1); i++)
-		add_held(w, all, fab->links[i].held);
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, links, link); i++)
+		add_held(w, all, fab->link[i].held);
+	add_bytes(all, fab->link_places, emu_links_bytes(fab));
 	for (uint32_t i = 0; i < EMU_STAGES; i++)
 		add_bytes(all, fab->shared.stage[i].data, fab->shared.stage[i].bytes);
 	add_inboxes(w, all);

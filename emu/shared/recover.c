@@ -12,6 +12,7 @@
 #include "emu/cm.h"
 #include "direct.h"
 #include "emu/fabric/sharing.h"
+#include "emu/wire/links.h"
 #include "emu/wire/wire.h"
 #include "inbox.h"
 #include "emu/qp.h"
@@ -338,6 +339,7 @@ static void rebuild_tables(struct emu_fabric *fab)
 	REBUILD(fab, qps, qp);
 	REBUILD(fab, listeners, listener);
 	REBUILD(fab, conns, conn);
+	REBUILD(fab, links, link);
 }
 
 static void rebuild_listeners(struct emu_fabric *fab)
@@ -461,6 +463,7 @@ void emu_recover(struct emu_world *w)
 	roll_back_event(w);
 	rebuild_inboxes(w);
 	rebuild_tables(w->fab);
+	emu_links_rebuild(w);
 	rebuild_events(w);
 	match_timers(w);
 	rebuild_listeners(w->fab);

@@ -190,10 +190,14 @@ bool emu_file_back(int fd, uint64_t offset, uint64_t bytes)
 	return !err || err == EOPNOTSUPP || err == ENOSYS;
 }
 
+/* The first entries of the two tables behind it are used at once; entry 0 of the others is not. */
+#define FIRST_PART (offsetof(struct emu_fabric, adapters[3]))
+
 /* Allocate the parts that are used at once, or grow without a call of emu_file_back. */
 static bool back_first(int fd)
 {
-	return emu_file_back(fd, 0, offsetof(struct emu_fabric, pd)) &&
+	return emu_file_back(fd, 0, FIRST_PART) &&
+	       emu_file_back(fd, offsetof(struct emu_fabric, link), sizeof(struct emu_link)) &&
 	       emu_file_back(fd, offsetof(struct emu_fabric, shared), sizeof(struct emu_shared)) &&
 	       emu_file_back(fd, offsetof(struct emu_fabric, heap), EVENTS_FIRST) &&
 	       emu_file_back(fd, offsetof(struct emu_fabric, trace), EMU_TRACE_FIRST);

@@ -73,8 +73,8 @@ static void mark_all(struct emu_world *w, struct moving *moving)
 	for (uint32_t i = 0; i < emu_events(fab); i++)
 		mark_event(w, moving, &fab->heap[i]);
 	mark_inboxes(w, moving);
-	for (uint32_t i = 0; i < (EMU_ADAPTERS + 1) * (EMU_ADAPTERS + 1); i++)
-		mark_held(w, moving, fab->links[i].held);
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, links, link); i++)
+		mark_held(w, moving, fab->link[i].held);
 	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp); i++) {
 		mark_held(w, moving, fab->qp[i].held);
 		mark_held(w, moving, fab->qp[i].early);

@@ -8,23 +8,11 @@
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
 #include "link.h"
+#include "links.h"
 #include "profile.h"
 #include "emu/fabric/trace.h"
 #include "wire.h"
 #include "emu/fabric/adapter.h"
-
-void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidth_bps)
-{
-	unsigned __int128 per_byte = (unsigned __int128)8000000000u << 32;
-
-	link->latency_ns = latency_ns;
-	link->bandwidth_bps = bandwidth_bps;
-	link->ns_per_byte = 0;
-	if (bandwidth_bps == 0)
-		return;
-	per_byte = (per_byte + bandwidth_bps - 1) / bandwidth_bps;
-	link->ns_per_byte = per_byte > UINT64_MAX ? UINT64_MAX : (uint64_t)per_byte;
-}
 
 /* ---- lists of held packets ---- */
 
@@ -69,7 +57,7 @@ void emu_held_drain(struct emu_world *w, emu_ref *head, emu_ref *tail, bool deli
 static bool link_holds(struct emu_world *w, const struct emu_event *event,
 		       const struct emu_packet *p)
 {
-	struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
+	struct emu_link *link = emu_link_at(w, emu_link_find(w, p->from, p->to));
 
 	if (!link->holding)
 		return false;
@@ -151,20 +139,28 @@ bool emu_link_holds(struct emu_world *w, const struct emu_event *event, const st
 
 /* ---- calls from tests ---- */
 
-static struct emu_link *find_link(struct emu_world *w, const char *from, const char *to)
+/* -ENOENT: there are no such adapters; -ENOMEM. */
+static int find_link(struct emu_world *w, const char *from, const char *to, struct emu_link **link)
 {
 	uint16_t a = emu_adapter_find(w, from), b = emu_adapter_find(w, to);
+	uint32_t index = a && b ? emu_link_get(w, a, b) : 0;
 
-	return a && b ? &EMU_AT(w->fab->links, emu_link_at(a, b)) : NULL;
+	if (!a || !b)
+		return -ENOENT;
+	if (!index)
+		return -ENOMEM;
+	*link = emu_link_at(w, index);
+	return 0;
 }
 
 int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t packets)
 {
 	struct emu_world *w = emu_world_of(nic);
-	struct emu_link *link = find_link(w, from, to);
+	struct emu_link *link;
+	int err = find_link(w, from, to, &link);
 
-	if (!link)
-		return -ENOENT;
+	if (err)
+		return err;
 	if (!link->holding)
 		emu_observe(w, 1);
 	link->holding = true;
@@ -176,10 +172,11 @@ int emu_hold_link(struct nic *nic, const char *from, const char *to, uint32_t pa
 int emu_release_link(struct nic *nic, const char *from, const char *to)
 {
 	struct emu_world *w = emu_world_of(nic);
-	struct emu_link *link = find_link(w, from, to);
+	struct emu_link *link;
+	int err = find_link(w, from, to, &link);
 
-	if (!link)
-		return -ENOENT;
+	if (err)
+		return err;
 	if (!link->holding)
 		return 0;
 	link->holding = false;
@@ -193,11 +190,12 @@ int emu_set_link(struct nic *nic, const char *from, const char *to, uint64_t lat
 		 uint64_t bandwidth_bps)
 {
 	struct emu_world *w = emu_world_of(nic);
-	struct emu_link *link = find_link(w, from, to);
 	uint64_t last_arrival;
+	struct emu_link *link;
+	int err = find_link(w, from, to, &link);
 
-	if (!link)
-		return -ENOENT;
+	if (err)
+		return err;
 	last_arrival = (link->busy_until > w->fab->now ? link->busy_until : w->fab->now) +
 		       link->latency_ns;
 	link->not_before = emu_link_in_order(link, last_arrival);
@@ -284,18 +282,20 @@ void emu_hold_forget(struct emu_world *w, struct emu_qp *qp, bool rules)
 
 void emu_link_forget(struct emu_world *w, uint16_t adapter)
 {
-	for (uint16_t i = 1; i <= EMU_ADAPTERS; i++)
-		for (int out = 0; out <= (i != adapter); out++) {
-			struct emu_link *link =
-				&EMU_AT(w->fab->links,
-					out ? emu_link_at(adapter, i) : emu_link_at(i, adapter));
+	/* Without a reason to observe packets there is no hold, and no packet is held. */
+	uint32_t links = emu_observed(w) ? EMU_HIGH(w->fab, links, link) : 0;
 
-			emu_held_drain(w, &link->held, &link->held_tail, true);
-			if (!link->holding)
-				continue;
-			link->holding = false;
-			emu_observe(w, -1);
-		}
+	for (uint32_t i = 1; i <= links; i++) {
+		struct emu_link *link = emu_link_at(w, i);
+
+		if (link->from != adapter && link->to != adapter)
+			continue;
+		emu_held_drain(w, &link->held, &link->held_tail, true);
+		if (!link->holding)
+			continue;
+		link->holding = false;
+		emu_observe(w, -1);
+	}
 	if (EMU_AT(w->fab->adapters, adapter).port_down)
 		emu_observe(w, -1);
 	EMU_AT(w->fab->adapters, adapter).port_down = false;

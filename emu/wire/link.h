@@ -8,8 +8,6 @@
 
 #include "emu/fabric/fabric.h"
 
-void emu_link_init(struct emu_link *link, uint64_t latency_ns, uint64_t bandwidth_bps);
-
 /* Nanoseconds that `bytes` occupy the wire. */
 static inline uint64_t emu_link_serialise(const struct emu_link *link, uint64_t bytes)
 {
@@ -41,7 +39,7 @@ static inline uint64_t emu_link_transmit(struct emu_fabric *fab, struct emu_link
 /* Arrival time of a packet without payload that is sent now; it does not wait for the wire. */
 static inline uint64_t emu_link_answer(const struct emu_fabric *fab, uint32_t link)
 {
-	const struct emu_link *l = EMU_KEEP(&EMU_AT(fab->links, link));
+	const struct emu_link *l = EMU_KEEP(&EMU_AT(fab->link, link));
 
 	return emu_link_in_order(l, fab->now + l->latency_ns);
 }

@@ -37,10 +37,10 @@ uint32_t emu_wire_reasons(struct emu_world *w)
 	const struct emu_fabric *fab = w->fab;
 	uint32_t n = fab->rules < EMU_RULES ? fab->rules : EMU_RULES;
 
-	for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
+	for (uint32_t i = 1; i <= emu_adapter_high(fab); i++)
 		n += fab->adapters[i].port_down != 0;
-	for (uint32_t i = 0; i < sizeof(fab->links) / sizeof(fab->links[0]); i++)
-		n += (fab->links[i].holding != 0) + marked_in_list(w, fab->links[i].held);
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, links, link); i++)
+		n += (fab->link[i].holding != 0) + marked_in_list(w, fab->link[i].held);
 	for (uint32_t i = 0; i < emu_events(fab); i++)
 		n += emu_wire_marked(&fab->heap[i]);
 	return n + reasons_of_qps(w);

@@ -94,9 +94,8 @@ static void try_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, ui
 /* When every packet in flight between the two ends will have arrived. */
 static uint64_t last_arrival(struct emu_world *w, const struct emu_qp *qp)
 {
-	const struct emu_link *forth = &EMU_AT(w->fab->links, qp->link);
-	const struct emu_link *back =
-		&EMU_AT(w->fab->links, emu_link_at(qp->peer_adapter, qp->adapter));
+	const struct emu_link *forth = &EMU_AT(w->fab->link, qp->link);
+	const struct emu_link *back = &EMU_AT(w->fab->link, forth->back);
 	uint64_t a = forth->busy_until + forth->latency_ns, b = back->busy_until + back->latency_ns;
 
 	return a > b ? a : b;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/fabric/clock.h"
+#include "links.h"
 #include "profile.h"
 #include "emu/respond.h"
 #include "retry.h"
@@ -117,11 +118,17 @@ static uint64_t add_jitter(struct emu_world *w, const struct nic_packet_rule *ru
 	return delay > jitter ? delay - jitter : 0;
 }
 
+static const struct emu_link *link_of(struct emu_world *w, const struct emu_packet *p)
+{
+	return emu_link_at(w, emu_link_find(w, p->from, p->to));
+}
+
 /* Delay the packet, and with DELAY (not REORDER) all later packets of its link. */
 static bool delay_packet(struct emu_world *w, struct emu_event *event, const struct emu_packet *p,
 			 const struct nic_packet_rule *rule)
 {
-	struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
+	uint32_t index = emu_link_get(w, p->from, p->to);
+	struct emu_link *link = emu_link_at(w, index);
 	uint64_t delay = rule->delay_ns, when;
 
 	if (rule->fault == NIC_FAULT_REORDER && delay == 0)
@@ -129,7 +136,7 @@ static bool delay_packet(struct emu_world *w, struct emu_event *event, const str
 	when = w->fab->now + add_jitter(w, rule, delay);
 	if (when < link->late)
 		when = link->late;
-	if (rule->fault == NIC_FAULT_DELAY)
+	if (rule->fault == NIC_FAULT_DELAY && index)
 		link->late = when;
 	emu_wire_delay(w, event, when);
 	if (!emu_profile(w)->stream && !p->unanswered)
@@ -148,7 +155,7 @@ static void duplicate_packet(struct emu_world *w, const struct emu_event *event)
 static bool answer_by_rule(struct emu_world *w, const struct emu_event *event,
 			   const struct emu_packet *p, const struct nic_packet_rule *rule)
 {
-	const struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
+	const struct emu_link *link = link_of(w, p);
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 
 	if (qp->epoch == event->epoch)
@@ -189,10 +196,11 @@ static bool apply_rule(struct emu_world *w, struct emu_event *event, const struc
 /* LINK_DOWN, LINK_UP and HOST_DEAD take effect before the packet that triggers them arrives. */
 static void change_link_or_host(struct emu_world *w, const struct emu_packet *p, uint32_t fault)
 {
-	struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
+	bool changes = fault == NIC_FAULT_LINK_DOWN || fault == NIC_FAULT_LINK_UP;
+	uint32_t index = changes ? emu_link_get(w, p->from, p->to) : 0;
 
-	if (fault == NIC_FAULT_LINK_DOWN || fault == NIC_FAULT_LINK_UP)
-		link->down = fault == NIC_FAULT_LINK_DOWN;
+	if (index)
+		emu_link_at(w, index)->down = fault == NIC_FAULT_LINK_DOWN;
 	if (fault == NIC_FAULT_HOST_DEAD)
 		EMU_AT(w->fab->adapters, p->to).dead = true;
 }
@@ -209,14 +217,15 @@ static bool is_silent(const struct emu_adapter *adapter)
 
 bool emu_rules_take(struct emu_world *w, struct emu_event *event, const struct emu_packet *p)
 {
-	const struct emu_link *link = &EMU_AT(w->fab->links, emu_link_at(p->from, p->to));
 	struct emu_rule *rule = find_rule(w, p);
+	const struct emu_link *link;
 
 	if (rule) {
 		trace_fault(w, p, fault_words[rule->match.fault],
 			    (uint32_t)(rule - w->fab->rule) + 1);
 		change_link_or_host(w, p, rule->match.fault);
 	}
+	link = link_of(w, p);
 	if (link->down || is_silent(&EMU_AT(w->fab->adapters, p->from)) ||
 	    is_silent(&EMU_AT(w->fab->adapters, p->to))) {
 		/* The packet that takes the link or host down has its line already. */
@@ -312,11 +321,11 @@ void emu_rules_clear(struct nic *nic)
 		return;
 	emu_trace(w, "- rule clear=%d", rules);
 	fab->rules = 0;
-	for (uint32_t i = 0; i <= EMU_ADAPTERS; i++)
+	for (uint32_t i = 1; i <= emu_adapter_high(fab); i++)
 		fab->adapters[i].dead = false;
-	for (uint32_t i = 0; i < sizeof(fab->links) / sizeof(fab->links[0]); i++) {
-		fab->links[i].down = false;
-		fab->links[i].late = 0;
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, links, link); i++) {
+		fab->link[i].down = false;
+		fab->link[i].late = 0;
 	}
 	emu_observe(w, -rules);
 }

@@ -66,7 +66,7 @@ static void schedule_data(struct emu_world *w, const struct emu_qp *qp, uint32_t
 
 	bytes = emu_rdma_request_bytes(wqe) - packet * mtu;
 	emu_schedule(w,
-		     w->fab->now + emu_link_serialise(&EMU_AT(w->fab->links, qp->link),
+		     w->fab->now + emu_link_serialise(&EMU_AT(w->fab->link, qp->link),
 						      bytes < mtu ? bytes : mtu),
 		     EMU_EV_DATA, qp->peer, qp->peer_epoch, index, packet);
 }
@@ -168,7 +168,7 @@ static void begin_observing(struct emu_world *w, struct emu_qp *qp)
 /* Requests whose packets the train had not scheduled yet arrive after everything in flight. */
 static void end_observing(struct emu_world *w, struct emu_qp *qp)
 {
-	const struct emu_link *link = &EMU_AT(w->fab->links, qp->link);
+	const struct emu_link *link = &EMU_AT(w->fab->link, qp->link);
 	uint64_t end = link->busy_until > w->fab->now ? link->busy_until : w->fab->now;
 
 	end = emu_link_in_order(link, end + link->latency_ns);

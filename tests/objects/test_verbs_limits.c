@@ -34,7 +34,7 @@ START_TEST(a_device_says_what_it_has)
 		.vendor_id = 0x020000,
 		.vendor_part_id = 1,
 		.hw_ver = 1,
-		.max_qp = 8192,
+		.max_qp = 131072,
 		.max_qp_wr = 32768,
 		.device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW |
 				    IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_SRQ_RESIZE |
@@ -46,7 +46,7 @@ START_TEST(a_device_says_what_it_has)
 		.max_mr = 16384,
 		.max_pd = 2048,
 		.max_qp_rd_atom = 128,
-		.max_res_rd_atom = 128 * 8192,
+		.max_res_rd_atom = 128 * 131072,
 		.max_qp_init_rd_atom = 128,
 		.atomic_cap = IBV_ATOMIC_HCA,
 		.max_mw = 8192,

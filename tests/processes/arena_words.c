@@ -49,16 +49,14 @@ static void list_parts(const struct emu_fabric *fab)
 {
 	state.parts = 0;
 	state.words = 0;
-	add_part("size", 0, FIELD(adapters), 0, 1);
+	add_part("size", 0, FIELD(listen_hash), 0, 1);
 	add_part("adapters", FIELD(adapters), sizeof(fab->adapters[0]), 0, 4);
-	/* From adapter 1 to 2, from 2 to 1, and each to itself. */
-	add_part("links", FIELD(links[emu_link_at(1, 1)]), sizeof(fab->links[0]), 1, 2);
-	add_part("links", FIELD(links[emu_link_at(2, 1)]), sizeof(fab->links[0]), 1, 2);
+	TABLE(links, link);
 	for (uint32_t i = 0; i < EMU_LISTEN_BUCKETS; i++)
 		if (fab->listen_hash[i])
 			add_part("listen_hash", FIELD(listen_hash[i]), 4, i, 1);
 	add_part("rule", FIELD(rule), sizeof(fab->rule[0]), 0, 1);
-	add_part("trace_length", FIELD(trace_length), FIELD(pd) - FIELD(trace_length), 0, 1);
+	add_part("trace_length", FIELD(trace_length), FIELD(adapters) - FIELD(trace_length), 0, 1);
 	TABLE(pds, pd);
 	TABLE(mrs, mr);
 	TABLE(mws, mw);

@@ -204,7 +204,7 @@ static struct part choose(const struct emu_fabric *fab)
 		FIELD(pool_free),
 		FIELD(size),
 		ENTRIES(adapters, adapters),
-		ENTRIES(links, links),
+		ENTRIES(links, link),
 		ENTRIES(rule, rule),
 		ENTRIES(pd, pd),
 		ENTRIES(mr, mr),

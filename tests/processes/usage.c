@@ -7,6 +7,7 @@
 #include "emu/shared/shared.h"
 #include "emu/shared/inline.h"
 #include "emu/fabric/spare.h"
+#include "emu/wire/links.h"
 
 static uint32_t units_of(const struct emu_stage *stage)
 {
@@ -74,7 +75,13 @@ static int look(struct emu_world *w, void *arg)
 		.stages = stages_in_use(w),
 		.pool = pool_in_use(w),
 	};
-	for (uint32_t i = 1; i <= EMU_ADAPTERS; i++)
+	if (fab->link_places) { /* the table of links is the fabric's own */
+		uint32_t units;
+
+		emu_pool_class(emu_links_bytes(fab), &units);
+		usage->pool -= units;
+	}
+	for (uint32_t i = 1; i <= emu_adapter_high(fab); i++)
 		usage->adapters += fab->adapters[i].open;
 	return 0;
 }

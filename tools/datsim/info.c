@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* datsim info: lists the adapters, the limits of the first one, and every knob with its value. */
+/*
+ * datsim info: lists the adapters, the size of a fabric, the limits of the first adapter, and every
+ * knob with its value.
+ */
 #include "commands.h"
 
 #include <stdio.h>
@@ -58,7 +61,7 @@ static const struct text_knob hardware[] = {
 /* Of fabrics that several processes share. */
 static const struct text_knob shared[] = {
 	{ "DATSIM_FABRIC", "-", "join the fabric of that name, shared by several processes" },
-	{ "DATSIM_ADDRESSES", "198.18.0.0/24", "the network of the adapters" },
+	{ "DATSIM_ADDRESSES", "198.18.0.0/16", "the network of the adapters" },
 	{ "DATSIM_NODE", "-", "name of this process on that fabric" },
 	{ "DATSIM_COPY", "direct",
 	  "direct: copy into the other process; bounce: through the arena" },
@@ -137,6 +140,24 @@ static void print_members(const struct layout *layout, const void *base)
 	text_free(&text);
 }
 
+/* Of a simulated fabric: libdat(3). No call tells these. */
+static void print_fabric(void)
+{
+	static const struct {
+		const char *name, *private, *shared;
+	} sizes[] = {
+		{ "processes", "1", "64" },
+		{ "adapters", "4096", "1024" },
+		{ "Endpoints", "262144", "262144" },
+		{ "links in use", "1048576", "1048576" },
+		{ "pending events", "4194304", "4194304" },
+	};
+
+	printf("\n  %-33s %12s %12s\n", "size of a fabric", "one process", "shared");
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		printf("  %-33s %12s %12s\n", sizes[i].name, sizes[i].private, sizes[i].shared);
+}
+
 static int print_limits(const char *adapter)
 {
 	unsigned char
@@ -156,6 +177,8 @@ static int print_limits(const char *adapter)
 	ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL,
 			   (DAT_PROVIDER_ATTR *)(void *)provider);
 	if (ret == DAT_SUCCESS) {
+		if (strcmp(backend, "emu") == 0)
+			print_fabric();
 		printf("\nlimits of %s (backend %s)\n", adapter, backend);
 		print_members(&layout_ia_attr, &attr);
 		print_members(&layout_provider_attr, provider);

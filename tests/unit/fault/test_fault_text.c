@@ -55,7 +55,7 @@ static const char *const bad[] = {
 	"verdict=drop nth=1 nth=1",
 	"verdict=drop Nth=1",
 	"verdict=drop from=",
-	"verdict=drop from=emu999",
+	"verdict=drop from=emu9999",
 	"verdict=drop from=ib0",
 	"verdict=drop from=emu0emu0emu0emu0emu0emu0emu0emu0emu0",
 	"verdict=drop part=middle",

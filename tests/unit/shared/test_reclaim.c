@@ -12,6 +12,7 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/inline.h"
 #include "emu/shared/reclaim.h"
+#include "emu/wire/links.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -203,7 +204,7 @@ static void hold_elsewhere(enum holder holder, emu_ref ref)
 	if (holder == INLINE_RING)
 		fab->cq[1].inline_ring = ref;
 	if (holder == LINK)
-		fab->links[emu_link_at(EMU_ADAPTERS, EMU_ADAPTERS)].held = ref;
+		fab->link[fab->links.high = 1].held = ref;
 	if (holder == STAGE)
 		fab->shared.stage[EMU_STAGES - 1] =
 			(struct emu_stage){ .data = ref, .bytes = 3 * EMU_PAGE };
@@ -318,7 +319,7 @@ static emu_ref leave_event(uint32_t index)
 START_TEST(the_dead_process_leaves_nothing_behind)
 {
 	struct emu_message *message;
-	uint32_t epoch;
+	uint32_t epoch, link;
 	emu_ref ref;
 
 	own_objects();
@@ -327,7 +328,8 @@ START_TEST(the_dead_process_leaves_nothing_behind)
 	message = emu_at(world, ref);
 	message->event.qp = 1;
 	fab->adapters[3] = (struct emu_adapter){ .process = OTHER }; /* not open yet */
-	fab->links[emu_link_at(THEIRS, MINE)].holding = true;
+	link = emu_link_get(world, THEIRS, MINE);
+	fab->link[link].holding = true;
 	fab->observed = 1;
 	emu_shared_clean_up(world, OTHER);
 	EXPECT_FREED(pds, pd);
@@ -344,7 +346,7 @@ START_TEST(the_dead_process_leaves_nothing_behind)
 	ck_assert(!fab->adapters[THEIRS].open);
 	ck_assert_uint_eq(fab->adapters[THEIRS].process, 0);
 	ck_assert_uint_eq(fab->adapters[3].process, 0);
-	ck_assert(!fab->links[emu_link_at(THEIRS, MINE)].holding);
+	ck_assert(!fab->link[link].holding);
 	ck_assert_uint_eq(fab->observed, 0);
 	ck_assert(!emu_process(world, OTHER)->used);
 	ck_assert_uint_eq(emu_process(world, OTHER)->inbox, 0);

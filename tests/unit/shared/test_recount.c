@@ -8,6 +8,7 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/recover.h"
 #include "emu/wire/link.h"
+#include "emu/wire/links.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -57,12 +58,18 @@ static void setup(void)
 	fab->qp[PEER].rx_next = NEXT;
 }
 
+/* The link of the adapter to itself. */
+static uint32_t own_link(void)
+{
+	return emu_link_get(world, MINE, MINE);
+}
+
 static void teardown_fabric(void)
 {
 	fab->adapters[MINE] = (struct emu_adapter){ .open = false };
 	memset(fab->qp, 0, (PEER + 1) * sizeof(*fab->qp));
-	fab->links[emu_link_at(MINE, MINE)].holding = false;
-	fab->links[emu_link_at(MINE, MINE)].held = 0;
+	fab->link[own_link()].holding = false;
+	fab->link[own_link()].held = 0;
 	emu_process(world, OTHER)->inbox = 0;
 	emu_process(world, OWN)->overrun = false;
 	fab->shared.processes = 1;
@@ -75,7 +82,7 @@ static void teardown_fabric(void)
 static void leave_packets(enum reason reason)
 {
 	struct emu_event event = { .order = EMU_EV_DATA, .qp = PEER, .epoch = EPOCH };
-	struct emu_link *link = &fab->links[emu_link_at(MINE, MINE)];
+	struct emu_link *link = &fab->link[own_link()];
 	struct emu_qp *qp = &fab->qp[QP];
 	emu_ref tail = 0;
 
@@ -100,7 +107,7 @@ static void leave(enum reason reason)
 
 	fab->rules = reason == RULE;
 	fab->adapters[MINE].port_down = reason == PORT_DOWN;
-	fab->links[emu_link_at(MINE, MINE)].holding = reason == LINK_HOLDS;
+	fab->link[own_link()].holding = reason == LINK_HOLDS;
 	qp->half_open = reason == HALF_OPEN;
 	if (reason == QP_HOLDS)
 		qp->holds = emu_pool_alloc(world, sizeof(struct emu_hold_rule) * EMU_HOLDS);

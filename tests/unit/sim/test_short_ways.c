@@ -166,7 +166,7 @@ END_TEST
 static void expect_no_send(uint32_t length)
 {
 	const struct emu_qp *qp = entry(w.a.ep);
-	const struct emu_link *link = &world()->fab->links[qp->link];
+	const struct emu_link *link = &world()->fab->link[qp->link];
 	uint32_t put = qp->sq.put, next = qp->sq_next, events = emu_queue_length(world());
 	uint64_t busy = link->busy_until;
 

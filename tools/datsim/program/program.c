@@ -297,7 +297,7 @@ static const struct option options[] = {
 	  .repeats = true, .take = take_alias,
 	  .wants = "NAME=ADAPTER, without blanks, quotes, \\ or #, and 64 times at most" },
 	{ "--addresses", "NETWORK",
-	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/24)", OPTION_TEXT,
+	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_TEXT,
 	  .wants = "a network", OPTION_SETS(struct program, addresses) },
 	{ "--lockstep", NULL,
 	  "the threads of all processes run one at a time, in virtual time: the "

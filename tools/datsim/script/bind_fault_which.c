@@ -9,7 +9,7 @@
 
 #define MILLION        1000000u
 #define NODE_NAME_MOST 20u /* bytes; adapter names have no room for more */
-#define ADAPTERS_MOST  254u
+#define ADAPTERS_MOST  4096u
 
 bool bind_percent(struct binder *binder, const struct value *value, DAT_UINT32 *parts)
 {
