@@ -19,19 +19,23 @@ says() {
 		echo "$out" | sed 's/^/#   /'
 	fi
 }
-for program in srq_server rpc/rpc; do
+for program in srq_server rpc/rpc cluster/cluster; do
 	if [ ! -x "$top/examples/$program" ]; then
 		echo "Bail out! examples/$program is not built"
 		exit 1
 	fi
 done
-echo 1..9
+echo 1..13
 for profile in ib iwarp; do
 	says "400 replies verified" $profile srq_server
 	says "the server refilled its queue when told to" $profile rpc/rpc both
 done
 says "the server refilled its queue when told to" iwarp rpc/rpc both 16 50
 says "the server refilled its queue never" ib rpc/rpc both 1 1
+says "all to all         992 messages       0.186 ms of virtual time" ib cluster/cluster 32
+says "all to all         992 messages       0.186 ms of virtual time" iwarp cluster/cluster 32
+says "all to all         992 messages      11.203 ms of virtual time" ib cluster/cluster 32 10
+says "all to all        1056 messages       0.198 ms of virtual time" ib cluster/cluster 33
 for script in client-gone refill refused; do
 	n=$((n + 1))
 	if "$top/tools/datsim/datsim" test "$src/examples/rpc/$script.dsim" > /dev/null; then

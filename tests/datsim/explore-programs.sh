@@ -53,7 +53,7 @@ finds() {
 		"$planted/$bug-fixed"
 }
 
-echo 1..77
+echo 1..78
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -138,6 +138,8 @@ expect 0 '^[^ ]*srq_server: 50 schedules of seed 1 hold$' explore -j 2 --runs 50
 	"$top/examples/srq_server"
 expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
 	"$top/examples/rpc/rpc" both
+expect 0 '^[^ ]*cluster: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
+	"$top/examples/cluster/cluster" 8
 
 # What asks explore to end ends the run, too, and leaves no folder.
 mkdir tmp
