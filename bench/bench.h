@@ -61,6 +61,11 @@ void bench_idle_close(void);
  * completions of another one.
  */
 void bench_free(int unreaped, long eps);
+/*
+ * Library only (many.c): adapters in a circle, each connected with so many behind it. This many
+ * times, each sends them a message, and the completions are reaped.
+ */
+void bench_many(int adapters, int partners, long rounds);
 /* The number of dequeues since the start that found nothing. */
 long bench_empty_dequeues(void);
 

@@ -4,8 +4,11 @@
  *
  *	bench_message			measure everything and print it
  *	bench_message CASE SIDE ROUNDS	run only this, for a tool that counts instructions:
- *					CASE one, window (64 in flight) or many;
+ *					CASE one, window (64 in flight), many or more;
  *					SIDE library, floor, or steps (library, call by call)
+ *	bench_message setup PAIRS	connect so many pairs and end without taking them down
+ *	bench_message adapters NUMBER PARTNERS ROUNDS
+ *					each of NUMBER adapters sends messages to PARTNERS others
  *	bench_message time ROUNDS	run "one steps"; print the ns of a message
  *	bench_message idle FIRST MORE	connect FIRST pairs, then MORE; print the resident memory
  *					that the second group needs
@@ -30,6 +33,7 @@ static const struct bench_case cases[] = {
 	{ "one", "one outstanding", 1, 1, 200000, 2.5 },
 	{ "window", "64 outstanding", 1, 64, 64 * 3000, 0 },
 	{ "many", "1,000 pairs, one outstanding", 1000, 1, 200, 2.5 },
+	{ "more", "4,000 pairs, one outstanding", 4000, 1, 50, 2.5 },
 };
 
 _Noreturn void bench_die(const char *what, unsigned int code)
@@ -161,7 +165,7 @@ static int print_all(void)
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++)
 		print_case(&cases[n]);
 	print_connect();
-	printf("%-30s %8ld bytes                at most 4096 bytes\n", "idle connected pair", idle);
+	printf("%-30s %8ld bytes                at most 2048 bytes\n", "idle connected pair", idle);
 	if (bench_empty_dequeues())
 		printf("(%ld dequeues found nothing)\n", bench_empty_dequeues());
 	return 0;
@@ -191,7 +195,7 @@ static int run_one(const char *name, const char *side_name, long rounds)
 		side->tear_down();
 		return 0;
 	}
-	bench_die("finding the case (one, window or many)", 0);
+	bench_die("finding the case (one, window, many or more)", 0);
 }
 
 int main(int argc, char **argv)
@@ -206,12 +210,21 @@ int main(int argc, char **argv)
 		bench_free(atoi(argv[2]), atol(argv[3]));
 		return 0;
 	}
+	if (argc == 5 && strcmp(argv[1], "adapters") == 0) {
+		bench_many(atoi(argv[2]), atoi(argv[3]), atol(argv[4]));
+		return 0;
+	}
+	if (argc == 3 && strcmp(argv[1], "setup") == 0) {
+		bench_idle_open();
+		bench_idle_add(atoi(argv[2]));
+		return 0;
+	}
 	if (argc == 3 && strcmp(argv[1], "time") == 0)
 		return time_library(atol(argv[2]));
 	if (argc == 4)
 		return run_one(argv[1], argv[2], atol(argv[3]));
 	fprintf(stderr,
 		"usage: bench_message [CASE SIDE ROUNDS | idle FIRST MORE | free UNREAPED EPS | "
-		"time ROUNDS]\n");
+		"setup PAIRS | adapters NUMBER PARTNERS ROUNDS | time ROUNDS]\n");
 	return 2;
 }

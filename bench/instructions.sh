@@ -11,8 +11,10 @@ most_one=752    # instructions a message, one pair, one outstanding
 most_verbs=736  # the same over libibverbs
 most_calls=700  # of which in its four calls: without the instructions of the program itself
 most_window=744 # the same, 64 outstanding
-most_percent=5  # difference between 1,000 pairs and one
-most_idle=4096  # bytes of an idle connected pair
+most_percent=3  # difference between 1,000 or 4,000 pairs and one
+most_idle=2048  # bytes of an idle connected pair
+most_many=1.5   # a message between 1,024 adapters beside one of a pair
+most_queue=2.5  # an event beside 100,000 pending ones and beside 1,000
 
 if [ ! -x "$bench" ]; then
 	echo "1..0 # SKIP bench/bench_message is not built"
@@ -73,11 +75,12 @@ per_free() {
 # name, rounds of a run, messages of a round, title
 cases='one 2000 1 one outstanding
 window 2048 1 64 outstanding
-many 3 1000 1,000 pairs, one outstanding'
+many 3 1000 1,000 pairs, one outstanding
+more 2 4000 4,000 pairs, one outstanding'
 
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-echo "1..8"
+echo "1..12"
 echo "# instructions a message     library   floor   ratio"
 echo "$cases" | while read -r name rounds messages title; do
 	library=$(per_message "$name" library "$rounds" "$messages")
@@ -90,6 +93,7 @@ echo "$cases" | while read -r name rounds messages title; do
 		printf "# %-27s%8.1f%8.1f%8.2f\n", $0, library, floor, library / floor }'
 done
 one=$(cat "$work/one") many=$(cat "$work/many") window=$(cat "$work/window")
+more=$(cat "$work/more")
 
 verdict "one outstanding: $one instructions, at most $most_one" "$one > 0 && $one <= $most_one"
 verdict "64 outstanding: $window instructions, at most $most_window" \
@@ -97,7 +101,7 @@ verdict "64 outstanding: $window instructions, at most $most_window" \
 verdict "1,000 pairs: $many instructions, within $most_percent % of one pair's $one" \
 	"$one > 0 && $many <= $one * (1 + $most_percent / 100) && \
 	$many >= $one * (1 - $most_percent / 100)"
-for name in one window many; do
+for name in one window many more; do
 	cmp -s "$work/$name" "$work/$name.again" || echo "# $name: the second run differs"
 done > "$work/differ"
 cat "$work/differ"
@@ -109,6 +113,41 @@ within $most_percent % of ${few:-?} beside 16" \
 idle=$("$bench" idle 1000 4000)
 verdict "idle connected pair: ${idle:-?} bytes, at most $most_idle" \
 	"${idle:-0} > 0 && ${idle:-0} <= $most_idle"
+
+verdict "4,000 pairs: $more instructions, within $most_percent % of one pair's $one" \
+	"$one > 0 && $more <= $one * (1 + $most_percent / 100) && \
+	$more >= $one * (1 - $most_percent / 100)"
+
+# spread ADAPTERS PARTNERS: instructions of a message, each adapter with so many partners
+spread() {
+	short=$(count "$bench" adapters "$1" "$2" 2)
+	long=$(count "$bench" adapters "$1" "$2" 4)
+	[ -n "$short" ] && [ -n "$long" ] && echo $(((long - short) / ($1 * $2 * 2)))
+}
+spread=$(spread 1024 2)
+verdict "1,024 adapters: ${spread:-?} instructions a message, at most $most_many of $one" \
+	"${spread:-0} > 0 && ${spread:-0} <= $one * $most_many"
+
+# added FIRST: to connect 100 more pairs beside so many
+added() {
+	short=$(count "$bench" setup "$1")
+	long=$(count "$bench" setup $(($1 + 100)))
+	[ -n "$short" ] && [ -n "$long" ] && echo $(((long - short) / 100))
+}
+first=$(added 100) last=$(added 20000)
+verdict "a pair set up beside 20,000: ${last:-?} instructions, within $most_percent % of \
+${first:-?} beside 100" \
+	"${first:-0} > 0 && ${last:-0} > 0 && ${last:-0} <= ${first:-0} * (1 + $most_percent / 100)"
+
+# event PENDING: to take one off the queue and queue another
+event() {
+	short=$(count "$build/bench/bench_queue" "$1" 10000)
+	long=$(count "$build/bench/bench_queue" "$1" 30000)
+	[ -n "$short" ] && [ -n "$long" ] && echo $(((long - short) / 20000))
+}
+few=$(event 1000) all=$(event 100000)
+verdict "an event beside 100,000: ${all:-?} instructions, at most $most_queue of ${few:-?} \
+beside 1,000" "${few:-0} > 0 && ${all:-0} > 0 && ${all:-0} <= ${few:-0} * $most_queue"
 
 if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs" ]; then
 	# short, its own; long, its own
@@ -123,6 +162,6 @@ if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs"
 	verdict "libibverbs, its four calls: $((verbs - own)) instructions, at most $most_calls" \
 		"$own > 0 && $own < $verbs && $verbs - $own <= $most_calls"
 else
-	echo "ok 7 # SKIP the verbs front or bench_verbs is not built"
-	echo "ok 8 # SKIP the verbs front or bench_verbs is not built"
+	echo "ok 11 # SKIP the verbs front or bench_verbs is not built"
+	echo "ok 12 # SKIP the verbs front or bench_verbs is not built"
 fi
