@@ -5,6 +5,7 @@
 here=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d /var/tmp/libdat-packages.XXXXXX) || exit 99
 root=$work/root
+chmod 755 "$work" # linkchecker becomes nobody
 trap 'rm -rf "$work"' EXIT
 n=0
 holds() {
