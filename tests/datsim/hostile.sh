@@ -42,7 +42,7 @@ inputs() {
 		says 2 "^(# )?huge.dsim: expected at most|no folder huge" "$@" huge.dsim
 }
 
-echo 1..43
+echo 1..45
 for command in test explore show "show --svg x" "show --pcapng x" replay conformance; do
 	# shellcheck disable=SC2086
 	holds "datsim $command: missing, binary and huge files" inputs "$datsim" $command
@@ -136,7 +136,7 @@ mv gone.dsim good.dsim
 # ---- terminals ----
 
 if ! command -v script > /dev/null; then
-	while [ $n -lt 42 ]; do
+	while [ $n -lt 44 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP script(1) is not installed"
 	done
@@ -153,7 +153,7 @@ holds "colour on a terminal that has it" sh -c "
 	TERM=xterm script -qec '$datsim show good.trace' /dev/null < /dev/null |
 	grep -q '$(printf '\033\\[')'"
 plain() {
-	for with in TERM=dumb "TERM=xterm NO_COLOR=1" "-u TERM"; do
+	for with in "TERM=dumb PAGER=" "TERM=xterm NO_COLOR=1 PAGER=" "-u TERM PAGER="; do
 		terminal "$with" "$datsim show good.trace"
 		if coloured; then
 			cat seen
@@ -170,6 +170,14 @@ typed() {
 	grep -q '= DAT_SUCCESS' seen
 }
 holds "the shell without HOME, on a dumb terminal" typed
+paged() {
+	terminal "TERM=xterm PAGER=nl" "$datsim show $1 good.trace" || return
+	cat seen
+	grep -q '	.*SEND #1' seen
+}
+holds "a timeline on a terminal goes through the pager" paged
+unpaged() { ! paged --no-pager; }
+holds "not with --no-pager" unpaged
 holds "the shell survives binary input" sh -c 'timeout 20 "$1" shell < binary > out 2>&1' - \
 	"$datsim"
 # The longest script that there may be, and no longer

@@ -1,17 +1,10 @@
 #!/bin/sh
-# The exact output of datsim show: compares the timelines of recorded traces with files, with and
-# without UTF-8. With --write it writes the files; review the difference before you commit it.
-here=$(cd "$(dirname "$0")" && pwd)
-datsim=${top_builddir:-$here/../..}/tools/datsim/datsim
-if [ ! -x "$datsim" ]; then
-	echo "Bail out! tools/datsim/datsim is not built"
-	exit 1
-fi
+# The exact output of datsim show: compares the timelines of recorded traces with files, at several
+# widths, with and without UTF-8; what filters select. With --write it writes the files; review the
+# difference before you commit it.
+. "$(dirname "$0")/begin.sh"
 cd "$here/timeline" || exit 99
-scratch=$(mktemp) || exit 99
-trap 'rm -f "$scratch"' EXIT
 write=${1:-}
-n=0
 
 # shows LOCALE EXPECTED ARGS...
 shows() {
@@ -19,27 +12,84 @@ shows() {
 	locale=$1
 	expected=$2
 	shift 2
-	LC_ALL=$locale "$datsim" show "$@" > "$scratch" 2>&1
+	LC_ALL=$locale "$datsim" show "$@" > "$scratch/shown" 2>&1
 	if [ "$write" = --write ]; then
-		cp "$scratch" "$expected"
+		cp "$scratch/shown" "$expected"
 	fi
-	if cmp -s "$scratch" "$expected"; then
+	if cmp -s "$scratch/shown" "$expected"; then
 		echo "ok $n - datsim show $* ($locale)"
 	else
 		echo "not ok $n - datsim show $* ($locale)"
-		diff "$expected" "$scratch" | sed 's/^/#   /'
+		diff "$expected" "$scratch/shown" | sed 's/^/#   /'
 	fi
 }
 
-echo 1..6
+# fits WIDTH FILE...: no line is wider, and none of its words is cut off
+fits() {
+	awk -v most="$1" '{ gsub(/[\200-\277]/, "") } length > most || /~$|~ / { bad = 1; print }
+		END { exit bad }' "$2"
+}
+
+traces='pieces wire program programs verbs-pair'
+echo 1..53
+for name in $traces; do
+	for width in 80 120 200; do
+		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
+		LC_ALL=C holds "no line is wider than $width" fits $width "$name.$width"
+	done
+done
 shows C pieces.ascii pieces.trace
-shows C.UTF-8 pieces.utf8 pieces.trace
 shows C pieces-all.ascii --all pieces.trace
-shows C.UTF-8 wire.utf8 wire.trace
 shows C wire-all.ascii --all wire.trace
-n=$((n + 1))
-if LC_ALL=C awk 'length > 100 { exit 1 }' pieces.ascii pieces-all.ascii wire-all.ascii; then
-	echo "ok $n - no line is wider than 100"
-else
-	echo "not ok $n - no line is wider than 100"
-fi
+for file in pieces pieces-all wire-all; do
+	LC_ALL=C holds "nor than 100 elsewhere" fits 100 "$file.ascii"
+done
+
+# only FILE ARGS...: rows of a timeline that a filter selects, without the titles
+only() {
+	file=$1
+	shift
+	LC_ALL=C "$datsim" show --width 200 "$@" "$file" | sed 1,2d
+}
+# rows WANTED PATTERN ARGS...: so many rows, and each matches the pattern
+rows() {
+	wanted=$1
+	pattern=$2
+	shift 2
+	only "$@" > "$scratch/rows"
+	cat "$scratch/rows"
+	[ "$(wc -l < "$scratch/rows")" -eq "$wanted" ] && ! grep -vE "$pattern" "$scratch/rows"
+}
+holds "--from and --until are both included" rows 2 '^ +(10.041|50.041) ' programs.trace \
+	--from 10.041 --until 50041ns
+holds "a moment before and after are not" rows 0 . programs.trace --from 10.042us --until 50.040us
+holds "--ep takes the packets of an EP, to it and from it" rows 3 '>' programs.trace \
+	--ep server.ep1 --until 6.041 --grep '>.*(RTU|SEND|WRITE)'
+holds "and no call of another" rows 0 . programs.trace --ep server.ep1 --grep 'post_rdma_read'
+holds "or of each" rows 2 'CONNECTED' programs.trace --ep ep1 --grep '^[^ ]+ CONNECTED'
+holds "--qp is the same for verbs" rows 1 'RDMA_WRITE, 600' verbs-pair.trace --qp server.qp1 \
+	--grep 'post_send.*RDMA_WRITE'
+holds "--program takes calls and packets" rows 4 'client|ep1' programs.trace --program client \
+	--until 2 --grep 'CM_RE|ep_connect'
+holds "--program takes an actor of a script" rows 6 ' b: ' wire.trace --program b \
+	--until 6 --grep '^b: [dr].*2|^b: .*ESTAB'
+faults() {
+	only programs.trace --grep fault > "$scratch/rows"
+	cat "$scratch/rows"
+	grep -q 'fault 2, line 2: delay READ_REQUEST on client>server' "$scratch/rows" &&
+		grep -q 'client>server READ #2 delayed by fault 2, line 2' "$scratch/rows"
+}
+holds "faults have their link, their rule and its line" faults
+shown() { only programs.trace --all --grep "$1" | grep -qE "$2"; }
+for call in 'ia_open(ia1)' 'ep_connect(ep1)' 'cr_accept(ep1)' 'psp_create(psp1, 7700)'; do
+	holds "dat_$call is shown" shown . "dat_$(echo "$call" | sed 's/[()]/[&]/g')"
+done
+coloured() {
+	LC_ALL=C "$datsim" show --color="$1" pieces.trace | grep -q "$(printf '\033\[')"
+}
+holds "--color=always colours a file" coloured always
+holds "--color=never does not" sh -c "! '$datsim' show --color=never pieces.trace |
+	grep -q '$(printf '\033\[')'"
+expect 2 "no EP or QP is called \"ep9\" in this trace; there are: client.ep1, server.ep1" \
+	show --ep ep9 programs.trace
+expect 2 'no program is called "emu"' show --program emu programs.trace

@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..59
+echo 1..69
 expect 2 'expected a command'
 expect 2 'several programs are explored in lockstep only: --lockstep' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -114,7 +114,17 @@ expect 2 'back.trace:4: time goes back' show back.trace
 expect 2 'cut.trace:4: lines are missing' show cut.trace
 expect 2 'text.trace:3: expected a time' show text.trace
 expect 2 'good.dsim:1: not a trace' show good.dsim
-expect 0 'emu0.ep1 create' show whole.trace
+expect 0 'emu0: dat_ep_create.ep1' show whole.trace
+expect 2 "from wants a time such as 12.5us or 3ms, got '3h'" show --from 3h whole.trace
+expect 2 "until wants a time such as 12.5us or 3ms, got 'soon'" show --until soon whole.trace
+expect 2 'from is later than --until' show --from 3us --until 2us whole.trace
+expect 2 'grep wants a regular expression, got \(: ' show --grep '(' whole.trace
+expect 2 "color wants auto, always or never, got 'red'" show --color red whole.trace
+expect 2 "width wants .*40.*, got '39'" show --width 39 whole.trace
+expect 2 'no EP or QP is called "qp1" in this trace; there are: emu0.ep1' show --qp qp1 whole.trace
+expect 2 'no program is called "x" in this trace; there are: emu0' show --program x whole.trace
+expect 0 'note: no line of the trace fits the filter' show --grep nothing whole.trace
+expect 2 'unknown option --no-paper; did you mean --no-pager' show --no-paper whole.trace
 expect 2 'pcapng wants a file to write, got nothing' show --pcapng
 expect 2 'expected one trace file' replay
 expect 0 'DATSIM_LATENCY_NS' info

@@ -72,11 +72,12 @@ const char details_test[] =
 const char about_show[] =
 	"Prints a trace as a timeline: time, calls of the programs, packets on the wire, the\n"
 	"counts of the shared receive queue (max/available/outstanding) and the events\n"
-	"delivered.\n";
+	"delivered. Of two to four programs each has a column of its own.\n";
 
 const char details_show[] =
-	"Colour is used on a terminal that has it, and never with NO_COLOR set. The timeline is\n"
-	"as wide as the terminal, or 100 columns.\n";
+	"Colour is used on a terminal that has it, and not with NO_COLOR set. The timeline is as\n"
+	"wide as the terminal, or 100 columns; what does not fit its column goes on in the next\n"
+	"line. On a terminal it is shown by $PAGER, or by less. The terminal needs 40 columns.\n";
 
 const char about_run[] =
 	"Runs an unmodified program of uDAPL (linked with -ldat), or of libibverbs and librdmacm,\n"

@@ -4,7 +4,6 @@
  * of EPs and notes.
  */
 #include "picture.h"
-#include "show_verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,7 +267,7 @@ static void label_line(struct picture *picture, const struct trace_line *line,
 
 static void draw_line(struct picture *picture, const struct trace_line *line, bool all)
 {
-	struct row row = { .ns = line->ns, .filled = -1, .times = 1 };
+	struct row row = { .ns = line->ns };
 	size_t lifeline;
 	int i;
 
@@ -341,12 +340,11 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	picture->title = name;
 	good = trace_open(&reader, name, text, length);
 	if (good) {
-		names_collect(&picture->words, text, length);
-		verbs_names(&picture->words, text, length);
+		names_collect(&picture->words.names, text, length);
 		picture_lifelines(picture, text, length);
 		picture->latency_ns =
 			trace_setting_number(text, length, "latency_ns", DEFAULT_LATENCY_NS);
-		read_lines(picture, &reader, all, all || !trace_has_beginning(text, length));
+		read_lines(picture, &reader, all, all || !picture->words.names.begins);
 		if (all)
 			picture->begin_ns = 0;
 		if (picture->end_ns < picture->begin_ns)
@@ -371,9 +369,6 @@ void picture_free(struct picture *picture)
 	free(picture->arrows);
 	free(picture->stretches);
 	free(picture->lifelines);
-	free(picture->words.aliases);
-	free(picture->words.queues);
-	text_free(&picture->words.legend);
-	arena_free(&picture->words.memory);
+	timeline_free(&picture->words);
 	arena_free(&picture->memory);
 }

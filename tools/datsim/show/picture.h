@@ -118,7 +118,6 @@ void picture_free(struct picture *picture);
 void picture_levels(struct picture *picture, const struct trace_line *line);
 /* The lifeline that an object of the trace is drawn on. False: its adapter has none. */
 bool picture_lifeline(const struct picture *picture, struct span object, size_t *lifeline);
-bool span_equal(struct span a, struct span b);
 /* Is it an EP, or a QP of verbs? */
 bool picture_is_ep(struct span object);
 /* picture_lines.c: make a lifeline for every EP, and for every adapter that sends but has no EP. */

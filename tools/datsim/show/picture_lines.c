@@ -7,20 +7,6 @@
 
 #include "trace_fault.h"
 
-bool span_equal(struct span a, struct span b)
-{
-	return a.length == b.length && !memcmp(a.s, b.s, a.length);
-}
-
-static struct span adapter_of(struct span object)
-{
-	const char *dot = memchr(object.s, '.', object.length);
-
-	if (dot)
-		object.length = (size_t)(dot - object.s);
-	return object;
-}
-
 bool picture_is_ep(struct span object)
 {
 	struct span adapter = adapter_of(object);

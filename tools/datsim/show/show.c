@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints a timeline: lays out the rows, joins what belongs into one row, and decides which lines of
- * the trace are shown.
+ * Prints a timeline: reads the trace twice, decides which of its lines are shown, and puts what
+ * they say into columns.
  */
-#include "show_verbs.h"
+#include "show_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* With a blank between them they fill 100 columns; a wider terminal widens the events. */
-static const int default_widths[NUM_COLUMNS] = { 31, 14, 21, 22 };
-/* Of verbs, whose names are longer, without an SRQ */
-static const int verbs_widths[NUM_COLUMNS] = { 35, 20, 0, 33 };
-#define TIME_WIDTH  8
-#define WHOLE_WIDTH 100
-
-static const char *const titles[NUM_COLUMNS] = { "program", "wire", "SRQ max/avail/outst",
-						 "event" };
-
-#define RESET "\033[0m"
-#define DIM   "\033[2m"
-#define BOLD  "\033[1m"
-#define RED   "\033[1;31m"
 #define CYAN  "\033[36m"
 #define GREEN "\033[32m"
+
+/* So wide a terminal has room for the counts of a queue as a bar. */
+#define WIDTH_OF_BARS 100
 
 static bool says_utf8(const char *value)
 {
@@ -61,324 +50,281 @@ struct terminal terminal_of(FILE *out)
 	return terminal;
 }
 
-/* ---- printing ---- */
+/* ---- columns ---- */
 
-/* The number of columns of a text: its bytes that begin a UTF-8 character. */
-static int width_of(const char *s)
+/* A trace while it is shown. */
+struct show {
+	struct timeline words;
+	struct rows rows;
+	bool lanes;              /* a column for each program */
+	int at[NUM_COLUMNS];     /* the column of each kind of text, without lanes */
+	int lane_at[ROWS_LANES]; /* the column of each program */
+	bool begun, over;
+	uint64_t skipped; /* lines read so far, to compare with terminal->skip */
+};
+
+static void make_columns(struct show *show)
 {
-	int n = 0;
+	const struct names *names = &show->words.names;
+	const char *counts = !names->srqs       ? "Receives"
+			     : show->words.bars ? "SRQ max/avail/outst"
+						: "SRQ m/a/o";
+	struct rows *rows = &show->rows;
+	size_t i;
 
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
+	show->lanes = !names->begins && names->node_count > 1 && names->node_count <= ROWS_LANES;
+	for (i = 0; show->lanes && i < names->node_count; i++) {
+		show->lane_at[i] = rows_column(rows, names->nodes[i].s, names->nodes[i].length, "");
+		if (i == 0)
+			show->at[COLUMN_WIRE] = rows_column(rows, "wire", 4, CYAN);
+	}
+	if (!show->lanes) {
+		show->at[COLUMN_PROGRAM] = rows_column(rows, "program", 7, "");
+		show->at[COLUMN_WIRE] = rows_column(rows, "wire", 4, CYAN);
+	}
+	show->at[COLUMN_COUNTS] = rows_column(rows, counts, strlen(counts), GREEN);
+	rows->columns[show->at[COLUMN_COUNTS]].counts = true;
+	if (!show->lanes)
+		show->at[COLUMN_EVENT] = rows_column(rows, "event", 5, "");
 }
 
-static void set_colour(const struct timeline *timeline, const char *colour)
+/* Remove "client." and "client: " in the column of client. */
+static void drop_actor(struct text *text, struct span actor)
 {
-	if (timeline->terminal->colour)
-		fputs(colour, timeline->terminal->out);
+	const char *s = text_of(text);
+	struct text kept = { 0 };
+	bool word = true;
+
+	while (*s) {
+		if (word && !strncmp(s, actor.s, actor.length) &&
+		    (s[actor.length] == '.' || !strncmp(s + actor.length, ": ", 2)))
+			s += actor.length + (s[actor.length] == '.' ? 1 : 2);
+		word = *s == ' ' || *s == '(';
+		if (*s)
+			text_append(&kept, s++, 1);
+	}
+	text_free(text);
+	*text = kept;
 }
 
-static void put_cell(const struct timeline *timeline, const char *s, int width, const char *colour,
-		     bool last)
+/* The program's column; that of the first one for what belongs to none. */
+static int lane_of(const struct show *show, const struct trace_line *line, struct row *row)
 {
-	FILE *out = timeline->terminal->out;
-	int n = width_of(s), shown = 0;
+	const struct names *names = &show->words.names;
+	struct span adapter = adapter_of(line->object);
+	size_t i = node_index(names, adapter);
 
-	set_colour(timeline, colour);
-	if (n <= width) {
-		fputs(s, out);
-		shown = n;
-	} else {
-		for (; shown < width - 1; s++) {
-			fputc(*s, out);
-			shown += (((unsigned char)s[1]) & 0xc0) != 0x80;
+	if (i == names->node_count)
+		return show->lane_at[0];
+	if (span_equal(actor_on(&show->words, adapter), node_of(adapter))) {
+		drop_actor(&row->cells[COLUMN_PROGRAM], node_of(adapter));
+		drop_actor(&row->cells[COLUMN_EVENT], node_of(adapter));
+	}
+	return show->lane_at[i];
+}
+
+static void put_cell(struct row_cells *next, int column, const struct text *text, bool alarm)
+{
+	text_append(&next->cells[column], text_of(text), text->length);
+	next->alarm[column] = alarm;
+}
+
+/* A program's calls and events have the same column: an event gets a row of its own. */
+static void add_to_lanes(struct show *show, const struct trace_line *line, struct row *row)
+{
+	struct row_cells next = { .ns = row->ns, .call = -1, .times = 1, .alone = row->alone };
+	struct text *cells = row->cells;
+	int lane = lane_of(show, line, row);
+
+	/* What a fault does to a packet stands behind the packet. */
+	if (cells[COLUMN_WIRE].length && cells[COLUMN_EVENT].length) {
+		text_add(&cells[COLUMN_WIRE], " %s", text_of(&cells[COLUMN_EVENT]));
+		put_cell(&next, show->at[COLUMN_WIRE], &cells[COLUMN_WIRE], row->alarm);
+		cells[COLUMN_EVENT].length = 0;
+	} else if (cells[COLUMN_WIRE].length) {
+		put_cell(&next, show->at[COLUMN_WIRE], &cells[COLUMN_WIRE], false);
+	}
+	if (cells[COLUMN_COUNTS].length)
+		put_cell(&next, show->at[COLUMN_COUNTS], &cells[COLUMN_COUNTS], false);
+	if (cells[COLUMN_PROGRAM].length) {
+		put_cell(&next, lane, &cells[COLUMN_PROGRAM], false);
+		next.call = lane;
+		if (cells[COLUMN_EVENT].length) {
+			rows_add(&show->rows, &next);
+			row_cells_free(&next);
+			next = (struct row_cells){ .ns = row->ns, .call = -1, .times = 1 };
 		}
-		fputc('~', out);
-		shown++;
 	}
-	if (*colour)
-		set_colour(timeline, RESET);
-	if (!last)
-		fprintf(out, "%*s ", width - shown, "");
+	if (cells[COLUMN_EVENT].length)
+		put_cell(&next, lane, &cells[COLUMN_EVENT], row->alarm);
+	rows_add(&show->rows, &next);
+	row_cells_free(&next);
 }
 
-static void put_time(struct timeline *timeline, uint64_t ns)
+static void add_row(struct show *show, const struct trace_line *line, struct row *row)
 {
-	FILE *out = timeline->terminal->out;
-	uint64_t since = ns - timeline->origin_ns;
-
-	if (timeline->printed_any && ns == timeline->printed_ns) {
-		fprintf(out, "%*s ", timeline->time_width, "");
-		return;
-	}
-	set_colour(timeline, DIM);
-	if (ns < timeline->origin_ns)
-		fprintf(out, "%*s ", timeline->time_width, "set-up");
-	else
-		fprintf(out, "%*llu.%03u ", timeline->time_width - 4,
-			(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
-	set_colour(timeline, RESET);
-	timeline->printed_ns = ns;
-	timeline->printed_any = true;
-}
-
-static void clear_row(struct row *row)
-{
+	struct row_cells next = { .ns = row->ns, .call = -1, .times = 1, .alone = row->alone };
 	int i;
 
-	for (i = 0; i < NUM_COLUMNS; i++) {
-		row->cells[i].length = 0;
-		if (row->cells[i].s)
-			row->cells[i].s[0] = '\0';
-	}
-	row->filled = -1;
-	row->times = 1;
-	row->alarm = false;
-}
-
-static void flush_row(struct timeline *timeline)
-{
-	static const char *const colours[NUM_COLUMNS] = { "", CYAN, GREEN, "" };
-	struct row *row = &timeline->row;
-	int i, next, width;
-
-	if (row->filled < 0)
+	if (show->lanes) {
+		add_to_lanes(show, line, row);
 		return;
-	put_time(timeline, row->ns);
-	if (row->times > 1)
-		text_add(&row->cells[COLUMN_PROGRAM], " x%d", row->times);
-	for (i = 0; i <= row->filled; i = next) {
-		/* A long cell may use the space of empty cells to its right. */
-		width = timeline->widths[i];
-		for (next = i + 1; next < NUM_COLUMNS && !row->cells[next].length; next++)
-			width += 1 + timeline->widths[next];
-		put_cell(timeline, text_of(&row->cells[i]), width,
-			 i == COLUMN_EVENT && row->alarm ? RED : colours[i], i == row->filled);
 	}
-	fputc('\n', timeline->terminal->out);
-	clear_row(row);
-}
-
-/* Set the widths of the columns, by the last time of the trace and the width of the terminal. */
-static void lay_out_columns(struct timeline *timeline, bool plain)
-{
-	int i, more;
-	uint64_t us;
-
-	timeline->time_width = 4;
-	for (us = timeline->last_ns / 1000; us; us /= 10)
-		timeline->time_width++;
-	if (timeline->time_width < TIME_WIDTH)
-		timeline->time_width = TIME_WIDTH;
 	for (i = 0; i < NUM_COLUMNS; i++)
-		timeline->widths[i] = plain ? verbs_widths[i] : default_widths[i];
-	more = timeline->terminal->width - WHOLE_WIDTH - (timeline->time_width - TIME_WIDTH);
-	if (more > 0)
-		timeline->widths[COLUMN_EVENT] += more;
-}
-
-static void put_legend(struct timeline *timeline)
-{
-	if (timeline->legend.length)
-		fprintf(timeline->terminal->out, "%*s %s\n", timeline->time_width, "",
-			text_of(&timeline->legend));
-}
-
-static void put_titles(struct timeline *timeline)
-{
-	FILE *out = timeline->terminal->out;
-	int i, whole = WHOLE_WIDTH + timeline->time_width - TIME_WIDTH;
-
-	fprintf(out, "%*s ", timeline->time_width, "time, us");
-	for (i = 0; i < NUM_COLUMNS; i++)
-		put_cell(timeline, timeline->widths[i] ? titles[i] : "", timeline->widths[i], DIM,
-			 i == NUM_COLUMNS - 1);
-	fputc('\n', out);
-	set_colour(timeline, DIM);
-	for (i = 0; i < whole; i++)
-		fputs(timeline->terminal->utf8 ? "─" : "-", out);
-	set_colour(timeline, RESET);
-	fputc('\n', out);
-	put_legend(timeline);
-}
-
-/* ---- rows ---- */
-
-static int first_cell(const struct row *row)
-{
-	int i = 0;
-
-	while (i < NUM_COLUMNS && !row->cells[i].length)
-		i++;
-	return i;
-}
-
-static int last_cell(const struct row *row)
-{
-	int i = NUM_COLUMNS - 1;
-
-	while (i >= 0 && !row->cells[i].length)
-		i--;
-	return i;
-}
-
-static void replace_cell(struct row *row, const struct row *from, int i)
-{
-	row->cells[i].length = 0;
-	text_append(&row->cells[i], text_of(&from->cells[i]), from->cells[i].length);
-}
-
-/* A repeated call is shown as one row with a count. */
-static bool is_again(const struct row *row, const struct row *next)
-{
-	return row->filled >= 0 && row->ns == next->ns && row->filled != COLUMN_EVENT &&
-	       next->cells[COLUMN_PROGRAM].length && last_cell(next) != COLUMN_EVENT &&
-	       !strcmp(text_of(&row->cells[COLUMN_PROGRAM]), text_of(&next->cells[COLUMN_PROGRAM]));
-}
-
-/* A line of the same time whose columns are further to the right joins the current row. */
-static void add_row(struct timeline *timeline, const struct row *next)
-{
-	struct row *row = &timeline->row;
-	int i, last = last_cell(next);
-
-	if (last < 0)
-		return;
-	if (is_again(row, next)) {
-		row->times++;
-		replace_cell(row, next, COLUMN_COUNTS);
-		row->filled = last_cell(row);
-		return;
-	}
-	if (row->ns != next->ns || next->alone || first_cell(next) <= row->filled)
-		flush_row(timeline);
-	row->ns = next->ns;
-	row->alarm |= next->alarm;
-	row->filled = last;
-	for (i = 0; i < NUM_COLUMNS; i++) {
-		if (next->cells[i].length)
-			replace_cell(row, next, i);
-	}
+		put_cell(&next, show->at[i], &row->cells[i], i == COLUMN_EVENT && row->alarm);
+	if (row->cells[COLUMN_PROGRAM].length)
+		next.call = show->at[COLUMN_PROGRAM];
+	rows_add(&show->rows, &next);
+	row_cells_free(&next);
 }
 
 /* ---- lines ---- */
 
-static void put_note(struct timeline *timeline, struct span note)
+static bool takes_note(const struct show *show, const struct trace_line *line)
 {
-	struct text text = { 0 };
+	const struct show_filter *filter = show->words.terminal->filter;
 
-	if (timeline->row.filled >= 0 || timeline->printed_any || !timeline->noted) {
-		flush_row(timeline);
-		fputc('\n', timeline->terminal->out);
-	}
-	text_printable(&text, note.s, note.length);
-	set_colour(timeline, BOLD);
-	fprintf(timeline->terminal->out, "%*s %s", timeline->time_width, "", text_of(&text));
-	set_colour(timeline, RESET);
-	fputc('\n', timeline->terminal->out);
-	text_free(&text);
-	timeline->printed_any = false; /* the next row shows its time */
-	timeline->noted = true;
+	return !filter || (filter_takes_time(filter, line->ns, show->rows.origin_ns) &&
+			   filter_takes_note(filter, line->rest));
 }
 
-/* A note written by the runner or by the script. */
-static void read_note(struct timeline *timeline, const struct trace_line *line)
+/* A note written by the runner or by the script; `before`: it was shown by an earlier call. */
+static void read_note(struct show *show, const struct trace_line *line, bool before)
 {
-	struct span rest = line->rest;
-
-	if (is_inner_note(rest))
+	if (is_inner_note(line->rest))
 		return;
-	if (span_is(rest, "script begins")) {
-		timeline->origin_ns = line->ns;
-		timeline->begun = true;
-	} else if (span_is(rest, "script ends")) {
-		flush_row(timeline);
-		timeline->over = true;
-	} else {
-		put_note(timeline, rest);
+	if (span_is(line->rest, "script begins")) {
+		show->rows.origin_ns = line->ns;
+		show->begun = true;
+	} else if (before) {
+		return;
+	} else if (span_is(line->rest, "script ends")) {
+		rows_flush(&show->rows);
+		show->over = true;
+	} else if (takes_note(show, line)) {
+		rows_note(&show->rows, line->rest);
 	}
-}
-
-/* A note that was shown before still tells where the script begins. */
-static void note_begin(struct timeline *timeline, const struct trace_line *line)
-{
-	if (!span_is(line->rest, "script begins"))
-		return;
-	timeline->origin_ns = line->ns;
-	timeline->begun = true;
 }
 
 /*
- * Routine lines are hidden without --all: ACKs, successful completions of Sends, and how programs
- * of verbs wait for completions.
+ * Routine lines are hidden without --all: ACKs, successful completions of Sends, how programs of
+ * verbs wait for completions, and what uDAPL does by itself.
  */
 static bool is_routine(const struct trace_line *line)
 {
+	static const char *const verbs[] = { "ibv_req_notify_cq", "ibv_get_cq_event", "path",
+					     "heard" };
 	struct span op = trace_value(line, "op");
+	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (span_is(line->verb, verbs[i]))
+			return true;
+	}
 	if (span_is(line->verb, "packet"))
 		return span_is(op, "ACK");
-	if (span_is(line->verb, "ibv_req_notify_cq") || span_is(line->verb, "ibv_get_cq_event") ||
-	    span_is(line->verb, "path"))
-		return true;
+	if (is_kind(line->object, ".cr"))
+		return span_is(line->verb, "create") || span_is(line->verb, "free");
+	if (span_is(line->verb, "rule"))
+		return trace_value(line, "fired").length > 0;
 	return span_is(line->verb, "complete") && span_is(op, "SEND") &&
 	       span_is(trace_value(line, "status"), "SUCCESS");
 }
 
-static void read_line(struct timeline *timeline, const struct trace_line *line)
+static bool is_shown(const struct show *show, const struct trace_line *line, const struct row *row)
 {
-	bool all = timeline->terminal->all;
-	struct row next = { .ns = line->ns, .filled = -1, .times = 1 };
+	const struct terminal *terminal = show->words.terminal;
+
+	if (show->skipped <= terminal->skip)
+		return false; /* shown before */
+	if (!terminal->all && (!show->begun || show->over || is_routine(line)))
+		return false;
+	return !terminal->filter ||
+	       (filter_takes_time(terminal->filter, line->ns, show->rows.origin_ns) &&
+		filter_takes(terminal->filter, &show->words, line, row));
+}
+
+static void read_line(struct show *show, const struct trace_line *line)
+{
+	struct row row = { .ns = line->ns };
 	int i;
 
+	show->skipped++;
 	if (span_is(line->verb, "note")) {
-		if (timeline->skipped++ < timeline->terminal->skip)
-			note_begin(timeline, line);
-		else
-			read_note(timeline, line);
+		rule_note(&show->words, line);
+		read_note(show, line, show->skipped <= show->words.terminal->skip);
 		return;
 	}
-	cells_of(timeline, line, &next);
-	if (timeline->skipped++ < timeline->terminal->skip)
-		timeline->folded++; /* shown before */
-	else if (!timeline->begun && !all)
-		timeline->folded++;
-	else if (all || (!timeline->over && !is_routine(line)))
-		add_row(timeline, &next);
+	cells_of(&show->words, line, &row);
+	if (is_shown(show, line, &row))
+		add_row(show, line, &row);
 	for (i = 0; i < NUM_COLUMNS; i++)
-		text_free(&next.cells[i]);
+		text_free(&row.cells[i]);
+}
+
+static void read_lines(struct show *show, struct trace_reader *reader)
+{
+	struct trace_line line;
+
+	show->begun = !show->words.names.begins;
+	show->over = false;
+	show->skipped = 0;
+	show->rows.origin_ns = 0;
+	show->words.queue_count = 0;
+	while (trace_next(reader, &line))
+		read_line(show, &line);
+	rows_flush(&show->rows);
+}
+
+void timeline_free(struct timeline *timeline)
+{
+	names_free(&timeline->names);
+	free(timeline->queues);
+}
+
+/* Measure all rows; print them. */
+static bool show_lines(struct show *show, const char *name, const char *text, size_t length,
+		       struct text *error)
+{
+	struct trace_reader reader;
+	bool good;
+
+	trace_open(&reader, name, text, length);
+	read_lines(show, &reader);
+	trace_close(&reader);
+	rows_fit(&show->rows);
+	if (!show->words.terminal->bare)
+		rows_titles(&show->rows, &show->words.names.legend);
+	trace_open(&reader, name, text, length);
+	read_lines(show, &reader);
+	good = !reader.error.length;
+	text_append(error, text_of(&reader.error), reader.error.length);
+	trace_close(&reader);
+	return good;
 }
 
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error)
 {
-	struct timeline timeline = { .terminal = terminal, .row = { .filled = -1, .times = 1 } };
+	struct show *show;
 	struct trace_reader reader;
-	struct trace_line line;
-	bool good;
-	int i;
+	bool good = trace_open(&reader, name, text, length);
 
-	good = trace_open(&reader, name, text, length);
-	if (good) {
-		names_collect(&timeline, text, length);
-		verbs_names(&timeline, text, length);
-		lay_out_columns(&timeline, timeline.verbs && !memmem(text, length, ".srq", 4));
-		timeline.begun = !trace_has_beginning(text, length);
-		if (!terminal->bare)
-			put_titles(&timeline);
-		while (trace_next(&reader, &line))
-			read_line(&timeline, &line);
-		flush_row(&timeline);
-		good = !reader.error.length;
-	}
 	text_append(error, text_of(&reader.error), reader.error.length);
-	for (i = 0; i < NUM_COLUMNS; i++)
-		text_free(&timeline.row.cells[i]);
-	free(timeline.aliases);
-	text_free(&timeline.legend);
-	arena_free(&timeline.memory);
-	free(timeline.queues);
 	trace_close(&reader);
+	if (!good)
+		return false;
+	show = mem_zero(1, sizeof(*show));
+	show->words.terminal = terminal;
+	show->words.bars = rows_terminal_width(terminal) >= WIDTH_OF_BARS;
+	names_collect(&show->words.names, text, length);
+	rows_begin(&show->rows, terminal, show->words.names.last_ns);
+	make_columns(show);
+	good = show_lines(show, name, text, length, error);
+	if (good && terminal->filter && show->rows.nothing)
+		text_add(error, "%s: note: no line of the trace fits the filter\n", name);
+	rows_free(&show->rows);
+	timeline_free(&show->words);
+	free(show);
 	return good;
 }

@@ -3,7 +3,9 @@
  * show.h - print a trace as a timeline.
  *
  * Columns: time, calls of the programs, packets on the wire, counts of the shared receive queue,
- * events. show.c lays out the rows; show_cells.c words each line of the trace. A timeline borrows
+ * events. Of several programs each has a column of its own (a lane) with its calls and events.
+ * show.c reads the trace twice: once to measure what is in the columns, once to print. show_cells.c
+ * and its neighbours word each line of the trace, show_rows.c lays out the rows. A timeline borrows
  * the trace's text and owns the rest.
  */
 #ifndef DATSIM_SHOW_H
@@ -11,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "show_filter.h"
 #include "trace.h"
 
 struct terminal {
@@ -21,6 +24,7 @@ struct terminal {
 	bool bare;     /* no titles */
 	uint64_t skip; /* the number of lines of the trace that were shown before */
 	bool all;      /* show set-up, tear-down and routine lines too */
+	const struct show_filter *filter; /* the lines to show; NULL: all */
 };
 
 /*
@@ -33,6 +37,7 @@ struct terminal terminal_of(FILE *out);
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error);
 
+/* What a line of the trace says, by where it stands without lanes. */
 enum column {
 	COLUMN_PROGRAM,
 	COLUMN_WIRE,
@@ -41,46 +46,71 @@ enum column {
 	NUM_COLUMNS
 };
 
-/* The script's name of an object of the trace: "emu1.srq1" is S of actor b. */
+/* The name of an object of the trace: in the script, "emu1.srq1" is S of actor b. */
 struct alias {
 	struct span object;
 	struct span name; /* b.S */
+	uint32_t next;    /* index + 1 of the next one with the same hash */
+};
+
+/* An adapter, its program's node ("server" of "server-emu0"), and its name in the timeline. */
+struct show_actor {
+	struct span adapter, node, name;
+};
+
+#define ALIAS_HASHES 1024
+
+/* What names_collect finds in a trace. */
+struct names {
+	struct alias *aliases;
+	size_t count;
+	uint32_t hash[ALIAS_HASHES]; /* index + 1 of the last alias with this hash */
+	struct show_actor *actors;
+	size_t actor_count;
+	struct span *nodes; /* of a shared fabric, in the order in which they appear */
+	size_t node_count;
+	bool verbs;          /* there are objects of verbs */
+	bool srqs;           /* there are SRQs */
+	bool begins;         /* the trace marks the start of a script */
+	uint64_t last_ns;    /* the time of the last line */
+	struct text legend;  /* what the letters of long names mean */
+	struct arena memory; /* of names that the trace does not have */
 };
 
 /* The counts of one shared receive queue, as the trace has them. */
 struct queue {
 	struct span object;
 	uint64_t max, low, available, outstanding;
+	bool verbs; /* made by ibv_create_srq */
+};
+
+#define SHOW_RULES 256
+
+/* A rule of packets: where it comes from, and what the trace says of it. */
+struct rule {
+	uint32_t line; /* of the script; 0: not known */
+	struct span words;
 };
 
 struct row {
 	uint64_t ns;
 	struct text cells[NUM_COLUMNS];
-	int filled; /* the last column that has text, or -1 */
-	int times;  /* repeats of the same call, shown as one row */
 	bool alarm; /* a watermark or a failure: shown in colour */
 	bool alone; /* always begins a new row */
 };
 
+/* What the wording of a line depends on. */
 struct timeline {
 	const struct terminal *terminal;
-	struct alias *aliases;
-	size_t alias_count;
-	struct arena memory; /* of names that the trace does not have */
-	bool verbs;          /* it has objects of verbs */
-	struct text legend;  /* what their actors' letters mean */
+	struct names names;
 	struct queue *queues;
 	size_t queue_count;
-	struct row row;
-	uint64_t origin_ns, printed_ns;
-	bool printed_any;
-	bool noted; /* a note was printed; a note right after it joins its paragraph */
-	bool begun, over;
-	uint64_t last_ns; /* the time of the trace's last line */
-	int time_width, widths[NUM_COLUMNS];
-	uint64_t folded;  /* lines before the start of the script */
-	uint64_t skipped; /* lines read so far, to compare with terminal->skip */
+	struct rule rules[SHOW_RULES];
+	uint32_t line; /* the current line of the script */
+	bool bars;     /* draw the counts of a queue as a bar */
 };
+
+void timeline_free(struct timeline *timeline);
 
 /* The note by which the runner names an object: "name emu1.srq1 b.S". */
 #define NAME_NOTE "name "
@@ -91,12 +121,22 @@ bool is_inner_note(struct span note);
 
 /*
  * Collect all names before anything is shown: an object's name is noted after the object was made.
+ * Without a script's names, objects get short ones of their node: "server.ep1".
  */
-void names_collect(struct timeline *timeline, const char *text, size_t length);
-/* The script's name of an object; the object itself if it has none. */
+void names_collect(struct names *names, const char *text, size_t length);
+void names_free(struct names *names);
+/* The script's or short name of an object; the object itself if it has none. */
 struct span name_of(const struct timeline *timeline, struct span object);
-/* The actor on an adapter: the first one that has an object there. */
+/* The actor on an adapter; the adapter itself if it has none. */
 struct span actor_on(const struct timeline *timeline, struct span adapter);
+/* The adapter of an object: "emu1" of "emu1.srq1". */
+struct span adapter_of(struct span object);
+/* "server" of "server-emu0"; on a private fabric, the adapter. */
+struct span node_of(struct span adapter);
+/* The index of an adapter's node; names->node_count: it has none. */
+size_t node_index(const struct names *names, struct span adapter);
+bool span_equal(struct span a, struct span b);
+
 /*
  * Does the trace mark the start of a script? A program's trace does not, and has no set-up to fold.
  */
@@ -104,5 +144,29 @@ bool trace_has_beginning(const char *text, size_t length);
 
 /* Word one line of the trace: at most one text for each column. */
 void cells_of(struct timeline *timeline, const struct trace_line *line, struct row *row);
+
+/* ---- for the files that word lines ---- */
+
+void text_span(struct text *text, struct span span);
+/* Is it an object of a kind, such as ".ep"? */
+bool is_kind(struct span object, const char *kind);
+/* "b" and "S" of "b.S" */
+void split_name(struct span name, struct span *actor, struct span *object);
+/* A word of the trace without a redundant prefix. */
+struct span strip_prefix(struct span span, const char *prefix);
+/* "ESTABLISHED" of "CONNECTION_ESTABLISHED" */
+struct span short_event(struct span number);
+/* show_calls.c: word a call of a program. False: the line is none. */
+bool call_cells(struct timeline *timeline, const struct trace_line *line, struct row *row);
+/* show_counts.c: the counts of an SRQ, after a line of it, and after a take or a reap. */
+void queue_counts(struct timeline *timeline, const struct trace_line *line, struct row *row);
+void take_counts(struct timeline *timeline, const struct trace_line *line, struct row *row);
+void reap_counts(struct timeline *timeline, const struct trace_line *line, struct row *row);
+/* Does the line free an SRQ of verbs? */
+bool srq_is_verbs(struct timeline *timeline, const struct trace_line *line);
+/* show_rules.c: remember a rule that a line adds; word it; add its number and its line. */
+void rule_note(struct timeline *timeline, const struct trace_line *line);
+void rule_cell(const struct timeline *timeline, const struct trace_line *line, struct row *row);
+void rule_words(const struct timeline *timeline, const struct trace_line *line, struct text *text);
 
 #endif

@@ -10,6 +10,7 @@
 #include "picture.h"
 #include "tools/datsim/run/run.h"
 #include "show.h"
+#include "show_pager.h"
 #include "trace.h"
 
 static bool draw_svg(const char *svg, const char *path, const struct text *content, bool all,
@@ -24,10 +25,20 @@ static bool draw_svg(const char *svg, const char *path, const struct text *conte
 	return good;
 }
 
+enum colour {
+	COLOUR_AUTO,
+	COLOUR_ALWAYS,
+	COLOUR_NEVER
+};
+
 /* The files to write; a timeline is printed if there are none. */
 struct wanted {
 	const char *svg, *pcapng;
 	bool all; /* --all */
+	struct show_filter filter;
+	const char *pattern; /* --grep */
+	int colour, width;
+	bool no_pager;
 };
 
 /* A fabric that no program used leaves a trace of its settings only. */
@@ -60,7 +71,23 @@ static void note_if_cut(const char *path, const struct text *content, struct tex
 			      : "its program was killed, or closed no adapter");
 }
 
-static int show_file(const struct terminal *terminal, const char *path, const struct wanted *wanted)
+static bool print_timeline(struct terminal *terminal, const char *path, const struct wanted *wanted,
+			   const struct text *content, struct text *error)
+{
+	const struct show_filter *filter = terminal->filter;
+	FILE *out = terminal->out;
+	bool good;
+
+	if (filter && !filter_fits_trace(filter, path, text_of(content), content->length, error))
+		return false;
+	terminal->out = wanted->no_pager ? out : pager_begin(out);
+	good = show_trace(terminal, path, text_of(content), content->length, error);
+	pager_end(terminal->out, out);
+	terminal->out = out;
+	return good;
+}
+
+static int show_file(struct terminal *terminal, const char *path, const struct wanted *wanted)
 {
 	struct text content = { 0 }, error = { 0 };
 	int code = EXIT_PASS;
@@ -74,7 +101,7 @@ static int show_file(const struct terminal *terminal, const char *path, const st
 		good = capture_write(wanted->pcapng, path, text_of(&content), content.length,
 				     &error);
 	if (good && !wanted->svg && !wanted->pcapng)
-		good = show_trace(terminal, path, text_of(&content), content.length, &error);
+		good = print_timeline(terminal, path, wanted, &content, &error);
 	if (good)
 		note_if_cut(path, &content, &error);
 	else
@@ -85,10 +112,56 @@ static int show_file(const struct terminal *terminal, const char *path, const st
 	return code;
 }
 
+static bool take_from(void *member, const char *value)
+{
+	struct show_filter *filter = member;
+
+	filter->timed = true;
+	return filter_time(value, &filter->from_ns);
+}
+
+static bool take_until(void *member, const char *value)
+{
+	struct show_filter *filter = member;
+
+	filter->timed = true;
+	return filter_time(value, &filter->until_ns);
+}
+
+static const char *const colours[] = { "auto", "always", "never", NULL };
+
 static const struct option options[] = {
 	{ "--all", NULL,
 	  "set-up, tear-down, acknowledgements and completions of successful Sends too",
 	  OPTION_FLAG, OPTION_SETS(struct wanted, all) },
+	{ "--from", "TIME",
+	  "only what happened from this time of the timeline on: 12.5us, 3ms; without a unit, "
+	  "microseconds",
+	  OPTION_OWN, .wants = "a time such as 12.5us or 3ms", .take = take_from,
+	  OPTION_SETS(struct wanted, filter) },
+	{ "--until", "TIME", "only what happened up to this time", OPTION_OWN,
+	  .wants = "a time such as 12.5us or 3ms", .take = take_until,
+	  OPTION_SETS(struct wanted, filter) },
+	{ "--ep", "NAME",
+	  "only what concerns this EP, by its name in the timeline or in the trace, packets "
+	  "included; ep1 stands for the ep1 of every program",
+	  OPTION_TEXT, .wants = "an EP, such as b.ep or emu1.ep2",
+	  OPTION_SETS(struct wanted, filter.ep) },
+	{ "--qp", "NAME", "the same for a QP of verbs", OPTION_TEXT,
+	  .wants = "a QP, such as emu1.qp2", OPTION_SETS(struct wanted, filter.ep) },
+	{ "--program", "NAME",
+	  "only what a program did (by its node) or an actor of the script, and packets from and "
+	  "to it",
+	  OPTION_TEXT, .wants = "a node, an actor or an adapter",
+	  OPTION_SETS(struct wanted, filter.program) },
+	{ "--grep", "PATTERN", "only rows that match this extended regular expression", OPTION_TEXT,
+	  .wants = "a regular expression", OPTION_SETS(struct wanted, pattern) },
+	{ "--color", "WHEN", "auto (the default), always or never", OPTION_CHOICE,
+	  .choices = colours, OPTION_SETS(struct wanted, colour) },
+	{ "--width", "N", "columns of the timeline; otherwise those of the terminal, or 100",
+	  OPTION_NUMBER, .least = 40, .most = 2000, OPTION_SETS(struct wanted, width) },
+	{ "--no-pager", NULL, "do not page on a terminal; neither does PAGER=", OPTION_FLAG,
+	  OPTION_SETS(struct wanted, no_pager) },
 	{ "--svg", "FILE",
 	  "write a sequence diagram instead: a line for each EP, time down the page, packets as "
 	  "arrows, and beside it the level of each shared receive queue with its watermark",
@@ -103,18 +176,51 @@ static const struct option options[] = {
 	{ .name = NULL },
 };
 
+static int bad_pattern(const char *pattern, struct text *error)
+{
+	struct text word = { 0 };
+
+	text_printable(&word, pattern, strlen(pattern));
+	usage_error("show", "--grep wants a regular expression, got %s: %s", text_of(&word),
+		    text_of(error));
+	text_free(&word);
+	text_free(error);
+	return EXIT_USAGE;
+}
+
+static void set_terminal(struct terminal *terminal, const struct wanted *wanted)
+{
+	const struct show_filter *filter = &wanted->filter;
+
+	terminal->all = wanted->all;
+	if (wanted->width)
+		terminal->width = wanted->width;
+	if (wanted->colour != COLOUR_AUTO)
+		terminal->colour = wanted->colour == COLOUR_ALWAYS;
+	if (filter->timed || filter->ep || filter->program || filter->by_words)
+		terminal->filter = filter;
+}
+
 static int run_command(char **argv)
 {
 	struct terminal terminal = terminal_of(stdout);
-	struct wanted wanted = { 0 };
+	struct wanted wanted = { .filter.until_ns = UINT64_MAX };
 	struct operands files;
+	struct text error = { 0 };
+	int code;
 
 	if (!options_read(&command_show, argv, &wanted, &files))
 		return files.code;
 	if (files.count != 1)
 		return usage_error("show", "expected one trace file");
-	terminal.all = wanted.all;
-	return show_file(&terminal, files.word[0], &wanted);
+	if (wanted.filter.from_ns > wanted.filter.until_ns)
+		return usage_error("show", "--from is later than --until");
+	if (wanted.pattern && !filter_pattern(&wanted.filter, wanted.pattern, &error))
+		return bad_pattern(wanted.pattern, &error);
+	set_terminal(&terminal, &wanted);
+	code = show_file(&terminal, files.word[0], &wanted);
+	filter_free(&wanted.filter);
+	return code;
 }
 
 const struct command command_show = {

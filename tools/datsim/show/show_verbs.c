@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTOR_MOST   8 /* characters of an actor's name; a longer one gets a letter */
-#define ALIASES_MOST 4096
-
 /* ---- objects ---- */
 
 static struct span kind_of(struct span object)
@@ -26,7 +23,7 @@ static struct span kind_of(struct span object)
 	return kind;
 }
 
-static bool is_kind(struct span object, const char *kind)
+static bool is_of(struct span object, const char *kind)
 {
 	return span_is(kind_of(object), kind);
 }
@@ -38,7 +35,7 @@ bool verbs_object(const struct trace_line *line)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (is_kind(line->object, kinds[i]))
+		if (is_of(line->object, kinds[i]))
 			return true;
 	}
 	/* Both APIs have SRQs; only the calls differ. Devices have no kind. */
@@ -48,145 +45,7 @@ bool verbs_object(const struct trace_line *line)
 	       span_starts(trace_value(line, "number"), "RDMA_CM_EVENT_");
 }
 
-/* ---- short names ---- */
-
-struct actor {
-	struct span adapter, node;
-	char name[ACTOR_MOST + 1];
-};
-
-struct actors {
-	struct actor *list;
-	size_t count;
-};
-
-/* "server" of "server-emu0"; on a private fabric, "emu0". */
-static struct span node_of(struct span adapter)
-{
-	size_t i = adapter.length;
-
-	while (i && adapter.s[i - 1] != '-')
-		i--;
-	if (i > 1)
-		adapter.length = i - 1;
-	return adapter;
-}
-
-static bool span_same(struct span a, struct span b)
-{
-	return a.length == b.length && !memcmp(a.s, b.s, a.length);
-}
-
-static struct actor *actor_of(struct actors *actors, struct span object)
-{
-	struct span adapter = { object.s, (size_t)(kind_of(object).s - object.s) };
-	size_t i;
-
-	if (adapter.length)
-		adapter.length--;
-	else
-		adapter = object;
-	for (i = 0; i < actors->count; i++) {
-		if (span_same(actors->list[i].adapter, adapter))
-			return &actors->list[i];
-	}
-	actors->list = mem_grow(actors->list, (i + 1) * sizeof(*actors->list));
-	actors->list[i] = (struct actor){ .adapter = adapter, .node = node_of(adapter) };
-	actors->count++;
-	return &actors->list[i];
-}
-
-static bool has_node_alone(const struct actors *actors, const struct actor *actor)
-{
-	size_t i;
-
-	for (i = 0; i < actors->count; i++) {
-		if (&actors->list[i] != actor && span_same(actors->list[i].node, actor->node))
-			return false;
-	}
-	return true;
-}
-
-static void name_actors(struct actors *actors, struct text *legend)
-{
-	struct span name;
-	char letter = 'a';
-	size_t i;
-
-	for (i = 0; i < actors->count; i++) {
-		struct actor *actor = &actors->list[i];
-
-		name = has_node_alone(actors, actor) ? actor->node : actor->adapter;
-		if (name.length <= ACTOR_MOST) {
-			memcpy(actor->name, name.s, name.length);
-		} else if (letter <= 'z') {
-			actor->name[0] = letter++;
-			text_add(legend, "%s%s is ", legend->length ? ", " : "", actor->name);
-			text_printable(legend, actor->adapter.s, actor->adapter.length);
-		}
-	}
-}
-
-static void add_alias(struct timeline *timeline, const struct actor *actor, struct span object)
-{
-	struct span kind = kind_of(object);
-	struct text name = { 0 };
-	struct alias *alias;
-
-	if (!actor->name[0] || !kind.length || timeline->alias_count == ALIASES_MOST ||
-	    name_of(timeline, object).s != object.s)
-		return;
-	text_add(&name, "%s.", actor->name);
-	text_append(&name, kind.s, object.length - (size_t)(kind.s - object.s));
-	timeline->aliases = mem_grow(timeline->aliases,
-				     (timeline->alias_count + 1) * sizeof(*timeline->aliases));
-	alias = &timeline->aliases[timeline->alias_count++];
-	*alias = (struct alias){
-		.object = object,
-		.name = { arena_copy(&timeline->memory, text_of(&name), name.length), name.length },
-	};
-	text_free(&name);
-}
-
-static void each_object(struct timeline *timeline, struct actors *actors, const char *text,
-			size_t length, bool named)
-{
-	struct trace_reader reader;
-	struct trace_line line;
-
-	if (trace_open(&reader, "", text, length)) {
-		while (trace_next(&reader, &line)) {
-			if (!verbs_object(&line))
-				continue;
-			if (named && !span_is(line.verb, "free"))
-				add_alias(timeline, actor_of(actors, line.object), line.object);
-			else if (!named)
-				actor_of(actors, line.object);
-		}
-	}
-	trace_close(&reader);
-}
-
-void verbs_names(struct timeline *timeline, const char *text, size_t length)
-{
-	struct actors actors = { NULL, 0 };
-
-	if (timeline->alias_count)
-		return; /* a script gave the names */
-	each_object(timeline, &actors, text, length, false);
-	timeline->verbs = actors.count > 0;
-	name_actors(&actors, &timeline->legend);
-	if (actors.count)
-		each_object(timeline, &actors, text, length, true);
-	free(actors.list);
-}
-
 /* ---- wording ---- */
-
-static void add_span(struct text *text, struct span span)
-{
-	text_printable(text, span.s, span.length);
-}
 
 /* "qp1" of "emu0.qp1" */
 static struct span own_name(struct span object)
@@ -210,7 +69,7 @@ static struct text *begin_call(const struct timeline *timeline, const struct tra
 		name.length = (size_t)(kind.s - name.s) - 1;
 	else
 		name = actor_on(timeline, name);
-	add_span(text, name);
+	text_span(text, name);
 	text_add(text, ": ");
 	return text;
 }
@@ -243,9 +102,9 @@ static void complete_cell(const struct timeline *timeline, const struct trace_li
 	struct text *text = &row->cells[COLUMN_EVENT];
 	struct span status = trace_value(line, "status");
 
-	add_span(text, name_of(timeline, line->object));
+	text_span(text, name_of(timeline, line->object));
 	text_add(text, " ");
-	add_span(text, trace_value(line, "op"));
+	text_span(text, trace_value(line, "op"));
 	if (!span_is(status, "SUCCESS")) {
 		text_add(text, " IBV_WC_%s", status_of(status));
 		row->alarm = !span_is(status, "FLUSHED");
@@ -286,7 +145,7 @@ static void post_cell(const struct timeline *timeline, const struct trace_line *
 	struct text *text = begin_call(timeline, line, row);
 
 	text_add(text, "ibv_post_send(");
-	add_span(text, own_name(line->object));
+	text_span(text, own_name(line->object));
 	text_add(text, ", ");
 	add_opcode(text, line);
 	if (!span_is(line->verb, "post_bind"))
@@ -302,17 +161,17 @@ static void state_cell(const struct timeline *timeline, const struct trace_line 
 
 	if (span_starts(by, "ibv_")) {
 		text = begin_call(timeline, line, row);
-		add_span(text, by);
+		text_span(text, by);
 		text_add(text, "(");
-		add_span(text, own_name(line->object));
+		text_span(text, own_name(line->object));
 		text_add(text, ", ");
-		add_span(text, to);
+		text_span(text, to);
 		text_add(text, ")");
 		return;
 	}
-	add_span(text, name_of(timeline, line->object));
+	text_span(text, name_of(timeline, line->object));
 	text_add(text, " ");
-	add_span(text, to);
+	text_span(text, to);
 	row->alarm = span_is(to, "ERR") && span_is(by, "error");
 }
 
@@ -329,10 +188,10 @@ static void event_cell(const struct timeline *timeline, const struct trace_line 
 		     span_is(number, "RDMA_CM_EVENT_UNREACHABLE");
 	if (memmem(number.s, number.length, "LIMIT", 5))
 		text_add(text, "%s ", timeline->terminal->utf8 ? "▼" : "!");
-	add_span(text, kind_of(line->object).length ? name_of(timeline, line->object)
-						    : actor_on(timeline, line->object));
+	text_span(text, kind_of(line->object).length ? name_of(timeline, line->object)
+						     : actor_on(timeline, line->object));
 	text_add(text, " ");
-	add_span(text, number);
+	text_span(text, number);
 }
 
 /* "a: ibv_create_qp(RC) = qp1", and how an object ends. */
@@ -356,21 +215,21 @@ static bool object_cell(const struct timeline *timeline, const struct trace_line
 	struct text *text;
 	size_t i = 0;
 
-	while (i < ARRAY_SIZE(objects) && !is_kind(line->object, objects[i].kind))
+	while (i < ARRAY_SIZE(objects) && !is_of(line->object, objects[i].kind))
 		i++;
 	if (i == ARRAY_SIZE(objects) || (!makes && !span_is(line->verb, "free")))
 		return false;
 	text = begin_call(timeline, line, row);
 	text_add(text, "%s(", makes ? objects[i].makes : objects[i].ends);
 	if (!makes)
-		add_span(text, own_name(line->object));
+		text_span(text, own_name(line->object));
 	else if (objects[i].key)
-		add_span(text, trace_value(line, objects[i].key));
+		text_span(text, trace_value(line, objects[i].key));
 	text_add(text, ")");
 	if (!makes)
 		return true;
 	text_add(text, " = ");
-	add_span(text, own_name(line->object));
+	text_span(text, own_name(line->object));
 	if (trace_value(line, "qpn").length)
 		text_add(text, ", number %llu", (unsigned long long)trace_number(line, "qpn"));
 	return true;
@@ -383,15 +242,15 @@ static void poll_cell(const struct timeline *timeline, const struct trace_line *
 	struct text *text = begin_call(timeline, line, row);
 
 	text_add(text, "ibv_poll_cq(");
-	add_span(text, trace_value(line, "cq"));
+	text_span(text, trace_value(line, "cq"));
 	text_add(text, ") = ");
 	if (span_starts(opcode, "IBV_WC_"))
 		opcode = (struct span){ opcode.s + 7, opcode.length - 7 };
-	add_span(text, opcode);
+	text_span(text, opcode);
 	if (span_is(status, "IBV_WC_SUCCESS"))
 		return;
 	text_add(text, ", ");
-	add_span(text, status);
+	text_span(text, status);
 }
 
 /* A call that has a line of its own, with the values that matter. */
@@ -403,20 +262,20 @@ static void call_cell(const struct timeline *timeline, const struct trace_line *
 	struct text *text = begin_call(timeline, line, row);
 	size_t i;
 
-	add_span(text, line->verb);
+	text_span(text, line->verb);
 	text_add(text, "(");
 	if (kind_of(line->object).length)
-		add_span(text, own_name(line->object));
+		text_span(text, own_name(line->object));
 	for (i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (!trace_value(line, keys[i]).length)
 			continue;
 		text_add(text, ", ");
-		add_span(text, trace_value(line, keys[i]));
+		text_span(text, trace_value(line, keys[i]));
 	}
 	text_add(text, ")");
 	if (number.length) {
 		text_add(text, " = ");
-		add_span(text, number);
+		text_span(text, number);
 	}
 }
 
@@ -425,23 +284,23 @@ static void refuse_cell(const struct timeline *timeline, const struct trace_line
 {
 	struct text *text = begin_call(timeline, line, row);
 
-	add_span(text, trace_value(line, "call"));
+	text_span(text, trace_value(line, "call"));
 	text_add(text, " = ");
-	add_span(text, trace_value(line, "error"));
+	text_span(text, trace_value(line, "error"));
 }
 
 /* That of uDAPL has a low watermark. */
 static bool makes_srq(const struct timeline *timeline, const struct trace_line *line)
 {
-	return timeline->verbs && is_kind(line->object, "srq") && span_is(line->verb, "create") &&
-	       !trace_value(line, "low").length;
+	return timeline->names.verbs && is_of(line->object, "srq") &&
+	       span_is(line->verb, "create") && !trace_value(line, "low").length;
 }
 
 bool verbs_cells(const struct timeline *timeline, const struct trace_line *line, struct row *row)
 {
 	if (!verbs_object(line) && !makes_srq(timeline, line))
 		return false;
-	if (span_starts(line->verb, "post_") && is_kind(line->object, "qp"))
+	if (span_starts(line->verb, "post_") && is_of(line->object, "qp"))
 		post_cell(timeline, line, row);
 	else if (span_is(line->verb, "complete"))
 		complete_cell(timeline, line, row);

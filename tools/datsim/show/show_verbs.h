@@ -13,11 +13,6 @@
 
 /* Is the line about an object of verbs? */
 bool verbs_object(const struct trace_line *line);
-/*
- * Give these objects short names, such as a.qp1, unless a script named objects; sets
- * timeline->verbs.
- */
-void verbs_names(struct timeline *timeline, const char *text, size_t length);
 /* As cells_of. False: the line is worded as any other. */
 bool verbs_cells(const struct timeline *timeline, const struct trace_line *line, struct row *row);
 

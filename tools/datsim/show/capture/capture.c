@@ -424,7 +424,7 @@ static void free_capture(struct capture *capture)
 	text_free(&capture->comment);
 	free(capture->marks);
 	free(capture->interfaces);
-	free(capture->names.aliases);
+	timeline_free(&capture->names);
 	wire_end(&capture->wire);
 	free(capture);
 }
@@ -439,7 +439,7 @@ static bool write_packets(FILE *out, struct trace_reader *reader, const char *te
 	trace_setting(text, length, "script", &capture->script);
 	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
 	wire_begin(&capture->wire, text, length, iwarp);
-	names_collect(&capture->names, text, length);
+	names_collect(&capture->names.names, text, length);
 	pcapng_begin(out);
 	good = take_lines(capture, reader);
 	free_capture(capture);
