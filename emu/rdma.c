@@ -241,7 +241,8 @@ struct response {
 static void trace_response(struct emu_world *w, const struct response *r)
 {
 	const struct emu_qp *peer = emu_qp_at(w, r->qp->peer);
-	bool first = r->from == 0, last = r->to == r->wqe->length;
+	bool first = r->from == 0 || (r->wqe->flags & EMU_READ_RESUMED);
+	bool last = r->to == r->wqe->length;
 	const char *op = first && last ? "READ_RESPONSE_ONLY"
 			 : first       ? "READ_RESPONSE_FIRST"
 			 : last        ? "READ_RESPONSE_LAST"
@@ -375,6 +376,8 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 		r.to = r.wqe->length;
 	if (w->fab->trace_on)
 		trace_response(w, &r);
+	if (r.wqe->opcode == NIC_OP_READ)
+		r.wqe->flags &= (uint8_t)~EMU_READ_RESUMED;
 	cause = place_response(w, &r);
 	if (cause == EMU_CAUSE_READ_KEY && r.qp->numbered && emu_is_gone(w, r.qp->peer_adapter)) {
 		emu_retry_on(w, r.qp);
@@ -460,8 +463,14 @@ void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a)
 	send_response(w, a, 0);
 }
 
+/* The response to a READ that came in part begins anew behind that, with a FIRST or an ONLY. */
 void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a)
 {
-	if (a->swqe->step < EMU_READ_EARLY)
-		send_response(w, a, a->swqe->step - first_step(a->swqe));
+	struct emu_swqe *wqe = emu_wqe(w, &a->sender->sq, a->index);
+
+	if (a->swqe->step >= EMU_READ_EARLY)
+		return;
+	if (wqe->opcode == NIC_OP_READ && wqe->step > 0)
+		wqe->flags |= EMU_READ_RESUMED;
+	send_response(w, a, a->swqe->step - first_step(a->swqe));
 }

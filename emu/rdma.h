@@ -80,5 +80,19 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a);
 void emu_rdma_answer(struct emu_world *w, const struct emu_arrival *a);
 /* A duplicate READ request: resume its response where packets were lost. */
 void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a);
+/*
+ * In `flags` of a READ: it was asked for again from packet `step` on, and the response has not
+ * gone on yet. No request has this flag, which is one of completions.
+ */
+#define EMU_READ_RESUMED NIC_WR_WRITTEN
+
+/*
+ * The packet of its response from which on a READ asks now: not 0 once a part of it has come. 0 for
+ * every other request. For traces and rules, which number packets as InfiniBand does.
+ */
+static inline uint32_t emu_rdma_asked(const struct emu_swqe *wqe)
+{
+	return wqe->opcode == NIC_OP_READ && wqe->step < EMU_READ_EARLY ? wqe->step : 0;
+}
 
 #endif /* EMU_RDMA_H */

@@ -50,6 +50,7 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 					     : "_MIDDLE";
 
 	uint8_t opcode = a->swqe->opcode;
+	uint32_t packet = emu_rdma_asked(a->swqe) ?: a->packet;
 
 	if (!emu_rdma_goes_over_wire(opcode))
 		return; /* another process wrote it since it was checked */
@@ -58,8 +59,8 @@ static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 	emu_trace_line(w,
 		       EMU_QP " packet to=" EMU_QP " op=%s%s message=%u packet=%u bytes=%lu psn=%u",
 		       EMU_QP_OF(w, a->sender), EMU_QP_OF(w, a->qp), ops[opcode], place,
-		       a->swqe->message, a->packet, a->to - a->from,
-		       emu_wire_psn(w, a->sender, a->index, a->packet));
+		       a->swqe->message, packet, a->to - a->from,
+		       emu_wire_psn(w, a->sender, a->index, packet));
 }
 
 /* All packets but the last are as long as the MTU, and none is longer, which both ends expect. */
@@ -472,8 +473,10 @@ enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a)
 
 enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a)
 {
+	uint32_t packet = emu_rdma_asked(a->swqe) ?: a->packet;
+
 	emu_trace(w, EMU_QP " ignore at=%s message=%u packet=%u psn=%u", EMU_QP_OF(w, a->qp),
-		  emu_step_name(a->at), a->swqe->message, a->packet,
-		  emu_wire_psn(w, a->sender, a->index, a->packet));
+		  emu_step_name(a->at), a->swqe->message, packet,
+		  emu_wire_psn(w, a->sender, a->index, packet));
 	return EMU_STEP_DONE;
 }

@@ -150,7 +150,7 @@ bool emu_packet_of(struct emu_world *w, const struct emu_event *event, struct em
 	else if (p->what == NIC_PACKET_ACK && p->request)
 		p->packet = emu_wire_span(w, p->requester, p->request) - 1;
 	if (p->what == NIC_PACKET_READ_RESPONSE && p->request) {
-		p->first = p->packet == 0;
+		p->first = p->packet == 0 || (p->request->flags & EMU_READ_RESUMED);
 		p->last = p->packet + 1 >= emu_wire_span(w, p->requester, p->request);
 	}
 	return true;
@@ -171,7 +171,12 @@ void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[
 
 	n += end_text(w, p->source, "from", text + n, size - n);
 	n += end_text(w, p->target, "to", text + n, size - n);
+	uint32_t packet = p->packet;
+
+	/* A READ is asked for again from where its response broke off. */
+	if (p->request && p->what == NIC_PACKET_READ_REQUEST)
+		packet = emu_rdma_asked(p->request);
 	if (p->request)
 		snprintf(text + n, size - n, " message=%u packet=%u psn=%u", p->request->message,
-			 p->packet, emu_wire_psn(w, p->requester, p->index, p->packet));
+			 packet, emu_wire_psn(w, p->requester, p->index, packet));
 }

@@ -79,13 +79,15 @@ static void fail_exhausted(struct emu_world *w, struct emu_qp *qp)
 
 static void try_again(struct emu_world *w, struct emu_qp *qp, uint32_t index, uint32_t packet)
 {
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+
 	if (qp->retry_tries >= emu_number_retry(w, qp) || emu_profile(w)->stream) {
 		fail_exhausted(w, qp);
 		return;
 	}
 	qp->retry_tries++;
 	emu_trace(w, EMU_QP " retry try=%u message=%u packet=%u", EMU_QP_OF(w, qp), qp->retry_tries,
-		  ((const struct emu_swqe *)emu_wqe(w, &qp->sq, index))->message, packet);
+		  wqe->message, emu_rdma_asked(wqe) ?: packet);
 	if (!qp->timer)
 		start_timer(w, qp, w->fab->now);
 	emu_tx_send_again(w, qp, index, packet);
