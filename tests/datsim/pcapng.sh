@@ -55,7 +55,7 @@ says() {
 trace=$here/timeline/wire.trace
 iwarp=$here/timeline/iwarp.trace
 
-plan=41
+plan=49
 echo 1..$plan
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
@@ -105,7 +105,11 @@ holds "a dropped packet names its fault" says 'infiniband.bth.psn == 16777207' \
 	'dropped by fault 1'
 holds "a comment has the script's names of both ends" says 'infiniband.bth.psn == 16777207' \
 	'a.ep > b.ep'
-holds "times are virtual nanoseconds" counts 'frame.time_epoch == 0.000018545' 1
+holds "times are those of the timeline" counts 'frame.time_epoch == 0.000012545' 1
+timeline_has() { LC_ALL=C "$datsim" show "$trace" | grep "^ *$1"; }
+holds "which has this packet then" timeline_has '12.545.*MIDDLE #3.*dropped by fault 1'
+holds "packets of the set-up are at 0" counts 'frame.time_epoch == 0' 3
+holds "and say so" says 'frame.number == 1' 'ns before the script begins'
 
 "$datsim" test --trace "$scratch/sizes.trace" "$here/../scripts/ep/messages.dsim" > /dev/null
 "$datsim" show --pcapng "$scratch/a" "$scratch/sizes.trace"
@@ -115,6 +119,55 @@ holds "no complaint without tshark's guess of RPC over RDMA" \
 	no_complaint --disable-heuristic rpcrdma_infiniband
 holds "padding only where it is needed" counts \
 	'infiniband.bth.opcode <= 4 && infiniband.bth.padcnt == 0' 11
+
+# ---- retries, and packets that trip a fault ----
+
+# A READ that is retried asks for what is missing, and its response begins anew with that.
+cat > "$scratch/read.dsim" << 'END'
+fabric mtu=256
+use    connected a@emu0 b@emu1
+       fault link b>a drop opcode=READ_RESPONSE nth=2
+       fault link b>a drop opcode=READ_RESPONSE nth=4
+       a: dat_ep_post_rdma_read(ep, 1000, b.mem)
+*      a: event request DTO_COMPLETION
+       b: dat_ep_post_recv(ep, 64)
+       fault link a>b down opcode=SEND nth=1
+       a: dat_ep_post_send(ep, 64)
+2.5ms  heal
+*      b: event recv DTO_COMPLETION
+END
+cat > "$scratch/nak.dsim" << 'END'
+use    connected a@emu0 b@emu1
+       fault link a>b nak invalid_request opcode=WRITE nth=1
+       a: dat_ep_post_rdma_write(ep, 64, b.mem)
+*      a: event request DTO_COMPLETION status=REMOTE_RESPONDER
+END
+retried() {
+	"$datsim" test --trace "$scratch/retry.trace" "$scratch/read.dsim" &&
+		"$datsim" show --pcapng "$scratch/a" "$scratch/retry.trace" || return
+	sed -n 's/.* op=\(READ[A-Z_]*\) message=1 packet=\([0-9]\).*/\1 \2/p' \
+		"$scratch/retry.trace" | tr '\n' ' ' > "$scratch/ops"
+	cat "$scratch/ops"
+	[ "$(cat "$scratch/ops")" = "READ_REQUEST 0 READ_RESPONSE_FIRST 0 READ_RESPONSE_FIRST 1 \
+READ_RESPONSE_MIDDLE 2 READ_RESPONSE_ONLY 3 " ]
+}
+holds "the trace of a retried Read begins its response anew" retried
+requests() {
+	fields 'infiniband.bth.opcode == 12' infiniband.bth.psn infiniband.reth.dmalen |
+		awk 'NR == 1 { first = $1 } { print $1 - first, $2 }' | tr '\n' ' ' > "$scratch/asked"
+	cat "$scratch/asked"
+	[ "$(cat "$scratch/asked")" = "0 1000 1 744 3 232 " ]
+}
+holds "the capture's requests ask for the rest, at its PSN" requests
+holds "a packet that takes its link down is there once, then again" counts \
+	'infiniband.bth.opcode == 4' 2
+holds "and in the trace" sh -c "[ \$(grep -c 'SEND_ONLY.*psn' '$scratch/retry.trace') -eq 2 ]"
+invalid() {
+	"$datsim" test --trace "$scratch/nak.trace" "$scratch/nak.dsim" &&
+		"$datsim" show --pcapng "$scratch/a" "$scratch/nak.trace" || return
+	counts 'infiniband.aeth.syndrome == 0x61' 1
+}
+holds "a NAK for an invalid request says so, whatever status the program gets" invalid
 
 # ---- iWARP ----
 

@@ -72,6 +72,7 @@ struct names {
 	bool verbs;          /* there are objects of verbs */
 	bool srqs;           /* there are SRQs */
 	bool begins;         /* the trace marks the start of a script */
+	uint64_t begin_ns;   /* when the script starts: 0 of the timeline */
 	uint64_t last_ns;    /* the time of the last line */
 	struct text legend;  /* what the letters of long names mean */
 	struct arena memory; /* of names that the trace does not have */

@@ -232,14 +232,16 @@ static void shorten_name(struct names *names, struct span object)
 
 static void read_line(struct names *names, const struct trace_line *line)
 {
-	static const char mark[] = "script begins";
+	bool note = span_is(line->verb, "note");
 
-	if (span_is(line->verb, "note") && span_starts(line->rest, NAME_NOTE))
+	if (note && span_starts(line->rest, NAME_NOTE)) {
 		read_name(names, line->rest);
-	else if (span_is(line->verb, "note") && span_is(line->rest, mark))
+	} else if (note && span_is(line->rest, "script begins")) {
 		names->begins = true;
-	else if (!span_is(line->verb, "note") && !memchr(line->object.s, '>', line->object.length))
+		names->begin_ns = line->ns;
+	} else if (!note && !memchr(line->object.s, '>', line->object.length)) {
 		add_actor(names, line->object);
+	}
 	names->verbs |= verbs_object(line);
 	names->srqs |= is_kind(line->object, ".srq");
 	names->last_ns = line->ns;

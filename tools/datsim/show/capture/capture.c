@@ -246,10 +246,16 @@ static void add_mark(struct capture *capture, const struct trace_line *line)
 static void begin_packet(struct capture *capture, const struct trace_line *line,
 			 const struct carried *carried)
 {
+	uint64_t begin = capture->names.names.begin_ns;
+
 	capture->carried = *carried;
 	capture->carrying = true;
-	capture->ns = line->ns;
 	begin_comment(capture, line, carried);
+	/* The timeline's clock begins with the script; what comes before that has no time of it. */
+	capture->ns = line->ns > begin ? line->ns - begin : 0;
+	if (line->ns < begin)
+		text_add(&capture->comment, "\nset-up, %llu ns before the script begins",
+			 (unsigned long long)(begin - line->ns));
 }
 
 static bool take_packet(struct capture *capture, const struct trace_line *line)

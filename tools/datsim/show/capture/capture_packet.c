@@ -223,6 +223,10 @@ static bool set_data(const struct wire *wire, struct carried *carried)
 	carried->bytes = data.bytes;
 	carried->mtu = request_mtu(&wire->ends, request);
 	carried->roce.dma_length = request ? (uint32_t)request->bytes : data.bytes;
+	/* A READ whose response broke off asks for the rest. */
+	if (request && carried->roce.opcode == ROCE_READ_REQUEST &&
+	    carried->packet < request->bytes / carried->mtu + 1)
+		carried->roce.dma_length -= (uint32_t)(carried->packet * carried->mtu);
 	carried->roce.syndrome = ROCE_SYNDROME_ACK;
 	carried->roce.msn = request ? request->msn : (uint32_t)carried->message;
 	if (request && !data.response) {
@@ -247,9 +251,27 @@ static const struct {
 	{ "RNR_NAK", "", ROCE_SYNDROME_RNR, false },
 	{ "NAK_SEQUENCE", "", ROCE_SYNDROME_NAK, false },
 	{ "NAK", "REMOTE_ACCESS", ROCE_SYNDROME_NAK | 2, false },
+	{ "NAK", "REMOTE_INVALID", ROCE_SYNDROME_NAK | 1, false },
 	{ "NAK", "BAD_RESPONSE", ROCE_SYNDROME_NAK | 31, false },
 	{ "NAK", "", ROCE_SYNDROME_NAK | 3, false },
 };
+
+/*
+ * Uses the cause of a refusal to tell an invalid request from a remote operational error: a program
+ * of uDAPL gets the same status for both, and the packet's line has that.
+ */
+static bool is_invalid_request(const struct end *end, uint64_t message)
+{
+	static const char *const causes[] = { "TOO_LONG", "TOO_MANY_READS", "UNALIGNED", "MTU",
+					      "NAK_INVALID" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(causes); i++) {
+		if (end->refused == message && span_is(end->cause, causes[i]))
+			return true;
+	}
+	return false;
+}
 
 static bool set_answer(const struct wire *wire, struct carried *carried)
 {
@@ -270,6 +292,9 @@ static bool set_answer(const struct wire *wire, struct carried *carried)
 	carried->roce.opcode = ROCE_ACK;
 	carried->roce.psn = psn_of(carried, request, packet);
 	carried->roce.syndrome = (uint8_t)answers[i].syndrome;
+	if (span_is(code, "REMOTE_RESPONDER") &&
+	    is_invalid_request(&wire->ends.end[carried->from], carried->message))
+		carried->roce.syndrome = ROCE_SYNDROME_NAK | 1;
 	if (answers[i].syndrome == ROCE_SYNDROME_RNR)
 		carried->roce.syndrome |= (uint8_t)wire->rnr_timer;
 	carried->roce.msn = request ? request->msn : (uint32_t)carried->message;
