@@ -55,7 +55,7 @@ says() {
 trace=$here/timeline/wire.trace
 iwarp=$here/timeline/iwarp.trace
 
-plan=49
+plan=57
 echo 1..$plan
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
@@ -81,6 +81,25 @@ holds "a packet that iWARP does not have is named" \
 echo 'no trace' > "$scratch/none.trace"
 holds "a file that is no trace is refused" refuses 'not a trace' "$scratch/c" "$scratch/none.trace"
 holds "a file that cannot be written" refuses 'cannot write /nowhere/c' /nowhere/c "$trace"
+
+holds "- is the standard output" sh -c "'$datsim' show --pcapng - '$trace' | cmp - '$scratch/b'"
+# A program's capture is that of its trace; with - it has stdout for itself.
+program=$top/examples/srq_server
+needs "$program"
+run_capture() {
+	(cd "$scratch" && "$datsim" run --capture "$1" --trace run.trace -- "$program" 2> errors) &&
+		"$datsim" show --pcapng "$scratch/d" "$scratch/run.trace"
+}
+run_to_file() {
+	run_capture run.pcapng > "$scratch/printed" && cmp "$scratch/d" "$scratch/run.pcapng"
+}
+holds "datsim run --capture writes the same packets" run_to_file
+holds "what the program prints stays where it was" grep -q . "$scratch/printed"
+run_to_pipe() { run_capture - > "$scratch/piped" && cmp "$scratch/d" "$scratch/piped"; }
+holds "or puts them alone into a pipe" run_to_pipe
+holds "with what the program prints on stderr" grep -qF "$(head -n 1 "$scratch/printed")" \
+	"$scratch/errors"
+expect 1 'cannot write /nowhere/c' run --capture /nowhere/c -- "$program"
 
 if ! command -v tshark > /dev/null; then
 	while [ $n -lt $plan ]; do
@@ -154,7 +173,8 @@ READ_RESPONSE_MIDDLE 2 READ_RESPONSE_ONLY 3 " ]
 holds "the trace of a retried Read begins its response anew" retried
 requests() {
 	fields 'infiniband.bth.opcode == 12' infiniband.bth.psn infiniband.reth.dmalen |
-		awk 'NR == 1 { first = $1 } { print $1 - first, $2 }' | tr '\n' ' ' > "$scratch/asked"
+		awk 'NR == 1 { first = $1 } { print $1 - first, $2 }' | tr '\n' ' ' \
+		> "$scratch/asked"
 	cat "$scratch/asked"
 	[ "$(cat "$scratch/asked")" = "0 1000 1 744 3 232 " ]
 }
@@ -168,6 +188,31 @@ invalid() {
 	counts 'infiniband.aeth.syndrome == 0x61' 1
 }
 holds "a NAK for an invalid request says so, whatever status the program gets" invalid
+
+# ---- the profile of Wireshark ----
+
+profile=$scratch/home/.config/wireshark/profiles/libdat
+mkdir -p "$profile"
+cp "$here"/../../tools/wireshark/* "$profile"
+columns() {
+	HOME=$scratch/home XDG_CONFIG_HOME='' tshark -C libdat -n -r "$scratch/b" \
+		2> "$scratch/noise" > "$scratch/columns"
+	head -n 20 "$scratch/columns"
+	grep -q '0.000012545 emu1 .*0x000101 16777207 .*dropped by fault 1' "$scratch/columns"
+}
+holds "the profile has columns for adapter, QP, PSN and faults" columns
+filters() {
+	sed -n 's/^@[^@]*@\([^@]*\)@.*/\1/p' "$profile/colorfilters" > "$scratch/filters"
+	while read -r filter; do
+		have=$(tshark -n -r "$scratch/b" -Y "$filter" 2> "$scratch/noise" | wc -l)
+		[ "$have" -gt 0 ] || {
+			echo "nothing matches $filter"
+			return 1
+		}
+	done < "$scratch/filters"
+	[ "$(wc -l < "$scratch/filters")" -eq 6 ]
+}
+holds "each of its colours is for some packet" filters
 
 # ---- iWARP ----
 

@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..29
+echo 1..42
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -56,7 +56,7 @@ sed -n '/script begins/,/script ends/p' "$wire" > "$scratch/body"
 holds "lost packets are crossed out" same_count crosses "class='cross'" "$svg" " drop \| corrupt " \
 	"$scratch/body"
 holds "a delayed packet names its fault" \
-	grep -q "class='halo wrong.*>SEND #4 delayed by fault 1</text>" "$svg"
+	grep -q "class='label wrong.*>SEND #4 delayed by fault 1</text>" "$svg"
 
 # x_of NAME: the x coordinate of a lifeline
 x_of() {
@@ -85,33 +85,107 @@ again() {
 	"$datsim" test --trace "$scratch/again.trace" "$scratch/again.dsim" &&
 		"$datsim" show --svg "$svg" "$scratch/again.trace" || return
 	at="cx='\\([0-9.]*\\)' cy='\\([0-9.]*\\)'"
-	from=$(sed -n "/>sends again from #1/s|.*$at.*|M\\1 \\2L|p" "$svg")
+	from=$(sed -n "/>NAK_SEQUENCE #1/s|.*$at.*|M\\1 \\2L|p" "$svg")
 	echo "from $from"
-	[ -n "$from" ] && [ "$(grep -c "class='arrow plain' d='$from" "$svg")" -eq 2 ]
+	[ -n "$from" ] &&
+		[ "$(grep -c "class='arrow plain' data-l='[0-9]*' d='$from" "$svg")" -eq 2 ]
 }
 holds "a retransmission leaves when it is sent again" again
 lost_at_post() {
 	y=$(sed -n "/>dat_ep_post_send(ep, 64)</s|.*cy='\\([0-9.]*\\)'.*|\\1|p" "$svg" | head -1)
-	grep -q "class='arrow wrong lost' d='M[0-9.]* ${y}L" "$svg"
+	grep -q "class='arrow wrong lost' data-l='[0-9]*' d='M[0-9.]* ${y}L" "$svg"
 }
 holds "a lost packet left when it was posted" lost_at_post
 
 "$datsim" show --svg "$svg" "$wire"
-# Labels of packets cover neither each other nor the labels of lifelines.
-holds "labels of packets do not overlap" awk -F"'" '
-	/<text class=.packet/ {
-		y = $6
-		x = $4
-		sub(/[^>]*>/, "", $7)
-		for (i = 1; i <= n; i++)
-			if (ys[i] - y < 6 && y - ys[i] < 6 && xs[i] - x < 20 && x - xs[i] < 20) {
-				print "at", x, y
-				bad = 1
-			}
-		xs[++n] = x
-		ys[n] = y
+# The boxes of labels meet neither each other nor an arrow.
+boxes() {
+	awk -F"'" -v least="$2" '
+	function number(name, i) {
+		for (i = 1; i < NF; i++)
+			if ($i ~ name "=$")
+				return $(i + 1) + 0
 	}
-	END { exit bad || n < 5 }' "$svg"
+	/<path class=.arrow/ {
+		for (i = 1; i < NF; i++)
+			if ($i ~ / d=$/) {
+				split(substr($(i + 1), 2), at, /[ L]/)
+				for (k = 1; k <= 4; k++)
+					line[lines, k] = at[k]
+				lines++
+			}
+	}
+	/<text class=.label/ {
+		rest = $0
+		sub(/.*<text class=.label[^>]*>/, "", rest)
+		sub(/<.*/, "", rest)
+		gsub(/&[^;]*;/, "x", rest)
+		sub(/.*<text/, "<text")
+		$0 = $0
+		w = length(rest) * 6.6
+		x = number(" x")
+		box[labels, 1] = $2 ~ / end/ ? x - w : x
+		box[labels, 2] = box[labels, 1] + w
+		box[labels++, 3] = number(" y")
+	}
+	END {
+		for (i = 0; i < labels; i++) {
+			for (k = 0; k < i; k++)
+				if (box[i, 1] < box[k, 2] && box[k, 1] < box[i, 2] &&
+				    box[i, 3] - box[k, 3] < 9 && box[k, 3] - box[i, 3] < 9)
+					bad[i] = 1
+			for (k = 0; k < lines; k++)
+				for (t = 0; t <= 40; t++) {
+					x = line[k, 1] + (line[k, 3] - line[k, 1]) * t / 40
+					y = line[k, 2] + (line[k, 4] - line[k, 2]) * t / 40
+					if (x > box[i, 1] && x < box[i, 2] && y < box[i, 3] + 2 &&
+					    y > box[i, 3] - 8)
+						bad[i] = 1
+				}
+		}
+		for (i in bad) {
+			print "at", box[i, 1], box[i, 3]
+			met = 1
+		}
+		print labels " labels, " lines " arrows"
+		exit met || labels < least || lines < least / 4
+	}' "$1"
+}
+for name in wire pieces programs verbs-pair program; do
+	"$datsim" show --svg "$svg" "$here/timeline/$name.trace"
+	holds "labels cover no arrow and no label ($name)" boxes "$svg" 20
+done
+"$datsim" show --svg "$svg" "$wire"
+holds "packets that are ignored are arrows, too" same_count ignored "class='arrow quiet ignored" \
+	"$svg" " ignore at=" "$scratch/body"
+holds "a long pause is marked" grep -q ">50 us pass</text>" "$svg"
+holds "times stand on both sides" sh -c "[ \$(grep -c '>12.464</text>' '$svg') -eq 2 ]"
+holds "there are colours for dark screens" grep -q 'prefers-color-scheme:dark' "$svg"
+
+# ---- pages ----
+
+{
+	printf 'libdat trace 1\n0 emu0.ep1 create\n0 emu1.ep1 create\n'
+	awk 'BEGIN { for (i = 1; i <= 1000; i++) {
+		print i * 1000 " emu0.ep1 packet to=emu1.ep1 op=SEND_ONLY message=" i \
+			" packet=0 bytes=1 psn=" i
+	} }'
+} > "$scratch/many.trace"
+echo '# end lines=1002' >> "$scratch/many.trace"
+(cd "$scratch" && "$datsim" show --svg many.svg many.trace)
+holds "1,000 rows are four pages" sh -c "ls $scratch/many-[1-4].svg && ! ls $scratch/many-5.svg"
+holds "and an index that leads to each" sh -c "[ \$(grep -c \"<a href='many-[1-4].svg'>\" \
+	$scratch/many.svg) -eq 4 ]"
+all_once() {
+	cat "$scratch"/many-?.svg | sed -n 's/.*>SEND #\([0-9]*\)<.*/\1/p' | sort -n \
+		> "$scratch/seen"
+	seq 1000 | cmp - "$scratch/seen"
+}
+holds "each packet is on one page" all_once
+holds "all are XML" xmllint --noout "$scratch/many.svg" "$scratch/many-1.svg" "$scratch/many-4.svg"
+(cd "$scratch" && "$datsim" show --from 500 --until 510 --svg part.svg many.trace)
+holds "a filter makes a picture of a part" sh -c \
+	"[ \$(grep -c '>SEND #' $scratch/part.svg) -eq 11 ]"
 long=$(printf 'x%.0s' 1 2 3 4 5 6 7 8 9 10)
 long=$long$long$long$long$long$long$long
 printf 'libdat trace 1\n5 emu0.ep1 state from=A to=%s\n' "$long" > "$scratch/long.trace"
@@ -128,7 +202,7 @@ printf '%s\n' 'use connected a@emu0 b@emu1 srq=S max=4' 'b: dat_ep_set_watermark
 "$datsim" show --svg "$scratch/zero.svg" "$scratch/zero.trace"
 holds "so is one of 0" grep -q '>a hard mark</text>' "$scratch/zero.svg"
 holds "a failure is red at the EP that found it" \
-	grep -q "class='halo wrong.*>fails #3: OVER_LIMIT</text>" "$svg"
+	grep -q "class='label wrong.*>fails #3: OVER_LIMIT</text>" "$svg"
 printf 'libdat trace 1\n0 - note script begins\n1000 emu0.ep1 create\n5000 - note half past\n' \
 	> "$scratch/note.trace"
 printf '9000 emu0.ep1 free\n9000 - note script ends\n' >> "$scratch/note.trace"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random bytes as a trace: its timeline and diagram, full and short, and its capture.
+ * Random bytes as a trace: its timeline, diagram and page, full and short, and its capture.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/datsim/show/capture/pcapng.h"
+#include "tools/datsim/show/html.h"
 #include "tools/datsim/show/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,11 +23,14 @@ static void timeline(FILE *out, const char *text, size_t size, bool all)
 
 static void diagram(const char *text, size_t size, bool all)
 {
+	struct terminal how = { .utf8 = true, .all = all };
 	struct text error = { 0 };
 	struct picture picture;
 
-	if (picture_read(&picture, "fuzz", text, size, all, &error))
+	if (picture_read(&picture, "fuzz", text, size, &how, &error)) {
 		svg_write(&picture, "/dev/null", &error);
+		html_write(&picture, "/dev/null", size, &error);
+	}
 	picture_free(&picture);
 	text_free(&error);
 }

@@ -65,6 +65,11 @@ FILE *create_file(const char *path, struct text *error)
 	return file;
 }
 
+FILE *create_output(const char *path, struct text *error)
+{
+	return !strcmp(path, "-") ? stdout : create_file(path, error);
+}
+
 bool finish_file(FILE *file, const char *path, struct text *error)
 {
 	int err = 0;
@@ -74,7 +79,7 @@ bool finish_file(FILE *file, const char *path, struct text *error)
 		err = EIO;
 	if (fflush(file))
 		err = errno;
-	if (fclose(file) && !err)
+	if (file != stdout && fclose(file) && !err)
 		err = errno;
 	return !err || cannot_write(path, err, error);
 }

@@ -9,6 +9,7 @@
 #include "tools/datsim/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +25,13 @@
 #include "verbs_path.h"
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
+#include "tools/datsim/show/capture/pcapng.h"
 
 #define LOOK_NS 200000000
 
 struct program {
 	char **argv;
-	const char *addresses, *trace, *script;
+	const char *addresses, *trace, *capture, *script;
 	uint64_t seed;
 	bool has_seed;
 	int profile; /* -1: as the environment says */
@@ -105,7 +107,7 @@ static bool write_aliases(struct program *program)
  */
 static bool is_traced(const struct program *program)
 {
-	return program->trace || program->script || !program->quiet;
+	return program->trace || program->capture || program->script || !program->quiet;
 }
 
 static bool set_environment(struct program *program, struct text *trace)
@@ -138,7 +140,10 @@ static bool set_environment(struct program *program, struct text *trace)
 	return !program->alias_count || write_aliases(program);
 }
 
-/* The command that repeats the run: without --trace and --quiet, which only affect the output. */
+/*
+ * The command that repeats the run: without --trace, --capture and --quiet, which only affect the
+ * output.
+ */
 static void add_command(struct text *command, char **argv, char **first)
 {
 	char **word;
@@ -146,7 +151,8 @@ static void add_command(struct text *command, char **argv, char **first)
 	knobs_add(command);
 	text_add(command, "datsim run");
 	for (word = argv + 1; *word; word++) {
-		if (word < first && option_is(*word, "--trace")) {
+		if (word < first &&
+		    (option_is(*word, "--trace") || option_is(*word, "--capture"))) {
 			word += !strchr(*word, '=');
 		} else if (word >= first || strcmp(*word, "--quiet") != 0) {
 			text_add(command, " ");
@@ -236,6 +242,9 @@ static void program_report_all(const struct program *program, const char *trace,
 		good = add_account(program, trace, &content, &account, &text, &faults);
 	if (program->trace && content.length)
 		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
+	if (program->capture && content.length)
+		good &= capture_write(program->capture, trace, text_of(&content), content.length,
+				      &faults);
 	if (program->script && !on_device())
 		good &= program_script_report(&program->faults, &account, &faults);
 	if (!program->quiet)
@@ -315,6 +324,11 @@ static const struct option options[] = {
 	  OPTION_FLAG, OPTION_SETS(struct program, several.over_verbs) },
 	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
 	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
+	{ "--capture", "FILE",
+	  "write the packets for Wireshark when the programs have ended, as `datsim show --pcapng` "
+	  "does. With - as FILE they are the standard output, and what the programs print goes to "
+	  "stderr: datsim run --capture - -- PROGRAM | wireshark -k -i -",
+	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct program, capture) },
 	{ "--quiet", NULL, "no report; without --trace nothing is traced then, which is faster",
 	  OPTION_FLAG, OPTION_SETS(struct program, quiet) },
 	{ .name = NULL },
@@ -348,14 +362,35 @@ static bool clear_trace(const struct program *program)
 }
 
 /* Returns the exit code of the tool. */
+/* The programs' output goes to stderr while the capture is to have stdout, which is returned. */
+static int divert_output(const struct program *program)
+{
+	int out = -1;
+
+	if (program->capture && !strcmp(program->capture, "-"))
+		out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (out >= 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	return out;
+}
+
+static void restore_output(int out)
+{
+	if (out < 0)
+		return;
+	dup2(out, STDOUT_FILENO);
+	close(out);
+}
+
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
-	int code, verdict = EXIT_PASS;
+	int code, verdict = EXIT_PASS, out = divert_output(program);
 
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
 	/* Several programs in real time cannot be replayed. */
 	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
+	restore_output(out);
 	if (is_traced(program))
 		program_report_all(program, trace, code, &verdict);
 	return code == EXIT_PASS && !program->ended.by ? verdict : code;

@@ -26,9 +26,10 @@ static char *copy_text(struct picture *picture, const struct text *text)
 	return arena_copy(&picture->memory, text_of(text), text->length);
 }
 
-static void add_label(struct picture *picture, size_t lifeline, uint64_t ns, enum mood mood,
-		      const struct text *text)
+static void add_label(struct picture *picture, size_t lifeline, const struct trace_line *line,
+		      enum mood mood, const struct text *text)
 {
+	uint64_t ns = line->ns;
 	struct label *last = picture->label_count ? &picture->labels[picture->label_count - 1]
 						  : NULL;
 
@@ -44,6 +45,7 @@ static void add_label(struct picture *picture, size_t lifeline, uint64_t ns, enu
 		.ns = ns,
 		.mood = mood,
 		.times = 1,
+		.at = (size_t)(line->object.s - picture->trace),
 		.text = copy_text(picture, text),
 	};
 }
@@ -100,13 +102,11 @@ static void post_again(struct picture *picture, const struct trace_line *line)
  * leaves when the message is posted or retransmitted, any other packet one link latency before its
  * arrival.
  */
-static uint64_t left_at(struct picture *picture, const struct trace_line *line)
+static uint64_t left_from(struct picture *picture, const struct trace_line *line, struct span from)
 {
 	uint64_t message = trace_number(line, "message");
-	struct span from, to;
 	size_t i;
 
-	packet_ends(line, &from, &to);
 	for (i = picture->post_count; i-- > oldest_post(picture);) {
 		struct post *post = &picture->posts[i];
 
@@ -117,6 +117,14 @@ static uint64_t left_at(struct picture *picture, const struct trace_line *line)
 		return post->ns;
 	}
 	return line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
+}
+
+static uint64_t left_at(struct picture *picture, const struct trace_line *line)
+{
+	struct span from, to;
+
+	packet_ends(line, &from, &to);
+	return left_from(picture, line, from);
 }
 
 /*
@@ -141,25 +149,55 @@ static bool find_ends(struct picture *picture, const struct trace_line *line, si
 	return true;
 }
 
+static void put_arrow(struct picture *picture, const struct trace_line *line, struct arrow *arrow)
+{
+	arrow->came_ns = line->ns;
+	arrow->line = whole_line(line);
+	arrow->at = (size_t)(line->object.s - picture->trace);
+	GROW(picture->arrows, picture->arrow_count);
+	picture->arrows[picture->arrow_count++] = *arrow;
+}
+
 static void add_arrow(struct picture *picture, const struct trace_line *line, const struct row *row)
 {
-	struct arrow arrow = { .came_ns = line->ns, .line = whole_line(line) };
+	struct arrow arrow = { .mood = arrow_mood(line), .lost = is_lost(line) };
 	const char *words = text_of(&row->cells[COLUMN_WIRE]), *blank = strchr(words, ' ');
+	const struct lifeline *lines = picture->lifelines;
 	struct text label = { 0 };
 
 	if (!find_ends(picture, line, &arrow.from, &arrow.to))
 		return;
-	arrow.mood = arrow_mood(line);
-	arrow.lost = is_lost(line);
 	arrow.sent_ns = left_at(picture, line);
-	/* "a>b SEND #4" without "a>b": the arrow itself shows the ends. */
+	put_arrow(picture, line, &arrow);
+	if (arrow.mood == MOOD_ROUTINE)
+		return;
+	/* "a>b SEND #4" without "a>b", which the arrow itself shows, unless it comes from afar. */
 	text_add(&label, "%s", blank ? blank + 1 : words);
 	if (arrow.lost)
 		text_add(&label, " %s", text_of(&row->cells[COLUMN_EVENT]));
-	arrow.label = copy_text(picture, &label);
+	if (lines[arrow.from].beside != arrow.to + 1) {
+		text_add(&label, " from ");
+		text_span(&label, lines[arrow.from].name);
+	}
+	add_label(picture, arrow.to, line, arrow.mood == MOOD_NORMAL ? MOOD_PACKET : arrow.mood,
+		  &label);
 	text_free(&label);
-	GROW(picture->arrows, picture->arrow_count);
-	picture->arrows[picture->arrow_count++] = arrow;
+}
+
+/* A packet that the receiver ignores before it gets a line of its own. */
+static void add_ignored(struct picture *picture, const struct trace_line *line)
+{
+	struct arrow arrow = { .mood = MOOD_ROUTINE, .ignored = true };
+	struct span at = trace_value(line, "at");
+
+	if (!span_is(line->verb, "ignore") ||
+	    !(span_is(at, "DUPLICATE") || span_is(at, "SEQUENCE") || span_is(at, "TURN")) ||
+	    !picture_lifeline(picture, line->object, &arrow.to) ||
+	    !picture->lifelines[arrow.to].peer)
+		return;
+	arrow.from = picture->lifelines[arrow.to].peer - 1;
+	arrow.sent_ns = left_from(picture, line, picture->lifelines[arrow.from].object);
+	put_arrow(picture, line, &arrow);
 }
 
 static void add_stretch(struct picture *picture, const struct trace_line *line)
@@ -251,36 +289,57 @@ static void label_line(struct picture *picture, const struct trace_line *line,
 
 	if (is_fault(line, &arrives)) {
 		text_add(&label, "%s %s", blank ? blank + 1 : "", text_of(event));
-		add_label(picture, lifeline, line->ns, MOOD_WRONG, &label);
+		add_label(picture, lifeline, line, MOOD_WRONG, &label);
 		text_free(&label);
 	} else if (event->length) {
-		add_label(picture, lifeline, line->ns, event_mood(line, row), event);
+		add_label(picture, lifeline, line, event_mood(line, row), event);
 	} else if (row->cells[COLUMN_PROGRAM].length) {
-		add_label(picture, lifeline, line->ns,
+		add_label(picture, lifeline, line,
 			  span_is(line->verb, "refuse") ? MOOD_WRONG : MOOD_NORMAL,
 			  &row->cells[COLUMN_PROGRAM]);
 	} else if (wire->length) {
-		add_label(picture, lifeline, line->ns,
+		add_label(picture, lifeline, line,
 			  span_is(line->verb, "fail") ? MOOD_WRONG : MOOD_NORMAL, wire);
 	}
+}
+
+static bool takes_line(const struct picture *picture, const struct trace_line *line,
+		       const struct row *row)
+{
+	const struct show_filter *filter = picture->terminal.filter;
+
+	return !filter || (filter_takes_time(filter, line->ns, picture->origin_ns) &&
+			   filter_takes(filter, &picture->words, line, row));
+}
+
+static void draw_cells(struct picture *picture, const struct trace_line *line,
+		       const struct row *row, bool all)
+{
+	size_t lifeline;
+
+	add_ignored(picture, line);
+	if (span_is(line->verb, "packet") || is_lost(line))
+		add_arrow(picture, line, row);
+	else if ((all || !is_routine(line)) &&
+		 picture_lifeline(picture, label_object(line), &lifeline))
+		label_line(picture, line, row, lifeline);
+	if (!picture->drawn && picture->terminal.filter)
+		picture->begin_ns = line->ns;
+	picture->end_ns = line->ns;
+	picture->drawn = true;
 }
 
 static void draw_line(struct picture *picture, const struct trace_line *line, bool all)
 {
 	struct row row = { .ns = line->ns };
-	size_t lifeline;
 	int i;
 
 	cells_of(&picture->words, line, &row);
-	if (span_is(line->verb, "packet") || is_lost(line))
-		add_arrow(picture, line, &row);
-	else if ((all || !is_routine(line)) &&
-		 picture_lifeline(picture, label_object(line), &lifeline))
-		label_line(picture, line, &row, lifeline);
+	if (takes_line(picture, line, &row))
+		draw_cells(picture, line, &row, all);
 	for (i = 0; i < NUM_COLUMNS; i++)
 		text_free(&row.cells[i]);
 }
-
 /* ---- the whole trace ---- */
 
 static void read_note(struct picture *picture, const struct trace_line *line, bool *begun,
@@ -290,7 +349,7 @@ static void read_note(struct picture *picture, const struct trace_line *line, bo
 		return;
 	if (span_is(line->rest, "script begins")) {
 		*begun = true;
-		picture->begin_ns = line->ns;
+		picture->begin_ns = picture->origin_ns = line->ns;
 	} else if (span_is(line->rest, "script ends")) {
 		*over = true;
 	} else if (*begun && !*over) {
@@ -323,21 +382,21 @@ static void read_lines(struct picture *picture, struct trace_reader *reader, boo
 		else if (span_is(line.verb, "retry"))
 			post_again(picture, &line);
 		draw_line(picture, &line, all);
-		picture->end_ns = line.ns;
-		picture->drawn = true;
 	}
 }
 
 bool picture_read(struct picture *picture, const char *name, const char *text, size_t length,
-		  bool all, struct text *error)
+		  const struct terminal *how, struct text *error)
 {
-	static const struct terminal plain = { .utf8 = true };
 	struct trace_reader reader;
-	bool good;
+	bool good, all = how->all;
 
 	memset(picture, 0, sizeof(*picture));
-	picture->words.terminal = &plain;
+	picture->terminal = *how;
+	picture->terminal.utf8 = true;
+	picture->words.terminal = &picture->terminal;
 	picture->title = name;
+	picture->trace = text;
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&picture->words.names, text, length);
@@ -345,8 +404,8 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 		picture->latency_ns =
 			trace_setting_number(text, length, "latency_ns", DEFAULT_LATENCY_NS);
 		read_lines(picture, &reader, all, all || !picture->words.names.begins);
-		if (all)
-			picture->begin_ns = 0;
+		if (all && !how->filter)
+			picture->begin_ns = picture->origin_ns = 0;
 		if (picture->end_ns < picture->begin_ns)
 			picture->end_ns = picture->begin_ns;
 		good = !reader.error.length;
@@ -354,6 +413,12 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	text_append(error, text_of(&reader.error), reader.error.length);
 	trace_close(&reader);
 	return good;
+}
+
+void picture_shorten(struct picture *picture, size_t labels)
+{
+	if (picture->label_count > labels && picture->labels[labels].ns < picture->end_ns)
+		picture->end_ns = picture->labels[labels].ns;
 }
 
 void picture_free(struct picture *picture)

@@ -16,7 +16,8 @@ enum mood {
 	MOOD_ROUTINE, /* drawn faintly: an acknowledgement */
 	MOOD_EVENT,
 	MOOD_WATERMARK,
-	MOOD_WRONG /* an error, a fault, a broken connection */
+	MOOD_WRONG, /* an error, a fault, a broken connection */
+	MOOD_PACKET /* the label of an arrow */
 };
 
 struct lifeline {
@@ -39,9 +40,10 @@ struct arrow {
 	size_t from, to;
 	uint64_t sent_ns, came_ns;
 	enum mood mood;
-	bool lost; /* did not arrive; came_ns is when it would have */
-	char *label;
+	bool lost;        /* did not arrive; came_ns is when it would have */
+	bool ignored;     /* arrived, and the receiver dropped it */
 	struct span line; /* the line of the trace, shown as the tooltip */
+	size_t at;        /* where it is in the trace's text */
 };
 
 struct label {
@@ -49,6 +51,7 @@ struct label {
 	uint64_t ns;
 	enum mood mood;
 	int times;
+	size_t at; /* where its line is in the trace's text */
 	char *text;
 };
 
@@ -105,13 +108,16 @@ struct picture {
 	size_t graph_count;
 	uint64_t latency_ns;
 	uint64_t begin_ns, end_ns; /* the period that is drawn */
+	uint64_t origin_ns;        /* 0 of the times that are drawn */
+	const char *trace;         /* its text */
+	struct terminal terminal;  /* has the filter */
 	bool drawn;                /* something was drawn so far */
 	const char *title;
 };
 
 /* False: the trace is damaged, and *error says where. Call picture_free in any case. */
 bool picture_read(struct picture *picture, const char *name, const char *text, size_t length,
-		  bool all, struct text *error);
+		  const struct terminal *how, struct text *error);
 void picture_free(struct picture *picture);
 
 /* Apply a line of the trace to the graph of its object, if there is one. */
@@ -129,7 +135,15 @@ void picture_lifelines(struct picture *picture, const char *text, size_t length)
 				  mem_grow((list), ((count) ? 2 * (count) : 1) * sizeof(*(list)))) \
 		 : (void)0)
 
-/* Draw the picture as SVG. False: the file could not be written, and *error says why. */
-bool svg_write(const struct picture *picture, const char *path, struct text *error);
+/* End the period before what would be more than so many labels. */
+void picture_shorten(struct picture *picture, size_t labels);
+/* svg.c: draw the period between begin_ns and end_ns. */
+void svg_draw(const struct picture *picture, FILE *out);
+/*
+ * svg_pages.c: draw the picture as an SVG file; one of more than SVG_ROWS rows as several beside
+ * it, NAME-1.svg and so on, and the file is an index of them. False: a file could not be written,
+ * and *error says why.
+ */
+bool svg_write(struct picture *picture, const char *path, struct text *error);
 
 #endif

@@ -206,11 +206,7 @@ static void read_note(struct show *show, const struct trace_line *line, bool bef
 	}
 }
 
-/*
- * Routine lines are hidden without --all: ACKs, successful completions of Sends, how programs of
- * verbs wait for completions, and what uDAPL does by itself.
- */
-static bool is_routine(const struct trace_line *line)
+bool show_is_routine(const struct trace_line *line)
 {
 	static const char *const verbs[] = { "ibv_req_notify_cq", "ibv_get_cq_event", "path",
 					     "heard" };
@@ -237,7 +233,7 @@ static bool is_shown(const struct show *show, const struct trace_line *line, con
 
 	if (show->skipped <= terminal->skip)
 		return false; /* shown before */
-	if (!terminal->all && (!show->begun || show->over || is_routine(line)))
+	if (!terminal->all && (!show->begun || show->over || show_is_routine(line)))
 		return false;
 	return !terminal->filter ||
 	       (filter_takes_time(terminal->filter, line->ns, show->rows.origin_ns) &&

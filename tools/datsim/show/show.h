@@ -37,6 +37,12 @@ struct terminal terminal_of(FILE *out);
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error);
 
+/*
+ * Routine lines are hidden without --all: ACKs, successful completions of Sends, how programs of
+ * verbs wait for completions, and what uDAPL does by itself.
+ */
+bool show_is_routine(const struct trace_line *line);
+
 /* What a line of the trace says, by where it stands without lanes. */
 enum column {
 	COLUMN_PROGRAM,

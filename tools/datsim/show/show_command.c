@@ -7,20 +7,25 @@
 
 #include "tools/datsim/files.h"
 #include "tools/datsim/show/capture/pcapng.h"
+#include "html.h"
 #include "picture.h"
 #include "tools/datsim/run/run.h"
 #include "show.h"
 #include "show_pager.h"
 #include "trace.h"
 
-static bool draw_svg(const char *svg, const char *path, const struct text *content, bool all,
-		     struct text *error)
+static bool draw_picture(const char *svg, const char *html, const char *path,
+			 const struct text *content, const struct terminal *terminal,
+			 struct text *error)
 {
 	struct picture picture;
 	bool good;
 
-	good = picture_read(&picture, path, text_of(content), content->length, all, error) &&
-	       svg_write(&picture, svg, error);
+	good = picture_read(&picture, path, text_of(content), content->length, terminal, error);
+	if (good && svg)
+		good = svg_write(&picture, svg, error);
+	if (good && html)
+		good = html_write(&picture, html, content->length, error);
 	picture_free(&picture);
 	return good;
 }
@@ -33,7 +38,7 @@ enum colour {
 
 /* The files to write; a timeline is printed if there are none. */
 struct wanted {
-	const char *svg, *pcapng;
+	const char *svg, *html, *pcapng;
 	bool all; /* --all */
 	struct show_filter filter;
 	const char *pattern; /* --grep */
@@ -74,12 +79,9 @@ static void note_if_cut(const char *path, const struct text *content, struct tex
 static bool print_timeline(struct terminal *terminal, const char *path, const struct wanted *wanted,
 			   const struct text *content, struct text *error)
 {
-	const struct show_filter *filter = terminal->filter;
 	FILE *out = terminal->out;
 	bool good;
 
-	if (filter && !filter_fits_trace(filter, path, text_of(content), content->length, error))
-		return false;
 	terminal->out = wanted->no_pager ? out : pager_begin(out);
 	good = show_trace(terminal, path, text_of(content), content->length, error);
 	pager_end(terminal->out, out);
@@ -95,12 +97,15 @@ static int show_file(struct terminal *terminal, const char *path, const struct w
 
 	good = read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
 	       has_events(path, &content, &error);
-	if (good && wanted->svg)
-		good = draw_svg(wanted->svg, path, &content, terminal->all, &error);
+	if (good && terminal->filter)
+		good = filter_fits_trace(terminal->filter, path, text_of(&content), content.length,
+					 &error);
+	if (good && (wanted->svg || wanted->html))
+		good = draw_picture(wanted->svg, wanted->html, path, &content, terminal, &error);
 	if (good && wanted->pcapng)
 		good = capture_write(wanted->pcapng, path, text_of(&content), content.length,
 				     &error);
-	if (good && !wanted->svg && !wanted->pcapng)
+	if (good && !wanted->svg && !wanted->html && !wanted->pcapng)
 		good = print_timeline(terminal, path, wanted, &content, &error);
 	if (good)
 		note_if_cut(path, &content, &error);
@@ -164,14 +169,20 @@ static const struct option options[] = {
 	  OPTION_SETS(struct wanted, no_pager) },
 	{ "--svg", "FILE",
 	  "write a sequence diagram instead: a line for each EP, time down the page, packets as "
-	  "arrows, and beside it the level of each shared receive queue with its watermark",
+	  "arrows, and beside it the level of each shared receive queue with its watermark"
+	  "; of more than 300 rows, FILE is an index of pages beside it, NAME-1.svg and so on",
 	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct wanted, svg) },
+	{ "--html", "FILE",
+	  "write one HTML page instead, with timeline and diagram: click on a row for its arrow, "
+	  "and back; filter by EP or QP, search, zoom (Ctrl and wheel). It needs no network",
+	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct wanted, html) },
 	{ "--pcapng", "FILE",
 	  "write a capture for Wireshark instead: each packet as RoCEv2 (profile ib) or "
 	  "iWARP over TCP (iwarp) at its virtual nanosecond; a comment gives its line of "
 	  "the script and of the trace, and the fault that hit it. Dropped packets are "
 	  "included and marked so. Payloads, RDMA addresses and keys are zeros, because the"
-	  " trace does not have them",
+	  " trace does not have them. With - as FILE it goes into a pipe: datsim show --pcapng - "
+	  "FILE.trace | wireshark -k -i -",
 	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct wanted, pcapng) },
 	{ .name = NULL },
 };

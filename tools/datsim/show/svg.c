@@ -8,63 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/datsim/files.h"
 #include "xml.h"
-
-static const char style[] =
-	"<style>\n"
-	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
-	"fill:#1f2933}\n"
-	".paper{fill:#ffffff}.title{font-size:13px;font-weight:600}\n"
-	".name{font-weight:700;font-size:12px}.small,.time{fill:#7b8794;font-size:10px}\n"
-	".end,.time{text-anchor:end}.mid{text-anchor:middle}\n"
-	".note{font:italic 12px ui-sans-serif,system-ui,'Helvetica Neue',Arial,sans-serif;"
-	"fill:#334e68;"
-	"paint-order:stroke;stroke:#f0f4f8;stroke-width:4px;stroke-linejoin:round}\n"
-	".band{fill:#f0f4f8;fill-opacity:.9}.head{fill:#f0f4f8;stroke:#bcccdc}\n"
-	".tick{stroke:#e4e7eb}.axis{stroke:#bcccdc;fill:none}\n"
-	".life{stroke:#9fb3c8;stroke-dasharray:2 4}.life.going{stroke-dasharray:6 3;"
-	"stroke:#627d98}\n"
-	".life.up{stroke:#334e68;stroke-width:3;stroke-dasharray:none}\n"
-	".life.down{stroke:#c81e1e;stroke-dasharray:1 4;stroke-width:2}\n"
-	".arrow{stroke:#2563eb;stroke-width:1.4;fill:none;marker-end:url(#tip)}\n"
-	".arrow.quiet{stroke:#cbd2d9;stroke-width:1;marker-end:url(#tipquiet)}\n"
-	".arrow.wrong{stroke:#c81e1e;marker-end:url(#tipwrong)}.arrow.lost{marker-end:none;"
-	"stroke-dasharray:5 3}\n"
-	".cross{stroke:#c81e1e;stroke-width:2.2}\n"
-	".halo{paint-order:stroke;stroke:#ffffff;stroke-width:4px;stroke-linejoin:round}\n"
-	".packet{fill:#1d4ed8;font-size:10px}.packet.wrong{fill:#c81e1e;font-weight:700}\n"
-	".event{fill:#0f766e}.watermark{fill:#b45309;font-weight:700}.wrong{fill:#c81e1e}\n"
-	".dot{fill:#334e68}.dot.event{fill:#0f766e}.dot.watermark{fill:#f59e0b}"
-	".dot.wrong{fill:#c81e1e}\n"
-	".filled{fill:#5eb8ad}.whole{fill:#d3eeea}\n"
-	".armed{stroke:#d97706;stroke-width:1.6;stroke-dasharray:4 2}\n"
-	".spent{stroke:#d97706;stroke-opacity:.35;stroke-dasharray:1 3}\n"
-	".hardmark{stroke:#c81e1e;stroke-width:1.6}\n"
-	".thread{stroke:#f59e0b;stroke-dasharray:1 3;fill:none}.flag{fill:#d97706}\n"
-	"@media (prefers-color-scheme:dark){text{fill:#d9e2ec}.paper{fill:#16202a}"
-	".band,.head{fill:#1f2d3a;stroke:#334e68}\n"
-	".note{fill:#bcccdc;stroke:#1f2d3a}.tick{stroke:#243342}.halo{stroke:#16202a}"
-	".life.up{stroke:#d9e2ec}.dot{fill:#d9e2ec}\n"
-	".packet{fill:#93c5fd}.event{fill:#5eead4}.watermark{fill:#fbbf24}"
-	".wrong,.packet.wrong{fill:#fca5a5}.whole{fill:#1f4a47}\n"
-	".arrow.quiet{stroke:#3e5366}}\n"
-	"</style>\n"
-	"<defs>"
-	"<marker id='tip' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' markerHeight='7' "
-	"orient='auto'>"
-	"<path d='M0 0L8 4L0 8z' fill='#2563eb'/></marker>"
-	"<marker id='tipquiet' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='6' "
-	"markerHeight='6' orient='auto'>"
-	"<path d='M0 0L8 4L0 8z' fill='#cbd2d9'/></marker>"
-	"<marker id='tipwrong' viewBox='0 0 8 8' refX='8' refY='4' markerWidth='7' "
-	"markerHeight='7' orient='auto'>"
-	"<path d='M0 0L8 4L0 8z' fill='#c81e1e'/></marker>"
-	"</defs>\n";
 
 static const char *const mood_class[] = {
 	[MOOD_NORMAL] = "plain",        [MOOD_ROUTINE] = "quiet", [MOOD_EVENT] = "event",
-	[MOOD_WATERMARK] = "watermark", [MOOD_WRONG] = "wrong",
+	[MOOD_WATERMARK] = "watermark", [MOOD_WRONG] = "wrong",   [MOOD_PACKET] = "packet",
 };
 
 /* ---- text ---- */
@@ -116,6 +64,31 @@ static void put_names(const struct sheet *sheet, double y)
 	}
 }
 
+/* A time stands on both sides of the lifelines. */
+static void put_time(const struct sheet *sheet, const struct moment *moment)
+{
+	uint64_t since = moment->ns - sheet->picture->origin_ns;
+	double right = sheet->graphs - SVG_RIGHT;
+	int side;
+
+	for (side = 0; side < 2; side++)
+		fprintf(sheet->out, "<text class='time%s' x='%.1f' y='%.1f'>%llu.%03u</text>\n",
+			side ? " right" : "", side ? right : sheet->margin - 6.0, moment->y + 3.5,
+			(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
+}
+
+/* Long pauses are drawn shorter than they are, with a mark that says how long they are. */
+static void put_gap(const struct sheet *sheet, const struct moment *moment)
+{
+	double y = (moment->y + moment[-1].y + moment[-1].height) / 2;
+
+	fprintf(sheet->out,
+		"<path class='gap' d='M%.1f %.1fH%.1f'/>"
+		"<text class='gaptext' x='%.1f' y='%.1f'>%llu us pass</text>\n",
+		sheet->margin, y, sheet->graphs - SVG_RIGHT, sheet->margin - 30.0, y + 3.0,
+		(unsigned long long)((moment->ns - moment[-1].ns) / 1000));
+}
+
 static void put_times(const struct sheet *sheet)
 {
 	double last = -100.0;
@@ -123,17 +96,15 @@ static void put_times(const struct sheet *sheet)
 
 	for (i = 0; i < sheet->scale.count; i++) {
 		const struct moment *moment = &sheet->scale.moments[i];
-		uint64_t since = moment->ns - sheet->picture->begin_ns;
 
+		if (moment->gap)
+			put_gap(sheet, moment);
 		if (!moment->busy)
 			continue;
 		fprintf(sheet->out, "<path class='tick' d='M%.1f %.1fH%.1f'/>", sheet->margin,
-			moment->y, sheet->width - 10.0);
+			moment->y, sheet->graphs - SVG_RIGHT - 4.0);
 		if (moment->y - last >= 10.0) {
-			fprintf(sheet->out,
-				"<text class='time' x='%.1f' y='%.1f'>%llu.%03u</text>\n",
-				sheet->margin - 6.0, moment->y + 3.5,
-				(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
+			put_time(sheet, moment);
 			last = moment->y;
 		}
 	}
@@ -171,6 +142,8 @@ static void put_paragraphs(const struct sheet *sheet, bool words)
 	for (i = 0; i < picture->paragraph_count; i++) {
 		const struct paragraph *note = &picture->paragraphs[i];
 
+		if (!sheet_shows(sheet, note->ns))
+			continue;
 		moment = scale_moment(&sheet->scale, note->ns);
 		if (moment != last || note->above != note[-1].above)
 			y = scale_note_y(moment, note->above);
@@ -234,27 +207,42 @@ static void put_lifeline(const struct sheet *sheet, size_t lifeline)
 
 /* ---- arrows ---- */
 
-/* The label of a packet, at a free place on its arrow. */
-static void put_arrow_label(struct sheet *sheet, const struct arrow *arrow, const double from[2],
-			    const double to[2])
+bool sheet_shows(const struct sheet *sheet, uint64_t ns)
 {
-	double width = SVG_SMALL * (double)svg_characters(arrow->label), at[2];
-
-	if (arrow->from == arrow->to) {
-		at[0] = from[0] - 40.0;
-		at[1] = (from[1] + to[1]) / 2;
-	} else if (arrow->lost) {
-		places_beside(&sheet->places, to, width * 1.05, at);
-	} else {
-		places_on(&sheet->places, from, to, width, at);
-	}
-	fprintf(sheet->out, "<text class='packet halo mid %s' x='%.1f' y='%.1f'>",
-		mood_class[arrow->mood], at[0], at[1] - 3.0);
-	put_text(sheet->out, arrow->label);
-	fputs("</text>\n", sheet->out);
+	return ns >= sheet->picture->begin_ns && ns <= sheet->picture->end_ns;
 }
 
-static void put_arrow(struct sheet *sheet, const struct arrow *arrow)
+static void begin_arrow(const struct sheet *sheet, const struct arrow *arrow)
+{
+	fprintf(sheet->out, "<path class='arrow %s%s%s' data-l='%zu' d='",
+		arrow->mood == MOOD_PACKET ? "plain" : mood_class[arrow->mood],
+		arrow->lost ? " lost" : "", arrow->ignored ? " ignored" : "", arrow->at);
+}
+
+static void end_arrow(const struct sheet *sheet, const struct arrow *arrow)
+{
+	fputs("'><title>", sheet->out);
+	xml_escape(sheet->out, arrow->line.s, arrow->line.length);
+	fputs("</title></path>\n", sheet->out);
+}
+
+/*
+ * An arrow to a lifeline that is no neighbour would cross the labels of others: it is drawn as its
+ * end only, and its label names the sender.
+ */
+static void put_far_arrow(const struct sheet *sheet, const struct arrow *arrow)
+{
+	const struct lane *lane = &sheet->lanes[arrow->to];
+	double y = scale_y(&sheet->scale, arrow->came_ns);
+	double from = lane->x + (lane->left ? SVG_STUB : -SVG_STUB);
+
+	begin_arrow(sheet, arrow);
+	fprintf(sheet->out, "M%.1f %.1fL%.1f %.1f", from, y, lane->x + (lane->left ? 2.0 : -2.0),
+		y);
+	end_arrow(sheet, arrow);
+}
+
+static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
 {
 	uint64_t begin = sheet->picture->begin_ns;
 	double from[2] = { sheet_x(sheet, arrow->from),
@@ -262,29 +250,22 @@ static void put_arrow(struct sheet *sheet, const struct arrow *arrow)
 				   arrow->sent_ns > begin ? arrow->sent_ns : begin) };
 	double to[2] = { sheet_x(sheet, arrow->to), scale_y(&sheet->scale, arrow->came_ns) };
 
+	if (sheet->picture->lifelines[arrow->from].beside != arrow->to + 1) {
+		put_far_arrow(sheet, arrow);
+		return;
+	}
 	/* The arrow of a lost packet ends half way. */
 	if (arrow->lost) {
 		to[0] = (from[0] + to[0]) / 2;
 		to[1] = (from[1] + to[1]) / 2;
 	}
-	/* A packet to its own sender: a loop. */
-	if (arrow->from == arrow->to)
-		fprintf(sheet->out,
-			"<path class='arrow %s%s' d='M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f'>",
-			mood_class[arrow->mood], arrow->lost ? " lost" : "", from[0], from[1],
-			from[0] - 46.0, from[1], from[0] - 46.0, to[1], to[0], to[1]);
-	else
-		fprintf(sheet->out, "<path class='arrow %s%s' d='M%.1f %.1fL%.1f %.1f'>",
-			mood_class[arrow->mood], arrow->lost ? " lost" : "", from[0], from[1],
-			arrow->lost ? to[0] : to[0] + (to[0] > from[0] ? -2.0 : 2.0), to[1]);
-	fputs("<title>", sheet->out);
-	xml_escape(sheet->out, arrow->line.s, arrow->line.length);
-	fputs("</title></path>\n", sheet->out);
+	begin_arrow(sheet, arrow);
+	fprintf(sheet->out, "M%.1f %.1fL%.1f %.1f", from[0], from[1],
+		arrow->lost ? to[0] : to[0] + (to[0] > from[0] ? -2.0 : 2.0), to[1]);
+	end_arrow(sheet, arrow);
 	if (arrow->lost)
 		fprintf(sheet->out, "<path class='cross' d='M%.1f %.1fl8 8m0 -8l-8 8'/>\n",
 			to[0] - 4.0, to[1] - 4.0);
-	if (arrow->mood != MOOD_ROUTINE)
-		put_arrow_label(sheet, arrow, from, to);
 }
 
 /* ---- labels ---- */
@@ -318,38 +299,32 @@ static void put_label(const struct sheet *sheet, const struct label *label, doub
 
 	fprintf(sheet->out,
 		"<circle class='dot %s' cx='%.1f' cy='%.1f' r='%s'/>"
-		"<text class='halo %s%s' x='%.1f' y='%.1f'>",
+		"<text class='label %s%s' data-l='%zu' x='%.1f' y='%.1f'>",
 		mood_class[label->mood], lane->x, y, label->mood == MOOD_WATERMARK ? "5" : "3",
-		mood_class[label->mood], lane->left ? " end" : "",
+		mood_class[label->mood], lane->left ? " end" : "", label->at,
 		lane->left ? lane->x - 12.0 : lane->x + 12.0, y + 4.0);
 	put_words(sheet, svg_words(sheet->picture, label), label->times);
 	fputs("</text>\n", sheet->out);
 }
 
-/* Draw the labels; without `draw` only cover their places, so that packets' labels avoid them. */
-static void put_labels(struct sheet *sheet, bool draw)
+static void put_labels(const struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
 	uint64_t *at = mem_zero(picture->lifeline_count + 1, sizeof(*at));
 	int *row = mem_zero(picture->lifeline_count + 1, sizeof(*row));
 	size_t i, line;
-	double y;
 
 	for (i = 0; i < picture->label_count; i++) {
 		const struct label *label = &picture->labels[i];
-		const struct lane *lane = &sheet->lanes[label->lifeline];
-		double width = SVG_CHAR * (double)svg_characters(svg_words(picture, label)) + 12.0;
 
+		if (!sheet_shows(sheet, label->ns))
+			continue;
 		line = label->lifeline;
 		if (at[line] != label->ns)
 			row[line] = 0;
 		at[line] = label->ns;
-		y = scale_moment(&sheet->scale, label->ns)->y + SVG_LINE * row[line]++;
-		if (draw)
-			put_label(sheet, label, y);
-		else
-			places_take(&sheet->places, lane->left ? lane->x - width : lane->x,
-				    lane->left ? lane->x : lane->x + width, y);
+		put_label(sheet, label,
+			  scale_moment(&sheet->scale, label->ns)->y + SVG_LINE * row[line]++);
 	}
 	free(at);
 	free(row);
@@ -396,15 +371,8 @@ static void put_legend(const struct sheet *sheet)
 static void draw_sheet(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
-	double height = sheet->scale.bottom + (picture->graph_count ? 74.0 : 10.0);
 	size_t i;
 
-	fprintf(sheet->out,
-		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
-		"viewBox='0 0 %.0f %.0f'>\n",
-		sheet->width, height, sheet->width, height);
-	fputs(style, sheet->out);
-	fputs("<rect class='paper' width='100%' height='100%'/>\n", sheet->out);
 	put_paragraphs(sheet, false);
 	put_times(sheet);
 	put_title(sheet);
@@ -413,33 +381,39 @@ static void draw_sheet(struct sheet *sheet)
 			  sheet->graphs + (double)i * (SVG_GRAPH + SVG_GRAPH_GAP));
 	for (i = 0; i < picture->lifeline_count; i++)
 		put_lifeline(sheet, i);
-	for (i = 0; i < picture->arrow_count; i++)
-		put_arrow(sheet, &picture->arrows[i]);
-	put_paragraphs(sheet, true);
-	put_labels(sheet, true);
-	put_legend(sheet);
 	put_names(sheet, SVG_HEADER - 42.0);
 	for (i = 0; i < sheet->scale.header_count; i++) {
 		put_names(sheet, sheet->scale.headers[i]);
 		put_graph_names(sheet, sheet->scale.headers[i]);
 	}
-	fputs("</svg>\n", sheet->out);
+	for (i = 0; i < picture->arrow_count; i++) {
+		if (sheet_shows(sheet, picture->arrows[i].came_ns))
+			put_arrow(sheet, &picture->arrows[i]);
+	}
+	put_paragraphs(sheet, true);
+	put_labels(sheet);
+	put_legend(sheet);
 }
 
-bool svg_write(const struct picture *picture, const char *path, struct text *error)
+void svg_begin(FILE *out, double width, double height)
 {
-	struct sheet sheet = { .picture = picture };
+	fprintf(out,
+		"<svg xmlns='http://www.w3.org/2000/svg' width='%.0f' height='%.0f' "
+		"viewBox='0 0 %.0f %.0f'>\n",
+		width, height, width, height);
+	fputs(svg_style, out);
+	fputs("<rect class='paper' width='100%' height='100%'/>\n", out);
+}
 
-	sheet.out = create_file(path, error);
-	if (!sheet.out)
-		return false;
+void svg_draw(const struct picture *picture, FILE *out)
+{
+	struct sheet sheet = { .picture = picture, .out = out };
+
 	scale_make(&sheet.scale, picture);
 	lanes_make(&sheet);
-	places_make(&sheet.places, sheet.scale.bottom);
-	put_labels(&sheet, false);
+	svg_begin(out, sheet.width, sheet.scale.bottom + (picture->graph_count ? 74.0 : 10.0));
 	draw_sheet(&sheet);
-	places_free(&sheet.places);
+	fputs("</svg>\n", out);
 	free(sheet.lanes);
 	scale_free(&sheet.scale);
-	return finish_file(sheet.out, path, error);
 }

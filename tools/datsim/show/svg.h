@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * svg.h - draw a picture as SVG: svg_scale.c, svg_lanes.c and svg_places.c compute coordinates,
- * svg.c and svg_graph.c write the elements.
+ * svg.h - draw a picture as SVG: svg_scale.c and svg_lanes.c compute coordinates, svg.c and
+ * svg_graph.c write the elements, svg_pages.c the files.
+ *
+ * Labels stand beside their lifelines, on the outer side of a pair; arrows are drawn between the
+ * two lifelines of a pair only. So no label can cover an arrow, or another label.
  */
 #ifndef DATSIM_SVG_H
 #define DATSIM_SVG_H
@@ -11,7 +14,6 @@
 #include "picture.h"
 
 #define SVG_CHAR   6.7  /* width of a character, px */
-#define SVG_SMALL  6.1  /* width of a character of a packet's label */
 #define SVG_LINE   16.0 /* height of a label, px */
 #define SVG_NOTE   20.0 /* height of a line of a note */
 #define SVG_NAMES  34.0 /* height of the names of the lifelines */
@@ -25,6 +27,7 @@ struct moment {
 	int above, below; /* lines of notes above y, and below the labels */
 	bool busy;        /* has a label or an arrow's end: its time stands in the margin */
 	bool labelled;
+	bool gap; /* much more time passes before it than is drawn */
 };
 
 struct scale {
@@ -52,19 +55,10 @@ struct lane {
 
 #define SVG_WORDS_MOST 50 /* characters */
 
-/* The places covered by labels, so that further labels avoid them. */
-struct places {
-	struct covered *covered;
-	size_t count;
-	uint32_t *rows; /* for each row, index + 1 of the last covered place in it */
-	size_t row_count;
-};
-
 struct sheet {
 	const struct picture *picture;
 	struct scale scale;
 	struct lane *lanes;
-	struct places places;
 	FILE *out;
 	double margin; /* x where the margin with the times ends */
 	double graphs; /* x of the first graph */
@@ -80,21 +74,17 @@ void lanes_make(struct sheet *sheet);
 const char *svg_words(const struct picture *picture, const struct label *label);
 size_t svg_characters(const char *s);
 
-/* svg_places.c */
-void places_make(struct places *places, double bottom);
-void places_take(struct places *places, double x1, double x2, double y);
-/*
- * Find a free place of a width, on the way between two points or near one, and cover it. `at` gets
- * its middle.
- */
-void places_on(struct places *places, const double from[2], const double to[2], double width,
-	       double at[2]);
-void places_beside(struct places *places, const double point[2], double width, double at[2]);
-void places_free(struct places *places);
-
 #define SVG_GRAPH     132.0 /* width of one graph */
 #define SVG_GRAPH_GAP 34.0
 
+#define SVG_RIGHT 70.0 /* the times on the right begin so far before the graphs */
+#define SVG_STUB  44.0 /* the length of an arrow from a lifeline far away */
+
+extern const char svg_style[];
+/* The head of a drawing of this size, with its style. */
+void svg_begin(FILE *out, double width, double height);
+/* Is this time in the period that is drawn? */
+bool sheet_shows(const struct sheet *sheet, uint64_t ns);
 double sheet_x(const struct sheet *sheet, size_t lifeline);
 void svg_graph(const struct sheet *sheet, const struct graph *graph, double x);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN      74.0  /* for the times */
-#define BETWEEN     230.0 /* between the two ends of a connection */
+#define MARGIN      86.0  /* for the times */
+#define BETWEEN     190.0 /* between the two ends of a connection */
 #define WORDS_LEAST 60.0
 #define WORDS_MOST  (SVG_CHAR * SVG_WORDS_MOST)
 #define WORDS_GAP   18.0 /* around words */
@@ -80,7 +80,7 @@ void lanes_make(struct sheet *sheet)
 		else if (!line->beside)
 			x += BETWEEN - WORDS_GAP - WORDS_LEAST;
 	}
-	sheet->graphs = x + 20.0;
+	sheet->graphs = x + 20.0 + SVG_RIGHT;
 	sheet->width =
 		sheet->graphs + (double)picture->graph_count * (SVG_GRAPH + SVG_GRAPH_GAP) + 20.0;
 	free(words);

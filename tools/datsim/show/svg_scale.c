@@ -12,7 +12,8 @@
 #define GAP_LEAST  8.0
 #define GAP_LABEL  15.0 /* enough for a label */
 #define GAP_MOST   46.0
-#define NOTE_SPACE 12.0 /* around notes */
+#define GAP_MARKED 20000 /* ns; a longer pause is marked as one */
+#define NOTE_SPACE 12.0  /* around notes */
 #define NAMES_EACH 1300.0
 
 static int by_time(const void *a, const void *b)
@@ -75,6 +76,9 @@ static void stack_labels(struct scale *scale, const struct picture *picture)
 	double height;
 
 	for (i = 0; i < picture->label_count; i++) {
+		if (picture->labels[i].ns < picture->begin_ns ||
+		    picture->labels[i].ns > picture->end_ns)
+			continue;
 		line = picture->labels[i].lifeline;
 		if (at[line] != picture->labels[i].ns || !stacked[line])
 			stacked[line] = 0;
@@ -95,6 +99,9 @@ static void count_notes(struct scale *scale, const struct picture *picture)
 	size_t i;
 
 	for (i = 0; i < picture->paragraph_count; i++) {
+		if (picture->paragraphs[i].ns < picture->begin_ns ||
+		    picture->paragraphs[i].ns > picture->end_ns)
+			continue;
 		moment = (struct moment *)scale_moment(scale, picture->paragraphs[i].ns);
 		if (picture->paragraphs[i].above)
 			moment->above++;
@@ -152,8 +159,10 @@ void scale_make(struct scale *scale, const struct picture *picture)
 			y += moment[-1].height;
 		if (y > NAMES_EACH * (double)(scale->header_count + 1))
 			leave_room_for_names(scale, &y);
-		if (i)
+		if (i) {
 			y += moment_gap(moment);
+			moment->gap = moment->ns - moment[-1].ns >= GAP_MARKED;
+		}
 		y += note_room(moment->above);
 		moment->y = y;
 		moment->height += note_room(moment->below);

@@ -462,7 +462,7 @@ bool capture_write(const char *path, const char *name, const char *text, size_t 
 	good = trace_open(&reader, name, text, length) &&
 	       find_transport(name, text, length, &iwarp, &reader.error);
 	if (good)
-		good = (out = create_file(path, &reader.error)) != NULL;
+		good = (out = create_output(path, &reader.error)) != NULL;
 	if (good)
 		good = write_packets(out, &reader, text, length, iwarp);
 	if (out)
