@@ -95,6 +95,8 @@ static void kill_process(struct nic_faults *f, const struct fault_later *later)
 	rule->fired++;
 	fault_trace(f, "%s fault rule=%u does=kill at=process", rule->match.adapter,
 		    NIC_FAULT_ID0 + 1 + later->rule);
+	if (rule->match.until_ns)
+		f->host.restarts(f->host.ctx);
 	kill(getpid(), SIGKILL);
 }
 

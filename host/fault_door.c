@@ -49,6 +49,14 @@ static struct nic *find_adapter(void *host_ctx, const char *name)
 	return NULL;
 }
 
+static void process_restarts(void *host_ctx)
+{
+	struct backend *b = host_ctx;
+
+	if (b->shared)
+		b->kind->outside(b->shared, NIC_OUTSIDE_RESTARTS);
+}
+
 /* ---- upcalls, past the decorator: to the front whose object it is ---- */
 
 static void upcall_pass_notify(void *cq_ctx)
@@ -197,6 +205,7 @@ struct nic_faults *fault_door(struct backend *b)
 	struct nic_fault_host host = { .adapter_name = adapter_name,
 				       .qp_name = qp_name,
 				       .adapter = find_adapter,
+				       .restarts = process_restarts,
 				       .up = &passed,
 				       .ctx = b };
 	struct adapter *adapter;

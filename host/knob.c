@@ -214,6 +214,14 @@ bool knob_in_range(uint64_t latency_ns, uint64_t bandwidth_bps)
 	       (bandwidth_bps == 0 || bandwidth_bps >= BANDWIDTH_MIN);
 }
 
+/* Set by `datsim run` for a program that a fault has killed. */
+static void knob_read_return(struct nic_config *nic)
+{
+	const char *text = process_env("DATSIM_BACK_NS");
+
+	nic->back_ns = text ? strtoull(text, NULL, 10) : 0;
+}
+
 /* Without a value there is no lockstep. */
 static bool knob_read_lockstep(struct nic_config *nic)
 {
@@ -231,6 +239,8 @@ static bool knob_read_lockstep(struct nic_config *nic)
 	}
 	nic->lockstep = true;
 	nic->preempt_ns = ms * 1000000ul;
+	nic->turns = process_env("DATSIM_TURNS");
+	knob_read_return(nic);
 	return true;
 }
 

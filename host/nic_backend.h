@@ -41,6 +41,8 @@ struct nic_config {
 	bool bounce;            /* never copy directly from another process's memory */
 	bool lockstep;          /* run it in lockstep; decided when the fabric is made */
 	uint64_t preempt_ns;    /* in lockstep: time outside the library until a turn is lost */
+	uint64_t back_ns;       /* in lockstep: this process is back at that virtual time */
+	const char *turns;      /* in lockstep: their order, emu/lockstep/turn_text.h; NULL: any */
 	uint32_t lock_ms; /* wait so long for a fabric's lock whose holder is stopped; 0: forever */
 };
 
@@ -72,10 +74,11 @@ struct nic_unlocked {
 
 /* What a thread that blocks outside the library tells of it: host/outside/outside.h. */
 enum nic_outside {
-	NIC_OUTSIDE_WAITS,  /* its next `wait` is for a descriptor */
-	NIC_OUTSIDE_TELLS,  /* such waits, in all processes, may be over */
-	NIC_OUTSIDE_LEAVES, /* it is about to block in the kernel */
-	NIC_OUTSIDE_CALLS,  /* it has woken another thread of its process, which is about to call */
+	NIC_OUTSIDE_WAITS,    /* its next `wait` is for a descriptor */
+	NIC_OUTSIDE_TELLS,    /* such waits, in all processes, may be over */
+	NIC_OUTSIDE_LEAVES,   /* it is about to block in the kernel */
+	NIC_OUTSIDE_RESTARTS, /* its process is killed now, and started again: time stops */
+	NIC_OUTSIDE_CALLS, /* it has woken another thread of its process, which is about to call */
 };
 
 /*

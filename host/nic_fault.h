@@ -118,6 +118,8 @@ struct nic_fault_host {
 	uint32_t (*qp_name)(const void *qp_ctx, const char **noun);
 	/* The adapter of that name, if it is open. */
 	struct nic *(*adapter)(void *host_ctx, const char *name);
+	/* The process is about to be killed, and to be started again. */
+	void (*restarts)(void *host_ctx);
 	const struct nic_upcalls *up; /* gets the upcalls that pass */
 	void *ctx;
 };

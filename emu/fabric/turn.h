@@ -45,18 +45,22 @@ struct emu_thread {
 	uint32_t cq;     /* the wait ends with a new completion in this CQ; 0: in none */
 	uint32_t cq_put; /* emu_cq.put when the wait began */
 	uint64_t until;  /* or at this virtual time */
+	uint64_t calls;  /* that it has made in turns of its own */
 	uint8_t outside; /* enum emu_thread_outside, while it waits */
 };
 
 struct emu_lockstep {
 	uint8_t on;        /* a flag */
+	uint8_t in_order;  /* so is this: ready threads follow one another, no seed chooses */
 	uint32_t turn;     /* index of the thread that has it; 0: it is free */
 	uint32_t calls;    /* made in this turn */
 	uint32_t high;     /* highest entry of `thread` ever used */
 	uint32_t away;     /* threads in EMU_THREAD_AWAY */
 	uint64_t held;     /* time is stopped, for more processes are to join; 0: it runs */
+	int32_t starter;   /* the process that stopped it last, to start programs; 0: none */
 	uint64_t activity; /* incremented with each call of the thread that has the turn */
 	uint64_t random;   /* generator that chooses among ready threads */
+	uint64_t last;     /* rank of the thread that had the turn last */
 	uint64_t bound_ns; /* a thread with the turn that stays outside longer is away */
 	/* Both clocks when the first thread went away: virtual time may not overtake real time. */
 	uint64_t away_mono, away_now;

@@ -35,10 +35,12 @@ static __thread struct {
 	uint64_t retry;      /* try again after this time; 0: only when woken */
 	uint32_t naps;       /* the helper: naps in a row */
 	bool nap;            /* it has the turn but may not run yet: check again soon */
-	bool expects; /* it keeps the turn until new threads of its process have registered */
-	bool waits;   /* it is in a call that waits for a completion or a deadline */
-	bool outside; /* the next wait is for a descriptor */
-	bool poll;    /* its poll found nothing */
+	bool expects;   /* it keeps the turn until new threads of its process have registered */
+	bool waits;     /* it is in a call that waits for a completion or a deadline */
+	bool outside;   /* the next wait is for a descriptor */
+	bool poll;      /* its poll found nothing */
+	bool settles;   /* it settles a call that it has begun to settle before */
+	uint64_t pause; /* it sleeps until then, at the end of a call */
 	/*
 	 * What it waits for. The copy in struct emu_thread may be overwritten by another process.
 	 */
@@ -113,7 +115,7 @@ static struct emu_thread *take_part(struct emu_world *w)
 
 	self.world = w;
 	self.tid = gettid();
-	self.waits = self.poll = self.expects = self.nap = false;
+	self.waits = self.poll = self.expects = self.nap = self.settles = false;
 	self.index = 0;
 	t = resume_ending(w);
 	while (!t && i <= EMU_THREADS && ls->thread[i].state != EMU_THREAD_NONE)
@@ -132,15 +134,6 @@ static struct emu_thread *take_part(struct emu_world *w)
 	return t;
 }
 
-void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns)
-{
-	struct emu_lockstep *ls = lockstep_of(w);
-
-	ls->on = true;
-	ls->bound_ns = bound_ns;
-	ls->random = w->config.seed;
-}
-
 /* ---- calls ---- */
 
 /*
@@ -154,7 +147,10 @@ static void give_up(struct emu_world *w)
 		return;
 	lockstep_of(w)->outside[w->process] = emu_lockstep_outside(w);
 	emu_lockstep_number(w);
+	if (w->membership->turns && !self.settles && !emu_lockstep_held(lockstep_of(w)))
+		emu_lockstep_turn_due(w, &lockstep_of(w)->thread[self.index], true);
 	self.expects = !emu_lockstep_pass(w);
+	w->membership->wanted = NULL;
 }
 
 void emu_lockstep_wait_outside(void)
@@ -314,6 +310,10 @@ bool emu_lockstep_enter(struct emu_world *w, bool idle)
 		emu_lockstep_number(w);
 		emu_lockstep_pass(w);
 	}
+	if (my_turn(w) && w->membership->back_ns > w->fab->now) {
+		begin_wait(w, t, 0, w->membership->back_ns);
+		give_up(w);
+	}
 	if (!my_turn(w)) {
 		self.futex_seen = __atomic_load_n(&t->futex, __ATOMIC_RELAXED);
 		self.retry = ls->turn ? 0 : w->membership->retry;
@@ -355,6 +355,27 @@ void emu_lockstep_await(struct emu_world *w)
 	__atomic_fetch_sub(&w->membership->awaiting, 1, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * The end of a call, where the thread may be asked to sleep. A packet that arrives for the process
+ * wakes it; then it sleeps on.
+ */
+static void pause_if_due(struct emu_world *w, struct emu_thread *t)
+{
+	if (!self.settles)
+		self.pause = w->fab->now + emu_lockstep_turn_pause(w, t);
+	if (self.pause > w->fab->now && (t->state != EMU_THREAD_WAITING || self.pause > self.until))
+		begin_wait(w, t, 0, self.pause);
+}
+
+/* A switch that was asked for is due at the end of this call. */
+
+static bool is_to_switch(struct emu_world *w, const struct emu_thread *t)
+{
+	return w->membership->wanted ||
+	       (w->membership->turns && !self.settles && !emu_lockstep_held(lockstep_of(w)) &&
+		emu_lockstep_turn_due(w, t, false));
+}
+
 bool emu_lockstep_settle(struct emu_world *w)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
@@ -368,11 +389,15 @@ bool emu_lockstep_settle(struct emu_world *w)
 		self.poll = false;
 		begin_wait(w, t, 0, w->fab->now + (quantum ? quantum : 1));
 	}
-	if (t->state == EMU_THREAD_WAITING || ++ls->calls > CALLS_MOST)
+	if (w->membership->turns && !emu_lockstep_held(ls))
+		pause_if_due(w, t);
+	if (t->state == EMU_THREAD_WAITING || is_to_switch(w, t) || ++ls->calls > CALLS_MOST)
 		give_up(w);
-	if (!my_turn(w) || self.expects || t->state == EMU_THREAD_WAITING)
+	self.settles = !my_turn(w) || self.expects || t->state == EMU_THREAD_WAITING;
+	if (self.settles)
 		return false;
 	self.waits = false;
+	t->calls += !emu_lockstep_held(ls);
 	return true;
 }
 
@@ -461,6 +486,7 @@ void emu_lockstep_exit(struct emu_world *w)
 		return;
 	if (t->state == EMU_THREAD_AWAY)
 		lockstep_of(w)->away--;
+	emu_lockstep_tell_calls(w, self.index);
 	t->state = EMU_THREAD_NONE;
 	if (my_turn(w)) {
 		t->state = EMU_THREAD_ENDING;

@@ -17,7 +17,9 @@
  *
  *   1. Run the events that are due at the current virtual time. A thread whose CQ gains a
  *      completion, or whose deadline is reached, becomes ready.
- *   2. If threads are ready, choose one with the fabric's seeded generator, give it the turn, stop.
+ *   2. If threads are ready, choose one with the fabric's seeded generator, or the next in a fixed
+ *      order (DATSIM_TURNS=order), give it the turn, stop. A switch that the user has asked for
+ *      goes first (lockstep_turns.c).
  *   3. Otherwise set virtual time to the next event or deadline and start again at 1. If there is
  *      neither, no thread can ever continue: each one is told so in its turn (NIC_WAIT_HOPELESS).
  *
@@ -104,8 +106,8 @@ static inline uint32_t emu_lockstep_turn(const struct emu_lockstep *ls)
 	return turn <= EMU_THREADS ? turn : 0;
 }
 
-/* Make a new fabric a lockstep one. */
-void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns);
+/* Make a new fabric a lockstep one. turns: their order (turn_text.h); NULL: by seed. */
+void emu_lockstep_begin(struct emu_world *w, uint64_t bound_ns, const char *turns);
 
 /*
  * A call begins. False: another thread has the turn; release the lock, call emu_lockstep_await, try
@@ -205,6 +207,23 @@ void emu_lockstep_number(struct emu_world *w);
  * The thread with the turn was ending: has the kernel removed it, and are no new threads expected?
  */
 bool emu_lockstep_has_ended(struct emu_world *w);
+
+/* ---- lockstep_turns.c ---- */
+
+/* Remember the switches in the text that this process's threads are to make. NULL: none. */
+void emu_lockstep_load_turns(struct emu_world *w, const char *text);
+/*
+ * Is thread t to hand on the turn at the call that it is in? waits: it gives the turn up anyway;
+ * else true only if the other thread can run.
+ */
+bool emu_lockstep_turn_due(struct emu_world *w, const struct emu_thread *t, bool waits);
+/* How long thread t is to sleep at the end of the call that it is in, ns; 0: it is not to. */
+uint64_t emu_lockstep_turn_pause(struct emu_world *w, const struct emu_thread *t);
+/* The thread to which the turn is to be handed on, which can run; 0: none. It is asked for once. */
+uint32_t emu_lockstep_turn_wanted(struct emu_world *w);
+/* Trace how many calls thread i of this process has made; all its threads. */
+void emu_lockstep_tell_calls(struct emu_world *w, uint32_t i);
+void emu_lockstep_tell_all_calls(struct emu_world *w);
 
 /* ---- lockstep_task.c ---- */
 

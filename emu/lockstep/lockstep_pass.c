@@ -56,8 +56,16 @@ static uint32_t next_in_order(const struct emu_lockstep *ls, enum emu_thread_sta
 	return best;
 }
 
+/* The ready thread that follows the one with the last turn; 0: none is ready. */
+static uint32_t choose_in_order(const struct emu_lockstep *ls)
+{
+	uint32_t i = next_in_order(ls, EMU_THREAD_READY, ls->last);
+
+	return i ? i : next_in_order(ls, EMU_THREAD_READY, 0);
+}
+
 /* A ready thread, chosen by the seed; 0: none is ready. */
-static uint32_t choose_ready(struct emu_lockstep *ls)
+static uint32_t choose_by_seed(struct emu_lockstep *ls)
 {
 	uint32_t n = count_ready(ls), left, i, next;
 
@@ -74,12 +82,23 @@ static uint32_t choose_ready(struct emu_lockstep *ls)
 	return i;
 }
 
+static uint32_t choose_ready(struct emu_world *w)
+{
+	struct emu_lockstep *ls = lockstep_of(w);
+	uint32_t i = count_ready(ls) ? emu_lockstep_turn_wanted(w) : 0;
+
+	if (i)
+		return i;
+	return ls->in_order ? choose_in_order(ls) : choose_by_seed(ls);
+}
+
 static void give_turn(struct emu_world *w, uint32_t i)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
 
 	ls->turn = i;
 	ls->calls = 0;
+	ls->last = thread_rank(&ls->thread[i]);
 	/* If the thread is just about to sleep in FUTEX_WAIT, the changed value prevents it. */
 	__atomic_fetch_add(&ls->thread[i].futex, 1, __ATOMIC_SEQ_CST);
 	if (emu_lockstep_self(w) != i)
@@ -147,7 +166,7 @@ uint64_t emu_lockstep_ready_owners(struct emu_world *w, uint64_t processes)
 
 	processes = ready_inbox_owners(ls, processes);
 	if (ls->turn == 0) {
-		i = choose_ready(ls);
+		i = choose_ready(w);
 		if (i)
 			give_turn(w, i);
 	}
@@ -328,7 +347,7 @@ bool emu_lockstep_pass(struct emu_world *w)
 			n += 1 + run_due(w);
 			end_expired_waits(w);
 		}
-		i = choose_ready(ls);
+		i = choose_ready(w);
 		if (i) {
 			give_turn(w, i);
 			return true;
@@ -352,7 +371,7 @@ void emu_lockstep_kick(struct emu_world *w)
 
 	if (ls->turn)
 		return;
-	i = choose_ready(ls);
+	i = choose_ready(w);
 	/* A waiting thread resumes its wait, and thereby runs the scheduler. */
 	if (!i && !emu_lockstep_held(ls))
 		i = next_in_order(ls, EMU_THREAD_WAITING, 0);

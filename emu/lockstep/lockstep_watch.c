@@ -182,6 +182,8 @@ void emu_lockstep_recover(struct emu_world *w)
 
 void emu_lockstep_hold(struct emu_world *w, bool held)
 {
+	if (held)
+		w->fab->shared.lockstep.starter = w->membership->pid;
 	w->fab->shared.lockstep.held = held ? emu_lockstep_held_by(w->membership->pid) : 0;
 	emu_lockstep_kick(w);
 }
@@ -280,6 +282,11 @@ void emu_lockstep_outside_event(struct emu_world *w, enum nic_outside what)
 		break;
 	case NIC_OUTSIDE_LEAVES:
 		leave_turn(w);
+		break;
+	case NIC_OUTSIDE_RESTARTS:
+		if (w->fab->shared.lockstep.starter > 0)
+			w->fab->shared.lockstep.held =
+				emu_lockstep_held_by(w->fab->shared.lockstep.starter);
 		break;
 	case NIC_OUTSIDE_CALLS:
 		w->membership->called++;

@@ -99,7 +99,7 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 		emu_shared_trace_path(fab->shared.trace_path, sizeof(fab->shared.trace_path),
 				      config->trace_file);
 	if (config->lockstep)
-		emu_lockstep_begin(w, config->preempt_ns);
+		emu_lockstep_begin(w, config->preempt_ns, config->turns);
 	fab->shared.layout = LAYOUT;
 	fab->shared.magic = MAGIC;
 }
@@ -196,8 +196,11 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	p->nonce = m->nonce;
 	p->probe = (uintptr_t)&m->nonce;
 	__atomic_store_n(&p->used, true, __ATOMIC_RELAXED);
-	if (emu_lockstep(w))
+	if (emu_lockstep(w)) {
 		emu_lockstep_join(w);
+		m->back_ns = config->back_ns;
+		emu_lockstep_load_turns(w, config->turns);
+	}
 	w->fab->shared.processes++;
 }
 
@@ -312,6 +315,8 @@ int emu_shared_join(struct emu_world *w, const struct nic_config *config)
 	struct emu_membership *m;
 	int err;
 
+	if (config->lockstep && !emu_turns_are_valid(config->turns))
+		return -EINVAL;
 	m = begin_membership(w, config, &err);
 	if (!m)
 		return err;
@@ -328,6 +333,8 @@ int emu_shared_make(struct emu_world *w, const struct nic_config *config)
 	struct emu_membership *m;
 	int err;
 
+	if (config->lockstep && !emu_turns_are_valid(config->turns))
+		return -EINVAL;
 	m = begin_membership(w, config, &err);
 	if (!m)
 		return err;
@@ -383,8 +390,10 @@ void emu_shared_leave(struct emu_world *w)
 	emu_inbox_discard(w, w->process);
 	__atomic_store_n(&emu_process(w, w->process)->used, false, __ATOMIC_RELAXED);
 	shared->processes--;
-	if (emu_lockstep(w))
+	if (emu_lockstep(w)) {
+		emu_lockstep_tell_all_calls(w);
 		emu_lockstep_drop_process(w, w->process);
+	}
 	emu_shared_clean_up_dead(w, 0);
 	/* It is gone if this process closes it after emu_shared_process_exits. */
 	if (shared->processes == 0 && !shared->stays && !shared->gone)

@@ -24,6 +24,7 @@
 #include "peer.h"
 #include "shared_file.h"
 #include "emu/lockstep/lockstep.h"
+#include "emu/lockstep/turn_text.h"
 
 /* This process's own memory about the fabric it is in; not in the arena. */
 struct emu_membership {
@@ -50,6 +51,10 @@ struct emu_membership {
 	uint64_t bound_ns;            /* emu_lockstep.bound_ns at the join, if valid */
 	uint64_t now;                 /* virtual time at the last look */
 	uint64_t soon, soon_since;    /* see is_too_soon: the time, and since when (monotonic) */
+	uint64_t back_ns;             /* no call returns before that virtual time */
+	uint32_t turns;               /* switches that this process's threads are to make */
+	struct emu_turn turn[EMU_TURNS];
+	struct emu_turn *wanted; /* the one that the call in progress is to make; NULL: none */
 	struct emu_watch watch;
 	int32_t helper; /* its thread id; 0: it has not called yet */
 	uint32_t outsiders;
