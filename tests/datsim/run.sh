@@ -64,7 +64,7 @@ holds "the call was refused" grep -q 'refused .*dat_ep_post_send' out
 expect 1 'alloc.dsim:1: fault alloc nth=3: 1 time$' run --script alloc.dsim \
 	"$top/examples/srq_server"
 expect 2 'timed.dsim:1:1: a line of a program.s script takes no time' run --script timed.dsim true
-expect 2 'test.dsim:1:1: a script for a program has "fabric" and' run --script test.dsim true
+expect 2 'test.dsim:1:1: a script for a program has "fabric", "fault"' run --script test.dsim true
 expect 2 'actor.dsim:1:17: expected an adapter, emu0 to emu4095' run --script actor.dsim true
 expect 2 'ep.dsim:1:10: expected an EP or QP as the trace names it' run --script ep.dsim true
 expect 2 'did you mean "drop"' run --script word.dsim true

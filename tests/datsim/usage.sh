@@ -64,7 +64,7 @@ printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
 echo 1..69
 expect 2 'expected a command'
-expect 2 'several programs are explored in lockstep only: --lockstep' explore -- true + true
+expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
 expect 0 '^datsim [0-9]' --version
 expect 2 'device needs --provider hw' test --device rxe0 good.dsim

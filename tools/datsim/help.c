@@ -86,7 +86,7 @@ const char about_run[] =
 	"program (128 + N if signal N ended it).\n";
 
 const char details_run[] =
-	"A script of faults (--script) has lines of these two kinds only, as in `datsim help\n"
+	"A script of faults (--script) has lines of these kinds only, as in `datsim help\n"
 	"test`, but of adapters and of EPs as the trace names them:\n"
 	"\n"
 	"  fabric latency=5us\n"
@@ -101,7 +101,8 @@ const char details_run[] =
 	"waits. Its node has the program's name, or the one that --node NAME in front of the\n"
 	"program gives. The exit status is the first one that is not 0. --script works with one\n"
 	"program, or with several in lockstep, and then names nodes in place of adapters: fault\n"
-	"link server>client loss 5%, fault kill client at 3ms.\n"
+	"link server>client loss 5%, fault kill client at 3ms restart after 1ms, turn order,\n"
+	"turn client call=12 to=server, turn server call=7 for=5us.\n"
 	"\n"
 	"Further knobs are environment variables: `datsim info` lists them.\n";
 

@@ -68,6 +68,7 @@ static const struct text_knob shared[] = {
 	{ "DATSIM_LOCK_MS", "30000", "ms to wait for a stopped process that locks the fabric" },
 	{ "DATSIM_LOCKSTEP", "-",
 	  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
+	{ "DATSIM_TURNS", "seed", "in lockstep: the order of turns, and switches of the turn" },
 };
 
 static const struct text_knob verbs[] = {

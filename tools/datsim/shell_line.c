@@ -59,8 +59,8 @@ void words_of_language(struct words *words)
 						"fault",  "heal",    "garbage", "help",    "hold",
 						"link",   "message", "length",  "mem",     "note",
 						"offset", "quiet",   "quit",    "release", "rmr",
-						"save",   "script",  "show",    "stale",   "undo",
-						"use" };
+						"save",   "script",  "show",    "stale",   "turn",
+						"undo",   "use" };
 	const struct call_row *row;
 	size_t i;
 

@@ -117,10 +117,17 @@ static struct plan a_plan_of_two(const char *kinds)
 	return plan;
 }
 
-/* "fabric seed=7" and nothing else */
-static bool is_a_seed(const char *text)
+/* "fabric seed=7", or turn lines, and nothing else */
+static bool is_an_order(const char *text)
 {
-	return strncmp(text, "fabric seed=", 12) == 0 && strchr(text, '\n')[1] == '\0';
+	const char *line = text;
+
+	if (strncmp(text, "fabric seed=", 12) == 0)
+		return strchr(text, '\n')[1] == '\0';
+	for (; *line; line = strchr(line, '\n') + 1)
+		if (strncmp(line, "turn ", 5) != 0)
+			return false;
+	return *text != '\0';
 }
 
 START_TEST(some_schedules_are_an_order_of_turns_alone)
@@ -133,12 +140,57 @@ START_TEST(some_schedules_are_an_order_of_turns_alone)
 		schedule_make(&schedule, &plan, 1, i);
 		ck_assert_int_eq(schedule.has_faults,
 				 strstr(text_of(&schedule.text), "fault ") != NULL);
-		alone += is_a_seed(text_of(&schedule.text));
+		alone += is_an_order(text_of(&schedule.text));
 	}
 	if (_i)
 		ck_assert_int_eq(alone, SCHEDULES);
 	else
 		ck_assert(alone > SCHEDULES / 5 && alone < SCHEDULES / 2);
+	text_free(&schedule.text);
+}
+END_TEST
+
+/* The only line about a call; NULL: there is none, or there are several. */
+static const char *only_place(const char *text)
+{
+	const char *place = strstr(text, " call=");
+
+	return place && !strstr(place + 1, " call=") ? place : NULL;
+}
+
+START_TEST(every_call_is_tried_alone_before_two_are)
+{
+	enum {
+		SERVER = 5,
+		CALLS = 8
+	};
+	struct plan plan = a_plan_of_two("turns");
+	struct schedule schedule = { .number = 0 };
+	unsigned int call, tried[CALLS] = { 0 };
+	const char *place;
+
+	plan.threads[0] = (struct plan_thread){ .node = "server", .number = 1, .calls = SERVER };
+	plan.threads[1] =
+		(struct plan_thread){ .node = "client", .number = 1, .calls = CALLS - SERVER };
+	plan.thread_count = 2;
+	schedule_make(&schedule, &plan, 1, 0);
+	ck_assert_str_eq(text_of(&schedule.text), "turn order\n");
+	for (uint64_t i = 1, n = 0; n < 3 * CALLS; i++) {
+		schedule_make(&schedule, &plan, 1, i);
+		if (i % 4 == 1) {
+			ck_assert(is_an_order(text_of(&schedule.text)));
+			ck_assert_ptr_null(strstr(text_of(&schedule.text), "turn "));
+			continue;
+		}
+		place = only_place(text_of(&schedule.text));
+		ck_assert_ptr_nonnull(place);
+		call = (unsigned int)atoi(place + 6) - 1;
+		call += strncmp(place - 6, "client", 6) == 0 ? SERVER : 0;
+		ck_assert_uint_lt(call, CALLS);
+		/* In the second round the turn changes hands there, in the others it sleeps. */
+		ck_assert_int_eq(strstr(place, " to=") != NULL, n / CALLS == 1);
+		ck_assert_uint_eq(tried[call]++, n++ / CALLS);
+	}
 	text_free(&schedule.text);
 }
 END_TEST
@@ -223,6 +275,7 @@ static void fill(Suite *suite)
 		 setup_nothing);
 	unit_add(suite, some_schedules_are_an_order_of_turns_alone, 2, setup_nothing);
 	unit_add(suite, a_schedule_kills_one_program_at_most, 1, setup_nothing);
+	unit_add(suite, every_call_is_tried_alone_before_two_are, 1, setup_nothing);
 	unit_add(suite, a_schedule_is_a_script_that_has_its_faults, 2, setup_nothing);
 }
 

@@ -80,8 +80,14 @@ struct plan {
 	bool program; /* a program: faults name adapters, and fabric settings vary */
 	bool turns;   /* the seed chooses whose turn it is: a schedule without faults counts */
 	const struct programs *several; /* which faults may kill; NULL: none */
-	uint64_t span_us;               /* virtual time that the program takes without faults */
-	uint32_t settings;              /* fabric settings that may vary, a bit for each */
+	struct plan_thread {
+		char node[PROGRAM_NAME];
+		unsigned int number; /* among those of its node */
+		uint64_t calls;      /* that it makes without faults */
+	} threads[64];
+	size_t thread_count; /* 0: unknown, so only seeds order the turns */
+	uint64_t span_us;    /* virtual time that the program takes without faults */
+	uint32_t settings;   /* fabric settings that may vary, a bit for each */
 };
 
 struct schedule {
@@ -115,6 +121,14 @@ uint32_t settings_free(void);
 /* Make schedule `number` of `seed`; reuses the text of the struct. */
 void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t seed,
 		   uint64_t number);
+
+/* ---- schedule_turns.c ---- */
+
+/* Add the lines of the n-th order of turns, from 0. Returns how many. */
+size_t schedule_add_turns(struct text *text, const struct plan *plan, uint64_t n, uint64_t *random);
+/* Add 1 to `most` places where the turn changes hands, or a thread sleeps. Returns how many. */
+size_t schedule_add_places(struct text *text, const struct plan *plan, size_t most,
+			   uint64_t *random);
 
 void lines_split(struct lines *lines, const struct plan *plan, const struct schedule *schedule);
 /* Join the lines to a script, with or without the faults. */

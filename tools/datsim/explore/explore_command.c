@@ -88,11 +88,12 @@ static const struct option options[] = {
 	  "duplicate, rnr, latency; "
 	  "all: those eight (default). break: also links that go down, hosts that die, peers that "
 	  "refuse; for tests that expect connections to break. with --lockstep: kill, which ends "
-	  "one of several programs; turns, no fault but other orders of turns",
+	  "one of several programs; restart, after which it starts again; turns, no fault "
+	  "but other orders of turns",
 	  OPTION_OWN, .take = take_faults,
 	  .wants = "kinds with commas between them, of drop, corrupt, loss, delay, "
 		   "reorder, duplicate, "
-		   "rnr, latency, break, kill, turns and all",
+		   "rnr, latency, break, kill, restart, turns and all",
 	  OPTION_SETS(struct course, kinds) },
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "
@@ -132,7 +133,7 @@ static const struct option options[] = {
 	{ .name = NULL },
 };
 
-/* Programs, of which the command line has any number. */
+/* Programs, of which the command line has any number. Several run in lockstep. */
 int explore_named(struct course *course, const char *command, char **words)
 {
 	struct programs programs = { .lockstep = true };
@@ -140,11 +141,10 @@ int explore_named(struct course *course, const char *command, char **words)
 
 	while (*word && !programs_is_separator(*word))
 		word++;
-	if (*word && !course->lockstep)
-		return usage_error(command,
-				   "several programs are explored in lockstep only: --lockstep");
+	course->lockstep |= *word != NULL;
 	if (!course->lockstep && kinds_need_lockstep(course->kinds))
-		return usage_error("explore", "--faults turns and kill want --lockstep");
+		return usage_error(command,
+				   "--faults turns and kill want several programs, or --lockstep");
 	if (!course->lockstep)
 		return explore_program(course, words);
 	if (!programs_split(&programs, command, words))

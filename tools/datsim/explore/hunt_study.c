@@ -8,6 +8,7 @@
 #include "hunt.h"
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
+#include "tools/datsim/program/program_script.h"
 #include "tools/datsim/show/trace.h"
 
 /*
@@ -88,6 +89,51 @@ static bool study_trace(struct hunt *hunt, const char *path)
 	return opened;
 }
 
+/* ---- the calls of threads, for switches of the turn ---- */
+
+/* A line "note calls=25 of thread 1 of client". */
+static void take_calls(struct plan *plan, const struct trace_line *line)
+{
+	char copy[128];
+	struct plan_thread thread;
+	unsigned long long calls;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)line->rest.length, line->rest.s);
+	if (plan->thread_count == ARRAY_SIZE(plan->threads) ||
+	    sscanf(copy, "calls=%llu of thread %u of %20s", &calls, &thread.number, thread.node) !=
+		    3)
+		return;
+	thread.calls = calls;
+	plan->threads[plan->thread_count++] = thread;
+}
+
+/*
+ * How many calls does each thread make in a run without faults, in the fixed order? Unknown if that
+ * run fails: then it is the first schedule that does.
+ */
+static void count_calls(struct hunt *hunt)
+{
+	struct text path = { 0 }, content = { 0 }, error = { 0 };
+	struct trace_reader reader = { 0 };
+	struct outcome outcome = { .how = ENDED_WELL };
+	struct trace_line line;
+
+	runners_start(&hunt->runners);
+	runner_trace(&hunt->runners, 0, &path);
+	if (runner_run(&hunt->runners, "\n" TURNS_VARIABLE "=order\n", &outcome) &&
+	    read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error) &&
+	    trace_open(&reader, text_of(&path), text_of(&content), content.length)) {
+		while (trace_next(&reader, &line))
+			if (span_is(line.verb, "note"))
+				take_calls(&hunt->plan, &line);
+	}
+	trace_close(&reader);
+	runners_end(&hunt->runners);
+	text_free(&error);
+	text_free(&content);
+	text_free(&path);
+}
+
 static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
 {
 	hunt->plan = (struct plan){ .text = "",
@@ -154,6 +200,8 @@ int hunt_study(struct hunt *hunt)
 				   "%s opened no simulated adapter: nothing was explored. "
 				   "Is it linked with -ldat or -libverbs?",
 				   text_of(&hunt->title));
+	else if (code == EXIT_PASS && hunt->plan.turns)
+		count_calls(hunt);
 	text_free(&trace);
 	return code;
 }

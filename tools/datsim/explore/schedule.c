@@ -231,6 +231,22 @@ static bool add_kill(struct maker *maker)
 	return true;
 }
 
+/* It ends and starts again, soon or later. */
+static bool add_restart(struct maker *maker)
+{
+	const struct programs *programs = maker->plan->several;
+	uint64_t span = 1500 * maker->plan->span_us + 1000;
+	uint64_t at = maker_random(maker) % span;
+	const char *name;
+
+	if (!programs)
+		return false;
+	name = programs->one[maker_below(maker, (unsigned int)programs->count)].name;
+	text_add(&maker->schedule->text, "fault kill %s at %lluns restart after %uus optional\n",
+		 name, (unsigned long long)at, maker_microseconds(maker));
+	return true;
+}
+
 /* In the order of the lines of a schedule. */
 static const struct {
 	const char *name; /* as in --faults */
@@ -239,11 +255,11 @@ static const struct {
 	{ "drop", add_drop },   { "corrupt", add_corrupt }, { "loss", add_loss },
 	{ "delay", add_delay }, { "reorder", add_reorder }, { "duplicate", add_duplicate },
 	{ "rnr", add_rnr },     { "latency", add_latency }, { "break", add_break },
-	{ "kill", add_kill },
+	{ "kill", add_kill },   { "restart", add_restart },
 };
 
 #define USUAL 8u                        /* the first of them; the others only on request */
-#define KILL  (1u << (USUAL + 1))       /* one program, in every schedule with faults */
+#define KILL  (3u << (USUAL + 1))       /* kill and restart: in every schedule with faults */
 #define TURNS (1u << ARRAY_SIZE(kinds)) /* no fault: a seed, which chooses whose turn it is */
 
 uint32_t kinds_usual(void)
@@ -301,7 +317,7 @@ static void add_faults(struct maker *maker)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!(on & wanted & 1u << i))
 			continue;
-		for (lines = 1u << i == KILL ? 1 : 1 + maker_below(maker, 2); lines; lines--)
+		for (lines = 1u << i & KILL ? 1 : 1 + maker_below(maker, 2); lines; lines--)
 			maker->schedule->fault_count += kinds[i].add(maker);
 	}
 	maker->schedule->has_faults = maker->schedule->fault_count > before;
@@ -359,11 +375,34 @@ static void add_settings(struct maker *maker, uint32_t wanted)
 
 /* ---- all of it ---- */
 
-/* Of several programs, a quarter of the schedules are an order of turns and nothing else. */
-static bool only_turns(struct maker *maker)
+/* Of several programs, every fourth schedule is an order of turns and nothing else. */
+static bool only_turns(const struct maker *maker)
 {
 	return maker->plan->turns &&
-	       (kinds_only_turns(maker->plan->kinds) || !maker_below(maker, 4));
+	       (kinds_only_turns(maker->plan->kinds) || maker->schedule->number % 4 == 3);
+}
+
+static void add_turns(struct maker *maker)
+{
+	uint64_t n = maker->schedule->number;
+
+	maker->schedule->fault_count += schedule_add_turns(
+		&maker->schedule->text, maker->plan,
+		kinds_only_turns(maker->plan->kinds) ? n : n / 4, &maker->random);
+}
+
+/* Beside faults: a fixed order of turns in some schedules, with one or two places or none. */
+static void add_some_turns(struct maker *maker)
+{
+	uint64_t r = maker->plan->turns ? maker_random(maker) : 1;
+
+	if (r % 3)
+		return;
+	text_add(&maker->schedule->text, "turn order\n");
+	maker->schedule->fault_count++;
+	if (r / 3 % 2)
+		maker->schedule->fault_count +=
+			schedule_add_places(&maker->schedule->text, maker->plan, 2, &maker->random);
 }
 
 void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t seed,
@@ -384,8 +423,12 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	text->length = 0;
 	text_append(text, plan->text, plan->faults_at);
 	turns = only_turns(&maker);
-	if (plan->program)
-		add_settings(&maker, turns ? 0 : ~0u);
+	if (plan->program && !turns)
+		add_settings(&maker, ~0u);
+	if (turns)
+		add_turns(&maker);
+	else
+		add_some_turns(&maker);
 	if ((plan->link_count || plan->kinds & KILL) && !turns)
 		add_faults(&maker);
 	if (plan->program)

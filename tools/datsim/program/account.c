@@ -86,6 +86,23 @@ static void count_rule(struct account *account, const struct trace_line *line)
 		rule->times++;
 }
 
+/* A line "note turn of line 7: ...": a line of the script acted, as a rule does. */
+static void count_turn(struct account *account, const struct trace_line *line)
+{
+	static const char begins[] = "turn of line ";
+	uint64_t number = 0;
+	size_t i = sizeof(begins) - 1;
+
+	if (!span_starts(line->rest, begins))
+		return;
+	for (; i < line->rest.length && line->rest.s[i] >= '0' && line->rest.s[i] <= '9'; i++)
+		number = 10 * number + (uint64_t)(line->rest.s[i] - '0');
+	account->rules =
+		mem_grow(account->rules, (account->rule_count + 1) * sizeof(*account->rules));
+	account->rules[account->rule_count++] =
+		(struct account_rule){ .line = number, .times = 1, .ended = true };
+}
+
 /* ---- lines ---- */
 
 static bool is_loss(const struct trace_line *line)
@@ -120,6 +137,8 @@ static void add_line(struct account *account, const struct trace_line *line)
 		tally_add(&account->nodes, node, 1);
 	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note");
 	account->full |= span_is(line->verb, "note") && span_starts(line->rest, full_note);
+	if (span_is(line->verb, "note"))
+		count_turn(account, line);
 	if (span_is(line->verb, "rule"))
 		add_rule(account, line);
 	else if (trace_value(line, "rule").length)

@@ -91,7 +91,7 @@ static void add_call_rule(struct text *words, const struct fault *fault, const c
 	add_number(words, "status", (uint64_t)call->status);
 	add_number(words, "event", (uint64_t)call->event);
 	add_number(words, "since_ns", call->since_ns);
-	if (fault->kind == FAULT_ADAPTER)
+	if (fault->kind == FAULT_ADAPTER || fault->kind == FAULT_KILL)
 		add_number(words, "until_ns", call->until_ns);
 	add_number(words, "delay_ns", call->delay_ns);
 	add_counts(words, &fault->rule);
@@ -110,6 +110,22 @@ void program_fault_words(const struct script *script, const struct statement *st
 	text_add(words, "; ");
 }
 
+/* The words of a turn line, as emu/lockstep/turn_text.h reads them. */
+static void add_turn(struct program_script *ps, const struct statement *st)
+{
+	const struct turn_line *turn = &st->turn;
+
+	if (turn->order)
+		return;
+	text_add(&ps->turns, " %s/%llu@%llu", turn->node, (unsigned long long)turn->thread,
+		 (unsigned long long)turn->call);
+	if (turn->to)
+		text_add(&ps->turns, ">%s/%llu", turn->to, (unsigned long long)turn->to_thread);
+	else
+		text_add(&ps->turns, "+%llu", (unsigned long long)turn->pause_ns);
+	text_add(&ps->turns, "@%d", st->at.line);
+}
+
 /* ---- a whole script ---- */
 
 bool program_script_load(struct program_script *ps, const char *name, const char *text,
@@ -126,9 +142,13 @@ bool program_script_load(struct program_script *ps, const char *name, const char
 		text_add(error, "%s", text_of(&ps->script.diag.text));
 		return false;
 	}
+	if (ps->script.turns_in_order)
+		text_add(&ps->turns, "order");
 	for (st = ps->script.statements; st; st = st->next) {
 		if (st->kind == STATEMENT_FAULT)
 			program_fault_words(&ps->script, st, &ps->faults);
+		else if (st->kind == STATEMENT_TURN)
+			add_turn(ps, st);
 	}
 	return true;
 }
@@ -137,6 +157,7 @@ void program_script_free(struct program_script *ps)
 {
 	script_free(&ps->script);
 	text_free(&ps->faults);
+	text_free(&ps->turns);
 }
 
 /* ---- telling ---- */
@@ -164,6 +185,8 @@ void program_script_settings(const struct program_script *ps, struct text *lines
 		    wanted->poll_quantum_ns);
 	if (ps->faults.length)
 		text_add(lines, FAULTS_VARIABLE "=%s\n", text_of(&ps->faults));
+	if (ps->turns.length)
+		text_add(lines, TURNS_VARIABLE "=%s\n", text_of(&ps->turns));
 }
 
 void settings_set(const char *lines)
@@ -188,6 +211,7 @@ void program_script_tell(const struct program_script *ps)
 	struct text lines = { 0 };
 
 	unsetenv(FAULTS_VARIABLE);
+	unsetenv(TURNS_VARIABLE);
 	program_script_settings(ps, &lines);
 	settings_set(text_of(&lines));
 	text_free(&lines);
@@ -212,7 +236,7 @@ bool program_script_report(const struct program_script *ps, const struct account
 {
 	const struct statement *st;
 	const char *source;
-	bool good = true;
+	bool good = true, optional;
 	uint64_t times;
 	int length;
 
@@ -220,8 +244,9 @@ bool program_script_report(const struct program_script *ps, const struct account
 		text_add(text, "%s: no line of it sets or fails anything\n",
 			 ps->script.source.name);
 	for (st = ps->script.statements; st; st = st->next) {
-		if (st->kind != STATEMENT_FAULT)
+		if (st->kind != STATEMENT_FAULT && (st->kind != STATEMENT_TURN || st->turn.order))
 			continue;
+		optional = st->kind == STATEMENT_TURN || st->fault.optional;
 		times = times_of(account, (uint64_t)st->at.line);
 		source = source_line(&ps->script.source, st->at.line, &length);
 		text_add(text, "%s:%d: ", ps->script.source.name, st->at.line);
@@ -229,8 +254,8 @@ bool program_script_report(const struct program_script *ps, const struct account
 		text_add(text, ": %llu time%s%s%s\n", (unsigned long long)times,
 			 times == 1 ? "" : "s",
 			 account && account->full ? " before the trace was full" : "",
-			 times || st->fault.optional ? "" : "; \"optional\" allows that");
-		good = good && (times || st->fault.optional);
+			 times || optional ? "" : "; \"optional\" allows that");
+		good = good && (times || optional);
 	}
 	return good;
 }

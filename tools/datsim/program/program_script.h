@@ -2,8 +2,8 @@
 /*
  * program_script.h - a script of faults for a program that `datsim run` starts.
  *
- * It has "fabric" and "fault" lines only. They name adapters instead of actors, and Endpoints by
- * the numbers that the trace shows:
+ * It has "fabric", "fault" and "turn" lines only. They name adapters instead of actors, and
+ * Endpoints by the numbers that the trace shows:
  *
  *	fabric latency=5us
  *	fault link emu0>emu1 drop opcode=SEND nth=3
@@ -29,11 +29,13 @@
 #include "tools/datsim/script/script.h"
 
 #define FAULTS_VARIABLE "DATSIM_FAULTS"
+#define TURNS_VARIABLE  "DATSIM_TURNS"
 
 struct program_script {
 	struct script script;
 	DAT_SIM_CONFIG usual; /* settings of the environment without the script */
 	struct text faults;   /* value of FAULTS_VARIABLE; empty: no faults */
+	struct text turns;    /* value of TURNS_VARIABLE; empty: the seed alone chooses */
 };
 
 /*

@@ -41,21 +41,6 @@ int program_status(int status)
 	return WIFSIGNALED(status) ? EXIT_SIGNAL_ABOVE + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Is there a fault that kills this program? */
-static bool is_to_be_killed(const struct programs *programs, int i)
-{
-	const char *at = getenv(FAULTS_VARIABLE);
-	char words[PROGRAM_NAME + 40];
-
-	snprintf(words, sizeof(words), "spoil=kill adapter=%s-emu0", programs->one[i].name);
-	while (at && (at = strstr(at, words))) {
-		at += strlen(words);
-		if (*at == ' ' || *at == ';')
-			return true;
-	}
-	return false;
-}
-
 static void program_ended(struct programs *programs, pid_t pid, int status)
 {
 	for (int i = 0; i < programs->count; i++) {
@@ -64,12 +49,14 @@ static void program_ended(struct programs *programs, pid_t pid, int status)
 		programs->one[i].pid = 0;
 		programs->one[i].killed = !programs->one[i].stuck && !programs->late &&
 					  WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-					  is_to_be_killed(programs, i);
+					  programs_is_killed(programs, i);
 		programs->one[i].code = programs->one[i].stuck    ? EXIT_FAILED
 					: programs->one[i].killed ? EXIT_PASS
 								  : program_status(status);
 		programs->one[i].by_signal = WIFSIGNALED(status) && !programs->one[i].stuck &&
 					     !programs->one[i].killed;
+		if (programs->one[i].killed)
+			programs->one[i].back_ns = programs_back_at(programs, i);
 	}
 }
 
@@ -106,13 +93,26 @@ static void settle_addresses(void)
 		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
 }
 
-static bool program_start(struct programs *programs, int i)
+/* Of a program that starts again. */
+static void set_return(const struct programs *programs, int i)
+{
+	char text[32];
+
+	if (!programs->one[i].back_ns)
+		return;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)programs->one[i].back_ns);
+	setenv("DATSIM_BACK_NS", text, 1);
+	setenv(FAULTS_VARIABLE, programs->one[i].faults, 1);
+}
+
+bool programs_start(struct programs *programs, int i)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		ended_child(programs->ended);
 		setenv("DATSIM_NODE", programs->one[i].name, 1);
+		set_return(programs, i);
 		if (programs->lockstep)
 			settle_addresses();
 		if (programs->limit > 0)
@@ -243,7 +243,7 @@ static int run_all(struct programs *programs)
 	for (int i = 0; i < programs->count; i++) {
 		if (programs->ended->by || programs->late)
 			programs->one[i].code = EXIT_SIGNAL_ABOVE + programs->ended->by;
-		else if (!program_start(programs, i))
+		else if (!programs_start(programs, i))
 			code = EXIT_INTERNAL;
 		else if (i + 1 < programs->count || programs->lockstep)
 			programs_settle(programs, i);
@@ -258,10 +258,14 @@ static int run_all(struct programs *programs)
 			break;
 		if (!are_ending(programs))
 			fabric_look(programs);
+		programs_restart(programs);
 	}
-	for (int i = programs->count - 1; i >= 0; i--)
+	for (int i = programs->count - 1; i >= 0; i--) {
 		if (programs->one[i].code)
 			code = programs->one[i].code;
+		free(programs->one[i].faults);
+		programs->one[i].faults = NULL;
+	}
 	return ended_code(programs->ended, code);
 }
 

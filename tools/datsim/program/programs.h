@@ -21,6 +21,8 @@ struct programs {
 		bool by_signal;          /* of its own: the code is 128 and the signal */
 		bool stuck;              /* it waited forever, and was ended */
 		bool killed;             /* by a fault: that is no failure of its own */
+		uint64_t back_ns;        /* it starts again, at this virtual time; 0: no */
+		char *faults; /* what is left to it of FAULTS_VARIABLE; NULL: all of it */
 	} one[32];
 	int count;
 	int ready;           /* programs that have started up */
@@ -47,8 +49,18 @@ void programs_report(const struct programs *programs, struct text *text);
 bool programs_opened(const struct programs *programs, const struct account *account,
 		     struct text *faults);
 
+/* Start a program, again perhaps. */
+bool programs_start(struct programs *programs, int i);
 /* Within a run: wait until program i, just started, is ready for the next one. */
 void programs_settle(struct programs *programs, int i);
+/* In lockstep: is every program on the fabric there and waits, or is there none? */
+bool programs_all_wait(struct programs *programs);
+/* Does a fault kill the program that has not done so yet? */
+bool programs_is_killed(const struct programs *programs, int i);
+/* One has: that is over. When is the program back? 0: never. */
+uint64_t programs_back_at(struct programs *programs, int i);
+/* Start again those that are to be back. */
+void programs_restart(struct programs *programs);
 /*
  * Sleep until a program ends, at most `ns`; pass on a signal that asks the tool to end. With a
  * limit, that signal and the end of the time kill all programs.

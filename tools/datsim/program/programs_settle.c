@@ -97,6 +97,14 @@ static long next_look(long waited)
 	return ns < LOOK_NS ? ns : LOOK_NS;
 }
 
+bool programs_all_wait(struct programs *programs)
+{
+	if (count_members(programs) == 0)
+		return true;
+	programs->ready = count_waiting(programs);
+	return programs->ready > 0;
+}
+
 static void let_settle_in_lockstep(struct programs *programs, int i)
 {
 	long most = lockstep_most_ns(), waited = 0, look;

@@ -65,6 +65,8 @@ static bool run_statement(struct run *run, const struct statement *st)
 		return run_wire(run, st);
 	case STATEMENT_FAULT:
 		return run_fault(run, st);
+	case STATEMENT_TURN: /* in scripts for programs only */
+		return true;
 	case STATEMENT_HEAL:
 		return run_heal(run);
 	case STATEMENT_NOTE:

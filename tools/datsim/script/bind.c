@@ -86,9 +86,11 @@ static bool check_for_program(struct binder *binder, const struct statement *st)
 {
 	if (!binder->script->for_program)
 		return true;
-	if (st->kind != STATEMENT_FABRIC && st->kind != STATEMENT_FAULT)
+	if (st->kind != STATEMENT_FABRIC && st->kind != STATEMENT_FAULT &&
+	    st->kind != STATEMENT_TURN)
 		diag_add(&binder->script->diag, st->at,
-			 "a script for a program has \"fabric\" and \"fault\" lines only");
+			 "a script for a program has \"fabric\", \"fault\" and \"turn\" lines "
+			 "only");
 	else if (st->when.kind != WHEN_DEFAULT)
 		diag_add(&binder->script->diag, st->when.at,
 			 "a line of a program's script takes no time: a fault takes from= and "
@@ -127,6 +129,8 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 		return bind_traffic(binder, st);
 	case STATEMENT_FAULT:
 		return bind_fault(binder, st);
+	case STATEMENT_TURN:
+		return bind_turn(binder, st);
 	case STATEMENT_END:
 		binder->ended = true;
 		return true;

@@ -86,7 +86,10 @@ bool bind_adapter(struct binder *binder, const char *name, struct place at);
 bool bind_numbered_ep(struct binder *binder, const struct value *value, uint32_t *number);
 /* The subject of a fault of an adapter; of one that kills a program. */
 bool bind_failing_adapter(struct binder *binder, struct fault *fault);
+bool bind_turn(struct binder *binder, struct statement *st);
 bool bind_killed_node(struct binder *binder, struct fault *fault);
+/* "restart after" was read as the time when the program is back; it is the time until then. */
+bool bind_restart(struct binder *binder, const struct statement *st);
 /* Report that the setting is none of these keys (NULL-terminated). Always returns false. */
 bool bind_unknown_key(struct binder *binder, const struct setting *setting,
 		      const char *const *keys);

@@ -63,7 +63,7 @@ static const struct {
 	[FAULT_EVENT] = { { "lose", "delay", "count" }, "lose, delay 5us or count" },
 	[FAULT_ADAPTER] = { { "fatal", "remove", "down", "at", "for" },
 			    "fatal at 5us, remove at 5us or down at 5us for 1ms" },
-	[FAULT_KILL] = { { "at" }, "at 5us" },
+	[FAULT_KILL] = { { "at", "restart", "after" }, "at 5us, restart or after 1ms" },
 };
 
 static bool refuse_fault(struct binder *binder, struct place at, const char *format, const char *a,
@@ -238,7 +238,7 @@ static bool bind_word(struct binder *binder, struct fault *fault, const struct f
 		return bind_status(binder, fault, word);
 	if (!strcmp(w, "at"))
 		return bind_ns(binder, word, &fault->call.since_ns);
-	if (!strcmp(w, "for"))
+	if (!strcmp(w, "for") || !strcmp(w, "after"))
 		return bind_ns(binder, word, &fault->call.until_ns);
 	if (!strcmp(w, "delay")) {
 		fault->call.verdict = DAT_SIM_EVENT_DELAY;
@@ -246,6 +246,9 @@ static bool bind_word(struct binder *binder, struct fault *fault, const struct f
 	}
 	if (word->value)
 		return refuse_fault(binder, word->at, "\"%s\" takes no value%s", w, "");
+	fault->restarts |= !strcmp(w, "restart");
+	if (fault->restarts)
+		return true;
 	if (!strcmp(w, "overflow"))
 		fault->call.verdict = DAT_SIM_OVERFLOW;
 	else if (!strcmp(w, "lose"))
@@ -263,7 +266,7 @@ static bool bind_word(struct binder *binder, struct fault *fault, const struct f
 
 static bool is_moment(const struct fault_word *word)
 {
-	return !strcmp(word->word, "at") || !strcmp(word->word, "for");
+	return strstr(" at for restart after ", word->word) != NULL;
 }
 
 /* "for" was read as the end of the time; it is its length. */
@@ -271,6 +274,8 @@ static bool bind_length(struct binder *binder, const struct statement *st, struc
 {
 	const struct fault_word *word = fault->words;
 
+	if (fault->kind == FAULT_KILL)
+		return bind_restart(binder, st);
 	while (word && strcmp(word->word, "for") != 0)
 		word = word->next;
 	if (!word)

@@ -142,3 +142,16 @@ bool bind_killed_node(struct binder *binder, struct fault *fault)
 		return bind_adapter(binder, NULL, subject->at);
 	return bind_adapter(binder, subject->text, subject->at);
 }
+
+bool bind_restart(struct binder *binder, const struct statement *st)
+{
+	DAT_SIM_CALL_FAULT *call = (DAT_SIM_CALL_FAULT *)&st->fault.call;
+
+	if (!st->fault.restarts && call->until_ns) {
+		diag_add(&binder->script->diag, st->at, "\"after\" belongs to \"restart\"");
+		return false;
+	}
+	if (st->fault.restarts)
+		call->until_ns += call->since_ns + !call->until_ns;
+	return true;
+}

@@ -291,6 +291,21 @@ static bool parse_heal(struct parser *parser, struct statement *st)
 	return true;
 }
 
+static bool parse_turn(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_TURN;
+	if (parser->now->kind != TOKEN_NAME && parser->now->kind != TOKEN_STRING) {
+		parse_expected(parser, "a node, or \"order\"");
+		return false;
+	}
+	st->turn.subject = parse_value(parser);
+	if (!st->turn.subject || !parse_settings(parser, &st->turn.settings))
+		return false;
+	st->turn.order = !st->turn.settings && st->turn.subject->kind == VALUE_NAME &&
+			 !strcmp(st->turn.subject->text, "order");
+	return true;
+}
+
 static const struct {
 	const char *word;
 	bool (*parse)(struct parser *parser, struct statement *st);
@@ -298,7 +313,7 @@ static const struct {
 	{ "fabric", parse_fabric },   { "use", parse_use },        { "hold", parse_hold },
 	{ "release", parse_release }, { "link", parse_link_line }, { "note", parse_note },
 	{ "quiet", parse_quiet },     { "end", parse_end },        { "fault", parse_fault },
-	{ "heal", parse_heal },
+	{ "heal", parse_heal },       { "turn", parse_turn },
 };
 
 static void not_a_statement(struct parser *parser)

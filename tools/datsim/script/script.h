@@ -176,8 +176,20 @@ struct fault {
 	uint32_t to_ep;          /* script for a program: number of the receiving EP, or of `ep` */
 	struct fault_word *words;
 	struct setting *settings;
+	bool restarts;      /* FAULT_KILL: the program starts again */
 	bool optional;      /* the script passes even if the rule never fired */
 	DAT_SIM_FAULT rule; /* FAULT_PACKET: filled by bind; run/ adds adapters and EPs */
+};
+
+/* A turn line: a fixed order of turns, or what a thread does with its turn at one of its calls. */
+struct turn_line {
+	bool order;
+	struct value *subject; /* the node */
+	struct setting *settings;
+	const char *node, *to;      /* bind fills in these; to: NULL with pause_ns */
+	uint64_t thread, to_thread; /* from 1 */
+	uint64_t call;              /* of the thread, from 1 */
+	uint64_t pause_ns;          /* it sleeps for so long */
 };
 
 enum use_kind {
@@ -215,6 +227,7 @@ enum statement_kind {
 	STATEMENT_RELEASE,
 	STATEMENT_LINK,
 	STATEMENT_FAULT,
+	STATEMENT_TURN, /* of programs in lockstep */
 	STATEMENT_HEAL, /* removes every fault rule */
 	STATEMENT_NOTE,
 	STATEMENT_QUIET,
@@ -237,6 +250,7 @@ struct statement {
 		struct agent_line agent;
 		struct traffic traffic;
 		struct fault fault;
+		struct turn_line turn;
 		const char *note;
 		bool quiet; /* "end quiet" */
 	};
@@ -275,6 +289,7 @@ struct script {
 	const char *must_fail; /* the regex of "# Failure:", or NULL */
 	bool for_program;      /* the faults of a program's run: program_script.h */
 	bool for_nodes;        /* of several programs, each on a node with one adapter */
+	bool turns_in_order;   /* it has a line "turn order" */
 };
 
 /*
