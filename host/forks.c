@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -20,9 +22,16 @@
 #include "backend.h"
 #include "forks.h"
 #include "nic_process.h"
+#include "outside/outside.h"
 
 #define SCHEDULE_BYTES 32768
 #define SETTINGS       "DATSIM_" /* prefix of the settings that a schedule may change */
+
+enum forks_how {
+	FORKS_ALONE,
+	FORKS_SEVERAL,
+	FORKS_ONCE /* it does not fork */
+};
 
 static struct {
 	bool asked; /* DATSIM_FORKS was read */
@@ -58,8 +67,15 @@ static long forks_number(const char **text, char behind)
 	return n;
 }
 
-/* The socket, if DATSIM_FORKS names this process and a socket; else -1. *once: do not fork. */
-static int forks_socket(bool *once)
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* The socket, if DATSIM_FORKS names this process and a socket; else -1. *how: the rest of it. */
+static int forks_socket(enum forks_how *how)
 {
 	const char *text = process_env("DATSIM_FORKS");
 	int type = 0;
@@ -68,9 +84,11 @@ static int forks_socket(bool *once)
 
 	if (!text)
 		return -1;
-	*once = strlen(text) > 5 && strcmp(text + strlen(text) - 5, ":once") == 0;
+	*how = ends_with(text, ":once")      ? FORKS_ONCE
+	       : ends_with(text, ":several") ? FORKS_SEVERAL
+					     : FORKS_ALONE;
 	fd = forks_number(&text, ':');
-	pid = fd > STDERR_FILENO ? forks_number(&text, *once ? ':' : '\0') : -1;
+	pid = fd > STDERR_FILENO ? forks_number(&text, *how == FORKS_ALONE ? '\0' : ':') : -1;
 	if (pid != getpid() || getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &size) ||
 	    type != SOCK_SEQPACKET)
 		return -1;
@@ -123,13 +141,53 @@ static void forks_wait_for(pid_t child)
 	forks_send("ended %d", status);
 }
 
+/*
+ * Make a child of this process's parent: one of a process between, which ends at once. Returns true
+ * in the child, when its parent is that one.
+ */
+static bool forks_for_parent(pid_t *made)
+{
+	pid_t between = fork(), child;
+
+	if (between == 0) {
+		between = getpid();
+		child = fork();
+		if (child) {
+			*made = child;
+			_exit(0);
+		}
+		while (getppid() == between)
+			sched_yield();
+		return true;
+	}
+	if (between < 0)
+		*made = -1;
+	while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+		;
+	forks_send("child %d", (int)*made);
+	return false;
+}
+
+/* The same for a child of its own, and waits for it. */
+static bool forks_for_itself(void)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		return true;
+	if (child > 0)
+		forks_wait_for(child);
+	else
+		forks_send("cannot fork: error %d", errno);
+	return false;
+}
+
 /* Fork a child for each message. Returns in the children only. */
-static void forks_serve(void)
+static void forks_serve(pid_t *made)
 {
 	char schedule[SCHEDULE_BYTES];
 	struct saved_settings saved;
 	ssize_t n;
-	pid_t child;
 
 	forks_save_settings(&saved);
 	forks_send("ready");
@@ -140,17 +198,17 @@ static void forks_serve(void)
 		if (n <= 0)
 			_exit(0);
 		schedule[n] = '\0';
-		child = fork();
-		if (child == 0)
+		if (made ? forks_for_parent(made) : forks_for_itself())
 			break;
-		if (child > 0)
-			forks_wait_for(child);
-		else
-			forks_send("cannot fork: error %d", errno);
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);
-	forks_send("child %d", (int)getpid());
+	if (made) {
+		close(forks.fd);
+		forks.fd = 0;
+	} else {
+		setpgid(0, 0);
+		forks_send("child %d", (int)getpid());
+	}
 	forks_restore_settings(&saved);
 	forks_set_schedule(schedule);
 }
@@ -170,24 +228,84 @@ static int forks_count_threads(void)
 	return n;
 }
 
+static bool is_shared(const char *what)
+{
+	static const char *const kinds[] = { "socket:", "pipe:", "anon_inode:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strncmp(what, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Is there a descriptor that all children would share, and each would need for itself? The first
+ * eventfd is that of libdat-turns.so, which only threads look at that wait before the fabric.
+ */
+static bool forks_holds(char *what, size_t size)
+{
+	DIR *dir = process_opendir("/proc/self/fd");
+	bool found = false, own = libdat_outside_meet != NULL;
+	struct dirent *entry;
+	ssize_t n;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		n = readlinkat(dirfd(dir), entry->d_name, what, size - 1);
+		if (n <= 0 || atoi(entry->d_name) <= STDERR_FILENO ||
+		    atoi(entry->d_name) == forks.fd)
+			continue;
+		what[n] = '\0';
+		found = is_shared(what);
+		if (found && own && strcmp(what, "anon_inode:[eventfd]") == 0)
+			found = own = false;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* One of several programs. The page tells it the id of a child that another process has made. */
+static void forks_stop_several(int threads)
+{
+	char what[64];
+	pid_t *made = MAP_FAILED;
+
+	if (threads != 1)
+		forks_send("threads %d", threads);
+	else if (forks_holds(what, sizeof(what)))
+		forks_send("holds %s", what);
+	else
+		made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+	if (made != MAP_FAILED) {
+		forks_serve(made);
+		munmap(made, sizeof(*made));
+		return;
+	}
+	close(forks.fd);
+	forks.fd = 0;
+}
+
 void forks_stop(void)
 {
-	bool once;
+	enum forks_how how;
 	int fd, threads;
 
 	if (forks.asked)
 		return;
 	forks.asked = true;
-	fd = forks_socket(&once);
+	fd = forks_socket(&how);
 	if (fd < 0)
 		return;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	forks.fd = fd;
 	threads = forks_count_threads();
-	if (once)
+	if (how == FORKS_ONCE)
 		return;
-	if (threads == 1)
-		forks_serve();
+	if (how == FORKS_SEVERAL)
+		forks_stop_several(threads);
+	else if (threads == 1)
+		forks_serve(NULL);
 	else
 		forks_send("threads %d", threads);
 }

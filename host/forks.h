@@ -13,6 +13,12 @@
  * "stuck WHY" (nothing can end its wait: it ends), "alone" (forks_stay_alone) and "left N NAMES"
  * (objects left at its exit).
  *
+ * With FD:PID:several the process is one of several programs. Then the children are not its own
+ * but its parent's, which is a subreaper (PR_SET_CHILD_SUBREAPER) and waits for them; they send
+ * nothing.
+ * A program that has a socket or a pipe by then is not forked either, because all runs would share
+ * it: it sends "holds WHAT" and continues.
+ *
  * Without that variable, or with an invalid one, these functions do nothing.
  */
 #ifndef HOST_FORKS_H

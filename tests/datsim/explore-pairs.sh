@@ -12,6 +12,7 @@ planted=$top/tests/planted/pairs
 behaves=$top/tests/datsim/behaves
 needs "$planted/grants"
 needs "$behaves"
+export behaves
 XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 # So long a limit that no thread loses its turn because the machine is slow
@@ -27,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=65
+tests=69
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=52
+	tests=56
 	slow=yes
 fi
 
@@ -180,7 +181,8 @@ fi
 order() {
 	echo "$1" > order.dsim
 	expect "$2" "$3" run --lockstep --script order.dsim -- \
-		--node server "$planted/slots" serve + --node client "$planted/slots" 0 + --node client "$planted/slots" 1
+		--node server "$planted/slots" serve + --node client "$planted/slots" 0 + \
+		--node client "$planted/slots" 1
 }
 order 'turn order' 1 'slots exits with 1'
 order 'turn server call=1' 2 'expected a call and what happens at it'
@@ -224,6 +226,21 @@ fi
 expect 0 '^behaves: 3 schedules of seed 1 hold' explore --lockstep --runs 3 --faults turns -- \
 	"$behaves" well
 
+# Programs are forked for each schedule, or it says why not.
+rate() {
+	expect 0 "$1" explore --runs 3 --faults turns -- --node a "$2" -c "$3" a + \
+		--node b "$behaves" well
+}
+# shellcheck disable=SC2016 # $behaves is for the inner shell
+rate 'a has pipe:.* when it opens its fabric: each program is started anew' bash \
+	'exec 9< <(true); exec "$behaves" well'
+# shellcheck disable=SC2016
+rate 'a does not come to where it opens its fabric: each program is started anew' sh \
+	'"$behaves" well; exit $?'
+forked() { ! grep -q anew out; }
+expect 0 '3 schedules of seed 1 hold' explore --runs 3 -- "$behaves" well + "$behaves" well
+holds "programs that open their fabric first are forked" forked
+
 # What explores nothing says so.
 expect 0 '^behaves \+ behaves2: 3 schedules of seed 1 hold' explore --runs 3 -- \
 	"$behaves" well + "$behaves" well
@@ -248,7 +265,6 @@ echo $$ > pid
 kill -TERM "$1"
 exec sleep 60
 END
-export behaves
 asks() {
 	sh -c "exec '$datsim' explore --lockstep --runs 50 -- --node a sh ends.sh \$\$" > out 2>&1
 	[ $? = 143 ] && grep -q 'it was asked to end' out

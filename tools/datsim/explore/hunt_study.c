@@ -202,6 +202,7 @@ int hunt_study(struct hunt *hunt)
 				   text_of(&hunt->title));
 	else if (code == EXIT_PASS && hunt->plan.turns)
 		count_calls(hunt);
+	hunt->runners.starts_anew = false;
 	text_free(&trace);
 	return code;
 }

@@ -38,7 +38,7 @@ static void find_stuck(const struct programs *programs, struct outcome *outcome)
 }
 
 /* A program that waits for one that failed is no failure of its own. */
-static void find_outcome(const struct programs *programs, struct outcome *outcome)
+void group_outcome(const struct programs *programs, struct outcome *outcome)
 {
 	int i = first_failed(programs, true);
 	bool by_signal = i >= 0;
@@ -70,7 +70,7 @@ void group_run(const struct programs *programs, int fd, double seconds)
 	mine.ended = &ended;
 	mine.limit = seconds;
 	code = programs_run(&mine);
-	find_outcome(&mine, &end.outcome);
+	group_outcome(&mine, &end.outcome);
 	/* No program is to blame: there is no fabric, or no process. stderr says why. */
 	if (code != 0 && end.outcome.how == ENDED_WELL)
 		_exit(code);

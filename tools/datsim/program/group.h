@@ -5,8 +5,7 @@
  * `datsim run --lockstep` does, and reports how they ended by one message, a struct group_end.
  *
  * The runner needs no more than that: it hands over the settings of a schedule and gets an outcome.
- * A process that forks the programs where they open the fabric, as host/forks.h does for one, could
- * take the place of this one.
+ * It starts the programs for one run (group.c), or lets them fork for each run (group_serve.c).
  */
 #ifndef DATSIM_GROUP_H
 #define DATSIM_GROUP_H
@@ -20,6 +19,17 @@ struct group_end {
 };
 
 #define GROUP_TAG "group"
+
+/*
+ * Start each program once, up to where it opens its fabric (host/forks.h), and then run them for
+ * each message with settings that comes by the socket: each forks. Sends "ready" first, and a
+ * struct group_end for each run; or "anew WHY" if a program cannot be forked.
+ */
+void group_serve(const struct programs *programs, int fd, double seconds) __attribute__((noreturn));
+/* Let a stopped program fork its process of this run, with the environment as it is. -1: failed. */
+pid_t group_fork(const struct programs *programs, int i);
+/* How the programs of a run ended. */
+void group_outcome(const struct programs *programs, struct outcome *outcome);
 
 /*
  * Run the programs, with the environment's settings, and report by the socket `fd`. They are killed

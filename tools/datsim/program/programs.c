@@ -3,6 +3,7 @@
  * Runs several programs on one fabric, in real time or in lockstep: starts them in order, waits for
  * them, detects a deadlock in lockstep, and reports.
  */
+#include "group.h"
 #include "program_script.h"
 #include "programs.h"
 #include "verbs_path.h"
@@ -107,7 +108,7 @@ static void set_return(const struct programs *programs, int i)
 
 bool programs_start(struct programs *programs, int i)
 {
-	pid_t pid = fork();
+	pid_t pid = programs->fork_fd[i] > 0 ? group_fork(programs, i) : fork();
 
 	if (pid == 0) {
 		ended_child(programs->ended);

@@ -29,6 +29,7 @@ struct programs {
 	bool over_verbs;     /* they use the passthrough, on the fabric's verbs devices */
 	bool lockstep;       /* threads run one at a time, in virtual time */
 	struct ended *ended; /* the caller watches */
+	int fork_fd[32];     /* sockets to programs that fork their runs; 0: start it */
 	double limit;        /* seconds of processor time, and a tenth of the real time; 0: none */
 	double began;
 	bool late; /* they have reached the limit, and are killed */

@@ -51,10 +51,10 @@ be_program(const struct runners *runners, const struct runner *runner, int fd, c
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ended_child(runners->ended);
 	setrlimit(RLIMIT_CORE, &no_core);
-	if (settings) {
+	if (settings || runners->several)
 		setpgid(0, 0);
+	if (settings)
 		settings_set(settings);
-	}
 	verbs_path_set(runners->several != NULL);
 	/* By default UBSan only prints a report and goes on; here a report has to fail the run. */
 	setenv("UBSAN_OPTIONS", "halt_on_error=1", 0);
@@ -63,8 +63,10 @@ be_program(const struct runners *runners, const struct runner *runner, int fd, c
 		dup2(nowhere, STDOUT_FILENO);
 		dup2(errors >= 0 ? errors : nowhere, STDERR_FILENO);
 	}
-	if (runners->several)
+	if (runners->several && settings)
 		group_run(runners->several, fd, runners->seconds);
+	if (runners->several)
+		group_serve(runners->several, fd, runners->seconds);
 	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
 	setenv("DATSIM_FORKS", meant, 1);
 	dup2(fd, TOLD_FD);
@@ -100,7 +102,9 @@ static bool runner_start(const struct runners *runners, struct runner *runner, c
 	runner->started = pid;
 	runner->running = settings ? pid : 0;
 	runner->ready = false;
+	runner->forks = settings == NULL;
 	runner->threads = 0;
+	runner->anew[0] = '\0';
 	return true;
 
 kill_it:
@@ -164,8 +168,11 @@ bool runner_begin(struct runners *runners, struct runner *runner, const char *se
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
 	runner_forget_said(runner);
+	if (runners->several)
+		runner->running = runner->started;
 	runner_add_trace(runners, runner, settings, &text);
-	if (runners->starts_anew)
+	/* One whose process was killed, because its programs went on for too long, starts anew. */
+	if (runners->starts_anew || runner->fd < 0)
 		runner->busy = runner_start(runners, runner, text_of(&text));
 	else
 		runner->busy = send(runner->fd, text_of(&text), text.length, MSG_NOSIGNAL) >= 0;
@@ -211,6 +218,8 @@ static void runner_understand(const struct runners *runners, struct runner *runn
 		runner->ready = true;
 	} else if (!strncmp(message, "threads", 7)) {
 		runner->threads = (unsigned int)strtoul(rest, NULL, 10);
+	} else if (!strncmp(message, "anew", 4)) {
+		snprintf(runner->anew, sizeof(runner->anew), "%s", rest);
 	} else if (!strncmp(message, "child", 5)) {
 		runner->running = (pid_t)strtol(rest, NULL, 10);
 	} else if (!strncmp(message, "alone", 5)) {
@@ -251,8 +260,11 @@ static bool runner_hear(const struct runners *runners, struct runner *runner)
 		if (n < 0)
 			return true;
 		message[n] = '\0';
-		if (runners->several && runner_understand_group(runner, message, (size_t)n))
+		if (runners->several && runner_understand_group(runner, message, (size_t)n)) {
+			if (runner->forks && runner->busy)
+				runner_finish(runners, runner, 0);
 			continue;
+		}
 		runner_understand(runners, runner, message);
 	}
 }
@@ -347,6 +359,8 @@ static int wait_until_ready(struct runners *runners)
 		while (!runner->ready) {
 			if (runner->threads)
 				return (int)runner->threads;
+			if (runner->anew[0])
+				return -1;
 			if (runner->fd < 0 || runner->started == 0 || ended_asked(runners->ended) ||
 			    seconds_of(CLOCK_MONOTONIC) > until)
 				return -1;
@@ -372,6 +386,41 @@ static bool forks_well(struct runners *runners)
 	return true;
 }
 
+/* The first of several programs that cannot be forked; "": all can. */
+static const char *cannot_fork(const struct runners *runners)
+{
+	for (int i = 0; i < runners->count; i++)
+		if (runners->list[i].anew[0])
+			return runners->list[i].anew;
+	return "";
+}
+
+static void tell_anew(const struct runners *runners, int why)
+{
+	const char *program = runners->argv[0];
+
+	if (runners->several && *cannot_fork(runners))
+		fprintf(stderr, "%s: each program is started anew for each schedule\n",
+			cannot_fork(runners));
+	else if (runners->several)
+		fprintf(stderr,
+			"the programs cannot go on twice from where they open their fabric: each "
+			"is started anew for each schedule\n");
+	else if (why > 0)
+		fprintf(stderr,
+			"%s has %d threads when it opens its fabric: it is started anew for each "
+			"schedule\n",
+			program, why);
+	else if (why == 0)
+		fprintf(stderr,
+			"%s cannot go on twice from where it opens its fabric: it is started anew "
+			"for each schedule\n",
+			program);
+	else
+		fprintf(stderr, "%s opens no fabric itself: it is started anew for each schedule\n",
+			program);
+}
+
 void runners_start(struct runners *runners)
 {
 	int i, why = 0;
@@ -392,19 +441,7 @@ void runners_start(struct runners *runners)
 	runners->starts_anew = true;
 	if (ended_asked(runners->ended))
 		return;
-	if (why > 0)
-		fprintf(stderr,
-			"%s has %d threads when it opens its fabric: it is started anew for each "
-			"schedule\n",
-			runners->argv[0], why);
-	else if (why == 0)
-		fprintf(stderr,
-			"%s cannot go on twice from where it opens its fabric: it is started anew "
-			"for each schedule\n",
-			runners->argv[0]);
-	else
-		fprintf(stderr, "%s opens no fabric itself: it is started anew for each schedule\n",
-			runners->argv[0]);
+	tell_anew(runners, why);
 }
 
 void runners_end(struct runners *runners)

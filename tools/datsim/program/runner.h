@@ -42,7 +42,9 @@ struct runner {
 	pid_t started; /* its id */
 	pid_t running; /* the process of the current run; 0: none yet */
 	bool ready, busy, hung, alone;
+	bool forks;           /* the started process, for each run */
 	unsigned int threads; /* its threads, which prevent forks; 0: it can fork */
+	char anew[160];       /* why several programs cannot fork; "": they can */
 	uint64_t number;      /* number of the schedule, for the caller */
 	double began;
 	unsigned int left;
