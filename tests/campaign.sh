@@ -153,6 +153,16 @@ explore tests/planted/flush-fixed --faults all,break -- "$build/tests/planted/fl
 explore examples/srq_server -- "$build/examples/srq_server"
 explore 'examples/rpc/rpc both' -- "$build/examples/rpc/rpc" both
 
+# Several programs together: what is planted is found and fails again, its twins hold
+schedules=$(((schedules + 3) / 4))
+AGAIN=20 RUNS=$schedules top_builddir=$(cd "$build" && pwd) \
+	sh "$(dirname "$0")/datsim/explore-pairs.sh" > "$work/pairs" 2>&1
+! grep -A30 '^not ok\|^Bail' "$work/pairs" >&2
+status=$?
+title="tests/planted/pairs: $schedules schedules of each without a bug, 20 replays of each with one"
+result $status "$title"
+[ $status = 0 ] && echo "- $title: as expected" >> "$page"
+
 # Processes that die
 {
 	echo
