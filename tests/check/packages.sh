@@ -52,6 +52,9 @@ packages    mandoc          command mandoc
 packages    linkchecker     command linkchecker
 dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.2
 dapl        libdapl-dev     header dat2/udat.h
+campaign    slurm-wlm       run test -x /usr/sbin/slurmctld
+campaign    munge           run test -x /usr/sbin/munged
+campaign    parallel        command parallel
 lab         qemu-system-x86 command qemu-system-x86_64
 lab         busybox-static  command busybox
 lab         dapl2-utils     command dtest

@@ -256,6 +256,7 @@ stage_campaign() {
 	status=$?
 	[ ! -f $stops ] || { mkdir -p doc/results && cp $stops doc/results/stops.md; }
 	[ $status = 0 ] || return $status
+	script "$1-slurm" tests/campaign-slurm.sh || return
 	script "$1" tests/campaign.sh
 	status=$?
 	if [ -f $page ]; then

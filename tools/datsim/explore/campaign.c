@@ -16,6 +16,8 @@
 #define PACKAGE_VERSION "unknown"
 #endif
 
+#define SAVE_SECONDS 5 /* a thousand shards share a folder, and each writes into it so often */
+
 const char *campaign_version(void)
 {
 	return PACKAGE_VERSION;
@@ -54,7 +56,7 @@ void campaign_save(struct campaign *campaign, uint64_t done, bool end)
 	struct text content = { 0 };
 	double now = course_clock();
 
-	if (!campaign->course->store || (!end && now - campaign->saved < 1))
+	if (!campaign->course->store || (!end && now - campaign->saved < SAVE_SECONDS))
 		return;
 	campaign->saved = now;
 	position_here(campaign, &position);

@@ -8,8 +8,8 @@
  * that one. Only others are shrunk, which takes a hundred runs.
  *
  * The position of a campaign is a file of the store, one for each shard: all schedules before it
- * have run, and each way in which one failed is in the store. It is written every second, so a
- * campaign that is killed goes on from there.
+ * have run, and each way in which one failed is in the store. It is written every five seconds and
+ * after each new failure, so a campaign that is killed goes on from there.
  */
 #ifndef DATSIM_CAMPAIGN_H
 #define DATSIM_CAMPAIGN_H
@@ -61,7 +61,7 @@ struct entry *campaign_keep(struct campaign *campaign, struct entry *entry);
 /* Say of one of the known failures what its replay gave. */
 void campaign_tell_known(const struct campaign *campaign, const struct entry *entry);
 
-/* Write the position, if a second has passed or it is the end: `done` schedules are done. */
+/* Write the position, if five seconds have passed or it is the end: `done` schedules are done. */
 void campaign_save(struct campaign *campaign, uint64_t done, bool end);
 /* The summary, the table of coverage and the JSON. Returns the exit code. */
 int campaign_end(struct campaign *campaign);

@@ -189,6 +189,9 @@ static int hunt_run(struct hunt *hunt)
 	else if (hunt->campaign)
 		code = hunt_interrupted(hunt);
 	runners_end(&hunt->runners);
+	/* Once more: only now is the processor time of all runs known. */
+	if (!hunt->course->merges)
+		hunt_save(hunt, true);
 	return code;
 }
 
