@@ -27,7 +27,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..71
+echo 1..74
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -194,6 +194,33 @@ holds "in two parts it counts the same" in_parts
 expect 0 '^clean.dsim: 100 schedules of seed 1 hold' explore --coverage --runs 100 --store clean \
 	clean.dsim
 holds "its coverage is kept" grep -q '^# covered: completion 100 ' clean/*.position
+
+# ---- several programs in lockstep ----
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+if [ -x "$planted/pairs/lodger" ]; then
+	lodger() {
+		"$datsim" "$@" -- --node server "$planted/pairs/lodger" serve + --node client \
+			"$planted/pairs/lodger" 0 > out 2>&1
+	}
+	keeps() {
+		lodger explore --lockstep --faults kill --runs 25 "$@"
+		[ $? = 4 ] && grep -q 'fail, in 1 way' out && [ "$(ls pair/*.dsim | wc -l)" = 1 ] &&
+			grep -qx '# shape: kill client' pair/*.dsim &&
+			grep -q '^# ending: is stuck; nothing can wake server; ' pair/*.dsim
+	}
+	holds "a pair: a kill is a kind of its own" keeps --store pair --no-shrink --shard 1/2
+	holds "a pair: other schedules fail in the same way" keeps --store pair --shard 2/2
+	mkdir raw
+	sed 's/^# shrunk: yes/# shrunk: no/' pair/*.dsim > "raw/$(cd pair && ls -- *.dsim)"
+	holds "a pair: merge shrinks it" eval 'lodger merge --lockstep --out merged raw &&
+		grep -q "is shrunk: 1 line, stuck-" out'
+else
+	for what in keep count merge; do
+		n=$((n + 1))
+		echo "ok $n - a pair: $what # SKIP tests/planted/pairs is not built"
+	done
+fi
 
 # ---- hostile folders ----
 # bad NAME PATTERN: with the file NAME from standard input, explore and merge say so and run nothing

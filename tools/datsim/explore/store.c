@@ -111,7 +111,7 @@ static bool settle_file(struct store *store, struct entry *entry, bool *fresh)
 	bool good = true;
 
 	if (store->fd < 0) {
-		*fresh = store_find(store, text_of(&entry->name)) == NULL;
+		*fresh = !store_find(store, text_of(&entry->name));
 		return true;
 	}
 	text_add(&name, "%s.dsim", text_of(&entry->name));
@@ -141,10 +141,14 @@ struct entry *store_put(struct store *store, struct entry *entry, bool *fresh)
 
 	entry_name(entry);
 	known = store_find(store, text_of(&entry->name));
+	*fresh = false;
+	if (store->fd < 0 && known && !entry_is_better(entry, known)) {
+		entry_free(entry);
+		return known;
+	}
 	/* A script that does not fail any more gives way, however short it is. */
 	stale = known && known->state != ENTRY_NEW && known->state != ENTRY_FAILS &&
 		known->state != ENTRY_KNOWN;
-	*fresh = false;
 	if (stale ? !write_entry(store, entry) : !settle_file(store, entry, fresh)) {
 		entry_free(entry);
 		return NULL;

@@ -172,28 +172,42 @@ static bool take_script(const char **at, struct entry *entry)
 	return true;
 }
 
+/* The length of a word of a shell's command line, with its quotes. */
+static size_t word_length(const char *word)
+{
+	bool quoted = false;
+	size_t n = 0;
+
+	for (; word[n] && (quoted || word[n] != ' '); n++) {
+		if (word[n] == '\'')
+			quoted = !quoted;
+		else if (word[n] == '\\' && !quoted && word[n + 1])
+			n++;
+	}
+	return n;
+}
+
 /* Split the replay line around the file's name, whose folder may be another one now. */
 static bool take_replay(const char **at, struct entry *entry)
 {
 	struct text line = { 0 }, file = { 0 };
-	const char *found, *from;
-	size_t n;
-	bool good = take_text(at, "replay", &line);
+	const char *word;
+	size_t n = 0;
+	bool found = false;
 
 	text_add(&file, "%s.dsim", text_of(&entry->name));
-	found = good ? strstr(text_of(&line), text_of(&file)) : NULL;
+	take_text(at, "replay", &line);
+	for (word = text_of(&line); !found && *word; word += found ? 0 : n + (word[n] == ' ')) {
+		n = word_length(word);
+		found = memmem(word, n, file.s, file.length) != NULL;
+	}
 	if (found) {
-		n = file.length + (found[file.length] == '\'');
-		for (from = found; from > line.s && from[-1] != (n > file.length ? '\'' : ' ');
-		     from--)
-			;
-		from -= n > file.length && from > line.s;
-		text_append(&entry->before, line.s, (size_t)(from - line.s));
-		text_add(&entry->after, "%s", found + n);
+		text_append(&entry->before, line.s, (size_t)(word - line.s));
+		text_add(&entry->after, "%s", word + n);
 	}
 	text_free(&file);
 	text_free(&line);
-	return found != NULL;
+	return found;
 }
 
 /* What stands at the place where the parse failed: the number of the line, and the line. */

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The store of datsim explore, without running anything: which endings and shapes are the same, how
+ * a failure is written and read, what a damaged file is answered, which of two scripts stays, what
+ * coverage counts, and how positions are united.
+ */
+#include "tests/support/support.h"
+#include "tools/datsim/explore/campaign.h"
+
+#include <stdlib.h>
+
+/* ---- endings ---- */
+
+static char *ending_of(enum ending how, int code, const char *who, const char *what,
+		       const char *said)
+{
+	struct outcome outcome = { .how = how, .code = code };
+	struct text ending = { 0 };
+
+	strcpy(outcome.who, who);
+	strcpy(outcome.what, what);
+	signature_ending(&ending, &outcome, said);
+	return ending.s;
+}
+
+static void ending_is(char *ending, const char *wanted)
+{
+	ck_assert_str_eq(ending, wanted);
+	free(ending);
+}
+
+START_TEST(an_ending_has_the_line_of_an_assertion_without_numbers_and_folders)
+{
+	ending_is(
+		ending_of(ENDED_SIGNAL, 6, "", "",
+			  "begins\na: /home/me/src/a.c:17: f: Assertion `n == 3' failed.\nends\n"),
+		"is ended by signal 6; says: a: a.c:#: f: Assertion `n == #' failed.");
+	ending_is(ending_of(ENDED_CODE, 99, "client2", "",
+			    "==12==ERROR\nSUMMARY: AddressSanitizer: heap-use-after-free b.c:9 in "
+			    "g\n==12==ABORTING\n"),
+		  "client exits with 99; says: SUMMARY: AddressSanitizer: heap-use-after-free "
+		  "b.c:# in g");
+}
+END_TEST
+
+START_TEST(an_ending_has_else_the_last_line_with_a_letter)
+{
+	ending_is(ending_of(ENDED_CODE, 3, "", "", "first\nreply 17 at 0x7ffe12 is wrong\n---\n\n"),
+		  "exits with 3; says: reply # at # is wrong");
+	ending_is(ending_of(ENDED_CODE, 3, "", "", ""), "exits with 3");
+	ending_is(ending_of(ENDED_CODE, 3, "", "", "no newline"), "exits with 3; says: no newline");
+}
+END_TEST
+
+START_TEST(an_ending_has_kinds_of_objects_and_not_their_number)
+{
+	ending_is(ending_of(ENDED_LEFT, 3, "", " emu0.ep2 emu0.evd1 emu0.ep1", ""),
+		  "leaves objects; emu#.ep# emu#.evd#");
+	ending_is(ending_of(ENDED_LEFT, 1, "", " emu1.evd7 emu0.ep4", ""),
+		  "leaves objects; emu#.ep# emu#.evd#");
+}
+END_TEST
+
+START_TEST(an_ending_has_the_calls_that_wait)
+{
+	ending_is(ending_of(ENDED_STUCK, 0, "", "dat_evd_wait on emu0.evd3 waits forever: nothing",
+			    "libdat: dat_evd_wait on emu0.evd3 waits forever: nothing\n"),
+		  "is stuck; dat_evd_wait on emu#.evd# waits forever");
+	ending_is(ending_of(ENDED_STUCK, 0, "", "nothing can wake a, b",
+			    "libdat: dat_evd_wait on b-emu0.evd1 waits forever: x\nnoise\n"
+			    "libdat: dat_cno_wait on a-emu0.cno1 waits forever: y\n"),
+		  "is stuck; nothing can wake a, b; dat_cno_wait on a-emu#.cno# waits forever; "
+		  "dat_evd_wait on b-emu#.evd# waits forever");
+	ending_is(ending_of(ENDED_WRONG, 1, "", "order: emu0.ep1 completes 3", "x\n"),
+		  "breaks a rule; order");
+	ending_is(ending_of(ENDED_HUNG, 0, "", "3,000 events", "x\n"), "hangs");
+}
+END_TEST
+
+/* ---- shapes ---- */
+
+static void lines_of(struct lines *lines, const char *text)
+{
+	struct entry entry = { .is_script = false };
+
+	text_add(&entry.lines, "%s", text);
+	entry_lines(&entry, lines);
+	text_free(&entry.lines);
+}
+
+static void shape_is(const char *text, const char *wanted)
+{
+	struct text shape = { 0 };
+	struct lines lines;
+
+	lines_of(&lines, text);
+	signature_shape(&shape, &lines);
+	ck_assert_str_eq(text_of(&shape), wanted);
+	text_free(&shape);
+	lines_free(&lines);
+}
+
+START_TEST(a_shape_is_timing_for_all_that_a_connection_survives)
+{
+	shape_is("fabric seed=7\n", "timing");
+	shape_is("fault link a>b drop opcode=ACK nth=1\n", "timing");
+	shape_is("fault link b>a delay 3us\nfabric latency=2us\n", "timing");
+	shape_is("turn client thread=1 call=2 pause=3us\n", "timing");
+	shape_is("fault link a>b drop opcode=SEND after=2 until=9us\n", "timing");
+}
+END_TEST
+
+START_TEST(a_shape_names_other_kinds_once_and_in_order)
+{
+	shape_is("fault link a>b drop opcode=SEND after=2\n", "break");
+	shape_is("fault kill client at 5us\nfabric seed=7\n", "kill client");
+	shape_is("fault kill client2 at 5us\nfault link a>b dead\nfault link a>b rnr times=1\n"
+		 "fault link a>b down\n",
+		 "break, kill client, timing");
+	shape_is("fabric placement=tail\n", "placement");
+}
+END_TEST
+
+START_TEST(a_schedule_has_a_shape_if_it_has_all_its_kinds)
+{
+	ck_assert(shape_has("break, kill client, timing", "kill client"));
+	ck_assert(shape_has("break, timing", "break, timing"));
+	ck_assert(!shape_has("break, timing", "kill client"));
+	ck_assert(!shape_has("timing", "tim"));
+	ck_assert(!shape_has("tim", "timing"));
+}
+END_TEST
+
+START_TEST(a_schedule_is_restricted_to_a_shape_with_its_settings)
+{
+	struct lines all, some;
+
+	lines_of(&all, "fabric seed=7\nfault link a>b rnr times=1\nfault kill b at 5us\n");
+	ck_assert(shape_restrict(&all, "kill b", &some));
+	ck_assert_uint_eq(some.count, 2);
+	ck_assert_str_eq(some.line[0].text, "fabric seed=7");
+	ck_assert_str_eq(some.line[1].text, "fault kill b at 5us");
+	free(some.line);
+	ck_assert(!shape_restrict(&all, "kill b, timing", &some));
+	ck_assert_uint_eq(some.count, 3);
+	free(some.line);
+	lines_free(&all);
+}
+END_TEST
+
+/* ---- the file ---- */
+
+static void entry_make(struct entry *entry, const char *lines)
+{
+	*entry = (struct entry){ .schedule = 12, .seed = 3, .shrunk = true };
+	text_add(&entry->target, "server + client");
+	text_add(&entry->ending, "client exits with 3");
+	text_add(&entry->shape, "timing");
+	text_add(&entry->says, "client exits with 3");
+	text_add(&entry->version, "1.2");
+	text_add(&entry->before, "datsim run --script ");
+	text_add(&entry->after, " -- ./a b");
+	text_add(&entry->lines, "%s", lines);
+	entry_name(entry);
+}
+
+static bool parse(const struct entry *like, const struct text *content, struct entry *entry,
+		  struct text *error)
+{
+	struct text name = { 0 };
+	bool good;
+
+	text_add(&name, "%s.dsim", text_of(&like->name));
+	error->length = 0;
+	good = entry_parse(entry, "x", text_of(&name), content, error);
+	ck_assert_int_eq(good, !error->length);
+	text_free(&name);
+	return good;
+}
+
+START_TEST(a_failure_is_read_as_it_was_written_in_any_folder)
+{
+	static const char *const folders[] = { "DIR", "/tmp/my dir's", "a b" };
+	struct text content = { 0 }, again = { 0 }, error = { 0 };
+	struct entry entry, read;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		struct store store = { .fd = -1, .dir = folders[i] };
+
+		entry_make(&entry, "fault link a>b drop nth=1\n");
+		content.length = again.length = 0;
+		entry_format(&store, &entry, &content);
+		ck_assert(parse(&entry, &content, &read, &error));
+		ck_assert_str_eq(text_of(&read.after), " -- ./a b");
+		ck_assert_str_eq(text_of(&read.before), "datsim run --script ");
+		entry_format(&store, &read, &again);
+		ck_assert_str_eq(text_of(&again), text_of(&content));
+		entry_free(&entry);
+		entry_free(&read);
+	}
+	text_free(&content);
+	text_free(&again);
+	text_free(&error);
+}
+END_TEST
+
+START_TEST(a_failure_that_is_cut_or_changed_is_an_error_and_no_crash)
+{
+	const struct store store = { .fd = -1, .dir = "DIR" };
+	struct text content = { 0 }, error = { 0 }, other = { 0 };
+	struct entry entry, read;
+	size_t header, i;
+
+	entry_make(&entry, "fault link a>b drop nth=1\n");
+	entry_format(&store, &entry, &content);
+	header = (size_t)(strstr(content.s, "# ----\n") - content.s);
+	for (i = 0; i < content.length; i++) {
+		other.length = 0;
+		text_append(&other, content.s, i);
+		ck_assert(!parse(&entry, &other, &read, &error));
+		entry_free(&read);
+	}
+	for (i = 0; i < header; i++) {
+		other.length = 0;
+		text_append(&other, content.s, content.length);
+		other.s[i] = '\n';
+		parse(&entry, &other, &read, &error);
+		entry_free(&read);
+		other.s[i] = (char)0xff;
+		parse(&entry, &other, &read, &error);
+		entry_free(&read);
+	}
+	text_free(&content);
+	text_free(&other);
+	text_free(&error);
+	entry_free(&entry);
+}
+END_TEST
+
+START_TEST(the_shorter_script_stays_whichever_comes_first)
+{
+	struct store store = { .fd = -1 };
+	struct entry entry;
+	bool fresh;
+
+	entry_make(&entry, "fault link a>b drop nth=1\n");
+	ck_assert_str_eq(text_of(&store_put(&store, &entry, &fresh)->lines),
+			 "fault link a>b drop nth=1\n");
+	ck_assert(fresh);
+	entry_make(&entry, "fabric seed=3\nfault link a>b drop nth=1\n");
+	store_put(&store, &entry, &fresh);
+	ck_assert(!fresh);
+	ck_assert_uint_eq(store.count, 1);
+	ck_assert_str_eq(text_of(&store.list[0].lines), "fault link a>b drop nth=1\n");
+	entry_make(&entry, "fault link a>b rnr\n");
+	store_put(&store, &entry, &fresh);
+	ck_assert_str_eq(text_of(&store.list[0].lines), "fault link a>b rnr\n");
+	store_close(&store);
+}
+END_TEST
+
+/* ---- coverage ---- */
+
+static const char trace[] = "libdat trace 1\n# seed=1\n"
+			    "0 emu0.ep1 create\n"
+			    "5 emu0.ep1 state from=UNCONNECTED to=CONNECTED by=connection\n"
+			    "6 emu0>emu1 drop rule=1 op=ACK\n"
+			    "6 emu0>emu1 drop rule=1 op=ACK\n"
+			    "7 - rule add=1 verdict=drop\n"
+			    "8 emu0.ep1 fail cause=RETRY message=1\n"
+			    "8 emu0.ep1 complete op=SEND status=TRANSPORT bytes=0 message=1\n"
+			    "9 emu0.qp1 refuse call=ibv_modify_qp error=EINVAL\n"
+			    "9 emu0.ep1 refuse call=dat_ep_free type=DAT_INVALID_STATE subtype=X\n"
+			    "9 emu0 fault rule=1001 does=fail at=post_send\n"
+			    "9 emu0.evd1 event number=CONNECTION_BROKEN object=emu0.ep1\n"
+			    "# end lines=8\n";
+
+static void covers(const struct coverage *coverage, enum cover_kind kind, const char *name,
+		   uint64_t schedules, uint64_t times)
+{
+	for (size_t i = 0; i < coverage->count; i++) {
+		const struct cover *cover = &coverage->list[i];
+
+		if (cover->kind != kind || strcmp(cover->name, name) != 0)
+			continue;
+		ck_assert_uint_eq(cover->schedules, schedules);
+		ck_assert_uint_eq(cover->times, times);
+		return;
+	}
+	ck_abort_msg("%s is not covered", name);
+}
+
+START_TEST(coverage_counts_each_thing_once_a_schedule)
+{
+	struct coverage coverage = { .list = NULL }, copy = { .list = NULL };
+	struct text text = { 0 };
+	const char *at;
+
+	coverage_read(&coverage, trace, strlen(trace));
+	coverage_read(&coverage, trace, strlen(trace));
+	coverage_read(&coverage, "", 0);
+	ck_assert_uint_eq(coverage.schedules, 3);
+	ck_assert_uint_eq(coverage.count, 8);
+	covers(&coverage, COVER_TRANSITION, "ep UNCONNECTED > CONNECTED", 2, 2);
+	covers(&coverage, COVER_FAULT, "drop", 2, 4);
+	covers(&coverage, COVER_FAULT, "fail post_send", 2, 2);
+	covers(&coverage, COVER_CAUSE, "RETRY", 2, 2);
+	covers(&coverage, COVER_COMPLETION, "SEND TRANSPORT", 2, 2);
+	covers(&coverage, COVER_CALL, "ibv_modify_qp EINVAL", 2, 2);
+	covers(&coverage, COVER_CALL, "dat_ep_free DAT_INVALID_STATE", 2, 2);
+	covers(&coverage, COVER_EVENT, "CONNECTION_BROKEN", 2, 2);
+	coverage_format(&coverage, &text);
+	at = text_of(&text);
+	ck_assert(header_number(&at, "covered-schedules", &copy.schedules));
+	while (coverage_take(&at, &copy))
+		;
+	ck_assert_str_eq(at, "");
+	coverage_unite(&copy, &coverage);
+	covers(&copy, COVER_FAULT, "drop", 4, 8);
+	ck_assert_uint_eq(copy.schedules, 6);
+	text_free(&text);
+	coverage_free(&coverage);
+	coverage_free(&copy);
+}
+END_TEST
+
+/* ---- positions ---- */
+
+START_TEST(a_position_is_read_as_it_was_written_and_cut_it_is_an_error)
+{
+	struct position position = { .seed = 1, .shard = 3, .shards = 8, .kinds = 255, .done = 77 };
+	struct position read;
+	struct text content = { 0 }, again = { 0 }, error = { 0 }, cut = { 0 };
+
+	text_add(&position.target, "rpc");
+	position_count(&position, "exit-0123456789abcdef", 5);
+	coverage_read(&position.coverage, trace, strlen(trace));
+	position_format(&position, &content);
+	ck_assert(position_parse(&read, "x", &content, &error));
+	position_format(&read, &again);
+	ck_assert_str_eq(text_of(&again), text_of(&content));
+	position_free(&read);
+	for (size_t i = 0; i < content.length; i++) {
+		cut.length = error.length = 0;
+		text_append(&cut, content.s, i);
+		ck_assert(!position_parse(&read, "x", &cut, &error));
+		ck_assert_uint_gt(error.length, 0);
+		position_free(&read);
+	}
+	position_free(&position);
+	text_free(&content);
+	text_free(&again);
+	text_free(&error);
+	text_free(&cut);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_test_bare(suite, an_ending_has_the_line_of_an_assertion_without_numbers_and_folders);
+	unit_test_bare(suite, an_ending_has_else_the_last_line_with_a_letter);
+	unit_test_bare(suite, an_ending_has_kinds_of_objects_and_not_their_number);
+	unit_test_bare(suite, an_ending_has_the_calls_that_wait);
+	unit_test_bare(suite, a_shape_is_timing_for_all_that_a_connection_survives);
+	unit_test_bare(suite, a_shape_names_other_kinds_once_and_in_order);
+	unit_test_bare(suite, a_schedule_has_a_shape_if_it_has_all_its_kinds);
+	unit_test_bare(suite, a_schedule_is_restricted_to_a_shape_with_its_settings);
+	unit_test_bare(suite, a_failure_is_read_as_it_was_written_in_any_folder);
+	unit_test_bare(suite, a_failure_that_is_cut_or_changed_is_an_error_and_no_crash);
+	unit_test_bare(suite, the_shorter_script_stays_whichever_comes_first);
+	unit_test_bare(suite, coverage_counts_each_thing_once_a_schedule);
+	unit_test_bare(suite, a_position_is_read_as_it_was_written_and_cut_it_is_an_error);
+}
+
+UNIT_SUITE("store of datsim explore")
