@@ -43,7 +43,7 @@ ln -s "$build/tools/datsim/datsim" "$work/bin/datsim"
 ln -s "$program" "$work/jobs/credit"
 export PATH=$work/bin:$PATH
 
-# Two ports that nobody uses
+# Two free ports
 ports=$(python3 -c 'import socket
 s = [socket.socket() for i in range(2)]
 for x in s: x.bind(("127.0.0.1", 0))
@@ -82,8 +82,8 @@ END
 echo 'CgroupPlugin=cgroup/v1' > "$work/cgroup.conf"
 mungekey --create --keyfile "$work/munge.key" || exit 99
 munged --foreground --force --key-file="$work/munge.key" --socket="$work/munge.socket" \
-	--pid-file="$work/munged.pid" --log-file="$work/munged.log" --seed-file="$work/munged.seed" \
-	> "$work/munged.out" 2>&1 &
+	--pid-file="$work/munged.pid" --log-file="$work/munged.log" \
+	--seed-file="$work/munged.seed" > "$work/munged.out" 2>&1 &
 daemons=$!
 until [ -S "$work/munge.socket" ]; do
 	kill -0 $! 2> /dev/null || { cat "$work"/munged.*; skip "munged does not start here"; }

@@ -77,6 +77,7 @@ nav:
       - Card: doc/card.md
       - Questions: doc/faq.md
       - CI: doc/ci.md
+      - Campaigns: doc/campaign.md
       - libibverbs and librdmacm: doc/verbs.md
       - RDMA adapters: doc/production.md
       - Packages: packaging/README.md

@@ -7,7 +7,10 @@
 #
 # PARALLEL has more options of parallel: PARALLEL='--jobs 4 --sshloginfile hosts --workdir .'.
 # Run it once more after an interruption: each shard goes on where it was.
-[ $# -gt 0 ] || { echo "parallel.sh: expected a program, or options and a program" >&2; exit 2; }
+if [ $# = 0 ]; then
+	echo "parallel.sh: expected a program, or options and a program" >&2
+	exit 2
+fi
 case $1 in
 -*) ;;
 *) set -- -- "$@" ;;

@@ -71,7 +71,8 @@ if python3 -c 'import yaml' 2> /dev/null; then
 		step explore Explore $shard > explore.sh
 		sh -e explore.sh > out 2>&1 && mv failures "failures-$shard"
 	done
-	holds "the steps of the matrix explore" [ "$(cat failures-*/*.position | grep -c done:)" = 8 ]
+	holds "the steps of the matrix explore" \
+		[ "$(cat failures-*/*.position | grep -c done:)" = 8 ]
 	step merge Unite > unite.sh
 	fails() {
 		! sh -e unite.sh > out 2>&1
