@@ -52,7 +52,11 @@ cp -R one seeds
 for seed in 2 3; do
 	"$datsim" explore --runs "$runs" --seed $seed --store seeds -- ./credit > "out.$seed"
 done
-holds "the same bug found by other seeds is the same failure" same one seeds
+bug() {
+	[ "$(cd one && ls -- *.dsim)" = "$(cd seeds && ls -- *.dsim)" ] &&
+		grep -q 'in 1 way, 0 of them new' out.2 && grep -q 'in 1 way, 0 of them new' out.3
+}
+holds "the same bug found by other seeds is the same failure" bug
 expect 1 "of which [0-9]+ fail" explore -j 2 --runs "$runs" --store two -- ./credit
 holds "two workers keep the same failures" same one two
 for i in 1 2 3; do
@@ -205,14 +209,16 @@ if [ -x "$planted/pairs/lodger" ]; then
 	}
 	keeps() {
 		lodger explore --lockstep --faults kill --runs 25 "$@"
-		[ $? = 4 ] && grep -q 'fail, in 1 way' out && [ "$(ls pair/*.dsim | wc -l)" = 1 ] &&
+		[ $? = 4 ] && grep -qE 'fails?, in 1 way' out &&
+			[ "$(ls pair/*.dsim | wc -l)" = 1 ] &&
 			grep -qx '# shape: kill client' pair/*.dsim &&
 			grep -q '^# ending: is stuck; nothing can wake server; ' pair/*.dsim
 	}
 	holds "a pair: a kill is a kind of its own" keeps --store pair --no-shrink --shard 1/2
 	holds "a pair: other schedules fail in the same way" keeps --store pair --shard 2/2
 	mkdir raw
-	sed 's/^# shrunk: yes/# shrunk: no/' pair/*.dsim > "raw/$(cd pair && ls -- *.dsim)"
+	sed 's/^# shrunk: yes/# shrunk: no/' pair/*.dsim \
+		> "raw/$(cd pair && ls -- *.dsim)"
 	holds "a pair: merge shrinks it" eval 'lodger merge --lockstep --out merged raw &&
 		grep -q "is shrunk: 1 line, stuck-" out'
 else

@@ -43,12 +43,24 @@ START_TEST(an_ending_has_the_line_of_an_assertion_without_numbers_and_folders)
 }
 END_TEST
 
-START_TEST(an_ending_has_else_the_last_line_with_a_letter)
+static void says_is(int code, const char *said, const char *wanted)
 {
-	ending_is(ending_of(ENDED_CODE, 3, "", "", "first\nreply 17 at 0x7ffe12 is wrong\n---\n\n"),
-		  "exits with 3; says: reply # at # is wrong");
-	ending_is(ending_of(ENDED_CODE, 3, "", "", ""), "exits with 3");
-	ending_is(ending_of(ENDED_CODE, 3, "", "", "no newline"), "exits with 3; says: no newline");
+	struct outcome outcome = { .how = ENDED_CODE, .code = code };
+	struct text says = { 0 };
+
+	signature_says(&says, &outcome, said);
+	ck_assert_str_eq(text_of(&says), wanted);
+	text_free(&says);
+}
+
+START_TEST(an_ending_has_no_other_message_but_a_person_reads_the_last)
+{
+	ending_is(ending_of(ENDED_CODE, 3, "", "", "first\nreply 17 is wrong\n"), "exits with 3");
+	says_is(3, "first\nreply 17 is wrong\n---\n\n", "exits with 3; it said: reply 17 is wrong");
+	says_is(3, "", "exits with 3");
+	says_is(3, "no newline", "exits with 3; it said: no newline");
+	says_is(3, "a.c:1: Assertion `x' failed.\nlast\n",
+		"exits with 3; it said: a.c:1: Assertion `x' failed.");
 }
 END_TEST
 
@@ -358,7 +370,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_test_bare(suite, an_ending_has_the_line_of_an_assertion_without_numbers_and_folders);
-	unit_test_bare(suite, an_ending_has_else_the_last_line_with_a_letter);
+	unit_test_bare(suite, an_ending_has_no_other_message_but_a_person_reads_the_last);
 	unit_test_bare(suite, an_ending_has_kinds_of_objects_and_not_their_number);
 	unit_test_bare(suite, an_ending_has_the_calls_that_wait);
 	unit_test_bare(suite, a_shape_is_timing_for_all_that_a_connection_survives);

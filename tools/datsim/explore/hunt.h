@@ -29,12 +29,13 @@ struct hunt {
 
 	struct campaign *campaign; /* NULL: it ends with the first failure */
 	struct text ending;        /* of the failure (signature.h); empty without a campaign */
+	struct text says;          /* the same for a person, with its last words */
 	struct entry *entry;       /* to be put into the store when the report writes the script */
 	bool repeats;              /* the failure, in each of the last runs */
 	struct hunt_failure {
 		uint64_t number;
 		struct outcome outcome;
-		struct text ending;
+		struct text ending, says;
 	} pending[RUNNERS_MAX]; /* failures that are not known */
 	int pending_count;
 };

@@ -46,10 +46,12 @@ void hunt_take(struct hunt *hunt, const struct runner *runner)
 	*failure = (struct hunt_failure){ .number = runner->number, .outcome = runner->outcome };
 	runner_said(runner, &said);
 	signature_ending(&failure->ending, &runner->outcome, text_of(&said));
+	signature_says(&failure->says, &runner->outcome, text_of(&said));
 	lines_of_schedule(hunt, runner->number, &lines);
 	if (campaign_knows(hunt->campaign, text_of(&failure->ending), &lines, NULL, NULL)) {
 		campaign_note(hunt->campaign, outcome_code(&runner->outcome));
 		text_free(&failure->ending);
+		text_free(&failure->says);
 	} else {
 		hunt->pending_count++;
 		hunt->found = true;
@@ -95,7 +97,7 @@ static void make_entry(struct hunt *hunt, const struct lines *lines, bool shrunk
 	entry->schedule = hunt->number;
 	entry->shrunk = shrunk;
 	entry->repeats = true;
-	outcome_add(&entry->says, &hunt->failure);
+	text_append(&entry->says, text_of(&hunt->says), hunt->says.length);
 	take_replay(hunt, entry);
 }
 
@@ -166,15 +168,17 @@ void hunt_settle(struct hunt *hunt)
 			hunt->number = failure->number;
 			hunt->failure = failure->outcome;
 			hunt->ending = failure->ending;
+			hunt->says = failure->says;
 			lines_of_schedule(hunt, failure->number, &lines);
 			if (!campaign_knows(hunt->campaign, text_of(&failure->ending), &lines,
 					    hunt_fails_so, hunt))
 				keep_failure(hunt, &lines);
 			campaign_note(hunt->campaign, outcome_code(&failure->outcome));
 			lines_free(&lines);
-			hunt->ending = (struct text){ .s = NULL };
+			hunt->ending = hunt->says = (struct text){ .s = NULL };
 		}
 		text_free(&failure->ending);
+		text_free(&failure->says);
 	}
 	/* Asked to end, it has not kept those that are left: no position is behind them. */
 	hunt->found = hunt->pending_count > 0 && ended_asked(&hunt->ended);
@@ -268,6 +272,7 @@ static bool shorten_entry(struct hunt *hunt, struct entry *entry)
 		return false;
 	}
 	hunt->ending = ending;
+	text_append(&hunt->says, text_of(&entry->says), entry->says.length);
 	entry_lines(entry, &lines);
 	shrink_entry(hunt, entry, &lines);
 	make_entry(hunt, &lines, true, &fresh);
@@ -286,6 +291,7 @@ static bool shorten_entry(struct hunt *hunt, struct entry *entry)
 	lines_free(&lines);
 	text_free(&old);
 	text_free(&hunt->ending);
+	text_free(&hunt->says);
 	return good;
 }
 

@@ -82,8 +82,8 @@ static bool is_telling(struct span line)
 	return false;
 }
 
-/* The first line that tells most; else the last one with a letter. */
-static struct span line_of(const char *said)
+/* The first line that tells; with `any`, if there is none, the last one with a letter. */
+static struct span line_of(const char *said, bool any)
 {
 	struct span line, last = { "", 0 };
 	size_t i;
@@ -92,22 +92,34 @@ static struct span line_of(const char *said)
 		line = (struct span){ said, strcspn(said, "\n") };
 		if (is_telling(line))
 			return line;
-		for (i = 0; i < line.length && !isalpha((unsigned char)line.s[i]); i++)
+		for (i = 0; any && i < line.length && !isalpha((unsigned char)line.s[i]); i++)
 			;
-		if (i < line.length)
+		if (any && i < line.length)
 			last = line;
 	}
 	return last;
 }
 
+/* Other messages are no part of it: one bug may show in several ways, as chance will have it. */
 static void add_said(struct text *ending, const char *said)
 {
-	struct span line = line_of(said);
+	struct span line = line_of(said, false);
 
 	if (!line.length)
 		return;
 	text_add(ending, "; says: ");
 	add_plain(ending, line.s, line.length < SAID_MOST ? line.length : SAID_MOST);
+}
+
+void signature_says(struct text *says, const struct outcome *outcome, const char *said)
+{
+	struct span line = line_of(said, true);
+
+	outcome_add(says, outcome);
+	if (!line.length || (outcome->how != ENDED_CODE && outcome->how != ENDED_SIGNAL))
+		return;
+	text_add(says, "; it said: ");
+	text_printable(says, line.s, line.length < SAID_MOST ? line.length : SAID_MOST);
 }
 
 /* ---- endings ---- */

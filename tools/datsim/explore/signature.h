@@ -3,10 +3,11 @@
  * signature.h - what makes two failures one: the same target (the names of the programs, or of the
  * script), the same ending and the same shape of the schedule.
  *
- * The ending is how the run ended, with its exit status, signal or checker; whose it was; the call
- * it waited in; and what the program said: the line of its standard error with the assertion or the
- * sanitizer's summary, or else the last one. Numbers, and folders in front of files, are left out
- * of these texts, because they differ between seeds and machines.
+ * The ending is how the run ended, with its exit status, signal or checker; which program; the call
+ * it waited in; and the line of its standard error with an assertion or a sanitizer's summary.
+ * Other messages are no part of it, because one bug leads to different ones, as seeds will have it.
+ * Numbers, and folders in front of files, are left out, because they differ between seeds and
+ * machines.
  *
  * The shape is the set of kinds of faults that the schedule has: "timing" for all that a correct
  * program does not notice (packets lost, late, repeated or refused, settings of the fabric, the
@@ -21,6 +22,8 @@
 
 /* Add the ending of a run of programs. `said`: what came on standard error. */
 void signature_ending(struct text *ending, const struct outcome *outcome, const char *said);
+/* Add how it ended for a person, with what the program said last. */
+void signature_says(struct text *says, const struct outcome *outcome, const char *said);
 /* Add the ending of a script. */
 void signature_verdict(struct text *ending, const struct verdict *verdict);
 /* Add the shape of some lines: words with ", " between them, each once and in order. */
