@@ -49,6 +49,11 @@ extern const struct bench_side bench_library;
 /* The same with one pair and one message outstanding; each call is in a function of its own. */
 extern const struct bench_side bench_steps;
 extern const struct bench_side bench_floor;
+/* As bench_library, with a trace in memory. */
+extern const struct bench_side bench_traced;
+
+/* Library only, while it is set up: start or stop the trace. */
+void bench_trace(int on);
 
 /* Library only: connect `pairs` pairs one after the other; each is disconnected before the next. */
 void bench_connect(int pairs);

@@ -5,7 +5,8 @@
  *	bench_message			measure everything and print it
  *	bench_message CASE SIDE ROUNDS	run only this, for a tool that counts instructions:
  *					CASE one, window (64 in flight), many or more;
- *					SIDE library, floor, or steps (library, call by call)
+ *					SIDE library, floor, traced (library, with a trace in
+ *					memory) or steps (library, call by call)
  *	bench_message setup PAIRS	connect so many pairs and end without taking them down
  *	bench_message adapters NUMBER PARTNERS ROUNDS
  *					each of NUMBER adapters sends messages to PARTNERS others
@@ -84,6 +85,27 @@ static void print_case(const struct bench_case *c)
 	printf("%-30s %8.1f %8.1f %9.2f  %s\n", c->title, ns, least, ns / least, wanted);
 	bench_library.tear_down();
 	bench_floor.tear_down();
+}
+
+/* Traced and untraced alternate. The rounds are few, so that the trace does not become full. */
+static void print_traced(void)
+{
+	static const struct bench_case c = { "traced", "", 1, 1, 40000, 2.0 };
+	double traced[ROUNDS], plain[ROUNDS], ns, least;
+
+	bench_library.set_up(c.pairs, c.in_flight);
+	bench_library.run(c.rounds);
+	for (int n = 0; n < ROUNDS; n++) {
+		plain[n] = measure_side(&bench_library, &c);
+		bench_trace(1);
+		traced[n] = measure_side(&bench_library, &c);
+		bench_trace(0);
+	}
+	ns = median_of(traced);
+	least = median_of(plain);
+	printf("\n%-30s %8s %8s %9s\n%-30s %8.1f %8.1f %9.2f  at most %.1f\n", "", "traced",
+	       "untraced", "ratio", "one outstanding", ns, least, ns / least, c.wanted);
+	bench_library.tear_down();
 }
 
 static void print_connect(void)
@@ -166,6 +188,7 @@ static int print_all(void)
 		print_case(&cases[n]);
 	print_connect();
 	printf("%-30s %8ld bytes                at most 2048 bytes\n", "idle connected pair", idle);
+	print_traced();
 	if (bench_empty_dequeues())
 		printf("(%ld dequeues found nothing)\n", bench_empty_dequeues());
 	return 0;
@@ -181,9 +204,10 @@ static int time_library(long rounds)
 
 static int run_one(const char *name, const char *side_name, long rounds)
 {
-	const struct bench_side *side = strcmp(side_name, "floor") == 0   ? &bench_floor
-					: strcmp(side_name, "steps") == 0 ? &bench_steps
-									  : &bench_library;
+	const struct bench_side *side = strcmp(side_name, "floor") == 0    ? &bench_floor
+					: strcmp(side_name, "steps") == 0  ? &bench_steps
+					: strcmp(side_name, "traced") == 0 ? &bench_traced
+									   : &bench_library;
 
 	for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
 		const struct bench_case *c = &cases[n];

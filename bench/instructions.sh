@@ -11,6 +11,7 @@ most_one=752    # instructions a message, one pair, one outstanding
 most_verbs=736  # the same over libibverbs
 most_calls=700  # of which in its four calls: without the instructions of the program itself
 most_window=744 # the same, 64 outstanding
+most_traced=1445 # as most_one, with a trace in memory
 most_percent=3  # difference between 1,000 or 4,000 pairs and one
 most_idle=2048  # bytes of an idle connected pair
 most_many=1.5   # a message between 1,024 adapters beside one of a pair
@@ -80,7 +81,7 @@ more 2 4000 4,000 pairs, one outstanding'
 
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-echo "1..12"
+echo "1..13"
 echo "# instructions a message     library   floor   ratio"
 echo "$cases" | while read -r name rounds messages title; do
 	library=$(per_message "$name" library "$rounds" "$messages")
@@ -101,6 +102,10 @@ verdict "64 outstanding: $window instructions, at most $most_window" \
 verdict "1,000 pairs: $many instructions, within $most_percent % of one pair's $one" \
 	"$one > 0 && $many <= $one * (1 + $most_percent / 100) && \
 	$many >= $one * (1 - $most_percent / 100)"
+traced=$(per_message one traced 2000 1)
+verdict "one outstanding, traced: ${traced:-?} instructions, at most $most_traced" \
+	"${traced:-0} > 0 && ${traced:-0} <= $most_traced"
+echo "# one outstanding, traced    ${traced:-?}"
 for name in one window many more; do
 	cmp -s "$work/$name" "$work/$name.again" || echo "# $name: the second run differs"
 done > "$work/differ"
@@ -162,6 +167,6 @@ if [ -e "$build/verbs/.libs/librdmacm.so.1" ] && [ -x "$build/bench/bench_verbs"
 	verdict "libibverbs, its four calls: $((verbs - own)) instructions, at most $most_calls" \
 		"$own > 0 && $own < $verbs && $verbs - $own <= $most_calls"
 else
-	echo "ok 11 # SKIP the verbs front or bench_verbs is not built"
 	echo "ok 12 # SKIP the verbs front or bench_verbs is not built"
+	echo "ok 13 # SKIP the verbs front or bench_verbs is not built"
 fi

@@ -12,6 +12,7 @@
 	dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, where, size, pz, rights, DAT_VA_TYPE_VA, lmr, \
 		       key, NULL, NULL, NULL)
 #else
+#include <dat/sim.h>
 #include <dat/udat.h>
 #define IS_NOTHING(ret) ((ret) == DAT_QUEUE_EMPTY)
 #define EVDS_FOR_ALL    0
@@ -338,6 +339,26 @@ static void run_steps(long rounds)
 const struct bench_side bench_steps = { "steps", library_set_up, run_steps, library_tear_down };
 const struct bench_side bench_library = { "library", library_set_up, library_run,
 					  library_tear_down };
+
+/* ---- the trace ---- */
+
+#ifndef BENCH_DAT2
+void bench_trace(int on)
+{
+	DAT_SIM_HANDLE sim;
+
+	must_succeed("dat_sim_of", dat_sim_of(ia0, &sim));
+	must_succeed("dat_sim_trace", dat_sim_trace(sim, on ? DAT_TRUE : DAT_FALSE));
+}
+
+static void traced_set_up(int pair_count, int in_flight_count)
+{
+	library_set_up(pair_count, in_flight_count);
+	bench_trace(1);
+}
+
+const struct bench_side bench_traced = { "traced", traced_set_up, library_run, library_tear_down };
+#endif
 
 /* ---- connections ---- */
 

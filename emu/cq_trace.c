@@ -7,27 +7,6 @@
 #include "emu/fabric/trace.h"
 #include "qp.h"
 
-const char *emu_status_name(enum nic_wc_status status)
-{
-	static const char *const names[NIC_WC_COUNT] = {
-		[NIC_WC_SUCCESS] = "SUCCESS",
-		[NIC_WC_FLUSHED] = "FLUSHED",
-		[NIC_WC_LOCAL_LENGTH] = "LOCAL_LENGTH",
-		[NIC_WC_LOCAL_QP] = "LOCAL_EP",
-		[NIC_WC_LOCAL_PROTECTION] = "LOCAL_PROTECTION",
-		[NIC_WC_BAD_RESPONSE] = "BAD_RESPONSE",
-		[NIC_WC_REMOTE_ACCESS] = "REMOTE_ACCESS",
-		[NIC_WC_REMOTE_OPERATION] = "REMOTE_RESPONDER",
-		[NIC_WC_RETRY_EXCEEDED] = "TRANSPORT",
-		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
-		[NIC_WC_PARTIAL] = "PARTIAL",
-		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
-		[NIC_WC_REMOTE_INVALID] = "REMOTE_INVALID",
-	};
-
-	return status < NIC_WC_COUNT ? names[status] : "?";
-}
-
 /* ---- requests ---- */
 
 #define POST_TEXT 160
@@ -60,8 +39,15 @@ static void post_text(const struct emu_qp *qp, const struct nic_send_wr *wr, cha
 #undef ADD
 }
 
-EMU_COLD void emu_trace_post(struct emu_world *w, const struct emu_qp *qp,
-			     const struct nic_send_wr *wr, uint32_t message)
+/* A Send of a QP that has a record of its own kind. */
+static bool is_ordinary(const struct emu_qp *qp, const struct nic_send_wr *wr)
+{
+	return wr->opcode == NIC_OP_SEND && qp->kind != NIC_QP_DATAGRAM &&
+	       !(wr->flags & (NIC_WR_IMM | NIC_WR_INVALIDATE)) && wr->wr_id <= UINT32_MAX;
+}
+
+static EMU_COLD void trace_post_text(struct emu_world *w, const struct emu_qp *qp,
+				     const struct nic_send_wr *wr, uint32_t message)
 {
 	static const char *const verbs[] = {
 		[NIC_OP_SEND] = "post_send",      [NIC_OP_WRITE] = "post_rdma_write",
@@ -78,6 +64,20 @@ EMU_COLD void emu_trace_post(struct emu_world *w, const struct emu_qp *qp,
 	else
 		emu_trace_line(w, EMU_QP " %s bytes=%u segments=%u message=%u%s", EMU_QP_OF(w, qp),
 			       verbs[wr->opcode], wr->length, wr->num_sge, message, text);
+}
+
+void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr,
+		    uint32_t message)
+{
+	if (qp->noun == NIC_NOUN_EP && wr->opcode <= NIC_OP_READ)
+		emu_record_of(w, EMU_RECORD_POST, qp, wr->length, wr->num_sge, message, wr->opcode);
+	else if (qp->noun != NIC_NOUN_EP && is_ordinary(qp, wr))
+		emu_record_of(w,
+			      wr->flags & NIC_WR_SUPPRESS ? EMU_RECORD_POST_UNSIGNALED
+							  : EMU_RECORD_POST_QP,
+			      qp, wr->length, wr->num_sge, message, (uint32_t)wr->wr_id);
+	else
+		trace_post_text(w, qp, wr, message);
 }
 
 /* ---- completions ---- */
@@ -103,16 +103,8 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 void emu_trace_completion(struct emu_world *w, const struct emu_qp *qp, enum nic_opcode opcode,
 			  enum nic_wc_status status, uint32_t length, uint32_t message)
 {
-	static const char *const names[NIC_OP_COUNT] = {
-		[NIC_OP_SEND] = "SEND",      [NIC_OP_WRITE] = "RDMA_WRITE",
-		[NIC_OP_READ] = "RDMA_READ", [NIC_OP_BIND] = "BIND",
-		[NIC_OP_RECV] = "RECV",      [NIC_OP_SWAP] = "COMPARE_SWAP",
-		[NIC_OP_ADD] = "FETCH_ADD",
-	};
-
 	if (opcode == NIC_OP_BIND)
 		length = 0; /* a BIND's length is lib's own */
-	emu_trace_line(w, EMU_QP " complete op=%s status=%s bytes=%u message=%u", EMU_QP_OF(w, qp),
-		       opcode < NIC_OP_COUNT ? names[opcode] : "?", emu_status_name(status), length,
-		       message);
+	emu_record_of(w, EMU_RECORD_COMPLETE, qp, (uint32_t)opcode, (uint32_t)status, length,
+		      message);
 }

@@ -138,6 +138,7 @@ const struct nic_ops emu_ops = {
 	.sim_trace = emu_trace_switch,
 	.sim_trace_read = emu_trace_read,
 	.trace = emu_trace_vline,
+	.trace_event = emu_trace_event,
 };
 
 /* ---- what an event does ---- */

@@ -113,6 +113,4 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 void emu_trace_post(struct emu_world *w, const struct emu_qp *qp, const struct nic_send_wr *wr,
 		    uint32_t message);
 
-const char *emu_status_name(enum nic_wc_status status);
-
 #endif /* EMU_QP_H */

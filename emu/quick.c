@@ -16,7 +16,9 @@
 
 #include "cq.h"
 #include "emu/fabric/clock.h"
+#include "emu/fabric/record.h"
 #include "emu/wire/link.h"
+#include "emu/wire/wire.h"
 #include "mem.h"
 #include "nic_model.h"
 #include "qp.h"
@@ -119,9 +121,26 @@ static EMU_COLD void copy_failed(struct emu_world *w, struct emu_qp *qp, uint32_
 	emu_respond(w, qp, index, 0, EMU_EV_DATA);
 }
 
+/* The lines PACKET, TAKE and COMPLETE of a message that took a Receive and is there. */
+static void trace_arrival(struct emu_world *w, const struct emu_qp *qp, const struct emu_qp *sender,
+			  const struct emu_swqe *swqe, uint32_t index)
+{
+	const struct emu_srq *srq = emu_recv_srq(w, qp);
+	uint32_t psn = emu_wire_psn(w, sender, index, 0);
+
+	if (srq)
+		emu_record_between(w, EMU_RECORD_ARRIVE_SRQ, sender, qp, swqe->message,
+				   swqe->length, psn, emu_wq_count(&srq->wq), emu_unreaped(qp),
+				   qp->rx_next, srq->name);
+	else
+		emu_record_between(w, EMU_RECORD_ARRIVE, sender, qp, swqe->message, swqe->length,
+				   psn, emu_wq_count(&qp->rq), emu_unreaped(qp), qp->rx_next);
+}
+
 /* The whole responder for an ordinary message. False: it is none, and nothing has changed. */
 static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *local,
-				uint32_t qp_index, const struct emu_swqe *swqe, uint32_t index)
+				uint32_t qp_index, const struct emu_swqe *swqe, uint32_t index,
+				bool traced)
 {
 	struct emu_fabric *fab = w->fab;
 	struct emu_qp *qp = local->entry;
@@ -147,6 +166,8 @@ static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *
 		copy_failed(w, qp, index);
 		return true;
 	}
+	if (traced)
+		trace_arrival(w, qp, EMU_KEEP(&w->qp[qp->peer])->entry, swqe, index);
 	complete_one(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV,
 		     emu_recv_flags(wqe, swqe->flags));
 	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
@@ -155,7 +176,7 @@ static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *
 
 /* Event DATA: its fields. */
 static HOT void run_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
-			 uint32_t packet)
+			 uint32_t packet, bool traced)
 {
 	const struct emu_local_qp *local = qp_at(w, qp_index), *peer;
 	struct emu_qp *qp = local->entry;
@@ -167,14 +188,27 @@ static HOT void run_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch,
 	if (packet == 0 && index == qp->rx_next && qp->rx_fast &&
 	    peer->entry->epoch == qp->peer_epoch &&
 	    receive_at_once(w, local, qp_index, emu_wqe_in(peer->sq, &peer->entry->sq, index),
-			    index))
+			    index, traced))
 		return;
 	emu_respond(w, qp, index, packet, EMU_EV_DATA);
 }
 
 /* ---- its acknowledgement arrives ---- */
 
-static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index)
+/* The lines ACK and COMPLETE. */
+static void trace_acked(struct emu_world *w, const struct emu_qp *qp, const struct emu_swqe *wqe,
+			uint32_t index)
+{
+	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
+
+	emu_record_put(w, EMU_RECORD_ACKED, peer->noun | qp->noun << 4, qp->peer_adapter,
+		       qp->adapter, peer->name, qp->name, wqe->message,
+		       emu_wire_psn(w, qp, index, emu_wire_span(w, qp, wqe) - 1), wqe->length,
+		       wqe->opcode);
+}
+
+static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
+			bool traced)
 {
 	const struct emu_local_qp *local = qp_at(w, qp_index);
 	struct emu_qp *qp = local->entry;
@@ -185,9 +219,11 @@ static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, 
 		emu_tx_ack(w, qp_index, epoch, index);
 		return;
 	}
+	wqe = emu_wqe_in(local->sq, &qp->sq, index);
+	if (traced)
+		trace_acked(w, qp, wqe, index);
 	qp->sq.get = index + 1;
 	qp->rnr_tries = 0;
-	wqe = emu_wqe_in(local->sq, &qp->sq, index);
 	if (!(wqe->flags & NIC_WR_SUPPRESS))
 		complete_one(w, qp->send_cq, qp_index, wqe->wr_id, wqe->length, wqe->opcode,
 			     wqe->flags & NIC_WR_QUIET);
@@ -195,13 +231,19 @@ static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, 
 
 /* ---- events ---- */
 
-/* Any event while packets are observed or traced, or one that is neither data nor an ACK. */
-static EMU_COLD void run_watched(struct emu_world *w, struct emu_event *event)
+/*
+ * Any event while packets are observed or there is a trace, or one that is neither data nor an ACK.
+ */
+static __attribute__((noinline)) void run_watched(struct emu_world *w, struct emu_event *event)
 {
-	if (w->fab->observed == 0 && emu_event_kind(event) == EMU_EV_ACK)
-		emu_tx_ack(w, event->qp, event->epoch, event->index);
-	else
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	if (w->fab->observed > 0 || kind > EMU_EV_ACK)
 		emu_dispatch(w, event);
+	else if (kind == EMU_EV_DATA)
+		run_data(w, event->qp, event->epoch, event->index, event->packet, true);
+	else
+		run_ack(w, event->qp, event->epoch, event->index, true);
 }
 
 /* Any event, from the FIFO or the heap. */
@@ -219,14 +261,51 @@ void emu_run_event(struct emu_world *w, const struct emu_event *next)
 	if (kind > EMU_EV_ACK || emu_is_watched(w->fab))
 		run_watched(w, &event);
 	else if (kind == EMU_EV_DATA)
-		run_data(w, event.qp, event.epoch, event.index, event.packet);
+		run_data(w, event.qp, event.epoch, event.index, event.packet, false);
 	else
-		run_ack(w, event.qp, event.epoch, event.index);
+		run_ack(w, event.qp, event.epoch, event.index, false);
+}
+
+/* Time moves on to that event, the first of the FIFO, which leaves the queue. */
+static HOT void take_first(struct emu_world *w, const struct emu_event *e)
+{
+	w->fab->now = e->time;
+	w->fifo.first++;
+}
+
+/* Is the first event of the FIFO there, and the next, and due between now and then? */
+static HOT bool first_is_due(const struct emu_world *w, const struct emu_event *e,
+			     uint64_t deadline)
+{
+	return e != w->fifo.end && !w->fab->events && e->time <= deadline && e->time >= w->fab->now;
+}
+
+/* Run that one if it is of a message, while there is a trace and packets are not observed. */
+static HOT bool run_traced(struct emu_world *w, uint64_t deadline)
+{
+	const struct emu_event *e = w->fifo.first;
+	enum emu_event_kind kind;
+
+	if (w->fab->observed > 0 || !w->fab->trace_on || !first_is_due(w, e, deadline))
+		return false;
+	kind = emu_event_kind(e);
+	if (kind != EMU_EV_DATA && kind != EMU_EV_ACK)
+		return false;
+	take_first(w, e);
+	if (kind == EMU_EV_DATA)
+		run_data(w, e->qp, e->epoch, e->index, e->packet, true);
+	else
+		run_ack(w, e->qp, e->epoch, e->index, true);
+	return true;
 }
 
 static __attribute__((noinline)) bool run_next(struct emu_world *w, uint64_t deadline)
 {
-	const struct emu_event *next = emu_queue_first(w);
+	const struct emu_event *next;
+
+	if (run_traced(w, deadline))
+		return true;
+	next = emu_queue_first(w);
 
 	if (!next || next->time > deadline)
 		return false;
@@ -247,13 +326,6 @@ static HOT bool first_is_next(const struct emu_world *w, const struct emu_event 
 	       e->time >= fab->now;
 }
 
-/* Time moves on to that event, the first of the FIFO, which leaves the queue. */
-static HOT void take_first(struct emu_world *w, const struct emu_event *e)
-{
-	w->fab->now = e->time;
-	w->fifo.first++;
-}
-
 /* Run the next event, which is due by then, or return false. Those of messages in line. */
 static HOT bool run_until(struct emu_world *w, uint64_t deadline)
 {
@@ -263,10 +335,10 @@ static HOT bool run_until(struct emu_world *w, uint64_t deadline)
 		return run_next(w, deadline);
 	if (emu_event_kind(e) == EMU_EV_DATA) {
 		take_first(w, e);
-		run_data(w, e->qp, e->epoch, e->index, e->packet);
+		run_data(w, e->qp, e->epoch, e->index, e->packet, false);
 	} else if (emu_event_kind(e) == EMU_EV_ACK) {
 		take_first(w, e);
-		run_ack(w, e->qp, e->epoch, e->index);
+		run_ack(w, e->qp, e->epoch, e->index, false);
 	} else {
 		return run_next(w, deadline);
 	}

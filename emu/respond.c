@@ -3,8 +3,6 @@
  * The steps of the responder that take a receive, copy the payload, complete or refuse the message;
  * respond.h has the order.
  */
-#include <stdio.h>
-
 #include "emu/number/atomic.h"
 #include "emu/number/pause.h"
 #include "emu/fabric/clock.h"
@@ -39,28 +37,25 @@ void emu_measure(struct emu_world *w, struct emu_arrival *a)
 
 static void trace_data(struct emu_world *w, const struct emu_arrival *a)
 {
-	static const char *const ops[] = { [NIC_OP_SEND] = "SEND",
-					   [NIC_OP_WRITE] = "WRITE",
-					   [NIC_OP_READ] = "READ_REQUEST",
-					   [NIC_OP_SWAP] = "COMPARE_SWAP",
-					   [NIC_OP_ADD] = "FETCH_ADD" };
-	const char *place = a->packets == 1  ? "_ONLY"
-			    : a->packet == 0 ? "_FIRST"
-			    : a->last        ? "_LAST"
-					     : "_MIDDLE";
-
+	static const uint8_t ops[] = { [NIC_OP_SEND] = EMU_PACKET_SEND,
+				       [NIC_OP_WRITE] = EMU_PACKET_WRITE,
+				       [NIC_OP_READ] = EMU_PACKET_READ,
+				       [NIC_OP_SWAP] = EMU_PACKET_SWAP,
+				       [NIC_OP_ADD] = EMU_PACKET_ADD };
+	uint32_t place = a->packets == 1  ? EMU_PACKET_ONLY
+			 : a->packet == 0 ? EMU_PACKET_FIRST
+			 : a->last        ? EMU_PACKET_LAST
+					  : EMU_PACKET_MIDDLE;
 	uint8_t opcode = a->swqe->opcode;
 	uint32_t packet = emu_rdma_asked(a->swqe) ?: a->packet;
 
 	if (!emu_rdma_goes_over_wire(opcode))
 		return; /* another process wrote it since it was checked */
 	if (emu_rdma_is_answered(opcode))
-		place = "";
-	emu_trace_line(w,
-		       EMU_QP " packet to=" EMU_QP " op=%s%s message=%u packet=%u bytes=%lu psn=%u",
-		       EMU_QP_OF(w, a->sender), EMU_QP_OF(w, a->qp), ops[opcode], place,
-		       a->swqe->message, packet, a->to - a->from,
-		       emu_wire_psn(w, a->sender, a->index, packet));
+		place = 0;
+	emu_record_between(w, EMU_RECORD_PACKET, a->sender, a->qp, ops[opcode] + place,
+			   a->swqe->message, packet, (uint32_t)(a->to - a->from),
+			   emu_wire_psn(w, a->sender, a->index, packet));
 }
 
 /* All packets but the last are as long as the MTU, and none is longer, which both ends expect. */
@@ -155,14 +150,14 @@ enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a)
 
 static void trace_take(struct emu_world *w, const struct emu_qp *qp, uint32_t message)
 {
-	const struct emu_wq *wq = qp->srq ? &EMU_AT(w->fab->srq, qp->srq).wq : &qp->rq;
-	char from[EMU_NAME + 16] = "rq";
+	const struct emu_srq *srq = qp->srq ? &EMU_AT(w->fab->srq, qp->srq) : NULL;
 
-	if (qp->srq)
-		snprintf(from, sizeof(from), "%s.srq%u", emu_adapter_name(w, qp->adapter),
-			 EMU_AT(w->fab->srq, qp->srq).name);
-	emu_trace_line(w, EMU_QP " take from=%s message=%u available=%u taken=%u", EMU_QP_OF(w, qp),
-		       from, message, emu_wq_count(wq), emu_unreaped(qp));
+	if (srq)
+		emu_record_of(w, EMU_RECORD_TAKE_SRQ, qp, message, emu_wq_count(&srq->wq),
+			      emu_unreaped(qp), srq->name);
+	else
+		emu_record_of(w, EMU_RECORD_TAKE, qp, message, emu_wq_count(&qp->rq),
+			      emu_unreaped(qp));
 }
 
 static void below_srq_limit(struct emu_world *w, struct emu_qp *qp)

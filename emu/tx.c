@@ -273,14 +273,11 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
 	static const char *const names[EMU_EV_COUNT] = {
-		[EMU_EV_ACK] = "ACK",
 		[EMU_EV_RNR] = "RNR_NAK",
 		[EMU_EV_NAK] = "NAK",
 		[EMU_EV_NAK_SEQUENCE] = "NAK_SEQUENCE",
 	};
 
-	if (kind == EMU_EV_ACK)
-		packet = emu_wire_span(w, qp, wqe) - 1;
 	if (kind == EMU_EV_NAK) {
 		snprintf(code, sizeof(code), " code=%s",
 			 emu_status_name((enum nic_wc_status)(packet & 0xff)));
@@ -290,6 +287,16 @@ static EMU_COLD void trace_answer(struct emu_world *w, const struct emu_qp *qp, 
 		       emu_adapter_name(w, qp->peer_adapter), emu_trace_noun(peer->noun),
 		       peer->name, EMU_QP_OF(w, qp), names[kind], wqe->message,
 		       emu_wire_psn(w, qp, index, packet), code);
+}
+
+static void trace_ack(struct emu_world *w, const struct emu_qp *qp, uint32_t index)
+{
+	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, index);
+	const struct emu_qp *peer = emu_qp_at(w, qp->peer); /* it may be gone: not its adapter */
+
+	emu_record_put(w, EMU_RECORD_ACK, peer->noun | qp->noun << 4, qp->peer_adapter, qp->adapter,
+		       peer->name, qp->name, wqe->message,
+		       emu_wire_psn(w, qp, index, emu_wire_span(w, qp, wqe) - 1));
 }
 
 void emu_tx_go_on(struct emu_world *w, struct emu_qp *qp)
@@ -309,7 +316,7 @@ void emu_tx_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t
 	if (qp->epoch != epoch || index - qp->sq.get >= emu_wq_count(&qp->sq))
 		return;
 	if (w->fab->trace_on)
-		trace_answer(w, qp, index, 0, EMU_EV_ACK);
+		trace_ack(w, qp, index);
 	emu_tx_delivered(w, qp, index + 1);
 	qp->rnr_tries = 0;
 	emu_tx_go_on(w, qp);

@@ -455,6 +455,9 @@ struct nic_ops {
 	int (*sim_trace_read)(struct nic *nic, const char **text, size_t *length);
 	/* Append a line to the trace, with "<now> " before it and a newline after it. */
 	void (*trace)(struct nic *nic, const char *format, va_list args);
+	/* One of the lines of every message: call it only while tracing. */
+	void (*trace_event)(struct nic *nic, enum nic_trace_kind kind, uint32_t name, uint32_t a,
+			    uint32_t b, uint32_t c);
 
 	/* ---- packet faults (NIC_CAP_PACKET_RULES) ---- */
 

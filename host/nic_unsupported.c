@@ -208,6 +208,17 @@ static void no_trace(struct nic *nic, const char *format, va_list args)
 	(void)args;
 }
 
+static void no_trace_event(struct nic *nic, enum nic_trace_kind kind, uint32_t name, uint32_t a,
+			   uint32_t b, uint32_t c)
+{
+	(void)nic;
+	(void)kind;
+	(void)name;
+	(void)a;
+	(void)b;
+	(void)c;
+}
+
 static int no_packet_rule(struct nic *nic, const struct nic_packet_rule *rule, uint32_t *id)
 {
 	(void)nic;
@@ -297,6 +308,7 @@ const struct nic_ops nic_unsupported = {
 	.sim_trace = no_sim_trace,
 	.sim_trace_read = no_trace_read,
 	.trace = no_trace,
+	.trace_event = no_trace_event,
 	.packet_rule_add = no_packet_rule,
 	.packet_rule_fired = no_packet_rule_fired,
 	.packet_rules_clear = no_packet_rules_clear,

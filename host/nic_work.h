@@ -87,6 +87,21 @@ enum nic_qp_noun {
 	NIC_NOUNS
 };
 
+/*
+ * Lines that a front writes into the trace for every message: it passes numbers, and a backend
+ * makes the text when the trace is read. All other lines are passed as text (nic_ops.trace). name:
+ * the number of the EP or QP in traces; a, b, c: see the line.
+ */
+enum nic_trace_kind {
+	NIC_TRACE_EP_RECV,         /* post_recv bytes=a segments=b outstanding=c */
+	NIC_TRACE_EP_REAP_RECV,    /* reap op=RECV status=SUCCESS evd=<adapter>.evd<a> */
+	NIC_TRACE_EP_REAP_REQUEST, /* reap op=REQUEST, likewise */
+	NIC_TRACE_QP_RECV,         /* ibv_post_recv bytes=a segments=b wr_id=c */
+	NIC_TRACE_QP_POLL_RECV,    /* ibv_poll_cq cq=cq<a> opcode=IBV_WC_RECV ... bytes=b wr_id=c */
+	NIC_TRACE_QP_POLL_SEND,    /* the same of a Send */
+	NIC_TRACE_KINDS
+};
+
 #define NIC_GRH      40u       /* bytes before the payload in each Receive of a DATAGRAM QP */
 #define NIC_GID      16u       /* bytes of an address; those of the receiver end a GRH */
 #define NIC_QP_GROUP 0xffffffu /* in place of a number: each QP in the group of the GRH */

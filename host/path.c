@@ -21,7 +21,7 @@ enum path path_choose(const struct backend *b)
 		return b->bias.ended ? PATH_CAREFUL : PATH_HARDWARE;
 	if (b->quick)
 		return PATH_SHARED;
-	return is_traced(b) ? PATH_CAREFUL : PATH_PRIVATE;
+	return is_traced(b) ? PATH_TRACED : PATH_PRIVATE;
 }
 
 void path_update(struct backend *b)

@@ -22,6 +22,8 @@ enum path {
 	 * else like PATH_CAREFUL.
 	 */
 	PATH_PRIVATE,
+	/* The same if it is traced: each call writes its line. */
+	PATH_TRACED,
 	/*
 	 * A world shared by processes: the biased lock (bias.h) replaces the backend's and the
 	 * world's.

@@ -282,7 +282,7 @@ static int poll_kept(struct vb_cq *cq, int n, struct ibv_wc *wc)
 }
 
 /* The first one lets time pass if there is none; the others are taken as they are. */
-static int poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc)
+int vb_cq_poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc)
 {
 	const struct nic_ops *ops = cq->nic->nic->ops;
 	struct nic_wc one;
@@ -304,7 +304,7 @@ int vb_cq_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 
 	got = poll_kept(cq, n, wc);
 	if (got == 0)
-		got = poll_nic(cq, n, wc);
+		got = vb_cq_poll_nic(cq, n, wc);
 	vb_leave(context);
 	return got;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "quick.h"
+#include "trace.h"
 
 /* ---- the range that a queue pair posted from, or into, last ---- */
 
@@ -220,6 +221,34 @@ static int quick_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
 	return vb_cq_poll(ibv, n, wc);
 }
 
+/* ---- the same while it is traced: the NIC writes the line of a Send ---- */
+
+static int traced_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	if (__libc_single_threaded && send_one(VB_OF(ibv, qp), wr))
+		return 0;
+	return vb_post_send(ibv, wr, bad);
+}
+
+static int traced_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct vb_qp *qp = VB_OF(ibv, qp);
+
+	if (!__libc_single_threaded || !recv_one(qp, wr))
+		return vb_post_recv(ibv, wr, bad);
+	vb_trace_recv(&qp->obj, wr, wr->sg_list->length);
+	return 0;
+}
+
+static int traced_poll(struct ibv_cq *ibv, int n, struct ibv_wc *wc)
+{
+	struct vb_cq *cq = VB_OF(ibv, cq);
+
+	if (__libc_single_threaded && polls_nic(cq, n))
+		return vb_cq_poll_nic(cq, n, wc);
+	return vb_cq_poll(ibv, n, wc);
+}
+
 /* ---- in a world shared by processes: under the biased lock ---- */
 
 static struct backend *backend_of(const struct ibv_context *context)
@@ -294,6 +323,7 @@ static const struct {
 } calls[PATH_COUNT] = {
 	[PATH_CAREFUL] = { vb_cq_poll, vb_post_send, vb_post_recv },
 	[PATH_PRIVATE] = { quick_poll, quick_send, quick_recv },
+	[PATH_TRACED] = { traced_poll, traced_send, traced_recv },
 	[PATH_SHARED] = { biased_poll, biased_send, biased_recv },
 	/* The host never chooses it for this front. */
 	[PATH_HARDWARE] = { vb_cq_poll, vb_post_send, vb_post_recv },
@@ -306,8 +336,8 @@ void vb_use_path(struct vb_context *context, enum path path)
 {
 	struct ibv_context_ops *ops = &context->ex.context.ops;
 
-	/* Only the careful calls write lines. */
-	if (context->nic->tracing)
+	/* The lines of a shared world are written with its lock. */
+	if (context->nic->tracing && path == PATH_SHARED)
 		path = PATH_CAREFUL;
 	SET(ops->poll_cq, calls[path].poll_cq);
 	SET(ops->post_send, calls[path].post_send);

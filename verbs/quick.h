@@ -17,6 +17,8 @@ enum vb_quick {
 /* After a change of the QP's state. */
 void vb_qp_choose_quick(struct vb_qp *qp);
 
+/* cq.c: a poll that looks at no kept completion; it writes lines. */
+int vb_cq_poll_nic(struct vb_cq *cq, int n, struct ibv_wc *wc);
 /* cq.c: any completion. */
 void vb_wc_fill_any(struct ibv_wc *out, const struct nic_wc *wc);
 

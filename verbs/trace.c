@@ -87,8 +87,14 @@ static const char *id_text(char text[32], uint64_t wr_id)
 
 void vb_trace_recv(const struct vb_obj *obj, const struct ibv_recv_wr *wr, uint64_t bytes)
 {
+	struct nic *nic = obj->host.nic;
 	char id[32];
 
+	if (obj->kind == VB_QP && bytes <= UINT32_MAX && wr->wr_id <= UINT32_MAX) {
+		nic->ops->trace_event(nic, NIC_TRACE_QP_RECV, obj->id, (uint32_t)bytes,
+				      (uint32_t)wr->num_sge, (uint32_t)wr->wr_id);
+		return;
+	}
 	vb_obj_trace(obj, "ibv_post_recv bytes=%" PRIu64 " segments=%d%s", bytes, wr->num_sge,
 		     id_text(id, wr->wr_id));
 }
@@ -160,10 +166,28 @@ static const char *status_word(enum ibv_wc_status status)
 	return status < sizeof(words) / sizeof(words[0]) && words[status] ? words[status] : "?";
 }
 
+/* The completion of a Send or Receive, as every message has it. False: it is another one. */
+static bool trace_ordinary_wc(const struct vb_cq *cq, const struct vb_obj *obj,
+			      const struct ibv_wc *wc)
+{
+	struct nic *nic = obj->host.nic;
+
+	if (obj->kind != VB_QP || wc->status != IBV_WC_SUCCESS || wc->wr_id > UINT32_MAX ||
+	    (wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV)) ||
+	    (wc->opcode != IBV_WC_RECV && wc->opcode != IBV_WC_SEND))
+		return false;
+	nic->ops->trace_event(
+		nic, wc->opcode == IBV_WC_RECV ? NIC_TRACE_QP_POLL_RECV : NIC_TRACE_QP_POLL_SEND,
+		obj->id, cq->obj.id, wc->byte_len, (uint32_t)wc->wr_id);
+	return true;
+}
+
 void vb_trace_wc(const struct vb_cq *cq, const struct nic_qp *nic_qp, const struct ibv_wc *wc)
 {
 	char id[32], flag[32] = "";
 
+	if (trace_ordinary_wc(cq, nic_qp->ctx, wc))
+		return;
 	if (wc->wc_flags & IBV_WC_WITH_IMM)
 		snprintf(flag, sizeof(flag), " imm=%u", be32toh(wc->imm_data));
 	else if (wc->wc_flags & IBV_WC_WITH_INV)

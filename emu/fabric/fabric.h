@@ -60,15 +60,19 @@ struct emu_world {
 	uint16_t process; /* number of this process in a shared fabric; 0: private fabric */
 	const struct emu_sharing *sharing; /* hooks of a shared fabric; NULL: private fabric */
 	struct emu_membership *membership; /* of emu/shared; NULL: private fabric */
-	struct emu_config config;   /* the fabric's: a copy that no other process can change */
-	int trace_fd;               /* the regular file that is mapped as the trace; -1: none */
-	int trace_stream;           /* a pipe or device, to which the trace is written at the end */
-	char *trace_file;           /* its path; NULL: there is none */
-	uint32_t steps, steps_most; /* left, and at the beginning: emu_go_on */
-	bool guarded;               /* faults of copies are handled: guard.h */
-	bool lockstep;              /* the fabric's processes take turns: lockstep.h */
-	bool following;             /* virtual time follows the monotonic clock */
-	uint64_t mono_base;         /* monotonic time at virtual 0, while following */
+	struct emu_config config; /* the fabric's: a copy that no other process can change */
+	int trace_fd;             /* the regular file that is mapped as the trace; -1: none */
+	int trace_stream;         /* a pipe or device, to which the trace is written at the end */
+	char *trace_file;         /* its path; NULL: there is none */
+	uint32_t trace_lines;     /* of the regular file */
+	uint64_t trace_limit;     /* a record that begins before it has room: record.h */
+	bool trace_is_long;       /* trace.c */
+	struct emu_trace_text *trace_text; /* what was read of the trace; NULL: nothing */
+	uint32_t steps, steps_most;        /* left, and at the beginning: emu_go_on */
+	bool guarded;                      /* faults of copies are handled: guard.h */
+	bool lockstep;                     /* the fabric's processes take turns: lockstep.h */
+	bool following;                    /* virtual time follows the monotonic clock */
+	uint64_t mono_base;                /* monotonic time at virtual 0, while following */
 
 	struct emu_nic nics[EMU_ADAPTERS + 1]; /* those behind 0 are zeroed by need: spare.c */
 	struct nic_pd pd[EMU_PDS + 1];

@@ -459,9 +459,8 @@ struct emu_fabric {
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
 	struct emu_rule rule[EMU_RULES]; /* `rules` of them */
 
-	uint64_t trace_length;
-	uint64_t trace_room; /* bytes of `trace` that may be written; its file grows */
-	uint32_t trace_lines;
+	uint64_t trace_length; /* stored when a record is complete: record.h */
+	uint64_t trace_room;   /* bytes of `trace` that may be written; its file grows */
 	emu_flag trace_on, trace_full;
 
 	uint32_t pool_next; /* first unit never allocated */
@@ -486,7 +485,7 @@ struct emu_fabric {
 	/* Unused: each group of children behind it begins a pair of lines. */
 	_Alignas(2 * EMU_LINE) struct emu_event heap_begin[3];
 	struct emu_event heap[EMU_EVENTS];
-	_Alignas(EMU_PAGE) char trace[EMU_TRACE_BYTES]; /* or the pages of a file */
+	_Alignas(EMU_PAGE) char trace[EMU_TRACE_BYTES]; /* records, or a file's text */
 	_Alignas(EMU_POOL_UNIT) uint8_t pool[];         /* up to size */
 };
 

@@ -1,105 +1,161 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes lines to the trace in the fabric, and reads it.
+ * Writes records to the trace in the fabric, and keeps the text of those that were read.
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "emu/wire/profile.h"
-#include "sharing.h"
 #include "trace.h"
-#include "world.h"
 
-#define TRACE_ROOM 1024u /* kept free for the note that it is full, and for the end mark */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
-static void trace_append(struct emu_world *w, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#include "adapter.h"
+#include "sharing.h"
 
-static void trace_vappend(struct emu_world *w, const char *format, va_list args)
+#define LONG_TRACE (1ul << 20)
+#define LARGE_PAGE (2ul << 20)
+
+/* ---- records ---- */
+
+/* Records that begin before this place have room, and room for the notes at the end. */
+static uint64_t limit_of(uint64_t room)
+{
+	uint64_t most = EMU_TRACE_ROOM + sizeof(struct emu_record);
+
+	return room > most ? room - most : 0;
+}
+
+static struct emu_record *next_record(struct emu_world *w)
+{
+	return (struct emu_record *)(w->fab->trace + w->fab->trace_length);
+}
+
+/* A line was written where next_record points to. */
+static void finish_text(struct emu_world *w, size_t length)
+{
+	uint16_t words = emu_record_words(length + 1);
+
+	next_record(w)->head = (struct emu_record_head){ .now = w->fab->now,
+							 .kind = EMU_RECORD_TEXT,
+							 .words = words };
+	__asm__ volatile("" ::: "memory");
+	w->fab->trace_length += words * (uint64_t)EMU_WORD;
+}
+
+/* In place of the record for which there was no room. */
+static void note_full(struct emu_world *w)
+{
+	static const char text[] = "- note " EMU_TRACE_FULL;
+
+	w->fab->trace_full = true;
+	w->fab->trace_on = false;
+	w->trace_limit = 0;
+	memcpy(next_record(w)->value, text, sizeof(text));
+	finish_text(w, sizeof(text) - 1);
+}
+
+/*
+ * A long trace of a private world: the kernel gives its memory in large pages, if it has them. A
+ * page fault for each 4 KiB would take longer than the messages.
+ */
+static void want_large_pages(struct emu_world *w)
+{
+	uintptr_t from = ((uintptr_t)w->fab->trace + LONG_TRACE + LARGE_PAGE - 1) & -LARGE_PAGE;
+	uintptr_t end = (uintptr_t)w->fab->trace + EMU_TRACE_BYTES;
+
+	w->trace_is_long = true;
+	madvise((void *)from, end - from, MADV_HUGEPAGE);
+}
+
+/* Make room for a record of that many bytes. False: the trace is full, or garbage. */
+static bool make_room(struct emu_world *w, size_t bytes)
 {
 	struct emu_fabric *fab = w->fab;
-	size_t room;
-	va_list again;
-	int n;
+	uint64_t length = fab->trace_length, room = fab->trace_room;
 
 	/* Another process wrote garbage to these fields. */
-	if (emu_is_shared(w) && (fab->trace_room > EMU_TRACE_BYTES ||
-				 fab->trace_length + TRACE_ROOM > fab->trace_room)) {
+	if (room > EMU_TRACE_BYTES || length > room || length % EMU_WORD)
 		fab->trace_on = false;
+	if (!fab->trace_on)
+		return false;
+	if (room - length < bytes + EMU_TRACE_ROOM && !emu_trace_grow(w, bytes)) {
+		note_full(w);
+		return false;
+	}
+	w->trace_limit = limit_of(fab->trace_room);
+	if (!emu_is_shared(w) && !w->trace_is_long) {
+		if (length >= LONG_TRACE)
+			want_large_pages(w);
+		else if (w->trace_limit > LONG_TRACE)
+			w->trace_limit = LONG_TRACE;
+	}
+	return true;
+}
+
+void emu_record_elsewhere(struct emu_world *w, const struct emu_record *record)
+{
+	size_t bytes = record->head.words * (size_t)EMU_WORD;
+
+	if (w->trace_fd >= 0) {
+		emu_trace_file_record(w, record);
+	} else if (make_room(w, bytes)) {
+		memcpy(next_record(w), record, bytes);
+		__asm__ volatile("" ::: "memory");
+		w->fab->trace_length += bytes;
+	}
+}
+
+void emu_trace_event(struct nic *nic, enum nic_trace_kind kind, uint32_t name, uint32_t a,
+		     uint32_t b, uint32_t c)
+{
+	struct emu_world *w = emu_world_of(nic);
+	uint32_t what = EMU_RECORD_FRONT + kind;
+
+	/* The front asks whether its adapter is traced; it still is when the trace is full. */
+	if (!w->fab->trace_on)
 		return;
-	}
-	for (;;) {
-		room = fab->trace_room - TRACE_ROOM - fab->trace_length;
-		va_copy(again, args);
-		n = vsnprintf(fab->trace + fab->trace_length, room, format, again);
-		va_end(again);
-		if (n >= 0 && (size_t)n < room)
-			break;
-		if (n < 0 || !emu_trace_grow(w, (size_t)n + 1)) {
-			fab->trace_full = true;
-			fab->trace_on = false;
-			return;
-		}
-	}
-	fab->trace_length += (uint64_t)n;
+	if (kind == NIC_TRACE_EP_REAP_RECV || kind == NIC_TRACE_EP_REAP_REQUEST)
+		emu_record_put(w, what, NIC_NOUN_EP, emu_nic(nic)->adapter, 0, name, a);
+	else
+		emu_record_put(w, what, kind == NIC_TRACE_EP_RECV ? NIC_NOUN_EP : NIC_NOUN_QP,
+			       emu_nic(nic)->adapter, 0, name, a, b, c);
 }
 
-static void trace_append(struct emu_world *w, const char *format, ...)
+void emu_trace_adapter(struct emu_world *w, uint16_t adapter)
 {
-	va_list args;
+	struct emu_record record = { .head = { .now = w->fab->now,
+					       .kind = EMU_RECORD_ADAPTER,
+					       .words = emu_record_words(EMU_NAME),
+					       .adapter = adapter } };
 
-	va_start(args, format);
-	trace_vappend(w, format, args);
-	va_end(args);
+	_Static_assert(EMU_NAME <= sizeof(record.value), "a name fits into a record");
+	if (w->trace_fd >= 0 || !w->fab->trace_on)
+		return;
+	memcpy(record.value, emu_adapter_name(w, adapter), EMU_NAME);
+	emu_record_add(w, &record);
 }
 
-void emu_trace_begin(struct emu_world *w)
+/* ---- lines ---- */
+
+static void text_record(struct emu_world *w, const char *format, va_list args)
 {
-	const struct emu_config *c = &w->config;
-	static const struct nic_config defaults = NIC_CONFIG_DEFAULT;
+	size_t most = EMU_TRACE_LINE, length;
+	int n;
 
-	trace_append(w, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name,
-		     c->seed);
-	if (c->latency_ns != defaults.latency_ns)
-		trace_append(w, "# latency_ns=%lu\n", c->latency_ns);
-	if (c->bandwidth_bps != defaults.bandwidth_bps)
-		trace_append(w, "# bandwidth_bps=%lu\n", c->bandwidth_bps);
-	if (c->mtu != defaults.mtu)
-		trace_append(w, "# mtu=%u\n", c->mtu);
-	if (c->rnr_retry != defaults.rnr_retry)
-		trace_append(w, "# rnr_retry=%u\n", c->rnr_retry);
-	if (c->rnr_timer_ns != defaults.rnr_timer_ns)
-		trace_append(w, "# rnr_timer_ns=%lu\n", c->rnr_timer_ns);
-	if (c->retry != defaults.retry)
-		trace_append(w, "# retry=%u\n", c->retry);
-	if (c->retry_timer_ns != defaults.retry_timer_ns)
-		trace_append(w, "# retry_timer_ns=%lu\n", c->retry_timer_ns);
-	if (c->poll_quantum_ns != defaults.poll_quantum_ns)
-		trace_append(w, "# poll_quantum_ns=%lu\n", c->poll_quantum_ns);
-}
-
-/* In place of the line at `start`, for which there was no room. */
-static void note_full(struct emu_fabric *fab, uint64_t start)
-{
-	int n = sprintf(fab->trace + start,
-			"%lu - note the trace is full (DATSIM_TRACE_BYTES): later lines are "
-			"missing\n",
-			fab->now);
-
-	fab->trace_length = start + (uint64_t)n;
+	if (!make_room(w, EMU_RECORD_HEAD + most))
+		return;
+	n = vsnprintf((char *)next_record(w)->value, most, format, args);
+	length = n < 0 ? 0 : (size_t)n;
+	finish_text(w, length < most ? length : most - 1);
 }
 
 static void trace_vline(struct emu_world *w, const char *format, va_list args)
 {
-	struct emu_fabric *fab = w->fab;
-	uint64_t start = fab->trace_length;
-
-	trace_append(w, "%lu ", fab->now);
-	trace_vappend(w, format, args);
-	trace_append(w, "\n");
-	if (fab->trace_full && start < EMU_TRACE_BYTES - TRACE_ROOM)
-		note_full(fab, start);
-	fab->trace_lines++;
+	if (w->trace_fd >= 0)
+		emu_trace_file_vline(w, format, args);
+	else
+		text_record(w, format, args);
 }
 
 void emu_trace_line(struct emu_world *w, const char *format, ...)
@@ -127,23 +183,103 @@ const char *emu_trace_noun(uint8_t noun)
 	return noun < NIC_NOUNS ? nouns[noun] : "?";
 }
 
+/* ---- reading ---- */
+
+/* The text of all records that were there when it was read last. */
+struct emu_trace_text {
+	struct emu_trace_reader reader;
+	char *text; /* ended by a NUL */
+	size_t length, room;
+};
+
+void emu_trace_forget(struct emu_world *w)
+{
+	struct emu_trace_text *t = w->trace_text;
+
+	w->trace_text = NULL;
+	if (!t)
+		return;
+	emu_reader_close(&t->reader);
+	free(t->text);
+	free(t);
+}
+
+/* Room for a line more. */
+static bool text_grow(struct emu_trace_text *t)
+{
+	size_t room = t->room ? 2 * t->room : 8ul * EMU_TRACE_LINE;
+	char *text;
+
+	if (t->length + EMU_TRACE_LINE < t->room)
+		return true;
+	text = realloc(t->text, room);
+	if (!text)
+		return false;
+	t->text = text;
+	t->room = room;
+	return true;
+}
+
+/* NULL: no memory. */
+static struct emu_trace_text *text_open(struct emu_world *w)
+{
+	struct emu_trace_text *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	if (!emu_reader_open(&t->reader) || !text_grow(t)) {
+		emu_reader_close(&t->reader);
+		free(t);
+		return NULL;
+	}
+	t->length = t->reader.length = emu_trace_header(w, t->text);
+	return t;
+}
+
 int emu_trace_read(struct nic *nic, const char **text, size_t *length)
 {
-	const struct emu_fabric *fab = emu_world_of(nic)->fab;
+	return emu_trace_text(emu_world_of(nic), text, length);
+}
 
-	/* The writer of a line ends it with a NUL. Another process may have spoilt the length. */
-	*text = fab->trace;
-	*length = fab->trace_length % EMU_TRACE_BYTES;
-	return 0;
+int emu_trace_text(struct emu_world *w, const char **text, size_t *length)
+{
+	struct emu_trace_text *t = w->trace_text;
+	size_t n;
+
+	if (w->trace_fd >= 0) {
+		/* The writer of a line puts a NUL behind it. */
+		*text = w->fab->trace;
+		*length = w->fab->trace_length;
+		return 0;
+	}
+	if (!t)
+		t = w->trace_text = text_open(w);
+	if (!t)
+		return -ENOMEM;
+	while (text_grow(t)) {
+		if (!emu_reader_next(w, &t->reader, t->text + t->length, &n)) {
+			t->text[t->length] = '\0';
+			*text = t->text;
+			*length = t->length;
+			return 0;
+		}
+		t->length += n;
+	}
+	return -ENOMEM;
 }
 
 void emu_trace_switch(struct nic *nic, bool on)
 {
 	struct emu_world *w = emu_world_of(nic);
+	bool was_on = w->fab->trace_on;
 
 	if (w->fab->trace_full)
 		return;
 	w->fab->trace_on = on;
 	for (uint32_t i = 0; i <= emu_adapter_high(w->fab); i++)
 		w->nics[i].base.tracing = on;
+	/* They may have been opened meanwhile. */
+	for (uint16_t i = 1; on && !was_on && i <= emu_adapter_high(w->fab); i++)
+		if (emu_adapter_name(w, i)[0])
+			emu_trace_adapter(w, i);
 }

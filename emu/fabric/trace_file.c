@@ -17,7 +17,8 @@
 #include "trace.h"
 #include "host/nic_process.h"
 
-#define GROWS_BY (64ul << 10)
+#define GROWS_BY   (64ul << 10)
+#define GROWS_MOST (4ul << 20)
 
 static int report_error(const char *path, int err)
 {
@@ -39,6 +40,16 @@ static int resize_file(struct emu_world *w, uint64_t room)
 	memset(w->fab->trace + w->fab->trace_room, '\n', room - w->fab->trace_room);
 	w->fab->trace_room = room;
 	return 0;
+}
+
+/*
+ * The text is `length` longer. A NUL is behind it: without one, and with newlines of the rest of
+ * the file behind it, a line was being written when the program was killed.
+ */
+static void file_add(struct emu_fabric *fab, size_t length)
+{
+	fab->trace_length += length;
+	fab->trace[fab->trace_length] = '\0';
 }
 
 static int map_regular(struct emu_world *w, const char *path)
@@ -96,6 +107,8 @@ int emu_trace_open(struct emu_world *w, const char *path)
 	err = map_regular(w, path);
 	if (err)
 		close(fd);
+	else
+		file_add(w->fab, emu_trace_header(w, w->fab->trace));
 	return err;
 }
 
@@ -114,9 +127,16 @@ static bool grow_file(struct emu_world *w, uint64_t room)
 
 bool emu_trace_grow(struct emu_world *w, size_t bytes)
 {
-	uint64_t room = w->fab->trace_room + (bytes + GROWS_BY) / GROWS_BY * GROWS_BY;
+	uint64_t old = w->fab->trace_room, most = w->config.trace_bytes;
+	/* A quarter of its length, so that a long trace rarely grows. */
+	uint64_t step = old / 4 < GROWS_MOST ? old / 4 : GROWS_MOST, room;
 
-	if (room > w->config.trace_bytes)
+	if (step < bytes + EMU_TRACE_ROOM)
+		step = bytes + EMU_TRACE_ROOM;
+	room = old + (step + GROWS_BY - 1) / GROWS_BY * GROWS_BY;
+	if (room > most)
+		room = most;
+	if (room < old + bytes + EMU_TRACE_ROOM)
 		return false;
 	if (!emu_is_shared(w))
 		return grow_file(w, room);
@@ -126,18 +146,102 @@ bool emu_trace_grow(struct emu_world *w, size_t bytes)
 	return true;
 }
 
-static void write_stream(const struct emu_world *w, int fd, const char *path)
-{
-	char end[64];
-	int n = snprintf(end, sizeof(end), "# end lines=%u\n", w->fab->trace_lines);
+/* ---- text in the mapped file ---- */
 
-	if (!emu_output_write(fd, w->fab->trace, w->fab->trace_length) ||
-	    !emu_output_write(fd, end, (size_t)n))
+/* In place of the line for which there was no room. */
+static void note_full(struct emu_fabric *fab)
+{
+	char *line = fab->trace + fab->trace_length;
+
+	fab->trace_full = true;
+	fab->trace_on = false;
+	file_add(fab, (size_t)sprintf(line, "%lu - note " EMU_TRACE_FULL "\n", fab->now));
+}
+
+/* Where the next line is written; the room for it in *room. NULL: there is none for that much. */
+static char *line_room(struct emu_world *w, size_t bytes, size_t *room)
+{
+	struct emu_fabric *fab = w->fab;
+
+	while (fab->trace_room - fab->trace_length < bytes + EMU_TRACE_ROOM)
+		if (!emu_trace_grow(w, bytes))
+			return NULL;
+	*room = fab->trace_room - fab->trace_length - EMU_TRACE_ROOM;
+	return fab->trace + fab->trace_length;
+}
+
+void emu_trace_file_vline(struct emu_world *w, const char *format, va_list args)
+{
+	struct emu_fabric *fab = w->fab;
+	size_t room;
+	char *line = line_room(w, EMU_TRACE_LINE, &room);
+	int n;
+
+	w->trace_lines++;
+	if (!line) {
+		note_full(fab);
+		return;
+	}
+	n = sprintf(line, "%lu ", fab->now);
+	n += vsnprintf(line + n, EMU_TRACE_LINE - 64, format, args);
+	if (n > (int)EMU_TRACE_LINE - 64)
+		n = EMU_TRACE_LINE - 64;
+	line[n++] = '\n';
+	file_add(fab, (size_t)n);
+}
+
+void emu_trace_file_record(struct emu_world *w, const struct emu_record *record)
+{
+	struct emu_trace_reader reader = { .names = NULL };
+	size_t room;
+	char *line = line_room(w, EMU_TRACE_LINE, &room);
+
+	if (!line) {
+		w->trace_lines++;
+		note_full(w->fab);
+		return;
+	}
+	file_add(w->fab, emu_record_text(w, &reader, record, line));
+	w->trace_lines += (uint32_t)reader.lines;
+}
+
+/* ---- the end ---- */
+
+/* As much text as is written at a time. */
+#define CHUNK (64ul << 10)
+
+/* Header, lines and end mark. False: errno says why. */
+static bool write_text(struct emu_world *w, int fd, struct emu_trace_reader *reader, char *chunk)
+{
+	size_t length = reader->length = emu_trace_header(w, chunk), n;
+
+	while (emu_reader_next(w, reader, chunk + length, &n)) {
+		length += n;
+		if (length + EMU_TRACE_LINE <= CHUNK)
+			continue;
+		if (!emu_output_write(fd, chunk, length))
+			return false;
+		length = 0;
+	}
+	length += (size_t)sprintf(chunk + length, "# end lines=%lu\n", reader->lines);
+	return emu_output_write(fd, chunk, length);
+}
+
+static void write_stream(struct emu_world *w, int fd, const char *path)
+{
+	struct emu_trace_reader reader = { .names = NULL };
+	char *chunk = malloc(CHUNK);
+
+	if (!chunk || !emu_reader_open(&reader))
+		report_error(path, ENOMEM);
+	else if (!write_text(w, fd, &reader, chunk))
 		report_error(path, errno);
+	emu_reader_close(&reader);
+	free(chunk);
 	close(fd);
 }
 
-void emu_trace_write(const struct emu_world *w, const char *path)
+void emu_trace_write(struct emu_world *w, const char *path)
 {
 	int fd = process_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY, 0666);
 
@@ -149,13 +253,13 @@ void emu_trace_write(const struct emu_world *w, const char *path)
 	write_stream(w, fd, path);
 }
 
-/* TRACE_ROOM bytes are always free, so the end mark fits. */
+/* EMU_TRACE_ROOM bytes are always free, so the end mark fits. */
 static void end_regular(struct emu_world *w)
 {
 	struct emu_fabric *fab = w->fab;
 
 	fab->trace_length += (uint64_t)sprintf(fab->trace + fab->trace_length, "# end lines=%u\n",
-					       fab->trace_lines);
+					       w->trace_lines);
 	if (ftruncate(w->trace_fd, (off_t)fab->trace_length))
 		fprintf(stderr, "libdat: cannot end the trace: %s\n", strerror(errno));
 	close(w->trace_fd);
@@ -168,4 +272,5 @@ void emu_trace_close(struct emu_world *w)
 	else if (w->trace_file)
 		write_stream(w, w->trace_stream, w->trace_file);
 	free(w->trace_file);
+	emu_trace_forget(w);
 }

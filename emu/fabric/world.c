@@ -60,7 +60,6 @@ int emu_world_create(const struct nic_config *config, struct nic_world **world)
 	if (err)
 		goto unmap_world;
 	w->fab->trace_on = config->trace;
-	emu_trace_begin(w);
 	emu_nic_init(w, 0, NULL, NULL);
 	*world = (struct nic_world *)w;
 	return 0;
@@ -118,6 +117,7 @@ int emu_adapter_open(struct nic_world *world, const char *name, const struct nic
 	adapter->open = true;
 	emu_nic_init(w, index, up, ctx);
 	memcpy(w->nics[index].base.label, adapter->name, sizeof(adapter->name) - 1);
+	emu_trace_adapter(w, index);
 	*nic = &w->nics[index].base;
 	return 0;
 }

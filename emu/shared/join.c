@@ -94,7 +94,6 @@ static void set_up(struct emu_world *w, const struct nic_config *config)
 	fab->mem_epoch = EMU_FIRST;
 	fab->trace_room = EMU_TRACE_FIRST;
 	fab->trace_on = config->trace;
-	emu_trace_begin(w);
 	if (config->trace_file)
 		emu_shared_trace_path(fab->shared.trace_path, sizeof(fab->shared.trace_path),
 				      config->trace_file);
@@ -401,6 +400,7 @@ void emu_shared_leave(struct emu_world *w)
 	emu_shared_release(w);
 	emu_lockstep_leave(w);
 	emu_peer_forget_all(w);
+	emu_trace_forget(w);
 	unmap_fabric(w);
 	munmap(m, sizeof(*m));
 	w->membership = NULL;

@@ -164,6 +164,17 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 	return DAT_SUCCESS;
 }
 
+/* The NIC writes the line of a Send. */
+DAT_RETURN dat__ep_post_send_traced(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_SEND));
+
+	if (ep && dto_send_fast(ep, segments, iov, cookie, flags))
+		return DAT_SUCCESS;
+	return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
+}
+
 /* A post in a shared fabric: under the biased lock, fast if the EP allows `call`. */
 static HOT bool dto_post_biased(DAT_EP_HANDLE handle, enum obj_quick call, dto_post_fast *post,
 				DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
@@ -193,6 +204,18 @@ DAT_RETURN dat__ep_post_send_biased(DAT_EP_HANDLE handle, DAT_COUNT segments, DA
 static COLD DAT_RETURN dto_recv_on_srq(const struct ep *ep, DAT_COUNT segments)
 {
 	return segments < 0 ? BAD_ARG(2) : ep_state_error(ep->state);
+}
+
+static void dto_trace_recv(const struct ep *ep, DAT_VLEN length, DAT_COUNT segments)
+{
+	struct nic *nic = ep->obj.nic;
+
+	if (length <= UINT32_MAX)
+		nic->ops->trace_event(nic, NIC_TRACE_EP_RECV, ep->obj.id, (uint32_t)length,
+				      (uint32_t)segments, (uint32_t)ep->recv_outstanding);
+	else
+		obj_trace_line(&ep->obj, "post_recv bytes=%lu segments=%d outstanding=%d", length,
+			       segments, ep->recv_outstanding);
 }
 
 static DAT_RETURN dto_recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
@@ -227,8 +250,8 @@ static DAT_RETURN dto_recv_locked(struct ep *ep, DAT_COUNT segments, const DAT_L
 	ep->recv_posted = true;
 	ep_update_quick(ep);
 	backend_busy(ep->obj.nic);
-	obj_trace(ep, "post_recv bytes=%lu segments=%d outstanding=%d", length, segments,
-		  ep->recv_outstanding);
+	if (__builtin_expect(ep->obj.nic->tracing, 0))
+		dto_trace_recv(ep, length, segments);
 	return DAT_SUCCESS;
 }
 
@@ -254,14 +277,14 @@ COLD bool dto_move_recv_range(struct ep *ep, const DAT_LMR_TRIPLET *iov)
 			      iov);
 }
 
-/* The fast Receive, like dto_send_fast. While tracing, every Receive takes the general path. */
-static HOT bool dto_recv_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
-			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+/* The fast Receive, like dto_send_fast, without its line in the trace. */
+static HOT bool dto_recv_silent(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+				DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct nic_recv_wr wr;
 	struct nic_sge sge;
 
-	if (ep->obj.nic->tracing || !dto_recv_is_simple(ep, segments, iov, flags))
+	if (!dto_recv_is_simple(ep, segments, iov, flags))
 		return false;
 	dto_fill_sge(&sge, iov, &ep->recv_range);
 	wr.wr_id = cookie.as_64;
@@ -275,6 +298,13 @@ static HOT bool dto_recv_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	}
 	backend_busy(ep->obj.nic);
 	return true;
+}
+
+/* While a shared fabric is traced, every Receive takes the general path. */
+static HOT bool dto_recv_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_TRIPLET *iov,
+			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return !ep->obj.nic->tracing && dto_recv_silent(ep, segments, iov, cookie, flags);
 }
 
 static COLD DAT_RETURN dto_recv_other(struct ep *ep, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
@@ -298,6 +328,17 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 		return dto_recv_other(ep, iov, cookie);
 	ep->recv_outstanding++;
 	backend_busy(ep->obj.nic);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat__ep_post_recv_traced(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct ep *ep = obj_as(struct ep, obj_peek(handle, OBJ_QUICK_RECV));
+
+	if (!ep || !dto_recv_silent(ep, segments, iov, cookie, flags))
+		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
+	dto_trace_recv(ep, iov->segment_length, segments);
 	return DAT_SUCCESS;
 }
 

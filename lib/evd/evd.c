@@ -180,20 +180,6 @@ void evd_drain(struct evd *evd)
 	evd_update_limit(evd);
 }
 
-static COLD void evd_trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
-				const DAT_EVENT *event)
-{
-	static const char *const words[] = { "?", "RECV", "REQUEST", "BIND" };
-	char evd_text[64], srq_text[128] = "";
-
-	obj_name(&evd->obj, evd_text, sizeof(evd_text));
-	if (origin == EVD_RECV && ep->srq)
-		srq_trace_counts(ep->srq, srq_text, sizeof(srq_text));
-	obj_trace_line(&ep->obj, "reap op=%s status=%s evd=%s%s", words[origin],
-		       dto_status_name(event->event_data.dto_completion_event_data.status),
-		       evd_text, srq_text);
-}
-
 /*
  * Account for a reaped completion. On the path of every message: a request costs one comparison
  * more than a Receive.
@@ -216,25 +202,6 @@ static inline void evd_reap(struct evd *evd, struct ep *ep, enum evd_origin orig
 }
 
 /* ---- the queue ---- */
-
-static void evd_trace_event(const struct evd *evd, const char *verb, const DAT_EVENT *event)
-{
-	char object[64] = "";
-	DAT_HANDLE handle = DAT_HANDLE_NULL;
-	struct handle_slot *slot;
-
-	if (event->event_number & 0x4000u)
-		handle = event->event_data.connect_event_data.ep_handle;
-	else if (event->event_number & 0x8000u)
-		handle = event->event_data.asynch_error_event_data.dat_handle;
-	else if (event->event_number == DAT_CONNECTION_REQUEST_EVENT)
-		handle = event->event_data.cr_arrival_event_data.cr_handle;
-	slot = handle_slot(handle);
-	if (slot && slot->object)
-		obj_name(slot->object, object, sizeof(object));
-	obj_trace_line(&evd->obj, "%s number=%s%s%s", verb, event_name(event->event_number),
-		       object[0] ? " object=" : "", object);
-}
 
 bool evd_post(struct evd *evd, DAT_EVENT *event)
 {
@@ -370,6 +337,20 @@ DAT_RETURN dat__evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	else if (__builtin_expect(wc.opcode == NIC_OP_BIND, 0))
 		evd_become_bind(event);
 	backend_busy(evd->obj.nic);
+	return DAT_SUCCESS;
+}
+
+/* The same while the world is traced. */
+DAT_RETURN dat__evd_dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT *event)
+{
+	struct evd *evd = obj_as(struct evd, obj_peek(handle, OBJ_QUICK_DEQUEUE));
+	struct nic_wc wc;
+
+	if (!evd || !event)
+		return dat__evd_dequeue_careful(handle, event);
+	if (!evd->obj.nic->ops->cq_spin(evd->cq, &wc))
+		return DAT_QUEUE_EMPTY;
+	evd_hand_over(evd, &wc, event);
 	return DAT_SUCCESS;
 }
 

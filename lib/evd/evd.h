@@ -131,4 +131,9 @@ bool evd_poll(struct evd *evd, DAT_EVENT *event);
 
 const char *event_name(DAT_EVENT_NUMBER number);
 
+/* evd_trace.c: the lines of completions and events; call them only while tracing. */
+void evd_trace_reap(const struct evd *evd, const struct ep *ep, enum evd_origin origin,
+		    const DAT_EVENT *event);
+void evd_trace_event(const struct evd *evd, const char *verb, const DAT_EVENT *event);
+
 #endif /* LIB_EVD_H */

@@ -333,17 +333,129 @@ START_TEST(who_is_behind_the_last_member_is_in_no_group)
 }
 END_TEST
 
-START_TEST(a_trace_that_is_longer_than_its_room_is_not_read_beyond_it)
+/* The text of what is in the trace now, from its beginning. */
+static const char *trace_text(void)
 {
 	const char *text;
 	size_t length;
 
-	emu_nic_init(world, ADAPTER, NULL, NULL);
-	world->fab->trace_length = UINT64_MAX / 2;
-	ck_assert_int_eq(emu_trace_read(emu_nic_at(world, ADAPTER), &text, &length), 0);
-	ck_assert_ptr_eq(text, world->fab->trace);
-	ck_assert_uint_le(length, EMU_TRACE_BYTES);
+	emu_trace_forget(world);
+	ck_assert_int_eq(emu_trace_text(world, &text, &length), 0);
+	ck_assert_uint_eq(length, strlen(text));
+	return text;
+}
+
+/* Its lines behind the header. */
+static const char *trace_events(void)
+{
+	const char *line = strstr(trace_text(), "\n# seed=");
+
+	return strchr(line + 1, '\n') + 1;
+}
+
+static void begin_trace(void)
+{
+	world->fab->trace_room = EMU_TRACE_FIRST;
 	world->fab->trace_length = 0;
+	world->fab->trace_on = true;
+	world->fab->now = 7;
+	emu_trace_line(world, "- note first");
+}
+
+static void end_trace(void)
+{
+	emu_trace_forget(world);
+	world->fab->trace_on = false;
+	world->fab->trace_length = 0;
+}
+
+START_TEST(a_trace_that_is_longer_than_its_room_is_not_read_beyond_it)
+{
+	begin_trace();
+	world->fab->trace_length = UINT64_MAX / 2;
+	ck_assert_str_eq(trace_events(),
+			 "7 - note first\n"
+			 "0 - note garbage in the trace: later lines are missing\n");
+	world->fab->trace_room = UINT64_MAX;
+	emu_trace_line(world, "- note second");
+	ck_assert(!world->fab->trace_on);
+	end_trace();
+}
+END_TEST
+
+/* Each of these in place of the second record. */
+START_TEST(a_record_of_a_trace_that_makes_no_sense_ends_its_text)
+{
+	static const struct {
+		uint8_t kind;
+		uint16_t words;
+	} wrong[] = {
+		{ EMU_RECORD_NONE, 4 },          { EMU_RECORD_KINDS, 4 },
+		{ EMU_RECORD_TEXT, 0 },          { EMU_RECORD_TEXT, 2 },
+		{ EMU_RECORD_TEXT, UINT16_MAX }, { EMU_RECORD_ADAPTER, 5 },
+		{ EMU_RECORD_TAKE, 3 },          { EMU_RECORD_TAKE, 8 },
+		{ EMU_RECORD_ARRIVE_SRQ, 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct emu_record *second;
+
+		begin_trace();
+		second = (struct emu_record *)(world->fab->trace + world->fab->trace_length);
+		emu_trace_line(world, "- note a line that is long enough for all");
+		second->head.kind = wrong[i].kind;
+		second->head.words = wrong[i].words;
+		emu_trace_line(world, "- note third");
+		ck_assert_str_eq(trace_events(),
+				 "7 - note first\n"
+				 "7 - note garbage in the trace: later lines are missing\n");
+		end_trace();
+	}
+}
+END_TEST
+
+/* Names, words and numbers that no table has. */
+START_TEST(a_record_of_a_trace_with_wild_numbers_is_a_line)
+{
+	struct emu_record wild = { .head = { .now = 8,
+					     .kind = EMU_RECORD_COMPLETE,
+					     .nouns = 0xff,
+					     .words = emu_record_words(5 * sizeof(uint32_t)),
+					     .adapter = UINT16_MAX },
+				   .value = { UINT32_MAX, UINT32_MAX, UINT32_MAX, 1, 2 } };
+	struct emu_record name = { .head = { .now = 8,
+					     .kind = EMU_RECORD_ADAPTER,
+					     .words = emu_record_words(EMU_NAME),
+					     .adapter = UINT16_MAX } };
+
+	begin_trace();
+	memset(name.value, 'x', EMU_NAME);
+	emu_record_add(world, &name);
+	emu_record_add(world, &wild);
+	ck_assert_str_eq(trace_events(), "7 - note first\n"
+					 "8 xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.?4294967295 complete "
+					 "op=? status=? bytes=1 message=2\n");
+	end_trace();
+}
+END_TEST
+
+/* The note is in place of the first line without room; nothing follows it. */
+START_TEST(a_trace_that_is_full_says_so_once)
+{
+	const char *text, *note;
+
+	begin_trace();
+	world->config.trace_bytes = EMU_TRACE_FIRST;
+	for (int i = 0; i < 5000; i++)
+		emu_trace_line(world, "- note %d", i);
+	text = trace_text();
+	ck_assert_uint_le(strlen(text), EMU_TRACE_FIRST);
+	note = strstr(text, "7 - note " EMU_TRACE_FULL "\n");
+	ck_assert_ptr_nonnull(note);
+	ck_assert_str_eq(note, "7 - note " EMU_TRACE_FULL "\n");
+	ck_assert(!world->fab->trace_on);
+	world->fab->trace_full = false;
+	end_trace();
 }
 END_TEST
 
@@ -365,6 +477,9 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_CQ_without_memory_for_its_payloads_gives_its_entry_back);
 	tcase_add_test(tcase, who_is_behind_the_last_member_is_in_no_group);
 	tcase_add_test(tcase, a_trace_that_is_longer_than_its_room_is_not_read_beyond_it);
+	tcase_add_test(tcase, a_record_of_a_trace_that_makes_no_sense_ends_its_text);
+	tcase_add_test(tcase, a_record_of_a_trace_with_wild_numbers_is_a_line);
+	tcase_add_test(tcase, a_trace_that_is_full_says_so_once);
 	suite_add_tcase(suite, tcase);
 }
 

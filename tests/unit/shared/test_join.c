@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
+#include "emu/fabric/trace.h"
 #include "emu/shared/inbox.h"
 #include "emu/shared/shared.h"
 #include "tests/support/conf.h"
@@ -201,7 +202,8 @@ static pid_t member(const char *node, bool with_the_lock)
 
 START_TEST(the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock)
 {
-	const char *first, *second;
+	const char *first, *second, *text;
+	size_t length;
 	pid_t pid[2];
 
 	fab->trace_on = true;
@@ -212,8 +214,9 @@ START_TEST(the_dead_are_cleaned_up_in_one_order_whoever_had_the_lock)
 		ck_assert_int_eq(waitpid(pid[i], NULL, 0), pid[i]);
 	}
 	ck_assert_int_eq(join(), 0);
-	first = strstr(fab->trace, ", one, is gone");
-	second = strstr(fab->trace, ", two, is gone");
+	ck_assert_int_eq(emu_trace_text(world, &text, &length), 0);
+	first = strstr(text, ", one, is gone");
+	second = strstr(text, ", two, is gone");
 	ck_assert_ptr_nonnull(first);
 	ck_assert_ptr_nonnull(second);
 	ck_assert(first < second);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/fabric/trace.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -83,7 +84,11 @@ static struct emu_thread *enter(void)
 
 static bool is_traced(const char *words)
 {
-	return strstr(world->fab->trace, words);
+	const char *text;
+	size_t length;
+
+	ck_assert_int_eq(emu_trace_text(world, &text, &length), 0);
+	return strstr(text, words);
 }
 
 /* ---- threads that have not called yet ---- */

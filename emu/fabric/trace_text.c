@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The text of a trace, made of its records (record.h).
+ *
+ * In a shared fabric another process may have written anything there, and may go on doing so: each
+ * record is copied before it is looked at, and one that is none ends the text.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapter.h"
+#include "emu/wire/profile.h"
+#include "record.h"
+#include "trace.h"
+
+static const char *const posts[] = { [NIC_OP_SEND] = "post_send",
+				     [NIC_OP_WRITE] = "post_rdma_write",
+				     [NIC_OP_READ] = "post_rdma_read" };
+static const char *const packets[] = {
+	"SEND_ONLY",  "SEND_FIRST",   "SEND_LAST",    "SEND_MIDDLE",  "WRITE_ONLY", "WRITE_FIRST",
+	"WRITE_LAST", "WRITE_MIDDLE", "READ_REQUEST", "COMPARE_SWAP", "FETCH_ADD",
+};
+static const char *const opcodes[NIC_OP_COUNT] = {
+	[NIC_OP_SEND] = "SEND",     [NIC_OP_WRITE] = "RDMA_WRITE", [NIC_OP_READ] = "RDMA_READ",
+	[NIC_OP_BIND] = "BIND",     [NIC_OP_RECV] = "RECV",        [NIC_OP_SWAP] = "COMPARE_SWAP",
+	[NIC_OP_ADD] = "FETCH_ADD",
+};
+
+#define WORDS(words) (words), sizeof(words) / sizeof((words)[0])
+#define POLL(what)                                                                     \
+	"@ ibv_poll_cq cq=cq#1 opcode=IBV_WC_" what " status=IBV_WC_SUCCESS bytes=#2 " \
+	"wr_id=#3"
+
+/*
+ * The lines of each kind: `@` is the QP and `^` its peer, `&` and `*` are their adapters, `#2` is a
+ * value in decimal, `~2` one of `words`, `%2` the name of a status; a newline ends a line.
+ */
+static const struct kind {
+	const char *text;
+	uint32_t values;
+	const char *const *words;
+	size_t count; /* of words */
+} kinds[EMU_RECORD_KINDS] = {
+	[EMU_RECORD_ADAPTER] = { NULL, EMU_NAME / sizeof(uint32_t), NULL, 0 },
+	[EMU_RECORD_POST] = { "@ ~4 bytes=#1 segments=#2 message=#3", 5, WORDS(posts) },
+	[EMU_RECORD_POST_QP] = { "@ post_send bytes=#1 segments=#2 message=#3 wr_id=#4", 5, NULL,
+				 0 },
+	[EMU_RECORD_POST_UNSIGNALED] = { "@ post_send bytes=#1 segments=#2 message=#3 unsignaled=1 "
+					 "wr_id=#4",
+					 5, NULL, 0 },
+	[EMU_RECORD_PACKET] = { "@ packet to=^ op=~2 message=#3 packet=#4 bytes=#5 psn=#6", 7,
+				WORDS(packets) },
+	[EMU_RECORD_TAKE] = { "@ take from=rq message=#1 available=#2 taken=#3", 4, NULL, 0 },
+	[EMU_RECORD_TAKE_SRQ] = { "@ take from=&.srq#4 message=#1 available=#2 taken=#3", 5, NULL,
+				  0 },
+	[EMU_RECORD_COMPLETE] = { "@ complete op=~1 status=%2 bytes=#3 message=#4", 5,
+				  WORDS(opcodes) },
+	[EMU_RECORD_ACK] = { "@ packet to=^ op=ACK message=#2 psn=#3", 4, NULL, 0 },
+	[EMU_RECORD_ARRIVE] = { "@ packet to=^ op=SEND_ONLY message=#2 packet=0 bytes=#3 psn=#4\n"
+				"^ take from=rq message=#2 available=#5 taken=#6\n"
+				"^ complete op=RECV status=SUCCESS bytes=#3 message=#7",
+				8, NULL, 0 },
+	[EMU_RECORD_ARRIVE_SRQ] = { "@ packet to=^ op=SEND_ONLY message=#2 packet=0 bytes=#3 "
+				    "psn=#4\n"
+				    "^ take from=*.srq#8 message=#2 available=#5 taken=#6\n"
+				    "^ complete op=RECV status=SUCCESS bytes=#3 message=#7",
+				    9, NULL, 0 },
+	[EMU_RECORD_ACKED] = { "@ packet to=^ op=ACK message=#2 psn=#3\n"
+			       "^ complete op=~5 status=SUCCESS bytes=#4 message=#2",
+			       6, WORDS(opcodes) },
+	[EMU_RECORD_FRONT + NIC_TRACE_EP_RECV] = { "@ post_recv bytes=#1 segments=#2 "
+						   "outstanding=#3",
+						   4, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_EP_REAP_RECV] = { "@ reap op=RECV status=SUCCESS "
+							"evd=&.evd#1",
+							2, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_EP_REAP_REQUEST] = { "@ reap op=REQUEST status=SUCCESS "
+							   "evd=&.evd#1",
+							   2, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_QP_RECV] = { "@ ibv_post_recv bytes=#1 segments=#2 wr_id=#3",
+						   4, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_QP_POLL_RECV] = { POLL("RECV"), 4, NULL, 0 },
+	[EMU_RECORD_FRONT + NIC_TRACE_QP_POLL_SEND] = { POLL("SEND"), 4, NULL, 0 },
+};
+
+const char *emu_status_name(enum nic_wc_status status)
+{
+	static const char *const names[NIC_WC_COUNT] = {
+		[NIC_WC_SUCCESS] = "SUCCESS",
+		[NIC_WC_FLUSHED] = "FLUSHED",
+		[NIC_WC_LOCAL_LENGTH] = "LOCAL_LENGTH",
+		[NIC_WC_LOCAL_QP] = "LOCAL_EP",
+		[NIC_WC_LOCAL_PROTECTION] = "LOCAL_PROTECTION",
+		[NIC_WC_BAD_RESPONSE] = "BAD_RESPONSE",
+		[NIC_WC_REMOTE_ACCESS] = "REMOTE_ACCESS",
+		[NIC_WC_REMOTE_OPERATION] = "REMOTE_RESPONDER",
+		[NIC_WC_RETRY_EXCEEDED] = "TRANSPORT",
+		[NIC_WC_RNR_EXCEEDED] = "RECEIVER_NOT_READY",
+		[NIC_WC_PARTIAL] = "PARTIAL",
+		[NIC_WC_BIND_FAILED] = "BIND_FAILED",
+		[NIC_WC_REMOTE_INVALID] = "REMOTE_INVALID",
+	};
+
+	return status < NIC_WC_COUNT ? names[status] : "?";
+}
+
+/* ---- the text of one record: a few names and numbers, so EMU_TRACE_LINE bytes are enough ---- */
+
+static char *put_word(char *to, const char *word)
+{
+	size_t length = strlen(word);
+
+	memcpy(to, word, length);
+	return to + length;
+}
+
+static char *put_number(char *to, uint64_t number)
+{
+	char digits[20];
+	size_t n = sizeof(digits);
+
+	do {
+		digits[--n] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	memcpy(to, digits + n, sizeof(digits) - n);
+	return to + sizeof(digits) - n;
+}
+
+static char *put_adapter(char *to, struct emu_world *w, const struct emu_trace_reader *reader,
+			 uint16_t adapter)
+{
+	char name[EMU_NAME];
+
+	/* Another process may have left it without an end. */
+	memcpy(name,
+	       reader->names ? reader->names[adapter <= EMU_ADAPTERS ? adapter : 0]
+			     : emu_adapter_name(w, adapter),
+	       sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	return put_word(to, name);
+}
+
+static char *put_qp(char *to, struct emu_world *w, const struct emu_trace_reader *reader,
+		    const struct emu_record *r, bool peer)
+{
+	to = put_adapter(to, w, reader, peer ? r->head.peer : r->head.adapter);
+	*to++ = '.';
+	to = put_word(to, emu_trace_noun(peer ? r->head.nouns >> 4 : r->head.nouns & 15));
+	return put_number(to, r->value[peer]);
+}
+
+static char *put_field(char *to, const struct kind *kind, char what, uint32_t value)
+{
+	if (what == '#')
+		return put_number(to, value);
+	if (what == '%')
+		return put_word(to, emu_status_name((enum nic_wc_status)value));
+	return put_word(to, value < kind->count ? kind->words[value] : "?");
+}
+
+/* The characters of kind.text that stand for something else, or end it. */
+static const bool special[UINT8_MAX + 1] = {
+	['\0'] = true, ['\n'] = true, ['@'] = true, ['^'] = true, ['&'] = true,
+	['*'] = true,  ['#'] = true,  ['~'] = true, ['%'] = true
+};
+
+size_t emu_record_text(struct emu_world *w, struct emu_trace_reader *reader,
+		       const struct emu_record *r, char *out)
+{
+	const struct kind *kind = &kinds[r->head.kind];
+	char *to = put_number(out, r->head.now);
+
+	*to++ = ' ';
+	for (const char *c = kind->text;; c++) {
+		while (!special[(uint8_t)*c])
+			*to++ = *c++;
+		if (*c == '\0')
+			break;
+		if (*c == '@' || *c == '^') {
+			to = put_qp(to, w, reader, r, *c == '^');
+		} else if (*c == '&' || *c == '*') {
+			to = put_adapter(to, w, reader, *c == '*' ? r->head.peer : r->head.adapter);
+		} else if (*c == '\n') {
+			*to++ = '\n';
+			to = put_number(to, r->head.now);
+			*to++ = ' ';
+			reader->lines++;
+		} else {
+			to = put_field(to, kind, *c, r->value[c[1] - '0']);
+			c++;
+		}
+	}
+	*to++ = '\n';
+	reader->lines++;
+	return (size_t)(to - out);
+}
+
+size_t emu_trace_header(const struct emu_world *w, char *out)
+{
+	static const struct nic_config defaults = NIC_CONFIG_DEFAULT;
+	const struct emu_config *c = &w->config;
+	const struct {
+		const char *key;
+		uint64_t value, usual;
+	} knobs[] = {
+		{ "latency_ns", c->latency_ns, defaults.latency_ns },
+		{ "bandwidth_bps", c->bandwidth_bps, defaults.bandwidth_bps },
+		{ "mtu", c->mtu, defaults.mtu },
+		{ "rnr_retry", c->rnr_retry, defaults.rnr_retry },
+		{ "rnr_timer_ns", c->rnr_timer_ns, defaults.rnr_timer_ns },
+		{ "retry", c->retry, defaults.retry },
+		{ "retry_timer_ns", c->retry_timer_ns, defaults.retry_timer_ns },
+		{ "poll_quantum_ns", c->poll_quantum_ns, defaults.poll_quantum_ns },
+	};
+	int n = sprintf(out, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name,
+			c->seed);
+
+	for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++)
+		if (knobs[i].value != knobs[i].usual)
+			n += sprintf(out + n, "# %s=%lu\n", knobs[i].key, knobs[i].value);
+	return (size_t)n;
+}
+
+/* ---- all records ---- */
+
+bool emu_reader_open(struct emu_trace_reader *reader)
+{
+	*reader = (struct emu_trace_reader){ .names = calloc(EMU_ADAPTERS + 1, EMU_NAME) };
+	return reader->names != NULL;
+}
+
+void emu_reader_close(struct emu_trace_reader *reader)
+{
+	free(reader->names);
+	*reader = (struct emu_trace_reader){ .ended = true };
+}
+
+static size_t reader_note(struct emu_trace_reader *reader, uint64_t now, const char *text,
+			  char *out)
+{
+	reader->ended = true;
+	reader->lines++;
+	return (size_t)sprintf(out, "%lu - note %s\n", now, text);
+}
+
+static size_t reader_line(struct emu_trace_reader *reader, uint64_t now, const char *text,
+			  size_t most, char *out)
+{
+	size_t length = strnlen(text, most < EMU_TRACE_LINE - 32 ? most : EMU_TRACE_LINE - 32);
+	char *to = put_number(out, now);
+
+	*to++ = ' ';
+	memcpy(to, text, length);
+	to += length;
+	*to++ = '\n';
+	reader->lines++;
+	return (size_t)(to - out);
+}
+
+/* Bytes of records that may be read. */
+static uint64_t reader_end(const struct emu_world *w)
+{
+	uint64_t length = w->fab->trace_length, room = w->fab->trace_room;
+
+	if (room > EMU_TRACE_BYTES)
+		room = EMU_TRACE_BYTES;
+	return length < room ? length : room;
+}
+
+/* A copy of the record at that place. False: there is none that makes sense. */
+static bool reader_load(const struct emu_world *w, uint64_t at, uint64_t end, struct emu_record *r)
+{
+	size_t bytes;
+
+	if (end - at < EMU_RECORD_HEAD)
+		return false;
+	memcpy(r, w->fab->trace + at, EMU_RECORD_HEAD);
+	bytes = r->head.words * (size_t)EMU_WORD;
+	if (bytes <= EMU_RECORD_HEAD || bytes > end - at)
+		return false;
+	if (r->head.kind == EMU_RECORD_TEXT)
+		return true;
+	if (r->head.kind < EMU_RECORD_ADAPTER || r->head.kind >= EMU_RECORD_KINDS ||
+	    bytes > sizeof(*r) ||
+	    r->head.words < emu_record_words(kinds[r->head.kind].values * sizeof(uint32_t)))
+		return false;
+	memcpy(r->value, w->fab->trace + at + EMU_RECORD_HEAD, bytes - EMU_RECORD_HEAD);
+	return true;
+}
+
+bool emu_reader_next(struct emu_world *w, struct emu_trace_reader *reader, char *out,
+		     size_t *length)
+{
+	uint64_t end = reader_end(w), lines = reader->lines;
+	struct emu_record r = { .head = { 0 } };
+
+	if (reader->ended || reader->at >= end)
+		return false;
+	*length = 0;
+	if (!reader_load(w, reader->at, end, &r)) {
+		*length = reader_note(reader, r.head.now,
+				      "garbage in the trace: later lines are missing", out);
+	} else if (r.head.kind == EMU_RECORD_ADAPTER) {
+		memcpy(reader->names[r.head.adapter <= EMU_ADAPTERS ? r.head.adapter : 0], r.value,
+		       EMU_NAME);
+	} else if (r.head.kind == EMU_RECORD_TEXT) {
+		*length = reader_line(reader, r.head.now,
+				      w->fab->trace + reader->at + EMU_RECORD_HEAD,
+				      r.head.words * (size_t)EMU_WORD - EMU_RECORD_HEAD, out);
+	} else {
+		*length = emu_record_text(w, reader, &r, out);
+	}
+	reader->at += r.head.words * (uint64_t)EMU_WORD;
+	if (!reader->ended && reader->length + *length + EMU_TRACE_ROOM > w->config.trace_bytes) {
+		reader->lines = lines;
+		*length = reader_note(reader, r.head.now, EMU_TRACE_FULL, out);
+	}
+	reader->length += *length;
+	return true;
+}
