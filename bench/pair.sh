@@ -43,6 +43,17 @@ libdat_bounce() {
 	wait
 }
 
+# Both ends under datsim run, which traces them for its account
+libdat_traced() {
+	core=$([ "$cores" -gt 1 ] && echo taskset -c)
+	# shellcheck disable=SC2016,SC2086
+	DATSIM_FABRIC='' timeout 60 "$datsim" run -- \
+		sh -c 'exec "$@"' end ${core:+$core 0} $RUN "$pair" server + \
+		sh -c 'exec "$@" > said' end ${core:+$core 1} $RUN "$pair" client localhost "$1" \
+		> said.s 2>&1
+	cat said
+}
+
 libfabric() {
 	rm -f at.s at.c
 	on 0 ./pair_fi server at &
@@ -147,7 +158,8 @@ elif command -v ib_send_lat > found; then
 else
 	absent="$absent perftest (perftest)"
 fi
-has libdat_bounce:ping,rate,bulk
+# The trace of the other jobs becomes full.
+has libdat_bounce:ping,rate,bulk libdat_traced:ping
 
 # A line of a file is a round and its figure.
 status=0
@@ -180,6 +192,7 @@ row() {
 rows() {
 	row "libdat" libdat "$1" this ""
 	row "libdat, DATSIM_COPY=bounce" libdat_bounce "$1" this ""
+	row "traced, to libdat" libdat_traced "$1" libdat "at most 2"
 	row "libfabric shm" libfabric "$1" this "$2"
 	row "libfabric shm, fi_pingpong" pingpong "$1" this "$2"
 	row "UCX posix, ucx_perftest" ucx "$1" this "$3"
