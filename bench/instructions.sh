@@ -139,8 +139,8 @@ added() {
 	long=$(count "$bench" setup $(($1 + 100)))
 	[ -n "$short" ] && [ -n "$long" ] && echo $(((long - short) / 100))
 }
-first=$(added 100) last=$(added 20000)
-verdict "a pair set up beside 20,000: ${last:-?} instructions, within $most_percent % of \
+first=$(added 100) last=$(added 10000)
+verdict "a pair set up beside 10,000: ${last:-?} instructions, within $most_percent % of \
 ${first:-?} beside 100" \
 	"${first:-0} > 0 && ${last:-0} > 0 && ${last:-0} <= ${first:-0} * (1 + $most_percent / 100)"
 

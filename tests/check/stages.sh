@@ -87,7 +87,8 @@ stage_build() { build_normal; }
 # --full runs each program of perftest with each of its options, and programs on links that lose
 # packets with five times as many seeds.
 stage_tests() {
-	build_normal && PERFTEST=${FULL:+all} LOSSY=${FULL:+all} test_in check "$1" check
+	build_normal && NODES=${FULL:+1024} PERFTEST=${FULL:+all} LOSSY=${FULL:+all} \
+		test_in check "$1" check
 }
 # The tests of the subjects in $asked that are built here.
 stage_only() {
