@@ -114,7 +114,8 @@ static void put_line(struct html *html, const struct trace_line *line)
 		return;
 	}
 	cells_of(&html->words, line, &row);
-	shown = has_cells(&row) && (html->terminal.all || (html->begun && !html->over)) &&
+	shown = has_cells(&row) &&
+		(html->terminal.all || (html->begun && !html->over && !show_is_routine(line))) &&
 		(!filter || (filter_takes_time(filter, line->ns, html->picture->origin_ns) &&
 			     filter_takes(filter, &html->words, line, &row)));
 	if (shown && html->rows == HTML_ROWS)

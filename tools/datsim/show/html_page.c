@@ -22,7 +22,7 @@ const char html_head[] =
 	"td,th{text-align:left;vertical-align:top;padding:1px 8px;border-bottom:1px solid "
 	"var(--line)}th{position:sticky;top:0;background:var(--head)}\n"
 	"td:first-child{text-align:right;color:var(--dim)}.w{color:var(--wire)}"
-	".w,.c,td:first-child{white-space:nowrap}"
+	"td{white-space:nowrap}.note td{white-space:normal}"
 	".alarm .v{color:var(--wrong)}p.alarm{color:var(--wrong);padding:8px}\n"
 	".note td{font-style:italic;padding-top:8px}tr[data-l]{cursor:pointer}"
 	"tr.pick{background:var(--pick)}svg .pick{stroke-width:4px}\n"
