@@ -18,7 +18,7 @@ bytes() {
 
 # shown FILE WATERMARK: the first event is shown, and the watermark as often as told
 shown() {
-	"$datsim" show --all "$1" > out 2> said && grep -q 'ep1 create' out &&
+	"$datsim" show --all "$1" > out 2> said && grep -q 'dat_ep_create(ep1)' out &&
 		[ "$(grep -c watermark out)" -eq "$2" ] &&
 		grep -q "^$1: note: the trace is cut off$3" said && return
 	echo "$1:"
@@ -60,7 +60,7 @@ head -c 20 whole.trace > header.trace
 expect 2 'header.trace: it is cut off before its first event' show header.trace
 head -c 10 whole.trace > first.trace
 expect 2 'first.trace:1: the trace is cut off in its first line' show first.trace
-expect 0 'ep1 create' show whole.trace
+expect 0 'dat_ep_create.ep1' show whole.trace
 holds "nothing is said of a whole one" sh -c '! grep -q note out'
 
 # The account of datsim run counts what is there.
