@@ -19,6 +19,7 @@
 
 #include "account.h"
 #include "tools/datsim/files.h"
+#include "hang.h"
 #include "origin.h"
 #include "program_script.h"
 #include "programs.h"
@@ -38,6 +39,9 @@ struct program {
 	const char *aliases[64];
 	int alias_count;
 	bool quiet, no_verbs;
+	double hang;      /* seconds of processor time, or a tenth of the real time; 0: no limit */
+	bool late;        /* it took longer, and was killed */
+	struct text hung; /* what it did all the time, then */
 	struct text script_text;
 	struct program_script faults;
 	struct programs several; /* count 0: a single program */
@@ -107,7 +111,8 @@ static bool write_aliases(struct program *program)
  */
 static bool is_traced(const struct program *program)
 {
-	return program->trace || program->capture || program->script || !program->quiet;
+	return program->trace || program->capture || program->script || !program->quiet ||
+	       program->hang > 0;
 }
 
 static bool set_environment(struct program *program, struct text *trace)
@@ -120,6 +125,8 @@ static bool set_environment(struct program *program, struct text *trace)
 		return false;
 	if (is_traced(program))
 		setenv("DATSIM_TRACE", text_of(trace), 1);
+	if (program->hang > 0)
+		hang_limit_trace();
 	if (program->script)
 		program_script_tell(&program->faults);
 	if (program->has_seed) {
@@ -166,6 +173,7 @@ static void add_command(struct text *command, char **argv, char **first)
 static int run_program(struct program *program)
 {
 	struct ended *ended = &program->ended;
+	double began = hang_clock();
 	int status = 0, sig;
 	pid_t pid;
 
@@ -179,6 +187,10 @@ static int run_program(struct program *program)
 	}
 	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
 		sig = ended_pause(ended, LOOK_NS);
+		if (program->hang > 0 && hang_reached(pid, began, program->hang)) {
+			program->late = true;
+			sig = SIGKILL;
+		}
 		if (sig)
 			kill(pid, sig);
 	}
@@ -193,6 +205,7 @@ static int run_program(struct program *program)
 
 static void add_exit(const struct program *program, int code, struct text *text)
 {
+	text_append(text, text_of(&program->hung), program->hung.length);
 	if (program->several.count)
 		programs_report(&program->several, text);
 	else
@@ -247,8 +260,7 @@ static void program_report_all(const struct program *program, const char *trace,
 				      &faults);
 	if (program->script && !on_device())
 		good &= program_script_report(&program->faults, &account, &faults);
-	if (!program->quiet)
-		fputs(text_of(&text), stderr);
+	fputs(text_of(program->quiet ? &program->hung : &text), stderr);
 	if (!program->quiet || !good || account.watch.violation_count)
 		fputs(text_of(&faults), stderr);
 	if (account.watch.violation_count && good)
@@ -315,6 +327,10 @@ static const struct option options[] = {
 	  "thread that stays outside "
 	  "uDAPL for 50 ms (DATSIM_LOCKSTEP) is preempted: it loses its turn to run",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.lockstep) },
+	{ "--hang", "S",
+	  "end a program that takes S seconds of processor time, or 10 S of real time, with exit "
+	  "status 4; the report says what it repeats, and the trace is short (32 MiB)",
+	  OPTION_OWN, .take = hang_take, .wants = HANG_WANTS, OPTION_SETS(struct program, hang) },
 	{ "--no-verbs", NULL,
 	  "a program that uses libibverbs gets the system's, and not the one on the fabric",
 	  OPTION_FLAG, OPTION_SETS(struct program, no_verbs) },
@@ -387,12 +403,17 @@ static int run_and_report(struct program *program, const char *trace, const char
 	int code, verdict = EXIT_PASS, out = divert_output(program);
 
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
+	program->late |= program->several.late;
+	if (program->late)
+		hang_tell(trace, program->hang, &program->hung);
 	/* Several programs in real time cannot be replayed. */
 	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
 	restore_output(out);
 	if (is_traced(program))
 		program_report_all(program, trace, code, &verdict);
+	if (program->late)
+		return EXIT_NOT_QUIET;
 	return code == EXIT_PASS && !program->ended.by ? verdict : code;
 }
 
@@ -448,6 +469,8 @@ static int run_command(char **argv)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
 	program.argv = words.word;
 	program.several.ended = &program.ended;
+	program.several.limit = program.hang;
+	program.several.patient = true;
 	program.has_seed = option_given(&command_run, &words, "--seed");
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
@@ -463,6 +486,7 @@ static int run_command(char **argv)
 	}
 	program_script_free(&program.faults);
 	text_free(&program.script_text);
+	text_free(&program.hung);
 	text_free(&trace);
 	text_free(&command);
 	return code;

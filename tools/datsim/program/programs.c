@@ -142,7 +142,7 @@ void programs_pause(struct programs *programs, long ns)
 {
 	int sig = ended_pause(programs->ended, ns);
 
-	if (programs->limit > 0 && (sig || programs_are_late(programs)))
+	if (programs->limit > 0 && ((sig && !programs->patient) || programs_are_late(programs)))
 		sig = SIGKILL;
 	for (int i = 0; sig && i < programs->count; i++)
 		if (programs->one[i].pid)

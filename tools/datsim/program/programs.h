@@ -32,7 +32,8 @@ struct programs {
 	int fork_fd[32];     /* sockets to programs that fork their runs; 0: start it */
 	double limit;        /* seconds of processor time, and a tenth of the real time; 0: none */
 	double began;
-	bool late; /* they have reached the limit, and are killed */
+	bool late;    /* they have reached the limit, and are killed */
+	bool patient; /* a signal that asks the tool to end does not kill them at once */
 	char fabric[32];
 };
 

@@ -329,6 +329,18 @@ static void runners_look(struct runners *runners, short which, int timeout_ms)
 void runners_wait(struct runners *runners)
 {
 	runners_look(runners, POLLIN, 100);
+	if (runners->tick)
+		runners->tick(runners->tick_ctx);
+}
+
+double runners_longest(const struct runners *runners)
+{
+	double now = seconds_of(CLOCK_MONOTONIC), longest = 0;
+
+	for (int i = 0; i < runners->count; i++)
+		if (runners->list[i].busy && now - runners->list[i].began > longest)
+			longest = now - runners->list[i].began;
+	return longest;
 }
 
 bool runner_run(struct runners *runners, const char *settings, struct outcome *outcome)

@@ -32,7 +32,7 @@ struct outcome {
 	int code;               /* exit status, or signal */
 	bool alone;             /* the library started no thread, as it would have elsewhere */
 	char who[PROGRAM_NAME]; /* node of the one of several programs that failed; "": none */
-	char what[1024]; /* what it waited for; the objects it left; what the checkers found */
+	char what[1024]; /* what it waited for, left, repeated (round.h); what checkers found */
 };
 
 struct runner {
@@ -63,8 +63,11 @@ struct runners {
 	double seconds;                 /* processor time for a run, and a tenth of its real time */
 	bool quotes;                    /* runner_said is wanted */
 	int errors;                     /* file for standard error; -1: discarded */
-	const char *traces;  /* folder for traces (runner_trace), for the checkers; NULL: none */
-	struct ended *ended; /* the caller watches; once it is asked to end, no run goes on */
+	const char *traces; /* folder for traces (runner_trace), for the checkers; NULL: none */
+	unsigned int trace_bytes; /* the longest trace; 0: as the environment says */
+	struct ended *ended;      /* the caller watches; once it is asked to end, no run goes on */
+	void (*tick)(void *ctx);  /* called ten times a second while runs are waited for; or NULL */
+	void *tick_ctx;
 	int count;
 	struct runner list[RUNNERS_MAX];
 };
@@ -76,6 +79,8 @@ void runners_end(struct runners *runners);
 bool runner_begin(struct runners *runners, struct runner *runner, const char *settings);
 /* The name of the file with the trace of a runner's last run. */
 void runner_trace(const struct runners *runners, int which, struct text *path);
+/* Seconds since the oldest run that goes on began; 0: none goes on. */
+double runners_longest(const struct runners *runners);
 /* Wait until a runner is done, for a tenth of a second at most. */
 void runners_wait(struct runners *runners);
 /* Run once, and wait for the end. False: no process could be started, or the tool has to end. */

@@ -32,10 +32,11 @@ void outcome_add(struct text *text, const struct outcome *outcome)
 			 strsignal(outcome->code));
 		break;
 	case ENDED_STUCK:
-		text_add(text, "is stuck (%s)", outcome->what);
+		text_add(text, "is stuck (%.*s)", (int)strcspn(outcome->what, ":"), outcome->what);
 		break;
 	case ENDED_HUNG:
-		text_add(text, "hangs (it was ended after a while)");
+		text_add(text, "hangs (%s)",
+			 outcome->what[0] ? outcome->what : "it was ended after a while");
 		break;
 	case ENDED_LEFT:
 		text_add(text, "leaves %d object%s (%s)", outcome->code,

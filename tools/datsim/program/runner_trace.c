@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The trace of each run: where it goes, and what it says of a run that ended without an error. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "account.h"
+#include "round.h"
 #include "runner.h"
 #include "tools/datsim/files.h"
 
@@ -47,6 +49,8 @@ void runner_add_trace(const struct runners *runners, const struct runner *runner
 	runner_trace(runners, number_of(runners, runner), &path);
 	unlink(text_of(&path));
 	text_add(text, "DATSIM_TRACE=%s\n", text_of(&path));
+	if (runners->trace_bytes && !getenv("DATSIM_TRACE_BYTES"))
+		text_add(text, "DATSIM_TRACE_BYTES=%u\n", runners->trace_bytes);
 	text_free(&path);
 }
 
@@ -130,6 +134,19 @@ static void check_one(const struct text *content, struct outcome *outcome)
 	watch_free(&watch);
 }
 
+/* What a program that hangs does all the time. */
+static void check_round(const struct text *content, struct outcome *outcome)
+{
+	struct round round;
+	struct text words = { 0 };
+
+	if (round_read(&round, text_of(content), content->length)) {
+		round_words(&round, &words);
+		snprintf(outcome->what, sizeof(outcome->what), "%s", text_of(&words));
+	}
+	text_free(&words);
+}
+
 void runner_check_trace(const struct runners *runners, struct runner *runner)
 {
 	struct outcome *outcome = &runner->outcome;
@@ -137,13 +154,15 @@ void runner_check_trace(const struct runners *runners, struct runner *runner)
 	bool ended_well = outcome->how == ENDED_WELL || outcome->how == ENDED_LEFT;
 
 	runner->preempted = false;
-	if (!runners->traces || (!runners->several && !ended_well))
+	if (!runners->traces || (!runners->several && !ended_well && outcome->how != ENDED_HUNG))
 		return;
 	runner_trace(runners, number_of(runners, runner), &path);
 	if (read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error)) {
 		runner->preempted = strstr(text_of(&content), " - note preempted: ") != NULL;
 		/* A program that failed need not have a whole trace. */
-		if (ended_well && runners->several)
+		if (outcome->how == ENDED_HUNG)
+			check_round(&content, outcome);
+		else if (ended_well && runners->several)
 			check_several(runners, &content, text_of(&path), outcome);
 		else if (ended_well)
 			check_one(&content, outcome);
