@@ -28,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=69
+tests=71
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=56
+	tests=58
 	slow=yes
 fi
 
@@ -80,10 +80,24 @@ grants grants
 holds "a lost acknowledgement is all it takes" only_line "$found" \
 	'^fault link client>server (drop|corrupt) opcode=ACK nth=1$'
 holds "the printed script equals the file" printed "$found"
-holds "both say what they wait for" eval 'grep -q "dat_evd_wait on server-emu0.* waits for" out &&
-	grep -q "dat_evd_wait on client-emu0.* waits for" out'
-holds "the end of the timeline has all programs" eval 'sed -n "/^the end of the trace:/,\$p" out |
-	grep -q "thread 1 of server waits" && grep -q " client-emu0: reaps" out'
+section() { sed -n "/^$1:\$/,/^\$/p" out; }
+waits() {
+	section 'where each program is' |
+		grep -A 1 "^  $1  dat_evd_wait on $1-emu0.evd2, fed by $1-emu0" |
+		grep -qE '^          since [0-9.]+ us: '"$1"'.*: reaps'
+}
+holds "both say what they wait for, and since when" eval 'waits server && waits client'
+rows() { [ "$(section 'the end of the timeline' | sed '1,3d; $d' | wc -l)" -eq 15 ]; }
+holds "the end of the timeline has 15 rows, of all programs" eval 'rows &&
+	section "the end of the timeline" | grep -q "reaps the RECV of ep1" &&
+	section "the end of the timeline" | grep -q "dat_ep_post_send(ep1, 64)"'
+holds "which packet the fault hit" eval 'section "what the faults hit" |
+	grep -qE "^  line 1, at [0-9.]+ us: ACK #1 from client.*.ep1 to server.*.ep1: "'
+beside() {
+	head -c 40 server+client.shrunk.svg | grep -q '<' && [ -s server+client.shrunk.pcapng ] &&
+		grep -q '^diagram:  server+client.shrunk.svg$' out
+}
+holds "its diagram and its packets are beside the script" beside
 holds "it fails again in the same way" replays 1
 cp out found
 expect 0 '^server[+]client.shrunk.trace: the same again' replay server+client.shrunk.trace
@@ -221,7 +235,8 @@ found.dsim -- --node a [^ ]*behaves fail \+ --node b [^ ]*behaves well\$"
 	ends 3 'leaves 1 object \(a-emu0.ia1\)' leave
 	ends 4 'is stuck \(nothing can wake a\)' wait
 	ends 4 'hangs' sleep --hang 0.1
-	holds "a replay of programs that hang ends" replay_says 'timeout 1 .*datsim run --lockstep'
+	holds "a replay of programs that hang ends" replay_says \
+		'.*datsim run --lockstep --hang 0.1 '
 fi
 expect 0 '^behaves: 3 schedules of seed 1 hold' explore --lockstep --runs 3 --faults turns -- \
 	"$behaves" well

@@ -45,15 +45,24 @@ finds() {
 	expect 0 'left +nothing' run "$planted/$bug"
 	expect "$code" "schedule [0-9]+ of seed 1 $how.*shrunk to [0-9]+ lines?" \
 		explore -j 2 --seconds 60 "$@" -- "$planted/$bug"
+	cp out "$bug.out"
 	[ "$code" = 4 ] && code=134 # a replay ends a deadlocked program by abort()
 	holds "$bug: at most 15 lines" short "$bug.shrunk.dsim"
 	holds "$bug: the printed script equals the file" printed "$bug.shrunk.dsim"
 	holds "$bug: fails again, 20 times of 20" replays "$code"
+	holds "$bug: its trace, diagram and packets are kept" beside "$bug.shrunk"
 	expect 0 "$runs schedules of seed 1 hold" explore -j 2 --runs "$runs" "$@" -- \
 		"$planted/$bug-fixed"
 }
+# They are those of the failing run; both ways to the packets agree on their number.
+beside() {
+	"$datsim" replay "$1.trace" && grep -q '<svg' "$1.svg" &&
+		"$datsim" show --pcapng again.pcapng "$1.trace" && cmp "$1.pcapng" again.pcapng
+}
+# The parts of a report, from its title to an empty line
+section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..78
+echo 1..99
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -65,6 +74,30 @@ else
 fi
 finds flush 4 'is stuck' --faults all,break
 expect 0 "$runs schedules of seed 1 hold" explore --runs "$runs" -- "$planted/flush"
+
+cp reset.out out
+waits() {
+	section 'where it is' > it
+	sed -n 2p it | grep -qE '^  dat_evd_wait on emu0.evd3, fed by emu0.ep1' &&
+		grep -qE '^  since [0-9.]+ us: emu1: ' it
+}
+holds "what it waits for, and since when" waits
+takes() {
+	sed -n '/^what it takes, by [0-9]* more runs:$/,/^$/s/^  //p' out > takes
+	grep -qE '^[0-9]+ other lines of the schedule can be left out$' takes &&
+		grep -q '^line 1: in place of corrupt, drop does it, too; dup.* does not$' takes &&
+		grep -q '^line 2: in place of emu1>emu0, emu0>emu1 does not do it$' takes &&
+		grep -qE '^line 1: the first one from any time up to [0-9]+us on ' takes &&
+		grep -q '^the seed does not matter: seed=2, ' takes
+}
+holds "what it takes" takes
+hits() {
+	section 'what the faults hit' > hit
+	grep -cE '^  line [12], at [0-9.]+ us: ACK #1 from emu1.ep1 to emu0.ep1: ' hit | grep -qx 2
+}
+holds "each fault hit one packet" hits
+rows() { [ "$(section 'the end of the timeline' | sed '1,3d; $d' | wc -l)" -eq 15 ]; }
+holds "the end of the timeline has 15 rows" rows
 
 # The ways in which a program can end; each needs a schedule that changes the latency.
 ends() {
@@ -97,13 +130,28 @@ ends 3 'leaves 2 objects \(emu0.ia1 emu0.evd1\)' leave
 ends 4 'is stuck \(dat_evd_wait on emu0.evd1 waits forever' wait
 holds "a replay of a deadlock ends" replay_says 'DATSIM_STUCK=abort datsim run --script'
 ends 4 'hangs' spin --hang 0.2
-holds "a replay of a program that hangs ends" replay_says 'timeout 2 datsim run --script'
+holds "a replay of a program that hangs ends" replay_says 'datsim run --hang 0.2 --script'
 ends 4 'hangs' sleep --hang 0.02
 expect 0 'has 2 threads when it opens its fabric: it is started anew' explore --runs 3 -- \
 	"$behaves" threads
 holds "then its schedules pass" grep -q '3 schedules of seed 1 hold' out
 expect 0 'leaves 2 objects .* without any fault: the objects that it leaves are not a failure' \
 	explore --runs 3 -- env DATSIM_LATENCY_NS=5 "$behaves" leave
+
+# A program that goes round: what it repeats is told, and does not fill the trace.
+cp "$planted/rearm-round" .
+expect 4 'hangs \(over [0-9]+,000 times .*ASYNC_SRQ_LOW_WATERMARK.*; no message moved since' \
+	explore --first 24 --hang 0.2 -- ./rearm-round
+small() { [ "$(wc -c < rearm-round.shrunk.trace)" -lt 200000 ]; }
+holds "the trace has the beginning of it only" eval 'small &&
+	grep -q "note no message moves any more: the same goes on" rearm-round.shrunk.trace'
+holds "the timeline shows what was before" eval 'section "the end of the timeline" |
+	grep -q " RECV 64 B"'
+expect 4 '^  over [0-9]+,000 times .*set_lw.*; no message moved since [0-9.]+ us' \
+	run --hang 0.2 --trace round.trace --script rearm-round.shrunk.dsim -- ./rearm-round
+holds "it is said by whom it was ended" grep -q '^datsim: ended after 0.2 seconds (--hang)' out
+expect 0 'the same again' replay rearm-round.shrunk.trace
+expect 2 'hang wants seconds from 0.01 to 3600, got .long.' run --hang long -- true
 
 # A program that cannot be forked where it opens its fabric is started again for each schedule: here
 # all forks share the offset of one file.
@@ -141,6 +189,17 @@ expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
 expect 0 '^[^ ]*cluster: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
 	"$top/examples/cluster/cluster" 8
 
+# On a terminal: how far it is, and what it does beside running schedules.
+progress() {
+	script -qec "exec '$datsim' $*" /dev/null < /dev/null | tr '\r' '\n' > seen
+}
+progress explore --seconds 1 -- "$behaves" well
+holds "progress: number, rate, failures and time left" grep -qE \
+	'^[0-9]+ schedules, [0-9]+ a second, 0 failed, [01] s left' seen
+progress explore --first 24 --hang 0.2 -- ./rearm-round
+holds "it goes on while a failure is shortened" grep -qE \
+	'^a failure is shortened: [0-9]+ runs, [0-9]+ lines left' seen
+
 # What asks explore to end ends the run, too, and leaves no folder.
 mkdir tmp
 TMPDIR=$scratch/tmp
@@ -162,3 +221,8 @@ expect 130 'asked to end: 0 schedules have begun' explore -- ./ends.sh first INT
 expect 143 'asked to end: [1-9][0-9]* schedules have begun' explore --runs 200 -- \
 	./ends.sh later TERM
 holds "that run has ended, too" gone
+holds "it says how to go on" grep -qE '^datsim explore: to go on .* --first [1-9][0-9]*$' out
+# The schedule that it names is the one that was not over: it is asked to end there again.
+first=$(sed -n 's/.*to go on .* --first //p' out)
+expect 143 'asked to end: 1 schedules have begun' explore --first "$first" --runs 1 -- \
+	./ends.sh later TERM

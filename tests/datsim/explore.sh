@@ -31,7 +31,7 @@ holds_without() {
 # The printed script equals the file.
 printed() { sed -n 's/^  //p' out | head -n "$(wc -l < "$1")" | cmp - "$1"; }
 
-echo 1..63
+echo 1..69
 for bug in event-order one-packet flush watermark credits memory; do
 	code=1
 	[ $bug = memory ] && code=3 # a checker finds that
@@ -49,6 +49,11 @@ expect 0 "^clean.dsim: $runs schedules of seed 1 hold" explore --seed 1 --runs $
 expect 1 'schedule [0-9]+ of seed 5 fails' explore --seed 5 --runs $runs credits.dsim
 number=$(sed -n 's/.*: schedule \([0-9]*\) of seed 5 fails.*/\1/p' out)
 cp credits.shrunk.dsim whole.dsim
+holds "the report says which packet each fault hit" grep -qE \
+	'^  line [0-9]+, at [0-9.]+ us: [A-Z_]+ #[0-9]+ from [ab].ep to [ab].ep: ' out
+holds "a diagram is kept beside the script" grep -q '<svg' credits.shrunk.svg
+holds "the packets, too" [ -s credits.shrunk.pcapng ]
+expect 0 '^credits.shrunk.trace: the same again' replay credits.shrunk.trace
 expect 1 "schedule $number of seed 5 fails, after 0 " explore --seed 5 --first "$number" --runs 1 \
 	credits.dsim
 holds "run alone, the schedule shrinks to the same script" cmp credits.shrunk.dsim whole.dsim
@@ -129,3 +134,16 @@ expect 2 'nonesuch.dsim: No such file' explore nonesuch.dsim
 expect 2 'shard wants I/N, .*, got .4/3.' explore --shard 4/3 clean.dsim
 expect 2 'runs wants a whole number from 1 to [0-9]+, got .many.' explore --runs many clean.dsim
 expect 1 'cannot write /nowhere/x.dsim' explore --out /nowhere/x.dsim --runs $runs event-order.dsim
+
+# Ctrl-C and the like end explore with a summary, from which it goes on.
+ended() {
+	timeout -s "$1" --foreground 0.5 env --default-signal=INT "$datsim" explore $jobs \
+		--shard 2/3 --seconds 60 clean.dsim > out 2>&1
+	[ $? = 124 ] &&
+		grep -qE 'asked to end: [1-9][0-9]* schedules have ended, and none has' out &&
+		grep -qE '^datsim explore: to go on .* --first [1-9][0-9]*$' out
+}
+jobs=
+holds "SIGINT ends it, with a summary" ended INT
+jobs='-j 2'
+holds "SIGTERM ends it and its workers, with a summary" ended TERM

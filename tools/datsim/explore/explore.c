@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +21,10 @@
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/jobs.h"
+#include "tools/datsim/program/ended.h"
+#include "tools/datsim/story/story.h"
+
+#define LOOK_NS 100000000
 
 /* ---- one schedule ---- */
 
@@ -42,7 +45,7 @@ void explorer_schedule(struct explorer *explorer, uint64_t number, bool untraced
 /* What the worker processes tell each other, in shared memory. */
 struct shared {
 	_Atomic uint64_t failed; /* lowest number of a failing schedule */
-	_Atomic uint64_t done;
+	_Atomic uint64_t done, done_by[JOBS_MAX];
 	_Atomic bool acted; /* see struct explorer */
 };
 
@@ -53,13 +56,15 @@ static void explorer_work(struct explorer *explorer, struct shared *shared)
 	struct verdict verdict;
 	bool good = true;
 
-	while (good && course_next(explorer->course, &number) && number < shared->failed) {
+	while (good && !ended_asked(&explorer->ended) && course_next(explorer->course, &number) &&
+	       number < shared->failed) {
 		explorer_schedule(explorer, number, true, &verdict);
 		good = verdict.code == EXIT_PASS;
 		if (verdict.faults_acted || explorer->schedule.slows)
 			shared->acted = true;
 		verdict_free(&verdict);
 		shared->done++;
+		shared->done_by[explorer->worker]++;
 	}
 	failed = shared->failed;
 	while (!good && number < failed &&
@@ -75,7 +80,11 @@ be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
 	uint64_t jobs = (uint64_t)course->jobs;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	ended_child(&explorer->ended);
+	explorer->ended = (struct ended){ .alone = true };
+	sigemptyset(&explorer->ended.watched);
 	course->progress = false;
+	explorer->worker = (int)index;
 	course->first += index * course->shards;
 	course->shards *= jobs;
 	if (course->runs && course->runs <= index)
@@ -86,33 +95,44 @@ be_worker(struct explorer *explorer, struct shared *shared, uint64_t index)
 	_exit(0);
 }
 
-static bool wait_for_workers(struct explorer *explorer, const struct shared *shared, int count)
+static void kill_workers(const pid_t *workers, int count)
+{
+	for (int i = 0; i < count; i++)
+		kill(workers[i], SIGKILL);
+}
+
+static bool wait_for_workers(struct explorer *explorer, const struct shared *shared,
+			     const pid_t *workers, int count)
 {
 	int status, left = count;
-	bool good = true;
+	bool good = true, killed = false;
 	pid_t pid;
 
 	while (left > 0) {
-		pid = waitpid(-1, &status, explorer->course->progress ? WNOHANG : 0);
+		pid = waitpid(-1, &status, WNOHANG);
 		if (pid > 0) {
 			good = good && WIFEXITED(status) && !WEXITSTATUS(status);
 			left--;
 		} else if (pid == 0) {
-			poll(NULL, 0, 100);
+			ended_pause(&explorer->ended, LOOK_NS);
+			if (explorer->ended.by && !killed)
+				kill_workers(workers, count);
+			killed = explorer->ended.by != 0;
+			explorer->course->failed = shared->failed != UINT64_MAX;
 			course_tell(explorer->course, shared->done);
 		} else if (errno != EINTR) {
 			break;
 		}
 	}
-	return good;
+	return good || killed;
 }
 
 /* False: a worker died, for which no schedule is to blame. */
 static bool share_work(struct explorer *explorer, struct shared *shared)
 {
 	struct course *course = explorer->course;
+	pid_t pid, *workers = mem_zero((size_t)course->jobs, sizeof(*workers));
 	int i, count = 0;
-	pid_t pid;
 	bool good;
 
 	fflush(NULL);
@@ -121,11 +141,25 @@ static bool share_work(struct explorer *explorer, struct shared *shared)
 		pid = fork();
 		if (pid == 0)
 			be_worker(explorer, shared, (uint64_t)i);
-		count += pid > 0;
+		if (pid > 0)
+			workers[count++] = pid;
 	}
-	good = wait_for_workers(explorer, shared, count) && count == course->jobs;
+	good = wait_for_workers(explorer, shared, workers, count) && count == course->jobs;
+	free(workers);
 	course->done = shared->done;
 	return good;
+}
+
+/* Worker i runs schedules i, i + jobs, i + 2 jobs, ... */
+static uint64_t first_open(const struct course *course, const struct shared *shared)
+{
+	uint64_t open = UINT64_MAX, jobs = (uint64_t)course->jobs, at;
+
+	for (uint64_t i = 0; i < jobs; i++) {
+		at = i + shared->done_by[i] * jobs;
+		open = at < open ? at : open;
+	}
+	return course->first + course->shard - 1 + open * course->shards;
 }
 
 static int find_failure(struct explorer *explorer, bool *found)
@@ -146,6 +180,7 @@ static int find_failure(struct explorer *explorer, bool *found)
 	*found = shared->failed != UINT64_MAX;
 	explorer->failed = shared->failed;
 	explorer->acted = shared->acted;
+	explorer->open = first_open(course, shared);
 	munmap(shared, sizeof(*shared));
 	return code == EXIT_PASS ? code : EXIT_INTERNAL;
 }
@@ -167,9 +202,23 @@ void explorer_out_name(const struct explorer *explorer, struct text *name)
 	text_add(name, ".shrunk.dsim");
 }
 
-void explorer_report(const struct explorer *explorer, const struct lines *lines,
-		     const struct verdict *verdict)
+/* Offset of the last line of the report, which repeats the run. */
+static size_t replay_at(const struct verdict *verdict)
 {
+	const char *report = text_of(&verdict->report);
+	size_t at = verdict->report.length;
+
+	while (at > 0 && (report[at - 1] != '\n' || strncmp(report + at, "replay:", 7) != 0))
+		at--;
+	return at;
+}
+
+void explorer_report(const struct explorer *explorer, const struct lines *lines,
+		     const struct verdict *verdict, const char *name, uint64_t seed)
+{
+	struct story story = { .name = name, .trace = &verdict->trace, .of_script = true };
+	struct options options = { .has_seed = true, .seed = seed };
+	struct text text = { 0 }, command = { 0 };
 	size_t i;
 
 	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; "
@@ -181,8 +230,18 @@ void explorer_report(const struct explorer *explorer, const struct lines *lines,
 	puts("");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
-	puts("");
-	fputs(text_of(&verdict->report), stdout);
+	if (explorer->explained.length)
+		printf("\n%s", text_of(&explorer->explained));
+	story_hits(&story, &text);
+	printf("%s\n%.*s", text_of(&text), (int)replay_at(verdict), text_of(&verdict->report));
+	text.length = 0;
+	replay_line(name, &options, &command);
+	if (verdict->code != EXIT_PASS && verdict->trace.length && !explorer->course->store)
+		story_save(&story, name, text_of(&command), &text);
+	printf("%s%s", text.length ? text_of(&text) : "",
+	       text_of(&verdict->report) + replay_at(verdict));
+	text_free(&command);
+	text_free(&text);
 }
 
 static int shrink_failure(struct explorer *explorer, const struct verdict *failure)
@@ -192,24 +251,33 @@ static int shrink_failure(struct explorer *explorer, const struct verdict *failu
 	struct options options = { .has_seed = true };
 	struct verdict verdict;
 	struct lines lines;
-	int code;
+	struct shrinking shrinking = { .lines = &lines,
+				       .course = explorer->course,
+				       .ended = &explorer->ended,
+				       .explained = &explorer->explained,
+				       .plan = &explorer->plan };
+	int code = EXIT_PASS;
 
 	explorer_out_name(explorer, &name);
 	lines_split(&lines, &explorer->plan, &explorer->schedule);
-	shrink_script(&lines, text_of(&name), failure, &seed);
+	shrink_script(&shrinking, text_of(&name), failure, &seed);
+	course_end(explorer->course);
+	if (ended_asked(&explorer->ended))
+		goto out;
 	lines_join(&lines, true, &text);
 	options.seed = seed;
 	run_text(text_of(&name), text_of(&text), text.length, &options, &verdict);
-	explorer_report(explorer, &lines, &verdict);
+	if (verdict.code != EXIT_PASS)
+		write_whole_or_say(text_of(&name), &text);
+	explorer_report(explorer, &lines, &verdict, text_of(&name), seed);
 	code = (int)verdict.code;
 	if (verdict.code == EXIT_PASS) {
 		/* A difference between runs is a bug of this tool, or of the library below it. */
 		puts("the schedule does not fail when it is run again");
 		code = EXIT_INTERNAL;
-	} else {
-		write_whole_or_say(text_of(&name), &text);
 	}
 	verdict_free(&verdict);
+out:
 	lines_free(&lines);
 	text_free(&text);
 	text_free(&name);
@@ -295,6 +363,22 @@ int explorer_tell_of_none(const struct explorer *explorer)
 	return EXIT_PASS;
 }
 
+static int tell_of_end(const struct explorer *explorer)
+{
+	const struct course *course = explorer->course;
+	bool failed = explorer->failed != UINT64_MAX;
+
+	fprintf(stderr, "datsim explore: it was asked to end: ");
+	if (failed)
+		fprintf(stderr, "schedule %llu of seed %llu has failed, and was not shrunk\n",
+			(unsigned long long)explorer->failed, (unsigned long long)course->seed);
+	else
+		fprintf(stderr, "%llu schedules have ended, and none has failed\n",
+			(unsigned long long)course->done);
+	course_go_on(course, failed ? explorer->failed : explorer->open);
+	return ended_code(&explorer->ended, EXIT_PASS);
+}
+
 static int explorer_run(struct explorer *explorer)
 {
 	struct verdict verdict;
@@ -303,9 +387,10 @@ static int explorer_run(struct explorer *explorer)
 
 	if (code == EXIT_PASS && campaign_wanted(explorer->course))
 		return explorer_campaign(explorer);
+	ended_watch_alone(&explorer->ended);
 	if (code == EXIT_PASS)
 		code = find_failure(explorer, &found);
-	if (code != EXIT_PASS)
+	if (code != EXIT_PASS || ended_asked(&explorer->ended))
 		return code;
 	if (!found)
 		return explorer_tell_of_none(explorer);
@@ -323,7 +408,10 @@ static int explorer_run(struct explorer *explorer)
 
 int explore_script(struct course *course, const char *path)
 {
-	struct explorer explorer = { .path = path, .course = course };
+	struct explorer explorer = { .path = path,
+				     .course = course,
+				     .failed = UINT64_MAX,
+				     .open = course->first + course->shard - 1 };
 	struct text error = { 0 };
 	int code = EXIT_USAGE;
 
@@ -332,11 +420,16 @@ int explore_script(struct course *course, const char *path)
 	 * old ones.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	ended_watch_alone(&explorer.ended);
 	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error))
 		code = explorer_run(&explorer);
+	ended_unwatch(&explorer.ended);
+	if (explorer.ended.by)
+		code = tell_of_end(&explorer);
 	fputs(text_of(&error), stderr);
 	text_free(&error);
 	text_free(&explorer.schedule.text);
+	text_free(&explorer.explained);
 	text_free(&explorer.content);
 	return code;
 }

@@ -20,13 +20,16 @@ struct course {
 	uint64_t seed, first, runs, shard, shards; /* runs 0: no limit */
 	unsigned long seconds;                     /* 0: no limit */
 	uint64_t done;
-	double began, told; /* wall clock */
-	bool progress;
-	bool lockstep;   /* programs */
-	int jobs;        /* at a time */
-	uint32_t kinds;  /* of faults, a bit for each */
-	double hang;     /* a program hangs after this many seconds of processor time */
-	const char *out; /* file for the shortened script; NULL: the default */
+	double began, told; /* wall clock; 0: not yet */
+	bool progress;      /* is shown, on a terminal */
+	uint64_t failed;    /* schedules that have failed */
+	double longest;     /* seconds that a run has taken by now */
+	struct text doing;  /* instead of running schedules: shrinking one */
+	bool lockstep;      /* programs */
+	int jobs;           /* at a time */
+	uint32_t kinds;     /* of faults, a bit for each */
+	double hang;        /* a program hangs after this many seconds of processor time */
+	const char *out;    /* file for the shortened script; NULL: the default */
 
 	/* campaign.h: it goes on after a failure, counts and writes down what it finds. */
 	const char *store; /* folder of failures; NULL: none */
@@ -40,9 +43,17 @@ struct course {
 
 /* The number of the next schedule; false: all are done. */
 bool course_next(struct course *course, uint64_t *number);
-void course_end(const struct course *course);
-/* Print the progress of the workers on a terminal, every half second. */
+/* Clear what course_tell has printed. */
+void course_end(struct course *course);
+/* Print the progress on a terminal, every half second. */
 void course_tell(struct course *course, uint64_t done);
+/* What it says: "137 of 10000 schedules, 512 a second, no failure, 19 s left". */
+void course_line(const struct course *course, uint64_t done, double passed, struct text *line);
+/* Say from now on what is done instead of running schedules. */
+void course_doing(struct course *course, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Say how to go on with that schedule. */
+void course_go_on(const struct course *course, uint64_t number);
 /* Real time, in seconds. */
 double course_clock(void);
 /* The number of schedules of the course before that one. */
@@ -145,6 +156,11 @@ struct shrinking {
 	void *ctx;
 	bool words; /* words may be removed from fault lines */
 	int tries;
+	struct course *course; /* whose progress tells of it */
+	struct ended *ended;   /* once it is asked to end, nothing fails any more */
+	/* NULL, or: say of a script what of it matters (explain.h), with the links of the plan. */
+	struct text *explained;
+	const struct plan *plan;
 };
 
 void shrink_lines(struct shrinking *shrinking);
@@ -155,10 +171,11 @@ const char *failure_title(const struct verdict *verdict, size_t *length);
 bool same_failure(const struct verdict *a, const struct verdict *b);
 
 /*
- * Shorten a failing script while it fails in the same way and, if it did so before, passes without
- * the faults. *seed becomes 1 if the script fails with that seed too.
+ * Shorten a failing script, with the lines, course and ended of `shrinking`, while it fails in the
+ * same way and, if it did so before, passes without the faults. *seed becomes 1 if the script fails
+ * with that seed too.
  */
-void shrink_script(struct lines *lines, const char *name, const struct verdict *failure,
+void shrink_script(struct shrinking *shrinking, const char *name, const struct verdict *failure,
 		   uint64_t *seed);
 
 #endif

@@ -118,7 +118,7 @@ static void print_failure(const struct explorer *explorer, const struct lines *l
 	else
 		explorer_out_name(explorer, &path);
 	run_text(text_of(&path), text_of(&entry->lines), entry->lines.length, &options, &verdict);
-	explorer_report(explorer, lines, &verdict);
+	explorer_report(explorer, lines, &verdict, text_of(&path), entry->fabric_seed);
 	if (!explorer->course->store)
 		write_whole_or_say(text_of(&path), &entry->lines);
 	verdict_free(&verdict);
@@ -131,10 +131,12 @@ static void keep_failure(struct explorer *explorer, const struct verdict *failur
 	uint64_t seed = explorer->schedule.seed;
 	struct entry entry, *known;
 	struct lines lines;
+	struct shrinking shrinking = { .lines = &lines, .course = explorer->course };
 
 	lines_split(&lines, &explorer->plan, &explorer->schedule);
 	if (!explorer->course->as_found)
-		shrink_script(&lines, explorer->path, failure, &seed);
+		shrink_script(&shrinking, explorer->path, failure, &seed);
+	course_end(explorer->course);
 	make_entry(explorer, &lines, failure, seed, &entry);
 	known = store_find(&campaign->store, text_of(&entry.name));
 	if (known && (known->state == ENTRY_FAILS || known->state == ENTRY_NEW))

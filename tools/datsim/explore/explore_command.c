@@ -9,25 +9,12 @@
 
 #include "tools/datsim/commands.h"
 #include "tools/datsim/jobs.h"
+#include "tools/datsim/program/hang.h"
 #include "tools/datsim/program/programs.h"
 
 #define RUNS_USUAL       100000
 #define RUNS_OF_PROGRAMS 10000
 #define HANG_SECONDS     2
-
-/* --hang 0.2 */
-static bool take_hang(void *member, const char *value)
-{
-	double seconds;
-
-	if (!*value || value[strspn(value, "0123456789.")])
-		return false;
-	seconds = strtod(value, NULL);
-	if (seconds < 0.01 || seconds > 3600)
-		return false;
-	*(double *)member = seconds;
-	return true;
-}
 
 /* --shard 1/8 .. 8/8 */
 static bool take_shard(void *member, const char *value)
@@ -106,8 +93,7 @@ static const struct option options[] = {
 	{ "--hang", "S",
 	  "a program that takes S seconds of processor time, or 10 S of real "
 	  "time, hangs (default: 2)",
-	  OPTION_OWN, .take = take_hang, .wants = "seconds from 0.01 to 3600",
-	  OPTION_SETS(struct course, hang) },
+	  OPTION_OWN, .take = hang_take, .wants = HANG_WANTS, OPTION_SETS(struct course, hang) },
 	{ "--store", "DIR",
 	  "a folder of failures, one file for each way in which it fails: those that are there are "
 	  "tried first, and after a failure explore goes on",

@@ -14,6 +14,7 @@
 #include "hunt.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/program/program_script.h"
+#include "tools/datsim/program/round.h"
 
 /* ---- a schedule as a program is told ---- */
 
@@ -64,31 +65,47 @@ static void take_outcome(struct hunt *hunt, const struct runner *runner)
 	if (runner->outcome.how == ENDED_WELL || (hunt->found && hunt->number < runner->number))
 		return;
 	hunt->found = true;
+	hunt->course->failed = 1;
 	hunt->number = runner->number;
 	hunt->failure = runner->outcome;
+}
+
+/* The first schedule of the course whose outcome was not taken. */
+static uint64_t first_open(const struct hunt *hunt, const bool *open)
+{
+	const struct course *course = hunt->course;
+	uint64_t number = course->first + course->shard - 1 + course->done * course->shards;
+
+	for (int i = 0; i < hunt->runners.count; i++)
+		if (open[i] && hunt->runners.list[i].number < number)
+			number = hunt->runners.list[i].number;
+	return number;
 }
 
 static void run_schedules(struct hunt *hunt)
 {
 	struct runners *runners = &hunt->runners;
-	bool more = true, was_busy[RUNNERS_MAX] = { false };
+	bool more = true, open[RUNNERS_MAX] = { false };
 	int i, busy;
 
 	do {
 		busy = 0;
 		for (i = 0; i < runners->count; i++) {
-			if (was_busy[i] && !runners->list[i].busy && !ended_asked(&hunt->ended))
+			if (open[i] && !runners->list[i].busy && !ended_asked(&hunt->ended)) {
 				take_outcome(hunt, &runners->list[i]);
+				open[i] = false;
+			}
 			if (!runners->list[i].busy && more && !hunt->found &&
 			    !ended_asked(&hunt->ended))
 				more = begin_next(hunt, &runners->list[i]);
-			was_busy[i] = runners->list[i].busy;
-			busy += was_busy[i];
+			open[i] |= runners->list[i].busy;
+			busy += runners->list[i].busy;
 		}
 		if (busy)
 			runners_wait(runners);
 		hunt_save(hunt, false);
 	} while (busy && !ended_asked(&hunt->ended));
+	hunt->open = first_open(hunt, open);
 }
 
 /* Exploring needs faults, virtual time and a private fabric, which only the emulator has. */
@@ -181,7 +198,8 @@ static int hunt_run(struct hunt *hunt)
 		run_campaign(hunt);
 	else
 		run_schedules(hunt);
-	course_end(hunt->course);
+	if (!hunt->found)
+		course_end(hunt->course);
 	if (hunt->course->merges)
 		code = EXIT_PASS;
 	else if (!ended_asked(&hunt->ended))
@@ -195,8 +213,22 @@ static int hunt_run(struct hunt *hunt)
 	return code;
 }
 
+/* Called while runs are waited for. */
+static void hunt_tick(void *ctx)
+{
+	struct hunt *hunt = ctx;
+
+	if (hunt->campaign)
+		hunt->course->failed = hunt->campaign->failed;
+	hunt->course->longest = runners_longest(&hunt->runners);
+	course_tell(hunt->course, hunt->course->done);
+}
+
 static int tell_of_end(const struct hunt *hunt)
 {
+	uint64_t open = hunt->found ? hunt->number : hunt->open;
+
+	course_end(hunt->course);
 	fprintf(stderr, "datsim explore: it was asked to end: ");
 	if (hunt->found)
 		fprintf(stderr, "schedule %llu of seed %llu has failed, and was not shrunk\n",
@@ -204,6 +236,7 @@ static int tell_of_end(const struct hunt *hunt)
 	else
 		fprintf(stderr, "%llu schedules have begun, and none has failed\n",
 			(unsigned long long)hunt->course->done);
+	course_go_on(hunt->course, open);
 	return ended_code(&hunt->ended, EXIT_PASS);
 }
 
@@ -213,6 +246,9 @@ static int hunt_watched(struct hunt *hunt)
 	int code;
 
 	hunt->runners.ended = &hunt->ended;
+	hunt->runners.tick = hunt_tick;
+	hunt->runners.tick_ctx = hunt;
+	hunt->open = hunt->course->first + hunt->course->shard - 1;
 	ended_watch_alone(&hunt->ended);
 	code = hunt_study(hunt);
 	if (!code && !ended_asked(&hunt->ended))
@@ -254,6 +290,7 @@ static int hunt_in_folder(struct hunt *hunt)
 	hunt->runners.several = hunt->several;
 	hunt->runners.starts_anew = hunt->several != NULL;
 	hunt->runners.count = 1;
+	hunt->runners.trace_bytes = ROUND_TRACE_BYTES;
 	hunt->runners.seconds = hunt->course->hang;
 	if (traces_begin(hunt, &folder)) {
 		code = hunt_watched(hunt);
@@ -282,6 +319,7 @@ static int hunt_all(struct hunt *hunt)
 	}
 	text_free(&hunt->schedule.text);
 	text_free(&hunt->title);
+	text_free(&hunt->explained);
 	return code;
 }
 

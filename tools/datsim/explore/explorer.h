@@ -14,7 +14,11 @@ struct explorer {
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
-	uint64_t failed;           /* number of the failing schedule */
+	uint64_t failed;           /* number of the failing schedule; UINT64_MAX: none */
+	uint64_t open;             /* the first schedule that has not ended */
+	int worker;                /* which of the processes that run schedules this is */
+	struct ended ended;        /* watched unless there is a campaign */
+	struct text explained;     /* what of a failure matters; empty in a campaign */
 	bool acted;                /* some schedule changed what happened to some packet */
 	struct campaign *campaign; /* NULL: it ends with the first failure */
 };
@@ -22,9 +26,12 @@ struct explorer {
 /* Run one schedule. */
 void explorer_schedule(struct explorer *explorer, uint64_t number, bool untraced,
 		       struct verdict *verdict);
-/* Print a schedule that fails, by its lines, with what the last run said. */
+/*
+ * Print a schedule that fails, by its lines, with what the last run said; unless there is a store,
+ * keep the trace of that run beside the script `name`.
+ */
 void explorer_report(const struct explorer *explorer, const struct lines *lines,
-		     const struct verdict *verdict);
+		     const struct verdict *verdict, const char *name, uint64_t seed);
 /* FILE.dsim: FILE.shrunk.dsim */
 void explorer_out_name(const struct explorer *explorer, struct text *name);
 /* No schedule fails: say so. Returns the exit code. */

@@ -25,7 +25,10 @@ struct hunt {
 	uint64_t preempted; /* runs in which a thread lost its turn */
 	bool found;
 	uint64_t number; /* number of the failing schedule */
+	uint64_t open;   /* of the first that has not ended, once the runs are over */
 	struct outcome failure;
+	size_t lines_before;   /* lines of the failing schedule, before it was shortened */
+	struct text explained; /* what of it matters; empty in a campaign */
 
 	struct campaign *campaign; /* NULL: it ends with the first failure */
 	struct text ending;        /* of the failure (signature.h); empty without a campaign */
@@ -54,6 +57,10 @@ int hunt_report(struct hunt *hunt);
 /* Its parts: the lines of the failing schedule, shortened; the rest. */
 void hunt_shorten(struct hunt *hunt, struct lines *lines);
 int hunt_report_lines(struct hunt *hunt, const struct lines *lines);
+/* hunt_explain.c: say what of the short schedule matters, in hunt->explained. */
+void hunt_explain(struct hunt *hunt, struct lines *lines);
+/* The time that a program which hangs gets when its failure is repeated. */
+double hunt_shorter_hang(const struct hunt *hunt);
 /* Does it fail as hunt->failure does, by these lines alone? */
 bool hunt_fails_so(const struct lines *lines, void *ctx);
 /* Add the command that replays the failure. */

@@ -9,12 +9,15 @@
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/program/origin.h"
-#include "tools/datsim/show/show.h"
+#include "tools/datsim/program/round.h"
+#include "tools/datsim/story/story.h"
 
-#define ERRORS_SHOWN 2000 /* bytes at the end of its standard error output */
-#define CONFIRMED_BY 3    /* runs in processes of their own */
-#define LINES_SHOWN  40   /* of the trace, fewer in the timeline */
-#define NAMES_MOST   60   /* bytes of the names of several programs in that of a file */
+#define ERRORS_READ  16384 /* bytes at the end of its standard error output */
+#define ERRORS_SHOWN 2000  /* the same, printed */
+#define CONFIRMED_BY 3     /* runs in processes of their own */
+#define NAMES_MOST   60    /* bytes of the names of several programs in that of a file */
+
+static const char deadlock[] = "datsim run: deadlock: ";
 
 /* In a campaign, the run has to say the same, too. */
 static bool hunt_ends_so(const struct hunt *hunt, const struct outcome *outcome)
@@ -48,7 +51,7 @@ bool hunt_fails_so(const struct lines *lines, void *ctx)
 	return good;
 }
 
-static double shorter_hang(const struct hunt *hunt)
+double hunt_shorter_hang(const struct hunt *hunt)
 {
 	double seconds = hunt->course->hang / 10;
 
@@ -62,44 +65,67 @@ void hunt_shorten(struct hunt *hunt, struct lines *lines)
 	struct shrinking shrinking = { .lines = lines,
 				       .fails = hunt_fails_so,
 				       .ctx = hunt,
-				       .words = true };
+				       .words = true,
+				       .course = hunt->course,
+				       .ended = &hunt->ended };
 
 	schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, hunt->number);
 	lines_split(lines, &hunt->plan, &hunt->schedule);
+	hunt->lines_before = lines->count;
 	/* A program that hangs is given less time in each repetition, but enough to start. */
 	if (hunt->failure.how == ENDED_HUNG)
-		hunt->runners.seconds = shorter_hang(hunt);
+		hunt->runners.seconds = hunt_shorter_hang(hunt);
 	shrink_lines(&shrinking);
 	hunt->runners.seconds = hunt->course->hang;
 }
 
-void hunt_show_errors(int fd)
+/* The last bytes that programs said on standard error. */
+static void read_errors(int fd, struct text *said)
 {
-	char last[ERRORS_SHOWN + 1];
-	struct text text = { 0 };
+	char last[ERRORS_READ];
 	off_t length = lseek(fd, 0, SEEK_END);
-	ssize_t n;
-	char *line, *rest = last;
+	ssize_t n = pread(fd, last, sizeof(last), length > ERRORS_READ ? length - ERRORS_READ : 0);
 
-	n = pread(fd, last, ERRORS_SHOWN, length > ERRORS_SHOWN ? length - ERRORS_SHOWN : 0);
-	if (n <= 0)
-		return;
-	last[n] = '\0';
-	while ((line = strsep(&rest, "\n"))) {
-		if (!*line && !rest)
-			break;
+	said->length = 0;
+	text_append(said, last, n > 0 ? (size_t)n : 0);
+}
+
+/* Print them, except what the sections below the timeline tell. False: there was nothing. */
+static bool print_errors(const char *said, size_t length, bool told)
+{
+	const char *line = said + (length > ERRORS_SHOWN ? length - ERRORS_SHOWN : 0), *end;
+	struct text text = { 0 };
+	bool any;
+
+	for (; *line; line = *end ? end + 1 : end) {
+		end = strchrnul(line, '\n');
+		if (told && (story_tells(line) || !strncmp(line, deadlock, strlen(deadlock))))
+			continue;
 		text_add(&text, "  ");
-		text_printable(&text, line, strlen(line));
+		text_printable(&text, line, (size_t)(end - line));
 		text_add(&text, "\n");
 	}
-	printf("it said:\n%s", text_of(&text));
+	any = text.length > 0;
+	if (any)
+		printf("it said:\n%s", text_of(&text));
 	text_free(&text);
+	return any;
+}
+
+void hunt_show_errors(int fd)
+{
+	struct text said = { 0 };
+
+	read_errors(fd, &said);
+	print_errors(text_of(&said), said.length, false);
+	text_free(&said);
 }
 
 /*
- * Repeat the failure in new processes, as `datsim run` would start them. False: the result varies.
+ * Repeat the failure in new processes, as `datsim run` would start them. *said: what they said on
+ * standard error. False: the result varies.
  */
-static bool hunt_confirm(struct hunt *hunt, const struct lines *lines)
+static bool hunt_confirm(struct hunt *hunt, const struct lines *lines, struct text *said)
 {
 	FILE *errors = tmpfile();
 	struct runners alone = hunt->runners;
@@ -117,10 +143,12 @@ static bool hunt_confirm(struct hunt *hunt, const struct lines *lines)
 		alone.errors = errors && i == 0 ? fileno(errors) : -1;
 		good = runner_run(&alone, text_of(&settings), &outcome) &&
 		       same_outcome(&outcome, &hunt->failure);
+		if (good)
+			memcpy(hunt->failure.what, outcome.what, sizeof(outcome.what));
 	}
 	runners_end(&alone);
 	if (errors) {
-		hunt_show_errors(fileno(errors));
+		read_errors(fileno(errors), said);
 		fclose(errors);
 	}
 	text_free(&settings);
@@ -173,21 +201,24 @@ static void add_words(const struct hunt *hunt, struct text *line)
 	}
 }
 
+/* The command that repeats the failure. */
 static void add_run(const struct hunt *hunt, const char *path, struct text *line)
 {
+	bool stuck = hunt->failure.how == ENDED_STUCK || hunt->failure.alone;
+
+	if (stuck && !hunt->several && !getenv("DATSIM_STUCK"))
+		text_add(line, "DATSIM_STUCK=abort ");
 	knobs_add(line);
-	text_add(line, "datsim run %s--script ", hunt->several ? "--lockstep " : "");
+	text_add(line, "datsim run %s", hunt->several ? "--lockstep " : "");
+	if (hunt->failure.how == ENDED_HUNG)
+		text_add(line, "--hang %g ", hunt->course->hang);
+	text_add(line, "--script ");
 	word_add(line, path);
 	add_words(hunt, line);
 }
 
 void hunt_replay(const struct hunt *hunt, const char *path, struct text *line)
 {
-	bool stuck = hunt->failure.how == ENDED_STUCK || hunt->failure.alone;
-	if (hunt->failure.how == ENDED_HUNG)
-		text_add(line, "timeout %g ", 10 * hunt->course->hang);
-	if (stuck && !hunt->several && !getenv("DATSIM_STUCK"))
-		text_add(line, "DATSIM_STUCK=abort ");
 	add_run(hunt, path, line);
 }
 
@@ -200,45 +231,36 @@ static void print_replay(const struct hunt *hunt, const char *path)
 	text_free(&line);
 }
 
-/* The last lines of the timeline: what all programs did before the failure. */
-static void show_last(const char *path, const struct text *trace)
+/* What happened in the last run, by its trace, which is kept beside the script. */
+static void tell_story(const struct hunt *hunt, const char *script, const struct text *said,
+		       bool spoke)
 {
-	struct terminal terminal = terminal_of(stdout);
-	struct text error = { 0 };
-	uint64_t lines = 0;
-	const char *at;
-
-	for (at = text_of(trace); (at = strchr(at, '\n')); at++)
-		lines += at[1] != '#' && at[1] != '\0';
-	terminal.skip = lines > LINES_SHOWN ? lines - LINES_SHOWN : 0;
-	puts("the end of the trace:");
-	show_trace(&terminal, path, text_of(trace), trace->length, &error);
-	fputs(text_of(&error), stderr);
-	text_free(&error);
-}
-
-/*
- * Of several programs, keep the trace of the last run beside the script, with the command that
- * repeats it.
- */
-static void keep_trace(const struct hunt *hunt, const char *script)
-{
-	struct text from = { 0 }, to = { 0 }, trace = { 0 }, command = { 0 }, error = { 0 };
-	size_t n = strlen(script), end = n > 5 && !strcmp(script + n - 5, ".dsim") ? n - 5 : n;
+	struct text from = { 0 }, trace = { 0 }, command = { 0 }, text = { 0 }, error = { 0 };
+	struct story story = { .trace = &trace, .said = text_of(said), .several = hunt->several };
+	struct round round;
 
 	runner_trace(&hunt->runners, 0, &from);
-	text_add(&to, "%.*s.trace", (int)end, script);
+	story.name = script;
 	add_run(hunt, script, &command);
 	if (read_whole(text_of(&from), TRACE_BYTES_MAX, &trace, &error)) {
-		show_last(text_of(&from), &trace);
-		origin_insert(&trace, text_of(&command), NULL);
-		if (write_whole_or_say(text_of(&to), &trace))
-			printf("trace:    %s (datsim show %s)\n", text_of(&to), text_of(&to));
+		if (hunt->failure.how == ENDED_HUNG &&
+		    round_read(&round, text_of(&trace), trace.length))
+			round_cut(&round, &trace);
+		story_end(&story, &text);
+		story_hits(&story, &text);
+		story_places(&story, &text);
+		text_add(&text, "\nscript:   %s\n", script);
+		/* A store keeps scripts only. */
+		if (!hunt->course->store)
+			story_save(&story, script, text_of(&command), &text);
 	}
+	/* An empty line stands above it, unless something was printed there. */
+	fputs(text_of(&text) + (!spoke && text.length), stdout);
+	fputs(text_of(&error), stderr);
 	text_free(&error);
+	text_free(&text);
 	text_free(&command);
 	text_free(&trace);
-	text_free(&to);
 	text_free(&from);
 }
 
@@ -256,17 +278,20 @@ static void print_schedule(const struct hunt *hunt, const struct lines *lines)
 	       lines->count, lines->count == 1 ? "" : "s");
 	for (size_t i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
-	puts("");
+	printf("\n%s%s", text_of(&hunt->explained), hunt->explained.length ? "\n" : "");
 	text_free(&what);
 }
 
 int hunt_report_lines(struct hunt *hunt, const struct lines *lines)
 {
-	struct text name = { 0 }, text = { 0 };
+	struct text name = { 0 }, text = { 0 }, said = { 0 };
+	bool spoke;
 
+	hunt->repeats = hunt_confirm(hunt, lines, &said);
+	course_end(hunt->course);
 	out_name(hunt, &name);
 	print_schedule(hunt, lines);
-	hunt->repeats = hunt_confirm(hunt, lines);
+	spoke = print_errors(text_of(&said), said.length, true) || !hunt->repeats;
 	if (!hunt->repeats && !ended_asked(&hunt->ended))
 		puts(hunt->several ? "it does not fail in every run: does a thread lose its turn "
 				     "(\"preempted\" in the trace), or do its runs share a file?"
@@ -274,10 +299,10 @@ int hunt_report_lines(struct hunt *hunt, const struct lines *lines)
 				     "or a file that its runs share?");
 	lines_join(lines, true, &text);
 	if (hunt_write(hunt, text_of(&name), &text)) {
-		if (hunt->several)
-			keep_trace(hunt, text_of(&name));
+		tell_story(hunt, text_of(&name), &said, spoke);
 		print_replay(hunt, text_of(&name));
 	}
+	text_free(&said);
 	text_free(&text);
 	text_free(&name);
 	return outcome_code(&hunt->failure);
@@ -289,6 +314,8 @@ int hunt_report(struct hunt *hunt)
 	int code;
 
 	hunt_shorten(hunt, &lines);
+	hunt_explain(hunt, &lines);
+	course_doing(hunt->course, "the failure is repeated");
 	code = ended_asked(&hunt->ended) ? EXIT_PASS : hunt_report_lines(hunt, &lines);
 	lines_free(&lines);
 	return code;

@@ -9,6 +9,7 @@
 #include "tools/datsim/commands.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/program/program_script.h"
+#include "tools/datsim/program/round.h"
 #include "tools/datsim/show/trace.h"
 
 /*
@@ -83,6 +84,9 @@ static bool study_trace(struct hunt *hunt, const char *path)
 	}
 	trace_close(&reader);
 	opened = opened && have_opened(hunt, path, &content, &error);
+	/* A program with a long trace needs one in its schedules, too. */
+	if (content.length > ROUND_TRACE_BYTES / 2)
+		hunt->runners.trace_bytes = 0;
 	fputs(text_of(&error), stderr);
 	text_free(&content);
 	text_free(&error);

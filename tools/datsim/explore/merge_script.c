@@ -55,10 +55,11 @@ static bool shorten_script(struct store *store, const char *name, const struct v
 	uint64_t seed = entry->fabric_seed;
 	struct entry fresh;
 	struct lines lines;
+	struct shrinking shrinking = { .lines = &lines };
 	bool is_new, good;
 
 	entry_lines(entry, &lines);
-	shrink_script(&lines, name, verdict, &seed);
+	shrink_script(&shrinking, name, verdict, &seed);
 	make_fresh(entry, &lines, seed, &fresh);
 	printf("%s.dsim is shrunk: %zu line%s, %s.dsim\n", name, lines.count,
 	       lines.count == 1 ? "" : "s", text_of(&fresh.name));

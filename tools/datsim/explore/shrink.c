@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shortens a failing script while it fails in the same way. */
-#include "explore.h"
+#include "tools/datsim/story/explain.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -115,6 +115,11 @@ static bool script_fails_so(const struct lines *lines, void *ctx)
 
 static bool fails_so(struct shrinking *shrinking)
 {
+	if (shrinking->ended && ended_asked(shrinking->ended))
+		return false;
+	if (shrinking->course)
+		course_doing(shrinking->course, "a failure is shortened: %d runs, %zu lines left",
+			     shrinking->tries, shrinking->lines->count);
 	return ++shrinking->tries <= TRIES_MAX &&
 	       shrinking->fails(shrinking->lines, shrinking->ctx);
 }
@@ -300,19 +305,37 @@ static void simple_seed(struct shrinker *shrinker, struct shrinking *shrinking)
 		shrinker->options.seed = seed;
 }
 
-void shrink_script(struct lines *lines, const char *name, const struct verdict *failure,
+static void explain_script(struct shrinking *shrinking, size_t left_out)
+{
+	struct explaining explaining = { .lines = shrinking->lines,
+					 .fails = shrinking->fails,
+					 .ctx = shrinking->ctx,
+					 .plan = shrinking->plan,
+					 .left_out = left_out,
+					 .tries_most = EXPLAIN_TRIES,
+					 .course = shrinking->course,
+					 .ended = shrinking->ended };
+
+	explain_lines(&explaining, shrinking->explained);
+}
+
+void shrink_script(struct shrinking *shrinking, const char *name, const struct verdict *failure,
 		   uint64_t *seed)
 {
 	struct shrinker shrinker = { .name = name,
 				     .failure = failure,
 				     .options = { .has_seed = true, .seed = *seed } };
-	struct shrinking shrinking = { .lines = lines, .fails = script_fails_so, .ctx = &shrinker };
+	size_t before = shrinking->lines->count;
 
+	shrinking->fails = script_fails_so;
+	shrinking->ctx = &shrinker;
 	shrinker.holds_without = true;
-	if (!fails_so(&shrinking))
+	if (!fails_so(shrinking))
 		shrinker.holds_without = false;
-	simple_seed(&shrinker, &shrinking);
-	shrink_lines(&shrinking);
-	simple_seed(&shrinker, &shrinking);
+	simple_seed(&shrinker, shrinking);
+	shrink_lines(shrinking);
+	simple_seed(&shrinker, shrinking);
+	if (shrinking->explained)
+		explain_script(shrinking, before - shrinking->lines->count);
 	*seed = shrinker.options.seed;
 }

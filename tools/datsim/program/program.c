@@ -187,12 +187,9 @@ static int run_program(struct program *program)
 	}
 	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
 		sig = ended_pause(ended, LOOK_NS);
-		if (program->hang > 0 && hang_reached(pid, began, program->hang)) {
-			program->late = true;
-			sig = SIGKILL;
-		}
-		if (sig)
-			kill(pid, sig);
+		program->late |= program->hang > 0 && hang_reached(pid, began, program->hang);
+		if (sig || program->late)
+			kill(pid, program->late ? SIGKILL : sig);
 	}
 	if (pid < 0) {
 		usage_error("run", "cannot start another process: %s", strerror(errno));
@@ -377,7 +374,6 @@ static bool clear_trace(const struct program *program)
 	return good;
 }
 
-/* Returns the exit code of the tool. */
 /* The programs' output goes to stderr while the capture is to have stdout, which is returned. */
 static int divert_output(const struct program *program)
 {
@@ -398,6 +394,7 @@ static void restore_output(int out)
 	close(out);
 }
 
+/* Returns the exit code of the tool. */
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
 	int code, verdict = EXIT_PASS, out = divert_output(program);
