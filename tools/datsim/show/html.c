@@ -60,7 +60,7 @@ static void put_time(const struct html *html, uint64_t ns)
 static void put_row(struct html *html, const struct trace_line *line, const struct row *row)
 {
 	static const char *const classes[NUM_COLUMNS] = { "p", "w", "c", "v" };
-	size_t at = (size_t)(line->object.s - html->picture->trace);
+	size_t at = (size_t)(line->object.s - html->picture->first);
 	int i;
 
 	fprintf(html->out, "<tr data-l='%zu'%s", at, row->alarm ? " class='alarm'" : "");

@@ -45,7 +45,7 @@ static void add_label(struct picture *picture, size_t lifeline, const struct tra
 		.ns = ns,
 		.mood = mood,
 		.times = 1,
-		.at = (size_t)(line->object.s - picture->trace),
+		.at = (size_t)(line->object.s - picture->first),
 		.text = copy_text(picture, text),
 	};
 }
@@ -153,7 +153,7 @@ static void put_arrow(struct picture *picture, const struct trace_line *line, st
 {
 	arrow->came_ns = line->ns;
 	arrow->line = whole_line(line);
-	arrow->at = (size_t)(line->object.s - picture->trace);
+	arrow->at = (size_t)(line->object.s - picture->first);
 	GROW(picture->arrows, picture->arrow_count);
 	picture->arrows[picture->arrow_count++] = *arrow;
 }
@@ -385,6 +385,19 @@ static void read_lines(struct picture *picture, struct trace_reader *reader, boo
 	}
 }
 
+/* Positions do not depend on the header, which has the name of the script. */
+static const char *find_first(const char *text, size_t length)
+{
+	const char *first = text;
+	struct trace_reader reader;
+	struct trace_line line;
+
+	if (trace_open(&reader, "", text, length) && trace_next(&reader, &line))
+		first = line.object.s;
+	trace_close(&reader);
+	return first;
+}
+
 bool picture_read(struct picture *picture, const char *name, const char *text, size_t length,
 		  const struct terminal *how, struct text *error)
 {
@@ -397,6 +410,7 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	picture->words.terminal = &picture->terminal;
 	picture->title = name;
 	picture->trace = text;
+	picture->first = find_first(text, length);
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&picture->words.names, text, length);

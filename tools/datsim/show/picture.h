@@ -43,7 +43,7 @@ struct arrow {
 	bool lost;        /* did not arrive; came_ns is when it would have */
 	bool ignored;     /* arrived, and the receiver dropped it */
 	struct span line; /* the line of the trace, shown as the tooltip */
-	size_t at;        /* where it is in the trace's text */
+	size_t at;        /* where it is behind the first event of the trace */
 };
 
 struct label {
@@ -51,7 +51,7 @@ struct label {
 	uint64_t ns;
 	enum mood mood;
 	int times;
-	size_t at; /* where its line is in the trace's text */
+	size_t at; /* where its line is behind the first event of the trace */
 	char *text;
 };
 
@@ -110,6 +110,7 @@ struct picture {
 	uint64_t begin_ns, end_ns; /* the period that is drawn */
 	uint64_t origin_ns;        /* 0 of the times that are drawn */
 	const char *trace;         /* its text */
+	const char *first;         /* its first event, where `at` is 0 */
 	struct terminal terminal;  /* has the filter */
 	bool drawn;                /* something was drawn so far */
 	const char *title;
