@@ -28,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=71
+tests=73
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=58
+	tests=60
 	slow=yes
 fi
 
@@ -160,6 +160,10 @@ code=0
 options="-j 2 --faults all,restart --runs $runs"
 says="$runs schedules of seed 1 hold"
 pair rkey-fixed
+# The server is the last one there when it is killed.
+echo 'fault kill server at 14527ns restart after 1us' > alone.dsim
+expect 0 'alone.dsim:1: .*: 1 time' run --lockstep --script alone.dsim -- \
+	--node server "$planted/rkey-fixed" serve + --node client "$planted/rkey-fixed" 0
 options='--runs 60'
 code=1
 says='server \+ client: schedule [0-9]+ of seed 1: server exits with 1'
@@ -191,7 +195,12 @@ else
 	done
 fi
 
-# Lines about turns
+# Words and lines about turns
+DATSIM_TURNS='order server/1@x'
+export DATSIM_TURNS
+expect 2 'DATSIM_TURNS: "server/1@x": expected order or seed, and switches' run --lockstep -- \
+	"$planted/slots" serve + "$planted/slots" 0
+unset DATSIM_TURNS
 order() {
 	echo "$1" > order.dsim
 	expect "$2" "$3" run --lockstep --script order.dsim -- \
@@ -252,7 +261,8 @@ rate 'a has pipe:.* when it opens its fabric: each program is started anew' bash
 # shellcheck disable=SC2016
 rate 'a does not come to where it opens its fabric: each program is started anew' sh \
 	'"$behaves" well; exit $?'
-forked() { ! grep -q anew out; }
+# ThreadSanitizer begins a thread with the program.
+forked() { ! grep -q anew out || ${NM:-nm} "$datsim" | grep -q __tsan_init; }
 expect 0 '3 schedules of seed 1 hold' explore --runs 3 -- "$behaves" well + "$behaves" well
 holds "programs that open their fabric first are forked" forked
 

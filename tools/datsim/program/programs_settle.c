@@ -99,10 +99,8 @@ static long next_look(long waited)
 
 bool programs_all_wait(struct programs *programs)
 {
-	if (count_members(programs) == 0)
-		return true;
 	programs->ready = count_waiting(programs);
-	return programs->ready > 0;
+	return programs->ready > 0 || count_members(programs) == 0;
 }
 
 static void let_settle_in_lockstep(struct programs *programs, int i)
