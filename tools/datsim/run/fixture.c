@@ -264,15 +264,13 @@ static bool connect_endpoints(struct setup *a, struct setup *b, DAT_EP_HANDLE a_
 	       setup_await(b, "connect", DAT_CONNECTION_EVENT_ESTABLISHED, &event);
 }
 
-static bool use_connected(struct setup *a, struct setup *b)
+/* Connect each EP of `a` to one of `b`, which has the symbol b_ep and those after it. */
+static bool connect_actor(struct setup *a, struct setup *b, int b_ep)
 {
-	const struct use *use = a->use;
-	int a_ep = symbol_of(a, "ep"), b_ep = symbol_of(b, "ep"), i;
+	int a_ep = symbol_of(a, "ep"), i;
 
-	if ((use->srq && !make_srq(b)) || !listen_on(b))
-		return false;
-	/* bind gave the EPs of a side consecutive symbols */
-	for (i = 0; i < (int)use->eps; i++) {
+	/* bind gave the EPs of an actor consecutive symbols */
+	for (i = 0; i < (int)a->use->eps; i++) {
 		if (!make_endpoint(a, a_ep + i, false) || !make_endpoint(b, b_ep + i, true) ||
 		    !connect_endpoints(a, b, a->run->objects[a_ep + i].handle,
 				       b->run->objects[b_ep + i].handle))
@@ -283,9 +281,30 @@ static bool use_connected(struct setup *a, struct setup *b)
 	return true;
 }
 
+/* Every actor connects to the last one. */
+static bool use_connected(const struct setup *setup)
+{
+	const struct use *use = setup->use;
+	struct setup a = *setup, b = *setup;
+	int b_ep;
+
+	b.actor = use->actors;
+	while (b.actor->next)
+		b.actor = b.actor->next;
+	if ((use->srq && !make_srq(&b)) || !listen_on(&b))
+		return false;
+	b_ep = symbol_of(&b, "ep");
+	for (a.actor = use->actors; a.actor != b.actor; a.actor = a.actor->next) {
+		if (!connect_actor(&a, &b, b_ep))
+			return false;
+		b_ep += (int)use->eps;
+	}
+	return true;
+}
+
 bool run_fixture(struct run *run, const struct use *use)
 {
-	struct setup setup = { run, use, NULL }, a, b;
+	struct setup setup = { run, use, NULL };
 	const struct use_actor *actor;
 
 	for (actor = use->actors; actor && use->kind != USE_BARE; actor = actor->next) {
@@ -293,10 +312,5 @@ bool run_fixture(struct run *run, const struct use *use)
 		if (!use_adapter(&setup))
 			return false;
 	}
-	if (use->kind != USE_CONNECTED)
-		return true;
-	a = b = setup;
-	a.actor = use->actors;
-	b.actor = use->actors->next;
-	return use_connected(&a, &b);
+	return use->kind != USE_CONNECTED || use_connected(&setup);
 }

@@ -245,7 +245,8 @@ static bool name_adapter_objects(struct binder *binder, const struct use_actor *
 	return ia >= 0;
 }
 
-static bool name_endpoints(struct binder *binder, const struct use *use, int actor)
+/* Names the EPs ep, ep2 ... of an actor, in consecutive symbols. */
+static bool name_endpoints(struct binder *binder, int actor, uint64_t count)
 {
 	struct arena *arena = &binder->script->arena;
 	int ia = script_symbol(binder->script, actor, "ia");
@@ -253,7 +254,7 @@ static bool name_endpoints(struct binder *binder, const struct use *use, int act
 	uint64_t i;
 	int n;
 
-	for (i = 1; i <= use->eps; i++) {
+	for (i = 1; i <= count; i++) {
 		n = snprintf(name, sizeof(name), i == 1 ? "ep" : "ep%u", (unsigned int)i);
 		if (bind_symbol(binder, actor, arena_copy(arena, name, (size_t)n), binder->st->at,
 				DAT_HANDLE_TYPE_EP, ia) < 0)
@@ -262,16 +263,31 @@ static bool name_endpoints(struct binder *binder, const struct use *use, int act
 	return true;
 }
 
-static bool name_connected_objects(struct binder *binder, const struct use *use)
+/* Every actor but the last connects to the last, which has an EP for each EP of the others. */
+static bool name_connected_objects(struct binder *binder, const struct use *use, int clients)
 {
-	int a = use->actors->index, b = use->actors->next->index;
-	int ia = script_symbol(binder->script, b, "ia");
+	const struct use_actor *actor, *last = use->actors;
+	int ia;
 
-	if (bind_symbol(binder, b, "psp", binder->st->at, DAT_HANDLE_TYPE_PSP, ia) < 0)
+	while (last->next)
+		last = last->next;
+	if (use->eps * (uint64_t)clients > SCRIPT_EPS_MAX) {
+		diag_add(&binder->script->diag, binder->st->at,
+			 "expected at most %d EPs at \"%s\", found %d actors with eps=%llu",
+			 SCRIPT_EPS_MAX, last->name, clients, (unsigned long long)use->eps);
 		return false;
-	if (use->srq && bind_symbol(binder, b, use->srq, use->srq_at, DAT_HANDLE_TYPE_SRQ, ia) < 0)
+	}
+	ia = script_symbol(binder->script, last->index, "ia");
+	if (bind_symbol(binder, last->index, "psp", binder->st->at, DAT_HANDLE_TYPE_PSP, ia) < 0)
 		return false;
-	return name_endpoints(binder, use, a) && name_endpoints(binder, use, b);
+	if (use->srq &&
+	    bind_symbol(binder, last->index, use->srq, use->srq_at, DAT_HANDLE_TYPE_SRQ, ia) < 0)
+		return false;
+	for (actor = use->actors; actor != last; actor = actor->next) {
+		if (!name_endpoints(binder, actor->index, use->eps))
+			return false;
+	}
+	return name_endpoints(binder, last->index, use->eps * (uint64_t)clients);
 }
 
 bool bind_use(struct binder *binder, struct statement *st)
@@ -297,10 +313,12 @@ bool bind_use(struct binder *binder, struct statement *st)
 	}
 	if (use->kind != USE_CONNECTED)
 		return true;
-	if (n != 2) {
+	if (n < 2) {
 		diag_add(&binder->script->diag, st->at,
-			 "expected two actors to connect, such as a@emu0 b@emu1, found %d", n);
+			 "expected two or more actors to connect, such as a@emu0 b@emu1 or "
+			 "a,b@emu0.. s@emu2, found %d",
+			 n);
 		return false;
 	}
-	return name_connected_objects(binder, use);
+	return name_connected_objects(binder, use, n - 1);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parser's top: reads a script line by line and makes a statement of each. Values are parsed by
- * parse_value.c, event and agent lines by parse_event.c, fault lines by parse_fault.c.
+ * parse_value.c, event and agent lines by parse_event.c, fault lines by parse_fault.c, use lines by
+ * parse_use.c.
  */
 #include "parse.h"
 
@@ -219,43 +220,6 @@ static bool parse_fabric(struct parser *parser, struct statement *st)
 {
 	st->kind = STATEMENT_FABRIC;
 	return parse_settings(parser, &st->fabric);
-}
-
-static bool parse_use(struct parser *parser, struct statement *st)
-{
-	struct use_actor **end = &st->use.actors, *actor;
-
-	st->kind = STATEMENT_USE;
-	if (parse_word(parser, "connected"))
-		st->use.kind = USE_CONNECTED;
-	else if (parse_word(parser, "adapter"))
-		st->use.kind = USE_ADAPTER;
-	else if (parse_word(parser, "bare"))
-		st->use.kind = USE_BARE;
-	else {
-		parse_expected(parser, "\"connected\", \"adapter\" or \"bare\"");
-		return false;
-	}
-	while (parser->now->kind == TOKEN_NAME && parser->now[1].kind == TOKEN_PUNCTUATION &&
-	       parser->now[1].mark == '@') {
-		actor = arena_alloc(&parser->script->arena, sizeof(*actor));
-		actor->name = token_copy(parser, parser->now);
-		actor->at = parser->now->at;
-		parser->now += 2;
-		if (parser->now->kind != TOKEN_NAME && parser->now->kind != TOKEN_STRING) {
-			parse_expected(parser, "the name of an adapter such as emu0");
-			return false;
-		}
-		actor->adapter = token_copy(parser, parser->now);
-		parser->now++;
-		*end = actor;
-		end = &actor->next;
-	}
-	if (!st->use.actors) {
-		parse_expected(parser, "an actor on an adapter, such as a@emu0");
-		return false;
-	}
-	return parse_settings(parser, &st->use.settings);
 }
 
 static bool parse_note(struct parser *parser, struct statement *st)

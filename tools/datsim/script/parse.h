@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parse.h - shared by the parser's files: parse.c (statements), parse_event.c, parse_fault.c and
- * parse_value.c (values in statements).
+ * parse.h - shared by the parser's files: parse.c (statements), parse_event.c, parse_fault.c,
+ * parse_use.c and parse_value.c (values in statements).
  *
  * A parser owns nothing: tokens belong to the current line, nodes to the script. A parse function
  * that fails has added a diagnostic and returns NULL or false; the rest of the line is skipped.
@@ -44,6 +44,8 @@ bool at_repeat(const struct parser *parser);
 bool parse_repeat(struct parser *parser, uint64_t *repeat);
 bool parse_event(struct parser *parser, struct statement *st);
 bool parse_agent(struct parser *parser, struct statement *st);
+/* parse_use.c: a use line, whose first word has been read. */
+bool parse_use(struct parser *parser, struct statement *st);
 /* from>to, two actors */
 bool parse_link(struct parser *parser, struct traffic *traffic);
 bool parse_count(struct parser *parser, const char *what, uint64_t *count);
