@@ -36,6 +36,8 @@ const char details_test[] =
 	"  5us~9us b: event connect BROKEN                        in this span of script time\n"
 	"  +1ms b: no event async                                 no event until then; *: never\n"
 	"       b: agent 7 recv                                   the agent of a CNO is called\n"
+	"  *    a>b SEND psn=+1 message=2                         the next packet of this link\n"
+	"       no packet a>b                                     and none that no line names\n"
 	"       hold a>b after 1 packets                          keep later packets on the wire\n"
 	"       release a>b\n"
 	"       hold a.ep message 2 after 1 packets               hold the rest of one message\n"

@@ -13,7 +13,7 @@ syntax match dsimCall /\<dat_\w\+/
 syntax match dsimConstant /\<DAT_\w\+/
 syntax match dsimEvent /\(\<event \h\w* \)\@<=\h\w*/
 syntax keyword dsimStatement fabric use connected adapter bare hold release link note quiet end
-syntax keyword dsimStatement fault heal event agent no message after packets optional
+syntax keyword dsimStatement fault heal event agent no packet message after packets optional
 syntax match dsimOperator /->\|!=\|=?/
 
 highlight default link dsimComment Comment

@@ -185,8 +185,7 @@ static bool wrong_moment(struct run *run, uint64_t came_ns, const DAT_EVENT *eve
 	return run_fail(run, EXIT_FAILED, NULL, &actual, "the event came at another time");
 }
 
-/* An event that comes after the next line with an absolute time would be too late for it. */
-static uint64_t limit_of(const struct run *run)
+uint64_t run_limit(const struct run *run)
 {
 	const struct statement *st = run->st->next;
 
@@ -248,7 +247,7 @@ static bool await_event(struct run *run, const struct statement *st, DAT_EVENT *
 		good = run_dequeue(run, evd, event, &got);
 		break;
 	case WHEN_ANY:
-		limit = limit_of(run);
+		limit = run_limit(run);
 		good = step_until_event(run, evd, limit, event, &got);
 		break;
 	case WHEN_AT:

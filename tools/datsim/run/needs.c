@@ -36,6 +36,8 @@ const char *script_needs(const struct script *script)
 		case STATEMENT_HOLD:
 		case STATEMENT_RELEASE:
 			return "held messages";
+		case STATEMENT_PACKET:
+			return "packets on the wire";
 		case STATEMENT_FAULT:
 			if (st->fault.kind == FAULT_PACKET)
 				return "packet faults";

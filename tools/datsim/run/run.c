@@ -28,6 +28,7 @@ static void run_begin(struct run *run)
 	run->origin_ns = run_clock(run);
 	run->begun = true;
 	dat_sim_trace_note(run->sim, "script begins");
+	packets_begin(run);
 	run_observe(run);
 }
 
@@ -59,6 +60,8 @@ static bool run_statement(struct run *run, const struct statement *st)
 		return run_event(run, st);
 	case STATEMENT_AGENT:
 		return run_agent(run, st);
+	case STATEMENT_PACKET:
+		return run_packet(run, st);
 	case STATEMENT_HOLD:
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:
@@ -88,8 +91,9 @@ static bool run_timed(struct run *run, const struct statement *st)
 	run->turn = 1;
 	if (!run->begun && st->kind != STATEMENT_USE && st->kind != STATEMENT_FABRIC)
 		run_begin(run);
-	/* An event line advances the clock itself. */
-	if (st->when.kind == WHEN_AT && st->kind != STATEMENT_EVENT) {
+	/* An event or packet line advances the clock itself. */
+	if (st->when.kind == WHEN_AT && st->kind != STATEMENT_EVENT &&
+	    st->kind != STATEMENT_PACKET) {
 		base = st->when.relative ? run->previous_ns : 0;
 		if (!run_until(run, base + st->when.from_ns))
 			return false;
@@ -240,15 +244,16 @@ static bool run_once(const char *path, const struct script *script, const struct
 /*
  * A traced fabric takes every step singly; an untraced one may take shorter paths to the same
  * result. A script therefore runs both ways and has to hold each time. If both runs fail, the
- * report is that of the traced one.
+ * report is that of the traced one. Packet lines read the trace, so a script with them runs only
+ * traced.
  */
 static void run_loaded(const char *path, const struct script *script, const struct options *options,
 		       struct verdict *verdict)
 {
 	struct verdict untraced = { .code = EXIT_PASS };
 
-	if (options->untraced || on_device()) {
-		run_once(path, script, options, false, verdict);
+	if (options->untraced || on_device() || script->watches_packets) {
+		run_once(path, script, options, script->watches_packets, verdict);
 		return;
 	}
 	if (options->once || run_once(path, script, options, false, &untraced))

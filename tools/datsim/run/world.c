@@ -281,6 +281,7 @@ void world_end(struct run *run, struct text *trace)
 		free(watch);
 	}
 	free(run->regions);
+	packets_end(run);
 	free(run->agent_calls);
 	free(run->providers);
 	free(run->endpoints);

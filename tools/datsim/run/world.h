@@ -171,6 +171,25 @@ struct failure {
 	struct text pending;
 };
 
+/*
+ * The packets that arrived, in order: where their lines are in the trace, and how far packet lines
+ * of the script got, for each link.
+ */
+struct packet_log {
+	struct packet_seen {
+		size_t at, length;
+		uint64_t first_psn; /* of the connection's requester; UINT64_MAX: unknown */
+	} * seen;
+	size_t count, room;
+	size_t read; /* bytes of the trace */
+	struct packet_sender {
+		char name[64]; /* of an EP in the trace */
+		uint64_t first_psn;
+	} * senders;
+	size_t sender_count, sender_room;
+	size_t next[SCRIPT_ACTORS_MAX][SCRIPT_ACTORS_MAX]; /* [from][to] */
+};
+
 struct run {
 	const struct script *script;
 	const struct statement *st; /* the running one; NULL before and after */
@@ -198,6 +217,7 @@ struct run {
 	struct watch *watches;
 	struct agent_call *agent_calls;
 	size_t agent_call_count, agent_call_room;
+	struct packet_log packets;
 	const char **providers; /* providers that the script registered */
 	size_t provider_count;
 	int *endpoints, *queues; /* symbols of EPs and SRQs, for the checkers */
@@ -326,7 +346,21 @@ DAT_OS_WAIT_PROXY_AGENT agent_new(struct run *run, int actor, uint64_t number);
 bool agent_number(const DAT_OS_WAIT_PROXY_AGENT *agent, uint64_t *number);
 bool run_agent(struct run *run, const struct statement *st);
 
+/* ---- packets (packet.c, packet_log.c) ---- */
+
+/* The packets of the set-up are not spoken of. */
+void packets_begin(struct run *run);
+void packets_end(struct run *run);
+bool run_packet(struct run *run, const struct statement *st);
+/* Learn the packets that arrived since. The trace, NULL if there is none. */
+const char *packets_read(struct run *run);
+/* The value of a key in a line of the trace; NULL: the line has no such key. */
+const char *trace_key(const char *line, size_t length, const char *key, size_t *n);
+
 /* ---- doing (fixture.c, invoke.c, expect.c, wire.c) ---- */
+
+/* An event that comes after the next line with an absolute time would be too late for it. */
+uint64_t run_limit(const struct run *run);
 
 bool run_fixture(struct run *run, const struct use *use);
 bool run_call(struct run *run, const struct statement *st);

@@ -13,6 +13,18 @@ static bool is_setup(const struct statement *st)
 	return st->kind == STATEMENT_FABRIC || st->kind == STATEMENT_USE;
 }
 
+/* Does it wait for something, so that it takes a range of time or "*", too? */
+static bool may_wait(const struct statement *st)
+{
+	return st->kind == STATEMENT_EVENT || st->kind == STATEMENT_PACKET;
+}
+
+static bool expects_nothing(const struct statement *st)
+{
+	return (st->kind == STATEMENT_EVENT && st->event.absent) ||
+	       (st->kind == STATEMENT_PACKET && st->packet.absent);
+}
+
 /* Does the statement come where the order of a script allows it? */
 static bool check_order(struct binder *binder, const struct statement *st)
 {
@@ -39,15 +51,16 @@ static bool check_when(struct binder *binder, const struct statement *st)
 		return true;
 	if (is_setup(st))
 		wrong = "a set-up line takes no time: time begins with the first line that is none";
-	else if (st->when.kind == WHEN_AT || st->kind == STATEMENT_EVENT)
+	else if (st->when.kind == WHEN_AT || may_wait(st))
 		wrong = NULL;
 	else if (st->when.kind == WHEN_ANY)
-		wrong = "\"*\" is for event and agent lines only: write a time such as +5us, or "
-			"none";
+		wrong = "\"*\" is for event, agent and packet lines only: write a time such as "
+			"+5us, or none";
 	else
-		wrong = "a range is for event lines only: write one time such as +5us, or none";
-	if (st->kind == STATEMENT_EVENT && st->event.absent && st->when.kind == WHEN_WITHIN)
-		wrong = "\"no event\" takes one moment or \"*\", not a range";
+		wrong = "a range is for event and packet lines only: write one time such as +5us, "
+			"or none";
+	if (expects_nothing(st) && st->when.kind == WHEN_WITHIN)
+		wrong = "\"no event\" and \"no packet\" take one moment or \"*\", not a range";
 	if (!wrong)
 		return true;
 	diag_add(&binder->script->diag, st->when.at, "%s", wrong);
@@ -123,6 +136,8 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 		return bind_event(binder, st);
 	case STATEMENT_AGENT:
 		return bind_agent(binder, st);
+	case STATEMENT_PACKET:
+		return bind_packet(binder, st);
 	case STATEMENT_HOLD:
 	case STATEMENT_RELEASE:
 	case STATEMENT_LINK:

@@ -63,6 +63,9 @@ bool bind_outcome(struct binder *binder, struct statement *st);
 bool bind_event(struct binder *binder, struct statement *st);
 bool bind_agent(struct binder *binder, struct statement *st);
 
+/* bind_packet.c: a line that expects a packet. */
+bool bind_packet(struct binder *binder, struct statement *st);
+
 bool bind_fabric(struct binder *binder, struct statement *st);
 bool bind_use(struct binder *binder, struct statement *st);
 bool bind_link(struct binder *binder, struct statement *st);

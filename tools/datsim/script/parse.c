@@ -277,7 +277,7 @@ static const struct {
 	{ "fabric", parse_fabric },   { "use", parse_use },        { "hold", parse_hold },
 	{ "release", parse_release }, { "link", parse_link_line }, { "note", parse_note },
 	{ "quiet", parse_quiet },     { "end", parse_end },        { "fault", parse_fault },
-	{ "heal", parse_heal },       { "turn", parse_turn },
+	{ "heal", parse_heal },       { "turn", parse_turn },      { "no", parse_no_packet },
 };
 
 static void not_a_statement(struct parser *parser)
@@ -308,6 +308,12 @@ static bool parse_statement(struct parser *parser, struct statement *st)
 	if (parser->now->kind == TOKEN_NAME && parser->now[1].kind == TOKEN_PUNCTUATION &&
 	    parser->now[1].mark == ':') {
 		if (!parse_action(parser, st))
+			return false;
+		goto end;
+	}
+	if (parser->now->kind == TOKEN_NAME && parser->now[1].kind == TOKEN_PUNCTUATION &&
+	    parser->now[1].mark == '>') {
+		if (!parse_packet(parser, st))
 			return false;
 		goto end;
 	}

@@ -48,6 +48,9 @@ bool parse_agent(struct parser *parser, struct statement *st);
 bool parse_use(struct parser *parser, struct statement *st);
 /* from>to, two actors */
 bool parse_link(struct parser *parser, struct traffic *traffic);
+/* parse_event.c: a line that begins with a link; "no packet", whose first word has been read. */
+bool parse_packet(struct parser *parser, struct statement *st);
+bool parse_no_packet(struct parser *parser, struct statement *st);
 bool parse_count(struct parser *parser, const char *what, uint64_t *count);
 
 #endif

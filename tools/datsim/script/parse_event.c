@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses what an actor expects, event and agent lines, and repeat counts (x4). */
+/* Parses what a script expects, event, agent and packet lines, and repeat counts (x4). */
 #include "parse.h"
 
 /* Is the current token a repeat count, such as x4? */
@@ -90,4 +90,49 @@ bool parse_agent(struct parser *parser, struct statement *st)
 		return agent->number != NULL;
 	agent->evd = parse_object(parser, "the EVD that the agent is called for, or NULL");
 	return agent->evd != NULL;
+}
+
+/* ---- packets ---- */
+
+static bool parse_packet_link(struct parser *parser, struct packet_line *packet)
+{
+	struct traffic link;
+
+	if (!parse_link(parser, &link))
+		return false;
+	packet->from = link.from;
+	packet->from_at = link.from_at;
+	packet->to = link.to;
+	packet->to_at = link.to_at;
+	return true;
+}
+
+/* a>b SEND psn=+1 x2 */
+bool parse_packet(struct parser *parser, struct statement *st)
+{
+	struct packet_line *packet = &st->packet;
+
+	st->kind = STATEMENT_PACKET;
+	if (!parse_packet_link(parser, packet))
+		return false;
+	if (parser->now->kind != TOKEN_NAME) {
+		parse_expected(parser, "a kind of packet such as SEND");
+		return false;
+	}
+	packet->opcode = token_copy(parser, parser->now);
+	packet->opcode_at = parser->now->at;
+	parser->now++;
+	return parse_settings(parser, &packet->wanted) &&
+	       (!at_repeat(parser) || parse_repeat(parser, &st->repeat));
+}
+
+/* no packet a>b */
+bool parse_no_packet(struct parser *parser, struct statement *st)
+{
+	st->kind = STATEMENT_PACKET;
+	st->packet.absent = true;
+	if (parse_word(parser, "packet"))
+		return parse_packet_link(parser, &st->packet);
+	parse_expected(parser, "\"packet\", as in no packet a>b");
+	return false;
 }

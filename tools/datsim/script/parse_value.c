@@ -159,6 +159,8 @@ static struct value *parse_number(struct parser *parser)
 	const struct token *token;
 
 	value->negative = parse_mark(parser, '-');
+	if (!value->negative)
+		parse_mark(parser, '+');
 	token = parser->now;
 	if (token->kind != TOKEN_NUMBER) {
 		parse_expected(parser, "a number");
@@ -310,7 +312,7 @@ static struct value *parse_plain(struct parser *parser)
 	default:
 		break;
 	}
-	if (at_mark(parser, '-'))
+	if (at_mark(parser, '-') || at_mark(parser, '+'))
 		return parse_number(parser);
 	if (at_mark(parser, '{'))
 		return parse_struct(parser);

@@ -133,6 +133,20 @@ struct agent_line {
 	struct value *evd;
 };
 
+/*
+ * A packet line: the next packet that arrives from one actor's adapter at the other's, or that none
+ * came. Fields are numbers, but for ep=, the sending EP.
+ */
+struct packet_line {
+	bool absent; /* "no packet" */
+	const char *from, *to;
+	struct place from_at, to_at;
+	int from_actor, to_actor;
+	const char *opcode; /* as in the trace, or the beginning of it up to a "_" */
+	struct place opcode_at;
+	struct setting *wanted;
+};
+
 /* The packets that a hold, release, link or fault line acts on: a link's, or an EP's message. */
 struct traffic {
 	const char *from, *to; /* actors; NULL for a message */
@@ -223,6 +237,7 @@ enum statement_kind {
 	STATEMENT_CALL,
 	STATEMENT_EVENT,
 	STATEMENT_AGENT,
+	STATEMENT_PACKET,
 	STATEMENT_HOLD,
 	STATEMENT_RELEASE,
 	STATEMENT_LINK,
@@ -248,6 +263,7 @@ struct statement {
 		struct call call;
 		struct event event;
 		struct agent_line agent;
+		struct packet_line packet;
 		struct traffic traffic;
 		struct fault fault;
 		struct turn_line turn;
@@ -290,6 +306,7 @@ struct script {
 	bool for_program;      /* the faults of a program's run: program_script.h */
 	bool for_nodes;        /* of several programs, each on a node with one adapter */
 	bool turns_in_order;   /* it has a line "turn order" */
+	bool watches_packets;  /* it has a packet line, which reads the trace */
 };
 
 /*
