@@ -101,6 +101,14 @@ void text_vadd(struct text *text, const char *format, va_list args)
 	text->length += (size_t)n;
 }
 
+void text_cut(struct text *text, size_t length)
+{
+	if (length >= text->length)
+		return;
+	text->length = length;
+	text->s[length] = '\0';
+}
+
 void text_add(struct text *text, const char *format, ...)
 {
 	va_list args;

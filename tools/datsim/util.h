@@ -57,6 +57,8 @@ size_t utf8_length(const char *s, size_t left);
  * control the terminal.
  */
 void text_printable(struct text *text, const char *s, size_t length);
+/* Cut the text to `length` characters, if it is longer. */
+void text_cut(struct text *text, size_t length);
 /* The characters, never NULL. */
 const char *text_of(const struct text *text);
 void text_free(struct text *text);

@@ -115,8 +115,7 @@ static bool check_for_program(struct binder *binder, const struct statement *st)
 
 static bool bind_statement(struct binder *binder, struct statement *st)
 {
-	binder->st = st;
-	if (!check_for_program(binder, st) || !check_order(binder, st) || !check_when(binder, st))
+	if (!check_when(binder, st))
 		return false;
 	if (!is_setup(st))
 		binder->acted = true;
@@ -157,6 +156,26 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 	return false;
 }
 
+/* False: later lines cannot be judged. */
+static bool bind_next(struct binder *binder, struct statement *st)
+{
+	struct diag *diag = &binder->script->diag;
+	const size_t length = diag->text.length;
+	const int count = diag->count;
+
+	binder->st = st;
+	if (!check_for_program(binder, st) || !check_order(binder, st))
+		return false;
+	if (bind_statement(binder, st))
+		return true;
+	if (diag->count == count)
+		diag_add(diag, st->at, "expected a valid statement here");
+	if (bind_needs_lost(binder, st))
+		diag_take_back(diag, count, length);
+	bind_lose_names(binder, st);
+	return !is_setup(st);
+}
+
 void script_bind(struct script *script)
 {
 	struct binder binder = { .script = script };
@@ -168,15 +187,12 @@ void script_bind(struct script *script)
 		if (steps > SCRIPT_STEPS_MAX) {
 			diag_add(&script->diag, st->at,
 				 "expected at most %d steps, repeats counted", SCRIPT_STEPS_MAX);
-			return;
+			break;
 		}
-		/* Stop at the first bad line: later lines may need the names that it makes. */
-		if (bind_statement(&binder, st))
-			continue;
-		if (!script->diag.count)
-			diag_add(&script->diag, st->at, "expected a valid statement here");
-		return;
+		if (!bind_next(&binder, st))
+			break;
 	}
+	free(binder.lost);
 }
 
 static bool load_script(struct script *script, const char *name, const char *text, size_t length,

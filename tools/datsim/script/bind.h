@@ -17,7 +17,16 @@ struct binder {
 	const struct statement *st; /* the statement being bound */
 	bool acted;                 /* a line other than set-up was seen */
 	bool ended;                 /* the end line was seen */
+	const char **lost;          /* names that bad lines would have made */
+	size_t lost_count;
 };
+
+/* ---- bind_lost.c: the names of bad lines ---- */
+
+/* Note the names that the statement, which is bad, would have made. */
+void bind_lose_names(struct binder *binder, const struct statement *st);
+/* Does the line of the statement have such a name of an earlier line? */
+bool bind_needs_lost(const struct binder *binder, const struct statement *st);
 
 /* ---- bind_value.c ---- */
 

@@ -10,7 +10,7 @@ static const char *wanted_for(const struct param *param)
 {
 	switch (param->kind) {
 	case PARAM_STRUCT:
-		return "{field=value} or NULL";
+		return param->optional ? "{field=value} or NULL" : "{field=value}";
 	case PARAM_SEGMENTS:
 	case PARAM_SPAN:
 		return "a size, a list such as [64 32], or NULL";
@@ -111,7 +111,7 @@ static bool bind_struct(struct binder *binder, const struct param *param, struct
 {
 	const struct member *member;
 	struct setting *setting;
-	struct suggest suggest;
+	struct offer offer;
 
 	for (setting = value->settings; setting; setting = setting->next) {
 		member = layout_find(param->layout, setting->key);
@@ -120,9 +120,9 @@ static bool bind_struct(struct binder *binder, const struct param *param, struct
 			diag_add(&binder->script->diag, setting->at,
 				 "expected a field of %s, found \"%s\"", param->layout->name,
 				 setting->key);
-			suggest_start(&suggest, setting->key, (int)strlen(setting->key));
-			layout_suggest(param->layout, &suggest);
-			diag_suggest(&binder->script->diag, &suggest);
+			offer_start(&offer, setting->key, (int)strlen(setting->key));
+			layout_offer(param->layout, &offer);
+			offer_tell(&offer, &binder->script->diag, "its fields:");
 			return false;
 		}
 		if (!bind_member(binder, setting, member))
@@ -255,14 +255,16 @@ static bool unknown_param(struct binder *binder, const struct call *call,
 			  const struct argument *argument)
 {
 	const struct param *param;
-	struct suggest suggest;
+	struct offer offer;
 
 	diag_add(&binder->script->diag, argument->at, "%s has no parameter \"%s\"", call->name,
 		 argument->key);
-	suggest_start(&suggest, argument->key, (int)strlen(argument->key));
-	for (param = call->row->params; param->kind != PARAM_END; param++)
-		suggest_try(&suggest, param->name);
-	diag_suggest(&binder->script->diag, &suggest);
+	offer_start(&offer, argument->key, (int)strlen(argument->key));
+	for (param = call->row->params; param->kind != PARAM_END; param++) {
+		if (!param_is_output(param))
+			offer_add(&offer, param->name);
+	}
+	offer_tell(&offer, &binder->script->diag, "its parameters:");
 	return false;
 }
 
@@ -336,6 +338,7 @@ static bool bind_arguments(struct binder *binder, struct call *call)
 {
 	const struct argument *argument;
 	const struct param *param;
+	struct offer offer;
 	struct place at;
 	int next = 0;
 
@@ -354,6 +357,11 @@ static bool bind_arguments(struct binder *binder, struct call *call)
 		at.length = 1;
 		diag_add(&binder->script->diag, at, "expected %s: %s", param->name,
 			 wanted_for(param));
+		if (param->kind == PARAM_STRUCT) {
+			offer_start(&offer, "", 0);
+			layout_offer(param->layout, &offer);
+			offer_tell(&offer, &binder->script->diag, "its fields:");
+		}
 		return false;
 	}
 	return true;

@@ -39,18 +39,18 @@ static bool no_such_output(struct binder *binder, const struct call *call,
 			   const struct setting *setting)
 {
 	const struct param *param;
-	struct suggest suggest;
+	struct offer offer;
 
 	diag_add(&binder->script->diag, setting->at, "%s has no output \"%s\"", call->name,
 		 setting->key);
-	suggest_start(&suggest, setting->key, (int)strlen(setting->key));
+	offer_start(&offer, setting->key, (int)strlen(setting->key));
 	for (param = call->row->params; param->kind != PARAM_END; param++) {
 		if (param->kind == PARAM_OUT_NUMBER || param->kind == PARAM_OUT_TEXT)
-			suggest_try(&suggest, param->name);
+			offer_add(&offer, param->name);
 		else if (param->kind == PARAM_OUT_STRUCT || param->kind == PARAM_OUT_LIST)
-			layout_suggest(param->layout, &suggest);
+			layout_offer(param->layout, &offer);
 	}
-	diag_suggest(&binder->script->diag, &suggest);
+	offer_tell(&offer, &binder->script->diag, "its outputs:");
 	return false;
 }
 
@@ -228,7 +228,7 @@ static bool bind_event_fields(struct binder *binder, struct event *event)
 {
 	const struct member *member;
 	struct setting *setting;
-	struct suggest suggest;
+	struct offer offer;
 
 	for (setting = event->wanted; setting; setting = setting->next) {
 		member = layout_find(event->layout, setting->key);
@@ -236,9 +236,9 @@ static bool bind_event_fields(struct binder *binder, struct event *event)
 			diag_add(&binder->script->diag, setting->at,
 				 "expected a field of a %s, found \"%s\"", event->layout->name,
 				 setting->key);
-			suggest_start(&suggest, setting->key, (int)strlen(setting->key));
-			layout_suggest(event->layout, &suggest);
-			diag_suggest(&binder->script->diag, &suggest);
+			offer_start(&offer, setting->key, (int)strlen(setting->key));
+			layout_offer(event->layout, &offer);
+			offer_tell(&offer, &binder->script->diag, "its fields:");
 			return false;
 		}
 		if (!bind_member(binder, setting, member))
@@ -267,6 +267,31 @@ static bool bind_event_targets(struct binder *binder, struct statement *st)
 	return target->symbol >= 0;
 }
 
+/*
+ * "event recv DTO_COMPLETION SUCCESS": a word that is no object, and is the value of a field. Says
+ * how it is written.
+ */
+static bool is_value_of_field(struct binder *binder, const struct event *event)
+{
+	const struct value *value = event->object;
+	const struct member *member;
+	uint64_t number;
+
+	if (value->kind != VALUE_NAME || value->actor ||
+	    script_symbol(binder->script, binder->st->actor_index, value->text) >= 0)
+		return false;
+	for (member = event->layout->members; member->name; member++) {
+		if (member->group == GROUP_NONE ||
+		    !group_find(member->group, value->text, (int)strlen(value->text), &number))
+			continue;
+		diag_add(&binder->script->diag, value->at,
+			 "expected an object or field=value, found \"%s\"", value->text);
+		diag_hint(&binder->script->diag, "write %s=%s", member->name, value->text);
+		return true;
+	}
+	return false;
+}
+
 bool bind_event(struct binder *binder, struct statement *st)
 {
 	struct event *event = &st->event;
@@ -280,6 +305,8 @@ bool bind_event(struct binder *binder, struct statement *st)
 	if (!bind_number(binder, event->number, GROUP_EVENT))
 		return false;
 	event->layout = layout_of_event(event->number->number);
+	if (event->object && is_value_of_field(binder, event))
+		return false;
 	if (event->object && !bind_handle(binder, event->object))
 		return false;
 	if (event->object && event->layout->members[0].kind != MEMBER_HANDLE) {

@@ -78,7 +78,7 @@ int bind_symbol(struct binder *binder, int actor, const char *name, struct place
 int bind_actor(struct binder *binder, const char *name, struct place at)
 {
 	struct script *script = binder->script;
-	struct suggest suggest;
+	struct offer offer;
 	int i = script_actor(script, name);
 
 	if (i >= 0)
@@ -86,27 +86,27 @@ int bind_actor(struct binder *binder, const char *name, struct place at)
 	diag_add(&script->diag, at, "expected an actor, found \"%s\"", name);
 	if (!script->actor_count)
 		diag_hint(&script->diag, "a `use` line makes actors: use connected a@emu0 b@emu1");
-	suggest_start(&suggest, name, (int)strlen(name));
+	offer_start(&offer, name, (int)strlen(name));
 	for (i = 0; i < script->actor_count; i++)
-		suggest_try(&suggest, script->actors[i].name);
-	diag_suggest(&script->diag, &suggest);
+		offer_add(&offer, script->actors[i].name);
+	offer_tell(&offer, &script->diag, "the actors:");
 	return -1;
 }
 
 static bool no_such_object(struct binder *binder, const struct value *value, int actor)
 {
 	struct script *script = binder->script;
-	struct suggest suggest;
+	struct offer offer;
 	int i;
 
 	diag_add(&script->diag, value->at, "expected an object of \"%s\", found \"%s\"",
 		 script->actors[actor].name, value->text);
-	suggest_start(&suggest, value->text, (int)strlen(value->text));
+	offer_start(&offer, value->text, (int)strlen(value->text));
 	for (i = 0; i < script->symbol_count; i++) {
-		if (script->symbols[i].actor == actor)
-			suggest_try(&suggest, script->symbols[i].name);
+		if (script->symbols[i].actor == actor && !script->symbols[i].freed_line)
+			offer_add(&offer, script->symbols[i].name);
 	}
-	diag_suggest(&script->diag, &suggest);
+	offer_tell(&offer, &script->diag, "its objects:");
 	for (i = 0; i < script->actor_count; i++) {
 		if (i != actor && script_symbol(script, i, value->text) >= 0)
 			diag_hint(&script->diag, "there is %s.%s", script->actors[i].name,

@@ -11,6 +11,8 @@
 #define SHOWN_MAX    120
 #define SHOWN_BEFORE 60
 
+#define LIST_WIDTH 90
+
 const char *source_line(const struct source *source, int line, int *length)
 {
 	const char *p = source->text, *end = source->text + source->length, *nl;
@@ -96,6 +98,31 @@ void diag_hint(struct diag *diag, const char *format, ...)
 	text_vadd(&diag->text, format, args);
 	va_end(args);
 	text_append(&diag->text, "\n", 1);
+}
+
+void diag_list(struct diag *diag, const char *title, const char *const *names, size_t count)
+{
+	size_t column = strlen(title), i, n;
+
+	if (diag->count > DIAG_MAX || !count)
+		return;
+	text_add(&diag->text, "    %s", title);
+	for (i = 0; i < count; i++) {
+		n = strlen(names[i]) + 2;
+		if (column + n > LIST_WIDTH) {
+			text_add(&diag->text, "\n     ");
+			column = 0;
+		}
+		text_add(&diag->text, " %s%s", names[i], i + 1 < count ? "," : "");
+		column += n;
+	}
+	text_add(&diag->text, "\n");
+}
+
+void diag_take_back(struct diag *diag, int count, size_t length)
+{
+	diag->count = count;
+	text_cut(&diag->text, length);
 }
 
 void diag_finish(struct diag *diag)

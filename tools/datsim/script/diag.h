@@ -53,8 +53,29 @@ bool suggest_is_near(const struct suggest *suggest);
 /* Add "did you mean" to the last message, if the nearest candidate is near enough. */
 void diag_suggest(struct diag *diag, const struct suggest *suggest);
 
+#define OFFER_MAX 64 /* names that one message lists */
+
+/* The names that are valid where another one was written. */
+struct offer {
+	struct suggest suggest;
+	const char *names[OFFER_MAX];
+	size_t count;
+};
+
+void offer_start(struct offer *offer, const char *name, int length);
+/* The name stays the caller's until offer_tell; a second one that is equal is left out. */
+void offer_add(struct offer *offer, const char *name);
+/* Add "did you mean" to the last message if a name is near, otherwise the list of all names. */
+void offer_tell(const struct offer *offer, struct diag *diag, const char *title);
+
 /* Add an indented line of advice to the last message. */
 void diag_hint(struct diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Add the names that are valid in that place to the last message: "title name, name ...". */
+void diag_list(struct diag *diag, const char *title, const char *const *names, size_t count);
+
+/* Take messages back: `count` of them, with a text of `length` bytes, stay. */
+void diag_take_back(struct diag *diag, int count, size_t length);
 
 /* Add the number of messages beyond DIAG_MAX. */
 void diag_finish(struct diag *diag);

@@ -382,12 +382,12 @@ const struct member *layout_find(const struct layout *layout, const char *name)
 	return NULL;
 }
 
-void layout_suggest(const struct layout *layout, struct suggest *suggest)
+void layout_offer(const struct layout *layout, struct offer *offer)
 {
 	const struct member *member;
 
 	for (member = layout->members; member->name; member++)
-		suggest_try(suggest, member->name);
+		offer_add(offer, member->name);
 }
 
 uint64_t member_get(const struct member *member, const void *base)

@@ -60,6 +60,26 @@ static bool parse_result(struct parser *parser, struct call *call)
 	return true;
 }
 
+/* "=>", which others write for "->" */
+static bool at_double_arrow(const struct parser *parser)
+{
+	const struct token *next = parser->now + 1;
+
+	return at_mark(parser, '=') && next->kind == TOKEN_PUNCTUATION && next->mark == '>' &&
+	       next->at.column == parser->now->at.column + 1;
+}
+
+static bool wrong_arrow(struct parser *parser)
+{
+	struct place at = parser->now->at;
+
+	at.length = 2;
+	diag_add(&parser->script->diag, at, "expected \"->\", found \"=>\"");
+	diag_hint(&parser->script->diag,
+		  "-> names or compares what a call gives; = is for its return value");
+	return false;
+}
+
 static bool parse_call(struct parser *parser, struct statement *st)
 {
 	struct call *call = &st->call;
@@ -95,6 +115,8 @@ static bool parse_call(struct parser *parser, struct statement *st)
 		if (at_repeat(parser)) {
 			if (!parse_repeat(parser, &st->repeat))
 				return false;
+		} else if (at_double_arrow(parser)) {
+			return wrong_arrow(parser);
 		} else if (!call->type_name && parse_mark(parser, '=')) {
 			if (!parse_result(parser, call))
 				return false;

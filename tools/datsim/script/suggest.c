@@ -4,6 +4,9 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
+
+#define SHORT_LEAST 3 /* letters of a word that may be the beginning of a name */
 
 static int least_of(int a, int b, int c)
 {
@@ -55,6 +58,10 @@ void suggest_try_part(struct suggest *suggest, const char *candidate, size_t len
 	if (suggest->length > SUGGEST_MAX || length > SUGGEST_MAX || !length)
 		return;
 	distance = edit_distance(suggest->name, suggest->length, candidate, (int)length);
+	/* "len" stands for "length", however much is left out. */
+	if (suggest->length >= SHORT_LEAST && (size_t)suggest->length < length &&
+	    !strncasecmp(suggest->name, candidate, (size_t)suggest->length))
+		distance = 1;
 	if (*suggest->best && suggest->distance <= distance)
 		return;
 	memcpy(suggest->best, candidate, length);
@@ -77,4 +84,31 @@ void diag_suggest(struct diag *diag, const struct suggest *suggest)
 {
 	if (suggest_is_near(suggest))
 		diag_hint(diag, "did you mean \"%s\"?", suggest->best);
+}
+
+void offer_start(struct offer *offer, const char *name, int length)
+{
+	suggest_start(&offer->suggest, name, length);
+	offer->count = 0;
+}
+
+void offer_add(struct offer *offer, const char *name)
+{
+	size_t i;
+
+	suggest_try(&offer->suggest, name);
+	for (i = 0; i < offer->count; i++) {
+		if (!strcmp(offer->names[i], name))
+			return;
+	}
+	if (offer->count < OFFER_MAX)
+		offer->names[offer->count++] = name;
+}
+
+void offer_tell(const struct offer *offer, struct diag *diag, const char *title)
+{
+	if (suggest_is_near(&offer->suggest))
+		diag_suggest(diag, &offer->suggest);
+	else
+		diag_list(diag, title, offer->names, offer->count);
 }

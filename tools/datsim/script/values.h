@@ -120,7 +120,7 @@ extern const struct member event_number_member;
 const struct layout *layout_of_event(uint64_t event_number);
 
 const struct member *layout_find(const struct layout *layout, const char *name);
-void layout_suggest(const struct layout *layout, struct suggest *suggest);
+void layout_offer(const struct layout *layout, struct offer *offer);
 
 /* The number in a member of the structure at `base`. */
 uint64_t member_get(const struct member *member, const void *base);
