@@ -44,9 +44,14 @@ replayed() {
 	"$datsim" $(cat pasted) | sed -n 's/^# //p' | cmp -s - account
 }
 few_lines() { [ "$(trace | wc -l)" -ge 10 ] && [ "$(trace | wc -l)" -le 20 ]; }
+no_set_up() { ! trace | grep -qE 'set-up|CM_|script begins'; }
+numbered() {
+	[ "$(trace | awk '{ print $2, $3 }' | uniq -c | awk '{ print $1 $2 $3 }' |
+		tr '\n' ' ')" = "$1" ]
+}
 two_blanks() { ! trace | grep -qv '^  '; }
 
-echo 1..12
+echo 1..18
 check "exit status 1" is $status 1
 check "the place and the failure" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
 check "expected: the line of the script" is "$(line 2)" \
@@ -56,6 +61,8 @@ check "actual: the values, in the script's syntax" is "$(line 3)" \
 check "then the trace" is "$(line 4)" "trace, the last lines:"
 check "the trace has 10 to 20 lines" few_lines
 check "the lines of the trace are indented" two_blanks
+check "none of them is from the set-up" no_set_up
+check "each has the line of the script that had begun by then" numbered "20line5 "
 check "then the pending work" is "$(sed -n '/^pending/,/^replay/p' account | sed '1d;$d')" \
 	"  hold a>b after 3 packets, since line 4
   9 Receives on b.S not reaped
@@ -71,3 +78,39 @@ END
 "$datsim" test room.dsim > account
 only_no_room() { grep -q 'no room for 9000 bytes' account && ! grep -q reaped account; }
 check "a call that is not made is no pending work" only_no_room
+cat > early.dsim << 'END'
+use    connected a@emu0 b@emu1 srq=S
+       b: dat_srq_query(S) -> {available_dto_count=3}
+END
+"$datsim" test early.dsim > tap
+sed -n 's/^# //p' tap > account
+check "a first line that fails has no trace" is "$(line 4)" \
+	"trace, the last lines: none since the script began"
+{
+	sed -n '2p' it.dsim
+	echo '       b: dat_srq_post_recv(S, 64) x18'
+	echo '       a: dat_ep_post_send(ep, 64) x3'
+	echo '       b: dat_srq_query(S) -> {available_dto_count=3}'
+} > cut.dsim
+"$datsim" test cut.dsim > tap
+sed -n 's/^# //p' tap > account
+check "twenty lines, and the first has its line" numbered "17line2 3line3 "
+passes() { grep '^passed:' account; }
+{
+	echo 'use    connected a@emu0 b@emu1'
+	echo '       b: dat_ep_post_recv(ep, 64)'
+	echo '       a: dat_ep_post_send(ep, 64)'
+	echo '*      b: event recv DTO_COMPLETION'
+	echo '       fault link a>b drop opcode=WRITE'
+	echo '       b: dat_ep_post_recv(ep, 64) x2'
+	echo '       a: dat_ep_post_send(ep, 64) x2'
+	echo '*      b: event recv DTO_COMPLETION x2'
+} > never.dsim
+"$datsim" test never.dsim > tap
+sed -n 's/^# //p' tap > account
+check "a fault that never fired says what passed it, since it was there" is "$(passes)" \
+	"passed:   a>b 2 packets: 2 SEND_ONLY"
+sed -i 's/fault link a>b drop opcode=WRITE/fault link b>a drop opcode=WRITE/; /x2$/d' never.dsim
+"$datsim" test never.dsim > tap
+sed -n 's/^# //p' tap > account
+check "and if nothing passed it" is "$(passes)" "passed:   b>a no packet"

@@ -71,7 +71,10 @@ static void add_rule(struct account *account, const struct trace_line *line)
 		account->rules = mem_grow(account->rules,
 					  (account->rule_count + 1) * sizeof(*account->rules));
 		account->rules[account->rule_count++] =
-			(struct account_rule){ .id = is, .line = trace_number(line, "line") };
+			(struct account_rule){ .id = is,
+					       .line = trace_number(line, "line"),
+					       .from = trace_value(line, "from"),
+					       .to = trace_value(line, "to") };
 	}
 }
 
@@ -178,6 +181,7 @@ bool account_read(struct account *account, const char *name, const char *text, s
 	bool good;
 
 	memset(account, 0, sizeof(*account));
+	account->trace = (struct span){ text, length };
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		while (trace_next(&reader, &line))

@@ -22,10 +22,11 @@ struct tallies {
 
 /* A fault rule from the environment (DATSIM_FAULTS). */
 struct account_rule {
-	uint64_t id, line; /* line: its line in the script; 0: unknown */
-	uint64_t times;    /* how often it acted */
-	uint64_t kills;    /* processes that it ended, which did not live to report a count */
-	bool ended;        /* the fabric reported the final count */
+	uint64_t id, line;    /* line: its line in the script; 0: unknown */
+	struct span from, to; /* the adapters of a rule of packets; empty: any */
+	uint64_t times;       /* how often it acted */
+	uint64_t kills;       /* processes that it ended, which did not live to report a count */
+	bool ended;           /* the fabric reported the final count */
 };
 
 struct account {
@@ -39,10 +40,11 @@ struct account {
 	struct tallies nodes;    /* nodes of a shared fabric, by the objects that lines are about */
 	struct account_rule *rules;
 	size_t rule_count;
-	bool opened; /* a program used the fabric, or tried to */
-	bool full;   /* the trace is full: later lines are missing */
-	bool whole;  /* the trace has its end: the program closed its adapters */
-	bool torn;   /* the trace ends within a line */
+	struct span trace; /* all of it */
+	bool opened;       /* a program used the fabric, or tried to */
+	bool full;         /* the trace is full: later lines are missing */
+	bool whole;        /* the trace has its end: the program closed its adapters */
+	bool torn;         /* the trace ends within a line */
 };
 
 /* False: not a trace, or a damaged one. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/datsim/run/passed.h"
+
 /* ---- words ---- */
 
 static void add_number(struct text *words, const char *field, uint64_t number)
@@ -231,6 +233,29 @@ static uint64_t times_of(const struct account *account, uint64_t line)
 	return times;
 }
 
+static bool is_of_packets(const struct statement *st)
+{
+	return st->kind == STATEMENT_FAULT && st->fault.kind == FAULT_PACKET;
+}
+
+/* What passed the rule of a line that never acted. */
+static void add_passed(const struct account *account, uint64_t line, struct text *text)
+{
+	struct passed passed;
+	size_t i;
+
+	for (i = 0; i < account->rule_count && account->rules[i].line != line; i++)
+		;
+	if (i == account->rule_count)
+		return;
+	passed.rule = account->rules[i].id;
+	passed.from = account->rules[i].from;
+	passed.to = account->rules[i].to;
+	passed_read(&passed, account->trace.s, account->trace.length);
+	text_add(text, "; passed: ");
+	passed_print(&passed, text);
+}
+
 bool program_script_report(const struct program_script *ps, const struct account *account,
 			   struct text *text)
 {
@@ -251,10 +276,13 @@ bool program_script_report(const struct program_script *ps, const struct account
 		source = source_line(&ps->script.source, st->at.line, &length);
 		text_add(text, "%s:%d: ", ps->script.source.name, st->at.line);
 		text_printable(text, source + st->at.column - 1, (size_t)st->at.length);
-		text_add(text, ": %llu time%s%s%s\n", (unsigned long long)times,
+		text_add(text, ": %llu time%s%s%s", (unsigned long long)times,
 			 times == 1 ? "" : "s",
 			 account && account->full ? " before the trace was full" : "",
 			 times || optional ? "" : "; \"optional\" allows that");
+		if (!times && !optional && account && is_of_packets(st))
+			add_passed(account, (uint64_t)st->at.line, text);
+		text_add(text, "\n");
 		good = good && (times || optional);
 	}
 	return good;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults while a script runs: added, removed, and checked for whether they acted. */
+#include "passed.h"
 #include "world.h"
+
+#include <string.h>
 
 static bool fault_refused(struct run *run, const char *call, DAT_RETURN ret)
 {
@@ -137,6 +140,32 @@ bool run_heal(struct run *run)
 	return ret == DAT_SUCCESS || fault_refused(run, "dat_sim_fault_clear", ret);
 }
 
+/* The packets that the rule saw; of a rule that heal removed, the trace does not tell. */
+static void add_passed(const struct run *run, const struct planted *planted, struct text *text)
+{
+	const struct traffic *traffic = &planted->st->fault.traffic;
+	const struct script *script = run->script;
+	struct passed passed = { .rule = (uint64_t)planted->id };
+	const char *trace, *to;
+	size_t length;
+
+	if (!run->traced || planted->healed ||
+	    dat_sim_trace_read(run->sim, &trace, &length) != DAT_SUCCESS)
+		return;
+	if (traffic->ep) {
+		to = script->actors[script->symbols[traffic->ep->symbol].actor].adapter;
+		text_add(text, "\npassed:   to %s ", to);
+	} else {
+		to = script->actors[traffic->to_actor].adapter;
+		passed.from.s = script->actors[traffic->from_actor].adapter;
+		passed.from.length = strlen(passed.from.s);
+		text_add(text, "\npassed:   %s>%s ", traffic->from, traffic->to);
+	}
+	passed.to = (struct span){ to, strlen(to) };
+	passed_read(&passed, trace, length);
+	passed_print(&passed, text);
+}
+
 void run_check_faults(struct run *run)
 {
 	static const char *const things[] = {
@@ -158,6 +187,8 @@ void run_check_faults(struct run *run)
 		run->turn = 1;
 		text_add(&actual, "no %s ever fitted; \"optional\" allows that",
 			 things[run->faults[i].st->fault.kind]);
+		if (run->faults[i].st->fault.kind == FAULT_PACKET)
+			add_passed(run, &run->faults[i], &actual);
 		run_fail(run, EXIT_FAILED, NULL, &actual, "the fault never happened");
 		return;
 	}

@@ -73,25 +73,55 @@ static const char *line_start(const char *text, const char *end)
 	return end;
 }
 
-/* Trace lines begin with fabric time; the report shows script time. */
-static bool is_inner(const char *line, size_t n)
+/* The text of the note that a trace line is; empty for any other line. */
+static struct span note_of(const char *line, size_t n)
 {
 	static const char mark[] = " note ";
 	const char *note = memmem(line, n, mark, sizeof(mark) - 1);
+	size_t before = note ? (size_t)(note - line) + sizeof(mark) - 1 : n;
 
-	if (!note)
-		return false;
-	note += sizeof(mark) - 1;
-	return is_inner_note((struct span){ note, n - (size_t)(note - line) });
+	return (struct span){ line + before, n - before };
 }
 
-static void add_trace_line(const struct run *run, struct text *text, const char *line, size_t n)
+/* The part of a trace that a report shows. */
+struct excerpt {
+	const char *first; /* its first line */
+	uint64_t line;     /* of the script, by then; 0: none */
+	int count;         /* of lines to show */
+};
+
+/*
+ * The last lines, but none from before the script began: the set-up is not what failed. False:
+ * the excerpt needs no earlier line.
+ */
+static bool excerpt_extend(struct excerpt *excerpt, const char *line, size_t n)
 {
-	char when[32] = "set-up";
+	struct span note = note_of(line, n);
+
+	if (span_is(note, "script begins"))
+		return false;
+	if (span_starts(note, LINE_NOTE) && is_inner_note(note)) {
+		if (!excerpt->line)
+			excerpt->line = span_number(note, strlen(LINE_NOTE));
+		return excerpt->count < TRACE_LINES;
+	}
+	if (excerpt->count < TRACE_LINES && !is_inner_note(note)) {
+		excerpt->first = line;
+		excerpt->line = 0; /* an earlier note tells */
+		excerpt->count++;
+	}
+	return true;
+}
+
+/* Trace lines begin with fabric time; the report shows script time, and the line of the script. */
+static void add_trace_line(const struct run *run, struct text *text, const char *line, size_t n,
+			   uint64_t number)
+{
+	char when[32] = "set-up", where[32] = "";
 	char *rest;
 	uint64_t ns;
 
-	if (!line || !n || line[0] < '0' || line[0] > '9' || is_inner(line, n))
+	if (!n || line[0] < '0' || line[0] > '9')
 		return;
 	ns = strtoull(line, &rest, 10);
 	if (run->begun && ns >= run->origin_ns) {
@@ -99,31 +129,50 @@ static void add_trace_line(const struct run *run, struct text *text, const char 
 		snprintf(when, sizeof(when), "%llu.%03uus", (unsigned long long)(ns / 1000),
 			 (unsigned int)(ns % 1000));
 	}
-	text_add(text, "%12s ", when);
+	if (number)
+		snprintf(where, sizeof(where), "line %-3llu ", (unsigned long long)number);
+	text_add(text, "%12s %s", when, where);
 	text_printable(text, rest + (*rest == ' '), n - (size_t)(rest - line) - (*rest == ' '));
 	text_append(text, "\n", 1);
 }
 
+static void add_excerpt(const struct run *run, struct text *text, const struct excerpt *excerpt,
+			const char *end)
+{
+	const char *p, *nl;
+	uint64_t number = excerpt->line;
+	struct span note;
+
+	for (p = excerpt->first; p < end; p = nl + 1) {
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (!nl)
+			nl = end;
+		note = note_of(p, (size_t)(nl - p));
+		if (!is_inner_note(note))
+			add_trace_line(run, text, p, (size_t)(nl - p), number);
+		else if (span_starts(note, LINE_NOTE))
+			number = span_number(note, strlen(LINE_NOTE));
+	}
+}
+
 static void take_trace(struct run *run)
 {
-	const char *text, *p, *end, *nl;
+	struct excerpt excerpt = { .count = 0 };
+	const char *text, *p, *end, *line;
+	bool more = true;
 	size_t length;
-	int lines;
 
 	if (!run->traced || dat_sim_trace_read(run->sim, &text, &length) != DAT_SUCCESS)
 		return;
 	end = text + length;
 	if (length && end[-1] == '\n')
 		end--;
-	p = end;
-	for (lines = 0; lines < TRACE_LINES && p > text; lines++)
-		p = line_start(text, lines ? p - 1 : p);
-	for (; p < end; p = nl + 1) {
-		nl = memchr(p, '\n', (size_t)(end - p));
-		if (!nl)
-			nl = end;
-		add_trace_line(run, &run->failure.trace, p, (size_t)(nl - p));
+	excerpt.first = end;
+	for (p = end + 1; more && p > text; p = line) {
+		line = line_start(text, p - 1);
+		more = excerpt_extend(&excerpt, line, (size_t)(p - 1 - line));
 	}
+	add_excerpt(run, &run->failure.trace, &excerpt, end);
 }
 
 static void take_pending(struct run *run)
@@ -212,6 +261,13 @@ void run_forgive(struct run *run)
 	memset(&run->failure, 0, sizeof(run->failure));
 }
 
+static const char *why_no_trace(const struct run *run)
+{
+	if (!run->traced)
+		return " none, as it fails only where nothing is traced";
+	return run->failure.trace.length ? "" : " none since the script began";
+}
+
 void failure_print(const struct run *run, const char *replay, struct text *text)
 {
 	const struct failure *failure = &run->failure;
@@ -225,8 +281,7 @@ void failure_print(const struct run *run, const char *replay, struct text *text)
 	if (failure->actual.length)
 		text_add(text, "actual:   %s\n", text_of(&failure->actual));
 	if (run->fabric_up) {
-		text_add(text, "trace, the last lines:%s\n",
-			 run->traced ? "" : " none, as it fails only where nothing is traced");
+		text_add(text, "trace, the last lines:%s\n", why_no_trace(run));
 		add_indented(text, &failure->trace);
 		text_add(text, "pending:%s\n", failure->pending.length ? "" : " nothing");
 		add_indented(text, &failure->pending);

@@ -13,7 +13,7 @@ static bool is_name_byte(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-static void lose(struct binder *binder, const char *name)
+static void bind_lose(struct binder *binder, const char *name)
 {
 	if (!name)
 		return;
@@ -42,8 +42,8 @@ static void lose_values(struct binder *binder, const struct statement *st)
 		begin = i + 1;
 		while (i + 1 < length && is_name_byte(s[i + 1]))
 			i++;
-		lose(binder, arena_copy(&binder->script->arena, s + begin,
-					(size_t)(i + 1 - begin)));
+		bind_lose(binder,
+			  arena_copy(&binder->script->arena, s + begin, (size_t)(i + 1 - begin)));
 	}
 }
 
@@ -56,11 +56,11 @@ void bind_lose_names(struct binder *binder, const struct statement *st)
 	else if (st->kind == STATEMENT_EVENT)
 		target = st->event.targets;
 	for (; target; target = target->next)
-		lose(binder, target->name);
+		bind_lose(binder, target->name);
 	/* What the call would have freed: a later line may make the name anew. */
 	if (st->kind == STATEMENT_CALL && st->call.row && st->call.arguments &&
 	    st->call.row->effect == CALL_FREES)
-		lose(binder, st->call.arguments->value->text);
+		bind_lose(binder, st->call.arguments->value->text);
 	lose_values(binder, st);
 }
 
