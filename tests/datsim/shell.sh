@@ -6,6 +6,8 @@ cd "$scratch" || exit 99
 
 "$datsim" shell > out 2>&1 << 'END'
 help
+help dat_evd_create
+help dat_evd_crate
 use connected a@emu0 b@emu1 srq=S max=10
   b: dat_srq_post_recv(S, 64) x4
 b: dat_srq_set_lw(S, 4)
@@ -41,13 +43,27 @@ shows() {
 	fi
 }
 
-echo 1..19
+# Compares what `help` says of each call with the first line of its manual page.
+pages_agree() {
+	sed -n '/^.SH NAME/{n;p;}' "$here"/../../doc/man/dat_*.3 | sed 's/ \\-/, -/; s/$/|/' > names
+	"$datsim" shell < script 2> /dev/null | sed -n 's/^\(dat_[a-z_]*\): /\1 /p' > said
+	while read -r call line; do
+		grep -F -e "$call," names | grep -qF -e ", - $line|" || return 1
+	done < said
+	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
+}
+
+echo 1..24
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
 shows "a call's result" '^= DAT_SUCCESS$'
 shows "packets on the wire" '1\.005 .*a>b SEND #1 .*LOW_WATERMARK b.S'
-shows "a query's outputs without asking for them" 'available_dto_count=3 outstanding_dto_count=4'
+shows "a query's outputs without asking for them" '^  available_dto_count=3$'
+shows "a field a line, if they are long" '^  outstanding_dto_count=4$'
+shows "help for a call: what it does" '^dat_evd_create: make an Event Dispatcher'
+shows "help for a call: usual values" '^  cno_handle +the name of: CNO; usually NULL$'
+shows "help for no call suggests one" 'did you mean "dat_evd_create"'
 shows "a call that fails says how" '^= DAT_INVALID_STATE/'
 shows "all fields of an event" '^= DAT_SUCCESS -> \{SRQ_LOW_WATERMARK object=S reason=2\}'
 shows "a bad line is explained" 'expected a DAT call, found "dat_no_such_call"'
@@ -60,5 +76,7 @@ holds "lines after quit are not executed" sh -c '! grep -q dat_srq_free typed.ds
 holds "bad lines were not kept" sh -c '! grep -qE "no_such|CONNECTION_REQUEST" typed.dsim'
 holds "results that are no success were" grep -q 'resize(S, 1) = DAT_INVALID_STATE' typed.dsim
 holds "the saved session is a script that passes" "$datsim" test typed.dsim
+echo calls | "$datsim" shell 2> /dev/null | sed -n 's/^\(dat_[a-z_]*\)(.*/help \1/p' > script
+holds "help says of every call what its manual page says" pages_agree
 echo undo | "$datsim" shell > out 2>&1
 shows "nothing to undo" 'nothing to forget'

@@ -50,6 +50,7 @@ static const char help_inside[] =
 	"  show          the timeline of the whole script\n"
 	"  save FILE     keep it as a script for `datsim test`\n"
 	"  calls         every call with its parameters\n"
+	"  help CALL     what that call does; types and usual values of its parameters\n"
 	"  quit          end the shell, as the end of the input does\n";
 
 static const char begin_mark[] = " note script ends";
@@ -268,6 +269,10 @@ static bool run_command(struct shell *shell, const char *line)
 			commands[i].run(shell);
 			return true;
 		}
+	}
+	if (!strncmp(line, "help ", 5)) {
+		shell_help_call(line + 5 + strspn(line + 5, " "));
+		return true;
 	}
 	if (strncmp(line, "save", 4) || (line[4] && line[4] != ' '))
 		return false;

@@ -18,6 +18,9 @@ void words_of_language(struct words *words);
 /* Add the actors and objects of a script. */
 void words_of_script(struct words *words, const struct script *script);
 
+/* shell_help.c: print what a call does and takes. */
+void shell_help_call(const char *name);
+
 /* The next line without its newline, NULL at the end; the caller frees it. */
 char *shell_read(const char *prompt, const struct words *words);
 

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#define ECHO_WIDTH 72 /* longer outputs have a line for each field */
+
 static void add_comma(struct text *text, bool *first)
 {
 	if (!*first)
-		text_add(text, " ");
+		text_append(text, "\n", 1); /* a blank in the end, if all are on one line */
 	*first = false;
 }
 
@@ -67,6 +69,24 @@ static void echo_output(struct text *text, const struct invocation *inv, int i, 
 	}
 }
 
+/* The fields, which are lines, on one line if there is room. */
+static void add_outputs(struct text *text, const struct text *fields)
+{
+	bool wraps = fields->length > ECHO_WIDTH;
+	const char *p = text_of(fields), *nl;
+
+	text_add(text, " -> {");
+	while (*p) {
+		nl = strchr(p, '\n');
+		nl = nl ? nl : p + strlen(p);
+		text_add(text, "%s%.*s", wraps ? "\n  " : "", (int)(nl - p), p);
+		if (*nl && !wraps)
+			text_add(text, " ");
+		p = nl + (*nl == '\n');
+	}
+	text_add(text, wraps ? "\n}" : "}");
+}
+
 void echo_call(const struct invocation *inv, DAT_RETURN ret)
 {
 	struct text *text = inv->run->echo;
@@ -83,7 +103,7 @@ void echo_call(const struct invocation *inv, DAT_RETURN ret)
 			echo_output(&outputs, inv, i, &first);
 	}
 	if (outputs.length)
-		text_add(text, " -> {%s}", text_of(&outputs));
+		add_outputs(text, &outputs);
 	text_add(text, "\n");
 	text_free(&outputs);
 }

@@ -103,6 +103,8 @@ static inline bool call_posts(const struct call_row *row)
 
 const struct call_row *call_find(const char *name);
 void call_suggest(struct suggest *suggest);
+/* What the call does, in one line. */
+const char *call_line(const struct call_row *row);
 /* The rows in order, for listings; ends with a NULL name. */
 const struct call_row *call_rows(void);
 

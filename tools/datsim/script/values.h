@@ -72,6 +72,9 @@ const struct group *group_of(enum group_id id);
 /* The value of a name in a group, full or shortened. False: the group has no such name. */
 bool group_find(enum group_id id, const char *name, int length, uint64_t *value);
 
+/* Call `each` with every constant's name as a script writes it, without prefix and suffix. */
+void group_each(enum group_id id, void (*each)(void *context, const char *name), void *context);
+
 /* Offer every name of the group as a suggestion. */
 void group_suggest(enum group_id id, struct suggest *suggest);
 
