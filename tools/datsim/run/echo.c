@@ -6,10 +6,10 @@
 
 #define ECHO_WIDTH 72 /* longer outputs have a line for each field */
 
-static void add_comma(struct text *text, bool *first)
+static void add_separator(struct text *text, bool *first)
 {
 	if (!*first)
-		text_append(text, "\n", 1); /* a blank in the end, if all are on one line */
+		text_append(text, "\n", 1); /* add_outputs makes blanks of them if it can */
 	*first = false;
 }
 
@@ -25,7 +25,7 @@ static void echo_members(struct text *text, const struct run *run, const struct 
 		 */
 		if (!strcmp(member->name, "cookie") || member->silent)
 			continue;
-		add_comma(text, first);
+		add_separator(text, first);
 		print_member(run, text, member, base);
 	}
 }
@@ -33,7 +33,7 @@ static void echo_members(struct text *text, const struct run *run, const struct 
 static void echo_event(struct text *text, const struct run *run, const DAT_EVENT *event,
 		       bool *first)
 {
-	add_comma(text, first);
+	add_separator(text, first);
 	group_print(text, GROUP_EVENT, event->event_number, false, sizeof(event->event_number));
 	echo_members(text, run, layout_of_event(event->event_number), event, first);
 }
@@ -46,7 +46,7 @@ static void echo_output(struct text *text, const struct invocation *inv, int i, 
 
 	switch (param->kind) {
 	case PARAM_OUT_NUMBER:
-		add_comma(text, first);
+		add_separator(text, first);
 		text_add(text, "%s=", param->name);
 		group_print(text, param->group, member_get(&whole, storage), param->is_signed,
 			    param->size);
@@ -58,7 +58,7 @@ static void echo_output(struct text *text, const struct invocation *inv, int i, 
 		echo_members(text, inv->run, param->layout, inv->list[0], first);
 		return;
 	case PARAM_OUT_TEXT:
-		add_comma(text, first);
+		add_separator(text, first);
 		text_add(text, "%s=\"%s\"", param->name, storage->message);
 		return;
 	case PARAM_OUT_EVENT:

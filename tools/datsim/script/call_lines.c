@@ -8,6 +8,7 @@ static const struct {
 	const char *call, *line;
 } lines[] = {
 	{ "dat_ia_open", "open an adapter" },
+	{ "dat_ia_openv", "open an adapter" },
 	{ "dat_ia_query", "tell limits of an adapter and abilities of its provider" },
 	{ "dat_ia_close", "close an adapter" },
 	{ "dat_set_consumer_context", "hang a value on an object, and read it" },
