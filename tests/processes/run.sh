@@ -22,7 +22,7 @@ expect 0 'trace  *two.trace' run --trace two.trace -- \
 	--node s "$server" + --node c "$client" localhost 5
 holds "adapters are named as their nodes" grep -q ' c-emu0.ep1 post_send .* message=5' two.trace
 holds "the trace has its end" sh -c 'tail -n 1 two.trace | grep -q "^# end lines="'
-expect 0 'c-emu0>s-emu0 READ #10' show --all two.trace
+expect 0 '  c>s READ #10' show --all two.trace
 expect 1 'exits with 1' run -- "$client" nonesuch.invalid + true
 # traced ARGS...: it is told to the program
 traced() {
