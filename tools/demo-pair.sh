@@ -48,7 +48,8 @@ shows datsim explore --lockstep --faults turns --out found.dsim -- --node server
 cat << 'END'
 
 The server looks at its queue, finds nothing, arms the channel, sleeps; a message that came between
-the look and the arming wakes nobody. The mended server looks again after it has armed the channel:
+the look and the arming does not wake it. The mended server looks again after it has armed the
+channel:
 END
 shows datsim explore --lockstep --faults turns --runs 200 -- --node server "$bug-fixed" serve + \
 	--node client "$bug-fixed" ask || exit

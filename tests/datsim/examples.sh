@@ -39,7 +39,8 @@ says "all to all         992 messages      11.203 ms of virtual time" ib cluster
 says "all to all        1056 messages       0.198 ms of virtual time" ib cluster/cluster 33
 # The messages of the last pattern, whatever the time.
 all_to_all() {
-	"$top/examples/cluster/cluster" "$NODES" "$1" | grep -q "^all to all *$((NODES * (NODES - 1))) "
+	"$top/examples/cluster/cluster" "$NODES" "$1" |
+		grep -q "^all to all *$((NODES * (NODES - 1))) "
 }
 n=$((n + 1))
 if [ -z "${NODES:-}" ]; then

@@ -89,7 +89,7 @@ static void connect_ends(void)
 	DAT_EVENT event;
 	DAT_CR_HANDLE cr;
 
-	/* The request is under way while the server begins to listen. */
+	/* The request is on the wire while the server begins to listen. */
 	GOOD(dat_ep_connect(client.ep, address_of(&server), 1000, 1000000, 4, "word",
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	GOOD(first_client(server.ia, server.connections, &cr));

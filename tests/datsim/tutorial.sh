@@ -1,7 +1,7 @@
 #!/bin/sh
-# README.md, doc/tutorial.md, doc/card.md and the examples of datsim-script(5) are correct: every script and
-# program in them runs, every command prints what they show, and the picture in README.md is what
-# datsim draws. tutorial.sh --write updates the outputs in both pages, and the picture.
+# README.md, doc/tutorial.md, doc/card.md and the examples of datsim-script(5) are correct: every
+# script and program in them runs, every command prints what they show, and the picture in README.md
+# is what datsim draws. tutorial.sh --write updates the outputs in both pages, and the picture.
 . "${top_srcdir:?}/tests/datsim/user.sh"
 mkdir "$work/page" "$work/readme" "$work/card" "$work/user/tests"
 cp -r "$src/tests/planted" "$work/user/tests"

@@ -5,7 +5,7 @@
 here=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d /var/tmp/libdat-packages.XXXXXX) || exit 99
 root=$work/root
-chmod 755 "$work" # linkchecker becomes nobody
+chmod 755 "$work" # linkchecker drops root
 trap 'rm -rf "$work"' EXIT
 n=0
 holds() {
