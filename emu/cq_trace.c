@@ -88,6 +88,9 @@ void emu_complete_message(struct emu_world *w, struct emu_qp *qp, const struct e
 	const struct emu_cq *cq = &EMU_AT(w->fab->cq, qp->recv_cq);
 	struct emu_cqe *cqe = (struct emu_cqe *)emu_at(w, cq->ring) + (cq->put & cq->mask);
 
+	if (emu_posted_on(w))
+		emu_posted_done(w, qp, wqe->mem_epoch,
+				told->flags & NIC_WR_WRITTEN ? 0 : told->length);
 	if (w->fab->trace_on)
 		emu_trace_completion(w, qp, NIC_OP_RECV, NIC_WC_SUCCESS, told->length, qp->rx_next);
 	/* If the CQ has no room the entry is a free one, or the oldest. */

@@ -28,6 +28,7 @@ struct emu_sgl {
 	uint32_t num_sge;
 	uint32_t pd;
 	uint32_t access;  /* any of these bits suffices */
+	uint32_t posted;  /* record of the buffer: emu/hostile/posted.h; 0: none */
 	uint16_t adapter; /* its process owns the memory */
 	bool allowed;     /* the keys have been checked already */
 };
@@ -63,15 +64,22 @@ static inline bool emu_key_allows(struct emu_world *w, const struct emu_sgl *sgl
 		sge->length <= mr->length && sge->addr - mr->addr <= mr->length - sge->length);
 }
 
+/* The same in a hostile fabric, for which the buffers that are posted are watched. */
+EMU_COLD enum emu_copy emu_hostile_move(struct emu_world *w, const struct emu_sgl *dst, uint64_t to,
+					const struct emu_sgl *src, uint64_t from, uint64_t length);
+
 /* Copy bytes between the memories of the two ends. */
 static inline enum emu_copy emu_move(struct emu_world *w, const struct emu_sgl *dst, uint64_t to,
 				     const struct emu_sgl *src, uint64_t from, uint64_t length)
 {
 	uint64_t fault;
 
+	if (__builtin_expect(w->config.hostile, 0))
+		return emu_hostile_move(w, dst, to, src, from, length);
 	if (emu_is_shared(w)) {
-		struct emu_place target = { EMU_AT(w->fab->adapters, dst->adapter).process, to };
-		struct emu_place source = { EMU_AT(w->fab->adapters, src->adapter).process, from };
+		struct emu_place target = { EMU_AT(w->fab->adapters, dst->adapter).process, to, 0 };
+		struct emu_place source = { EMU_AT(w->fab->adapters, src->adapter).process, from,
+					    0 };
 
 		return w->sharing->copy(w, &target, &source, length);
 	}

@@ -30,6 +30,9 @@
 #include "cq.h"
 #include "emu/fabric/clock.h"
 #include "emu/fabric/trace.h"
+#include "emu/hostile/ends.h"
+#include "emu/hostile/posted.h"
+#include "emu/hostile/sent.h"
 #include "emu/fabric/world.h"
 #include "emu/wire/link.h"
 #include "emu/wire/retry.h"
@@ -123,6 +126,9 @@ const struct nic_ops emu_ops = {
 	.sim_step = emu_step,
 	.sim_pending = emu_pending,
 
+	/* hostile/posted.c */
+	.sim_violations = emu_posted_violations,
+
 	/* wire/link.c, wire/rules.c: links, holds, packet rules */
 	.sim_set_link = emu_set_link,
 	.sim_hold_link = emu_hold_link,
@@ -150,6 +156,7 @@ void emu_dispatch(struct emu_world *w, struct emu_event *e)
 	switch (emu_event_kind(e)) {
 	case EMU_EV_DATA:
 	case EMU_EV_DATA_REST:
+	case EMU_EV_LAND:
 		if (!emu_qp_stale(emu_qp_at(w, e->qp), e))
 			emu_respond(w, emu_qp_at(w, e->qp), e->index, e->packet, emu_event_kind(e));
 		break;
@@ -164,6 +171,7 @@ void emu_dispatch(struct emu_world *w, struct emu_event *e)
 		break;
 	case EMU_EV_RESPONSE:
 	case EMU_EV_RESPONSE_REST:
+	case EMU_EV_LAND_RESPONSE:
 		emu_retry_response(w, e);
 		break;
 	case EMU_EV_RETRY_TIMER:
@@ -186,6 +194,12 @@ void emu_dispatch(struct emu_world *w, struct emu_event *e)
 		break;
 	case EMU_EV_UNANSWERED:
 		emu_unreliable.arrives(w, e);
+		break;
+	case EMU_EV_SENT:
+		emu_sent_event(w, e);
+		break;
+	case EMU_EV_RETRY_EARLY:
+		emu_retry_early(w, e);
 		break;
 	case EMU_EV_ALARM:
 		emu_qp_alarm_event(w, e);
@@ -229,6 +243,7 @@ static const struct {
 	[EMU_STEP_BUFFER] = { "BUFFER", emu_step_buffer },
 	[EMU_STEP_LIMIT] = { "LIMIT", emu_step_limit },
 	[EMU_STEP_PLACE] = { "PLACE", emu_step_place },
+	[EMU_STEP_LAND] = { "LAND", emu_step_land },
 	[EMU_STEP_KEEP] = { "KEEP", emu_step_keep },
 	[EMU_STEP_ANSWER] = { "ANSWER", emu_step_answer },
 	[EMU_STEP_FINISH] = { "FINISH", emu_step_finish },

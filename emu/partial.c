@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emu/fabric/arena.h"
+#include "emu/hostile/land.h"
 #include "emu/wire/link.h"
 #include "partial.h"
 #include "qp.h"
@@ -110,6 +111,57 @@ void emu_unpark(struct emu_world *w, struct emu_qp *qp, bool deliver)
 	emu_qp_assess(qp);
 }
 
+/* ---- a message that lands in parts: emu/hostile/land.h ---- */
+
+static enum emu_copy copy_part(struct emu_world *w, void *ctx, uint64_t from, uint64_t to)
+{
+	struct emu_arrival *a = ctx;
+
+	a->from = from;
+	a->to = to;
+	return emu_place(w, a);
+}
+
+/* A packet before the last one waits in the NIC: nothing of it is placed. */
+static enum emu_step keep_packet(struct emu_world *w, struct emu_arrival *a)
+{
+	if (!a->rx)
+		return EMU_STEP_KEEP;
+	a->rx->next_packet = a->packet + 1;
+	emu_expect_next(w, a);
+	return EMU_STEP_DONE;
+}
+
+enum emu_step emu_step_land(struct emu_world *w, struct emu_arrival *a)
+{
+	static const struct emu_rwqe none; /* a WRITE takes no receive */
+	enum emu_copy copied;
+
+	if (!a->last)
+		return keep_packet(w, a);
+	if (!a->rx) {
+		a->rx = emu_partial_add(w, a->qp, a->swqe, a->index, a->wqe ? a->wqe : &none);
+		if (!a->rx) {
+			a->cause = EMU_CAUSE_NO_MEMORY;
+			return EMU_STEP_REFUSE;
+		}
+		if (a->wqe)
+			a->wqe = &a->rx->wqe;
+	}
+	a->rx->next_packet = a->packet;
+	copied = emu_land_stage(w, a->rx->landing++, a->swqe->length, copy_part, a);
+	if (copied != EMU_COPY_OK)
+		return emu_place_failed(w, a, copied);
+	if (a->rx->landing < EMU_LAND_STAGES) {
+		emu_land_later(w, EMU_EV_LAND, a->qp, a->index, a->packet);
+		return EMU_STEP_DONE;
+	}
+	/* All of it is there: place it once more, which changes nothing, and complete it. */
+	a->from = 0;
+	a->to = a->swqe->length;
+	return EMU_STEP_PLACE;
+}
+
 /* ---- the end of a connection ---- */
 
 void emu_rx_flush(struct emu_world *w, struct emu_qp *qp)
@@ -127,8 +179,13 @@ uint32_t emu_rx_forget(struct emu_world *w, struct emu_qp *qp)
 	uint32_t from_srq = qp->srq ? qp->rx_count : 0;
 
 	emu_unpark(w, qp, false);
-	while (qp->rx && emu_go_on(w))
-		emu_partial_drop(w, qp, emu_at(w, qp->rx));
+	while (qp->rx && emu_go_on(w)) {
+		struct emu_rx *rx = emu_at(w, qp->rx);
+
+		if (emu_posted_on(w))
+			emu_posted_drop(w, rx->wqe.mem_epoch);
+		emu_partial_drop(w, qp, rx);
+	}
 	qp->rx = 0; /* the rest of the list is garbage */
 	return from_srq;
 }

@@ -12,6 +12,8 @@
 #include "cq.h"
 #include "emu/wire/link.h"
 #include "emu/fabric/group.h"
+#include "emu/hostile/ends.h"
+#include "emu/hostile/sent.h"
 #include "mw.h"
 #include "emu/number/number.h"
 #include "emu/wire/profile.h"
@@ -107,8 +109,9 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		return -EOPNOTSUPP;
 	if ((uint32_t)adapter->qps >= emu_qps_most(w))
 		goto no_room;
-	if (emu_wq_init(w, &sq, init->cap.max_send_wr, stride_of(w, init)))
+	if (emu_wq_init(w, &sq, emu_sent_room(w, init->cap.max_send_wr), stride_of(w, init)))
 		goto no_room;
+	sq.max = init->cap.max_send_wr;
 	if (emu_wq_init(w, &rq, recv_wr, emu_recv_stride(init->cap.max_recv_sge)))
 		goto free_sq;
 	index = take_entry(w);
@@ -123,6 +126,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 	entry->name = init->name;
 	entry->noun = init->noun & 3;
 	entry->mtu = w->config.mtu;
+	entry->hostile = w->config.hostile != 0;
 	entry->kind = (uint8_t)init->kind;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->soft = entry->hard = NIC_LIMIT_NONE;
@@ -166,9 +170,10 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	if (!qp->srq && init->cap.max_recv_wr < emu_wq_count(&qp->rq))
 		return -EINVAL;
 	/* The send queue of an unconnected QP is empty; the receive queue may not be. */
-	err = emu_wq_init(w, &sq, init->cap.max_send_wr, stride_of(w, init));
+	err = emu_wq_init(w, &sq, emu_sent_room(w, init->cap.max_send_wr), stride_of(w, init));
 	if (err)
 		return err;
+	sq.max = init->cap.max_send_wr;
 	if (!qp->srq) {
 		uint32_t stride = emu_recv_stride(init->cap.max_recv_sge);
 
@@ -216,6 +221,7 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 		emu_qp_tell_peer(w, qp, tell, 0, 0);
 	emu_respond_ack(w, qp);
 	from_srq = emu_rx_forget(w, qp);
+	emu_posted_forget(w, qp, NULL);
 	forget_wire(w, qp);
 	emu_hold_forget(w, qp, true);
 	qp->epoch++;
@@ -275,7 +281,7 @@ void emu_qp_query(struct nic_qp *base, struct nic_qp_counts *counts)
 	const struct emu_qp *qp = qp_of(base);
 
 	*counts = (struct nic_qp_counts){
-		.send_posted = emu_wq_count(&qp->sq),
+		.send_posted = emu_wq_count(&qp->sq) - emu_sent_told(emu_local_qp(base)->world, qp),
 		.recv_posted = emu_wq_count(&qp->rq),
 		.recv_taken = qp->rx_count,
 		.unreaped = emu_unreaped(qp),
@@ -390,11 +396,12 @@ void emu_qp_break(struct emu_world *w, struct emu_qp *qp)
 }
 
 /* A passive side that was not told of the connection yet sees a failed accept. */
-static enum nic_conn_end end_told(const struct emu_qp *qp, enum emu_event_kind kind)
+static enum nic_conn_end end_told(struct emu_world *w, const struct emu_qp *qp,
+				  enum emu_event_kind kind)
 {
 	if (qp->state == EMU_QP_CONNECTING && qp->peer)
 		return NIC_END_ACCEPT_FAILED;
-	return kind == EMU_EV_TERMINATE ? NIC_END_BROKEN : NIC_END_DISCONNECTED;
+	return kind == EMU_EV_TERMINATE ? emu_ends_told(w, NIC_END_BROKEN) : NIC_END_DISCONNECTED;
 }
 
 void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
@@ -402,7 +409,7 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	struct emu_qp *qp = emu_qp_at(w, event->qp);
 	enum emu_event_kind kind = emu_event_kind(event);
 
-	if (emu_qp_stale(qp, event))
+	if (emu_qp_stale(qp, event) || emu_ends_loses(w, event))
 		return;
 	if (kind != EMU_EV_BREAK)
 		emu_trace(w, "%s packet to=" EMU_QP " op=%s", emu_adapter_name(w, qp->peer_adapter),
@@ -410,7 +417,7 @@ void emu_qp_end_event(struct emu_world *w, const struct emu_event *event)
 	if (kind == EMU_EV_BREAK)
 		emu_qp_break(w, qp);
 	else
-		emu_qp_end(w, qp, end_told(qp, kind), EMU_EV_NONE);
+		emu_qp_end(w, qp, end_told(w, qp, kind), EMU_EV_NONE);
 }
 
 void emu_qp_drained(struct emu_world *w, struct emu_qp *qp)

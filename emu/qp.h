@@ -9,6 +9,7 @@
 #include "emu/fabric/clock.h"
 #include "cq.h"
 #include "emu/fabric/fabric.h"
+#include "emu/hostile/posted.h"
 #include "emu/wire/link.h"
 #include "receive.h"
 
@@ -43,15 +44,17 @@ static inline bool emu_qp_stale(const struct emu_qp *qp, const struct emu_event 
  * is for a connected QP with no limit armed, no partial or parked message, and no gap after a NAK,
  * and no flag that asks for a look at each packet; that of the requester for a connected QP whose
  * send queue holds no request that restricts the order (rdma.h). A Receive is posted fast on a QP
- * with a queue of its own, whose connection has not ended. Requests have a segment in any case.
+ * with a queue of its own, whose connection has not ended. Requests have a segment in any case. In
+ * a hostile fabric (emu/hostile/) there is no fast path.
  */
 static inline void emu_qp_assess(struct emu_qp *qp)
 {
 	qp->rx_fast = qp->state == EMU_QP_CONNECTED && qp->soft == NIC_LIMIT_NONE &&
 		      qp->hard == NIC_LIMIT_NONE && !qp->rx && !qp->rx_gap && !qp->parked &&
-		      !qp->unheard && !qp->odd_mtu;
-	qp->tx_fast = qp->state == EMU_QP_CONNECTED && qp->constrained == 0 && qp->max_send_sge;
-	qp->rq_fast = qp->state != EMU_QP_ERROR && !qp->srq && qp->max_recv_sge;
+		      !qp->unheard && !qp->odd_mtu && !qp->hostile;
+	qp->tx_fast = qp->state == EMU_QP_CONNECTED && qp->constrained == 0 && qp->max_send_sge &&
+		      !qp->hostile;
+	qp->rq_fast = qp->state != EMU_QP_ERROR && !qp->srq && qp->max_recv_sge && !qp->hostile;
 }
 
 /*
@@ -100,6 +103,8 @@ static inline void emu_complete_send(struct emu_world *w, struct emu_qp *qp,
 static inline void emu_complete_recv(struct emu_world *w, struct emu_qp *qp,
 				     const struct emu_rwqe *wqe, enum nic_wc_status status)
 {
+	if (emu_posted_on(w))
+		emu_posted_done(w, qp, wqe->mem_epoch, EMU_POSTED_FAILED);
 	if (__builtin_expect(w->fab->trace_on, 0))
 		emu_trace_completion(w, qp, NIC_OP_RECV, status, 0, qp->rx_next);
 	emu_cq_push(w, qp->recv_cq, emu_qp_index(w, qp), wqe->wr_id, 0, NIC_OP_RECV, status,

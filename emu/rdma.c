@@ -15,6 +15,9 @@
 #include "rdma.h"
 #include "emu/fabric/trace.h"
 #include "tx.h"
+#include "emu/hostile/land.h"
+#include "emu/hostile/posted.h"
+#include "emu/hostile/sent.h"
 #include "emu/number/unreliable.h"
 #include "emu/wire/retry.h"
 #include "emu/wire/wire.h"
@@ -36,8 +39,8 @@ size_t emu_rdma_bytes(const struct emu_qp *qp)
  * The segments of a request: in its ring entry, or beside the ring if there are more than a Send
  * may have.
  */
-static struct nic_sge *request_segments(struct emu_world *w, const struct emu_qp *qp,
-					struct emu_swqe *wqe, uint32_t index)
+struct nic_sge *emu_rdma_segments(struct emu_world *w, const struct emu_qp *qp,
+				  struct emu_swqe *wqe, uint32_t index)
 {
 	struct nic_sge *beside;
 
@@ -109,7 +112,7 @@ static void fill_request(struct emu_world *w, const struct emu_qp *qp, uint32_t 
 		emu_atomic_post(wr, wqe);
 		return;
 	}
-	emu_copy_sge(request_segments(w, qp, wqe, index), wr->sge, wr->num_sge);
+	emu_copy_sge(emu_rdma_segments(w, qp, wqe, index), wr->sge, wr->num_sge);
 }
 
 static int post_flushed(struct emu_world *w, struct emu_qp *qp, const struct nic_send_wr *wr)
@@ -127,11 +130,14 @@ EMU_COLD int emu_rdma_post(struct emu_world *w, struct emu_qp *qp, const struct 
 	if (qp->state != EMU_QP_CONNECTED && qp->state != EMU_QP_PAUSED)
 		return qp->state == EMU_QP_ERROR ? post_flushed(w, qp, wr)
 						 : emu_unreliable.post(w, qp, wr);
-	if (emu_wq_count(&qp->sq) >= qp->sq.max)
+	if (emu_sent_is_full(w, qp))
 		return -EAGAIN;
 	if (!emu_clock_has_room(w) || !have_room_beside(w, qp, wr->num_sge))
 		return -ENOMEM;
 	fill_request(w, qp, qp->sq.put, wr);
+	if (emu_posted_on(w))
+		((struct emu_swqe *)emu_wqe(w, &qp->sq, qp->sq.put))->mem_epoch =
+			emu_posted_request(w, qp, wr, qp->sq.put + 1);
 	if (is_constrained(wr->opcode, wr->flags) && qp->constrained++ == 0) {
 		qp->sq_acked = qp->sq.get;
 		emu_qp_assess(qp);
@@ -235,6 +241,7 @@ struct response {
 	struct emu_qp *qp;
 	struct emu_swqe *wqe;
 	uint32_t index, packet;
+	uint32_t stages; /* of its landing, this one included; 0: it does not */
 	uint64_t from, to;
 };
 
@@ -270,14 +277,18 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 			       .num_sge = 1,
 			       .adapter = r->qp->peer_adapter,
 			       .allowed = true };
-	struct emu_sgl dst = { .sge = request_segments(w, r->qp, wqe, r->index),
+	struct emu_sgl dst = { .sge = emu_rdma_segments(w, r->qp, wqe, r->index),
 			       .num_sge = wqe->num_sge,
 			       .adapter = r->qp->adapter,
 			       .pd = r->qp->pd,
+			       .posted = wqe->mem_epoch,
 			       .access = NIC_ACCESS_LOCAL_WRITE };
+	enum emu_copy copied;
 
 	if (r->from == r->to)
 		return EMU_CAUSE_NONE;
+	if (emu_lands(w) && r->to < wqe->length && !r->stages)
+		return EMU_CAUSE_NONE; /* it lands with the last packet */
 	if (r->qp->odd_mtu && wqe->length > emu_wire_mtu(w, r->qp))
 		return EMU_CAUSE_READ_MTU;
 	if (emu_rdma_is_atomic(wqe->opcode))
@@ -285,7 +296,9 @@ static enum emu_cause place_response(struct emu_world *w, const struct response 
 	if (!emu_remote_allows(w, 0, &remote))
 		return EMU_CAUSE_READ_KEY;
 	from.addr = remote.place;
-	switch (emu_copy(w, &dst, &src, r->from, r->to)) {
+	copied = r->stages ? emu_land_segments(w, r->stages - 1, wqe->length, &dst, &src)
+			   : emu_copy(w, &dst, &src, r->from, r->to);
+	switch (copied) {
 	case EMU_COPY_OK:
 		return EMU_CAUSE_NONE;
 	case EMU_COPY_TOO_LONG:
@@ -363,21 +376,27 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 	if (emu_qp_stale(r.qp, event) || event->index - r.qp->sq.get >= emu_wq_count(&r.qp->sq))
 		return false;
 	r.wqe = emu_wqe(w, &r.qp->sq, event->index);
-	if (!emu_rdma_is_answered(r.wqe->opcode) ||
-	    r.wqe->step != event->packet + first_step(r.wqe))
+	if (emu_event_kind(event) == EMU_EV_LAND_RESPONSE)
+		r.stages = r.wqe->step - EMU_READ_LANDING + 1;
+	else if (r.wqe->step != event->packet + first_step(r.wqe))
 		return false; /* a duplicate */
-	if (event->packet == 0 && any_unanswered(w, r.qp, event->index)) {
+	if (!emu_rdma_is_answered(r.wqe->opcode) || r.stages > EMU_LAND_STAGES)
+		return false; /* garbage */
+	if (!r.stages && event->packet == 0 && any_unanswered(w, r.qp, event->index)) {
 		r.wqe->step = EMU_READ_EARLY;
 		return false;
 	}
 	r.from = event->packet * mtu;
 	r.to = r.from + mtu;
-	if (emu_event_kind(event) == EMU_EV_RESPONSE_REST || r.to > r.wqe->length)
+	if (r.stages || emu_event_kind(event) == EMU_EV_RESPONSE_REST || r.to > r.wqe->length)
 		r.to = r.wqe->length;
-	if (w->fab->trace_on)
+	if (w->fab->trace_on && !r.stages)
 		trace_response(w, &r);
 	if (r.wqe->opcode == NIC_OP_READ)
 		r.wqe->flags &= (uint8_t)~EMU_READ_RESUMED;
+	if (!r.stages && emu_lands(w) && r.to == r.wqe->length && r.to > 0 &&
+	    !emu_rdma_is_atomic(r.wqe->opcode))
+		r.stages = 1;
 	cause = place_response(w, &r);
 	if (cause == EMU_CAUSE_READ_KEY && r.qp->numbered && emu_is_gone(w, r.qp->peer_adapter)) {
 		emu_retry_on(w, r.qp);
@@ -390,6 +409,9 @@ EMU_COLD bool emu_rdma_response(struct emu_world *w, const struct emu_event *eve
 		emu_trace_cause(w, r.qp, cause, r.wqe->message);
 		emu_tx_delivered(w, r.qp, r.index);
 		emu_tx_fail(w, r.qp, &f);
+	} else if (r.stages && r.stages < EMU_LAND_STAGES) {
+		r.wqe->step = EMU_READ_LANDING + r.stages;
+		emu_land_later(w, EMU_EV_LAND_RESPONSE, r.qp, r.index, r.packet);
 	} else if (r.to < r.wqe->length) {
 		expect_more(w, &r);
 	} else {
@@ -438,10 +460,12 @@ enum emu_copy emu_rdma_write(struct emu_world *w, const struct emu_arrival *a)
 			       .num_sge = 1,
 			       .adapter = a->qp->adapter,
 			       .allowed = true };
-	struct emu_sgl src = { .sge = request_segments(w, a->sender, swqe, a->index),
+	struct emu_sgl src = { .sge = emu_rdma_segments(w, a->sender, swqe, a->index),
 			       .num_sge = swqe->num_sge,
 			       .adapter = a->sender->adapter,
 			       .pd = a->sender->pd,
+			       .posted = swqe->mem_epoch,
+			       .allowed = emu_posted_is_kept(w, swqe),
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 
 	return emu_copy(w, &dst, &src, a->from, a->to);
@@ -468,7 +492,7 @@ void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a)
 {
 	struct emu_swqe *wqe = emu_wqe(w, &a->sender->sq, a->index);
 
-	if (a->swqe->step >= EMU_READ_EARLY)
+	if (a->swqe->step >= EMU_READ_LANDING)
 		return;
 	if (wqe->opcode == NIC_OP_READ && wqe->step > 0)
 		wqe->flags |= EMU_READ_RESUMED;

@@ -40,6 +40,9 @@ void emu_rdma_rewound(struct emu_world *w, struct emu_qp *qp);
 /* The send queue was emptied without completions. */
 void emu_rdma_reset(struct emu_qp *qp);
 /* Size of the table of segments beside the ring. */
+/* The segments of request `index`, which wqe is. */
+struct nic_sge *emu_rdma_segments(struct emu_world *w, const struct emu_qp *qp,
+				  struct emu_swqe *wqe, uint32_t index);
 size_t emu_rdma_bytes(const struct emu_qp *qp);
 void emu_rdma_forget_sge(struct emu_world *w, struct emu_qp *qp);
 /* Events RESPONSE and RESPONSE_REST. False: a duplicate, or stale. */
@@ -86,13 +89,16 @@ void emu_rdma_answer_again(struct emu_world *w, const struct emu_arrival *a);
  */
 #define EMU_READ_RESUMED NIC_WR_WRITTEN
 
+/* `step` of a READ whose response lands, less the number of stages: emu/hostile/land.h. */
+#define EMU_READ_LANDING (UINT32_MAX - 9)
+
 /*
  * The packet of its response from which on a READ asks now: not 0 once a part of it has come. 0 for
  * every other request. For traces and rules, which number packets as InfiniBand does.
  */
 static inline uint32_t emu_rdma_asked(const struct emu_swqe *wqe)
 {
-	return wqe->opcode == NIC_OP_READ && wqe->step < EMU_READ_EARLY ? wqe->step : 0;
+	return wqe->opcode == NIC_OP_READ && wqe->step < EMU_READ_LANDING ? wqe->step : 0;
 }
 
 #endif /* EMU_RDMA_H */

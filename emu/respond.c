@@ -4,6 +4,8 @@
  * respond.h has the order.
  */
 #include "emu/number/atomic.h"
+#include "emu/hostile/ends.h"
+#include "emu/hostile/land.h"
 #include "emu/number/pause.h"
 #include "emu/fabric/clock.h"
 #include "cm.h"
@@ -30,7 +32,7 @@ void emu_measure(struct emu_world *w, struct emu_arrival *a)
 	a->packets = length > mtu ? (uint32_t)((length + mtu - 1) / mtu) : 1;
 	a->from = a->packet * mtu;
 	a->to = a->from + mtu;
-	if (a->kind == EMU_EV_DATA_REST || a->to > length)
+	if (a->kind == EMU_EV_DATA_REST || a->kind == EMU_EV_LAND || a->to > length)
 		a->to = length;
 	a->last = a->to == length;
 }
@@ -78,7 +80,8 @@ static bool is_unreadable(struct emu_world *w, const struct emu_arrival *a)
 				     .adapter = a->sender->adapter,
 				     .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 
-	if (!a->sender->numbered || a->rx || emu_rdma_is_answered(wqe->opcode))
+	if (!a->sender->numbered || a->rx || emu_rdma_is_answered(wqe->opcode) ||
+	    emu_posted_is_kept(w, wqe))
 		return false;
 	for (uint32_t i = 0; i < own.num_sge; i++)
 		if (own.sge[i].length > 0 && !emu_key_allows(w, &own, &own.sge[i]))
@@ -89,12 +92,14 @@ static bool is_unreadable(struct emu_world *w, const struct emu_arrival *a)
 enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a)
 {
 	emu_measure(w, a);
-	if (w->fab->trace_on)
+	if (w->fab->trace_on && a->kind != EMU_EV_LAND)
 		trace_data(w, a);
 	emu_pause_hear(w, a->qp);
 	a->rx = emu_partial_find(w, a->qp, a->swqe->message);
 	/* A duplicate: the first copy continues. */
 	if (a->rx ? a->rx->whole || a->rx->next_packet != a->packet : a->packet != 0)
+		return EMU_STEP_IGNORE;
+	if ((a->rx && a->rx->landing) != (a->kind == EMU_EV_LAND))
 		return EMU_STEP_IGNORE;
 	if (a->rx && !a->rx->write)
 		a->wqe = &a->rx->wqe;
@@ -293,10 +298,13 @@ static enum emu_copy copy_payload(struct emu_world *w, const struct emu_arrival 
 	struct emu_sgl src = { .sge = a->swqe->sge,
 			       .num_sge = a->swqe->num_sge,
 			       .pd = a->sender->pd,
+			       .posted = a->swqe->mem_epoch,
+			       .allowed = emu_posted_is_kept(w, a->swqe),
 			       .adapter = a->sender->adapter,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 	struct emu_sgl dst = { .sge = a->wqe->sge,
 			       .num_sge = a->wqe->num_sge,
+			       .posted = a->wqe->mem_epoch,
 			       .pd = qp->srq ? EMU_AT(w->fab->srq, qp->srq).pd : qp->pd,
 			       .adapter = qp->adapter,
 			       .access = NIC_ACCESS_LOCAL_WRITE };
@@ -304,7 +312,7 @@ static enum emu_copy copy_payload(struct emu_world *w, const struct emu_arrival 
 	return emu_copy(w, &dst, &src, a->from, a->to);
 }
 
-static void expect_next(struct emu_world *w, const struct emu_arrival *a)
+void emu_expect_next(struct emu_world *w, const struct emu_arrival *a)
 {
 	const struct emu_link *link = &EMU_AT(w->fab->link, a->sender->link);
 	uint64_t left = a->swqe->length - a->to;
@@ -316,32 +324,44 @@ static void expect_next(struct emu_world *w, const struct emu_arrival *a)
 		     emu_qp_index(w, a->qp), a->qp->epoch, a->index, a->packet + 1);
 }
 
-enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a)
+enum emu_copy emu_place(struct emu_world *w, const struct emu_arrival *a)
+{
+	return a->swqe->opcode == NIC_OP_WRITE ? emu_rdma_write(w, a) : copy_payload(w, a);
+}
+
+enum emu_step emu_place_failed(struct emu_world *w, struct emu_arrival *a, enum emu_copy copied)
 {
 	bool write = a->swqe->opcode == NIC_OP_WRITE;
+
+	if (copied == EMU_COPY_BAD_TARGET && a->qp->numbered && emu_is_gone(w, a->qp->adapter))
+		return EMU_STEP_SILENT;
+	/* The key of a Write is good. Its memory is gone, which is the same to the peer. */
+	a->cause = write && copied == EMU_COPY_BAD_TARGET ? EMU_CAUSE_REMOTE_KEY
+							  : copy_causes[copied];
+	return EMU_STEP_REFUSE;
+}
+
+enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a)
+{
 	enum emu_copy copied;
 
+	if (emu_lands(w) && !emu_land_is_over(a))
+		return EMU_STEP_LAND;
 	if (a->last && (a->swqe->flags & NIC_WR_INVALIDATE) &&
 	    !emu_mw_may_invalidate(w, a->qp, a->swqe->step)) {
 		a->cause = EMU_CAUSE_INVALIDATE_KEY;
 		return EMU_STEP_REFUSE;
 	}
-	copied = write ? emu_rdma_write(w, a) : copy_payload(w, a);
-	if (copied == EMU_COPY_BAD_TARGET && a->qp->numbered && emu_is_gone(w, a->qp->adapter))
-		return EMU_STEP_SILENT;
-	if (copied != EMU_COPY_OK) {
-		/* The key of a Write is good. Its memory is gone, which is the same to the peer. */
-		a->cause = write && copied == EMU_COPY_BAD_TARGET ? EMU_CAUSE_REMOTE_KEY
-								  : copy_causes[copied];
-		return EMU_STEP_REFUSE;
-	}
+	copied = emu_place(w, a);
+	if (copied != EMU_COPY_OK)
+		return emu_place_failed(w, a, copied);
 	if (!a->rx)
 		return a->last && a->index == a->qp->rx_next ? EMU_STEP_FINISH : EMU_STEP_KEEP;
 	a->rx->whole = a->last;
 	a->rx->next_packet = a->packet + 1;
 	if (a->last)
 		return EMU_STEP_WAITING;
-	expect_next(w, a);
+	emu_expect_next(w, a);
 	return EMU_STEP_DONE;
 }
 
@@ -357,7 +377,7 @@ enum emu_step emu_step_keep(struct emu_world *w, struct emu_arrival *a)
 	rx->whole = a->last;
 	rx->next_packet = a->packet + 1;
 	if (!rx->whole)
-		expect_next(w, a);
+		emu_expect_next(w, a);
 	return EMU_STEP_DONE;
 }
 
@@ -374,7 +394,8 @@ static void complete_message(struct emu_world *w, struct emu_qp *qp, const struc
 		qp->rx_completed++;
 		emu_complete_message(w, qp, wqe, told);
 	}
-	emu_acknowledge(w, qp);
+	if (!emu_retry_is_spurious(w, qp))
+		emu_acknowledge(w, qp);
 	expect_next_request(w, qp, index);
 }
 
@@ -436,7 +457,7 @@ enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a)
 	emu_respond_ack(w, qp);
 	emu_qp_tell_peer(w, qp, EMU_EV_NAK, a->index,
 			 missing << 8 | emu_cause_request(qp, a->cause));
-	emu_qp_end(w, qp, NIC_END_BROKEN, EMU_EV_NONE);
+	emu_qp_end(w, qp, emu_ends_told(w, NIC_END_BROKEN), EMU_EV_NONE);
 	return EMU_STEP_DONE;
 }
 
@@ -463,15 +484,5 @@ enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a)
 	a->qp->rx_gap = true; /* nor do the packets behind it have one */
 	emu_qp_assess(a->qp);
 	emu_retry_on(w, a->sender);
-	return EMU_STEP_DONE;
-}
-
-enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a)
-{
-	uint32_t packet = emu_rdma_asked(a->swqe) ?: a->packet;
-
-	emu_trace(w, EMU_QP " ignore at=%s message=%u packet=%u psn=%u", EMU_QP_OF(w, a->qp),
-		  emu_step_name(a->at), a->swqe->message, packet,
-		  emu_wire_psn(w, a->sender, a->index, packet));
 	return EMU_STEP_DONE;
 }

@@ -9,7 +9,7 @@
 #define EMU_RESPOND_H
 
 #include "emu/wire/cause.h"
-#include "emu/fabric/fabric.h"
+#include "emu/fabric/sharing.h"
 
 enum emu_step {
 	EMU_STEP_CONNECTION, /* is the QP connected, the request still outstanding? */
@@ -19,6 +19,7 @@ enum emu_step {
 	EMU_STEP_BUFFER,     /* the first packet of a Send takes a receive */
 	EMU_STEP_LIMIT,      /* not more receives than the QP may hold */
 	EMU_STEP_PLACE,      /* copy the payload to memory */
+	EMU_STEP_LAND,       /* in a hostile fabric: copy parts of it first */
 	EMU_STEP_KEEP,       /* incomplete, or early: keep the message */
 	EMU_STEP_ANSWER,     /* begin the response to a READ */
 	EMU_STEP_FINISH,     /* complete */
@@ -61,6 +62,7 @@ enum emu_step emu_step_park(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_sequence(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_duplicate(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a);
+enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a);
 /* respond.c */
 enum emu_step emu_step_opcode(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_key(struct emu_world *w, struct emu_arrival *a);
@@ -68,6 +70,8 @@ enum emu_step emu_step_buffer(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_limit(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_place(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_keep(struct emu_world *w, struct emu_arrival *a);
+/* partial.c */
+enum emu_step emu_step_land(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_answer(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_finish(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_waiting(struct emu_world *w, struct emu_arrival *a);
@@ -75,9 +79,14 @@ enum emu_step emu_step_not_ready(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_refuse(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_unsent(struct emu_world *w, struct emu_arrival *a);
 enum emu_step emu_step_silent(struct emu_world *w, struct emu_arrival *a);
-enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a);
 /* Compute the part of its message that a packet carries. */
 void emu_measure(struct emu_world *w, struct emu_arrival *a);
+/* Copy bytes [from, to) of the message to where they belong. */
+enum emu_copy emu_place(struct emu_world *w, const struct emu_arrival *a);
+/* The step after a copy that failed. */
+enum emu_step emu_place_failed(struct emu_world *w, struct emu_arrival *a, enum emu_copy copied);
+/* The rest of the message arrives later. */
+void emu_expect_next(struct emu_world *w, const struct emu_arrival *a);
 /* Acknowledge all requests before rx_next. */
 void emu_acknowledge(struct emu_world *w, struct emu_qp *qp);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/fabric/arena.h"
+#include "emu/hostile/posted.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -24,6 +25,18 @@ static EMU_COLD int recv_flushed(struct emu_world *w, struct emu_qp *qp,
 	return 0;
 }
 
+/* On the queue of an SRQ, or of a QP. */
+static void put_recv(struct emu_world *w, struct emu_qp *qp, struct emu_srq *srq,
+		     const struct nic_recv_wr *wr)
+{
+	struct emu_wq *wq = srq ? &srq->wq : &qp->rq;
+
+	emu_recv_put(w, wq, wr);
+	if (emu_posted_on(w))
+		((struct emu_rwqe *)emu_wqe(w, wq, wq->put - 1))->mem_epoch =
+			emu_posted_receive(w, qp, srq, wr);
+}
+
 int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 {
 	struct emu_world *w = emu_local_qp(base)->world;
@@ -35,7 +48,7 @@ int emu_post_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 		return recv_flushed(w, qp, wr);
 	if (emu_wq_count(&qp->rq) >= qp->rq.max)
 		return -EAGAIN;
-	emu_recv_put(w, &qp->rq, wr);
+	put_recv(w, qp, NULL, wr);
 	return 0;
 }
 
@@ -95,6 +108,7 @@ void emu_srq_destroy(struct nic_srq *base)
 
 	EMU_SURE(w, srq->users == 0);
 	EMU_AT(w->fab->adapters, srq->adapter).srqs--;
+	emu_posted_forget(w, NULL, srq);
 	emu_wq_fini(w, &srq->wq);
 	EMU_FREE(w->fab, srqs, srq, emu_srq_index(w, base));
 	base->nic = NULL;
@@ -109,7 +123,7 @@ int emu_srq_post(struct nic_srq *base, const struct nic_recv_wr *wr)
 		return -EINVAL;
 	if (emu_wq_count(&srq->wq) >= srq->wq.max)
 		return -EAGAIN;
-	emu_recv_put(emu_world_of(base->nic), &srq->wq, wr);
+	put_recv(emu_world_of(base->nic), NULL, srq, wr);
 	return 0;
 }
 

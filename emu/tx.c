@@ -9,8 +9,11 @@
 #include "emu/fabric/clock.h"
 #include "emu/wire/link.h"
 #include "emu/wire/profile.h"
+#include "emu/hostile/posted.h"
+#include "emu/hostile/sent.h"
 #include "emu/number/number.h"
 #include "emu/number/pause.h"
+#include "mem.h"
 #include "qp.h"
 #include "rdma.h"
 #include "emu/wire/retry.h"
@@ -34,6 +37,8 @@ static void transmit_from(struct emu_world *w, struct emu_qp *qp, uint32_t index
 	emu_wire_count(w, qp, index);
 	arrival = emu_link_transmit(w->fab, &EMU_AT(w->fab->link, qp->link), bytes,
 				    bytes < mtu ? bytes : mtu);
+	if (qp->hostile)
+		emu_sent_later(w, qp, index, arrival);
 	if (start)
 		emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, index, packet);
 	else
@@ -51,7 +56,7 @@ static inline void transmit_request(struct emu_world *w, struct emu_qp *qp, uint
 {
 	uint64_t arrival;
 
-	if (__builtin_expect(length > qp->mtu, 0)) {
+	if (__builtin_expect(length > qp->mtu || qp->hostile, 0)) {
 		transmit_long(w, qp, index);
 		return;
 	}
@@ -154,11 +159,14 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 		return -EINVAL;
 	if (qp->state != EMU_QP_CONNECTED)
 		return post_otherwise(w, qp, wr);
-	if (emu_wq_count(&qp->sq) >= qp->sq.max)
+	if (emu_sent_is_full(w, qp))
 		return -EAGAIN;
 	if (!emu_clock_has_room(w))
 		return -ENOMEM;
 	fill_swqe(emu_wqe(w, &qp->sq, put), wr, put + 1, w->fab->mem_epoch);
+	if (emu_posted_on(w))
+		((struct emu_swqe *)emu_wqe(w, &qp->sq, put))->mem_epoch =
+			emu_posted_request(w, qp, wr, put + 1);
 	qp->sq.put = put + 1;
 	if (__builtin_expect(w->fab->trace_on, 0))
 		emu_trace_post(w, qp, wr, put + 1);
@@ -170,14 +178,69 @@ int emu_post_send(struct nic_qp *base, const struct nic_send_wr *wr)
 	return 0;
 }
 
+/* ---- complete=sent: emu/hostile/sent.h ---- */
+
+/* Can the adapter read all of it? If not, the request fails as it does without this mode. */
+static bool is_readable(struct emu_world *w, const struct emu_qp *qp, const struct emu_swqe *wqe,
+			const struct nic_sge *sge)
+{
+	const struct emu_sgl own = { .sge = sge,
+				     .num_sge = wqe->num_sge,
+				     .pd = qp->pd,
+				     .adapter = qp->adapter,
+				     .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
+
+	for (uint32_t i = 0; i < own.num_sge && i < EMU_MAX_SGE; i++)
+		if (sge[i].length > 0 && !emu_key_allows(w, &own, &sge[i]))
+			return false;
+	return true;
+}
+
+void emu_sent_event(struct emu_world *w, const struct emu_event *event)
+{
+	struct emu_qp *qp = emu_qp_at(w, event->qp);
+	struct emu_swqe *wqe;
+
+	if (emu_qp_stale(qp, event) || event->index - qp->sq.get >= emu_wq_count(&qp->sq))
+		return;
+	wqe = emu_wqe(w, &qp->sq, event->index);
+	if (!is_readable(w, qp, wqe, emu_rdma_segments(w, qp, wqe, event->index)) ||
+	    !emu_posted_keep(w, wqe->mem_epoch))
+		return;
+	wqe->flags |= EMU_SWQE_SENT;
+	emu_sent_tell(w, qp);
+}
+
+void emu_sent_tell(struct emu_world *w, struct emu_qp *qp)
+{
+	uint32_t told = emu_sent_told(w, qp), room = qp->sq.mask + 1 - qp->sq.max;
+	uint32_t count = emu_wq_count(&qp->sq);
+
+	for (; emu_sends_early(w) && told < count && told < room; told++) {
+		struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq.get + told);
+
+		if (emu_rdma_is_answered(wqe->opcode) || !(wqe->flags & EMU_SWQE_SENT))
+			return;
+		emu_complete_send(w, qp, wqe, NIC_WC_SUCCESS);
+		wqe->flags |= EMU_SWQE_TOLD;
+	}
+}
+
+/* ---- completion ---- */
+
 void emu_tx_retire(struct emu_world *w, struct emu_qp *qp, enum nic_wc_status status)
 {
 	const struct emu_swqe *wqe = emu_wqe(w, &qp->sq, qp->sq.get);
 
-	emu_complete_send(w, qp, wqe, status);
+	if (emu_posted_on(w))
+		emu_posted_done(w, qp, wqe->mem_epoch, 0);
+	if (!(wqe->flags & EMU_SWQE_TOLD))
+		emu_complete_send(w, qp, wqe, status);
 	qp->sq.get++;
 	if (qp->constrained)
 		emu_rdma_retired(qp, wqe);
+	if (qp->hostile)
+		emu_sent_tell(w, qp);
 }
 
 static void complete_until(struct emu_world *w, struct emu_qp *qp, uint32_t end,

@@ -4,6 +4,8 @@
  */
 #include "upcall.h"
 
+#include "emu/hostile/posted.h"
+
 /* lib's object for a QP; NULL: there is none, another process wrote garbage into the arena. */
 static struct nic_qp *own_qp(struct emu_world *w, const struct emu_qp *qp)
 {
@@ -125,6 +127,9 @@ void emu_upcall(struct emu_world *w, const struct emu_upcall *up)
 		break;
 	case EMU_UPCALL_QP_EVENT:
 		emu_up_qp_event(w, emu_qp_at(w, up->qp), (enum nic_qp_event)up->what);
+		break;
+	case EMU_UPCALL_POSTED_DONE:
+		emu_posted_done_here(w, up->qp, up->index, up->what);
 		break;
 	}
 }

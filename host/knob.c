@@ -112,6 +112,72 @@ static bool knob_read_trace_bytes(struct nic_config *config)
 	return true;
 }
 
+/* ---- a hostile NIC ---- */
+
+static const struct {
+	uint32_t mode;
+	const char *word;
+} hostile_words[] = {
+	{ NIC_HOSTILE_WATCH, "watch=posted" },  { NIC_HOSTILE_POISON, "poison=on" },
+	{ NIC_HOSTILE_TAIL, "placement=tail" }, { NIC_HOSTILE_RANDOM, "placement=random" },
+	{ NIC_HOSTILE_ENDS, "ends=device" },    { NIC_HOSTILE_RETRY, "retry=spurious" },
+	{ NIC_HOSTILE_SENT, "complete=sent" },  { NIC_HOSTILE_ALL & ~NIC_HOSTILE_TAIL, "all" },
+};
+
+#define HOSTILE_WORDS (sizeof(hostile_words) / sizeof(hostile_words[0]))
+
+bool nic_hostile_is_valid(uint32_t set)
+{
+	return set <= NIC_HOSTILE_ALL && (set & NIC_HOSTILE_PLACEMENT) != NIC_HOSTILE_PLACEMENT;
+}
+
+void nic_hostile_text(uint32_t set, char text[NIC_HOSTILE_TEXT])
+{
+	text[0] = '\0';
+	for (size_t i = 0; i < HOSTILE_WORDS - 1; i++) {
+		if (!(set & hostile_words[i].mode))
+			continue;
+		if (text[0])
+			strcat(text, ",");
+		strcat(text, hostile_words[i].word);
+	}
+}
+
+bool nic_hostile_parse(const char *text, uint32_t *set)
+{
+	uint32_t read = 0;
+	size_t i, n;
+
+	for (;; text += n + 1) {
+		n = strcspn(text, ",");
+		for (i = 0; i < HOSTILE_WORDS; i++)
+			if (strlen(hostile_words[i].word) == n &&
+			    memcmp(hostile_words[i].word, text, n) == 0)
+				break;
+		if (i == HOSTILE_WORDS)
+			return false;
+		read |= hostile_words[i].mode;
+		if (!text[n])
+			break;
+	}
+	if (nic_hostile_is_valid(read))
+		*set = read;
+	return nic_hostile_is_valid(read);
+}
+
+static bool knob_read_hostile(struct nic_config *config)
+{
+	const char *text = process_env("DATSIM_HOSTILE");
+
+	if (!text || !*text || nic_hostile_parse(text, &config->hostile))
+		return true;
+	say("DATSIM_HOSTILE=%.64s: expected a list such as watch=posted,poison=on, of "
+	    "watch=posted, poison=on, placement=tail or placement=random, ends=device, "
+	    "retry=spurious, complete=sent; or all",
+	    text);
+	return false;
+}
+
 bool knob_numbers(struct nic_config *config)
 {
 	const char *profile = process_env("DATSIM_PROFILE"), *stuck = process_env("DATSIM_STUCK");
@@ -128,7 +194,7 @@ bool knob_numbers(struct nic_config *config)
 		say("DATSIM_STUCK=%.64s: expected wait or abort", stuck);
 		return false;
 	}
-	if (!knob_read_trace_bytes(&c))
+	if (!knob_read_trace_bytes(&c) || !knob_read_hostile(&c))
 		return false;
 	for (size_t i = 0; i < NUMBERS; i++)
 		if (!knob_read_number(&c, i))
@@ -202,7 +268,8 @@ bool knob_complete(struct nic_config *config)
 		if (value < numbers[i].min || value > numbers[i].max)
 			return false;
 	}
-	if (!knob_in_range(config->latency_ns, config->bandwidth_bps))
+	if (!knob_in_range(config->latency_ns, config->bandwidth_bps) ||
+	    !nic_hostile_is_valid(config->hostile))
 		return false;
 	config->trace_file = process_env("DATSIM_TRACE");
 	return knob_read_trace_bytes(config) && knob_read_network(config);

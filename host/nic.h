@@ -441,6 +441,8 @@ struct nic_ops {
 	bool (*sim_step)(struct nic *nic);
 	/* The number of pending events, without held packets; the time of the first in *next_ns. */
 	uint32_t (*sim_pending)(struct nic *nic, uint64_t *next_ns);
+	/* Buffers that the program changed while they were posted: NIC_HOSTILE_WATCH. */
+	uint32_t (*sim_violations)(struct nic *nic);
 	int (*sim_set_link)(struct nic *nic, const char *from, const char *to, uint64_t latency_ns,
 			    uint64_t bandwidth_bps);
 	/* -ENOENT: no open adapter has that name. */

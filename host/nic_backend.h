@@ -18,6 +18,32 @@ struct nic;
 struct nic_upcalls;
 
 /*
+ * Ways in which a simulated NIC is as unkind as devices are allowed to be. Each is off unless the
+ * fabric's maker asks for it.
+ */
+enum nic_hostile {
+	NIC_HOSTILE_WATCH = 1 << 0,  /* watch=posted: tell of changes to buffers that are posted */
+	NIC_HOSTILE_POISON = 1 << 1, /* poison=on: posted Receives hold garbage */
+	NIC_HOSTILE_TAIL = 1 << 2,   /* placement=tail: the last bytes of a message land first */
+	NIC_HOSTILE_RANDOM = 1 << 3, /* placement=random: its cache lines land in any order */
+	NIC_HOSTILE_ENDS = 1 << 4,   /* ends=device: an end hears of a break as devices tell it */
+	NIC_HOSTILE_RETRY = 1 << 5,  /* retry=spurious: requests are sent again for no reason */
+	NIC_HOSTILE_SENT = 1 << 6,   /* complete=sent: requests complete before they arrive */
+};
+
+#define NIC_HOSTILE_ALL       127u
+#define NIC_HOSTILE_PLACEMENT (NIC_HOSTILE_TAIL | NIC_HOSTILE_RANDOM)
+
+/* Is it a set of these, with one placement at most? */
+bool nic_hostile_is_valid(uint32_t set);
+
+#define NIC_HOSTILE_TEXT 128
+/* "watch=posted,poison=on": the set as DATSIM_HOSTILE has it; empty: "". */
+void nic_hostile_text(uint32_t set, char text[NIC_HOSTILE_TEXT]);
+/* Read such a list, or "all", which is each of them with random placement. */
+bool nic_hostile_parse(const char *text, uint32_t *set);
+
+/*
  * The configuration of a simulated fabric, from the environment or a test; a hardware backend
  * ignores it.
  */
@@ -44,6 +70,7 @@ struct nic_config {
 	uint64_t back_ns;       /* in lockstep: this process is back at that virtual time */
 	const char *turns;      /* in lockstep: their order, emu/lockstep/turn_text.h; NULL: any */
 	uint32_t lock_ms; /* wait so long for a fabric's lock whose holder is stopped; 0: forever */
+	uint32_t hostile; /* set of enum nic_hostile */
 };
 
 #define NIC_LOCK_MS 30000u

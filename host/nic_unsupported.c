@@ -138,6 +138,12 @@ static uint32_t no_pending(struct nic *nic, uint64_t *next_ns)
 	return 0;
 }
 
+static uint32_t no_violations(struct nic *nic)
+{
+	(void)nic;
+	return 0;
+}
+
 static int no_set_link(struct nic *nic, const char *from, const char *to, uint64_t latency_ns,
 		       uint64_t bandwidth_bps)
 {
@@ -299,6 +305,7 @@ const struct nic_ops nic_unsupported = {
 	.wake = no_wake,
 	.sim_step = no_step,
 	.sim_pending = no_pending,
+	.sim_violations = no_violations,
 	.sim_set_link = no_set_link,
 	.sim_hold_link = no_hold_link,
 	.sim_release_link = no_release_link,

@@ -49,6 +49,7 @@ void emu_configure(struct emu_world *w, const struct nic_config *config)
 	c->rnr_retry = config->rnr_retry;
 	c->retry = config->retry;
 	c->retry_timer_ns = config->retry_timer_ns;
+	c->hostile = config->hostile;
 	c->trace_bytes = config->trace_bytes && config->trace_bytes < EMU_TRACE_BYTES
 				 ? config->trace_bytes
 				 : EMU_TRACE_BYTES;
@@ -71,5 +72,6 @@ bool emu_config_adopt(struct emu_world *w)
 	       c->poll_quantum_ns <= TIME_MOST && c->retry_timer_ns >= 1 &&
 	       c->retry_timer_ns <= TIME_MOST && c->mtu >= MTU_LEAST && c->mtu <= MTU_MOST &&
 	       c->rnr_retry <= RETRIES_MOST && c->retry <= RETRIES_MOST &&
-	       c->addresses <= ADDRESSES_MOST && c->trace_bytes <= EMU_TRACE_BYTES;
+	       c->addresses <= ADDRESSES_MOST && c->trace_bytes <= EMU_TRACE_BYTES &&
+	       nic_hostile_is_valid(c->hostile);
 }

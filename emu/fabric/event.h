@@ -35,6 +35,11 @@ enum emu_event_kind {
 	 */
 	EMU_EV_UNANSWERED,
 	EMU_EV_ALARM, /* nic_ops.qp_alarm */
+	/* In a hostile fabric: emu/hostile/. */
+	EMU_EV_LAND,          /* as DATA: more of the message's bytes land */
+	EMU_EV_LAND_RESPONSE, /* as RESPONSE: the same */
+	EMU_EV_SENT,          /* TCP has the bytes of `index` */
+	EMU_EV_RETRY_EARLY,   /* the acknowledgement of `index` is late: retry it */
 	EMU_EV_COUNT
 };
 

@@ -71,8 +71,9 @@ struct emu_world {
 	uint32_t steps, steps_most;        /* left, and at the beginning: emu_go_on */
 	bool guarded;                      /* faults of copies are handled: guard.h */
 	bool lockstep;                     /* the fabric's processes take turns: lockstep.h */
-	bool following;                    /* virtual time follows the monotonic clock */
-	uint64_t mono_base;                /* monotonic time at virtual 0, while following */
+	struct emu_hostile *hostile; /* what this process has posted; NULL: nothing, or not kept */
+	bool following;              /* virtual time follows the monotonic clock */
+	uint64_t mono_base;          /* monotonic time at virtual 0, while following */
 
 	struct emu_nic nics[EMU_ADAPTERS + 1]; /* those behind 0 are zeroed by need: spare.c */
 	struct nic_pd pd[EMU_PDS + 1];

@@ -124,7 +124,7 @@ struct emu_cq {
 /* A receive work request in its ring entry, followed by its segments. */
 struct emu_rwqe {
 	uint64_t wr_id;
-	uint32_t mem_epoch; /* at the post */
+	uint32_t mem_epoch; /* at the post; in a hostile fabric: emu_posted.id */
 	uint16_t num_sge;
 	uint16_t flags;
 	struct nic_sge sge[];
@@ -135,7 +135,7 @@ struct emu_swqe {
 	uint64_t wr_id;
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint32_t mem_epoch; /* at the post */
+	uint32_t mem_epoch; /* at the post; in a hostile fabric: emu_posted.id */
 	uint32_t length;
 	uint32_t message; /* number among the connection's requests, from 1, low 32 bits */
 	uint8_t opcode, flags;
@@ -151,9 +151,8 @@ struct emu_swqe {
 /* The `order` of unused entries behind the event queue of a shared fabric. */
 #define EMU_NO_EVENT UINT64_MAX
 
-#define EMU_READ_DONE UINT32_MAX
-#define EMU_READ_EARLY \
-	(UINT32_MAX - 1) /* its response began before that to an earlier READ was complete */
+#define EMU_READ_DONE  UINT32_MAX
+#define EMU_READ_EARLY (UINT32_MAX - 1) /* its response came before that to an earlier READ */
 
 /* A ring of work requests: a power of two of entries, free-running put and get. */
 struct emu_wq {
@@ -183,9 +182,9 @@ struct emu_rx {
 	uint32_t message;
 	uint32_t next_packet;
 	uint32_t length;
-	emu_flag whole; /* all its packets arrived, but an earlier message is incomplete */
-	emu_flag write; /* an RDMA Write that took no receive: wqe is empty */
-	uint8_t flags;  /* of the request, for its completion: emu_recv_told */
+	emu_flag whole;         /* all its packets arrived, but an earlier message is incomplete */
+	emu_flag write;         /* an RDMA Write that took no receive: wqe is empty */
+	uint8_t flags, landing; /* emu_recv_told; stages that are over: emu/hostile/land.h */
 	uint32_t imm;
 	struct emu_rwqe wqe;
 };
@@ -255,6 +254,7 @@ struct emu_qp {
 	bool unheard : 1;    /* it is to tell when a packet comes: pause.h */
 	bool paused : 1;     /* requests from emu_path.pause_at on wait */
 	bool undrained : 1;  /* it is to tell when all before that have completed */
+	bool hostile : 1;    /* the fabric is: no fast path */
 	uint8_t noun : 2;    /* enum nic_qp_noun */
 	emu_flag rx_fast;    /* packets may take the responder's fast path: emu_qp_assess */
 	emu_flag tx_fast, rq_fast; /* so may Sends and ACKs; so may posts of Receives */
@@ -338,7 +338,7 @@ struct emu_config {
 	uint64_t latency_ns, bandwidth_bps;
 	uint64_t rnr_timer_ns, poll_quantum_ns;
 	uint64_t retry_timer_ns;
-	uint32_t mtu, rnr_retry, retry;
+	uint32_t mtu, rnr_retry, retry, hostile; /* hostile: set of enum nic_hostile */
 	uint32_t address;     /* of the adapter with number 1, less one; host order */
 	uint32_t addresses;   /* number of addresses from there */
 	uint64_t trace_bytes; /* longest trace */

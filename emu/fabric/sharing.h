@@ -26,6 +26,7 @@ enum emu_upcall_kind {
 	EMU_UPCALL_ESTABLISHED, /* qp, of the passive side */
 	EMU_UPCALL_CONN_END,    /* qp, what: enum nic_conn_end */
 	EMU_UPCALL_QP_EVENT,    /* qp, what: enum nic_qp_event */
+	EMU_UPCALL_POSTED_DONE, /* qp, index: emu_posted.id, what: emu_posted_done.placed */
 };
 
 struct emu_upcall {
@@ -37,6 +38,7 @@ struct emu_upcall {
 struct emu_place {
 	uint16_t process;
 	uint64_t addr;
+	uint32_t posted; /* record of the buffer: emu/hostile/posted.h; 0: none */
 };
 
 /* How a copy between the memories of two ends went: the end that is named cannot be accessed. */

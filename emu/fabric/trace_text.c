@@ -214,12 +214,16 @@ size_t emu_trace_header(const struct emu_world *w, char *out)
 		{ "retry_timer_ns", c->retry_timer_ns, defaults.retry_timer_ns },
 		{ "poll_quantum_ns", c->poll_quantum_ns, defaults.poll_quantum_ns },
 	};
+	char hostile[NIC_HOSTILE_TEXT];
 	int n = sprintf(out, "libdat trace 1\n# profile=%s\n# seed=%lu\n", emu_profile(w)->name,
 			c->seed);
 
 	for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++)
 		if (knobs[i].value != knobs[i].usual)
 			n += sprintf(out + n, "# %s=%lu\n", knobs[i].key, knobs[i].value);
+	nic_hostile_text(c->hostile, hostile);
+	if (hostile[0])
+		n += sprintf(out + n, "# hostile=%s\n", hostile);
 	return (size_t)n;
 }
 

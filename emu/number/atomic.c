@@ -4,6 +4,7 @@
 
 #include "emu/fabric/clock.h"
 #include "emu/fabric/sharing.h"
+#include "emu/hostile/posted.h"
 #include "emu/mem.h"
 
 static struct emu_atomic *atomic_of(struct emu_swqe *wqe)
@@ -22,7 +23,7 @@ void emu_atomic_post(const struct nic_send_wr *wr, struct emu_swqe *wqe)
 
 static struct emu_place place_at(struct emu_world *w, uint16_t adapter, uint64_t addr)
 {
-	return (struct emu_place){ EMU_AT(w->fab->adapters, adapter).process, addr };
+	return (struct emu_place){ EMU_AT(w->fab->adapters, adapter).process, addr, 0 };
 }
 
 static bool load_word(struct emu_world *w, uint16_t adapter, uint64_t addr, uint64_t *value)
@@ -37,8 +38,13 @@ static bool store_word(struct emu_world *w, uint16_t adapter, uint64_t addr, uin
 {
 	struct emu_place to = place_at(w, adapter, addr);
 
-	return emu_is_shared(w) ? w->sharing->store(w, &to, &value, sizeof(value))
-				: !emu_guard_copy(emu_memory(addr), &value, sizeof(value));
+	bool stored;
+
+	if (emu_is_shared(w))
+		return w->sharing->store(w, &to, &value, sizeof(value));
+	stored = !emu_guard_copy(emu_memory(addr), &value, sizeof(value));
+	emu_posted_wrote(w, addr, sizeof(value));
+	return stored;
 }
 
 /* ---- responder ---- */

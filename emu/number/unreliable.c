@@ -277,6 +277,8 @@ static int unreliable_post(struct emu_world *w, struct emu_qp *qp, const struct 
 				  .opcode = wr->opcode,
 				  .flags = wr->flags,
 				  .step = wr->imm };
+	if (emu_posted_on(w))
+		wqe->mem_epoch = emu_posted_request(w, qp, wr, wqe->message);
 	letter = emu_letter(wqe);
 	*letter = (struct emu_letter){ .status = path->sends ? NIC_WC_SUCCESS : NIC_WC_FLUSHED };
 	if (w->fab->trace_on)

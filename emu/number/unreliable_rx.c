@@ -76,6 +76,7 @@ static struct emu_sgl receive_sgl(struct emu_world *w, const struct emu_qp *qp,
 {
 	return (struct emu_sgl){ .sge = wqe->sge,
 				 .num_sge = wqe->num_sge,
+				 .posted = wqe->mem_epoch,
 				 .pd = qp->srq ? EMU_AT(w->fab->srq, qp->srq).pd : qp->pd,
 				 .adapter = qp->adapter,
 				 .access = NIC_ACCESS_LOCAL_WRITE };
@@ -83,13 +84,19 @@ static struct emu_sgl receive_sgl(struct emu_world *w, const struct emu_qp *qp,
 
 /* ---- a datagram ---- */
 
-static bool store_bytes(struct emu_world *w, const struct emu_qp *qp, uint64_t addr,
-			const void *from, uint64_t length)
+/* posted: the record of the Receive, if there are any (emu/hostile/posted.h). */
+static bool store_bytes(struct emu_world *w, const struct emu_qp *qp, uint32_t posted,
+			uint64_t addr, const void *from, uint64_t length)
 {
-	struct emu_place to = { EMU_AT(w->fab->adapters, qp->adapter).process, addr };
+	struct emu_place to = { EMU_AT(w->fab->adapters, qp->adapter).process, addr, posted };
+	bool stored;
 
-	return emu_is_shared(w) ? w->sharing->store(w, &to, from, length)
-				: !emu_guard_copy(emu_memory(addr), from, length);
+	if (emu_is_shared(w))
+		return w->sharing->store(w, &to, from, length);
+	emu_posted_look(w, posted, addr, length);
+	stored = !emu_guard_copy(emu_memory(addr), from, length);
+	emu_posted_wrote(w, addr, length);
+	return stored;
 }
 
 /* Copy a message from the arena to the segments of a Receive. False: a key does not permit it. */
@@ -104,7 +111,8 @@ static bool scatter_message(struct emu_world *w, const struct emu_qp *qp,
 
 		if (n == 0)
 			continue;
-		if (!emu_key_allows(w, &dst, sge) || !store_bytes(w, qp, sge->addr, from, n))
+		if (!emu_key_allows(w, &dst, sge) ||
+		    !store_bytes(w, qp, wqe->mem_epoch, sge->addr, from, n))
 			return false;
 		from += n;
 		left -= n;
@@ -189,6 +197,7 @@ static enum emu_copy copy_packet(struct emu_world *w, const struct emu_unanswere
 	uint64_t mtu = emu_wire_mtu(w, u->sender), from = u->packet * mtu, to = from + mtu;
 	struct emu_sgl src = { .sge = (struct nic_sge *)(emu_letter(u->swqe) + 1),
 			       .num_sge = u->swqe->num_sge,
+			       .posted = u->swqe->mem_epoch,
 			       .pd = u->sender->pd,
 			       .adapter = u->sender->adapter,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };

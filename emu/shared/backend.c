@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "direct.h"
+#include "emu/hostile/posted.h"
 #include "emu/fabric/spare.h"
 #include "emu/fabric/world.h"
 #include "emu/guard.h"
@@ -41,6 +42,7 @@ static void world_destroy(struct nic_world *world)
 {
 	struct emu_world *w = (struct emu_world *)world;
 
+	emu_posted_end(w);
 	if (!w->sharing) {
 		emu_world_destroy(w);
 		return;

@@ -183,8 +183,7 @@ int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
 
 	if (w->membership->held)
 		return emu_post_recv(base, wr);
-	if (qp->srq || wr->num_sge > qp->max_recv_sge || qp->state == EMU_QP_ERROR ||
-	    count_posted(&qp->rq) >= qp->rq.max)
+	if (!qp->rq_fast || wr->num_sge > qp->max_recv_sge || count_posted(&qp->rq) >= qp->rq.max)
 		return -EAGAIN;
 	wqe = emu_wqe(w, &qp->rq, qp->rq.put);
 	emu_recv_fill(w, wqe, wr);
@@ -275,8 +274,8 @@ static void fill_inline_cqe(struct emu_world *w, const struct delivery *d)
 /* Copy the payload to an inline CQE (or staging buffer), else straight to its destination. */
 static bool place_payload(struct emu_world *w, struct delivery *d)
 {
-	struct emu_place to = { emu_process_of(w, d->to->adapter), d->rwqe->sge[0].addr };
-	struct emu_place from = { w->process, d->wr->sge->addr };
+	struct emu_place to = { emu_process_of(w, d->to->adapter), d->rwqe->sge[0].addr, 0 };
+	struct emu_place from = { w->process, d->wr->sge->addr, 0 };
 
 	d->is_inline = has_room(d->recv_cq, EMU_INLINE_CQES) &&
 		       emu_inline_load(w, d->recv_cq, d->recv_cq->put, from.addr, d->wr->length);

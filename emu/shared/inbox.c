@@ -9,6 +9,7 @@
 
 #include "emu/fabric/arena.h"
 #include "emu/fabric/clock.h"
+#include "emu/hostile/posted.h"
 #include "emu/mem.h"
 #include "emu/fabric/trace.h"
 #include "emu/partial.h"
@@ -111,7 +112,7 @@ static struct emu_lost payload_completion(struct emu_world *w)
 		return lost;
 	lost.qp = emu_qp_index(w, qp);
 	lost.number = w->fab->cq[qp->send_cq <= EMU_CQS ? qp->send_cq : 0].put;
-	if (kind == EMU_EV_RESPONSE || kind == EMU_EV_RESPONSE_REST)
+	if (kind == EMU_EV_RESPONSE || kind == EMU_EV_RESPONSE_REST || kind == EMU_EV_LAND_RESPONSE)
 		return lost;
 	sender = emu_qp_at(w, qp->peer <= EMU_QPS ? qp->peer : 0);
 	lost.opcode = ((const struct emu_swqe *)emu_wqe(w, &sender->sq, e->index))->opcode;
@@ -119,13 +120,14 @@ static struct emu_lost payload_completion(struct emu_world *w)
 	return lost;
 }
 
-enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, uint64_t from,
+enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
 			     uint64_t length)
 {
-	struct emu_message message = {
-		.kind = EMU_MESSAGE_COPY,
-		.copy = { .addr = addr, .length = length, .lost = payload_completion(w) }
-	};
+	struct emu_message message = { .kind = EMU_MESSAGE_COPY,
+				       .copy = { .addr = to->addr,
+						 .length = length,
+						 .posted = to->posted,
+						 .lost = payload_completion(w) } };
 	enum emu_copy copied = EMU_COPY_OK;
 
 	message.copy.data = emu_pool_alloc(w, length);
@@ -133,7 +135,7 @@ enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t add
 		return EMU_COPY_BAD_TARGET;
 	if (!emu_reach_to_arena(emu_at(w, message.copy.data), from, length))
 		copied = EMU_COPY_BAD_SOURCE;
-	else if (!append_message(w, process, &message))
+	else if (!append_message(w, to->process, &message))
 		copied = EMU_COPY_BAD_TARGET;
 	if (copied != EMU_COPY_OK)
 		emu_pool_free(w->fab, message.copy.data, length);
@@ -183,11 +185,15 @@ static void lose_payload(struct emu_world *w, const struct emu_lost *lost)
 
 static void place_payload(struct emu_world *w, const struct emu_message *message)
 {
+	const uint64_t addr = message->copy.addr, length = message->copy.length;
+
 	/* Another process may have written garbage: the address must be in a region. */
-	if (emu_mr_is_here(w, message->copy.addr, message->copy.length) &&
-	    !emu_reach_place_from_arena(message->copy.addr, emu_at(w, message->copy.data),
-					message->copy.length))
-		lose_payload(w, &message->copy.lost);
+	if (emu_mr_is_here(w, addr, length)) {
+		emu_posted_look(w, message->copy.posted, addr, length);
+		if (!emu_reach_place_from_arena(addr, emu_at(w, message->copy.data), length))
+			lose_payload(w, &message->copy.lost);
+		emu_posted_wrote(w, addr, length);
+	}
 	emu_pool_free(w->fab, message->copy.data, message->copy.length);
 }
 

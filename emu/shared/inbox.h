@@ -44,6 +44,7 @@ struct emu_message {
 			uint64_t addr;
 			uint64_t length;
 			emu_ref data;
+			uint32_t posted;      /* as emu_place.posted */
 			struct emu_lost lost; /* if its destination is gone */
 		} copy;
 	};
@@ -67,7 +68,7 @@ static inline struct emu_message *emu_inbox_at(struct emu_world *w, emu_ref ref)
 bool emu_inbox_run(struct emu_world *w, uint16_t process, const struct emu_event *event);
 void emu_inbox_tell(struct emu_world *w, uint16_t process, const struct emu_upcall *up);
 /* EMU_COPY_BAD_TARGET: no room for the data. */
-enum emu_copy emu_inbox_copy(struct emu_world *w, uint16_t process, uint64_t addr, uint64_t from,
+enum emu_copy emu_inbox_copy(struct emu_world *w, const struct emu_place *to, uint64_t from,
 			     uint64_t length);
 
 /* Take and run all messages of this process. */

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "emu/hostile/posted.h"
 #include "emu/mem.h"
 #include "host/nic_process.h"
 #include "shared.h"
@@ -162,7 +163,7 @@ bool emu_peer_reach(struct emu_world *w, uint16_t process)
 		return false;
 	if (process == w->process)
 		return true;
-	if (m->bounce)
+	if (m->bounce || (w->config.hostile & EMU_HOSTILE_OWN))
 		return false;
 	if (!peer->tried || peer->generation != emu_process(w, process)->generation)
 		try_to_reach(w, peer, process);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "inbox.h"
+#include "emu/hostile/posted.h"
 #include "emu/mem.h"
 #include "emu/pages.h"
 #include "peer.h"
@@ -76,6 +77,17 @@ bool emu_reach_to_arena_long(void *to, uint64_t from, uint64_t length)
 	return fault == 0 || !copy_to_arena_failed(fault, to, from, length);
 }
 
+static enum emu_copy place_here(struct emu_world *w, const struct emu_place *to, const void *from,
+				uint64_t length)
+{
+	enum emu_copy placed;
+
+	emu_posted_look(w, to->posted, to->addr, length);
+	placed = emu_reach_place(to->addr, from, length);
+	emu_posted_wrote(w, to->addr, length);
+	return placed;
+}
+
 static enum emu_copy copy_from_process(struct emu_world *w, const struct emu_place *to,
 				       const struct emu_place *from, uint64_t length)
 {
@@ -91,7 +103,7 @@ static enum emu_copy copy_to_process(struct emu_world *w, const struct emu_place
 				     const struct emu_place *from, uint64_t length)
 {
 	if (!emu_peer_reach(w, to->process))
-		return emu_inbox_copy(w, to->process, to->addr, from->addr, length);
+		return emu_inbox_copy(w, to, from->addr, length);
 	if (emu_peer_write(w, to->process, to->addr, emu_memory(from->addr), length))
 		return EMU_COPY_OK;
 	return emu_pages_allow(from->addr, length, false) ? EMU_COPY_BAD_TARGET
@@ -102,16 +114,22 @@ enum emu_copy emu_reach_copy(struct emu_world *w, const struct emu_place *to,
 			     const struct emu_place *from, uint64_t length)
 {
 	bool to_here = to->process == w->process, from_here = from->process == w->process;
+	const void *kept;
 
 	if (!to->process || !from->process || to->process > EMU_PROCESSES)
 		return EMU_COPY_BAD_TARGET; /* the process is gone; or another one wrote garbage */
 	/* Addresses in this process are checked against its own list of regions. */
 	if (to_here && !emu_mr_is_here(w, to->addr, length))
 		return EMU_COPY_BAD_TARGET;
-	if (from_here && !emu_mr_is_here(w, from->addr, length))
+	kept = from_here ? emu_posted_kept(w, from->posted, from->addr) : NULL;
+	if (from_here && !kept && !emu_mr_is_here(w, from->addr, length))
 		return EMU_COPY_BAD_SOURCE;
+	if (from_here)
+		emu_posted_look(w, from->posted, from->addr, length);
 	if (to_here && from_here)
-		return emu_reach_place(to->addr, emu_memory(from->addr), length);
+		return place_here(w, to, kept ? kept : emu_memory(from->addr), length);
+	if (kept)
+		return emu_inbox_copy(w, to, (uintptr_t)kept, length);
 	if (to_here)
 		return copy_from_process(w, to, from, length);
 	if (from_here)
@@ -142,8 +160,8 @@ bool emu_reach_store(struct emu_world *w, const struct emu_place *to, const void
 		return false;
 	if (to->process == w->process)
 		return emu_mr_is_here(w, to->addr, length) &&
-		       !emu_guard_copy(emu_memory(to->addr), from, length);
+		       place_here(w, to, from, length) == EMU_COPY_OK;
 	if (emu_peer_reach(w, to->process))
 		return emu_peer_write(w, to->process, to->addr, from, length);
-	return emu_inbox_copy(w, to->process, to->addr, (uintptr_t)from, length) == EMU_COPY_OK;
+	return emu_inbox_copy(w, to, (uintptr_t)from, length) == EMU_COPY_OK;
 }

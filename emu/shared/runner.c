@@ -20,13 +20,14 @@
 static bool has_payload(enum emu_event_kind kind)
 {
 	return kind == EMU_EV_DATA || kind == EMU_EV_DATA_REST || kind == EMU_EV_RESPONSE ||
-	       kind == EMU_EV_RESPONSE_REST;
+	       kind == EMU_EV_RESPONSE_REST || kind == EMU_EV_LAND || kind == EMU_EV_LAND_RESPONSE;
 }
 
+/* Or it needs the memory of its process. */
 static bool ends_in_upcall(enum emu_event_kind kind)
 {
 	return kind == EMU_EV_TERMINATE || kind == EMU_EV_BREAK || kind == EMU_EV_DISCONNECT ||
-	       (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
+	       kind == EMU_EV_SENT || (kind >= EMU_EV_CM_REQUEST && kind <= EMU_EV_CM_TIMEOUT);
 }
 
 /*

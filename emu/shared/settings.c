@@ -62,8 +62,14 @@ void emu_settings_tell(const struct emu_world *w, const struct nic_config *asked
 	const struct emu_shared *shared = &w->fab->shared;
 	char trace[sizeof(shared->trace_path)];
 	int profile = emu_profile_find(asked->profile);
+	char want[NIC_HOSTILE_TEXT], has[NIC_HOSTILE_TEXT];
 
 	tell_numbers(w, asked);
+	if (asked->hostile && asked->hostile != w->config.hostile) {
+		nic_hostile_text(asked->hostile, want);
+		nic_hostile_text(w->config.hostile, has);
+		tell_text(w, "DATSIM_HOSTILE", want, has[0] ? has : "none");
+	}
 	if (profile != (int)w->config.profile && strcmp(asked->profile, defaults.profile) != 0)
 		tell_text(w, "DATSIM_PROFILE", asked->profile, emu_profile(w)->name);
 	if (asked->lockstep && !shared->lockstep.on)

@@ -11,6 +11,8 @@
 #include "emu/rdma.h"
 #include "emu/respond.h"
 #include "wire.h"
+#include "emu/fabric/adapter.h"
+#include "emu/fabric/trace.h"
 
 enum emu_step emu_step_connection(struct emu_world *w, struct emu_arrival *a)
 {
@@ -51,6 +53,11 @@ static uint32_t expected_packet(struct emu_world *w, const struct emu_arrival *a
 	return rx && rx->index == qp->rx_next ? rx->next_packet : 0;
 }
 
+static bool is_landing(struct emu_world *w, const struct emu_qp *qp)
+{
+	return qp->rx && ((const struct emu_rx *)emu_at(w, qp->rx))->landing;
+}
+
 /*
  * In an in-order profile, a packet that is not expected next is parked or dropped. In iWARP a
  * message may arrive at any time.
@@ -76,7 +83,9 @@ enum emu_step emu_step_turn(struct emu_world *w, struct emu_arrival *a)
 	/* After an RNR NAK, later packets are dropped: the requester retransmits them. */
 	if (qp->rx_gap)
 		return EMU_STEP_IGNORE;
-	return emu_observed(w) && emu_profile(w)->in_order ? EMU_STEP_SEQUENCE : EMU_STEP_PARK;
+	/* One that is landing has come, so nothing is missing yet. */
+	return emu_observed(w) && emu_profile(w)->in_order && !is_landing(w, qp) ? EMU_STEP_SEQUENCE
+										 : EMU_STEP_PARK;
 }
 
 /* The first packet after a gap is answered with a NAK (sequence error), later ones are dropped. */
@@ -168,4 +177,16 @@ enum emu_step emu_step_inject(struct emu_world *w, struct emu_arrival *a)
 		return EMU_STEP_SEQUENCE;
 	a->cause = naks[a->rule->nak];
 	return EMU_STEP_REFUSE;
+}
+
+/* ---- a packet that changes nothing ---- */
+
+enum emu_step emu_step_ignore(struct emu_world *w, struct emu_arrival *a)
+{
+	uint32_t packet = emu_rdma_asked(a->swqe) ?: a->packet;
+
+	emu_trace(w, EMU_QP " ignore at=%s message=%u packet=%u psn=%u", EMU_QP_OF(w, a->qp),
+		  emu_step_name(a->at), a->swqe->message, packet,
+		  emu_wire_psn(w, a->sender, a->index, packet));
+	return EMU_STEP_DONE;
 }

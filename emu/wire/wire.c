@@ -161,7 +161,9 @@ static void begin_observing(struct emu_world *w, struct emu_qp *qp)
 
 		rx = emu_partial_find(w, peer, wqe->message);
 	}
-	if (rx)
+	if (rx && rx->landing)
+		qp->wire_index = qp->wire_again = next_on_wire(w, qp, qp->wire_index + 1);
+	else if (rx)
 		qp->wire_packet = rx->next_packet;
 }
 

@@ -43,6 +43,17 @@ typedef enum dat_sim_profile {
 	DAT_SIM_PROFILE_IWARP = 1
 } DAT_SIM_PROFILE;
 
+/* How the adapters are as unkind as devices may be: dat_sim(3), HOSTILE ADAPTERS. */
+typedef enum dat_sim_hostile {
+	DAT_SIM_HOSTILE_WATCH = 1,	/* watch=posted */
+	DAT_SIM_HOSTILE_POISON = 2,	/* poison=on */
+	DAT_SIM_HOSTILE_TAIL = 4,	/* placement=tail */
+	DAT_SIM_HOSTILE_RANDOM = 8,	/* placement=random; not with TAIL */
+	DAT_SIM_HOSTILE_ENDS = 16,	/* ends=device */
+	DAT_SIM_HOSTILE_RETRY = 32,	/* retry=spurious */
+	DAT_SIM_HOSTILE_SENT = 64	/* complete=sent */
+} DAT_SIM_HOSTILE;
+
 typedef struct dat_sim_config {
 	DAT_SIM_PROFILE profile;	/* DATSIM_PROFILE=ib|iwarp; default ib */
 	DAT_UINT64 seed;		/* DATSIM_SEED; default 1 */
@@ -59,6 +70,8 @@ typedef struct dat_sim_config {
 	/* DATSIM_POLL_QUANTUM_NS, most that a poll which finds nothing lets pass; default 2000 */
 	DAT_UINT64 poll_quantum_ns;
 	DAT_BOOLEAN trace;		/* DATSIM_TRACE=FILE: written when the fabric ends */
+	/* DATSIM_HOSTILE=watch=posted,poison=on...: a set of DAT_SIM_HOSTILE; default none */
+	DAT_UINT32 hostile;
 } DAT_SIM_CONFIG;
 
 /*
@@ -96,6 +109,12 @@ extern DAT_RETURN dat_sim_now(DAT_SIM_HANDLE sim, DAT_UINT64 *now_ns);
  * The number of pending events (without held packets) and the time of the next; either may be NULL.
  */
 extern DAT_RETURN dat_sim_pending(DAT_SIM_HANDLE sim, DAT_COUNT *events, DAT_UINT64 *next_ns);
+
+/*
+ * How many buffers this process has changed while an adapter owned them, from the post to the
+ * completion: known with DAT_SIM_HOSTILE_WATCH, otherwise 0.
+ */
+extern DAT_RETURN dat_sim_violations(DAT_SIM_HANDLE sim, DAT_COUNT *count);
 
 /*
  * Run only the next event; the clock moves to it. DAT_QUEUE_EMPTY (bare, ruling G1): there is none.

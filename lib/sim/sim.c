@@ -104,6 +104,7 @@ bool sim_config_read(const DAT_SIM_CONFIG *config, struct nic_config *nic)
 		.retry_timer_ns = config->retry_timer_ns,
 		.poll_quantum_ns = config->poll_quantum_ns,
 		.trace = config->trace == DAT_TRUE,
+		.hostile = config->hostile,
 	};
 	return knob_complete(nic);
 }
@@ -128,6 +129,7 @@ DAT_RETURN dat_sim_config_init(DAT_SIM_CONFIG *config)
 		.retry_timer_ns = nic.retry_timer_ns,
 		.poll_quantum_ns = nic.poll_quantum_ns,
 		.trace = nic.trace ? DAT_TRUE : DAT_FALSE,
+		.hostile = nic.hostile,
 	};
 	return DAT_SUCCESS;
 }
@@ -246,6 +248,19 @@ DAT_RETURN dat_sim_pending(DAT_SIM_HANDLE sim, DAT_COUNT *events, DAT_UINT64 *ne
 		*next_ns = next;
 	backend_leave(b);
 	return DAT_SUCCESS;
+}
+
+DAT_RETURN dat_sim_violations(DAT_SIM_HANDLE sim, DAT_COUNT *count)
+{
+	struct backend *b;
+	struct nic *nic = sim_enter(sim, &b);
+
+	if (!nic)
+		return BAD_SIM;
+	if (count)
+		*count = (DAT_COUNT)nic->ops->sim_violations(nic);
+	backend_leave(b);
+	return count ? DAT_SUCCESS : BAD_ARG(2);
 }
 
 DAT_RETURN dat_sim_step(DAT_SIM_HANDLE sim)

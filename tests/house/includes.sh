@@ -217,7 +217,7 @@ mkdir -p "$plant/host" "$plant/lib" "$plant/verbs" "$plant/emu" "$plant/fault" \
 echo '#include "emu/fabric/fabric.h"' > "$plant/lib/bad.c"
 echo '#include "lib/ep.h"' > "$plant/host/bad.c"
 echo '#include "ep.h"' > "$plant/emu/bad.c"
-for room in emu emu/wire emu/fabric emu/number; do
+for room in emu emu/wire emu/fabric emu/number emu/hostile; do
 	mkdir -p "$plant/$room"
 	printf '#include "%s"\n' emu/shared/shared.h emu/lockstep/lockstep.h \
 		> "$plant/$room/bad_border.c"
@@ -244,14 +244,14 @@ rule() {
 	verdict "$title"
 }
 
-echo 1..25
+echo 1..27
 rule rule_host "host/ includes its own headers only"
 rule rule_lib "lib/ includes include/dat, host/ and lib/ only"
 rule rule_front "verbs/ includes the headers of its APIs, host/ and its own headers only"
 rule rule_verbs "only passthrough/ and verbs/ include headers of verbs"
 rule rule_emu "emu/ includes host/nic*.h and its own headers only"
 # The NIC in one process knows of several processes only by the hooks of emu/fabric/sharing.h.
-for room in emu emu/wire emu/fabric emu/number; do
+for room in emu emu/wire emu/fabric emu/number emu/hostile; do
 	for other in emu/shared emu/lockstep; do
 		rule border $room $other "$room/ itself includes nothing of $other/"
 	done

@@ -92,7 +92,7 @@ static int print_knobs(void)
 	DAT_SIM_CONFIG config;
 	const char *trace = getenv("DATSIM_TRACE"), *backend = getenv("DAT_PROVIDER");
 	const char *faults = getenv("DATSIM_FAULTS"), *stuck = getenv("DATSIM_STUCK");
-	const char *bytes = getenv("DATSIM_TRACE_BYTES");
+	const char *bytes = getenv("DATSIM_TRACE_BYTES"), *hostile = getenv("DATSIM_HOSTILE");
 	char value[24];
 	size_t i;
 
@@ -120,6 +120,8 @@ static int print_knobs(void)
 	       "wait: a wait for an event that cannot come blocks, until a signal; or abort");
 	printf("  %-23s %15s  %s\n", "DATSIM_FAULTS", faults ? "set" : "-",
 	       "faults, as `datsim run --script` passes them to a program");
+	printf("  %-23s %15s  %s\n", "DATSIM_HOSTILE", hostile ? "set" : "-",
+	       "as unkind as devices may be: watch=posted,poison=on,...; or all");
 	print_texts(shared, ARRAY_SIZE(shared));
 	print_texts(verbs, ARRAY_SIZE(verbs));
 	return EXIT_PASS;

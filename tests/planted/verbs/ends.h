@@ -30,6 +30,11 @@ struct end {
 /* End the program with exit status 1, unless `good`. */
 void need(int good, const char *what);
 
+/*
+ * Set before end_open: without channels. Then the process has one thread, and time is virtual.
+ */
+extern int ends_poll_only;
+
 void end_open(struct end *end, int device);
 void end_close(struct end *end);
 struct ibv_qp *end_qp(struct end *end);

@@ -35,6 +35,7 @@ static char emu0[] = "emu0", emu1[] = "emu1", note[] = "note";
 PLACE(sim_of, dat_sim_of(h, &out.handle))
 PLACE(sim_backend, dat_sim_backend(h, &out.text))
 PLACE(sim_now, dat_sim_now(h, &out.number))
+PLACE(sim_violations, dat_sim_violations(h, &out.count))
 PLACE(sim_pending, dat_sim_pending(h, &out.count, NULL))
 PLACE(sim_advance, dat_sim_advance(h, 1))
 PLACE(sim_quiet, dat_sim_run_until_quiet(h, 1))
@@ -60,6 +61,7 @@ static const struct place {
 	AT(sim_of, IA),
 	AT(sim_backend, IA),
 	AT(sim_now, SIM),
+	AT(sim_violations, SIM),
 	AT(sim_pending, SIM),
 	AT(dat_sim_step, SIM),
 	AT(sim_advance, SIM),

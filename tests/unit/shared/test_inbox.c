@@ -85,12 +85,13 @@ static struct emu_swqe *request_at(uint32_t index)
 
 /* ---- payload ---- */
 
+static const struct emu_place target = { .addr = 0x1000, .process = OTHER };
+
 START_TEST(a_payload_in_the_inbox_is_whole)
 {
 	const struct emu_message *message;
 
-	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
-			 EMU_COPY_OK);
+	ck_assert_int_eq(emu_inbox_copy(world, &target, (uintptr_t)payload, LENGTH), EMU_COPY_OK);
 	message = first_message();
 	ck_assert_ptr_nonnull(message);
 	ck_assert_uint_eq(message->kind, EMU_MESSAGE_COPY);
@@ -107,7 +108,7 @@ START_TEST(a_payload_whose_memory_is_gone_is_no_message)
 	void *gone = mmap(NULL, EMU_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	emu_ref next;
 
-	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)gone, LENGTH),
+	ck_assert_int_eq(emu_inbox_copy(world, &target, (uintptr_t)gone, LENGTH),
 			 EMU_COPY_BAD_SOURCE);
 	ck_assert_ptr_null(first_message());
 	ck_assert(!emu_reach_to_arena(payload, (uintptr_t)gone, LENGTH));
@@ -124,7 +125,7 @@ START_TEST(a_payload_that_finds_no_room_is_no_message)
 	uint32_t end = fab->pool_end;
 
 	fab->pool_end = fab->pool_next;
-	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
+	ck_assert_int_eq(emu_inbox_copy(world, &target, (uintptr_t)payload, LENGTH),
 			 EMU_COPY_BAD_TARGET);
 	fab->pool_end = end;
 	ck_assert_ptr_null(first_message());
@@ -140,7 +141,7 @@ START_TEST(a_payload_without_its_message_is_given_back)
 	ck_assert_uint_ne(block, 0);
 	emu_pool_free(fab, block, LENGTH);
 	fab->pool_end = fab->pool_next;
-	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
+	ck_assert_int_eq(emu_inbox_copy(world, &target, (uintptr_t)payload, LENGTH),
 			 EMU_COPY_BAD_TARGET);
 	ck_assert_ptr_null(first_message());
 	ck_assert_uint_eq(emu_pool_alloc(world, LENGTH), block);
@@ -168,8 +169,7 @@ START_TEST(a_payload_knows_its_completion)
 	fab->cq[RECV_CQ].put = 44;
 	request_at(2)->opcode = NIC_OP_SEND;
 	emu_section_event(world, &event);
-	ck_assert_int_eq(emu_inbox_copy(world, OTHER, 0x1000, (uintptr_t)payload, LENGTH),
-			 EMU_COPY_OK);
+	ck_assert_int_eq(emu_inbox_copy(world, &target, (uintptr_t)payload, LENGTH), EMU_COPY_OK);
 	message = first_message();
 	ck_assert_uint_eq(message->copy.lost.qp, QP);
 	ck_assert_uint_eq(message->copy.lost.opcode, rows[_i].opcode);

@@ -145,8 +145,8 @@ static void end(pid_t pid)
 
 static bool send_bytes(uint64_t length)
 {
-	const struct emu_place from = { OWN, (uintptr_t)mine };
-	const struct emu_place to = { OTHER, (uintptr_t)theirs };
+	const struct emu_place from = { OWN, (uintptr_t)mine, 0 };
+	const struct emu_place to = { OTHER, (uintptr_t)theirs, 0 };
 
 	return emu_reach_copy(world, &to, &from, length) == EMU_COPY_OK;
 }
@@ -222,8 +222,8 @@ END_TEST
 /* It has the pid and the nonce that the arena promises, at the right address. */
 START_TEST(a_process_that_does_not_map_the_arena_is_not_written_to)
 {
-	const struct emu_place from = { OWN, (uintptr_t)mine };
-	const struct emu_place to = { STRANGER, (uintptr_t)theirs };
+	const struct emu_place from = { OWN, (uintptr_t)mine, 0 };
+	const struct emu_place to = { STRANGER, (uintptr_t)theirs, 0 };
 	pid_t stranger = start_stranger(0);
 
 	*emu_process(world, STRANGER) = (struct emu_process){ .pid = stranger,

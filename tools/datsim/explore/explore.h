@@ -79,6 +79,7 @@ bool kinds_need_lockstep(uint32_t kinds);
 struct plan {
 	const char *text;
 	size_t length;
+	size_t fabric_at; /* offset of the first statement; fabric lines come there */
 	size_t faults_at; /* offset of the first line after the set-up */
 	size_t heal_at;   /* offset of "end", or of the end of the text */
 	char links[SCRIPT_ACTORS_MAX * SCRIPT_ACTORS_MAX][64]; /* "a>b" */
@@ -87,6 +88,7 @@ struct plan {
 	int retry;     /* losses in total that a connection survives */
 	int rnr_retry; /* RNR NAKs in total that it survives */
 	uint32_t kinds;
+	bool watch;   /* each schedule watches buffers that are posted */
 	bool bare;    /* adapters are opened during the run, so no link line can precede it */
 	bool program; /* a program: faults name adapters, and fabric settings vary */
 	bool turns;   /* the seed chooses whose turn it is: a schedule without faults counts */
@@ -105,6 +107,7 @@ struct schedule {
 	uint64_t number;
 	uint64_t seed; /* of the fabric */
 	struct text text;
+	size_t way_count; /* fabric lines that make adapters hostile, in front of the set-up */
 	size_t fault_count;
 	bool slows;      /* it sets the latency of a link */
 	bool has_faults; /* it has more than settings of the fabric */
@@ -140,6 +143,13 @@ size_t schedule_add_turns(struct text *text, const struct plan *plan, uint64_t n
 /* Add 1 to `most` places where the turn changes hands, or a thread sleeps. Returns how many. */
 size_t schedule_add_places(struct text *text, const struct plan *plan, size_t most,
 			   uint64_t *random);
+
+/*
+ * ways.c: begin a schedule with the set-up of its plan, and with fabric lines that make adapters
+ * hostile: to watch buffers that are posted, and, if asked, in other ways as `*random` has it.
+ */
+void schedule_begin(struct schedule *schedule, const struct plan *plan, bool hostile,
+		    uint64_t *random);
 
 void lines_split(struct lines *lines, const struct plan *plan, const struct schedule *schedule);
 /* Join the lines to a script, with or without the faults. */

@@ -74,13 +74,14 @@ static const struct option options[] = {
 	  "these kinds of faults only: drop, corrupt, loss, delay, reorder, "
 	  "duplicate, rnr, latency; "
 	  "all: those eight (default). break: also links that go down, hosts that die, peers that "
-	  "refuse; for tests that expect connections to break. with --lockstep: kill, which ends "
+	  "refuse; for tests that expect connections to break. hostile: adapters as unkind as "
+	  "devices may be (datsim run --hostile). with --lockstep: kill, which ends "
 	  "one of several programs; restart, after which it starts again; turns, no fault "
 	  "but other orders of turns",
 	  OPTION_OWN, .take = take_faults,
 	  .wants = "kinds with commas between them, of drop, corrupt, loss, delay, "
 		   "reorder, duplicate, "
-		   "rnr, latency, break, kill, restart, turns and all",
+		   "rnr, latency, break, hostile, kill, restart, turns and all",
 	  OPTION_SETS(struct course, kinds) },
 	{ "--out", "FILE",
 	  "where the shortened script goes (default: FILE.shrunk.dsim beside the script, "

@@ -143,6 +143,7 @@ static void plan_program(struct hunt *hunt, const DAT_SIM_CONFIG *config)
 	hunt->plan = (struct plan){ .text = "",
 				    .program = true,
 				    .kinds = hunt->course->kinds,
+				    .watch = !getenv("DATSIM_HOSTILE"),
 				    .settings = settings_free(),
 				    .several = hunt->several,
 				    .turns = hunt->several && !getenv("DATSIM_SEED"),

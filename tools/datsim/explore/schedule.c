@@ -258,9 +258,10 @@ static const struct {
 	{ "kill", add_kill },   { "restart", add_restart },
 };
 
-#define USUAL 8u                        /* the first of them; the others only on request */
-#define KILL  (3u << (USUAL + 1))       /* kill and restart: in every schedule with faults */
-#define TURNS (1u << ARRAY_SIZE(kinds)) /* no fault: a seed, which chooses whose turn it is */
+#define USUAL   8u                        /* the first of them; the others only on request */
+#define KILL    (3u << (USUAL + 1))       /* kill and restart: in every schedule with faults */
+#define TURNS   (1u << ARRAY_SIZE(kinds)) /* no fault: a seed, which chooses whose turn it is */
+#define HOSTILE (2 * TURNS)               /* no fault lines: schedule_begin */
 
 uint32_t kinds_usual(void)
 {
@@ -292,6 +293,8 @@ uint32_t kinds_parse(const char *list)
 			set |= kinds_usual();
 		else if (n == 5 && !memcmp(list, "turns", 5))
 			set |= TURNS;
+		else if (n == 7 && !memcmp(list, "hostile", 7))
+			set |= HOSTILE;
 		else if (i < ARRAY_SIZE(kinds))
 			set |= 1u << i;
 		else
@@ -320,7 +323,7 @@ static void add_faults(struct maker *maker)
 		for (lines = 1u << i & KILL ? 1 : 1 + maker_below(maker, 2); lines; lines--)
 			maker->schedule->fault_count += kinds[i].add(maker);
 	}
-	maker->schedule->has_faults = maker->schedule->fault_count > before;
+	maker->schedule->has_faults |= maker->schedule->fault_count > before;
 }
 
 /* ---- what the fabric is like ---- */
@@ -418,10 +421,7 @@ void schedule_make(struct schedule *schedule, const struct plan *plan, uint64_t 
 	maker.refusals = plan->rnr_retry < REFUSALS_MAX ? plan->rnr_retry : REFUSALS_MAX;
 	schedule->number = number;
 	schedule->seed = 1 + maker_random(&maker) % 1000000;
-	schedule->fault_count = 0;
-	schedule->slows = schedule->has_faults = false;
-	text->length = 0;
-	text_append(text, plan->text, plan->faults_at);
+	schedule_begin(schedule, plan, plan->kinds & HOSTILE, &maker.random);
 	turns = only_turns(&maker);
 	if (plan->program && !turns)
 		add_settings(&maker, ~0u);
@@ -481,9 +481,11 @@ void plan_make(struct plan *plan, const struct script *script)
 	*plan = (struct plan){ .text = text,
 			       .length = length,
 			       .kinds = kinds_usual(),
+			       .watch = !getenv("DATSIM_HOSTILE"),
 			       .rnr = script->config.profile == DAT_SIM_PROFILE_IB,
 			       .retry = (int)script->config.retry - 3,
 			       .rnr_retry = (int)script->config.rnr_retry };
+	plan->fabric_at = st ? offset_of(text, length, st->at.line) : 0;
 	for (; st && (st->kind == STATEMENT_USE || st->kind == STATEMENT_FABRIC); st = st->next) {
 		plan->bare |= st->kind == STATEMENT_USE && st->use.kind == USE_BARE;
 		for (actor = st->kind == STATEMENT_USE ? st->use.actors : NULL; actor;

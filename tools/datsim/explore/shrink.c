@@ -23,10 +23,13 @@ void lines_split(struct lines *lines, const struct plan *plan, const struct sche
 {
 	const char *p = text_of(&schedule->text), *nl;
 	size_t first = 0, room = 0, n;
+	/* Of a program, which has no lines of its own, all are. */
+	size_t faults = schedule->fault_count + (plan->program ? schedule->way_count : 0);
 	const char *q;
 
 	for (q = plan->text; q < plan->text + plan->faults_at; q++)
 		first += *q == '\n';
+	first += plan->program ? 0 : schedule->way_count;
 	memset(lines, 0, sizeof(*lines));
 	for (; *p; p = *nl ? nl + 1 : nl) {
 		nl = strchrnul(p, '\n');
@@ -38,9 +41,8 @@ void lines_split(struct lines *lines, const struct plan *plan, const struct sche
 		lines->line[lines->count].text = mem_zero(1, n + 1);
 		memcpy(lines->line[lines->count].text, p, n);
 		lines->line[lines->count].kind =
-			lines->count >= first && lines->count < first + schedule->fault_count
-				? LINE_FAULT
-				: LINE_SCRIPT;
+			lines->count >= first && lines->count < first + faults ? LINE_FAULT
+									       : LINE_SCRIPT;
 		lines->count++;
 	}
 }

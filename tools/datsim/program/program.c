@@ -23,16 +23,18 @@
 #include "origin.h"
 #include "program_script.h"
 #include "programs.h"
+#include "startup.h"
 #include "verbs_path.h"
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
+#include "tools/datsim/script/hostile.h"
 #include "tools/datsim/show/capture/pcapng.h"
 
 #define LOOK_NS 200000000
 
 struct program {
 	char **argv;
-	const char *addresses, *trace, *capture, *script;
+	const char *addresses, *trace, *capture, *script, *hostile;
 	uint64_t seed;
 	bool has_seed;
 	int profile; /* -1: as the environment says */
@@ -106,13 +108,21 @@ static bool write_aliases(struct program *program)
 	return good;
 }
 
+/* A change to a posted buffer is a line of the trace, from which the exit status is made. */
+static bool is_watched(const struct program *program)
+{
+	const char *ways = program->hostile ? program->hostile : getenv(HOSTILE_VARIABLE);
+
+	return ways && (strstr(ways, "watch=posted") || strstr(ways, "all"));
+}
+
 /*
  * Tracing makes a message between processes ten times as slow, so trace only if the trace is used.
  */
 static bool is_traced(const struct program *program)
 {
 	return program->trace || program->capture || program->script || !program->quiet ||
-	       program->hang > 0;
+	       program->hang > 0 || is_watched(program);
 }
 
 static bool set_environment(struct program *program, struct text *trace)
@@ -135,6 +145,8 @@ static bool set_environment(struct program *program, struct text *trace)
 	}
 	if (program->profile >= 0)
 		setenv("DATSIM_PROFILE", profiles[program->profile], 1);
+	if (program->hostile)
+		setenv(HOSTILE_VARIABLE, program->hostile, 1);
 	if (program->addresses)
 		setenv("DATSIM_ADDRESSES", program->addresses, 1);
 	if (program->several.over_verbs && !verbs_path_over(program->several.lockstep)) {
@@ -310,6 +322,13 @@ static const struct option options[] = {
 	  OPTION_SETS(struct program, seed) },
 	{ "--profile", "ib|iwarp", "the transport that the fabric models (default: ib)",
 	  OPTION_CHOICE, .choices = profiles, OPTION_SETS(struct program, profile) },
+	{ "--hostile", "WAY,WAY",
+	  "the adapters are as unkind as devices may be: watch=posted, poison=on, "
+	  "placement=tail or placement=random, ends=device, retry=spurious, complete=sent; "
+	  "all: each of them",
+	  OPTION_OWN, .take = hostile_take,
+	  .wants = "ways with commas between them, such as watch=posted,poison=on; or all",
+	  OPTION_SETS(struct program, hostile) },
 	{ "--alias", "NAME=ADAPTER",
 	  "when the program opens NAME, give it ADAPTER (ib0=emu0, OpenIB-cma=emu0)", OPTION_OWN,
 	  .repeats = true, .take = take_alias,
@@ -414,27 +433,6 @@ static int run_and_report(struct program *program, const char *trace, const char
 	return code == EXIT_PASS && !program->ended.by ? verdict : code;
 }
 
-/* Programs that start the processes of a job. */
-static const char *const launchers[] = { "mpirun", "mpiexec",    "orterun",       "prterun", "prun",
-					 "srun",   "mpirun_rsh", "mpiexec.hydra", NULL };
-
-/* The processes of a job would wait for each other on a fabric each. */
-static void warn_of_launcher(const struct program *program)
-{
-	const char *slash = strrchr(program->argv[0], '/');
-	const char *name = slash ? slash + 1 : program->argv[0];
-	size_t i;
-
-	for (i = 0; launchers[i] && strcmp(launchers[i], name) != 0; i++)
-		;
-	if (launchers[i] && !program->several.count && !getenv("DATSIM_FABRIC"))
-		fprintf(stderr,
-			"datsim run: each process that %s starts is on a private fabric and cannot "
-			"reach the others; name one fabric for all: DATSIM_FABRIC=%s datsim run "
-			"...\n",
-			name, name);
-}
-
 /*
  * Split at "+". Several programs, or programs in lockstep, run as processes on one shared fabric.
  */
@@ -472,7 +470,8 @@ static int run_command(char **argv)
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
 	if (program_split(&program) && load_script(&program) && clear_trace(&program)) {
-		warn_of_launcher(&program);
+		if (!program.several.count)
+			startup_warn_of_launcher(program.argv[0]);
 		ended_watch(&program.ended);
 		code = EXIT_INTERNAL;
 		if (set_environment(&program, &trace))

@@ -3,6 +3,7 @@
  * Compiles a script of faults into settings of the environment, and reports how often faults acted.
  */
 #include "program_script.h"
+#include "tools/datsim/script/hostile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +186,11 @@ void program_script_settings(const struct program_script *ps, struct text *lines
 	add_setting(lines, "DATSIM_RNR_TIMER_NS", usual->rnr_timer_ns, wanted->rnr_timer_ns);
 	add_setting(lines, "DATSIM_POLL_QUANTUM_NS", usual->poll_quantum_ns,
 		    wanted->poll_quantum_ns);
+	if (usual->hostile != wanted->hostile) {
+		text_add(lines, HOSTILE_VARIABLE "=");
+		hostile_text(wanted->hostile, lines);
+		text_add(lines, "\n");
+	}
 	if (ps->faults.length)
 		text_add(lines, FAULTS_VARIABLE "=%s\n", text_of(&ps->faults));
 	if (ps->turns.length)

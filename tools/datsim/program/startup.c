@@ -126,3 +126,24 @@ bool startup_waits(pid_t pid)
 	end = strrchr(text, ')');
 	return end && strncmp(end, ") S", 3) == 0;
 }
+
+/* Programs that start the processes of a job. */
+static const char *const launchers[] = { "mpirun", "mpiexec",    "orterun",       "prterun", "prun",
+					 "srun",   "mpirun_rsh", "mpiexec.hydra", NULL };
+
+/* The processes of a job would wait for each other on a fabric each. */
+void startup_warn_of_launcher(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t i;
+
+	for (i = 0; launchers[i] && strcmp(launchers[i], name) != 0; i++)
+		;
+	if (launchers[i] && !getenv("DATSIM_FABRIC"))
+		fprintf(stderr,
+			"datsim run: each process that %s starts is on a private fabric and cannot "
+			"reach the others; name one fabric for all: DATSIM_FABRIC=%s datsim run "
+			"...\n",
+			name, name);
+}

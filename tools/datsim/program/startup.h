@@ -13,5 +13,7 @@
 bool startup_listens(pid_t pid);
 /* Does its first thread wait for something? False: it has work to do, or is not there. */
 bool startup_waits(pid_t pid);
+/* Say what a job launcher such as mpirun needs, if the program is one and no fabric is named. */
+void startup_warn_of_launcher(const char *path);
 
 #endif

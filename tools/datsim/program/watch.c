@@ -385,6 +385,20 @@ static void take_state(struct watch *watch, const struct trace_line *line)
 	}
 }
 
+/* The library itself found it: emu/hostile/ */
+static void take_violation(struct watch *watch, const struct trace_line *line)
+{
+	struct span rule = trace_value(line, "rule");
+	struct watch_entry work = { .op = trace_value(line, "work"),
+				    .message = trace_number(line, "message"),
+				    .wr_id = trace_number(line, "wr_id"),
+				    .has_id = trace_value(line, "wr_id").length > 0 };
+
+	if (span_is(rule, "watch"))
+		watch_violate(watch, line, "a buffer is the adapter's from post to completion",
+			      "has one that the program changed", &work);
+}
+
 static void take_line(struct watch *watch, const struct trace_line *line)
 {
 	bool qp = watch_is_kind(line->object, ".qp"), ep = watch_is_kind(line->object, ".ep");
@@ -392,6 +406,8 @@ static void take_line(struct watch *watch, const struct trace_line *line)
 	watch->blind |= line_kills(line);
 	watch->spoiled |= line_spoils(line);
 	watch->twisted |= line_twists(line);
+	if (span_is(line->verb, "violation"))
+		take_violation(watch, line);
 	if (watch->blind)
 		return;
 	if ((span_is(line->verb, "event") || span_is(line->verb, "dequeue") ||

@@ -57,13 +57,25 @@ static bool check_clock(struct run *run)
 	return checker_found(run, &expected, &actual);
 }
 
+/* With watch=posted the library tells on stderr which it was. */
+bool checks_posted(struct run *run)
+{
+	DAT_COUNT changed = 0;
+
+	if (!(run->script->config.hostile & DAT_SIM_HOSTILE_WATCH) ||
+	    dat_sim_violations(run->sim, &changed) != DAT_SUCCESS || !changed)
+		return true;
+	return checker_failed(run, "no buffer changed by the program while it is posted",
+			      "one that changed, see stderr");
+}
+
 bool checks_look(struct run *run)
 {
 	int i, n = run->endpoint_count < EPS_AT_ONCE ? run->endpoint_count : EPS_AT_ONCE;
 
 	if (!run->begun)
 		return true;
-	if (!check_clock(run))
+	if (!check_clock(run) || !checks_posted(run))
 		return false;
 	for (i = 0; i < n; i++) {
 		if (run->next_endpoint >= run->endpoint_count)

@@ -94,7 +94,7 @@ static bool check_bytes(struct run *run)
 
 bool checks_end(struct run *run)
 {
-	if (run->failure.code != EXIT_PASS || !check_bytes(run))
+	if (run->failure.code != EXIT_PASS || !check_bytes(run) || !checks_posted(run))
 		return false;
 	if (!run->may_look || !run->begun || run->overflowed || !is_quiet(run))
 		return true;

@@ -318,6 +318,8 @@ void run_settle(struct run *run);
 void checks_begin(struct run *run);
 /* After each step of the fabric and after what a script does: the clock, EPs, SRQs. */
 bool checks_look(struct run *run);
+/* Has no buffer changed while it was posted? */
+bool checks_posted(struct run *run);
 /* No event is pending: check that DTOs have completed and guard bytes are intact. */
 bool checks_end(struct run *run);
 

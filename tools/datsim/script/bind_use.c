@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Binds set-up lines: fabric, use, and link, which changes a link later on. */
 #include "bind.h"
+#include "hostile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +34,19 @@ static bool is_equal_setting(struct binder *binder, const struct setting *settin
 
 /* ---- fabric ---- */
 
-static const char *const fabric_keys[] = { "profile",   "latency", "bandwidth", "mtu", "rnr_retry",
-					   "rnr_timer", "quantum", "seed",      NULL };
+static const char *const fabric_keys[] = { "profile",   "latency",   "bandwidth", "mtu",
+					   "rnr_retry", "rnr_timer", "quantum",   "seed",
+					   "watch",     "poison",    "placement", "ends",
+					   "retry",     "complete",  NULL };
+
+static bool bind_hostile(struct binder *binder, const char *key, const struct value *value)
+{
+	if (value->kind == VALUE_NAME && !value->actor &&
+	    hostile_set(key, value->text, &binder->script->config.hostile))
+		return true;
+	diag_add(&binder->script->diag, value->at, "expected %s", hostile_values(key));
+	return false;
+}
 
 static bool bind_profile(struct binder *binder, const struct value *value)
 {
@@ -96,6 +108,8 @@ bool bind_fabric(struct binder *binder, struct statement *st)
 			good = value_ns(binder, setting->value, &config->poll_quantum_ns);
 		else if (!strcmp(key, "bandwidth"))
 			good = value_rate(binder, setting->value, &config->bandwidth_bps);
+		else if (hostile_values(key))
+			good = bind_hostile(binder, key, setting->value);
 		else
 			good = bind_fabric_number(binder, key, setting->value);
 		if (!good)

@@ -1,0 +1,176 @@
+#!/bin/sh
+# Hostile adapters (DATSIM_HOSTILE): each way shows the mistakes that were planted for it, of
+# programs of uDAPL and of verbs, and is silent about the same programs without them, about the
+# examples and the conformance scripts. FULL: more schedules, and examples in real time.
+. "$(dirname "$0")/begin.sh"
+planted=$top/tests/planted/hostile
+examples=$top/examples
+src=${top_srcdir:-$top}
+needs "$planted/udapl"
+needs "$examples/srq_server"
+XDG_RUNTIME_DIR=$scratch
+DATSIM_LOCKSTEP=600000 # no thread loses its turn
+export XDG_RUNTIME_DIR DATSIM_LOCKSTEP
+unset DATSIM_HOSTILE
+cd "$scratch" || exit 99
+runs=${RUNS:-30}
+verbs=
+[ -x "$planted/verbs" ] && verbs=yes
+
+quietly() { timeout 300 "$datsim" run --quiet "$@"; }
+# ends_so STATUS OPTIONS... -- PROGRAM CASE...
+ends_so() {
+	wanted=$1
+	shift
+	quietly "$@"
+	[ $? -eq "$wanted" ]
+}
+# Some of a few seeds shows it, and none does in the correct version.
+some_seed() {
+	for seed in 1 2 3 4 5 6; do
+		quietly --seed $seed "$@" || return 0
+	done
+	return 1
+}
+no_seed() { ! some_seed "$@"; }
+
+# shows STATUS WAY PROFILE PROGRAM CASE
+shows() {
+	name="$2: $(basename "$4") $5"
+	holds "$name passes without it" ends_so 0 --profile "$3" -- "$4" "$5"
+	if [ "$1" = 3 ]; then
+		holds "$name fails" ends_so 3 --hostile "$2" --profile "$3" -- "$4" "$5"
+	else
+		holds "$name fails" some_seed --hostile "$2" --profile "$3" -- "$4" "$5"
+	fi
+	holds "$name, mended, passes" no_seed --hostile "$2" --profile "$3" -- "$4" "$5" fixed
+	holds "$name, mended, passes with all" no_seed --hostile all --profile "$3" -- "$4" "$5" \
+		fixed
+}
+both_show() {
+	shows "$1" "$2" "$3" "$planted/udapl" "$4"
+	if [ "$verbs" ]; then
+		shows "$1" "$2" "$3" "$planted/verbs" "$4"
+	else
+		for _ in 1 2 3 4; do
+			n=$((n + 1))
+			echo "ok $n - verbs $4 # SKIP not built"
+		done
+	fi
+}
+alone_shows() {
+	if [ -x "$4" ]; then
+		shows "$@"
+		return
+	fi
+	for _ in 1 2 3 4; do
+		n=$((n + 1))
+		echo "ok $n - $5 # SKIP not built"
+	done
+}
+
+echo 1..102
+both_show 3 watch=posted ib overwrite
+shows 3 watch=posted iwarp "$planted/udapl" clear
+alone_shows 3 watch=posted ib "$planted/verbs" shared
+both_show 1 poison=on ib peek
+shows 1 poison=on ib "$planted/udapl" flushed
+both_show 1 placement=tail ib last_byte
+both_show 1 placement=random ib last_byte
+shows 1 placement=random iwarp "$planted/udapl" last_byte
+shows 1 ends=device ib "$planted/udapl" hang_up
+both_show 1 retry=spurious ib reply_first
+shows 1 complete=sent iwarp "$planted/udapl" delivered
+
+# The words for a change.
+said='emu0.ep1: .* SEND, cookie 42, segment 0: byte 255 was 0x00, is 0x01'
+expect 3 "$said" \
+	run --hostile watch=posted "$planted/udapl" overwrite
+expect 3 'emu1.ep1 violation rule=watch work=RECV cookie=7 segment=0 offset=0 was=' \
+	run --hostile watch=posted "$planted/udapl" clear
+expect 2 'wants ways' run --hostile watch=never "$planted/udapl" clear
+holds "the library refuses a way that it does not know" \
+	eval '! DATSIM_HOSTILE=watch "$planted/udapl" clear fixed'
+
+# Two processes, of which each watches its own buffers, in lockstep and in real time.
+pair() {
+	status=$1
+	shift
+	program=$planted/$1
+	shift
+	quietly "$@" -- --node server "$program" serve + --node client "$program" 0
+	[ $? -eq "$status" ]
+}
+holds "two processes pass without watch=posted" pair 0 two --lockstep
+holds "and fail with it" pair 3 two --lockstep --hostile watch=posted
+holds "and without lockstep" pair 3 two --hostile watch=posted
+holds "mended, they pass" pair 0 two-fixed --lockstep --hostile watch=posted
+holds "and with all" pair 0 two-fixed --lockstep --hostile all
+
+# The same seed gives the same trace.
+twice() {
+	for i in 1 2; do
+		quietly --trace $i.trace --seed 5 --hostile all "$@" || return 1
+	done
+	cmp 1.trace 2.trace
+}
+for profile in ib iwarp; do
+	holds "srq_server, all, $profile: one trace" twice --profile $profile "$examples/srq_server"
+	holds "pair, all, $profile: one trace" twice --profile $profile --lockstep -- \
+		"$examples/pair/server" 1 + "$examples/pair/client" localhost 20
+	holds "stream, all, $profile: one trace" twice --profile $profile --lockstep -- \
+		"$examples/stream/stream" server wait 2 + \
+		"$examples/stream/stream" client localhost wait 2 20
+	holds "rpc, all, $profile: one trace" twice --profile $profile "$examples/rpc/rpc" both
+done
+in_time() {
+	quietly --hostile "$1" -- "$examples/pair/server" 1 + \
+		"$examples/pair/client" localhost 20
+}
+holds "pair, all, in real time" in_time all
+
+# Scripts.
+find "$src/tests/scripts" -name '*.dsim' | sort > scripts
+# held WAY PROFILE: scripts that are not excepted
+held() {
+	awk -F '\t' -v ways=" $3 " '!/^#/ && index(ways, " " $1 " ") { print "/" $2 }' \
+		"$here/unkind/exceptions.tsv" > excepted
+	grep -vF -f excepted scripts > chosen || [ ! -s excepted ]
+	[ -s excepted ] || cp scripts chosen
+	case " $3 " in
+	*' ends '*) xargs grep -L BROKEN < chosen > held ;;
+	*) cp chosen held ;;
+	esac
+	DATSIM_PROFILE=$2 DATSIM_HOSTILE=$1 xargs "$datsim" test < held > report 2>&1
+	status=$?
+	grep -A 8 '^not ok' report
+	return $status
+}
+holds "scripts with watch=posted" held watch=posted ib watch
+holds "scripts with poison=on" held poison=on ib poison
+holds "scripts with placement=tail" held placement=tail ib placement
+holds "scripts with placement=random" held placement=random ib placement
+holds "scripts with ends=device" held ends=device ib ends
+holds "scripts with retry=spurious" held retry=spurious ib retry
+holds "scripts with complete=sent" held complete=sent iwarp complete
+holds "scripts with all" held all ib 'placement retry ends'
+
+# In scripts, and in schedules that are explored.
+cat > posted.dsim << 'END'
+fabric watch=posted poison=on placement=tail ends=device retry=spurious complete=sent
+use connected a@emu0 b@emu1
+       b: dat_ep_post_recv(ep, 64)
+       a: dat_ep_post_send(ep, 64)
+*      b: event recv DTO_COMPLETION length=64
+end
+END
+expect 0 '^ok 1' test posted.dsim
+expect 3 'shrunk to 1 line' explore --runs 9 --out out.dsim -- "$planted/udapl" overwrite
+holds "explore shrinks it to the way" grep -qx 'fabric watch=posted' out.dsim
+expect 0 'schedules of seed 1 hold' explore --runs "$runs" -- "$planted/udapl" overwrite fixed
+for case in peek last_byte hang_up reply_first; do
+	expect 1 "exits with 1" explore --faults hostile --runs 200 --out out.dsim -- \
+		"$planted/udapl" $case
+	expect 0 'schedules of seed 1 hold' explore --faults all,hostile --runs "$runs" -- \
+		"$planted/udapl" $case fixed
+done
