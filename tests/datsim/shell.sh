@@ -53,7 +53,7 @@ pages_agree() {
 	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
 }
 
-echo 1..24
+echo 1..35
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
@@ -76,6 +76,31 @@ holds "lines after quit are not executed" sh -c '! grep -q dat_srq_free typed.ds
 holds "bad lines were not kept" sh -c '! grep -qE "no_such|CONNECTION_REQUEST" typed.dsim'
 holds "results that are no success were" grep -q 'resize(S, 1) = DAT_INVALID_STATE' typed.dsim
 holds "the saved session is a script that passes" "$datsim" test typed.dsim
+# offers WHAT LINE WORDS: all that can follow on the line
+offers() {
+	printf '%s\n' 'use connected a@emu0 b@emu1 srq=S' 'b: dat_pz_create(ia) -> zone' \
+		"complete $2" | "$datsim" shell 2>&1 | sed '1,/^= DAT_SUCCESS/d' | xargs > out
+	n=$((n + 1))
+	if [ "$(cat out)" = "$3" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		sed 's/^/#   /' out
+	fi
+}
+offers "objects of the actor that have the type" 'b: dat_pz_query(' 'pz zone'
+offers "not those of another actor" 'a: dat_srq_query(' ''
+offers "constants of a named parameter" 'a: dat_ep_disconnect(ep, flags=' \
+	'ABRUPT GRACEFUL'
+offers "fields of a structure that a call takes" 'b: dat_srq_create(ia, pz, {' \
+	'max_recv_dtos max_recv_iov low_watermark'
+offers "outputs" 'a: dat_ep_get_status(ep) -> {' 'ep_state recv_idle request_idle'
+offers "the memory of peers" 'a: dat_ep_post_rdma_write(ep, 64, remote_buffer=' 'b.mem'
+offers "EVDs of an event line, behind a time" '+5us~+6us b: event' 'async recv request connect cr'
+offers "fields of that event" 'b: event async SRQ_LOW_WATERMARK S' 'object reason'
+offers "kinds of use" 'use' 'adapter bare connected'
+offers "nothing for an actor that is none" 'z: dat_pz_query(' ''
+offers "nothing where no call is" 'a: ((((({{{{]]]]' ''
 echo calls | "$datsim" shell 2> /dev/null | sed -n 's/^\(dat_[a-z_]*\)(.*/help \1/p' > script
 holds "help says of every call what its manual page says" pages_agree
 echo undo | "$datsim" shell > out 2>&1

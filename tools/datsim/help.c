@@ -188,7 +188,8 @@ const char about_shell[] =
 	"stands still between lines. Lines can be undone one by one, and all of them saved as a\n"
 	"test.\n"
 	"\n"
-	"With a terminal and libedit: history, and completion (tab) of calls, names and fields.\n";
+	"With a terminal and libedit: history, and completion (tab) of what can come next: calls,\n"
+	"objects of the right type, constants, fields, events. `complete LINE` prints it.\n";
 
 const char about_env[] =
 	"Prints lines for the shell: after eval \"$(datsim env)\" programs that use libibverbs\n"

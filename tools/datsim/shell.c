@@ -24,7 +24,6 @@ struct shell {
 	struct text script; /* the lines accepted so far */
 	struct text trace;  /* trace of their last run */
 	uint64_t shown;     /* events of it that were printed already */
-	struct words words;
 	struct options options;
 	bool asked_to_quit;
 	bool tried; /* a line was run */
@@ -51,6 +50,7 @@ static const char help_inside[] =
 	"  save FILE     keep it as a script for `datsim test`\n"
 	"  calls         every call with its parameters\n"
 	"  help CALL     what that call does; types and usual values of its parameters\n"
+	"  complete LINE what Tab would offer behind this beginning of a line\n"
 	"  quit          end the shell, as the end of the input does\n";
 
 static const char begin_mark[] = " note script ends";
@@ -98,19 +98,30 @@ static void print_news(struct shell *shell)
 	shell->shown = count_events(text_of(&shell->trace), length);
 }
 
-/* The names that a script knows at its end. */
-static void learn_words(struct shell *shell)
+/* What can follow on the line; the objects are those that the script has at its end. */
+static void complete_line(void *context, const char *line, int length, struct words *words)
 {
+	const struct shell *shell = context;
 	DAT_SIM_CONFIG config;
 	struct script script;
 
-	words_free(&shell->words);
-	words_of_language(&shell->words);
 	if (dat_sim_config_init(&config) != DAT_SUCCESS)
 		return;
 	script_load(&script, "shell", text_of(&shell->script), shell->script.length, &config);
-	words_of_script(&shell->words, &script);
+	words_that_follow(words, &script, line, length);
 	script_free(&script);
+}
+
+/* The words are printed, for a test or for an editor that has no terminal. */
+static void shell_complete(struct shell *shell, const char *line)
+{
+	struct words words = { 0 };
+	size_t i;
+
+	complete_line(shell, line, (int)strlen(line), &words);
+	for (i = 0; i < words.count; i++)
+		puts(words.words[i]);
+	words_free(&words);
 }
 
 static void shell_keep(struct shell *shell, struct text *candidate, struct verdict *verdict)
@@ -121,7 +132,6 @@ static void shell_keep(struct shell *shell, struct text *candidate, struct verdi
 	text_free(&shell->trace);
 	shell->trace = verdict->trace;
 	memset(&verdict->trace, 0, sizeof(verdict->trace));
-	learn_words(shell);
 }
 
 /*
@@ -197,7 +207,6 @@ static void shell_undo(struct shell *shell)
 	memset(&verdict.trace, 0, sizeof(verdict.trace));
 	shell->shown = count_events(text_of(&shell->trace), length_without_end(&shell->trace));
 	verdict_free(&verdict);
-	learn_words(shell);
 }
 
 static void print_script(struct shell *shell)
@@ -274,6 +283,10 @@ static bool run_command(struct shell *shell, const char *line)
 		shell_help_call(line + 5 + strspn(line + 5, " "));
 		return true;
 	}
+	if (!strncmp(line, "complete", 8) && (line[8] == ' ' || !line[8])) {
+		shell_complete(shell, line + 8);
+		return true;
+	}
 	if (strncmp(line, "save", 4) || (line[4] && line[4] != ' '))
 		return false;
 	shell_save(shell, line + 4 + strspn(line + 4, " "));
@@ -297,6 +310,7 @@ static void take_line(struct shell *shell, char *line)
 static int shell_run(char **argv)
 {
 	struct shell shell = { .options = { .once = true } };
+	const struct completer completer = { complete_line, &shell };
 	struct operands none;
 	int code = EXIT_PASS;
 	char *line;
@@ -305,12 +319,10 @@ static int shell_run(char **argv)
 		return none.code;
 	if (isatty(STDIN_FILENO))
 		fputs(greeting, stdout);
-	words_of_language(&shell.words);
-	while (!shell.asked_to_quit && (line = shell_read("datsim> ", &shell.words))) {
+	while (!shell.asked_to_quit && (line = shell_read("datsim> ", &completer))) {
 		take_line(&shell, line);
 		free(line);
 	}
-	words_free(&shell.words);
 	if (!shell.tried && !isatty(STDIN_FILENO))
 		code = usage_error("shell", "no line came that runs: expected lines of a script on "
 					    "standard input");

@@ -40,60 +40,6 @@ void words_free(struct words *words)
 	memset(words, 0, sizeof(*words));
 }
 
-static void add_fields(struct words *words, const struct layout *layout)
-{
-	const struct member *member;
-
-	for (member = layout ? layout->members : NULL; member && member->name; member++)
-		words_add(words, member->name);
-}
-
-void words_of_language(struct words *words)
-{
-	static const uint64_t events[] = {
-		DAT_DTO_COMPLETION_EVENT,     DAT_RMR_BIND_COMPLETION_EVENT,
-		DAT_CONNECTION_REQUEST_EVENT, DAT_CONNECTION_EVENT_ESTABLISHED,
-		DAT_ASYNC_ERROR_EVD_OVERFLOW, DAT_SOFTWARE_EVENT,
-	};
-	static const char *const keywords[] = { "agent",  "event",   "fabric",  "fault",   "heal",
-						"fault",  "heal",    "garbage", "help",    "hold",
-						"link",   "message", "length",  "mem",     "note",
-						"offset", "quiet",   "quit",    "release", "rmr",
-						"save",   "script",  "show",    "stale",   "turn",
-						"undo",   "use" };
-	const struct call_row *row;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(keywords); i++)
-		words_add(words, keywords[i]);
-	for (i = 0; i < ARRAY_SIZE(events); i++)
-		add_fields(words, layout_of_event(events[i]));
-	for (row = call_rows(); row->name; row++) {
-		words_add(words, row->name);
-		for (i = 0; row->params[i].kind != PARAM_END; i++) {
-			words_add(words, row->params[i].name);
-			add_fields(words, row->params[i].layout);
-		}
-	}
-}
-
-void words_of_script(struct words *words, const struct script *script)
-{
-	struct text full = { 0 };
-	int i;
-
-	for (i = 0; i < script->actor_count; i++)
-		words_add(words, script->actors[i].name);
-	for (i = 0; i < script->symbol_count; i++) {
-		words_add(words, script->symbols[i].name);
-		full.length = 0;
-		text_add(&full, "%s.%s", script->actors[script->symbols[i].actor].name,
-			 script->symbols[i].name);
-		words_add(words, text_of(&full));
-	}
-	text_free(&full);
-}
-
 static char *read_plain(void)
 {
 	char *line = NULL;
@@ -115,31 +61,39 @@ static char *read_plain(void)
  * libedit has no context for its callbacks. There is one terminal and one shell, so a global
  * serves.
  */
-static const struct words *completed;
+static const struct completer *completer;
 
 static char *next_word(const char *start, int state)
 {
+	static struct words words;
 	static size_t at;
+	size_t n = strlen(start);
+	int before = rl_point - (int)n;
 
-	if (!state)
+	if (!state) {
+		words_free(&words);
+		completer->complete(completer->context, rl_line_buffer, before < 0 ? 0 : before,
+				    &words);
 		at = 0;
-	while (at < completed->count) {
-		const char *word = completed->words[at++];
+	}
+	while (at < words.count) {
+		const char *word = words.words[at++];
 
-		if (!strncmp(word, start, strlen(start)))
+		if (!strncmp(word, start, n))
 			return strdup(word);
 	}
+	words_free(&words);
 	return NULL;
 }
 
-char *shell_read(const char *prompt, const struct words *words)
+char *shell_read(const char *prompt, const struct completer *wanted)
 {
 	static char breaks[] = " \t,(){}[]=:|>";
 	char *line;
 
 	if (!isatty(STDIN_FILENO))
 		return read_plain();
-	completed = words;
+	completer = wanted;
 	rl_completion_entry_function = next_word;
 	rl_completer_word_break_characters = breaks;
 	line = readline(prompt);
@@ -150,9 +104,9 @@ char *shell_read(const char *prompt, const struct words *words)
 
 #else
 
-char *shell_read(const char *prompt, const struct words *words)
+char *shell_read(const char *prompt, const struct completer *wanted)
 {
-	(void)words;
+	(void)wanted;
 	if (isatty(STDIN_FILENO)) {
 		fputs(prompt, stdout);
 		fflush(stdout);
