@@ -1,7 +1,8 @@
 #!/bin/sh
 # datsim explore with a store, and datsim merge: each way to fail is kept once, whichever seeds,
 # shards and workers find it; known ones are tried first; an interrupted run goes on; what is no
-# store is refused. And the coverage and the JSON of both. RUNS: schedules of each campaign.
+# store is refused. And the coverage and the JSON of both. RUNS: schedules of each campaign, at
+# least 50: the first 40 are run apart from the rest.
 . "$(dirname "$0")/begin.sh"
 planted=$top/tests/planted
 behaves=$top/tests/datsim/behaves
@@ -27,7 +28,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..74
+echo 1..72
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -229,7 +230,8 @@ else
 fi
 
 # ---- hostile folders ----
-# bad NAME PATTERN: with the file NAME from standard input, explore and merge say so and run nothing
+# bad NAME PATTERN: with the file NAME from standard input, explore says so and runs nothing. Not at
+# the end of a pipeline, which is a shell of its own and would count its tests there.
 bad() {
 	rm -rf bad
 	mkdir bad
@@ -238,16 +240,21 @@ bad() {
 }
 good=$(ls one/*.dsim | head -n 1)
 name=$(basename "$good")
-echo nonsense | bad exit-1.dsim 'bad/exit-1.dsim:1: expected "# datsim failure 1", found "nonsense"'
+echo nonsense > text
+bad exit-1.dsim 'bad/exit-1.dsim:1: expected "# datsim failure 1", found "nonsense"' \
+	< text
 bad "$name" ':1: expected "# datsim failure 1", found ""' < /dev/null
-head -n 6 "$good" | bad "$name" 'bad/exit-.*:7: expected "# version: '
-sed 's/^# shape: .*/# shape: other/' "$good" | bad "$name" 'expected the name exit-'
-sed 's/^# shrunk: .*/# shrunk: \x1b[31m/' "$good" |
-	bad "$name" ':8: expected "# shrunk: yes" or "no", found "# shrunk: .\[31m"'
-sed 's|^# found: .*|# found: schedule 99999999999999999999999 of seed 1|' "$good" |
-	bad "$name" ':6: expected "# found: schedule N of seed N"'
+head -n 6 "$good" > text
+bad "$name" 'bad/exit-.*:7: expected "# version: ' < text
+sed 's/^# shape: .*/# shape: other/' "$good" > text
+bad "$name" 'expected the name exit-' < text
+sed 's/^# shrunk: .*/# shrunk: \x1b[31m/' "$good" > text
+bad "$name" ':8: expected "# shrunk: yes" or "no", found "# shrunk: .\[31m"' < text
+sed 's|^# found: .*|# found: schedule 99999999999999999999999 of seed 1|' "$good" > text
+bad "$name" ':6: expected "# found: schedule N of seed N"' < text
 bad 'a b.dsim' 'cannot read bad/a b.dsim: no file of a store has such a name' < "$good"
-printf 'a\0b' | bad "$name" 'expected text, found a zero byte'
+printf 'a\0b' > text
+bad "$name" 'expected text, found a zero byte' < text
 rm -rf bad && mkdir bad && ln -s ../one/"$name" bad/"$name"
 expect 2 'expected a file, found a symbolic link' merge bad
 rm -rf bad && mkdir bad && mkfifo bad/"$name"
