@@ -88,6 +88,7 @@ unknown() {
 			says 2 "^datsim $command: unknown option --nonesuch\$" "$command" \
 				--nonesuch=3 x &&
 			says 2 "^datsim $command: unknown option -x\$" "$command" -x &&
+			says 2 "^there are .*--help" "$command" --nonesuch &&
 			says 2 "^try .datsim $command --help.\$" "$command" --nonesuch || return
 	done
 }
@@ -132,6 +133,9 @@ nearest() {
 		says 2 '^datsim: unknown command tset; did you mean test[?]$' tset x &&
 		says 2 '^datsim: unknown command exlpore; did you mean explore[?]$' help exlpore &&
 		says 2 '^datsim: unknown command nonesuch$' nonesuch &&
+		says 2 '^there are help, test, show, run' help nonesuch &&
+		says 2 '^datsim test: unknown option --prov; did you mean --provider[?]$' test \
+			--prov hw x &&
 		says 2 '^datsim fabric: unknown verb destory; did you mean destroy[?]$' fabric \
 			destory x
 }

@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..64
+echo 1..66
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -104,6 +104,15 @@ expect 1 'never.dsim:1: .*: 0 times before the trace was full; "optional" allows
 unset DATSIM_TRACE_BYTES
 expect 1 'opened no simulated adapter: nothing was tested' run true
 expect 1 'opened no simulated adapter: nothing was tested' run --trace none.trace true
+echo 'fault completion op=RECV nth=2 overflow' > overflow.dsim
+expect 1 '^  overflow +emu0.evd2$' run --script overflow.dsim "$top/examples/srq_server"
+only_a_device() {
+	command -v ibv_devinfo > /dev/null || return 0
+	"$datsim" run -- ibv_devinfo > out 2>&1
+	grep -q '^  it opened a simulated device, but made no object on it: nothing was' out &&
+		! grep -q 'linked with' out
+}
+holds "a program that only opens a device is told apart" only_a_device
 expect 3 'opened no simulated adapter' run sh -c 'exit 3'
 expect 127 'nonesuch: No such file' run nonesuch
 expect 126 'Permission denied' run "$scratch/one.trace"

@@ -11,13 +11,14 @@ XDG_RUNTIME_DIR=$scratch
 export XDG_RUNTIME_DIR
 cd "$scratch" || exit 99
 
-echo 1..69
+echo 1..70
 expect 0 '^100 answers, 1 clients, 0 more were broken off' \
 	run -- "$server" + "$client" localhost 100
 holds "the client says the same" grep -qx '100 answers' out
 holds "both left nothing" grep -q 'left  *nothing' out
 expect 0 '^60 answers, 3 clients' run "$server" 3 + "$client" localhost 20 --and \
 	"$client" 127.0.0.1 20 + "$client" localhost 20
+holds "programs of one name are told apart by their nodes" grep -q '/client (client2) exits' out
 expect 0 'trace  *two.trace' run --trace two.trace -- \
 	--node s "$server" + --node c "$client" localhost 5
 holds "adapters are named as their nodes" grep -q ' c-emu0.ep1 post_send .* message=5' two.trace

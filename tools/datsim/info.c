@@ -127,6 +127,16 @@ static int print_knobs(void)
 	return EXIT_PASS;
 }
 
+/* Bits that the manual pages write in hexadecimal: srq_watermarks_supported and the like. */
+static bool is_mask(const struct member *member)
+{
+	static const char end[] = "_supported";
+	size_t n = strlen(member->name);
+
+	return member->group == GROUP_NONE && n >= sizeof(end) &&
+	       !strcmp(member->name + n - (sizeof(end) - 1), end);
+}
+
 static void print_members(const struct layout *layout, const void *base)
 {
 	const struct member *member;
@@ -136,8 +146,11 @@ static void print_members(const struct layout *layout, const void *base)
 		if (member->kind != MEMBER_NUMBER)
 			continue;
 		text.length = 0;
-		group_print(&text, member->group, member_get(member, base), member->is_signed,
-			    member->size);
+		if (is_mask(member))
+			text_add(&text, "0x%llx", (unsigned long long)member_get(member, base));
+		else
+			group_print(&text, member->group, member_get(member, base),
+				    member->is_signed, member->size);
 		printf("  %-35s %s\n", member->name, text_of(&text));
 	}
 	text_free(&text);

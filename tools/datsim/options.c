@@ -13,6 +13,8 @@
 
 #include "tools/datsim/script/diag.h"
 
+#define LIST_WIDTH 78
+
 /* ---- messages ---- */
 
 static void usage_begin(const char *command)
@@ -43,9 +45,25 @@ static size_t dashes_of(const char *name)
 	return strspn(name, "-");
 }
 
+/* On lines of their own. */
+static void list_names(const char *const *names)
+{
+	size_t column = LIST_WIDTH;
+
+	for (; *names; names++) {
+		if (column + strlen(*names) + 2 > LIST_WIDTH) {
+			fputs(column == LIST_WIDTH ? "\nthere are" : "\n  ", stderr);
+			column = strlen("there are");
+		}
+		fprintf(stderr, " %s%s", *names, names[1] ? "," : "");
+		column += strlen(*names) + 2;
+	}
+}
+
 int usage_unknown(const char *command, const char *what, const char *word, const char *const *names)
 {
 	const char *nearest = NULL, *bare = word + dashes_of(word);
+	const char *const *all = names;
 	struct suggest suggest;
 	struct text text = { 0 };
 
@@ -60,6 +78,8 @@ int usage_unknown(const char *command, const char *what, const char *word, const
 	fprintf(stderr, "unknown %s %s", what, text_of(&text));
 	if (suggest_is_near(&suggest))
 		fprintf(stderr, "; did you mean %s?", nearest);
+	else
+		list_names(all);
 	text_free(&text);
 	return usage_end(command);
 }

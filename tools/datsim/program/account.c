@@ -164,6 +164,8 @@ static void add_line(struct account *account, const struct trace_line *line)
 		tally_add(&account->events, trace_value(line, "op"), 1);
 		if (!span_is(status, "SUCCESS"))
 			tally_add(&account->statuses, status, 1);
+	} else if (span_is(line->verb, "overflow")) {
+		tally_add(&account->overflows, line->object, 1);
 	} else if (span_is(line->verb, "refuse")) {
 		tally_add(&account->refusals, trace_value(line, "call"), 1);
 	} else if (span_is(line->verb, "create")) {
@@ -272,6 +274,8 @@ void account_print(const struct account *account, struct text *text, const char 
 	print_tallies(text, indent, "events", &account->events, "none");
 	if (account->statuses.count)
 		print_tallies(text, indent, "failed", &account->statuses, "");
+	if (account->overflows.count)
+		print_tallies(text, indent, "overflow", &account->overflows, "");
 	if (account->refusals.count)
 		print_tallies(text, indent, "refused", &account->refusals, "");
 	print_left(account, text, indent);
@@ -291,6 +295,7 @@ void account_free(struct account *account)
 {
 	free(account->events.list);
 	free(account->statuses.list);
+	free(account->overflows.list);
 	free(account->refusals.list);
 	free(account->left.list);
 	watch_free(&account->watch);

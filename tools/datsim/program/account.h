@@ -32,12 +32,13 @@ struct account_rule {
 struct account {
 	uint64_t ns; /* of virtual time */
 	uint64_t packets, bytes, lost;
-	struct tallies events;   /* delivered events, by event number */
-	struct tallies statuses; /* statuses of failed work requests */
-	struct tallies refusals; /* calls that failed */
-	struct tallies left;     /* objects that were made and never freed */
-	struct watch watch;      /* requests that never complete, and violations */
-	struct tallies nodes;    /* nodes of a shared fabric, by the objects that lines are about */
+	struct tallies events;    /* delivered events, by event number */
+	struct tallies statuses;  /* statuses of failed work requests */
+	struct tallies overflows; /* EVDs that lost an event for want of room */
+	struct tallies refusals;  /* calls that failed */
+	struct tallies left;      /* objects that were made and never freed */
+	struct watch watch;       /* requests that never complete, and violations */
+	struct tallies nodes; /* nodes of a shared fabric, by the objects that lines are about */
 	struct account_rule *rules;
 	size_t rule_count;
 	struct span trace; /* all of it */

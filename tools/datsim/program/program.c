@@ -233,8 +233,7 @@ static bool add_account(const struct program *program, const char *trace, struct
 	if (good && account->opened)
 		account_print(account, text, "  ");
 	else
-		text_add(faults, "  it opened no simulated adapter: nothing was tested. Is it "
-				 "linked with -ldat or -libverbs?\n");
+		program_tested_nothing(good && !program->several.count, faults);
 	if (!good || !account->opened)
 		return false;
 	text_append(faults, text_of(&account->watch.violations), account->watch.violations.length);

@@ -78,5 +78,7 @@ void program_exec(char **argv) __attribute__((noreturn));
 /* The exit status as a shell reports it. */
 int program_status(int status);
 void program_report(const char *name, int code, struct text *text);
+/* No object was made; `opened`: its process wrote the trace of a fabric, so it opened a device. */
+void program_tested_nothing(bool opened, struct text *text);
 
 #endif

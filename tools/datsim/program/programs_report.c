@@ -20,18 +20,40 @@ void program_report(const char *name, int code, struct text *text)
 		text_add(text, "exits with %d\n", code);
 }
 
+void program_tested_nothing(bool opened, struct text *text)
+{
+	text_add(text, opened ? "  it opened a simulated device, but made no object on it: nothing "
+				"was tested\n"
+			      : "  it opened no simulated adapter: nothing was tested. Is it "
+				"linked with -ldat or -libverbs?\n");
+}
+
+/* "./client", or "./client (client2)" where the node does not have the name of the program. */
+static void add_label(const struct programs *programs, int i, struct text *label)
+{
+	const char *path = programs->one[i].argv[0], *slash = strrchr(path, '/');
+
+	text_add(label, "%s", path);
+	if (strcmp(slash ? slash + 1 : path, programs->one[i].name) != 0)
+		text_add(label, " (%s)", programs->one[i].name);
+}
+
 void programs_report(const struct programs *programs, struct text *text)
 {
+	struct text label = { 0 };
+
 	for (int i = 0; i < programs->count; i++) {
+		text_cut(&label, 0);
+		add_label(programs, i, &label);
 		if (programs->one[i].stuck)
 			text_add(text, "datsim: %s waited forever, and was ended\n",
-				 programs->one[i].argv[0]);
+				 text_of(&label));
 		else if (programs->one[i].killed)
-			text_add(text, "datsim: %s was killed by a fault\n",
-				 programs->one[i].argv[0]);
+			text_add(text, "datsim: %s was killed by a fault\n", text_of(&label));
 		else
-			program_report(programs->one[i].argv[0], programs->one[i].code, text);
+			program_report(text_of(&label), programs->one[i].code, text);
 	}
+	text_free(&label);
 }
 
 /* The name of a process whose node's name was taken: shortened, with a number behind it. */
