@@ -59,6 +59,7 @@ const char details_test[] =
 	"       fault adapter b down at 2ms for 1ms\n"
 	"       fault call ibv_post_send nth=3 fail ENOMEM        for a program that uses verbs\n"
 	"       heal                                              no faults from here on\n"
+	"       for i in 1..3: b: dat_srq_post_recv(S, $i)        a line for each number\n"
 	"       note \"a line for the timeline\"\n"
 	"       quiet                                             run until no event is pending\n"
 	"  end  quiet\n"

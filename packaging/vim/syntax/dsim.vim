@@ -13,7 +13,8 @@ syntax match dsimCall /\<dat_\w\+/
 syntax match dsimConstant /\<DAT_\w\+/
 syntax match dsimEvent /\(\<event \h\w* \)\@<=\h\w*/
 syntax keyword dsimStatement fabric use connected adapter bare hold release link note quiet end
-syntax keyword dsimStatement fault heal event agent no packet message after packets optional
+syntax match dsimVariable /\$\h\w*/
+syntax keyword dsimStatement for in fault heal event agent no packet message after packets optional
 syntax match dsimOperator /->\|!=\|=?/
 
 highlight default link dsimComment Comment
@@ -26,5 +27,6 @@ highlight default link dsimConstant Constant
 highlight default link dsimEvent Type
 highlight default link dsimStatement Statement
 highlight default link dsimOperator Operator
+highlight default link dsimVariable Identifier
 
 let b:current_syntax = 'dsim'

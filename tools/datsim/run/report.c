@@ -220,6 +220,8 @@ bool run_fail(struct run *run, enum exit_code code, struct text *expected, struc
 	va_start(args, format);
 	text_vadd(&failure->title, format, args);
 	va_end(args);
+	if (run->st && run->st->loop)
+		text_add(&failure->title, " (%s)", run->st->loop);
 	if (run->st && run->st->repeat > 1)
 		text_add(&failure->title, " (%llu of %llu)", (unsigned long long)run->turn,
 			 (unsigned long long)run->st->repeat);

@@ -96,9 +96,9 @@ static int lex_one(const char *s, int n, struct token *token)
 		return lex_number(s, n, token);
 	if (s[0] == '"')
 		return lex_string(s, n, token);
-	if (is_letter(s[0])) {
+	if (is_letter(s[0]) || (s[0] == '$' && n > 1 && is_letter(s[1]))) {
 		token->kind = TOKEN_NAME;
-		while (i < n && (is_letter(s[i]) || is_digit(s[i])))
+		while (i < n && (is_letter(s[i]) || is_digit(s[i]) || s[i] == '$'))
 			i++;
 		return i;
 	}

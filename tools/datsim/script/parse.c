@@ -360,10 +360,48 @@ end:
 
 /* ---- lines ---- */
 
+/* The statement in the tokens from the current one on. */
+static bool add_statement(struct parser *parser, const char *loop, struct statement ***end)
+{
+	struct statement *st = arena_alloc(&parser->script->arena, sizeof(*st));
+
+	st->repeat = 1;
+	st->actor_index = -1;
+	st->loop = loop;
+	parser->depth = 0;
+	if (!parse_statement(parser, st))
+		return false;
+	**end = st;
+	*end = &st->next;
+	return true;
+}
+
+/* A statement for each number of the loop; the line is split again each time. */
+static void parse_turns(struct parser *parser, const struct loop *loop, int length, int number,
+			struct statement ***end)
+{
+	struct token *first = parser->now;
+	struct text name = { 0 };
+	uint64_t i;
+
+	for (i = loop->first; i <= loop->last; i++) {
+		lex_line(parser->line, length, number, parser->tokens);
+		parser->now = first;
+		name.length = 0;
+		text_add(&name, "%s=%llu", loop->name, (unsigned long long)i);
+		if (!parse_loop_turn(parser, loop, i, first) ||
+		    !add_statement(parser,
+				   arena_copy(&parser->script->arena, text_of(&name), name.length),
+				   end))
+			break;
+	}
+	text_free(&name);
+}
+
 static void parse_line(struct parser *parser, int length, int number, struct statement ***end)
 {
 	struct place at = { number, 1, 1 };
-	struct statement *st;
+	struct loop loop;
 
 	if (length > SCRIPT_LINE_MAX) {
 		at.column = SCRIPT_LINE_MAX + 1;
@@ -373,16 +411,12 @@ static void parse_line(struct parser *parser, int length, int number, struct sta
 	}
 	lex_line(parser->line, length, number, parser->tokens);
 	parser->now = parser->tokens;
-	parser->depth = 0;
-	if (parser->now->kind == TOKEN_END)
+	if (parser->now->kind == TOKEN_END || !parse_loop(parser, &loop, (size_t)length))
 		return;
-	st = arena_alloc(&parser->script->arena, sizeof(*st));
-	st->repeat = 1;
-	st->actor_index = -1;
-	if (!parse_statement(parser, st))
-		return;
-	**end = st;
-	*end = &st->next;
+	if (loop.name)
+		parse_turns(parser, &loop, length, number, end);
+	else if (parse_loop_turn(parser, &loop, 0, parser->now))
+		add_statement(parser, NULL, end);
 }
 
 /* "# Failure: regex", alone on a line: the script must fail with a matching message. */

@@ -17,7 +17,8 @@ struct parser {
 	const char *line;                         /* source text of the line */
 	struct token tokens[LINE_TOKENS_MAX + 1]; /* one more, for a token of lookahead */
 	struct token *now;
-	int depth; /* of the value being parsed: how many values contain it */
+	uint64_t looped, looped_bytes; /* statements that loops made; their text */
+	int depth;                     /* of the value being parsed: how many values contain it */
 };
 
 /* "expected X, found Y" at the current token. */
@@ -30,6 +31,20 @@ bool at_mark(const struct parser *parser, char mark);
 bool parse_need_mark(struct parser *parser, char mark);
 
 char *token_copy(struct parser *parser, const struct token *token);
+
+/* parse_loop.c: "for i in 1..3:" in front of a statement. */
+struct loop {
+	const char *name; /* NULL: the line is no loop */
+	uint64_t first, last;
+};
+/*
+ * Read the loop, if the line, of this length, begins with one. Tokens of its statement are the
+ * current ones then.
+ */
+bool parse_loop(struct parser *parser, struct loop *loop, size_t length);
+/* Put the number in place of $NAME in the tokens from this one on; without a loop there is none. */
+bool parse_loop_turn(struct parser *parser, const struct loop *loop, uint64_t number,
+		     struct token *token);
 
 bool parse_when(struct parser *parser, struct when *when);
 struct value *parse_value(struct parser *parser);

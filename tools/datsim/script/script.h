@@ -20,6 +20,8 @@
 #define SCRIPT_LINES_MAX   20000
 #define SCRIPT_LINE_MAX    1000 /* bytes */
 #define SCRIPT_REPEAT_MAX  100000
+#define SCRIPT_LOOP_MAX    1000    /* numbers of one loop */
+#define SCRIPT_LOOPED_MAX  20000   /* statements that loops make, in all */
 #define SCRIPT_STEPS_MAX   1000000 /* statements executed, counting repeats */
 #define SCRIPT_ACTORS_MAX  16
 #define SCRIPT_SYMBOLS_MAX 4096
@@ -257,6 +259,7 @@ struct statement {
 	struct place actor_at;
 	int actor_index;
 	uint64_t repeat;
+	const char *loop; /* "i=2", if a loop made it */
 	union {
 		struct setting *fabric;
 		struct use use;
