@@ -55,7 +55,7 @@ void course_tell(struct course *course, uint64_t done)
 	if (!course->progress)
 		return;
 	now = course_clock();
-	if (!course->began)
+	if (course->began == 0)
 		course->began = course->told = now;
 	if (now - course->told < 0.5)
 		return;
