@@ -225,7 +225,8 @@ bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
 	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
 		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
 			continue;
-		if (ls->thread[i].state == EMU_THREAD_READY ||
+		/* One that keeps the turn for new threads to come is in a wait already. */
+		if (ls->turn == i || ls->thread[i].state == EMU_THREAD_READY ||
 		    ls->thread[i].state == EMU_THREAD_ENDING)
 			return false;
 		any = true;
