@@ -58,7 +58,7 @@ DAT_HANDLE handle_of_number(uint32_t number);
  * valgrind read all of a process's memory.
  */
 #ifdef LIBDAT_SMALL_LIMITS
-#define HANDLE_RANGES      2
+#define HANDLE_RANGES      4
 #define HANDLE_RANGE_BYTES (1ul << 20)
 #else
 #define HANDLE_RANGES      256
