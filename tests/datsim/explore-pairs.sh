@@ -137,7 +137,7 @@ says='server \+ client: schedule [0-9]+ of seed 1 is stuck \(nothing can wake se
 lodger lodger
 holds "a kill is all it takes" only_line "$found" '^fault kill client at [0-9]+ns$'
 holds "the kill happens again in the same way" replays 1
-killed() { grep -q 'lodger was killed by a fault' first && grep -q 'kill.*: 1 time' first; }
+killed() { grep -q 'lodger (client) was killed by a fault' first && grep -q 'kill.*: 1 time' first; }
 holds "the report says which program was killed" killed
 code=0
 options="-j 2 --faults all,kill --runs $runs"
@@ -207,7 +207,7 @@ order() {
 		--node server "$planted/slots" serve + --node client "$planted/slots" 0 + \
 		--node client "$planted/slots" 1
 }
-order 'turn order' 1 'slots exits with 1'
+order 'turn order' 1 'slots .server. exits with 1'
 order 'turn server call=1' 2 'expected a call and what happens at it'
 order 'turn server call=1 for=5us to=client' 2 'expected a call and what happens at it'
 order 'turn server at=1' 2 'expected one of call, to, for, thread, to_thread, found .at.'
