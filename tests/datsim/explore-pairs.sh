@@ -137,7 +137,9 @@ says='server \+ client: schedule [0-9]+ of seed 1 is stuck \(nothing can wake se
 lodger lodger
 holds "a kill is all it takes" only_line "$found" '^fault kill client at [0-9]+ns$'
 holds "the kill happens again in the same way" replays 1
-killed() { grep -q 'lodger (client) was killed by a fault' first && grep -q 'kill.*: 1 time' first; }
+killed() {
+	grep -q 'lodger (client) was killed by a fault' first && grep -q 'kill.*: 1 time' first
+}
 holds "the report says which program was killed" killed
 code=0
 options="-j 2 --faults all,kill --runs $runs"
