@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What datsim run asks the kernel about a program that it has started: does it listen at a TCP
- * port, by itself or in a program that it started?
+ * port, by itself or in a program that it started? Does it wait, or has one of them work to do?
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -70,6 +70,37 @@ START_TEST(a_program_listens_if_one_that_it_started_does)
 }
 END_TEST
 
+/* A shell, for example, waits for the server that it has started. */
+START_TEST(a_program_does_not_wait_while_one_that_it_started_is_busy)
+{
+	int pids[2];
+	pid_t parent, busy;
+
+	ck_assert_int_eq(pipe(pids), 0);
+	parent = fork();
+	if (parent == 0) {
+		busy = fork();
+		while (busy == 0)
+			;
+		_exit(write(pids[1], &busy, sizeof(busy)) == sizeof(busy) ? pause() : 1);
+	}
+	ck_assert_int_eq(read(pids[0], &busy, sizeof(busy)), sizeof(busy));
+	kill(busy, SIGSTOP);
+	while (!startup_waits(parent))
+		;
+	kill(busy, SIGCONT);
+	ck_assert(!startup_waits(parent));
+	kill(busy, SIGKILL);
+	while (!startup_waits(parent))
+		;
+	kill(parent, SIGKILL);
+	ck_assert_int_eq(waitpid(parent, NULL, 0), parent);
+	ck_assert(!startup_waits(parent));
+	close(pids[0]);
+	close(pids[1]);
+}
+END_TEST
+
 static void setup_nothing(void)
 {
 }
@@ -79,6 +110,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_program_listens_from_listen_to_close, (int)COUNT(families),
 		 setup_nothing);
 	unit_add(suite, a_program_listens_if_one_that_it_started_does, 1, setup_nothing);
+	unit_add(suite, a_program_does_not_wait_while_one_that_it_started_is_busy, 1,
+		 setup_nothing);
 }
 
 UNIT_SUITE("programs that start")

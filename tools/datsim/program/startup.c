@@ -71,9 +71,43 @@ static bool is_listener(pid_t pid, const char *table, const struct sockets *sock
 	return found;
 }
 
-static bool tree_listens(pid_t pid, int depth);
+static bool has_listener(pid_t pid)
+{
+	struct sockets sockets;
 
-static bool children_listen(pid_t pid, int depth)
+	find_sockets(pid, &sockets);
+	return sockets.count > 0 &&
+	       (is_listener(pid, "tcp", &sockets) || is_listener(pid, "tcp6", &sockets));
+}
+
+/* The state that the kernel gives the first thread: 'S' asleep, 'R' running; 0: it is not there. */
+static char state_of(pid_t pid)
+{
+	char path[64], text[512], *end;
+	size_t length = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (file) {
+		length = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[length] = '\0';
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end[2] : '\0';
+}
+
+static bool is_busy(pid_t pid)
+{
+	char state = state_of(pid);
+
+	return state == 'R' || state == 'D';
+}
+
+static bool any_in_tree(pid_t pid, int depth, bool (*holds)(pid_t pid));
+
+static bool any_child(pid_t pid, int depth, bool (*holds)(pid_t pid))
 {
 	char path[64], list[CHILDREN], *at = list, *end;
 	bool found = false;
@@ -88,43 +122,27 @@ static bool children_listen(pid_t pid, int depth)
 		*list = '\0';
 	fclose(file);
 	while (!found && (child = strtol(at, &end, 10)) > 0) {
-		found = tree_listens((pid_t)child, depth);
+		found = any_in_tree((pid_t)child, depth, holds);
 		at = end;
 	}
 	return found;
 }
 
-static bool tree_listens(pid_t pid, int depth)
+/* Does it hold for the process, or for one that it started? */
+static bool any_in_tree(pid_t pid, int depth, bool (*holds)(pid_t pid))
 {
-	struct sockets sockets;
-
-	find_sockets(pid, &sockets);
-	if (sockets.count > 0 &&
-	    (is_listener(pid, "tcp", &sockets) || is_listener(pid, "tcp6", &sockets)))
-		return true;
-	return depth > 0 && children_listen(pid, depth - 1);
+	return holds(pid) || (depth > 0 && any_child(pid, depth - 1, holds));
 }
 
 bool startup_listens(pid_t pid)
 {
-	return tree_listens(pid, DEPTH);
+	return any_in_tree(pid, DEPTH, has_listener);
 }
 
+/* A shell is asleep while the program that it started has work to do. */
 bool startup_waits(pid_t pid)
 {
-	char path[64], text[512], *end;
-	size_t length = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "r");
-	if (file) {
-		length = fread(text, 1, sizeof(text) - 1, file);
-		fclose(file);
-	}
-	text[length] = '\0';
-	end = strrchr(text, ')');
-	return end && strncmp(end, ") S", 3) == 0;
+	return state_of(pid) == 'S' && !any_in_tree(pid, DEPTH, is_busy);
 }
 
 /* Programs that start the processes of a job. */

@@ -11,7 +11,10 @@
 
 /* Does the process, or one that it started, listen at a TCP port? */
 bool startup_listens(pid_t pid);
-/* Does its first thread wait for something? False: it has work to do, or is not there. */
+/*
+ * Does it wait for something, with all processes that it started? False: the first thread of one
+ * has work to do, or the process is not there.
+ */
 bool startup_waits(pid_t pid);
 /* Say what a job launcher such as mpirun needs, if the program is one and no fabric is named. */
 void startup_warn_of_launcher(const char *path);
