@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..72
+echo 1..83
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -89,6 +89,29 @@ holds "then the rest is on standard error" grep -q '20 schedules of seed 1 hold'
 expect 1 'shrunk to' explore --runs "$runs" --json first.json --out first.dsim -- ./credit
 holds "without a store it has the first failure" is first.json \
 	'[f["lines"] for f in j["failures"]] == [open("first.dsim").read().split("\n")[:-1]]' True
+# With a reason if nothing was explored.
+reason() {
+	rm -f none.json
+	"$datsim" explore --runs 3 --json none.json "$@" > out 2>&1
+	status=$?
+	[ $status != 0 ] && is none.json 'j["exit_status"], len(j["failures"])' "($status, 0)" &&
+		value none.json 'j["reason"]' > said
+}
+holds "JSON: a program that fails without a fault" eval 'reason -- sh -c "exit 3" &&
+	grep -qx "sh exits with 3 without any fault: nothing was explored" said'
+holds "JSON: one that opens no adapter" eval 'reason -- true &&
+	grep -q "^true opened no simulated adapter: nothing was explored" said'
+holds "JSON: one of several that does nothing" eval 'reason --lockstep -- "$behaves" well + true &&
+	grep -q "^true opened no simulated adapter, or made no object on it" said'
+holds "JSON: one that sends nothing" eval 'reason -- "$behaves" silent &&
+	grep -q "sent no packet, so no fault could act in 3 schedules" said'
+echo 'use adapter a@emu0' > adapter.dsim
+holds "JSON: a script without packets, and one that is not there" eval 'reason adapter.dsim &&
+	grep -q "no packet crosses a link" said && reason nonesuch.dsim &&
+	grep -q "nonesuch.dsim: No such file" said'
+holds "JSON: a store that cannot be used" eval 'reason --store out -- ./credit &&
+	grep -q "^the store out cannot be used" said'
+holds "JSON: no reason if it was explored" eval '! value one.json "j[\"reason\"]"'
 expect 1 'cannot write /nowhere/x.json' explore --runs "$runs" --json /nowhere/x.json -- ./credit
 
 # ---- coverage ----
@@ -201,6 +224,41 @@ holds "in two parts it counts the same" in_parts
 expect 0 '^clean.dsim: 100 schedules of seed 1 hold' explore --coverage --runs 100 --store clean \
 	clean.dsim
 holds "its coverage is kept" grep -q '^# covered: completion 100 ' clean/*.position
+
+explained() {
+	"$datsim" explore --runs 50 --store why --json why.json event-order.dsim > out 2>&1
+	sed -n 's/^# explained: //p' why/*.dsim > a
+	grep -xFf a out > b
+	grep -qE '^what it takes, by [0-9]+ more runs:$' a && cmp a b &&
+		is why.json '"\n".join(j["failures"][0]["explained"])' "$(cat a)"
+}
+holds "what matters of it is printed, stored and in the JSON" explained
+
+# ---- interrupted: a script ----
+# Signals are held back once the folder is there.
+interrupted() {
+	rm -rf cut
+	(exec env --default-signal=INT "$datsim" explore -j 2 --runs 1000000000 --store cut \
+		--json cut.json event-order.dsim) > out 2>&1 &
+	pid=$!
+	until [ -d cut ]; do :; done
+	kill -"$1" $pid
+	wait $pid
+	[ $? = "$2" ] && is cut.json 'j["interrupted"], j["exit_status"]' "(True, $2)" &&
+		grep -qE '^event-order.dsim: [0-9]+ schedules of seed 1' out &&
+		grep -qE 'asked to end: [0-9]+ schedules have ended' out &&
+		grep -q 'go on from there: the same command with --resume' out
+}
+whole() {
+	total=$(($(sed -n 's/^# done: //p' cut/*.position) + 100))
+	"$datsim" explore --runs $total --resume --store cut event-order.dsim > out
+	rm -rf script2
+	"$datsim" explore --runs $total --store script2 event-order.dsim > out
+	counts cut > a; counts script2 > b; cmp a b
+}
+holds "SIGTERM ends it, with a summary" interrupted TERM 143
+holds "it goes on where it was" whole
+holds "SIGINT ends it, with a summary" interrupted INT 130
 
 # ---- several programs in lockstep ----
 XDG_RUNTIME_DIR=$scratch

@@ -128,10 +128,11 @@ bool campaign_begin(struct campaign *campaign, struct course *course, const char
 	position_here(campaign, &position);
 	position_name(&position, &campaign->position);
 	position_free(&position);
-	if (course->store && !store_open(&campaign->store, course->store, true))
+	if ((course->store && !store_open(&campaign->store, course->store, true)) ||
+	    (course->resume && !campaign_resume(campaign))) {
+		text_add(&course->reason, "the store %s cannot be used", course->store);
 		return false;
-	if (course->resume && !campaign_resume(campaign))
-		return false;
+	}
 	course->began = course->told = course_clock();
 	return true;
 }
@@ -286,4 +287,29 @@ int campaign_end(struct campaign *campaign)
 	if (campaign->course->json && !campaign_write_json(campaign) && !code)
 		code = EXIT_USAGE;
 	return code;
+}
+
+void campaign_interrupted(struct campaign *campaign, int code)
+{
+	campaign->interrupted = true;
+	campaign->code = code;
+	campaign_end(campaign);
+}
+
+int campaign_report(struct campaign *campaign, int code)
+{
+	if (!campaign->course->json || campaign->course->reported)
+		return code;
+	campaign->code = code;
+	return campaign_write_json(campaign) || code ? code : EXIT_USAGE;
+}
+
+void campaign_tell_of_end(const struct campaign *campaign)
+{
+	fprintf(stderr, "datsim explore: it was asked to end: %llu schedules have ended, and ",
+		(unsigned long long)campaign->course->done);
+	if (campaign->failed)
+		fprintf(stderr, "%llu have failed\n", (unsigned long long)campaign->failed);
+	else
+		fputs("none has failed\n", stderr);
 }

@@ -65,10 +65,16 @@ void campaign_tell_known(const struct campaign *campaign, const struct entry *en
 void campaign_save(struct campaign *campaign, uint64_t done, bool end);
 /* The summary, the table of coverage and the JSON. Returns the exit code. */
 int campaign_end(struct campaign *campaign);
+/* It was asked to end: the same, of what it has done, for a tool that exits with `code`. */
+void campaign_interrupted(struct campaign *campaign, int code);
+/* It may have ended before there was a summary: then write the JSON now. Returns `code`. */
+int campaign_report(struct campaign *campaign, int code);
+/* The schedules that have ended, and those of them that failed, for one that was asked to end. */
+void campaign_tell_of_end(const struct campaign *campaign);
 
 /* ---- campaign_json.c ---- */
 
-bool campaign_write_json(const struct campaign *campaign);
+bool campaign_write_json(struct campaign *campaign);
 /* The failures of a list, of this target or (NULL) of all. */
 void entries_json(const struct store *store, const char *target, struct json *json);
 /* To a file, or with "-" to what standard output was at the beginning. */

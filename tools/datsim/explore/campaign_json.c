@@ -57,6 +57,21 @@ static void lines_json(const struct entry *entry, struct json *json)
 	lines_free(&lines);
 }
 
+static void explained_json(const struct entry *entry, struct json *json)
+{
+	const char *line = text_of(&entry->explained), *end;
+	struct text one = { 0 };
+
+	json_open(json, "explained", '[');
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		one.length = 0;
+		text_append(&one, line, (size_t)(end - line));
+		json_string(json, NULL, text_of(&one));
+	}
+	json_close(json, ']');
+	text_free(&one);
+}
+
 static void replay_json(const struct store *store, const struct entry *entry, struct json *json)
 {
 	struct text path = { 0 }, replay = { 0 };
@@ -91,6 +106,7 @@ static void entry_json(const struct store *store, const struct entry *entry, str
 	json_bool(json, "repeats", entry->repeats);
 	replay_json(store, entry, json);
 	lines_json(entry, json);
+	explained_json(entry, json);
 	json_close(json, '}');
 }
 
@@ -104,9 +120,9 @@ void entries_json(const struct store *store, const char *target, struct json *js
 	json_close(json, ']');
 }
 
-bool campaign_write_json(const struct campaign *campaign)
+bool campaign_write_json(struct campaign *campaign)
 {
-	const struct course *course = campaign->course;
+	struct course *course = campaign->course;
 	double seconds = course_clock() - campaign->began;
 	uint64_t ran = course->done - campaign->before;
 	struct json json = { .depth = 0 };
@@ -122,6 +138,8 @@ bool campaign_write_json(const struct campaign *campaign)
 	json_number(&json, "jobs", (uint64_t)course->jobs);
 	json_bool(&json, "lockstep", course->lockstep);
 	json_bool(&json, "interrupted", campaign->interrupted);
+	if (course->reason.length)
+		json_string(&json, "reason", text_of(&course->reason));
 	json_number(&json, "schedules", course->done);
 	json_number(&json, "schedules_before", campaign->before);
 	json_number(&json, "failed", campaign->failed);
@@ -134,6 +152,7 @@ bool campaign_write_json(const struct campaign *campaign)
 		coverage_json(&campaign->coverage, &json);
 	json_close(&json, '}');
 	good = json_write(&json, course->json);
+	course->reported = true;
 	text_free(&json.text);
 	return good;
 }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "tools/datsim/commands.h"
+
 double course_clock(void)
 {
 	struct timespec now;
@@ -78,6 +80,17 @@ void course_doing(struct course *course, const char *format, ...)
 	course_tell(course, course->done);
 }
 
+int course_refuse(struct course *course, const char *format, ...)
+{
+	va_list args;
+
+	course->reason.length = 0;
+	va_start(args, format);
+	text_vadd(&course->reason, format, args);
+	va_end(args);
+	return usage_error("explore", "%s", text_of(&course->reason));
+}
+
 /* False: time is up. */
 static bool look_at_clock(struct course *course)
 {
@@ -99,8 +112,13 @@ uint64_t course_before(const struct course *course, uint64_t number)
 
 void course_go_on(const struct course *course, uint64_t number)
 {
-	fprintf(stderr, "datsim explore: to go on from there: the same command with --first %llu\n",
-		(unsigned long long)(number - (course->shard - 1)));
+	if (course->store)
+		fputs("datsim explore: to go on from there: the same command with --resume\n",
+		      stderr);
+	else
+		fprintf(stderr,
+			"datsim explore: to go on from there: the same command with --first %llu\n",
+			(unsigned long long)(number - (course->shard - 1)));
 }
 
 bool course_next(struct course *course, uint64_t *number)

@@ -124,7 +124,7 @@ static bool wait_for_workers(struct explorer *explorer, const struct shared *sha
 			break;
 		}
 	}
-	return good || killed;
+	return good || killed || ended_asked(&explorer->ended);
 }
 
 /* False: a worker died, for which no schedule is to blame. */
@@ -309,6 +309,15 @@ static bool has_packets(const struct explorer *explorer)
 	return any;
 }
 
+/* Without any fault it does not pass. */
+static void tell_reason(const struct explorer *explorer, const struct verdict *verdict)
+{
+	const char *report = text_of(&verdict->report);
+
+	text_printable(&explorer->course->reason, report, strcspn(report, "\n"));
+	text_add(&explorer->course->reason, ": nothing was explored");
+}
+
 /* The script has to be valid, to pass without faults, and to give them something to act on. */
 static int look_at_script(struct explorer *explorer)
 {
@@ -325,6 +334,8 @@ static int look_at_script(struct explorer *explorer)
 		fputs(text_of(&verdict.report), code == EXIT_USAGE ? stderr : stdout);
 	if (code != EXIT_PASS && code != EXIT_USAGE && code != EXIT_UNSUPPORTED)
 		puts("this is without any fault: nothing was explored");
+	if (code != EXIT_PASS)
+		tell_reason(explorer, &verdict);
 	verdict_free(&verdict);
 	if (code != EXIT_PASS || dat_sim_config_init(&config) != DAT_SUCCESS)
 		return code != EXIT_PASS ? code : EXIT_USAGE;
@@ -333,13 +344,14 @@ static int look_at_script(struct explorer *explorer)
 		plan_make(&explorer->plan, &script);
 		explorer->plan.kinds = explorer->course->kinds;
 		if (script.must_fail)
-			code = usage_error("explore", "%s is to fail: it says \"# Failure:\"",
-					   explorer->path);
+			code = course_refuse(explorer->course,
+					     "%s is to fail: it says \"# Failure:\"",
+					     explorer->path);
 		else if (!has_packets(explorer))
-			code = usage_error("explore",
-					   "%s: no packet crosses a link after the set-up, so no "
-					   "fault can act: nothing was explored",
-					   explorer->path);
+			code = course_refuse(explorer->course,
+					     "%s: no packet crosses a link after the set-up, so no "
+					     "fault can act: nothing was explored",
+					     explorer->path);
 	}
 	script_free(&script);
 	return code;
@@ -351,13 +363,13 @@ int explorer_tell_of_none(const struct explorer *explorer)
 	const struct course *course = explorer->course;
 
 	if (!course->done)
-		return usage_error("explore",
-				   "no schedule was run: allow more --runs or --seconds");
+		return course_refuse(explorer->course,
+				     "no schedule was run: allow more --runs or --seconds");
 	if (!explorer->acted)
-		return usage_error("explore",
-				   "%s: no fault of %llu schedules ever acted, so nothing was "
-				   "tested: allow more --runs, or other --faults",
-				   explorer->path, (unsigned long long)course->done);
+		return course_refuse(explorer->course,
+				     "%s: no fault of %llu schedules ever acted, so nothing was "
+				     "tested: allow more --runs, or other --faults",
+				     explorer->path, (unsigned long long)course->done);
 	printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
 	       (unsigned long long)course->done, (unsigned long long)course->seed);
 	return EXIT_PASS;
@@ -382,14 +394,9 @@ static int tell_of_end(const struct explorer *explorer)
 static int explorer_run(struct explorer *explorer)
 {
 	struct verdict verdict;
-	int code = look_at_script(explorer);
 	bool found = false;
+	int code = find_failure(explorer, &found);
 
-	if (code == EXIT_PASS && campaign_wanted(explorer->course))
-		return explorer_campaign(explorer);
-	ended_watch_alone(&explorer->ended);
-	if (code == EXIT_PASS)
-		code = find_failure(explorer, &found);
 	if (code != EXIT_PASS || ended_asked(&explorer->ended))
 		return code;
 	if (!found)
@@ -422,14 +429,21 @@ int explore_script(struct course *course, const char *path)
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	ended_watch_alone(&explorer.ended);
 	if (read_whole(path, SCRIPT_BYTES_MAX, &explorer.content, &error))
+		code = look_at_script(&explorer);
+	else
+		text_append(&course->reason, text_of(&error), strcspn(text_of(&error), "\n"));
+	fputs(text_of(&error), stderr);
+	if (campaign_wanted(course))
+		code = explorer_campaign(&explorer, code);
+	else if (code == EXIT_PASS)
 		code = explorer_run(&explorer);
 	ended_unwatch(&explorer.ended);
-	if (explorer.ended.by)
+	if (explorer.ended.by && !campaign_wanted(course))
 		code = tell_of_end(&explorer);
-	fputs(text_of(&error), stderr);
 	text_free(&error);
 	text_free(&explorer.schedule.text);
 	text_free(&explorer.explained);
+	text_free(&course->reason);
 	text_free(&explorer.content);
 	return code;
 }

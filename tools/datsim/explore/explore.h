@@ -25,6 +25,7 @@ struct course {
 	uint64_t failed;    /* schedules that have failed */
 	double longest;     /* seconds that a run has taken by now */
 	struct text doing;  /* instead of running schedules: shrinking one */
+	struct text reason; /* why nothing was explored; empty: it was */
 	bool lockstep;      /* programs */
 	int jobs;           /* at a time */
 	uint32_t kinds;     /* of faults, a bit for each */
@@ -39,6 +40,7 @@ struct course {
 	bool as_found;     /* failures are not shrunk */
 	uint64_t failures; /* new ones, after which it ends */
 	bool merges;       /* run no schedule, but shrink what the store has */
+	bool reported;     /* the JSON is written */
 };
 
 /* The number of the next schedule; false: all are done. */
@@ -54,6 +56,9 @@ void course_doing(struct course *course, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Say how to go on with that schedule. */
 void course_go_on(const struct course *course, uint64_t number);
+/* Nothing is explored: say why, for the JSON, too. Returns the exit code of the tool. */
+int course_refuse(struct course *course, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Real time, in seconds. */
 double course_clock(void);
 /* The number of schedules of the course before that one. */

@@ -20,6 +20,7 @@
 #include "tools/datsim/files.h"
 #include "tools/datsim/jobs.h"
 
+#define LOOK_NS     100000000
 #define ROUND_FIRST 64
 #define ROUND_MOST  4096
 #define COVER_BYTES (256u << 10) /* of what a worker covered in a round */
@@ -99,6 +100,7 @@ static void make_entry(const struct explorer *explorer, const struct lines *line
 	entry->schedule = explorer->schedule.number;
 	entry->fabric_seed = seed;
 	entry->shrunk = !explorer->course->as_found;
+	text_append(&entry->explained, text_of(&explorer->explained), explorer->explained.length);
 	entry->repeats = true;
 	entry_find_faults(entry, lines);
 	add_first_line(&entry->says, failure);
@@ -131,12 +133,21 @@ static void keep_failure(struct explorer *explorer, const struct verdict *failur
 	uint64_t seed = explorer->schedule.seed;
 	struct entry entry, *known;
 	struct lines lines;
-	struct shrinking shrinking = { .lines = &lines, .course = explorer->course };
+	struct shrinking shrinking = { .lines = &lines,
+				       .course = explorer->course,
+				       .ended = &explorer->ended,
+				       .explained = &explorer->explained,
+				       .plan = &explorer->plan };
 
 	lines_split(&lines, &explorer->plan, &explorer->schedule);
+	explorer->explained.length = 0;
 	if (!explorer->course->as_found)
 		shrink_script(&shrinking, explorer->path, failure, &seed);
 	course_end(explorer->course);
+	if (ended_asked(&explorer->ended)) {
+		lines_free(&lines);
+		return;
+	}
 	make_entry(explorer, &lines, failure, seed, &entry);
 	known = store_find(&campaign->store, text_of(&entry.name));
 	if (known && (known->state == ENTRY_FAILS || known->state == ENTRY_NEW))
@@ -176,6 +187,7 @@ be_worker(struct explorer *explorer, struct round *round, uint64_t index, uint64
 	struct text covered = { 0 };
 	uint64_t i, at;
 
+	/* What asks the tool to end goes to its workers, too, where it stays blocked. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	coverage_free(&campaign->coverage);
 	for (i = 0; i < campaign->store.count; i++)
@@ -192,31 +204,47 @@ be_worker(struct explorer *explorer, struct round *round, uint64_t index, uint64
 	_exit(EXIT_PASS);
 }
 
-/* False: a worker came to a bad end. */
-static bool run_workers(struct explorer *explorer, struct round *round, uint64_t length)
+/* Wait for workers, which are killed if the tool has to end. False: some came to a bad end. */
+static bool wait_for_workers(struct explorer *explorer, const pid_t *workers, int count)
 {
-	int status, count = 0;
-	bool good = true;
+	int status, left = count;
+	bool good = true, killed = false;
 	pid_t pid;
 
-	fflush(NULL);
-	for (int i = 0; i < explorer->course->jobs; i++) {
-		pid = fork();
-		if (pid == 0)
-			be_worker(explorer, round, (uint64_t)i, length);
-		count += pid > 0;
-	}
-	good = count == explorer->course->jobs;
-	while (count > 0) {
-		pid = waitpid(-1, &status, 0);
+	while (left > 0) {
+		pid = waitpid(-1, &status, WNOHANG);
 		if (pid < 0 && errno != EINTR)
 			return false;
 		if (pid > 0) {
 			good = good && WIFEXITED(status) && !WEXITSTATUS(status);
-			count--;
+			left--;
+		} else if (pid == 0) {
+			ended_pause(&explorer->ended, LOOK_NS);
+			for (int i = 0; explorer->ended.by && !killed && i < count; i++)
+				kill(workers[i], SIGKILL);
+			killed = explorer->ended.by != 0;
+			course_tell(explorer->course, explorer->course->done);
 		}
 	}
 	return good;
+}
+
+/* False: a worker came to a bad end, or the tool has to end. */
+static bool run_workers(struct explorer *explorer, struct round *round, uint64_t length)
+{
+	pid_t workers[JOBS_MAX];
+	int count = 0;
+	bool good;
+
+	fflush(NULL);
+	for (int i = 0; i < explorer->course->jobs; i++) {
+		workers[count] = fork();
+		if (workers[count] == 0)
+			be_worker(explorer, round, (uint64_t)i, length);
+		count += workers[count] > 0;
+	}
+	good = wait_for_workers(explorer, workers, count);
+	return good && count == explorer->course->jobs;
 }
 
 static void take_counts(struct explorer *explorer, struct round *round)
@@ -258,7 +286,7 @@ static void settle_round(struct explorer *explorer, struct round *round)
 
 	qsort(round->unknown, round->unknown_count, sizeof(round->unknown[0]), by_number);
 	for (uint64_t i = 0; i < round->unknown_count; i++) {
-		if (campaign_is_full(explorer->campaign))
+		if (campaign_is_full(explorer->campaign) || ended_asked(&explorer->ended))
 			return;
 		explorer_schedule(explorer, round->unknown[i], true, &verdict);
 		if (verdict.code != EXIT_PASS) {
@@ -297,7 +325,7 @@ static void try_known(struct explorer *explorer)
 {
 	struct store *store = &explorer->campaign->store;
 
-	for (size_t i = 0; i < store->count; i++) {
+	for (size_t i = 0; i < store->count && !ended_asked(&explorer->ended); i++) {
 		if (store->list[i].is_script &&
 		    !strcmp(text_of(&store->list[i].target), text_of(&explorer->campaign->target)))
 			try_entry(explorer, &store->list[i]);
@@ -316,6 +344,30 @@ static uint64_t round_length(const struct course *course, uint64_t length)
 	return length;
 }
 
+/*
+ * One round. Asked to end within it, nothing of it counts, except failures that were kept: it is
+ * done again. False: a worker came to a bad end.
+ */
+static bool run_round(struct explorer *explorer, struct round *round, uint64_t length)
+{
+	struct course *course = explorer->course;
+	bool good = run_workers(explorer, round, length);
+
+	if (ended_asked(&explorer->ended))
+		return true;
+	campaign_save(explorer->campaign, course->done, round->unknown_count > 0);
+	take_counts(explorer, round);
+	settle_round(explorer, round);
+	explorer->half = ended_asked(&explorer->ended);
+	if (explorer->half)
+		return true;
+	course->done += length;
+	course_tell(course, course->done);
+	if (good)
+		campaign_save(explorer->campaign, course->done, false);
+	return good;
+}
+
 static bool run_rounds(struct explorer *explorer)
 {
 	struct course *course = explorer->course;
@@ -325,24 +377,30 @@ static bool run_rounds(struct explorer *explorer)
 	struct round *round;
 	bool good = true;
 
-	while (good && !campaign_is_full(campaign) && (length = round_length(course, wanted))) {
+	while (good && !campaign_is_full(campaign) && !ended_asked(&explorer->ended) &&
+	       (length = round_length(course, wanted))) {
 		round = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 		if (round == MAP_FAILED)
 			return false;
-		good = run_workers(explorer, round, length);
-		take_counts(explorer, round);
-		settle_round(explorer, round);
-		course->done += length;
-		course_tell(course, course->done);
-		if (good)
-			campaign_save(campaign, course->done, false);
+		good = run_round(explorer, round, length);
 		munmap(round, size);
 		wanted = wanted < ROUND_MOST ? 2 * wanted : wanted;
 	}
 	course_end(course);
-	if (good)
+	if (good && !explorer->half)
 		campaign_save(campaign, course->done, true);
 	return good;
+}
+
+static int end_early(struct explorer *explorer)
+{
+	const struct course *course = explorer->course;
+	int code = ended_code(&explorer->ended, EXIT_PASS);
+
+	campaign_interrupted(explorer->campaign, code);
+	campaign_tell_of_end(explorer->campaign);
+	course_go_on(course, course->first + course->shard - 1 + course->done * course->shards);
+	return code;
 }
 
 static int run_all(struct explorer *explorer)
@@ -352,24 +410,29 @@ static int run_all(struct explorer *explorer)
 
 	try_known(explorer);
 	if (!run_rounds(explorer)) {
-		usage_error("explore", "a process that ran schedules came to a bad end");
+		course_refuse(explorer->course, "a process that ran schedules came to a bad end");
 		return EXIT_INTERNAL;
 	}
+	if (explorer->ended.by)
+		return end_early(explorer);
 	if (!campaign->code && course->done != campaign->before &&
 	    (!explorer->acted || !course->done))
 		return explorer_tell_of_none(explorer);
 	return campaign_end(campaign);
 }
 
-int explorer_campaign(struct explorer *explorer)
+int explorer_campaign(struct explorer *explorer, int code)
 {
 	const char *slash = strrchr(explorer->path, '/');
 	struct campaign campaign;
-	int code = EXIT_USAGE;
 
 	explorer->campaign = &campaign;
-	if (campaign_begin(&campaign, explorer->course, slash ? slash + 1 : explorer->path))
+	if (!campaign_begin(&campaign, explorer->course, slash ? slash + 1 : explorer->path))
+		code = EXIT_USAGE;
+	else if (code == EXIT_PASS)
 		code = run_all(explorer);
+	campaign.interrupted |= ended_asked(&explorer->ended);
+	code = campaign_report(&campaign, ended_code(&explorer->ended, code));
 	campaign_free(&campaign);
 	return code;
 }

@@ -144,20 +144,20 @@ static int hunt_tell(struct hunt *hunt)
 	if (hunt->found)
 		return hunt_report(hunt);
 	if (!course->done)
-		return usage_error("explore",
-				   "no schedule was run: allow more --runs or --seconds");
+		return course_refuse(hunt->course,
+				     "no schedule was run: allow more --runs or --seconds");
 	if (hunt->campaign && (hunt->campaign->code || course->done == hunt->campaign->before))
 		return campaign_end(hunt->campaign);
 	if (!hunt->plan.link_count && !hunt->plan.turns)
-		return usage_error("explore",
-				   "%s sent no packet, so no fault could act in %llu schedules: "
-				   "nothing was tested",
-				   text_of(&hunt->title), (unsigned long long)course->done);
+		return course_refuse(hunt->course,
+				     "%s sent no packet, so no fault could act in %llu schedules: "
+				     "nothing was tested",
+				     text_of(&hunt->title), (unsigned long long)course->done);
 	if (!hunt->planted)
-		return usage_error("explore",
-				   "%llu schedules had no fault of these kinds, so nothing was "
-				   "tested: allow more --runs, or other --faults",
-				   (unsigned long long)course->done);
+		return course_refuse(hunt->course,
+				     "%llu schedules had no fault of these kinds, so nothing was "
+				     "tested: allow more --runs, or other --faults",
+				     (unsigned long long)course->done);
 	if (hunt->campaign)
 		return campaign_end(hunt->campaign);
 	printf("%s: %llu schedules of seed %llu hold\n", text_of(&hunt->title),
@@ -177,12 +177,6 @@ static void run_campaign(struct hunt *hunt)
 		hunt_settle(hunt);
 		hunt_save(hunt, true);
 	} while (more && !campaign_is_full(hunt->campaign) && !ended_asked(&hunt->ended));
-}
-
-static int hunt_interrupted(struct hunt *hunt)
-{
-	hunt->campaign->interrupted = true;
-	return campaign_end(hunt->campaign);
 }
 
 static int hunt_run(struct hunt *hunt)
@@ -205,7 +199,7 @@ static int hunt_run(struct hunt *hunt)
 	else if (!ended_asked(&hunt->ended))
 		code = hunt_tell(hunt);
 	else if (hunt->campaign)
-		code = hunt_interrupted(hunt);
+		campaign_interrupted(hunt->campaign, ended_code(&hunt->ended, EXIT_PASS));
 	runners_end(&hunt->runners);
 	/* Once more: only now is the processor time of all runs known. */
 	if (!hunt->course->merges)
@@ -229,12 +223,17 @@ static int tell_of_end(const struct hunt *hunt)
 	uint64_t open = hunt->found ? hunt->number : hunt->open;
 
 	course_end(hunt->course);
-	fprintf(stderr, "datsim explore: it was asked to end: ");
 	if (hunt->found)
-		fprintf(stderr, "schedule %llu of seed %llu has failed, and was not shrunk\n",
+		fprintf(stderr,
+			"datsim explore: it was asked to end: schedule %llu of seed %llu has "
+			"failed, and was not shrunk\n",
 			(unsigned long long)hunt->number, (unsigned long long)hunt->course->seed);
+	else if (hunt->campaign)
+		campaign_tell_of_end(hunt->campaign);
 	else
-		fprintf(stderr, "%llu schedules have begun, and none has failed\n",
+		fprintf(stderr,
+			"datsim explore: it was asked to end: %llu schedules have begun, and none "
+			"has failed\n",
 			(unsigned long long)hunt->course->done);
 	course_go_on(hunt->course, open);
 	return ended_code(&hunt->ended, EXIT_PASS);
@@ -315,11 +314,15 @@ static int hunt_all(struct hunt *hunt)
 			hunt->campaign = &campaign;
 			code = hunt_in_folder(hunt);
 		}
+		campaign.interrupted = hunt->ended.by != 0;
+		if (!hunt->course->merges)
+			code = campaign_report(&campaign, code);
 		campaign_free(&campaign);
 	}
 	text_free(&hunt->schedule.text);
 	text_free(&hunt->title);
 	text_free(&hunt->explained);
+	text_free(&hunt->course->reason);
 	return code;
 }
 

@@ -14,12 +14,13 @@ struct explorer {
 	struct text content;
 	struct plan plan;
 	struct schedule schedule;
-	uint64_t failed;           /* number of the failing schedule; UINT64_MAX: none */
-	uint64_t open;             /* the first schedule that has not ended */
-	int worker;                /* which of the processes that run schedules this is */
-	struct ended ended;        /* watched unless there is a campaign */
-	struct text explained;     /* what of a failure matters; empty in a campaign */
-	bool acted;                /* some schedule changed what happened to some packet */
+	uint64_t failed;       /* number of the failing schedule; UINT64_MAX: none */
+	uint64_t open;         /* the first schedule that has not ended */
+	int worker;            /* which of the processes that run schedules this is */
+	struct ended ended;    /* watched all the time */
+	struct text explained; /* what of a failure matters */
+	bool acted;            /* some schedule changed what happened to some packet */
+	bool half; /* a round that was interrupted is counted: its position is the one before it */
 	struct campaign *campaign; /* NULL: it ends with the first failure */
 };
 
@@ -39,7 +40,10 @@ int explorer_tell_of_none(const struct explorer *explorer);
 
 /* ---- explore_campaign.c ---- */
 
-/* Run all schedules of the course. Returns the exit code. */
-int explorer_campaign(struct explorer *explorer);
+/*
+ * Run all schedules of the course, unless the script itself has ended with another code than
+ * EXIT_PASS. Returns the exit code.
+ */
+int explorer_campaign(struct explorer *explorer, int code);
 
 #endif

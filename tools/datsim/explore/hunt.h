@@ -28,7 +28,7 @@ struct hunt {
 	uint64_t open;   /* of the first that has not ended, once the runs are over */
 	struct outcome failure;
 	size_t lines_before;   /* lines of the failing schedule, before it was shortened */
-	struct text explained; /* what of it matters; empty in a campaign */
+	struct text explained; /* what of it matters */
 
 	struct campaign *campaign; /* NULL: it ends with the first failure */
 	struct text ending;        /* of the failure (signature.h); empty without a campaign */

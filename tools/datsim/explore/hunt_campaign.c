@@ -98,6 +98,7 @@ static void make_entry(struct hunt *hunt, const struct lines *lines, bool shrunk
 	entry->shrunk = shrunk;
 	entry->repeats = true;
 	text_append(&entry->says, text_of(&hunt->says), hunt->says.length);
+	text_append(&entry->explained, text_of(&hunt->explained), hunt->explained.length);
 	take_replay(hunt, entry);
 }
 
@@ -123,6 +124,20 @@ static bool is_known(struct hunt *hunt, const struct entry *entry)
 	return known && (known->state == ENTRY_FAILS || known->state == ENTRY_NEW);
 }
 
+/* The entry, which is not in the store, is explained, printed, and put there. */
+static void report_new(struct hunt *hunt, struct lines *lines, struct entry *entry)
+{
+	hunt_explain(hunt, lines);
+	if (ended_asked(&hunt->ended)) {
+		entry_free(entry);
+		return;
+	}
+	text_append(&entry->explained, text_of(&hunt->explained), hunt->explained.length);
+	hunt->entry = entry;
+	hunt_report_lines(hunt, lines);
+	hunt->entry = NULL;
+}
+
 /* hunt->failure is none that is known: shorten it, print it and keep it. */
 static void keep_failure(struct hunt *hunt, struct lines *lines)
 {
@@ -134,8 +149,8 @@ static void keep_failure(struct hunt *hunt, struct lines *lines)
 		if (ended_asked(&hunt->ended))
 			return;
 	}
+	hunt->explained.length = 0;
 	make_entry(hunt, lines, !hunt->course->as_found, &entry);
-	hunt->entry = &entry;
 	if (is_known(hunt, &entry)) {
 		campaign_keep(hunt->campaign, &entry);
 	} else if (hunt->course->as_found) {
@@ -144,9 +159,8 @@ static void keep_failure(struct hunt *hunt, struct lines *lines)
 		       text_of(&entry.says), text_of(&entry.name));
 		campaign_keep(hunt->campaign, &entry);
 	} else {
-		hunt_report_lines(hunt, lines);
+		report_new(hunt, lines, &entry);
 	}
-	hunt->entry = NULL;
 }
 
 static int by_number(const void *a, const void *b)
@@ -252,7 +266,10 @@ static void shrink_entry(struct hunt *hunt, struct entry *entry, struct lines *l
 				       .words = true };
 
 	hunt->number = entry->schedule;
+	hunt->lines_before = lines->count;
 	shrink_lines(&shrinking);
+	hunt->explained.length = 0;
+	hunt_explain(hunt, lines);
 }
 
 /* Shorten an entry that is as it was found; it may get another name, and meet another there. */

@@ -47,6 +47,14 @@ static void add_link(struct hunt *hunt, struct span from, struct span to)
 		strcpy(plan->links[plan->link_count++], link);
 }
 
+/* What the trace of the run without faults shows. */
+enum studied {
+	STUDY_GOOD,
+	STUDY_NO_ADAPTER, /* it opened none, so no schedule can reach it */
+	STUDY_NO_OBJECT,  /* it opened one, and did nothing with it */
+	STUDY_ONE_IDLE    /* of several programs, one did nothing */
+};
+
 /* Did each of several programs open an adapter? *error: which did not. */
 static bool have_opened(const struct hunt *hunt, const char *path, const struct text *content,
 			struct text *error)
@@ -62,35 +70,53 @@ static bool have_opened(const struct hunt *hunt, const char *path, const struct 
 	return good;
 }
 
-/*
- * Find the links that the program uses, and the time that it takes. False: it opened no adapter, so
- * no schedule can reach it.
- */
-static bool study_trace(struct hunt *hunt, const char *path)
+/* Find the links that the program uses, and the time that it takes. */
+static enum studied study_trace(struct hunt *hunt, const char *path, struct text *idle)
 {
+	enum studied studied = access(path, R_OK) ? STUDY_NO_ADAPTER : STUDY_NO_OBJECT;
 	struct text content = { 0 }, error = { 0 };
 	struct trace_reader reader = { 0 };
 	struct trace_line line;
-	bool opened = false;
 
 	if (access(path, R_OK) == 0 && read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
 	    trace_open(&reader, path, text_of(&content), content.length)) {
 		while (trace_next(&reader, &line)) {
-			opened = true;
+			studied = STUDY_GOOD;
 			hunt->plan.span_us = line.ns / 1000;
 			if (span_is(line.verb, "packet"))
 				add_link(hunt, line.object, trace_value(&line, "to"));
 		}
 	}
 	trace_close(&reader);
-	opened = opened && have_opened(hunt, path, &content, &error);
+	if (studied == STUDY_GOOD && !have_opened(hunt, path, &content, idle))
+		studied = STUDY_ONE_IDLE;
 	/* A program with a long trace needs one in its schedules, too. */
 	if (content.length > ROUND_TRACE_BYTES / 2)
 		hunt->runners.trace_bytes = 0;
 	fputs(text_of(&error), stderr);
 	text_free(&content);
 	text_free(&error);
-	return opened;
+	return studied;
+}
+
+static int tell_idle(struct hunt *hunt, enum studied studied, const struct text *idle)
+{
+	const char *title = text_of(&hunt->title), *who = text_of(idle);
+	const char *colon = strstr(who, ": ");
+
+	/* Several have a fabric, and with it a trace, whatever they do. */
+	if (studied == STUDY_NO_ADAPTER || (studied == STUDY_NO_OBJECT && hunt->several))
+		return course_refuse(hunt->course,
+				     "%s opened no simulated adapter%s: nothing was explored. "
+				     "Is it linked with -ldat or -libverbs?",
+				     title, hunt->several ? ", or made no object on it" : "");
+	if (studied == STUDY_NO_OBJECT)
+		return course_refuse(hunt->course,
+				     "%s opened a simulated device, but made no object on it: "
+				     "nothing was explored",
+				     title);
+	who = colon ? colon + 2 : who;
+	return course_refuse(hunt->course, "%.*s", (int)strcspn(who, "\n"), who);
 }
 
 /* ---- the calls of threads, for switches of the turn ---- */
@@ -174,8 +200,10 @@ static int run_undisturbed(struct hunt *hunt)
 			hunt->runners.leaves = true;
 			code = EXIT_PASS;
 		} else if (code) {
-			printf("%s%s %s without any fault: nothing was explored\n",
-			       text_of(&hunt->title), hunt->several ? ":" : "", text_of(&what));
+			text_add(&hunt->course->reason,
+				 "%s%s %s without any fault: nothing was explored",
+				 text_of(&hunt->title), hunt->several ? ":" : "", text_of(&what));
+			puts(text_of(&hunt->course->reason));
 			if (errors)
 				hunt_show_errors(fileno(errors));
 		}
@@ -191,7 +219,8 @@ static int run_undisturbed(struct hunt *hunt)
 
 int hunt_study(struct hunt *hunt)
 {
-	struct text trace = { 0 };
+	struct text trace = { 0 }, idle = { 0 };
+	enum studied studied;
 	DAT_SIM_CONFIG config;
 	int code;
 
@@ -200,14 +229,13 @@ int hunt_study(struct hunt *hunt)
 	plan_program(hunt, &config);
 	code = run_undisturbed(hunt);
 	runner_trace(&hunt->runners, 0, &trace);
-	if (!study_trace(hunt, text_of(&trace)) && code == EXIT_PASS)
-		code = usage_error("explore",
-				   "%s opened no simulated adapter: nothing was explored. "
-				   "Is it linked with -ldat or -libverbs?",
-				   text_of(&hunt->title));
+	studied = study_trace(hunt, text_of(&trace), &idle);
+	if (code == EXIT_PASS && studied != STUDY_GOOD)
+		code = tell_idle(hunt, studied, &idle);
 	else if (code == EXIT_PASS && hunt->plan.turns)
 		count_calls(hunt);
 	hunt->runners.starts_anew = false;
+	text_free(&idle);
 	text_free(&trace);
 	return code;
 }

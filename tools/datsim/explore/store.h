@@ -46,7 +46,8 @@ struct entry {
 	bool is_script;
 	size_t faults_at, fault_count; /* of a script: which lines are faults */
 	bool shrunk, repeats;
-	struct text lines; /* each with its newline */
+	struct text explained; /* what of its lines matters; empty: unknown */
+	struct text lines;     /* each with its newline */
 
 	enum entry_state state;
 	uint64_t count;  /* schedules that failed so, in this run and those that it continues */

@@ -36,6 +36,20 @@ static void add_header(struct text *content, const char *key, const struct text 
 	text_free(&plain);
 }
 
+/* A line of the header for each of its lines. */
+static void add_explained(struct text *content, const struct text *explained)
+{
+	const char *line = text_of(explained), *end;
+	struct text one = { 0 };
+
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		one.length = 0;
+		text_append(&one, line, (size_t)(end - line));
+		add_header(content, "explained", &one);
+	}
+	text_free(&one);
+}
+
 void entry_format(const struct store *store, const struct entry *entry, struct text *content)
 {
 	struct text path = { 0 }, replay = { 0 };
@@ -59,6 +73,7 @@ void entry_format(const struct store *store, const struct entry *entry, struct t
 			 (unsigned long long)entry->fabric_seed, entry->faults_at,
 			 entry->fault_count);
 	add_header(content, "replay", &replay);
+	add_explained(content, &entry->explained);
 	text_add(content, LAST "%s", text_of(&entry->lines));
 	text_free(&path);
 	text_free(&replay);
@@ -210,6 +225,16 @@ static bool take_replay(const char **at, struct entry *entry)
 	return found;
 }
 
+static void take_explained(const char **at, struct entry *entry)
+{
+	struct span value;
+
+	while (header_value(at, "explained", &value)) {
+		text_printable(&entry->explained, value.s, value.length);
+		text_add(&entry->explained, "\n");
+	}
+}
+
 /* What stands at the place where the parse failed: the number of the line, and the line. */
 static bool is_bad(const char *path, const struct text *content, const char *at, const char *wanted,
 		   struct text *error)
@@ -259,6 +284,7 @@ static bool parse_header(struct entry *entry, const char **at, const char **want
 	*wanted = "\"# replay: \" and a command with this file's name";
 	if (!take_replay(at, entry))
 		return false;
+	take_explained(at, entry);
 	*wanted = "\"# ----\", the end of the header";
 	return take_word(at, LAST);
 }
@@ -305,9 +331,9 @@ bool entry_parse(struct entry *entry, const char *path, const char *name,
 
 void entry_free(struct entry *entry)
 {
-	struct text *texts[] = { &entry->name,    &entry->target, &entry->ending, &entry->shape,
-				 &entry->says,    &entry->now,    &entry->before, &entry->after,
-				 &entry->version, &entry->lines };
+	struct text *texts[] = { &entry->name,    &entry->target, &entry->ending,   &entry->shape,
+				 &entry->says,    &entry->now,    &entry->before,   &entry->after,
+				 &entry->version, &entry->lines,  &entry->explained };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		text_free(texts[i]);
