@@ -28,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=73
+tests=77
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=60
+	tests=64
 	slow=yes
 fi
 
@@ -276,7 +276,7 @@ expect 2 'datsim explore: expected a program before and after each \+' explore -
 expect 2 '--faults turns and kill want several programs, or --lockstep' explore --faults turns -- \
 	"$behaves" well
 expect 2 '--lockstep, turns and kill are for programs' explore --lockstep "$top/nonesuch.dsim"
-expect 2 'true opened no simulated adapter: it tested nothing' explore --lockstep -- \
+expect 2 'true opened no simulated adapter, or made no object on it: it' explore --lockstep -- \
 	"$behaves" well + true
 expect 3 'sh: sh exits with 3 without any fault: nothing was explored' explore --lockstep -- \
 	sh -c 'exit 3'
@@ -300,3 +300,33 @@ holds "a signal ends explore" asks
 gone() { ! kill -0 "$(cat pid)"; }
 holds "the program has ended, too" gone
 expect 0 'there is no shared fabric' fabric list
+
+# Nor do programs whose children outlive them, or an explore that is killed.
+cat > wraps.sh << 'END'
+#!/bin/sh
+"$behaves" "$1"
+exit $?
+END
+expect 4 'hangs' explore --lockstep --runs 3 --faults rnr --hang 0.02 --store hung --no-shrink -- \
+	--node a sh wraps.sh sleep + --node b "$behaves" well
+expect 0 'there is no shared fabric' fabric list
+cat > kills.sh << 'END'
+#!/bin/sh
+"$behaves" well
+[ "${DATSIM_LATENCY_NS:-0}" -ge 20000 ] || exit 0
+kill -KILL "$1"
+exec sleep 60
+END
+is_killed() {
+	sh -c "exec '$datsim' explore --lockstep --runs 50 -- --node a sh kills.sh \$\$ + \
+		--node b '$behaves' well" > out 2>&1
+	[ $? = 137 ] || return 1
+	until "$datsim" fabric list 2>&1 | grep -q 'there is no shared fabric'; do :; done
+}
+holds "explore is killed: its programs end, and their fabric goes" is_killed
+only_a_device() {
+	command -v ibv_devinfo > /dev/null || return 0
+	"$datsim" explore -- ibv_devinfo > out 2>&1
+	grep -q 'ibv_devinfo opened a simulated device, but made no object on it: nothing was' out
+}
+holds "a program that only opens a device is told apart" only_a_device

@@ -62,7 +62,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..99
+echo 1..102
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -151,6 +151,25 @@ expect 4 '^  over [0-9]+,000 times .*set_lw.*; no message moved since [0-9.]+ us
 	run --hang 0.2 --trace round.trace --script rearm-round.shrunk.dsim -- ./rearm-round
 holds "it is said by whom it was ended" grep -q '^datsim: ended after 0.2 seconds (--hang)' out
 expect 0 'the same again' replay rearm-round.shrunk.trace
+# Without --hang it goes on, but says so, and what was the same all the time leaves the trace.
+mkfifo fifo
+goes_on() {
+	(exec env --default-signal=INT "$datsim" run --trace round.trace \
+		--script rearm-round.shrunk.dsim -- ./rearm-round) 2> fifo &
+	pid=$!
+	{ read -r first && kill -"$1" $pid && cat; } < fifo > out
+	wait $pid
+	[ $? = "$2" ] &&
+		echo "$first" | grep -qE '^datsim run: it goes round: over [0-9]+,000 times '
+}
+said() {
+	grep -qx 'datsim: ended by a signal: it goes round:' out &&
+		grep -qE '^  over [0-9]+,000 times .*set_lw.*; no message moved since' out &&
+		[ "$(wc -c < round.trace)" -lt 200000 ]
+}
+holds "run without --hang says that a program goes round" goes_on INT 130
+holds "and, once it is ended, what it repeats" said
+holds "by SIGTERM, too" eval 'goes_on TERM 143 && said'
 expect 2 'hang wants seconds from 0.01 to 3600, got .long.' run --hang long -- true
 
 # A program that cannot be forked where it opens its fabric is started again for each schedule: here

@@ -44,7 +44,7 @@ expect 2 'no script .* under folder' sweep --nth alloc folder
 expect 2 'no script .* under folder' conformance folder
 expect 2 'true opened no simulated adapter: nothing was explored' explore --runs 3 -- true
 # A program of another name is a child of neither.
-expect 1 'true opened no simulated adapter: it tested nothing' \
+expect 1 'true opened no simulated adapter, or made no object on it: it' \
 	run -- env DATSIM_NODE=another "$behaves" silent + true
 expect 2 'behaves sent no packet, so no fault could act in 3 schedules: nothing was tested' \
 	explore --runs 3 -- "$behaves" silent

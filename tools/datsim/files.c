@@ -168,3 +168,20 @@ bool finish_stdout(void)
 			why);
 	return !failed;
 }
+
+int output_divert(void)
+{
+	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	if (out >= 0)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	return out;
+}
+
+void output_restore(int out)
+{
+	if (out < 0)
+		return;
+	dup2(out, STDOUT_FILENO);
+	close(out);
+}

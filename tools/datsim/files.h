@@ -30,6 +30,9 @@ bool scratch_folder(struct text *folder, struct text *error);
 
 /* Make sure that descriptors 0 to 2 are open, so that no file gets one of these numbers. */
 void keep_standard_streams(void);
+/* Standard output leads to stderr from now on; returns what it was, for output_restore. */
+int output_divert(void);
+void output_restore(int out);
 /* Flush stdout at the end. False: some output was lost, and stderr says so. */
 bool finish_stdout(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs several programs for one schedule of datsim explore: group.h. */
 #include "group.h"
+#include "orphans.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,6 +68,7 @@ void group_run(const struct programs *programs, int fd, double seconds)
 	int code;
 
 	ended_watch(&ended);
+	orphans_adopt();
 	mine.ended = &ended;
 	mine.limit = seconds;
 	code = programs_run(&mine);

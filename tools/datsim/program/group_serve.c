@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "orphans.h"
 #include "program_script.h"
 
 #define TOLD_FD        198 /* a number that the program hardly uses */
@@ -112,6 +113,7 @@ static bool stop_program(struct programs *programs, int i, struct text *why)
 		be_stopped_program(programs, i, ends[1]);
 	close(ends[1]);
 	programs->fork_fd[i] = ends[0];
+	programs->stopped[i] = pid;
 	if (pid > 0 && hear_program(ends[0], READY_MS, said, sizeof(said))) {
 		if (!strcmp(said, "ready"))
 			return true;
@@ -218,7 +220,7 @@ void group_serve(const struct programs *programs, int fd, double seconds)
 	mine.ended = &ended;
 	mine.limit = seconds;
 	close_others(fd);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	orphans_adopt();
 	stop_all(&mine, fd);
 	while (!ended.by) {
 		n = recv(fd, settings, sizeof(settings) - 1, 0);

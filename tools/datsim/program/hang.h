@@ -11,6 +11,13 @@
 
 #include "tools/datsim/util.h"
 
+/* Looks whether programs without a limit go round: they are not ended, but a person is told. */
+struct hang_look {
+	const char *trace; /* NULL: there is none */
+	off_t next;        /* the length at which the trace is looked at again; 0: the usual */
+	bool told;
+};
+
 #define HANG_WANTS "seconds from 0.01 to 3600"
 
 /* The value of --hang, for a member of type double. */
@@ -26,5 +33,9 @@ void hang_limit_trace(void);
  * would hide the rest. trace: NULL if there is none.
  */
 void hang_tell(const char *trace, double seconds, struct text *text);
+/* While programs run: has their trace become long, and do they go round? Then tell it, once. */
+void hang_look(struct hang_look *look);
+/* The same as hang_tell, if they go round, of programs that a signal has ended. */
+void hang_tell_ended(const char *trace, struct text *text);
 
 #endif

@@ -9,7 +9,6 @@
 #include "tools/datsim/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "tools/datsim/files.h"
 #include "hang.h"
 #include "origin.h"
+#include "orphans.h"
 #include "program_script.h"
 #include "programs.h"
 #include "startup.h"
@@ -31,6 +31,8 @@
 #include "tools/datsim/show/capture/pcapng.h"
 
 #define LOOK_NS 200000000
+
+#define EXIT_SIGNAL_ABOVE 128
 
 struct program {
 	char **argv;
@@ -43,7 +45,8 @@ struct program {
 	bool quiet, no_verbs;
 	double hang;      /* seconds of processor time, or a tenth of the real time; 0: no limit */
 	bool late;        /* it took longer, and was killed */
-	struct text hung; /* what it did all the time, then */
+	struct text hung; /* what it did all the time, then, or when a signal ended it */
+	struct hang_look look;
 	struct text script_text;
 	struct program_script faults;
 	struct programs several; /* count 0: a single program */
@@ -200,6 +203,7 @@ static int run_program(struct program *program)
 	while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
 		sig = ended_pause(ended, LOOK_NS);
 		program->late |= program->hang > 0 && hang_reached(pid, began, program->hang);
+		hang_look(&program->look);
 		if (sig || program->late)
 			kill(pid, program->late ? SIGKILL : sig);
 	}
@@ -392,43 +396,31 @@ static bool clear_trace(const struct program *program)
 	return good;
 }
 
-/* The programs' output goes to stderr while the capture is to have stdout, which is returned. */
-static int divert_output(const struct program *program)
-{
-	int out = -1;
-
-	if (program->capture && !strcmp(program->capture, "-"))
-		out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (out >= 0)
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-	return out;
-}
-
-static void restore_output(int out)
-{
-	if (out < 0)
-		return;
-	dup2(out, STDOUT_FILENO);
-	close(out);
-}
-
 /* Returns the exit code of the tool. */
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
-	int code, verdict = EXIT_PASS, out = divert_output(program);
+	int code, verdict = EXIT_PASS, out = -1;
 
+	if (program->capture && !strcmp(program->capture, "-"))
+		out = output_divert();
+	if (program->hang <= 0 && is_traced(program))
+		program->look.trace = trace;
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
 	program->late |= program->several.late;
 	if (program->late)
 		hang_tell(trace, program->hang, &program->hung);
+	else if (is_traced(program) && (program->ended.by || code > EXIT_SIGNAL_ABOVE))
+		hang_tell_ended(trace, &program->hung);
 	/* Several programs in real time cannot be replayed. */
 	if (program->trace && (!program->several.count || program->several.lockstep))
 		origin_insert_file(program->trace, command);
-	restore_output(out);
+	output_restore(out);
 	if (is_traced(program))
 		program_report_all(program, trace, code, &verdict);
-	if (program->late)
+	if (program->late) {
+		orphans_end(NULL, 0);
 		return EXIT_NOT_QUIET;
+	}
 	return code == EXIT_PASS && !program->ended.by ? verdict : code;
 }
 
@@ -465,6 +457,7 @@ static int run_command(char **argv)
 	program.several.ended = &program.ended;
 	program.several.limit = program.hang;
 	program.several.patient = true;
+	program.several.look = &program.look;
 	program.has_seed = option_given(&command_run, &words, "--seed");
 	add_command(&command, argv, words.word); /* before knobs are set for the program */
 	code = EXIT_USAGE;
@@ -472,6 +465,8 @@ static int run_command(char **argv)
 		if (!program.several.count)
 			startup_warn_of_launcher(program.argv[0]);
 		ended_watch(&program.ended);
+		if (program.hang > 0)
+			orphans_adopt();
 		code = EXIT_INTERNAL;
 		if (set_environment(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));

@@ -4,6 +4,7 @@
  * them, detects a deadlock in lockstep, and reports.
  */
 #include "group.h"
+#include "orphans.h"
 #include "program_script.h"
 #include "programs.h"
 #include "verbs_path.h"
@@ -142,6 +143,7 @@ void programs_pause(struct programs *programs, long ns)
 {
 	int sig = ended_pause(programs->ended, ns);
 
+	hang_look(programs->look);
 	if (programs->limit > 0 && ((sig && !programs->patient) || programs_are_late(programs)))
 		sig = SIGKILL;
 	for (int i = 0; sig && i < programs->count; i++)
@@ -270,12 +272,17 @@ static int run_all(struct programs *programs)
 	return ended_code(programs->ended, code);
 }
 
+void programs_name_fabric(pid_t pid, char name[FABRIC_NAME])
+{
+	snprintf(name, FABRIC_NAME, "run-%d", (int)pid);
+}
+
 int programs_run(struct programs *programs)
 {
 	DAT_RETURN ret;
 	int code;
 
-	snprintf(programs->fabric, sizeof(programs->fabric), "run-%d", getpid());
+	programs_name_fabric(getpid(), programs->fabric);
 	if (programs->lockstep)
 		setenv("DATSIM_LOCKSTEP", PREEMPT_MS, 0);
 	else
@@ -292,7 +299,12 @@ int programs_run(struct programs *programs)
 	programs->began = seconds_of(CLOCK_MONOTONIC);
 	code = run_all(programs);
 	unsetenv("DATSIM_FABRIC");
-	if (dat_sim_fabric_destroy(programs->fabric) != DAT_SUCCESS)
+	/* With a limit this process adopts what they leave: no run is to go on behind its end. */
+	if (DAT_GET_TYPE(dat_sim_fabric_destroy(programs->fabric)) != DAT_INVALID_STATE)
+		return code;
+	if (programs->limit > 0)
+		orphans_end(programs->stopped, programs->count);
+	if (!programs->limit || !orphans_leave_fabric(programs->fabric))
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
 	return code;

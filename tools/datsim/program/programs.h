@@ -7,8 +7,10 @@
 
 #include "account.h"
 #include "ended.h"
+#include "hang.h"
 #include "tools/datsim/util.h"
 
+#define FABRIC_NAME  32 /* of a run */
 #define PROGRAM_NAME 21 /* a node's name as emu/shared/join.c cuts it, and a NUL */
 
 struct programs {
@@ -30,11 +32,13 @@ struct programs {
 	bool lockstep;       /* threads run one at a time, in virtual time */
 	struct ended *ended; /* the caller watches */
 	int fork_fd[32];     /* sockets to programs that fork their runs; 0: start it */
+	pid_t stopped[32];   /* those programs */
 	double limit;        /* seconds of processor time, and a tenth of the real time; 0: none */
 	double began;
-	bool late;    /* they have reached the limit, and are killed */
-	bool patient; /* a signal that asks the tool to end does not kill them at once */
-	char fabric[32];
+	bool late;              /* they have reached the limit, and are killed */
+	bool patient;           /* a signal that asks the tool to end does not kill them at once */
+	struct hang_look *look; /* NULL: programs that go round are not looked for */
+	char fabric[FABRIC_NAME];
 };
 
 /* Does this word stand between two programs? */
@@ -43,6 +47,8 @@ bool programs_is_separator(const char *word);
 bool programs_split(struct programs *programs, const char *command, char **argv);
 /* Add them as they are written on a command line, quoted for a shell. */
 void programs_add(struct text *text, const struct programs *programs);
+/* The name of the fabric of a run by that process. */
+void programs_name_fabric(pid_t pid, char name[FABRIC_NAME]);
 /* Run all programs to their end. Returns the first exit status that is not 0. */
 int programs_run(struct programs *programs);
 /* How each program ended. */

@@ -103,8 +103,8 @@ bool programs_opened(const struct programs *programs, const struct account *acco
 		if (program_opened(programs, i, account))
 			continue;
 		text_add(faults,
-			 "datsim: %s opened no simulated adapter: it tested nothing. Is it linked "
-			 "with -ldat or -libverbs?\n",
+			 "datsim: %s opened no simulated adapter, or made no object on it: it "
+			 "tested nothing. Is it linked with -ldat or -libverbs?\n",
 			 programs->one[i].argv[0]);
 		good = false;
 	}

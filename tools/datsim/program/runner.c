@@ -2,6 +2,7 @@
 /* Starts programs, or tells stopped ones to fork, and learns how each run ended. */
 #include "runner.h"
 #include "group.h"
+#include "orphans.h"
 #include "verbs_path.h"
 
 #include <errno.h>
@@ -48,7 +49,8 @@ be_program(const struct runners *runners, const struct runner *runner, int fd, c
 	int nowhere = open("/dev/null", O_RDWR);
 	char meant[48];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* A group ends its programs and removes its fabric, even if this process is killed. */
+	prctl(PR_SET_PDEATHSIG, runners->several ? SIGTERM : SIGKILL);
 	ended_child(runners->ended);
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (settings || runners->several)
@@ -131,6 +133,7 @@ static void end_group(const struct runner *runner)
 static int runner_stop(const struct runners *runners, struct runner *runner, bool kill_it)
 {
 	bool group = runners->several != NULL;
+	char fabric[FABRIC_NAME];
 	int status = 0;
 
 	close_fd(&runner->fd);
@@ -143,6 +146,10 @@ static int runner_stop(const struct runners *runners, struct runner *runner, boo
 			kill(group ? -runner->started : runner->started, SIGKILL);
 		while (waitpid(runner->started, &status, 0) < 0 && errno == EINTR)
 			;
+		if (group) {
+			programs_name_fabric(runner->started, fabric);
+			orphans_leave_fabric(fabric);
+		}
 	}
 	close_fd(&runner->process);
 	runner->started = 0;
