@@ -197,6 +197,8 @@ uint32_t emu_lockstep_self(struct emu_world *w);
 bool emu_lockstep_expects(struct emu_world *w);
 /* Number of threads of this process that take no turns (or 1 if it cannot be determined). */
 uint32_t emu_lockstep_outside(struct emu_world *w);
+/* The process leaves the fabric: close what the two above keep open. */
+void emu_lockstep_forget_tasks(struct emu_membership *m);
 /*
  * A thread registers. late: another process has the turn already, so the order is not reproducible.
  */

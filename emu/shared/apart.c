@@ -107,6 +107,7 @@ static bool move_in(struct emu_world *w, uint32_t word)
 	m->apart = true;
 	m->nonce = 0;
 	emu_peer_forget_all(w);
+	emu_lockstep_forget_tasks(m);
 	emu_shared_unlock_byte(w);
 	close(m->fd);
 	m->fd = -1;

@@ -400,6 +400,7 @@ void emu_shared_leave(struct emu_world *w)
 	emu_shared_release(w);
 	emu_lockstep_leave(w);
 	emu_peer_forget_all(w);
+	emu_lockstep_forget_tasks(m);
 	emu_trace_forget(w);
 	unmap_fabric(w);
 	munmap(m, sizeof(*m));

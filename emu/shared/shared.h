@@ -57,6 +57,10 @@ struct emu_membership {
 	struct emu_turn *wanted; /* the one that the call in progress is to make; NULL: none */
 	struct emu_watch watch;
 	int32_t helper; /* its thread id; 0: it has not called yet */
+	int tasks;      /* the open directory of this process's threads; 0: not open */
+	dev_t tasks_dev;
+	ino_t tasks_ino;
+	uint32_t task_count; /* threads when they were counted last; 0: not, or in vain */
 	uint32_t outsiders;
 	int32_t outsider[EMU_OUTSIDERS];
 	struct emu_new_thread new_thread[EMU_NEW_THREADS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A thread of a fabric in lockstep ends: it takes no turns any more, and is not taken for the
- * process's helper, whose thread another one is.
+ * process's helper, whose thread another one is. And how the threads of a process are counted.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -78,12 +79,39 @@ START_TEST(a_thread_that_ends_does_not_become_the_helper)
 }
 END_TEST
 
+/* Programs close all descriptors, and open others in their place. */
+START_TEST(threads_are_counted_when_the_program_took_the_descriptor)
+{
+	struct emu_membership *m = world->membership;
+	int null = open("/dev/null", O_RDONLY), taken;
+
+	emu_lockstep_expects(world);
+	ck_assert_uint_eq(m->task_count, 1);
+	taken = m->tasks;
+	ck_assert_int_gt(taken, STDERR_FILENO);
+	close(taken);
+	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+	emu_lockstep_expects(world);
+	ck_assert_uint_eq(m->task_count, 1);
+	taken = m->tasks;
+	ck_assert_int_eq(dup2(null, taken), taken);
+	emu_lockstep_expects(world);
+	ck_assert_uint_eq(m->task_count, 1);
+	ck_assert_int_ne(m->tasks, taken);
+	ck_assert_int_eq(dup2(null, m->tasks), m->tasks);
+	taken = m->tasks;
+	emu_lockstep_forget_tasks(m);
+	ck_assert_int_eq(fcntl(taken, F_GETFD), 0);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("ends");
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_test(tcase, a_thread_that_ends_does_not_become_the_helper);
+	tcase_add_test(tcase, threads_are_counted_when_the_program_took_the_descriptor);
 	suite_add_tcase(suite, tcase);
 }
 
