@@ -60,7 +60,7 @@ struct emu_membership {
 	int tasks;      /* the open directory of this process's threads; 0: not open */
 	dev_t tasks_dev;
 	ino_t tasks_ino;
-	uint32_t task_count; /* threads when they were counted last; 0: not, or in vain */
+	uint32_t task_count; /* threads at the last count; 0: unknown */
 	uint32_t outsiders;
 	int32_t outsider[EMU_OUTSIDERS];
 	struct emu_new_thread new_thread[EMU_NEW_THREADS];
