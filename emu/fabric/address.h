@@ -18,6 +18,10 @@ struct emu_path {
 	uint8_t retry, rnr_retry;
 	uint8_t sends; /* 0: false */
 	uint8_t waits; /* likewise */
+	/* placement=...: of the last packet that this QP has sent, see unreliable_land.h. */
+	uint8_t landing; /* stages of its payload that are placed */
+	uint32_t land_index, land_packet;
+	uint64_t landed_ns; /* when all of it is placed */
 };
 
 /* A QP is in a multicast group. */

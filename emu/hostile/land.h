@@ -10,7 +10,8 @@
  * field `landing`), and packets behind it are parked. A READ's response lands in the same way; its
  * `step` counts (EMU_READ_LANDING).
  *
- * Datagrams, and messages of QPs of type UC, are placed in order.
+ * Packets of QPs of type UC arrive in order; the cache lines of each are placed in stages
+ * (emu/number/unreliable_land.h). A datagram is placed at once, in the moment of its completion.
  */
 #ifndef EMU_HOSTILE_LAND_H
 #define EMU_HOSTILE_LAND_H

@@ -4,6 +4,7 @@
  * after the other, completion.
  */
 #include "unreliable.h"
+#include "unreliable_land.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -391,7 +392,7 @@ static void unreliable_arrives(struct emu_world *w, const struct emu_event *even
 	struct emu_unanswered u;
 	enum nic_wc_status status;
 
-	if (!find_request(w, event, &u))
+	if (!find_request(w, event, &u) || emu_unreliable_lands(w, event, &u))
 		return;
 	if (w->fab->trace_on)
 		trace_packet(w, event, &u);

@@ -9,7 +9,7 @@
 #include "pause.h"
 #include "emu/qp.h"
 #include "emu/receive.h"
-#include "unreliable.h"
+#include "unreliable_land.h"
 #include "emu/upcall.h"
 
 /* rx_packet of a QP that waits for the first packet of a message. */
@@ -191,10 +191,11 @@ static bool may_write(struct emu_world *w, const struct emu_unanswered *u, uint6
 	return true;
 }
 
-static enum emu_copy copy_packet(struct emu_world *w, const struct emu_unanswered *u,
-				 const struct emu_sgl *dst)
+/* Bytes [from, to) of a packet. */
+static enum emu_copy copy_bytes(struct emu_world *w, const struct emu_unanswered *u,
+				const struct emu_sgl *dst, uint64_t from, uint64_t to)
 {
-	uint64_t mtu = emu_wire_mtu(w, u->sender), from = u->packet * mtu, to = from + mtu;
+	uint64_t at = u->packet * (uint64_t)emu_wire_mtu(w, u->sender);
 	struct emu_sgl src = { .sge = (struct nic_sge *)(emu_letter(u->swqe) + 1),
 			       .num_sge = u->swqe->num_sge,
 			       .posted = u->swqe->mem_epoch,
@@ -202,7 +203,20 @@ static enum emu_copy copy_packet(struct emu_world *w, const struct emu_unanswere
 			       .adapter = u->sender->adapter,
 			       .access = NIC_ACCESS_LOCAL_READ | NIC_ACCESS_LOCAL_WRITE };
 
-	return emu_copy(w, dst, &src, from, to < u->swqe->length ? to : u->swqe->length);
+	return emu_copy(w, dst, &src, at + from, at + to);
+}
+
+static uint64_t packet_length(struct emu_world *w, const struct emu_unanswered *u)
+{
+	uint64_t mtu = emu_wire_mtu(w, u->sender), left = u->swqe->length - u->packet * mtu;
+
+	return left < mtu ? left : mtu;
+}
+
+static enum emu_copy copy_packet(struct emu_world *w, const struct emu_unanswered *u,
+				 const struct emu_sgl *dst)
+{
+	return copy_bytes(w, u, dst, 0, packet_length(w, u));
 }
 
 /* Place a packet; NULL: done, else why it is dropped. */
@@ -253,6 +267,52 @@ static bool leads_back(struct emu_world *w, const struct emu_unanswered *u)
 	const struct emu_path *back = path_of(w, u->qp);
 
 	return back->to == emu_qp_index(w, u->sender) && back->adapter == u->sender->adapter;
+}
+
+/* ---- placement=tail, placement=random ---- */
+
+struct landing {
+	const struct emu_unanswered *u;
+	const struct emu_sgl *dst;
+};
+
+static enum emu_copy land_bytes(struct emu_world *w, void *ctx, uint64_t from, uint64_t to)
+{
+	const struct landing *l = ctx;
+
+	return copy_bytes(w, l->u, l->dst, from, to);
+}
+
+/* Is it taken, as place_packet decides later? */
+static bool is_taken(struct emu_world *w, const struct emu_unanswered *u)
+{
+	const struct emu_qp *qp = u->qp;
+	bool write = u->swqe->opcode == NIC_OP_WRITE, last = u->packet + 1 >= u->packets;
+
+	if (!qp || !leads_back(w, u) || u->swqe->length == 0)
+		return false;
+	if (u->packet > 0 && (qp->rx_next != u->index || qp->rx_packet != u->packet))
+		return false;
+	if (qp->mtu != u->sender->mtu && (u->packets > 1 || u->swqe->length > qp->mtu))
+		return false;
+	if (!write)
+		return emu_wq_count(&qp->rq) > 0;
+	return !(last && emu_recv_is_taken_by(u->swqe)) || emu_wq_count(&qp->rq) > 0;
+}
+
+bool emu_unreliable_place(struct emu_world *w, const struct emu_unanswered *u, uint32_t stage)
+{
+	bool write = u->swqe->opcode == NIC_OP_WRITE;
+	struct nic_sge to = { .length = u->swqe->length };
+	struct emu_sgl dst = { .sge = &to, .num_sge = 1, .allowed = true };
+	struct landing landing = { u, &dst };
+
+	if (!is_taken(w, u) || (write && !may_write(w, u, &to.addr)))
+		return false;
+	dst.adapter = u->qp->adapter;
+	if (!write)
+		dst = receive_sgl(w, u->qp, emu_wqe(w, &u->qp->rq, u->qp->rq.get));
+	return emu_land_stage(w, stage, packet_length(w, u), land_bytes, &landing) == EMU_COPY_OK;
 }
 
 enum nic_wc_status emu_unreliable_deliver(struct emu_world *w, const struct emu_unanswered *u)
