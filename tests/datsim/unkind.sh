@@ -69,7 +69,7 @@ alone_shows() {
 	done
 }
 
-echo 1..102
+echo 1..110
 both_show 3 watch=posted ib overwrite
 shows 3 watch=posted iwarp "$planted/udapl" clear
 alone_shows 3 watch=posted ib "$planted/verbs" shared
@@ -79,8 +79,10 @@ both_show 1 placement=tail ib last_byte
 both_show 1 placement=random ib last_byte
 shows 1 placement=random iwarp "$planted/udapl" last_byte
 shows 1 ends=device ib "$planted/udapl" hang_up
+alone_shows 1 ends=device ib "$planted/cm" hang_up
 both_show 1 retry=spurious ib reply_first
 shows 1 complete=sent iwarp "$planted/udapl" delivered
+alone_shows 1 complete=sent iwarp "$planted/cm" delivered
 
 # The words for a change.
 said='emu0.ep1: .* SEND, cookie 42, segment 0: byte 255 was 0x00, is 0x01'
