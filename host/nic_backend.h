@@ -221,6 +221,11 @@ struct nic_backend {
 	 * lockstep.
 	 */
 	int (*fabric_hold)(const char *name, bool held);
+	/*
+	 * The text of the lines that the trace has got since the last call with this *reader, which
+	 * is NULL at first; it is valid until the next one. No name: free the reader.
+	 */
+	int (*fabric_trace)(const char *name, void **reader, const char **text, size_t *length);
 };
 
 extern const struct nic_backend emu_backend; /* linked in; the passthrough is loaded on demand */

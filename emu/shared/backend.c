@@ -86,4 +86,5 @@ const struct nic_backend emu_backend = {
 	.fabric_next = emu_fabric_next,
 	.fabric_member = emu_fabric_member,
 	.fabric_hold = emu_fabric_hold,
+	.fabric_trace = emu_fabric_trace,
 };

@@ -17,9 +17,11 @@
 #include "host/nic_process.h"
 #include "emu/fabric/spare.h"
 #include "emu/fabric/adapter.h"
+#include "emu/fabric/trace.h"
 
 /* Call `look` on a fabric with its lock held, without joining it. */
-static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *arg), void *arg)
+static int look_at(const char *name, bool tidy, int (*look)(struct emu_world *w, void *arg),
+		   void *arg)
 {
 	struct nic_config config = { .fabric = name, .lock_ms = NIC_LOCK_MS };
 	struct emu_world *w = emu_world_map_bare();
@@ -28,10 +30,16 @@ static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *
 	if (!w)
 		return err;
 	cancel = process_cancel_hold();
-	err = emu_shared_look(w, &config, look, arg);
+	err = emu_shared_look(w, &config, tidy, look, arg);
 	process_cancel_release(cancel);
 	emu_world_unmap_bare(w);
 	return err;
+}
+
+/* The same once what processes that have died left is cleaned up. */
+static int with_fabric(const char *name, int (*look)(struct emu_world *w, void *arg), void *arg)
+{
+	return look_at(name, true, look, arg);
 }
 
 int emu_fabric_make(const struct nic_config *config)
@@ -149,4 +157,70 @@ static int hold_fabric(struct emu_world *w, void *held)
 int emu_fabric_hold(const char *name, bool held)
 {
 	return with_fabric(name, hold_fabric, &held);
+}
+
+/* ---- the trace, while it is written ---- */
+
+#define FOLLOW_MOST (1ul << 20) /* bytes at a time: the lock is held meanwhile */
+
+struct follower {
+	struct emu_trace_reader reader;
+	char text[FOLLOW_MOST + EMU_TRACE_LINE];
+};
+
+struct following {
+	struct follower *follower;
+	size_t length;
+};
+
+static int follow_trace(struct emu_world *w, void *arg)
+{
+	struct following *following = arg;
+	struct follower *f = following->follower;
+	size_t n;
+
+	if (!f->reader.length)
+		following->length = f->reader.length = emu_trace_header(w, f->text);
+	while (following->length < FOLLOW_MOST &&
+	       emu_reader_next(w, &f->reader, f->text + following->length, &n))
+		following->length += n;
+	return 0;
+}
+
+/* NULL: no memory. */
+static struct follower *follower_open(void)
+{
+	struct follower *f = malloc(sizeof(*f));
+
+	if (f && !emu_reader_open(&f->reader)) {
+		free(f);
+		return NULL;
+	}
+	return f;
+}
+
+/* The dead are left alone: a look must not decide when the others hear of their end. */
+int emu_fabric_trace(const char *name, void **reader, const char **text, size_t *length)
+{
+	struct following following = { *reader, 0 };
+	int err;
+
+	if (!name) {
+		if (following.follower)
+			emu_reader_close(&following.follower->reader);
+		free(following.follower);
+		*reader = NULL;
+		return 0;
+	}
+	if (!following.follower)
+		following.follower = follower_open();
+	if (!following.follower)
+		return -ENOMEM;
+	*reader = following.follower;
+	err = look_at(name, false, follow_trace, &following);
+	if (err)
+		return err;
+	*text = following.follower->text;
+	*length = following.length;
+	return 0;
 }

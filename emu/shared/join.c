@@ -344,7 +344,7 @@ int emu_shared_make(struct emu_world *w, const struct nic_config *config)
 	return err;
 }
 
-int emu_shared_look(struct emu_world *w, const struct nic_config *config,
+int emu_shared_look(struct emu_world *w, const struct nic_config *config, bool tidy,
 		    int (*look)(struct emu_world *w, void *arg), void *arg)
 {
 	struct emu_membership *m;
@@ -358,7 +358,8 @@ int emu_shared_look(struct emu_world *w, const struct nic_config *config,
 		goto end;
 	err = -EBUSY;
 	if (emu_shared_take_as_guest(w)) {
-		emu_shared_clean_up_dead(w, 0);
+		if (tidy)
+			emu_shared_clean_up_dead(w, 0);
 		err = w->fab->shared.gone ? -ENOENT : look(w, arg);
 		emu_shared_release(w);
 	}

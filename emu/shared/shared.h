@@ -73,8 +73,11 @@ void emu_shared_leave(struct emu_world *w);
 
 /* Make a fabric that stays when its last process leaves. -EEXIST: the name is in use. */
 int emu_shared_make(struct emu_world *w, const struct nic_config *config);
-/* Map a fabric without joining it and call `look` with its lock held. -ENOENT: there is none. */
-int emu_shared_look(struct emu_world *w, const struct nic_config *config,
+/*
+ * Map a fabric without joining it and call `look` with its lock held. -ENOENT: there is none.
+ * `tidy`: clean up after processes that have died, first.
+ */
+int emu_shared_look(struct emu_world *w, const struct nic_config *config, bool tidy,
 		    int (*look)(struct emu_world *w, void *arg), void *arg);
 /* The absolute path of a trace's file; empty: it is too long. */
 void emu_shared_trace_path(char *out, size_t room, const char *path);

@@ -420,6 +420,14 @@ extern DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_M
  */
 extern DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold);
 
+/*
+ * Follow the trace of a fabric while programs use it: its lines since the last call with this
+ * *reader, which is NULL at first; header first. The text is valid until the next call. *length 0:
+ * nothing is new. With a NULL name, free the reader. DAT_PROVIDER_NOT_FOUND: no such fabric.
+ */
+extern DAT_RETURN dat_sim_fabric_trace(const char *name, void **reader, const char **text,
+				       size_t *length);
+
 #ifdef __cplusplus
 }
 #endif

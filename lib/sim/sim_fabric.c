@@ -134,3 +134,19 @@ DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold)
 	ret = fabric_backend(&kind);
 	return ret == DAT_SUCCESS ? fabric_result(kind->fabric_hold(name, hold == DAT_TRUE)) : ret;
 }
+
+DAT_RETURN dat_sim_fabric_trace(const char *name, void **reader, const char **text, size_t *length)
+{
+	const struct nic_backend *kind;
+	DAT_RETURN ret;
+
+	if (!reader)
+		return BAD_ARG(2);
+	if (name && !text)
+		return BAD_ARG(3);
+	if (name && !length)
+		return BAD_ARG(4);
+	ret = fabric_backend(&kind);
+	return ret == DAT_SUCCESS ? fabric_result(kind->fabric_trace(name, reader, text, length))
+				  : ret;
+}

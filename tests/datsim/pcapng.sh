@@ -55,7 +55,7 @@ says() {
 trace=$here/timeline/wire.trace
 iwarp=$here/timeline/iwarp.trace
 
-plan=57
+plan=71
 echo 1..$plan
 holds "a capture is written" "$datsim" show --pcapng "$scratch/a" "$trace"
 "$datsim" show --pcapng "$scratch/b" "$trace"
@@ -99,7 +99,75 @@ run_to_pipe() { run_capture - > "$scratch/piped" && cmp "$scratch/d" "$scratch/p
 holds "or puts them alone into a pipe" run_to_pipe
 holds "with what the program prints on stderr" grep -qF "$(head -n 1 "$scratch/printed")" \
 	"$scratch/errors"
-expect 1 'cannot write /nowhere/c' run --capture /nowhere/c -- "$program"
+expect 2 'cannot write /nowhere/c' run --capture /nowhere/c -- "$program"
+
+# ---- the packets while they pass ----
+
+pair=$top/examples/pair
+needs "$pair/client"
+run_pair() {
+	(cd "$scratch" && "$datsim" run --lockstep --capture "$1" --trace run.trace -- \
+		"$pair/server" + "$pair/client" 198.18.0.1 2> errors)
+}
+lockstep_is_whole() {
+	run_pair run.pcapng && "$datsim" show --pcapng "$scratch/d" "$scratch/run.trace" &&
+		cmp "$scratch/d" "$scratch/run.pcapng"
+}
+holds "two programs in lockstep: the packets of their trace" lockstep_is_whole
+again() { run_pair - > "$scratch/piped" && cmp "$scratch/d" "$scratch/piped"; }
+holds "and the same ones each time" again
+# The program does not end before its packets were read.
+mkfifo "$scratch/seen"
+is_seen() { timeout 60 sh -c "echo seen > '$scratch/seen'"; }
+live() {
+	timeout 60 "$datsim" run --capture - -- sh -c "$program; read -r word < '$scratch/seen'" \
+		2> "$scratch/errors" | {
+		head -c 20000 > "$scratch/first" && is_seen
+		cat > "$scratch/rest"
+	}
+	cat "$scratch/first" "$scratch/rest" | cmp - "$scratch/alone"
+}
+"$datsim" run --quiet --capture "$scratch/alone" -- "$program" > /dev/null
+holds "packets come while the program runs, and the rest later" live
+shared() {
+	timeout 60 "$datsim" run --capture - -- \
+		sh -c "'$pair/server'; read -r word < '$scratch/seen'" + \
+		"$pair/client" 198.18.0.1 2> "$scratch/errors" | {
+		head -c 4000 > /dev/null && is_seen
+		cat
+	} | wc -c
+}
+several() { [ "$(shared)" -gt 4000 ]; }
+holds "those of several programs, too" several
+gone() {
+	{
+		"$datsim" run --capture - -- "$program" 2> "$scratch/errors"
+		echo $? > "$scratch/status"
+	} | head -c 300 > "$scratch/first"
+	cat "$scratch/errors" "$scratch/status"
+	[ "$(cat "$scratch/status")" -eq 0 ] && grep -q 'left *nothing' "$scratch/errors" &&
+		grep -q 'the capture ends here: its reader has gone away; the programs go on' \
+			"$scratch/errors"
+}
+holds "a reader that goes away ends the capture, not the program" gone
+full() {
+	"$datsim" run --capture - -- "$program" > /dev/full 2> "$scratch/errors"
+	[ $? -eq 1 ] && grep 'cannot write -: No space' "$scratch/errors"
+}
+holds "a capture that cannot be written whole fails" full
+terminal() {
+	script -qec "'$datsim' $1" /dev/null < /dev/null > "$scratch/shown"
+	[ $? -eq 2 ] && grep 'expected a pipe or a file as standard output, found a terminal' \
+		"$scratch/shown"
+}
+holds "packets do not go to a terminal" terminal "show --pcapng - $trace"
+holds "nor those of a program" terminal "run --capture - -- $program"
+
+# ---- filters ----
+
+"$datsim" show --pcapng "$scratch/c" --from 100000s "$trace" 2> "$scratch/errors"
+holds "a filter that no packet fits is said" grep -q 'note: no packet fits the filter' \
+	"$scratch/errors"
 
 if ! command -v tshark > /dev/null; then
 	while [ $n -lt $plan ]; do
@@ -109,7 +177,33 @@ if ! command -v tshark > /dev/null; then
 	exit 0
 fi
 
+# filtered FILTER NUMBER OPTION...: how many packets of a filtered capture are these?
+filtered() {
+	filter=$1
+	number=$2
+	shift 2
+	cp "$scratch/a" "$scratch/whole"
+	"$datsim" show --pcapng "$scratch/a" "$@" "$trace"
+	counts "$filter" "$number"
+	kept=$?
+	mv "$scratch/whole" "$scratch/a"
+	return $kept
+}
+live_tshark() {
+	timeout 60 "$datsim" run --capture - -- \
+		sh -c "$program > /dev/null; read -r word < '$scratch/seen'" 2> "$scratch/errors" |
+		(tshark -n -l -c 10 -i - 2> /dev/null && is_seen) |
+		grep -c 'RRoCE'
+}
+seen() { [ "$(live_tshark)" -eq 10 ]; }
+holds "tshark -i - shows packets while they pass" seen
 holds "tshark has no complaint" no_complaint
+holds "a filter by time" filtered frame "$(fields 'frame.time_epoch >= 0.000012 &&
+	frame.time_epoch <= 0.000015' frame.number | wc -l)" --from 12us --until 15us
+holds "and nothing else" filtered 'frame.time_epoch < 0.000012 || frame.time_epoch > 0.000015' 0 \
+	--from 12us --until 15us
+holds "a filter by a word of the timeline" filtered frame 1 --grep 'dropped by fault 1'
+holds "or of the comment" filtered frame "$(says frame 'op=ACK' | wc -l)" --grep 'op=ACK'
 holds "tshark finds RoCEv2 in every packet" counts 'udp.dstport == 4791 && infiniband' \
 	"$(fields frame frame.number | wc -l)"
 holds "dropped packets, and each packet of a line that stands for several" \

@@ -17,7 +17,7 @@ static void timeline(FILE *out, const char *text, size_t size, bool all)
 	struct terminal terminal = { .out = out, .colour = all, .utf8 = all, .all = all };
 	struct text error = { 0 };
 
-	show_trace(&terminal, "fuzz", text, size, &error);
+	show_trace(&terminal, "fuzz", text, size, NULL, &error);
 	text_free(&error);
 }
 

@@ -46,7 +46,7 @@ static void look_at(const char *fabric, struct ages *ages)
 	struct nic_config config = { .fabric = fabric };
 	struct emu_world *w = emu_world_map_bare();
 
-	if (!w || emu_shared_look(w, &config, look, ages))
+	if (!w || emu_shared_look(w, &config, true, look, ages))
 		pair_fail("the fabric cannot be looked at");
 	emu_world_unmap_bare(w);
 }

@@ -185,7 +185,7 @@ int ends_look(int (*what)(struct emu_world *w, void *arg), void *arg)
 
 	if (!w)
 		pair_fail("out of memory");
-	found = emu_shared_look(w, &config, what, arg);
+	found = emu_shared_look(w, &config, true, what, arg);
 	if (found < 0)
 		pair_fail("the fabric cannot be looked at");
 	emu_world_unmap_bare(w);

@@ -42,7 +42,7 @@ static uint64_t count(void)
 	struct emu_world *w = emu_world_map_bare();
 	uint64_t sequence;
 
-	if (!w || emu_shared_look(w, &config, look, &sequence))
+	if (!w || emu_shared_look(w, &config, true, look, &sequence))
 		pair_fail("the fabric cannot be looked at");
 	emu_world_unmap_bare(w);
 	return sequence;

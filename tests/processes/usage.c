@@ -94,7 +94,7 @@ bool usage_of(const char *fabric, struct usage *usage)
 
 	if (!w)
 		return false;
-	err = emu_shared_look(w, &config, look, usage);
+	err = emu_shared_look(w, &config, true, look, usage);
 	emu_world_unmap_bare(w);
 	return !err;
 }

@@ -70,6 +70,11 @@ FILE *create_output(const char *path, struct text *error)
 	return !strcmp(path, "-") ? stdout : create_file(path, error);
 }
 
+bool output_is_terminal(const char *path)
+{
+	return path && !strcmp(path, "-") && isatty(STDOUT_FILENO);
+}
+
 bool finish_file(FILE *file, const char *path, struct text *error)
 {
 	int err = 0;

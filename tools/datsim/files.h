@@ -17,6 +17,8 @@ bool read_whole(const char *path, size_t limit, struct text *content, struct tex
 FILE *create_file(const char *path, struct text *error);
 /* The same, but "-" is the standard output, which finish_file leaves open. */
 FILE *create_output(const char *path, struct text *error);
+/* Is this path "-", and the standard output a terminal, which packets would confuse? */
+bool output_is_terminal(const char *path);
 /* Closes the file. False: not everything could be written. */
 bool finish_file(FILE *file, const char *path, struct text *error);
 bool write_whole(const char *path, const char *bytes, size_t length, struct text *error);

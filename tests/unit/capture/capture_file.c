@@ -113,7 +113,8 @@ void read_capture(void)
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 	must(dat_sim_trace_read(w.sim, &text, &length));
-	ck_assert_msg(capture_write(path, "trace", text, length, &error), "%s", text_of(&error));
+	ck_assert_msg(capture_write(path, "trace", text, length, NULL, &error), "%s",
+		      text_of(&error));
 	text_free(&error);
 	in = fopen(path, "r");
 	unlink(path);

@@ -7,6 +7,7 @@
 #include "tools/datsim/commands.h"
 
 #define GRACE_S           2
+#define LOOK_NS           20000000 /* between two looks */
 #define EXIT_SIGNAL_ABOVE 128
 
 /* As after nohup(1). */
@@ -81,11 +82,28 @@ static bool note_signal(struct ended *ended, int sig, const siginfo_t *info)
 	return true;
 }
 
+/* Sleep until a signal comes, at most `ns`. Returns it, or -1. */
+static int sleep_and_look(struct ended *ended, long ns, siginfo_t *info)
+{
+	struct timespec pause = { .tv_nsec = ns };
+	int sig;
+
+	if (!ended->look)
+		return sigtimedwait(&ended->watched, info, &pause);
+	for (; ns > 0; ns -= pause.tv_nsec) {
+		pause.tv_nsec = ns < LOOK_NS ? ns : LOOK_NS;
+		sig = sigtimedwait(&ended->watched, info, &pause);
+		ended->look(ended->look_arg);
+		if (sig > 0)
+			return sig;
+	}
+	return -1;
+}
+
 int ended_pause(struct ended *ended, long ns)
 {
-	const struct timespec pause = { .tv_nsec = ns };
 	siginfo_t info;
-	int sig = sigtimedwait(&ended->watched, &info, &pause);
+	int sig = sleep_and_look(ended, ns, &info);
 
 	if (note_signal(ended, sig, &info))
 		return sig;

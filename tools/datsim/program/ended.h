@@ -34,6 +34,8 @@ struct ended {
 	sigset_t watched;      /* SIGCHLD and what asks to end: blocked, and waited for */
 	sigset_t before;       /* signal mask before */
 	struct sigaction of_quit;
+	void (*look)(void *arg); /* called now and then while it sleeps; NULL: not */
+	void *look_arg;
 };
 
 void ended_watch(struct ended *ended);

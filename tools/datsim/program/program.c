@@ -27,8 +27,9 @@
 #include "verbs_path.h"
 #include "tools/datsim/run/device.h"
 #include "tools/datsim/run/run.h"
+#include "tools/datsim/aliases.h"
 #include "tools/datsim/script/hostile.h"
-#include "tools/datsim/show/capture/pcapng.h"
+#include "tools/datsim/show/capture/live.h"
 
 #define LOOK_NS 200000000
 
@@ -40,8 +41,7 @@ struct program {
 	uint64_t seed;
 	bool has_seed;
 	int profile; /* -1: as the environment says */
-	const char *aliases[64];
-	int alias_count;
+	struct aliases aliases;
 	bool quiet, no_verbs;
 	double hang;      /* seconds of processor time, or a tenth of the real time; 0: no limit */
 	bool late;        /* it took longer, and was killed */
@@ -70,44 +70,13 @@ static bool in_folder(struct program *program, const char *name, struct text *pa
 	return good;
 }
 
-static void copy_lines(FILE *to, const char *from)
-{
-	struct text content = { 0 }, error = { 0 };
-
-	if (from && *from && read_whole(from, SCRIPT_BYTES_MAX, &content, &error))
-		fwrite(text_of(&content), 1, content.length, to);
-	text_free(&content);
-	text_free(&error);
-}
-
-/*
- * Aliases become lines of a dat.conf, in front of those of the dat.conf that the program would
- * read.
- */
 static bool write_aliases(struct program *program)
 {
-	const char *before = getenv("DAT_OVERRIDE");
-	struct text path = { 0 }, error = { 0 };
-	FILE *file;
-	bool good;
-	int i;
+	struct text path = { 0 };
+	bool good = !program->aliases.count || (in_folder(program, "dat.conf", &path) &&
+						aliases_write(&program->aliases, text_of(&path)));
 
-	if (!in_folder(program, "dat.conf", &path))
-		return false;
-	file = create_file(text_of(&path), &error);
-	for (i = 0; file && i < program->alias_count; i++) {
-		const char *equals = strchr(program->aliases[i], '=');
-
-		fprintf(file, "%.*s u1.2 nonthreadsafe default libdat.so.1 dapl.1.2 \"%s\" \"\"\n",
-			(int)(equals - program->aliases[i]), program->aliases[i], equals + 1);
-	}
-	if (file)
-		copy_lines(file, before ? before : "/etc/dat.conf");
-	good = file && finish_file(file, text_of(&path), &error) &&
-	       !setenv("DAT_OVERRIDE", text_of(&path), 1);
-	fputs(text_of(&error), stderr);
 	text_free(&path);
-	text_free(&error);
 	return good;
 }
 
@@ -159,7 +128,7 @@ static bool set_environment(struct program *program, struct text *trace)
 	}
 	if (!program->no_verbs && !program->several.over_verbs)
 		verbs_path_set(program->several.lockstep);
-	return !program->alias_count || write_aliases(program);
+	return write_aliases(program);
 }
 
 /*
@@ -267,9 +236,6 @@ static void program_report_all(const struct program *program, const char *trace,
 		good = add_account(program, trace, &content, &account, &text, &faults);
 	if (program->trace && content.length)
 		text_add(&text, "  %-10s %s (datsim show %s)\n", "trace", trace, trace);
-	if (program->capture && content.length)
-		good &= capture_write(program->capture, trace, text_of(&content), content.length,
-				      &faults);
 	if (program->script && !on_device())
 		good &= program_script_report(&program->faults, &account, &faults);
 	fputs(text_of(program->quiet ? &program->hung : &text), stderr);
@@ -304,19 +270,6 @@ static void clean_up(struct program *program)
 
 /* ---- the command line ---- */
 
-/* Adds to program->aliases: --alias may be given several times. */
-static bool take_alias(void *into, const char *alias)
-{
-	struct program *program = into;
-	const char *equals = strchr(alias, '=');
-
-	if (!equals || equals == alias || !equals[1] || strpbrk(alias, " \t\n\"\\#") ||
-	    program->alias_count == (int)ARRAY_SIZE(program->aliases))
-		return false;
-	program->aliases[program->alias_count++] = alias;
-	return true;
-}
-
 static const struct option options[] = {
 	{ "--script", "FILE",
 	  "faults that the program meets, and settings of the fabric: see below", OPTION_TEXT,
@@ -334,7 +287,7 @@ static const struct option options[] = {
 	  OPTION_SETS(struct program, hostile) },
 	{ "--alias", "NAME=ADAPTER",
 	  "when the program opens NAME, give it ADAPTER (ib0=emu0, OpenIB-cma=emu0)", OPTION_OWN,
-	  .repeats = true, .take = take_alias,
+	  .repeats = true, .take = alias_take, OPTION_SETS(struct program, aliases),
 	  .wants = "NAME=ADAPTER, without blanks, quotes, \\ or #, and 64 times at most" },
 	{ "--addresses", "NETWORK",
 	  "the network of the adapters' IPv4 addresses (default: 198.18.0.0/16)", OPTION_TEXT,
@@ -360,9 +313,10 @@ static const struct option options[] = {
 	{ "--trace", "FILE", "keep the trace, for `datsim show FILE`", OPTION_TEXT,
 	  .wants = "a file to write", OPTION_SETS(struct program, trace) },
 	{ "--capture", "FILE",
-	  "write the packets for Wireshark when the programs have ended, as `datsim show --pcapng` "
-	  "does. With - as FILE they are the standard output, and what the programs print goes to "
-	  "stderr: datsim run --capture - -- PROGRAM | wireshark -k -i -",
+	  "write the packets for Wireshark while they pass, as `datsim show --pcapng` does. With - "
+	  "as FILE they are the standard output, and what the programs print goes to stderr: "
+	  "datsim run --capture - -- PROGRAM | wireshark -k -i -. A reader that goes away ends "
+	  "the capture, not the programs",
 	  OPTION_TEXT, .wants = "a file to write", OPTION_SETS(struct program, capture) },
 	{ "--quiet", NULL, "no report; without --trace nothing is traced then, which is faster",
 	  OPTION_FLAG, OPTION_SETS(struct program, quiet) },
@@ -400,12 +354,19 @@ static bool clear_trace(const struct program *program)
 static int run_and_report(struct program *program, const char *trace, const char *command)
 {
 	int code, verdict = EXIT_PASS, out = -1;
+	struct live *live;
 
 	if (program->capture && !strcmp(program->capture, "-"))
 		out = output_divert();
+	if (!live_begin(&live, program->capture, out, trace, &program->several)) {
+		output_restore(out);
+		return EXIT_USAGE;
+	}
 	if (program->hang <= 0 && is_traced(program))
 		program->look.trace = trace;
 	code = program->several.count ? programs_run(&program->several) : run_program(program);
+	if (!live_finish(live, &program->ended))
+		verdict = EXIT_FAILED;
 	program->late |= program->several.late;
 	if (program->late)
 		hang_tell(trace, program->hang, &program->hung);
@@ -453,6 +414,11 @@ static int run_command(char **argv)
 		return words.code;
 	if (!words.count)
 		return usage_error("run", "expected a program: datsim run -- PROGRAM ARGS...");
+	if (program.capture && on_device())
+		return usage_error("run", "--capture: a device has no trace to make packets of");
+	if (output_is_terminal(program.capture))
+		return usage_error("run", "--capture -: expected a pipe or a file as standard "
+					  "output, found a terminal: add | wireshark -k -i -");
 	program.argv = words.word;
 	program.several.ended = &program.ended;
 	program.several.limit = program.hang;

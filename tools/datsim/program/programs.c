@@ -205,11 +205,7 @@ static void end_stuck(struct programs *programs)
 			kill(programs->one[i].pid, SIGKILL);
 }
 
-/*
- * True while some killed programs are not reaped. The order in which they end is random and must
- * not show.
- */
-static bool are_ending(const struct programs *programs)
+bool programs_are_ending(const struct programs *programs)
 {
 	if (programs->late)
 		return true;
@@ -232,7 +228,7 @@ static pid_t wait_for_one(struct programs *programs, int *status)
 		if (pid != 0)
 			return pid;
 		programs_pause(programs, LONG_LOOK_NS);
-		if (programs->lockstep && !programs->ended->by && !are_ending(programs) &&
+		if (programs->lockstep && !programs->ended->by && !programs_are_ending(programs) &&
 		    are_stuck(programs))
 			end_stuck(programs);
 	}
@@ -259,7 +255,7 @@ static int run_all(struct programs *programs)
 			program_ended(programs, pid, status);
 		else if (errno != EINTR)
 			break;
-		if (!are_ending(programs))
+		if (!programs_are_ending(programs))
 			fabric_look(programs);
 		programs_restart(programs);
 	}

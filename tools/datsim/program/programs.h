@@ -74,6 +74,11 @@ void programs_restart(struct programs *programs);
  * limit, that signal and the end of the time kill all programs.
  */
 void programs_pause(struct programs *programs, long ns);
+/*
+ * True while some killed programs are not reaped. The order in which they end is random and must
+ * not show.
+ */
+bool programs_are_ending(const struct programs *programs);
 /* Reap a program if it has ended. */
 bool programs_has_ended(struct programs *programs, pid_t pid);
 /* Has the limit been reached? */

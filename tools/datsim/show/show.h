@@ -80,6 +80,7 @@ struct names {
 	bool begins;         /* the trace marks the start of a script */
 	uint64_t begin_ns;   /* when the script starts: 0 of the timeline */
 	uint64_t last_ns;    /* the time of the last line */
+	int letters;         /* letters that long names have */
 	struct text legend;  /* what the letters of long names mean */
 	struct arena memory; /* of names that the trace does not have */
 };
@@ -131,6 +132,8 @@ bool is_inner_note(struct span note);
  * Without a script's names, objects get short ones of their node: "server.ep1".
  */
 void names_collect(struct names *names, const char *text, size_t length);
+/* The same for one line more of a program's trace, which is still being written. */
+void names_follow(struct names *names, const struct trace_line *line);
 void names_free(struct names *names);
 /* The script's or short name of an object; the object itself if it has none. */
 struct span name_of(const struct timeline *timeline, struct span object);

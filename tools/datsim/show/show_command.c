@@ -104,7 +104,7 @@ static int show_file(struct terminal *terminal, const char *path, const struct w
 		good = draw_picture(wanted->svg, wanted->html, path, &content, terminal, &error);
 	if (good && wanted->pcapng)
 		good = capture_write(wanted->pcapng, path, text_of(&content), content.length,
-				     &error);
+				     terminal->filter, &error);
 	if (good && !wanted->svg && !wanted->html && !wanted->pcapng)
 		good = print_timeline(terminal, path, wanted, &content, &error);
 	if (good)
@@ -159,8 +159,10 @@ static const struct option options[] = {
 	  "to it",
 	  OPTION_TEXT, .wants = "a node, an actor or an adapter",
 	  OPTION_SETS(struct wanted, filter.program) },
-	{ "--grep", "PATTERN", "only rows that match this extended regular expression", OPTION_TEXT,
-	  .wants = "a regular expression", OPTION_SETS(struct wanted, pattern) },
+	{ "--grep", "PATTERN",
+	  "only rows that match this extended regular expression; of --pcapng, packets whose "
+	  "row or comment does",
+	  OPTION_TEXT, .wants = "a regular expression", OPTION_SETS(struct wanted, pattern) },
 	{ "--color", "WHEN", "auto (the default), always or never", OPTION_CHOICE,
 	  .choices = colours, OPTION_SETS(struct wanted, colour) },
 	{ "--width", "N", "columns of the timeline; otherwise those of the terminal, or 100",
@@ -224,6 +226,9 @@ static int run_command(char **argv)
 		return files.code;
 	if (files.count != 1)
 		return usage_error("show", "expected one trace file");
+	if (output_is_terminal(wanted.pcapng))
+		return usage_error("show", "--pcapng -: expected a pipe or a file as standard "
+					   "output, found a terminal: add | wireshark -k -i -");
 	if (wanted.filter.from_ns > wanted.filter.until_ns)
 		return usage_error("show", "--from is later than --until");
 	if (wanted.pattern && !filter_pattern(&wanted.filter, wanted.pattern, &error))

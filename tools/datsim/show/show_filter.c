@@ -146,6 +146,21 @@ bool filter_takes(const struct show_filter *filter, const struct timeline *timel
 	return false;
 }
 
+bool filter_takes_packet(const struct show_filter *filter, const struct timeline *timeline,
+			 struct span from, struct span to)
+{
+	if (filter->ep && !is_called(timeline, from, filter->ep) &&
+	    !is_called(timeline, to, filter->ep))
+		return false;
+	return !filter->program || is_on(timeline, from, filter->program) ||
+	       is_on(timeline, to, filter->program);
+}
+
+bool filter_takes_words(const struct show_filter *filter, const char *words)
+{
+	return !filter->by_words || has_words(filter, words);
+}
+
 bool filter_takes_note(const struct show_filter *filter, struct span note)
 {
 	struct text text = { 0 };

@@ -31,6 +31,10 @@ bool filter_fits_trace(const struct show_filter *filter, const char *name, const
 bool filter_takes_time(const struct show_filter *filter, uint64_t ns, uint64_t origin_ns);
 bool filter_takes(const struct show_filter *filter, const struct timeline *timeline,
 		  const struct trace_line *line, const struct row *row);
+/* The same for a packet, by the objects at its ends; and for words alone. */
+bool filter_takes_packet(const struct show_filter *filter, const struct timeline *timeline,
+			 struct span from, struct span to);
+bool filter_takes_words(const struct show_filter *filter, const char *words);
 /* Is a note shown? It belongs to no Endpoint and to no program. */
 bool filter_takes_note(const struct show_filter *filter, struct span note);
 

@@ -184,24 +184,27 @@ static void name_by_script(struct names *names)
 	}
 }
 
+static void name_one_by_node(struct names *names, struct show_actor *actor)
+{
+	struct span name = is_first_of_node(names, actor) ? actor->node : actor->adapter;
+	char letter = (char)('a' + names->letters);
+
+	if (name.length <= ACTOR_MOST || letter > 'z') {
+		actor->name = name;
+		return;
+	}
+	names->letters++;
+	actor->name = (struct span){ arena_copy(&names->memory, &letter, 1), 1 };
+	text_add(&names->legend, "%s%c is ", names->legend.length ? ", " : "", letter);
+	text_printable(&names->legend, actor->adapter.s, actor->adapter.length);
+}
+
 static void name_by_node(struct names *names)
 {
-	char letter = 'a';
-	struct span name;
 	size_t i;
 
-	for (i = 0; i < names->actor_count; i++) {
-		struct show_actor *actor = &names->actors[i];
-
-		name = is_first_of_node(names, actor) ? actor->node : actor->adapter;
-		if (name.length <= ACTOR_MOST || letter > 'z') {
-			actor->name = name;
-			continue;
-		}
-		actor->name = (struct span){ arena_copy(&names->memory, &letter, 1), 1 };
-		text_add(&names->legend, "%s%c is ", names->legend.length ? ", " : "", letter++);
-		text_printable(&names->legend, actor->adapter.s, actor->adapter.length);
-	}
+	for (i = 0; i < names->actor_count; i++)
+		name_one_by_node(names, &names->actors[i]);
 }
 
 struct span actor_on(const struct timeline *timeline, struct span adapter)
@@ -268,6 +271,17 @@ void names_collect(struct names *names, const char *text, size_t length)
 		}
 	}
 	trace_close(&reader);
+}
+
+void names_follow(struct names *names, const struct trace_line *line)
+{
+	size_t known = names->actor_count;
+
+	read_line(names, line);
+	if (names->actor_count > known)
+		name_one_by_node(names, &names->actors[known]);
+	if (memchr(line->object.s, '.', line->object.length))
+		shorten_name(names, line->object);
 }
 
 bool trace_has_beginning(const char *text, size_t length)

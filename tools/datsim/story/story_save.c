@@ -90,7 +90,7 @@ static void save_packets(const struct story *story, const char *script, struct t
 	name_beside(script, ".pcapng", &path);
 	unlink(text_of(&path));
 	if (has_packets(story) && capture_write(text_of(&path), story->name, text_of(story->trace),
-						story->trace->length, &error))
+						story->trace->length, NULL, &error))
 		text_add(text, "packets:  %s (Wireshark)\n", text_of(&path));
 	fputs(text_of(&error), stderr);
 	text_free(&error);

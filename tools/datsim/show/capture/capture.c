@@ -2,44 +2,14 @@
 /*
  * Writes the packets of a trace to a capture file, with their trace lines and faults as comments.
  */
-#include "capture.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/datsim/files.h"
+#include "capture_state.h"
 #include "pcapng.h"
-#include "tools/datsim/show/show.h"
 #include "tools/datsim/show/trace_fault.h"
-
-#define MARKS_MAX 64u    /* faults whose packets have not arrived yet */
-#define PARTS_MAX 65536u /* packets of one line */
-#define RULES_MAX 256u   /* rules whose script lines are known */
-
-/* A fault that lets its packet arrive; it is added to the comment of that packet. */
-struct mark {
-	struct span op;
-	uint64_t message, packet;
-	struct text words;
-};
-
-struct capture {
-	struct wire wire;
-	struct timeline names;
-	FILE *out;
-	struct mark *marks;
-	size_t mark_count;
-	struct span *interfaces; /* adapters, in the order of their first received packet */
-	uint32_t interface_count;
-	struct carried carried; /* written once a line comes that does not concern it */
-	bool carrying;
-	struct span script;        /* its name; empty: none */
-	uint32_t rules[RULES_MAX]; /* for each rule the script line that made it */
-	uint64_t ns;
-	struct text comment;
-	uint8_t frame[FRAME_MAX];
-};
 
 /* ---- the file ---- */
 
@@ -86,6 +56,9 @@ static enum roce_opcode opcode_at(enum roce_opcode opcode, bool first, bool last
 
 void capture_frame(struct capture *capture, size_t to, const uint8_t *frame, size_t length)
 {
+	if (!capture->takes)
+		return;
+	capture->any = true;
 	pcapng_packet(capture->out, interface_of(capture, capture->wire.ends.end[to].adapter),
 		      capture->ns, frame, length, &capture->comment);
 }
@@ -114,7 +87,21 @@ static void put_roce(struct capture *capture)
 	} while (done < bytes && !ferror(capture->out));
 }
 
-static void put_pending(struct capture *capture)
+/* The frames of a packet that the filter leaves out still advance the streams of TCP. */
+static bool filter_takes_it(const struct capture *capture)
+{
+	const struct show_filter *filter = capture->filter;
+	const struct end *end = capture->wire.ends.end;
+
+	if (!filter)
+		return true;
+	return filter_takes_time(filter, capture->carried.line.ns, capture->names.names.begin_ns) &&
+	       filter_takes_packet(filter, &capture->names, end[capture->carried.from].object,
+				   end[capture->carried.to].object) &&
+	       (capture->matches || filter_takes_words(filter, text_of(&capture->comment)));
+}
+
+void capture_settle(struct capture *capture)
 {
 	struct carried *carried = &capture->carried;
 	uint32_t mtu = mtu_of(capture);
@@ -122,6 +109,7 @@ static void put_pending(struct capture *capture)
 	if (!capture->carrying)
 		return;
 	capture->carrying = false;
+	capture->takes = filter_takes_it(capture);
 	if (carried->bytes > mtu && !carried->roce.data)
 		text_add(&capture->comment, "\none of several packets of this line");
 	if (carried->bytes / mtu >= PARTS_MAX) {
@@ -134,113 +122,7 @@ static void put_pending(struct capture *capture)
 		put_roce(capture);
 }
 
-/* ---- comments ---- */
-
-/* Comments must be UTF-8, and a trace may contain any bytes. */
-static void add_ascii(struct text *text, struct span span)
-{
-	size_t i = text->length;
-
-	text_printable(text, span.s, span.length);
-	for (; i < text->length; i++) {
-		if ((unsigned char)text->s[i] >= 0x7f)
-			text->s[i] = '?';
-	}
-}
-
-static void add_script_line(const struct capture *capture, uint32_t line, struct text *text)
-{
-	if (!line)
-		return;
-	add_ascii(text, capture->script);
-	text_add(text, ":%u\n", line);
-}
-
-/* The script line of a packet: it posted the request, or made or ended the connection. */
-static uint32_t line_of(const struct capture *capture, const struct carried *carried)
-{
-	const struct ends *ends = &capture->wire.ends;
-	const struct request *request;
-
-	if (!trace_value(&carried->line, "message").length)
-		return ends->end[carried->from].line;
-	request = ends_request(ends, carried->from, carried->message);
-	if (!wire_is_request(carried->op))
-		request = ends_request(ends, carried->to, carried->message);
-	return request ? request->line : 0;
-}
-
-/* Word a fault, with the script line of its rule. */
-static void add_fault(const struct capture *capture, const struct trace_line *line,
-		      struct text *text)
-{
-	uint64_t rule = trace_number(line, "rule");
-
-	fault_words(line, text);
-	if (rule && rule < RULES_MAX && capture->rules[rule]) {
-		text_add(text, ", ");
-		add_ascii(text, capture->script);
-		text_add(text, ":%u", capture->rules[rule]);
-	}
-}
-
-/* Begin the comment: the script's names of both ends, if known, and the trace line. */
-static void begin_comment(struct capture *capture, const struct trace_line *line,
-			  const struct carried *carried)
-{
-	struct span from = capture->wire.ends.end[carried->from].object;
-	struct span to = capture->wire.ends.end[carried->to].object;
-	struct text *comment = &capture->comment;
-
-	comment->length = 0;
-	add_script_line(capture, line_of(capture, carried), comment);
-	if (name_of(&capture->names, from).s != from.s || name_of(&capture->names, to).s != to.s) {
-		add_ascii(comment, name_of(&capture->names, from));
-		text_add(comment, " > ");
-		add_ascii(comment, name_of(&capture->names, to));
-		text_add(comment, "\n");
-	}
-	text_add(comment, "%llu ", (unsigned long long)line->ns);
-	add_ascii(comment, (struct span){ line->object.s, (size_t)(line->rest.s - line->object.s) +
-								  line->rest.length });
-}
-
-static void add_marks(struct capture *capture, const struct carried *carried)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < capture->mark_count; i++) {
-		struct mark *mark = &capture->marks[i];
-
-		/* The fault line may have the short name: "SEND" for "SEND_ONLY". */
-		if (mark->message == carried->message && mark->packet == carried->packet &&
-		    mark->op.length <= carried->op.length &&
-		    !memcmp(mark->op.s, carried->op.s, mark->op.length)) {
-			text_add(&capture->comment, "\n%s", text_of(&mark->words));
-			text_free(&mark->words);
-		} else {
-			capture->marks[kept++] = *mark;
-		}
-	}
-	capture->mark_count = kept;
-}
-
 /* ---- lines ---- */
-
-static void add_mark(struct capture *capture, const struct trace_line *line)
-{
-	struct mark *mark;
-
-	if (capture->mark_count == MARKS_MAX) {
-		text_free(&capture->marks[0].words);
-		memmove(capture->marks, capture->marks + 1, --capture->mark_count * sizeof(*mark));
-	}
-	mark = &capture->marks[capture->mark_count++];
-	*mark = (struct mark){ .op = trace_value(line, "op"),
-			       .message = trace_number(line, "message"),
-			       .packet = trace_number(line, "packet") };
-	add_fault(capture, line, &mark->words);
-}
 
 /* Make it the current packet, which is written later. */
 static void begin_packet(struct capture *capture, const struct trace_line *line,
@@ -250,7 +132,8 @@ static void begin_packet(struct capture *capture, const struct trace_line *line,
 
 	capture->carried = *carried;
 	capture->carrying = true;
-	begin_comment(capture, line, carried);
+	capture->matches = capture->row_matches;
+	comment_begin(capture, line, carried);
 	/* The timeline's clock begins with the script; what comes before that has no time of it. */
 	capture->ns = line->ns > begin ? line->ns - begin : 0;
 	if (line->ns < begin)
@@ -262,7 +145,7 @@ static bool take_packet(struct capture *capture, const struct trace_line *line)
 {
 	struct carried carried;
 
-	put_pending(capture);
+	capture_settle(capture);
 	if (!wire_packet(&capture->wire, line, &carried))
 		return false;
 	begin_packet(capture, line, &carried);
@@ -272,7 +155,7 @@ static bool take_packet(struct capture *capture, const struct trace_line *line)
 static bool take_fault(struct capture *capture, const struct trace_line *line, bool arrives)
 {
 	if (arrives) {
-		add_mark(capture, line);
+		comment_mark(capture, line);
 		return true;
 	}
 	if (!take_packet(capture, line))
@@ -280,7 +163,7 @@ static bool take_fault(struct capture *capture, const struct trace_line *line, b
 	capture->carried.lost = true;
 	capture->carried.corrupt = span_is(line->verb, "corrupt");
 	text_add(&capture->comment, "\n");
-	add_fault(capture, line, &capture->comment);
+	comment_fault(capture, line, &capture->comment);
 	return true;
 }
 
@@ -303,16 +186,17 @@ static void take_ignore(struct capture *capture, const struct trace_line *line)
 	struct carried carried;
 
 	if (ignored_early(line)) {
-		put_pending(capture);
+		capture_settle(capture);
 		if (!wire_ignored(&capture->wire, line, &carried))
 			return;
 		begin_packet(capture, line, &carried);
-		add_marks(capture, &carried);
+		comment_marks(capture, &carried);
 	}
 	if (!capture->carrying)
 		return;
+	capture->matches |= capture->row_matches;
 	text_add(&capture->comment, "\nignored by the receiver: ");
-	add_ascii(&capture->comment, trace_value(line, "at"));
+	comment_ascii(&capture->comment, trace_value(line, "at"));
 }
 
 /* Remember the current script line, and the script line of each rule. */
@@ -367,7 +251,7 @@ static bool take_line(struct capture *capture, const struct trace_line *line)
 	if (span_is(line->verb, "packet")) {
 		if (!take_packet(capture, line))
 			return false;
-		add_marks(capture, &capture->carried);
+		comment_marks(capture, &capture->carried);
 		return true;
 	}
 	if (span_starts(line->verb, "post_") && trace_value(line, "message").length) {
@@ -389,11 +273,36 @@ static bool take_line(struct capture *capture, const struct trace_line *line)
 	return !is_fault(line, &arrives) || take_fault(capture, line, arrives);
 }
 
-static bool take_lines(struct capture *capture, struct trace_reader *reader)
+/* What the filter's pattern is compared with: the line's row of the timeline. */
+static bool row_matches(struct capture *capture, const struct trace_line *line)
+{
+	struct row row = { .ns = line->ns };
+	bool matches = false;
+	size_t i;
+
+	if (!capture->filter || !capture->filter->by_words)
+		return false;
+	if (span_is(line->verb, "note")) {
+		rule_note(&capture->names, line);
+		return false;
+	}
+	cells_of(&capture->names, line, &row);
+	for (i = 0; i < NUM_COLUMNS; i++) {
+		matches |= row.cells[i].length &&
+			   filter_takes_words(capture->filter, text_of(&row.cells[i]));
+		text_free(&row.cells[i]);
+	}
+	return matches;
+}
+
+bool capture_lines(struct capture *capture, struct trace_reader *reader)
 {
 	struct trace_line line;
 
 	while (trace_next(reader, &line)) {
+		if (capture->follows)
+			names_follow(&capture->names.names, &line);
+		capture->row_matches = row_matches(capture, &line);
 		if (take_line(capture, &line))
 			continue;
 		text_add(&reader->error, "%s:%d: a packet that %s does not have: ", reader->name,
@@ -402,7 +311,6 @@ static bool take_lines(struct capture *capture, struct trace_reader *reader)
 		text_add(&reader->error, "\n");
 		return false;
 	}
-	put_pending(capture);
 	return !reader->error.length;
 }
 
@@ -423,8 +331,36 @@ static bool find_transport(const char *name, const char *text, size_t length, bo
 	return false;
 }
 
-static void free_capture(struct capture *capture)
+struct capture *capture_begin(FILE *out, const struct show_filter *filter)
 {
+	static const struct terminal plain = { .width = 0 };
+	struct capture *capture = mem_zero(1, sizeof(*capture));
+
+	capture->out = out;
+	capture->filter = filter;
+	capture->names.terminal = &plain;
+	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
+	pcapng_begin(out);
+	return capture;
+}
+
+bool capture_header(struct capture *capture, const char *name, const char *text, size_t length,
+		    struct text *error)
+{
+	bool iwarp;
+
+	if (!find_transport(name, text, length, &iwarp, error))
+		return false;
+	trace_setting(text, length, "script", &capture->script);
+	wire_begin(&capture->wire, text, length, iwarp);
+	capture->follows = true;
+	return true;
+}
+
+void capture_free(struct capture *capture)
+{
+	if (!capture)
+		return;
 	while (capture->mark_count)
 		text_free(&capture->marks[--capture->mark_count].words);
 	text_free(&capture->comment);
@@ -435,26 +371,29 @@ static void free_capture(struct capture *capture)
 	free(capture);
 }
 
-static bool write_packets(FILE *out, struct trace_reader *reader, const char *text, size_t length,
-			  bool iwarp)
+/* Write the packets of a whole trace. False: the reader has the error. */
+static bool write_packets(FILE *out, struct trace_reader *reader, const struct trace_reader *whole,
+			  const struct show_filter *filter)
 {
-	struct capture *capture = mem_zero(1, sizeof(*capture));
-	bool good;
+	size_t length = (size_t)(whole->end - whole->at);
+	struct capture *capture = capture_begin(out, filter);
+	bool good = capture_header(capture, reader->name, whole->at, length, &reader->error);
 
-	capture->out = out;
-	trace_setting(text, length, "script", &capture->script);
-	capture->marks = mem_zero(MARKS_MAX, sizeof(*capture->marks));
-	wire_begin(&capture->wire, text, length, iwarp);
-	names_collect(&capture->names.names, text, length);
-	pcapng_begin(out);
-	good = take_lines(capture, reader);
-	free_capture(capture);
+	capture->follows = false;
+	names_collect(&capture->names.names, whole->at, length);
+	good = good && capture_lines(capture, reader);
+	if (good)
+		capture_settle(capture);
+	if (good && filter && !capture->any)
+		text_add(&reader->error, "%s: note: no packet fits the filter\n", reader->name);
+	capture_free(capture);
 	return good;
 }
 
 bool capture_write(const char *path, const char *name, const char *text, size_t length,
-		   struct text *error)
+		   const struct show_filter *filter, struct text *error)
 {
+	const struct trace_reader whole = { .at = text, .end = text + length };
 	struct trace_reader reader;
 	FILE *out = NULL;
 	bool good, iwarp = false;
@@ -464,7 +403,7 @@ bool capture_write(const char *path, const char *name, const char *text, size_t 
 	if (good)
 		good = (out = create_output(path, &reader.error)) != NULL;
 	if (good)
-		good = write_packets(out, &reader, text, length, iwarp);
+		good = write_packets(out, &reader, &whole, filter);
 	if (out)
 		good = finish_file(out, path, &reader.error) && good;
 	text_append(error, text_of(&reader.error), reader.error.length);
