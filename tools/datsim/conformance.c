@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clauses.h"
+#include "colour.h"
 #include "tools/datsim/run/device.h"
 #include "files.h"
 #include "jobs.h"
@@ -35,6 +36,8 @@ struct suite {
 	enum exit_code first; /* exit code of the first script that did not pass */
 	size_t passed, failed, skipped;
 	bool progress;
+	int when;    /* --color */
+	bool colour; /* of stdout */
 };
 
 static const char *script_name(const struct suite *suite, size_t i)
@@ -90,11 +93,15 @@ static void print_row(const struct suite *suite, const struct widths *w,
 {
 	const char *text = clause->text;
 	size_t n = clause_wrap(text);
+	enum exit_code code;
 
-	printf("%-*s  %-*.*s  %-*s  %-*s  %s\n", w->page, same_page ? "" : clause->page,
-	       CLAUSE_WIDTH, (int)n, text, w->rulings, clause->rulings, w->script,
-	       script_name(suite, clause->script),
-	       result_name(suite->verdicts[clause->script].code));
+	printf("%-*s  %-*.*s  %-*s  %-*s  ", w->page, same_page ? "" : clause->page, CLAUSE_WIDTH,
+	       (int)n, text, w->rulings, clause->rulings, w->script,
+	       script_name(suite, clause->script));
+	code = suite->verdicts[clause->script].code;
+	colour_result(stdout, suite->colour && code != EXIT_UNSUPPORTED, code == EXIT_PASS,
+		      result_name(code));
+	printf("\n");
 	while (text[n]) {
 		text += n + (text[n] == ' ');
 		n = clause_wrap(text);
@@ -139,7 +146,11 @@ static void print_reports(const struct suite *suite)
 		if (verdict->code == EXIT_UNSUPPORTED)
 			printf(": %.*s\n", n, reason);
 		else
-			printf("\n%s", text_of(&verdict->report));
+			printf("\n");
+		if (verdict->code == EXIT_UNSUPPORTED)
+			continue;
+		colour_report(stdout, suite->colour, "", text_of(&verdict->report));
+		colour_report(stdout, false, "", text_of(&verdict->said));
 	}
 	printf("\n%zu clauses in %zu scripts: %zu passed, %zu failed, %zu skipped%s%s\n",
 	       suite->clauses.count, suite->scripts.count, suite->passed, suite->failed,
@@ -155,6 +166,7 @@ static void take_result(void *ctx, size_t i, const struct verdict *verdict)
 
 	kept->code = verdict->code;
 	text_append(&kept->report, text_of(&verdict->report), verdict->report.length);
+	text_append(&kept->said, text_of(&verdict->said), verdict->said.length);
 	if (verdict->code == EXIT_PASS)
 		suite->passed++;
 	else if (verdict->code == EXIT_UNSUPPORTED)
@@ -164,7 +176,7 @@ static void take_result(void *ctx, size_t i, const struct verdict *verdict)
 	if (suite->first == EXIT_PASS && verdict->code != EXIT_UNSUPPORTED)
 		suite->first = verdict->code;
 	if (suite->junit_path)
-		junit_add(&suite->junit, script_name(suite, i), verdict);
+		junit_add(&suite->junit, script_name(suite, i), suite->scripts.paths[i], verdict);
 	if (suite->progress)
 		fprintf(stderr, "\r%zu of %zu scripts%s", i + 1, suite->scripts.count,
 			i + 1 == suite->scripts.count ? "\n" : "");
@@ -224,6 +236,7 @@ static int run_suite(struct suite *suite)
 	size_t i;
 
 	suite->verdicts = mem_zero(suite->scripts.count, sizeof(*suite->verdicts));
+	suite->colour = colour_wanted(suite->when, stdout);
 	suite->progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	jobs_run(suite->scripts.paths, suite->scripts.count, &suite->run, suite->jobs, &sink);
 	clauses_sort(&suite->clauses);
@@ -261,6 +274,7 @@ static const struct option options[] = {
 	  .most = JOBS_MAX, OPTION_SETS(struct suite, jobs) },
 	{ "--junit", "FILE", "write the results as JUnit XML too", OPTION_TEXT, .wants = "a file",
 	  OPTION_SETS(struct suite, junit_path) },
+	OPTION_COLOUR(struct suite, when),
 	{ .name = NULL },
 };
 

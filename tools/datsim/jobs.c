@@ -10,15 +10,21 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/datsim/run/device.h"
+#include "said.h"
 
-/* The header of what a child sends; the report follows. Both processes run on one machine. */
+/*
+ * The header of what a child sends; the report and libdat's lines follow. Both processes run on one
+ * machine.
+ */
 struct message {
 	int32_t code;
 	int32_t expected_failure;
-	uint64_t report_bytes;
+	uint64_t report_bytes, said_bytes;
+	double seconds;
 };
 
 struct job {
@@ -39,6 +45,26 @@ struct pool {
 	bool *done;
 	size_t next, told; /* next script to start; next verdict to deliver */
 };
+
+static double clock_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void run_one(const char *path, const struct options *options, struct verdict *verdict)
+{
+	double began = clock_seconds();
+	struct text said = { 0 };
+
+	said_begin();
+	run_file(path, options, verdict);
+	said_end(&said);
+	verdict->said = said;
+	verdict->seconds = clock_seconds() - began;
+}
 
 /* ---- in the child ---- */
 
@@ -66,12 +92,15 @@ static void __attribute__((noreturn)) be_child(const struct pool *pool, size_t i
 	bool told;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	run_file(pool->paths[index], pool->options, &verdict);
+	run_one(pool->paths[index], pool->options, &verdict);
 	message = (struct message){ .code = (int32_t)verdict.code,
 				    .expected_failure = verdict.expected_failure,
-				    .report_bytes = verdict.report.length };
+				    .report_bytes = verdict.report.length,
+				    .said_bytes = verdict.said.length,
+				    .seconds = verdict.seconds };
 	told = write_all(fd, &message, sizeof(message)) &&
-	       write_all(fd, text_of(&verdict.report), verdict.report.length);
+	       write_all(fd, text_of(&verdict.report), verdict.report.length) &&
+	       write_all(fd, text_of(&verdict.said), verdict.said.length);
 	verdict_free(&verdict);
 	_exit(told ? 0 : EXIT_INTERNAL);
 }
@@ -126,14 +155,17 @@ static void job_understand(const struct job *job, int status, struct verdict *ve
 	if (job->said.length >= sizeof(message))
 		memcpy(&message, job->said.s, sizeof(message));
 	if (job->said.length < sizeof(message) ||
-	    job->said.length != sizeof(message) + message.report_bytes) {
+	    job->said.length != sizeof(message) + message.report_bytes + message.said_bytes) {
 		verdict_internal(verdict, "datsim itself ended while it ran this script: exit code",
 				 WEXITSTATUS(status));
 		return;
 	}
 	verdict->code = (enum exit_code)message.code;
 	verdict->expected_failure = message.expected_failure != 0;
+	verdict->seconds = message.seconds;
 	text_append(&verdict->report, job->said.s + sizeof(message), message.report_bytes);
+	text_append(&verdict->said, job->said.s + sizeof(message) + message.report_bytes,
+		    message.said_bytes);
 }
 
 static void job_finish(struct pool *pool, struct job *job)
@@ -210,7 +242,7 @@ static void run_here(char *const *paths, size_t count, const struct options *opt
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		run_file(paths[i], options, &verdict);
+		run_one(paths[i], options, &verdict);
 		sink->result(sink->ctx, i, &verdict);
 		verdict_free(&verdict);
 	}

@@ -21,7 +21,22 @@ static void add_escaped(struct text *text, const char *s)
 	free(escaped);
 }
 
-void junit_add(struct junit *junit, const char *name, const struct verdict *verdict)
+/* Where it is: CI systems link a result to its file and line. */
+static void add_place(struct junit *junit, const char *path, const struct verdict *verdict)
+{
+	int line = verdict_line(verdict, path);
+
+	text_add(&junit->cases, " file=\"");
+	add_escaped(&junit->cases, path);
+	text_add(&junit->cases, "\"");
+	if (line > 0)
+		text_add(&junit->cases, " line=\"%d\"", line);
+	text_add(&junit->cases, " time=\"%.3f\"", verdict->seconds);
+	junit->seconds += verdict->seconds;
+}
+
+void junit_add(struct junit *junit, const char *name, const char *path,
+	       const struct verdict *verdict)
 {
 	const char *kind =
 		verdict->code == EXIT_INTERNAL || verdict->code == EXIT_USAGE ? "error" : "failure";
@@ -33,6 +48,7 @@ void junit_add(struct junit *junit, const char *name, const struct verdict *verd
 	text_add(&junit->cases, "  <testcase classname=\"datsim\" name=\"");
 	add_escaped(&junit->cases, name);
 	text_add(&junit->cases, "\"");
+	add_place(junit, path, verdict);
 	if (verdict->code == EXIT_PASS) {
 		text_add(&junit->cases, "/>\n");
 		return;
@@ -63,9 +79,9 @@ bool junit_write(struct junit *junit, const char *path, struct text *error)
 		fprintf(out,
 			"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 			"<testsuite name=\"datsim\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
-			"skipped=\"%zu\">\n%s</testsuite>\n",
+			"skipped=\"%zu\" time=\"%.3f\">\n%s</testsuite>\n",
 			junit->tests, junit->failures, junit->errors, junit->skipped,
-			text_of(&junit->cases));
+			junit->seconds, text_of(&junit->cases));
 	text_free(&junit->cases);
 	return out && finish_file(out, path, error);
 }

@@ -2,24 +2,11 @@
 /* Prints results in the Test Anything Protocol. */
 #include "tap.h"
 
-#include <string.h>
+#include "colour.h"
 
 void tap_plan(FILE *out, size_t tests)
 {
 	fprintf(out, "1..%zu\n", tests);
-}
-
-/* Report lines are TAP comments. */
-static void tap_comment(FILE *out, const char *p)
-{
-	const char *nl;
-
-	for (; *p; p = *nl ? nl + 1 : nl) {
-		nl = strchr(p, '\n');
-		if (!nl)
-			nl = p + strlen(p);
-		fprintf(out, "# %.*s\n", (int)(nl - p), p);
-	}
 }
 
 /* A '#' in a name would begin a directive. */
@@ -29,13 +16,15 @@ static void tap_name(FILE *out, const char *name)
 		fputc((unsigned char)*name < ' ' || *name == '#' ? '?' : *name, out);
 }
 
-void tap_result(FILE *out, size_t number, const char *name, const struct verdict *verdict)
+void tap_result(FILE *out, bool colour, size_t number, const char *name,
+		const struct verdict *verdict)
 {
 	const char *reason;
 	int length;
 	bool good = verdict->code == EXIT_PASS || verdict->code == EXIT_UNSUPPORTED;
 
-	fprintf(out, "%s %zu - ", good ? "ok" : "not ok", number);
+	colour_result(out, colour, good, good ? "ok" : "not ok");
+	fprintf(out, " %zu - ", number);
 	tap_name(out, name);
 	length = verdict_reason(verdict, &reason);
 	if (verdict->code == EXIT_UNSUPPORTED)
@@ -44,6 +33,6 @@ void tap_result(FILE *out, size_t number, const char *name, const struct verdict
 		fputs(" (failed as it should)", out);
 	fputc('\n', out);
 	if (!good)
-		tap_comment(out, text_of(&verdict->report));
+		colour_report(out, colour, "# ", text_of(&verdict->report)); /* TAP comments */
 	fflush(out);
 }

@@ -12,6 +12,7 @@
 #include "tools/datsim/run/run.h"
 
 void tap_plan(FILE *out, size_t tests);
-void tap_result(FILE *out, size_t number, const char *name, const struct verdict *verdict);
+void tap_result(FILE *out, bool colour, size_t number, const char *name,
+		const struct verdict *verdict);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "colour.h"
 #include "tools/datsim/run/device.h"
 #include "jobs.h"
 #include "files.h"
@@ -23,6 +24,7 @@ struct test_options {
 	const char *device;
 	int provider; /* -1: as the environment says */
 	int jobs;     /* at a time */
+	int colour;   /* --color */
 	bool show;
 	bool all;
 };
@@ -60,6 +62,7 @@ static bool show_run(const struct test_options *options, const char *path,
 	bool good;
 
 	terminal.all = options->all;
+	terminal.colour = colour_wanted(options->colour, stdout);
 	good = show_trace(&terminal, path, text_of(&verdict->trace), verdict->trace.length, &error);
 	fputs(text_of(&error), stderr);
 	text_free(&error);
@@ -73,7 +76,7 @@ struct results {
 	struct junit junit;
 	enum exit_code first; /* exit code of the first script that did not pass */
 	size_t unsupported;
-	bool progress;
+	bool progress, colour;
 };
 
 static void show_progress(const struct results *results, size_t done)
@@ -96,13 +99,15 @@ static void take_result(void *ctx, size_t i, const struct verdict *verdict)
 	if (options->trace && verdict->trace.length && !write_trace(options, path, &verdict->trace))
 		results->first = EXIT_USAGE;
 	if (options->junit)
-		junit_add(&results->junit, path, verdict);
+		junit_add(&results->junit, path, path, verdict);
 	if (!options->show)
-		tap_result(stdout, i + 1, path, verdict);
+		tap_result(stdout, results->colour, i + 1, path, verdict);
 	else if (verdict->trace.length && !show_run(options, path, verdict))
 		results->first = EXIT_INTERNAL;
 	if (options->show && verdict->code != EXIT_PASS)
-		fputs(text_of(&verdict->report), stderr);
+		colour_report(stderr, colour_wanted(options->colour, stderr), "",
+			      text_of(&verdict->report));
+	fputs(text_of(&verdict->said), stderr);
 	show_progress(results, i + 1);
 }
 
@@ -110,6 +115,7 @@ static enum exit_code run_scripts(const struct scripts *scripts, const struct te
 {
 	struct results results = { .scripts = scripts,
 				   .options = options,
+				   .colour = colour_wanted(options->colour, stdout),
 				   .progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO) };
 	const struct jobs_sink sink = { .result = take_result, .ctx = &results };
 	struct text error = { 0 };
@@ -141,6 +147,7 @@ static const struct option options[] = {
 	  .wants = "a file", OPTION_SETS(struct test_options, trace) },
 	{ "--show", NULL, "print the timeline instead of TAP", OPTION_FLAG,
 	  OPTION_SETS(struct test_options, show) },
+	OPTION_COLOUR(struct test_options, colour),
 	{ "--all", NULL, "with --show: everything, as `datsim show --all` prints it", OPTION_FLAG,
 	  OPTION_SETS(struct test_options, all) },
 	{ "--provider", "emu|hw",

@@ -27,17 +27,24 @@ static const struct {
 
 static const char xml[] =
 	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	"<testsuite name=\"datsim\" tests=\"6\" failures=\"1\" errors=\"2\" skipped=\"1\">\n"
-	"  <testcase classname=\"datsim\" name=\"0 &#38; more\"/>\n"
-	"  <testcase classname=\"datsim\" name=\"1 &#38; more\"><skipped message=\"a "
+	"<testsuite name=\"datsim\" tests=\"6\" failures=\"1\" errors=\"2\" skipped=\"1\" "
+	"time=\"1.500\">\n"
+	"  <testcase classname=\"datsim\" name=\"0 &#38; more\" file=\"x.dsim\" "
+	"time=\"0.250\"/>\n"
+	"  <testcase classname=\"datsim\" name=\"1 &#38; more\" file=\"x.dsim\" "
+	"time=\"0.250\"><skipped message=\"a "
 	"&#60;simulated&#62; link\"/></testcase>\n"
-	"  <testcase classname=\"datsim\" name=\"2 &#38; more\"><failure message=\"exit code 1\">"
+	"  <testcase classname=\"datsim\" name=\"2 &#38; more\" file=\"x.dsim\" "
+	"line=\"2\" time=\"0.250\"><failure message=\"exit code 1\">"
 	"x.dsim:2: no &#34;event&#34;\n</failure></testcase>\n"
-	"  <testcase classname=\"datsim\" name=\"3 &#38; more\"><error message=\"exit code 2\">"
+	"  <testcase classname=\"datsim\" name=\"3 &#38; more\" file=\"x.dsim\" "
+	"line=\"1\" time=\"0.250\"><error message=\"exit code 2\">"
 	"x.dsim:1: bad\n</error></testcase>\n"
-	"  <testcase classname=\"datsim\" name=\"4 &#38; more\"><error message=\"exit code 99\">"
+	"  <testcase classname=\"datsim\" name=\"4 &#38; more\" file=\"x.dsim\" "
+	"time=\"0.250\"><error message=\"exit code 99\">"
 	"out of memory\n</error></testcase>\n"
-	"  <testcase classname=\"datsim\" name=\"5 &#38; more\"/>\n"
+	"  <testcase classname=\"datsim\" name=\"5 &#38; more\" file=\"x.dsim\" "
+	"time=\"0.250\"/>\n"
 	"</testsuite>\n";
 
 START_TEST(each_kind_of_result_has_its_element)
@@ -51,11 +58,11 @@ START_TEST(each_kind_of_result_has_its_element)
 	ck_assert_int_ge(fd, 0);
 	close(fd);
 	for (size_t i = 0; i < COUNT(verdicts); i++) {
-		struct verdict verdict = { .code = verdicts[i].code };
+		struct verdict verdict = { .code = verdicts[i].code, .seconds = 0.25 };
 
 		text_add(&verdict.report, "%s", verdicts[i].report);
 		snprintf(name, sizeof(name), "%zu & more", i);
-		junit_add(&junit, name, &verdict);
+		junit_add(&junit, name, "x.dsim", &verdict);
 		verdict_free(&verdict);
 	}
 	ck_assert_msg(junit_write(&junit, path, &error), "%s", text_of(&error));

@@ -5,6 +5,7 @@
  * A script is swept in a child process, which reports on a pipe the point that it is about to run,
  * so that a point that crashes or hangs is known.
  */
+#include "tools/datsim/colour.h"
 #include "tools/datsim/commands.h"
 
 #include <errno.h>
@@ -96,7 +97,7 @@ static void read_report(struct sweep *sweep, struct outcome *outcome, char *line
 		sites_add(&sweep->sites, line + 1);
 		break;
 	case SAYS_REPORT:
-		text_add(&outcome->report, "# %s\n", line + 1);
+		text_add(&outcome->report, "%s\n", line + 1);
 		break;
 	case SAYS_END:
 		outcome->ended = sscanf(line + 1, "%llu %llu", &outcome->ran, &outcome->points) ==
@@ -129,7 +130,7 @@ static bool wait_for(pid_t pid, const char *path, struct outcome *outcome)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))
-		text_add(&outcome->report, "# %s: point %llu %s (signal %d)\n", path, outcome->last,
+		text_add(&outcome->report, "%s: point %llu %s (signal %d)\n", path, outcome->last,
 			 WTERMSIG(status) == SIGALRM ? "hangs" : "crashes", WTERMSIG(status));
 	return WIFEXITED(status) && !WEXITSTATUS(status) && outcome->ended;
 }
@@ -142,7 +143,7 @@ static bool sweep_one(struct sweep *sweep, const char *path, struct outcome *out
 	memset(outcome, 0, sizeof(*outcome));
 	fflush(NULL);
 	if (pipe(ends)) {
-		text_add(&outcome->report, "# %s\n", strerror(errno));
+		text_add(&outcome->report, "%s\n", strerror(errno));
 		return false;
 	}
 	pid = fork();
@@ -155,7 +156,7 @@ static bool sweep_one(struct sweep *sweep, const char *path, struct outcome *out
 	return pid > 0 && wait_for(pid, path, outcome);
 }
 
-static int sweep_all(struct sweep *sweep, const struct scripts *scripts)
+static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool colour)
 {
 	unsigned long long ran = 0, points = 0;
 	struct outcome outcome;
@@ -166,8 +167,10 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts)
 	printf("1..%zu\n", scripts->count);
 	for (i = 0; i < scripts->count; i++) {
 		good = sweep_one(sweep, scripts->paths[i], &outcome);
-		printf("%s %zu - %s: %llu of %llu points\n%s", good ? "ok" : "not ok", i + 1,
-		       scripts->paths[i], outcome.ran, outcome.points, text_of(&outcome.report));
+		colour_result(stdout, colour, good, good ? "ok" : "not ok");
+		printf(" %zu - %s: %llu of %llu points\n", i + 1, scripts->paths[i], outcome.ran,
+		       outcome.points);
+		colour_report(stdout, colour, "# ", text_of(&outcome.report));
 		ran += outcome.ran;
 		points += outcome.points;
 		if (!good)
@@ -191,7 +194,7 @@ static const char *const kinds[] = {
 
 struct sweep_options {
 	struct sweep sweep;
-	int kind;
+	int kind, colour;
 };
 
 static const struct option options[] = {
@@ -208,6 +211,7 @@ static const struct option options[] = {
 	  OPTION_SETS(struct sweep_options, sweep.seed) },
 	{ "--only", "N", "only this point of the script", OPTION_NUMBER, .least = 1,
 	  OPTION_SETS(struct sweep_options, sweep.only) },
+	OPTION_COLOUR(struct sweep_options, colour),
 	{ .name = NULL },
 };
 
@@ -236,7 +240,7 @@ static int run_command(char **argv)
 	sweep.sweep.kind = (enum sweep_kind)sweep.kind;
 	code = add_scripts(&scripts, &files);
 	if (code == EXIT_PASS)
-		code = sweep_all(&sweep.sweep, &scripts);
+		code = sweep_all(&sweep.sweep, &scripts, colour_wanted(sweep.colour, stdout));
 	sites_free(&sweep.sweep.sites);
 	scripts_free(&scripts);
 	return code;

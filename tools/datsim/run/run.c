@@ -360,8 +360,17 @@ int verdict_reason(const struct verdict *verdict, const char **reason)
 	return (int)(end - report);
 }
 
+int verdict_line(const struct verdict *verdict, const char *path)
+{
+	const char *report = text_of(&verdict->report);
+	size_t n = strlen(path);
+
+	return !strncmp(report, path, n) && report[n] == ':' ? atoi(report + n + 1) : 0;
+}
+
 void verdict_free(struct verdict *verdict)
 {
 	text_free(&verdict->report);
 	text_free(&verdict->trace);
+	text_free(&verdict->said);
 }

@@ -26,6 +26,8 @@ struct verdict {
 	struct text trace;
 	bool expected_failure; /* the script failed as its "# Failure:" line says */
 	size_t faults_acted;   /* fault lines that did something in the last run */
+	double seconds;        /* that the script took; set by who runs several */
+	struct text said;      /* what libdat printed meanwhile, each line once; likewise */
 };
 
 /* The text is NUL-terminated; the name is for messages. */
@@ -36,6 +38,8 @@ void run_file(const char *path, const struct options *options, struct verdict *v
 void replay_line(const char *path, const struct options *options, struct text *text);
 /* Why a script was skipped: *reason points into the verdict; returns its length. */
 int verdict_reason(const struct verdict *verdict, const char **reason);
+/* The line of the script that its report names first; 0: none. */
+int verdict_line(const struct verdict *verdict, const char *path);
 void verdict_free(struct verdict *verdict);
 
 #endif

@@ -4,6 +4,7 @@
  * they say into columns.
  */
 #include "show_rows.h"
+#include "tools/datsim/colour.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +23,10 @@ static bool says_utf8(const char *value)
 			 strstr(value, "utf-8"));
 }
 
-static bool takes_colour(FILE *out)
-{
-	const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
-
-	return isatty(fileno(out)) && !(no_colour && *no_colour) && kind && *kind &&
-	       strcmp(kind, "dumb") != 0;
-}
-
 struct terminal terminal_of(FILE *out)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-	struct terminal terminal = { .out = out, .colour = takes_colour(out) };
+	struct terminal terminal = { .out = out, .colour = colour_wanted(COLOUR_AUTO, out) };
 	struct winsize size;
 	const char *value;
 	size_t i;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/datsim/colour.h"
 #include "tools/datsim/files.h"
 #include "tools/datsim/show/capture/pcapng.h"
 #include "html.h"
@@ -29,12 +30,6 @@ static bool draw_picture(const char *svg, const char *html, const char *path,
 	picture_free(&picture);
 	return good;
 }
-
-enum colour {
-	COLOUR_AUTO,
-	COLOUR_ALWAYS,
-	COLOUR_NEVER
-};
 
 /* The files to write; a timeline is printed if there are none. */
 struct wanted {
@@ -133,8 +128,6 @@ static bool take_until(void *member, const char *value)
 	return filter_time(value, &filter->until_ns);
 }
 
-static const char *const colours[] = { "auto", "always", "never", NULL };
-
 static const struct option options[] = {
 	{ "--all", NULL,
 	  "set-up, tear-down, acknowledgements and completions of successful Sends too",
@@ -163,8 +156,7 @@ static const struct option options[] = {
 	  "only rows that match this extended regular expression; of --pcapng, packets whose "
 	  "row or comment does",
 	  OPTION_TEXT, .wants = "a regular expression", OPTION_SETS(struct wanted, pattern) },
-	{ "--color", "WHEN", "auto (the default), always or never", OPTION_CHOICE,
-	  .choices = colours, OPTION_SETS(struct wanted, colour) },
+	OPTION_COLOUR(struct wanted, colour),
 	{ "--width", "N", "columns of the timeline; otherwise those of the terminal, or 100",
 	  OPTION_NUMBER, .least = 40, .most = 2000, OPTION_SETS(struct wanted, width) },
 	{ "--no-pager", NULL, "do not page on a terminal; neither does PAGER=", OPTION_FLAG,
