@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..69
+echo 1..78
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -147,3 +147,29 @@ DAT_OVERRIDE=nonexistent
 expect 99 'DAT_OVERRIDE=nonexistent: No such file or directory; name a dat.conf' info
 DAT_OVERRIDE=/dev/null
 expect 0 '^datsim sweep --nth alloc\|post\|event \[--persistent\] \[--share P\]' sweep --help
+
+# ---- colours, and what libdat prints ----
+
+esc=$(printf '\033')
+coloured() { grep -q "$esc\\[31mnot ok$esc\\[0m 1" out && grep -q "# $esc\\[31mactual:" out; }
+"$datsim" test --color always fails.dsim > out 2> errors
+holds "a failure is red with --color always" coloured
+"$datsim" test --color=never fails.dsim > plain 2> errors
+"$datsim" test fails.dsim > out 2> errors
+holds "and plain in a file" cmp plain out
+holds "which has no escape sequences" sh -c "! grep -q '$esc' plain"
+holds "a terminal gets colours" sh -c "env TERM=xterm NO_COLOR= script -qec \
+	\"'$datsim' test fails.dsim\" /dev/null < /dev/null | grep -q '$esc'"
+holds "not with NO_COLOR" sh -c "! env TERM=xterm NO_COLOR=1 script -qec \
+	\"'$datsim' test fails.dsim\" /dev/null < /dev/null | grep -q '$esc'"
+"$datsim" sweep --nth post --color always good.dsim > out 2> errors
+holds "sweep has colours, too" grep -q "^$esc\\[32mok$esc\\[0m 1" out
+cat > absent.dsim << 'END'
+use adapter a@emu0
+    a: dat_ia_open("nonesuch") = DAT_PROVIDER_NOT_FOUND
+END
+"$datsim" test absent.dsim > out 2> errors
+holds "a line of libdat comes once, though a script runs twice" \
+	test "$(grep -c 'no adapter "nonesuch"' errors)" -eq 1
+"$datsim" test -j 2 absent.dsim good.dsim > out 2> errors
+holds "also with two at a time" test "$(grep -c 'no adapter "nonesuch"' errors)" -eq 1
