@@ -32,6 +32,8 @@ row() {
 	done
 	echo '|'
 }
+echo "Commit $(git -C "$source" rev-parse --short HEAD 2> /dev/null || echo unknown)."
+echo
 echo '| target | -j 1, a second | ms of CPU | -j 2 | ms of CPU | -j 4 | ms of CPU |'
 echo '|---|--:|--:|--:|--:|--:|--:|'
 row "a script, \`clean.dsim\`" clean.dsim

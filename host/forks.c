@@ -134,8 +134,14 @@ static void forks_set_schedule(char *text)
 
 static void forks_wait_for(pid_t child)
 {
+	siginfo_t info;
 	int status = 0;
 
+	/* What the run leaves in its process group ends with it. The number is not reused before
+	 * it is reaped. */
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	kill(-child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	forks_send("ended %d", status);

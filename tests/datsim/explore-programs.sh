@@ -62,7 +62,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..102
+echo 1..107
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -190,6 +190,8 @@ holds "the script has only the latency" grep -qE '^fabric latency=[0-9]+ns$' slo
 # A program that fails without a schedule is not explored.
 expect 3 'exits with 3 without any fault: nothing was explored' explore -- sh -c 'exit 3'
 expect 137 'is ended by signal 9 \(Killed\) without any fault' explore -- sh -c 'kill -9 $$'
+expect 127 'nonesuch: No such file' explore -- ./nonesuch
+expect 126 'round.trace: Permission denied' explore -- ./round.trace
 expect 2 'opened no simulated adapter: nothing was explored' explore -- true
 expect 2 'expected one script, or' explore --out x --
 expect 127 'exits with 127 without any fault: nothing was explored' explore -- ./nonesuch
@@ -207,6 +209,37 @@ expect 0 '^[^ ]*rpc: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
 	"$top/examples/rpc/rpc" both
 expect 0 '^[^ ]*cluster: 50 schedules of seed 1 hold$' explore -j 2 --runs 50 -- \
 	"$top/examples/cluster/cluster" 8
+
+# What a run leaves behind ends with it, whether the program is forked or started anew.
+cat > leaves.sh << 'END'
+#!/bin/sh
+"$behaves" well
+sleep 1000 > /dev/null &
+echo $! >> left
+END
+none_left() {
+	for pid in $(cat left); do
+		# A zombie is of no matter.
+		! grep -q '^State:.*[RSD] ' "/proc/$pid/status" 2> /dev/null || return 1
+	done
+	[ "$(wc -l < left)" -ge 3 ]
+}
+expect 0 '3 schedules of seed 1 hold' explore --runs 3 -- sh leaves.sh
+holds "children of a run do not outlive it" none_left
+
+# A shell script that hangs ends with its children, but not those of a shell that became datsim.
+cat > wraps.sh << 'END'
+#!/bin/sh
+"$behaves" sleep &
+echo $! > inner
+wait
+END
+hangs() {
+	sh -c "sleep 1000 > /dev/null & echo \$! > helper
+		DATSIM_LATENCY_NS=5 exec '$datsim' run --hang 0.02 -- sh wraps.sh" 2>&1
+	[ $? = 4 ] && kill "$(cat helper)" && ! kill -0 "$(cat inner)"
+}
+holds "children of a program that hangs end with it, and no others" hangs
 
 # On a terminal: how far it is, and what it does beside running schedules.
 progress() {

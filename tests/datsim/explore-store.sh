@@ -30,7 +30,7 @@ value() {
 is() { [ "$(value "$1" "$2")" = "$3" ] || { value "$1" "$2" && false; }; }
 only_files() { ! find "$1" -type f ! -name '*.dsim' ! -name '*.position' | grep .; }
 
-echo 1..83
+echo 1..88
 
 # ---- a program ----
 cp "$planted/credit" credit
@@ -259,6 +259,42 @@ whole() {
 holds "SIGTERM ends it, with a summary" interrupted TERM 143
 holds "it goes on where it was" whole
 holds "SIGINT ends it, with a summary" interrupted INT 130
+
+# ---- a full disk ----
+# full ARGS...: explore with a store on a disk without room
+full() {
+	mkdir -p full
+	unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs full && echo x > full/x && exec "$@"' \
+		sh "$datsim" explore --runs 100 --store full "$@" > out 2>&1
+}
+not_kept() {
+	full event-order.dsim
+	[ $? = 1 ] && grep -q 'cannot write full/fail-.*: No space left on device' out &&
+		grep -qE '^event-order.dsim: 100 sch.*, of which [0-9]+ fail, in 1 way' out &&
+		grep -q 'the folder is not whole: 1 could not be written' out &&
+		[ "$(grep -c shrunk out)" = 1 ] && full -- ./credit
+	[ $? = 1 ] && grep -qE '^credit: 100 schedules .*, of which [0-9]+ fail, in 1 way' out
+}
+no_position() {
+	full clean.dsim
+	[ $? = 2 ] && grep -q '^clean.dsim: 100 schedules of seed 1 hold' out && full -- \
+		"$planted/credit-fixed"
+	[ $? = 2 ] && grep -q 'cannot write full/shard-.*: No space left on device' out
+}
+mkdir full
+if unshare -m mount -t tmpfs tmpfs full 2> /dev/null; then
+	holds "a failure that cannot be kept is told once, and counted" not_kept
+	holds "it is an error if the position cannot be kept" no_position
+else
+	for what in failure position; do
+		n=$((n + 1))
+		echo "ok $n - a $what on a full disk # SKIP no file system can be mounted"
+	done
+fi
+expect 2 'expected a folder of failures, nonesuch: No such file' merge nonesuch
+expect 2 'expected a folder of failures, clean.dsim: Not a directory' explore --store clean.dsim \
+	clean.dsim
+holds "no folder was made" [ ! -e nonesuch ]
 
 # ---- several programs in lockstep ----
 XDG_RUNTIME_DIR=$scratch

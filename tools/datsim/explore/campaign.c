@@ -70,7 +70,7 @@ void campaign_save(struct campaign *campaign, uint64_t done, bool end)
 	}
 	position.coverage = campaign->coverage;
 	position_format(&position, &content);
-	store_write(&campaign->store, text_of(&campaign->position), &content);
+	campaign->unsaved = !store_write(&campaign->store, text_of(&campaign->position), &content);
 	position.coverage = (struct coverage){ .list = NULL };
 	position_free(&position);
 	text_free(&content);
@@ -195,17 +195,15 @@ void campaign_entry(const struct campaign *campaign, struct entry *entry, const 
 	entry_name(entry);
 }
 
-struct entry *campaign_keep(struct campaign *campaign, struct entry *entry)
+bool campaign_keep(struct campaign *campaign, struct entry *entry)
 {
+	size_t unwritten = campaign->store.unwritten;
 	bool fresh;
-	struct entry *kept = store_put(&campaign->store, entry, &fresh);
 
-	if (!kept)
-		return NULL;
-	kept->count++;
+	store_put(&campaign->store, entry, &fresh)->count++;
 	campaign->failed++;
 	campaign->fresh += fresh;
-	return kept;
+	return campaign->store.unwritten == unwritten;
 }
 
 static const char *state_words(enum entry_state state)
@@ -260,7 +258,7 @@ static void tell_sum(const struct campaign *campaign)
 	if (campaign->before)
 		printf(" (%llu of them in earlier runs)", (unsigned long long)campaign->before);
 	if (!campaign->failed) {
-		puts(" hold");
+		puts(campaign->interrupted ? " have ended" : " hold");
 		return;
 	}
 	for (size_t i = 0; i < campaign->store.count; i++)
@@ -279,6 +277,11 @@ int campaign_end(struct campaign *campaign)
 		tell_sum(campaign);
 	if (campaign->course->store)
 		tell_ways(campaign);
+	if (campaign->store.unwritten)
+		printf("  the folder is not whole: %zu could not be written\n",
+		       campaign->store.unwritten);
+	if (campaign->unsaved && !code)
+		campaign->code = code = EXIT_USAGE;
 	if (campaign->course->coverage) {
 		coverage_tell(&campaign->coverage, &table);
 		fputs(text_of(&table), stdout);

@@ -30,6 +30,7 @@ struct campaign {
 	double cpu_before;
 	int code;         /* exit status: that of the first failure */
 	bool interrupted; /* a signal asked it to end */
+	bool unsaved;     /* the position could not be written */
 };
 
 const char *campaign_version(void);
@@ -55,8 +56,8 @@ bool campaign_knows(struct campaign *campaign, const char *ending, const struct 
 /* Make the entry of a failure of these lines, shrunk or not. */
 void campaign_entry(const struct campaign *campaign, struct entry *entry, const char *ending,
 		    const struct lines *lines);
-/* Put it into the store and count it. NULL: it could not be written. */
-struct entry *campaign_keep(struct campaign *campaign, struct entry *entry);
+/* Put it into the store and count it. False: it could not be written. */
+bool campaign_keep(struct campaign *campaign, struct entry *entry);
 
 /* Say of one of the known failures what its replay gave. */
 void campaign_tell_known(const struct campaign *campaign, const struct entry *entry);

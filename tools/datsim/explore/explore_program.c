@@ -179,6 +179,14 @@ static void run_campaign(struct hunt *hunt)
 	} while (more && !campaign_is_full(hunt->campaign) && !ended_asked(&hunt->ended));
 }
 
+/* What still runs does not count. */
+static void hunt_interrupted(struct hunt *hunt)
+{
+	for (int i = 0; i < hunt->runners.count; i++)
+		hunt->course->done -= hunt->runners.list[i].busy;
+	campaign_interrupted(hunt->campaign, ended_code(&hunt->ended, EXIT_PASS));
+}
+
 static int hunt_run(struct hunt *hunt)
 {
 	int code = EXIT_PASS;
@@ -199,7 +207,7 @@ static int hunt_run(struct hunt *hunt)
 	else if (!ended_asked(&hunt->ended))
 		code = hunt_tell(hunt);
 	else if (hunt->campaign)
-		campaign_interrupted(hunt->campaign, ended_code(&hunt->ended, EXIT_PASS));
+		hunt_interrupted(hunt);
 	runners_end(&hunt->runners);
 	/* Once more: only now is the processor time of all runs known. */
 	if (!hunt->course->merges)

@@ -300,7 +300,7 @@ static bool shorten_entry(struct hunt *hunt, struct entry *entry)
 		printf("%s.dsim is shrunk: %zu line%s, %s.dsim\n", text_of(&old), lines.count,
 		       lines.count == 1 ? "" : "s", text_of(&fresh.name));
 		good = position_rename(store, text_of(&old), text_of(&fresh.name)) &&
-		       store_put(store, &fresh, &is_new);
+		       store_put(store, &fresh, &is_new) && !store->unwritten;
 		entry = store_find(store, text_of(&old));
 		if (good && entry && !entry->shrunk)
 			store_remove(store, entry);

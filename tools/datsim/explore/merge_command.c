@@ -70,7 +70,8 @@ static bool unite_folder(struct merge *merge, struct store *to, const char *dir)
 		return true;
 	good = store_open(&from, dir, false);
 	for (size_t i = 0; good && i < from.count; i++) {
-		good = store_put(to, &from.list[i], &fresh);
+		store_put(to, &from.list[i], &fresh);
+		good = !to->unwritten;
 		from.list[i] = (struct entry){ .count = 0 };
 		merge->fresh += good && fresh;
 	}
@@ -82,7 +83,7 @@ static bool unite_folder(struct merge *merge, struct store *to, const char *dir)
 static bool unite_all(struct merge *merge)
 {
 	struct store to;
-	bool good = store_open(&to, merge->course.store, true);
+	bool good = store_open(&to, merge->course.store, merge->course.store != merge->folders[0]);
 
 	for (size_t i = 0; good && i < merge->count; i++)
 		good = unite_folder(merge, &to, merge->folders[i]);

@@ -64,7 +64,7 @@ static bool shorten_script(struct store *store, const char *name, const struct v
 	printf("%s.dsim is shrunk: %zu line%s, %s.dsim\n", name, lines.count,
 	       lines.count == 1 ? "" : "s", text_of(&fresh.name));
 	good = position_rename(store, name, text_of(&fresh.name)) &&
-	       store_put(store, &fresh, &is_new);
+	       store_put(store, &fresh, &is_new) && !store->unwritten;
 	entry = store_find(store, name);
 	if (good && entry && !entry->shrunk)
 		store_remove(store, entry);

@@ -149,10 +149,8 @@ struct entry *store_put(struct store *store, struct entry *entry, bool *fresh)
 	/* A script that does not fail any more gives way, however short it is. */
 	stale = known && known->state != ENTRY_NEW && known->state != ENTRY_FAILS &&
 		known->state != ENTRY_KNOWN;
-	if (stale ? !write_entry(store, entry) : !settle_file(store, entry, fresh)) {
-		entry_free(entry);
-		return NULL;
-	}
+	if (stale ? !write_entry(store, entry) : !settle_file(store, entry, fresh))
+		store->unwritten++;
 	if (!known) {
 		entry->state = *fresh ? ENTRY_NEW : ENTRY_FAILS;
 		return store_add(store, entry);

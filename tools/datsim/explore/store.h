@@ -59,6 +59,7 @@ struct store {
 	const char *dir; /* as the user named it */
 	struct entry *list;
 	size_t count;
+	size_t unwritten; /* failures whose file could not be written */
 };
 
 /* Open the folder, or make it, and read all failures. False: stderr says what is wrong. */
@@ -67,8 +68,8 @@ void store_close(struct store *store);
 struct entry *store_find(struct store *store, const char *name);
 /*
  * Put a failure into the folder, unless a shorter one with its signature is there. Takes over its
- * texts. Returns the one in the list, and in *fresh whether its signature was new to the folder;
- * NULL: it could not be written, and stderr says why.
+ * texts. Returns the one in the list, and in *fresh whether its signature was new to the folder. If
+ * its file cannot be written, stderr says why, and it is in the list only.
  */
 struct entry *store_put(struct store *store, struct entry *entry, bool *fresh);
 /* Remove one, which a shorter one of another name replaces. */

@@ -68,7 +68,7 @@ void group_run(const struct programs *programs, int fd, double seconds)
 	int code;
 
 	ended_watch(&ended);
-	orphans_adopt();
+	orphans_adopt(NULL, 0);
 	mine.ended = &ended;
 	mine.limit = seconds;
 	code = programs_run(&mine);

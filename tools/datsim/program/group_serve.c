@@ -113,7 +113,7 @@ static bool stop_program(struct programs *programs, int i, struct text *why)
 		be_stopped_program(programs, i, ends[1]);
 	close(ends[1]);
 	programs->fork_fd[i] = ends[0];
-	programs->stopped[i] = pid;
+	programs->kept[i] = pid;
 	if (pid > 0 && hear_program(ends[0], READY_MS, said, sizeof(said))) {
 		if (!strcmp(said, "ready"))
 			return true;
@@ -220,7 +220,7 @@ void group_serve(const struct programs *programs, int fd, double seconds)
 	mine.ended = &ended;
 	mine.limit = seconds;
 	close_others(fd);
-	orphans_adopt();
+	orphans_adopt(NULL, 0);
 	stop_all(&mine, fd);
 	while (!ended.by) {
 		n = recv(fd, settings, sizeof(settings) - 1, 0);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,6 @@
 #define PASSES_MOST 64  /* of processes that have children, which have children ... */
 #define LOOKS_MOST  200 /* at a fabric whose processes die */
 #define LOOK_NS     5000000
-
-void orphans_adopt(void)
-{
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
 
 /* The parent of a process, by "PID (NAME) STATE PARENT ..."; 0: unknown. */
 static pid_t parent_of(const char *pid)
@@ -44,39 +40,72 @@ static pid_t parent_of(const char *pid)
 	return parent;
 }
 
-static bool is_kept(pid_t pid, const pid_t *keep, int n)
+static bool is_kept(pid_t pid, const pid_t *kept, int n)
 {
 	while (n-- > 0)
-		if (keep[n] == pid)
+		if (kept[n] == pid)
 			return true;
 	return false;
 }
 
-/* False: there was none. */
-static bool end_children(const pid_t *keep, int n)
+/* Call `take` with each child of this process. */
+static void each_child(void (*take)(pid_t pid, void *ctx), void *ctx)
 {
 	DIR *all = opendir("/proc");
 	struct dirent *one;
-	bool any = false;
 	pid_t pid;
 
 	while (all && (one = readdir(all))) {
 		pid = (pid_t)strtol(one->d_name, NULL, 10);
-		if (pid <= 0 || is_kept(pid, keep, n) || parent_of(one->d_name) != getpid())
-			continue;
-		any = true;
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		if (pid > 0 && parent_of(one->d_name) == getpid())
+			take(pid, ctx);
 	}
 	if (all)
 		closedir(all);
-	return any;
 }
 
-void orphans_end(const pid_t *keep, int n)
+struct children {
+	pid_t *kept;
+	int n, count;
+};
+
+static void keep_child(pid_t pid, void *ctx)
 {
-	for (int pass = 0; pass < PASSES_MOST && end_children(keep, n); pass++)
-		;
+	struct children *children = ctx;
+
+	if (children->count < children->n)
+		children->kept[children->count++] = pid;
+}
+
+void orphans_adopt(pid_t *kept, int n)
+{
+	struct children children = { kept, n, 0 };
+
+	if (n > 0)
+		each_child(keep_child, &children);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void end_child(pid_t pid, void *ctx)
+{
+	struct children *children = ctx;
+
+	if (is_kept(pid, children->kept, children->n))
+		return;
+	children->count++;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+void orphans_end(const pid_t *kept, int n)
+{
+	struct children children = { (pid_t *)(uintptr_t)kept, n, 1 };
+
+	/* One that has ended hands its own children to this process. */
+	for (int pass = 0; pass < PASSES_MOST && children.count > 0; pass++) {
+		children.count = 0;
+		each_child(end_child, &children);
+	}
 }
 
 bool orphans_leave_fabric(const char *fabric)

@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* From now on they become children of this process. */
-void orphans_adopt(void);
-/* Kill and reap all children of this process, and theirs, except the `n` of `keep`. */
-void orphans_end(const pid_t *keep, int n);
+/*
+ * From now on they become children of this process. kept: children that it has by now (a shell that
+ * became this process may have left some), at most n; the rest of the array is not changed.
+ */
+void orphans_adopt(pid_t *kept, int n);
+/* Kill and reap all children of this process, and theirs, except those; 0: no process. */
+void orphans_end(const pid_t *kept, int n);
 /*
  * Remove a fabric whose processes have been killed, and may still be about to die. False: it is
  * still in use.

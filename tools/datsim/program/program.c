@@ -379,7 +379,7 @@ static int run_and_report(struct program *program, const char *trace, const char
 	if (is_traced(program))
 		program_report_all(program, trace, code, &verdict);
 	if (program->late) {
-		orphans_end(NULL, 0);
+		orphans_end(program->several.kept, ARRAY_SIZE(program->several.kept));
 		return EXIT_NOT_QUIET;
 	}
 	return code == EXIT_PASS && !program->ended.by ? verdict : code;
@@ -432,7 +432,7 @@ static int run_command(char **argv)
 			startup_warn_of_launcher(program.argv[0]);
 		ended_watch(&program.ended);
 		if (program.hang > 0)
-			orphans_adopt();
+			orphans_adopt(program.several.kept, ARRAY_SIZE(program.several.kept));
 		code = EXIT_INTERNAL;
 		if (set_environment(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));

@@ -299,7 +299,7 @@ int programs_run(struct programs *programs)
 	if (DAT_GET_TYPE(dat_sim_fabric_destroy(programs->fabric)) != DAT_INVALID_STATE)
 		return code;
 	if (programs->limit > 0)
-		orphans_end(programs->stopped, programs->count);
+		orphans_end(programs->kept, ARRAY_SIZE(programs->kept));
 	if (!programs->limit || !orphans_leave_fabric(programs->fabric))
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);

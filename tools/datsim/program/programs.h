@@ -32,7 +32,7 @@ struct programs {
 	bool lockstep;       /* threads run one at a time, in virtual time */
 	struct ended *ended; /* the caller watches */
 	int fork_fd[32];     /* sockets to programs that fork their runs; 0: start it */
-	pid_t stopped[32];   /* those programs */
+	pid_t kept[32];      /* those programs, or children that no run has made */
 	double limit;        /* seconds of processor time, and a tenth of the real time; 0: none */
 	double began;
 	bool late;              /* they have reached the limit, and are killed */

@@ -27,7 +27,6 @@
 #define TOLD_FD           198 /* a number that the program hardly uses */
 #define READY_SECONDS     60
 #define END_MS            5000 /* for a group to end its programs */
-#define EXIT_NO_PROGRAM   127
 #define EXIT_SIGNAL_ABOVE 128
 
 static double seconds_of(clockid_t clock)
@@ -53,8 +52,7 @@ be_program(const struct runners *runners, const struct runner *runner, int fd, c
 	prctl(PR_SET_PDEATHSIG, runners->several ? SIGTERM : SIGKILL);
 	ended_child(runners->ended);
 	setrlimit(RLIMIT_CORE, &no_core);
-	if (settings || runners->several)
-		setpgid(0, 0);
+	setpgid(0, 0);
 	if (settings)
 		settings_set(settings);
 	verbs_path_set(runners->several != NULL);
@@ -72,8 +70,7 @@ be_program(const struct runners *runners, const struct runner *runner, int fd, c
 	snprintf(meant, sizeof(meant), "%d:%d%s", TOLD_FD, (int)getpid(), settings ? ":once" : "");
 	setenv("DATSIM_FORKS", meant, 1);
 	dup2(fd, TOLD_FD);
-	execvp(runners->argv[0], runners->argv);
-	_exit(EXIT_NO_PROGRAM);
+	program_exec(runners->argv);
 }
 
 static void close_fd(int *fd)
@@ -142,6 +139,9 @@ static int runner_stop(const struct runners *runners, struct runner *runner, boo
 			end_group(runner);
 		else if (kill_it && runner->busy && runner->running > 0)
 			kill(-runner->running, SIGKILL);
+		/* What it leaves in its process group ends with it. */
+		if (!group)
+			kill(-runner->started, SIGKILL);
 		if (kill_it || group)
 			kill(group ? -runner->started : runner->started, SIGKILL);
 		while (waitpid(runner->started, &status, 0) < 0 && errno == EINTR)
