@@ -51,7 +51,7 @@ numbered() {
 }
 two_blanks() { ! trace | grep -qv '^  '; }
 
-echo 1..18
+echo 1..22
 check "exit status 1" is $status 1
 check "the place and the failure" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
 check "expected: the line of the script" is "$(line 2)" \
@@ -114,3 +114,27 @@ sed -i 's/fault link a>b drop opcode=WRITE/fault link b>a drop opcode=WRITE/; /x
 "$datsim" test never.dsim > tap
 sed -n 's/^# //p' tap > account
 check "and if nothing passed it" is "$(passes)" "passed:   b>a no packet"
+
+# never LINE: what is said of a fault of calls, completions or events that never acted
+never() {
+	{
+		echo 'use    connected a@emu0 b@emu1'
+		echo "       $1"
+		echo '       b: dat_ep_post_recv(ep, 64) x2'
+		echo '       a: dat_ep_post_send(ep, 64)'
+		echo '*      b: event recv DTO_COMPLETION'
+	} > never.dsim
+	"$datsim" test never.dsim > tap
+	sed -n 's/^# //p' tap > account
+	passes
+}
+check "likewise one of a call" is \
+	"$(never 'fault call dat_ep_post_recv actor=b nth=5 fail INSUFFICIENT_RESOURCES')" \
+	"passed:   2 calls: 2 post_recv"
+check "of a completion" is "$(never 'fault completion ep=b.ep op=SEND status TRANSPORT')" \
+	"passed:   1 completion: 1 RECV"
+check "of an event" is "$(never 'fault event DISCONNECTED actor=b lose')" "passed:   no event"
+printf 'fault call dat_ep_post_send nth=4000 fail DAT_INSUFFICIENT_RESOURCES\n' > faults
+"$datsim" run --script faults -- "${datsim%/tools/*}/examples/srq_server" > /dev/null 2> told
+check "and of a program's call" grep -q \
+	'passed: [0-9]* calls: .*800 post_send' told

@@ -239,20 +239,17 @@ static uint64_t times_of(const struct account *account, uint64_t line)
 	return times;
 }
 
-static bool is_of_packets(const struct statement *st)
-{
-	return st->kind == STATEMENT_FAULT && st->fault.kind == FAULT_PACKET;
-}
-
 /* What passed the rule of a line that never acted. */
-static void add_passed(const struct account *account, uint64_t line, struct text *text)
+static void add_passed(const struct account *account, const struct statement *st, struct text *text)
 {
+	uint64_t line = (uint64_t)st->at.line;
 	struct passed passed;
 	size_t i;
 
 	for (i = 0; i < account->rule_count && account->rules[i].line != line; i++)
 		;
-	if (i == account->rule_count)
+	if (i == account->rule_count || st->kind != STATEMENT_FAULT ||
+	    !passed_kind_of(st->fault.kind, &passed.kind))
 		return;
 	passed.rule = account->rules[i].id;
 	passed.from = account->rules[i].from;
@@ -286,8 +283,8 @@ bool program_script_report(const struct program_script *ps, const struct account
 			 times == 1 ? "" : "s",
 			 account && account->full ? " before the trace was full" : "",
 			 times || optional ? "" : "; \"optional\" allows that");
-		if (!times && !optional && account && is_of_packets(st))
-			add_passed(account, (uint64_t)st->at.line, text);
+		if (!times && !optional && account)
+			add_passed(account, st, text);
 		text_add(text, "\n");
 		good = good && (times || optional);
 	}

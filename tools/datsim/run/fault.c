@@ -140,7 +140,20 @@ bool run_heal(struct run *run)
 	return ret == DAT_SUCCESS || fault_refused(run, "dat_sim_fault_clear", ret);
 }
 
-/* The packets that the rule saw; of a rule that heal removed, the trace does not tell. */
+/* Whose calls, completions or events pass the rule. */
+static struct span subject_of(const struct run *run, const struct fault *fault)
+{
+	const struct script *script = run->script;
+	const char *adapter = "";
+
+	if (fault->ep)
+		adapter = script->actors[script->symbols[fault->ep->symbol].actor].adapter;
+	else if (fault->actor_index >= 0)
+		adapter = script->actors[fault->actor_index].adapter;
+	return (struct span){ adapter, strlen(adapter) };
+}
+
+/* What the rule saw; of a rule that heal removed, the trace does not tell. */
 static void add_passed(const struct run *run, const struct planted *planted, struct text *text)
 {
 	const struct traffic *traffic = &planted->st->fault.traffic;
@@ -150,16 +163,21 @@ static void add_passed(const struct run *run, const struct planted *planted, str
 	size_t length;
 
 	if (!run->traced || planted->healed ||
+	    !passed_kind_of(planted->st->fault.kind, &passed.kind) ||
 	    dat_sim_trace_read(run->sim, &trace, &length) != DAT_SUCCESS)
 		return;
-	if (traffic->ep) {
+	text_add(text, "\npassed:   ");
+	if (passed.kind != PASSED_PACKETS) {
+		passed.from = subject_of(run, &planted->st->fault);
+		to = "";
+	} else if (traffic->ep) {
 		to = script->actors[script->symbols[traffic->ep->symbol].actor].adapter;
-		text_add(text, "\npassed:   to %s ", to);
+		text_add(text, "to %s ", to);
 	} else {
 		to = script->actors[traffic->to_actor].adapter;
 		passed.from.s = script->actors[traffic->from_actor].adapter;
 		passed.from.length = strlen(passed.from.s);
-		text_add(text, "\npassed:   %s>%s ", traffic->from, traffic->to);
+		text_add(text, "%s>%s ", traffic->from, traffic->to);
 	}
 	passed.to = (struct span){ to, strlen(to) };
 	passed_read(&passed, trace, length);
@@ -187,8 +205,7 @@ void run_check_faults(struct run *run)
 		run->turn = 1;
 		text_add(&actual, "no %s ever fitted; \"optional\" allows that",
 			 things[run->faults[i].st->fault.kind]);
-		if (run->faults[i].st->fault.kind == FAULT_PACKET)
-			add_passed(run, &run->faults[i], &actual);
+		add_passed(run, &run->faults[i], &actual);
 		run_fail(run, EXIT_FAILED, NULL, &actual, "the fault never happened");
 		return;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts the packets that a fault rule saw and left alone. */
+/* Counts what a fault rule saw and left alone. */
 #include "passed.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static void passed_count(struct passed *passed, struct span op)
 {
 	size_t i;
 
-	passed->packets++;
+	passed->total++;
 	for (i = 0; i < passed->count; i++) {
 		if (passed->ops[i].op.length == op.length &&
 		    !memcmp(passed->ops[i].op.s, op.s, op.length))
@@ -35,15 +35,68 @@ static bool is_at(struct span object, struct span adapter)
 		      (object.length == n || object.s[n] == '.'));
 }
 
+bool passed_kind_of(enum fault_kind fault, enum passed_kind *kind)
+{
+	switch (fault) {
+	case FAULT_PACKET:
+		*kind = PASSED_PACKETS;
+		return true;
+	case FAULT_CALL:
+		*kind = PASSED_CALLS;
+		return true;
+	case FAULT_COMPLETION:
+		*kind = PASSED_COMPLETIONS;
+		return true;
+	case FAULT_EVENT:
+		*kind = PASSED_EVENTS;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The line of a call of the program, whose verb names it. */
+static bool is_call(const struct trace_line *line)
+{
+	return span_starts(line->verb, "post_") || span_starts(line->verb, "ibv_") ||
+	       span_starts(line->verb, "rdma_") || span_is(line->verb, "create") ||
+	       span_is(line->verb, "free") || span_is(line->verb, "disconnect");
+}
+
+static void passed_packet(struct passed *passed, const struct trace_line *line)
+{
+	struct span from, to;
+	bool arrives;
+
+	if (!span_is(line->verb, "packet") && (!is_fault(line, &arrives) || arrives))
+		return;
+	packet_ends(line, &from, &to);
+	if (is_at(from, passed->from) && is_at(to, passed->to))
+		passed_count(passed, trace_value(line, "op"));
+}
+
+static void passed_line(struct passed *passed, const struct trace_line *line)
+{
+	if (passed->kind == PASSED_PACKETS)
+		passed_packet(passed, line);
+	else if (!is_at(line->object, passed->from))
+		return;
+	else if (passed->kind == PASSED_CALLS && is_call(line))
+		passed_count(passed, line->verb);
+	else if (passed->kind == PASSED_COMPLETIONS && span_is(line->verb, "complete"))
+		passed_count(passed, trace_value(line, "op"));
+	else if (passed->kind == PASSED_EVENTS && span_is(line->verb, "event"))
+		passed_count(passed, trace_value(line, "number"));
+}
+
 void passed_read(struct passed *passed, const char *text, size_t length)
 {
 	struct trace_reader reader;
 	struct trace_line line;
-	struct span from, to;
-	bool begun = false, arrives;
+	bool begun = false;
 
 	passed->count = 0;
-	passed->packets = 0;
+	passed->total = 0;
 	if (!trace_open(&reader, "trace", text, length)) {
 		trace_close(&reader);
 		return;
@@ -52,26 +105,26 @@ void passed_read(struct passed *passed, const char *text, size_t length)
 		if (span_is(line.verb, "rule"))
 			begun |= trace_number(&line, "add") == passed->rule ||
 				 trace_number(&line, "is") == passed->rule;
-		if (!begun ||
-		    !(span_is(line.verb, "packet") || (is_fault(&line, &arrives) && !arrives)))
-			continue;
-		packet_ends(&line, &from, &to);
-		if (is_at(from, passed->from) && is_at(to, passed->to))
-			passed_count(passed, trace_value(&line, "op"));
+		else if (begun)
+			passed_line(passed, &line);
 	}
 	trace_close(&reader);
 }
 
 void passed_print(const struct passed *passed, struct text *text)
 {
+	static const char *const nouns[] = { [PASSED_PACKETS] = "packet",
+					     [PASSED_CALLS] = "call",
+					     [PASSED_COMPLETIONS] = "completion",
+					     [PASSED_EVENTS] = "event" };
 	size_t i;
 
-	if (!passed->packets) {
-		text_add(text, "no packet");
+	if (!passed->total) {
+		text_add(text, "no %s", nouns[passed->kind]);
 		return;
 	}
-	text_add(text, "%llu packet%s:", (unsigned long long)passed->packets,
-		 passed->packets == 1 ? "" : "s");
+	text_add(text, "%llu %s%s:", (unsigned long long)passed->total, nouns[passed->kind],
+		 passed->total == 1 ? "" : "s");
 	for (i = 0; i < passed->count; i++) {
 		text_add(text, "%s %llu ", i ? "," : "", (unsigned long long)passed->ops[i].times);
 		text_printable(text, passed->ops[i].op.s, passed->ops[i].op.length);

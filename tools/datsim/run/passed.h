@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * passed.h - the packets that a fault rule saw and left alone, by opcode.
+ * passed.h - what a fault rule saw and left alone: packets by opcode, or calls, completions, events
+ * by name.
  *
  * The rule is found in the trace by the number of its line "rule add=N" or "rule is=N"; what the
  * trace has before that line did not pass it. Borrows the text of the trace.
@@ -8,24 +9,36 @@
 #ifndef DATSIM_PASSED_H
 #define DATSIM_PASSED_H
 
+#include "tools/datsim/script/script.h"
 #include "tools/datsim/show/trace.h"
 
 #define PASSED_OPS 24
 
+enum passed_kind {
+	PASSED_PACKETS,
+	PASSED_CALLS,
+	PASSED_COMPLETIONS,
+	PASSED_EVENTS
+};
+
+/* What passes a fault of this kind. False: a moment, which nothing passes. */
+bool passed_kind_of(enum fault_kind fault, enum passed_kind *kind);
+
 struct passed {
-	struct span from, to; /* adapters; empty: any */
+	enum passed_kind kind;
+	struct span from, to; /* adapters; empty: any; of all but packets `from` alone */
 	uint64_t rule;
 	struct {
 		struct span op;
 		uint64_t times;
 	} ops[PASSED_OPS];
 	size_t count;
-	uint64_t packets;
+	uint64_t total;
 };
 
 /* Fill counts, by the adapters and the rule that the caller has set. */
 void passed_read(struct passed *passed, const char *text, size_t length);
-/* "3 packets: 2 SEND_ONLY, 1 ACK", or "no packet" */
+/* "3 packets: 2 SEND_ONLY, 1 ACK", or "no packet"; "2 calls: 1 post_send, 1 create" */
 void passed_print(const struct passed *passed, struct text *text);
 
 #endif

@@ -47,6 +47,8 @@ bool bind_bytes(struct binder *binder, struct value *value);
 bool bind_new_name(struct binder *binder, struct value *value, int type);
 /* The index of an actor, or -1 after a diagnostic. */
 int bind_actor(struct binder *binder, const char *name, struct place at);
+/* Add to the last message the name of a group that is near, or all of its names. */
+void bind_offer_names(struct binder *binder, enum group_id group, const char *name);
 /* A number, or constants of a group; the value becomes a VALUE_NUMBER. */
 bool bind_number(struct binder *binder, struct value *value, enum group_id group);
 /* A value that is written to a member of a structure, or compared with it. */

@@ -7,7 +7,6 @@
 static bool bind_constant(struct binder *binder, const char *name, struct place at,
 			  enum group_id group, DAT_RETURN *result)
 {
-	struct suggest suggest;
 	uint64_t number;
 
 	if (group_find(group, name, (int)strlen(name), &number)) {
@@ -16,9 +15,7 @@ static bool bind_constant(struct binder *binder, const char *name, struct place 
 	}
 	diag_add(&binder->script->diag, at, "expected %s, found \"%s\"", group_of(group)->what,
 		 name);
-	suggest_start(&suggest, name, (int)strlen(name));
-	group_suggest(group, &suggest);
-	diag_suggest(&binder->script->diag, &suggest);
+	bind_offer_names(binder, group, name);
 	return false;
 }
 

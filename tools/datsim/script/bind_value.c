@@ -240,10 +240,34 @@ bool bind_handle(struct binder *binder, struct value *value)
 	}
 }
 
+/* Without the prefix, as most scripts write it. */
+static const char *short_name(const struct group *group, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(group->prefixes) && group->prefixes[i]; i++) {
+		if (!strncmp(name, group->prefixes[i], strlen(group->prefixes[i])))
+			return name + strlen(group->prefixes[i]);
+	}
+	return name;
+}
+
+void bind_offer_names(struct binder *binder, enum group_id id, const char *name)
+{
+	const struct group *group = group_of(id);
+	const struct named *named;
+	struct offer offer;
+
+	offer_start(&offer, name, (int)strlen(name));
+	group_suggest(id, &offer.suggest);
+	for (named = group ? group->names : NULL; named && named->name; named++)
+		offer_add(&offer, short_name(group, named->name));
+	offer_tell(&offer, &binder->script->diag, "there are:");
+}
+
 static bool unknown_constant(struct binder *binder, const struct value *value, enum group_id group)
 {
 	const struct group *names = group_of(group);
-	struct suggest suggest;
 
 	if (value->kind != VALUE_NAME) {
 		diag_add(&binder->script->diag, value->at, "expected %s",
@@ -252,9 +276,7 @@ static bool unknown_constant(struct binder *binder, const struct value *value, e
 	}
 	diag_add(&binder->script->diag, value->at, "expected %s, found \"%s\"",
 		 names ? names->what : "a number", value->text);
-	suggest_start(&suggest, value->text, (int)strlen(value->text));
-	group_suggest(group, &suggest);
-	diag_suggest(&binder->script->diag, &suggest);
+	bind_offer_names(binder, group, value->text);
 	return false;
 }
 
