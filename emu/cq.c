@@ -58,7 +58,7 @@ int emu_cq_create(struct nic *nic, uint32_t depth, void *ctx, struct nic_cq **cq
 	entry = &EMU_AT(w->fab->cq, index);
 	entry->ring = ring;
 	entry->mask = cq_mask(depth);
-	entry->put = entry->get = entry->cached_get = EMU_FIRST;
+	entry->put = entry->get = entry->cached_get = entry->ring_end = EMU_FIRST;
 	entry->depth = entry->limit = depth;
 	entry->adapter = emu_nic(nic)->adapter;
 	entry->armed = EMU_ARMED_NOT;

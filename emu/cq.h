@@ -32,7 +32,7 @@ void emu_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode 
 /* The CQ is armed (one shot): notify lib of this completion. */
 void emu_cq_notify(struct emu_world *w, uint32_t cq);
 
-/* emu_cq_push, for the CQ with this entry and ring. */
+/* emu_cq_push in a private fabric, for the CQ with this entry and ring. */
 static inline void emu_cq_push_in(struct emu_world *w, uint32_t index, struct emu_cq *cq,
 				  struct emu_cqe *ring, uint32_t qp, uint64_t wr_id,
 				  uint32_t length, enum nic_opcode opcode,
@@ -67,6 +67,8 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 {
 	struct emu_cq *cq = EMU_KEEP(&EMU_AT(w->fab->cq, index));
 
+	/* It may be beyond the last completion, never behind it: emu/shared/direct_owner.c. */
+	__atomic_store_n(&cq->ring_end, cq->put + 1, __ATOMIC_RELAXED);
 	emu_cq_push_in(w, index, cq, emu_at(w, cq->ring), qp, wr_id, length, opcode, status, flags);
 }
 

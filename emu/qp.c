@@ -94,6 +94,18 @@ static uint32_t take_entry(struct emu_world *w)
 	return 0;
 }
 
+/* Its receive queue is new. */
+static void see_queue(struct emu_world *w, const struct emu_qp *qp)
+{
+	const struct emu_wq *rq = &qp->rq;
+
+	if (emu_is_shared(w))
+		w->seen[emu_qp_index(w, qp)] = (struct emu_seen){ .mask = rq->mask,
+								  .words = rq->words,
+								  .max = rq->max,
+								  .get = rq->get };
+}
+
 int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, struct nic_qp **qp)
 {
 	struct emu_world *w = emu_world_of(nic);
@@ -147,6 +159,7 @@ int emu_qp_create(struct nic *nic, const struct nic_qp_init *init, void *ctx, st
 		.sq = emu_at(w, sq.ring),
 		.rq = emu_at(w, rq.ring),
 	};
+	see_queue(w, entry);
 	*qp = &w->qp[index].base;
 	return 0;
 
@@ -192,6 +205,7 @@ int emu_qp_modify(struct nic_qp *base, const struct nic_qp_init *init)
 	qp->sq_next = 0;
 	emu_local_qp(base)->sq = emu_at(w, qp->sq.ring);
 	emu_local_qp(base)->rq = emu_at(w, qp->rq.ring);
+	see_queue(w, qp);
 	apply_init(w, qp, init);
 	emu_qp_assess(qp);
 	w->fab->mem_epoch++;
@@ -250,7 +264,11 @@ uint32_t emu_qp_clear(struct emu_world *w, struct emu_qp *qp, enum emu_event_kin
 uint32_t emu_qp_reset(struct nic_qp *base)
 {
 	emu_sent(emu_world_of(base->nic), base->nic);
-	return emu_qp_clear(emu_world_of(base->nic), qp_of(base), EMU_EV_DISCONNECT);
+	struct emu_world *w = emu_world_of(base->nic);
+	uint32_t from_srq = emu_qp_clear(w, qp_of(base), EMU_EV_DISCONNECT);
+
+	see_queue(w, qp_of(base));
+	return from_srq;
 }
 
 void emu_qp_destroy(struct nic_qp *base)

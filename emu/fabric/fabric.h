@@ -42,6 +42,17 @@ struct emu_local_qp {
 	uint64_t *sq, *rq; /* where the rings of the entry are mapped */
 };
 
+/*
+ * For emu/shared/direct.h, of a QP of this process in a shared fabric: its receive queue, and the
+ * indices on lines of the peer's, when last looked at. Not in emu_local_qp, whose size makes an
+ * index cheap.
+ */
+struct emu_seen {
+	uint32_t mask, words, max; /* of rq */
+	uint32_t get;
+	uint32_t peer_epoch, peer_put; /* of the peer's rq */
+};
+
 /* This process's own copy of an MR, which no other process can change. */
 struct emu_range {
 	uint64_t addr, length;
@@ -84,6 +95,7 @@ struct emu_world {
 	struct emu_local_cq cq[EMU_CQS + 1];
 	struct emu_local_srq srq[EMU_SRQS + 1];
 	struct emu_local_qp qp[EMU_QPS + 1];
+	struct emu_seen seen[EMU_QPS + 1];
 	struct nic_listener listener[EMU_LISTENERS + 1];
 	struct nic_conn conn[EMU_CONNS + 1];
 	struct emu_fifo fifo;

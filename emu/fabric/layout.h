@@ -101,22 +101,24 @@ struct emu_cqe {
 	uint8_t src_sl, unused_too;
 };
 
+/* Lines of what changes rarely, of the side that adds completions, of the owner: direct.h. */
 struct emu_cq {
 	EMU_OWN_LINE struct emu_head head;
 	emu_ref ring; /* struct emu_cqe[mask + 1] */
 	uint32_t mask;
-	union { /* a poll without the lock reads both at once: direct.h */
-		uint64_t put_in_event;
-		struct {
-			uint32_t put;      /* completions added; free-running, like get */
-			uint32_t in_event; /* shared fabrics: an event is changing it, or 0 */
-		};
-	};
 	uint32_t depth; /* entries asked for, exact */
 	uint32_t limit; /* entries accepted now, <= depth */
 	uint16_t adapter;
 	uint8_t armed; /* enum emu_armed */
 	emu_ref inline_ring;
+	uint32_t ring_end; /* put behind the last completion in `ring` */
+	union {            /* a poll without the lock reads both at once: direct.h */
+		EMU_OWN_LINE uint64_t put_in_event;
+		struct {
+			uint32_t put;      /* completions added; free-running, like get */
+			uint32_t in_event; /* shared fabrics: an event is changing it, or 0 */
+		};
+	};
 	uint32_t cached_get;       /* copy of get for the side that adds completions */
 	EMU_OWN_LINE uint32_t get; /* completions dequeued; written by the owner only */
 };
@@ -213,30 +215,35 @@ struct emu_hold_rule {
 };
 
 struct emu_qp {
-	struct emu_head head;
-	struct emu_wq sq, rq;            /* sq.get: oldest unacknowledged */
-	uint32_t sq_next;                /* next request to transmit */
+	/* A line to which the owner stores when it posts or reaps. */
+	EMU_OWN_LINE struct emu_head head;
+	struct emu_wq sq;     /* sq.get: oldest unacknowledged */
+	uint32_t sq_next;     /* next request to transmit */
+	uint32_t reaped;      /* receives that were taken, less those unreaped */
+	uint32_t constrained; /* requests on sq that restrict the order: rdma.h */
+	struct emu_wq rq;     /* its last member, get, begins the next line */
+	/* A line to which the peer stores when it delivers a message. */
 	uint32_t rx_next, rx_packet;     /* the peer's request, and its packet if UC, expected */
 	uint32_t rx_taken, rx_completed; /* counted among the peer's Sends */
-	uint32_t taken, reaped;          /* receives; unreaped is the difference */
+	uint32_t taken;                  /* receives */
+	emu_ref rx;                      /* list of struct emu_rx, by message number */
+	uint32_t rx_count;
+	emu_ref parked, parked_tail; /* list of struct emu_held: they wait for earlier ones */
+	emu_ref holds;               /* struct emu_hold_rule[EMU_HOLDS] */
+	emu_ref held, held_tail;     /* list of struct emu_held: packets of held messages */
+	emu_ref rdma_sge;   /* struct nic_sge[entries of sq][max_rdma_sge], on demand: rdma.h */
+	uint32_t reads_in;  /* the peer's READs whose response is being sent */
+	uint32_t reads_out; /* READs in flight */
+	/* An ordinary message changes nothing here. */
+	uint32_t link; /* to the peer, an index of links */
 	uint32_t pd, send_cq, recv_cq, srq;
 	uint32_t name;
 	uint32_t epoch; /* of the connection; events of an earlier one are stale */
 	uint32_t peer, peer_epoch;
 	uint32_t conn;      /* active side: the connection request in flight */
 	int32_t soft, hard; /* NIC_LIMIT_NONE: disarmed or fired */
-	emu_ref rx;         /* list of struct emu_rx, by message number */
-	uint32_t rx_count;
-	emu_ref parked, parked_tail; /* list of struct emu_held: they wait for earlier ones */
-	emu_ref holds;               /* struct emu_hold_rule[EMU_HOLDS] */
-	emu_ref held, held_tail;     /* list of struct emu_held: packets of held messages */
-	uint32_t link;               /* to the peer, an index of links */
 	/* See rdma.h. */
-	uint32_t constrained;   /* requests on the send queue that restrict the order */
 	uint32_t sq_acked;      /* while constrained > 0: all before are delivered */
-	uint32_t reads_out;     /* READs in flight */
-	uint32_t reads_in;      /* the peer's READs whose response is being sent */
-	emu_ref rdma_sge;       /* struct nic_sge[entries of sq][max_rdma_sge], on demand */
 	struct emu_failure nak; /* kept until the READs before it complete; status 0: none */
 	uint16_t adapter, peer_adapter;
 	uint32_t mtu;        /* of its packets: emu_wire_mtu */
@@ -272,6 +279,7 @@ struct emu_qp {
 	emu_flag ack_due;   /* an EMU_EV_ACK_DUE is queued */
 };
 _Static_assert(sizeof(struct emu_qp) == 256, "otherwise a message costs 13 instructions more");
+_Static_assert(offsetof(struct emu_qp, rq.get) == EMU_LINE, "rq.put is the owner's, rq.get is not");
 
 struct emu_listener {
 	struct emu_head head;

@@ -14,31 +14,40 @@
  *   sender, emu_direct_send                     receiver, emu_direct_poll
  *   (with the fabric's lock)                    (without any lock)
  *
- *   check that the direct path is possible      polls: cq.get == cq.put, the CQ is empty
- *   record what will change (emu_delivery)
- *   copy the payload into inline CQE cq.put
+ *   check that the direct path is possible      polls: inline CQE cq.get has another number, and
+ *   record what will change (emu_delivery)      cq.ring_end is not beyond cq.get: the CQ is empty
+ *   fill inline CQE cq.put, but its number
  *   take the Receive: rq.get++
- *   publish the completion: cq.put++    ------> cq.get != cq.put: a completion
- *   complete the Send in its own CQ             copies the payload to the Receive's buffer
- *                                               cq.get++: the inline CQE is free again
+ *   publish: inline CQE's number = cq.put ----> inline CQE cq.get has that number: a completion
+ *   cq.put++                                    copies the payload to the Receive's buffer
+ *   complete the Send in its own CQ             cq.get++: the inline CQE is free again
  *
  * Example. The receiver's CQ has get = put = 7; its receive queue has get = 2, put = 4, so Receives
- * 2 and 3 are posted. A Send of 64 bytes copies them into inline CQE 7, sets rq.get = 3, then
- * cq.put = 8. The receiver sees put = 8, copies the 64 bytes from inline CQE 7 into the buffer of
- * Receive 2, and sets cq.get = 8. Meanwhile it may post further Receives; a post only stores
- * rq.put, here 5.
+ * 2 and 3 are posted. A Send of 64 bytes copies them into inline CQE 7, sets rq.get = 3, then the
+ * CQE's number to 7, and cq.put = 8. The receiver sees the number, copies the 64 bytes from inline
+ * CQE 7 into the buffer of Receive 2, and sets cq.get = 8. Meanwhile it may post further Receives;
+ * a post only stores rq.put, here 5.
  *
  * The receiver needs no lock because every index has one writer:
  *
- *   rq.put, cq.get   the process that owns the queue (emu_direct_recv, emu_direct_poll)
- *   rq.get, cq.put   the process that holds the fabric's lock
+ *   rq.put, cq.get                  the process that owns the queue (direct_owner.c)
+ *   rq.get, cq.put, an inline CQE   the process that holds the fabric's lock
  *
- * rq.put, cq.put and cq.get are stored with release order after the data they cover, and loaded
- * with acquire order before it. rq.get tells the owner only whether the ring is full, and an old
- * value makes it look fuller than it is. A Receive is still read after rq.get has passed it, so a
- * ring has an entry more than Receives may be posted (ring_mask in emu/fabric/arena.c). If the
- * sender is killed before the store to cq.put, the delivery has not happened and emu_direct_undo
- * takes it back; after that store it has happened.
+ * rq.put, cq.put, cq.get and the number are stored with release order after the data they cover,
+ * and loaded with acquire order before it. rq.get tells the owner only whether the ring is full,
+ * and an old value makes it look fuller than it is. A Receive is still read after rq.get has passed
+ * it, so a ring has an entry more than Receives may be posted (ring_mask in emu/fabric/arena.c). If
+ * the sender is killed before the store that publishes, the delivery has not happened and
+ * emu_direct_undo takes it back; after that store it has happened, and emu_direct_undo stores the
+ * rest.
+ *
+ * Two cores that store to one cache line take it from each other, which costs more than all
+ * instructions of a message. So what each side stores to has lines of its own, in a QP and in a CQ
+ * (layout.h), and a side reads the other's only when it must: the sender reads rq.put when the
+ * Receives are used up that it has seen, and cq.get when the CQ seems full; the owner reads rq.get
+ * when its ring seems full, and cq.put only for completions in the ring. These are counted by
+ * cq.ring_end, on a line that direct deliveries leave alone. What is left for a message are the two
+ * lines of its inline CQE, half a line of the Receive, and the lock, if both sides send.
  *
  * The payload waits in the inline CQE, or for a long one in a staging buffer (inline.h), until the
  * receiver dequeues the completion, until its helper thread looks after the fabric, or until the
@@ -46,8 +55,9 @@
  * neither has room, the payload is copied to its destination before the completion is published
  * (reach.h).
  *
- * An event on the general path may be rolled back by recovery (recover.h). While it runs, the CQs
- * it may change are marked in_event, and their owner dequeues nothing from them without the lock.
+ * An event on the general path may be rolled back by recovery (recover.h). Its completions are in
+ * the ring. While it runs, the CQs it may change are marked in_event, and their owner dequeues
+ * nothing from their rings without the lock.
  * put and in_event are one word, which the owner loads at once: of two loads the first might be of
  * an event that is rolled back, the second of the time after it.
  */

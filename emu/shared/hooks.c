@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hooks of emu/fabric/sharing.h, as a fabric of several processes fills them in. */
-#include "hooks.h"
+#include "shared.h"
 
 #include <stdio.h>
 

@@ -198,7 +198,8 @@ static void place_payload(struct emu_world *w, const struct emu_message *message
 }
 
 /*
- * Flush Receives that were posted without the lock while another process ended the QP (direct.c).
+ * Flush Receives that were posted without the lock while another process ended the QP
+ * (direct_owner.c).
  */
 static void flush_late(struct emu_world *w, struct emu_qp *qp)
 {

@@ -158,7 +158,7 @@ void emu_inline_drop(struct emu_world *w, const struct emu_cq *cq, uint32_t numb
 {
 	struct emu_stage *stage = w->fab->shared.stage;
 
-	emu_inline_at(w, cq, number)->number = number + 1;
+	emu_inline_publish(emu_inline_at(w, cq, number), number + 1);
 	for (uint32_t i = 0; i < EMU_STAGES; i++)
 		if (stage[i].cq == cq_index_of(w, cq) && stage[i].number == number)
 			stage[i].cq = 0;

@@ -4,7 +4,8 @@
  *
  * Each CQ has a ring of inline CQEs beside its ordinary ring. Completion number n (emu_cq.put
  * counts them) is either in entry n of the ordinary ring or in inline CQE n, modulo their sizes;
- * inline_cqe.number tells. An inline CQE has room for a small payload, as with a NIC that scatters
+ * inline_cqe.number tells. It is stored last, and with it the completion is there: the owner polls
+ * it instead of put. An inline CQE has room for a small payload, as with a NIC that scatters
  * to the CQE. A longer payload is in a staging buffer, and the inline CQE says in which one; the
  * fabric has a few of these for all its CQs.
  *
@@ -26,7 +27,8 @@
 #include "reach.h"
 
 #define EMU_INLINE_LOST  (1u << 8) /* among flags: its destination was gone */
-#define EMU_INLINE_BYTES 216u      /* of payload; an inline CQE is four cache lines */
+#define EMU_INLINE_OLD   (1u << 30)
+#define EMU_INLINE_BYTES 216u /* of payload; an inline CQE is four cache lines */
 
 struct emu_inline_cqe {
 	uint64_t addr; /* destination of the payload */
@@ -67,7 +69,25 @@ static inline struct emu_inline_cqe *emu_inline_at(struct emu_world *w, const st
 
 static inline bool emu_inline_is_for(const struct emu_inline_cqe *cqe, uint32_t number)
 {
-	return cqe->number == number;
+	return __atomic_load_n(&cqe->number, __ATOMIC_ACQUIRE) == number;
+}
+
+/* It is complete: publish it. */
+static inline void emu_inline_publish(struct emu_inline_cqe *cqe, uint32_t number)
+{
+	__atomic_store_n(&cqe->number, number, __ATOMIC_RELEASE);
+}
+
+/*
+ * Its owner has taken completion `number` from the ring. If the inline CQE was not used for very
+ * long, its number would come again when the count has wrapped.
+ */
+static inline void emu_inline_pass(struct emu_inline_cqe *cqe, uint32_t number)
+{
+	uint32_t was = __atomic_load_n(&cqe->number, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(number - was > EMU_INLINE_OLD, 0))
+		__atomic_store_n(&cqe->number, number + 1, __ATOMIC_RELAXED);
 }
 
 /* The part of emu_inline_load for a long payload: copy it to a staging buffer. */

@@ -14,7 +14,6 @@
 
 #include "emu/fabric/clock.h"
 #include "host/nic_process.h"
-#include "hooks.h"
 #include "inbox.h"
 #include "lock.h"
 #include "reach.h"

@@ -25,7 +25,7 @@ static __thread struct {
 	int32_t process;
 	uint32_t tid;
 	struct robust_list_head *robust;
-} self;
+} self __attribute__((tls_model("initial-exec")));
 
 static __attribute__((cold, noinline)) void find_self(int32_t process)
 {

@@ -115,9 +115,9 @@ static void restore_but_posts(struct emu_qp *qp, const struct emu_qp *was)
 {
 	size_t put = offsetof(struct emu_qp, rq.put), reaped = offsetof(struct emu_qp, reaped);
 
-	restore_range(qp, was, 0, put);
-	restore_range(qp, was, BEHIND(struct emu_qp, rq.put), reaped);
-	restore_range(qp, was, BEHIND(struct emu_qp, reaped), sizeof(*qp));
+	restore_range(qp, was, 0, reaped);
+	restore_range(qp, was, BEHIND(struct emu_qp, reaped), put);
+	restore_range(qp, was, BEHIND(struct emu_qp, rq.put), sizeof(*qp));
 }
 
 /* An event adds completions and disarms; the owner polls meanwhile, and sees in_event. */

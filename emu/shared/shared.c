@@ -16,7 +16,6 @@
 
 #include "apart.h"
 #include "emu/fabric/clock.h"
-#include "hooks.h"
 #include "inbox.h"
 #include "inline.h"
 #include "lock.h"

@@ -20,7 +20,7 @@
 #ifndef EMU_SHARED_H
 #define EMU_SHARED_H
 
-#include "emu/fabric/fabric.h"
+#include "emu/fabric/sharing.h"
 #include "peer.h"
 #include "shared_file.h"
 #include "emu/lockstep/lockstep.h"
@@ -38,7 +38,7 @@ struct emu_membership {
 	struct emu_peer peer[EMU_PROCESSES + 1]; /* the memory of the others */
 	uint64_t nonce;        /* other processes read it here to test their access */
 	bool bounce;           /* treat all memory as inaccessible */
-	bool payload_lost;     /* the next completion is to fail: direct.c */
+	bool payload_lost;     /* the next completion is to fail: direct_owner.c */
 	uint64_t clock_offset; /* of the monotonic clock of this process's time namespace */
 	bool held;             /* this process holds the fabric's lock */
 	bool apart;            /* the arena is a private copy: apart.h */
@@ -65,6 +65,8 @@ struct emu_membership {
 	int32_t outsider[EMU_OUTSIDERS];
 	struct emu_new_thread new_thread[EMU_NEW_THREADS];
 };
+
+extern const struct emu_sharing emu_shared_hooks; /* hooks.c */
 
 /* Join the fabric config->fabric, or make it as config says. */
 int emu_shared_join(struct emu_world *w, const struct nic_config *config);

@@ -5,8 +5,8 @@
  * whole, though the rings wrap many times and are full or empty most of the time.
  *
  * Under ThreadSanitizer it fails if one of these is stored without release, or looked at without
- * acquire: cq.put (the receiver reads an inline CQE while it is written) and rq.put (the sender
- * reads a Receive that is written), in the first two tests; cq.get (the sender overwrites an
+ * acquire: the number of an inline CQE (the receiver reads it while it is written) and rq.put (the
+ * sender reads a Receive that is written), in the first two tests; cq.get (the sender overwrites an
  * inline CQE or a staging buffer that is read), where all Receives are there before, so that
  * rq.put does not order the two as well; rq.get (the owner overwrites a Receive that is read),
  * where the owner does not poll.

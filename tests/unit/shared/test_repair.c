@@ -191,7 +191,20 @@ START_TEST(a_list_that_the_event_changed_becomes_empty)
 }
 END_TEST
 
-/* The process died while it delivered a message straight into the receiver's queues (direct.h). */
+/*
+ * The process died while it delivered a message straight into the receiver's queues (direct.h):
+ * with the first store of these that count the completion, or the first two, or none. The odd rows
+ * are of an SRQ.
+ */
+static const struct published {
+	bool number, put, ring; /* ring: the completion is no inline CQE */
+} published_by[] = {
+	{ false, false, false },
+	{ true, false, false },
+	{ true, true, false },
+	{ false, true, true },
+};
+
 START_TEST(a_delivery_that_was_not_published_is_undone)
 {
 	const struct emu_delivery kept = { .running = true,
@@ -202,31 +215,42 @@ START_TEST(a_delivery_that_was_not_published_is_undone)
 					   .rx_completed = BEFORE,
 					   .rx_next = BEFORE,
 					   .put = BEFORE };
+	const struct published *by = &published_by[_i / 2];
+	bool published = by->number || by->put;
 	struct emu_qp *qp = &fab->qp[SENDER];
+	struct emu_inline_cqe *cqe;
 	struct emu_wq *wq;
 	struct emu_cq *cq;
-	bool published = _i >= 2;
 
 	connect_qps();
 	qp->srq = _i % 2 ? qp->srq : 0;
 	wq = qp->srq ? &fab->srq[qp->srq].wq : &qp->rq;
 	cq = &fab->cq[qp->recv_cq];
 	ck_assert_int_eq(emu_inline_init(world, cq), 0);
-	emu_inline_at(world, cq, BEFORE)->number = BEFORE;
+	cqe = emu_inline_at(world, cq, BEFORE);
+	if (by->number)
+		emu_inline_publish(cqe, BEFORE);
 	emu_process(world, OTHER)->delivery = kept;
 	qp->taken = qp->rx_taken = qp->rx_completed = qp->rx_next = wq->get = DURING;
-	cq->put = published ? BEFORE + 1 : BEFORE;
+	cq->put = by->put ? BEFORE + 1 : BEFORE;
+	cq->ring_end = BEFORE;
 	emu_recover(world);
 	ck_assert_uint_eq(wq->get, published ? DURING : BEFORE);
 	ck_assert_uint_eq(qp->taken, published ? DURING : BEFORE);
 	ck_assert_uint_eq(qp->rx_taken, published ? DURING : BEFORE);
 	ck_assert_uint_eq(qp->rx_completed, published ? DURING : BEFORE);
 	ck_assert_uint_eq(qp->rx_next, published ? DURING : BEFORE);
-	ck_assert_int_eq(emu_inline_is_for(emu_inline_at(world, cq, BEFORE), BEFORE), published);
+	ck_assert_uint_eq(emu_inline_is_for(cqe, BEFORE), by->number);
+	/* The owner finds it, and the next one will be behind it. */
+	ck_assert_uint_eq(cq->put, published ? BEFORE + 1 : BEFORE);
+	if (by->ring)
+		ck_assert_uint_eq(cq->ring_end, BEFORE + 1);
 	ck_assert(!emu_process(world, OTHER)->delivery.running);
 	emu_inline_fini(world, cq);
 }
 END_TEST
+
+/* ---- the event queue ---- */
 
 /* ---- the event queue ---- */
 
@@ -455,7 +479,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, both_ends_are_as_they_were_before_the_event);
 	tcase_add_test(tcase, an_event_that_has_run_is_not_rolled_back);
 	tcase_add_test(tcase, a_list_that_the_event_changed_becomes_empty);
-	tcase_add_loop_test(tcase, a_delivery_that_was_not_published_is_undone, 0, 4);
+	tcase_add_loop_test(tcase, a_delivery_that_was_not_published_is_undone, 0, 8);
 	tcase_add_test(tcase, events_since_the_mark_are_dropped_and_their_places_are_empty);
 	tcase_add_test(tcase, the_queue_is_sorted_and_each_event_is_in_it_once);
 	tcase_add_test(tcase, without_memory_the_events_are_lost_and_the_adapters_fail);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The owner's side of the direct path between processes: polls of its CQs and posts of its Receives
+ * without the fabric's lock. direct.h explains why that is sound.
+ */
+#include "direct.h"
+
+#include <errno.h>
+
+#include "emu/fabric/clock.h"
+#include "emu/lockstep/lockstep.h"
+#include "emu/number/number.h"
+#include "emu/qp.h"
+#include "emu/srq.h"
+#include "inline.h"
+#include "shared.h"
+
+/* ---- polling a CQ ---- */
+
+/*
+ * May a completion be dequeued without the lock? Not while an event that may be rolled back changes
+ * the CQ, nor while the inbox may hold the completion's payload, which is loaded after put and so
+ * is at least as new.
+ */
+static bool is_whole(struct emu_world *w, uint64_t look)
+{
+	return !emu_cq_was_in_event(look) &&
+	       !__atomic_load_n(&emu_process(w, w->process)->inbox, __ATOMIC_RELAXED);
+}
+
+/* Another process may have written garbage: completions are only of QPs of this process. */
+static bool is_own(const struct emu_world *w, uint32_t qp)
+{
+	return __builtin_expect(qp <= EMU_QPS && w->qp[qp].base.nic, 1);
+}
+
+static bool take_inline_cqe(struct emu_world *w, const struct emu_inline_cqe *cqe, bool lost,
+			    struct nic_wc *wc)
+{
+	uint32_t qp = cqe->qp;
+
+	if (!is_own(w, qp))
+		return false;
+	*wc = (struct nic_wc){ .wr_id = cqe->wr_id,
+			       .qp = &w->qp[qp].base,
+			       .length = cqe->length,
+			       .opcode = NIC_OP_RECV,
+			       .status = NIC_WC_SUCCESS,
+			       .flags = (uint8_t)cqe->flags };
+	if (__builtin_expect(lost, 0)) {
+		wc->status = NIC_WC_LOCAL_PROTECTION;
+		wc->length = 0;
+		emu_qp_break_soon(w, emu_qp_at(w, qp));
+	}
+	return true;
+}
+
+static bool take_ring_cqe(struct emu_world *w, const struct emu_cqe *cqe, struct nic_wc *wc)
+{
+	uint32_t qp = cqe->qp;
+
+	if (!is_own(w, qp) || cqe->opcode >= NIC_OP_COUNT || cqe->status >= NIC_WC_COUNT)
+		return false;
+	*wc = (struct nic_wc){ .wr_id = cqe->wr_id,
+			       .qp = &w->qp[qp].base,
+			       .length = cqe->length,
+			       .opcode = cqe->opcode,
+			       .status = cqe->status,
+			       .flags = cqe->flags,
+			       .imm = cqe->imm,
+			       .src_qp = cqe->src_qp,
+			       .src_adapter = cqe->src_adapter,
+			       .src_sl = cqe->src_sl };
+	return true;
+}
+
+/*
+ * Place the payload. True: its memory is gone, so the Receive fails and the connection ends. That
+ * takes the fabric's lock: without it the completion stays, and emu_direct_quiet asks for the
+ * general path.
+ */
+static bool is_lost(struct emu_world *w, const struct emu_inline_cqe *cqe)
+{
+	bool lost = !emu_inline_place(w, cqe) || (cqe->flags & EMU_INLINE_LOST);
+
+	if (__builtin_expect(lost || w->membership->payload_lost, 0))
+		w->membership->payload_lost = lost && !w->membership->held;
+	return lost;
+}
+
+/*
+ * Completion `number`, which is the next one, in the ring? False: it is not there, or it may not be
+ * dequeued without the lock.
+ */
+static bool is_in_ring(struct emu_world *w, const struct emu_cq *cq, uint32_t number)
+{
+	uint64_t look;
+
+	if ((int32_t)(__atomic_load_n(&cq->ring_end, __ATOMIC_RELAXED) - number) <= 0)
+		return false;
+	look = emu_cq_look(cq);
+	return (uint32_t)look != number && (w->membership->held || is_whole(w, look));
+}
+
+static bool dequeue_one(struct emu_world *w, struct emu_cq *cq, struct nic_wc *wc)
+{
+	uint32_t number = cq->get;
+	struct emu_inline_cqe *cqe = emu_inline_at(w, cq, number);
+	bool is_inline = emu_inline_is_for(cqe, number), good, lost;
+
+	if (!is_inline && !is_in_ring(w, cq, number))
+		return false;
+	/* It may have come between the two looks, and a later one be in the ring. */
+	if (is_inline || emu_inline_is_for(cqe, number)) {
+		lost = is_lost(w, cqe);
+		if (__builtin_expect(lost, 0) && !w->membership->held)
+			return false;
+		good = take_inline_cqe(w, cqe, lost, wc);
+		/* Not the line with the number: the sender may be about to store to it. */
+		__builtin_prefetch((uint8_t *)emu_inline_at(w, cq, number + 1) + EMU_LINE);
+	} else {
+		good = take_ring_cqe(
+			w, (const struct emu_cqe *)emu_at(w, cq->ring) + (number & cq->mask), wc);
+		emu_inline_pass(cqe, number);
+	}
+	__atomic_store_n(&cq->get, number + 1, __ATOMIC_RELEASE);
+	return good;
+}
+
+int emu_direct_poll(struct nic_cq *base, struct nic_wc *wc, int n)
+{
+	int got = 0;
+
+	while (got < n &&
+	       dequeue_one(emu_local_cq(base)->world, emu_local_cq(base)->entry, &wc[got]))
+		got++;
+	return got;
+}
+
+bool emu_direct_spin(struct nic_cq *base, struct nic_wc *wc)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+
+	if (emu_lockstep(w)) {
+		if (dequeue_one(w, emu_local_cq(base)->entry, wc))
+			return true;
+		emu_lockstep_poll(w);
+		return false;
+	}
+	if (w->membership->held)
+		emu_clock_settle(w);
+	return dequeue_one(w, emu_local_cq(base)->entry, wc);
+}
+
+bool emu_direct_quick(struct nic_world *world)
+{
+	return !emu_lockstep((struct emu_world *)world);
+}
+
+bool emu_direct_quiet(struct nic_world *world)
+{
+	struct emu_world *w = (struct emu_world *)world;
+	const struct emu_process *p = emu_process(w, w->process);
+	const struct emu_fabric *fab = w->fab;
+
+	if (__atomic_load_n(&p->inbox, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&p->overrun, __ATOMIC_RELAXED) || w->membership->payload_lost)
+		return false;
+	return __atomic_load_n(&fab->events, __ATOMIC_RELAXED) == 0 ||
+	       !emu_clock_due(w, __atomic_load_n(&fab->heap[0].time, __ATOMIC_RELAXED));
+}
+
+/* ---- posting a Receive ---- */
+
+/*
+ * Is there an entry that may be filled? The sender has read the Receives before rq.get. That is on
+ * a line to which the sender stores, so it is looked at only when the ring seems full.
+ */
+static bool has_place(const struct emu_wq *rq, struct emu_seen *seen)
+{
+	if (rq->put - seen->get >= seen->max)
+		seen->get = __atomic_load_n(&rq->get, __ATOMIC_ACQUIRE);
+	return rq->put - seen->get < seen->max;
+}
+
+/*
+ * Another process may end the connection at the same time and flush the queue without this Receive.
+ * It then also leaves a message in this process's inbox, and inbox.c flushes the rest when it takes
+ * that message.
+ */
+int emu_direct_recv(struct nic_qp *base, const struct nic_recv_wr *wr)
+{
+	struct emu_local_qp *local = emu_local_qp(base);
+	struct emu_world *w = local->world;
+	struct emu_qp *qp = local->entry;
+	struct emu_seen *seen = &w->seen[base->number - EMU_NUMBER_FIRST];
+	struct emu_rwqe *wqe;
+
+	if (w->membership->held)
+		return emu_post_recv(base, wr);
+	if (!qp->rq_fast || wr->num_sge > qp->max_recv_sge || !has_place(&qp->rq, seen))
+		return -EAGAIN;
+	wqe = (struct emu_rwqe *)(local->rq + (qp->rq.put & seen->mask) * seen->words);
+	emu_recv_fill(w, wqe, wr);
+	__atomic_store_n(&qp->rq.put, qp->rq.put + 1, __ATOMIC_RELEASE);
+	return 0;
+}
