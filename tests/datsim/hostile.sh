@@ -42,7 +42,7 @@ inputs() {
 		says 2 "^(# )?huge.dsim: expected at most|no folder huge" "$@" huge.dsim
 }
 
-echo 1..45
+echo 1..47
 for command in test explore show "show --svg x" "show --pcapng x" replay conformance; do
 	# shellcheck disable=SC2086
 	holds "datsim $command: missing, binary and huge files" inputs "$datsim" $command
@@ -184,3 +184,17 @@ holds "the shell survives binary input" sh -c 'timeout 20 "$1" shell < binary > 
 { echo 'use adapter a@emu0' && yes "# a$(printf '%500s' comment)"; } 2> noise |
 	head -c 4194304 > longest.dsim
 holds "a script of 4 MiB is read" says 0 '^ok 1 - longest.dsim' "$datsim" test longest.dsim
+
+# Asked to end, test and sweep say so: who reads TAP would otherwise count tests that are missing.
+bails() {
+	rm -f fifo && mkfifo fifo
+	# shellcheck disable=SC2046 # words
+	(exec env --default-signal=INT "$datsim" "$@" $(yes good.dsim | head -n 3000) > fifo 2>&1) &
+	pid=$!
+	{ read -r plan && kill -INT $pid && cat; } < fifo > rest
+	wait $pid
+	[ $? = 130 ] && [ "$plan" = 1..3000 ] &&
+		tail -n 1 rest | grep 'Bail out! it was asked to end'
+}
+holds "test that is asked to end says so" bails test
+holds "and so does sweep" bails sweep --nth post

@@ -69,7 +69,7 @@ alone_shows() {
 	done
 }
 
-echo 1..110
+echo 1..111
 both_show 3 watch=posted ib overwrite
 shows 3 watch=posted iwarp "$planted/udapl" clear
 alone_shows 3 watch=posted ib "$planted/verbs" shared
@@ -91,6 +91,7 @@ expect 3 "$said" \
 expect 3 'emu1.ep1 violation rule=watch work=RECV cookie=7 segment=0 offset=0 was=' \
 	run --hostile watch=posted "$planted/udapl" clear
 expect 2 'wants ways' run --hostile watch=never "$planted/udapl" clear
+expect 2 'wants ways' run --hostile placement=tail,placement=random "$planted/udapl" clear
 holds "the library refuses a way that it does not know" \
 	eval '! DATSIM_HOSTILE=watch "$planted/udapl" clear fixed'
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tap.h"
 #include "tools/datsim/run/device.h"
 #include "said.h"
 
@@ -92,6 +93,7 @@ static void __attribute__((noreturn)) be_child(const struct pool *pool, size_t i
 	bool told;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	tap_bail_by_signals(false);
 	run_one(pool->paths[index], pool->options, &verdict);
 	message = (struct message){ .code = (int32_t)verdict.code,
 				    .expected_failure = verdict.expected_failure,

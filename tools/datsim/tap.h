@@ -15,4 +15,10 @@ void tap_plan(FILE *out, size_t tests);
 void tap_result(FILE *out, bool colour, size_t number, const char *name,
 		const struct verdict *verdict);
 
+/*
+ * A signal that asks the tool to end prints a last line, and then ends it; false: as usual again,
+ * in a child.
+ */
+void tap_bail_by_signals(bool on);
+
 #endif

@@ -122,6 +122,8 @@ static enum exit_code run_scripts(const struct scripts *scripts, const struct te
 
 	if (!options->show)
 		tap_plan(stdout, scripts->count);
+	if (!options->show)
+		tap_bail_by_signals(true);
 	jobs_run(scripts->paths, scripts->count, &options->run, options->jobs, &sink);
 	if (options->junit && !junit_write(&results.junit, options->junit, &error))
 		results.first = EXIT_USAGE;

@@ -304,6 +304,8 @@ int campaign_report(struct campaign *campaign, int code)
 	if (!campaign->course->json || campaign->course->reported)
 		return code;
 	campaign->code = code;
+	if (code && !campaign->interrupted && !campaign->course->reason.length)
+		text_add(&campaign->course->reason, "standard error says why");
 	return campaign_write_json(campaign) || code ? code : EXIT_USAGE;
 }
 

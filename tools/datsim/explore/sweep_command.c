@@ -19,6 +19,7 @@
 
 #include "tools/datsim/scripts.h"
 #include "sweep.h"
+#include "tools/datsim/tap.h"
 
 #define HANGS_AFTER 30 /* seconds in one point */
 
@@ -63,6 +64,7 @@ static void __attribute__((noreturn)) be_child(struct sweep *sweep, const char *
 	bool good;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	tap_bail_by_signals(false);
 	pipe_of_child = fdopen(fd, "w");
 	if (!pipe_of_child)
 		_exit(EXIT_INTERNAL);
@@ -165,12 +167,14 @@ static int sweep_all(struct sweep *sweep, const struct scripts *scripts, bool co
 	bool good;
 
 	printf("1..%zu\n", scripts->count);
+	tap_bail_by_signals(true);
 	for (i = 0; i < scripts->count; i++) {
 		good = sweep_one(sweep, scripts->paths[i], &outcome);
 		colour_result(stdout, colour, good, good ? "ok" : "not ok");
 		printf(" %zu - %s: %llu of %llu points\n", i + 1, scripts->paths[i], outcome.ran,
 		       outcome.points);
 		colour_report(stdout, colour, "# ", text_of(&outcome.report));
+		fflush(stdout);
 		ran += outcome.ran;
 		points += outcome.points;
 		if (!good)

@@ -97,6 +97,9 @@ bool hostile_take(void *member, const char *list)
 		if (!word[n])
 			break;
 	}
+	/* A fabric has one of the two. */
+	if (strstr(list, "placement=tail") && strstr(list, "placement=random"))
+		return false;
 	*(const char **)member = list;
 	return true;
 }
