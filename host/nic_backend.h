@@ -99,6 +99,49 @@ struct nic_unlocked {
 		.retry_timer_ns = 1000000, .poll_quantum_ns = 2000, .lock_ms = NIC_LOCK_MS       \
 	}
 
+/*
+ * The book of a world in lockstep, which its processes share: the numbers that the kernel gives
+ * out, process ids and ports. Programs see others in their place, which are the same in each run
+ * (host/outside/turns_pid.c, turns_port.c). The thread that has the turn writes it, so no lock
+ * protects it. Every process can write garbage to it, so an entry counts only if its two halves
+ * agree, and numbers are bounded.
+ */
+#define NIC_BOOK_PIDS       256
+#define NIC_BOOK_PIDS_FIRST 5000000 /* above each one that the kernel gives out */
+#define NIC_BOOK_PORTS      4096
+#define NIC_BOOK_PORT_FIRST 61000 /* above those that the kernel gives out */
+
+struct nic_book {
+	uint32_t pids;                 /* entries given out so far */
+	uint64_t pid[NIC_BOOK_PIDS];   /* the kernel's, as nic_book_word makes it; 0: it is gone */
+	uint64_t outside;              /* the parent, outside the world, that was asked for last */
+	uint32_t ports;                /* given out so far; the oldest are overwritten */
+	uint32_t port[NIC_BOOK_PORTS]; /* the kernel's: it, and its complement */
+};
+
+static inline uint64_t nic_book_word(int32_t pid)
+{
+	return (uint64_t) ~(uint32_t)pid << 32 | (uint32_t)pid;
+}
+
+/* 0: it is free, or garbage. */
+static inline int32_t nic_book_pid(uint64_t word)
+{
+	int32_t pid = (int32_t)(uint32_t)word;
+
+	return pid > 0 && word == nic_book_word(pid) ? pid : 0;
+}
+
+static inline uint32_t nic_book_half(uint16_t port)
+{
+	return (uint32_t)(uint16_t)~port << 16 | port;
+}
+
+static inline uint16_t nic_book_port(uint32_t word)
+{
+	return word == nic_book_half((uint16_t)word) ? (uint16_t)word : 0;
+}
+
 /* What a thread that blocks outside the library tells of it: host/outside/outside.h. */
 enum nic_outside {
 	NIC_OUTSIDE_WAITS,    /* its next `wait` is for a descriptor */
@@ -106,6 +149,8 @@ enum nic_outside {
 	NIC_OUTSIDE_LEAVES,   /* it is about to block in the kernel */
 	NIC_OUTSIDE_RESTARTS, /* its process is killed now, and started again: time stops */
 	NIC_OUTSIDE_CALLS, /* it has woken another thread of its process, which is about to call */
+	NIC_OUTSIDE_ENDS,  /* its process is about to exit or to exec; the turn stays until then */
+	NIC_OUTSIDE_BEARS, /* it is about to start a process; the turn stays until that joins */
 };
 
 /*
@@ -173,6 +218,19 @@ struct nic_backend {
 	bool (*lockstep)(struct nic_world *world);
 	/* In lockstep, with both locks, of this thread. */
 	void (*outside)(struct nic_world *world, enum nic_outside what);
+	/*
+	 * In lockstep, with both locks, which it releases while it sleeps: the door's `wait` of a
+	 * process that has no adapter, until that virtual time.
+	 */
+	enum nic_wait (*pause)(struct nic_world *world, uint64_t until,
+			       const struct nic_unlocked *unlocked);
+	/*
+	 * In lockstep, with both locks, after NIC_OUTSIDE_BEARS: is the process `pid`, which this
+	 * one has started (0: none, the start failed), still to join the world?
+	 */
+	bool (*expects)(struct nic_world *world, int pid);
+	/* In lockstep, without a lock: the world's book. */
+	struct nic_book *(*book)(struct nic_world *world);
 	/* With lib's lock alone: this thread ends. */
 	void (*thread_ends)(struct nic_world *world);
 	/*

@@ -35,6 +35,14 @@ static inline const char *process_env(const char *name)
 	return secure_getenv(name);
 }
 
+/* All of it, for a program that is to have the same. */
+static inline char **process_environment(void)
+{
+	extern char **environ;
+
+	return environ;
+}
+
 /* False: the caller of the program chose its name and has fewer rights than the program. */
 static inline bool process_believes_caller(void)
 {

@@ -7,6 +7,8 @@
 
 #include "api.h"
 #include "front.h"
+#include "host/nic_process.h"
+#include "host/outside/outside.h"
 #include "lib/connect/cr.h"
 #include "lib/ep/ep.h"
 #include "lib/ep/srq.h"
@@ -182,3 +184,18 @@ const struct front_ops dat_front_ops = {
 	.forget = front_forget,
 	.objects_left = front_objects_left,
 };
+
+/* ---- taking part before an adapter is open ---- */
+
+static bool front_attend(void)
+{
+	const char *wanted = process_env("DAT_PROVIDER");
+
+	return (!wanted || strcmp(wanted, "emu") == 0) && outside_attend(&dat_front_ops);
+}
+
+static void __attribute__((constructor)) front_offer(void)
+{
+	if (libdat_outside_offer)
+		libdat_outside_offer(front_attend);
+}

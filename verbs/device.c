@@ -118,7 +118,7 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 
 static int open_adapter(struct backend *b, struct vb_context *context, const char *name)
 {
-	bool made_world = !b->world;
+	bool made_world = !b->world, first = TAILQ_EMPTY(&b->adapters);
 	struct adapter *base;
 	int err;
 
@@ -139,7 +139,7 @@ static int open_adapter(struct backend *b, struct vb_context *context, const cha
 			backend_end_world(b);
 		return err;
 	}
-	if (made_world)
+	if (first)
 		vb_world_began(b);
 	context->adapter = (struct vb_adapter *)base;
 	context->nic = base->nic;
@@ -276,10 +276,10 @@ int ibv_close_device(struct ibv_context *ibv)
 	}
 	LIST_REMOVE(context, link);
 	backend_close_adapter(&context->adapter->base);
-	if (TAILQ_EMPTY(&b->adapters) && !b->kept) {
+	if (TAILQ_EMPTY(&b->adapters))
 		vb_world_ends();
+	if (TAILQ_EMPTY(&b->adapters) && !b->kept)
 		backend_end_world(b);
-	}
 	backend_leave(b);
 	close_descriptors(ibv);
 	pthread_mutex_destroy(&ibv->mutex);

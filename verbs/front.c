@@ -6,6 +6,7 @@
 
 #include "host/forks.h"
 #include "host/nic_process.h"
+#include "host/outside/outside.h"
 
 #include "trace.h"
 #include "vb.h"
@@ -276,4 +277,20 @@ int vb_chosen(struct backend **b)
 		return -ENODEV;
 	backend_emulator(&vb_front_ops, b);
 	return 0;
+}
+
+/* ---- taking part before a device is open ---- */
+
+static bool front_attend(void)
+{
+	const char *wanted = process_env("DAT_PROVIDER");
+
+	return (!wanted || strcmp(wanted, "hw") != 0 || process_env("DATSIM_VERBS")) &&
+	       outside_attend(&vb_front_ops);
+}
+
+static void __attribute__((constructor)) front_offer(void)
+{
+	if (libdat_outside_offer)
+		libdat_outside_offer(front_attend);
 }

@@ -377,8 +377,8 @@ struct emu_delivery {
 /* A process that takes part in a shared fabric: shared.h. */
 struct emu_process {
 	EMU_OWN_LINE emu_flag used;
-	emu_flag overrun; /* there was no memory for a message to it */
-	emu_flag exits;   /* it is about to end, without having left */
+	emu_flag overrun;      /* there was no memory for a message to it */
+	emu_flag exits, named; /* about to end, without having left; it has had an adapter */
 	int32_t pid;
 	uint32_t futex;            /* incremented when the process has to look at the arena */
 	uint32_t generation;       /* grows with each process that has this entry */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "host/nic.h"
 #include "limits.h"
 
 enum emu_thread_state {
@@ -58,6 +59,8 @@ struct emu_lockstep {
 	uint32_t away;     /* threads in EMU_THREAD_AWAY */
 	uint64_t held;     /* time is stopped, for more processes are to join; 0: it runs */
 	int32_t starter;   /* the process that stopped it last, to start programs; 0: none */
+	uint64_t leaver;   /* the turn is kept until this process has ended; 0: none */
+	uint64_t parent;   /* a child of this process is about to join; 0: none is */
 	uint64_t activity; /* incremented with each call of the thread that has the turn */
 	uint64_t random;   /* generator that chooses among ready threads */
 	uint64_t last;     /* rank of the thread that had the turn last */
@@ -66,6 +69,7 @@ struct emu_lockstep {
 	uint64_t away_mono, away_now;
 	uint32_t outside[EMU_PROCESSES + 1]; /* per process: threads that take no turns */
 	struct emu_thread thread[EMU_THREADS + 1];
+	struct nic_book book;
 };
 
 #endif /* EMU_FABRIC_TURN_H */

@@ -108,7 +108,7 @@ static bool has_any_thread(const struct emu_lockstep *ls, uint16_t process)
 static struct emu_thread *take_part(struct emu_world *w)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
-	bool late = has_any_thread(ls, w->process) &&
+	bool late = has_any_thread(ls, w->process) && !emu_lockstep_is_comer(w) &&
 		    ls->thread[emu_lockstep_turn(ls)].process != w->process;
 	struct emu_thread *t;
 	uint32_t i = 1;
@@ -129,8 +129,9 @@ static struct emu_thread *take_part(struct emu_world *w)
 	if (ls->high < i)
 		ls->high = i;
 	emu_lockstep_note_arrival(w, self.tid, late);
-	if (late)
+	if (late || emu_lockstep_is_comer(w))
 		emu_lockstep_number(w);
+	emu_lockstep_came(w);
 	return t;
 }
 
@@ -285,6 +286,8 @@ static bool enter_idle(struct emu_world *w)
 		}
 	}
 	self.naps = 0;
+	if (emu_lockstep_leaver_stays(w))
+		return nap_once(w);
 	helper_empties_inbox(w);
 	return true;
 }

@@ -72,6 +72,12 @@ struct emu_watch {
 	uint64_t ran;   /* processor time of the thread, from /proc */
 };
 
+/* How long this process has waited for another one to end or to come. */
+struct emu_patience {
+	int32_t pid;
+	uint32_t naps;
+};
+
 #define EMU_NAP_NS      100000u               /* pause of a thread that polls for a condition */
 #define EMU_BOUND_USUAL 50000000ul            /* default of DATSIM_LOCKSTEP */
 #define EMU_BOUND_MOST  (3600 * 1000000000ul) /* upper limit of DATSIM_LOCKSTEP */
@@ -138,6 +144,9 @@ enum nic_wait emu_lockstep_wait(struct emu_world *w, struct nic *nic, uint32_t c
 				uint64_t deadline);
 /* A poll found nothing: the turn ends with this call, and the thread waits for one poll quantum. */
 void emu_lockstep_poll(struct emu_world *w);
+/* The same without a nic; `unlocked` releases the locks and takes them again. */
+enum nic_wait emu_lockstep_pause(struct emu_world *w, uint64_t deadline,
+				 const struct nic_unlocked *unlocked);
 /* Sleep until emu_lockstep_wake is called in this process. */
 void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked);
 
@@ -227,7 +236,31 @@ uint32_t emu_lockstep_turn_wanted(struct emu_world *w);
 void emu_lockstep_tell_calls(struct emu_world *w, uint32_t i);
 void emu_lockstep_tell_all_calls(struct emu_world *w);
 
+/* ---- lockstep_leaver.c: processes that end, and those that are about to join ---- */
+
+/* Keep the turn until that process has ended, or joins again. */
+void emu_lockstep_await_end(struct emu_world *w, int32_t pid);
+/* Is the turn kept for a process that ends? */
+bool emu_lockstep_leaves(const struct emu_lockstep *ls);
+/* It is: look at that process. True: it has ended, and the turn is free. */
+bool emu_lockstep_look_at_leaver(struct emu_world *w);
+/* The helper looks, and passes on the turn of one that has ended. True: one is to end yet. */
+bool emu_lockstep_leaver_stays(struct emu_world *w);
+/* This process has joined: it may be the one that left and the one that is expected. */
+void emu_lockstep_came(struct emu_world *w);
+/* Is this process, which joins, the one that the thread with the turn has started? */
+bool emu_lockstep_is_comer(struct emu_world *w);
+/* The thread with the turn is about to start a process. */
+void emu_lockstep_await_child(struct emu_world *w);
+/* It has, as `pid` (0: it failed). Is that still to join? */
+bool emu_lockstep_expects_process(struct emu_world *w, int pid);
+
 /* ---- lockstep_task.c ---- */
+
+/* Has the process begun to exit, and is not a zombie yet? */
+bool emu_lockstep_task_exits(int32_t pid);
+/* All threads have exited, and its files are closed; or it cannot be seen. */
+bool emu_lockstep_task_gone(int32_t pid);
 
 /* State letter of a thread from /proc ('R', 'S', ...). '\0': it is gone, or /proc hides it. */
 char emu_lockstep_task_state(int pid, int32_t tid);

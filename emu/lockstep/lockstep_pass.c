@@ -165,7 +165,7 @@ uint64_t emu_lockstep_ready_owners(struct emu_world *w, uint64_t processes)
 	uint32_t i;
 
 	processes = ready_inbox_owners(ls, processes);
-	if (ls->turn == 0) {
+	if (ls->turn == 0 && !emu_lockstep_leaves(ls)) {
 		i = choose_ready(w);
 		if (i)
 			give_turn(w, i);
@@ -340,6 +340,8 @@ bool emu_lockstep_pass(struct emu_world *w)
 
 	ls->turn = 0;
 	w->membership->retry = 0;
+	if (emu_lockstep_leaves(ls))
+		return true;
 	/* Events may cause further events without end: after EVENTS_PASS the lock is released. */
 	while (n < EVENTS_PASS) {
 		w->membership->to_wake = ready_inbox_owners(ls, w->membership->to_wake);
@@ -369,7 +371,7 @@ void emu_lockstep_kick(struct emu_world *w)
 	struct emu_lockstep *ls = lockstep_of(w);
 	uint32_t i;
 
-	if (ls->turn)
+	if (ls->turn || emu_lockstep_leaves(ls))
 		return;
 	i = choose_ready(w);
 	/* A waiting thread resumes its wait, and thereby runs the scheduler. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +51,31 @@ char emu_lockstep_task_state(int pid, int32_t tid)
 
 	/* Word 0 is the end of the command name. */
 	return proc_word(pid, tid, "stat", 1, word, sizeof(word)) ? word[0] : '\0';
+}
+
+#define WORD_FLAGS 7     /* of /proc/PID/stat, counted from the end of the command name */
+#define PF_EXITING 0x4ul /* the thread is in do_exit */
+
+bool emu_lockstep_task_exits(int32_t pid)
+{
+	char state = emu_lockstep_task_state(pid, pid), word[32];
+
+	if (!state || state == 'Z' || state == 'X')
+		return false;
+	return proc_word(pid, pid, "stat", WORD_FLAGS, word, sizeof(word)) &&
+	       (strtoul(word, NULL, 10) & PF_EXITING);
+}
+
+/* The leader of several threads is a zombie before the others have ended. */
+bool emu_lockstep_task_gone(int32_t pid)
+{
+	char state = emu_lockstep_task_state(pid, pid), path[64];
+	struct stat st;
+
+	if (state && state != 'Z' && state != 'X')
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	return !state || stat(path, &st) || st.st_nlink <= 3;
 }
 
 uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed)

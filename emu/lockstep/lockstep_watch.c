@@ -95,6 +95,8 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 
 	watch->at = now;
 	repair_threads(w);
+	if (emu_lockstep_leaves(ls) && !emu_lockstep_look_at_leaver(w))
+		return;
 	/* No thread can do anything: what they wait for may come from outside the fabric. */
 	if (!ls->turn && !emu_lockstep_held(ls))
 		emu_lockstep_ready_outside(w);
@@ -208,7 +210,7 @@ void emu_lockstep_join(struct emu_world *w)
 	m->bound_ns = ls->bound_ns && ls->bound_ns <= EMU_BOUND_MOST ? ls->bound_ns
 								     : EMU_BOUND_USUAL;
 	m->now = w->fab->now < EMU_TIME_MOST ? w->fab->now : 0;
-	if (!emu_lockstep_held(ls) && w->fab->shared.processes > 0)
+	if (!emu_lockstep_held(ls) && w->fab->shared.processes > 0 && !emu_lockstep_is_comer(w))
 		emu_trace(w, "- note preempted: %s comes late", emu_process(w, w->process)->node);
 }
 
@@ -217,6 +219,9 @@ bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	bool any = false;
 
+	/* It may be one that is about to join. */
+	if (emu_lockstep_leaves(ls) || ls->parent)
+		return false;
 	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
 		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
 			continue;
@@ -287,6 +292,12 @@ void emu_lockstep_outside_event(struct emu_world *w, enum nic_outside what)
 		if (w->fab->shared.lockstep.starter > 0)
 			w->fab->shared.lockstep.held =
 				emu_lockstep_held_by(w->fab->shared.lockstep.starter);
+		break;
+	case NIC_OUTSIDE_ENDS:
+		emu_lockstep_await_end(w, w->membership->pid);
+		break;
+	case NIC_OUTSIDE_BEARS:
+		emu_lockstep_await_child(w);
 		break;
 	case NIC_OUTSIDE_CALLS:
 		w->membership->called++;

@@ -96,6 +96,10 @@ void emu_shared_clean_up(struct emu_world *w, uint16_t process)
 	emu_inbox_discard(w, process);
 	__atomic_store_n(&p->used, false, __ATOMIC_RELAXED);
 	fab->shared.processes--;
-	if (emu_lockstep(w))
-		emu_lockstep_drop_process(w, process);
+	if (!emu_lockstep(w))
+		return;
+	if (emu_lockstep_task_exits(p->pid))
+		emu_lockstep_await_end(w, p->pid);
+	emu_lockstep_ready_outside(w); /* it has closed its descriptors */
+	emu_lockstep_drop_process(w, process);
 }

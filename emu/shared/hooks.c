@@ -60,6 +60,7 @@ static void open_nic(struct emu_world *w, struct nic *nic)
 
 static void name_adapter(struct emu_world *w, const char *name, char *in_fabric, size_t size)
 {
+	emu_shared_name(w);
 	snprintf(in_fabric, size, "%.22s-%.8s", w->membership->node, name);
 }
 

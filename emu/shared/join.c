@@ -163,10 +163,31 @@ static int attach_fabric(struct emu_world *w)
 static bool node_taken(struct emu_world *w, const char *node)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
-		if (i != w->process && emu_process(w, i)->used &&
+		if (i != w->process && emu_process(w, i)->used && emu_process(w, i)->named &&
 		    strcmp(emu_process(w, i)->node, node) == 0)
 			return true;
 	return false;
+}
+
+static void number_node(struct emu_process *p, const char *node, uint16_t process)
+{
+	snprintf(p->node, sizeof(p->node), "%.14s%u", node, process);
+}
+
+/*
+ * In lockstep a process may have joined, a shell for instance, in which programs run that open the
+ * adapters: the first process that opens one keeps the name that both have.
+ */
+void emu_shared_name(struct emu_world *w)
+{
+	struct emu_process *p = emu_process(w, w->process);
+
+	if (p->named)
+		return;
+	if (node_taken(w, w->membership->node))
+		number_node(p, w->membership->node, w->process);
+	p->named = true;
+	memcpy(w->membership->node, p->node, sizeof(p->node));
 }
 
 /*
@@ -187,8 +208,8 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	p->delivery = (struct emu_delivery){ 0 };
 	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");
 	if (!p->node[0] || node_taken(w, p->node))
-		snprintf(p->node, sizeof(p->node), "%.14s%u", config->node ? config->node : "n",
-			 w->process);
+		number_node(p, config->node ? config->node : "n", w->process);
+	p->named = !emu_lockstep(w);
 	memcpy(m->node, p->node, sizeof(m->node));
 	m->nonce = emu_random(w) | 1;
 	p->nonce = m->nonce;

@@ -218,6 +218,22 @@ void emu_shared_outside(struct nic_world *world, enum nic_outside what)
 	emu_lockstep_outside_event(world_of(world), what);
 }
 
+enum nic_wait emu_shared_pause(struct nic_world *world, uint64_t until,
+			       const struct nic_unlocked *unlocked)
+{
+	return emu_lockstep_pause(world_of(world), until, unlocked);
+}
+
+bool emu_shared_expects(struct nic_world *world, int pid)
+{
+	return emu_lockstep_expects_process(world_of(world), pid);
+}
+
+struct nic_book *emu_shared_book(struct nic_world *world)
+{
+	return &world_of(world)->fab->shared.lockstep.book;
+}
+
 void emu_shared_thread_ends(struct nic_world *world)
 {
 	struct emu_world *w = world_of(world);
@@ -262,6 +278,18 @@ void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 		NULL, idle ? IDLERS : WAITERS);
 	unlocked->lock(unlocked->ctx);
 	__atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
+}
+
+void emu_shared_rouse(struct emu_world *w)
+{
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
+		struct emu_process *p = emu_process(w, i);
+
+		if (i == w->process || !__atomic_load_n(&p->used, __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(&p->futex, 1, __ATOMIC_RELAXED);
+		wake_threads(p, IDLERS);
+	}
 }
 
 void emu_shared_ring(struct nic_world *world, bool idle)

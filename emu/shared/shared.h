@@ -56,6 +56,7 @@ struct emu_membership {
 	struct emu_turn turn[EMU_TURNS];
 	struct emu_turn *wanted; /* the one that the call in progress is to make; NULL: none */
 	struct emu_watch watch;
+	struct emu_patience leaver, comer;
 	int32_t helper; /* its thread id; 0: it has not called yet */
 	int tasks;      /* the open directory of this process's threads; 0: not open */
 	dev_t tasks_dev;
@@ -68,6 +69,8 @@ struct emu_membership {
 
 extern const struct emu_sharing emu_shared_hooks; /* hooks.c */
 
+/* This process opens an adapter: settle which process has the node's name. */
+void emu_shared_name(struct emu_world *w);
 /* Join the fabric config->fabric, or make it as config says. */
 int emu_shared_join(struct emu_world *w, const struct nic_config *config);
 /* Leave: take the lock, remove this process, unmap. The last process removes the file. */
@@ -90,6 +93,10 @@ void emu_shared_finish(struct emu_world *w);
 bool emu_shared(struct nic_world *world);
 bool emu_shared_lockstep(struct nic_world *world);
 void emu_shared_outside(struct nic_world *world, enum nic_outside what);
+enum nic_wait emu_shared_pause(struct nic_world *world, uint64_t until,
+			       const struct nic_unlocked *unlocked);
+bool emu_shared_expects(struct nic_world *world, int pid);
+struct nic_book *emu_shared_book(struct nic_world *world);
 bool emu_shared_enter(struct nic_world *world, bool idle);
 void emu_shared_await(struct nic_world *world);
 void emu_shared_exit(struct nic_world *world);
@@ -99,6 +106,8 @@ void emu_shared_process_exits(struct nic_world *world); /* exit.c */
 void emu_shared_sleep(struct nic_world *world, bool idle, uint64_t until,
 		      const struct nic_unlocked *unlocked);
 void emu_shared_ring(struct nic_world *world, bool idle);
+/* Wake the helpers of all other processes. */
+void emu_shared_rouse(struct emu_world *w);
 void emu_shared_watch(struct nic_world *world, uint64_t now);
 
 /*

@@ -2,9 +2,14 @@
 /* outside.c - how a thread that blocks outside the library gives its turn to others. */
 #include "host/outside/outside.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "host/backend.h"
+#include "host/forks.h"
+#include "host/nic_process.h"
+
+#define BORN_NAP_NS 100000
 
 static struct backend *lockstep_backend;
 
@@ -28,12 +33,12 @@ static bool enter_fabric(struct backend **out)
 	return false;
 }
 
-/* The same, and there is an adapter: the world is not about to end. */
+/* The same, and the world is not about to end: there is an adapter, or it stays without one. */
 static bool enter_world(struct backend **out)
 {
 	if (!enter_fabric(out))
 		return false;
-	if (!TAILQ_EMPTY(&(*out)->adapters))
+	if (!TAILQ_EMPTY(&(*out)->adapters) || ((*out)->kept && !(*out)->ending))
 		return true;
 	backend_leave(*out);
 	return false;
@@ -47,23 +52,41 @@ static void set_attention(struct backend *b, bool on)
 		adapter->nic->attention = on;
 }
 
+static uint64_t now_of(struct backend *b)
+{
+	struct nic *nic = b->kind->control(b->world);
+
+	return nic->ops->now(nic);
+}
+
+static void unlock_backend(void *backend)
+{
+	backend_release(backend);
+}
+
+static void lock_backend(void *backend)
+{
+	backend_lock(backend);
+}
+
 static enum outside_wait outside_wait(uint64_t ns, bool descriptor)
 {
 	enum nic_wait outcome;
 	struct backend *b;
-	struct nic *nic;
 	uint64_t now;
 
 	if (!enter_world(&b))
 		return OUTSIDE_NONE;
-	nic = TAILQ_FIRST(&b->adapters)->nic;
-	now = nic->ops->now(nic);
+	const struct nic_unlocked unlocked = { unlock_backend, lock_backend, b };
+
+	now = now_of(b);
 	set_attention(b, false);
 	if (descriptor)
 		b->kind->outside(b->shared, NIC_OUTSIDE_WAITS);
 	/* The world does not end while a thread sleeps in it. */
 	b->users++;
-	outcome = nic->ops->wait(nic, NULL, ns < NIC_TIME_NEVER - now ? now + ns : NIC_TIME_NEVER);
+	outcome = b->kind->pause(b->shared, ns < NIC_TIME_NEVER - now ? now + ns : NIC_TIME_NEVER,
+				 &unlocked);
 	if (--b->users == 0 && b->ending)
 		backend_wake(b);
 	backend_leave(b);
@@ -100,9 +123,57 @@ static uint64_t outside_now(void)
 
 	if (!enter_world(&b))
 		return OUTSIDE_NEVER;
-	now = TAILQ_FIRST(&b->adapters)->nic->ops->now(TAILQ_FIRST(&b->adapters)->nic);
+	now = now_of(b);
 	backend_leave(b);
 	return now;
+}
+
+static void outside_bear(void)
+{
+	struct backend *b;
+
+	if (!enter_fabric(&b))
+		return;
+	b->kind->outside(b->shared, NIC_OUTSIDE_BEARS);
+	backend_leave(b);
+}
+
+static void outside_born(int pid)
+{
+	const struct timespec nap = { .tv_nsec = BORN_NAP_NS };
+	bool expected = true;
+	struct backend *b;
+
+	while (expected && enter_fabric(&b)) {
+		expected = b->kind->expects(b->shared, pid);
+		backend_leave(b);
+		if (expected)
+			nanosleep(&nap, NULL);
+	}
+}
+
+/*
+ * A process that has adapters, or threads that wait, leaves when it is dead, as one that was
+ * killed: others may be inside the library.
+ */
+static void outside_end(void)
+{
+	struct backend *b;
+
+	if (!enter_world(&b))
+		return;
+	b->kind->outside(b->shared, NIC_OUTSIDE_ENDS);
+	if (TAILQ_EMPTY(&b->adapters) && b->users == 0)
+		backend_end_world(b);
+	backend_leave(b);
+}
+
+static struct nic_book *outside_book(void)
+{
+	struct backend *b = lockstep_backend;
+	struct nic_world *shared = b ? __atomic_load_n(&b->shared, __ATOMIC_RELAXED) : NULL;
+
+	return shared ? b->kind->book(shared) : NULL;
 }
 
 static const struct outside table = {
@@ -111,6 +182,10 @@ static const struct outside table = {
 	.tell = outside_tell,
 	.leave = outside_leave,
 	.now = outside_now,
+	.bear = outside_bear,
+	.born = outside_born,
+	.end = outside_end,
+	.book = outside_book,
 };
 
 void outside_prepare(const struct backend *b)
@@ -125,4 +200,23 @@ void outside_begin(const struct backend *b)
 		return;
 	lockstep_backend = (struct backend *)b;
 	libdat_outside_meet(&table);
+}
+
+/* A runner of datsim explore sets the fabric in each process that it forks in forks_stop. */
+bool outside_attend(const struct front_ops *ops)
+{
+	struct backend *b;
+	bool joined;
+
+	if (!process_env("DATSIM_LOCKSTEP"))
+		return false;
+	forks_stop();
+	if (!process_env("DATSIM_FABRIC"))
+		return false;
+	backend_emulator(ops, &b);
+	backend_enter(b);
+	joined = !b->world && backend_make_world(b, NULL) == 0;
+	b->kept |= joined;
+	backend_leave(b);
+	return joined;
 }

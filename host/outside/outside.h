@@ -27,6 +27,8 @@ enum outside_wait {
 	OUTSIDE_HOPELESS, /* no program of the fabric can end this wait: leave the turn and block */
 };
 
+struct nic_book;
+
 struct outside {
 	size_t size; /* of the table */
 	/*
@@ -40,6 +42,20 @@ struct outside {
 	/* The thread is about to block in the kernel. Its next call into the library ends that. */
 	void (*leave)(void);
 	uint64_t (*now)(void); /* virtual time, ns; OUTSIDE_NEVER: the process is in no fabric */
+	/* The caller is about to start a process, which is to join the fabric. */
+	void (*bear)(void);
+	/*
+	 * It has; pid <= 0: it failed. Keep the turn until the process has joined, has ended, or is
+	 * not expected any more.
+	 */
+	void (*born)(int pid);
+	/*
+	 * The process is about to exit, or to replace its program: if it has no adapter, leave the
+	 * fabric, in which nothing happens until it has done so.
+	 */
+	void (*end)(void);
+	/* Of the fabric; NULL: the process is in none. By a thread that has the turn. */
+	struct nic_book *(*book)(void);
 };
 
 /* Of libdat-turns.so; NULL: it is not loaded. */
@@ -51,10 +67,20 @@ void libdat_outside_meet(const struct outside *table) __attribute__((weak));
  */
 void libdat_outside_own(const void *code) __attribute__((weak));
 
+/*
+ * The same library: `attend`, which this library offers when it is loaded, makes the process join
+ * the fabric of its environment, without an adapter. It is called before the program's main, and in
+ * a forked child, if no other library offers. False: it cannot join.
+ */
+void libdat_outside_offer(bool (*attend)(void)) __attribute__((weak));
+
 struct backend;
+struct front_ops;
 /* A world is about to be made. */
 void outside_prepare(const struct backend *b);
 /* A world was made: tell libdat-turns.so if it is in lockstep. The lock is held. */
 void outside_begin(const struct backend *b);
+/* What a front offers, if its programs are to be on the emulator. */
+bool outside_attend(const struct front_ops *ops);
 
 #endif /* HOST_OUTSIDE_H */

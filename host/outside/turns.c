@@ -111,6 +111,8 @@ void libdat_outside_own(const void *code)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	unsigned int n;
 
+	if (!is_of_library((uintptr_t)code))
+		turns_hand_over();
 	REAL(pthread_mutex_lock)(&lock);
 	n = libraries_known();
 	if (n < LIBRARIES && !is_of_library((uintptr_t)code)) {
@@ -191,6 +193,27 @@ static void leave_turn(void)
 		met[i].table->leave();
 }
 
+void turns_bear(void)
+{
+	for (unsigned int i = 0; i < libraries_met(); i++)
+		met[i].table->bear();
+}
+
+void turns_born(int pid)
+{
+	int before = errno;
+
+	for (unsigned int i = 0; i < libraries_met(); i++)
+		met[i].table->born(pid);
+	errno = before;
+}
+
+void turns_end(void)
+{
+	for (unsigned int i = 0; i < libraries_met(); i++)
+		met[i].table->end();
+}
+
 bool turns_time(uint64_t *now)
 {
 	for (unsigned int i = 0; i < libraries_met(); i++) {
@@ -217,17 +240,21 @@ bool turns_let_others(uint64_t ns, bool descriptor)
 	return false;
 }
 
+bool turns_wait_fd(uint64_t ns)
+{
+	return turns_let_others(turns_timers_left(ns), true);
+}
+
+struct nic_book *turns_book(void)
+{
+	struct nic_book *book = NULL;
+
+	for (unsigned int i = 0; i < libraries_met() && !book; i++)
+		book = met[i].table->book();
+	return book;
+}
+
 void turns_yield(uint64_t ns)
 {
 	wait_turn(ns, false);
-}
-
-uint64_t turns_until(clockid_t clock, const struct timespec *abs)
-{
-	struct timespec ts;
-	int64_t left;
-
-	turns_gettime(clock, &ts);
-	left = (int64_t)(abs->tv_sec - ts.tv_sec) * (int64_t)TURNS_NS + abs->tv_nsec - ts.tv_nsec;
-	return left > 0 ? (uint64_t)left : 0;
 }

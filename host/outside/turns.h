@@ -5,12 +5,16 @@
  * (outside.h) and tries again. What a thread does for another one (a post, a signal, a write) tells
  * the others, so that they try again at a point that does not depend on the machine.
  *
- * Covered: semaphores, mutexes, spin locks, locks for reading and writing, condition variables,
- * barriers of one process, joining; sleeping; reading, writing, accepting, connecting and closing
- * of descriptors; poll, ppoll, select, epoll_wait; clock_gettime with DATSIM_VERBS (turns_clock.c).
- * Not covered: waitpid, calls that libc makes inside itself (fgets, getaddrinfo), and the kernel's
- * own calls: a thread that blocks there is preempted, as without this library. A call that waits
- * for the turn is not interrupted by signals.
+ * turns_calls.h lists what is covered. A process takes part from before its main until the kernel
+ * has closed its last descriptor, and so do its children by fork and exec (turns_start.c). What it
+ * sees of the machine is the same in each run: time, process ids, ports, random numbers.
+ *
+ * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues and
+ * semaphores of System V, record locks, signals of timers, processor time, ids of threads, paths
+ * with a process id below /proc, and system calls that a program makes itself, by syscall() (but
+ * for those of turns_syscall.c) or in a static program. A thread that blocks there is preempted,
+ * and the trace says in which call. The same goes for semaphores and locks in memory that processes
+ * share. A call that waits for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
@@ -24,11 +28,15 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 #include <time.h>
 
+#include "host/nic.h"
 #include "outside.h"
 
-#define TURNS_NS 1000000000ull /* a second */
+#define TURNS_NS      1000000000ull /* a second */
+#define TURNS_TEST_NS 2000u         /* of virtual time pass in a test that finds nothing */
 
 /*
  * The function with this name that the program would have without this library. All are looked up
@@ -87,8 +95,63 @@ uint64_t turns_now(void);
 bool turns_time(uint64_t *now);
 /* clock_gettime as the program sees it. */
 int turns_gettime(clockid_t clock, struct timespec *ts);
+/* For a call of libc that is to block: a time of the program's clock as one of the kernel's. */
+const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct timespec *abs,
+				       struct timespec *room);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
+
+/* The caller is about to start a process, and has: `bear` and `born` of outside.h. */
+void turns_bear(void);
+void turns_born(int pid);
+/* The process is about to exit, or to replace its program. */
+void turns_end(void);
+/* Join the fabric of the environment, if the process is in none (turns_start.c). */
+void turns_attend(void);
+/* Another library of the process is about to join: leave if the process is there for nothing. */
+void turns_hand_over(void);
+
+/* The book of the fabric; NULL: the process is in none. */
+struct nic_book *turns_book(void);
+
+/* ---- turns_pid.c: ids as the program sees them (shown), and as the kernel means them ---- */
+
+pid_t turns_pid_shown(pid_t pid);
+/* The same, but a process that has none yet keeps its own. */
+pid_t turns_pid_known(pid_t pid);
+pid_t turns_pid_meant(pid_t shown);
+/* The kernel may give the id to another process. */
+void turns_pid_gone(pid_t pid);
+
+/* ---- turns_port.c ---- */
+
+void turns_addr_shown(struct sockaddr *addr, socklen_t size);
+/* The address itself, or a copy in `room` with the port that is meant. */
+const struct sockaddr *turns_addr_meant(const struct sockaddr *addr, socklen_t size,
+					struct sockaddr_storage *room);
+/* The kernel has given this socket its port. */
+void turns_port_given(int fd);
+/* Has it a port, or is it of another family? */
+bool turns_is_bound(int fd);
+
+/* ---- turns_random.c ---- */
+
+void turns_random(void *to, size_t n);
+/* Is it /dev/random or /dev/urandom? */
+bool turns_is_random(int fd);
+
+/* ---- turns_timer.c ---- */
+
+/* So much of this time is left until the next expiration. */
+uint64_t turns_timers_left(uint64_t ns);
+/* Make the descriptors of timers readable whose time has come. */
+void turns_timers_fire(void);
+void turns_timer_closed(int fd);
+
+/* Wait once for what a descriptor tells. False: the caller has to block as usual. */
+bool turns_wait_fd(uint64_t ns);
+/* Until something can be read. False: its time is over, errno says so. */
+bool turns_await_in(int fd);
 
 /* ---- turns_lock.c ---- */
 

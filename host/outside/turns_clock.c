@@ -1,113 +1,225 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_clock.c - clock_gettime of a uDAPL program in lockstep whose hardware is the fabric
- * (DATSIM_VERBS): CLOCK_MONOTONIC and its kind are virtual time, so that the timeouts of the
- * passthrough and of the program, which they compute from it, are the same in each run.
+ * turns_clock.c - the clocks of a program in lockstep: virtual time, from dates that are the same
+ * in each run. Clocks of processor time are the kernel's, and so are all of a program that reads
+ * the processor's cycle counter.
  *
- * The clock never goes back. As the process joins a fabric it goes on to the next whole second, so
- * that computations with fractions of seconds in floating point are the same in each run; while it
- * is in none the clock is the real one, and by a constant ahead of it.
+ * A clock never goes back. While the process is in no fabric, at its end above all, clocks go on
+ * with real time from where they were.
  */
 #define _GNU_SOURCE
+#include <link.h>
+#include <string.h>
+#include <sys/time.h>
+
 #include "turns.h"
 
-#include "host/nic_process.h"
-
-#define READ_NS 1000u /* pass with each reading, so that a loop that looks at the clock ends */
+#define READ_NS        1000u       /* pass with each reading, so that a loop of them ends */
+#define AHEAD_MOST_NS  64000u      /* passes in the process alone; then the others have turns */
+#define REALTIME_FIRST 1767225600u /* seconds: the first of January 2026 */
+#define UPTIME_FIRST   1000u
+#define SEQUENCE_BYTES 16 /* rdtsc and shl are so close together */
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t last;  /* what was read */
-	uint64_t base;  /* in a fabric: virtual time since then */
-	uint64_t now;   /* virtual time at the last reading */
-	uint64_t ahead; /* outside one */
-	bool inside;
+	uint64_t last;    /* what was read */
+	uint64_t base;    /* of virtual time: another fabric begins at 0 again */
+	uint64_t now;     /* virtual time at the last reading in a fabric */
+	uint64_t outside; /* real time at the first reading outside one; 0: inside */
 } clock_of = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool wanted;
-
-static void read_wanted(void)
+/*
+ * Does the program read the processor's cycle counter: rdtsc, and soon shl $32, %rdx? It compares
+ * that with the clock, as perftest does to learn the processor's frequency, and has to see the real
+ * one.
+ */
+static int has_cycle_counter(struct dl_phdr_info *info, size_t size, void *out)
 {
-	wanted = process_env("DATSIM_VERBS") != NULL;
+	static const uint8_t read[] = { 0x0f, 0x31 }, shift[] = { 0x48, 0xc1, 0xe2, 0x20 };
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr), *end;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || p->p_memsz < SEQUENCE_BYTES)
+			continue;
+		end = at + p->p_memsz - SEQUENCE_BYTES;
+		while ((at = memmem(at, (size_t)(end - at), read, sizeof(read)))) {
+			at += sizeof(read);
+			*(bool *)out |= memmem(at, SEQUENCE_BYTES - sizeof(read), shift,
+					       sizeof(shift)) != NULL;
+		}
+	}
+	return 1; /* the program is the first */
 }
 
-static bool is_virtual(void)
+static bool measures_cycles;
+
+static void look_at_program(void)
+{
+	dl_iterate_phdr(has_cycle_counter, &measures_cycles);
+}
+
+/* Seconds at the beginning; 0: the clock is not virtual. */
+static uint64_t first_of(clockid_t clock)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, read_wanted);
-	return wanted;
+	pthread_once(&once, look_at_program);
+	if (measures_cycles)
+		return 0;
+	switch (clock) {
+	case CLOCK_MONOTONIC:
+	case CLOCK_MONOTONIC_RAW:
+	case CLOCK_MONOTONIC_COARSE:
+	case CLOCK_BOOTTIME:
+		return UPTIME_FIRST;
+	case CLOCK_REALTIME:
+	case CLOCK_REALTIME_COARSE:
+	case CLOCK_TAI:
+		return REALTIME_FIRST;
+	default:
+		return 0;
+	}
 }
 
-static bool is_monotonic(clockid_t clock)
-{
-	return clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_RAW ||
-	       clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_BOOTTIME;
-}
-
-static uint64_t real_now(void)
+static uint64_t real_now(clockid_t clock)
 {
 	struct timespec ts;
 
-	REAL(clock_gettime)(CLOCK_MONOTONIC, &ts);
+	REAL(clock_gettime)(clock, &ts);
 	return (uint64_t)ts.tv_sec * TURNS_NS + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t read_inside(uint64_t now)
+static uint64_t inside_at(uint64_t now)
 {
-	uint64_t before = real_now() + clock_of.ahead;
-
-	/* A fabric, or another one than at the last reading. */
-	if (!clock_of.inside || now < clock_of.now) {
-		if (clock_of.inside || before < clock_of.last)
-			before = clock_of.last;
-		clock_of.base = (before / TURNS_NS + 1) * TURNS_NS;
-	}
-	clock_of.inside = true;
+	if (clock_of.outside || now < clock_of.now)
+		clock_of.base = clock_of.last > now ? clock_of.last - now : clock_of.base;
+	clock_of.outside = 0;
 	clock_of.now = now;
 	return clock_of.base + now;
 }
 
-static uint64_t read_outside(void)
+static uint64_t outside_at(void)
 {
-	uint64_t real = real_now();
+	uint64_t real = real_now(CLOCK_MONOTONIC);
 
-	if (clock_of.inside)
-		clock_of.ahead = clock_of.last > real ? clock_of.last - real : 0;
-	clock_of.inside = false;
-	return real + clock_of.ahead;
+	if (!clock_of.outside) {
+		clock_of.outside = real;
+		clock_of.base = clock_of.last;
+	}
+	return clock_of.base + real - clock_of.outside;
 }
 
+/* Virtual time, from the beginning of the process's clock. */
+static uint64_t clock_look(void)
+{
+	uint64_t now, at;
+	bool inside = turns_time(&now);
+
+	REAL(pthread_mutex_lock)(&clock_of.lock);
+	at = inside ? inside_at(now) : outside_at();
+	REAL(pthread_mutex_unlock)(&clock_of.lock);
+	return at;
+}
+
+/* Later than what the program read before, and ahead of virtual time within a bound. */
 static uint64_t read_clock(void)
 {
-	uint64_t now, read;
-	bool inside;
+	uint64_t at = clock_look(), read = clock_of.last + READ_NS;
 
-	turns_let_others(READ_NS, false);
-	inside = turns_time(&now);
-	pthread_mutex_lock(&clock_of.lock);
-	read = inside ? read_inside(now) : read_outside();
+	if (read < at)
+		read = at;
+	if (read - at >= AHEAD_MOST_NS)
+		turns_let_others(read - at, false);
+	REAL(pthread_mutex_lock)(&clock_of.lock);
 	if (read > clock_of.last)
 		clock_of.last = read;
 	read = clock_of.last;
-	pthread_mutex_unlock(&clock_of.lock);
+	REAL(pthread_mutex_unlock)(&clock_of.lock);
 	return read;
+}
+
+static struct timespec ts_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / TURNS_NS),
+				  .tv_nsec = (long)(ns % TURNS_NS) };
 }
 
 int turns_gettime(clockid_t clock, struct timespec *ts)
 {
-	uint64_t ns;
+	uint64_t first = first_of(clock);
 
-	if (!is_monotonic(clock) || !is_virtual())
+	if (!first)
 		return REAL(clock_gettime)(clock, ts);
-	ns = read_clock();
-	*ts = (struct timespec){ .tv_sec = (time_t)(ns / TURNS_NS),
-				 .tv_nsec = (long)(ns % TURNS_NS) };
+	*ts = ts_of(first * TURNS_NS + read_clock());
 	return 0;
 }
+
+uint64_t turns_until(clockid_t clock, const struct timespec *abs)
+{
+	uint64_t first = first_of(clock);
+	struct timespec ts;
+	int64_t left;
+
+	if (first)
+		ts = ts_of(first * TURNS_NS + clock_look());
+	else
+		REAL(clock_gettime)(clock, &ts);
+	left = (int64_t)(abs->tv_sec - ts.tv_sec) * (int64_t)TURNS_NS + abs->tv_nsec - ts.tv_nsec;
+	return left > 0 ? (uint64_t)left : 0;
+}
+
+const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct timespec *abs,
+				       struct timespec *room)
+{
+	if (!ours || !first_of(clock) || (uint64_t)abs->tv_nsec >= TURNS_NS)
+		return abs;
+	*room = ts_of(real_now(clock) + turns_until(clock, abs));
+	return room;
+}
+
+/* ---- calls ---- */
 
 int turns_clock_gettime(clockid_t clock, struct timespec *ts) __asm__("clock_gettime");
 int turns_clock_gettime(clockid_t clock, struct timespec *ts)
 {
 	return PROGRAM ? turns_gettime(clock, ts) : REAL(clock_gettime)(clock, ts);
+}
+
+int turns_gettimeofday(struct timeval *tv, void *zone) __asm__("gettimeofday");
+int turns_gettimeofday(struct timeval *tv, void *zone)
+{
+	struct timespec ts;
+	int result;
+
+	if (!PROGRAM || !tv)
+		return REAL(gettimeofday)(tv, zone);
+	result = zone ? REAL(gettimeofday)(tv, zone) : 0;
+	turns_gettime(CLOCK_REALTIME, &ts);
+	*tv = (struct timeval){ .tv_sec = ts.tv_sec, .tv_usec = ts.tv_nsec / 1000 };
+	return result;
+}
+
+time_t turns_time_of_day(time_t *out) __asm__("time");
+time_t turns_time_of_day(time_t *out)
+{
+	struct timespec ts;
+
+	if (!PROGRAM)
+		return REAL(time)(out);
+	turns_gettime(CLOCK_REALTIME, &ts);
+	if (out)
+		*out = ts.tv_sec;
+	return ts.tv_sec;
+}
+
+int turns_timespec_get(struct timespec *ts, int base) __asm__("timespec_get");
+int turns_timespec_get(struct timespec *ts, int base)
+{
+	if (!PROGRAM || base != TIME_UTC)
+		return REAL(timespec_get)(ts, base);
+	turns_gettime(CLOCK_REALTIME, ts);
+	return base;
 }

@@ -220,12 +220,16 @@ int turns_pthread_mutex_timedlock(pthread_mutex_t *mutex,
 				  const struct timespec *abs) __asm__("pthread_mutex_timedlock");
 int turns_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = mutex_in_turn(mutex, CLOCK_REALTIME, abs, &real);
-	return real ? REAL(pthread_mutex_timedlock)(mutex, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
+	return REAL(pthread_mutex_timedlock)(mutex, abs);
 }
 
 int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -233,12 +237,16 @@ int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 int turns_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				  const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = mutex_in_turn(mutex, clock, abs, &real);
-	return real ? REAL(pthread_mutex_clocklock)(mutex, clock, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, clock, abs, &room);
+	return REAL(pthread_mutex_clocklock)(mutex, clock, abs);
 }
 
 int turns_pthread_mutex_trylock(pthread_mutex_t *mutex) __asm__("pthread_mutex_trylock");

@@ -8,8 +8,6 @@
 
 #include "turns.h"
 
-#define POLL_NS 2000u /* of virtual time pass in a test that finds nothing and does not wait */
-
 /*
  * Test now, and again until the time is over (OUTSIDE_NEVER: it never is). The result of the last
  * test; *real: the caller has to wait as usual.
@@ -17,16 +15,20 @@
 static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, bool *real)
 {
 	uint64_t t = turns_now(), end = ns == OUTSIDE_NEVER ? ns : t + ns;
-	int n = test(arg);
+	int n;
+
+	turns_timers_fire();
+	n = test(arg);
 
 	*real = false;
 	if (n == 0 && ns == 0) {
-		turns_let_others(POLL_NS, false);
+		turns_let_others(TURNS_TEST_NS, false);
 		return n;
 	}
 	while (n == 0 && t < end && !*real) {
-		*real = !turns_let_others(ns == OUTSIDE_NEVER ? ns : end - t, true);
+		*real = !turns_wait_fd(ns == OUTSIDE_NEVER ? ns : end - t);
 		pthread_testcancel();
+		turns_timers_fire();
 		n = test(arg);
 		t = turns_now();
 	}
@@ -37,6 +39,12 @@ static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, b
 static uint64_t ns_of_ms(int ms)
 {
 	return ms < 0 ? OUTSIDE_NEVER : (uint64_t)ms * 1000000;
+}
+
+/* NULL: there is no limit. */
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return ts ? (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec : OUTSIDE_NEVER;
 }
 
 /* ---- poll ---- */
@@ -83,13 +91,9 @@ static int ppoll_in_turn(struct pollfd *fds, nfds_t n, const struct timespec *ts
 			 const sigset_t *mask)
 {
 	const struct poll_args args = { fds, n, mask };
-	uint64_t ns = OUTSIDE_NEVER;
 	bool real;
-	int got;
+	int got = test_until(test_poll, &args, ns_of(ts), &real);
 
-	if (ts)
-		ns = (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
-	got = test_until(test_poll, &args, ns, &real);
 	return real ? REAL(ppoll)(fds, n, ts, mask) : got;
 }
 
@@ -116,17 +120,33 @@ struct select_args {
 	int n;
 	fd_set *sets[3];
 	fd_set before[3];
+	const sigset_t *mask; /* of pselect, or NULL */
 };
 
 static int test_select(const void *args)
 {
 	const struct select_args *a = args;
-	struct timeval none = { 0 };
+	const struct timespec none = { 0 };
 
 	for (int i = 0; i < 3; i++)
 		if (a->sets[i])
 			*a->sets[i] = a->before[i];
-	return REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], &none);
+	return REAL(pselect)(a->n, a->sets[0], a->sets[1], a->sets[2], &none, a->mask);
+}
+
+/* The sets are as they were if *real. */
+static int select_until(struct select_args *a, uint64_t ns, bool *real)
+{
+	int got;
+
+	for (int i = 0; i < 3; i++)
+		if (a->sets[i])
+			a->before[i] = *a->sets[i];
+	got = test_until(test_select, a, ns, real);
+	for (int i = 0; *real && i < 3; i++)
+		if (a->sets[i])
+			*a->sets[i] = a->before[i];
+	return got;
 }
 
 static int select_in_turn(struct select_args *a, struct timeval *timeout)
@@ -135,18 +155,10 @@ static int select_in_turn(struct select_args *a, struct timeval *timeout)
 	bool real;
 	int got;
 
-	for (int i = 0; i < 3; i++)
-		if (a->sets[i])
-			a->before[i] = *a->sets[i];
 	if (timeout)
 		ns = (uint64_t)timeout->tv_sec * TURNS_NS + (uint64_t)timeout->tv_usec * 1000;
-	got = test_until(test_select, a, ns, &real);
-	if (!real)
-		return got;
-	for (int i = 0; i < 3; i++)
-		if (a->sets[i])
-			*a->sets[i] = a->before[i];
-	return REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout);
+	got = select_until(a, ns, &real);
+	return real ? REAL(select)(a->n, a->sets[0], a->sets[1], a->sets[2], timeout) : got;
 }
 
 int turns_select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout) __asm__("select");
@@ -160,24 +172,40 @@ int turns_select(int n, fd_set *r, fd_set *w, fd_set *x, struct timeval *timeout
 	return select_in_turn(&args, timeout);
 }
 
+int turns_pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec *ts,
+		  const sigset_t *mask) __asm__("pselect");
+int turns_pselect(int n, fd_set *r, fd_set *w, fd_set *x, const struct timespec *ts,
+		  const sigset_t *mask)
+{
+	struct select_args args = { .n = n, .sets = { r, w, x }, .mask = mask };
+	bool real;
+	int got;
+
+	if (n > FD_SETSIZE || !PROGRAM)
+		return REAL(pselect)(n, r, w, x, ts, mask);
+	got = select_until(&args, ns_of(ts), &real);
+	return real ? REAL(pselect)(n, r, w, x, ts, mask) : got;
+}
+
 /* ---- epoll ---- */
 
 struct epoll_args {
 	int fd, max;
 	struct epoll_event *events;
+	const sigset_t *mask; /* of epoll_pwait, or NULL */
 };
 
 static int test_epoll(const void *args)
 {
 	const struct epoll_args *a = args;
 
-	return REAL(epoll_wait)(a->fd, a->events, a->max, 0);
+	return REAL(epoll_pwait)(a->fd, a->events, a->max, 0, a->mask);
 }
 
 int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms) __asm__("epoll_wait");
 int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
 {
-	const struct epoll_args args = { fd, max, events };
+	const struct epoll_args args = { fd, max, events, NULL };
 	bool real;
 	int got = 0;
 
@@ -187,4 +215,31 @@ int turns_epoll_wait(int fd, struct epoll_event *events, int max, int ms)
 	if (!real)
 		got = test_until(test_epoll, &args, ns_of_ms(ms), &real);
 	return real ? REAL(epoll_wait)(fd, events, max, ms) : got;
+}
+
+int turns_epoll_pwait(int fd, struct epoll_event *events, int max, int ms,
+		      const sigset_t *mask) __asm__("epoll_pwait");
+int turns_epoll_pwait(int fd, struct epoll_event *events, int max, int ms, const sigset_t *mask)
+{
+	const struct epoll_args args = { fd, max, events, mask };
+	bool real = !PROGRAM;
+	int got = 0;
+
+	if (!real)
+		got = test_until(test_epoll, &args, ns_of_ms(ms), &real);
+	return real ? REAL(epoll_pwait)(fd, events, max, ms, mask) : got;
+}
+
+int turns_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *ts,
+		       const sigset_t *mask) __asm__("epoll_pwait2");
+int turns_epoll_pwait2(int fd, struct epoll_event *events, int max, const struct timespec *ts,
+		       const sigset_t *mask)
+{
+	const struct epoll_args args = { fd, max, events, mask };
+	bool real = !PROGRAM;
+	int got = 0;
+
+	if (!real)
+		got = test_until(test_epoll, &args, ns_of(ts), &real);
+	return real ? REAL(epoll_pwait2)(fd, events, max, ts, mask) : got;
 }

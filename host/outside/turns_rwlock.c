@@ -41,24 +41,32 @@ int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timesp
 	"pthread_rwlock_timedrdlock");
 int turns_pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = turns_lock(lock, try_to_read, CLOCK_REALTIME, abs, &real);
-	return real ? REAL(pthread_rwlock_timedrdlock)(lock, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
+	return REAL(pthread_rwlock_timedrdlock)(lock, abs);
 }
 
 int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abs) __asm__(
 	"pthread_rwlock_timedwrlock");
 int turns_pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = turns_lock(lock, try_to_write, CLOCK_REALTIME, abs, &real);
-	return real ? REAL(pthread_rwlock_timedwrlock)(lock, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, CLOCK_REALTIME, abs, &room);
+	return REAL(pthread_rwlock_timedwrlock)(lock, abs);
 }
 
 int turns_pthread_rwlock_clockrdlock(
@@ -67,12 +75,16 @@ int turns_pthread_rwlock_clockrdlock(
 int turns_pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
 				     const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = turns_lock(lock, try_to_read, clock, abs, &real);
-	return real ? REAL(pthread_rwlock_clockrdlock)(lock, clock, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, clock, abs, &room);
+	return REAL(pthread_rwlock_clockrdlock)(lock, clock, abs);
 }
 
 int turns_pthread_rwlock_clockwrlock(
@@ -81,12 +93,16 @@ int turns_pthread_rwlock_clockwrlock(
 int turns_pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 				     const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = turns_lock(lock, try_to_write, clock, abs, &real);
-	return real ? REAL(pthread_rwlock_clockwrlock)(lock, clock, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, clock, abs, &room);
+	return REAL(pthread_rwlock_clockwrlock)(lock, clock, abs);
 }
 
 int turns_pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) __asm__("pthread_rwlock_tryrdlock");

@@ -25,6 +25,7 @@ int turns_sem_wait(sem_t *sem)
 static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 {
 	uint64_t end = turns_now() + turns_until(clock, abs), t;
+	struct timespec room;
 
 	for (;;) {
 		pthread_testcancel();
@@ -36,7 +37,8 @@ static int sem_until(sem_t *sem, clockid_t clock, const struct timespec *abs)
 		if (errno != EAGAIN)
 			return -1;
 		if (!turns_let_others(end - t, false))
-			return REAL(sem_clockwait)(sem, clock, abs);
+			return REAL(sem_clockwait)(sem, clock,
+						   turns_real_time(true, clock, abs, &room));
 	}
 }
 
@@ -116,12 +118,16 @@ int turns_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 int turns_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 				 const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = cond_until(cond, mutex, cond_clock(cond), abs, &real);
-	return real ? REAL_COND(pthread_cond_timedwait)(cond, mutex, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, cond_clock(cond), abs, &room);
+	return REAL_COND(pthread_cond_timedwait)(cond, mutex, abs);
 }
 
 int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
@@ -129,12 +135,16 @@ int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
 int turns_pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 				 const struct timespec *abs)
 {
-	bool real = !PROGRAM;
+	bool ours = PROGRAM, real = !ours;
+	struct timespec room;
 	int err = 0;
 
 	if (!real)
 		err = cond_until(cond, mutex, clock, abs, &real);
-	return real ? REAL(pthread_cond_clockwait)(cond, mutex, clock, abs) : err;
+	if (!real)
+		return err;
+	abs = turns_real_time(ours, clock, abs, &room);
+	return REAL(pthread_cond_clockwait)(cond, mutex, clock, abs);
 }
 
 int turns_pthread_cond_signal(pthread_cond_t *cond) __asm__("pthread_cond_signal");

@@ -97,11 +97,13 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left)
 {
-	bool absolute = flags & TIMER_ABSTIME;
+	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && is_valid(ts);
+	struct timespec room;
 
-	if (PROGRAM && is_valid(ts) &&
-	    turns_sleep_ns(absolute ? turns_until(clock, ts) : ns_of(ts)))
+	if (ours && turns_sleep_ns(absolute ? turns_until(clock, ts) : ns_of(ts)))
 		return 0;
+	if (absolute)
+		ts = turns_real_time(ours, clock, ts, &room);
 	return REAL(clock_nanosleep)(clock, flags, ts, left);
 }
 

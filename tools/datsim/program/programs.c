@@ -177,13 +177,16 @@ static int count_left(const struct programs *programs)
  */
 static bool are_stuck(const struct programs *programs)
 {
+	int members = 0, stuck = 0, left = 0;
 	DAT_SIM_MEMBER member;
-	int stuck = 0;
 
-	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
-	     i++)
+	for (; dat_sim_fabric_member(programs->fabric, members, &member) == DAT_SUCCESS;
+	     members++) {
 		stuck += member.stuck == DAT_TRUE;
-	return stuck > 0 && stuck == count_left(programs);
+		for (int i = 0; i < programs->count; i++)
+			left += programs->one[i].pid == (pid_t)member.pid;
+	}
+	return stuck > 0 && stuck == members && left == count_left(programs);
 }
 
 /*

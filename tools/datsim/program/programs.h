@@ -28,6 +28,7 @@ struct programs {
 	} one[32];
 	int count;
 	int ready;           /* programs that have started up */
+	int children;        /* in lockstep: processes of theirs when the last one had settled */
 	bool over_verbs;     /* they use the passthrough, on the fabric's verbs devices */
 	bool lockstep;       /* threads run one at a time, in virtual time */
 	struct ended *ended; /* the caller watches */

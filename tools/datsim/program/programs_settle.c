@@ -29,19 +29,29 @@ static int count_ready(const struct programs *programs)
 	return ready;
 }
 
-/* In lockstep: how many processes wait; 0 while one of them does not. */
-static int count_waiting(const struct programs *programs)
-{
-	DAT_SIM_MEMBER member;
-	int waiting = 0;
+struct presence {
+	int members, waiting;
+	int children; /* processes that programs have started */
+	bool there;   /* the process that was asked for is one of them */
+};
 
-	for (DAT_COUNT i = 0; dat_sim_fabric_member(programs->fabric, i, &member) == DAT_SUCCESS;
-	     i++) {
-		if (!member.waiting)
-			return 0;
-		waiting++;
+/* In lockstep: which processes take part, and is this one among them? */
+static struct presence look_at_members(const struct programs *programs, pid_t pid)
+{
+	struct presence p = { 0 };
+	DAT_SIM_MEMBER member;
+
+	for (; dat_sim_fabric_member(programs->fabric, p.members, &member) == DAT_SUCCESS;
+	     p.members++) {
+		bool child = true;
+
+		for (int i = 0; i < programs->count; i++)
+			child &= programs->one[i].pid != (pid_t)member.pid;
+		p.children += child;
+		p.waiting += member.waiting != DAT_FALSE;
+		p.there |= pid == (pid_t)member.pid;
 	}
-	return waiting;
+	return p;
 }
 
 /*
@@ -99,14 +109,29 @@ static long next_look(long waited)
 
 bool programs_all_wait(struct programs *programs)
 {
-	programs->ready = count_waiting(programs);
-	return programs->ready > 0 || count_members(programs) == 0;
+	struct presence p = look_at_members(programs, 0);
+
+	programs->children = p.children;
+	return p.waiting == p.members;
+}
+
+/*
+ * A program that cannot take part (a static one, say) may start others that do: then these are
+ * what is waited for.
+ */
+static bool has_settled(struct programs *programs, pid_t pid)
+{
+	struct presence p = look_at_members(programs, pid);
+
+	if (p.waiting < p.members || (!p.there && p.children <= programs->children))
+		return false;
+	programs->children = p.children;
+	return true;
 }
 
 static void let_settle_in_lockstep(struct programs *programs, int i)
 {
 	long most = lockstep_most_ns(), waited = 0, look;
-	int before = programs->ready;
 
 	for (; waited < most && !programs->ended->by && !programs->late; waited += look) {
 		look = next_look(waited);
@@ -116,8 +141,7 @@ static void let_settle_in_lockstep(struct programs *programs, int i)
 		/* One that is busy does not wait for a turn. A look at the fabric costs more. */
 		if (waited < BUSY_NS && !startup_waits(programs->one[i].pid))
 			continue;
-		programs->ready = count_waiting(programs);
-		if (programs->ready > before)
+		if (has_settled(programs, programs->one[i].pid))
 			return;
 	}
 }

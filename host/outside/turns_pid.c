@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_pid.c - the process ids that programs in lockstep see. Programs make seeds, names and port
+ * numbers of them, so they are the same in each run: 5000000 is the first process that took part,
+ * and so on. Calls that take an id take those, and ids of processes outside the fabric as they are.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "turns.h"
+
+#define OF_NONE (NIC_BOOK_PIDS_FIRST - 1) /* a parent outside the fabric */
+
+/* ---- the book ---- */
+
+static uint32_t count_of(const struct nic_book *book)
+{
+	return book->pids < NIC_BOOK_PIDS ? book->pids : NIC_BOOK_PIDS;
+}
+
+/* As the program sees it; 0: it is in no entry. */
+static pid_t pid_find(const struct nic_book *book, pid_t pid)
+{
+	for (uint32_t i = count_of(book); i > 0; i--)
+		if (nic_book_pid(book->pid[i - 1]) == pid)
+			return NIC_BOOK_PIDS_FIRST + (pid_t)i - 1;
+	return 0;
+}
+
+pid_t turns_pid_shown(pid_t pid)
+{
+	struct nic_book *book = turns_book();
+	pid_t shown = book && pid > 0 ? pid_find(book, pid) : pid;
+	uint32_t i;
+
+	if (shown)
+		return shown;
+	i = count_of(book);
+	if (i == NIC_BOOK_PIDS)
+		return pid;
+	book->pid[i] = nic_book_word(pid);
+	book->pids = i + 1;
+	return NIC_BOOK_PIDS_FIRST + (pid_t)i;
+}
+
+pid_t turns_pid_known(pid_t pid)
+{
+	const struct nic_book *book = turns_book();
+	pid_t shown = book && pid > 0 ? pid_find(book, pid) : 0;
+
+	return shown ? shown : pid;
+}
+
+pid_t turns_pid_meant(pid_t shown)
+{
+	const struct nic_book *book = turns_book();
+	pid_t i = shown - NIC_BOOK_PIDS_FIRST, pid = 0;
+
+	if (!book || i < OF_NONE - NIC_BOOK_PIDS_FIRST || (i >= 0 && (uint32_t)i >= count_of(book)))
+		return shown;
+	pid = nic_book_pid(i < 0 ? book->outside : book->pid[i]);
+	return pid ? pid : shown;
+}
+
+void turns_pid_gone(pid_t pid)
+{
+	struct nic_book *book = turns_book();
+	pid_t shown = book ? pid_find(book, pid) : 0;
+
+	if (shown)
+		book->pid[shown - NIC_BOOK_PIDS_FIRST] = 0;
+}
+
+/* ---- calls ---- */
+
+pid_t turns_getpid(void) __asm__("getpid");
+pid_t turns_getpid(void)
+{
+	pid_t pid = REAL(getpid)();
+
+	return PROGRAM ? turns_pid_shown(pid) : pid;
+}
+
+pid_t turns_getppid(void) __asm__("getppid");
+pid_t turns_getppid(void)
+{
+	struct nic_book *book = PROGRAM ? turns_book() : NULL;
+	pid_t pid = REAL(getppid)(), shown;
+
+	if (!book)
+		return pid;
+	shown = turns_pid_known(pid);
+	if (shown != pid)
+		return shown;
+	book->outside = nic_book_word(pid);
+	return OF_NONE;
+}
+
+/* Threads other than the first keep their own. */
+pid_t turns_gettid(void) __asm__("gettid");
+pid_t turns_gettid(void)
+{
+	pid_t tid = REAL(gettid)();
+
+	return PROGRAM && tid == REAL(getpid)() ? turns_pid_shown(tid) : tid;
+}
+
+static pid_t pid_meant(bool ours, pid_t pid)
+{
+	if (!ours)
+		return pid;
+	return pid < 0 ? -turns_pid_meant(-pid) : turns_pid_meant(pid);
+}
+
+/* What a signal ends, or lets go on, may be what others wait for. */
+int turns_kill(pid_t pid, int sig) __asm__("kill");
+int turns_kill(pid_t pid, int sig)
+{
+	bool ours = PROGRAM;
+	int result = REAL(kill)(pid_meant(ours, pid), sig);
+
+	if (ours && result == 0)
+		turns_tell(true);
+	return result;
+}
+
+int turns_killpg(pid_t group, int sig) __asm__("killpg");
+int turns_killpg(pid_t group, int sig)
+{
+	bool ours = PROGRAM;
+	int result = REAL(killpg)(pid_meant(ours, group), sig);
+
+	if (ours && result == 0)
+		turns_tell(true);
+	return result;
+}
+
+int turns_sigqueue(pid_t pid, int sig, const union sigval value) __asm__("sigqueue");
+int turns_sigqueue(pid_t pid, int sig, const union sigval value)
+{
+	bool ours = PROGRAM;
+	int result = REAL(sigqueue)(pid_meant(ours, pid), sig, value);
+
+	if (ours && result == 0)
+		turns_tell(true);
+	return result;
+}
+
+pid_t turns_getpgid(pid_t pid) __asm__("getpgid");
+pid_t turns_getpgid(pid_t pid)
+{
+	bool ours = PROGRAM;
+	pid_t group = REAL(getpgid)(pid_meant(ours, pid));
+
+	return ours ? turns_pid_known(group) : group;
+}
+
+pid_t turns_getpgrp(void) __asm__("getpgrp");
+pid_t turns_getpgrp(void)
+{
+	return PROGRAM ? turns_pid_known(REAL(getpgrp)()) : REAL(getpgrp)();
+}
+
+int turns_setpgid(pid_t pid, pid_t group) __asm__("setpgid");
+int turns_setpgid(pid_t pid, pid_t group)
+{
+	bool ours = PROGRAM;
+
+	return REAL(setpgid)(pid_meant(ours, pid), pid_meant(ours, group));
+}
+
+pid_t turns_getsid(pid_t pid) __asm__("getsid");
+pid_t turns_getsid(pid_t pid)
+{
+	bool ours = PROGRAM;
+	pid_t session = REAL(getsid)(pid_meant(ours, pid));
+
+	return ours ? turns_pid_known(session) : session;
+}
+
+pid_t turns_setsid(void) __asm__("setsid");
+pid_t turns_setsid(void)
+{
+	pid_t session = REAL(setsid)();
+
+	return PROGRAM ? turns_pid_known(session) : session;
+}
+
+pid_t turns_tcgetpgrp(int fd) __asm__("tcgetpgrp");
+pid_t turns_tcgetpgrp(int fd)
+{
+	pid_t group = REAL(tcgetpgrp)(fd);
+
+	return PROGRAM ? turns_pid_known(group) : group;
+}
+
+int turns_tcsetpgrp(int fd, pid_t group) __asm__("tcsetpgrp");
+int turns_tcsetpgrp(int fd, pid_t group)
+{
+	return REAL(tcsetpgrp)(fd, pid_meant(PROGRAM, group));
+}
+
+int turns_sched_setaffinity(pid_t pid, size_t size,
+			    const cpu_set_t *set) __asm__("sched_setaffinity");
+int turns_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	return REAL(sched_setaffinity)(pid_meant(PROGRAM, pid), size, set);
+}
+
+int turns_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) __asm__("sched_getaffinity");
+int turns_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	return REAL(sched_getaffinity)(pid_meant(PROGRAM, pid), size, set);
+}
+
+ssize_t turns_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
+			       const struct iovec *from, unsigned long froms,
+			       unsigned long flags) __asm__("process_vm_readv");
+ssize_t turns_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
+			       const struct iovec *from, unsigned long froms, unsigned long flags)
+{
+	return REAL(process_vm_readv)(pid_meant(PROGRAM, pid), to, tos, from, froms, flags);
+}
+
+ssize_t turns_process_vm_writev(pid_t pid, const struct iovec *from, unsigned long froms,
+				const struct iovec *to, unsigned long tos,
+				unsigned long flags) __asm__("process_vm_writev");
+ssize_t turns_process_vm_writev(pid_t pid, const struct iovec *from, unsigned long froms,
+				const struct iovec *to, unsigned long tos, unsigned long flags)
+{
+	return REAL(process_vm_writev)(pid_meant(PROGRAM, pid), from, froms, to, tos, flags);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* turns_signal.c - waiting for signals, and for files' locks, of a program in lockstep. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "turns.h"
+
+/* ---- signals ---- */
+
+/* Take one of the set if it is pending, until the time is over. *real: block as usual. */
+static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *real)
+{
+	uint64_t end = ns == OUTSIDE_NEVER ? ns : turns_now() + ns, t = 0;
+	const struct timespec none = { 0 };
+	int sig;
+
+	*real = false;
+	while ((sig = REAL(sigtimedwait)(set, info, &none)) < 0 && errno == EAGAIN) {
+		t = end == OUTSIDE_NEVER ? 0 : turns_now();
+		if (t >= end)
+			return -1;
+		pthread_testcancel();
+		*real = !turns_wait_fd(end == OUTSIDE_NEVER ? end : end - t);
+		if (*real)
+			return -1;
+	}
+	return sig;
+}
+
+int turns_sigwaitinfo(const sigset_t *set, siginfo_t *info) __asm__("sigwaitinfo");
+int turns_sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	bool real = !PROGRAM;
+	int sig = real ? 0 : take_signal(set, info, OUTSIDE_NEVER, &real);
+
+	return real ? REAL(sigwaitinfo)(set, info) : sig;
+}
+
+int turns_sigtimedwait(const sigset_t *set, siginfo_t *info,
+		       const struct timespec *timeout) __asm__("sigtimedwait");
+int turns_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	uint64_t ns = OUTSIDE_NEVER;
+	bool real = !PROGRAM;
+	int sig = 0;
+
+	if (timeout)
+		ns = (uint64_t)timeout->tv_sec * TURNS_NS + (uint64_t)timeout->tv_nsec;
+	if (!real)
+		sig = take_signal(set, info, ns, &real);
+	return real ? REAL(sigtimedwait)(set, info, timeout) : sig;
+}
+
+int turns_sigwait(const sigset_t *set, int *sig) __asm__("sigwait");
+int turns_sigwait(const sigset_t *set, int *sig)
+{
+	bool real = !PROGRAM;
+	int got = real ? 0 : take_signal(set, NULL, OUTSIDE_NEVER, &real);
+
+	if (real)
+		return REAL(sigwait)(set, sig);
+	if (got < 0)
+		return errno;
+	*sig = got;
+	return 0;
+}
+
+static bool is_pending_without(const sigset_t *mask)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending))
+		return true;
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (sigismember(&pending, sig) == 1 && sigismember(mask, sig) == 0)
+			return true;
+	return false;
+}
+
+int turns_sigsuspend(const sigset_t *mask) __asm__("sigsuspend");
+int turns_sigsuspend(const sigset_t *mask)
+{
+	bool ours = PROGRAM;
+
+	while (ours && !is_pending_without(mask)) {
+		pthread_testcancel();
+		ours = turns_wait_fd(OUTSIDE_NEVER);
+	}
+	return REAL(sigsuspend)(mask);
+}
+
+/* ---- locks of files ---- */
+
+int turns_flock(int fd, int operation) __asm__("flock");
+int turns_flock(int fd, int operation)
+{
+	bool ours = PROGRAM, unlocks = (operation & ~LOCK_NB) == LOCK_UN;
+	int result;
+
+	if (!ours || (operation & LOCK_NB))
+		return REAL(flock)(fd, operation);
+	while ((result = REAL(flock)(fd, operation | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
+		if (!turns_wait_fd(OUTSIDE_NEVER))
+			return REAL(flock)(fd, operation);
+	if (unlocks)
+		turns_tell(true);
+	return result;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_syscall.c - syscall() of a program in lockstep: the kernel's own futex, process ids and
+ * random numbers. Another call is the kernel's, and if it blocks the thread is preempted.
+ */
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "turns.h"
+
+struct args {
+	long a, b, c, d, e, f;
+};
+
+static long fail_with(int err)
+{
+	errno = err;
+	return -1;
+}
+
+/* The time of a FUTEX_WAIT is relative, that of a FUTEX_WAIT_BITSET is not. */
+static uint64_t futex_ns(int op, const struct timespec *ts)
+{
+	clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+
+	if (!ts)
+		return OUTSIDE_NEVER;
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
+		return turns_until(clock, ts);
+	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
+}
+
+static uint32_t value_of(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+/* A futex may wake without cause: a thread tests its word again when anything has been told. */
+static long wait_for_futex(const struct args *a, bool *real)
+{
+	const uint32_t *word = (const uint32_t *)a->a;
+	const struct timespec *ts = (const struct timespec *)a->d;
+	uint64_t ns = futex_ns((int)a->b, ts), begin = ts ? turns_now() : 0;
+
+	if (value_of(word) != (uint32_t)a->c)
+		return fail_with(EAGAIN);
+	if (ns == 0)
+		return fail_with(ETIMEDOUT);
+	*real = !turns_wait_fd(ns);
+	if (*real)
+		return 0;
+	if (ts && turns_now() - begin >= ns && value_of(word) == (uint32_t)a->c)
+		return fail_with(ETIMEDOUT);
+	return 0;
+}
+
+static long call_kernel(long n, const struct args *a)
+{
+	return REAL(syscall)(n, a->a, a->b, a->c, a->d, a->e, a->f);
+}
+
+static long call_futex(const struct args *a)
+{
+	int op = (int)a->b & FUTEX_CMD_MASK;
+	bool real = true;
+	long result = 0;
+
+	if (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET)
+		result = wait_for_futex(a, &real);
+	if (real)
+		result = call_kernel(SYS_futex, a);
+	if (real && result >= 0)
+		turns_tell(true);
+	return result;
+}
+
+/* With six arguments, whatever their number: those that the caller did not pass are not used. */
+long turns_syscall(long n, long a, long b, long c, long d, long e, long f) __asm__("syscall");
+long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
+{
+	const struct args args = { a, b, c, d, e, f };
+
+	if (!PROGRAM)
+		return call_kernel(n, &args);
+	switch (n) {
+	case SYS_futex:
+		return call_futex(&args);
+	case SYS_getpid:
+		return turns_pid_shown(REAL(getpid)());
+	case SYS_gettid:
+		return REAL(gettid)() == REAL(getpid)() ? turns_pid_shown(REAL(getpid)())
+							: REAL(gettid)();
+	case SYS_getrandom:
+		turns_random((void *)a, (size_t)b);
+		return b;
+	default:
+		return call_kernel(n, &args);
+	}
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * turns_timer.c - timerfd of a program in lockstep, in virtual time. The descriptor is an eventfd,
+ * to which the expirations are written when a thread of the process, which waits for descriptors,
+ * has seen their time come. So it is read, and waited for, as usual.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "turns.h"
+#include "host/nic_process.h"
+
+#define TIMERS 64
+
+struct timer {
+	int fd; /* -1: the entry is free */
+	clockid_t clock;
+	uint64_t at;    /* virtual time of the next expiration; OUTSIDE_NEVER: it is not armed */
+	uint64_t every; /* 0: once */
+};
+
+/* Only the thread that has the turn reads or writes it. */
+static struct timer timers[TIMERS];
+static int timers_high; /* those in use are below */
+
+static struct timer *timer_of(int fd)
+{
+	for (int i = 0; i < timers_high; i++)
+		if (timers[i].fd == fd)
+			return &timers[i];
+	return NULL;
+}
+
+uint64_t turns_timers_left(uint64_t ns)
+{
+	uint64_t now = timers_high ? turns_now() : 0;
+
+	for (int i = 0; i < timers_high; i++) {
+		const struct timer *t = &timers[i];
+
+		if (t->fd >= 0 && t->at != OUTSIDE_NEVER && (t->at <= now || t->at - now < ns))
+			ns = t->at <= now ? 0 : t->at - now;
+	}
+	return ns;
+}
+
+static void fire_timer(struct timer *t, uint64_t now)
+{
+	uint64_t times = 1;
+
+	if (t->every)
+		times += (now - t->at) / t->every;
+	t->at = t->every ? t->at + times * t->every : OUTSIDE_NEVER;
+	if (REAL(write)(t->fd, &times, sizeof(times)) < 0)
+		return; /* the program has closed it by another name */
+}
+
+void turns_timers_fire(void)
+{
+	uint64_t now = timers_high ? turns_now() : 0;
+	int before = errno;
+
+	for (int i = 0; i < timers_high; i++)
+		if (timers[i].fd >= 0 && timers[i].at <= now)
+			fire_timer(&timers[i], now);
+	errno = before;
+}
+
+void turns_timer_closed(int fd)
+{
+	struct timer *t = fd >= 0 ? timer_of(fd) : NULL;
+
+	if (t)
+		t->fd = -1;
+}
+
+/* ---- calls ---- */
+
+static int make_timer(clockid_t clock, int flags)
+{
+	int i = 0, fd;
+
+	while (i < timers_high && timers[i].fd >= 0)
+		i++;
+	if (i == TIMERS)
+		return REAL(timerfd_create)(clock, flags);
+	_Static_assert((int)TFD_NONBLOCK == (int)EFD_NONBLOCK &&
+			       (int)TFD_CLOEXEC == (int)EFD_CLOEXEC,
+		       "the same bits");
+	fd = process_fd(eventfd(0, flags));
+	if (fd < 0)
+		return fd;
+	timers[i] = (struct timer){ .fd = fd, .clock = clock, .at = OUTSIDE_NEVER };
+	if (timers_high == i)
+		timers_high++;
+	return fd;
+}
+
+int turns_timerfd_create(clockid_t clock, int flags) __asm__("timerfd_create");
+int turns_timerfd_create(clockid_t clock, int flags)
+{
+	bool known = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME;
+
+	return PROGRAM && known ? make_timer(clock, flags) : REAL(timerfd_create)(clock, flags);
+}
+
+static struct timespec ts_of(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / TURNS_NS),
+				  .tv_nsec = (long)(ns % TURNS_NS) };
+}
+
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
+}
+
+static bool is_valid(const struct timespec *ts)
+{
+	return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && (uint64_t)ts->tv_nsec < TURNS_NS;
+}
+
+static void look_at(const struct timer *t, struct itimerspec *value)
+{
+	uint64_t now = turns_now();
+
+	*value = (struct itimerspec){ .it_interval = ts_of(t->every) };
+	if (t->at != OUTSIDE_NEVER)
+		value->it_value = ts_of(t->at > now ? t->at - now : 1);
+}
+
+/* Expirations that were not read are forgotten. */
+static void empty_fd(int fd)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	uint64_t times;
+
+	if (REAL(poll)(&pfd, 1, 0) == 1 && REAL(read)(fd, &times, sizeof(times)) < 0)
+		return;
+}
+
+static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
+		     struct itimerspec *old)
+{
+	if (!is_valid(&value->it_value) || !is_valid(&value->it_interval)) {
+		errno = EINVAL;
+		return -1;
+	}
+	turns_timers_fire();
+	if (old)
+		look_at(t, old);
+	empty_fd(t->fd);
+	t->every = ns_of(&value->it_interval);
+	if (ns_of(&value->it_value) == 0)
+		t->at = OUTSIDE_NEVER;
+	else if (flags & TFD_TIMER_ABSTIME)
+		t->at = turns_now() + turns_until(t->clock, &value->it_value);
+	else
+		t->at = turns_now() + ns_of(&value->it_value);
+	turns_timers_fire();
+	turns_tell(true); /* threads that wait for it wait for another time */
+	return 0;
+}
+
+int turns_timerfd_settime(int fd, int flags, const struct itimerspec *value,
+			  struct itimerspec *old) __asm__("timerfd_settime");
+int turns_timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
+{
+	struct timer *t = PROGRAM && fd >= 0 ? timer_of(fd) : NULL;
+
+	return t ? set_timer(t, flags, value, old) : REAL(timerfd_settime)(fd, flags, value, old);
+}
+
+int turns_timerfd_gettime(int fd, struct itimerspec *value) __asm__("timerfd_gettime");
+int turns_timerfd_gettime(int fd, struct itimerspec *value)
+{
+	struct timer *t = PROGRAM && fd >= 0 ? timer_of(fd) : NULL;
+
+	if (!t)
+		return REAL(timerfd_gettime)(fd, value);
+	turns_timers_fire();
+	look_at(t, value);
+	return 0;
+}

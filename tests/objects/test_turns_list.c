@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The list of what libdat-turns.so covers (host/outside/turns_calls.h): the library defines each
+ * name, and each call that may wait is made where it would block. It has to ask the table for a
+ * turn before it comes back; what it waits for happens in that moment, and no sooner.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/nic.h"
+#include "host/outside/outside.h"
+#include "host/outside/turns_calls.h"
+#include "tests/support/support.h"
+
+/* ---- the table ---- */
+
+static int waits;
+static void (*happen)(void); /* what the call waits for; at its first wait */
+static uint64_t clock_now = 5000000000u;
+static struct nic_book book;
+
+static enum outside_wait fake_wait(uint64_t ns, bool descriptor)
+{
+	(void)descriptor;
+	if (ns != OUTSIDE_NEVER)
+		clock_now += ns;
+	if (waits++ == 0 && happen)
+		happen();
+	return happen || ns != OUTSIDE_NEVER ? OUTSIDE_AGAIN : OUTSIDE_HOPELESS;
+}
+
+static void fake_tell(bool descriptor)
+{
+	(void)descriptor;
+}
+
+static void fake_nothing(void)
+{
+}
+
+static void fake_born(int pid)
+{
+	(void)pid;
+}
+
+static uint64_t fake_now(void)
+{
+	return clock_now;
+}
+
+static struct nic_book *fake_book(void)
+{
+	return &book;
+}
+
+static void (*meet)(const struct outside *table);
+static struct outside table = { sizeof(table), NULL,      fake_tell,    fake_nothing, fake_now,
+				fake_nothing,  fake_born, fake_nothing, fake_book };
+
+/*
+ * The code that the table's first call is in counts as a library, so it is libc's at first. Virtual
+ * time begins about now, because Check takes the time of a test before and after it.
+ */
+static void begin(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_now = ts.tv_sec > 1000 ? (uint64_t)(ts.tv_sec - 999) * 1000000000u : 0;
+	table.wait = (enum outside_wait(*)(uint64_t, bool))(void (*)(void))abort;
+	meet(&table);
+	table.wait = fake_wait;
+}
+
+/* ---- what calls wait for ---- */
+
+static int wire[2];
+static char bytes[70000];
+static FILE *stream;
+static int listener, epoll;
+static struct sockaddr_in meant = { .sin_family = AF_INET };
+static sem_t sem;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_barrier_t barrier;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_t thread;
+static pid_t child;
+static int files[2];
+static uint32_t word;
+static sigset_t set;
+
+static void feed(void)
+{
+	ck_assert_int_eq(syscall(SYS_write, wire[1], "7\n", 2), 2);
+}
+
+static void make_room(void)
+{
+	fcntl(wire[0], F_SETFL, O_NONBLOCK);
+	while (syscall(SYS_read, wire[0], bytes, sizeof(bytes)) > 0)
+		;
+}
+
+static void ask(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	ck_assert_int_eq(syscall(SYS_connect, fd, &meant, sizeof(meant)), 0);
+}
+
+static void post(void)
+{
+	sem_post(&sem);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&mutex);
+}
+
+static void let_write(void)
+{
+	pthread_rwlock_unlock(&rwlock);
+}
+
+static void let_spin(void)
+{
+	pthread_spin_unlock(&spin);
+}
+
+static void come_last(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+static void signal_cond(void)
+{
+	pthread_cond_signal(&cond);
+}
+
+static void end_other(void)
+{
+	siginfo_t info;
+
+	ck_assert_int_eq(syscall(SYS_write, wire[1], "x", 1), 1);
+	if (child)
+		syscall(SYS_waitid, P_PID, child, &info, WEXITED | WNOWAIT, NULL);
+}
+
+static void *end_when_told(void *arg)
+{
+	char byte;
+
+	syscall(SYS_read, wire[0], &byte, 1);
+	return arg;
+}
+
+static void raise_one(void)
+{
+	raise(SIGUSR1);
+}
+
+static void unlock_file(void)
+{
+	syscall(SYS_flock, files[0], LOCK_UN);
+}
+
+static void wake(void)
+{
+	__atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+static void interrupt_soon(void)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 1000 } };
+
+	setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+/* ---- calls ---- */
+
+static struct timespec in_a_minute(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	ts.tv_sec += 60;
+	return ts;
+}
+
+static int scan(const char *format, ...)
+{
+	extern int scan_list(FILE *, const char *, va_list) __asm__("__isoc99_vfscanf");
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = scan_list(stream, format, args);
+	va_end(args);
+	return n;
+}
+
+/* As fortified programs call them; not all headers declare them. */
+ssize_t read_checked(int fd, void *to, size_t n, size_t room) __asm__("__read_chk");
+ssize_t recv_checked(int fd, void *to, size_t n, size_t room, int flags) __asm__("__recv_chk");
+ssize_t recvfrom_checked(int fd, void *to, size_t n, size_t room, int flags, struct sockaddr *addr,
+			 socklen_t *size) __asm__("__recvfrom_chk");
+int poll_checked(struct pollfd *fds, nfds_t n, int ms, size_t size) __asm__("__poll_chk");
+int ppoll_checked(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask,
+		  size_t size) __asm__("__ppoll_chk");
+char *fgets_checked(char *to, size_t room, int n, FILE *file) __asm__("__fgets_chk");
+ssize_t getdelim_inline(char **line, size_t *room, int end, FILE *file) __asm__("__getdelim");
+int fscanf_c99(FILE *file, const char *format, ...) __asm__("__isoc99_fscanf");
+
+static bool make_call(const char *name)
+{
+	struct iovec iov = { bytes, 2 }, long_iov = { bytes, sizeof(bytes) };
+	struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct msghdr long_message = { .msg_iov = &long_iov, .msg_iovlen = 1 };
+	struct mmsghdr messages[1] = { { .msg_hdr = { .msg_iov = &iov, .msg_iovlen = 1 } } };
+	struct pollfd pfd = { .fd = wire[0], .events = POLLIN };
+	struct timespec minute = { .tv_sec = 60 }, ns = { .tv_nsec = 1 };
+	struct timespec real = in_a_minute(CLOCK_REALTIME), mono = in_a_minute(CLOCK_MONOTONIC);
+	struct timeval also_minute = { .tv_sec = 60 };
+	struct epoll_event event;
+	int n = 0, status = 0;
+	char *line = NULL;
+	size_t room = 0;
+	struct rusage usage;
+	siginfo_t info;
+	sigset_t none;
+	fd_set fds;
+
+	sigemptyset(&none);
+	FD_ZERO(&fds);
+	FD_SET(wire[0], &fds);
+	waits = 0;
+#define WAY(call, what, good)                    \
+	if (!strcmp(name, #call)) {              \
+		happen = what;                   \
+		ck_assert_msg(good, "%s", name); \
+		return true;                     \
+	}
+	WAY(read, feed, read(wire[0], bytes, 2) == 2)
+	WAY(readv, feed, readv(wire[0], &iov, 1) == 2)
+	WAY(recv, feed, recv(wire[0], bytes, 2, MSG_WAITALL) == 2)
+	WAY(recvfrom, feed, recvfrom(wire[0], bytes, 2, 0, NULL, NULL) == 2)
+	WAY(recvmsg, feed, recvmsg(wire[0], &message, 0) == 2)
+	WAY(recvmmsg, feed, recvmmsg(wire[0], messages, 1, 0, NULL) == 1)
+	WAY(__read_chk, feed, read_checked(wire[0], bytes, 2, 2) == 2)
+	WAY(__recv_chk, feed, recv_checked(wire[0], bytes, 2, 2, 0) == 2)
+	WAY(__recvfrom_chk, feed, recvfrom_checked(wire[0], bytes, 2, 2, 0, NULL, NULL) == 2)
+	WAY(accept, ask, accept(listener, NULL, NULL) >= 0)
+	WAY(accept4, ask, accept4(listener, NULL, NULL, SOCK_CLOEXEC) >= 0)
+	WAY(connect, fake_nothing,
+	    connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&meant, sizeof(meant)) == 0)
+	WAY(write, make_room, write(wire[1], bytes, sizeof(bytes)) == sizeof(bytes))
+	WAY(writev, make_room, writev(wire[1], &long_iov, 1) == sizeof(bytes))
+	WAY(send, make_room, send(wire[1], bytes, sizeof(bytes), 0) == sizeof(bytes))
+	WAY(sendto, make_room, sendto(wire[1], bytes, 1, 0, NULL, 0) == 1)
+	WAY(sendmsg, make_room, sendmsg(wire[1], &long_message, 0) == sizeof(bytes))
+	WAY(sendmmsg, make_room, sendmmsg(wire[1], messages, 1, 0) == 1)
+	WAY(poll, feed, poll(&pfd, 1, -1) == 1)
+	WAY(ppoll, feed, ppoll(&pfd, 1, &minute, NULL) == 1)
+	WAY(__poll_chk, feed, poll_checked(&pfd, 1, -1, sizeof(pfd)) == 1)
+	WAY(__ppoll_chk, feed, ppoll_checked(&pfd, 1, NULL, NULL, sizeof(pfd)) == 1)
+	WAY(select, feed, select(wire[0] + 1, &fds, NULL, NULL, &also_minute) == 1)
+	WAY(pselect, feed, pselect(wire[0] + 1, &fds, NULL, NULL, &minute, NULL) == 1)
+	WAY(epoll_wait, feed, epoll_wait(epoll, &event, 1, -1) == 1)
+	WAY(epoll_pwait, feed, epoll_pwait(epoll, &event, 1, -1, NULL) == 1)
+	WAY(epoll_pwait2, feed, epoll_pwait2(epoll, &event, 1, &minute, NULL) == 1)
+	WAY(fgetc, feed, fgetc(stream) == '7')
+	WAY(getc, feed, (getc)(stream) == '7')
+	WAY(getchar, feed, (stdin = stream, (getchar)() == '7'))
+	WAY(fgets, feed, fgets(bytes, 9, stream) && !strcmp(bytes, "7\n"))
+	WAY(__fgets_chk, feed, fgets_checked(bytes, 9, 9, stream) && !strcmp(bytes, "7\n"))
+	WAY(getdelim, feed, getdelim(&line, &room, '\n', stream) == 2)
+	WAY(__getdelim, feed, getdelim_inline(&line, &room, '\n', stream) == 2)
+	WAY(getline, feed, (getline)(&line, &room, stream) == 2)
+	WAY(fread, feed, fread(bytes, 1, 2, stream) == 2)
+	WAY(__isoc99_fscanf, feed, fscanf_c99(stream, "%d", &n) == 1 && n == 7)
+	WAY(__isoc99_vfscanf, feed, scan("%d", &n) == 1 && n == 7)
+	WAY(sem_wait, post, sem_wait(&sem) == 0)
+	WAY(sem_timedwait, post, sem_timedwait(&sem, &real) == 0)
+	WAY(sem_clockwait, post, sem_clockwait(&sem, CLOCK_MONOTONIC, &mono) == 0)
+	WAY(pthread_mutex_lock, unlock, pthread_mutex_lock(&mutex) == 0)
+	WAY(pthread_mutex_timedlock, unlock, pthread_mutex_timedlock(&mutex, &real) == 0)
+	WAY(pthread_mutex_clocklock, unlock,
+	    pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &mono) == 0)
+	WAY(pthread_mutex_trylock, unlock, pthread_mutex_trylock(&mutex) == EBUSY)
+	WAY(pthread_rwlock_rdlock, let_write, pthread_rwlock_rdlock(&rwlock) == 0)
+	WAY(pthread_rwlock_wrlock, let_write, pthread_rwlock_wrlock(&rwlock) == 0)
+	WAY(pthread_rwlock_timedrdlock, let_write, pthread_rwlock_timedrdlock(&rwlock, &real) == 0)
+	WAY(pthread_rwlock_timedwrlock, let_write, pthread_rwlock_timedwrlock(&rwlock, &real) == 0)
+	WAY(pthread_rwlock_clockrdlock, let_write,
+	    pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &mono) == 0)
+	WAY(pthread_rwlock_clockwrlock, let_write,
+	    pthread_rwlock_clockwrlock(&rwlock, CLOCK_MONOTONIC, &mono) == 0)
+	WAY(pthread_rwlock_tryrdlock, fake_nothing, pthread_rwlock_tryrdlock(&rwlock) == EBUSY)
+	WAY(pthread_rwlock_trywrlock, fake_nothing, pthread_rwlock_trywrlock(&rwlock) == EBUSY)
+	WAY(pthread_spin_lock, let_spin, pthread_spin_lock(&spin) == 0)
+	WAY(pthread_spin_trylock, fake_nothing, pthread_spin_trylock(&spin) == EBUSY)
+	WAY(pthread_barrier_wait, come_last, pthread_barrier_wait(&barrier) == 0)
+	WAY(pthread_cond_wait, signal_cond, pthread_cond_wait(&cond, &mutex) == 0)
+	WAY(pthread_cond_timedwait, signal_cond, pthread_cond_timedwait(&cond, &mutex, &real) == 0)
+	WAY(pthread_cond_clockwait, signal_cond,
+	    pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &mono) == 0)
+	WAY(pthread_join, end_other, pthread_join(thread, NULL) == 0)
+	WAY(nanosleep, fake_nothing, nanosleep(&ns, NULL) == 0)
+	WAY(clock_nanosleep, fake_nothing, clock_nanosleep(CLOCK_MONOTONIC, 0, &ns, NULL) == 0)
+	WAY(usleep, fake_nothing, usleep(1) == 0)
+	WAY(sleep, fake_nothing, sleep(1) == 0)
+	WAY(wait, end_other, wait(&status) > 0)
+	WAY(waitpid, end_other, waitpid(-1, NULL, 0) > 0)
+	WAY(wait3, end_other, wait3(&status, 0, &usage) > 0)
+	WAY(wait4, end_other, wait4(child, &status, 0, &usage) > 0)
+	WAY(waitid, end_other, waitid(P_ALL, 0, &info, WEXITED) == 0)
+	WAY(sigwait, raise_one, sigwait(&set, &n) == 0 && n == SIGUSR1)
+	WAY(sigwaitinfo, raise_one, sigwaitinfo(&set, &info) == SIGUSR1)
+	WAY(sigtimedwait, raise_one, sigtimedwait(&set, &info, &minute) == SIGUSR1)
+	WAY(sigsuspend, raise_one, sigsuspend(&none) == -1 && errno == EINTR)
+	WAY(flock, unlock_file, flock(files[1], LOCK_EX) == 0)
+	WAY(syscall, wake, syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) == 0)
+	happen = NULL;
+	if (!strcmp(name, "pause")) {
+		interrupt_soon(); /* no thread can end it, so it is libc's in the end */
+		return pause() == -1 && errno == EINTR;
+	}
+	return false;
+}
+
+static const char *const names[] = {
+#define NAME(name) #name,
+	TURNS_WAITS(NAME)
+};
+
+static bool is_one_of(const char *name, const char *list)
+{
+	return strstr(list, name) != NULL;
+}
+
+static void make_wire(const char *name)
+{
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
+	if (is_one_of(name, "write writev send sendto sendmsg sendmmsg")) {
+		fcntl(wire[1], F_SETFL, O_NONBLOCK);
+		while (syscall(SYS_write, wire[1], bytes, 4096) > 0)
+			;
+		fcntl(wire[1], F_SETFL, 0);
+	}
+	epoll = epoll_create1(0);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, wire[0], &(struct epoll_event){ .events = EPOLLIN });
+	stream = fdopen(wire[0], "r");
+}
+
+/* Each lock is held, by this thread: only the hook lets it go. */
+static void set_up(const char *name)
+{
+	socklen_t size = sizeof(meant);
+	char path[] = "/tmp/turns-XXXXXX";
+
+	make_wire(name);
+	meant.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	ck_assert_int_eq(bind(listener, (struct sockaddr *)&meant, size), 0);
+	ck_assert_int_eq(listen(listener, 4), 0);
+	ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&meant, &size), 0);
+	sem_init(&sem, 0, 0);
+	pthread_mutex_lock(&mutex);
+	pthread_rwlock_wrlock(&rwlock);
+	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+	pthread_spin_lock(&spin);
+	pthread_barrier_init(&barrier, NULL, 2);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	signal(SIGUSR1, on_signal);
+	signal(SIGALRM, on_signal);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	files[0] = mkstemp(path);
+	files[1] = open(path, O_RDWR);
+	unlink(path);
+	flock(files[0], LOCK_EX);
+	if (!strncmp(name, "wait", 4))
+		child = fork();
+	if (!strncmp(name, "wait", 4) && child == 0) {
+		end_when_told(NULL);
+		syscall(SYS_exit_group, 0);
+	}
+	if (!strcmp(name, "pthread_join"))
+		pthread_create(&thread, NULL, end_when_told, NULL);
+}
+
+START_TEST(a_call_that_would_block_asks_for_a_turn)
+{
+	set_up(names[_i]);
+	begin();
+	ck_assert_msg(make_call(names[_i]), "%s is not tried by this test", names[_i]);
+	ck_assert_msg(waits > 0, "%s gave no turn up", names[_i]);
+}
+END_TEST
+
+START_TEST(each_call_of_the_list_is_the_librarys)
+{
+	static const char *const all[] = { TURNS_WAITS(NAME) TURNS_TELLS(NAME) TURNS_STARTS(NAME)
+						   TURNS_SHOWS(NAME) };
+	Dl_info own, info;
+
+	ck_assert_int_ne(dladdr((void *)(uintptr_t)meet, &own), 0);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		void *at = dlsym(RTLD_DEFAULT, all[i]);
+
+		ck_assert_msg(at && dladdr(at, &info) && info.dli_fbase == own.dli_fbase, "%s",
+			      all[i]);
+	}
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_call_that_would_block_asks_for_a_turn,
+		 (int)(sizeof(names) / sizeof(names[0])), NULL);
+	unit_add(suite, each_call_of_the_list_is_the_librarys, 1, NULL);
+}
+
+/* The library is loaded before the others, if there are any. */
+static int start_again(char **argv)
+{
+	const char *top = getenv("top_builddir"), *others = getenv("LD_PRELOAD");
+	const char *options = getenv("ASAN_OPTIONS");
+	char path[4096], all[8192];
+
+	snprintf(path, sizeof(path), "%s/verbs/.libs/libdat-turns.so", top ? top : ".");
+	snprintf(all, sizeof(all), "%s %s", path, others ? others : "");
+	if (access(path, R_OK)) {
+		puts("1..0 # SKIP libdat-turns.so is not built");
+		return 0;
+	}
+	setenv("LD_PRELOAD", all, 1);
+	snprintf(all, sizeof(all), "verify_asan_link_order=0:%s", options ? options : "");
+	setenv("ASAN_OPTIONS", all, 1);
+	execv(argv[0], argv);
+	return 99;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	meet = (void (*)(const struct outside *))dlsym(RTLD_DEFAULT, "libdat_outside_meet");
+	return meet ? unit_run("turns_list", fill, CK_FORK) : start_again(argv);
+}
