@@ -1,0 +1,79 @@
+#!/bin/sh
+# Whole programs in lockstep, from before their main to their last breath: pairs that meet by TCP,
+# with threads, epoll, shells and children. RUNS runs of each leave the same trace and print the
+# same, and no thread is preempted. LOAD: so many busy processes run beside them.
+. "$(dirname "$0")/../../datsim/begin.sh"
+meet=$top/tests/processes/whole/meet
+needs "$meet"
+if [ ! -e "$top/verbs/.libs/libdat-turns.so" ]; then
+	echo "1..0 # SKIP libdat-turns.so is not built"
+	exit 0
+fi
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+busy=
+i=0
+while [ $i -lt "${LOAD:-0}" ]; do
+	i=$((i + 1))
+	(while :; do :; done) &
+	busy="$busy $!"
+done
+# shellcheck disable=SC2064 # those that run now
+[ -z "$busy" ] || trap "kill $busy; rm -rf '$scratch'" EXIT
+
+# same PROGRAMS: RUNS equal traces, and equal output unless $told is no; none was preempted
+told=yes
+same() {
+	i=0
+	while [ $i -lt "${RUNS:-3}" ]; do
+		i=$((i + 1))
+		rm -f port
+		timeout 300 "$datsim" run --lockstep --trace trace.$i --quiet -- "$@" \
+			> out.$i 2> words < /dev/null || return 1
+		if grep preempted trace.$i; then return 1; fi
+		sort out.$i > sorted.$i
+		cmp trace.1 trace.$i && { [ "$told" = no ] || cmp sorted.1 sorted.$i; } || return 1
+		[ $i = 1 ] || rm trace.$i out.$i sorted.$i
+	done
+}
+
+# verbs TITLE PROGRAM ARGS: the program with itself, if there are both
+verbs() {
+	title=$1
+	shift
+	if [ -e "$top/verbs/.libs/librdmacm.so.1" ] && command -v "$1" > noise; then
+		holds "$title" same "$@" + "$@" localhost
+	else
+		echo "ok $((n += 1)) - $title # SKIP $1 or librdmacm is missing"
+	fi
+}
+
+echo 1..10
+# So long a limit that no thread loses its turn because the machine is slow
+DATSIM_LOCKSTEP=600000
+export DATSIM_LOCKSTEP
+holds "what was sent can be read when the call has returned" "$meet" loopback 50
+holds "a server of 8 threads with epoll and 8 clients that have children" same \
+	"$meet" server 8 + "$meet" client 127.0.0.1 20 + "$meet" client 127.0.0.1 20 + \
+	"$meet" client 127.0.0.1 20 + "$meet" client 127.0.0.1 20 + \
+	"$meet" client 127.0.0.1 20 + "$meet" client 127.0.0.1 20 + \
+	"$meet" client 127.0.0.1 20 + "$meet" client 127.0.0.1 20
+holds "they see process ids, ports and a date that are not the machine's" grep -qE \
+	'^50000[0-9]{2}, child 50000[0-9]{2}, port 61[0-9]{3} to 61000, .* at 1767225600,' out.1
+holds "and each thread of the server works" [ "$(grep -c '^thread [0-7] woke' out.1)" = 8 ]
+# shellcheck disable=SC2016 # the shells of the run expand them
+holds "shells, their children, pipes and sleeps" same \
+	sh -c 'sleep 1; echo $$ | cat; "$0" server 1; date; wait' "$meet" + \
+	sh -c 'sleep 2; "$0" client 127.0.0.1 5 & wait $!; echo $? $PPID' "$meet"
+holds "and the shells take part themselves" [ "$(grep -cE '^5000000$|^0 4999999$' out.1)" = 2 ]
+verbs "ibv_rc_pingpong" ibv_rc_pingpong -g 0 -n 100
+verbs "ibv_rc_pingpong with events" ibv_rc_pingpong -g 0 -n 100 -e
+if [ -e "$top/verbs/.libs/librdmacm.so.1" ] && command -v rping > noise; then
+	holds "rping" same rping -s -C 20 -V + rping -c -a localhost -C 20 -V
+else
+	echo "ok $((n += 1)) - rping # SKIP rping or librdmacm is missing"
+fi
+told=no
+verbs "ib_send_lat, whose results are cycles" ib_send_lat -n 50 -C
