@@ -3,6 +3,7 @@
  * helper.c - the helper thread: sleep until the next event or message from another process, run
  * the events that are due, watch over the processes of a shared world.
  */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdlib.h>
 
@@ -162,11 +163,37 @@ static void helper_step(struct helper *h)
 	h->idle = false;
 }
 
+/* Of AddressSanitizer, if the process has it. */
+void __asan_unpoison_memory_region(const volatile void *from, size_t size) __attribute__((weak));
+
+/*
+ * The stack may be one that a thread of the parent process had before fork, and AddressSanitizer's
+ * marks of the frames that were on it then are still there. It takes them away in each thread that
+ * it sees beginning. It sees none in a program built without it, a shell for instance, which loads
+ * a library built with it: pthread_create is libc's there.
+ */
+static void helper_clear_stack(void)
+{
+	char *lowest, *here = __builtin_frame_address(0);
+	pthread_attr_t attr;
+	void *stack;
+	size_t size;
+
+	if (!__asan_unpoison_memory_region || pthread_getattr_np(pthread_self(), &attr))
+		return;
+	if (pthread_attr_getstack(&attr, &stack, &size) == 0) {
+		lowest = stack;
+		__asan_unpoison_memory_region(lowest, (size_t)(here - lowest));
+	}
+	pthread_attr_destroy(&attr);
+}
+
 static void *helper_main(void *arg)
 {
 	struct helper *h = arg;
 	struct backend *b = h->backend;
 
+	helper_clear_stack();
 	self = h;
 	backend_lock(b);
 	while (!h->stop)

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Programs in lockstep that AddressSanitizer watches, of which libdat is the guest; and programs
+# that it does not watch, beside libraries that it does.
+. "$(dirname "$0")/../../datsim/begin.sh"
+if [ ! -e "$top/verbs/.libs/libdat-turns.so" ]; then
+	echo "1..0 # SKIP libdat-turns.so is not built"
+	exit 0
+fi
+source=$(cd "$here" && pwd)/stacks.c
+XDG_RUNTIME_DIR=$scratch
+export XDG_RUNTIME_DIR
+cd "$scratch" || exit 99
+
+# built NAME FLAGS: can it be built, and does it run by itself?
+built() {
+	name=$1
+	shift
+	"${CC:-cc}" -g -pthread "$@" -o "$name" "$source" > noise 2>&1 && "./$name" > noise 2>&1
+}
+
+# run TRACE COMMAND...
+run() {
+	trace=$1
+	shift
+	timeout 300 "$datsim" run --lockstep --trace "$trace" --quiet -- "$@" \
+		> "$trace.out" 2> words < /dev/null
+}
+
+same() {
+	for i in 1 2 3; do
+		run trace.$i "$@" || { cat words; return 1; }
+		if grep preempted trace.$i; then return 1; fi
+		cmp trace.1 trace.$i && cmp trace.1.out trace.$i.out || return 1
+	done
+}
+
+skip() {
+	echo "ok $((n += 1)) - $1 # SKIP $2"
+}
+
+# The thread of the report is one that AddressSanitizer knows.
+reported() {
+	run fault ./watched fault
+	[ $? != 0 ] && grep -q 'ERROR: AddressSanitizer: stack-buffer-overflow' words &&
+		grep -q 'READ of size 1 .* thread T[0-9]' words
+}
+
+echo 1..4
+DATSIM_LOCKSTEP=600000
+export DATSIM_LOCKSTEP
+if built watched -fsanitize=address; then
+	holds "threads and a child of a program that AddressSanitizer watches" same ./watched clean
+	holds "a fault of a thread is reported as that thread's" reported
+else
+	skip "a program that AddressSanitizer watches" "it cannot be built"
+	skip "its faults" "it cannot be built"
+fi
+if ! built plain; then
+	skip "a program that is not watched" "it cannot be built"
+	skip "its helper" "it cannot be built"
+	exit 0
+fi
+holds "threads and a child of a program that is not watched" same ./plain clean
+if ${NM:-nm} "$datsim" | grep -q __asan_init; then
+	STACKS_MARKED=1
+	export STACKS_MARKED
+	holds "a helper takes marks away that are left on its stack" same ./plain clean
+else
+	skip "a helper takes marks away that are left on its stack" "the library is not watched"
+fi
