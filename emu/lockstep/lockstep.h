@@ -281,7 +281,10 @@ const char *emu_lockstep_place(int pid, int32_t tid, char *place, size_t size);
  */
 bool emu_lockstep_stuck(struct emu_world *w);
 
-/* Do all threads of the process wait (or stay away)? False if it has none. */
+/*
+ * Do all threads of the process wait (or stay away)? False if it has none, or if time is stopped
+ * and a thread of another process can go on.
+ */
 bool emu_lockstep_waits(const struct emu_world *w, uint16_t process);
 
 #endif /* EMU_LOCKSTEP_H */

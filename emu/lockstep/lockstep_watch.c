@@ -214,21 +214,28 @@ void emu_lockstep_join(struct emu_world *w)
 		emu_trace(w, "- note preempted: %s comes late", emu_process(w, w->process)->node);
 }
 
+/*
+ * datsim run asks for one process after the other. While it has stopped time, the answer is about
+ * all of them: a thread that can go on may end, and thereby end the wait of one of a process that
+ * was asked for before.
+ */
 bool emu_lockstep_waits(const struct emu_world *w, uint16_t process)
 {
 	const struct emu_lockstep *ls = &w->fab->shared.lockstep;
-	bool any = false;
+	bool any = false, all = emu_lockstep_held(ls);
 
 	/* It may be one that is about to join. */
-	if (emu_lockstep_leaves(ls) || ls->parent)
+	if (emu_lockstep_leaves(ls) || ls->parent || (all && ls->turn))
 		return false;
 	for (uint32_t i = 1; i <= emu_thread_high(ls); i++) {
-		if (ls->thread[i].process != process || ls->thread[i].state == EMU_THREAD_NONE)
+		bool own = ls->thread[i].process == process;
+
+		if ((!own && !all) || ls->thread[i].state == EMU_THREAD_NONE)
 			continue;
 		if (ls->thread[i].state == EMU_THREAD_READY ||
 		    ls->thread[i].state == EMU_THREAD_ENDING)
 			return false;
-		any = true;
+		any |= own;
 	}
 	return any;
 }

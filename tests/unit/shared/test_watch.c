@@ -429,6 +429,23 @@ START_TEST(a_process_that_dies_takes_its_threads_along)
 }
 END_TEST
 
+START_TEST(a_process_waits_if_no_other_can_end_its_wait_while_time_is_stopped)
+{
+	add_thread(FIRST, OTHER, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	add_thread(SECOND, OWN, EMU_THREAD_WAITING, NIC_TIME_NEVER);
+	ls->turn = FIRST; /* it keeps it until new threads of its process have registered */
+	ck_assert(emu_lockstep_waits(world, OWN));
+	ls->held = emu_lockstep_held_by(getpid());
+	ck_assert(!emu_lockstep_waits(world, OWN));
+	ls->turn = 0;
+	ck_assert(emu_lockstep_waits(world, OWN));
+	ls->thread[FIRST].state = EMU_THREAD_READY;
+	ck_assert(!emu_lockstep_waits(world, OWN));
+	ls->held = 0;
+	ck_assert(emu_lockstep_waits(world, OWN));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("watch");
@@ -449,6 +466,7 @@ static void fill(Suite *suite)
 	tcase_add_loop_test(tcase, a_turn_that_no_thread_has_is_given_to_another_after_a_death, 0,
 			    2);
 	tcase_add_test(tcase, a_process_that_dies_takes_its_threads_along);
+	tcase_add_test(tcase, a_process_waits_if_no_other_can_end_its_wait_while_time_is_stopped);
 	suite_add_tcase(suite, tcase);
 }
 
