@@ -371,7 +371,6 @@ static void pause_if_due(struct emu_world *w, struct emu_thread *t)
 }
 
 /* A switch that was asked for is due at the end of this call. */
-
 static bool is_to_switch(struct emu_world *w, const struct emu_thread *t)
 {
 	return w->membership->wanted ||
@@ -388,6 +387,9 @@ bool emu_lockstep_settle(struct emu_world *w)
 	if (!t || !my_turn(w))
 		return true;
 	ls->activity++;
+	/* It looks for its child again and again: how often depends on the machine. */
+	if (emu_lockstep_awaits_child(w))
+		return true;
 	if (self.poll) {
 		self.poll = false;
 		begin_wait(w, t, 0, w->fab->now + (quantum ? quantum : 1));
@@ -477,8 +479,7 @@ void emu_lockstep_sleep(struct emu_world *w, const struct nic_unlocked *unlocked
 	t = this_thread(w);
 	if (first && t)
 		end_wait(t);
-	if (first)
-		self.waits = false;
+	self.waits &= !first;
 }
 
 void emu_lockstep_exit(struct emu_world *w)
@@ -488,7 +489,7 @@ void emu_lockstep_exit(struct emu_world *w)
 	if (!t)
 		return;
 	if (t->state == EMU_THREAD_AWAY)
-		lockstep_of(w)->away--;
+		end_absence(w, t);
 	emu_lockstep_tell_calls(w, self.index);
 	t->state = EMU_THREAD_NONE;
 	if (my_turn(w)) {

@@ -117,12 +117,17 @@ void emu_lockstep_await_child(struct emu_world *w)
 	lockstep_of(w)->parent = emu_lockstep_held_by(w->membership->pid);
 }
 
+bool emu_lockstep_awaits_child(struct emu_world *w)
+{
+	return pid_of(lockstep_of(w)->parent) == w->membership->pid;
+}
+
 bool emu_lockstep_expects_process(struct emu_world *w, int pid)
 {
 	struct emu_lockstep *ls = lockstep_of(w);
 	struct emu_membership *m = w->membership;
 
-	if (pid_of(ls->parent) != m->pid)
+	if (!emu_lockstep_awaits_child(w))
 		return false;
 	if (pid > 0 && !emu_lockstep_task_gone(pid)) {
 		if (!lost_patience(w, &m->comer, pid))

@@ -446,6 +446,26 @@ START_TEST(a_process_waits_if_no_other_can_end_its_wait_while_time_is_stopped)
 }
 END_TEST
 
+/* How often it looks before the child has joined is up to the machine. */
+START_TEST(looks_for_a_child_neither_end_the_turn_nor_count_as_calls)
+{
+	struct emu_thread *self = enter();
+	uint64_t calls = self->calls;
+
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	emu_lockstep_await_child(world);
+	for (int i = 0; i < 3000; i++) {
+		ck_assert(emu_lockstep_settle(world));
+		ck_assert(emu_lockstep_expects_process(world, getpid()));
+	}
+	ck_assert_int_eq(ls->thread[FIRST].state, EMU_THREAD_READY);
+	ck_assert_uint_eq(self->calls, calls);
+	ck_assert(!emu_lockstep_expects_process(world, 0));
+	ck_assert(emu_lockstep_settle(world));
+	ck_assert_uint_eq(self->calls, calls + 1);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("watch");
@@ -467,6 +487,7 @@ static void fill(Suite *suite)
 			    2);
 	tcase_add_test(tcase, a_process_that_dies_takes_its_threads_along);
 	tcase_add_test(tcase, a_process_waits_if_no_other_can_end_its_wait_while_time_is_stopped);
+	tcase_add_test(tcase, looks_for_a_child_neither_end_the_turn_nor_count_as_calls);
 	suite_add_tcase(suite, tcase);
 }
 
