@@ -60,7 +60,8 @@ double hunt_shorter_hang(const struct hunt *hunt)
 	return seconds < hunt->course->hang ? seconds : hunt->course->hang;
 }
 
-void hunt_shorten(struct hunt *hunt, struct lines *lines)
+/* Shorten the failing schedule; a run that takes `seconds` hangs. */
+static void shorten_within(struct hunt *hunt, struct lines *lines, double seconds)
 {
 	struct shrinking shrinking = { .lines = lines,
 				       .fails = hunt_fails_so,
@@ -72,11 +73,28 @@ void hunt_shorten(struct hunt *hunt, struct lines *lines)
 	schedule_make(&hunt->schedule, &hunt->plan, hunt->course->seed, hunt->number);
 	lines_split(lines, &hunt->plan, &hunt->schedule);
 	hunt->lines_before = lines->count;
-	/* A program that hangs is given less time in each repetition, but enough to start. */
-	if (hunt->failure.how == ENDED_HUNG)
-		hunt->runners.seconds = hunt_shorter_hang(hunt);
+	hunt->runners.seconds = seconds;
 	shrink_lines(&shrinking);
 	hunt->runners.seconds = hunt->course->hang;
+}
+
+void hunt_shorten(struct hunt *hunt, struct lines *lines)
+{
+	double hang = hunt->course->hang, shorter = hunt_shorter_hang(hunt);
+
+	if (hunt->failure.how != ENDED_HUNG || shorter >= hang) {
+		shorten_within(hunt, lines, hang);
+		return;
+	}
+	/*
+	 * A program that hangs is given less time in each repetition, but enough to start. On a busy
+	 * machine that may be too little, and then the result is of no use.
+	 */
+	shorten_within(hunt, lines, shorter);
+	if (hunt_fails_so(lines, hunt) || ended_asked(&hunt->ended))
+		return;
+	lines_free(lines);
+	shorten_within(hunt, lines, hang);
 }
 
 /* The last bytes that programs said on standard error. */
