@@ -121,20 +121,19 @@ static EMU_COLD void copy_failed(struct emu_world *w, struct emu_qp *qp, uint32_
 	emu_respond(w, qp, index, 0, EMU_EV_DATA);
 }
 
-/* The lines PACKET, TAKE and COMPLETE of a message that took a Receive and is there. */
-static void trace_arrival(struct emu_world *w, const struct emu_qp *qp, const struct emu_qp *sender,
-			  const struct emu_swqe *swqe, uint32_t index)
+void emu_trace_arrival(struct emu_world *w, const struct emu_qp *qp, const struct emu_qp *sender,
+		       uint32_t index, uint32_t length)
 {
 	const struct emu_srq *srq = emu_recv_srq(w, qp);
 	uint32_t psn = emu_wire_psn(w, sender, index, 0);
 
 	if (srq)
-		emu_record_between(w, EMU_RECORD_ARRIVE_SRQ, sender, qp, swqe->message,
-				   swqe->length, psn, emu_wq_count(&srq->wq), emu_unreaped(qp),
-				   qp->rx_next, srq->name);
+		emu_record_between(w, EMU_RECORD_ARRIVE_SRQ, sender, qp, index + 1, length, psn,
+				   emu_wq_count(&srq->wq), emu_unreaped(qp), qp->rx_next,
+				   srq->name);
 	else
-		emu_record_between(w, EMU_RECORD_ARRIVE, sender, qp, swqe->message, swqe->length,
-				   psn, emu_wq_count(&qp->rq), emu_unreaped(qp), qp->rx_next);
+		emu_record_between(w, EMU_RECORD_ARRIVE, sender, qp, index + 1, length, psn,
+				   emu_wq_count(&qp->rq), emu_unreaped(qp), qp->rx_next);
 }
 
 /* The whole responder for an ordinary message. False: it is none, and nothing has changed. */
@@ -167,7 +166,7 @@ static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *
 		return true;
 	}
 	if (traced)
-		trace_arrival(w, qp, EMU_KEEP(&w->qp[qp->peer])->entry, swqe, index);
+		emu_trace_arrival(w, qp, EMU_KEEP(&w->qp[qp->peer])->entry, index, swqe->length);
 	complete_one(w, qp->recv_cq, qp_index, wqe->wr_id, swqe->length, NIC_OP_RECV,
 		     emu_recv_flags(wqe, swqe->flags));
 	emu_qp_tell_peer(w, qp, EMU_EV_ACK, index, 0);
@@ -195,16 +194,13 @@ static HOT void run_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch,
 
 /* ---- its acknowledgement arrives ---- */
 
-/* The lines ACK and COMPLETE. */
-static void trace_acked(struct emu_world *w, const struct emu_qp *qp, const struct emu_swqe *wqe,
-			uint32_t index)
+void emu_trace_acked(struct emu_world *w, const struct emu_qp *qp, uint32_t index, uint32_t psn,
+		     uint32_t length, enum nic_opcode opcode)
 {
 	const struct emu_qp *peer = emu_qp_at(w, qp->peer);
 
 	emu_record_put(w, EMU_RECORD_ACKED, peer->noun | qp->noun << 4, qp->peer_adapter,
-		       qp->adapter, peer->name, qp->name, wqe->message,
-		       emu_wire_psn(w, qp, index, emu_wire_span(w, qp, wqe) - 1), wqe->length,
-		       wqe->opcode);
+		       qp->adapter, peer->name, qp->name, index + 1, psn, length, (uint32_t)opcode);
 }
 
 static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
@@ -221,7 +217,9 @@ static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, 
 	}
 	wqe = emu_wqe_in(local->sq, &qp->sq, index);
 	if (traced)
-		trace_acked(w, qp, wqe, index);
+		emu_trace_acked(w, qp, index,
+				emu_wire_psn(w, qp, index, emu_wire_span(w, qp, wqe) - 1),
+				wqe->length, wqe->opcode);
 	qp->sq.get = index + 1;
 	qp->rnr_tries = 0;
 	if (!(wqe->flags & NIC_WR_SUPPRESS))

@@ -13,4 +13,11 @@ bool emu_cq_spin(struct nic_cq *cq, struct nic_wc *wc);
 /* Run that event, which is the next of the queue. */
 void emu_run_event(struct emu_world *w, const struct emu_event *event);
 
+/* The lines PACKET, TAKE and COMPLETE of request `index`, one packet, which took a Receive. */
+void emu_trace_arrival(struct emu_world *w, const struct emu_qp *qp, const struct emu_qp *sender,
+		       uint32_t index, uint32_t length);
+/* The lines ACK and COMPLETE of request `index`. */
+void emu_trace_acked(struct emu_world *w, const struct emu_qp *qp, uint32_t index, uint32_t psn,
+		     uint32_t length, enum nic_opcode opcode);
+
 #endif /* EMU_QUICK_H */

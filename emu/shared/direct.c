@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "emu/fabric/arena.h"
+#include "emu/fabric/clock.h"
 #include "emu/number/number.h"
 #include "emu/qp.h"
+#include "emu/quick.h"
 #include "emu/receive.h"
 #include "peer.h"
 #include "reach.h"
@@ -45,9 +47,9 @@ static bool is_pair_idle(struct emu_world *w, const struct emu_qp *from, const s
 	const struct emu_fabric *fab = w->fab;
 	const struct emu_process *p = emu_process(w, w->process);
 
-	return !fab->observed && !fab->trace_on && !p->inbox && !p->overrun && from->tx_fast &&
-	       from->sq.max > 0 && emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put &&
-	       to->rx_fast && to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
+	return !fab->observed && !p->inbox && !p->overrun && from->tx_fast && from->sq.max > 0 &&
+	       emu_wq_count(&from->sq) == 0 && from->sq_next == from->sq.put && to->rx_fast &&
+	       to->epoch == from->peer_epoch && from->epoch == to->peer_epoch &&
 	       to->rx_next == from->sq.put && link_is_instant(&EMU_AT(fab->link, from->link)) &&
 	       link_is_instant(&EMU_AT(fab->link, to->link));
 }
@@ -215,6 +217,25 @@ static void complete_send(struct emu_world *w, const struct delivery *d)
 			    NIC_WC_SUCCESS, d->wr->flags & NIC_WR_QUIET);
 }
 
+/*
+ * The lines of the general path, all at one time. One packet only: those of a longer message arrive
+ * one by one. They are written once the message counts as delivered.
+ */
+static EMU_COLD void trace_delivery(struct emu_world *w, const struct delivery *d)
+{
+	uint32_t index = d->from->sq.put, length = d->wr->length;
+
+	w->fab->now = emu_clock_real(w);
+	emu_trace_post(w, d->from, d->wr, index + 1);
+	emu_trace_arrival(w, d->to, d->from, index, length);
+	emu_trace_acked(w, d->from, index, emu_wire_psn(w, d->from, index, 0), length, NIC_OP_SEND);
+}
+
+static bool may_trace(const struct emu_fabric *fab, const struct delivery *d)
+{
+	return !fab->trace_on || d->wr->length <= d->from->mtu;
+}
+
 /* Fetch the lines that are about to be written from other cores' caches, all at once. */
 static void prefetch_delivery(struct emu_world *w, const struct emu_qp *from)
 {
@@ -255,7 +276,7 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 	d.recv_cq = &EMU_AT(fab->cq, d.to->recv_cq);
 	/* Entry 0 of the CQ table stands for "no CQ"; it never has room. */
 	if (!is_pair_idle(w, from, d.to) || d.send_cq == d.recv_cq || !is_ready(d.send_cq) ||
-	    !is_ready(d.recv_cq) || !find_receive(w, &d))
+	    !is_ready(d.recv_cq) || !may_trace(fab, &d) || !find_receive(w, &d))
 		return false;
 	/* Record first: once the completion is published, the message counts as delivered. */
 	record_delivery(w, &d);
@@ -265,6 +286,8 @@ static bool deliver_send(struct emu_world *w, const struct emu_local_qp *local,
 	}
 	consume_receive(w, &d);
 	publish_completion(w, &d);
+	if (__builtin_expect(fab->trace_on, 0))
+		trace_delivery(w, &d);
 	complete_send(w, &d);
 	prefetch_later(w, &d);
 	return true;

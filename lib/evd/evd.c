@@ -357,14 +357,13 @@ DAT_RETURN dat__evd_dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 /* In a shared fabric, under the biased lock only: true if a dequeue may be fast. */
 static bool evd_is_fast(const struct evd *evd)
 {
-	return evd_queued(evd) == 0 && !evd_has_waiter(evd) && !evd->obj.nic->tracing &&
-	       TAILQ_EMPTY(&evd->notes);
+	return evd_queued(evd) == 0 && !evd_has_waiter(evd) && TAILQ_EMPTY(&evd->notes);
 }
 
-/* True if a dequeue on the general path would find nothing either. */
-static bool evd_has_nothing(const struct backend *b, const struct evd *evd)
+/* True if a dequeue on the general path would find nothing either; the CQ may have been polled. */
+static bool evd_has_nothing(const struct backend *b, const struct evd *evd, bool polled)
 {
-	return (!evd->cq || evd_is_direct(evd) || evd->obj.nic->ops->cq_count(evd->cq) == 0) &&
+	return (!evd->cq || polled || evd->obj.nic->ops->cq_count(evd->cq) == 0) &&
 	       b->kind->quiet(b->shared);
 }
 
@@ -374,6 +373,7 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	struct evd *evd = obj_as(struct evd, obj_peek_biased(handle, DAT_HANDLE_TYPE_EVD, &b));
 	struct nic_wc wc;
 	DAT_RETURN ret = DAT_QUEUE_EMPTY;
+	bool polls;
 
 	if (!evd)
 		return dat__evd_dequeue_careful(handle, event);
@@ -381,12 +381,14 @@ DAT_RETURN dat__evd_dequeue_biased(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 		backend_leave_biased(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}
-	if (evd_is_direct(evd) && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
+	/* The line of a completion is written with the world's lock. */
+	polls = evd_is_direct(evd) && !evd->obj.nic->tracing;
+	if (polls && evd->obj.nic->ops->cq_spin(evd->cq, &wc)) {
 		evd_hand_over(evd, &wc, event);
 		evd_made_room(evd);
 		__atomic_store_n(&b->empty_polls, 0, __ATOMIC_RELAXED); /* quick.c counts */
 		ret = DAT_SUCCESS;
-	} else if (!evd_has_nothing(b, evd)) {
+	} else if (!evd_has_nothing(b, evd, polls)) {
 		backend_leave_biased(b);
 		return dat__evd_dequeue_careful(handle, event);
 	}

@@ -11,6 +11,7 @@
  * rq.put does not order the two as well; rq.get (the owner overwrites a Receive that is read),
  * where the owner does not poll.
  */
+#include "emu/fabric/trace.h"
 #include "emu/receive.h"
 #include "tests/litmus/ends.h"
 
@@ -199,6 +200,86 @@ START_TEST(a_Receive_that_was_taken_is_not_overwritten_by_the_next_post)
 }
 END_TEST
 
+/* ---- the trace ---- */
+
+enum {
+	LINES = 6
+}; /* of a message: post_send, packet, take, complete, packet, complete */
+
+/* The lines of a message, without their times and the numbers of the message. */
+static void copy_lines(const char *text, char *out)
+{
+	for (int lines = 0; lines < LINES; lines++) {
+		text = strchr(text, ' ');
+		for (; *text != '\n'; text++) {
+			*out++ = *text;
+			if (*text == '=' && (strncmp(text - 7, "message", 7) == 0 ||
+					     strncmp(text - 3, "psn", 3) == 0))
+				text += strspn(text + 1, "0123456789");
+		}
+		*out++ = *text++;
+	}
+	*out = '\0';
+}
+
+static const char *line_with(const char *text, const char *what)
+{
+	const char *found = strstr(text, what);
+
+	ck_assert_ptr_nonnull(found);
+	while (found > text && found[-1] != '\n')
+		found--;
+	return found;
+}
+
+static void send_by_event(struct end *end, uint64_t n)
+{
+	struct nic_sge sge = segment_of(end, n);
+	struct nic_send_wr wr = { .wr_id = n,
+				  .sge = &sge,
+				  .length = sge.length,
+				  .opcode = NIC_OP_SEND,
+				  .num_sge = 1 };
+	struct nic_wc wc;
+
+	emu_backend.enter(end->world, false);
+	ck_assert_int_eq(emu_direct_send(end->qp, &wr), 0);
+	emu_backend.leave(end->world);
+	for (int i = 0; emu_direct_poll(end->send_cq, &wc, 1) == 0; i ^= 1) {
+		emu_backend.enter(ends[i].world, false);
+		emu_backend.settle(ends[i].world);
+		emu_backend.leave(ends[i].world);
+	}
+}
+
+START_TEST(the_direct_path_traces_the_lines_of_the_general_one)
+{
+	static char direct[2000], general[2000];
+	const char *text, *second;
+	size_t length;
+
+	words = INLINE_WORDS;
+	emu_backend.enter(ends[0].world, false);
+	ends[0].nic->ops->sim_trace(ends[0].nic, true);
+	emu_backend.leave(ends[0].world);
+	post(&ends[1], 0);
+	send_one(&ends[0], 0);
+	receive_one(&ends[1]);
+	emu_local_qp(ends[1].qp)->entry->reaped++;
+	post(&ends[1], 1);
+	send_by_event(&ends[0], 1);
+	receive_one(&ends[1]);
+	emu_backend.enter(ends[0].world, false);
+	ck_assert_int_eq(emu_trace_text(ends_worlds.world[0], &text, &length), 0);
+	text = line_with(text, " post_send ");
+	second = line_with(strchr(text, '\n') + 1, " post_send ");
+	copy_lines(text, direct);
+	copy_lines(second, general);
+	ck_assert_str_eq(direct, general);
+	emu_backend.leave(ends[0].world);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("direct path");
@@ -209,6 +290,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, long_messages_come_whole_to_one_who_takes_no_lock);
 	tcase_add_test(tcase, a_Receive_that_was_taken_is_not_overwritten_by_the_next_post);
+	tcase_add_test(tcase, the_direct_path_traces_the_lines_of_the_general_one);
 	suite_add_tcase(suite, tcase);
 	tcase_add_checked_fixture(receives, ends_setup_many_receives, ends_teardown);
 	tcase_add_test(receives, an_inline_CQE_is_read_before_it_is_filled_again);
