@@ -87,8 +87,8 @@ void hunt_shorten(struct hunt *hunt, struct lines *lines)
 		return;
 	}
 	/*
-	 * A program that hangs is given less time in each repetition, but enough to start. On a busy
-	 * machine that may be too little, and then the result is of no use.
+	 * A program that hangs is given less time in each repetition, but enough to start. On a
+	 * busy machine that may be too little, and then the result is of no use.
 	 */
 	shorten_within(hunt, lines, shorter);
 	if (hunt_fails_so(lines, hunt) || ended_asked(&hunt->ended))
