@@ -201,15 +201,10 @@ static void read_note(struct show *show, const struct trace_line *line, bool bef
 
 bool show_is_routine(const struct trace_line *line)
 {
-	static const char *const verbs[] = { "ibv_req_notify_cq", "ibv_get_cq_event", "path",
-					     "heard" };
 	struct span op = trace_value(line, "op");
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (span_is(line->verb, verbs[i]))
-			return true;
-	}
+	if (span_is(line->verb, "path") || span_is(line->verb, "heard"))
+		return true;
 	if (span_is(line->verb, "packet"))
 		return span_is(op, "ACK");
 	if (is_kind(line->object, ".cr"))

@@ -38,8 +38,8 @@ bool show_trace(const struct terminal *terminal, const char *name, const char *t
 		struct text *error);
 
 /*
- * Routine lines are hidden without --all: ACKs, successful completions of Sends, how programs of
- * verbs wait for completions, and what uDAPL does by itself.
+ * Routine lines are hidden without --all: ACKs, successful completions of Sends, and what uDAPL
+ * does by itself. Every call of a program is shown.
  */
 bool show_is_routine(const struct trace_line *line);
 
