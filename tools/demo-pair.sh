@@ -14,20 +14,31 @@ done
 mkdir -p "$build/pair" && cd "$build/pair" || exit 1
 rm -f found.*
 
+# wraps INDENT LINE: in rows of 80 columns
+wraps() { echo "$2" | fold -s -w 72 | sed "2,\$s/^/$1/"; }
+
 # shows COMMAND...: what a reader would type, then its output without the build's path
 shows() {
 	echo
-	echo "\$ $*" | sed "s|$build/tests/planted/pairs/||g"
-	"$@" > said 2>&1
+	wraps '    ' "\$ $(echo "$*" | sed "s|$build/tests/planted/pairs/||g")" | sed '$!s/$/\\/'
+	COLUMNS=80 "$@" > said 2>&1
 	status=$?
-	sed "s|$build/tests/planted/pairs/||g" said
+	sed "s|$build/tests/planted/pairs/||g" said | while IFS= read -r line; do
+		case $line in
+		'  events'*) wraps '             ' "$line" ;;
+		'server + client: '*) wraps '    ' "$line" ;;
+		'replay: '*) wraps '          ' "$line" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
 	return $status
 }
 
 cat << 'END'
 
-Two programs of librdmacm, a server that sleeps on its completion channel and a client. They are
-linked as for a device, and run here on a simulated one, in virtual time, without root.
+Two programs of librdmacm: a server that sleeps on its completion channel, and a
+client. They are linked as for a device, and run here on a simulated one, in
+virtual time, without root.
 END
 shows datsim run --lockstep --quiet -- --node server "$bug" serve + --node client "$bug" ask ||
 	exit
@@ -37,7 +48,8 @@ shows datsim run --lockstep --script loss.dsim -- --node server "$bug" serve + \
 	--node client "$bug" ask
 cat << 'END'
 
-They survive lost packets, too. Now all orders in which the two may run, few changes first:
+They survive lost packets, too. Now all orders in which the two may run, few
+changes first:
 END
 shows datsim explore --lockstep --faults turns --out found.dsim -- --node server "$bug" serve + \
 	--node client "$bug" ask
@@ -47,9 +59,9 @@ shows datsim explore --lockstep --faults turns --out found.dsim -- --node server
 }
 cat << 'END'
 
-The server looks at its queue, finds nothing, arms the channel, sleeps; a message that came between
-the look and the arming does not wake it. The mended server looks again after it has armed the
-channel:
+The server looks at its queue, finds nothing, arms the channel and sleeps. A
+message that comes between the look and the arming does not wake it. The mended
+server looks again after it has armed the channel:
 END
 shows datsim explore --lockstep --faults turns --runs 200 -- --node server "$bug-fixed" serve + \
 	--node client "$bug-fixed" ask || exit

@@ -7,8 +7,9 @@ if [ ! -x "$datsim" ]; then
 	exit 1
 fi
 echo
-echo "datsim test --show doc/demo.dsim: two adapters on a simulated fabric, in virtual time,"
-echo "without RDMA hardware. Counts of the shared receive queue: size / available / not reaped."
+echo "datsim test --show doc/demo.dsim: two adapters on a simulated fabric, in virtual"
+echo "time, without RDMA hardware. Counts of the shared receive queue S: its size, the"
+echo "buffers that are available, and those that were posted and are not reaped yet."
 echo
 "$datsim" test --show "$here/doc/demo.dsim" || exit
 echo
@@ -17,7 +18,8 @@ echo "The same as a test, with every expectation of the script checked:"
 cat << 'END'
 
 What else there is to see:
-  ./demo pair                       a verbs client and server: explored, a bug found and drawn
-  build/demo/tools/datsim/datsim shell      type calls, see what they do
-  doc/tutorial.md                   from the first script to thousands of schedules
+  ./demo pair       a verbs client and server: explored, a bug found and drawn
+  doc/tutorial.md   from the first script to thousands of schedules
+  build/demo/tools/datsim/datsim shell
+                    type calls, see what they do
 END

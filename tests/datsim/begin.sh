@@ -22,6 +22,7 @@ needs() {
 }
 needs "$datsim"
 
+unset COLUMNS # the width of timelines
 scratch=$(mktemp -d) || exit 99
 # bash runs this in a job that a signal ends before its program has begun, too.
 # shellcheck disable=SC3028 # dash has no BASHPID, and runs it in this shell only

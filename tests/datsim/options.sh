@@ -14,13 +14,13 @@ printf '# dat_pz_query: a suite of one script (A1)\nuse adapter a@emu0\nend quie
 # A command and its options that take a value.
 with_values() {
 	cat << 'END'
-test -j --junit --seed --trace --provider --device --slow
-show --svg --pcapng
-run --script --seed --profile --alias --addresses --trace
-sweep --nth --share --seed --only
+test -j --junit --seed --trace --color --provider --device --slow
+show --from --until --ep --qp --program --grep --color --width --svg --html --pcapng
+run --script --seed --profile --hostile --alias --addresses --hang --trace --capture
+sweep --nth --share --seed --only --color
 explore --runs --seconds -j --seed --first --shard --faults --out --hang --store --failures --json
 merge --out --json
-conformance --provider --device --slow -j --junit
+conformance --provider --device --slow -j --junit --color
 hwcheck --seconds --verbs
 END
 }
@@ -37,6 +37,16 @@ test --seed 1x
 test --provider soft
 test --slow 0
 test --slow 1001
+test --color red
+show --from noon
+show --until 3h
+show --color red
+show --width 39
+show --width 2001
+run --hostile rude
+run --hang never
+sweep --color red
+conformance --color red
 run --seed 0x10
 run --profile tcp
 run --alias ib0
@@ -100,6 +110,20 @@ missing() {
 				"$option" ||
 				exit
 		done
+	done
+}
+
+# Is each option that takes a value in the list above?
+listed() {
+	for command in $commands; do
+		"$datsim" help "$command" | sed -nE 's/^  (-j|--[a-z-]+) [^ ].*/\1/p' |
+			while read -r option; do
+				"$datsim" "$command" "$option" 2>&1 < /dev/null |
+					grep -q "$option wants .*, got nothing" || continue
+				with_values | grep "^$command " | grep -qF -e "$option" && continue
+				echo "$command $option is not tried"
+				exit 1
+			done || return
 	done
 }
 
@@ -199,9 +223,10 @@ narrow() {
 	return 0
 }
 
-echo 1..11
+echo 1..12
 holds "an option that does not exist is said to be unknown" unknown
 holds "an option says which value it wants if there is none" missing
+holds "every option that takes a value is among these" listed
 holds "an option says which value it wants if it got another" bad
 holds "a flag takes no value" flags
 holds "a word that is nearly right is suggested" nearest

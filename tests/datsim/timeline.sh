@@ -31,7 +31,7 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..53
+echo 1..56
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
@@ -93,3 +93,20 @@ holds "--color=never does not" sh -c "! '$datsim' show --color=never pieces.trac
 expect 2 "no EP or QP is called \"ep9\" in this trace; there are: client.ep1, server.ep1" \
 	show --ep ep9 programs.trace
 expect 2 'no program is called "emu"' show --program emu programs.trace
+# What ./demo shows a stranger, on a terminal of 80 columns.
+story() {
+	env TERM=dumb LC_ALL=C script -qec "stty cols 80; sh '$here/../../tools/demo.sh' '$top'" \
+		/dev/null < /dev/null | tr -d '\r' > told
+	grep -q '^ok 1 - doc/demo.dsim' told && grep -q './demo pair' told &&
+		! grep -E '.{81}' told
+}
+holds "the demo tells its story at 80 columns" story
+progress() {
+	sed -n '/^show_progress()/,/^}/p' "$here/../../demo" > progress.sh
+	bash -c '. ./progress.sh; true & show_progress $!' | grep -q . &&
+		grep -q 'show_progress \$!' "$here/../../demo"
+}
+holds "and shows on a terminal that it builds" progress
+by_columns() { COLUMNS=80 "$datsim" show pieces.trace | cmp - "$1"; }
+"$datsim" show --width 80 pieces.trace > narrow
+holds "COLUMNS is the width where there is no terminal" by_columns narrow

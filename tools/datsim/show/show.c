@@ -14,6 +14,10 @@
 #define CYAN  "\033[36m"
 #define GREEN "\033[32m"
 
+/* What COLUMNS may say, as --width. */
+#define WIDTH_LEAST 40
+#define WIDTH_MOST  2000
+
 /* So wide a terminal has room for the counts of a queue as a bar. */
 #define WIDTH_OF_BARS 100
 
@@ -27,12 +31,14 @@ struct terminal terminal_of(FILE *out)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 	struct terminal terminal = { .out = out, .colour = colour_wanted(COLOUR_AUTO, out) };
+	const char *value, *columns = getenv("COLUMNS");
 	struct winsize size;
-	const char *value;
 	size_t i;
 
 	if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
 		terminal.width = size.ws_col;
+	else if (columns && atoi(columns) >= WIDTH_LEAST && atoi(columns) <= WIDTH_MOST)
+		terminal.width = atoi(columns);
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		value = getenv(names[i]);
 		if (!value || !*value)
