@@ -96,17 +96,17 @@ expect 2 'no program is called "emu"' show --program emu programs.trace
 # What ./demo shows a stranger, on a terminal of 80 columns.
 story() {
 	env TERM=dumb LC_ALL=C script -qec "stty cols 80; sh '$here/../../tools/demo.sh' '$top'" \
-		/dev/null < /dev/null | tr -d '\r' > told
-	grep -q '^ok 1 - doc/demo.dsim' told && grep -q './demo pair' told &&
-		! grep -E '.{81}' told
+		/dev/null < /dev/null | tr -d '\r' > "$scratch/told"
+	grep -q '^ok 1 - doc/demo.dsim' "$scratch/told" && grep -q './demo pair' "$scratch/told" &&
+		! grep -E '.{81}' "$scratch/told"
 }
 holds "the demo tells its story at 80 columns" story
 progress() {
-	sed -n '/^show_progress()/,/^}/p' "$here/../../demo" > progress.sh
-	bash -c '. ./progress.sh; true & show_progress $!' | grep -q . &&
+	sed -n '/^show_progress()/,/^}/p' "$here/../../demo" > "$scratch/progress.sh"
+	bash -c '. "$1"; true & show_progress $!' - "$scratch/progress.sh" | grep -q . &&
 		grep -q 'show_progress \$!' "$here/../../demo"
 }
 holds "and shows on a terminal that it builds" progress
 by_columns() { COLUMNS=80 "$datsim" show pieces.trace | cmp - "$1"; }
-"$datsim" show --width 80 pieces.trace > narrow
-holds "COLUMNS is the width where there is no terminal" by_columns narrow
+"$datsim" show --width 80 pieces.trace > "$scratch/narrow"
+holds "COLUMNS is the width where there is no terminal" by_columns "$scratch/narrow"
