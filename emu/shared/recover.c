@@ -44,11 +44,16 @@ void emu_section_keep(struct emu_world *w)
 
 void emu_section_end(struct emu_world *w)
 {
+	const struct emu_mark here = mark_here(w->fab);
 	struct emu_section *s = &w->fab->shared.section;
 
-	emu_section_keep(w);
-	s->running = false;
-	s->qps = 0;
+	/* What is as it was is not stored: its lines stay in the caches of all processes. */
+	if (memcmp(&s->after, &here, sizeof(here)) != 0)
+		emu_section_keep(w);
+	if (s->running || s->qps) {
+		s->running = false;
+		s->qps = 0;
+	}
 	w->fab->shared.holder = 0;
 }
 
