@@ -39,10 +39,10 @@ for page in "$sources"/doc/man/*.[1357]; do
 		echo "# $title"
 		echo
 		echo '<div>'
+		link='<a class="Xr" href="../\1.\2/">\1(\2)</a>'
 		mandoc -T html -O fragment,man=../%N.%S/ "$page" | sed '
 			/^<table class="head">/,/^<\/table>/d; /^<table class="foot">/,/^<\/table>/d
-			s,<b>\([a-zA-Z0-9_.-]*\)</b>(\([1357]\)),@\1.\2@\1(\2)</a>,g
-			s,@\([^@]*\)@,<a class="Xr" href="../\1/">,g
+			s,<b>\([a-zA-Z0-9_.-]*\)</b>(\([1357]\)),'"$link"',g
 			s/^ *$//; /^$/d'
 		echo '</div>'
 	} > "$docs/man/$name.md"
