@@ -43,6 +43,7 @@ for page in "$sources"/doc/man/*.[1357]; do
 		mandoc -T html -O fragment,man=../%N.%S/ "$page" | sed '
 			/^<table class="head">/,/^<\/table>/d; /^<table class="foot">/,/^<\/table>/d
 			s,<b>\([a-zA-Z0-9_.-]*\)</b>(\([1357]\)),'"$link"',g
+			s,<\(/*\)h2,<\1h3,g; s,<\(/*\)h1,<\1h2,g
 			s/^ *$//; /^$/d'
 		echo '</div>'
 	} > "$docs/man/$name.md"

@@ -20,7 +20,7 @@ const char html_head[] =
 	"main{flex:1;display:flex;min-height:0}section{overflow:auto;flex:1}\n"
 	"#right{border-left:2px solid var(--line)}table{border-collapse:collapse;width:100%}\n"
 	"td,th{text-align:left;vertical-align:top;padding:1px 8px;border-bottom:1px solid "
-	"var(--line)}th{position:sticky;top:0;background:var(--head)}\n"
+	"var(--line)}th{position:sticky;top:0;background:var(--head);white-space:nowrap}\n"
 	"td:first-child{text-align:right;color:var(--dim)}.w{color:var(--wire)}"
 	"td{white-space:nowrap}.note td{white-space:normal}"
 	".alarm .v{color:var(--wrong)}p.alarm{color:var(--wrong);padding:8px}\n"
