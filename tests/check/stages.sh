@@ -246,7 +246,10 @@ stage_fuzz() {
 	! grep -A40 '^not ok' "$said" > "$log/$1.failed"
 }
 
-stage_packages() { script "$1" tests/install/packages.sh; }
+stage_packages() {
+	local LIMIT=3600
+	script "$1" "tests/install/packages.sh tests/install/images.sh"
+}
 
 stage_campaign() {
 	local status page=build/check/tests/campaign.md stops=build/check/tests/stops.md
