@@ -47,7 +47,7 @@ void emu_section_end(struct emu_world *w)
 	const struct emu_mark here = mark_here(w->fab);
 	struct emu_section *s = &w->fab->shared.section;
 
-	/* What is as it was is not stored: its lines stay in the caches of all processes. */
+	/* Unchanged marks are not stored: their cache lines stay shared by all processes. */
 	if (memcmp(&s->after, &here, sizeof(here)) != 0)
 		emu_section_keep(w);
 	if (s->running || s->qps) {
