@@ -56,6 +56,11 @@ struct outside {
 	void (*end)(void);
 	/* Of the fabric; NULL: the process is in none. By a thread that has the turn. */
 	struct nic_book *(*book)(void);
+	/*
+	 * As `now`, but the turn does not pass at its end, as it may at the end of any other call:
+	 * what the caller has tested still holds when it waits.
+	 */
+	uint64_t (*look)(void);
 };
 
 /* Of libdat-turns.so; NULL: it is not loaded. */

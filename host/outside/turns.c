@@ -226,9 +226,11 @@ bool turns_time(uint64_t *now)
 
 uint64_t turns_now(void)
 {
-	uint64_t now;
+	uint64_t now = OUTSIDE_NEVER;
 
-	return turns_time(&now) ? now : 0;
+	for (unsigned int i = 0; i < libraries_met() && now == OUTSIDE_NEVER; i++)
+		now = met[i].table->look();
+	return now == OUTSIDE_NEVER ? 0 : now;
 }
 
 bool turns_let_others(uint64_t ns, bool descriptor)

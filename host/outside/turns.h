@@ -89,9 +89,14 @@ void turns_tell(bool descriptor);
 void turns_yield(uint64_t ns);
 /* Sleep in virtual time. False: the caller has to sleep as usual. */
 bool turns_sleep_ns(uint64_t ns);
-/* Virtual time; a new thread takes its place among the others by it. */
+/*
+ * Virtual time. The turn stays, so that nothing comes between a test and the wait that follows it.
+ */
 uint64_t turns_now(void);
-/* The same; false: the process is in no fabric. */
+/*
+ * The same, by a call at whose end the turn may pass; a new thread takes its place among the others
+ * by it. False: the process is in no fabric.
+ */
 bool turns_time(uint64_t *now);
 /* clock_gettime as the program sees it. */
 int turns_gettime(clockid_t clock, struct timespec *ts);

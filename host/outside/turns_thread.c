@@ -45,9 +45,10 @@ struct start {
 static void *start_thread(void *arg)
 {
 	struct start start = *(struct start *)arg;
+	uint64_t now;
 
 	free(arg);
-	turns_now();
+	turns_time(&now);
 	return start.run(start.arg);
 }
 

@@ -102,7 +102,7 @@ static struct nic_book *fake_book(void)
 
 static void (*meet)(const struct outside *table);
 static struct outside table = { sizeof(table), NULL,      fake_tell, fake_leave, fake_now,
-				fake_bear,     fake_born, fake_end,  fake_book };
+				fake_bear,     fake_born, fake_end,  fake_book,  fake_now };
 
 /* The code that the table's first call is in counts as a library, so it is libc's at first. */
 static void meet_table(struct outside *which)

@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,8 +35,11 @@
 
 /* ---- the table ---- */
 
-static int waits;
+#define EARLY_MOST 4
+
+static int waits, nows;
 static void (*happen)(void); /* what the call waits for; at its first wait */
+static int early;            /* or as it asks for the time so many times; 0: no */
 static uint64_t clock_now = 5000000000u;
 static struct nic_book book;
 
@@ -44,7 +48,7 @@ static enum outside_wait fake_wait(uint64_t ns, bool descriptor)
 	(void)descriptor;
 	if (ns != OUTSIDE_NEVER)
 		clock_now += ns;
-	if (waits++ == 0 && happen)
+	if (waits++ == 0 && happen && !(early && nows >= early))
 		happen();
 	return happen || ns != OUTSIDE_NEVER ? OUTSIDE_AGAIN : OUTSIDE_HOPELESS;
 }
@@ -63,7 +67,15 @@ static void fake_born(int pid)
 	(void)pid;
 }
 
+/* The turn may pass at its end, as at that of any call but `look`. */
 static uint64_t fake_now(void)
+{
+	if (++nows == early && happen)
+		happen();
+	return clock_now;
+}
+
+static uint64_t fake_look(void)
 {
 	return clock_now;
 }
@@ -75,7 +87,7 @@ static struct nic_book *fake_book(void)
 
 static void (*meet)(const struct outside *table);
 static struct outside table = { sizeof(table), NULL,      fake_tell,    fake_nothing, fake_now,
-				fake_nothing,  fake_born, fake_nothing, fake_book };
+				fake_nothing,  fake_born, fake_nothing, fake_book,    fake_look };
 
 /*
  * The code that the table's first call is in counts as a library, so it is libc's at first. Virtual
@@ -261,7 +273,7 @@ static bool make_call(const char *name)
 	sigemptyset(&none);
 	FD_ZERO(&fds);
 	FD_SET(wire[0], &fds);
-	waits = 0;
+	waits = nows = 0;
 #define WAY(call, what, good)                    \
 	if (!strcmp(name, #call)) {              \
 		happen = what;                   \
@@ -426,6 +438,23 @@ START_TEST(a_call_that_would_block_asks_for_a_turn)
 }
 END_TEST
 
+/* With a timer, whose time a wait for a descriptor has to respect. */
+START_TEST(nothing_comes_between_its_test_and_its_wait)
+{
+	const char *name = names[_i / EARLY_MOST];
+
+	early = _i % EARLY_MOST + 1;
+	if (!strcmp(name, "pthread_barrier_wait"))
+		return; /* the last thread does not come before this one */
+	set_up(name);
+	begin();
+	ck_assert_int_ge(timerfd_create(CLOCK_MONOTONIC, 0), 0);
+	make_call(name);
+	ck_assert_msg(nows < early || !waits || happen == fake_nothing,
+		      "%s waited for what had happened before", name);
+}
+END_TEST
+
 START_TEST(each_call_of_the_list_is_the_librarys)
 {
 	static const char *const all[] = { TURNS_WAITS(NAME) TURNS_TELLS(NAME) TURNS_STARTS(NAME)
@@ -446,6 +475,8 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_call_that_would_block_asks_for_a_turn,
 		 (int)(sizeof(names) / sizeof(names[0])), NULL);
+	unit_add(suite, nothing_comes_between_its_test_and_its_wait,
+		 EARLY_MOST * (int)(sizeof(names) / sizeof(names[0])), NULL);
 	unit_add(suite, each_call_of_the_list_is_the_librarys, 1, NULL);
 }
 
