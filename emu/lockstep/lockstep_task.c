@@ -106,28 +106,34 @@ struct call {
 	}
 
 /* A program waits in one of these, as a rule. */
+/* clang-format off */
 static const struct call calls[] = {
-	CALL(accept4),       CALL(clock_nanosleep),
-	CALL(connect),       CALL(epoll_pwait),
-	CALL(fcntl),         CALL(fdatasync),
-	CALL(flock),         CALL(fsync),
-	CALL(futex),         CALL(nanosleep),
-	CALL(openat),        CALL(ppoll),
-	CALL(pselect6),      CALL(read),
-	CALL(readv),         CALL(recvfrom),
-	CALL(recvmmsg),      CALL(recvmsg),
-	CALL(rt_sigsuspend), CALL(rt_sigtimedwait),
-	CALL(semtimedop),    CALL(sendmsg),
-	CALL(sendto),        CALL(wait4),
-	CALL(waitid),        CALL(write),
-	CALL(writev),
+	CALL(accept4), CALL(clock_nanosleep), CALL(clone), CALL(close), CALL(connect),
+	CALL(copy_file_range), CALL(epoll_pwait), CALL(execve), CALL(fallocate), CALL(fcntl),
+	CALL(fdatasync), CALL(flock), CALL(fsync), CALL(ftruncate), CALL(futex),
+	CALL(getdents64), CALL(io_getevents), CALL(io_uring_enter), CALL(ioctl), CALL(madvise),
+	CALL(mmap), CALL(mq_timedreceive), CALL(mq_timedsend), CALL(msgrcv), CALL(msgsnd),
+	CALL(msync), CALL(munmap), CALL(nanosleep), CALL(openat), CALL(ppoll), CALL(pread64),
+	CALL(preadv), CALL(preadv2), CALL(pselect6), CALL(ptrace), CALL(pwrite64),
+	CALL(pwritev), CALL(pwritev2), CALL(read), CALL(readv), CALL(recvfrom), CALL(recvmmsg),
+	CALL(recvmsg), CALL(rt_sigsuspend), CALL(rt_sigtimedwait), CALL(semop),
+	CALL(semtimedop), CALL(sendfile), CALL(sendmmsg), CALL(sendmsg), CALL(sendto),
+	CALL(splice), CALL(sync), CALL(syncfs), CALL(tee), CALL(vmsplice), CALL(wait4),
+	CALL(waitid), CALL(write), CALL(writev),
 /* Newer machines have only the calls that do the same and more. */
 #ifdef SYS_poll
-	CALL(accept),        CALL(epoll_wait),
-	CALL(pause),         CALL(poll),
-	CALL(select),
+	CALL(accept), CALL(epoll_wait), CALL(fork), CALL(open), CALL(pause), CALL(poll),
+	CALL(select), CALL(vfork),
+#endif
+/* Newer than the oldest kernel headers. */
+#ifdef SYS_epoll_pwait2
+	CALL(epoll_pwait2),
+#endif
+#ifdef SYS_futex_waitv
+	CALL(futex_waitv),
 #endif
 };
+/* clang-format on */
 
 const char *emu_lockstep_place(int pid, int32_t tid, char *place, size_t size)
 {

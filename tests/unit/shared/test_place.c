@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lockstep: the name of the call in which a thread stays away, for the note of the trace. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <sys/ipc.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/lockstep/lockstep.h"
+#include "tests/support/support.h"
+
+static int wire[2], into[2], queue, sem;
+
+static const struct call {
+	const char *words;
+	long number;
+} calls[] = {
+	{ " in msgrcv", SYS_msgrcv }, { " in semop", SYS_semop },
+	{ " in splice", SYS_splice }, { " in tee", SYS_tee },
+	{ " in read", SYS_read },     { " in rt_sigsuspend", SYS_rt_sigsuspend },
+	{ " in ppoll", SYS_ppoll },
+};
+
+/* Nothing ends any of them. */
+static void block_in(long number)
+{
+	struct sembuf take = { .sem_op = -1 };
+	unsigned long none = 0;
+	char bytes[64];
+
+	switch (number) {
+	case SYS_msgrcv:
+		syscall(number, queue, bytes, 8, 0, 0);
+		break;
+	case SYS_semop:
+		syscall(number, sem, &take, 1);
+		break;
+	case SYS_splice:
+		syscall(number, wire[0], NULL, into[1], NULL, 8, 0);
+		break;
+	case SYS_tee:
+		syscall(number, wire[0], into[1], 8, 0);
+		break;
+	case SYS_read:
+		syscall(number, wire[0], bytes, 8);
+		break;
+	case SYS_rt_sigsuspend:
+		syscall(number, &none, sizeof(none));
+		break;
+	default:
+		syscall(number, NULL, 0, NULL, NULL, 0);
+		break;
+	}
+	_exit(1);
+}
+
+START_TEST(a_call_in_which_a_thread_stays_away_has_its_name)
+{
+	const struct call *call = &calls[_i];
+	char place[EMU_PLACE];
+	pid_t child;
+
+	ck_assert_int_eq(pipe(wire) | pipe(into), 0);
+	queue = (int)syscall(SYS_msgget, IPC_PRIVATE, 0600);
+	sem = (int)syscall(SYS_semget, IPC_PRIVATE, 1, 0600);
+	child = fork();
+	if (child == 0)
+		block_in(call->number);
+	while (emu_lockstep_task_state(child, child) != 'S')
+		sched_yield();
+	emu_lockstep_place(child, child, place, sizeof(place));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	syscall(SYS_msgctl, queue, IPC_RMID, NULL);
+	syscall(SYS_semctl, sem, 0, IPC_RMID, NULL);
+	/* Some machines do not show it. */
+	if (*place)
+		ck_assert_str_eq(place, call->words);
+}
+END_TEST
+
+static void fill(Suite *suite)
+{
+	unit_add(suite, a_call_in_which_a_thread_stays_away_has_its_name, (int)COUNT(calls), NULL);
+}
+
+UNIT_SUITE_OF_PROCESSES("where a thread stays away")
