@@ -28,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=77
+tests=78
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=64
+	tests=65
 	slow=yes
 fi
 
@@ -183,6 +183,8 @@ if [ -x "$planted/wakeup" ]; then
 	pair wakeup ask
 	holds "one pause at a call is all it takes" only_line "$found" \
 		'^turn server call=[0-9]+ for=[0-9]+ns$'
+	holds "the report says who slept, and when" eval "section 'what the faults hit' |
+		grep -qE '^  line 1, at [0-9.]+ us: thread [0-9]+ of server sleeps for [0-9]+ ns\$'"
 	holds "the pause happens again in the same way" replays 1
 	acted() { grep -q 'turn server call=.*: 1 time' first; }
 	holds "the report says that it acted" acted
@@ -191,7 +193,7 @@ if [ -x "$planted/wakeup" ]; then
 	says="$runs schedules of seed 1 hold"
 	pair wakeup-fixed ask
 else
-	for i in 1 2 3 4 5; do
+	for i in 1 2 3 4 5 6; do
 		n=$((n + 1))
 		echo "ok $n # SKIP librdmacm is not built"
 	done

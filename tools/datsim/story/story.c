@@ -12,6 +12,7 @@
 
 #define LINES_READ 400 /* at the end of the trace, for the rows of the timeline */
 #define HITS_SHOWN 3   /* of one fault */
+#define TURN_NOTE  "turn of line "
 
 /* ---- the end of the timeline ---- */
 
@@ -171,6 +172,24 @@ static void take_hit(struct hit_list *hits, const struct trace_line *line)
 	text_append(&one->words, "", 1);
 }
 
+/* "turn of line 2: thread 1 of server sleeps for 6 ns": a turn line has no rule in the trace. */
+static void take_turn(struct hit_list *hits, const struct trace_line *line)
+{
+	uint64_t number = span_number(line->rest, strlen(TURN_NOTE));
+	struct hits *one = hits_of(hits, UINT64_MAX - number);
+	const char *words = memchr(line->rest.s, ':', line->rest.length);
+	uint64_t ns = line->ns - hits->origin;
+
+	one->line = number;
+	one->times++; /* it acts once */
+	text_add(&one->words, ", at %llu.%03u us", (unsigned long long)(ns / 1000),
+		 (unsigned int)(ns % 1000));
+	if (words)
+		text_printable(&one->words, words,
+			       line->rest.length - (size_t)(words - line->rest.s));
+	text_append(&one->words, "", 1);
+}
+
 static void take_line(struct hit_list *hits, const struct trace_line *line)
 {
 	uint64_t is = trace_number(line, "is"), add = trace_number(line, "add");
@@ -180,6 +199,8 @@ static void take_line(struct hit_list *hits, const struct trace_line *line)
 			hits->origin = line->ns;
 		else if (is_inner_note(line->rest) && span_starts(line->rest, LINE_NOTE))
 			hits->line = span_number(line->rest, strlen(LINE_NOTE));
+		else if (span_starts(line->rest, TURN_NOTE))
+			take_turn(hits, line);
 	} else if (span_is(line->verb, "rule")) {
 		if (is)
 			hits_of(hits, is)->line = trace_number(line, "line");
