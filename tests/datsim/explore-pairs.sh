@@ -28,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=78
+tests=79
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=65
+	tests=66
 	slow=yes
 fi
 
@@ -292,6 +292,8 @@ holds "programs that open their fabric first are forked" forked
 # What explores nothing says so.
 expect 0 '^behaves \+ behaves2: 3 schedules of seed 1 hold' explore --runs 3 -- \
 	"$behaves" well + "$behaves" well
+expect 0 '^a_b \+ a_b2: 3 schedules of seed 1 hold' explore --runs 3 -- \
+	--node a-b "$behaves" well + --node a.b "$behaves" well
 expect 2 'datsim explore: expected a program before and after each \+' explore --lockstep -- \
 	"$behaves" well +
 expect 2 '--faults turns and kill want several programs, or --lockstep' explore --faults turns -- \

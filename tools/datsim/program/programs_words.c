@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line of several programs: SERVER ARGS + --node NAME CLIENT ARGS. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,15 +21,27 @@ static const char *node_of(const char *program)
 	return slash ? slash + 1 : program;
 }
 
+/* As scripts can write it: "my-server" is "my_server". */
+static void copy_plain(char name[PROGRAM_NAME], const char *node)
+{
+	snprintf(name, PROGRAM_NAME, "%s", node);
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name))
+			*name = '_';
+}
+
 /* The second program of a node "client" is "client2". */
 static void name_program(struct programs *programs, int i)
 {
-	const char *node = programs->one[i].node;
+	char node[PROGRAM_NAME], other[PROGRAM_NAME];
 	unsigned int rank = 1;
 	int at;
 
-	for (at = 0; at < i; at++)
-		rank += !strcmp(programs->one[at].node, node);
+	copy_plain(node, programs->one[i].node);
+	for (at = 0; at < i; at++) {
+		copy_plain(other, programs->one[at].node);
+		rank += !strcmp(other, node);
+	}
 	if (rank == 1)
 		snprintf(programs->one[i].name, PROGRAM_NAME, "%s", node);
 	else
