@@ -148,7 +148,9 @@ enum nic_outside {
 	NIC_OUTSIDE_TELLS,    /* such waits, in all processes, may be over */
 	NIC_OUTSIDE_LEAVES,   /* it is about to block in the kernel */
 	NIC_OUTSIDE_RESTARTS, /* its process is killed now, and started again: time stops */
-	NIC_OUTSIDE_CALLS, /* it has woken another thread of its process, which is about to call */
+	/* It has woken or is creating another thread of its process, which is about to call. */
+	NIC_OUTSIDE_CALLS,
+	NIC_OUTSIDE_CALLS_NOT, /* it could not create that thread */
 	NIC_OUTSIDE_ENDS,  /* its process is about to exit or to exec; the turn stays until then */
 	NIC_OUTSIDE_BEARS, /* it is about to start a process; the turn stays until that joins */
 };

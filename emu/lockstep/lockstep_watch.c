@@ -310,5 +310,9 @@ void emu_lockstep_outside_event(struct emu_world *w, enum nic_outside what)
 		w->membership->called++;
 		w->membership->called_naps = 0;
 		break;
+	case NIC_OUTSIDE_CALLS_NOT:
+		if (w->membership->called)
+			w->membership->called--;
+		break;
 	}
 }

@@ -189,6 +189,27 @@ static struct nic_book *outside_book(void)
 	return shared ? b->kind->book(shared) : NULL;
 }
 
+static bool outside_thread(void)
+{
+	struct backend *b;
+
+	if (!enter_world(&b))
+		return false;
+	b->kind->outside(b->shared, NIC_OUTSIDE_CALLS);
+	backend_leave(b);
+	return true;
+}
+
+static void outside_no_thread(void)
+{
+	struct backend *b;
+
+	if (!enter_world(&b))
+		return;
+	b->kind->outside(b->shared, NIC_OUTSIDE_CALLS_NOT);
+	backend_leave(b);
+}
+
 static const struct outside table = {
 	.size = sizeof(table),
 	.wait = outside_wait,
@@ -200,6 +221,8 @@ static const struct outside table = {
 	.end = outside_end,
 	.book = outside_book,
 	.look = outside_look,
+	.thread = outside_thread,
+	.no_thread = outside_no_thread,
 };
 
 void outside_prepare(const struct backend *b)

@@ -61,6 +61,13 @@ struct outside {
 	 * what the caller has tested still holds when it waits.
 	 */
 	uint64_t (*look)(void);
+	/*
+	 * The caller is about to create a thread, which calls `now` first. It keeps the turn until
+	 * then, even if the new thread has to wait for a lock. False: the process is in no fabric.
+	 */
+	bool (*thread)(void);
+	/* That failed. */
+	void (*no_thread)(void);
 };
 
 /* Of libdat-turns.so; NULL: it is not loaded. */

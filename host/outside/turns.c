@@ -214,6 +214,21 @@ void turns_end(void)
 		met[i].table->end();
 }
 
+/* The same as turns_time asks: that of the first call of the thread. */
+int turns_thread(void)
+{
+	for (unsigned int i = 0; i < libraries_met(); i++)
+		if (met[i].table->thread())
+			return (int)i;
+	return -1;
+}
+
+void turns_no_thread(int library)
+{
+	if (library >= 0)
+		met[library].table->no_thread();
+}
+
 bool turns_time(uint64_t *now)
 {
 	for (unsigned int i = 0; i < libraries_met(); i++) {

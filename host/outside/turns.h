@@ -111,6 +111,9 @@ void turns_bear(void);
 void turns_born(int pid);
 /* The process is about to exit, or to replace its program. */
 void turns_end(void);
+/* A thread is about to be created, or that has failed. Returns the library that was told. */
+int turns_thread(void);
+void turns_no_thread(int library);
 /* Join the fabric of the environment, if the process is in none (turns_start.c). */
 void turns_attend(void);
 /* Another library of the process is about to join: leave if the process is there for nothing. */

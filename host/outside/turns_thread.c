@@ -58,14 +58,17 @@ int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*
 			 void *arg)
 {
 	struct start *start = PROGRAM ? malloc(sizeof(*start)) : NULL;
-	int err;
+	int library, err;
 
 	if (!start)
 		return REAL(pthread_create)(thread, attr, run, arg);
 	*start = (struct start){ run, arg };
+	library = turns_thread();
 	err = REAL(pthread_create)(thread, attr, start_thread, start);
-	if (err)
+	if (err) {
+		turns_no_thread(library);
 		free(start);
+	}
 	return err;
 }
 

@@ -100,9 +100,32 @@ static struct nic_book *fake_book(void)
 	return &book;
 }
 
+static int announced; /* threads that are being created */
+static bool in_fabric;
+
+static bool fake_thread(void)
+{
+	announced += in_fabric;
+	return in_fabric;
+}
+
+static void fake_no_thread(void)
+{
+	announced--;
+}
+
 static void (*meet)(const struct outside *table);
-static struct outside table = { sizeof(table), NULL,      fake_tell, fake_leave, fake_now,
-				fake_bear,     fake_born, fake_end,  fake_book,  fake_now };
+static struct outside table = { .size = sizeof(table),
+				.tell = fake_tell,
+				.leave = fake_leave,
+				.now = fake_now,
+				.bear = fake_bear,
+				.born = fake_born,
+				.end = fake_end,
+				.book = fake_book,
+				.look = fake_now,
+				.thread = fake_thread,
+				.no_thread = fake_no_thread };
 
 /* The code that the table's first call is in counts as a library, so it is libc's at first. */
 static void meet_table(struct outside *which)
@@ -781,6 +804,31 @@ static void *end_when_told(void *arg)
 	return arg;
 }
 
+static void *look_at_announced(void *arg)
+{
+	*(int *)arg = announced;
+	return NULL;
+}
+
+START_TEST(a_thread_is_announced_before_it_is_created_and_not_if_that_fails)
+{
+	pthread_attr_t large;
+	int seen = 0;
+
+	begin();
+	in_fabric = _i == 0;
+	ck_assert_int_eq(pthread_create(&thread, NULL, look_at_announced, &seen), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(seen, in_fabric);
+	announced = 0;
+	ck_assert_int_eq(pthread_attr_init(&large), 0);
+	ck_assert_int_eq(pthread_attr_setstacksize(&large, 1ul << 50), 0);
+	ck_assert_int_eq(pthread_create(&thread, &large, look_at_announced, &seen), EAGAIN);
+	ck_assert_int_eq(announced, 0);
+	pthread_attr_destroy(&large);
+}
+END_TEST
+
 /* It may not have ended when it is looked at after it has said so. */
 START_TEST(a_thread_is_joined)
 {
@@ -855,6 +903,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
+	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
 	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);

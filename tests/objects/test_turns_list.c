@@ -85,9 +85,23 @@ static struct nic_book *fake_book(void)
 	return &book;
 }
 
+static bool fake_thread(void)
+{
+	return true;
+}
+
 static void (*meet)(const struct outside *table);
-static struct outside table = { sizeof(table), NULL,      fake_tell,    fake_nothing, fake_now,
-				fake_nothing,  fake_born, fake_nothing, fake_book,    fake_look };
+static struct outside table = { .size = sizeof(table),
+				.tell = fake_tell,
+				.leave = fake_nothing,
+				.now = fake_now,
+				.bear = fake_nothing,
+				.born = fake_born,
+				.end = fake_nothing,
+				.book = fake_book,
+				.look = fake_look,
+				.thread = fake_thread,
+				.no_thread = fake_nothing };
 
 /*
  * The code that the table's first call is in counts as a library, so it is libc's at first. Virtual

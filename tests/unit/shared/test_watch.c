@@ -160,6 +160,38 @@ START_TEST(a_new_thread_is_expected_until_it_has_only_slept)
 }
 END_TEST
 
+/* On a busy machine it may wait for the library's lock for long. */
+START_TEST(a_thread_that_is_being_created_is_expected_although_it_sleeps)
+{
+	pthread_t thread;
+	int32_t tid;
+
+	world->fab->trace_on = true;
+	enter();
+	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS);
+	thread = start_sleeper(&tid);
+	for (int i = 0; i < 3 * ASLEEP_CHECKS; i++)
+		ck_assert(emu_lockstep_expects(world));
+	emu_lockstep_note_arrival(world, tid, false);
+	ck_assert(!is_traced("comes late"));
+	end_sleeper(thread, tid);
+	ck_assert(!emu_lockstep_expects(world));
+	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+}
+END_TEST
+
+START_TEST(a_thread_that_could_not_be_created_is_not_expected)
+{
+	enter();
+	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS);
+	ck_assert(emu_lockstep_expects(world));
+	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS_NOT);
+	ck_assert(!emu_lockstep_expects(world));
+	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS_NOT);
+	ck_assert(!emu_lockstep_expects(world));
+}
+END_TEST
+
 /* More than the table holds; and some pairs of numbers differ by a multiple of 16. */
 START_TEST(many_new_threads_that_sleep_are_told_apart)
 {
@@ -472,6 +504,8 @@ static void fill(Suite *suite)
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
 	tcase_add_loop_test(tcase, a_new_thread_is_expected_until_it_has_only_slept, 0, 2);
+	tcase_add_test(tcase, a_thread_that_is_being_created_is_expected_although_it_sleeps);
+	tcase_add_test(tcase, a_thread_that_could_not_be_created_is_not_expected);
 	tcase_add_test(tcase, many_new_threads_that_sleep_are_told_apart);
 	tcase_add_test(tcase, a_new_thread_is_not_expected_for_longer_than_the_bound);
 	tcase_add_test(tcase, threads_are_numbered_in_the_order_of_their_creation);
