@@ -84,19 +84,23 @@ START_TEST(threads_are_counted_when_the_program_took_the_descriptor)
 {
 	struct emu_membership *m = world->membership;
 	int null = open("/dev/null", O_RDONLY), taken;
+	uint32_t threads;
 
 	emu_lockstep_expects(world);
-	ck_assert_uint_eq(m->task_count, 1);
+	/* ThreadSanitizer has one of its own. */
+	threads = m->task_count;
+	ck_assert_uint_ge(threads, 1);
+	ck_assert_uint_le(threads, 2);
 	taken = m->tasks;
 	ck_assert_int_gt(taken, STDERR_FILENO);
 	close(taken);
 	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
 	emu_lockstep_expects(world);
-	ck_assert_uint_eq(m->task_count, 1);
+	ck_assert_uint_eq(m->task_count, threads);
 	taken = m->tasks;
 	ck_assert_int_eq(dup2(null, taken), taken);
 	emu_lockstep_expects(world);
-	ck_assert_uint_eq(m->task_count, 1);
+	ck_assert_uint_eq(m->task_count, threads);
 	ck_assert_int_ne(m->tasks, taken);
 	ck_assert_int_eq(dup2(null, m->tasks), m->tasks);
 	taken = m->tasks;
