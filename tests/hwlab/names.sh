@@ -37,7 +37,7 @@ looks() {
 	grep -qw "$1" /tmp/info
 	verdict $? "$1: datsim info lists it"
 	grep -qE 'max_private_data_size +(55|196)$' /tmp/info &&
-		grep -qE 'srq_watermarks_supported +273$' /tmp/info
+		grep -qE 'srq_watermarks_supported +0x111( |$)' /tmp/info
 	verdict $? "$1: datsim info has the limits of an adapter of hardware"
 }
 
