@@ -62,7 +62,7 @@ beside() {
 # The parts of a report, from its title to an empty line
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
 
-echo 1..107
+echo 1..111
 finds credit 1 'exits with 1'
 finds rearm 1 'exits with 1'
 finds reset 4 'is stuck'
@@ -231,6 +231,19 @@ none_left() {
 }
 expect 0 '3 schedules of seed 1 hold' explore --runs 3 -- sh leaves.sh
 holds "children of a run do not outlive it" none_left
+
+# The names in its trace are none that a script can have, so no schedule of it can be read.
+cat > renames.sh << END
+#!/bin/sh
+"$behaves" well
+sed -i 's/emu0\\./emu-0./g' "\$DATSIM_TRACE"
+END
+expect 2 "schedule [0-9]+ of seed 1 cannot be run: schedule:[0-9]+:[0-9]+: " explore --runs 50 \
+	--faults loss -- sh renames.sh
+silent() { ! grep -qE ' holds?$' out; }
+holds "a schedule that cannot be read does not hold" silent
+expect 2 'cannot be run' explore --runs 50 --store broken --faults loss -- sh renames.sh
+holds "nor in a campaign" silent
 
 # A shell script that hangs ends with its children, but not those of a shell that became datsim.
 cat > wraps.sh << 'END'

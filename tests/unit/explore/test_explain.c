@@ -145,6 +145,10 @@ START_TEST(the_seed_matters_or_does_not)
 		 true, SCRIPT("!x"),
 		 "what it takes, by 5 more runs:\n"
 		 "  the seed matters: of 5 others, 2 do it, too\n");
+	explains((struct limits){ .line = "x", .nth = 1, .seeds = 2, .name = "x", .most = 9 }, 60,
+		 true, SCRIPT("!x"),
+		 "what it takes, by 5 more runs:\n"
+		 "  the seed matters: of 5 others, 1 does it, too\n");
 }
 END_TEST
 

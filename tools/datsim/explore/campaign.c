@@ -253,12 +253,16 @@ static void tell_sum(const struct campaign *campaign)
 	const struct course *course = campaign->course;
 	uint64_t ways = 0;
 
-	printf("%s: %llu schedules of seed %llu", text_of(&campaign->target),
-	       (unsigned long long)course->done, (unsigned long long)course->seed);
+	printf("%s: %llu schedule%s of seed %llu", text_of(&campaign->target),
+	       (unsigned long long)course->done, course->done == 1 ? "" : "s",
+	       (unsigned long long)course->seed);
 	if (campaign->before)
 		printf(" (%llu of them in earlier runs)", (unsigned long long)campaign->before);
 	if (!campaign->failed) {
-		puts(campaign->interrupted ? " have ended" : " hold");
+		puts(campaign->interrupted && course->done == 1 ? " has ended"
+		     : campaign->interrupted                    ? " have ended"
+		     : course->done == 1                        ? " holds"
+								: " hold");
 		return;
 	}
 	for (size_t i = 0; i < campaign->store.count; i++)

@@ -370,8 +370,9 @@ int explorer_tell_of_none(const struct explorer *explorer)
 				     "%s: no fault of %llu schedules ever acted, so nothing was "
 				     "tested: allow more --runs, or other --faults",
 				     explorer->path, (unsigned long long)course->done);
-	printf("%s: %llu schedules of seed %llu hold\n", explorer->path,
-	       (unsigned long long)course->done, (unsigned long long)course->seed);
+	printf("%s: %llu schedule%s of seed %llu hold%s\n", explorer->path,
+	       (unsigned long long)course->done, course->done == 1 ? "" : "s",
+	       (unsigned long long)course->seed, course->done == 1 ? "s" : "");
 	return EXIT_PASS;
 }
 

@@ -18,27 +18,39 @@
 
 /* ---- a schedule as a program is told ---- */
 
-bool hunt_compile(const struct hunt *hunt, const char *lines, size_t length, struct text *settings)
+bool hunt_compile(const struct hunt *hunt, const char *lines, size_t length, struct text *settings,
+		  struct text *error)
 {
-	struct text error = { 0 };
+	struct text unread = { 0 };
 	struct program_script ps;
-	bool good =
-		program_script_load(&ps, "schedule", lines, length, hunt->several != NULL, &error);
+	bool good = program_script_load(&ps, "schedule", lines, length, hunt->several != NULL,
+					error ? error : &unread);
 
 	settings->length = 0;
 	text_append(settings, "\n", 1); /* an empty setting is a message too */
 	if (good)
 		program_script_settings(&ps, settings);
 	program_script_free(&ps);
-	text_free(&error);
+	text_free(&unread);
 	return good;
 }
 
 /* ---- the hunt ---- */
 
+/* It does not count as one that was run. */
+static void schedule_is_broken(struct hunt *hunt, uint64_t number, const struct text *error)
+{
+	hunt->broken = true;
+	hunt->course->done--;
+	course_end(hunt->course);
+	course_refuse(hunt->course, "schedule %llu of seed %llu cannot be run: %.*s",
+		      (unsigned long long)number, (unsigned long long)hunt->course->seed,
+		      (int)error->length - (error->length > 0), text_of(error));
+}
+
 static bool begin_next(struct hunt *hunt, struct runner *runner)
 {
-	struct text settings = { 0 };
+	struct text settings = { 0 }, error = { 0 };
 	uint64_t number;
 	bool good = course_next(hunt->course, &number);
 
@@ -47,9 +59,15 @@ static bool begin_next(struct hunt *hunt, struct runner *runner)
 		runner->number = number;
 		hunt->planted |= hunt->schedule.has_faults || hunt->plan.turns;
 		good = hunt_compile(hunt, text_of(&hunt->schedule.text), hunt->schedule.text.length,
-				    &settings) &&
-		       runner_begin(&hunt->runners, runner, text_of(&settings));
+				    &settings, &error);
+		if (good && !runner_begin(&hunt->runners, runner, text_of(&settings))) {
+			text_add(&error, "its programs cannot be started\n");
+			good = false;
+		}
+		if (!good)
+			schedule_is_broken(hunt, number, &error);
 	}
+	text_free(&error);
 	text_free(&settings);
 	return good;
 }
@@ -135,6 +153,14 @@ static void tell_preempted(const struct hunt *hunt)
 			(unsigned long long)hunt->course->done);
 }
 
+/* Failures that a campaign found before it are told; no schedule is said to hold. */
+static int hunt_tell_broken(struct hunt *hunt)
+{
+	if (hunt->campaign && hunt->campaign->failed)
+		campaign_end(hunt->campaign);
+	return EXIT_USAGE;
+}
+
 /* Returns the exit code of the tool. */
 static int hunt_tell(struct hunt *hunt)
 {
@@ -143,6 +169,8 @@ static int hunt_tell(struct hunt *hunt)
 	tell_preempted(hunt);
 	if (hunt->found)
 		return hunt_report(hunt);
+	if (hunt->broken)
+		return hunt_tell_broken(hunt);
 	if (!course->done)
 		return course_refuse(hunt->course,
 				     "no schedule was run: allow more --runs or --seconds");
@@ -160,8 +188,9 @@ static int hunt_tell(struct hunt *hunt)
 				     (unsigned long long)course->done);
 	if (hunt->campaign)
 		return campaign_end(hunt->campaign);
-	printf("%s: %llu schedules of seed %llu hold\n", text_of(&hunt->title),
-	       (unsigned long long)course->done, (unsigned long long)course->seed);
+	printf("%s: %llu schedule%s of seed %llu hold%s\n", text_of(&hunt->title),
+	       (unsigned long long)course->done, course->done == 1 ? "" : "s",
+	       (unsigned long long)course->seed, course->done == 1 ? "s" : "");
 	return EXIT_PASS;
 }
 
@@ -176,7 +205,8 @@ static void run_campaign(struct hunt *hunt)
 		more = hunt->found;
 		hunt_settle(hunt);
 		hunt_save(hunt, true);
-	} while (more && !campaign_is_full(hunt->campaign) && !ended_asked(&hunt->ended));
+	} while (more && !hunt->broken && !campaign_is_full(hunt->campaign) &&
+		 !ended_asked(&hunt->ended));
 }
 
 /* What still runs does not count. */

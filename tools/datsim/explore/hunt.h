@@ -23,6 +23,7 @@ struct hunt {
 	bool planted;       /* some schedule had a fault, or an order of turns */
 	double usual;       /* seconds that a run without faults takes */
 	uint64_t preempted; /* runs in which a thread lost its turn */
+	bool broken;        /* a schedule could not be run, and why was printed */
 	bool found;
 	uint64_t number; /* number of the failing schedule */
 	uint64_t open;   /* of the first that has not ended, once the runs are over */
@@ -43,8 +44,12 @@ struct hunt {
 	int pending_count;
 };
 
-/* False: the lines are not a valid script, which happens while one is shortened. */
-bool hunt_compile(const struct hunt *hunt, const char *lines, size_t length, struct text *settings);
+/*
+ * False: the lines are not a valid script, which happens while one is shortened; *error, if it is
+ * not NULL, says what is wrong.
+ */
+bool hunt_compile(const struct hunt *hunt, const char *lines, size_t length, struct text *settings,
+		  struct text *error);
 
 /*
  * Run once without faults, and make the plan: the links in use, the time it takes. Returns the exit

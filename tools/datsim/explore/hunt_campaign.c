@@ -207,8 +207,8 @@ static bool run_entry(struct hunt *hunt, const struct entry *entry, struct outco
 		      struct text *ending)
 {
 	struct text settings = { 0 }, said = { 0 };
-	bool good = !entry->is_script &&
-		    hunt_compile(hunt, text_of(&entry->lines), entry->lines.length, &settings);
+	bool good = !entry->is_script && hunt_compile(hunt, text_of(&entry->lines),
+						      entry->lines.length, &settings, NULL);
 
 	if (!good)
 		fprintf(stderr, "datsim: %s.dsim has no schedule for these programs\n",

@@ -43,7 +43,7 @@ bool hunt_fails_so(const struct lines *lines, void *ctx)
 	bool good;
 
 	lines_join(lines, true, &text);
-	good = hunt_compile(hunt, text_of(&text), text.length, &settings) &&
+	good = hunt_compile(hunt, text_of(&text), text.length, &settings, NULL) &&
 	       runner_run(&hunt->runners, text_of(&settings), &outcome) &&
 	       same_outcome(&outcome, &hunt->failure) && hunt_ends_so(hunt, &outcome);
 	text_free(&settings);
@@ -156,7 +156,7 @@ static bool hunt_confirm(struct hunt *hunt, const struct lines *lines, struct te
 	alone.count = 1;
 	runners_start(&alone);
 	lines_join(lines, true, &text);
-	hunt_compile(hunt, text_of(&text), text.length, &settings);
+	hunt_compile(hunt, text_of(&text), text.length, &settings, NULL);
 	for (i = 0; i < (hunt->failure.how == ENDED_HUNG ? 1 : CONFIRMED_BY) && good; i++) {
 		alone.errors = errors && i == 0 ? fileno(errors) : -1;
 		good = runner_run(&alone, text_of(&settings), &outcome) &&

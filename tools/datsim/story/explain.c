@@ -355,8 +355,8 @@ static void explain_seed(struct explaining *explaining, struct text *text)
 		text_add(text, "  the seed does not matter: %s do it, too\n",
 			 text_of(&trials.does));
 	else if (trials.does_count + trials.does_not_count == SEEDS_MOST)
-		text_add(text, "  the seed matters: of %d others, %d do it, too\n", SEEDS_MOST,
-			 trials.does_count);
+		text_add(text, "  the seed matters: of %d others, %d %s it, too\n", SEEDS_MOST,
+			 trials.does_count, trials.does_count == 1 ? "does" : "do");
 	trials_free(&trials);
 }
 
