@@ -260,6 +260,8 @@ stage_campaign() {
 	status=$?
 	[ ! -f $stops ] || { mkdir -p doc/results && cp $stops doc/results/stops.md; }
 	[ $status = 0 ] || return $status
+	RUNS=100 script "$1-whole" tests/processes/whole/whole.sh || return
+	RUNS=100 LOAD=8 script "$1-whole-load" tests/processes/whole/whole.sh || return
 	script "$1-slurm" tests/campaign-slurm.sh || return
 	script "$1" tests/campaign.sh
 	status=$?
