@@ -40,11 +40,9 @@ static int32_t pid_of(uint64_t word)
  */
 static bool lost_patience(struct emu_world *w, struct emu_patience *patience, int32_t pid)
 {
-	char state = emu_lockstep_task_state(pid, pid);
-
 	if (patience->pid != pid)
 		*patience = (struct emu_patience){ .pid = pid };
-	patience->naps += state == 'R' || state == 'D' ? 1 : BUSY_TIMES;
+	patience->naps += emu_lockstep_task_busy(pid) ? 1 : BUSY_TIMES;
 	return (uint64_t)patience->naps * EMU_NAP_NS >= BUSY_TIMES * w->membership->bound_ns;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lockstep: what the kernel tells of a thread: its state, how long it ran, and where it blocks. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,35 @@ bool emu_lockstep_task_gone(int32_t pid)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	return !state || stat(path, &st) || st.st_nlink <= 3;
+}
+
+static bool thread_is_busy(int32_t pid, int32_t tid)
+{
+	char state = emu_lockstep_task_state(pid, tid);
+
+	return state == 'R' || state == 'D';
+}
+
+/* Its first thread may wait for one that has work to do and no processor. */
+bool emu_lockstep_task_busy(int32_t pid)
+{
+	bool busy = thread_is_busy(pid, pid);
+	const struct dirent *entry;
+	char path[64];
+	int cancel;
+	DIR *dir;
+
+	if (busy)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	cancel = process_cancel_hold();
+	dir = process_opendir(path);
+	while (dir && !busy && (entry = readdir(dir)) != NULL)
+		busy = atoi(entry->d_name) > 0 && thread_is_busy(pid, atoi(entry->d_name));
+	if (dir)
+		closedir(dir);
+	process_cancel_release(cancel);
+	return busy;
 }
 
 uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed)

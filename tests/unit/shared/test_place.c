@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lockstep: the name of the call in which a thread stays away, for the note of the trace. */
+/*
+ * Lockstep: the name of the call in which a thread stays away, for the note of the trace; and
+ * whether a process that is waited for has work to do.
+ */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,9 +87,44 @@ START_TEST(a_call_in_which_a_thread_stays_away_has_its_name)
 }
 END_TEST
 
+static void *spin(void *tid)
+{
+	__atomic_store_n((pid_t *)tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	for (;;)
+		;
+	return NULL;
+}
+
+/* The first thread of the child waits for a second one, which has work to do in odd rows. */
+START_TEST(a_process_is_busy_if_one_of_its_threads_is)
+{
+	pid_t child, *tid;
+	pthread_t thread;
+
+	tid = mmap(NULL, sizeof(*tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(tid, MAP_FAILED);
+	child = fork();
+	if (child == 0) {
+		if (_i && pthread_create(&thread, NULL, spin, tid) == 0)
+			pthread_join(thread, NULL);
+		for (;;)
+			pause();
+	}
+	while (emu_lockstep_task_state(child, child) != 'S' ||
+	       (_i && !__atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	ck_assert_int_eq(emu_lockstep_task_busy(child), _i);
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	ck_assert(!emu_lockstep_task_busy(child));
+	munmap(tid, sizeof(*tid));
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_call_in_which_a_thread_stays_away_has_its_name, (int)COUNT(calls), NULL);
+	unit_add(suite, a_process_is_busy_if_one_of_its_threads_is, 2, NULL);
 }
 
 UNIT_SUITE_OF_PROCESSES("where a thread stays away")
