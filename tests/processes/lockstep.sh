@@ -130,7 +130,7 @@ many() {
 	step many "$server" 31 $clients > words 2>&1 && told 1 '^62 answers, 31 clients, 0 more'
 }
 
-echo 1..30
+echo 1..31
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -198,5 +198,31 @@ holds "in real time there are no faults, which is said" \
 unset DATSIM_FAULTS DATSIM_FABRIC
 holds "one sleeps" away sleep clock_nanosleep
 holds "one computes" away compute "its own code"
+
+# A static program cannot join: the next one is started after five seconds, and lets it end.
+cat > static.c << 'end'
+#include <unistd.h>
+int main(void)
+{
+	char byte;
+
+	return read(0, &byte, 1) != 1;
+}
+end
+outsider() {
+	mkfifo until && exec 9<> until || return 1
+	timeout 60 "$datsim" run --lockstep --trace outsider -- ./static + \
+		sh -c '"$1" both 1 1; echo > until' - "$rpc" <&9 > out 2>&1
+	exec 9>&-
+	grep -q '^datsim run: static has not joined the fabric in 5 s: it takes no part' out &&
+		grep -A 1 '^datsim: ./static exits with 0$' out |
+		grep -q '^  it takes no part in lockstep' &&
+		[ "$(grep -c 'takes no part' out)" -eq 2 ]
+}
+if ${CC:-cc} -static -o static static.c > noise 2>&1; then
+	holds "a program that cannot take part is named" outsider
+else
+	echo "ok $((n += 1)) - a program that cannot take part is named # SKIP cannot build it"
+fi
 holds "switches are quick" quick
 holds "no fabric stays" [ -z "$(ls datsim)" ]

@@ -73,6 +73,8 @@ void group_run(const struct programs *programs, int fd, double seconds)
 	mine.limit = seconds;
 	code = programs_run(&mine);
 	group_outcome(&mine, &end.outcome);
+	for (int i = 0; i < mine.count; i++)
+		end.outside |= mine.one[i].outside;
 	/* No program is to blame: there is no fabric, or no process. stderr says why. */
 	if (code != 0 && end.outcome.how == ENDED_WELL)
 		_exit(code);

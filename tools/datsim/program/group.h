@@ -16,6 +16,7 @@
 struct group_end {
 	char tag[8]; /* GROUP_TAG */
 	struct outcome outcome;
+	bool outside; /* a program took no part in lockstep */
 };
 
 #define GROUP_TAG "group"

@@ -52,6 +52,9 @@ void programs_report(const struct programs *programs, struct text *text)
 			text_add(text, "datsim: %s was killed by a fault\n", text_of(&label));
 		else
 			program_report(text_of(&label), programs->one[i].code, text);
+		if (programs->one[i].outside)
+			text_add(text, "  it takes no part in lockstep: the order of turns may "
+				       "differ in another run\n");
 	}
 	text_free(&label);
 }

@@ -3,6 +3,7 @@
  * After a program was started: waits until it is ready for the next one, or, in lockstep, until all
  * of its threads wait for a turn.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <dat/sim.h>
@@ -129,6 +130,21 @@ static bool has_settled(struct programs *programs, pid_t pid)
 	return true;
 }
 
+/* One that is on the fabric has turns there, and loses them if it does not come to a wait. */
+static void look_whether_outside(struct programs *programs, int i, long waited)
+{
+	struct presence p = look_at_members(programs, programs->one[i].pid);
+
+	if (p.there || p.children > programs->children)
+		return;
+	programs->one[i].outside = true;
+	fprintf(stderr,
+		"datsim run: %s has not joined the fabric in %ld s: it takes no part in lockstep, "
+		"and the order of turns may differ in another run. A static program cannot join, "
+		"a slow one can with a larger DATSIM_LOCKSTEP (ms)\n",
+		programs->one[i].name, waited / 1000000000l);
+}
+
 static void let_settle_in_lockstep(struct programs *programs, int i)
 {
 	long most = lockstep_most_ns(), waited = 0, look;
@@ -144,6 +160,8 @@ static void let_settle_in_lockstep(struct programs *programs, int i)
 		if (has_settled(programs, programs->one[i].pid))
 			return;
 	}
+	if (waited >= most)
+		look_whether_outside(programs, i, most);
 }
 
 void programs_settle(struct programs *programs, int i)

@@ -171,7 +171,7 @@ bool runner_begin(struct runners *runners, struct runner *runner, const char *se
 
 	runner->began = seconds_of(CLOCK_MONOTONIC);
 	runner->running = 0;
-	runner->hung = runner->alone = runner->has_said = false;
+	runner->hung = runner->alone = runner->has_said = runner->outside = false;
 	runner->left = 0;
 	runner->said_left[0] = runner->said_stuck[0] = '\0';
 	runner_forget_said(runner);
@@ -251,6 +251,7 @@ static bool runner_understand_group(struct runner *runner, const char *message, 
 	memcpy(&end, message, sizeof(end));
 	runner->said = end.outcome;
 	runner->has_said = true;
+	runner->outside = end.outside;
 	return true;
 }
 

@@ -51,6 +51,7 @@ struct runner {
 	char said_left[512], said_stuck[1024];
 	struct outcome said; /* by a group */
 	bool has_said;
+	bool outside;           /* of lockstep was one of a group */
 	struct outcome outcome; /* valid when the runner is not busy any more */
 	bool preempted;         /* so is this: threads in lockstep lost their turns */
 };

@@ -153,12 +153,12 @@ void runner_check_trace(const struct runners *runners, struct runner *runner)
 	struct text path = { 0 }, content = { 0 }, error = { 0 };
 	bool ended_well = outcome->how == ENDED_WELL || outcome->how == ENDED_LEFT;
 
-	runner->preempted = false;
+	runner->preempted = runner->outside;
 	if (!runners->traces || (!runners->several && !ended_well && outcome->how != ENDED_HUNG))
 		return;
 	runner_trace(runners, number_of(runners, runner), &path);
 	if (read_whole(text_of(&path), TRACE_BYTES_MAX, &content, &error)) {
-		runner->preempted = strstr(text_of(&content), " - note preempted: ") != NULL;
+		runner->preempted |= strstr(text_of(&content), " - note preempted: ") != NULL;
 		/* A program that failed need not have a whole trace. */
 		if (outcome->how == ENDED_HUNG)
 			check_round(&content, outcome);
