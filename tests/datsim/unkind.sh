@@ -17,7 +17,9 @@ runs=${RUNS:-30}
 verbs=
 [ -x "$planted/verbs" ] && verbs=yes
 
-quietly() { timeout 300 "$datsim" run --quiet "$@"; }
+lockstep=
+# shellcheck disable=SC2086
+quietly() { timeout 300 "$datsim" run --quiet $lockstep "$@"; }
 # ends_so STATUS OPTIONS... -- PROGRAM CASE...
 ends_so() {
 	wanted=$1
@@ -69,6 +71,14 @@ alone_shows() {
 	done
 }
 
+# The descriptor of an event channel has a thread that delivers packets in real time; in lockstep
+# none arrives sooner or later because the machine is busy.
+in_lockstep() {
+	lockstep=--lockstep
+	"$@"
+	lockstep=
+}
+
 echo 1..111
 both_show 3 watch=posted ib overwrite
 shows 3 watch=posted iwarp "$planted/udapl" clear
@@ -79,10 +89,10 @@ both_show 1 placement=tail ib last_byte
 both_show 1 placement=random ib last_byte
 shows 1 placement=random iwarp "$planted/udapl" last_byte
 shows 1 ends=device ib "$planted/udapl" hang_up
-alone_shows 1 ends=device ib "$planted/cm" hang_up
+in_lockstep alone_shows 1 ends=device ib "$planted/cm" hang_up
 both_show 1 retry=spurious ib reply_first
 shows 1 complete=sent iwarp "$planted/udapl" delivered
-alone_shows 1 complete=sent iwarp "$planted/cm" delivered
+in_lockstep alone_shows 1 complete=sent iwarp "$planted/cm" delivered
 
 # The words for a change.
 said='emu0.ep1: .* SEND, cookie 42, segment 0: byte 255 was 0x00, is 0x01'
