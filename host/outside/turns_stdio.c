@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,9 +29,23 @@ static bool await_stream(FILE *file)
 	return fd < 0 || turns_await_in(fd);
 }
 
+/* Has it random numbers, and none that libc has read? */
+static bool gives_random(FILE *file)
+{
+	return !bytes_buffered(file) && fileno_unlocked(file) >= 0 && __freadable(file) &&
+	       turns_is_random(fileno_unlocked(file));
+}
+
 static int get_byte(FILE *file)
 {
-	return await_stream(file) ? REAL(fgetc)(file) : EOF;
+	uint8_t byte;
+
+	if (!await_stream(file))
+		return EOF;
+	if (!gives_random(file))
+		return REAL(fgetc)(file);
+	turns_random(&byte, sizeof(byte));
+	return byte;
 }
 
 int turns_fgetc(FILE *file) __asm__("fgetc");
@@ -145,6 +160,10 @@ static size_t get_bytes(char *to, size_t n, FILE *file)
 		if (part) {
 			done += REAL(fread)(to + done, 1, part, file);
 			continue;
+		}
+		if (gives_random(file)) {
+			turns_random(to + done, n - done);
+			return n;
 		}
 		byte = get_byte(file);
 		if (byte == EOF)

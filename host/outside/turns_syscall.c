@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_syscall.c - syscall() of a program in lockstep: the kernel's own futex, process ids and
- * random numbers. Another call is the kernel's, and if it blocks the thread is preempted.
+ * turns_syscall.c - syscall() of a program in lockstep: the kernel's own futex, process ids, random
+ * numbers and clocks. Another call is the kernel's, and if it blocks the thread is preempted.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "turns.h"
@@ -77,6 +78,24 @@ static long call_futex(const struct args *a)
 	return result;
 }
 
+static long call_clock_gettime(const struct args *a)
+{
+	return a->b ? turns_gettime((clockid_t)a->a, (struct timespec *)a->b)
+		    : call_kernel(SYS_clock_gettime, a);
+}
+
+static long call_gettimeofday(const struct args *a)
+{
+	struct timeval *tv = (struct timeval *)a->a;
+	struct timespec ts;
+
+	if (!tv || a->b)
+		return call_kernel(SYS_gettimeofday, a);
+	turns_gettime(CLOCK_REALTIME, &ts);
+	*tv = (struct timeval){ .tv_sec = ts.tv_sec, .tv_usec = ts.tv_nsec / 1000 };
+	return 0;
+}
+
 /* With six arguments, whatever their number: those that the caller did not pass are not used. */
 long turns_syscall(long n, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
@@ -96,6 +115,10 @@ long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_getrandom:
 		turns_random((void *)a, (size_t)b);
 		return b;
+	case SYS_clock_gettime:
+		return call_clock_gettime(&args);
+	case SYS_gettimeofday:
+		return call_gettimeofday(&args);
 	default:
 		return call_kernel(n, &args);
 	}

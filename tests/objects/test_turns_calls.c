@@ -18,7 +18,9 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/nic.h"
@@ -790,6 +792,89 @@ START_TEST(a_sleep_is_of_virtual_time)
 }
 END_TEST
 
+/* ---- values ---- */
+
+static size_t by_getrandom(void *to, size_t n)
+{
+	return (size_t)syscall(SYS_getrandom, to, n, 0);
+}
+
+static size_t by_fread(void *to, size_t n)
+{
+	FILE *file = fopen("/dev/urandom", "r");
+
+	return fread(to, 1, 8, file) + fread((char *)to + 8, n - 8, 1, file) * (n - 8);
+}
+
+/* The byte that was pushed back comes first. */
+static size_t by_getc(void *to, size_t n)
+{
+	FILE *file = fopen("/dev/random", "r");
+	size_t done = 0;
+
+	ungetc('x', file);
+	while (done < n)
+		((unsigned char *)to)[done++] = (unsigned char)getc(file);
+	return done;
+}
+
+/* In a child: each begins with the same ones, as processes with the same seed and id do. */
+static void draw(size_t (*by)(void *, size_t), unsigned char to[16])
+{
+	siginfo_t info;
+
+	book.pids = 0; /* the child takes the first id */
+	if (fork() == 0) {
+		unsigned char drawn[16] = { 0 };
+		bool good = by(drawn, sizeof(drawn)) == sizeof(drawn) &&
+			    syscall(SYS_write, wire[1], drawn, sizeof(drawn)) == sizeof(drawn);
+
+		syscall(SYS_exit_group, !good);
+	}
+	ck_assert_int_eq(syscall(SYS_waitid, P_ALL, 0, &info, WEXITED, NULL), 0);
+	ck_assert_int_eq(info.si_status, 0);
+	ck_assert_int_eq(syscall(SYS_read, wire[0], to, 16), 16);
+}
+
+START_TEST(random_numbers_are_of_the_seed_however_they_are_read)
+{
+	unsigned char a[16], b[16];
+
+	begin();
+	ck_assert_int_eq(pipe(wire), 0);
+	draw(by_getrandom, a);
+	draw(by_fread, b);
+	ck_assert_mem_eq(a, b, 16);
+	draw(by_getc, a);
+	draw(by_getc, b);
+	ck_assert_mem_eq(a, b, 16);
+	ck_assert_int_eq(a[0], 'x');
+}
+END_TEST
+
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
+}
+
+/* Each reading takes a microsecond, so none is equal to the one before. */
+START_TEST(a_clock_of_the_kernel_is_that_of_libc)
+{
+	struct timespec a, b;
+	struct timeval tv;
+
+	begin();
+	ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &a), 0);
+	ck_assert_int_eq(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &b), 0);
+	ck_assert_uint_eq(ns_of(&b) - ns_of(&a), 1000);
+	ck_assert_int_eq(clock_gettime(CLOCK_REALTIME, &a), 0);
+	ck_assert_int_eq(syscall(SYS_gettimeofday, &tv, NULL), 0);
+	ck_assert_int_eq((tv.tv_sec - a.tv_sec) * 1000000 + tv.tv_usec - a.tv_nsec / 1000, 1);
+	ck_assert_int_eq(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, NULL), -1);
+	ck_assert_int_eq(errno, EFAULT);
+}
+END_TEST
+
 static pthread_t thread;
 static int ended;
 
@@ -911,6 +996,8 @@ static void fill(Suite *suite)
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
+	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
+	unit_add(suite, a_clock_of_the_kernel_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
