@@ -10,14 +10,14 @@
  * sees of the machine is the same in each run: time, process ids, ports, random numbers.
  *
  * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues and
- * semaphores of System V, record locks, signals of timers, processor time, ids of threads other than
- * the first, names that libc makes up (mkstemp, mkdtemp, tmpfile, tempnam), random numbers of the
- * processor (rdrand) and those that the kernel leaves in memory (AT_RANDOM), those of a stream that
- * is read by fscanf or without libc's lock (getc_unlocked, fread_unlocked), paths with a process id
- * below /proc, and system calls that a program makes itself, by syscall() (but for those of
- * turns_syscall.c) or in a static program. A thread that blocks there is preempted, and the trace
- * says in which call. The same goes for semaphores and locks in memory that processes share. A call
- * that waits for the turn is not interrupted by signals.
+ * semaphores of System V, record locks, signals of timers, processor time, ids of threads other
+ * than the first, names that libc makes up (mkstemp, mkdtemp, tmpfile, tempnam), random numbers of
+ * the processor (rdrand) and those that the kernel leaves in memory (AT_RANDOM), those of a stream
+ * that is read by fscanf or without libc's lock (getc_unlocked, fread_unlocked), paths with a
+ * process id below /proc, and system calls that a program makes itself, by syscall() (but for those
+ * of turns_syscall.c) or in a static program. A thread that blocks there is preempted, and the
+ * trace says in which call. The same goes for semaphores and locks in memory that processes share.
+ * A call that waits for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
  * call is that of libc. Each function has the name of libc's in its asm label. The library is built
