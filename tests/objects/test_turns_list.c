@@ -277,7 +277,7 @@ static bool make_call(const char *name)
 	struct timeval also_minute = { .tv_sec = 60 };
 	struct epoll_event event;
 	int n = 0, status = 0;
-	static char *line; /* of getdelim; static, because a local one would leak what it points to */
+	static char *line; /* of getdelim; static, so that what it points to is not leaked */
 	static size_t room;
 	struct rusage usage;
 	siginfo_t info;
