@@ -12,8 +12,8 @@
  * crashes here, where the kernel would return EFAULT.
  *
  * Each function has the name in its asm label: the headers declare some of these names with
- * attributes or as macros. A signal handler may call open, so nothing is allocated, and the only
- * lock taken is that of dlsym, which a thread may take again while it has it.
+ * attributes or as macros. A signal handler may call open, so nothing is allocated, and no lock is
+ * taken once the library is loaded.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -114,8 +114,40 @@ none:
 
 /* ---- the calls ---- */
 
-/* The definition behind ours, of the same type. */
-#define NEXT(ours, name) ((__typeof__(&(ours)))(uintptr_t)dlsym(RTLD_NEXT, name))
+/*
+ * The definition behind ours. All are looked up when this library is loaded: the library of the
+ * fabric calls these functions while it has the fabric's lock, and the loader's lock may be held by
+ * a thread that waits for that one, for example in a constructor or destructor of a library.
+ */
+struct files_next {
+	const char *name;
+	void *function; /* NULL: not looked up yet */
+};
+
+extern struct files_next __start_files_functions[] __attribute__((visibility("hidden")));
+extern struct files_next __stop_files_functions[] __attribute__((visibility("hidden")));
+
+static void *files_next(struct files_next *next)
+{
+	if (!next->function)
+		next->function = dlsym(RTLD_NEXT, next->name);
+	return next->function;
+}
+
+__attribute__((constructor)) static void find_functions(void)
+{
+	for (struct files_next *next = __start_files_functions; next < __stop_files_functions;
+	     next++)
+		files_next(next);
+}
+
+/* It has the type of ours. */
+#define NEXT(ours, name)                                                                      \
+	({                                                                                    \
+		static struct files_next next_                                                \
+			__attribute__((section("files_functions"), used)) = { (name), NULL }; \
+		(__typeof__(&(ours)))(uintptr_t)files_next(&next_);                           \
+	})
 
 /* A call with a `path`: TYPE NAME PARAMETERS, then the arguments for libc, `there` for the path. */
 #define CALL(type, name, parameters, ...)                       \
