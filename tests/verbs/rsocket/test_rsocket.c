@@ -512,13 +512,23 @@ START_TEST(a_reader_is_woken_when_its_rsocket_is_closed)
 }
 END_TEST
 
+#define THREAD_PATH 48 /* 4194304/task/4194304 */
+
 /* A thread that polls the server */
 struct polling {
 	bool selects;
 	sem_t begun;
-	pid_t tid;
+	char thread[THREAD_PATH];
 	int result, events;
 };
+
+/* Below /proc. Ids that a program sees in lockstep are not the kernel's. */
+static void path_of_this_thread(char path[THREAD_PATH])
+{
+	ssize_t n = readlink("/proc/thread-self", path, THREAD_PATH - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+}
 
 static void *poll_blocked(void *arg)
 {
@@ -528,7 +538,7 @@ static void *poll_blocked(void *arg)
 
 	FD_ZERO(&readers);
 	FD_SET(server, &readers);
-	p->tid = gettid();
+	path_of_this_thread(p->thread);
 	sem_post(&p->begun);
 	p->result = p->selects ? rselect(pfd.fd + 1, &readers, NULL, NULL, NULL)
 			       : rpoll(&pfd, 1, -1);
@@ -536,12 +546,12 @@ static void *poll_blocked(void *arg)
 	return NULL;
 }
 
-static bool is_asleep(pid_t process, pid_t thread)
+static bool is_asleep(const char *thread)
 {
-	char path[64], state = 0;
+	char path[THREAD_PATH + 16], state = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)process, (int)thread);
+	snprintf(path, sizeof(path), "/proc/%s/stat", thread);
 	file = fopen(path, "r");
 	ck_assert_ptr_nonnull(file);
 	ck_assert_int_eq(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
@@ -556,7 +566,7 @@ static void await_sleep(struct polling *p)
 		;
 	do
 		events_of(client, POLLIN, 0);
-	while (!is_asleep(getpid(), p->tid));
+	while (!is_asleep(p->thread));
 }
 
 START_TEST(a_poll_is_woken_when_its_rsocket_is_closed)
@@ -612,7 +622,7 @@ END_TEST
 /* A process outside the fabric writes while this thread sleeps: it wakes no thread in lockstep. */
 START_TEST(a_poll_is_woken_by_what_another_process_writes)
 {
-	const pid_t poller = gettid();
+	char poller[THREAD_PATH];
 	struct pollfd fds[2];
 	int pipes[2];
 
@@ -622,8 +632,9 @@ START_TEST(a_poll_is_woken_by_what_another_process_writes)
 	fds[0] = (struct pollfd){ .fd = server, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = pipes[0], .events = POLLIN };
 	signal(SIGCHLD, SIG_IGN);
+	path_of_this_thread(poller);
 	if (fork() == 0) {
-		while (!is_asleep(getppid(), poller))
+		while (!is_asleep(poller))
 			sched_yield();
 		_exit(syscall(SYS_write, pipes[1], "x", 1) != 1);
 	}
