@@ -105,15 +105,33 @@ static bool is_of_library(uintptr_t address)
 	return false;
 }
 
+/*
+ * The process has left the fabric that it joined by the only library so far, for another one. The
+ * code of the former is the program's again: libdat may use no fabric but that of a libibverbs
+ * below it, and then its locks and waits give the turn up like the program's. If it joins after
+ * all, it is met again.
+ */
+static void forget_library(void)
+{
+	uint64_t joined;
+
+	__atomic_store_n(&mets, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&codes, 0, __ATOMIC_RELEASE);
+	if (REAL(read)(fd_of_joining(), &joined, sizeof(joined)) < 0)
+		return; /* nothing to forget */
+}
+
 /* Two libraries may call at the same time. */
 void libdat_outside_own(const void *code)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	unsigned int n;
+	bool left;
 
-	if (!is_of_library((uintptr_t)code))
-		turns_hand_over();
+	left = !is_of_library((uintptr_t)code) && turns_hand_over();
 	REAL(pthread_mutex_lock)(&lock);
+	if (left)
+		forget_library();
 	n = libraries_known();
 	if (n < LIBRARIES && !is_of_library((uintptr_t)code)) {
 		libraries[n] = code_around((uintptr_t)code);

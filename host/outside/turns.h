@@ -119,8 +119,11 @@ int turns_thread(void);
 void turns_no_thread(int library);
 /* Join the fabric of the environment, if the process is in none (turns_start.c). */
 void turns_attend(void);
-/* Another library of the process is about to join: leave if the process is there for nothing. */
-void turns_hand_over(void);
+/*
+ * Another library of the process is about to join: leave if the process is there for nothing. True:
+ * it has left.
+ */
+bool turns_hand_over(void);
 
 /* The book of the fabric; NULL: the process is in none. */
 struct nic_book *turns_book(void);

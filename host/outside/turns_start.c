@@ -71,11 +71,14 @@ void turns_attend(void)
 	attends = offers == 1 && offer[0].attend();
 }
 
-void turns_hand_over(void)
+bool turns_hand_over(void)
 {
-	if (attends)
-		turns_end();
+	bool attended = attends;
+
 	attends = false;
+	if (attended)
+		turns_end();
+	return attended && !turns_book();
 }
 
 /* ---- main ---- */
