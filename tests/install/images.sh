@@ -2,23 +2,7 @@
 # packaging/: the steps of the Dockerfile and of the composite action, read from these files and run
 # one by one, each in a fresh Debian of its own, as docker and GitHub would. Takes many minutes and
 # the network of the package mirror: part of the stage ./check packages.
-here=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d /var/tmp/libdat-images.XXXXXX) || exit 99
-chmod 755 "$work"
-trap 'rm -rf "$work"' EXIT
-n=0
-holds() {
-	local what=$1
-	shift
-	n=$((n + 1))
-	if "$@" > "$work/said" 2>&1 < /dev/null; then
-		echo "ok $n - $what"
-		return 0
-	fi
-	echo "not ok $n - $what"
-	tail -n 40 "$work/said" | sed 's/^/#   /'
-	return 1
-}
+. "$(dirname "$0")/begin.sh"
 
 missing=
 for tool in mmdebstrap python3; do

@@ -2,24 +2,8 @@
 # The Debian packages: they build from what git has, lintian finds no error, and in a fresh Debian
 # of their own they are installed, used by an ordinary user, and removed without a trace. Takes
 # minutes and the network of the package mirror: a stage of ./check --full (./check packages).
-here=$(cd "$(dirname "$0")/../.." && pwd)
-work=$(mktemp -d /var/tmp/libdat-packages.XXXXXX) || exit 99
+. "$(dirname "$0")/begin.sh"
 root=$work/root
-chmod 755 "$work" # linkchecker drops root
-trap 'rm -rf "$work"' EXIT
-n=0
-holds() {
-	local what=$1
-	shift
-	n=$((n + 1))
-	if "$@" > "$work/said" 2>&1 < /dev/null; then
-		echo "ok $n - $what"
-		return 0
-	fi
-	echo "not ok $n - $what"
-	tail -n 40 "$work/said" | sed 's/^/#   /'
-	return 1
-}
 give_up() {
 	echo "Bail out! $1"
 	exit 1
