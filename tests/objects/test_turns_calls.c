@@ -906,7 +906,7 @@ static void *look_at_announced(void *arg)
 START_TEST(a_thread_is_announced_before_it_is_created_and_not_if_that_fails)
 {
 	pthread_attr_t large;
-	int seen = 0;
+	int seen = 0, err;
 
 	begin();
 	in_fabric = _i == 0;
@@ -916,7 +916,8 @@ START_TEST(a_thread_is_announced_before_it_is_created_and_not_if_that_fails)
 	announced = 0;
 	ck_assert_int_eq(pthread_attr_init(&large), 0);
 	ck_assert_int_eq(pthread_attr_setstacksize(&large, 1ul << 50), 0);
-	ck_assert_int_ne(pthread_create(&thread, &large, look_at_announced, &seen), 0);
+	err = pthread_create(&thread, &large, look_at_announced, &seen);
+	ck_assert(err == EAGAIN || err == EINVAL); /* as libc or valgrind has it */
 	ck_assert_int_eq(announced, 0);
 	pthread_attr_destroy(&large);
 }
