@@ -263,7 +263,8 @@ bool emu_lockstep_expects_process(struct emu_world *w, int pid);
 bool emu_lockstep_task_exits(int32_t pid);
 /* All threads have exited, and its files are closed; or it cannot be seen. */
 bool emu_lockstep_task_gone(int32_t pid);
-/* Does one of its threads run, or wait for a processor or a disk? */
+/* Does the thread run, or wait for a processor or a disk? Does any thread of the process? */
+bool emu_lockstep_thread_busy(int32_t pid, int32_t tid);
 bool emu_lockstep_task_busy(int32_t pid);
 
 /* State letter of a thread from /proc ('R', 'S', ...). '\0': it is gone, or /proc hides it. */

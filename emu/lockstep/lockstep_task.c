@@ -79,7 +79,7 @@ bool emu_lockstep_task_gone(int32_t pid)
 	return !state || stat(path, &st) || st.st_nlink <= 3;
 }
 
-static bool thread_is_busy(int32_t pid, int32_t tid)
+bool emu_lockstep_thread_busy(int32_t pid, int32_t tid)
 {
 	char state = emu_lockstep_task_state(pid, tid);
 
@@ -89,7 +89,7 @@ static bool thread_is_busy(int32_t pid, int32_t tid)
 /* Its first thread may wait for one that has work to do and no processor. */
 bool emu_lockstep_task_busy(int32_t pid)
 {
-	bool busy = thread_is_busy(pid, pid);
+	bool busy = emu_lockstep_thread_busy(pid, pid);
 	const struct dirent *entry;
 	char path[64];
 	int cancel;
@@ -101,7 +101,8 @@ bool emu_lockstep_task_busy(int32_t pid)
 	cancel = process_cancel_hold();
 	dir = process_opendir(path);
 	while (dir && !busy && (entry = readdir(dir)) != NULL)
-		busy = atoi(entry->d_name) > 0 && thread_is_busy(pid, atoi(entry->d_name));
+		busy = atoi(entry->d_name) > 0 &&
+		       emu_lockstep_thread_busy(pid, atoi(entry->d_name));
 	if (dir)
 		closedir(dir);
 	process_cancel_release(cancel);

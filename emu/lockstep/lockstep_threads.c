@@ -128,13 +128,6 @@ static void forget_dead_outsiders(struct emu_membership *m)
 			forget_outsider(m, &m->outsider[i - 1]);
 }
 
-static bool is_running(int32_t tid)
-{
-	char state = emu_lockstep_task_state(getpid(), tid);
-
-	return state == 'R' || state == 'D';
-}
-
 static bool is_new(struct emu_world *w, int32_t tid)
 {
 	return tid != w->membership->helper && !find_thread(w, tid) &&
@@ -215,7 +208,7 @@ bool emu_lockstep_expects(struct emu_world *w)
 	dir = process_opendir(TASKS);
 	if (dir) {
 		while ((tid = next_new_task(w, dir)) != 0)
-			one_runs |= is_running(tid);
+			one_runs |= emu_lockstep_thread_busy(getpid(), tid);
 		rewinddir(dir);
 		while ((tid = next_new_task(w, dir)) != 0)
 			expects |= is_on_its_way(w, tid, one_runs);

@@ -7,6 +7,9 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@ enum {
 	THIRD = 4,
 	BOUND_NS = 50000000,
 	ASLEEP_CHECKS = 20, /* after so many a sleeping thread is an outsider */
+	BUSY_TIMES = 20,
 };
 
 static struct emu_world *world;
@@ -498,6 +502,56 @@ START_TEST(looks_for_a_child_neither_end_the_turn_nor_count_as_calls)
 }
 END_TEST
 
+static void *spin(void *running)
+{
+	__atomic_store_n((bool *)running, true, __ATOMIC_RELEASE);
+	for (;;)
+		;
+	return NULL;
+}
+
+/* A process whose first thread sleeps; in odd rows a second one has work to do. */
+static pid_t start_child(bool busy)
+{
+	bool *running = mmap(NULL, sizeof(*running), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	pid_t child;
+
+	ck_assert_ptr_ne(running, MAP_FAILED);
+	child = fork();
+	if (child == 0) {
+		if (busy)
+			pthread_create(&thread, NULL, spin, running);
+		for (;;)
+			pause();
+	}
+	while (emu_lockstep_task_state(child, child) != 'S' ||
+	       (busy && !__atomic_load_n(running, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	munmap(running, sizeof(*running));
+	return child;
+}
+
+START_TEST(a_child_that_is_busy_is_awaited_twenty_times_as_long)
+{
+	int looks_most = _i ? 2 * BUSY_TIMES : 2;
+	pid_t child = start_child(_i);
+
+	world->fab->trace_on = true;
+	world->membership->bound_ns = 2 * EMU_NAP_NS;
+	enter();
+	emu_lockstep_await_child(world);
+	for (int i = 1; i < looks_most; i++)
+		ck_assert_msg(emu_lockstep_expects_process(world, child), "not after %d", i);
+	ck_assert(!is_traced("does not join"));
+	ck_assert(!emu_lockstep_expects_process(world, child));
+	ck_assert(is_traced("does not join"));
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	TCase *tcase = tcase_create("watch");
@@ -522,6 +576,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_process_that_dies_takes_its_threads_along);
 	tcase_add_test(tcase, a_process_waits_if_no_other_can_end_its_wait_while_time_is_stopped);
 	tcase_add_test(tcase, looks_for_a_child_neither_end_the_turn_nor_count_as_calls);
+	tcase_add_loop_test(tcase, a_child_that_is_busy_is_awaited_twenty_times_as_long, 0, 2);
 	suite_add_tcase(suite, tcase);
 }
 
