@@ -303,7 +303,7 @@ int programs_run(struct programs *programs)
 		return code;
 	if (programs->limit > 0)
 		orphans_end(programs->kept, ARRAY_SIZE(programs->kept));
-	if (!programs->limit || !orphans_leave_fabric(programs->fabric))
+	if (programs->limit <= 0 || !orphans_leave_fabric(programs->fabric))
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
 	return code;
