@@ -21,6 +21,7 @@ static struct {
 	const struct outside *table;
 } met[LIBRARIES];
 static unsigned int mets;
+static bool began; /* one has met; its clocks go on where none is in a fabric any more */
 static struct code libraries[LIBRARIES]; /* those that have met, or are about to */
 static unsigned int codes;
 /*
@@ -115,6 +116,9 @@ static void forget_library(void)
 {
 	uint64_t joined;
 
+	/* A library in the program itself made all of its calls those of libc. */
+	if (turns_is_main_in(is_of_library))
+		turns_clock_go_on();
 	__atomic_store_n(&mets, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&codes, 0, __ATOMIC_RELEASE);
 	if (REAL(read)(fd_of_joining(), &joined, sizeof(joined)) < 0)
@@ -151,10 +155,13 @@ void libdat_outside_meet(const struct outside *table)
 	for (unsigned int i = 0; i < n; i++)
 		if (met[i].table == table)
 			return;
+	if (!began && !turns_attending())
+		turns_clock_go_on();
 	own = code_around((uintptr_t)&libdat_outside_meet);
 	libdat_outside_own((const void *)(uintptr_t)table->wait);
 	met[n].table = table;
 	__atomic_store_n(&mets, n + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&began, true, __ATOMIC_RELEASE);
 	if (write(fd_of_joining(), &one, sizeof(one)) < 0)
 		return; /* no thread waits for it */
 }
@@ -179,7 +186,7 @@ bool turns_wait_before(int fd, int ms)
 
 bool turns_is_program(const void *caller)
 {
-	return libraries_met() > 0 && !is_of_library((uintptr_t)caller) &&
+	return __atomic_load_n(&began, __ATOMIC_ACQUIRE) && !is_of_library((uintptr_t)caller) &&
 	       !is_in(&own, (uintptr_t)caller);
 }
 

@@ -7,7 +7,9 @@
  *
  * turns_calls.h lists what is covered. A process takes part from before its main until the kernel
  * has closed its last descriptor, and so do its children by fork and exec (turns_start.c). What it
- * sees of the machine is the same in each run: time, process ids, ports, random numbers.
+ * sees of the machine is the same in each run: time, process ids, ports, random numbers. One that
+ * joins later, with its first adapter, has read the machine's clocks by then, and the monotonic
+ * ones go on from there.
  *
  * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues and
  * semaphores of System V, record locks, signals of timers, processor time, ids of threads other
@@ -106,6 +108,11 @@ int turns_gettime(clockid_t clock, struct timespec *ts);
 /* For a call of libc that is to block: a time of the program's clock as one of the kernel's. */
 const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct timespec *abs,
 				       struct timespec *room);
+/*
+ * The program has read the machine's monotonic clocks so far: the virtual ones go on from there,
+ * for they never go back.
+ */
+void turns_clock_go_on(void);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
 
@@ -119,6 +126,10 @@ int turns_thread(void);
 void turns_no_thread(int library);
 /* Join the fabric of the environment, if the process is in none (turns_start.c). */
 void turns_attend(void);
+/* Is that what the process is doing? The program has not begun then. */
+bool turns_attending(void);
+/* Does it hold for the address of the program's main? */
+bool turns_is_main_in(bool (*holds)(uintptr_t address));
 /*
  * Another library of the process is about to join: leave if the process is there for nothing. True:
  * it has left.

@@ -26,7 +26,8 @@ static struct {
 	uint64_t base;    /* of virtual time: another fabric begins at 0 again */
 	uint64_t now;     /* virtual time at the last reading in a fabric */
 	uint64_t outside; /* real time at the first reading outside one; 0: inside */
-} clock_of = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	uint64_t uptime;  /* seconds that the monotonic clocks begin with */
+} clock_of = { .lock = PTHREAD_MUTEX_INITIALIZER, .uptime = UPTIME_FIRST };
 
 /*
  * Does the program read the processor's cycle counter: rdtsc, and soon shl $32, %rdx? It compares
@@ -61,6 +62,16 @@ static void look_at_program(void)
 	dl_iterate_phdr(has_cycle_counter, &measures_cycles);
 }
 
+static uint64_t uptime_first(void)
+{
+	uint64_t first;
+
+	REAL(pthread_mutex_lock)(&clock_of.lock);
+	first = clock_of.uptime;
+	REAL(pthread_mutex_unlock)(&clock_of.lock);
+	return first;
+}
+
 /* Seconds at the beginning; 0: the clock is not virtual. */
 static uint64_t first_of(clockid_t clock)
 {
@@ -74,7 +85,7 @@ static uint64_t first_of(clockid_t clock)
 	case CLOCK_MONOTONIC_RAW:
 	case CLOCK_MONOTONIC_COARSE:
 	case CLOCK_BOOTTIME:
-		return UPTIME_FIRST;
+		return uptime_first();
 	case CLOCK_REALTIME:
 	case CLOCK_REALTIME_COARSE:
 	case CLOCK_TAI:
@@ -90,6 +101,13 @@ static uint64_t real_now(clockid_t clock)
 
 	REAL(clock_gettime)(clock, &ts);
 	return (uint64_t)ts.tv_sec * TURNS_NS + (uint64_t)ts.tv_nsec;
+}
+
+void turns_clock_go_on(void)
+{
+	REAL(pthread_mutex_lock)(&clock_of.lock);
+	clock_of.uptime = real_now(CLOCK_BOOTTIME) / TURNS_NS + 1; /* the greatest of them */
+	REAL(pthread_mutex_unlock)(&clock_of.lock);
 }
 
 static uint64_t inside_at(uint64_t now)

@@ -24,6 +24,7 @@ static struct {
 } offer[OFFERS];
 static int offers;
 static bool attends; /* the process has joined here */
+static bool attending;
 
 /*
  * The loader lets one library be initialised at a time. libibverbs has uDAPL's code, too, which
@@ -68,7 +69,14 @@ void turns_attend(void)
 	if (!offers)
 		load_a_library();
 	/* A program of two libraries has a thread for each, which wait for each other. */
+	attending = true;
 	attends = offers == 1 && offer[0].attend();
+	attending = false;
+}
+
+bool turns_attending(void)
+{
+	return attending;
 }
 
 bool turns_hand_over(void)
@@ -88,6 +96,11 @@ int __libc_start_main(main_function *run, int argc, char **argv, void (*init)(vo
 		      void (*fini)(void), void (*loader_fini)(void), void *stack);
 
 static main_function *program_main;
+
+bool turns_is_main_in(bool (*holds)(uintptr_t address))
+{
+	return holds((uintptr_t)program_main);
+}
 
 static int attend_and_run(int argc, char **argv, char **envp)
 {

@@ -30,7 +30,7 @@
 #define NEVER OUTSIDE_NEVER
 
 static char heard[1024];
-static uint64_t start, clock_now;
+static uint64_t clock_now;
 static enum outside_wait answer;
 static void (*hook)(void); /* at the wait with this number, from 1 */
 static int hook_at;
@@ -137,17 +137,9 @@ static void meet_table(struct outside *which)
 	which->wait = fake_wait;
 }
 
-/*
- * Virtual time begins about now: Check takes the time of a test before and after it, and ends it if
- * the difference does not fit into 31 bits of microseconds. The clock is 1,000 s ahead of it.
- */
 static void begin(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	start = ts.tv_sec > 1000 ? (uint64_t)(ts.tv_sec - 999) * 1000000000u : 0;
-	clock_now = start;
+	clock_now = 5000000000u;
 	answer = OUTSIDE_AGAIN;
 	hook_at = 0;
 	meet_table(&table);
@@ -397,7 +389,7 @@ START_TEST(a_poll_waits_for_its_time)
 	expect("wait fd 5000000");
 	ck_assert_int_eq(look(_i, 1003), 0);
 	expect("wait fd 1003000000");
-	ck_assert_uint_eq(clock_now, start + 2000 + 5000000 + 1003000000);
+	ck_assert_uint_eq(clock_now, 5000000000u + 2000 + 5000000 + 1003000000);
 	set_hook(2, feed);
 	ck_assert_int_eq(look(_i, -1), 1);
 	expect("wait fd ever, wait fd ever");
@@ -943,6 +935,23 @@ START_TEST(a_thread_is_joined)
 }
 END_TEST
 
+/* ---- a program that joins late ---- */
+
+START_TEST(monotonic_clocks_do_not_go_back_when_a_program_joins)
+{
+	static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME };
+	struct timespec before, after;
+
+	clock_gettime(CLOCK_BOOTTIME, &before);
+	begin(); /* 5 s after the fabric began */
+	for (size_t i = 0; i < COUNT(clocks); i++) {
+		clock_gettime(clocks[i], &after);
+		ck_assert_int_ge(after.tv_sec, before.tv_sec + 5);
+		ck_assert_int_le(after.tv_sec, before.tv_sec + 7);
+	}
+}
+END_TEST
+
 /* ---- the table itself ---- */
 
 START_TEST(a_shorter_table_is_not_met_and_one_only_once)
@@ -1001,6 +1010,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_clock_of_the_kernel_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);
+	unit_add(suite, monotonic_clocks_do_not_go_back_when_a_program_joins, 1, NULL);
 	unit_add(suite, a_shorter_table_is_not_met_and_one_only_once, 1, NULL);
 	unit_add(suite, two_tables_are_met_and_no_more, 1, NULL);
 }
