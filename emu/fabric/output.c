@@ -2,6 +2,7 @@
 /* output.c - hold back SIGXFSZ and SIGPIPE; write a text whole. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,15 +66,24 @@ int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes)
 	return err;
 }
 
-int emu_output_posix_allocate(int fd, uint64_t bytes)
+int emu_output_fill(int fd, uint64_t offset, uint64_t bytes)
 {
 	struct emu_signals held;
-	int err;
+	char newlines[4096];
+	ssize_t n = 0;
 
+	memset(newlines, '\n', sizeof(newlines));
 	emu_signals_hold(&held);
-	err = posix_fallocate(fd, 0, (off_t)bytes);
+	while (bytes > 0 && (n >= 0 || errno == EINTR)) {
+		n = pwrite(fd, newlines, bytes < sizeof(newlines) ? bytes : sizeof(newlines),
+			   (off_t)offset);
+		if (n > 0) {
+			offset += (uint64_t)n;
+			bytes -= (uint64_t)n;
+		}
+	}
 	emu_signals_release(&held);
-	return err;
+	return bytes > 0 ? errno : 0;
 }
 
 const char *emu_output_hint(int err)

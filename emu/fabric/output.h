@@ -21,10 +21,11 @@ struct emu_signals {
 void emu_signals_hold(struct emu_signals *held);
 void emu_signals_release(const struct emu_signals *held); /* errno stays */
 
-/* ftruncate, fallocate and posix_fallocate without these signals: 0 or a positive errno. */
+/* ftruncate and fallocate without these signals: 0 or a positive errno. */
 int emu_output_resize(int fd, uint64_t size);
-int emu_output_posix_allocate(int fd, uint64_t bytes);
 int emu_output_allocate(int fd, uint64_t offset, uint64_t bytes);
+/* Write newlines there, which may make the file longer: 0 or a positive errno. */
+int emu_output_fill(int fd, uint64_t offset, uint64_t bytes);
 /* Write all of it; blocks while a pipe is full and has a reader. False: errno says why. */
 bool emu_output_write(int fd, const char *text, size_t length);
 

@@ -28,16 +28,17 @@ static int report_error(const char *path, int err)
 }
 
 /*
- * Allocate blocks for `room` bytes: a store to a page without one would be a SIGBUS. The unused
- * rest is filled with newlines, so that the trace of a program that died is text to its end.
+ * Fill the file with newlines up to `room` bytes, so that the trace of a program that died is text
+ * to its end. They are written, not stored: each has its block then, without which a store to its
+ * page would be a SIGBUS; and at no time are there zero bytes at the end of the file, which would
+ * tell who follows the trace that text precedes them.
  */
 static int resize_file(struct emu_world *w, uint64_t room)
 {
-	int err = emu_output_posix_allocate(w->trace_fd, room);
+	int err = emu_output_fill(w->trace_fd, w->fab->trace_room, room - w->fab->trace_room);
 
 	if (err)
 		return err;
-	memset(w->fab->trace + w->fab->trace_room, '\n', room - w->fab->trace_room);
 	w->fab->trace_room = room;
 	return 0;
 }

@@ -125,40 +125,59 @@ static bool is_continued(const struct live *live)
 	       !memcmp(last, live->text + live->length - length, length);
 }
 
-static bool is_end_mark(const struct live *live, size_t line)
+/* Is the last line of the text, as far as it was read, the end mark of a trace that has ended? */
+static bool ends_with_mark(const struct live *live, size_t until)
 {
 	static const char mark[] = "# end lines=";
-	char bytes[sizeof(mark) - 1];
+	const char *before = memrchr(live->text, '\n', until - 1);
+	size_t line = before ? (size_t)(before - live->text) + 1 : 0;
 
-	return pread(live->file, bytes, sizeof(bytes), (off_t)line) == (ssize_t)sizeof(bytes) &&
-	       !memcmp(bytes, mark, sizeof(bytes));
+	return until - line >= sizeof(mark) && !memcmp(live->text + line, mark, sizeof(mark) - 1);
 }
 
 /*
- * How far the file has whole lines. Its writer puts a zero byte behind what it has written, and
+ * The end of what the file has. Its writer puts a zero byte behind what it has written, and
  * newlines fill the rest: without the zero byte, something is being written, and newlines may be
- * left within it. The end mark is the last line of a trace that has ended.
+ * left within it.
  */
-static size_t whole_until(const struct live *live, bool at_end)
+static size_t find_zero(const struct live *live, bool *found)
 {
 	char block[BLOCK];
-	size_t at = live->length, line = at, before = at;
+	size_t at = live->length;
 	ssize_t n;
 
 	while ((n = pread(live->file, block, sizeof(block), (off_t)at)) > 0) {
-		ssize_t i;
+		const char *zero = memchr(block, '\0', (size_t)n);
 
-		for (i = 0; i < n && block[i]; i++) {
-			if (block[i] != '\n')
-				continue;
-			before = line;
-			line = at + (size_t)i + 1;
-		}
-		if (i < n)
-			return line;
+		*found = zero != NULL;
+		if (zero)
+			return at + (size_t)(zero - block);
 		at += (size_t)n;
 	}
-	return at_end || is_end_mark(live, before) ? line : live->length;
+	return at;
+}
+
+/*
+ * Read the lines that are whole; returns how far they reach. The zero byte says that all text
+ * before it is complete. That text is read only afterwards: the writer goes on while the file is
+ * searched, and the search may have passed half a line and the newlines behind it.
+ */
+static size_t read_lines(struct live *live, bool at_end)
+{
+	bool zero = false;
+	size_t until = find_zero(live, &zero), at = live->length;
+	const char *newline;
+	ssize_t n;
+
+	if (until > TRACE_BYTES_MAX)
+		return live->length;
+	while (at < until && (n = pread(live->file, live->text + at, until - at, (off_t)at)) > 0)
+		at += (size_t)n;
+	newline = memrchr(live->text + live->length, '\n', at - live->length);
+	if (!newline)
+		return live->length;
+	until = (size_t)(newline - live->text) + 1;
+	return zero || at_end || ends_with_mark(live, until) ? until : live->length;
 }
 
 /* A pipe must not be opened: its text is for another reader. */
@@ -180,7 +199,6 @@ static bool open_trace(struct live *live)
 static void follow_file(struct live *live, bool at_end)
 {
 	size_t until;
-	ssize_t n;
 
 	if (live->file < 0 && !open_trace(live))
 		return;
@@ -190,13 +208,10 @@ static void follow_file(struct live *live, bool at_end)
 		begin_anew(live);
 	until = live->length;
 	for (int i = 0; i < TRIES && until == live->length; i++)
-		until = whole_until(live, at_end);
-	if (until > TRACE_BYTES_MAX)
-		return;
-	/* Read again: what precedes the zero byte was complete only when that was seen. */
-	while (live->length < until && (n = pread(live->file, live->text + live->length,
-						  until - live->length, (off_t)live->length)) > 0)
-		live->length += (size_t)n;
+		until = read_lines(live, at_end);
+	/* If the file was begun anew meanwhile, these lines are another program's. */
+	if (at_end || is_continued(live))
+		live->length = until;
 }
 
 static void follow_fabric(struct live *live)
