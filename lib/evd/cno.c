@@ -215,6 +215,7 @@ DAT_RETURN dat__cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT 
 		}
 	}
 	cno_set_agent(cno, agent);
+	obj_trace(cno, "modify_agent agent=%s", agent.proxy_agent_func ? "yes" : "no");
 	backend_leave(b);
 	return DAT_SUCCESS;
 }

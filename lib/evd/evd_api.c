@@ -169,6 +169,7 @@ DAT_RETURN dat__evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EVD, &b);
 	struct evd *evd = obj_as(struct evd, obj);
+	char name[64] = "NULL";
 	struct cno *cno;
 
 	if (!obj)
@@ -178,6 +179,9 @@ DAT_RETURN dat__evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
 				 DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
 	cno_attach(evd, cno);
 	evd_update_path(evd);
+	if (cno)
+		obj_name(&cno->obj, name, sizeof(name));
+	obj_trace(evd, "modify_cno cno=%s", name);
 	backend_leave(b);
 	return DAT_SUCCESS;
 }
@@ -192,6 +196,7 @@ static DAT_RETURN evd_set_enabled(DAT_EVD_HANDLE handle, bool enabled)
 		return BAD_EVD;
 	evd->enabled = enabled;
 	evd_update_path(evd);
+	obj_trace(evd, "%s", enabled ? "enable" : "disable");
 	backend_leave(b);
 	return DAT_SUCCESS;
 }
@@ -215,6 +220,7 @@ static DAT_RETURN evd_set_waitable(DAT_EVD_HANDLE handle, bool waitable)
 	if (!obj)
 		return BAD_EVD;
 	evd->waitable = waitable;
+	obj_trace(evd, "%s", waitable ? "clear_unwaitable" : "set_unwaitable");
 	/* The waiter leaves with DAT_INVALID_STATE. */
 	if (!waitable && evd->waiting)
 		evd->made_unwaitable = true;

@@ -13,7 +13,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..23
+echo 1..24
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -32,6 +32,12 @@ pairs() {
 	[ "$(wc -l < "$scratch/arrows")" -gt 10 ]
 }
 holds "each arrow has its row" pairs
+arms() {
+	write_page "$here/timeline/verbs-pair.trace" &&
+		grep -q "<tr.* ibv_req_notify_cq .*>client: ibv_req_notify_cq(cq1)<" "$page" &&
+		grep -q "<text class='label.*>ibv_req_notify_cq(cq1)<" "$page"
+}
+holds "arming a CQ is in the timeline and in the diagram" arms
 holds "a page of a part" write_page --from 6 --until 9 "$wire"
 holds "has that part only" sh -c "grep -q '>8.081<' $page && ! grep -q '>10.191<' $page"
 expect 2 'cannot write /nowhere/x.html' show --html /nowhere/x.html "$wire"
@@ -66,7 +72,7 @@ holds "of bounded size, which says so" grep -q 'Only the first 20000 rows are he
 
 browser=$(command -v chromium || command -v chromium-browser)
 if [ -z "$browser" ] || ! command -v timeout > /dev/null; then
-	while [ $n -lt 23 ]; do
+	while [ $n -lt 24 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP chromium is not installed"
 	done

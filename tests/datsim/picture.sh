@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..42
+echo 1..45
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -155,6 +155,40 @@ for name in wire pieces programs verbs-pair program; do
 	"$datsim" show --svg "$svg" "$here/timeline/$name.trace"
 	holds "labels cover no arrow and no label ($name)" boxes "$svg" 20
 done
+# Calls that arm a notification are labels as other calls are, in the timeline and the picture.
+pair=$here/timeline/verbs-pair.trace
+"$datsim" show --svg "$svg" "$pair"
+holds "each arming of a CQ is a label" same_count labels ">ibv_req_notify_cq(cq1)<" "$svg" \
+	" ibv_req_notify_cq " "$pair"
+holds "so is each event of one" same_count labels ">ibv_get_cq_event(cq1)<" "$svg" \
+	" ibv_get_cq_event" "$pair"
+cat > "$scratch/arm.dsim" << 'END'
+use    connected a@emu0 b@emu1
+       b: dat_cno_create(ia) -> cno
+       b: dat_evd_modify_cno(recv, cno)
+       b: dat_evd_disable(recv)
+       b: dat_evd_enable(recv)
+       b: dat_evd_set_unwaitable(recv)
+       b: dat_evd_clear_unwaitable(recv)
+       b: dat_cno_modify_agent(cno, 0)
+       b: dat_evd_modify_cno(recv, NULL)
+end
+END
+armed() {
+	"$datsim" test --trace "$scratch/arm.trace" "$scratch/arm.dsim" &&
+		"$datsim" show --svg "$svg" "$scratch/arm.trace" || return
+	"$datsim" show "$scratch/arm.trace" > "$scratch/rows"
+	for call in 'evd_modify_cno(recv, cno)' 'evd_disable(recv)' 'evd_enable(recv)' \
+		'evd_set_unwaitable(recv)' 'evd_clear_unwaitable(recv)' \
+		'cno_modify_agent(cno)' 'evd_modify_cno(recv, NULL)'; do
+		grep -qF ">dat_$call<" "$svg" && grep -qF "b: dat_$call" "$scratch/rows" || {
+			echo "expected dat_$call in the picture and in the timeline"
+			return 1
+		}
+	done
+}
+holds "each call that arms an EVD is one" armed
+
 "$datsim" show --svg "$svg" "$wire"
 holds "packets that are ignored are arrows, too" same_count ignored "class='arrow quiet ignored" \
 	"$svg" " ignore at=" "$scratch/body"

@@ -264,8 +264,6 @@ static bool is_routine(const struct trace_line *line)
 					     "path",
 					     "heard",
 					     "ibv_poll_cq",
-					     "ibv_req_notify_cq",
-					     "ibv_get_cq_event",
 					     "ibv_get_async_event",
 					     "rdma_get_cm_event" };
 	size_t i;

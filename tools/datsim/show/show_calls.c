@@ -37,8 +37,14 @@ static const struct {
 	{ ".rmr", "free", "dat_rmr_free", { NULL } },
 	{ ".evd", "create", "dat_evd_create", { "qlen" } },
 	{ ".evd", "resize", "dat_evd_resize", { "qlen" } },
+	{ ".evd", "enable", "dat_evd_enable", { NULL } },
+	{ ".evd", "disable", "dat_evd_disable", { NULL } },
+	{ ".evd", "modify_cno", "dat_evd_modify_cno", { "cno" } },
+	{ ".evd", "set_unwaitable", "dat_evd_set_unwaitable", { NULL } },
+	{ ".evd", "clear_unwaitable", "dat_evd_clear_unwaitable", { NULL } },
 	{ ".evd", "free", "dat_evd_free", { NULL } },
 	{ ".cno", "create", "dat_cno_create", { NULL } },
+	{ ".cno", "modify_agent", "dat_cno_modify_agent", { NULL } },
 	{ ".cno", "free", "dat_cno_free", { NULL } },
 	{ ".psp", "create", "dat_psp_create", { "qual" } },
 	{ ".psp", "free", "dat_psp_free", { NULL } },
@@ -54,6 +60,24 @@ static const struct {
 	{ "accept", "dat_cr_accept" },
 	{ "reset", "dat_ep_reset" },
 };
+
+static void key_text(const struct timeline *timeline, struct text *text, struct span value)
+{
+	struct span actor, object;
+
+	if (span_is(value, "-1")) {
+		text_add(text, "INFINITE");
+	} else if (span_is(value, "abrupt")) {
+		text_add(text, "ABRUPT");
+	} else if (span_is(value, "graceful")) {
+		text_add(text, "GRACEFUL");
+	} else if (is_kind(value, ".cno")) {
+		split_name(name_of(timeline, value), &actor, &object);
+		text_span(text, object);
+	} else {
+		text_span(text, value);
+	}
+}
 
 /* actor: dat_<kind>_<verb>(object, a, b) */
 static void call_cell(const struct timeline *timeline, const struct trace_line *line,
@@ -71,14 +95,7 @@ static void call_cell(const struct timeline *timeline, const struct trace_line *
 		if (!trace_value(line, keys[i]).length)
 			continue;
 		text_add(text, ", ");
-		if (span_is(trace_value(line, keys[i]), "-1"))
-			text_add(text, "INFINITE");
-		else if (span_is(trace_value(line, keys[i]), "abrupt"))
-			text_add(text, "ABRUPT");
-		else if (span_is(trace_value(line, keys[i]), "graceful"))
-			text_add(text, "GRACEFUL");
-		else
-			text_span(text, trace_value(line, keys[i]));
+		key_text(timeline, text, trace_value(line, keys[i]));
 	}
 	text_add(text, ")");
 }
