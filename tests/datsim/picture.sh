@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..45
+echo 1..46
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -206,6 +206,33 @@ holds "there are colours for dark screens" grep -q 'prefers-color-scheme:dark' "
 	} }'
 } > "$scratch/many.trace"
 echo '# end lines=1002' >> "$scratch/many.trace"
+# Names are repeated where no packet is in flight.
+awk '/packet/ {
+		print $1 - 600 " emu0.ep1 post_send bytes=1 segments=1 " $6
+	}
+	!/^# end/' "$scratch/many.trace" > "$scratch/slow.trace"
+crossed() {
+	(cd "$scratch" && "$datsim" show --svg slow.svg slow.trace) &&
+		[ "$(grep -c "class='head'" "$scratch/slow-1.svg")" -ge 6 ] || return
+	awk -F"'" '
+	BEGIN { boxes = arrows = 0 }
+	/<rect class=.head/ && $6 > 60 {
+		top[boxes] = $6; bottom[boxes++] = $6 + $10
+	}
+	/<path class=.arrow/ {
+		split($6, at, /[ML ]/)
+		from[arrows] = at[3]; to[arrows++] = at[5]
+	}
+	END {
+		for (i = 0; i < boxes; i++)
+			for (k = 0; k < arrows; k++)
+				if (from[k] < bottom[i] && to[k] > top[i])
+					bad = 1
+		print boxes " boxes, " arrows " arrows"
+		exit bad || boxes < 4 || arrows < 100
+	}' "$scratch/slow-1.svg"
+}
+holds "no arrow crosses the names that are repeated" crossed
 (cd "$scratch" && "$datsim" show --svg many.svg many.trace)
 holds "1,000 rows are four pages" sh -c "ls $scratch/many-[1-4].svg && ! ls $scratch/many-5.svg"
 holds "and an index that leads to each" sh -c "[ \$(grep -c \"<a href='many-[1-4].svg'>\" \

@@ -382,13 +382,14 @@ static void draw_sheet(struct sheet *sheet)
 	for (i = 0; i < picture->lifeline_count; i++)
 		put_lifeline(sheet, i);
 	put_names(sheet, SVG_HEADER - 42.0);
-	for (i = 0; i < sheet->scale.header_count; i++) {
-		put_names(sheet, sheet->scale.headers[i]);
-		put_graph_names(sheet, sheet->scale.headers[i]);
-	}
 	for (i = 0; i < picture->arrow_count; i++) {
 		if (sheet_shows(sheet, picture->arrows[i].came_ns))
 			put_arrow(sheet, &picture->arrows[i]);
+	}
+	/* Above arrows: packets may be in flight everywhere. */
+	for (i = 0; i < sheet->scale.header_count; i++) {
+		put_names(sheet, sheet->scale.headers[i]);
+		put_graph_names(sheet, sheet->scale.headers[i]);
 	}
 	put_paragraphs(sheet, true);
 	put_labels(sheet);

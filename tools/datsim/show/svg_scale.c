@@ -15,6 +15,7 @@
 #define GAP_MARKED 20000 /* ns; a longer pause is marked as one */
 #define NOTE_SPACE 12.0  /* around notes */
 #define NAMES_EACH 1300.0
+#define NAMES_LATE 500.0 /* so much later if packets are in flight */
 
 static int by_time(const void *a, const void *b)
 {
@@ -139,6 +140,29 @@ static void leave_room_for_names(struct scale *scale, double *y)
 	*y += SVG_NAMES + 16.0;
 }
 
+/* Is an arrow drawn between a moment and the one before it? */
+static bool is_crossed(const struct picture *picture, const struct moment *moment)
+{
+	size_t i;
+
+	for (i = 0; i < picture->arrow_count; i++) {
+		if (picture->arrows[i].sent_ns < moment->ns &&
+		    picture->arrows[i].came_ns >= moment->ns)
+			return true;
+	}
+	return false;
+}
+
+/* The names of the lifelines are repeated in long pictures, where no arrow crosses them. */
+static void repeat_names(struct scale *scale, const struct picture *picture,
+			 const struct moment *moment, double *y)
+{
+	double due = NAMES_EACH * (double)(scale->header_count + 1);
+
+	if (*y > due && (*y > due + NAMES_LATE || !is_crossed(picture, moment)))
+		leave_room_for_names(scale, y);
+}
+
 void scale_make(struct scale *scale, const struct picture *picture)
 {
 	double y = SVG_HEADER + 24.0;
@@ -157,8 +181,7 @@ void scale_make(struct scale *scale, const struct picture *picture)
 
 		if (i)
 			y += moment[-1].height;
-		if (y > NAMES_EACH * (double)(scale->header_count + 1))
-			leave_room_for_names(scale, &y);
+		repeat_names(scale, picture, moment, &y);
 		if (i) {
 			y += moment_gap(moment);
 			moment->gap = moment->ns - moment[-1].ns >= GAP_MARKED;
