@@ -57,11 +57,26 @@ static void put_time(const struct html *html, uint64_t ns)
 			(unsigned int)((ns - origin) % 1000));
 }
 
-static void put_row(struct html *html, const struct trace_line *line, const struct row *row)
+/* An event without a packet begins in the column of packets, so that no scrolling is needed. */
+static void put_cells(const struct html *html, const struct row *row)
 {
 	static const char *const classes[NUM_COLUMNS] = { "p", "w", "c", "v" };
-	size_t at = (size_t)(line->object.s - html->picture->first);
+	bool alone = !row->cells[COLUMN_WIRE].length && !row->cells[COLUMN_COUNTS].length;
 	int i;
+
+	for (i = 0; i < NUM_COLUMNS; i++) {
+		if (alone && (i == COLUMN_WIRE || i == COLUMN_COUNTS))
+			continue;
+		fprintf(html->out, "<td class='%s'%s>", classes[i],
+			alone && i == COLUMN_EVENT ? " colspan='3'" : "");
+		put_string(html->out, text_of(&row->cells[i]));
+		fputs("</td>", html->out);
+	}
+}
+
+static void put_row(struct html *html, const struct trace_line *line, const struct row *row)
+{
+	size_t at = (size_t)(line->object.s - html->picture->first);
 
 	fprintf(html->out, "<tr data-l='%zu'%s", at, row->alarm ? " class='alarm'" : "");
 	put_endpoints(html, line);
@@ -70,11 +85,7 @@ static void put_row(struct html *html, const struct trace_line *line, const stru
 								   line->rest.length });
 	fputs("'>", html->out);
 	put_time(html, line->ns);
-	for (i = 0; i < NUM_COLUMNS; i++) {
-		fprintf(html->out, "<td class='%s'>", classes[i]);
-		put_string(html->out, text_of(&row->cells[i]));
-		fputs("</td>", html->out);
-	}
+	put_cells(html, row);
 	fputs("</tr>\n", html->out);
 }
 
