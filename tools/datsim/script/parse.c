@@ -305,19 +305,22 @@ static const struct {
 static void not_a_statement(struct parser *parser)
 {
 	const struct token *token = parser->now;
-	struct suggest suggest;
+	struct offer offer;
 	size_t i;
 
 	parse_expected(parser, "\"actor:\" or a statement");
 	if (token->kind != TOKEN_NAME)
 		return;
-	suggest_start(&suggest, token->s, token->length);
+	offer_start(&offer, token->s, token->length);
 	for (i = 0; i < ARRAY_SIZE(statements); i++)
-		suggest_try(&suggest, statements[i].word);
-	diag_suggest(&parser->script->diag, &suggest);
-	if (token[1].kind == TOKEN_NAME)
-		diag_hint(&parser->script->diag,
-			  "an actor's line begins with its name and \":\", such as a: event recv");
+		offer_add(&offer, statements[i].word);
+	if (token[1].kind != TOKEN_NAME) {
+		offer_tell(&offer, &parser->script->diag, "statements begin with:");
+		return;
+	}
+	diag_suggest(&parser->script->diag, &offer.suggest);
+	diag_hint(&parser->script->diag,
+		  "an actor's line begins with its name and \":\", such as a: event recv");
 }
 
 static bool parse_statement(struct parser *parser, struct statement *st)
