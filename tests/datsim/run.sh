@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..66
+echo 1..68
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -106,6 +106,19 @@ expect 1 'opened no simulated adapter: nothing was tested' run true
 expect 1 'opened no simulated adapter: nothing was tested' run --trace none.trace true
 echo 'fault completion op=RECV nth=2 overflow' > overflow.dsim
 expect 1 '^  overflow +emu0.evd2$' run --script overflow.dsim "$top/examples/srq_server"
+# Each program has the name of its node, with how it ended and with what it left.
+nodes() {
+	DATSIM_LATENCY_NS=3000 "$datsim" run --lockstep -- --node srv "$behaves" leave + \
+		--node cli "$behaves" "$1" > account 2>&1
+	cat account
+	grep -q '^datsim: .*behaves (srv) exits with 0$' account &&
+		grep -q "^datsim: .*behaves (cli) exits with $2\$" account &&
+		[ "$(grep '^  left ' account | tr -s ' \n' ' ')" = "$3" ]
+}
+behaves=$top/tests/datsim/behaves
+holds "the account names programs by node" nodes fail 7 ' left srv-emu0.ia1 '
+holds "and has a line for what each of them left" nodes leave 0 \
+	' left srv-emu0.ia1 left cli-emu0.ia1 '
 only_a_device() {
 	command -v ibv_devinfo > /dev/null || return 0
 	"$datsim" run -- ibv_devinfo > out 2>&1
