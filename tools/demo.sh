@@ -6,6 +6,8 @@ if [ ! -x "$datsim" ]; then
 	echo "demo.sh: there is no $datsim" >&2
 	exit 1
 fi
+COLUMNS=${COLUMNS:-80} # where there is no terminal
+export COLUMNS
 echo
 echo "datsim test --show doc/demo.dsim: two adapters on a simulated fabric, in virtual"
 echo "time, without RDMA hardware. Counts of the shared receive queue S: its size, the"

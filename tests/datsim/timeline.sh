@@ -31,7 +31,7 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..56
+echo 1..57
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
@@ -101,6 +101,11 @@ story() {
 		! grep -E '.{81}' "$scratch/told"
 }
 holds "the demo tells its story at 80 columns" story
+piped() {
+	env -u COLUMNS LC_ALL=C sh "$here/../../tools/demo.sh" "$top" > "$scratch/told" &&
+		! grep -E '.{81}' "$scratch/told"
+}
+holds "so it does in a pipe" piped
 progress() {
 	sed -n '/^show_progress()/,/^}/p' "$here/../../demo" > "$scratch/progress.sh"
 	bash -c '. "$1"; true & show_progress $!' - "$scratch/progress.sh" | grep -q . &&
