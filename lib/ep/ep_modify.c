@@ -173,6 +173,8 @@ static DAT_RETURN ep_modify_locked(struct ep *ep, DAT_EP_PARAM_MASK mask, const 
 		ret = ep_modify_check_states(ep, &to, bits);
 	if (ret == DAT_SUCCESS)
 		ret = ep_modify_apply(ep, &to);
+	if (ret == DAT_SUCCESS)
+		obj_trace(ep, "modify mask=%lx", bits);
 	return ret;
 }
 

@@ -172,6 +172,8 @@ use    connected a@emu0 b@emu1
        b: dat_evd_clear_unwaitable(recv)
        b: dat_cno_modify_agent(cno, 0)
        b: dat_evd_modify_cno(recv, NULL)
+       b: dat_ep_create(ia, pz, recv, request, connect, NULL) -> made
+       b: dat_ep_modify(made, {max_recv_dtos=4})
 end
 END
 armed() {
@@ -180,14 +182,14 @@ armed() {
 	"$datsim" show "$scratch/arm.trace" > "$scratch/rows"
 	for call in 'evd_modify_cno(recv, cno)' 'evd_disable(recv)' 'evd_enable(recv)' \
 		'evd_set_unwaitable(recv)' 'evd_clear_unwaitable(recv)' \
-		'cno_modify_agent(cno)' 'evd_modify_cno(recv, NULL)'; do
+		'cno_modify_agent(cno)' 'evd_modify_cno(recv, NULL)' 'ep_modify(made)'; do
 		grep -qF ">dat_$call<" "$svg" && grep -qF "b: dat_$call" "$scratch/rows" || {
 			echo "expected dat_$call in the picture and in the timeline"
 			return 1
 		}
 	done
 }
-holds "each call that arms an EVD is one" armed
+holds "each call that arms or modifies is one" armed
 
 "$datsim" show --svg "$svg" "$wire"
 holds "packets that are ignored are arrows, too" same_count ignored "class='arrow quiet ignored" \

@@ -16,6 +16,7 @@ static const struct {
 	{ ".ep", "post_rdma_read", "dat_ep_post_rdma_read", { "bytes" } },
 	{ ".ep", "post_bind", "dat_rmr_bind", { "bytes" } },
 	{ ".ep", "set_watermark", "dat_ep_set_watermark", { "soft", "hard" } },
+	{ ".ep", "modify", "dat_ep_modify", { NULL } },
 	{ ".ep", "disconnect", "dat_ep_disconnect", { "flag" } },
 	{ ".ep", "create", "dat_ep_create", { NULL } },
 	{ ".ep", "free", "dat_ep_free", { NULL } },
