@@ -50,7 +50,7 @@ int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t le
 	 * host's path would be another one (host/path.c).
 	 */
 	if (!qp->tx_fast || qp->sq_next != put || emu_wq_count(&qp->sq) >= qp->sq.max ||
-	    length > qp->mtu || !emu_clock_has_room(w))
+	    length > qp->mtu || !emu_clock_has_much_room(w))
 		return -EAGAIN;
 	wqe = emu_wqe_in(emu_local_qp(base)->sq, &qp->sq, put);
 	wqe->wr_id = wr_id;

@@ -65,6 +65,22 @@ struct emu_fifo {
 	struct emu_event event[EMU_FIFO_EVENTS];
 };
 
+/* Events of about the same time: wheel.h. */
+struct emu_slot {
+	emu_ref block; /* 0: no events */
+	uint32_t used; /* events in that block; further ones are full */
+};
+
+/* Events that are due late; all zero in a shared fabric: wheel.h. */
+struct emu_wheel {
+	uint32_t events;
+	uint32_t levels; /* set of those that have events */
+	uint64_t base;   /* no event is earlier */
+	uint64_t near;   /* events due until then are on the heap, and later ones here */
+	uint64_t slots[EMU_WHEEL_LEVELS]; /* of each level: set of those that have events */
+	struct emu_slot slot[EMU_WHEEL_LEVELS][EMU_WHEEL_SLOTS];
+};
+
 struct emu_world {
 	struct emu_fabric *fab;
 	size_t fab_size;
@@ -99,6 +115,7 @@ struct emu_world {
 	struct nic_listener listener[EMU_LISTENERS + 1];
 	struct nic_conn conn[EMU_CONNS + 1];
 	struct emu_fifo fifo;
+	struct emu_wheel wheel;
 };
 
 static inline struct emu_nic *emu_nic(struct nic *nic)

@@ -28,17 +28,23 @@
 #define EMU_PROCESSES      64u  /* in a fabric at the same time */
 #define EMU_OUTSIDERS      256u /* threads of a process that take no turns */
 #define EMU_NEW_THREADS    16u
+#define EMU_WHEEL_LEVELS   11u
+#define EMU_WHEEL_SLOTS    64u /* of a level */
 #ifdef LIBDAT_SMALL_LIMITS
-#define EMU_FIFO_EVENTS 8u
-#define EMU_INLINE_CQES 4u
-#define EMU_STAGES      4u
-#define EMU_FIRST       0xfffffff0u
+#define EMU_FIFO_EVENTS  8u
+#define EMU_HEAP_EVENTS  4u
+#define EMU_WHEEL_EVENTS 512u
+#define EMU_INLINE_CQES  4u
+#define EMU_STAGES       4u
+#define EMU_FIRST        0xfffffff0u
 #else
-#define EMU_FIFO_EVENTS 2048u /* that need no heap: queue.h */
-#define EMU_INLINE_CQES 128u  /* inline CQEs of a CQ: inline.h */
-#define EMU_STAGES      16u   /* staging buffers of a shared fabric */
+#define EMU_FIFO_EVENTS  2048u /* that need no heap: queue.h */
+#define EMU_HEAP_EVENTS  1024u /* on the heap before others go to the wheel */
+#define EMU_WHEEL_EVENTS (EMU_EVENTS / 2)
+#define EMU_INLINE_CQES  128u /* inline CQEs of a CQ: inline.h */
+#define EMU_STAGES       16u  /* staging buffers of a shared fabric */
 /* Where counters begin that wrap and that no trace shows: of CQs, of receive queues, and epochs. */
-#define EMU_FIRST       0u
+#define EMU_FIRST        0u
 #endif
 #define EMU_STAGE_BYTES (1u << 20) /* longest payload in one */
 #define EMU_THREADS     1024u      /* in a fabric in lockstep */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The queue of events: a FIFO, and a heap in the arena. emu_schedule is in queue.h. */
+/* The queue of events: FIFO, heap, and what moves from the wheel. emu_schedule is in queue.h. */
 #include "queue.h"
 
 #include <string.h>
+
+#include "sharing.h"
+#include "wheel.h"
 
 /* ---- the FIFO ---- */
 
@@ -41,7 +44,7 @@ static bool is_earlier(const struct emu_event *a, const struct emu_event *b)
 	return key_of(a) < key_of(b);
 }
 
-/* Note where the timer of a QP is, for emu_timer_remove. */
+/* Note where the timer of a QP is, for emu_timer_remove: on the heap, or behind it in the pool. */
 static void note_place(struct emu_fabric *fab, const struct emu_event *event)
 {
 	if (emu_is_timer(event) && event->qp <= EMU_QPS)
@@ -68,13 +71,32 @@ static struct emu_event *heap_place(struct emu_world *w, uint64_t time)
 	return &heap[i];
 }
 
+/* Does an event of that time go to the wheel? An empty one begins behind the next event. */
+static bool is_far(struct emu_world *w, uint64_t time)
+{
+	if (!w->wheel.events) {
+		if (emu_is_shared(w) || w->fab->events < EMU_HEAP_EVENTS)
+			return false;
+		emu_wheel_start(&w->wheel, w->fab->heap[0].time);
+	}
+	return time > w->wheel.near;
+}
+
+/* A place for an event that is queued now and is not for the FIFO. */
+static struct emu_event *queue_place(struct emu_world *w, uint64_t time)
+{
+	struct emu_event *event = is_far(w, time) ? emu_wheel_place(w, time) : NULL;
+
+	return event ? event : heap_place(w, time);
+}
+
 EMU_COLD void emu_schedule_any(struct emu_world *w, uint64_t time, enum emu_event_kind kind,
 			       uint32_t qp, uint32_t epoch, uint32_t index, uint32_t packet)
 {
 	struct emu_fifo *fifo = &w->fifo;
 	bool room = fifo->end != fifo->limit || fifo_make_room(fifo);
 	struct emu_event *event = room && time >= fifo->end[-1].time ? fifo->end++
-								     : heap_place(w, time);
+								     : queue_place(w, time);
 
 	emu_event_fill(w->fab, event, time, kind, qp, epoch, index, packet);
 }
@@ -124,12 +146,44 @@ static void sift_down(struct emu_fabric *fab, uint32_t i, const struct emu_event
 	sift_up(fab, i, top, event);
 }
 
-EMU_COLD void emu_heap_pop(struct emu_fabric *fab)
+/* An event of the first slot goes to the heap, or to a slot of a lower level. */
+static void move_nearer(struct emu_world *w, const struct emu_event *event)
 {
+	struct emu_wheel *wheel = &w->wheel;
+	struct emu_event *place = event->time > wheel->near ? emu_wheel_place(w, event->time)
+							    : NULL;
+
+	if (!place) {
+		sift_up(w->fab, w->fab->events++, 0, event);
+		return;
+	}
+	*place = *event;
+	note_place(w->fab, place);
+}
+
+/* Move events from the wheel to the heap until the next one is there. */
+static EMU_COLD void heap_refill(struct emu_world *w)
+{
+	const struct emu_fabric *fab = w->fab;
+	struct emu_event event;
+	struct emu_slot slot;
+
+	while (w->wheel.events > 0 && (!fab->events || fab->heap[0].time > w->wheel.near)) {
+		emu_wheel_advance(w, &slot);
+		while (emu_wheel_take(w, &slot, &event))
+			move_nearer(w, &event);
+	}
+}
+
+EMU_COLD void emu_heap_pop(struct emu_world *w)
+{
+	struct emu_fabric *fab = w->fab;
 	uint32_t n = --fab->events;
 
 	if (n > 0)
 		sift_down(fab, 0, &fab->heap[n]);
+	if (w->wheel.events > 0)
+		heap_refill(w);
 }
 
 EMU_COLD const struct emu_event *emu_queue_earlier(const struct emu_world *w)
@@ -166,7 +220,7 @@ void emu_timer_start(struct emu_world *w, struct emu_qp *qp, uint64_t time,
 	EMU_SURE(w, !qp->timer);
 	qp->timer = true;
 	/* Never in the FIFO: a timer may be removed, and is due later than what follows it. */
-	event = heap_place(w, time);
+	event = queue_place(w, time);
 	emu_event_fill(w->fab, event, time, kind, emu_qp_index(w, qp), qp->epoch, 0, 0);
 	note_place(w->fab, event);
 }
@@ -189,12 +243,33 @@ static uint32_t find_timer(struct emu_world *w, const struct emu_qp *qp)
 	return i;
 }
 
+/* The timer, if it is on the wheel; NULL: on the heap. */
+static struct emu_event *find_far_timer(struct emu_world *w, const struct emu_qp *qp)
+{
+	uint32_t i = w->fab->timer_at[emu_qp_index(w, qp)];
+
+	if (i < EMU_EVENTS || emu_is_shared(w))
+		return NULL;
+	assert(is_timer_of(w, qp, w->fab->heap + i));
+	return w->fab->heap + i;
+}
+
 void emu_timer_remove(struct emu_world *w, const struct emu_qp *qp)
 {
 	struct emu_fabric *fab = w->fab;
-	uint32_t i = find_timer(w, qp);
+	struct emu_event *far = find_far_timer(w, qp);
+	uint32_t i;
 
+	if (far) {
+		far = emu_wheel_remove(w, far);
+		if (far)
+			note_place(fab, far);
+		return;
+	}
+	i = find_timer(w, qp);
 	EMU_SURE(w, i < fab->events);
 	if (i < fab->events && fab->events <= EMU_EVENTS)
 		heap_remove(fab, i);
+	if (w->wheel.events > 0)
+		heap_refill(w);
 }

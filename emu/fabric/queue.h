@@ -5,11 +5,18 @@
  * Events run in order of (time, sequence number). Running one is the only way anything happens on
  * the wire; what an event does is in emu/nic_model.c.
  *
- * The queue has two parts, and the earlier of their two first events is the next. Links delay
- * messages by the same time, so nearly every event is due no earlier than the one queued before it:
- * it goes to the end of a FIFO (struct emu_fifo), an array in which nothing moves. Timers, and
- * events that are due before the end of the FIFO, go to a heap. In a shared fabric all events do,
- * because the FIFO is memory of one process: there its limit is its beginning.
+ * The queue begins with a FIFO and a heap, and the earlier of their two first events is the next.
+ * Links delay messages by the same time, so nearly every event is due no earlier than the one
+ * queued before it: it goes to the end of the FIFO (struct emu_fifo), an array in which nothing
+ * moves. Timers, and events that are due before the end of the FIFO, go to the heap.
+ *
+ * While more events are queued than a heap is quick with (EMU_HEAP_EVENTS), those that are due
+ * later than a certain time (emu_wheel.near) go to a wheel behind the heap: wheel.h. They move to
+ * the heap before its first event is later than that time. So while there are events on the wheel,
+ * the heap has earlier ones, and the next event of the queue is never on the wheel.
+ *
+ * In a shared fabric all events are on the heap, because FIFO and wheel are of one process: there
+ * the limit of the FIFO is its beginning, and the wheel stays empty.
  */
 #ifndef EMU_FABRIC_QUEUE_H
 #define EMU_FABRIC_QUEUE_H
@@ -87,7 +94,7 @@ static inline uint32_t emu_events(const struct emu_fabric *fab)
 /* The number of all queued events. */
 static inline uint32_t emu_queue_length(const struct emu_world *w)
 {
-	return w->fab->events + (uint32_t)(w->fifo.end - w->fifo.first);
+	return w->fab->events + w->wheel.events + (uint32_t)(w->fifo.end - w->fifo.first);
 }
 
 /* The next event of the FIFO and the heap, neither of which is empty. */
@@ -104,7 +111,7 @@ static inline const struct emu_event *emu_queue_first(const struct emu_world *w)
 }
 
 /* Take the first event off the heap; there is one. */
-EMU_COLD void emu_heap_pop(struct emu_fabric *fab);
+EMU_COLD void emu_heap_pop(struct emu_world *w);
 
 /* Take that event, the next one, off the queue. Its contents stay until one is queued. */
 static inline void emu_queue_pop(struct emu_world *w, const struct emu_event *first)
@@ -112,7 +119,7 @@ static inline void emu_queue_pop(struct emu_world *w, const struct emu_event *fi
 	if (__builtin_expect(first == w->fifo.first, 1))
 		w->fifo.first++;
 	else
-		emu_heap_pop(w->fab);
+		emu_heap_pop(w);
 }
 
 /* Queue an event again, with its flags. */
@@ -120,7 +127,16 @@ void emu_reschedule(struct emu_world *w, const struct emu_event *event, uint64_t
 /* May a post add events? The rest of the queue is reserved for ACKs, NAKs and teardown. */
 static inline bool emu_clock_has_room(const struct emu_world *w)
 {
-	return w->fab->events < EMU_EVENTS - EMU_EVENTS_RESERVE;
+	return w->fab->events + w->wheel.events < EMU_EVENTS - EMU_EVENTS_RESERVE;
+}
+
+/*
+ * Is there room whatever the wheel holds? For the short way of a post, where another number to add
+ * costs several instructions. If not, the general way asks again.
+ */
+static inline bool emu_clock_has_much_room(const struct emu_world *w)
+{
+	return w->fab->events < EMU_EVENTS - EMU_EVENTS_RESERVE - EMU_WHEEL_EVENTS;
 }
 
 /*

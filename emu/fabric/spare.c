@@ -69,6 +69,7 @@ static void clear_world(struct emu_world *w)
 	CLEAR(w, conns, conn);
 	clear_heap(fab);
 	memset(&w->fifo, 0, sizeof(w->fifo));
+	memset(&w->wheel, 0, sizeof(w->wheel));
 	memset(fab->trace, 0, SPARE_TRACE);
 	memset(fab->pool, 0, (size_t)fab->pool_next * EMU_POOL_UNIT);
 	memset(fab, 0, offsetof(struct emu_fabric, adapters));

@@ -221,7 +221,7 @@ EMU_COLD void emu_run_first(struct emu_world *w)
 		emu_section_event(w, &event);
 	if (waits || process)
 		emu_section_keep(w); /* its copy, if it was put back */
-	emu_heap_pop(w->fab);
+	emu_heap_pop(w);
 	w->fab->heap[w->fab->events].order = EMU_NO_EVENT;
 	if (waits || process)
 		return;
