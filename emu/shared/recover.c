@@ -387,49 +387,18 @@ static void rebuild_inbox(struct emu_world *w, uint16_t process)
 		emu_inbox_cut(w, process, link);
 }
 
+/*
+ * The dead process may have died before it woke the others. In lockstep that is left to
+ * emu_lockstep_recover, and here only an inbox with a message ends the wait of a thread: another
+ * thread's wait has an end in virtual time.
+ */
 static void rebuild_inboxes(struct emu_world *w)
 {
 	for (uint16_t i = 1; i <= EMU_PROCESSES; i++) {
 		if (emu_process(w, i)->used)
 			rebuild_inbox(w, i);
-		w->membership->to_wake |= 1ul << (i - 1);
-	}
-}
-
-/* ---- connection requests whose event was dropped ---- */
-
-static void mark_request(const struct emu_event *event, uint8_t *marks)
-{
-	enum emu_event_kind kind = emu_event_kind(event);
-
-	if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) && event->index <= EMU_CONNS)
-		set_mark(marks, event->index);
-}
-
-static void mark_inbox(struct emu_world *w, uint16_t process, uint8_t *marks)
-{
-	const struct emu_process *p = emu_process(w, process);
-	const struct emu_message *message = emu_inbox_at(w, p->used ? p->inbox : 0);
-
-	for (; message && emu_go_on(w); message = emu_inbox_at(w, message->next))
-		if (message->kind == EMU_MESSAGE_RUN)
-			mark_request(&message->event, marks);
-}
-
-static void refuse_lost_requests(struct emu_world *w)
-{
-	uint8_t queued[EMU_CONNS / BITS + 1] = { 0 };
-
-	for (uint32_t i = 0; i < emu_events(w->fab); i++)
-		mark_request(&w->fab->heap[i], queued);
-	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
-		mark_inbox(w, i, queued);
-	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, conns, conn); i++) {
-		const struct emu_conn *conn = &w->fab->conn[i];
-
-		/* A request that has arrived and is not answered yet waits for its listener. */
-		if (conn->head.live && (conn->answered || !conn->arrived) && !is_marked(queued, i))
-			emu_cm_turn_down(w, i);
+		if (!emu_lockstep(w) || emu_process(w, i)->inbox)
+			w->membership->to_wake |= 1ul << (i - 1);
 	}
 }
 
@@ -473,24 +442,7 @@ void emu_recover(struct emu_world *w)
 	match_timers(w);
 	rebuild_listeners(w->fab);
 	recount_reasons(w);
-	emu_trace(w, "- note a process died with the lock of the fabric");
-}
-
-static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
-{
-	bool connected = emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer);
-
-	return qp->head.live && connected && !qp->numbered &&
-	       emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
-}
-
-void emu_recover_orphans(struct emu_world *w)
-{
-	refuse_lost_requests(w);
-	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
-		struct emu_qp *qp = &w->fab->qp[i];
-
-		if (is_orphan(w, qp))
-			emu_schedule(w, w->fab->now, EMU_EV_TERMINATE, i, qp->epoch, 0, 0);
-	}
+	/* A thread of its own has the lock now and then: in lockstep, that must not show. */
+	if (!emu_lockstep(w))
+		emu_trace(w, "- note a process died with the lock of the fabric");
 }

@@ -61,8 +61,8 @@ void emu_section_event_done(struct emu_world *w);
 /* The lock was taken from a dead holder: make the arena consistent. */
 void emu_recover(struct emu_world *w);
 /*
- * After the dead process has been cleaned up: break each connection whose other end is gone, for
- * the event that would have done so may be lost.
+ * stalled.c, after the dead process has been cleaned up: break each connection whose other end is
+ * gone and for which no event is queued that will do so.
  */
 void emu_recover_orphans(struct emu_world *w);
 

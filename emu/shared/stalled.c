@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds requests that nothing brings on, and has them sent again: stalled.h. */
+/*
+ * Finds requests that nothing brings on, and has them sent again: stalled.h. Finds connections that
+ * nothing ends though their other end is gone: recover.h.
+ */
 #include "stalled.h"
 
+#include "emu/cm.h"
 #include "emu/fabric/queue.h"
 #include "emu/qp.h"
 #include "emu/wire/retry.h"
 #include "inbox.h"
+#include "recover.h"
 #include "shared.h"
 
 #define BITS 8u
+
+static bool is_marked(const uint8_t *marks, uint32_t i)
+{
+	return marks[i / BITS] >> i % BITS & 1;
+}
+
+static void set_mark(uint8_t *marks, uint32_t i)
+{
+	marks[i / BITS] |= (uint8_t)(1u << i % BITS);
+}
 
 /* The QPs that have something in flight. */
 struct moving {
@@ -102,4 +117,74 @@ uint32_t emu_stalled_resume(struct emu_world *w)
 		found++;
 	}
 	return found;
+}
+
+/* ---- connections without an end, and requests without an event ---- */
+
+/* What the queue and the inboxes hold comes at its time, and must not come sooner. */
+struct queued {
+	uint8_t request[EMU_CONNS / BITS + 1]; /* a connection's request or reply */
+	uint8_t end[EMU_QPS / BITS + 1];       /* the end of a QP's connection */
+};
+
+static bool is_end(enum emu_event_kind kind)
+{
+	return kind == EMU_EV_TERMINATE || kind == EMU_EV_BREAK || kind == EMU_EV_DISCONNECT;
+}
+
+static void queued_event(struct emu_world *w, const struct emu_event *event, struct queued *queued)
+{
+	enum emu_event_kind kind = emu_event_kind(event);
+
+	if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) && event->index <= EMU_CONNS)
+		set_mark(queued->request, event->index);
+	if (is_end(kind) && event->qp <= EMU_QPS && !emu_qp_stale(emu_qp_at(w, event->qp), event))
+		set_mark(queued->end, event->qp);
+}
+
+static void queued_inbox(struct emu_world *w, uint16_t process, struct queued *queued)
+{
+	const struct emu_process *p = emu_process(w, process);
+	const struct emu_message *message = emu_inbox_at(w, p->used ? p->inbox : 0);
+
+	for (; message && emu_go_on(w); message = emu_inbox_at(w, message->next))
+		if (message->kind == EMU_MESSAGE_RUN)
+			queued_event(w, &message->event, queued);
+}
+
+static void refuse_lost_requests(struct emu_world *w, const struct queued *queued)
+{
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, conns, conn); i++) {
+		const struct emu_conn *conn = &w->fab->conn[i];
+
+		/* A request that has arrived and is not answered yet waits for its listener. */
+		if (conn->head.live && (conn->answered || !conn->arrived) &&
+		    !is_marked(queued->request, i))
+			emu_cm_turn_down(w, i);
+	}
+}
+
+static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
+{
+	bool connected = emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer);
+
+	return qp->head.live && connected && !qp->numbered &&
+	       emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
+}
+
+void emu_recover_orphans(struct emu_world *w)
+{
+	struct queued queued = { .request = { 0 } };
+
+	for (uint32_t i = 0; i < emu_events(w->fab); i++)
+		queued_event(w, &w->fab->heap[i], &queued);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		queued_inbox(w, i, &queued);
+	refuse_lost_requests(w, &queued);
+	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
+		struct emu_qp *qp = &w->fab->qp[i];
+
+		if (is_orphan(w, qp) && !is_marked(queued.end, i))
+			emu_schedule(w, w->fab->now, EMU_EV_TERMINATE, i, qp->epoch, 0, 0);
+	}
 }

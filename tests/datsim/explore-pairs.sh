@@ -28,11 +28,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=79
+tests=81
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=66
+	tests=68
 	slow=yes
 fi
 
@@ -166,6 +166,18 @@ pair rkey-fixed
 echo 'fault kill server at 14527ns restart after 1us' > alone.dsim
 expect 0 'alone.dsim:1: .*: 1 time' run --lockstep --script alone.dsim -- \
 	--node server "$planted/rkey-fixed" serve + --node client "$planted/rkey-fixed" 0
+# The client is killed, with the lock of the fabric, while the server polls.
+cat > polls.dsim << 'END'
+fault kill server at 1266ns restart after 1us
+fault kill client at 60500ns
+END
+expect 0 'polls.dsim:2: .*: 1 time' run --lockstep --trace polls --script polls.dsim -- \
+	--node server "$planted/rkey" serve + --node client "$planted/rkey" 0
+polls_on() {
+	grep '^60271 server-emu0.ep1 free$' polls &&
+		grep '^61271 server-emu0.evd4 dequeue number=CONNECTION_BROKEN$' polls
+}
+holds "a poll takes its time while another program dies" polls_on
 options='--runs 60'
 code=1
 says='server \+ client: schedule [0-9]+ of seed 1: server exits with 1'

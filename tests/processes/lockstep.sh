@@ -130,7 +130,7 @@ many() {
 	step many "$server" 31 $clients > words 2>&1 && told 1 '^62 answers, 31 clients, 0 more'
 }
 
-echo 1..31
+echo 1..32
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -164,6 +164,12 @@ holds "a call fails in one, which ends; the other waits forever" stuck refused -
 	--node client "$client" 198.18.0.1 5
 holds "the fault was that one's" \
 	told 1 "actor=client nth=2 fail DAT_INSUFFICIENT_RESOURCES: 1 time$"
+script 'fault kill client at 8us'
+killed() {
+	step killed -- --node server "$server" 1 + --node client "$client" 198.18.0.1 5
+	grep '^9000 client-emu0 packet to=server-emu0.ep1 op=TERMINATE$' killed
+}
+holds "one is killed with the lock of the fabric; its peer is told a latency later" killed
 script 'fault event ESTABLISHED actor=client lose'
 holds "an event is lost in one; both wait forever" stuck silent -- \
 	--node server "$rpc" server emu0 1 + \
