@@ -281,6 +281,8 @@ struct nic_backend {
 	 * lockstep.
 	 */
 	int (*fabric_hold)(const char *name, bool held);
+	/* A line "note TEXT" for the trace, if it is recorded; no control characters. */
+	int (*fabric_note)(const char *name, const char *text);
 	/*
 	 * The text of the lines that the trace has got since the last call with this *reader, which
 	 * is NULL at first; it is valid until the next one. No name: free the reader.

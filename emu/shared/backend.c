@@ -89,5 +89,6 @@ const struct nic_backend emu_backend = {
 	.fabric_next = emu_fabric_next,
 	.fabric_member = emu_fabric_member,
 	.fabric_hold = emu_fabric_hold,
+	.fabric_note = emu_fabric_note,
 	.fabric_trace = emu_fabric_trace,
 };

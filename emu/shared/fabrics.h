@@ -11,6 +11,7 @@ int emu_fabric_end(const char *name);
 int emu_fabric_next(char *name, size_t size);
 int emu_fabric_member(const char *name, unsigned int i, struct nic_member *member);
 int emu_fabric_hold(const char *name, bool held);
+int emu_fabric_note(const char *name, const char *text);
 int emu_fabric_trace(const char *name, void **reader, const char **text, size_t *length);
 
 #endif /* EMU_SHARED_FABRICS_H */

@@ -366,7 +366,10 @@ extern DAT_RETURN dat_sim_trace(DAT_SIM_HANDLE sim, DAT_BOOLEAN on);
  */
 extern DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *length);
 
-/* Add a note to the trace, if it is being recorded. Control characters become blanks. */
+/*
+ * Add a note to the trace, if it is being recorded. Control characters become blanks, and what is
+ * beyond 511 bytes is cut.
+ */
 extern DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text);
 
 /* ---- fabrics that several processes share (DATSIM_FABRIC=name) ---- */
@@ -421,9 +424,16 @@ extern DAT_RETURN dat_sim_fabric_member(const char *name, DAT_COUNT i, DAT_SIM_M
 extern DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold);
 
 /*
+ * Add a note to the trace of a fabric, if it is recorded, without taking part. Otherwise as
+ * dat_sim_trace_note. DAT_PROVIDER_NOT_FOUND: no such fabric.
+ */
+extern DAT_RETURN dat_sim_fabric_note(const char *name, const char *text);
+
+/*
  * Follow the trace of a fabric while programs use it: its lines since the last call with this
- * *reader, which is NULL at first; header first. The text is valid until the next call. *length 0:
- * nothing is new. With a NULL name, free the reader. DAT_PROVIDER_NOT_FOUND: no such fabric.
+ * *reader, which is NULL at first; header first. The text has no NUL, and is valid until the next
+ * call. *length 0: nothing is new. With a NULL name, free the reader. DAT_PROVIDER_NOT_FOUND: no
+ * such fabric.
  */
 extern DAT_RETURN dat_sim_fabric_trace(const char *name, void **reader, const char **text,
 				       size_t *length);

@@ -34,4 +34,9 @@ bool sim_config_read(const DAT_SIM_CONFIG *config, struct nic_config *nic);
  */
 DAT_RETURN sim_result(int err, unsigned int name_arg);
 
+#define SIM_NOTE 512 /* bytes of a note at most, with its NUL */
+
+/* The text of a note, cut, with blanks in place of control characters. */
+void sim_note_line(const char *text, char line[SIM_NOTE]);
+
 #endif /* LIB_SIM_H */

@@ -135,6 +135,21 @@ DAT_RETURN dat_sim_fabric_hold(const char *name, DAT_BOOLEAN hold)
 	return ret == DAT_SUCCESS ? fabric_result(kind->fabric_hold(name, hold == DAT_TRUE)) : ret;
 }
 
+DAT_RETURN dat_sim_fabric_note(const char *name, const char *text)
+{
+	const struct nic_backend *kind;
+	char line[SIM_NOTE];
+	DAT_RETURN ret;
+
+	if (!name)
+		return BAD_ARG(1);
+	if (!text)
+		return BAD_ARG(2);
+	sim_note_line(text, line);
+	ret = fabric_backend(&kind);
+	return ret == DAT_SUCCESS ? fabric_result(kind->fabric_note(name, line)) : ret;
+}
+
 DAT_RETURN dat_sim_fabric_trace(const char *name, void **reader, const char **text, size_t *length)
 {
 	const struct nic_backend *kind;

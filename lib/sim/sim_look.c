@@ -86,9 +86,17 @@ DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *len
 	return ret;
 }
 
+void sim_note_line(const char *text, char line[SIM_NOTE])
+{
+	snprintf(line, SIM_NOTE, "%s", text);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = ' ';
+}
+
 DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
 {
-	char line[512];
+	char line[SIM_NOTE];
 	struct backend *b;
 	struct nic *nic;
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -97,10 +105,7 @@ DAT_RETURN dat_sim_trace_note(DAT_SIM_HANDLE sim, const char *text)
 	if (!nic)
 		return BAD_SIM;
 	if (text) {
-		snprintf(line, sizeof(line), "%s", text);
-		for (char *c = line; *c; c++)
-			if ((unsigned char)*c < ' ' || *c == 0x7f)
-				*c = ' ';
+		sim_note_line(text, line);
 		if (nic->tracing)
 			nic_trace(nic, "- note %s", line);
 	} else {

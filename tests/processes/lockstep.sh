@@ -223,7 +223,8 @@ outsider() {
 	grep -q '^datsim run: static has not joined the fabric in 5 s: it takes no part' out &&
 		grep -A 1 '^datsim: ./static exits with 0$' out |
 		grep -q '^  it takes no part in lockstep' &&
-		[ "$(grep -c 'takes no part' out)" -eq 2 ]
+		[ "$(grep -c 'takes no part' out)" -eq 2 ] &&
+		grep -q '^[0-9]* - note preempted: static does not join$' outsider
 }
 if ${CC:-cc} -static -o static static.c > noise 2>&1; then
 	holds "a program that cannot take part is named" outsider

@@ -134,10 +134,13 @@ static bool has_settled(struct programs *programs, pid_t pid)
 static void look_whether_outside(struct programs *programs, int i, long waited)
 {
 	struct presence p = look_at_members(programs, programs->one[i].pid);
+	char note[128];
 
 	if (p.there || p.children > programs->children)
 		return;
 	programs->one[i].outside = true;
+	snprintf(note, sizeof(note), "preempted: %s does not join", programs->one[i].name);
+	dat_sim_fabric_note(programs->fabric, note);
 	fprintf(stderr,
 		"datsim run: %s has not joined the fabric in %ld s: it takes no part in lockstep, "
 		"and the order of turns may differ in another run. A static program cannot join, "
