@@ -383,7 +383,7 @@ struct emu_process {
 	uint32_t futex;            /* incremented when the process has to look at the arena */
 	uint32_t generation;       /* grows with each process that has this entry */
 	uint32_t sleepers;         /* its threads that sleep in a wait */
-	uint32_t idlers;           /* and its helper, if that sleeps */
+	uint32_t idlers, lockers;  /* its helper, if that sleeps; threads asleep for the lock */
 	emu_ref inbox, inbox_tail; /* list of struct emu_message */
 	uint64_t probe; /* address of its nonce; a process that can read it there has access */
 	uint64_t nonce;

@@ -41,12 +41,12 @@
  *
  * Two things outside this scheme cannot be scheduled, and are handled in real time:
  *
- * - The thread that has the turn stays in the program: it computes for longer than DATSIM_LOCKSTEP
- *   allows, or blocks where libdat-turns.so (host/outside/) does not see it. A watchdog in every
- *   process (emu_lockstep_watch) then marks the thread as away and takes the turn from it. The
- *   trace says "preempted": from there on, runs may differ. While a thread is away, virtual time
- *   does not run ahead of the monotonic clock, so that timeouts do not expire earlier than they
- *   would on hardware.
+ * - The thread that has the turn stays in the program: it blocks where libdat-turns.so
+ *   (host/outside/) does not see it for as long as DATSIM_LOCKSTEP says, or computes for ten times
+ *   as long. A watchdog in every process (emu_lockstep_watch) then marks the thread as away and
+ *   takes the turn from it. The trace says "preempted": from there on, runs may differ. While a
+ *   thread is away, virtual time does not run ahead of the monotonic clock, so that timeouts do not
+ *   expire earlier than they would on hardware.
  * - A thread has been created but has made no call yet. lockstep_threads.c keeps the turn in the
  *   process until the new thread has registered.
  *
@@ -66,10 +66,11 @@
 struct emu_watch {
 	uint32_t turn;
 	uint64_t activity;
-	uint64_t at;    /* monotonic time of the last look */
-	uint64_t since; /* monotonic time of the first look that saw this turn and activity */
-	uint64_t away;  /* part of the time since then that the thread spent by its own doing */
-	uint64_t ran;   /* processor time of the thread, from /proc */
+	uint64_t at;     /* monotonic time of the last look */
+	uint64_t since;  /* monotonic time of the first look that saw this turn and activity */
+	uint64_t away;   /* part of the time since then that the thread spent by its own doing */
+	uint64_t ran;    /* processor time of the thread, from /proc */
+	uint64_t queued; /* and the time that it has waited for a processor */
 };
 
 /* How long this process has waited for another one to end or to come. */
@@ -270,9 +271,9 @@ bool emu_lockstep_task_busy(int32_t pid);
 /* State letter of a thread from /proc ('R', 'S', ...). '\0': it is gone, or /proc hides it. */
 char emu_lockstep_task_state(int pid, int32_t tid);
 /*
- * The part of `elapsed` that the thread has spent outside by its own doing: running or asleep. Time
- * in which it was runnable and other threads had the processor depends on the machine and does not
- * count.
+ * The part of `elapsed` that the thread has spent outside by its own doing: asleep, or, a tenth of
+ * that time, running. Time in which it was runnable and other threads had the processor depends on
+ * the machine and does not count.
  */
 uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed);
 #define EMU_PLACE 48

@@ -14,6 +14,12 @@
 
 #define LOOK_MOST_NS 40000000ul /* most that one look counts: the watchdog may have been delayed */
 
+/*
+ * A thread that computes has so many times the bound: it makes a call in the end, as a rule, and
+ * one that blocks in the kernel may wait for another thread, which needs the turn for that.
+ */
+#define COMPUTES_TIMES 10u
+
 /* The n-th word of a file of /proc, counted from the end of the command name in parentheses. */
 static bool proc_word(int pid, int tid, const char *file, int n, char *word, size_t size)
 {
@@ -109,19 +115,33 @@ bool emu_lockstep_task_busy(int32_t pid)
 	return busy;
 }
 
+/* The n-th number of its times, in ns: on a processor, waiting for one. False: they are hidden. */
+static bool task_time(int pid, int32_t tid, int n, uint64_t *ns)
+{
+	char word[32];
+
+	if (!proc_word(pid, tid, "schedstat", n, word, sizeof(word)))
+		return false;
+	*ns = strtoul(word, NULL, 10);
+	return true;
+}
+
 uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed)
 {
-	uint64_t before = watch->ran, ran;
-	char word[32], state;
+	uint64_t ran = watch->ran, queued = watch->queued;
+	char state = 'R';
 
 	if (elapsed > LOOK_MOST_NS)
 		elapsed = LOOK_MOST_NS;
-	if (!proc_word(pid, tid, "schedstat", 0, word, sizeof(word)))
+	if (!task_time(pid, tid, 0, &watch->ran) || !task_time(pid, tid, 1, &watch->queued))
 		return elapsed;
-	watch->ran = strtoul(word, NULL, 10);
-	ran = watch->ran - before;
-	state = ran < elapsed ? emu_lockstep_task_state(pid, tid) : 'R';
-	return ran < elapsed && (state == 'R' || state == 'D') ? ran : elapsed;
+	ran = watch->ran - ran;
+	queued = watch->queued - queued;
+	if (ran < elapsed)
+		state = emu_lockstep_task_state(pid, tid);
+	if (state != 'R' && state != 'D')
+		return queued < elapsed ? elapsed - queued : 0;
+	return (ran < elapsed ? ran : elapsed) / COMPUTES_TIMES;
 }
 
 /* ---- where it blocks ---- */

@@ -20,7 +20,9 @@
 #include "emu/fabric/trace.h"
 #include "host/nic_process.h"
 
-#define STARVED_TIMES 20u /* after this many bounds a thread is away whatever it does */
+/* After so many bounds a thread is away whatever it does. */
+#define STARVED_TIMES 400u
+#define ENDING_TIMES  20u
 
 /* ---- threads that stay away ---- */
 
@@ -85,13 +87,24 @@ static void preempt_holder(struct emu_world *w, uint64_t now)
 	emu_lockstep_kick(w);
 }
 
+/*
+ * The thread that has the turn sleeps, but not in the program: until its turn, and the one that
+ * gave it has had no processor to wake it; or for the lock, whose holder has none.
+ */
+static bool is_kept_up(struct emu_world *w, struct emu_thread *t)
+{
+	return syscall(SYS_futex, &t->futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) > 0 ||
+	       __atomic_load_n(&emu_process(w, t->process)->lockers, __ATOMIC_SEQ_CST) > 0;
+}
+
 void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
 	const struct emu_membership *m = w->membership;
 	struct emu_watch *watch = &w->membership->watch;
-	const struct emu_thread *t;
-	uint64_t elapsed = now - watch->at;
+	uint64_t elapsed = now - watch->at, outside;
+	struct emu_thread *t;
+	bool ending;
 
 	watch->at = now;
 	repair_threads(w);
@@ -115,11 +128,12 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 		emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, 0);
 		return;
 	}
-	watch->away +=
-		emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, elapsed);
+	outside = emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, elapsed);
+	watch->away += is_kept_up(w, t) ? 0 : outside;
 	/* An ending thread is left to its process's helper. */
-	if ((watch->away >= m->bound_ns && t->state != EMU_THREAD_ENDING) ||
-	    now - watch->since >= STARVED_TIMES * m->bound_ns)
+	ending = t->state == EMU_THREAD_ENDING;
+	if ((watch->away >= m->bound_ns && !ending) ||
+	    now - watch->since >= (ending ? ENDING_TIMES : STARVED_TIMES) * m->bound_ns)
 		preempt_holder(w, now);
 }
 

@@ -203,7 +203,7 @@ static void register_process(struct emu_world *w, const struct nic_config *confi
 	__atomic_store_n(&p->generation, p->generation + 1, __ATOMIC_RELAXED);
 	p->overrun = false;
 	p->pid = getpid();
-	p->futex = p->sleepers = p->idlers = 0;
+	p->futex = p->sleepers = p->idlers = p->lockers = 0;
 	p->inbox = p->inbox_tail = 0;
 	p->delivery = (struct emu_delivery){ 0 };
 	snprintf(p->node, sizeof(p->node), "%.20s", config->node ? config->node : "");

@@ -134,12 +134,16 @@ static void sleep_until_released(struct emu_world *w, uint32_t word, struct wait
 	struct emu_lock *lock = &w->fab->shared.lock;
 	uint32_t ms = sleep_ms(w);
 	const struct timespec most = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000l };
+	bool timed_out;
 
 	if (!(word & FUTEX_WAITERS) && !exchange_word(lock, &word, word | FUTEX_WAITERS))
 		return;
 	word |= FUTEX_WAITERS;
-	if (syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) == 0 ||
-	    errno != ETIMEDOUT || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word)
+	__atomic_fetch_add(&emu_process(w, w->process)->lockers, 1, __ATOMIC_SEQ_CST);
+	timed_out = syscall(SYS_futex, &lock->word, FUTEX_WAIT, word, &most, NULL, 0) != 0 &&
+		    errno == ETIMEDOUT;
+	__atomic_fetch_sub(&emu_process(w, w->process)->lockers, 1, __ATOMIC_SEQ_CST);
+	if (!timed_out || __atomic_load_n(&lock->word, __ATOMIC_RELAXED) != word)
 		*wait = (struct wait){ .valid = true };
 	else
 		look_at_holder(w, word, wait);

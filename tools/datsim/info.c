@@ -67,7 +67,7 @@ static const struct text_knob shared[] = {
 	  "direct: copy into the other process; bounce: through the arena" },
 	{ "DATSIM_LOCK_MS", "30000", "ms to wait for a stopped process that locks the fabric" },
 	{ "DATSIM_LOCKSTEP", "-",
-	  "make it in lockstep; preempt a thread after this many ms outside uDAPL" },
+	  "make it in lockstep; preempt a thread that blocks outside uDAPL for so many ms" },
 	{ "DATSIM_TURNS", "seed", "in lockstep: the order of turns, and switches of the turn" },
 };
 

@@ -5,10 +5,12 @@
  * behind, of this process or of a second one.
  */
 #include <dirent.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -386,6 +388,109 @@ START_TEST(a_thread_that_stays_away_for_the_bound_loses_the_turn)
 }
 END_TEST
 
+/* Of processor time, which the kernel may account for a few milliseconds late. */
+static void compute(unsigned int ms)
+{
+	struct timespec ts;
+	uint64_t end = 0, now;
+
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+		now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+		end = end ? end : now + (uint64_t)ms * 1000000u;
+	} while (now < end);
+}
+
+START_TEST(a_thread_that_computes_has_ten_times_the_bound)
+{
+	add_thread(FIRST, OWN, EMU_THREAD_READY, 0);
+	ls->thread[FIRST].tid = gettid();
+	emu_process(world, OWN)->pid = getpid();
+	world->membership->bound_ns = 5000000;
+	ls->turn = FIRST;
+	for (unsigned int i = 0; i < 5; i++) {
+		watch_at(1000 + 10 * i);
+		compute(30);
+	}
+	ck_assert_uint_eq(ls->turn, FIRST); /* 40 of 50 ms, whatever the kernel says */
+	watch_at(1050);
+	compute(30);
+	watch_at(1060);
+	ck_assert_uint_eq(ls->turn, 0);
+	ck_assert_int_eq(ls->thread[FIRST].state, EMU_THREAD_AWAY);
+}
+END_TEST
+
+static void *sleep_until_woken(void *arg)
+{
+	int32_t *tid = arg;
+
+	__atomic_store_n(tid, gettid(), __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &ls->thread[FIRST].futex, FUTEX_WAIT, 0, NULL, NULL, 0);
+	return NULL;
+}
+
+static void await_sleep(const int32_t *tid)
+{
+	while (!__atomic_load_n(tid, __ATOMIC_SEQ_CST))
+		sched_yield();
+	while (emu_lockstep_task_state(getpid(), *tid) != 'S')
+		sched_yield();
+}
+
+/* The one that gave it the turn has stored that, and has not come to wake it. */
+START_TEST(a_thread_that_nobody_woke_for_its_turn_is_woken_and_keeps_it)
+{
+	int32_t tid = 0;
+	pthread_t thread;
+
+	add_thread(FIRST, OWN, EMU_THREAD_READY, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, sleep_until_woken, &tid), 0);
+	await_sleep(&tid);
+	ls->turn = FIRST;
+	watch_at(1000);
+	watch_at(1040);
+	watch_at(1080);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_eq(ls->turn, FIRST);
+}
+END_TEST
+
+START_TEST(a_thread_keeps_its_turn_while_its_process_waits_for_the_lock)
+{
+	struct emu_process *other = emu_process(world, OTHER);
+
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	ls->turn = FIRST;
+	other->lockers = 1;
+	watch_at(1000);
+	watch_at(1040);
+	watch_at(1080);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	other->lockers = 0;
+	watch_at(1120);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	watch_at(1160);
+	ck_assert_uint_eq(ls->turn, 0);
+}
+END_TEST
+
+/* Another process may have written any number to the arena. */
+START_TEST(a_thread_loses_its_turn_after_400_bounds_whatever_it_does)
+{
+	struct emu_process *other = emu_process(world, OTHER);
+
+	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
+	ls->turn = FIRST;
+	other->lockers = UINT32_MAX;
+	watch_at(1000);
+	watch_at(20990);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	watch_at(21000);
+	ck_assert_uint_eq(ls->turn, 0);
+}
+END_TEST
+
 START_TEST(one_look_counts_for_little_however_late_it_comes)
 {
 	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
@@ -568,6 +673,10 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, threads_that_are_all_known_are_not_looked_through);
 	tcase_add_test(tcase, a_process_that_leaves_wakes_its_own_threads);
 	tcase_add_test(tcase, a_thread_that_stays_away_for_the_bound_loses_the_turn);
+	tcase_add_test(tcase, a_thread_that_computes_has_ten_times_the_bound);
+	tcase_add_test(tcase, a_thread_that_nobody_woke_for_its_turn_is_woken_and_keeps_it);
+	tcase_add_test(tcase, a_thread_keeps_its_turn_while_its_process_waits_for_the_lock);
+	tcase_add_test(tcase, a_thread_loses_its_turn_after_400_bounds_whatever_it_does);
 	tcase_add_test(tcase, one_look_counts_for_little_however_late_it_comes);
 	tcase_add_test(tcase, an_ending_thread_is_left_to_its_helper_for_twenty_bounds);
 	tcase_add_test(tcase, the_watchdog_repairs_the_table);

@@ -296,8 +296,9 @@ static const struct option options[] = {
 	  "the threads of all processes run one at a time, in virtual time: the "
 	  "same seed gives the "
 	  "same trace, byte for byte, unless the trace says `preempted`. A "
-	  "thread that stays outside "
-	  "uDAPL for 50 ms (DATSIM_LOCKSTEP) is preempted: it loses its turn to run",
+	  "thread that blocks outside "
+	  "uDAPL for 50 ms (DATSIM_LOCKSTEP), or computes for ten times as long, is "
+	  "preempted: it loses its turn to run",
 	  OPTION_FLAG, OPTION_SETS(struct program, several.lockstep) },
 	{ "--hang", "S",
 	  "end a program that takes S seconds of processor time, or 10 S of real time, with exit "
