@@ -1,8 +1,8 @@
 #!/bin/sh
-# The story of a verbs client and server that wait for each other: demo-pair.sh BUILD_DIR. ./demo
-# pair builds and calls this.
+# The story of a verbs client and server that wait for each other: demo-pair.sh BUILD_DIR [DIR].
+# Its files go to DIR. ./demo pair builds and calls this.
 here=$(cd "$(dirname "$0")/.." && pwd)
-build=$(cd "${1:?usage: demo-pair.sh BUILD_DIR}" && pwd) || exit 1
+build=$(cd "${1:?usage: demo-pair.sh BUILD_DIR [DIR]}" && pwd) || exit 1
 bug=$build/tests/planted/pairs/wakeup
 PATH=$build/tools/datsim:$PATH
 for program in "$build/tools/datsim/datsim" "$bug" "$bug-fixed"; do
@@ -11,11 +11,11 @@ for program in "$build/tools/datsim/datsim" "$bug" "$bug-fixed"; do
 		exit 1
 	fi
 done
-mkdir -p "$build/pair" && cd "$build/pair" || exit 1
+mkdir -p "${2:-$build/pair}" && cd "${2:-$build/pair}" || exit 1
 rm -f found.*
 
 # wraps INDENT LINE: in rows of 80 columns
-wraps() { echo "$2" | fold -s -w 72 | sed "2,\$s/^/$1/"; }
+wraps() { echo "$2" | fold -s -w $((78 - ${#1})) | sed "2,\$s/^/$1/"; }
 
 # shows COMMAND...: what a reader would type, then its output without the build's path
 shows() {
@@ -27,7 +27,7 @@ shows() {
 		case $line in
 		'  events'*) wraps '             ' "$line" ;;
 		'server + client: '*) wraps '    ' "$line" ;;
-		'replay: '*) wraps '          ' "$line" ;;
+		'replay: '*) wraps '          ' "$line" | sed '$!s/$/\\/' ;;
 		*) printf '%s\n' "$line" ;;
 		esac
 	done

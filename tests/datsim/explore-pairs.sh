@@ -28,7 +28,7 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=81
+tests=82
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
@@ -368,3 +368,19 @@ only_a_device() {
 	grep -q 'ibv_devinfo opened a simulated device, but made no object on it: nothing was' out
 }
 holds "a program that only opens a device is told apart" only_a_device
+# ./demo pair, without its build; the replay line is as one would paste it
+story() {
+	unset DATSIM_BANDWIDTH_BPS DATSIM_MTU DATSIM_RNR_TIMER_NS DATSIM_POLL_QUANTUM_NS
+	LC_ALL=C sh "$here/../../tools/demo-pair.sh" "$top" "$scratch/story" > told &&
+		grep -q 'shrunk to 1 line' told && grep -q '200 schedules of seed 1 hold' told &&
+		[ -s story/found.svg ] && ! grep -E '.{81}' told || return 1
+	sed -n '/^replay:/,/^$/p' told | sed "s|^replay: *datsim|'$datsim'|
+		s|wakeup|'$planted/wakeup'|g" > again
+	(cd story && . ../again > out 2>&1)
+	[ $? = 1 ] && grep -q 'server) exits with 1' story/out
+}
+if [ -z "$slow" ] && [ -x "$planted/wakeup" ]; then
+	holds "the demo of a pair finds its bug and draws it, at 80 columns" story
+elif [ -z "$slow" ]; then
+	echo "ok $((n += 1)) - the demo of a pair # SKIP librdmacm is not built"
+fi
