@@ -272,7 +272,7 @@ static bool enter_idle(struct emu_world *w)
 
 	if (!w->membership->helper)
 		end_sanitizers_thread();
-	w->membership->helper = gettid();
+	emu_lockstep_note_helper(w, gettid());
 	if (is_ending(ls) && ls->thread[emu_lockstep_turn(ls)].process == w->process) {
 		bool ended = emu_lockstep_has_ended(w);
 

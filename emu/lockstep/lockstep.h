@@ -213,6 +213,8 @@ void emu_lockstep_forget_tasks(struct emu_membership *m);
  * A thread registers. late: another process has the turn already, so the order is not reproducible.
  */
 void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late);
+/* That thread is the helper. It may have slept for long before it said so. */
+void emu_lockstep_note_helper(struct emu_world *w, int32_t tid);
 /* Number the threads that have registered since the last call, in the order of their creation. */
 void emu_lockstep_number(struct emu_world *w);
 /*

@@ -237,6 +237,15 @@ void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late)
 			  emu_process(w, w->process)->node);
 }
 
+void emu_lockstep_note_helper(struct emu_world *w, int32_t tid)
+{
+	int32_t *outsider = find_outsider(w->membership, tid);
+
+	if (outsider)
+		forget_outsider(w->membership, outsider);
+	w->membership->helper = tid;
+}
+
 /* Thread ids grow with each creation; those below the process id have wrapped around. */
 static uint32_t creation_order(int32_t tid)
 {

@@ -227,6 +227,28 @@ START_TEST(many_new_threads_that_sleep_are_told_apart)
 }
 END_TEST
 
+START_TEST(a_helper_that_slept_at_first_is_counted_once)
+{
+	pthread_t helper, thread;
+	int32_t first, second;
+	int helpers_gate[2];
+
+	enter();
+	helper = start_sleeper(&first);
+	memcpy(helpers_gate, gate, sizeof(gate));
+	for (int i = 0; i < ASLEEP_CHECKS; i++)
+		emu_lockstep_expects(world);
+	ck_assert_uint_eq(emu_lockstep_outside(world), 1);
+	emu_lockstep_note_helper(world, first);
+	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
+	thread = start_sleeper(&second);
+	ck_assert(emu_lockstep_expects(world)); /* it is not taken for the helper */
+	end_sleeper(thread, second);
+	memcpy(gate, helpers_gate, sizeof(gate));
+	end_sleeper(helper, first);
+}
+END_TEST
+
 START_TEST(a_new_thread_is_not_expected_for_longer_than_the_bound)
 {
 	pthread_t thread;
@@ -666,6 +688,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_thread_that_is_being_created_is_expected_although_it_sleeps);
 	tcase_add_test(tcase, a_thread_that_could_not_be_created_is_not_expected);
 	tcase_add_test(tcase, many_new_threads_that_sleep_are_told_apart);
+	tcase_add_test(tcase, a_helper_that_slept_at_first_is_counted_once);
 	tcase_add_test(tcase, a_new_thread_is_not_expected_for_longer_than_the_bound);
 	tcase_add_test(tcase, threads_are_numbered_in_the_order_of_their_creation);
 	tcase_add_test(tcase, a_thread_that_is_gone_is_not_expected);
