@@ -131,15 +131,6 @@ unsigned int turns_sleep(unsigned int s)
 	return PROGRAM && turns_sleep_ns((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
 }
 
-int turns_sched_yield(void) __asm__("sched_yield");
-int turns_sched_yield(void)
-{
-	if (!PROGRAM)
-		return REAL(sched_yield)();
-	turns_yield(TURNS_TEST_NS);
-	return 0;
-}
-
 /* A signal ends it only where it is that of libc. */
 int turns_pause(void) __asm__("pause");
 int turns_pause(void)
