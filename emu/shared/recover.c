@@ -274,18 +274,6 @@ static void rebuild_events(struct emu_world *w)
 
 /* ---- what the queue holds, for those that ask of each QP or request ---- */
 
-#define BITS 8u
-
-static bool is_marked(const uint8_t *marks, uint32_t i)
-{
-	return marks[i / BITS] >> i % BITS & 1;
-}
-
-static void set_mark(uint8_t *marks, uint32_t i)
-{
-	marks[i / BITS] |= (uint8_t)(1u << i % BITS);
-}
-
 /*
  * A QP whose timer event was dropped has no timer. If its requests need one, emu_stalled_resume
  * starts it. One with an event of a retry timer has that timer, though its process may have died
@@ -293,23 +281,23 @@ static void set_mark(uint8_t *marks, uint32_t i)
  */
 static void match_timers(struct emu_world *w)
 {
-	uint8_t timed[EMU_QPS / BITS + 1] = { 0 }, retried[EMU_QPS / BITS + 1] = { 0 };
+	uint8_t timed[EMU_MARKS(EMU_QPS)] = { 0 }, retried[EMU_MARKS(EMU_QPS)] = { 0 };
 
 	for (uint32_t i = 0; i < emu_events(w->fab); i++) {
 		const struct emu_event *event = &w->fab->heap[i];
 
 		if (emu_is_timer(event) && event->qp <= EMU_QPS &&
 		    event->epoch == EMU_AT(w->fab->qp, event->qp).epoch)
-			set_mark(emu_event_kind(event) == EMU_EV_RETRY_TIMER ? retried : timed,
+			emu_mark(emu_event_kind(event) == EMU_EV_RETRY_TIMER ? retried : timed,
 				 event->qp);
 	}
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
-		if (is_marked(retried, i)) {
+		if (emu_is_marked(retried, i)) {
 			qp->timer = true;
 			qp->retry_timer = true;
-		} else if (qp->timer && !is_marked(timed, i)) {
+		} else if (qp->timer && !emu_is_marked(timed, i)) {
 			qp->timer = qp->rnr_wait = false;
 			qp->retry_timer = false;
 		}
@@ -388,9 +376,8 @@ static void rebuild_inbox(struct emu_world *w, uint16_t process)
 }
 
 /*
- * The dead process may have died before it woke the others. In lockstep that is left to
- * emu_lockstep_recover, and here only an inbox with a message ends the wait of a thread: another
- * thread's wait has an end in virtual time.
+ * The dead process may have died before it woke the others. In lockstep, emu_lockstep_recover wakes
+ * them, and a wait ends at its time: only a message in the inbox ends it here.
  */
 static void rebuild_inboxes(struct emu_world *w)
 {
@@ -442,7 +429,7 @@ void emu_recover(struct emu_world *w)
 	match_timers(w);
 	rebuild_listeners(w->fab);
 	recount_reasons(w);
-	/* A thread of its own has the lock now and then: in lockstep, that must not show. */
+	/* The helper of each process takes the lock now and then: lockstep must not show that. */
 	if (!emu_lockstep(w))
 		emu_trace(w, "- note a process died with the lock of the fabric");
 }

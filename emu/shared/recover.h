@@ -60,10 +60,17 @@ void emu_section_keep(struct emu_world *w);
 void emu_section_event_done(struct emu_world *w);
 /* The lock was taken from a dead holder: make the arena consistent. */
 void emu_recover(struct emu_world *w);
-/*
- * stalled.c, after the dead process has been cleaned up: break each connection whose other end is
- * gone and for which no event is queued that will do so.
- */
-void emu_recover_orphans(struct emu_world *w);
+/* Sets of QPs, or of other entries of the arena by their number, from 0 to `most`: a bit each. */
+#define EMU_MARKS(most) ((most) / 8u + 1)
+
+static inline bool emu_is_marked(const uint8_t *marks, uint32_t i)
+{
+	return marks[i / 8u] >> i % 8u & 1;
+}
+
+static inline void emu_mark(uint8_t *marks, uint32_t i)
+{
+	marks[i / 8u] |= (uint8_t)(1u << i % 8u);
+}
 
 #endif /* EMU_SHARED_RECOVER_H */

@@ -54,7 +54,7 @@ static EMU_COLD void recover_from_death(struct emu_world *w)
 	w->fab->shared.holder = holder;
 	/* Named explicitly: the kernel marks the futex before it drops the lock on the byte. */
 	emu_shared_clean_up_dead(w, holder);
-	emu_recover_orphans(w);
+	emu_stalled_end(w);
 	w->steps = w->steps_most;
 	emu_reclaim_end(w, &kept);
 	w->steps = w->steps_most;

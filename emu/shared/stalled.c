@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Finds requests that nothing brings on, and has them sent again: stalled.h. Finds connections that
- * nothing ends though their other end is gone: recover.h.
- */
+/* Recovery: requests and connections whose event was lost with a dead process: stalled.h. */
 #include "stalled.h"
 
 #include "emu/cm.h"
@@ -13,32 +10,15 @@
 #include "recover.h"
 #include "shared.h"
 
-#define BITS 8u
-
-static bool is_marked(const uint8_t *marks, uint32_t i)
-{
-	return marks[i / BITS] >> i % BITS & 1;
-}
-
-static void set_mark(uint8_t *marks, uint32_t i)
-{
-	marks[i / BITS] |= (uint8_t)(1u << i % BITS);
-}
-
 /* The QPs that have something in flight. */
 struct moving {
-	uint8_t qp[EMU_QPS / BITS + 1];
+	uint8_t qp[EMU_MARKS(EMU_QPS)];
 };
 
 static void mark_qp(struct moving *moving, uint32_t qp)
 {
 	if (qp <= EMU_QPS)
-		moving->qp[qp / BITS] |= (uint8_t)(1u << qp % BITS);
-}
-
-static bool is_moving(const struct moving *moving, uint32_t qp)
-{
-	return moving->qp[qp / BITS] >> qp % BITS & 1;
+		emu_mark(moving->qp, qp);
 }
 
 /* The packets of a request go to the peer of its QP, all that answer it to the QP itself. */
@@ -111,7 +91,7 @@ uint32_t emu_stalled_resume(struct emu_world *w)
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
-		if (!has_requests(w, qp) || qp->timer || is_moving(&moving, i))
+		if (!has_requests(w, qp) || qp->timer || emu_is_marked(moving.qp, i))
 			continue;
 		emu_retry_on(w, qp);
 		found++;
@@ -119,12 +99,12 @@ uint32_t emu_stalled_resume(struct emu_world *w)
 	return found;
 }
 
-/* ---- connections without an end, and requests without an event ---- */
+/* ---- connections without an end, and requests for one without an answer ---- */
 
-/* What the queue and the inboxes hold comes at its time, and must not come sooner. */
+/* Events of the queue and of inboxes: they run when they are due, and need no replacement. */
 struct queued {
-	uint8_t request[EMU_CONNS / BITS + 1]; /* a connection's request or reply */
-	uint8_t end[EMU_QPS / BITS + 1];       /* the end of a QP's connection */
+	uint8_t request[EMU_MARKS(EMU_CONNS)]; /* a connection's request or reply */
+	uint8_t end[EMU_MARKS(EMU_QPS)];       /* the end of a QP's connection */
 };
 
 static bool is_end(enum emu_event_kind kind)
@@ -137,9 +117,9 @@ static void queued_event(struct emu_world *w, const struct emu_event *event, str
 	enum emu_event_kind kind = emu_event_kind(event);
 
 	if ((kind == EMU_EV_CM_REQUEST || kind == EMU_EV_CM_REPLY) && event->index <= EMU_CONNS)
-		set_mark(queued->request, event->index);
+		emu_mark(queued->request, event->index);
 	if (is_end(kind) && event->qp <= EMU_QPS && !emu_qp_stale(emu_qp_at(w, event->qp), event))
-		set_mark(queued->end, event->qp);
+		emu_mark(queued->end, event->qp);
 }
 
 static void queued_inbox(struct emu_world *w, uint16_t process, struct queued *queued)
@@ -159,7 +139,7 @@ static void refuse_lost_requests(struct emu_world *w, const struct queued *queue
 
 		/* A request that has arrived and is not answered yet waits for its listener. */
 		if (conn->head.live && (conn->answered || !conn->arrived) &&
-		    !is_marked(queued->request, i))
+		    !emu_is_marked(queued->request, i))
 			emu_cm_turn_down(w, i);
 	}
 }
@@ -172,7 +152,7 @@ static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
 	       emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
 }
 
-void emu_recover_orphans(struct emu_world *w)
+void emu_stalled_end(struct emu_world *w)
 {
 	struct queued queued = { .request = { 0 } };
 
@@ -184,7 +164,7 @@ void emu_recover_orphans(struct emu_world *w)
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];
 
-		if (is_orphan(w, qp) && !is_marked(queued.end, i))
+		if (is_orphan(w, qp) && !emu_is_marked(queued.end, i))
 			emu_schedule(w, w->fab->now, EMU_EV_TERMINATE, i, qp->epoch, 0, 0);
 	}
 }

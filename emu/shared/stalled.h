@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * stalled.h - requests that nothing brings on: no packet of them or of their answer is in flight,
- * and no timer of their QP is armed. Outside recovery there is none (emu/tx.h says why).
+ * and no timer of their QP is armed. Outside recovery there is none (emu/tx.h says why). And
+ * connections that nothing ends, though their other end is gone.
  *
  * A process that dies with the fabric's lock can leave some. It may have been moving the packets of
  * all connections at that moment (emu_observe, a hold that is released), and recovery drops the
@@ -15,5 +16,11 @@
 
 /* Start the retry timer of each QP whose requests are stalled. Returns how many there are. */
 uint32_t emu_stalled_resume(struct emu_world *w);
+
+/*
+ * After the dead process has been cleaned up: break each connection whose other end is gone, and
+ * refuse each request for one that nothing answers, if no event is queued that will do so.
+ */
+void emu_stalled_end(struct emu_world *w);
 
 #endif /* EMU_SHARED_STALLED_H */

@@ -106,7 +106,7 @@ START_TEST(requests_whose_event_is_gone_are_refused_and_no_others)
 	emu_schedule(world, fab->now, EMU_EV_CM_REQUEST, 0, 0, IN_QUEUE, 0);
 	leave_request(IN_INBOX);
 	leave_upcall(AS_UPCALL);
-	emu_recover_orphans(world);
+	emu_stalled_end(world);
 	ck_assert(!is_refused(IN_QUEUE));
 	ck_assert(!is_refused(IN_INBOX));
 	ck_assert(is_refused(AS_UPCALL));

@@ -10,6 +10,7 @@
 #include "emu/shared/inbox.h"
 #include "emu/shared/inline.h"
 #include "emu/shared/recover.h"
+#include "emu/shared/stalled.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -436,6 +437,21 @@ START_TEST(messages_of_the_event_leave_the_inbox_and_others_stay)
 }
 END_TEST
 
+/* In lockstep the wait of a thread whose process has no message ends at its time, and no sooner. */
+START_TEST(a_process_with_a_message_is_woken_and_in_lockstep_no_other)
+{
+	connect_qps();
+	leave_event(1);
+	world->lockstep = _i;
+	world->membership->to_wake = 0;
+	emu_recover(world);
+	world->lockstep = false;
+	ck_assert(world->membership->to_wake & 1ul << (OTHER - 1));
+	ck_assert_int_eq(!(world->membership->to_wake & 1ul << (OWN - 1)), _i);
+	emu_process(world, OTHER)->inbox = 0;
+}
+END_TEST
+
 START_TEST(a_connection_whose_peer_is_gone_breaks)
 {
 	static const struct {
@@ -461,13 +477,39 @@ START_TEST(a_connection_whose_peer_is_gone_breaks)
 	qp->head.live = rows[_i].live;
 	qp->numbered = rows[_i].numbered;
 	qp->peer_epoch = rows[_i].peer_epoch;
-	emu_recover_orphans(world);
+	emu_stalled_end(world);
 	ck_assert_uint_eq(fab->events, rows[_i].breaks);
 	if (!rows[_i].breaks)
 		return;
 	ck_assert_int_eq(emu_event_kind(&fab->heap[0]), EMU_EV_TERMINATE);
 	ck_assert_uint_eq(fab->heap[0].qp, RECEIVER);
 	ck_assert_uint_eq(fab->heap[0].epoch, EPOCH + RECEIVER);
+}
+END_TEST
+
+/* The queue ends it when that is due; one of another connection, or another epoch, does not. */
+START_TEST(a_connection_whose_end_is_queued_breaks_no_sooner)
+{
+	static const struct {
+		enum emu_event_kind kind;
+		uint32_t qp, epoch;
+		bool ends;
+	} rows[] = {
+		{ EMU_EV_TERMINATE, RECEIVER, EPOCH + RECEIVER, true },
+		{ EMU_EV_BREAK, RECEIVER, EPOCH + RECEIVER, true },
+		{ EMU_EV_DISCONNECT, RECEIVER, EPOCH + RECEIVER, true },
+		{ EMU_EV_ACK, RECEIVER, EPOCH + RECEIVER, false },
+		{ EMU_EV_TERMINATE, RECEIVER, EPOCH + RECEIVER + 1, false },
+		{ EMU_EV_TERMINATE, SENDER, EPOCH + SENDER, false },
+	};
+
+	connect_qps();
+	fab->qp[SENDER].state = EMU_QP_IDLE;
+	fab->qp[RECEIVER].peer_epoch = EPOCH;
+	emu_schedule(world, fab->now + 5, rows[_i].kind, rows[_i].qp, rows[_i].epoch, 0, 0);
+	emu_stalled_end(world);
+	ck_assert_uint_eq(fab->events, rows[_i].ends ? 1 : 2);
+	ck_assert_uint_eq(fab->heap[0].time, fab->now + (rows[_i].ends ? 5 : 0));
 }
 END_TEST
 
@@ -487,7 +529,10 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, free_lists_and_counts_are_those_of_the_entries);
 	tcase_add_test(tcase, listeners_are_found_again);
 	tcase_add_test(tcase, messages_of_the_event_leave_the_inbox_and_others_stay);
+	tcase_add_loop_test(tcase, a_process_with_a_message_is_woken_and_in_lockstep_no_other, 0,
+			    2);
 	tcase_add_loop_test(tcase, a_connection_whose_peer_is_gone_breaks, 0, 8);
+	tcase_add_loop_test(tcase, a_connection_whose_end_is_queued_breaks_no_sooner, 0, 6);
 	suite_add_tcase(suite, tcase);
 }
 
