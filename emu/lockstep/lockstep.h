@@ -213,7 +213,7 @@ void emu_lockstep_forget_tasks(struct emu_membership *m);
  * A thread registers. late: another process has the turn already, so the order is not reproducible.
  */
 void emu_lockstep_note_arrival(struct emu_world *w, int32_t tid, bool late);
-/* That thread is the helper. It may have slept for long before it said so. */
+/* That thread is the helper: no outsider any more, if it slept for long before its first call. */
 void emu_lockstep_note_helper(struct emu_world *w, int32_t tid);
 /* Number the threads that have registered since the last call, in the order of their creation. */
 void emu_lockstep_number(struct emu_world *w);
@@ -273,9 +273,9 @@ bool emu_lockstep_task_busy(int32_t pid);
 /* State letter of a thread from /proc ('R', 'S', ...). '\0': it is gone, or /proc hides it. */
 char emu_lockstep_task_state(int pid, int32_t tid);
 /*
- * The part of `elapsed` that the thread has spent outside by its own doing: asleep, or, a tenth of
- * that time, running. Time in which it was runnable and other threads had the processor depends on
- * the machine and does not count.
+ * The part of `elapsed` that the thread has spent outside by its own doing. Time asleep counts
+ * whole, time on a processor a tenth. Time in which it waited for a processor does not count: that
+ * depends on the machine.
  */
 uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed);
 #define EMU_PLACE 48

@@ -115,7 +115,7 @@ bool emu_lockstep_task_busy(int32_t pid)
 	return busy;
 }
 
-/* The n-th number of its times, in ns: on a processor, waiting for one. False: they are hidden. */
+/* Time of a thread in ns: 0, on a processor; 1, waiting for one. False: the kernel hides it. */
 static bool task_time(int pid, int32_t tid, int n, uint64_t *ns)
 {
 	char word[32];

@@ -20,7 +20,7 @@
 #include "emu/fabric/trace.h"
 #include "host/nic_process.h"
 
-/* After so many bounds a thread is away whatever it does. */
+/* After so many bounds a thread is away whatever it does; and after so many if it is ending. */
 #define STARVED_TIMES 400u
 #define ENDING_TIMES  20u
 
@@ -87,24 +87,40 @@ static void preempt_holder(struct emu_world *w, uint64_t now)
 	emu_lockstep_kick(w);
 }
 
-/*
- * The thread that has the turn sleeps, but not in the program: until its turn, and the one that
- * gave it has had no processor to wake it; or for the lock, whose holder has none.
- */
-static bool is_kept_up(struct emu_world *w, struct emu_thread *t)
+/* The thread still sleeps if the one that gave it the turn has had no processor to wake it. */
+static bool wake_holder(struct emu_thread *t)
 {
-	return syscall(SYS_futex, &t->futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) > 0 ||
-	       __atomic_load_n(&emu_process(w, t->process)->lockers, __ATOMIC_SEQ_CST) > 0;
+	return syscall(SYS_futex, &t->futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0) > 0;
+}
+
+/* It may, or another thread of its process: the holder of the lock has had no processor. */
+static bool awaits_lock(struct emu_world *w, const struct emu_thread *t)
+{
+	return __atomic_load_n(&emu_process(w, t->process)->lockers, __ATOMIC_SEQ_CST) > 0;
+}
+
+/* The thread has had the turn, and made no call, since `since`: has it stayed away for too long? */
+static bool is_away(struct emu_world *w, struct emu_thread *t, uint64_t now, uint64_t elapsed)
+{
+	const struct emu_process *p = emu_process(w, t->process);
+	const struct emu_membership *m = w->membership;
+	struct emu_watch *watch = &w->membership->watch;
+	uint64_t outside = emu_lockstep_outside_ns(watch, p->pid, t->tid, elapsed);
+
+	/* An ending thread is left to its process's helper. */
+	if (t->state == EMU_THREAD_ENDING)
+		return now - watch->since >= ENDING_TIMES * m->bound_ns;
+	if (!wake_holder(t) && !awaits_lock(w, t))
+		watch->away += outside;
+	return watch->away >= m->bound_ns || now - watch->since >= STARVED_TIMES * m->bound_ns;
 }
 
 void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 {
 	struct emu_lockstep *ls = &w->fab->shared.lockstep;
-	const struct emu_membership *m = w->membership;
 	struct emu_watch *watch = &w->membership->watch;
-	uint64_t elapsed = now - watch->at, outside;
+	uint64_t elapsed = now - watch->at;
 	struct emu_thread *t;
-	bool ending;
 
 	watch->at = now;
 	repair_threads(w);
@@ -128,12 +144,7 @@ void emu_lockstep_watch(struct emu_world *w, uint64_t now)
 		emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, 0);
 		return;
 	}
-	outside = emu_lockstep_outside_ns(watch, emu_process(w, t->process)->pid, t->tid, elapsed);
-	watch->away += is_kept_up(w, t) ? 0 : outside;
-	/* An ending thread is left to its process's helper. */
-	ending = t->state == EMU_THREAD_ENDING;
-	if ((watch->away >= m->bound_ns && !ending) ||
-	    now - watch->since >= (ending ? ENDING_TIMES : STARVED_TIMES) * m->bound_ns)
+	if (is_away(w, t, now, elapsed))
 		preempt_holder(w, now);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "emu/fabric/spare.h"
+#include "emu/fabric/trace.h"
 #include "tests/support/support.h"
 
 static char folder[] = "/tmp/libdat-lone-XXXXXX";
@@ -83,4 +84,13 @@ struct emu_thread *lone_enter(struct emu_world *world)
 	ck_assert_uint_eq(emu_lockstep_self(world), SELF);
 	ck_assert_uint_eq(ls->turn, SELF);
 	return &ls->thread[SELF];
+}
+
+bool lone_is_traced(struct emu_world *world, const char *words)
+{
+	const char *text;
+	size_t length;
+
+	ck_assert_int_eq(emu_trace_text(world, &text, &length), 0);
+	return strstr(text, words);
 }

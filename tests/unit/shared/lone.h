@@ -29,5 +29,7 @@ void lone_thread(struct emu_world *world, uint32_t index, uint16_t process,
 		 enum emu_thread_state state, uint64_t until);
 /* Give the calling thread the turn; returns its entry. */
 struct emu_thread *lone_enter(struct emu_world *world);
+/* Are these words in the trace? */
+bool lone_is_traced(struct emu_world *world, const char *words);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -142,6 +143,31 @@ START_TEST(a_waiter_that_dies_does_not_end_the_hold_of_its_namesake)
 }
 END_TEST
 
+static void *take_and_release(void *arg)
+{
+	emu_shared_take(world);
+	emu_shared_release(world);
+	return arg;
+}
+
+/* The watchdog of lockstep leaves the threads of such a process alone. */
+START_TEST(a_process_counts_its_threads_that_sleep_until_the_lock_is_free)
+{
+	uint32_t *lockers = &emu_process(world, world->process)->lockers;
+	pthread_t thread;
+
+	emu_shared_take(world);
+	ck_assert_uint_eq(*lockers, 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, take_and_release, NULL), 0);
+	while (!__atomic_load_n(lockers, __ATOMIC_SEQ_CST))
+		sched_yield();
+	ck_assert_uint_eq(*lockers, 1);
+	emu_shared_release(world);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_uint_eq(*lockers, 0);
+}
+END_TEST
+
 /* ---- a holder that lives ---- */
 
 enum {
@@ -222,6 +248,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, a_word_that_names_a_stranger_is_not_believed);
 	tcase_add_test(tcase, a_holder_whose_thread_is_of_another_namespace_keeps_the_lock);
 	tcase_add_test(tcase, a_waiter_that_dies_does_not_end_the_hold_of_its_namesake);
+	tcase_add_test(tcase, a_process_counts_its_threads_that_sleep_until_the_lock_is_free);
 	tcase_add_test(tcase, a_holder_that_sleeps_is_waited_for_as_long_as_one_that_is_stopped);
 	tcase_add_test(tcase, a_holder_that_runs_is_waited_for_without_a_bound);
 	suite_add_tcase(suite, tcase);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Lockstep: threads that have not called yet, threads that stay away for too long, and threads that
- * die. The test's own thread is one of the table; most others are entries that no thread stands
- * behind, of this process or of a second one.
+ * Lockstep: threads that stay away for too long, and threads that die. The test's own thread is one
+ * of the table; most others are entries that no thread stands behind, of this process or of a
+ * second one.
  */
-#include <dirent.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "emu/fabric/trace.h"
 #include "lone.h"
 #include "tests/support/support.h"
 
@@ -24,43 +24,11 @@ enum {
 	SECOND = 3,
 	THIRD = 4,
 	BOUND_NS = 50000000,
-	ASLEEP_CHECKS = 20, /* after so many a sleeping thread is an outsider */
 	BUSY_TIMES = 20,
 };
 
 static struct emu_world *world;
 static struct emu_lockstep *ls;
-
-/* ---- what the linker puts in front of libc's ---- */
-
-static unsigned int naps;
-static unsigned int looks; /* entries that were read of folders */
-static bool ghost;         /* each list of threads ends with one that is gone */
-
-int __real_nanosleep(const struct timespec *pause, struct timespec *left);
-int __wrap_nanosleep(const struct timespec *pause, struct timespec *left);
-struct dirent *__real_readdir(DIR *dir);
-struct dirent *__wrap_readdir(DIR *dir);
-
-int __wrap_nanosleep(const struct timespec *pause, struct timespec *left)
-{
-	naps++;
-	return __real_nanosleep(pause, left);
-}
-
-struct dirent *__wrap_readdir(DIR *dir)
-{
-	static struct dirent gone;
-	static bool told;
-	struct dirent *entry = __real_readdir(dir);
-
-	looks++;
-	if (entry || !ghost)
-		return entry;
-	told = !told;
-	snprintf(gone.d_name, sizeof(gone.d_name), "%d", NO_THREAD);
-	return told ? &gone : NULL;
-}
 
 /* ---- the fabric ---- */
 
@@ -87,267 +55,6 @@ static struct emu_thread *enter(void)
 {
 	return lone_enter(world);
 }
-
-static bool is_traced(const char *words)
-{
-	const char *text;
-	size_t length;
-
-	ck_assert_int_eq(emu_trace_text(world, &text, &length), 0);
-	return strstr(text, words);
-}
-
-/* ---- threads that have not called yet ---- */
-
-static int gate[2];
-
-static void *wait_at_gate(void *arg)
-{
-	int32_t *tid = arg;
-	char byte;
-
-	__atomic_store_n(tid, gettid(), __ATOMIC_SEQ_CST);
-	return read(gate[0], &byte, 1) == 1 ? arg : NULL;
-}
-
-static pthread_t start_sleeper_at_gate(int32_t *tid)
-{
-	pthread_t thread;
-
-	*tid = 0;
-	ck_assert_int_eq(pthread_create(&thread, NULL, wait_at_gate, tid), 0);
-	while (!__atomic_load_n(tid, __ATOMIC_SEQ_CST))
-		sched_yield();
-	while (emu_lockstep_task_state(getpid(), *tid) != 'S')
-		sched_yield();
-	return thread;
-}
-
-static pthread_t start_sleeper(int32_t *tid)
-{
-	ck_assert_int_eq(pipe(gate), 0);
-	return start_sleeper_at_gate(tid);
-}
-
-static void end_sleeper(pthread_t thread, int32_t tid)
-{
-	ck_assert_int_eq(write(gate[1], "", 1), 1);
-	ck_assert_int_eq(pthread_join(thread, NULL), 0);
-	while (emu_lockstep_task_state(getpid(), tid))
-		sched_yield();
-	close(gate[0]);
-	close(gate[1]);
-}
-
-START_TEST(a_new_thread_is_expected_until_it_has_only_slept)
-{
-	pthread_t thread;
-	int32_t tid;
-
-	world->fab->trace_on = true;
-	enter();
-	ck_assert(!emu_lockstep_expects(world));
-	thread = start_sleeper(&tid);
-	for (int i = 1; i < ASLEEP_CHECKS; i++)
-		ck_assert_msg(emu_lockstep_expects(world), "not any more after %d", i);
-	ck_assert(!emu_lockstep_expects(world));
-	ck_assert_uint_eq(emu_lockstep_outside(world), 1);
-	ck_assert(!is_traced("long in coming"));
-	/* It comes after all, or it ends. */
-	if (_i > 0) {
-		emu_lockstep_note_arrival(world, tid, false);
-		ck_assert(is_traced("comes late"));
-		ck_assert_uint_eq(emu_lockstep_outside(world), 0);
-	}
-	end_sleeper(thread, tid);
-	add_thread(FIRST, OWN, EMU_THREAD_READY, 0); /* so that the threads are looked through */
-	ck_assert(!emu_lockstep_expects(world));
-	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
-}
-END_TEST
-
-/* On a busy machine it may wait for the library's lock for long. */
-START_TEST(a_thread_that_is_being_created_is_expected_although_it_sleeps)
-{
-	pthread_t thread;
-	int32_t tid;
-
-	world->fab->trace_on = true;
-	enter();
-	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS);
-	thread = start_sleeper(&tid);
-	for (int i = 0; i < 3 * ASLEEP_CHECKS; i++)
-		ck_assert(emu_lockstep_expects(world));
-	emu_lockstep_note_arrival(world, tid, false);
-	ck_assert(!is_traced("comes late"));
-	end_sleeper(thread, tid);
-	ck_assert(!emu_lockstep_expects(world));
-	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
-}
-END_TEST
-
-START_TEST(a_thread_that_could_not_be_created_is_not_expected)
-{
-	enter();
-	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS);
-	ck_assert(emu_lockstep_expects(world));
-	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS_NOT);
-	ck_assert(!emu_lockstep_expects(world));
-	emu_lockstep_outside_event(world, NIC_OUTSIDE_CALLS_NOT);
-	ck_assert(!emu_lockstep_expects(world));
-}
-END_TEST
-
-/* More than the table holds; and some pairs of numbers differ by a multiple of 16. */
-START_TEST(many_new_threads_that_sleep_are_told_apart)
-{
-	enum {
-		SLEEPERS = 2 * EMU_NEW_THREADS + 1,
-		GROUPS = 3
-	};
-	pthread_t thread[SLEEPERS];
-	int32_t tid[SLEEPERS];
-	int checks = 1;
-
-	enter();
-	ck_assert_int_eq(pipe(gate), 0);
-	for (int i = 0; i < SLEEPERS; i++)
-		thread[i] = start_sleeper_at_gate(&tid[i]);
-	while (checks <= GROUPS * ASLEEP_CHECKS && emu_lockstep_expects(world))
-		checks++;
-	ck_assert_int_le(checks, GROUPS * ASLEEP_CHECKS);
-	ck_assert_int_gt(checks, (GROUPS - 1) * (ASLEEP_CHECKS - 1));
-	ck_assert_uint_eq(emu_lockstep_outside(world), SLEEPERS);
-	for (int i = 0; i < SLEEPERS; i++)
-		ck_assert_int_eq(write(gate[1], "", 1), 1);
-	for (int i = 0; i < SLEEPERS; i++)
-		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-	close(gate[0]);
-	close(gate[1]);
-}
-END_TEST
-
-START_TEST(a_helper_that_slept_at_first_is_counted_once)
-{
-	pthread_t helper, thread;
-	int32_t first, second;
-	int helpers_gate[2];
-
-	enter();
-	helper = start_sleeper(&first);
-	memcpy(helpers_gate, gate, sizeof(gate));
-	for (int i = 0; i < ASLEEP_CHECKS; i++)
-		emu_lockstep_expects(world);
-	ck_assert_uint_eq(emu_lockstep_outside(world), 1);
-	emu_lockstep_note_helper(world, first);
-	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
-	thread = start_sleeper(&second);
-	ck_assert(emu_lockstep_expects(world)); /* it is not taken for the helper */
-	end_sleeper(thread, second);
-	memcpy(gate, helpers_gate, sizeof(gate));
-	end_sleeper(helper, first);
-}
-END_TEST
-
-START_TEST(a_new_thread_is_not_expected_for_longer_than_the_bound)
-{
-	pthread_t thread;
-	int32_t tid;
-
-	world->fab->trace_on = true;
-	world->membership->bound_ns = 3 * EMU_NAP_NS;
-	enter();
-	thread = start_sleeper(&tid);
-	ck_assert(emu_lockstep_expects(world));
-	ck_assert(emu_lockstep_expects(world));
-	ck_assert(!emu_lockstep_expects(world));
-	ck_assert(is_traced("long in coming"));
-	ck_assert_uint_eq(emu_lockstep_outside(world), 1);
-	end_sleeper(thread, tid);
-}
-END_TEST
-
-/* Thread ids grow, and begin again below that of the process. */
-START_TEST(threads_are_numbered_in_the_order_of_their_creation)
-{
-	struct emu_thread *own = enter(), *t = ls->thread;
-
-	own->number = 7;
-	add_thread(FIRST, OWN, EMU_THREAD_READY, 0);
-	add_thread(SECOND, OWN, EMU_THREAD_READY, 0);
-	add_thread(THIRD, OWN, EMU_THREAD_WAITING, 0);
-	add_thread(THIRD + 1, OTHER, EMU_THREAD_READY, 0);
-	for (uint32_t i = FIRST; i <= THIRD + 1; i++)
-		t[i].number = 0;
-	t[FIRST].tid = getpid() - 1;
-	t[SECOND].tid = getpid() + 9;
-	t[THIRD].tid = getpid() + 5;
-	emu_lockstep_number(world);
-	ck_assert_uint_eq(own->number, 7);
-	ck_assert_uint_eq(t[THIRD].number, 8);
-	ck_assert_uint_eq(t[SECOND].number, 9);
-	ck_assert_uint_eq(t[FIRST].number, 10);
-	ck_assert_uint_eq(t[THIRD + 1].number, 0);
-	t[THIRD + 1].state = EMU_THREAD_NONE;
-}
-END_TEST
-
-START_TEST(a_thread_that_is_gone_is_not_expected)
-{
-	enter();
-	add_thread(FIRST, OWN, EMU_THREAD_READY, 0); /* so that the threads are looked through */
-	ls->thread[FIRST].tid = 1;
-	ghost = true;
-	ck_assert(!emu_lockstep_expects(world));
-	ck_assert_uint_eq(emu_lockstep_outside(world), 0);
-	ghost = false;
-}
-END_TEST
-
-START_TEST(a_thread_naps_while_another_is_expected_and_not_afterwards)
-{
-	struct emu_thread *t = enter();
-	pthread_t thread;
-	int32_t tid;
-
-	thread = start_sleeper(&tid);
-	emu_lockstep_poll(world);
-	ck_assert(!emu_lockstep_settle(world));
-	naps = 0;
-	ck_assert(!emu_lockstep_enter(world, false));
-	emu_lockstep_await(world);
-	ck_assert_uint_eq(naps, 1);
-	end_sleeper(thread, tid);
-	ck_assert(emu_lockstep_enter(world, false));
-	add_thread(FIRST, OTHER, EMU_THREAD_READY, 0);
-	ls->turn = FIRST;
-	ck_assert(!emu_lockstep_enter(world, false));
-	t->futex++; /* as if it were woken just now */
-	emu_lockstep_await(world);
-	ck_assert_uint_eq(naps, 1);
-	ck_assert_uint_eq(world->membership->awaiting, 0);
-}
-END_TEST
-
-/* The number of threads is enough. */
-START_TEST(threads_that_are_all_known_are_not_looked_through)
-{
-	pthread_t thread;
-	int32_t tid;
-
-	enter();
-	thread = start_sleeper(&tid);
-	add_thread(SECOND, OWN, EMU_THREAD_READY, 0);
-	ls->thread[SECOND].tid = tid;
-	looks = 0;
-	ck_assert(!emu_lockstep_expects(world));
-	ck_assert_uint_eq(looks, 0);
-	ls->thread[SECOND].state = EMU_THREAD_NONE;
-	ck_assert(emu_lockstep_expects(world));
-	ck_assert_uint_gt(looks, 0);
-	end_sleeper(thread, tid);
-}
-END_TEST
 
 /* A thread that still waits for its turn is woken, and leaves before the arena is unmapped. */
 static void *await_wake(void *arg)
@@ -440,6 +147,107 @@ START_TEST(a_thread_that_computes_has_ten_times_the_bound)
 	watch_at(1060);
 	ck_assert_uint_eq(ls->turn, 0);
 	ck_assert_int_eq(ls->thread[FIRST].state, EMU_THREAD_AWAY);
+}
+END_TEST
+
+/* Time that the kernel says a thread of this process has waited for a processor. */
+static uint64_t queued_ns(int32_t tid)
+{
+	unsigned long long ran = 0, queued = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	file = fopen(path, "r");
+	if (file) {
+		ck_assert_int_eq(fscanf(file, "%llu %llu", &ran, &queued), 2);
+		fclose(file);
+	}
+	return queued;
+}
+
+enum {
+	RIVALS = 4
+}; /* the thread waits for several times as long as it runs */
+
+/* A thread that has to share its processor with processes that always run, and then sleeps. */
+struct crowded {
+	int32_t tid;
+	bool go, asleep;
+	int gate[2];
+};
+
+static void *wait_for_processor(void *arg)
+{
+	struct crowded *crowded = arg;
+	uint64_t before;
+	char byte;
+
+	__atomic_store_n(&crowded->tid, gettid(), __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&crowded->go, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	for (before = queued_ns(gettid()); queued_ns(gettid()) < before + 40000000;)
+		;
+	__atomic_store_n(&crowded->asleep, true, __ATOMIC_SEQ_CST);
+	return read(crowded->gate[0], &byte, 1) == 1 ? NULL : arg;
+}
+
+static pid_t start_rival(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		;
+}
+
+/* The thread and its rivals have one processor. */
+static void start_crowd(struct crowded *crowded, pthread_t *thread, pid_t rivals[RIVALS])
+{
+	cpu_set_t all, one;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (int i = 0; i < RIVALS; i++)
+		rivals[i] = start_rival();
+	ck_assert_int_eq(pipe(crowded->gate), 0);
+	ck_assert_int_eq(pthread_create(thread, NULL, wait_for_processor, crowded), 0);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+	while (!__atomic_load_n(&crowded->tid, __ATOMIC_SEQ_CST))
+		sched_yield();
+}
+
+/* It sleeps when it is looked at, but has waited for a processor in the 40 ms before that. */
+START_TEST(time_in_which_a_thread_waited_for_a_processor_does_not_count)
+{
+	struct crowded crowded = { 0 };
+	pthread_t thread;
+	pid_t rivals[RIVALS];
+
+	start_crowd(&crowded, &thread, rivals);
+	add_thread(FIRST, OWN, EMU_THREAD_READY, 0);
+	ls->thread[FIRST].tid = crowded.tid;
+	ls->turn = FIRST;
+	watch_at(1000);
+	__atomic_store_n(&crowded.go, true, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&crowded.asleep, __ATOMIC_SEQ_CST) ||
+	       emu_lockstep_task_state(getpid(), crowded.tid) != 'S')
+		sched_yield();
+	watch_at(1040);
+	watch_at(1080);
+	ck_assert_uint_eq(ls->turn, FIRST);
+	watch_at(1120);
+	ck_assert_uint_eq(ls->turn, 0);
+	for (int i = 0; i < RIVALS; i++) {
+		kill(rivals[i], SIGKILL);
+		ck_assert_int_eq(waitpid(rivals[i], NULL, 0), rivals[i]);
+	}
+	ck_assert_int_eq(write(crowded.gate[1], "", 1), 1);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 }
 END_TEST
 
@@ -671,9 +479,9 @@ START_TEST(a_child_that_is_busy_is_awaited_twenty_times_as_long)
 	emu_lockstep_await_child(world);
 	for (int i = 1; i < looks_most; i++)
 		ck_assert_msg(emu_lockstep_expects_process(world, child), "not after %d", i);
-	ck_assert(!is_traced("does not join"));
+	ck_assert(!lone_is_traced(world, "does not join"));
 	ck_assert(!emu_lockstep_expects_process(world, child));
-	ck_assert(is_traced("does not join"));
+	ck_assert(lone_is_traced(world, "does not join"));
 	kill(child, SIGKILL);
 	ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
@@ -684,19 +492,10 @@ static void fill(Suite *suite)
 	TCase *tcase = tcase_create("watch");
 
 	tcase_add_checked_fixture(tcase, setup, teardown_fabric);
-	tcase_add_loop_test(tcase, a_new_thread_is_expected_until_it_has_only_slept, 0, 2);
-	tcase_add_test(tcase, a_thread_that_is_being_created_is_expected_although_it_sleeps);
-	tcase_add_test(tcase, a_thread_that_could_not_be_created_is_not_expected);
-	tcase_add_test(tcase, many_new_threads_that_sleep_are_told_apart);
-	tcase_add_test(tcase, a_helper_that_slept_at_first_is_counted_once);
-	tcase_add_test(tcase, a_new_thread_is_not_expected_for_longer_than_the_bound);
-	tcase_add_test(tcase, threads_are_numbered_in_the_order_of_their_creation);
-	tcase_add_test(tcase, a_thread_that_is_gone_is_not_expected);
-	tcase_add_test(tcase, a_thread_naps_while_another_is_expected_and_not_afterwards);
-	tcase_add_test(tcase, threads_that_are_all_known_are_not_looked_through);
 	tcase_add_test(tcase, a_process_that_leaves_wakes_its_own_threads);
 	tcase_add_test(tcase, a_thread_that_stays_away_for_the_bound_loses_the_turn);
 	tcase_add_test(tcase, a_thread_that_computes_has_ten_times_the_bound);
+	tcase_add_test(tcase, time_in_which_a_thread_waited_for_a_processor_does_not_count);
 	tcase_add_test(tcase, a_thread_that_nobody_woke_for_its_turn_is_woken_and_keeps_it);
 	tcase_add_test(tcase, a_thread_keeps_its_turn_while_its_process_waits_for_the_lock);
 	tcase_add_test(tcase, a_thread_loses_its_turn_after_400_bounds_whatever_it_does);
