@@ -21,7 +21,7 @@ static struct {
 	const struct outside *table;
 } met[LIBRARIES];
 static unsigned int mets;
-static bool began; /* one has met; its clocks go on where none is in a fabric any more */
+static bool began; /* one has met; clocks stay virtual after it has left its fabric */
 static struct code libraries[LIBRARIES]; /* those that have met, or are about to */
 static unsigned int codes;
 /*
@@ -116,8 +116,8 @@ static void forget_library(void)
 {
 	uint64_t joined;
 
-	/* A library in the program itself made all of its calls those of libc. */
-	if (turns_is_main_in(is_of_library))
+	/* A library that is linked into the program: the calls of both have gone to libc so far. */
+	if (is_of_library(turns_main()))
 		turns_clock_go_on();
 	__atomic_store_n(&mets, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&codes, 0, __ATOMIC_RELEASE);

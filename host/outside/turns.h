@@ -108,10 +108,7 @@ int turns_gettime(clockid_t clock, struct timespec *ts);
 /* For a call of libc that is to block: a time of the program's clock as one of the kernel's. */
 const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct timespec *abs,
 				       struct timespec *room);
-/*
- * The program has read the machine's monotonic clocks so far: the virtual ones go on from there,
- * for they never go back.
- */
+/* Let the virtual monotonic clocks go on from the machine's, which the program has read so far. */
 void turns_clock_go_on(void);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
@@ -126,10 +123,10 @@ int turns_thread(void);
 void turns_no_thread(int library);
 /* Join the fabric of the environment, if the process is in none (turns_start.c). */
 void turns_attend(void);
-/* Is that what the process is doing? The program has not begun then. */
+/* turns_attend is at work: the program has not begun, and has read no clock. */
 bool turns_attending(void);
-/* Does it hold for the address of the program's main? */
-bool turns_is_main_in(bool (*holds)(uintptr_t address));
+/* The address of the program's main. */
+uintptr_t turns_main(void);
 /*
  * Another library of the process is about to join: leave if the process is there for nothing. True:
  * it has left.
