@@ -161,23 +161,15 @@ int emu_fabric_hold(const char *name, bool held)
 
 /* ---- the trace, while it is written ---- */
 
-struct note {
-	const char *text;
-};
-
-static int add_note(struct emu_world *w, void *arg)
+static int add_note(struct emu_world *w, void *text)
 {
-	const struct note *note = arg;
-
-	emu_trace(w, "- note %s", note->text);
+	emu_trace(w, "- note %s", *(const char **)text);
 	return 0;
 }
 
 int emu_fabric_note(const char *name, const char *text)
 {
-	struct note note = { text };
-
-	return with_fabric(name, add_note, &note);
+	return with_fabric(name, add_note, &text);
 }
 
 #define FOLLOW_MOST (1ul << 20) /* bytes at a time: the lock is held meanwhile */
