@@ -24,6 +24,8 @@ static unsigned int mets;
 static bool began; /* one has met; clocks stay virtual after it has left its fabric */
 static struct code libraries[LIBRARIES]; /* those that have met, or are about to */
 static unsigned int codes;
+static struct code program; /* its own; none before it begins */
+static struct code former;  /* one that has left its fabric, until the next one has met */
 /*
  * The code of this library. If a function of libdat was called from here and ends in one of our
  * calls, which compilers make a jump, then the return address is here.
@@ -107,18 +109,17 @@ static bool is_of_library(uintptr_t address)
 }
 
 /*
- * The process has left the fabric that it joined by the only library so far, for another one. The
- * code of the former is the program's again: libdat may use no fabric but that of a libibverbs
- * below it, and then its locks and waits give the turn up like the program's. If it joins after
- * all, it is met again.
+ * The process has left the fabric that it joined by the only library so far, for another one. Once
+ * that one has met, the code of the former is the program's: libdat may use no fabric but that of a
+ * libibverbs below it, and then its locks and waits give the turn up like the program's. Until then
+ * it sees the machine's clocks: it reads them while the other one joins, for as long as the machine
+ * takes, and in virtual time that must not count. If it joins after all, it is met again.
  */
 static void forget_library(void)
 {
 	uint64_t joined;
 
-	/* A library that is linked into the program: the calls of both have gone to libc so far. */
-	if (is_of_library(turns_main()))
-		turns_clock_go_on();
+	former = libraries[0];
 	__atomic_store_n(&mets, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&codes, 0, __ATOMIC_RELEASE);
 	if (REAL(read)(fd_of_joining(), &joined, sizeof(joined)) < 0)
@@ -155,8 +156,7 @@ void libdat_outside_meet(const struct outside *table)
 	for (unsigned int i = 0; i < n; i++)
 		if (met[i].table == table)
 			return;
-	if (!began && !turns_attending())
-		turns_clock_go_on();
+	turns_clock_go_on();
 	own = code_around((uintptr_t)&libdat_outside_meet);
 	libdat_outside_own((const void *)(uintptr_t)table->wait);
 	met[n].table = table;
@@ -184,10 +184,22 @@ bool turns_wait_before(int fd, int ms)
 	return turns_before() && REAL(poll)(fds, 2, ms) >= 0 && turns_before();
 }
 
+void turns_begin(uintptr_t address)
+{
+	program = code_around(address);
+}
+
+bool turns_is_main(const void *caller)
+{
+	return is_in(&program, (uintptr_t)caller);
+}
+
 bool turns_is_program(const void *caller)
 {
-	return __atomic_load_n(&began, __ATOMIC_ACQUIRE) && !is_of_library((uintptr_t)caller) &&
-	       !is_in(&own, (uintptr_t)caller);
+	if (!__atomic_load_n(&began, __ATOMIC_ACQUIRE) || is_of_library((uintptr_t)caller) ||
+	    is_in(&own, (uintptr_t)caller))
+		return false;
+	return libraries_met() > 0 || !is_in(&former, (uintptr_t)caller);
 }
 
 static enum outside_wait wait_turn(uint64_t ns, bool descriptor)

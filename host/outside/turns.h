@@ -8,8 +8,8 @@
  * turns_calls.h lists what is covered. A process takes part from before its main until the kernel
  * has closed its last descriptor, and so do its children by fork and exec (turns_start.c). What it
  * sees of the machine is the same in each run: time, process ids, ports, random numbers. One that
- * joins later, with its first adapter, has read the machine's clocks by then, and the monotonic
- * ones go on from there.
+ * joins later, with its first adapter, may have read the machine's clocks by then: the monotonic
+ * ones go on from there. Those that only a shared library has read begin anew.
  *
  * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues and
  * semaphores of System V, record locks, signals of timers, processor time, ids of threads other
@@ -108,7 +108,7 @@ int turns_gettime(clockid_t clock, struct timespec *ts);
 /* For a call of libc that is to block: a time of the program's clock as one of the kernel's. */
 const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct timespec *abs,
 				       struct timespec *room);
-/* Let the virtual monotonic clocks go on from the machine's, which the program has read so far. */
+/* Let the virtual monotonic clocks go on from the machine's, if the program has read those. */
 void turns_clock_go_on(void);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
@@ -123,10 +123,10 @@ int turns_thread(void);
 void turns_no_thread(int library);
 /* Join the fabric of the environment, if the process is in none (turns_start.c). */
 void turns_attend(void);
-/* turns_attend is at work: the program has not begun, and has read no clock. */
-bool turns_attending(void);
-/* The address of the program's main. */
-uintptr_t turns_main(void);
+/* The program begins, with this address of main. */
+void turns_begin(uintptr_t address);
+/* Is the caller part of the program itself, and not of a shared library? False before it begins. */
+bool turns_is_main(const void *caller);
 /*
  * Another library of the process is about to join: leave if the process is there for nothing. True:
  * it has left.

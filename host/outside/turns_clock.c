@@ -62,6 +62,8 @@ static void look_at_program(void)
 	dl_iterate_phdr(has_cycle_counter, &measures_cycles);
 }
 
+static bool program_read; /* a monotonic clock of the machine */
+
 static uint64_t uptime_first(void)
 {
 	uint64_t first;
@@ -105,6 +107,8 @@ static uint64_t real_now(clockid_t clock)
 
 void turns_clock_go_on(void)
 {
+	if (!__atomic_exchange_n(&program_read, false, __ATOMIC_RELAXED))
+		return;
 	REAL(pthread_mutex_lock)(&clock_of.lock);
 	clock_of.uptime = real_now(CLOCK_BOOTTIME) / TURNS_NS + 1; /* the greatest of them */
 	REAL(pthread_mutex_unlock)(&clock_of.lock);
@@ -203,7 +207,11 @@ const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct 
 int turns_clock_gettime(clockid_t clock, struct timespec *ts) __asm__("clock_gettime");
 int turns_clock_gettime(clockid_t clock, struct timespec *ts)
 {
-	return PROGRAM ? turns_gettime(clock, ts) : REAL(clock_gettime)(clock, ts);
+	if (PROGRAM)
+		return turns_gettime(clock, ts);
+	if (turns_is_main(__builtin_return_address(0)) && clock != CLOCK_REALTIME)
+		__atomic_store_n(&program_read, true, __ATOMIC_RELAXED);
+	return REAL(clock_gettime)(clock, ts);
 }
 
 int turns_gettimeofday(struct timeval *tv, void *zone) __asm__("gettimeofday");

@@ -24,7 +24,6 @@ static struct {
 } offer[OFFERS];
 static int offers;
 static bool attends; /* the process has joined here */
-static bool attending;
 
 /*
  * The loader lets one library be initialised at a time. libibverbs has uDAPL's code, too, which
@@ -69,14 +68,7 @@ void turns_attend(void)
 	if (!offers)
 		load_a_library();
 	/* A program of two libraries has a thread for each, which wait for each other. */
-	attending = true;
 	attends = offers == 1 && offer[0].attend();
-	attending = false;
-}
-
-bool turns_attending(void)
-{
-	return attending;
 }
 
 bool turns_hand_over(void)
@@ -97,14 +89,10 @@ int __libc_start_main(main_function *run, int argc, char **argv, void (*init)(vo
 
 static main_function *program_main;
 
-uintptr_t turns_main(void)
-{
-	return (uintptr_t)program_main;
-}
-
 static int attend_and_run(int argc, char **argv, char **envp)
 {
 	turns_attend();
+	turns_begin((uintptr_t)program_main);
 	return program_main(argc, argv, envp);
 }
 

@@ -57,13 +57,19 @@ int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*
 int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
 			 void *arg)
 {
-	struct start *start = PROGRAM ? malloc(sizeof(*start)) : NULL;
-	int library, err;
+	int library = PROGRAM ? turns_thread() : -1;
+	struct start *start;
+	int err;
 
-	if (!start)
+	/* In no fabric. It must not join one that the process joins meanwhile, before it calls. */
+	if (library < 0)
 		return REAL(pthread_create)(thread, attr, run, arg);
+	start = malloc(sizeof(*start));
+	if (!start) {
+		turns_no_thread(library);
+		return EAGAIN;
+	}
 	*start = (struct start){ run, arg };
-	library = turns_thread();
 	err = REAL(pthread_create)(thread, attr, start_thread, start);
 	if (err) {
 		turns_no_thread(library);
