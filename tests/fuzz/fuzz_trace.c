@@ -17,7 +17,7 @@ static void timeline(FILE *out, const char *text, size_t size, bool all)
 	struct terminal terminal = { .out = out, .colour = all, .utf8 = all, .all = all };
 	struct text error = { 0 };
 
-	show_trace(&terminal, "fuzz", text, size, NULL, &error);
+	show_trace(&terminal, "fuzz", text, size, &error);
 	text_free(&error);
 }
 
@@ -39,7 +39,7 @@ static void capture(const char *text, size_t size)
 {
 	struct text error = { 0 };
 
-	capture_write("/dev/null", "fuzz", text, size, &error);
+	capture_write("/dev/null", "fuzz", text, size, NULL, &error);
 	text_free(&error);
 }
 
