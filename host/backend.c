@@ -30,8 +30,13 @@ static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
  */
 static void backend_forget(struct backend *b)
 {
+	struct adapter *adapter;
+
 	if (!b->kind)
 		return;
+	/* Objects of the parent that the child asks about write no lines. */
+	TAILQ_FOREACH(adapter, &b->adapters, link)
+		adapter->nic->tracing = false;
 	b->world = b->shared = NULL;
 	b->fault = NULL;
 	b->kept = b->threaded = false;
