@@ -81,7 +81,8 @@ static enum studied study_trace(struct hunt *hunt, const char *path, struct text
 	if (access(path, R_OK) == 0 && read_whole(path, TRACE_BYTES_MAX, &content, &error) &&
 	    trace_open(&reader, path, text_of(&content), content.length)) {
 		while (trace_next(&reader, &line)) {
-			studied = STUDY_GOOD;
+			if (!trace_only_asks(&line))
+				studied = STUDY_GOOD;
 			hunt->plan.span_us = line.ns / 1000;
 			if (span_is(line.verb, "packet"))
 				add_link(hunt, line.object, trace_value(&line, "to"));

@@ -138,7 +138,8 @@ static void add_line(struct account *account, const struct trace_line *line)
 	account->ns = line->ns;
 	if (node.length)
 		tally_add(&account->nodes, node, 1);
-	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note");
+	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note") &&
+			   !trace_only_asks(line);
 	account->full |= span_is(line->verb, "note") && span_starts(line->rest, full_note);
 	if (span_is(line->verb, "note"))
 		count_turn(account, line);

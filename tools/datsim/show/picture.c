@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "show_verbs.h"
 #include "trace_fault.h"
 
 #define DEFAULT_LATENCY_NS 1000 /* if the trace does not have it */
@@ -256,22 +257,16 @@ static struct span label_object(const struct trace_line *line)
 
 static bool is_routine(const struct trace_line *line)
 {
-	static const char *const verbs[] = { "take",
-					     "create",
-					     "free",
-					     "dequeue",
-					     "reap",
-					     "path",
-					     "heard",
-					     "ibv_poll_cq",
-					     "ibv_get_async_event",
-					     "rdma_get_cm_event" };
+	static const char *const verbs[] = { "take", "create", "free", "dequeue",
+					     "reap", "path",   "heard" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (span_is(line->verb, verbs[i]))
 			return true;
 	}
+	if (verbs_undrawn(line))
+		return true;
 	return span_is(line->verb, "complete") && span_is(trace_value(line, "op"), "SEND") &&
 	       span_is(trace_value(line, "status"), "SUCCESS");
 }

@@ -4,6 +4,7 @@
  * they say into columns.
  */
 #include "show_rows.h"
+#include "show_verbs.h"
 #include "tools/datsim/colour.h"
 
 #include <stdlib.h>
@@ -217,6 +218,8 @@ bool show_is_routine(const struct trace_line *line)
 		return span_is(line->verb, "create") || span_is(line->verb, "free");
 	if (span_is(line->verb, "rule"))
 		return trace_value(line, "fired").length > 0;
+	if (verbs_routine(line))
+		return true;
 	return span_is(line->verb, "complete") && span_is(op, "SEND") &&
 	       span_is(trace_value(line, "status"), "SUCCESS");
 }

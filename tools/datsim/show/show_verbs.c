@@ -253,30 +253,83 @@ static void poll_cell(const struct timeline *timeline, const struct trace_line *
 	text_span(text, status);
 }
 
-/* A call that has a line of its own, with the values that matter. */
+/* The values of these keys that a line has, each behind "before", which becomes ", ". */
+static void add_values(struct text *text, const struct trace_line *line, const char *const *keys,
+		       const char *before)
+{
+	struct span value;
+
+	for (; *keys; keys++) {
+		value = trace_value(line, *keys);
+		if (!value.length)
+			continue;
+		if (!strcmp(*keys, "object"))
+			value = own_name(value);
+		text_add(text, "%s%s", before, strcmp(*keys, "mask") ? "" : "0x");
+		text_span(text, value);
+		before = ", ";
+	}
+}
+
+/* A call that has a line of its own, with the values that matter; behind "=" what it returns. */
 static void call_cell(const struct timeline *timeline, const struct trace_line *line,
 		      struct row *row)
 {
-	static const char *const keys[] = { "bytes", "port", "max", "low" };
-	struct span number = trace_value(line, "number");
+	static const char *const given[] = { "object", "number", "bytes",    "port",
+					     "cqe",    "max",    "low",      "count",
+					     "option", "value",  "requests", "mask",
+					     "gid",    "event",  "state",    NULL };
+	static const char *const got[] = { "object", "number", "state", "max", "low", NULL };
+	static const char *const none[] = { NULL };
+	bool returns =
+		span_starts(line->verb, "ibv_query_") || span_starts(line->verb, "ibv_get_") ||
+		span_starts(line->verb, "rdma_get_") || span_starts(line->verb, "rdma_create_");
 	struct text *text = begin_call(timeline, line, row);
-	size_t i;
+	bool named = kind_of(line->object).length > 0;
 
 	text_span(text, line->verb);
 	text_add(text, "(");
-	if (kind_of(line->object).length)
+	if (named)
 		text_span(text, own_name(line->object));
-	for (i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (!trace_value(line, keys[i]).length)
-			continue;
-		text_add(text, ", ");
-		text_span(text, trace_value(line, keys[i]));
-	}
+	add_values(text, line, returns ? none : given, named ? ", " : "");
 	text_add(text, ")");
-	if (number.length) {
-		text_add(text, " = ");
-		text_span(text, number);
+	add_values(text, line, returns ? got : none, " = ");
+}
+
+/* Asking for what seldom changes, and acknowledgements: only --all shows them. */
+bool verbs_routine(const struct trace_line *line)
+{
+	static const char *const verbs[] = { "ibv_query_device",       "ibv_query_device_ex",
+					     "ibv_query_gid",          "ibv_query_gid_ex",
+					     "ibv_query_gid_table",    "ibv_query_gid_type",
+					     "ibv_query_pkey",         "ibv_query_qp_data_in_order",
+					     "ibv_query_rt_values_ex", "ibv_get_pkey_index",
+					     "ibv_ack_cq_events",      "ibv_ack_async_event",
+					     "rdma_ack_cm_event",      "rdma_get_remote_ece" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (span_is(line->verb, verbs[i]))
+			return true;
 	}
+	return span_is(line->verb, "ibv_query_port") &&
+	       span_is(trace_value(line, "state"), "ACTIVE");
+}
+
+/* Calls that move no packet and no state: a picture leaves them out. */
+bool verbs_undrawn(const struct trace_line *line)
+{
+	static const char *const begins[] = { "ibv_query_",    "ibv_open_",    "ibv_close_",
+					      "ibv_poll_",     "rdma_create_", "rdma_destroy_",
+					      "rdma_get_",     "rdma_init_",   "rdma_migrate_",
+					      "ibv_get_async_" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(begins); i++) {
+		if (span_starts(line->verb, begins[i]))
+			return true;
+	}
+	return verbs_routine(line);
 }
 
 static void refuse_cell(const struct timeline *timeline, const struct trace_line *line,

@@ -13,6 +13,9 @@
 
 /* Is the line about an object of verbs? */
 bool verbs_object(const struct trace_line *line);
+/* As show_is_routine, of calls of verbs; and one that a picture leaves out, too. */
+bool verbs_routine(const struct trace_line *line);
+bool verbs_undrawn(const struct trace_line *line);
 /* As cells_of. False: the line is worded as any other. */
 bool verbs_cells(const struct timeline *timeline, const struct trace_line *line, struct row *row);
 

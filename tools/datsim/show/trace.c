@@ -226,6 +226,15 @@ struct span trace_value(const struct trace_line *line, const char *key)
 	return (struct span){ "", 0 };
 }
 
+bool trace_only_asks(const struct trace_line *line)
+{
+	struct span call = span_is(line->verb, "refuse") ? trace_value(line, "call") : line->verb;
+
+	return !memchr(line->object.s, '.', line->object.length) &&
+	       (span_starts(call, "ibv_open_") || span_starts(call, "ibv_close_") ||
+		span_starts(call, "ibv_query_") || span_starts(call, "ibv_get_"));
+}
+
 uint64_t trace_number(const struct trace_line *line, const char *key)
 {
 	struct span value = trace_value(line, key);

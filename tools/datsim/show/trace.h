@@ -59,6 +59,8 @@ bool trace_setting(const char *text, size_t length, const char *key, struct span
 /* The same for a number; `fallback` if the line is missing or has no number. */
 uint64_t trace_setting_number(const char *text, size_t length, const char *key, uint64_t fallback);
 
+/* A program of verbs opens, asks or closes a device, and makes nothing on it. */
+bool trace_only_asks(const struct trace_line *line);
 struct span trace_value(const struct trace_line *line, const char *key);
 uint64_t trace_number(const struct trace_line *line, const char *key);
 bool span_is(struct span span, const char *s);
