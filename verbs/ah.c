@@ -37,16 +37,16 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	int err;
 
 	if (vb_setting_iwarp())
-		return vb_failed(-EOPNOTSUPP);
+		return vb_failed(vb_asked(pd->context, "ibv_create_ah", -EOPNOTSUPP));
 	if (vb_is_gone(pd->context) || !vb_address_fits(attr))
-		return vb_failed(-EINVAL);
+		return vb_failed(vb_asked(pd->context, "ibv_create_ah", -EINVAL));
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
 		return vb_failed(-ENOMEM);
 	ah->attr = *attr;
 	vb_enter(pd->context);
 	err = vb_fault(context, NULL, VB_CALL_CREATE_AH);
-	if (err) {
+	if (vb_context_refuse(context, "ibv_create_ah", err)) {
 		vb_leave(context);
 		free(ah);
 		return vb_failed(err);

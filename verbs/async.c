@@ -422,6 +422,17 @@ static void acknowledge_event(pthread_mutex_t *mutex, pthread_cond_t *cond, uint
 	pthread_mutex_unlock(mutex);
 }
 
+/* An object stays until its event is acknowledged. One of the device itself names no device. */
+static void note_acknowledgement(const struct ibv_async_event *event)
+{
+	struct ibv_context *ibv = event->element.qp->context;
+
+	if (!vb_note_begin(ibv))
+		return;
+	vb_trace_async(vb_context_of(ibv), "ibv_ack_async_event", event);
+	vb_note_end(ibv);
+}
+
 VB_NEW(ibv_ack_async_event);
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
@@ -431,6 +442,7 @@ void ibv_ack_async_event(struct ibv_async_event *event)
 
 	if (!element_of(event))
 		return;
+	note_acknowledgement(event);
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
 		acknowledge_event(&cq->mutex, &cq->cond, &cq->async_events_completed);

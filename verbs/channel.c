@@ -23,6 +23,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibv)
 	channel->ibv = (struct ibv_comp_channel){ .context = ibv, .fd = err ? -1 : vb_event_fd() };
 	if (channel->ibv.fd < 0) {
 		err = err ? err : -errno;
+		vb_context_refuse(context, "ibv_create_comp_channel", err);
 		vb_leave(context);
 		free(channel);
 		return vb_failed(err);
@@ -50,7 +51,8 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 		return EINVAL;
 	context = vb_enter(ibv->context);
 	if (ibv->refcnt > 0)
-		return vb_result(context, -EBUSY);
+		return vb_result(context, vb_refuse(&VB_OF(ibv, channel)->obj,
+						    "ibv_destroy_comp_channel", -EBUSY));
 	vb_channel_discard(VB_OF(ibv, channel));
 	return vb_result(context, 0);
 }
@@ -91,6 +93,10 @@ int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **out, void **c
 VB_NEW(ibv_ack_cq_events);
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 {
+	if (vb_note_begin(cq->context)) {
+		vb_obj_trace(&VB_OF(cq, cq)->obj, "ibv_ack_cq_events count=%u", n);
+		vb_note_end(cq->context);
+	}
 	pthread_mutex_lock(&cq->mutex);
 	cq->comp_events_completed += n;
 	pthread_cond_signal(&cq->cond);

@@ -10,6 +10,7 @@
 
 #include "gone.h"
 #include "host/nic_process.h"
+#include "trace.h"
 #include "vb.h"
 #include "wait.h"
 
@@ -76,13 +77,18 @@ static void fill_device(const struct vb_context *context, struct ibv_device_attr
 		fill_infiniband(attr);
 }
 
+void vb_device_attr(struct ibv_context *ibv, struct ibv_device_attr *attr)
+{
+	fill_device(vb_context_of(ibv), attr);
+}
+
 VB_NEW(ibv_query_device);
 int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *attr)
 {
 	if (vb_is_gone(ibv))
 		return EINVAL;
 	fill_device(vb_context_of(ibv), attr);
-	return 0;
+	return vb_asked(ibv, "ibv_query_device", 0);
 }
 
 /* Structs of programs that were built with another header are shorter, or longer. */
@@ -95,12 +101,12 @@ static int query_device_ex(struct ibv_context *ibv, const struct ibv_query_devic
 
 	(void)input;
 	if (size < sizeof(attr.orig_attr))
-		return EINVAL;
+		return -vb_asked(ibv, "ibv_query_device_ex", -EINVAL);
 	fill_device(vb_context_of(ibv), &attr.orig_attr);
 	attr.device_cap_flags_ex = attr.orig_attr.device_cap_flags;
 	memset(out, 0, size);
 	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
-	return 0;
+	return vb_asked(ibv, "ibv_query_device_ex", 0);
 }
 
 uint64_t vb_now(struct ibv_context *ibv)
@@ -117,13 +123,13 @@ static int query_rt_values(struct ibv_context *ibv, struct ibv_values_ex *values
 	uint64_t now;
 
 	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
-		return EOPNOTSUPP;
+		return -vb_asked(ibv, "ibv_query_rt_values_ex", -EOPNOTSUPP);
 	if (!values->comp_mask)
-		return 0;
+		return vb_asked(ibv, "ibv_query_rt_values_ex", 0);
 	now = vb_now(ibv);
 	values->raw_clock = (struct timespec){ .tv_sec = (time_t)(now / NS_PER_S),
 					       .tv_nsec = (long)(now % NS_PER_S) };
-	return 0;
+	return vb_asked(ibv, "ibv_query_rt_values_ex", 0);
 }
 
 /* ---- its port ---- */
@@ -176,11 +182,13 @@ static int query_port(struct ibv_context *ibv, uint8_t port, struct ibv_port_att
 	struct ibv_port_attr attr;
 
 	if (vb_is_gone(ibv) || port != VB_PORT)
-		return EINVAL;
+		return -vb_asked(ibv, "ibv_query_port", -EINVAL);
 	vb_port(ibv, &attr);
 	memset(out, 0, size);
 	memcpy(out, &attr, size < sizeof(attr) ? size : sizeof(attr));
 	context = vb_enter(ibv);
+	vb_context_trace(context, "ibv_query_port state=%s",
+			 attr.state == IBV_PORT_ACTIVE ? "ACTIVE" : "DOWN");
 	vb_idle(vb_backend(context), context->nic);
 	return vb_result(context, 0);
 }
@@ -222,24 +230,30 @@ static int no_entry(void)
 	return -1;
 }
 
+/* The same, or 0, with the call's line. */
+static int answer_entry(struct ibv_context *ibv, const char *call, bool found)
+{
+	vb_asked(ibv, call, found ? 0 : -EINVAL);
+	return found ? 0 : no_entry();
+}
+
 VB_NEW(ibv_query_gid);
 int ibv_query_gid(struct ibv_context *ibv, uint8_t port, int index, union ibv_gid *gid)
 {
 	if (vb_is_gone(ibv) || index < 0 || !has_gid(port, (uint32_t)index))
-		return no_entry();
+		return answer_entry(ibv, "ibv_query_gid", false);
 	*gid = vb_gid(vb_context_of(ibv), index);
-	return 0;
+	return answer_entry(ibv, "ibv_query_gid", true);
 }
 
 /* Declared in a header for drivers only. 0 is IB or RoCE v1, 1 is RoCE v2, as sysfs has it. */
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type);
 int ibv_query_gid_type(struct ibv_context *ibv, uint8_t port, unsigned int index, int *type)
 {
-	(void)ibv;
 	if (!has_gid(port, index))
-		return no_entry();
+		return answer_entry(ibv, "ibv_query_gid_type", false);
 	*type = vb_setting_ethernet();
-	return 0;
+	return answer_entry(ibv, "ibv_query_gid_type", true);
 }
 
 static void fill_gid_entry(struct ibv_context *ibv, uint32_t index, struct ibv_gid_entry *out,
@@ -258,23 +272,31 @@ static void fill_gid_entry(struct ibv_context *ibv, uint32_t index, struct ibv_g
 int _ibv_query_gid_ex(struct ibv_context *ibv, uint32_t port, uint32_t index,
 		      struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
+	int err = 0;
+
 	if (flags)
-		return EOPNOTSUPP;
-	if (vb_is_gone(ibv) || port != VB_PORT)
-		return EINVAL;
-	if (index >= VB_GIDS)
-		return ENODATA;
-	fill_gid_entry(ibv, index, entry, size);
-	return 0;
+		err = -EOPNOTSUPP;
+	else if (vb_is_gone(ibv) || port != VB_PORT)
+		err = -EINVAL;
+	else if (index >= VB_GIDS)
+		err = -ENODATA;
+	else
+		fill_gid_entry(ibv, index, entry, size);
+	return -vb_asked(ibv, "ibv_query_gid_ex", err);
 }
 
 ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entries, size_t max,
 			     uint32_t flags, size_t size)
 {
+	int err = 0;
+
 	if (flags)
-		return -EOPNOTSUPP;
-	if (vb_is_gone(ibv) || max < VB_GIDS || size == 0)
-		return -EINVAL;
+		err = -EOPNOTSUPP;
+	else if (vb_is_gone(ibv) || max < VB_GIDS || size == 0)
+		err = -EINVAL;
+	vb_asked(ibv, "ibv_query_gid_table", err);
+	if (err)
+		return err;
 	for (size_t i = 0; i < VB_GIDS; i++)
 		fill_gid_entry(ibv, (uint32_t)i,
 			       (struct ibv_gid_entry *)(void *)((char *)entries + i * size), size);
@@ -284,17 +306,15 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ibv, struct ibv_gid_entry *entr
 VB_NEW(ibv_query_pkey);
 int ibv_query_pkey(struct ibv_context *ibv, uint8_t port, int index, __be16 *pkey)
 {
-	(void)ibv;
 	if (port != VB_PORT || index != 0)
-		return no_entry();
+		return answer_entry(ibv, "ibv_query_pkey", false);
 	*pkey = htobe16(VB_PKEY);
-	return 0;
+	return answer_entry(ibv, "ibv_query_pkey", true);
 }
 
 int ibv_get_pkey_index(struct ibv_context *ibv, uint8_t port, __be16 pkey)
 {
-	(void)ibv;
-	return port == VB_PORT && pkey == htobe16(VB_PKEY) ? 0 : no_entry();
+	return answer_entry(ibv, "ibv_get_pkey_index", port == VB_PORT && pkey == htobe16(VB_PKEY));
 }
 
 /* ---- sysfs ---- */

@@ -41,7 +41,7 @@ struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_att
 	    attr->cqe > (uint32_t)context->adapter->base.attr.max_cqe ||
 	    attr->comp_vector >= (uint32_t)ibv->num_comp_vectors ||
 	    (attr->channel && attr->channel->context != ibv))
-		return vb_failed(-EINVAL);
+		return vb_failed(vb_asked(ibv, "ibv_create_cq", -EINVAL));
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return vb_failed(-ENOMEM);
@@ -51,7 +51,7 @@ struct vb_cq *vb_cq_create(struct ibv_context *ibv, const struct ibv_cq_init_att
 		err = -ENOMEM;
 	if (!err)
 		err = context->nic->ops->cq_create(context->nic, attr->cqe, &cq->obj, &cq->nic);
-	if (err) {
+	if (vb_context_refuse(context, "ibv_create_cq", err)) {
 		vb_leave(context);
 		free(cq->kept);
 		free(cq);
@@ -107,8 +107,9 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 	if (!err) {
 		ibv->cqe = cqe;
 		vb_cq_limit(cq);
+		vb_obj_trace(&cq->obj, "ibv_resize_cq cqe=%d", cqe);
 	}
-	return vb_result(context, err);
+	return vb_result(context, vb_refuse(&cq->obj, "ibv_resize_cq", err));
 }
 
 void vb_cq_discard(struct vb_cq *cq)
@@ -339,7 +340,7 @@ int vb_cq_request_notify(struct ibv_cq *ibv, int solicited_only)
 	int err = vb_fault(context, NULL, VB_CALL_NOTIFY_CQ);
 
 	if (err)
-		return vb_result(context, err);
+		return vb_result(context, vb_refuse(&cq->obj, "ibv_req_notify_cq", err));
 	if (solicited_only)
 		context->nic->ops->cq_arm_solicited(cq->nic);
 	else

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/single_threaded.h>
 
+#include "trace.h"
 #include "vb.h"
 
 #define WC_FLAGS                                                                           \
@@ -168,7 +169,7 @@ struct ibv_cq_ex *vb_create_cq_ex(struct ibv_context *ibv, struct ibv_cq_init_at
 
 	if ((attr->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS) ||
 	    (attr->wc_flags & ~WC_FLAGS) || (flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
-		return vb_failed(-EOPNOTSUPP);
+		return vb_failed(vb_asked(ibv, "ibv_create_cq_ex", -EOPNOTSUPP));
 	cursor = calloc(1, sizeof(*cursor));
 	if (!cursor)
 		return vb_failed(-ENOMEM);

@@ -15,6 +15,7 @@
 
 #include "gone.h"
 #include "host/nic_process.h"
+#include "trace.h"
 #include "vb.h"
 
 #define DEVICES 2
@@ -168,8 +169,7 @@ static void close_descriptors(struct ibv_context *ibv)
 	close(ibv->async_fd);
 }
 
-VB_NEW(ibv_open_device);
-struct ibv_context *ibv_open_device(struct ibv_device *device)
+struct ibv_context *vb_device_open(struct ibv_device *device)
 {
 	struct vb_context *context = calloc(1, sizeof(*context));
 	struct ibv_context *ibv;
@@ -205,6 +205,16 @@ close_files:
 free_context:
 	free(context);
 	return vb_failed(err);
+}
+
+VB_NEW(ibv_open_device);
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct ibv_context *ibv = vb_device_open(device);
+
+	if (ibv)
+		vb_asked(ibv, "ibv_open_device", 0);
+	return ibv;
 }
 
 /* What the program left goes the way the kernel would take: those that refer to others first. */
@@ -256,19 +266,12 @@ static void discard_all(struct vb_context *context)
 		}
 }
 
-VB_NEW(ibv_close_device);
-int ibv_close_device(struct ibv_context *ibv)
+void vb_device_close(struct ibv_context *ibv)
 {
-	struct vb_context *context;
+	struct vb_context *context = vb_enter(ibv);
+	struct backend *b = vb_backend(context);
 	struct vb_async *event;
-	struct backend *b;
 
-	if (vb_is_gone(ibv)) {
-		errno = EINVAL;
-		return -1;
-	}
-	context = vb_enter(ibv);
-	b = vb_backend(context);
 	discard_all(context);
 	while ((event = TAILQ_FIRST(&context->events)) != NULL) {
 		TAILQ_REMOVE(&context->events, event, link);
@@ -284,5 +287,17 @@ int ibv_close_device(struct ibv_context *ibv)
 	close_descriptors(ibv);
 	pthread_mutex_destroy(&ibv->mutex);
 	vb_gone_context(context);
+}
+
+/* What the program has left is freed after its line. */
+VB_NEW(ibv_close_device);
+int ibv_close_device(struct ibv_context *ibv)
+{
+	if (vb_is_gone(ibv)) {
+		errno = EINVAL;
+		return -1;
+	}
+	vb_asked(ibv, "ibv_close_device", 0);
+	vb_device_close(ibv);
 	return 0;
 }

@@ -4,7 +4,10 @@
  *
  * A QP that is in a group cannot be destroyed, so a membership counts as a user of it.
  */
+#include <arpa/inet.h>
+
 #include "gone.h"
+#include "trace.h"
 #include "vb.h"
 
 #define MULTICAST 0xff /* the first byte of such a GID */
@@ -21,6 +24,17 @@ static int change_group(struct vb_qp *qp, const union ibv_gid *gid, bool join)
 	return err == -EALREADY ? 0 : err;
 }
 
+/* The call's line, and what it returns. */
+static int tell_group(const struct vb_qp *qp, const char *call, const union ibv_gid *gid, int err)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (vb_traced(&qp->obj) && !vb_refuse(&qp->obj, call, err))
+		vb_obj_trace(&qp->obj, "%s gid=%s", call,
+			     inet_ntop(AF_INET6, gid->raw, text, sizeof(text)));
+	return vb_result(qp->obj.context, err);
+}
+
 VB_NEW(ibv_attach_mcast);
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
@@ -33,17 +47,19 @@ int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 		return EINVAL;
 	context = vb_enter(ibv->context);
 	err = vb_fault(context, &qp->obj, VB_CALL_ATTACH_MCAST);
-	return vb_result(context, err ? err : change_group(qp, gid, true));
+	if (!err)
+		err = change_group(qp, gid, true);
+	return tell_group(qp, "ibv_attach_mcast", gid, err);
 }
 
 VB_NEW(ibv_detach_mcast);
 int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
-	struct vb_context *context;
+	struct vb_qp *qp = VB_OF(ibv, qp);
 
 	(void)lid;
 	if (vb_is_gone(ibv->context))
 		return EINVAL;
-	context = vb_enter(ibv->context);
-	return vb_result(context, change_group(VB_OF(ibv, qp), gid, false));
+	vb_enter(ibv->context);
+	return tell_group(qp, "ibv_detach_mcast", gid, change_group(qp, gid, false));
 }

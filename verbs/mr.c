@@ -39,6 +39,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibv)
 		vb_obj_trace(&pd->obj, "create");
 		pd->ibv = (struct ibv_pd){ .context = ibv, .handle = pd->obj.id };
 	}
+	vb_context_refuse(context, "ibv_alloc_pd", err);
 	vb_leave(context);
 	if (!err)
 		return &pd->ibv;
@@ -63,7 +64,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 		return EINVAL;
 	context = vb_enter(ibv->context);
 	if (pd->obj.users > 0)
-		return vb_result(context, -EBUSY);
+		return vb_result(context, vb_refuse(&pd->obj, "ibv_dealloc_pd", -EBUSY));
 	vb_pd_discard(pd);
 	return vb_result(context, 0);
 }
@@ -130,7 +131,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, u
 	struct vb_mr *mr;
 
 	if (err)
-		return vb_failed(err);
+		return vb_failed(vb_asked(ibv->context, "ibv_reg_mr", err));
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return vb_failed(-ENOMEM);
@@ -147,6 +148,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *ibv, void *addr, size_t length, u
 			     mr->ibv.rkey);
 		mr->ibv.handle = mr->obj.id;
 	}
+	vb_context_refuse(context, "ibv_reg_mr", err);
 	vb_leave(context);
 	if (!err)
 		return &mr->ibv;
@@ -223,7 +225,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	if (!err && (flags & IBV_REREG_MR_CHANGE_ACCESS))
 		err = check_access((unsigned int)access);
 	if (err) {
-		errno = -err;
+		errno = -vb_obj_asked(ibv->context, &mr->obj, "ibv_rereg_mr", err);
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
@@ -240,6 +242,9 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	if (!err)
 		err = register_again(mr, &next,
 				     VB_OF(flags & IBV_REREG_MR_CHANGE_PD ? pd : ibv->pd, pd));
+	if (!vb_refuse(&mr->obj, "ibv_rereg_mr", err))
+		vb_obj_trace(&mr->obj, "ibv_rereg_mr flags=%d bytes=%zu lkey=%u rkey=%u", flags,
+			     ibv->length, ibv->lkey, ibv->rkey);
 	vb_leave(context);
 	if (!err)
 		return 0;
@@ -265,7 +270,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
 		return EINVAL;
 	context = vb_enter(ibv->context);
 	if (context->nic->ops->mr_windows(mr->nic) > 0)
-		return vb_result(context, -EBUSY);
+		return vb_result(context, vb_refuse(&mr->obj, "ibv_dereg_mr", -EBUSY));
 	vb_mr_discard(mr);
 	return vb_result(context, 0);
 }

@@ -29,7 +29,7 @@ struct ibv_mw *vb_alloc_mw(struct ibv_pd *ibv, enum ibv_mw_type type)
 	int err;
 
 	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
-		return vb_failed(-EINVAL);
+		return vb_failed(vb_asked(ibv->context, "ibv_alloc_mw", -EINVAL));
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return vb_failed(-ENOMEM);
@@ -47,6 +47,7 @@ struct ibv_mw *vb_alloc_mw(struct ibv_pd *ibv, enum ibv_mw_type type)
 					   .handle = mw->obj.id,
 					   .type = type };
 	}
+	vb_context_refuse(context, "ibv_alloc_mw", err);
 	vb_leave(context);
 	if (!err)
 		return &mw->ibv;
@@ -126,6 +127,8 @@ int vb_bind_mw(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		err = context->nic->ops->post_send(qp->nic, &wr);
 	if (!err) /* after an unbind, one that is not valid */
 		mw->rkey = wr.mw->rkey ? wr.mw->rkey : wr.mw->key;
+	if (err == -EAGAIN)
+		err = -ENOMEM;
 	backend_busy(context->nic);
-	return vb_result(context, err == -EAGAIN ? -ENOMEM : err);
+	return vb_result(context, vb_refuse(&qp->obj, "ibv_bind_mw", err));
 }

@@ -149,11 +149,10 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 
 	if (init->qp_type != IBV_QPT_RC &&
 	    (vb_setting_iwarp() || (init->qp_type != IBV_QPT_UC && init->qp_type != IBV_QPT_UD)))
-		return vb_failed(-EOPNOTSUPP);
-	if (init->srq && init->qp_type == IBV_QPT_UC)
-		return vb_failed(-EINVAL);
-	if (!queues_fit(ibv, init) || !caps_fit(context, init))
-		return vb_failed(-EINVAL);
+		return vb_failed(vb_asked(ibv->context, "ibv_create_qp", -EOPNOTSUPP));
+	if ((init->srq && init->qp_type == IBV_QPT_UC) || !queues_fit(ibv, init) ||
+	    !caps_fit(context, init))
+		return vb_failed(vb_asked(ibv->context, "ibv_create_qp", -EINVAL));
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return vb_failed(-ENOMEM);
@@ -165,6 +164,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *ibv, struct ibv_qp_init_attr *init)
 	err = vb_fault(context, NULL, VB_CALL_CREATE_QP);
 	if (!err)
 		err = create_qp(context, qp, VB_OF(ibv, pd));
+	vb_context_refuse(context, "ibv_create_qp", err);
 	vb_leave(context);
 	if (!err) {
 		init->cap = qp->init.cap;

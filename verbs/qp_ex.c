@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/single_threaded.h>
 
+#include "trace.h"
 #include "vb.h"
 
 #define OPS                                                                                   \
@@ -69,7 +70,9 @@ static int wr_complete(struct ibv_qp_ex *ex)
 	struct vb_batch *batch = qp->batch;
 	int err = batch->err;
 
-	if (!err)
+	if (err)
+		vb_obj_asked(qp->ibv.context, &qp->obj, "ibv_wr_complete", err);
+	else
 		err = -vb_post_batch(qp, batch);
 	batch_unlock(batch);
 	return -err;
@@ -77,7 +80,13 @@ static int wr_complete(struct ibv_qp_ex *ex)
 
 static void wr_abort(struct ibv_qp_ex *ex)
 {
-	batch_unlock(qp_of(ex)->batch);
+	struct vb_qp *qp = qp_of(ex);
+
+	if (vb_note_begin(qp->ibv.context)) {
+		vb_obj_trace(&qp->obj, "ibv_wr_abort requests=%u", qp->batch->n);
+		vb_note_end(qp->ibv.context);
+	}
+	batch_unlock(qp->batch);
 }
 
 /* A further request; NULL: an earlier error, or no room. */
@@ -372,11 +381,11 @@ struct ibv_qp *vb_create_qp_ex(struct ibv_context *ibv, struct ibv_qp_init_attr_
 	struct ibv_qp *qp;
 
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || attr->pd->context != ibv)
-		return vb_failed(-EINVAL);
+		return vb_failed(vb_asked(ibv, "ibv_create_qp_ex", -EINVAL));
 	if ((attr->comp_mask & ~known) ||
 	    ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags) ||
 	    (ops && (attr->send_ops_flags & ~ops_of(attr->qp_type))))
-		return vb_failed(-EOPNOTSUPP);
+		return vb_failed(vb_asked(ibv, "ibv_create_qp_ex", -EOPNOTSUPP));
 	qp = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 	if (!qp || !ops)
 		return qp;
@@ -399,13 +408,13 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
 
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	(void)qp;
 	(void)ece;
-	return EOPNOTSUPP;
+	return -vb_obj_asked(qp->context, &VB_OF(qp, qp)->obj, "ibv_query_ece", -EOPNOTSUPP);
 }
 
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	(void)qp;
-	return ece->comp_mask ? EINVAL : EOPNOTSUPP;
+	int err = ece->comp_mask ? -EINVAL : -EOPNOTSUPP;
+
+	return -vb_obj_asked(qp->context, &VB_OF(qp, qp)->obj, "ibv_set_ece", err);
 }

@@ -93,7 +93,7 @@ static bool values_fit(const struct vb_context *context, const struct ibv_qp_att
 {
 	struct ibv_device_attr device;
 
-	ibv_query_device((struct ibv_context *)&context->ex.context, &device);
+	vb_device_attr((struct ibv_context *)&context->ex.context, &device);
 	if ((mask & IBV_QP_PORT) && a->port_num != VB_PORT)
 		return false;
 	if ((mask & IBV_QP_PKEY_INDEX) && a->pkey_index != 0)
@@ -271,6 +271,8 @@ static int modify_qp(struct vb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	qp->attr = next;
 	if (to == IBV_QPS_RESET)
 		reset_qp(qp);
+	if (to == from)
+		vb_obj_trace(&qp->obj, "ibv_modify_qp mask=%x", (unsigned int)mask);
 	vb_qp_enter(qp, to, "ibv_modify_qp");
 	return 0;
 }
@@ -307,6 +309,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 	attr->cap = qp->init.cap;
 	attr->sq_draining = qp->draining;
 	*init = qp->init;
+	vb_obj_trace(&qp->obj, "ibv_query_qp state=%s", vb_state_word(ibv->state));
 	vb_idle(vb_backend(context), context->nic);
 	return vb_result(context, 0);
 }

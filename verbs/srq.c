@@ -21,7 +21,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *ini
 	nic = &context->adapter->base.attr;
 	if (init->attr.max_wr < 1 || init->attr.max_wr > (uint32_t)nic->max_srq_wr ||
 	    init->attr.max_sge >= (uint32_t)nic->max_sge)
-		return vb_failed(-EINVAL);
+		return vb_failed(vb_asked(ibv->context, "ibv_create_srq", -EINVAL));
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return vb_failed(-ENOMEM);
@@ -32,7 +32,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *ibv, struct ibv_srq_init_attr *ini
 						    init->attr.max_sge + 1,
 						    context->adapter->last_id[VB_SRQ] + 1,
 						    &srq->obj, &srq->nic);
-	if (err) {
+	if (vb_context_refuse(context, "ibv_create_srq", err)) {
 		vb_leave(context);
 		free(srq);
 		return vb_failed(err);
@@ -105,6 +105,8 @@ int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 		return EINVAL;
 	context = vb_enter(ibv->context);
 	*attr = VB_OF(ibv, srq)->attr;
+	vb_obj_trace(&VB_OF(ibv, srq)->obj, "ibv_query_srq max=%u low=%u", attr->max_wr,
+		     attr->srq_limit);
 	vb_idle(vb_backend(context), context->nic);
 	return vb_result(context, 0);
 }

@@ -52,24 +52,79 @@ void vb_context_trace(const struct vb_context *context, const char *format, ...)
 	nic_trace(nic, "%s %s", nic->label, text);
 }
 
-int vb_refuse(const struct vb_obj *obj, const char *call, int err)
+static const char *error_word(int err)
 {
 	const char *name = strerrorname_np(-err);
 
+	return name ? name : "?";
+}
+
+int vb_refuse(const struct vb_obj *obj, const char *call, int err)
+{
 	if (err)
-		vb_obj_trace(obj, "refuse call=%s error=%s", call, name ? name : "?");
+		vb_obj_trace(obj, "refuse call=%s error=%s", call, error_word(err));
+	return err;
+}
+
+int vb_context_refuse(const struct vb_context *context, const char *call, int err)
+{
+	if (err)
+		vb_context_trace(context, "refuse call=%s error=%s", call, error_word(err));
+	return err;
+}
+
+bool vb_note_begin(struct ibv_context *ibv)
+{
+	struct vb_context *context = vb_context_of(ibv);
+
+	if (!context->nic || !context->nic->tracing)
+		return false;
+	backend_enter(vb_backend(context));
+	return true;
+}
+
+void vb_note_end(struct ibv_context *ibv)
+{
+	backend_unlock(vb_backend(vb_context_of(ibv)));
+}
+
+int vb_asked(struct ibv_context *ibv, const char *call, int err)
+{
+	const struct vb_context *context = vb_context_of(ibv);
+
+	if (!vb_note_begin(ibv))
+		return err;
+	if (!vb_context_refuse(context, call, err))
+		vb_context_trace(context, "%s", call);
+	vb_note_end(ibv);
+	return err;
+}
+
+int vb_obj_asked(struct ibv_context *ibv, const struct vb_obj *obj, const char *call, int err)
+{
+	if (!vb_note_begin(ibv))
+		return err;
+	if (!vb_refuse(obj, call, err))
+		vb_obj_trace(obj, "%s", call);
+	vb_note_end(ibv);
 	return err;
 }
 
 /* ---- states ---- */
 
-void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state to, const char *by)
+const char *vb_state_word(enum ibv_qp_state state)
 {
 	static const char *const states[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
 
+	return state < sizeof(states) / sizeof(states[0]) ? states[state] : "?";
+}
+
+void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state to, const char *by)
+{
 	if (to == qp->ibv.state)
 		return;
-	vb_obj_trace(&qp->obj, "state from=%s to=%s by=%s", states[qp->ibv.state], states[to], by);
+	vb_obj_trace(&qp->obj, "state from=%s to=%s by=%s", vb_state_word(qp->ibv.state),
+		     vb_state_word(to), by);
 	qp->ibv.state = to;
 	vb_qp_choose_quick(qp);
 }

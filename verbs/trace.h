@@ -17,6 +17,21 @@ void vb_context_trace(const struct vb_context *context, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Returns err; a line if the call failed. */
 int vb_refuse(const struct vb_obj *obj, const char *call, int err);
+int vb_context_refuse(const struct vb_context *context, const char *call, int err);
+/*
+ * For the line of a call that needs no lock otherwise: if something is traced, takes the lock. A
+ * turn of lockstep (host/turn.h) does not count such a call, so that programs run as they do
+ * without a trace.
+ */
+bool vb_note_begin(struct ibv_context *ibv);
+void vb_note_end(struct ibv_context *ibv);
+/*
+ * Without the lock: returns err, and writes a line of the device, or of its object: the name of the
+ * call, or that it was refused.
+ */
+int vb_asked(struct ibv_context *ibv, const char *call, int err);
+int vb_obj_asked(struct ibv_context *ibv, const struct vb_obj *obj, const char *call, int err);
+const char *vb_state_word(enum ibv_qp_state state);
 /* Change the state of a QP. */
 void vb_qp_enter(struct vb_qp *qp, enum ibv_qp_state to, const char *by);
 /* Call these only while tracing. */

@@ -308,7 +308,8 @@ bool vb_call_fault(const struct fault_text_rule *text, struct nic_fault_rule *ru
 /* ---- context.c ---- */
 
 void vb_context_fill_ops(struct ibv_context *context, struct verbs_context *ex);
-/* The attributes of the port. Without the lock, or with it. */
+/* The attributes of the device and of its port. Without the lock, or with it. */
+void vb_device_attr(struct ibv_context *ibv, struct ibv_device_attr *attr);
 void vb_port(struct ibv_context *ibv, struct ibv_port_attr *port);
 /* Virtual time. */
 uint64_t vb_now(struct ibv_context *ibv);
@@ -333,6 +334,9 @@ bool vb_setting_iwarp(void);
 /* ---- device.c ---- */
 
 uint64_t vb_device_guid(const struct vb_device *device); /* host order */
+/* As the calls of libibverbs, without their lines in a trace. */
+struct ibv_context *vb_device_open(struct ibv_device *device);
+void vb_device_close(struct ibv_context *ibv);
 
 /* ---- what a closing context does with an object that is left ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* words.c - the texts and rates of libibverbs, and calls that have one answer. */
+#include "trace.h"
 #include "vb.h"
 
 #define WORDS(table) (sizeof(table) / sizeof((table)[0]))
@@ -199,8 +200,7 @@ enum ibv_fork_status ibv_is_fork_initialized(void)
 /* A payload is copied from its beginning to its end, but by copies that may do it otherwise. */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
-	(void)qp;
 	(void)op;
 	(void)flags;
-	return 0;
+	return vb_obj_asked(qp->context, &VB_OF(qp, qp)->obj, "ibv_query_qp_data_in_order", 0);
 }

@@ -201,26 +201,34 @@ static int bind_id(struct cm_id *id, const struct sockaddr *addr, struct cm_devi
 	return 0;
 }
 
-int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
+int cm_bind(struct cm_id *id, const struct sockaddr *addr, const char *call)
 {
-	struct cm_id *id = cm_id_of(base);
 	struct cm_device *device = NULL;
 	unsigned int first;
 	int err = 0;
 
-	if (!addr)
-		return cm_fail(EINVAL);
-	if (cm_address_size(addr) == 0)
-		return cm_fail(EAFNOSUPPORT);
 	if (!cm_is_any(addr))
 		err = device_of(addr, &device);
 	if (err)
-		return cm_fail(err);
+		return cm_told(id, call, err);
 	first = cm_port(addr) ? 0 : first_port(device);
 	cm_enter();
 	err = bind_id(id, addr, device, first);
+	cm_device_refuse(id->device ? id->device : device, call, err);
 	cm_leave();
 	if (err)
 		cm_device_put(device);
 	return cm_result(err);
+}
+
+int rdma_bind_addr(struct rdma_cm_id *base, struct sockaddr *addr)
+{
+	struct cm_id *id = cm_id_of(base);
+
+	if (!addr || cm_address_size(addr) == 0)
+		return cm_told(id, "rdma_bind_addr", addr ? -EAFNOSUPPORT : -EINVAL);
+	if (cm_bind(id, addr, "rdma_bind_addr"))
+		return -1;
+	cm_note(id, "rdma_bind_addr port=%u", cm_port(&base->route.addr.src_addr));
+	return 0;
 }

@@ -114,16 +114,13 @@ int rdma_get_cm_event(struct rdma_event_channel *base, struct rdma_cm_event **ou
 	return 0;
 }
 
-int rdma_ack_cm_event(struct rdma_cm_event *base)
+/* The id stays until all its events are acknowledged. */
+void cm_event_acknowledge(struct rdma_cm_event *base)
 {
 	struct cm_event *event = (struct cm_event *)base;
-	struct cm_group *group;
-	struct cm_id *id;
+	struct cm_group *group = event->group;
+	struct cm_id *id = event->of;
 
-	if (!base)
-		return cm_fail(EINVAL);
-	id = event->of;
-	group = event->group;
 	free(event);
 	pthread_mutex_lock(&id->mutex);
 	id->acked++;
@@ -131,6 +128,15 @@ int rdma_ack_cm_event(struct rdma_cm_event *base)
 		group->acked++;
 	pthread_cond_broadcast(&id->cond);
 	pthread_mutex_unlock(&id->mutex);
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *base)
+{
+	if (!base)
+		return cm_fail(EINVAL);
+	cm_note(((struct cm_event *)base)->of, "rdma_ack_cm_event number=%s",
+		rdma_event_str(base->event));
+	cm_event_acknowledge(base);
 	return 0;
 }
 
@@ -141,7 +147,7 @@ int cm_complete(struct cm_id *id)
 	if (!id->sync)
 		return 0;
 	if (id->base.event)
-		rdma_ack_cm_event(id->base.event);
+		cm_event_acknowledge(id->base.event);
 	id->base.event = NULL;
 	if (rdma_get_cm_event(id->base.channel, &id->base.event))
 		return -1;

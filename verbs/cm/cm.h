@@ -193,12 +193,20 @@ void cm_event_set_data(struct cm_event *event, const struct nic_conn_param *para
 void cm_trace(const struct cm_id *id, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void cm_trace_refusal(const struct cm_id *id, const char *call, int err); /* if err */
+/* If err; NULL: of no device. */
+void cm_device_refuse(const struct cm_device *device, const char *call, int err);
+/* The same without the lock; see vb_note_begin. An id without a device writes no line. */
+void cm_note(const struct cm_id *id, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Without the lock: the call's line, or that it was refused; returns what the call does. */
+int cm_told(const struct cm_id *id, const char *call, int err);
 void cm_trace_event(const struct cm_event *event, const char *verb);
 /* Move, or if `to` is NULL drop, the queued events of an id. */
 void cm_event_move(struct cm_id *id, struct cm_channel *from, struct cm_channel *to);
 void cm_event_drop_group(struct cm_id *id, const struct cm_group *group);
 /* A synchronous id waits for the outcome; without the lock. */
 int cm_complete(struct cm_id *id);
+/* As rdma_ack_cm_event, which writes a line before. */
+void cm_event_acknowledge(struct rdma_cm_event *event);
 /* Wait until the program has acknowledged all events of the id; without the lock. */
 void cm_event_wait_acked(struct cm_id *id);
 
@@ -207,6 +215,8 @@ void cm_event_wait_acked(struct cm_id *id);
 extern const struct vb_cm_ops cm_ops;
 int cm_id_make(struct cm_channel *channel, void *context, enum rdma_port_space ps,
 	       enum ibv_qp_type type, struct cm_id **out);
+/* As the call of that name, which writes a line. */
+int cm_id_migrate(struct cm_id *id, struct rdma_event_channel *channel);
 /* Without the lock, for one that no program knows. */
 void cm_id_free(struct cm_id *id);
 /* Does an id with this address and port exist, beside this one? */
@@ -221,6 +231,8 @@ size_t cm_address_size(const struct sockaddr *addr);
 /* The id belongs to a device from now on. */
 void cm_join_device(struct cm_id *id, struct cm_device *device);
 void cm_leave_device(struct cm_id *id);
+/* As rdma_bind_addr, for a call that is named if it is refused. */
+int cm_bind(struct cm_id *id, const struct sockaddr *addr, const char *call);
 /* Where the id's port lies among those of the fabric. */
 uint64_t cm_service(const struct cm_id *id, uint16_t port);
 

@@ -70,7 +70,7 @@ static bool param_fits(const struct cm_id *id, const struct rdma_conn_param *par
 
 	if (!param)
 		return id->base.qp != NULL;
-	ibv_query_device(id->base.verbs, &device);
+	vb_device_attr(id->base.verbs, &device);
 	return param->private_data_len <= data &&
 	       (param->responder_resources == RDMA_MAX_RESP_RES ||
 		param->responder_resources <= device.max_qp_rd_atom) &&
@@ -89,7 +89,7 @@ static void set_depths(struct cm_id *id, const struct rdma_conn_param *param, bo
 	int in = RDMA_MAX_RESP_RES, out = RDMA_MAX_INIT_DEPTH;
 	struct ibv_device_attr device;
 
-	ibv_query_device(id->base.verbs, &device);
+	vb_device_attr(id->base.verbs, &device);
 	if (param) {
 		in = param->responder_resources;
 		out = param->initiator_depth;
@@ -190,8 +190,11 @@ int rdma_establish(struct rdma_cm_id *base)
 	cm_enter();
 	if (!base->qp && id->state == CM_ANSWERED)
 		err = id->nic->nic->ops->confirm(id->nic, NULL);
-	if (!err)
+	if (!err) {
 		id->state = CM_CONNECTED;
+		cm_trace(id, "rdma_establish");
+	}
+	cm_trace_refusal(id, "rdma_establish", err);
 	return cm_leave_with(err);
 }
 
@@ -271,7 +274,7 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 	if (!err && base->qp && by_number(id) && !cm_is_datagram(id))
 		err = cm_qp_ready(id);
 	if (err)
-		return cm_fail(err);
+		return cm_told(id, "rdma_accept", err);
 	nic = nic_param(id, param);
 	cm_enter();
 	err = by_number(id) ? accept_by_number(id, &nic) : accept_directly(id, &nic);
@@ -288,7 +291,7 @@ int rdma_accept(struct rdma_cm_id *base, struct rdma_conn_param *param)
 	return cm_is_datagram(id) ? 0 : cm_complete(id);
 }
 
-static int reject_id(struct cm_id *id, const void *data, uint8_t size)
+static int reject_id(struct cm_id *id, const void *data, uint8_t size, const char *call)
 {
 	struct nic_conn *request = id->request;
 	int err = cm_fault(id, VB_CALL_REJECT);
@@ -296,6 +299,7 @@ static int reject_id(struct cm_id *id, const void *data, uint8_t size)
 	if (err)
 		return err;
 	if (id->state == CM_ANSWERED) {
+		cm_trace(id, "%s", call);
 		cm_drop(id);
 		return 0;
 	}
@@ -305,19 +309,28 @@ static int reject_id(struct cm_id *id, const void *data, uint8_t size)
 		request->nic->ops->reject(request, true);
 	id->request = NULL;
 	id->state = CM_OVER;
-	cm_trace(id, "rdma_reject");
+	cm_trace(id, "%s", call);
 	return 0;
+}
+
+static int reject_by(struct cm_id *id, const void *data, uint8_t size, const char *call)
+{
+	int err;
+
+	cm_enter();
+	err = reject_id(id, data, size, call);
+	cm_trace_refusal(id, call, err);
+	return cm_leave_with(err);
 }
 
 int rdma_reject(struct rdma_cm_id *base, const void *data, uint8_t size)
 {
-	cm_enter();
-	return cm_leave_with(reject_id(cm_id_of(base), data, size));
+	return reject_by(cm_id_of(base), data, size, "rdma_reject");
 }
 
 int rdma_reject_ece(struct rdma_cm_id *base, const void *data, uint8_t size)
 {
-	return rdma_reject(base, data, size);
+	return reject_by(cm_id_of(base), data, size, "rdma_reject_ece");
 }
 
 /* The program knows from its QP that the connection is there. */
@@ -329,7 +342,10 @@ int rdma_notify(struct rdma_cm_id *base, enum ibv_event_type event)
 	cm_enter();
 	if (!id->obj.context || event != IBV_EVENT_COMM_EST)
 		err = -EINVAL;
-	else if (id->state == CM_ACCEPTED)
+	cm_trace_refusal(id, "rdma_notify", err);
+	if (!err)
+		cm_trace(id, "rdma_notify event=IBV_EVENT_COMM_EST");
+	if (!err && id->state == CM_ACCEPTED)
 		cm_on_established(&id->obj, NULL);
 	return cm_leave_with(err);
 }

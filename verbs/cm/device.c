@@ -54,7 +54,7 @@ static struct ibv_context *open_device(unsigned int i)
 	while (list && list[n])
 		n++;
 	if (i < n)
-		verbs = ibv_open_device(list[i]);
+		verbs = vb_device_open(list[i]);
 	else
 		errno = list ? ENODEV : ENOMEM;
 	if (list)
@@ -97,7 +97,7 @@ int cm_device_get(unsigned int i, struct cm_device **device)
 	vb_event_helper(backend);
 	cm_leave();
 	if (spare)
-		ibv_close_device(spare);
+		vb_device_close(spare);
 	err = make_pd(&devices[i]);
 	if (err)
 		cm_device_put(&devices[i]);
@@ -131,7 +131,7 @@ static void close_idle(struct cm_device *device)
 	}
 	cm_leave();
 	if (verbs)
-		ibv_close_device(verbs);
+		vb_device_close(verbs);
 }
 
 void cm_device_put(struct cm_device *device)

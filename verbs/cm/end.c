@@ -21,7 +21,7 @@ static uint64_t timewait_ns(const struct cm_id *id)
 	int there_and_back = id->ack_timeout ? id->ack_timeout : CM_PACKET_LIFE + 1;
 	int delay, code;
 
-	ibv_query_device(id->base.verbs, &device);
+	vb_device_attr(id->base.verbs, &device);
 	delay = device.local_ca_ack_delay;
 	code = there_and_back > delay ? there_and_back : delay;
 	if (there_and_back - delay <= 1 && delay - there_and_back <= 1)
@@ -89,9 +89,10 @@ int rdma_disconnect(struct rdma_cm_id *base)
 
 	if (id->state < CM_CONNECTING || id->state == CM_REQUESTED || id->state == CM_GONE ||
 	    cm_is_datagram(id))
-		return cm_fail(EINVAL);
+		return cm_told(id, "rdma_disconnect", -EINVAL);
 	cm_enter();
 	err = begin_disconnect(id);
+	cm_trace_refusal(id, "rdma_disconnect", err);
 	cm_leave();
 	if (err)
 		return cm_fail(err);

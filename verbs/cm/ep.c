@@ -37,6 +37,15 @@ static int make_active(struct rdma_cm_id *id, const struct rdma_addrinfo *info, 
 	return rdma_create_qp(id, pd, init);
 }
 
+static void end_ep(struct rdma_cm_id *id)
+{
+	if (id->qp)
+		rdma_destroy_qp(id);
+	if (id->srq)
+		rdma_destroy_srq(id);
+	rdma_destroy_id(id);
+}
+
 int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *info, struct ibv_pd *pd,
 		   struct ibv_qp_init_attr *init)
 {
@@ -54,18 +63,15 @@ int rdma_create_ep(struct rdma_cm_id **out, struct rdma_addrinfo *info, struct i
 		err = make_active(id, info, pd, init);
 	if (err) {
 		err = errno;
-		rdma_destroy_ep(id);
+		end_ep(id);
 		return cm_fail(err);
 	}
 	*out = id;
-	return 0;
+	return cm_told(cm_id_of(id), "rdma_create_ep", 0);
 }
 
 void rdma_destroy_ep(struct rdma_cm_id *id)
 {
-	if (id->qp)
-		rdma_destroy_qp(id);
-	if (id->srq)
-		rdma_destroy_srq(id);
-	rdma_destroy_id(id);
+	cm_note(cm_id_of(id), "rdma_destroy_ep");
+	end_ep(id);
 }

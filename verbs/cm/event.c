@@ -9,6 +9,8 @@
 #include "verbs/cm_event.h"
 #include "verbs/trace.h"
 
+#define LINE 192
+
 #define SAME(event)                                                      \
 	_Static_assert((int)VB_CM_##event == (int)RDMA_CM_EVENT_##event, \
 		       "vb.h numbers as the header of librdmacm does")
@@ -22,26 +24,67 @@ SAME(ADDR_ERROR);
 SAME(ROUTE_ERROR);
 SAME(TIMEWAIT_EXIT);
 
-void cm_trace(const struct cm_id *id, const char *format, ...)
+static void put_line(const struct cm_id *id, const char *format, va_list args)
 {
-	char text[128];
-	va_list args;
+	char text[LINE];
 
-	if (!id->device || !vb_context_of(id->device->verbs)->nic->tracing)
-		return;
-	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
 	if (id->obj.context)
 		vb_obj_trace(&id->obj, "%s", text);
 	else
 		vb_context_trace(vb_context_of(id->device->verbs), "%s", text);
 }
 
+void cm_trace(const struct cm_id *id, const char *format, ...)
+{
+	va_list args;
+
+	if (!id->device || !vb_context_of(id->device->verbs)->nic->tracing)
+		return;
+	va_start(args, format);
+	put_line(id, format, args);
+	va_end(args);
+}
+
+void cm_note(const struct cm_id *id, const char *format, ...)
+{
+	va_list args;
+
+	if (!id->device || !vb_note_begin(id->device->verbs))
+		return;
+	va_start(args, format);
+	put_line(id, format, args);
+	va_end(args);
+	vb_note_end(id->device->verbs);
+}
+
+static const char *error_word(int err)
+{
+	const char *name = strerrorname_np(err < 0 ? -err : err);
+
+	return name ? name : "?";
+}
+
 void cm_trace_refusal(const struct cm_id *id, const char *call, int err)
 {
 	if (err)
-		cm_trace(id, "refuse call=%s error=%s", call, strerrorname_np(-err));
+		cm_trace(id, "refuse call=%s error=%s", call, error_word(err));
+}
+
+void cm_device_refuse(const struct cm_device *device, const char *call, int err)
+{
+	if (err && device)
+		vb_context_trace(vb_context_of(device->verbs), "refuse call=%s error=%s", call,
+				 error_word(err));
+}
+
+int cm_told(const struct cm_id *id, const char *call, int err)
+{
+	if (err)
+		cm_note(id, "refuse call=%s error=%s", call, error_word(err));
+	else
+		cm_note(id, "%s", call);
+	return cm_result(err);
 }
 
 void cm_trace_event(const struct cm_event *event, const char *verb)

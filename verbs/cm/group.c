@@ -4,6 +4,7 @@
  * makes it. There is no SA to ask, so a join succeeds at once; the program's QP is attached when
  * the program fetches the event, as with the real library.
  */
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +84,25 @@ static void set_event(const struct cm_id *id, struct cm_event *event, struct cm_
 }
 
 /* The lock is held. */
-static int join_group(struct cm_id *id, const struct sockaddr *addr, bool listens, void *context)
+static void trace_group(const struct cm_id *id, const char *call, const union ibv_gid *gid)
 {
+	char text[INET6_ADDRSTRLEN];
+
+	cm_trace(id, "%s gid=%s", call, inet_ntop(AF_INET6, gid->raw, text, sizeof(text)));
+}
+
+/* How a program joins a group. */
+struct joining {
+	const char *call;
+	const struct sockaddr *addr;
+	bool listens;
+	void *context;
+};
+
+/* The lock is held. */
+static int join_group(struct cm_id *id, const struct joining *how)
+{
+	union ibv_gid gid;
 	struct cm_group *group;
 	struct cm_event *event;
 
@@ -95,15 +113,17 @@ static int join_group(struct cm_id *id, const struct sockaddr *addr, bool listen
 	group = calloc(1, sizeof(*group));
 	if (!group)
 		return -ENOMEM;
+	gid = gid_of(id, how->addr);
+	trace_group(id, how->call, &gid);
 	event = cm_event_add(id, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	if (!event) {
 		free(group);
 		return -ENOMEM;
 	}
-	memcpy(&group->addr, addr, cm_address_size(addr));
-	group->context = context;
-	group->listens = listens;
-	group->gid = gid_of(id, addr);
+	memcpy(&group->addr, how->addr, cm_address_size(how->addr));
+	group->context = how->context;
+	group->listens = how->listens;
+	group->gid = gid;
 	group->lid =
 		(uint16_t)(MLID_FIRST + (group->gid.raw[14] << 8 | group->gid.raw[15]) % MLIDS);
 	LIST_INSERT_HEAD(&id->groups, group, link);
@@ -111,39 +131,45 @@ static int join_group(struct cm_id *id, const struct sockaddr *addr, bool listen
 	return 0;
 }
 
-static int join_by(struct rdma_cm_id *base, const struct sockaddr *addr, bool listens,
-		   void *context)
+static int join_by(struct rdma_cm_id *base, const struct joining *how)
 {
 	struct cm_id *id = cm_id_of(base);
 	int err;
 
-	if (!addr || cm_address_size(addr) == 0)
-		return cm_fail(EINVAL);
+	if (!how->addr || cm_address_size(how->addr) == 0)
+		return cm_told(id, how->call, -EINVAL);
 	cm_enter();
-	err = join_group(id, addr, listens, context);
+	err = join_group(id, how);
+	cm_trace_refusal(id, how->call, err);
 	cm_leave();
 	return err ? cm_fail(err) : cm_complete(id);
 }
 
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
 {
-	return join_by(id, addr, true, context);
+	const struct joining how = { "rdma_join_multicast", addr, true, context };
+
+	return join_by(id, &how);
 }
 
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr,
 			   void *context)
 {
 	const uint32_t known = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
-	bool sends_only;
+	struct joining how = { .call = "rdma_join_multicast_ex", .context = context };
+	int err = 0;
 
 	if (!attr)
-		return cm_fail(EINVAL);
-	if (attr->comp_mask & ~known)
-		return cm_fail(EOPNOTSUPP);
-	if (attr->comp_mask != known || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
-		return cm_fail(EINVAL);
-	sends_only = attr->join_flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
-	return join_by(id, attr->addr, !sends_only, context);
+		err = -EINVAL;
+	else if (attr->comp_mask & ~known)
+		err = -EOPNOTSUPP;
+	else if (attr->comp_mask != known || attr->join_flags >= RDMA_MC_JOIN_FLAG_RESERVED)
+		err = -EINVAL;
+	if (err)
+		return cm_told(cm_id_of(id), how.call, err);
+	how.addr = attr->addr;
+	how.listens = attr->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER;
+	return join_by(id, &how);
 }
 
 int cm_group_attach(struct cm_id *id, struct cm_group *group)
@@ -180,13 +206,17 @@ int rdma_leave_multicast(struct rdma_cm_id *base, struct sockaddr *addr)
 	struct cm_group *group;
 
 	if (size == 0)
-		return cm_fail(EINVAL);
+		return cm_told(id, "rdma_leave_multicast", -EINVAL);
 	cm_enter();
 	LIST_FOREACH(group, &id->groups, link)
 	if (memcmp(&group->addr, addr, size) == 0)
 		break;
 	if (group)
 		LIST_REMOVE(group, link);
+	if (group)
+		trace_group(id, "rdma_leave_multicast", &group->gid);
+	else
+		cm_trace_refusal(id, "rdma_leave_multicast", -EADDRNOTAVAIL);
 	cm_leave();
 	if (!group)
 		return cm_fail(EADDRNOTAVAIL);

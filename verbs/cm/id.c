@@ -98,12 +98,13 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 	if (id->state == CM_GONE)
 		return cm_fail(EINVAL);
 	cm_enter();
+	cm_trace(id, "rdma_destroy_id");
 	cm_listen_stop(id);
 	cm_drop(id);
 	cm_event_move(id, cm_channel_of(id), NULL);
 	cm_leave();
 	if (base->event) {
-		rdma_ack_cm_event(base->event);
+		cm_event_acknowledge(base->event);
 		base->event = NULL;
 	}
 	cm_groups_leave(id);
@@ -119,27 +120,27 @@ int rdma_destroy_id(struct rdma_cm_id *base)
 
 /* ---- channels ---- */
 
-int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
+int cm_id_migrate(struct cm_id *id, struct rdma_event_channel *channel)
 {
-	struct cm_id *id = cm_id_of(base);
+	struct rdma_cm_id *base = &id->base;
 	struct rdma_event_channel *old = base->channel;
 	bool was_sync = id->sync;
 
 	if (id->state == CM_GONE || (was_sync && !channel) ||
 	    (channel && ((struct cm_channel *)channel)->dead))
-		return cm_fail(EINVAL);
+		return -EINVAL;
 	if (!channel) {
 		struct cm_channel *own = cm_channel_make();
 
 		if (!own)
-			return -1;
+			return -errno;
 		id->sync = true;
 		channel = &own->base;
 	} else {
 		id->sync = false;
 	}
 	if (was_sync && base->event) {
-		rdma_ack_cm_event(base->event);
+		cm_event_acknowledge(base->event);
 		base->event = NULL;
 	}
 	cm_enter();
@@ -150,6 +151,13 @@ int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
 		rdma_destroy_event_channel(old);
 	cm_event_wait_acked(id);
 	return 0;
+}
+
+int rdma_migrate_id(struct rdma_cm_id *base, struct rdma_event_channel *channel)
+{
+	struct cm_id *id = cm_id_of(base);
+
+	return cm_told(id, "rdma_migrate_id", cm_id_migrate(id, channel));
 }
 
 /* ---- queries and options ---- */
@@ -200,7 +208,8 @@ static int copy_value(void *to, const void *from, size_t size)
 	return 0;
 }
 
-static int set_id_option(struct cm_id *id, int name, const void *value, size_t size)
+/* *taken: the value. */
+static int set_id_option(struct cm_id *id, int name, const void *value, size_t size, int *taken)
 {
 	uint8_t code = 0;
 	int flag = 0, err;
@@ -213,6 +222,7 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 		err = copy_value(&code, value, size);
 		if (err)
 			return err;
+		*taken = code;
 		if (name == RDMA_OPTION_ID_TOS)
 			id->tos = code;
 		else if (code > 31)
@@ -227,6 +237,7 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 		err = copy_value(&flag, value, size);
 		if (err)
 			return err;
+		*taken = flag;
 		if (name == RDMA_OPTION_ID_REUSEADDR)
 			id->reuse_address = flag != 0;
 		return id->state == CM_IDLE || id->reuse_address ? 0 : -EINVAL;
@@ -235,18 +246,35 @@ static int set_id_option(struct cm_id *id, int name, const void *value, size_t s
 	}
 }
 
+static void trace_option(const struct cm_id *id, int level, int name, int taken)
+{
+	static const char *const names[] = { [RDMA_OPTION_ID_TOS] = "TOS",
+					     [RDMA_OPTION_ID_REUSEADDR] = "REUSEADDR",
+					     [RDMA_OPTION_ID_AFONLY] = "AFONLY",
+					     [RDMA_OPTION_ID_ACK_TIMEOUT] = "ACK_TIMEOUT" };
+
+	if (level == RDMA_OPTION_ID)
+		cm_trace(id, "rdma_set_option option=RDMA_OPTION_ID_%s value=%d", names[name],
+			 taken);
+	else
+		cm_trace(id, "rdma_set_option option=RDMA_OPTION_IB_PATH");
+}
+
 int rdma_set_option(struct rdma_cm_id *base, int level, int name, void *value, size_t size)
 {
 	struct cm_id *id = cm_id_of(base);
-	int err = -ENOSYS;
+	int err = -ENOSYS, taken = 0;
 
 	if (!value || id->state == CM_GONE)
-		return cm_fail(EINVAL);
+		return cm_told(id, "rdma_set_option", -EINVAL);
 	cm_enter();
 	if (level == RDMA_OPTION_ID)
-		err = set_id_option(id, name, value, size);
+		err = set_id_option(id, name, value, size, &taken);
 	else if (level == RDMA_OPTION_IB && name == RDMA_OPTION_IB_PATH)
 		err = size && id->state == CM_ADDRESS ? 0 : -EINVAL;
+	cm_trace_refusal(id, "rdma_set_option", err);
+	if (!err)
+		trace_option(id, level, name, taken);
 	return cm_leave_with(err);
 }
 
@@ -254,19 +282,25 @@ int rdma_set_local_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 {
 	struct cm_id *id = cm_id_of(base);
 
-	if (!base || id->state == CM_GONE || base->qp || !ece || !ece->vendor_id || ece->comp_mask)
+	if (!base)
 		return cm_fail(EINVAL);
+	if (id->state == CM_GONE || base->qp || !ece || !ece->vendor_id || ece->comp_mask)
+		return cm_told(id, "rdma_set_local_ece", -EINVAL);
 	id->ece = *ece;
-	return 0;
+	return cm_told(id, "rdma_set_local_ece", 0);
 }
 
 /* No peer has any: nothing is carried. */
-int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+int rdma_get_remote_ece(struct rdma_cm_id *base, struct ibv_ece *ece)
 {
-	if (!id || cm_id_of(id)->state == CM_GONE || id->qp || !ece)
+	struct cm_id *id = cm_id_of(base);
+
+	if (!base)
 		return cm_fail(EINVAL);
+	if (id->state == CM_GONE || base->qp || !ece)
+		return cm_told(id, "rdma_get_remote_ece", -EINVAL);
 	*ece = (struct ibv_ece){ .vendor_id = 0 };
-	return 0;
+	return cm_told(id, "rdma_get_remote_ece", 0);
 }
 
 /* ---- for libibverbs ---- */

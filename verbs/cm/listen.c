@@ -35,6 +35,7 @@ static int listen_at(struct cm_id *id, int i, struct cm_device *device)
 
 	if (!err)
 		err = context->nic->ops->listen(context->nic, &port, &one->obj, &one->nic);
+	cm_device_refuse(device, "rdma_listen", err);
 	if (err)
 		return err;
 	vb_obj_add(context, &one->obj, VB_LISTENER);
@@ -78,10 +79,10 @@ int rdma_listen(struct rdma_cm_id *base, int backlog)
 	struct cm_id *id = cm_id_of(base);
 	int err;
 
-	if (id->state == CM_IDLE && rdma_bind_addr(base, (struct sockaddr *)&any))
+	if (id->state == CM_IDLE && cm_bind(id, (struct sockaddr *)&any, "rdma_listen"))
 		return -1;
 	if (id->state != CM_BOUND)
-		return cm_fail(EINVAL);
+		return cm_told(id, "rdma_listen", -EINVAL);
 	id->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? backlog : CM_BACKLOG_MOST;
 	err = id->device ? listen_here(id) : listen_everywhere(id);
 	cm_enter();
@@ -167,16 +168,16 @@ int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)
 	struct rdma_cm_event *event;
 
 	if (!id->sync)
-		return cm_fail(EINVAL);
+		return cm_told(id, "rdma_get_request", -EINVAL);
 	if (listen->event) {
-		rdma_ack_cm_event(listen->event);
+		cm_event_acknowledge(listen->event);
 		listen->event = NULL;
 	}
 	if (rdma_get_cm_event(listen->channel, &event))
 		return -1;
 	if (event->status || event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
 		listen->event = event;
-		return cm_fail(event->status ? event->status : EINVAL);
+		return cm_told(id, "rdma_get_request", event->status ? event->status : -EINVAL);
 	}
 	if (id->ep_init) {
 		init = *id->ep_init;
@@ -187,5 +188,6 @@ int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **out)
 	}
 	*out = event->id;
 	event->id->event = event;
+	cm_note(cm_id_of(event->id), "rdma_get_request");
 	return 0;
 }

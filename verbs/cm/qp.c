@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "verbs/trace.h"
 
 #define TIMEOUT_CODE 17 /* of an acknowledgement: half a second */
 
@@ -31,7 +32,7 @@ static int fill_rtr(struct cm_id *id, struct ibv_qp_attr *attr)
 
 	if (id->far.qp == 0 || (id->state != CM_REQUESTED && id->state != CM_ANSWERED))
 		return -EINVAL;
-	ibv_query_device(id->base.verbs, &device);
+	vb_device_attr(id->base.verbs, &device);
 	vb_port(id->base.verbs, &port);
 	attr->path_mtu = port.active_mtu;
 	attr->dest_qp_num = id->far.qp;
@@ -49,7 +50,7 @@ static int fill_rts(struct cm_id *id, struct ibv_qp_attr *attr)
 
 	if (id->far.qp == 0 || (id->state != CM_REQUESTED && id->state != CM_ANSWERED))
 		return -EINVAL;
-	ibv_query_device(id->base.verbs, &device);
+	vb_device_attr(id->base.verbs, &device);
 	attr->sq_psn = id->near.psn & 0xffffff;
 	attr->timeout = id->ack_timeout ? id->ack_timeout : TIMEOUT_CODE;
 	/* Each side is told how often the other's program wants it to try. */
@@ -78,31 +79,38 @@ static int fill_attr(struct cm_id *id, struct ibv_qp_attr *attr)
 	}
 }
 
-int rdma_init_qp_attr(struct rdma_cm_id *base, struct ibv_qp_attr *attr, int *mask)
+/* By the name of the call, which writes a line, or NULL for the library's own use. */
+static int init_attr(struct cm_id *id, struct ibv_qp_attr *attr, int *mask, const char *call)
 {
-	struct cm_id *id = cm_id_of(base);
 	struct ibv_qp_attr next = *attr;
 	int bits = -EINVAL;
 
 	cm_enter();
 	if (id->device)
 		bits = cm_is_datagram(id) ? cm_datagram_attr(id, &next) : fill_attr(id, &next);
+	if (call && bits < 0)
+		cm_trace_refusal(id, call, bits);
+	else if (call)
+		cm_trace(id, "%s state=%s", call, vb_state_word(attr->qp_state));
 	cm_leave();
 	if (bits < 0)
-		return cm_fail(bits);
+		return bits;
 	*attr = next;
 	*mask = bits | IBV_QP_STATE;
 	return 0;
 }
 
+int rdma_init_qp_attr(struct rdma_cm_id *base, struct ibv_qp_attr *attr, int *mask)
+{
+	return cm_result(init_attr(cm_id_of(base), attr, mask, "rdma_init_qp_attr"));
+}
+
 static int move_to(struct cm_id *id, struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
-	int mask;
+	int mask, err = init_attr(id, &attr, &mask, NULL);
 
-	if (rdma_init_qp_attr(&id->base, &attr, &mask))
-		return -errno;
-	return -ibv_modify_qp(qp, &attr, mask);
+	return err ? err : -ibv_modify_qp(qp, &attr, mask);
 }
 
 static int move_all_the_way(struct cm_id *id, struct ibv_qp *qp)
@@ -207,9 +215,18 @@ static int make_qp(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-int rdma_create_qp_ex(struct rdma_cm_id *base, struct ibv_qp_init_attr_ex *attr)
+/* The line of a call about the QP, with its name in the trace. */
+static void note_qp(const struct cm_id *id, const char *call)
 {
-	struct cm_id *id = cm_id_of(base);
+	const struct vb_qp *qp = VB_OF(id->base.qp, qp);
+
+	cm_note(id, "%s object=%s.qp%u qpn=%u", call, qp->obj.host.nic->label, qp->obj.id,
+		qp->ibv.qp_num);
+}
+
+static int create_qp(struct cm_id *id, struct ibv_qp_init_attr_ex *attr, const char *call)
+{
+	struct rdma_cm_id *base = &id->base;
 	struct ibv_qp_init_attr_ex own = *attr;
 	int err;
 
@@ -227,14 +244,20 @@ int rdma_create_qp_ex(struct rdma_cm_id *base, struct ibv_qp_init_attr_ex *attr)
 	if (!err)
 		err = make_cqs(base, &own);
 	if (err)
-		return cm_fail(err);
+		return cm_told(id, call, err);
 	err = make_qp(id, &own);
 	if (err) {
 		cm_free_cqs(id);
-		return cm_fail(err);
+		return cm_told(id, call, err);
 	}
+	note_qp(id, call);
 	*attr = own;
 	return 0;
+}
+
+int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	return create_qp(cm_id_of(id), attr, "rdma_create_qp_ex");
 }
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
@@ -244,7 +267,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 	memcpy(&ex, attr, sizeof(*attr));
 	ex.comp_mask = pd ? IBV_QP_INIT_ATTR_PD : 0;
 	ex.pd = pd;
-	if (rdma_create_qp_ex(id, &ex))
+	if (create_qp(cm_id_of(id), &ex, "rdma_create_qp"))
 		return -1;
 	memcpy(attr, &ex, sizeof(*attr));
 	return 0;
@@ -254,6 +277,7 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 {
 	if (!id->qp)
 		return;
+	note_qp(cm_id_of(id), "rdma_destroy_qp");
 	ibv_destroy_qp(id->qp);
 	cm_free_cqs(cm_id_of(id));
 	id->qp = NULL;
@@ -261,20 +285,33 @@ void rdma_destroy_qp(struct rdma_cm_id *id)
 
 /* ---- shared receive queues ---- */
 
-int rdma_create_srq(struct rdma_cm_id *base, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+static void note_srq(const struct cm_id *id, const char *call)
 {
-	struct cm_id *id = cm_id_of(base);
+	const struct vb_srq *srq = VB_OF(id->base.srq, srq);
+
+	cm_note(id, "%s object=%s.srq%u", call, srq->obj.host.nic->label, srq->obj.id);
+}
+
+static int create_srq(struct cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr,
+		      const char *call)
+{
 	int err = -EINVAL;
 
-	if (id->device && !base->srq)
+	if (id->device && !id->base.srq)
 		err = choose_pd(id, &pd);
 	if (err)
-		return cm_fail(err);
-	base->srq = ibv_create_srq(pd, attr);
-	if (!base->srq)
-		return -1;
-	base->pd = pd;
+		return cm_told(id, call, err);
+	id->base.srq = ibv_create_srq(pd, attr);
+	if (!id->base.srq)
+		return cm_told(id, call, -errno);
+	note_srq(id, call);
+	id->base.pd = pd;
 	return 0;
+}
+
+int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	return create_srq(cm_id_of(id), pd, attr, "rdma_create_srq");
 }
 
 int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
@@ -282,15 +319,16 @@ int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
 	bool typed = attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE;
 
 	if (typed && attr->srq_type != IBV_SRQT_BASIC)
-		return cm_fail(EOPNOTSUPP);
-	return rdma_create_srq(id, attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ? attr->pd : NULL,
-			       (struct ibv_srq_init_attr *)attr);
+		return cm_told(cm_id_of(id), "rdma_create_srq_ex", -EOPNOTSUPP);
+	return create_srq(cm_id_of(id), attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ? attr->pd : NULL,
+			  (struct ibv_srq_init_attr *)attr, "rdma_create_srq_ex");
 }
 
 void rdma_destroy_srq(struct rdma_cm_id *id)
 {
 	if (!id->srq)
 		return;
+	note_srq(cm_id_of(id), "rdma_destroy_srq");
 	ibv_destroy_srq(id->srq);
 	id->srq = NULL;
 }

@@ -161,7 +161,7 @@ void cm_finish(struct cm_id *id, struct cm_event *event)
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		event->event.id->channel = id->base.channel;
 		if (id->sync)
-			rdma_migrate_id(event->event.id, NULL);
+			cm_id_migrate(cm_id_of(event->event.id), NULL);
 		learn_of(cm_id_of(event->event.id));
 		break;
 	case RDMA_CM_EVENT_REJECTED:

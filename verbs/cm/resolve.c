@@ -95,12 +95,15 @@ static int resolve_id(struct cm_id *id, const struct sockaddr *to, struct cm_dev
 	memcpy(&id->base.route.addr.dst_storage, to, cm_address_size(to));
 	id->state = CM_RESOLVING;
 	if (port_of(id).state == IBV_PORT_ACTIVE) {
+		cm_trace(id, "rdma_resolve_addr port=%u", cm_port(to));
 		cm_resolve_end(id, 0);
 		return 0;
 	}
 	err = await_port(id, CM_RESOLVING, timeout_ms);
 	if (err)
 		id->state = CM_BOUND;
+	else
+		cm_trace(id, "rdma_resolve_addr port=%u", cm_port(to));
 	if (err && device)
 		cm_leave_device(id);
 	return err;
@@ -115,13 +118,16 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct soc
 	int err = 0;
 
 	if (!to || (from && from->sa_family && cm_address_size(from) == 0))
-		return cm_fail(EINVAL);
-	if (cm_address_size(to) == 0)
-		return cm_fail(EAFNOSUPPORT);
-	if (id->state > CM_BOUND)
-		return cm_fail(EINVAL);
+		err = -EINVAL;
+	else if (cm_address_size(to) == 0)
+		err = -EAFNOSUPPORT;
+	else if (id->state > CM_BOUND)
+		err = -EINVAL;
+	if (err)
+		return cm_told(id, "rdma_resolve_addr", err);
 	if (id->state == CM_IDLE &&
-	    rdma_bind_addr(base, from && from->sa_family ? from : (struct sockaddr *)&any))
+	    cm_bind(id, from && from->sa_family ? from : (struct sockaddr *)&any,
+		    "rdma_resolve_addr"))
 		return -1;
 	if (!id->device)
 		err = cm_device_get(0, &device);
@@ -130,6 +136,7 @@ int rdma_resolve_addr(struct rdma_cm_id *base, struct sockaddr *from, struct soc
 	cm_enter();
 	vb_pass_time(cm_backend(), RESOLVE_NS);
 	err = resolve_id(id, to, device, timeout_ms);
+	cm_device_refuse(device ? device : id->device, "rdma_resolve_addr", err);
 	cm_leave();
 	if (err)
 		cm_device_put(device);
@@ -157,7 +164,7 @@ static void fill_path(struct cm_id *id)
 					  .rate = IBV_RATE_100_GBPS,
 					  .packet_life_time_selector = 2,
 					  .packet_life_time = CM_PACKET_LIFE };
-	ibv_query_gid(id->base.verbs, VB_PORT, 1, &path->sgid);
+	path->sgid = vb_gid(vb_context_of(id->base.verbs), 1);
 	if (to->sin_family == AF_INET) {
 		path->dgid.raw[10] = path->dgid.raw[11] = 0xff;
 		memcpy(path->dgid.raw + 12, &to->sin_addr, 4);
@@ -180,8 +187,13 @@ static int route_id(struct cm_id *id, int timeout_ms)
 		return err;
 	fill_path(id);
 	port = port_of(id);
-	if (port.link_layer == IBV_LINK_LAYER_INFINIBAND && port.state != IBV_PORT_ACTIVE)
-		return await_port(id, CM_ROUTING, timeout_ms);
+	if (port.link_layer == IBV_LINK_LAYER_INFINIBAND && port.state != IBV_PORT_ACTIVE) {
+		err = await_port(id, CM_ROUTING, timeout_ms);
+		if (!err)
+			cm_trace(id, "rdma_resolve_route");
+		return err;
+	}
+	cm_trace(id, "rdma_resolve_route");
 	id->state = CM_ROUTING;
 	cm_resolve_end(id, 0);
 	return 0;
@@ -194,6 +206,7 @@ int rdma_resolve_route(struct rdma_cm_id *base, int timeout_ms)
 
 	cm_enter();
 	err = route_id(id, timeout_ms);
+	cm_trace_refusal(id, "rdma_resolve_route", err);
 	cm_leave();
 	return err ? cm_fail(err) : cm_complete(id);
 }
