@@ -70,6 +70,7 @@ struct backend {
 	bool ending;                      /* the world is ending: `users` must leave */
 	bool threaded;                    /* the process has several threads, and every nic knows */
 	bool kept;                        /* the maker of the world ends it, not the last close */
+	bool silent;                      /* calls that only ask have no line in the trace */
 	int blocks[PATH_BLOCKS];          /* path.h */
 	struct agent_call_list calls_due; /* agent.h */
 	pthread_mutex_t lock;

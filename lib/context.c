@@ -16,8 +16,7 @@ DAT_RETURN dat__set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)
 	if (!obj)
 		return BAD_HANDLE;
 	obj->context = context;
-	backend_leave(b);
-	return DAT_SUCCESS;
+	return obj_leave_asked(b, obj, "dat_set_consumer_context", DAT_SUCCESS);
 }
 
 DAT_RETURN dat__get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
@@ -30,8 +29,7 @@ DAT_RETURN dat__get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context)
 	if (!context)
 		return obj_leave(b, obj, "dat_get_consumer_context", BAD_ARG(2));
 	*context = obj->context;
-	backend_leave(b);
-	return DAT_SUCCESS;
+	return obj_leave_asked(b, obj, "dat_get_consumer_context", DAT_SUCCESS);
 }
 
 DAT_RETURN dat__get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
@@ -44,6 +42,5 @@ DAT_RETURN dat__get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type)
 	if (!type)
 		return obj_leave(b, obj, "dat_get_handle_type", BAD_ARG(2));
 	*type = (DAT_HANDLE_TYPE)obj->type;
-	backend_leave(b);
-	return DAT_SUCCESS;
+	return obj_leave_asked(b, obj, "dat_get_handle_type", DAT_SUCCESS);
 }

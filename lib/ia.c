@@ -193,9 +193,9 @@ DAT_RETURN dat__ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATT
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	return obj_leave(b, obj, "dat_ia_query",
-			 ia_query_locked(obj_as(struct ia, obj), async, ia_mask, ia_attr,
-					 provider_mask, provider_attr));
+	return obj_leave_asked(b, obj, "dat_ia_query",
+			       ia_query_locked(obj_as(struct ia, obj), async, ia_mask, ia_attr,
+					       provider_mask, provider_attr));
 }
 
 /* ---- close ---- */

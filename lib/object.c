@@ -119,6 +119,21 @@ void obj_trace_line(const struct obj *obj, const char *format, ...)
 	nic_trace(obj_nic(obj), "%s %s", name, text);
 }
 
+void obj_trace_return(const struct obj *obj, const char *call, const char *format, ...)
+{
+	char values[128] = "";
+	va_list args;
+
+	if (obj_backend(obj)->silent)
+		return;
+	if (format) {
+		va_start(args, format);
+		vsnprintf(values, sizeof(values), format, args);
+		va_end(args);
+	}
+	obj_trace_line(obj, "return call=%s%s%s", call, *values ? " " : "", values);
+}
+
 DAT_RETURN obj_refuse(const struct obj *obj, const char *call, DAT_RETURN ret)
 {
 	const char *type = "?", *subtype = "?";

@@ -232,4 +232,23 @@ static inline DAT_RETURN obj_leave(struct backend *backend, const struct obj *ob
 	return ret;
 }
 
+/* Trace a call that has changed nothing on obj, with what it returned; call only while tracing. */
+COLD void obj_trace_return(const struct obj *obj, const char *call, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#define obj_returns(obj, call, ...)                               \
+	do {                                                      \
+		if (__builtin_expect(obj_nic(obj)->tracing, 0))   \
+			obj_trace_return(obj, call, __VA_ARGS__); \
+	} while (0)
+
+/* The end of a call that only asks: trace the failure, or that it was there; release the lock. */
+static inline DAT_RETURN obj_leave_asked(struct backend *backend, const struct obj *obj,
+					 const char *call, DAT_RETURN ret)
+{
+	if (ret == DAT_SUCCESS)
+		obj_returns(obj, call, NULL);
+	return obj_leave(backend, obj, call, ret);
+}
+
 #endif /* LIB_OBJECT_H */

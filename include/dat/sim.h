@@ -361,6 +361,13 @@ extern DAT_RETURN dat_sim_dat_conf(const char **path, DAT_COUNT *adapters, DAT_C
 extern DAT_RETURN dat_sim_trace(DAT_SIM_HANDLE sim, DAT_BOOLEAN on);
 
 /*
+ * Record the successes of calls that change nothing on the fabric, such as dat_srq_query, or not: a
+ * checker that asks after each step of a test turns them off for its own. They are recorded at
+ * first. In a shared fabric this is about the calls of this process.
+ */
+extern DAT_RETURN dat_sim_trace_queries(DAT_SIM_HANDLE sim, DAT_BOOLEAN on);
+
+/*
  * The trace so far: header and lines, NUL-terminated, *length bytes without the NUL. The text
  * belongs to the fabric and is valid until the next call of any DAT or dat_sim function.
  */

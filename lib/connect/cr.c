@@ -145,8 +145,8 @@ DAT_RETURN dat__cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PA
 
 	if (!obj)
 		return BAD_CR;
-	return obj_leave(b, obj, "dat_cr_query",
-			 cr_query_locked(obj_as(struct cr, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_cr_query",
+			       cr_query_locked(obj_as(struct cr, obj), mask, param));
 }
 
 static void cr_free(struct cr *cr)

@@ -85,8 +85,8 @@ DAT_RETURN dat__rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RS
 
 	if (!obj)
 		return BAD_RSP;
-	return obj_leave(b, obj, "dat_rsp_query",
-			 rsp_query_locked(obj_as(struct sp, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_rsp_query",
+			       rsp_query_locked(obj_as(struct sp, obj), mask, param));
 }
 
 void rsp_destroy(struct sp *rsp)

@@ -174,8 +174,8 @@ DAT_RETURN dat__psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PS
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
-	return obj_leave(b, obj, "dat_psp_query",
-			 psp_query_locked(obj_as(struct sp, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_psp_query",
+			       psp_query_locked(obj_as(struct sp, obj), mask, param));
 }
 
 DAT_RETURN dat__psp_free(DAT_PSP_HANDLE handle)

@@ -59,11 +59,15 @@ DAT_RETURN dat__ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PA
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_EP, &b);
+	struct ep *ep = obj_as(struct ep, obj);
+	DAT_RETURN ret;
 
 	if (!obj)
 		return BAD_EP;
-	return obj_leave(b, obj, "dat_ep_query",
-			 ep_query_locked(obj_as(struct ep, obj), mask, param));
+	ret = ep_query_locked(ep, mask, param);
+	if (ret == DAT_SUCCESS)
+		obj_returns(obj, "dat_ep_query", "state=%s", ep_state_name(ep->state));
+	return obj_leave(b, obj, "dat_ep_query", ret);
 }
 
 static struct nic_qp_counts ep_counts(struct ep *ep)
@@ -95,6 +99,9 @@ DAT_RETURN dat__ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOO
 		*recv_idle = counts.recv_posted + counts.recv_taken == 0;
 	if (request_idle)
 		*request_idle = counts.send_posted == 0;
+	obj_returns(obj, "dat_ep_get_status", "state=%s receives=%u requests=%u",
+		    ep_state_name(ep->state), counts.recv_posted + counts.recv_taken,
+		    counts.send_posted);
 	return obj_leave(b, obj, "dat_ep_get_status", DAT_SUCCESS);
 }
 
@@ -133,6 +140,7 @@ DAT_RETURN dat__ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs_allocated,
 		*nbufs_allocated = allocated;
 	if (bufs_alloc_span)
 		*bufs_alloc_span = span;
+	obj_returns(obj, "dat_ep_recv_query", "allocated=%d span=%d", allocated, span);
 	return obj_leave(b, obj, "dat_ep_recv_query", DAT_SUCCESS);
 }
 

@@ -245,11 +245,16 @@ DAT_RETURN dat__srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SR
 {
 	struct backend *b;
 	struct obj *obj = obj_enter(handle, DAT_HANDLE_TYPE_SRQ, &b);
+	struct srq *srq = obj_as(struct srq, obj);
+	DAT_RETURN ret;
 
 	if (!obj)
 		return BAD_SRQ;
-	return obj_leave(b, obj, "dat_srq_query",
-			 srq_query_locked(obj_as(struct srq, obj), mask, param));
+	ret = srq_query_locked(srq, mask, param);
+	if (ret == DAT_SUCCESS)
+		obj_returns(obj, "dat_srq_query", "available=%d outstanding=%d", srq_available(srq),
+			    srq->outstanding);
+	return obj_leave(b, obj, "dat_srq_query", ret);
 }
 
 static DAT_RETURN srq_resize_locked(struct srq *srq, DAT_COUNT max)

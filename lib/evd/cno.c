@@ -242,8 +242,8 @@ DAT_RETURN dat__cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CN
 
 	if (!obj)
 		return BAD_CNO;
-	return obj_leave(b, obj, "dat_cno_query",
-			 cno_query_locked(obj_as(struct cno, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_cno_query",
+			       cno_query_locked(obj_as(struct cno, obj), mask, param));
 }
 
 /* ---- waiting ---- */
@@ -255,6 +255,7 @@ DAT_RETURN dat__cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK mask, DAT_CN
 static bool cno_take_latched(struct cno *cno, uint64_t evds_gone, DAT_EVD_HANDLE *out)
 {
 	struct evd *evd = TAILQ_FIRST(&cno->latched);
+	char name[64];
 
 	if (cno->dying || cno->evds_gone != evds_gone) {
 		*out = DAT_HANDLE_NULL;
@@ -264,6 +265,10 @@ static bool cno_take_latched(struct cno *cno, uint64_t evds_gone, DAT_EVD_HANDLE
 		return false;
 	cno_unlatch(evd);
 	*out = evd->obj.handle;
+	if (obj_nic(&cno->obj)->tracing) {
+		obj_name(&evd->obj, name, sizeof(name));
+		obj_trace_return(&cno->obj, "dat_cno_wait", "evd=%s", name);
+	}
 	return true;
 }
 

@@ -91,8 +91,8 @@ DAT_RETURN dat__evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_EV
 
 	if (!obj)
 		return BAD_EVD;
-	return obj_leave(b, obj, "dat_evd_query",
-			 evd_query_locked(obj_as(struct evd, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_evd_query",
+			       evd_query_locked(obj_as(struct evd, obj), mask, param));
 }
 
 /* Grow or shrink the queue without losing an event; queued events must fit. */
@@ -158,8 +158,8 @@ DAT_RETURN dat__evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT *event)
 
 	if (!obj)
 		return BAD_EVD;
-	return obj_leave(b, obj, "dat_evd_post_se",
-			 evd_post_se_locked(obj_as(struct evd, obj), event));
+	return obj_leave_asked(b, obj, "dat_evd_post_se",
+			       evd_post_se_locked(obj_as(struct evd, obj), event));
 }
 
 /* ---- states ---- */

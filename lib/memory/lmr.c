@@ -309,8 +309,8 @@ DAT_RETURN dat__lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LM
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	return obj_leave(b, obj, "dat_lmr_query",
-			 lmr_query_locked(obj_as(struct lmr, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_lmr_query",
+			       lmr_query_locked(obj_as(struct lmr, obj), mask, param));
 }
 
 void lmr_destroy(struct lmr *lmr)

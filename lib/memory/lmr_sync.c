@@ -29,7 +29,7 @@ static DAT_RETURN sync_memory(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *segme
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	return obj_leave(b, obj, call, check_segments(obj->ia, segments, n));
+	return obj_leave_asked(b, obj, call, check_segments(obj->ia, segments, n));
 }
 
 DAT_RETURN dat__lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments, DAT_VLEN n)

@@ -68,8 +68,8 @@ DAT_RETURN dat__pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PA
 
 	if (!obj)
 		return DAT_FAIL(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	return obj_leave(b, obj, "dat_pz_query",
-			 pz_query_locked(obj_as(struct pz, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_pz_query",
+			       pz_query_locked(obj_as(struct pz, obj), mask, param));
 }
 
 void pz_destroy(struct pz *pz)

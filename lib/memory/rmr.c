@@ -101,8 +101,8 @@ DAT_RETURN dat__rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RM
 
 	if (!obj)
 		return BAD_RMR;
-	return obj_leave(b, obj, "dat_rmr_query",
-			 rmr_query_locked(obj_as(struct rmr, obj), mask, param));
+	return obj_leave_asked(b, obj, "dat_rmr_query",
+			       rmr_query_locked(obj_as(struct rmr, obj), mask, param));
 }
 
 void rmr_destroy(struct rmr *rmr)

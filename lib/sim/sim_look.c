@@ -67,6 +67,21 @@ DAT_RETURN dat_sim_trace(DAT_SIM_HANDLE sim, DAT_BOOLEAN on)
 	return ret;
 }
 
+DAT_RETURN dat_sim_trace_queries(DAT_SIM_HANDLE sim, DAT_BOOLEAN on)
+{
+	struct backend *b;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!sim_enter(sim, &b))
+		return BAD_SIM;
+	if (on == DAT_TRUE || on == DAT_FALSE)
+		b->silent = on == DAT_FALSE;
+	else
+		ret = BAD_ARG(2);
+	backend_leave(b);
+	return ret;
+}
+
 DAT_RETURN dat_sim_trace_read(DAT_SIM_HANDLE sim, const char **text, size_t *length)
 {
 	struct backend *b;

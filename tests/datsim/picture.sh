@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..46
+echo 1..47
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -174,6 +174,8 @@ use    connected a@emu0 b@emu1
        b: dat_evd_modify_cno(recv, NULL)
        b: dat_ep_create(ia, pz, recv, request, connect, NULL) -> made
        b: dat_ep_modify(made, {max_recv_dtos=4})
+       b: dat_ep_get_status(ep)
+       b: dat_evd_query(recv)
 end
 END
 armed() {
@@ -190,6 +192,15 @@ armed() {
 	done
 }
 holds "each call that arms or modifies is one" armed
+asked() {
+	for call in 'ep_get_status(ep) = CONNECTED, receives 0, requests 0' 'evd_query(recv)'; do
+		! grep -F "dat_$call" "$svg" || return
+		[ "$(grep -cF "b: dat_$call" "$scratch/rows")" -eq 1 ] || return
+	done
+	"$datsim" show --all --svg "$svg" "$scratch/arm.trace" || return
+	grep -qF '>dat_evd_query(recv)<' "$svg"
+}
+holds "calls that only ask are rows of the timeline, and labels with --all" asked
 
 "$datsim" show --svg "$svg" "$wire"
 holds "packets that are ignored are arrows, too" same_count ignored "class='arrow quiet ignored" \

@@ -46,6 +46,7 @@ PLACE(sim_hold_message, dat_sim_hold_message(h, 1, 0))
 PLACE(sim_release_message, dat_sim_release_message(h, 1))
 PLACE(sim_name, dat_sim_name(h, out.name, sizeof(out.name)))
 PLACE(sim_trace, dat_sim_trace(h, DAT_TRUE))
+PLACE(sim_trace_queries, dat_sim_trace_queries(h, DAT_TRUE))
 PLACE(sim_trace_read, dat_sim_trace_read(h, &out.text, NULL))
 PLACE(sim_trace_note, dat_sim_trace_note(h, note))
 
@@ -74,6 +75,7 @@ static const struct place {
 	AT(sim_release_message, EP),
 	AT(sim_name, ANY),
 	AT(sim_trace, SIM),
+	AT(sim_trace_queries, SIM),
 	AT(sim_trace_read, SIM),
 	AT(sim_trace_note, SIM),
 };

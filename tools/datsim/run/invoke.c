@@ -268,7 +268,11 @@ static bool make_call(struct run *run, const struct statement *st, bool *again)
 	before_call(&inv);
 	if (!checks_before(&inv))
 		goto out;
+	if (run->traced)
+		dat_sim_trace_queries(run->sim, DAT_TRUE);
 	ret = inv.call->row->make(inv.args);
+	if (run->traced)
+		dat_sim_trace_queries(run->sim, DAT_FALSE);
 	after_call(&inv, ret);
 	run_observe(run);
 	if (run->echo && !st->next && run->turn == st->repeat)

@@ -35,6 +35,9 @@ bool world_begin(struct run *run, const struct script *script, bool traced)
 	ret = dat_sim_create(&config, &run->sim);
 	if (ret == DAT_SUCCESS) {
 		run->fabric_up = true;
+		/* Checkers ask, too; make_call shows what the script asks. */
+		if (traced)
+			dat_sim_trace_queries(run->sim, DAT_FALSE);
 		checks_begin(run);
 		return true;
 	}

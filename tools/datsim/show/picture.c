@@ -258,7 +258,7 @@ static struct span label_object(const struct trace_line *line)
 static bool is_routine(const struct trace_line *line)
 {
 	static const char *const verbs[] = { "take", "create", "free", "dequeue",
-					     "reap", "path",   "heard" };
+					     "reap", "return", "path", "heard" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(verbs); i++) {

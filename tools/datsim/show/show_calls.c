@@ -151,6 +151,40 @@ static void reap_cell(struct timeline *timeline, const struct trace_line *line, 
 	reap_counts(timeline, line, row);
 }
 
+/* actor: dat_ep_recv_query(ep) = allocated 3, span 5 */
+static void return_cell(struct timeline *timeline, const struct trace_line *line, struct row *row)
+{
+	static const char *const keys[] = { "receives", "requests", "allocated", "span" };
+	struct text *text = &row->cells[COLUMN_PROGRAM];
+	struct span actor, object, evd = trace_value(line, "evd"), call = trace_value(line, "call");
+	const char *before = " = ";
+
+	actor_cell(timeline, line, row, "", call);
+	split_name(name_of(timeline, line->object), &actor, &object);
+	text_add(text, "(");
+	text_span(text, object);
+	text_add(text, ")");
+	if (trace_value(line, "state").length) {
+		text_add(text, " = ");
+		text_span(text, trace_value(line, "state"));
+		before = ", ";
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!trace_value(line, keys[i]).length)
+			continue;
+		text_add(text, "%s%s ", before, keys[i]);
+		text_span(text, trace_value(line, keys[i]));
+		before = ", ";
+	}
+	if (evd.length) {
+		split_name(name_of(timeline, evd), &actor, &object);
+		text_add(text, " = ");
+		text_span(text, object);
+	}
+	if (is_kind(line->object, ".srq"))
+		queue_counts(timeline, line, row);
+}
+
 struct span short_event(struct span number)
 {
 	static const char *const prefixes[] = { "DAT_", "CONNECTION_EVENT_", "ASYNC_ERROR_",
@@ -182,6 +216,8 @@ bool call_cells(struct timeline *timeline, const struct trace_line *line, struct
 		reap_cell(timeline, line, row);
 	} else if (span_is(line->verb, "dequeue")) {
 		actor_cell(timeline, line, row, "reads ", short_event(trace_value(line, "number")));
+	} else if (span_is(line->verb, "return")) {
+		return_cell(timeline, line, row);
 	} else if (span_is(line->verb, "refuse")) {
 		actor_cell(timeline, line, row, "", trace_value(line, "call"));
 		text_add(&row->cells[COLUMN_PROGRAM], " = ");
