@@ -12,6 +12,7 @@
 
 enum {
 	OPERATIONS = 100000,
+	FEW_OPERATIONS = 25000,                       /* under valgrind */
 	MOST = EMU_FIFO_EVENTS + 3 * EMU_HEAP_EVENTS, /* pending, before they become fewer again */
 	TIMERS = MOST / 4,                            /* QPs with one each */
 	FAR_NS = 1000000,
@@ -190,9 +191,10 @@ static void add_one(enum delays delays)
 /* The number of events rises and falls, several times beyond what the heap alone takes. */
 static uint64_t run_random(enum delays delays)
 {
+	const uint32_t operations = getenv("UNIT_SHARE") ? FEW_OPERATIONS : OPERATIONS;
 	uint32_t most_far = 0, share = 80;
 
-	for (uint32_t n = 0; n < OPERATIONS; n++) {
+	for (uint32_t n = 0; n < operations; n++) {
 		if (!pending || pending >= MOST)
 			share = pending ? 20 : 80;
 		if (below(100) < share)
