@@ -130,7 +130,8 @@ static bool take_until(void *member, const char *value)
 
 static const struct option options[] = {
 	{ "--all", NULL,
-	  "set-up, tear-down, acknowledgements and completions of successful Sends too",
+	  "set-up, tear-down, acknowledgements, completions of successful Sends, and what verbs "
+	  "programs ask of their devices too",
 	  OPTION_FLAG, OPTION_SETS(struct wanted, all) },
 	{ "--from", "TIME",
 	  "only what happened from this time of the timeline on: 12.5us, 3ms; without a unit, "
