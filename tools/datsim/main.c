@@ -82,6 +82,9 @@ static int datsim_run(int argc, char **argv)
 		puts("datsim " PACKAGE_VERSION);
 		return EXIT_PASS;
 	}
+	if (usage_with_value(NULL, argv[1], "--help") ||
+	    usage_with_value(NULL, argv[1], "--version"))
+		return EXIT_USAGE;
 	command = find_command(argv[1]);
 	return command ? command->run(argv + 1) : unknown_command(argv[1]);
 }

@@ -123,7 +123,7 @@ static void add_wanted(struct text *text, const struct option *option)
 }
 
 /* value NULL: there is none */
-static int bad_value(const struct command *command, const struct option *option, const char *value)
+static int bad_value(const char *command, const struct option *option, const char *value)
 {
 	struct text wanted = { 0 }, got = { 0 };
 	int code;
@@ -131,7 +131,7 @@ static int bad_value(const struct command *command, const struct option *option,
 	add_wanted(&wanted, option);
 	if (value)
 		text_printable(&got, value, strlen(value));
-	code = usage_error(command->name, "%s wants %s, got %s%s%s", option->name, text_of(&wanted),
+	code = usage_error(command, "%s wants %s, got %s%s%s", option->name, text_of(&wanted),
 			   value ? "'" : "", value ? text_of(&got) : "nothing", value ? "'" : "");
 	text_free(&wanted);
 	text_free(&got);
@@ -208,6 +208,17 @@ bool option_is(const char *word, const char *name)
 	return !word[n] || word[n] == '=' || n == 2;
 }
 
+bool usage_with_value(const char *command, const char *word, const char *name)
+{
+	const struct option flag = { .name = name, .kind = OPTION_FLAG };
+	size_t n = strlen(name);
+
+	if (strncmp(word, name, n) != 0 || word[n] != '=')
+		return false;
+	bad_value(command, &flag, word + n + 1);
+	return true;
+}
+
 static const struct option *find_option(const struct command *command, const char *word)
 {
 	const struct option *option;
@@ -243,7 +254,7 @@ static int read_option(const struct command *command, char **word, char *into,
 	if (next)
 		value = word[1];
 	if (!take_value(option, into + option->offset, value)) {
-		operands->code = bad_value(command, option, value);
+		operands->code = bad_value(command->name, option, value);
 		return 0;
 	}
 	operands->given[option - command->options] = true;
@@ -284,6 +295,8 @@ bool options_read(const struct command *command, char **argv, void *into, struct
 			operands->code = EXIT_PASS;
 			return false;
 		}
+		if (usage_with_value(command->name, *word, "--help"))
+			return false;
 		n = read_option(command, word, into, operands);
 		if (!n)
 			return false;

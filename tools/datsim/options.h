@@ -77,5 +77,7 @@ int usage_error(const char *command, const char *format, ...) __attribute__((for
 /* The same for a word that is none of `names` (ends with NULL), with the nearest one suggested. */
 int usage_unknown(const char *command, const char *what, const char *word,
 		  const char *const *names);
+/* Is this word NAME=VALUE of an option that takes no value? Then stderr says that it takes none. */
+bool usage_with_value(const char *command, const char *word, const char *name);
 
 #endif
