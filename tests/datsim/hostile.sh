@@ -42,13 +42,15 @@ inputs() {
 		says 2 "^(# )?huge.dsim: expected at most|no folder huge" "$@" huge.dsim
 }
 
-echo 1..47
-for command in test explore show "show --svg x" "show --pcapng x" replay conformance; do
+total=53
+echo 1..$total
+for command in test explore show "show --svg x" "show --html x" "show --pcapng x" replay \
+	conformance; do
 	# shellcheck disable=SC2086
 	holds "datsim $command: missing, binary and huge files" inputs "$datsim" $command
 done
 holds "nothing was written" test ! -e x
-for command in explore show "show --svg x" "show --pcapng x" replay; do
+for command in explore show "show --svg x" "show --html x" "show --pcapng x" replay; do
 	# shellcheck disable=SC2086
 	holds "datsim $command: a folder" says 2 '^folder: not a regular file' "$datsim" $command \
 		folder
@@ -70,12 +72,31 @@ for file in /nowhere/x folder; do
 	holds "test --junit $file" says 2 "cannot write $file: " "$datsim" test --junit $file \
 		good.dsim
 	holds "show --svg $file" says 2 "cannot write $file: " "$datsim" show --svg $file good.trace
+	holds "show --html $file" says 2 "cannot write $file: " "$datsim" show --html $file \
+		good.trace
 	holds "run --trace $file" says 2 "cannot write $file: " "$datsim" run --trace $file "$user"
 	holds "conformance --junit $file" says 2 "cannot write $file: " \
 		"$datsim" conformance --junit $file suite
 done
 holds "a full disk is reported" says 2 'cannot write /dev/full: No space' \
 	"$datsim" show --pcapng /dev/full good.trace
+holds "for an HTML page too" says 2 'cannot write /dev/full: No space' \
+	"$datsim" show --html /dev/full good.trace
+# Of a trace that is cut off, or binary from a line on, a whole page with the rows before that
+rows() { grep -c '<tr data-l' "$1"; }
+cut_page() {
+	says 0 "^$1.trace: note: the trace is cut off within a line" \
+		"$datsim" show --html "$1.html" "$1.trace" &&
+		grep -q '^</script></body></html>$' "$1.html" &&
+		[ "$(rows "$1.html")" -gt 2 ] && [ "$(rows "$1.html")" -lt "$(rows good.html)" ]
+}
+cut_pages() {
+	"$datsim" show --html good.html good.trace || return
+	sed '/ reap /q' good.trace | head -c -9 > torn.trace
+	{ cat torn.trace && head -c 100000 binary; } > mixed.trace
+	cut_page torn && cut_page mixed
+}
+holds "a page of a trace that is cut off, or binary from a line on" cut_pages
 echo old > target
 ln -s target link
 holds "a program's trace is written through a symbolic link" sh -c '
@@ -133,10 +154,33 @@ holds "a replay reports a missing script" says 2 '# good.dsim: No such file' "$d
 	good.trace
 mv gone.dsim good.dsim
 
+# ---- long input, signals ----
+
+holds "the shell survives binary input" sh -c 'timeout 20 "$1" shell < binary > out 2>&1' - \
+	"$datsim"
+# The longest script that there may be, and no longer
+{ echo 'use adapter a@emu0' && yes "# a$(printf '%500s' comment)"; } 2> noise |
+	head -c 4194304 > longest.dsim
+holds "a script of 4 MiB is read" says 0 '^ok 1 - longest.dsim' "$datsim" test longest.dsim
+
+# Asked to end, test and sweep say so: who reads TAP would otherwise count tests that are missing.
+bails() {
+	rm -f fifo && mkfifo fifo
+	# shellcheck disable=SC2046 # words
+	(exec env --default-signal=INT "$datsim" "$@" $(yes good.dsim | head -n 3000) > fifo 2>&1) &
+	pid=$!
+	{ read -r plan && kill -INT $pid && cat; } < fifo > rest
+	wait $pid
+	[ $? = 130 ] && [ "$plan" = 1..3000 ] &&
+		tail -n 1 rest | grep 'Bail out! it was asked to end'
+}
+holds "test that is asked to end says so" bails test
+holds "and so does sweep" bails sweep --nth post
+
 # ---- terminals ----
 
 if ! command -v script > /dev/null; then
-	while [ $n -lt 44 ]; do
+	while [ $n -lt $total ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP script(1) is not installed"
 	done
@@ -178,23 +222,3 @@ paged() {
 holds "a timeline on a terminal goes through the pager" paged
 unpaged() { ! paged --no-pager; }
 holds "not with --no-pager" unpaged
-holds "the shell survives binary input" sh -c 'timeout 20 "$1" shell < binary > out 2>&1' - \
-	"$datsim"
-# The longest script that there may be, and no longer
-{ echo 'use adapter a@emu0' && yes "# a$(printf '%500s' comment)"; } 2> noise |
-	head -c 4194304 > longest.dsim
-holds "a script of 4 MiB is read" says 0 '^ok 1 - longest.dsim' "$datsim" test longest.dsim
-
-# Asked to end, test and sweep say so: who reads TAP would otherwise count tests that are missing.
-bails() {
-	rm -f fifo && mkfifo fifo
-	# shellcheck disable=SC2046 # words
-	(exec env --default-signal=INT "$datsim" "$@" $(yes good.dsim | head -n 3000) > fifo 2>&1) &
-	pid=$!
-	{ read -r plan && kill -INT $pid && cat; } < fifo > rest
-	wait $pid
-	[ $? = 130 ] && [ "$plan" = 1..3000 ] &&
-		tail -n 1 rest | grep 'Bail out! it was asked to end'
-}
-holds "test that is asked to end says so" bails test
-holds "and so does sweep" bails sweep --nth post

@@ -79,9 +79,14 @@ bool finish_file(FILE *file, const char *path, struct text *error)
 {
 	int err = 0;
 
-	/* A stream remembers that an earlier write failed, but not with which error. */
-	if (ferror(file))
+	/*
+	 * A stream remembers that an earlier write failed, but not with which error. One byte more
+	 * fails with the same error, as a rule: the file is lost in any case.
+	 */
+	if (ferror(file)) {
 		err = EIO;
+		fputc('\n', file);
+	}
 	if (fflush(file))
 		err = errno;
 	if (file != stdout && fclose(file) && !err)
