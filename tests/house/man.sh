@@ -299,6 +299,84 @@ rule_datsim() {
 	comm -13 "$work/help" "$work/page" | sed 's/^/datsim.1: the tool has no /'
 }
 
+# dat_event(3): each event and each status with its number, none missing, no other.
+header_events() {
+	strip_comments "$headers/dat.h" | awk '
+		/^typedef enum dat_(event_number|dto_completion_status) / { on = 1 }
+		/^}/ { on = 0 }
+		on && /=/ { gsub(/[=,]/, " "); print $1, $2 }'
+	sed -nE 's/^#define (DAT_ASYNC_\w+)\s+\(\(DAT_EVENT_NUMBER\)(\w+)\)/\1 \2/p' \
+		"$headers/udat_vendor_specific.h"
+}
+page_events() {
+	grep -oE '\\fBDAT_[A-Z_]+\\fP \([0-9a-fx]+\)' "$pages/dat_event.3" |
+		sed 's/\\f[BP]//g; s/[()]//g'
+}
+decimal() {
+	while read -r name number; do
+		echo "$name $((number))"
+	done | sort
+}
+rule_event_numbers() {
+	header_events | decimal > "$work/wanted"
+	page_events | decimal > "$work/page"
+	comm -23 "$work/wanted" "$work/page" | sed 's/^/dat_event.3: only the headers have /'
+	comm -13 "$work/wanted" "$work/page" | sed 's/^/dat_event.3: only the page has /'
+}
+
+# dat_event(3): the members of DAT_EVENT with their types, and behind each "The member is" those of
+# that member of the union, a handle's union included.
+header_members() {
+	strip_comments "$headers/dat.h" | awk '
+		/^typedef / { members = "" }
+		/;[ \t]*$/ && !/^}/ { sub(/;/, "", $2); members = members $1 " " $2 "\n" }
+		/^} / { sub(/;/, "", $2); of[$2] = members; members = "" }
+		function expand(name, type,	line, word, i, n) {
+			n = split(of[type], line, "\n")
+			for (i = 1; i < n; i++) {
+				split(line[i], word, " ")
+				print name, word[2]
+				expand(name, word[1])
+			}
+		}
+		END {
+			n = split(of["DAT_EVENT"], line, "\n")
+			for (i = 1; i < n; i++)
+				print "DAT_EVENT", line[i]
+			n = split(of["DAT_EVENT_DATA"], line, "\n")
+			for (i = 1; i < n; i++) {
+				split(line[i], word, " ")
+				expand(word[2], word[1])
+			}
+		}' | sort
+}
+page_members() {
+	{
+		section SYNOPSIS "$pages/dat_event.3" |
+			sed -nE 's/^\.B " +(\w+ \w+);"/DAT_EVENT \1/p'
+		awk '
+			/^The member is/ { on = 1; member = "" }
+			on {
+				line = $0
+				while (match(line, /\\fI[a-z_]+/)) {
+					word = substr(line, RSTART + 3, RLENGTH - 3)
+					line = substr(line, RSTART + RLENGTH)
+					if (member == "")
+						member = word
+					else
+						print member, word
+				}
+			}
+			/\.$/ { on = 0 }' "$pages/dat_event.3"
+	} | sort
+}
+rule_event_members() {
+	header_members > "$work/wanted"
+	page_members > "$work/page"
+	comm -23 "$work/wanted" "$work/page" | sed 's/^/dat_event.3: only the headers have /'
+	comm -13 "$work/wanted" "$work/page" | sed 's/^/dat_event.3: only the page has /'
+}
+
 # Blocks of .EX, one a file: NAME.N.c, or NAME.N.dsim; others have no ending and are not looked at.
 extract() {
 	for page in $(real_pages); do
@@ -340,7 +418,7 @@ rule_examples() {
 
 # ---- each rule for our pages, and for a copy with a mistake ----
 
-plan=16
+plan=18
 echo "1..$plan"
 
 # rule FUNCTION FILE SED-SCRIPT TITLE; the script puts a mistake into a copy of FILE, or removes it.
@@ -383,6 +461,10 @@ rule rule_rulings dat_srq_free.3 's/uling Q5/uling Q55/' "every ruling cited is 
 rule rule_listed dat_pz_freeze.3 add "every page is named in doc/man/Makefile.inc.am"
 rule rule_datsim datsim.1 's/trace/trance/g' \
 	"datsim(1) names the commands and options that the tool has"
+rule rule_event_numbers dat_event.3 's/(0x4006)/(0x4016)/' \
+	"dat_event(3) has the numbers of the headers"
+rule rule_event_members dat_event.3 's/fIconn_qual/fIconn_qualifier/' \
+	"dat_event(3) has the members of the headers"
 rule rule_examples dat_srq_set_lw.3 's/^ *int i;/int j;/' "every example compiles without a warning"
 
 # ---- what needs the library, the tool or a formatter ----
