@@ -262,6 +262,7 @@ stage_campaign() {
 	[ $status = 0 ] || return $status
 	RUNS=100 script "$1-whole" tests/processes/whole/whole.sh || return
 	RUNS=100 LOAD=8 script "$1-whole-load" tests/processes/whole/whole.sh || return
+	LOAD=8 CONNECTIONS=5000 script "$1-order" tests/processes/order/first.sh || return
 	script "$1-slurm" tests/campaign-slurm.sh || return
 	script "$1" tests/campaign.sh
 	status=$?

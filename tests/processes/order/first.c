@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * first plain|srq - the first messages of a connection come after the event that it is established,
- * in order, on one EVD for both, however late the accepting process hears of anything.
+ * first plain|srq [CONNECTIONS] - the first messages of a connection come after the event that it
+ * is established, in order, on one EVD for both, however late the accepting process hears of
+ * anything.
  *
- * The test forces the order of events: the client is stopped until the server has accepted, and the
- * server until the client has sent. So the server finds the word that it is connected and the
- * completions at once.
+ * Without CONNECTIONS the test forces the order of events: the client is stopped until the server
+ * has accepted, and the server until the client has sent. So the server finds the word that it is
+ * connected and the completions at once. With them the two processes make so many connections, one
+ * after the other, and no process is stopped: the load of the machine decides which is late.
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -27,11 +29,14 @@ struct program {
 	pid_t pid;
 	int orders[2], reports[2];
 	bool srq;
+	int connections; /* 0: one, in steps */
+	int ready[2];    /* pipe from server to client: connect now */
 };
 
+/* pipe: -1 if no process waits for it */
 static void put(int pipe)
 {
-	if (write(pipe, "", 1) != 1)
+	if (pipe >= 0 && write(pipe, "", 1) != 1)
 		pair_fail("a process is gone");
 }
 
@@ -69,24 +74,25 @@ static DAT_EP_HANDLE make_ep(const struct pair_node *node, DAT_EVD_HANDLE evd)
 	return ep;
 }
 
-static DAT_EP_HANDLE make_receiver(const struct pair_node *node, DAT_EVD_HANDLE evd, bool with_srq)
+/* srq: NULL for an Endpoint with Receives of its own */
+static DAT_EP_HANDLE make_receiver(const struct pair_node *node, DAT_EVD_HANDLE evd,
+				   DAT_SRQ_HANDLE *srq)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = MESSAGES,
 				  .max_recv_iov = 1,
 				  .low_watermark = DAT_SRQ_LW_DEFAULT };
-	DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
 	DAT_EP_PARAM defaults;
 	DAT_EP_HANDLE ep = make_ep(node, evd);
 
-	if (with_srq) {
-		pair_check(dat_srq_create(node->ia, node->pz, &srq_attr, &srq), "dat_srq_create");
+	if (srq) {
+		pair_check(dat_srq_create(node->ia, node->pz, &srq_attr, srq), "dat_srq_create");
 		pair_check(dat_ep_query(ep, DAT_EP_FIELD_ALL, &defaults), "dat_ep_query");
 		pair_check(dat_ep_free(ep), "dat_ep_free");
-		pair_check(dat_ep_create_with_srq(node->ia, node->pz, evd, evd, evd, srq,
+		pair_check(dat_ep_create_with_srq(node->ia, node->pz, evd, evd, evd, *srq,
 						  &defaults.ep_attr, &ep),
 			   "dat_ep_create_with_srq");
 	}
-	post(node, ep, srq);
+	post(node, ep, srq ? *srq : DAT_HANDLE_NULL);
 	return ep;
 }
 
@@ -102,16 +108,59 @@ static DAT_EVD_HANDLE open_node(struct pair_node *node)
 	return evd;
 }
 
+static void listen_with(const struct pair_node *node, DAT_EVD_HANDLE evd)
+{
+	DAT_PSP_HANDLE psp;
+
+	pair_check(dat_psp_create(node->ia, QUALIFIER, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		   "dat_psp_create");
+}
+
+static void expect_first(const struct pair_node *node, DAT_EVD_HANDLE evd)
+{
+	expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (DAT_UINT64 i = 0; i < MESSAGES; i++) {
+		expect_dto(evd, i);
+		if (node->messages[i].round != i)
+			pair_fail("a Receive holds another message");
+	}
+}
+
+static void connect_and_send(const struct pair_node *node, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep,
+			     int report)
+{
+	struct sockaddr_in host = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
+	pair_check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER, DAT_TIMEOUT_INFINITE, 0,
+				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		   "dat_ep_connect");
+	put(report);
+	expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
+	for (DAT_UINT64 i = 0; i < MESSAGES; i++) {
+		DAT_LMR_TRIPLET segment = pair_segment(node, (int)i);
+		DAT_DTO_COOKIE cookie = { .as_64 = i };
+
+		node->messages[i].round = i;
+		pair_check(dat_ep_post_send(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+			   "dat_ep_post_send");
+	}
+	put(report);
+	for (DAT_UINT64 i = 0; i < MESSAGES; i++)
+		expect_dto(evd, i);
+}
+
+/* ---- one connection, in steps ---- */
+
 static void serve_one(const struct program *self)
 {
 	struct pair_node node;
 	DAT_EVD_HANDLE evd = open_node(&node);
-	DAT_EP_HANDLE ep = make_receiver(&node, evd, self->srq);
-	DAT_PSP_HANDLE psp;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep = make_receiver(&node, evd, self->srq ? &srq : NULL);
 	DAT_EVENT event;
 
-	pair_check(dat_psp_create(node.ia, QUALIFIER, evd, DAT_PSP_CONSUMER_FLAG, &psp),
-		   "dat_psp_create");
+	listen_with(&node, evd);
 	put(self->reports[1]);
 	event = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
 	put(self->reports[1]);
@@ -120,12 +169,7 @@ static void serve_one(const struct program *self)
 		   "dat_cr_accept");
 	put(self->reports[1]);
 	get(self->orders[0]);
-	expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	for (DAT_UINT64 i = 0; i < MESSAGES; i++) {
-		expect_dto(evd, i);
-		if (node.messages[i].round != i)
-			pair_fail("a Receive holds another message");
-	}
+	expect_first(&node, evd);
 	put(self->reports[1]);
 	get(self->orders[0]);
 	pair_check(dat_ia_close(node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
@@ -133,30 +177,59 @@ static void serve_one(const struct program *self)
 
 static void ask_one(const struct program *self)
 {
-	struct sockaddr_in host = { .sin_family = AF_INET,
-				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct pair_node node;
 	DAT_EVD_HANDLE evd = open_node(&node);
 	DAT_EP_HANDLE ep = make_ep(&node, evd);
 
-	pair_check(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&host, QUALIFIER, DAT_TIMEOUT_INFINITE, 0,
-				  NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		   "dat_ep_connect");
-	put(self->reports[1]);
-	expect_event(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	for (DAT_UINT64 i = 0; i < MESSAGES; i++) {
-		DAT_LMR_TRIPLET segment = pair_segment(&node, (int)i);
-		DAT_DTO_COOKIE cookie = { .as_64 = i };
-
-		node.messages[i].round = i;
-		pair_check(dat_ep_post_send(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG),
-			   "dat_ep_post_send");
-	}
-	put(self->reports[1]);
-	for (DAT_UINT64 i = 0; i < MESSAGES; i++)
-		expect_dto(evd, i);
+	connect_and_send(&node, evd, ep, self->reports[1]);
 	put(self->reports[1]);
 	get(self->orders[0]);
+	pair_check(dat_ia_close(node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+}
+
+/* ---- many connections, without a stop ---- */
+
+static void serve_many(const struct program *self)
+{
+	struct pair_node node;
+	DAT_EVD_HANDLE evd = open_node(&node);
+
+	listen_with(&node, evd);
+	for (int i = 0; i < self->connections; i++) {
+		DAT_SRQ_HANDLE srq;
+		DAT_EP_HANDLE ep = make_receiver(&node, evd, self->srq ? &srq : NULL);
+		DAT_EVENT event;
+
+		for (int message = 0; message < MESSAGES; message++)
+			node.messages[message].round = MESSAGES;
+		put(self->ready[1]);
+		event = expect_event(evd, DAT_CONNECTION_REQUEST_EVENT);
+		pair_check(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0,
+					 NULL),
+			   "dat_cr_accept");
+		expect_first(&node, evd);
+		expect_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+		pair_check(dat_ep_free(ep), "dat_ep_free");
+		if (self->srq)
+			pair_check(dat_srq_free(srq), "dat_srq_free");
+	}
+	pair_check(dat_ia_close(node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+}
+
+static void ask_many(const struct program *self)
+{
+	struct pair_node node;
+	DAT_EVD_HANDLE evd = open_node(&node);
+
+	for (int i = 0; i < self->connections; i++) {
+		DAT_EP_HANDLE ep = make_ep(&node, evd);
+
+		get(self->ready[0]);
+		connect_and_send(&node, evd, ep, -1);
+		pair_check(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
+		expect_event(evd, DAT_CONNECTION_EVENT_DISCONNECTED);
+		pair_check(dat_ep_free(ep), "dat_ep_free");
+	}
 	pair_check(dat_ia_close(node.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 }
 
@@ -206,37 +279,65 @@ static void finish(const struct program *program)
 {
 	int status;
 
-	give_order(program);
 	if (waitpid(program->pid, &status, 0) != program->pid || status)
 		pair_fail("a process does not end well");
+}
+
+static void run_in_steps(struct program *server, struct program *client)
+{
+	start(server, serve_one);
+	await_report(server);
+	start(client, ask_one);
+	await_report(client);
+	await_report(server);
+	ends_look(stop, client);
+	give_order(server);
+	await_report(server);
+	ends_look(stop, server);
+	kill(client->pid, SIGCONT);
+	await_report(client);
+	kill(server->pid, SIGCONT);
+	give_order(server);
+	await_report(server);
+	await_report(client);
+	give_order(server);
+	finish(server);
+	give_order(client);
+	finish(client);
+}
+
+static void run_at_once(struct program *server, struct program *client)
+{
+	int ready[2];
+
+	if (pipe(ready))
+		pair_fail("no pipe");
+	memcpy(server->ready, ready, sizeof(ready));
+	memcpy(client->ready, ready, sizeof(ready));
+	start(server, serve_many);
+	close(ready[1]);
+	start(client, ask_many);
+	close(ready[0]);
+	finish(server);
+	finish(client);
 }
 
 int main(int argc, char **argv)
 {
 	struct program server = { 0 }, client = { 0 };
+	int connections = argc == 3 ? atoi(argv[2]) : 0;
 
-	if (argc != 2 || (strcmp(argv[1], "plain") && strcmp(argv[1], "srq"))) {
-		fputs("usage: first plain|srq\n", stderr);
+	if (argc < 2 || argc > 3 || (strcmp(argv[1], "plain") && strcmp(argv[1], "srq")) ||
+	    (argc == 3 && connections <= 0)) {
+		fputs("usage: first plain|srq [CONNECTIONS]\n", stderr);
 		return 2;
 	}
 	hang_begin("the first messages of a connection");
 	server.srq = strcmp(argv[1], "srq") == 0;
-	start(&server, serve_one);
-	await_report(&server);
-	start(&client, ask_one);
-	await_report(&client);
-	await_report(&server);
-	ends_look(stop, &client);
-	give_order(&server);
-	await_report(&server);
-	ends_look(stop, &server);
-	kill(client.pid, SIGCONT);
-	await_report(&client);
-	kill(server.pid, SIGCONT);
-	give_order(&server);
-	await_report(&server);
-	await_report(&client);
-	finish(&server);
-	finish(&client);
+	server.connections = client.connections = connections;
+	if (connections)
+		run_at_once(&server, &client);
+	else
+		run_in_steps(&server, &client);
 	return 0;
 }
