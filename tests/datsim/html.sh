@@ -13,7 +13,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..24
+echo 1..25
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -38,6 +38,8 @@ arms() {
 		grep -q "<text class='label.*>ibv_req_notify_cq(cq1)<" "$page"
 }
 holds "arming a CQ is in the timeline and in the diagram" arms
+holds "a note has its time" grep -q "<tr class='note'><td>[0-9.]*</td><td[^>]*>a second conn" \
+	"$scratch/first"
 holds "a page of a part" write_page --from 6 --until 9 "$wire"
 holds "has that part only" sh -c "grep -q '>8.081<' $page && ! grep -q '>10.191<' $page"
 expect 2 'cannot write /nowhere/x.html' show --html /nowhere/x.html "$wire"

@@ -31,7 +31,7 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..57
+echo 1..59
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
@@ -80,6 +80,22 @@ faults() {
 		grep -q 'client>server READ #2 delayed by fault 2, line 2' "$scratch/rows"
 }
 holds "faults have their link, their rule and its line" faults
+timed() {
+	for name in $traces; do
+		only "$name.trace" --all --width 400 |
+			grep -vE '^ *([0-9]+\.[0-9]{3}|set-up) |^$' && return 1
+	done
+	return 0
+}
+holds "every line that is not folded has a time" timed
+folded() {
+	printf '%s\n' 'libdat trace 1' '7500 - note this goes on in a line of its own' \
+		'8000 - note' '# end lines=2' > "$scratch/note.trace"
+	only "$scratch/note.trace" --width 40 > "$scratch/rows"
+	printf '%s\n' '' '   7.500 this goes on in a line of its' '         own' '   8.000 ' |
+		diff - "$scratch/rows"
+}
+holds "so has a note; where it goes on there is none" folded
 shown() { only programs.trace --all --grep "$1" | grep -qE "$2"; }
 for call in 'ia_open(ia1)' 'ep_connect(ep1)' 'cr_accept(ep1)' 'psp_create(psp1, 7700)'; do
 	holds "dat_$call is shown" shown . "dat_$(echo "$call" | sed 's/[()]/[&]/g')"

@@ -96,7 +96,9 @@ static void put_note(struct html *html, const struct trace_line *line)
 	} else if (span_is(line->rest, "script ends")) {
 		html->over = true;
 	} else if (html->begun && !html->over && !is_inner_note(line->rest)) {
-		fputs("<tr class='note'><td></td><td colspan='4'>", html->out);
+		fputs("<tr class='note'>", html->out);
+		put_time(html, line->ns);
+		fputs("<td colspan='4'>", html->out);
 		put_span(html->out, line->rest);
 		fputs("</td></tr>\n", html->out);
 		html->rows++;

@@ -202,7 +202,7 @@ static void read_note(struct show *show, const struct trace_line *line, bool bef
 		rows_flush(&show->rows);
 		show->over = true;
 	} else if (takes_note(show, line)) {
-		rows_note(&show->rows, line->rest);
+		rows_note(&show->rows, line->ns, line->rest);
 	}
 }
 

@@ -287,20 +287,21 @@ static void put_row(struct rows *rows)
 	rows->noted = false;
 }
 
-/* Text under the columns, folded. */
+/* Text beside the column of times, folded; the time of the first line is already there. */
 static void put_text(const struct rows *rows, const char *s)
 {
 	int width = rows->width - rows->time_width - 1;
-	const char *rest;
+	const char *rest = s;
 	size_t length;
 
-	while (*s) {
+	do {
+		if (rest != s)
+			put_spaces(rows, rows->time_width + 1);
+		s = rest;
 		length = wrap_piece(s, width, &rest);
-		put_spaces(rows, rows->time_width + 1);
 		fwrite(s, 1, length, rows->terminal->out);
 		fputc('\n', rows->terminal->out);
-		s = rest;
-	}
+	} while (*rest);
 }
 
 void rows_titles(struct rows *rows, const struct text *legend)
@@ -328,6 +329,9 @@ void rows_titles(struct rows *rows, const struct text *legend)
 		fputs(rows->terminal->utf8 ? "─" : "-", out);
 	set_colour(rows, RESET);
 	fputc('\n', out);
+	if (!legend->length)
+		return;
+	put_spaces(rows, rows->time_width + 1);
 	put_text(rows, text_of(legend));
 }
 
@@ -432,7 +436,7 @@ void rows_add(struct rows *rows, const struct row_cells *next)
 	row->filled = last_cell(row);
 }
 
-void rows_note(struct rows *rows, struct span note)
+void rows_note(struct rows *rows, uint64_t ns, struct span note)
 {
 	struct text text = { 0 };
 
@@ -442,6 +446,7 @@ void rows_note(struct rows *rows, struct span note)
 	if (rows->any || !rows->noted)
 		fputc('\n', rows->terminal->out);
 	text_printable(&text, note.s, note.length);
+	put_time(rows, ns);
 	set_colour(rows, BOLD);
 	put_text(rows, text_of(&text));
 	set_colour(rows, RESET);

@@ -67,7 +67,8 @@ void rows_titles(struct rows *rows, const struct text *legend);
 /* Add a row; its texts are copied. */
 void rows_add(struct rows *rows, const struct row_cells *next);
 void rows_flush(struct rows *rows);
-void rows_note(struct rows *rows, struct span note);
+/* Add a note: a row of its own, across all columns. */
+void rows_note(struct rows *rows, uint64_t ns, struct span note);
 void rows_free(struct rows *rows);
 void row_cells_free(struct row_cells *row);
 
