@@ -28,7 +28,7 @@ echo 'fault link emu1>b drop' > actor.dsim
 echo 'fault qp emu1.ep rnr' > ep.dsim
 echo 'fault link emu1>emu0 dorp' > word.dsim
 
-echo 1..68
+echo 1..74
 expect 0 'left +nothing' run -- "$top/examples/srq_server"
 expect 0 '800 RECV, .*12 ASYNC_SRQ_LOW_WATERMARK' run "$top/examples/srq_server"
 expect 0 '400 replies verified' run --quiet "$top/examples/srq_server"
@@ -187,6 +187,46 @@ END
 chmod +x ends.sh
 printf 'libdat trace 1\n# command=datsim run ./ends.sh\n' > ends.trace
 expect 143 'replay: it was asked to end' replay ends.trace
+# So it does what programs leave behind, and the account has what that has done. Every process has
+# the pipe `up` open: its reader is at the end once none is left.
+mkfifo up never
+termed() {
+	"$datsim" run "$@" > account 2>&1 3> up &
+	tool=$!
+	exec 4< up
+	read -r _ <&4 && kill -TERM $tool
+	wait $tool
+	status=$?
+	cat account
+	dd iflag=nonblock status=none <&4 > rest
+	left=$?
+	exec 4<&-
+	[ $status = 143 ] && [ $left = 0 ]
+}
+server=$top/examples/pair/server
+client=$top/examples/pair/client
+export server client behaves
+# shellcheck disable=SC2016
+served() {
+	termed "$@" -- --node server sh -c '"$server" 5 & wait' + --node client \
+		sh -c '"$client" localhost 20; echo >&3; read -r _ < never' || return 1
+	grep -qE '^  events .* 20 RECV|^  events .* 21 RECV' account &&
+		grep -q '^  left  *server-emu0.ia1, ' account &&
+		"$datsim" fabric list 2>&1 | grep 'there is no shared fabric'
+}
+holds "a server in the background ends with the programs" served
+holds "in lockstep, too" served --lockstep
+echo 'trap "echo > asked; exit" TERM; sleep 1000 & echo >&3; wait' > asked.sh
+echo 'trap "" TERM; echo >&3; exec sleep 1000' > deaf.sh
+# shellcheck disable=SC2016
+{
+	holds "it is asked to end" eval 'termed sh -c "\"\$behaves\" well; sh asked.sh & wait" &&
+		[ -e asked ] && grep "^  left  *nothing" account'
+	holds "and killed if it does not" termed sh -c '"$behaves" well; sh deaf.sh & wait'
+	expect 0 'left +nothing' run \
+		sh -c '"$behaves" well; sleep 1000 > /dev/null 2>&1 & echo $! > pid'
+}
+holds "what a program leaves goes on unless datsim is asked to end" eval 'kill "$(cat pid)"'
 holds "nothing stays in TMPDIR" [ -z "$(ls tmp)" ]
 TMPDIR=/nowhere
 expect 99 'cannot make a folder' run ls

@@ -20,6 +20,8 @@
 #define PASSES_MOST 64  /* of processes that have children, which have children ... */
 #define LOOKS_MOST  200 /* at a fabric whose processes die */
 #define LOOK_NS     5000000
+#define ASKS_MOST   400 /* looks at children that have been asked to end */
+#define ASKED_MOST  64  /* children that are asked only once */
 
 /* The parent of a process, by "PID (NAME) STATE PARENT ..."; 0: unknown. */
 static pid_t parent_of(const char *pid)
@@ -84,6 +86,43 @@ void orphans_adopt(pid_t *kept, int n)
 	if (n > 0)
 		each_child(keep_child, &children);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+struct asking {
+	const pid_t *kept;
+	int n, count, found;
+	pid_t asked[ASKED_MOST];
+};
+
+static void ask_child(pid_t pid, void *ctx)
+{
+	struct asking *asking = ctx;
+
+	if (is_kept(pid, asking->kept, asking->n))
+		return;
+	asking->found++; /* one that has ended may have left children that were not seen */
+	if (waitpid(pid, NULL, WNOHANG) != 0 || is_kept(pid, asking->asked, asking->count))
+		return;
+	if (asking->count < ASKED_MOST)
+		asking->asked[asking->count++] = pid;
+	kill(pid, SIGTERM);
+}
+
+void orphans_ask(const pid_t *kept, int n, const char *fabric)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	struct asking asking = { .kept = kept, .n = n };
+	DAT_SIM_MEMBER member;
+
+	for (int look = 0; look < ASKS_MOST; look++) {
+		asking.found = 0;
+		each_child(ask_child, &asking);
+		if (!asking.found)
+			return;
+		if (fabric)
+			dat_sim_fabric_member(fabric, 0, &member);
+		nanosleep(&pause, NULL);
+	}
 }
 
 static void end_child(pid_t pid, void *ctx)

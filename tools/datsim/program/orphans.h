@@ -14,6 +14,12 @@
  * became this process may have left some), at most n; the rest of the array is not changed.
  */
 void orphans_adopt(pid_t *kept, int n);
+/*
+ * Ask them by SIGTERM to end, and wait until they have, at most for a grace period. fabric: one
+ * that they may be on, whose dead members are removed meanwhile, so that others get their turns;
+ * NULL: none.
+ */
+void orphans_ask(const pid_t *kept, int n, const char *fabric);
 /* Kill and reap all children of this process, and theirs, except those; 0: no process. */
 void orphans_end(const pid_t *kept, int n);
 /*

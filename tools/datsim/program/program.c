@@ -176,6 +176,8 @@ static int run_program(struct program *program)
 		if (sig || program->late)
 			kill(pid, program->late ? SIGKILL : sig);
 	}
+	if (ended->by)
+		programs_end_left(&program->several, NULL);
 	if (pid < 0) {
 		usage_error("run", "cannot start another process: %s", strerror(errno));
 		return EXIT_INTERNAL;
@@ -432,8 +434,7 @@ static int run_command(char **argv)
 		if (!program.several.count)
 			startup_warn_of_launcher(program.argv[0]);
 		ended_watch(&program.ended);
-		if (program.hang > 0)
-			orphans_adopt(program.several.kept, ARRAY_SIZE(program.several.kept));
+		orphans_adopt(program.several.kept, ARRAY_SIZE(program.several.kept));
 		code = EXIT_INTERNAL;
 		if (set_environment(&program, &trace))
 			code = run_and_report(&program, text_of(&trace), text_of(&command));

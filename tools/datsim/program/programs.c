@@ -271,6 +271,12 @@ static int run_all(struct programs *programs)
 	return ended_code(programs->ended, code);
 }
 
+void programs_end_left(const struct programs *programs, const char *fabric)
+{
+	orphans_ask(programs->kept, ARRAY_SIZE(programs->kept), fabric);
+	orphans_end(programs->kept, ARRAY_SIZE(programs->kept));
+}
+
 void programs_name_fabric(pid_t pid, char name[FABRIC_NAME])
 {
 	snprintf(name, FABRIC_NAME, "run-%d", (int)pid);
@@ -298,12 +304,15 @@ int programs_run(struct programs *programs)
 	programs->began = seconds_of(CLOCK_MONOTONIC);
 	code = run_all(programs);
 	unsetenv("DATSIM_FABRIC");
-	/* With a limit this process adopts what they leave: no run is to go on behind its end. */
+	if (programs->patient && programs->ended->by)
+		programs_end_left(programs, programs->fabric);
+	/* With a limit no run is to go on behind its end. */
 	if (DAT_GET_TYPE(dat_sim_fabric_destroy(programs->fabric)) != DAT_INVALID_STATE)
 		return code;
 	if (programs->limit > 0)
 		orphans_end(programs->kept, ARRAY_SIZE(programs->kept));
-	if (programs->limit <= 0 || !orphans_leave_fabric(programs->fabric))
+	if ((programs->limit <= 0 && !programs->ended->by) ||
+	    !orphans_leave_fabric(programs->fabric))
 		fprintf(stderr, "datsim run: a process still takes part in fabric %s\n",
 			programs->fabric);
 	return code;

@@ -59,6 +59,12 @@ void programs_report(const struct programs *programs, struct text *text);
 bool programs_opened(const struct programs *programs, const struct account *account,
 		     struct text *faults);
 
+/*
+ * The tool was asked to end, and its programs have ended: end what they have left. fabric: as for
+ * orphans_ask.
+ */
+void programs_end_left(const struct programs *programs, const char *fabric);
+
 /* Start a program, again perhaps. */
 bool programs_start(struct programs *programs, int i);
 /* Within a run: wait until program i, just started, is ready for the next one. */
