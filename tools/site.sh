@@ -21,6 +21,12 @@ mkdir -p "$docs/packaging" && cp "$sources/packaging/README.md" "$docs/packaging
 cp -r "$sources"/doc/*.md "$sources"/doc/img "$sources"/doc/results "$docs/doc"
 mkdir -p "$docs/tests" && cp "$sources/tests/README.md" "$docs/tests/README.md"
 cp "$sources/LICENSE" "$docs/LICENSE.txt"
+cp "$sources/tools/site.css" "$docs/site.css"
+# Python-Markdown takes no line with words behind the language for the begin of a block. A file's
+# name goes on a line before the block; other words are for the tests of the documents.
+find "$docs" -name '*.md' -exec sed -i -E '
+	s,^```([a-z]+) ([^ ]*[.][^ ]+)$,<p class="file">\2</p>\n\n```\1,
+	s,^(```[a-z]+) .*,\1,' {} +
 
 # One page of the manual each, and a list of them; a reference such as dat_ia_open(3) is a link.
 {
@@ -29,9 +35,13 @@ cp "$sources/LICENSE" "$docs/LICENSE.txt"
 	echo '| page | |'
 	echo '|---|---|'
 } > "$docs/man/index.md"
-for page in "$sources"/doc/man/*.[1357]; do
+# What explains the others comes first.
+{
+	printf '%s\n' libdat.3 datsim.1 datsim-script.5 dat_sim.3 dat_event.3
+	cd "$sources/doc/man" && ls -- *.[1357]
+} | awk '!seen[$0]++' | while read -r name; do
+	page=$sources/doc/man/$name
 	grep -q '^\.so ' "$page" && continue
-	name=$(basename "$page")
 	title="${name%.*}(${name##*.})"
 	about=$(sed -n '/^\.SH NAME/{n;s/.*\\- //p}' "$page" | sed 's/\\f[BIRP]//g; s/\\-/-/g')
 	echo "| [$title]($name.md) | $about |" >> "$docs/man/index.md"
@@ -70,6 +80,7 @@ site_dir: $to
 theme:
   name: mkdocs
   highlightjs: false
+extra_css: [site.css]
 nav:
   - libdat: README.md
   - Use:

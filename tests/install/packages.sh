@@ -32,7 +32,7 @@ holds "lintian finds no error" lintian --fail-on error "$work"/src/*.changes
 # shellcheck source=/dev/null
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 fresh() {
-	mmdebstrap --variant=minbase --include=ibverbs-utils,gcc,libc6-dev,pkg-config \
+	mmdebstrap --variant=minbase --include=ibverbs-utils,gcc,libc6-dev,pkg-config,zsh \
 		--customize-hook='chroot "$1" useradd --create-home user' --skip=cleanup/apt \
 		"$release" "$root" && mkdir -p "$root/packages" &&
 		cp -r /etc/apt/apt.conf.d /etc/apt/auth.conf.d "$root/etc/apt/" &&
@@ -59,6 +59,8 @@ program() {
 holds "a program is built and runs" program
 page() { dpkg-deb -c "$work"/src/libdat-dev_*.deb | grep -q 'man3/dat_event.3.gz$'; }
 holds "pages of the manual are there" page
+completes() { as_user "zsh -fc \"autoload +X -U _datsim && whence -v _datsim\""; }
+holds "zsh finds its completion" completes
 holds "they are removed" inside "apt-get purge -y --auto-remove libdat1 libdat-dev datsim \
 	datsim-verbs libdat-doc"
 leftovers() {
@@ -70,5 +72,12 @@ holds "nothing of them is left" leftovers
 
 # The pages of make site: mkdocs finds no dead link among documents, linkchecker none in the pages.
 holds "the documents become a site" sh "$here/tools/site.sh" "$here" "$work/site"
+# Two ways in which a block of a document can be missed: its fence is text, its code is a heading.
+blocks() {
+	! grep -rE --include='*.html' '<p>```|^```|<h[1-6][^>]*>include' "$work/site" &&
+		grep -q '<p class="file">first.c</p>' "$work/site/index.html" &&
+		grep -q '<pre><code class="language-c">#include' "$work/site/index.html"
+}
+holds "the blocks of code in it are blocks" blocks
 holds "no link in it is dead" linkchecker --no-warnings "$work/site/index.html"
 echo "1..$n"
