@@ -40,7 +40,22 @@ offers() {
 holds "bash completes a command" offers explore datsim expl
 holds "bash completes an option" offers --profile datsim run --pro
 holds "bash completes the words of an option" offers 'ib iwarp' datsim run --profile ''
-holds "bash completes kinds of faults" offers 'latency loss' datsim explore --faults l
+holds "bash completes kinds of faults" offers 'loss latency' datsim explore --faults l
+holds "bash completes kinds behind a comma, but none twice" offers 'loss,hostile,latency' \
+	datsim explore --faults loss,hostile,l
+holds "bash completes when to use colours" offers 'auto always' datsim test --color a
+# Each kind that bash offers is one that explore takes, which then misses its script.
+every_kind() {
+	local kind
+	offers hostile datsim explore --faults hos && offers restart datsim explore --faults res &&
+		offers all datsim explore --faults al || return 1
+	_datsim_kinds datsim | tr ' ' '\n' > kinds
+	[ "$(wc -l < kinds)" -ge 14 ] && while read -r kind; do
+		! datsim explore --lockstep --faults "$kind" 2>&1 | grep -q 'wants kinds' ||
+			return 1
+	done < kinds
+}
+holds "bash offers every kind that explore takes" every_kind
 holds "bash completes the argument of help" offers sweep datsim help sw
 holds "bash leaves a program's arguments to the shell" offers '' datsim run -- ls --se
 every_command() {
@@ -54,10 +69,26 @@ every_command() {
 	done
 }
 holds "every command and every option is offered" every_command
+# zsh_offers WANTED WORD...: what zsh would add for the last word
+zsh_offers() {
+	local wanted=$1
+	shift
+	[ "$(zsh -fc '
+		fpath=($1 $fpath); shift
+		autoload -U _datsim
+		compset() { : }
+		compadd() { print $found }
+		words=("$@") CURRENT=$#
+		_datsim' zsh "$packaging/completion" "$@")" = "$wanted" ]
+}
 if have zsh; then
-	holds "zsh can read its completion" zsh -n "$packaging/completion/_datsim"
+	holds "zsh completes the words of an option" zsh_offers 'auto always never' \
+		datsim test --color ''
+	holds "zsh completes kinds of faults" zsh_offers "$(echo $(cat kinds))" \
+		datsim explore --faults drop,
 else
-	skips "zsh can read its completion" "no zsh"
+	skips "zsh completes the words of an option" "no zsh"
+	skips "zsh completes kinds of faults" "no zsh"
 fi
 
 # ---- editors ----

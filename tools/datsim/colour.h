@@ -17,10 +17,10 @@ enum colour {
 extern const char *const colours[];
 
 /* A row of a table of options, whose struct has the choice as an int. */
-#define OPTION_COLOUR(what, member)                                                      \
-	{                                                                                \
-		"--color", "WHEN", "auto (the default), always or never", OPTION_CHOICE, \
-			.choices = colours, OPTION_SETS(what, member)                    \
+#define OPTION_COLOUR(what, member)                                               \
+	{                                                                         \
+		"--color", "auto|always|never", "(default: auto)", OPTION_CHOICE, \
+			.choices = colours, OPTION_SETS(what, member)             \
 	}
 
 /* Auto: on a terminal that has colours, unless NO_COLOR is set. */
