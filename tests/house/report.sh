@@ -1,5 +1,7 @@
 #!/bin/bash
-# tests/check/report.sh: what ./check says of a stage, above all of one that tested nothing.
+# What ./check says of a stage, above all of one that tested nothing (tests/check/report.sh), and of
+# a word that it or ./demo does not know (tests/check/nearest.sh).
+sources=$(cd "$top_srcdir" && pwd)
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tests" "$work/build/log" "$work/build/a"
@@ -57,7 +59,7 @@ says() {
 	fi
 }
 
-echo 1..13
+echo 1..19
 says "a stage that passes" 0 '^      ok: 1 passed, 0 failed, 1 skipped ' good
 says "the last line has the sum" 0 '^2 passed, 0 failed, 1 skipped$' good silent
 says "a stage without tests is one test" 0 '^1 passed, 0 failed, 0 skipped$' silent
@@ -76,3 +78,23 @@ n=$((n + 1))
 [ $verdict -eq 0 ] || echo -n 'not '
 echo "ok $n - and to the messages beside it"
 [ $verdict -eq 0 ] || sed 's/^/#   /' said
+
+# suggests PATTERN COMMAND...: status 2, and the first line of the message ends so
+suggests() {
+	local pattern=$1
+	shift
+	n=$((n + 1))
+	(cd "$sources" && "$@") > said 2>&1 < /dev/null
+	if [ $? -eq 2 ] && head -n 1 said | grep -qE "$pattern\$"; then
+		echo "ok $n - $*"
+	else
+		echo "not ok $n - $*: expected ... $pattern"
+		sed 's/^/#   /' said
+	fi
+}
+suggests "found 'tets'; did you mean tests[?]" ./check tets
+suggests "found '--ful'; did you mean --full[?]" ./check --ful
+suggests "belongs to 'connnect'; did you mean connect[?]" ./check only connnect
+suggests "found 'srq'; for the tests of srq: ./check only srq" ./check srq
+suggests "found 'elephant'" ./check elephant
+suggests "found 'pari'; did you mean pair[?]" ./demo pari
