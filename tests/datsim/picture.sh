@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..47
+echo 1..48
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -250,6 +250,10 @@ holds "no arrow crosses the names that are repeated" crossed
 holds "1,000 rows are four pages" sh -c "ls $scratch/many-[1-4].svg && ! ls $scratch/many-5.svg"
 holds "and an index that leads to each" sh -c "[ \$(grep -c \"<a href='many-[1-4].svg'>\" \
 	$scratch/many.svg) -eq 4 ]"
+sed '/ packet .* psn=302$/,$d' "$scratch/many.trace" > "$scratch/one.trace"
+echo '# end lines=303' >> "$scratch/one.trace"
+(cd "$scratch" && "$datsim" show --svg one.svg one.trace)
+holds "which says 1 row, 1 packet" grep -q '>1 row, 1 packet<' "$scratch/one.svg"
 all_once() {
 	cat "$scratch"/many-?.svg | sed -n 's/.*>SEND #\([0-9]*\)<.*/\1/p' | sort -n \
 		> "$scratch/seen"

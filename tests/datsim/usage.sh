@@ -62,10 +62,11 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..78
+echo 1..79
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
+expect 0 'datsim run  *run programs, of uDAPL or verbs,' help help
 expect 0 '^datsim [0-9]' --version
 expect 2 'device needs --provider hw' test --device rxe0 good.dsim
 expect 2 'provider wants emu or hw, got .soft.' test --provider soft good.dsim

@@ -61,7 +61,7 @@ static int datsim_help(const char *name)
 {
 	const struct command *command = name ? find_command(name) : NULL;
 
-	if (name && !command)
+	if (name && !command && strcmp(name, "help") != 0)
 		return unknown_command(name);
 	if (command)
 		help_print(command);

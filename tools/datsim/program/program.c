@@ -453,7 +453,7 @@ static int run_command(char **argv)
 const struct command command_run = {
 	.name = "run",
 	.operands = "[--] PROGRAM ARGS... [+ PROGRAM ARGS...]...",
-	.summary = "run a uDAPL program on a simulated fabric",
+	.summary = "run programs, of uDAPL or verbs, on a simulated fabric",
 	.about = about_run,
 	.options = options,
 	.details = details_run,

@@ -126,9 +126,10 @@ static void put_entry(FILE *out, const struct picture *picture, const struct pag
 		   strlen(slash ? slash + 1 : text_of(&name)));
 	fprintf(out,
 		"'><text class='index' x='20' y='%.0f'>page %zu: %.3f to %.3f us</text></a>"
-		"<text x='330' y='%.0f'>%zu rows, %zu packets</text>",
+		"<text x='330' y='%.0f'>%zu row%s, %zu packet%s</text>",
 		y, number, since_us(picture, page->begin_ns), since_us(picture, page->end_ns), y,
-		page->rows, page->packets);
+		page->rows, page->rows == 1 ? "" : "s", page->packets,
+		page->packets == 1 ? "" : "s");
 	if (page->wrong)
 		fprintf(out, "<text class='wrong' x='540' y='%.0f'>%zu in red</text>", y,
 			page->wrong);
