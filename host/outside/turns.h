@@ -16,9 +16,12 @@
  * than the first, names that libc makes up (mkstemp, mkdtemp, tmpfile, tempnam), random numbers of
  * the processor (rdrand) and those that the kernel leaves in memory (AT_RANDOM), those of a stream
  * that is read by fscanf or without libc's lock (getc_unlocked, fread_unlocked), paths with a
- * process id below /proc, and system calls that a program makes itself, by syscall() (but for those
- * of turns_syscall.c) or in a static program. A thread that blocks there is preempted, and the
- * trace says in which call. The same goes for semaphores and locks in memory that processes share.
+ * process id below /proc, pipes with names (FIFOs) that are opened by creat or freopen, and system
+ * calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a static
+ * program. A thread that blocks there is preempted, and the trace says in which call. The same goes
+ * for semaphores and locks in memory that processes share. Who reads what printf, puts or putc have
+ * written to a pipe or socket by themselves, because the stream has no buffer or its buffer was
+ * full, wakes at the next flush, write or close.
  * A call that waits for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
@@ -174,6 +177,11 @@ void turns_timer_closed(int fd);
 bool turns_wait_fd(uint64_t ns);
 /* Until something can be read. False: its time is over, errno says so. */
 bool turns_await_in(int fd);
+
+/* ---- turns_fd.c ---- */
+
+/* write, for the function of libc that the program has called from there. */
+ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 
 /* ---- turns_lock.c ---- */
 

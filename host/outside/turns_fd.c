@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -245,6 +246,11 @@ DEFINE(ssize_t, read, "read", int fd, void *to, size_t n)
 	return read_in_turn(CALLER, fd, to, n);
 }
 
+DEFINE(int, eventfd_read, "eventfd_read", int fd, eventfd_t *value)
+{
+	return read_in_turn(CALLER, fd, value, sizeof(*value)) == sizeof(*value) ? 0 : -1;
+}
+
 DEFINE(ssize_t, readv, "readv", int fd, const struct iovec *iov, int n)
 {
 	return await_in(CALLER, fd) ? REAL(readv)(fd, iov, n) : -1;
@@ -336,16 +342,25 @@ DEFINE(ssize_t, recvfrom_chk, "__recvfrom_chk", int fd, void *to, size_t n, size
 
 /* ---- out ---- */
 
-DEFINE(ssize_t, write, "write", int fd, const void *from, size_t n)
+ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n)
 {
-	bool ours = turns_is_program(CALLER);
 	int kind;
 
-	if (!ours)
+	if (!turns_is_program(caller))
 		return REAL(write)(fd, from, n);
 	if (is_long(fd, n, &kind))
 		return put_all(fd, kind, from, n, 0);
-	return await_fd(fd, POLLOUT) ? tell_success(CALLER, REAL(write)(fd, from, n)) : -1;
+	return await_fd(fd, POLLOUT) ? tell_success(caller, REAL(write)(fd, from, n)) : -1;
+}
+
+DEFINE(ssize_t, write, "write", int fd, const void *from, size_t n)
+{
+	return turns_write_by(CALLER, fd, from, n);
+}
+
+DEFINE(int, eventfd_write, "eventfd_write", int fd, eventfd_t value)
+{
+	return turns_write_by(CALLER, fd, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
 }
 
 DEFINE(ssize_t, writev, "writev", int fd, const struct iovec *iov, int n)

@@ -267,3 +267,89 @@ int turns_fputs(const char *text, FILE *file)
 		turns_tell(true);
 	return result;
 }
+
+/* ---- to a descriptor ---- */
+
+static int put_text(const void *caller, int fd, const char *text, int n)
+{
+	ssize_t part = 1;
+	int done = 0;
+
+	while (done < n && part > 0) {
+		part = turns_write_by(caller, fd, text + done, (size_t)(n - done));
+		done += part > 0 ? (int)part : 0;
+	}
+	return done == n ? n : -1;
+}
+
+/* Of vsnprintf; n: what a first call has returned. */
+static int put_long(const void *caller, int fd, int n, const char *format, va_list args)
+{
+	char *text = malloc((size_t)n + 1);
+	int result = -1;
+
+	if (text && vsnprintf(text, (size_t)n + 1, format, args) == n)
+		result = put_text(caller, fd, text, n);
+	free(text);
+	return result;
+}
+
+static int print_to(const void *caller, int fd, const char *format, va_list args)
+{
+	char text[BUFSIZ];
+	va_list again;
+	int n;
+
+	if (!turns_is_program(caller))
+		return REAL(vdprintf)(fd, format, args);
+	va_copy(again, args);
+	n = vsnprintf(text, sizeof(text), format, args);
+	if (n >= (int)sizeof(text))
+		n = put_long(caller, fd, n, format, again);
+	else if (n > 0)
+		n = put_text(caller, fd, text, n);
+	va_end(again);
+	return n;
+}
+
+#define CALLER __builtin_return_address(0)
+
+int turns_vdprintf(int fd, const char *format, va_list args) __asm__("vdprintf");
+int turns_vdprintf(int fd, const char *format, va_list args)
+{
+	return print_to(CALLER, fd, format, args);
+}
+
+/* As the headers call them in a fortified program. */
+int turns_vdprintf_chk(int fd, int flag, const char *format,
+		       va_list args) __asm__("__vdprintf_chk");
+int turns_vdprintf_chk(int fd, int flag, const char *format, va_list args)
+{
+	(void)flag;
+	return print_to(CALLER, fd, format, args);
+}
+
+int turns_dprintf(int fd, const char *format, ...) __asm__("dprintf");
+int turns_dprintf(int fd, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = print_to(CALLER, fd, format, args);
+	va_end(args);
+	return n;
+}
+
+int turns_dprintf_chk(int fd, int flag, const char *format, ...) __asm__("__dprintf_chk");
+int turns_dprintf_chk(int fd, int flag, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	(void)flag;
+	va_start(args, format);
+	n = print_to(CALLER, fd, format, args);
+	va_end(args);
+	return n;
+}

@@ -15,8 +15,10 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -289,6 +291,112 @@ START_TEST(a_write_waits_for_room_and_tells)
 	ck_assert_int_eq(errno, EBADF);
 	ck_assert_int_eq(close(wire[1]), -1);
 	ck_assert_int_eq(errno, EBADF);
+	expect("");
+}
+END_TEST
+
+START_TEST(what_is_printed_or_counted_is_told)
+{
+	eventfd_t count;
+	int fd;
+
+	begin();
+	ck_assert_int_eq(dprintf(wire[1], "%d and %s", 7, "x"), 7);
+	expect("tell fd");
+	ck_assert_int_eq(dprintf(wire[1], "%s", ""), 0);
+	expect("");
+	fd = eventfd(0, EFD_NONBLOCK);
+	ck_assert_int_eq(eventfd_write(fd, 3), 0);
+	expect("tell fd");
+	ck_assert_int_eq(eventfd_read(fd, &count), 0);
+	ck_assert_uint_eq(count, 3);
+	expect("");
+	ck_assert_int_eq(eventfd_read(fd, &count), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+	expect("wait 2000");
+}
+END_TEST
+
+/* ---- a pipe with a name ---- */
+
+static char fifo[] = "/tmp/turns-fifo-XXXXXX";
+static int other_end;
+
+static void make_fifo(void)
+{
+	int fd = mkstemp(fifo);
+
+	syscall(SYS_close, fd);
+	unlink(fifo);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+	begin();
+}
+
+static void open_writer(void)
+{
+	other_end = (int)syscall(SYS_openat, AT_FDCWD, fifo, O_WRONLY | O_NONBLOCK);
+}
+
+static void open_reader(void)
+{
+	other_end = (int)syscall(SYS_openat, AT_FDCWD, fifo, O_RDONLY | O_NONBLOCK);
+}
+
+static void close_both(int fd)
+{
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	syscall(SYS_close, fd);
+	syscall(SYS_close, other_end);
+}
+
+/* Hopeless: it leaves the turn, and waits as usual. */
+START_TEST(each_end_of_a_fifo_waits_for_the_other_one)
+{
+	make_fifo();
+	set_hook(2, open_writer);
+	close_both(open(fifo, O_RDONLY));
+	expect("tell fd, wait fd ever, wait fd ever");
+	set_hook(2, open_reader);
+	close_both(open(fifo, O_WRONLY));
+	expect("wait fd ever, wait fd ever, tell fd");
+	answer = OUTSIDE_HOPELESS;
+	set_hook(1, open_writer);
+	close_both(open(fifo, O_RDONLY));
+	expect("tell fd, wait fd ever, leave");
+	set_hook(1, open_reader);
+	close_both(open(fifo, O_WRONLY));
+	expect("wait fd ever, leave");
+	unlink(fifo);
+}
+END_TEST
+
+/* And those that do wait are told of them. A reader leaves writers the time to open it. */
+START_TEST(ends_of_a_fifo_that_need_not_wait_do_not)
+{
+	int fd;
+
+	make_fifo();
+	ck_assert_int_eq(open(fifo, O_WRONLY | O_NONBLOCK), -1);
+	ck_assert_int_eq(errno, ENXIO);
+	expect("");
+	fd = open(fifo, O_RDONLY | O_NONBLOCK);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+	expect("tell fd, wait 2000");
+	other_end = open(fifo, O_WRONLY);
+	ck_assert_int_ge(other_end, 0);
+	expect("tell fd");
+	ck_assert_int_ge(open(fifo, O_WRONLY | O_NONBLOCK), 0);
+	expect("tell fd");
+	ck_assert_int_ge(open(fifo, O_RDONLY), 0);
+	expect("tell fd");
+	ck_assert_int_ge(open(fifo, O_RDWR), 0);
+	expect("tell fd");
+	ck_assert_int_eq(open(fifo, O_WRONLY | O_CREAT | O_EXCL, 0600), -1);
+	ck_assert_int_eq(errno, EEXIST);
+	ck_assert_int_eq(unlink(fifo), 0);
+	ck_assert_int_ge(open(fifo, O_WRONLY | O_CREAT | O_EXCL, 0600), 0);
+	unlink(fifo);
 	expect("");
 }
 END_TEST
@@ -1007,6 +1115,9 @@ static void fill(Suite *suite)
 {
 	unit_add(suite, a_read_waits_until_there_is_something, 5, NULL);
 	unit_add(suite, a_write_waits_for_room_and_tells, 5, NULL);
+	unit_add(suite, what_is_printed_or_counted_is_told, 1, NULL);
+	unit_add(suite, each_end_of_a_fifo_waits_for_the_other_one, 1, NULL);
+	unit_add(suite, ends_of_a_fifo_that_need_not_wait_do_not, 1, NULL);
 	unit_add(suite, a_connect_takes_time_and_an_accept_waits, 2, NULL);
 	unit_add(suite, a_poll_waits_for_its_time, 4, NULL);
 	unit_add(suite, a_bad_descriptor_is_refused_at_once, 1, NULL);

@@ -18,10 +18,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -119,6 +121,8 @@ static int wire[2];
 static char bytes[70000];
 static FILE *stream;
 static int listener, epoll;
+static int event_fd;
+static char fifo[] = "/tmp/turns-fifo-XXXXXX";
 static struct sockaddr_in meant = { .sin_family = AF_INET };
 static sem_t sem;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -142,6 +146,36 @@ static void make_room(void)
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
 	while (syscall(SYS_read, wire[0], bytes, sizeof(bytes)) > 0)
 		;
+}
+
+static void count_one(void)
+{
+	const uint64_t one = 1;
+
+	ck_assert_int_eq(syscall(SYS_write, event_fd, &one, sizeof(one)), sizeof(one));
+}
+
+static void count_none(void)
+{
+	uint64_t count;
+
+	ck_assert_int_eq(syscall(SYS_read, event_fd, &count, sizeof(count)), sizeof(count));
+}
+
+static void open_to_write(void)
+{
+	syscall(SYS_openat, AT_FDCWD, fifo, O_WRONLY | O_NONBLOCK);
+}
+
+/* The reader is told no more than that the pipe has had a writer. */
+static void write_and_leave(void)
+{
+	syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, fifo, O_WRONLY | O_NONBLOCK));
+}
+
+static void open_to_read(void)
+{
+	syscall(SYS_openat, AT_FDCWD, fifo, O_RDONLY | O_NONBLOCK);
 }
 
 static void ask(void)
@@ -243,6 +277,35 @@ static struct timespec in_a_minute(clockid_t clock)
 	return ts;
 }
 
+/* Opened, to wait as the program asked for. */
+static bool is_open(int fd)
+{
+	return fd >= 0 && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+static int print(int fd, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vdprintf(fd, format, args);
+	va_end(args);
+	return n;
+}
+
+static int print_checked(int fd, const char *format, ...)
+{
+	extern int print_list(int, int, const char *, va_list) __asm__("__vdprintf_chk");
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = print_list(fd, 1, format, args);
+	va_end(args);
+	return n;
+}
+
 static int scan(const char *format, ...)
 {
 	extern int scan_list(FILE *, const char *, va_list) __asm__("__isoc99_vfscanf");
@@ -265,6 +328,11 @@ int ppoll_checked(struct pollfd *fds, nfds_t n, const struct timespec *ts, const
 		  size_t size) __asm__("__ppoll_chk");
 char *fgets_checked(char *to, size_t room, int n, FILE *file) __asm__("__fgets_chk");
 ssize_t getdelim_inline(char **line, size_t *room, int end, FILE *file) __asm__("__getdelim");
+int open_fortified(const char *path, int flags) __asm__("__open_2");
+int open64_fortified(const char *path, int flags) __asm__("__open64_2");
+int openat_fortified(int dir, const char *path, int flags) __asm__("__openat_2");
+int openat64_fortified(int dir, const char *path, int flags) __asm__("__openat64_2");
+int dprintf_checked(int fd, int flag, const char *format, ...) __asm__("__dprintf_chk");
 int fscanf_c99(FILE *file, const char *format, ...) __asm__("__isoc99_fscanf");
 
 static bool make_call(const char *name)
@@ -282,6 +350,7 @@ static bool make_call(const char *name)
 	static char *line; /* of getdelim; static, so that what it points to is not leaked */
 	static size_t room;
 	struct rusage usage;
+	uint64_t count = 0;
 	siginfo_t info;
 	sigset_t none;
 	fd_set fds;
@@ -305,6 +374,23 @@ static bool make_call(const char *name)
 	WAY(__read_chk, feed, read_checked(wire[0], bytes, 2, 2) == 2)
 	WAY(__recv_chk, feed, recv_checked(wire[0], bytes, 2, 2, 0) == 2)
 	WAY(__recvfrom_chk, feed, recvfrom_checked(wire[0], bytes, 2, 2, 0, NULL, NULL) == 2)
+	WAY(eventfd_read, count_one, eventfd_read(event_fd, &count) == 0 && count == 1)
+	WAY(eventfd_write, count_none,
+	    eventfd_write(event_fd, UINT64_MAX - 1) == 0 && eventfd_write(event_fd, 1) == 0)
+	WAY(open, open_to_write, is_open(open(fifo, O_RDONLY)))
+	WAY(open64, open_to_read, is_open(open64(fifo, O_WRONLY)))
+	WAY(openat, write_and_leave, is_open(openat(AT_FDCWD, fifo, O_RDONLY)))
+	WAY(openat64, open_to_read, is_open(openat64(AT_FDCWD, fifo, O_WRONLY | O_CREAT, 0600)))
+	WAY(__open_2, open_to_write, is_open(open_fortified(fifo, O_RDONLY)))
+	WAY(__open64_2, open_to_read, is_open(open64_fortified(fifo, O_WRONLY)))
+	WAY(__openat_2, write_and_leave, is_open(openat_fortified(AT_FDCWD, fifo, O_RDONLY)))
+	WAY(__openat64_2, open_to_read, is_open(openat64_fortified(AT_FDCWD, fifo, O_WRONLY)))
+	WAY(fopen, open_to_write, (stream = fopen(fifo, "r")) && is_open(fileno(stream)))
+	WAY(fopen64, open_to_read, (stream = fopen64(fifo, "we")) && is_open(fileno(stream)))
+	WAY(dprintf, make_room, dprintf(wire[1], "%70000d", 7) == 70000)
+	WAY(vdprintf, make_room, print(wire[1], "%d", 7) == 1)
+	WAY(__dprintf_chk, make_room, dprintf_checked(wire[1], 1, "%70000d", 7) == 70000)
+	WAY(__vdprintf_chk, make_room, print_checked(wire[1], "%d", 7) == 1)
 	WAY(accept, ask, accept(listener, NULL, NULL) >= 0)
 	WAY(accept4, ask, accept4(listener, NULL, NULL, SOCK_CLOEXEC) >= 0)
 	WAY(connect, fake_nothing,
@@ -400,7 +486,8 @@ static bool is_one_of(const char *name, const char *list)
 static void make_wire(const char *name)
 {
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, wire), 0);
-	if (is_one_of(name, "write writev send sendto sendmsg sendmmsg")) {
+	if (is_one_of(name, "write writev send sendto sendmsg sendmmsg dprintf vdprintf "
+			    "__dprintf_chk __vdprintf_chk")) {
 		fcntl(wire[1], F_SETFL, O_NONBLOCK);
 		while (syscall(SYS_write, wire[1], bytes, 4096) > 0)
 			;
@@ -435,6 +522,11 @@ static void set_up(const char *name)
 	signal(SIGUSR1, on_signal);
 	signal(SIGALRM, on_signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	event_fd = eventfd(0, 0);
+	files[0] = mkstemp(fifo);
+	close(files[0]);
+	unlink(fifo);
+	ck_assert_int_eq(mkfifo(fifo, 0600), 0);
 	files[0] = mkstemp(path);
 	files[1] = open(path, O_RDWR);
 	unlink(path);
@@ -457,6 +549,7 @@ START_TEST(a_call_that_would_block_asks_for_a_turn)
 	set_up(names[_i]);
 	begin();
 	ck_assert_msg(make_call(names[_i]), "%s is not tried by this test", names[_i]);
+	unlink(fifo);
 	ck_assert_msg(waits > 0, "%s gave no turn up", names[_i]);
 }
 END_TEST
@@ -473,6 +566,7 @@ START_TEST(nothing_comes_between_its_test_and_its_wait)
 	begin();
 	ck_assert_int_ge(timerfd_create(CLOCK_MONOTONIC, 0), 0);
 	make_call(name);
+	unlink(fifo);
 	ck_assert_msg(nows < early || !waits || happen == fake_nothing,
 		      "%s waited for what had happened before", name);
 }
