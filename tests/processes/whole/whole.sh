@@ -4,7 +4,8 @@
 # same, and no thread is preempted. LOAD: so many busy processes run beside them.
 . "$(dirname "$0")/../../datsim/begin.sh"
 meet=$top/tests/processes/whole/meet
-needs "$meet"
+waits=$top/tests/processes/whole/waits
+for program in "$meet" "$waits"; do needs "$program"; done
 if [ ! -e "$top/verbs/.libs/libdat-turns.so" ]; then
 	echo "1..0 # SKIP libdat-turns.so is not built"
 	exit 0
@@ -53,7 +54,7 @@ debian() {
 	fi
 }
 
-echo 1..11
+echo 1..14
 # So long a limit that no thread loses its turn because the machine is slow; BOUND: another one
 DATSIM_LOCKSTEP=${BOUND:-600000}
 export DATSIM_LOCKSTEP
@@ -71,6 +72,26 @@ holds "shells, their children, pipes and sleeps" same \
 	sh -c 'sleep 1; echo $$ | cat; "$0" server 1; date; wait' "$meet" + \
 	sh -c 'sleep 2; "$0" client 127.0.0.1 5 & wait $!; echo $? $PPID' "$meet"
 holds "and the shells take part themselves" [ "$(grep -cE '^5000000$|^0 4999999$' out.1)" = 2 ]
+mkfifo there back
+holds "timers, counts of threads, and pipes with names" same "$waits" first + "$waits" second
+timed() {
+	for one in first second; do
+		for way in read poll select epoll_wait; do
+			grep -x "$one, $way: 1 after 30 ms, 3 and 1 after 70 ms" out.1 || return 1
+		done
+		grep -x "$one, none: after 70 ms" out.1 &&
+			grep -x "$one, counts: after 30 ms" out.1 || return 1
+	done
+}
+holds "timers and counts end waits in virtual time" timed
+opened() {
+	for pipe in first,\ back second,\ there; do
+		late="$pipe: opened after 20 ms, by the other one after 0 ms, read after 30 ms"
+		early="$pipe: opened after 0 ms, by the other one after 20 ms, read after 10 ms"
+		grep -x "$late" out.1 && grep -x "$early" out.1 || return 1
+	done
+}
+holds "each end of a pipe is open when both are" opened
 sweep=$top/tests/processes/whole/sweep
 if [ -x "$sweep" ]; then
 	holds "messages of 1 byte to 64 KiB over verbs, by programs that meet by TCP" same \
