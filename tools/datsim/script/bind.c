@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads a script: parses it, then binds it statement by statement (bind.h), with the checks of
- * order and time that concern whole statements.
+ * Loads a script: parses it and binds each statement as it comes (bind.h), with the checks of order
+ * and time that concern whole statements.
  */
 #include "bind.h"
 
@@ -156,6 +156,28 @@ static bool bind_statement(struct binder *binder, struct statement *st)
 	return false;
 }
 
+/* Does the message about the statement follow from that about an earlier line? */
+static bool is_consequence(const struct binder *binder, const struct statement *st)
+{
+	return (st->loop && st->at.line == binder->bad_line) ||
+	       (binder->unsure && binder->missing) || bind_needs_lost(binder, st);
+}
+
+/* Go on after a bad statement: what is known of its names helps to judge later lines. */
+static void bind_after(struct binder *binder, struct statement *st)
+{
+	struct diag *diag = &binder->script->diag;
+	const size_t length = diag->text.length;
+	const int count = diag->count;
+
+	if (st->kind == STATEMENT_USE && !bind_recover_use(binder, st))
+		binder->unsure = true;
+	diag_take_back(diag, count, length);
+	binder->unsure |= st->hides_names;
+	binder->bad_line = st->at.line;
+	bind_lose_names(binder, st);
+}
+
 /* False: later lines cannot be judged. */
 static bool bind_next(struct binder *binder, struct statement *st)
 {
@@ -163,41 +185,50 @@ static bool bind_next(struct binder *binder, struct statement *st)
 	const size_t length = diag->text.length;
 	const int count = diag->count;
 
-	binder->st = st;
-	if (!check_for_program(binder, st) || !check_order(binder, st))
+	binder->missing = false;
+	if (!check_for_program(binder, st))
 		return false;
+	if (!check_order(binder, st)) {
+		bind_after(binder, st);
+		return !binder->ended;
+	}
 	if (bind_statement(binder, st))
 		return true;
 	if (diag->count == count)
 		diag_add(diag, st->at, "expected a valid statement here");
-	if (bind_needs_lost(binder, st))
+	if (is_consequence(binder, st))
 		diag_take_back(diag, count, length);
-	bind_lose_names(binder, st);
-	return !is_setup(st);
+	bind_after(binder, st);
+	return true;
 }
 
-void script_bind(struct script *script)
+/* Takes the statements from script_parse, in order. */
+static void bind_take(void *context, struct statement *st)
 {
-	struct binder binder = { .script = script };
-	struct statement *st;
-	uint64_t steps = 0;
+	struct binder *binder = context;
 
-	for (st = script->statements; st; st = st->next) {
-		steps += st->repeat;
-		if (steps > SCRIPT_STEPS_MAX) {
-			diag_add(&script->diag, st->at,
-				 "expected at most %d steps, repeats counted", SCRIPT_STEPS_MAX);
-			break;
-		}
-		if (!bind_next(&binder, st))
-			break;
+	if (binder->stopped)
+		return;
+	binder->st = st;
+	if (st->broken) {
+		bind_after(binder, st);
+		return;
 	}
-	free(binder.lost);
+	binder->steps += st->repeat;
+	if (binder->steps <= SCRIPT_STEPS_MAX) {
+		binder->stopped = !bind_next(binder, st);
+		return;
+	}
+	diag_add(&binder->script->diag, st->at, "expected at most %d steps, repeats counted",
+		 SCRIPT_STEPS_MAX);
+	binder->stopped = true;
 }
 
 static bool load_script(struct script *script, const char *name, const char *text, size_t length,
 			const DAT_SIM_CONFIG *config, int programs)
 {
+	struct binder binder = { .script = script };
+
 	memset(script, 0, sizeof(*script));
 	script->for_program = programs > 0;
 	script->for_nodes = programs > 1;
@@ -212,9 +243,8 @@ static bool load_script(struct script *script, const char *name, const char *tex
 		script->diag.count++;
 		return false;
 	}
-	script_parse(script);
-	if (!script->diag.count)
-		script_bind(script);
+	script_parse(script, bind_take, &binder);
+	bind_forget_lost(&binder);
 	diag_finish(&script->diag);
 	return !script->diag.count;
 }

@@ -4,8 +4,8 @@
  * (bind_call.c, bind_outcome.c), set-up lines (bind_use.c), fault lines (bind_fault*.c), single
  * values (bind_value.c).
  *
- * bind walks the script once, in order, and knows at each line which names exist: an unknown name
- * is reported before anything runs. A function that returns false has added a diagnostic.
+ * bind takes each statement as it is parsed, and knows at each line which names exist: an unknown
+ * name is reported before anything runs. A function that returns false has added a diagnostic.
  */
 #ifndef DATSIM_BIND_H
 #define DATSIM_BIND_H
@@ -17,16 +17,21 @@ struct binder {
 	const struct statement *st; /* the statement being bound */
 	bool acted;                 /* a line other than set-up was seen */
 	bool ended;                 /* the end line was seen */
-	const char **lost;          /* names that bad lines would have made */
-	size_t lost_count;
+	bool stopped;               /* the lines from here on cannot be judged */
+	bool unsure;                /* a bad line made names that are not known */
+	bool missing;               /* the statement has a name that is not known */
+	int bad_line;               /* the latest line with a mistake; 0: none */
+	uint64_t steps;             /* of the statements so far, repeats counted */
+	void *lost;                 /* names that bad lines would have made: a tree of tsearch */
 };
 
 /* ---- bind_lost.c: the names of bad lines ---- */
 
-/* Note the names that the statement, which is bad, would have made. */
+/* Note the names that the statement, which is bad, would have made or freed. */
 void bind_lose_names(struct binder *binder, const struct statement *st);
 /* Does the line of the statement have such a name of an earlier line? */
 bool bind_needs_lost(const struct binder *binder, const struct statement *st);
+void bind_forget_lost(struct binder *binder);
 
 /* ---- bind_value.c ---- */
 
@@ -49,6 +54,11 @@ bool bind_new_name(struct binder *binder, struct value *value, int type);
 int bind_actor(struct binder *binder, const char *name, struct place at);
 /* Add to the last message the name of a group that is near, or all of its names. */
 void bind_offer_names(struct binder *binder, enum group_id group, const char *name);
+/*
+ * Report that the value is none of these words, as "posted or off", with the one that is near.
+ * Always returns false.
+ */
+bool bind_expected_word(struct binder *binder, const struct value *value, const char *words);
 /* A number, or constants of a group; the value becomes a VALUE_NUMBER. */
 bool bind_number(struct binder *binder, struct value *value, enum group_id group);
 /* A value that is written to a member of a structure, or compared with it. */
@@ -60,7 +70,7 @@ bool value_rate(struct binder *binder, const struct value *value, uint64_t *bps)
 bool value_between(struct binder *binder, const struct value *value, int64_t least, int64_t most,
 		   int64_t *number);
 
-/* ---- bind_segments.c ---- */
+/* ---- bind_member.c ---- */
 
 bool bind_segment(struct binder *binder, struct value *value);
 bool bind_segments(struct binder *binder, struct value *value);
@@ -79,6 +89,8 @@ bool bind_packet(struct binder *binder, struct statement *st);
 
 bool bind_fabric(struct binder *binder, struct statement *st);
 bool bind_use(struct binder *binder, struct statement *st);
+/* The names of a use line that is bad, as far as they are known. False: there may be others. */
+bool bind_recover_use(struct binder *binder, struct statement *st);
 bool bind_link(struct binder *binder, struct statement *st);
 bool bind_fault(struct binder *binder, struct statement *st);
 /* bind_fault_call.c: faults of anything but packets. */

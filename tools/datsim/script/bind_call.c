@@ -62,9 +62,13 @@ static bool param_fits(struct binder *binder, const struct param *param,
 	case PARAM_HANDLE:
 		if (is_variable(binder, value))
 			return false;
-		if (value->kind == VALUE_NAME && param->optional && !value->actor)
-			return script_symbol(binder->script, binder->st->actor_index,
-					     value->text) >= 0;
+		if (value->kind == VALUE_NAME && param->optional && !value->actor) {
+			if (script_symbol(binder->script, binder->st->actor_index, value->text) >=
+			    0)
+				return true;
+			binder->missing = true;
+			return false;
+		}
 		return value->kind == VALUE_NAME || value->kind == VALUE_NULL ||
 		       value->kind == VALUE_GARBAGE || value->kind == VALUE_STALE ||
 		       (value->kind == VALUE_NUMBER && !param->optional);

@@ -1,37 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Binds a fault line about packets: its words and settings become a DAT_SIM_FAULT rule. */
 #include "bind.h"
+#include "keywords.h"
 
 #include <string.h>
-
-enum operand {
-	OPERAND_NONE,
-	OPERAND_TIME,
-	OPERAND_MAYBE_TIME,
-	OPERAND_PERCENT,
-	OPERAND_NAK
-};
-
-static const struct verdict_word {
-	const char *word;
-	enum operand operand;
-	int verdict; /* -1: the word modifies another word's verdict */
-} words[] = {
-	{ "drop", OPERAND_NONE, DAT_SIM_DROP },
-	{ "loss", OPERAND_PERCENT, DAT_SIM_DROP },
-	{ "corrupt", OPERAND_NONE, DAT_SIM_CORRUPT },
-	{ "delay", OPERAND_TIME, DAT_SIM_DELAY },
-	{ "reorder", OPERAND_MAYBE_TIME, DAT_SIM_REORDER },
-	{ "duplicate", OPERAND_NONE, DAT_SIM_DUPLICATE },
-	{ "rnr", OPERAND_NONE, DAT_SIM_RNR },
-	{ "nak", OPERAND_NAK, DAT_SIM_NAK },
-	{ "down", OPERAND_NONE, DAT_SIM_LINK_DOWN },
-	{ "up", OPERAND_NONE, DAT_SIM_LINK_UP },
-	{ "dead", OPERAND_NONE, DAT_SIM_HOST_DEAD },
-	{ "count", OPERAND_NONE, DAT_SIM_PASS },
-	{ "jitter", OPERAND_TIME, -1 },
-	{ "optional", OPERAND_NONE, -1 },
-};
 
 static const struct {
 	const char *name;
@@ -68,9 +40,9 @@ static bool unknown_word(struct binder *binder, const struct fault_word *word)
 	size_t i;
 
 	suggest_start(&suggest, word->word, (int)strlen(word->word));
-	for (i = 0; i < ARRAY_SIZE(words); i++) {
-		suggest_try(&suggest, words[i].word);
-		text_add(&list, "%s%s", i ? ", " : "", words[i].word);
+	for (i = 0; verdict_words[i].word; i++) {
+		suggest_try(&suggest, verdict_words[i].word);
+		text_add(&list, "%s%s", i ? ", " : "", verdict_words[i].word);
 	}
 	diag_add(&binder->script->diag, word->at, "expected one of %s, found \"%s\"",
 		 text_of(&list), word->word);
@@ -95,9 +67,9 @@ static bool bind_nak(struct binder *binder, const struct fault_word *word, DAT_S
 			return true;
 		}
 	}
-	diag_add(&binder->script->diag, word->value->at,
-		 "expected sequence, invalid_request, remote_access, remote_operation or reserved");
-	return false;
+	return bind_expected_word(
+		binder, word->value,
+		"sequence, invalid_request, remote_access, remote_operation or reserved");
 }
 
 static bool bind_operand(struct binder *binder, const struct fault_word *word, enum operand operand,
@@ -133,18 +105,18 @@ static bool bind_words(struct binder *binder, struct statement *st)
 	size_t i;
 
 	for (word = fault->words; word; word = word->next) {
-		for (i = 0; i < ARRAY_SIZE(words) && strcmp(words[i].word, word->word); i++)
+		for (i = 0; verdict_words[i].word && strcmp(verdict_words[i].word, word->word); i++)
 			;
-		if (i == ARRAY_SIZE(words))
+		if (!verdict_words[i].word)
 			return unknown_word(binder, word);
-		if (words[i].verdict >= 0 && judged)
+		if (verdict_words[i].verdict >= 0 && judged)
 			return bad_word(
 				binder, word,
 				"is one verdict too many: a rule has one, write two fault lines");
-		if (!bind_operand(binder, word, words[i].operand, &fault->rule))
+		if (!bind_operand(binder, word, verdict_words[i].operand, &fault->rule))
 			return false;
-		if (words[i].verdict >= 0) {
-			fault->rule.verdict = (DAT_SIM_VERDICT)words[i].verdict;
+		if (verdict_words[i].verdict >= 0) {
+			fault->rule.verdict = (DAT_SIM_VERDICT)verdict_words[i].verdict;
 			judged = true;
 		}
 		fault->optional |= !strcmp(word->word, "optional");
@@ -196,16 +168,13 @@ static bool bind_part(struct binder *binder, const struct value *value, DAT_SIM_
 	else if (value->kind == VALUE_NAME && !strcmp(value->text, "last"))
 		*part = DAT_SIM_PART_LAST;
 	else {
-		diag_add(&binder->script->diag, value->at, "expected first or last");
-		return false;
+		return bind_expected_word(binder, value, "first or last");
 	}
 	return true;
 }
 
 static bool bind_setting(struct binder *binder, const struct setting *setting, DAT_SIM_FAULT *rule)
 {
-	static const char *const keys[] = { "opcode", "part",        "nth",  "every", "after",
-					    "times",  "probability", "from", "until", NULL };
 	bool known;
 
 	if (setting->unequal) {
@@ -218,7 +187,7 @@ static bool bind_setting(struct binder *binder, const struct setting *setting, D
 		return bind_part(binder, setting->value, &rule->part);
 	if (!bind_fault_count(binder, setting, rule, &known))
 		return false;
-	return known || bind_unknown_key(binder, setting, keys);
+	return known || bind_unknown_key(binder, setting, fault_packet_keys);
 }
 
 /* A script for a program has no actors: it names adapters, and EPs as the trace names them. */

@@ -4,6 +4,7 @@
  * a DAT_SIM_CALL_FAULT rule.
  */
 #include "bind.h"
+#include "keywords.h"
 
 #include <string.h>
 
@@ -49,21 +50,6 @@ static const struct {
 	{ "SEND", DAT_SIM_COMPLETION_SEND }, { "WRITE", DAT_SIM_COMPLETION_WRITE },
 	{ "READ", DAT_SIM_COMPLETION_READ }, { "BIND", DAT_SIM_COMPLETION_BIND },
 	{ "RECV", DAT_SIM_COMPLETION_RECV },
-};
-
-/* The words that each kind of fault line takes, and how a diagnostic lists them. */
-static const struct {
-	const char *words[5];
-	const char *list;
-} takes[] = {
-	[FAULT_CALL] = { { "fail", "count" }, "fail DAT_INSUFFICIENT_RESOURCES or count" },
-	[FAULT_ALLOC] = { { "fail", "count" }, "fail or count" },
-	[FAULT_COMPLETION] = { { "status", "overflow", "delay", "count" },
-			       "status DAT_DTO_ERR_TRANSPORT, overflow, delay 5us or count" },
-	[FAULT_EVENT] = { { "lose", "delay", "count" }, "lose, delay 5us or count" },
-	[FAULT_ADAPTER] = { { "fatal", "remove", "down", "at", "for" },
-			    "fatal at 5us, remove at 5us or down at 5us for 1ms" },
-	[FAULT_KILL] = { { "at", "restart", "after" }, "at 5us, restart or after 1ms" },
 };
 
 static bool refuse_fault(struct binder *binder, struct place at, const char *format, const char *a,
@@ -291,6 +277,7 @@ static bool bind_length(struct binder *binder, const struct statement *st, struc
 static bool bind_verdict(struct binder *binder, struct statement *st)
 {
 	struct fault *fault = &st->fault;
+	const char *const *words = fault_takes[fault->kind].words;
 	const struct fault_word *word;
 	struct suggest suggest;
 	bool judged = false;
@@ -302,14 +289,14 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 			continue;
 		}
 		suggest_start(&suggest, word->word, (int)strlen(word->word));
-		for (i = 0; i < ARRAY_SIZE(takes[0].words) && takes[fault->kind].words[i]; i++) {
-			suggest_try(&suggest, takes[fault->kind].words[i]);
-			if (!strcmp(takes[fault->kind].words[i], word->word))
+		for (i = 0; words[i]; i++) {
+			suggest_try(&suggest, words[i]);
+			if (!strcmp(words[i], word->word))
 				break;
 		}
-		if (i == ARRAY_SIZE(takes[0].words) || !takes[fault->kind].words[i]) {
+		if (!words[i]) {
 			refuse_fault(binder, word->at, "expected %s, found \"%s\"",
-				     takes[fault->kind].list, word->word);
+				     fault_takes[fault->kind].list, word->word);
 			diag_suggest(&binder->script->diag, &suggest);
 			return false;
 		}
@@ -327,7 +314,7 @@ static bool bind_verdict(struct binder *binder, struct statement *st)
 		fault->call.verdict = DAT_SIM_CALL_FAIL;
 	else if (!judged)
 		return refuse_fault(binder, st->at, "expected what happens: %s%s",
-				    takes[fault->kind].list, "");
+				    fault_takes[fault->kind].list, "");
 	return bind_length(binder, st, fault);
 }
 
@@ -355,8 +342,7 @@ static bool bind_op(struct binder *binder, struct fault *fault, const struct val
 				break;
 		}
 		if (i == ARRAY_SIZE(ops))
-			return refuse_fault(binder, v->at,
-					    "expected SEND, WRITE, READ, BIND or RECV%s%s", "", "");
+			return bind_expected_word(binder, v, "SEND, WRITE, READ, BIND or RECV");
 		fault->call.completions |= ops[i].bit;
 	}
 	return true;
@@ -392,11 +378,6 @@ static bool bind_ep(struct binder *binder, struct fault *fault, struct value *va
 
 static bool bind_setting(struct binder *binder, struct fault *fault, struct setting *setting)
 {
-	/* The keys that some kinds of fault do not take come first. */
-	static const char *const keys[] = { "op",    "ep",    "actor", "nth",
-					    "every", "after", "times", "probability",
-					    "from",  "until", NULL };
-	int without = fault->kind == FAULT_ALLOC ? 2 : fault->kind == FAULT_COMPLETION ? 0 : 1;
 	bool known;
 
 	if (setting->unequal)
@@ -414,7 +395,7 @@ static bool bind_setting(struct binder *binder, struct fault *fault, struct sett
 		return bind_op(binder, fault, setting->value);
 	if (!bind_fault_count(binder, setting, &fault->rule, &known))
 		return false;
-	return known || bind_unknown_key(binder, setting, keys + without);
+	return known || bind_unknown_key(binder, setting, fault_takes[fault->kind].keys);
 }
 
 static void copy_counts(struct fault *fault)

@@ -5,45 +5,101 @@
  */
 #include "bind.h"
 
+#include <search.h>
 #include <string.h>
 
 static bool is_name_byte(char c)
 {
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
 	       (c >= 'A' && c <= 'Z');
 }
 
-static void bind_lose(struct binder *binder, const char *name)
+static int compare_names(const void *a, const void *b)
 {
-	if (!name)
-		return;
-	binder->lost = mem_grow(binder->lost, (binder->lost_count + 1) * sizeof(*binder->lost));
-	binder->lost[binder->lost_count++] = name;
+	return strcmp(a, b);
 }
 
-static const char *words_of(const struct binder *binder, const struct statement *st, int *length)
+/* The name must live as long as the script's arena. */
+static void bind_lose(struct binder *binder, const char *name)
 {
-	const char *line = source_line(&binder->script->source, st->at.line, length);
+	if (name && *name)
+		tsearch(name, &binder->lost, compare_names);
+}
 
-	*length = st->at.length;
-	return line + st->at.column - 1;
+/*
+ * The next word of the statement in the source, from *from on, without the loop's variable: "ev$i"
+ * is ev1 then. False: there is none.
+ */
+static bool next_word(const struct statement *st, int *from, struct text *word)
+{
+	const char *variable = st->loop ? st->loop : "", *equals = strchr(variable, '=');
+	const size_t n = equals ? (size_t)(equals - variable) : 0;
+	int i = *from;
+
+	word->length = 0;
+	while (i < st->at.length && !is_name_byte(st->s[i]))
+		i++;
+	if (i == st->at.length)
+		return false;
+	while (i < st->at.length && is_name_byte(st->s[i])) {
+		if (n && st->s[i] == '$' && i + (int)n < st->at.length &&
+		    !memcmp(st->s + i + 1, variable, n)) {
+			text_add(word, "%s", equals + 1);
+			i += (int)n + 1;
+		} else {
+			text_append(word, st->s + i++, 1);
+		}
+	}
+	*from = i;
+	return true;
 }
 
 /* ?name, wherever it stands in the line */
 static void lose_values(struct binder *binder, const struct statement *st)
 {
-	const char *s;
-	int i, length, begin;
+	struct text word = { 0 };
+	int i, from;
 
-	s = words_of(binder, st, &length);
-	for (i = 0; i < length; i++) {
-		if (s[i] != '?')
-			continue;
-		begin = i + 1;
-		while (i + 1 < length && is_name_byte(s[i + 1]))
-			i++;
-		bind_lose(binder,
-			  arena_copy(&binder->script->arena, s + begin, (size_t)(i + 1 - begin)));
+	for (i = 0; i < st->at.length; i++) {
+		from = i + 1;
+		if (st->s[i] == '?' && next_word(st, &from, &word))
+			bind_lose(binder,
+				  arena_copy(&binder->script->arena, text_of(&word), word.length));
+	}
+	text_free(&word);
+}
+
+/* What a line that does not parse would have made; objects that there are stay. */
+static void lose_broken(struct binder *binder, const struct statement *st)
+{
+	const int actor = st->actor ? script_actor(binder->script, st->actor) : -1;
+	const struct target *target;
+
+	for (target = st->lost; target; target = target->next) {
+		if (actor < 0 || script_symbol(binder->script, actor, target->name) < 0)
+			bind_lose(binder, target->name);
+	}
+	bind_lose(binder, st->frees);
+}
+
+static bool is_known(const struct script *script, const char *name)
+{
+	int i;
+
+	for (i = 0; i < script->actor_count; i++) {
+		if (script_symbol(script, i, name) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* "sqr=S" */
+static void lose_settings(struct binder *binder, const struct setting *setting)
+{
+	for (; setting; setting = setting->next) {
+		if (setting->value->kind == VALUE_NAME &&
+		    !is_known(binder->script, setting->value->text))
+			bind_lose(binder, setting->value->text);
 	}
 }
 
@@ -51,10 +107,16 @@ void bind_lose_names(struct binder *binder, const struct statement *st)
 {
 	const struct target *target = NULL;
 
+	if (st->broken) {
+		lose_broken(binder, st);
+		return;
+	}
 	if (st->kind == STATEMENT_CALL)
 		target = st->call.targets;
 	else if (st->kind == STATEMENT_EVENT)
 		target = st->event.targets;
+	else if (st->kind == STATEMENT_USE)
+		lose_settings(binder, st->use.settings);
 	for (; target; target = target->next)
 		bind_lose(binder, target->name);
 	/* What the call would have freed: a later line may make the name anew. */
@@ -64,28 +126,25 @@ void bind_lose_names(struct binder *binder, const struct statement *st)
 	lose_values(binder, st);
 }
 
-static bool has_word(const char *s, int length, const char *word)
-{
-	int n = (int)strlen(word), i;
-
-	for (i = 0; n && i + n <= length; i++) {
-		if (!memcmp(s + i, word, (size_t)n) && (i == 0 || !is_name_byte(s[i - 1])) &&
-		    (i + n == length || !is_name_byte(s[i + n])))
-			return true;
-	}
-	return false;
-}
-
 bool bind_needs_lost(const struct binder *binder, const struct statement *st)
 {
-	const char *s;
-	int length;
-	size_t i;
+	struct text word = { 0 };
+	bool needs = false;
+	int from = 0;
 
-	s = words_of(binder, st, &length);
-	for (i = 0; i < binder->lost_count; i++) {
-		if (has_word(s, length, binder->lost[i]))
-			return true;
-	}
-	return false;
+	while (binder->lost && !needs && next_word(st, &from, &word))
+		needs = tfind(text_of(&word), &binder->lost, compare_names) != NULL;
+	text_free(&word);
+	return needs;
+}
+
+static void keep_name(void *name)
+{
+	(void)name; /* it is the arena's */
+}
+
+void bind_forget_lost(struct binder *binder)
+{
+	tdestroy(binder->lost, keep_name);
+	binder->lost = NULL;
 }

@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Binds packet lines: a>b SEND psn=+1, no packet a>b. */
 #include "bind.h"
+#include "keywords.h"
 
 #include <string.h>
 
 #define PSN_MAX 0xffffff
-
-/* Kinds of packets: the names of a fault line, and those of the trace. */
-static const char *const opcodes[] = {
-	"any",
-	"SEND",
-	"SEND_ONLY",
-	"SEND_FIRST",
-	"SEND_MIDDLE",
-	"SEND_LAST",
-	"WRITE",
-	"WRITE_ONLY",
-	"WRITE_FIRST",
-	"WRITE_MIDDLE",
-	"WRITE_LAST",
-	"READ_REQUEST",
-	"READ_RESPONSE",
-	"READ_RESPONSE_ONLY",
-	"READ_RESPONSE_FIRST",
-	"READ_RESPONSE_MIDDLE",
-	"READ_RESPONSE_LAST",
-	"ACK",
-	"NAK",
-	"NAK_SEQUENCE",
-	"RNR_NAK",
-	"CM",
-	"CM_REQ",
-	"CM_REP",
-	"CM_RTU",
-	"CM_REJ",
-	"DISCONNECT",
-};
 
 static bool bind_opcode(struct binder *binder, const struct packet_line *packet)
 {
@@ -43,10 +13,10 @@ static bool bind_opcode(struct binder *binder, const struct packet_line *packet)
 	size_t i;
 
 	suggest_start(&suggest, packet->opcode, (int)strlen(packet->opcode));
-	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
-		if (!strcmp(opcodes[i], packet->opcode))
+	for (i = 0; packet_kinds[i]; i++) {
+		if (!strcmp(packet_kinds[i], packet->opcode))
 			return true;
-		suggest_try(&suggest, opcodes[i]);
+		suggest_try(&suggest, packet_kinds[i]);
 	}
 	diag_add(&binder->script->diag, packet->opcode_at,
 		 "expected SEND, WRITE, READ_REQUEST, READ_RESPONSE, ACK, NAK, RNR_NAK, CM, "
@@ -58,14 +28,13 @@ static bool bind_opcode(struct binder *binder, const struct packet_line *packet)
 
 static bool bind_packet_field(struct binder *binder, const struct setting *setting)
 {
-	static const char *const keys[] = { "psn", "message", "packet", "bytes", "ep", NULL };
 	int64_t number;
 	int i;
 
-	for (i = 0; keys[i] && strcmp(keys[i], setting->key); i++)
+	for (i = 0; packet_keys[i] && strcmp(packet_keys[i], setting->key); i++)
 		;
-	if (!keys[i])
-		return bind_unknown_key(binder, setting, keys);
+	if (!packet_keys[i])
+		return bind_unknown_key(binder, setting, packet_keys);
 	if (!strcmp(setting->key, "ep"))
 		return bind_of_type(binder, setting->value, DAT_HANDLE_TYPE_EP,
 				    "the sending EP, as actor.ep");

@@ -4,6 +4,7 @@
  * call=12 to=server", "turn client call=12 for=5us".
  */
 #include "bind.h"
+#include "keywords.h"
 
 #include <string.h>
 
@@ -29,7 +30,6 @@ static bool turn_number(struct binder *binder, const struct value *value, int64_
 static bool turn_setting(struct binder *binder, const struct setting *setting,
 			 struct turn_line *turn)
 {
-	static const char *const keys[] = { "call", "to", "for", "thread", "to_thread", NULL };
 	const struct value *value = setting->value;
 
 	if (setting->unequal) {
@@ -46,7 +46,7 @@ static bool turn_setting(struct binder *binder, const struct setting *setting,
 		return turn_number(binder, value, UINT32_MAX, &turn->thread);
 	if (!strcmp(setting->key, "to_thread"))
 		return turn_number(binder, value, UINT32_MAX, &turn->to_thread);
-	return bind_unknown_key(binder, setting, keys);
+	return bind_unknown_key(binder, setting, turn_keys);
 }
 
 bool bind_turn(struct binder *binder, struct statement *st)

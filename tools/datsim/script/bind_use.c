@@ -2,6 +2,7 @@
 /* Binds set-up lines: fabric, use, and link, which changes a link later on. */
 #include "bind.h"
 #include "hostile.h"
+#include "keywords.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,18 +35,12 @@ static bool is_equal_setting(struct binder *binder, const struct setting *settin
 
 /* ---- fabric ---- */
 
-static const char *const fabric_keys[] = { "profile",   "latency",   "bandwidth", "mtu",
-					   "rnr_retry", "rnr_timer", "quantum",   "seed",
-					   "watch",     "poison",    "placement", "ends",
-					   "retry",     "complete",  NULL };
-
 static bool bind_hostile(struct binder *binder, const char *key, const struct value *value)
 {
 	if (value->kind == VALUE_NAME && !value->actor &&
 	    hostile_set(key, value->text, &binder->script->config.hostile))
 		return true;
-	diag_add(&binder->script->diag, value->at, "expected %s", hostile_values(key));
-	return false;
+	return bind_expected_word(binder, value, hostile_values(key));
 }
 
 static bool bind_profile(struct binder *binder, const struct value *value)
@@ -55,8 +50,7 @@ static bool bind_profile(struct binder *binder, const struct value *value)
 	else if (value->kind == VALUE_NAME && !strcmp(value->text, "iwarp"))
 		binder->script->config.profile = DAT_SIM_PROFILE_IWARP;
 	else {
-		diag_add(&binder->script->diag, value->at, "expected ib or iwarp");
-		return false;
+		return bind_expected_word(binder, value, "ib or iwarp");
 	}
 	return true;
 }
@@ -82,45 +76,45 @@ static bool bind_fabric_number(struct binder *binder, const char *key, const str
 	return true;
 }
 
-bool bind_fabric(struct binder *binder, struct statement *st)
+static bool bind_fabric_setting(struct binder *binder, const struct setting *setting)
 {
 	DAT_SIM_CONFIG *config = &binder->script->config;
-	struct setting *setting;
-	const char *key;
+	const char *key = setting->key;
 	size_t i;
-	bool good;
 
-	for (setting = st->fabric; setting; setting = setting->next) {
-		key = setting->key;
-		for (i = 0; fabric_keys[i] && strcmp(fabric_keys[i], key); i++)
-			;
-		if (!fabric_keys[i])
-			return bind_unknown_key(binder, setting, fabric_keys);
-		if (!is_equal_setting(binder, setting))
-			return false;
-		if (!strcmp(key, "profile"))
-			good = bind_profile(binder, setting->value);
-		else if (!strcmp(key, "latency"))
-			good = value_ns(binder, setting->value, &config->latency_ns);
-		else if (!strcmp(key, "rnr_timer"))
-			good = value_ns(binder, setting->value, &config->rnr_timer_ns);
-		else if (!strcmp(key, "quantum"))
-			good = value_ns(binder, setting->value, &config->poll_quantum_ns);
-		else if (!strcmp(key, "bandwidth"))
-			good = value_rate(binder, setting->value, &config->bandwidth_bps);
-		else if (hostile_values(key))
-			good = bind_hostile(binder, key, setting->value);
-		else
-			good = bind_fabric_number(binder, key, setting->value);
-		if (!good)
-			return false;
-	}
-	return true;
+	for (i = 0; fabric_keys[i] && strcmp(fabric_keys[i], key); i++)
+		;
+	if (!fabric_keys[i])
+		return bind_unknown_key(binder, setting, fabric_keys);
+	if (!is_equal_setting(binder, setting))
+		return false;
+	if (!strcmp(key, "profile"))
+		return bind_profile(binder, setting->value);
+	if (!strcmp(key, "latency"))
+		return value_ns(binder, setting->value, &config->latency_ns);
+	if (!strcmp(key, "rnr_timer"))
+		return value_ns(binder, setting->value, &config->rnr_timer_ns);
+	if (!strcmp(key, "quantum"))
+		return value_ns(binder, setting->value, &config->poll_quantum_ns);
+	if (!strcmp(key, "bandwidth"))
+		return value_rate(binder, setting->value, &config->bandwidth_bps);
+	if (hostile_values(key))
+		return bind_hostile(binder, key, setting->value);
+	return bind_fabric_number(binder, key, setting->value);
+}
+
+bool bind_fabric(struct binder *binder, struct statement *st)
+{
+	struct setting *setting;
+	bool good = true;
+
+	for (setting = st->fabric; setting; setting = setting->next)
+		good = bind_fabric_setting(binder, setting) && good;
+	return good;
 }
 
 bool bind_link(struct binder *binder, struct statement *st)
 {
-	static const char *const keys[] = { "latency", "bandwidth", NULL };
 	struct setting *setting;
 	uint64_t number;
 
@@ -134,7 +128,7 @@ bool bind_link(struct binder *binder, struct statement *st)
 			if (!value_rate(binder, setting->value, &number))
 				return false;
 		} else {
-			return bind_unknown_key(binder, setting, keys);
+			return bind_unknown_key(binder, setting, link_keys);
 		}
 		setting->value->number = number;
 	}
@@ -172,9 +166,6 @@ static const struct use_key {
 
 static bool bind_use_setting(struct binder *binder, struct use *use, const struct setting *setting)
 {
-	static const char *const connected[] = { "srq",     "max", "lw",   "soft", "eps",    "recv",
-						 "request", "iov", "qual", "qlen", "memory", NULL };
-	static const char *const adapter[] = { "qlen", "memory", NULL };
 	static const char *const bare[] = { NULL };
 	const struct use_key *key = use_keys, *end = use_keys + ARRAY_SIZE(use_keys);
 	int64_t number;
@@ -198,7 +189,8 @@ static bool bind_use_setting(struct binder *binder, struct use *use, const struc
 		return bind_unknown_key(binder, setting, bare);
 	if (key == end)
 		return bind_unknown_key(binder, setting,
-					use->kind == USE_CONNECTED ? connected : adapter);
+					use->kind == USE_CONNECTED ? use_keys_connected
+								   : use_keys_adapter);
 	if (key->kind == USE_BYTES) {
 		uint64_t bytes;
 
@@ -304,21 +296,21 @@ static bool name_connected_objects(struct binder *binder, const struct use *use,
 	return name_endpoints(binder, last->index, use->eps * (uint64_t)clients);
 }
 
-bool bind_use(struct binder *binder, struct statement *st)
+static void default_settings(struct use *use)
 {
-	struct use *use = &st->use;
-	struct use_actor *actor;
-	struct setting *setting;
 	size_t i;
-	int n = 0;
 
 	for (i = 0; i < ARRAY_SIZE(use_keys); i++)
 		memcpy((char *)use + use_keys[i].offset, &use_keys[i].standard, sizeof(uint64_t));
 	use->srq_iov = 4;
-	for (setting = use->settings; setting; setting = setting->next) {
-		if (!bind_use_setting(binder, use, setting))
-			return false;
-	}
+}
+
+static bool name_objects(struct binder *binder, struct statement *st)
+{
+	struct use *use = &st->use;
+	struct use_actor *actor;
+	int n = 0;
+
 	for (actor = use->actors; actor; actor = actor->next, n++) {
 		if (!bind_use_actor(binder, actor))
 			return false;
@@ -335,4 +327,27 @@ bool bind_use(struct binder *binder, struct statement *st)
 		return false;
 	}
 	return name_connected_objects(binder, use, n - 1);
+}
+
+bool bind_use(struct binder *binder, struct statement *st)
+{
+	struct setting *setting;
+	bool good = true;
+
+	default_settings(&st->use);
+	for (setting = st->use.settings; setting; setting = setting->next) {
+		if (bind_use_setting(binder, &st->use, setting))
+			continue;
+		good = false;
+		st->hides_names |= !strcmp(setting->key, "eps");
+	}
+	return good && name_objects(binder, st);
+}
+
+bool bind_recover_use(struct binder *binder, struct statement *st)
+{
+	/* Its settings were not read, if it was refused before that. */
+	if (!st->use.memory && bind_use(binder, st))
+		return true;
+	return name_objects(binder, st);
 }

@@ -83,6 +83,7 @@ int bind_actor(struct binder *binder, const char *name, struct place at)
 
 	if (i >= 0)
 		return i;
+	binder->missing = true;
 	diag_add(&script->diag, at, "expected an actor, found \"%s\"", name);
 	if (!script->actor_count)
 		diag_hint(&script->diag, "a `use` line makes actors: use connected a@emu0 b@emu1");
@@ -99,6 +100,7 @@ static bool no_such_object(struct binder *binder, const struct value *value, int
 	struct offer offer;
 	int i;
 
+	binder->missing = true;
 	diag_add(&script->diag, value->at, "expected an object of \"%s\", found \"%s\"",
 		 script->actors[actor].name, value->text);
 	offer_start(&offer, value->text, (int)strlen(value->text));
@@ -262,6 +264,8 @@ void bind_offer_names(struct binder *binder, enum group_id id, const char *name)
 	group_suggest(id, &offer.suggest);
 	for (named = group ? group->names : NULL; named && named->name; named++)
 		offer_add(&offer, short_name(group, named->name));
+	/* Far from a constant, it may be the name of a number. */
+	binder->missing |= !suggest_is_near(&offer.suggest);
 	offer_tell(&offer, &binder->script->diag, "there are:");
 }
 
@@ -277,6 +281,27 @@ static bool unknown_constant(struct binder *binder, const struct value *value, e
 	diag_add(&binder->script->diag, value->at, "expected %s, found \"%s\"",
 		 names ? names->what : "a number", value->text);
 	bind_offer_names(binder, group, value->text);
+	return false;
+}
+
+bool bind_expected_word(struct binder *binder, const struct value *value, const char *words)
+{
+	struct diag *diag = &binder->script->diag;
+	struct suggest suggest;
+	size_t n;
+
+	if (value->kind != VALUE_NAME || value->actor) {
+		diag_add(diag, value->at, "expected %s", words);
+		return false;
+	}
+	diag_add(diag, value->at, "expected %s, found \"%s\"", words, value->text);
+	suggest_start(&suggest, value->text, (int)strlen(value->text));
+	for (; *words; words += n + strspn(words + n, ", ")) {
+		n = strcspn(words, ", ");
+		if (n != 2 || memcmp(words, "or", 2) != 0)
+			suggest_try_part(&suggest, words, n);
+	}
+	diag_suggest(diag, &suggest);
 	return false;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parser's top: reads a script line by line and makes a statement of each. Values are parsed by
- * parse_value.c, event and agent lines by parse_event.c, fault lines by parse_fault.c, use lines by
+ * Parses one statement. Its line was split by parse_lines.c; values are parsed by parse_value.c,
+ * event, agent and packet lines by parse_event.c, fault lines by parse_fault.c, use lines by
  * parse_use.c.
  */
 #include "parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- calls ---- */
@@ -302,28 +301,37 @@ static const struct {
 	{ "heal", parse_heal },       { "turn", parse_turn },      { "no", parse_no_packet },
 };
 
-static void not_a_statement(struct parser *parser)
+static void not_a_statement(struct parser *parser, struct statement *st)
 {
+	struct diag *diag = &parser->script->diag;
 	const struct token *token = parser->now;
 	struct offer offer;
 	size_t i;
 
 	parse_expected(parser, "\"actor:\" or a statement");
-	if (token->kind != TOKEN_NAME)
+	if (token_is(token, "for"))
+		diag_hint(diag, "one loop is in front of one statement: for i in 1..3: b: event "
+				"recv");
+	if (token->kind != TOKEN_NAME || token_is(token, "for"))
 		return;
 	offer_start(&offer, token->s, token->length);
 	for (i = 0; i < ARRAY_SIZE(statements); i++)
 		offer_add(&offer, statements[i].word);
+	offer_add(&offer, "for");
 	if (token[1].kind != TOKEN_NAME) {
-		offer_tell(&offer, &parser->script->diag, "statements begin with:");
+		offer_tell(&offer, diag, "statements begin with:");
+		if (!suggest_is_near(&offer.suggest))
+			diag_hint(diag, "or with a link, such as a>b SEND, or an actor, such as "
+					"a: event recv");
 		return;
 	}
-	diag_suggest(&parser->script->diag, &offer.suggest);
-	diag_hint(&parser->script->diag,
-		  "an actor's line begins with its name and \":\", such as a: event recv");
+	diag_suggest(diag, &offer.suggest);
+	diag_hint(diag, "an actor's line begins with its name and \":\", such as a: event recv");
+	if (suggest_is_near(&offer.suggest) && !strcmp(offer.suggest.best, "use"))
+		parse_recover_use(parser, st);
 }
 
-static bool parse_statement(struct parser *parser, struct statement *st)
+bool parse_statement(struct parser *parser, struct statement *st)
 {
 	size_t i;
 
@@ -349,7 +357,7 @@ static bool parse_statement(struct parser *parser, struct statement *st)
 			return false;
 		goto end;
 	}
-	not_a_statement(parser);
+	not_a_statement(parser, st);
 	return false;
 end:
 	if (parser->now->kind == TOKEN_END) {
@@ -359,105 +367,4 @@ end:
 	}
 	parse_expected(parser, "the end of the line");
 	return false;
-}
-
-/* ---- lines ---- */
-
-/* The statement in the tokens from the current one on. */
-static bool add_statement(struct parser *parser, const char *loop, struct statement ***end)
-{
-	struct statement *st = arena_alloc(&parser->script->arena, sizeof(*st));
-
-	st->repeat = 1;
-	st->actor_index = -1;
-	st->loop = loop;
-	parser->depth = 0;
-	if (!parse_statement(parser, st))
-		return false;
-	**end = st;
-	*end = &st->next;
-	return true;
-}
-
-/* A statement for each number of the loop; the line is split again each time. */
-static void parse_turns(struct parser *parser, const struct loop *loop, int length, int number,
-			struct statement ***end)
-{
-	struct token *first = parser->now;
-	struct text name = { 0 };
-	uint64_t i;
-
-	for (i = loop->first; i <= loop->last; i++) {
-		lex_line(parser->line, length, number, parser->tokens);
-		parser->now = first;
-		name.length = 0;
-		text_add(&name, "%s=%llu", loop->name, (unsigned long long)i);
-		if (!parse_loop_turn(parser, loop, i, first) ||
-		    !add_statement(parser,
-				   arena_copy(&parser->script->arena, text_of(&name), name.length),
-				   end))
-			break;
-	}
-	text_free(&name);
-}
-
-static void parse_line(struct parser *parser, int length, int number, struct statement ***end)
-{
-	struct place at = { number, 1, 1 };
-	struct loop loop;
-
-	if (length > SCRIPT_LINE_MAX) {
-		at.column = SCRIPT_LINE_MAX + 1;
-		diag_add(&parser->script->diag, at, "expected at most %d bytes in a line",
-			 SCRIPT_LINE_MAX);
-		return;
-	}
-	lex_line(parser->line, length, number, parser->tokens);
-	parser->now = parser->tokens;
-	if (parser->now->kind == TOKEN_END || !parse_loop(parser, &loop, (size_t)length))
-		return;
-	if (loop.name)
-		parse_turns(parser, &loop, length, number, end);
-	else if (parse_loop_turn(parser, &loop, 0, parser->now))
-		add_statement(parser, NULL, end);
-}
-
-/* "# Failure: regex", alone on a line: the script must fail with a matching message. */
-static void find_failure(struct script *script, const char *line, int length)
-{
-	static const char mark[] = "# Failure:";
-	int n = (int)sizeof(mark) - 1;
-
-	if (script->must_fail || length < n || memcmp(line, mark, (size_t)n))
-		return;
-	while (n < length && line[n] == ' ')
-		n++;
-	script->must_fail = arena_copy(&script->arena, line + n, (size_t)(length - n));
-}
-
-void script_parse(struct script *script)
-{
-	const char *p = script->source.text, *end = p + script->source.length, *nl;
-	struct statement **tail = &script->statements;
-	struct parser *parser = mem_zero(1, sizeof(*parser));
-	int number = 0, length;
-
-	parser->script = script;
-	for (; p < end; p = nl + 1) {
-		nl = memchr(p, '\n', (size_t)(end - p));
-		if (!nl)
-			nl = end;
-		length = (int)(nl - p);
-		if (length && p[length - 1] == '\r')
-			length--;
-		if (++number > SCRIPT_LINES_MAX) {
-			diag_add(&script->diag, (struct place){ number, 1, 1 },
-				 "expected at most %d lines", SCRIPT_LINES_MAX);
-			break;
-		}
-		find_failure(script, p, length);
-		parser->line = p;
-		parse_line(parser, length, number, &tail);
-	}
-	free(parser);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * parse.h - shared by the parser's files: parse.c (statements), parse_event.c, parse_fault.c,
- * parse_use.c and parse_value.c (values in statements).
+ * parse.h - shared by the parser's files: parse_lines.c (lines), parse.c (statements),
+ * parse_event.c, parse_fault.c, parse_use.c and parse_value.c (values in statements).
  *
  * A parser owns nothing: tokens belong to the current line, nodes to the script. A parse function
  * that fails has added a diagnostic and returns NULL or false; the rest of the line is skipped.
@@ -19,7 +19,13 @@ struct parser {
 	struct token *now;
 	uint64_t looped, looped_bytes; /* statements that loops made; their text */
 	int depth;                     /* of the value being parsed: how many values contain it */
+	struct statement **end;        /* where the next statement is linked */
+	script_take *take;             /* is told of each statement */
+	void *context;
 };
+
+/* The statement in the tokens from the current one on. */
+bool parse_statement(struct parser *parser, struct statement *st);
 
 /* "expected X, found Y" at the current token. */
 void parse_expected(struct parser *parser, const char *what);
@@ -31,20 +37,6 @@ bool at_mark(const struct parser *parser, char mark);
 bool parse_need_mark(struct parser *parser, char mark);
 
 char *token_copy(struct parser *parser, const struct token *token);
-
-/* parse_loop.c: "for i in 1..3:" in front of a statement. */
-struct loop {
-	const char *name; /* NULL: the line is no loop */
-	uint64_t first, last;
-};
-/*
- * Read the loop, if the line, of this length, begins with one. Tokens of its statement are the
- * current ones then.
- */
-bool parse_loop(struct parser *parser, struct loop *loop, size_t length);
-/* Put the number in place of $NAME in the tokens from this one on; without a loop there is none. */
-bool parse_loop_turn(struct parser *parser, const struct loop *loop, uint64_t number,
-		     struct token *token);
 
 bool parse_when(struct parser *parser, struct when *when);
 struct value *parse_value(struct parser *parser);
@@ -61,6 +53,8 @@ bool parse_event(struct parser *parser, struct statement *st);
 bool parse_agent(struct parser *parser, struct statement *st);
 /* parse_use.c: a use line, whose first word has been read. */
 bool parse_use(struct parser *parser, struct statement *st);
+/* Read a line whose current word was to be "use", without a message: it makes names. */
+void parse_recover_use(struct parser *parser, struct statement *st);
 /* from>to, two actors */
 bool parse_link(struct parser *parser, struct traffic *traffic);
 /* parse_event.c: a line that begins with a link; "no packet", whose first word has been read. */

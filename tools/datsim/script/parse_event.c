@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses what a script expects, event, agent and packet lines, and repeat counts (x4). */
+#include "keywords.h"
 #include "parse.h"
 
 /* Is the current token a repeat count, such as x4? */
@@ -111,12 +112,16 @@ static bool parse_packet_link(struct parser *parser, struct packet_line *packet)
 bool parse_packet(struct parser *parser, struct statement *st)
 {
 	struct packet_line *packet = &st->packet;
+	size_t n;
 
 	st->kind = STATEMENT_PACKET;
 	if (!parse_packet_link(parser, packet))
 		return false;
 	if (parser->now->kind != TOKEN_NAME) {
 		parse_expected(parser, "a kind of packet such as SEND");
+		for (n = 0; packet_kinds[n]; n++)
+			;
+		diag_list(&parser->script->diag, "kinds of packets:", packet_kinds, n);
 		return false;
 	}
 	packet->opcode = token_copy(parser, parser->now);

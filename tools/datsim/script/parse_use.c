@@ -3,25 +3,35 @@
  * Parses use lines: "a@emu0 s@emu3", and lists of actors, "a,b,c@emu0..", where each actor has the
  * next adapter, or all of them the same one without the two points.
  */
+#include "keywords.h"
 #include "parse.h"
 
 #include <string.h>
 
 #define ADAPTER_NUMBER_MAX 4095 /* of a fabric's adapters */
 
-static bool parse_kind(struct parser *parser, struct use *use)
+/* If there is no kind: *near says whether a word is nearly one, which is taken then. */
+static bool parse_kind(struct parser *parser, struct use *use, bool *near)
 {
-	if (parse_word(parser, "connected"))
-		use->kind = USE_CONNECTED;
-	else if (parse_word(parser, "adapter"))
-		use->kind = USE_ADAPTER;
-	else if (parse_word(parser, "bare"))
-		use->kind = USE_BARE;
-	else {
-		parse_expected(parser, "\"connected\", \"adapter\" or \"bare\"");
-		return false;
+	const struct token *token = parser->now;
+	struct suggest suggest;
+	size_t i;
+
+	suggest_start(&suggest, token->s, token->kind == TOKEN_NAME ? token->length : 0);
+	for (i = 0; use_kinds[i]; i++) {
+		use->kind = (enum use_kind)i;
+		if (parse_word(parser, use_kinds[i]))
+			return true;
+		suggest_try(&suggest, use_kinds[i]);
 	}
-	return true;
+	parse_expected(parser, "\"connected\", \"adapter\" or \"bare\"");
+	if (token->kind == TOKEN_NAME)
+		diag_suggest(&parser->script->diag, &suggest);
+	for (i = 0; strcmp(use_kinds[i], suggest.best) != 0; i++)
+		;
+	*near = suggest_is_near(&suggest);
+	use->kind = *near ? (enum use_kind)i : USE_CONNECTED;
+	return false;
 }
 
 /* A list of actors begins here: a name and "@" or ",", so not a setting. */
@@ -100,19 +110,61 @@ static bool parse_adapter(struct parser *parser, struct use_actor *actor)
 	return true;
 }
 
-bool parse_use(struct parser *parser, struct statement *st)
+static bool parse_actors(struct parser *parser, struct use *use)
 {
-	struct use_actor **end = &st->use.actors;
+	struct use_actor **end = &use->actors;
 
-	st->kind = STATEMENT_USE;
-	if (!parse_kind(parser, &st->use))
-		return false;
 	while (at_actor(parser)) {
 		if (!parse_names(parser, end) || !parse_adapter(parser, *end))
 			return false;
 		while (*end)
 			end = &(*end)->next;
 	}
+	return true;
+}
+
+/* Go on with a line whose kind is wrong; `sure`: it is known what was meant. */
+static void use_recover(struct parser *parser, struct statement *st, bool sure)
+{
+	struct diag *diag = &parser->script->diag;
+	const size_t length = diag->text.length;
+	const int count = diag->count;
+
+	while (parser->now->kind == TOKEN_NAME && !at_actor(parser))
+		parser->now++;
+	if (parse_actors(parser, &st->use) && st->use.actors &&
+	    parse_settings(parser, &st->use.settings) && parser->now->kind == TOKEN_END)
+		st->hides_names = !sure;
+	diag_take_back(diag, count, length);
+}
+
+void parse_recover_use(struct parser *parser, struct statement *st)
+{
+	struct diag *diag = &parser->script->diag;
+	const size_t length = diag->text.length;
+	const int count = diag->count;
+	bool sure, near;
+
+	st->kind = STATEMENT_USE;
+	st->hides_names = true;
+	parser->now++;
+	sure = parse_kind(parser, &st->use, &near) || near;
+	use_recover(parser, st, sure);
+	diag_take_back(diag, count, length);
+}
+
+bool parse_use(struct parser *parser, struct statement *st)
+{
+	bool near;
+
+	st->kind = STATEMENT_USE;
+	st->hides_names = true;
+	if (!parse_kind(parser, &st->use, &near)) {
+		use_recover(parser, st, near);
+		return false;
+	}
+	if (!parse_actors(parser, &st->use))
+		return false;
 	if (!st->use.actors) {
 		parse_expected(parser, "an actor on an adapter, such as a@emu0");
 		return false;

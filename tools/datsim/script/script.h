@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * script.h - a script in memory: parse.c makes it from the text, bind.c resolves its names.
+ * script.h - a script in memory: parse_lines.c makes it from the text, bind.c resolves its names.
  *
  * All nodes are allocated from the script's arena and freed with it; names are NUL-terminated
  * copies. Once script_load has succeeded, every call has its row of the call table, every name its
@@ -254,12 +254,17 @@ enum statement_kind {
 struct statement {
 	enum statement_kind kind;
 	struct place at; /* of the statement, without its time and its comment */
+	const char *s;   /* it in the source, at.length bytes */
 	struct when when;
 	const char *actor;
 	struct place actor_at;
 	int actor_index;
 	uint64_t repeat;
 	const char *loop; /* "i=2", if a loop made it */
+	bool broken; /* it does not parse; only the next three are known, and a use line's actors */
+	bool hides_names;    /* it may make others than those in `lost` */
+	struct target *lost; /* names that it would make */
+	const char *frees;   /* the object that it would free, or NULL */
 	union {
 		struct setting *fabric;
 		struct use use;
@@ -333,8 +338,8 @@ int script_actor(const struct script *script, const char *name);
 /* needs.c: a feature of this script that needs a simulated fabric ("held messages"); NULL: none. */
 const char *script_needs(const struct script *script);
 
-/* parse.c and bind.c: the two halves of script_load. */
-void script_parse(struct script *script);
-void script_bind(struct script *script);
+/* parse_lines.c: call `take` for each statement of the script, also those that are broken. */
+typedef void script_take(void *context, struct statement *st);
+void script_parse(struct script *script, script_take *take, void *context);
 
 #endif
