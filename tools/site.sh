@@ -23,10 +23,14 @@ mkdir -p "$docs/tests" && cp "$sources/tests/README.md" "$docs/tests/README.md"
 cp "$sources/LICENSE" "$docs/LICENSE.txt"
 cp "$sources/tools/site.css" "$docs/site.css"
 # Python-Markdown takes no line with words behind the language for the begin of a block. A file's
-# name goes on a line before the block; other words are for the tests of the documents.
-find "$docs" -name '*.md' -exec sed -i -E '
-	s,^```([a-z]+) ([^ ]*[.][^ ]+)$,<p class="file">\2</p>\n\n```\1,
-	s,^(```[a-z]+) .*,\1,' {} +
+# name goes on a line before the block; other words are for the tests of the documents. Nor does it
+# take a tab for eight columns, as what is in the blocks does.
+find "$docs" -name '*.md' | while read -r page; do
+	expand "$page" | sed -E '
+		s,^```([a-z]+) ([^ ]*[.][^ ]+)$,<p class="file">\2</p>\n\n```\1,
+		s,^(```[a-z]+) .*,\1,' > "$work/page"
+	mv "$work/page" "$page"
+done
 
 # One page of the manual each, and a list of them; a reference such as dat_ia_open(3) is a link.
 {
