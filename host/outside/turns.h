@@ -115,6 +115,16 @@ const struct timespec *turns_real_time(bool ours, clockid_t clock, const struct 
 void turns_clock_go_on(void);
 /* Virtual time until a time of that clock. */
 uint64_t turns_until(clockid_t clock, const struct timespec *abs);
+/*
+ * The clock that the program has read is ahead of virtual time by this: each reading moves it on,
+ * so that a loop of readings ends.
+ */
+uint64_t turns_ahead(void);
+/*
+ * Virtual time until the program's clock will be later by ns: no wait is shorter than the program
+ * asked for, by its own clock. 0 and OUTSIDE_NEVER stay as they are.
+ */
+uint64_t turns_later(uint64_t ns);
 
 /* The caller is about to start a process, and has: `bear` and `born` of outside.h. */
 void turns_bear(void);

@@ -49,7 +49,7 @@ static bool await_fd(int fd, short events)
 		turns_let_others(TURNS_TEST_NS, false);
 		return true;
 	}
-	limit = limit_of(fd, events);
+	limit = turns_later(limit_of(fd, events));
 	begin = limit == OUTSIDE_NEVER ? 0 : turns_now();
 	do {
 		uint64_t past = limit == OUTSIDE_NEVER ? 0 : turns_now() - begin;

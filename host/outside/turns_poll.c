@@ -14,7 +14,7 @@
  */
 static int test_until(int (*test)(const void *), const void *arg, uint64_t ns, bool *real)
 {
-	uint64_t t = turns_now(), end = ns == OUTSIDE_NEVER ? ns : t + ns;
+	uint64_t t = turns_now(), end = ns == OUTSIDE_NEVER ? ns : t + turns_later(ns);
 	int n;
 
 	turns_timers_fire();

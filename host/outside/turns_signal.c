@@ -12,7 +12,7 @@
 /* Take one of the set if it is pending, until the time is over. *real: block as usual. */
 static int take_signal(const sigset_t *set, siginfo_t *info, uint64_t ns, bool *real)
 {
-	uint64_t end = ns == OUTSIDE_NEVER ? ns : turns_now() + ns, t = 0;
+	uint64_t end = ns == OUTSIDE_NEVER ? ns : turns_now() + turns_later(ns), t = 0;
 	const struct timespec none = { 0 };
 	int sig;
 

@@ -31,7 +31,7 @@ static uint64_t futex_ns(int op, const struct timespec *ts)
 		return OUTSIDE_NEVER;
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET)
 		return turns_until(clock, ts);
-	return (uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec;
+	return turns_later((uint64_t)ts->tv_sec * TURNS_NS + (uint64_t)ts->tv_nsec);
 }
 
 static uint32_t value_of(const uint32_t *word)

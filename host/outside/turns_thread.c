@@ -102,6 +102,12 @@ bool turns_sleep_ns(uint64_t ns)
 	return true;
 }
 
+/* For a time that the program gives, from now on. */
+static bool sleep_for(uint64_t ns)
+{
+	return turns_sleep_ns(turns_later(ns));
+}
+
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 			  struct timespec *left) __asm__("clock_nanosleep");
 int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
@@ -110,7 +116,7 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 	bool absolute = flags & TIMER_ABSTIME, ours = PROGRAM && is_valid(ts);
 	struct timespec room;
 
-	if (ours && turns_sleep_ns(absolute ? turns_until(clock, ts) : ns_of(ts)))
+	if (ours && turns_sleep_ns(absolute ? turns_until(clock, ts) : turns_later(ns_of(ts))))
 		return 0;
 	if (absolute)
 		ts = turns_real_time(ours, clock, ts, &room);
@@ -120,7 +126,7 @@ int turns_clock_nanosleep(clockid_t clock, int flags, const struct timespec *ts,
 int turns_nanosleep(const struct timespec *ts, struct timespec *left) __asm__("nanosleep");
 int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 {
-	if (PROGRAM && is_valid(ts) && turns_sleep_ns(ns_of(ts)))
+	if (PROGRAM && is_valid(ts) && sleep_for(ns_of(ts)))
 		return 0;
 	return REAL(nanosleep)(ts, left);
 }
@@ -128,13 +134,13 @@ int turns_nanosleep(const struct timespec *ts, struct timespec *left)
 int turns_usleep(useconds_t us) __asm__("usleep");
 int turns_usleep(useconds_t us)
 {
-	return PROGRAM && turns_sleep_ns((uint64_t)us * 1000) ? 0 : REAL(usleep)(us);
+	return PROGRAM && sleep_for((uint64_t)us * 1000) ? 0 : REAL(usleep)(us);
 }
 
 unsigned int turns_sleep(unsigned int s) __asm__("sleep");
 unsigned int turns_sleep(unsigned int s)
 {
-	return PROGRAM && turns_sleep_ns((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
+	return PROGRAM && sleep_for((uint64_t)s * TURNS_NS) ? 0 : REAL(sleep)(s);
 }
 
 /* A signal ends it only where it is that of libc. */

@@ -125,7 +125,7 @@ static bool is_valid(const struct timespec *ts)
 
 static void look_at(const struct timer *t, struct itimerspec *value)
 {
-	uint64_t now = turns_now();
+	uint64_t now = turns_now() + turns_ahead();
 
 	*value = (struct itimerspec){ .it_interval = ts_of(t->every) };
 	if (t->at != OUTSIDE_NEVER)
@@ -159,7 +159,7 @@ static int set_timer(struct timer *t, int flags, const struct itimerspec *value,
 	else if (flags & TFD_TIMER_ABSTIME)
 		t->at = turns_now() + turns_until(t->clock, &value->it_value);
 	else
-		t->at = turns_now() + ns_of(&value->it_value);
+		t->at = turns_now() + turns_later(ns_of(&value->it_value));
 	turns_timers_fire();
 	turns_tell(true); /* threads that wait for it wait for another time */
 	return 0;

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -936,6 +938,124 @@ static void draw(size_t (*by)(void *, size_t), unsigned char to[16])
 	ck_assert_int_eq(syscall(SYS_read, wire[0], to, 16), 16);
 }
 
+/* ---- waits by the program's own clock ---- */
+
+static const struct timespec a_ms = { .tv_nsec = 1000000 };
+static uint64_t asked; /* ns */
+
+static void wait_by_usleep(void)
+{
+	ck_assert_int_eq(usleep(1000), 0);
+}
+
+static void wait_by_nanosleep(void)
+{
+	ck_assert_int_eq(nanosleep(&a_ms, NULL), 0);
+}
+
+static void wait_by_clock_nanosleep(void)
+{
+	ck_assert_int_eq(clock_nanosleep(CLOCK_REALTIME, 0, &a_ms, NULL), 0);
+}
+
+static void wait_by_poll(void)
+{
+	ck_assert_int_eq(poll(NULL, 0, 1), 0);
+}
+
+static void wait_by_select(void)
+{
+	struct timeval tv = { .tv_usec = 1000 };
+
+	ck_assert_int_eq(select(0, NULL, NULL, NULL, &tv), 0);
+}
+
+static void wait_by_epoll(void)
+{
+	struct epoll_event event;
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	ck_assert_int_eq(epoll_wait(fd, &event, 1, 1), 0);
+	close(fd);
+}
+
+static void wait_by_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	ck_assert_int_eq(sigtimedwait(&set, NULL, &a_ms), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+
+static void wait_by_socket(void)
+{
+	struct timeval tv = { .tv_usec = 1000 };
+	socklen_t size = sizeof(tv);
+	char c;
+
+	ck_assert_int_eq(setsockopt(wire[0], SOL_SOCKET, SO_RCVTIMEO, &tv, size), 0);
+	/* The kernel rounds it to its ticks. */
+	ck_assert_int_eq(getsockopt(wire[0], SOL_SOCKET, SO_RCVTIMEO, &tv, &size), 0);
+	asked = (uint64_t)tv.tv_usec * 1000;
+	ck_assert_int_eq(recv(wire[0], &c, 1, 0), -1);
+	ck_assert_int_eq(errno, EAGAIN);
+}
+
+static void wait_by_futex(void)
+{
+	uint32_t word = 0;
+
+	ck_assert_int_eq(syscall(SYS_futex, &word, FUTEX_WAIT, 0, &a_ms, NULL, 0), -1);
+	ck_assert_int_eq(errno, ETIMEDOUT);
+}
+
+static void wait_by_timer(void)
+{
+	struct itimerspec value = { .it_value = a_ms }, left;
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t times;
+
+	ck_assert_int_eq(timerfd_settime(fd, 0, &value, NULL), 0);
+	ck_assert_int_eq(timerfd_gettime(fd, &left), 0);
+	ck_assert_int_eq(left.it_value.tv_sec, 0);
+	ck_assert_int_eq(left.it_value.tv_nsec, a_ms.tv_nsec);
+	ck_assert_int_eq(read(fd, &times, sizeof(times)), sizeof(times));
+	ck_assert_uint_eq(times, 1);
+	close(fd);
+}
+
+static void (*const waits[])(void) = {
+	wait_by_usleep, wait_by_nanosleep, wait_by_clock_nanosleep, wait_by_poll,  wait_by_select,
+	wait_by_epoll,  wait_by_signal,    wait_by_socket,          wait_by_futex, wait_by_timer,
+};
+
+static uint64_t read_ns(void)
+{
+	struct timespec ts;
+
+	ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &ts), 0);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Each reading of a clock moves it on, while virtual time stands still. */
+START_TEST(no_wait_is_shorter_than_it_was_asked_for)
+{
+	uint64_t before = 0, took;
+
+	begin();
+	asked = 1000000;
+	for (int i = 0; i < 50; i++)
+		before = read_ns();
+	waits[_i]();
+	took = read_ns() - before;
+	ck_assert_uint_ge(took, asked);
+	ck_assert_uint_le(took, asked + 2000);
+}
+END_TEST
+
 START_TEST(random_numbers_are_of_the_seed_however_they_are_read)
 {
 	unsigned char a[16], b[16];
@@ -1130,6 +1250,7 @@ static void fill(Suite *suite)
 	unit_add(suite, a_barrier_of_several_processes_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_condition_is_waited_for, 2, NULL);
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
+	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
 	unit_add(suite, a_clock_of_the_kernel_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
