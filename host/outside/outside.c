@@ -239,6 +239,11 @@ void outside_begin(const struct backend *b)
 	libdat_outside_meet(&table);
 }
 
+uint64_t outside_ahead(const struct backend *b, uint64_t now)
+{
+	return libdat_outside_ahead && b == lockstep_backend ? libdat_outside_ahead(now) : 0;
+}
+
 /* A runner of datsim explore sets the fabric in each process that it forks in forks_stop. */
 bool outside_attend(const struct front_ops *ops)
 {

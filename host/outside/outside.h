@@ -80,6 +80,12 @@ void libdat_outside_meet(const struct outside *table) __attribute__((weak));
 void libdat_outside_own(const void *code) __attribute__((weak));
 
 /*
+ * The same library: the clock that the program has read is ahead of this virtual time by so many
+ * ns, as each reading moves it on. It may be called with the library's lock.
+ */
+uint64_t libdat_outside_ahead(uint64_t now) __attribute__((weak));
+
+/*
  * The same library: `attend`, which this library offers when it is loaded, makes the process join
  * the fabric of its environment, without an adapter. It is called before the program's main, and in
  * a forked child, if no other library offers. False: it cannot join.
@@ -92,6 +98,8 @@ struct front_ops;
 void outside_prepare(const struct backend *b);
 /* A world was made: tell libdat-turns.so if it is in lockstep. The lock is held. */
 void outside_begin(const struct backend *b);
+/* libdat_outside_ahead for a wait in this backend; 0 if the clock is not of its virtual time. */
+uint64_t outside_ahead(const struct backend *b, uint64_t now);
 /* What a front offers, if its programs are to be on the emulator. */
 bool outside_attend(const struct front_ops *ops);
 

@@ -193,15 +193,20 @@ uint64_t turns_until(clockid_t clock, const struct timespec *abs)
 	return left > 0 ? (uint64_t)left : 0;
 }
 
-uint64_t turns_ahead(void)
+uint64_t libdat_outside_ahead(uint64_t now)
 {
-	uint64_t now = turns_now(), ahead = 0;
+	uint64_t ahead = 0;
 
 	REAL(pthread_mutex_lock)(&clock_of.lock);
 	if (!clock_of.outside && now >= clock_of.now && clock_of.last > clock_of.base + now)
 		ahead = clock_of.last - clock_of.base - now;
 	REAL(pthread_mutex_unlock)(&clock_of.lock);
 	return ahead;
+}
+
+uint64_t turns_ahead(void)
+{
+	return libdat_outside_ahead(turns_now());
 }
 
 uint64_t turns_later(uint64_t ns)

@@ -312,7 +312,7 @@ static DAT_RETURN cno_wait_locked(struct cno *cno, DAT_TIMEOUT timeout, DAT_EVD_
 
 	if (!evd)
 		return BAD_ARG(3);
-	deadline = evd_wait_deadline(nic, timeout);
+	deadline = evd_wait_deadline(&cno->obj, timeout);
 	cno->waiters++;
 	ret = cno_wait_block(cno, deadline, evd);
 	cno->waiters--;

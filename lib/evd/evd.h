@@ -120,7 +120,7 @@ void evd_wake(struct evd *evd);
 /*
  * The deadline of a wait that begins now. A timeout of 0 polls like a dequeue that finds nothing.
  */
-uint64_t evd_wait_deadline(struct nic *nic, DAT_TIMEOUT timeout);
+uint64_t evd_wait_deadline(const struct obj *obj, DAT_TIMEOUT timeout);
 /*
  * hopeless.c: a wait without timeout that no event can end. Print a warning once, and sleep until a
  * signal. False: do not sleep, another process may still end the wait.

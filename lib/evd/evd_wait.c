@@ -7,6 +7,7 @@
  * of the EVD (ruling A2a).
  */
 #include "host/agent.h"
+#include "host/outside/outside.h"
 #include "lib/api.h"
 #include "cno.h"
 #include "evd.h"
@@ -148,11 +149,17 @@ static DAT_RETURN evd_wait_check(const struct evd *evd, DAT_COUNT threshold, con
 	return DAT_SUCCESS;
 }
 
-uint64_t evd_wait_deadline(struct nic *nic, DAT_TIMEOUT timeout)
+uint64_t evd_wait_deadline(const struct obj *obj, DAT_TIMEOUT timeout)
 {
+	struct nic *nic = obj_nic(obj);
+	uint64_t now;
+
 	if (timeout == DAT_TIMEOUT_INFINITE)
 		return NIC_TIME_NEVER;
-	return nic->ops->now(nic) + (timeout ? timeout * NS_PER_US : nic->poll_quantum_ns);
+	now = nic->ops->now(nic);
+	if (!timeout)
+		return now + nic->poll_quantum_ns;
+	return now + outside_ahead(obj_backend(obj), now) + timeout * NS_PER_US;
 }
 
 static DAT_RETURN evd_wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
@@ -165,7 +172,7 @@ static DAT_RETURN evd_wait_locked(struct evd *evd, DAT_TIMEOUT timeout, DAT_COUN
 	if (ret != DAT_SUCCESS)
 		return ret;
 	/* Read the clock before counting: reading it may run events that are due. */
-	deadline = evd_wait_deadline(nic, timeout);
+	deadline = evd_wait_deadline(&evd->obj, timeout);
 	if (evd_count(evd) >= (uint32_t)threshold)
 		return evd_wait_done(evd, event, nmore);
 	evd_set_waiting(evd, true);

@@ -4,7 +4,8 @@
  * main. The first client makes more rounds than the others. Half way WHAT makes it die, sleep, or
  * compute until another process ("tell") has ended. "lock": before its first call each of the other
  * threads computes for a while with a lock that all of them take. "outsider" is a program of its
- * own: it waits for an event that a thread outside uDAPL causes.
+ * own: it waits for an event that a thread outside uDAPL causes. So is "timeout", which waits for
+ * nothing, by the clock that it has read.
  */
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -156,6 +157,54 @@ static void *post_late(void *evd)
 	return NULL;
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Each reading of the clock moves it on, so that it is ahead of virtual time. */
+static uint64_t read_often(void)
+{
+	uint64_t ns = 0;
+
+	for (int i = 0; i < 50; i++)
+		ns = clock_ns();
+	return ns;
+}
+
+static int wait_for_nothing(void)
+{
+	const DAT_TIMEOUT us = 1000;
+	unsigned long long evd_took, cno_took;
+	struct pair_node node;
+	DAT_EVD_HANDLE evd, none;
+	DAT_CNO_HANDLE cno;
+	DAT_EVENT event;
+	DAT_COUNT more;
+	uint64_t before;
+
+	pair_open(&node, "emu0", 1);
+	pair_check(dat_cno_create(node.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+	pair_check(dat_evd_create(node.ia, PAIR_QUEUE_LENGTH, cno, DAT_EVD_SOFTWARE_FLAG, &evd),
+		   "dat_evd_create");
+	before = read_often();
+	if (DAT_GET_TYPE(dat_evd_wait(evd, us, 1, &event, &more)) != DAT_TIMEOUT_EXPIRED)
+		pair_fail("dat_evd_wait does not expire");
+	evd_took = clock_ns() - before;
+	before = read_often();
+	if (dat_cno_wait(cno, us, &none) != DAT_QUEUE_EMPTY)
+		pair_fail("dat_cno_wait does not expire");
+	cno_took = clock_ns() - before;
+	pair_check(dat_evd_free(evd), "dat_evd_free");
+	pair_check(dat_cno_free(cno), "dat_cno_free");
+	pair_close(&node);
+	printf("the waits for 1000000 ns took %llu and %llu ns\n", evd_took, cno_took);
+	return evd_took < us * 1000 || cno_took < us * 1000;
+}
+
 static int wait_for_outsider(void)
 {
 	struct pair_node node;
@@ -188,7 +237,7 @@ int main(int argc, char **argv)
 	if (argc < 4 || argc > 5 || threads < 1 || threads > THREADS_MAX ||
 	    inet_pton(AF_INET, argv[1], &host.sin_addr) != 1) {
 		fputs("usage: turns ADDRESS ROUNDS THREADS "
-		      "[sleep|compute|die|exit|tell|lock|outsider]\n",
+		      "[sleep|compute|die|exit|tell|lock|outsider|timeout]\n",
 		      stderr);
 		return 2;
 	}
@@ -196,6 +245,8 @@ int main(int argc, char **argv)
 	mischief = argc > 4 ? argv[4] : "";
 	if (!strcmp(mischief, "outsider"))
 		return wait_for_outsider();
+	if (!strcmp(mischief, "timeout"))
+		return wait_for_nothing();
 	pair_open(&node, "emu0", THREADS_MAX * 2);
 	for (int i = threads - 1; i >= 0; i--) {
 		clients[i] = (struct client){ .node = &node, .number = i };
