@@ -4,6 +4,8 @@
  * DATSIM_LATENCY_NS, and ends well otherwise. HOW "silent": it sends nothing; "sim": it makes its
  * fabric before it opens an adapter; "settings": it has a timer, and handlers of signals.
  */
+#undef NDEBUG
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -94,6 +96,10 @@ static int misbehave(const char *how)
 		exit(0);
 	if (!strcmp(how, "crash"))
 		abort();
+	if (!strcmp(how, "assert"))
+		assert(!"the latency is that of a schedule");
+	if (!strcmp(how, "refuse"))
+		dat_evd_resize(async, 0);
 	if (!strcmp(how, "wait"))
 		dat_evd_wait(async, DAT_TIMEOUT_INFINITE, 1, &event, &more);
 	while (!strcmp(how, "spin"))

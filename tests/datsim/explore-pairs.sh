@@ -10,7 +10,9 @@ fi
 . "$(dirname "$0")/begin.sh"
 planted=$top/tests/planted/pairs
 behaves=$top/tests/datsim/behaves
+hostile=$top/tests/planted/hostile
 needs "$planted/grants"
+needs "$hostile/two"
 needs "$behaves"
 export behaves
 XDG_RUNTIME_DIR=$scratch
@@ -28,11 +30,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=82
+tests=92
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=68
+	tests=76
 	slow=yes
 fi
 
@@ -80,7 +82,14 @@ grants grants
 holds "a lost acknowledgement is all it takes" only_line "$found" \
 	'^fault link client>server (drop|corrupt) opcode=ACK nth=1$'
 holds "the printed script equals the file" printed "$found"
+takes() {
+	section 'what it takes, by [1-9][0-9]* more runs' > takes
+	grep -qE '^  [1-9][0-9]* other lines of the schedule can be left out$' takes &&
+		grep -q '^  line 1: in place of corrupt, drop does it, too; .* not$' takes &&
+		grep -q '^  line 1: in place of client>server, server>client does not do it$' takes
+}
 section() { sed -n "/^$1:\$/,/^\$/p" out; }
+holds "what of it matters is printed" takes
 waits() {
 	section 'where each program is' |
 		grep -A 1 "^  $1  dat_evd_wait on $1-emu0.evd2, fed by $1-emu0" |
@@ -211,6 +220,43 @@ else
 	done
 fi
 
+# What a pair reaches, the transitions of its queue pairs too, and which calls failed.
+covers() {
+	"$datsim" explore --lockstep --runs "$1" --coverage --faults "$2" -- --node a "$3" "$4" + \
+		--node b "$5" "$6" > out && cat out && grep -qE "$7" out
+}
+holds "coverage: a call that failed in some schedules" covers 10 rnr "$behaves" refuse \
+	"$behaves" well '^    dat_evd_resize [A-Z_]+ +[1-9] +[1-9]$'
+if [ -x "$planted/wakeup" ]; then
+	holds "coverage: the transitions of two queue pairs" eval 'covers 3 drop \
+		"$planted/wakeup-fixed" serve "$planted/wakeup-fixed" ask \
+		"^    qp RESET > INIT +3 +6\$" && grep -qE "^    qp RTS > ERR +3 +[3-6]\$" out'
+else
+	echo "ok $((n += 1)) - coverage: transitions of queue pairs # SKIP librdmacm is not built"
+fi
+
+# A pair that only the watch over its posted buffers finds
+watched() {
+	expect "$1" "$2" explore --lockstep --runs 5 -- --node server "$3" serve + \
+		--node client "$3" 0
+}
+watched 3 'server \+ client: schedule 0 of seed 1 breaks a rule of the checkers .*RECV' \
+	"$hostile/two"
+holds "the watch is all it takes" only_line server+client.shrunk.dsim '^fabric watch=posted$'
+holds "the checker finds it again" replays 3
+watched 0 '5 schedules of seed 1 hold' "$hostile/two-fixed"
+
+# On a terminal, also while a run hangs
+hanging() {
+	script -qec "exec '$datsim' explore --lockstep --runs 9 --faults rnr --hang 0.2 \
+		--failures 1 --no-shrink --store waits -- \
+		--node a '$behaves' sleep + --node b '$behaves' well" /dev/null < /dev/null |
+		tr '\r' '\n' > seen
+	cat -v seen
+	grep -qE '^[1-9] of 9 schedules, [0-9]+ a second, 0 failed, .*, a run takes [0-9]+ s' seen
+}
+holds "progress: how many of how many, and how long a run has taken" hanging
+
 # Words and lines about turns
 DATSIM_TURNS='order server/1@x'
 export DATSIM_TURNS
@@ -257,6 +303,9 @@ if [ -z "$slow" ]; then
 	holds "the replay names nodes and programs" replay_says ".*datsim run --lockstep --script \
 found.dsim -- --node a [^ ]*behaves fail \+ --node b [^ ]*behaves well\$"
 	ends 134 'schedule [0-9]+ of seed 1: a is ended by signal 6' crash
+	ends 134 'schedule [0-9]+ of seed 1: a is ended by signal 6' assert
+	holds "what its assertion says is quoted" eval "section 'it said' |
+		grep -q 'misbehave: Assertion .*the latency is that of a schedule.* failed'"
 	ends 3 'leaves 1 object \(a-emu0.ia1\)' leave
 	ends 4 'is stuck \(nothing can wake a\)' wait
 	ends 4 'hangs' sleep --hang 0.1

@@ -246,7 +246,7 @@ interrupted() {
 	wait $pid
 	[ $? = "$2" ] && is cut.json 'j["interrupted"], j["exit_status"]' "(True, $2)" &&
 		grep -qE '^event-order.dsim: [0-9]+ schedules of seed 1' out &&
-		grep -qE 'asked to end: [0-9]+ schedules have ended' out &&
+		grep -qE 'asked to end: [0-9]+ schedules? ha(s|ve) ended' out &&
 		grep -q 'go on from there: the same command with --resume' out
 }
 whole() {

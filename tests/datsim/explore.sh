@@ -140,7 +140,7 @@ ended() {
 	timeout -s "$1" --foreground 0.5 env --default-signal=INT "$datsim" explore $jobs \
 		--shard 2/3 --seconds 60 clean.dsim > out 2>&1
 	[ $? = 124 ] &&
-		grep -qE 'asked to end: [1-9][0-9]* schedules have ended, and none has' out &&
+		grep -qE 'asked to end: [1-9][0-9]* schedules? ha(s|ve) ended, and none has' out &&
 		grep -qE '^datsim explore: to go on .* --first [1-9][0-9]*$' out
 }
 jobs=

@@ -315,10 +315,12 @@ int campaign_report(struct campaign *campaign, int code)
 
 void campaign_tell_of_end(const struct campaign *campaign)
 {
-	fprintf(stderr, "datsim explore: it was asked to end: %llu schedules have ended, and ",
-		(unsigned long long)campaign->course->done);
+	fprintf(stderr, "datsim explore: it was asked to end: %llu schedule%s ended, and ",
+		(unsigned long long)campaign->course->done,
+		campaign->course->done == 1 ? " has" : "s have");
 	if (campaign->failed)
-		fprintf(stderr, "%llu have failed\n", (unsigned long long)campaign->failed);
+		fprintf(stderr, "%llu %s failed\n", (unsigned long long)campaign->failed,
+			campaign->failed == 1 ? "has" : "have");
 	else
 		fputs("none has failed\n", stderr);
 }

@@ -41,8 +41,9 @@ void course_line(const struct course *course, uint64_t done, double passed, stru
 		text_add(line, "%llu ", (unsigned long long)done);
 		if (course->runs)
 			text_add(line, "of %llu ", (unsigned long long)course->runs);
-		text_add(line, "schedules, %.0f a second, %llu failed", (double)done / passed,
-			 (unsigned long long)course->failed);
+		text_add(line, "schedule%s, %.0f a second, %llu failed",
+			 (course->runs ? course->runs : done) == 1 ? "" : "s",
+			 (double)done / passed, (unsigned long long)course->failed);
 		add_left(course, done, passed, line);
 	}
 	if (course->longest >= 1)

@@ -219,14 +219,14 @@ void explorer_report(const struct explorer *explorer, const struct lines *lines,
 	struct story story = { .name = name, .trace = &verdict->trace, .of_script = true };
 	struct options options = { .has_seed = true, .seed = seed };
 	struct text text = { 0 }, command = { 0 };
+	uint64_t before = course_before(explorer->course, explorer->failed);
 	size_t i;
 
-	printf("%s: schedule %llu of seed %llu fails, after %llu that hold; "
+	printf("%s: schedule %llu of seed %llu fails, after %llu that hold%s; "
 	       "shrunk to %zu line%s:\n",
 	       explorer->path, (unsigned long long)explorer->schedule.number,
-	       (unsigned long long)explorer->course->seed,
-	       (unsigned long long)course_before(explorer->course, explorer->failed), lines->count,
-	       lines->count == 1 ? "" : "s");
+	       (unsigned long long)explorer->course->seed, (unsigned long long)before,
+	       before == 1 ? "s" : "", lines->count, lines->count == 1 ? "" : "s");
 	puts("");
 	for (i = 0; i < lines->count; i++)
 		printf("  %s\n", lines->line[i].text);
@@ -386,8 +386,8 @@ static int tell_of_end(const struct explorer *explorer)
 		fprintf(stderr, "schedule %llu of seed %llu has failed, and was not shrunk\n",
 			(unsigned long long)explorer->failed, (unsigned long long)course->seed);
 	else
-		fprintf(stderr, "%llu schedules have ended, and none has failed\n",
-			(unsigned long long)course->done);
+		fprintf(stderr, "%llu schedule%s ended, and none has failed\n",
+			(unsigned long long)course->done, course->done == 1 ? " has" : "s have");
 	course_go_on(course, failed ? explorer->failed : explorer->open);
 	return ended_code(&explorer->ended, EXIT_PASS);
 }

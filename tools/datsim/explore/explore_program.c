@@ -270,9 +270,10 @@ static int tell_of_end(const struct hunt *hunt)
 		campaign_tell_of_end(hunt->campaign);
 	else
 		fprintf(stderr,
-			"datsim explore: it was asked to end: %llu schedules have begun, and none "
-			"has failed\n",
-			(unsigned long long)hunt->course->done);
+			"datsim explore: it was asked to end: %llu schedule%s begun, and none has "
+			"failed\n",
+			(unsigned long long)hunt->course->done,
+			hunt->course->done == 1 ? " has" : "s have");
 	course_go_on(hunt->course, open);
 	return ended_code(&hunt->ended, EXIT_PASS);
 }

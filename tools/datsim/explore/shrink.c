@@ -120,8 +120,9 @@ static bool fails_so(struct shrinking *shrinking)
 	if (shrinking->ended && ended_asked(shrinking->ended))
 		return false;
 	if (shrinking->course)
-		course_doing(shrinking->course, "a failure is shortened: %d runs, %zu lines left",
-			     shrinking->tries, shrinking->lines->count);
+		course_doing(shrinking->course, "a failure is shortened: %d run%s, %zu line%s left",
+			     shrinking->tries, shrinking->tries == 1 ? "" : "s",
+			     shrinking->lines->count, shrinking->lines->count == 1 ? "" : "s");
 	return ++shrinking->tries <= TRIES_MAX &&
 	       shrinking->fails(shrinking->lines, shrinking->ctx);
 }
