@@ -26,6 +26,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -155,6 +156,9 @@ def fabric(request, tmp_path):
         kept = os.path.join(request.config.getoption("--datsim-keep"), name)
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(the_fabric.folder, kept)
+        for path in Path(kept).glob("*.command"):  # pytest removes its own folders some day
+            path.write_text(path.read_text().replace(the_fabric.folder + os.sep,
+                                                     shlex.quote(kept + os.sep)))
         with open(os.path.join(kept, "timeline.txt"), "w") as file:
             file.write(the_fabric.timeline())
         print(f"\ndatsim: trace, script and timeline are kept in {kept}")

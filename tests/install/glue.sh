@@ -173,24 +173,73 @@ if $python -c 'import pytest' 2> /dev/null; then
 else
 	skips "the fixture of pytest" "no pytest"
 fi
-cat > test_pyverbs.py <<- 'END'
-	import pyverbs.device as d
-	import pyverbs.pd as pd
+cat > test_pyverbs.py <<- END
+	import sys
+	import pytest
+	PAIR = [sys.executable, "$here/pyverbs_pair.py"]
 
 	def test_devices(fabric):
 	    assert fabric.inside
-	    with d.Context(name="emu0") as context, pd.PD(context):
+	    from pyverbs.device import Context
+	    from pyverbs.pd import PD
+	    with Context(name="emu0") as context, PD(context):
 	        assert context.query_device().max_qp > 0
+
+	@pytest.mark.fabric(seed=7)
+	def test_arrives(fabric):
+	    fabric.fault("link emu0>emu1 loss 50%")
+	    traces = []
+	    for fabric.seed in 7, 7, 9:
+	        with open(fabric.run(PAIR, check=True).trace) as file:
+	            traces.append([line for line in file if not line.startswith("#")])
+	    assert traces[0] == traces[1] != traces[2]
+	    assert "dropped by fault 1, line 1" in fabric.timeline(0)
+
+	@pytest.mark.fabric(seed=7)
+	def test_is_lost(fabric):
+	    fabric.fault("link emu0>emu1 drop opcode=SEND")
+	    assert fabric.run(PAIR).returncode == 0
 END
 with_pyverbs() {
 	PYTHONPATH=$packaging/pytest datsim run -- $python -m pytest -p pytest_datsim \
-		-p no:cacheprovider -q test_pyverbs.py
+		-p no:cacheprovider -q test_pyverbs.py::test_devices
 }
-if $python -c 'import pytest, pyverbs' 2> /dev/null && datsim env > /dev/null 2>&1; then
-	holds "tests with pyverbs run inside datsim run" with_pyverbs
-else
-	skips "tests with pyverbs run inside datsim run" "no pytest, pyverbs or verbs front"
+# The command that was kept makes the same trace again, with nothing but what was kept.
+again() {
+	grep -v '^#' "$kept/run1.trace" > first && rm "$kept/run1.trace" || return
+	grep pytest-of "$kept/run1.command" && return 1
+	sh "$kept/run1.command" 2> again.out
+	[ $? -eq 1 ] && grep -q 'a Send ends with status 12' again.out &&
+		grep -v '^#' "$kept/run1.trace" | cmp - first
+}
+kept_timeline() {
+	grep -q 'emu0>emu1 SEND #1 .*dropped by fault 1, line 1' "$kept/timeline.txt" &&
+		grep -q 'sends again from #1, try 7' "$kept/timeline.txt" &&
+		grep -q 'ibv_poll_cq(cq1) = SEND, IBV_WC_RETRY_EXC_ERR' "$kept/timeline.txt"
+}
+why=
+if ! $python -c 'import pytest, pyverbs' 2> /dev/null || ! datsim env > /dev/null 2>&1; then
+	why="no pytest, pyverbs or verbs front"
 fi
+pyverbs() {
+	if [ "$why" ]; then
+		skips "$1" "$why"
+	else
+		holds "$@"
+	fi
+}
+pyverbs "tests with pyverbs run inside datsim run" with_pyverbs
+if ${NM:-nm} "$datsim" | grep -qE '__(asan|tsan)_init'; then
+	why="a program without a sanitizer cannot load a library with one"
+fi
+pyverbs "a program of pyverbs gets its Sends over a lossy link, twice alike" pytest_runs 0 \
+	'1 passed' test_pyverbs.py::test_arrives
+pyverbs "one whose Sends are lost fails, and is kept" pytest_runs 1 \
+	"kept in kept here/test_pyverbs.py_test_is_lost\$" --datsim-keep 'kept here' \
+	test_pyverbs.py::test_is_lost
+kept='kept here/test_pyverbs.py_test_is_lost'
+pyverbs "with the timeline of what happened" kept_timeline
+pyverbs "and the command that repeats it" again
 
 # ---- CTest ----
 cat > CMakeLists.txt <<- END
