@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..48
+echo 1..50
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -98,9 +98,11 @@ lost_at_post() {
 holds "a lost packet left when it was posted" lost_at_post
 
 "$datsim" show --svg "$svg" "$wire"
-# The boxes of labels meet neither each other nor an arrow.
+# The boxes of labels meet neither each other nor an arrow, the boxes of names do not meet each
+# other, and no arrow ends where another one does.
 boxes() {
 	awk -F"'" -v least="$2" '
+	BEGIN { labels = lines = heads = 0 }
 	function number(name, i) {
 		for (i = 1; i < NF; i++)
 			if ($i ~ name "=$")
@@ -112,8 +114,17 @@ boxes() {
 				split(substr($(i + 1), 2), at, /[ L]/)
 				for (k = 1; k <= 4; k++)
 					line[lines, k] = at[k]
+				if ($2 !~ /quiet/ && ends[at[3], at[4]]++) {
+					print "two arrows end at", at[3], at[4]
+					met = 1
+				}
 				lines++
 			}
+	}
+	/<rect class=.head/ {
+		for (i = 1; i <= 4; i++)
+			head[heads, i] = $(2 + 2 * i) + 0
+		heads++
 	}
 	/<text class=.label/ {
 		rest = $0
@@ -143,18 +154,32 @@ boxes() {
 						bad[i] = 1
 				}
 		}
+		for (i = 0; i < heads; i++)
+			for (k = 0; k < i; k++)
+				if (head[i, 1] < head[k, 1] + head[k, 3] &&
+				    head[k, 1] < head[i, 1] + head[i, 3] &&
+				    head[i, 2] < head[k, 2] + head[k, 4] &&
+				    head[k, 2] < head[i, 2] + head[i, 4]) {
+					print "heads", k, "and", i
+					met = 1
+				}
 		for (i in bad) {
 			print "at", box[i, 1], box[i, 3]
 			met = 1
 		}
-		print labels " labels, " lines " arrows"
-		exit met || labels < least || lines < least / 4
+		print labels " labels, " lines " arrows, " heads " heads"
+		exit met || labels < least || lines < least / 4 || heads < 2
 	}' "$1"
 }
 for name in wire pieces programs verbs-pair program; do
 	"$datsim" show --svg "$svg" "$here/timeline/$name.trace"
 	holds "labels cover no arrow and no label ($name)" boxes "$svg" 20
 done
+# Names that are longer than the labels beside them.
+sed 's/client/ibv_rc_pingpong2/g; s/server/ibv_rc_pingpong/g' "$here/timeline/verbs-pair.trace" \
+	> "$scratch/names.trace"
+"$datsim" show --svg "$svg" "$scratch/names.trace"
+holds "long names of programs do not meet" boxes "$svg" 20
 # Calls that arm a notification are labels as other calls are, in the timeline and the picture.
 pair=$here/timeline/verbs-pair.trace
 "$datsim" show --svg "$svg" "$pair"
@@ -246,6 +271,7 @@ crossed() {
 	}' "$scratch/slow-1.svg"
 }
 holds "no arrow crosses the names that are repeated" crossed
+holds "nothing meets on a page of 300 rows" boxes "$scratch/slow-1.svg" 280
 (cd "$scratch" && "$datsim" show --svg many.svg many.trace)
 holds "1,000 rows are four pages" sh -c "ls $scratch/many-[1-4].svg && ! ls $scratch/many-5.svg"
 holds "and an index that leads to each" sh -c "[ \$(grep -c \"<a href='many-[1-4].svg'>\" \

@@ -45,7 +45,7 @@ static void put_names(const struct sheet *sheet, double y)
 	for (i = 0; i < sheet->picture->lifeline_count; i++) {
 		const struct lifeline *line = &sheet->picture->lifelines[i];
 		bool named = !span_equal(line->name, line->object);
-		double width = SVG_CHAR * 1.15 * (double)(line->object.length + 3);
+		double width = svg_head_width(line);
 		double x = sheet_x(sheet, i);
 
 		fprintf(sheet->out,
@@ -212,6 +212,29 @@ bool sheet_shows(const struct sheet *sheet, uint64_t ns)
 	return ns >= sheet->picture->begin_ns && ns <= sheet->picture->end_ns;
 }
 
+/*
+ * The y coordinate at which an arrow arrives: beside its label, which stands below others of that
+ * time. Labels are in the order of the trace, and an arrow without one of its own shares the one
+ * before it, as a repeated packet does.
+ */
+static double arrival_y(const struct sheet *sheet, const struct arrow *arrow)
+{
+	const struct picture *picture = sheet->picture;
+	size_t low = 0, high = picture->label_count, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (picture->labels[middle].at <= arrow->at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (arrow->mood == MOOD_ROUTINE || !low || picture->labels[low - 1].ns != arrow->came_ns ||
+	    picture->labels[low - 1].lifeline != arrow->to)
+		return scale_y(&sheet->scale, arrow->came_ns);
+	return sheet->labels[low - 1];
+}
+
 static void begin_arrow(const struct sheet *sheet, const struct arrow *arrow)
 {
 	fprintf(sheet->out, "<path class='arrow %s%s%s' data-l='%zu' d='",
@@ -233,7 +256,7 @@ static void end_arrow(const struct sheet *sheet, const struct arrow *arrow)
 static void put_far_arrow(const struct sheet *sheet, const struct arrow *arrow)
 {
 	const struct lane *lane = &sheet->lanes[arrow->to];
-	double y = scale_y(&sheet->scale, arrow->came_ns);
+	double y = arrival_y(sheet, arrow);
 	double from = lane->x + (lane->left ? SVG_STUB : -SVG_STUB);
 
 	begin_arrow(sheet, arrow);
@@ -248,7 +271,7 @@ static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
 	double from[2] = { sheet_x(sheet, arrow->from),
 			   scale_y(&sheet->scale,
 				   arrow->sent_ns > begin ? arrow->sent_ns : begin) };
-	double to[2] = { sheet_x(sheet, arrow->to), scale_y(&sheet->scale, arrow->came_ns) };
+	double to[2] = { sheet_x(sheet, arrow->to), arrival_y(sheet, arrow) };
 
 	if (sheet->picture->lifelines[arrow->from].beside != arrow->to + 1) {
 		put_far_arrow(sheet, arrow);
@@ -307,13 +330,15 @@ static void put_label(const struct sheet *sheet, const struct label *label, doub
 	fputs("</text>\n", sheet->out);
 }
 
-static void put_labels(const struct sheet *sheet)
+/* Labels of one lifeline at the same time are stacked. */
+static void stack_labels(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
 	uint64_t *at = mem_zero(picture->lifeline_count + 1, sizeof(*at));
 	int *row = mem_zero(picture->lifeline_count + 1, sizeof(*row));
 	size_t i, line;
 
+	sheet->labels = mem_zero(picture->label_count + 1, sizeof(*sheet->labels));
 	for (i = 0; i < picture->label_count; i++) {
 		const struct label *label = &picture->labels[i];
 
@@ -323,11 +348,22 @@ static void put_labels(const struct sheet *sheet)
 		if (at[line] != label->ns)
 			row[line] = 0;
 		at[line] = label->ns;
-		put_label(sheet, label,
-			  scale_moment(&sheet->scale, label->ns)->y + SVG_LINE * row[line]++);
+		sheet->labels[i] =
+			scale_moment(&sheet->scale, label->ns)->y + SVG_LINE * row[line]++;
 	}
 	free(at);
 	free(row);
+}
+
+static void put_labels(const struct sheet *sheet)
+{
+	const struct picture *picture = sheet->picture;
+	size_t i;
+
+	for (i = 0; i < picture->label_count; i++) {
+		if (sheet_shows(sheet, picture->labels[i].ns))
+			put_label(sheet, &picture->labels[i], sheet->labels[i]);
+	}
 }
 
 static bool has_hard_mark(const struct picture *picture)
@@ -412,9 +448,11 @@ void svg_draw(const struct picture *picture, FILE *out)
 
 	scale_make(&sheet.scale, picture);
 	lanes_make(&sheet);
+	stack_labels(&sheet);
 	svg_begin(out, sheet.width, sheet.scale.bottom + (picture->graph_count ? 74.0 : 10.0));
 	draw_sheet(&sheet);
 	fputs("</svg>\n", out);
+	free(sheet.labels);
 	free(sheet.lanes);
 	scale_free(&sheet.scale);
 }

@@ -59,6 +59,7 @@ struct sheet {
 	const struct picture *picture;
 	struct scale scale;
 	struct lane *lanes;
+	double *labels; /* the y coordinate of each label */
 	FILE *out;
 	double margin; /* x where the margin with the times ends */
 	double graphs; /* x of the first graph */
@@ -73,6 +74,8 @@ void lanes_make(struct sheet *sheet);
  */
 const char *svg_words(const struct picture *picture, const struct label *label);
 size_t svg_characters(const char *s);
+/* The width of the box with a lifeline's names. */
+double svg_head_width(const struct lifeline *line);
 
 #define SVG_GRAPH     132.0 /* width of one graph */
 #define SVG_GRAPH_GAP 34.0

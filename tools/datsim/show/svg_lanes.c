@@ -14,6 +14,8 @@
 #define WORDS_LEAST 60.0
 #define WORDS_MOST  (SVG_CHAR * SVG_WORDS_MOST)
 #define WORDS_GAP   18.0 /* around words */
+#define HEADS       62.0 /* where the box with the first lifeline's names may begin */
+#define HEAD_GAP    12.0 /* between two boxes */
 
 const char *svg_words(const struct picture *picture, const struct label *label)
 {
@@ -32,6 +34,14 @@ size_t svg_characters(const char *s)
 	for (; *s; s++)
 		n += ((unsigned char)*s & 0xc0) != 0x80;
 	return n;
+}
+
+double svg_head_width(const struct lifeline *line)
+{
+	size_t longest = line->name.length > line->object.length ? line->name.length
+								 : line->object.length;
+
+	return SVG_CHAR * 1.15 * (double)(longest + 3);
 }
 
 /* The width of the labels beside each lifeline. */
@@ -58,7 +68,7 @@ static double *label_widths(const struct picture *picture)
 void lanes_make(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
-	double *words = label_widths(picture), x = MARGIN;
+	double *words = label_widths(picture), x = MARGIN, heads = HEADS, head;
 	size_t i, count = picture->lifeline_count;
 	bool left, words_on_right = false;
 
@@ -73,6 +83,11 @@ void lanes_make(struct sheet *sheet)
 			x += BETWEEN;
 		else
 			x += WORDS_GAP + (left ? words[i] : words_on_right ? 40.0 : WORDS_LEAST);
+		/* As far from the one before that their boxes do not meet. */
+		head = svg_head_width(line);
+		if (x < heads + head / 2)
+			x = heads + head / 2;
+		heads = x + head / 2 + HEAD_GAP;
 		sheet->lanes[i] = (struct lane){ .x = x, .left = left };
 		words_on_right = !left;
 		if (!left)
@@ -80,7 +95,7 @@ void lanes_make(struct sheet *sheet)
 		else if (!line->beside)
 			x += BETWEEN - WORDS_GAP - WORDS_LEAST;
 	}
-	sheet->graphs = x + 20.0 + SVG_RIGHT;
+	sheet->graphs = (x > heads ? x : heads) + 20.0 + SVG_RIGHT;
 	sheet->width =
 		sheet->graphs + (double)picture->graph_count * (SVG_GRAPH + SVG_GRAPH_GAP) + 20.0;
 	free(words);
