@@ -1,6 +1,7 @@
 #!/bin/sh
 # datsim show --html: one page that holds all it needs, and that a trace cannot put a script into.
-# In a browser, if chromium is installed: search, filter, zoom, and the ways between row and arrow.
+# Its table is the timeline. In a browser, if chromium is installed: search, filter, zoom, the ways
+# between row and arrow, hovers, dark screens and narrow ones.
 . "$(dirname "$0")/begin.sh"
 wire=$here/timeline/wire.trace
 page=$scratch/page.html
@@ -13,7 +14,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..25
+echo 1..38
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -23,18 +24,68 @@ holds "and forbids it" grep -q "default-src 'none'" "$page"
 holds "it has one script" count 1 '<script'
 fields="title='emu0.ep1 packet to=emu1.ep1 op=SEND_FIRST.*psn="
 holds "a row has the packet's fields" grep -q "data-e=' a.ep b.ep ' $fields" "$page"
-pairs() {
-	sed -n "s/.*<path class='arrow plain' data-l='\([0-9]*\)'.*/\1/p" "$page" \
-		> "$scratch/arrows"
-	while read -r l; do
-		grep -q "<tr data-l='$l'" "$page" || return 1
-	done < "$scratch/arrows"
-	[ "$(wc -l < "$scratch/arrows")" -gt 10 ]
+# Of the marks of the diagram, arrows of acknowledgements have no row.
+paired() {
+	write_page "$1" && awk -F"'" '
+	/^<tr data-l=/ {
+		for (i = split($2, places, / /); i; i--)
+			row[places[i]] = 1
+	}
+	/<path class=.arrow (plain|wrong)/ { arrows += $3 ~ /data-l/; mark[$4] = $0 }
+	/<text class=.label/ {
+		sub(/.*<text class=.label/, "")
+		labels++
+		mark[$3] = $0
+	}
+	END {
+		for (at in mark)
+			if (!(at in row)) {
+				print "no row for", mark[at]
+				bad = 1
+			}
+		print arrows " arrows, " labels " labels"
+		exit bad || arrows < 10 || labels < 20
+	}' "$page"
 }
-holds "each arrow has its row" pairs
+for name in wire verbs-pair programs; do
+	holds "each arrow and each label has its row ($name)" paired "$here/timeline/$name.trace"
+done
+# The rows of the table and of the timeline, without the blanks between columns.
+timeline() {
+	write_page "$1" && LC_ALL=C.UTF-8 "$datsim" show --width 2000 "$1" | sed 1,2d |
+		sed 's/  */ /g; s/^ //; s/ $//; /^$/d' > "$scratch/timeline" || return
+	sed -n "/^<tr /{s/<wbr>//g; s/<[^>]*>/ /g; s/&#60;/</g; s/&#62;/>/g; s/&#39;/'/g
+		s/&#34;/\"/g; s/&#38;/\&/g; s/  */ /g; s/^ //; s/ \$//; p}" "$page" \
+		> "$scratch/table"
+	diff "$scratch/timeline" "$scratch/table" && [ "$(wc -l < "$scratch/table")" -gt 20 ]
+}
+for name in wire pieces program programs verbs-pair; do
+	holds "the table is the timeline ($name)" timeline "$here/timeline/$name.trace"
+done
+awk 'BEGIN {
+	print "libdat trace 1"
+	for (i = 0; i < 500; i++)
+		print "7 emu0.ep1 post_recv bytes=64 segments=" i
+	print "8 emu1.ep1 post_recv bytes=64 segments=1"
+}' > "$scratch/repeats.trace"
+repeats() {
+	write_page "$scratch/repeats.trace" 2> "$scratch/noise"
+	grep '^<tr' "$page"
+	fields="title='emu0.ep1 post_recv bytes=64 segments=0&#10;(the first of 500)'"
+	count 2 '^<tr' &&
+		grep -q "^<tr data-l='0' .*$fields.*x500</td>" "$page"
+}
+holds "a repeated call is one row, and leads to its first line" repeats
+events() {
+	packet="<td class='w' colspan='2'>b&#62;a CM_REP</td>"
+	write_page "$wire" && grep -q "<th>event</th></tr>" "$page" &&
+		grep -q "$packet<td class='v'>a.ep2 CONNECTED<" "$page"
+}
+holds "an event stands in the column of events" events
 arms() {
 	write_page "$here/timeline/verbs-pair.trace" &&
-		grep -q "<tr.* ibv_req_notify_cq .*>client: ibv_req_notify_cq(cq1)<" "$page" &&
+		sed 's/<wbr>//g' "$page" |
+			grep -q "<tr.* ibv_req_notify_cq .*>ibv_req_notify_cq(cq1)<" &&
 		grep -q "<text class='label.*>ibv_req_notify_cq(cq1)<" "$page"
 }
 holds "arming a CQ is in the timeline and in the diagram" arms
@@ -72,16 +123,17 @@ awk 'BEGIN {
 holds "an enormous trace makes a page" write_page "$scratch/long.trace"
 holds "of bounded size, which says so" grep -q 'Only the first 20000 rows are here' "$page"
 
+flags=
 browser=$(command -v chromium || command -v chromium-browser)
 if [ -z "$browser" ] || ! command -v timeout > /dev/null; then
-	while [ $n -lt 24 ]; do
+	while [ $n -lt 38 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP chromium is not installed"
 	done
 	exit 0
 fi
 
-# browse SCRIPT TRACE: the page after this script has run in it
+# browse SCRIPT TRACE, with more $flags: the page after this script has run in it
 browse() {
 	write_page "$2" 2> "$scratch/noise"
 	{
@@ -89,7 +141,8 @@ browse() {
 		echo "const out = (s) => document.body.append('[' + s + ']');"
 		printf '%s\n</script></body></html>\n' "$1"
 	} > "$scratch/run.html"
-	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --no-first-run \
+	# shellcheck disable=SC2086 # words
+	timeout 60 "$browser" $flags --headless --no-sandbox --disable-gpu --no-first-run \
 		--disable-background-networking --disable-component-update --disable-sync \
 		--user-data-dir="$scratch/profile" --dump-dom "file://$scratch/run.html" \
 		2> "$scratch/noise" | tail -c 3000 > "$scratch/dom"
@@ -111,7 +164,36 @@ holds "and an arrow to its row" shows '[SEND_FIRST]' "marks.find((m) =>
 	m.textContent.includes('SEND_FIRST'))
 	.dispatchEvent(new MouseEvent('click', {bubbles: true}));
 	out(document.querySelector('tr.pick').title.match(/SEND_FIRST/)[0]);"
-holds "zoom makes the diagram larger" shows '[1.25]' "\$('more').click();
-	out(svg.getAttribute('width') / width);"
+holds "zoom makes the diagram larger" shows '[1.25]' "const before = zoom; \$('more').click();
+	out(svg.getAttribute('width') / width / before);"
+holds "a hover shows the lines of a row, and a mark's line" shows '[true true 2]' "
+	const hovers = marks.map((m) => [m.dataset.l,
+		m.querySelector('title')?.textContent || '']);
+	out([hovers.length > 50 && hovers.every(([, t]) => t),
+		hovers.filter(([l, t]) => / op=SEND_FIRST | to=CONNECTED/.test(t) &&
+			rows.find((r) => lines(r).includes(l))?.title.includes(t)).length > 2,
+		rows.find((r) => r.title.includes('op=CM_REP'))?.title.split('\\n').length]
+		.join(' '));"
+# Contrast as WCAG counts it.
+contrast="const light = (c) => c.match(/[0-9.]+/g).slice(0, 3).map((v) => v / 255)
+		.map((v) => v <= 0.04 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0.05);
+	const paper = light(getComputedStyle(svg.querySelector('.paper')).fill);
+	const ratio = (l) => Math.max(l, paper) / Math.min(l, paper);
+	const faint = (css, by) => [...document.querySelectorAll(css)].filter((x) =>
+		ratio(light(getComputedStyle(x)[by])) < 4).map((x) => x.getAttribute('class'));
+	out([paper < 0.2, faint('.dot,.label', 'fill'), faint('.arrow:not(.quiet)', 'stroke'),
+		faint('#rows td', 'color'), faint('#tip path,#tipwrong path', 'fill')].join());"
+flags='--window-size=1280,800 --blink-settings=preferredColorScheme=0'
+holds "nothing is faint on a dark screen" shows '[true,,,,]' "$contrast"
+holds "a wide diagram fits at first, beside its timeline" shows '[true true true]' "
+	const [l, r] = ['left', 'right'].map((id) => \$(id).getBoundingClientRect());
+	out([\$('right').scrollWidth <= \$('right').clientWidth, l.right <= r.left,
+		width > r.width].join(' '));"
+flags=--window-size=700,900
+holds "in a narrow window the diagram stands below" shows '[true true]' "
+	const [l, r] = ['left', 'right'].map((id) => \$(id).getBoundingClientRect());
+	out([l.bottom <= r.top, l.width === innerWidth && r.bottom <= innerHeight].join(' '));"
+flags=
 holds "a hostile trace runs nothing" shows '[safe]' \
 	"out(document.title === 'hit' ? 'hit' : 'safe');" "$scratch/evil.trace"

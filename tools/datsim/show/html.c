@@ -5,18 +5,24 @@
 #include <string.h>
 
 #include "tools/datsim/files.h"
+#include "show_rows.h"
 #include "trace_fault.h"
 #include "xml.h"
 
 #define HTML_ROWS 20000 /* more are left out, and the page says so */
 
+#define WORD_LONG 18 /* characters; a longer word may be broken */
+
+/* The table takes the rows of the timeline. */
 struct html {
+	struct rows_taker taker; /* first, so that a taker is its page */
 	FILE *out;
-	struct timeline words;
 	const struct picture *picture;
-	struct terminal terminal;
+	int columns; /* beside the one of times */
 	size_t rows;
-	bool begun, over, cut;
+	bool cut;
+	struct text places, ends, fields; /* of the lines of the row that is being made */
+	int times;                        /* lines of one call, of which the first is in them */
 };
 
 static void put_span(FILE *out, struct span span)
@@ -29,27 +35,74 @@ static void put_string(FILE *out, const char *s)
 	xml_escape(out, s, strlen(s));
 }
 
+/* ---- the lines of a row ---- */
+
 /* The Endpoints that a line concerns, for the filter: their names, with a blank around each. */
-static void put_endpoints(const struct html *html, const struct trace_line *line)
+static void add_ends(struct html *html, const struct trace_line *line)
 {
 	struct span object = trace_value(line, "object"), ends[3] = { line->object, object };
+	struct text name = { 0 };
 	size_t i;
 
 	packet_ends(line, &ends[0], &ends[2]);
-	fputs(" data-e=' ", html->out);
 	for (i = 0; i < ARRAY_SIZE(ends); i++) {
 		if (!picture_is_ep(ends[i]))
 			continue;
-		put_span(html->out, name_of(&html->words, ends[i]));
-		fputc(' ', html->out);
+		text_append(&name, " ", 1);
+		text_span(&name, name_of(&html->picture->words, ends[i]));
+		text_append(&name, " ", 1);
+		/* The blank behind the last name is the one before the next. */
+		if (!strstr(text_of(&html->ends), text_of(&name)))
+			text_append(&html->ends, text_of(&name) + !!html->ends.length,
+				    name.length - !!html->ends.length);
+		text_free(&name);
 	}
-	fputc('\'', html->out);
 }
 
-static void put_time(const struct html *html, uint64_t ns)
+static void take_line(struct rows_taker *taker, const struct trace_line *line, bool again)
 {
-	uint64_t origin = html->picture->origin_ns;
+	struct html *html = (struct html *)taker;
 
+	if (html->cut)
+		return;
+	if (again) {
+		html->times++;
+		return;
+	}
+	text_add(&html->places, "%s%zu", html->places.length ? " " : "",
+		 (size_t)(line->object.s - html->picture->first));
+	add_ends(html, line);
+	text_append(&html->fields, "\n", !!html->fields.length);
+	text_append(&html->fields, line->object.s,
+		    (size_t)(line->rest.s - line->object.s) + line->rest.length);
+}
+
+/* A line of the trace is a line of the hover. */
+static void put_fields(const struct html *html)
+{
+	const char *s = text_of(&html->fields), *last = s + html->fields.length, *end;
+
+	for (; (end = memchr(s, '\n', (size_t)(last - s))); s = end + 1) {
+		xml_escape(html->out, s, (size_t)(end - s));
+		fputs("&#10;", html->out);
+	}
+	xml_escape(html->out, s, (size_t)(last - s));
+	if (html->times > 1)
+		fprintf(html->out, "&#10;(the first of %d)", html->times);
+}
+
+static void forget_lines(struct html *html)
+{
+	text_free(&html->places);
+	text_free(&html->ends);
+	text_free(&html->fields);
+	html->times = 1;
+}
+
+/* ---- rows ---- */
+
+static void put_time(const struct html *html, uint64_t ns, uint64_t origin)
+{
 	if (ns < origin)
 		fputs("<td>set-up</td>", html->out);
 	else
@@ -57,112 +110,122 @@ static void put_time(const struct html *html, uint64_t ns)
 			(unsigned int)((ns - origin) % 1000));
 }
 
-/* An event without a packet begins in the column of packets, so that no scrolling is needed. */
-static void put_cells(const struct html *html, const struct row *row)
+static char cell_class(const struct rows *rows, int n)
 {
-	static const char *const classes[NUM_COLUMNS] = { "p", "w", "c", "v" };
-	bool alone = !row->cells[COLUMN_WIRE].length && !row->cells[COLUMN_COUNTS].length;
-	int i;
+	static const char classes[NUM_COLUMNS] = { 'p', 'w', 'c', 'v' };
 
-	for (i = 0; i < NUM_COLUMNS; i++) {
-		if (alone && (i == COLUMN_WIRE || i == COLUMN_COUNTS))
+	if (rows->row.alarm[n])
+		return 'a';
+	return classes[rows->row.event[n] ? COLUMN_EVENT : rows->columns[n].kind];
+}
+
+/* A long word may end its line behind "_" and ">", and one that has none of them anywhere. */
+static void put_words(FILE *out, const char *s)
+{
+	size_t word = strcspn(s, " "), n, piece = 0;
+
+	for (; *s; s += n, piece++) {
+		if (*s == ' ') {
+			word = strcspn(s + 1, " ");
+			piece = 0;
+		}
+		n = utf8_length(s, strnlen(s, 4));
+		n = n ? n : 1;
+		xml_escape(out, s, n);
+		if (word > WORD_LONG && ((piece > 2 && strchr("_>", *s)) || piece > WORD_LONG)) {
+			fputs("<wbr>", out);
+			piece = 0;
+		}
+	}
+}
+
+/* A cell uses the space of empty cells to its right. */
+static void put_cells(const struct html *html, const struct rows *rows)
+{
+	const struct text *cells = rows->row.cells;
+	int n, next, span;
+
+	for (n = 0; n < rows->column_count; n = next) {
+		span = rows->columns[n].width > 0;
+		for (next = n + 1; next < rows->column_count && !cells[next].length; next++)
+			span += rows->columns[next].width > 0;
+		if (!span)
 			continue;
-		fprintf(html->out, "<td class='%s'%s>", classes[i],
-			alone && i == COLUMN_EVENT ? " colspan='3'" : "");
-		put_string(html->out, text_of(&row->cells[i]));
+		fprintf(html->out, "<td class='%c'", cell_class(rows, n));
+		if (span > 1)
+			fprintf(html->out, " colspan='%d'", span);
+		fputc('>', html->out);
+		put_words(html->out, text_of(&cells[n]));
 		fputs("</td>", html->out);
 	}
 }
 
-static void put_row(struct html *html, const struct trace_line *line, const struct row *row)
+/* Has the page room for one row more? */
+static bool html_has_room(struct html *html)
 {
-	size_t at = (size_t)(line->object.s - html->picture->first);
-
-	fprintf(html->out, "<tr data-l='%zu'%s", at, row->alarm ? " class='alarm'" : "");
-	put_endpoints(html, line);
-	fputs(" title='", html->out);
-	put_span(html->out, (struct span){ line->object.s, (size_t)(line->rest.s - line->object.s) +
-								   line->rest.length });
-	fputs("'>", html->out);
-	put_time(html, line->ns);
-	put_cells(html, row);
-	fputs("</tr>\n", html->out);
+	html->cut = html->cut || html->rows == HTML_ROWS;
+	html->rows += !html->cut;
+	return !html->cut;
 }
 
-static void put_note(struct html *html, const struct trace_line *line)
+static void take_row(struct rows_taker *taker, const struct rows *rows)
 {
-	if (span_is(line->rest, "script begins")) {
-		html->begun = true;
-	} else if (span_is(line->rest, "script ends")) {
-		html->over = true;
-	} else if (html->begun && !html->over && !is_inner_note(line->rest)) {
-		fputs("<tr class='note'>", html->out);
-		put_time(html, line->ns);
-		fputs("<td colspan='4'>", html->out);
-		put_span(html->out, line->rest);
-		fputs("</td></tr>\n", html->out);
-		html->rows++;
+	struct html *html = (struct html *)taker;
+
+	if (html_has_room(html)) {
+		fprintf(html->out, "<tr data-l='%s' data-e='", text_of(&html->places));
+		put_string(html->out, text_of(&html->ends));
+		fputs("' title='", html->out);
+		put_fields(html);
+		fputs("'>", html->out);
+		put_time(html, rows->row.ns, rows->origin_ns);
+		put_cells(html, rows);
+		fputs("</tr>\n", html->out);
 	}
+	forget_lines(html);
 }
 
-static bool has_cells(const struct row *row)
+static void take_note(struct rows_taker *taker, const struct rows *rows, uint64_t ns,
+		      struct span note)
 {
-	int i = 0;
+	struct html *html = (struct html *)taker;
 
-	while (i < NUM_COLUMNS && !row->cells[i].length)
-		i++;
-	return i < NUM_COLUMNS;
-}
-
-static void put_line(struct html *html, const struct trace_line *line)
-{
-	const struct show_filter *filter = html->terminal.filter;
-	struct row row = { .ns = line->ns };
-	bool shown;
-	int i;
-
-	if (span_is(line->verb, "note")) {
-		rule_note(&html->words, line);
-		put_note(html, line);
+	if (!html_has_room(html))
 		return;
-	}
-	cells_of(&html->words, line, &row);
-	shown = has_cells(&row) &&
-		(html->terminal.all || (html->begun && !html->over && !show_is_routine(line))) &&
-		(!filter || (filter_takes_time(filter, line->ns, html->picture->origin_ns) &&
-			     filter_takes(filter, &html->words, line, &row)));
-	if (shown && html->rows == HTML_ROWS)
-		html->cut = true;
-	else if (shown) {
-		put_row(html, line, &row);
-		html->rows++;
-	}
-	for (i = 0; i < NUM_COLUMNS; i++)
-		text_free(&row.cells[i]);
+	fputs("<tr class='note'>", html->out);
+	put_time(html, ns, rows->origin_ns);
+	fprintf(html->out, "<td colspan='%d'>", html->columns);
+	put_span(html->out, note);
+	fputs("</td></tr>\n", html->out);
 }
 
-static void put_table(struct html *html, size_t length)
+static void take_titles(struct rows_taker *taker, const struct rows *rows, const char *legend)
 {
-	const char *text = html->picture->trace;
-	struct trace_reader reader;
-	struct trace_line line;
+	struct html *html = (struct html *)taker;
+	int n;
 
-	fputs("<table id='rows'><thead><tr><th>time, us</th><th>program</th><th>wire</th>"
-	      "<th>SRQ</th><th>event</th></tr></thead><tbody>\n",
-	      html->out);
-	names_collect(&html->words.names, text, length);
-	if (trace_open(&reader, "", text, length)) {
-		while (trace_next(&reader, &line))
-			rule_note(&html->words, &line);
+	fputs("<table id='rows'><caption>", html->out);
+	put_string(html->out, legend);
+	fputs("</caption><thead><tr><th>time, us</th>", html->out);
+	for (n = 0; n < rows->column_count; n++) {
+		if (!rows->columns[n].width)
+			continue;
+		fputs("<th>", html->out);
+		put_string(html->out, text_of(&rows->columns[n].title));
+		fputs("</th>", html->out);
+		html->columns++;
 	}
-	trace_close(&reader);
-	html->begun = !html->words.names.begins;
-	if (trace_open(&reader, "", text, length)) {
-		while (!html->cut && trace_next(&reader, &line))
-			put_line(html, &line);
-	}
-	trace_close(&reader);
-	timeline_free(&html->words);
+	fputs("</tr></thead><tbody>\n", html->out);
+}
+
+static void put_table(struct html *html, size_t length, struct text *error)
+{
+	struct terminal terminal = html->picture->terminal;
+
+	terminal.taker = &html->taker;
+	terminal.bare = false;
+	forget_lines(html);
+	show_trace(&terminal, html->picture->title, html->picture->trace, length, error);
 	fputs("</tbody></table>\n", html->out);
 	if (html->cut)
 		fprintf(html->out,
@@ -187,11 +250,11 @@ static void put_choices(const struct html *html)
 
 bool html_write(struct picture *picture, const char *path, size_t length, struct text *error)
 {
-	struct html html = { .picture = picture, .terminal = picture->terminal };
+	struct html html = { .taker = { take_titles, take_line, take_row, take_note },
+			     .picture = picture };
 	const char *slash = strrchr(picture->title, '/');
 	const char *name = slash ? slash + 1 : picture->title;
 
-	html.words.terminal = &html.terminal;
 	html.out = create_output(path, error);
 	if (!html.out)
 		return false;
@@ -204,7 +267,7 @@ bool html_write(struct picture *picture, const char *path, size_t length, struct
 	put_choices(&html);
 	fputs(html_controls, html.out);
 	fputs("<main><section id='left'>\n", html.out);
-	put_table(&html, length);
+	put_table(&html, length, error);
 	fputs("</section><section id='right'>\n", html.out);
 	picture_shorten(picture, HTML_ROWS);
 	svg_draw(picture, html.out);

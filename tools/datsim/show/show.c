@@ -12,9 +12,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define CYAN  "\033[36m"
-#define GREEN "\033[32m"
-
 /* What COLUMNS may say, as --width. */
 #define WIDTH_LEAST 40
 #define WIDTH_MOST  2000
@@ -74,18 +71,18 @@ static void make_columns(struct show *show)
 
 	show->lanes = !names->begins && names->node_count > 1 && names->node_count <= ROWS_LANES;
 	for (i = 0; show->lanes && i < names->node_count; i++) {
-		show->lane_at[i] = rows_column(rows, names->nodes[i].s, names->nodes[i].length, "");
+		show->lane_at[i] = rows_column(rows, COLUMN_PROGRAM, names->nodes[i].s,
+					       names->nodes[i].length);
 		if (i == 0)
-			show->at[COLUMN_WIRE] = rows_column(rows, "wire", 4, CYAN);
+			show->at[COLUMN_WIRE] = rows_column(rows, COLUMN_WIRE, "wire", 4);
 	}
 	if (!show->lanes) {
-		show->at[COLUMN_PROGRAM] = rows_column(rows, "program", 7, "");
-		show->at[COLUMN_WIRE] = rows_column(rows, "wire", 4, CYAN);
+		show->at[COLUMN_PROGRAM] = rows_column(rows, COLUMN_PROGRAM, "program", 7);
+		show->at[COLUMN_WIRE] = rows_column(rows, COLUMN_WIRE, "wire", 4);
 	}
-	show->at[COLUMN_COUNTS] = rows_column(rows, counts, strlen(counts), GREEN);
-	rows->columns[show->at[COLUMN_COUNTS]].counts = true;
+	show->at[COLUMN_COUNTS] = rows_column(rows, COLUMN_COUNTS, counts, strlen(counts));
 	if (!show->lanes)
-		show->at[COLUMN_EVENT] = rows_column(rows, "event", 5, "");
+		show->at[COLUMN_EVENT] = rows_column(rows, COLUMN_EVENT, "event", 5);
 }
 
 /* Remove "client." and "client: " in the column of client. */
@@ -123,6 +120,15 @@ static int lane_of(const struct show *show, const struct trace_line *line, struc
 	return show->lane_at[i];
 }
 
+static struct row_cells row_cells_of(const struct trace_line *line, const struct row *row)
+{
+	return (struct row_cells){ .ns = row->ns,
+				   .call = -1,
+				   .times = 1,
+				   .alone = row->alone,
+				   .line = line };
+}
+
 static void put_cell(struct row_cells *next, int column, const struct text *text, bool alarm)
 {
 	text_append(&next->cells[column], text_of(text), text->length);
@@ -132,7 +138,7 @@ static void put_cell(struct row_cells *next, int column, const struct text *text
 /* A program's calls and events have the same column: an event gets a row of its own. */
 static void add_to_lanes(struct show *show, const struct trace_line *line, struct row *row)
 {
-	struct row_cells next = { .ns = row->ns, .call = -1, .times = 1, .alone = row->alone };
+	struct row_cells next = row_cells_of(line, row);
 	struct text *cells = row->cells;
 	int lane = lane_of(show, line, row);
 
@@ -152,18 +158,21 @@ static void add_to_lanes(struct show *show, const struct trace_line *line, struc
 		if (cells[COLUMN_EVENT].length) {
 			rows_add(&show->rows, &next);
 			row_cells_free(&next);
-			next = (struct row_cells){ .ns = row->ns, .call = -1, .times = 1 };
+			row->alone = false;
+			next = row_cells_of(line, row);
 		}
 	}
-	if (cells[COLUMN_EVENT].length)
+	if (cells[COLUMN_EVENT].length) {
 		put_cell(&next, lane, &cells[COLUMN_EVENT], row->alarm);
+		next.event[lane] = true;
+	}
 	rows_add(&show->rows, &next);
 	row_cells_free(&next);
 }
 
 static void add_row(struct show *show, const struct trace_line *line, struct row *row)
 {
-	struct row_cells next = { .ns = row->ns, .call = -1, .times = 1, .alone = row->alone };
+	struct row_cells next = row_cells_of(line, row);
 	int i;
 
 	if (show->lanes) {
@@ -206,7 +215,11 @@ static void read_note(struct show *show, const struct trace_line *line, bool bef
 	}
 }
 
-bool show_is_routine(const struct trace_line *line)
+/*
+ * Routine lines are hidden without --all: ACKs, successful completions of Sends, and what uDAPL
+ * does by itself. Every call of a program is shown.
+ */
+static bool is_routine(const struct trace_line *line)
 {
 	struct span op = trace_value(line, "op");
 
@@ -230,7 +243,7 @@ static bool is_shown(const struct show *show, const struct trace_line *line, con
 
 	if (show->skipped <= terminal->skip)
 		return false; /* shown before */
-	if (!terminal->all && (!show->begun || show->over || show_is_routine(line)))
+	if (!terminal->all && (!show->begun || show->over || is_routine(line)))
 		return false;
 	return !terminal->filter ||
 	       (filter_takes_time(terminal->filter, line->ns, show->rows.origin_ns) &&

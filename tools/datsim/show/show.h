@@ -16,6 +16,8 @@
 #include "show_filter.h"
 #include "trace.h"
 
+struct rows_taker; /* show_rows.h */
+
 struct terminal {
 	FILE *out;
 	bool colour;
@@ -25,6 +27,7 @@ struct terminal {
 	uint64_t skip; /* the number of lines of the trace that were shown before */
 	bool all;      /* show set-up, tear-down and routine lines too */
 	const struct show_filter *filter; /* the lines to show; NULL: all */
+	struct rows_taker *taker;         /* takes the rows in place of the terminal; NULL: none */
 };
 
 /*
@@ -36,12 +39,6 @@ struct terminal terminal_of(FILE *out);
 /* Print a trace. False: the trace is damaged; *error says where. The lines before are printed. */
 bool show_trace(const struct terminal *terminal, const char *name, const char *text, size_t length,
 		struct text *error);
-
-/*
- * Routine lines are hidden without --all: ACKs, successful completions of Sends, and what uDAPL
- * does by itself. Every call of a program is shown.
- */
-bool show_is_routine(const struct trace_line *line);
 
 /* What a line of the trace says, by where it stands without lanes. */
 enum column {

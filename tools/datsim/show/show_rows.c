@@ -14,6 +14,8 @@
 #define DIM   "\033[2m"
 #define BOLD  "\033[1m"
 #define RED   "\033[1;31m"
+#define CYAN  "\033[36m"
+#define GREEN "\033[32m"
 
 void rows_begin(struct rows *rows, const struct terminal *terminal, uint64_t last_ns)
 {
@@ -33,11 +35,12 @@ void rows_begin(struct rows *rows, const struct terminal *terminal, uint64_t las
 	rows->nothing = true;
 }
 
-int rows_column(struct rows *rows, const char *title, size_t length, const char *colour)
+int rows_column(struct rows *rows, enum column kind, const char *title, size_t length)
 {
 	struct rows_column *column = &rows->columns[rows->column_count];
 
-	column->colour = colour;
+	column->kind = kind;
+	column->colour = kind == COLUMN_WIRE ? CYAN : kind == COLUMN_COUNTS ? GREEN : "";
 	text_printable(&column->title, title, length);
 	return rows->column_count++;
 }
@@ -306,12 +309,17 @@ static void put_text(const struct rows *rows, const char *s)
 
 void rows_titles(struct rows *rows, const struct text *legend)
 {
+	struct rows_taker *taker = rows->terminal->taker;
 	FILE *out = rows->terminal->out;
 	static const bool alarm[ROWS_COLUMNS];
 	struct text titles[ROWS_COLUMNS] = { { NULL, 0, 0 } };
 	struct left left[ROWS_COLUMNS];
 	int i, count;
 
+	if (taker) {
+		taker->titles(taker, rows, text_of(legend));
+		return;
+	}
 	for (i = 0; i < rows->column_count; i++) {
 		if (rows->columns[i].width)
 			titles[i] = rows->columns[i].title;
@@ -345,7 +353,7 @@ static void clear_row(struct row_cells *row)
 		row->cells[i].length = 0;
 		if (row->cells[i].s)
 			row->cells[i].s[0] = '\0';
-		row->alarm[i] = false;
+		row->alarm[i] = row->event[i] = false;
 	}
 	row->filled = row->call = -1;
 	row->times = 1;
@@ -353,16 +361,19 @@ static void clear_row(struct row_cells *row)
 
 void rows_flush(struct rows *rows)
 {
+	struct rows_taker *taker = rows->terminal->taker;
 	struct row_cells *row = &rows->row;
 
 	if (row->filled < 0)
 		return;
 	if (row->times > 1)
 		text_add(&row->cells[row->call], " x%d", row->times);
-	if (rows->printing)
-		put_row(rows);
-	else
+	if (!rows->printing)
 		measure_row(rows);
+	else if (taker)
+		taker->row(taker, rows);
+	else
+		put_row(rows);
 	rows->nothing = false;
 	clear_row(row);
 }
@@ -390,6 +401,7 @@ static void replace_cell(struct row_cells *row, const struct row_cells *from, in
 	row->cells[i].length = 0;
 	text_append(&row->cells[i], text_of(&from->cells[i]), from->cells[i].length);
 	row->alarm[i] = from->alarm[i];
+	row->event[i] = from->event[i];
 }
 
 /* A call, and at most the counts of a queue? */
@@ -398,7 +410,8 @@ static bool is_call_alone(const struct rows *rows, const struct row_cells *row)
 	int i;
 
 	for (i = 0; i < rows->column_count; i++) {
-		if (i != row->call && !rows->columns[i].counts && row->cells[i].length)
+		if (i != row->call && rows->columns[i].kind != COLUMN_COUNTS &&
+		    row->cells[i].length)
 			return false;
 	}
 	return row->call >= 0;
@@ -415,6 +428,7 @@ static bool is_again(const struct rows *rows, const struct row_cells *next)
 
 void rows_add(struct rows *rows, const struct row_cells *next)
 {
+	struct rows_taker *taker = rows->terminal->taker;
 	struct row_cells *row = &rows->row;
 	int i, last = last_cell(next);
 	bool again;
@@ -426,6 +440,8 @@ void rows_add(struct rows *rows, const struct row_cells *next)
 		row->times++;
 	else if (row->ns != next->ns || next->alone || first_cell(next) <= row->filled)
 		rows_flush(rows);
+	if (rows->printing && taker)
+		taker->line(taker, next->line, again);
 	row->ns = next->ns;
 	if (row->filled < 0)
 		row->call = next->call;
@@ -438,11 +454,16 @@ void rows_add(struct rows *rows, const struct row_cells *next)
 
 void rows_note(struct rows *rows, uint64_t ns, struct span note)
 {
+	struct rows_taker *taker = rows->terminal->taker;
 	struct text text = { 0 };
 
 	rows_flush(rows);
 	if (!rows->printing)
 		return;
+	if (taker) {
+		taker->note(taker, rows, ns, note);
+		return;
+	}
 	if (rows->any || !rows->noted)
 		fputc('\n', rows->terminal->out);
 	text_printable(&text, note.s, note.length);

@@ -5,7 +5,8 @@
  * A row has a cell for each column. Rows at the same time are joined if the later one's cells are
  * further to the right; a repeated call becomes one row with a count. Rows are first measured
  * (printing is off): rows_fit then chooses the widths that break the fewest rows on the given
- * terminal. A cell that is still too long goes on in the next line; nothing is cut off.
+ * terminal. A cell that is still too long goes on in the next line; nothing is cut off. A taker
+ * gets the same rows in place of the terminal.
  */
 #ifndef DATSIM_SHOW_ROWS_H
 #define DATSIM_SHOW_ROWS_H
@@ -19,17 +20,19 @@ struct row_cells {
 	uint64_t ns;
 	struct text cells[ROWS_COLUMNS];
 	bool alarm[ROWS_COLUMNS];
-	int filled; /* the last column that has text, or -1 */
-	int call;   /* the column of a call that may be repeated; -1: none */
-	int times;  /* repeats of that call */
-	bool alone; /* always begins a new row */
+	bool event[ROWS_COLUMNS];      /* an event in the lane of its program */
+	int filled;                    /* the last column that has text, or -1 */
+	int call;                      /* the column of a call that may be repeated; -1: none */
+	int times;                     /* repeats of that call */
+	bool alone;                    /* always begins a new row */
+	const struct trace_line *line; /* of a row that is added: where it comes from */
 };
 
 struct rows_column {
 	const char *colour;
 	struct text title;
-	bool counts; /* of an SRQ */
-	int width;   /* 0: the trace has nothing for it */
+	enum column kind; /* COLUMN_PROGRAM: of a lane, too */
+	int width;        /* 0: the trace has nothing for it */
 };
 
 /* Rows whose cells have the same widths. */
@@ -39,6 +42,21 @@ struct shape {
 };
 
 #define ROWS_SHAPES 4096
+
+struct rows;
+
+/*
+ * What takes the rows of a timeline in place of a terminal: first the titles, then for each row its
+ * lines of the trace and the row. `again`: the line repeats the call of the one before it, and
+ * becomes part of its count.
+ */
+struct rows_taker {
+	void (*titles)(struct rows_taker *taker, const struct rows *rows, const char *legend);
+	void (*line)(struct rows_taker *taker, const struct trace_line *line, bool again);
+	void (*row)(struct rows_taker *taker, const struct rows *rows);
+	void (*note)(struct rows_taker *taker, const struct rows *rows, uint64_t ns,
+		     struct span note);
+};
 
 struct rows {
 	const struct terminal *terminal;
@@ -57,8 +75,8 @@ struct rows {
 };
 
 void rows_begin(struct rows *rows, const struct terminal *terminal, uint64_t last_ns);
-/* Add a column; returns its number. */
-int rows_column(struct rows *rows, const char *title, size_t length, const char *colour);
+/* Add a column, in the colour of its kind; returns its number. */
+int rows_column(struct rows *rows, enum column kind, const char *title, size_t length);
 /* The width of a terminal, or of what is none. */
 int rows_terminal_width(const struct terminal *terminal);
 /* Choose the widths from what was measured, and print from now on. */
