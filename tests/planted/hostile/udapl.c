@@ -24,8 +24,8 @@ static void poll_once(DAT_EVD_HANDLE evd)
 		fail("an event came too early");
 }
 
-/* The first buffer of `from` into that of `to`. */
-static void post_write(void)
+/* Between the first buffer of `from` and that of `to`. */
+static void post_rdma(__typeof__(dat_ep_post_rdma_write) *post, DAT_UINT64 cookie)
 {
 	DAT_LMR_TRIPLET iov = { .lmr_context = from.context,
 				.virtual_address = (DAT_VADDR)(uintptr_t)from.memory,
@@ -33,11 +33,14 @@ static void post_write(void)
 	DAT_RMR_TRIPLET target = { .rmr_context = to.rmr,
 				   .target_address = (DAT_VADDR)(uintptr_t)to.memory,
 				   .segment_length = BYTES };
-	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
 
-	check(dat_ep_post_rdma_write(from_ep, 1, &iov, cookie, &target,
-				     DAT_COMPLETION_DEFAULT_FLAG),
-	      "dat_ep_post_rdma_write");
+	check(post(from_ep, 1, &iov, c, &target, DAT_COMPLETION_DEFAULT_FLAG), "a post of RDMA");
+}
+
+static void post_write(void)
+{
+	post_rdma(dat_ep_post_rdma_write, 0);
 }
 
 /* watch=posted: the last byte of a message, which the receiver ignores, notes that it is sent. */
@@ -70,6 +73,35 @@ static void clear(void)
 		wait_dto(to.recv);
 		if (to.memory[0] != i + 1)
 			fail("another message came");
+	}
+}
+
+/* watch=posted: the last byte of an RDMA Write, which the peer ignores, notes that it is posted. */
+static void source(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		from.memory[BYTES - 1] = 0;
+		post_rdma(dat_ep_post_rdma_write, 43);
+		if (!fixed)
+			from.memory[BYTES - 1] = 1;
+		wait_dto(from.request);
+		from.memory[BYTES - 1] = 1;
+	}
+}
+
+/* watch=posted: the buffer of an RDMA Read is cleared after it was posted. */
+static void sink(void)
+{
+	for (int i = 1; i <= ROUNDS; i++) {
+		memset(to.memory, i, BYTES);
+		if (fixed)
+			memset(from.memory, 0, BYTES);
+		post_rdma(dat_ep_post_rdma_read, 44);
+		if (!fixed)
+			memset(from.memory, 0, BYTES);
+		wait_dto(from.request);
+		if (from.memory[0] != i)
+			fail("the Read got other bytes");
 	}
 }
 
@@ -184,10 +216,25 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{ "overwrite", overwrite },     { "clear", clear },         { "peek", peek },
-	{ "flushed", flushed },         { "last_byte", last_byte }, { "hang_up", hang_up },
-	{ "reply_first", reply_first }, { "delivered", delivered },
+	{ "overwrite", overwrite }, { "clear", clear },     { "source", source },
+	{ "sink", sink },           { "peek", peek },       { "flushed", flushed },
+	{ "last_byte", last_byte }, { "hang_up", hang_up }, { "reply_first", reply_first },
+	{ "delivered", delivered },
 };
+
+/* An Endpoint that can make RDMA Reads, and answer them. */
+static DAT_EP_HANDLE reading_ep(struct end *end)
+{
+	DAT_EP_PARAM param = { .ep_attr = { .max_rdma_read_in = 1, .max_rdma_read_out = 1 } };
+	DAT_EP_HANDLE ep = end_ep(end, 8, 8);
+
+	check(dat_ep_modify(ep,
+			    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN |
+				    DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT,
+			    &param),
+	      "dat_ep_modify");
+	return ep;
+}
 
 int main(int argc, char **argv)
 {
@@ -200,8 +247,8 @@ int main(int argc, char **argv)
 	fixed = argc > 2;
 	end_open(&from, "emu0", 4 * BYTES);
 	end_open(&to, "emu1", 4 * BYTES);
-	from_ep = end_ep(&from, 8, 8);
-	to_ep = end_ep(&to, 8, 8);
+	from_ep = reading_ep(&from);
+	to_ep = reading_ep(&to);
 	connect_pair(&from, from_ep, &to, to_ep);
 	cases[i].run();
 	check(dat_ep_free(from_ep), "dat_ep_free");

@@ -52,6 +52,34 @@ static void shared(void)
 	}
 }
 
+/* watch=posted: the last byte of an RDMA Write notes that it is posted. */
+static void source(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		from.memory[BYTES - 1] = 0;
+		post_write(&from, a, BYTES, &to);
+		if (!fixed)
+			from.memory[BYTES - 1] = 1;
+		wait_wc(from.send_cq);
+		from.memory[BYTES - 1] = 1;
+	}
+}
+
+/* watch=posted: the buffer of an RDMA Read is cleared after it was posted. */
+static void sink(void)
+{
+	for (int i = 1; i <= ROUNDS; i++) {
+		memset(to.memory, i, BYTES);
+		if (fixed)
+			memset(from.memory, 0, BYTES);
+		post_read(&from, a, BYTES, &to);
+		if (!fixed)
+			memset(from.memory, 0, BYTES);
+		wait_wc(from.send_cq);
+		need(from.memory[0] == i, "the Read got other bytes");
+	}
+}
+
 /* poison=on: what changes in the buffer of a Receive is the message. */
 static void peek(void)
 {
@@ -110,8 +138,13 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{ "overwrite", overwrite }, { "shared", shared },           { "peek", peek },
-	{ "last_byte", last_byte }, { "reply_first", reply_first },
+	{ "overwrite", overwrite },
+	{ "shared", shared },
+	{ "source", source },
+	{ "sink", sink },
+	{ "peek", peek },
+	{ "last_byte", last_byte },
+	{ "reply_first", reply_first },
 };
 
 static struct ibv_qp *shared_qp(void)

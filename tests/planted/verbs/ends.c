@@ -29,7 +29,8 @@ void end_open(struct end *end, int device)
 	end->pd = ibv_alloc_pd(end->context);
 	need(end->pd != NULL, "ibv_alloc_pd");
 	end->mr = ibv_reg_mr(end->pd, end->memory, END_BYTES,
-			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_READ);
 	need(end->mr != NULL, "ibv_reg_mr");
 	if (!ends_poll_only)
 		end->channel = ibv_create_comp_channel(end->context);
@@ -67,11 +68,14 @@ static void move_qp(struct ibv_qp *qp, const struct ibv_qp *peer, int lid, int r
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
 				    .port_num = 1,
-				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+						       IBV_ACCESS_REMOTE_READ,
 				    .path_mtu = IBV_MTU_1024,
 				    .dest_qp_num = peer->qp_num,
 				    .rq_psn = 1000,
 				    .sq_psn = 1000,
+				    .max_rd_atomic = 1,
+				    .max_dest_rd_atomic = 1,
 				    .min_rnr_timer = 1,
 				    .timeout = 11,
 				    .retry_cnt = 7,
@@ -120,15 +124,25 @@ void post_send(struct end *end, struct ibv_qp *qp, int offset, int length, uint6
 	need(ibv_post_send(qp, &wr, &bad) == 0, "ibv_post_send");
 }
 
-void post_write(struct end *end, struct ibv_qp *qp, int length, const struct end *to)
+static void post_rdma(struct end *end, struct ibv_qp *qp, enum ibv_wr_opcode opcode, int length,
+		      const struct end *to)
 {
 	struct ibv_sge sge = { (uintptr_t)end->memory, (uint32_t)length, end->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = opcode }, *bad;
 
-	wr.opcode = IBV_WR_RDMA_WRITE;
 	wr.wr.rdma.remote_addr = (uintptr_t)to->memory;
 	wr.wr.rdma.rkey = to->mr->rkey;
 	need(ibv_post_send(qp, &wr, &bad) == 0, "ibv_post_send");
+}
+
+void post_write(struct end *end, struct ibv_qp *qp, int length, const struct end *to)
+{
+	post_rdma(end, qp, IBV_WR_RDMA_WRITE, length, to);
+}
+
+void post_read(struct end *end, struct ibv_qp *qp, int length, const struct end *to)
+{
+	post_rdma(end, qp, IBV_WR_RDMA_READ, length, to);
 }
 
 int next_wc(struct ibv_cq *cq, struct ibv_wc *wc)

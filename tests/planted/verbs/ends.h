@@ -45,6 +45,7 @@ void connect_qps(struct end *a, struct ibv_qp *qa, struct end *b, struct ibv_qp 
 void post_recv(struct end *end, struct ibv_qp *qp, int offset, int length, uint64_t id);
 void post_send(struct end *end, struct ibv_qp *qp, int offset, int length, uint64_t id);
 void post_write(struct end *end, struct ibv_qp *qp, int length, const struct end *to);
+void post_read(struct end *end, struct ibv_qp *qp, int length, const struct end *to);
 
 /* Poll once; 0: there is no completion. */
 int next_wc(struct ibv_cq *cq, struct ibv_wc *wc);
