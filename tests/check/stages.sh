@@ -85,10 +85,10 @@ script() {
 
 stage_build() { build_normal; }
 # --full runs each program of perftest with each of its options, and programs on links that lose
-# packets with five times as many seeds.
+# packets with five times as many seeds, and each example with each way of a hostile NIC.
 stage_tests() {
 	build_normal && NODES=${FULL:+1024} PERFTEST=${FULL:+all} LOSSY=${FULL:+all} \
-		test_in check "$1" check
+		HOSTILE=${FULL:+all} test_in check "$1" check
 }
 # The tests of the subjects in $asked that are built here.
 stage_only() {
