@@ -53,7 +53,7 @@ pages_agree() {
 	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
 }
 
-echo 1..35
+echo 1..50
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
@@ -81,7 +81,8 @@ offers() {
 	printf '%s\n' 'use connected a@emu0 b@emu1 srq=S' 'b: dat_pz_create(ia) -> zone' \
 		"complete $2" | "$datsim" shell 2>&1 | sed '1,/^= DAT_SUCCESS/d' | xargs > out
 	n=$((n + 1))
-	if [ "$(cat out)" = "$3" ]; then
+	# shellcheck disable=SC2086
+	if [ "$(cat out)" = "$(echo $3)" ]; then
 		echo "ok $n - $1"
 	else
 		echo "not ok $n - $1"
@@ -98,7 +99,34 @@ offers "outputs" 'a: dat_ep_get_status(ep) -> {' 'ep_state recv_idle request_idl
 offers "the memory of peers" 'a: dat_ep_post_rdma_write(ep, 64, remote_buffer=' 'b.mem'
 offers "EVDs of an event line, behind a time" '+5us~+6us b: event' 'async recv request connect cr'
 offers "fields of that event" 'b: event async SRQ_LOW_WATERMARK S' 'object reason'
-offers "kinds of use" 'use' 'adapter bare connected'
+offers "kinds of use" 'use' 'connected adapter bare'
+offers "statements, loops, commands and actors at the beginning" '' 'end fabric fault heal hold
+link no note quiet release turn use calls for help quit save script show undo a b'
+offers "statements behind a loop, and no second one" 'for i in 1..3:' \
+	'end fabric fault heal hold link no note quiet release turn use a b'
+offers "nothing for the name of a loop's variable" 'for' ''
+offers "the word behind it" 'for i' 'in'
+offers "what happens to packets of a link" 'fault link a>b' 'drop loss corrupt delay reorder
+duplicate rnr nak down up dead count jitter optional opcode part nth every after times probability
+from until'
+offers "events of a fault" 'fault event' 'DTO_COMPLETION RMR_BIND_COMPLETION CONNECTION_REQUEST
+ESTABLISHED PEER_REJECTED NON_PEER_REJECTED ACCEPT_COMPLETION_ERROR DISCONNECTED BROKEN TIMED_OUT
+UNREACHABLE EVD_OVERFLOW IA_CATASTROPHIC EP_BROKEN PROVIDER_INTERNAL_ERROR SRQ_LOW_WATERMARK
+EP_SOFT_HIGH_WATERMARK SOFTWARE'
+offers "what happens to an event" 'fault event BROKEN' 'lose delay count optional ep actor nth
+every after times probability from until'
+offers "what happens to a completion" 'fault completion' 'status overflow delay count optional op
+ep actor nth every after times probability from until'
+offers "operations of a fault" 'fault completion op=' 'SEND WRITE READ BIND RECV'
+offers "EPs of a fault" 'fault completion ep=' 'a.ep b.ep'
+offers "kinds of packets behind a link" 'a>b' 'any SEND SEND_ONLY SEND_FIRST SEND_MIDDLE
+SEND_LAST WRITE WRITE_ONLY WRITE_FIRST WRITE_MIDDLE WRITE_LAST READ_REQUEST READ_RESPONSE
+READ_RESPONSE_ONLY READ_RESPONSE_FIRST READ_RESPONSE_MIDDLE READ_RESPONSE_LAST ACK NAK
+NAK_SEQUENCE RNR_NAK CM CM_REQ CM_REP CM_RTU CM_REJ DISCONNECT'
+offers "fields of a packet" 'a>b SEND' 'psn message packet bytes ep'
+offers "actors of a link" 'a>' 'a b'
+offers "values of a setting" 'fabric placement=' 'tail random off'
+offers "nothing behind a whole statement" 'heal' ''
 offers "nothing for an actor that is none" 'z: dat_pz_query(' ''
 offers "nothing where no call is" 'a: ((((({{{{]]]]' ''
 echo calls | "$datsim" shell 2> /dev/null | sed -n 's/^\(dat_[a-z_]*\)(.*/help \1/p' > script

@@ -94,6 +94,7 @@ fi
 # ---- editors ----
 coloured() {
 	printf '# low mark\nuse connected a@emu0 b@emu1\n5us a: dat_ep_post_send(ep, 64)\n' > x.dsim
+	printf 'turn order\nfor i in 1..2: a: dat_ep_free(ep$i)\n' >> x.dsim
 	cat > ask.vim <<- END
 		set rtp^=$packaging/vim
 		filetype on
@@ -105,12 +106,16 @@ coloured() {
 		echo synIDattr(synID(3, 1, 1), 'name')
 		echo synIDattr(synID(3, 5, 1), 'name')
 		echo synIDattr(synID(3, 9, 1), 'name')
+		echo synIDattr(synID(4, 1, 1), 'name')
+		echo synIDattr(synID(5, 1, 1), 'name')
+		echo synIDattr(synID(5, 33, 1), 'name')
 		redir END
 		qa!
 	END
 	vim -e -s -u NONE -S ask.vim < /dev/null
 	tr -s '\n' ' ' < names
-	[ "$(echo $(cat names))" = "dsimComment dsimStatement dsimTime dsimActor dsimCall" ]
+	[ "$(echo $(cat names))" = "dsimComment dsimStatement dsimTime dsimActor dsimCall \
+dsimStatement dsimStatement dsimVariable" ]
 }
 if have vim && vim --version | grep -q '+syntax'; then
 	holds "vim colours a script" coloured
@@ -120,9 +125,15 @@ fi
 grammar() {
 	$python - "$packaging/textmate/dsim.tmLanguage.json" <<- 'END'
 		import json, re, sys
-		names = [p["name"] for p in json.load(open(sys.argv[1]))["patterns"]
+		patterns = json.load(open(sys.argv[1]))["patterns"]
+		def of(line, word):
+		    return [p["name"].split(".")[0] for p in patterns
+		            if word in [m.group(0) for m in re.finditer(p["match"], line)]]
+		names = [p["name"] for p in patterns
 		         if re.search(p["match"], "5us a: dat_ep_free(ep) = DAT_SUCCESS # so")]
 		assert len(names) >= 5, names
+		assert of("turn order", "turn") == ["keyword"]
+		assert of("for i in 1..2: a: dat_ep_free(ep$i)", "$i") == ["variable"]
 	END
 }
 holds "the grammar of TextMate is JSON, and its patterns match a line" grammar

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * shell.h - the interface of shell.c (what a line does), shell_line.c (line editing),
- * shell_complete.c and shell_help.c.
+ * shell_complete.c, shell_statement.c and shell_help.c.
  */
 #ifndef DATSIM_SHELL_H
 #define DATSIM_SHELL_H

@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What can follow on a line that was typed up to here: calls behind an actor, objects of the right
- * type and constants in a call, fields in braces, the EVDs and events of an event line.
+ * type and constants in a call, fields in braces, the EVDs and events of an event line, kinds of
+ * packets behind a link, what a fault line can do to what it names.
  */
-#include "shell.h"
+#include "shell_complete.h"
 
 #include <string.h>
 
-#include "tools/datsim/script/lex.h"
-
-struct completion {
-	const struct script *script;
-	struct words *words;
-	const struct token *now; /* the words before the one that is completed, up to TOKEN_END */
-	int actor;               /* its index; -1: the line is no actor's */
-};
-
-static void offer_name(void *context, const char *name)
+void complete_offer_name(void *context, const char *name)
 {
 	words_add(context, name);
 }
 
-static void offer_list(struct completion *c, const char *const *names)
+void complete_offer_list(struct completion *c, const char *const *names)
 {
 	for (; *names; names++)
 		words_add(c->words, *names);
 }
 
-static void offer_calls(struct completion *c)
+void complete_offer_calls(struct completion *c)
 {
 	const struct call_row *row;
 
@@ -44,7 +36,7 @@ static void offer_fields(struct completion *c, const struct layout *layout)
 }
 
 /* The actor's objects of a type, SYMBOL_ANY for all; `others`: those of other actors in full. */
-static void offer_objects(struct completion *c, int type, bool others)
+void complete_offer_objects(struct completion *c, int type, bool others)
 {
 	const struct symbol *symbol = c->script->symbols;
 	struct text full = { 0 };
@@ -63,12 +55,12 @@ static void offer_objects(struct completion *c, int type, bool others)
 	text_free(&full);
 }
 
-static bool is_mark(const struct token *token, char mark)
+bool complete_is_mark(const struct token *token, char mark)
 {
 	return token->kind == TOKEN_PUNCTUATION && token->mark == mark;
 }
 
-static void offer_actors(struct completion *c)
+void complete_offer_actors(struct completion *c)
 {
 	int i;
 
@@ -93,21 +85,23 @@ static void find_place(const struct token *token, struct call_place *place)
 	int depth = 0;
 
 	for (; token->kind != TOKEN_END; token++) {
-		if (token->kind == TOKEN_NAME && is_mark(token + 1, '=') && depth == 1) {
+		if (token->kind == TOKEN_NAME && complete_is_mark(token + 1, '=') && depth == 1) {
 			place->key = token->s;
 			place->key_length = token->length;
-		} else if (is_mark(token, '(') || is_mark(token, '[') || is_mark(token, '{')) {
+		} else if (complete_is_mark(token, '(') || complete_is_mark(token, '[') ||
+			   complete_is_mark(token, '{')) {
 			depth++;
 			place->braces += token->mark == '{';
-		} else if (is_mark(token, ')') || is_mark(token, ']') || is_mark(token, '}')) {
+		} else if (complete_is_mark(token, ')') || complete_is_mark(token, ']') ||
+			   complete_is_mark(token, '}')) {
 			depth--;
 			place->braces -= token->mark == '}';
 			place->closed |= !depth && token->mark == ')';
-		} else if (is_mark(token, ',') && depth == 1) {
+		} else if (complete_is_mark(token, ',') && depth == 1) {
 			place->commas++;
 			place->key = NULL;
 		}
-		place->result = place->closed && is_mark(token, '=') && !depth;
+		place->result = place->closed && complete_is_mark(token, '=') && !depth;
 	}
 }
 
@@ -118,15 +112,15 @@ static void offer_value(struct completion *c, const struct param *param, bool in
 	if (in_braces && param->layout)
 		offer_fields(c, param->layout);
 	else if (in_braces)
-		offer_list(c, memory);
+		complete_offer_list(c, memory);
 	else if (param->kind == PARAM_HANDLE || param->kind == PARAM_INOUT_HANDLE)
-		offer_objects(c, param->type, false);
+		complete_offer_objects(c, param->type, false);
 	else if (param->kind == PARAM_REMOTE)
-		offer_objects(c, DAT_HANDLE_TYPE_LMR, true);
+		complete_offer_objects(c, DAT_HANDLE_TYPE_LMR, true);
 	else if (param->kind == PARAM_ADDRESS)
-		offer_actors(c);
+		complete_offer_actors(c);
 	else if (param->group != GROUP_NONE && param->group != GROUP_COUNT)
-		group_each(param->group, offer_name, c->words);
+		group_each(param->group, complete_offer_name, c->words);
 }
 
 /* The end of the parameter's name may stand for all of it. */
@@ -164,12 +158,12 @@ static void complete_call(struct completion *c, const struct call_row *row)
 
 	find_place(c->now + 1, &place);
 	if (!place.closed) {
-		if (is_mark(c->now + 1, '('))
+		if (complete_is_mark(c->now + 1, '('))
 			offer_arguments(c, row, &place);
 		return;
 	}
 	if (place.result)
-		group_each(GROUP_RETURN, offer_name, c->words);
+		group_each(GROUP_RETURN, complete_offer_name, c->words);
 	for (param = row->params; place.braces && param->kind != PARAM_END; param++) {
 		if (!param_is_output(param))
 			continue;
@@ -188,12 +182,12 @@ static void complete_event(struct completion *c, bool absent)
 	uint64_t event;
 
 	if (c->now->kind == TOKEN_END) {
-		offer_objects(c, DAT_HANDLE_TYPE_EVD, false);
+		complete_offer_objects(c, DAT_HANDLE_TYPE_EVD, false);
 	} else if (!absent && number->kind == TOKEN_END) {
-		group_each(GROUP_EVENT, offer_name, c->words);
+		group_each(GROUP_EVENT, complete_offer_name, c->words);
 	} else if (!absent && group_find(GROUP_EVENT, number->s, number->length, &event)) {
 		if (number[1].kind == TOKEN_END)
-			offer_objects(c, SYMBOL_ANY, false);
+			complete_offer_objects(c, SYMBOL_ANY, false);
 		offer_fields(c, layout_of_event(event));
 	}
 }
@@ -206,8 +200,8 @@ static void complete_action(struct completion *c)
 	char name[64];
 
 	if (c->now->kind == TOKEN_END) {
-		offer_calls(c);
-		offer_list(c, others);
+		complete_offer_calls(c);
+		complete_offer_list(c, others);
 		return;
 	}
 	c->now += absent;
@@ -226,46 +220,30 @@ static void complete_action(struct completion *c)
 	}
 }
 
-/* ---- other lines ---- */
+/* ---- the line ---- */
 
-static void complete_statement(struct completion *c)
+/* Past "for i in 1..3:", if all of it is there. */
+static const struct token *after_loop(const struct token *token)
 {
-	static const char *const statements[] = { "calls", "end",  "fabric",  "fault", "heal",
-						  "help",  "hold", "link",    "no",    "note",
-						  "quiet", "quit", "release", "save",  "script",
-						  "show",  "undo", "use",     NULL };
-	static const char *const kinds[] = { "adapter", "bare", "connected", NULL };
-	static const char *const keys[] = { "eps",  "iov",  "lw",      "max",  "memory", "qlen",
-					    "qual", "recv", "request", "soft", "srq",    NULL };
-	static const char *const faults[] = { "adapter",      "alloc", "call",
-					      "completion",   "event", "link",
-					      "notification", "qp",    NULL };
-	const struct token *second = c->now + 1;
+	static const char marks[] = "..";
+	const struct token *next = token + 4;
+	size_t i;
 
-	if (c->now->kind == TOKEN_END) {
-		offer_list(c, statements);
-		offer_actors(c);
-	} else if (token_is(c->now, "use")) {
-		offer_list(c, second->kind == TOKEN_END ? kinds : keys);
-	} else if (token_is(c->now, "fault") && second->kind == TOKEN_END) {
-		offer_list(c, faults);
-	} else if (token_is(c->now, "help") ||
-		   (token_is(c->now, "fault") && token_is(second, "call"))) {
-		offer_calls(c);
-	} else if (token_is(c->now, "no") && second->kind == TOKEN_END) {
-		words_add(c->words, "packet");
-	} else {
-		offer_actors(c);
-		c->actor = -1;
-		offer_objects(c, DAT_HANDLE_TYPE_EP, true);
+	if (!token_is(token, "for") || token[1].kind != TOKEN_NAME || !token_is(token + 2, "in") ||
+	    token[3].kind != TOKEN_NUMBER)
+		return token;
+	for (i = 0; i < sizeof(marks) - 1; i++, next++) {
+		if (!complete_is_mark(next, marks[i]))
+			return token;
 	}
+	return next->kind == TOKEN_NUMBER && complete_is_mark(next + 1, ':') ? next + 2 : token;
 }
 
 /* Past a time: *, 5us, +5us~+9us. */
 static const struct token *after_time(const struct token *token)
 {
-	while (token->kind == TOKEN_NUMBER || is_mark(token, '*') || is_mark(token, '+') ||
-	       is_mark(token, '~'))
+	while (token->kind == TOKEN_NUMBER || complete_is_mark(token, '*') ||
+	       complete_is_mark(token, '+') || complete_is_mark(token, '~'))
 		token++;
 	return token;
 }
@@ -280,8 +258,12 @@ void words_that_follow(struct words *words, const struct script *script, const c
 	if (length > SCRIPT_LINE_MAX)
 		return;
 	lex_line(before, length, 1, tokens);
-	c.now = after_time(tokens);
-	if (c.now->kind != TOKEN_NAME || !is_mark(c.now + 1, ':')) {
+	c.now = after_time(after_loop(tokens));
+	if (c.now->kind == TOKEN_END) {
+		complete_start(&c, c.now == tokens);
+		return;
+	}
+	if (c.now->kind != TOKEN_NAME || !complete_is_mark(c.now + 1, ':')) {
 		complete_statement(&c);
 		return;
 	}

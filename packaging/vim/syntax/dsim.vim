@@ -14,7 +14,7 @@ syntax match dsimConstant /\<DAT_\w\+/
 syntax match dsimEvent /\(\<event \h\w* \)\@<=\h\w*/
 syntax keyword dsimStatement fabric use connected adapter bare hold release link note quiet end
 syntax match dsimVariable /\$\h\w*/
-syntax keyword dsimStatement for in fault heal event agent no packet message after packets optional
+syntax keyword dsimStatement for in turn fault heal event agent no packet message after packets optional
 syntax match dsimOperator /->\|!=\|=?/
 
 highlight default link dsimComment Comment

@@ -67,9 +67,7 @@ static bool bind_nak(struct binder *binder, const struct fault_word *word, DAT_S
 			return true;
 		}
 	}
-	return bind_expected_word(
-		binder, word->value,
-		"sequence, invalid_request, remote_access, remote_operation or reserved");
+	return bind_expected_word(binder, word->value, fault_nak_codes);
 }
 
 static bool bind_operand(struct binder *binder, const struct fault_word *word, enum operand operand,

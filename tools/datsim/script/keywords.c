@@ -75,6 +75,9 @@ const struct verdict_word verdict_words[] = {
 	{ NULL, OPERAND_NONE, -1 },
 };
 
+const char fault_nak_codes[] =
+	"sequence, invalid_request, remote_access, remote_operation or reserved";
+
 const char *const fault_packet_keys[] = {
 	"opcode", "part", "nth", "every", "after", "times", "probability", "from", "until", NULL,
 };

@@ -42,5 +42,6 @@ struct verdict_word {
 };
 extern const struct verdict_word verdict_words[];
 extern const char *const fault_packet_keys[];
+extern const char fault_nak_codes[]; /* as a message lists them */
 
 #endif

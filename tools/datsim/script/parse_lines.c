@@ -16,7 +16,7 @@ static bool is_mark(const struct token *token, char mark)
 	return token->kind == TOKEN_PUNCTUATION && token->mark == mark;
 }
 
-/* Does the token begin what a statement makes: "->", also mistyped as ">", and "=" of a result? */
+/* Names that are made come behind ")" or "->", which may be mistyped as ">". */
 static bool ends_arguments(const struct token *token, const struct statement *st)
 {
 	return token->kind == TOKEN_ARROW || is_mark(token, ')') ||
@@ -43,7 +43,7 @@ static void lose_name(struct parser *parser, struct statement *st, const struct 
 	st->lost = target;
 }
 
-/* An object in front of whose name a call that frees it stands. */
+/* The object of a call that frees it, as in dat_evd_free(ev. */
 static void lose_freed(struct parser *parser, struct statement *st, const struct token *token)
 {
 	const struct call_row *row;
