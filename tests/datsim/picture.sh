@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..50
+echo 1..51
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -287,6 +287,23 @@ all_once() {
 }
 holds "each packet is on one page" all_once
 holds "all are XML" xmllint --noout "$scratch/many.svg" "$scratch/many-1.svg" "$scratch/many-4.svg"
+{
+	printf 'libdat trace 1\n0 emu0.ep1 create\n0 emu1.ep1 create\n'
+	awk 'BEGIN { for (i = 1; i <= 30001; i++)
+		print i * 10 " emu0.ep1 packet to=emu1.ep1 op=SEND_ONLY message=" i " packet=0"
+	}'
+	echo '# end lines=30003'
+} > "$scratch/vast.trace"
+left_out() {
+	(cd "$scratch" && "$datsim" show --svg "$1.svg" "$1.trace" && ls "$1"-*.svg | wc -l &&
+		grep -o '>later rows are left out[^<]*' "$1.svg")
+}
+vast() {
+	left_out vast > "$scratch/left" && [ "$(head -1 "$scratch/left")" -eq 100 ] || return
+	rm -f "$scratch"/vast*
+	! left_out many
+}
+holds "there are 100 pages at most, and the index says so" vast
 (cd "$scratch" && "$datsim" show --from 500 --until 510 --svg part.svg many.trace)
 holds "a filter makes a picture of a part" sh -c \
 	"[ \$(grep -c '>SEND #' $scratch/part.svg) -eq 11 ]"

@@ -29,6 +29,7 @@ const char html_head[] =
 	"var(--line)}th{position:sticky;top:0;background:var(--head);white-space:nowrap}\n"
 	"td:first-child{text-align:right;color:var(--dim);white-space:nowrap}"
 	".w{color:var(--wire)}.c{color:var(--count)}.v{color:var(--event)}"
+	"@media(max-width:800px){td,th{padding:1px 4px}table{font-size:11px}}\n"
 	".a,p.alarm{color:var(--wrong)}p.alarm{padding:8px}\n"
 	".note td{font-style:italic;padding-top:8px}tr[data-l]{cursor:pointer}"
 	"tr.pick{background:var(--pick)}svg .pick{stroke-width:4px}\n"
