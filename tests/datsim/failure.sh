@@ -51,7 +51,7 @@ numbered() {
 }
 two_blanks() { ! trace | grep -qv '^  '; }
 
-echo 1..22
+echo 1..26
 check "exit status 1" is $status 1
 check "the place and the failure" is "$(line 1)" "it.dsim:6: dat_srq_query gave other values"
 check "expected: the line of the script" is "$(line 2)" \
@@ -134,6 +134,36 @@ check "likewise one of a call" is \
 check "of a completion" is "$(never 'fault completion ep=b.ep op=SEND status TRANSPORT')" \
 	"passed:   1 completion: 1 RECV"
 check "of an event" is "$(never 'fault event DISCONNECTED actor=b lose')" "passed:   no event"
+
+# flushed LINE: the same, of a Send that was flushed and one of another EP that was not
+flushed() {
+	{
+		echo 'use    connected a@emu0 b@emu1 eps=2'
+		echo "       $1"
+		echo '       b: dat_ep_post_recv(ep2, 64)'
+		echo '       a: dat_ep_post_send(ep2, 64)'
+		echo '*      b: event recv DTO_COMPLETION'
+		echo '*      a: event request DTO_COMPLETION'
+		echo '       a: dat_ep_disconnect(ep)'
+		echo '*      b: event connect DISCONNECTED'
+		echo '*      a: event connect DISCONNECTED'
+		echo '       a: dat_ep_post_send(ep, 64)'
+		echo '*      a: event request DTO_COMPLETION status=FLUSHED'
+	} > flushed.dsim
+	"$datsim" test flushed.dsim > tap
+	sed -n 's/^# //p' tap > account
+	passes
+}
+check "a completion that failed is told from one that a rule can take" is \
+	"$(flushed 'fault completion ep=a.ep op=SEND count')" \
+	"passed:   1 completion: 1 SEND FLUSHED (only those that succeed can fit)"
+check "of an actor both are counted" is \
+	"$(flushed 'fault completion actor=a op=SEND nth=2 count')" \
+	"passed:   2 completions: 1 SEND, 1 SEND FLUSHED (only those that succeed can fit)"
+check "an EP's rule counts the calls of that EP" is \
+	"$(flushed 'fault call dat_ep_post_send ep=a.ep2 nth=2 count')" \
+	"passed:   1 call: 1 post_send"
+check "and its events" is "$(flushed 'fault event DISCONNECTED ep=a.ep2 lose')" "passed:   no event"
 printf 'fault call dat_ep_post_send nth=4000 fail DAT_INSUFFICIENT_RESOURCES\n' > faults
 "$datsim" run --script faults -- "${datsim%/tools/*}/examples/srq_server" > /dev/null 2> told
 check "and of a program's call" grep -q \

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults while a script runs: added, removed, and checked for whether they acted. */
 #include "passed.h"
+#include "tools/datsim/show/show.h"
 #include "world.h"
 
 #include <string.h>
+
+#define TRACE_NAME 64 /* bytes of an object's name in the trace */
 
 static bool fault_refused(struct run *run, const char *call, DAT_RETURN ret)
 {
@@ -140,13 +143,17 @@ bool run_heal(struct run *run)
 	return ret == DAT_SUCCESS || fault_refused(run, "dat_sim_fault_clear", ret);
 }
 
-/* Whose calls, completions or events pass the rule. */
-static struct span subject_of(const struct run *run, const struct fault *fault)
+/* Whose calls, completions or events pass the rule: an actor, or an EP as the trace names it. */
+static struct span subject_of(const struct run *run, const struct fault *fault,
+			      char name[TRACE_NAME])
 {
 	const struct script *script = run->script;
 	const char *adapter = "";
 
-	if (fault->ep)
+	if (fault->ep &&
+	    dat_sim_name(value_handle(run, fault->ep), name, TRACE_NAME) == DAT_SUCCESS)
+		adapter = name;
+	else if (fault->ep)
 		adapter = script->actors[script->symbols[fault->ep->symbol].actor].adapter;
 	else if (fault->actor_index >= 0)
 		adapter = script->actors[fault->actor_index].adapter;
@@ -160,6 +167,7 @@ static void add_passed(const struct run *run, const struct planted *planted, str
 	const struct script *script = run->script;
 	struct passed passed = { .rule = (uint64_t)planted->id };
 	const char *trace, *to;
+	char name[TRACE_NAME];
 	size_t length;
 
 	if (!run->traced || planted->healed ||
@@ -168,7 +176,7 @@ static void add_passed(const struct run *run, const struct planted *planted, str
 		return;
 	text_add(text, "\npassed:   ");
 	if (passed.kind != PASSED_PACKETS) {
-		passed.from = subject_of(run, &planted->st->fault);
+		passed.from = subject_of(run, &planted->st->fault, name);
 		to = "";
 	} else if (traffic->ep) {
 		to = script->actors[script->symbols[traffic->ep->symbol].actor].adapter;

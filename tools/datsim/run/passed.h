@@ -26,14 +26,15 @@ bool passed_kind_of(enum fault_kind fault, enum passed_kind *kind);
 
 struct passed {
 	enum passed_kind kind;
-	struct span from, to; /* adapters; empty: any; of all but packets `from` alone */
+	struct span from, to; /* adapters or EPs; empty: any; of all but packets `from` alone */
 	uint64_t rule;
 	struct {
-		struct span op;
+		struct span op, error; /* error: the status of a completion that failed */
 		uint64_t times;
 	} ops[PASSED_OPS];
 	size_t count;
 	uint64_t total;
+	bool failed; /* an op has an error */
 };
 
 /* Fill counts, by the adapters and the rule that the caller has set. */
