@@ -14,7 +14,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..38
+echo 1..39
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -91,6 +91,13 @@ arms() {
 holds "arming a CQ is in the timeline and in the diagram" arms
 holds "a note has its time" grep -q "<tr class='note'><td>[0-9.]*</td><td[^>]*>a second conn" \
 	"$scratch/first"
+faults() {
+	"$datsim" test --trace "$scratch/faults.trace" "$here/timeline/faults.script" &&
+		write_page "$scratch/faults.trace" &&
+		grep -q "<td class='p'[^>]*>fault, line 6: alloc actor=a nth=1</td>" "$page" &&
+		grep -q "<td class='a'>a pz fails by fault, line 6: alloc actor=a nth=1</td>" "$page"
+}
+holds "a fault has its line and its words, where it begins and where it acts" faults
 holds "a page of a part" write_page --from 6 --until 9 "$wire"
 holds "has that part only" sh -c "grep -q '>8.081<' $page && ! grep -q '>10.191<' $page"
 expect 2 'cannot write /nowhere/x.html' show --html /nowhere/x.html "$wire"

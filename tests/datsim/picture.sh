@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..51
+echo 1..57
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -180,6 +180,23 @@ sed 's/client/ibv_rc_pingpong2/g; s/server/ibv_rc_pingpong/g' "$here/timeline/ve
 	> "$scratch/names.trace"
 "$datsim" show --svg "$svg" "$scratch/names.trace"
 holds "long names of programs do not meet" boxes "$svg" 20
+"$datsim" test --trace "$scratch/faults.trace" "$here/timeline/faults.script" > "$scratch/noise"
+holds "a script's faults are drawn" "$datsim" show --svg "$svg" "$scratch/faults.trace"
+rules() {
+	for words in ' 1, line 4: link a&#62;b drop opcode=SEND nth=1' \
+		', line 6: alloc actor=a nth=2' \
+		' 2, line 5: link b&#62;a loss 5% opcode=SEND optional'; do
+		[ "$(grep -cE "<text class='note'[^>]*>fault$words</text>" "$svg")" -eq 1 ] ||
+			return
+	done
+}
+holds "each rule is a note, in the words of the script" rules
+holds "a packet names its rule and line" grep -q ">SEND #1 dropped by fault 1, line 4</text>" "$svg"
+holds "what else a rule hits names it, too" \
+	grep -q ">wc_recv delayed by fault, line 10: completion ep=b.ep op=RECV nth=1 delay 5us<" \
+	"$svg"
+holds "labels and notes are XML" xmllint --noout "$svg"
+holds "and do not meet" boxes "$svg" 9
 # Calls that arm a notification are labels as other calls are, in the timeline and the picture.
 pair=$here/timeline/verbs-pair.trace
 "$datsim" show --svg "$svg" "$pair"

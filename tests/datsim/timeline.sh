@@ -31,12 +31,19 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..59
+echo 1..71
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
 		LC_ALL=C holds "no line is wider than $width" fits $width "$name.$width"
 	done
+done
+# The trace of a script whose faults are of every kind: a row of each has its words and its line.
+holds "a script with each kind of fault" \
+	"$datsim" test --trace "$scratch/faults.trace" faults.script
+for width in 80 120 200; do
+	shows C.UTF-8 "faults.$width" --width $width "$scratch/faults.trace"
+	LC_ALL=C holds "no line is wider than $width" fits $width "faults.$width"
 done
 shows C pieces.ascii pieces.trace
 shows C pieces-all.ascii --all pieces.trace
@@ -96,6 +103,51 @@ folded() {
 		diff - "$scratch/rows"
 }
 holds "so has a note; where it goes on there is none" folded
+no_ids() { ! grep -E ' 100[0-9]([^.0-9]|$)' faults.200; }
+holds "no fault of a script is called by a number of the trace" no_ids
+# older LINE: how it is shown in a trace without the words of rules, and with a line of the script
+older() {
+	{
+		printf 'libdat trace 1\n0 emu0.ep1 create\n5 - note line 4\n'
+		printf '5 - rule add=%d verdict=fail\n6 %s\n' "$2" "$1"
+	} > "$scratch/older.trace"
+	sed "/note line/d" "$scratch/older.trace" > "$scratch/oldest.trace"
+	for file in older oldest; do
+		only "$scratch/$file.trace" --grep fault | sed 's/  */ /g'
+	done > "$scratch/rows"
+	cat "$scratch/rows"
+}
+old_call() {
+	older 'emu0.ep1 fault rule=1001 does=fail at=post_send' 1001
+	[ "$(cat "$scratch/rows")" = " 0.005 fault, line 4: fail
+ 0.006 emu0.ep1 post_send fails by fault, line 4
+ 0.005 fault 1001: fail
+ 0.006 emu0.ep1 post_send fails by fault 1001" ]
+}
+holds "a trace without the words of its rules is shown with what it has" old_call
+share() {
+	{
+		printf 'libdat trace 1\n0 emu0.ep1 create\n5 - rule is=1 line=1 from=emu0 to=emu1 '
+		echo 'verdict=drop probability=50000'
+		echo '5 - rule is=2 line=2 from=emu0 to=emu1 verdict=delay delay_ns=9 probability=1'
+		printf '5 - rule is=1001 line=3 spoil=fail call=ibv_post_send error=12 '
+		echo 'probability=125000'
+		echo '6 emu0.ep1 fault rule=1001 does=fail at=post_send'
+	} > "$scratch/share.trace"
+	only "$scratch/share.trace" --grep fault | sed 's/  */ /g' > "$scratch/rows"
+	cat "$scratch/rows"
+	[ "$(cat "$scratch/rows")" = " 0.005 fault 1, line 1: loss 5% on emu0>emu1
+ 0.005 fault 2, line 2: delay on emu0>emu1 delay_ns=9 probability=0.0001%
+ 0.005 fault, line 3: fail ibv_post_send error=12 probability=12.5%
+ 0.006 emu0.ep1 post_send fails by fault, line 3" ]
+}
+holds "a share is shown as scripts write it" share
+note() {
+	printf 'libdat trace 1\n0 emu0.ep1 create\n5 - note %s\n' "$1" > "$scratch/note.trace"
+	only "$scratch/note.trace" | grep -qF "$1"
+}
+holds "a program's own note is shown, whatever it begins with" note 'rule of line 4 is broken'
+holds "also if it is short" note 'rule of line 4:'
 shown() { only programs.trace --all --grep "$1" | grep -qE "$2"; }
 for call in 'ia_open(ia1)' 'ep_connect(ep1)' 'cr_accept(ep1)' 'psp_create(psp1, 7700)'; do
 	holds "dat_$call is shown" shown . "dat_$(echo "$call" | sed 's/[()]/[&]/g')"

@@ -85,6 +85,52 @@ static DAT_RETURN add_call_rule(const struct run *run, const struct fault *fault
 	return dat_sim_call_fault_add(run->sim, &rule, id);
 }
 
+/* The number of the loop in place of "$i"; the bytes that it stands for, or 0: there is none. */
+static int add_turn(const struct statement *st, const char *words, struct text *text)
+{
+	const char *equals = st->loop ? strchr(st->loop, '=') : NULL;
+	size_t n = equals ? (size_t)(equals - st->loop) : 0;
+
+	if (!n || words[0] != '$' || strncmp(words + 1, st->loop, n) != 0)
+		return 0;
+	text_add(text, "%s", equals + 1);
+	return 1 + (int)n;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/*
+ * A note in the trace before the line that adds the rule: the rule in the words of the script,
+ * which the trace does not have otherwise.
+ */
+static void note_rule(struct run *run, const struct statement *st)
+{
+	struct text note = { 0 };
+	const char *words;
+	int length, i, n;
+
+	if (!run->traced)
+		return;
+	words = source_line(&run->script->source, st->at.line, &length) + st->at.column - 1;
+	text_add(&note, RULE_NOTE "%d:", st->at.line);
+	for (i = (int)strlen("fault"); i < st->at.length; i += n) {
+		n = add_turn(st, words + i, &note);
+		if (n)
+			continue;
+		n = 1;
+		if (is_blank(words[i]))
+			continue;
+		if (is_blank(words[i - 1]))
+			text_append(&note, " ", 1);
+		text_append(&note, words + i, 1);
+	}
+	dat_sim_trace_note(run->sim, text_of(&note));
+	text_free(&note);
+}
+
 bool run_fault(struct run *run, const struct statement *st)
 {
 	bool packet = st->fault.kind == FAULT_PACKET;
@@ -93,6 +139,7 @@ bool run_fault(struct run *run, const struct statement *st)
 	DAT_RETURN ret;
 
 	find_world(run);
+	note_rule(run, st);
 	ret = packet ? add_packet_rule(run, &st->fault, &id) : add_call_rule(run, &st->fault, &id);
 	if (ret != DAT_SUCCESS)
 		return fault_refused(run, packet ? "dat_sim_fault_add" : "dat_sim_call_fault_add",

@@ -12,6 +12,7 @@
 #include "trace_fault.h"
 
 #define DEFAULT_LATENCY_NS 1000 /* if the trace does not have it */
+#define RULE_WIDTH         84u  /* characters of a rule in one line */
 #define POSTS_KEPT         512u /* how many are searched for a packet's post */
 
 /* ---- what a line of the trace adds ---- */
@@ -218,18 +219,38 @@ static void add_stretch(struct picture *picture, const struct trace_line *line)
 		picture->lifelines[lifeline].peer = 0;
 }
 
-static void add_paragraph(struct picture *picture, const struct trace_line *line)
+static void add_paragraph(struct picture *picture, const struct trace_line *line, struct span words)
 {
 	struct text text = { 0 };
 	bool drawn = picture->drawn && picture->end_ns == line->ns;
 
-	text_printable(&text, line->rest.s, line->rest.length);
+	text_printable(&text, words.s, words.length);
 	GROW(picture->paragraphs, picture->paragraph_count);
 	picture->paragraphs[picture->paragraph_count++] =
 		(struct paragraph){ .ns = line->ns,
 				    .above = !drawn,
 				    .text = copy_text(picture, &text) };
 	text_free(&text);
+}
+
+/* A rule concerns no lifeline: it is a note, of as many lines as it needs. */
+static void add_rule(struct picture *picture, const struct trace_line *line, const struct row *row)
+{
+	const struct text *words = &row->cells[COLUMN_PROGRAM];
+	struct span left = { text_of(words), words->length };
+	size_t n;
+
+	while (left.length) {
+		n = left.length;
+		if (n > RULE_WIDTH)
+			for (n = RULE_WIDTH; n && left.s[n] != ' ';)
+				n--;
+		n = n ? n : left.length;
+		add_paragraph(picture, line, (struct span){ left.s, n });
+		n += n < left.length;
+		left.s += n;
+		left.length -= n;
+	}
 }
 
 static enum mood event_mood(const struct trace_line *line, const struct row *row)
@@ -328,8 +349,12 @@ static void draw_line(struct picture *picture, const struct trace_line *line, bo
 	int i;
 
 	cells_of(&picture->words, line, &row);
-	if (takes_line(picture, line, &row))
-		draw_cells(picture, line, &row, all);
+	if (takes_line(picture, line, &row)) {
+		if (!span_is(line->verb, "rule"))
+			draw_cells(picture, line, &row, all);
+		else if (all || !trace_value(line, "fired").length)
+			add_rule(picture, line, &row);
+	}
 	for (i = 0; i < NUM_COLUMNS; i++)
 		text_free(&row.cells[i]);
 }
@@ -338,6 +363,7 @@ static void draw_line(struct picture *picture, const struct trace_line *line, bo
 static void read_note(struct picture *picture, const struct trace_line *line, bool *begun,
 		      bool *over)
 {
+	rule_note(&picture->words, line);
 	if (is_inner_note(line->rest))
 		return;
 	if (span_is(line->rest, "script begins")) {
@@ -346,7 +372,7 @@ static void read_note(struct picture *picture, const struct trace_line *line, bo
 	} else if (span_is(line->rest, "script ends")) {
 		*over = true;
 	} else if (*begun && !*over) {
-		add_paragraph(picture, line);
+		add_paragraph(picture, line, line->rest);
 	}
 }
 
@@ -407,6 +433,7 @@ bool picture_read(struct picture *picture, const char *name, const char *text, s
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		names_collect(&picture->words.names, text, length);
+		rules_collect(&picture->words, text, length);
 		picture_lifelines(picture, text, length);
 		picture->latency_ns =
 			trace_setting_number(text, length, "latency_ns", DEFAULT_LATENCY_NS);

@@ -277,6 +277,7 @@ static void read_lines(struct show *show, struct trace_reader *reader)
 	show->skipped = 0;
 	show->rows.origin_ns = 0;
 	show->words.queue_count = 0;
+	show->words.line = 0;
 	while (trace_next(reader, &line))
 		read_line(show, &line);
 	rows_flush(&show->rows);

@@ -89,12 +89,13 @@ struct queue {
 	bool verbs; /* made by ibv_create_srq */
 };
 
-#define SHOW_RULES 256
+#define SHOW_RULES 256 /* of packets; and as many others */
 
-/* A rule of packets: where it comes from, and what the trace says of it. */
+/* A fault rule: where it comes from, and its words. */
 struct rule {
-	uint32_t line; /* of the script; 0: not known */
-	struct span words;
+	uint32_t line;     /* of the script; 0: not known */
+	struct span words; /* of the script; empty: not known */
+	bool outside;      /* a line of the trace that follows has all of it */
 };
 
 struct row {
@@ -110,9 +111,10 @@ struct timeline {
 	struct names names;
 	struct queue *queues;
 	size_t queue_count;
-	struct rule rules[SHOW_RULES];
-	uint32_t line; /* the current line of the script */
-	bool bars;     /* draw the counts of a queue as a bar */
+	struct rule rules[2 * SHOW_RULES];
+	struct rule noted; /* the rule that the next line adds */
+	uint32_t line;     /* the current line of the script */
+	bool bars;         /* draw the counts of a queue as a bar */
 };
 
 void timeline_free(struct timeline *timeline);
@@ -121,6 +123,8 @@ void timeline_free(struct timeline *timeline);
 #define NAME_NOTE "name "
 /* The note that the following lines come from a line of the script: "line 7". */
 #define LINE_NOTE "line "
+/* The note before a rule is added, with its words: "rule of line 7: link a>b drop nth=3". */
+#define RULE_NOTE "rule of line "
 /* Is it a note for the tools, which is not shown? */
 bool is_inner_note(struct span note);
 
@@ -171,9 +175,14 @@ void take_counts(struct timeline *timeline, const struct trace_line *line, struc
 void reap_counts(struct timeline *timeline, const struct trace_line *line, struct row *row);
 /* Does the line free an SRQ of verbs? */
 bool srq_is_verbs(struct timeline *timeline, const struct trace_line *line);
-/* show_rules.c: remember a rule that a line adds; word it; add its number and its line. */
+/*
+ * show_rules.c: remember the rule that a line adds, or all those of a trace before it is worded;
+ * word it; say which rule hit a packet (behind fault_words), or anything else.
+ */
 void rule_note(struct timeline *timeline, const struct trace_line *line);
+void rules_collect(struct timeline *timeline, const char *text, size_t length);
 void rule_cell(const struct timeline *timeline, const struct trace_line *line, struct row *row);
+void rule_line(const struct timeline *timeline, const struct trace_line *line, struct text *text);
 void rule_words(const struct timeline *timeline, const struct trace_line *line, struct text *text);
 
 #endif

@@ -95,7 +95,7 @@ static void fault_cell(const struct timeline *timeline, const struct trace_line 
 {
 	packet_cell(timeline, line, row);
 	fault_words(line, &row->cells[COLUMN_EVENT]);
-	rule_words(timeline, line, &row->cells[COLUMN_EVENT]);
+	rule_line(timeline, line, &row->cells[COLUMN_EVENT]);
 	row->alarm = true;
 }
 
@@ -105,11 +105,12 @@ static void other_fault_cell(const struct timeline *timeline, const struct trace
 {
 	struct text *text = &row->cells[COLUMN_EVENT];
 
-	text_span(text, name_of(timeline, line->object));
+	text_span(text, actor_on(timeline, name_of(timeline, line->object)));
 	text_add(text, " ");
 	other_fault_words(line, text);
 	rule_words(timeline, line, text);
 	row->alarm = true;
+	row->alone = true; /* long words */
 }
 
 /* A retransmission, or a packet that the receiver ignores: a duplicate, or out of order. */

@@ -41,19 +41,30 @@ struct span node_of(struct span adapter)
 	return adapter;
 }
 
+/* The first character behind the digits at `from`; `from`: there are none. */
+static size_t behind_digits(struct span note, size_t from)
+{
+	size_t i = from;
+
+	while (i < note.length && note.s[i] >= '0' && note.s[i] <= '9')
+		i++;
+	return i;
+}
+
 bool is_inner_note(struct span note)
 {
-	size_t i;
+	size_t line = strlen(LINE_NOTE), rule = strlen(RULE_NOTE), end;
 
 	if (span_starts(note, NAME_NOTE))
 		return true;
-	if (!span_starts(note, LINE_NOTE) || note.length == strlen(LINE_NOTE))
-		return false;
-	for (i = strlen(LINE_NOTE); i < note.length; i++) {
-		if (note.s[i] < '0' || note.s[i] > '9')
-			return false;
+	if (span_starts(note, LINE_NOTE)) {
+		end = behind_digits(note, line);
+		return end > line && end == note.length;
 	}
-	return true;
+	if (!span_starts(note, RULE_NOTE))
+		return false;
+	end = behind_digits(note, rule);
+	return end > rule && end + 2 < note.length && note.s[end] == ':' && note.s[end + 1] == ' ';
 }
 
 /* ---- aliases ---- */

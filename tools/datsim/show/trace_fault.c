@@ -85,6 +85,4 @@ void other_fault_words(const struct trace_line *line, struct text *words)
 		if (span_is(trace_value(line, "does"), verdicts[i].does))
 			text_add(words, " %s", verdicts[i].words);
 	}
-	if (trace_number(line, "rule"))
-		text_add(words, " by fault %llu", (unsigned long long)trace_number(line, "rule"));
 }

@@ -21,7 +21,7 @@ bool is_fault(const struct trace_line *line, bool *arrives);
 /* Word a fault that hit a packet: "dropped by fault 2". */
 void fault_words(const struct trace_line *line, struct text *words);
 
-/* Word a fault that hit anything else (verb "fault"): "post_send fails by fault 1001". */
+/* Word a fault that hit anything else (verb "fault"): "post_send fails". */
 void other_fault_words(const struct trace_line *line, struct text *words);
 
 #endif
