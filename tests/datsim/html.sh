@@ -95,7 +95,7 @@ faults() {
 	"$datsim" test --trace "$scratch/faults.trace" "$here/timeline/faults.script" &&
 		write_page "$scratch/faults.trace" &&
 		grep -q "<td class='p'[^>]*>fault, line 6: alloc actor=a nth=1</td>" "$page" &&
-		grep -q "<td class='a'>a pz fails by fault, line 6: alloc actor=a nth=1</td>" "$page"
+		grep -q "<td class='a'>a pz fails by fault, line 6: alloc actor=a nth=1<" "$page"
 }
 holds "a fault has its line and its words, where it begins and where it acts" faults
 holds "a page of a part" write_page --from 6 --until 9 "$wire"
