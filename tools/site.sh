@@ -24,9 +24,11 @@ cp "$sources/LICENSE" "$docs/LICENSE.txt"
 cp "$sources/tools/site.css" "$docs/site.css"
 # Python-Markdown takes no line with words behind the language for the begin of a block. A file's
 # name goes on a line before the block; other words are for the tests of the documents. Nor does it
-# take a tab for eight columns, as what is in the blocks does.
+# take a tab for eight columns, as what is in the blocks does. A block that a tab indents, without a
+# fence, loses four columns of eight again: they would be part of it.
 find "$docs" -name '*.md' | while read -r page; do
 	expand "$page" | sed -E '
+		/^```[a-z]/,/^```$/!s,^        ,    ,
 		s,^```([a-z]+) ([^ ]*[.][^ ]+)$,<p class="file">\2</p>\n\n```\1,
 		s,^(```[a-z]+) .*,\1,' > "$work/page"
 	mv "$work/page" "$page"

@@ -77,7 +77,8 @@ blocks() {
 	! grep -rE --include='*.html' '<p>```|^```|<h[1-6][^>]*>include' "$work/site" &&
 		grep -q '<p class="file">first.c</p>' "$work/site/index.html" &&
 		grep -q '<pre><code class="language-c">#include' "$work/site/index.html" &&
-		grep -q '^        DAT_SRQ_ATTR attr' "$work/site/index.html"
+		grep -q '^        DAT_SRQ_ATTR attr' "$work/site/index.html" &&
+		grep -q '<code>./demo ' "$work/site/index.html"
 }
 holds "the blocks of code in it are blocks" blocks
 holds "no link in it is dead" linkchecker --no-warnings "$work/site/index.html"
