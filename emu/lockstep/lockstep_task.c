@@ -16,7 +16,9 @@
 
 /*
  * A thread that computes has so many times the bound: it makes a call in the end, as a rule, and
- * one that blocks in the kernel may wait for another thread, which needs the turn for that.
+ * one that blocks in the kernel may wait for another thread, which needs the turn for that. So has
+ * one that sleeps while another thread of its process is busy: that may hold a lock that the
+ * sleeper wants, such as one of libc or of this library, and have no processor.
  */
 #define COMPUTES_TIMES 10u
 
@@ -92,27 +94,33 @@ bool emu_lockstep_thread_busy(int32_t pid, int32_t tid)
 	return state == 'R' || state == 'D';
 }
 
-/* Its first thread may wait for one that has work to do and no processor. */
-bool emu_lockstep_task_busy(int32_t pid)
+/* Is a thread of the process busy, other than this one? */
+static bool another_busy(int32_t pid, int32_t tid)
 {
-	bool busy = emu_lockstep_thread_busy(pid, pid);
 	const struct dirent *entry;
+	bool busy = false;
 	char path[64];
 	int cancel;
 	DIR *dir;
 
-	if (busy)
-		return true;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	cancel = process_cancel_hold();
 	dir = process_opendir(path);
-	while (dir && !busy && (entry = readdir(dir)) != NULL)
-		busy = atoi(entry->d_name) > 0 &&
-		       emu_lockstep_thread_busy(pid, atoi(entry->d_name));
+	while (dir && !busy && (entry = readdir(dir)) != NULL) {
+		int one = atoi(entry->d_name);
+
+		busy = one > 0 && one != tid && emu_lockstep_thread_busy(pid, one);
+	}
 	if (dir)
 		closedir(dir);
 	process_cancel_release(cancel);
 	return busy;
+}
+
+/* Its first thread may wait for one that has work to do and no processor. */
+bool emu_lockstep_task_busy(int32_t pid)
+{
+	return emu_lockstep_thread_busy(pid, pid) || another_busy(pid, pid);
 }
 
 /* Time of a thread in ns: 0, on a processor; 1, waiting for one. False: the kernel hides it. */
@@ -139,9 +147,11 @@ uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, 
 	queued = watch->queued - queued;
 	if (ran < elapsed)
 		state = emu_lockstep_task_state(pid, tid);
-	if (state != 'R' && state != 'D')
-		return queued < elapsed ? elapsed - queued : 0;
-	return (ran < elapsed ? ran : elapsed) / COMPUTES_TIMES;
+	if (state == 'R' || state == 'D')
+		return (ran < elapsed ? ran : elapsed) / COMPUTES_TIMES;
+	elapsed = queued < elapsed ? elapsed - queued : 0;
+	/* The watchdog, which may be a thread of that process, is always busy here. */
+	return another_busy(pid, (int32_t)syscall(SYS_gettid)) ? elapsed / COMPUTES_TIMES : elapsed;
 }
 
 /* ---- where it blocks ---- */

@@ -95,6 +95,14 @@ static void *spin(void *tid)
 	return NULL;
 }
 
+static void *doze(void *tid)
+{
+	__atomic_store_n((pid_t *)tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+	return NULL;
+}
+
 /* The first thread of the child waits for a second one, which has work to do in odd rows. */
 START_TEST(a_process_is_busy_if_one_of_its_threads_is)
 {
@@ -121,10 +129,63 @@ START_TEST(a_process_is_busy_if_one_of_its_threads_is)
 }
 END_TEST
 
+/* The first thread of the child sleeps; a second one is busy in odd rows. */
+START_TEST(a_thread_that_sleeps_may_wait_for_another_one_that_is_busy)
+{
+	const uint64_t look = 20000000;
+	struct emu_watch watch = { 0 };
+	pid_t child, *tid;
+	pthread_t thread;
+
+	tid = mmap(NULL, sizeof(*tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(tid, MAP_FAILED);
+	child = fork();
+	if (child == 0) {
+		if (_i)
+			pthread_create(&thread, NULL, spin, tid);
+		for (;;)
+			pause();
+	}
+	while (emu_lockstep_task_state(child, child) != 'S' ||
+	       (_i && !__atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+		sched_yield();
+	emu_lockstep_outside_ns(&watch, child, child, 0);
+	/* Some machines do not show how long a thread has run. */
+	if (watch.ran)
+		ck_assert_uint_eq(emu_lockstep_outside_ns(&watch, child, child, look),
+				  _i ? look / 10 : look);
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	munmap(tid, sizeof(*tid));
+}
+END_TEST
+
+/* The caller looks at a thread of its own process, and is busy itself. */
+START_TEST(the_thread_that_looks_does_not_count)
+{
+	const uint64_t look = 20000000;
+	struct emu_watch watch = { 0 };
+	pid_t tid = 0;
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, doze, &tid), 0);
+	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE) ||
+	       emu_lockstep_task_state(getpid(), tid) != 'S')
+		sched_yield();
+	emu_lockstep_outside_ns(&watch, getpid(), tid, 0);
+	if (watch.ran)
+		ck_assert_uint_eq(emu_lockstep_outside_ns(&watch, getpid(), tid, look), look);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
+}
+END_TEST
+
 static void fill(Suite *suite)
 {
 	unit_add(suite, a_call_in_which_a_thread_stays_away_has_its_name, (int)COUNT(calls), NULL);
 	unit_add(suite, a_process_is_busy_if_one_of_its_threads_is, 2, NULL);
+	unit_add(suite, a_thread_that_sleeps_may_wait_for_another_one_that_is_busy, 2, NULL);
+	unit_test_bare(suite, the_thread_that_looks_does_not_count);
 }
 
 UNIT_SUITE_OF_PROCESSES("where a thread stays away")
