@@ -211,7 +211,7 @@ static void run_server(int threads)
 
 static void ask(struct end *end, uint32_t rounds)
 {
-	uint32_t answers;
+	uint32_t answers = 0;
 
 	ends_need(send(end->fd, "?", 1, 0) == 1 &&
 			  recv(end->fd, &answers, sizeof(answers), MSG_WAITALL) == sizeof(answers),
