@@ -94,7 +94,8 @@ static void ask(struct client *client, DAT_UINT64 round)
  */
 static void misbehave(void)
 {
-	const struct timespec nap = { .tv_nsec = 10000000 };
+	/* Longer than the bound of lockstep, so that it is asleep when it loses its turn. */
+	const struct timespec nap = { .tv_nsec = 200000000 };
 
 	if (!strcmp(mischief, "sleep"))
 		while (access(TOLD, F_OK))
