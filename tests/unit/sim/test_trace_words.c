@@ -153,7 +153,7 @@ START_TEST(so_has_one_that_asks_an_SRQ_or_a_service_point)
 }
 END_TEST
 
-/* A failure is no answer; and who checks a test from outside leaves no line. */
+/* A failed call returns nothing, and a checker turns the lines of its own calls off. */
 START_TEST(a_question_of_a_checker_has_no_line)
 {
 	DAT_EVD_PARAM param;
@@ -170,6 +170,23 @@ START_TEST(a_question_of_a_checker_has_no_line)
 	must(dat_sim_trace_queries(w.sim, DAT_TRUE));
 	must(dat_evd_query(w.a.recv, DAT_EVD_FIELD_ALL, &param));
 	ck_assert_int_eq(lines_with(" return call="), 1);
+}
+END_TEST
+
+/* They are off for one fabric only. */
+START_TEST(the_next_fabric_records_questions_again)
+{
+	DAT_SIM_CONFIG config = fabric_config(DAT_SIM_PROFILE_IB);
+	DAT_EVD_PARAM param;
+
+	must(dat_sim_trace_queries(w.sim, DAT_FALSE));
+	must(dat_sim_destroy(w.sim));
+	config.trace = DAT_TRUE;
+	fabric_create(&config);
+	side_open(&w.a, "emu0");
+	must(dat_evd_query(w.a.recv, DAT_EVD_FIELD_ALL, &param));
+	ck_assert_int_eq(lines_with(" return call=dat_evd_query"), 1);
+	side_close(&w.a);
 }
 END_TEST
 
@@ -404,6 +421,7 @@ static void fill(Suite *suite)
 	unit_test(suite, each_call_that_asks_an_object_has_a_line);
 	unit_test(suite, so_has_one_that_asks_an_SRQ_or_a_service_point);
 	unit_test(suite, a_question_of_a_checker_has_no_line);
+	unit_test_bare(suite, the_next_fabric_records_questions_again);
 	unit_test(suite, a_wait_for_a_CNO_names_the_EVD_that_it_returns);
 	unit_test(suite, a_Send_takes_a_buffer_of_the_queue_that_it_names);
 	unit_test(suite, a_Send_takes_a_buffer_of_its_Endpoint);
