@@ -19,9 +19,9 @@
  * process id below /proc, pipes with names (FIFOs) that are opened by creat or freopen, and system
  * calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a static
  * program. A thread that blocks there is preempted, and the trace says in which call. The same goes
- * for semaphores and locks in memory that processes share. Who reads what printf, puts or putc have
- * written to a pipe or socket by themselves, because the stream has no buffer or its buffer was
- * full, wakes at the next flush, write or close.
+ * for semaphores and locks in memory that processes share. If printf, puts or putc
+ * write to a pipe or socket by themselves, because the stream has no buffer or its buffer is full,
+ * the reader wakes late: at the next flush, write or close.
  * A call that waits for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
@@ -190,7 +190,7 @@ bool turns_await_in(int fd);
 
 /* ---- turns_fd.c ---- */
 
-/* write, for the function of libc that the program has called from there. */
+/* write, for another function of this library that the program called; `caller` is its caller. */
 ssize_t turns_write_by(const void *caller, int fd, const void *from, size_t n);
 
 /* ---- turns_lock.c ---- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_open.c - opening a pipe that has a name (a FIFO), of a program in lockstep. The kernel lets
- * one that opens it to read wait until another one opens it to write, and the other way round. All
- * other files are opened by libc as usual.
+ * turns_open.c - opening a FIFO (a pipe with a name) in a program in lockstep. In the kernel, a
+ * reader's open waits until a writer opens the FIFO, and the other way round. All other files are
+ * opened by libc as usual.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -39,9 +39,9 @@ static void close_cancelled(void *fd)
 }
 
 /*
- * Has any program opened it to write since this end was opened? While one has it open and has
- * written nothing, only a read tells: it would block. tee reads, and leaves the bytes there. Where
- * that cannot be tried, yes.
+ * Has a writer opened the FIFO since this end was opened? While a writer has it open and has
+ * written nothing, only a read shows that, by blocking; tee reads, and leaves the bytes there. If
+ * no pipe can be had for tee, the answer is yes.
  */
 static bool has_met_writer(int fd)
 {
@@ -58,7 +58,7 @@ static bool has_met_writer(int fd)
 	return n != 0;
 }
 
-/* False: it cannot be waited for here, errno says why. */
+/* False: no writer can be waited for here; errno says why. */
 static bool await_writer(int fd, int dir, const char *path, int flags)
 {
 	int second;
@@ -67,7 +67,7 @@ static bool await_writer(int fd, int dir, const char *path, int flags)
 		pthread_testcancel();
 		if (turns_wait_fd(OUTSIDE_NEVER))
 			continue;
-		/* As usual. The first one stays open, for it has what was written since. */
+		/* Block in the kernel. fd stays open: it has what was written since. */
 		second = REAL(openat)(dir, path, flags & ~(O_CREAT | O_EXCL));
 		if (second >= 0)
 			close_quietly(second);
@@ -97,7 +97,7 @@ static int open_to_read(int dir, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* The kernel refuses one that is not to wait with ENXIO while there is no reader. */
+/* While there is no reader, an open that is not to block fails with ENXIO. */
 static int open_to_write(int dir, const char *path, int flags, mode_t mode)
 {
 	int fd;
@@ -138,7 +138,7 @@ static int open_in_turn(const void *caller, int dir, const char *path, int flags
 
 #define CALLER __builtin_return_address(0)
 
-/* Of the arguments after the flags. */
+/* The mode that follows the flags, if these say that there is one. */
 static mode_t mode_of(int flags, va_list args)
 {
 	bool has_mode = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
@@ -146,40 +146,29 @@ static mode_t mode_of(int flags, va_list args)
 	return has_mode ? va_arg(args, mode_t) : 0;
 }
 
-#define DEFINE_OPEN(name, label, more)                                             \
-	int turns_##name(const char *path, int flags, ...) __asm__(label);         \
-	int turns_##name(const char *path, int flags, ...)                         \
-	{                                                                          \
-		va_list args;                                                      \
-		mode_t mode;                                                       \
-                                                                                   \
-		va_start(args, flags);                                             \
-		mode = mode_of(flags, args);                                       \
-		va_end(args);                                                      \
-		return open_in_turn(CALLER, AT_FDCWD, path, flags | (more), mode); \
-	}
-#define DEFINE_OPENAT(name, label, more)                                            \
-	int turns_##name(int dir, const char *path, int flags, ...) __asm__(label); \
-	int turns_##name(int dir, const char *path, int flags, ...)                 \
-	{                                                                           \
-		va_list args;                                                       \
-		mode_t mode;                                                        \
-                                                                                    \
-		va_start(args, flags);                                              \
-		mode = mode_of(flags, args);                                        \
-		va_end(args);                                                       \
-		return open_in_turn(CALLER, dir, path, flags | (more), mode);       \
+/* With the parameters in front of the mode. */
+#define DEFINE_OPEN(name, label, dir, more, ...)                              \
+	int turns_##name(__VA_ARGS__, ...) __asm__(label);                    \
+	int turns_##name(__VA_ARGS__, ...)                                    \
+	{                                                                     \
+		va_list args;                                                 \
+		mode_t mode;                                                  \
+                                                                              \
+		va_start(args, flags);                                        \
+		mode = mode_of(flags, args);                                  \
+		va_end(args);                                                 \
+		return open_in_turn(CALLER, dir, path, flags | (more), mode); \
 	}
 
-DEFINE_OPEN(open, "open", 0)
-DEFINE_OPEN(open64, "open64", O_LARGEFILE)
-DEFINE_OPENAT(openat, "openat", 0)
-DEFINE_OPENAT(openat64, "openat64", O_LARGEFILE)
-/* As the headers call them in a fortified program, without a mode. */
-DEFINE_OPEN(open_2, "__open_2", 0)
-DEFINE_OPEN(open64_2, "__open64_2", O_LARGEFILE)
-DEFINE_OPENAT(openat_2, "__openat_2", 0)
-DEFINE_OPENAT(openat64_2, "__openat64_2", O_LARGEFILE)
+DEFINE_OPEN(open, "open", AT_FDCWD, 0, const char *path, int flags)
+DEFINE_OPEN(open64, "open64", AT_FDCWD, O_LARGEFILE, const char *path, int flags)
+DEFINE_OPEN(openat, "openat", dir, 0, int dir, const char *path, int flags)
+DEFINE_OPEN(openat64, "openat64", dir, O_LARGEFILE, int dir, const char *path, int flags)
+/* The names that the headers give them in a fortified program, if it passes no mode. */
+DEFINE_OPEN(open_2, "__open_2", AT_FDCWD, 0, const char *path, int flags)
+DEFINE_OPEN(open64_2, "__open64_2", AT_FDCWD, O_LARGEFILE, const char *path, int flags)
+DEFINE_OPEN(openat_2, "__openat_2", dir, 0, int dir, const char *path, int flags)
+DEFINE_OPEN(openat64_2, "__openat64_2", dir, O_LARGEFILE, int dir, const char *path, int flags)
 
 /* ---- streams ---- */
 
@@ -204,7 +193,7 @@ static FILE *open_stream(const char *path, const char *mode)
 	return file;
 }
 
-/* A mode that libc does not know, or one with a character set, is its own. */
+/* libc takes a mode that it does not know, or one with a character set. */
 static bool is_opened_here(const char *path, const char *mode)
 {
 	return strchr("rwa", mode[0]) && mode[0] && !strchr(mode, ',') && is_fifo(AT_FDCWD, path);
