@@ -274,9 +274,9 @@ bool emu_lockstep_task_busy(int32_t pid);
 char emu_lockstep_task_state(int pid, int32_t tid);
 /*
  * The part of `elapsed` that the thread has spent outside by its own doing. Time asleep counts
- * whole, time on a processor a tenth, and so does time asleep while another thread of the process
- * is busy, but for the caller. Time in which it waited for a processor does not count: that depends
- * on the machine.
+ * whole; while another thread of the process (the calling one apart) is busy, it counts a tenth,
+ * and so does time on a processor. Time in which the thread waited for a processor does not count:
+ * that depends on the machine.
  */
 uint64_t emu_lockstep_outside_ns(struct emu_watch *watch, int pid, int32_t tid, uint64_t elapsed);
 #define EMU_PLACE 48

@@ -2,7 +2,7 @@
 # Sourced by ./check and ./demo: what a word that they do not know may be a typing error of.
 
 # did_you_mean WORD NAME...: prints "; did you mean NAME?" for the nearest name, or nothing if none
-# is near. The rule is datsim's (tools/datsim/script/suggest.c): a third of the letters may differ,
+# is near. The rule is datsim's (tools/datsim/script/diag.c): a third of the letters may differ,
 # where neighbours that are swapped count once, and three letters may be the beginning of a name.
 # Dashes in front do not count.
 did_you_mean() {
