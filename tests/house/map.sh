@@ -45,6 +45,17 @@ rule_subjects() {
 		done
 }
 
+# The lab runs a part of the suites of tests/unit with each commit, so that a suite without results
+# would be noticed some commits later. Each has results of the device, or is left out as a whole.
+rule_lab() {
+	for suite in tests/unit/*/test_*.c; do
+		suite=$(basename "$suite" .c)
+		grep -q "^$suite:" tests/conformance/rxe.tsv 2> /dev/null ||
+			grep -q "^all	$suite \*	SKIP	" tests/hwlab/deviations.tsv 2> /dev/null ||
+			echo "$suite: not in tests/conformance/rxe.tsv, not skipped by deviations.tsv"
+	done
+}
+
 # About 35 files are as many as one can look through; a folder may have a few more.
 most_files=38
 # FOLDER MOST: folders that may have more, and how many
@@ -67,8 +78,9 @@ rule_size() {
 }
 
 # A tree in which each rule is broken once.
-mkdir -p "$plant/tests/srq" "$plant/tests/check" "$plant/lib"
+mkdir -p "$plant/tests/srq" "$plant/tests/unit/ep" "$plant/tests/check" "$plant/lib"
 : > "$plant/tests/srq/test_a.c"
+: > "$plant/tests/unit/ep/test_new.c"
 echo '`gone/` and `srq/test_b.c`' > "$plant/tests/README.md"
 printf 'declare -A also=(\n\t[srq]="walk/test_gone"\n)\n' > "$plant/tests/check/subjects.sh"
 for row in 1 2 3 4 5 6 7; do
@@ -83,8 +95,9 @@ rule() {
 	verdict "$2"
 }
 
-echo 1..4
+echo 1..5
 rule rule_map_complete "every folder of tests/ is in tests/README.md"
 rule rule_map_true "every folder and file that tests/README.md names is there"
 rule rule_subjects "every test that tests/check/subjects.sh names is there"
 rule rule_size "no folder has more than about 35 source files"
+rule rule_lab "every suite of tests/unit has results of a device, or a reason to have none"
