@@ -34,6 +34,21 @@ find "$docs" -name '*.md' | while read -r page; do
 	mv "$work/page" "$page"
 done
 
+# Headings of Markdown for those of mandoc: mkdocs lists them beside the page.
+headings() {
+	awk '
+	{ text = text (open ? " " : "") $0; open = 0 }
+	text ~ /^<h[12]/ && text !~ /<\/h[12]>$/ { open = 1; next }
+	text ~ /^<h[12]/ {
+		marks = text ~ /^<h1/ ? "##" : "###"
+		id = text
+		sub(/.* id="/, "", id); sub(/".*/, "", id)
+		gsub(/<[^>]*>/, "", text); gsub(/  +/, " ", text); gsub(/[_*`]/, "\\\\&", text)
+		text = "<span id=\"" id "\"></span>\n</div>\n\n" marks " " text "\n\n<div>"
+	}
+	{ print text; text = "" }'
+}
+
 # One page of the manual each, and a list of them; a reference such as dat_ia_open(3) is a link.
 {
 	echo '# Manual'
@@ -58,10 +73,9 @@ done
 		link='<a class="Xr" href="../\1.\2/">\1(\2)</a>'
 		mandoc -T html -O fragment,man=../%N.%S/ "$page" | sed '
 			/^<table class="head">/,/^<\/table>/d; /^<table class="foot">/,/^<\/table>/d
+			/^<\/*section/d; /^<div class="manual-text">/d
 			s,<b>\([a-zA-Z0-9_.-]*\)</b>(\([1357]\)),'"$link"',g
-			s,<\(/*\)h2,<\1h3,g; s,<\(/*\)h1,<\1h2,g
-			s/^ *$//; /^$/d'
-		echo '</div>'
+			s/^ *$//; /^$/d' | headings
 	} > "$docs/man/$name.md"
 done
 # References to pages that are the system's, or another page's second name, are no links.

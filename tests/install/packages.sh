@@ -81,5 +81,10 @@ blocks() {
 		grep -q '<code>./demo ' "$work/site/index.html"
 }
 holds "the blocks of code in it are blocks" blocks
+sections() {
+	! grep -L 'data-level="2"' "$work"/site/man/*/index.html | grep . &&
+		! grep -rlE '(<p>|^)##+ ' "$work/site/man" --include='*.html'
+}
+holds "beside each page of the manual are its sections" sections
 holds "no link in it is dead" linkchecker --no-warnings "$work/site/index.html"
 echo "1..$n"
