@@ -14,7 +14,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..39
+echo 1..40
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -133,7 +133,7 @@ holds "of bounded size, which says so" grep -q 'Only the first 20000 rows are he
 flags=
 browser=$(command -v chromium || command -v chromium-browser)
 if [ -z "$browser" ] || ! command -v timeout > /dev/null; then
-	while [ $n -lt 38 ]; do
+	while [ $n -lt 40 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP chromium is not installed"
 	done
@@ -193,10 +193,17 @@ contrast="const light = (c) => c.match(/[0-9.]+/g).slice(0, 3).map((v) => v / 25
 		faint('#rows td', 'color'), faint('#tip path,#tipwrong path', 'fill')].join());"
 flags='--window-size=1280,800 --blink-settings=preferredColorScheme=0'
 holds "nothing is faint on a dark screen" shows '[true,,,,]' "$contrast"
-holds "a wide diagram fits at first, beside its timeline" shows '[true true true]' "
+holds "a diagram of a pair fits at first, beside its timeline" shows '[true true true]' "
 	const [l, r] = ['left', 'right'].map((id) => \$(id).getBoundingClientRect());
 	out([\$('right').scrollWidth <= \$('right').clientWidth, l.right <= r.left,
-		width > r.width].join(' '));"
+		width > r.width].join(' '));" "$here/timeline/programs.trace"
+holds "one of five lifelines is read by scrolling, and fitted on demand" \
+	shows '[true true true true]' "
+	const wide = [\$('right').scrollWidth > \$('right').clientWidth, zoom * 11 > 6.9];
+	\$('right').scrollLeft = 1e6;
+	wide.push(\$('right').scrollLeft + \$('right').clientWidth > width * zoom - 1);
+	\$('fit').click();
+	out([...wide, \$('right').scrollWidth <= \$('right').clientWidth].join(' '));"
 flags=--window-size=700,900
 holds "in a narrow window the diagram stands below" shows '[true true]' "
 	const [l, r] = ['left', 'right'].map((id) => \$(id).getBoundingClientRect());
