@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..57
+echo 1..61
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -85,7 +85,7 @@ again() {
 	"$datsim" test --trace "$scratch/again.trace" "$scratch/again.dsim" &&
 		"$datsim" show --svg "$svg" "$scratch/again.trace" || return
 	at="cx='\\([0-9.]*\\)' cy='\\([0-9.]*\\)'"
-	from=$(sed -n "/>NAK_SEQUENCE #1/s|.*$at.*|M\\1 \\2L|p" "$svg")
+	from=$(sed -n "/>sends again from #1/s|.*$at.*|M\\1 \\2L|p" "$svg")
 	echo "from $from"
 	[ -n "$from" ] &&
 		[ "$(grep -c "class='arrow plain' data-l='[0-9]*' d='$from" "$svg")" -eq 2 ]
@@ -98,11 +98,11 @@ lost_at_post() {
 holds "a lost packet left when it was posted" lost_at_post
 
 "$datsim" show --svg "$svg" "$wire"
-# The boxes of labels meet neither each other nor an arrow, the boxes of names do not meet each
-# other, and no arrow ends where another one does.
+# The boxes of labels and of names meet neither each other nor an arrow, no label meets the line of
+# a time or of a mark, and no arrow ends where another one does.
 boxes() {
-	awk -F"'" -v least="$2" '
-	BEGIN { labels = lines = heads = 0 }
+	LC_ALL=C awk -F"'" -v least="$2" '
+	BEGIN { labels = lines = heads = ticks = 0 }
 	function number(name, i) {
 		for (i = 1; i < NF; i++)
 			if ($i ~ name "=$")
@@ -126,11 +126,33 @@ boxes() {
 			head[heads, i] = $(2 + 2 * i) + 0
 		heads++
 	}
+	/<path class=.(tick|thread)/ {
+		n = split($4, piece, "M")
+		for (i = 2; i <= n; i++) {
+			split(piece[i], at, /[ H]/)
+			for (k = 1; k <= 3; k++)
+				tick[ticks, k] = at[k]
+			ticks++
+		}
+	}
+	# Does line k meet the box with these sides?
+	function crosses(k, left, right, top, bottom, t, x, y) {
+		if ((line[k, 2] < top && line[k, 4] < top) ||
+		    (line[k, 2] > bottom && line[k, 4] > bottom))
+			return 0
+		for (t = 0; t <= 40; t++) {
+			x = line[k, 1] + (line[k, 3] - line[k, 1]) * t / 40
+			y = line[k, 2] + (line[k, 4] - line[k, 2]) * t / 40
+			if (x > left && x < right && y > top && y < bottom)
+				return 1
+		}
+		return 0
+	}
 	/<text class=.label/ {
 		rest = $0
 		sub(/.*<text class=.label[^>]*>/, "", rest)
 		sub(/<.*/, "", rest)
-		gsub(/&[^;]*;/, "x", rest)
+		gsub(/&[^;]*;|[\300-\367][\200-\277]+/, "x", rest)
 		sub(/.*<text/, "<text")
 		$0 = $0
 		w = length(rest) * 6.6
@@ -146,15 +168,25 @@ boxes() {
 				    box[i, 3] - box[k, 3] < 9 && box[k, 3] - box[i, 3] < 9)
 					bad[i] = 1
 			for (k = 0; k < lines; k++)
-				for (t = 0; t <= 40; t++) {
-					x = line[k, 1] + (line[k, 3] - line[k, 1]) * t / 40
-					y = line[k, 2] + (line[k, 4] - line[k, 2]) * t / 40
-					if (x > box[i, 1] && x < box[i, 2] && y < box[i, 3] + 2 &&
-					    y > box[i, 3] - 8)
-						bad[i] = 1
-				}
+				if (crosses(k, box[i, 1], box[i, 2], box[i, 3] - 8, box[i, 3] + 2))
+					bad[i] = 1
+			for (k = 0; k < ticks; k++)
+				if (tick[k, 1] < box[i, 2] && tick[k, 3] > box[i, 1] &&
+				    tick[k, 2] > box[i, 3] - 9 && tick[k, 2] < box[i, 3] + 3)
+					bad[i] = 1
+			for (k = 0; k < heads; k++)
+				if (box[i, 1] < head[k, 1] + head[k, 3] && box[i, 2] > head[k, 1] &&
+				    box[i, 3] + 3 > head[k, 2] &&
+				    box[i, 3] - 9 < head[k, 2] + head[k, 4])
+					bad[i] = 1
 		}
-		for (i = 0; i < heads; i++)
+		for (i = 0; i < heads; i++) {
+			for (k = 0; k < lines; k++)
+				if (crosses(k, head[i, 1], head[i, 1] + head[i, 3], head[i, 2],
+					    head[i, 2] + head[i, 4])) {
+					print "head", i, "on an arrow"
+					met = 1
+				}
 			for (k = 0; k < i; k++)
 				if (head[i, 1] < head[k, 1] + head[k, 3] &&
 				    head[k, 1] < head[i, 1] + head[i, 3] &&
@@ -163,12 +195,13 @@ boxes() {
 					print "heads", k, "and", i
 					met = 1
 				}
+		}
 		for (i in bad) {
 			print "at", box[i, 1], box[i, 3]
 			met = 1
 		}
-		print labels " labels, " lines " arrows, " heads " heads"
-		exit met || labels < least || lines < least / 4 || heads < 2
+		print labels " labels, " lines " arrows, " heads " heads, " ticks " pieces of lines"
+		exit met || labels < least || lines < least / 4 || heads < 2 || ticks < least / 8
 	}' "$1"
 }
 for name in wire pieces programs verbs-pair program; do
@@ -180,6 +213,20 @@ sed 's/client/ibv_rc_pingpong2/g; s/server/ibv_rc_pingpong/g' "$here/timeline/ve
 	> "$scratch/names.trace"
 "$datsim" show --svg "$svg" "$scratch/names.trace"
 holds "long names of programs do not meet" boxes "$svg" 20
+# Programs stand in the order of the timeline's columns: that in which they began.
+lanes() {
+	sed 's/client/zebra/g; s/server/apple/g' "$here/timeline/verbs-pair.trace" |
+		sed "s/$1/a$1/g; s/$2/z$2/g" > "$scratch/lanes.trace"
+	"$datsim" show --svg "$svg" "$scratch/lanes.trace" || return
+	"$datsim" show "$scratch/lanes.trace" | sed -n '1{s/time, us//;s/wire//;s/  */ /g;p}' \
+		> "$scratch/columns"
+	sed -n "s|.*y='47.0'>\\([^<]*\\)\\.qp1</text>.*|\\1|p" "$svg" | tr '\n' ' ' \
+		> "$scratch/heads"
+	cat "$scratch/columns" "$scratch/heads"
+	[ "$(tr -d ' \n' < "$scratch/columns")" = "$(tr -d ' \n' < "$scratch/heads")" ]
+}
+holds "lifelines are in the order of the columns" lanes zebra apple
+holds "whichever name is the first of the alphabet" lanes apple zebra
 "$datsim" test --trace "$scratch/faults.trace" "$here/timeline/faults.script" > "$scratch/noise"
 holds "a script's faults are drawn" "$datsim" show --svg "$svg" "$scratch/faults.trace"
 rules() {
@@ -261,35 +308,34 @@ holds "there are colours for dark screens" grep -q 'prefers-color-scheme:dark' "
 	} }'
 } > "$scratch/many.trace"
 echo '# end lines=1002' >> "$scratch/many.trace"
-# Names are repeated where no packet is in flight.
 awk '/packet/ {
 		print $1 - 600 " emu0.ep1 post_send bytes=1 segments=1 " $6
 	}
 	!/^# end/' "$scratch/many.trace" > "$scratch/slow.trace"
-crossed() {
+# Names are repeated, also where packets are always in flight.
+repeated() {
 	(cd "$scratch" && "$datsim" show --svg slow.svg slow.trace) &&
-		[ "$(grep -c "class='head'" "$scratch/slow-1.svg")" -ge 6 ] || return
+		[ "$(grep -c "class='head'" "$scratch/slow-1.svg")" -ge 6 ]
+}
+holds "names are repeated on a page of 300 rows" repeated
+holds "and nothing meets there" boxes "$scratch/slow-1.svg" 280
+(cd "$scratch" && "$datsim" show --svg many.svg many.trace)
+holds "nothing meets where packets are always in flight" boxes "$scratch/many-2.svg" 280
+# A packet that left on the page before comes from above, and each page has room for it.
+slanted() {
 	awk -F"'" '
-	BEGIN { boxes = arrows = 0 }
-	/<rect class=.head/ && $6 > 60 {
-		top[boxes] = $6; bottom[boxes++] = $6 + $10
-	}
 	/<path class=.arrow/ {
-		split($6, at, /[ML ]/)
-		from[arrows] = at[3]; to[arrows++] = at[5]
+		split(substr($6, 2), at, /[ L]/)
+		n++
+		level += at[2] > at[4] - 5
+		above += at[2] < 70
 	}
 	END {
-		for (i = 0; i < boxes; i++)
-			for (k = 0; k < arrows; k++)
-				if (from[k] < bottom[i] && to[k] > top[i])
-					bad = 1
-		print boxes " boxes, " arrows " arrows"
-		exit bad || boxes < 4 || arrows < 100
-	}' "$scratch/slow-1.svg"
+		print n " arrows, " level " level, " above " from the head"
+		exit !n || level || above
+	}' "$1"
 }
-holds "no arrow crosses the names that are repeated" crossed
-holds "nothing meets on a page of 300 rows" boxes "$scratch/slow-1.svg" 280
-(cd "$scratch" && "$datsim" show --svg many.svg many.trace)
+holds "a packet that left on the page before comes from above" slanted "$scratch/many-2.svg"
 holds "1,000 rows are four pages" sh -c "ls $scratch/many-[1-4].svg && ! ls $scratch/many-5.svg"
 holds "and an index that leads to each" sh -c "[ \$(grep -c \"<a href='many-[1-4].svg'>\" \
 	$scratch/many.svg) -eq 4 ]"

@@ -23,6 +23,12 @@ static struct span whole_line(const struct trace_line *line)
 			      (size_t)(line->rest.s - line->object.s) + line->rest.length };
 }
 
+/* Where a line is behind the first event of the trace. */
+static size_t place_of(const struct picture *picture, const struct trace_line *line)
+{
+	return (size_t)(line->object.s - picture->first);
+}
+
 static char *copy_text(struct picture *picture, const struct text *text)
 {
 	return arena_copy(&picture->memory, text_of(text), text->length);
@@ -47,7 +53,7 @@ static void add_label(struct picture *picture, size_t lifeline, const struct tra
 		.ns = ns,
 		.mood = mood,
 		.times = 1,
-		.at = (size_t)(line->object.s - picture->first),
+		.at = place_of(picture, line),
 		.text = copy_text(picture, text),
 	};
 }
@@ -75,7 +81,8 @@ static void remember_post(struct picture *picture, const struct trace_line *line
 	picture->posts[picture->post_count++] =
 		(struct post){ .ep = line->object,
 			       .message = trace_number(line, "message"),
-			       .ns = line->ns };
+			       .ns = line->ns,
+			       .at = place_of(picture, line) };
 }
 
 static size_t oldest_post(const struct picture *picture)
@@ -95,6 +102,7 @@ static void post_again(struct picture *picture, const struct trace_line *line)
 		    !span_equal(post->ep, line->object))
 			continue;
 		post->ns = line->ns;
+		post->at = place_of(picture, line);
 		post->left = false;
 	}
 }
@@ -104,7 +112,8 @@ static void post_again(struct picture *picture, const struct trace_line *line)
  * leaves when the message is posted or retransmitted, any other packet one link latency before its
  * arrival.
  */
-static uint64_t left_from(struct picture *picture, const struct trace_line *line, struct span from)
+static void leave_from(struct picture *picture, const struct trace_line *line, struct span from,
+		       struct arrow *arrow)
 {
 	uint64_t message = trace_number(line, "message");
 	size_t i;
@@ -116,17 +125,21 @@ static uint64_t left_from(struct picture *picture, const struct trace_line *line
 		    trace_number(line, "packet") || !trace_value(line, "packet").length)
 			continue;
 		post->left = true;
-		return post->ns;
+		arrow->posted = true;
+		arrow->sent_ns = post->ns;
+		arrow->sent_at = post->at;
+		return;
 	}
-	return line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
+	arrow->sent_ns = line->ns > picture->latency_ns ? line->ns - picture->latency_ns : 0;
 }
 
-static uint64_t left_at(struct picture *picture, const struct trace_line *line)
+static void leave_packet(struct picture *picture, const struct trace_line *line,
+			 struct arrow *arrow)
 {
 	struct span from, to;
 
 	packet_ends(line, &from, &to);
-	return left_from(picture, line, from);
+	leave_from(picture, line, from, arrow);
 }
 
 /*
@@ -155,7 +168,7 @@ static void put_arrow(struct picture *picture, const struct trace_line *line, st
 {
 	arrow->came_ns = line->ns;
 	arrow->line = whole_line(line);
-	arrow->at = (size_t)(line->object.s - picture->first);
+	arrow->at = place_of(picture, line);
 	GROW(picture->arrows, picture->arrow_count);
 	picture->arrows[picture->arrow_count++] = *arrow;
 }
@@ -169,7 +182,7 @@ static void add_arrow(struct picture *picture, const struct trace_line *line, co
 
 	if (!find_ends(picture, line, &arrow.from, &arrow.to))
 		return;
-	arrow.sent_ns = left_at(picture, line);
+	leave_packet(picture, line, &arrow);
 	put_arrow(picture, line, &arrow);
 	if (arrow.mood == MOOD_ROUTINE)
 		return;
@@ -198,7 +211,7 @@ static void add_ignored(struct picture *picture, const struct trace_line *line)
 	    !picture->lifelines[arrow.to].peer)
 		return;
 	arrow.from = picture->lifelines[arrow.to].peer - 1;
-	arrow.sent_ns = left_from(picture, line, picture->lifelines[arrow.from].object);
+	leave_from(picture, line, picture->lifelines[arrow.from].object, &arrow);
 	put_arrow(picture, line, &arrow);
 }
 

@@ -40,8 +40,10 @@ struct arrow {
 	size_t from, to;
 	uint64_t sent_ns, came_ns;
 	enum mood mood;
-	bool lost;        /* did not arrive; came_ns is when it would have */
-	bool ignored;     /* arrived, and the receiver dropped it */
+	bool lost;    /* did not arrive; came_ns is when it would have */
+	bool ignored; /* arrived, and the receiver dropped it */
+	bool posted;  /* left with the line at sent_at: a post or a retransmission */
+	size_t sent_at;
 	struct span line; /* the line of the trace, shown as the tooltip */
 	size_t at;        /* where it is behind the first event of the trace */
 };
@@ -86,6 +88,7 @@ struct post {
 	struct span ep;
 	uint64_t message;
 	uint64_t ns;
+	size_t at; /* where its line is behind the first event of the trace */
 	bool left;
 };
 

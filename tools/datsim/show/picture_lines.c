@@ -59,12 +59,16 @@ static bool has_lifeline(const struct picture *picture, struct span object)
 	return false;
 }
 
-static int by_adapter(const void *a, const void *b)
+/* Programs in the order of the timeline's columns. */
+static int by_adapter(const void *a, const void *b, void *names)
 {
 	struct span x = ((const struct lifeline *)a)->object;
 	struct span y = ((const struct lifeline *)b)->object;
 	struct span ax = adapter_of(x), ay = adapter_of(y);
+	size_t nx = node_index(names, ax), ny = node_index(names, ay);
 
+	if (nx != ny)
+		return nx < ny ? -1 : 1;
 	/* emu2 before emu10, ep2 before ep10 */
 	if (ax.length != ay.length)
 		return ax.length < ay.length ? -1 : 1;
@@ -166,8 +170,8 @@ void picture_lifelines(struct picture *picture, const char *text, size_t length)
 	}
 	trace_close(&reader);
 	if (picture->lifeline_count)
-		qsort(picture->lifelines, picture->lifeline_count, sizeof(*picture->lifelines),
-		      by_adapter);
+		qsort_r(picture->lifelines, picture->lifeline_count, sizeof(*picture->lifelines),
+			by_adapter, &picture->words.names);
 	find_peers(picture, text, length);
 	put_side_by_side(picture);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draws a picture as SVG: title, lifelines, arrows, labels, notes and the legend. svg_graph.c draws
- * the graphs.
+ * Draws a picture as SVG: title, lifelines, arrows, labels, notes and the legend. svg_times.c draws
+ * the times, svg_graph.c the graphs.
  */
 #include "svg.h"
 
@@ -29,6 +29,11 @@ double sheet_x(const struct sheet *sheet, size_t lifeline)
 	return sheet->lanes[lifeline].x;
 }
 
+bool sheet_shows(const struct sheet *sheet, uint64_t ns)
+{
+	return ns >= sheet->picture->begin_ns && ns <= sheet->picture->end_ns;
+}
+
 static void put_title(const struct sheet *sheet)
 {
 	const char *slash = strrchr(sheet->picture->title, '/');
@@ -38,16 +43,22 @@ static void put_title(const struct sheet *sheet)
 	fprintf(sheet->out, "</text><text class='small' x='14' y='40'>time, us</text>\n");
 }
 
-static void put_names(const struct sheet *sheet, double y)
+/*
+ * Names stand above their lifelines at the top. Where they are repeated they stand beside them, as
+ * labels do: packets may be in flight between the two lifelines of a pair.
+ */
+static void put_names(const struct sheet *sheet, double y, bool again)
 {
 	size_t i;
 
 	for (i = 0; i < sheet->picture->lifeline_count; i++) {
 		const struct lifeline *line = &sheet->picture->lifelines[i];
 		bool named = !span_equal(line->name, line->object);
-		double width = svg_head_width(line);
+		double width = svg_head_width(line), aside = width / 2 + SVG_BESIDE;
 		double x = sheet_x(sheet, i);
 
+		if (again)
+			x += sheet->lanes[i].left ? -aside : aside;
 		fprintf(sheet->out,
 			"<rect class='head' x='%.1f' y='%.1f' width='%.1f' height='%.0f' rx='6'/>"
 			"<text class='name mid' x='%.1f' y='%.1f'>",
@@ -61,52 +72,6 @@ static void put_names(const struct sheet *sheet, double y)
 			fputs("</text>", sheet->out);
 		}
 		fputc('\n', sheet->out);
-	}
-}
-
-/* A time stands on both sides of the lifelines. */
-static void put_time(const struct sheet *sheet, const struct moment *moment)
-{
-	uint64_t since = moment->ns - sheet->picture->origin_ns;
-	double right = sheet->graphs - SVG_RIGHT;
-	int side;
-
-	for (side = 0; side < 2; side++)
-		fprintf(sheet->out, "<text class='time%s' x='%.1f' y='%.1f'>%llu.%03u</text>\n",
-			side ? " right" : "", side ? right : sheet->margin - 6.0, moment->y + 3.5,
-			(unsigned long long)(since / 1000), (unsigned int)(since % 1000));
-}
-
-/* Long pauses are drawn shorter than they are, with a mark that says how long they are. */
-static void put_gap(const struct sheet *sheet, const struct moment *moment)
-{
-	double y = (moment->y + moment[-1].y + moment[-1].height) / 2;
-
-	fprintf(sheet->out,
-		"<path class='gap' d='M%.1f %.1fH%.1f'/>"
-		"<text class='gaptext' x='%.1f' y='%.1f'>%llu us pass</text>\n",
-		sheet->margin, y, sheet->graphs - SVG_RIGHT, sheet->margin - 30.0, y + 3.0,
-		(unsigned long long)((moment->ns - moment[-1].ns) / 1000));
-}
-
-static void put_times(const struct sheet *sheet)
-{
-	double last = -100.0;
-	size_t i;
-
-	for (i = 0; i < sheet->scale.count; i++) {
-		const struct moment *moment = &sheet->scale.moments[i];
-
-		if (moment->gap)
-			put_gap(sheet, moment);
-		if (!moment->busy)
-			continue;
-		fprintf(sheet->out, "<path class='tick' d='M%.1f %.1fH%.1f'/>", sheet->margin,
-			moment->y, sheet->graphs - SVG_RIGHT - 4.0);
-		if (moment->y - last >= 10.0) {
-			put_time(sheet, moment);
-			last = moment->y;
-		}
 	}
 }
 
@@ -207,32 +172,43 @@ static void put_lifeline(const struct sheet *sheet, size_t lifeline)
 
 /* ---- arrows ---- */
 
-bool sheet_shows(const struct sheet *sheet, uint64_t ns)
-{
-	return ns >= sheet->picture->begin_ns && ns <= sheet->picture->end_ns;
-}
-
 /*
- * The y coordinate at which an arrow arrives: beside its label, which stands below others of that
- * time. Labels are in the order of the trace, and an arrow without one of its own shares the one
- * before it, as a repeated packet does.
+ * The y coordinate of the label of a line of the trace beside a lifeline, or of the one before it
+ * at the same time: labels are in the order of the trace, and a repeated call or packet shares its
+ * label. Without one it is the time's.
  */
-static double arrival_y(const struct sheet *sheet, const struct arrow *arrow)
+static double label_y(const struct sheet *sheet, size_t lifeline, uint64_t ns, size_t at)
 {
 	const struct picture *picture = sheet->picture;
 	size_t low = 0, high = picture->label_count, middle;
 
 	while (low < high) {
 		middle = low + (high - low) / 2;
-		if (picture->labels[middle].at <= arrow->at)
+		if (picture->labels[middle].at <= at)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (arrow->mood == MOOD_ROUTINE || !low || picture->labels[low - 1].ns != arrow->came_ns ||
-	    picture->labels[low - 1].lifeline != arrow->to)
-		return scale_y(&sheet->scale, arrow->came_ns);
+	if (!low || picture->labels[low - 1].ns != ns ||
+	    picture->labels[low - 1].lifeline != lifeline)
+		return scale_y(&sheet->scale, ns);
 	return sheet->labels[low - 1];
+}
+
+/* An arrow begins beside the call, or the retransmission, that sends its packet. */
+static double departure_y(const struct sheet *sheet, const struct arrow *arrow)
+{
+	if (!arrow->posted || !sheet_shows(sheet, arrow->sent_ns))
+		return scale_y(&sheet->scale, arrow->sent_ns);
+	return label_y(sheet, arrow->from, arrow->sent_ns, arrow->sent_at);
+}
+
+/* It ends beside its label, which stands below others of that time. */
+static double arrival_y(const struct sheet *sheet, const struct arrow *arrow)
+{
+	if (arrow->mood == MOOD_ROUTINE)
+		return scale_y(&sheet->scale, arrow->came_ns);
+	return label_y(sheet, arrow->to, arrow->came_ns, arrow->at);
 }
 
 static void begin_arrow(const struct sheet *sheet, const struct arrow *arrow)
@@ -267,10 +243,7 @@ static void put_far_arrow(const struct sheet *sheet, const struct arrow *arrow)
 
 static void put_arrow(const struct sheet *sheet, const struct arrow *arrow)
 {
-	uint64_t begin = sheet->picture->begin_ns;
-	double from[2] = { sheet_x(sheet, arrow->from),
-			   scale_y(&sheet->scale,
-				   arrow->sent_ns > begin ? arrow->sent_ns : begin) };
+	double from[2] = { sheet_x(sheet, arrow->from), departure_y(sheet, arrow) };
 	double to[2] = { sheet_x(sheet, arrow->to), arrival_y(sheet, arrow) };
 
 	if (sheet->picture->lifelines[arrow->from].beside != arrow->to + 1) {
@@ -325,7 +298,7 @@ static void put_label(const struct sheet *sheet, const struct label *label, doub
 		"<text class='label %s%s' data-l='%zu' x='%.1f' y='%.1f'>",
 		mood_class[label->mood], lane->x, y, label->mood == MOOD_WATERMARK ? "5" : "3",
 		mood_class[label->mood], lane->left ? " end" : "", label->at,
-		lane->left ? lane->x - 12.0 : lane->x + 12.0, y + 4.0);
+		lane->left ? lane->x - SVG_BESIDE : lane->x + SVG_BESIDE, y + 4.0);
 	put_words(sheet, svg_words(sheet->picture, label), label->times);
 	fputs("</text>\n", sheet->out);
 }
@@ -410,21 +383,20 @@ static void draw_sheet(struct sheet *sheet)
 	size_t i;
 
 	put_paragraphs(sheet, false);
-	put_times(sheet);
+	svg_times(sheet);
 	put_title(sheet);
 	for (i = 0; i < picture->graph_count; i++)
 		svg_graph(sheet, &picture->graphs[i],
 			  sheet->graphs + (double)i * (SVG_GRAPH + SVG_GRAPH_GAP));
 	for (i = 0; i < picture->lifeline_count; i++)
 		put_lifeline(sheet, i);
-	put_names(sheet, SVG_HEADER - 42.0);
+	put_names(sheet, SVG_HEADER - 42.0, false);
 	for (i = 0; i < picture->arrow_count; i++) {
 		if (sheet_shows(sheet, picture->arrows[i].came_ns))
 			put_arrow(sheet, &picture->arrows[i]);
 	}
-	/* Above arrows: packets may be in flight everywhere. */
 	for (i = 0; i < sheet->scale.header_count; i++) {
-		put_names(sheet, sheet->scale.headers[i]);
+		put_names(sheet, sheet->scale.headers[i], true);
 		put_graph_names(sheet, sheet->scale.headers[i]);
 	}
 	put_paragraphs(sheet, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * svg.h - draw a picture as SVG: svg_scale.c and svg_lanes.c compute coordinates, svg.c and
- * svg_graph.c write the elements, svg_pages.c the files.
+ * svg.h - draw a picture as SVG: svg_scale.c and svg_lanes.c compute coordinates, svg.c,
+ * svg_times.c and svg_graph.c write the elements, svg_pages.c the files.
  *
  * Labels stand beside their lifelines, on the outer side of a pair; arrows are drawn between the
  * two lifelines of a pair only. So no label can cover an arrow, or another label.
@@ -15,6 +15,7 @@
 
 #define SVG_CHAR   6.7  /* width of a character, px */
 #define SVG_LINE   16.0 /* height of a label, px */
+#define SVG_BESIDE 12.0 /* distance of a label from its lifeline */
 #define SVG_NOTE   20.0 /* height of a line of a note */
 #define SVG_NAMES  34.0 /* height of the names of the lifelines */
 #define SVG_HEADER 74.0 /* title and the names of the lifelines */
@@ -44,7 +45,7 @@ void scale_free(struct scale *scale);
 double scale_note_y(const struct moment *moment, bool above);
 /* The moment at ns, or the last one before it. */
 const struct moment *scale_moment(const struct scale *scale, uint64_t ns);
-/* The y coordinate of any time, interpolated between moments. */
+/* The y coordinate of any time, interpolated between moments; above the first one: before it. */
 double scale_y(const struct scale *scale, uint64_t ns);
 
 /* The x coordinate of a lifeline; left: its labels stand on its left side. */
@@ -74,6 +75,8 @@ void lanes_make(struct sheet *sheet);
  */
 const char *svg_words(const struct picture *picture, const struct label *label);
 size_t svg_characters(const char *s);
+/* The width of its words as they are drawn, cut and with their count. */
+double svg_label_width(const struct picture *picture, const struct label *label);
 /* The width of the box with a lifeline's names. */
 double svg_head_width(const struct lifeline *line);
 
@@ -89,6 +92,14 @@ void svg_begin(FILE *out, double width, double height);
 /* Is this time in the period that is drawn? */
 bool sheet_shows(const struct sheet *sheet, uint64_t ns);
 double sheet_x(const struct sheet *sheet, size_t lifeline);
+/* svg_times.c, svg_graph.c */
+void svg_times(const struct sheet *sheet);
+/*
+ * A line at a time, from a lifeline or the margin to the times on the right or into the graphs. It
+ * leaves out the labels and times that stand on it.
+ */
+void svg_time_line(const struct sheet *sheet, const char *kind, const struct moment *moment,
+		   double from, double to);
 void svg_graph(const struct sheet *sheet, const struct graph *graph, double x);
 
 #endif

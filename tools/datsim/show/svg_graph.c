@@ -96,8 +96,8 @@ static void put_flags(const struct sheet *sheet, const struct graph *graph, doub
 			continue;
 		y = level_y(sheet, level);
 		px = value_x(graph, x, level->filled);
-		fprintf(sheet->out, "<path class='thread' d='M%.1f %.1fH%.1f'/>\n", px, y,
-			sheet_x(sheet, graph->lifeline) + 6.0);
+		svg_time_line(sheet, "thread", scale_moment(&sheet->scale, level->ns),
+			      sheet_x(sheet, graph->lifeline) + 6.0, px);
 		fprintf(sheet->out, "<path class='flag' d='M%.1f %.1fl5 -8h-10z'/>\n", px, y);
 	}
 }

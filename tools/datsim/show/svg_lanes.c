@@ -44,8 +44,18 @@ double svg_head_width(const struct lifeline *line)
 	return SVG_CHAR * 1.15 * (double)(longest + 3);
 }
 
-/* The width of the labels beside each lifeline. */
-static double *label_widths(const struct picture *picture)
+double svg_label_width(const struct picture *picture, const struct label *label)
+{
+	size_t n = svg_characters(svg_words(picture, label));
+
+	n = n < SVG_WORDS_MOST ? n : SVG_WORDS_MOST;
+	if (label->times > 1)
+		n += (size_t)snprintf(NULL, 0, " x%d", label->times);
+	return SVG_CHAR * (double)n;
+}
+
+/* The width of the labels beside each lifeline, and of its names if they are repeated there. */
+static double *label_widths(const struct picture *picture, bool names)
 {
 	double *most = mem_zero(picture->lifeline_count + 1, sizeof(*most)), width;
 	size_t i, line;
@@ -58,8 +68,9 @@ static double *label_widths(const struct picture *picture)
 			most[line] = width < WORDS_MOST ? width : WORDS_MOST;
 	}
 	for (i = 0; i < picture->lifeline_count; i++) {
-		if (most[i] < WORDS_LEAST)
-			most[i] = WORDS_LEAST;
+		width = names ? svg_head_width(&picture->lifelines[i]) : WORDS_LEAST;
+		if (most[i] < width)
+			most[i] = width;
 	}
 	return most;
 }
@@ -68,7 +79,8 @@ static double *label_widths(const struct picture *picture)
 void lanes_make(struct sheet *sheet)
 {
 	const struct picture *picture = sheet->picture;
-	double *words = label_widths(picture), x = MARGIN, heads = HEADS, head;
+	double *words = label_widths(picture, sheet->scale.header_count > 0);
+	double x = MARGIN, heads = HEADS, head;
 	size_t i, count = picture->lifeline_count;
 	bool left, words_on_right = false;
 

@@ -15,7 +15,7 @@
 #define GAP_MARKED 20000 /* ns; a longer pause is marked as one */
 #define NOTE_SPACE 12.0  /* around notes */
 #define NAMES_EACH 1300.0
-#define NAMES_LATE 500.0 /* so much later if packets are in flight */
+#define NAMES_GAP  14.0 /* above repeated names, and less below them */
 
 static int by_time(const void *a, const void *b)
 {
@@ -116,14 +116,18 @@ static double note_room(int lines)
 	return lines ? NOTE_SPACE + SVG_NOTE * lines : 0;
 }
 
+static double gap_of(uint64_t ns)
+{
+	double px = GAP_LEAST + 6.0 * log2(1.0 + (double)ns / 100.0);
+
+	return px < GAP_MOST ? px : GAP_MOST;
+}
+
 static double moment_gap(const struct moment *moment)
 {
-	double ns = (double)(moment->ns - moment[-1].ns);
-	double px = GAP_LEAST + 6.0 * log2(1.0 + ns / 100.0);
+	double px = gap_of(moment->ns - moment[-1].ns);
 
-	if (moment->labelled && px < GAP_LABEL)
-		px = GAP_LABEL;
-	return px < GAP_MOST ? px : GAP_MOST;
+	return moment->labelled && px < GAP_LABEL ? GAP_LABEL : px;
 }
 
 double scale_note_y(const struct moment *moment, bool above)
@@ -132,40 +136,35 @@ double scale_note_y(const struct moment *moment, bool above)
 		     : moment->y + moment->height - note_room(moment->below) + NOTE_SPACE;
 }
 
-static void leave_room_for_names(struct scale *scale, double *y)
+/* The names of the lifelines are repeated in long pictures. */
+static void repeat_names(struct scale *scale, double *y)
 {
+	if (*y <= NAMES_EACH * (double)(scale->header_count + 1))
+		return;
 	scale->headers =
 		mem_grow(scale->headers, (scale->header_count + 1) * sizeof(*scale->headers));
-	scale->headers[scale->header_count++] = *y + 8.0;
-	*y += SVG_NAMES + 16.0;
+	scale->headers[scale->header_count++] = *y + NAMES_GAP;
+	*y += SVG_NAMES + 1.5 * NAMES_GAP;
 }
 
-/* Is an arrow drawn between a moment and the one before it? */
-static bool is_crossed(const struct picture *picture, const struct moment *moment)
+/* Does a packet come in the period that is drawn, and was sent before it? */
+static bool begins_before(const struct picture *picture)
 {
 	size_t i;
 
 	for (i = 0; i < picture->arrow_count; i++) {
-		if (picture->arrows[i].sent_ns < moment->ns &&
-		    picture->arrows[i].came_ns >= moment->ns)
+		const struct arrow *arrow = &picture->arrows[i];
+
+		if (arrow->sent_ns < picture->begin_ns && arrow->came_ns >= picture->begin_ns &&
+		    arrow->came_ns <= picture->end_ns)
 			return true;
 	}
 	return false;
 }
 
-/* The names of the lifelines are repeated in long pictures, where no arrow crosses them. */
-static void repeat_names(struct scale *scale, const struct picture *picture,
-			 const struct moment *moment, double *y)
-{
-	double due = NAMES_EACH * (double)(scale->header_count + 1);
-
-	if (*y > due && (*y > due + NAMES_LATE || !is_crossed(picture, moment)))
-		leave_room_for_names(scale, y);
-}
-
 void scale_make(struct scale *scale, const struct picture *picture)
 {
-	double y = SVG_HEADER + 24.0;
+	double y = SVG_HEADER + 24.0 + (begins_before(picture) ? GAP_MOST : 0);
 	size_t i;
 
 	scale->headers = NULL;
@@ -181,7 +180,7 @@ void scale_make(struct scale *scale, const struct picture *picture)
 
 		if (i)
 			y += moment[-1].height;
-		repeat_names(scale, picture, moment, &y);
+		repeat_names(scale, &y);
 		if (i) {
 			y += moment_gap(moment);
 			moment->gap = moment->ns - moment[-1].ns >= GAP_MARKED;
@@ -219,7 +218,9 @@ double scale_y(const struct scale *scale, uint64_t ns)
 	const struct moment *last = &scale->moments[scale->count - 1];
 	double from, to;
 
-	if (ns <= moment->ns || moment == last)
+	if (ns < moment->ns)
+		return moment->y - gap_of(moment->ns - ns);
+	if (ns == moment->ns || moment == last)
 		return moment->y;
 	from = moment->y + moment->height;
 	to = moment[1].y;

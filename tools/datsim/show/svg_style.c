@@ -25,7 +25,7 @@ const char svg_style[] =
 	".cross{stroke:#c81e1e;stroke-width:2.2}\n"
 	".packet{fill:#1d4ed8}.dot.packet{fill:#2563eb}\n"
 	".arrow.ignored{stroke-dasharray:2 3}.gap{stroke:#bcccdc;stroke-dasharray:1 5}\n"
-	".gaptext{fill:#7b8794;font-size:9px;text-anchor:middle}a{cursor:pointer}\n"
+	".gaptext{fill:#7b8794;font-size:9px;text-anchor:end}a{cursor:pointer}\n"
 	".index{fill:#1d4ed8;text-decoration:underline}.right{text-anchor:start}\n"
 	".event{fill:#0f766e}.watermark{fill:#b45309;font-weight:700}.wrong{fill:#c81e1e}\n"
 	".dot{fill:#334e68}.dot.event{fill:#0f766e}.dot.watermark{fill:#f59e0b}"
