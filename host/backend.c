@@ -13,6 +13,7 @@
 #include "backend_hw.h"
 #include "helper.h"
 #include "nic_process.h"
+#include "outside/outside.h"
 #include "say.h"
 #include "turn.h"
 
@@ -39,7 +40,7 @@ static void backend_forget(struct backend *b)
 		adapter->nic->tracing = false;
 	b->world = b->shared = NULL;
 	b->fault = NULL;
-	b->kept = b->threaded = false;
+	b->kept = b->attends = b->departed = b->threaded = false;
 	TAILQ_INIT(&b->adapters);
 	memset(b->named, 0, sizeof(b->named));
 	TAILQ_INIT(&b->calls_due);
@@ -223,7 +224,7 @@ void backend_lock(struct backend *b)
 		path_update(b);
 	if (b->shared)
 		turn_enter(b);
-	if (!b->threaded)
+	if (!b->threaded && !(b->departed && outside_alone()))
 		backend_tell_threaded(b);
 }
 

@@ -70,6 +70,8 @@ struct backend {
 	bool ending;                      /* the world is ending: `users` must leave */
 	bool threaded;                    /* the process has several threads, and every nic knows */
 	bool kept;                        /* the maker of the world ends it, not the last close */
+	bool attends;                     /* the process joined for its turns: outside_attend */
+	bool departed;                    /* it has left again: it may have one thread */
 	bool silent;                      /* calls that only ask have no line in the trace */
 	int blocks[PATH_BLOCKS];          /* path.h */
 	struct agent_call_list calls_due; /* agent.h */

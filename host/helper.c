@@ -292,7 +292,8 @@ void helper_look(struct backend *b)
 		backend_wake(b);
 	} else if (!b->helper) {
 		/* If no thread can be created, events run during the program's calls only. */
-		helper_start(b);
+		if (b->threaded || !b->departed)
+			helper_start(b);
 	} else if (next < b->helper->until) {
 		b->helper->until = next;
 		helper_rouse(b->helper);

@@ -153,6 +153,7 @@ enum nic_outside {
 	NIC_OUTSIDE_CALLS_NOT, /* it could not create that thread */
 	NIC_OUTSIDE_ENDS,  /* its process is about to exit or to exec; the turn stays until then */
 	NIC_OUTSIDE_BEARS, /* it is about to start a process; the turn stays until that joins */
+	NIC_OUTSIDE_DEPARTS, /* its process makes a world of its own, and leaves this one */
 };
 
 /*

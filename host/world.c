@@ -195,7 +195,7 @@ void backend_end_world(struct backend *b)
 	/* The world is gone from here on: another one may be made while the helper ends. */
 	b->world = NULL;
 	fault = fault_door_take(b);
-	b->kept = b->silent = false;
+	b->kept = b->attends = b->silent = false;
 	for (int i = 0; i < HOST_FRONTS; i++)
 		if (b->fronts[i])
 			b->fronts[i]->ops->world_ended(b->fronts[i]);

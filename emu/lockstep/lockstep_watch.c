@@ -331,6 +331,10 @@ void emu_lockstep_outside_event(struct emu_world *w, enum nic_outside what)
 	case NIC_OUTSIDE_BEARS:
 		emu_lockstep_await_child(w);
 		break;
+	case NIC_OUTSIDE_DEPARTS:
+		emu_trace(w, "- note own fabric: %s makes one, and takes no part in this one",
+			  emu_process(w, w->process)->node);
+		break;
 	case NIC_OUTSIDE_CALLS:
 		w->membership->called++;
 		w->membership->called_naps = 0;

@@ -2,6 +2,7 @@
 /* outside.c - how a thread that blocks outside the library gives its turn to others. */
 #include "host/outside/outside.h"
 
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -9,7 +10,9 @@
 #include "host/forks.h"
 #include "host/nic_process.h"
 
-#define BORN_NAP_NS 100000
+#define BORN_NAP_NS      100000
+#define DEPART_NAP_NS    100000
+#define DEPART_NAPS_MOST 10000
 
 static struct backend *lockstep_backend;
 
@@ -259,6 +262,39 @@ bool outside_attend(const struct front_ops *ops)
 	backend_enter(b);
 	joined = !b->world && backend_make_world(b, NULL) == 0;
 	b->kept |= joined;
+	b->attends |= joined;
 	backend_leave(b);
 	return joined;
+}
+
+bool outside_attends(const struct backend *b)
+{
+	return b->attends && !b->ending && TAILQ_EMPTY(&b->adapters);
+}
+
+/* A directory has two links, and one more for each folder in it. 0: /proc cannot be read. */
+static unsigned long count_threads(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 0;
+}
+
+bool outside_alone(void)
+{
+	return count_threads() == 1;
+}
+
+void outside_depart(struct backend *b)
+{
+	const struct timespec nap = { .tv_nsec = DEPART_NAP_NS };
+	unsigned long threads = count_threads();
+
+	b->kind->outside(b->shared, NIC_OUTSIDE_DEPARTS);
+	backend_end_world(b);
+	/* The helper has been joined, and the kernel counts it for a little longer. */
+	for (int i = 0; i < DEPART_NAPS_MOST && threads > 1 && count_threads() >= threads; i++)
+		nanosleep(&nap, NULL);
+	b->threaded = false;
+	b->departed = true;
 }

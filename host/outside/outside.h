@@ -102,5 +102,14 @@ void outside_begin(const struct backend *b);
 uint64_t outside_ahead(const struct backend *b, uint64_t now);
 /* What a front offers, if its programs are to be on the emulator. */
 bool outside_attend(const struct front_ops *ops);
+/* The lock is held: is the process in the fabric only by `attend`, and uses no adapter of it? */
+bool outside_attends(const struct backend *b);
+/* It is, and it is about to make a world of its own: it leaves the fabric, whose trace says so. */
+void outside_depart(struct backend *b);
+/*
+ * After that: has the process one thread? libc says no forever, because there was a helper, and
+ * then virtual time would follow the real one.
+ */
+bool outside_alone(void);
 
 #endif /* HOST_OUTSIDE_H */

@@ -11,6 +11,7 @@
 #include "lib/evd/evd.h"
 #include "host/forks.h"
 #include "host/knob.h"
+#include "host/outside/outside.h"
 #include "lib/object.h"
 #include "sim.h"
 
@@ -134,6 +135,23 @@ DAT_RETURN dat_sim_config_init(DAT_SIM_CONFIG *config)
 	return DAT_SUCCESS;
 }
 
+/*
+ * A program in lockstep has been in the fabric of its environment from before its main. If it has
+ * made nothing there, the fabric is as good as not made yet.
+ */
+static DAT_RETURN sim_make_world(struct backend *b, const struct nic_config *config)
+{
+	bool attends = b->world && outside_attends(b);
+
+	if (attends && !config)
+		return DAT_SUCCESS;
+	if (attends)
+		outside_depart(b);
+	if (b->world)
+		return DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+	return dat_backend_refusal(backend_make_world(b, config));
+}
+
 DAT_RETURN dat_sim_create(const DAT_SIM_CONFIG *config, DAT_SIM_HANDLE *sim)
 {
 	struct nic_config nic;
@@ -151,13 +169,11 @@ DAT_RETURN dat_sim_create(const DAT_SIM_CONFIG *config, DAT_SIM_HANDLE *sim)
 	if (!b->kind->simulated)
 		return DAT_FAIL(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	backend_enter(b);
-	if (b->world)
-		ret = DAT_FAIL(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
-	else
-		ret = dat_backend_refusal(backend_make_world(b, config ? &nic : NULL));
+	ret = sim_make_world(b, config ? &nic : NULL);
 	if (ret == DAT_SUCCESS) {
 		ret = sim_handle(b, sim);
 		b->kept = true;
+		b->attends = false;
 		if (ret != DAT_SUCCESS)
 			backend_end_world(b);
 	}

@@ -10,6 +10,7 @@
 #define SHOWN_MOST 8 /* names listed in one line */
 
 static const char full_note[] = "the trace is full (DATSIM_TRACE_BYTES)";
+static const char own_note[] = "own fabric: ";
 
 static struct tally *tally_find(const struct tallies *tallies, struct span what)
 {
@@ -106,6 +107,24 @@ static void count_turn(struct account *account, const struct trace_line *line)
 		(struct account_rule){ .line = number, .times = 1, .ended = true };
 }
 
+/* ---- notes ---- */
+
+static void read_note(struct account *account, const struct trace_line *line)
+{
+	struct span node = line->rest;
+	size_t skip = sizeof(own_note) - 1, length = 0;
+
+	account->full |= span_starts(node, full_note);
+	count_turn(account, line);
+	if (!span_starts(node, own_note))
+		return;
+	node = (struct span){ node.s + skip, node.length - skip };
+	while (length < node.length && node.s[length] != ' ')
+		length++;
+	node.length = length;
+	tally_add(&account->apart, node, 1);
+}
+
 /* ---- lines ---- */
 
 static bool is_loss(const struct trace_line *line)
@@ -140,9 +159,8 @@ static void add_line(struct account *account, const struct trace_line *line)
 		tally_add(&account->nodes, node, 1);
 	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note") &&
 			   !trace_only_asks(line);
-	account->full |= span_is(line->verb, "note") && span_starts(line->rest, full_note);
 	if (span_is(line->verb, "note"))
-		count_turn(account, line);
+		read_note(account, line);
 	if (span_is(line->verb, "rule"))
 		add_rule(account, line);
 	else if (trace_value(line, "rule").length)
@@ -301,5 +319,6 @@ void account_free(struct account *account)
 	free(account->left.list);
 	watch_free(&account->watch);
 	free(account->nodes.list);
+	free(account->apart.list);
 	free(account->rules);
 }

@@ -39,6 +39,7 @@ struct account {
 	struct tallies left;      /* objects that were made and never freed */
 	struct watch watch;       /* requests that never complete, and violations */
 	struct tallies nodes; /* nodes of a shared fabric, by the objects that lines are about */
+	struct tallies apart; /* nodes that left it, because they made a fabric of their own */
 	struct account_rule *rules;
 	size_t rule_count;
 	struct span trace; /* all of it */

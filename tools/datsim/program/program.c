@@ -208,7 +208,8 @@ static bool add_account(const struct program *program, const char *trace, struct
 	if (good && account->opened)
 		account_print(account, text, "  ");
 	else
-		program_tested_nothing(good && !program->several.count, faults);
+		program_tested_nothing(good && !program->several.count, account->apart.count > 0,
+				       faults);
 	if (!good || !account->opened)
 		return false;
 	text_append(faults, text_of(&account->watch.violations), account->watch.violations.length);

@@ -97,7 +97,10 @@ void program_exec(char **argv) __attribute__((noreturn));
 /* The exit status as a shell reports it. */
 int program_status(int status);
 void program_report(const char *name, int code, struct text *text);
-/* No object was made; `opened`: its process wrote the trace of a fabric, so it opened a device. */
-void program_tested_nothing(bool opened, struct text *text);
+/*
+ * No object was made. opened: its process wrote the trace of a fabric, so it opened a device.
+ * apart: it made a fabric of its own.
+ */
+void program_tested_nothing(bool opened, bool apart, struct text *text);
 
 #endif

@@ -20,12 +20,15 @@ void program_report(const char *name, int code, struct text *text)
 		text_add(text, "exits with %d\n", code);
 }
 
-void program_tested_nothing(bool opened, struct text *text)
+void program_tested_nothing(bool opened, bool apart, struct text *text)
 {
-	text_add(text, opened ? "  it opened a simulated device, but made no object on it: nothing "
-				"was tested\n"
-			      : "  it opened no simulated adapter: nothing was tested. Is it "
-				"linked with -ldat or -libverbs?\n");
+	text_add(text,
+		 apart ? "  it made a fabric of its own (dat_sim_create), which takes no part in "
+			 "lockstep: nothing was tested. Run it without --lockstep\n"
+		 : opened ? "  it opened a simulated device, but made no object on it: nothing "
+			    "was tested\n"
+			  : "  it opened no simulated adapter: nothing was tested. Is it "
+			    "linked with -ldat or -libverbs?\n");
 }
 
 /* "./client", or "./client (client2)" where the node does not have the name of the program. */
@@ -80,6 +83,17 @@ static int program_named(const struct programs *programs, struct span found)
 	return i < programs->count ? i : -1;
 }
 
+static bool program_is_apart(const struct programs *programs, int i, const struct account *account)
+{
+	size_t at;
+
+	for (at = 0; at < account->apart.count; at++) {
+		if (program_named(programs, account->apart.list[at].what) == i)
+			return true;
+	}
+	return false;
+}
+
 /* A process with the name of no program may be the child of any that has such a name. */
 static bool program_opened(const struct programs *programs, int i, const struct account *account)
 {
@@ -106,8 +120,11 @@ bool programs_opened(const struct programs *programs, const struct account *acco
 		if (program_opened(programs, i, account))
 			continue;
 		text_add(faults,
-			 "datsim: %s opened no simulated adapter, or made no object on it: it "
-			 "tested nothing. Is it linked with -ldat or -libverbs?\n",
+			 program_is_apart(programs, i, account)
+				 ? "datsim: %s made a fabric of its own (dat_sim_create): it "
+				   "tested nothing here\n"
+				 : "datsim: %s opened no simulated adapter, or made no object on "
+				   "it: it tested nothing. Is it linked with -ldat or -libverbs?\n",
 			 programs->one[i].argv[0]);
 		good = false;
 	}
