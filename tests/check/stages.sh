@@ -27,8 +27,9 @@ alone() {
 	(flock 9 && "$@" 9>&-) 9> "$file"
 }
 
-# build_tree NAME TARGET CONFIGURE-ARGS...: configures build/NAME and builds TARGET, with $make_with
-# if it is set.
+# build_tree NAME TARGET CONFIGURE-ARGS...: configures build/NAME and builds TARGET, with the
+# arguments of make in the array make_with.
+make_with=()
 build_tree() {
 	local dir=build/$1
 	if [ -f config.status ]; then
@@ -48,9 +49,11 @@ build_in() {
 		(cd "$dir" && ${CONFIG_SHELL:-/bin/sh} ../../configure -q "$@") || return
 		echo "$*" > "$dir/configured-with"
 	fi
-	make -C "$dir" --no-print-directory -j"$jobs" "$target" ${make_with:+"$make_with"}
+	make -C "$dir" --no-print-directory -j"$jobs" "$target" "${make_with[@]}"
 }
 
+# What is installed and what is measured, at -O2; then the tests, of which the compiler's time counts
+# more than their own. -g1 has the positions of lines, which is what a report prints.
 build_normal() {
 	case " $failed_stages " in
 	*" build "*)
@@ -58,7 +61,10 @@ build_normal() {
 		return 1
 		;;
 	esac
-	build_tree check check-build --enable-werror
+	local -a make_with=()
+	build_tree check all --enable-werror CFLAGS='-O2 -g1' || return
+	make_with=("CFLAGS=-O1 -g1")
+	build_tree check check-build --enable-werror CFLAGS='-O2 -g1'
 }
 
 # ---- testing ----
@@ -85,10 +91,11 @@ script() {
 
 stage_build() { build_normal; }
 # --full runs each program of perftest with each of its options, and programs on links that lose
-# packets with five times as many seeds, and each example with each way of a hostile NIC.
+# packets with twelve times as many seeds, each example with each way of a hostile NIC, and the
+# passthrough on all profiles of the stub.
 stage_tests() {
 	build_normal && NODES=${FULL:+1024} PERFTEST=${FULL:+all} LOSSY=${FULL:+all} \
-		HOSTILE=${FULL:+all} test_in check "$1" check
+		HOSTILE=${FULL:+all} PROFILES=${FULL:+all} test_in check "$1" check
 }
 # The tests of the subjects in $asked that are built here.
 stage_only() {
@@ -114,16 +121,24 @@ stage_only() {
 # guesses more warnings there, so those of stages build and clang are the ones that count.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
-# the two things one by one, and on all profiles of the stub, which stage tests has as well.
-# datsim/tutorial.sh compares pages with what an ordinary build prints. datsim/sweep.sh sweeps every
-# fourth script. passthrough/fabric.sh runs all suites a second time, which takes a minute; without
-# --full, parity/fabric.sh does for it.
+# the two things one by one, and on all profiles of the stub. datsim/tutorial.sh compares pages with
+# what an ordinary build prints.
+#
+# Without --full the longest scripts are left out, if others take the same ways through the sources
+# with fewer repetitions: explore.sh, explore-pairs.sh and unit/explore/ do for the campaigns;
+# hostile.sh and timeline.sh for the pages and captures that browsers and tshark read; whole/ here
+# and lockstep.sh under ThreadSanitizer for lockstep; parity/fabric.sh for the passthrough's suites.
+asan_leaves_out='^tests/(house|conformance)/'
+asan_leaves_to_full='/tutorial\.sh|/explore-(programs|store)\.sh|/(unkind|campaign-files|sweep|options)\.sh'
+asan_leaves_to_full+='|/(pcapng|html|picture)\.sh|processes/(lockstep|stream)\.sh|/glue\.sh'
+asan_leaves_to_full+='|passthrough/(fabric|profiles|suites)\.sh|/test_turns_list'
 stage_asan() {
-	local tests small=--enable-small-limits but='^tests/(house|conformance)/'
+	local tests small=--enable-small-limits but=$asan_leaves_out
 	if [ -z "$FULL" ]; then
-		but="$but|/tutorial.sh|passthrough/(fabric|profiles).sh"
-		export PROGRAM_STEPS=1000 MESSAGES=5 EVERY=4
+		but="$but|$asan_leaves_to_full"
+		export PROGRAM_STEPS=300 MESSAGES=5
 	else
+		export PROFILES=all
 		small=''
 	fi
 	build_tree asan check-build --enable-sanitizers=address,undefined \
@@ -136,7 +151,7 @@ stage_asan() {
 # All C tests whose programs have threads, and processes that share a fabric, in real time and in
 # lockstep. --full has processes/stream.sh as well, which takes minutes, and the passthrough on all
 # profiles of the stub; it makes ten times the rounds of unit/threads/test_threads_torture,
-# verbs/test_verbs_torture and the litmus tests. -O1: as for stage asan.
+# verbs/test_verbs_torture and the litmus tests. -Og: as for stage asan.
 #
 # Left out: unit/dto/test_quick, which compares a path of programs of one thread, where the
 # sanitizer has its own, and passthrough/test_quick, made of the same files; test_shortage,
@@ -148,7 +163,7 @@ stage_asan() {
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
 	[ -z "$FULL" ] || scripts="$scripts|stream|profiles"
-	build_tree tsan all --enable-sanitizers=thread CFLAGS='-O1 -g1' || return
+	build_tree tsan all --enable-sanitizers=thread CFLAGS='-Og -g1' || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
@@ -158,7 +173,7 @@ stage_tsan() {
 		-e "^tests/(processes|passthrough)/($scripts)\.sh\$" |
 		grep -v /test_shortage | tr '\n' ' ')
 	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
-	MESSAGES=5 TORTURE_TIMES=${FULL:+10} test_in tsan "$1" check TESTS="$tests" \
+	MESSAGES=5 TORTURE_TIMES=${FULL:+10} PROFILES=${FULL:+all} test_in tsan "$1" check TESTS="$tests" \
 		check_PROGRAMS="$programs \
 		tests/processes/turns tests/processes/bulk tests/processes/storm tests/verbs/blocks"
 }
@@ -170,20 +185,24 @@ stage_small() {
 		grep -vE '^tests/(house|conformance)/|/tutorial.sh')
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# Left to --full, which also runs twice as many of the cases that a test has: the walks, which make
-# the same calls again and again, a quarter of the time; test_forks, which starts a program for each
-# message, and checkers/test_checkers, one for each lie; threads/test_threads_asserts, which has
-# children that crash; and sim/test_spare_world, which maps large tables again and again.
+# A program takes more than a second to start under valgrind, so without --full only those of the
+# API's objects run, and of their cases every sixth; --full runs all, and every third case. Left to
+# --full are among these: threads/test_threads_asserts, which has children that crash;
+# sim/test_lifetimes, sim/test_forks and sim/test_spare_world, which make worlds again and again, and
+# adapter/test_ia_limits*, which fill large tables.
 stage_valgrind() {
-	local less="-e /walk/ -e /test_forks -e /test_checkers" share=6
-	less="$less -e /test_threads_asserts -e /test_spare_world"
-	[ -z "$FULL" ] || less='' share=3
+	local less='' share=3
+	if [ -z "$FULL" ]; then
+		share=6
+		less="-e ^tests/[^u] -e /unit/shared/ -e /unit/threads/ -e /test_ia_limits"
+		less="$less -e /test_lifetimes -e /test_forks -e /test_spare_world"
+	fi
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
 # This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz links
 # what clang has compiled.
 stage_clang() {
-	local make_with="LIBTOOL=\$(SHELL) \$(srcdir)/tests/check/compile-only.sh"
+	local -a make_with=("LIBTOOL=\$(SHELL) \$(srcdir)/tests/check/compile-only.sh")
 	build_tree clang check-build --enable-werror CC=clang CFLAGS=-O0
 }
 stage_determinism() { script "$1" tests/determinism.sh; }
@@ -239,7 +258,7 @@ stage_format() { script "$1" tests/house/format.sh; }
 stage_fuzz() {
 	local said=$log/$1.tap seconds=${FUZZ_SECONDS:-${FULL:+60}}
 	build_tree fuzz fuzzers --enable-werror --enable-sanitizers=address,undefined \
-		--enable-fuzzing CC=clang CFLAGS='-O1 -g' || return
+		--enable-fuzzing CC=clang CFLAGS='-O1 -g1' || return
 	sh tests/fuzz/run.sh build/fuzz "${seconds:-6}" | tee "$said"
 	sed -n 's/^ok [0-9]* - //p' "$said" > "$log/$1.note"
 	echo "$(grep -c '^ok' "$said") $(grep -c '^not ok' "$said") 0" > "$log/$1.counts"

@@ -2,8 +2,8 @@
 # lab.sh [BUILD-DIR]: runs the suite in the lab and prints its TAP. ./check hwlab runs it.
 #
 # HWLAB_KERNEL: Debian's kernel series, one after the other ("6.12 6.1" runs both). HWLAB_ROWS: see
-# suites.sh. HWLAB_PART=K/N: of the Check suites only the K-th, the (K+N)-th, ...; by default a
-# quarter of them, the next one with the next commit. With HWLAB_ROWS=0 all.
+# suites.sh. HWLAB_PART=K/N: of the Check suites only the K-th, the (K+N)-th, ...; by default an
+# eighth of them, the next one with the next commit. With HWLAB_ROWS=0 all.
 build=${1:-${top_builddir:-.}}
 source=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 lab="$source/tests/hwlab/hwlab.sh"
@@ -14,7 +14,7 @@ status=0
 part=1/1
 if [ "${HWLAB_ROWS:-}" != 0 ]; then
 	commits=$(git -C "$source" rev-list --count HEAD 2> /dev/null)
-	part=$((${commits:-0} % 4 + 1))/4
+	part=$((${commits:-0} % 8 + 1))/8
 fi
 part=${HWLAB_PART:-$part}
 chosen=$(printf '%s\n' "$source"/tests/unit/*/test_*.c | sed 's,.*/,,; s/\.c$//' |

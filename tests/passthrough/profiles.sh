@@ -3,12 +3,13 @@
 # (tests/stubverbs/profile.c): what a Consumer sees is the same. test_quick is not among them, as it
 # only counts paths. On lossy devices test_shortage is left out: without memory for the id that
 # would repeat a lost message, it stays lost; nor can it run under ThreadSanitizer. PROFILES
-# in the environment: these only.
+# in the environment: these, or all, as ./check --full has it.
 tests=$top_builddir/tests/passthrough
 programs="test_cm test_devices test_events test_deferred test_extensions test_guard test_limits
 	test_open test_refusals test_srq test_windows"
-profiles=${PROFILES:-"mlx5 mlx5-silent irdma
-	lossy-req lossy-rep lossy-rtu lossy-rej lossy-dreq lossy-drep"}
+all="mlx5 mlx5-silent irdma lossy-req lossy-rep lossy-rtu lossy-rej lossy-dreq lossy-drep"
+profiles=${PROFILES:-mlx5-silent irdma lossy-rtu}
+[ "$profiles" != all ] || profiles=$all
 n=0
 
 # runs PROFILE: the programs that it has
