@@ -101,7 +101,7 @@ uint32_t emu_stalled_resume(struct emu_world *w)
 
 /* ---- connections without an end, and requests for one without an answer ---- */
 
-/* Events of the queue and of inboxes: they run when they are due, and need no replacement. */
+/* Events of the queue, of inboxes and of holds: they run when it is time. */
 struct queued {
 	uint8_t request[EMU_MARKS(EMU_CONNS)]; /* a connection's request or reply */
 	uint8_t end[EMU_MARKS(EMU_QPS)];       /* the end of a QP's connection */
@@ -132,6 +132,28 @@ static void queued_inbox(struct emu_world *w, uint16_t process, struct queued *q
 			queued_event(w, &message->event, queued);
 }
 
+static void queued_held(struct emu_world *w, emu_ref ref, struct queued *queued)
+{
+	while (ref && emu_go_on(w)) {
+		const struct emu_held *held = emu_at(w, ref);
+
+		queued_event(w, &held->event, queued);
+		ref = held->next;
+	}
+}
+
+static void queued_all(struct emu_world *w, struct queued *queued)
+{
+	const struct emu_fabric *fab = w->fab;
+
+	for (uint32_t i = 0; i < emu_events(fab); i++)
+		queued_event(w, &fab->heap[i], queued);
+	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
+		queued_inbox(w, i, queued);
+	for (uint32_t i = 1; i <= EMU_HIGH(fab, links, link); i++)
+		queued_held(w, fab->link[i].held, queued);
+}
+
 static void refuse_lost_requests(struct emu_world *w, const struct queued *queued)
 {
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, conns, conn); i++) {
@@ -144,11 +166,12 @@ static void refuse_lost_requests(struct emu_world *w, const struct queued *queue
 	}
 }
 
+/* One whose end a rule lost is to know nothing of it: it is half-open, as without the death. */
 static bool is_orphan(struct emu_world *w, const struct emu_qp *qp)
 {
 	bool connected = emu_qp_running(qp) || (qp->state == EMU_QP_CONNECTING && qp->peer);
 
-	return qp->head.live && connected && !qp->numbered &&
+	return qp->head.live && connected && !qp->numbered && !qp->half_open &&
 	       emu_qp_at(w, qp->peer)->epoch != qp->peer_epoch;
 }
 
@@ -156,10 +179,7 @@ void emu_stalled_end(struct emu_world *w)
 {
 	struct queued queued = { .request = { 0 } };
 
-	for (uint32_t i = 0; i < emu_events(w->fab); i++)
-		queued_event(w, &w->fab->heap[i], &queued);
-	for (uint16_t i = 1; i <= EMU_PROCESSES; i++)
-		queued_inbox(w, i, &queued);
+	queued_all(w, &queued);
 	refuse_lost_requests(w, &queued);
 	for (uint32_t i = 1; i <= EMU_HIGH(w->fab, qps, qp); i++) {
 		struct emu_qp *qp = &w->fab->qp[i];

@@ -19,7 +19,8 @@ uint32_t emu_stalled_resume(struct emu_world *w);
 
 /*
  * After the dead process has been cleaned up: break each connection whose other end is gone, and
- * refuse each request for one that nothing answers, if no event is queued that will do so.
+ * refuse each request for one that nothing answers, if no event is queued or held that will do so.
+ * A connection whose end a fault has lost stays as it is.
  */
 void emu_stalled_end(struct emu_world *w);
 

@@ -149,7 +149,7 @@ own() {
 	[ $? = 1 ] && [ ! -s missing ]
 }
 
-echo 1..36
+echo 1..38
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -189,6 +189,11 @@ killed() {
 	grep '^9000 client-emu0 packet to=server-emu0.ep1 op=TERMINATE$' killed
 }
 holds "one is killed with the lock of the fabric; its peer is told a latency later" killed
+script 'fault link client>server drop opcode=DISCONNECT' 'fault kill third at 20ms'
+holds "the end of a connection is lost, then another program dies; it stays lost" stuck lost -- \
+	--node server "$server" 3 + --node client "$client" 198.18.0.1 5 + \
+	--node third "$server" 1
+holds "its other end is connected as before" told 1 'fed by server-emu0.ep1 (CONNECTED)'
 script 'fault event ESTABLISHED actor=client lose'
 holds "an event is lost in one; both wait forever" stuck silent -- \
 	--node server "$rpc" server emu0 1 + \

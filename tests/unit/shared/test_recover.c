@@ -234,6 +234,30 @@ START_TEST(Q6_no_timer_runs_without_a_request_or_without_a_peer)
 }
 END_TEST
 
+/* The end of a connection comes when the link lets it go, and another one would come sooner. */
+START_TEST(a_connection_whose_end_a_link_holds_gets_no_other)
+{
+	struct emu_fabric *fab = world->fab;
+	emu_ref ref = emu_pool_alloc(world, sizeof(struct emu_held));
+
+	ck_assert_uint_ne(ref, 0);
+	connect_qps();
+	fab->qp[SENDER].state = EMU_QP_IDLE;
+	fab->qp[RECEIVER].peer_epoch = EPOCH;
+	*(struct emu_held *)emu_at(world, ref) = (struct emu_held){
+		.event = { .order = EMU_EV_DISCONNECT, .qp = RECEIVER, .epoch = EPOCH + RECEIVER },
+	};
+	fab->links.high = 1;
+	fab->link[1].held = _i ? ref : 0;
+	emu_stalled_end(world);
+	ck_assert_uint_eq(fab->events, !_i);
+	fab->link[1].held = 0;
+	fab->links.high = 0;
+	emu_pool_free(fab, ref, sizeof(struct emu_held));
+	forget_qps();
+}
+END_TEST
+
 static bool is_queued(uint32_t index)
 {
 	for (uint32_t i = 0; i < world->fab->events; i++)
@@ -344,6 +368,7 @@ static void fill(Suite *suite)
 			    Q6_packets_of_an_event_stay_when_the_process_dies_later_in_the_section,
 			    0, 2);
 	tcase_add_test(tcase, Q6_a_request_whose_timer_was_lost_gets_another);
+	tcase_add_loop_test(tcase, a_connection_whose_end_a_link_holds_gets_no_other, 0, 2);
 	tcase_add_test(tcase, Q6_no_timer_runs_without_a_request_or_without_a_peer);
 	tcase_add_loop_test(tcase, a_queue_that_cannot_be_fails_the_adapters_of_every_process, 0,
 			    COUNT(places));

@@ -456,18 +456,19 @@ START_TEST(a_connection_whose_peer_is_gone_breaks)
 {
 	static const struct {
 		uint8_t state;
-		bool live, numbered;
+		bool live, numbered, lost;
 		uint32_t peer_epoch;
 		bool breaks;
 	} rows[] = {
-		{ EMU_QP_CONNECTED, true, false, EPOCH, true },
-		{ EMU_QP_DRAINING, true, false, EPOCH, true },
-		{ EMU_QP_CONNECTING, true, false, EPOCH, true },
-		{ EMU_QP_CONNECTED, true, false, EPOCH + SENDER, false },
-		{ EMU_QP_CONNECTED, true, true, EPOCH, false },
-		{ EMU_QP_CONNECTED, false, false, EPOCH, false },
-		{ EMU_QP_IDLE, true, false, EPOCH, false },
-		{ EMU_QP_ERROR, true, false, EPOCH, false },
+		{ EMU_QP_CONNECTED, true, false, false, EPOCH, true },
+		{ EMU_QP_DRAINING, true, false, false, EPOCH, true },
+		{ EMU_QP_CONNECTING, true, false, false, EPOCH, true },
+		{ EMU_QP_CONNECTED, true, false, true, EPOCH, false },
+		{ EMU_QP_CONNECTED, true, false, false, EPOCH + SENDER, false },
+		{ EMU_QP_CONNECTED, true, true, false, EPOCH, false },
+		{ EMU_QP_CONNECTED, false, false, false, EPOCH, false },
+		{ EMU_QP_IDLE, true, false, false, EPOCH, false },
+		{ EMU_QP_ERROR, true, false, false, EPOCH, false },
 	};
 	struct emu_qp *qp = &fab->qp[RECEIVER];
 
@@ -476,6 +477,7 @@ START_TEST(a_connection_whose_peer_is_gone_breaks)
 	qp->state = rows[_i].state;
 	qp->head.live = rows[_i].live;
 	qp->numbered = rows[_i].numbered;
+	qp->half_open = rows[_i].lost;
 	qp->peer_epoch = rows[_i].peer_epoch;
 	emu_stalled_end(world);
 	ck_assert_uint_eq(fab->events, rows[_i].breaks);
@@ -531,7 +533,7 @@ static void fill(Suite *suite)
 	tcase_add_test(tcase, messages_of_the_event_leave_the_inbox_and_others_stay);
 	tcase_add_loop_test(tcase, a_process_with_a_message_is_woken_and_in_lockstep_no_other, 0,
 			    2);
-	tcase_add_loop_test(tcase, a_connection_whose_peer_is_gone_breaks, 0, 8);
+	tcase_add_loop_test(tcase, a_connection_whose_peer_is_gone_breaks, 0, 9);
 	tcase_add_loop_test(tcase, a_connection_whose_end_is_queued_breaks_no_sooner, 0, 6);
 	suite_add_tcase(suite, tcase);
 }
