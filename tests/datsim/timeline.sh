@@ -31,7 +31,7 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..71
+echo 1..72
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
@@ -161,6 +161,22 @@ holds "--color=never does not" sh -c "! '$datsim' show --color=never pieces.trac
 expect 2 "no EP or QP is called \"ep9\" in this trace; there are: client.ep1, server.ep1" \
 	show --ep ep9 programs.trace
 expect 2 'no program is called "emu"' show --program emu programs.trace
+# What becomes of an object without a call for it.
+{
+	printf 'libdat trace 1\n0 server-emu0.listen1 rdma_listen port=7\n'
+	printf '1 client-emu0.id1 free\n1 server-emu0.listen1 free\n2 client-emu0.cr1 create\n'
+	printf '2 client-emu0.cr1 free\n3 server-emu0.evd1 overflow\n3 server-emu0.cq1 overflow\n'
+	printf '4 client-emu0.qp1 unfinished qpn=17 requests=2\n4 client-emu0.qp1 path mtu=1024\n'
+	printf '5 client-emu0>server-emu0 set latency_ns=700\n# end lines=10\n'
+} > "$scratch/ends.trace"
+words() {
+	LC_ALL=C "$datsim" show --all --width 200 "$scratch/ends.trace" |
+		sed '1,3d; s/^ *[0-9.]* *//' > "$scratch/words"
+	printf '%s\n' 'id1 is connected no more' 'listen1 listens no more' 'cr1 arrives' \
+		'cr1 ends' 'evd1 overflows' 'cq1 overflows' 'qp1 is destroyed, unfinished: 2' \
+		'qp1 has a path: mtu=1024' 'client>server: latency_ns=700' | diff - "$scratch/words"
+}
+holds "what becomes of an object without a call is told in words" words
 # What ./demo shows a stranger, on a terminal of 80 columns.
 story() {
 	env TERM=dumb LC_ALL=C script -qec "stty cols 80; sh '$here/../../tools/demo.sh' '$top'" \

@@ -152,7 +152,7 @@ static void fail_cell(const struct timeline *timeline, const struct trace_line *
 }
 
 /* A hold or a release of a link (emu0>emu1) or of a message of an EP. */
-static void hold_cell(const struct timeline *timeline, const struct trace_line *line,
+static void link_cell(const struct timeline *timeline, const struct trace_line *line,
 		      struct row *row)
 {
 	struct text *text = &row->cells[COLUMN_WIRE];
@@ -170,8 +170,13 @@ static void hold_cell(const struct timeline *timeline, const struct trace_line *
 		text_span(text, name_of(timeline, line->object));
 	}
 	add_message(text, line);
-	text_add(text, span_is(line->verb, "hold") ? " held" : " released");
 	row->alone = true;
+	if (!span_is(line->verb, "set")) {
+		text_add(text, span_is(line->verb, "hold") ? " held" : " released");
+		return;
+	}
+	text_add(text, ": ");
+	text_span(text, line->rest);
 }
 
 /* ---- completions and events ---- */
@@ -234,6 +239,45 @@ static void trigger_cell(const struct timeline *timeline, const struct trace_lin
 	text_span(text, object);
 }
 
+/* What becomes of an object without a call of the program for it. */
+static bool object_cell(const struct timeline *timeline, const struct trace_line *line,
+			struct row *row)
+{
+	static const struct {
+		const char *kind, *verb, *words;
+		bool alarm;
+	} words[] = {
+		{ ".cr", "create", "arrives", false },
+		{ ".cr", "free", "ends", false },
+		{ ".id", "free", "is connected no more", false },
+		{ ".listen", "free", "listens no more", false },
+		{ ".evd", "overflow", "overflows", true },
+		{ ".cq", "overflow", "overflows", true },
+		{ ".qp", "unfinished", "is destroyed, unfinished:", true },
+		{ ".qp", "path", "has a path:", false },
+	};
+	struct text *text = &row->cells[COLUMN_EVENT];
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(words) && !(is_kind(line->object, words[i].kind) &&
+					  span_is(line->verb, words[i].verb)))
+		i++;
+	if (i == ARRAY_SIZE(words))
+		return false;
+	text_span(text, name_of(timeline, line->object));
+	text_add(text, " %s", words[i].words);
+	row->alarm = words[i].alarm;
+	row->alone = true;
+	if (span_is(line->verb, "unfinished")) {
+		text_add(text, " ");
+		text_span(text, trace_value(line, "requests"));
+	} else if (span_is(line->verb, "path")) {
+		text_add(text, " ");
+		text_span(text, line->rest);
+	}
+	return true;
+}
+
 /* Lines that show what they say. */
 static void plain_cell(const struct timeline *timeline, const struct trace_line *line,
 		       struct row *row)
@@ -276,8 +320,9 @@ static bool nic_cells(struct timeline *timeline, const struct trace_line *line, 
 		complete_cell(timeline, line, row);
 	else if (span_is(line->verb, "event"))
 		event_cell(timeline, line, row);
-	else if (span_is(line->verb, "hold") || span_is(line->verb, "release"))
-		hold_cell(timeline, line, row);
+	else if (span_is(line->verb, "hold") || span_is(line->verb, "release") ||
+		 span_is(line->verb, "set"))
+		link_cell(timeline, line, row);
 	else if (span_is(line->verb, "trigger"))
 		trigger_cell(timeline, line, row);
 	else if (call_cells(timeline, line, row))
@@ -285,7 +330,7 @@ static bool nic_cells(struct timeline *timeline, const struct trace_line *line, 
 	else if (span_is(line->verb, "state"))
 		state_cell(timeline, line, row);
 	else
-		return false;
+		return object_cell(timeline, line, row);
 	return true;
 }
 
