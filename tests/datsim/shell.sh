@@ -53,7 +53,7 @@ pages_agree() {
 	[ "$(wc -l < said)" -eq "$(grep -c '^help dat_' script)" ]
 }
 
-echo 1..50
+echo 1..51
 holds "it ends well" [ $status -eq 0 ]
 shows "help lists the commands" 'forget the last line'
 shows "set-up is one word" '^ready$'
@@ -109,10 +109,14 @@ offers "the word behind it" 'for i' 'in'
 offers "what happens to packets of a link" 'fault link a>b' 'drop loss corrupt delay reorder
 duplicate rnr nak down up dead count jitter optional opcode part nth every after times probability
 from until'
-offers "events of a fault" 'fault event' 'DTO_COMPLETION RMR_BIND_COMPLETION CONNECTION_REQUEST
-ESTABLISHED PEER_REJECTED NON_PEER_REJECTED ACCEPT_COMPLETION_ERROR DISCONNECTED BROKEN TIMED_OUT
-UNREACHABLE EVD_OVERFLOW IA_CATASTROPHIC EP_BROKEN PROVIDER_INTERNAL_ERROR SRQ_LOW_WATERMARK
-EP_SOFT_HIGH_WATERMARK SOFTWARE'
+offers "events of a fault that an adapter sends" 'fault event' 'CONNECTION_REQUEST ESTABLISHED
+PEER_REJECTED NON_PEER_REJECTED ACCEPT_COMPLETION_ERROR DISCONNECTED BROKEN TIMED_OUT UNREACHABLE
+EP_BROKEN PROVIDER_INTERNAL_ERROR SRQ_LOW_WATERMARK EP_SOFT_HIGH_WATERMARK'
+offers "calls that an adapter can make fail" 'fault call' 'post dat_pz_create dat_lmr_create
+dat_rmr_create dat_rmr_bind dat_evd_create dat_evd_resize dat_srq_create dat_srq_resize
+dat_srq_post_recv dat_ep_create dat_ep_create_with_srq dat_ep_modify dat_ep_connect
+dat_ep_dup_connect dat_ep_post_send dat_ep_post_recv dat_ep_post_rdma_read dat_ep_post_rdma_write
+dat_psp_create dat_psp_create_any dat_rsp_create dat_cr_accept dat_cr_handoff'
 offers "what happens to an event" 'fault event BROKEN' 'lose delay count optional ep actor nth
 every after times probability from until'
 offers "what happens to a completion" 'fault completion' 'status overflow delay count optional op

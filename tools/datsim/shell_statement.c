@@ -134,6 +134,14 @@ static const struct {
 	{ "notification", FAULT_EVENT },    { "qp", FAULT_PACKET },
 };
 
+static void offer_event(void *context, const char *name)
+{
+	uint64_t event;
+
+	if (group_find(GROUP_EVENT, name, (int)strlen(name), &event) && fault_takes_event(event))
+		complete_offer_name(context, name);
+}
+
 /* Past what the fault acts on. NULL: it is not complete, and was offered. */
 static const struct token *after_subject(struct completion *c, const struct token *kind)
 {
@@ -150,9 +158,9 @@ static const struct token *after_subject(struct completion *c, const struct toke
 			       : NULL;
 	}
 	if (token_is(kind, "call") && here)
-		complete_offer_calls(c);
+		fault_callees_each(complete_offer_name, c->words);
 	else if (token_is(kind, "event") && here)
-		group_each(GROUP_EVENT, complete_offer_name, c->words);
+		group_each(GROUP_EVENT, offer_event, c->words);
 	else if (token_is(kind, "adapter") && here)
 		complete_offer_actors(c);
 	else if (!token_is(kind, "call") && !token_is(kind, "event") && !token_is(kind, "adapter"))

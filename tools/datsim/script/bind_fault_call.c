@@ -86,8 +86,41 @@ static bool bind_callee(struct binder *binder, struct fault *fault)
 	return false;
 }
 
+void fault_callees_each(void (*each)(void *context, const char *name), void *context)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		each(context, calls[i].call);
+}
+
+/* Why no fault takes this event. NULL: one can. */
+static const char *why_no_event(DAT_EVENT_NUMBER event)
+{
+	switch ((int)event) {
+	case DAT_DTO_COMPLETION_EVENT:
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		return "expected an event other than a completion: write \"fault "
+		       "completion\"%s%s";
+	case DAT_SOFTWARE_EVENT:
+	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
+	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
+		return "expected an event that an adapter sends; this one comes from the "
+		       "library%s%s";
+	default:
+		return NULL;
+	}
+}
+
+bool fault_takes_event(uint64_t event)
+{
+	return !why_no_event((DAT_EVENT_NUMBER)event);
+}
+
 static bool bind_event_number(struct binder *binder, struct fault *fault)
 {
+	const char *why;
+
 	if (!fault->subject) {
 		fault->call.event = DAT_SIM_NOTIFICATION;
 		return true;
@@ -101,24 +134,8 @@ static bool bind_event_number(struct binder *binder, struct fault *fault)
 	if (!bind_number(binder, fault->subject, GROUP_EVENT))
 		return false;
 	fault->call.event = (DAT_EVENT_NUMBER)fault->subject->number;
-	switch ((int)fault->call.event) {
-	case DAT_DTO_COMPLETION_EVENT:
-	case DAT_RMR_BIND_COMPLETION_EVENT:
-		return refuse_fault(
-			binder, fault->subject->at,
-			"expected an event other than a completion: write \"fault completion\"%s%s",
-			"", "");
-	case DAT_SOFTWARE_EVENT:
-	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
-	case DAT_ASYNC_ERROR_IA_CATASTROPHIC:
-		return refuse_fault(
-			binder, fault->subject->at,
-			"expected an event that an adapter sends; this one comes from the "
-			"library%s%s",
-			"", "");
-	default:
-		return true;
-	}
+	why = why_no_event(fault->call.event);
+	return !why || refuse_fault(binder, fault->subject->at, why, "", "");
 }
 
 static bool bind_subject(struct binder *binder, struct fault *fault)

@@ -26,6 +26,10 @@ struct fault_takes {
 	const char *const *keys;
 };
 extern const struct fault_takes fault_takes[];
+/* bind_fault_call.c: each call that a fault line can name, and "post" for all that post. */
+void fault_callees_each(void (*each)(void *context, const char *name), void *context);
+/* Can a fault line name this event? */
+bool fault_takes_event(uint64_t event);
 
 /* What happens to packets. */
 enum operand {
