@@ -72,6 +72,33 @@ START_TEST(each_line_is_counted_once)
 }
 END_TEST
 
+/* A search for the largest size is no failure; a single refusal, and one on another device, is. */
+START_TEST(calls_that_ask_what_there_is_are_probes)
+{
+	ck_assert(read_lines("0 emu0.qp1 create type=RC qpn=17 send=cq1 recv=cq1\n"
+			     "0 emu0.qp1 free\n"
+			     "0 emu0 refuse call=ibv_create_qp error=EINVAL\n"
+			     "0 emu0 refuse call=ibv_create_qp error=EINVAL\n"
+			     "0 emu0 refuse call=ibv_create_qp_ex error=EINVAL\n"
+			     "0 emu0 refuse call=ibv_create_srq error=EINVAL\n"
+			     "0 emu1.qp1 create type=RC qpn=18 send=cq1 recv=cq1\n"
+			     "0 emu1.qp1 ibv_query_qp state=RESET\n"
+			     "0 emu1.qp1 free\n"
+			     "0 emu1 refuse call=ibv_create_qp error=EINVAL\n"
+			     "0 emu0.qp2 refuse call=ibv_query_ece error=EOPNOTSUPP\n"
+			     "0 emu0.qp2 refuse call=ibv_modify_qp error=EINVAL\n"
+			     "0 emu0.qp2 refuse call=ibv_create_=x error=EINVAL\n"
+			     "0 emu0.qp2 refuse error=ENOMEM\n"));
+	account.whole = true;
+	expect_print("| simulated  0.000 us of virtual time\n"
+		     "| packets    0 arrived, 0 bytes, 0 lost\n"
+		     "| events     none\n"
+		     "| refused    ibv_modify_qp, , ibv_create_srq, ibv_create_qp, x\n"
+		     "| probed     ibv_query_ece, 2 ibv_create_qp, ibv_create_qp_ex\n"
+		     "| left       nothing\n");
+}
+END_TEST
+
 /* So many objects of one device, each with a letter. */
 static void make_left(char *lines, size_t size, int n, const char *at)
 {
@@ -207,6 +234,7 @@ END_TEST
 static void fill(Suite *suite)
 {
 	unit_add(suite, each_line_is_counted_once, 1, NULL);
+	unit_add(suite, calls_that_ask_what_there_is_are_probes, 1, NULL);
 	unit_add(suite, eight_names_stand_in_a_line, 3, NULL);
 	unit_add(suite, each_node_has_a_line_of_what_it_left, 1, NULL);
 	unit_add(suite, a_trace_that_is_cut_says_so, 1, NULL);

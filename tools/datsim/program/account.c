@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/datsim/show/show.h"
 #include "tools/datsim/show/trace_fault.h"
 
 #define SHOWN_MOST 8 /* names listed in one line */
@@ -125,6 +126,67 @@ static void read_note(struct account *account, const struct trace_line *line)
 	tally_add(&account->apart, node, 1);
 }
 
+/* ---- refusals ---- */
+
+static const char maker[] = "ibv_create_";
+
+/*
+ * A program asks what an adapter can do by calls, which may be refused: what the adapter does not
+ * have at all, and objects that are larger than it makes them, if the program makes others of the
+ * kind on the same adapter and frees them at once, to find the largest size.
+ */
+static void add_refusal(struct account *account, const struct trace_line *line)
+{
+	struct span call = trace_value(line, "call"), error = trace_value(line, "error");
+	struct span what = { line->object.s, 0 };
+
+	if (span_is(error, "EOPNOTSUPP") || span_is(error, "ENOSYS")) {
+		tally_add(&account->probes, call, 1);
+	} else if (span_starts(call, maker)) {
+		what.length = (size_t)(call.s + call.length - what.s);
+		tally_add(&account->creations, what, 1);
+	} else {
+		tally_add(&account->refusals, call, 1);
+	}
+}
+
+static void follow_trial(struct account *account, const struct trace_line *line)
+{
+	struct span kind = line->object;
+
+	if (span_is(line->verb, "free") && span_equal(line->object, account->made)) {
+		while (kind.length && kind.s[kind.length - 1] >= '0' &&
+		       kind.s[kind.length - 1] <= '9')
+			kind.length--;
+		tally_add(&account->trials, kind, 1);
+	}
+	account->made = (struct span){ "", 0 };
+	if (span_is(line->verb, "create"))
+		account->made = line->object;
+}
+
+static void settle_creation(struct account *account, const struct tally *creation)
+{
+	const char *end = creation->what.s + creation->what.length;
+	struct span call = { end, 0 }, kind;
+	struct text trial = { 0 };
+
+	while (call.s > creation->what.s && call.s[-1] != '=')
+		call.s--;
+	call.length = (size_t)(end - call.s);
+	kind = strip_prefix(call, maker);
+	if (kind.length > 3 && !memcmp(end - 3, "_ex", 3))
+		kind.length -= 3;
+	text_append(&trial, creation->what.s, strcspn(creation->what.s, " "));
+	text_add(&trial, ".");
+	text_span(&trial, kind);
+	if (tally_find(&account->trials, (struct span){ text_of(&trial), trial.length }))
+		tally_add(&account->probes, call, creation->times);
+	else
+		tally_add(&account->refusals, call, creation->times);
+	text_free(&trial);
+}
+
 /* ---- lines ---- */
 
 static bool is_loss(const struct trace_line *line)
@@ -135,7 +197,7 @@ static bool is_loss(const struct trace_line *line)
 }
 
 /* "server" of "server-emu0.ia1", an object on a shared fabric; empty on a private one. */
-static struct span node_of(struct span object)
+static struct span line_node(struct span object)
 {
 	struct span node = { object.s, 0 };
 	size_t i;
@@ -152,9 +214,10 @@ static struct span node_of(struct span object)
 
 static void add_line(struct account *account, const struct trace_line *line)
 {
-	struct span status = trace_value(line, "status"), node = node_of(line->object);
+	struct span status = trace_value(line, "status"), node = line_node(line->object);
 
 	account->ns = line->ns;
+	follow_trial(account, line);
 	if (node.length)
 		tally_add(&account->nodes, node, 1);
 	account->opened |= !span_is(line->verb, "rule") && !span_is(line->verb, "note") &&
@@ -186,7 +249,7 @@ static void add_line(struct account *account, const struct trace_line *line)
 	} else if (span_is(line->verb, "overflow")) {
 		tally_add(&account->overflows, line->object, 1);
 	} else if (span_is(line->verb, "refuse")) {
-		tally_add(&account->refusals, trace_value(line, "call"), 1);
+		add_refusal(account, line);
 	} else if (span_is(line->verb, "create")) {
 		tally_add(&account->left, line->object, 1);
 	} else if (span_is(line->verb, "free")) {
@@ -199,14 +262,18 @@ bool account_read(struct account *account, const char *name, const char *text, s
 {
 	struct trace_reader reader;
 	struct trace_line line;
+	size_t i;
 	bool good;
 
 	memset(account, 0, sizeof(*account));
+	account->made = (struct span){ "", 0 };
 	account->trace = (struct span){ text, length };
 	good = trace_open(&reader, name, text, length);
 	if (good) {
 		while (trace_next(&reader, &line))
 			add_line(account, &line);
+		for (i = 0; i < account->creations.count; i++)
+			settle_creation(account, &account->creations.list[i]);
 		account->whole = reader.ended;
 		account->torn = reader.torn;
 		good = !reader.error.length;
@@ -259,7 +326,7 @@ static void print_left_by(const struct account *account, struct span node, struc
 	size_t i;
 
 	for (i = 0; i < account->left.count; i++) {
-		struct span of = node_of(account->left.list[i].what);
+		struct span of = line_node(account->left.list[i].what);
 
 		if (!node.length || (of.length == node.length && !memcmp(of.s, node.s, of.length)))
 			tally_add(&some, account->left.list[i].what, 1);
@@ -297,6 +364,8 @@ void account_print(const struct account *account, struct text *text, const char 
 		print_tallies(text, indent, "overflow", &account->overflows, "");
 	if (account->refusals.count)
 		print_tallies(text, indent, "refused", &account->refusals, "");
+	if (account->probes.count)
+		print_tallies(text, indent, "probed", &account->probes, "");
 	print_left(account, text, indent);
 	if (account->full)
 		text_add(text,
@@ -316,6 +385,9 @@ void account_free(struct account *account)
 	free(account->statuses.list);
 	free(account->overflows.list);
 	free(account->refusals.list);
+	free(account->probes.list);
+	free(account->creations.list);
+	free(account->trials.list);
 	free(account->left.list);
 	watch_free(&account->watch);
 	free(account->nodes.list);

@@ -36,6 +36,10 @@ struct account {
 	struct tallies statuses;  /* statuses of failed work requests */
 	struct tallies overflows; /* EVDs that lost an event for want of room */
 	struct tallies refusals;  /* calls that failed */
+	struct tallies probes;    /* of those, what only asked what an adapter can do */
+	struct tallies creations; /* "emu0 refuse call=ibv_create_qp": either, until all is read */
+	struct tallies trials;    /* "emu0.qp": objects that were freed as soon as they were made */
+	struct span made;         /* the object of the line before, if that made it */
 	struct tallies left;      /* objects that were made and never freed */
 	struct watch watch;       /* requests that never complete, and violations */
 	struct tallies nodes; /* nodes of a shared fabric, by the objects that lines are about */

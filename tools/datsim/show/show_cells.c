@@ -259,8 +259,8 @@ static bool object_cell(const struct timeline *timeline, const struct trace_line
 	struct text *text = &row->cells[COLUMN_EVENT];
 	size_t i = 0;
 
-	while (i < ARRAY_SIZE(words) && !(is_kind(line->object, words[i].kind) &&
-					  span_is(line->verb, words[i].verb)))
+	while (i < ARRAY_SIZE(words) &&
+	       !(is_kind(line->object, words[i].kind) && span_is(line->verb, words[i].verb)))
 		i++;
 	if (i == ARRAY_SIZE(words))
 		return false;
