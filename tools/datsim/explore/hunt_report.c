@@ -14,6 +14,7 @@
 
 #define ERRORS_READ  16384 /* bytes at the end of its standard error output */
 #define ERRORS_SHOWN 2000  /* the same, printed */
+#define ERRORS_MOST  6000  /* printed, from a sanitizer's report on */
 #define CONFIRMED_BY 3     /* runs in processes of their own */
 #define NAMES_MOST   60    /* bytes of the names of several programs in that of a file */
 
@@ -108,14 +109,45 @@ static void read_errors(int fd, struct text *said)
 	text_append(said, last, n > 0 ? (size_t)n : 0);
 }
 
+/*
+ * The first of the bytes that are shown: those at the end, or if the report of a sanitizer begins
+ * before them, its first line, which names the mistake.
+ */
+static const char *errors_begin(const char *said, size_t length)
+{
+	const char *last = said + (length > ERRORS_SHOWN ? length - ERRORS_SHOWN : 0);
+	const char *report = strstr(said, "Sanitizer: ");
+
+	if (!report || report >= last)
+		return last;
+	while (report > said && report[-1] != '\n')
+		report--;
+	return report;
+}
+
+/* Behind the bytes of shadow memory that AddressSanitizer prints, with their legend. */
+static const char *behind_shadow(const char *line)
+{
+	const char *end = line;
+
+	if (strncmp(line, "Shadow bytes around", strlen("Shadow bytes around")) != 0)
+		return line;
+	while (*end && strncmp(end, "==", 2) != 0) {
+		end = strchrnul(end, '\n');
+		end += *end == '\n';
+	}
+	return end;
+}
+
 /* Print them, except what the sections below the timeline tell. False: there was nothing. */
 static bool print_errors(const char *said, size_t length, bool told)
 {
-	const char *line = said + (length > ERRORS_SHOWN ? length - ERRORS_SHOWN : 0), *end;
+	const char *line = errors_begin(said, length), *end;
+	const char *most = line + (length > ERRORS_MOST ? ERRORS_MOST : length);
 	struct text text = { 0 };
 	bool any;
 
-	for (; *line; line = *end ? end + 1 : end) {
+	for (; *line && line < most; line = behind_shadow(*end ? end + 1 : end)) {
 		end = strchrnul(line, '\n');
 		if (told && (story_tells(line) || !strncmp(line, deadlock, strlen(deadlock))))
 			continue;
