@@ -1,7 +1,7 @@
 #!/bin/sh
-# datsim explore of several programs in lockstep: it finds planted bugs, by faults and by the order
-# of turns alone, its replays fail alike, and it reports nothing about the same pairs without the
-# bug. RUNS: schedules of each correct pair; AGAIN: replays.
+# datsim explore of several programs in lockstep: it finds planted bugs, by faults, by the order of
+# turns alone, and by both together; its replays fail alike, and it reports nothing about the same
+# pairs without the bug. RUNS: schedules of each correct pair; AGAIN: replays.
 # Programs start much sooner where the fabric's file is in memory.
 if [ -w /dev/shm ]; then
 	TMPDIR=/dev/shm
@@ -9,6 +9,8 @@ if [ -w /dev/shm ]; then
 fi
 . "$(dirname "$0")/begin.sh"
 planted=$top/tests/planted/pairs
+where=$planted
+src=$here/../..
 behaves=$top/tests/datsim/behaves
 hostile=$top/tests/planted/hostile
 needs "$planted/grants"
@@ -30,11 +32,11 @@ cd "$scratch" || exit 99
 ulimit -c 0
 unset UBSAN_OPTIONS
 runs=${RUNS:-10}
-tests=92
+tests=104
 # Programs start slowly then, and each of these starts a dozen of them, or more.
 if ${NM:-nm} "$datsim" | grep -q __asan_init; then
 	runs=${RUNS:-3}
-	tests=76
+	tests=88
 	slow=yes
 fi
 
@@ -70,7 +72,7 @@ explored() {
 	found=$2.shrunk.dsim
 	shift 2
 	# shellcheck disable=SC2086
-	expect "$code" "$says" explore --lockstep $options -- --node server "$planted/$name" serve \
+	expect "$code" "$says" explore --lockstep $options -- --node server "$where/$name" serve \
 		+ "$@"
 }
 
@@ -197,6 +199,78 @@ code=0
 options="-j 2 --runs $runs"
 says="$runs schedules of seed 1 hold"
 pair retry-fixed
+
+# It takes a packet that is sent again and a pause at a call, together.
+together() {
+	[ "$(wc -l < "$found")" -eq 2 ] && grep -qE '^fault link [^ ]+ (drop|corrupt) ' "$found" &&
+		grep -qE '^turn client call=[0-9]+ for=[0-9]+ns$' "$found"
+}
+without() {
+	grep -v "^$1 " "$found" > one.dsim
+	"$datsim" run --quiet --lockstep --script one.dsim -- --node server "$planted/deadline" \
+		serve + --node client "$planted/deadline" 0
+}
+options='--runs 60 --seed 32 --faults drop,corrupt'
+code=1
+says='server \+ client: schedule [0-9]+ of seed 32: client exits with 1'
+pair deadline
+holds "a lost packet and a pause at a call are all it takes" together
+holds "neither is enough alone" eval 'without fault && without turn'
+holds "it fails again in the same way" replays 1
+code=0
+options="-j 2 --runs $runs"
+says="$runs schedules of seed 1 hold"
+pair deadline-fixed
+options="$options --faults turns"
+pair deadline
+DATSIM_SEED=1 # then no schedule has turns
+export DATSIM_SEED
+options="-j 2 --runs $runs"
+pair deadline
+unset DATSIM_SEED
+
+# A record that is used after it was freed: AddressSanitizer sees it, nothing else does.
+watched_program() {
+	"${CC:-cc}" -fsanitize=address -I"$src" -I"$src/include" "$src/tests/planted/pair.c" \
+		"$src/tests/planted/pairs/meet.c" "$src/tests/planted/pairs/freed.c" \
+		-L"$top/.libs" -Wl,-rpath,"$top/.libs" -ldat -o freed > noise 2>&1 &&
+		./freed 2>&1 | grep -q 'expected serve'
+}
+freed() {
+	where=.
+	explored freed 'server+client' --node client ./freed "$1"
+	where=$planted
+}
+quoted() {
+	section 'it said' | sed -n 2p |
+		grep -q '^  ==[0-9]*==ERROR: AddressSanitizer: heap-use-after-free ' &&
+		section 'it said' | grep -q '^  freed by thread' &&
+		! section 'it said' | grep -q 'Shadow bytes'
+}
+if watched_program; then
+	asan_options=$ASAN_OPTIONS
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}symbolize=0 # starts sooner
+	export ASAN_OPTIONS
+	options='--runs 60 --seed 18 --faults drop'
+	code=1
+	says='server \+ client: schedule [0-9]+ of seed 18: client exits with 1'
+	freed 0
+	holds "the report has that of AddressSanitizer, from its first line on" quoted
+	holds "one lost packet is all it takes" only_line "$found" '^fault link .* drop .*$'
+	holds "it is used again in the same way" replays 1
+	code=0
+	options="-j 2 --runs $runs"
+	says="$runs schedules of seed 1 hold"
+	freed 1
+	ASAN_OPTIONS=$asan_options
+	[ "$asan_options" ] || unset ASAN_OPTIONS
+else
+	for i in 1 2 3 4 5; do
+		n=$((n + 1))
+		echo "ok $n - a pair that AddressSanitizer watches # SKIP it cannot be built"
+	done
+fi
+
 if [ -x "$planted/wakeup" ]; then
 	options='--runs 400 --faults turns'
 	code=1

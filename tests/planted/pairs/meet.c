@@ -79,3 +79,36 @@ void meet_left(struct end *end)
 
 	wait_event(end->connect, DAT_CONNECTION_EVENT_DISCONNECTED, &event);
 }
+
+/* The client may be gone meanwhile. */
+static int echo_one(struct end *end, DAT_EP_HANDLE ep, size_t bytes)
+{
+	DAT_EVENT event;
+	DAT_DTO_COMPLETION_EVENT_DATA *done = &event.event_data.dto_completion_event_data;
+	DAT_LMR_TRIPLET iov = { .lmr_context = end->context, .segment_length = bytes };
+
+	wait_event(end->recv, DAT_DTO_COMPLETION_EVENT, &event);
+	iov.virtual_address = (DAT_VADDR)(uintptr_t)(end->memory + bytes * done->user_cookie.as_64);
+	return done->status == DAT_DTO_SUCCESS &&
+	       dat_ep_post_send(ep, 1, &iov, done->user_cookie, DAT_COMPLETION_DEFAULT_FLAG) ==
+		       DAT_SUCCESS;
+}
+
+void meet_echo(int most, size_t bytes)
+{
+	static struct end end;
+	DAT_EP_HANDLE ep;
+	int number;
+
+	end_open(&end, "emu0", bytes * ((size_t)most + 1));
+	ep = end_ep(&end, most + 1, most);
+	/* One more than there are messages: it is flushed when the client is gone. */
+	for (int i = 0; i <= most; i++)
+		post_recv(&end, ep, bytes * (size_t)i, bytes, (DAT_UINT64)i);
+	meet_listen(&end);
+	meet_accept(&end, meet_client(&end, &number), ep);
+	while (echo_one(&end, ep, bytes))
+		;
+	check(dat_ia_close(end.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	free(end.memory);
+}

@@ -25,4 +25,7 @@ void meet_leave(struct end *end, DAT_EP_HANDLE ep);
 /* The server waits until one of its clients, whichever it is, has left. */
 void meet_left(struct end *end);
 
+/* A server that sends up to `most` messages back to its client, until that is gone. */
+void meet_echo(int most, size_t bytes);
+
 #endif
