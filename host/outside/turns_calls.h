@@ -12,7 +12,8 @@
 	X(read) X(readv) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(__read_chk) X(__recv_chk) \
 	X(__recvfrom_chk) X(accept) X(accept4) X(connect) \
 	X(eventfd_read) X(eventfd_write) X(open) X(open64) X(openat) X(openat64) \
-	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(fopen) X(fopen64) \
+	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2) X(creat) X(creat64) \
+	X(fopen) X(fopen64) X(freopen) X(freopen64) \
 	X(dprintf) X(vdprintf) X(__dprintf_chk) X(__vdprintf_chk) \
 	X(write) X(writev) X(send) X(sendto) X(sendmsg) X(sendmmsg) \
 	X(poll) X(ppoll) X(__poll_chk) X(__ppoll_chk) X(select) X(pselect) \

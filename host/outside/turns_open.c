@@ -170,6 +170,20 @@ DEFINE_OPEN(open64_2, "__open64_2", AT_FDCWD, O_LARGEFILE, const char *path, int
 DEFINE_OPEN(openat_2, "__openat_2", dir, 0, int dir, const char *path, int flags)
 DEFINE_OPEN(openat64_2, "__openat64_2", dir, O_LARGEFILE, int dir, const char *path, int flags)
 
+#define CREAT (O_WRONLY | O_CREAT | O_TRUNC)
+
+int turns_creat(const char *path, mode_t mode) __asm__("creat");
+int turns_creat(const char *path, mode_t mode)
+{
+	return open_in_turn(CALLER, AT_FDCWD, path, CREAT, mode);
+}
+
+int turns_creat64(const char *path, mode_t mode) __asm__("creat64");
+int turns_creat64(const char *path, mode_t mode)
+{
+	return open_in_turn(CALLER, AT_FDCWD, path, CREAT | O_LARGEFILE, mode);
+}
+
 /* ---- streams ---- */
 
 static int flags_of(const char *mode)
@@ -211,4 +225,48 @@ FILE *turns_fopen64(const char *path, const char *mode)
 {
 	return PROGRAM && is_opened_here(path, mode) ? open_stream(path, mode)
 						     : REAL(fopen64)(path, mode);
+}
+
+typedef FILE *reopen_function(const char *path, const char *mode, FILE *file);
+
+/*
+ * libc opens the FIFO itself. The other end was open at the same time as `fd`, but may be closed by
+ * now: a descriptor for both ends, which Linux opens at once, keeps libc from waiting for it again.
+ */
+static FILE *reopen_stream(reopen_function *reopen, const char *path, const char *mode, FILE *file)
+{
+	int fd = open_fifo(AT_FDCWD, path, flags_of(mode), 0666);
+	int both = fd < 0 ? -1 : REAL(openat)(AT_FDCWD, path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	file = reopen(path, mode, file);
+	if (both >= 0)
+		close_quietly(both);
+	if (fd >= 0)
+		close_quietly(fd);
+	return file;
+}
+
+/* The stream is closed first: what that writes, or ends, may be what others wait for. */
+static FILE *reopen_in_turn(const void *caller, reopen_function *reopen, const char *path,
+			    const char *mode, FILE *file)
+{
+	bool ours = turns_is_program(caller);
+
+	file = ours && path && is_opened_here(path, mode) ? reopen_stream(reopen, path, mode, file)
+							  : reopen(path, mode, file);
+	if (ours)
+		turns_tell(true);
+	return file;
+}
+
+reopen_function turns_freopen __asm__("freopen");
+FILE *turns_freopen(const char *path, const char *mode, FILE *file)
+{
+	return reopen_in_turn(CALLER, REAL(freopen), path, mode, file);
+}
+
+reopen_function turns_freopen64 __asm__("freopen64");
+FILE *turns_freopen64(const char *path, const char *mode, FILE *file)
+{
+	return reopen_in_turn(CALLER, REAL(freopen64), path, mode, file);
 }

@@ -385,6 +385,12 @@ static bool make_call(const char *name)
 	WAY(__open64_2, open_to_read, is_open(open64_fortified(fifo, O_WRONLY)))
 	WAY(__openat_2, write_and_leave, is_open(openat_fortified(AT_FDCWD, fifo, O_RDONLY)))
 	WAY(__openat64_2, open_to_read, is_open(openat64_fortified(AT_FDCWD, fifo, O_WRONLY)))
+	WAY(creat, open_to_read, is_open(creat(fifo, 0600)))
+	WAY(creat64, open_to_read, is_open(creat64(fifo, 0600)))
+	WAY(freopen, write_and_leave,
+	    (stream = freopen(fifo, "r", fopen("/dev/null", "r"))) && is_open(fileno(stream)))
+	WAY(freopen64, open_to_read,
+	    (stream = freopen64(fifo, "w", fopen("/dev/null", "r"))) && is_open(fileno(stream)))
 	WAY(fopen, open_to_write, (stream = fopen(fifo, "r")) && is_open(fileno(stream)))
 	WAY(fopen64, open_to_read, (stream = fopen64(fifo, "we")) && is_open(fileno(stream)))
 	WAY(dprintf, make_room, dprintf(wire[1], "%70000d", 7) == 70000)
