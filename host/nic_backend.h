@@ -108,11 +108,14 @@ struct nic_unlocked {
  */
 #define NIC_BOOK_PIDS       256
 #define NIC_BOOK_PIDS_FIRST 5000000 /* above each one that the kernel gives out */
+#define NIC_BOOK_TIDS       1000000
+#define NIC_BOOK_TIDS_FIRST (NIC_BOOK_PIDS_FIRST + NIC_BOOK_PIDS)
 #define NIC_BOOK_PORTS      4096
 #define NIC_BOOK_PORT_FIRST 61000 /* above those that the kernel gives out */
 
 struct nic_book {
 	uint32_t pids;                 /* entries given out so far */
+	uint32_t tids;                 /* ids of threads that are not the first of their process */
 	uint64_t pid[NIC_BOOK_PIDS];   /* the kernel's, as nic_book_word makes it; 0: it is gone */
 	uint64_t outside;              /* the parent, outside the world, that was asked for last */
 	uint32_t ports;                /* given out so far; the oldest are overwritten */

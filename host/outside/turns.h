@@ -7,21 +7,23 @@
  *
  * turns_calls.h lists what is covered. A process takes part from before its main until the kernel
  * has closed its last descriptor, and so do its children by fork and exec (turns_start.c). What it
- * sees of the machine is the same in each run: time, process ids, ports, random numbers. One that
- * joins later, with its first adapter, may have read the machine's clocks by then: the monotonic
- * ones go on from there. Those that only a shared library has read begin anew.
+ * sees of the machine is the same in each run: time, ids of processes and threads, ports, random
+ * numbers, names of temporary files. One that joins later, with its first adapter, may have read
+ * the machine's clocks by then: the monotonic ones go on from there. Those that only a shared
+ * library has read begin anew.
  *
  * Not covered: popen, getaddrinfo and other calls that libc makes inside itself, message queues and
- * semaphores of System V, record locks, signals of timers, processor time, ids of threads other
- * than the first, names that libc makes up (mkstemp, mkdtemp, tmpfile, tempnam), random numbers of
- * the processor (rdrand) and those that the kernel leaves in memory (AT_RANDOM), those of a stream
- * that is read by fscanf or without libc's lock (getc_unlocked, fread_unlocked), paths with a
- * process id below /proc, pipes with names (FIFOs) that are opened by creat or freopen, and system
- * calls that a program makes itself, by syscall() (but for those of turns_syscall.c) or in a static
- * program. A thread that blocks there is preempted, and the trace says in which call. The same goes
- * for semaphores and locks in memory that processes share. If printf, puts or putc
- * write to a pipe or socket by themselves, because the stream has no buffer or its buffer is full,
- * the reader wakes late: at the next flush, write or close.
+ * semaphores of System V, record locks, signals of timers, processor time, names that mktemp,
+ * tmpnam and tempnam make up, random numbers of the processor (rdrand) and those that the kernel
+ * leaves in memory (AT_RANDOM), those of a stream that is read by fscanf or without libc's lock
+ * (getc_unlocked, fread_unlocked), what /proc says of ids (paths with one, the links /proc/self and
+ * /proc/thread-self, the file status), ids of threads in calls of another process and in
+ * timer_create, prctl and syscall() (but for gettid, kill, tkill and tgkill), and system calls that
+ * a program makes itself, by syscall() (but for those of turns_syscall.c) or in a static program. A
+ * thread that blocks there is preempted, and the trace says in which call. The same goes for
+ * semaphores and locks in memory that processes share. If printf, puts or putc write to a pipe or
+ * socket by themselves, because the stream has no buffer or its buffer is full, the reader wakes
+ * late: at the next flush, write or close.
  * A call that waits for the turn is not interrupted by signals.
  *
  * Outside lockstep, before the process has joined a fabric, and for calls of libdat itself, each
@@ -158,6 +160,14 @@ pid_t turns_pid_meant(pid_t shown);
 /* The kernel may give the id to another process. */
 void turns_pid_gone(pid_t pid);
 
+/* ---- turns_tid.c ---- */
+
+/* The id of the calling thread as the program sees it. */
+pid_t turns_tid(void);
+pid_t turns_tid_meant(pid_t shown);
+/* The calling thread ends. */
+void turns_tid_gone(void *unused);
+
 /* ---- turns_port.c ---- */
 
 void turns_addr_shown(struct sockaddr *addr, socklen_t size);
@@ -172,6 +182,8 @@ bool turns_is_bound(int fd);
 /* ---- turns_random.c ---- */
 
 void turns_random(void *to, size_t n);
+/* For a name, from a sequence of its own: how many names are in use changes no other number. */
+uint64_t turns_random_name(void);
 /* Is it /dev/random or /dev/urandom? */
 bool turns_is_random(int fd);
 

@@ -37,7 +37,7 @@
 	X(close) X(shutdown) X(fflush) X(fclose) X(fwrite) X(fputs) \
 	X(sem_post) X(pthread_mutex_unlock) X(pthread_rwlock_unlock) X(pthread_spin_unlock) \
 	X(pthread_cond_signal) X(pthread_cond_broadcast) X(pthread_cancel) \
-	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue)
+	X(pthread_barrier_init) X(pthread_barrier_destroy) X(kill) X(killpg) X(sigqueue) X(tgkill)
 
 /* Processes and threads that it starts or ends take their places in the order of turns. */
 #define TURNS_STARTS(X) \
@@ -45,12 +45,15 @@
 	X(system) X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execlp) X(execle) \
 	X(fexecve) X(_exit) X(_Exit)
 
-/* What the program sees, or means, is virtual: time, process ids, ports, random numbers. */
+/* What the program sees, or means, is virtual: time, ids, ports, random numbers, names. */
 #define TURNS_SHOWS(X) \
 	X(clock_gettime) X(gettimeofday) X(time) X(timespec_get) \
 	X(timerfd_create) X(timerfd_settime) X(timerfd_gettime) \
 	X(getpid) X(getppid) X(gettid) X(getpgid) X(getpgrp) X(setpgid) X(getsid) X(setsid) \
 	X(tcgetpgrp) X(tcsetpgrp) X(sched_setaffinity) X(sched_getaffinity) \
+	X(sched_setscheduler) X(sched_getscheduler) X(setpriority) X(getpriority) \
+	X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) \
+	X(mkostemps) X(mkostemps64) X(mkdtemp) \
 	X(process_vm_readv) X(process_vm_writev) \
 	X(getrandom) X(getentropy) X(arc4random) X(arc4random_buf) X(arc4random_uniform) \
 	X(bind) X(listen) X(getsockname) X(getpeername)

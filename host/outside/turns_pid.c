@@ -5,7 +5,6 @@
  * and so on. Calls that take an id take those, and ids of processes outside the fabric as they are.
  */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -60,6 +59,8 @@ pid_t turns_pid_meant(pid_t shown)
 	const struct nic_book *book = turns_book();
 	pid_t i = shown - NIC_BOOK_PIDS_FIRST, pid = 0;
 
+	if (shown >= NIC_BOOK_TIDS_FIRST)
+		return turns_tid_meant(shown);
 	if (!book || i < OF_NONE - NIC_BOOK_PIDS_FIRST || (i >= 0 && (uint32_t)i >= count_of(book)))
 		return shown;
 	pid = nic_book_pid(i < 0 ? book->outside : book->pid[i]);
@@ -98,15 +99,6 @@ pid_t turns_getppid(void)
 		return shown;
 	book->outside = nic_book_word(pid);
 	return OF_NONE;
-}
-
-/* Threads other than the first keep their own. */
-pid_t turns_gettid(void) __asm__("gettid");
-pid_t turns_gettid(void)
-{
-	pid_t tid = REAL(gettid)();
-
-	return PROGRAM && tid == REAL(getpid)() ? turns_pid_shown(tid) : tid;
 }
 
 static pid_t pid_meant(bool ours, pid_t pid)
@@ -202,19 +194,6 @@ int turns_tcsetpgrp(int fd, pid_t group) __asm__("tcsetpgrp");
 int turns_tcsetpgrp(int fd, pid_t group)
 {
 	return REAL(tcsetpgrp)(fd, pid_meant(PROGRAM, group));
-}
-
-int turns_sched_setaffinity(pid_t pid, size_t size,
-			    const cpu_set_t *set) __asm__("sched_setaffinity");
-int turns_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
-{
-	return REAL(sched_setaffinity)(pid_meant(PROGRAM, pid), size, set);
-}
-
-int turns_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) __asm__("sched_getaffinity");
-int turns_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
-{
-	return REAL(sched_getaffinity)(pid_meant(PROGRAM, pid), size, set);
 }
 
 ssize_t turns_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,

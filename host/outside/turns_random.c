@@ -20,7 +20,9 @@
 #define DEV_URANDOM    9
 #define ENTROPY_MOST   256 /* of getentropy */
 
-static uint64_t state;
+#define NAMES 0x6e616d65 /* distinguishes their sequence */
+
+static uint64_t state, names;
 static pid_t owner; /* a forked child begins a sequence of its own */
 
 static void begin_sequence(void)
@@ -32,6 +34,7 @@ static void begin_sequence(void)
 		return;
 	owner = pid;
 	state = (seed ? strtoull(seed, NULL, 0) : 1) << 20 ^ (uint64_t)turns_pid_shown(pid);
+	names = state ^ (uint64_t)NAMES << 32;
 }
 
 /* Two threads never draw at the same time: one of them has the turn. */
@@ -45,6 +48,12 @@ void turns_random(void *to, size_t n)
 			word = random_next(&state);
 		((uint8_t *)to)[i] = (uint8_t)word;
 	}
+}
+
+uint64_t turns_random_name(void)
+{
+	begin_sequence();
+	return random_next(&names);
 }
 
 bool turns_is_random(int fd)

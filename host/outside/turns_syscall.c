@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * turns_syscall.c - syscall() of a program in lockstep: the kernel's own futex, process ids, random
- * numbers and clocks. Another call is the kernel's, and if it blocks the thread is preempted.
+ * turns_syscall.c - syscall() of a program in lockstep: the kernel's own futex, ids of processes
+ * and threads, random numbers and clocks. Another call is the kernel's, and if it blocks the thread
+ * is preempted.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -96,6 +97,21 @@ static long call_gettimeofday(const struct args *a)
 	return 0;
 }
 
+/* To a process, to a thread, or to both ids. */
+static long call_kill(long n, const struct args *a)
+{
+	struct args meant = *a;
+	long result;
+
+	meant.a = a->a < 0 ? -turns_pid_meant((pid_t)-a->a) : turns_pid_meant((pid_t)a->a);
+	if (n == SYS_tgkill)
+		meant.b = turns_pid_meant((pid_t)a->b);
+	result = call_kernel(n, &meant);
+	if (result == 0)
+		turns_tell(true);
+	return result;
+}
+
 /* With six arguments, whatever their number: those that the caller did not pass are not used. */
 long turns_syscall(long n, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
@@ -110,8 +126,11 @@ long turns_syscall(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_getpid:
 		return turns_pid_shown(REAL(getpid)());
 	case SYS_gettid:
-		return REAL(gettid)() == REAL(getpid)() ? turns_pid_shown(REAL(getpid)())
-							: REAL(gettid)();
+		return turns_tid();
+	case SYS_kill:
+	case SYS_tkill:
+	case SYS_tgkill:
+		return call_kill(n, &args);
 	case SYS_getrandom:
 		turns_random((void *)a, (size_t)b);
 		return b;

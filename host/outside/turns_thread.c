@@ -45,11 +45,15 @@ struct start {
 static void *start_thread(void *arg)
 {
 	struct start start = *(struct start *)arg;
+	void *value;
 	uint64_t now;
 
 	free(arg);
 	turns_time(&now);
-	return start.run(start.arg);
+	pthread_cleanup_push(turns_tid_gone, NULL);
+	value = start.run(start.arg);
+	pthread_cleanup_pop(1);
+	return value;
 }
 
 int turns_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -1072,6 +1073,109 @@ START_TEST(random_numbers_are_of_the_seed_however_they_are_read)
 }
 END_TEST
 
+/* ---- names of temporary files ---- */
+
+static char folder[] = "/tmp/turns-names-XXXXXX";
+static bool stays; /* the first file */
+
+/* Six letters of a file, six of a folder, and the first numbers that the kernel gives after that. */
+static size_t by_name(void *to, size_t n)
+{
+	char file[64], other[64];
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/fXXXXXX.suffix", folder);
+	snprintf(other, sizeof(other), "%s/dXXXXXX", folder);
+	fd = mkostemps(file, 7, O_CLOEXEC);
+	if (fd < 0 || !(fcntl(fd, F_GETFD) & FD_CLOEXEC) ||
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)
+		return 0;
+	if (!mkdtemp(other) || rmdir(other) || (!stays && unlink(file)))
+		return 0;
+	memcpy(to, file + strlen(folder) + 2, 6);
+	memcpy((char *)to + 6, other + strlen(folder) + 2, 6);
+	return 12 + by_getrandom((char *)to + 12, n - 12);
+}
+
+START_TEST(names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use)
+{
+	unsigned char a[16], b[16];
+	char path[64];
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	begin();
+	ck_assert_int_eq(pipe(wire), 0);
+	draw(by_name, a);
+	stays = true;
+	draw(by_name, b);
+	ck_assert_mem_eq(a, b, 16);
+	ck_assert_mem_ne(a, a + 6, 6);
+	snprintf(path, sizeof(path), "%s/f%.6s.suffix", folder, (char *)a);
+	stays = false;
+	draw(by_name, b);
+	ck_assert_mem_eq(a + 6, b, 6);       /* the second name */
+	ck_assert_mem_eq(a + 12, b + 12, 4); /* and no other number for that */
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(what_is_no_template_stays_as_it_is)
+{
+	char shorter[] = "XXXXX", behind[] = "XXXXXXx", nowhere[] = "/nonesuch/XXXXXX";
+
+	begin();
+	ck_assert_int_eq(mkstemp(shorter), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(mkstemp(behind), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_int_eq(mkstemps(behind, -1), -1);
+	ck_assert_int_eq(errno, EINVAL);
+	ck_assert_ptr_null(mkdtemp(nowhere));
+	ck_assert_int_eq(errno, ENOENT);
+	ck_assert_str_eq(nowhere, "/nonesuch/XXXXXX");
+}
+END_TEST
+
+/* ---- ids of threads ---- */
+
+static void *tell_id(void *arg)
+{
+	pid_t *id = arg;
+	cpu_set_t cpus;
+
+	*id = gettid();
+	ck_assert_int_eq(syscall(SYS_gettid), *id);
+	ck_assert_int_eq(tgkill(getpid(), *id, 0), 0);
+	ck_assert_int_eq(syscall(SYS_tgkill, getpid(), *id, 0), 0);
+	ck_assert_int_eq(syscall(SYS_tkill, *id, 0), 0);
+	ck_assert_int_eq(sched_getaffinity(*id, sizeof(cpus), &cpus), 0);
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)*id), 0);
+	ck_assert_int_eq(sched_getscheduler(*id), SCHED_OTHER);
+	return NULL;
+}
+
+START_TEST(threads_have_numbers_in_the_order_in_which_they_ask)
+{
+	pthread_t asks;
+	pid_t id = 0;
+
+	begin();
+	in_fabric = true;
+	ck_assert_int_eq(gettid(), getpid());
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(pthread_create(&asks, NULL, tell_id, &id), 0);
+		ck_assert_int_eq(pthread_join(asks, NULL), 0);
+		ck_assert_int_eq(id, NIC_BOOK_TIDS_FIRST + i);
+		ck_assert_int_eq(tgkill(getpid(), id, 0), -1);
+		ck_assert_int_eq(errno, ESRCH);
+	}
+	ck_assert_int_eq(tgkill(getpid(), gettid(), 0), 0);
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)getpid()), 0);
+	ck_assert_int_eq(syscall(SYS_kill, getpid(), 0), 0);
+}
+END_TEST
+
 static uint64_t ns_of(const struct timespec *ts)
 {
 	return (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
@@ -1252,6 +1356,10 @@ static void fill(Suite *suite)
 	unit_add(suite, a_sleep_is_of_virtual_time, 1, NULL);
 	unit_add(suite, no_wait_is_shorter_than_it_was_asked_for, (int)COUNT(waits), NULL);
 	unit_add(suite, random_numbers_are_of_the_seed_however_they_are_read, 1, NULL);
+	unit_add(suite, names_of_temporary_files_are_of_the_seed_and_pass_over_those_in_use, 1,
+		 NULL);
+	unit_add(suite, what_is_no_template_stays_as_it_is, 1, NULL);
+	unit_add(suite, threads_have_numbers_in_the_order_in_which_they_ask, 1, NULL);
 	unit_add(suite, a_clock_of_the_kernel_is_that_of_libc, 1, NULL);
 	unit_add(suite, a_thread_is_announced_before_it_is_created_and_not_if_that_fails, 2, NULL);
 	unit_add(suite, a_thread_is_joined, 1, NULL);

@@ -3,7 +3,8 @@
  * meet server THREADS | meet client HOST ROUNDS - programs that meet by TCP before they open an
  * adapter, as many do: the server hands its port over in the file "port", accepts THREADS clients
  * by epoll in as many threads, and answers them by TCP; both ends open an adapter at the end and
- * look at its attributes. What they print has a process id, random bytes, the date and ports.
+ * look at its attributes. What they print has ids of processes and threads, random bytes, the name
+ * of a folder, the date and ports.
  *
  * meet loopback ROUNDS: what was sent can be read when the call has returned, by each way in which
  * programs meet. libdat-turns.so is built on that.
@@ -112,11 +113,14 @@ static void answer_one(int fd, int number)
 	check(epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0, "epoll_ctl failed");
 }
 
+static pid_t ids[THREADS_MAX];
+
 static void *serve(void *arg)
 {
 	int number = (int)(intptr_t)arg, answers = 0;
 	struct epoll_event event;
 
+	ids[number] = gettid();
 	while (left > 0) {
 		check(epoll_wait(epoll, &event, 1, -1) == 1, "epoll_wait failed");
 		if (event.data.fd == listener)
@@ -149,7 +153,7 @@ static void run_server(int threads)
 		      "pthread_create failed");
 	for (int i = 0; i < threads; i++) {
 		pthread_join(thread[i], &answers);
-		printf("thread %d woke %d times\n", i, (int)(intptr_t)answers);
+		printf("thread %d woke %d times as %d\n", i, (int)(intptr_t)answers, ids[i]);
 	}
 	open_adapter();
 }
@@ -172,7 +176,7 @@ static int handed_over(void)
 static void run_client(const char *host, int rounds)
 {
 	struct sockaddr_in addr = address_of(host, handed_over());
-	char bytes[BYTES] = "", line[20] = "";
+	char bytes[BYTES] = "", line[20] = "", folder[] = "meet-XXXXXX";
 	int fd = socket(AF_INET, SOCK_STREAM, 0), status;
 	pid_t child;
 
@@ -192,9 +196,10 @@ static void run_client(const char *host, int rounds)
 	}
 	check(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7, "waitpid failed");
 	check(getrandom(bytes, 4, 0) == 4, "getrandom failed");
-	printf("%d, child %d, port %d to %d, random %02x%02x, at %ld, answered by %s\n", getpid(),
-	       child, port_of(fd, false), port_of(fd, true), (unsigned char)bytes[0],
-	       (unsigned char)bytes[1], (long)time(NULL), line);
+	check(mkdtemp(folder) && rmdir(folder) == 0, "mkdtemp failed");
+	printf("%d, child %d, %s, port %d to %d, random %02x%02x, at %ld, answered by %s\n",
+	       getpid(), child, folder, port_of(fd, false), port_of(fd, true),
+	       (unsigned char)bytes[0], (unsigned char)bytes[1], (long)time(NULL), line);
 	open_adapter();
 }
 
