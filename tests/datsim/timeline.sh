@@ -31,13 +31,20 @@ fits() {
 }
 
 traces='pieces wire program programs verbs-pair'
-echo 1..72
+echo 1..73
 for name in $traces; do
 	for width in 80 120 200; do
 		shows C.UTF-8 "$name.$width" --width $width "$name.trace"
 		LC_ALL=C holds "no line is wider than $width" fits $width "$name.$width"
 	done
 done
+narrow() {
+	for name in $traces; do
+		"$datsim" show --width 40 "$name.trace" > "$scratch/narrow" &&
+			LC_ALL=C fits 40 "$scratch/narrow" || return
+	done
+}
+holds "nor than 40, which is the least" narrow
 # The trace of a script whose faults are of every kind: a row of each has its words and its line.
 holds "a script with each kind of fault" \
 	"$datsim" test --trace "$scratch/faults.trace" faults.script

@@ -37,12 +37,16 @@ static void print_commands(void)
 
 static int unknown_command(const char *name)
 {
-	const char *names[ARRAY_SIZE(commands) + 2] = { "help" };
+	const char *names[ARRAY_SIZE(commands) + 4] = { "help" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i + 1] = commands[i]->name;
-	return usage_unknown(NULL, *name == '-' ? "option" : "command", name, names);
+	if (*name != '-')
+		return usage_unknown(NULL, "command", name, names);
+	names[++i] = "--help";
+	names[++i] = "--version";
+	return usage_unknown(NULL, "option", name, names);
 }
 
 static const struct command *find_command(const char *name)

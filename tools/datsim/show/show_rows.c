@@ -7,7 +7,7 @@
 
 #define WIDTH_ELSEWHERE 100 /* of what is no terminal */
 #define WIDTH_LEAST     40
-#define COLUMN_LEAST    12 /* no column is made narrower than that, if it has so much */
+#define COLUMN_LEAST    12 /* no column is made narrower than that, if there is room for it */
 #define WIDTH_MOST      60000
 
 #define RESET "\033[0m"
@@ -132,10 +132,14 @@ static int total_width(const struct rows *rows, const int widths[])
 static bool make_narrower(const struct rows *rows, int widths[])
 {
 	int n, best = -1, step = total_width(rows, widths) > rows->width + 40 ? 8 : 1;
+	int count = 0, keeps;
 	uint64_t over, least = 0;
 
+	for (n = 0; n < rows->column_count; n++)
+		count += widths[n] > 0;
+	keeps = wrap_least(rows->width - rows->time_width, count, COLUMN_LEAST);
 	for (n = 0; n < rows->column_count; n++) {
-		if (widths[n] < COLUMN_LEAST + step)
+		if (widths[n] < keeps + step)
 			continue;
 		widths[n] -= step;
 		over = lines_over(rows, widths);

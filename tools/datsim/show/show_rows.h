@@ -99,6 +99,8 @@ int wrap_columns(const char *s);
 size_t wrap_piece(const char *s, int width, const char **rest);
 /* Lines that a text needs in a cell of this width, whose further lines are indented. */
 int wrap_lines(int columns, int width);
+/* The least width of each of so many columns: the usual one, or an equal part of a narrow width. */
+int wrap_least(int width, int columns, int usual);
 #define WRAP_INDENT 2
 
 #endif

@@ -59,3 +59,10 @@ int wrap_lines(int columns, int width)
 		return 1;
 	return 1 + (columns - width + rest - 1) / (rest > 0 ? rest : 1);
 }
+
+int wrap_least(int width, int columns, int usual)
+{
+	int part = columns ? width / columns - 1 : usual;
+
+	return part < 1 ? 1 : part < usual ? part : usual;
+}
