@@ -51,6 +51,7 @@ packages    mkdocs          command mkdocs
 packages    mandoc          command mandoc
 packages    linkchecker     command linkchecker
 packages    chromium        command chromium
+packages    rpm             command rpmbuild
 dapl        libdapl2        run test -e /usr/lib/x86_64-linux-gnu/libdaplofa.so.2
 dapl        libdapl-dev     header dat2/udat.h
 campaign    slurm-wlm       run test -x /usr/sbin/slurmctld

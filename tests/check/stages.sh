@@ -267,7 +267,7 @@ stage_fuzz() {
 
 stage_packages() {
 	local LIMIT=3600
-	script "$1" "tests/install/packages.sh tests/install/images.sh"
+	script "$1" "tests/install/packages.sh tests/install/rpm.sh tests/install/images.sh"
 }
 
 stage_campaign() {
