@@ -14,7 +14,7 @@ count() {
 	[ "$have" -eq "$1" ]
 }
 
-echo 1..40
+echo 1..41
 holds "a page is written" write_page "$wire"
 cp "$page" "$scratch/first"
 write_page "$wire"
@@ -129,11 +129,22 @@ awk 'BEGIN {
 }' > "$scratch/long.trace"
 holds "an enormous trace makes a page" write_page "$scratch/long.trace"
 holds "of bounded size, which says so" grep -q 'Only the first 20000 rows are here' "$page"
+awk 'BEGIN {
+	print "libdat trace 1"
+	for (i = 0; i < 2000; i++)
+		print i * 1000 " emu" i ".ep1 event number=IBV_EVENT_QP_FATAL"
+	print "# end lines=2000"
+}' > "$scratch/wide.trace"
+bounded() {
+	write_page "$scratch/wide.trace" && [ "$(wc -c < "$page")" -lt 3000000 ] &&
+		[ "$(grep -c "<rect class='head'" "$page")" -ge 2000 ]
+}
+holds "so is one of 2,000 lifelines" bounded
 
 flags=
 browser=$(command -v chromium || command -v chromium-browser)
 if [ -z "$browser" ] || ! command -v timeout > /dev/null; then
-	while [ $n -lt 40 ]; do
+	while [ $n -lt 41 ]; do
 		n=$((n + 1))
 		echo "ok $n # SKIP chromium is not installed"
 	done

@@ -16,6 +16,7 @@
 #define NOTE_SPACE 12.0  /* around notes */
 #define NAMES_EACH 1300.0
 #define NAMES_GAP  14.0 /* above repeated names, and less below them */
+#define NAMES_MOST 4000 /* names that are repeated on a page: a picture is of bounded size */
 
 static int by_time(const void *a, const void *b)
 {
@@ -137,12 +138,13 @@ double scale_note_y(const struct moment *moment, bool above)
 }
 
 /* The names of the lifelines are repeated in long pictures. */
-static void repeat_names(struct scale *scale, double *y)
+static void repeat_names(struct scale *scale, size_t lifelines, double *y)
 {
-	if (*y <= NAMES_EACH * (double)(scale->header_count + 1))
+	size_t count = scale->header_count + 1;
+
+	if (*y <= NAMES_EACH * (double)count || count * lifelines > NAMES_MOST)
 		return;
-	scale->headers =
-		mem_grow(scale->headers, (scale->header_count + 1) * sizeof(*scale->headers));
+	scale->headers = mem_grow(scale->headers, count * sizeof(*scale->headers));
 	scale->headers[scale->header_count++] = *y + NAMES_GAP;
 	*y += SVG_NAMES + 1.5 * NAMES_GAP;
 }
@@ -180,7 +182,7 @@ void scale_make(struct scale *scale, const struct picture *picture)
 
 		if (i)
 			y += moment[-1].height;
-		repeat_names(scale, &y);
+		repeat_names(scale, picture->lifeline_count, &y);
 		if (i) {
 			y += moment_gap(moment);
 			moment->gap = moment->ns - moment[-1].ns >= GAP_MARKED;
