@@ -335,6 +335,7 @@ bool parse_statement(struct parser *parser, struct statement *st)
 {
 	size_t i;
 
+	parser->refused = NULL;
 	if (!parse_when(parser, &st->when))
 		return false;
 	st->at = parser->now->at;
@@ -366,5 +367,6 @@ end:
 		return true;
 	}
 	parse_expected(parser, "the end of the line");
+	parse_suggest(parser);
 	return false;
 }

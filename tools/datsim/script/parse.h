@@ -19,8 +19,11 @@ struct parser {
 	struct token *now;
 	uint64_t looped, looped_bytes; /* statements that loops made; their text */
 	int depth;                     /* of the value being parsed: how many values contain it */
-	struct statement **end;        /* where the next statement is linked */
-	script_take *take;             /* is told of each statement */
+	const struct token *refused;   /* the token that was none of these words */
+	const char *words[8];
+	size_t word_count;
+	struct statement **end; /* where the next statement is linked */
+	script_take *take;      /* is told of each statement */
 	void *context;
 };
 
@@ -29,6 +32,9 @@ bool parse_statement(struct parser *parser, struct statement *st);
 
 /* "expected X, found Y" at the current token. */
 void parse_expected(struct parser *parser, const char *what);
+
+/* Suggest, for the current token, the nearest of the words that parse_word has looked for there. */
+void parse_suggest(struct parser *parser);
 
 /* True and past the token if the current token is this mark or word. */
 bool parse_mark(struct parser *parser, char mark);

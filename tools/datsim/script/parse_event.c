@@ -139,5 +139,6 @@ bool parse_no_packet(struct parser *parser, struct statement *st)
 	if (parse_word(parser, "packet"))
 		return parse_packet_link(parser, &st->packet);
 	parse_expected(parser, "\"packet\", as in no packet a>b");
+	parse_suggest(parser);
 	return false;
 }

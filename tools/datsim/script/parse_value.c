@@ -38,10 +38,32 @@ bool parse_mark(struct parser *parser, char mark)
 
 bool parse_word(struct parser *parser, const char *word)
 {
-	if (!token_is(parser->now, word))
-		return false;
-	parser->now++;
-	return true;
+	const struct token *token = parser->now;
+
+	if (token_is(token, word)) {
+		parser->now++;
+		return true;
+	}
+	if (parser->refused != token)
+		parser->word_count = 0;
+	parser->refused = token;
+	if (parser->word_count < ARRAY_SIZE(parser->words))
+		parser->words[parser->word_count++] = word;
+	return false;
+}
+
+void parse_suggest(struct parser *parser)
+{
+	const struct token *token = parser->now;
+	struct suggest suggest;
+	size_t i;
+
+	if (parser->refused != token || token->kind != TOKEN_NAME)
+		return;
+	suggest_start(&suggest, token->s, token->length);
+	for (i = 0; i < parser->word_count; i++)
+		suggest_try(&suggest, parser->words[i]);
+	diag_suggest(&parser->script->diag, &suggest);
 }
 
 bool parse_need_mark(struct parser *parser, char mark)
