@@ -1078,7 +1078,7 @@ END_TEST
 static char folder[] = "/tmp/turns-names-XXXXXX";
 static bool stays; /* the first file */
 
-/* Six letters of a file, six of a folder, and the first numbers that the kernel gives after that. */
+/* Six letters of a file, six of a folder, and the first random numbers after that. */
 static size_t by_name(void *to, size_t n)
 {
 	char file[64], other[64];

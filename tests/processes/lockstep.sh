@@ -149,7 +149,7 @@ own() {
 	[ $? = 1 ] && [ ! -s missing ]
 }
 
-echo 1..38
+echo 1..41
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -189,6 +189,14 @@ killed() {
 	grep '^9000 client-emu0 packet to=server-emu0.ep1 op=TERMINATE$' killed
 }
 holds "one is killed with the lock of the fabric; its peer is told a latency later" killed
+script 'fault link emu0>emu1 drop nth=2' 'fault link server>third drop' \
+	'fault link client>server count opcode=READ_RESPONSE'
+step links -- --node server "$server" 1 + --node client "$client" 198.18.0.1 5 > words 2>&1
+holds "a link that is none: those that packets passed are suggested, by node" told 1 \
+	'^faults.dsim:1: .*; no packet; did you mean client>server (.*), server>client (.*?$'
+holds "so they are if one end is right" told 1 \
+	'^faults.dsim:2: .*; passed: no packet; did you mean client>server ([0-9]* packets), '
+holds "and none if packets passed it" told 1 '^faults.dsim:3: .*; passed: [0-9]* packets: [^>]*$'
 script 'fault link client>server drop opcode=DISCONNECT' 'fault kill third at 20ms'
 holds "the end of a connection is lost, then another program dies; it stays lost" stuck lost -- \
 	--node server "$server" 3 + --node client "$client" 198.18.0.1 5 + \

@@ -65,7 +65,8 @@ holds "a server of 8 threads with epoll and 8 clients that have children" same \
 	"$meet" client 127.0.0.1 20 + "$meet" client 127.0.0.1 20 + \
 	"$meet" client 127.0.0.1 20 + "$meet" client 127.0.0.1 20
 holds "they see process ids, ports and a date that are not the machine's" grep -qE \
-	'^50000[0-9]{2}, child 50000[0-9]{2}, meet-.*, port 61[0-9]{3} to 61000, .* at 1767225600,' out.1
+	'^50000[0-9]{2}, child 50000[0-9]{2}, meet-.*, port 61[0-9]{3} to 61000, .* 1767225600,' \
+	out.1
 holds "and each thread of the server works, with an id that is not the machine's" \
 	[ "$(grep -cE '^thread [0-7] woke [0-9]+ times as 500[0-9]{4}$' out.1)" = 8 ]
 # shellcheck disable=SC2016 # the shells of the run expand them

@@ -100,10 +100,16 @@ static void add_call_rule(struct text *words, const struct fault *fault, const c
 	add_counts(words, &fault->rule);
 }
 
+/* A node of a script stands for its first adapter. */
+static const char *behind_of(const struct script *script)
+{
+	return script->for_nodes ? "-emu0" : "";
+}
+
 void program_fault_words(const struct script *script, const struct statement *st,
 			 struct text *words)
 {
-	const char *behind = script->for_nodes ? "-emu0" : "";
+	const char *behind = behind_of(script);
 
 	text_add(words, "line=%d", st->at.line);
 	if (st->fault.kind == FAULT_PACKET)
@@ -240,7 +246,8 @@ static uint64_t times_of(const struct account *account, uint64_t line)
 }
 
 /* What passed the rule of a line that never acted. */
-static void add_passed(const struct account *account, const struct statement *st, struct text *text)
+static void add_passed(const struct program_script *ps, const struct account *account,
+		       const struct statement *st, struct text *text)
 {
 	uint64_t line = (uint64_t)st->at.line;
 	struct passed passed;
@@ -257,6 +264,8 @@ static void add_passed(const struct account *account, const struct statement *st
 	passed_read(&passed, account->trace.s, account->trace.length);
 	text_add(text, "; passed: ");
 	passed_print(&passed, text);
+	if (passed.kind == PASSED_PACKETS)
+		passed_print_links(&passed, behind_of(&ps->script), text);
 }
 
 bool program_script_report(const struct program_script *ps, const struct account *account,
@@ -284,7 +293,7 @@ bool program_script_report(const struct program_script *ps, const struct account
 			 account && account->full ? " before the trace was full" : "",
 			 times || optional ? "" : "; \"optional\" allows that");
 		if (!times && !optional && account)
-			add_passed(account, st, text);
+			add_passed(ps, account, st, text);
 		text_add(text, "\n");
 		good = good && (times || optional);
 	}

@@ -81,6 +81,36 @@ static void passed_completion(struct passed *passed, const struct trace_line *li
 	passed_count(passed, trace_value(line, "op"), status);
 }
 
+/* "emu0" of "emu0.ep1" */
+static struct span adapter_of(struct span object)
+{
+	const char *dot = memchr(object.s, '.', object.length);
+
+	return dot ? (struct span){ object.s, (size_t)(dot - object.s) } : object;
+}
+
+static void passed_link(struct passed *passed, struct span from, struct span to)
+{
+	size_t i;
+
+	passed->from_seen |= is_at(from, passed->from) || is_at(to, passed->from);
+	passed->to_seen |= is_at(from, passed->to) || is_at(to, passed->to);
+	for (i = 0; i < passed->link_count; i++) {
+		if (is_same(passed->links[i].from, from) && is_same(passed->links[i].to, to))
+			break;
+	}
+	passed->more_links |= i == PASSED_LINKS;
+	if (i == PASSED_LINKS)
+		return;
+	if (i == passed->link_count) {
+		passed->links[i].from = from;
+		passed->links[i].to = to;
+		passed->links[i].times = 0;
+		passed->link_count++;
+	}
+	passed->links[i].times++;
+}
+
 static void passed_packet(struct passed *passed, const struct trace_line *line)
 {
 	struct span from, to;
@@ -89,8 +119,12 @@ static void passed_packet(struct passed *passed, const struct trace_line *line)
 	if (!span_is(line->verb, "packet") && (!is_fault(line, &arrives) || arrives))
 		return;
 	packet_ends(line, &from, &to);
+	from = adapter_of(from);
+	to = adapter_of(to);
 	if (is_at(from, passed->from) && is_at(to, passed->to))
 		passed_count(passed, trace_value(line, "op"), NO_ERROR);
+	else
+		passed_link(passed, from, to);
 }
 
 static void passed_line(struct passed *passed, const struct trace_line *line)
@@ -119,6 +153,8 @@ void passed_read(struct passed *passed, const char *text, size_t length)
 	bool begun = false;
 
 	passed->count = 0;
+	passed->link_count = 0;
+	passed->more_links = passed->from_seen = passed->to_seen = false;
 	passed->total = 0;
 	passed->failed = false;
 	if (!trace_open(&reader, "trace", text, length)) {
@@ -157,4 +193,32 @@ void passed_print(const struct passed *passed, struct text *text)
 	}
 	if (passed->failed)
 		text_add(text, " (only those that succeed can fit)");
+}
+
+static void print_end(struct span adapter, const char *behind, struct text *text)
+{
+	size_t n = strlen(behind);
+
+	if (adapter.length > n && !memcmp(adapter.s + adapter.length - n, behind, n))
+		adapter.length -= n;
+	text_printable(text, adapter.s, adapter.length);
+}
+
+void passed_print_links(const struct passed *passed, const char *behind, struct text *text)
+{
+	bool seen = passed->from_seen && passed->to_seen;
+	size_t i;
+
+	if (passed->total || !passed->link_count)
+		return;
+	text_add(text, seen ? "; packets passed" : "; did you mean");
+	for (i = 0; i < passed->link_count; i++) {
+		text_add(text, "%s ", i ? "," : "");
+		print_end(passed->links[i].from, behind, text);
+		text_add(text, ">");
+		print_end(passed->links[i].to, behind, text);
+		text_add(text, " (%llu packet%s)", (unsigned long long)passed->links[i].times,
+			 passed->links[i].times == 1 ? "" : "s");
+	}
+	text_add(text, "%s%s", passed->more_links ? " or another" : "", seen ? "" : "?");
 }

@@ -12,7 +12,8 @@
 #include "tools/datsim/script/script.h"
 #include "tools/datsim/show/trace.h"
 
-#define PASSED_OPS 24
+#define PASSED_OPS   24
+#define PASSED_LINKS 4
 
 enum passed_kind {
 	PASSED_PACKETS,
@@ -33,6 +34,14 @@ struct passed {
 		uint64_t times;
 	} ops[PASSED_OPS];
 	size_t count;
+	/* Of packets: the first links that they passed, without those of the rule. */
+	struct {
+		struct span from, to;
+		uint64_t times;
+	} links[PASSED_LINKS];
+	size_t link_count;
+	bool more_links;
+	bool from_seen, to_seen; /* the rule's adapters, at either end of a packet */
 	uint64_t total;
 	bool failed; /* an op has an error */
 };
@@ -41,5 +50,10 @@ struct passed {
 void passed_read(struct passed *passed, const char *text, size_t length);
 /* "3 packets: 2 SEND_ONLY, 1 ACK", or "no packet"; "2 calls: 1 post_send, 1 create" */
 void passed_print(const struct passed *passed, struct text *text);
+/*
+ * If no packet passed the rule: "; packets passed b>a (2), b>c (1)", or "; did you mean ...?" if an
+ * adapter of the rule has no packets at all. behind: what a script leaves out at the end of a name.
+ */
+void passed_print_links(const struct passed *passed, const char *behind, struct text *text);
 
 #endif
