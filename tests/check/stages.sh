@@ -136,7 +136,7 @@ stage_asan() {
 	local tests small=--enable-small-limits but=$asan_leaves_out
 	if [ -z "$FULL" ]; then
 		but="$but|$asan_leaves_to_full"
-		export PROGRAM_STEPS=300 MESSAGES=5
+		export PROGRAM_STEPS=300 WALK_STEPS=2000 MESSAGES=5
 	else
 		export PROFILES=all
 		small=''
@@ -199,8 +199,8 @@ stage_valgrind() {
 	fi
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
-# This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz links
-# what clang has compiled.
+# This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz, a
+# part of --full, links what clang has compiled.
 stage_clang() {
 	local -a make_with=("LIBTOOL=\$(SHELL) \$(srcdir)/tests/check/compile-only.sh")
 	build_tree clang check-build --enable-werror CC=clang CFLAGS=-O0
