@@ -23,7 +23,7 @@ story=$here/../../doc/demo.dsim
 pieces=$here/timeline/pieces.trace
 svg=$scratch/a.svg
 
-echo 1..61
+echo 1..63
 holds "the demo writes a trace" "$datsim" test --trace "$scratch/story.trace" "$story"
 holds "its diagram is drawn" "$datsim" show --svg "$svg" "$scratch/story.trace"
 holds "it is XML" xmllint --noout "$svg"
@@ -213,6 +213,19 @@ sed 's/client/ibv_rc_pingpong2/g; s/server/ibv_rc_pingpong/g' "$here/timeline/ve
 	> "$scratch/names.trace"
 "$datsim" show --svg "$svg" "$scratch/names.trace"
 holds "long names of programs do not meet" boxes "$svg" 20
+# What asks for a connection, and what answers, leaves with its call.
+calls() {
+	"$datsim" show --svg "$svg" "$here/timeline/$1.trace"
+	for packet in "CM_REQ $2" "CM_REP $3"; do
+		y=$(sed -n "/>[^<]*${packet#* }[^<]*</s|.*cy='\\([0-9.]*\\)'.*|\\1|p" "$svg" |
+			head -1)
+		echo "${packet#* } at $y"
+		[ -n "$y" ] && grep -q "d='M[0-9.]* ${y}L.* op=${packet% *} " "$svg" || return
+	done
+}
+holds "a request for a connection leaves with its call (uDAPL)" calls programs \
+	ACTIVE_CONNECTION_PENDING COMPLETION_PENDING
+holds "so does one of verbs" calls verbs-pair rdma_connect rdma_accept
 # Programs stand in the order of the timeline's columns: that in which they began.
 lanes() {
 	sed 's/client/zebra/g; s/server/apple/g' "$here/timeline/verbs-pair.trace" |

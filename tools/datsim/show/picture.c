@@ -140,6 +140,10 @@ static void leave_packet(struct picture *picture, const struct trace_line *line,
 
 	packet_ends(line, &from, &to);
 	leave_from(picture, line, from, arrow);
+	if (span_is(trace_value(line, "op"), "CM_REQ"))
+		arrow->call[0] = "connect(", arrow->call[1] = "ACTIVE_CONNECTION_PENDING";
+	else if (span_is(trace_value(line, "op"), "CM_REP"))
+		arrow->call[0] = "accept(", arrow->call[1] = "COMPLETION_PENDING";
 }
 
 /*

@@ -44,8 +44,9 @@ struct arrow {
 	bool ignored; /* arrived, and the receiver dropped it */
 	bool posted;  /* left with the line at sent_at: a post or a retransmission */
 	size_t sent_at;
-	struct span line; /* the line of the trace, shown as the tooltip */
-	size_t at;        /* where it is behind the first event of the trace */
+	const char *call[2]; /* either is in the label of the call that sent it; NULL: none is */
+	struct span line;    /* the line of the trace, shown as the tooltip */
+	size_t at;           /* where it is behind the first event of the trace */
 };
 
 struct label {

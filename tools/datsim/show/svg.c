@@ -172,14 +172,11 @@ static void put_lifeline(const struct sheet *sheet, size_t lifeline)
 
 /* ---- arrows ---- */
 
-/*
- * The y coordinate of the label of a line of the trace beside a lifeline, or of the one before it
- * at the same time: labels are in the order of the trace, and a repeated call or packet shares its
- * label. Without one it is the time's.
- */
-static double label_y(const struct sheet *sheet, size_t lifeline, uint64_t ns, size_t at)
+#define CALL_FAR 256 /* so many labels before a packet its call is looked for */
+
+/* The number of labels up to a place in the trace. */
+static size_t labels_until(const struct picture *picture, size_t at)
 {
-	const struct picture *picture = sheet->picture;
 	size_t low = 0, high = picture->label_count, middle;
 
 	while (low < high) {
@@ -189,15 +186,46 @@ static double label_y(const struct sheet *sheet, size_t lifeline, uint64_t ns, s
 		else
 			high = middle;
 	}
+	return low;
+}
+
+/*
+ * The y coordinate of the label of a line of the trace beside a lifeline, or of the one before it
+ * at the same time: labels are in the order of the trace, and a repeated call or packet shares its
+ * label. Without one it is the time's.
+ */
+static double label_y(const struct sheet *sheet, size_t lifeline, uint64_t ns, size_t at)
+{
+	const struct picture *picture = sheet->picture;
+	size_t low = labels_until(picture, at);
+
 	if (!low || picture->labels[low - 1].ns != ns ||
 	    picture->labels[low - 1].lifeline != lifeline)
 		return scale_y(&sheet->scale, ns);
 	return sheet->labels[low - 1];
 }
 
+/* The y coordinate of the call that sent the packet of an arrow, among the labels before it. */
+static double caller_y(const struct sheet *sheet, const struct arrow *arrow)
+{
+	const struct picture *picture = sheet->picture;
+	size_t i = labels_until(picture, arrow->at), last = i > CALL_FAR ? i - CALL_FAR : 0;
+
+	while (i-- > last) {
+		const struct label *label = &picture->labels[i];
+
+		if (label->ns == arrow->sent_ns && label->lifeline == arrow->from &&
+		    (strstr(label->text, arrow->call[0]) || strstr(label->text, arrow->call[1])))
+			return sheet->labels[i];
+	}
+	return scale_y(&sheet->scale, arrow->sent_ns);
+}
+
 /* An arrow begins beside the call, or the retransmission, that sends its packet. */
 static double departure_y(const struct sheet *sheet, const struct arrow *arrow)
 {
+	if (arrow->call[0] && sheet_shows(sheet, arrow->sent_ns))
+		return caller_y(sheet, arrow);
 	if (!arrow->posted || !sheet_shows(sheet, arrow->sent_ns))
 		return scale_y(&sheet->scale, arrow->sent_ns);
 	return label_y(sheet, arrow->from, arrow->sent_ns, arrow->sent_at);
