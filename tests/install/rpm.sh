@@ -39,6 +39,9 @@ story() {
 }
 holds "the tool there runs the demo" story
 holds "they are removed" rpm --root "$root" -e libdat libdat-devel datsim datsim-verbs
-nothing() { ! find "$root" -path '*/.rpmdb' -prune -o -print | grep -E 'libdat|datsim|/dat(/|$)'; }
+nothing() {
+	cd "$root" && ! find . -path '*/.rpmdb' -prune -o -print |
+		grep -E 'libdat|datsim|/dat(/|$)'
+}
 holds "nothing of them is left" nothing
 echo "1..$n"
