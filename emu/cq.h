@@ -32,18 +32,23 @@ void emu_cq_lost(struct emu_world *w, uint32_t cq, uint32_t qp, enum nic_opcode 
 /* The CQ is armed (one shot): notify lib of this completion. */
 void emu_cq_notify(struct emu_world *w, uint32_t cq);
 
+static inline uint32_t emu_cq_number(const struct emu_world *w, const struct emu_cq *cq)
+{
+	return (uint32_t)(cq - w->fab->cq);
+}
+
 /* emu_cq_push in a private fabric, for the CQ with this entry and ring. */
-static inline void emu_cq_push_in(struct emu_world *w, uint32_t index, struct emu_cq *cq,
-				  struct emu_cqe *ring, uint32_t qp, uint64_t wr_id,
-				  uint32_t length, enum nic_opcode opcode,
-				  enum nic_wc_status status, uint32_t flags)
+static inline __attribute__((always_inline)) void
+emu_cq_push_in(struct emu_world *w, struct emu_cq *cq, struct emu_cqe *ring, uint32_t qp,
+	       uint64_t wr_id, uint32_t length, enum nic_opcode opcode, enum nic_wc_status status,
+	       uint32_t flags)
 {
 	uint32_t put = cq->put;
 	struct emu_cqe *cqe;
 
 	if (__builtin_expect(put - cq->get >= cq->limit, 0)) {
 		/* Entry 0 of the table stands for "no CQ"; it never has room. */
-		emu_cq_lost(w, index, qp, opcode);
+		emu_cq_lost(w, emu_cq_number(w, cq), qp, opcode);
 		return;
 	}
 	cqe = &ring[put & cq->mask];
@@ -57,7 +62,7 @@ static inline void emu_cq_push_in(struct emu_world *w, uint32_t index, struct em
 	cqe->status = (uint8_t)status;
 	cqe->flags = (uint8_t)flags;
 	if (__builtin_expect(cq->armed, 0))
-		emu_cq_notify(w, index);
+		emu_cq_notify(w, emu_cq_number(w, cq));
 }
 
 /* Add a completion of qp to a CQ (index 0: the QP has none). An overflow breaks the QP. */
@@ -69,7 +74,7 @@ static inline void emu_cq_push(struct emu_world *w, uint32_t index, uint32_t qp,
 
 	/* It may be beyond the last completion, never behind it: emu/shared/direct_owner.c. */
 	__atomic_store_n(&cq->ring_end, cq->put + 1, __ATOMIC_RELAXED);
-	emu_cq_push_in(w, index, cq, emu_at(w, cq->ring), qp, wr_id, length, opcode, status, flags);
+	emu_cq_push_in(w, cq, emu_at(w, cq->ring), qp, wr_id, length, opcode, status, flags);
 }
 
 /* `length` and what follows it: copied at once, which takes fewer instructions than one by one. */

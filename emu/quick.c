@@ -55,7 +55,9 @@ int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t le
 	wqe = emu_wqe_in(emu_local_qp(base)->sq, &qp->sq, put);
 	wqe->wr_id = wr_id;
 	wqe->mem_epoch = fab->mem_epoch;
+	EMU_ALONE(wqe->mem_epoch);
 	wqe->length = length;
+	EMU_ALONE(wqe->length);
 	wqe->message = put + 1;
 	wqe->opcode = NIC_OP_SEND;
 	wqe->flags = 0;
@@ -105,12 +107,12 @@ static inline struct emu_local_qp *qp_at(struct emu_world *w, uint32_t index)
 }
 
 /* Add the completion of a successful request to the CQ. */
-static inline void complete_one(struct emu_world *w, uint32_t cq, uint32_t qp, uint64_t wr_id,
-				uint32_t length, enum nic_opcode opcode, uint32_t flags)
+static HOT void complete_one(struct emu_world *w, uint32_t cq, uint32_t qp, uint64_t wr_id,
+			     uint32_t length, enum nic_opcode opcode, uint32_t flags)
 {
 	const struct emu_local_cq *local = EMU_KEEP(&w->cq[cq]);
 
-	emu_cq_push_in(w, cq, local->entry, local->ring, qp, wr_id, length, opcode, NIC_WC_SUCCESS,
+	emu_cq_push_in(w, local->entry, local->ring, qp, wr_id, length, opcode, NIC_WC_SUCCESS,
 		       flags);
 }
 
@@ -173,19 +175,29 @@ static HOT bool receive_at_once(struct emu_world *w, const struct emu_local_qp *
 	return true;
 }
 
-/* Event DATA: its fields. */
-static HOT void run_data(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
-			 uint32_t packet, bool traced)
+_Static_assert(offsetof(struct emu_event, packet) == offsetof(struct emu_event, index) + 4 &&
+		       offsetof(struct emu_qp, rx_packet) == offsetof(struct emu_qp, rx_next) + 4,
+	       "is_expected compares index and packet at once");
+
+/* Is it the packet that comes next? On a connection rx_packet is 0. */
+static inline bool is_expected(const struct emu_qp *qp, const struct emu_event *e)
 {
+	return memcmp((const char *)e + offsetof(struct emu_event, index),
+		      (const char *)qp + offsetof(struct emu_qp, rx_next), 8) == 0;
+}
+
+/* Event DATA, which has left the queue. */
+static HOT void run_data(struct emu_world *w, const struct emu_event *e, bool traced)
+{
+	uint32_t qp_index = e->qp, index = e->index, packet = e->packet;
 	const struct emu_local_qp *local = qp_at(w, qp_index), *peer;
 	struct emu_qp *qp = local->entry;
 
-	if (qp->epoch != epoch)
+	if (qp->epoch != e->epoch)
 		return;
 	peer = qp_at(w, qp->peer);
 	/* The expected request has not been executed, so it is still on the sender's queue. */
-	if (packet == 0 && index == qp->rx_next && qp->rx_fast &&
-	    peer->entry->epoch == qp->peer_epoch &&
+	if (is_expected(qp, e) && qp->rx_fast && peer->entry->epoch == qp->peer_epoch &&
 	    receive_at_once(w, local, qp_index, emu_wqe_in(peer->sq, &peer->entry->sq, index),
 			    index, traced))
 		return;
@@ -203,16 +215,17 @@ void emu_trace_acked(struct emu_world *w, const struct emu_qp *qp, uint32_t inde
 		       qp->adapter, peer->name, qp->name, index + 1, psn, length, (uint32_t)opcode);
 }
 
-static HOT void run_ack(struct emu_world *w, uint32_t qp_index, uint32_t epoch, uint32_t index,
-			bool traced)
+/* Event ACK, which has left the queue. */
+static HOT void run_ack(struct emu_world *w, const struct emu_event *e, bool traced)
 {
+	uint32_t qp_index = e->qp, index = e->index;
 	const struct emu_local_qp *local = qp_at(w, qp_index);
 	struct emu_qp *qp = local->entry;
 	const struct emu_swqe *wqe;
 
 	/* It is of the oldest request, which is there. */
-	if (qp->epoch != epoch || index != qp->sq.get || index == qp->sq.put || !qp->tx_fast) {
-		emu_tx_ack(w, qp_index, epoch, index);
+	if (qp->epoch != e->epoch || index != qp->sq.get || index == qp->sq.put || !qp->tx_fast) {
+		emu_tx_ack(w, qp_index, e->epoch, index);
 		return;
 	}
 	wqe = emu_wqe_in(local->sq, &qp->sq, index);
@@ -239,9 +252,9 @@ static __attribute__((noinline)) void run_watched(struct emu_world *w, struct em
 	if (w->fab->observed > 0 || kind > EMU_EV_ACK)
 		emu_dispatch(w, event);
 	else if (kind == EMU_EV_DATA)
-		run_data(w, event->qp, event->epoch, event->index, event->packet, true);
+		run_data(w, event, true);
 	else
-		run_ack(w, event->qp, event->epoch, event->index, true);
+		run_ack(w, event, true);
 }
 
 /* Any event, from the FIFO or the heap. */
@@ -259,9 +272,9 @@ void emu_run_event(struct emu_world *w, const struct emu_event *next)
 	if (kind > EMU_EV_ACK || emu_is_watched(w->fab))
 		run_watched(w, &event);
 	else if (kind == EMU_EV_DATA)
-		run_data(w, event.qp, event.epoch, event.index, event.packet, false);
+		run_data(w, &event, false);
 	else
-		run_ack(w, event.qp, event.epoch, event.index, false);
+		run_ack(w, &event, false);
 }
 
 /* Time moves on to that event, the first of the FIFO, which leaves the queue. */
@@ -291,9 +304,9 @@ static HOT bool run_traced(struct emu_world *w, uint64_t deadline)
 		return false;
 	take_first(w, e);
 	if (kind == EMU_EV_DATA)
-		run_data(w, e->qp, e->epoch, e->index, e->packet, true);
+		run_data(w, e, true);
 	else
-		run_ack(w, e->qp, e->epoch, e->index, true);
+		run_ack(w, e, true);
 	return true;
 }
 
@@ -331,12 +344,12 @@ static HOT bool run_until(struct emu_world *w, uint64_t deadline)
 
 	if (!first_is_next(w, e, deadline))
 		return run_next(w, deadline);
-	if (emu_event_kind(e) == EMU_EV_DATA) {
+	if (emu_event_kind_and_flags(e) == EMU_EV_DATA) {
 		take_first(w, e);
-		run_data(w, e->qp, e->epoch, e->index, e->packet, false);
-	} else if (emu_event_kind(e) == EMU_EV_ACK) {
+		run_data(w, e, false);
+	} else if (emu_event_kind_and_flags(e) == EMU_EV_ACK) {
 		take_first(w, e);
-		run_ack(w, e->qp, e->epoch, e->index, false);
+		run_ack(w, e, false);
 	} else {
 		return run_next(w, deadline);
 	}

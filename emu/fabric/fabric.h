@@ -227,7 +227,7 @@ static inline bool emu_go_on(struct emu_world *w)
 /* Are single packets observed, or is there a trace? */
 static inline uint32_t emu_is_watched(const struct emu_fabric *fab)
 {
-	return fab->observed | fab->trace_on;
+	return fab->watched;
 }
 
 static inline void *emu_at(struct emu_world *w, emu_ref ref)

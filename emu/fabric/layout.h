@@ -451,16 +451,16 @@ struct emu_fabric {
 	uint64_t random[4];
 	uint32_t events;
 	uint32_t mem_epoch; /* grows when a key becomes invalid or a QP changes its PD */
-	/*
-	 * Number of reasons to observe single packets (wire.h): links that hold, QPs with holds,
-	 * rules, retry timers, marked packets in flight, half-open QPs.
-	 */
-	uint32_t observed;
+	union {
+		uint32_t watched; /* not 0: packets are observed, or there is a trace */
+		struct {          /* observed: at most EMU_OBSERVED_MOST reasons, of wire.h */
+			uint32_t observed : 31, trace_on : 1;
+		};
+	};
 	uint32_t rules;
 
-	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns;
+	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns, links;
 	uint32_t adapter_high; /* highest index ever used of `adapters` */
-	struct emu_table links;
 	emu_ref link_places; /* finds links by their adapters: links.c */
 	uint32_t link_mask;
 
@@ -469,7 +469,7 @@ struct emu_fabric {
 
 	uint64_t trace_length; /* stored when a record is complete: record.h */
 	uint64_t trace_room;   /* bytes of `trace` that may be written; its file grows */
-	emu_flag trace_on, trace_full;
+	emu_flag trace_full;
 
 	uint32_t pool_next; /* first unit never allocated */
 	uint32_t pool_end;

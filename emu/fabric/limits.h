@@ -85,4 +85,6 @@
 
 _Static_assert(EMU_QPS == 2 * EMU_MAX_QP, "a pair of adapters can have them all");
 
+#define EMU_OBSERVED_MOST 0x7fffffffu /* emu_fabric.observed has 31 bits */
+
 #endif /* EMU_FABRIC_LIMITS_H */

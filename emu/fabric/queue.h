@@ -28,6 +28,12 @@ static inline enum emu_event_kind emu_event_kind(const struct emu_event *event)
 	return (enum emu_event_kind)(event->order & 0x3f);
 }
 
+/* The same with the flags: one comparison finds an event of that kind without flags. */
+static inline uint8_t emu_event_kind_and_flags(const struct emu_event *event)
+{
+	return (uint8_t)event->order;
+}
+
 /* False: no event that this library queued; another process wrote it. */
 static inline bool emu_event_is_valid(const struct emu_event *event)
 {

@@ -180,7 +180,7 @@ static void roll_back_event(struct emu_world *w)
 		restore_cq(&EMU_AT(fab->cq, kept->qp.recv_cq), &kept->recv_cq);
 		EMU_AT(fab->srq, kept->qp.srq) = kept->srq;
 	}
-	fab->observed = mark_in_force(s)->observed;
+	fab->observed = mark_in_force(s)->observed & EMU_OBSERVED_MOST;
 	end_events(w);
 }
 

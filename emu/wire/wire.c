@@ -187,7 +187,7 @@ void emu_observe(struct emu_world *w, int reasons)
 	struct emu_fabric *fab = w->fab;
 	bool was = fab->observed > 0;
 
-	fab->observed += (uint32_t)reasons;
+	fab->observed = (fab->observed + (uint32_t)reasons) & EMU_OBSERVED_MOST;
 	if ((fab->observed > 0) == was || !emu_profile(w)->in_order)
 		return;
 	for (uint32_t i = 1; i <= EMU_HIGH(fab, qps, qp) && emu_go_on(w); i++)

@@ -39,7 +39,10 @@ void emu_packet_text(struct emu_world *w, const struct emu_packet *p, char text[
 
 /* Was this packet delayed or retransmitted? Then it counts as a reason to observe packets. */
 bool emu_wire_marked(const struct emu_event *event);
-/* Add to (or subtract from) fabric.observed, the number of reasons to observe packets. */
+/*
+ * Add to (or subtract from) fabric.observed, the number of reasons to observe single packets: links
+ * that hold, QPs with holds, rules, retry timers, marked packets in flight, half-open QPs.
+ */
 void emu_observe(struct emu_world *w, int reasons);
 /* That number, counted from flags, rules and packets; those in inboxes are not among them. */
 uint32_t emu_wire_reasons(struct emu_world *w);

@@ -188,7 +188,7 @@ static struct part choose(const struct emu_fabric *fab)
 		FIELD(sequence),
 		FIELD(events),
 		FIELD(mem_epoch),
-		FIELD(observed),
+		FIELD(watched),
 		FIELD(rules),
 		FIELD(pds),
 		FIELD(mrs),
