@@ -7,11 +7,11 @@
 build=${1:-${top_builddir:-.}}
 bench=$build/bench/bench_message
 
-most_one=752    # instructions a message, one pair, one outstanding
-most_verbs=736  # the same over libibverbs
-most_calls=700  # of which in its four calls: without the instructions of the program itself
-most_window=744 # the same, 64 outstanding
-most_traced=1469 # as most_one, with a trace in memory
+most_one=700    # instructions a message, one pair, one outstanding
+most_verbs=722  # the same over libibverbs
+most_calls=692  # of which in its four calls: without the instructions of the program itself
+most_window=693 # the same, 64 outstanding
+most_traced=1434 # as most_one, with a trace in memory
 most_percent=3  # difference between 1,000 or 4,000 pairs and one
 most_idle=2048  # bytes of an idle connected pair
 most_many=1.5   # a message between 1,024 adapters beside one of a pair

@@ -84,13 +84,24 @@ _Static_assert(offsetof(struct nic_wc, src_sl) - offsetof(struct nic_wc, length)
 	       "the order is that of struct nic_wc");
 
 /* Dequeue the oldest completion of the CQ, which has this ring; it must not be empty. */
+static inline const struct emu_cqe *emu_cq_take(struct emu_cq *cq, const struct emu_cqe *ring)
+{
+	return &ring[cq->get++ & cq->mask];
+}
+
+static inline struct nic_qp *emu_cqe_qp(struct emu_world *w, const struct emu_cqe *cqe)
+{
+	return &w->qp[cqe->qp].base;
+}
+
+/* The same, copied. */
 static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, const struct emu_cqe *ring,
 			      struct nic_wc *wc)
 {
-	const struct emu_cqe *cqe = &ring[cq->get++ & cq->mask];
+	const struct emu_cqe *cqe = emu_cq_take(cq, ring);
 
 	wc->wr_id = cqe->wr_id;
-	wc->qp = &w->qp[cqe->qp].base;
+	wc->qp = emu_cqe_qp(w, cqe);
 	memcpy(&wc->length, &cqe->length, EMU_CQE_REST);
 }
 

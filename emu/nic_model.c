@@ -109,6 +109,7 @@ const struct nic_ops emu_ops = {
 	.send_one = emu_send_one,
 	.recv_one = emu_recv_one,
 	.cq_spin = emu_cq_spin,
+	.spin_one = emu_spin_one,
 
 	/* cm.c: connection management */
 	.listen = emu_listen,

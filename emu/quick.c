@@ -12,8 +12,6 @@
  */
 #include "quick.h"
 
-#include <errno.h>
-
 #include "cq.h"
 #include "emu/fabric/clock.h"
 #include "emu/fabric/record.h"
@@ -36,23 +34,53 @@ static inline struct nic_sge one_segment(uint64_t addr, uint32_t length, uint32_
 	return (struct nic_sge){ .addr = addr, .length = length, .lkey = lkey };
 }
 
-int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length, uint32_t lkey)
+/*
+ * The front posts in full what is no ordinary request. These have the arguments of the short posts,
+ * which therefore move none of them for their sake.
+ */
+static EMU_COLD int send_refused(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id)
 {
-	struct emu_world *w = emu_local_qp(base)->world;
-	struct emu_qp *qp = emu_local_qp(base)->entry;
-	struct emu_fabric *fab = w->fab;
-	uint32_t put = qp->sq.put;
-	struct emu_swqe *wqe;
-	uint64_t arrival;
+	(void)addr;
+	return base->nic->up->send_refused(base, request, wr_id);
+}
 
-	/*
-	 * sq_next: if earlier requests wait, this one waits behind them. Nothing is traced: the
-	 * host's path would be another one (host/path.c).
-	 */
-	if (!qp->tx_fast || qp->sq_next != put || emu_wq_count(&qp->sq) >= qp->sq.max ||
-	    length > qp->mtu || !emu_clock_has_much_room(w))
-		return -EAGAIN;
-	wqe = emu_wqe_in(emu_local_qp(base)->sq, &qp->sq, put);
+static EMU_COLD int recv_refused(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id)
+{
+	(void)addr;
+	return base->nic->up->recv_refused(base, request, wr_id);
+}
+
+/*
+ * sq_next: if earlier requests wait, this one waits behind them. Nothing is traced: the host's path
+ * would be another one (host/path.c).
+ */
+static inline bool can_send_one(const struct emu_local_qp *local, uint32_t length)
+{
+	const struct emu_qp *qp = local->entry;
+
+	return qp->tx_fast && qp->sq_next == qp->sq.put && emu_wq_count(&qp->sq) < qp->sq.max &&
+	       length <= qp->mtu && emu_clock_has_much_room(local->world);
+}
+
+int emu_send_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
+		 uint32_t lkey)
+{
+	struct emu_local_qp *local;
+	struct emu_fabric *fab;
+	struct emu_swqe *wqe;
+	struct emu_qp *qp;
+	uint64_t arrival;
+	uint32_t put;
+
+	if (!can_send_one(emu_local_qp(base), length))
+		return send_refused(base, addr, request, wr_id);
+	/* What the test loaded is loaded again: there are no registers to keep it in. */
+	local = EMU_KEEP(emu_local_qp(base));
+	local->base.nic->idle = 0;
+	qp = local->entry;
+	fab = local->world->fab;
+	put = qp->sq.put;
+	wqe = emu_wqe_in(local->sq, &qp->sq, put);
 	wqe->wr_id = wr_id;
 	wqe->mem_epoch = fab->mem_epoch;
 	EMU_ALONE(wqe->mem_epoch);
@@ -65,21 +93,22 @@ int emu_send_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t le
 	wqe->sge[0] = one_segment(addr, length, lkey);
 	qp->sq.put = qp->sq_next = put + 1;
 	arrival = emu_link_transmit(fab, EMU_KEEP(&EMU_AT(fab->link, qp->link)), length, length);
-	emu_schedule(w, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, put, 0);
+	emu_schedule(local->world, arrival, EMU_EV_DATA, qp->peer, qp->peer_epoch, put, 0);
 	return 0;
 }
 
-int emu_recv_one(struct nic_qp *base, uint64_t wr_id, uint64_t addr, uint32_t length, uint32_t lkey)
+int emu_recv_one(struct nic_qp *base, uint64_t addr, void *request, uint64_t wr_id, uint32_t length,
+		 uint32_t lkey)
 {
-	struct emu_world *w = emu_local_qp(base)->world;
 	struct emu_qp *qp = emu_local_qp(base)->entry;
 	struct emu_rwqe *wqe;
 
 	if (!qp->rq_fast || emu_wq_count(&qp->rq) >= qp->rq.max)
-		return -EAGAIN;
+		return recv_refused(base, addr, request, wr_id);
+	base->nic->idle = 0;
 	wqe = emu_wqe_in(emu_local_qp(base)->rq, &qp->rq, qp->rq.put++);
 	wqe->wr_id = wr_id;
-	wqe->mem_epoch = w->fab->mem_epoch;
+	wqe->mem_epoch = emu_local_qp(base)->world->fab->mem_epoch;
 	wqe->num_sge = 1;
 	wqe->flags = 0;
 	wqe->sge[0] = one_segment(addr, length, lkey);
@@ -359,15 +388,32 @@ static HOT bool run_until(struct emu_world *w, uint64_t deadline)
 /* ---- polls ---- */
 
 /* While time follows the monotonic clock, a poll runs due events and does not advance time. */
-static EMU_COLD bool spin_following(struct emu_local_cq *cq, struct nic_wc *wc)
+static EMU_COLD bool spin_following(const struct emu_local_cq *cq)
 {
 	struct nic *host = emu_clock_host(cq->world, cq->base.nic);
 
 	if (host)
 		emu_follow(cq->world, host);
-	if (cq->entry->put == cq->entry->get)
-		return false;
-	emu_cq_get(cq->world, cq->entry, cq->ring, wc);
+	return cq->entry->put != cq->entry->get;
+}
+
+/* Is there a completion, now or after the events of one poll quantum? */
+static HOT bool spin_until_one(const struct emu_local_cq *local, struct emu_world *w,
+			       const struct emu_cq *cq)
+{
+	uint64_t deadline;
+
+	if (cq->put != cq->get)
+		return true;
+	if (emu_clock_follows(w, local->base.nic))
+		return spin_following(local);
+	deadline = w->fab->now + local->base.nic->poll_quantum_ns;
+	do {
+		if (!run_until(w, deadline)) {
+			w->fab->now = deadline;
+			return false;
+		}
+	} while (__builtin_expect(cq->put == cq->get, 0));
 	return true;
 }
 
@@ -375,19 +421,22 @@ bool emu_cq_spin(struct nic_cq *base, struct nic_wc *wc)
 {
 	struct emu_world *w = emu_local_cq(base)->world;
 	struct emu_cq *cq = emu_local_cq(base)->entry;
-	uint64_t deadline;
 
-	if (cq->put == cq->get) {
-		if (emu_clock_follows(w, base->nic))
-			return spin_following(emu_local_cq(base), wc);
-		deadline = w->fab->now + base->nic->poll_quantum_ns;
-		do {
-			if (!run_until(w, deadline)) {
-				w->fab->now = deadline;
-				return false;
-			}
-		} while (cq->put == cq->get);
-	}
+	if (!spin_until_one(emu_local_cq(base), w, cq))
+		return false;
 	emu_cq_get(w, cq, emu_local_cq(base)->ring, wc);
 	return true;
+}
+
+int emu_spin_one(struct nic_cq *base, void *out)
+{
+	struct emu_world *w = emu_local_cq(base)->world;
+	struct emu_cq *cq = emu_local_cq(base)->entry;
+	const struct emu_cqe *cqe;
+
+	if (!spin_until_one(emu_local_cq(base), w, cq))
+		return base->nic->up->no_completion(out);
+	cqe = emu_cq_take(cq, emu_local_cq(base)->ring);
+	return base->nic->up->completed(out, base->ctx, emu_cqe_qp(w, cqe), cqe->wr_id, cqe->length,
+					nic_wc_what(cqe->opcode, cqe->status));
 }

@@ -57,7 +57,10 @@ static void process_restarts(void *host_ctx)
 		b->kind->outside(b->shared, NIC_OUTSIDE_RESTARTS);
 }
 
-/* ---- upcalls, past the decorator: to the front whose object it is ---- */
+/*
+ * ---- upcalls, past the decorator: to the front whose object it is; those of the calls of
+ * PATH_PRIVATE cannot come while there is one ----
+ */
 
 static void upcall_pass_notify(void *cq_ctx)
 {

@@ -277,6 +277,12 @@ struct nic_ops {
 	 * passes, until a completion arrives. Where time is real, the call does not wait.
 	 */
 	bool (*cq_spin)(struct nic_cq *cq, struct nic_wc *wc);
+	/*
+	 * The same, but the completion goes to nic_upcalls.completed, with `out`, and no_completion
+	 * is called if there is none. Returns what they return, so a front can call it as the last
+	 * thing that it does. For PATH_PRIVATE, as send_one.
+	 */
+	int (*spin_one)(struct nic_cq *cq, void *out);
 	uint32_t (*cq_count)(struct nic_cq *cq);
 	/*
 	 * Accept at most n unpolled completions from now on (n <= depth): part of the event queue's
@@ -370,14 +376,15 @@ struct nic_ops {
 	int (*post_recv)(struct nic_qp *qp, const struct nic_recv_wr *wr);
 	/*
 	 * The same for an ordinary request: a SEND, or a Receive, without flags, of one segment
-	 * that is not empty. Any error: nothing has happened, and the caller makes the call above
-	 * in its place, which alone determines the error. For PATH_PRIVATE (path.h), so decorators
-	 * do not see these calls.
+	 * that is not empty. Returns 0 and sets nic.idle to 0; or nothing has happened, and it
+	 * returns what nic_upcalls.send_refused or recv_refused returns, to which it passes
+	 * `request`, the front's own form of the request. So a front can call these as the last
+	 * thing that it does. For PATH_PRIVATE (path.h), so decorators do not see these calls.
 	 */
-	int (*send_one)(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
-			uint32_t lkey);
-	int (*recv_one)(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
-			uint32_t lkey);
+	int (*send_one)(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
+			uint32_t length, uint32_t lkey);
+	int (*recv_one)(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
+			uint32_t length, uint32_t lkey);
 
 	/* ---- connections ---- */
 

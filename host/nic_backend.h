@@ -324,6 +324,15 @@ struct nic_upcalls {
 	/* The calls of every message on hardware (nic_quick.h); NULL: this front makes none. */
 	const struct nic_quick_front *quick;
 
+	/* ---- nic_ops.send_one and recv_one have to be made in full ---- */
+	int (*send_refused)(struct nic_qp *qp, void *request, uint64_t wr_id);
+	int (*recv_refused)(struct nic_qp *qp, void *request, uint64_t wr_id);
+
+	/* ---- the result of nic_ops.spin_one; what: nic_wc_what (nic_work.h) ---- */
+	int (*completed)(void *out, void *cq_ctx, struct nic_qp *qp, uint64_t wr_id,
+			 uint32_t length, uint32_t what);
+	int (*no_completion)(void *out);
+
 	/* ---- completions and limits; ctx is the object's ---- */
 	void (*cq_notify)(void *cq_ctx);
 	/*

@@ -18,15 +18,33 @@ static void nic_entry_missing(void)
 
 #define MISSING(name) .name = (__typeof__(((struct nic_ops *)0)->name))nic_entry_missing
 
-static int no_request(struct nic_qp *qp, uint64_t wr_id, uint64_t addr, uint32_t length,
-		      uint32_t lkey)
+static int no_send_one(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
+		       uint32_t length, uint32_t lkey)
 {
-	(void)qp;
-	(void)wr_id;
 	(void)addr;
 	(void)length;
 	(void)lkey;
-	return -EOPNOTSUPP;
+	return qp->nic->up->send_refused(qp, request, wr_id);
+}
+
+static int no_recv_one(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
+		       uint32_t length, uint32_t lkey)
+{
+	(void)addr;
+	(void)length;
+	(void)lkey;
+	return qp->nic->up->recv_refused(qp, request, wr_id);
+}
+
+static int no_spin_one(struct nic_cq *cq, void *out)
+{
+	const struct nic_upcalls *up = cq->nic->up;
+	struct nic_wc wc;
+
+	if (!cq->nic->ops->cq_spin(cq, &wc))
+		return up->no_completion(out);
+	return up->completed(out, cq->ctx, wc.qp, wc.wr_id, wc.length,
+			     nic_wc_what(wc.opcode, wc.status));
 }
 
 static int no_mw_alloc(struct nic_pd *pd, struct nic_mw **mw)
@@ -265,6 +283,7 @@ const struct nic_ops nic_unsupported = {
 	MISSING(cq_destroy),
 	MISSING(cq_poll),
 	MISSING(cq_spin),
+	.spin_one = no_spin_one,
 	MISSING(cq_count),
 	MISSING(cq_limit),
 	MISSING(cq_arm),
@@ -289,8 +308,8 @@ const struct nic_ops nic_unsupported = {
 	.qp_alarm = no_qp_alarm,
 	MISSING(post_send),
 	MISSING(post_recv),
-	.send_one = no_request,
-	.recv_one = no_request,
+	.send_one = no_send_one,
+	.recv_one = no_recv_one,
 	MISSING(listen),
 	MISSING(unlisten),
 	MISSING(connect),

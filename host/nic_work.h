@@ -187,6 +187,22 @@ struct nic_wc {
 	uint8_t src_sl, unused;
 };
 
+/* Its opcode and status in one number. */
+static inline uint32_t nic_wc_what(uint8_t opcode, uint8_t status)
+{
+	return (uint32_t)(opcode | status << 8);
+}
+
+static inline uint8_t nic_what_opcode(uint32_t what)
+{
+	return (uint8_t)what;
+}
+
+static inline uint8_t nic_what_status(uint32_t what)
+{
+	return (uint8_t)(what >> 8);
+}
+
 /*
  * How a QP reaches its peer if the front connects it by number (qp_to), and how long it tries.
  * Neither end hears of the other's state: a packet to a QP that does not exist, is not connected to

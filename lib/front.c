@@ -10,6 +10,7 @@
 #include "host/nic_process.h"
 #include "host/outside/outside.h"
 #include "lib/connect/cr.h"
+#include "lib/ep/dto.h"
 #include "lib/ep/ep.h"
 #include "lib/ep/srq.h"
 #include "lib/evd/evd.h"
@@ -155,6 +156,10 @@ static void front_no_adapter_event(void *nic_ctx, enum nic_adapter_event what)
 
 static const struct nic_upcalls front_upcalls = {
 	.quick = &quick_hw_front,
+	.send_refused = dto_send_refused,
+	.recv_refused = dto_recv_refused,
+	.completed = evd_on_completed,
+	.no_completion = evd_on_no_completion,
 	.cq_notify = evd_on_notify,
 	.cq_lost = evd_on_lost,
 	.srq_limit = srq_on_limit,

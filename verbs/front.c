@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* front.c - the verbs front's table for the host: host/front.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +227,18 @@ static void front_adapter_event(void *nic_ctx, enum nic_adapter_event what)
 	vb_cm->adapter(&context->ex.context, what);
 }
 
+/* quick.c makes it in full, because a post that fails names the request to the program. */
+static int front_on_refused(struct nic_qp *qp, void *request, uint64_t wr_id)
+{
+	(void)qp;
+	(void)request;
+	(void)wr_id;
+	return -EAGAIN;
+}
+
 static const struct nic_upcalls front_upcalls = {
+	.send_refused = front_on_refused,
+	.recv_refused = front_on_refused,
 	.cq_notify = vb_cq_on_notify,
 	.cq_lost = vb_cq_on_lost,
 	.srq_limit = vb_srq_on_limit,

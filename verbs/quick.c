@@ -182,10 +182,9 @@ static int quick_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_sen
 		return vb_post_send(ibv, wr, bad);
 	sge = wr->sg_list;
 	if (!is_signaled(qp, wr) || !range_covers(range, sge) ||
-	    qp->obj.host.nic->ops->send_one(qp->nic, wr->wr_id, sge->addr + range->shift,
+	    qp->obj.host.nic->ops->send_one(qp->nic, sge->addr + range->shift, wr, wr->wr_id,
 					    sge->length, range->lkey))
 		return quick_send_other(qp, wr, bad);
-	backend_busy(qp->obj.host.nic);
 	return 0;
 }
 
@@ -205,10 +204,9 @@ static int quick_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_rec
 		return vb_post_recv(ibv, wr, bad);
 	sge = wr->sg_list;
 	if (!range_covers(range, sge) ||
-	    qp->obj.host.nic->ops->recv_one(qp->nic, wr->wr_id, sge->addr + range->shift,
+	    qp->obj.host.nic->ops->recv_one(qp->nic, sge->addr + range->shift, wr, wr->wr_id,
 					    sge->length, range->lkey))
 		return quick_recv_other(qp, wr, bad);
-	backend_busy(qp->obj.host.nic);
 	return 0;
 }
 

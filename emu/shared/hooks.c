@@ -25,7 +25,8 @@ static void fill_ops(struct nic_ops *ops)
 	ops->cq_spin = emu_direct_spin;
 	ops->post_send = emu_direct_send;
 	ops->post_recv = emu_direct_recv;
-	/* Only direct.h posts without the fabric's lock. */
+	/* Only direct.h posts and polls without the fabric's lock. */
+	ops->spin_one = nic_unsupported.spin_one;
 	ops->send_one = nic_unsupported.send_one;
 	ops->recv_one = nic_unsupported.recv_one;
 }

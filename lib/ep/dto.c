@@ -136,18 +136,25 @@ static HOT bool dto_send_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	return true;
 }
 
-/* From another LMR than the last Send, or any other post. */
-static COLD DAT_RETURN dto_send_other(struct ep *ep, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+/* From another LMR than the last Send, or one that the NIC does not take alone. */
+static COLD DAT_RETURN dto_send_other(struct ep *ep, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				      DAT_DTO_COOKIE cookie)
 {
-	if (dto_send_fast(ep, 1, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
+	if (dto_send_fast(ep, segments, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
 		return DAT_SUCCESS;
-	return dat__ep_post_send_careful(ep->obj.handle, 1, iov, cookie,
+	return dat__ep_post_send_careful(ep->obj.handle, segments, iov, cookie,
 					 DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+COLD int dto_send_refused(struct nic_qp *qp, void *iov, uint64_t cookie)
+{
+	return (int)dto_send_other(qp->ctx, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie });
+}
+
 /*
- * Without a lock while the process has a single thread; see obj_peek. After the first test there is
- * one segment and no flag: dto_send_other names them itself, so no register has to keep them.
+ * Without a lock while the process has a single thread; see obj_peek. The NIC is called last, so no
+ * register has to be saved. After the first test there is one segment and no flag: dto_send_other
+ * names them itself.
  */
 DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
@@ -156,12 +163,11 @@ DAT_RETURN dat__ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 
 	if (!ep || !dto_is_simple(segments, iov, flags))
 		return dat__ep_post_send_careful(handle, segments, iov, cookie, flags);
-	if (!lmr_range_covers(&ep->send_range, iov) ||
-	    ep->obj.nic->ops->send_one(ep->nic, cookie.as_64, iov->virtual_address,
-				       (uint32_t)iov->segment_length, ep->send_range.lkey))
-		return dto_send_other(ep, iov, cookie);
-	backend_busy(ep->obj.nic);
-	return DAT_SUCCESS;
+	if (!lmr_range_covers(&ep->send_range, iov))
+		return dto_send_other(ep, segments, iov, cookie);
+	return (DAT_RETURN)ep->obj.nic->ops->send_one(ep->nic, iov->virtual_address, iov,
+						      cookie.as_64, (uint32_t)iov->segment_length,
+						      ep->send_range.lkey);
 }
 
 /* The NIC writes the line of a Send. */
@@ -307,12 +313,21 @@ static HOT bool dto_recv_fast(struct ep *ep, DAT_COUNT segments, const DAT_LMR_T
 	return !ep->obj.nic->tracing && dto_recv_silent(ep, segments, iov, cookie, flags);
 }
 
-static COLD DAT_RETURN dto_recv_other(struct ep *ep, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie)
+static COLD DAT_RETURN dto_recv_other(struct ep *ep, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
+				      DAT_DTO_COOKIE cookie)
 {
-	if (dto_recv_fast(ep, 1, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
+	if (dto_recv_fast(ep, segments, iov, cookie, DAT_COMPLETION_DEFAULT_FLAG))
 		return DAT_SUCCESS;
-	return dat__ep_post_recv_careful(ep->obj.handle, 1, iov, cookie,
+	return dat__ep_post_recv_careful(ep->obj.handle, segments, iov, cookie,
 					 DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+COLD int dto_recv_refused(struct nic_qp *qp, void *iov, uint64_t cookie)
+{
+	struct ep *ep = qp->ctx;
+
+	ep->recv_outstanding--;
+	return (int)dto_recv_other(ep, 1, iov, (DAT_DTO_COOKIE){ .as_64 = cookie });
 }
 
 DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,
@@ -322,13 +337,12 @@ DAT_RETURN dat__ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_T
 
 	if (!ep || !dto_is_simple(segments, iov, flags))
 		return dat__ep_post_recv_careful(handle, segments, iov, cookie, flags);
-	if (!dto_has_recv_room(ep) || !lmr_range_covers(&ep->recv_range, iov) ||
-	    ep->obj.nic->ops->recv_one(ep->nic, cookie.as_64, iov->virtual_address,
-				       (uint32_t)iov->segment_length, ep->recv_range.lkey))
-		return dto_recv_other(ep, iov, cookie);
+	if (!dto_has_recv_room(ep) || !lmr_range_covers(&ep->recv_range, iov))
+		return dto_recv_other(ep, segments, iov, cookie);
 	ep->recv_outstanding++;
-	backend_busy(ep->obj.nic);
-	return DAT_SUCCESS;
+	return (DAT_RETURN)ep->obj.nic->ops->recv_one(ep->nic, iov->virtual_address, iov,
+						      cookie.as_64, (uint32_t)iov->segment_length,
+						      ep->recv_range.lkey);
 }
 
 DAT_RETURN dat__ep_post_recv_traced(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET *iov,

@@ -22,6 +22,9 @@ static inline void dto_posted(const struct obj *obj)
 	if (obj->nic->threaded)
 		obj->nic->up->wake(obj->nic->ctx);
 }
+/* Upcalls. */
+int dto_send_refused(struct nic_qp *qp, void *iov, uint64_t cookie);
+int dto_recv_refused(struct nic_qp *qp, void *iov, uint64_t cookie);
 /* The DAT error for a post that the NIC refused. */
 DAT_RETURN dto_no_room(int err);
 

@@ -13,17 +13,22 @@
  */
 COLD void evd_become_bind(DAT_EVENT *event);
 
-static inline void evd_completion(DAT_EVD_HANDLE evd, const struct nic_wc *wc, DAT_EVENT *event)
+static inline void evd_fill_completion(DAT_EVENT *event, DAT_EVD_HANDLE evd, const struct ep *ep,
+				       uint64_t cookie, uint32_t length, uint8_t status)
 {
-	const struct ep *ep = wc->qp->ctx;
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = evd;
 	dto->ep_handle = ep->obj.handle;
-	dto->user_cookie.as_64 = wc->wr_id;
-	dto->status = cause_dto_status(wc->status);
-	dto->transfered_length = wc->length;
+	dto->user_cookie.as_64 = cookie;
+	dto->status = cause_dto_status(status);
+	dto->transfered_length = length;
+}
+
+static inline void evd_completion(DAT_EVD_HANDLE evd, const struct nic_wc *wc, DAT_EVENT *event)
+{
+	evd_fill_completion(event, evd, wc->qp->ctx, wc->wr_id, wc->length, wc->status);
 }
 
 #endif /* LIB_EVD_EVD_EVENT_H */

@@ -51,18 +51,41 @@ static struct nic_sge nic_segment(struct side *side, uint32_t length)
 				 obj_as(struct lmr, object(side->lmr))->lkey };
 }
 
+static int refused(struct nic_qp *qp, void *request, uint64_t wr_id)
+{
+	ck_assert_ptr_eq(request, &w);
+	ck_assert_uint_eq(wr_id, 7);
+	ck_assert_ptr_nonnull(qp);
+	return -EAGAIN;
+}
+
+typedef int short_post(struct nic_qp *qp, uint64_t addr, void *request, uint64_t wr_id,
+		       uint32_t length, uint32_t lkey);
+
+/* The front's own upcall would make the post in full. */
+static int post_short(short_post *post, struct nic_qp *qp, struct nic_sge sge)
+{
+	const struct nic_upcalls *up = qp->nic->up;
+	struct nic_upcalls calls = *up;
+	int ret;
+
+	calls.send_refused = calls.recv_refused = refused;
+	qp->nic->up = &calls;
+	qp->nic->idle = 1;
+	ret = post(qp, sge.addr, &w, 7, sge.length, sge.lkey);
+	qp->nic->up = up;
+	ck_assert_uint_eq(qp->nic->idle, ret == 0 ? 0 : 1);
+	return ret;
+}
+
 static int send_short(uint32_t length)
 {
-	struct nic_sge from = nic_segment(&w.a, length);
-
-	return emu_ops.send_one(nic_qp_of(w.a.ep), 7, from.addr, from.length, from.lkey);
+	return post_short(emu_ops.send_one, nic_qp_of(w.a.ep), nic_segment(&w.a, length));
 }
 
 static int recv_short(void)
 {
-	struct nic_sge to = nic_segment(&w.b, BYTES);
-
-	return emu_ops.recv_one(nic_qp_of(w.b.ep), 7, to.addr, to.length, to.lkey);
+	return post_short(emu_ops.recv_one, nic_qp_of(w.b.ep), nic_segment(&w.b, BYTES));
 }
 
 /* The same requests in general. */
@@ -409,6 +432,84 @@ START_TEST(a_late_event_does_not_take_time_back)
 }
 END_TEST
 
+/* ---- the NIC is the last call of the front ---- */
+
+/* Each post goes to the NIC, comes back and is made in full, once. */
+START_TEST(a_post_that_the_NIC_does_not_take_is_made_in_full_once)
+{
+	const struct ep *ep;
+
+	untraced_pair();
+	ep = obj_as(struct ep, object(w.b.ep));
+	post_recv(&w.b, w.b.ep, 0); /* the first one opens the range */
+	entry(w.b.ep)->rq_fast = entry(w.a.ep)->tx_fast = false;
+	for (int i = 1; i < 4; i++) {
+		post_recv(&w.b, w.b.ep, i);
+		ck_assert_int_eq(ep->recv_outstanding, i + 1);
+		ck_assert_uint_eq(emu_wq_count(&entry(w.b.ep)->rq), i + 1);
+	}
+	for (int i = 0; i < 2; i++)
+		post_send(&w.a, w.a.ep, i + 10, BYTES);
+	run_quiet();
+	for (int i = 0; i < 2; i++) {
+		expect_dto(w.b.recv, w.b.ep, i, DAT_DTO_SUCCESS);
+		expect_dto(w.a.request, w.a.ep, i + 10, DAT_DTO_SUCCESS);
+	}
+	ck_assert_int_eq(ep->recv_outstanding, 2);
+}
+END_TEST
+
+static struct nic_wc heard;
+
+static int hear_completion(void *out, void *cq_ctx, struct nic_qp *qp, uint64_t wr_id,
+			   uint32_t length, uint32_t what)
+{
+	ck_assert_ptr_eq(out, &heard);
+	ck_assert_ptr_eq(cq_ctx, object(w.b.recv));
+	heard = (struct nic_wc){ .wr_id = wr_id,
+				 .qp = qp,
+				 .length = length,
+				 .opcode = nic_what_opcode(what),
+				 .status = nic_what_status(what) };
+	return 41;
+}
+
+static int hear_nothing(void *out)
+{
+	ck_assert_ptr_eq(out, &heard);
+	return 42;
+}
+
+/* One that succeeded, and after the end of the connection one that did not. */
+START_TEST(a_poll_gives_each_completion_to_the_front)
+{
+	static const struct nic_upcalls calls = { .completed = hear_completion,
+						  .no_completion = hear_nothing };
+	const struct nic_upcalls *up;
+	struct nic_cq *cq;
+
+	send_two();
+	run_quiet();
+	cq = obj_as(struct evd, object(w.b.recv))->cq;
+	up = cq->nic->up;
+	cq->nic->up = &calls;
+	ck_assert_int_eq(emu_ops.spin_one(cq, &heard), 41);
+	ck_assert_uint_eq(heard.wr_id, 1);
+	ck_assert_ptr_eq(heard.qp, nic_qp_of(w.b.ep));
+	ck_assert_uint_eq(heard.length, BYTES);
+	ck_assert_uint_eq(heard.opcode, NIC_OP_RECV);
+	ck_assert_uint_eq(heard.status, NIC_WC_SUCCESS);
+	ck_assert_int_eq(emu_ops.spin_one(cq, &heard), 42);
+	cq->nic->up = up;
+	must(dat_ep_disconnect(w.b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cq->nic->up = &calls;
+	ck_assert_int_eq(emu_ops.spin_one(cq, &heard), 41);
+	ck_assert_uint_eq(heard.wr_id, 2);
+	ck_assert_uint_eq(heard.status, NIC_WC_FLUSHED);
+	cq->nic->up = up;
+}
+END_TEST
+
 /* ---- how far a poll goes ---- */
 
 static void polling_pair(DAT_UINT64 quantum_ns)
@@ -480,6 +581,8 @@ END_TEST
 
 static void fill(Suite *suite)
 {
+	unit_test(suite, a_post_that_the_NIC_does_not_take_is_made_in_full_once);
+	unit_test(suite, a_poll_gives_each_completion_to_the_front);
 	unit_test(suite, a_short_send_leaves_the_request_and_the_event_of_the_general_one);
 	unit_test(suite, a_short_receive_leaves_what_the_general_one_leaves);
 	unit_test(suite, a_short_send_stands_back_from_a_message_of_two_packets);
