@@ -58,6 +58,17 @@ bool fault_cq_spin(struct nic_cq *cq, struct nic_wc *wc)
 	return fault_cq_poll(cq, wc, 1) == 1;
 }
 
+uint64_t nic_fault_due(const struct nic_faults *f)
+{
+	return fault_later_next(f);
+}
+
+void nic_fault_run(struct nic_faults *f)
+{
+	fault_later_run(f);
+	fault_cq_pull_all(f);
+}
+
 bool fault_sim_step(struct nic *nic)
 {
 	struct nic_faults *f = fault_of(nic);

@@ -137,6 +137,13 @@ const struct nic_ops *nic_fault_ops(struct nic_faults *fault);
 /* An adapter is open; it may be one whose port is down. */
 void nic_fault_opened(struct nic_faults *fault, struct nic *nic);
 
+/*
+ * For a thread that waits in another way than by the door: when the next delayed event, failure or
+ * end of the process is due, and have what is due happen.
+ */
+uint64_t nic_fault_due(const struct nic_faults *fault);
+void nic_fault_run(struct nic_faults *fault);
+
 /* -EINVAL: a field out of range; -ENOMEM: one rule too many. *id counts from NIC_FAULT_ID0 + 1. */
 int nic_fault_add(struct nic_faults *fault, const struct nic_fault_rule *rule, uint32_t *id);
 /* -ENOENT: no such rule. */

@@ -8,6 +8,7 @@
 
 #include "host/backend.h"
 #include "host/forks.h"
+#include "host/nic_fault.h"
 #include "host/nic_process.h"
 
 #define BORN_NAP_NS      100000
@@ -72,11 +73,16 @@ static void lock_backend(void *backend)
 	backend_lock(backend);
 }
 
+static uint64_t fault_due(const struct backend *b)
+{
+	return b->fault ? nic_fault_due(b->fault) : NIC_TIME_NEVER;
+}
+
 static enum outside_wait outside_wait(uint64_t ns, bool descriptor)
 {
 	enum nic_wait outcome;
+	uint64_t now, until;
 	struct backend *b;
-	uint64_t now;
 
 	if (!enter_world(&b))
 		return OUTSIDE_NONE;
@@ -88,8 +94,10 @@ static enum outside_wait outside_wait(uint64_t ns, bool descriptor)
 		b->kind->outside(b->shared, NIC_OUTSIDE_WAITS);
 	/* The world does not end while a thread sleeps in it. */
 	b->users++;
-	outcome = b->kind->pause(b->shared, ns < NIC_TIME_NEVER - now ? now + ns : NIC_TIME_NEVER,
-				 &unlocked);
+	until = ns < NIC_TIME_NEVER - now ? now + ns : NIC_TIME_NEVER;
+	outcome = b->kind->pause(b->shared, fault_due(b) < until ? fault_due(b) : until, &unlocked);
+	if (b->shared && fault_due(b) <= now_of(b))
+		nic_fault_run(b->fault);
 	if (--b->users == 0 && b->ending)
 		backend_wake(b);
 	backend_leave(b);

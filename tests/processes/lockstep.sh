@@ -149,7 +149,7 @@ own() {
 	[ $? = 1 ] && [ ! -s missing ]
 }
 
-echo 1..41
+echo 1..42
 # So long a limit that no thread loses its turn because the machine is slow
 DATSIM_LOCKSTEP=600000
 export DATSIM_LOCKSTEP
@@ -197,6 +197,15 @@ holds "a link that is none: those that packets passed are suggested, by node" to
 holds "so they are if one end is right" told 1 \
 	'^faults.dsim:2: .*; passed: no packet; did you mean client>server ([0-9]* packets), '
 holds "and none if packets passed it" told 1 '^faults.dsim:3: .*; passed: [0-9]* packets: [^>]*$'
+script 'fault kill sleeps at 4ms'
+sleeps() {
+	rm -rf told
+	step sleeps --hang 20 -- --node server "$server" 2 + \
+		--node sleeps "$turns" 198.18.0.1 20 1 sleep + --node tell "$turns" 198.18.0.1 1 1 die > words 2>&1
+	grep -q '^4000000 sleeps-emu0 fault rule=1001 does=kill at=process$' sleeps
+}
+[ ! -x "$blocks" ] || holds "one that sleeps outside the library is killed at its time" sleeps
+[ -x "$blocks" ] || echo "ok $((n += 1)) - # SKIP the verbs front is not built"
 script 'fault link client>server drop opcode=DISCONNECT' 'fault kill third at 20ms'
 holds "the end of a connection is lost, then another program dies; it stays lost" stuck lost -- \
 	--node server "$server" 3 + --node client "$client" 198.18.0.1 5 + \
