@@ -138,8 +138,8 @@ const struct nic_ops *nic_fault_ops(struct nic_faults *fault);
 void nic_fault_opened(struct nic_faults *fault, struct nic *nic);
 
 /*
- * For a thread that waits in another way than by the door: when the next delayed event, failure or
- * end of the process is due, and have what is due happen.
+ * For a thread that waits in another way than by the door: the time of the next delayed event,
+ * failure or end of the process; and run those whose time has come.
  */
 uint64_t nic_fault_due(const struct nic_faults *fault);
 void nic_fault_run(struct nic_faults *fault);
