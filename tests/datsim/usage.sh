@@ -62,7 +62,7 @@ printf 'libdat trace 1\n# seed=1\n10 emu0.ep1 create\n# end lines=2\n' > cut.tra
 printf 'libdat trace 1\n# seed=1\nten emu0.ep1 create\n' > text.trace
 printf 'libdat trace 1\n5 emu0.ep1 create\n# end lines=1\n' > whole.trace
 
-echo 1..80
+echo 1..83
 expect 2 'expected a command'
 expect 2 'true \+ true2 opened no simulated adapter' explore -- true + true
 expect 0 'datsim test  *run scripts as tests' --help
@@ -93,6 +93,13 @@ expect 2 'no script' test empty
 expect 0 '^ok 2 - folder/b.dsim' test folder
 expect 1 '^ok 3 - good.dsim' test good.dsim fails.dsim good.dsim
 expect 2 '^datsim test: unknown option --loud$' test --loud good.dsim
+behind() {
+	"$datsim" show --width 80 --until 5us whole.trace > behind.a &&
+		"$datsim" show whole.trace --width 80 --until=5us | cmp - behind.a
+}
+holds "options may stand behind the file" behind
+expect 2 'unknown option --widht; did you mean --width' show whole.trace --widht 80
+expect 2 '^-x: No such file' show -- -x
 expect 2 '^datsim: unknown option --versoin; did you mean --version.$' --versoin
 expect 2 '-j wants a whole number from 0 to 256, got .many.' test -j many good.dsim
 expect 2 '-j wants a whole number from 0 to 256, got .257.' test -j 257 good.dsim

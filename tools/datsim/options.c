@@ -278,15 +278,34 @@ static bool have_required(const struct command *command, struct operands *operan
 	return true;
 }
 
+/* Options may stand behind files, but those behind a program are the program's. */
+static bool may_follow(const struct command *command)
+{
+	return command->operands && !strstr(command->operands, "PROGRAM");
+}
+
+static void keep_operand(struct operands *operands, char *word)
+{
+	operands->word[operands->count++] = word;
+}
+
+/* Files move to the front of argv, where options were. */
 bool options_read(const struct command *command, char **argv, void *into, struct operands *operands)
 {
 	char **word = argv + 1;
 	int n;
 
-	*operands = (struct operands){ .code = EXIT_USAGE };
-	for (; *word && **word == '-' && (*word)[1]; word += n) {
+	*operands = (struct operands){ .word = argv + 1, .code = EXIT_USAGE };
+	for (; *word; word += n) {
+		n = 1;
+		if (**word != '-' || !(*word)[1]) {
+			if (!may_follow(command))
+				break;
+			keep_operand(operands, *word);
+			continue;
+		}
 		if (!strcmp(*word, "--")) {
-			operands->after_dashes = true;
+			operands->after_dashes = !operands->count;
 			word++;
 			break;
 		}
@@ -301,8 +320,11 @@ bool options_read(const struct command *command, char **argv, void *into, struct
 		if (!n)
 			return false;
 	}
-	for (operands->word = word; *word; word++)
-		operands->count++;
+	if (!may_follow(command))
+		operands->word = word; /* argv stays whole: a trace has it */
+	for (; *word; word++)
+		keep_operand(operands, *word);
+	operands->word[operands->count] = NULL;
 	if (!command->operands && operands->count) {
 		usage_error(command->name, "expected no arguments, got '%s'", operands->word[0]);
 		return false;
