@@ -201,7 +201,8 @@ script 'fault kill sleeps at 4ms'
 sleeps() {
 	rm -rf told
 	step sleeps --hang 20 -- --node server "$server" 2 + \
-		--node sleeps "$turns" 198.18.0.1 20 1 sleep + --node tell "$turns" 198.18.0.1 1 1 die > words 2>&1
+		--node sleeps "$turns" 198.18.0.1 20 1 sleep + \
+		--node tell "$turns" 198.18.0.1 1 1 die > words 2>&1
 	grep -q '^4000000 sleeps-emu0 fault rule=1001 does=kill at=process$' sleeps
 }
 [ ! -x "$blocks" ] || holds "one that sleeps outside the library is killed at its time" sleeps
