@@ -53,8 +53,9 @@ build_in() {
 }
 
 # The libraries, the tool and the benchmarks are compiled at -O2. The tests are compiled at -O1,
-# because gcc takes longer for most of them than they run; its warning of a dangling pointer is false
-# there: it means strings of Check's assertions. -g1 has the numbers of lines, as reports need them.
+# because gcc takes longer for most of them than they run; its warning of a dangling pointer is
+# false there: it means strings of Check's assertions. -g1 has the numbers of lines, which reports
+# need.
 build_normal() {
 	case " $failed_stages " in
 	*" build "*)
