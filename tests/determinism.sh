@@ -16,10 +16,12 @@ result() {
 	[ "$1" = 0 ] && echo "ok $n - $2" || echo "not ok $n - $2"
 }
 
-# walk PROGRAM SEED FILE: leaves its trace in FILE
+# walk PROGRAM SEED FILE: leaves its trace in FILE; one that fails leaves none
 walk() {
-	WALK_SEED=$2 WALK_STEPS=1000 WALK_TRACE=$3 "$build/tests/walk/$1" > "$work/output" 2>&1 ||
+	WALK_SEED=$2 WALK_STEPS=1000 WALK_TRACE=$3 "$build/tests/walk/$1" > "$work/output" 2>&1 || {
 		sed 's/^/# /' "$work/output" | grep -a 'replay\|step' | head -n 5
+		rm -f "$3"
+	}
 }
 
 # compare TITLE: the traces one and two are there and the same
@@ -47,7 +49,10 @@ twice() {
 walks() {
 	for program in test_walk_srq test_walk_ep test_walk_loss; do
 		[ -x "$build/tests/walk/$program" ] || continue
-		for seed in 2 3; do
+		# An odd seed chooses iwarp, which the model of losses does not have.
+		seeds='2 3'
+		[ $program != test_walk_loss ] || seeds='2 6'
+		for seed in $seeds; do
 			twice "$program, seed $seed" walk $program $seed
 		done
 		walk $program 4 "$work/two"
