@@ -461,7 +461,7 @@ struct emu_fabric {
 
 	struct emu_table pds, mrs, mws, cqs, srqs, qps, listeners, conns, links;
 	uint32_t adapter_high; /* highest index ever used of `adapters` */
-	emu_ref link_places; /* finds links by their adapters: links.c */
+	emu_ref link_places;   /* finds links by their adapters: links.c */
 	uint32_t link_mask;
 
 	uint32_t listen_hash[EMU_LISTEN_BUCKETS];
