@@ -284,29 +284,34 @@ static bool may_follow(const struct command *command)
 	return command->operands && !strstr(command->operands, "PROGRAM");
 }
 
-static void keep_operand(struct operands *operands, char *word)
+/* Moves an option of n words in front of the operands that it stands behind: argv keeps its words. */
+static void move_forward(char **word, int n, int operands)
 {
-	operands->word[operands->count++] = word;
+	for (int i = 0; i < n; i++, word++) {
+		char *moved = *word;
+
+		memmove(word - operands + 1, word - operands, (size_t)operands * sizeof(*word));
+		*(word - operands) = moved;
+	}
 }
 
-/* Files move to the front of argv, where options were. */
 bool options_read(const struct command *command, char **argv, void *into, struct operands *operands)
 {
 	char **word = argv + 1;
 	int n;
 
-	*operands = (struct operands){ .word = argv + 1, .code = EXIT_USAGE };
+	*operands = (struct operands){ .code = EXIT_USAGE };
 	for (; *word; word += n) {
 		n = 1;
 		if (**word != '-' || !(*word)[1]) {
 			if (!may_follow(command))
 				break;
-			keep_operand(operands, *word);
+			operands->count++;
 			continue;
 		}
 		if (!strcmp(*word, "--")) {
 			operands->after_dashes = !operands->count;
-			word++;
+			move_forward(word++, 1, operands->count);
 			break;
 		}
 		if (!strcmp(*word, "--help") || !strcmp(*word, "-h")) {
@@ -319,12 +324,11 @@ bool options_read(const struct command *command, char **argv, void *into, struct
 		n = read_option(command, word, into, operands);
 		if (!n)
 			return false;
+		move_forward(word, n, operands->count);
 	}
-	if (!may_follow(command))
-		operands->word = word; /* argv stays whole: a trace has it */
+	operands->word = word - operands->count;
 	for (; *word; word++)
-		keep_operand(operands, *word);
-	operands->word[operands->count] = NULL;
+		operands->count++;
 	if (!command->operands && operands->count) {
 		usage_error(command->name, "expected no arguments, got '%s'", operands->word[0]);
 		return false;

@@ -61,7 +61,8 @@ struct operands {
 
 /*
  * Read the options from argv[1] on into the struct at `into`, which holds the defaults. False: the
- * help was requested and printed, or the command line is wrong and stderr says why.
+ * help was requested and printed, or the command line is wrong and stderr says why. Options behind
+ * files move in front of them, so that argv still has all words and can be read again.
  */
 bool options_read(const struct command *command, char **argv, void *into,
 		  struct operands *operands);
