@@ -127,19 +127,21 @@ stage_only() {
 # what an ordinary build prints.
 #
 # Without --full the longest scripts are left out, if others take the same ways through the sources
-# with fewer repetitions: explore.sh, explore-pairs.sh and unit/explore/ do for the campaigns;
-# hostile.sh and timeline.sh for the pages and captures that browsers and tshark read; whole/ here
-# and lockstep.sh under ThreadSanitizer for lockstep; parity/fabric.sh for the passthrough's suites.
+# with fewer repetitions: explore.sh, explore-verbs.sh and unit/explore/ do for the campaigns;
+# stop.sh and unit/shared/ for programs that are killed; hostile.sh and timeline.sh for the pages
+# and captures that browsers and tshark read; whole/ here and lockstep.sh under ThreadSanitizer for
+# lockstep; parity/fabric.sh for the passthrough's suites.
 asan_leaves_out='^tests/(house|conformance)/'
-asan_leaves_to_full='/tutorial\.sh|/explore-(programs|store)\.sh'
+asan_leaves_to_full='/tutorial\.sh|/explore-(pairs|programs|store)\.sh'
 asan_leaves_to_full+='|/(unkind|campaign-files|sweep|options)\.sh'
-asan_leaves_to_full+='|/(pcapng|html|picture)\.sh|processes/(lockstep|stream)\.sh|/glue\.sh'
+asan_leaves_to_full+='|/(pcapng|html|picture)\.sh|processes/(kill|lockstep|stream)\.sh|/glue\.sh'
+asan_leaves_to_full+='|/(worlds|orders)\.sh'
 asan_leaves_to_full+='|passthrough/(fabric|profiles|suites)\.sh|/test_turns_list'
 stage_asan() {
 	local tests small=--enable-small-limits but=$asan_leaves_out
 	if [ -z "$FULL" ]; then
 		but="$but|$asan_leaves_to_full"
-		export PROGRAM_STEPS=300 WALK_STEPS=2000 MESSAGES=5
+		export PROGRAM_STEPS=300 WALK_STEPS=1000 MESSAGES=5
 	else
 		export PROFILES=all
 		small=''
@@ -176,9 +178,10 @@ stage_tsan() {
 		-e "^tests/(processes|passthrough)/($scripts)\.sh\$" |
 		grep -v /test_shortage | tr '\n' ' ')
 	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
+	programs="$programs tests/processes/turns tests/processes/bulk tests/processes/storm"
+	programs="$programs tests/verbs/blocks tests/datsim/behaves"
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} PROFILES=${FULL:+all} \
-		test_in tsan "$1" check TESTS="$tests" check_PROGRAMS="$programs \
-		tests/processes/turns tests/processes/bulk tests/processes/storm tests/verbs/blocks"
+		test_in tsan "$1" check TESTS="$tests" check_PROGRAMS="$programs"
 }
 # -O1: as for stage asan.
 stage_small() {
@@ -188,18 +191,13 @@ stage_small() {
 		grep -vE '^tests/(house|conformance)/|/tutorial.sh')
 	test_in small "$1" check TESTS="$(echo "$tests" | tr '\n' ' ')"
 }
-# A program takes more than a second to start under valgrind, so without --full only those of the
-# API's objects run, and of their cases every sixth; --full runs all, and every third case. Left to
-# --full are among these: threads/test_threads_asserts, which has children that crash;
-# sim/test_lifetimes, sim/test_forks and sim/test_spare_world, which make worlds again and again,
-# and adapter/test_ia_limits*, which fill large tables.
+# A program takes more than a second to start under valgrind. Without --full, all scripts run in one
+# process, and of the C tests only those of Endpoints and SRQs, every sixth case; with --full every
+# third case of all.
 stage_valgrind() {
 	local less='' share=3
-	if [ -z "$FULL" ]; then
-		share=6
-		less="-e ^tests/[^u] -e /unit/shared/ -e /unit/threads/ -e /test_ia_limits"
-		less="$less -e /test_lifetimes -e /test_forks -e /test_spare_world"
-	fi
+	[ -n "$FULL" ] || share=6 less='-e ^tests/[^u] -e ^tests/unit/[^es] -e /unit/shared/'
+	[ -n "$FULL" ] || less="$less -e /unit/sim/ -e /unit/evd/ -e /unit/explore/"
 	build_normal && UNIT_SHARE=$share test_in check "$1" check-valgrind VALGRIND_LESS="$less"
 }
 # This stage is only about warnings, for which -O0 is enough and no link is needed: stage fuzz, a

@@ -284,7 +284,7 @@ static bool may_follow(const struct command *command)
 	return command->operands && !strstr(command->operands, "PROGRAM");
 }
 
-/* Moves an option of n words in front of the operands that it stands behind: argv keeps its words. */
+/* Moves an option of n words in front of the operands before it, so that argv keeps its words. */
 static void move_forward(char **word, int n, int operands)
 {
 	for (int i = 0; i < n; i++, word++) {

@@ -73,7 +73,7 @@ void svg_time_line(const struct sheet *sheet, const char *kind, const struct mom
 		begin = lane->x + SVG_BESIDE - AROUND;
 		if (lane->left)
 			begin = lane->x - SVG_BESIDE + AROUND - width[i];
-		if (width[i] && begin > from)
+		if (width[i] > 0 && begin > from)
 			fprintf(sheet->out, "H%.1fM%.1f %.1f", begin, begin + width[i], moment->y);
 	}
 	fprintf(sheet->out, "H%.1f", times);
