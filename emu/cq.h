@@ -94,7 +94,7 @@ static inline struct nic_qp *emu_cqe_qp(struct emu_world *w, const struct emu_cq
 	return &w->qp[cqe->qp].base;
 }
 
-/* The same, copied. */
+/* Dequeue the oldest completion as emu_cq_take does, and copy it to *wc. */
 static inline void emu_cq_get(struct emu_world *w, struct emu_cq *cq, const struct emu_cqe *ring,
 			      struct nic_wc *wc)
 {

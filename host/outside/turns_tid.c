@@ -54,7 +54,7 @@ void turns_tid_gone(void *unused)
 {
 	(void)unused;
 	for (int i = 0; i < KNOWN_MOST && self.shown; i++)
-		if ((pid_t)(known[i] >> 32) == self.shown)
+		if ((pid_t)(__atomic_load_n(&known[i], __ATOMIC_RELAXED) >> 32) == self.shown)
 			__atomic_store_n(&known[i], 0, __ATOMIC_RELAXED);
 }
 

@@ -103,24 +103,32 @@ static void *doze(void *tid)
 	return NULL;
 }
 
-/* The first thread of the child waits for a second one, which has work to do in odd rows. */
-START_TEST(a_process_is_busy_if_one_of_its_threads_is)
+/* A child whose first thread sleeps; if `busy`, it waits for a second one, whose id is *tid. */
+static pid_t start_sleeper(bool busy, pid_t **tid)
 {
-	pid_t child, *tid;
 	pthread_t thread;
+	pid_t child;
 
-	tid = mmap(NULL, sizeof(*tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ck_assert_ptr_ne(tid, MAP_FAILED);
+	*tid = mmap(NULL, sizeof(**tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(*tid, MAP_FAILED);
 	child = fork();
 	if (child == 0) {
-		if (_i && pthread_create(&thread, NULL, spin, tid) == 0)
+		if (busy && pthread_create(&thread, NULL, spin, *tid) == 0)
 			pthread_join(thread, NULL);
 		for (;;)
 			pause();
 	}
 	while (emu_lockstep_task_state(child, child) != 'S' ||
-	       (_i && !__atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+	       (busy && !__atomic_load_n(*tid, __ATOMIC_ACQUIRE)))
 		sched_yield();
+	return child;
+}
+
+/* In odd rows a second thread is busy. */
+START_TEST(a_process_is_busy_if_one_of_its_threads_is)
+{
+	pid_t *tid, child = start_sleeper(_i, &tid);
+
 	ck_assert_int_eq(emu_lockstep_task_busy(child), _i);
 	kill(child, SIGKILL);
 	ck_assert_int_eq(waitpid(child, NULL, 0), child);
@@ -129,26 +137,13 @@ START_TEST(a_process_is_busy_if_one_of_its_threads_is)
 }
 END_TEST
 
-/* The first thread of the child sleeps; a second one is busy in odd rows. */
+/* In odd rows a second thread is busy. */
 START_TEST(a_thread_that_sleeps_may_wait_for_another_one_that_is_busy)
 {
 	const uint64_t look = 20000000;
 	struct emu_watch watch = { 0 };
-	pid_t child, *tid;
-	pthread_t thread;
+	pid_t *tid, child = start_sleeper(_i, &tid);
 
-	tid = mmap(NULL, sizeof(*tid), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ck_assert_ptr_ne(tid, MAP_FAILED);
-	child = fork();
-	if (child == 0) {
-		if (_i)
-			pthread_create(&thread, NULL, spin, tid);
-		for (;;)
-			pause();
-	}
-	while (emu_lockstep_task_state(child, child) != 'S' ||
-	       (_i && !__atomic_load_n(tid, __ATOMIC_ACQUIRE)))
-		sched_yield();
 	emu_lockstep_outside_ns(&watch, child, child, 0);
 	/* Some machines do not show how long a thread has run. */
 	if (watch.ran)
