@@ -3,7 +3,7 @@
 
 jobs=$(nproc 2> /dev/null || echo 2)
 limit=$PWD/tests/check/limit.sh
-# libtool runs for each file that is compiled or linked, and takes two thirds of the time in dash.
+# configure and libtool take two thirds of the time in dash.
 if command -v dash > /dev/null; then
 	CONFIG_SHELL=$(command -v dash)
 	export CONFIG_SHELL
@@ -49,8 +49,14 @@ build_in() {
 		(cd "$dir" && ${CONFIG_SHELL:-/bin/sh} ../../configure -q "$@") || return
 		echo "$*" > "$dir/configured-with"
 	fi
-	make -C "$dir" --no-print-directory -j"$jobs" "$target" "${make_with[@]}"
+	make -C "$dir" --no-print-directory -j"$jobs" "$target" \
+		LIBTOOL="\$(SHELL) \$(srcdir)/tests/check/quick-libtool.sh" "${make_with[@]}"
 }
+
+# Test programs are linked by gold if it is there, which takes two thirds of the time of ld: there
+# are 300 of them.
+tests_ldflags=
+! command -v ld.gold > /dev/null || tests_ldflags=-fuse-ld=gold
 
 # The libraries, the tool and the benchmarks are compiled at -O2. The tests are compiled at -O1,
 # because gcc takes longer for most of them than they run; its warning of a dangling pointer is
@@ -65,8 +71,21 @@ build_normal() {
 	esac
 	local -a make_with=()
 	build_tree check all --enable-werror CFLAGS='-O2 -g1' || return
-	make_with=("CFLAGS=-O1 -g1 -Wno-dangling-pointer")
+	make_with=("CFLAGS=-O1 -g1 -Wno-dangling-pointer" "LDFLAGS=$tests_ldflags")
 	build_tree check check-build --enable-werror CFLAGS='-O2 -g1'
+}
+
+# build_sanitized NAME SANITIZERS CONFIGURE-ARGS...: libraries, tool and tests; make_with is for the
+# tests. What counts here is the time of the compiler: -Og with the positions of lines only takes
+# 40 % of that of -O1. gcc guesses more warnings there, which take a tenth of its time; those of
+# stages build and clang are the ones that count.
+build_sanitized() {
+	local -a args=(--enable-sanitizers="$2" CFLAGS='-Og -g1' "${@:3}")
+	local -a for_tests=("LDFLAGS=$tests_ldflags" "${make_with[@]}")
+	local -a make_with=(WARN_CFLAGS=-w)
+	build_tree "$1" all "${args[@]}" || return
+	make_with+=("${for_tests[@]}")
+	build_tree "$1" check-build "${args[@]}"
 }
 
 # ---- testing ----
@@ -118,9 +137,7 @@ stage_only() {
 }
 # One process for each C program, not for each test: under AddressSanitizer a fork takes ten times
 # as long as most tests. The rules of the house are left out, which read the sources, and so is
-# conformance/conformance.sh, which judges a page that stage tests has judged. What counts here is
-# the time of the compiler: -Og with the positions of lines only takes 40 % of that of -O1. gcc
-# guesses more warnings there, so those of stages build and clang are the ones that count.
+# conformance/conformance.sh, which judges a page that stage tests has judged.
 #
 # The same build has small internal limits: counters wrap, tables and ranges are full. --full does
 # the two things one by one, and on all profiles of the stub. datsim/tutorial.sh compares pages with
@@ -146,8 +163,7 @@ stage_asan() {
 		export PROFILES=all
 		small=''
 	fi
-	build_tree asan check-build --enable-sanitizers=address,undefined \
-		CFLAGS='-Og -g1' $small || return
+	build_sanitized asan address,undefined $small || return
 	tests=$(make -C build/asan --no-print-directory -s list-tests | grep -vE "$but")
 	KILLS=${KILLS:-34} STORES=${STORES:-20} CK_FORK=no \
 		test_in asan "$1" check \
@@ -156,7 +172,7 @@ stage_asan() {
 # All C tests whose programs have threads, and processes that share a fabric, in real time and in
 # lockstep. --full has processes/stream.sh as well, which takes minutes, and the passthrough on all
 # profiles of the stub; it makes ten times the rounds of unit/threads/test_threads_torture,
-# verbs/test_verbs_torture and the litmus tests. -Og: as for stage asan.
+# verbs/test_verbs_torture and the litmus tests.
 #
 # Left out: unit/dto/test_quick, which compares a path of programs of one thread, where the
 # sanitizer has its own, and passthrough/test_quick, made of the same files; test_shortage,
@@ -167,8 +183,9 @@ stage_asan() {
 # which follows the real clock beside another thread.
 stage_tsan() {
 	local tests scripts='pair|lockstep' programs LIMIT=3600
+	local -a make_with=(check_PROGRAMS=)
 	[ -z "$FULL" ] || scripts="$scripts|stream|profiles"
-	build_tree tsan all --enable-sanitizers=thread CFLAGS='-Og -g1' || return
+	build_sanitized tsan thread || return
 	tests=$(make -C build/tsan --no-print-directory -s list-tests | grep -E \
 		-e '^tests/(unit/threads|litmus|kernel|passthrough)/test_' \
 		-e '^tests/unit/(shared/test_(thread_ends|refused)|registry/test_loader)$' \
@@ -180,8 +197,10 @@ stage_tsan() {
 	programs=$(echo "$tests" | tr ' ' '\n' | grep -v '\.sh$' | tr '\n' ' ')
 	programs="$programs tests/processes/turns tests/processes/bulk tests/processes/storm"
 	programs="$programs tests/verbs/blocks tests/datsim/behaves"
+	make_with=(check_PROGRAMS="$programs")
+	build_sanitized tsan thread || return
 	MESSAGES=5 TORTURE_TIMES=${FULL:+10} PROFILES=${FULL:+all} \
-		test_in tsan "$1" check TESTS="$tests" check_PROGRAMS="$programs"
+		test_in tsan "$1" check TESTS="$tests" "${make_with[@]}"
 }
 # -O1: as for stage asan.
 stage_small() {
