@@ -25,30 +25,49 @@ objects() {
 # edges ROOM: FROM TO, when a function of the file FROM calls one of the file TO
 edges() {
 	objects "$1" > "$work/objects"
-	while read -r name object; do
-		nm "$object" | awk -v name="$name" '$(NF - 1) ~ /^[TW]$/ { print "has", name, $NF }'
-		objdump -r "$object" | awk -v name="$name" '
+	cut -d ' ' -f 2 "$work/objects" > "$work/paths"
+	{
+		xargs nm -A < "$work/paths" |
+			awk '$(NF - 1) ~ /^[TW]$/ { sub(/:[^:]*$/, "", $1); print "has", $1, $NF }'
+		xargs objdump -r < "$work/paths" | awk '
+			/: +file format / { object = $1; sub(/:$/, "", object) }
 			$2 == "R_X86_64_PLT32" {
 				sub(/[-+]0x[0-9a-f]+$/, "", $3)
 				sub(/\.(part|cold|constprop|isra)\..*|\.cold$/, "", $3)
-				print "calls", name, $3
-			}' | sort -u
-	done < "$work/objects" | sort -r | awk '
-		$1 == "has" { owner[$3] = $2 }
-		$1 == "calls" && ($3 in owner) && owner[$3] != $2 { print $2, owner[$3] }' | sort -u
+				print "calls", object, $3
+			}'
+	} | awk '
+		NR == FNR { name[$2] = $1; next }
+		$1 == "has" { owner[$3] = name[$2] }
+		$1 == "calls" && ($3 in owner) && owner[$3] != name[$2] {
+			print name[$2], owner[$3]
+		}' "$work/objects" - | sort -u
 }
 
 # largest: of the edges on standard input, the files of the largest circle
 largest() {
 	awk '
-		{ reach[$1, $2] = node[$1] = node[$2] = 1 }
+		# walk: marks in `reach` every file that can be reached from this one
+		function walk(from,    waiting, n, to, i, at) {
+			waiting[n = 1] = from
+			while (n > 0) {
+				at = waiting[n--]
+				for (i = 1; i <= calls[at]; i++) {
+					to = called[at, i]
+					if (!((from, to) in reach)) {
+						reach[from, to] = 1
+						waiting[++n] = to
+					}
+				}
+			}
+		}
+		{
+			node[$1] = node[$2] = 1
+			called[$1, ++calls[$1]] = $2
+		}
 		END {
-			for (k in node)
-				for (i in node)
-					if ((i, k) in reach)
-						for (j in node)
-							if ((k, j) in reach)
-								reach[i, j] = 1
+			for (i in node)
+				walk(i)
 			for (i in node) {
 				n = 0
 				for (j in node)

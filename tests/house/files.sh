@@ -19,16 +19,15 @@ sources() {
 
 # A comment follows the licence's line, or stands at its place.
 rule_opening() {
-	sources c h | while read -r file; do
-		sed -n 2,3p "$file" | grep -q '/\*' || echo "$file"
-	done
+	sources c h | xargs -r awk '
+		FNR == 1 { opens = 0 }
+		FNR <= 3 && FNR > 1 && /\/\*/ { opens = 1 }
+		FNR == 3 && !opens { print FILENAME }'
 }
 
 rule_length() {
-	sources c h | while read -r file; do
-		lines=$(wc -l < "$file")
-		[ "$lines" -le "$most" ] || echo "$file: $lines lines"
-	done
+	sources c h | xargs -r wc -l |
+		awk -v most="$most" '$2 != "total" && $1 > most { print $2 ": " $1 " lines" }'
 }
 
 # A definition begins in the first column and its name is all small letters without an underscore.

@@ -11,21 +11,31 @@ files() {
 
 # FILE: TEXT, a clause a line
 clauses() {
-	files | while read -r file; do
-		awk -v file="${file#"$scripts"/}" '
-			/^#   / && text { text = text " " substr($0, 5); next }
-			text { print file ": " text; text = "" }
-			/^# (dat_[a-z0-9_]*|every call): / { text = substr($0, 3); next }
-			{ exit }
-			END { if (text) print file ": " text }' "$file"
-	done
+	files | xargs awk -v scripts="$scripts/" '
+		function say() {
+			if (text)
+				print file ": " text
+			text = ""
+		}
+		FNR == 1 {
+			say()
+			file = substr(FILENAME, length(scripts) + 1)
+			over = 0
+		}
+		over { next }
+		/^#   / && text { text = text " " substr($0, 5); next }
+		{ say() }
+		/^# (dat_[a-z0-9_]*|every call): / { text = substr($0, 3); next }
+		{ over = 1 }
+		END { say() }'
 }
 
 rule_form() {
-	files | while read -r file; do
-		sed -n 1p "$file" | grep -qE '^# (dat_[a-z0-9_]+|every call): [^ ]' ||
-			echo "${file#"$scripts"/}:1: expected # CALL: CLAUSE (RULINGS)"
-	done
+	files | xargs awk -v scripts="$scripts/" '
+		FNR == 1 && !/^# (dat_[a-z0-9_]+|every call): [^ ]/ {
+			print substr(FILENAME, length(scripts) + 1) \
+				":1: expected # CALL: CLAUSE (RULINGS)"
+		}'
 }
 
 rule_calls() {
